@@ -1,5 +1,5 @@
-// Package depend finds the threads that matter to a finding: those that it names, and
-// those without which they would not have reached their events. It is the dependency graph
+// Package depend finds the threads that matter to a finding: those that it names, and those
+// without which these would not have reached their events. It implements the dependency graph
 // and the extended race window of Havelund (Using Runtime Analysis to Guide Model
 // Checking of Java Programs, SPIN 2000, Figure 11), with the edges that the figure
 // lacks: a thread that waits for a signal depends on the thread that sends it.
@@ -8,12 +8,12 @@
 // those that signal what it waits for; and so on from these. Threads that only acquire the
 // same locks are listed separately: they can block it, but it does not need them.
 //
-// The events of a run go in, dependencies come out. The package knows no findings, names or
-// schedules, and no times: every thread that ever wrote a variable counts as one that a
-// reader may have read from.
+// The input is the events of a run, the output dependencies. The package knows no findings,
+// names or schedules, and ignores times: each thread that ever wrote a variable counts as one
+// from which a reader may have read.
 //
-// Memory is bounded by MaxUses, whatever threads and objects there are; Partial reports
-// that not all of them fitted.
+// Memory is bounded by MaxUses, for any number of threads and objects; Partial reports that
+// some of them were left out.
 package depend
 
 import (
@@ -28,12 +28,12 @@ const defaultMaxUses = 1 << 16
 
 // Options bounds the graph. The zero value is useful.
 type Options struct {
-	// MaxUses is the number of threads, and of pairs of a thread and an object that it
-	// uses, that are kept, of about 200 bytes each. Default 65536.
+	// MaxUses bounds the number of threads, plus that of pairs of a thread and an object
+	// that it uses. Each takes about 200 bytes. Default 65536.
 	MaxUses int
 }
 
-// role is a set of the things that a thread does with an object.
+// role is a set of the kinds of operation that a thread performs on an object.
 type role uint8
 
 const (
@@ -44,7 +44,7 @@ const (
 	locks
 )
 
-// roles are those of each operation.
+// roles has the roles of each operation.
 var roles = [event.NumOps]role{
 	event.Read: reads, event.Write: writes, event.Update: reads | writes,
 	event.Acquire: locks, event.AcquireRead: locks, event.AcquireFailed: locks,
@@ -59,35 +59,35 @@ var roles = [event.NumOps]role{
 type Graph struct {
 	opts    Options
 	threads map[event.ThreadID]*thread
-	cache   [cachedThreads]*thread // by number, modulo its length
-	uses    int
-	partial bool
-	// users are the uses by object; made when first needed.
+	cache   [cachedThreads]*thread // direct-mapped, by number modulo its length
+	uses    int                    // number of uses of all threads
+	partial bool                   // MaxUses was reached
+	// users has the uses of each object; nil until needed, and after a new use.
 	users map[event.ObjectID][]*use
 }
 
 // The sizes of the caches in front of the maps of threads and of uses.
 const (
 	cachedThreads = 64
-	firstCached   = 16      // uses of a thread, at first
-	mostCached    = 1 << 12 // and at most
+	firstCached   = 16      // initial number of cached uses of a thread
+	mostCached    = 1 << 12 // largest number of cached uses of a thread
 )
 
 type thread struct {
 	id      event.ThreadID
-	created finding.Step // the fork by its parent; Op is None if that was not seen
+	created finding.Step // the fork by its parent; Op is None if it was not recorded
 	uses    map[event.ObjectID]*use
-	cache   []known // by object, modulo a power of two; nil once the thread has ended
+	cache   []known // direct-mapped, by object; its length is a power of two; nil after the thread's end
 }
 
-// known is a cached use in four bytes, the object above its roles: most events add nothing
-// to what is known, and there may be as many uses as threads times objects.
+// known is a cached use in four bytes, the object in the bits above the roles. Most events
+// add no role, and there may be as many uses as threads times objects.
 type known uint32
 
 const roleBits = 5
 
-// knownOf returns a use as it is cached; 0, which stands for none, if the object's number
-// is too large.
+// knownOf returns the cached form of a use; 0, which stands for no use, if the object's
+// number is too large.
 func knownOf(object event.ObjectID, r role) known {
 	if object >= 1<<(32-roleBits) {
 		return 0
@@ -95,12 +95,12 @@ func knownOf(object event.ObjectID, r role) known {
 	return known(object)<<roleBits | known(r)
 }
 
-// has reports whether the use is one of the object and has all of the roles r.
+// has reports whether k is a use of the object that has all of the roles r.
 func (k known) has(object event.ObjectID, r role) bool {
 	return event.ObjectID(k>>roleBits) == object && r&^role(k&(1<<roleBits-1)) == 0
 }
 
-// use is what one thread does with one object.
+// use has the roles of one thread for one object.
 type use struct {
 	thread event.ThreadID
 	object event.ObjectID
@@ -116,7 +116,7 @@ func New(opts Options) *Graph {
 	return &Graph{opts: opts, threads: map[event.ThreadID]*thread{}}
 }
 
-// Event locks the next event of the run.
+// Event adds the next event of the run.
 func (g *Graph) Event(e *event.Event) {
 	switch {
 	case e.Op == event.Fork:
@@ -157,7 +157,7 @@ func (g *Graph) used(t *thread, e *event.Event) {
 	*slot = knownOf(e.Object, u.roles)
 }
 
-// add adds roles that the thread did not have.
+// add adds the new roles fresh, shown by event e.
 func (u *use) add(fresh role, e *event.Event) {
 	const supplies = writes | signals
 	if fresh&supplies != 0 || fresh&locks != 0 && u.supply.Op == event.None {
@@ -207,8 +207,8 @@ func (g *Graph) use(t *thread, object event.ObjectID) *use {
 	return u
 }
 
-// Partial reports that there was no room for all threads and objects: further threads may
-// matter.
+// Partial reports whether there was no room for all threads and uses, so that further threads
+// may matter.
 func (g *Graph) Partial() bool { return g.partial }
 
 // Threads returns the number of threads that the graph knows.
@@ -224,8 +224,8 @@ func (g *Graph) Remember(n *event.Names) {
 	}
 }
 
-// Extend returns the threads outside a window that matter to those inside, nearest
-// first, each with one reason.
+// Extend returns the threads outside a window that matter to those inside, each with one
+// reason. A thread comes before those that matter only through it.
 func (g *Graph) Extend(window []event.ThreadID) []finding.Dependency {
 	x := extension{g: g, passed: map[event.ThreadID]bool{}, objects: map[want]bool{}, found: []finding.Dependency{}}
 	for _, id := range slices.Sorted(slices.Values(window)) {
@@ -251,15 +251,15 @@ func (g *Graph) Extend(window []event.ThreadID) []finding.Dependency {
 // extension computes the fixed point of Figure 11.
 type extension struct {
 	g       *Graph
-	passed  map[event.ThreadID]bool
-	waiting []event.ThreadID
-	objects map[want]bool // those whose suppliers have been added
+	passed  map[event.ThreadID]bool // threads of the window, and those found
+	waiting []event.ThreadID        // threads whose needs have not been added
+	objects map[want]bool           // objects whose suppliers have been added
 	found   []finding.Dependency
 }
 
 type want struct {
 	object event.ObjectID
-	roles  role // by which a thread supplies it
+	roles  role // role of the threads that supply it: writes or signals
 }
 
 // needs adds the threads without which t would not have reached its events.
@@ -290,7 +290,7 @@ func (x *extension) supplied(how finding.Influence, u *use, by role) {
 	}
 }
 
-// contends adds the threads that acquire the locks that t acquires.
+// contends adds the threads that acquire a lock that t acquires too.
 func (x *extension) contends(t *thread) {
 	for _, u := range t.sorted() {
 		if u.roles&locks == 0 {

@@ -1,13 +1,13 @@
-// Package finding is what analyses return: findings as data, in terms of the
-// event model's identifiers. It knows neither names nor files nor output
-// formats: package report resolves identifiers and prints.
+// Package finding defines the results of analyses: findings as data, with the identifiers of
+// the event model. It knows neither names nor files nor output formats: package report
+// resolves identifiers and prints.
 package finding
 
 import "github.com/tracepredict/tracepredict/observer/event"
 
-// Analysis takes the events of a run in trace order and returns its findings
-// at the end. It never sees BPF, a ring buffer or an ELF file, so that a
-// recorded trace, a live process and a hand-written test are the same to it.
+// Analysis receives the events of a run in trace order and returns its findings at the end.
+// It does not depend on BPF, a ring buffer or ELF files, so that a recorded trace, a live
+// process and a hand-written test are the same to it.
 type Analysis interface {
 	// Event is called once for each event, in trace order. The event is
 	// reused: an analysis that keeps it must copy it.
@@ -27,12 +27,12 @@ const (
 	Property Kind = "property"
 )
 
-// Confidence is what a finding rests on.
+// Confidence is the kind of evidence for a finding.
 type Confidence string
 
 // The confidences, from strongest.
 const (
-	// Observed: this run did it.
+	// Observed: the error happened in this run.
 	Observed Confidence = "observed"
 	// Predicted: the checker accepts a witness.
 	Predicted Confidence = "predicted"
@@ -55,7 +55,7 @@ const (
 
 // Step is one event of evidence or of a witness.
 type Step struct {
-	Seq    uint64           `json:"seq,omitempty"`     // of the observed event; 0 for a step that was only attempted
+	Seq    uint64           `json:"seq,omitempty"`     // number of the observed event; 0 for a step that was only attempted
 	Time   uint64           `json:"time_ns,omitempty"` // on CLOCK_MONOTONIC; 0 if unknown
 	Thread event.ThreadID   `json:"thread"`
 	Op     event.Op         `json:"operation"`
@@ -65,21 +65,21 @@ type Step struct {
 	Place  event.StackID    `json:"-"`
 	Value  uint64           `json:"-"` // with event.HasValue in Flags
 	Held   []event.ObjectID `json:"-"` // locks held before the step, in order of acquisition
-	// HeldAt[i] is where Held[i] was acquired.
+	// HeldAt[i] is the call stack at which Held[i] was acquired.
 	HeldAt []event.StackID `json:"-"`
-	// HeldRead has bit i set where Held[i] is known to be held for reading; of the first 64.
+	// HeldRead has bit i set if Held[i] is known to be held for reading, for i < 64.
 	HeldRead uint64 `json:"-"`
-	// Blocked marks a last step of a deadlock witness: the thread waits here.
+	// Blocked marks the last step of a thread in a deadlock witness: the thread waits here.
 	Blocked bool `json:"blocked,omitempty"`
-	// Readers is the number of threads that hold the read-write lock that is waited for,
-	// where it is not known which threads these are.
+	// Readers is the number of unknown threads that hold the requested read-write lock for
+	// reading.
 	Readers int `json:"readers,omitempty"`
 	// Truth has the propositions of the property and whether they hold after the step,
 	// for steps at which the property reads them; else nil.
 	Truth []Truth `json:"-"`
 }
 
-// Truth says whether a proposition holds.
+// Truth is the truth value of a proposition.
 type Truth struct {
 	Name  string
 	Holds bool
@@ -95,18 +95,18 @@ func (s *Step) Remember(n *event.Names) {
 	}
 }
 
-// Finding is one error that this run or another schedule of it shows. Its JSON tags
-// are those of the report, which embeds it and prints names for identifiers.
+// Finding is one error that this run or another schedule of it shows. Its JSON tags are those
+// of the report, which embeds it and prints names in place of identifiers.
 type Finding struct {
 	Kind       Kind       `json:"kind"`
 	Confidence Confidence `json:"confidence"`
-	// Reason is a sentence for the user on why Confidence is potential, where a witness
+	// Reason is a sentence for the user on why Confidence is potential although a witness
 	// might be expected; else "".
 	Reason   string `json:"reason,omitempty"`
 	Property string `json:"property"`       // the name of the specification's property, or ""
-	Rule     Rule   `json:"rule,omitempty"` // the rule of use that it breaks, or ""
-	// Message is the error in one sentence, of findings whose sentence the report cannot
-	// make of kind and evidence; else "".
+	Rule     Rule   `json:"rule,omitempty"` // the rule of use that a misuse breaks, or ""
+	// Message is the error in one sentence, if the report cannot derive the sentence from
+	// kind and evidence; else "".
 	Message string           `json:"message"`
 	Objects []event.ObjectID `json:"-"`       // locks in cycle order, or the variable
 	Threads []event.ThreadID `json:"threads"` // in the order of Evidence
@@ -116,33 +116,34 @@ type Finding struct {
 	// the one by which the observed run violates it.
 	Evidence []Step `json:"-"`
 	Witness  []Step `json:"-"` // the interleaving, where there is one
-	// Observed is what the run did instead of the Witness of a property: the events that
-	// the property reads, from the last state that the two have in common.
+	// Observed has the steps of the run in place of the Witness, for a property: the events
+	// that the property reads, from the last state that the two schedules have in common.
 	Observed []Step   `json:"-"`
 	Order    Order    `json:"order"`
 	Assumes  []string `json:"assumes"` // "race-free", "guarded-data"
-	// Bounded reports that one of the acquires of a deadlock gives up after a time limit.
+	// Bounded reports that one of the acquires of a deadlock has a time limit.
 	Bounded bool `json:"bounded,omitempty"`
-	// Nobody reports, of a deadlock that was observed, that the threads of Evidence form no
-	// cycle, but that no thread is left that could end their waits. Lost are the signals of
-	// the conditions that they wait on, sent when nobody waited: the last one of each.
+	// Nobody reports, for an observed deadlock, that the threads of Evidence form no cycle,
+	// but no thread is left that could end their waits. Lost has, for each condition that
+	// they wait on, the last signal that was sent while no thread waited.
 	Nobody bool   `json:"nobody_left,omitempty"`
 	Lost   []Step `json:"-"`
 	// Classes are the names, sorted, of the lock classes of a deadlock between classes. Its
 	// sides need not have any lock in common.
 	Classes []string `json:"lock_classes,omitempty"`
-	// Depends are the other threads that matter to it; Partial reports that there may be more.
+	// Depends are the other threads that matter to the finding; Partial reports that there
+	// may be more.
 	Depends []Dependency `json:"-"`
 	Partial bool         `json:"depends_partial,omitempty"`
-	Count   int          `json:"count"` // how many instances were merged into this one, at least 1
-	// By are the threads of all these instances, where these may be more than Threads.
+	Count   int          `json:"count"` // number of instances merged into this one, at least 1
+	// By are the threads of all these instances, if there may be more than in Threads.
 	By []event.ThreadID `json:"-"`
 }
 
-// Doubted makes predicted findings potential where they may be wrong all the same, and
-// observed races too: that nothing ordered two accesses holds for what was observed. The
-// function doubt returns the reason as a sentence, or "" if there is none; nil doubts
-// nothing.
+// Doubted changes the confidence of predicted findings that may be wrong to potential. It
+// does so for observed races too, since unobserved synchronisation may have ordered the two
+// accesses. The function doubt returns the reason as a sentence, or "" if there is none; with
+// a nil doubt, no finding changes. Doubted changes and returns all.
 func Doubted(all []Finding, doubt func(*Finding) string) []Finding {
 	for i := range all {
 		f := &all[i]

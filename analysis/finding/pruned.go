@@ -14,12 +14,12 @@ const (
 	// ParentGateLock: Lock excludes two sides from running at the same time: a parent
 	// held it from the creation of one of their threads until its join.
 	ParentGateLock Why = "parent-gate-lock"
-	// Ordered: one of two sides comes after the other in every schedule, because of By
-	// where that is known.
+	// Ordered: one of two sides happens after the other in every schedule, because of By
+	// if that is known.
 	Ordered Why = "ordered"
 	// CommonLock: Lock is held at both accesses of a race.
 	CommonLock Why = "common-lock"
-	// Refuted: no schedule of those that were searched leads there; see Reason.
+	// Refuted: none of the searched schedules shows the error; see Reason.
 	Refuted Why = "refuted"
 	// Unknown: the events that would decide it were discarded or never observed; see Reason.
 	Unknown Why = "unknown"
@@ -27,16 +27,16 @@ const (
 	Budget Why = "budget"
 )
 
-// Pruned is a candidate that is no finding, or no finding with a witness, and why.
+// Pruned is a candidate that is no finding, or a finding without a witness, and the argument
+// by which it was pruned.
 type Pruned struct {
 	Kind Kind `json:"kind"`
 	Why  Why  `json:"why"`
-	// Reason is a sentence on what Why, Lock and By do not say; "" if they say all.
+	// Reason is a sentence with more than Why, Lock and By contain; "" if there is no more.
 	Reason string         `json:"-"`
 	Lock   event.ObjectID `json:"-"` // of GateLock, ParentGateLock, CommonLock; else 0
-	// By is the event that orders two sides, of Ordered: a fork or a join, or else the read
-	// of a value or the end of a wait by the later side; its Op is None where it is not
-	// known.
+	// By is, for Ordered, the event that orders two sides: a fork or a join, or else the read
+	// of a value or the end of a wait by the later side. Its Op is None if it is unknown.
 	By Step `json:"-"`
 	// Evicted reports that some events of the candidate were evicted; Why holds for those
 	// that were kept.

@@ -1,15 +1,15 @@
 package finding
 
-// Rule names a rule of the threads' interface that a misuse breaks, as reports spell
-// it. Scripts and suppressions rely on the names: they are added to, never changed.
+// Rule is the name of a rule of the threads' interface that a misuse breaks, as reports spell
+// it. Scripts and suppressions rely on the names: new ones are added, none is ever changed.
 type Rule string
 
 // The rules. docs/misuse.md says what each means and what to do.
 const (
-	// Relock: a thread locks a lock again that it holds. An error-checking mutex
-	// refuses; a normal one waits for ever.
+	// Relock: a thread locks a lock again that it holds. The call fails for an
+	// error-checking mutex, and blocks forever for a normal one.
 	Relock Rule = "relock"
-	// UnlockNotHeld: a lock is unlocked that nobody holds.
+	// UnlockNotHeld: a lock is unlocked that no thread holds.
 	UnlockNotHeld Rule = "unlock-not-held"
 	// UnlockByOther: a thread unlocks a lock that another thread holds.
 	UnlockByOther Rule = "unlock-by-other"
@@ -23,8 +23,8 @@ const (
 	WaitNotHeld Rule = "wait-not-held"
 	// WaitTwoMutexes: threads wait on one condition with two mutexes at the same time.
 	WaitTwoMutexes Rule = "wait-two-mutexes"
-	// UnlockInconsistent: a robust mutex whose last owner died while it held it is unlocked
-	// without having been made consistent: nobody can lock it any more.
+	// UnlockInconsistent: a robust mutex whose last owner died while holding it is unlocked
+	// without having been made consistent: no thread can lock it any more.
 	UnlockInconsistent Rule = "unlock-inconsistent"
 	// ExitHolding: a thread ends while it holds a lock that is not robust.
 	ExitHolding Rule = "exit-holding"
@@ -37,7 +37,7 @@ const (
 	JoinSelf Rule = "join-self"
 	// DetachTwice: a thread is detached that was detached or joined before.
 	DetachTwice Rule = "detach-twice"
-	// NeverJoined: a thread has ended, and nobody joined or detached it before the process
+	// NeverJoined: a thread has ended, and was neither joined nor detached before the process
 	// ended.
 	NeverJoined Rule = "never-joined"
 )

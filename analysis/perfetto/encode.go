@@ -10,8 +10,8 @@ import (
 )
 
 // A Perfetto trace is the message Trace of protos/perfetto/trace/trace.proto in
-// github.com/google/perfetto. Of its schema these messages and fields are written, each
-// under its number there; a field that is not listed is absent:
+// github.com/google/perfetto. The encoder writes only these messages and fields, each with
+// its number in the schema:
 //
 //	Trace              packet 1
 //	TracePacket        timestamp 8 (ns), trusted_packet_sequence_id 10, track_event 11,
@@ -28,8 +28,8 @@ import (
 //	EventCategory, EventName, DebugAnnotationName
 //	                   iid 1, name 2
 //
-// They are few and stable (TrackEvent is Perfetto's public interface), so protowire alone
-// writes them: generated types would be larger than all else that the format needs.
+// They are few and stable (TrackEvent is Perfetto's public interface), so the encoder uses
+// protowire directly: generated types would be larger than all other code for the format.
 const (
 	tracePacket protowire.Number = 1
 
@@ -84,19 +84,19 @@ const (
 	instant    = 3
 )
 
-// The values of TracePacket.SequenceFlags, and the number of our one sequence of packets.
+// The values of TracePacket.SequenceFlags, and the number of the only sequence of packets.
 const (
 	stateCleared = 1
 	needsState   = 2
 	sequence     = 1
 )
 
-// processTrack is the identifier of the process's track; a thread's track has the
-// thread's number, which is smaller and not 0.
+// processTrack is the identifier of the process's track. The identifier of a thread's track
+// is the thread's number, which is smaller and not 0.
 const processTrack = 1 << 32
 
-// maxInterned is the number of different names that are interned. A run may name any
-// number of objects; further names are written at each event.
+// maxInterned bounds the different names that are interned. A run may name any number of
+// objects; further names are written in each event.
 const maxInterned = 1 << 16
 
 // trackEvent is one event on the track of a thread.
@@ -109,17 +109,17 @@ type trackEvent struct {
 	args           arguments
 }
 
-// arguments are what the viewer shows beside a slice.
+// arguments are the properties of a slice or an instant that the viewer shows.
 type arguments []argument
 
 type argument struct {
 	key, text string
-	number    uint64 // where text is ""
+	number    uint64 // the value if text is ""
 }
 
-// interned are the texts that a field names by number.
+// interned has the texts that events refer to by number.
 type interned struct {
-	entry, ref, plain protowire.Number // of a new one, of its number, and of a text that is not interned
+	entry, ref, plain protowire.Number // fields of a new entry, of a reference, and of a text that is not interned
 	ids               map[string]uint64
 }
 
@@ -128,7 +128,7 @@ type encoder struct {
 	out                           *bufio.Writer
 	names, categories, keys       interned
 	begun                         bool
-	packet, body, sub, entry, tag []byte // reused: a run has millions of events
+	packet, body, sub, entry, tag []byte // buffers, reused since a run has millions of events
 	fresh                         []byte // the InternedData of the next packet
 }
 
@@ -148,7 +148,7 @@ func number(b []byte, field protowire.Number, v uint64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), v)
 }
 
-// text appends a string. Names come from the observed program: what is not UTF-8 in them is
+// text appends a string. Names come from the observed program: bytes that are not UTF-8 are
 // replaced.
 func text(b []byte, field protowire.Number, s string) []byte {
 	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), strings.ToValidUTF8(s, "\uFFFD"))
@@ -165,8 +165,8 @@ func flow(b []byte, field protowire.Number, id uint64) []byte {
 	return protowire.AppendFixed64(protowire.AppendTag(b, field, protowire.Fixed64Type), id)
 }
 
-// intern appends a reference to a text, which becomes an entry of the packet's InternedData
-// where it is new.
+// intern appends a reference to a text. If the text is new, it is added to the packet's
+// InternedData.
 func (e *encoder) intern(b []byte, in *interned, s string) []byte {
 	id, known := in.ids[s]
 	if !known {
@@ -225,7 +225,7 @@ func (e *encoder) event(ev trackEvent) {
 	e.write(p)
 }
 
-// write writes a packet, which it completes with its place in the sequence.
+// write completes a packet with the fields of its sequence, and writes it.
 func (e *encoder) write(p []byte) {
 	p = number(p, packetSequence, sequence)
 	if e.begun {

@@ -1,11 +1,11 @@
-// Package perfetto draws a run on a timeline: it writes events as a Perfetto trace, which
-// ui.perfetto.dev opens. Each thread is a track; on it lie the critical sections and the
-// waits of the thread as slices, and what else it did as instants, and arrows lead from a
-// fork to the child and from an end to the join.
+// Package perfetto shows a run on a timeline: it writes events as a Perfetto trace, which
+// ui.perfetto.dev opens. Each thread is a track, with its critical sections and waits as
+// slices and its other events as instants. Arrows lead from a fork to the child and from an
+// end to the join.
 //
-// Events go in, in order; protobuf comes out as they come. Memory is bounded by threads, by
-// the objects in use and by the number of names that are interned. encode.go lists the
-// messages and fields that are written.
+// The input is events, in order; the output is protobuf, written as they arrive. Memory is
+// bounded by the threads, by the objects in use and by the number of names that are interned.
+// encode.go lists the messages and fields that are written.
 package perfetto
 
 import (
@@ -23,21 +23,22 @@ import (
 
 // Options configure a Writer.
 type Options struct {
-	Names   run.Namer // default nil: identifiers alone
+	Names   run.Namer // default nil: only identifiers are shown
 	Program string    // its path; "" if unknown
 	PID     int       // 0 if unknown
-	// Funcs names the functions of calls and returns. Default nil: numbers alone.
+	// Funcs returns the functions of calls and returns. Default nil: only their numbers are
+	// shown.
 	Funcs func(event.FuncID) event.Func
 }
 
-// Writer writes a timeline. Make it with New; Close it.
+// Writer writes a timeline. New makes it, and Close completes the timeline.
 type Writer struct {
 	encoder
 	opts    Options
-	where   map[event.StackID]arguments // what at returned
+	where   map[event.StackID]arguments // results of at
 	now     int64
-	timed   bool  // the events so far had times
-	base    int64 // ns, of the run's clock
+	timed   bool  // an event so far had a time
+	base    int64 // time of the run at position 0 of the timeline, ns
 	threads map[event.ThreadID]*track
 	locks   map[event.ObjectID]holding
 	flows   uint64
@@ -46,15 +47,15 @@ type Writer struct {
 // track is the timeline of a thread.
 type track struct {
 	id     event.ThreadID
-	last   int64 // ns, of its last event
-	open   []slice
-	seen   bool   // it has an event
-	born   uint64 // the flow that leads to its begin; 0: none
-	died   uint64 // the flow that leads from its end; 0: none, or it has led to a join
-	closed bool
+	last   int64   // time of its last event, ns on the timeline
+	open   []slice // the slices that have not ended, outermost first
+	seen   bool    // it has an event
+	born   uint64  // the flow that leads to its begin; 0: none
+	died   uint64  // the flow that leads from its end; 0: none, or it has led to a join
+	closed bool    // the thread has ended
 }
 
-// slice is one that has begun.
+// slice is a slice that has not ended.
 type slice struct {
 	name   string
 	object event.ObjectID // 0: the thread's life
@@ -65,8 +66,8 @@ type slice struct {
 // holding is the last critical section of a lock.
 type holding struct {
 	thread event.ThreadID
-	since  int64
-	until  int64 // -1: it goes on
+	since  int64 // ns on the timeline
+	until  int64 // ns on the timeline; -1: it has not ended
 }
 
 // New begins a timeline on out.
@@ -83,8 +84,8 @@ func New(out io.Writer, opts Options) *Writer {
 	return w
 }
 
-// stamp returns the time of an event on the timeline in ns: since the first event
-// that has a time. Where none has, an event is a microsecond.
+// stamp returns the time of an event on the timeline in ns, counted from the first event
+// that has a time. Each event before that takes a microsecond.
 func (w *Writer) stamp(e *event.Event) int64 {
 	switch {
 	case e.Time != 0 && !w.timed:
@@ -98,7 +99,7 @@ func (w *Writer) stamp(e *event.Event) int64 {
 	return w.now
 }
 
-// Event draws the next event of the run.
+// Event adds the next event of the run to the timeline.
 func (w *Writer) Event(e *event.Event) {
 	ts := w.stamp(e)
 	t := w.track(e, ts)
@@ -152,7 +153,8 @@ func (w *Writer) draw(t *track, e *event.Event, before int64) {
 	}
 }
 
-// called begins a slice where the return is an event too.
+// called handles a Call: it begins a slice if the return is an event too, else it writes an
+// instant.
 func (w *Writer) called(t *track, e *event.Event) {
 	f := w.function(e)
 	args := w.callArgs(e, &f)
@@ -163,8 +165,8 @@ func (w *Writer) called(t *track, e *event.Event) {
 	w.begin(t, slice{name: f.Name, fn: e.Func, args: args})
 }
 
-// returned ends the slice of the call. Those of calls above it were left by an
-// exception, and end with it; what else is above goes on.
+// returned handles a Return: it ends the slice of the call. Slices of calls inside it end
+// too, since an exception has left them. Other slices inside it continue.
 func (w *Writer) returned(t *track, e *event.Event) {
 	at := len(t.open) - 1
 	for at >= 0 && (e.Func == 0 || t.open[at].fn != e.Func) {
@@ -184,7 +186,7 @@ func (w *Writer) returned(t *track, e *event.Event) {
 	}
 }
 
-// function names the function of a call; one that is not known by its number.
+// function returns the function of a call; an unknown one has its number as the name.
 func (w *Writer) function(e *event.Event) event.Func {
 	var f event.Func
 	if w.opts.Funcs != nil {
@@ -196,7 +198,8 @@ func (w *Writer) function(e *event.Event) event.Func {
 	return f
 }
 
-// callArgs are what a call was passed, and on which instance.
+// callArgs returns the source location, the instance, the arguments and the result of a call
+// or return.
 func (w *Writer) callArgs(e *event.Event, f *event.Func) arguments {
 	args := slices.Clip(w.at(e))
 	if e.Object != 0 {
@@ -217,7 +220,7 @@ func (w *Writer) callArgs(e *event.Event, f *event.Func) arguments {
 
 func (w *Writer) begin(t *track, s slice) { w.beginWith(t, s, 0) }
 
-// beginWith begins a slice to which a flow leads, unless that is 0.
+// beginWith begins a slice to which a flow leads; 0: none.
 func (w *Writer) beginWith(t *track, s slice, flow uint64) {
 	category := "lock"
 	switch {
@@ -242,7 +245,7 @@ func (w *Writer) span(t *track, since int64, name string, args arguments) {
 	w.event(trackEvent{typ: sliceEnd, track: t.id, time: t.last})
 }
 
-// finish ends the slice of an object. Slices of a track nest: those above it end
+// finish ends the slice of an object. Since the slices of a track nest, those inside it end
 // too, and begin again.
 func (w *Writer) finish(t *track, object event.ObjectID) {
 	at := len(t.open) - 1
@@ -266,9 +269,10 @@ func (w *Writer) closeFrom(t *track, at int) {
 	t.open = t.open[:at]
 }
 
-// acquired: when the thread asked for the lock is not recorded. It may have
-// waited since its last event and since the last holder took the lock, unless
-// the clock of that one's processor puts this after now.
+// acquired begins the slice of a critical section. The time of the request is not recorded:
+// the thread may have waited since its last event and since the previous holder acquired the
+// lock. acquired shows such a wait, unless the clock of another processor puts that
+// acquisition after now.
 func (w *Writer) acquired(t *track, e *event.Event, before int64) {
 	name := w.objectName(e)
 	if h, ok := w.locks[e.Object]; ok && h.thread != t.id && h.until > before && h.since <= t.last {
@@ -309,12 +313,12 @@ func (w *Writer) end(t *track) {
 	t.closed = true
 }
 
-// joined: the wait is at most from the thread's last event.
+// joined shows the wait of a join, which began at the earliest at the thread's last event.
 func (w *Writer) joined(t *track, e *event.Event, before int64) {
 	u, flow := w.threads[e.Peer], uint64(0)
 	w.span(t, before, "joins "+w.threadName(e.Peer), w.at(e))
 	if u != nil && u != t && u.seen {
-		if !u.closed { // a trace may say join without end
+		if !u.closed { // a trace may have a join without an end
 			u.last = max(u.last, t.last)
 			w.end(u)
 		}
@@ -343,7 +347,7 @@ func (w *Writer) mark(t *track, e *event.Event) {
 	}
 }
 
-// valueText is a value as the source writes it, where that is not a number alone.
+// valueText returns a value as the source writes it, if that is more than a number; else "".
 func (w *Writer) valueText(e *event.Event) string {
 	if w.opts.Names == nil || e.Kind != event.KindVariable {
 		return ""

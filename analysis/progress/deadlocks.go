@@ -16,18 +16,19 @@ const maxDeadlocks = 100
 // count as one, such as deadlocks of the same threads over locks that were initialised at the
 // same source location.
 type Deadlocks struct {
-	// Names resolves; needed.
+	// Names returns the names of identifiers; it must not be nil.
 	Names run.Namer
-	// Out gets a line for each.
+	// Out receives a line for each deadlock.
 	Out io.Writer
 
-	// Suppressed reports which deadlocks to leave out; nil leaves out none.
+	// Suppressed reports whether to leave out a deadlock; nil: none is left out.
 	Suppressed func(*report.Finding) bool
 
 	seen map[string]bool
 }
 
-// Take takes a deadlock that was predicted.
+// Take reports a predicted deadlock, unless it is suppressed or was reported already, or
+// maxDeadlocks were reported.
 func (d *Deadlocks) Take(f *finding.Finding) {
 	resolved := report.Resolve(*f, d.Names)
 	if d.Suppressed != nil && d.Suppressed(&resolved) {

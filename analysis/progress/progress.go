@@ -22,17 +22,17 @@ const maxNestings = 1 << 16
 // initialised at the same source location count as one, so that a lock for each request is not
 // reported each time.
 type Nestings struct {
-	// Names resolves; needed.
+	// Names returns the names of identifiers; it must not be nil.
 	Names run.Namer
-	// Out, if not nil, gets a line for each new nesting.
+	// Out, if not nil, receives a line for each new nesting.
 	Out io.Writer
-	// Quiet, if not nil, waits for there to be none.
+	// Quiet, if not nil, waits for a time without new nestings.
 	Quiet *Quiet
 
 	seen map[string]bool
 }
 
-// Take takes the first acquire of a nesting.
+// Take reports a nesting, given its first acquire, unless it was reported already.
 func (n *Nestings) Take(s finding.Step) {
 	text, locks := report.Nesting(s, n.Names)
 	if n.seen[locks] || len(n.seen) >= maxNestings {
@@ -49,7 +49,7 @@ func (n *Nestings) Take(s finding.Step) {
 	}
 }
 
-// Timer calls a function once; time.Timer is one.
+// Timer calls a function once; time.Timer implements it.
 type Timer interface {
 	Reset(time.Duration) bool
 	Stop() bool
@@ -60,13 +60,13 @@ type Quiet struct {
 	after func(time.Duration, func()) Timer
 	d     time.Duration
 
-	mu    sync.Mutex // guards what follows; nothing is called under it but the timer
+	mu    sync.Mutex // guards the fields below; only methods of the timer are called under it
 	timer Timer
-	over  bool
+	over  bool // the wait has ended
 }
 
-// NewQuiet returns a Quiet that waits for d. The function after calls another one when a time
-// has passed; nil stands for time.AfterFunc.
+// NewQuiet returns a Quiet that waits for d. The function after calls another function when
+// a duration has passed; nil: time.AfterFunc.
 func NewQuiet(d time.Duration, after func(time.Duration, func()) Timer) *Quiet {
 	if after == nil {
 		after = func(d time.Duration, f func()) Timer { return time.AfterFunc(d, f) }
@@ -74,7 +74,7 @@ func NewQuiet(d time.Duration, after func(time.Duration, func()) Timer) *Quiet {
 	return &Quiet{after: after, d: d}
 }
 
-// Begin starts to wait; settled is called when the wait is over, unless End is called first.
+// Begin starts the wait. When it is over, settled is called, unless End is called first.
 func (q *Quiet) Begin(settled func()) {
 	if q == nil {
 		return
@@ -89,7 +89,7 @@ func (q *Quiet) Begin(settled func()) {
 	})
 }
 
-// disturb starts the wait again.
+// disturb restarts the wait, unless it is over.
 func (q *Quiet) disturb() {
 	if q == nil {
 		return
@@ -101,7 +101,7 @@ func (q *Quiet) disturb() {
 	}
 }
 
-// End stops waiting, and reports whether the wait was over.
+// End stops the wait, and reports whether it was over before.
 func (q *Quiet) End() bool {
 	if q == nil {
 		return false

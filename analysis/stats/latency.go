@@ -2,15 +2,15 @@ package stats
 
 import "math/bits"
 
-// Latency measures the time from an event to its verdict: until the level of the lattice is
-// closed that holds the event on the observed run. Level k holds the first k events. A nil
-// Latency measures nothing.
+// Latency measures the time from an event to its verdict, which is known when the level of
+// the lattice that contains the event on the observed run is closed. Level k contains the
+// first k events. A nil Latency measures nothing.
 type Latency struct {
 	now    func() uint64
-	times  []uint64 // of the events from level judged on; a ring
-	first  int      // of them
-	n      int      // how many there are
-	judged uint64   // levels
+	times  []uint64 // circular buffer of the times of events whose level is not closed
+	first  int      // index in times of the oldest event
+	n      int      // number of events in times
+	judged uint64   // number of levels that have been closed
 	spread Histogram
 }
 
@@ -18,7 +18,7 @@ type Latency struct {
 // in nanoseconds; events without a time are left out.
 func NewLatency(now func() uint64) *Latency { return &Latency{now: now} }
 
-// Event takes the time of the next event of the lattice.
+// Event adds the time of the next event of the lattice, in nanoseconds; 0 if it has none.
 func (l *Latency) Event(time uint64) {
 	if l == nil {
 		return
@@ -37,7 +37,8 @@ func (l *Latency) grow() {
 	l.times, l.first = larger, 0
 }
 
-// Judged takes the number of levels that have been closed so far.
+// Judged adds the latencies of the events whose levels have been closed since the last call.
+// Levels is the number of levels that have been closed so far.
 func (l *Latency) Judged(levels uint64) {
 	if l == nil || levels == l.judged {
 		return
@@ -51,7 +52,7 @@ func (l *Latency) Judged(levels uint64) {
 	}
 }
 
-// Spread returns the distribution of what was measured, in nanoseconds.
+// Spread returns the distribution of the latencies, in nanoseconds.
 func (l *Latency) Spread() *Histogram { return &l.spread }
 
 // Histogram counts values in buckets whose width is at most 1/32 of the value, as HDR

@@ -13,7 +13,7 @@ type Counter struct {
 	seen             recentSet
 }
 
-// Event takes the next event of the run.
+// Event counts the next event of the run.
 func (c *Counter) Event(e *event.Event) {
 	if e.Op < event.NumOps {
 		c.events[e.Op]++
@@ -45,7 +45,7 @@ type Count struct {
 	Events uint64
 }
 
-// Events returns the counts of the operations that there were, in the order of event.Op.
+// Events returns the counts of the operations with events, in the order of event.Op.
 func (c *Counter) Events() []Count {
 	var out []Count
 	for op, n := range c.events {
@@ -56,25 +56,25 @@ func (c *Counter) Events() []Count {
 	return out
 }
 
-// Variables returns the number of variables, or fields of objects, that events were on.
+// Variables returns the number of variables and fields of objects that appear in events.
 func (c *Counter) Variables() uint64 { return c.variables }
 
-// Locks returns the number of mutexes, read-write locks and spin locks that were used.
+// Locks returns the number of mutexes, read-write locks and spin locks that appear in events.
 func (c *Counter) Locks() uint64 { return c.locks }
 
-// window is the greatest distance, in identifiers, at which an object may be seen for the
-// first time behind one with a larger identifier.
+// window bounds the difference of identifiers between an object that is used for the first
+// time and the largest identifier used so far: objects further behind count as seen.
 const window = 1 << 16
 
 // recentSet is the set of identifiers seen. Identifiers are assigned in the order of the run,
 // so those far behind the largest have all been seen: the set keeps a bit for each of the last
 // window identifiers alone.
 type recentSet struct {
-	bits [window / 64]uint64 // by id modulo window
-	last uint64              // the largest
+	bits [window / 64]uint64 // one bit for each identifier modulo window
+	last uint64              // the largest identifier seen
 }
 
-// add reports whether an identifier is seen for the first time.
+// add adds an identifier, and reports whether it is new.
 func (r *recentSet) add(id uint64) bool {
 	if id+window <= r.last {
 		return false

@@ -20,8 +20,8 @@ func Generate(rep report.Report) report.Report {
 }
 
 // Block returns a suppression for a finding. It names the objects and, for each side that
-// differs from the others, the innermost function of the program. The callers are left out, as
-// they are when findings are merged.
+// differs from the others, the innermost function of the program. It omits the callers, which
+// do not matter when findings are merged either.
 func Block(f *report.Finding) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "{\n   %s\n   tracepredict:%s\n", title(f), kindOf(f))
@@ -70,7 +70,7 @@ func kindOf(f *report.Finding) string {
 	return string(f.Kind)
 }
 
-// objects returns patterns of the objects of the finding; the elements of an array have one.
+// objects returns patterns for the objects of the finding, one for all elements of an array.
 func objects(f *report.Finding) []string {
 	var all []string
 	for _, name := range f.ObjectNames() {

@@ -15,7 +15,7 @@ import (
 type suspect struct {
 	finding   *report.Finding
 	objects   []string
-	sides     [][]stack           // by step of evidence
+	sides     [][]stack           // the stacks of each step of evidence
 	functions map[string]struct{} // of all frames, with and without parameters
 }
 
@@ -25,8 +25,8 @@ type stack []names
 // names are the texts of a frame that patterns match.
 type names struct {
 	function, bare string // with and without parameters
-	module         string
-	file, line     string // "", "file:12"
+	module         string // path; "path+0x…" if the function is unknown
+	file, line     string // path and "path:12"; "" if unknown
 }
 
 func suspectOf(f *report.Finding) *suspect {
@@ -94,8 +94,8 @@ func (r *rule) matchesObjects(c *suspect) bool {
 	return true
 }
 
-// matchesSides reports whether each group of patterns, from the n-th on, matches a side that
-// no other group takes.
+// matchesSides reports whether the groups of patterns from the n-th on can be assigned to
+// different sides that they match and that are not in taken.
 func (r *rule) matchesSides(c *suspect, n int, taken []bool) bool {
 	if n == len(r.sides) {
 		return true
@@ -114,8 +114,8 @@ func (r *rule) matchesSides(c *suspect, n int, taken []bool) bool {
 }
 
 // follow reports whether the runs of patterns match frames of the stack, one run after the
-// other with any number of frames before, between and behind them. It takes the first match of
-// each run, which is right since no later run needs an earlier frame.
+// other, with any number of frames before, between and behind them. It uses the first match of
+// each run: that leaves the most frames for the later runs.
 func follow(runs []frames, c stack) bool {
 	for _, run := range runs {
 		at := run.in(c)

@@ -13,24 +13,24 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 )
 
-// Bounds of what is read, far beyond what people write.
+// The bounds of files, far beyond what people write.
 const (
 	maxSize  = 32 << 20 // bytes of a file
-	maxLine  = 1 << 13  // bytes of a line: names of functions are shown up to half of that
-	maxLines = 512      // patterns of a block
-	maxSides = 8        // sides that a block tells apart
+	maxLine  = 1 << 13  // bytes of a line: twice the longest function name in a report
+	maxLines = 512      // lines of patterns in a block
+	maxSides = 8        // sides of a block
 )
 
 //go:embed default.supp
 var builtin []byte
 
-// BuiltinName is the file name by which the built-in suppressions are called.
+// BuiltinName is the name of the built-in suppressions in place of a file name.
 const BuiltinName = "built-in"
 
 // BuiltinText returns the built-in suppressions in the form of a file.
 func BuiltinText() string { return string(builtin) }
 
-// Builtin returns the suppressions that come with the tool.
+// Builtin returns the built-in suppressions.
 func Builtin() (*Set, error) {
 	s, err := Parse(bytes.NewReader(builtin), BuiltinName)
 	if err != nil {
@@ -52,7 +52,7 @@ func Open(name string) (*Set, error) {
 	return Parse(f, name)
 }
 
-// Error is a fault in a file of suppressions.
+// Error is an error in a file of suppressions.
 type Error struct {
 	File      string
 	Line, Col int // from 1
@@ -62,11 +62,11 @@ type Error struct {
 // Error implements error: file:line:column: message.
 func (e *Error) Error() string { return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Message) }
 
-// maxFaults is the number of faults of a file that are reported.
+// maxFaults bounds the errors of a file that are reported.
 const maxFaults = 10
 
-// Parse reads suppressions; name is that of the file, for messages. Its error joins the first
-// ten faults, each an *Error.
+// Parse reads suppressions; name is the file name in messages. The returned error joins the
+// first maxFaults errors, each an *Error.
 func Parse(r io.Reader, name string) (*Set, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxSize+1))
 	if err != nil {
@@ -95,7 +95,7 @@ type parser struct {
 	errs  []error
 }
 
-// next moves to the next line that is neither empty nor a comment.
+// next moves to the next line that is neither empty nor a comment; false if there is none.
 func (p *parser) next() bool {
 	for p.n < len(p.lines) {
 		line := p.lines[p.n]
@@ -109,13 +109,13 @@ func (p *parser) next() bool {
 	return false
 }
 
-// fail records a fault at a byte of the line.
+// fail records an error at an offset in bytes in the current line.
 func (p *parser) fail(at int, format string, args ...any) {
 	p.errs = append(p.errs, &Error{p.file, p.n, p.col + at, fmt.Sprintf(format, args...)})
 }
 
-// block reads one block, whose first line is the current one. After a fault it continues
-// behind the next closing brace.
+// block reads one block, whose first line is the current one. After an error it skips to the
+// next closing brace.
 func (p *parser) block() {
 	r := &rule{file: p.file, line: p.n, own: true}
 	faults := len(p.errs)
@@ -143,8 +143,8 @@ func (p *parser) block() {
 	}
 }
 
-// inside moves to a line that must be one of the block; if there is none it records what is
-// missing.
+// inside moves to the next line, which must be inside the block. If it is not, inside records
+// an error that wanted is missing and returns false.
 func (p *parser) inside(wanted string) bool {
 	if !p.next() {
 		p.fail(0, "the file ends where %s is expected", wanted)
@@ -162,7 +162,7 @@ func (p *parser) inside(wanted string) bool {
 	return true
 }
 
-// skip goes behind the next closing brace.
+// skip moves to the next closing brace, or to the end of the file.
 func (p *parser) skip() {
 	for p.text != "}" && p.next() {
 	}
@@ -170,7 +170,8 @@ func (p *parser) skip() {
 
 const ourTool = "tracepredict"
 
-// isForeign reports whether the line of the kind names only other tools.
+// isForeign reports whether the current line, which has tools and kinds, names only other
+// tools.
 func (p *parser) isForeign() bool {
 	tools, _, found := strings.Cut(p.text, ":")
 	if !found || known(strings.ToLower(tools)) {
@@ -185,8 +186,8 @@ func (p *parser) isForeign() bool {
 	return true
 }
 
-// looksOurs reports whether the name of a tool may be ours, misspelt: then the user must be
-// told.
+// looksOurs reports whether the name of a tool may be a misspelling of tracepredict. Such a
+// block is an error, not a block for another tool.
 func looksOurs(tool string) bool { return strings.HasPrefix(strings.ToLower(tool), "trace") }
 
 func known(kind string) bool {
@@ -272,7 +273,7 @@ func (p *parser) pattern(r *rule, side []frames) {
 	}
 }
 
-// addSide adds patterns that one side has to match; there may be none.
+// addSide adds the patterns that one side must match, unless there are none.
 func (r *rule) addSide(runs []frames) {
 	runs = slices.DeleteFunc(runs, func(run frames) bool { return len(run) == 0 })
 	if len(runs) > 0 {

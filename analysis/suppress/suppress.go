@@ -1,10 +1,10 @@
-// Package suppress leaves findings out of a report that someone has judged and does not want
-// to see again. What to leave out is written in text files, in the form that Valgrind's users
-// know (docs/suppressions.md): a block has a name, the kinds of findings that it is for, and
-// patterns of objects and stack frames.
+// Package suppress omits findings from a report that someone has judged and does not want to
+// see again. Text files describe them, in the format of Valgrind (docs/suppressions.md): a
+// block has a name, the kinds of findings to which it applies, and patterns of objects and
+// stack frames.
 //
-// Files of suppressions go in, and findings that the report has resolved and merged. The
-// report without the findings that they match comes out, with the number of findings that each
+// The input is files of suppressions, and a report with resolved and merged findings. The
+// output is the report without the findings that match, with the number of findings that each
 // suppression matched. The package never changes what analyses find, or how findings are
 // merged.
 package suppress
@@ -17,34 +17,35 @@ import (
 )
 
 // Set is an ordered list of suppressions; a finding counts for the first one that matches it.
-// A nil Set matches nothing. Use does not change it.
+// A nil Set matches nothing. Suppresses and Apply do not change a Set.
 type Set struct {
 	rules []*rule
-	// literal has, by function name, the rules whose first frame pattern is that name without
-	// wildcards: of a thousand rules only a few need to be tried.
+	// literal has, by function name, the indices of the rules whose first function pattern
+	// without wildcards is that name: of a thousand rules only a few need to be tried.
 	literal map[string][]int
-	rest    []int // the other rules
-	foreign int
+	rest    []int // the indices of the other rules
+	foreign int   // number of blocks for other tools
 }
 
 // rule is one suppression.
 type rule struct {
 	name   string
 	file   string
-	line   int // of the opening brace
-	own    bool
+	line   int  // line of the opening brace
+	own    bool // it comes from a file of the user; false: it is built in
 	kinds  []kindPattern
-	object []string   // each matches an object of the finding
-	sides  [][]frames // each matches another side
+	object []string   // patterns, each of which must match an object of the finding
+	sides  [][]frames // groups of patterns, each of which must match a different side
 }
 
-// kindPattern is a kind with the name of a rule or property; kind "*" is any kind.
+// kindPattern is a kind with a pattern for the name of a rule or property; the kind "*"
+// matches any kind.
 type kindPattern struct {
 	kind      finding.Kind
-	qualifier string // "" is any
+	qualifier string // "": any name
 }
 
-// frames are patterns of frames that follow each other without a gap.
+// frames is a run of patterns that must match consecutive frames.
 type frames []framePattern
 
 type framePattern struct {
@@ -60,7 +61,8 @@ const (
 	source
 )
 
-// New joins suppressions; those of earlier sets are tried first. Nil sets are empty.
+// New returns a Set of the suppressions of all sets; those of earlier sets are tried first. A
+// nil Set is empty.
 func New(sets ...*Set) *Set {
 	all := &Set{literal: map[string][]int{}}
 	for _, s := range sets {
@@ -85,7 +87,8 @@ func (s *Set) add(r *rule) {
 	}
 }
 
-// literal returns the name of a function without which the rule cannot match.
+// literal returns the name of a function that a finding must have for the rule to match;
+// false if no pattern shows one.
 func (r *rule) literal() (string, bool) {
 	for _, side := range r.sides {
 		for _, run := range side {
@@ -107,7 +110,7 @@ func (s *Set) Len() int {
 	return len(s.rules)
 }
 
-// Foreign returns the number of blocks that were left out because they are for other tools.
+// Foreign returns the number of blocks that were ignored because they are for other tools.
 func (s *Set) Foreign() int {
 	if s == nil {
 		return 0
@@ -118,9 +121,9 @@ func (s *Set) Foreign() int {
 // Suppresses reports whether a suppression matches the finding.
 func (s *Set) Suppresses(f *report.Finding) bool { return s.match(f) >= 0 }
 
-// Apply returns the report without the findings that suppressions match, and counts them in
-// Run.Suppressions: under each suppression of a file, and under those built-in ones that
-// matched. A nil Set leaves the report unchanged.
+// Apply returns the report without the findings that suppressions match. Run.Suppressions
+// counts these for each suppression of a file, and for each built-in one that matched any. A
+// nil Set leaves the report unchanged.
 func (s *Set) Apply(rep report.Report) report.Report {
 	if s == nil {
 		return rep
@@ -165,7 +168,7 @@ func (s *Set) match(f *report.Finding) int {
 	return -1
 }
 
-// candidates returns the rules that could match, in their order.
+// candidates returns the indices of the rules that may match, in order.
 func (s *Set) candidates(c *suspect) []int {
 	all := slices.Clone(s.rest)
 	if len(s.literal) > 0 {
