@@ -1,42 +1,42 @@
 // Package causality stamps the relevant events of a run with dynamic vector clocks:
 // Algorithm A of Sen, Roşu, Agha, "Online Efficient Predictive Safety Analysis of
-// Multithreaded Programs", Section 3.4. Relevant are the events that a specification
-// speaks of; the others only carry causality.
+// Multithreaded Programs", Section 3.4. Relevant events are those that a specification
+// mentions; the others only carry causality.
 //
-// In goes each event of a run, in trace order, well formed as package event says; out
-// comes the clock of its thread: for each slot, how many of its relevant events are
+// The input is each event of a run, in trace order, well formed as package event requires;
+// the output is the clock of its thread: for each slot, how many of its relevant events are
 // known. For two different relevant events, e comes before f if and only if
 // V(e)[slot of e] <= V(f)[slot of e] (Theorem 1).
 //
 // # What orders
 //
-// New draws the order of this run, tier sync of the order table: all that M and O say there.
-// Writes of a variable are ordered with all its accesses, reads with each other not:
-// a read takes the write clock of the variable. Locks are variables, written when they
-// are taken and when they are released; the shared side of a read-write lock reads. A
-// failed attempt reads a lock that somebody holds alone, else writes it. Conditions are
-// variables that notifications and wakes write and that a wait reads as it falls asleep; a
-// wake by time limit does not touch them. Barriers order arrivals before departures of a
-// generation and before arrivals of the next (generations are kept as observed), semaphores
-// post j before wait v+j: both edges are package order's. A semaphore whose value v is not
-// known is a variable that every operation writes, and so is a channel of messages.
+// New draws the order of this run ("sync" in findings): the edges M and O of the order table.
+// Writes of a variable are ordered with all its accesses, reads not with each other:
+// a read joins the write clock of the variable. Locks are variables, written at an acquire
+// and at a release; the shared side of a read-write lock reads. A failed attempt reads a lock
+// that is held exclusively, and else writes it. Conditions are variables that notifications
+// and wakes write and that a wait reads as it falls asleep; a wake by time limit does not
+// touch them. Barriers order arrivals before departures of a generation and before arrivals
+// of the next (generations are kept as observed), semaphores post j before wait v+j: both
+// edges are package order's. A semaphore whose value v is not known is a variable that every
+// operation writes, and so is a channel of messages.
 //
-// NewExclusion leaves out the edges of locks: sections of a lock may change places, as a
-// whole. Of locks there remains that a failed attempt comes after the holder has taken
-// the lock and before it is released. That one thread alone holds a lock is then for the
-// lattice to see to, which needs takings and releases as relevant events.
+// NewExclusion leaves out the edges of locks: critical sections of a lock may change places,
+// as a whole. The only edges left are those that keep a failed attempt after the acquire of
+// the section that held the lock, and before its release. Mutual exclusion is then up to the
+// lattice, which needs acquires and releases as relevant events.
 //
 // # Slots
 //
-// A thread has a slot from its first relevant event on. One that begins after all
-// that the slot of an ended thread has seen takes that slot and counts on, so that
-// clocks are as long as the most threads that were unordered at once, and a slot
-// stays a chain of events.
+// A thread has a slot from its first relevant event on. A thread that then comes after all
+// relevant events of an ended thread's slot takes that slot and counts on. So clocks are as
+// long as the largest number of threads that were unordered at once, and the events of a slot
+// are totally ordered.
 //
 // # Cost
 //
-// O(slots) an event at worst, and nothing where a thread comes back to an object
-// that nobody else has touched since. Memory is O((live threads + live objects) ×
+// O(slots) an event at worst, and O(1) where a thread uses an object again
+// that no other thread has used since. Memory is O((live threads + live objects) ×
 // slots). Steady state does not allocate. The plain model is the transitive closure
 // over all pairs of events, in the tests.
 package causality
@@ -48,11 +48,12 @@ import (
 	"github.com/tracepredict/tracepredict/observer/order"
 )
 
-// Clock counts relevant events by slot; what lies beyond its length is zero.
+// Clock counts relevant events by slot; entries beyond its length are zero.
 type Clock = order.Vector[uint32]
 
-// maxIdle is how many slots of ended threads are kept whose last events whoever needs a
-// slot does not know. Beyond it the oldest is taken all the same; see Clocks.Forced.
+// maxIdle is the number of slots of ended threads that are kept although no thread that needs a
+// slot comes after their last events. Beyond it the oldest is reused all the same; see
+// Clocks.Forced.
 const maxIdle = 32
 
 // Clocks is Algorithm A. Make it with New. It is not safe for concurrent use.
@@ -64,7 +65,7 @@ type Clocks struct {
 	forced  uint64
 	matcher *order.Matcher
 	sets    []Clock // by order.Ref
-	free    bool    // locks draw no edges
+	free    bool    // made by NewExclusion: without edges of locks
 
 	spareThreads []*thread
 	spareObjects []*object
@@ -82,17 +83,17 @@ func NewExclusion() *Clocks {
 	return c
 }
 
-// Slots is the length that a clock may have: the most slots in use so far.
+// Slots returns the length that a clock may have: the number of slots so far.
 func (c *Clocks) Slots() int { return int(c.slots) }
 
-// Forced is how often a thread took the slot of an ended one that it did not know, only
-// to bound the number of slots: an edge that agrees with the run, but which another
-// run need not keep.
+// Forced returns how often a thread took the slot of an ended one without coming after its
+// last events, only to bound the number of slots. Each time an edge is drawn that agrees with
+// the run, but which another run need not keep.
 func (c *Clocks) Forced() uint64 { return c.forced }
 
-// Stamp takes the next event of the run and gives the clock of its thread after it,
-// valid until the next call. For a relevant event slot is its thread's, and the clock
-// at slot its place in the chain of the slot, from 1; else slot means nothing.
+// Stamp takes the next event of the run and returns the clock of its thread after it,
+// valid until the next call. For a relevant event, slot is that of its thread, and the clock's
+// entry at slot is the number of the event in the slot, from 1; else slot means nothing.
 func (c *Clocks) Stamp(e *event.Event, relevant bool) (slot uint32, v Clock) {
 	t := c.thread(e.Thread)
 	o := c.object(e)
@@ -104,28 +105,30 @@ func (c *Clocks) Stamp(e *event.Event, relevant bool) (slot uint32, v Clock) {
 	return t.slot, t.clock
 }
 
-// thread is the clock of a thread, alive or ended and not yet joined.
+// thread is the state of a thread that is alive, or has ended and not been joined.
 type thread struct {
 	clock    Clock
 	version  uint64 // of the clock: rises with each change
 	slot     uint32
-	slotted  bool
+	slotted  bool // slot is valid
 	ended    bool
 	detached bool
 }
 
-// idle is the slot of an ended thread, and what the thread knew.
+// idle is the slot of an ended thread, and the thread's clock.
 type idle struct {
 	slot  uint32
 	clock Clock
 }
 
+// join joins a clock to that of the thread.
 func (t *thread) join(d Clock) {
 	if t.clock.Join(d) {
 		t.version++
 	}
 }
 
+// tick counts a relevant event of the thread.
 func (c *Clocks) tick(t *thread) {
 	if !t.slotted {
 		c.seat(t)
@@ -135,7 +138,7 @@ func (c *Clocks) tick(t *thread) {
 	t.version++
 }
 
-// seat finds the thread a slot.
+// seat assigns a slot to the thread.
 func (c *Clocks) seat(t *thread) {
 	t.slotted = true
 	at := slices.IndexFunc(c.idle, func(d idle) bool { return t.clock.At(d.slot) >= d.clock.At(d.slot) })
@@ -153,6 +156,7 @@ func (c *Clocks) seat(t *thread) {
 	c.idle = slices.Delete(c.idle, at, at+1)
 }
 
+// thread returns the state of a thread, and makes it if there is none.
 func (c *Clocks) thread(id event.ThreadID) *thread {
 	if t := c.threads[id]; t != nil {
 		return t
@@ -160,13 +164,13 @@ func (c *Clocks) thread(id event.ThreadID) *thread {
 	t := &thread{}
 	if n := len(c.spareThreads); n > 0 {
 		t, c.spareThreads = c.spareThreads[n-1], c.spareThreads[:n-1]
-		*t = thread{clock: t.clock[:0], version: t.version + 1} // versions tell its lives apart
+		*t = thread{clock: t.clock[:0], version: t.version + 1} // no version recurs: object.lastVersion may be an earlier thread's
 	}
 	c.threads[id] = t
 	return t
 }
 
-// end makes the slot of an ended thread free to be taken.
+// end makes the slot of an ended thread available for reuse.
 func (c *Clocks) end(t *thread) {
 	if t.ended {
 		return
@@ -177,6 +181,7 @@ func (c *Clocks) end(t *thread) {
 	}
 }
 
+// forget drops the state of a thread that can no longer be joined.
 func (c *Clocks) forget(id event.ThreadID) {
 	t := c.threads[id]
 	if t == nil {

@@ -10,5 +10,5 @@ func (c *Clocks) Variable(id event.ObjectID) (access, write Clock) {
 	return nil, nil
 }
 
-// Live is how many threads and objects have a clock.
+// Live returns the number of threads plus that of objects that have a clock.
 func (c *Clocks) Live() int { return len(c.threads) + len(c.objects) }

@@ -7,25 +7,27 @@ import (
 
 // object is the shared variable that stands for an object, from first use to Destroy.
 type object struct {
-	access Clock // V_x^a: what precedes or is some access
-	write  Clock // V_x^w: what precedes or is some write
+	access Clock // V_x^a: the events that are, or come before, some access
+	write  Clock // V_x^w: the events that are, or come before, some write
 
-	// Who touched it last, with which clock, and how: the same again changes nothing.
+	// The thread of the last access, the version of its clock then, and whether the access was a
+	// write. A further access that is the same in these changes nothing.
 	last        *thread
 	lastVersion uint64
 	lastWrote   bool
 
-	free      bool  // of a lock: it draws no edges
-	taken     Clock // of such a lock: the takings of those who hold it
-	failed    Clock // and the attempts that failed since
-	exclusive bool  // of a lock: it is held, or was last held, by one alone
+	free      bool  // of a lock: without edges (NewExclusion)
+	taken     Clock // of such a lock: of the acquires of sections that are open
+	failed    Clock // likewise: of the attempts that failed since the acquire
+	exclusive bool  // of a lock: its last acquire was exclusive
 	order     order.Object
 }
 
-// maxSpare bounds the objects kept to be used again.
+// maxSpare bounds the objects that are kept for reuse.
 const maxSpare = 256
 
-// object finds the object of e; nil if it has none that orders anything.
+// object returns the state of e's object, and makes it if there is none; nil if e has no object
+// that orders anything.
 func (c *Clocks) object(e *event.Event) *object {
 	if e.Object == 0 || e.Kind == event.KindInstance || e.Op.IsCall() {
 		return nil
@@ -43,7 +45,7 @@ func (c *Clocks) object(e *event.Event) *object {
 	return o
 }
 
-// Drop forgets an object that no event will name again. It draws no edge.
+// Drop drops the state of an object that no later event names. It draws no edge.
 func (c *Clocks) Drop(id event.ObjectID) {
 	if o := c.objects[id]; o != nil {
 		delete(c.objects, id)
@@ -54,18 +56,19 @@ func (c *Clocks) Drop(id event.ObjectID) {
 	}
 }
 
-// use is what an operation does to the variable that stands for its object.
+// use is how an operation accesses the variable that stands for its object.
 type use uint8
 
+// The uses.
 const (
 	reads use = iota
 	writes
-	locks  // it is of a lock that draws no edges but for failed attempts
-	passes // it comes after the writes and stays out of V_x^w, as a read, but has edges of its own
-	ignores
+	locks   // an operation of a lock without edges (NewExclusion), except those of failed attempts
+	passes  // like reads, but with further edges, from package order
+	ignores // no access
 )
 
-// useOf is the table of package causality's comment.
+// useOf returns the use by e, as the comment of the package lists them.
 func (o *object) useOf(e *event.Event) use {
 	if o.free && e.Op >= event.Acquire && e.Op <= event.Release {
 		return locks
@@ -85,13 +88,14 @@ func (o *object) useOf(e *event.Event) use {
 	case event.SemPost, event.SemWait, event.SemFailed:
 		return either(o.order.Counted(), passes, writes)
 	case event.Holds, event.Blocked:
-		return ignores // they tell again what was, or what did not happen
+		return ignores // they repeat an earlier acquire, or did not happen
 	case event.Init, event.Destroy:
 		return either(e.Flags&event.Inferred != 0, ignores, writes)
 	}
 	return passes
 }
 
+// either returns a if the condition holds, else b.
 func either(cond bool, a, b use) use {
 	if cond {
 		return a
@@ -99,7 +103,7 @@ func either(cond bool, a, b use) use {
 	return b
 }
 
-// before joins what comes before e, and returns what package order says of it, or nil.
+// before draws the edges into e. It returns the match of package order, or nil if e needs none.
 func (c *Clocks) before(t *thread, o *object, e *event.Event) *order.Match {
 	if e.Op == event.Join {
 		if p := c.threads[e.Peer]; p != nil && p != t {
@@ -113,7 +117,7 @@ func (c *Clocks) before(t *thread, o *object, e *event.Event) *order.Match {
 	if u == ignores || (o.last == t && o.lastVersion == t.version && (u != writes || o.lastWrote)) && u < locks {
 		return nil
 	}
-	// A late read comes after all accesses: it is one of those before the last write.
+	// A late read comes after all recorded accesses.
 	if u == writes || e.Flags&event.Late != 0 {
 		t.join(o.access)
 	} else {
@@ -134,7 +138,7 @@ func (c *Clocks) before(t *thread, o *object, e *event.Event) *order.Match {
 	return nil
 }
 
-// after remembers e for what comes after it.
+// after records e for the edges that lead from it to later events.
 func (c *Clocks) after(t *thread, o *object, e *event.Event, x *order.Match) {
 	switch e.Op {
 	case event.Fork:
@@ -167,7 +171,7 @@ func (c *Clocks) after(t *thread, o *object, e *event.Event, x *order.Match) {
 	}
 }
 
-// remember makes the changes that package order asks for.
+// remember makes the changes to sets that a match lists.
 func (c *Clocks) remember(t *thread, o *object, x *order.Match) {
 	for _, d := range x.Changes {
 		for int(d.Set) >= len(c.sets) {
@@ -180,10 +184,11 @@ func (c *Clocks) remember(t *thread, o *object, x *order.Match) {
 		}
 	}
 	if x.Unexplained {
-		o.order.Uncount() // every operation writes it from now on; access knows them all
+		o.order.Uncount() // every operation writes it from now on; access includes all earlier ones
 	}
 }
 
+// detach records that peer will not be joined, and drops it if it has ended.
 func (c *Clocks) detach(peer event.ThreadID) {
 	p := c.threads[peer]
 	if p == nil {
@@ -195,7 +200,7 @@ func (c *Clocks) detach(peer event.ThreadID) {
 	}
 }
 
-// touched makes the variable know the access.
+// touched adds the last event of t, an access, to the clocks of the variable.
 func (o *object) touched(t *thread, u use) {
 	switch {
 	case u == ignores:
@@ -211,7 +216,7 @@ func (o *object) touched(t *thread, u use) {
 	o.last, o.lastVersion, o.lastWrote = t, t.version, u == writes
 }
 
-// lock remembers who holds a lock and who failed to take it.
+// lock records which sections of a lock are open, and its failed attempts.
 func (o *object) lock(t *thread, op event.Op) {
 	switch op {
 	case event.Acquire:
