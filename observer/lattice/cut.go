@@ -1,8 +1,8 @@
 package lattice
 
-// packing is how cuts are written into words: a lane a slot, of bits bits, holding how
-// many events of the slot are in the cut beyond base. The top bit of a lane is always 0,
-// so that lanes can be compared by a subtraction that borrows from it alone.
+// packing describes how a cut is packed into words, its key: one lane of bits bits for each
+// slot holds the number of the slot's events in the cut, less base. The top bit of a lane is
+// always 0, so that one subtraction, which borrows only from the top bits, compares all lanes.
 type packing struct {
 	bits  uint     // of a lane: 8, 16 or 32
 	words int      // of a cut
@@ -11,14 +11,15 @@ type packing struct {
 	unit  []uint64 // by slot: 1 in its lane
 }
 
-// limit is the largest count that a lane holds.
+// limit returns the largest count that a lane can hold.
 func (p *packing) limit() uint32 { return 1<<(p.bits-1) - 1 }
 
-// word and shift say where the lane of a slot is.
+// word and shift return the position of a slot's lane: the index of its word, and the number of
+// its lowest bit there.
 func (p *packing) word(slot uint32) int   { return int(uint(slot) * p.bits / 64) }
 func (p *packing) shift(slot uint32) uint { return uint(slot) * p.bits % 64 }
 
-// lane is the count of a slot beyond base.
+// lane returns the count of a slot in a key, which is less base.
 func (p *packing) lane(key []uint64, slot uint32) uint32 {
 	return uint32(key[p.word(slot)]>>p.shift(slot)) & uint32(1<<p.bits-1)
 }
@@ -39,7 +40,7 @@ func (p *packing) fit(n int) {
 	}
 }
 
-// pack appends the key of a cut.
+// pack appends the key of a cut to into.
 func (p *packing) pack(into []uint64, cut []uint32) []uint64 {
 	at := len(into)
 	for range p.words {
@@ -51,7 +52,7 @@ func (p *packing) pack(into []uint64, cut []uint32) []uint64 {
 	return into
 }
 
-// unpack appends the cut of a key.
+// unpack appends the cut of a key to into.
 func (p *packing) unpack(into []uint32, key []uint64) []uint32 {
 	for s, b := range p.base {
 		into = append(into, b+p.lane(key, uint32(s)))
@@ -69,7 +70,7 @@ func (p *packing) covers(a, need []uint64) bool {
 	return true
 }
 
-// least makes each lane of a the smaller of those of a and b.
+// least makes each lane of a the smaller one of the lanes of a and b.
 func (p *packing) least(a, b []uint64) {
 	for i, v := range b {
 		ge := (((a[i] | p.top) - v) & p.top) >> (p.bits - 1) // 1 where a >= b
@@ -78,7 +79,7 @@ func (p *packing) least(a, b []uint64) {
 	}
 }
 
-// clone copies a packing that describes a level kept.
+// cloneTo makes q a copy of p that shares no memory with it.
 func (p *packing) cloneTo(q *packing) {
 	base, unit := append(q.base[:0], p.base...), append(q.unit[:0], p.unit...)
 	*q = *p

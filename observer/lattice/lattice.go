@@ -2,21 +2,21 @@
 // online, and runs monitors over all its paths (Sen, Roşu, Agha, "Online Efficient
 // Predictive Safety Analysis of Multithreaded Programs", Section 4).
 //
-// In go the relevant events of a run in trace order, each with its dynamic vector
-// clock (observer/causality); out come violations: edges of the lattice by which some
-// run that the causality allows first reaches a bad state of a monitor. A cut is a set
-// of events closed under causality, written as how many events of each slot are in it;
-// its level is how many in all. The lattice never sees what an event was beyond the
-// variable that it wrote and the declared events that it is.
+// The input is the relevant events of a run in trace order, each with its dynamic vector
+// clock (observer/causality); the output is violations: edges of the lattice by which some
+// run that the causality allows first reaches a bad state of a monitor. A consistent cut is a
+// set of events closed under causality, written as the number of its events in each slot;
+// its level is the number of its events. Of an event the lattice sees only the variable that
+// it wrote, the lock that it acquired or released, and the declared events that it is.
 //
 // # The cone
 //
-// With a window w a level keeps at most w cuts, and is closed when it has w, or l
-// events wait in the queue, or the run is over, asked once all of the queue has been
-// tried. The cut of the observed run enters first, so that it is never lost; the others
-// in the order in which the run made their last events: what had to wait longest is
-// least likely to come next. A full level still takes further paths into the cuts that
-// it has. What the cone leaves out is counted (Stats): the paper's figures, taken to the
+// With a window w a level keeps at most w cuts. It is closed when it has w, when l events
+// wait in the queue, or when the run is over; this is checked once all of the queue has been
+// tried. The cut of the observed run enters first, so that it is never lost. The others
+// enter in the order in which the run made their last events: an event that had to wait for
+// long is least likely to come next. A full level still takes further paths into the cuts that
+// it has. Stats counts what the cone leaves out. The rule of the paper's figures, taken to the
 // letter, would stop with levels unbuilt.
 //
 // # Runs and words
@@ -25,30 +25,30 @@
 // states in which its monitor may be. A monitor steps on an edge, by the values at the
 // cut where the edge ends and the event of the edge, and only if its property mentions
 // what the event did. The initial state is read first. Where a run turns bad, that is
-// reported once, and the rest of the set goes on.
+// reported once, and the other states of the set are followed further.
 //
 // # Representation
 //
-// A cut is packed into lanes of 8, 16 or 32 bits, a slot a lane, counted from a base
+// A cut is packed into lanes of 8, 16 or 32 bits, one for each slot, counted from a base
 // that moves with the levels: one subtraction compares eight slots (cut.go). Sets of
 // the states of a small monitor are masks, united as they come to a cut and stepped once
-// (masks.go); else they are interned, and set × letter and set ∪ set remembered, so that a
-// step is a look-up (sets.go). Levels live in arrays that are used again; once warm,
-// nothing is allocated. In a window the cuts of the next level are found by a table
-// (build.go, table.go); without one, levels are sorted and the next is a merge, on all
-// cores where it is wide (whole.go). The naive twin, which enumerates linear extensions,
-// is in the tests.
+// (masks.go). Other sets are interned, and the results of set × letter and set ∪ set are
+// cached, so that a step is a look-up (sets.go). The arrays of levels are reused; in the
+// steady state nothing is allocated. With a window the cuts of the next level are found by a
+// hash table (build.go, table.go). Without one, levels are sorted and the next one is a merge,
+// on all cores where it is wide (whole.go). The plain model, which enumerates linear
+// extensions, is in the tests.
 //
 // # Witnesses
 //
-// Levels passed are kept up to Options.History cuts, without the values of variables, which
-// the events tell. From them the run that leads to a violation is found backwards, to the
-// last cut that it shares with the observed run (witness.go).
+// Passed levels are kept up to Options.History cuts, without the values of variables, which
+// follow from the events. From these levels the run that leads to a violation is found
+// backwards, to the last cut that it shares with the observed run (witness.go).
 //
 // # Bounds
 //
-// Memory is O(w·(slots + m) + l·slots) and the history; time for an event O(w·slots) and
-// the letters of new cuts.
+// Memory is O(w·(slots + m) + l·slots), m being the number of variables, and the passed levels;
+// time for an event O(w·slots) and the letters of new cuts.
 package lattice
 
 import "runtime"
@@ -61,7 +61,7 @@ const (
 	// Centred: the cut of the observed run enters each level first.
 	Centred Rule = iota
 	// Repaired: cuts enter in the order of the queue alone, so that a narrow window may
-	// lose the observed run. It is here to be compared with the paper's Example 3.
+	// lose the observed run. Tests compare it with the paper's Example 3.
 	Repaired
 )
 
@@ -69,16 +69,16 @@ const (
 type Options struct {
 	// Width is w, the most cuts that a level keeps; 0 is no limit.
 	Width int
-	// Queue is l, the number of waiting events that closes a level; 0 is no limit:
-	// narrower levels than w are built only when the run is over.
+	// Queue is l, the number of waiting events at which a level is closed. 0 is no limit: a
+	// level with fewer than w cuts is then closed only when the run is over.
 	Queue int
 	Rule  Rule
-	// Initial are the values of the variables before the first event, one a variable.
+	// Initial holds the values of the variables before the first event, one a variable.
 	Initial    []uint64
 	Properties []Property
 	// History is how many cuts of passed levels are kept for witnesses; default 262144.
 	History int
-	// Violation is called for each violation, as the level is built; nil is not.
+	// Violation, if not nil, is called for each violation, as the level is built.
 	Violation func(*Violation)
 }
 
@@ -86,34 +86,35 @@ type Options struct {
 type Property struct {
 	Monitor Monitor
 	Labels  Labels
-	// Variables are those, by index, whose writes make a letter and on whose values
-	// letters depend; nil is all of them.
+	// Variables holds the indices of the variables whose writes the monitor reads as a letter,
+	// and on whose values letters depend; nil is all variables.
 	Variables []int
-	// Events are the declared events that make a letter (bit i: event i).
+	// Events is the set of declared events that the monitor reads as a letter (bit i: event i).
 	Events uint64
 }
 
 // Event is a relevant event.
 type Event struct {
 	Slot uint32
-	// Lock is the lock that it takes or releases where sections may change places (the
-	// clocks have no edges of locks then), and Locking what it does to it. Such an event
-	// makes no letter unless it is a declared one. A lock has one holder, or readers.
+	// Lock is the lock that the event acquires or releases, and Locking its operation, where
+	// critical sections may change places: the clocks then have no edges of locks. The monitor
+	// reads no letter at such an event unless it is a declared one. A lock is held by one
+	// exclusive holder, or by readers.
 	Lock    uint32
 	Locking Locking
 	// Variable is the index of the variable that it wrote, -1 for none. The clocks order
 	// the writes of a variable.
 	Variable int
-	Value    uint64   // written
+	Value    uint64   // written to Variable
 	Events   uint64   // bit i: it is declared event i
 	Seq      uint64   // in the trace
-	Clock    []uint32 // by slot, itself included; shorter than needed means zero
+	Clock    []uint32 // by slot, the event itself included; missing entries are zero
 }
 
-// Locking is what an event does to a lock.
+// Locking is the operation of an event on a lock.
 type Locking uint8
 
-// What events do to locks.
+// The operations: none, exclusive acquire, shared acquire, release.
 const (
 	NoLock Locking = iota
 	Takes
@@ -121,16 +122,16 @@ const (
 	Releases
 )
 
-// Stats says how much of the lattice was explored.
+// Stats counts how much of the lattice was explored.
 type Stats struct {
 	Levels  uint64 // closed, the initial one not counted
 	Cuts    uint64 // built, the initial one included
 	Edges   uint64 // steps between cuts that were taken
 	Dropped uint64 // cuts that a full level did not take
-	Cut     uint64 // levels that dropped some
-	Late    uint64 // events that came when a level that they belong to was closed
+	Cut     uint64 // levels that dropped cuts
+	Late    uint64 // events that came after a level that they belong to was closed
 	Widest  int    // cuts of the widest level
-	Queue   int    // most events that waited
+	Queue   int    // the largest number of events that waited at once
 }
 
 // Complete reports whether every cut was built, so that all runs were checked.
@@ -146,27 +147,27 @@ type Lattice struct {
 	stats Stats
 
 	packing
-	old     packing // scratch of repack
-	chains  []chain
-	arrived []uint32 // the slots of the events from level passed on, in trace order
-	passed  int      // levels whose observed event has left arrived
-	written []uint64 // by variable: what was written last
-	total   int      // events that came
-	queued  int      // of them not below every cut
+	old     packing  // scratch of repack
+	chains  []chain  // by slot
+	arrived []uint32 // the slots of the events in trace order, without the first passed ones
+	passed  int      // number of events removed from the beginning of arrived
+	written []uint64 // by variable: the value written last
+	total   int      // number of events so far
+	queued  int      // number of events that some cut of the current level lacks
 
 	level    int // number of the current level
 	current  *level
 	next     *level
-	building bool // next has seen all of the queue
-	observed []uint32
-	locks    bool     // some event took a lock
+	building bool     // all waiting events have been tried for next, with a window
+	observed []uint32 // by slot: the observed run's cut at the current level
+	locks    bool     // some event has a Locking
 	only     []uint32 // see restrict
-	floor    []uint32 // least count of each slot over the current level
+	floor    []uint32 // by slot: the least count over the cuts of the current level
 
 	history []*level // passed levels, oldest first
-	gone    int      // levels at the beginning of history that are forgotten
-	keeping int      // their cuts
-	spare   []*level
+	gone    int      // number of levels at the beginning of history that were dropped
+	keeping int      // number of cuts of the other levels in history
+	spare   []*level // not in use
 
 	waiting []waiting // in trace order; some may be below the floor by now
 	table   table
@@ -175,20 +176,20 @@ type Lattice struct {
 	keyed []uint64 // scratch: a key
 	cuts  []uint32 // scratch of repack
 
-	cores   int // that build levels without a window
-	share   int // cuts of a level that are enough for a core
+	cores   int // most cores that build a level without a window
+	share   int // number of cuts of a level for which a core is used
 	mergers []*merger
 
-	// meetings at the cuts of next, one a property: the last.
+	// meetings holds the last meeting at each cut of next, one a property.
 	meetings []meeting
-	single   bool // there is one property, with masks
+	single   bool // there is only one property, and its sets are masks
 
-	found  Violation // the last, used again
-	closed func()    // called when a level is closed, for tests; nil is not
+	found  Violation // the last violation, reused
+	closed func()    // for tests: called when a level is closed; nil: not
 }
 
-// New makes the lattice of a run that has not begun; the monitors read its initial
-// state, which may be a violation already.
+// New returns the lattice of a run that has not begun. The monitors read the initial state,
+// which may be a violation already.
 func New(o Options) *Lattice {
 	if o.History <= 0 {
 		o.History = defaultHistory
@@ -249,12 +250,13 @@ func (l *Lattice) Event(e *Event) {
 	l.advance(false)
 }
 
-// Finish builds the levels that are left, the run being over.
+// Finish builds the levels that are left, when the run is over.
 func (l *Lattice) Finish() { l.advance(true) }
 
-// Stats reports how much was explored so far.
+// Stats returns the counts so far.
 func (l *Lattice) Stats() Stats { return l.stats }
 
+// sum returns the number of events that a clock includes.
 func sum(clock []uint32) int {
 	n := 0
 	for _, v := range clock {
@@ -263,7 +265,8 @@ func sum(clock []uint32) int {
 	return n
 }
 
-// stepsOf is the properties for which the event makes a letter.
+// stepsOf returns the set of properties whose monitors read a letter at the event (bit p:
+// property p).
 func (l *Lattice) stepsOf(e *Event) uint64 {
 	var steps uint64
 	for p := range l.props {

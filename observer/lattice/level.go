@@ -1,23 +1,24 @@
 package lattice
 
-// level is the cuts of one level, in arrays of n.
+// level holds the cuts of one level, in arrays.
 type level struct {
-	n        int
-	number   int
-	packing           // with which keys are written, of a level in the history
-	keys     []uint64 // words a cut
-	values   []uint64 // one a variable; of the current and the next level alone
-	sets     []uint32 // one a property
-	observed int      // which cut is the observed run's, -1 for none
-	run      []uint32 // the sets of the observed run alone, one a property
-	floor    []uint32 // by slot
-	dropped  uint64
+	n        int      // number of cuts
+	number   int      // of a level in the history
+	packing           // of keys, of a level in the history
+	keys     []uint64 // packing.words a cut
+	values   []uint64 // one a cut and variable; only of the current and the next level
+	sets     []uint32 // one a cut and property
+	observed int      // index of the observed run's cut, -1 for none
+	run      []uint32 // by property: the set of the observed run alone
+	floor    []uint32 // by slot: Lattice.floor, of a level in the history
+	dropped  uint64   // number of cuts that found no room
 }
 
-// wide is the window up to which levels are made large enough at once.
+// wide is the largest window for which the arrays of a level get their full size at once.
 const wide = 1 << 10
 
-// room is for how many cuts a level in a window is made large enough that has n.
+// room returns the number of cuts for which arrays are made, for a level in a window that has
+// n cuts.
 func (l *Lattice) room(n int) int {
 	if w := min(l.o.Width, wide); n < w {
 		return w
@@ -41,14 +42,15 @@ func (v *level) clear() {
 	v.keys, v.values, v.sets, v.run = v.keys[:0], v.values[:0], v.sets[:0], v.run[:0]
 }
 
-// cut makes the arrays as long as what they hold.
+// cut makes the arrays as long as n cuts need.
 func (v *level) cut(l *Lattice) {
 	v.keys, v.values, v.sets = v.keys[:v.n*l.words], v.values[:v.n*len(l.o.Initial)], v.sets[:v.n*len(l.props)]
 }
 
+// key returns the key of cut i.
 func (v *level) key(i, words int) []uint64 { return v.keys[i*words : (i+1)*words] }
 
-// repack writes the keys anew; scratch is used and returned.
+// repack packs the keys again, from one packing to another. It uses scratch and returns it.
 func (v *level) repack(old, to *packing, scratch []uint32) []uint32 {
 	cuts := scratch[:0]
 	for i := range v.n {
@@ -64,7 +66,7 @@ func (v *level) repack(old, to *packing, scratch []uint32) []uint32 {
 	return cuts
 }
 
-// pass puts the current level into the history and makes next the current one.
+// pass appends the current level to the history and makes next the current one.
 func (l *Lattice) pass() {
 	l.settle()
 	l.next.cut(l)
@@ -76,7 +78,7 @@ func (l *Lattice) pass() {
 	l.keeping += old.n
 	l.forget()
 	l.level++
-	values := old.values // the witness finds them from the events
+	values := old.values // a witness computes them from the events
 	old.values = nil
 	l.current, l.next = l.next, l.newLevel()
 	l.next.values = values[:0]
@@ -101,7 +103,7 @@ func (l *Lattice) count() {
 	}
 }
 
-// forget drops the oldest levels beyond the history, and the events that only they
+// forget drops the oldest levels beyond Options.History, and the events that only they
 // needed.
 func (l *Lattice) forget() {
 	before := l.gone
@@ -123,8 +125,8 @@ func (l *Lattice) forget() {
 	}
 }
 
-// lower finds the least count of each slot over the current level: events up to there
-// are useless, for every cut has them (the paper's Vmin).
+// lower computes floor, the least count of each slot over the current level. Events up to
+// there are useless, since every cut contains them (the paper's Vmin).
 func (l *Lattice) lower() {
 	low := append(l.keyed[:0], l.current.key(0, l.words)...)
 	if l.words == 1 {

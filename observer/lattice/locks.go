@@ -1,14 +1,14 @@
 package lattice
 
-// Where sections may change places, takings and releases are steps, and most of the cuts
-// would differ in nothing but how soon a lock was given up. A release that may come next
-// enables others and disables none, whatever comes before it, and no monitor reads it: a
-// run that has it later has the same word as the one that has it now. So from a cut with
-// such a release nothing but that is tried, which leaves out cuts and no word (locks_test.go
-// holds it against the enumeration of all runs). The observed run keeps its own path.
+// Where critical sections may change places, acquires and releases are steps, and most cuts
+// would differ only in how soon a lock was released. A release that may come next enables
+// events and disables none, whatever comes before it. If no monitor reads it, a run with the
+// release later has the same word as the run with the release now. So from a cut with such a
+// release nothing else is tried, which leaves out cuts but no word (locks_test.go compares it
+// with the enumeration of all runs). The observed run keeps its own path.
 
-// restrict finds, for each cut of the current level, the slot that alone is tried, plus 1;
-// 0 is all of them.
+// restrict sets only: for each cut of the current level, the only slot that is tried, plus 1;
+// 0 is all slots.
 func (l *Lattice) restrict() {
 	l.only = l.only[:0]
 	if !l.locks {
@@ -23,20 +23,20 @@ func (l *Lattice) restrict() {
 	}
 }
 
-// tried reports whether a slot is tried from a cut of the current level.
+// tried reports whether the next event of a slot is tried from a cut of the current level.
 func (l *Lattice) tried(i int, slot uint32) bool {
 	return len(l.only) == 0 || l.only[i] == 0 || l.only[i] == slot+1
 }
 
-// observes reports whether the event after a cut of the current level in a slot is that of
-// the observed run.
+// observes reports whether the next event of a slot after a cut of the current level is the
+// step of the observed run.
 func (l *Lattice) observes(i int, slot uint32) bool {
 	at := l.level - l.passed
 	return i == l.current.observed && at < len(l.arrived) && l.arrived[at] == slot
 }
 
-// release returns the slot of the release that may come next after a cut and that no
-// property reads; of several the one that the run made first.
+// release returns the slot of a release that may come next after a cut and that no property
+// reads; of several the first in the trace. It reports whether there is one.
 func (l *Lattice) release(key []uint64) (slot uint32, ok bool) {
 	order := l.total
 	for s := range uint32(len(l.chains)) {

@@ -2,19 +2,19 @@ package lattice
 
 import "math/bits"
 
-// masks are how the sets of a monitor with few states are written: bit q is state q, and
-// someBad says that some run has turned bad. The union of sets is their or; and since the
-// step of a union is the union of the steps, the sets that come to a cut by the same
-// letter are united first and step once.
+// masks represents the sets of states of a monitor with few states as bit masks: bit q is
+// state q, and someBad is set if some run has turned bad. The union of sets is their bitwise
+// or. Since the step of a union is the union of the steps, the sets that come to a cut by the
+// same letter are united first and step once.
 type masks struct {
-	size       int      // states of the monitor; 0: it has no masks
+	size       int      // number of states of the monitor; 0: its sets are not masks
 	successors []uint32 // [letter*size + q]: the set that follows from state q
 	turning    []uint32 // by letter: the states from which a run turns bad
 }
 
 const (
 	someBad   = 1 << 31
-	maxMasked = 31 // states that a mask has bits for
+	maxMasked = 31 // the most states for which sets are masks
 )
 
 func newMasks(monitor Monitor) masks {
@@ -24,9 +24,10 @@ func newMasks(monitor Monitor) masks {
 	return masks{}
 }
 
+// masked reports whether sets are masks.
 func (m *masks) masked() bool { return m.size > 0 }
 
-// learn adds the letters that are new.
+// learn computes the steps by the letters that are new.
 func (m *masks) learn(monitor Monitor, letters []Letter) {
 	var into []State
 	for i := len(m.turning); i < len(letters); i++ {
@@ -44,7 +45,7 @@ func (m *masks) learn(monitor Monitor, letters []Letter) {
 	}
 }
 
-// setOf is the set of states, of which the bad ones are named by someBad alone.
+// setOf returns the set of some states. Bad ones are represented by someBad alone.
 func setOf(states []State, monitor Monitor) (set uint32) {
 	for _, q := range states {
 		if monitor.Bad(q) {
@@ -56,7 +57,7 @@ func setOf(states []State, monitor Monitor) (set uint32) {
 	return set
 }
 
-// follow is the set that follows by a letter.
+// follow returns the set that follows from a set by a letter.
 func (m *masks) follow(set, letter uint32) uint32 {
 	row, to := m.successors[int(letter)*m.size:][:m.size], set&someBad
 	for rest := set &^ someBad; rest != 0; rest &= rest - 1 {
@@ -67,7 +68,7 @@ func (m *masks) follow(set, letter uint32) uint32 {
 	return to
 }
 
-// maskOf is the set of states, none of which is bad.
+// maskOf returns the set of some states, none of which is bad.
 func maskOf(states []State) (set uint32) {
 	for _, q := range states {
 		set |= 1 << (q & maxMasked)
@@ -75,7 +76,7 @@ func maskOf(states []State) (set uint32) {
 	return set
 }
 
-// statesOf appends the states of a set.
+// statesOf appends the states of a set to into.
 func statesOf(into []State, set uint32) []State {
 	for rest := set &^ someBad; rest != 0; rest &= rest - 1 {
 		into = append(into, State(bits.TrailingZeros32(rest)))
@@ -83,15 +84,16 @@ func statesOf(into []State, set uint32) []State {
 	return into
 }
 
-// meeting is what comes to a cut by the same letter and has not stepped yet.
+// meeting is the union of the sets that come to a cut by the same letter and have not stepped
+// yet. Without masks it only caches the letter.
 type meeting struct {
-	letter  uint32 // plus 1; 0 is none
+	letter  uint32 // its number plus 1; 0 is none
 	set     uint32
-	turning uint32 // of the letter
-	events  uint64
+	turning uint32 // masks.turning of the letter
+	events  uint64 // the declared events that the letter was made of
 }
 
-// leave returns the set that follows.
+// leave returns the set that follows from a meeting.
 func (m *masks) leave(at *meeting) uint32 {
 	if at.letter == 0 {
 		return 0

@@ -5,26 +5,28 @@ import (
 	"slices"
 )
 
-// table finds the cuts of the level that is built by their keys, and those that it had
-// no room for: open addressing. A place holds a tag and the number of a cut; what is of
-// an earlier generation is free, so that nothing need be cleared.
+// table is a hash table, with open addressing, that finds by key the cuts of the next level
+// and those that the level had no room for. Entries of an earlier generation are free, so
+// that the table need not be cleared.
 type table struct {
 	places     []place
-	size       int  // places in use: a power of two
-	shift      uint // of a hash, to a place
+	size       int  // number of places in use: a power of two
+	shift      uint // the number of bits by which a hash is shifted to the index of a place
 	generation uint32
-	n          int
-	dropped    []uint64 // keys
-	lost       int
-	free       uint64 // the place of the key of one word that was looked for in vain last
+	n          int      // number of keys in the table
+	dropped    []uint64 // keys of the cuts that the level had no room for
+	lost       int      // number of these cuts
+	free       uint64   // index of the free place at which findWord last ended its search
 }
 
+// place is an entry of the hash table.
 type place struct {
-	tag        uint64 // the key, if it is one word, else its hash
+	tag        uint64 // tagOf of the key
 	generation uint32
-	cut        uint32 // or a dropped one, with isDropped
+	cut        uint32 // index in the level or, with isDropped, in table.dropped
 }
 
+// isDropped marks the cuts that the level had no room for.
 const isDropped = 1 << 31
 
 // reset empties the table and makes it large enough for about n keys.
@@ -37,6 +39,7 @@ func (t *table) reset(n int) {
 	t.lost, t.dropped = 0, t.dropped[:0]
 }
 
+// resize empties the table and gives it a size.
 func (t *table) resize(size int) {
 	t.generation++
 	if size > len(t.places) || t.generation == 0 {
@@ -45,7 +48,7 @@ func (t *table) resize(size int) {
 	t.size, t.shift, t.n = size, uint(64-bits.TrailingZeros(uint(size))), 0
 }
 
-// tagOf is what a key is known by: different keys of one word have different tags.
+// tagOf returns the tag of a key: the key itself if it is one word, else a hash.
 func tagOf(key []uint64) uint64 {
 	tag := key[0]
 	for _, k := range key[1:] {
@@ -54,16 +57,16 @@ func tagOf(key []uint64) uint64 {
 	return tag
 }
 
-// multiplier spreads all lanes over the upper bits, which choose the place.
+// multiplier makes the upper bits of a product, which select the place, depend on all lanes.
 const multiplier = 0x9e3779b97f4a7c15
 
-// What find gives for a cut that was dropped, and for one that is not there.
+// The results of find for a cut that the level had no room for, and for one not in the table.
 const (
 	dropped = -1
 	absent  = -2
 )
 
-// find returns the number of a cut, dropped or absent.
+// find returns the index of the cut with a key, or dropped or absent.
 func (t *table) find(v *level, key []uint64) int {
 	tag, mask := tagOf(key), uint64(t.size-1)
 	for at := tag * multiplier >> t.shift; ; at = (at + 1) & mask {
@@ -81,7 +84,7 @@ func (t *table) find(v *level, key []uint64) int {
 	}
 }
 
-// key is the key of a cut, or of a dropped one.
+// key returns the key of a place's cut.
 func (t *table) key(v *level, cut uint32, words int) []uint64 {
 	if cut&isDropped != 0 {
 		i := int(cut &^ isDropped)
@@ -90,7 +93,7 @@ func (t *table) key(v *level, cut uint32, words int) []uint64 {
 	return v.key(int(cut), words)
 }
 
-// put enters the last cut of v, which was looked for in vain just now.
+// put enters the last cut of v, whose key find or findWord has just reported absent.
 func (t *table) put(v *level, words int) {
 	if words == 1 {
 		t.enterWord(v, v.keys[v.n-1], uint32(v.n-1))
@@ -99,7 +102,8 @@ func (t *table) put(v *level, words int) {
 	t.enter(v, tagOf(v.key(v.n-1, words)), uint32(v.n-1), words)
 }
 
-// drop enters a cut that there is no room for, which was looked for in vain just now.
+// drop enters a cut that the level has no room for, whose key find or findWord has just
+// reported absent.
 func (t *table) drop(v *level, key []uint64) {
 	t.dropped = append(t.dropped, key...)
 	t.lost++
@@ -136,7 +140,8 @@ func (t *table) enlarge(v *level, words int) {
 	}
 }
 
-// rekey enters all anew after the keys have been packed in another way.
+// rekey rebuilds the table after the keys of v have been packed again, from one packing to
+// another. It uses scratch and returns it.
 func (t *table) rekey(v *level, old, to *packing, scratch []uint32) []uint32 {
 	dropped := level{n: t.lost, keys: t.dropped}
 	scratch = dropped.repack(old, to, scratch)
