@@ -5,35 +5,36 @@ import (
 	"slices"
 )
 
-// edges is the enabled events of the cuts of a level. Edge cut<<shift|slot is the one by
-// the event after the cut in the slot; those of an event are a list, by cut.
+// edges holds the enabled events of the cuts of a level. The edge numbered cut<<shift|slot is by
+// the next event of the slot after the cut. The edges by one event form a list, ordered by cut.
 type edges struct {
 	shift  uint
-	heads  []uint32 // the first of the list of each event beyond the floor, plus 1; those of a slot side by side
-	next   []uint32 // by edge: the one after it in its list, plus 1
-	active []active
-	at     []uint32 // by slot: where its heads begin
+	heads  []uint32 // by event beyond the floor, those of a slot side by side: the first edge of its list, plus 1
+	next   []uint32 // by edge: the next one in its list, plus 1
+	active []active // the slots with events beyond the floor
+	at     []uint32 // by slot: the index of its first element in heads
 	skip   skip
 }
 
 // active is a slot with events beyond the floor.
 type active struct {
 	slot  uint32
-	lane  uint32 // of the floor
-	shift uint   // of its lane in a key of one word
-	need  []uint64
-	heads []uint32
-	ring  []entry // of the chain
-	base  uint32
+	lane  uint32   // the floor's count in the slot, less base
+	shift uint     // the lowest bit of the slot's lane in its word
+	need  []uint64 // of the slot's chain
+	heads []uint32 // the slot's part of edges.heads
+	ring  []entry  // of the slot's chain
+	base  uint32   // packing.base of the slot
 }
 
-// skip is the edge of the observed run, which was taken first.
+// skip is the edge of the observed run, which is taken first and must not be taken again.
 type skip struct{ cut, slot uint32 }
 
-// waiting is an event beyond the floor.
+// waiting is an event in the queue.
 type waiting struct{ slot, index uint32 }
 
-// advance builds levels while they are complete.
+// advance builds and closes levels until one is not complete. Final reports that the run is
+// over.
 func (l *Lattice) advance(final bool) {
 	for l.level < l.total {
 		waited := final || l.o.Queue > 0 && l.queued >= l.o.Queue
@@ -53,8 +54,8 @@ func (l *Lattice) advance(final bool) {
 	}
 }
 
-// build tries all of the queue on all cuts of the current level, the events in the order
-// of the trace.
+// build begins the next level: it tries all waiting events, in trace order, on all cuts of the
+// current level.
 func (l *Lattice) build() {
 	l.building = true
 	l.table.reset(2 * l.current.n)
@@ -80,7 +81,7 @@ func (l *Lattice) build() {
 	l.waiting = rest
 }
 
-// tryEdges takes the edges of a list, which are by event e.
+// tryEdges takes the edges of a list, whose first is at less 1; all are by event e.
 func (l *Lattice) tryEdges(e *entry, at uint32) {
 	d := &l.edges
 	for at != 0 {
@@ -92,8 +93,8 @@ func (l *Lattice) tryEdges(e *entry, at uint32) {
 	}
 }
 
-// collect finds the edges and lists them by event. It takes the last cut first, since
-// it puts each at the head of its list.
+// collect finds the edges and lists them by event. It visits the last cut first, since
+// it inserts each edge at the head of its list.
 func (l *Lattice) collect() {
 	if l.bytewise.on && !l.locks {
 		l.collectBytes()
@@ -117,8 +118,8 @@ func (l *Lattice) collect() {
 	}
 }
 
-// activate finds the slots with events beyond the floor, and gives these events empty
-// lists.
+// activate sets edges.active, and makes an empty list of edges for each event beyond the
+// floor.
 func (l *Lattice) activate() {
 	d := &l.edges
 	d.heads, d.at, d.active = d.heads[:0], d.at[:0], d.active[:0]
@@ -139,7 +140,8 @@ func (l *Lattice) activate() {
 	}
 }
 
-// enabled reports whether the event after a cut in a slot may come next.
+// enabled reports whether the next event of a slot after a cut may come next: whether the cut
+// contains all events that come before it, and no other slot holds the lock that it acquires.
 func (l *Lattice) enabled(key []uint64, slot, lane uint32) bool {
 	c := &l.chains[slot]
 	at := int(lane) * l.words
@@ -168,7 +170,7 @@ func (l *Lattice) try(slot, index uint32) {
 	}
 }
 
-// centre puts the cut of the observed run into the next level.
+// centre makes the cut of the observed run the first of the next level.
 func (l *Lattice) centre() {
 	i := l.current.observed
 	if i < 0 || l.level-l.passed >= len(l.arrived) {
@@ -205,7 +207,8 @@ func (l *Lattice) edge(i int, e *entry) {
 	l.stats.Edges++
 }
 
-// add makes the cut.
+// add appends to the next level the cut with a key, which follows from cut i of the current
+// level by event e, and returns its index.
 func (l *Lattice) add(i int, key []uint64, e *entry) int {
 	v, m, n, j := l.next, len(l.o.Initial), len(l.props), l.next.n
 	if (j+1)*l.words > len(v.keys) || (j+1)*m > len(v.values) || (j+1)*n > len(v.sets) {
@@ -229,8 +232,8 @@ func (l *Lattice) add(i int, key []uint64, e *entry) int {
 }
 
 // widen makes room for n cuts in a level that is built in a window. Its arrays are longer
-// than what they hold, lest making a cut write a pointer, which costs while memory is
-// collected.
+// than their content, so that adding a cut writes no slice header: that would cost a write
+// barrier during garbage collection.
 func (l *Lattice) widen(v *level, n int) {
 	v.keys = longer(v.keys, n*l.words)
 	v.values = longer(v.values, n*len(l.o.Initial))
@@ -238,6 +241,7 @@ func (l *Lattice) widen(v *level, n int) {
 	l.meetings = longer(l.meetings, n*len(l.props))
 }
 
+// longer returns s with a length of at least n.
 func longer[T any](s []T, n int) []T {
 	if n <= len(s) {
 		return s
@@ -245,12 +249,13 @@ func longer[T any](s []T, n int) []T {
 	return slices.Grow(s, n-len(s))[:n]
 }
 
-// meetingsOf are the meetings at a cut of the next level, one a property: the last.
+// meetingsOf returns the last meetings at a cut of the next level, one a property.
 func (l *Lattice) meetingsOf(j int) []meeting {
 	return l.meetings[j*len(l.props) : (j+1)*len(l.props)]
 }
 
-// step moves the monitors along an edge and unites what they come to with what is there.
+// step moves the monitors along the edge from cut i of the current level to cut j of the next,
+// and unites their sets with those of cut j. Made reports that cut j is new.
 func (l *Lattice) step(i, j int, e *entry, meetings []meeting, made bool) {
 	n := len(l.props)
 	for p, a := range l.props {
@@ -289,7 +294,8 @@ func (l *Lattice) step(i, j int, e *entry, meetings []meeting, made bool) {
 	}
 }
 
-// letterOf is the letter of an edge to cut j of the next level.
+// letterOf returns the number of the letter of an edge by e to cut j of the next level. Known
+// caches the last one.
 func (l *Lattice) letterOf(j int, known *meeting, a *automaton, e *entry) uint32 {
 	if events := e.Events & a.events; known.letter == 0 || known.events != events {
 		m := len(l.o.Initial)
@@ -298,7 +304,7 @@ func (l *Lattice) letterOf(j int, known *meeting, a *automaton, e *entry) uint32
 	return known.letter - 1
 }
 
-// reread has the meeting at cut j of the next level take another letter.
+// reread ends the meeting at cut j of the next level and begins one with the letter of e.
 func (l *Lattice) reread(p, j int, at *meeting, e *entry) {
 	a, m := l.props[p], len(l.o.Initial)
 	if at.set != 0 {
@@ -309,7 +315,7 @@ func (l *Lattice) reread(p, j int, at *meeting, e *entry) {
 	*at = meeting{letter: id + 1, turning: a.turning[id], events: events}
 }
 
-// settle has the sets step that came to the cuts of the next level.
+// settle ends the meetings at the cuts of the next level: their sets step.
 func (l *Lattice) settle() {
 	if l.o.Width == 0 {
 		return
@@ -324,7 +330,7 @@ func (l *Lattice) settle() {
 	}
 }
 
-// follow moves the observed run on, alone.
+// follow moves the observed run on by one event, with sets of its own.
 func (l *Lattice) follow() {
 	if l.level-l.passed >= len(l.arrived) {
 		return
@@ -354,7 +360,8 @@ func (l *Lattice) follow() {
 	}
 }
 
-// find is the number of a cut of the next level; negative: it has it not.
+// find returns the index of the cut of the next level with a key; it is negative if there is
+// none.
 func (l *Lattice) find(key []uint64) int {
 	if l.o.Width > 0 {
 		return l.table.find(l.next, key)

@@ -2,20 +2,21 @@ package lattice
 
 import "slices"
 
-// entry is an event in its chain. What taking a step reads comes first, in one line of the
-// cache or two.
+// entry is an event in its chain. The fields that a step reads come first, in one or two cache
+// lines.
 type entry struct {
-	steps uint64 // bit p: property p reads a letter
+	steps uint64 // bit p: the monitor of property p reads a letter at the event
 	Event
-	clock []uint32 // the buffer of Clock, used again
-	order int      // its place in the trace, from 0
-	held  []held   // locks that the thread holds after it
-	// before is what its variable held before: in all runs the same, since the writes of a
-	// variable are ordered.
+	clock []uint32 // the buffer of Clock, for reuse
+	order int      // position among the relevant events in trace order, from 0
+	held  []held   // locks that the slot holds after the event
+	// before is the value of its variable before the event. It is the same in all runs, since
+	// the writes of a variable are ordered.
 	before uint64
 }
 
-// undo returns the values before the event, if they are not known yet.
+// undo returns known, or if that is nil, the values before the event, computed from those
+// after.
 func (e *entry) undo(known, after []uint64) []uint64 {
 	if known != nil {
 		return known
@@ -27,26 +28,28 @@ func (e *entry) undo(known, after []uint64) []uint64 {
 	return known
 }
 
+// held is a lock that a slot holds.
 type held struct {
 	lock   uint32
 	shared bool
 }
 
-// chain is the events of a slot: those that the queue or the history still needs, by
-// their index in the slot, from 1.
+// chain holds the events of a slot that the queue or the history still needs, by their index in
+// the slot, from 1.
 type chain struct {
-	ring  []entry // its length is a power of two
-	first uint32  // index of the oldest kept
-	n     uint32
-	need  []uint64 // for each event beyond base, what a cut must have for it to be enabled
+	ring  []entry  // circular; its length is a power of two
+	first uint32   // index of the oldest event kept
+	n     uint32   // number of events kept
+	need  []uint64 // for each event beyond base: the key of the events that must come before it
 }
 
-// last is the index of the newest event, 0 if none came.
+// last returns the index of the newest event, 0 if there was none.
 func (c *chain) last() uint32 { return c.first + c.n - 1 }
 
-// at is the event of an index that is kept.
+// at returns the event of an index, which must be kept.
 func (c *chain) at(index uint32) *entry { return &c.ring[index&uint32(len(c.ring)-1)] }
 
+// push appends an event, which the caller sets.
 func (c *chain) push() *entry {
 	if int(c.n) == len(c.ring) {
 		c.grow()
@@ -55,7 +58,7 @@ func (c *chain) push() *entry {
 	return c.at(c.last())
 }
 
-// holds gives the newest event what its thread holds after it.
+// holds sets held of m, the newest event.
 func (c *chain) holds(m *entry) {
 	m.held = m.held[:0]
 	if c.n > 1 {
@@ -72,7 +75,8 @@ func (c *chain) holds(m *entry) {
 	}
 }
 
-// kept reports whether another slot holds, in a cut, a lock that an event wants to take.
+// kept reports whether another slot holds, at a cut, the lock that an event acquires, in a mode
+// that excludes it.
 func (l *Lattice) kept(key []uint64, e *entry) bool {
 	for s := range l.chains {
 		c := &l.chains[s]
@@ -89,6 +93,7 @@ func (l *Lattice) kept(key []uint64, e *entry) bool {
 	return false
 }
 
+// grow doubles the ring.
 func (c *chain) grow() {
 	ring := make([]entry, max(16, 2*len(c.ring)))
 	for i := c.first; i < c.first+c.n; i++ {
@@ -117,8 +122,8 @@ func (l *Lattice) seat(n int) {
 	l.repack(l.bits, l.base)
 }
 
-// rebase counts the lanes from the floor of the current level, and widens them if the
-// newest events do not fit even so.
+// rebase makes the floor of the current level the base of the lanes, and widens the lanes if the
+// newest events do not fit even then.
 func (l *Lattice) rebase() {
 	bits := l.bits
 	for s := range l.chains {
@@ -129,8 +134,8 @@ func (l *Lattice) rebase() {
 	l.repack(bits, l.floor)
 }
 
-// repack writes the current level, the next one and what events need in lanes of bits
-// bits counted from base.
+// repack packs the current level, the next one and the needs of events into lanes of bits bits,
+// counted from base.
 func (l *Lattice) repack(bits uint, base []uint32) {
 	l.packing.cloneTo(&l.old)
 	l.bits = bits
@@ -152,8 +157,8 @@ func (l *Lattice) repack(bits uint, base []uint32) {
 	}
 }
 
-// packNeed appends what the newest event of a chain needs: all that it knows, but for
-// itself.
+// packNeed appends to chain.need the key of the events that must come before an event: those in
+// its clock, without itself.
 func (l *Lattice) packNeed(slot uint32, index uint32) {
 	c := &l.chains[slot]
 	at := len(c.need)

@@ -21,7 +21,7 @@ func (l *Lattice) OnLevel(f func(cuts [][]uint32, values [][]uint64, bad [][]boo
 	}
 }
 
-// Waiting is the Seq of the events beyond the floor, in trace order.
+// Waiting returns the Seq of the events beyond the floor, in trace order.
 func (l *Lattice) Waiting() []uint64 {
 	var out []uint64
 	for order := range l.total {
@@ -37,10 +37,10 @@ func (l *Lattice) Waiting() []uint64 {
 	return out
 }
 
-// Lanes is the width of a lane.
+// Lanes returns the width of a lane in bits.
 func (l *Lattice) Lanes() uint { return l.bits }
 
-// Sets is how many sets of monitor states are interned.
+// Sets returns the number of sets of monitor states that are interned.
 func (l *Lattice) Sets() int {
 	n := 0
 	for _, a := range l.props {

@@ -2,29 +2,30 @@ package lattice
 
 import "math/bits"
 
-// Most cuts are one word, and most of these have lanes of 8 bits. What is here does the
-// same as the general code for them, without slices; the tests run both.
+// Most keys are one word, and most of these have lanes of 8 bits. For these the functions of
+// this file do the same as the general code, without slices; the tests run both.
 
-// laneBits is how many bits a lane of 8 bits counts with.
+// laneBits is the number of bits of a count in a lane of 8 bits.
 const laneBits = 7
 
-// bytewise is what cuts of one word with lanes of 8 bits are tried with.
+// bytewise finds the edges of cuts whose keys are one word with lanes of 8 bits.
 type bytewise struct {
-	on bool
-	// need is, by slot<<laneBits|lane, what a cut with that lane must have for the event
-	// after it to be enabled; where there is no event, what no cut has.
+	on bool // keys are such words, and a level has at most maxBytewise cuts
+	// need holds, by slot<<laneBits|lane, the key of the events that must come before the next
+	// event of the slot after a cut with that lane. Where there is no event, it is a key that no
+	// cut covers.
 	need []uint64
-	// after has for each of these events the cuts that it may follow, as a set of setLen
-	// words; all are empty between levels.
+	// after holds, for each event in need, the cuts that it may follow, as a bit set of setLen
+	// words. All sets are empty between levels.
 	after  []uint64
 	setLen int
 	cuts   []uint64 // scratch: such a set
 }
 
-// maxBytewise is the most cuts of a level for which sets of cuts are small.
+// maxBytewise is the largest window for which bytewise is used: sets of cuts are then small.
 const maxBytewise = 1 << 10
 
-// reset forgets the events. A level has at most so many cuts.
+// reset removes all events. A level has at most cuts cuts.
 func (b *bytewise) reset(p *packing, slots, cuts int) {
 	b.on = p.words == 1 && p.bits == 8 && cuts > 0 && cuts <= maxBytewise
 	b.need = b.need[:0]
@@ -40,7 +41,7 @@ func (b *bytewise) reset(p *packing, slots, cuts int) {
 	b.cuts = longer(b.cuts, b.setLen)
 }
 
-// take empties the set of an event and gives it.
+// take returns the set of an event in after, as scratch, and empties it there.
 func (b *bytewise) take(slot, lane uint32) []uint64 {
 	at := int(slot<<laneBits|lane) * b.setLen
 	set := b.after[at:][:b.setLen]
@@ -49,7 +50,7 @@ func (b *bytewise) take(slot, lane uint32) []uint64 {
 	return b.cuts
 }
 
-// collectBytes is collect for cuts of bytes, where nothing takes locks.
+// collectBytes is collect for lanes of 8 bits, where no event acquires locks.
 func (l *Lattice) collectBytes() {
 	b, top := &l.bytewise, l.top
 	for i, key := range l.current.keys {
@@ -66,8 +67,8 @@ func (l *Lattice) collectBytes() {
 	}
 }
 
-// enabled is the slots, a bit each, whose event after a cut has all that it needs. It does
-// not branch, since no branch could be foreseen.
+// enabled returns the set of slots, a bit each, for whose next event a cut contains all events
+// that must come before. It does not branch, since the branches would be unpredictable.
 func (b *bytewise) enabled(key, top uint64) (on uint32) {
 	full, slot := key|top, uint(0)
 	for at := uint64(0); at < uint64(len(b.need)); at += 1 << laneBits {
@@ -79,7 +80,8 @@ func (b *bytewise) enabled(key, top uint64) (on uint32) {
 	return on
 }
 
-// tryBytes is try for cuts of bytes, where nothing takes locks. It does not branch.
+// tryBytes is try for lanes of 8 bits, where no event acquires locks. Its loop over the cuts
+// does not branch.
 func (l *Lattice) tryBytes(slot, lane uint32, e *entry) {
 	top, need, shift := l.top, l.bytewise.need[slot<<laneBits|lane], slot*8&63
 	cuts := l.bytewise.cuts
@@ -139,7 +141,8 @@ func (l *Lattice) takeBytes(e *entry, cuts []uint64) {
 	}
 }
 
-// findWord is find for keys of one word. An absent one has its place in free.
+// findWord is find for keys of one word. If the key is absent, it sets free to the place that
+// the key would have.
 func (t *table) findWord(key uint64) int {
 	mask := uint64(t.size - 1)
 	for at := key * multiplier >> (t.shift & 63); ; at = (at + 1) & mask {
@@ -157,7 +160,7 @@ func (t *table) findWord(key uint64) int {
 	}
 }
 
-// enterWord enters the key that was found to be absent last.
+// enterWord enters the key that findWord has just reported absent.
 func (t *table) enterWord(v *level, key uint64, cut uint32) {
 	if 2*t.n >= t.size {
 		t.enter(v, key, cut, 1)
@@ -178,7 +181,7 @@ func (p *packing) lowest(low uint64, keys []uint64) uint64 {
 	return low
 }
 
-// mergeWords is merge for cuts of one word, where nothing takes locks.
+// mergeWords is merge for keys of one word, where no event acquires locks.
 func (m *merger) mergeWords() {
 	hi := pastAll
 	if m.hi != nil {
@@ -214,7 +217,8 @@ func (m *merger) mergeWords() {
 	}
 }
 
-// meet is edge for one property with masks.
+// meet is edge for a single property whose sets are masks. Set is that of the cut at which the
+// stream is.
 func (m *merger) meet(set uint32, s *stream, e *entry) {
 	at := &m.views[0].last
 	if !m.made {
@@ -233,7 +237,7 @@ func (m *merger) meet(set uint32, s *stream, e *entry) {
 	}
 }
 
-// advanceWord is advance for cuts of one word.
+// advanceWord is advance for keys of one word, where no event acquires locks.
 func (m *merger) advanceWord(s *stream) {
 	keys, top, mask := m.l.current.keys, m.l.top, uint64(1)<<m.l.bits-1
 	need, shift, at := s.need, s.shift&63, s.at+1

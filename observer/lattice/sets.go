@@ -5,44 +5,46 @@ import (
 	"slices"
 )
 
-// automaton is a property's monitor with its sets of states. A set is the states that
-// are not bad, and whether some run has turned bad. Of a small monitor it is a mask
-// (masks.go); else it is interned, and steps and unions are computed once.
+// automaton is a property's monitor with its sets of states. A set consists of the states
+// that are not bad, and of whether some run has turned bad. Of a small monitor it is a mask
+// (masks.go). Otherwise it is interned, and steps and unions are computed once.
 type automaton struct {
 	masks
 	monitor Monitor
 	labels  Labels
-	all     bool   // every variable makes a letter
-	of      []bool // by variable
-	events  uint64
+	all     bool   // the monitor reads a letter at the writes of every variable
+	of      []bool // by variable: it reads a letter at its writes
+	events  uint64 // the declared events at which it reads a letter
 
 	sets        []set
-	numbers     map[string]uint32
+	numbers     map[string]uint32 // of sets, by spell
 	letters     interned
 	letterCache letterCache
-	stride      int      // letters that a row of steps has room for
-	steps       []uint32 // [set*stride + letter]: the set plus 1, or'd with turnsBad; 0 is not known yet
-	unions      []union  // a cache, by hash
+	stride      int      // number of letters that a row of steps has room for
+	steps       []uint32 // [set*stride + letter]: number of the set that follows, plus 1, and turnsBad; 0: not computed yet
+	unions      []union  // direct-mapped cache
 
 	states []State // scratch
-	more   []State
-	text   []byte
+	more   []State // scratch
+	text   []byte  // scratch
 }
 
+// set is an interned set.
 type set struct {
-	states []State
-	bad    bool
+	states []State // sorted, without bad ones
+	bad    bool    // some run has turned bad
 }
 
+// union is a cached union of the sets a and b.
 type union struct {
 	a, b uint32
-	set  uint32 // plus 1
+	set  uint32 // number plus 1; 0: none
 }
 
 const (
-	turnsBad  = 1 << 31
+	turnsBad  = 1 << 31 // in automaton.steps: a run turns bad by the step
 	unionSize = 1 << 12
-	maxSets   = 1 << 16 // above it the sets that no cut has are forgotten
+	maxSets   = 1 << 16 // with more, the sets that no cut has are dropped (large)
 	maxSteps  = 1 << 22 // likewise
 )
 
@@ -63,12 +65,12 @@ func newAutomaton(p *Property) *automaton {
 	return a
 }
 
-// reads reports whether the event makes a letter.
+// reads reports whether the monitor reads a letter at the event.
 func (a *automaton) reads(e *Event) bool {
 	return e.Events&a.events != 0 || e.Variable >= 0 && (a.all || e.Variable < len(a.of) && a.of[e.Variable])
 }
 
-// begin is the set after the initial letter.
+// begin returns the set after the initial letter, and whether a run turns bad by it.
 func (a *automaton) begin(values []uint64) (s uint32, turnsBad bool) {
 	a.states = a.monitor.Start(a.states[:0])
 	start := maskOf(a.states)
@@ -78,7 +80,7 @@ func (a *automaton) begin(values []uint64) (s uint32, turnsBad bool) {
 	return a.step(start, a.letter(values, 0))
 }
 
-// letter interns the letter of an edge.
+// letter returns the number of the letter of an edge.
 func (a *automaton) letter(values []uint64, events uint64) uint32 {
 	if a.all || len(a.letterCache.of) > maxCachedLetters {
 		return a.evaluate(values, events)
@@ -95,6 +97,7 @@ func (a *automaton) letter(values []uint64, events uint64) uint32 {
 	return *at - 1
 }
 
+// evaluate is letter without the cache.
 func (a *automaton) evaluate(values []uint64, events uint64) uint32 {
 	id := a.letters.id(a.labels.Letter(values, events))
 	switch {
@@ -108,6 +111,7 @@ func (a *automaton) evaluate(values []uint64, events uint64) uint32 {
 	return id
 }
 
+// widen doubles the stride.
 func (a *automaton) widen() {
 	steps := make([]uint32, 2*len(a.steps))
 	for i := range a.sets {
@@ -116,7 +120,7 @@ func (a *automaton) widen() {
 	a.steps, a.stride = steps, 2*a.stride
 }
 
-// step is the set that follows by a letter, and whether a run of the set turns bad by it.
+// step returns the set that follows from a set by a letter, and whether a run turns bad by it.
 func (a *automaton) step(s, letter uint32) (uint32, bool) {
 	if a.masked() {
 		return a.follow(s, letter), s&a.turning[letter] != 0
@@ -133,6 +137,7 @@ func (a *automaton) step(s, letter uint32) (uint32, bool) {
 	return to, fresh
 }
 
+// compute is step for an interned set, without the table of steps.
 func (a *automaton) compute(s uint32, l Letter) (to uint32, fresh bool) {
 	a.states = a.states[:0]
 	for _, q := range a.sets[s].states {
@@ -144,7 +149,8 @@ func (a *automaton) compute(s uint32, l Letter) (to uint32, fresh bool) {
 	return a.intern(a.states, fresh || a.sets[s].bad), fresh
 }
 
-// intern numbers a set of states that are not bad, in any order, twice or not.
+// intern returns the number of a set. The states must not be bad; they may be in any order and
+// may repeat.
 func (a *automaton) intern(states []State, bad bool) uint32 {
 	a.text, states = spell(a.text[:0], states, bad)
 	if s, ok := a.numbers[string(a.text)]; ok {
@@ -159,7 +165,7 @@ func (a *automaton) intern(states []State, bad bool) uint32 {
 	return s
 }
 
-// spell sorts states, drops what is there twice, and writes the set.
+// spell sorts states, removes duplicates, and appends an encoding of the set to into.
 func spell(into []byte, states []State, bad bool) ([]byte, []State) {
 	slices.Sort(states)
 	states = slices.Compact(states)
@@ -172,10 +178,10 @@ func spell(into []byte, states []State, bad bool) ([]byte, []State) {
 	return into, states
 }
 
-// unionPlace is where a cache of unionSize has the union of two sets.
+// unionPlace returns the index of the union of two sets in a cache of unionSize.
 func unionPlace(s, t uint32) uint64 { return (uint64(s)<<32 | uint64(t)) * multiplier >> 52 }
 
-// union unites two sets.
+// union returns the union of two interned sets.
 func (a *automaton) union(s, t uint32) uint32 {
 	if s == t {
 		return s
@@ -191,7 +197,7 @@ func (a *automaton) union(s, t uint32) uint32 {
 	return known.set - 1
 }
 
-// large reports whether sets that no cut has should be forgotten, and letters.
+// large reports whether sets that no cut has should be dropped, and all letters.
 func (a *automaton) large() bool {
 	return len(a.sets) > maxSets || len(a.steps) > maxSteps || len(a.successors) > maxSteps
 }
@@ -213,7 +219,8 @@ func (a *automaton) bad(s uint32) bool {
 	return a.sets[s].bad
 }
 
-// shrink forgets all but the sets in use, and gives each its new number.
+// shrink drops all letters and steps, and all sets except those that used refers to, whose
+// numbers it updates.
 func (a *automaton) shrink(used []*uint32) {
 	old := a.sets
 	a.sets, a.steps, a.stride = nil, nil, 16
@@ -234,10 +241,11 @@ func (a *automaton) shrink(used []*uint32) {
 // interned numbers letters from 0.
 type interned struct {
 	list  []Letter
-	slots []uint32   // open addressing: the number plus 1
-	small [64]uint32 // of small letters too
+	slots []uint32   // a hash table with open addressing: the number plus 1; 0: free
+	small [64]uint32 // by letter below 64: likewise
 }
 
+// id returns the number of a letter, which it adds if it is new.
 func (n *interned) id(l Letter) uint32 {
 	if l >= uint64(len(n.small)) {
 		return n.find(l)
@@ -248,6 +256,7 @@ func (n *interned) id(l Letter) uint32 {
 	return n.small[l] - 1
 }
 
+// find is id without small.
 func (n *interned) find(l Letter) uint32 {
 	if 2*len(n.list) >= len(n.slots) {
 		n.grow()
@@ -266,7 +275,7 @@ func (n *interned) find(l Letter) uint32 {
 	}
 }
 
-// known is the number of a letter plus 1, 0 if it has none.
+// known returns the number of a letter plus 1, 0 if it has none. It changes nothing.
 func (n *interned) known(l Letter) uint32 {
 	if len(n.slots) == 0 {
 		return 0
@@ -279,6 +288,7 @@ func (n *interned) known(l Letter) uint32 {
 	return n.slots[at]
 }
 
+// grow doubles the hash table.
 func (n *interned) grow() {
 	list := n.list
 	*n = interned{slots: make([]uint32, max(64, 2*len(n.slots))), small: n.small}
@@ -287,8 +297,8 @@ func (n *interned) grow() {
 	}
 }
 
-// shrink forgets the sets of monitor states that neither a cut nor the history has,
-// where they have become many.
+// shrink drops the sets of monitor states that no cut of the current level or of the history
+// has, where there are too many.
 func (l *Lattice) shrink() {
 	for p, a := range l.props {
 		if !a.large() {
@@ -304,30 +314,30 @@ func (l *Lattice) shrink() {
 			}
 		}
 		a.shrink(used)
-		l.mergers = nil // they remember numbers of sets
+		l.mergers = nil // their caches contain numbers of sets
 	}
 }
 
-// letterCache remembers letters by the values that they are made of: those of a few variables
-// often come again and again. Where they do not, it is not asked for a while.
+// letterCache is a direct-mapped cache of letters, by the events and values that they are
+// computed from: the values of a few variables often recur. Where they do not, the cache is
+// not used for a while.
 type letterCache struct {
-	of    []int // the variables
-	keys  []uint64
-	ids   []uint32 // plus 1
-	turns int      // letters wanted in this period
-	hits  int      // of them found
-	idle  bool     // the period before had few
+	of    []int    // the variables
+	keys  []uint64 // by element of ids: the events, and the values of the variables
+	ids   []uint32 // numbers of letters plus 1; 0: none
+	turns int      // letters in this period
+	hits  int      // those of them that were found
+	idle  bool     // in this period the cache is not used
 }
 
 const (
-	maxCachedLetters = 8 // variables: more of them are different each time
-	latelySize       = 1 << 10
-	// A period is so many letters; after one of few hits follow some without asking.
-	latelyRound = 1 << 10
-	latelyIdle  = 1 << 14
+	maxCachedLetters = 8       // the most variables with a cache: the values of more rarely recur
+	latelySize       = 1 << 10 // elements of a cache
+	latelyRound      = 1 << 10 // letters of a period; with few hits, an idle one follows
+	latelyIdle       = 1 << 14 // letters of an idle period
 )
 
-// worth reports whether to ask for the next letter.
+// worth counts a letter, and reports whether to look for it in the cache.
 func (c *letterCache) worth() bool {
 	c.turns++
 	switch {
@@ -340,18 +350,18 @@ func (c *letterCache) worth() bool {
 	return !c.idle
 }
 
-// view is what a core of several knows of an automaton, which it may not change. What a
-// view cannot tell the automaton must find out first.
+// view is an automaton as one core of several uses it: the core may not change the automaton,
+// and has caches of its own. Results that the automaton has not computed are missing.
 type view struct {
 	a           *automaton
-	last        meeting // of the cut that is being made
+	last        meeting // the last one at the cut that is built
 	letterCache letterCache
 	unions      []union
 	states      []State
 	text        []byte
 }
 
-// letter is the number of the letter of an edge plus 1, 0 if it has none yet.
+// letter returns the number of the letter of an edge plus 1, 0 if it has none yet.
 func (w *view) letter(values []uint64, events uint64) uint32 {
 	if w.a.all || len(w.letterCache.of) > maxCachedLetters {
 		return w.a.letters.known(w.a.labels.Letter(values, events))
@@ -368,7 +378,8 @@ func (w *view) letter(values []uint64, events uint64) uint32 {
 	return *at
 }
 
-// union unites two sets: the number plus 1, 0 if the automaton never met what comes out.
+// union returns the number of the union of two sets plus 1, 0 if the automaton has not interned
+// it.
 func (w *view) union(s, t uint32) uint32 {
 	if s > t {
 		s, t = t, s
@@ -387,7 +398,8 @@ func (w *view) union(s, t uint32) uint32 {
 	return known.set
 }
 
-// find returns the place of a letter, 0 if it is not known; what was there is forgotten.
+// find returns the element of ids for a letter. It is 0 if the cache does not have the letter;
+// the letter that was there is then dropped.
 func (c *letterCache) find(values []uint64, events uint64) *uint32 {
 	if c.ids == nil {
 		c.ids, c.keys = make([]uint32, latelySize), make([]uint64, latelySize*(len(c.of)+1))

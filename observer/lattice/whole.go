@@ -7,53 +7,54 @@ import (
 )
 
 // Without a window a level is built at once when it is closed. The cuts of each level
-// are sorted by key, the last slot first; adding an event of one slot keeps their order,
-// so that the next level is the merge of one stream a slot: no table is needed, memory is
-// read and written in order, and the cores can each take a range of keys.
+// are sorted by key, the last slot first. Adding an event of one slot keeps their order,
+// so the next level is the merge of one stream a slot: no table is needed, memory is
+// read and written in order, and each core can build a range of keys.
 
-// defaultShare is how many cuts of a level give another core enough to do.
+// defaultShare is the number of cuts of a level for which a further core is used.
 const defaultShare = 1 << 12
 
-// merger builds the part of a level whose keys are from lo, inclusive, to hi; nil is no
-// bound.
+// merger builds the part of a level whose keys are from lo, inclusive, to hi, exclusive; nil is
+// no bound.
 type merger struct {
 	l       *Lattice
 	lo, hi  []uint64
 	streams []stream
-	out     *level // the next one for the first part, else own
+	out     *level // the next level for the first part, else own
 	own     level
-	views   []view
-	// alone: no other core is at work, so that monitors may learn and violations be reported.
+	views   []view // by property
+	// alone reports that no other core is at work: monitors may then compute new results, and
+	// violations be reported.
 	alone bool
-	// pending are the cuts of out for which, not alone, a monitor would have to do what it
-	// never did before, or a run turns bad. With many of them the merger stops.
+	// pending holds the indices in out of the cuts at which, while not alone, a monitor lacks a
+	// result or a run turns bad. gather finishes them. The merger stops at maxPending.
 	pending []int
-	missed  bool
-	made    bool // the last cut has an edge
-	edges   uint64
+	missed  bool   // the last cut becomes pending
+	made    bool   // the last cut has an edge
+	edges   uint64 // number of edges taken
 }
 
-// maxPending is how many pending cuts stop a merger.
+// maxPending is the number of pending cuts at which a merger stops.
 const maxPending = 64
 
-// stream is the cuts that follow from the current level by the events of a slot.
+// stream yields the cuts that follow from the current level by the events of a slot.
 type stream struct {
 	active
-	at  int      // the cut of the current level
-	key []uint64 // what follows from it; nil at the end
-	// word is the key if it is one word, pastAll at the end.
+	at  int      // index of a cut of the current level
+	key []uint64 // the key of the cut that follows from it; empty at the end
+	// word is that key if keys are one word; pastAll at the end.
 	word uint64
 }
 
-// event is the one after a cut with this lane.
+// event returns the slot's next event after a cut with this lane.
 func (s *stream) event(lane uint32) *entry {
 	return &s.ring[(s.base+lane+1)&uint32(len(s.ring)-1)]
 }
 
-// pastAll is no key: the top bit of every lane is 0.
+// pastAll is greater than every key, since the top bit of every lane is 0.
 const pastAll = ^uint64(0)
 
-// whole builds the next level.
+// whole builds the next level, without a window.
 func (l *Lattice) whole() {
 	l.activate()
 	l.restrict()
@@ -78,6 +79,7 @@ func (l *Lattice) whole() {
 	}
 }
 
+// newMerger returns a merger with a view of each automaton.
 func (l *Lattice) newMerger() *merger {
 	m := &merger{l: l}
 	for _, a := range l.props {
@@ -97,7 +99,7 @@ func (v *level) grow(n int, l *Lattice) {
 	v.sets = slices.Grow(v.sets, n*len(l.props))
 }
 
-// begin gives the merger the part-th of so many ranges.
+// begin assigns range number part, of parts, to the merger.
 func (m *merger) begin(part, parts int) {
 	l := m.l
 	v := l.current
@@ -133,7 +135,7 @@ func (l *Lattice) after(into []uint64, i int, slot uint32) []uint64 {
 	return into
 }
 
-// compare orders keys by their last slot first.
+// compare compares keys, the last slot first.
 func compare(a, b []uint64) int {
 	for i := len(a) - 1; i >= 0; i-- {
 		switch {
@@ -146,7 +148,7 @@ func compare(a, b []uint64) int {
 	return 0
 }
 
-// merge builds the part, as far as it can.
+// merge builds the part, up to maxPending pending cuts.
 func (m *merger) merge() {
 	if m.l.words == 1 && !m.l.locks {
 		m.mergeWords()
@@ -191,7 +193,7 @@ func (m *merger) advance(s *stream) {
 	s.key = s.key[:0]
 }
 
-// open begins a cut.
+// open begins the cut with a key, which is the last cut until close.
 func (m *merger) open(key []uint64) {
 	m.out.keys = append(m.out.keys, key...)
 	m.made = false
@@ -247,7 +249,8 @@ func (m *merger) edge(s *stream, e *entry) {
 	}
 }
 
-// add makes the last cut from the one at which a stream is.
+// add sets the values of the last cut from those of the cut at which a stream is, and makes its
+// sets empty.
 func (m *merger) add(s *stream, e *entry) {
 	v, l := m.out, m.l
 	values := len(l.o.Initial)
@@ -262,8 +265,9 @@ func (m *merger) add(s *stream, e *entry) {
 	m.made = true
 }
 
-// step is the set that follows by the event at which a stream is into the last cut, where
-// that is not known or a run turns bad.
+// step returns the set that follows from a set by the event at which a stream is, where the
+// result is not in the table of steps or a run turns bad. While not alone, it makes the cut
+// pending instead.
 func (m *merger) step(p int, set uint32, s *stream, e *entry) uint32 {
 	w := &m.views[p]
 	if !m.alone || w.last.letter == 0 {
@@ -277,7 +281,8 @@ func (m *merger) step(p int, set uint32, s *stream, e *entry) uint32 {
 	return to
 }
 
-// read finds the letter of the last cut: its number plus 1, or 0.
+// read returns the number plus 1 of the letter of an edge to the last cut, or 0 if it has none
+// yet.
 func (m *merger) read(p int, events uint64) uint32 {
 	n, w := len(m.l.o.Initial), &m.views[p]
 	values := m.out.values[m.out.n*n : (m.out.n+1)*n]
@@ -291,6 +296,8 @@ func (m *merger) read(p int, events uint64) uint32 {
 	return id
 }
 
+// union returns the union of two interned sets. If that is not interned and the merger not
+// alone, it makes the cut pending.
 func (m *merger) union(p int, s, t uint32) uint32 {
 	if m.alone {
 		return m.views[p].a.union(s, t)
@@ -303,7 +310,7 @@ func (m *merger) union(p int, s, t uint32) uint32 {
 	return u - 1
 }
 
-// reread has the meeting of a property at the last cut take the letter of event e.
+// reread ends the meeting of a property at the last cut and begins one with the letter of e.
 func (m *merger) reread(p int, e *entry) {
 	w := &m.views[p]
 	if w.last.set != 0 {
@@ -316,7 +323,8 @@ func (m *merger) reread(p int, e *entry) {
 	}
 }
 
-// turn reports that a run turns bad, now or, not alone, when the cut is done once more.
+// turn reports the violation that a run turns bad. While not alone, it makes the cut pending
+// instead, and the violation is reported when the cut is finished.
 func (m *merger) turn(p int, s *stream, e *entry) {
 	if !m.alone {
 		m.missed = true
@@ -325,7 +333,7 @@ func (m *merger) turn(p int, s *stream, e *entry) {
 	m.l.violate(Violation{Property: p, lattice: m.l, cut: s.at, event: e})
 }
 
-// close ends a cut.
+// close ends the last cut.
 func (m *merger) close() {
 	for p := range m.views {
 		if w := &m.views[p]; w.last.set != 0 {
@@ -338,8 +346,8 @@ func (m *merger) close() {
 	m.out.n++
 }
 
-// gather puts a part into the level, finishes the cuts that are pending and, if these
-// stopped the merger, builds the rest.
+// gather appends a part to the next level, finishes the pending cuts and, if the merger stopped
+// at maxPending, builds the rest of the part.
 func (l *Lattice) gather(m *merger) {
 	v, first := l.next, 0
 	if m.out != v {
@@ -357,7 +365,8 @@ func (l *Lattice) gather(m *merger) {
 	l.stats.Edges += m.edges
 }
 
-// redo takes the steps into a cut of the next level once more, where monitors may learn.
+// redo takes the steps into a cut of the next level again, while monitors may compute new
+// results and violations may be reported.
 func (l *Lattice) redo(j int) {
 	made, n := false, len(l.props)
 	l.meetings = longer(l.meetings, n)
@@ -381,7 +390,7 @@ func (l *Lattice) redo(j int) {
 	}
 }
 
-// search finds a cut of a sorted level.
+// search returns the index of the cut with a key in a sorted level, and whether there is one.
 func (v *level) search(key []uint64) (int, bool) {
 	return sort.Find(v.n, func(i int) int { return compare(key, v.key(i, len(key))) })
 }

@@ -10,17 +10,16 @@ import (
 // Violation is an edge of the lattice by which a run turns bad. It is valid during the
 // call of Options.Violation.
 type Violation struct {
-	Property int
-	// Observed: it is the observed run that turns bad.
+	Property int // index in Options.Properties
+	// Observed reports that the observed run itself turns bad.
 	Observed bool
 
 	lattice *Lattice
-	cut     int    // of the current level
+	cut     int    // index of the cut of the current level where the edge begins
 	event   *entry // nil: the initial state is bad
 }
 
-// Event is the event by which the run turns bad; ok is false where its initial state is
-// bad.
+// Event returns the event by which the run turns bad; ok is false if its initial state is bad.
 func (v *Violation) Event() (e Event, ok bool) {
 	if v.event == nil {
 		return Event{}, false
@@ -28,7 +27,7 @@ func (v *Violation) Event() (e Event, ok bool) {
 	return v.event.Event, true
 }
 
-// Level is how many events the run has had with that one.
+// Level returns the number of events of the run up to and including that one.
 func (v *Violation) Level() int {
 	if v.event == nil {
 		return 0
@@ -36,6 +35,7 @@ func (v *Violation) Level() int {
 	return v.lattice.level + 1
 }
 
+// violate reports a violation.
 func (l *Lattice) violate(v Violation) {
 	if l.o.Violation != nil {
 		l.found = v
@@ -43,14 +43,14 @@ func (l *Lattice) violate(v Violation) {
 	}
 }
 
-// Witness is a run that turns bad, from the last cut that it has in common with the
-// observed run, there with a state of the monitor that the observed run brings it to.
+// Witness is a run that turns bad. It begins at the last cut that it has in common with the
+// observed run, in a state of the monitor to which the observed run leads.
 type Witness struct {
-	// Common is how many events of the observed run come first, as observed.
+	// Common is the number of events of the observed run that come first, as observed.
 	Common int
-	From   uint64   // the Seq of the last of these, 0 if there is none or it is no longer kept
-	Values []uint64 // after these
-	Letter Letter   // that the values give where no declared event happens
+	From   uint64   // the Seq of the last of these; 0: there is none or it is no longer kept
+	Values []uint64 // of the variables, after these
+	Letter Letter   // of these values, where no declared event happens
 	Steps  []Step
 }
 
@@ -59,29 +59,28 @@ type Step struct {
 	Seq    uint64
 	Values []uint64 // of the variables, after it
 	Letter Letter
-	Reads  bool // the property reads a letter here
+	Reads  bool // the monitor reads a letter at the event
 }
 
-// ErrForgotten is the error of a witness of which a level is no longer kept.
+// ErrForgotten is the error if a level that the witness needs is no longer kept.
 var ErrForgotten = errors.New("the run that leads there left the observed one before the part of the lattice that was kept")
 
-// ErrBadBefore is the error of a witness that begins with a part of the observed run that
-// is bad already.
+// ErrBadBefore is the error if the observed run is already bad where the witness would leave
+// it.
 var ErrBadBefore = errors.New("the observed run is bad before the run that leads there leaves it")
 
-// node is a cut of a level, with a state of the monitor from which the violation is
-// reached by the steps of later layers.
+// node is a cut of a level, with a state of the monitor from which the steps of the layers above
+// lead to the violation.
 type node struct {
-	cut   int
+	cut   int // its index in the level
 	state State
 	slot  uint32 // of the event that comes next
-	next  int    // the node after it, in the layer above; -1 for the violation
+	next  int    // index of the next node in the layer above; -1 for the violation
 }
 
-// Witness finds a shortest run that shows the violation; where some run into it has turned
-// bad before, it may end there. The error is
-// ErrForgotten, ErrBadBefore, or says that the plain monitor does
-// not agree.
+// Witness returns a run that shows the violation, shortest after it leaves the observed run;
+// where the run has turned bad before, it may end there. The error is ErrForgotten,
+// ErrBadBefore, or a message that the plain monitor does not agree.
 func (v *Violation) Witness() (*Witness, error) {
 	l := v.lattice
 	if v.event == nil {
@@ -101,20 +100,22 @@ func (v *Violation) Witness() (*Witness, error) {
 	return w, s.check(w)
 }
 
-// search goes back from a violation, a layer of nodes a level.
+// search goes back from a violation, one layer of nodes for each level.
 type search struct {
 	l       *Lattice
-	p, n, m int
+	p, n, m int // the property; the numbers of properties and variables
 	a       *automaton
-	layers  [][]node
-	levels  []*level
-	found   int // in the last layer
-	// values are those of the variables at the cuts of the last layer: levels passed
-	// have none any more.
+	layers  [][]node // the last one farthest back
+	levels  []*level // by layer
+	found   int      // index in the last layer of the node that the observed run passes
+	// values holds the values of the variables at the cuts of the last layer, by index of the
+	// cut: passed levels do not keep them.
 	values map[int][]uint64
-	states []State
+	states []State // scratch
 }
 
+// begin makes the layer of the current level: the states from which the event of the violation
+// leads to a bad one.
 func (s *search) begin(v *Violation) {
 	s.l.packing.cloneTo(&s.l.current.packing)
 	lv := s.l.current
@@ -136,7 +137,8 @@ func (s *search) begin(v *Violation) {
 	s.layers, s.levels = [][]node{layer}, []*level{lv}
 }
 
-// letter is that of an edge from a cut with these values, which it changes.
+// letter returns the letter of an edge by e from a cut with these values, and changes them to
+// the values after e.
 func (s *search) letter(values []uint64, e *entry) Letter {
 	if e.Variable >= 0 {
 		values[e.Variable] = e.Value
@@ -157,7 +159,7 @@ func (s *search) met() bool {
 	return s.found >= 0
 }
 
-// back adds the layer of the level before.
+// back adds the layer of the previous level.
 func (s *search) back() error {
 	at := len(s.l.history) - len(s.levels)
 	if at < s.l.gone {
@@ -180,8 +182,8 @@ func (s *search) back() error {
 	return nil
 }
 
-// parents appends the nodes of below from which one event leads to node n above, and
-// enters the values at their cuts.
+// parents appends to layer the nodes of level below from which one event leads to node n, number
+// k of the layer above, and enters the values at their cuts in before.
 func (s *search) parents(layer []node, seen map[node]bool, before map[int][]uint64, above, below *level, index map[string]int, k int, n node) []node {
 	cut := above.unpack(nil, above.key(n.cut, above.words))
 	values := s.values[n.cut]
@@ -212,7 +214,8 @@ func (s *search) parents(layer []node, seen map[node]bool, before map[int][]uint
 	return layer
 }
 
-// parentKeys are the keys in level below of the cuts from which one event leads to a node.
+// parentKeys returns the keys, as level below packs them, of the cuts from which one event leads
+// to a node. The index of each is -1: not known yet.
 func (s *search) parentKeys(nodes []node, above, below *level) map[string]int {
 	index := map[string]int{}
 	for _, n := range nodes {
@@ -226,7 +229,7 @@ func (s *search) parentKeys(nodes []node, above, below *level) map[string]int {
 	return index
 }
 
-// find enters which of the cuts of a level the keys of an index are.
+// find sets, for the keys in index, the index of the level's cut with that key.
 func (v *level) find(index map[string]int) {
 	var b []byte
 	for i := range v.n {
@@ -237,6 +240,7 @@ func (v *level) find(index map[string]int) {
 	}
 }
 
+// text appends a key as bytes, for a map.
 func text(into []byte, key []uint64) []byte {
 	for _, k := range key {
 		into = binary.LittleEndian.AppendUint64(into, k)
@@ -244,7 +248,8 @@ func text(into []byte, key []uint64) []byte {
 	return into
 }
 
-// before is the key of the cut without the last event of a slot, if the lanes hold it.
+// before returns the key of a cut without its last event of a slot, as text; ok is false if
+// there is no such event or the lanes of the level cannot hold the counts.
 func (v *level) before(cut []uint32, slot uint32) (key string, ok bool) {
 	if cut[slot] == 0 {
 		return "", false
@@ -259,7 +264,7 @@ func (v *level) before(cut []uint32, slot uint32) (key string, ok bool) {
 	return string(text(nil, v.pack(nil, cut[:len(v.base)]))), true
 }
 
-// witness follows the nodes from the one that was met.
+// witness returns the run along the nodes from the one that met found.
 func (s *search) witness(v *Violation) *Witness {
 	last := len(s.layers) - 1
 	level := s.levels[last]
@@ -280,7 +285,7 @@ func (s *search) witness(v *Violation) *Witness {
 	}
 }
 
-// latest is the Seq of the event of a cut that came last in the trace, 0 if none is kept.
+// latest returns the Seq of the last event of a cut in trace order, 0 if none is kept.
 func (l *Lattice) latest(cut []uint32) (seq uint64) {
 	order := -1
 	for s, n := range cut {
@@ -292,8 +297,8 @@ func (l *Lattice) latest(cut []uint32) (seq uint64) {
 }
 
 // check runs the plain monitor over the witness, from the states of the observed run. A
-// non-deterministic monitor may be bad before the violation that was asked for, by other
-// states: the witness then ends there.
+// non-deterministic monitor may turn bad before the violation, by way of other states: the
+// witness then ends there.
 func (s *search) check(w *Witness) error {
 	run := s.levels[len(s.levels)-1].run[s.p]
 	states := slices.Clone(s.a.statesOf(run))
