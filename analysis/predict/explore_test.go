@@ -10,31 +10,32 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// explorer enumerates all that can happen instead of a run of no more than 64 events: every
-// state that an interleaving of its events reaches, by the rules of type machine
-// alone. A set of events is a mask.
+// explorer enumerates all correct reorderings of a run of at most 64 events: every state that
+// an interleaving of its events reaches, by the rules of type machine alone. A set of events
+// is a mask.
 type explorer struct {
 	m       *machine
-	need    []uint64 // by event: what must have happened
-	threads []uint64 // by thread
-	lock    map[event.ObjectID]uint64
+	need    []uint64                  // by event: the events that must come before it
+	threads []uint64                  // by thread: its events
+	lock    map[event.ObjectID]uint64 // by lock: its acquires
 	posts   uint64
 	waits   uint64
-	release []int // of an acquire
-	source  []int // of a read, the write that it saw
+	release []int // by acquire: its release
+	source  []int // by read: the write that it read
 	found   map[string]bool
 	seen    map[exploredState]bool
 }
 
-// exploredState is what a future depends on.
+// exploredState is a state of the exploration: all that later steps depend on.
 type exploredState struct {
-	done  uint64
+	done  uint64  // the events that have happened
 	last  [3]int8 // write of varX, varY and theAtomic, or -1
-	awake uint64  // notifications that came during the wait that they are to end
+	awake uint64  // notifications that came during the wait that they ended in the run
 }
 
-// explore returns the errors that can happen; with notified, those in which each notification
-// that ended a wait comes after that wait began, though the waiter may not come to wake.
+// explore returns the errors that can happen. With notified, it returns only those in which each
+// notification that ended a wait in the run comes after that wait began, even if the waiter
+// does not wake.
 func explore(m *machine, notified bool) map[string]bool {
 	x := newExplorer(m)
 	for wake, sent := range m.match {
@@ -59,7 +60,7 @@ func newExplorer(m *machine) *explorer {
 
 func bit(i int) uint64 { return 1 << i }
 
-// learn makes masks of what the definitions say of an event.
+// learn sets the masks of an event from the definitions of the rules.
 func (x *explorer) learn(i int) {
 	e := &x.m.out[i]
 	x.need[i] = x.threads[e.Thread]
@@ -120,7 +121,7 @@ func (x *explorer) visit(s exploredState) {
 	}
 }
 
-// heads is each thread's next event, if all that it needs has happened.
+// heads returns each thread's next event, if all events that it needs have happened.
 func (x *explorer) heads(s *exploredState) []int {
 	var out []int
 	for _, t := range x.threads {
@@ -167,7 +168,7 @@ func (x *explorer) after(s exploredState, i int) exploredState {
 	return s
 }
 
-// holders is the acquires whose sections keep out e.
+// holders returns the acquires of the open sections that exclude e.
 func (x *explorer) holders(s *exploredState, e *event.Event) []int {
 	var out []int
 	for left := x.lock[e.Object] & s.done; left != 0; left &= left - 1 {
@@ -200,7 +201,7 @@ func key(kind finding.Kind, last []int) string {
 	return string(name)
 }
 
-// note enters the errors of a state.
+// note records the errors of a state.
 func (x *explorer) note(s *exploredState) {
 	heads := x.heads(s)
 	waits := map[int][]int{}
@@ -238,7 +239,7 @@ func (x *explorer) rings(waits map[int][]int, path []int) {
 	}
 }
 
-// can reports whether some instances of the pattern are an error that is reached.
+// can reports whether some instances of the pattern, one a side, are an error in found.
 func can(found map[string]bool, kind finding.Kind, p Pattern, chosen []int) bool {
 	if len(chosen) == len(p) {
 		return found[key(kind, chosen)]
@@ -248,11 +249,12 @@ func can(found map[string]bool, kind finding.Kind, p Pattern, chosen []int) bool
 	})
 }
 
-// recall counts what can happen, and how much of it is predicted, by tier.
+// recall counts the errors that can happen, and those predicted, by the kind of reordering.
 type recall struct{ feasible, preserving, reversal, missed int }
 
-// compare asks everything about a run: nothing is predicted that no interleaving
-// shows, and all that can happen is found where notifications keep behind the waits that they ended.
+// compare asks all questions about a run. Nothing may be predicted that no interleaving shows,
+// and each error must be found that can happen with every notification after the beginning of
+// the wait that it ended.
 func (m *machine) compare(t testing.TB, count map[finding.Kind]*recall) {
 	eventtest.Stamp(m.out)
 	found, looked := explore(m, false), explore(m, true)
@@ -282,7 +284,7 @@ func (m *machine) compare(t testing.TB, count map[finding.Kind]*recall) {
 	})
 }
 
-// small makes a trace that can be enumerated.
+// small returns a trace that is short enough to be enumerated.
 func small(seed uint64, full bool) *machine {
 	c := eventtest.Seeded(seed)
 	m := newMachine(c, full)
@@ -295,7 +297,7 @@ func small(seed uint64, full bool) *machine {
 
 // TestAllThatCanHappen compares prediction with exhaustive enumeration.
 func TestAllThatCanHappen(t *testing.T) {
-	n := uint64(5000) // of each sort
+	n := uint64(5000) // runs of each sort
 	if testing.Short() {
 		n = 500
 	}
@@ -313,7 +315,7 @@ func TestAllThatCanHappen(t *testing.T) {
 	}
 }
 
-// FuzzAllThatCanHappen does the same for any number.
+// FuzzAllThatCanHappen does the same for any seed.
 func FuzzAllThatCanHappen(f *testing.F) {
 	f.Add(uint64(1), false)
 	f.Add(uint64(2), true)

@@ -10,7 +10,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// impossible makes a run of any bytes, five an event. Trace files may be hostile.
+// impossible makes a run from any bytes, five an event. Trace files may be hostile.
 func impossible(text []byte) []event.Event {
 	var out []event.Event
 	for ; len(text) >= 5; text = text[5:] {
@@ -49,7 +49,7 @@ func FuzzImpossibleRuns(f *testing.F) {
 			x := finding.Finding{Kind: finding.Deadlock}
 			h.Settle(&x, [][]uint64{seqs})
 		}
-		// What a variable held when observation began is no step of a run.
+		// The inferred Init with a variable's initial value is no step of a run.
 		run := slices.DeleteFunc(slices.Clone(events), func(e event.Event) bool { return e.Op == event.Init && e.Flags&event.Inferred != 0 })
 		for i := range events {
 			for j := range min(i, 8) {

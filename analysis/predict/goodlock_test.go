@@ -42,7 +42,7 @@ func predictedBy(t *testing.T, events []event.Event) int {
 	return n
 }
 
-// TestGoodlockTraces: what the lock graph finds is predicted where the published
+// TestGoodlockTraces: cycles of the lock graph are predicted as deadlocks where the published
 // counts have a deadlock, and nowhere else.
 func TestGoodlockTraces(t *testing.T) {
 	paths, err := filepath.Glob("testdata/traces/d*.std")

@@ -11,8 +11,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// TestHeldIsWhatIsHeld: whatever is forgotten, the locks held at an epoch that is
-// kept are those that a plain set of them has.
+// TestHeldIsWhatIsHeld: whatever is evicted or discarded, the locks held at an epoch that is
+// kept are those of a plain set of held locks.
 func TestHeldIsWhatIsHeld(t *testing.T) {
 	forgot := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// text is all that a history knows.
+// text returns the whole state of a history, to be compared.
 func (h *History) text() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, h.log, h.cut, h.evicted, h.match.Generations(), h.quiescentSeq, h.blind, h.untidy)
@@ -28,8 +28,8 @@ func (h *History) text() string {
 	return b.String()
 }
 
-// sorted puts what locks have by slot in one order: it is the order in which the
-// slots came to be known, which nothing depends on.
+// sorted sorts the lockSlots of each lock by slot. Their order is that in which the slots first
+// used the lock, and nothing depends on it.
 func (h *History) sorted() *History {
 	for _, l := range h.locks {
 		slices.SortFunc(l.slots, func(x, y *lockSlot) int { return int(x.slot) - int(y.slot) })
@@ -37,9 +37,9 @@ func (h *History) sorted() *History {
 	return h
 }
 
-// TestLoneIsThePlainWay: a section that is entered when it ends leaves the history
-// as one that is entered when it begins, also where threads release what others
-// acquired, threads share a slot, and events are not of this world.
+// TestLoneIsThePlainWay: a history in which sections are entered when they end is equal to one in
+// which they are entered when they begin, also where threads release locks that others
+// acquired, threads share a slot, and no run can have made the events.
 func TestLoneIsThePlainWay(t *testing.T) {
 	late := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// feed makes a run on the fly, as the observer does.
+// feed passes a run to a history event by event, as the observer does.
 type feed struct {
 	seq uint64
 	m   *clock.Must
@@ -25,7 +25,7 @@ func (f *feed) add(e event.Event) uint64 {
 	return f.seq
 }
 
-// nest takes the locks one inside the other, and answers the Seq of the last acquire.
+// nest acquires the locks one inside the other, and returns the Seq of the last acquire.
 func (f *feed) nest(thread event.ThreadID, locks ...event.ObjectID) uint64 {
 	var last uint64
 	for _, l := range locks {
@@ -37,8 +37,8 @@ func (f *feed) nest(thread event.ThreadID, locks ...event.ObjectID) uint64 {
 	return last
 }
 
-// TestEarlyAndLate: the two halves of a deadlock lie a long, busy time apart, and
-// the memory for all of it is not there.
+// TestEarlyAndLate: the two sides of a deadlock are predicted although many events lie between
+// them, more than the history may keep.
 func TestEarlyAndLate(t *testing.T) {
 	f := newFeed(Options{Sections: 8, Events: 256, Witness: 16})
 	f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 2})
@@ -61,8 +61,8 @@ func TestEarlyAndLate(t *testing.T) {
 	}
 }
 
-// TestRareInTheMiddle: the one time that a loop took a second lock is kept, though
-// it is among the sections that go.
+// TestRareInTheMiddle: the one iteration of a loop that acquired a second lock is kept, although
+// it is among the sections that are discarded.
 func TestRareInTheMiddle(t *testing.T) {
 	f := newFeed(Options{Sections: 8, Events: 256})
 	f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 2})
@@ -80,7 +80,7 @@ func TestRareInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestBoundedMemory: whatever a run does for ever, the history stays small.
+// TestBoundedMemory: whatever operations a run repeats, the history stays small.
 func TestBoundedMemory(t *testing.T) {
 	f := newFeed(Options{Sections: 8, Events: 512})
 	f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 2})
@@ -161,8 +161,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestForeignRelease: a thread releases what another acquired. The section then
-// ends there, also for the acquirer's next one.
+// TestForeignRelease: a thread releases a lock that another acquired. The section ends there,
+// also before the next section of the thread that acquired it.
 func TestForeignRelease(t *testing.T) {
 	f := newFeed(Options{})
 	f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 2})

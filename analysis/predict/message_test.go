@@ -11,11 +11,11 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// pipe has a little room, and knows of each byte in it who sent it.
+// pipe is a channel with room for pipeRoom bytes that records which send sent each byte.
 type pipe struct {
-	content        []int
-	sent, received uint64
-	begins         []uint64      // of receives
+	content        []int         // by byte that is not received yet: its send
+	sent, received uint64        // bytes
+	begins         []uint64      // by receive: the number of its first byte
 	got            map[int][]int // by receive, the send of each byte
 	size           map[int]int   // by send
 	sender         map[int]int   // by return of a send, the send
@@ -23,7 +23,7 @@ type pipe struct {
 
 const pipeRoom = 4
 
-// message sends, or receives what there is.
+// message sends some bytes, receives some, or fails to receive from an empty pipe.
 func (m *machine) message(c eventtest.Choices, id event.ThreadID) {
 	p, n := m.pipe, c.Between(1, 3, "bytes")
 	switch {
@@ -63,8 +63,8 @@ func (m *machine) sends(id event.ThreadID, n int) {
 	p.sender[j] = i
 }
 
-// mayMessage runs the pipe: a receive gets the bytes that it got in the run, what found
-// nothing finds nothing, and a send is through when there is room.
+// mayMessage executes the operations of the pipe: a receive receives the bytes that it received
+// in the run, one that found nothing finds nothing, and a send returns when there is room.
 func (m *machine) mayMessage(before []int, i int) bool {
 	p := m.pipe
 	var content []int
@@ -96,8 +96,8 @@ func (m *machine) mayMessage(before []int, i int) bool {
 	return true
 }
 
-// TestPredictedMessagesArrive: no prediction is false where threads hand each other
-// messages: its schedule, run with a pipe, moves the same bytes.
+// TestPredictedMessagesArrive: no prediction is false where threads send each other messages:
+// its witness, executed with a pipe, transfers the same bytes.
 func TestPredictedMessagesArrive(t *testing.T) {
 	count := map[Verdict]int{}
 	rapid.Check(t, func(t *rapid.T) {
@@ -122,7 +122,7 @@ func TestPredictedMessagesArrive(t *testing.T) {
 }
 
 // TestMessagesKeepTheirOrder: of two messages in a channel the one that was sent first stays
-// first, also where one between them is left out.
+// first, also where a schedule leaves out a message between them.
 func TestMessagesKeepTheirOrder(t *testing.T) {
 	const lock, data = 1, 5
 	send := func(thread event.ThreadID, before uint64) event.Event {

@@ -17,7 +17,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// ofTwo names a deadlock of two threads by what they hold and want, whoever they are.
+// ofTwo names a deadlock of two threads by the locks that they hold and request, whatever the
+// threads.
 func ofTwo(f *finding.Finding) string {
 	var sides []string
 	for _, s := range f.Evidence {
@@ -29,8 +30,8 @@ func ofTwo(f *finding.Finding) string {
 
 type reporter interface{ Errorf(string, ...any) }
 
-// told is the deadlocks that are predicted while the run goes on, with the Seq of the
-// event at which.
+// reported returns the deadlocks that are predicted while the run goes on, each with the Seq of
+// the event at which it is.
 func reported(t reporter, events []event.Event, o Options) map[string]uint64 {
 	h, out, now := New(o), map[string]uint64{}, 0
 	p := NewOnline(h, func(f *finding.Finding) {
@@ -53,7 +54,7 @@ func reported(t reporter, events []event.Event, o Options) map[string]uint64 {
 	return out
 }
 
-// offline is the same, looked for when the run is over.
+// offline returns the deadlocks of two threads that are predicted when the run is over.
 func offline(events []event.Event, o Options) map[string]bool {
 	h, out := record(events, o), map[string]bool{}
 	for _, p := range patterns(events, true) {
@@ -66,8 +67,8 @@ func offline(events []event.Event, o Options) map[string]bool {
 	return out
 }
 
-// TestOnlineIsOffline: of two threads the same deadlocks are predicted while the run
-// goes on as when it is over, each at the event that completes it.
+// TestOnlineIsOffline: the same deadlocks of two threads are predicted while the run goes on as
+// when it is over, each at the event that completes it.
 func TestOnlineIsOffline(t *testing.T) {
 	count := 0
 	for seed := range uint64(3000) {
@@ -96,7 +97,8 @@ func TestOnlineIsOffline(t *testing.T) {
 	}
 }
 
-// TestOnlineForgets: with next to no memory nothing is told that is not so with all.
+// TestOnlineForgets: a history with very little memory reports no deadlock that is not also
+// predicted when nothing is evicted.
 func TestOnlineForgets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(eventtest.Drawn(t), rapid.Bool().Draw(t, "full"))

@@ -27,10 +27,10 @@ const (
 	thePipe
 	theAtomic
 	theOnce
-	lockBrief // comes to be and is destroyed
+	lockBrief // it is initialised and destroyed during the run
 )
 
-// machine makes random traces of runs that can happen.
+// machine makes random traces of feasible runs.
 type machine struct {
 	out      []event.Event
 	live     []event.ThreadID
@@ -39,10 +39,10 @@ type machine struct {
 	held     map[event.ObjectID][]event.ThreadID
 	shared   bool // lockRW is held by readers
 	sem      int
-	asleep   map[event.ThreadID]int // since when
-	sent     []int                  // notifications not matched
+	asleep   map[event.ThreadID]int // by sleeping thread: its wait
+	sent     []int                  // notifications not matched with a wake
 	match    map[int]int            // wake → notification
-	full     bool                   // everything, not locks and variables alone
+	full     bool                   // all operations, not only those of locks and variables
 	nesting  bool                   // mostly locks
 	arrived  []event.ThreadID
 	leaving  map[event.ThreadID]bool
@@ -51,11 +51,11 @@ type machine struct {
 	initial  int
 	awaiting map[event.ThreadID]bool
 	pipe     *pipe // nil: no messages
-	done     bool  // theOnce
+	done     bool  // the initialiser of theOnce has returned
 	brief    life
 }
 
-// life is how far lockBrief has come.
+// life is the stage of lockBrief's lifetime.
 type life uint8
 
 const (
@@ -95,7 +95,7 @@ func (m *machine) fork(by event.ThreadID) {
 	m.next++
 }
 
-// draw makes a trace of up to n events.
+// draw returns a trace of up to n events.
 func draw(c eventtest.Choices, n int, full bool) *machine {
 	m := newMachine(c, full)
 	for range c.Between(n/2, n, "events") {
@@ -184,7 +184,7 @@ func (m *machine) once(id event.ThreadID) {
 	m.emit(event.Event{Thread: id, Op: op, Object: theOnce, Kind: event.KindOnce})
 }
 
-// lifetime makes lockBrief, uses it or, once nobody holds it, destroys it.
+// lifetime initialises lockBrief, uses it or, once no thread holds it, destroys it.
 func (m *machine) lifetime(c eventtest.Choices, id event.ThreadID) {
 	switch {
 	case m.brief == unborn:
@@ -281,8 +281,8 @@ func (m *machine) semaphore(c eventtest.Choices, id event.ThreadID) {
 	m.emit(e)
 }
 
-// The rules, one by one, straight from their definitions and in quadratic time:
-// may the event i come after those of before, in that order?
+// The functions below check each rule straight from its definition, in quadratic time: whether
+// event i may come after the events of before, in that order.
 func (m *machine) may(before []int, i int) bool {
 	e := &m.out[i]
 	in := func(j int) bool { return slices.Contains(before, j) }
@@ -361,7 +361,7 @@ func upTo(i int) []int {
 	return out
 }
 
-// lastOf is the thread's last event of that operation before i.
+// lastOf returns the thread's last event of that operation before i.
 func (m *machine) lastOf(i int, op event.Op) int {
 	for j := i - 1; ; j-- {
 		if m.out[j].Thread == m.out[i].Thread && m.out[j].Op == op {
@@ -379,8 +379,8 @@ func (m *machine) lastWrite(before []int, v event.ObjectID) int {
 	return -1
 }
 
-// semValue is the value, taking an unknown initial one as the least that explains
-// the run.
+// semValue returns the value of theSem after some events. An unknown initial value is assumed to
+// be the least that explains the run.
 func (m *machine) semValue(before []int) int {
 	v := m.initial
 	for _, j := range before {
@@ -394,8 +394,8 @@ func (m *machine) semValue(before []int) int {
 	return v
 }
 
-// posted reports whether wait v+j comes after post j, where v is known and one thread alone
-// posts.
+// posted reports whether wait v+j comes after post j, where v is known and only one thread
+// posts; otherwise it returns true.
 func (m *machine) posted(wait int, in func(int) bool) bool {
 	if !slices.ContainsFunc(m.out, func(e event.Event) bool { return e.Op == event.Init && e.Object == theSem }) {
 		return true
@@ -421,8 +421,8 @@ func (m *machine) posted(wait int, in func(int) bool) bool {
 	return true
 }
 
-// heldAsObserved reports whether the lock of a failed attempt is held by a section that held
-// it in the run.
+// heldAsObserved reports whether a section is open that held the lock in the run when the
+// attempt failed.
 func (m *machine) heldAsObserved(before []int, attempt int) bool {
 	lock := m.out[attempt].Object
 	closes := func(a, j int) bool {
@@ -439,7 +439,7 @@ func (m *machine) heldAsObserved(before []int, attempt int) bool {
 	})
 }
 
-// holders is the threads whose open sections keep the acquire e out.
+// holders returns the threads whose open sections exclude the acquire e.
 func (m *machine) holders(before []int, e *event.Event) []event.ThreadID {
 	var out []event.ThreadID
 	for k, j := range before {
@@ -467,8 +467,8 @@ func (m *machine) feasible(seq []int) bool {
 	return true
 }
 
-// nextOf is the thread's first event that is not in the sequence, -1 if none. It
-// may be the next even if a rule holds it up.
+// nextOf returns the thread's first event that is not in the sequence, -1 if there is none, also
+// if a rule does not allow it to come next.
 func (m *machine) nextOf(seq []int, id event.ThreadID) int {
 	for i := range m.out {
 		if m.out[i].Thread == id && !slices.Contains(seq, i) {
@@ -478,8 +478,8 @@ func (m *machine) nextOf(seq []int, id event.ThreadID) int {
 	return -1
 }
 
-// begun reports whether i is not held up by a thread that does not exist yet or an
-// object that is not made yet.
+// begun reports whether the sequence contains the fork of i's thread and the Init of its object,
+// as far as the run has them before i.
 func (m *machine) begun(seq []int, i int) bool {
 	for j := range m.out[:i] {
 		o := &m.out[j]
@@ -521,7 +521,7 @@ func indices(steps []finding.Step) []int {
 	return out
 }
 
-// verify demands of a predicted witness that it can happen, by definition.
+// verify requires that a predicted witness can happen, by the definitions of the rules.
 func (m *machine) verify(t *rapid.T, r Result, kind finding.Kind) {
 	if r.Verdict != Predicted {
 		return
@@ -543,7 +543,7 @@ func (m *machine) verify(t *rapid.T, r Result, kind finding.Kind) {
 	}
 }
 
-// ask puts all questions to the history.
+// ask asks the history all questions about the run.
 func (m *machine) ask(h *History, each func(kind finding.Kind, p Pattern, r Result)) {
 	for _, p := range patterns(m.out, true) {
 		each(finding.Deadlock, p, h.Deadlock(p))
@@ -558,8 +558,8 @@ func (m *machine) ask(h *History, each func(kind finding.Kind, p Pattern, r Resu
 	}
 }
 
-// TestPredictedCanHappen: no prediction is false, whatever the run is made of, and
-// the checker accepts what the closure finds.
+// TestPredictedCanHappen: no prediction is false, whatever operations the run contains, and
+// the checker accepts each witness that the closure finds.
 func TestPredictedCanHappen(t *testing.T) {
 	type outcome struct {
 		kind    finding.Kind
@@ -583,7 +583,8 @@ func TestPredictedCanHappen(t *testing.T) {
 	}
 }
 
-// plainClosure is the closure as a set of events, by its definition.
+// plainClosure returns the closure of a set of events, by its definition; false if it needs a
+// release that the run does not have.
 func (m *machine) plainClosure(set map[int]bool) (map[int]bool, bool) {
 	releaseOf := func(a int) int {
 		for j := a + 1; j < len(m.out); j++ {
@@ -637,7 +638,7 @@ func (m *machine) pullBefore(set map[int]bool, i int) {
 	}
 }
 
-// plainVerdict asks the plain closure about one instance a side.
+// plainVerdict reports whether the plain closure leaves out the given instances, one a side.
 func (m *machine) plainVerdict(last []int) bool {
 	set := map[int]bool{}
 	for _, i := range last {
@@ -648,8 +649,8 @@ func (m *machine) plainVerdict(last []int) bool {
 }
 
 // TestClosureIsTheDefinition: on locks, variables and threads a candidate is
-// predicted exactly if the closure by definition leaves it out (and the end is a
-// deadlock, where shared locks are about).
+// predicted exactly if the closure by definition leaves it out (and the acquires block each
+// other, where there are shared locks).
 func TestClosureIsTheDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := draw(eventtest.Drawn(t), 70, false)
@@ -657,7 +658,7 @@ func TestClosureIsTheDefinition(t *testing.T) {
 		m.ask(record(m.out, Options{Reversals: -1}), func(kind finding.Kind, p Pattern, r Result) {
 			want := m.plainAny(kind, p, nil)
 			if r.Reason == noRing {
-				return // shared locks: the closure is not what speaks against it
+				return // shared locks do not block each other: the closure is not the reason
 			}
 			if got := r.Verdict == Predicted; got != want {
 				t.Fatalf("%s %v: %v (%s), by definition %v", kind, p, r.Verdict, r.Reason, want)
@@ -682,7 +683,7 @@ func (m *machine) plainAny(kind finding.Kind, p Pattern, chosen []int) bool {
 
 // TestCheckAcceptsWhatCanHappen: the checker accepts a sequence exactly if it
 // obeys the definitions of the rules and ends in the error. The sequences are
-// walks that obey them, and the same with some step out of turn.
+// walks that obey the rules, and walks with some steps that do not.
 func TestCheckAcceptsWhatCanHappen(t *testing.T) {
 	accepted, refused := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -719,7 +720,7 @@ func reversed(s []int) []int {
 	return s
 }
 
-// walk is a random sequence of events, now and then against the rules.
+// walk returns a random sequence of events, sometimes with steps against the rules.
 func (m *machine) walk(t *rapid.T) []int {
 	var seq []int
 	mischief := rapid.IntRange(0, 3).Draw(t, "mischief")
@@ -748,7 +749,7 @@ func (m *machine) threads() []event.ThreadID {
 	return out
 }
 
-// wrong reports whether two threads are at an error.
+// wrong reports whether the next events of two threads are an error.
 func (m *machine) wrong(seq []int) bool {
 	heads := m.heads(seq)
 	return slices.ContainsFunc(heads, func(i int) bool {
@@ -766,8 +767,8 @@ func (m *machine) heads(seq []int) []int {
 	return heads
 }
 
-// end is a pair that might be the error at the end of the sequence: what two
-// threads would do next.
+// end returns a pair that may be the error at the end of the sequence, mostly the next events of
+// two threads.
 func (m *machine) end(t *rapid.T, seq []int) (finding.Kind, []int) {
 	heads := m.heads(seq)
 	for i := range heads {
@@ -786,8 +787,8 @@ func (m *machine) end(t *rapid.T, seq []int) (finding.Kind, []int) {
 	return rapid.SampledFrom([]finding.Kind{finding.Race, finding.Deadlock}).Draw(t, "kind"), []int{any.Draw(t, "one"), any.Draw(t, "two")}
 }
 
-// TestForgettingIsNeverFalse: with next to no memory, what is predicted is
-// predicted with all the memory there is, and nothing is refuted that is not.
+// TestForgettingIsNeverFalse: a verdict that a history with very little memory reaches is that
+// of a history that evicts nothing, unless it is Unknown.
 func TestForgettingIsNeverFalse(t *testing.T) {
 	type outcome struct{ full, small Verdict }
 	count := map[outcome]int{}

@@ -6,7 +6,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// TestOrders: what puts one event before another in every schedule is named.
+// TestOrders: Orders names the event by which one event comes before another in every schedule.
 func TestOrders(t *testing.T) {
 	tests := []struct {
 		name string

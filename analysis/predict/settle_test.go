@@ -9,13 +9,13 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// TestSettleDeadlock: the evidence names acquires that cannot meet, but the same
-// threads do the same again, and there they can.
+// TestSettleDeadlock: the acquires of the evidence can block each other only after a reversal.
+// The same threads make the same acquires again, and these can without one.
 func TestSettleDeadlock(t *testing.T) {
 	f := newFeed(Options{})
 	f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 2})
 	first := f.nest(1, lockA, lockB)
-	f.nest(2, lockA) // the second thread's way leads through a section of A
+	f.nest(2, lockA) // the second thread first has a critical section of A
 	f.nest(1, lockA, lockB)
 	f.nest(1, lockA, lockB)
 	late := f.nest(2, lockB, lockA)

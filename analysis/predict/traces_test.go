@@ -93,7 +93,7 @@ func requests(events []event.Event) []*request {
 }
 
 // patterns enumerates the abstract deadlock patterns: distinct threads and locks,
-// held sets pairwise disjoint unless shared locks are about (overlap).
+// held sets pairwise disjoint unless there are shared locks (overlap).
 func patterns(events []event.Event, overlap bool) []Pattern {
 	all := requests(events)
 	var out []Pattern
@@ -123,7 +123,7 @@ func patterns(events []event.Event, overlap bool) []Pattern {
 	return out
 }
 
-// settled answers every question about a trace, and has each witness checked.
+// settled holds the answers to all questions about a trace.
 type settled struct {
 	deadlocks int
 	ends      []string // of races: the second access
@@ -131,6 +131,7 @@ type settled struct {
 	order     map[finding.Order]int
 }
 
+// settle asks all questions about a trace, and has each witness checked.
 func settle(t *testing.T, name string, o Options) settled {
 	t.Helper()
 	events, _, err := eventtest.ReadSTD(filepath.Join("testdata/traces", name))
@@ -168,8 +169,8 @@ func settle(t *testing.T, name string, o Options) settled {
 	return out
 }
 
-// TestDeadlockTraces: the number of sync-preserving deadlocks, as published, and with
-// reversals that of all which some feasible interleaving reaches.
+// TestDeadlockTraces: the number of sync-preserving deadlocks is that published, and with
+// reversals that of all deadlocks that some feasible interleaving reaches.
 func TestDeadlockTraces(t *testing.T) {
 	const dir = "testdata/traces/expected_deadlocks.tsv"
 	all, preserving, total := table(t, dir, "true_predictable"), 0, 0

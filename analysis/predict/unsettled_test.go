@@ -7,7 +7,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// TestUnsettled: a search that ends at its budget says so, in the finding and in all.
+// TestUnsettled: a search that spends its budget is reported in the finding's Reason and counted
+// by Unsettled.
 func TestUnsettled(t *testing.T) {
 	for steps, want := range map[int]uint64{1: 1, 0: 0, -1: 0} {
 		f := newFeed(Options{Reversals: steps})
