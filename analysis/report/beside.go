@@ -6,9 +6,9 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// beside joins blocks of lines side by side and fills each block to its width in columns; the
-// lines of the result end with spaces. It fills lines that fit, which nearly all do, itself:
-// lipgloss measures each character of each line several times.
+// beside joins blocks of lines side by side and pads each block to its width in columns; the
+// lines of the result end with spaces. It pads the blocks itself if all lines fit, as they
+// nearly always do: lipgloss measures each character of each line several times.
 func beside(blocks [][]string, widths []int) []string {
 	rows := 0
 	for i, block := range blocks {
@@ -35,7 +35,7 @@ func beside(blocks [][]string, widths []int) []string {
 	return out
 }
 
-// besideWrapped does what beside does, for blocks that have lines to be wrapped.
+// besideWrapped is beside for blocks with lines that must be wrapped.
 func besideWrapped(blocks [][]string, widths []int) []string {
 	filled := make([]string, 0, len(blocks))
 	for i, block := range blocks {

@@ -48,9 +48,9 @@ func Build(run Run, fs []finding.Finding, r run.Namer) Report {
 	return rep
 }
 
-// canonical rotates the sides of a finding so that the one that came first in the run stands
-// first: the two orders of a race, and the rotations of a cycle, are one finding. Of a misuse
-// the wrong operation stays first.
+// canonical rotates the sides of a finding so that the earliest one in the run comes first:
+// the two orders of a race, and the rotations of a cycle, are one finding. In a misuse the
+// wrong operation stays first.
 func canonical(f finding.Finding) finding.Finding {
 	n := len(f.Evidence)
 	if n < 2 || f.Kind == finding.Misuse {
@@ -226,11 +226,11 @@ func (b *builder) thread(id event.ThreadID) Thread {
 	return t
 }
 
-// sketch returns the schedule that the evidence suggests: each side acquires what it holds,
-// then each attempts its own step. Nothing has checked it.
+// sketch returns the schedule that the evidence suggests: each side acquires the locks that
+// it holds, then each attempts its own step. No checker has accepted it.
 func sketch(f *Finding) []Step {
 	if f.Kind == finding.Deadlock && f.Confidence == finding.Observed {
-		return nil // the evidence is how it was
+		return nil // the evidence shows the real schedule
 	}
 	if len(f.Classes) > 0 || len(f.Evidence) < 2 || (f.Kind != finding.Deadlock && f.Kind != finding.Race) {
 		return nil

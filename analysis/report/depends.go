@@ -18,7 +18,7 @@ type Dependency struct {
 
 func (b *builder) depends(in []finding.Dependency) []Dependency {
 	if in == nil {
-		return nil // nobody asked
+		return nil // dependencies were not requested
 	}
 	out := make([]Dependency, 0, len(in))
 	for _, d := range in {
@@ -27,7 +27,7 @@ func (b *builder) depends(in []finding.Dependency) []Dependency {
 	return out
 }
 
-// maxDepends is the number of threads that the text names of those that matter.
+// maxDepends bounds the threads that matter to a finding and that the text names.
 const maxDepends = 4
 
 // depends prints which other threads matter, and how many do not.

@@ -23,8 +23,8 @@ type Doing struct {
 	Ended   bool
 }
 
-// AddSeen adds what the threads of the process were found doing, in the order of threads. The
-// report is then one of a moment, not of a run.
+// AddSeen adds the states of the threads of the process, in the order of threads. The report
+// is then one of a moment, not of a run.
 func (r *Report) AddSeen(seen []run.Seen, names run.Namer) {
 	b := newBuilder(names)
 	r.Doing = []Doing{}
@@ -67,8 +67,8 @@ func (d *Doing) phrase() string {
 	return "runs"
 }
 
-// sort returns a phrase for the sort of thing that the thread does, for one thread and for
-// several: Standing counts threads by it.
+// sort returns phrases for the category of what the thread does, for one thread and for
+// several. Standing counts threads by category.
 func (d *Doing) sort() (one, many string) {
 	switch op := d.Step.Op; {
 	case op.IsAcquire():
@@ -91,8 +91,8 @@ func (d *Doing) sort() (one, many string) {
 	return "runs", "run"
 }
 
-// Standing counts the threads by what they were found doing, as "no thread waits for a lock; 4
-// threads: 1 in epoll_wait(2), 3 wait on conditions".
+// Standing returns a text with the number of threads in each category, as "no thread waits
+// for a lock; 4 threads: 1 in epoll_wait(2), 3 wait on conditions".
 func Standing(all []Doing) string {
 	counts, order, locks := map[string]int{}, []Doing(nil), 0
 	for _, d := range all {
@@ -151,7 +151,7 @@ func (p *printer) doing(r Report) {
 	}
 }
 
-// eachOf returns the word that precedes what several threads do.
+// eachOf returns the word that precedes a phrase for what several threads do.
 func eachOf(n int) string {
 	if n > 1 {
 		return "each "
@@ -250,7 +250,7 @@ type jsonDoing struct {
 	Main      bool             `json:"main"`
 	State     string           `json:"state"`     // "running", "stopped", "asleep"
 	Call      string           `json:"call"`      // the system call that it sleeps in
-	Operation string           `json:"operation"` // what it attempts in it; "" if that is not known
+	Operation string           `json:"operation"` // the operation that it attempts by the call; "" if unknown
 	Object    string           `json:"object,omitempty"`
 	Peer      event.ThreadID   `json:"peer,omitempty"`
 	Timed     bool             `json:"timed"`

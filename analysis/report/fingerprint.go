@@ -29,7 +29,7 @@ func fingerprint(f *Finding) string {
 	}
 	message := f.Message
 	if len(f.Evidence) > 0 {
-		message = "" // it may hold addresses; the sides say enough
+		message = "" // it may contain addresses, and the sides identify the defect
 	}
 	whole := fmt.Appendf(nil, "2 %q %q %q %q %q %q", f.Kind, f.Property, f.Rule, message, sortedSet(objects), sortedSet(slices.Clone(f.roles)))
 	sum := sha256.Sum256(whole)
@@ -67,8 +67,9 @@ func role(f *Finding, i int) string {
 // fewSides is the number of sides up to which all are shown, even if they do the same.
 const fewSides = 3
 
-// explaining returns the sides that it takes to explain the finding: all of them, but of a
-// longer cycle of locks one for each role, and two if there is only one role.
+// explaining returns the sides that are needed to explain the finding: all of them, except
+// that for a longer cycle of locks it returns one for each role, or two if there is only one
+// role.
 func explaining(f *Finding) []int {
 	seen := map[string]bool{}
 	var sides []int
@@ -87,9 +88,9 @@ func allAlike(roles []string) bool {
 
 // identity returns a name of an object that is the same in every run, and the same for other
 // objects that the program makes in the same way: its class; for an element of an array the
-// name of the array; for an object without a name where it was initialised, or only its kind
-// if that is unknown. Where no source location is known either, nothing shows that two
-// findings are the same defect, and numbers distinguish them.
+// name of the array; for an object without a name the location of its initialisation, or only
+// its kind if that is unknown. If the source locations of the sides are unknown too, nothing
+// shows that two findings are the same defect, and numbers distinguish them.
 func identity(o *Object, of *Finding) string {
 	switch {
 	case o.numbered && placed(of):
@@ -132,7 +133,7 @@ func AnyElement(name, index string) string {
 func site(s Stack) string {
 	f := s.Top()
 	if f.Function == "" && f.File == "" && f.Module == "" {
-		return "" // an address alone moves
+		return "" // a bare address differs between runs
 	}
 	name := functionName(f.Function)
 	switch {

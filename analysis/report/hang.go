@@ -8,8 +8,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// WriteHangs reports hangs while the program hangs: the sentence of each, and where its
-// threads wait.
+// WriteHangs writes the hangs of a program that still hangs: the sentence of each, and the
+// source locations at which its threads wait.
 func WriteHangs(w io.Writer, r Report, o TextOptions) error {
 	p := newPrinter(r, o)
 	for i := range r.Findings {
@@ -42,7 +42,7 @@ func waitsFor(s Step) string {
 		return "waits for a thread to end"
 	case s.Op == event.AcquireRead:
 		return "waits to read " + quoted(s.Object)
-	case s.Object == nil && s.Op == event.Wait: // musl's conditions do not tell
+	case s.Object == nil && s.Op == event.Wait: // musl's condition variables do not show the address
 		return "waits to be woken"
 	case s.Op == event.Wait:
 		return "waits on " + quoted(s.Object)

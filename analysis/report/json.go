@@ -11,8 +11,8 @@ import (
 )
 
 // The structs with JSON tags are the JSON format. Fields are added, never changed or removed;
-// arrays are empty, never null. Threads are the numbers of the run (T2 is 2); thread_info has
-// more of them, object_info more of objects.
+// arrays are empty, never null. Threads appear as their numbers in the run (T2 is 2);
+// thread_info describes them, and object_info describes objects.
 
 // jsonConfidence counts all findings; those weaker than Least are not shown.
 type jsonConfidence struct {
@@ -22,20 +22,21 @@ type jsonConfidence struct {
 	Potential int                `json:"potential"`
 }
 
-// jsonRun is a run.Summary without what only traces keep of it, and what a report adds.
+// jsonRun is a run.Summary without the fields that only traces have, with those that a report
+// adds.
 type jsonRun struct {
 	run.Summary
 	Cut       bool          `json:"cut,omitempty"`
 	Processes []run.Process `json:"processes"`
 	Watched   []run.Watched `json:"watched"`
 	Untouched int           `json:"watched_untouched"`
-	// Executed is there where a place synchronised unobserved.
+	// Executed is present if code synchronised unobserved.
 	Executed []jsonExecuted `json:"unobserved_synchronisation,omitempty"`
-	// Properties is there with a specification.
+	// Properties is present if there is a specification.
 	Properties *Properties `json:"properties,omitempty"`
 	Locks      *Locks      `json:"lock_order,omitempty"`
 	Bounds     *run.Bounds `json:"history,omitempty"`
-	// Suppressed is there with suppressions.
+	// Suppressed is present if suppressions were applied.
 	Suppressed *jsonSuppressions `json:"suppressed,omitempty"`
 }
 
@@ -45,7 +46,7 @@ type jsonExecuted struct {
 	Left    bool             `json:"others_perhaps"`
 }
 
-// jsonFinding is a Finding with what JSON alone has of it.
+// jsonFinding is a Finding with the fields that only the JSON report has.
 type jsonFinding struct {
 	*Finding
 	Names      []string     `json:"objects"`
@@ -62,13 +63,15 @@ type jsonObject struct {
 	FirstSeen   []event.Frame  `json:"first_seen"`
 	FirstID     int            `json:"first_seen_id"`
 	FirstThread event.ThreadID `json:"first_thread,omitempty"`
-	// Class is what it has in common with other objects; Member: so has its name.
+	// Class is the object's class, which other objects may share. Member reports that other
+	// objects may have the same name too.
 	Class  string `json:"class,omitempty"`
 	Member bool   `json:"member,omitempty"`
 }
 
-// WriteJSON writes the report as one JSON object on one line. The form is fixed: scripts
-// rely on it. It fills in the names and the numbers of stacks that JSON alone has.
+// WriteJSON writes the report as one JSON object on one line. The format is fixed, since
+// scripts rely on it. WriteJSON sets the names and the numbers of stacks that only the JSON
+// report has.
 func WriteJSON(w io.Writer, r Report) error {
 	e := &encoder{names: newNames(r), stacks: newStacks(framesIn(r.stacks()))}
 	out := newJSONWriter(w)
@@ -89,13 +92,14 @@ func WriteJSON(w io.Writer, r Report) error {
 	return out.end()
 }
 
-// encoder fills in what JSON alone has of findings, and gathers their stacks.
+// encoder sets the fields of findings that only the JSON report has, and collects the stacks.
 type encoder struct {
 	names
 	stacks *stacks
 }
 
-// each returns f of each element. It never returns nil, which JSON would print as null.
+// each returns the results of f for all elements. It never returns nil, which JSON would print
+// as null.
 func each[T, U any](in []T, f func(T) U) []U {
 	out := make([]U, 0, len(in))
 	for _, x := range in {
@@ -132,13 +136,13 @@ func toJSONRun(r Run) jsonRun {
 	}
 	s := &out.Summary
 	s.Notes = notNil(s.Notes)
-	s.Calls = each(s.Calls, func(c run.Calls) run.Calls { c.Return = false; return c }) // the pattern says it
+	s.Calls = each(s.Calls, func(c run.Calls) run.Calls { c.Return = false; return c }) // the pattern shows it
 	s.Became, s.Remedies, s.Unseen, s.Unfollowed, s.Unsure = "", nil, "", 0, nil
 	s.Executed, s.Processes, s.Watched, s.Untouched = nil, nil, nil, 0
 	return out
 }
 
-// guarded makes the guards of a variable a list also where there are none.
+// guarded returns w with an empty list of guards instead of nil.
 func guarded(w run.Watched) run.Watched {
 	w.Guards = notNil(w.Guards)
 	return w
@@ -174,7 +178,8 @@ func (e *encoder) pruned(p Pruned) Pruned {
 	return p
 }
 
-// sides fills in steps that a finding is made of, steps those of a schedule.
+// sides sets the JSON fields of the sides of a finding; steps does so for the steps of a
+// schedule.
 func (e *encoder) sides(all []Step) {
 	for i := range all {
 		e.step(&all[i], sideFrames)
@@ -187,7 +192,8 @@ func (e *encoder) steps(all []Step) {
 	}
 }
 
-// step fills in a step, of whose stacks so many inner frames are shown.
+// step sets the JSON fields of a step. Frames is the number of inner frames of its stacks to
+// show.
 func (e *encoder) step(s *Step, frames int) {
 	if s.Object != nil {
 		s.Name = e.describe(*s.Object)

@@ -7,13 +7,13 @@ import (
 	"io"
 )
 
-// jsonWriter writes one JSON object member by member, and long lists element by element:
-// encoding/json holds all of a value at once, and reports may be large.
+// jsonWriter writes one JSON object member by member, and long lists element by element.
+// Reports may be large, and encoding/json keeps the encoding of a whole value in memory.
 type jsonWriter struct {
 	out    *bufio.Writer
 	enc    *json.Encoder
-	before string // what stands before the next member
-	err    error  // the first one
+	before string // the character before the next member
+	err    error  // the first error
 }
 
 func newJSONWriter(to io.Writer) *jsonWriter {
@@ -51,7 +51,7 @@ func (w *jsonWriter) member(name string, v any) {
 	w.value(v)
 }
 
-// list writes a member that is an array of what f makes of each of all.
+// list writes a member that is an array of the results of f for all elements.
 func list[T, U any](w *jsonWriter, name string, all []T, f func(T) U) {
 	w.name(name)
 	_ = w.out.WriteByte('[') // the writer keeps the first error for Flush
@@ -64,7 +64,7 @@ func list[T, U any](w *jsonWriter, name string, all []T, f func(T) U) {
 	_ = w.out.WriteByte(']')
 }
 
-// end ends the object, which has members, with a line feed.
+// end writes the end of the object and a line feed. The object must have members.
 func (w *jsonWriter) end() error {
 	_, _ = w.out.WriteString("}\n")
 	if err := w.out.Flush(); w.err == nil {

@@ -66,8 +66,9 @@ func (f *Finding) instance() Instance {
 	}
 }
 
-// count adds up instances. Two analyses that report the very same events
-// report one set of instances, so of those only the larger count is taken.
+// count returns the number of instances in a group. Findings with exactly the same events
+// come from several analyses and are the same instances, so only the largest of their counts
+// is added.
 func count(group []Finding) int {
 	byEvents := map[string]int{}
 	for _, f := range group {

@@ -7,8 +7,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// misuse returns the sentence of a misuse: who broke the rule and against what, as "T2 worker
-// unlocks 'm' at pool.c:33, which T1 main thread holds since pool.c:12".
+// misuse returns the sentence of a misuse: which thread broke the rule on which object, as "T2
+// worker unlocks 'm' at pool.c:33, which T1 main thread holds since pool.c:12".
 func (n names) misuse(f *Finding) string {
 	wrong := f.Evidence[0]
 	who := thread(f, wrong.Thread).label()
@@ -95,7 +95,7 @@ func (n names) second(f *Finding) string {
 	return thread(f, f.Evidence[1].Thread).label()
 }
 
-// holder returns what second does, or "it" if that is the thread that broke the rule.
+// holder returns the result of second, or "it" if that is the thread that broke the rule.
 func (n names) holder(f *Finding) string {
 	if len(f.Evidence) > 1 && f.Evidence[1].Thread == f.Evidence[0].Thread {
 		return "it"
@@ -103,8 +103,8 @@ func (n names) holder(f *Finding) string {
 	return n.second(f)
 }
 
-// opposite formats the source location of the other side into the text with; where that is not
-// known it returns the text instead.
+// opposite formats the source location of the other side into the text with. If the location
+// is unknown, it returns the text instead.
 func (n names) opposite(f *Finding, with, instead string) string {
 	if len(f.Evidence) > 1 {
 		if at := n.at(f.Evidence[1].Stack); at != "" {

@@ -9,10 +9,10 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Nesting returns a sentence for a new lock-order edge, for those who follow the program while
-// it runs: a thread acquired a lock while it held others. Locks are called by their names,
-// else by where they were initialised. The key locks is equal for edges of the same locks, and
-// for those of other locks that were initialised at the same source location.
+// Nesting returns a sentence for a new lock-order edge, for users who watch the program while
+// it runs: a thread acquired a lock while it held others. Locks appear by their names, else by
+// the location of their initialisation. The key locks is equal for edges of the same locks,
+// and for those of other locks that were initialised at the same source location.
 func Nesting(s finding.Step, r run.Namer) (text, locks string) {
 	b := newBuilder(r)
 	steps := b.steps([]finding.Step{s})
@@ -37,7 +37,7 @@ func Resolve(f finding.Finding, r run.Namer) Finding {
 	return out
 }
 
-// aLock names a lock without its address, where anything else is known of it.
+// aLock returns the name of a lock, without its address if anything else is known about it.
 func (n names) aLock(o Object) string {
 	if where := n.origin(o); o.Anonymous && where != "" {
 		return fmt.Sprintf("a %s %s", o.Kind, where)

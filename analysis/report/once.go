@@ -7,7 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// explained returns the finding with those sides alone that explain it.
+// explained returns the finding with only the sides that explain it.
 func (f *Finding) explained() *Finding {
 	if f.alike() == 0 {
 		return f
@@ -20,7 +20,7 @@ func (f *Finding) explained() *Finding {
 	return &short
 }
 
-// alike returns the number of sides that do the same as those that explain the finding.
+// alike returns the number of sides that are not shown, since they do the same as others.
 func (f *Finding) alike() int { return len(f.Evidence) - len(f.shown()) }
 
 // shown returns the sides to show, as indices of Evidence.
@@ -35,7 +35,7 @@ func (f *Finding) shown() []int {
 	return all
 }
 
-// left returns the threads of the sides that are not shown, in their order.
+// left returns the threads of the sides that are not shown, in the order of the sides.
 func (f *Finding) left() []event.ThreadID {
 	shown := map[event.ThreadID]bool{}
 	for _, i := range f.shown() {
@@ -63,8 +63,7 @@ func (p *printer) alike(f *Finding) {
 	p.others(f)
 }
 
-// threadNumbers returns "T4, T5 and 96 more" for a number of threads, the first of which are
-// given.
+// threadNumbers returns "T4, T5 and 96 more" for total threads, the first of which are ids.
 func threadNumbers(ids []event.ThreadID, total int) string {
 	ids = ids[:min(len(ids), maxListed)]
 	parts := each(ids, func(id event.ThreadID) string { return fmt.Sprintf("T%d", id) })
@@ -77,7 +76,7 @@ func threadNumbers(ids []event.ThreadID, total int) string {
 	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
 }
 
-// others prints the instances of the finding that other threads or objects made.
+// others prints the instances of the finding with other threads or objects.
 func (p *printer) others(f *Finding) {
 	if len(f.Others) == 0 {
 		return

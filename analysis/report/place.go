@@ -11,7 +11,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Top returns the frame that a reader looks for; the zero Frame if the stack is empty.
+// Top returns the frame with index s.At, the innermost one of the program's own code; the
+// zero Frame if the stack is empty.
 func (s Stack) Top() event.Frame {
 	if s.At < len(s.Frames) {
 		return s.Frames[s.At]
@@ -23,7 +24,7 @@ func newStack(frames []event.Frame) Stack {
 	return Stack{Frames: frames, At: run.OwnIndex(frames)}
 }
 
-// startRoutines are those of the C++ library, with which every std::thread starts.
+// startRoutines are prefixes of the C++ library's start routines, which each std::thread has.
 var startRoutines = []string{"libstdc++.so", "libc++.so", "execute_native_thread_routine", "std::", "void* std::"}
 
 // nameThreads replaces the start routine of threads that start in the C++ library by the
@@ -46,8 +47,8 @@ func (f *Finding) nameThreads() {
 	}
 }
 
-// outermost returns the program's function that the library called first; "" if the stack does
-// not begin in the library, or has no such function.
+// outermost returns the outermost function of the program on a stack, which the library
+// called; "" if the outermost frame is not the library's, or there is no such function.
 func outermost(frames []event.Frame) string {
 	i := len(frames) - 1
 	for i >= 0 && run.OfLibrary(frames[i]) {
@@ -59,8 +60,8 @@ func outermost(frames []event.Frame) string {
 	return frames[i].Function
 }
 
-// names has a short form of each file path: as few trailing components as distinguish the
-// files of the report.
+// names has a short form of each file path: the fewest trailing components that distinguish
+// the files of the report.
 type names map[string]string
 
 // newNames returns the names that the report was built with, or else those of its stacks.
@@ -139,7 +140,7 @@ func (n names) line(f event.Frame) string {
 	return fmt.Sprintf("%s:%d", file, f.Line)
 }
 
-// where returns "function at file:line" as far as it is known, else "".
+// where returns "function at file:line", or the known part of it; "" if nothing is known.
 func (n names) where(s Stack) string {
 	if len(s.Frames) == 0 {
 		return ""
@@ -154,7 +155,7 @@ func (n names) where(s Stack) string {
 	return run.FrameName(f)
 }
 
-// at returns "file:line", or the function where there is no line, or "".
+// at returns "file:line", or the function if the line is unknown; "" if nothing is known.
 func (n names) at(s Stack) string {
 	if len(s.Frames) == 0 {
 		return ""

@@ -10,8 +10,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Pruned is a finding.Pruned with names for identifiers. Count is that of all candidates
-// of the same message.
+// Pruned is a finding.Pruned with names for identifiers. Count is the sum over all candidates
+// with the same message.
 type Pruned struct {
 	finding.Pruned
 	Message  string   `json:"message"` // the candidate in one sentence, and why it was pruned
@@ -24,8 +24,9 @@ type Pruned struct {
 }
 
 // Explain adds the candidates that are no findings. The order of ps does not matter;
-// candidates of equal text become one. Two source locations whose accesses race, or are
-// excluded by a lock, may be ordered in other stacks; they are not listed again as ordered.
+// candidates with equal text become one. Two source locations whose accesses race, or exclude
+// each other by a lock, may be ordered at other call stacks; Explain does not list them again
+// as ordered.
 func (r *Report) Explain(ps []finding.Pruned, names run.Namer) {
 	b := newBuilder(names)
 	r.Explained = true
@@ -75,7 +76,8 @@ func (n names) removeShown(r *Report) {
 	})
 }
 
-// pair names the source locations of two accesses, in either order.
+// pair returns a key of two accesses: their operations, source locations and objects. It is
+// equal for both orders of the accesses.
 func (n names) pair(objects []Object, sides []Step) string {
 	var out []string
 	for _, x := range sides {
@@ -101,7 +103,7 @@ func (b *builder) pruned(p *finding.Pruned) Pruned {
 	return out
 }
 
-// dropped returns a sentence for the candidate and why it was pruned.
+// dropped returns a sentence for the candidate and the argument that pruned it.
 func (n names) dropped(p *Pruned, reason string) string {
 	var what string
 	f := Finding{Finding: finding.Finding{Kind: p.Kind}, Evidence: p.Evidence, Objects: p.Objects}
@@ -160,7 +162,8 @@ func (n names) orderedBy(p *Pruned) string {
 
 const ever = "one comes after the other in every schedule"
 
-// awaited has a phrase for what an operation comes after: of an object, by a thread.
+// awaited has a phrase for what must happen before an operation. It is a format for the
+// object and the thread of the operation.
 var awaited = map[event.Op]string{
 	event.Read:          "the value of %s that T%d reads",
 	event.Update:        "the value of %s that T%d reads",

@@ -1,13 +1,13 @@
-// Package report turns findings into something to read. Analyses refer to threads, objects and
+// Package report makes readable reports of findings. Analyses refer to threads, objects and
 // stacks by number; a person and a CI job want names, source locations and one sentence. Build
 // resolves findings, makes their sentences and fingerprints, merges and sorts them once, into
 // data; the printers (WriteJSON, WriteText) only lay that data out, so that all formats report
 // the same.
 //
-// The facts of the run, findings, and a run.Namer that knows names and stacks go in. A Report
-// comes out, which is equal for equal input whatever the order of the findings; equal Reports
-// are printed as equal bytes. The package does not know how events were recorded or how a
-// finding was found.
+// The input is the summary of the run, findings, and a run.Namer for names and stacks. The
+// output is a Report, which is equal for equal input in any order of the findings; equal
+// Reports are printed as equal bytes. The package does not know how events were recorded or
+// how a finding was found.
 package report
 
 import (
@@ -16,43 +16,43 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Run is what was observed.
+// Run describes the observed run.
 type Run struct {
 	run.Summary
-	// Called is how people know the program, where that is not its file's name; of a
-	// report of a moment.
+	// Called is the usual name of the program, in a report of a moment; "" if that is the
+	// name of its file.
 	Called string
-	// Properties says how much was checked; nil without a specification.
+	// Properties describes how much was checked; nil without a specification.
 	Properties *Properties
-	// Locks says how far the orders of locks were looked at; nil if that is not known.
+	// Locks describes how much of the lock order was searched; nil if unknown.
 	Locks *Locks
-	// Bounds is how much of the run the predictions kept; nil if that is not known.
+	// Bounds describes how much of the run the predictions kept; nil if unknown.
 	Bounds *run.Bounds
-	// Suppressions kept findings out of the report; nil without them.
+	// Suppressions are those that were applied to the report; nil if there are none.
 	Suppressions *Suppressions
 }
 
 // Locks counts what the analysis of lock orders kept and what its bounds left out.
 type Locks struct {
-	Nestings     int  `json:"nestings"`     // of locks, kept
-	Acquisitions int  `json:"acquisitions"` // of these, kept
-	Complete     bool `json:"complete"`     // all cycles of what was kept were searched and reported, and no nesting is missing
+	Nestings     int  `json:"nestings"`     // number of nestings of locks that were kept
+	Acquisitions int  `json:"acquisitions"` // number of acquisitions of these nestings that were kept
+	Complete     bool `json:"complete"`     // all cycles of the kept nestings were searched and reported, and no nesting is missing
 }
 
-// Properties says what properties were checked, and on how many of the runs that the
+// Properties describes which properties were checked, and on which part of the runs that the
 // observed causality allows.
 type Properties struct {
 	Names       []string     `json:"names"`
-	Window      int          `json:"window"` // as asked for, like Queue; 0 is no limit
-	Queue       int          `json:"queue"`
-	Complete    bool         `json:"complete"`       // every such run was checked
-	Levels      uint64       `json:"levels"`         // of the computation lattice
-	States      uint64       `json:"states"`         // global states on them that were built
-	Dropped     uint64       `json:"states_dropped"` // states that the window left out,
-	CutLevels   uint64       `json:"levels_cut"`     // on so many levels
-	Late        uint64       `json:"late_events"`    // events that came when a level that they belong to was closed
+	Window      int          `json:"window"`         // the option, in states of a level; 0: no limit
+	Queue       int          `json:"queue"`          // the option, in waiting events; 0: no limit
+	Complete    bool         `json:"complete"`       // all such runs were checked
+	Levels      uint64       `json:"levels"`         // levels of the computation lattice
+	States      uint64       `json:"states"`         // global states on these levels that were built
+	Dropped     uint64       `json:"states_dropped"` // states that the window left out
+	CutLevels   uint64       `json:"levels_cut"`     // levels with such states
+	Late        uint64       `json:"late_events"`    // events that arrived when a level to which they belong was closed
 	Widest      int          `json:"widest_level"`   // states of the widest level
-	Definitions []Definition `json:"definitions"`    // one a name
+	Definitions []Definition `json:"definitions"`    // one for each name
 	Notes       []string     `json:"-"`
 }
 
@@ -60,15 +60,15 @@ type Properties struct {
 type Definition struct {
 	Name     string            `json:"name"`
 	Text     string            `json:"text"`
-	Where    []Meaning         `json:"-"` // what the names in it stand for
+	Where    []Meaning         `json:"-"` // the meanings of the names in it
 	Meanings map[string]string `json:"where"`
 }
 
-// Meaning is what a name of a specification stands for: a proposition, an event or a variable
-// of the program.
+// Meaning is a name in a specification with its meaning: a proposition, an event or a
+// variable of the program.
 type Meaning struct{ Name, Text string }
 
-// AddProperties adds how much of properties was checked; nil adds nothing.
+// AddProperties sets Properties and adds its notes to those of the run; nil changes nothing.
 func (r *Run) AddProperties(p *Properties) {
 	if p == nil {
 		return
@@ -89,14 +89,13 @@ func (d *Definition) clean() {
 	}
 }
 
-// AddBounds adds how much of the run the predictions kept, and notes on what was
-// discarded.
+// AddBounds sets Bounds, and adds notes on what was discarded.
 func (r *Run) AddBounds(b *run.Bounds, notes []string) {
 	r.Bounds = b
 	r.Notes = append(r.Notes, notes...)
 }
 
-// AddLocks adds how much of the lock order was searched, and notes on what was not.
+// AddLocks sets Locks, and adds notes on the part of the lock order that was not searched.
 func (r *Run) AddLocks(l *Locks, notes []string) {
 	r.Locks = l
 	r.Notes = append(r.Notes, notes...)
@@ -110,18 +109,18 @@ type Report struct {
 	Least finding.Confidence
 	// Hidden counts the findings that are weaker than Least, by confidence.
 	Hidden map[finding.Confidence]int
-	Stats  *Stats // nil if they were not asked for
-	// Pruned are the candidates that are no findings; Explained reports that they were asked
-	// for. See Explain.
+	Stats  *Stats // nil if they were not requested
+	// Pruned are the candidates that are no findings; Explained reports that they were
+	// requested. See Explain.
 	Pruned    []Pruned
 	Explained bool
-	// Doing is what the threads were found doing, in a report of a moment; nil in one of a
-	// run. See AddSeen.
+	// Doing has the states of the threads, in a report of a moment; nil in one of a run. See
+	// AddSeen.
 	Doing []Doing
-	// Generated reports that the findings have suppressions, which were asked for.
+	// Generated reports that Finding.Suppression is set, as requested.
 	Generated bool
 
-	names names // of its files, also of findings that are left out; nil of one made by hand
+	names names // names of the files, also of findings that are left out; nil if Build did not make the report
 }
 
 // Finding is a finding.Finding with names for identifiers. Its JSON tags, those of
@@ -132,24 +131,24 @@ type Finding struct {
 	Mentioned []Thread `json:"-"` // all threads of evidence, witness and sketch, by ID
 	Evidence  []Step   `json:"evidence"`
 	Witness   []Step   `json:"witness"` // empty if there is none
-	// Sketch is, where there is no witness, how the error would come about. Nothing has
-	// checked it.
+	// Sketch is, if there is no witness, a schedule that the evidence suggests. No checker
+	// has accepted it.
 	Sketch []Step `json:"sketch"`
-	// Observed is what the run did instead of Witness (properties).
+	// Observed has the steps of the run in place of Witness, for a property.
 	Observed []Step       `json:"observed,omitempty"`
-	Lost     []Step       `json:"lost_signals,omitempty"` // signals sent when nobody waited
-	Depends  []Dependency `json:"depends"`                // nil if nobody asked for them
+	Lost     []Step       `json:"lost_signals,omitempty"` // signals sent while no thread waited
+	Depends  []Dependency `json:"depends"`                // nil if they were not requested
 	// ThreadCount is the number of threads that were sides of the instances merged into
-	// this finding, Others those of the instances that other threads or objects made, at
-	// most 16.
+	// this finding. Others are those of the instances with other threads or objects, at most
+	// 16.
 	ThreadCount int        `json:"thread_count"`
 	Others      []Instance `json:"others"`
-	// Explains are the sides, as indices of Evidence, that it takes to explain the
+	// Explains are the sides, as indices of Evidence, that are needed to explain the
 	// finding; each of the others does the same at the same source locations as one of them.
 	Explains    []int    `json:"explains"`
-	roles       []string // of the sides; equal where they do the same
+	roles       []string // roles of the sides; equal for sides that do the same
 	Fingerprint string   `json:"fingerprint"`           // the same in every run of the same binary; see Build
-	Suppression string   `json:"suppression,omitempty"` // a block that suppresses it; "" if that was not asked for
+	Suppression string   `json:"suppression,omitempty"` // a block that suppresses it; "" if it was not requested
 }
 
 // Instance is another instance of a finding that was merged into it.
@@ -160,12 +159,12 @@ type Instance struct {
 	Threads    []event.ThreadID   `json:"threads"` // by side, at most 16
 }
 
-// Object is a run.Object with stacks for identifiers. Its Name is as in the source, else
-// that of the type's member that it is, else the address as 0x…, else kind and number.
+// Object is a run.Object with stacks for identifiers. Its Name is the name in the source, else
+// its Member, else its address as 0x…, else its kind and number.
 type Object struct {
 	run.Object
 	Init, First Stack
-	// ByMember reports that Name is that of a type's member: other objects may have it too.
+	// ByMember reports that Name is Member: other objects may have the same name.
 	ByMember bool
 	// Anonymous reports that no symbol names the object, and Name is its address.
 	Anonymous bool
@@ -186,17 +185,17 @@ type Thread struct {
 	run.Thread
 	Created   Stack         `json:"-"`
 	Inner     []event.Frame `json:"created"`    // the frames of Created that JSON shows
-	CreatedID int           `json:"created_id"` // of Created, in the table of stacks that JSON ends with
-	Process   string        `json:"-"`          // name and id of its process, where there are several; else ""
+	CreatedID int           `json:"created_id"` // number of Created in the table of stacks at the end of the JSON report
+	Process   string        `json:"-"`          // name and id of its process if there are several; else ""
 }
 
-// Stack is a call stack, innermost frame first. At is the index of the frame that a
-// reader looks for: the innermost one of the program's own code, behind the C library
-// and the wrappers in system headers.
+// Stack is a call stack, innermost frame first. At is the index of the frame that a reader
+// looks for: the innermost one of the program's own code, outside the C library and the
+// wrappers in system headers.
 type Stack struct {
 	Frames []event.Frame `json:"-"`
 	Inner  []event.Frame `json:"stack"`    // those of Frames that JSON shows here; see stacks.number
-	ID     int           `json:"stack_id"` // in the table of stacks that JSON ends with
+	ID     int           `json:"stack_id"` // its number in the table of stacks at the end of the JSON report
 	At     int           `json:"own_frame"`
 }
 
@@ -207,7 +206,7 @@ type Step struct {
 	Object       *Object         `json:"-"` // nil if the operation has none
 	Name         string          `json:"object"`
 	Value        *uint64         `json:"value,omitempty"`
-	Text         string          `json:"value_text,omitempty"` // of Value, as the source writes it
+	Text         string          `json:"value_text,omitempty"` // Value as the source writes it
 	Atomic       bool            `json:"atomic,omitempty"`
 	Kernel       bool            `json:"system_call,omitempty"`
 	Try          bool            `json:"try,omitempty"`
@@ -218,7 +217,7 @@ type Step struct {
 	Stack
 }
 
-// Held is a lock held, and where it was acquired.
+// Held is a lock that a thread holds, with the call stack of its acquisition.
 type Held struct {
 	Object Object `json:"-"`
 	Name   string `json:"object"`

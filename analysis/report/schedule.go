@@ -11,10 +11,10 @@ import (
 
 // row is one line of a schedule: a step in words, or a number of steps left out.
 type row struct {
-	thread event.ThreadID // 0: across all lanes
+	thread event.ThreadID // 0: the text spans all columns
 	text   string
-	at     string
-	last   bool // one of the steps that are the error
+	at     string // source location
+	last   bool   // it is one of the steps at which the error happens
 }
 
 // schedule prints the schedule that shows the error, with a column for each thread.
@@ -66,8 +66,8 @@ func lanesOf(rows []row) []event.ThreadID {
 }
 
 // rows returns the lines of the steps that matter: those on the objects and locks of the
-// finding, and forks and joins. Of a step that a thread repeats in a loop it keeps the last
-// one. The first line counts the steps that were left out.
+// finding, and forks and joins. If a thread repeats a step in a loop, rows keeps the last
+// one. The first line has the number of steps that were left out.
 func (p *printer) rows(f *Finding, steps []Step) []row {
 	var rows []row
 	objects, left := involved(f.explained()), map[event.ThreadID]bool{}
@@ -81,13 +81,13 @@ func (p *printer) rows(f *Finding, steps []Step) []row {
 	skipped := 0
 	for i, s := range steps {
 		if s.Op == event.Begin && i < sides {
-			continue // its start says it
+			continue // the step that starts the thread shows it
 		}
 		if left[s.Thread] || left[s.Peer] {
 			if i < sides {
 				skipped++
 			}
-			continue // it does as others do that are shown
+			continue // another thread that is shown does the same
 		}
 		if i < sides && len(s.Truth) == 0 && (!matters(objects, s) || repeated(steps[i+1:sides], s)) {
 			skipped++
@@ -163,7 +163,7 @@ func (p *printer) lanes(f *Finding, rows []row, lanes []event.ThreadID, width in
 // never shortened.
 func cell(r row, width int) []string {
 	if r.thread == 0 {
-		return []string{r.text} // across all lanes
+		return []string{r.text} // it spans all columns
 	}
 	if r.at == "" {
 		return []string{shortText(r.text, width)}
@@ -219,7 +219,7 @@ func letter(truth []finding.Truth) string {
 		switch {
 		case t.Holds:
 			literals = append(literals, t.Name)
-		case strings.ContainsAny(t.Name, " <>=&|"): // an expression that nobody named
+		case strings.ContainsAny(t.Name, " <>=&|"): // an expression without a name
 			literals = append(literals, "!("+t.Name+")")
 		default:
 			literals = append(literals, "!"+t.Name)

@@ -10,8 +10,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// sentence returns the error in one sentence, which describes objects without a name by where
-// they were initialised.
+// sentence returns the error in one sentence, which describes objects without a name by the
+// location of their initialisation.
 func (n names) sentence(f *Finding) string { return n.introduced(f, n.said(f)) }
 
 func (n names) said(f *Finding) string {
@@ -203,9 +203,9 @@ func (t Thread) name() string {
 	return fmt.Sprintf("T%d", t.ID)
 }
 
-// introduced adds to each object without a name, at its first mention, where it was
-// initialised: "the mutex initialised in open at pool.c:41 (0x5581…)". The next object of the
-// same source location becomes "another such mutex (0x55c0…)"; later mentions stay "the mutex
+// introduced adds to the first mention of each object without a name the location of its
+// initialisation: "the mutex initialised in open at pool.c:41 (0x5581…)". The next object with
+// the same location becomes "another such mutex (0x55c0…)"; later mentions stay "the mutex
 // 0x5581…".
 func (n names) introduced(f *Finding, text string) string {
 	left, last := involved(f), ""
@@ -230,8 +230,8 @@ func (n names) introduced(f *Finding, text string) string {
 	}
 }
 
-// full returns the name of an object for its first mention: for one without a name, with where
-// it was initialised.
+// full returns the name of an object for its first mention. For one without a name, it adds
+// the location of the initialisation.
 func (n names) full(o *Object) string {
 	if o == nil || !o.Anonymous || n.origin(*o) == "" {
 		return quoted(o)
@@ -255,9 +255,9 @@ func mention(text, name string) int {
 	}
 }
 
-// describe returns the name of an object for scripts. An object without a name is its address
-// with where it was initialised or first seen; a name that several objects may have is
-// followed by the address.
+// describe returns the name of an object for scripts. An object without a name appears as its
+// address with the location of its initialisation or first use; a name that several objects
+// may have is followed by the address.
 func (n names) describe(o Object) string {
 	if where := n.origin(o); o.Anonymous && where != "" {
 		return fmt.Sprintf("%s (%s %s)", o.Name, o.Kind, where)

@@ -9,9 +9,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// shortName fits a name into width columns. It removes C++ template arguments and parameters
-// first, then scopes, the outer ones first, since the name of the function itself stands last,
-// and then the middle.
+// shortName shortens a name to at most width columns. It removes C++ template arguments and
+// parameters first, then scopes from the outside in, since the name of the function itself
+// comes last, and then the middle.
 func shortName(s string, width int) string {
 	if columns(s) <= width {
 		return s
@@ -40,8 +40,8 @@ func shortName(s string, width int) string {
 
 const dots = "..."
 
-// shortText fits text with names in it into width columns. It removes template arguments and
-// parameters first, then the middle.
+// shortText shortens a text with names to at most width columns. It removes template
+// arguments and parameters first, then the middle.
 func shortText(s string, width int) string {
 	if columns(s) <= width {
 		return s
@@ -60,7 +60,7 @@ func withoutMiddle(s string, width int) string {
 	return head + dots + tail(s, width-len(dots)-columns(head))
 }
 
-// columns returns the width of a text on a terminal, without escapes.
+// columns returns the width of a text on a terminal, in columns; escapes do not count.
 func columns(s string) int {
 	if printableASCII(s) {
 		return len(s)
@@ -115,12 +115,12 @@ func emptied(s string, open, shut rune, inside string) string {
 	return b.String()
 }
 
-// longest is the length, in bytes, up to which a text is shown whole.
+// longest is the greatest length, in bytes, of a text that is not shortened.
 const longest = 4096
 
 // clean makes text from a program, a file or a trace harmless to a terminal and to readers of
-// the report: characters that do not print, line feeds included, become their codes, and of
-// more than 4 KiB only both ends are kept. The result is valid UTF-8.
+// the report. Characters that do not print, line feeds included, become their codes, and a
+// text of more than 4 KiB is reduced to both its ends. The result is valid UTF-8.
 func clean(s string) string {
 	if len(s) > longest {
 		const end = longest / 2

@@ -6,30 +6,30 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// A report of many findings names the same call stacks again and again, and stacks share
-// most of their outer frames. So JSON has each distinct frame and each distinct stack
-// once, in two tables at its end; where a stack is mentioned stand its number there and
-// its inner frames, which are enough for most readers.
+// This file makes the tables of frames and stacks in JSON reports. A report of many findings
+// has the same call stacks again and again, and stacks share most of their outer frames. So
+// JSON has each distinct frame and each distinct stack once, in two tables at its end. A step
+// has only the number of its stack in the table, and the inner frames, which are enough for
+// most readers.
 
-// sideFrames is the number of frames of a stack that are shown at a side of a finding
-// itself: in nearly all programs the whole stack. Elsewhere the frames up to the one that
-// a reader looks for are shown.
+// sideFrames is the number of frames of a stack that a side of a finding has itself: in nearly
+// all programs the whole stack. Other steps have the frames up to the one with index Stack.At.
 const sideFrames = 16
 
-// stacks numbers frames and stacks in the order in which they come.
+// stacks numbers frames and stacks in the order in which they are added.
 type stacks struct {
 	frames   []event.Frame
 	frameIDs map[event.Frame]int
 	stacks   [][]int
 	stackIDs map[string]int
-	// known are the numbers of stacks by their first frame: a report holds the frames of
-	// a stack once.
+	// known has the numbers of stacks by the address of their first frame: a report has the
+	// frames of a stack in memory once.
 	known map[*event.Frame]int
 	key   []byte
 }
 
-// newStacks returns a table that has the empty stack, as number 0, and room for frames: to
-// hash their long names again when a map grows takes longer than to write them.
+// newStacks returns a table that has the empty stack, as number 0, and room for a number of
+// frames: hashing their long names again when a map grows takes longer than writing them.
 func newStacks(frames int) *stacks {
 	t := &stacks{frames: make([]event.Frame, 0, frames), frameIDs: make(map[event.Frame]int, frames), stackIDs: map[string]int{}, known: map[*event.Frame]int{}}
 	t.add(nil)
@@ -45,8 +45,8 @@ func framesIn(all []Stack) int {
 	return n
 }
 
-// number sets the stack's number and its inner frames: n, and as many more as it takes to
-// the one that a reader looks for.
+// number sets the stack's number and its inner frames: n, or more to include the one with
+// index s.At.
 func (t *stacks) number(s *Stack, n int) {
 	s.ID, s.Inner = t.id(*s), inner(*s, n)
 }
@@ -85,7 +85,7 @@ func (t *stacks) add(frames []event.Frame) int {
 }
 
 func (t *stacks) frame(f event.Frame) int {
-	f.Addr = 0 // JSON does not have it
+	f.Addr = 0 // JSON omits it
 	id, ok := t.frameIDs[f]
 	if !ok {
 		id = len(t.frames)

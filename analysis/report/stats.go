@@ -9,15 +9,15 @@ import (
 // Stats are figures of a run and of the tool, for --stats. The JSON tags are those of the
 // report.
 type Stats struct {
-	Events    []OpCount    `json:"-"`         // by operation, those that there were
-	Variables uint64       `json:"variables"` // that events were on
-	Locks     uint64       `json:"locks"`     // likewise
+	Events    []OpCount    `json:"-"`         // by operation, without those that have no events
+	Variables uint64       `json:"variables"` // number of variables that appear in events
+	Locks     uint64       `json:"locks"`     // number of locks that appear in events
 	Witnesses Witnesses    `json:"witnesses"`
 	Tool      Usage        `json:"tool"`
-	Program   *CPUTime     `json:"program,omitempty"` // of the live program; nil of a recorded run
-	Ring      *RingStats   `json:"ring,omitempty"`    // nil of a recorded run
+	Program   *CPUTime     `json:"program,omitempty"` // of the live program; nil for a recorded run
+	Ring      *RingStats   `json:"ring,omitempty"`    // nil for a recorded run
 	Lattice   *Lattice     `json:"lattice,omitempty"` // nil without a specification
-	Latency   *LatencyTime `json:"latency,omitempty"` // nil without a specification, and of a recorded run
+	Latency   *LatencyTime `json:"latency,omitempty"` // nil without a specification, and for a recorded run
 }
 
 // OpCount is the number of events of an operation.
@@ -29,27 +29,27 @@ type OpCount struct {
 // Witnesses counts the schedules that were found and then judged by the checker.
 type Witnesses struct {
 	Checked uint64 `json:"checked"`
-	Refused uint64 `json:"refused"`        // of these, each an error of tracepredict
-	Unseen  uint64 `json:"refused_unseen"` // likewise, refused for something of the run that was not seen
+	Refused uint64 `json:"refused"`        // schedules that the checker refused, each a defect of tracepredict
+	Unseen  uint64 `json:"refused_unseen"` // schedules refused because of something in the run that was not observed
 }
 
-// CPUTime is the CPU time that a process took.
+// CPUTime is the CPU time of a process.
 type CPUTime struct {
 	CPU time.Duration `json:"cpu_ns"`
 }
 
-// Usage is what a process used. What is not known is 0.
+// Usage is the resource usage of a process. Unknown values are 0.
 type Usage struct {
 	CPUTime
 	Elapsed time.Duration `json:"elapsed_ns"`
-	Peak    uint64        `json:"peak_rss_bytes"` // most bytes resident
+	Peak    uint64        `json:"peak_rss_bytes"` // largest resident set size
 }
 
 // RingStats are figures of the ring buffer.
 type RingStats struct {
 	Bytes     uint64        `json:"bytes"`            // its size
-	HighWater uint64        `json:"high_water_bytes"` // most that was taken when the reader looked
-	Waits     int           `json:"waits"`            // how often the program was made to wait for the reader
+	HighWater uint64        `json:"high_water_bytes"` // largest fill level that the reader has found
+	Waits     int           `json:"waits"`            // number of times that the program was made to wait for the reader
 	Waited    time.Duration `json:"waited_ns"`
 }
 
@@ -58,23 +58,23 @@ type Lattice struct {
 	Levels    uint64 `json:"levels"`
 	States    uint64 `json:"states"`
 	Edges     uint64 `json:"edges"`
-	Dropped   uint64 `json:"states_dropped"` // states that full levels did not take, on so many levels
-	CutLevels uint64 `json:"levels_cut"`
-	Late      uint64 `json:"late_events"`   // events that came when a level that they belong to was closed
-	Widest    int    `json:"widest_level"`  // states of the widest level
-	Queue     int    `json:"longest_queue"` // most events that waited
+	Dropped   uint64 `json:"states_dropped"` // states for which a level had no room
+	CutLevels uint64 `json:"levels_cut"`     // levels with such states
+	Late      uint64 `json:"late_events"`    // events that arrived when a level to which they belong was closed
+	Widest    int    `json:"widest_level"`   // states of the widest level
+	Queue     int    `json:"longest_queue"`  // largest number of events that waited at a time
 }
 
-// LatencyTime is the time from events to their verdicts: until the level of the lattice
-// was closed that holds the event on the observed run.
+// LatencyTime is the distribution of the time from an event to its verdict, which is known
+// when the level of the lattice that contains the event on the observed run is closed.
 type LatencyTime struct {
-	Events uint64        `json:"events"` // measured
+	Events uint64        `json:"events"` // number of events measured
 	Median time.Duration `json:"median_ns"`
 	Most99 time.Duration `json:"p99_ns"`
 	Max    time.Duration `json:"max_ns"`
 }
 
-// rate returns events a second; 0 if no time has passed.
+// rate returns the number of events per second; 0 if no time has passed.
 func rate(events uint64, d time.Duration) float64 {
 	if d <= 0 {
 		return 0
@@ -174,7 +174,7 @@ func short(d time.Duration) string {
 	return fmt.Sprintf("%.2f s", d.Seconds())
 }
 
-// jsonStats are Stats with what JSON alone has of them.
+// jsonStats are Stats with the fields that only the JSON report has.
 type jsonStats struct {
 	*Stats
 	Events          map[string]uint64 `json:"events"`

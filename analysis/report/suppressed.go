@@ -8,7 +8,8 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 )
 
-// Suppressions are those that were applied to the report, and how much they left out.
+// Suppressions are the suppressions that were applied to the report, with counts of the
+// findings that they left out.
 type Suppressions struct {
 	Each    []Suppression
 	Foreign int // blocks of the files that are for other tools
@@ -17,7 +18,7 @@ type Suppressions struct {
 // Suppression counts what one suppression left out.
 type Suppression struct {
 	Name string
-	File string // where it stands
+	File string // file in which it was defined
 	Line int
 	// Findings counts the findings that it left out, by confidence; Count counts their
 	// instances.
@@ -43,8 +44,8 @@ func (f *Finding) ObjectNames() []string {
 	return all
 }
 
-// Stacks returns the stack of the step, and those where its thread acquired the locks that it
-// holds.
+// Stacks returns the stack of the step, and those at which its thread acquired the locks that
+// it holds.
 func (s *Step) Stacks() []Stack {
 	all := []Stack{s.Stack}
 	for _, h := range s.Held {
@@ -53,8 +54,8 @@ func (s *Step) Stacks() []Stack {
 	return all
 }
 
-// suppressed counts the findings that were left out and would be shown, and the suppressions
-// that did so.
+// suppressed returns the number of findings that would be shown if suppressions had not left
+// them out, and the number of these suppressions.
 func (r Report) suppressed() (findings, by int) {
 	if r.Run.Suppressions == nil {
 		return 0, 0
@@ -73,7 +74,7 @@ func (r Report) suppressed() (findings, by int) {
 	return findings, by
 }
 
-// suppressions prints, among the first lines of the report, what was left out.
+// suppressions prints, among the first lines of the report, how many findings were left out.
 func (p *printer) suppressions(r Report) {
 	if n, by := r.suppressed(); n > 0 {
 		p.para(p.style.warn, 2, 4, fmt.Sprintf("suppressed: %s, by %s",

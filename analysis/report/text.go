@@ -19,11 +19,11 @@ import (
 
 // TextOptions are the layout of the text report.
 type TextOptions struct {
-	// Width is that of the terminal, in columns; 0 means 80, less than 32
-	// means 32. Only fingerprints and file positions go beyond it.
+	// Width is the width of the terminal, in columns; 0 means 80, less than 32 means 32.
+	// Only fingerprints and source locations exceed it.
 	Width int
-	// Color adds terminal escapes. The caller decides: a terminal, and no
-	// NO_COLOR in the environment.
+	// Color adds terminal escapes. The caller sets it for a terminal, if NO_COLOR is not in
+	// the environment.
 	Color bool
 	// Verbose lists every variable that --watch-shared found, each suppression, and each frame
 	// of the stacks of the sides. By default the text lists a bounded number of the variables
@@ -34,17 +34,17 @@ type TextOptions struct {
 const (
 	defaultWidth = 80
 	minWidth     = 32
-	minSide      = 34 // columns of a side's block, below which sides stand below each other
-	minLane      = 22 // columns of a thread's lane in a schedule
+	minSide      = 34 // least columns of a side's block; in narrower reports, sides follow each other
+	minLane      = 22 // least columns of a thread in a schedule
 	gap          = 3
 	maxCallers   = 6  // frames of a stack that the text shows
-	maxNamed     = 4  // functions of a chain on one line
+	maxNamed     = 4  // functions of a call stack that one line shows
 	maxSteps     = 40 // lines of a schedule that the text shows
 )
 
-// WriteText writes the report for people: a verdict in the first line, what limits it, then
-// each finding with its sides, the schedule that shows it, and what it rests on. The text is
-// ASCII but for names.
+// WriteText writes the report for people: a verdict in the first line, its limits, then each
+// finding with its sides, the schedule that shows it, and its confidence and assumptions. The
+// text is ASCII except for names.
 func WriteText(w io.Writer, r Report, o TextOptions) error {
 	p := newPrinter(r, o)
 	if r.Doing != nil {
@@ -148,7 +148,7 @@ func (p *printer) head(r Report) {
 	}
 }
 
-// hidden prints the number of findings that the reader did not ask for.
+// hidden prints the number of findings that are weaker than the requested confidence.
 func (p *printer) hidden(r Report) {
 	var parts []string
 	total, weakest := 0, finding.Observed
@@ -202,7 +202,7 @@ func summary(r Report) string {
 		}
 	}
 	figures := []string{counted(r.Run.Events, "event", "events"), counted(uint64(max(r.Run.Threads, 0)), "thread", "threads")}
-	if r.Run.Duration > 0 { // what is imported or cut short has none
+	if r.Run.Duration > 0 { // imported traces and those cut short have none
 		figures = append(figures, seconds(r.Run.Duration))
 	}
 	return fmt.Sprintf("%s: %s, %s", Headline(r), strings.Join(figures, ", "), lost)
@@ -317,7 +317,7 @@ func (p *printer) finding(number int, f *Finding) {
 	p.rests(f)
 }
 
-// definition prints what a property says and what the names in it stand for.
+// definition prints the text of a property and the meanings of the names in it.
 func (p *printer) definition(property string) {
 	if p.run.Properties == nil {
 		return
@@ -337,7 +337,7 @@ func (p *printer) definition(property string) {
 	}
 }
 
-// sides prints the sides of the evidence beside each other, where there is room for that.
+// sides prints the sides of the evidence beside each other, if there is room.
 func (p *printer) sides(f *Finding) {
 	shown := f.shown()
 	n := len(shown)
@@ -394,7 +394,7 @@ func forReading(h Held) string {
 	return ""
 }
 
-// placed returns what a thread does, with its stack where there is one.
+// placed returns lines on what a thread does, with its stack if that is known.
 func (p *printer) placed(what, in string, s Stack, width int) []string {
 	if len(s.Frames) == 0 {
 		return wrap(what, width, 0, 2)
@@ -416,7 +416,8 @@ func (p *printer) threadHead(f *Finding, id event.ThreadID, width int) []string 
 	return head
 }
 
-// startedAt returns where a thread was created, with the callers if there are several.
+// startedAt returns the location at which a thread was created, with the callers if there are
+// several functions.
 func (p *printer) startedAt(s Stack) string {
 	text := "started at " + p.names.at(s)
 	if by := callers(s); strings.Contains(by, " < ") {
@@ -444,9 +445,9 @@ func (p *printer) object(o *Object) string {
 	return fmt.Sprintf("%s (%s)", shortName(o.Name, p.width/2), o.Kind)
 }
 
-// stack returns the program's own part of a stack: without the frames of the library at either
-// end. Of a long stack it keeps the inner frames and the outermost one, unless the reader
-// asked for all of them, and frames that a recursion repeats are shown once.
+// stack returns the lines of the program's own part of a stack, without the library's frames
+// at both ends. For a long stack it returns the inner frames and the outermost one, unless
+// all were requested. It shows frames that a recursion repeats once.
 func (p *printer) stack(s Stack, width int) []string {
 	frames := s.Frames[min(s.At, len(s.Frames)-1):]
 	for len(frames) > 1 && run.OfLibrary(frames[len(frames)-1]) {
@@ -454,7 +455,7 @@ func (p *printer) stack(s Stack, width int) []string {
 	}
 	runs := runsOf(frames)
 	cut, last := maxCallers-1, len(runs)-1
-	if p.all || last <= maxCallers { // a line that says how many would be as long as the one frame
+	if p.all || last <= maxCallers { // a line with the number of frames would replace only one frame
 		cut = last
 	}
 	var lines []string
@@ -475,7 +476,7 @@ func (p *printer) frameRun(r frameRun, width int) []string {
 	return lines
 }
 
-// frameRun is a frame that is repeated so many times, from index at on.
+// frameRun is a frame that occurs times times in a row, first at index at.
 type frameRun struct {
 	frame     event.Frame
 	at, times int
@@ -528,8 +529,8 @@ func (p *printer) frame(i int, f event.Frame, width int) []string {
 	return []string{strings.TrimRight(number+shortName(run.FrameName(f), room)+" "+at, " ")}
 }
 
-// anonymous prints where the locks without a name were initialised, where the sentence does
-// not say it.
+// anonymous prints the locations at which locks without a name were initialised, except those
+// in the sentence.
 func (p *printer) anonymous(f *Finding) {
 	var lines []string
 	for _, o := range involved(f.explained()) {
@@ -573,7 +574,7 @@ func involved(f *Finding) []Object {
 	return distinct
 }
 
-// rests prints what the finding rests on.
+// rests prints the confidence of the finding and its assumptions.
 func (p *printer) rests(f *Finding) {
 	p.out.WriteByte('\n')
 	says := string(f.Confidence) + ": " + basis(f) + "."
