@@ -11,8 +11,8 @@ import (
 
 const mixLocks, mixThreads = 1000, 32
 
-// mixture is a run of as many lock operations, on a thousand locks by 32 threads, nested
-// up to three deep, as accesses of the variables that the locks guard. A section that
+// mixture returns a run of 32 threads and a thousand locks, with as many lock operations, nested
+// up to three deep, as accesses of the variables that the locks guard. A critical section that
 // accesses its variable does so several times.
 func mixture(events int) []event.Event {
 	const again = 4
@@ -39,7 +39,8 @@ func mixture(events int) []event.Event {
 	return run
 }
 
-// stamped gives the events their slots; what they must come after is not asked for.
+// stamped sets the slots and epochs of the events, and removes their clocks, which are not
+// needed.
 func stamped(run []event.Event) []event.Event {
 	m := clock.New()
 	for i := range run {
@@ -52,8 +53,8 @@ func stamped(run []event.Event) []event.Event {
 	return run
 }
 
-// brief is what differs from one event of the mixture to the next. As in the pipeline,
-// one event is used for all.
+// brief holds the fields in which events of the mixture differ. As in the pipeline, one Event is
+// reused for all.
 type brief struct {
 	thread event.ThreadID
 	object event.ObjectID
@@ -78,8 +79,8 @@ func (b *brief) decode(e *event.Event) {
 	e.Thread, e.Object, e.Stack, e.Slot, e.Epoch, e.Op, e.Kind = b.thread, b.object, b.place, b.slot, b.epoch, b.op, b.kind
 }
 
-// cpu is the time that this thread has been running, which says more than a clock on
-// the wall where others use the machine.
+// cpu returns the CPU time of this thread in seconds, which measures better than wall-clock time
+// on a busy machine.
 func cpu() float64 {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(1 /* RUSAGE_THREAD */, &r); err != nil {

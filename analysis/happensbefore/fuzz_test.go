@@ -7,7 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// FuzzEvents takes any events, also those that no run can have made.
+// FuzzEvents passes any events to an analysis, also those that no run can have made.
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte{1, 2, 1, 0, 0, 0, 2, 2, 1, 0, 0, 0, 1, 4, 1, 0, 0, 0})
 	f.Add([]byte{1, 9, 0, 2, 0, 0, 2, 9, 0, 2, 0, 0, 1, 12, 0, 1, 0, 0, 2, 11, 0, 1, 0, 0})

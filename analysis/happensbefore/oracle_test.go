@@ -13,15 +13,15 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// oracle is SHB as its definition says, with a set of events for a clock, every access
-// kept and compared with every other: quadratic, and without epochs.
+// oracle computes SHB by its definition: a clock is a set of events, and every access is kept
+// and compared with every other. It is quadratic, and has no epochs.
 type oracle struct {
 	threads map[event.ThreadID]set
 	locks   map[event.ObjectID]*plainLock
 	posts   map[event.ObjectID][]set
 	writes  map[event.ObjectID]set // the last write of a variable
 	atomic  map[event.ObjectID]bool
-	past    []set // by event, what comes before it
+	past    []set // by event: the events that come before it, and itself
 }
 
 type set map[int]bool
@@ -47,7 +47,8 @@ func (o *oracle) thread(id event.ThreadID) set {
 
 func copied(s set) set { out := set{}; out.with(s); return out }
 
-// take follows a run of accesses, locks, fork, join and a semaphore of initial value 0.
+// take takes the next event of a run of accesses, lock operations, fork, join and a semaphore of
+// initial value 0.
 func (o *oracle) take(e *event.Event) {
 	me, i := o.thread(e.Thread), len(o.past)
 	l := o.locks[e.Object]
@@ -75,7 +76,7 @@ func (o *oracle) take(e *event.Event) {
 	o.past = append(o.past, copied(me))
 	switch e.Op {
 	case event.Release:
-		if e.Kind == event.KindRWLock && e.Value == 1 { // of a reader
+		if e.Kind == event.KindRWLock && e.Value == 1 { // release by a reader
 			l.readers.with(me)
 		} else {
 			l.writers.with(me)
@@ -100,7 +101,7 @@ func racing(run []event.Event, past []set, i, j int) bool {
 		a.Flags&b.Flags&event.Atomic == 0 && !past[j][i]
 }
 
-// plainRun is a random run of what the oracle knows.
+// plainRun returns a random run of the operations that the oracle knows.
 func plainRun(r *rand.Rand, n int) []event.Event {
 	const x, mutex, rw, sem = 1, 11, 21, 31
 	var run []event.Event
@@ -218,7 +219,7 @@ func told(run []event.Event) (out []string) {
 	return out
 }
 
-// TestSteadyStateAllocatesNothing, whatever locks and variables an event is about.
+// TestSteadyStateAllocatesNothing: whatever its lock or variable, no event allocates memory.
 func TestSteadyStateAllocatesNothing(t *testing.T) {
 	run := stamped(mixture(1 << 12))
 	a := New(Options{})
@@ -239,7 +240,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded: threads, locks and variables that come and go leave nothing.
+// TestMemoryIsBounded: threads, locks and variables that end leave nothing in memory.
 func TestMemoryIsBounded(t *testing.T) {
 	var run []event.Event
 	emit := func(t event.ThreadID, op event.Op, o event.ObjectID, peer event.ThreadID, k event.Kind) {
@@ -253,7 +254,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		emit(child, event.Write, variable, 0, event.KindVariable)
 		emit(child, event.Release, lock, 0, event.KindMutex)
 		if i%2 == 0 {
-			emit(1, event.Read, variable, 0, event.KindVariable) // a race, of the same places as the others
+			emit(1, event.Read, variable, 0, event.KindVariable) // a race with the same call stacks as the others
 		}
 		emit(child, event.Destroy, lock, 0, event.KindMutex)
 		emit(1, event.Destroy, variable, 0, event.KindVariable)

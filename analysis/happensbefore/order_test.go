@@ -12,7 +12,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/order"
 )
 
-// stamp is an event's place in an order.
+// stamp identifies an event, with its clock.
 type stamp struct {
 	slot  uint32
 	time  event.Epoch
@@ -21,9 +21,9 @@ type stamp struct {
 
 func (s *stamp) before(o *stamp) bool { return s.time <= o.knows.At(s.slot) }
 
-// orders returns the events that come before each event of a run by the plain model, and
-// the places of the events in our order. Both are looked at after each event, and so have
-// the edge from the write that a read reads.
+// orders returns the events that come before each event of a run by the plain model, and the
+// stamps of the events in the order of the analysis. Both are taken after each event, and so
+// include the edge from the write that a read reads.
 func orders(run []event.Event) (want []eventtest.Set, got []stamp) {
 	must, plain, a := clock.New(), eventtest.NewNaive(order.Must|order.Observed|order.Outcome), New(Options{})
 	for i := range run {
@@ -40,8 +40,8 @@ func orders(run []event.Event) (want []eventtest.Set, got []stamp) {
 	return want, got
 }
 
-// lived gives the objects of a run lifetimes: they are destroyed, some of them by a
-// guess alone, and made anew, with another identifier, at the same address.
+// lived adds lifetimes to the objects of a run: they are destroyed, some by an inferred Destroy,
+// and come again with another identifier, as if at the same address.
 func lived(r *rand.Rand, run []event.Event) []event.Event {
 	var out []event.Event
 	names, next := map[event.ObjectID]event.ObjectID{}, event.ObjectID(100)

@@ -12,7 +12,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// message is what Algorithm A sends.
+// message is a message that Algorithm A sends.
 type message struct {
 	ID    string   `json:"id"`
 	Event int      `json:"event"`
@@ -25,14 +25,15 @@ type expected struct {
 	Order    []json.RawMessage `json:"order"`
 }
 
-// ranges reports whose relevant events a slot counts: threads that use it in turns.
+// ranges holds, by thread, its slot and the range of the slot's relevant events that are its
+// own: several threads may use a slot in turn.
 type ranges struct {
 	slot  map[event.ThreadID]uint32
 	first map[event.ThreadID]uint32
 	count map[event.ThreadID]uint32
 }
 
-// stampedRun is the clocks of a run, by thread as the paper has them.
+// stampedRun holds the clocks of a run, which byThread converts to those of the paper.
 type stampedRun struct {
 	ranges
 	clocks []causality.Clock // after each event
@@ -56,7 +57,7 @@ func stampRun(events []event.Event, relevant func(i int) bool) *stampedRun {
 	return s
 }
 
-// byThread writes a clock as the paper does: a component for each thread.
+// byThread returns a clock as in the paper: a component for each thread.
 func (r *ranges) byThread(v causality.Clock, threads []event.ThreadID) []uint32 {
 	out := make([]uint32, len(threads))
 	for i, t := range threads {

@@ -12,9 +12,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// paperRun is Algorithm A on plain maps, of runs that only read and write. As the scanned
-// text prints step 2 (access) a read takes V_x^a, which orders reads; what is right is
-// V_x^w.
+// paperRun is Algorithm A on plain maps, for runs that only read and write. In step 2 as the
+// scanned text prints it (field access), a read joins V_x^a, which orders reads; V_x^w is right.
 type paperRun struct {
 	threads  []event.ThreadID
 	access   bool
@@ -82,7 +81,7 @@ func longer(a []uint32, n int) []uint32 {
 	return a
 }
 
-// claims are the pairs that Theorem 1 takes for ordered.
+// claims returns the pairs of events that are ordered according to Theorem 1.
 func (r *paperRun) claims() [][2]int {
 	var out [][2]int
 	for _, m := range r.messages {
@@ -95,8 +94,8 @@ func (r *paperRun) claims() [][2]int {
 	return out
 }
 
-// TestReadStepAsPrinted: with the printed step 2 the clocks order what causality does not,
-// in these cases and no other; ours order what causality does.
+// TestReadStepAsPrinted: with the printed step 2 the clocks order events that causality does not,
+// in these cases and no others; the clocks of this package order exactly what causality does.
 func TestReadStepAsPrinted(t *testing.T) {
 	checked := 0
 	for name, xs := range executions(t) {
@@ -137,9 +136,9 @@ func TestReadStepAsPrinted(t *testing.T) {
 	}
 }
 
-// TestTheorem1OfTheCases: on 100 executions our clocks are those of the plain algorithm,
-// both give the pairs and the number of runs that the closure does, and the printed read
-// step goes wrong as often as it is said to.
+// TestTheorem1OfTheCases: on 100 executions the clocks of this package are those of the plain
+// algorithm, both have the ordered pairs and the number of runs of the closure, and the printed
+// read step is wrong as often as the cases state.
 func TestTheorem1OfTheCases(t *testing.T) {
 	xs := executions(t)["theorem1_random.json"]
 	wrong := 0
@@ -156,7 +155,7 @@ func TestTheorem1OfTheCases(t *testing.T) {
 		if err := json.Unmarshal(x.Expect, &want); err != nil {
 			t.Fatal(err)
 		}
-		place := map[int]int{} // in Events, by place in the file
+		place := map[int]int{} // index in Events, by index in the file
 		for at, k := range x.Index {
 			place[at] = k
 		}
@@ -195,7 +194,7 @@ func TestTheorem1OfTheCases(t *testing.T) {
 	}
 }
 
-// linear counts the orders of the messages that keep the pairs.
+// linear returns the number of orders of the messages that keep the pairs.
 func linear(messages []paperMessage, before [][2]int) int {
 	memo := map[uint]int{}
 	var count func(done uint) int
@@ -222,8 +221,8 @@ func linear(messages []paperMessage, before [][2]int) int {
 	return count(0)
 }
 
-// TestOrderOfTheCases: the pairs that our clocks order are those of the cases, which are
-// the closure's.
+// TestOrderOfTheCases: the pairs that the clocks order are those of the cases, which are those of
+// the closure.
 func TestOrderOfTheCases(t *testing.T) {
 	checked := 0
 	for name, xs := range executions(t) {
@@ -265,7 +264,7 @@ func TestOrderOfTheCases(t *testing.T) {
 }
 
 // TestLemma1WordByWord: read literally, Lemma 1(b) and (c) are wrong as often as the cases
-// say; TestLemma1 has what holds.
+// state; TestLemma1 checks the statement that holds.
 func TestLemma1WordByWord(t *testing.T) {
 	xs := executions(t)["theorem1_random.json"]
 	wrongB, wrongC := 0, 0
@@ -275,7 +274,7 @@ func TestLemma1WordByWord(t *testing.T) {
 		r := &paperRun{threads: x.Threads, v: map[event.ThreadID][]uint32{}, va: map[event.ObjectID][]uint32{}, vw: map[event.ObjectID][]uint32{}}
 		r.relevant = func(i int) bool { return x.IDs[i] != "" }
 		last := -1
-		for _, k := range x.Index { // internal events, of which there is none in Events, count too
+		for _, k := range x.Index { // it counts internal events too, which Events does not contain
 			if k >= 0 {
 				r.step(t, k, &x.Events[k])
 				last = k
@@ -300,8 +299,9 @@ func differs(a, b []uint32) int {
 	return 1
 }
 
-// literal counts the relevant events that precede the most recent access (or write) of a
-// variable up to event k; the access itself only if it is event k, and that is happening.
+// literal counts, by thread, the relevant events that precede the most recent access (or write)
+// of a variable up to event k. It counts the access itself only if that is event k and now is
+// true.
 func literal(x *eventtest.Execution, before [][]bool, k int, now bool, object event.ObjectID, writes bool) []uint32 {
 	last := k
 	for x.Events[last].Object != object || writes && x.Events[last].Op != event.Write {

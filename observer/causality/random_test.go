@@ -12,8 +12,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// plain is the order of the run by its definition: pairs of events that touch each
-// other, closed under transitivity.
+// plain returns the order of the run by its definition: the pairs of events that touch orders,
+// closed under transitivity.
 func plain(events []event.Event) [][]bool {
 	n := len(events)
 	before := make([][]bool, n)
@@ -57,8 +57,8 @@ func touch(events []event.Event, i, j int) bool {
 	return x != 0 && y != 0 && (x == 'w' || y == 'w')
 }
 
-// accessOf is 'r' or 'w': what the event does to the variable that stands for its
-// object; 0 for nothing.
+// accessOf returns 'r' or 'w', the access by the event of the variable that stands for its
+// object; 0 for none.
 func accessOf(events []event.Event, i int) byte {
 	e := &events[i]
 	alone := false
@@ -86,8 +86,8 @@ func accessOf(events []event.Event, i int) byte {
 	return 'w'
 }
 
-// touchSemaphore: post j before wait v+j, with v = 1; the wait that emptied it before a
-// failure, a failure before the next post.
+// touchSemaphore reports whether a semaphore orders two events: post j before wait v+j, with
+// v = 1; the wait that emptied it before a failure; a failure before the next post.
 func touchSemaphore(events []event.Event, i, j int) bool {
 	count := func(upTo int, op event.Op) (n int) {
 		for _, e := range events[:upTo+1] {
@@ -109,7 +109,8 @@ func touchSemaphore(events []event.Event, i, j int) bool {
 	return false
 }
 
-// round is the round of the eventtest.Barrier, of two threads.
+// round returns the generation of eventtest.Barrier, a barrier of two threads, that the event
+// belongs to.
 func round(events []event.Event, i int) int {
 	n := 0
 	for _, e := range events[:i+1] {
@@ -156,9 +157,9 @@ func TestTheorem1(t *testing.T) {
 	})
 }
 
-// TestLemma1 counts: (a) the clock of a thread knows the relevant events that precede
-// or are its last one; (b) V_x^a those that precede or are some access of x so far, (c)
-// V_x^w some write. The paper's text has (b) and (c) of the last access alone.
+// TestLemma1 counts the relevant events that clocks include: (a) that of a thread those that
+// precede or are its last event; (b) V_x^a those that precede or are some access of x so far, (c)
+// V_x^w some write. In the paper's text (b) and (c) are about the last access only.
 func TestLemma1(t *testing.T) {
 	runs(t, func(t *testing.T, events []event.Event, relevant func(i int) bool) {
 		before := plain(events)

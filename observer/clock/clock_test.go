@@ -12,7 +12,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/order"
 )
 
-// world draws random traces in which every event is possible.
+// world makes random traces of feasible runs.
 type world struct {
 	live   []event.ThreadID
 	ended  []event.ThreadID
@@ -45,7 +45,7 @@ func drawTrace(t *rapid.T) []event.Event {
 
 func (w *world) step(t *rapid.T) {
 	if len(w.live) == 0 {
-		w.live = append(w.live, w.next) // a thread that nobody forked
+		w.live = append(w.live, w.next) // a thread without a fork
 		w.next++
 	}
 	id := rapid.SampledFrom(w.live).Draw(t, "thread")
@@ -140,8 +140,8 @@ func (w *world) drop(id event.ThreadID) {
 	w.live = live
 }
 
-// TestAgreesWithPlainModel: slots, reuse and all, Before says what the sets of
-// events of the plain model say, for every pair of events.
+// TestAgreesWithPlainModel: for every pair of events, Before reports the order of the plain model,
+// which has sets of events instead of clocks with reused slots.
 func TestAgreesWithPlainModel(t *testing.T) {
 	reused := 0
 	rapid.Check(t, func(t *rapid.T) {

@@ -26,7 +26,7 @@ type ev struct {
 	value  uint64
 }
 
-// stamped is a run after its clocks are known; order tells of two of its events.
+// stamped holds the slots, epochs and clocks of the events of a run.
 type stamped struct {
 	slots  []uint32
 	epochs []event.Epoch
@@ -72,8 +72,8 @@ const (
 	barrierObject event.ObjectID = 8
 )
 
-// TestEdges holds the rows of the order table: which of the pairs, given by index,
-// are ordered by M, and which by the observed order too.
+// TestEdges checks the rows of the order table: which pairs of events, given by index, are
+// ordered by M, and which only by the observed order.
 func TestEdges(t *testing.T) {
 	const o = object
 	tests := []struct {
@@ -206,8 +206,8 @@ func shbRaces(events []event.Event) string {
 	return strings.Join(out, ",")
 }
 
-// TestSlotsAreReused: a program that makes and joins threads for ever needs no
-// more slots than live at once.
+// TestSlotsAreReused: a program that creates and joins threads again and again needs only as
+// many slots as it has threads at once.
 func TestSlotsAreReused(t *testing.T) {
 	m := clock.New()
 	churn(m, 1, 10_000)
@@ -216,7 +216,7 @@ func TestSlotsAreReused(t *testing.T) {
 	}
 }
 
-// churn makes pairs of threads, joins them, and returns the next identifier.
+// churn creates and joins pairs of threads, and returns the next identifier.
 func churn(m *clock.Must, first event.ThreadID, rounds int) event.ThreadID {
 	next := max(first, 2)
 	for range rounds {
@@ -236,8 +236,8 @@ func churn(m *clock.Must, first event.ThreadID, rounds int) event.ThreadID {
 	return next
 }
 
-// TestDetachedThreadsAreBounded: nobody ever knows of a detached thread's end, yet
-// the slots stay bounded, and the edges drawn for that agree with the run.
+// TestDetachedThreadsAreBounded: no event comes after a detached thread's end, yet the number of
+// slots is bounded, by forced edges.
 func TestDetachedThreadsAreBounded(t *testing.T) {
 	m := clock.New()
 	for id := event.ThreadID(2); id < 5000; id++ {
@@ -251,8 +251,8 @@ func TestDetachedThreadsAreBounded(t *testing.T) {
 	}
 }
 
-// steady is a run's steady state: locks, conditions, accesses, threads that come
-// and go.
+// steady returns events of a run in its steady state: locks, conditions, accesses, threads that
+// begin and end.
 func steady(n int) []event.Event {
 	random := rand.New(rand.NewPCG(1, 2))
 	ops := []event.Op{event.Acquire, event.Release, event.Read, event.Write, event.SemPost, event.SemWait, event.Signal, event.BarrierArrive}

@@ -6,8 +6,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// TestHole: what a thread does after a hole says so; others, and the thread
-// that has its slot afterwards, do not.
+// TestHole: the events of a thread after a hole have event.AfterHole; those of other threads, and
+// of the thread that takes its slot afterwards, do not.
 func TestHole(t *testing.T) {
 	const lost = event.AfterHole
 	m := New()

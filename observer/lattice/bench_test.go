@@ -9,7 +9,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/lattice"
 )
 
-// counter is a monitor of some states that no run makes bad: it steps on every letter.
+// counter is a monitor with some states whose bad state no run reaches. It counts the letters in
+// which the first proposition holds.
 type counter struct{ states lattice.State }
 
 func (c counter) Start(into []lattice.State) []lattice.State { return append(into, 0) }
@@ -22,7 +23,7 @@ func (c counter) Step(into []lattice.State, from lattice.State, l lattice.Letter
 	return append(into, from)
 }
 
-// compared letters have three propositions over the values.
+// compared makes letters of three propositions over the values.
 type compared struct{}
 
 func (compared) Letter(values []uint64, _ uint64) (l lattice.Letter) {
@@ -42,8 +43,8 @@ func (compared) Letter(values []uint64, _ uint64) (l lattice.Letter) {
 	return l
 }
 
-// loosely makes relevant events of threads that hear from each other now and then: one
-// event in so many knows of another thread's last.
+// loosely returns n relevant events. One in often, on average, comes after the last event of a
+// randomly chosen slot.
 func loosely(slots, n, often int) []lattice.Event {
 	r := rand.New(rand.NewPCG(1, 2))
 	clocks := make([][]uint32, slots)

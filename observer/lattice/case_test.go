@@ -16,7 +16,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/lattice"
 )
 
-// propertiesOf makes the properties of a case, by name.
+// propertiesOf returns the properties of a case, sorted by name.
 func propertiesOf(t *testing.T, x *eventtest.Execution) (names []string, props []lattice.Property) {
 	t.Helper()
 	names = slices.Sorted(maps.Keys(x.Property))
@@ -31,7 +31,7 @@ func propertiesOf(t *testing.T, x *eventtest.Execution) (names []string, props [
 	return names, props
 }
 
-// explored is what a lattice made of an execution.
+// explored holds what the lattice of an execution contains and reports.
 type explored struct {
 	levels     [][][]uint32 // cuts by thread, in order of creation
 	states     [][][]uint64
@@ -122,7 +122,7 @@ func explore(t *testing.T, x *eventtest.Execution, o lattice.Options) *explored 
 	return out
 }
 
-// checkWitness wants the run to begin on the observed one and to end with the violation.
+// checkWitness checks that the witness begins on the observed run and ends with the violation.
 func checkWitness(t *testing.T, v *lattice.Violation) {
 	t.Helper()
 	w, err := v.Witness()
@@ -284,7 +284,7 @@ func checkWindow(t *testing.T, want *wantedWindow, got *explored) {
 	}
 	for i, w := range want.Log {
 		cuts := got.levels[min(i+1, len(got.levels)-1)]
-		if want.W == 0 { // without a limit their order matters to nobody
+		if want.W == 0 { // without a limit their order does not matter
 			sortCuts(cuts)
 			sortCuts(w.Cuts)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/lattice"
 )
 
-// TestQuickWaysAgree: cuts of bytes and sets that are masks have ways of their own, which
-// build the same levels and tell the same violations as the general ones.
+// TestQuickWaysAgree: the code for lanes of 8 bits and for sets that are masks builds the same
+// levels and reports the same violations as the general code.
 func TestQuickWaysAgree(t *testing.T) {
 	told, wide := 0, 0
 	for seed := range uint64(400) {
@@ -48,8 +48,8 @@ func TestQuickWaysAgree(t *testing.T) {
 	}
 }
 
-// described builds a lattice with lanes of so many bits, and writes down its levels and
-// violations.
+// described builds a lattice with lanes of so many bits, and returns its levels and violations as
+// text.
 func described(o lattice.Options, events []lattice.Event, bits uint) (lines []string, violations int) {
 	o.Violation = func(v *lattice.Violation) {
 		e, _ := v.Event()

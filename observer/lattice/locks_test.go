@@ -10,8 +10,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/lattice"
 )
 
-// lockedEvents makes a run with sections of two locks, the second of which has readers;
-// clocks have no edges of locks.
+// lockedEvents returns a run with critical sections of two locks, the second of which has
+// readers. The clocks have no edges of locks.
 func lockedEvents(r *rand.Rand, slots, n int) []lattice.Event {
 	clocks := make([][]uint32, slots)
 	for i := range clocks {
@@ -38,7 +38,7 @@ func lockedEvents(r *rand.Rand, slots, n int) []lattice.Event {
 	return out
 }
 
-// lockStep makes e a taking or releasing that may come next, if there is one.
+// lockStep makes e an acquire or release of a random lock, and reports whether it may come next.
 func lockStep(r *rand.Rand, run []lattice.Event, e *lattice.Event) bool {
 	e.Lock = uint32(r.IntN(2))
 	if holds(run, nil, e.Slot, e.Lock) != lattice.NoLock {
@@ -52,7 +52,7 @@ func lockStep(r *rand.Rand, run []lattice.Event, e *lattice.Event) bool {
 	return free(run, nil, e)
 }
 
-// holds reports how a slot holds a lock after the events that are done (nil: all).
+// holds returns how a slot holds a lock after the events that are done (nil: all).
 func holds(run []lattice.Event, done []bool, slot, lock uint32) lattice.Locking {
 	how := lattice.NoLock
 	for i := range run {
@@ -66,7 +66,7 @@ func holds(run []lattice.Event, done []bool, slot, lock uint32) lattice.Locking 
 	return how
 }
 
-// free reports whether an event's lock can be had.
+// free reports whether no other slot's section excludes an event that acquires a lock.
 func free(run []lattice.Event, done []bool, e *lattice.Event) bool {
 	if e.Locking != lattice.Takes && e.Locking != lattice.TakesShared {
 		return true
@@ -79,8 +79,8 @@ func free(run []lattice.Event, done []bool, e *lattice.Event) bool {
 	return true
 }
 
-// walkLocked visits every run that the order and the locks allow: the cuts that they pass,
-// and whether one is bad.
+// walkLocked visits every run that the order and the locks allow. It records the cuts that the
+// runs pass, and returns whether one run is bad.
 func walkLocked(events []lattice.Event, done []bool, r *plainRun, cuts map[int]bool) (bad bool) {
 	set := 0
 	for i, d := range done {
@@ -103,9 +103,9 @@ func walkLocked(events []lattice.Event, done []bool, r *plainRun, cuts map[int]b
 	return bad
 }
 
-// cutsOf are the cuts of the lattice, level by level from the definition: from a cut with
-// a release that may come next and that nobody reads, the first such alone, and what the
-// observed run does. Read tells whether a property reads an event.
+// cutsOf returns the cuts of the lattice, level by level from the definition: from a cut with
+// releases that may come next and that no property reads, only the first of these and the step
+// of the observed run are taken. Read reports whether a property reads an event.
 func cutsOf(events []lattice.Event, read func(*lattice.Event) bool) map[int]bool {
 	cuts := map[int]bool{0: true}
 	for level, last := 0, []int{0}; len(last) > 0; level++ {
@@ -175,7 +175,8 @@ func TestSectionsChangePlacesWhole(t *testing.T) {
 	}
 }
 
-// TestNoWordIsLost: every word of a run is one of a run that takes releases at once.
+// TestNoWordIsLost: every word of a run is also that of a run in which releases come as soon as
+// they can.
 func TestNoWordIsLost(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 31))
@@ -189,7 +190,7 @@ func TestNoWordIsLost(t *testing.T) {
 	}
 }
 
-// words gathers what the writes of the runs write, in their order.
+// words collects the words of the runs: the values that they write, in order.
 func words(events []lattice.Event, done []bool, word string, atOnce bool, into map[string]bool) {
 	into[word] = true
 	var steps []int

@@ -9,7 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/lattice"
 )
 
-// randomEvents makes a run whose writes of a variable are ordered.
+// randomEvents returns a run in which the writes of each variable are ordered.
 func randomEvents(r *rand.Rand, slots, variables, n int) []lattice.Event {
 	clocks := make([][]uint32, slots)
 	for i := range clocks {
@@ -74,7 +74,7 @@ func randomMonitor(r *rand.Rand, states int) *arbitrary {
 	return a
 }
 
-// modular letters mix the values and the events.
+// modular makes letters by a mix of the values and the events.
 type modular struct{ a, b uint64 }
 
 func (m modular) Letter(values []uint64, events uint64) lattice.Letter {
@@ -90,7 +90,7 @@ func randomProperty(r *rand.Rand, variables int) lattice.Property {
 	p := lattice.Property{Monitor: randomMonitor(r, states), Labels: modular{r.Uint64N(9), r.Uint64N(9)}, Events: r.Uint64N(4)}
 	if r.IntN(2) == 0 {
 		p.Variables = []int{r.IntN(variables)}
-		// Its letters may not depend on the others.
+		// Its letters must not depend on the other variables.
 		p.Labels = only{p.Variables[0], modular{r.Uint64N(9), r.Uint64N(9)}}
 	}
 	if r.IntN(2) == 0 {
@@ -99,7 +99,7 @@ func randomProperty(r *rand.Rand, variables int) lattice.Property {
 	return p
 }
 
-// counted is a monitor that tells how many states it has.
+// counted is a monitor with a known number of states.
 type counted struct {
 	lattice.Monitor
 	states int
@@ -120,7 +120,7 @@ func reads(p *lattice.Property, e *lattice.Event) bool {
 	return e.Events&p.Events != 0 || e.Variable >= 0 && (p.Variables == nil || slices.Contains(p.Variables, e.Variable))
 }
 
-// plainRun is a run and a monitor, one event at a time.
+// plainRun follows a run and a monitor, one event at a time.
 type plainRun struct {
 	p      *lattice.Property
 	values []uint64
@@ -207,7 +207,7 @@ func cutCount(events []lattice.Event) (n uint64) {
 	return n
 }
 
-// judged is what the lattice says of each property.
+// judged holds, by property, whether the lattice reports a violation, and one by the observed run.
 type judged struct {
 	found, observed []bool
 	stats           lattice.Stats
@@ -251,7 +251,7 @@ func judge(t *testing.T, events []lattice.Event, props []lattice.Property, varia
 	return j
 }
 
-// feasible wants a witness to be a run that the order allows and that is bad at its end alone.
+// feasible checks that a witness is a run that the order allows and that is bad only at its end.
 func feasible(t *testing.T, events []lattice.Event, p *lattice.Property, variables int, w *lattice.Witness) {
 	t.Helper()
 	done := make([]bool, len(events))
@@ -330,7 +330,7 @@ func TestEveryRunIsChecked(t *testing.T) {
 	}
 }
 
-// TestLongRuns has lanes overflow, slots by the dozen and levels forgotten.
+// TestLongRuns builds lattices of long runs: lanes overflow, slots are many and levels are dropped.
 func TestLongRuns(t *testing.T) {
 	for seed, c := range []struct{ slots, n, width, queue int }{{2, 3000, 0, 40}, {3, 2000, 8, 300}, {20, 600, 8, 20}, {9, 900, 4, 8}, {2, 900, 1, 1}} {
 		r := rand.New(rand.NewPCG(uint64(seed), 3))
@@ -344,7 +344,7 @@ func TestLongRuns(t *testing.T) {
 	}
 }
 
-// TestStalledThread has one thread stand while another goes on.
+// TestStalledThread: while one thread makes no event, another makes many, and lanes stay narrow.
 func TestStalledThread(t *testing.T) {
 	events := []lattice.Event{{Slot: 0, Clock: []uint32{1, 0}, Variable: 0, Value: 1, Seq: 1}}
 	for i := range uint32(70000) {
@@ -366,7 +366,7 @@ func build(o lattice.Options, events []lattice.Event, variables int) *lattice.La
 	return l
 }
 
-// independent are the writes of n threads, k each, of a variable of its own.
+// independent returns the writes of n threads, k each, to a variable of its own.
 func independent(n, k int) []lattice.Event {
 	var events []lattice.Event
 	for i := range k {

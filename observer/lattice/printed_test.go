@@ -15,8 +15,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/lattice"
 )
 
-// message is a relevant event as the paper's observer is told of it: its thread, by place
-// in clocks, its clock, and what it wrote.
+// message is a relevant event as the paper's observer receives it: its thread, as an index in
+// clocks, its clock, and the variable and value that it wrote.
 type message struct {
 	id       string
 	thread   int
@@ -25,7 +25,7 @@ type message struct {
 	value    uint64
 }
 
-// messagesOf runs Algorithm A.
+// messagesOf returns the messages that Algorithm A sends for an execution.
 func messagesOf(x *eventtest.Execution) []message {
 	var out []message
 	clocks := causality.New()
@@ -54,12 +54,12 @@ func messagesOf(x *eventtest.Execution) []message {
 	return out
 }
 
-// precedes is Theorem 1, of two messages.
+// precedes reports whether a message comes before another, by Theorem 1.
 func (m *message) precedes(n *message) bool {
 	return m.id != n.id && m.clock[m.thread] <= n.clock[m.thread]
 }
 
-// enabledAt reports whether the message is the next of a cut.
+// enabledAt reports whether the message may come next after a cut.
 func (m *message) enabledAt(cut []uint32) bool {
 	for k := range cut {
 		if k != m.thread && cut[k] < m.clock[k] || k == m.thread && cut[k]+1 != m.clock[k] {
@@ -69,8 +69,8 @@ func (m *message) enabledAt(cut []uint32) bool {
 	return true
 }
 
-// printedCone is Figures 3 and 5 to the letter: the next level is kept when a try to
-// build it fails, its completeness is asked only where a state was just made and by
+// printedCone is Figures 3 and 5 to the letter: the next level is kept when an attempt to
+// build it fails, its completeness is checked only where a state was just added and by
 // equality, useless events are found with the old level, and the monitor does not read
 // the initial state's successors that a full level has no room for.
 type printedCone struct {
@@ -217,8 +217,8 @@ func (c *printedCone) ids(ms []message) []string {
 	return out
 }
 
-// TestConesAsPrinted: the figures' rule does what the cases say that it does, so that what
-// differs from it here differs for these reasons.
+// TestConesAsPrinted: the figures' rule has the results that the cases state. That is why the
+// rule of this package differs from it.
 func TestConesAsPrinted(t *testing.T) {
 	windows, stuck, lost := 0, 0, 0
 	for name, xs := range eventtest.Executions(t, "testdata/jmpax/cone_*.json") {
@@ -270,8 +270,8 @@ func TestConesAsPrinted(t *testing.T) {
 	}
 }
 
-// checkPaths wants the runs inside the levels, and the cuts that are not, to be those of
-// the case.
+// checkPaths checks that the runs inside the levels, and the cuts that are not in them, are those
+// of the case.
 func checkPaths(t *testing.T, want *wantedWindow, all []message, levels [][][]uint32) {
 	t.Helper()
 	has := func(n int, cut []uint32) bool {
@@ -309,7 +309,7 @@ func checkPaths(t *testing.T, want *wantedWindow, all []message, levels [][][]ui
 	}
 }
 
-// eachRun returns every order of the messages that causality allows, the first ones first.
+// eachRun calls f with every order of the messages that causality allows, in lexical order.
 func eachRun(all []message, f func(run []int)) {
 	var run []int
 	var step func()
@@ -333,7 +333,7 @@ func eachRun(all []message, f func(run []int)) {
 	step()
 }
 
-// pathOf is the cuts that a run passes.
+// pathOf returns the cuts that a run passes.
 func pathOf(all []message, run []int) [][]uint32 {
 	cut := make([]uint32, 0)
 	if len(all) > 0 {
@@ -431,7 +431,7 @@ func checkRunCount(t *testing.T, v *eventtest.Variant) int {
 	return 1
 }
 
-// checkOrder wants the pairs that causality orders, whatever the order of delivery.
+// checkOrder checks the pairs that causality orders, whatever the order of delivery.
 func checkOrder(t *testing.T, all []message, want [][2]string) {
 	t.Helper()
 	for turn := range all {
@@ -458,7 +458,7 @@ func checkOrder(t *testing.T, all []message, want [][2]string) {
 	}
 }
 
-// violates reads a run by the plain monitor.
+// violates reports whether a run violates a property, by the plain monitor.
 func violates(x *eventtest.Execution, p *lattice.Property, all []message, run []int) bool {
 	var values []uint64
 	for _, v := range x.Initial {

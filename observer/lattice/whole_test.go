@@ -8,7 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/lattice"
 )
 
-// told is all that a lattice tells of a run.
+// told holds all that a lattice reports about a run.
 type told struct {
 	stats      lattice.Stats
 	cuts       [][][]uint32

@@ -21,7 +21,7 @@ const (
 	all      = must | observed | outcome | kept
 )
 
-// analysis is the plainest that uses a Matcher: its sets are sets of events.
+// analysis is the simplest user of a Matcher: its sets are sets of events.
 type analysis struct {
 	m       *order.Matcher
 	objects map[event.ObjectID]*order.Object
@@ -39,7 +39,7 @@ func (a *analysis) object(id event.ObjectID) *order.Object {
 	return a.objects[id]
 }
 
-// remember makes the changes of a match; now is the event at hand.
+// remember makes the changes of a match; now is the set that stands for the current event.
 func (a *analysis) remember(x *order.Match, now eventtest.Set) {
 	for _, c := range x.Changes {
 		for int(c.Set) >= len(a.sets) {
@@ -177,8 +177,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestTiers: what every schedule keeps is no order of this run alone, and each relation
-// has a tier.
+// TestTiers: each relation has a tier, and none that does not exist.
 func TestTiers(t *testing.T) {
 	for r, tier := range order.Table {
 		if tier == 0 || tier&^all != 0 {
@@ -187,7 +186,7 @@ func TestTiers(t *testing.T) {
 	}
 }
 
-// threads draws what needs no matching, so that the plain model can be compared.
+// threads holds, by thread, the events that come before its next one.
 type threads map[event.ThreadID]eventtest.Set
 
 func (k threads) of(t event.ThreadID) eventtest.Set {
@@ -249,7 +248,7 @@ func (a *analysis) draw(x *order.Match, me eventtest.Set) {
 	}
 }
 
-// TestSetsAreUsedAgain: however long a run, the sets are as many as the live objects need.
+// TestSetsAreUsedAgain: however long a run, there are only as many sets as the live objects need.
 func TestSetsAreUsedAgain(t *testing.T) {
 	a, most := newAnalysis(all), order.Ref(0)
 	for i := range 200 {
