@@ -131,7 +131,7 @@ func (v *variable) before(a *Analysis, t *thread, e *event.Event) {
 	}
 }
 
-// reads draws the edge from the write that an access reads, once it has been checked.
+// reads draws the edge from the write that an access reads, after the access has been checked.
 func (a *Analysis) reads(v *variable, t *thread, e *event.Event) {
 	switch {
 	case e.Op == event.Write || e.Flags&event.Late != 0:

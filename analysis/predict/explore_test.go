@@ -187,7 +187,8 @@ func (x *explorer) semaphore(s *exploredState) int {
 	return x.m.initial + bits.OnesCount64(s.done&x.posts) - bits.OnesCount64(s.done&x.waits)
 }
 
-// key names an error: the two accesses, or a cycle of acquires from its first on.
+// key names an error: by the two accesses, or by the acquires of a cycle, beginning with the one
+// that is first in the run.
 func key(kind finding.Kind, last []int) string {
 	last = slices.Clone(last)
 	if kind == finding.Race {

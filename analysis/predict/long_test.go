@@ -113,7 +113,7 @@ func TestBoundedMemory(t *testing.T) {
 	}
 }
 
-// TestReasons: a verdict that is not Predicted says why.
+// TestReasons: a verdict that is not Predicted has a Reason.
 func TestReasons(t *testing.T) {
 	ask := func(run func(f *feed) Pattern) Result {
 		f := newFeed(Options{})

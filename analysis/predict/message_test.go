@@ -134,7 +134,7 @@ func TestMessagesKeepTheirOrder(t *testing.T) {
 		{Thread: 3, Op: event.Acquire, Object: lock},
 		send(2, 0),
 		{Thread: 2, Op: event.Receive, Object: thePipe, Kind: event.KindChannel, Flags: event.HasValue, Value: 1},
-		send(2, 1), // in no schedule that is asked for
+		send(2, 1), // no schedule that the question needs contains it
 		send(1, 2), // waits for the receive, by what comes next
 		send(1, 3), send(1, 4),
 		{Thread: 1, Op: event.Sent, Object: thePipe, Kind: event.KindChannel, Flags: event.HasValue, Value: 1},

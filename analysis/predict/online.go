@@ -40,14 +40,14 @@ type taker struct {
 type facing struct {
 	sides    [2]*followed
 	asked    []*duel
-	reported bool
+	reported bool // a deadlock of the pair was reported
 }
 
-// duel is the question about two threads, one of each side.
+// duel is the question about two threads, one of each side of a pair of nestings.
 type duel struct {
 	threads [2]event.ThreadID
 	q       *question
-	over    bool
+	over    bool // the question is not asked again
 }
 
 // The bounds of what is followed.

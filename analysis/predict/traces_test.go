@@ -26,7 +26,8 @@ func record(events []event.Event, o Options) *History {
 	return h
 }
 
-// table reads a TSV: by the first column, the column whose heading begins so.
+// table returns a column of a TSV file, by the first column. The heading of the column begins
+// with the given text.
 func table(t *testing.T, path, heading string) map[string]string {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -130,7 +130,7 @@ func (m *Must) Stamp(e *event.Event) {
 }
 
 // Done ends the event that was stamped last, once all analyses have seen it: it
-// joins the edge from the write that a plain read reads and remembers a write.
+// joins the edge from the write that a plain read reads, and records a write.
 // A read with event.NoSource gets no edge, nor does one whose value is not the
 // last write's (both with event.HasValue): racing accesses may be recorded in
 // the wrong order, and an edge that the values contradict would carry false causality.

@@ -91,7 +91,7 @@ func BenchmarkWindow(b *testing.B) {
 	}
 }
 
-// BenchmarkUnbounded has n threads write k times each, independently.
+// BenchmarkUnbounded builds the lattice of n threads that write k times each, independently.
 func BenchmarkUnbounded(b *testing.B) {
 	for _, c := range []struct{ n, k int }{{4, 50}, {8, 6}} {
 		b.Run(fmt.Sprintf("n=%d/k=%d", c.n, c.k), func(b *testing.B) {

@@ -81,7 +81,8 @@ func (l *Lattice) build() {
 	l.waiting = rest
 }
 
-// tryEdges takes the edges of a list, whose first is at less 1; all are by event e.
+// tryEdges takes the edges of a list, all of which are by event e. The first is edge at-1; if at
+// is 0, the list is empty.
 func (l *Lattice) tryEdges(e *entry, at uint32) {
 	d := &l.edges
 	for at != 0 {
@@ -155,7 +156,7 @@ func (l *Lattice) enabled(key []uint64, slot, lane uint32) bool {
 	return true
 }
 
-// try tries a new event on the cuts of the current level.
+// try takes the steps by a new event from the cuts of the current level where it is enabled.
 func (l *Lattice) try(slot, index uint32) {
 	lane, e := index-1-l.base[slot], l.chains[slot].at(index)
 	if l.bytewise.on && !l.locks {

@@ -1,7 +1,7 @@
 package lattice
 
-// OnLevel has f called for each level that is closed: its cuts, in order of creation,
-// with their values and the properties by which some run into them is bad.
+// OnLevel makes the lattice call f for each level that it closes, with the cuts in order of
+// creation, their values, and by property whether some run into a cut is bad.
 func (l *Lattice) OnLevel(f func(cuts [][]uint32, values [][]uint64, bad [][]bool)) {
 	l.closed = func() {
 		v, n, m := l.current, len(l.props), len(l.o.Initial)
@@ -49,8 +49,9 @@ func (l *Lattice) Sets() int {
 	return n
 }
 
-// Share has levels built by so many cores, each for so many cuts.
+// Share sets the number of cores that build a level, and the number of cuts for which a core is
+// used.
 func (l *Lattice) Share(cores, cuts int) { l.cores, l.share = cores, cuts }
 
-// Pack has cuts packed into lanes of so many bits. It is called before the first event.
+// Pack sets the width of a lane in bits. It must be called before the first event.
 func (l *Lattice) Pack(bits uint) { l.bits = bits }

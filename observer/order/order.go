@@ -285,7 +285,7 @@ func own[T any](p **T) *T {
 // wants reports whether the analysis selected a tier of the relation.
 func (m *Matcher) wants(r Relation) bool { return m.want&Table[r] != 0 }
 
-// edge draws an edge from a set, if there is one and it is wanted.
+// edge draws an edge from a set, if there is such a set and the analysis wants the relation.
 func (m *Matcher) edge(from Ref, r Relation) {
 	if from != 0 && m.wants(r) {
 		m.match.Edges = append(m.match.Edges, Edge{from, r})
