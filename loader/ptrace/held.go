@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"runtime"
+	"strconv"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/loader/target"
 )
@@ -18,11 +20,34 @@ import (
 // ends when the tool dies before releasing it.
 const heldArg = "__tracepredict-held"
 
-const (
-	heldGoFD   = 3 // one byte: become the program; end of file: the tool has ended
-	heldPlanFD = 4 // the Plan, as JSON
-	heldFailFD = 5 // heldReady, then why exec failed; a successful exec closes it
-)
+// heldFDs are the ends of pipes that the waiting process has. Their numbers, which are
+// its further arguments, are those that they have in the tool: the program may have
+// been given descriptors of any other number, from 3 on.
+type heldFDs struct {
+	start int // one byte: become the program; end of file: the tool has ended
+	plan  int // the Plan, as JSON
+	fail  int // heldReady, then why exec failed; a successful exec closes it
+}
+
+// args returns the arguments of the waiting process behind the tool's name.
+func (f heldFDs) args() []string {
+	return []string{heldArg, strconv.Itoa(f.start), strconv.Itoa(f.plan), strconv.Itoa(f.fail)}
+}
+
+// heldBy reads the arguments of a process; ok is false if it is not one that waits.
+func heldBy(args []string) (f heldFDs, ok bool) {
+	if len(args) != 5 || args[1] != heldArg {
+		return heldFDs{}, false
+	}
+	for i, fd := range []*int{&f.start, &f.plan, &f.fail} {
+		n, err := strconv.Atoi(args[2+i])
+		if err != nil {
+			return heldFDs{}, false
+		}
+		*fd = n
+	}
+	return f, true
+}
 
 // heldReady means that the waiting process has executed the tool's binary. If it were seized
 // earlier, that execve would be mistaken for the program's.
@@ -36,7 +61,7 @@ type Plan struct {
 }
 
 func init() {
-	if len(os.Args) == 2 && os.Args[1] == heldArg {
+	if _, ok := heldBy(os.Args); ok {
 		// The main thread must be the one that calls execve: if another one did, it would take
 		// on the main thread's ID, and the tracer would lose it.
 		runtime.LockOSThread()
@@ -46,11 +71,12 @@ func init() {
 // MainIfHeld must be the first call of main. In the process that waits to become the program it
 // becomes the program and never returns; in others it does nothing.
 func MainIfHeld() {
-	if len(os.Args) != 2 || os.Args[1] != heldArg {
+	fds, ok := heldBy(os.Args)
+	if !ok {
 		return
 	}
-	err := becomeProgram()
-	fmt.Fprint(os.NewFile(heldFailFD, "fail"), err)
+	err := becomeProgram(fds)
+	fmt.Fprint(os.NewFile(uintptr(fds.fail), "fail"), err)
 	status := 126
 	if errors.Is(err, os.ErrNotExist) {
 		status = 127
@@ -58,18 +84,18 @@ func MainIfHeld() {
 	os.Exit(status)
 }
 
-func becomeProgram() error {
-	for fd := heldGoFD; fd <= heldFailFD; fd++ {
+func becomeProgram(fds heldFDs) error {
+	for _, fd := range []int{fds.start, fds.plan, fds.fail} {
 		syscall.CloseOnExec(fd)
 	}
-	if _, err := syscall.Write(heldFailFD, []byte{heldReady}); err != nil {
+	if _, err := syscall.Write(fds.fail, []byte{heldReady}); err != nil {
 		return fmt.Errorf("the tool is gone: %w", err)
 	}
 	var plan Plan
-	if err := json.NewDecoder(os.NewFile(heldPlanFD, "plan")).Decode(&plan); err != nil {
+	if err := json.NewDecoder(os.NewFile(uintptr(fds.plan), "plan")).Decode(&plan); err != nil {
 		return fmt.Errorf("read what to run: %w", err)
 	}
-	if n, err := os.NewFile(heldGoFD, "go").Read(make([]byte, 1)); n != 1 {
+	if n, err := os.NewFile(uintptr(fds.start), "go").Read(make([]byte, 1)); n != 1 {
 		return fmt.Errorf("the tool is gone: %w", err)
 	}
 	if plan.User != nil {
@@ -86,7 +112,6 @@ func becomeProgram() error {
 // Held is a process of the tool's that has not become the program yet.
 type Held struct {
 	PID  int
-	cmd  *exec.Cmd
 	gate *os.File // a byte written here releases the process; closing it ends the process
 	fail *os.File // the process writes heldReady and errors here
 }
@@ -113,12 +138,12 @@ func Start(plan Plan, stdout *os.File) (*Held, error) {
 	if stdout == nil {
 		stdout = os.Stdout
 	}
-	cmd := exec.Command(self, heldArg)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, stdout, os.Stderr
-	cmd.Env = target.OriginalEnviron()
-	cmd.ExtraFiles = []*os.File{goR, planR, failW}
-	err = cmd.Start()
-	for _, f := range cmd.ExtraFiles {
+	fds := heldFDs{start: int(goR.Fd()), plan: int(planR.Fd()), fail: int(failW.Fd())}
+	pid, err := syscall.ForkExec(self, append([]string{self}, fds.args()...), &syscall.ProcAttr{
+		Env:   target.OriginalEnviron(),
+		Files: append([]uintptr{os.Stdin.Fd(), stdout.Fd(), os.Stderr.Fd()}, inherited(fds)...),
+	})
+	for _, f := range []*os.File{goR, planR, failW} {
 		f.Close()
 	}
 	if err != nil {
@@ -129,12 +154,31 @@ func Start(plan Plan, stdout *os.File) (*Held, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tell a process to become %s: %w", plan.Path, err)
 	}
-	h := &Held{PID: cmd.Process.Pid, cmd: cmd, gate: goW, fail: failR}
+	h := &Held{PID: pid, gate: goW, fail: failR}
 	if n, err := failR.Read(make([]byte, 1)); n != 1 {
 		h.gate.Close()
 		return nil, fmt.Errorf("start a process for %s: it ended before it could wait: %w", plan.Path, err)
 	}
 	return h, nil
+}
+
+// closed stands for a descriptor that a new process does not inherit.
+const closed = ^uintptr(0)
+
+// inherited returns the descriptors from 3 to the highest in fds that a new process inherits,
+// each under the number that it has here: those in fds, and those that the tool itself was
+// given, which are the ones without close-on-exec. It inherits higher ones in any case.
+func inherited(fds heldFDs) []uintptr {
+	var files []uintptr
+	for fd := 3; fd <= max(fds.start, fds.plan, fds.fail); fd++ {
+		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+		if own := fd == fds.start || fd == fds.plan || fd == fds.fail; own || err == nil && flags&unix.FD_CLOEXEC == 0 {
+			files = append(files, uintptr(fd))
+		} else {
+			files = append(files, closed)
+		}
+	}
+	return files
 }
 
 // Release makes the process become the program.
@@ -153,7 +197,7 @@ func (h *Held) GiveUp() { h.gate.Close() }
 func (h *Held) Abandon() {
 	h.gate.Close()
 	h.fail.Close()
-	_ = h.cmd.Wait() // an error is of no interest: nobody reads the reason either
+	_, _ = syscall.Wait4(h.PID, nil, 0, nil) // an error is of no interest: nobody reads the reason either
 }
 
 // Failure returns the reason why the process could not become the program; "" if it could.
