@@ -286,19 +286,20 @@ func copyFile(t testing.TB, from, to string) {
 	}
 }
 
-// needUnshare skips where no PID namespace can be made.
-func needUnshare(t testing.TB) {
+// needUnshare skips where no such namespaces can be made: by an ordinary user, or in a
+// chroot whose root is no mount point.
+func needUnshare(t testing.TB, flags ...string) {
 	t.Helper()
 	testtool.Need(t, "unshare")
-	c := startChild(t, childOptions{}, "unshare", "--pid", "--fork", "--mount-proc", "true")
+	c := startChild(t, childOptions{}, append(append([]string{"unshare"}, flags...), "true")...)
 	if c.wait() != 0 {
-		t.Skipf("no PID namespaces here: %s", c.err.String())
+		t.Skipf("no namespaces here: %s", strings.TrimSpace(c.err.String()))
 	}
 }
 
 func TestToolInAPIDNamespace(t *testing.T) {
 	needBPF(t)
-	needUnshare(t)
+	needUnshare(t, "--pid", "--fork", "--mount-proc")
 	report := filepath.Join(t.TempDir(), "report.json")
 	c := startChild(t, childOptions{}, "unshare", "--pid", "--fork", "--mount-proc", toolPath(t),
 		"exec", "--watch", "tickets", "--confidence", "potential", "--format", "json", "--output", report, "--", example(t, "shop"))
@@ -320,7 +321,7 @@ func TestToolInAPIDNamespace(t *testing.T) {
 // The tool outside, the program in namespaces of its own: all ids are the tool's.
 func TestAttachIntoNamespaces(t *testing.T) {
 	needBPF(t)
-	needUnshare(t)
+	needUnshare(t, "--pid", "--fork", "--mount-proc")
 	server := startChild(t, childOptions{}, "unshare", "--mount", "--pid", "--fork", processFixture(t, "server.c"))
 	if inner := lineNumber(t, server, "ready "); inner != 1 {
 		t.Fatalf("it is process %d of its namespace", inner)
@@ -347,7 +348,7 @@ func TestAttachIntoNamespaces(t *testing.T) {
 // named, in the target's own root.
 func TestAttachIntoAnotherRoot(t *testing.T) {
 	needBPF(t)
-	needUnshare(t)
+	needUnshare(t, "--pid", "--fork", "--mount-proc")
 	server := startChild(t, childOptions{}, "unshare", "--mount", "--pid", "--fork", "sh", "-c",
 		`mount -t tmpfs none /mnt && cp "$0" /mnt/server && cp "$1" /mnt/libtwist.so && LD_PRELOAD=/mnt/libtwist.so exec /mnt/server`,
 		processFixture(t, "server.c"), processFixture(t, "twistlib.c", "-shared", "-fPIC"))

@@ -110,7 +110,7 @@ func TestThreadIDsUsedAgain(t *testing.T) {
 // runInNamespace runs the calling test alone in a new PID namespace.
 func runInNamespace(t *testing.T) {
 	t.Helper()
-	testtool.Need(t, "unshare")
+	needUnshare(t, "--pid", "--fork", "--mount-proc")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
