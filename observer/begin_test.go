@@ -8,8 +8,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// TestBegin: an event keeps nothing of the one before but what its number and the
-// clocks replace.
+// TestBegin checks that begin resets all fields of the shared event, except those that send
+// and the clocks set.
 func TestBegin(t *testing.T) {
 	replaced := []string{"Seq", "Slot", "Epoch", "Since", "Must"}
 	o := New(Options{})

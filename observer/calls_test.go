@@ -40,8 +40,8 @@ type hit struct {
 	value, first uint64
 }
 
-// TestInstances: an instance is an address between a constructor and a destructor,
-// those of bases and copies of one constructor within it excepted.
+// TestInstances checks that an instance is an address between a constructor and a destructor.
+// Those of base classes, and copies of one constructor, that run inside them do not count.
 func TestInstances(t *testing.T) {
 	const at, other = 0x10000, 0x20000
 	for _, c := range []struct {

@@ -8,8 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDeclared: what variables hold is told once, before the first access or lock, and
-// orders nothing: the other thread's earlier unlock is not before the write.
+// TestDeclared checks that the initial values of variables are sent once, before the first
+// access or acquisition, and order nothing: the other thread's earlier unlock does not happen
+// before the write.
 func TestDeclared(t *testing.T) {
 	l := &listener{judge: newJudge()}
 	asked := 0

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestElements: names and places of all elements, and no others.
+// TestElements checks that has accepts the offsets of all elements and no others, and checks
+// the names.
 func TestElements(t *testing.T) {
 	e := &Elements{Stride: 12, Dims: []uint64{2, 3}, Before: "table", After: ".state"}
 	want := map[uint64]string{}

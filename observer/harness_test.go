@@ -200,7 +200,7 @@ func (l *listener) line(e *event.Event) string {
 	return s
 }
 
-// judge knows what every run must keep to.
+// judge checks the rules that each run must obey.
 type judge struct {
 	seq     uint64
 	begun   map[event.ThreadID]bool

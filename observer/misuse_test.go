@@ -8,7 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// What is told of misuse, and when there is a doubt that forbids it.
+// The tests of misuse check which events are sent, and which doubts prevent them.
 func TestMisuse(t *testing.T) {
 	observe(t, []observation{
 		{"an unlock within an unlock", `
@@ -335,8 +335,8 @@ func TestMisuse(t *testing.T) {
 	})
 }
 
-// TestMisuseUnderAttach: what lived before the observation may hold locks that nobody saw
-// it take.
+// TestMisuseUnderAttach checks that a thread that lived before the observation began may hold
+// locks whose acquisition was not recorded.
 func TestMisuseUnderAttach(t *testing.T) {
 	for i, c := range []struct {
 		records string
@@ -368,7 +368,7 @@ func TestMisuseUnderAttach(t *testing.T) {
 	}
 }
 
-// TestLatest: so many addresses are kept, and what is forgotten is said.
+// TestLatest checks that maxLatest addresses are kept, and that put returns discarded values.
 func TestLatest(t *testing.T) {
 	var l latest[int]
 	p := &process{}

@@ -11,9 +11,9 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 )
 
-// model runs a small machine of threads, locks, conditions and joins at random.
-// It writes down the records that the probes would make and, from what it knows
-// of its own state, the events that they mean.
+// model runs a small machine of threads, locks, conditions and joins at random. It collects
+// the records that the probes would make and, from its own state, the events that the
+// observer must make of them.
 type model struct {
 	t       *rapid.T
 	records []bpf.Record
@@ -30,7 +30,7 @@ type model struct {
 	freeTP  []uint64
 	nextTID uint32
 	nextTP  uint64
-	crossed bool // a join's record came when another thread had the thread pointer
+	crossed bool // a join was recorded when another thread already had the thread pointer
 }
 
 type mthread struct {
@@ -44,7 +44,7 @@ type mthread struct {
 	dead   bool // in the kernel
 	told   bool // its exit record was made
 	joined bool
-	wanted bool // somebody is in join for it
+	wanted bool // another thread is in a join for it
 }
 
 type msleep struct {
@@ -95,7 +95,7 @@ func kindOf(name byte) string {
 	return "mutex"
 }
 
-// obj names an object as the listener does; the first to name it makes it.
+// obj returns the name of an object that the listener uses; its first use makes the object.
 func (m *model) obj(name byte) string {
 	if m.ids[name] == 0 {
 		m.nextID++
@@ -166,8 +166,8 @@ func (m *model) lock(th *mthread, name byte) {
 	}
 }
 
-// reused tells of an rwlock that was made by a call, destroyed by one, and not made again
-// by one: its initialiser may have been assigned, which no probe sees.
+// reused adds the event for an rwlock that a call initialised and a call destroyed, and that
+// no call has initialised again: it may have been assigned an initialiser, which no probe sees.
 func (m *model) reused(th *mthread, name byte) {
 	if m.ids[name] == 0 && m.graves[name] != 0 && kindOf(name) == "rwlock" {
 		m.say("T%d use-destroyed %c%d inferred", th.id, name, m.graves[name])
@@ -242,7 +242,7 @@ func (m *model) forkAt(th *mthread, tp uint64) *mthread {
 	return child
 }
 
-// ends says what the first record that tells of a thread's end means.
+// ends adds the events of the first record that shows a thread's end.
 func (m *model) ends(th *mthread, how string) {
 	for len(th.held) > 0 {
 		m.letGo(th, th.held[len(th.held)-1], " inferred")
@@ -274,8 +274,8 @@ func (m *model) await(th, peer *mthread) {
 	m.record(th, bpf.OpNone, 0, bpf.Record{})
 }
 
-// cross has a thread in join while another is given the thread pointer of the one
-// that it joins: steps at random come to that too rarely.
+// cross puts a thread into a join while another thread receives the thread pointer of the
+// joined one: random steps reach that state too rarely.
 func (m *model) cross() {
 	awake := slices.DeleteFunc(slices.Clone(m.threads), func(u *mthread) bool { return u.dead || u.asleep != nil || u.joins != nil })
 	if len(awake) == 0 {
@@ -356,7 +356,7 @@ func (m *model) inSleep(th *mthread) {
 	m.take(th, s.mutex, max(s.depth, -s.depth), " in-wait")
 }
 
-// remake destroys a lock that nobody uses, or makes it without a word before.
+// remake destroys a lock that no thread uses, or initialises it again without destroying it.
 func (m *model) remake(th *mthread, name byte) {
 	for _, u := range m.threads {
 		if slices.Contains(u.held, name) || u.asleep != nil && u.asleep.mutex == name {
@@ -389,7 +389,8 @@ func (m *model) bury(name byte, calls bool) {
 	delete(m.ids, name)
 }
 
-// TestModel: records of well-formed runs mean what the machine did.
+// TestModel checks that the observer makes the model's events of the records of well-formed
+// runs.
 func TestModel(t *testing.T) {
 	crossed := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -425,15 +426,15 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestAnyRecords: whatever comes out of the ring buffer, what goes to the
-// analyses can be a run.
+// TestAnyRecords checks that the events passed to the analyses form a possible run, for any
+// records.
 func TestAnyRecords(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		anyRecords(t, rapid.SliceOfN(rapid.Byte(), 0, 600).Draw(t, "bytes"))
 	})
 }
 
-// FuzzRecords is TestAnyRecords with the fuzzer's eyes.
+// FuzzRecords is TestAnyRecords with records chosen by the fuzzer.
 func FuzzRecords(f *testing.F) {
 	f.Add([]byte{0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0})
 	f.Add([]byte{0, 22, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0, 0, 17, 1, 0, 0, 0, 1, 23, 0, 0, 0, 0})
@@ -455,7 +456,8 @@ func anyRecords(t interface{ Fatal(...any) }, data []byte) {
 	}
 }
 
-// wildRecord makes a record of six bytes, of few values so that they meet.
+// wildRecord makes a record from six bytes. Each field has few values, so that records often
+// concern the same threads and objects.
 func wildRecord(b []byte, time uint64) bpf.Record {
 	r := bpf.Record{
 		Time: time, Tid: uint32(b[0] % 4), Tgid: uint32(b[0]/128 + 1), Op: b[1] % 30, Flags: b[3] & 15,

@@ -21,7 +21,7 @@ func lines(text string) []string {
 	return ls
 }
 
-// two is the usual beginning: two threads, thread pointers p1 and p2.
+// two is the usual beginning of the records: two threads, with thread pointers p1 and p2.
 const two = `
 	1 create start=77 place=5
 	1 fork 11 tp=p1
@@ -900,7 +900,7 @@ func TestOthers(t *testing.T) {
 	})
 }
 
-// TestInfos: what reports ask for.
+// TestInfos checks the descriptions of threads and objects that reports need.
 func TestInfos(t *testing.T) {
 	l := newListener()
 	l.o.AddTask(bpf.TaskLine{Tid: 1, Tgid: 1, ThreadPointer: 9 << 32}, 0)
@@ -958,8 +958,8 @@ func TestStacks(t *testing.T) {
 	}
 }
 
-// TestFinish: every thread of the run has its last event; what they hold, they
-// hold to the end.
+// TestFinish checks that each thread of the run has an End event, and holds its locks to the
+// end.
 func TestFinish(t *testing.T) {
 	l := newListener()
 	for _, r := range parseRecords(t, two+`
@@ -980,7 +980,7 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// TestTimes: events have the time of the record that told of them.
+// TestTimes checks that events have the time of the record that caused them.
 func TestTimes(t *testing.T) {
 	var times []uint64
 	o := New(Options{Sinks: []Sink{sinkFunc(func(e *event.Event) { times = append(times, e.Time) })}})
@@ -996,8 +996,8 @@ type sinkFunc func(*event.Event)
 
 func (f sinkFunc) Event(e *event.Event) { f(e) }
 
-// TestStartAt: probes go into a running process one by one, that of the lock
-// before that of the unlock.
+// TestStartAt inserts probes into a running process one by one, that of the lock function
+// before that of the unlock function.
 func TestStartAt(t *testing.T) {
 	l := newListener()
 	l.o.StartAt(5)

@@ -10,7 +10,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// counter takes the clocks of events, as an analysis does.
+// counter reads the clocks of events, as an analysis does.
 type counter struct {
 	must *clock.Must
 	n    int
@@ -23,9 +23,9 @@ func (c *counter) Event(e *event.Event) {
 	c.must.Done(&own)
 }
 
-// FuzzRawRecords: the bytes of records, stacks and tasks may be anything:
-// times that go back, sites and operations that are none, any loss. Every getter
-// answers afterwards, and events are no more than the records can have made.
+// FuzzRawRecords passes any bytes as records, stacks and tasks: decreasing times, unknown
+// sites and operations, any loss. All getters must work afterwards, and the number of events
+// must not exceed what the records can have made.
 func FuzzRawRecords(f *testing.F) {
 	size := binary.Size(bpf.Record{})
 	for _, b := range []byte{0, 1, 0x7f, 0xff} {

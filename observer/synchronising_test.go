@@ -98,15 +98,15 @@ func TestSynchronising(t *testing.T) {
 	}
 }
 
-// sameUpToThreads compares all but the threads' numbers.
+// sameUpToThreads compares everything except the numbers of threads.
 func sameUpToThreads(a, b []string) bool {
 	return slices.EqualFunc(a, b, func(x, y string) bool { return x[1:] == y[1:] })
 }
 
-// TestSourcesAreRight: threads access a variable one after the other, and each makes
-// its record at some time before its next access. Whatever the delays, a load that is
-// said to have a source has the one that it saw; one that came late stands behind it;
-// and without stores that read nothing none is without.
+// TestSourcesAreRight lets threads access a variable one after the other. Each makes its
+// record at some time before its next access. For any delays, a load with a source has the
+// store that it saw as its source, a late load comes after that store, and if no store is
+// blind (without a read), each load has a source.
 func TestSourcesAreRight(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		blind := rapid.Bool().Draw(t, "stores")
@@ -133,7 +133,7 @@ func TestSourcesAreRight(t *testing.T) {
 			}
 			old := value
 			if op != bpf.OpRead {
-				fresh++ // no value comes twice
+				fresh++ // no value is written twice
 				value = fresh
 			}
 			r := syncRecord(0, tid, op, old, value)
@@ -184,8 +184,8 @@ func checkSources(t *rapid.T, events []event.Event, records []bpf.Record, blind 
 	}
 }
 
-// TestGuardLookedAt: who finds the guard of a static object set comes after its making,
-// without a call; who finds it unset has only read it.
+// TestGuardLookedAt checks that a thread that reads a set guard of a static object is ordered
+// after the initialisation, without a call. A read of an unset guard is only a read.
 func TestGuardLookedAt(t *testing.T) {
 	guard := func(time uint64, op bpf.Op) bpf.Record {
 		return bpf.Record{Time: time, Tid: 11, Tgid: 1, Op: uint8(op), Object: 0x4000, Result: 1, Sp: usualSP}

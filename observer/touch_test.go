@@ -10,14 +10,14 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// testTouches are what the instructions before an instruction pointer do.
+// testTouches has the access of the instruction before each instruction pointer.
 var testTouches = map[uint64]Touch{
 	1: {Op: event.Read}, 2: {Op: event.Write}, 3: {Op: event.Update, Atomic: true},
 	4: {Op: event.Write, Repeats: true, Last: 5}, 5: {Op: event.Write, Repeats: true, Last: 6},
 	7: {Op: event.Write, Foreign: true},
 }
 
-// TestTouches: accesses that watchpoints saw, as events.
+// TestTouches checks the events of accesses that watchpoints saw.
 func TestTouches(t *testing.T) {
 	for _, c := range []struct{ name, records, events string }{
 		{"each instruction is one event", `

@@ -10,8 +10,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// FuzzMember: whatever is written over a program, what its code passes to functions is
-// named, or not.
+// FuzzMember overwrites bytes of a program. The search for the names of the objects that its
+// code passes to functions must not crash.
 func FuzzMember(f *testing.F) {
 	seeds, err := elftest.Seeds()
 	if err != nil {

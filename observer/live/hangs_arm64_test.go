@@ -2,5 +2,5 @@ package live
 
 import "github.com/tracepredict/tracepredict/bpf"
 
-// setArguments is the other way round than arguments.
+// setArguments is the inverse of arguments.
 func setArguments(l *bpf.Sleeper, args [4]uint64) { copy(l.Regs[:], args[:]) }

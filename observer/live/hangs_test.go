@@ -12,8 +12,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// stopped is a process of two threads in a row of looks: what each does, and memory of
-// words.
+// stopped is a process of two threads in a sequence of looks: the state of each thread, and
+// a memory of words.
 type stopped struct {
 	Process
 	looks  [][]bpf.Sleeper
@@ -45,8 +45,8 @@ func (s *stopped) Segment(int, uint64) (seg loader.Segment, known bool) { return
 
 const theProcess = 10
 
-// sleeper is a thread of the process that waits at a word in a system call like glibc's
-// pthread_mutex_lock.
+// sleeper returns a thread of the process that waits on a futex word in the system call of
+// glibc's pthread_mutex_lock.
 func sleeper(tid uint32, word uint64, switches uint64) bpf.Sleeper {
 	const privateWait = 128
 	l := bpf.Sleeper{Tid: tid, Tgid: theProcess, OwnTid: tid, State: 1, Call: unix.SYS_FUTEX, Switches: switches}
@@ -54,7 +54,7 @@ func sleeper(tid uint32, word uint64, switches uint64) bpf.Sleeper {
 	return l
 }
 
-// owned is memory of mutexes of glibc that are locked and waited for.
+// owned returns memory with glibc mutexes that are locked and have waiters.
 func owned(by map[uint64]uint32) map[uint64]uint32 {
 	m := map[uint64]uint32{}
 	for at, tid := range by {
@@ -63,7 +63,7 @@ func owned(by map[uint64]uint32) map[uint64]uint32 {
 	return m
 }
 
-// blockedEvents keeps the events of hangs.
+// blockedEvents collects the events of hangs.
 type blockedEvents []event.Op
 
 func (b *blockedEvents) Event(e *event.Event) {
@@ -115,7 +115,7 @@ func TestHangsAreConfirmed(t *testing.T) {
 	}
 }
 
-// Readers that hold a lock are known by events alone, and so are writers of musl's.
+// Only events show the readers that hold a lock, and the writers that hold one of musl's.
 func TestHoldersByEvents(t *testing.T) {
 	const table, mutex = 0x3000, 0x1000
 	o := observer.New(observer.Options{Attached: true, Sites: func(uint32) *observer.SiteInfo { return &observer.SiteInfo{Kind: event.KindRWLock} }})

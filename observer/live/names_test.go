@@ -19,7 +19,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/unwind"
 )
 
-// process is a process that never ran.
+// process is a fake process that never ran.
 type process struct {
 	segments []loader.Segment
 	sites    []*probes.Site
@@ -60,7 +60,7 @@ int main(void) { return outer(counters); }
 
 const bias = 0x7f0000000000
 
-// world is a program as it would lie in a process, and an observer.
+// world is a program, mapped as in a process, and an observer.
 type world struct {
 	*process
 	file *elf.File
@@ -95,7 +95,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// addr gives the address of a function in the process, plus off.
+// addr returns the address of a function in the process, plus off.
 func (w *world) addr(t *testing.T, name string, off uint64) uint64 {
 	t.Helper()
 	syms := w.file.Lookup(name)
@@ -105,7 +105,7 @@ func (w *world) addr(t *testing.T, name string, off uint64) uint64 {
 	return syms[0].Addr + bias + off
 }
 
-// afterCall gives the return address of the first call in a function.
+// afterCall returns the return address of the first call in a function.
 func (w *world) afterCall(t *testing.T, name string) uint64 {
 	t.Helper()
 	table := unwind.New(w.file)
@@ -186,7 +186,7 @@ func TestObjects(t *testing.T) {
 	if got := w.r.Object(9); got != (run.Object{}) {
 		t.Errorf("an object that nobody saw: %+v", got)
 	}
-	// After an execve the same file may lie elsewhere: the latest counts.
+	// After an execve the same file may be mapped elsewhere: the latest mapping counts.
 	old := w.segments[0]
 	old.Bias -= 4
 	w.segments = append([]loader.Segment{old}, w.segments...)

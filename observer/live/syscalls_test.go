@@ -6,8 +6,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// TestSystemCallNames: the first and the last of each row, so that none is missing
-// between, and those beyond.
+// TestSystemCallNames checks the first and the last name of each row, which shows that none
+// is missing in between, and numbers beyond the tables.
 func TestSystemCallNames(t *testing.T) {
 	for number, want := range map[uint32]string{
 		0: "read(2)", 19: "readv(2)", 202: "futex(2)", 310: "process_vm_readv(2)", 334: "rseq(2)", 335: "system call 335",

@@ -43,9 +43,9 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// bySubsets gives the stuck threads by the definition: the union of all sets of
-// threads without time limits of which each needs one of the set or one that has
-// ended, or waits for anybody while all that live are in the set.
+// bySubsets returns the stuck threads by the definition: the union of all sets of threads
+// without time limits in which each thread needs a thread of the set or one that has ended,
+// or has Wait.Any while the set contains all live threads.
 func bySubsets(s Snapshot) []bool {
 	n := len(s.Waits)
 	stuck := make([]bool, n)

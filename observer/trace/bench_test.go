@@ -9,9 +9,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// lockHeavy makes the n-th event of four threads that take turns, not quite in
-// order, at a lock of 64, and in each section update a counter. The steps of
-// time are those of a busy server: some µs, and never the same.
+// lockHeavy makes the n-th event of four threads that take turns, not quite in order, at
+// acquiring one of 64 locks, and update a counter in each critical section. The times are like
+// those of a busy server: some µs apart, and never the same.
 type lockHeavy struct {
 	rng   uint64
 	seq   uint64
@@ -71,7 +71,7 @@ func lockHeavyTrace(tb testing.TB, n int) []byte {
 	return out.Bytes()
 }
 
-// TestSize holds the promise of at most 12 bytes for an event.
+// TestSize checks that an event takes at most 12 bytes.
 func TestSize(t *testing.T) {
 	const n = 300_000
 	size := float64(len(lockHeavyTrace(t, n))) / n
@@ -81,7 +81,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestSteady reads and writes without an allocation for each event.
+// TestSteady checks that reading and writing do not allocate for each event.
 func TestSteady(t *testing.T) {
 	const n = 500_000
 	file := lockHeavyTrace(t, n)

@@ -15,18 +15,19 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// zstdFrame is a frame by hand (RFC 8878, section 3.1.1): magic number, a
-// descriptor of one byte, what follows it, and blocks.
+// zstdFrame returns a hand-made frame (RFC 8878, section 3.1.1): the magic number, a
+// descriptor of one byte, the rest of the frame header, and blocks.
 func zstdFrame(rest ...byte) []byte { return append([]byte{0x28, 0xb5, 0x2f, 0xfd}, rest...) }
 
-// bombOf is a block whose payload is not ours.
+// bombOf returns a block with a given payload.
 func bombOf(raw uint32, payload []byte) []byte {
 	b := append(make([]byte, blockHeaderSize), payload...)
 	fillBlockHeader(b, blockHeader{raw: raw})
 	return append(header(), b...)
 }
 
-// TestBombs: what grows beyond what its block says is refused before it has.
+// TestBombs checks that a payload that decompresses to more than its header declares is
+// refused before it has been decompressed.
 func TestBombs(t *testing.T) {
 	repeated := zstdFrame(0x00, 0x58) // a window of 2 MiB, no size given
 	for range 1024 {

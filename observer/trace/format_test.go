@@ -47,8 +47,8 @@ func TestNumbersAreDocumented(t *testing.T) {
 	want(fmt.Sprintf("% x", magic[:8]))
 }
 
-// TestVersion1: what the first version wrote can be read for good. The file is
-// smallRun, as it was written then.
+// TestVersion1 checks that files of the first version stay readable. The file is smallRun, as
+// that version wrote it.
 func TestVersion1(t *testing.T) {
 	file, err := os.ReadFile("testdata/v1.trace")
 	if err != nil {

@@ -19,14 +19,14 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// run is what a trace holds.
+// run is the content of a trace.
 type sample struct {
 	events  []event.Event
 	names   *run.Names
 	summary run.Summary
 }
 
-// write makes a file of a run, with flushes after the events numbered.
+// write returns a file with a run, flushed after the events with the given numbers.
 func write(t testing.TB, r sample, flushAfter ...int) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -48,7 +48,7 @@ func write(t testing.TB, r sample, flushAfter ...int) []byte {
 	return out.Bytes()
 }
 
-// read gives what a file holds.
+// read returns the content of a file.
 func read(file []byte) (sample, *Reader, error) {
 	var got sample
 	r, err := NewReader(bytes.NewReader(file), "t.trace")
@@ -72,7 +72,7 @@ func read(file []byte) (sample, *Reader, error) {
 	return got, r, nil
 }
 
-// smallRun has something of everything.
+// smallRun returns a run that uses each part of the format.
 func smallRun() sample {
 	n := &run.Names{}
 	n.AddThread(run.Thread{TID: 70, TGID: 70, Name: "shop", Main: true})
@@ -120,7 +120,7 @@ func callsRun() sample {
 	return r
 }
 
-// TestCalls: functions, arguments and results come back.
+// TestCalls checks that functions, arguments and results are read as they were written.
 func TestCalls(t *testing.T) {
 	want := callsRun()
 	for _, flushes := range [][]int{nil, {7}, {7, 8, 9}} {
@@ -132,7 +132,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// compare holds what was read to what was written.
+// compare compares the content that was read with the content that was written.
 func compare(t testing.TB, want, got sample) {
 	t.Helper()
 	if diff := cmp.Diff(want.events, got.events); diff != "" {
@@ -252,9 +252,9 @@ func randomRun(t *rapid.T) (sample, []int) {
 	return r, rapid.SliceOfN(rapid.IntRange(0, 30), 0, 5).Draw(t, "flushes")
 }
 
-// TestCut cuts a file at every byte: all events of the whole blocks are there,
-// with their names, and what is missing is said; without a whole block nothing
-// is known of the run, which is an error.
+// TestCut cuts a file at each byte. All events of the whole blocks must be read, with their
+// names, and the Reader must report what is missing. Without a whole block nothing is known
+// about the run, which is an error.
 func TestCut(t *testing.T) {
 	want := smallRun()
 	file := write(t, want, 2, 4)
@@ -293,8 +293,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestFlipped damages each byte: that is told, with the place, and what was
-// read before is right.
+// TestFlipped damages each byte. The Reader must report an error with its offset, and the
+// events read before must be right.
 func TestFlipped(t *testing.T) {
 	want := smallRun()
 	file := write(t, want, 2, 4)
@@ -353,7 +353,7 @@ func block(h blockHeader, sections ...[]byte) []byte {
 	return append(header(), b...)
 }
 
-// TestHostile reads what no writer writes, with checksums that match.
+// TestHostile reads traces that no Writer writes, with checksums that match.
 func TestHostile(t *testing.T) {
 	threads := appendCounted(nil, sectionThreads, []byte{0, 0, 0, 0, 0, 0, 0}, 1, 1)
 	objects := appendCounted(nil, sectionObjects, []byte{2, 0, 0, 0, 0, 0, 0}, 1, 1)
@@ -500,8 +500,8 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// mend makes the checksums right, so that what is behind them is read too: the
-// payload is taken for one that is not yet compressed.
+// mend corrects the checksums, so that the Reader also decodes the data behind them. It
+// treats the payload as not compressed yet.
 func mend(raw []byte) []byte {
 	if len(raw) < 8 {
 		return raw
