@@ -10,14 +10,13 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// modelPipe is a pipe, which knows of each byte who sent it. Calls go in, move bytes
-// and come out, with those of other threads in between. Threads 1 to 4 send, 5 to 8
-// receive.
+// modelPipe is a pipe that records the sender of each byte. Calls enter, move bytes and
+// return, interleaved with those of other threads. Threads 1 to 4 send, 5 to 8 receive.
 type modelPipe struct {
 	room    int
 	records []bpf.Record
 	content []*modelCall // the sender of each byte
-	had     int          // bytes that were received
+	had     int          // number of bytes that were received
 	sends   []*modelCall
 	calls   []*modelCall // receives
 	busy    map[uint32]*modelCall
@@ -26,12 +25,12 @@ type modelPipe struct {
 type modelCall struct {
 	tid        uint32
 	sends      bool
-	bytes      int // to move, at most
+	bytes      int // largest number of bytes to move
 	moved      int
-	begin, end int // of a receive, or where a send ends: positions in the stream
+	begin, end int // positions in the stream; begin only of a receive
 	from       []*modelCall
 	done       bool
-	in, out    int // records; out 0: not returned
+	in, out    int // indices of the records of the entry and the return; out is 0 until the return
 }
 
 func (m *modelPipe) record(c *modelCall, flags uint8, value int) int {
@@ -54,7 +53,7 @@ func (m *modelPipe) enter(tid uint32, bytes int) {
 	c.in = m.record(c, 0, bytes)
 }
 
-// move does what the kernel can do for a call now.
+// move moves as many bytes as the kernel can move for a call now.
 func (m *modelPipe) move(c *modelCall) {
 	if c.sends {
 		for ; c.moved < c.bytes && len(m.content) < m.room; c.moved++ {
@@ -69,14 +68,15 @@ func (m *modelPipe) move(c *modelCall) {
 	m.had, c.done = c.end, c.moved > 0
 }
 
-// leave is followed by another event of the thread, which knows what it knows.
+// leave records the return of a call, and then another event of the thread, whose clock shows
+// what happens before the return.
 func (m *modelPipe) leave(c *modelCall) {
 	c.out = m.record(c, bpf.RecLeave, c.moved)
 	m.records = append(m.records, bpf.Record{Time: uint64(len(m.records)), Tid: c.tid, Tgid: 1, Op: uint8(bpf.OpSemPost), Object: 1 << 20, Site: siteNames["sem"]})
 	delete(m.busy, c.tid)
 }
 
-// run lets threads go on step by step; without overlap one call after the other.
+// run executes random steps of the threads; without overlap one call after the other.
 func (m *modelPipe) run(t *rapid.T, overlap bool) {
 	m.busy = map[uint32]*modelCall{}
 	for range rapid.IntRange(1, 200).Draw(t, "steps") {
@@ -106,7 +106,7 @@ type stamped struct {
 
 func (s *stamped) after(e *stamped) bool { return s.Before(e.Slot, e.Epoch) }
 
-// events gives what an observer makes of the records: by record, and all.
+// events returns the events that an observer makes of the records: by record, and all.
 func (m *modelPipe) events(attached bool) (by [][]stamped, all []stamped) {
 	var o *Observer
 	sink := sinkFunc(func(e *event.Event) {
@@ -137,7 +137,7 @@ func one(events []stamped, op event.Op) *stamped {
 	return nil
 }
 
-// first is the first event of a receive: while it is under way, or at its return.
+// first returns the first event of a receive: before its return, or at it.
 func (c *modelCall) first(all []stamped) *stamped {
 	for i := range all {
 		e := &all[i]
@@ -148,9 +148,9 @@ func (c *modelCall) first(all []stamped) *stamped {
 	return nil
 }
 
-// TestNoByteComesBeforeItWasSent: however calls overlap, a receive comes after the sends
-// that its bytes are of. What a thread does after a send comes after the receives
-// of all bytes that are farther before its end than any channel has room for.
+// TestNoByteComesBeforeItWasSent checks, for calls that overlap in any way, that a receive
+// happens after the sends of its bytes. What a thread does after a send must happen after the
+// receives of all bytes that lie more than roomBytes before the end of the send.
 func TestNoByteComesBeforeItWasSent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &modelPipe{room: rapid.SampledFrom([]int{roomBytes, 16 * roomBytes}).Draw(t, "room")}
@@ -176,8 +176,9 @@ func TestNoByteComesBeforeItWasSent(t *testing.T) {
 	})
 }
 
-// TestOnlyWhatWasSentComesBefore: where no two calls overlap, a receive comes after the
-// sends up to that of its last byte, and after none that nothing else orders.
+// TestOnlyWhatWasSentComesBefore checks that, if no two calls overlap, a receive happens after
+// the sends up to that of its last byte, and after no other send unless something else orders
+// the two.
 func TestOnlyWhatWasSentComesBefore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &modelPipe{room: 1 << 30}

@@ -112,7 +112,7 @@ type element struct {
 	args         []string // "key=value"
 }
 
-// viewed is a whole file as a viewer reads it, which keeps what is interned.
+// viewed is a whole file as a viewer reads it; the viewer keeps the interned texts.
 func viewed(file []byte) ([]element, error) {
 	trace, err := decode("Trace", file)
 	if err != nil {
@@ -242,9 +242,9 @@ type fataler interface {
 	Fatal(...any)
 }
 
-// check holds a file to what viewers ask of it: tracks that are declared once and before
-// their events, slices that begin and end on their track in the order of time, and flows
-// with both ends, the source first.
+// check checks what viewers require of a file: tracks are declared once and before their
+// events, slices begin and end on their track in the order of time, and flows have both ends,
+// the source first.
 func check(all []element) error {
 	open, last, flows := map[uint64]int{}, map[uint64]uint64{}, map[uint64]string{}
 	declared := map[uint64]bool{}
@@ -359,8 +359,8 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// TestInterned: a name that comes again is in the file once, and beyond a bound each time;
-// what is not UTF-8 in it is replaced.
+// TestInterned checks that a repeated name is in the file once, or each time beyond the bound,
+// and that bytes that are not UTF-8 are replaced.
 func TestInterned(t *testing.T) {
 	events := []event.Event{{Op: event.Begin, Thread: 1}}
 	for range 3 {
@@ -394,7 +394,7 @@ type hostile struct{ table }
 
 func (hostile) Object(event.ObjectID) run.Object { return run.Object{Name: "lock\xff"} }
 
-// TestNothingIsAllocated: of events whose names are known.
+// TestNothingIsAllocated checks that events whose names are known cause no allocation.
 func TestNothingIsAllocated(t *testing.T) {
 	e := newEncoder(bufio.NewWriter(io.Discard))
 	args := arguments{{key: "at", text: "f x.c:1"}}
@@ -405,8 +405,8 @@ func TestNothingIsAllocated(t *testing.T) {
 	}
 }
 
-// TestClocksDiffer: the thread before took the lock later, by the clock of its
-// processor. There is no wait to draw, least of all one of negative length.
+// TestClocksDiffer has a previous holder that acquired the lock later, by the clock of its
+// processor. The timeline must not show a wait, which would have a negative length.
 func TestClocksDiffer(t *testing.T) {
 	for _, since := range []uint64{2001, 2999, 9000} {
 		all := draw(t, Options{}, []event.Event{
@@ -429,7 +429,7 @@ func TestClocksDiffer(t *testing.T) {
 	}
 }
 
-// TestAnyRun draws what a trace may hold, feasible or not.
+// TestAnyRun writes timelines of any events that a trace may contain, feasible or not.
 func TestAnyRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var events []event.Event
@@ -461,8 +461,8 @@ func TestWriteError(t *testing.T) {
 	}
 }
 
-// TestCalls: a call and its return are a slice; those that an exception left end with
-// the call around them, and a lock that is held goes on.
+// TestCalls checks that a call and its return are a slice. Calls that an exception left end
+// with the call around them, and the slice of a held lock continues.
 func TestCalls(t *testing.T) {
 	funcs := func(id event.FuncID) event.Func {
 		f := event.Func{Name: fmt.Sprintf("f%d", id), Params: []event.Param{{Name: "n"}}, On: []event.On{{Pattern: "call f"}}}

@@ -45,7 +45,7 @@ func manyTable() table {
 	return t
 }
 
-// many are findings that are all different: races and deadlocks in turn.
+// many returns findings that are all different: races and deadlocks in turn.
 func many(n int) []finding.Finding {
 	var fs []finding.Finding
 	for i := range n {
@@ -93,8 +93,8 @@ func (n *bytesOut) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// BenchmarkReport makes the report of a thousand findings and writes it; names and
-// stacks are there.
+// BenchmarkReport builds the report of a thousand findings, whose names and stacks exist
+// already, and writes it.
 func BenchmarkReport(b *testing.B) {
 	fs, names := many(manyFindings), manyTable()
 	for _, c := range []struct {

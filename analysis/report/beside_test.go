@@ -8,7 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestBesideAgainstLipgloss: lines that fit are joined as those that must be wrapped.
+// TestBesideAgainstLipgloss checks that beside joins lines that fit in the same way as lines
+// that must be wrapped.
 func TestBesideAgainstLipgloss(t *testing.T) {
 	line := rapid.StringMatching(`( {0,3}[a-z<>:_.0-9größe线程]{1,12}){0,4}`)
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,8 +8,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// TestDefinition: a finding about a property says what that is, and what the names stand
-// for that its steps have.
+// TestDefinition checks that a finding about a property shows the definition of the property,
+// and the meanings of the names in its steps.
 func TestDefinition(t *testing.T) {
 	run := Run{Summary: run.Summary{Program: "valve"}}
 	run.AddProperties(&Properties{Names: []string{"high", "other"}, Definitions: []Definition{

@@ -9,7 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// What threads do is counted by its sort, in the order of threads.
+// Threads are counted by the category of what they do, in the order of threads.
 func TestStanding(t *testing.T) {
 	at := func(op event.Op, object bool) Doing {
 		d := Doing{Step: Step{Step: finding.Step{Op: op}}}
@@ -34,8 +34,9 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// Threads that do the same in the same place stand together, who waits for a lock first,
-// with who has it; of a pool each may have a condition of its own, but not another lock.
+// Threads that do the same at the same source location form one group; groups that wait for a
+// lock come first, with its holder. The threads of a group may wait on different conditions,
+// but not for different locks.
 func TestDoingIsGrouped(t *testing.T) {
 	worker := func(id event.ThreadID, s Step) Doing {
 		s.Stack = Stack{Frames: []event.Frame{{Function: "take", File: "queue.c", Line: 41}}}

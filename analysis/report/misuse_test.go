@@ -7,7 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// TestMisuseSentences: a sentence for each rule, also where the other side is not known.
+// TestMisuseSentences checks the sentence for each rule, also if the other side is unknown.
 func TestMisuseSentences(t *testing.T) {
 	step := func(seq uint64, thread event.ThreadID, op event.Op, object event.ObjectID, at event.StackID) finding.Step {
 		return finding.Step{Seq: seq, Thread: thread, Op: op, Object: object, Place: at}
@@ -73,7 +73,7 @@ func TestMisuseSentences(t *testing.T) {
 		if c.evidence[0].Object == heapA {
 			f.Objects = []event.ObjectID{heapA}
 		}
-		// A finding beside it, so that files of the same name are told apart.
+		// A second finding, so that files of the same name must be distinguished.
 		rep := Build(shopRun(), []finding.Finding{f, deadlock(ledger, till)}, shopTable())
 		if got := rep.Findings[0].Message; got != c.want {
 			t.Errorf("%s:\n%s, want\n%s", c.rule, got, c.want)

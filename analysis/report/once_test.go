@@ -33,7 +33,8 @@ func within(function string, line, start int) event.Frame {
 	return f
 }
 
-// philosophers are a ring of n; those of late take their forks elsewhere.
+// philosophers returns the cycle of n philosophers; those in late acquire their forks at other
+// source locations.
 func philosophers(n int, late ...int) finding.Finding {
 	f := finding.Finding{Kind: finding.Deadlock, Confidence: finding.Predicted, Count: 1}
 	for i := range n {
@@ -49,7 +50,8 @@ func philosophers(n int, late ...int) finding.Finding {
 	return f
 }
 
-// TestAThousandPhilosophersAreOneFinding, and the same one as five.
+// TestAThousandPhilosophersAreOneFinding checks that their deadlock is one finding, with the
+// fingerprint of that of five philosophers.
 func TestAThousandPhilosophersAreOneFinding(t *testing.T) {
 	rep := Build(Run{}, []finding.Finding{philosophers(1000), philosophers(5), philosophers(7)}, tableOfPhilosophers(1000))
 	if len(rep.Findings) != 1 {
@@ -64,7 +66,8 @@ func TestAThousandPhilosophersAreOneFinding(t *testing.T) {
 	}
 }
 
-// TestOfARingEachRoleIsShownOnce: a report of a thousand sides fits a page.
+// TestOfARingEachRoleIsShownOnce checks that the report of a cycle shows each role once, so
+// that one of a thousand sides fits on a page.
 func TestOfARingEachRoleIsShownOnce(t *testing.T) {
 	for name, f := range map[string]finding.Finding{"same": philosophers(1000), "late": philosophers(1000, 3, 700), "four": philosophers(4)} {
 		rep := Build(Run{Summary: run.Summary{Program: "philosophers", Threads: 1001}}, []finding.Finding{f}, tableOfPhilosophers(1000))
@@ -99,8 +102,8 @@ func TestExplaining(t *testing.T) {
 	}
 }
 
-// changed gives the fingerprint of a race on an element of an array after a change of
-// what is known of it.
+// changed returns the fingerprint of a race on an element of an array, after a change to its
+// description.
 func changed(change func(*event.Frame, *run.Object)) string {
 	frame := event.Frame{Function: "Desk::sell(int)", File: "/home/u/desk.cc", Line: 26, Start: 20, Module: "/opt/shop/libdesk.so.1", Offset: 0x31}
 	object := run.Object{Name: "desks[3].sold", Addr: 0x4000, Kind: event.KindVariable}
@@ -159,7 +162,8 @@ func TestFunctionNames(t *testing.T) {
 	}
 }
 
-// TestLambdasOfTwoBuilds: where a lambda was inlined, the compiler's number of it is not known.
+// TestLambdasOfTwoBuilds checks that two builds have equal fingerprints even if one inlines a
+// lambda, so that the compiler's number of the lambda is unknown.
 func TestLambdasOfTwoBuilds(t *testing.T) {
 	as := func(name string) string {
 		return changed(func(f *event.Frame, _ *run.Object) { f.Function = name })
@@ -200,8 +204,8 @@ func TestModuleNames(t *testing.T) {
 	}
 }
 
-// TestOneDefectManyObjects: locks of many objects, made in one place and taken in the same two,
-// make as many findings, which are one; other callers do not make it two.
+// TestOneDefectManyObjects checks that findings about many locks, which are initialised at one
+// source location and acquired at the same two, become one finding, also with other callers.
 func TestOneDefectManyObjects(t *testing.T) {
 	tab := tableOfPhilosophers(40)
 	tab.places[6] = append([]event.Frame{within("dine", 24, 21)}, stackOf(within("feast", 90, 80))...)

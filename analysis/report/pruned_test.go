@@ -42,7 +42,7 @@ func TestExplain(t *testing.T) {
 	goldenJSON(t, "pruned.json", r)
 }
 
-// TestExplainOrder: whatever order they come in, it is one report.
+// TestExplainOrder checks that the report does not depend on the order of the candidates.
 func TestExplainOrder(t *testing.T) {
 	ps := dropped()
 	want := writeJSON(t, explained(ps))

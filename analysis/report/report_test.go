@@ -268,7 +268,7 @@ func goldenJSON(t *testing.T, name string, r Report) {
 	golden(t, name, indented.Bytes())
 }
 
-// TestAtLeast: what is weaker than asked for is counted, in text and JSON.
+// TestAtLeast checks that findings weaker than requested are counted, in text and JSON.
 func TestAtLeast(t *testing.T) {
 	fs := all()
 	fs[3].Confidence = finding.Observed // of all: one observed, two predicted, one potential
@@ -306,7 +306,7 @@ func TestAtLeast(t *testing.T) {
 	}
 }
 
-// contract is the fixed part of the JSON form, written down by hand.
+// contract is the fixed part of the JSON format, written by hand.
 type contract struct {
 	Run *struct {
 		Program    *string
@@ -613,7 +613,7 @@ func TestHostileNamesDoNotReachTheTerminal(t *testing.T) {
 	}
 }
 
-// A run of a wrapper that becomes another program is that program's.
+// The run of a wrapper that executes another program is reported as a run of that program.
 func TestHeadlineOfAProgramThatBecameAnother(t *testing.T) {
 	observed := shopRun()
 	observed.Program, observed.Became = "/usr/bin/sh", "/opt/shop"
@@ -672,7 +672,7 @@ func FuzzShortName(f *testing.F) {
 	})
 }
 
-// hostileNames gives the same name to everything.
+// hostileNames is a run.Namer that returns the same name for everything.
 type hostileNames string
 
 func (h hostileNames) Object(event.ObjectID) run.Object {
@@ -689,8 +689,8 @@ func (h hostileNames) Frames(event.StackID) []event.Frame {
 	return []event.Frame{{Function: string(h), File: string(h), Line: 1, Module: string(h)}, {Module: string(h), Offset: 1}}
 }
 
-// checkHostile: no name lets anything through to a terminal, makes JSON invalid,
-// or makes a report long.
+// checkHostile checks that no name passes control characters to a terminal, makes JSON
+// invalid, or makes a report long.
 func checkHostile(t *testing.T, name string) {
 	t.Helper()
 	side := func(id event.ThreadID) finding.Step {

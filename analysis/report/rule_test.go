@@ -9,8 +9,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// TestRule: all formats name the rule that a misuse breaks, another rule at the same
-// place is another finding, and the wrong operation stands first though it came last.
+// TestRule checks that all formats have the name of the rule that a misuse breaks, that
+// another rule at the same source location is another finding, and that the wrong operation
+// comes first although it happened last.
 func TestRule(t *testing.T) {
 	misuse := func(r finding.Rule) finding.Finding {
 		return finding.Finding{

@@ -9,7 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// chainOf makes a chain of functions of a program, one to a line.
+// chainOf returns a call stack of functions of a program, each on its own line.
 func chainOf(functions ...string) Stack {
 	var frames []event.Frame
 	for i, f := range functions {
@@ -18,7 +18,8 @@ func chainOf(functions ...string) Stack {
 	return newStack(append(frames, event.Frame{Function: "__libc_start_main", Module: "/lib/libc.so.6"}, event.Frame{Function: "_start", Module: "/bin/p"}))
 }
 
-// TestLongStacks: of a long chain the ends are shown, and what a recursion repeats once.
+// TestLongStacks checks that the text shows both ends of a long stack, and the frames that a
+// recursion repeats once.
 func TestLongStacks(t *testing.T) {
 	for name, c := range map[string]struct {
 		chain string
@@ -41,7 +42,7 @@ func TestLongStacks(t *testing.T) {
 	}
 }
 
-// TestLongStacksVerbose: who asks for all gets each frame, still with recursions once.
+// TestLongStacksVerbose checks that Verbose shows each frame, still with recursions once.
 func TestLongStacksVerbose(t *testing.T) {
 	lines := newPrinter(Report{}, TextOptions{Verbose: true}).stack(chainOf(strings.Fields("a b c d e f f g main")...), 70)
 	want := []string{"  #0 a p.c:1", "  #1 b p.c:1", "  #2 c p.c:1", "  #3 d p.c:1", "  #4 e p.c:1", "  #5 f p.c:1", "     ... 2 times", "  #7 g p.c:1", "  #8 main p.c:4"}

@@ -58,8 +58,9 @@ func deepTable(depth, library int) table {
 	return t
 }
 
-// TestChainsOfSides: at a side stand up to 16 frames, in a schedule those as far as the one
-// that a reader looks for, and always at least these; the number gives all.
+// TestChainsOfSides checks that a side has up to 16 frames, and a step of a schedule those up
+// to the one with index own_frame; both always have at least these. The number of the stack
+// leads to all frames.
 func TestChainsOfSides(t *testing.T) {
 	for _, c := range []struct{ depth, library, side, step int }{
 		{1, 0, 1, 1}, {16, 2, 16, 3}, {17, 2, 16, 3}, {64, 0, 16, 1}, {64, 20, 21, 21},
@@ -81,12 +82,12 @@ func TestChainsOfSides(t *testing.T) {
 	}
 }
 
-// TestChainsAreDistinct: each frame and each chain is in the tables once, also where
-// several places have it, and each is referred to.
+// TestChainsAreDistinct checks that each frame and each stack is in the tables once, even if
+// several steps have it, and that each is referred to.
 func TestChainsAreDistinct(t *testing.T) {
 	names := shopTable()
 	names.places[2] = append([]event.Frame(nil), names.places[1]...)
-	names.places[2][0].Addr++ // JSON does not tell
+	names.places[2][0].Addr++ // JSON omits addresses
 	w := readBack(t, Build(shopRun(), all(), names))
 	stacks, frames := map[string]bool{}, map[event.Frame]bool{}
 	for _, s := range w.Stacks {
@@ -120,8 +121,8 @@ func TestChainsAreDistinct(t *testing.T) {
 	}
 }
 
-// TestChainNumbers: chains get the same number if they read the same, and the number gives
-// the chain back.
+// TestChainNumbers checks that stacks get the same number if their frames are equal in JSON,
+// and that the number leads back to the stack.
 func TestChainNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		frame := rapid.Custom(func(t *rapid.T) event.Frame {

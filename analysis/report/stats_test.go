@@ -25,7 +25,7 @@ func TestStats(t *testing.T) {
 	goldenJSON(t, "stats.json", r)
 }
 
-// TestStatsOfARecordedRun: what only a live run has is not there, and is not called 0.
+// TestStatsOfARecordedRun checks that figures that only a live run has are absent, not 0.
 func TestStatsOfARecordedRun(t *testing.T) {
 	run := shopRun()
 	run.Duration = 0
@@ -39,7 +39,8 @@ func TestStatsOfARecordedRun(t *testing.T) {
 	}
 }
 
-// TestPartlyCheckedIsSaid: no violation on part of the runs is not read as none at all.
+// TestPartlyCheckedIsSaid checks that the report shows when only a part of the runs was
+// checked, so that no violation found is not mistaken for no violation at all.
 func TestPartlyCheckedIsSaid(t *testing.T) {
 	run := shopRun()
 	run.AddProperties(&Properties{Names: []string{"safe"}, Window: 1, Queue: 32, Levels: 4, States: 5, Dropped: 3, CutLevels: 2, Widest: 1})

@@ -10,7 +10,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// TestThreadsOfStdThread: they all start in one function of the C++ library, which says nothing.
+// TestThreadsOfStdThread checks the names of threads that all start in one function of the C++
+// library, which does not distinguish them.
 func TestThreadsOfStdThread(t *testing.T) {
 	library := event.Frame{Module: "/usr/lib/libstdc++.so.6", Offset: 0xd4490}
 	invoke := event.Frame{Function: "void std::__invoke_impl<void, f>(f)", File: "/usr/include/c++/12/bits/invoke.h", Line: 61}
@@ -35,7 +36,7 @@ func TestThreadsOfStdThread(t *testing.T) {
 	}
 }
 
-// TestThreadsOfAllInstances: an analysis that merges instances says whose they were.
+// TestThreadsOfAllInstances checks the threads of an analysis that merges instances itself.
 func TestThreadsOfAllInstances(t *testing.T) {
 	f := finding.Finding{Kind: finding.Deadlock, Count: 6, Evidence: []finding.Step{{Seq: 1, Thread: 2}, {Seq: 2, Thread: 3}}, By: []event.ThreadID{2, 3, 4, 5}}
 	if got := Build(Run{}, []finding.Finding{f}, nil).Findings[0]; got.ThreadCount != 4 || got.Count != 6 {

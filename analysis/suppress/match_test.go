@@ -8,7 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// matchesSomewhere is the plain model of follow: each way to place the runs is tried.
+// matchesSomewhere is the simple model of follow: it tries all positions of the runs.
 func matchesSomewhere(runs []frames, c stack) bool {
 	if len(runs) == 0 {
 		return true

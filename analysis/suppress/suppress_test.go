@@ -176,7 +176,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestBlocksOfOtherTools are passed over, and counted.
+// TestBlocksOfOtherTools checks that blocks for other tools are skipped and counted.
 func TestBlocksOfOtherTools(t *testing.T) {
 	s, err := suppress.Open("testdata/valgrind.supp")
 	if err != nil {
@@ -254,8 +254,8 @@ func TestBuiltinMatches(t *testing.T) {
 	}
 }
 
-// TestApply: the first suppression that matches is counted; those of files are listed
-// also where they are unused.
+// TestApply checks that a finding counts for the first suppression that matches, and that
+// suppressions of files are listed even if they are unused.
 func TestApply(t *testing.T) {
 	s := suppress.New(nil,
 		parse(t, "tracepredict:race", "fun:nobody"),
@@ -318,8 +318,8 @@ func TestGeneratedText(t *testing.T) {
 	golden.Compare(t, "testdata/generated.supp", all.String())
 }
 
-// TestManySuppressions: those that cannot match are not tried one by one, and the first
-// that matches is found all the same.
+// TestManySuppressions checks that suppressions that cannot match are not tried one by one,
+// and that the first one that matches is still found.
 func TestManySuppressions(t *testing.T) {
 	var text strings.Builder
 	for i := range 2000 {
