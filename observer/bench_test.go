@@ -7,7 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// steady gives an observer that has seen each record twice.
+// steady returns an observer that has handled each record twice.
 func steady(tb testing.TB, text string) (*Observer, []bpf.Record) {
 	o := New(Options{Sites: site, Sinks: []Sink{sinkFunc(func(*event.Event) {})}})
 	for _, r := range parseRecords(tb, two) {
@@ -45,7 +45,7 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkRecord gives the cost of one record.
+// BenchmarkRecord measures the cost of one record.
 func BenchmarkRecord(b *testing.B) {
 	for _, c := range steadyRuns {
 		b.Run(c.name, func(b *testing.B) {

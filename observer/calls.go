@@ -8,7 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// This file handles calls of the functions that the user asked for, and the instances that
+// This file handles calls of the functions that the user chose (--on), and the instances that
 // methods are called on. An instance is an address during one lifetime, which a
 // constructor begins and a destructor ends. The constructor and destructor of a base class
 // run within those of the derived class, at the same address; their stack pointers

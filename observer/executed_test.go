@@ -8,8 +8,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// A place counts for each thread from the last event of the thread before its first
-// hit on, since the record may come late; while there is one thread it orders nothing.
+// The first hit of a place by a thread counts from the thread's previous event on, since the
+// record may be late. While there is only one thread, a place orders nothing.
 func TestExecuted(t *testing.T) {
 	tests := []struct {
 		name, records string

@@ -9,8 +9,8 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/suppress"
 )
 
-// FuzzParse: any text gives suppressions or faults with their places; what was read
-// can be asked about findings.
+// FuzzParse checks that any text is parsed into suppressions, or into errors with their
+// positions, and that the suppressions can be matched with findings.
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"testdata/valgrind.supp", "testdata/generated.supp", "default.supp"} {
 		text, err := os.ReadFile(name)

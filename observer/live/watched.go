@@ -26,8 +26,8 @@ const (
 // Uses is the part of a suite.Suite that reports how threads have used each variable so far.
 type Uses interface{ Uses() []run.Use }
 
-// Sharing is the observer of a Link that tells the session which variables of
-// --watch-shared are known to be guarded; a loader.Handler.
+// Sharing passes records to the observer of a Link, and reports to the session which variables
+// of --watch-shared are known to be guarded; a loader.Handler.
 type Sharing struct {
 	*Link
 	Analyses Uses

@@ -229,7 +229,7 @@ type Seen struct {
 	Op      event.Op
 	Object  event.ObjectID
 	Peer    event.ThreadID   // the thread whose end it waits for
-	Timed   bool             // it gives up after a time limit
+	Timed   bool             // its wait has a time limit
 	Place   event.StackID    // its call stack; 0 if unknown
 	By      []event.ThreadID // the known threads that it waits for: holders of the lock, or for a reader waiting writers
 	Ended   bool             // the thread that held the lock has ended
