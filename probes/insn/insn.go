@@ -145,7 +145,6 @@ type Inst struct {
 	ValueReg Reg
 	HasImm   bool
 	ValueImm uint64
-	Text     string // empty; see Format
 	// Sum, if Sum.Dst is not NoReg, means that the only effect on general registers is Dst = Src +
 	// Add + Imm in 64 bits, where NoReg stands for 0. It covers mov and lea, add and sub of
 	// constants, add of a register, ADR and ADRP.
