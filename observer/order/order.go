@@ -191,7 +191,8 @@ type Object struct {
 func (m *Matcher) Match(o *Object, e *event.Event) *Match {
 	m.now++
 	x := &m.match
-	*x = Match{Edges: x.Edges[:0], Sleepers: x.Sleepers[:0], Changes: x.Changes[:0]}
+	x.Edges, x.Sleepers, x.Changes = x.Edges[:0], x.Sleepers[:0], x.Changes[:0]
+	x.Beyond, x.Unexplained = 0, false
 	switch e.Op {
 	case event.OnceDone:
 		m.replace(&o.once)
@@ -254,9 +255,7 @@ func (m *Matcher) Drop(o *Object) {
 		m.dropBarrier(b)
 	}
 	if s := o.semaphore; s != nil {
-		for i := range s.posts {
-			m.release(&s.posts[i])
-		}
+		m.dropPosts(s)
 		for _, r := range []*Ref{&s.posted, &s.last, &s.waits, &s.failed} {
 			m.release(r)
 		}

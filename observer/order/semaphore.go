@@ -1,10 +1,6 @@
 package order
 
-import (
-	"slices"
-
-	"github.com/tracepredict/tracepredict/observer/event"
-)
+import "github.com/tracepredict/tracepredict/observer/event"
 
 // maxPosts bounds the posts that are kept until they are matched with a wait.
 const maxPosts = 1 << 12
@@ -15,7 +11,8 @@ type semaphore struct {
 	mixed   bool           // more than one thread has posted
 	credit  uint64         // number of waits to come that need no post: the rest of v
 	poster  event.ThreadID // of the last post; 0: there is none
-	posts   []Ref          // those not matched with a wait yet, oldest first
+	posts   []Ref          // oldest first
+	matched int            // number of posts, at the head of the list, that a wait has been matched with
 	posted  Ref            // all posts, while v is unknown
 	last    Ref            // the last wait
 	waits   Ref            // all waits
@@ -53,13 +50,10 @@ func (m *Matcher) post(s *semaphore, thread event.ThreadID) {
 		m.add(&s.posted)
 	}
 	if !m.wants(s.relation()) {
-		for i := range s.posts {
-			m.release(&s.posts[i])
-		}
-		s.posts = s.posts[:0]
+		m.dropPosts(s)
 		return
 	}
-	if len(s.posts) == maxPosts {
+	if len(s.posts)-s.matched == maxPosts {
 		m.overflow(s)
 	}
 	s.posts = append(s.posts, m.set())
@@ -69,12 +63,30 @@ func (m *Matcher) post(s *semaphore, thread event.ThreadID) {
 // analysis wants Kept, that wait is matched with a later post instead: that requires more
 // posts than are needed, never fewer.
 func (m *Matcher) overflow(s *semaphore) {
-	m.release(&s.posts[0])
-	s.posts = slices.Delete(s.posts, 0, 1)
+	m.dropOldest(s)
 	m.match.Unexplained = true
 	if m.want&Kept == 0 {
 		s.credit++
 	}
+}
+
+// dropOldest removes the oldest post from those that wait for a match. The list moves to the
+// front of its memory only once half of it is matched, so that a removal costs O(1) in the mean.
+func (m *Matcher) dropOldest(s *semaphore) {
+	m.release(&s.posts[s.matched])
+	s.matched++
+	if 2*s.matched >= len(s.posts) {
+		s.posts = append(s.posts[:0], s.posts[s.matched:]...)
+		s.matched = 0
+	}
+}
+
+// dropPosts removes all posts.
+func (m *Matcher) dropPosts(s *semaphore) {
+	for i := range s.posts {
+		m.release(&s.posts[i])
+	}
+	s.posts, s.matched = s.posts[:0], 0
 }
 
 // take draws the edge from the post that let a wait through, and records the wait.
@@ -82,10 +94,9 @@ func (m *Matcher) take(s *semaphore) {
 	switch {
 	case s.credit > 0:
 		s.credit--
-	case len(s.posts) > 0:
-		m.edge(s.posts[0], s.relation())
-		m.release(&s.posts[0])
-		s.posts = slices.Delete(s.posts, 0, 1)
+	case len(s.posts) > s.matched:
+		m.edge(s.posts[s.matched], s.relation())
+		m.dropOldest(s)
 	default:
 		m.match.Unexplained = true
 	}
