@@ -17,8 +17,8 @@ func (o *Observer) reached(t *thread, r *bpf.Record) {
 		e = &run.Executed{Number: r.Object}
 		o.places[r.Object] = e
 	}
-	if r.Result != 0 && e.Left == 0 {
-		e.Left = since
+	if r.Result != 0 && e.ObservedUntil == 0 {
+		e.ObservedUntil = since
 	}
 	if o.names.lastThread > 1 && !slices.ContainsFunc(e.Hits, func(h run.Hit) bool { return h.Thread == t.id }) {
 		e.Hits = append(e.Hits, run.Hit{Thread: t.id, Since: since})
@@ -30,7 +30,7 @@ func (o *Observer) reached(t *thread, r *bpf.Record) {
 func (o *Observer) Executed() []run.Executed {
 	var all []run.Executed
 	for _, number := range slices.Sorted(maps.Keys(o.places)) {
-		if e := o.places[number]; len(e.Hits) > 0 || e.Left > 0 {
+		if e := o.places[number]; len(e.Hits) > 0 || e.ObservedUntil > 0 {
 			all = append(all, *e)
 		}
 	}

@@ -187,7 +187,7 @@ func (o *Observer) releasedUnheld(t *thread, r *bpf.Record, obj *object) {
 	obj.handed = obj.holder != nil
 	o.stats.UnheldReleases++
 	if o.opts.Attached && t.born == 0 {
-		o.names.threads[t.id].Unsure = o.stats.Events
+		o.names.threads[t.id].MayHoldUntil = o.stats.Events
 	}
 }
 

@@ -135,7 +135,7 @@ func (g *Graph) Event(e *event.Event) {
 func (g *Graph) fork(e *event.Event) {
 	g.thread(e.Thread)
 	if c := g.thread(e.Peer); c != nil && c.created.Op == event.None {
-		c.created = finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Peer: e.Peer, Place: e.Stack}
+		c.created = finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Peer: e.Peer, Stack: e.Stack}
 	}
 }
 
@@ -161,7 +161,7 @@ func (g *Graph) used(t *thread, e *event.Event) {
 func (u *use) add(fresh role, e *event.Event) {
 	const supplies = writes | signals
 	if fresh&supplies != 0 || fresh&locks != 0 && u.supply.Op == event.None {
-		u.supply = finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags & (event.Atomic | event.Kernel), Object: e.Object, Place: e.Stack}
+		u.supply = finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags & (event.Atomic | event.Kernel), Object: e.Object, Stack: e.Stack}
 	}
 	u.roles |= fresh
 }

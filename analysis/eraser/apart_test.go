@@ -37,7 +37,7 @@ func TestApart(t *testing.T) {
 		if p.Why != finding.CommonLock || p.Lock != l || p.Objects[0] != x || !slices.Equal(p.Evidence[0].Held, []event.ObjectID{l}) {
 			t.Errorf("%+v", p)
 		}
-		got = append(got, pair{p.Evidence[0].Place, p.Evidence[1].Place, p.Count})
+		got = append(got, pair{p.Evidence[0].Stack, p.Evidence[1].Stack, p.Count})
 	}
 	want := []pair{{10, 11, 2}, {10, 12, 1}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(pair{})); diff != "" || more != 0 {

@@ -311,7 +311,7 @@ const maxDead = 64
 // stacks, it adds the count of the report to the last of those instead.
 func (a *Analysis) bury(r *raceReport) {
 	x, y := &r.steps[0], &r.steps[1]
-	k := keyOf(&access{place: x.Place, op: x.Op}, &event.Event{Stack: y.Place, Op: y.Op})
+	k := keyOf(&access{place: x.Stack, op: x.Op}, &event.Event{Stack: y.Stack, Op: y.Op})
 	d := a.dead[k]
 	if d == nil {
 		d = &dead{}

@@ -48,9 +48,9 @@ func TestFinding(t *testing.T) {
 		Kind: finding.Race, Confidence: finding.Potential, Objects: []event.ObjectID{x},
 		Threads: []event.ThreadID{3, 2},
 		Evidence: []finding.Step{
-			{Seq: 12, Time: 99, Thread: 3, Op: event.Write, Flags: event.HasValue, Object: x, Place: 31, Value: 5,
+			{Seq: 12, Time: 99, Thread: 3, Op: event.Write, Flags: event.HasValue, Object: x, Stack: 31, Value: 5,
 				Held: []event.ObjectID{l}, HeldAt: []event.StackID{30}},
-			{Seq: 14, Thread: 2, Op: event.Write, Object: x, Place: 25},
+			{Seq: 14, Thread: 2, Op: event.Write, Object: x, Stack: 25},
 		},
 		Count: 2,
 	}}

@@ -77,7 +77,7 @@ func (x *access) step(object event.ObjectID) finding.Step {
 
 // bare returns the access as a step without the locks held.
 func (x *access) bare(object event.ObjectID) finding.Step {
-	return finding.Step{Seq: x.seq, Time: x.time, Thread: x.thread, Op: x.op, Flags: x.flags, Object: object, Place: x.place, Value: x.value}
+	return finding.Step{Seq: x.seq, Time: x.time, Thread: x.thread, Op: x.op, Flags: x.flags, Object: object, Stack: x.place, Value: x.value}
 }
 
 // reports returns the reports on a variable. Without a warning of the state machine it returns

@@ -62,7 +62,7 @@ type Step struct {
 	Flags  event.Flags      `json:"-"`
 	Object event.ObjectID   `json:"-"`              // 0 if the operation has none
 	Peer   event.ThreadID   `json:"peer,omitempty"` // of fork, join
-	Place  event.StackID    `json:"-"`
+	Stack  event.StackID    `json:"-"`
 	Value  uint64           `json:"-"` // with event.HasValue in Flags
 	Held   []event.ObjectID `json:"-"` // locks held before the step, in order of acquisition
 	// HeldAt[i] is the call stack at which Held[i] was acquired.
@@ -123,11 +123,11 @@ type Finding struct {
 	Assumes  []string `json:"assumes"` // "race-free", "guarded-data"
 	// Bounded reports that one of the acquires of a deadlock has a time limit.
 	Bounded bool `json:"bounded,omitempty"`
-	// Nobody reports, for an observed deadlock, that the threads of Evidence form no cycle,
+	// NoCycle reports, for an observed deadlock, that the threads of Evidence form no cycle,
 	// but no thread is left that could end their waits. Lost has, for each condition that
 	// they wait on, the last signal that was sent while no thread waited.
-	Nobody bool   `json:"nobody_left,omitempty"`
-	Lost   []Step `json:"-"`
+	NoCycle bool   `json:"nobody_left,omitempty"`
+	Lost    []Step `json:"-"`
 	// Classes are the names, sorted, of the lock classes of a deadlock between classes. Its
 	// sides need not have any lock in common.
 	Classes []string `json:"lock_classes,omitempty"`
@@ -136,15 +136,15 @@ type Finding struct {
 	Depends []Dependency `json:"-"`
 	Partial bool         `json:"depends_partial,omitempty"`
 	Count   int          `json:"count"` // number of instances merged into this one, at least 1
-	// By are the threads of all these instances, if there may be more than in Threads.
-	By []event.ThreadID `json:"-"`
+	// AllThreads are the threads of all these instances, if there may be more than in Threads.
+	AllThreads []event.ThreadID `json:"-"`
 }
 
-// Doubted changes the confidence of predicted findings that may be wrong to potential. It
+// Downgrade changes the confidence of predicted findings that may be wrong to potential. It
 // does so for observed races too, since unobserved synchronisation may have ordered the two
 // accesses. The function doubt returns the reason as a sentence, or "" if there is none; with
-// a nil doubt, no finding changes. Doubted changes and returns all.
-func Doubted(all []Finding, doubt func(*Finding) string) []Finding {
+// a nil doubt, no finding changes. Downgrade changes and returns all.
+func Downgrade(all []Finding, doubt func(*Finding) string) []Finding {
 	for i := range all {
 		f := &all[i]
 		if doubt == nil || f.Confidence == Potential || f.Confidence == Observed && f.Kind != Race {

@@ -132,7 +132,7 @@ func linkOf(e *event.Event) link {
 }
 
 func (l link) step(of event.ThreadID) finding.Step {
-	return finding.Step{Seq: l.seq, Time: l.time, Thread: l.by, Op: l.op, Peer: of, Place: l.place}
+	return finding.Step{Seq: l.seq, Time: l.time, Thread: l.by, Op: l.op, Peer: of, Stack: l.place}
 }
 
 // distinctThreads chooses an instance for each pattern such that no two belong to one thread, by

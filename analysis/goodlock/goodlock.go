@@ -83,7 +83,7 @@ type Options struct {
 	// when the second is first seen. From then on OnTaken is called for each acquire of either
 	// pattern, beginning with that first acquire of the second. OnTaken must not be nil if
 	// OnOpposed is not.
-	OnOpposed func(older, newer finding.Nesting)
+	OnOpposed func(older, newer finding.LockOrderEdge)
 	OnTaken   func(nesting int, thread event.ThreadID, seq uint64)
 	// Locks is the table of the locks that threads hold. The caller passes it each event before
 	// the analysis gets the event. Default: the analysis has a table of its own.

@@ -82,9 +82,9 @@ func TestFinding(t *testing.T) {
 		Kind: finding.Deadlock, Confidence: finding.Potential,
 		Objects: []event.ObjectID{a, b, c}, Threads: []event.ThreadID{3, 2, 4},
 		Evidence: []finding.Step{
-			{Seq: 8, Thread: 3, Op: event.Acquire, Object: a, Place: 311, Held: []event.ObjectID{c}, HeldAt: []event.StackID{313}},
-			{Seq: 12, Thread: 2, Op: event.Acquire, Object: b, Place: 212, Held: []event.ObjectID{a}, HeldAt: []event.StackID{211}},
-			{Seq: 17, Thread: 4, Op: event.Acquire, Object: c, Place: 413, Held: []event.ObjectID{b, g}, HeldAt: []event.StackID{412, 419}},
+			{Seq: 8, Thread: 3, Op: event.Acquire, Object: a, Stack: 311, Held: []event.ObjectID{c}, HeldAt: []event.StackID{313}},
+			{Seq: 12, Thread: 2, Op: event.Acquire, Object: b, Stack: 212, Held: []event.ObjectID{a}, HeldAt: []event.StackID{211}},
+			{Seq: 17, Thread: 4, Op: event.Acquire, Object: c, Stack: 413, Held: []event.ObjectID{b, g}, HeldAt: []event.StackID{412, 419}},
 		},
 		Count: 1,
 	}}
@@ -185,7 +185,7 @@ func explained(opts Options, events []event.Event) (got []string, findings int) 
 		}
 		text := fmt.Sprint(p.Why, " ", p.Lock, " ", slices.Sorted(slices.Values(p.Objects)))
 		if p.By.Op != event.None {
-			text += fmt.Sprintf(" by T%d %v T%d at %d", p.By.Thread, p.By.Op, p.By.Peer, p.By.Place)
+			text += fmt.Sprintf(" by T%d %v T%d at %d", p.By.Thread, p.By.Op, p.By.Peer, p.By.Stack)
 		}
 		got = append(got, text)
 	}

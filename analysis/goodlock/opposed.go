@@ -9,8 +9,8 @@ import (
 
 func modeOf(m member) finding.Mode { return finding.Mode{Lock: m.Lock(), Shared: m.Shared()} }
 
-func (p *pattern) nesting() finding.Nesting {
-	n := finding.Nesting{ID: p.id, Wanted: modeOf(p.wanted)}
+func (p *pattern) nesting() finding.LockOrderEdge {
+	n := finding.LockOrderEdge{ID: p.id, Requested: modeOf(p.wanted)}
 	for _, m := range p.held {
 		n.Held = append(n.Held, modeOf(m))
 	}

@@ -111,7 +111,7 @@ func (a *Analysis) patternOf(n *node, t *thread, e *event.Event) *pattern {
 
 // nesting returns the acquire that the thread has just made, as evidence.
 func nesting(t *thread, e *event.Event) finding.Step {
-	s := finding.Step{Seq: e.Seq, Time: e.Time, Thread: t.id, Op: e.Op, Flags: e.Flags, Object: e.Object, Place: e.Stack}
+	s := finding.Step{Seq: e.Seq, Time: e.Time, Thread: t.id, Op: e.Op, Flags: e.Flags, Object: e.Object, Stack: e.Stack}
 	for _, h := range t.above() {
 		s.Held, s.HeldAt = append(s.Held, h.Lock()), append(s.HeldAt, h.Place)
 	}

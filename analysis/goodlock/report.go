@@ -131,7 +131,7 @@ func (x *instance) step(p *pattern, m moment) finding.Step {
 	}
 	return finding.Step{
 		Seq: m.seq, Time: m.time, Thread: x.thread.id, Op: op, Flags: m.flags,
-		Object: p.wanted.Lock(), Place: x.place, Held: slices.Clone(x.held), HeldAt: slices.Clone(x.heldAt),
+		Object: p.wanted.Lock(), Stack: x.place, Held: slices.Clone(x.held), HeldAt: slices.Clone(x.heldAt),
 	}
 }
 
@@ -239,7 +239,7 @@ func (r *report) finding() finding.Finding {
 		Count:      max(1, len(r.threads)),
 	}
 	if len(r.threads) > 1 {
-		f.By = r.by()
+		f.AllThreads = r.by()
 	}
 	switch {
 	case r.queued != "":

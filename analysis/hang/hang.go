@@ -68,7 +68,7 @@ func Wants(op event.Op) bool {
 }
 
 func step(e *event.Event) finding.Step {
-	return finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags &^ (event.HasValue | event.Inferred), Object: e.Object, Peer: e.Peer, Place: e.Stack}
+	return finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags &^ (event.HasValue | event.Inferred), Object: e.Object, Peer: e.Peer, Stack: e.Stack}
 }
 
 // holding returns a step for a lock that a thread holds; its Op is Acquire or AcquireRead.
@@ -82,7 +82,7 @@ func (a *Analysis) blocked(e *event.Event) {
 	s, attempt := step(e), e.Attempt()
 	s.Op, s.Blocked, s.Readers = attempt.Op, true, attempt.Readers
 	for i, h := range a.held[e.Thread] {
-		s.Held, s.HeldAt = append(s.Held, h.Object), append(s.HeldAt, h.Place)
+		s.Held, s.HeldAt = append(s.Held, h.Object), append(s.HeldAt, h.Stack)
 		if h.Op == event.AcquireRead {
 			s.HeldRead |= 1 << i
 		}
@@ -106,7 +106,7 @@ func (a *Analysis) finding(last event.Attempt) finding.Finding {
 		f.Confidence, f.Reason = finding.Potential, "the program has signal handlers, and one of them may end a wait"
 	}
 	if !last.Cycle {
-		f.Nobody = true
+		f.NoCycle = true
 		f.Lost = a.lost()
 	}
 	for _, s := range a.steps {

@@ -79,7 +79,7 @@ func TestNobodyIsLeft(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := analyse(c.events...)
-			if len(got) != 1 || !got[0].Nobody || got[0].Confidence != finding.Observed {
+			if len(got) != 1 || !got[0].NoCycle || got[0].Confidence != finding.Observed {
 				t.Fatalf("%+v", got)
 			}
 			var lost event.ThreadID

@@ -90,7 +90,7 @@ func (a *Analysis) race(v *variable, x *access, t *thread, e *event.Event) {
 
 // step returns the access as a step of a finding.
 func (x *access) step(variable event.ObjectID) finding.Step {
-	s := finding.Step{Seq: x.seq, Time: x.at, Thread: x.thread, Op: x.op, Flags: x.flags, Object: variable, Place: x.place, Value: x.value}
+	s := finding.Step{Seq: x.seq, Time: x.at, Thread: x.thread, Op: x.op, Flags: x.flags, Object: variable, Stack: x.place, Value: x.value}
 	for _, h := range slices.Concat(x.held[:x.few], x.more) {
 		s.Held, s.HeldAt = append(s.Held, h.lock), append(s.HeldAt, h.place)
 	}

@@ -120,7 +120,7 @@ func stepOf(e *event.Event) step {
 }
 
 func (s step) finding() finding.Step {
-	return finding.Step{Seq: s.seq, Time: s.time, Thread: s.thread, Op: s.op, Flags: s.flags &^ event.HasValue, Object: s.object, Peer: s.peer, Place: s.place}
+	return finding.Step{Seq: s.seq, Time: s.time, Thread: s.thread, Op: s.op, Flags: s.flags &^ event.HasValue, Object: s.object, Peer: s.peer, Stack: s.place}
 }
 
 // Event processes the next event of the run; finding.Analysis.

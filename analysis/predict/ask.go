@@ -268,7 +268,7 @@ type holds struct {
 func (w *witness) step(e *event.Event) finding.Step {
 	h := w.held[e.Thread]
 	return finding.Step{
-		Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer, Place: e.Stack, Value: e.Value,
+		Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer, Stack: e.Stack, Value: e.Value,
 		Held: h.locks, HeldAt: h.places,
 	}
 }

@@ -18,14 +18,14 @@ import (
 type Online struct {
 	h        *History
 	tell     func(*finding.Finding)
-	nestings map[int]*followed // by finding.Nesting.ID
+	nestings map[int]*followed // by finding.LockOrderEdge.ID
 	pairs    int               // open questions about two threads
 	spent    uint64            // events of the log that were walked over
 }
 
 // followed holds the acquisitions of a nesting, by thread.
 type followed struct {
-	finding.Nesting
+	finding.LockOrderEdge
 	threads []taker
 	facing  []*facing
 }
@@ -67,7 +67,7 @@ func NewOnline(h *History, tell func(*finding.Finding)) *Online {
 
 // Opposed begins to follow two nestings that oppose each other. The acquisitions so far are
 // those that the history still has.
-func (o *Online) Opposed(older, newer finding.Nesting) {
+func (o *Online) Opposed(older, newer finding.LockOrderEdge) {
 	a := o.follow(older)
 	b := o.follow(newer)
 	if a == nil || b == nil || o.nestings[older.ID] != a {
@@ -77,7 +77,7 @@ func (o *Online) Opposed(older, newer finding.Nesting) {
 	a.facing, b.facing = append(a.facing, f), append(b.facing, f)
 }
 
-func (o *Online) follow(n finding.Nesting) *followed {
+func (o *Online) follow(n finding.LockOrderEdge) *followed {
 	if x := o.nestings[n.ID]; x != nil {
 		return x
 	}
@@ -88,14 +88,14 @@ func (o *Online) follow(n finding.Nesting) *followed {
 		clear(o.nestings) // most are of locks that were destroyed
 		o.pairs = 0
 	}
-	x := &followed{Nesting: n}
+	x := &followed{LockOrderEdge: n}
 	o.nestings[n.ID] = x
 	for i := range o.h.log {
 		e := &o.h.log[i]
-		if e.Object != n.Wanted.Lock || !e.Op.IsAcquire() || e.Flags&(event.Try|event.Inferred) != 0 || o.h.gone(e) {
+		if e.Object != n.Requested.Lock || !e.Op.IsAcquire() || e.Flags&(event.Try|event.Inferred) != 0 || o.h.gone(e) {
 			continue
 		}
-		if (e.Op == event.AcquireRead) == n.Wanted.Shared && i < len(o.h.log)-1 && slices.Equal(n.Held, o.h.heldBefore(e.Slot, e.Epoch)) {
+		if (e.Op == event.AcquireRead) == n.Requested.Shared && i < len(o.h.log)-1 && slices.Equal(n.Held, o.h.heldBefore(e.Slot, e.Epoch)) {
 			x.take(e.Thread, e.Seq)
 		}
 	}

@@ -98,5 +98,5 @@ func (h *History) of(op event.Op, thread event.ThreadID) finding.Step {
 }
 
 func stepOf(e *entry) finding.Step {
-	return finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer, Place: e.Place, Value: e.Value}
+	return finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer, Stack: e.Place, Value: e.Value}
 }

@@ -39,7 +39,7 @@ func (program) Frames(id event.StackID) []event.Frame {
 func nesting(thread event.ThreadID, place event.StackID, locks ...event.ObjectID) finding.Step {
 	held := locks[:len(locks)-1]
 	return finding.Step{
-		Thread: thread, Op: event.Acquire, Object: locks[len(held)], Place: place,
+		Thread: thread, Op: event.Acquire, Object: locks[len(held)], Stack: place,
 		Held: held, HeldAt: slices.Repeat([]event.StackID{place - 1}, len(held)),
 	}
 }

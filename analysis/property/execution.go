@@ -80,6 +80,6 @@ func arrange(run []event.Event, relevant []bool, common int, w *lattice.Witness,
 func stepOf(e *event.Event) finding.Step {
 	return finding.Step{
 		Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer,
-		Place: e.Stack, Value: e.Value,
+		Stack: e.Stack, Value: e.Value,
 	}
 }

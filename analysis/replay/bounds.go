@@ -13,14 +13,14 @@ func bounds(s *suite.Suite) (*run.Bounds, []string) {
 	b := s.Bounds()
 	var notes []string
 	say := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
-	if b.Thinned+b.Evicted > 0 {
-		say("%d critical sections and %d events of the run were forgotten to bound memory: an error whose schedule needs them may be missed, or have none to show (a larger --history than %d keeps more)", b.Thinned, b.Evicted, b.Sections)
+	if b.EvictedSections+b.EvictedEvents > 0 {
+		say("%d critical sections and %d events of the run were forgotten to bound memory: an error whose schedule needs them may be missed, or have none to show (a larger --history than %d keeps more)", b.EvictedSections, b.EvictedEvents, b.Sections)
 	}
-	if b.Accesses > 0 {
-		say("%d accesses were forgotten by the lockset analysis, for want of room: races with them may be missed", b.Accesses)
+	if b.EvictedAccesses > 0 {
+		say("%d accesses were forgotten by the lockset analysis, for want of room: races with them may be missed", b.EvictedAccesses)
 	}
-	if b.Pairs > 0 {
-		say("%d races are in places beyond those that are kept of a variable", b.Pairs)
+	if b.DroppedPairs > 0 {
+		say("%d races are in places beyond those that are kept of a variable", b.DroppedPairs)
 	}
 	if b.Unsettled > 0 {
 		say("the search for schedules in which critical sections change places ended at its budget; what it did not settle is potential (%d): --confidence potential shows it, and a larger --reversals may settle it", b.Unsettled)

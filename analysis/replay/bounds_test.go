@@ -30,7 +30,7 @@ func TestHistoryIsTold(t *testing.T) {
 		}
 		notes := strings.Join(rep.Run.Notes, "\n")
 		h := rep.Run.Bounds
-		if h == nil || c.note != (h.Thinned > 0) || c.note != strings.Contains(notes, fmt.Sprintf("%d critical sections and %d events of the run were forgotten", h.Thinned, h.Evicted)) {
+		if h == nil || c.note != (h.EvictedSections > 0) || c.note != strings.Contains(notes, fmt.Sprintf("%d critical sections and %d events of the run were forgotten", h.EvictedSections, h.EvictedEvents)) {
 			t.Errorf("--history %d: %+v, notes %q", c.history, h, notes)
 		}
 		if len(rep.Findings) != 1 || rep.Findings[0].Confidence != finding.Predicted {

@@ -34,7 +34,7 @@ func unseenOrder(executed []run.Executed, f *finding.Finding) string {
 	if len(sides) == 0 {
 		sides = e.Threads()
 	}
-	return fmt.Sprintf("%s synchronised unobserved (%s), which may order any two events", names(sides, e.Left > 0), e.Place)
+	return fmt.Sprintf("%s synchronised unobserved (%s), which may order any two events", names(sides, e.ObservedUntil > 0), e.Description)
 }
 
 // laterSide returns the Seq of the last event of the finding's evidence. Without evidence it
@@ -55,7 +55,7 @@ func laterSide(f *finding.Finding) uint64 {
 // before returns the threads of the finding that executed an instruction before an event,
 // and reports whether any thread at all may have.
 func before(e *run.Executed, f *finding.Finding, later uint64) (sides []event.ThreadID, any bool) {
-	any = e.Left != 0 && e.Left <= later
+	any = e.ObservedUntil != 0 && e.ObservedUntil <= later
 	for _, h := range e.Hits {
 		if h.Since > later {
 			continue
@@ -99,7 +99,7 @@ func executedNotes(all []run.Executed) []string {
 		if i == maxExecutedNotes {
 			return append(notes, fmt.Sprintf("%d other places that synchronise in ways that are not observed were executed too", len(all)-i))
 		}
-		notes = append(notes, fmt.Sprintf("%s synchronised unobserved: %s", names(e.Threads(), e.Left > 0), e.Place))
+		notes = append(notes, fmt.Sprintf("%s synchronised unobserved: %s", names(e.Threads(), e.ObservedUntil > 0), e.Description))
 	}
 	return notes
 }

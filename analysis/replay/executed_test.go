@@ -13,7 +13,7 @@ import (
 // several places one is named where threads of the finding were.
 func TestDoubtOfExecuted(t *testing.T) {
 	at := func(place string, left uint64, hits ...run.Hit) run.Executed {
-		return run.Executed{Place: place, Hits: hits, Left: left}
+		return run.Executed{Description: place, Hits: hits, ObservedUntil: left}
 	}
 	race := []finding.Step{{Thread: 1, Seq: 10}, {Thread: 2, Seq: 20}}
 	tests := []struct {
@@ -49,10 +49,10 @@ func TestDoubtOfExecuted(t *testing.T) {
 func TestExecutedInReport(t *testing.T) {
 	var s run.Summary
 	for _, place := range []string{"a", "b", "c", "d", "e"} {
-		s.Executed = append(s.Executed, run.Executed{Place: place, Hits: []run.Hit{{Thread: 1, Since: 1}, {Thread: 3, Since: 2}}})
+		s.Executed = append(s.Executed, run.Executed{Description: place, Hits: []run.Hit{{Thread: 1, Since: 1}, {Thread: 3, Since: 2}}})
 	}
 	rep := replay.Run(s)
-	if len(rep.Executed) != 5 || len(rep.Executed[0].Threads()) != 2 || rep.Executed[0].Left != 0 {
+	if len(rep.Executed) != 5 || len(rep.Executed[0].Threads()) != 2 || rep.Executed[0].ObservedUntil != 0 {
 		t.Errorf("executed: %+v", rep.Executed)
 	}
 	if n := len(rep.Notes); n != 4 || rep.Notes[0] != "T1 and T3 synchronised unobserved: a" || !strings.HasPrefix(rep.Notes[3], "2 other places") {

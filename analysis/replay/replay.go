@@ -157,7 +157,7 @@ func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.N
 	if err := properties.Unfit(); err != nil {
 		return nil, err
 	}
-	return append(finding.Doubted(violated, doubt), found...), nil
+	return append(finding.Downgrade(violated, doubt), found...), nil
 }
 
 // several is a Sink that passes events to all its sinks.
@@ -196,7 +196,7 @@ func Run(s run.Summary) report.Run {
 // wrong even though it has a witness, "" if nothing of the run suggests that.
 func Doubt(s run.Summary) func(*finding.Finding) string {
 	until := map[event.ThreadID]uint64{}
-	for _, u := range s.Unsure {
+	for _, u := range s.UncertainHolders {
 		until[u.Thread] = u.Until
 	}
 	return func(f *finding.Finding) string {

@@ -52,7 +52,7 @@ func many(n int) []finding.Finding {
 		object := func(k int) event.ObjectID { return event.ObjectID(2*((i*7+k)%(manyObjects/2)) + 1 + i%2) }
 		place := func(k int) event.StackID { return event.StackID((i*2+k*3)%manyPlaces + 1) }
 		step := func(k int) finding.Step {
-			return finding.Step{Seq: uint64(i*1000 + k), Thread: event.ThreadID(1 + (i+k)%manyThreads), Op: event.Acquire, Object: object(k), Place: place(k)}
+			return finding.Step{Seq: uint64(i*1000 + k), Thread: event.ThreadID(1 + (i+k)%manyThreads), Op: event.Acquire, Object: object(k), Stack: place(k)}
 		}
 		f := finding.Finding{
 			Kind: []finding.Kind{finding.Race, finding.Deadlock}[i%2], Confidence: finding.Predicted, Order: finding.OrderSyncPreserving,

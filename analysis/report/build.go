@@ -36,7 +36,7 @@ func Build(run Run, fs []finding.Finding, r run.Namer) Report {
 	for i := range fs {
 		built = append(built, b.finding(canonical(fs[i])))
 	}
-	run.Program, run.Became = clean(run.Program), clean(run.Became)
+	run.Program, run.LastProgram = clean(run.Program), clean(run.LastProgram)
 	run.Notes = cleanAll(run.Notes)
 	rep := Report{Run: run, Findings: merge(built)}
 	n := newNames(rep)
@@ -74,7 +74,7 @@ func canonical(f finding.Finding) finding.Finding {
 
 func compareSteps(a, b finding.Step) int {
 	return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Thread, b.Thread),
-		cmp.Compare(a.Object, b.Object), cmp.Compare(a.Place, b.Place), cmp.Compare(a.Op, b.Op))
+		cmp.Compare(a.Object, b.Object), cmp.Compare(a.Stack, b.Stack), cmp.Compare(a.Op, b.Op))
 }
 
 func rotate[T any](s []T, k int) []T {
@@ -147,7 +147,7 @@ func (b *builder) steps(in []finding.Step) []Step {
 func (b *builder) step(s *finding.Step) Step {
 	has := func(f event.Flags) bool { return s.Flags&f != 0 }
 	out := Step{
-		Step: *s, Stack: b.stack(s.Place), Atomic: has(event.Atomic), Kernel: has(event.Kernel), Try: has(event.Try), Timed: has(event.Timed), Inferred: has(event.Inferred),
+		Step: *s, Stack: b.stack(s.Stack), Atomic: has(event.Atomic), Kernel: has(event.Kernel), Try: has(event.Try), Timed: has(event.Timed), Inferred: has(event.Inferred),
 	}
 	out.Truth, out.Propositions = make([]finding.Truth, 0, len(s.Truth)), make(map[string]bool, len(s.Truth))
 	for _, t := range s.Truth {

@@ -10,7 +10,7 @@ import (
 
 func TestDepends(t *testing.T) {
 	influence := func(how finding.Influence, by, on event.ThreadID, object event.ObjectID) finding.Dependency {
-		return finding.Dependency{Thread: by, How: how, On: on, Step: finding.Step{Seq: 3, Thread: by, Op: event.Write, Object: object, Place: 5}}
+		return finding.Dependency{Thread: by, How: how, On: on, Step: finding.Step{Seq: 3, Thread: by, Op: event.Write, Object: object, Stack: 5}}
 	}
 	f := race()
 	for _, tc := range []struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Doing is a run.Seen with names.
+// Doing is a run.ThreadState with names.
 type Doing struct {
 	Thread  Thread
 	Step    Step // Op, Object, Peer, Flags, Stack
@@ -25,13 +25,13 @@ type Doing struct {
 
 // AddSeen adds the states of the threads of the process, in the order of threads. The report
 // is then one of a moment, not of a run.
-func (r *Report) AddSeen(seen []run.Seen, names run.Namer) {
+func (r *Report) AddSeen(seen []run.ThreadState, names run.Namer) {
 	b := newBuilder(names)
 	r.Doing = []Doing{}
 	for _, s := range seen {
 		d := Doing{
 			Thread: b.thread(s.Thread), Stopped: s.Stopped, Call: clean(s.Call), By: s.By, Ended: s.Ended,
-			Step: Step{Step: finding.Step{Thread: s.Thread, Op: s.Op, Peer: s.Peer, Readers: s.Readers}, Stack: b.stack(s.Place)},
+			Step: Step{Step: finding.Step{Thread: s.Thread, Op: s.Op, Peer: s.Peer, Readers: s.Readers}, Stack: b.stack(s.Stack)},
 		}
 		if s.Object != 0 {
 			d.Step.Object = b.object(s.Object)

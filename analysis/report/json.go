@@ -128,16 +128,18 @@ func toJSONConfidence(r Report) jsonConfidence {
 func toJSONRun(r Run) jsonRun {
 	out := jsonRun{
 		Summary: r.Summary, Cut: r.Cut, Processes: r.Processes, Watched: each(r.Watched, guarded), Untouched: r.Untouched,
-		Executed:   each(r.Executed, func(e run.Executed) jsonExecuted { return jsonExecuted{e.Place, e.Threads(), e.Left > 0} }),
+		Executed: each(r.Executed, func(e run.Executed) jsonExecuted {
+			return jsonExecuted{e.Description, e.Threads(), e.ObservedUntil > 0}
+		}),
 		Properties: r.Properties, Locks: r.Locks, Bounds: r.Bounds, Suppressed: toJSONSuppressions(r.Suppressions),
 	}
 	if len(out.Processes) == 0 {
-		out.Processes = []run.Process{{PID: r.PID, Program: cmp.Or(r.Became, r.Program)}}
+		out.Processes = []run.Process{{PID: r.PID, Program: cmp.Or(r.LastProgram, r.Program)}}
 	}
 	s := &out.Summary
 	s.Notes = notNil(s.Notes)
 	s.Calls = each(s.Calls, func(c run.Calls) run.Calls { c.Return = false; return c }) // the pattern shows it
-	s.Became, s.Remedies, s.Unseen, s.Unfollowed, s.Unsure = "", nil, "", 0, nil
+	s.LastProgram, s.Remedies, s.Unseen, s.Unfollowed, s.UncertainHolders = "", nil, "", 0, nil
 	s.Executed, s.Processes, s.Watched, s.Untouched = nil, nil, nil, 0
 	return out
 }

@@ -37,7 +37,7 @@ func join(group []Finding) Finding {
 		for _, s := range f.Evidence {
 			threads[s.Thread] = true
 		}
-		for _, t := range f.By {
+		for _, t := range f.AllThreads {
 			threads[t] = true
 		}
 		key := instanceKey(f.Finding)

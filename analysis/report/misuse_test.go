@@ -10,10 +10,10 @@ import (
 // TestMisuseSentences checks the sentence for each rule, also if the other side is unknown.
 func TestMisuseSentences(t *testing.T) {
 	step := func(seq uint64, thread event.ThreadID, op event.Op, object event.ObjectID, at event.StackID) finding.Step {
-		return finding.Step{Seq: seq, Thread: thread, Op: op, Object: object, Place: at}
+		return finding.Step{Seq: seq, Thread: thread, Op: op, Object: object, Stack: at}
 	}
 	peer := func(seq uint64, thread, peer event.ThreadID, op event.Op, at event.StackID) finding.Step {
-		return finding.Step{Seq: seq, Thread: thread, Op: op, Peer: peer, Place: at}
+		return finding.Step{Seq: seq, Thread: thread, Op: op, Peer: peer, Stack: at}
 	}
 	const front, back, mine = "T2 front_desk", "T3 back_desk", "T1 main thread"
 	locks := []event.ObjectID{ledger, till, heapA}
@@ -44,7 +44,7 @@ func TestMisuseSentences(t *testing.T) {
 			front + " waits on 'ledger' at shop/shop.c:22 with 'till+0x8', which " + back + " holds since desk/shop.c:32"},
 		{finding.UnlockInconsistent, []finding.Step{step(2, 2, event.ReleaseInconsistent, ledger, 2), step(1, 2, event.Acquire, ledger, 1)},
 			front + " unlocks 'ledger' at shop/shop.c:22 without making it consistent, though its last owner died with it, when it locked it at shop/shop.c:20"},
-		{finding.ExitHolding, []finding.Step{step(2, 2, event.End, 0, 0), {Seq: 1, Thread: 2, Op: event.Acquire, Flags: event.Inferred | event.InCondWait, Object: ledger, Place: 1}},
+		{finding.ExitHolding, []finding.Step{step(2, 2, event.End, 0, 0), {Seq: 1, Thread: 2, Op: event.Acquire, Flags: event.Inferred | event.InCondWait, Object: ledger, Stack: 1}},
 			front + " ends while it holds 'ledger', which it has again since it was cancelled in its wait at shop/shop.c:20"},
 		{finding.WaitTwoMutexes, []finding.Step{step(2, 2, event.Wait, ledger, 2), step(1, 3, event.Wait, ledger, 4)},
 			front + " waits on 'ledger' with 'till+0x8' at shop/shop.c:22, while " + back + " waits there with the mutex initialised in order_new at order.c:12 (0x9000) since desk/shop.c:32"},

@@ -45,7 +45,7 @@ func philosophers(n int, late ...int) finding.Finding {
 		}
 		f.Objects, f.Threads = append(f.Objects, left), append(f.Threads, event.ThreadID(i+2))
 		f.Evidence = append(f.Evidence, finding.Step{Seq: uint64(10 * (i + 1)), Thread: event.ThreadID(i + 2), Op: event.Acquire,
-			Object: right, Place: at + 1, Held: []event.ObjectID{left}, HeldAt: []event.StackID{at}})
+			Object: right, Stack: at + 1, Held: []event.ObjectID{left}, HeldAt: []event.StackID{at}})
 	}
 	return f
 }
@@ -110,7 +110,7 @@ func changed(change func(*event.Frame, *run.Object)) string {
 	change(&frame, &object)
 	tab := table{objects: map[event.ObjectID]run.Object{1: object}, places: map[event.StackID][]event.Frame{1: {frame}, 2: {src("refund", "/home/u/desk.cc", 90)}}}
 	f := finding.Finding{Kind: finding.Race, Objects: []event.ObjectID{1}, Evidence: []finding.Step{
-		{Seq: 1, Thread: 2, Op: event.Write, Object: 1, Place: 1}, {Seq: 2, Thread: 3, Op: event.Write, Object: 1, Place: 2}}}
+		{Seq: 1, Thread: 2, Op: event.Write, Object: 1, Stack: 1}, {Seq: 2, Thread: 3, Op: event.Write, Object: 1, Stack: 2}}}
 	return Build(Run{}, []finding.Finding{f}, tab).Findings[0].Fingerprint
 }
 

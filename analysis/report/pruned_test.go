@@ -13,12 +13,12 @@ import (
 
 func dropped() []finding.Pruned {
 	ring, pair := deadlock(ledger, till), race()
-	by := finding.Step{Thread: 1, Op: event.Join, Peer: 2, Place: 10}
+	by := finding.Step{Thread: 1, Op: event.Join, Peer: 2, Stack: 10}
 	candidate := func(why finding.Why, lock event.ObjectID) finding.Pruned {
 		return finding.Pruned{Kind: finding.Deadlock, Why: why, Lock: lock, Objects: ring.Objects, Evidence: ring.Evidence}
 	}
 	joined, created := candidate(finding.Ordered, 0), candidate(finding.Ordered, 0)
-	joined.By, created.By = by, finding.Step{Thread: 1, Op: event.Fork, Peer: 3, Place: 11}
+	joined.By, created.By = by, finding.Step{Thread: 1, Op: event.Fork, Peer: 3, Stack: 11}
 	joined.Evicted = true
 	return []finding.Pruned{
 		{Kind: finding.Race, Why: finding.CommonLock, Lock: till, Objects: pair.Objects},

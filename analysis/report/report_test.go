@@ -110,7 +110,7 @@ func shopRun() Run {
 func deadlock(a, b event.ObjectID) finding.Finding {
 	wait := func(seq uint64, t event.ThreadID, want, held event.ObjectID, at, heldAt event.StackID) finding.Step {
 		return finding.Step{
-			Seq: seq, Thread: t, Op: event.Acquire, Object: want, Place: at,
+			Seq: seq, Thread: t, Op: event.Acquire, Object: want, Stack: at,
 			Held: []event.ObjectID{held}, HeldAt: []event.StackID{heldAt},
 		}
 	}
@@ -121,14 +121,14 @@ func deadlock(a, b event.ObjectID) finding.Finding {
 		Assumes:  []string{"race-free", "guarded-data"}, Count: 1,
 	}
 	f.Witness = []finding.Step{
-		{Seq: 1, Thread: 1, Op: event.Fork, Peer: 2, Place: 10},
+		{Seq: 1, Thread: 1, Op: event.Fork, Peer: 2, Stack: 10},
 		{Seq: 2, Thread: 2, Op: event.Begin},
-		{Seq: 3, Thread: 1, Op: event.Fork, Peer: 3, Place: 11},
-		{Seq: 6, Thread: 2, Op: event.Acquire, Object: a, Place: 1},
+		{Seq: 3, Thread: 1, Op: event.Fork, Peer: 3, Stack: 11},
+		{Seq: 6, Thread: 2, Op: event.Acquire, Object: a, Stack: 1},
 		{Seq: 15, Thread: 3, Op: event.Begin},
-		{Seq: 16, Thread: 3, Op: event.Acquire, Object: b, Place: 3},
-		{Seq: 7, Thread: 2, Op: event.Acquire, Object: b, Place: 2, Blocked: true},
-		{Seq: 17, Thread: 3, Op: event.Acquire, Object: a, Place: 4, Blocked: true},
+		{Seq: 16, Thread: 3, Op: event.Acquire, Object: b, Stack: 3},
+		{Seq: 7, Thread: 2, Op: event.Acquire, Object: b, Stack: 2, Blocked: true},
+		{Seq: 17, Thread: 3, Op: event.Acquire, Object: a, Stack: 4, Blocked: true},
 	}
 	return f
 }
@@ -138,8 +138,8 @@ func race() finding.Finding {
 		Kind: finding.Race, Confidence: finding.Potential, Reason: "the program orders threads by atomic operations that were not watched (3 in worker.c)",
 		Objects: []event.ObjectID{tickets}, Threads: []event.ThreadID{2, 3},
 		Evidence: []finding.Step{
-			{Seq: 8, Thread: 2, Op: event.Write, Object: tickets, Place: 5, Held: []event.ObjectID{ledger}, HeldAt: []event.StackID{1}, Value: 41, Flags: event.HasValue},
-			{Seq: 18, Thread: 3, Op: event.Read, Object: tickets, Place: 6},
+			{Seq: 8, Thread: 2, Op: event.Write, Object: tickets, Stack: 5, Held: []event.ObjectID{ledger}, HeldAt: []event.StackID{1}, Value: 41, Flags: event.HasValue},
+			{Seq: 18, Thread: 3, Op: event.Read, Object: tickets, Stack: 6},
 		},
 		Count: 3,
 	}
@@ -149,8 +149,8 @@ func longNames() finding.Finding {
 	return finding.Finding{
 		Kind: finding.Race, Confidence: finding.Predicted, Objects: []event.ObjectID{queue}, Threads: []event.ThreadID{4, 2},
 		Evidence: []finding.Step{
-			{Seq: 5, Thread: 4, Op: event.Update, Object: queue, Place: 7, Flags: event.Atomic},
-			{Seq: 9, Thread: 2, Op: event.Read, Object: queue, Place: 8},
+			{Seq: 5, Thread: 4, Op: event.Update, Object: queue, Stack: 7, Flags: event.Atomic},
+			{Seq: 9, Thread: 2, Op: event.Read, Object: queue, Stack: 8},
 		},
 	}
 }
@@ -187,7 +187,7 @@ func text(t testing.TB, r Report, o TextOptions) string {
 
 func TestTextGolden(t *testing.T) {
 	holes := shopRun()
-	holes.Lost, holes.Holed, holes.Notes = 12, 2, []string{"libplugin.so was loaded before it could be probed: its calls are missing."}
+	holes.Lost, holes.LostThreads, holes.Notes = 12, 2, []string{"libplugin.so was loaded before it could be probed: its calls are missing."}
 	reports := map[string]Report{
 		"deadlock": Build(shopRun(), []finding.Finding{deadlock(ledger, till)}, shopTable()),
 		"race":     Build(shopRun(), []finding.Finding{race()}, shopTable()),
@@ -465,7 +465,7 @@ func TestLongWitnessShowsWhatMatters(t *testing.T) {
 	f := deadlock(ledger, till)
 	noise := make([]finding.Step, 500)
 	for i := range noise {
-		noise[i] = finding.Step{Seq: uint64(100 + i), Thread: 1, Op: event.Read, Object: tickets, Place: 5}
+		noise[i] = finding.Step{Seq: uint64(100 + i), Thread: 1, Op: event.Read, Object: tickets, Stack: 5}
 	}
 	f.Witness = slices.Concat(f.Witness[:4], noise, f.Witness[4:])
 	got := text(t, Build(Run{}, []finding.Finding{f}, shopTable()), TextOptions{})
@@ -483,7 +483,7 @@ func TestWithoutNamesOrPlaces(t *testing.T) {
 	bare := func(a, b event.ObjectID) finding.Finding {
 		f := deadlock(a, b)
 		for i := range f.Evidence {
-			f.Evidence[i].Place, f.Evidence[i].HeldAt = 0, nil
+			f.Evidence[i].Stack, f.Evidence[i].HeldAt = 0, nil
 		}
 		f.Witness = nil
 		return f
@@ -521,7 +521,7 @@ func drawFinding(t *rapid.T) finding.Finding {
 			Op:     event.Op(rapid.IntRange(0, int(event.NumOps)).Draw(t, "op")),
 			Flags:  event.Flags(rapid.IntRange(0, 127).Draw(t, "flags")),
 			Object: event.ObjectID(rapid.IntRange(0, 7).Draw(t, "object")),
-			Place:  event.StackID(rapid.IntRange(0, 12).Draw(t, "place")),
+			Stack:  event.StackID(rapid.IntRange(0, 12).Draw(t, "place")),
 		}
 		for _, h := range held {
 			s.Held = append(s.Held, event.ObjectID(h))
@@ -616,7 +616,7 @@ func TestHostileNamesDoNotReachTheTerminal(t *testing.T) {
 // The run of a wrapper that executes another program is reported as a run of that program.
 func TestHeadlineOfAProgramThatBecameAnother(t *testing.T) {
 	observed := shopRun()
-	observed.Program, observed.Became = "/usr/bin/sh", "/opt/shop"
+	observed.Program, observed.LastProgram = "/usr/bin/sh", "/opt/shop"
 	r := Build(observed, nil, shopTable())
 	want := "tracepredict: no findings in shop (pid 4242, started as sh): "
 	if got := text(t, r, TextOptions{}); !strings.HasPrefix(got, want) {
@@ -694,7 +694,7 @@ func (h hostileNames) Frames(event.StackID) []event.Frame {
 func checkHostile(t *testing.T, name string) {
 	t.Helper()
 	side := func(id event.ThreadID) finding.Step {
-		return finding.Step{Seq: uint64(id), Thread: id, Op: event.Acquire, Object: 1, Place: 1, Held: []event.ObjectID{2}, HeldAt: []event.StackID{2}}
+		return finding.Step{Seq: uint64(id), Thread: id, Op: event.Acquire, Object: 1, Stack: 1, Held: []event.ObjectID{2}, HeldAt: []event.StackID{2}}
 	}
 	run := Run{Summary: run.Summary{Program: name, Notes: []string{name}, Events: 1}}
 	fs := []finding.Finding{
@@ -779,7 +779,7 @@ func TestPlainKeepsLinesAndNothingElse(t *testing.T) {
 func TestPropertyShowsWhatHolds(t *testing.T) {
 	truth := func(q bool) []finding.Truth { return []finding.Truth{{Name: "p", Holds: true}, {Name: "q", Holds: q}} }
 	step := func(seq uint64, value uint64, q bool) finding.Step {
-		return finding.Step{Seq: seq, Thread: 1, Op: event.Write, Object: 1, Place: 1, Flags: event.HasValue, Value: value, Truth: truth(q)}
+		return finding.Step{Seq: seq, Thread: 1, Op: event.Write, Object: 1, Stack: 1, Flags: event.HasValue, Value: value, Truth: truth(q)}
 	}
 	f := finding.Finding{
 		Kind: finding.Property, Confidence: finding.Predicted, Order: finding.OrderSync, Property: "high_water", Message: "the valve opens too late",

@@ -18,7 +18,7 @@ func (n names) said(f *Finding) string {
 	switch {
 	case f.Message != "":
 		return f.Message
-	case f.Nobody:
+	case f.NoCycle:
 		return n.nobody(f)
 	case f.Rule == finding.Relock && len(f.Evidence) == 1 && f.Evidence[0].Blocked:
 		return n.relock(f)

@@ -197,8 +197,8 @@ func summary(r Report) string {
 		lost = "CUT SHORT"
 	case r.Run.Lost > 0:
 		lost = thousands(r.Run.Lost) + " LOST"
-		if r.Run.Holed > 0 {
-			lost += " in " + counted(uint64(r.Run.Holed), "thread", "threads")
+		if r.Run.LostThreads > 0 {
+			lost += " in " + counted(uint64(r.Run.LostThreads), "thread", "threads")
 		}
 	}
 	figures := []string{counted(r.Run.Events, "event", "events"), counted(uint64(max(r.Run.Threads, 0)), "thread", "threads")}
@@ -211,12 +211,12 @@ func summary(r Report) string {
 // observed returns "shop (pid 12)", "server (pid 12, started as sh)", or "make (pid 12) and 3
 // processes from it".
 func observed(r Run) string {
-	program := path.Base(cmp.Or(r.Became, r.Program))
+	program := path.Base(cmp.Or(r.LastProgram, r.Program))
 	if r.PID == 0 { // an imported trace has none
 		return program
 	}
 	started := ""
-	if r.Became != "" {
+	if r.LastProgram != "" {
 		started = ", started as " + path.Base(r.Program)
 	}
 	program = fmt.Sprintf("%s (pid %d%s)", program, r.PID, started)

@@ -38,7 +38,7 @@ func TestThreadsOfStdThread(t *testing.T) {
 
 // TestThreadsOfAllInstances checks the threads of an analysis that merges instances itself.
 func TestThreadsOfAllInstances(t *testing.T) {
-	f := finding.Finding{Kind: finding.Deadlock, Count: 6, Evidence: []finding.Step{{Seq: 1, Thread: 2}, {Seq: 2, Thread: 3}}, By: []event.ThreadID{2, 3, 4, 5}}
+	f := finding.Finding{Kind: finding.Deadlock, Count: 6, Evidence: []finding.Step{{Seq: 1, Thread: 2}, {Seq: 2, Thread: 3}}, AllThreads: []event.ThreadID{2, 3, 4, 5}}
 	if got := Build(Run{}, []finding.Finding{f}, nil).Findings[0]; got.ThreadCount != 4 || got.Count != 6 {
 		t.Errorf("seen %d times by %d threads, not 6 by 4", got.Count, got.ThreadCount)
 	}

@@ -22,7 +22,7 @@ func (p *printer) watched(r Report) {
 		if w.Threads > 1 {
 			shared = append(shared, w)
 		}
-		if w.Fate != run.FateKept {
+		if w.Outcome != run.OutcomeKept {
 			dropped = append(dropped, w)
 		}
 	}
@@ -112,12 +112,12 @@ func guardText(w run.Watched) string {
 }
 
 func fateText(w run.Watched) string {
-	switch w.Fate {
-	case run.FateUnshared:
+	switch w.Outcome {
+	case run.OutcomeUnshared:
 		return fmt.Sprintf("until %s: one thread alone", seconds(w.Until))
-	case run.FateGuarded:
+	case run.OutcomeGuarded:
 		return fmt.Sprintf("until %s: well guarded", seconds(w.Until))
-	case run.FateEnough:
+	case run.OutcomeEnough:
 		return fmt.Sprintf("until %s: enough of an array", seconds(w.Until))
 	}
 	return "to the end"
@@ -127,10 +127,10 @@ func fateText(w run.Watched) string {
 func droppedList(ws []run.Watched) string {
 	reasons := map[string][]string{}
 	for _, w := range ws {
-		reasons[w.Fate] = append(reasons[w.Fate], fmt.Sprintf("%s (after %s, %s)", w.Variable, seconds(w.Until), counted(w.Accesses, "access", "accesses")))
+		reasons[w.Outcome] = append(reasons[w.Outcome], fmt.Sprintf("%s (after %s, %s)", w.Variable, seconds(w.Until), counted(w.Accesses, "access", "accesses")))
 	}
 	var parts []string
-	for _, fate := range []string{run.FateUnshared, run.FateGuarded, run.FateEnough} {
+	for _, fate := range []string{run.OutcomeUnshared, run.OutcomeGuarded, run.OutcomeEnough} {
 		names := reasons[fate]
 		if len(names) == 0 {
 			continue
@@ -140,7 +140,7 @@ func droppedList(ws []run.Watched) string {
 		if n := len(names) - 5; n > 0 {
 			names, tail = names[:5], fmt.Sprintf(" and %d more", n)
 		}
-		why := map[string]string{run.FateUnshared: "used by one thread alone", run.FateGuarded: "always under the same lock", run.FateEnough: "arrays with as many accesses as are recorded of one"}[fate]
+		why := map[string]string{run.OutcomeUnshared: "used by one thread alone", run.OutcomeGuarded: "always under the same lock", run.OutcomeEnough: "arrays with as many accesses as are recorded of one"}[fate]
 		parts = append(parts, why+": "+strings.Join(names, ", ")+tail)
 	}
 	return strings.Join(parts, "; ")

@@ -9,8 +9,8 @@ import (
 func (s *Suite) Bounds() run.Bounds {
 	kept, locks := s.history.Bounds(), s.eraser.Stats()
 	return run.Bounds{
-		Sections: kept.Sections, Events: kept.Events, Thinned: s.history.Thinned(), Evicted: s.history.Evicted(),
-		Accesses: locks.EvictedAccesses, Pairs: locks.DroppedPairs + s.order.Stats().DroppedPairs,
+		Sections: kept.Sections, Events: kept.Events, EvictedSections: s.history.Thinned(), EvictedEvents: s.history.Evicted(),
+		EvictedAccesses: locks.EvictedAccesses, DroppedPairs: locks.DroppedPairs + s.order.Stats().DroppedPairs,
 		Unsettled: s.history.Unsettled(),
 	}
 }

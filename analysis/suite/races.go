@@ -60,7 +60,7 @@ type place struct {
 }
 
 func placesOf(f *finding.Finding) places {
-	p := []place{{f.Evidence[0].Place, f.Evidence[0].Op}, {f.Evidence[1].Place, f.Evidence[1].Op}}
+	p := []place{{f.Evidence[0].Stack, f.Evidence[0].Op}, {f.Evidence[1].Stack, f.Evidence[1].Op}}
 	slices.SortFunc(p, func(x, y place) int {
 		return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(x.op, y.op))
 	})

@@ -143,7 +143,7 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	for i := range found {
 		found[i].Depends, found[i].Partial = s.depend.Extend(found[i].Threads), s.depend.Partial()
 	}
-	return finding.Doubted(append(found, s.hangs.Finish()...), doubt)
+	return finding.Downgrade(append(found, s.hangs.Finish()...), doubt)
 }
 
 // Witnesses returns the numbers of schedules that were found and then checked.

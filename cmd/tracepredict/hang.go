@@ -31,7 +31,7 @@ type hangTeller struct {
 	stop   chan struct{} // closed: stop looking
 	busy   sync.WaitGroup
 	// looked is called with what the threads do when the observation begins; nil: not called.
-	looked func([]run.Seen)
+	looked func([]run.ThreadState)
 	// attached means that tracepredict did not start the program.
 	attached bool
 	// The goroutine that reads records alone uses these. told is the number of findings of hangs
@@ -62,8 +62,8 @@ func (h *hangTeller) end() {
 
 // standing prints in one line what the threads of an attached process do, if some of them wait
 // for locks and no hang that explains it has been printed.
-func (h *hangTeller) standing(seen []run.Seen) {
-	forLock := func(s run.Seen) bool { return s.Op.IsAcquire() }
+func (h *hangTeller) standing(seen []run.ThreadState) {
+	forLock := func(s run.ThreadState) bool { return s.Op.IsAcquire() }
 	if h.told > 0 || !slices.ContainsFunc(seen, forLock) {
 		return
 	}

@@ -67,8 +67,8 @@ func (a *app) hang(ctx context.Context, f *observeFlags, pid int) error {
 	defer stop()
 	opts := r.options()
 	opts.Look, opts.Lossy = true, true
-	var seen []run.Seen
-	look := live.Hangs{Observer: r.live.Observer, Told: func() {}, Looked: func(all []run.Seen) { seen = all; stop() }}
+	var seen []run.ThreadState
+	look := live.Hangs{Observer: r.live.Observer, Told: func() {}, Looked: func(all []run.ThreadState) { seen = all; stop() }}
 	_, err = loader.Attach(ctx, pid, opts, r.live.AddTasks, func(s *loader.Session) {
 		r.live.Begin(s)
 		look.Threads = s
@@ -82,7 +82,7 @@ func (a *app) hang(ctx context.Context, f *observeFlags, pid int) error {
 }
 
 // tellLook prints the report of such a look.
-func (a *app) tellLook(r *observation, program string, seen []run.Seen) error {
+func (a *app) tellLook(r *observation, program string, seen []run.ThreadState) error {
 	look := report.Run{Summary: run.Summary{
 		Program: program, PID: r.live.Session.PID(), Threads: len(seen), Duration: time.Since(r.live.Session.Began()), Notes: r.live.Session.Notes(),
 	}}

@@ -48,7 +48,7 @@ func (r *observation) deadlocks(stderr io.Writer) func(*finding.Finding) {
 	told := &progress.Deadlocks{Names: r.live, Out: stderr, Suppressed: func(f *report.Finding) bool { return r.flags.set.Suppresses(f) }}
 	return func(f *finding.Finding) {
 		for _, s := range f.Evidence {
-			if t, ok := r.live.Observer.ThreadInfo(s.Thread); !ok || s.Seq <= t.Unsure {
+			if t, ok := r.live.Observer.ThreadInfo(s.Thread); !ok || s.Seq <= t.MayHoldUntil {
 				return // the thread may have held locks already; the report says so
 			}
 		}

@@ -58,7 +58,7 @@ type Hangs struct {
 	// Looked, if not nil, is called once, between two records. The call comes when each hang
 	// found so far is confirmed or gone, at the latest after maxOpenLooks looks. Its argument
 	// is the state of each thread.
-	Looked func([]run.Seen)
+	Looked func([]run.ThreadState)
 
 	looks  int             // number of looks that examined the threads
 	doing  []doing         // state of each thread at the last look; only while Looked is not nil

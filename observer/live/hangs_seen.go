@@ -34,7 +34,7 @@ func (h *Hangs) sightings() bool {
 		for i, b := range blocks {
 			ids[b.TID] = found[i].Thread
 		}
-		seen := make([]run.Seen, 0, len(all))
+		seen := make([]run.ThreadState, 0, len(all))
 		for i, d := range all {
 			if found[i].Thread != 0 {
 				seen = append(seen, d.seen(&blocks[i], found[i], ids))
@@ -58,8 +58,8 @@ func (h *Hangs) sighted(d doing) observer.Block {
 	}
 }
 
-func (d *doing) seen(b *observer.Block, at observer.Sighting, ids map[uint32]event.ThreadID) run.Seen {
-	s := run.Seen{Thread: at.Thread, Stopped: d.line.State&stateStopped != 0, Place: at.Place}
+func (d *doing) seen(b *observer.Block, at observer.Sighting, ids map[uint32]event.ThreadID) run.ThreadState {
+	s := run.ThreadState{Thread: at.Thread, Stopped: d.line.State&stateStopped != 0, Stack: at.Place}
 	if d.line.State&stateAsleep != 0 && d.line.Call >= 0 {
 		s.Call = callName(uint32(d.line.Call))
 	}

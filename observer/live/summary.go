@@ -18,7 +18,7 @@ import (
 func (l *Link) Summary(program string, lost loader.Lost) run.Summary {
 	s, o := l.Session, l.Observer
 	st := o.Stats()
-	sum := run.Summary{Program: program, Duration: l.duration(), Processes: l.Processes(), PID: s.PID(), Became: s.Became(), Events: st.Events, Lost: lost.Records, Holed: st.Holed, Threads: st.Threads, Notes: notes(s, o, lost), Unseen: unseenSync(s), Unfollowed: lost.Pending}
+	sum := run.Summary{Program: program, Duration: l.duration(), Processes: l.Processes(), PID: s.PID(), LastProgram: s.Became(), Events: st.Events, Lost: lost.Records, LostThreads: st.Holed, Threads: st.Threads, Notes: notes(s, o, lost), Unseen: unseenSync(s), Unfollowed: lost.Pending}
 	if sum.Unseen != "" {
 		sum.Notes = append(sum.Notes, sum.Unseen+": what is predicted is potential at most, which --confidence potential shows")
 	}
@@ -38,8 +38,8 @@ func (l *Link) Summary(program string, lost loader.Lost) run.Summary {
 		if !ok {
 			return sum
 		}
-		if t.Unsure > 0 {
-			sum.Unsure = append(sum.Unsure, run.Unsure{Thread: id, Until: t.Unsure})
+		if t.MayHoldUntil > 0 {
+			sum.UncertainHolders = append(sum.UncertainHolders, run.UncertainHolder{Thread: id, Until: t.MayHoldUntil})
 		}
 	}
 }
@@ -109,9 +109,9 @@ func executed(s *loader.Session, places []run.Executed) []run.Executed {
 	places = places[:min(len(places), maxExecuted)]
 	for i := range places {
 		e := &places[i]
-		e.Place = "synchronisation"
+		e.Description = "synchronisation"
 		if plan, place, ok := s.Place(e.Number); ok {
-			e.Place = plan.Describe(place)
+			e.Description = plan.Describe(place)
 		}
 	}
 	return places
@@ -119,7 +119,7 @@ func executed(s *loader.Session, places []run.Executed) []run.Executed {
 
 // first returns the number of the first event that a place may have ordered.
 func first(e run.Executed) uint64 {
-	at := e.Left
+	at := e.ObservedUntil
 	for _, h := range e.Hits {
 		if at == 0 || h.Since < at {
 			at = h.Since

@@ -119,7 +119,7 @@ func (l *Link) AddWatched(sum *run.Summary, uses []run.Use, names run.Namer) {
 	})
 	dropped := 0
 	for _, w := range sum.Watched {
-		if w.Fate != loader.FateKept.String() {
+		if w.Outcome != loader.FateKept.String() {
 			dropped++
 		}
 	}
@@ -148,7 +148,7 @@ func merged(a, b run.Use) run.Use {
 func watchedVariable(w loader.Watched, u run.Use, names run.Namer) run.Watched {
 	out := run.Watched{
 		Variable: trace.Shorten(w.Variable.Name), Threads: max(u.Threads, 1), Accesses: w.Hits, Recorded: u.Accesses,
-		Fate: w.Fate.String(), Until: w.Until, Guards: []string{},
+		Outcome: w.Fate.String(), Until: w.Until, Guards: []string{},
 	}
 	for _, id := range u.Guards {
 		out.Guards = append(out.Guards, lockName(names.Object(id)))

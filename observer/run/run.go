@@ -48,25 +48,25 @@ type Thread struct {
 	Created event.StackID  `json:"-"`                // call stack in Parent that created it
 	// StartAddr is the address of the start routine. Traces do not record it.
 	StartAddr uint64 `json:"-"`
-	// Unsure is the number of the last event up to which the thread may have held locks
+	// MayHoldUntil is the number of the last event up to which the thread may have held locks
 	// whose acquisition was not recorded, because it lived when the observation began;
-	// 0: none. Traces record it in Summary.Unsure.
-	Unsure uint64 `json:"-"`
+	// 0: none. Traces record it in Summary.UncertainHolders.
+	MayHoldUntil uint64 `json:"-"`
 }
 
 // Summary describes a run as a whole. The first block of a trace has the fields that are
 // known when it is written; the last block has all.
 type Summary struct {
 	Program string `json:"program"` // its path
-	// Became is the path of the program that the first process executed last, if that is
+	// LastProgram is the path of the program that the first process executed last, if that is
 	// not Program, as under a wrapper; else "".
-	Became   string        `json:"became,omitempty"`
-	PID      int           `json:"pid"`
-	Events   uint64        `json:"events"`       // recorded
-	Lost     uint64        `json:"lost"`         // known to have been lost in the ring buffer
-	Holed    int           `json:"lost_threads"` // threads whose events were lost
-	Threads  int           `json:"threads"`
-	Duration time.Duration `json:"duration_ns"`
+	LastProgram string        `json:"became,omitempty"`
+	PID         int           `json:"pid"`
+	Events      uint64        `json:"events"`       // recorded
+	Lost        uint64        `json:"lost"`         // known to have been lost in the ring buffer
+	LostThreads int           `json:"lost_threads"` // threads whose events were lost
+	Threads     int           `json:"threads"`
+	Duration    time.Duration `json:"duration_ns"`
 	// Notes are sentences on what limits the result: synchronisation that was not
 	// observed, values that contradict the order, libraries attached late.
 	Notes []string `json:"notes"`
@@ -81,9 +81,9 @@ type Summary struct {
 	Unseen string `json:"unseen,omitempty"`
 	// Unfollowed counts calls whose return was not recorded: they may have acquired locks.
 	Unfollowed uint64 `json:"unfollowed,omitempty"`
-	// Unsure are the threads that lived when the observation began and may have held
+	// UncertainHolders are the threads that lived when the observation began and may have held
 	// locks then.
-	Unsure []Unsure `json:"unsure,omitempty"`
+	UncertainHolders []UncertainHolder `json:"unsure,omitempty"`
 	// Executed are the instructions and calls that may have ordered threads unobserved; the
 	// earliest ones, if they are many.
 	Executed []Executed `json:"executed,omitempty"`
@@ -98,8 +98,8 @@ type Summary struct {
 	Untouched int       `json:"untouched,omitempty"`
 }
 
-// Unsure is a thread that may have held locks whose acquisition was not recorded.
-type Unsure struct {
+// UncertainHolder is a thread that may have held locks whose acquisition was not recorded.
+type UncertainHolder struct {
 	Thread event.ThreadID `json:"thread"`
 	Until  uint64         `json:"until"` // the last event up to which it may have held them
 }
@@ -113,14 +113,14 @@ type Process struct {
 // Executed is an instruction or call that synchronises in a way that was not observed, and
 // was executed while it could order threads.
 type Executed struct {
-	Number uint64 `json:"-"`     // its number in records; 0 if it was read from a trace
-	Place  string `json:"place"` // its description: "atomic instruction in push at queue.c:12"
+	Number      uint64 `json:"-"`     // its number in records; 0 if it was read from a trace
+	Description string `json:"place"` // its description: "atomic instruction in push at queue.c:12"
 	// Hits are the first executions by each thread, in order, since there were several
 	// threads: the only thread of a process orders nothing.
 	Hits []Hit `json:"hits,omitempty"`
-	// Left is the number of the first event after which executions were no longer observed,
+	// ObservedUntil is the number of the first event after which executions were no longer observed,
 	// so that any thread may have executed it; 0: it was observed to the end.
-	Left uint64 `json:"left,omitempty"`
+	ObservedUntil uint64 `json:"left,omitempty"`
 }
 
 // Threads returns the threads that were observed to execute it, in order.
@@ -160,7 +160,7 @@ type Watched struct {
 	// a variable by itself: Threads is that of the element with the most threads, Use
 	// that of the element with the weakest protection, Guards (at most 8) those of all.
 	Elements uint64 `json:"elements,omitempty"`
-	Fate     string `json:"fate"` // one of Fate…
+	Outcome  string `json:"fate"` // one of Outcome…
 	// Until is the time from the start of the program to the removal of the probes; 0 if
 	// they were kept.
 	Until time.Duration `json:"until_ns,omitempty"`
@@ -195,30 +195,30 @@ type Use struct {
 // MaxUsers bounds the threads that are distinguished for one variable.
 const MaxUsers = 64
 
-// What became of the probes of a variable.
+// The outcomes of the probes of a variable: whether and why they were removed.
 const (
-	FateKept     = "kept"     // to the end
-	FateUnshared = "unshared" // removed: one thread alone used it
-	FateGuarded  = "guarded"  // removed: it was always under the same lock
-	FateEnough   = "enough"   // removed: the largest number of accesses recorded for one array was reached
+	OutcomeKept     = "kept"     // to the end
+	OutcomeUnshared = "unshared" // removed: one thread alone used it
+	OutcomeGuarded  = "guarded"  // removed: it was always under the same lock
+	OutcomeEnough   = "enough"   // removed: the largest number of accesses recorded for one array was reached
 )
 
 // Bounds describes how much of a run the race analyses and the predictions kept, and how
 // much they discarded to bound their memory.
 type Bounds struct {
-	Sections int    `json:"sections"`           // critical sections kept for each lock and thread, about
-	Events   int    `json:"events"`             // largest number of events kept
-	Thinned  uint64 `json:"sections_forgotten"` // critical sections that were discarded
-	Evicted  uint64 `json:"events_forgotten"`   // events that were discarded, in critical sections or not
-	Accesses uint64 `json:"accesses_forgotten"` // last accesses that the lockset analysis discarded
-	Pairs    uint64 `json:"races_dropped"`      // races beyond those kept for each variable
+	Sections        int    `json:"sections"`           // critical sections kept for each lock and thread, about
+	Events          int    `json:"events"`             // largest number of events kept
+	EvictedSections uint64 `json:"sections_forgotten"` // critical sections that were discarded
+	EvictedEvents   uint64 `json:"events_forgotten"`   // events that were discarded, in critical sections or not
+	EvictedAccesses uint64 `json:"accesses_forgotten"` // last accesses that the lockset analysis discarded
+	DroppedPairs    uint64 `json:"races_dropped"`      // races beyond those kept for each variable
 	// Unsettled counts the candidates for which the budget was spent before all
 	// schedules with critical sections in another order had been searched.
 	Unsettled uint64 `json:"candidates_unsettled"`
 }
 
-// Seen is the state of a thread of a live process at one moment.
-type Seen struct {
+// ThreadState is the state of a thread of a live process at one moment.
+type ThreadState struct {
 	Thread event.ThreadID
 	// Stopped reports that a signal or a debugger has stopped the thread. Otherwise a thread
 	// without Op and Call runs.
@@ -230,7 +230,7 @@ type Seen struct {
 	Object  event.ObjectID
 	Peer    event.ThreadID   // the thread whose end it waits for
 	Timed   bool             // its wait has a time limit
-	Place   event.StackID    // its call stack; 0 if unknown
+	Stack   event.StackID    // its call stack; 0 if unknown
 	By      []event.ThreadID // the known threads that it waits for: holders of the lock, or for a reader waiting writers
 	Ended   bool             // the thread that held the lock has ended
 	Readers int              // number of unknown threads that hold the lock for reading

@@ -98,7 +98,7 @@ func smallRun() sample {
 		e[i].Seq = uint64(i + 1)
 	}
 	return sample{e, n, run.Summary{Program: "/opt/shop", PID: 70, Events: 9, Threads: 2, Duration: 12345, Notes: []string{"a note"}, Unseen: "a doubt",
-		Unsure: []run.Unsure{{Thread: 1, Until: 3}}}}
+		UncertainHolders: []run.UncertainHolder{{Thread: 1, Until: 3}}}}
 }
 
 // callsRun has calls and returns.
