@@ -89,12 +89,12 @@ func (x *access) fill(s *finding.Step, object event.ObjectID) {
 	s.Held, s.HeldAt = held, heldAt
 }
 
-// Apart returns the pairs of call stacks at which two threads access a variable, one of them
+// Excluded returns the pairs of call stacks at which two threads access a variable, one of them
 // writing, that a lock excludes from each other and nothing else orders, sorted by their first
-// accesses; with Options.Apart. The lock of a pair is the one with the least identifier. Its count
+// accesses; with Options.CollectPruned. The lock of a pair is the one with the least identifier. Its count
 // is the number of pairs of an access with the last accesses of other threads before it. At most
 // 1,000 pairs are returned; more is the number of such occurrences of other pairs.
-func (a *Analysis) Apart() (pairs []finding.Pruned, more uint64) {
+func (a *Analysis) Excluded() (pairs []finding.Pruned, more uint64) {
 	if a.apart == nil {
 		return nil, 0
 	}

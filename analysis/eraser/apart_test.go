@@ -13,11 +13,11 @@ import (
 
 // apartOf returns the pairs of accesses that locks exclude from each other.
 func apartOf(events []event.Event) (pairs []finding.Pruned, more uint64) {
-	a := New(Options{Apart: true, EveryPair: true, History: 1000})
+	a := New(Options{CollectPruned: true, EveryPair: true, History: 1000})
 	for i := range events {
 		a.Event(&events[i])
 	}
-	return a.Apart()
+	return a.Excluded()
 }
 
 // TestApart has one pair of call stacks three times, and one with a third call stack.
@@ -68,12 +68,12 @@ func TestOrderedAgainstPlainModel(t *testing.T) {
 		pair := func(x, y naiveAccess) naivePair {
 			return naivePair{x.Object, keyOf(&access{place: x.Stack, op: x.Op}, &y.Event)}
 		}
-		a := New(Options{Apart: true, EveryPair: true, History: 1000})
+		a := New(Options{CollectPruned: true, EveryPair: true, History: 1000})
 		for i := range events {
 			a.Event(&events[i])
 		}
 		got := naivePairs(accesses)
-		apart, _ := a.Apart()
+		apart, _ := a.Excluded()
 		ordered, _ := a.Ordered()
 		for _, p := range slices.Concat(apart, ordered) {
 			x, y := evidence(rt, accesses, p.Evidence[0].Seq), evidence(rt, accesses, p.Evidence[1].Seq)

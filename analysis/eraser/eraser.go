@@ -98,9 +98,9 @@ type Options struct {
 	MaxPairs int
 	// Uses records how threads use each variable; see Analysis.Uses.
 	Uses bool
-	// Apart collects the pairs of accesses that exclude each other by a lock or are ordered; see
-	// Analysis.Apart and Ordered.
-	Apart bool
+	// CollectPruned collects the pairs of accesses that exclude each other by a lock or are ordered; see
+	// Analysis.Excluded and Ordered.
+	CollectPruned bool
 	// Locks is the table of the locks that threads hold. The caller passes it each event before
 	// the analysis gets the event. Default: the analysis has a table of its own.
 	Locks *locks.Table
@@ -143,7 +143,7 @@ type Analysis struct {
 	done          []*raceReport        // reports on variables whose lifetime ended
 	dead          map[pairKey]*dead    // counts of done, by pair of call stacks
 	order         publication
-	apart         *apart // nil without Options.Apart
+	apart         *apart // nil without Options.CollectPruned
 	stats         Stats
 	verdict       Verdict
 	limit         int // number of interned sets beyond which unused ones are removed
@@ -162,7 +162,7 @@ func New(opts Options) *Analysis {
 		opts.MaxPairs = defaultMaxPairs
 	}
 	var pairs *apart
-	if opts.Apart {
+	if opts.CollectPruned {
 		pairs = newApart()
 	}
 	own := opts.Locks == nil

@@ -150,7 +150,7 @@ func (a *Analysis) pair(v *variable, t *thread, e *event.Event) {
 			}
 			continue
 		}
-		if guarded && !a.opts.Uses && !a.opts.Apart {
+		if guarded && !a.opts.Uses && !a.opts.CollectPruned {
 			continue
 		}
 		if !a.conflict(x, e) {

@@ -77,19 +77,19 @@ func refuse(r Rule, format string, args ...any) *Refusal {
 	return &Refusal{Rule: r, Why: fmt.Sprintf(format, args...)}
 }
 
-// Judge checks witnesses of one run. A *Run is one.
-type Judge interface {
+// Checker checks witnesses of one run. A *Run is one.
+type Checker interface {
 	Check(steps []finding.Step, kind finding.Kind) error
 }
 
-// Bench makes the Judge of a run. The packages that find witnesses have one: Observed, unless a
-// test uses another.
-type Bench func(run []event.Event) Judge
+// NewChecker makes the Checker of a run. The packages that find witnesses use DefaultChecker,
+// unless a test sets another.
+type NewChecker func(run []event.Event) Checker
 
-// Observed is the Bench that makes a Run.
-func Observed(run []event.Event) Judge { return Observe(run) }
+// DefaultChecker is the NewChecker that makes a Run.
+func DefaultChecker(run []event.Event) Checker { return Observe(run) }
 
-// Tally counts the results of judges.
+// Tally counts the results of checkers.
 type Tally struct {
 	Checked uint64 // witnesses checked
 	Refused uint64 // witnesses refused; each is an error in the package that found it

@@ -137,7 +137,7 @@ func (a *Analysis) seen(t *thread, e *event.Event) bool {
 }
 
 // remember enters an instance in the table under its latest acquire. Instances of an opposed
-// pattern are not entered, because OnTaken must be called for each of their acquires.
+// pattern are not entered, because OnAcquired must be called for each of their acquires.
 func (a *Analysis) remember(p *pattern, x *instance, t *thread, e *event.Event) {
 	if len(p.opposed) > 0 {
 		return

@@ -65,7 +65,7 @@ func BenchmarkLockGraph(b *testing.B) {
 		a := run(Options{}, events)
 		b.StartTimer()
 		found := a.Finish()
-		if s := a.Stats(); len(found) != graphRings || s.BudgetHit || s.Patterns != graphEdges {
+		if s := a.Stats(); len(found) != graphRings || s.BudgetHit || s.Edges != graphEdges {
 			b.Fatalf("%d findings, %+v", len(found), s)
 		}
 	}

@@ -60,12 +60,12 @@ const maxInside = 32
 
 func (a *Analysis) newClasses() *classes {
 	opts := a.opts
-	opts.Explain, opts.OnPattern, opts.OnOpposed, opts.OnTaken, opts.Class = nil, nil, nil, nil, nil
+	opts.Explain, opts.OnEdge, opts.OnInverse, opts.OnAcquired, opts.Class = nil, nil, nil, nil, nil
 	search := New(opts)
 	search.queueing = a.queueing // a class has the policy of its first lock
 	return &classes{
 		a: a, search: search, of: map[event.ObjectID]event.ObjectID{}, first: map[Class]event.ObjectID{},
-		names: map[event.ObjectID]string{}, inside: map[event.ObjectID]*inside{}, left: opts.MaxPatterns, done: map[string]bool{},
+		names: map[event.ObjectID]string{}, inside: map[event.ObjectID]*inside{}, left: opts.MaxEdges, done: map[string]bool{},
 	}
 }
 
@@ -83,7 +83,7 @@ func (c *classes) class(lock event.ObjectID) event.ObjectID {
 	if class.Name != "" {
 		c.first[class], c.names[first] = first, class.Name
 	}
-	if len(c.of) >= 4*c.a.opts.MaxPatterns {
+	if len(c.of) >= 4*c.a.opts.MaxEdges {
 		clear(c.of) // c.of is only a cache
 	}
 	c.of[lock] = first
@@ -115,8 +115,8 @@ func (c *classes) absorb(p *pattern) {
 	key := patternKey(held, wanted)
 	of := s.patterns[key]
 	if of == nil {
-		if len(s.ordered) >= s.opts.MaxPatterns {
-			c.a.stats.DroppedPatterns++
+		if len(s.ordered) >= s.opts.MaxEdges {
+			c.a.stats.DroppedEdges++
 			return
 		}
 		s.nextID++

@@ -112,7 +112,7 @@ func TestClassesOfDestroyedLocks(t *testing.T) {
 	}
 	a := run(Options{Class: func(l event.ObjectID) Class { return Class{Name: "AB"[l%2 : l%2+1]} }}, trace(parts...))
 	a.Finish()
-	if a.Stats().EvictedPatterns == 0 {
+	if a.Stats().EvictedEdges == 0 {
 		t.Fatal("nothing was forgotten")
 	}
 	names := event.NewNames()

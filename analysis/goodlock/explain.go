@@ -44,7 +44,7 @@ func (a *Analysis) explainLimits(s *search, reported int) {
 	} else if s.deeper {
 		tell("rings of more than %d threads were not looked for", a.opts.MaxThreads)
 	}
-	if n := a.stats.DroppedPatterns; n > 0 {
+	if n := a.stats.DroppedEdges; n > 0 {
 		tell("%d acquisitions were in nestings of locks for which there was no room", n)
 	}
 	if reported > maxExplained {

@@ -39,8 +39,8 @@ const (
 
 // The bounds that a user can change have these defaults.
 const (
-	DefaultMaxPatterns = 1 << 16 // Options.MaxPatterns
-	DefaultBudget      = 1 << 22 // Options.Budget
+	DefaultMaxEdges = 1 << 16 // Options.MaxEdges
+	DefaultBudget   = 1 << 22 // Options.Budget
 )
 
 // cacheSize is the number of entries of the direct-mapped cache of threads.
@@ -56,13 +56,13 @@ type Options struct {
 	// thread also share a clock (four bytes for each thread) for as long as nothing new orders the
 	// thread after other threads.
 	MaxInstances int
-	// MaxPatterns is the maximum number of patterns in memory. Default DefaultMaxPatterns. When it
+	// MaxEdges is the maximum number of patterns in memory. Default DefaultMaxEdges. When it
 	// is reached, patterns that need a destroyed lock are evicted; if that does not make room, new
 	// patterns are dropped and counted.
-	MaxPatterns int
+	MaxEdges int
 	// MaxThreads is the maximum length of the cycles searched for. Default 0: no limit.
 	MaxThreads int
-	// Policy determines whether read-write locks prefer readers or writers. Default AsMade.
+	// Policy determines whether read-write locks prefer readers or writers. Default ByLockKind.
 	Policy Policy
 	// Budget bounds one search for cycles, in steps of 0.1 to 0.4 microseconds. Short cycles are
 	// searched for first. Default DefaultBudget.
@@ -75,16 +75,16 @@ type Options struct {
 	// Explain, if not nil, is called by Finish with each cycle of patterns that is not reported,
 	// and the reason.
 	Explain func(finding.Pruned)
-	// OnPattern, if not nil, is called with the first acquire of each new pattern that holds a
+	// OnEdge, if not nil, is called with the first acquire of each new pattern that holds a
 	// lock. When there have been no calls for a while, the program has likely shown all its lock
 	// orders. The callee may keep the step.
-	OnPattern func(finding.Step)
-	// OnOpposed, if not nil, is called for each two patterns that could be a cycle of two threads,
-	// when the second is first seen. From then on OnTaken is called for each acquire of either
-	// pattern, beginning with that first acquire of the second. OnTaken must not be nil if
-	// OnOpposed is not.
-	OnOpposed func(older, newer finding.LockOrderEdge)
-	OnTaken   func(nesting int, thread event.ThreadID, seq uint64)
+	OnEdge func(finding.Step)
+	// OnInverse, if not nil, is called for each two patterns that could be a cycle of two threads,
+	// when the second is first seen. From then on OnAcquired is called for each acquire of either
+	// pattern, beginning with that first acquire of the second. OnAcquired must not be nil if
+	// OnInverse is not.
+	OnInverse  func(older, newer finding.LockOrderEdge)
+	OnAcquired func(nesting int, thread event.ThreadID, seq uint64)
 	// Locks is the table of the locks that threads hold. The caller passes it each event before
 	// the analysis gets the event. Default: the analysis has a table of its own.
 	Locks *locks.Table
@@ -95,16 +95,16 @@ type Options struct {
 
 // Stats counts what is in memory, and what was discarded because of a bound.
 type Stats struct {
-	Patterns         int    // number in memory now
+	Edges            int    // number in memory now
 	Instances        int    // number in memory now
 	EvictedInstances uint64 // instances discarded for lack of room (History, MaxInstances)
-	EvictedPatterns  uint64 // patterns of destroyed locks, discarded to make room
-	DroppedPatterns  uint64 // acquires whose pattern was new and had no room (MaxPatterns)
+	EvictedEdges     uint64 // patterns of destroyed locks, discarded to make room
+	DroppedEdges     uint64 // acquires whose pattern was new and had no room (MaxEdges)
 	DroppedFindings  uint64 // choices of instances whose finding had no room (MaxFindings)
 	// BudgetHit reports whether a search ended before it had looked at all cycles (Budget).
 	BudgetHit bool
-	// LongerRings reports whether there may be cycles of more than MaxThreads threads.
-	LongerRings bool
+	// LongerCycles reports whether there may be cycles of more than MaxThreads threads.
+	LongerCycles bool
 }
 
 // Analysis is the lock order analysis. It implements finding.Analysis.
@@ -117,7 +117,7 @@ type Analysis struct {
 	root        *node
 	nodes       int
 	patterns    map[string]*pattern
-	wanting     map[event.ObjectID][]wanter // with Options.OnOpposed: patterns by requested lock
+	wanting     map[event.ObjectID][]wanter // with Options.OnInverse: patterns by requested lock
 	ordered     []*pattern                  // all patterns, by id
 	nextID      int
 	kept        int                     // number of instances of all patterns
@@ -130,7 +130,7 @@ type Analysis struct {
 	classes     *classes // nil until needed
 	final       []*report
 	stats       Stats
-	retryAt     uint64                  // value of DroppedPatterns at which makeRoom tries again
+	retryAt     uint64                  // value of DroppedEdges at which makeRoom tries again
 	queueing    map[event.ObjectID]bool // rwlocks whose readers wait behind a waiting writer
 	deaths      int                     // objects destroyed since the tree was last emptied
 	sweepAfter  int                     // minimum of deaths before sweep runs
@@ -142,7 +142,7 @@ var _ finding.Analysis = (*Analysis)(nil)
 func New(opts Options) *Analysis {
 	setDefault(&opts.History, defaultHistory)
 	setDefault(&opts.MaxInstances, defaultMaxInstances)
-	setDefault(&opts.MaxPatterns, DefaultMaxPatterns)
+	setDefault(&opts.MaxEdges, DefaultMaxEdges)
 	setDefault(&opts.Budget, DefaultBudget)
 	setDefault(&opts.MaxFindings, defaultMaxFindings)
 	setDefault(&opts.MaxCandidates, defaultMaxCandidates)
@@ -178,7 +178,7 @@ func setDefault(v *int, def int) {
 // Stats returns what is in memory, and what was discarded.
 func (a *Analysis) Stats() Stats {
 	s := a.stats
-	s.Patterns, s.Instances = len(a.ordered), a.kept
+	s.Edges, s.Instances = len(a.ordered), a.kept
 	return s
 }
 
@@ -302,7 +302,7 @@ func (a *Analysis) acquire(t *thread, e *event.Event) {
 	if e.Flags&(event.Try|event.Inferred) == 0 && (len(t.locks.Held) > 1 || a.queues(e)) {
 		a.wanted(t, e)
 	}
-	if a.nodes > 4*a.opts.MaxPatterns {
+	if a.nodes > 4*a.opts.MaxEdges {
 		a.replant()
 	}
 }

@@ -201,7 +201,7 @@ func TestExplainLimits(t *testing.T) {
 		{Options{}, nil},
 		{Options{MaxThreads: 2}, []string{"rings of more than 2 threads were not looked for"}},
 		{Options{Budget: 1}, []string{"the search for rings of locks ended after 1 steps, at rings of 2 threads"}},
-		{Options{MaxPatterns: 1}, []string{"2 acquisitions were in nestings of locks for which there was no room"}},
+		{Options{MaxEdges: 1}, []string{"2 acquisitions were in nestings of locks for which there was no room"}},
 	} {
 		if got, _ := explained(tc.opts, ring); !slices.Equal(got, tc.want) {
 			t.Errorf("%+v: %q, want %q", tc.opts, got, tc.want)
@@ -253,7 +253,7 @@ func TestManyThreads(t *testing.T) {
 	if n := len(x.threads); n > 2 {
 		t.Errorf("%d threads in memory", n)
 	}
-	if s := x.Stats(); s.Patterns != 2 || s.EvictedInstances != threads-2*defaultHistory {
+	if s := x.Stats(); s.Edges != 2 || s.EvictedInstances != threads-2*defaultHistory {
 		t.Errorf("%+v", s)
 	}
 	for _, p := range x.ordered {
@@ -300,7 +300,7 @@ func TestInstancesAreBounded(t *testing.T) {
 // among them.
 func TestDestroyedLocksMakeRoom(t *testing.T) {
 	const rounds = 200
-	x := run(Options{MaxPatterns: 16}, nil)
+	x := run(Options{MaxEdges: 16}, nil)
 	var parts [][]event.Event
 	parts = append(parts, fork(1, 2), fork(1, 3))
 	for i := event.ObjectID(0); i < rounds; i++ {
@@ -316,7 +316,7 @@ func TestDestroyedLocksMakeRoom(t *testing.T) {
 	if f := x.Finish(); len(f) != rounds {
 		t.Errorf("%d findings, want %d", len(f), rounds)
 	}
-	if s.Patterns > 16 || s.DroppedPatterns != 0 || s.EvictedPatterns == 0 || len(x.dead) > 32 || x.nodes > 4*16+4 {
+	if s.Edges > 16 || s.DroppedEdges != 0 || s.EvictedEdges == 0 || len(x.dead) > 32 || x.nodes > 4*16+4 {
 		t.Errorf("%+v, %d dead locks, %d nodes", s, len(x.dead), x.nodes)
 	}
 }
@@ -328,8 +328,8 @@ func TestPatternsAreBounded(t *testing.T) {
 	for i := event.ObjectID(100); i < 200; i++ {
 		parts = append(parts, nest(2, i, i+1))
 	}
-	s := run(Options{MaxPatterns: 10}, trace(parts...)).Stats()
-	if s.Patterns != 10 || s.DroppedPatterns != 90 {
+	s := run(Options{MaxEdges: 10}, trace(parts...)).Stats()
+	if s.Edges != 10 || s.DroppedEdges != 90 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -351,11 +351,11 @@ func TestThousandPhilosophers(t *testing.T) {
 	const n = 1000
 	x := run(Options{}, philosophers(n))
 	f := x.Finish()
-	if s := x.Stats(); len(f) != 1 || len(f[0].Evidence) != n || s.BudgetHit || s.LongerRings {
+	if s := x.Stats(); len(f) != 1 || len(f[0].Evidence) != n || s.BudgetHit || s.LongerCycles {
 		t.Errorf("%d findings, %+v", len(f), s)
 	}
 	y := run(Options{MaxThreads: n - 1}, philosophers(n))
-	if f := y.Finish(); len(f) != 0 || !y.Stats().LongerRings {
+	if f := y.Finish(); len(f) != 0 || !y.Stats().LongerCycles {
 		t.Errorf("%d findings beyond MaxThreads, %+v", len(f), y.Stats())
 	}
 }
@@ -409,7 +409,7 @@ func TestBudget(t *testing.T) {
 func TestNewPatternsAreTold(t *testing.T) {
 	var got []string
 	reported := func(s finding.Step) { got = append(got, fmt.Sprint(s.Thread, s.Held, s.Object)) }
-	run(Options{OnPattern: reported}, trace(fork(1, 2), nest(1, a, b, c), nest(2, a, b, c), nest(2, b, a, c)))
+	run(Options{OnEdge: reported}, trace(fork(1, 2), nest(1, a, b, c), nest(2, a, b, c), nest(2, b, a, c)))
 	want := []string{"1 [11] 12", "1 [11 12] 13", "2 [12] 11"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want +got:\n%s", d)

@@ -36,7 +36,7 @@ func traceOf(lock event.ObjectID) uint64 { return 1 << (uint32(lock) * 0x9e3779b
 
 // oppose finds the patterns that could be a cycle of two together with p, and records them.
 func (a *Analysis) oppose(p *pattern) {
-	if a.opts.OnOpposed == nil {
+	if a.opts.OnInverse == nil {
 		return
 	}
 	lock, holds := p.wanted.Lock(), uint64(0)
@@ -58,7 +58,7 @@ func (p *pattern) faces(q *pattern) bool {
 	return max(len(p.opposed), len(q.opposed)) < maxOpposed && p.waitsFor(q) && q.waitsFor(p) && p.gate(q) == 0 && !slices.Contains(p.opposed, q.id)
 }
 
-// opposed records that p and q could be a cycle of two. From now on OnTaken is called for each
+// opposed records that p and q could be a cycle of two. From now on OnAcquired is called for each
 // acquire of q too.
 func (a *Analysis) opposed(p, q *pattern) {
 	if len(q.opposed) == 0 {
@@ -67,7 +67,7 @@ func (a *Analysis) opposed(p, q *pattern) {
 		}
 	}
 	p.opposed, q.opposed = append(p.opposed, q.id), append(q.opposed, p.id)
-	a.opts.OnOpposed(q.nesting(), p.nesting())
+	a.opts.OnInverse(q.nesting(), p.nesting())
 }
 
 // unopposed removes a pattern that is discarded from the list of its requested lock.

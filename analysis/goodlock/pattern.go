@@ -61,11 +61,11 @@ func (a *Analysis) wanted(t *thread, e *event.Event) {
 	}
 	p := n.pattern
 	if p == nil {
-		a.stats.DroppedPatterns++
+		a.stats.DroppedEdges++
 		return
 	}
 	if len(p.opposed) > 0 {
-		a.opts.OnTaken(p.id, e.Thread, e.Seq)
+		a.opts.OnAcquired(p.id, e.Thread, e.Seq)
 	}
 	if x := p.find(t, e); x != nil {
 		x.last = momentOf(e)
@@ -94,7 +94,7 @@ func (a *Analysis) patternOf(n *node, t *thread, e *event.Event) *pattern {
 	if p := a.patterns[key]; p != nil {
 		return p
 	}
-	if len(a.ordered) >= a.opts.MaxPatterns && !a.makeRoom() {
+	if len(a.ordered) >= a.opts.MaxEdges && !a.makeRoom() {
 		return nil
 	}
 	a.nextID++
@@ -103,8 +103,8 @@ func (a *Analysis) patternOf(n *node, t *thread, e *event.Event) *pattern {
 	a.ordered = append(a.ordered, p)
 	a.use(p, 1)
 	a.oppose(p)
-	if a.opts.OnPattern != nil && len(held) > 0 {
-		a.opts.OnPattern(nesting(t, e))
+	if a.opts.OnEdge != nil && len(held) > 0 {
+		a.opts.OnEdge(nesting(t, e))
 	}
 	return p
 }
@@ -171,7 +171,7 @@ func (a *Analysis) sweep() {
 		return
 	}
 	if enough, _ := a.searchWith(min(a.opts.Budget, sweepBudget*len(a.ordered))); !enough {
-		a.sweepAfter *= 2 // there are too many cycles; MaxPatterns still bounds the patterns
+		a.sweepAfter *= 2 // there are too many cycles; MaxEdges still bounds the patterns
 		a.replant()
 		return
 	}
@@ -180,12 +180,12 @@ func (a *Analysis) sweep() {
 
 // makeRoom discards the patterns of destroyed locks, after a search for the cycles among all
 // patterns in memory. Since a search is expensive, it is done only if there are enough such
-// patterns, and not again until MaxPatterns/4 more acquires were dropped.
+// patterns, and not again until MaxEdges/4 more acquires were dropped.
 func (a *Analysis) makeRoom() bool {
-	if a.stats.DroppedPatterns < a.retryAt {
+	if a.stats.DroppedEdges < a.retryAt {
 		return false
 	}
-	a.retryAt = a.stats.DroppedPatterns + uint64(a.opts.MaxPatterns)/4
+	a.retryAt = a.stats.DroppedEdges + uint64(a.opts.MaxEdges)/4
 	if n := a.countFinished(); n == 0 || n < len(a.ordered)/8 {
 		return false // too few to be worth a search
 	}
@@ -203,7 +203,7 @@ func (a *Analysis) dropFinished() {
 			keep = append(keep, p)
 			continue
 		}
-		a.stats.EvictedPatterns++
+		a.stats.EvictedEdges++
 		a.classify(p)
 		a.use(p, -1)
 		delete(a.patterns, patternKey(p.held, p.wanted))

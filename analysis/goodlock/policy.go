@@ -12,14 +12,14 @@ type Policy uint8
 // The policies. POSIX leaves this open. glibc's default, PTHREAD_RWLOCK_PREFER_READER_NP, and musl
 // let further readers in; PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP does not.
 const (
-	AsMade           Policy = iota // by the kind of each lock; locks of unknown kind let readers in
+	ByLockKind       Policy = iota // by the kind of each lock; locks of unknown kind let readers in
 	ReaderPreferring               // all locks let readers in
 	WriterPreferring               // of all locks, readers wait behind a waiting writer
 )
 
 // madeAs records whether the kind of a lock makes its readers wait behind waiting writers.
 func (a *Analysis) madeAs(e *event.Event) {
-	if a.opts.Policy == AsMade && e.Kind == event.KindRWLock && e.Value == event.PreferWriterNonrecursive {
+	if a.opts.Policy == ByLockKind && e.Kind == event.KindRWLock && e.Value == event.PreferWriterNonrecursive {
 		a.queueing[e.Object] = true
 	}
 }

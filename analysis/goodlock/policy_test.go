@@ -54,7 +54,7 @@ type chainStep struct {
 
 type chains struct {
 	policy  Policy
-	made    map[event.ObjectID]uint64 // with AsMade: the kinds of the locks
+	made    map[event.ObjectID]uint64 // with ByLockKind: the kinds of the locks
 	threads [][]chainStep
 	seen    map[string]bool
 }
@@ -134,7 +134,7 @@ func (c *chains) inTheWay(s state, t int) (out []int) {
 }
 
 func (c *chains) prefersWriters(l event.ObjectID) bool {
-	return c.policy == WriterPreferring || c.policy == AsMade && c.made[l] == event.PreferWriterNonrecursive
+	return c.policy == WriterPreferring || c.policy == ByLockKind && c.made[l] == event.PreferWriterNonrecursive
 }
 
 // ring reports whether threads wait for each other in a cycle.

@@ -47,7 +47,7 @@ func (a *Analysis) newSearch() *search {
 func (a *Analysis) search() {
 	enough, all := a.searchWith(a.opts.Budget)
 	a.stats.BudgetHit = a.stats.BudgetHit || !enough
-	a.stats.LongerRings = a.stats.LongerRings || enough && !all
+	a.stats.LongerCycles = a.stats.LongerCycles || enough && !all
 }
 
 // searchWith is search with another budget. It returns whether the budget was enough, and whether

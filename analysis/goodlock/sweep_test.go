@@ -68,7 +68,7 @@ func TestSweepKeepsFindings(t *testing.T) {
 			often.Event(&events[i])
 			never.Event(&events[i])
 		}
-		dropped += often.Stats().EvictedPatterns
+		dropped += often.Stats().EvictedEdges
 		want := lockRings(never.Finish())
 		found += len(want)
 		if d := cmp.Diff(want, lockRings(often.Finish())); d != "" {
@@ -95,10 +95,10 @@ func TestLocksOfThePast(t *testing.T) {
 		e(event.Destroy, l)
 	}
 	s := a.Stats()
-	if a.nodes > 2*minDeaths || s.Patterns > 2*minDeaths || len(a.dead) > 2*minDeaths || len(a.inUse) > 2*minDeaths {
+	if a.nodes > 2*minDeaths || s.Edges > 2*minDeaths || len(a.dead) > 2*minDeaths || len(a.inUse) > 2*minDeaths {
 		t.Errorf("%d nodes, %d dead locks, %d locks in use, %+v", a.nodes, len(a.dead), len(a.inUse), s)
 	}
-	if s.DroppedPatterns != 0 || s.BudgetHit {
+	if s.DroppedEdges != 0 || s.BudgetHit {
 		t.Errorf("%+v", s)
 	}
 }

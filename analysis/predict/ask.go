@@ -242,7 +242,7 @@ func refusal(err error) Result {
 
 // judge returns the checker of schedules of the log. It is kept until the next event, because
 // questions often come together.
-func (h *History) judge() execution.Judge {
+func (h *History) judge() execution.Checker {
 	if h.seen == nil {
 		events := make([]event.Event, len(h.log))
 		for i := range h.log {

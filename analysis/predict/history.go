@@ -31,9 +31,9 @@ type History struct {
 	// quiescentSeq is the Seq of the last event at which no barrier generation was open while
 	// the log was at most three quarters full; 0: none.
 	quiescentSeq uint64
-	seen         execution.Judge // of the log as it is; nil: not made since the last event
-	bySlot       *slotLog        // likewise
-	blind        bool            // the beginning was evicted up to an event inside a barrier generation
+	seen         execution.Checker // of the log as it is; nil: not made since the last event
+	bySlot       *slotLog          // likewise
+	blind        bool              // the beginning was evicted up to an event inside a barrier generation
 	// rearranged counts how often the elements of slotHistory.needs were moved.
 	rearranged int
 	// reversals is the number of steps of Options.Reversals that are spent.

@@ -45,7 +45,7 @@ func reported(t reporter, events []event.Event, o Options) map[string]uint64 {
 			out[name] = events[now].Seq
 		}
 	})
-	a := goodlock.New(goodlock.Options{OnOpposed: p.Opposed, OnTaken: p.Taken})
+	a := goodlock.New(goodlock.Options{OnInverse: p.Opposed, OnAcquired: p.Taken})
 	for now = range events {
 		e := events[now]
 		h.Event(&e)

@@ -76,8 +76,8 @@ type Options struct {
 	// change places. It counts steps of about 0.1 microseconds, of all questions together;
 	// one question may use at most a sixteenth. Default DefaultReversals; negative: no search.
 	Reversals int
-	// Judges makes the checker of witnesses; default execution.Observed.
-	Judges execution.Bench
+	// Judges makes the checker of witnesses; default execution.DefaultChecker.
+	Judges execution.NewChecker
 }
 
 func (o Options) filled() Options {
@@ -88,7 +88,7 @@ func (o Options) filled() Options {
 		o.Reversals = DefaultReversals
 	}
 	if o.Judges == nil {
-		o.Judges = execution.Observed
+		o.Judges = execution.DefaultChecker
 	}
 	return o
 }

@@ -27,9 +27,9 @@ type Deadlocks struct {
 	seen map[string]bool
 }
 
-// Take reports a predicted deadlock, unless it is suppressed or was reported already, or
+// Report reports a predicted deadlock, unless it is suppressed or was reported already, or
 // maxDeadlocks were reported.
-func (d *Deadlocks) Take(f *finding.Finding) {
+func (d *Deadlocks) Report(f *finding.Finding) {
 	resolved := report.Resolve(*f, d.Names)
 	if d.Suppressed != nil && d.Suppressed(&resolved) {
 		return

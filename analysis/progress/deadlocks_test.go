@@ -15,8 +15,8 @@ func TestEachDeadlockIsTold(t *testing.T) {
 	f := finding.Finding{
 		Kind: finding.Deadlock, Confidence: finding.Predicted, Evidence: []finding.Step{nesting(2, 21, 1, 2), nesting(3, 31, 2, 1)},
 	}
-	d.Take(&f)
-	d.Take(&f)
+	d.Report(&f)
+	d.Report(&f)
 	want := `tracepredict: deadlock predicted: T2 and T3 can block each other for ever: T2 holds 'a' and waits for 'b' at x.c:21, while T3 holds 'b' and waits for 'a' at x.c:31 (the full report, with what is doubtful about it, follows at the end)
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {

@@ -18,10 +18,10 @@ import (
 // maxNestings bounds the nestings that are kept; further ones are not reported.
 const maxNestings = 1 << 16
 
-// Nestings reports new nestings of locks. Nestings of locks without names that were
+// LockOrderEdges reports new lock-order edges. Edges between locks without names that were
 // initialised at the same source location count as one, so that a lock for each request is not
 // reported each time.
-type Nestings struct {
+type LockOrderEdges struct {
 	// Names returns the names of identifiers; it must not be nil.
 	Names run.Namer
 	// Out, if not nil, receives a line for each new nesting.
@@ -32,9 +32,9 @@ type Nestings struct {
 	seen map[string]bool
 }
 
-// Take reports a nesting, given its first acquire, unless it was reported already.
-func (n *Nestings) Take(s finding.Step) {
-	text, locks := report.Nesting(s, n.Names)
+// Report reports an edge, given its first acquire, unless it was reported already.
+func (n *LockOrderEdges) Report(s finding.Step) {
+	text, locks := report.LockOrderEdge(s, n.Names)
 	if n.seen[locks] || len(n.seen) >= maxNestings {
 		return
 	}

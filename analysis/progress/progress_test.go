@@ -46,13 +46,13 @@ func nesting(thread event.ThreadID, place event.StackID, locks ...event.ObjectID
 
 func TestEachNewNestingIsTold(t *testing.T) {
 	var out bytes.Buffer
-	n := Nestings{Names: program{}, Out: &out}
+	n := LockOrderEdges{Names: program{}, Out: &out}
 	for _, s := range []finding.Step{
 		nesting(2, 21, 1, 2), nesting(3, 31, 2, 1), nesting(3, 41, 1, 2), // a in b again
 		nesting(2, 51, 3, 1, 4), nesting(2, 51, 4, 1, 5), // made in the same place
 		nesting(2, 61, 9, 1),
 	} {
-		n.Take(s)
+		n.Report(s)
 	}
 	want := `tracepredict: new nesting of locks (1): T2 worker takes 'b' in f at x.c:21 while it holds 'a' from x.c:20
 tracepredict: new nesting of locks (2): T3 worker takes 'a' in f at x.c:31 while it holds 'b' from x.c:30
@@ -96,14 +96,14 @@ func (c *clock) wind(d time.Duration) {
 func TestItSettlesWhenThereIsNothingNew(t *testing.T) {
 	var c clock
 	q := NewQuiet(30*time.Second, c.after)
-	n := Nestings{Names: program{}, Quiet: q}
+	n := LockOrderEdges{Names: program{}, Quiet: q}
 	settled := false
-	n.Take(nesting(2, 21, 1, 2)) // before it begins
+	n.Report(nesting(2, 21, 1, 2)) // before it begins
 	q.Begin(func() { settled = true })
 	c.wind(20 * time.Second)
-	n.Take(nesting(2, 21, 2, 1)) // new: 30 s from now
+	n.Report(nesting(2, 21, 2, 1)) // new: 30 s from now
 	c.wind(20 * time.Second)
-	n.Take(nesting(3, 21, 2, 1)) // not new
+	n.Report(nesting(3, 21, 2, 1)) // not new
 	if settled {
 		t.Error("it settled 20 s after a new nesting")
 	}

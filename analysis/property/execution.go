@@ -37,7 +37,7 @@ func (a *Analysis) execution(w *lattice.Witness) ([]finding.Step, error) {
 	for _, i := range order {
 		steps = append(steps, stepOf(&run[i]))
 	}
-	err = a.o.Judges(run).Check(steps, finding.Property)
+	err = a.o.NewChecker(run).Check(steps, finding.Property)
 	a.witnesses.Count(err)
 	if err != nil {
 		return nil, fmt.Errorf("execute it: %w", err)

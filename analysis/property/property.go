@@ -61,8 +61,8 @@ type Options struct {
 	History int
 	// Found, if not nil, is called for each finding as soon as it is made.
 	Found func(*finding.Finding)
-	// Judges judge witnesses; default execution.Observed.
-	Judges execution.Bench
+	// NewChecker makes the checker of witnesses; default execution.DefaultChecker.
+	NewChecker execution.NewChecker
 	// Latency records when an event enters the lattice and how many levels have been built;
 	// nil measures nothing.
 	Latency *stats.Latency
@@ -125,8 +125,8 @@ func New(o Options) (*Analysis, error) {
 	if o.History <= 0 {
 		o.History = defaultHistory
 	}
-	if o.Judges == nil {
-		o.Judges = execution.Observed
+	if o.NewChecker == nil {
+		o.NewChecker = execution.DefaultChecker
 	}
 	n := len(o.Variables)
 	if o.Initial != nil && len(o.Initial) != n {
@@ -187,7 +187,7 @@ func (a *Analysis) Event(e *event.Event) {
 	a.lattice.Event(&r)
 	if a.o.Latency != nil {
 		a.o.Latency.Event(e.Time)
-		a.o.Latency.Judged(a.lattice.Stats().Levels)
+		a.o.Latency.LevelsClosed(a.lattice.Stats().Levels)
 	}
 }
 
@@ -198,9 +198,9 @@ func (a *Analysis) locking(e *event.Event) lattice.Locking {
 	}
 	switch e.Op {
 	case event.Acquire:
-		return lattice.Takes
+		return lattice.Acquires
 	case event.AcquireRead:
-		return lattice.TakesShared
+		return lattice.AcquiresShared
 	case event.Release:
 		return lattice.Releases
 	}
@@ -254,7 +254,7 @@ func (a *Analysis) Finish() []finding.Finding {
 		a.begin()
 	}
 	a.lattice.Finish()
-	a.o.Latency.Judged(a.lattice.Stats().Levels)
+	a.o.Latency.LevelsClosed(a.lattice.Stats().Levels)
 	var out []finding.Finding
 	for _, k := range a.order {
 		out = append(out, *a.findings[k])

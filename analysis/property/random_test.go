@@ -106,7 +106,7 @@ func TestNothingIsPredictedWithoutAWitness(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 17))
 		a := randomAnalysis(t, r, property.Options{
-			Window: 30, Queue: 12, Exclusion: seed%2 == 0, Judges: func([]event.Event) execution.Judge { return refusing{} },
+			Window: 30, Queue: 12, Exclusion: seed%2 == 0, NewChecker: func([]event.Event) execution.Checker { return refusing{} },
 		})
 		events := eventtest.RandomRun(r, 30+r.IntN(120))
 		for i := range events {

@@ -98,7 +98,7 @@ func FuzzReport(f *testing.F) {
 		if err := report.WriteJSON(&js, rep); err != nil || !json.Valid(js.Bytes()) || !utf8.Valid(js.Bytes()) {
 			t.Errorf("JSON: %v", err)
 		}
-		if got := report.Plain(text.String()); got != text.String() {
+		if got := report.Sanitize(text.String()); got != text.String() {
 			t.Errorf("text: %q", got)
 		}
 	})

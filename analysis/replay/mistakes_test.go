@@ -24,7 +24,7 @@ func TestMistakesAreTold(t *testing.T) {
 	for _, mistaken := range []bool{false, true} {
 		o := Options{Suite: suite.Options{Explain: true}, Stats: true}
 		if mistaken {
-			o.Suite.Judges = func([]event.Event) execution.Judge { return refusing{} }
+			o.Suite.NewChecker = func([]event.Event) execution.Checker { return refusing{} }
 		}
 		rep, err := Report(std.NewReader(strings.NewReader(text), "text", std.ReaderOptions{}), o)
 		if err != nil {

@@ -35,7 +35,7 @@ func Stats(c *stats.Counter, s *suite.Suite, properties *bind.Run, latency *stat
 	if latency != nil {
 		h := latency.Spread()
 		ns := func(n uint64) time.Duration { return time.Duration(min(n, 1<<63-1)) }
-		out.Latency = &report.LatencyTime{Events: h.N(), Median: ns(h.Quantile(0.5)), Most99: ns(h.Quantile(0.99)), Max: ns(h.Max())}
+		out.Latency = &report.LatencyTime{Events: h.N(), Median: ns(h.Quantile(0.5)), P99: ns(h.Quantile(0.99)), Max: ns(h.Max())}
 	}
 	return out
 }

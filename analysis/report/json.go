@@ -78,8 +78,8 @@ func WriteJSON(w io.Writer, r Report) error {
 	out.member("run", toJSONRun(r.Run))
 	out.member("confidence", toJSONConfidence(r))
 	list(out, "findings", r.Findings, e.finding)
-	if r.Doing != nil {
-		list(out, "threads", r.Doing, e.doing)
+	if r.ThreadStates != nil {
+		list(out, "threads", r.ThreadStates, e.doing)
 	}
 	if r.Stats != nil {
 		out.member("stats", toJSONStats(r))

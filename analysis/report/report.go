@@ -34,7 +34,7 @@ type Run struct {
 
 // Locks counts what the analysis of lock orders kept and what its bounds left out.
 type Locks struct {
-	Nestings     int  `json:"nestings"`     // number of nestings of locks that were kept
+	Edges        int  `json:"nestings"`     // number of nestings of locks that were kept
 	Acquisitions int  `json:"acquisitions"` // number of acquisitions of these nestings that were kept
 	Complete     bool `json:"complete"`     // all cycles of the kept nestings were searched and reported, and no nesting is missing
 }
@@ -114,9 +114,9 @@ type Report struct {
 	// requested. See Explain.
 	Pruned    []Pruned
 	Explained bool
-	// Doing has the states of the threads, in a report of a moment; nil in one of a run. See
-	// AddSeen.
-	Doing []Doing
+	// ThreadStates has the states of the threads, in a report of a moment; nil in one of a run. See
+	// AddThreadStates.
+	ThreadStates []ThreadState
 	// Generated reports that Finding.Suppression is set, as requested.
 	Generated bool
 

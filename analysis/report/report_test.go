@@ -730,7 +730,7 @@ func TestHostileNames(t *testing.T) {
 	} {
 		checkHostile(t, name)
 	}
-	if got := Plain("a\x1b\nb\r\n"); got != `a\x1b`+"\nb"+`\x0d`+"\n" {
+	if got := Sanitize("a\x1b\nb\r\n"); got != `a\x1b`+"\nb"+`\x0d`+"\n" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -770,7 +770,7 @@ func TestPlainKeepsLinesAndNothingElse(t *testing.T) {
 		"größer":                    "größer",
 		"right \u202e to left":      `right \u202e to left`,
 	} {
-		if got := Plain(text); got != want {
+		if got := Sanitize(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
 	}

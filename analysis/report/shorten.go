@@ -154,9 +154,9 @@ func printableASCII(s string) bool {
 	return true
 }
 
-// Plain makes text harmless to a terminal, as clean does, but keeps its line feeds: for errors
+// Sanitize makes text harmless to a terminal, as clean does, but keeps its line feeds: for errors
 // and lists with names from a program.
-func Plain(text string) string {
+func Sanitize(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n")
 	return strings.Join(cleanAll(lines), "\n")
 }

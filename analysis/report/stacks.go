@@ -3,8 +3,8 @@ package report
 // Stacks calls visit with each call stack of the findings, and again for each further use of
 // it.
 func (r *Report) Stacks(visit func(Stack)) {
-	for i := range r.Doing {
-		r.Doing[i].Step.stacks(visit)
+	for i := range r.ThreadStates {
+		r.ThreadStates[i].Step.stacks(visit)
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]

@@ -70,7 +70,7 @@ type Lattice struct {
 type LatencyTime struct {
 	Events uint64        `json:"events"` // number of events measured
 	Median time.Duration `json:"median_ns"`
-	Most99 time.Duration `json:"p99_ns"`
+	P99    time.Duration `json:"p99_ns"`
 	Max    time.Duration `json:"max_ns"`
 }
 
@@ -113,7 +113,7 @@ func (p *printer) stats(r Report) {
 	}
 	if t := s.Latency; t != nil {
 		say("latency from event to verdict, of %s: median %s, 99 %% at most %s, all at most %s",
-			counted(t.Events, "event", "events"), short(t.Median), short(t.Most99), short(t.Max))
+			counted(t.Events, "event", "events"), short(t.Median), short(t.P99), short(t.Max))
 	}
 }
 

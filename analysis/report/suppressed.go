@@ -11,8 +11,8 @@ import (
 // Suppressions are the suppressions that were applied to the report, with counts of the
 // findings that they left out.
 type Suppressions struct {
-	Each    []Suppression
-	Foreign int // blocks of the files that are for other tools
+	Each          []Suppression
+	ForOtherTools int // blocks of the files that are for other tools
 }
 
 // Suppression counts what one suppression left out.
@@ -86,7 +86,7 @@ func (p *printer) suppressions(r Report) {
 	for _, s := range r.Run.Suppressions.Each {
 		p.para(p.style.dim, 4, 6, s.describe())
 	}
-	if n := r.Run.Suppressions.Foreign; n > 0 {
+	if n := r.Run.Suppressions.ForOtherTools; n > 0 {
 		p.para(p.style.dim, 4, 6, counted(uint64(n), "suppression is", "suppressions are")+" for other tools")
 	}
 }
@@ -141,7 +141,7 @@ func toJSONSuppressions(s *Suppressions) *jsonSuppressions {
 	if s == nil {
 		return nil
 	}
-	out := &jsonSuppressions{Foreign: s.Foreign, By: []jsonSuppression{}}
+	out := &jsonSuppressions{Foreign: s.ForOtherTools, By: []jsonSuppression{}}
 	for _, e := range s.Each {
 		j := jsonSuppression{Name: clean(e.Name), File: clean(e.File), Line: e.Line, Count: e.Count,
 			Observed: e.Findings[finding.Observed], Predicted: e.Findings[finding.Predicted], Potential: e.Findings[finding.Potential]}

@@ -47,7 +47,7 @@ const (
 // text is ASCII except for names.
 func WriteText(w io.Writer, r Report, o TextOptions) error {
 	p := newPrinter(r, o)
-	if r.Doing != nil {
+	if r.ThreadStates != nil {
 		p.lookHead(r)
 	} else {
 		p.head(r)

@@ -6,12 +6,12 @@ import "math/bits"
 // the lattice that contains the event on the observed run is closed. Level k contains the
 // first k events. A nil Latency measures nothing.
 type Latency struct {
-	now    func() uint64
-	times  []uint64 // circular buffer of the times of events whose level is not closed
-	first  int      // index in times of the oldest event
-	n      int      // number of events in times
-	judged uint64   // number of levels that have been closed
-	spread Histogram
+	now          func() uint64
+	times        []uint64 // circular buffer of the times of events whose level is not closed
+	first        int      // index in times of the oldest event
+	n            int      // number of events in times
+	closedLevels uint64   // number of levels that have been closed
+	spread       Histogram
 }
 
 // NewLatency returns a Latency. The function now returns the time on the clock of the events,
@@ -37,14 +37,14 @@ func (l *Latency) grow() {
 	l.times, l.first = larger, 0
 }
 
-// Judged adds the latencies of the events whose levels have been closed since the last call.
+// LevelsClosed adds the latencies of the events whose levels have been closed since the last call.
 // Levels is the number of levels that have been closed so far.
-func (l *Latency) Judged(levels uint64) {
-	if l == nil || levels == l.judged {
+func (l *Latency) LevelsClosed(levels uint64) {
+	if l == nil || levels == l.closedLevels {
 		return
 	}
 	now := l.now()
-	for ; l.judged < levels && l.n > 0; l.judged++ {
+	for ; l.closedLevels < levels && l.n > 0; l.closedLevels++ {
 		t := l.times[l.first]
 		if l.first, l.n = (l.first+1)&(len(l.times)-1), l.n-1; t != 0 {
 			l.spread.Add(now - min(t, now))

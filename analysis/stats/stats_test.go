@@ -75,21 +75,21 @@ func TestLatency(t *testing.T) {
 		l.Event(100 * (i + 1)) // 100, 200, 300, 400
 	}
 	now = 500
-	l.Judged(0)
-	l.Judged(2) // 400, 300
-	l.Event(0)  // without a time
+	l.LevelsClosed(0)
+	l.LevelsClosed(2) // 400, 300
+	l.Event(0)        // without a time
 	now = 410
-	l.Judged(3) // 110
-	l.Judged(3)
+	l.LevelsClosed(3) // 110
+	l.LevelsClosed(3)
 	now = 390
-	l.Judged(9) // 0: the clock of another core; no more than five events came
+	l.LevelsClosed(9) // 0: the clock of another core; no more than five events came
 	h := l.Spread()
 	if h.N() != 4 || h.Max() != 400 || h.Quantile(0) != 0 || h.Quantile(1) != 400 {
 		t.Errorf("%d values up to %d, from %d to %d", h.N(), h.Max(), h.Quantile(0), h.Quantile(1))
 	}
 	var none *Latency
 	none.Event(1)
-	none.Judged(1)
+	none.LevelsClosed(1)
 }
 
 func TestLatencyKeepsOrder(t *testing.T) {
@@ -100,11 +100,11 @@ func TestLatencyKeepsOrder(t *testing.T) {
 		l.Event(i)
 		if now = i; i%3 != 0 { // the queue grows by a third of the events
 			judged++
-			l.Judged(judged)
+			l.LevelsClosed(judged)
 		}
 	}
 	now = 1000
-	l.Judged(1000)
+	l.LevelsClosed(1000)
 	if h := l.Spread(); h.N() != 1000 || h.Max() != 333 {
 		t.Errorf("%d values up to %d, want 1000 up to 333", h.N(), h.Max())
 	}
@@ -145,7 +145,7 @@ func TestNothingIsAllocatedForAnEvent(t *testing.T) {
 		c.Event(&e)
 		l.Event(now + 1)
 		levels++
-		l.Judged(levels)
+		l.LevelsClosed(levels)
 	}); n != 0 {
 		t.Errorf("%v allocations an event", n)
 	}

@@ -63,7 +63,7 @@ func (s *Suite) unraced(races []finding.Finding) {
 // apart adds to Pruned the pairs of call stacks that a lock excludes from each other, and marks
 // them as known.
 func (s *Suite) apart(known map[places]bool) {
-	pairs, more := s.eraser.Apart()
+	pairs, more := s.eraser.Excluded()
 	for _, p := range pairs {
 		known[placesOf(&finding.Finding{Objects: p.Objects, Evidence: p.Evidence})] = true
 	}

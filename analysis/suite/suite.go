@@ -41,8 +41,8 @@ type Options struct {
 	// the program runs. Finish returns them too.
 	OnDeadlock func(*finding.Finding)
 	Misuse     misuse.Options // which rules of misuse are checked
-	// Judges makes the checkers of witnesses; default execution.Observed.
-	Judges execution.Bench
+	// NewChecker makes the checkers of witnesses; default execution.DefaultChecker.
+	NewChecker execution.NewChecker
 	// Explain collects the pruned candidates and the reasons; see Suite.Pruned.
 	Explain bool
 }
@@ -63,7 +63,7 @@ type Suite struct {
 
 // New returns a suite.
 func New(o Options) *Suite {
-	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals, Judges: o.Judges})
+	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals, Judges: o.NewChecker})
 	held := locks.New()
 	s := &Suite{locks: held, explain: o.Explain, history: history, depend: depend.New(depend.Options{}), hangs: hang.New(), misuse: misuse.New(o.Misuse)}
 	if o.Explain {
@@ -72,11 +72,11 @@ func New(o Options) *Suite {
 			s.pruned = append(s.pruned, p)
 		}
 	}
-	s.eraser = eraser.New(eraser.Options{Uses: o.Uses, Apart: o.Explain, Locks: held})
+	s.eraser = eraser.New(eraser.Options{Uses: o.Uses, CollectPruned: o.Explain, Locks: held})
 	s.order = happensbefore.New(happensbefore.Options{Locks: held})
 	if o.OnDeadlock != nil {
 		online := predict.NewOnline(history, o.OnDeadlock)
-		o.Locks.OnOpposed, o.Locks.OnTaken = online.Opposed, online.Taken
+		o.Locks.OnInverse, o.Locks.OnAcquired = online.Opposed, online.Taken
 	}
 	if o.LockClass != nil {
 		o.Locks.Class = func(id event.ObjectID) (c goodlock.Class) {

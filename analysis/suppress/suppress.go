@@ -110,8 +110,8 @@ func (s *Set) Len() int {
 	return len(s.rules)
 }
 
-// Foreign returns the number of blocks that were ignored because they are for other tools.
-func (s *Set) Foreign() int {
+// ForOtherTools returns the number of blocks that were ignored because they are for other tools.
+func (s *Set) ForOtherTools() int {
 	if s == nil {
 		return 0
 	}
@@ -144,7 +144,7 @@ func (s *Set) Apply(rep report.Report) report.Report {
 		used[n].Count += f.Count
 	}
 	rep.Findings = kept
-	rep.Run.Suppressions = &report.Suppressions{Foreign: s.foreign}
+	rep.Run.Suppressions = &report.Suppressions{ForOtherTools: s.foreign}
 	for i, r := range s.rules {
 		if r.own || used[i].Count > 0 {
 			used[i].Name, used[i].File, used[i].Line = r.name, r.file, r.line

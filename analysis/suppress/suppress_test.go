@@ -182,8 +182,8 @@ func TestBlocksOfOtherTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Len() != 1 || s.Foreign() != 3 || !s.Suppresses(race()) {
-		t.Errorf("%d suppressions, %d of other tools", s.Len(), s.Foreign())
+	if s.Len() != 1 || s.ForOtherTools() != 3 || !s.Suppresses(race()) {
+		t.Errorf("%d suppressions, %d of other tools", s.Len(), s.ForOtherTools())
 	}
 }
 
@@ -192,7 +192,7 @@ func TestBuiltin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(suppress.BuiltinText(), "\n{\n"); s.Len() != n || s.Foreign() != 0 {
+	if n := strings.Count(suppress.BuiltinText(), "\n{\n"); s.Len() != n || s.ForOtherTools() != 0 {
 		t.Errorf("%d suppressions of %d", s.Len(), n)
 	}
 	rep := s.Apply(report.Report{Findings: []report.Finding{*race()}})

@@ -97,7 +97,7 @@ func (a *actor) violated(property, message string) {
 			if err != nil {
 				a.mu.Lock()
 				defer a.mu.Unlock()
-				fmt.Fprintf(a.stderr, "tracepredict: --on-violation: %s\n", report.Plain(err.Error()))
+				fmt.Fprintf(a.stderr, "tracepredict: --on-violation: %s\n", report.Sanitize(err.Error()))
 			}
 		})
 	}

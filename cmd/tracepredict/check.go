@@ -121,10 +121,10 @@ func writeChecked(w io.Writer, d *spec.Description, dot bool) error {
 		}
 	}
 	for _, c := range d.Checks {
-		fmt.Fprintf(w, "check %s\n", report.Plain(c))
+		fmt.Fprintf(w, "check %s\n", report.Sanitize(c))
 	}
 	for _, n := range d.NotEvaluated {
-		fmt.Fprintf(w, "%s: not evaluated yet; exec, attach and analyze refuse it\n", report.Plain(n))
+		fmt.Fprintf(w, "%s: not evaluated yet; exec, attach and analyze refuse it\n", report.Sanitize(n))
 	}
 	writeProbes(w, d)
 	return nil
@@ -133,9 +133,9 @@ func writeChecked(w io.Writer, d *spec.Description, dot bool) error {
 func writeProperty(w io.Writer, p *spec.Described) error {
 	fmt.Fprintf(w, "property %s\n", p.Name)
 	if p.Message != "" {
-		fmt.Fprintf(w, "  message       %s\n", report.Plain(p.Message))
+		fmt.Fprintf(w, "  message       %s\n", report.Sanitize(p.Message))
 	}
-	fmt.Fprintf(w, "  %-13s %s\n", "formula", report.Plain(p.Text))
+	fmt.Fprintf(w, "  %-13s %s\n", "formula", report.Sanitize(p.Text))
 	for i, q := range p.Propositions {
 		label := ""
 		if i == 0 {
@@ -147,12 +147,12 @@ func writeProperty(w io.Writer, p *spec.Described) error {
 		} else if q.Event {
 			text += ": event"
 		}
-		fmt.Fprintf(w, "  %-13s %s\n", label, report.Plain(text))
+		fmt.Fprintf(w, "  %-13s %s\n", label, report.Sanitize(text))
 	}
-	fmt.Fprintf(w, "  letters       %s\n", report.Plain(p.Moves))
+	fmt.Fprintf(w, "  letters       %s\n", report.Sanitize(p.Moves))
 	fmt.Fprintf(w, "  monitor       %s\n", p.Size)
 	for _, u := range p.Unreported {
-		fmt.Fprintf(w, "  unreported    %s: no finite run shows that it is violated\n", report.Plain(u))
+		fmt.Fprintf(w, "  unreported    %s: no finite run shows that it is violated\n", report.Sanitize(u))
 	}
 	return writeBadPrefix(w, p)
 }
@@ -168,7 +168,7 @@ func writeBadPrefix(w io.Writer, p *spec.Described) error {
 		fmt.Fprintf(w, "  bad prefix    the empty one: every run violates it\n\n")
 		return nil
 	}
-	fmt.Fprintf(w, "  bad prefix    %s\n", report.Plain(strings.Join(p.Letters(), " ")))
+	fmt.Fprintf(w, "  bad prefix    %s\n", report.Sanitize(strings.Join(p.Letters(), " ")))
 	if len(p.Steps) == 0 {
 		fmt.Fprintf(w, "                (as if propositions were independent: no values were found for it)\n")
 	}
@@ -179,10 +179,10 @@ func writeBadPrefix(w io.Writer, p *spec.Described) error {
 	}
 	fmt.Fprintln(t)
 	for _, v := range p.Values {
-		fmt.Fprintf(t, "                %s\t%s\n", report.Plain(v.Name), strings.Join(v.Values, "\t"))
+		fmt.Fprintf(t, "                %s\t%s\n", report.Sanitize(v.Name), strings.Join(v.Values, "\t"))
 	}
 	for i, q := range p.Propositions {
-		fmt.Fprintf(t, "                %s", report.Plain(q.Name))
+		fmt.Fprintf(t, "                %s", report.Sanitize(q.Name))
 		for _, l := range p.BadPrefix {
 			fmt.Fprintf(t, "\t%s", map[bool]string{true: "yes", false: "-"}[l&(1<<i) != 0])
 		}
@@ -195,7 +195,7 @@ func writeBadPrefix(w io.Writer, p *spec.Described) error {
 func writeProbes(w io.Writer, d *spec.Description) {
 	for _, l := range [][2]any{{"watch", d.Watch}, {"on", d.On}, {"locks", d.Syncs}, {"threads", d.Threads}} {
 		for _, text := range l[1].([]string) {
-			fmt.Fprintf(w, "%-8s %s\n", l[0], report.Plain(text))
+			fmt.Fprintf(w, "%-8s %s\n", l[0], report.Sanitize(text))
 		}
 	}
 }

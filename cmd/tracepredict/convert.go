@@ -141,7 +141,7 @@ func newEventWriter(f *convertFlags, src trace.Source, out io.Writer) (eventWrit
 
 type stdWriter struct{ *std.Writer }
 
-func (w stdWriter) finish(bool) (string, error) { return w.Left(), w.Close() }
+func (w stdWriter) finish(bool) (string, error) { return w.Omissions(), w.Close() }
 
 // location returns a text that distinguishes source locations as reports do: by the frame that a
 // reader looks for.

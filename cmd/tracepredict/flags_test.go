@@ -91,7 +91,7 @@ func TestDefaultsAreQuoted(t *testing.T) {
 		pages   []string
 	}{
 		{"cycle-budget", goodlock.DefaultBudget, "analyze", []string{"lock-order"}},
-		{"max-patterns", goodlock.DefaultMaxPatterns, "analyze", []string{"lock-order"}},
+		{"max-patterns", goodlock.DefaultMaxEdges, "analyze", []string{"lock-order"}},
 		{"history", predict.DefaultSections, "analyze", []string{"cli"}},
 		{"reversals", predict.DefaultReversals, "analyze", []string{"cli"}},
 		{"window", defaultWindow, "analyze", []string{"cli"}},

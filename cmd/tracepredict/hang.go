@@ -68,8 +68,8 @@ func (h *hangTeller) standing(seen []run.ThreadState) {
 		return
 	}
 	var rep report.Report
-	rep.AddSeen(seen, h.run.live)
-	fmt.Fprintf(h.stderr, "tracepredict: now %s\n", report.Standing(rep.Doing))
+	rep.AddThreadStates(seen, h.run.live)
+	fmt.Fprintf(h.stderr, "tracepredict: now %s\n", report.StateCounts(rep.ThreadStates))
 }
 
 // tell prints the new hangs.
@@ -106,7 +106,7 @@ func (h *hangTeller) act(f *finding.Finding) {
 		return
 	}
 	if err := h.finish(f); err != nil {
-		fmt.Fprintf(h.stderr, "tracepredict: --on-hang: %s\n", report.Plain(err.Error()))
+		fmt.Fprintf(h.stderr, "tracepredict: --on-hang: %s\n", report.Sanitize(err.Error()))
 	}
 }
 
@@ -129,7 +129,7 @@ func (h *hangTeller) finish(f *finding.Finding) error {
 	}
 	if h.run.flags.onHang == hangCore {
 		sig = unix.SIGABRT
-		fmt.Fprintf(h.stderr, "tracepredict: core dump: %s\n", report.Plain(procfs.CorePlace(pid)))
+		fmt.Fprintf(h.stderr, "tracepredict: core dump: %s\n", report.Sanitize(procfs.CorePlace(pid)))
 	}
 	fmt.Fprintf(h.stderr, "tracepredict: ending process %d with %s, as --on-hang %s says\n", pid, unix.SignalName(sig), h.run.flags.onHang)
 	switch {

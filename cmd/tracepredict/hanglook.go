@@ -87,10 +87,10 @@ func (a *app) tellLook(r *observation, program string, seen []run.ThreadState) e
 		Program: program, PID: r.live.Session.PID(), Threads: len(seen), Duration: time.Since(r.live.Session.Began()), Notes: r.live.Session.Notes(),
 	}}
 	if apart := nameApart(look.PID, program); apart != "" {
-		look.Called = report.Plain(apart + ", " + filepath.Base(program))
+		look.Called = report.Sanitize(apart + ", " + filepath.Base(program))
 	}
 	rep := report.Build(look, r.suite.Hangs(), r.live)
-	rep.AddSeen(seen, r.live)
+	rep.AddThreadStates(seen, r.live)
 	rep.Run.Notes = append(rep.Run.Notes, r.debugNotes(rep)...)
 	shown, err := r.printer.print(rep)
 	if shown > 0 {

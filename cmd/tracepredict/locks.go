@@ -19,7 +19,7 @@ type lockFlags struct {
 	classes     bool
 }
 
-var rwlockPolicies = map[string]goodlock.Policy{"auto": goodlock.AsMade, "reader": goodlock.ReaderPreferring, "writer": goodlock.WriterPreferring}
+var rwlockPolicies = map[string]goodlock.Policy{"auto": goodlock.ByLockKind, "reader": goodlock.ReaderPreferring, "writer": goodlock.WriterPreferring}
 
 func (f *lockFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
@@ -28,7 +28,7 @@ func (f *lockFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.classes, "lock-classes", false, "look for deadlocks between classes of locks too (all locks of one field of one type, or made in one place), though no two threads took the same ones")
 	fs.IntVar(&f.maxCycle, "max-cycle", 0, "look for deadlocks of at most `N` threads; 0 is no limit")
 	fs.IntVar(&f.cycleBudget, "cycle-budget", 0, fmt.Sprintf("end the search for deadlocks after `N` steps, of less than a microsecond each; 0 is the default, %d", goodlock.DefaultBudget))
-	fs.IntVar(&f.maxPatterns, "max-patterns", 0, fmt.Sprintf("keep at most `N` nestings of locks; 0 is the default, %d", goodlock.DefaultMaxPatterns))
+	fs.IntVar(&f.maxPatterns, "max-patterns", 0, fmt.Sprintf("keep at most `N` nestings of locks; 0 is the default, %d", goodlock.DefaultMaxEdges))
 }
 
 func (f *lockFlags) check() error {
@@ -42,5 +42,5 @@ func (f *lockFlags) check() error {
 }
 
 func (f *lockFlags) locks() goodlock.Options {
-	return goodlock.Options{Policy: rwlockPolicies[f.rwlocks], MaxThreads: f.maxCycle, Budget: f.cycleBudget, MaxPatterns: f.maxPatterns}
+	return goodlock.Options{Policy: rwlockPolicies[f.rwlocks], MaxThreads: f.maxCycle, Budget: f.cycleBudget, MaxEdges: f.maxPatterns}
 }

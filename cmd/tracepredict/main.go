@@ -38,7 +38,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	if err := root.Execute(); err != nil {
-		fmt.Fprintf(stderr, "tracepredict: %s\n", report.Plain(err.Error()))
+		fmt.Fprintf(stderr, "tracepredict: %s\n", report.Sanitize(err.Error()))
 		return statusOf(err)
 	}
 	return a.status

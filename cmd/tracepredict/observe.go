@@ -509,7 +509,7 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 			r.live.KeepValues()
 		}
 		r.quiet.Begin(stop)
-		fmt.Fprintf(a.stderr, "tracepredict: observing %s (pid %d); Ctrl-C ends and reports\n", report.Plain(calledAs(pid, program)), pid)
+		fmt.Fprintf(a.stderr, "tracepredict: observing %s (pid %d); Ctrl-C ends and reports\n", report.Sanitize(calledAs(pid, program)), pid)
 	})
 	if err != nil {
 		return f.wants.blame(err)

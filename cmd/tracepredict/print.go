@@ -90,7 +90,7 @@ func (p *printer) print(rep report.Report) (int, error) {
 	if err == nil && len(rep.Findings) > 0 && p.out != nil && p.flags.output != standard {
 		// Without this line the log of a job that fails because of the findings would not show
 		// why.
-		fmt.Fprintf(p.std, "%s; the report is in %s\n", report.Headline(rep), report.Plain(p.flags.output))
+		fmt.Fprintf(p.std, "%s; the report is in %s\n", report.Headline(rep), report.Sanitize(p.flags.output))
 	}
 	return len(rep.Findings), err
 }

@@ -22,11 +22,11 @@ func (r *observation) locks(stderr io.Writer) goodlock.Options {
 	if !r.flags.progress && r.quiet == nil {
 		return opts
 	}
-	told := &progress.Nestings{Names: r.live, Quiet: r.quiet}
+	told := &progress.LockOrderEdges{Names: r.live, Quiet: r.quiet}
 	if r.flags.progress {
 		told.Out = stderr
 	}
-	opts.OnPattern = told.Take
+	opts.OnEdge = told.Report
 	return opts
 }
 
@@ -52,7 +52,7 @@ func (r *observation) deadlocks(stderr io.Writer) func(*finding.Finding) {
 				return // the thread may have held locks already; the report says so
 			}
 		}
-		told.Take(f)
+		told.Report(f)
 	}
 }
 

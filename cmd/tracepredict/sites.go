@@ -62,7 +62,7 @@ func (a *app) sites(f *planFlags, name string) error {
 		return f.wants.blame(usage("%w", err))
 	}
 	if len(plan.Sites)+len(plan.Watchpoints)+len(plan.Places) == 0 {
-		fmt.Fprintf(a.stderr, "tracepredict: %s\n", report.Plain(nothingIn(bin)))
+		fmt.Fprintf(a.stderr, "tracepredict: %s\n", report.Sanitize(nothingIn(bin)))
 	}
 	return writeSites(a.stdout, plan)
 }
@@ -84,18 +84,18 @@ func writeSites(w io.Writer, plan *probes.Plan) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(t, "ADDRESS\tMOVED\tCOST\tPROBE\tOBSERVES\tFUNCTION\tWHY")
 	for _, s := range plan.Sites {
-		fmt.Fprintf(t, "0x%x\t%+d\t%s\t%s\t%s\t%s\t%s\n", s.Addr, int64(s.Addr-s.At), s.Class, probeKind(s), report.Plain(observes(s)), report.Plain(s.Function), s.Why)
+		fmt.Fprintf(t, "0x%x\t%+d\t%s\t%s\t%s\t%s\t%s\n", s.Addr, int64(s.Addr-s.At), s.Class, probeKind(s), report.Sanitize(observes(s)), report.Sanitize(s.Function), s.Why)
 	}
 	for _, w := range plan.Watchpoints {
 		for _, part := range w.Parts {
-			fmt.Fprintf(t, "0x%x\t\ttrapped\twatchpoint of %d\tevery access of %s\t\t%s\n", part.Addr, part.Size, report.Plain(w.Variable.Name), report.Plain(w.Site.Why))
+			fmt.Fprintf(t, "0x%x\t\ttrapped\twatchpoint of %d\tevery access of %s\t\t%s\n", part.Addr, part.Size, report.Sanitize(w.Variable.Name), report.Sanitize(w.Site.Why))
 		}
 	}
 	for _, p := range plan.Places {
-		fmt.Fprintf(t, "0x%x\t%+d\t%s\tone-shot\t%s\t\t%s\n", p.Addr, int64(p.Addr-p.At), p.Class, report.Plain(plan.Describe(p)), p.Why)
+		fmt.Fprintf(t, "0x%x\t%+d\t%s\tone-shot\t%s\t\t%s\n", p.Addr, int64(p.Addr-p.At), p.Class, report.Sanitize(plan.Describe(p)), p.Why)
 	}
 	for _, n := range plan.Notes {
-		fmt.Fprintf(t, "note: %s\n", report.Plain(n))
+		fmt.Fprintf(t, "note: %s\n", report.Sanitize(n))
 	}
 	if err := t.Flush(); err != nil {
 		return err

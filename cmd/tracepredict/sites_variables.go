@@ -53,7 +53,7 @@ func isAccess(s probes.Site) bool {
 
 func writeVariable(w io.Writer, plan *probes.Plan, c probes.Coverage, sites []probes.Site) error {
 	v := c.Variable
-	fmt.Fprintf(w, "\n%s at 0x%x, %s, %d bytes\n", report.Plain(v.Name), v.Addr, report.Plain(v.Type), v.Size)
+	fmt.Fprintf(w, "\n%s at 0x%x, %s, %d bytes\n", report.Sanitize(v.Name), v.Addr, report.Sanitize(v.Type), v.Size)
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	if len(sites) > 0 {
 		fmt.Fprintln(t, "  INSTRUCTION\tACCESS\tPROBE\tCOST\tTOUCHES IT\tSOURCE")
@@ -63,13 +63,13 @@ func writeVariable(w io.Writer, plan *probes.Plan, c probes.Coverage, sites []pr
 		if s.Partly || bpf.Reach(s.BPF.Access.Reach) != bpf.ReachVariable {
 			touches = "if compared equal"
 		}
-		fmt.Fprintf(t, "  0x%x\t%s\t0x%x\t%s\t%s\t%s\n", s.At, bpf.Op(s.BPF.Op), s.Addr, s.Class, touches, report.Plain(source(plan, s.At)))
+		fmt.Fprintf(t, "  0x%x\t%s\t0x%x\t%s\t%s\t%s\n", s.At, bpf.Op(s.BPF.Op), s.Addr, s.Class, touches, report.Sanitize(source(plan, s.At)))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	for _, e := range c.Escapes {
-		fmt.Fprintf(w, "  unseen: %s\n", report.Plain(e.String()))
+		fmt.Fprintf(w, "  unseen: %s\n", report.Sanitize(e.String()))
 	}
 	_, err := fmt.Fprintf(w, "  %s\n", summary(c, sites))
 	return err

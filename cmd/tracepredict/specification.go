@@ -150,7 +150,7 @@ func (s *specification) unblamed(err error, problems *syntax.List) (rest []error
 // warn prints the warnings about the specification.
 func (s *specification) warn(w io.Writer) {
 	if s != nil && s.warnings != "" {
-		fmt.Fprintln(w, report.Plain(s.warnings))
+		fmt.Fprintln(w, report.Sanitize(s.warnings))
 	}
 }
 

@@ -83,7 +83,7 @@ func (a *app) checkSuppressions(names []string) error {
 		return err
 	}
 	for i, s := range sets {
-		fmt.Fprintf(a.stdout, "%s: %d suppressions, %d for other tools\n", report.Plain(names[i]), s.Len(), s.Foreign())
+		fmt.Fprintf(a.stdout, "%s: %d suppressions, %d for other tools\n", report.Sanitize(names[i]), s.Len(), s.ForOtherTools())
 	}
 	return nil
 }

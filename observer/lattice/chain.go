@@ -65,8 +65,8 @@ func (c *chain) holds(m *entry) {
 		m.held = append(m.held, c.at(c.last()-1).held...)
 	}
 	switch m.Locking {
-	case Takes, TakesShared:
-		m.held = append(m.held, held{m.Lock, m.Locking == TakesShared})
+	case Acquires, AcquiresShared:
+		m.held = append(m.held, held{m.Lock, m.Locking == AcquiresShared})
 	case Releases:
 		at := slices.IndexFunc(m.held, func(h held) bool { return h.lock == m.Lock })
 		if at >= 0 {
@@ -85,7 +85,7 @@ func (l *Lattice) kept(key []uint64, e *entry) bool {
 			continue
 		}
 		for _, h := range c.at(index).held {
-			if h.lock == e.Lock && !(h.shared && e.Locking == TakesShared) {
+			if h.lock == e.Lock && !(h.shared && e.Locking == AcquiresShared) {
 				return true
 			}
 		}

@@ -117,8 +117,8 @@ type Locking uint8
 // The operations: none, exclusive acquire, shared acquire, release.
 const (
 	NoLock Locking = iota
-	Takes
-	TakesShared
+	Acquires
+	AcquiresShared
 	Releases
 )
 

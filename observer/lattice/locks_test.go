@@ -45,9 +45,9 @@ func lockStep(r *rand.Rand, run []lattice.Event, e *lattice.Event) bool {
 		e.Locking = lattice.Releases
 		return true
 	}
-	e.Locking = lattice.Takes
+	e.Locking = lattice.Acquires
 	if e.Lock == 1 && r.IntN(2) == 0 {
-		e.Locking = lattice.TakesShared
+		e.Locking = lattice.AcquiresShared
 	}
 	return free(run, nil, e)
 }
@@ -68,11 +68,11 @@ func holds(run []lattice.Event, done []bool, slot, lock uint32) lattice.Locking 
 
 // free reports whether no other slot's section excludes an event that acquires a lock.
 func free(run []lattice.Event, done []bool, e *lattice.Event) bool {
-	if e.Locking != lattice.Takes && e.Locking != lattice.TakesShared {
+	if e.Locking != lattice.Acquires && e.Locking != lattice.AcquiresShared {
 		return true
 	}
 	for s := range uint32(4) {
-		if how := holds(run, done, s, e.Lock); s != e.Slot && how != lattice.NoLock && (how == lattice.Takes || e.Locking == lattice.Takes) {
+		if how := holds(run, done, s, e.Lock); s != e.Slot && how != lattice.NoLock && (how == lattice.Acquires || e.Locking == lattice.Acquires) {
 			return false
 		}
 	}

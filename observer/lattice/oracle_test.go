@@ -232,7 +232,7 @@ func judge(t *testing.T, events []lattice.Event, props []lattice.Property, varia
 			return
 		}
 		if err != nil {
-			if o.History == 0 || !errors.Is(err, lattice.ErrForgotten) {
+			if o.History == 0 || !errors.Is(err, lattice.ErrDropped) {
 				t.Errorf("witness: %v", err)
 			}
 			return

@@ -62,8 +62,8 @@ type Step struct {
 	Reads  bool // the monitor reads a letter at the event
 }
 
-// ErrForgotten is the error if a level that the witness needs is no longer kept.
-var ErrForgotten = errors.New("the run that leads there left the observed one before the part of the lattice that was kept")
+// ErrDropped is the error if a level that the witness needs is no longer kept.
+var ErrDropped = errors.New("the run that leads there left the observed one before the part of the lattice that was kept")
 
 // ErrBadBefore is the error if the observed run is already bad where the witness would leave
 // it.
@@ -79,7 +79,7 @@ type node struct {
 }
 
 // Witness returns a run that shows the violation, shortest after it leaves the observed run;
-// where the run has turned bad before, it may end there. The error is ErrForgotten,
+// where the run has turned bad before, it may end there. The error is ErrDropped,
 // ErrBadBefore, or a message that the plain monitor does not agree.
 func (v *Violation) Witness() (*Witness, error) {
 	l := v.lattice
@@ -163,7 +163,7 @@ func (s *search) met() bool {
 func (s *search) back() error {
 	at := len(s.l.history) - len(s.levels)
 	if at < s.l.gone {
-		return ErrForgotten
+		return ErrDropped
 	}
 	from, below := s.levels[len(s.levels)-1], s.l.history[at]
 	above := s.layers[len(s.layers)-1]

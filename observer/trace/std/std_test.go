@@ -116,7 +116,7 @@ func rewrite(t fataler, events []event.Event, n *run.Names, d Dialect) (text, le
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return out.String(), w.Left()
+	return out.String(), w.Omissions()
 }
 
 func TestRefused(t *testing.T) {

@@ -235,9 +235,9 @@ func (w *Writer) location(id event.StackID) string {
 	return number
 }
 
-// Left returns a sentence on what the format could not express of the events so far; "" if
+// Omissions returns a sentence on what the format could not express of the events so far; "" if
 // there is nothing.
-func (w *Writer) Left() string {
+func (w *Writer) Omissions() string {
 	var all []string
 	for what, n := range w.left {
 		all = append(all, fmt.Sprintf("%d %s", n, what))

@@ -37,8 +37,8 @@ func collection(t *testing.T) []string {
 }
 
 // judged runs the suite with the given judges, and collects the deadlocks reported during the run.
-func judged(events []event.Event, judges execution.Bench) (found, online []finding.Finding, s *suite.Suite) {
-	s = suite.New(suite.Options{Judges: judges, Explain: true, OnDeadlock: func(f *finding.Finding) { online = append(online, *f) }})
+func judged(events []event.Event, judges execution.NewChecker) (found, online []finding.Finding, s *suite.Suite) {
+	s = suite.New(suite.Options{NewChecker: judges, Explain: true, OnDeadlock: func(f *finding.Finding) { online = append(online, *f) }})
 	for i := range events {
 		e := events[i]
 		s.Event(&e)
@@ -67,7 +67,7 @@ func TestNothingIsPredictedWithoutAWitness(t *testing.T) {
 			t.Errorf("%s: %d of %d witnesses refused", name, w.Refused, w.Checked)
 		}
 		before := asked
-		found, online, s = judged(events, func([]event.Event) execution.Judge { return strict{&asked} })
+		found, online, s = judged(events, func([]event.Event) execution.Checker { return strict{&asked} })
 		for _, f := range append(found, online...) {
 			if f.Confidence != finding.Potential {
 				t.Errorf("%s: a %s %s, though every witness was refused", name, f.Confidence, f.Kind)

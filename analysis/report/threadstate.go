@@ -13,8 +13,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Doing is a run.ThreadState with names.
-type Doing struct {
+// ThreadState is a run.ThreadState with names.
+type ThreadState struct {
 	Thread  Thread
 	Step    Step // Op, Object, Peer, Flags, Stack
 	Stopped bool
@@ -23,13 +23,13 @@ type Doing struct {
 	Ended   bool
 }
 
-// AddSeen adds the states of the threads of the process, in the order of threads. The report
+// AddThreadStates adds the states of the threads of the process, in the order of threads. The report
 // is then one of a moment, not of a run.
-func (r *Report) AddSeen(seen []run.ThreadState, names run.Namer) {
+func (r *Report) AddThreadStates(seen []run.ThreadState, names run.Namer) {
 	b := newBuilder(names)
-	r.Doing = []Doing{}
+	r.ThreadStates = []ThreadState{}
 	for _, s := range seen {
-		d := Doing{
+		d := ThreadState{
 			Thread: b.thread(s.Thread), Stopped: s.Stopped, Call: clean(s.Call), By: s.By, Ended: s.Ended,
 			Step: Step{Step: finding.Step{Thread: s.Thread, Op: s.Op, Peer: s.Peer, Readers: s.Readers}, Stack: b.stack(s.Stack)},
 		}
@@ -39,13 +39,13 @@ func (r *Report) AddSeen(seen []run.ThreadState, names run.Namer) {
 		if s.Timed {
 			d.Step.Flags = event.Timed
 		}
-		r.Doing = append(r.Doing, d)
+		r.ThreadStates = append(r.ThreadStates, d)
 	}
-	slices.SortStableFunc(r.Doing, func(a, b Doing) int { return cmp.Compare(a.Thread.ID, b.Thread.ID) })
+	slices.SortStableFunc(r.ThreadStates, func(a, b ThreadState) int { return cmp.Compare(a.Thread.ID, b.Thread.ID) })
 }
 
 // phrase returns what the thread does, as "waits for 'm', which T2 holds".
-func (d *Doing) phrase() string {
+func (d *ThreadState) phrase() string {
 	switch {
 	case d.Step.Op != event.None:
 		text := waitsFor(d.Step)
@@ -68,8 +68,8 @@ func (d *Doing) phrase() string {
 }
 
 // sort returns phrases for the category of what the thread does, for one thread and for
-// several. Standing counts threads by category.
-func (d *Doing) sort() (one, many string) {
+// several. StateCounts counts threads by category.
+func (d *ThreadState) sort() (one, many string) {
 	switch op := d.Step.Op; {
 	case op.IsAcquire():
 		return "waits for a lock", "wait for locks"
@@ -91,10 +91,10 @@ func (d *Doing) sort() (one, many string) {
 	return "runs", "run"
 }
 
-// Standing returns a text with the number of threads in each category, as "no thread waits
+// StateCounts returns a text with the number of threads in each category, as "no thread waits
 // for a lock; 4 threads: 1 in epoll_wait(2), 3 wait on conditions".
-func Standing(all []Doing) string {
-	counts, order, locks := map[string]int{}, []Doing(nil), 0
+func StateCounts(all []ThreadState) string {
+	counts, order, locks := map[string]int{}, []ThreadState(nil), 0
 	for _, d := range all {
 		_, key := d.sort()
 		if counts[key]++; counts[key] == 1 {
@@ -125,7 +125,7 @@ func (p *printer) lookHead(r Report) {
 			verdict = "perhaps a hang in"
 		}
 	}
-	p.para(style, 0, 2, fmt.Sprintf("tracepredict: %s %s (pid %d): %s", verdict, cmp.Or(r.Run.Called, path.Base(r.Run.Program)), r.Run.PID, Standing(r.Doing)))
+	p.para(style, 0, 2, fmt.Sprintf("tracepredict: %s %s (pid %d): %s", verdict, cmp.Or(r.Run.Called, path.Base(r.Run.Program)), r.Run.PID, StateCounts(r.ThreadStates)))
 	for _, note := range r.Run.Notes {
 		p.para(p.style.warn, 2, 4, "note: "+note)
 	}
@@ -137,7 +137,7 @@ const maxDoing = 50
 // doing prints what the threads do. Threads that do the same at the same source location are
 // one group; groups that wait for a lock come first.
 func (p *printer) doing(r Report) {
-	groups := alikeDoing(r.Doing)
+	groups := alikeDoing(r.ThreadStates)
 	for i, g := range groups {
 		p.out.WriteByte('\n')
 		if i == maxDoing {
@@ -160,11 +160,11 @@ func eachOf(n int) string {
 }
 
 // who returns the threads of a group, as "T1 main thread" or "T2, T3 and 5 more (worker)".
-func who(g []Doing) string {
+func who(g []ThreadState) string {
 	if len(g) == 1 {
 		return g[0].Thread.label()
 	}
-	ids := each(g, func(d Doing) event.ThreadID { return d.Thread.ID })
+	ids := each(g, func(d ThreadState) event.ThreadID { return d.Thread.ID })
 	text := threadNumbers(ids, len(ids))
 	if name := cmp.Or(g[0].Thread.Start, g[0].Thread.Name); name != "" {
 		text += " (" + name + ")"
@@ -177,7 +177,7 @@ const maxTIDs = 8
 
 // tids returns the kernel ids of a group, by which ps, top and debuggers know threads, as ",
 // tid 4153"; "" if they are not known.
-func tids(g []Doing) string {
+func tids(g []ThreadState) string {
 	var all []string
 	for _, d := range g {
 		if d.Thread.TID != 0 {
@@ -195,8 +195,8 @@ func tids(g []Doing) string {
 	return ", tids " + strings.Join(all, " ")
 }
 
-func alikeDoing(all []Doing) [][]Doing {
-	var groups [][]Doing
+func alikeDoing(all []ThreadState) [][]ThreadState {
+	var groups [][]ThreadState
 	at := map[string]int{}
 	for _, d := range all {
 		key := d.key()
@@ -207,7 +207,7 @@ func alikeDoing(all []Doing) [][]Doing {
 		}
 		groups[i] = append(groups[i], d)
 	}
-	slices.SortStableFunc(groups, func(a, b []Doing) int {
+	slices.SortStableFunc(groups, func(a, b []ThreadState) int {
 		return boolRank(!a[0].Step.Op.IsAcquire()) - boolRank(!b[0].Step.Op.IsAcquire())
 	})
 	return groups
@@ -222,7 +222,7 @@ func boolRank(b bool) int {
 
 // key is equal for threads that do the same. Each thread of a pool may wait on a condition of
 // its own, so which condition it is makes no difference; which lock it is does.
-func (d *Doing) key() string {
+func (d *ThreadState) key() string {
 	_, sort := d.sort()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s|%s|%t|%v|%t", sort, cmp.Or(d.Thread.Start, d.Thread.Name), d.Thread.Main, d.By, d.Ended)
@@ -260,7 +260,7 @@ type jsonDoing struct {
 	Stack
 }
 
-func (e *encoder) doing(d Doing) jsonDoing {
+func (e *encoder) doing(d ThreadState) jsonDoing {
 	e.step(&d.Step, sideFrames)
 	out := jsonDoing{
 		Thread: d.Thread.ID, TID: d.Thread.TID, Name: d.Thread.Name, Start: d.Thread.Start, Main: d.Thread.Main, State: "running",

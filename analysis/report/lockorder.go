@@ -9,11 +9,11 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Nesting returns a sentence for a new lock-order edge, for users who watch the program while
+// LockOrderEdge returns a sentence for a new lock-order edge, for users who watch the program while
 // it runs: a thread acquired a lock while it held others. Locks appear by their names, else by
 // the location of their initialisation. The key locks is equal for edges of the same locks,
 // and for those of other locks that were initialised at the same source location.
-func Nesting(s finding.Step, r run.Namer) (text, locks string) {
+func LockOrderEdge(s finding.Step, r run.Namer) (text, locks string) {
 	b := newBuilder(r)
 	steps := b.steps([]finding.Step{s})
 	step, n := steps[0], namesIn(stepStacks(steps))

@@ -11,24 +11,24 @@ import (
 
 // Threads are counted by the category of what they do, in the order of threads.
 func TestStanding(t *testing.T) {
-	at := func(op event.Op, object bool) Doing {
-		d := Doing{Step: Step{Step: finding.Step{Op: op}}}
+	at := func(op event.Op, object bool) ThreadState {
+		d := ThreadState{Step: Step{Step: finding.Step{Op: op}}}
 		if object {
 			d.Step.Object = &Object{Object: run.Object{Name: "x"}}
 		}
 		return d
 	}
-	in := Doing{Call: "epoll_wait(2)"}
+	in := ThreadState{Call: "epoll_wait(2)"}
 	for _, c := range []struct {
-		all  []Doing
+		all  []ThreadState
 		want string
 	}{
-		{[]Doing{in}, "no thread waits for a lock; 1 thread: 1 in epoll_wait(2)"},
-		{[]Doing{in, at(event.Wait, true), at(event.Wait, true), at(event.Wait, false)}, "no thread waits for a lock; 4 threads: 1 in epoll_wait(2), 2 wait on conditions, 1 waits to be woken"},
-		{[]Doing{at(event.Join, false), at(event.Acquire, true), at(event.AcquireRead, true), {}}, "4 threads: 1 waits for a thread to end, 2 wait for locks, 1 runs"},
-		{[]Doing{{Stopped: true}, {Stopped: true}, at(event.SemWait, true), at(event.BarrierArrive, true)}, "no thread waits for a lock; 4 threads: 2 are stopped, 1 waits for a semaphore, 1 waits at a barrier"},
+		{[]ThreadState{in}, "no thread waits for a lock; 1 thread: 1 in epoll_wait(2)"},
+		{[]ThreadState{in, at(event.Wait, true), at(event.Wait, true), at(event.Wait, false)}, "no thread waits for a lock; 4 threads: 1 in epoll_wait(2), 2 wait on conditions, 1 waits to be woken"},
+		{[]ThreadState{at(event.Join, false), at(event.Acquire, true), at(event.AcquireRead, true), {}}, "4 threads: 1 waits for a thread to end, 2 wait for locks, 1 runs"},
+		{[]ThreadState{{Stopped: true}, {Stopped: true}, at(event.SemWait, true), at(event.BarrierArrive, true)}, "no thread waits for a lock; 4 threads: 2 are stopped, 1 waits for a semaphore, 1 waits at a barrier"},
 	} {
-		if got := Standing(c.all); got != c.want {
+		if got := StateCounts(c.all); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
@@ -38,9 +38,9 @@ func TestStanding(t *testing.T) {
 // lock come first, with its holder. The threads of a group may wait on different conditions,
 // but not for different locks.
 func TestDoingIsGrouped(t *testing.T) {
-	worker := func(id event.ThreadID, s Step) Doing {
+	worker := func(id event.ThreadID, s Step) ThreadState {
 		s.Stack = Stack{Frames: []event.Frame{{Function: "take", File: "queue.c", Line: 41}}}
-		return Doing{Thread: Thread{ID: id, Thread: run.Thread{Start: "worker"}}, Step: s}
+		return ThreadState{Thread: Thread{ID: id, Thread: run.Thread{Start: "worker"}}, Step: s}
 	}
 	own := func(addr uint64) *Object {
 		return &Object{Object: run.Object{Name: "0x1", Kind: event.KindCond, Addr: addr}, Anonymous: true}
@@ -48,15 +48,15 @@ func TestDoingIsGrouped(t *testing.T) {
 	lock := func(name string, addr uint64) *Object {
 		return &Object{Object: run.Object{Name: name, Kind: event.KindMutex, Addr: addr}}
 	}
-	r := Report{Run: Run{Summary: run.Summary{Program: "/bin/server", PID: 7}}, Doing: []Doing{
+	r := Report{Run: Run{Summary: run.Summary{Program: "/bin/server", PID: 7}}, ThreadStates: []ThreadState{
 		{Thread: Thread{ID: 1, Thread: run.Thread{Main: true}}, Call: "read(2)"},
 		worker(2, Step{Step: finding.Step{Op: event.Wait}, Object: own(8)}), worker(3, Step{Step: finding.Step{Op: event.Wait}, Object: own(16)}),
 		worker(4, Step{Step: finding.Step{Op: event.Acquire}, Object: lock("m", 24)}), worker(5, Step{Step: finding.Step{Op: event.Acquire, Flags: event.Timed}, Object: lock("n", 32)}),
 		worker(6, Step{Step: finding.Step{Op: event.Acquire, Readers: 2}, Object: lock("table", 40)}), {Thread: Thread{ID: 7, Thread: run.Thread{Name: "idle"}}},
 	}}
-	r.Doing[3].By, r.Doing[4].Ended = []event.ThreadID{1}, true
+	r.ThreadStates[3].By, r.ThreadStates[4].Ended = []event.ThreadID{1}, true
 	r.Run.Called = "redis-server, server"
-	r.Doing[1].Thread.TID, r.Doing[2].Thread.TID, r.Doing[3].Thread.TID = 4152, 4153, 4154
+	r.ThreadStates[1].Thread.TID, r.ThreadStates[2].Thread.TID, r.ThreadStates[3].Thread.TID = 4152, 4153, 4154
 	var out strings.Builder
 	if err := WriteText(&out, r, TextOptions{Width: 200}); err != nil {
 		t.Fatal(err)
