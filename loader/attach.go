@@ -39,11 +39,11 @@ func Attach(ctx context.Context, pid int, opts Options, tasks func([]Task), star
 		return Result{}, err
 	}
 	s.noteChildren(pid)
-	watching := s.watch(s.holdFound) // before started: the program runs already, and hits probes
+	watching := s.watch(s.holdAttached) // before started: the program runs already, and hits probes
 	if started != nil {
 		started(s)
 	}
-	s.read() // after started: the handler may need what started was given
+	s.startReading() // after started: the handler may need what started was given
 	if watching != nil {
 		_, _ = s.finish()
 		return Result{}, watching
@@ -96,13 +96,13 @@ func dropForProcess(pid int) error {
 	return target.DropPrivileges(nil, user)
 }
 
-// holdFound makes an attached process wait once, until the ring buffer is empty enough. Between
-// two such holds the process is not traced.
-func (s *Session) holdFound() {
+// holdAttached makes an attached process wait once, until the ring buffer is empty enough.
+// Between two such holds the process is not traced.
+func (s *Session) holdAttached() {
 	done := make(chan struct{})
 	ptrace.OnOneThread(func() {
 		defer close(done)
-		s.brake.HoldFound()
+		s.throttle.HoldUntraced()
 	})
 	<-done
 }
@@ -116,8 +116,8 @@ func (s *Session) attachAll(tasks func([]Task)) error {
 	if err != nil {
 		return err
 	}
-	if s.keeper != nil && len(lines) > 1 {
-		if err := s.tracer.Crowd(); err != nil {
+	if s.unnamed != nil && len(lines) > 1 {
+		if err := s.tracer.SetSeveralThreads(); err != nil {
 			return err
 		}
 	}
@@ -125,7 +125,7 @@ func (s *Session) attachAll(tasks func([]Task)) error {
 		return err
 	}
 	if tasks != nil {
-		tasks(s.withStarts(lines))
+		tasks(s.withStartRoutines(lines))
 	}
 	return s.ready()
 }

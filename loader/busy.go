@@ -23,74 +23,78 @@ const (
 	busyBurst = 1 << 14
 )
 
-// busy is the hit counter of an atomic variable that the user did not name, and the links of its
-// probes. For a group of places (placeRef) only variable, shed and the links are used.
-type busy struct {
-	variable string // its name; of a group of places, the path of their file
+// removableProbes is a group of probes that may be removed while the process runs, and their
+// links.
+type removableProbes struct {
+	name    string // of their variable; of a group of probes.UnseenProbe, the path of their file
+	removed bool   // the probes are removed, or are about to be; used by the reader's goroutine alone
 
-	// The reader's goroutine alone uses these. They are a leaky bucket: level is its content in
-	// hits at time, and busyRate is how fast it drains.
-	level uint64
-	time  uint64 // when level was last brought up to date, ns
-	shed  bool   // the probes are removed, or are about to be
-
-	mu    sync.Mutex // guards the fields below; acquired before the Tracer's
-	over  bool       // the probes are removed; no link is added any more
-	links []ownLink
+	mu     sync.Mutex // guards the fields below; acquired before the Tracer's
+	closed bool       // the probes are removed; no link is added any more
+	links  []processLink
 }
 
-// ownLink is a link and the process that it belongs to.
-type ownLink struct {
+// hitCounter counts the hits of an atomic variable that the user did not name, and has the
+// links of its probes. The reader's goroutine alone uses level and time. They are a leaky
+// bucket: level is its content in hits at time, and busyRate is how fast it drains.
+type hitCounter struct {
+	removableProbes
+	level uint64
+	time  uint64 // when level was last brought up to date, ns
+}
+
+// processLink is a link and the process that it belongs to.
+type processLink struct {
 	owner int // process ID
 	link  attach.Link
 }
 
 // hit counts a hit at a time in ns. It returns true once: for the hit that is one too many.
-func (b *busy) hit(time uint64) bool {
-	if b.shed {
+func (c *hitCounter) hit(time uint64) bool {
+	if c.removed {
 		return false
 	}
-	if time > b.time {
+	if time > c.time {
 		const each = 1_000_000_000 / busyRate
-		gone := (time - b.time) / each
-		b.level -= min(b.level, gone)
-		b.time += gone * each
+		drained := (time - c.time) / each
+		c.level -= min(c.level, drained)
+		c.time += drained * each
 	}
-	b.level++
-	b.shed = b.level > busyBurst
-	return b.shed
+	c.level++
+	c.removed = c.level > busyBurst
+	return c.removed
 }
 
-// take returns the links, which the caller closes, and lets none be added any more.
-func (b *busy) take() []ownLink {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	links := b.links
-	b.links, b.over = nil, true
+// removeLinks returns the links, which the caller closes, and lets none be added any more.
+func (p *removableProbes) removeLinks() []processLink {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	links := p.links
+	p.links, p.closed = nil, true
 	return links
 }
 
-// unnamed returns the module's probes of atomic variables that the user did not name, by
+// unnamedAtomics returns the module's probes of atomic variables that the user did not name, by
 // variable, and the names of these variables in the order of their first sites.
-func (m *Module) unnamed() (names []string, of map[string][]attach.Probe) {
-	of = map[string][]attach.Probe{}
+func (m *Module) unnamedAtomics() (names []string, byVariable map[string][]attach.Probe) {
+	byVariable = map[string][]attach.Probe{}
 	for i, s := range m.Plan.Sites {
 		if s.Program != probes.ProgramAtomic || m.Plan.Chained(i) {
 			continue
 		}
-		if of[s.Variable] == nil {
+		if byVariable[s.Variable] == nil {
 			names = append(names, s.Variable)
 		}
-		of[s.Variable] = append(of[s.Variable], attach.Probe{Offset: s.Offset, Site: m.Base + uint32(i)})
+		byVariable[s.Variable] = append(byVariable[s.Variable], attach.Probe{Offset: s.Offset, Site: m.Base + uint32(i)})
 	}
-	return names, of
+	return names, byVariable
 }
 
-// countBusy makes the reader count the hits of the module's sites of atomic variables that the
-// user did not name. The caller holds s.mu.
-func (s *Session) countBusy(m *Module) {
-	var all []*busy
-	if old := s.busy.Load(); old != nil {
+// addHitCounters makes the reader count the hits of the module's sites of atomic variables that
+// the user did not name. The caller holds s.mu.
+func (s *Session) addHitCounters(m *Module) {
+	var all []*hitCounter
+	if old := s.hitCounters.Load(); old != nil {
 		all = slices.Clone(*old) // the reader uses the old slice
 	}
 	for i := range m.Plan.Sites {
@@ -102,83 +106,83 @@ func (s *Session) countBusy(m *Module) {
 		for len(all) <= index {
 			all = append(all, nil)
 		}
-		all[index] = s.counter(site.Variable)
+		all[index] = s.hitCounter(site.Variable)
 	}
-	s.busy.Store(&all)
+	s.hitCounters.Store(&all)
 }
 
-// counter returns the counter of the variable of a name. The caller holds s.mu.
-func (s *Session) counter(name string) *busy {
-	b := s.counters[name]
-	if b == nil {
-		b = &busy{variable: name}
-		s.counters[name] = b
+// hitCounter returns the counter of the variable of a name. The caller holds s.mu.
+func (s *Session) hitCounter(name string) *hitCounter {
+	c := s.hitCountersByName[name]
+	if c == nil {
+		c = &hitCounter{removableProbes: removableProbes{name: name}}
+		s.hitCountersByName[name] = c
 	}
-	return b
+	return c
 }
 
-// attachUnnamed attaches the probes of the module's atomic variables that the user did not name.
-// The caller holds s.mu.
-func (s *Session) attachUnnamed(m *Module, to attach.LinkTo) error {
-	names, of := m.unnamed()
+// attachUnnamedAtomics attaches the probes of the module's atomic variables that the user did
+// not name. The caller holds s.mu.
+func (s *Session) attachUnnamedAtomics(m *Module, to attach.LinkTarget) error {
+	names, byVariable := m.unnamedAtomics()
 	for _, name := range names {
-		if err := s.attachBusy(s.counters[name], to, of[name]); err != nil {
+		if err := s.attachRemovable(&s.hitCountersByName[name].removableProbes, to, byVariable[name]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// attachBusy attaches probes that b removes later. It does nothing if b has removed its probes
-// already.
-func (s *Session) attachBusy(b *busy, to attach.LinkTo, probes []attach.Probe) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.over {
+// attachRemovable attaches probes, and adds their link to p. It does nothing if the probes of p
+// are removed already.
+func (s *Session) attachRemovable(p *removableProbes, to attach.LinkTarget, probes []attach.Probe) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
 		return nil
 	}
 	l, err := s.tracer.Link(to, probes, 0)
 	if err != nil {
-		return fmt.Errorf("observe %s: %w", b.variable, err)
+		return fmt.Errorf("observe %s: %w", p.name, err)
 	}
-	s.tracer.Own(to.Owner, l)
-	b.links = append(b.links, ownLink{to.Owner, l})
+	s.tracer.SetOwner(to.Owner, l)
+	p.links = append(p.links, processLink{to.Owner, l})
 	return nil
 }
 
-// leftOut reports whether a record is discarded because its atomic variable, which the user did
-// not name, is accessed too often. It counts the record, and starts to remove the variable's
-// probes at the hit that is one too many. Records that arrive during the removal are discarded
-// too, because some of the probes are gone by then and the others see only a part of the
-// accesses. The reader's goroutine alone calls it.
-func (s *Session) leftOut(r *bpf.Record) bool {
-	all := s.busy.Load()
+// discards reports whether a record is discarded because its atomic variable, which the user
+// did not name, is accessed too often. It counts the record, and starts to remove the
+// variable's probes at the hit that is one too many. Records that arrive during the removal are
+// discarded too, because some of the probes are gone by then and the others see only a part of
+// the accesses. The reader's goroutine alone calls it.
+func (s *Session) discards(r *bpf.Record) bool {
+	all := s.hitCounters.Load()
 	if all == nil || int(r.Site) >= len(*all) || (*all)[r.Site] == nil {
 		return false
 	}
-	b := (*all)[r.Site]
-	if b.hit(r.Time) {
-		s.shedding.Go(func() { s.shed(b) })
+	c := (*all)[r.Site]
+	if c.hit(r.Time) {
+		s.removing.Go(func() { s.removeBusy(c) })
 	}
-	return b.shed
+	return c.removed
 }
 
-// shed removes the probes of a variable, and records that the variable is too busy. It runs on a
-// goroutine of its own, because the kernel takes long and the reader must not wait.
-func (s *Session) shed(b *busy) {
-	err := s.remove(b)
+// removeBusy removes the probes of a variable, and records that the variable is too busy. It
+// runs on a goroutine of its own, because the kernel takes long and the reader must not wait.
+func (s *Session) removeBusy(c *hitCounter) {
+	err := s.closeLinks(&c.removableProbes)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tooBusy = append(s.tooBusy, b.variable)
+	s.tooBusy = append(s.tooBusy, c.name)
 	if err != nil {
-		s.note(fmt.Sprintf("the probes of %s could not be removed: %v", b.variable, err))
+		s.note(fmt.Sprintf("the probes of %s could not be removed: %v", c.name, err))
 	}
 }
 
-// remove closes the links of b, and lets none be added any more.
-func (s *Session) remove(b *busy) error {
+// closeLinks closes the links of p, and lets none be added any more.
+func (s *Session) closeLinks(p *removableProbes) error {
 	var links []attach.Link
-	for _, l := range b.take() {
+	for _, l := range p.removeLinks() {
 		if s.tracer.Replace(l.owner, l.link, 0) { // otherwise the process has ended
 			links = append(links, l.link)
 		}

@@ -16,12 +16,12 @@ func TestBusy(t *testing.T) {
 		{"a burst", 1e9, 2 * busyBurst, busyBurst + 1},
 		{"fast", 2 * busyRate, 4 * busyBurst, 2*busyBurst + 1},
 	} {
-		b := &busy{}
+		b := &hitCounter{}
 		got := 0
 		for i := 1; i <= c.hits; i++ {
 			if b.hit(10*second + uint64(i)*(second/c.rate)) {
 				if got != 0 {
-					t.Errorf("%s: told twice", c.name)
+					t.Errorf("%s: reported twice", c.name)
 				}
 				got = i
 			}

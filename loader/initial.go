@@ -16,21 +16,21 @@ type Initial struct {
 // InitialValues returns the variables of the first process that the user named, each with its
 // value at the start as its file has it. It leaves out variables that the dynamic linker fills.
 func (s *Session) InitialValues() []Initial {
-	return s.initials(func(v *variable.Variable, _ uint64) (uint64, bool) { return v.File.Initial(v.Addr, v.Size) })
+	return s.namedValues(func(v *variable.Variable, _ uint64) (uint64, bool) { return v.File.Initial(v.Addr, v.Size) })
 }
 
 // ValuesNow returns the variables of the first process that the user named, each with its
 // present value in memory. It leaves out variables whose memory cannot be read.
 func (s *Session) ValuesNow() []Initial {
 	pid := s.PID()
-	return s.initials(func(v *variable.Variable, addr uint64) (uint64, bool) {
+	return s.namedValues(func(v *variable.Variable, addr uint64) (uint64, bool) {
 		var b [8]byte
 		ok := s.ReadMemory(pid, addr, b[:min(max(v.Size, 1), 8)])
 		return binary.LittleEndian.Uint64(b[:]), ok
 	})
 }
 
-func (s *Session) initials(value func(v *variable.Variable, addr uint64) (uint64, bool)) []Initial {
+func (s *Session) namedValues(value func(v *variable.Variable, addr uint64) (uint64, bool)) []Initial {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []Initial

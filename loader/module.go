@@ -29,9 +29,9 @@ type Module struct {
 	file *os.File
 	root *os.File // the process's root directory, kept open for Bin; see openRoot
 
-	place uint32 // number of the plan's first place, see places.go; valid if asked
-	asked bool   // probes report the first executions of the plan's places
-	late  bool   // probes were attached when the code may have run already
+	firstUnseen    uint32 // number of the plan's first UnseenProbe, see unseen.go; valid if unseenNumbered
+	unseenNumbered bool   // the plan's UnseenProbes have numbers, so they are attached
+	attachedLate   bool   // probes were attached when the code may have run already
 
 	calls     map[uint64]string // the result of systemCalls
 	callsOnce sync.Once
@@ -93,9 +93,9 @@ func (m *Module) bias(mp procfs.Mapping) (uint64, bool) {
 	return 0, false
 }
 
-// keep adds base, the index of the plan's first variable that the user did not name, to the
-// indices of such variables in the sites, which were relative to the plan.
-func (m *Module) keep(base uint32) {
+// offsetWatched adds base, the index of the plan's first variable that the user did not name, to
+// the indices of such variables in the sites, which were relative to the plan.
+func (m *Module) offsetWatched(base uint32) {
 	for i := range m.Plan.Sites {
 		if s := &m.Plan.Sites[i]; s.Program == probes.ProgramShared {
 			s.BPF.Access.Watched += base
@@ -139,12 +139,12 @@ func (m *Module) watchSite(i int) uint32 { return m.Base + uint32(len(m.Plan.Sit
 
 // probed reports whether the plan has anything to observe in the module.
 func (m *Module) probed() bool {
-	return len(m.Plan.Sites)+len(m.Plan.Watchpoints)+len(m.Plan.Places) > 0
+	return len(m.Plan.Sites)+len(m.Plan.Watchpoints)+len(m.Plan.UnseenProbes) > 0
 }
 
-// sign stores the signatures of the module's functions in the BPF map, and their numbers in
-// sites.
-func (m *Module) sign(t *attach.Tracer, sites []bpf.Site) error {
+// addSignatures stores the signatures of the module's functions in the BPF map, and their
+// numbers in sites.
+func (m *Module) addSignatures(t *attach.Tracer, sites []bpf.Site) error {
 	for i := range m.Plan.Sites {
 		if m.Plan.Sites[i].Method == nil {
 			continue
@@ -160,7 +160,7 @@ func (m *Module) sign(t *attach.Tracer, sites []bpf.Site) error {
 
 // UnseenIn returns the number of instructions in a module's code that synchronise without being
 // observed: atomic instructions and futex calls. It does not count accesses of watched
-// variables, instructions of functions in the synchronisation table, or places whose execution a
+// variables, instructions of functions in the synchronisation table, or those whose execution a
 // probe reports. first is the function or address of the first one, and what is its kind. If the
 // module cannot be searched, n is 1, first is its path and what is the error.
 func (s *Session) UnseenIn(m *Module) (n int, first, what string) {
@@ -168,7 +168,7 @@ func (s *Session) UnseenIn(m *Module) (n int, first, what string) {
 	if err != nil {
 		return 1, m.Path, err.Error()
 	}
-	observed, told := m.Plan.Observed(), m.told()
+	observed, told := m.Plan.Observed(), m.reportedAddrs()
 	names := symbolize.New(m.Bin, symbolize.WithoutDWARF())
 	for _, site := range unseen.Sites {
 		if observed(site) || told[site.Addr] {

@@ -20,19 +20,19 @@ import (
 // the session; what depends on where the file is mapped belongs to the process. Each process has
 // links of its own for the probes in a file. Session.mu guards the fields.
 type process struct {
-	pid      int
-	program  string // path of the program that it runs
-	began    string // path of the first program that it ran
-	planner  *probes.Planner
-	limited  bool                      // planner has been given the number of free watchpoints
-	modules  map[procfs.FileID]*Module // the files that the present program maps
-	attached map[*Module]bool          // its probes are attached, or attaching them has failed
-	watched  map[*Module]uint64        // modules with hardware watchpoints; the load bias then
-	used     map[*Module]bool          // modules of the present program or of one before an execve
-	segments []Segment                 // of the present program, in the order of their discovery
-	past     []Segment                 // of the programs before an execve
-	young    time.Time                 // when pauses stop looking for new libraries, see became; zero: they do not look
-	gone     bool                      // it has ended
+	pid          int
+	program      string // path of the program that it runs
+	firstProgram string // path of the first program that it ran
+	planner      *probes.Planner
+	limited      bool                      // planner has been given the number of free watchpoints
+	modules      map[procfs.FileID]*Module // the files that the present program maps
+	attached     map[*Module]bool          // its probes are attached, or attaching them has failed
+	watched      map[*Module]uint64        // modules with hardware watchpoints; the load bias then
+	used         map[*Module]bool          // modules of the present program or of one before an execve
+	segments     []Segment                 // processOf the present program, in the order of their discovery
+	past         []Segment                 // processOf the programs before an execve
+	loadingUntil time.Time                 // when findLateLibraries stops looking for its libraries; zero: it does not look, see untracedExec
+	ended        bool                      // it has ended
 }
 
 func (s *Session) newProcess(pid int) *process {
@@ -71,20 +71,20 @@ func (s *Session) Processes() []Process {
 	return ps
 }
 
-// Became returns the path of the last program that the first process ran, if its first program
-// was another one: sh -c 'exec ./server' becomes the server. Otherwise it returns "".
-func (s *Session) Became() string {
+// LastProgram returns the path of the last program that the first process ran, if its first
+// program was another one: sh -c 'exec ./server' becomes the server. Otherwise it returns "".
+func (s *Session) LastProgram() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.first.program == s.first.began {
+	if s.first.program == s.first.firstProgram {
 		return ""
 	}
 	return s.first.program
 }
 
-// of returns the process with a process ID, the latest if several have had it, and the first
-// process of the session if none has.
-func (s *Session) of(pid int) *process {
+// processOf returns the process with a process ID, the latest if several have had it, and the
+// first process of the session if none has.
+func (s *Session) processOf(pid int) *process {
 	if p := s.processes[pid]; p != nil {
 		return p
 	}
@@ -101,7 +101,7 @@ func (s *Session) add(p *process) {
 func (s *Session) setLive() {
 	var pids []int
 	for _, p := range s.processes {
-		if !p.gone {
+		if !p.ended {
 			pids = append(pids, p.pid)
 		}
 	}
@@ -123,10 +123,10 @@ func (s *Session) livePIDs() []int {
 func (s *Session) forked(parent, pid int, shared bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over {
+	if s.ended {
 		return nil
 	}
-	p, from := s.newProcess(pid), s.of(parent)
+	p, from := s.newProcess(pid), s.processOf(parent)
 	p.program = from.program
 	s.add(p)
 	if err := s.tracer.AddTarget(pid); err != nil {
@@ -152,22 +152,22 @@ func (s *Session) forked(parent, pid int, shared bool) error {
 func (s *Session) processEnded(pid int) {
 	s.mu.Lock()
 	p := s.processes[pid]
-	if p == nil || p == s.first || p.gone {
+	if p == nil || p == s.first || p.ended {
 		s.mu.Unlock()
 		return
 	}
-	p.gone = true
+	p.ended = true
 	s.setLive()
 	s.mu.Unlock()
 	_ = s.tracer.RemoveTarget(pid)
-	links := s.tracer.TakeProcess(pid)
+	links := s.tracer.RemoveLinks(pid)
 	s.closing.Go(func() { _ = attach.CloseAll(links) }) // the kernel takes long to close them
 }
 
-// became handles the execve of a process that is not traced. The libraries of the new program
-// are not mapped yet, so each pause looks for them during loadingTime. since is the time of the
-// execve (CLOCK_MONOTONIC, ns).
-func (s *Session) became(pid int, since uint64) {
+// untracedExec handles the execve of a process that is not traced. The libraries of the new
+// program are not mapped yet, so findLateLibraries looks for them during maxLoadingTime. since
+// is the time of the execve (CLOCK_MONOTONIC, ns).
+func (s *Session) untracedExec(pid int, since uint64) {
 	s.mu.Lock()
 	p := s.processes[pid]
 	s.mu.Unlock()
@@ -180,40 +180,40 @@ func (s *Session) became(pid int, since uint64) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p.young = time.Now().Add(loadingTime)
-	s.missed("process %d executed %s: what it did in the first %.1f ms was not observed", since, pid, p.program)
+	p.loadingUntil = time.Now().Add(maxLoadingTime)
+	s.noteMissed("process %d executed %s: what it did in the first %.1f ms was not observed", since, pid, p.program)
 }
 
-// loadingTime bounds the time in which a program that is not traced loads its libraries. No
+// maxLoadingTime bounds the time in which a program that is not traced loads its libraries. No
 // record reports these libraries.
-const loadingTime = time.Second
+const maxLoadingTime = time.Second
 
-func (s *Session) missed(format string, since uint64, pid int, program string) {
+func (s *Session) noteMissed(format string, since uint64, pid int, program string) {
 	s.note(fmt.Sprintf(format, pid, program, float64(monotonic()-since)/1e6))
 }
 
-// pause looks for new libraries of programs that were executed less than loadingTime ago, where
-// processes are not traced.
-func (s *Session) pause() {
+// findLateLibraries looks for new libraries of programs that were executed less than
+// maxLoadingTime ago, where processes are not traced.
+func (s *Session) findLateLibraries() {
 	s.mu.Lock()
-	var look []int
+	var loading []int
 	for _, p := range s.processes {
-		if !p.gone && !p.young.IsZero() {
-			look = append(look, p.pid)
-			if time.Now().After(p.young) {
-				p.young = time.Time{}
+		if !p.ended && !p.loadingUntil.IsZero() {
+			loading = append(loading, p.pid)
+			if time.Now().After(p.loadingUntil) {
+				p.loadingUntil = time.Time{}
 			}
 		}
 	}
 	s.mu.Unlock()
-	for _, pid := range look {
+	for _, pid := range loading {
 		_ = s.sync(pid) // it may have ended
 	}
 }
 
-// life handles the records of forks, execve calls and ends of processes where processes are not
-// traced.
-func (s *Session) life(r *bpf.Record) {
+// handleLifetime handles the records of forks, execve calls and ends of processes where
+// processes are not traced.
+func (s *Session) handleLifetime(r *bpf.Record) {
 	switch op := bpf.Op(r.Op); {
 	case op == bpf.OpFork && r.Flags&bpf.RecProcess != 0:
 		pid := int(r.Object)
@@ -224,10 +224,10 @@ func (s *Session) life(r *bpf.Record) {
 		if r.Flags&bpf.RecShared == 0 {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.missed("process %d was forked from %s: what it did in the first %.1f ms was not observed", r.Time, pid, s.of(pid).program)
+			s.noteMissed("process %d was forked from %s: what it did in the first %.1f ms was not observed", r.Time, pid, s.processOf(pid).program)
 		}
 	case op == bpf.OpExec:
-		s.became(int(r.Tgid), r.Time)
+		s.untracedExec(int(r.Tgid), r.Time)
 	case op == bpf.OpExit && r.Tid == r.Tgid:
 		// Other threads of the process may still run; then the links stay until its memory is
 		// freed.
@@ -237,12 +237,12 @@ func (s *Session) life(r *bpf.Record) {
 	}
 }
 
-// remaining adds notes at the end: which processes run on unobserved, which variables to watch
-// no program had, and that the last program of the first process has nothing to observe.
-func (s *Session) remaining() {
+// noteRemaining adds notes at the end: which processes run on unobserved, which variables to
+// watch no program had, and that the last program of the first process has nothing to observe.
+func (s *Session) noteRemaining() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.nothingToSee(); err != nil && s.first.program != s.first.began {
+	if err := s.checkObservable(); err != nil && s.first.program != s.first.firstProgram {
 		s.note(err.Error())
 	}
 	if !s.opts.Follow {
@@ -254,7 +254,7 @@ func (s *Session) remaining() {
 	}
 	n, first := 0, 0
 	for _, p := range s.all {
-		if p != s.first && !p.gone && !errors.Is(unix.Kill(p.pid, 0), unix.ESRCH) && !s.endedProcess(p) {
+		if p != s.first && !p.ended && !errors.Is(unix.Kill(p.pid, 0), unix.ESRCH) && !s.endedProcess(p) {
 			if n++; n == 1 {
 				first = p.pid
 			}

@@ -66,9 +66,9 @@ type Options struct {
 	// Messages: the messages that threads pass each other through the kernel (pipes, sockets,
 	// eventfds, futexes) are recorded too.
 	Messages bool
-	// Look: no probe is attached, so there are no records of events. Sleepers still reports what
-	// the threads are doing.
-	Look bool
+	// NoProbes: no probe is attached, so there are no records of events. Sleepers still reports
+	// what the threads are doing.
+	NoProbes bool
 	// Follow: the processes that the program forks, and the programs that these execute, are
 	// observed too, until the first process ends.
 	Follow bool
@@ -76,9 +76,9 @@ type Options struct {
 	// program runs and when its libraries are mapped. An error is wrong usage, and the program
 	// does not run; a process that was found runs on. Nil accepts all variables.
 	Accept func(map[string]variable.Variable) error
-	// LetGo determines when the probes of a variable are removed that the user did not name and
-	// that only one thread accesses. Default: never.
-	LetGo LetGo
+	// RemovalLimits determine when the probes of a variable are removed that the user did not
+	// name and that only one thread accesses. Default: never.
+	RemovalLimits RemovalLimits
 }
 
 // Handler receives the contents of the ring buffer, in the order of the run. The records lie in
@@ -93,12 +93,12 @@ type Handler interface {
 
 // Session observes a process and, with Options.Follow, its descendants.
 type Session struct {
-	opts   Options
-	tracer *attach.Tracer
-	job    job           // job control of a started program
-	held   bool          // the processes are traced: each stops at its execve and fork
-	brake  *ptrace.Brake // nil: the program is never made to wait
-	keeper *keeper       // of variables that the user did not name; nil without Options.Plan.Shared
+	opts     Options
+	tracer   *attach.Tracer
+	job      job              // job control of a started program
+	held     bool             // the processes are traced: each stops at its execve and fork
+	throttle *ptrace.Throttle // nil: the program is never made to wait
+	unnamed  *unnamedWatcher  // of variables that the user did not name; nil without Options.Plan.Shared
 
 	mu         sync.Mutex // guards the fields below; acquired before the Tracer's
 	first      *process
@@ -106,34 +106,34 @@ type Session struct {
 	processes  map[int]*process            // by process ID; the latest that has had it
 	all        []*process                  // in the order in which they were found
 	modules    map[procfs.FileID][]*Module // several of one file after an execve
-	early      target.EarlyFiles           // of an attached process, opened with all privileges
+	early      target.EarlyFiles           // processOf an attached process, opened with all privileges
 	sites      []*probes.Site              // by index in records; the first is nil
-	places     []placeRef                  // by number in records; the first is none
+	unseen     []unseenRef                 // by number in records; the first is none
 	notes      []string                    // sentences for the report
 	unobserved []string                    // paths, see Unobserved
 	resolved   bool                        // with Follow: a former program had all variables to watch
 	running    bool                        // the program runs, with the probes of its libraries in
 	began      time.Time                   // when running became true
-	over       bool                        // the observation has ended: no more probes
+	ended      bool                        // the observation has ended: no more probes
 	lost       Lost                        // valid at the end
 	watched    []Watched                   // valid at the end
 
-	counters map[string]*busy // of atomic variables that the user did not name, by name
-	tooBusy  []string         // the names of those whose probes were removed, see TooBusy
+	hitCountersByName map[string]*hitCounter // processOf atomic variables that the user did not name, by name
+	tooBusy           []string               // the names of those whose probes were removed, see TooBusy
 
-	busy     atomic.Pointer[[]*busy] // counters by site; nil for sites of other variables
-	shedding sync.WaitGroup          // goroutines that remove probes of variables that are too busy
+	hitCounters atomic.Pointer[[]*hitCounter] // counters by site; nil for sites of other variables
+	removing    sync.WaitGroup                // goroutines that remove probes of variables that are too busy
 
 	live    pidSet         // processes that are observed and have not ended
 	closing sync.WaitGroup // goroutines that close links of processes that have ended
 
-	end atomic.Uint64 // when the observation ended, on the clock of the records, ns; 0: not yet
-	cut bool          // a record later than end has been read; used by the reader alone
+	end     atomic.Uint64 // when the observation ended, on the clock of the records, ns; 0: not yet
+	pastEnd bool          // a record later than end has been read; used by the reader alone
 
-	lostLives uint64 // Tracer.LostLives at Idle's last look for libraries; used by the reader alone
+	lostLifeRecords uint64 // Tracer.LostLifeRecords at Idle's last look for libraries; used by the reader alone
 
 	copies stacks.Collector // used by the reader alone
-	chains *stacks.Finder
+	finder *stacks.Finder
 
 	stop     chan struct{} // closed: the reader reads what is left and returns
 	readDone chan struct{} // closed when the reader has returned
@@ -157,40 +157,40 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 	}
 	plan := opts.Plan
 	tracer, err := attach.NewTracer(attach.TracerOptions{
-		RingBytes: opts.RingBytes, Stacks: opts.Stacks, Shared: plan.Shared, Enough: opts.LetGo.Enough,
-		NoCalls: len(plan.On) == 0, NoVariables: len(plan.Watch)+len(plan.Hardware) == 0, NoPlaces: !plan.Atomics,
-		Follow: opts.Follow, Look: opts.Look, Messages: opts.Messages,
+		RingBytes: opts.RingBytes, Stacks: opts.Stacks, Shared: plan.Shared, ArrayAccesses: opts.RemovalLimits.ArrayAccesses,
+		NoCalls: len(plan.On) == 0, NoVariables: len(plan.Watch)+len(plan.Hardware) == 0, NoUnseen: !plan.Atomics,
+		Follow: opts.Follow, NoProbes: opts.NoProbes, Messages: opts.Messages,
 	})
 	if err != nil {
 		return nil, err
 	}
 	s := &Session{
-		opts:      opts,
-		tracer:    tracer,
-		modules:   map[procfs.FileID][]*Module{},
-		processes: map[int]*process{},
-		counters:  map[string]*busy{},
-		sites:     []*probes.Site{nil},
-		places:    make([]placeRef, 1),
-		notes:     notes,
-		stop:      make(chan struct{}),
-		readDone:  make(chan struct{}),
-		copies:    stacks.Collector{},
+		opts:              opts,
+		tracer:            tracer,
+		modules:           map[procfs.FileID][]*Module{},
+		processes:         map[int]*process{},
+		hitCountersByName: map[string]*hitCounter{},
+		sites:             []*probes.Site{nil},
+		unseen:            make([]unseenRef, 1),
+		notes:             notes,
+		stop:              make(chan struct{}),
+		readDone:          make(chan struct{}),
+		copies:            stacks.Collector{},
 	}
-	s.chains = stacks.New(s)
+	s.finder = stacks.New(s)
 	if opts.Plan.Shared {
-		s.keeper = newKeeper(tracer, opts.LetGo)
+		s.unnamed = newUnnamedWatcher(tracer, opts.RemovalLimits)
 	}
 	if !opts.Lossy {
-		s.brake = ptrace.NewBrake(tracer.Ring, s.livePIDs)
+		s.throttle = ptrace.NewThrottle(tracer.Ring, s.livePIDs)
 	}
 	return s, nil
 }
 
 // watch starts the goroutine that watches the ring buffer, which calls press when the ring
 // buffer is too full. A press that takes long delays that goroutine alone.
-func (s *Session) watch(press func()) error {
-	if s.brake == nil {
+func (s *Session) watch(hold func()) error {
+	if s.throttle == nil {
 		return nil
 	}
 	epoll, err := s.tracer.Ring.WakeUps()
@@ -203,9 +203,9 @@ func (s *Session) watch(press func()) error {
 	ptrace.OnOneThread(func() {
 		defer close(s.watchDone)
 		defer unix.Close(epoll)
-		ptrace.Hurry()
-		s.brake.WasAbsent(time.Since(due))
-		s.brake.Watch(epoll, press)
+		ptrace.RaisePriority()
+		s.throttle.RecordStall(time.Since(due))
+		s.throttle.Watch(epoll, hold)
 	})
 	return nil
 }
@@ -282,7 +282,7 @@ func (s *Session) Variable(site *probes.Site) (v variable.Variable, ok bool) {
 func (s *Session) VariableAddr(pid int, name string) uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for seg := range s.of(pid).backward() {
+	for seg := range s.processOf(pid).backward() {
 		for _, vars := range [][]variable.Variable{seg.Module.Plan.Variables, seg.Module.Plan.Atomics} {
 			for _, v := range vars {
 				if v.Name == name {
@@ -298,9 +298,9 @@ func (s *Session) VariableAddr(pid int, name string) uint64 {
 func (s *Session) Notes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	notes := append(slices.Clone(s.notes), s.brake.Notes(s.lost.Records > 0)...)
-	if s.lost.Lives > 0 {
-		notes = append(notes, fmt.Sprintf("of the events lost, %d were beginnings or ends of threads, or libraries that came: who made and who joined a thread may be wrong", s.lost.Lives))
+	notes := append(slices.Clone(s.notes), s.throttle.Notes(s.lost.Records > 0)...)
+	if s.lost.LifeRecords > 0 {
+		notes = append(notes, fmt.Sprintf("of the events lost, %d were beginnings or ends of threads, or libraries that came: who made and who joined a thread may be wrong", s.lost.LifeRecords))
 	}
 	return notes
 }
@@ -332,7 +332,7 @@ func (s *Session) Modules() []*Module {
 func (s *Session) Segment(pid int, addr uint64) (Segment, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for seg := range s.of(pid).backward() {
+	for seg := range s.processOf(pid).backward() {
 		if seg.Lo <= addr && addr < seg.Hi {
 			return seg, true
 		}
@@ -353,7 +353,7 @@ func (s *Session) Code(pid int, addr uint64) (file *elf.File, bias uint64, ok bo
 func (s *Session) Segments(pid int) []Segment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.of(pid)
+	p := s.processOf(pid)
 	return slices.Concat(p.past, p.segments)
 }
 
@@ -380,8 +380,8 @@ func (s *Session) sync(pid int) error {
 func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.of(pid)
-	if s.over {
+	p := s.processOf(pid)
+	if s.ended {
 		return nil, nil
 	}
 	// The lock is held while the mappings are read. Otherwise they could be those of the program
@@ -394,17 +394,17 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p.program, p.began = exe, cmp.Or(p.began, exe)
+	p.program, p.firstProgram = exe, cmp.Or(p.firstProgram, exe)
 	s.limitWatchpoints(p)
 	// The program comes before its libraries, because variables are looked for in it first.
-	slices.SortStableFunc(maps, func(a, b procfs.Mapping) int { return boolInt(b.Path == exe) - boolInt(a.Path == exe) })
+	slices.SortStableFunc(maps, func(a, b procfs.Mapping) int { return boolToInt(b.Path == exe) - boolToInt(a.Path == exe) })
 	for _, m := range maps {
 		if !m.Exec || m.File.Inode == 0 || p.known(m) {
 			continue
 		}
 		mod, err := s.addMapping(p, m)
 		if err != nil {
-			if err := s.without(p, m.Path, err); err != nil {
+			if err := s.leaveUnobserved(p, m.Path, err); err != nil {
 				return nil, err
 			}
 			continue
@@ -424,17 +424,17 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 // before the program, whose variables are watched: otherwise a program that runs would be seen
 // to access variables without locking.
 func (s *Session) attachAllOf(p *process, fresh []*Module) error {
-	slices.SortStableFunc(fresh, func(a, b *Module) int { return boolInt(a.Path == p.program) - boolInt(b.Path == p.program) })
-	for _, mod := range fresh { // places first: an execution before its probe is in would be missed
-		if err := s.attachPlaces(p, mod); err != nil {
-			if err := s.without(p, mod.Path, err); err != nil {
+	slices.SortStableFunc(fresh, func(a, b *Module) int { return boolToInt(a.Path == p.program) - boolToInt(b.Path == p.program) })
+	for _, mod := range fresh { // unseen first: an execution before its probe is in would be missed
+		if err := s.attachUnseen(p, mod); err != nil {
+			if err := s.leaveUnobserved(p, mod.Path, err); err != nil {
 				return err
 			}
 		}
 	}
 	for _, mod := range fresh {
 		if err := s.attach(p, mod); err != nil {
-			if err := s.without(p, mod.Path, err); err != nil {
+			if err := s.leaveUnobserved(p, mod.Path, err); err != nil {
 				return err
 			}
 		}
@@ -442,9 +442,9 @@ func (s *Session) attachAllOf(p *process, fresh []*Module) error {
 	return nil
 }
 
-// without handles an error that leaves a file unobserved. It returns nil if the observation can
-// go on without the file.
-func (s *Session) without(p *process, path string, err error) error {
+// leaveUnobserved handles an error that leaves a file unobserved. It returns nil if the
+// observation can go on without the file.
+func (s *Session) leaveUnobserved(p *process, path string, err error) error {
 	var wrong *variable.Error
 	var tooMany *probes.TooManyError
 	switch {
@@ -469,8 +469,8 @@ func (s *Session) syncLate(pid int, since uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range fresh {
-		m.late = m.late || s.running
-		if s.running && s.of(pid).young.IsZero() { // became has added a note about a young program
+		m.attachedLate = m.attachedLate || s.running
+		if s.running && s.processOf(pid).loadingUntil.IsZero() { // untracedExec has added a note about a young program
 			s.note(fmt.Sprintf("%s was loaded while the program ran: what it did in the first %.1f ms was not observed",
 				m.Path, float64(monotonic()-since)/1e6))
 		}
@@ -485,7 +485,7 @@ func monotonic() uint64 {
 	return uint64(ts.Nano())
 }
 
-func boolInt(b bool) int {
+func boolToInt(b bool) int {
 	if b {
 		return 1
 	}
@@ -537,7 +537,7 @@ func (s *Session) Unobserved() []string {
 func (s *Session) noteAbout(pid int, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.endedProcess(s.of(pid)) {
+	if !s.endedProcess(s.processOf(pid)) {
 		s.note(fmt.Sprintf(format, args...))
 	}
 }
@@ -564,7 +564,7 @@ func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.opts.Look {
+	if s.opts.NoProbes {
 		mod.Plan = &probes.Plan{}
 	} else if mod.Plan, err = p.planner.Plan(mod.Bin); err != nil {
 		return nil, err
@@ -573,19 +573,19 @@ func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
 		s.note(n)
 	}
 	s.modules[m.File] = append(s.modules[m.File], mod)
-	s.numberPlaces(mod)
+	s.numberUnseen(mod)
 	if !mod.probed() {
 		return mod, nil
 	}
 	if len(mod.Plan.Shared) > 0 {
-		base, err := s.keeper.add(mod.Plan.Shared)
+		base, err := s.unnamed.add(mod.Plan.Shared)
 		if err != nil {
 			return nil, err
 		}
-		mod.keep(base)
+		mod.offsetWatched(base)
 	}
 	sites := mod.bpfSites()
-	if err := mod.sign(s.tracer, sites); err != nil {
+	if err := mod.addSignatures(s.tracer, sites); err != nil {
 		return nil, err
 	}
 	if mod.Base, err = s.tracer.AddSites(sites); err != nil {
@@ -594,7 +594,7 @@ func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
 	for i := range mod.Plan.Sites {
 		s.sites = append(s.sites, &mod.Plan.Sites[i])
 	}
-	s.countBusy(mod)
+	s.addHitCounters(mod)
 	for i := range mod.Plan.Watchpoints {
 		s.sites = append(s.sites, &mod.Plan.Watchpoints[i].Site)
 	}
@@ -604,21 +604,21 @@ func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
 // linkTo returns the target of links of the module's probes for the process. Once the first
 // thread has called pthread_exit, the kernel's filter by process rejects all hits; then the link
 // has no filter, and the BPF program looks for the process itself.
-func (p *process) linkTo(m *Module) attach.LinkTo {
-	return attach.LinkTo{File: m.file, Owner: p.pid, Unfiltered: procfs.Dir(p.pid) != fmt.Sprintf("/proc/%d", p.pid)}
+func (p *process) linkTo(m *Module) attach.LinkTarget {
+	return attach.LinkTarget{File: m.file, Owner: p.pid, Unfiltered: procfs.Dir(p.pid) != fmt.Sprintf("/proc/%d", p.pid)}
 }
 
-// attach attaches a module's probes except those of its places, which attachPlaces attaches.
+// attach attaches a module's probes except its UnseenProbes, which attachUnseen attaches.
 func (s *Session) attach(p *process, mod *Module) error {
 	to := p.linkTo(mod)
 	if err := s.tracer.Attach(to, mod.probesOf()); err != nil {
 		return err
 	}
-	if err := s.attachUnnamed(mod, to); err != nil {
+	if err := s.attachUnnamedAtomics(mod, to); err != nil {
 		return err
 	}
-	if s.keeper != nil {
-		if err := s.keeper.attach(mod, to); err != nil {
+	if s.unnamed != nil {
+		if err := s.unnamed.attach(mod, to); err != nil {
 			return err
 		}
 	}
@@ -630,7 +630,7 @@ func (s *Session) attach(p *process, mod *Module) error {
 func (s *Session) forgetProgram(pid int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.of(pid)
+	p := s.processOf(pid)
 	if len(p.modules) == 0 {
 		return nil
 	}
@@ -639,11 +639,11 @@ func (s *Session) forgetProgram(pid int) error {
 }
 
 // read starts to pass records to the handler.
-func (s *Session) read() {
-	if s.keeper != nil {
-		s.keeper.run()
+func (s *Session) startReading() {
+	if s.unnamed != nil {
+		s.unnamed.run()
 	}
-	go s.chains.Run()
+	go s.finder.Run()
 	go func() {
 		defer close(s.readDone)
 		s.readErr = s.tracer.Ring.Run(filter{s}, s.stop)
@@ -654,7 +654,7 @@ func (s *Session) read() {
 type filter struct{ s *Session }
 
 func (f filter) Record(r *bpf.Record) {
-	if f.late(r) && bpf.Op(r.Op) != bpf.OpHole { // it may report losses from before the end
+	if f.afterEnd(r) && bpf.Op(r.Op) != bpf.OpHole { // it may report losses from before the end
 		return
 	}
 	if bpf.Op(r.Op) == bpf.OpLibrary {
@@ -663,29 +663,29 @@ func (f filter) Record(r *bpf.Record) {
 		return
 	}
 	if f.s.opts.Follow && !f.s.held {
-		f.s.life(r)
+		f.s.handleLifetime(r)
 	}
 	if bpf.Op(r.Op) == bpf.OpUnseen && r.Result != 0 {
-		f.s.leavePlace(r.Object)
+		f.s.removeUnseen(r.Object)
 	}
-	if f.s.leftOut(r) {
+	if f.s.discards(r) {
 		return
 	}
 	f.s.opts.Handler.Record(r)
 }
 
-// late reports whether a record came after the end of the observation. The kernel needs
+// afterEnd reports whether a record came after the end of the observation. The kernel needs
 // milliseconds to remove the probes. All records from the first late one on are discarded, so
 // that those before it are a trace without gaps.
-func (f filter) late(r *bpf.Record) bool {
+func (f filter) afterEnd(r *bpf.Record) bool {
 	if end := f.s.end.Load(); end != 0 && r.Time > end {
-		f.s.cut = true
+		f.s.pastEnd = true
 	}
-	return f.s.cut
+	return f.s.pastEnd
 }
 
 func (f filter) Call(r *bpf.CallRecord) {
-	if !f.late(&r.Head) {
+	if !f.afterEnd(&r.Head) {
 		f.s.opts.Handler.Call(r)
 	}
 }
@@ -694,29 +694,29 @@ func (f filter) Call(r *bpf.CallRecord) {
 func (f filter) Part(p *bpf.StackPart) { f.s.copies.Part(p) }
 
 func (f filter) Stack(r *bpf.StackRecord) {
-	f.s.chains.Take(f.s.copies.Finish(r))
+	f.s.finder.Add(f.s.copies.Finish(r))
 	f.s.opts.Handler.Stack(r)
 }
 
-// Chain returns the call stack of an ID, innermost frame first: the address of the event, and
-// then return addresses, as far as they can be found. It waits until the call stack has been
+// CallStack returns the call stack of an ID, innermost frame first: the address of the event,
+// and then return addresses, as far as they can be found. It waits until the call stack has been
 // found.
-func (s *Session) Chain(place uint32) []uint64 { return s.chains.Chain(place) }
+func (s *Session) CallStack(id uint32) []uint64 { return s.finder.CallStack(id) }
 
-// Chains returns the number of call stack IDs, and of those whose call stack reaches the first
-// function of its thread or of the program.
-func (s *Session) Chains() (places, whole int) { return s.chains.Counts() }
+// CallStackCounts returns the number of call stack IDs, and of those whose call stack reaches
+// the first function of its thread or of the program.
+func (s *Session) CallStackCounts() (total, complete int) { return s.finder.Counts() }
 
 func (f filter) Idle() {
-	if n := f.s.tracer.LostLives(); n != f.s.lostLives {
+	if n := f.s.tracer.LostLifeRecords(); n != f.s.lostLifeRecords {
 		// The lost records may include that of a library that was mapped.
-		f.s.lostLives = n
+		f.s.lostLifeRecords = n
 		for _, pid := range f.s.livePIDs() {
 			_ = f.s.syncLate(pid, monotonic())
 		}
 	}
 	if f.s.opts.Follow && !f.s.held {
-		f.s.pause()
+		f.s.findLateLibraries()
 	}
 	f.s.opts.Handler.Idle()
 }
@@ -725,19 +725,19 @@ func (f filter) Idle() {
 // library or of another program that are being prepared at this moment.
 func (s *Session) stopObserving() error {
 	s.mu.Lock()
-	s.over = true
+	s.ended = true
 	s.end.CompareAndSwap(0, monotonic())
 	s.mu.Unlock()
-	defer s.brake.Release() // no more records come, and those that have come can wait
+	defer s.throttle.Release() // no more records come, and those that have come can wait
 	return s.tracer.Detach()
 }
 
 // finish removes the probes, passes the records that are left to the handler, and unloads the
 // BPF programs.
 func (s *Session) finish() (Lost, error) {
-	s.remaining()
-	if s.keeper != nil {
-		s.keeper.halt()
+	s.noteRemaining()
+	if s.unnamed != nil {
+		s.unnamed.halt()
 	}
 	err := s.stopObserving()
 	s.closing.Wait()
@@ -747,12 +747,12 @@ func (s *Session) finish() (Lost, error) {
 	}
 	close(s.stop)
 	<-s.readDone
-	s.chains.End()
-	s.shedding.Wait()
-	s.settle()
+	s.finder.End()
+	s.removing.Wait()
+	s.collectWatched()
 	lost, lostErr := s.tracer.Lost()
 	if lost.Records > 0 {
-		lostErr = errors.Join(lostErr, s.tellLost())
+		lostErr = errors.Join(lostErr, s.reportLost())
 	}
 	s.mu.Lock()
 	s.lost = lost
@@ -761,9 +761,9 @@ func (s *Session) finish() (Lost, error) {
 	return lost, err
 }
 
-// tellLost passes to the handler, as records of OpHole, the numbers of events that were lost
+// reportLost passes to the handler, as records of OpHole, the numbers of events that were lost
 // after the last record of their thread.
-func (s *Session) tellLost() error {
+func (s *Session) reportLost() error {
 	lines, err := s.tracer.LostByThread()
 	for _, tid := range slices.Sorted(maps.Keys(lines)) {
 		line := lines[tid]
@@ -784,7 +784,7 @@ type RingUse struct {
 func (s *Session) RingUse() RingUse {
 	r := s.tracer.Ring
 	u := RingUse{Bytes: uint64(r.BufferSize()), HighWater: r.HighWater()}
-	u.Waits, u.Waited = s.brake.Waits()
+	u.Waits, u.Waited = s.throttle.Waits()
 	return u
 }
 
@@ -793,7 +793,7 @@ type Lost = attach.Lost
 
 // Result is the outcome of a session.
 type Result struct {
-	Exit ptrace.Exit // of a started program
+	Exit ptrace.Exit // processOf a started program
 	Lost Lost
 }
 

@@ -14,36 +14,38 @@ import (
 )
 
 // Variables that the user did not name (probes.Options.Shared) are watched while it pays. Their
-// probes have links of their own, each for a batch of probes. A keeper reads, from time to time,
-// what the BPF programs count, and removes the probes of a variable that one thread alone
-// accesses often, or that several threads access under a lock that does not change. A link can
-// only be removed as a whole. So the probes of the batch that are still needed get a new link
-// first, and no access is missed; while both links exist, the BPF programs recognise the newer
-// one by its generation.
+// probes have links of their own, each for a batch of probes. An unnamedWatcher reads, from time
+// to time, what the BPF programs count, and removes the probes of a variable that one thread
+// alone accesses often, or that several threads access under a lock that does not change. A link
+// can only be removed as a whole. So the probes of the batch that are still needed get a new
+// link first, and no access is missed; while both links exist, the BPF programs recognise the
+// newer one by its generation.
 
-// LetGo determines when the probes of a variable that the user did not name are removed: because
-// only one thread accesses it, or, for an array, because enough accesses were recorded.
-type LetGo struct {
+// RemovalLimits determine when the probes of a variable that the user did not name are removed:
+// because only one thread accesses it, or, for an array, because enough accesses were recorded.
+type RemovalLimits struct {
 	// Unshared is the number of accesses by one thread alone, while the program has several
 	// threads, after which the probes are removed; 0: never. At the default, these accesses cost
 	// one to ten milliseconds.
 	Unshared uint64
-	// Alone is the same for all accesses by one thread alone, however many threads there are; 0:
-	// never. The default is far larger than that of Unshared, because a variable may be handed
-	// over to another thread as long as there is only one.
-	Alone uint64
-	// Enough is the number of recorded accesses to the elements of one array after which the
-	// probes are removed; 0: never.
-	Enough uint64
+	// SingleThread is the same for all accesses by one thread alone, however many threads there
+	// are; 0: never. The default is far larger than that of Unshared, because a variable may be
+	// handed over to another thread as long as there is only one.
+	SingleThread uint64
+	// ArrayAccesses is the number of recorded accesses to the elements of one array after which
+	// the probes are removed; 0: never.
+	ArrayAccesses uint64
 }
 
-// DefaultLetGo returns the defaults of the command line.
-func DefaultLetGo() LetGo { return LetGo{Unshared: 1 << 12, Alone: 1 << 18, Enough: 1 << 14} }
+// DefaultRemovalLimits returns the defaults of the command line.
+func DefaultRemovalLimits() RemovalLimits {
+	return RemovalLimits{Unshared: 1 << 12, SingleThread: 1 << 18, ArrayAccesses: 1 << 14}
+}
 
-// The bounds of the keeper.
+// The bounds of unnamedWatcher.
 const (
-	batchPlaces = 128                   // probes of one link
-	keepEvery   = 25 * time.Millisecond // between two looks at the counts
+	batchProbes = 128                   // probes of one link
+	checkEvery  = 25 * time.Millisecond // between two looks at the counts
 )
 
 // Fate is what happened to the probes of a variable that the user did not name.
@@ -76,246 +78,247 @@ type Watched struct {
 	Until    time.Duration // from when the program began to run; 0 with FateKept
 }
 
-// kept is the keeper's state of a variable.
-type kept struct {
+// unnamedVariable is what an unnamedWatcher knows of a variable.
+type unnamedVariable struct {
 	Watched
-	steady bool      // guarded was called: all threads that access it hold a common lock
-	at     time.Time // when Fate was decided, if it is not FateKept
+	guarded   bool      // setGuarded was called: all threads that access it hold a common lock
+	removedAt time.Time // when Fate was decided, if it is not FateKept
 }
 
-// batch is a set of places whose probes share a link.
+// batch is a set of probes that share a link.
 type batch struct {
-	attach.LinkTo
+	attach.LinkTarget
 	link       attach.Link
-	generation uint16 // of the link; the next link of the batch has the next one
-	places     []place
+	generation uint16 // processOf the link; the next link of the batch has the next one
+	probes     []chainedProbe
 }
 
-// place is a probe and the variables of the sites that are chained at it.
-type place struct {
+// chainedProbe is a probe and the variables of the sites that are chained at it.
+type chainedProbe struct {
 	probe     attach.Probe
 	variables []uint32 // indices in the BPF programs' table; one for each site
 }
 
-// keeper removes the probes of variables that the user did not name, when they need not be
-// watched any more.
-type keeper struct {
+// unnamedWatcher removes the probes of variables that the user did not name, when they need not
+// be watched any more.
+type unnamedWatcher struct {
 	tracer *attach.Tracer
-	letGo  LetGo
+	limits RemovalLimits
 
 	mu        sync.Mutex // guards the fields below; acquired after Session.mu, before the Tracer's
 	batches   []*batch
-	variables []kept   // by index in the BPF programs' table
-	notes     []string // texts of errors
+	variables []unnamedVariable // by index in the BPF programs' table
+	notes     []string          // texts of errors
 
 	stop chan struct{}
 	done sync.WaitGroup
 }
 
-func newKeeper(t *attach.Tracer, letGo LetGo) *keeper {
-	return &keeper{tracer: t, letGo: letGo, stop: make(chan struct{})}
+func newUnnamedWatcher(t *attach.Tracer, limits RemovalLimits) *unnamedWatcher {
+	return &unnamedWatcher{tracer: t, limits: limits, stop: make(chan struct{})}
 }
 
 // add adds variables and returns the index of the first.
-func (k *keeper) add(vs []variable.Variable) (uint32, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	base := len(k.variables)
+func (w *unnamedWatcher) add(vs []variable.Variable) (uint32, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	base := len(w.variables)
 	if base+len(vs) > bpf.MaxWatched {
 		return 0, fmt.Errorf("%d variables are too many for --watch-shared: at most %d in one run", base+len(vs), bpf.MaxWatched)
 	}
 	for _, v := range vs {
-		k.variables = append(k.variables, kept{Watched: Watched{Variable: v}})
+		w.variables = append(w.variables, unnamedVariable{Watched: Watched{Variable: v}})
 	}
 	return uint32(base), nil
 }
 
-// places returns the module's probes of variables that the user did not name, in the order of
-// the variables, so that those of one variable are in one batch or in few.
-func (m *Module) places() []place {
-	var ps []place
+// sharedProbes returns the module's probes of variables that the user did not name, in the order
+// of the variables, so that those of one variable are in one batch or in few.
+func (m *Module) sharedProbes() []chainedProbe {
+	var ps []chainedProbe
 	for i, s := range m.Plan.Sites {
 		if s.Program != probes.ProgramShared {
 			continue
 		}
 		if !m.Plan.Chained(i) {
-			ps = append(ps, place{probe: attach.Probe{Offset: s.Offset, Site: m.Base + uint32(i), Program: s.Program}})
+			ps = append(ps, chainedProbe{probe: attach.Probe{Offset: s.Offset, Site: m.Base + uint32(i), Program: s.Program}})
 		}
 		p := &ps[len(ps)-1]
 		p.variables = append(p.variables, s.BPF.Access.Watched)
 	}
-	slices.SortStableFunc(ps, func(a, b place) int { return int(a.variables[0]) - int(b.variables[0]) })
+	slices.SortStableFunc(ps, func(a, b chainedProbe) int { return int(a.variables[0]) - int(b.variables[0]) })
 	return ps
 }
 
 // attach attaches the probes of a module for a process.
-func (k *keeper) attach(m *Module, to attach.LinkTo) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for chunk := range slices.Chunk(m.places(), batchPlaces) {
-		b := &batch{LinkTo: to, places: chunk}
-		if err := k.link(b); err != nil {
+func (w *unnamedWatcher) attach(m *Module, to attach.LinkTarget) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for chunk := range slices.Chunk(m.sharedProbes(), batchProbes) {
+		b := &batch{LinkTarget: to, probes: chunk}
+		if err := w.linkBatch(b); err != nil {
 			return err
 		}
-		k.tracer.Own(to.Owner, b.link)
-		k.batches = append(k.batches, b)
+		w.tracer.SetOwner(to.Owner, b.link)
+		w.batches = append(w.batches, b)
 	}
 	return nil
 }
 
-func (k *keeper) link(b *batch) error {
-	probes := make([]attach.Probe, len(b.places))
-	for i, p := range b.places {
-		probes[i] = p.probe
+func (w *unnamedWatcher) linkBatch(b *batch) error {
+	all := make([]attach.Probe, len(b.probes))
+	for i, p := range b.probes {
+		all[i] = p.probe
 	}
 	var err error
-	b.link, err = k.tracer.Link(b.LinkTo, probes, b.generation)
+	b.link, err = w.tracer.Link(b.LinkTarget, all, b.generation)
 	return err
 }
 
-// run starts a goroutine that looks at the counts every keepEvery, until halt.
-func (k *keeper) run() {
-	k.done.Go(func() {
-		ticks := time.NewTicker(keepEvery)
+// run starts a goroutine that looks at the counts every checkEvery, until halt.
+func (w *unnamedWatcher) run() {
+	w.done.Go(func() {
+		ticks := time.NewTicker(checkEvery)
 		defer ticks.Stop()
 		for {
 			select {
-			case <-k.stop:
+			case <-w.stop:
 				return
 			case <-ticks.C:
-				k.look(time.Now())
+				w.check(time.Now())
 			}
 		}
 	})
 }
 
-// halt ends that goroutine. When halt returns, the keeper attaches and removes no more probes.
-func (k *keeper) halt() {
-	close(k.stop)
-	k.done.Wait()
+// halt ends that goroutine. When halt returns, the unnamedWatcher attaches and removes no more
+// probes.
+func (w *unnamedWatcher) halt() {
+	close(w.stop)
+	w.done.Wait()
 }
 
-// look reads the counts, and removes the probes of variables that need not be watched any more.
-func (k *keeper) look(now time.Time) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	tallies, err := k.tracer.Tallies(len(k.variables))
+// check reads the counts, and removes the probes of variables that need not be watched any more.
+func (w *unnamedWatcher) check(now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	tallies, err := w.tracer.Tallies(len(w.variables))
 	if err != nil {
-		k.note(err)
+		w.note(err)
 		return
 	}
-	some := false
+	changed := false
 	for i, t := range tallies {
-		v := &k.variables[i]
+		v := &w.variables[i]
 		v.Hits, v.Shared = t.Hits, t.Shared != 0
 		if v.Fate != FateKept {
 			continue
 		}
-		if v.Fate = k.letGo.fate(v, t); v.Fate != FateKept {
-			v.at, some = now, true
-			k.note(k.tracer.Drop(uint32(i)))
+		if v.Fate = w.limits.fate(v, t); v.Fate != FateKept {
+			v.removedAt, changed = now, true
+			w.note(w.tracer.IgnoreVariable(uint32(i)))
 		}
 	}
-	if some {
-		k.note(k.thin())
+	if changed {
+		w.note(w.shrinkBatches())
 	}
 }
 
-func (k *keeper) note(err error) {
-	if err != nil && !slices.Contains(k.notes, err.Error()) {
-		k.notes = append(k.notes, err.Error())
+func (w *unnamedWatcher) note(err error) {
+	if err != nil && !slices.Contains(w.notes, err.Error()) {
+		w.notes = append(w.notes, err.Error())
 	}
 }
 
 // fate returns what happens to the probes of a variable with these counts. A variable of atomic
 // type orders threads, so that its accesses are needed as long as there are threads.
-func (l *LetGo) fate(v *kept, t bpf.Tally) Fate {
+func (l *RemovalLimits) fate(v *unnamedVariable, t bpf.Tally) Fate {
 	reached := func(n, bound uint64) bool { return bound > 0 && n >= bound }
 	switch {
 	case v.Variable.Atomic:
 		return FateKept
-	case t.Shared == 0 && (reached(t.Crowd, l.Unshared) || reached(t.Hits, l.Alone)):
+	case t.Shared == 0 && (reached(t.Crowd, l.Unshared) || reached(t.Hits, l.SingleThread)):
 		return FateUnshared
-	case t.Shared != 0 && v.steady:
+	case t.Shared != 0 && v.guarded:
 		return FateGuarded
-	case reached(uint64(t.Recorded), l.Enough):
+	case reached(uint64(t.Recorded), l.ArrayAccesses):
 		return FateEnough
 	}
 	return FateKept
 }
 
-// thin gives a new link to each batch that has places none of whose variables is watched any
-// more.
-func (k *keeper) thin() error {
+// shrinkBatches gives a new link to each batch with probes none of whose variables is watched
+// any more.
+func (w *unnamedWatcher) shrinkBatches() error {
 	var errs []error
 	var old []attach.Link
-	left := k.batches[:0]
-	for _, b := range k.batches {
-		link, stays, err := k.thinned(b)
+	remaining := w.batches[:0]
+	for _, b := range w.batches {
+		link, hasProbes, err := w.shrink(b)
 		errs = append(errs, err)
 		if link != 0 {
 			old = append(old, link)
 		}
-		if stays {
-			left = append(left, b)
+		if hasProbes {
+			remaining = append(remaining, b)
 		}
 	}
-	k.batches = left
+	w.batches = remaining
 	return errors.Join(append(errs, attach.CloseAll(old))...)
 }
 
-// thinned removes such places from a batch, and gives it a new link. It returns the old link,
-// for the caller to close, 0 if there is none, and whether any place of the batch is left.
-func (k *keeper) thinned(b *batch) (old attach.Link, stays bool, err error) {
+// shrink removes such probes from a batch, and gives it a new link. It returns the old link,
+// for the caller to close, 0 if there is none, and whether the batch has any probe left.
+func (w *unnamedWatcher) shrink(b *batch) (old attach.Link, hasProbes bool, err error) {
 	next := *b
-	next.places = slices.DeleteFunc(slices.Clone(b.places), func(p place) bool {
-		return !slices.ContainsFunc(p.variables, func(v uint32) bool { return k.variables[v].Fate == FateKept })
+	next.probes = slices.DeleteFunc(slices.Clone(b.probes), func(p chainedProbe) bool {
+		return !slices.ContainsFunc(p.variables, func(v uint32) bool { return w.variables[v].Fate == FateKept })
 	})
-	if len(next.places) == len(b.places) {
+	if len(next.probes) == len(b.probes) {
 		return 0, true, nil
 	}
 	next.link = 0
 	next.generation++
-	if len(next.places) > 0 {
-		if err := k.link(&next); err != nil {
+	if len(next.probes) > 0 {
+		if err := w.linkBatch(&next); err != nil {
 			return 0, true, err
 		}
 	}
-	if !k.tracer.Replace(b.Owner, b.link, next.link) { // the process or the observation has ended
+	if !w.tracer.Replace(b.Owner, b.link, next.link) { // the process or the observation has ended
 		if next.link != 0 {
 			return next.link, false, nil
 		}
 		return 0, false, nil
 	}
 	old, *b = b.link, next
-	return old, len(b.places) > 0, nil
+	return old, len(b.probes) > 0, nil
 }
 
-// guarded marks a variable as guarded by a common lock; see Session.Guarded.
-func (k *keeper) guarded(name string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for i := range k.variables {
-		if v := &k.variables[i]; v.Variable.Name == name {
-			v.steady = true
+// setGuarded marks a variable as guarded by a common lock; see Session.Guarded.
+func (w *unnamedWatcher) setGuarded(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range w.variables {
+		if v := &w.variables[i]; v.Variable.Name == name {
+			v.guarded = true
 		}
 	}
 }
 
 // watched returns what happened to the probes of all variables; began is when the program began
 // to run.
-func (k *keeper) watched(began time.Time) []Watched {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if tallies, err := k.tracer.Tallies(len(k.variables)); err == nil {
+func (w *unnamedWatcher) watched(began time.Time) []Watched {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if tallies, err := w.tracer.Tallies(len(w.variables)); err == nil {
 		for i, t := range tallies {
-			k.variables[i].Hits, k.variables[i].Shared = t.Hits, t.Shared != 0
+			w.variables[i].Hits, w.variables[i].Shared = t.Hits, t.Shared != 0
 		}
 	}
-	out := make([]Watched, len(k.variables))
-	for i, v := range k.variables {
+	out := make([]Watched, len(w.variables))
+	for i, v := range w.variables {
 		if out[i] = v.Watched; v.Fate != FateKept {
-			out[i].Until = max(v.at.Sub(began), 0)
+			out[i].Until = max(v.removedAt.Sub(began), 0)
 		}
 	}
 	return out
@@ -325,8 +328,8 @@ func (k *keeper) watched(began time.Time) []Watched {
 // probes may be removed. It has no effect on a variable that the user named, nor with
 // Options.Follow, since each process then has a variable of its own.
 func (s *Session) Guarded(name string) {
-	if s.keeper != nil && !s.opts.Follow {
-		s.keeper.guarded(name)
+	if s.unnamed != nil && !s.opts.Follow {
+		s.unnamed.setGuarded(name)
 	}
 }
 
@@ -337,17 +340,17 @@ func (s *Session) Watched() []Watched {
 	return s.watched
 }
 
-// settle collects the keeper's results once all probes are removed.
-func (s *Session) settle() {
-	if s.keeper == nil {
+// collectWatched collects the results of the unnamedWatcher once all probes are removed.
+func (s *Session) collectWatched() {
+	if s.unnamed == nil {
 		return
 	}
 	began := s.Began()
-	watched := s.keeper.watched(began)
+	watched := s.unnamed.watched(began)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watched = watched
-	for _, n := range s.keeper.notes {
+	for _, n := range s.unnamed.notes {
 		s.note("--watch-shared: " + n)
 	}
 }

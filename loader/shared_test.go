@@ -11,9 +11,10 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// TestPlaces: places has one entry for each chain of sites of variables that the user did not
-// name, in the order of the variables. Sites of other variables have their probes elsewhere.
-func TestPlaces(t *testing.T) {
+// TestSharedProbes: sharedProbes has one entry for each chain of sites of variables that the
+// user did not name, in the order of the variables. Sites of other variables have their
+// probes elsewhere.
+func TestSharedProbes(t *testing.T) {
 	m := &Module{Base: 10, Plan: &probes.Plan{Sites: []probes.Site{
 		{Addr: 0x100, Offset: 1},
 		{Addr: 0x100, Offset: 1, Program: probes.ProgramShared, BPF: bpf.Site{Access: bpf.AccessSite{Watched: 2}}},
@@ -21,12 +22,12 @@ func TestPlaces(t *testing.T) {
 		{Addr: 0x200, Offset: 2, Program: probes.ProgramShared, BPF: bpf.Site{Access: bpf.AccessSite{Watched: 1}}},
 		{Addr: 0x300, Offset: 3, Program: probes.ProgramShared, BPF: bpf.Site{Access: bpf.AccessSite{Watched: 1}}},
 	}}}
-	m.keep(100)
+	m.offsetWatched(100)
 	const shared = probes.ProgramShared
-	want := []place{
+	want := []chainedProbe{
 		{attach.Probe{Offset: 2, Site: 13, Program: shared}, []uint32{101}}, {attach.Probe{Offset: 3, Site: 14, Program: shared}, []uint32{101}}, {attach.Probe{Offset: 1, Site: 11, Program: shared}, []uint32{102, 100}},
 	}
-	if diff := cmp.Diff(want, m.places(), cmp.AllowUnexported(place{})); diff != "" {
+	if diff := cmp.Diff(want, m.sharedProbes(), cmp.AllowUnexported(chainedProbe{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]attach.Probe{{Offset: 1, Site: 10}}, m.probesOf()); diff != "" {
@@ -35,29 +36,29 @@ func TestPlaces(t *testing.T) {
 }
 
 func TestFate(t *testing.T) {
-	letGo := DefaultLetGo()
-	aloneHits, loneHits := letGo.Unshared, letGo.Alone
+	letGo := DefaultRemovalLimits()
+	aloneHits, loneHits := letGo.Unshared, letGo.SingleThread
 	for name, c := range map[string]struct {
-		v    kept
+		v    unnamedVariable
 		t    bpf.Tally
 		want Fate
 	}{
-		"not accessed":               {kept{}, bpf.Tally{}, FateKept},
-		"little":                     {kept{}, bpf.Tally{Hits: aloneHits, Crowd: aloneHits - 1}, FateKept},
-		"hot, one of several":        {kept{}, bpf.Tally{Hits: aloneHits, Crowd: aloneHits}, FateUnshared},
-		"hot before there are two":   {kept{}, bpf.Tally{Hits: loneHits - 1}, FateKept},
-		"too hot before":             {kept{}, bpf.Tally{Hits: loneHits}, FateUnshared},
-		"hot, several":               {kept{}, bpf.Tally{Hits: loneHits, Crowd: loneHits, Shared: 1}, FateKept},
-		"guarded":                    {kept{steady: true}, bpf.Tally{Shared: 1}, FateGuarded},
-		"guarded, but of one thread": {kept{steady: true}, bpf.Tally{}, FateKept},
-		"enough of an array":         {kept{}, bpf.Tally{Shared: 1, Recorded: uint32(letGo.Enough)}, FateEnough},
-		"nearly enough":              {kept{}, bpf.Tally{Shared: 1, Recorded: uint32(letGo.Enough) - 1}, FateKept},
-		"hot, but it orders threads": {kept{Watched: Watched{Variable: variable.Variable{Atomic: true}}}, bpf.Tally{Hits: loneHits, Crowd: loneHits}, FateKept},
+		"not accessed":               {unnamedVariable{}, bpf.Tally{}, FateKept},
+		"little":                     {unnamedVariable{}, bpf.Tally{Hits: aloneHits, Crowd: aloneHits - 1}, FateKept},
+		"hot, one of several":        {unnamedVariable{}, bpf.Tally{Hits: aloneHits, Crowd: aloneHits}, FateUnshared},
+		"hot before there are two":   {unnamedVariable{}, bpf.Tally{Hits: loneHits - 1}, FateKept},
+		"too hot before":             {unnamedVariable{}, bpf.Tally{Hits: loneHits}, FateUnshared},
+		"hot, several":               {unnamedVariable{}, bpf.Tally{Hits: loneHits, Crowd: loneHits, Shared: 1}, FateKept},
+		"guarded":                    {unnamedVariable{guarded: true}, bpf.Tally{Shared: 1}, FateGuarded},
+		"guarded, but of one thread": {unnamedVariable{guarded: true}, bpf.Tally{}, FateKept},
+		"enough of an array":         {unnamedVariable{}, bpf.Tally{Shared: 1, Recorded: uint32(letGo.ArrayAccesses)}, FateEnough},
+		"nearly enough":              {unnamedVariable{}, bpf.Tally{Shared: 1, Recorded: uint32(letGo.ArrayAccesses) - 1}, FateKept},
+		"hot, but it orders threads": {unnamedVariable{Watched: Watched{Variable: variable.Variable{Atomic: true}}}, bpf.Tally{Hits: loneHits, Crowd: loneHits}, FateKept},
 	} {
 		if got := letGo.fate(&c.v, c.t); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
-		never := LetGo{}
+		never := RemovalLimits{}
 		if got := never.fate(&c.v, c.t); got == FateUnshared || got == FateEnough {
 			t.Errorf("%s: %s, though that is never", name, got)
 		}

@@ -15,7 +15,7 @@ import (
 func (s *Session) Sleepers() ([]bpf.Sleeper, error) {
 	s.mu.Lock() // as long as it is held the BPF programs are not unloaded
 	defer s.mu.Unlock()
-	if s.over {
+	if s.ended {
 		return nil, target.ErrEnded
 	}
 	return s.tracer.Sleepers()

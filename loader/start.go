@@ -18,7 +18,7 @@ import (
 
 // Program is the program to start.
 type Program struct {
-	Path string // of the binary
+	Path string // processOf the binary
 	Args []string
 	User *target.Credentials // nil: the tool's own user
 	// Stdout is the program's standard output; nil: the tool's own.
@@ -47,25 +47,25 @@ func Start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 	if started != nil {
 		started(s)
 	}
-	s.read()
+	s.startReading()
 	stopSignals := passSignals(s.PID(), &s.job)
 	defer stopSignals()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	done := make(chan outcome, 1)
+	done := make(chan traceResult, 1)
 	ptrace.OnOneThread(func() { done <- s.trace(held, cancel) })
 	return s.await(ctx, done)
 }
 
-// outcome is what trace returns.
-type outcome struct {
+// traceResult is what trace returns.
+type traceResult struct {
 	exit ptrace.Exit
 	err  error
 }
 
 // await waits for the end of the program, and removes the probes when ctx ends.
-func (s *Session) await(ctx context.Context, done <-chan outcome) (Result, error) {
-	var out outcome
+func (s *Session) await(ctx context.Context, done <-chan traceResult) (Result, error) {
+	var out traceResult
 	var stopErr error
 	select {
 	case out = <-done:
@@ -79,7 +79,7 @@ func (s *Session) await(ctx context.Context, done <-chan outcome) (Result, error
 
 // trace traces the program from the waiting process to its end. It runs on the tracer's thread.
 // It calls over when Options.Duration has passed.
-func (s *Session) trace(held *ptrace.Held, over func()) outcome {
+func (s *Session) trace(held *ptrace.Held, over func()) traceResult {
 	first := true
 	// An error ends the program only before it runs. Later, ending it would do harm.
 	tolerant := func(f func(int) error) func(int) error {
@@ -93,7 +93,7 @@ func (s *Session) trace(held *ptrace.Held, over func()) outcome {
 		}
 	}
 	t := ptrace.NewTracee(s.PID(), s.opts.Follow)
-	t.Brake, t.OnExec, t.OnMap = s.brake, tolerant(s.newProgram), tolerant(s.sync)
+	t.Throttle, t.OnExec, t.OnMap = s.throttle, tolerant(s.newProgram), tolerant(s.sync)
 	t.OnStop, t.OnContinue = s.job.stopped, s.job.continued
 	t.OnFork, t.OnEnd = s.child, s.processEnded
 	t.OnReady = func(pid int) error {
@@ -107,16 +107,16 @@ func (s *Session) trace(held *ptrace.Held, over func()) outcome {
 		return s.ready()
 	}
 	exit, err := s.traceHeld(t, held)
-	s.brake.Release()
+	s.throttle.Release()
 	if errors.Is(err, ptrace.ErrNeverRan) {
-		return outcome{err: neverRan(exit, held)}
+		return traceResult{err: neverRan(exit, held)}
 	}
 	if err != nil {
 		held.GiveUp() // if it still waits: the tool may lack the right to signal it
 		kill(s.PID()) // the program stands at its start, or cannot be observed
 		_, _ = t.Run()
 	}
-	return outcome{exit: exit, err: err}
+	return traceResult{exit: exit, err: err}
 }
 
 // neverRan returns an error with the reason why the waiting process ended before it became the
@@ -152,12 +152,12 @@ func (s *Session) traceHeld(t *ptrace.Tracee, held *ptrace.Held) (ptrace.Exit, e
 	if err := t.Seize(); err != nil {
 		return ptrace.Exit{}, err
 	}
-	ptrace.Hurry()
-	ours, err := ptrace.NewBell()
+	ptrace.RaisePriority()
+	ours, err := ptrace.NewWaker()
 	if err != nil {
 		return ptrace.Exit{}, err
 	}
-	if err := s.watch(ours.Ring); err != nil {
+	if err := s.watch(ours.Wake); err != nil {
 		return ptrace.Exit{}, err
 	}
 	if err := held.Release(); err != nil {
@@ -171,7 +171,7 @@ func (s *Session) traceHeld(t *ptrace.Tracee, held *ptrace.Held) (ptrace.Exit, e
 func (s *Session) ready() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over {
+	if s.ended {
 		return nil
 	}
 	var missing, unfit error
@@ -184,24 +184,24 @@ func (s *Session) ready() error {
 	if err := errors.Join(missing, unfit); err != nil {
 		return &UsageError{Err: err}
 	}
-	if err := s.nothingToSee(); err != nil {
+	if err := s.checkObservable(); err != nil {
 		return err
 	}
 	s.running, s.began = true, time.Now()
 	return nil
 }
 
-// nothingToSee returns an error if the program has no call that could be observed.
-func (s *Session) nothingToSee() error {
+// checkObservable returns an error if the program has no call that could be observed.
+func (s *Session) checkObservable() error {
 	for _, m := range s.first.modules {
 		if m.Plan.Calls+m.Plan.Methods > 0 {
 			return nil
 		}
 	}
-	if s.opts.Look {
+	if s.opts.NoProbes {
 		return nil
 	}
-	return errNothingToSee(s.first.modules)
+	return errNotObservable(s.first.modules)
 }
 
 // UsageError is an error in what the user asked for.
@@ -213,7 +213,7 @@ func (e *UsageError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *UsageError) Unwrap() error { return e.Err }
 
-func errNothingToSee(modules map[procfs.FileID]*Module) error {
+func errNotObservable(modules map[procfs.FileID]*Module) error {
 	for _, m := range modules {
 		if m.Bin.IsGo() {
 			return fmt.Errorf("%s is a Go program: its locks are in Go's run-time system, which is not observed; for Go there is go build -race", m.Path)
@@ -272,9 +272,9 @@ type job struct {
 	halted uint64     // when the program stopped, likewise; 0: it runs
 }
 
-// stopTakes is the longest time, in ns, between the key and a stop of the program that counts as
-// its result. A program may do something first, such as restoring the terminal.
-const stopTakes = 2_000_000_000
+// maxStopDelay is the longest time, in ns, between the key and a stop of the program that
+// counts as its result. A program may do something first, such as restoring the terminal.
+const maxStopDelay = 2_000_000_000
 
 // ask handles a request to stop the tool. The program may have stopped before.
 func (j *job) ask() {
@@ -300,7 +300,7 @@ func (j *job) continued() {
 }
 
 func (j *job) stop() {
-	if j.asked != 0 && j.halted != 0 && max(j.asked, j.halted)-min(j.asked, j.halted) < stopTakes {
+	if j.asked != 0 && j.halted != 0 && max(j.asked, j.halted)-min(j.asked, j.halted) < maxStopDelay {
 		j.asked = 0
 		_ = unix.Kill(unix.Getpid(), unix.SIGSTOP)
 	}

@@ -62,8 +62,8 @@ func words(f *bin.File, symbol string, n int) ([]uint32, bool) {
 	return out, true
 }
 
-// withStarts adds the start routine of each thread, if the C library has it.
-func (s *Session) withStarts(lines []bpf.TaskLine) []Task {
+// withStartRoutines adds the start routine of each thread, if the C library has it.
+func (s *Session) withStartRoutines(lines []bpf.TaskLine) []Task {
 	tasks := make([]Task, len(lines))
 	known := map[uint32]*descriptor{}
 	for i, l := range lines {

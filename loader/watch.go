@@ -64,13 +64,13 @@ func (s *Session) rewatch(p *process, maps []procfs.Mapping) error {
 }
 
 func (s *Session) unwatch(p *process, mod *Module, bias uint64) error {
-	gone := map[uint64]bool{}
+	addrs := map[uint64]bool{}
 	for _, w := range mod.Plan.Watchpoints {
 		for _, part := range w.Parts {
-			gone[part.Addr+bias] = true
+			addrs[part.Addr+bias] = true
 		}
 	}
-	return s.tracer.Unwatch(p.pid, gone)
+	return s.tracer.Unwatch(p.pid, addrs)
 }
 
 // biasIn returns the load bias of a module in mappings; false if they do not contain its code.

@@ -13,8 +13,8 @@ type Held struct {
 	Shared bool // for reading
 }
 
-// Live is a thread that has not ended.
-type Live struct {
+// LiveThread is a thread that has not ended.
+type LiveThread struct {
 	Thread    event.ThreadID
 	TID, TGID uint32
 	Pointer   uint64 // its thread pointer; 0 if unknown
@@ -24,10 +24,10 @@ type Live struct {
 
 // Living returns the threads that have not ended, in order of creation, with the locks that
 // they were seen to acquire and hold.
-func (o *Observer) Living() []Live {
-	var out []Live
+func (o *Observer) Living() []LiveThread {
+	var out []LiveThread
 	for _, t := range o.living() {
-		l := Live{Thread: t.id, TID: t.tid, TGID: t.process.id, Pointer: t.tp}
+		l := LiveThread{Thread: t.id, TID: t.tid, TGID: t.process.id, Pointer: t.tp}
 		for i := range t.held {
 			obj := t.held[i].obj
 			l.Holds = append(l.Holds, Held{Object: obj.id, Kind: obj.kind, Addr: obj.addr, Shared: obj.holder != t})
@@ -40,10 +40,10 @@ func (o *Observer) Living() []Live {
 	return out
 }
 
-// Still reports whether the process may hang: all threads, or one that holds a lock or waits
-// on a condition, made no event after event number since. It also returns the number of
-// the last event, which the caller passes to the next call.
-func (o *Observer) Still(since uint64) (still bool, last uint64) {
+// Stalled reports whether the process may hang: all threads, or one that holds a lock or
+// waits on a condition, made no event after event number since. It also returns the number
+// of the last event, which the caller passes to the next call.
+func (o *Observer) Stalled(since uint64) (still bool, last uint64) {
 	all := len(o.threads) > 0
 	for _, t := range o.threads {
 		switch {
@@ -69,11 +69,11 @@ func (o *Observer) ObjectAt(tgid uint32, addr uint64) (kind event.Kind, ok bool)
 	return 0, false
 }
 
-// Block describes a thread that was found waiting.
-type Block struct {
+// BlockedThread describes a thread that was found waiting.
+type BlockedThread struct {
 	TID, TGID uint32
 	Op        event.Op   // the operation that it attempts; see event.Attempt
-	Ring      bool       // event.Attempt.Cycle
+	Cycle     bool       // event.Attempt.Cycle
 	Handlers  bool       // event.Attempt.Handlers
 	Addr      uint64     // address of the object that it waits for; 0: unknown, or a thread
 	Kind      event.Kind // kind of that object, used if no event has shown it
@@ -91,7 +91,7 @@ type Block struct {
 // Blocked makes the events of one hang, found at a time in ns of CLOCK_MONOTONIC: its
 // threads form a cycle, or one waits for a lock whose holder has ended, or all threads of
 // the process wait. No other events lie between the Holds and Blocked events of a hang.
-func (o *Observer) Blocked(at uint64, all []Block) {
+func (o *Observer) Blocked(at uint64, all []BlockedThread) {
 	o.now = max(o.now, at)
 	waits := make([]waiter, len(all))
 	// All waits come first: the stack of one may name an object that another thread holds.
@@ -103,7 +103,7 @@ func (o *Observer) Blocked(at uint64, all []Block) {
 		o.holds(t, b)
 		peer := o.peer(b)
 		e := o.begin(t, r, event.Blocked)
-		e.Value, e.Flags, e.Peer = event.Attempt{Op: b.Op, Following: len(all) - 1 - i, Cycle: b.Ring, Handlers: b.Handlers, Readers: b.Readers}.Value(), b.Flags|event.HasValue|event.Inferred, peer
+		e.Value, e.Flags, e.Peer = event.Attempt{Op: b.Op, Following: len(all) - 1 - i, Cycle: b.Cycle, Handlers: b.Handlers, Readers: b.Readers}.Value(), b.Flags|event.HasValue|event.Inferred, peer
 		if obj != nil {
 			e.Object, e.Kind = obj.id, obj.kind
 		}
@@ -111,26 +111,27 @@ func (o *Observer) Blocked(at uint64, all []Block) {
 	}
 }
 
-// Sighting has the identifiers of the thread, object, peer and call stack of a Block.
-type Sighting struct {
+// BlockedIDs has the identifiers of the thread, object, peer and call stack of a
+// BlockedThread.
+type BlockedIDs struct {
 	Thread event.ThreadID
-	Object event.ObjectID // 0 if the Block has no address
-	Peer   event.ThreadID // 0 if the Block has no peer
-	Place  event.StackID  // 0 if the Block has no call stack
+	Object event.ObjectID // 0 if the BlockedThread has no address
+	Peer   event.ThreadID // 0 if the BlockedThread has no peer
+	Stack  event.StackID  // 0 if the BlockedThread has no call stack
 }
 
-// Seen returns the Sighting of each Block, at a time in ns of CLOCK_MONOTONIC, without
-// making events for the waits. A thread that is unknown has ended in the meantime, and
-// must not be added again: its Sighting is empty.
-func (o *Observer) Seen(at uint64, all []Block) []Sighting {
+// Identify returns the BlockedIDs of each BlockedThread, at a time in ns of
+// CLOCK_MONOTONIC, without making events for the waits. A thread that is unknown has ended
+// in the meantime, and must not be added again: its BlockedIDs are empty.
+func (o *Observer) Identify(at uint64, all []BlockedThread) []BlockedIDs {
 	o.now = max(o.now, at)
-	out := make([]Sighting, len(all))
+	out := make([]BlockedIDs, len(all))
 	for i, b := range all {
 		if o.threads[b.TID] == nil {
 			continue
 		}
 		w := o.waiter(b)
-		out[i] = Sighting{Thread: w.thread.id, Peer: o.peer(b), Place: event.StackID(w.record.Stack)}
+		out[i] = BlockedIDs{Thread: w.thread.id, Peer: o.peer(b), Stack: event.StackID(w.record.Stack)}
 		if w.object != nil {
 			out[i].Object = w.object.id
 		}
@@ -138,21 +139,22 @@ func (o *Observer) Seen(at uint64, all []Block) []Sighting {
 	return out
 }
 
-func (o *Observer) peer(b Block) event.ThreadID {
+func (o *Observer) peer(b BlockedThread) event.ThreadID {
 	if u := o.threads[b.Peer]; b.Peer != 0 && u != nil {
 		return u.id
 	}
 	return 0
 }
 
-// waiter has the thread and the object of a Block, and a record made for its events.
+// waiter has the thread and the object of a BlockedThread, and a record made for its
+// events.
 type waiter struct {
 	record bpf.Record
 	thread *thread
-	object *object // nil if the Block has no address
+	object *object // nil if the BlockedThread has no address
 }
 
-func (o *Observer) waiter(b Block) waiter {
+func (o *Observer) waiter(b BlockedThread) waiter {
 	w := waiter{record: bpf.Record{Time: o.now, Tid: b.TID, Tgid: b.TGID, Object: b.Addr, Stack: uint32(o.foundPlace(b))}}
 	w.thread = o.thread(&w.record)
 	if info := o.names.threads[w.thread.id]; info != nil && info.StartAddr == 0 && b.TID != b.TGID {
@@ -165,7 +167,7 @@ func (o *Observer) waiter(b Block) waiter {
 }
 
 // holds sends a Holds event for each lock that a waiting thread holds.
-func (o *Observer) holds(t *thread, b Block) {
+func (o *Observer) holds(t *thread, b BlockedThread) {
 	for _, addr := range b.Holds {
 		if h := t.process.objects[addr]; h == nil || t.holding(h) == nil {
 			obj := o.objectAt(t, &bpf.Record{Time: o.now, Tid: b.TID, Tgid: b.TGID}, addr, event.KindMutex)
@@ -193,8 +195,8 @@ func (o *Observer) held(t *thread, obj *object, op event.Op, place event.StackID
 const foundPlaces = 1 << 31
 
 // foundPlace stores the call stack of a waiting thread and returns its new ID; 0 if the
-// Block has no call stack or maxStacks are stored already.
-func (o *Observer) foundPlace(b Block) event.StackID {
+// thread has no call stack or maxStacks are stored already.
+func (o *Observer) foundPlace(b BlockedThread) event.StackID {
 	if len(b.Stack) == 0 || len(o.stacks) >= maxStacks {
 		return 0
 	}

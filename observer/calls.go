@@ -84,7 +84,7 @@ func (o *Observer) called(t *thread, r *bpf.Record, args *[event.MaxArgs]uint64)
 		return
 	}
 	var made *instance
-	if returns && f.Makes && isAddress(r.Value) {
+	if returns && f.ReturnsAddress && isAddress(r.Value) {
 		if made = t.process.things[r.Value]; made == nil {
 			made = o.newInstance(t, r, r.Value)
 		}
@@ -126,10 +126,10 @@ func isAddress(v uint64) bool { return v >= 1<<16 && v < 1<<56 }
 // running: the compiler emits several copies of each, and they call each other.
 func (o *Observer) repeats(x *instance, t *thread, r *bpf.Record, f *event.Func) bool {
 	outer := x.maker
-	if f.Life == event.Ends {
+	if f.Life == event.LifeEnd {
 		outer = x.dying
 	}
-	return f.Life != event.Lives && outer != 0 && x.by == t && r.Sp < x.sp && r.Site != x.site && o.funcs.all[outer-1].Name == f.Name
+	return f.Life != event.LifeNone && outer != 0 && x.by == t && r.Sp < x.sp && r.Site != x.site && o.funcs.all[outer-1].Name == f.Name
 }
 
 // entered returns the instance on which a function was entered. X is the instance known at
@@ -139,18 +139,18 @@ func (o *Observer) entered(x *instance, t *thread, r *bpf.Record, id event.FuncI
 	within := x != nil && x.by == t && r.Sp <= x.sp
 	switch {
 	case x == nil:
-	case f.Life == event.Begins && (x.dying != 0 || !within || x.site == r.Site),
-		f.Life != event.Begins && x.dying != 0 && !within:
+	case f.Life == event.LifeBegin && (x.dying != 0 || !within || x.site == r.Site),
+		f.Life != event.LifeBegin && x.dying != 0 && !within:
 		o.gone(t, r.Object, x)
 		x = nil
 	}
 	if x == nil {
 		x = o.newInstance(t, r, r.Object)
-		if f.Life == event.Begins {
+		if f.Life == event.LifeBegin {
 			x.maker, x.by, x.sp, x.site = id, t, r.Sp, r.Site
 		}
 	}
-	if f.Life == event.Ends && x.dying == 0 {
+	if f.Life == event.LifeEnd && x.dying == 0 {
 		x.dying, x.by, x.sp, x.site = id, t, r.Sp, r.Site
 	}
 	return x

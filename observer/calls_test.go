@@ -22,12 +22,12 @@ const (
 )
 
 func methodSite(index uint32) *SiteInfo {
-	both := []event.On{{Pattern: "call *"}, {Pattern: "return *", Return: true}}
+	both := []event.Pattern{{Pattern: "call *"}, {Pattern: "return *", Return: true}}
 	f := map[uint32]event.Func{
-		siteMake: {Name: "Q::Q", Life: event.Begins, On: both}, siteMakeToo: {Name: "Q::Q", Life: event.Begins, On: both},
-		siteMakeBase: {Name: "B::B", Life: event.Begins, On: both}, siteUse: {Name: "Q::use", Params: []event.Param{{Name: "n"}}, On: both},
-		siteEnd: {Name: "Q::~Q", Life: event.Ends, On: both}, siteEndToo: {Name: "Q::~Q", Life: event.Ends, On: both},
-		siteNew: {Name: "queue_new", Makes: true, On: both[1:]},
+		siteMake: {Name: "Q::Q", Life: event.LifeBegin, Patterns: both}, siteMakeToo: {Name: "Q::Q", Life: event.LifeBegin, Patterns: both},
+		siteMakeBase: {Name: "B::B", Life: event.LifeBegin, Patterns: both}, siteUse: {Name: "Q::use", Params: []event.Param{{Name: "n"}}, Patterns: both},
+		siteEnd: {Name: "Q::~Q", Life: event.LifeEnd, Patterns: both}, siteEndToo: {Name: "Q::~Q", Life: event.LifeEnd, Patterns: both},
+		siteNew: {Name: "queue_new", ReturnsAddress: true, Patterns: both[1:]},
 	}[index]
 	return &SiteInfo{Func: &f}
 }

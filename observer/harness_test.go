@@ -30,8 +30,8 @@ var testSites = []SiteInfo{
 	{Variable: "x", Check: 'X' << 12},
 	{Variable: "x", Flags: event.Atomic},
 	{Variable: "x", Shift: 3, Mask: 0x1f},
-	{Kind: event.KindRWLock, TellsKind: true},
-	{Kind: event.KindMutex, TellsDead: true}, {Kind: event.KindCond, TellsDead: true},
+	{Kind: event.KindRWLock, RecordsLockKind: true},
+	{Kind: event.KindMutex, ReportsOwnerDead: true}, {Kind: event.KindCond, ReportsOwnerDead: true},
 }
 
 var siteNames = map[string]uint32{

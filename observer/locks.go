@@ -19,7 +19,7 @@ type waiting struct {
 	depth       int    // recursion depth of the mutex before the wait
 	sp          uint64 // stack pointer at the entry of the wait
 	place       uint32 // stack ID of the wait
-	alone       bool   // SiteInfo.Alone
+	alone       bool   // SiteInfo.NoInnerCalls
 	retaken     bool   // the C library has acquired the mutex again through its public function
 }
 
@@ -83,7 +83,7 @@ func (o *Observer) readAgain(t *thread, r *bpf.Record, obj *object) {
 
 // tellKind adds the kind of a read-write lock to the event of its first acquisition.
 func (o *Observer) tellKind(e *event.Event, r *bpf.Record, obj *object) {
-	if obj.told || r == nil || !o.site(r).TellsKind || r.Value == 0 || r.Value > 1+event.PreferWriterNonrecursive {
+	if obj.told || r == nil || !o.site(r).RecordsLockKind || r.Value == 0 || r.Value > 1+event.PreferWriterNonrecursive {
 		return
 	}
 	obj.told = true
@@ -201,7 +201,7 @@ func (o *Observer) waits(t *thread, r *bpf.Record) {
 		o.wake(t, r, event.Inferred|event.TimedOut) // a thread that enters a wait has left the last one
 	}
 	o.tellMarked(t, r)
-	w := &waiting{cond: o.object(t, r, event.KindCond), mutex: o.objectAt(t, r, r.Value, event.KindMutex), sp: r.Sp, place: r.Stack, depth: 1, alone: o.site(r).Alone}
+	w := &waiting{cond: o.object(t, r, event.KindCond), mutex: o.objectAt(t, r, r.Value, event.KindMutex), sp: r.Sp, place: r.Stack, depth: 1, alone: o.site(r).NoInnerCalls}
 	if h := t.holding(w.mutex); h != nil {
 		w.depth = h.depth
 		o.tellInconsistent(t, r, h, event.InCondWait)
@@ -301,7 +301,7 @@ func (o *Observer) belowWait(t *thread, r *bpf.Record) bool {
 		}
 	case bpf.OpWait:
 		if r.Value == w.mutex.addr {
-			w.alone = w.alone && o.site(r).Alone
+			w.alone = w.alone && o.site(r).NoInnerCalls
 			return true
 		}
 	case bpf.OpRead, bpf.OpWrite, bpf.OpUpdate:

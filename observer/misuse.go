@@ -56,7 +56,7 @@ func (o *Observer) tellUnheld(t *thread, r *bpf.Record, obj, cond *object) {
 // was recorded.
 func (o *Observer) knowsHolders(t *thread, obj *object) bool {
 	switch {
-	case o.stats.Holed > 0 || obj.handed || obj.doubted || t.process.lent || obj.kind == event.KindSpin:
+	case o.stats.ThreadsWithHoles > 0 || obj.handed || obj.doubted || t.process.lent || obj.kind == event.KindSpin:
 		return false
 	case !o.opts.Attached || obj.made:
 		return true
@@ -67,7 +67,7 @@ func (o *Observer) knowsHolders(t *thread, obj *object) bool {
 // refused handles a lock call that failed. It reports whether the mutex was destroyed before,
 // so that the call is a misuse and no failed acquisition.
 func (o *Observer) refused(t *thread, r *bpf.Record) bool {
-	if r.Result != errInvalid || o.site(r).Flags&event.Timed != 0 || t.process.objects[r.Object] != nil || o.stats.Holed > 0 {
+	if r.Result != errInvalid || o.site(r).Flags&event.Timed != 0 || t.process.objects[r.Object] != nil || o.stats.ThreadsWithHoles > 0 {
 		return false
 	}
 	g, ok := o.graves.get(t.process, r.Object)
@@ -89,7 +89,7 @@ func (o *Observer) tellDestroyed(t *thread, r *bpf.Record, g grave, flags event.
 // the record shows the mark and the destruction was recorded, tellMarked sends a
 // UseDestroyed and returns true.
 func (o *Observer) tellMarked(t *thread, r *bpf.Record) bool {
-	if r.Extra == 0 || o.stats.Holed > 0 {
+	if r.Extra == 0 || o.stats.ThreadsWithHoles > 0 {
 		return false
 	}
 	g, ok := o.graves.get(t.process, r.Object)
@@ -112,7 +112,7 @@ func (o *Observer) signals(t *thread, r *bpf.Record, op event.Op) {
 // inherits handles the return of a call by which t may have acquired a mutex whose last
 // owner died while holding it.
 func (o *Observer) inherits(t *thread, r *bpf.Record, obj *object) {
-	if r.Result != errDead || !o.site(r).TellsDead {
+	if r.Result != errDead || !o.site(r).ReportsOwnerDead {
 		return
 	}
 	if h := t.holding(obj); h != nil {
@@ -134,7 +134,7 @@ func (o *Observer) madeConsistent(t *thread, r *bpf.Record) {
 // tellInconsistent sends a ReleaseInconsistent if t is about to release a mutex that it should
 // have made consistent before.
 func (o *Observer) tellInconsistent(t *thread, r *bpf.Record, h *hold, flags event.Flags) {
-	if !h.dead || h.obj.handed || o.stats.Holed > 0 {
+	if !h.dead || h.obj.handed || o.stats.ThreadsWithHoles > 0 {
 		return
 	}
 	h.dead = false
@@ -181,7 +181,7 @@ const pageSize = 4096
 func (o *Observer) tellReused(t *thread, r *bpf.Record, addr uint64) {
 	kind := o.site(r).Kind
 	g, ok := o.graves.get(t.process, addr)
-	if !ok || addr != r.Object || !g.destroyed || g.held || g.kind != kind || o.stats.Holed > 0 {
+	if !ok || addr != r.Object || !g.destroyed || g.held || g.kind != kind || o.stats.ThreadsWithHoles > 0 {
 		return
 	}
 	switch op := bpf.Op(r.Op); {
@@ -197,7 +197,7 @@ func (o *Observer) tellReused(t *thread, r *bpf.Record, addr uint64) {
 // joinRefused handles a join that failed. A join that failed by its time limit, or because the
 // thread had not ended, is no misuse.
 func (o *Observer) joinRefused(t *thread, r *bpf.Record) {
-	if r.Result != errInvalid && r.Result != errNoThread && r.Result != errDeadlock || o.stats.Holed > 0 {
+	if r.Result != errInvalid && r.Result != errNoThread && r.Result != errDeadlock || o.stats.ThreadsWithHoles > 0 {
 		return
 	}
 	if t.joined == r.Object && r.Extra < t.joinedAt {
@@ -220,7 +220,7 @@ func (o *Observer) detachesAgain(t *thread, r *bpf.Record, u *thread, peer event
 	if u != nil {
 		peer = max(peer, u.id)
 	}
-	if peer == 0 || o.stats.Holed > 0 || t.inner(r) {
+	if peer == 0 || o.stats.ThreadsWithHoles > 0 || t.inner(r) {
 		return
 	}
 	o.begin(t, r, event.DetachAgain).Peer = peer

@@ -283,7 +283,7 @@ func TestMisuse(t *testing.T) {
 			12 hole lost=1
 			11 release A
 			11 join p2 failed result=22`, `
-			T3 hole =1`, &Stats{Lost: 1, Holed: 1, UnheldReleases: 1}},
+			T3 hole =1`, &Stats{Lost: 1, ThreadsWithHoles: 1, UnheldReleases: 1}},
 		{"a join of who had the handle after one that was made detached", `
 			1 fork 13 tp=p5
 			13 exit

@@ -56,15 +56,15 @@ type SiteInfo struct {
 	// Inside bytes before it.
 	Field  bool
 	Inside int64
-	// Alone reports that the condition wait itself calls no observed function. An unlock
-	// that is recorded below its frame then belongs to a cleanup handler.
-	Alone bool
-	// TellsKind reports that the record of an acquisition contains 1 + the kind of the
+	// NoInnerCalls reports that the condition wait itself calls no observed function. An
+	// unlock that is recorded below its frame then belongs to a cleanup handler.
+	NoInnerCalls bool
+	// RecordsLockKind reports that the record of an acquisition contains 1 + the kind of the
 	// read-write lock (event.PreferReader and so on), 0 if that could not be read.
-	TellsKind bool
-	// TellsDead reports that the call returns EOWNERDEAD if the last owner of the mutex
-	// died while holding it.
-	TellsDead bool
+	RecordsLockKind bool
+	// ReportsOwnerDead reports that the call returns EOWNERDEAD if the last owner of the
+	// mutex died while holding it.
+	ReportsOwnerDead bool
 	// Func describes the function whose calls the site records; nil at other sites.
 	Func *event.Func
 	// Sync, if not nil, describes an access that synchronises.
@@ -115,11 +115,11 @@ type Options struct {
 
 // Stats counts the events of a run, and what could not be observed.
 type Stats struct {
-	Events  uint64 // passed to the sinks
-	Records uint64 // read from the ring buffer
-	Lost    uint64 // events lost in the ring buffer, summed over all Hole events
-	Holed   int    // threads of which events were lost
-	Threads int
+	Events           uint64 // passed to the sinks
+	Records          uint64 // read from the ring buffer
+	Lost             uint64 // events lost in the ring buffer, summed over all Hole events
+	ThreadsWithHoles int    // threads of which events were lost
+	Threads          int
 	// Contradicted counts reads whose value is not that of the last recorded write: two
 	// racing accesses were recorded in the wrong order, or no probe saw the write. Such a
 	// read has no reads-from edge. Swapped counts the pairs of accesses that were found to
@@ -131,10 +131,10 @@ type Stats struct {
 	// InferredReleases counts releases that were not recorded, but must have happened
 	// because another thread acquired the lock.
 	InferredReleases uint64
-	// Untold counts accesses seen by hardware watchpoints whose instruction is not known to
-	// be a read or a write. Each is reported as a write if the value had changed, else as a
-	// read.
-	Untold uint64
+	// Unclassified counts accesses seen by hardware watchpoints whose instruction is not
+	// known to be a read or a write. Each is reported as a write if the value had changed,
+	// else as a read.
+	Unclassified uint64
 	// Children counts processes that were forked and are not observed.
 	Children uint64
 	// UnknownJoins counts joins for which the observer does not know the joined thread.

@@ -169,7 +169,7 @@ func TestLocks(t *testing.T) {
 			T2 hole =3
 			T3 acquire A1
 			T3 release A1 inferred
-			T2 acquire A1 after-hole`, &Stats{Lost: 3, Holed: 1, InferredReleases: 1}},
+			T2 acquire A1 after-hole`, &Stats{Lost: 3, ThreadsWithHoles: 1, InferredReleases: 1}},
 		{"a wait whose end was lost, and one whose end was not", `
 			11 acquire A
 			11 wait C with=A
@@ -188,7 +188,7 @@ func TestLocks(t *testing.T) {
 			T3 release A1
 			T2 acquire A1 in-wait inferred after-hole
 			T3 hole =70000
-			T3 hole =1 after-hole`, &Stats{Lost: 70002, Holed: 2}},
+			T3 hole =1 after-hole`, &Stats{Lost: 70002, ThreadsWithHoles: 2}},
 		{"unlocked by another, locked by the first again", `
 			11 acquire A
 			12 release A

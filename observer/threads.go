@@ -344,7 +344,7 @@ func (o *Observer) hole(t *thread, r *bpf.Record) {
 	t.created, t.start, t.joinable = 0, 0, false
 	if !t.holed {
 		t.holed = true
-		o.stats.Holed++
+		o.stats.ThreadsWithHoles++
 	}
 	o.stats.Lost += r.Value
 	e := o.begin(t, r, event.Hole)

@@ -29,10 +29,10 @@ type Trap struct {
 
 // Touch classifies an access that a hardware watchpoint saw.
 type Touch struct {
-	Op      event.Op // Read, Write or Update; None if the code does not show which
-	Atomic  bool
-	Foreign bool // the dynamic loader made the access, to relocate an address; it makes no event
-	Repeats bool // one of several accesses of a copy or a string instruction
+	Op         event.Op // Read, Write or Update; None if the code does not show which
+	Atomic     bool
+	Relocation bool // the dynamic loader made the access, to relocate an address; it makes no event
+	Repeats    bool // one of several accesses of a copy or a string instruction
 	// Last, of an access that repeats, is the instruction pointer after the last
 	// iteration; 0 if it is that of the other iterations.
 	Last uint64
@@ -155,7 +155,7 @@ func (o *Observer) sendTouch(t *thread, p *pendingTouch) {
 	v := o.variable(t, r, info)
 	v.touching = nil
 	what := p.what
-	if what.Foreign {
+	if what.Relocation {
 		return
 	}
 	flags := info.Flags
@@ -167,7 +167,7 @@ func (o *Observer) sendTouch(t *thread, p *pendingTouch) {
 	}
 	op := what.Op
 	if op == event.None {
-		o.stats.Untold++
+		o.stats.Unclassified++
 		if op = event.Read; v.last.known && v.last.value != info.value(r.Value) {
 			op = event.Write
 		}

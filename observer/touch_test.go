@@ -14,7 +14,7 @@ import (
 var testTouches = map[uint64]Touch{
 	1: {Op: event.Read}, 2: {Op: event.Write}, 3: {Op: event.Update, Atomic: true},
 	4: {Op: event.Write, Repeats: true, Last: 5}, 5: {Op: event.Write, Repeats: true, Last: 6},
-	7: {Op: event.Write, Foreign: true},
+	7: {Op: event.Write, Relocation: true},
 }
 
 // TestTouches checks the events of accesses that watchpoints saw.

@@ -225,7 +225,7 @@ var accessOps = map[variable.Kind]bpf.Op{variable.Read: bpf.OpRead, variable.Wri
 
 func (b *builder) accessSite(v variable.Variable, a variable.Access, w want, where cheapsite.Site) Site {
 	s := newSite(a.Addr, where, "")
-	s.Variable, s.Partly = v.Name, a.Inside
+	s.Variable, s.Conditional = v.Name, a.Inside
 	s.BPF = bpf.Site{Op: uint8(accessOps[a.Kind]), Action: uint8(bpf.ActionEmit), When: a.If, SpDelta: int32(where.SPDelta)}
 	d := &s.BPF.Access
 	d.Width = uint8(v.Size)

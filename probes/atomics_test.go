@@ -111,8 +111,8 @@ func TestAtomicElements(t *testing.T) {
 	}
 	for _, s := range p.Sites {
 		array := bpf.Reach(s.BPF.Access.Reach) == bpf.ReachArray
-		if s.Atomic && array != (s.Function != "third") || s.Partly || s.Atomic && !s.HasInitial {
-			t.Errorf("%s of %s in %s: flags %#x, partly %v, initial value known: %v", bpf.Op(s.BPF.Op), s.Variable, s.Function, s.BPF.Flags, s.Partly, s.HasInitial)
+		if s.Atomic && array != (s.Function != "third") || s.Conditional || s.Atomic && !s.HasInitial {
+			t.Errorf("%s of %s in %s: flags %#x, partly %v, initial value known: %v", bpf.Op(s.BPF.Op), s.Variable, s.Function, s.BPF.Flags, s.Conditional, s.HasInitial)
 		}
 	}
 	p = plan(t, f, Options{Atomics: true, Watch: []string{"slots[3]"}})

@@ -40,7 +40,7 @@ type call struct {
 	addr  uint64
 	name  string
 	entry synctab.Entry
-	alone bool // Site.Alone
+	alone bool // Site.NoInnerCalls
 }
 
 // loaderHook is the function, with an empty body, that dynamic loaders call when their list of
@@ -273,14 +273,14 @@ func (b *builder) call(c call) error {
 func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site {
 	e := c.entry
 	s := newSite(c.addr, where, c.name)
-	s.Kind, s.Try, s.Timed, s.Alone, s.Argument = e.Kind, e.Try, e.Timed, c.alone, e.Object
+	s.Kind, s.Try, s.Timed, s.NoInnerCalls, s.Argument = e.Kind, e.Try, e.Timed, c.alone, e.Object
 	s.BPF = bpf.Site{Op: uint8(e.Op), Action: uint8(action), AtEntry: 1, SpDelta: int32(where.SPDelta)}
 	d := s.BPF.Sync()
 	d.Function, d.Success = c.addr, uint8(e.Success)
 	if e.Op == bpf.OpRelease {
 		s.BPF.Flags = bpf.SiteNoStack // no finding shows where a lock was released, except one that was not held
 	}
-	s.TellsDead = e.Builtin && e.Success == bpf.SuccessZero && (e.Op == bpf.OpAcquire && e.Kind == synctab.KindMutex || e.Op == bpf.OpWait)
+	s.ReportsOwnerDead = e.Builtin && e.Success == bpf.SuccessZero && (e.Op == bpf.OpAcquire && e.Kind == synctab.KindMutex || e.Op == bpf.OpWait)
 	if !e.Unwinds {
 		s.BPF.Flags |= bpf.SiteLeaf
 	}
@@ -295,7 +295,7 @@ func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site
 		d.Extra = 1 + uint8(b.argument(e.Shared))
 	}
 	if e.KindAt > 0 {
-		d.SecondFrom, d.SecondDisp, s.TellsKind = uint8(bpf.FromKind), int64(e.KindAt), true
+		d.SecondFrom, d.SecondDisp, s.RecordsLockKind = uint8(bpf.FromKind), int64(e.KindAt), true
 	}
 	return s
 }

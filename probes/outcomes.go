@@ -26,7 +26,7 @@ func (b *builder) outcomes(c call, entry cheapsite.Class, ret bool) (bool, error
 	if err != nil || costOf(out.Hot...) >= costOfCall(entry, ret) {
 		return false, nil
 	}
-	for _, p := range out.Places {
+	for _, p := range out.Sites {
 		s := b.callSite(c, bpf.ActionOutcome, cheapsite.Site{Addr: p.Addr, Class: p.Class, Why: p.Why, SPDelta: p.SPDelta})
 		d := s.BPF.Sync()
 		s.BPF.When, d.ResultFrom = uint8(p.When), uint8(bpf.FromReg)

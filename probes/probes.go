@@ -73,8 +73,9 @@ const (
 	ProgramHeapLate
 	// ProgramCall observes calls and returns of functions that the user asked for.
 	ProgramCall
-	// ProgramPlace records which threads execute a Place, and is removed soon. No Site has it.
-	ProgramPlace
+	// ProgramUnseen records which threads execute unseen synchronisation, and is removed soon. No
+	// Site has it.
+	ProgramUnseen
 	// ProgramWatch observes a variable by a hardware watchpoint instead of a probe.
 	ProgramWatch
 )
@@ -95,20 +96,20 @@ const (
 
 // Site is one operation that one probe observes.
 type Site struct {
-	At        uint64 // the original address: of a function's entry, a return or an access
-	Addr      uint64 // address of the probe
-	Offset    uint64 // file offset of Addr
-	Class     cheapsite.Class
-	Program   Program
-	Return    bool // a uretprobe accompanies the probe, at the same function's entry
-	BPF       bpf.Site
-	Kind      synctab.Kind // kind of the object; none for variables
-	Try       bool
-	Timed     bool
-	TellsKind bool // an acquire that records the kind of the read-write lock
-	TellsDead bool // a call of the C library whose result is EOWNERDEAD if the mutex's last owner died holding it
-	Alone     bool // a wait that releases its mutex itself, not by a call that is probed too
-	Atomic    bool
+	At               uint64 // the original address: of a function's entry, a return or an access
+	Addr             uint64 // address of the probe
+	Offset           uint64 // file offset of Addr
+	Class            cheapsite.Class
+	Program          Program
+	Return           bool // a uretprobe accompanies the probe, at the same function's entry
+	BPF              bpf.Site
+	Kind             synctab.Kind // kind of the object; none for variables
+	Try              bool
+	Timed            bool
+	RecordsLockKind  bool // an acquire that records the kind of the read-write lock
+	ReportsOwnerDead bool // a call of the C library whose result is EOWNERDEAD if the mutex's last owner died holding it
+	NoInnerCalls     bool // a wait that releases its mutex itself, not by a call that is probed too
+	Atomic           bool
 	// Argument is the number of the argument that is the object of a call that synchronises, counted
 	// from 1; 0 if there is none.
 	Argument int
@@ -123,9 +124,9 @@ type Site struct {
 	Variable   string // name of the accessed variable or field; "" if the site is no access
 	Target     Target
 	Inside     int64 // distance of the field from the beginning of the object, in bytes, for TargetField
-	// Partly marks an instruction that accesses the variable in some executions and other memory in
-	// others; only the accesses of the variable are recorded.
-	Partly bool
+	// Conditional marks an instruction that accesses the variable in some executions and other
+	// memory in others; only the accesses of the variable are recorded.
+	Conditional bool
 	// Array, with ProgramShared, is the array whose element is accessed; nil if the variable is no
 	// array. The record has the offset in the array at which the accessed Width bytes begin.
 	Array     *variable.Picked
@@ -151,9 +152,9 @@ type Plan struct {
 	// Coverage records, for each variable planned here and for each atomic array, which of this
 	// file's accesses are observed.
 	Coverage []Coverage
-	// Places are the instructions that synchronise without being observed. A probe at each records
-	// which threads execute it.
-	Places []Place
+	// UnseenProbes are the probes of the instructions that synchronise without being observed. Each
+	// records which threads execute its instruction.
+	UnseenProbes []UnseenProbe
 	// Notes are sentences about what cannot be observed in this file.
 	Notes []string
 	// Objects are the objects of Options.Objects that the file defines.

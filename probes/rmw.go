@@ -304,7 +304,7 @@ func (b *builder) elementAccess(v variable.Variable, a variable.Access, may uint
 	}
 	sites, err := b.syncAccess(v, a, may)
 	for i := range sites {
-		sites[i].Partly = !sure
+		sites[i].Conditional = !sure
 		sites[i].Initial, sites[i].HasInitial = initial(whole)
 	}
 	return sites, err

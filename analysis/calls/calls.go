@@ -13,7 +13,7 @@ import (
 type Counter struct {
 	names  func(event.FuncID) event.Func
 	counts []run.Calls
-	index  map[event.On]int
+	index  map[event.Pattern]int
 	funcs  [][]int // by FuncID: the counts of its events
 	seen   map[pair]struct{}
 }
@@ -26,8 +26,8 @@ type pair struct {
 
 // New returns a counter that calls names for the functions of events. The given patterns
 // come first in the result, even those that nothing matches.
-func New(names func(event.FuncID) event.Func, patterns []event.On) *Counter {
-	c := &Counter{names: names, index: map[event.On]int{}, seen: map[pair]struct{}{}}
+func New(names func(event.FuncID) event.Func, patterns []event.Pattern) *Counter {
+	c := &Counter{names: names, index: map[event.Pattern]int{}, seen: map[pair]struct{}{}}
 	for _, p := range patterns {
 		c.count(p)
 	}
@@ -35,7 +35,7 @@ func New(names func(event.FuncID) event.Func, patterns []event.On) *Counter {
 }
 
 // count returns the index of a pattern's count, which it adds if it is new.
-func (c *Counter) count(p event.On) int {
+func (c *Counter) count(p event.Pattern) int {
 	i, ok := c.index[p]
 	if !ok {
 		i = len(c.counts)
@@ -77,7 +77,7 @@ func (c *Counter) add(i int, object event.ObjectID) {
 func (c *Counter) of(id event.FuncID) []int {
 	for int(id) >= len(c.funcs) {
 		var is []int
-		for _, on := range c.names(event.FuncID(len(c.funcs))).On {
+		for _, on := range c.names(event.FuncID(len(c.funcs))).Patterns {
 			is = append(is, c.count(on))
 		}
 		c.funcs = append(c.funcs, is)

@@ -465,9 +465,9 @@ func TestWriteError(t *testing.T) {
 // with the call around them, and the slice of a held lock continues.
 func TestCalls(t *testing.T) {
 	funcs := func(id event.FuncID) event.Func {
-		f := event.Func{Name: fmt.Sprintf("f%d", id), Params: []event.Param{{Name: "n"}}, On: []event.On{{Pattern: "call f"}}}
+		f := event.Func{Name: fmt.Sprintf("f%d", id), Params: []event.Param{{Name: "n"}}, Patterns: []event.Pattern{{Pattern: "call f"}}}
 		if id < 3 {
-			f.On = append(f.On, event.On{Pattern: "return f", Return: true})
+			f.Patterns = append(f.Patterns, event.Pattern{Pattern: "return f", Return: true})
 		}
 		return f
 	}

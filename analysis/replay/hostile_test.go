@@ -58,7 +58,7 @@ func (s oneName) Thread(event.ThreadID) run.Thread {
 }
 
 func (s oneName) Func(event.FuncID) event.Func {
-	return event.Func{Name: string(s), Params: []event.Param{{Name: string(s)}}, On: []event.On{{Pattern: string(s)}}}
+	return event.Func{Name: string(s), Params: []event.Param{{Name: string(s)}}, Patterns: []event.Pattern{{Pattern: string(s)}}}
 }
 
 // FuzzReport writes a trace of any events and names, and makes a report of it:

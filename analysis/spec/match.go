@@ -168,7 +168,7 @@ func (m *Matcher) callsOf(id event.FuncID) []call {
 	var out []call
 	for i := range m.s.Events {
 		d := &m.s.Events[i]
-		asked := slices.ContainsFunc(f.On, func(on event.On) bool {
+		asked := slices.ContainsFunc(f.Patterns, func(on event.Pattern) bool {
 			return on.Pattern == d.On && on.Return == (d.Op == syntax.OpReturn)
 		})
 		if !asked || !d.Used {

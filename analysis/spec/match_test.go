@@ -14,10 +14,10 @@ func aRun() Names {
 		Func: func(id event.FuncID) event.Func {
 			if id == 1 {
 				return event.Func{Name: "put", Params: []event.Param{{Name: "q", Index: 0}, {Name: "n", Index: 1}},
-					On: []event.On{{Pattern: "call put(q, n)"}, {Pattern: "call put(_, n)"}}}
+					Patterns: []event.Pattern{{Pattern: "call put(q, n)"}, {Pattern: "call put(_, n)"}}}
 			}
 			return event.Func{Name: "Queue::get", Params: []event.Param{{Name: "this", Index: -1}, {Name: "n", Index: 0}},
-				On: []event.On{{Pattern: "return Queue::get(this, n) -> r", Return: true}}}
+				Patterns: []event.Pattern{{Pattern: "return Queue::get(this, n) -> r", Return: true}}}
 		},
 		Object: func(id event.ObjectID) string { return []string{"", "guard_lock", "hits"}[id] },
 		Thread: func(id event.ThreadID) (start, name string, first bool) {

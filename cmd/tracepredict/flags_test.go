@@ -83,7 +83,7 @@ func TestFlagsAreDocumented(t *testing.T) {
 
 // TestDefaultsAreQuoted: the defaults in help and docs are those of the constants.
 func TestDefaultsAreQuoted(t *testing.T) {
-	of := loader.DefaultLetGo()
+	of := loader.DefaultRemovalLimits()
 	for _, c := range []struct {
 		flag    string
 		value   uint64
@@ -98,8 +98,8 @@ func TestDefaultsAreQuoted(t *testing.T) {
 		{"queue", defaultQueue, "analyze", []string{"cli"}},
 		{"ring", attach.DefaultRingBytes >> 20, "exec", []string{"cli", "how-it-works", "performance"}},
 		{"unshared-after", of.Unshared, "exec", []string{"cli", "watch-shared"}},
-		{"alone-after", of.Alone, "exec", []string{"cli", "watch-shared"}},
-		{"elements-after", of.Enough, "exec", []string{"cli", "watch-shared"}},
+		{"alone-after", of.SingleThread, "exec", []string{"cli", "watch-shared"}},
+		{"elements-after", of.ArrayAccesses, "exec", []string{"cli", "watch-shared"}},
 		{"guarded-after", live.DefaultGuarded, "exec", []string{"cli", "watch-shared"}},
 	} {
 		var help strings.Builder

@@ -46,7 +46,7 @@ func newHangTeller(r *observation, attached bool, stderr io.Writer) *hangTeller 
 
 // start starts to look for hangs. The session must exist.
 func (h *hangTeller) start() {
-	h.watch(live.Hangs{Threads: h.run.live.Session, Observer: h.run.live.Observer, Told: h.tell, Looked: h.looked})
+	h.watch(live.Hangs{Threads: h.run.live.Session, Observer: h.run.live.Observer, OnHangs: h.tell, OnStates: h.looked})
 }
 
 // watch starts a goroutine that looks for hangs until end is called.
@@ -129,7 +129,7 @@ func (h *hangTeller) finish(f *finding.Finding) error {
 	}
 	if h.run.flags.onHang == hangCore {
 		sig = unix.SIGABRT
-		fmt.Fprintf(h.stderr, "tracepredict: core dump: %s\n", report.Sanitize(procfs.CorePlace(pid)))
+		fmt.Fprintf(h.stderr, "tracepredict: core dump: %s\n", report.Sanitize(procfs.CoreDumpLocation(pid)))
 	}
 	fmt.Fprintf(h.stderr, "tracepredict: ending process %d with %s, as --on-hang %s says\n", pid, unix.SignalName(sig), h.run.flags.onHang)
 	switch {

@@ -66,9 +66,9 @@ func (a *app) hang(ctx context.Context, f *observeFlags, pid int) error {
 	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT)
 	defer stop()
 	opts := r.options()
-	opts.Look, opts.Lossy = true, true
+	opts.NoProbes, opts.Lossy = true, true
 	var seen []run.ThreadState
-	look := live.Hangs{Observer: r.live.Observer, Told: func() {}, Looked: func(all []run.ThreadState) { seen = all; stop() }}
+	look := live.Hangs{Observer: r.live.Observer, OnHangs: func() {}, OnStates: func(all []run.ThreadState) { seen = all; stop() }}
 	_, err = loader.Attach(ctx, pid, opts, r.live.AddTasks, func(s *loader.Session) {
 		r.live.Begin(s)
 		look.Threads = s

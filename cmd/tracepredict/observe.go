@@ -157,7 +157,7 @@ type observeFlags struct {
 	follow   bool
 	order    string
 	stacks   string
-	letGo    loader.LetGo
+	letGo    loader.RemovalLimits
 	guarded  uint64
 	progress bool
 	onHang   string
@@ -178,10 +178,10 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.follow, "follow", false, "observe the processes that the program forks too, and what they execute, until the first process ends")
 	fs.StringVar(&f.order, "order", "", "also observe what orders threads elsewhere: `io`, messages through pipes, sockets, eventfds and futexes (docs/order-io.md)")
 	fs.StringVar(&f.stacks, "stacks", "full", "what to record of where events were, once for each place: `full|caller|none`, the whole calling chain, the caller alone, or nothing, so that findings name no code")
-	of := loader.DefaultLetGo()
+	of := loader.DefaultRemovalLimits()
 	fs.Uint64Var(&f.letGo.Unshared, "unshared-after", of.Unshared, "with --watch-shared, stop watching a variable after `N` accesses while there are several threads, all by one of them; 0 is never")
-	fs.Uint64Var(&f.letGo.Alone, "alone-after", of.Alone, "with --watch-shared, stop watching a variable after `N` accesses by one thread alone, however many threads there are; 0 is never")
-	fs.Uint64Var(&f.letGo.Enough, "elements-after", of.Enough, "with --watch-shared, stop watching an array of which code picks elements after `N` recorded accesses of it; 0 is never")
+	fs.Uint64Var(&f.letGo.SingleThread, "alone-after", of.SingleThread, "with --watch-shared, stop watching a variable after `N` accesses by one thread alone, however many threads there are; 0 is never")
+	fs.Uint64Var(&f.letGo.ArrayAccesses, "elements-after", of.ArrayAccesses, "with --watch-shared, stop watching an array of which code picks elements after `N` recorded accesses of it; 0 is never")
 	fs.Uint64Var(&f.guarded, "guarded-after", live.DefaultGuarded, "with --watch-shared, stop watching a variable after `N` recorded accesses by several threads that the same locks kept apart; 0 is never")
 	fs.BoolVar(&f.progress, "progress", false, "tell on standard error of each new nesting of locks while the program runs (docs/lock-order.md)")
 	fs.StringVar(&f.onHang, "on-hang", hangReport, "when threads are seen to block each other for ever: `report|kill|core`; report tells of them at once, kill and core then end the program too (docs/hangs.md)")
@@ -295,14 +295,14 @@ func (r *observation) options() loader.Options {
 	if r.figures != nil {
 		r.figures.Handler, handler = handler, r.figures
 	}
-	return loader.Options{Plan: r.plan, Accept: r.flags.wants.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: r.flags.order == "io", LetGo: r.flags.letGo, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
+	return loader.Options{Plan: r.plan, Accept: r.flags.wants.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: r.flags.order == "io", RemovalLimits: r.flags.letGo, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
 }
 
 // asked returns the patterns as events describe them.
-func asked(patterns []function.Pattern) []event.On {
-	var out []event.On
+func asked(patterns []function.Pattern) []event.Pattern {
+	var out []event.Pattern
 	for _, p := range patterns {
-		out = append(out, event.On{Pattern: p.Text, Return: p.Return})
+		out = append(out, event.Pattern{Pattern: p.Text, Return: p.Return})
 	}
 	return out
 }

@@ -61,7 +61,7 @@ func (a *app) sites(f *planFlags, name string) error {
 	if err != nil {
 		return f.wants.blame(usage("%w", err))
 	}
-	if len(plan.Sites)+len(plan.Watchpoints)+len(plan.Places) == 0 {
+	if len(plan.Sites)+len(plan.Watchpoints)+len(plan.UnseenProbes) == 0 {
 		fmt.Fprintf(a.stderr, "tracepredict: %s\n", report.Sanitize(nothingIn(bin)))
 	}
 	return writeSites(a.stdout, plan)
@@ -91,7 +91,7 @@ func writeSites(w io.Writer, plan *probes.Plan) error {
 			fmt.Fprintf(t, "0x%x\t\ttrapped\twatchpoint of %d\tevery access of %s\t\t%s\n", part.Addr, part.Size, report.Sanitize(w.Variable.Name), report.Sanitize(w.Site.Why))
 		}
 	}
-	for _, p := range plan.Places {
+	for _, p := range plan.UnseenProbes {
 		fmt.Fprintf(t, "0x%x\t%+d\t%s\tone-shot\t%s\t\t%s\n", p.Addr, int64(p.Addr-p.At), p.Class, report.Sanitize(plan.Describe(p)), p.Why)
 	}
 	for _, n := range plan.Notes {

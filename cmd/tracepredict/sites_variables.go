@@ -60,7 +60,7 @@ func writeVariable(w io.Writer, plan *probes.Plan, c probes.Coverage, sites []pr
 	}
 	for _, s := range sites {
 		touches := "always"
-		if s.Partly || bpf.Reach(s.BPF.Access.Reach) != bpf.ReachVariable {
+		if s.Conditional || bpf.Reach(s.BPF.Access.Reach) != bpf.ReachVariable {
 			touches = "if compared equal"
 		}
 		fmt.Fprintf(t, "  0x%x\t%s\t0x%x\t%s\t%s\t%s\n", s.At, bpf.Op(s.BPF.Op), s.Addr, s.Class, touches, report.Sanitize(source(plan, s.At)))

@@ -35,17 +35,17 @@ type TracerOptions struct {
 	// Shared makes room for variables that the user did not name.
 	Shared bool
 	// Enough is the number of accesses to one array that are recorded; 0: all. It is
-	// loader.LetGo's field of this name.
-	Enough uint64
+	// the field of loader.RemovalLimits of this name.
+	ArrayAccesses uint64
 	// NoCalls and NoVariables leave out the programs for functions that the user asked for, and
 	// for fields and watchpoints, because the kernel takes long to verify them.
 	NoCalls, NoVariables bool
-	// NoPlaces leaves out the program for instructions that synchronise without being observed.
-	NoPlaces bool
+	// NoUnseen leaves out the program for instructions that synchronise without being observed.
+	NoUnseen bool
 	// Follow makes the processes that a target forks targets too.
 	Follow bool
-	// Look leaves out all programs except those that list threads and what these are doing.
-	Look bool
+	// NoProbes leaves out all programs except those that list threads and what these are doing.
+	NoProbes bool
 	// Messages records the system calls by which threads pass each other messages. Each system
 	// call on the machine then costs a look-up of its process.
 	Messages bool
@@ -71,11 +71,11 @@ type Tracer struct {
 	objs bpf.TracepredictObjects
 	Ring *ring.Buffer
 
-	mu    sync.Mutex          // guards the fields below; no other lock is acquired while it is held
-	links []link.Link         // to tracepoints
-	calls bool                // on_watched_call is attached, see startCalls
-	files map[int][]io.Closer // links of probes in files, and hardware watchpoints, by process ID
-	sites uint32              // next free index; index 0 means no site
+	mu            sync.Mutex          // guards the fields below; no other lock is acquired while it is held
+	links         []link.Link         // to tracepoints
+	callsAttached bool                // on_watched_call is attached, see startCalls
+	closers       map[int][]io.Closer // links of probes in files, and hardware watchpoints, by process ID
+	sites         uint32              // next free index; index 0 means no site
 
 	signatures map[bpf.Signature]uint32 // index of each signature
 }
@@ -90,7 +90,7 @@ func NewTracer(opts TracerOptions) (*Tracer, error) {
 	if err := configure(spec, opts); err != nil {
 		return nil, err
 	}
-	t := &Tracer{sites: 1, files: map[int][]io.Closer{}, signatures: map[bpf.Signature]uint32{}}
+	t := &Tracer{sites: 1, closers: map[int][]io.Closer{}, signatures: map[bpf.Signature]uint32{}}
 	if err := spec.LoadAndAssign(&t.objs, nil); err != nil {
 		return nil, need.ExplainLoad(err)
 	}
@@ -138,7 +138,7 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	set("stack_limit", uint32(size/stackShare))
 	set("follow", opts.Follow)
 	set("unnamed", opts.Shared)
-	set("enough", opts.Enough)
+	set("enough", opts.ArrayAccesses)
 	if err != nil {
 		return fmt.Errorf("set a constant of the BPF object: %w", err)
 	}
@@ -148,12 +148,12 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	for _, p := range spec.Programs {
 		p.KernelVersion = 1
 	}
-	leaveOut(spec, opts)
+	removeUnneeded(spec, opts)
 	return nil
 }
 
-// leaveOut replaces the programs that are not needed by programs that do nothing.
-func leaveOut(spec *ebpf.CollectionSpec, opts TracerOptions) {
+// removeUnneeded replaces the programs that are not needed by programs that do nothing.
+func removeUnneeded(spec *ebpf.CollectionSpec, opts TracerOptions) {
 	var names []string
 	if !opts.Shared {
 		names = append(names, "on_shared")
@@ -164,14 +164,14 @@ func leaveOut(spec *ebpf.CollectionSpec, opts TracerOptions) {
 	if opts.NoVariables {
 		names = append(names, "on_heap", "on_heap_return", "on_watch", "on_watched_call", "on_watched_exit", "list_watched")
 	}
-	if opts.NoPlaces {
+	if opts.NoUnseen {
 		names = append(names, "on_unseen")
 	}
 	if !opts.Messages {
 		names = append(names, "on_call_in", "on_call_out")
 	}
 	for name := range spec.Programs {
-		if opts.Look && name != "list_tasks" && name != "list_sleepers" {
+		if opts.NoProbes && name != "list_tasks" && name != "list_sleepers" {
 			names = append(names, name)
 		}
 	}
@@ -268,14 +268,14 @@ func (t *Tracer) Signature(s bpf.Signature) (uint32, error) {
 // Probe is an offset in a file at which a BPF program is to run.
 type Probe struct {
 	Offset  uint64 // in the file
-	Site    uint32 // index in the table of sites; of a ProgramPlace, the number of the place
+	Site    uint32 // index in the table of sites; of a ProgramUnseen, the number of the probe
 	Program probes.Program
 	Return  bool // a uretprobe: Offset is the entry of the function
 }
 
 // Attach attaches probes for as long as the process that owns them is observed. The kernel puts
 // them into each mapping of the file at once, including those made later.
-func (t *Tracer) Attach(to LinkTo, all []Probe) error {
+func (t *Tracer) Attach(to LinkTarget, all []Probe) error {
 	for _, run := range []struct {
 		program probes.Program
 		ret     bool
@@ -287,21 +287,21 @@ func (t *Tracer) Attach(to LinkTo, all []Probe) error {
 		{probes.ProgramNamed, false}, {probes.ProgramNamed, true}, {probes.ProgramCall, false},
 		{probes.ProgramHeap, false}, {probes.ProgramHeap, true},
 	} {
-		of := slices.DeleteFunc(slices.Clone(all), func(p Probe) bool { return p.Program != run.program || p.Return != run.ret })
-		if len(of) == 0 {
+		matching := slices.DeleteFunc(slices.Clone(all), func(p Probe) bool { return p.Program != run.program || p.Return != run.ret })
+		if len(matching) == 0 {
 			continue
 		}
-		l, err := t.Link(to, of, 0)
+		l, err := t.Link(to, matching, 0)
 		if err != nil {
 			return err
 		}
-		t.Own(to.Owner, l)
+		t.SetOwner(to.Owner, l)
 	}
 	return nil
 }
 
-// LinkTo is the file of a link, and the process that it is for.
-type LinkTo struct {
+// LinkTarget is the file of a link, and the process that it is for.
+type LinkTarget struct {
 	File       *os.File
 	Owner      int  // process ID
 	Unfiltered bool // the kernel does not filter by process: the hits of all targets are reported
@@ -312,7 +312,7 @@ func (t *Tracer) program(p Probe) *ebpf.Program {
 	switch p.Program {
 	case probes.ProgramShared:
 		return t.objs.OnShared
-	case probes.ProgramPlace:
+	case probes.ProgramUnseen:
 		return t.objs.OnUnseen
 	case probes.ProgramCall:
 		return t.objs.OnCall
@@ -329,8 +329,8 @@ func (t *Tracer) program(p Probe) *ebpf.Program {
 }
 
 // Link creates a link of probes that all run the same program, and are either all uretprobes or
-// all not. The link belongs to no process until Own is called.
-func (t *Tracer) Link(to LinkTo, probes []Probe, generation uint16) (Link, error) {
+// all not. The link belongs to no process until SetOwner is called.
+func (t *Tracer) Link(to LinkTarget, probes []Probe, generation uint16) (Link, error) {
 	pid, flags := to.Owner, uint64(generation)*bpf.CookieGeneration
 	if to.Unfiltered {
 		pid, flags = 0, flags|bpf.CookieFilter
@@ -391,13 +391,13 @@ func iterate[Line any](prog *ebpf.Program) ([]Line, error) {
 
 // Lost counts what could not be recorded.
 type Lost struct {
-	Records uint64 // lost events
-	Lives   uint64 // of these, those that report beginnings and ends of threads, or libraries
-	Stacks  uint64 // new call stacks whose record had no room
-	Cut     uint64 // call stacks that may be incomplete: no room for the copy, or one ID for several
-	Pending uint64 // calls whose return was not recognised
-	Places  uint64 // events whose call stack had no room in the table; each got an ID of its own
-	Blocks  uint64 // heap blocks that had no room in the table; their end was not recorded
+	Records     uint64 // lost events
+	LifeRecords uint64 // of these, those that report beginnings and ends of threads, or libraries
+	Stacks      uint64 // new call stacks whose record had no room
+	Incomplete  uint64 // call stacks that may be incomplete: no room for the copy, or one ID for several
+	Pending     uint64 // calls whose return was not recognised
+	Untabled    uint64 // events whose call stack had no room in the table; each got an ID of its own
+	Blocks      uint64 // heap blocks that had no room in the table; their end was not recorded
 }
 
 // Lost reads the counters. They are exact once the probes are removed.
@@ -406,7 +406,7 @@ func (t *Tracer) Lost() (Lost, error) {
 	for _, c := range []struct {
 		v *ebpf.Variable
 		n *uint64
-	}{{t.objs.LostRecords, &l.Records}, {t.objs.LostLives, &l.Lives}, {t.objs.LostStacks, &l.Stacks}, {t.objs.CutStacks, &l.Cut}, {t.objs.LostPending, &l.Pending}, {t.objs.UntabledStacks, &l.Places}, {t.objs.LostBlocks, &l.Blocks}} {
+	}{{t.objs.LostRecords, &l.Records}, {t.objs.LostLives, &l.LifeRecords}, {t.objs.LostStacks, &l.Stacks}, {t.objs.CutStacks, &l.Incomplete}, {t.objs.LostPending, &l.Pending}, {t.objs.UntabledStacks, &l.Untabled}, {t.objs.LostBlocks, &l.Blocks}} {
 		if err := c.v.Get(c.n); err != nil {
 			return l, fmt.Errorf("read the counters of lost records: %w", err)
 		}
@@ -432,8 +432,8 @@ func (t *Tracer) LostByThread() (map[uint32]bpf.LostLine, error) {
 	return m, nil
 }
 
-// LostLives returns the present value of Lost.Lives.
-func (t *Tracer) LostLives() uint64 {
+// LostLifeRecords returns the present value of Lost.LifeRecords.
+func (t *Tracer) LostLifeRecords() uint64 {
 	var n uint64
 	_ = t.objs.LostLives.Get(&n) // Lost reports an error in reading it
 	return n
@@ -443,23 +443,23 @@ func (t *Tracer) LostLives() uint64 {
 // still be read.
 func (t *Tracer) Detach() error {
 	t.mu.Lock()
-	probes, tracepoints := slices.Concat(slices.Collect(maps.Values(t.files))...), t.links
+	probes, tracepoints := slices.Concat(slices.Collect(maps.Values(t.closers))...), t.links
 	t.links = nil
-	clear(t.files)
+	clear(t.closers)
 	t.mu.Unlock()
 	return errors.Join(CloseAll(probes), CloseAll(tracepoints))
 }
 
 // DetachProcess removes the probes that belong to a process.
-func (t *Tracer) DetachProcess(owner int) error { return CloseAll(t.TakeProcess(owner)) }
+func (t *Tracer) DetachProcess(owner int) error { return CloseAll(t.RemoveLinks(owner)) }
 
-// TakeProcess removes the links of a process from the Tracer and returns them. The caller closes
+// RemoveLinks removes the links of a process from the Tracer and returns them. The caller closes
 // them.
-func (t *Tracer) TakeProcess(owner int) []io.Closer {
+func (t *Tracer) RemoveLinks(owner int) []io.Closer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	links := t.files[owner]
-	delete(t.files, owner)
+	links := t.closers[owner]
+	delete(t.closers, owner)
 	return links
 }
 
@@ -492,11 +492,11 @@ func (t *Tracer) Close() error {
 	return errors.Join(errs...)
 }
 
-// Own makes a process the owner of a link.
-func (t *Tracer) Own(owner int, l Link) {
+// SetOwner makes a process the owner of a link.
+func (t *Tracer) SetOwner(owner int, l Link) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.files[owner] = append(t.files[owner], l)
+	t.closers[owner] = append(t.closers[owner], l)
 }
 
 // Replace replaces a link of a process by another; if next is 0 it only removes the link. It
@@ -504,14 +504,14 @@ func (t *Tracer) Own(owner int, l Link) {
 func (t *Tracer) Replace(owner int, old, next Link) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	i := slices.Index(t.files[owner], io.Closer(old))
+	i := slices.Index(t.closers[owner], io.Closer(old))
 	if i < 0 {
 		return false
 	}
 	if next == 0 {
-		t.files[owner] = slices.Delete(t.files[owner], i, i+1)
+		t.closers[owner] = slices.Delete(t.closers[owner], i, i+1)
 	} else {
-		t.files[owner][i] = next
+		t.closers[owner][i] = next
 	}
 	return true
 }
@@ -530,16 +530,16 @@ func (t *Tracer) Tallies(n int) ([]bpf.Tally, error) {
 	return values[:got], nil
 }
 
-// Drop makes the programs ignore a variable.
-func (t *Tracer) Drop(index uint32) error {
+// IgnoreVariable makes the programs ignore a variable.
+func (t *Tracer) IgnoreVariable(index uint32) error {
 	if err := t.objs.Dropped.Put(index, uint8(1)); err != nil {
 		return fmt.Errorf("stop watching a variable: %w", err)
 	}
 	return nil
 }
 
-// Crowd tells the programs that the process has several threads already.
-func (t *Tracer) Crowd() error {
+// SetSeveralThreads tells the programs that the process has several threads already.
+func (t *Tracer) SetSeveralThreads() error {
 	if err := t.objs.Crowded.Set(uint32(1)); err != nil {
 		return fmt.Errorf("tell the programs of threads: %w", err)
 	}

@@ -82,7 +82,7 @@ func (t *Tracer) Watch(pid int, addr uint64, size int, w bpf.Watch) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.files[pid] = append(t.files[pid], l)
+	t.closers[pid] = append(t.closers[pid], l)
 	return nil
 }
 
@@ -92,13 +92,13 @@ func (t *Tracer) Watch(pid int, addr uint64, size int, w bpf.Watch) error {
 func (t *Tracer) startCalls() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.calls {
+	if t.callsAttached {
 		return nil
 	}
 	if err := t.attachCalls("sys_enter", t.objs.OnWatchedCall); err != nil {
 		return err
 	}
-	t.calls = true
+	t.callsAttached = true
 	exit, err := link.AttachTracing(link.TracingOptions{Program: t.objs.OnWatchedExit})
 	if err != nil {
 		return fmt.Errorf("attach the tracepoint of threads that end: %w", err)
@@ -187,8 +187,8 @@ func openEvent(tid int, addr uint64, size int) (fd int, err error) {
 	return unix.PerfEventOpen(&attr, tid, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
 }
 
-// anywhere is the address of watchpoints that are opened to try and never enabled.
-const anywhere = 0x1000
+// trialAddr is the address of watchpoints that are opened to try and never enabled.
+const trialAddr = 0x1000
 
 // trialThreads bounds the threads whose free watchpoints FreeWatchpoints counts.
 const trialThreads = 256
@@ -220,7 +220,7 @@ func tryWatchpoints(tid, most int) (n int, err error) {
 	var events []int
 	for n < most && err == nil {
 		var fd int
-		if fd, err = openEvent(tid, anywhere, 1); err == nil {
+		if fd, err = openEvent(tid, trialAddr, 1); err == nil {
 			events = append(events, fd)
 			n++
 		}
@@ -261,24 +261,24 @@ func (t *Tracer) KernelCode(ip uint64) (before, at []byte, ok bool) {
 
 // Unwatch removes the watchpoints of a process at some addresses.
 func (t *Tracer) Unwatch(pid int, addrs map[uint64]bool) error {
-	var gone []io.Closer
+	var removed []io.Closer
 	t.mu.Lock()
-	t.files[pid] = slices.DeleteFunc(t.files[pid], func(c io.Closer) bool {
+	t.closers[pid] = slices.DeleteFunc(t.closers[pid], func(c io.Closer) bool {
 		l, ok := c.(*watchLink)
 		if !ok || !addrs[l.key.Addr] {
 			return false
 		}
-		gone = append(gone, l)
+		removed = append(removed, l)
 		return true
 	})
 	t.mu.Unlock()
-	return CloseAll(gone)
+	return CloseAll(removed)
 }
 
 // TryWatchpoint opens a watchpoint on the tool itself. It returns a refusal unexplained: a
 // refusal concerns the user, and not whether the machine has watchpoints.
 func TryWatchpoint() error {
-	fd, err := openEvent(0, anywhere, 1)
+	fd, err := openEvent(0, trialAddr, 1)
 	if _, denied := need.AsRefusal(err); denied {
 		return err
 	}

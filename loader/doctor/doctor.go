@@ -90,13 +90,13 @@ func (f Feature) check(c need.Circumstances) Check {
 		result.State, result.Detail = No, fmt.Sprintf("to %s: %v", f.Why, err)
 		result.Remedy = f.kernelRemedy(c)
 	default:
-		result.Detail, result.Remedy = f.untold(err, c)
+		result.Detail, result.Remedy = f.notTried(err, c)
 	}
 	return result
 }
 
-// untold returns the detail and the remedy for a probe that could not be carried out.
-func (f Feature) untold(err error, c need.Circumstances) (detail, remedy string) {
+// notTried returns the detail and the remedy for a probe that could not be carried out.
+func (f Feature) notTried(err error, c need.Circumstances) (detail, remedy string) {
 	refused, denied := need.AsRefusal(err)
 	if !denied {
 		return fmt.Sprintf("could not tell: %v", err), ""
@@ -241,10 +241,10 @@ func probeYama(c need.Circumstances) error {
 	if err != nil || !ok {
 		return err
 	}
-	return judgeYama(c, n)
+	return explainYama(c, n)
 }
 
-func judgeYama(c need.Circumstances, scope int) error {
+func explainYama(c need.Circumstances, scope int) error {
 	switch {
 	case scope >= 3:
 		return &need.Error{What: "3: nobody may trace, until the next boot",

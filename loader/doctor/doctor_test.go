@@ -248,7 +248,7 @@ func TestJudgeYama(t *testing.T) {
 		{0, with, true}, {1, with, true}, {2, with, true}, {3, with, false},
 		{0, without, true}, {1, without, false}, {2, without, false}, {3, without, false},
 	} {
-		err := judgeYama(c.in, c.scope)
+		err := explainYama(c.in, c.scope)
 		if (err == nil) != c.ok {
 			t.Errorf("scope %d, %+v: %v", c.scope, c.in, err)
 		}

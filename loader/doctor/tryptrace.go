@@ -36,7 +36,7 @@ func explainPtrace(err error) error {
 	}
 	c := need.Read()
 	if scope, ok, _ := procfs.Setting("kernel.yama.ptrace_scope"); ok {
-		if need := judgeYama(c, scope); need != nil {
+		if need := explainYama(c, scope); need != nil {
 			return need
 		}
 	}

@@ -20,13 +20,13 @@ type FileID struct {
 
 // Mapping is one line of /proc/PID/maps.
 type Mapping struct {
-	Lo, Hi uint64 // addresses, [Lo, Hi)
-	Offset uint64 // in the file
-	Exec   bool
-	Write  bool
-	File   FileID
-	Path   string // as the process names it; "" for anonymous memory
-	Gone   bool   // the file has been deleted
+	Lo, Hi  uint64 // addresses, [Lo, Hi)
+	Offset  uint64 // in the file
+	Exec    bool
+	Write   bool
+	File    FileID
+	Path    string // as the process names it; "" for anonymous memory
+	Deleted bool   // the file has been deleted
 }
 
 // ParseMaps parses the contents of /proc/PID/maps. An error contains the number of the line.
@@ -74,7 +74,7 @@ func parseMapping(line string) (Mapping, error) {
 	m.Exec, m.Write = fields[1][2] == 'x', fields[1][1] == 'w'
 	if len(fields) == 6 {
 		m.Path = strings.TrimLeft(fields[5], " ")
-		m.Path, m.Gone = strings.CutSuffix(m.Path, " (deleted)")
+		m.Path, m.Deleted = strings.CutSuffix(m.Path, " (deleted)")
 	}
 	return m, nil
 }

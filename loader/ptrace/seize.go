@@ -10,33 +10,33 @@ import (
 	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
-// HoldFound makes processes wait that the tool does not trace, from now until the ring buffer is
-// empty enough. It must run on an operating system thread of its own that ends with it: then the
-// kernel detaches the threads that are still seized.
-func (b *Brake) HoldFound() {
-	Hurry()
+// HoldUntraced makes processes wait that the tool does not trace, from now until the ring buffer
+// is empty enough. It must run on an operating system thread of its own that ends with it: then
+// the kernel detaches the threads that are still seized.
+func (t *Throttle) HoldUntraced() {
+	RaisePriority()
 	began := time.Now()
-	h := seizure{brake: b, seized: map[int]bool{}, stopped: map[int]unix.Signal{}, refused: map[int]bool{}}
-	for !b.enough() {
-		for _, pid := range b.pids() {
+	h := seizure{throttle: t, seized: map[int]bool{}, stopped: map[int]unix.Signal{}, refused: map[int]bool{}}
+	for !t.drained() {
+		for _, pid := range t.pids() {
 			procfs.EachRunning(pid, func(tid int) { h.stop(pid, tid) })
 		}
 		h.reap()
 		nap()
 	}
-	h.letGo()
+	h.detachAll()
 	if h.ever {
-		b.count(time.Since(began))
+		t.count(time.Since(began))
 	}
 }
 
 // seizure is one hold of processes that the tool does not trace otherwise.
 type seizure struct {
-	brake   *Brake
-	seized  map[int]bool        // threads that are seized and have not ended
-	stopped map[int]unix.Signal // of these, those in a stop; the signal to deliver, 0: none
-	refused map[int]bool        // threads that could not be seized
-	ever    bool                // some thread has been seized
+	throttle *Throttle
+	seized   map[int]bool        // threads that are seized and have not ended
+	stopped  map[int]unix.Signal // of these, those in a stop; the signal to deliver, 0: none
+	refused  map[int]bool        // threads that could not be seized
+	ever     bool                // some thread has been seized
 }
 
 // stop interrupts a running thread, which stops as soon as it leaves the kernel.
@@ -49,7 +49,7 @@ func (h *seizure) stop(pid, tid int) {
 		if err := ptrace(unix.PTRACE_SEIZE, tid, 0, 0); err != nil {
 			if !errors.Is(err, unix.ESRCH) && !procfs.HasEnded(pid, tid) { // not if it exits
 				h.refused[tid] = true
-				h.brake.obstacle(pid, whyNotSeized(pid, tid, err))
+				h.throttle.obstacle(pid, whyNotSeized(pid, tid, err))
 			}
 			return
 		}
@@ -81,13 +81,14 @@ func (h *seizure) reap() {
 	}
 }
 
-// patience bounds the looks of letGo, busyPause apart, for stops of threads that do not leave
-// the kernel. Threads that have not stopped then are detached when the tracer's thread ends.
-const patience = 20
+// maxDetachLooks bounds the looks of detachAll, busyPause apart, for stops of threads that do
+// not leave the kernel. Threads that have not stopped then are detached when the tracer's thread
+// ends.
+const maxDetachLooks = 20
 
-// letGo detaches all threads. Pending signals are delivered then, and a thread that was in a
+// detachAll detaches all threads. Pending signals are delivered then, and a thread that was in a
 // group stop stays in it.
-func (h *seizure) letGo() {
+func (h *seizure) detachAll() {
 	for i := 0; ; i++ {
 		h.reap()
 		for tid, sig := range h.stopped {
@@ -95,7 +96,7 @@ func (h *seizure) letGo() {
 			delete(h.seized, tid)
 			delete(h.stopped, tid)
 		}
-		if len(h.seized) == 0 || i == patience {
+		if len(h.seized) == 0 || i == maxDetachLooks {
 			return
 		}
 		nap()

@@ -1,7 +1,7 @@
 // Package ptrace holds threads: those of a started program at its execve and while its libraries
 // are mapped (Held, Tracee), and those of any observed program while the ring buffer is too full
-// (Brake). It writes nothing into a program's memory, and the kernel releases the threads that
-// it holds when the tool dies.
+// (Throttle). It writes nothing into a program's memory, and the kernel releases the threads
+// that it holds when the tool dies.
 package ptrace
 
 import (
@@ -48,13 +48,13 @@ type Tracee struct {
 	OnFork     func(parent, pid int, shared bool) // shared: in its parent's memory
 	OnEnd      func(pid int)                      // a process that was forked has ended
 	loading    map[int]procfs.Mapping             // by process ID: the dynamic loader's code, while it runs
-	born       map[int]bool                       // processes that were forked and have not ended
+	forked     map[int]bool                       // processes that were forked and have not ended
 	execd      bool                               // the program has been executed
 
-	Brake   *Brake                  // nil: the program is never made to wait
-	holding bool                    // running threads are interrupted, stops are kept
-	since   time.Time               // when the hold began
-	kept    map[int]unix.WaitStatus // by thread ID: stops to handle after the hold
+	Throttle *Throttle               // nil: the program is never made to wait
+	holding  bool                    // running threads are interrupted, stops are kept
+	since    time.Time               // when the hold began
+	kept     map[int]unix.WaitStatus // by thread ID: stops to handle after the hold
 }
 
 // Exit is how a program ended: with an exit status, or by a signal.
@@ -75,7 +75,7 @@ func (e Exit) Code() int {
 // NewTracee returns a Tracee for a process that is not traced yet. With follow, the processes
 // that it forks are traced too.
 func NewTracee(pid int, follow bool) *Tracee {
-	return &Tracee{pid: pid, follow: follow, loading: map[int]procfs.Mapping{}, born: map[int]bool{}}
+	return &Tracee{pid: pid, follow: follow, loading: map[int]procfs.Mapping{}, forked: map[int]bool{}}
 }
 
 // Seize begins to trace the program, from the calling operating system thread.
@@ -93,11 +93,11 @@ func (t *Tracee) Seize() error {
 // ErrNeverRan means that the process ended before it became the program.
 var ErrNeverRan = errors.New("the program was not executed")
 
-// Run handles the program's stops, and makes it wait when the brake asks for it, until the
+// Run handles the program's stops, and makes it wait when the throttle asks for it, until the
 // program ends.
 func (t *Tracee) Run() (Exit, error) {
 	for {
-		if err := t.press(); err != nil {
+		if err := t.updateHold(); err != nil {
 			return Exit{}, err
 		}
 		tid, ws, err := nextStop(!t.holding)
@@ -109,7 +109,7 @@ func (t *Tracee) Run() (Exit, error) {
 		case ws.Exited() || ws.Signaled():
 			delete(t.kept, tid)
 			if tid != t.pid {
-				t.ended(tid)
+				t.threadEnded(tid)
 				continue
 			}
 			t.endHold()
@@ -118,15 +118,15 @@ func (t *Tracee) Run() (Exit, error) {
 			}
 			return exitOf(ws), nil
 		default:
-			if err := t.arrived(tid, ws); err != nil {
+			if err := t.handleOrKeep(tid, ws); err != nil {
 				return Exit{}, err
 			}
 		}
 	}
 }
 
-// arrived handles a stop, or keeps it during a hold.
-func (t *Tracee) arrived(tid int, ws unix.WaitStatus) error {
+// handleOrKeep handles a stop, or keeps it during a hold.
+func (t *Tracee) handleOrKeep(tid int, ws unix.WaitStatus) error {
 	if interruption(ws) {
 		resumeCall(tid)
 	}
@@ -134,31 +134,31 @@ func (t *Tracee) arrived(tid int, ws unix.WaitStatus) error {
 		t.kept[tid] = ws
 		return nil
 	}
-	return t.serve(tid, ws)
+	return t.handleUnlessKilled(tid, ws)
 }
 
-func (t *Tracee) serve(tid int, ws unix.WaitStatus) error {
-	if err := t.stopped(tid, ws); err != nil && !killed(tid) {
+func (t *Tracee) handleUnlessKilled(tid int, ws unix.WaitStatus) error {
+	if err := t.handleStop(tid, ws); err != nil && !killed(tid) {
 		return err
 	}
 	return nil
 }
 
-// press begins or ends a hold if the brake asks for it. It begins none while libraries are
-// loaded: then the program has only one thread, which makes no events, and its stops must be
+// updateHold begins or ends a hold if the throttle asks for it. It begins none while libraries
+// are loaded: then the program has only one thread, which makes no events, and its stops must be
 // handled.
-func (t *Tracee) press() error {
+func (t *Tracee) updateHold() error {
 	switch {
-	case t.holding && t.Brake.enough():
+	case t.holding && t.Throttle.drained():
 		t.endHold()
 		kept := t.kept
 		t.kept = nil
 		for _, tid := range slices.Sorted(maps.Keys(kept)) {
-			if err := t.serve(tid, kept[tid]); err != nil {
+			if err := t.handleUnlessKilled(tid, kept[tid]); err != nil {
 				return err
 			}
 		}
-	case !t.holding && t.execd && !t.starting() && t.Brake.wanted():
+	case !t.holding && t.execd && !t.starting() && t.Throttle.needed():
 		t.holding, t.since, t.kept = true, time.Now(), map[int]unix.WaitStatus{}
 		t.interruptRunning()
 	}
@@ -174,7 +174,7 @@ func (t *Tracee) starting() bool {
 func (t *Tracee) endHold() {
 	if t.holding {
 		t.holding = false
-		t.Brake.count(time.Since(t.since))
+		t.Throttle.count(time.Since(t.since))
 	}
 }
 
@@ -188,7 +188,7 @@ func (t *Tracee) idle() {
 }
 
 func (t *Tracee) interruptRunning() {
-	for _, pid := range t.Brake.pids() {
+	for _, pid := range t.Throttle.pids() {
 		procfs.EachRunning(pid, func(tid int) {
 			_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0) // the thread may have ended
 		})
@@ -213,8 +213,8 @@ func exitOf(ws unix.WaitStatus) Exit {
 // syscallStop is the signal of a stop at a system call, with PTRACE_O_TRACESYSGOOD.
 const syscallStop = unix.SIGTRAP | 0x80
 
-// stopped handles one stop and lets the thread continue.
-func (t *Tracee) stopped(tid int, ws unix.WaitStatus) error {
+// handleStop handles one stop and lets the thread continue.
+func (t *Tracee) handleStop(tid int, ws unix.WaitStatus) error {
 	sig := ws.StopSignal()
 	event := int(uint32(ws) >> 16)
 	switch {
@@ -226,12 +226,12 @@ func (t *Tracee) stopped(tid int, ws unix.WaitStatus) error {
 		if sig == unix.SIGSTOP || sig == unix.SIGTSTP || sig == unix.SIGTTIN || sig == unix.SIGTTOU {
 			// A group stop: the thread stays stopped until SIGCONT, as it would without a
 			// tracer.
-			err := gone(ptrace(unix.PTRACE_LISTEN, tid, 0, 0))
+			err := ignoreEnded(ptrace(unix.PTRACE_LISTEN, tid, 0, 0))
 			t.OnStop()
 			return err
 		}
 		t.OnContinue()
-		t.birth(tid)
+		t.firstStop(tid)
 		return t.resume(tid, 0)
 	case event != 0:
 		return t.resume(tid, 0)
@@ -244,7 +244,7 @@ func (t *Tracee) resume(tid int, sig unix.Signal) error {
 	if _, loading := t.loading[tid]; loading {
 		request = unix.PTRACE_SYSCALL
 	}
-	return gone(ptrace(request, tid, 0, uintptr(sig)))
+	return ignoreEnded(ptrace(request, tid, 0, uintptr(sig)))
 }
 
 func (t *Tracee) executed(tid int) error {
@@ -265,13 +265,13 @@ func (t *Tracee) executed(tid int) error {
 	return t.resume(tid, 0)
 }
 
-// birth handles the first stop of a process that was forked.
-func (t *Tracee) birth(tid int) {
+// firstStop handles the first stop of a process that was forked.
+func (t *Tracee) firstStop(tid int) {
 	// The first stop of a thread, and the stop at the end of a group stop, look the same.
-	if !t.follow || tid == t.pid || t.born[tid] || unix.Tgkill(tid, tid, 0) != nil {
+	if !t.follow || tid == t.pid || t.forked[tid] || unix.Tgkill(tid, tid, 0) != nil {
 		return
 	}
-	t.born[tid] = true
+	t.forked[tid] = true
 	status, err := procfs.Status(strconv.Itoa(tid))
 	if err != nil {
 		return
@@ -292,11 +292,11 @@ func sharesMemory(parent, pid int) bool {
 	return r == 0
 }
 
-// ended handles the end of a thread, which may be the last of its process.
-func (t *Tracee) ended(tid int) {
+// threadEnded handles the end of a thread, which may be the last of its process.
+func (t *Tracee) threadEnded(tid int) {
 	delete(t.loading, tid)
-	if t.born[tid] {
-		delete(t.born, tid)
+	if t.forked[tid] {
+		delete(t.forked, tid)
 		t.OnEnd(tid)
 	}
 }
@@ -324,7 +324,7 @@ func (t *Tracee) systemCall(tid int) error {
 	}
 	info, err := SyscallInfo(tid)
 	if err != nil {
-		return gone(err)
+		return ignoreEnded(err)
 	}
 	switch {
 	case info.ip < loader.Lo || info.ip >= loader.Hi:
@@ -364,9 +364,9 @@ func SyscallInfo(tid int) (ptraceSyscallInfo, error) {
 	return info, nil
 }
 
-// gone returns nil if the error is "no such process": a thread may be killed at any moment, and
-// wait4 reports its end all the same.
-func gone(err error) error {
+// ignoreEnded returns nil if the error is "no such process": a thread may be killed at any
+// moment, and wait4 reports its end all the same.
+func ignoreEnded(err error) error {
 	if errors.Is(err, unix.ESRCH) {
 		return nil
 	}
@@ -392,12 +392,12 @@ func OnOneThread(f func()) {
 		}
 		// The process's first thread does not end with its goroutine. So this goroutine keeps it
 		// until f runs on another thread, and then releases it.
-		taken := make(chan struct{})
+		started := make(chan struct{})
 		OnOneThread(func() {
-			close(taken)
+			close(started)
 			f()
 		})
-		<-taken
+		<-started
 		runtime.UnlockOSThread()
 	}()
 }

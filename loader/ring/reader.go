@@ -29,7 +29,7 @@ type Handler interface {
 // Run passes all records to h until stop is closed and nothing is left, or until the ring buffer
 // is closed. It returns an error for a record of unknown kind or of an unexpected size.
 func (r *Buffer) Run(h Handler, stop <-chan struct{}) error {
-	take := func(raw []byte) error { return handle(raw, h) }
+	handle := func(raw []byte) error { return dispatch(raw, h) }
 	for {
 		stopping := isClosed(stop)
 		var err error
@@ -38,7 +38,7 @@ func (r *Buffer) Run(h Handler, stop <-chan struct{}) error {
 		}
 		n := 0
 		if err == nil {
-			n, err = r.drain(take)
+			n, err = r.drain(handle)
 		}
 		if errors.Is(err, os.ErrClosed) {
 			return nil
@@ -47,15 +47,15 @@ func (r *Buffer) Run(h Handler, stop <-chan struct{}) error {
 			return err
 		}
 		h.Idle()
-		r.serve(r.read())
+		r.serveBetween(r.consumedUpTo())
 		if stopping && n == 0 {
 			return nil
 		}
 	}
 }
 
-// handle passes one record to h. The kernel aligns records by 8 bytes.
-func handle(raw []byte, h Handler) error {
+// dispatch passes one record to h. The kernel aligns records by 8 bytes.
+func dispatch(raw []byte, h Handler) error {
 	if len(raw) == 0 {
 		return errors.New("the ring buffer brought an empty record")
 	}
@@ -85,8 +85,8 @@ func isClosed(c <-chan struct{}) bool {
 }
 
 // visit is a call of Between: a function to call between two records.
-type visit struct {
-	do    func()
+type betweenRequest struct {
+	f     func()
 	after uint64 // position in the ring buffer up to which all must have been read before
 	done  chan struct{}
 }
@@ -95,9 +95,9 @@ type visit struct {
 // that were in the ring buffer when Between was called. It returns true after f has returned,
 // and false, without having called f, if that goroutine has closed ended.
 func (r *Buffer) Between(f func(), ended <-chan struct{}) bool {
-	v := visit{f, r.written(), make(chan struct{})}
+	v := betweenRequest{f, r.producedUpTo(), make(chan struct{})}
 	select {
-	case r.visits <- v:
+	case r.requests <- v:
 	case <-ended:
 		return false
 	}
@@ -114,24 +114,24 @@ func (r *Buffer) Between(f func(), ended <-chan struct{}) bool {
 	}
 }
 
-// serve makes the calls of Between that wait for positions up to at. at is the position up to
-// which all has been read.
-func (r *Buffer) serve(at uint64) {
+// serveBetween makes the calls of Between that wait for positions up to at. at is the position
+// up to which all has been read.
+func (r *Buffer) serveBetween(at uint64) {
 	for {
-		if r.visitor == nil {
+		if r.pending == nil {
 			select {
-			case v := <-r.visits:
-				r.visitor = &v
+			case v := <-r.requests:
+				r.pending = &v
 			default:
 				return
 			}
 		}
-		if r.visitor.after > at {
+		if r.pending.after > at {
 			return
 		}
-		v := r.visitor
-		r.visitor = nil
-		v.do()
+		v := r.pending
+		r.pending = nil
+		v.f()
 		close(v.done)
 	}
 }

@@ -34,18 +34,18 @@ type Buffer struct {
 	wakeup int // eventfd that is written at closing
 	closed atomic.Bool
 
-	mu    sync.RWMutex // guards the mappings
-	own   []byte       // mapping of the consumer's position
-	their []byte       // mapping of the producers' position, then of the data twice
+	mu            sync.RWMutex // guards the mappings
+	consumerPage  []byte       // mapping of the consumer's position
+	producerPages []byte       // mapping of the producers' position, then of the data twice
 
 	consumed, produced *uint64
 	data               []byte // twice the size, so that a record that wraps around is contiguous
 	size               uint64
 	batch              uint64 // bytes that are read before their space is released
-	high               uint64 // most unread bytes seen so far; used by the reader's goroutine alone
+	highWater          uint64 // most unread bytes seen so far; used by the reader's goroutine alone
 
-	visits  chan visit // calls of Between
-	visitor *visit     // the one that waits for its position; used by the reader's goroutine alone
+	requests chan betweenRequest // calls of Between
+	pending  *betweenRequest     // the one that waits for its position; used by the reader's goroutine alone
 }
 
 // The program waits from when 1/HighMark of the ring buffer is unread until no more than
@@ -71,23 +71,23 @@ const (
 // New maps a ring buffer for reading.
 func New(m *ebpf.Map) (*Buffer, error) {
 	size, page := int(m.MaxEntries()), os.Getpagesize()
-	r := &Buffer{m: m, fd: -1, wakeup: -1, visits: make(chan visit), size: uint64(size), batch: min(uint64(size)/16, maxBatch)}
+	r := &Buffer{m: m, fd: -1, wakeup: -1, requests: make(chan betweenRequest), size: uint64(size), batch: min(uint64(size)/16, maxBatch)}
 	var err error
 	if r.fd, err = r.WakeUps(); err != nil {
 		return nil, err
 	}
 	if err = r.watchClosing(); err == nil {
-		r.own, err = unix.Mmap(m.FD(), 0, page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		r.consumerPage, err = unix.Mmap(m.FD(), 0, page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	}
 	if err == nil {
-		r.their, err = unix.Mmap(m.FD(), int64(page), page+2*size, unix.PROT_READ, unix.MAP_SHARED)
+		r.producerPages, err = unix.Mmap(m.FD(), int64(page), page+2*size, unix.PROT_READ, unix.MAP_SHARED)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("map the ring buffer: %w", err), r.Close())
 	}
-	r.consumed = (*uint64)(unsafe.Pointer(&r.own[0]))
-	r.produced = (*uint64)(unsafe.Pointer(&r.their[0]))
-	r.data = r.their[page:]
+	r.consumed = (*uint64)(unsafe.Pointer(&r.consumerPage[0]))
+	r.produced = (*uint64)(unsafe.Pointer(&r.producerPages[0]))
+	r.data = r.producerPages[page:]
 	return r, nil
 }
 
@@ -118,24 +118,24 @@ func (r *Buffer) wait(atMost time.Duration) error {
 	return nil
 }
 
-// drain calls take with each record that is there, and returns the number of records. The
-// argument of take lies in memory that is shared with the kernel: it is read-only, and valid
-// until take returns. drain returns os.ErrClosed once the ring buffer is closed.
-func (r *Buffer) drain(take func([]byte) error) (n int, err error) {
+// drain calls handle with each record that is there, and returns the number of records. The
+// argument of handle lies in memory that is shared with the kernel: it is read-only, and valid
+// until handle returns. drain returns os.ErrClosed once the ring buffer is closed.
+func (r *Buffer) drain(handle func([]byte) error) (n int, err error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if r.closed.Load() {
 		return 0, os.ErrClosed
 	}
 	at := atomic.LoadUint64(r.consumed)
-	given := at // position up to which space has been released
+	released := at // position up to which space has been released
 	defer func() { atomic.StoreUint64(r.consumed, at) }()
 	for {
 		until := atomic.LoadUint64(r.produced)
 		if at == until {
 			return n, nil
 		}
-		r.high = max(r.high, until-given)
+		r.highWater = max(r.highWater, until-released)
 		for at != until {
 			next, raw, err := r.record(at, until)
 			if err != nil {
@@ -143,19 +143,19 @@ func (r *Buffer) drain(take func([]byte) error) (n int, err error) {
 			}
 			if raw != nil {
 				n++
-				if err := take(raw); err != nil {
+				if err := handle(raw); err != nil {
 					return n, err
 				}
 			}
-			if at = next; at-given < r.batch {
+			if at = next; at-released < r.batch {
 				continue
 			}
 			atomic.StoreUint64(r.consumed, at)
-			r.high = max(r.high, atomic.LoadUint64(r.produced)-given)
-			if given = at; r.closed.Load() {
+			r.highWater = max(r.highWater, atomic.LoadUint64(r.produced)-released)
+			if released = at; r.closed.Load() {
 				return n, os.ErrClosed
 			}
-			r.serve(at)
+			r.serveBetween(at)
 		}
 	}
 }
@@ -196,28 +196,28 @@ func (r *Buffer) AvailableBytes() int {
 		return 0
 	}
 	defer r.mu.RUnlock()
-	if r.their == nil {
+	if r.producerPages == nil {
 		return 0
 	}
 	consumed := atomic.LoadUint64(r.consumed)
 	return int(atomic.LoadUint64(r.produced) - consumed)
 }
 
-// written returns the position behind all records that have been reserved.
-func (r *Buffer) written() uint64 {
+// producedUpTo returns the position behind all records that have been reserved.
+func (r *Buffer) producedUpTo() uint64 {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if r.their == nil {
+	if r.producerPages == nil {
 		return 0
 	}
 	return atomic.LoadUint64(r.produced)
 }
 
-// read returns the position behind all records that have been read.
-func (r *Buffer) read() uint64 {
+// consumedUpTo returns the position behind all records that have been read.
+func (r *Buffer) consumedUpTo() uint64 {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if r.own == nil {
+	if r.consumerPage == nil {
 		return 0
 	}
 	return atomic.LoadUint64(r.consumed)
@@ -238,7 +238,7 @@ func (r *Buffer) WakeUps() (int, error) {
 
 // HighWater returns the most unread bytes that the reader has seen. It is valid once the reader
 // has ended.
-func (r *Buffer) HighWater() uint64 { return r.high }
+func (r *Buffer) HighWater() uint64 { return r.highWater }
 
 // BufferSize returns the size of the ring buffer in bytes.
 func (r *Buffer) BufferSize() int { return int(r.size) }
@@ -260,12 +260,12 @@ func (r *Buffer) Close() error {
 			errs = append(errs, unix.Close(fd))
 		}
 	}
-	for _, b := range [][]byte{r.own, r.their} {
+	for _, b := range [][]byte{r.consumerPage, r.producerPages} {
 		if b != nil {
 			errs = append(errs, unix.Munmap(b))
 		}
 	}
-	r.own, r.their, r.data, r.consumed, r.produced = nil, nil, nil, nil, nil
+	r.consumerPage, r.producerPages, r.data, r.consumed, r.produced = nil, nil, nil, nil, nil
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close the ring buffer: %w", err)
 	}

@@ -135,8 +135,8 @@ func TestRingGivesSpaceBack(t *testing.T) {
 	if err != nil || n < 100 {
 		t.Errorf("%d records: %v", n, err)
 	}
-	if r.high < taken || r.high > r.size {
-		t.Errorf("at most %d bytes of %d were taken; %d are told of", taken, r.size, r.high)
+	if r.highWater < taken || r.highWater > r.size {
+		t.Errorf("at most %d bytes of %d were taken; %d are told of", taken, r.size, r.highWater)
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 )
 
 // partOf returns a part as the BPF program sends it.
-func partOf(tid, place uint32, addr uint64, data ...byte) *bpf.StackPart {
-	p := &bpf.StackPart{Addr: addr, Tid: tid, Stack: place, Size: uint16(len(data))}
+func partOf(tid, id uint32, addr uint64, data ...byte) *bpf.StackPart {
+	p := &bpf.StackPart{Addr: addr, Tid: tid, Stack: id, Size: uint16(len(data))}
 	copy(p.Data[:], data)
 	return p
 }
@@ -31,11 +31,11 @@ func TestCollector(t *testing.T) {
 	c.Part(partOf(1, 10, 0x1003, 4))
 	c.Part(partOf(1, 10, 0x2000, 5)) // not contiguous with the part before
 	for _, want := range []struct {
-		tid, place uint32
-		base       uint64
-		bytes      []byte
+		tid, id uint32
+		base    uint64
+		bytes   []byte
 	}{{2, 11, 0x5000, []byte{9}}, {1, 10, 0x1000, []byte{1, 2, 3, 4}}, {3, 12, 0, nil}} {
-		k := c.Finish(&bpf.StackRecord{Tid: want.tid, Stack: want.place, Site: 7})
+		k := c.Finish(&bpf.StackRecord{Tid: want.tid, Stack: want.id, Site: 7})
 		if k.base != want.base || !bytes.Equal(k.bytes, want.bytes) || k.head.Site != 7 {
 			t.Errorf("thread %d: %+v", want.tid, k)
 		}
@@ -56,7 +56,7 @@ func TestCollectorForgets(t *testing.T) {
 	}
 	c.Part(partOf(1, 12, 0x1000, 1))
 	if k := c.Finish(&bpf.StackRecord{Tid: 1, Stack: 13}); len(k.bytes) > 0 {
-		t.Errorf("parts of another place: %+v", k)
+		t.Errorf("parts of another id: %+v", k)
 	}
 	for tid := range uint32(3 * maxCollected) {
 		c.Part(partOf(tid, tid+1, 0x1000, 1))
@@ -67,7 +67,7 @@ func TestCollectorForgets(t *testing.T) {
 }
 
 // TestReturnsPutBack: the copy has the return addresses that the program put on its stack where
-// uretprobes had replaced them.
+// uretprobes had reidd them.
 func TestReturnsPutBack(t *testing.T) {
 	c := Collector{}
 	c.Part(partOf(1, 1, 0, returnsOf(0x1008, 0xaa, 0x100c, 0xbb, 0xff8, 0xcc)...))
@@ -125,7 +125,7 @@ func FuzzStackCopy(f *testing.F) {
 		}
 		for _, pc := range []uint64{addr, code.pc} {
 			k.head.Regs[native().pc] = pc
-			if chain, _ := New(code).unwind(k); len(chain) == 0 || len(chain) > maxChain+1 {
+			if chain, _ := New(code).unwind(k); len(chain) == 0 || len(chain) > maxFrames+1 {
 				t.Errorf("a chain of %d", len(chain))
 			}
 		}

@@ -20,19 +20,19 @@ import (
 // ring buffer must not wait. Copies are large, so they are freed once they are unwound. What
 // stays is the call stack, once for all IDs that have it.
 //
-// One goroutine calls Take, and then End; any goroutine may call Chain.
+// One goroutine calls Add, and then End; any goroutine may call CallStack.
 type Finder struct {
-	code   Space
+	space  Space
 	tables map[*elf.File]*unwind.Table // used by Run alone
 	todo   chan *Copy                  // copies to unwind
 	ended  chan struct{}               // closed when all are unwound
 
-	mu      sync.Mutex       // guards the fields below; no other lock is acquired while it is held
-	found   *sync.Cond       // signalled when another call stack has been found
-	places  map[uint32]int32 // by call stack ID: index in known, -1 while it is being looked for
-	whole   int              // IDs whose call stack reaches the first function of thread or program
-	known   [][]uint64       // the distinct call stacks
-	numbers map[string]int32 // index in known, by the bytes of the call stack
+	mu       sync.Mutex       // guards the fields below; no other lock is acquired while it is held
+	found    *sync.Cond       // signalled when another call stack has been found
+	ids      map[uint32]int32 // by call stack ID: index in known, -1 while it is being looked for
+	complete int              // IDs whose call stack reaches the first function of thread or program
+	stacks   [][]uint64       // the distinct call stacks
+	numbers  map[string]int32 // index in known, by the bytes of the call stack
 }
 
 // Space finds the code at addresses of processes.
@@ -47,97 +47,98 @@ const (
 	// maxCopies bounds the copies that wait, each of at most 64 KiB. When there are more, the
 	// reader waits, and with it the program.
 	maxCopies = 512
-	// maxPlaces bounds the call stack IDs. The BPF programs have a table of half as many call
+	// maxIDs bounds the call stack IDs. The BPF programs have a table of half as many call
 	// stacks; an event whose call stack has no room in it has an ID of its own, and attach.Lost
 	// counts it.
-	maxPlaces = 1 << 16
-	// maxChain bounds the frames of a call stack. A deeper recursion loses its outermost frames.
-	maxChain = 512
+	maxIDs = 1 << 16
+	// maxFrames bounds the frames of a call stack. A deeper recursion loses its outermost
+	// frames.
+	maxFrames = 512
 )
 
 // New returns a finder for the processes of a space; Run does its work.
-func New(code Space) *Finder {
+func New(space Space) *Finder {
 	c := &Finder{
-		code: code, todo: make(chan *Copy, maxCopies), ended: make(chan struct{}), tables: map[*elf.File]*unwind.Table{}, places: map[uint32]int32{}, numbers: map[string]int32{},
+		space: space, todo: make(chan *Copy, maxCopies), ended: make(chan struct{}), tables: map[*elf.File]*unwind.Table{}, ids: map[uint32]int32{}, numbers: map[string]int32{},
 	}
 	c.found = sync.NewCond(&c.mu)
 	return c
 }
 
-// Take queues a copy to be unwound, unless its ID is known already or maxPlaces IDs are.
-func (c *Finder) Take(k *Copy) {
-	c.mu.Lock()
-	_, again := c.places[k.head.Stack]
-	if again || len(c.places) >= maxPlaces {
-		c.mu.Unlock()
+// Add queues a copy to be unwound, unless its ID is known already or maxIDs IDs are.
+func (f *Finder) Add(k *Copy) {
+	f.mu.Lock()
+	_, again := f.ids[k.head.Stack]
+	if again || len(f.ids) >= maxIDs {
+		f.mu.Unlock()
 		return
 	}
-	c.places[k.head.Stack] = -1
-	c.mu.Unlock()
-	c.todo <- k
+	f.ids[k.head.Stack] = -1
+	f.mu.Unlock()
+	f.todo <- k
 }
 
 // End waits until all copies are unwound.
-func (c *Finder) End() {
-	close(c.todo)
-	<-c.ended
+func (f *Finder) End() {
+	close(f.todo)
+	<-f.ended
 }
 
 // Run unwinds copies until End is called.
-func (c *Finder) Run() {
-	defer close(c.ended)
-	for k := range c.todo {
-		pcs, end := c.unwind(k)
-		c.mu.Lock()
+func (f *Finder) Run() {
+	defer close(f.ended)
+	for k := range f.todo {
+		pcs, end := f.unwind(k)
+		f.mu.Lock()
 		if end == unwind.EndOutermost {
-			c.whole++
+			f.complete++
 		}
-		c.places[k.head.Stack] = c.number(pcs)
-		c.mu.Unlock()
-		c.found.Broadcast()
+		f.ids[k.head.Stack] = f.number(pcs)
+		f.mu.Unlock()
+		f.found.Broadcast()
 	}
 }
 
 // number returns the index of a call stack in known, and adds it if it is new. The caller holds
 // mu.
-func (c *Finder) number(pcs []uint64) int32 {
+func (f *Finder) number(pcs []uint64) int32 {
 	key := make([]byte, 0, 8*len(pcs))
 	for _, pc := range pcs {
 		key = binary.LittleEndian.AppendUint64(key, pc)
 	}
-	n, ok := c.numbers[string(key)]
+	n, ok := f.numbers[string(key)]
 	if !ok {
-		n = int32(len(c.known))
-		c.known = append(c.known, slices.Clip(pcs))
-		c.numbers[string(key)] = n
+		n = int32(len(f.stacks))
+		f.stacks = append(f.stacks, slices.Clip(pcs))
+		f.numbers[string(key)] = n
 	}
 	return n
 }
 
-// Chain returns the call stack of an ID, innermost frame first: the instruction pointer, and
+// CallStack returns the call stack of an ID, innermost frame first: the instruction pointer, and
 // then return addresses. It waits until the call stack has been found. It returns nil if the ID
 // is unknown.
-func (c *Finder) Chain(place uint32) []uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (f *Finder) CallStack(id uint32) []uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for {
-		n, ok := c.places[place]
+		n, ok := f.ids[id]
 		switch {
 		case !ok:
 			return nil
 		case n >= 0:
-			return c.known[n]
+			return f.stacks[n]
 		}
-		c.found.Wait()
+		f.found.Wait()
 	}
 }
 
 // Counts returns the number of call stack IDs, and of those whose call stack reaches the first
 // function of its thread or of the program.
-func (c *Finder) Counts() (places, whole int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.places), c.whole
+func (f *Finder) Counts() (total, complete int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.ids), f.complete
 }
 
 // layout describes the registers that a copy has, by DWARF's numbers.
@@ -158,21 +159,21 @@ func native() layout {
 // unwind returns the call stack of a copy, and why it ends. The kernel may have stepped a copy
 // of the instruction elsewhere when a watchpoint trapped; the record then has the original
 // address in Caller.
-func (c *Finder) unwind(k *Copy) (pcs []uint64, end unwind.End) {
+func (f *Finder) unwind(k *Copy) (pcs []uint64, end unwind.End) {
 	n := native()
 	regs := unwind.Regs{PC: k.head.Regs[n.pc]}
 	for i, v := range k.head.Regs[:n.all] {
 		regs.Set(i, v)
 	}
-	site := c.code.Site(k.head.Site)
+	site := f.space.Site(k.head.Site)
 	if site != nil && site.Program == probes.ProgramWatch {
 		regs.PC = k.head.Caller
 	}
 	pcs, end = []uint64{regs.PC}, unwind.EndMemory
 	if len(k.bytes) > 0 {
-		m := unwind.Machine{Arch: n.arch, Memory: k.word, Find: func(pc uint64) (*unwind.Table, uint64, bool) { return c.table(int(k.head.Tgid), pc) }}
-		pcs, end = m.Walk(regs, maxChain, pcs)
-		if end == unwind.EndNoFrames && c.atEntry(int(k.head.Tgid), pcs[len(pcs)-1]) {
+		m := unwind.Machine{Arch: n.arch, Memory: k.word, Find: func(pc uint64) (*unwind.Table, uint64, bool) { return f.table(int(k.head.Tgid), pc) }}
+		pcs, end = m.Walk(regs, maxFrames, pcs)
+		if end == unwind.EndNoFrames && f.atEntry(int(k.head.Tgid), pcs[len(pcs)-1]) {
 			end = unwind.EndOutermost
 		}
 	}
@@ -187,21 +188,21 @@ func (c *Finder) unwind(k *Copy) (pcs []uint64, end unwind.End) {
 const entryCode = 256
 
 // atEntry reports whether an address is in that code.
-func (c *Finder) atEntry(pid int, pc uint64) bool {
-	file, bias, ok := c.code.Code(pid, pc)
+func (f *Finder) atEntry(pid int, pc uint64) bool {
+	file, bias, ok := f.space.Code(pid, pc)
 	return ok && pc-bias-file.Entry() < entryCode
 }
 
 // table returns the unwind table of the file at an address, and the file's load bias.
-func (c *Finder) table(pid int, pc uint64) (*unwind.Table, uint64, bool) {
-	file, bias, ok := c.code.Code(pid, pc)
+func (f *Finder) table(pid int, pc uint64) (*unwind.Table, uint64, bool) {
+	file, bias, ok := f.space.Code(pid, pc)
 	if !ok {
 		return nil, 0, false
 	}
-	t := c.tables[file]
+	t := f.tables[file]
 	if t == nil {
 		t = unwind.New(file)
-		c.tables[file] = t
+		f.tables[file] = t
 	}
 	return t, bias, true
 }

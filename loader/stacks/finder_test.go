@@ -51,48 +51,49 @@ func (c *code) Site(index uint32) *probes.Site {
 }
 
 // copyAt returns a copy that has registers and no stack.
-func copyAt(place, site uint32, pc, caller uint64) *Copy {
-	k := &Copy{head: bpf.StackRecord{Stack: place, Site: site, Caller: caller}}
+func copyAt(id, site uint32, pc, caller uint64) *Copy {
+	k := &Copy{head: bpf.StackRecord{Stack: id, Site: site, Caller: caller}}
 	k.head.Regs[native().pc] = pc
 	return k
 }
 
-// TestChains: without a copied stack the call stack is what the record has. Equal call stacks
-// are kept once. Chain waits until the call stack is found.
-func TestChains(t *testing.T) {
+// TestCallStacks: without a copied stack the call stack is what the record has. Equal
+// call stacks are kept once. CallStack waits until the call stack is found.
+func TestCallStacks(t *testing.T) {
 	c := New(newCode(t))
 	asked := make(chan []uint64)
-	c.Take(copyAt(1, 1, 100, 200))
-	go func() { asked <- c.Chain(1) }()
+	c.Add(copyAt(1, 1, 100, 200))
+	go func() { asked <- c.CallStack(1) }()
 	go c.Run()
 	if got := <-asked; !slices.Equal(got, []uint64{100, 200}) {
-		t.Errorf("place 1: %d", got)
+		t.Errorf("ID 1: %d", got)
 	}
-	c.Take(copyAt(2, 1, 100, 200))
-	c.Take(copyAt(3, 1, 100, 201))
-	c.Take(copyAt(4, 0, 100, 200))
-	c.Take(copyAt(5, 2, 100, 300))
-	c.Take(copyAt(5, 2, 7, 7)) // ignored: ID 5 is known
+	c.Add(copyAt(2, 1, 100, 200))
+	c.Add(copyAt(3, 1, 100, 201))
+	c.Add(copyAt(4, 0, 100, 200))
+	c.Add(copyAt(5, 2, 100, 300))
+	c.Add(copyAt(5, 2, 7, 7)) // ignored: ID 5 is known
 	c.End()
-	for place, want := range map[uint32][]uint64{1: {100, 200}, 2: {100, 200}, 3: {100, 201}, 4: {100}, 5: {300}, 6: nil} {
-		if diff := cmp.Diff(want, c.Chain(place)); diff != "" {
-			t.Errorf("place %d: %s", place, diff)
+	for id, want := range map[uint32][]uint64{1: {100, 200}, 2: {100, 200}, 3: {100, 201}, 4: {100}, 5: {300}, 6: nil} {
+		if diff := cmp.Diff(want, c.CallStack(id)); diff != "" {
+			t.Errorf("ID %d: %s", id, diff)
 		}
 	}
-	if len(c.known) != 4 {
-		t.Errorf("%d chains are kept: %d", len(c.known), c.known)
+	if len(c.stacks) != 4 {
+		t.Errorf("%d call stacks are kept: %d", len(c.stacks), c.stacks)
 	}
 }
 
-// TestChainsBounded: the call stacks of a program with endlessly many IDs take bounded memory.
-func TestChainsBounded(t *testing.T) {
+// TestCallStacksBounded: the call stacks of a program with endlessly many IDs take
+// bounded memory.
+func TestCallStacksBounded(t *testing.T) {
 	c := New(&code{})
 	go c.Run()
-	for place := range uint32(maxPlaces + 1000) {
-		c.Take(copyAt(place+1, 0, 100, 0))
+	for id := range uint32(maxIDs + 1000) {
+		c.Add(copyAt(id+1, 0, 100, 0))
 	}
 	c.End()
-	if len(c.places) != maxPlaces || c.Chain(maxPlaces+1) != nil {
-		t.Errorf("%d places are kept", len(c.places))
+	if len(c.ids) != maxIDs || c.CallStack(maxIDs+1) != nil {
+		t.Errorf("%d IDs are kept", len(c.ids))
 	}
 }

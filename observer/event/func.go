@@ -10,13 +10,13 @@ const MaxArgs = 6
 
 // Func is what a FuncID names.
 type Func struct {
-	Name   string  // demangled, without parameters: "ns::Queue<int>::put"
-	Module string  // path of the program or library
-	Params []Param // those that are recorded, in the order of Event.Args
-	Result string  // type as in the source; "" for none, or unknown
-	Makes  bool    // its result may be an address, which is then Event.Object2 of a Return
-	On     []On    // the patterns that match it, in the order given
-	Life   Life
+	Name           string    // demangled, without parameters: "ns::Queue<int>::put"
+	Module         string    // path of the program or library
+	Params         []Param   // those that are recorded, in the order of Event.Args
+	Result         string    // type as in the source; "" for none, or unknown
+	ReturnsAddress bool      // its result may be an address, which is then Event.Object2 of a Return
+	Patterns       []Pattern // the patterns that match it, in the order given
+	Life           Life
 }
 
 // Param is a recorded parameter.
@@ -27,8 +27,8 @@ type Param struct {
 	Index int
 }
 
-// On is a pattern of --on that matches a function.
-type On struct {
+// Pattern is a pattern of --on that matches a function.
+type Pattern struct {
 	Pattern string // as written
 	Return  bool   // it requests Return events, else Call events
 }
@@ -38,15 +38,15 @@ type Life uint8
 
 // The kinds of function.
 const (
-	Lives  Life = iota // nothing
-	Begins             // a constructor
-	Ends               // a destructor
+	LifeNone  Life = iota // nothing
+	LifeBegin             // a constructor
+	LifeEnd               // a destructor
 )
 
 // Wants reports whether a pattern requests events of the function's returns, or of its calls.
 func (f *Func) Wants(returns bool) bool {
-	for i := range f.On {
-		if f.On[i].Return == returns {
+	for i := range f.Patterns {
+		if f.Patterns[i].Return == returns {
 			return true
 		}
 	}

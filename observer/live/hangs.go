@@ -53,15 +53,15 @@ type Threads interface {
 type Hangs struct {
 	Threads  Threads
 	Observer *observer.Observer
-	// Told is called after the events of new hangs, between two records.
-	Told func()
-	// Looked, if not nil, is called once, between two records. The call comes when each hang
+	// OnHangs is called after the events of new hangs, between two records.
+	OnHangs func()
+	// OnStates, if not nil, is called once, between two records. The call comes when each hang
 	// found so far is confirmed or gone, at the latest after maxOpenLooks looks. Its argument
 	// is the state of each thread.
-	Looked func([]run.ThreadState)
+	OnStates func([]run.ThreadState)
 
 	looks  int             // number of looks that examined the threads
-	doing  []doing         // state of each thread at the last look; only while Looked is not nil
+	doing  []doing         // state of each thread at the last look; only while OnStates is not nil
 	events uint64          // number of the last event as of the last look
 	last   map[string]bool // signatures of the hangs that the last look found
 	told   map[string]bool // signatures of the hangs that were reported
@@ -108,10 +108,10 @@ func (h *Hangs) watch(stop <-chan struct{}) {
 // whether a next look is possible.
 func (h *Hangs) look() (next time.Duration, going bool) {
 	still := false
-	if !h.Threads.Between(func() { h.count(func() { still, h.events = h.Observer.Still(h.events) }) }) {
+	if !h.Threads.Between(func() { h.count(func() { still, h.events = h.Observer.Stalled(h.events) }) }) {
 		return 0, false
 	}
-	if !still && len(h.last) == 0 && h.Looked == nil {
+	if !still && len(h.last) == 0 && h.OnStates == nil {
 		return hangEvery, true
 	}
 	var lines []bpf.Sleeper
@@ -138,7 +138,7 @@ func (h *Hangs) look() (next time.Duration, going bool) {
 		return 0, false
 	}
 	open := len(found) > len(h.told)
-	if h.looks++; h.Looked != nil && (!open || h.looks == maxOpenLooks) && !h.sightings() {
+	if h.looks++; h.OnStates != nil && (!open || h.looks == maxOpenLooks) && !h.sightings() {
 		return 0, false
 	}
 	if open {
@@ -147,13 +147,13 @@ func (h *Hangs) look() (next time.Duration, going bool) {
 	return hangEvery, true
 }
 
-// maxOpenLooks is the number of looks after which Looked is called at the latest.
+// maxOpenLooks is the number of looks after which OnStates is called at the latest.
 const maxOpenLooks = 5
 
 // tell makes the events of confirmed hangs. It returns false if there are no more records.
 func (h *Hangs) tell(sure []waits) bool {
 	at := monotonic()
-	all := make([][]observer.Block, 0, len(sure))
+	all := make([][]observer.BlockedThread, 0, len(sure))
 	for _, w := range sure {
 		all = append(all, h.blocks(w))
 	}
@@ -161,7 +161,7 @@ func (h *Hangs) tell(sure []waits) bool {
 		for _, blocks := range all {
 			h.Observer.Blocked(at, blocks)
 		}
-		h.Told()
+		h.OnHangs()
 	})
 }
 
@@ -204,7 +204,7 @@ func (h *Hangs) hangs(lines []bpf.Sleeper) []waits {
 	for _, l := range lines {
 		by[l.Tgid] = append(by[l.Tgid], l)
 	}
-	live := map[uint32][]observer.Live{}
+	live := map[uint32][]observer.LiveThread{}
 	for _, l := range h.Observer.Living() {
 		live[l.TGID] = append(live[l.TGID], l)
 	}
@@ -225,7 +225,7 @@ func sortedKeys[V any](m map[uint32]V) []uint32 {
 }
 
 // inProcess returns the hangs of one process.
-func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live) []waits {
+func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.LiveThread) []waits {
 	p := newParties(lines, live)
 	memory := h.memory(tgid, p)
 	var all []waiting
@@ -234,14 +234,14 @@ func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live
 	for _, l := range lines {
 		w, ok := asleep(l)
 		if ok {
-			w.wait = futex.Of(w.call, memory)
+			w.wait = futex.WaitOf(w.call, memory)
 			if t := p.live[l.Tid]; t != nil {
 				w.cond = t.Cond
 			}
 		}
 		if !ok || !w.call.Private && w.wait.Kind != futex.Thread {
 			others = true // it may proceed: it is not in futex(2), or another process may wake it
-			if h.Looked != nil {
+			if h.OnStates != nil {
 				h.doing = append(h.doing, doing{waiting: w, futex: ok, needs: p.wait(&w, nil).Needs, kernel: p.kernel})
 			}
 			continue
@@ -251,18 +251,18 @@ func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live
 	s := stuck.Snapshot{Others: others}
 	for i := range all {
 		s.Waits = append(s.Waits, p.wait(&all[i], all))
-		if h.Looked != nil {
+		if h.OnStates != nil {
 			h.doing = append(h.doing, doing{waiting: all[i], futex: true, needs: s.Waits[i].Needs, kernel: p.kernel})
 		}
 	}
 	var out []waits
 	for _, g := range stuck.Find(s) {
-		w := waits{Hang: g, peers: p.kernel, ring: !g.Nobody}
+		w := waits{Hang: g, peers: p.kernel, ring: !g.NoCycle}
 		for _, i := range g.Waits {
 			w.threads = append(w.threads, all[i])
 			w.ring = w.ring && !slices.Contains(s.Waits[i].Needs, 0)
 		}
-		if g.Nobody {
+		if g.NoCycle {
 			caught, ok := h.Threads.Caught(int(tgid))
 			w.handlers = !ok || caught&^harmless != 0
 		}
@@ -296,11 +296,11 @@ func (h *Hangs) memory(tgid uint32, p *parties) futex.Memory {
 	return futex.Memory{
 		Arch: hostArch,
 		Read: func(addr uint64, b []byte) bool { return h.Threads.ReadMemory(int(tgid), addr, b) },
-		Known: func(addr uint64) (futex.Kind, bool) {
+		KindAt: func(addr uint64) (futex.Kind, bool) {
 			kind, ok := h.Observer.ObjectAt(tgid, addr)
 			return futexKinds[kind], ok && futexKinds[kind] != futex.Unknown
 		},
-		Lives: func(tid uint32) bool { return p.kernel[tid] != 0 },
+		HasThread: func(tid uint32) bool { return p.kernel[tid] != 0 },
 	}
 }
 
@@ -311,14 +311,14 @@ var futexKinds = map[event.Kind]futex.Kind{
 
 // parties are the threads of a process.
 type parties struct {
-	kernel map[uint32]uint32           // the kernel's id, by the id in the process's own PID namespace
-	live   map[uint32]*observer.Live   // by the kernel's id
-	writer map[uint64]*observer.Live   // the exclusive holder of a lock, by the lock's address
-	reader map[uint64][]*observer.Live // the holders for reading, by the lock's address
+	kernel map[uint32]uint32                 // the kernel's id, by the id in the process's own PID namespace
+	live   map[uint32]*observer.LiveThread   // by the kernel's id
+	writer map[uint64]*observer.LiveThread   // the exclusive holder of a lock, by the lock's address
+	reader map[uint64][]*observer.LiveThread // the holders for reading, by the lock's address
 }
 
-func newParties(lines []bpf.Sleeper, live []observer.Live) *parties {
-	p := &parties{kernel: map[uint32]uint32{}, live: map[uint32]*observer.Live{}, writer: map[uint64]*observer.Live{}, reader: map[uint64][]*observer.Live{}}
+func newParties(lines []bpf.Sleeper, live []observer.LiveThread) *parties {
+	p := &parties{kernel: map[uint32]uint32{}, live: map[uint32]*observer.LiveThread{}, writer: map[uint64]*observer.LiveThread{}, reader: map[uint64][]*observer.LiveThread{}}
 	for _, l := range lines {
 		p.kernel[l.OwnTid] = l.Tid
 	}
@@ -370,7 +370,7 @@ func (p *parties) wait(w *waiting, all []waiting) stuck.Wait {
 }
 
 // blocks returns the Blocks of the threads of a hang, with their stacks.
-func (h *Hangs) blocks(w waits) []observer.Block {
+func (h *Hangs) blocks(w waits) []observer.BlockedThread {
 	owned := map[uint32][]uint64{}
 	for _, t := range w.threads {
 		if t.wait.Kind == futex.Mutex && t.wait.Owner != 0 {
@@ -378,22 +378,22 @@ func (h *Hangs) blocks(w waits) []observer.Block {
 			owned[tid] = append(owned[tid], t.wait.Object)
 		}
 	}
-	out := make([]observer.Block, 0, len(w.threads))
+	out := make([]observer.BlockedThread, 0, len(w.threads))
 	for _, t := range w.threads {
 		b := h.block(t, w.peers)
-		b.Holds, b.Ring, b.Handlers = owned[t.line.Tid], w.ring, w.handlers
+		b.Holds, b.Cycle, b.Handlers = owned[t.line.Tid], w.ring, w.handlers
 		out = append(out, b)
 	}
 	return out
 }
 
 // block returns the Block of a thread that sleeps in futex(2), with its stack.
-func (h *Hangs) block(t waiting, peers map[uint32]uint32) observer.Block {
+func (h *Hangs) block(t waiting, peers map[uint32]uint32) observer.BlockedThread {
 	stack := h.stack(t.line)
 	if t.wait.Kind == futex.Unknown && t.cond == 0 {
 		t.wait = h.inCall(t, stack)
 	}
-	b := observer.Block{
+	b := observer.BlockedThread{
 		TID: t.line.Tid, TGID: t.line.Tgid, Op: attempt(t), Addr: t.wait.Object, Kind: eventKind(t.wait.Kind),
 		Stack: stack, Start: h.start(t.line, stack), Readers: max(0, t.wait.Readers-t.known),
 	}

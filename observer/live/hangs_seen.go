@@ -18,18 +18,18 @@ type doing struct {
 	kernel  map[uint32]uint32 // parties.kernel of its process
 }
 
-// sightings calls Looked with the state of each thread. It returns false if there are no more
-// records.
+// sightings calls OnStates with the state of each thread. It returns false if there are
+// no more records.
 func (h *Hangs) sightings() bool {
 	at, all := monotonic(), h.doing
-	blocks := make([]observer.Block, 0, len(all))
+	blocks := make([]observer.BlockedThread, 0, len(all))
 	for _, d := range all {
 		blocks = append(blocks, h.sighted(d))
 	}
-	looked := h.Looked
-	h.Looked, h.doing = nil, nil
+	onStates := h.OnStates
+	h.OnStates, h.doing = nil, nil
 	return h.Threads.Between(func() {
-		found := h.Observer.Seen(at, blocks)
+		found := h.Observer.Identify(at, blocks)
 		ids := map[uint32]event.ThreadID{}
 		for i, b := range blocks {
 			ids[b.TID] = found[i].Thread
@@ -40,26 +40,26 @@ func (h *Hangs) sightings() bool {
 				seen = append(seen, d.seen(&blocks[i], found[i], ids))
 			}
 		}
-		looked(seen)
+		onStates(seen)
 	})
 }
 
-// sighted returns the Block of a thread: its stack if it sleeps in any system call, and its
-// wait if that is futex(2).
-func (h *Hangs) sighted(d doing) observer.Block {
+// sighted returns the BlockedThread of a thread: its stack if it sleeps in any system
+// call, and its wait if that is futex(2).
+func (h *Hangs) sighted(d doing) observer.BlockedThread {
 	switch l := d.line; {
 	case d.futex:
 		return h.block(d.waiting, d.kernel)
 	case l.State&stateAsleep != 0:
 		stack := h.stack(l)
-		return observer.Block{TID: l.Tid, TGID: l.Tgid, Stack: stack, Start: h.start(l, stack)}
+		return observer.BlockedThread{TID: l.Tid, TGID: l.Tgid, Stack: stack, Start: h.start(l, stack)}
 	default:
-		return observer.Block{TID: l.Tid, TGID: l.Tgid} // it runs, so its registers are out of date
+		return observer.BlockedThread{TID: l.Tid, TGID: l.Tgid} // it runs, so its registers are out of date
 	}
 }
 
-func (d *doing) seen(b *observer.Block, at observer.Sighting, ids map[uint32]event.ThreadID) run.ThreadState {
-	s := run.ThreadState{Thread: at.Thread, Stopped: d.line.State&stateStopped != 0, Stack: at.Place}
+func (d *doing) seen(b *observer.BlockedThread, at observer.BlockedIDs, ids map[uint32]event.ThreadID) run.ThreadState {
+	s := run.ThreadState{Thread: at.Thread, Stopped: d.line.State&stateStopped != 0, Stack: at.Stack}
 	if d.line.State&stateAsleep != 0 && d.line.Call >= 0 {
 		s.Call = callName(uint32(d.line.Call))
 	}

@@ -63,7 +63,7 @@ func (h *Hangs) inCall(t waiting, stack []uint64) futex.Wait {
 	pid := int(t.line.Tgid)
 	read := func(addr uint64, b []byte) bool { return h.Threads.ReadMemory(pid, addr, b) }
 	for _, pc := range stack[:min(len(stack), maxInLibrary)] {
-		if w := futex.In(h.called(pid, pc), t.call, futex.Memory{Read: read}, stackPointer(&t.line)); w.Kind != futex.Unknown {
+		if w := futex.WaitIn(h.called(pid, pc), t.call, futex.Memory{Read: read}, stackPointer(&t.line)); w.Kind != futex.Unknown {
 			return w
 		}
 	}

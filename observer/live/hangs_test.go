@@ -102,7 +102,7 @@ func TestHangsAreConfirmed(t *testing.T) {
 				o.AddTask(bpf.TaskLine{Tid: tid, Tgid: theProcess}, 0)
 			}
 			told := 0
-			h := newHangs(Hangs{Threads: &stopped{looks: c.looks, memory: c.memory, caught: c.caught}, Observer: o, Told: func() { told++ }})
+			h := newHangs(Hangs{Threads: &stopped{looks: c.looks, memory: c.memory, caught: c.caught}, Observer: o, OnHangs: func() { told++ }})
 			for range 4 {
 				if _, going := h.look(); !going {
 					t.Fatal("it gave up")
@@ -130,7 +130,7 @@ func TestHoldersByEvents(t *testing.T) {
 	memory[table+8] = 2
 	h := newHangs(Hangs{Threads: &stopped{memory: memory}, Observer: o})
 	found := h.hangs([]bpf.Sleeper{sleeper(theProcess, mutex, 1), writer})
-	if len(found) != 1 || len(found[0].threads) != 2 || found[0].Hang.Nobody || !found[0].ring {
+	if len(found) != 1 || len(found[0].threads) != 2 || found[0].Hang.NoCycle || !found[0].ring {
 		t.Fatalf("%+v", found)
 	}
 }

@@ -31,7 +31,7 @@ type Process interface {
 	Segment(pid int, addr uint64) (loader.Segment, bool)
 	Segments(pid int) []loader.Segment
 	Site(index uint32) *probes.Site
-	Chain(place uint32) []uint64
+	CallStack(place uint32) []uint64
 }
 
 // Observed is the part of an observer.Observer that Names needs.
@@ -91,7 +91,7 @@ func (r *Names) chain(p event.StackID, st observer.Stack) []uint64 {
 	if st.Found != nil {
 		return st.Found
 	}
-	pcs := slices.Clone(r.process.Chain(uint32(p)))
+	pcs := slices.Clone(r.process.CallStack(uint32(p)))
 	if len(pcs) == 0 {
 		return nil
 	}

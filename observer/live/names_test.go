@@ -26,7 +26,7 @@ type process struct {
 	chains   map[uint32][]uint64
 }
 
-func (p *process) Chain(place uint32) []uint64 { return p.chains[place] }
+func (p *process) CallStack(place uint32) []uint64 { return p.chains[place] }
 
 func (p *process) PID() int                      { return 1 }
 func (p *process) Segments(int) []loader.Segment { return p.segments }

@@ -30,7 +30,7 @@ func (l *Link) siteInfo(index uint32, site *probes.Site) *observer.SiteInfo {
 	s := l.Session
 	info := &observer.SiteInfo{
 		Kind: kinds[site.Kind], Variable: site.Variable, Field: site.Target == probes.TargetField, Inside: site.Inside,
-		Alone: site.Alone, TellsKind: site.TellsKind, TellsDead: site.TellsDead, Func: eventFunc(s, index, site),
+		NoInnerCalls: site.NoInnerCalls, RecordsLockKind: site.RecordsLockKind, ReportsOwnerDead: site.ReportsOwnerDead, Func: eventFunc(s, index, site),
 	}
 	if v, ok := s.Variable(site); ok {
 		info.Form = FormOf(&v)
@@ -95,7 +95,7 @@ func (l *Link) checkIn(tgid, index uint32) uint64 {
 }
 
 // lives translates a function's effect on the lifetime of its instance.
-var lives = [...]event.Life{function.Lives: event.Lives, function.Begins: event.Begins, function.Ends: event.Ends}
+var lives = [...]event.Life{function.Lives: event.LifeNone, function.Begins: event.LifeBegin, function.Ends: event.LifeEnd}
 
 // eventFunc returns the description of the function whose calls a site records; nil for other
 // sites.
@@ -104,13 +104,13 @@ func eventFunc(s *loader.Session, index uint32, site *probes.Site) *event.Func {
 	if fn == nil {
 		return nil
 	}
-	f := &event.Func{Name: fn.Name, Module: s.SiteModule(index), Result: fn.ResultType, Makes: fn.Makes, Life: lives[fn.Life]}
+	f := &event.Func{Name: fn.Name, Module: s.SiteModule(index), Result: fn.ResultType, ReturnsAddress: fn.Makes, Life: lives[fn.Life]}
 	for _, p := range fn.Params {
 		f.Params = append(f.Params, event.Param{Name: p.Name, Type: p.Type, Index: p.Index})
 	}
 	patterns := s.Patterns()
 	for _, i := range fn.On {
-		f.On = append(f.On, event.On{Pattern: patterns[i].Text, Return: patterns[i].Return})
+		f.Patterns = append(f.Patterns, event.Pattern{Pattern: patterns[i].Text, Return: patterns[i].Return})
 	}
 	return f
 }
@@ -164,7 +164,7 @@ func (l *Link) Touch(r observer.Trap) observer.Touch {
 		return observer.Touch{}
 	}
 	if dynamicLoader(seg.Module.Path) {
-		return observer.Touch{Foreign: true}
+		return observer.Touch{Relocation: true}
 	}
 	width := 0
 	if site := s.Site(r.Site); site != nil {

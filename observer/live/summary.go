@@ -18,7 +18,7 @@ import (
 func (l *Link) Summary(program string, lost loader.Lost) run.Summary {
 	s, o := l.Session, l.Observer
 	st := o.Stats()
-	sum := run.Summary{Program: program, Duration: l.duration(), Processes: l.Processes(), PID: s.PID(), LastProgram: s.Became(), Events: st.Events, Lost: lost.Records, LostThreads: st.Holed, Threads: st.Threads, Notes: notes(s, o, lost), Unseen: unseenSync(s), Unfollowed: lost.Pending}
+	sum := run.Summary{Program: program, Duration: l.duration(), Processes: l.Processes(), PID: s.PID(), LastProgram: s.LastProgram(), Events: st.Events, Lost: lost.Records, LostThreads: st.ThreadsWithHoles, Threads: st.Threads, Notes: notes(s, o, lost), Unseen: unseenSync(s), Unfollowed: lost.Pending}
 	if sum.Unseen != "" {
 		sum.Notes = append(sum.Notes, sum.Unseen+": what is predicted is potential at most, which --confidence potential shows")
 	}
@@ -76,9 +76,9 @@ func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {
 	}
 	st := o.Stats()
 	add(lost.Pending, "%d calls could not be followed to their return")
-	add(lost.Stacks+lost.Places, "%d places have no calling chain")
-	add(lost.Cut, "%d calling chains may be cut short: the ring buffer had no room for the stacks of so many new places at a time, or more than 64 chains lead to a place")
-	add(st.Untold, "%d accesses that a hardware watchpoint saw were made by code that does not tell read from write: taken for a write where the value had changed")
+	add(lost.Stacks+lost.Untabled, "%d places have no calling chain")
+	add(lost.Incomplete, "%d calling chains may be cut short: the ring buffer had no room for the stacks of so many new places at a time, or more than 64 chains lead to a place")
+	add(st.Unclassified, "%d accesses that a hardware watchpoint saw were made by code that does not tell read from write: taken for a write where the value had changed")
 	add(lost.Blocks, "%d blocks of memory were allocated while too many were followed: that they were freed was not seen")
 	add(st.Contradicted, "%d reads saw another value than the last write recorded: they carry no order")
 	if o.Attached() {
@@ -110,7 +110,7 @@ func executed(s *loader.Session, places []run.Executed) []run.Executed {
 	for i := range places {
 		e := &places[i]
 		e.Description = "synchronisation"
-		if plan, place, ok := s.Place(e.Number); ok {
+		if plan, place, ok := s.UnseenProbe(e.Number); ok {
 			e.Description = plan.Describe(place)
 		}
 	}

@@ -40,8 +40,8 @@ type Hang struct {
 	// Waits has the threads as indices in Snapshot.Waits. In a cycle, each thread needs the
 	// next one, and the last needs the first.
 	Waits []int
-	// Nobody reports that all threads of the process wait, and there is no cycle.
-	Nobody bool
+	// NoCycle reports that all threads of the process wait, and there is no cycle.
+	NoCycle bool
 	// Bounded reports that a wait of the cycle has a time limit.
 	Bounded bool
 	// Behind is the number of all stuck threads that are not in Waits.
@@ -58,7 +58,7 @@ func Find(s Snapshot) []Hang {
 	stuck := g.stuck(false)
 	hangs := g.rings(stuck)
 	if len(hangs) == 0 && slices.Contains(stuck, true) {
-		h := Hang{Nobody: true}
+		h := Hang{NoCycle: true}
 		for i := range s.Waits {
 			h.Waits = append(h.Waits, i)
 		}

@@ -29,7 +29,7 @@ func TestFind(t *testing.T) {
 		{"one reader of two hangs", Snapshot{Waits: []Wait{wait(1, 2, 9), wait(2, 1)}, Others: true}, []Hang{{Waits: []int{0, 1}}}},
 		{"held by one that has ended", Snapshot{Waits: []Wait{wait(1, 0), wait(2, 1)}, Others: true}, []Hang{{Waits: []int{0}, Behind: 1}}},
 		{"an idle pool", Snapshot{Waits: []Wait{anybody(1), anybody(2)}, Others: true}, nil},
-		{"nobody left", Snapshot{Waits: []Wait{anybody(1), wait(2, 1)}}, []Hang{{Waits: []int{0, 1}, Nobody: true}}},
+		{"nobody left", Snapshot{Waits: []Wait{anybody(1), wait(2, 1)}}, []Hang{{Waits: []int{0, 1}, NoCycle: true}}},
 		{"one that can give up may signal", Snapshot{Waits: []Wait{anybody(1), limited(2, 1)}}, nil},
 		{"one that waits for one that can give up", Snapshot{Waits: []Wait{anybody(1), wait(2, 3), limited(3, 1)}}, nil},
 		{"a ring, and who waits for anybody", Snapshot{Waits: []Wait{anybody(1), wait(2, 3), wait(3, 2)}}, []Hang{{Waits: []int{1, 2}, Behind: 1}}},
@@ -114,12 +114,12 @@ func checkHang(t *rapid.T, s Snapshot, stuck []bool, h Hang) {
 		switch w := s.Waits[i]; {
 		case !stuck[i]:
 			t.Fatalf("thread %d goes on", w.Thread)
-		case h.Nobody || len(h.Waits) == 1 && slices.Contains(w.Needs, 0):
+		case h.NoCycle || len(h.Waits) == 1 && slices.Contains(w.Needs, 0):
 		case !slices.Contains(w.Needs, next):
 			t.Fatalf("thread %d does not need %d", w.Thread, next)
 		}
 	}
-	if h.Nobody && slices.Contains(stuck, false) {
+	if h.NoCycle && slices.Contains(stuck, false) {
 		t.Fatal("not all wait")
 	}
 }

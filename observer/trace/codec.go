@@ -127,10 +127,10 @@ func codeFunc(k *coder, f *event.Func) {
 	k.text(&f.Name)
 	k.text(&f.Module)
 	k.text(&f.Result)
-	k.flag(&f.Makes)
+	k.flag(&f.ReturnsAddress)
 	small(k, &f.Life)
 	list(k, &f.Params, event.MaxArgs, codeParam)
-	list(k, &f.On, maxPatterns, codeOn)
+	list(k, &f.Patterns, maxPatterns, codeOn)
 }
 
 func codeParam(k *coder, p *event.Param) {
@@ -139,7 +139,7 @@ func codeParam(k *coder, p *event.Param) {
 	k.signed(&p.Index)
 }
 
-func codeOn(k *coder, o *event.On) {
+func codeOn(k *coder, o *event.Pattern) {
 	k.text(&o.Pattern)
 	k.flag(&o.Return)
 }

@@ -82,7 +82,7 @@ func (r *Reader) objectNames(k *coder) error {
 
 func (r *Reader) funcNames(k *coder) error {
 	return readNames(r, k, "functions", r.names.Funcs(), codeFunc,
-		func(f *event.Func) int { return 128 + 32*len(f.Params) + 24*len(f.On) }, func(f event.Func) { r.names.AddFunc(f) })
+		func(f *event.Func) int { return 128 + 32*len(f.Params) + 24*len(f.Patterns) }, func(f event.Func) { r.names.AddFunc(f) })
 }
 
 // stackNames reads the frames of stacks.

@@ -78,7 +78,7 @@ type Tail struct {
 
 // Outcomes holds the sites at which the calls of a function are observed.
 type Outcomes struct {
-	Places []Outcome // sorted by address
+	Sites []Outcome // sorted by address
 	// Tails are jumps by which the function hands a call on to another function, with the stack
 	// pointer and the operands as they were at its entry. For the calls that get there, such a jump
 	// is as good a site as the entry.
@@ -264,7 +264,7 @@ func (o *outcomes) add(n *node, class Class, when When, s settled, how string) {
 }
 
 func (o *outcomes) result() (Outcomes, error) {
-	out := Outcomes{Places: o.places, Hot: o.hot()}
+	out := Outcomes{Sites: o.places, Hot: o.hot()}
 	for _, at := range o.order {
 		if o.nodes[at].end == handsOn {
 			out.Tails = append(out.Tails, Tail{at, o.nodes[at].in.Target, fmt.Sprintf("%s +0x%x, which hands the call on", mnemonic(o.im, at), at-o.want.Entry)})

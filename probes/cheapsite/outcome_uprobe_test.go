@@ -90,15 +90,15 @@ func outcomesOf(t *testing.T, exe string) (map[string]*seen, []pair) {
 			t.Fatal(err)
 		}
 		exits, err := im.Returns(s.Value)
-		if err != nil || !exits.Complete || entry.Refused || out.Places[0].Addr == s.Value {
+		if err != nil || !exits.Complete || entry.Refused || out.Sites[0].Addr == s.Value {
 			continue
 		}
-		functions[name] = &seen{name: name, places: out.Places, sides: map[string]int{}}
+		functions[name] = &seen{name: name, places: out.Sites, sides: map[string]int{}}
 		for _, ret := range exits.Returns {
 			pairs = append(pairs, pair{what: name, orig: s.Value, site: Site{Addr: ret}})
 		}
-		for i, p := range out.Places {
-			if p.Class == Stepped || i > 0 && out.Places[i-1].Addr == p.Addr {
+		for i, p := range out.Sites {
+			if p.Class == Stepped || i > 0 && out.Sites[i-1].Addr == p.Addr {
 				continue // a return, which is probed already, or the other side of a branch
 			}
 			// Only one probe of this pair is used.

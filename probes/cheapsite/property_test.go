@@ -278,7 +278,7 @@ func FuzzImage(f *testing.F) {
 		im.Returns(where)
 		im.WrapperOf(where, rdi)
 		out, err := im.Outcomes(OutcomeWant{Entry: where, Reads: rdi, Result: insn.RAX, Foreign: func(addr uint64) bool { return addr%64 == 5 }})
-		for _, p := range out.Places {
+		for _, p := range out.Sites {
 			if err != nil || p.Class == Refused || len(p.Operands) != 1 || p.Addr < base || p.Addr >= base+uint64(len(b)) {
 				t.Errorf("%+v for 0x%x, %v", p, where, err)
 			}

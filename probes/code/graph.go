@@ -13,11 +13,12 @@ import (
 type Graph struct {
 	Insts  []insn.Inst
 	Blocks []Block
-	// Hatches are the blocks that control may enter other than by falling through or by a branch of
-	// the function: by a jump table, by an exception, or from another part of the function.
-	Hatches []int
-	// Open means that control may arrive at every instruction, each of which is then a block and a
-	// hatch.
+	// ExternalEntries are the blocks that control may enter other than by falling through or by a
+	// branch of the function: by a jump table, by an exception, or from another part of the
+	// function.
+	ExternalEntries []int
+	// Open means that control may arrive at every instruction, each of which is then a block and
+	// an external entry.
 	Open bool
 }
 
@@ -34,8 +35,8 @@ type Arrivals func(elf.Range) (at []uint64, open bool)
 
 // NewGraph finds the basic blocks of a function. insts are its instructions, in one run or, if the
 // function has several parts, in several. The addresses in arrivals begin blocks, which are
-// hatches; open makes the graph Open. If several instructions have the same address, a branch to it
-// leads to the last.
+// external entries; open makes the graph Open. If several instructions have the same address, a
+// branch to it leads to the last.
 func NewGraph(insts []insn.Inst, arrivals []uint64, open bool) *Graph {
 	g := &Graph{Insts: insts, Open: open}
 	b := builder{Graph: g, marks: make([]mark, len(insts)+1)}
@@ -43,8 +44,8 @@ func NewGraph(insts []insn.Inst, arrivals []uint64, open bool) *Graph {
 	b.findLeaders(arrivals)
 	for i := range insts {
 		if i == 0 || open || b.marks[i]&leader != 0 {
-			if i > 0 && (open || b.marks[i]&hatch != 0) {
-				g.Hatches = append(g.Hatches, len(g.Blocks))
+			if i > 0 && (open || b.marks[i]&externalEntry != 0) {
+				g.ExternalEntries = append(g.ExternalEntries, len(g.Blocks))
 			}
 			g.Blocks = append(g.Blocks, Block{Lo: i})
 		}
@@ -71,8 +72,8 @@ type builder struct {
 type mark uint8
 
 const (
-	leader mark = 1 << iota // the instruction begins a block
-	hatch                   // the instruction begins a block that is a hatch
+	leader        mark = 1 << iota // the instruction begins a block
+	externalEntry                  // the instruction begins a block that control may enter from outside
 )
 
 // sort computes the order by address, which find searches.
@@ -120,7 +121,7 @@ func (b *builder) findLeaders(arrivals []uint64) {
 		}
 	}
 	for _, at := range arrivals {
-		b.mark(at, leader|hatch)
+		b.mark(at, leader|externalEntry)
 	}
 }
 

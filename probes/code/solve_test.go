@@ -158,8 +158,8 @@ func checkGraph(t failer, g *Graph, arrivals []uint64) {
 				t.Fatalf("control arrives at 0x%x, in the midst of block %d", at, i)
 			}
 		}
-		if i > 0 && slices.Contains(arrivals, g.Insts[b.Lo].Addr) && !slices.Contains(g.Hatches, i) {
-			t.Fatalf("block %d is no hatch", i)
+		if i > 0 && slices.Contains(arrivals, g.Insts[b.Lo].Addr) && !slices.Contains(g.ExternalEntries, i) {
+			t.Fatalf("block %d is no external entry", i)
 		}
 		last := &g.Insts[b.Hi-1]
 		var to []uint64
@@ -220,7 +220,7 @@ func TestSolveGlibc(t *testing.T) {
 	defer f.Hold()()
 	im := NewImage(f)
 	var v Solver[facts]
-	blocks, hatches, open := 0, 0, 0
+	blocks, entries, open := 0, 0, 0
 	for i, fn := range f.Functions() {
 		if i%7 != 0 {
 			continue
@@ -233,13 +233,13 @@ func TestSolveGlibc(t *testing.T) {
 		g := NewGraph(insn.DecodeRun(nil, f.Arch(), b, fn.Lo, nil), at, anywhere)
 		checkGraph(t, g, at)
 		sameAsNaive(t, &v, g)
-		blocks, hatches = blocks+len(g.Blocks), hatches+len(g.Hatches)
+		blocks, entries = blocks+len(g.Blocks), entries+len(g.ExternalEntries)
 		if g.Open {
 			open++
 		}
 	}
-	t.Logf("%d blocks, %d hatches, %d functions open", blocks, hatches, open)
-	if blocks == 0 || hatches == 0 {
+	t.Logf("%d blocks, %d external entries, %d functions open", blocks, entries, open)
+	if blocks == 0 || entries == 0 {
 		t.Error("no blocks, or none that control enters otherwise")
 	}
 }

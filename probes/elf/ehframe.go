@@ -244,7 +244,7 @@ func (f *File) loadFrames() (frameTable, error) {
 	if err != nil || len(c.Bytes) == 0 {
 		return frameTable{}, err
 	}
-	return ehFrame(c.Bytes, c.Addr, f.order, c.Ends)
+	return ehFrame(c.Bytes, c.Addr, f.order, c.ZeroTerminated)
 }
 
 // ehFrameAddr reads the address of .eh_frame from its header, which is loaded at addr.

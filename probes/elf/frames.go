@@ -13,9 +13,9 @@ type CallFrames struct {
 	// Debug reports that the section is .debug_frame, whose entries have DWARF's own format (DWARF
 	// 5, section 6.4.1); else it is .eh_frame (LSB 5.0, section 10.6).
 	Debug bool
-	// Ends reports that an entry of length zero ends the section. If it is false, the size of the
-	// section is known, and linkers leave such entries in the middle.
-	Ends bool
+	// ZeroTerminated reports that an entry of length zero ends the section. If it is false, the
+	// size of the section is known, and linkers leave such entries in the middle.
+	ZeroTerminated bool
 	// Index is the content of .eh_frame_hdr, which is loaded at IndexAddr; nil: there is none.
 	Index     []byte
 	IndexAddr uint64
@@ -68,7 +68,7 @@ func (f *File) ehFrameBySegment() (c CallFrames, err error) {
 		if err != nil {
 			return c, fmt.Errorf("read unwind table: %w", err)
 		}
-		return CallFrames{Bytes: table, Addr: at, Ends: true}, nil
+		return CallFrames{Bytes: table, Addr: at, ZeroTerminated: true}, nil
 	}
 	return c, nil
 }

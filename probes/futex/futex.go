@@ -83,11 +83,11 @@ type Wait struct {
 type Memory struct {
 	// Read fills b; false if it cannot be read.
 	Read func(addr uint64, b []byte) bool
-	// Known returns the kind of the object at an address; false if none is known there.
-	Known func(addr uint64) (Kind, bool)
-	// Lives reports whether a thread of the process has this id in its namespace.
-	Lives func(tid uint32) bool
-	Arch  insn.Arch
+	// KindAt returns the kind of the object at an address; false if none is known there.
+	KindAt func(addr uint64) (Kind, bool)
+	// HasThread reports whether a thread of the process has this id in its namespace.
+	HasThread func(tid uint32) bool
+	Arch      insn.Arch
 }
 
 func (m Memory) word(addr uint64) (uint32, bool) {
@@ -113,8 +113,8 @@ var offsets = map[Kind][]uint64{
 
 var kinds = [...]Kind{Mutex, Semaphore, RWLock, Cond, Barrier}
 
-// Of returns what a call waits for; its Kind is Unknown if that cannot be found.
-func Of(c Call, m Memory) Wait {
+// WaitOf returns what a call waits for; its Kind is Unknown if that cannot be found.
+func WaitOf(c Call, m Memory) Wait {
 	if now, ok := m.word(c.Addr); !ok || now != c.Value && !c.PI {
 		return Wait{} // the thread is about to wake up
 	}
@@ -123,7 +123,7 @@ func Of(c Call, m Memory) Wait {
 	}
 	for _, kind := range kinds {
 		for _, off := range offsets[kind] {
-			if k, ok := m.Known(c.Addr - off); ok && k == kind {
+			if k, ok := m.KindAt(c.Addr - off); ok && k == kind {
 				return known(c, m, kind, c.Addr-off)
 			}
 		}
@@ -210,11 +210,11 @@ const (
 )
 
 // glibcMutex returns the wait for the glibc mutex around the futex word, for an object that is not
-// Known; false if its words do not look like one.
+// KindAt; false if its words do not look like one.
 func glibcMutex(c Call, m Memory) (Wait, bool) {
 	owner, ok := m.word(c.Addr + glibcOwner)
 	kind, ok2 := m.word(c.Addr + glibcKind)
-	if !ok || !ok2 || c.bits || kind&^glibcKinds != 0 || !m.Lives(owner) && !left(c, m, owner, kind) {
+	if !ok || !ok2 || c.bits || kind&^glibcKinds != 0 || !m.HasThread(owner) && !left(c, m, owner, kind) {
 		return Wait{}, false
 	}
 	now, _ := m.word(c.Addr)
@@ -247,7 +247,7 @@ func muslMutex(c Call, m Memory) (Wait, bool) {
 		return w, owner == muslBusy
 	default:
 		w.Owner = owner
-		return w, m.Lives(owner)
+		return w, m.HasThread(owner)
 	}
 }
 
@@ -259,7 +259,7 @@ func glibcRWLock(c Call, m Memory) (Wait, bool) {
 	}
 	for _, off := range []uint64{glibcPhase, glibcWriters} {
 		at := c.Addr - off
-		if writer, ok := m.word(at + glibcWriter); ok && m.Lives(writer) {
+		if writer, ok := m.word(at + glibcWriter); ok && m.HasThread(writer) {
 			read, _ := glibcRW(c, m, at)
 			return Wait{Kind: RWLock, Object: at, Read: read, Owner: writer}, true
 		}
@@ -275,7 +275,7 @@ func glibcRW(c Call, m Memory, at uint64) (read bool, writer uint32) {
 		return false, 0 // musl's lock records neither
 	}
 	read = c.Addr == at || c.Addr == at+glibcPhase && c.Value&1 != 0
-	if writer, _ = m.word(at + glibcWriter); !m.Lives(writer) {
+	if writer, _ = m.word(at + glibcWriter); !m.HasThread(writer) {
 		writer = 0
 	}
 	return read, writer
@@ -304,7 +304,7 @@ func join(c Call, m Memory) (Wait, bool) {
 	}
 	at := c.Addr - d.word
 	tid, read := m.word(at + d.tid)
-	if !ok || !read || c.PI || !m.Lives(tid) {
+	if !ok || !read || c.PI || !m.HasThread(tid) {
 		return Wait{}, false
 	}
 	if self, ok := m.wide(at + d.self); d.self != noSelf && (!ok || self != at) {
@@ -360,7 +360,7 @@ func Argument(name string, kind Kind) int {
 // In returns what a call waits for whose object is not known, from the function of the C library
 // that made the call. Words near the stack pointer sp are on the thread's own stack and belong to
 // no object: in musl, threads that share a condition or a barrier wait there.
-func In(name string, c Call, m Memory, sp uint64) Wait {
+func WaitIn(name string, c Call, m Memory, sp uint64) Wait {
 	f, ok := functionOf(name)
 	if !ok {
 		return Wait{}

@@ -29,8 +29,8 @@ func (w words) memory(known map[uint64]Kind, live ...uint32) Memory {
 			}
 			return true
 		},
-		Known: func(addr uint64) (Kind, bool) { k, ok := known[addr]; return k, ok },
-		Lives: func(tid uint32) bool {
+		KindAt: func(addr uint64) (Kind, bool) { k, ok := known[addr]; return k, ok },
+		HasThread: func(tid uint32) bool {
 			for _, l := range live {
 				if l == tid {
 					return true
@@ -86,7 +86,7 @@ func TestOf(t *testing.T) {
 			if !ok {
 				t.Fatal("no wait")
 			}
-			if diff := cmp.Diff(c.want, Of(call, c.words.memory(c.known, 11, 12))); diff != "" {
+			if diff := cmp.Diff(c.want, WaitOf(call, c.words.memory(c.known, 11, 12))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -132,14 +132,14 @@ func TestIn(t *testing.T) {
 		{"puts", privateWait, at, 0, words{}, sp, Wait{}},
 	} {
 		call, _ := Decode([4]uint64{c.word, c.op, c.value})
-		if diff := cmp.Diff(c.want, In(c.function, call, c.words.memory(nil), c.sp)); diff != "" {
+		if diff := cmp.Diff(c.want, WaitIn(c.function, call, c.words.memory(nil), c.sp)); diff != "" {
 			t.Errorf("%s at %#x: %s", c.function, c.word, diff)
 		}
 	}
 }
 
-// FuzzOf calls Of with memory of arbitrary contents.
-func FuzzOf(f *testing.F) {
+// FuzzWaitOf calls WaitOf with memory of arbitrary contents.
+func FuzzWaitOf(f *testing.F) {
 	f.Add(uint64(page+8), uint64(privateWait), uint64(2), []byte{2, 0, 0, 0, 0, 0, 0, 0, 11, 0, 0, 0})
 	f.Add(uint64(0), uint64(sharedBits), uint64(1), []byte{1})
 	f.Add(^uint64(0)-2, uint64(cmdLockPI), uint64(0), []byte{255, 255, 255, 255})
@@ -158,12 +158,12 @@ func FuzzOf(f *testing.F) {
 			}
 			return true
 		}
-		w := Of(call, m)
+		w := WaitOf(call, m)
 		if w.Kind == Unknown && w != (Wait{}) {
 			t.Errorf("%+v of nothing known", w)
 		}
-		In("pthread_cond_wait", call, m, addr)
-		In("pthread_barrier_wait", call, m, 0)
+		WaitIn("pthread_cond_wait", call, m, addr)
+		WaitIn("pthread_barrier_wait", call, m, 0)
 	})
 }
 

@@ -120,7 +120,7 @@ func (s *section) byLinkerIndex(addr uint64) (at int, ok bool) {
 func (s *section) scan() {
 	for at := 0; len(s.Bytes)-at >= 4 && len(s.index) < maxEntries; {
 		if binary.LittleEndian.Uint32(s.Bytes[at:]) == 0 {
-			if s.Ends {
+			if s.ZeroTerminated {
 				break
 			}
 			at += 4

@@ -26,9 +26,9 @@ type flow struct {
 	*target
 	*routine
 	before *code.Solver[state]
-	// wild is the join of all states that may enter the hatches (blocks that control may enter by
-	// an unknown jump). It is computed once for all of them, so that the work is not the number of
-	// jumps times the number of hatches.
+	// wild is the join of all states that may enter the external entries (blocks that control may
+	// enter by an unknown jump). It is computed once for all of them, so that the work is not the
+	// number of jumps times the number of external entries.
 	wild state
 	// exposed is the lowest offset of the stack whose address the function takes. lower reports
 	// that the current run has lowered exposed since it began.
@@ -86,14 +86,14 @@ func (f *flow) start(block int) (state, bool) {
 	return s, true
 }
 
-// pass applies an instruction to a state, and joins the state into the hatches if control may go
-// there; false if the budget is exhausted.
+// pass applies an instruction to a state, and joins the state into the external entries if control
+// may go there; false if the budget is exhausted.
 func (f *flow) pass(s *state, in *insn.Inst) bool {
 	f.left -= 1 + len(s.slots)
 	f.step(s, in, nil)
 	if f.mayLand(in) && s.points() {
 		if wild := s.weakened(); f.wild.join(&wild) {
-			for _, n := range f.Hatches {
+			for _, n := range f.ExternalEntries {
 				f.before.Flow(n, &f.wild)
 			}
 		}

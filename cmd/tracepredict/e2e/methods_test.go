@@ -40,7 +40,7 @@ func (r *run) tallyCalls() map[string]tallied {
 			continue
 		}
 		f, _ := r.Observer.FuncInfo(e.Func)
-		for _, on := range f.On {
+		for _, on := range f.Patterns {
 			if on.Return != (e.Op == event.Return) {
 				continue
 			}
@@ -166,7 +166,7 @@ func (r *run) expectInstances(t *testing.T, pattern string, want int) {
 	seen := map[event.ObjectID]bool{}
 	for i := range r.Events {
 		f, _ := r.Observer.FuncInfo(r.Events[i].Func)
-		for _, on := range f.On {
+		for _, on := range f.Patterns {
 			if on.Pattern == pattern {
 				seen[r.Events[i].Object] = true
 			}

@@ -226,7 +226,7 @@ func wantAccounts(t testing.TB, y *tally, r *running, out string, threads, pairs
 	for _, n := range y.lost {
 		sum += n
 	}
-	if uint64(sum) != r.result.Lost.Records || r.result.Lost.Lives != 0 {
+	if uint64(sum) != r.result.Lost.Records || r.result.Lost.LifeRecords != 0 {
 		t.Errorf("lost of all threads %d, in all %+v", sum, r.result.Lost)
 	}
 }

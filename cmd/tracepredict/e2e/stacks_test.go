@@ -171,7 +171,7 @@ func TestChainsOfPackage(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := observe(t, program, options{Args: []string{"-p2", "-b1", "-f", file}})
-	if places, whole := r.Session.Chains(); places < 20 || whole != places {
+	if places, whole := r.Session.CallStackCounts(); places < 20 || whole != places {
 		t.Errorf("of %d chains %d reach the first function:\n%s", places, whole, strings.Join(slices.Concat(chainsOf(r, event.Acquire), chainsOf(r, event.Signal), chainsOf(r, event.Fork), chainsOf(r, event.Release)), "\n"))
 	}
 }

@@ -55,7 +55,7 @@ func TestWatchpointSeesAll(t *testing.T) {
 			if diff := cmp.Diff(s.said, r.accesses(s, "shared")); diff != "" {
 				t.Errorf("the program did (-), observed were (+):\n%s", diff)
 			}
-			if st := r.Observer.Stats(); st.Untold != 0 || st.Contradicted != 0 {
+			if st := r.Observer.Stats(); st.Unclassified != 0 || st.Contradicted != 0 {
 				t.Errorf("%+v", st)
 			}
 		})
@@ -84,8 +84,8 @@ func wantWatched(t *testing.T, source, variable string, others ...string) {
 	if diff := cmp.Diff(s.said, r.accesses(s, variable)); diff != "" {
 		t.Errorf("the program did (-), observed were (+):\n%s", diff)
 	}
-	if st := r.Observer.Stats(); st.Untold != 0 {
-		t.Errorf("of %d accesses it is not told what they were", st.Untold)
+	if st := r.Observer.Stats(); st.Unclassified != 0 {
+		t.Errorf("of %d accesses it is not told what they were", st.Unclassified)
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 type Names struct {
 	Threads []string // by event.ThreadID
 	Objects []string // by event.ObjectID
-	Places  []string // by event.StackID
+	Stacks  []string // by event.StackID
 }
 
 // Thread finds a thread by its name, 0 if the trace has none of that name.
@@ -78,7 +78,7 @@ func readSTD(in io.Reader, name string) ([]event.Event, *Names, error) {
 }
 
 func namesOf(r *std.Reader, events []event.Event) *Names {
-	n := &Names{Threads: []string{""}, Objects: []string{""}, Places: []string{""}}
+	n := &Names{Threads: []string{""}, Objects: []string{""}, Stacks: []string{""}}
 	for id := 1; id <= r.Names().Threads(); id++ {
 		n.Threads = append(n.Threads, r.Names().Thread(event.ThreadID(id)).Name)
 	}
@@ -86,8 +86,8 @@ func namesOf(r *std.Reader, events []event.Event) *Names {
 		n.Objects = append(n.Objects, r.Names().Object(event.ObjectID(id)).Name)
 	}
 	for i := range events {
-		for id := event.StackID(len(n.Places)); id <= events[i].Stack; id++ {
-			n.Places = append(n.Places, std.Location(r.Names().Frames(id)))
+		for id := event.StackID(len(n.Stacks)); id <= events[i].Stack; id++ {
+			n.Stacks = append(n.Stacks, std.Location(r.Names().Frames(id)))
 		}
 	}
 	return n
@@ -110,7 +110,7 @@ type held struct {
 
 func newBuilder() *builder {
 	return &builder{
-		names:   &Names{Threads: []string{""}, Objects: []string{""}, Places: []string{""}},
+		names:   &Names{Threads: []string{""}, Objects: []string{""}, Stacks: []string{""}},
 		threads: map[string]event.ThreadID{}, objects: map[string]event.ObjectID{},
 		depth: map[held]int{}, saved: map[held]int{},
 	}

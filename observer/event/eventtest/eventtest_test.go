@@ -41,8 +41,8 @@ func TestSTD(t *testing.T) {
 	if diff := cmp.Diff(want, lines(events, names)); diff != "" {
 		t.Error(diff)
 	}
-	if e := events[1]; e.Seq != 5 || names.Places[e.Stack] != "7" {
-		t.Errorf("the acquire is event %d at %s", e.Seq, names.Places[e.Stack])
+	if e := events[1]; e.Seq != 5 || names.Stacks[e.Stack] != "7" {
+		t.Errorf("the acquire is event %d at %s", e.Seq, names.Stacks[e.Stack])
 	}
 	if last := events[4]; !last.Before(events[3].Slot, events[3].Epoch) {
 		t.Error("the join is not stamped")

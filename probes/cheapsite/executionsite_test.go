@@ -43,7 +43,7 @@ func TestPassed(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			im := NewImage(machineCode(t, tt.code))
-			got, ok := im.Passed(base+tt.at, func(addr uint64) bool { return slices.Contains(tt.taken, addr) })
+			got, ok := im.ExecutionSite(base+tt.at, func(addr uint64) bool { return slices.Contains(tt.taken, addr) })
 			if ok != (tt.want != 0) || got.Addr != tt.want {
 				t.Errorf("%#x %v, want %#x", got.Addr, ok, tt.want)
 			}
@@ -63,7 +63,7 @@ func TestPassedARM64(t *testing.T) {
 	} {
 		m := machineCode(t, c.code)
 		m.arch = insn.ARM64
-		if got, ok := NewImage(m).Passed(base, func(uint64) bool { return false }); ok != c.want || ok && got.Addr != base {
+		if got, ok := NewImage(m).ExecutionSite(base, func(uint64) bool { return false }); ok != c.want || ok && got.Addr != base {
 			t.Errorf("%s: %#x %v", c.name, got.Addr, ok)
 		}
 	}

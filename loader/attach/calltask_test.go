@@ -12,23 +12,23 @@ import (
 	"github.com/tracepredict/tracepredict/loader/ptrace"
 )
 
-func TestApart(t *testing.T) {
-	if _, err := apart(unix.SYS_CLOSE, 1<<30, nil, 0); !errors.Is(err, unix.EBADF) {
+func TestCallInTask(t *testing.T) {
+	if _, err := callInTask(unix.SYS_CLOSE, 1<<30, nil, 0); !errors.Is(err, unix.EBADF) {
 		t.Errorf("close of no descriptor: %v", err)
 	}
-	pid, err := apart(unix.SYS_GETPPID, 0, nil, 0)
+	pid, err := callInTask(unix.SYS_GETPPID, 0, nil, 0)
 	if err != nil || int(pid) != os.Getpid() {
 		t.Errorf("its parent is %d, want %d: %v", pid, os.Getpid(), err)
 	}
-	sid, err := apart(unix.SYS_GETSID, 0, nil, 0)
+	sid, err := callInTask(unix.SYS_GETSID, 0, nil, 0)
 	if own, _ := unix.Getsid(0); err != nil || int(sid) == own {
 		t.Errorf("its session is %d, ours %d: %v", sid, own, err)
 	}
 }
 
-// TestApartShares: the task works on the memory and the descriptors of the caller, even while Go
-// moves the caller's stack.
-func TestApartShares(t *testing.T) {
+// TestCallInTaskShares: the task works on the memory and the descriptors of the caller,
+// even while Go moves the caller's stack.
+func TestCallInTaskShares(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -48,7 +48,7 @@ func shareOnce(t *testing.T) {
 	}
 	defer unix.Close(fds[0])
 	text := []byte("through a pipe")
-	n, err := apart(unix.SYS_WRITE, uintptr(fds[1]), unsafe.Pointer(&text[0]), uintptr(len(text)))
+	n, err := callInTask(unix.SYS_WRITE, uintptr(fds[1]), unsafe.Pointer(&text[0]), uintptr(len(text)))
 	if err != nil || int(n) != len(text) {
 		t.Errorf("write: %d, %v", n, err)
 	}
@@ -64,14 +64,14 @@ func shareOnce(t *testing.T) {
 	}
 }
 
-// TestApartSignals: apart leaves the caller's signal mask as it was.
-func TestApartSignals(t *testing.T) {
+// TestCallInTaskSignals: callInTask leaves the caller's signal mask as it was.
+func TestCallInTaskSignals(t *testing.T) {
 	var before, after unix.Sigset_t
 	done := make(chan struct{})
 	ptrace.OnOneThread(func() {
 		defer close(done)
 		_ = unix.PthreadSigmask(unix.SIG_SETMASK, nil, &before)
-		_, _ = apart(unix.SYS_GETPID, 0, nil, 0)
+		_, _ = callInTask(unix.SYS_GETPID, 0, nil, 0)
 		_ = unix.PthreadSigmask(unix.SIG_SETMASK, nil, &after)
 	})
 	<-done

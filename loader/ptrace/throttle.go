@@ -26,9 +26,9 @@ import (
 // is interrupted may end with EINTR, which the program may not expect. If a thread begins to
 // block just when it is interrupted, its call is restarted (see resumeCall).
 //
-// A started program is traced already, so its tracer holds it (Tracee.press); the watcher rings
-// the tracer's bell. A program that was found is seized only for the duration of a hold, and can
-// be traced by a debugger at all other times.
+// A started program is traced already, so its tracer holds it (Tracee.updateHold); the watcher
+// wakes the tracer by a waker. A program that was found is seized only for the duration of a
+// hold, and can be traced by a debugger at all other times.
 
 const (
 	idlePause = 5 * time.Millisecond // between looks at the ring buffer
@@ -41,139 +41,141 @@ type ringFill interface {
 	BufferSize() int
 }
 
-// Brake makes the threads of the observed processes wait while the ring buffer is too full. Its
-// counts may be read at any time.
-type Brake struct {
-	ring ringFill
-	pids func() []int // returns the processes to hold; must not block
-	off  atomic.Bool  // no hold begins any more, and one under way ends
+// Throttle makes the threads of the observed processes wait while the ring buffer is too full.
+// Its counts may be read at any time.
+type Throttle struct {
+	ring     ringFill
+	pids     func() []int // returns the processes to hold; must not block
+	released atomic.Bool  // no hold begins any more, and one under way ends
 
 	mu        sync.Mutex     // guards the fields below; no other lock is acquired while it is held
 	holds     int            // number of holds
 	held      time.Duration  // total time of the holds
 	obstacles map[int]string // by process ID: why it could not be made to wait
-	absent    time.Duration  // longest time for which the watcher could not run
+	stall     time.Duration  // longest time for which the watcher could not run
 }
 
-// NewBrake returns a brake that looks at a ring buffer.
-func NewBrake(ring ringFill, pids func() []int) *Brake { return &Brake{ring: ring, pids: pids} }
+// NewThrottle returns a Throttle that looks at a ring buffer.
+func NewThrottle(ring ringFill, pids func() []int) *Throttle {
+	return &Throttle{ring: ring, pids: pids}
+}
 
 // Waits returns how often and how long the threads were made to wait.
-func (b *Brake) Waits() (times int, d time.Duration) {
-	if b == nil {
+func (t *Throttle) Waits() (times int, d time.Duration) {
+	if t == nil {
 		return 0, 0
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.holds, b.held
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.holds, t.held
 }
 
-// wanted reports whether the ring buffer is so full that the program must wait.
-func (b *Brake) wanted() bool {
-	return b != nil && !b.off.Load() && b.ring.AvailableBytes() >= b.ring.BufferSize()/ring.HighMark
+// needed reports whether the ring buffer is so full that the program must wait.
+func (t *Throttle) needed() bool {
+	return t != nil && !t.released.Load() && t.ring.AvailableBytes() >= t.ring.BufferSize()/ring.HighMark
 }
 
-// enough reports whether a hold is to end.
-func (b *Brake) enough() bool {
-	return b.off.Load() || b.ring.AvailableBytes() <= b.ring.BufferSize()/ring.LowMark
+// drained reports whether a hold is to end.
+func (t *Throttle) drained() bool {
+	return t.released.Load() || t.ring.AvailableBytes() <= t.ring.BufferSize()/ring.LowMark
 }
 
 // Release ends a hold and prevents others.
-func (b *Brake) Release() {
-	if b != nil {
-		b.off.Store(true)
+func (t *Throttle) Release() {
+	if t != nil {
+		t.released.Store(true)
 	}
 }
 
-// Watch calls press whenever the ring buffer is too full, until Release is called. It looks when
+// Watch calls hold whenever the ring buffer is too full, until Release is called. It looks when
 // the kernel wakes it through epoll, which is when the reader is woken too, and also every
 // idlePause or busyPause.
-func (b *Brake) Watch(epoll int, press func()) {
+func (t *Throttle) Watch(epoll int, hold func()) {
 	var events [1]unix.EpollEvent
-	for !b.off.Load() {
+	for !t.released.Load() {
 		pause := idlePause
-		if b.ring.AvailableBytes() >= b.ring.BufferSize()/ring.LowMark {
+		if t.ring.AvailableBytes() >= t.ring.BufferSize()/ring.LowMark {
 			pause = busyPause
 		}
-		if b.wanted() {
-			press()
+		if t.needed() {
+			hold()
 		}
 		before := time.Now()
 		_, _ = unix.EpollWait(epoll, events[:], int(pause/time.Millisecond)) // Watch looks in any case
-		b.WasAbsent(time.Since(before) - pause)
+		t.RecordStall(time.Since(before) - pause)
 	}
 }
 
-// WasAbsent records a time for which the watcher could not run.
-func (b *Brake) WasAbsent(d time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.absent = max(b.absent, d)
+// RecordStall records a time for which the watcher could not run.
+func (t *Throttle) RecordStall(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stall = max(t.stall, d)
 }
 
-func (b *Brake) count(d time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.holds++
-	b.held += d
+func (t *Throttle) count(d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.holds++
+	t.held += d
 }
 
 // obstacle records why a process could not be made to wait. It keeps the first reason for each
 // process.
-func (b *Brake) obstacle(pid int, why string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.obstacles == nil {
-		b.obstacles = map[int]string{}
+func (t *Throttle) obstacle(pid int, why string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.obstacles == nil {
+		t.obstacles = map[int]string{}
 	}
-	if _, known := b.obstacles[pid]; !known && len(b.obstacles) < maxObstacles {
-		b.obstacles[pid] = why
+	if _, known := t.obstacles[pid]; !known && len(t.obstacles) < maxObstacles {
+		t.obstacles[pid] = why
 	}
 }
 
 const (
 	maxObstacles = 8 // processes of which a reason is kept
-	// longAbsence is longer than a thread has to wait for a processor on a machine that has one
+	// longStall is longer than a thread has to wait for a processor on a machine that has one
 	// to spare.
-	longAbsence = 100 * time.Millisecond
+	longStall = 100 * time.Millisecond
 )
 
 // Notes returns sentences on the waits and, if events were lost, on the reason.
-func (b *Brake) Notes(lost bool) []string {
-	if b == nil {
+func (t *Throttle) Notes(lost bool) []string {
+	if t == nil {
 		return nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	var notes []string
-	if b.holds > 0 {
+	if t.holds > 0 {
 		times := "once"
-		if b.holds > 1 {
-			times = fmt.Sprintf("%d times", b.holds)
+		if t.holds > 1 {
+			times = fmt.Sprintf("%d times", t.holds)
 		}
-		notes = append(notes, fmt.Sprintf("the program was made to wait %s, %.3f s in all, for tracepredict to catch up", times, b.held.Seconds()))
+		notes = append(notes, fmt.Sprintf("the program was made to wait %s, %.3f s in all, for tracepredict to catch up", times, t.held.Seconds()))
 	}
 	if !lost {
 		return notes
 	}
-	for _, pid := range slices.Sorted(maps.Keys(b.obstacles)) {
-		notes = append(notes, b.obstacles[pid])
+	for _, pid := range slices.Sorted(maps.Keys(t.obstacles)) {
+		notes = append(notes, t.obstacles[pid])
 	}
 	switch {
-	case len(b.obstacles) > 0:
-	case b.absent >= longAbsence:
-		notes = append(notes, fmt.Sprintf("tracepredict itself was stopped, or kept from running, for %.1f s, so the program could not be made to wait: a larger --ring gives it more time", b.absent.Seconds()))
+	case len(t.obstacles) > 0:
+	case t.stall >= longStall:
+		notes = append(notes, fmt.Sprintf("tracepredict itself was stopped, or kept from running, for %.1f s, so the program could not be made to wait: a larger --ring gives it more time", t.stall.Seconds()))
 	default:
 		notes = append(notes, "the ring buffer was full before the program could be made to wait: give a larger --ring")
 	}
 	return notes
 }
 
-// Hurry requests that the calling operating system thread, which must be locked to its
+// RaisePriority requests that the calling operating system thread, which must be locked to its
 // goroutine, runs soon after it wakes up, since it only looks and sleeps again. It requests a
 // high priority, if the tool may have one, and short time slices, which anybody may have since
 // Linux 6.12. Without both the thread works, but later on a busy machine.
-func Hurry() {
+func RaisePriority() {
 	const shortTurn = 100_000 // ns; the shortest time slice that the kernel accepts
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: -20, Runtime: shortTurn}
 	if unix.SchedSetAttr(0, &attr, 0) == nil {

@@ -19,28 +19,28 @@ import (
 // signal for the tool's reaches. If the tool dies meanwhile, the task completes the call, and
 // the kernel closes the descriptors only when the call is over.
 //
-// That task runs no Go code, only the two or three system calls of apart_*.s: it has no stack of
-// its own and handles no signal.
+// That task runs no Go code, only the two or three system calls of calltask_*.s: it has no stack
+// of its own and handles no signal.
 
 // errKilled means that the task was killed, which only a signal sent to the task itself can do.
 var errKilled = errors.New("the task that made the system call was killed")
 
-// notYet is the result while the task has not stored one. It is no result of a system call.
-const notYet = 1 << 62
+// noResultYet is the result while the task has not stored one. It is no result of a system call.
+const noResultYet = 1 << 62
 
-// startApart clones the task, with all signals blocked, and returns its ID, or a negative errno.
-// It stores the caller's signal mask in old, and restores it. The task stores the return value
-// of the system call in result.
-func startApart(mask, old *uint64, nr uintptr, a uintptr, b unsafe.Pointer, c uintptr, result *int64) (pid int64)
+// startCallTask clones the task, with all signals blocked, and returns its ID, or a negative
+// errno. It stores the caller's signal mask in old, and restores it. The task stores the return
+// value of the system call in result.
+func startCallTask(mask, old *uint64, nr uintptr, a uintptr, b unsafe.Pointer, c uintptr, result *int64) (pid int64)
 
-// apart makes the system call nr(a, b, c) in a task of its own and waits for it.
-func apart(nr, a uintptr, b unsafe.Pointer, c uintptr) (uintptr, error) {
+// callInTask makes the system call nr(a, b, c) in a task of its own and waits for it.
+func callInTask(nr, a uintptr, b unsafe.Pointer, c uintptr) (uintptr, error) {
 	// Allocated on the heap, because Go moves stacks.
 	call := &struct {
 		mask, old uint64
 		result    int64
-	}{mask: ^uint64(0), result: notYet}
-	pid := startApart(&call.mask, &call.old, nr, a, b, c, &call.result)
+	}{mask: ^uint64(0), result: noResultYet}
+	pid := startCallTask(&call.mask, &call.old, nr, a, b, c, &call.result)
 	if pid < 0 {
 		return 0, fmt.Errorf("clone a task for a system call: %w", unix.Errno(-pid))
 	}
@@ -55,7 +55,7 @@ func apart(nr, a uintptr, b unsafe.Pointer, c uintptr) (uintptr, error) {
 		break
 	}
 	switch r := atomic.LoadInt64(&call.result); {
-	case r == notYet:
+	case r == noResultYet:
 		return 0, errKilled
 	case r < 0:
 		return 0, unix.Errno(-r)
@@ -104,14 +104,14 @@ func linkProbes(path string, prog int, returns bool, pid int, offsets, cookies [
 	if returns {
 		attr.flags = uprobeReturn
 	}
-	fd, err := apart(unix.SYS_BPF, linkCreate, unsafe.Pointer(attr), unsafe.Sizeof(*attr))
+	fd, err := callInTask(unix.SYS_BPF, linkCreate, unsafe.Pointer(attr), unsafe.Sizeof(*attr))
 	runtime.KeepAlive(attr) // the garbage collector does not know that the task reads it
 	return Link(fd), err
 }
 
 // Close removes the probes.
 func (l Link) Close() error {
-	if _, err := apart(unix.SYS_CLOSE, uintptr(l), nil, 0); err != nil {
+	if _, err := callInTask(unix.SYS_CLOSE, uintptr(l), nil, 0); err != nil {
 		return fmt.Errorf("remove probes: %w", err)
 	}
 	return nil

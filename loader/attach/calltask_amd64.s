@@ -6,8 +6,8 @@
 #define SYS_EXIT_GROUP 231
 #define CLONE_VM_FILES 0x500 // CLONE_VM | CLONE_FILES; no signal at its end
 
-// func startApart(mask, old *uint64, nr uintptr, a uintptr, b unsafe.Pointer, c uintptr, result *int64) (pid int64)
-TEXT ·startApart(SB), NOSPLIT, $0-64
+// func startCallTask(mask, old *uint64, nr uintptr, a uintptr, b unsafe.Pointer, c uintptr, result *int64) (pid int64)
+TEXT ·startCallTask(SB), NOSPLIT, $0-64
 	MOVQ $0, DI // SIG_BLOCK
 	MOVQ mask+0(FP), SI
 	MOVQ old+8(FP), DX

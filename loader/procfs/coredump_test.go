@@ -2,7 +2,7 @@ package procfs
 
 import "testing"
 
-func TestCorePlace(t *testing.T) {
+func TestCoreDumpLocation(t *testing.T) {
 	for _, c := range []struct {
 		pattern string
 		addPID  bool
@@ -18,7 +18,7 @@ func TestCorePlace(t *testing.T) {
 		{"@/run/coredump.socket", false, `the kernel sends it to "@/run/coredump.socket" (/proc/sys/kernel/core_pattern)`},
 	} {
 		p := corePattern{text: c.pattern, addPID: c.addPID, pid: 47, name: "shop", cwd: "/srv"}
-		if got := p.place(); got != c.want {
+		if got := p.location(); got != c.want {
 			t.Errorf("%q: %q, want %q", c.pattern, got, c.want)
 		}
 	}

@@ -13,10 +13,10 @@ import (
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 )
 
-// Place is an instruction by which the program synchronises without being observed, for example an
-// atomic instruction that accesses memory through a pointer. A probe there records which threads
-// execute it, not what it does.
-type Place struct {
+// UnseenProbe is the probe of an instruction by which the program synchronises without being
+// observed, for example an atomic instruction that accesses memory through a pointer. It records
+// which threads execute the instruction, not what that does.
+type UnseenProbe struct {
 	At     uint64 // address of the instruction
 	Addr   uint64 // address of the probe
 	Offset uint64 // file offset of Addr
@@ -45,7 +45,7 @@ func (b *builder) tellPlaces() error {
 	for i := range b.plan.Sites {
 		sites[b.plan.Sites[i].Addr] = true
 	}
-	var places []Place
+	var places []UnseenProbe
 	for _, s := range unseen {
 		if observed(s) {
 			continue
@@ -60,7 +60,7 @@ func (b *builder) tellPlaces() error {
 		b.note("%s synchronises by itself at %d places that are not observed, more than the %d at which probes would tell whether they are executed: all are taken to be", path.Base(b.plan.File.Name()), len(places), maxPlaces)
 		return nil
 	}
-	b.plan.Places = places
+	b.plan.UnseenProbes = places
 	return nil
 }
 
@@ -83,13 +83,13 @@ func (b *builder) ordering() (sites []elf.UnseenSite, ok bool, err error) {
 // the step is done, so that the bytes after the copy run too (measured: in a static program's brk
 // they store relative to rip, and the program dies of SIGSEGV); a clone's child continues there
 // (SIGTRAP).
-func (b *builder) teller(s elf.UnseenSite, taken func(uint64) bool) (Place, bool) {
-	where, ok := b.image.Passed(s.Addr, taken)
+func (b *builder) teller(s elf.UnseenSite, taken func(uint64) bool) (UnseenProbe, bool) {
+	where, ok := b.image.ExecutionSite(s.Addr, taken)
 	if !ok {
-		return Place{}, false
+		return UnseenProbe{}, false
 	}
 	off, err := b.plan.File.Offset(where.Addr)
-	return Place{At: s.Addr, Addr: where.Addr, Offset: off, Class: where.Class, What: s.What, Why: where.Why}, err == nil
+	return UnseenProbe{At: s.Addr, Addr: where.Addr, Offset: off, Class: where.Class, What: s.What, Why: where.Why}, err == nil
 }
 
 // Observed returns a function that reports whether an instruction that synchronises is observed
@@ -97,14 +97,14 @@ func (b *builder) teller(s elf.UnseenSite, taken func(uint64) bool) (Place, bool
 func (p *Plan) Observed() func(elf.UnseenSite) bool {
 	at := map[uint64]bool{}
 	for _, site := range p.Sites {
-		at[site.At] = at[site.At] || site.Program != ProgramCall && !site.Partly
+		at[site.At] = at[site.At] || site.Program != ProgramCall && !site.Conditional
 	}
 	return func(s elf.UnseenSite) bool { return at[s.Addr] || at[s.Func.Lo] }
 }
 
 // Describe returns a name for a place: "atomic instruction in push at queue.cc:12", or with its
 // address in the file where no function is known: "atomic instruction at libz.so.1+0x3f".
-func (p *Plan) Describe(place Place) string {
+func (p *Plan) Describe(place UnseenProbe) string {
 	f := ownFrame(p.chain(place.At))
 	if short, err := demangle.ToString(f.Linkage, demangle.NoParams, demangle.NoTemplateParams, demangle.NoClones, demangle.MaxLength(12)); err == nil {
 		f.Function = strings.ReplaceAll(short, "::<>", "") // what demangling leaves of Rust's generics

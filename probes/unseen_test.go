@@ -58,7 +58,7 @@ func TestPlaces(t *testing.T) {
 			f := build(t, "gcc", placesSource, append([]string{"-O2", "-g", "-pthread"}, tt.flags...)...)
 			p := plan(t, f, tt.opts)
 			var got []string
-			for _, place := range p.Places {
+			for _, place := range p.UnseenProbes {
 				text, _, _ := strings.Cut(p.Describe(place), " at ")
 				if tt.flags != nil && tt.flags[0] == "-s" {
 					text = "atomic instruction at"

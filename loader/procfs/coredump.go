@@ -12,8 +12,9 @@ import (
 
 // core(5) describes where the kernel puts core dumps.
 
-// CorePlace returns a sentence on where a core dump of a process would be put now.
-func CorePlace(pid int) string {
+// CoreDumpLocation returns a sentence on where a core dump of a process would be put
+// now.
+func CoreDumpLocation(pid int) string {
 	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
 	if err != nil {
 		return "where the kernel puts it cannot be read: " + err.Error()
@@ -30,7 +31,7 @@ func CorePlace(pid int) string {
 	if err := unix.Prlimit(pid, unix.RLIMIT_CORE, nil, &limit); err == nil && limit.Max == 0 && !p.piped() {
 		return "there is none: the hard limit on the size of core dumps is 0 (ulimit -H -c)"
 	}
-	return p.place()
+	return p.location()
 }
 
 // corePattern is /proc/sys/kernel/core_pattern and the values that it is expanded with.
@@ -44,8 +45,8 @@ type corePattern struct {
 
 func (p corePattern) piped() bool { return strings.HasPrefix(p.text, "|") }
 
-// place expands the pattern. A part that is not known in advance becomes *.
-func (p corePattern) place() string {
+// location expands the pattern. A part that is not known in advance becomes *.
+func (p corePattern) location() string {
 	switch {
 	case p.piped():
 		return fmt.Sprintf("the kernel hands it to %q (/proc/sys/kernel/core_pattern)", strings.TrimPrefix(p.text, "|"))
@@ -81,9 +82,9 @@ func (p corePattern) place() string {
 	if p.addPID && !hasPID {
 		fmt.Fprintf(&b, ".%d", p.pid)
 	}
-	place := b.String()
-	if !filepath.IsAbs(place) {
-		place = filepath.Join(p.cwd, place)
+	location := b.String()
+	if !filepath.IsAbs(location) {
+		location = filepath.Join(p.cwd, location)
 	}
-	return place
+	return location
 }

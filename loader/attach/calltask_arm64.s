@@ -6,8 +6,8 @@
 #define SYS_CLONE 220
 #define CLONE_VM_FILES 0x500 // CLONE_VM | CLONE_FILES; no signal at its end
 
-// func startApart(mask, old *uint64, nr uintptr, a uintptr, b unsafe.Pointer, c uintptr, result *int64) (pid int64)
-TEXT ·startApart(SB), NOSPLIT, $0-64
+// func startCallTask(mask, old *uint64, nr uintptr, a uintptr, b unsafe.Pointer, c uintptr, result *int64) (pid int64)
+TEXT ·startCallTask(SB), NOSPLIT, $0-64
 	MOVD $0, R0 // SIG_BLOCK
 	MOVD mask+0(FP), R1
 	MOVD old+8(FP), R2

@@ -18,54 +18,54 @@ func (f *fill) BufferSize() int { return 1024 }
 
 func TestMarks(t *testing.T) {
 	var unread fill
-	b := &Brake{ring: &unread}
+	b := &Throttle{ring: &unread}
 	for _, c := range []struct {
 		unread         fill
 		wanted, enough bool
 	}{{0, false, true}, {256, false, true}, {257, false, false}, {511, false, false}, {512, true, false}, {1024, true, false}} {
 		unread = c.unread
-		if b.wanted() != c.wanted || b.enough() != c.enough {
-			t.Errorf("%d unread: wanted %v, enough %v", unread, b.wanted(), b.enough())
+		if b.needed() != c.wanted || b.drained() != c.enough {
+			t.Errorf("%d unread: wanted %v, enough %v", unread, b.needed(), b.drained())
 		}
 	}
 	b.Release()
-	if b.wanted() || !b.enough() {
+	if b.needed() || !b.drained() {
 		t.Error("released, it goes on to hold")
 	}
-	var none *Brake
+	var none *Throttle
 	none.Release()
-	if none.wanted() || none.Notes(true) != nil {
-		t.Error("without a brake there is a hold")
+	if none.needed() || none.Notes(true) != nil {
+		t.Error("without a throttle there is a hold")
 	}
 }
 
-func TestBrakeNotes(t *testing.T) {
+func TestThrottleNotes(t *testing.T) {
 	const (
 		waited  = "the program was made to wait 2 times, 0.500 s in all, for tracepredict to catch up"
 		stopped = "tracepredict itself was stopped, or kept from running, for 1.5 s, so the program could not be made to wait: a larger --ring gives it more time"
 		small   = "the ring buffer was full before the program could be made to wait: give a larger --ring"
 	)
-	holds := func(b *Brake) { b.count(200 * time.Millisecond); b.count(300 * time.Millisecond) }
-	absent := func(b *Brake) { b.WasAbsent(1500 * time.Millisecond); b.WasAbsent(time.Millisecond) }
-	traced := func(b *Brake) {
+	holds := func(b *Throttle) { b.count(200 * time.Millisecond); b.count(300 * time.Millisecond) }
+	absent := func(b *Throttle) { b.RecordStall(1500 * time.Millisecond); b.RecordStall(time.Millisecond) }
+	traced := func(b *Throttle) {
 		b.obstacle(7, "seven")
 		b.obstacle(7, "again")
 		b.obstacle(3, "three")
 	}
 	for _, c := range []struct {
 		name string
-		with []func(*Brake)
+		with []func(*Throttle)
 		lost bool
 		want []string
 	}{
 		{"a quiet run", nil, false, nil},
-		{"a run that waited", []func(*Brake){holds, absent}, false, []string{waited}},
-		{"late", []func(*Brake){holds}, true, []string{waited, small}},
-		{"the tool was stopped", []func(*Brake){absent}, true, []string{stopped}},
-		{"traced by others", []func(*Brake){traced, absent}, true, []string{"three", "seven"}},
-		{"traced by others, nothing lost", []func(*Brake){traced}, false, nil},
+		{"a run that waited", []func(*Throttle){holds, absent}, false, []string{waited}},
+		{"late", []func(*Throttle){holds}, true, []string{waited, small}},
+		{"the tool was stopped", []func(*Throttle){absent}, true, []string{stopped}},
+		{"traced by others", []func(*Throttle){traced, absent}, true, []string{"three", "seven"}},
+		{"traced by others, nothing lost", []func(*Throttle){traced}, false, nil},
 	} {
-		b := &Brake{}
+		b := &Throttle{}
 		for _, f := range c.with {
 			f(b)
 		}
@@ -75,27 +75,28 @@ func TestBrakeNotes(t *testing.T) {
 	}
 }
 
-// TestBell: the bell wakes a thread that waits for its tracees, and the thread can wait again.
-func TestBell(t *testing.T) {
+// TestWaker: a waker wakes a thread that waits for its tracees, and the thread can wait
+// again.
+func TestWaker(t *testing.T) {
 	program := exec.Command("cat")
 	in, err := program.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	bells, woken, failed := make(chan bell, 1), make(chan int), make(chan error, 1)
+	wakers, woken, failed := make(chan waker, 1), make(chan int), make(chan error, 1)
 	OnOneThread(func() {
-		defer close(bells)
+		defer close(wakers)
 		defer close(woken)
 		if err := program.Start(); err != nil { // its parent is this thread
 			failed <- err
 			return
 		}
-		b, err := NewBell()
+		b, err := NewWaker()
 		if err != nil {
 			failed <- err
 			return
 		}
-		bells <- b
+		wakers <- b
 		for {
 			tid, ws, err := nextStop(true)
 			if err != nil || tid != 0 && ws.Exited() {
@@ -105,12 +106,12 @@ func TestBell(t *testing.T) {
 			woken <- tid
 		}
 	})
-	b, ok := <-bells
-	// Ring has no effect before the wait, so it is repeated until there is an answer.
+	b, ok := <-wakers
+	// Wake has no effect before the wait, so it is repeated until there is an answer.
 	again := time.NewTicker(busyPause)
 	defer again.Stop()
 	for rings := 0; ok && rings < 3; {
-		b.Ring()
+		b.Wake()
 		select {
 		case tid := <-woken:
 			rings++
@@ -121,7 +122,7 @@ func TestBell(t *testing.T) {
 		}
 	}
 	in.Close()
-	for range woken { // the last call of Ring may have been one too many
+	for range woken { // the last call of Wake may have been one too many
 	}
 	if err := <-failed; err != nil {
 		t.Fatal(err)

@@ -1,0 +1,120 @@
+package loader
+
+import (
+	"fmt"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader/attach"
+	"github.com/tracepredict/tracepredict/probes"
+)
+
+// Instructions that synchronise without being observed (probes.UnseenProbe) have probes
+// with a BPF program of their own. It sends a record, with the thread, for each of the
+// first hits. Then the probe is removed, and from that moment on any thread may have
+// executed the instruction. Probes are removed by closing their link, which takes the
+// kernel long, so neighbouring probes of the plan are a group that shares a link.
+
+// maxGroups bounds the groups of probes, and so the links, of one file.
+const maxGroups = 64
+
+// unseenRef is what a number in records stands for: an UnseenProbe of a module, and the
+// group that has its link.
+type unseenRef struct {
+	module *Module
+	group  *removableProbes
+}
+
+// numberUnseen assigns numbers to the module's UnseenProbes, and groups them. If those
+// of all files exceed bpf.MaxUnseen, the module's have no numbers and are not attached.
+// The caller holds s.mu.
+func (s *Session) numberUnseen(m *Module) {
+	n := len(m.Plan.UnseenProbes)
+	if len(s.unseen)+n > bpf.MaxUnseen {
+		return
+	}
+	m.firstUnseen, m.unseenNumbered = uint32(len(s.unseen)), true
+	size := max(1, (n+maxGroups-1)/maxGroups)
+	var group *removableProbes
+	for i := range n {
+		if i%size == 0 {
+			group = &removableProbes{name: m.Path}
+		}
+		s.unseen = append(s.unseen, unseenRef{m, group})
+	}
+}
+
+// attachUnseen attaches the module's UnseenProbes for a process. The caller holds s.mu.
+func (s *Session) attachUnseen(p *process, m *Module) error {
+	if !m.unseenNumbered {
+		return nil
+	}
+	m.attachedLate = m.attachedLate || s.running && !s.held
+	byGroup := map[*removableProbes][]attach.Probe{}
+	seen := map[uint64]bool{}
+	var groups []*removableProbes
+	for i, probe := range m.Plan.UnseenProbes {
+		if seen[probe.Offset] { // its probe is there already, and reports the first of them
+			continue
+		}
+		seen[probe.Offset] = true
+		number := m.firstUnseen + uint32(i)
+		g := s.unseen[number].group
+		if byGroup[g] == nil {
+			groups = append(groups, g)
+		}
+		byGroup[g] = append(byGroup[g], attach.Probe{Offset: probe.Offset, Site: number, Program: probes.ProgramUnseen})
+	}
+	for _, g := range groups {
+		if err := s.attachRemovable(g, p.linkTo(m), byGroup[g]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeUnseen removes the group of the UnseenProbe of a number in records. It does so
+// on a goroutine of its own, because the kernel takes long and the reader must not
+// wait. The reader's goroutine alone calls it.
+func (s *Session) removeUnseen(number uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if number >= uint64(len(s.unseen)) {
+		return
+	}
+	g := s.unseen[number].group
+	if g == nil || g.removed {
+		return
+	}
+	g.removed = true
+	s.removing.Go(func() {
+		if err := s.closeLinks(g); err != nil {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.note(fmt.Sprintf("the probes of what synchronises in %s could not be removed: %v", g.name, err))
+		}
+	})
+}
+
+// UnseenProbe returns the UnseenProbe of a number in records, and the plan that it
+// belongs to; ok is false if there is none.
+func (s *Session) UnseenProbe(number uint64) (plan *probes.Plan, probe probes.UnseenProbe, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if number == 0 || number >= uint64(len(s.unseen)) {
+		return nil, probe, false
+	}
+	m := s.unseen[number].module
+	return m.Plan, m.Plan.UnseenProbes[uint32(number)-m.firstUnseen], true
+}
+
+// reportedAddrs returns the addresses of the instructions whose first executions a
+// probe reports.
+func (m *Module) reportedAddrs() map[uint64]bool {
+	at := map[uint64]bool{}
+	if m.unseenNumbered && !m.attachedLate {
+		for _, probe := range m.Plan.UnseenProbes {
+			at[probe.At] = true
+		}
+	}
+	return at
+}
