@@ -193,33 +193,39 @@ func (a *Analysis) Stats() Stats {
 
 // Event processes the next event of the run.
 func (a *Analysis) Event(e *event.Event) {
-	if a.order.on = a.order.on || e.Kind == event.KindField; a.order.on {
+	if a.order.on || e.Kind == event.KindField {
+		a.order.on = true
 		a.order.take(e)
 	}
 	switch {
-	case e.Op.IsAccess():
-		a.access(e)
 	case e.Op.IsAcquire():
 		if a.ownLocks {
-			a.thread(e.Thread).locks.Acquire(e)
+			a.locks.Thread(e.Thread).Acquire(e)
 		}
 	case e.Op == event.Release:
-		t := a.thread(e.Thread)
 		if a.ownLocks {
-			t.locks.Release(e.Object)
+			a.locks.Thread(e.Thread).Release(e.Object)
 		}
-		t.made = min(t.made, t.locks.Same)
-	case e.Op == event.Join && a.ownLocks:
+	case e.Op.IsAccess():
+		a.access(e)
+	default:
+		a.rare(e)
+	}
+}
+
+// rare processes an event that is neither an access nor a lock operation.
+func (a *Analysis) rare(e *event.Event) {
+	if a.ownLocks {
 		a.locks.Event(e)
-	case e.Op == event.End:
-		if a.ownLocks {
-			a.locks.Event(e)
-		}
-		delete(a.threads, e.Thread)
-		a.threadCache[e.Thread%cacheSize] = nil
-	case e.Op == event.Init:
+	}
+	switch e.Op {
+	case event.Join:
+		a.forget(e.Peer)
+	case event.End:
+		a.forget(e.Thread)
+	case event.Init:
 		a.retire(e.Object)
-	case e.Op == event.Destroy:
+	case event.Destroy:
 		a.retire(e.Object)
 		if a.deaths++; a.deaths >= max(a.minimum, len(a.sets.sets)/2) {
 			a.compact()
@@ -229,12 +235,7 @@ func (a *Analysis) Event(e *event.Event) {
 
 // Remember adds the threads and objects that a finding may still name.
 func (a *Analysis) Remember(n *event.Names) {
-	for _, t := range a.threads {
-		n.Thread(t.locks.ID)
-		for _, h := range t.locks.Held {
-			n.Object(h.Lock())
-		}
-	}
+	a.locks.Remember(n)
 	for id, v := range a.vars {
 		n.Object(id)
 		v.remember(n)
@@ -248,10 +249,15 @@ func (a *Analysis) Remember(n *event.Names) {
 // thread is the lockset of a thread. It is computed at an access, not at each acquire, because
 // most critical sections of most programs contain no observed access.
 type thread struct {
-	locks *locks.Thread
-	set   setID   // the locks held; valid at an access
-	sets  []setID // the locksets of the prefixes of locks.Held; only the first made are valid
-	made  int
+	locks    *locks.Thread
+	set      setID    // the locks held; valid at an access
+	prefixes []prefix // of the locks held at a recent access, from the outermost lock on
+}
+
+// prefix is the lockset of a lock and of all locks that were acquired before it.
+type prefix struct {
+	last member
+	set  setID
 }
 
 func (a *Analysis) thread(id event.ThreadID) *thread {
@@ -268,19 +274,25 @@ func (a *Analysis) thread(id event.ThreadID) *thread {
 	return t
 }
 
-// makeSet computes the lockset of a thread, starting from the longest prefix of its held locks
-// whose lockset is known.
+// forget drops the state of a thread that ended.
+func (a *Analysis) forget(id event.ThreadID) {
+	delete(a.threads, id)
+	a.threadCache[id%cacheSize] = nil
+}
+
+// makeSet computes the lockset of a thread. Locks that were also held at an earlier access, in the
+// same order, are only compared.
 func (a *Analysis) makeSet(t *thread) {
 	if len(a.sets.sets) > a.limit {
 		a.compact()
 	}
-	t.set, t.sets = 0, t.sets[:t.made]
-	if t.made > 0 {
-		t.set = t.sets[t.made-1]
-	}
-	for ; t.made < len(t.locks.Held); t.made++ {
-		t.set = a.sets.add(t.set, t.locks.Held[t.made].Member)
-		t.sets = append(t.sets, t.set)
+	t.set = 0
+	for i := range t.locks.Held {
+		m := t.locks.Held[i].Member
+		if i == len(t.prefixes) || t.prefixes[i].last != m {
+			t.prefixes = append(t.prefixes[:i], prefix{m, a.sets.add(t.set, m)})
+		}
+		t.set = t.prefixes[i].set
 	}
 }
 
@@ -332,7 +344,7 @@ func (a *Analysis) compact() {
 	a.sets.reset()
 	renew := func(id *setID) { *id = a.sets.intern(old[*id]) }
 	for _, t := range a.threads {
-		t.made = 0
+		t.prefixes = t.prefixes[:0]
 	}
 	for _, v := range a.vars {
 		renew(&v.candidates)

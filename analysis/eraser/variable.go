@@ -215,7 +215,7 @@ func (x *access) sameHeld(t *thread) bool {
 		return false
 	}
 	for i, h := range t.locks.Held {
-		if x.held[i] != h.Lock() || x.heldAt[i] != h.Place {
+		if x.held[i] != h.Lock() || x.heldAt[i] != h.Stack {
 			return false
 		}
 	}
@@ -239,7 +239,7 @@ func (x *access) take(t *thread, e *event.Event) {
 		x.held, x.heldAt = x.held[:0], x.heldAt[:0]
 		for _, h := range t.locks.Held {
 			x.held = append(x.held, h.Lock())
-			x.heldAt = append(x.heldAt, h.Place)
+			x.heldAt = append(x.heldAt, h.Stack)
 		}
 	}
 	x.thread, x.set, x.version = e.Thread, t.set, t.locks.Changes

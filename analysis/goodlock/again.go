@@ -41,7 +41,7 @@ func (g *again) fill(t *thread, place event.StackID) bool {
 	g.depth, g.modes = uint16(len(above)), uint16(want&1)<<len(above)
 	for i := range above {
 		h := &above[i]
-		g.held[i] = taken{h.Lock(), h.Place}
+		g.held[i] = taken{h.Lock(), h.Stack}
 		g.modes |= uint16(h.Member&1) << i
 	}
 	return true

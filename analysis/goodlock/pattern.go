@@ -79,7 +79,7 @@ func (a *Analysis) wanted(t *thread, e *event.Event) {
 		slot: e.Slot, clock: a.clocks.share(t.clock), first: momentOf(e), last: momentOf(e),
 	}
 	for _, h := range t.above() {
-		x.heldAt = append(x.heldAt, h.Place)
+		x.heldAt = append(x.heldAt, h.Stack)
 	}
 	p.kept = append(p.kept, x)
 	p.hits[t.id%hits] = x
@@ -113,7 +113,7 @@ func (a *Analysis) patternOf(n *node, t *thread, e *event.Event) *pattern {
 func nesting(t *thread, e *event.Event) finding.Step {
 	s := finding.Step{Seq: e.Seq, Time: e.Time, Thread: t.id, Op: e.Op, Flags: e.Flags, Object: e.Object, Stack: e.Stack}
 	for _, h := range t.above() {
-		s.Held, s.HeldAt = append(s.Held, h.Lock()), append(s.HeldAt, h.Place)
+		s.Held, s.HeldAt = append(s.Held, h.Lock()), append(s.HeldAt, h.Stack)
 	}
 	return s
 }
@@ -271,7 +271,7 @@ func (x *instance) is(t *thread, e *event.Event) bool {
 		return false
 	}
 	for i, h := range t.above() {
-		if x.heldAt[i] != h.Place || x.held[i] != h.Lock() {
+		if x.heldAt[i] != h.Stack || x.held[i] != h.Lock() {
 			return false
 		}
 	}

@@ -43,7 +43,7 @@ func (a *Analysis) acquireAgain(t *thread, e *event.Event) {
 		return
 	}
 	held := t.locks.Held
-	t.locks.Held = append(held, locks.Held{Member: locks.MemberOf(e.Object, true), Place: e.Stack, Seq: e.Seq})
+	t.locks.Held = append(held, locks.Held{Member: locks.MemberOf(e.Object, true), Stack: e.Stack, Seq: e.Seq})
 	a.wanted(t, e)
 	t.locks.Held = held
 	t.placed = min(t.placed, len(held))

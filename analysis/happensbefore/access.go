@@ -214,7 +214,7 @@ func (x *access) fill(c *pool, v *variable, t *thread, e *event.Event) {
 func (x *access) holds(v *variable, held []locks.Held) {
 	n := min(len(held), len(x.held))
 	for i := range n {
-		x.held[i] = heldLock{held[i].Lock(), held[i].Place}
+		x.held[i] = heldLock{held[i].Lock(), held[i].Stack}
 	}
 	x.few = uint8(n)
 	if len(held) == n && len(x.more) == 0 {
@@ -225,7 +225,7 @@ func (x *access) holds(v *variable, held []locks.Held) {
 	}
 	x.more = x.more[:0]
 	for _, h := range held[n:] {
-		x.more = append(x.more, heldLock{h.Lock(), h.Place})
+		x.more = append(x.more, heldLock{h.Lock(), h.Stack})
 	}
 }
 

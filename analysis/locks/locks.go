@@ -43,7 +43,7 @@ func (m Member) Conflicts(o Member) bool {
 // Held is a lock that a thread holds.
 type Held struct {
 	Member
-	Place event.StackID // call stack of the acquire
+	Stack event.StackID // call stack of the acquire
 	Seq   uint64        // of the acquire; identifies the critical section
 }
 
@@ -109,16 +109,20 @@ func New() *Table { return &Table{threads: map[event.ThreadID]*Thread{}} }
 
 // Thread returns the state of a thread. It is valid, and updated, until the thread ends.
 func (l *Table) Thread(id event.ThreadID) *Thread {
-	entry := &l.cache[id%cached]
-	if t := *entry; t != nil && t.ID == id {
+	if t := l.cache[id%cached]; t != nil && t.ID == id {
 		return t
 	}
+	return l.lookup(id)
+}
+
+// lookup returns the state of a thread that is not in the cache, and puts it there.
+func (l *Table) lookup(id event.ThreadID) *Thread {
 	t := l.threads[id]
 	if t == nil {
 		t = &Thread{ID: id}
 		l.threads[id] = t
 	}
-	*entry = t
+	l.cache[id%cached] = t
 	return t
 }
 
@@ -133,6 +137,16 @@ func (l *Table) Event(e *event.Event) {
 		l.end(e.Thread)
 	case event.Join:
 		l.end(e.Peer)
+	}
+}
+
+// Remember adds the threads and the locks that they hold.
+func (l *Table) Remember(n *event.Names) {
+	for id, t := range l.threads {
+		n.Thread(id)
+		for _, h := range t.Held {
+			n.Object(h.Lock())
+		}
 	}
 }
 

@@ -25,7 +25,7 @@ func TestAgreesWithPlainModel(t *testing.T) {
 			at := slices.IndexFunc(mine, func(h locks.Held) bool { return h.Lock() == e.Object })
 			switch {
 			case e.Op.IsAcquire() && at < 0:
-				mine = append(slices.Clone(mine), locks.Held{Member: locks.MemberOf(e.Object, e.Op == event.AcquireRead), Place: e.Stack, Seq: e.Seq})
+				mine = append(slices.Clone(mine), locks.Held{Member: locks.MemberOf(e.Object, e.Op == event.AcquireRead), Stack: e.Stack, Seq: e.Seq})
 			case e.Op == event.Release && at >= 0:
 				mine = slices.Delete(slices.Clone(mine), at, at+1)
 			}
