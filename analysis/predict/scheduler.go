@@ -13,7 +13,8 @@ import (
 // It is a depth-first search that branches only where to run an event now may be a mistake: an
 // acquire of a lock that others request too, a wait for a semaphore that others wait for, a
 // write over a value that others have yet to read, a release of a lock that a failed attempt
-// must still find held, and a post to a semaphore that a failed attempt must still find empty.
+// must still find held, a post to a semaphore that a failed attempt must still find empty, and a
+// notification of a wait that has not begun.
 // All other events run as soon as they can. A state that was searched is not entered again.
 type scheduler struct {
 	*slotLog
@@ -30,6 +31,7 @@ type scheduler struct {
 	vain   []int32        // by object: failed attempts at a lock or a semaphore still to come, up to the limit
 	reads  []tally        // by write: reads of it still to come
 	blank  []tally        // by variable: reads of its initial value still to come
+	missed map[int32]bool // wakes whose notification has run before their wait
 	trail  []move         // events that ran after base
 	frames []frame
 	ready  []int32             // the slots to try, of all frames
@@ -54,6 +56,7 @@ func (l *slotLog) newScheduler(base, must, limit []int32, steps int) *scheduler 
 		slotLog: l, must: must, limit: limit, base: base, at: make([]int32, len(l.of)), open: make([][]int32, l.objects), last: make([]int32, l.objects),
 		final: map[int32]bool{}, wanted: make([]tally, l.objects), ofPair: make([]int32, l.pairs), reads: make([]tally, len(l.h.log)),
 		blank: make([]tally, l.objects), seen: map[uint64]struct{}{}, steps: steps, value: make([]int32, l.objects), vain: make([]int32, l.objects),
+		missed: map[int32]bool{},
 	}
 	for o, v := range l.value {
 		s.value[o] = v
@@ -260,8 +263,21 @@ func (s *scheduler) can(slot uint32) bool {
 		return s.sees(i) && s.mayWrite(slot, i)
 	case event.Write:
 		return s.mayWrite(slot, i)
+	case event.Signal, event.Broadcast:
+		return !slices.ContainsFunc(s.ended[i], func(w wait) bool { return !s.hasRun(w.begin) && s.within(s.must, w.wake) })
+	case event.Wake:
+		return !s.missed[i]
 	}
 	return true
+}
+
+// hasRun reports whether an event has run.
+func (s *scheduler) hasRun(i int32) bool { return s.within(s.at, i) }
+
+// within reports whether an event is one of the first n of its slot, n given by slot.
+func (s *scheduler) within(n []int32, i int32) bool {
+	slot := s.h.log[i].Slot
+	return n[slot] > 0 && s.of[slot][n[slot]-1] >= i
 }
 
 // needed reports whether the events that must come before event i have run.
@@ -285,10 +301,8 @@ func (s *scheduler) needed(slot uint32, i int32) bool {
 // part of the schedule. Those before that one have run then too.
 func (s *scheduler) sent(i int32) bool {
 	for j, ok := s.after[i]; ok; j, ok = s.after[j] {
-		x := &s.h.log[j]
-		at, end, of := s.at[x.Slot], s.limit[x.Slot], s.of[x.Slot]
-		if end > 0 && of[end-1] >= j {
-			return at == end || of[at] > j
+		if s.within(s.limit, j) {
+			return s.hasRun(j)
 		}
 	}
 	return true
@@ -358,8 +372,26 @@ func (s *scheduler) regrets(slot uint32) bool {
 			readers--
 		}
 		return readers > 0 || (!alone && s.reads[i].may > 0)
+	case event.Signal, event.Broadcast:
+		return slices.ContainsFunc(s.ended[i], func(w wait) bool { return !s.hasRun(w.begin) && s.within(s.limit, w.wake) })
 	}
 	return false
+}
+
+// notify records, if n is 1, that notification i runs before the waits that have not begun. If n
+// is -1 it takes that back.
+func (s *scheduler) notify(i, n int32) {
+	for _, w := range s.ended[i] {
+		if s.hasRun(w.begin) {
+			continue
+		}
+		s.state += uint64(n) * scatter(uint64(w.wake), 3)
+		if n > 0 {
+			s.missed[w.wake] = true
+		} else {
+			delete(s.missed, w.wake)
+		}
+	}
 }
 
 // run runs the slot's next event.
@@ -381,6 +413,8 @@ func (s *scheduler) run(slot uint32) {
 	case x.Op.IsWrite():
 		m.before = s.last[o]
 		s.wrote(o, i)
+	case x.Op == event.Signal, x.Op == event.Broadcast:
+		s.notify(i, 1)
 	}
 	s.ran(slot, i, 1)
 	s.trail = append(s.trail, m)
@@ -404,6 +438,8 @@ func (s *scheduler) undo() {
 		s.value[o]++
 	case x.Op.IsWrite():
 		s.wrote(o, m.before)
+	case x.Op == event.Signal, x.Op == event.Broadcast:
+		s.notify(i, -1)
 	}
 	s.ran(x.Slot, i, -1)
 }

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/order"
 )
 
 // slotLog is the log as a scheduler reads it: the events of each slot in their order and, for
@@ -18,13 +19,17 @@ type slotLog struct {
 	// source holds, by event, the write that a read or update read, or one of the constants
 	// below; of a failed attempt at a lock, whichever if no holder is known, else initially.
 	source []int32
-	until  []int32         // by event: the release of an acquire; more than any event: none
-	closes []int32         // by event: the acquire that belongs to a release, or nobody
-	after  map[int32]int32 // by event: of a send, the send before it in its channel
-	value  map[int32]int32 // by object: value of a semaphore at the beginning of the log
+	until  []int32          // by event: the release of an acquire; more than any event: none
+	closes []int32          // by event: the acquire that belongs to a release, or nobody
+	after  map[int32]int32  // by event: of a send, the send before it in its channel
+	value  map[int32]int32  // by object: value of a semaphore at the beginning of the log
+	ended  map[int32][]wait // by notification: the waits on a condition that it ended
 	// The numbers of different objects, and of pairs of object and slot.
 	objects, pairs int
 }
+
+// wait is a wait on a condition, from the event that begins it to the wake.
+type wait struct{ begin, wake int32 }
 
 // The sources of a read that are no event.
 const (
@@ -46,10 +51,12 @@ func (h *History) slotLogs() *slotLog {
 	l := &slotLog{
 		h: h, of: make([][]int32, len(h.slots)), needTo: make([]int32, n), object: make([]int32, n), pair: make([]int32, n),
 		source: make([]int32, n), closes: make([]int32, n), until: make([]int32, n), after: map[int32]int32{}, value: map[int32]int32{},
+		ended: map[int32][]wait{},
 	}
 	w := slotWalk{
 		slotLog: l, dense: map[event.ObjectID]int32{}, paired: map[[2]uint32]int32{}, write: map[event.ObjectID]int32{},
 		open: map[event.ObjectID][]int32{}, sems: map[int32]semWalk{}, sent: map[event.ObjectID]int32{},
+		matcher: order.New(order.Must), conditions: map[event.ObjectID]*order.Object{}, asleep: map[event.ThreadID]int32{},
 	}
 	next := make([]int, len(h.slots)) // by slot: the first need of its next event
 	for i := range h.log {
@@ -78,6 +85,11 @@ type slotWalk struct {
 	open   map[event.ObjectID][]int32 // acquires of the open sections of a lock, oldest first
 	sems   map[int32]semWalk          // by object number
 	sent   map[event.ObjectID]int32   // the latest send of a channel
+
+	matcher    *order.Matcher // of the conditions
+	conditions map[event.ObjectID]*order.Object
+	members    []int32                  // by order.Ref: the event that the set consists of
+	asleep     map[event.ThreadID]int32 // the wait on a condition that the thread is in
 }
 
 // semWalk is the state of a semaphore.
@@ -111,6 +123,34 @@ func (w *slotWalk) visit(i int32, x *entry) {
 			w.after[i] = last
 		}
 		w.sent[x.Object] = i
+	case event.Wait, event.Signal, event.Broadcast, event.Wake:
+		w.condition(i, x)
+	}
+}
+
+// condition matches a wake with the notification that ended its wait.
+func (w *slotWalk) condition(i int32, x *entry) {
+	o := w.conditions[x.Object]
+	if o == nil {
+		o = new(order.Object)
+		w.conditions[x.Object] = o
+	}
+	e := x.event()
+	m := w.matcher.Match(o, &e)
+	for _, edge := range m.Edges {
+		if begin, known := w.asleep[x.Thread]; known && edge.Relation == order.NotifyToWake {
+			by := w.members[edge.From]
+			w.ended[by] = append(w.ended[by], wait{begin, i})
+		}
+	}
+	for _, c := range m.Changes {
+		for int(c.Set) >= len(w.members) {
+			w.members = append(w.members, 0)
+		}
+		w.members[c.Set] = i
+	}
+	if delete(w.asleep, x.Thread); x.Op == event.Wait {
+		w.asleep[x.Thread] = i
 	}
 }
 
