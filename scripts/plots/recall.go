@@ -152,7 +152,7 @@ func (o order) relevant(run []event.Event) []lattice.Event {
 		locking := lattice.NoLock
 		switch {
 		case o.locks && e.Op == event.Acquire:
-			locking = lattice.Takes
+			locking = lattice.Acquires
 		case o.locks && e.Op == event.Release:
 			locking = lattice.Releases
 		}
