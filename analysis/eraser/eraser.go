@@ -63,9 +63,9 @@ const (
 	SeedFirst              // with the first access, which leaves Virgin
 )
 
-// minDeaths is the number of objects that must be destroyed before unused locksets are removed.
+// minDestroyed is the number of objects that must be destroyed before unused locksets are removed.
 // The number must also be at least half the number of locksets.
-const minDeaths = 1 << 12
+const minDestroyed = 1 << 12
 
 const (
 	defaultHistory  = 64
@@ -132,23 +132,23 @@ type Stats struct {
 
 // Analysis is the lockset analysis. It implements finding.Analysis.
 type Analysis struct {
-	opts          Options
-	locks         *locks.Table
-	ownLocks      bool // locks is not shared with other analyses
-	sets          *table
-	threads       map[event.ThreadID]*thread
-	threadCache   [cacheSize]*thread // direct-mapped cache of threads, by the low bits of the ID
-	vars          map[event.ObjectID]*variable
-	variableCache [cacheSize]*variable // direct-mapped cache of vars
-	done          []*raceReport        // reports on variables whose lifetime ended
-	dead          map[pairKey]*dead    // counts of done, by pair of call stacks
-	order         publication
-	apart         *apart // nil without Options.CollectPruned
-	stats         Stats
-	verdict       Verdict
-	limit         int // number of interned sets beyond which unused ones are removed
-	deaths        int // objects destroyed since unused sets were last removed
-	minimum       int // minimum of deaths before unused sets are removed
+	opts           Options
+	locks          *locks.Table
+	ownLocks       bool // locks is not shared with other analyses
+	sets           *table
+	threads        map[event.ThreadID]*thread
+	threadCache    [cacheSize]*thread // direct-mapped cache of threads, by the low bits of the ID
+	vars           map[event.ObjectID]*variable
+	variableCache  [cacheSize]*variable      // direct-mapped cache of vars
+	retiredReports []*raceReport             // reports on variables whose lifetime ended
+	retired        map[pairKey]*retiredCount // counts of retiredReports, by pair of call stacks
+	publication    publication
+	pruned         *prunedPairs // nil without Options.CollectPruned
+	stats          Stats
+	verdict        Verdict
+	limit          int // number of interned sets beyond which unused ones are removed
+	destroyCount   int // objects destroyed since unused sets were last removed
+	compactAfter   int // minimum of destroyCount before unused sets are removed
 }
 
 var _ finding.Analysis = (*Analysis)(nil)
@@ -161,26 +161,26 @@ func New(opts Options) *Analysis {
 	if opts.MaxPairs <= 0 {
 		opts.MaxPairs = defaultMaxPairs
 	}
-	var pairs *apart
+	var pairs *prunedPairs
 	if opts.CollectPruned {
-		pairs = newApart()
+		pairs = newPrunedPairs()
 	}
 	own := opts.Locks == nil
 	if own {
 		opts.Locks = locks.New()
 	}
 	return &Analysis{
-		opts:     opts,
-		locks:    opts.Locks,
-		ownLocks: own,
-		apart:    pairs,
-		sets:     newTable(),
-		threads:  map[event.ThreadID]*thread{},
-		vars:     map[event.ObjectID]*variable{},
-		dead:     map[pairKey]*dead{},
-		order:    publication{objects: map[event.ObjectID][]event.Epoch{}},
-		limit:    cacheLimit,
-		minimum:  minDeaths,
+		opts:         opts,
+		locks:        opts.Locks,
+		ownLocks:     own,
+		pruned:       pairs,
+		sets:         newTable(),
+		threads:      map[event.ThreadID]*thread{},
+		vars:         map[event.ObjectID]*variable{},
+		retired:      map[pairKey]*retiredCount{},
+		publication:  publication{objects: map[event.ObjectID][]event.Epoch{}},
+		limit:        cacheLimit,
+		compactAfter: minDestroyed,
 	}
 }
 
@@ -193,9 +193,9 @@ func (a *Analysis) Stats() Stats {
 
 // Event processes the next event of the run.
 func (a *Analysis) Event(e *event.Event) {
-	if a.order.on || e.Kind == event.KindField {
-		a.order.on = true
-		a.order.take(e)
+	if a.publication.enabled || e.Kind == event.KindField {
+		a.publication.enabled = true
+		a.publication.update(e)
 	}
 	switch {
 	case e.Op.IsAcquire():
@@ -209,12 +209,12 @@ func (a *Analysis) Event(e *event.Event) {
 	case e.Op.IsAccess():
 		a.access(e)
 	default:
-		a.rare(e)
+		a.otherEvent(e)
 	}
 }
 
-// rare processes an event that is neither an access nor a lock operation.
-func (a *Analysis) rare(e *event.Event) {
+// otherEvent processes an event that is neither an access nor a lock operation.
+func (a *Analysis) otherEvent(e *event.Event) {
 	if a.ownLocks {
 		a.locks.Event(e)
 	}
@@ -227,7 +227,7 @@ func (a *Analysis) rare(e *event.Event) {
 		a.retire(e.Object)
 	case event.Destroy:
 		a.retire(e.Object)
-		if a.deaths++; a.deaths >= max(a.minimum, len(a.sets.sets)/2) {
+		if a.destroyCount++; a.destroyCount >= max(a.compactAfter, len(a.sets.sets)/2) {
 			a.compact()
 		}
 	}
@@ -240,10 +240,10 @@ func (a *Analysis) Remember(n *event.Names) {
 		n.Object(id)
 		v.remember(n)
 	}
-	for _, r := range a.done {
+	for _, r := range a.retiredReports {
 		r.remember(n)
 	}
-	a.apart.remember(n)
+	a.pruned.remember(n)
 }
 
 // thread is the lockset of a thread. It is computed at an access, not at each acquire, because
@@ -303,38 +303,38 @@ func (a *Analysis) retire(id event.ObjectID) {
 		return
 	}
 	for _, r := range a.reports(v) {
-		a.bury(r)
+		a.retireReport(r)
 	}
 	delete(a.vars, id)
 	a.variableCache[id%cacheSize] = nil
 }
 
-// dead counts the reports on variables whose lifetime ended, for one pair of call stacks.
-type dead struct {
+// retiredCount counts the reports on variables whose lifetime ended, for one pair of call stacks.
+type retiredCount struct {
 	n    int
 	last *raceReport
 }
 
-// maxDead bounds the reports kept for one pair of call stacks on variables whose lifetime ended:
+// maxRetired bounds the reports kept for one pair of call stacks on variables whose lifetime ended:
 // such reports on many short-lived objects are one error.
-const maxDead = 64
+const maxRetired = 64
 
-// bury keeps a report on a variable whose lifetime ended. If there are maxDead of its pair of call
-// stacks, it adds the count of the report to the last of those instead.
-func (a *Analysis) bury(r *raceReport) {
+// retireReport keeps a report on a variable whose lifetime ended. If there are maxRetired of its
+// pair of call stacks, it adds the count of the report to the last of those instead.
+func (a *Analysis) retireReport(r *raceReport) {
 	x, y := &r.steps[0], &r.steps[1]
-	k := keyOf(&access{place: x.Stack, op: x.Op}, &event.Event{Stack: y.Stack, Op: y.Op})
-	d := a.dead[k]
+	k := keyOf(&access{stack: x.Stack, op: x.Op}, &event.Event{Stack: y.Stack, Op: y.Op})
+	d := a.retired[k]
 	if d == nil {
-		d = &dead{}
-		a.dead[k] = d
+		d = &retiredCount{}
+		a.retired[k] = d
 	}
-	if d.n == maxDead {
+	if d.n == maxRetired {
 		d.last.count += r.count
 		return
 	}
 	d.n, d.last = d.n+1, r
-	a.done = append(a.done, r)
+	a.retiredReports = append(a.retiredReports, r)
 }
 
 // compact removes the interned sets that are no longer in use. Without it, a program that creates
@@ -354,5 +354,5 @@ func (a *Analysis) compact() {
 			renew(&x.set)
 		}
 	}
-	a.limit, a.deaths = max(cacheLimit, 2*len(a.sets.sets)), 0
+	a.limit, a.destroyCount = max(cacheLimit, 2*len(a.sets.sets)), 0
 }

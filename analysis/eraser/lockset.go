@@ -18,31 +18,31 @@ type member = locks.Member
 // which costs time but never changes a result.
 const cacheLimit = 1 << 16
 
-type stepKey struct {
+type addKey struct {
 	set setID
 	m   member
 }
 
-// step is a cached result of table.add.
-type step struct {
-	key   stepKey
+// addResult is a cached result of table.add.
+type addResult struct {
+	key   addKey
 	to    setID
 	known bool
 }
 
-// place is the index of a step in the cache.
-func (k stepKey) place() uint64 { return (uint64(k.set)*7 + uint64(k.m)) % cacheSize }
+// slot is the index of a step in the cache.
+func (k addKey) slot() uint64 { return (uint64(k.set)*7 + uint64(k.m)) % cacheSize }
 
-// meeting is a cached result of table.meet.
-type meeting struct {
+// meetResult is a cached result of table.meet.
+type meetResult struct {
 	key   meetKey
 	to    setID
 	known bool
 }
 
-// attempt is a cached result of table.excludes. The zero value is the correct one for two empty
-// sets.
-type attempt struct {
+// excludesResult is a cached result of table.excludes. The zero value is the correct one for two
+// empty sets.
+type excludesResult struct {
 	a, b     setID
 	excludes bool
 }
@@ -56,23 +56,23 @@ type meetKey struct {
 // program in its steady state allocates nothing (as Savage et al., Eraser, TOCS 15(4) 1997,
 // section 3.2, do).
 type table struct {
-	sets       [][]member
-	buckets    map[uint64][]setID
-	added      map[stepKey]setID
-	addedCache [cacheSize]step // direct-mapped cache of added
-	met        map[meetKey]setID
-	clash      map[[2]setID]bool
-	common     map[[2]setID]setID
-	metCache   [cacheSize]meeting // direct-mapped cache of met
-	clashCache [cacheSize]attempt // direct-mapped cache of clash
-	scratch    []member
+	sets           [][]member
+	buckets        map[uint64][]setID
+	added          map[addKey]setID
+	addedCache     [cacheSize]addResult // direct-mapped cache of added
+	met            map[meetKey]setID
+	exclusions     map[[2]setID]bool
+	common         map[[2]setID]setID
+	metCache       [cacheSize]meetResult     // direct-mapped cache of met
+	exclusionCache [cacheSize]excludesResult // direct-mapped cache of exclusions
+	scratch        []member
 }
 
 func newTable() *table {
 	t := &table{
-		added: map[stepKey]setID{},
-		met:   map[meetKey]setID{},
-		clash: map[[2]setID]bool{}, common: map[[2]setID]setID{},
+		added:      map[addKey]setID{},
+		met:        map[meetKey]setID{},
+		exclusions: map[[2]setID]bool{}, common: map[[2]setID]setID{},
 	}
 	t.reset()
 	return t
@@ -85,10 +85,10 @@ func (t *table) reset() {
 	clear(t.added)
 	clear(t.addedCache[:])
 	clear(t.met)
-	clear(t.clash)
+	clear(t.exclusions)
 	clear(t.common)
 	clear(t.metCache[:])
-	clear(t.clashCache[:])
+	clear(t.exclusionCache[:])
 }
 
 // hash is FNV-1a over the members.
@@ -117,7 +117,7 @@ func (t *table) intern(s []member) setID {
 	return id
 }
 
-func remember[K comparable, V any](cache map[K]V, k K, v V) V {
+func cacheResult[K comparable, V any](cache map[K]V, k K, v V) V {
 	if len(cache) >= cacheLimit {
 		clear(cache)
 	}
@@ -126,16 +126,16 @@ func remember[K comparable, V any](cache map[K]V, k K, v V) V {
 }
 
 func (t *table) add(s setID, m member) setID {
-	k := stepKey{s, m}
-	cached := &t.addedCache[k.place()]
+	k := addKey{s, m}
+	cached := &t.addedCache[k.slot()]
 	if !cached.known || cached.key != k {
-		*cached = step{k, t.adding(s, m), true}
+		*cached = addResult{k, t.addUncached(s, m), true}
 	}
 	return cached.to
 }
 
-func (t *table) adding(s setID, m member) setID {
-	if r, ok := t.added[stepKey{s, m}]; ok {
+func (t *table) addUncached(s setID, m member) setID {
+	if r, ok := t.added[addKey{s, m}]; ok {
 		return r
 	}
 	t.scratch = append(t.scratch[:0], t.sets[s]...)
@@ -143,7 +143,7 @@ func (t *table) adding(s setID, m member) setID {
 	if !found {
 		t.scratch = slices.Insert(t.scratch, i, m)
 	}
-	return remember(t.added, stepKey{s, m}, t.intern(t.scratch))
+	return cacheResult(t.added, addKey{s, m}, t.intern(t.scratch))
 }
 
 // protecting returns, as a candidate set, the locks that protect an access made under held. A
@@ -164,12 +164,12 @@ func (t *table) meet(candidates, held setID, write bool) setID {
 	k := meetKey{candidates, held, write}
 	cached := &t.metCache[(candidates*7+held)%cacheSize]
 	if !cached.known || cached.key != k {
-		*cached = meeting{k, t.meeting(k), true}
+		*cached = meetResult{k, t.meetUncached(k), true}
 	}
 	return cached.to
 }
 
-func (t *table) meeting(k meetKey) setID {
+func (t *table) meetUncached(k meetKey) setID {
 	if r, ok := t.met[k]; ok {
 		return r
 	}
@@ -179,7 +179,7 @@ func (t *table) meeting(k meetKey) setID {
 			t.scratch = append(t.scratch, c)
 		}
 	}
-	return remember(t.met, k, t.intern(t.scratch))
+	return cacheResult(t.met, k, t.intern(t.scratch))
 }
 
 // covers reports whether the lock, as held in set s, protects an access.
@@ -203,19 +203,19 @@ func (t *table) excludes(a, b setID) bool {
 	if a > b {
 		a, b = b, a
 	}
-	cached := &t.clashCache[(a*7+b)%cacheSize]
+	cached := &t.exclusionCache[(a*7+b)%cacheSize]
 	if cached.a != a || cached.b != b {
-		*cached = attempt{a, b, t.excluding(a, b)}
+		*cached = excludesResult{a, b, t.excludesUncached(a, b)}
 	}
 	return cached.excludes
 }
 
-func (t *table) excluding(a, b setID) bool {
+func (t *table) excludesUncached(a, b setID) bool {
 	k := [2]setID{a, b}
-	if r, ok := t.clash[k]; ok {
+	if r, ok := t.exclusions[k]; ok {
 		return r
 	}
-	return remember(t.clash, k, excludes(t.sets[a], t.sets[b]))
+	return cacheResult(t.exclusions, k, excludes(t.sets[a], t.sets[b]))
 }
 
 // guards returns, as a candidate set, the locks by which two sets exclude each other.
@@ -232,7 +232,7 @@ func (t *table) guards(a, b setID) setID {
 			t.scratch = append(t.scratch, locks.MemberOf(m.Lock(), false))
 		}
 	}
-	return remember(t.common, k, t.intern(t.scratch))
+	return cacheResult(t.common, k, t.intern(t.scratch))
 }
 
 func excludes(a, b []member) bool {

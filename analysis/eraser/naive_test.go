@@ -119,7 +119,7 @@ func naivePairs(accesses []naiveAccess) map[naivePair]bool {
 	for j, y := range accesses {
 		for _, x := range accesses[:j] {
 			if naiveRace(x, y) {
-				out[naivePair{x.Object, keyOf(&access{place: x.Stack, op: x.Op}, &y.Event)}] = true
+				out[naivePair{x.Object, keyOf(&access{stack: x.Stack, op: x.Op}, &y.Event)}] = true
 			}
 		}
 	}
@@ -190,7 +190,7 @@ func TestPairsAgainstPlainModel(t *testing.T) {
 			if !slices.Equal(slices.Sorted(slices.Values(f.Evidence[0].Held)), slices.Sorted(slices.Values(x.all))) {
 				rt.Fatalf("held %v, want %v", f.Evidence[0].Held, x.all)
 			}
-			got[naivePair{f.Objects[0], keyOf(&access{place: x.Stack, op: x.Op}, &y.Event)}] = true
+			got[naivePair{f.Objects[0], keyOf(&access{stack: x.Stack, op: x.Op}, &y.Event)}] = true
 		}
 		if d := cmp.Diff(want, got, cmp.AllowUnexported(naivePair{}, pairKey{})); d != "" {
 			rt.Fatalf("-want +got:\n%s", d)

@@ -15,13 +15,13 @@ import "github.com/tracepredict/tracepredict/observer/event"
 // edges from each release to the later acquires. It starts with the first access of a field, so
 // programs without observed fields do not pay for it.
 type publication struct {
-	on      bool
+	enabled bool
 	slots   [][]event.Epoch                  // by slot: its vector clock
 	objects map[event.ObjectID][]event.Epoch // by object: the join of the clocks of its releases
 }
 
-// take updates the clocks for an event.
-func (p *publication) take(e *event.Event) {
+// update updates the clocks for an event.
+func (p *publication) update(e *event.Event) {
 	atomic := e.Flags&event.Atomic != 0
 	switch e.Op {
 	case event.Acquire, event.AcquireRead, event.SemWait, event.Wake, event.OnceLeave, event.BarrierDepart, event.Receive:
@@ -46,8 +46,8 @@ func (p *publication) take(e *event.Event) {
 	}
 }
 
-// known returns the clock of the event's slot, joined with its must-order clock.
-func (p *publication) known(e *event.Event) []event.Epoch {
+// clock returns the clock of the event's slot, joined with its must-order clock.
+func (p *publication) clock(e *event.Event) []event.Epoch {
 	for len(p.slots) <= int(e.Slot) {
 		p.slots = append(p.slots, nil)
 	}
@@ -56,11 +56,11 @@ func (p *publication) known(e *event.Event) []event.Epoch {
 }
 
 func (p *publication) acquire(e *event.Event) {
-	p.slots[e.Slot] = join(p.known(e), p.objects[e.Object])
+	p.slots[e.Slot] = join(p.clock(e), p.objects[e.Object])
 }
 
 func (p *publication) release(e *event.Event) {
-	p.objects[e.Object] = join(p.objects[e.Object], p.known(e))
+	p.objects[e.Object] = join(p.objects[e.Object], p.clock(e))
 }
 
 // join sets a to the join of a and b, and returns it.
@@ -76,16 +76,16 @@ func join(a, b []event.Epoch) []event.Epoch {
 
 // before reports whether the event at (slot, epoch) happens before e in this run.
 func (p *publication) before(slot uint32, epoch event.Epoch, e *event.Event) bool {
-	known := p.known(e)
+	known := p.clock(e)
 	return int(slot) < len(known) && epoch <= known[slot]
 }
 
-// published discards the accesses that the first owner of a field made before it handed the object
-// over; e is the first access of another thread.
-func (a *Analysis) published(v *variable, e *event.Event) {
+// discardPublished discards the accesses that the first owner of a field made before it handed the
+// object over; e is the first access of another thread.
+func (a *Analysis) discardPublished(v *variable, e *event.Event) {
 	kept := v.accesses[:0]
 	for _, x := range v.accesses {
-		if x.thread != v.owner || !a.order.before(x.slot, x.epoch, e) {
+		if x.thread != v.owner || !a.publication.before(x.slot, x.epoch, e) {
 			kept = append(kept, x)
 		}
 	}

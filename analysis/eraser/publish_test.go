@@ -63,7 +63,7 @@ func TestPublication(t *testing.T) {
 // number of reports, and that all are counted.
 func TestObjectsThatComeAndGo(t *testing.T) {
 	a := New(Options{EveryPair: true})
-	const objects = 10 * maxDead
+	const objects = 10 * maxRetired
 	for i := range uint64(objects) {
 		id := event.ObjectID(i + 1)
 		for slot := range uint32(2) {
@@ -79,7 +79,7 @@ func TestObjectsThatComeAndGo(t *testing.T) {
 	for _, f := range found {
 		count += f.Count
 	}
-	if len(found) > maxDead || count != objects {
-		t.Errorf("%d findings count %d races, want at most %d and %d", len(found), count, maxDead, objects)
+	if len(found) > maxRetired || count != objects {
+		t.Errorf("%d findings count %d races, want at most %d and %d", len(found), count, maxRetired, objects)
 	}
 }

@@ -11,23 +11,23 @@ import (
 // pairKey identifies a finding on a variable: pairs of accesses with the same two call stacks and
 // operations are one.
 type pairKey struct {
-	placeA, placeB event.StackID
+	stackA, stackB event.StackID
 	opA, opB       event.Op
 }
 
 func keyOf(x *access, e *event.Event) pairKey {
-	k := pairKey{x.place, e.Stack, x.op, e.Op}
-	if k.placeB < k.placeA || k.placeB == k.placeA && k.opB < k.opA {
-		return pairKey{k.placeB, k.placeA, k.opB, k.opA}
+	k := pairKey{x.stack, e.Stack, x.op, e.Op}
+	if k.stackB < k.stackA || k.stackB == k.stackA && k.opB < k.opA {
+		return pairKey{k.stackB, k.stackA, k.opB, k.opA}
 	}
 	return k
 }
 
 type raceReport struct {
-	variable event.ObjectID
-	steps    [2]finding.Step // in order of the run
-	count    int
-	forgiven bool // there was no warning of the state machine
+	variable  event.ObjectID
+	steps     [2]finding.Step // in order of the run
+	count     int
+	noWarning bool // there was no warning of the state machine
 }
 
 func (r *raceReport) remember(n *event.Names) {
@@ -36,10 +36,10 @@ func (r *raceReport) remember(n *event.Names) {
 	}
 }
 
-const forgivenReason = "one of the accesses may be the first owner's preparation of the variable, before others knew of it"
+const noWarningReason = "one of the accesses may be the first owner's preparation of the variable, before others knew of it"
 
-// found records that x and e may race.
-func (a *Analysis) found(v *variable, x *access, t *thread, e *event.Event) {
+// addReport records that x and e may race.
+func (a *Analysis) addReport(v *variable, x *access, t *thread, e *event.Event) {
 	k := keyOf(x, e)
 	if r := v.pairs[k]; r != nil {
 		r.count++
@@ -64,32 +64,32 @@ func newReport(x *access, t *thread, e *event.Event) *raceReport {
 // steps returns x and e as evidence.
 func steps(x *access, t *thread, e *event.Event) []finding.Step {
 	var y access
-	y.version = ^t.locks.Changes // differs from Changes, so that take copies the held locks
-	y.take(t, e)
+	y.version = ^t.locks.Changes // differs from Changes, so that record copies the held locks
+	y.record(t, e)
 	return []finding.Step{x.step(e.Object), y.step(e.Object)}
 }
 
 func (x *access) step(object event.ObjectID) finding.Step {
-	s := x.bare(object)
+	s := x.withoutLocks(object)
 	s.Held, s.HeldAt = slices.Clone(x.held), slices.Clone(x.heldAt)
 	return s
 }
 
-// bare returns the access as a step without the locks held.
-func (x *access) bare(object event.ObjectID) finding.Step {
-	return finding.Step{Seq: x.seq, Time: x.time, Thread: x.thread, Op: x.op, Flags: x.flags, Object: object, Stack: x.place, Value: x.value}
+// withoutLocks returns the access as a step without the locks held.
+func (x *access) withoutLocks(object event.ObjectID) finding.Step {
+	return finding.Step{Seq: x.seq, Time: x.time, Thread: x.thread, Op: x.op, Flags: x.flags, Object: object, Stack: x.stack, Value: x.value}
 }
 
 // reports returns the reports on a variable. Without a warning of the state machine it returns
 // none, because the state machine tolerates a first owner that initialises the variable without a
-// lock; with Options.EveryPair it marks them as forgiven instead.
+// lock; with Options.EveryPair it marks them as noWarning instead.
 func (a *Analysis) reports(v *variable) []*raceReport {
 	switch {
 	case !v.warned && (a.opts.Plain || !a.opts.EveryPair):
 		return nil
 	case !v.warned:
 		for _, r := range v.order {
-			r.forgiven = true
+			r.noWarning = true
 		}
 		return v.order
 	case !a.opts.Plain:
@@ -105,7 +105,7 @@ func (a *Analysis) reports(v *variable) []*raceReport {
 // Finish returns the findings, sorted by variable, then by the position of the second access in
 // the run.
 func (a *Analysis) Finish() []finding.Finding {
-	all := a.done
+	all := a.retiredReports
 	for _, v := range a.vars {
 		all = append(all, a.reports(v)...)
 	}
@@ -129,8 +129,8 @@ func (r *raceReport) finding() finding.Finding {
 		Evidence:   []finding.Step{r.steps[0], r.steps[1]},
 		Count:      r.count,
 	}
-	if r.forgiven {
-		f.Reason = forgivenReason
+	if r.noWarning {
+		f.Reason = noWarningReason
 	}
 	return f
 }

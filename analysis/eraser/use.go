@@ -20,8 +20,8 @@ type use struct {
 	conflicts bool   // there has been a conflicting pair
 }
 
-// take counts an access.
-func (u *use) take(e *event.Event) {
+// count counts an access.
+func (u *use) count(e *event.Event) {
 	u.accesses++
 	u.steady++
 	if e.Op.IsWrite() {
@@ -37,8 +37,9 @@ func (u *use) take(e *event.Event) {
 	}
 }
 
-// meet refines guards by two conflicting accesses under locksets a and b that nothing else orders.
-func (u *use) meet(sets *table, a, b setID) {
+// refine refines guards by two conflicting accesses under locksets a and b that nothing else
+// orders.
+func (u *use) refine(sets *table, a, b setID) {
 	guards := sets.guards(a, b)
 	if u.conflicts {
 		guards = sets.meet(u.guards, guards, true)

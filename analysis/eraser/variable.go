@@ -52,7 +52,7 @@ type access struct {
 	value   uint64
 	flags   event.Flags
 	op      event.Op
-	place   event.StackID
+	stack   event.StackID
 	held    []event.ObjectID
 	heldAt  []event.StackID
 }
@@ -64,10 +64,10 @@ func (a *Analysis) access(e *event.Event) {
 	a.advance(v, t, e)
 	a.pair(v, t, e)
 	if a.opts.Uses {
-		v.use.take(e)
+		v.use.count(e)
 	}
 	if a.opts.OnAccess != nil {
-		a.tell(v, e)
+		a.reportVerdict(v, e)
 	}
 }
 
@@ -92,7 +92,7 @@ func (a *Analysis) advance(v *variable, t *thread, e *event.Event) {
 		return
 	}
 	if v.state == Virgin {
-		a.own(v, t, e)
+		a.setOwner(v, t, e)
 	} else {
 		a.share(v, t, e)
 	}
@@ -101,8 +101,8 @@ func (a *Analysis) advance(v *variable, t *thread, e *event.Event) {
 	}
 }
 
-// own makes the accessing thread the owner.
-func (a *Analysis) own(v *variable, t *thread, e *event.Event) {
+// setOwner makes the accessing thread the owner.
+func (a *Analysis) setOwner(v *variable, t *thread, e *event.Event) {
 	v.state, v.owner, v.candidates, v.seeded = Exclusive, e.Thread, 0, false
 	if a.opts.Seed == SeedFirst {
 		v.candidates, v.seeded = a.sets.protecting(t.set, e.Op.IsWrite()), true
@@ -116,7 +116,7 @@ func (a *Analysis) share(v *variable, t *thread, e *event.Event) {
 		return
 	}
 	if v.state == Exclusive && e.Kind == event.KindField && !a.opts.Plain {
-		a.published(v, e)
+		a.discardPublished(v, e)
 	}
 	switch {
 	case write:
@@ -136,16 +136,16 @@ func (a *Analysis) pair(v *variable, t *thread, e *event.Event) {
 	if v.state == Virgin {
 		return
 	}
-	if x := v.last; x != nil && x.is(t, e) {
+	if x := v.last; x != nil && x.replacedBy(t, e) {
 		// No other access came between: what e races with, the latest access raced with already.
-		x.take(t, e)
+		x.record(t, e)
 		return
 	}
 	guarded := a.guarded(v, t, e)
 	var mine *access
 	for _, x := range v.accesses {
 		if x.thread == e.Thread {
-			if x.is(t, e) {
+			if x.replacedBy(t, e) {
 				mine = x
 			}
 			continue
@@ -154,16 +154,16 @@ func (a *Analysis) pair(v *variable, t *thread, e *event.Event) {
 			continue
 		}
 		if !a.conflict(x, e) {
-			a.apart.order(x, t, e)
+			a.pruned.addOrdered(x, t, e)
 			continue
 		}
 		if a.opts.Uses {
-			v.use.meet(a.sets, x.set, t.set)
+			v.use.refine(a.sets, x.set, t.set)
 		}
 		if !guarded && !a.sets.excludes(x.set, t.set) {
-			a.found(v, x, t, e)
-		} else if a.apart != nil {
-			a.apart.add(a.sets, x, t, e)
+			a.addReport(v, x, t, e)
+		} else if a.pruned != nil {
+			a.pruned.addExcluded(a.sets, x, t, e)
 		}
 	}
 	if a.opts.Plain && v.warned && v.fallback == nil {
@@ -172,7 +172,7 @@ func (a *Analysis) pair(v *variable, t *thread, e *event.Event) {
 	if mine == nil {
 		mine = a.keep(v)
 	}
-	mine.take(t, e)
+	mine.record(t, e)
 	v.last = mine
 }
 
@@ -204,9 +204,9 @@ func (a *Analysis) lastOther(v *variable, t *thread, e *event.Event) *raceReport
 	return newReport(best, t, e)
 }
 
-// is reports whether e would replace x.
-func (x *access) is(t *thread, e *event.Event) bool {
-	return x.thread == e.Thread && x.set == t.set && x.op == e.Op && x.place == e.Stack &&
+// replacedBy reports whether e would replace x.
+func (x *access) replacedBy(t *thread, e *event.Event) bool {
+	return x.thread == e.Thread && x.set == t.set && x.op == e.Op && x.stack == e.Stack &&
 		(x.flags^e.Flags)&event.Atomic == 0 && (x.version == t.locks.Changes || x.sameHeld(t))
 }
 
@@ -233,8 +233,8 @@ func (a *Analysis) conflict(x *access, e *event.Event) bool {
 	return a.opts.Plain || !e.Before(x.slot, x.epoch)
 }
 
-// take overwrites x with e.
-func (x *access) take(t *thread, e *event.Event) {
+// record overwrites x with e.
+func (x *access) record(t *thread, e *event.Event) {
 	if x.version != t.locks.Changes || x.thread != e.Thread {
 		x.held, x.heldAt = x.held[:0], x.heldAt[:0]
 		for _, h := range t.locks.Held {
@@ -245,7 +245,7 @@ func (x *access) take(t *thread, e *event.Event) {
 	x.thread, x.set, x.version = e.Thread, t.set, t.locks.Changes
 	x.slot, x.epoch = e.Slot, e.Epoch
 	x.seq, x.time, x.value = e.Seq, e.Time, e.Value
-	x.flags, x.op, x.place = e.Flags, e.Op, e.Stack
+	x.flags, x.op, x.stack = e.Flags, e.Op, e.Stack
 }
 
 // keep returns an access to fill: a new one, or the oldest if there is no room.
@@ -265,7 +265,7 @@ func (a *Analysis) keep(v *variable) *access {
 	return oldest
 }
 
-func (a *Analysis) tell(v *variable, e *event.Event) {
+func (a *Analysis) reportVerdict(v *variable, e *event.Event) {
 	d := &a.verdict
 	d.Seq, d.Variable, d.State, d.Seeded = e.Seq, e.Object, v.state, v.seeded
 	d.Candidates = d.Candidates[:0]

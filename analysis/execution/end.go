@@ -40,28 +40,28 @@ func (s *state) deadlock(last []finding.Step) *Refusal {
 	if len(last) < 2 {
 		return refuse(Goal, "a deadlock's witness ends with %d blocked acquires, want two or more", len(last))
 	}
-	wants := make([]*event.Event, len(last))
+	requests := make([]*event.Event, len(last))
 	for k := range last {
-		e, no := s.blocked(&last[k])
-		if no != nil {
-			return no
+		e, refusal := s.blocked(&last[k])
+		if refusal != nil {
+			return refusal
 		}
-		if slices.ContainsFunc(wants[:k], func(o *event.Event) bool { return o.Thread == e.Thread }) {
-			return refuse(Goal, "thread %d is in the ring twice", e.Thread)
+		if slices.ContainsFunc(requests[:k], func(o *event.Event) bool { return o.Thread == e.Thread }) {
+			return refuse(Goal, "thread %d is in the cycle twice", e.Thread)
 		}
-		wants[k] = e
+		requests[k] = e
 	}
-	if s.ring(wants, 1) || s.ring(wants, len(wants)-1) {
+	if s.cycle(requests, 1) || s.cycle(requests, len(requests)-1) {
 		return nil
 	}
-	return refuse(Goal, "the %d blocked threads do not wait for each other in a ring", len(last))
+	return refuse(Goal, "the %d blocked threads do not wait for each other in a cycle", len(last))
 }
 
 // blocked returns the acquire at which a thread should wait.
 func (s *state) blocked(x *finding.Step) (*event.Event, *Refusal) {
-	i, no := s.enabled(x.Thread)
-	if no != nil {
-		return nil, no
+	i, refusal := s.enabled(x.Thread)
+	if refusal != nil {
+		return nil, refusal
 	}
 	e := &s.events[i]
 	switch {
@@ -76,18 +76,18 @@ func (s *state) blocked(x *finding.Step) (*event.Event, *Refusal) {
 // enabled returns the thread's next event, if its needs are met. Only the state of its object may
 // still forbid it.
 func (s *state) enabled(t event.ThreadID) (int32, *Refusal) {
-	i, no := s.next(t)
-	if no == nil {
-		no = s.ready(i)
+	i, refusal := s.next(t)
+	if refusal == nil {
+		refusal = s.ready(i)
 	}
-	return i, no
+	return i, refusal
 }
 
-// ring reports whether each thread requests a lock that excludes it and that is held by the thread
+// cycle reports whether each thread requests a lock that excludes it and that is held by the thread
 // the given number of indices after it, cyclically.
-func (s *state) ring(wants []*event.Event, places int) bool {
-	for k, e := range wants {
-		by := wants[(k+places)%len(wants)].Thread
+func (s *state) cycle(requests []*event.Event, distance int) bool {
+	for k, e := range requests {
+		by := requests[(k+distance)%len(requests)].Thread
 		o := &s.objects[s.ids[e.Object]]
 		if !slices.ContainsFunc(o.holders, func(h int32) bool { return s.excludes(h, e.Op) && s.holder(h) == by }) {
 			return false
@@ -104,9 +104,9 @@ func (s *state) race(last []finding.Step) *Refusal {
 	}
 	var pair [2]*event.Event
 	for k := range last {
-		i, no := s.enabled(last[k].Thread)
-		if no != nil {
-			return no
+		i, refusal := s.enabled(last[k].Thread)
+		if refusal != nil {
+			return refusal
 		}
 		pair[k] = &s.events[i]
 		if pair[k].Seq != last[k].Seq {

@@ -47,7 +47,7 @@ const (
 func (r Rule) String() string {
 	names := [...]string{
 		"program order", "creation", "ending", "lifetime", "mutual exclusion", "failed attempt", "writer", "waking",
-		"rounds", "semaphore", "once", "messages", "error",
+		"barrier generations", "semaphore", "once", "messages", "error",
 	}
 	return names[int(r)%len(names)]
 }
@@ -69,8 +69,8 @@ func (r *Refusal) Error() string {
 // Unseen reports whether an error of Check is a Refusal caused by something in the run that was
 // not recorded.
 func Unseen(err error) bool {
-	var no *Refusal
-	return errors.As(err, &no) && no.Unseen
+	var refusal *Refusal
+	return errors.As(err, &refusal) && refusal.Unseen
 }
 
 func refuse(r Rule, format string, args ...any) *Refusal {
@@ -123,17 +123,17 @@ func (r *Run) Check(steps []finding.Step, kind finding.Kind) error {
 	s := r.start()
 	end := endOf(steps, kind)
 	for k := range steps[:end] {
-		if no := s.step(&steps[k]); no != nil {
-			no.Step, no.step = k+1, steps[k]
-			return no
+		if refusal := s.step(&steps[k]); refusal != nil {
+			refusal.Step, refusal.step = k+1, steps[k]
+			return refusal
 		}
 	}
-	if no := s.ends(steps[end:], kind); no != nil {
-		no.Step = len(steps)
-		if no.Step > 0 {
-			no.step = steps[no.Step-1]
+	if refusal := s.ends(steps[end:], kind); refusal != nil {
+		refusal.Step = len(steps)
+		if refusal.Step > 0 {
+			refusal.step = steps[refusal.Step-1]
 		}
-		return no
+		return refusal
 	}
 	return nil
 }
@@ -149,18 +149,18 @@ type state struct {
 
 // object is the state of an object of any kind.
 type object struct {
-	holders []int32 // of a lock: the acquires of its open critical sections; see Run.holder
-	writer  int32   // of a variable: its last write, or nobody
-	gone    bool    // destroyed
-	sent    int32   // of a channel: the number of messages sent
-	ordered int32   // of a channel: how many of these, from the first on, are those of the run
-	value   int64   // of a semaphore
+	holders   []int32 // of a lock: the acquires of its open critical sections; see Run.holder
+	writer    int32   // of a variable: its last write, or noSource
+	destroyed bool    // destroyed
+	sent      int32   // of a channel: the number of messages sent
+	ordered   int32   // of a channel: how many of these, from the first on, are those of the run
+	value     int64   // of a semaphore
 }
 
 func (r *Run) start() *state {
 	s := &state{Run: r, when: make([]int32, len(r.events)), heads: make([]int32, len(r.queues)), objects: make([]object, r.objects)}
 	for o := range s.objects {
-		s.objects[o].writer = nobody
+		s.objects[o].writer = noSource
 	}
 	for o, v := range r.initial {
 		s.objects[o].value = v
@@ -172,17 +172,17 @@ func (r *Run) start() *state {
 }
 
 func (s *state) step(x *finding.Step) *Refusal {
-	i, no := s.next(x.Thread)
-	if no != nil {
-		return no
+	i, refusal := s.next(x.Thread)
+	if refusal != nil {
+		return refusal
 	}
 	e := &s.events[i]
 	if e.Seq != x.Seq || e.Op != x.Op || e.Object != x.Object || e.Peer != x.Peer {
 		return refuse(ProgramOrder, "event %d is next (%s of object %d, peer %d), not event %d (object %d, peer %d)", e.Seq, e.Op, e.Object, e.Peer, x.Seq, x.Object, x.Peer)
 	}
-	if no := s.may(i); no != nil {
-		no.Unseen = s.unexplained(i)
-		return no
+	if refusal := s.may(i); refusal != nil {
+		refusal.Unseen = s.unexplained(i)
+		return refusal
 	}
 	s.do(i)
 	return nil
@@ -199,7 +199,7 @@ func (s *state) next(t event.ThreadID) (int32, *Refusal) {
 
 // ready returns nil if the needs of the event are met and its object is not destroyed.
 func (s *state) ready(i int32) *Refusal {
-	if s.objects[s.object[i]].gone {
+	if s.objects[s.object[i]].destroyed {
 		return refuse(Lifetime, "object %d has been destroyed", s.events[i].Object)
 	}
 	for _, n := range s.needs[s.needFrom(i):s.needTo[i]] {
@@ -221,8 +221,8 @@ func (s *state) head(q int32) int32 {
 
 // may returns nil if the event can be executed now.
 func (s *state) may(i int32) *Refusal {
-	if no := s.ready(i); no != nil {
-		return no
+	if refusal := s.ready(i); refusal != nil {
+		return refusal
 	}
 	if may := ruleOf(s.events[i].Op).may; may != nil {
 		return may(s, i, &s.objects[s.object[i]])

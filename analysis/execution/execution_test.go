@@ -71,11 +71,11 @@ func (w *walk) from(before []int) {
 			w.from(order)
 			continue
 		}
-		var no *execution.Refusal
-		if !errors.As(err, &no) || no.Step != len(order) {
+		var refusal *execution.Refusal
+		if !errors.As(err, &refusal) || refusal.Step != len(order) {
 			w.t.Fatalf("%v: %v, want a refusal of the last step", order, err)
 		}
-		w.refused[no.Rule]++
+		w.refused[refusal.Rule]++
 	}
 }
 
@@ -212,8 +212,8 @@ func FuzzCheck(f *testing.F) {
 		judge := execution.Observe(run)
 		for _, kind := range []finding.Kind{finding.Race, finding.Deadlock, finding.Property, finding.Misuse} {
 			err := judge.Check(witness, kind)
-			var no *execution.Refusal
-			if err != nil && !errors.As(err, &no) {
+			var refusal *execution.Refusal
+			if err != nil && !errors.As(err, &refusal) {
 				t.Fatalf("%v is no refusal", err)
 			}
 			if err == nil && kind == finding.Property && !keepsThreads(witness) {

@@ -69,14 +69,14 @@ func (s *state) held(i int32, o *object) *Refusal {
 // open checks a release: its critical section must be open. If the run has no acquire for it, it
 // is always possible.
 func (s *state) open(i int32, o *object) *Refusal {
-	if h := s.met[i]; h != nobody && !slices.Contains(o.holders, h) {
+	if h := s.source[i]; h != noSource && !slices.Contains(o.holders, h) {
 		return refuse(Exclusion, "lock %d is not held", s.events[i].Object)
 	}
 	return nil
 }
 
 func (s *state) release(i int32, o *object) {
-	if at := slices.Index(o.holders, s.met[i]); at >= 0 {
+	if at := slices.Index(o.holders, s.source[i]); at >= 0 {
 		o.holders = slices.Delete(o.holders, at, at+1)
 	}
 }
@@ -84,10 +84,10 @@ func (s *state) release(i int32, o *object) {
 // sees checks a read of an atomic or observed variable: it must see the same write as in the run.
 // A read-modify-write is one event.
 func (s *state) sees(i int32, o *object) *Refusal {
-	switch want := s.met[i]; {
-	case want == anybody || want == o.writer:
+	switch want := s.source[i]; {
+	case want == anySource || want == o.writer:
 		return nil
-	case want == unknown:
+	case want == unknownSource:
 		return refuse(Writer, "the value read from variable %d is not that of the write before it", s.events[i].Object)
 	default:
 		return refuse(Writer, "variable %d was written last by %s, in the run by %s", s.events[i].Object, s.name(o.writer), s.name(want))
@@ -119,9 +119,9 @@ func (s *state) wait(_ int32, o *object) { o.value-- }
 // wakes none, which is no error; so the rule checks at the wake whether the notification came
 // during the wait. A wake that timed out, or was spurious, needs no notification.
 func (s *state) notified(i int32, _ *object) *Refusal {
-	sent := s.met[i]
-	switch wait, known := s.slept[i]; {
-	case sent == nobody:
+	sent := s.source[i]
+	switch wait, known := s.waitOf[i]; {
+	case sent == noSource:
 		return nil
 	case s.when[sent] == 0:
 		return refuse(Waking, "it needs %s first", s.name(sent))
@@ -143,7 +143,7 @@ func (s *state) send(i int32, o *object) {
 }
 
 func (s *state) arrived(i int32, o *object) *Refusal {
-	if o.ordered < s.met[i] {
+	if o.ordered < s.source[i] {
 		return refuse(Messages, "it needs %s first, and no other message before that", s.name(s.queues[s.sends[s.object[i]]][o.ordered]))
 	}
 	return nil
@@ -151,4 +151,4 @@ func (s *state) arrived(i int32, o *object) *Refusal {
 
 // destroy marks the object as destroyed. That all uses come before the destroy is a need; ready
 // refuses uses after it.
-func (s *state) destroy(i int32, o *object) { o.gone = isEnd(&s.events[i]) }
+func (s *state) destroy(i int32, o *object) { o.destroyed = isEnd(&s.events[i]) }

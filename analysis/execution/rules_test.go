@@ -104,11 +104,11 @@ func TestRules(t *testing.T) {
 				order = append(order, place-1)
 			}
 			err := execution.Observe(tt.run).Check(steps(tt.run, order), finding.Property)
-			var no *execution.Refusal
+			var refusal *execution.Refusal
 			switch {
 			case tt.rule == accepted && err != nil:
 				t.Error(err)
-			case tt.rule != accepted && (!errors.As(err, &no) || no.Rule != tt.rule || no.Step != tt.step || no.Unseen):
+			case tt.rule != accepted && (!errors.As(err, &refusal) || refusal.Rule != tt.rule || refusal.Step != tt.step || refusal.Unseen):
 				t.Errorf("%v, want step %d to break the rule of %s", err, tt.step, tt.rule)
 			}
 		})
@@ -185,8 +185,8 @@ func TestEnds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			err := execution.Observe(run).Check(tt.steps, tt.kind)
-			var no *execution.Refusal
-			if (err == nil) != tt.ok || err != nil && (!errors.As(err, &no) || no.Step != len(tt.steps)) {
+			var refusal *execution.Refusal
+			if (err == nil) != tt.ok || err != nil && (!errors.As(err, &refusal) || refusal.Step != len(tt.steps)) {
 				t.Error(err)
 			}
 		})
@@ -204,8 +204,8 @@ func TestStepsAreTheEvents(t *testing.T) {
 		for at := range run {
 			told := slices.Clone(steps(run, []int{0, 1}))
 			change(&told[at])
-			var no *execution.Refusal
-			if err := execution.Observe(run).Check(told, finding.Property); !errors.As(err, &no) || no.Rule != execution.ProgramOrder || no.Step != at+1 {
+			var refusal *execution.Refusal
+			if err := execution.Observe(run).Check(told, finding.Property); !errors.As(err, &refusal) || refusal.Rule != execution.ProgramOrder || refusal.Step != at+1 {
 				t.Errorf("step %d as %+v: %v", at+1, told[at], err)
 			}
 		}

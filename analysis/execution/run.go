@@ -8,7 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Run is a run in the form that Check needs: its events, the needs of each, and what each met. An
+// Run is a run in the form that Check needs: its events, the needs of each, and the source of each. An
 // event is identified by its index in the run.
 type Run struct {
 	events  []event.Event
@@ -16,9 +16,9 @@ type Run struct {
 	ids     map[event.ObjectID]int32 // objects in the order of their first events, from 1; 0 is none
 	object  []int32                  // by event: its object; 0 is none
 	objects int                      // number of objects, none included
-	met     []int32                  // by event: what it met, see nobody below
+	source  []int32                  // by event: its source, see noSource below
 	closed  []int32                  // by event: for an acquire, its release
-	slept   map[int32]int32          // by wake: the wait that it ends
+	waitOf  map[int32]int32          // by wake: the wait that it ends
 	needs   []need                   // of all events, in the order of the run
 	needTo  []int32                  // by event: the index after its last need in needs
 	queues  [][]int32                // lists of events, see need
@@ -37,16 +37,16 @@ type need struct {
 	rule         Rule
 }
 
-// What an event met: for a read, the write that it saw; for a release, the acquire; for a wake,
+// The source of an event: for a read, the write that it saw; for a release, the acquire; for a wake,
 // the notification; for a receive, the number of messages; or one of these values.
 const (
-	nobody int32 = math.MinInt32 + iota // there is none
-	// unknown is what a read met whose value is not that of the last write.
-	unknown
-	// anybody is what a read met that happened earlier than its position in the run, when the
+	noSource int32 = math.MinInt32 + iota // there is none
+	// unknownSource is the source of a read whose value is not that of the last write.
+	unknownSource
+	// anySource is the source of a read that happened earlier than its position in the run, when the
 	// variable had the value that it saw (event.Late). Its thread did nothing else in between, so
 	// a witness may execute the read whichever the last write is.
-	anybody
+	anySource
 )
 
 // name returns the description of an event in a refusal.
@@ -101,21 +101,21 @@ func Observe(events []event.Event) *Run {
 	n := len(events)
 	w := walk{
 		Run: &Run{
-			events: events, threads: map[event.ThreadID]int32{}, ids: map[event.ObjectID]int32{0: 0}, object: make([]int32, n), met: make([]int32, n),
-			closed: make([]int32, n), slept: map[int32]int32{}, needTo: make([]int32, n), sends: map[int32]int32{},
+			events: events, threads: map[event.ThreadID]int32{}, ids: map[event.ObjectID]int32{0: 0}, object: make([]int32, n), source: make([]int32, n),
+			closed: make([]int32, n), waitOf: map[int32]int32{}, needTo: make([]int32, n), sends: map[int32]int32{},
 			initial: map[int32]int64{}, heldBefore: map[int32]int32{},
 		},
-		fork: map[event.ThreadID]int32{}, asleep: map[event.ThreadID]int32{}, inside: map[visitor]int{},
-		destroyed: map[event.ObjectID]bool{}, poster: map[event.ObjectID]event.ThreadID{}, past: []past{{}},
+		fork: map[event.ThreadID]int32{}, waiting: map[event.ThreadID]int32{}, arrivedIn: map[arrivalKey]int{},
+		destroyed: map[event.ObjectID]bool{}, poster: map[event.ObjectID]event.ThreadID{}, history: []history{{}},
 	}
 	for i := range events {
-		w.foresee(&events[i])
+		w.lookAhead(&events[i])
 	}
 	for i := range events {
 		w.visit(int32(i), &events[i])
 		w.needTo[i] = int32(len(w.needs))
 	}
-	w.objects = len(w.past)
+	w.objects = len(w.history)
 	return w.Run
 }
 
@@ -123,58 +123,58 @@ func Observe(events []event.Event) *Run {
 type walk struct {
 	*Run
 	fork      map[event.ThreadID]int32 // by thread: the queue of its fork
-	asleep    map[event.ThreadID]int32 // by thread: its current wait
-	inside    map[visitor]int          // of barriers: the generation of the thread's last arrival
+	waiting   map[event.ThreadID]int32 // by thread: its current wait
+	arrivedIn map[arrivalKey]int       // of barriers: the generation of the thread's last arrival
 	destroyed map[event.ObjectID]bool
 	poster    map[event.ObjectID]event.ThreadID // the only thread that posts, or 0
-	past      []past                            // by object
+	history   []history                         // by object
 }
 
-type visitor struct {
+type arrivalKey struct {
 	thread event.ThreadID
 	object int32
 }
 
-// past is the state of an object so far in the run.
-type past struct {
+// history is the state of an object so far in the run.
+type history struct {
 	open  []int32 // acquires without a release so far
 	known bool    // whether the lock was held when the run begins is known
 	write int32   // the last write, plus 1; 0: none
 	queue []int32 // by sort, plus 1; nil: none
-	more  *more
+	extra *extra
 }
 
 // The sorts of queues of an object.
 const (
-	births = iota
-	uses   // of an object that will be destroyed
+	inits = iota
+	uses  // of an object that will be destroyed
 	arrivals
 	posts
-	dones
+	onceDones
 	messages
 	receives
 	failures
 	sorts
 )
 
-// more is the part of past that few objects have.
-type more struct {
+// extra is the part of history that few objects have.
+type extra struct {
 	sent        []int32 // signals that no wake has taken, and broadcasts
 	size        int     // number of threads of a generation of a barrier; 0: unknown
 	generations []generation
 	balance     int64
 	waits       int64
-	fixed       bool // Init recorded the initial value
+	hasInitial  bool // Init recorded the initial value
 }
 
 // generation is one use of a barrier, beginning with an arrival.
 type generation struct {
-	first int32 // index of its first arrival in the queue of arrivals
-	left  bool  // some thread has departed
+	first    int32 // index of its first arrival in the queue of arrivals
+	departed bool  // some thread has departed
 }
 
-// foresee records what later events of the run determine about earlier ones.
-func (w *walk) foresee(e *event.Event) {
+// lookAhead records what later events of the run determine about earlier ones.
+func (w *walk) lookAhead(e *event.Event) {
 	switch e.Op {
 	case event.Destroy:
 		if isEnd(e) {
@@ -194,9 +194,9 @@ func (w *walk) visit(i int32, e *event.Event) {
 	if e.Object != 0 {
 		o, known := w.ids[e.Object]
 		if !known {
-			o = int32(len(w.past))
+			o = int32(len(w.history))
 			w.ids[e.Object] = o
-			w.past = append(w.past, past{})
+			w.history = append(w.history, history{})
 		}
 		w.object[i] = o
 		w.lifetime(i, e)
@@ -232,9 +232,9 @@ func (w *walk) need(queue int32, first int, rule Rule) {
 	}
 }
 
-// of returns a queue of the event's object, which it makes if there is none.
-func (w *walk) of(i int32, sort int) int32 {
-	p := &w.past[w.object[i]]
+// queueOf returns a queue of the event's object, which it makes if there is none.
+func (w *walk) queueOf(i int32, sort int) int32 {
+	p := &w.history[w.object[i]]
 	if p.queue == nil {
 		p.queue = make([]int32, sorts)
 	}
@@ -245,27 +245,27 @@ func (w *walk) of(i int32, sort int) int32 {
 }
 
 func (w *walk) enter(i int32, sort int) {
-	q := w.of(i, sort)
+	q := w.queueOf(i, sort)
 	w.queues[q] = append(w.queues[q], i)
 }
 
-// all makes the event need all events so far of a sort of its object.
-func (w *walk) all(i int32, sort int, rule Rule) {
-	q := w.of(i, sort)
+// needAll makes the event need all events so far of a sort of its object.
+func (w *walk) needAll(i int32, sort int, rule Rule) {
+	q := w.queueOf(i, sort)
 	w.need(q, len(w.queues[q]), rule)
 }
 
 func (w *walk) lifetime(i int32, e *event.Event) {
-	if p := &w.past[w.object[i]]; p.queue != nil && p.queue[births] != 0 {
-		w.need(p.queue[births]-1, 1, Lifetime)
+	if p := &w.history[w.object[i]]; p.queue != nil && p.queue[inits] != 0 {
+		w.need(p.queue[inits]-1, 1, Lifetime)
 	}
 	if isEnd(e) {
-		w.all(i, uses, Lifetime)
+		w.needAll(i, uses, Lifetime)
 	}
 }
 
 func (w *walk) event(i int32, e *event.Event) {
-	w.met[i], w.closed[i] = nobody, math.MaxInt32
+	w.source[i], w.closed[i] = noSource, math.MaxInt32
 	switch e.Op {
 	case event.Fork:
 		w.fork[e.Peer] = w.newQueue()
@@ -275,14 +275,14 @@ func (w *walk) event(i int32, e *event.Event) {
 	case event.Read, event.Write, event.Update:
 		w.access(i, e)
 	case event.Acquire, event.AcquireRead:
-		p := &w.past[w.object[i]]
+		p := &w.history[w.object[i]]
 		p.known, p.open = true, append(p.open, i)
 	case event.Release:
 		w.release(i, e)
 	case event.OnceDone:
-		w.enter(i, dones)
+		w.enter(i, onceDones)
 	case event.OnceLeave:
-		w.all(i, dones, Once)
+		w.needAll(i, onceDones, Once)
 	case event.Wait, event.Signal, event.Broadcast, event.Wake:
 		w.condition(i, e)
 	case event.BarrierArrive, event.BarrierDepart:
@@ -306,29 +306,29 @@ func (w *walk) join(e *event.Event) {
 }
 
 func (w *walk) access(i int32, e *event.Event) {
-	p := &w.past[w.object[i]]
+	p := &w.history[w.object[i]]
 	if e.Op != event.Write {
-		w.met[i] = w.source(e, p.write)
+		w.source[i] = w.writeSeenBy(e, p.write)
 	}
 	if e.Op.IsWrite() {
 		p.write = i + 1
 	}
 }
 
-// source returns the write that a read saw. last is the last write before the read, plus 1; 0:
+// writeSeenBy returns the write that a read saw. last is the last write before the read, plus 1; 0:
 // none.
-func (w *walk) source(e *event.Event, last int32) int32 {
+func (w *walk) writeSeenBy(e *event.Event, last int32) int32 {
 	switch {
 	case e.Flags&event.NoSource != 0:
-		return unknown
+		return unknownSource
 	case e.Flags&event.Late != 0:
-		return anybody
+		return anySource
 	case last == 0:
-		return nobody
+		return noSource
 	}
 	x := &w.events[last-1]
 	if e.Op == event.Read && e.Flags&x.Flags&event.HasValue != 0 && e.Value != x.Value {
-		return unknown
+		return unknownSource
 	}
 	return last - 1
 }
@@ -336,51 +336,51 @@ func (w *walk) source(e *event.Event, last int32) int32 {
 // release finds the acquire of a release: the thread's own, or else the oldest open one. A lock
 // without an acquire before its first release was held when the recording began.
 func (w *walk) release(i int32, e *event.Event) {
-	p := &w.past[w.object[i]]
+	p := &w.history[w.object[i]]
 	if !p.known {
 		p.known = true
-		w.heldBefore[w.object[i]], w.met[i] = i, ^i
+		w.heldBefore[w.object[i]], w.source[i] = i, ^i
 		return
 	}
 	if len(p.open) == 0 {
 		return
 	}
 	at := max(0, slices.IndexFunc(p.open, func(j int32) bool { return w.events[j].Thread == e.Thread }))
-	w.met[i], w.closed[p.open[at]] = p.open[at], i
+	w.source[i], w.closed[p.open[at]] = p.open[at], i
 	p.open = slices.Delete(p.open, at, at+1)
 }
 
-// rest returns more of the event's object, which it makes if there is none.
-func (w *walk) rest(i int32) *more {
-	p := &w.past[w.object[i]]
-	if p.more == nil {
-		p.more = &more{}
+// extraOf returns the extra of the event's object, which it makes if there is none.
+func (w *walk) extraOf(i int32) *extra {
+	p := &w.history[w.object[i]]
+	if p.extra == nil {
+		p.extra = &extra{}
 	}
-	return p.more
+	return p.extra
 }
 
 // condition finds for a wake the oldest notification since its wait that no other wake has taken.
 // A broadcast can end any number of waits.
 func (w *walk) condition(i int32, e *event.Event) {
-	m := w.rest(i)
+	m := w.extraOf(i)
 	switch e.Op {
 	case event.Wait:
-		w.asleep[e.Thread] = i
+		w.waiting[e.Thread] = i
 	case event.Signal, event.Broadcast:
 		m.sent = append(m.sent, i)
 	case event.Wake:
-		since, ok := w.asleep[e.Thread]
+		since, ok := w.waiting[e.Thread]
 		if !ok {
 			since = -1
 		} else {
-			w.slept[i] = since
+			w.waitOf[i] = since
 		}
-		delete(w.asleep, e.Thread)
+		delete(w.waiting, e.Thread)
 		at, _ := slices.BinarySearch(m.sent, since+1)
 		if e.Flags&event.TimedOut != 0 || at == len(m.sent) {
 			return
 		}
-		w.met[i] = m.sent[at]
+		w.source[i] = m.sent[at]
 		if w.events[m.sent[at]].Op == event.Signal {
 			m.sent = slices.Delete(m.sent, at, at+1)
 		}
@@ -391,13 +391,13 @@ func (w *walk) condition(i int32, e *event.Event) {
 // before it, a departure all arrivals of its generation. A generation is complete when it has its
 // number of threads, or a thread departs.
 func (w *walk) barrier(i int32, e *event.Event) {
-	q, m, who := w.of(i, arrivals), w.rest(i), visitor{e.Thread, w.object[i]}
+	q, m, who := w.queueOf(i, arrivals), w.extraOf(i), arrivalKey{e.Thread, w.object[i]}
 	if e.Op == event.BarrierDepart {
-		k, ok := w.inside[who]
+		k, ok := w.arrivedIn[who]
 		if !ok {
 			return
 		}
-		m.generations[k].left = true
+		m.generations[k].departed = true
 		if k+1 < len(m.generations) {
 			w.need(q, int(m.generations[k+1].first), Generations)
 		} else {
@@ -406,10 +406,10 @@ func (w *walk) barrier(i int32, e *event.Event) {
 		return
 	}
 	n := len(w.queues[q])
-	if k := len(m.generations) - 1; k < 0 || m.generations[k].left || m.size > 0 && n-int(m.generations[k].first) >= m.size {
+	if k := len(m.generations) - 1; k < 0 || m.generations[k].departed || m.size > 0 && n-int(m.generations[k].first) >= m.size {
 		m.generations = append(m.generations, generation{first: int32(n)})
 	}
-	w.inside[who] = len(m.generations) - 1
+	w.arrivedIn[who] = len(m.generations) - 1
 	w.need(q, int(m.generations[len(m.generations)-1].first), Generations)
 	w.enter(i, arrivals)
 }
@@ -417,7 +417,7 @@ func (w *walk) barrier(i int32, e *event.Event) {
 // semaphore computes the least initial value that explains the run. If Init recorded the initial
 // value v, and only one thread posts, wait v+j needs post j.
 func (w *walk) semaphore(i int32, e *event.Event) {
-	m, o := w.rest(i), w.object[i]
+	m, o := w.extraOf(i), w.object[i]
 	switch e.Op {
 	case event.SemPost:
 		m.balance++
@@ -425,25 +425,25 @@ func (w *walk) semaphore(i int32, e *event.Event) {
 	case event.SemWait:
 		m.balance--
 		m.waits++
-		if m.fixed && w.poster[e.Object] != 0 {
-			w.need(w.of(i, posts), int(m.waits-w.initial[o]), Count)
+		if m.hasInitial && w.poster[e.Object] != 0 {
+			w.need(w.queueOf(i, posts), int(m.waits-w.initial[o]), Count)
 		}
 	}
-	if !m.fixed {
+	if !m.hasInitial {
 		w.initial[o] = max(w.initial[o], -m.balance)
 	}
 }
 
 func (w *walk) init(i int32, e *event.Event) {
-	w.enter(i, births)
+	w.enter(i, inits)
 	if e.Flags&event.HasValue == 0 {
 		return
 	}
 	switch e.Kind {
 	case event.KindSemaphore:
-		w.initial[w.object[i]], w.rest(i).fixed = int64(min(e.Value, 1<<31)), true
+		w.initial[w.object[i]], w.extraOf(i).hasInitial = int64(min(e.Value, 1<<31)), true
 	case event.KindBarrier:
-		w.rest(i).size = int(min(e.Value, 1<<31))
+		w.extraOf(i).size = int(min(e.Value, 1<<31))
 	}
 }
 
@@ -454,20 +454,20 @@ func (w *walk) init(i int32, e *event.Event) {
 func (w *walk) message(i int32, e *event.Event) {
 	switch e.Op {
 	case event.Send:
-		w.all(i, failures, Messages)
+		w.needAll(i, failures, Messages)
 		w.enter(i, messages)
-		w.sends[w.object[i]] = w.of(i, messages)
+		w.sends[w.object[i]] = w.queueOf(i, messages)
 	case event.Sent:
-		q := w.of(i, receives)
+		q := w.queueOf(i, receives)
 		w.need(q, madeRoom(len(w.queues[q]), e), Messages)
 	case event.Receive:
-		w.all(i, receives, Messages)
+		w.needAll(i, receives, Messages)
 		w.enter(i, receives)
-		w.met[i] = w.begun(w.queues[w.of(i, messages)], e)
+		w.source[i] = w.begun(w.queues[w.queueOf(i, messages)], e)
 	case event.Receiving:
 		w.enter(i, receives)
 	case event.ReceiveFailed:
-		w.all(i, receives, Messages)
+		w.needAll(i, receives, Messages)
 		w.enter(i, failures)
 	}
 }

@@ -89,19 +89,19 @@ func run(opts Options, events []event.Event) *Analysis {
 	return a
 }
 
-// rings returns each cycle of the run as its sorted thread:lock pairs, sorted.
+// cycles returns each cycle of the run as its sorted thread:lock pairs, sorted.
 func rings(a *Analysis, names *eventtest.Names) []string {
 	s := a.newSearch()
 	out := []string{}
-	s.found = func(ring []*pattern, choice []*instance) {
+	s.onChoice = func(cycle []*edge, choice []*instance) {
 		var r []string
-		for i, p := range ring {
-			r = append(r, names.Threads[choice[i].thread.id]+":"+names.Objects[p.wanted.Lock()])
+		for i, p := range cycle {
+			r = append(r, names.Threads[choice[i].thread.id]+":"+names.Objects[p.requested.Lock()])
 		}
 		slices.Sort(r)
 		out = append(out, strings.Join(r, " "))
 	}
-	s.closed = func([]*pattern) { s.tuples = 0; s.choose(0) }
+	s.onCycle = func([]*edge) { s.tuples = 0; s.choose(0) }
 	s.run()
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -130,7 +130,7 @@ func TestCasesPlain(t *testing.T) {
 			checkTrees(t, c, w)
 			got := rings(run(Options{History: 1000}, unrelated(c.Events)), c.Names)
 			if d := cmp.Diff(wantRings(w.Cycles), got); d != "" {
-				t.Errorf("rings (-want +got):\n%s", d)
+				t.Errorf("cycles (-want +got):\n%s", d)
 			}
 			checkPairs(t, w.Pairs, got)
 		})
@@ -184,7 +184,7 @@ func checkTrees(t *testing.T, c *eventtest.Case, w wantCase) {
 			continue
 		}
 		path := c.Names.Threads[e.Thread]
-		for _, l := range a.cur(a.threads[e.Thread]).path {
+		for _, l := range a.current(a.threads[e.Thread]).path {
 			path += "/" + c.Names.Objects[l]
 			if !got[path] {
 				fresh = append(fresh, e.Seq)
@@ -201,7 +201,7 @@ func checkTrees(t *testing.T, c *eventtest.Case, w wantCase) {
 			wantFresh = append(wantFresh, c.Events[c.Index[i]].Seq)
 		}
 		if d := cmp.Diff(wantFresh, fresh); d != "" {
-			t.Errorf("new patterns (-want +got):\n%s", d)
+			t.Errorf("new edges (-want +got):\n%s", d)
 		}
 	}
 }
@@ -283,7 +283,7 @@ func checkTrace(t *testing.T, cols []string) {
 	}
 	a := run(Options{}, events)
 	if got := rings(a, names); len(got) != want {
-		t.Errorf("rings %q, want %d", got, want)
+		t.Errorf("cycles %q, want %d", got, want)
 	}
 	n := 0
 	for _, f := range a.Finish() {

@@ -16,7 +16,7 @@ import (
 // classes. So a run shows a lock-order error even if no two of its threads acquired the same pair
 // of locks: a1 before b1, and b2 before a2.
 //
-// By definition, the search is that for cycles over the same patterns, in which each lock is
+// By definition, the search is that for cycles over the same edges, in which each lock is
 // replaced by its class (TestClassesAgainstBruteForce). What differs:
 //
 //   - A cycle is not reported if each of its links is a single lock, or if a cycle of locks of the
@@ -35,37 +35,37 @@ type Class struct {
 	Process uint32
 }
 
-// classes are the patterns of classes. A class is identified by its first lock.
+// classes are the edges of classes. A class is identified by its first lock.
 type classes struct {
-	a      *Analysis
-	search *Analysis // an analysis whose locks are classes
-	of     map[event.ObjectID]event.ObjectID
-	first  map[Class]event.ObjectID
-	names  map[event.ObjectID]string // names of classes
-	inside map[event.ObjectID]*inside
-	left   int // number of pairs that may still be recorded
-	found  []finding.Finding
-	done   map[string]bool // cycles of classes that are already known
+	a         *Analysis
+	search    *Analysis // an analysis whose locks are classes
+	of        map[event.ObjectID]event.ObjectID
+	first     map[Class]event.ObjectID
+	names     map[event.ObjectID]string // names of classes
+	sameClass map[event.ObjectID]*sameClass
+	pairsLeft int // number of pairs that may still be recorded
+	found     []finding.Finding
+	known     map[string]bool // cycles of classes that are already known
 }
 
-// inside records how locks of one class are requested while others of the class are held.
-type inside struct {
-	pairs map[[2]event.ObjectID]bool // held, requested
-	both  bool                       // some two locks were acquired in both orders
-	kept  []*instance
+// sameClass records how locks of one class are requested while others of the class are held.
+type sameClass struct {
+	pairs     map[[2]event.ObjectID]bool // held, requested
+	both      bool                       // some two locks were acquired in both orders
+	instances []*instance
 }
 
-// maxInside bounds the instances kept of a class within itself.
-const maxInside = 32
+// maxSameClass bounds the instances kept of a class within itself.
+const maxSameClass = 32
 
 func (a *Analysis) newClasses() *classes {
 	opts := a.opts
 	opts.Explain, opts.OnEdge, opts.OnInverse, opts.OnAcquired, opts.Class = nil, nil, nil, nil, nil
 	search := New(opts)
-	search.queueing = a.queueing // a class has the policy of its first lock
+	search.writerPreferring = a.writerPreferring // a class has the policy of its first lock
 	return &classes{
 		a: a, search: search, of: map[event.ObjectID]event.ObjectID{}, first: map[Class]event.ObjectID{},
-		names: map[event.ObjectID]string{}, inside: map[event.ObjectID]*inside{}, left: opts.MaxEdges, done: map[string]bool{},
+		names: map[event.ObjectID]string{}, sameClass: map[event.ObjectID]*sameClass{}, pairsLeft: opts.MaxEdges, known: map[string]bool{},
 	}
 }
 
@@ -92,16 +92,16 @@ func (c *classes) class(lock event.ObjectID) event.ObjectID {
 
 func (c *classes) member(m member) member { return locks.MemberOf(c.class(m.Lock()), m.Shared()) }
 
-// absorb adds a pattern of locks to the patterns of classes.
-func (c *classes) absorb(p *pattern) {
-	if slices.ContainsFunc(p.held, func(m member) bool { return m.Lock() == p.wanted.Lock() }) {
+// addEdge adds an edge of locks to the edges of classes.
+func (c *classes) addEdge(p *edge) {
+	if slices.ContainsFunc(p.held, func(m member) bool { return m.Lock() == p.requested.Lock() }) {
 		return // a read lock acquired again: no other lock is involved
 	}
-	wanted := c.member(p.wanted)
+	requested := c.member(p.requested)
 	var held []member
 	for _, m := range p.held {
-		if k := c.member(m); k.Lock() == wanted.Lock() {
-			c.nested(wanted.Lock(), m.Lock(), p)
+		if k := c.member(m); k.Lock() == requested.Lock() {
+			c.addSameClass(requested.Lock(), m.Lock(), p)
 		} else {
 			held = append(held, k)
 		}
@@ -112,64 +112,64 @@ func (c *classes) absorb(p *pattern) {
 	slices.Sort(held)
 	held = slices.Compact(held)
 	s := c.search
-	key := patternKey(held, wanted)
-	of := s.patterns[key]
+	key := edgeKey(held, requested)
+	of := s.edges[key]
 	if of == nil {
-		if len(s.ordered) >= s.opts.MaxEdges {
+		if len(s.byID) >= s.opts.MaxEdges {
 			c.a.stats.DroppedEdges++
 			return
 		}
 		s.nextID++
-		of = &pattern{id: s.nextID, wanted: wanted, held: held}
-		s.patterns[key] = of
-		s.ordered = append(s.ordered, of)
+		of = &edge{id: s.nextID, requested: requested, held: held}
+		s.edges[key] = of
+		s.byID = append(s.byID, of)
 	}
-	for _, x := range p.kept {
-		of.kept = append(of.kept, c.copied(s.room(of), x, p))
+	for _, x := range p.instances {
+		of.instances = append(of.instances, c.copyInstance(s.room(of), x, p))
 	}
 }
 
-// copied copies an instance of a pattern of locks, p, into one of a pattern of classes.
-func (c *classes) copied(to, x *instance, p *pattern) *instance {
+// copyInstance copies an instance of an edge of locks, p, into one of an edge of classes.
+func (c *classes) copyInstance(to, x *instance, p *edge) *instance {
 	*to = *x
 	to.original, to.clock = p, c.a.clocks.share(x.clock)
 	to.heldAt = slices.Clone(x.heldAt)
 	return to
 }
 
-// nested records that a lock was acquired while another of its class was held.
-func (c *classes) nested(class, held event.ObjectID, p *pattern) {
-	n := c.inside[class]
+// addSameClass records that a lock was acquired while another of its class was held.
+func (c *classes) addSameClass(class, held event.ObjectID, p *edge) {
+	n := c.sameClass[class]
 	if n == nil {
-		n = &inside{pairs: map[[2]event.ObjectID]bool{}}
-		c.inside[class] = n
+		n = &sameClass{pairs: map[[2]event.ObjectID]bool{}}
+		c.sameClass[class] = n
 	}
-	w := p.wanted.Lock()
+	w := p.requested.Lock()
 	n.both = n.both || n.pairs[[2]event.ObjectID{w, held}]
-	if pair := [2]event.ObjectID{held, w}; !n.pairs[pair] && c.left > 0 {
-		c.left--
+	if pair := [2]event.ObjectID{held, w}; !n.pairs[pair] && c.pairsLeft > 0 {
+		c.pairsLeft--
 		n.pairs[pair] = true
 	}
-	for _, x := range p.kept {
-		if len(n.kept) < maxInside && !slices.ContainsFunc(n.kept, func(y *instance) bool { return y.thread == x.thread && y.place == x.place }) {
-			n.kept = append(n.kept, c.copied(&instance{}, x, p))
+	for _, x := range p.instances {
+		if len(n.instances) < maxSameClass && !slices.ContainsFunc(n.instances, func(y *instance) bool { return y.thread == x.thread && y.stack == x.stack }) {
+			n.instances = append(n.instances, c.copyInstance(&instance{}, x, p))
 		}
 	}
 }
 
-// classify adds a pattern to the patterns of classes before it is discarded.
-func (a *Analysis) classify(p *pattern) {
+// classify adds an edge to the edges of classes before it is discarded.
+func (a *Analysis) classify(p *edge) {
 	if a.opts.Class == nil {
 		return
 	}
 	if a.classes == nil {
 		a.classes = a.newClasses()
 	}
-	a.classes.absorb(p)
+	a.classes.addEdge(p)
 }
 
-// own returns the pattern of locks to which an instance of pattern p belongs.
-func (x *instance) own(p *pattern) *pattern {
+// lockEdge returns the edge of locks to which an instance of edge p belongs.
+func (x *instance) lockEdge(p *edge) *edge {
 	if x.original != nil {
 		return x.original
 	}
@@ -180,18 +180,18 @@ func (x *instance) own(p *pattern) *pattern {
 func (c *classes) remember(n *event.Names) {
 	keep := func(x *instance) {
 		n.Thread(x.thread.id)
-		n.Object(x.original.wanted.Lock())
+		n.Object(x.original.requested.Lock())
 		for _, id := range x.held {
 			n.Object(id)
 		}
 	}
-	for _, p := range c.search.ordered {
-		for _, x := range p.kept {
+	for _, p := range c.search.byID {
+		for _, x := range p.instances {
 			keep(x)
 		}
 	}
-	for _, in := range c.inside {
-		for _, x := range in.kept {
+	for _, in := range c.sameClass {
+		for _, x := range in.instances {
 			keep(x)
 		}
 	}
@@ -204,7 +204,7 @@ func (a *Analysis) Classes() []finding.Finding {
 	if a.opts.Class == nil {
 		return nil
 	}
-	for _, p := range a.ordered {
+	for _, p := range a.byID {
 		a.classify(p)
 	}
 	c := a.classes
@@ -212,40 +212,40 @@ func (a *Analysis) Classes() []finding.Finding {
 		return nil
 	}
 	for _, r := range a.final {
-		c.done[c.known(r)] = true
+		c.known[c.keyOfReport(r)] = true
 	}
 	s := c.search.newSearch()
-	s.closed = func(ring []*pattern) {
-		if s.tuples = 0; len(c.found) < a.opts.MaxFindings && !c.done[c.ring(ring)] {
+	s.onCycle = func(cycle []*edge) {
+		if s.tuples = 0; len(c.found) < a.opts.MaxFindings && !c.known[c.keyOfEdges(cycle)] {
 			s.choose(0)
 		}
 	}
-	s.found = c.take
+	s.onChoice = c.addCycle
 	s.run()
 	a.stats.BudgetHit = a.stats.BudgetHit || s.steps < 0
-	c.alone()
+	c.addSameClassFindings()
 	return c.found
 }
 
-// known returns the key of the cycle of classes to which a cycle of locks belongs.
-func (c *classes) known(r *report) string {
+// keyOfReport returns the key of the cycle of classes to which a cycle of locks belongs.
+func (c *classes) keyOfReport(r *report) string {
 	ids := make([]event.ObjectID, 0, len(r.steps))
 	for _, s := range r.steps {
 		ids = append(ids, c.class(s.Object))
 	}
-	return ringOf(ids)
+	return cycleKey(ids)
 }
 
-func (c *classes) ring(ring []*pattern) string {
-	ids := make([]event.ObjectID, 0, len(ring))
-	for _, p := range ring {
-		ids = append(ids, p.wanted.Lock())
+func (c *classes) keyOfEdges(cycle []*edge) string {
+	ids := make([]event.ObjectID, 0, len(cycle))
+	for _, p := range cycle {
+		ids = append(ids, p.requested.Lock())
 	}
-	return ringOf(ids)
+	return cycleKey(ids)
 }
 
-// ringOf returns the key of a cycle, which does not depend on where the cycle begins.
-func ringOf(ids []event.ObjectID) string {
+// cycleKey returns the key of a cycle, which does not depend on where the cycle begins.
+func cycleKey(ids []event.ObjectID) string {
 	best := ""
 	for i := range ids {
 		var b []byte
@@ -259,30 +259,31 @@ func ringOf(ids []event.ObjectID) string {
 	return best
 }
 
-// take adds a finding for a cycle of classes, unless each of its links is a single lock.
-func (c *classes) take(ring []*pattern, choice []*instance) {
-	key, same := c.ring(ring), true
+// addCycle adds a finding for a cycle of classes, unless each of its links is a single lock.
+func (c *classes) addCycle(cycle []*edge, choice []*instance) {
+	key, same := c.keyOfEdges(cycle), true
 	for i, x := range choice {
 		same = same && x.original.waitsFor(choice[(i+1)%len(choice)].original)
 	}
-	if same || c.done[key] {
+	if same || c.known[key] {
 		return
 	}
-	c.done[key] = true
+	c.known[key] = true
 	c.add(choice)
 }
 
-// alone adds findings for the classes of which two locks were acquired in both orders.
-func (c *classes) alone() {
+// addSameClassFindings adds findings for the classes of which two locks were acquired in both
+// orders.
+func (c *classes) addSameClassFindings() {
 	var all []event.ObjectID
-	for class, n := range c.inside {
-		if n.both && !c.done[ringOf([]event.ObjectID{class, class})] {
+	for class, n := range c.sameClass {
+		if n.both && !c.known[cycleKey([]event.ObjectID{class, class})] {
 			all = append(all, class)
 		}
 	}
 	slices.Sort(all)
 	for _, class := range all {
-		if x, y := c.inside[class].meet(); x != nil && len(c.found) < c.a.opts.MaxFindings {
+		if x, y := c.sameClass[class].meet(); x != nil && len(c.found) < c.a.opts.MaxFindings {
 			c.add([]*instance{x, y})
 		}
 	}
@@ -290,9 +291,9 @@ func (c *classes) alone() {
 
 // meet returns two instances of a class within itself at which two threads can be at the same
 // time.
-func (n *inside) meet() (x, y *instance) {
-	for i, x := range n.kept {
-		for _, y := range n.kept[i+1:] {
+func (n *sameClass) meet() (x, y *instance) {
+	for i, x := range n.instances {
+		for _, y := range n.instances[i+1:] {
 			if canMeet(x.original, x, y.original, y) {
 				return x, y
 			}
@@ -332,6 +333,6 @@ func (c *classes) add(choice []*instance) {
 	}
 	f.Message = fmt.Sprintf("%s are taken in orders that can block threads for ever, by %s: they took other locks than each other, but nothing keeps them from taking the same",
 		which, strings.Join(threads, " and "))
-	f.Reason = "the run shows no locks that all of these threads took: only the classes of the locks form a ring (--lock-classes)"
+	f.Reason = "the run shows no locks that all of these threads took: only the classes of the locks form a cycle (--lock-classes)"
 	c.found = append(c.found, f)
 }

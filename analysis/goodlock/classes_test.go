@@ -50,7 +50,7 @@ func TestClasses(t *testing.T) {
 	}{
 		{"orders of instances that were never shared", [][]event.Event{nest(2, 11, 21), nest(3, 22, 12)}, []string{"AB: T2 21 holds [11], T3 12 holds [22]"}},
 		{"one order", [][]event.Event{nest(2, 11, 21), nest(3, 12, 22)}, nil},
-		{"a ring of locks is known without classes", [][]event.Event{nest(2, 11, 21), nest(3, 21, 11)}, nil},
+		{"a cycle of locks is known without classes", [][]event.Event{nest(2, 11, 21), nest(3, 21, 11)}, nil},
 		{"one thread", [][]event.Event{nest(2, 11, 21), nest(2, 22, 12)}, nil},
 		{"three classes", [][]event.Event{nest(2, 11, 21), nest(3, 22, 31), nest(4, 32, 12)}, []string{"ABC: T2 21 holds [11], T3 31 holds [22], T4 12 holds [32]"}},
 		{"a lock of no class links them", [][]event.Event{nest(2, 11, 99), nest(3, 99, 12)}, []string{"A: T2 99 holds [11], T3 12 holds [99]"}},
@@ -61,7 +61,7 @@ func TestClasses(t *testing.T) {
 		{"inside one another, always in one order", [][]event.Event{nest(2, 11, 12), nest(3, 13, 14)}, nil},
 		{"inside one another, in both orders by one thread", [][]event.Event{nest(2, 11, 12), nest(2, 12, 11), nest(3, 13, 14)}, []string{"A: T2 12 holds [11], T3 14 holds [13]"}},
 		{"inside one another, in both orders by one thread alone", [][]event.Event{nest(2, 11, 12), nest(2, 12, 11)}, nil},
-		{"inside one another, in both orders by two threads: a ring of locks", [][]event.Event{nest(2, 11, 12), nest(3, 12, 11)}, nil},
+		{"inside one another, in both orders by two threads: a cycle of locks", [][]event.Event{nest(2, 11, 12), nest(3, 12, 11)}, nil},
 		{"hand over hand down a list", [][]event.Event{nest(2, 11, 12), nest(2, 12, 13), nest(3, 11, 12), nest(3, 12, 13)}, nil},
 		{"two that read", [][]event.Event{
 			{acquire(2, 11), acquireRead(2, 21), release(2, 21), release(2, 11)}, {acquireRead(3, 22), acquire(3, 12), release(3, 12), release(3, 22)},
@@ -96,12 +96,12 @@ func TestClassesApartByProcess(t *testing.T) {
 	}
 }
 
-// TestClassesOfDestroyedLocks checks that the patterns of short-lived locks are discarded, but not
+// TestClassesOfDestroyedLocks checks that the edges of short-lived locks are discarded, but not
 // what they show of the classes.
 func TestClassesOfDestroyedLocks(t *testing.T) {
 	parts := [][]event.Event{threadsUpTo(3)}
 	lock := event.ObjectID(100)
-	for range 3 * minDeaths {
+	for range 3 * minDestroyed {
 		first, second := lock, lock+1 // an even lock is of class A, an odd one of B
 		th := event.ThreadID(2)
 		if lock%4 == 0 && lock > 200 {
@@ -152,44 +152,44 @@ func naiveClasses(events []event.Event) map[string]bool {
 		return !meet(v, w, around)
 	}
 	out := map[string]bool{}
-	eachRing(waits, links, func(v, w naiveWait) bool { return class(v.Object) == class(w.Object) || apart(v, w) }, func(ring []naiveWait) {
-		if slices.ContainsFunc(ring, func(w naiveWait) bool { return !waitsForNext(ring, w) }) {
-			out[classRing(ring, class)] = true
+	eachRing(waits, links, func(v, w naiveWait) bool { return class(v.Object) == class(w.Object) || apart(v, w) }, func(cycle []naiveWait) {
+		if slices.ContainsFunc(cycle, func(w naiveWait) bool { return !waitsForNext(cycle, w) }) {
+			out[classRing(cycle, class)] = true
 		}
 	})
 	ofLocks := func(v, w naiveWait) bool { return slices.ContainsFunc(w.held, v.wants().excludes) }
-	eachRing(waits, ofLocks, func(v, w naiveWait) bool { return v.Object == w.Object || !meet(v, w, around) }, func(ring []naiveWait) {
-		delete(out, classRing(ring, class)) // already known as a cycle of locks
+	eachRing(waits, ofLocks, func(v, w naiveWait) bool { return v.Object == w.Object || !meet(v, w, around) }, func(cycle []naiveWait) {
+		delete(out, classRing(cycle, class)) // already known as a cycle of locks
 	})
 	return out
 }
 
 // waitsForNext reports whether the lock requested by a wait of the cycle is held in the next one.
-func waitsForNext(ring []naiveWait, w naiveWait) bool {
-	i := slices.IndexFunc(ring, func(v naiveWait) bool { return v.Seq == w.Seq })
-	return slices.ContainsFunc(ring[(i+1)%len(ring)].held, w.wants().excludes)
+func waitsForNext(cycle []naiveWait, w naiveWait) bool {
+	i := slices.IndexFunc(cycle, func(v naiveWait) bool { return v.Seq == w.Seq })
+	return slices.ContainsFunc(cycle[(i+1)%len(cycle)].held, w.wants().excludes)
 }
 
-func classRing(ring []naiveWait, class func(event.ObjectID) event.ObjectID) string {
+func classRing(cycle []naiveWait, class func(event.ObjectID) event.ObjectID) string {
 	var ids []event.ObjectID
-	for _, w := range ring {
+	for _, w := range cycle {
 		ids = append(ids, class(w.Object))
 	}
-	return ringOf(ids)
+	return cycleKey(ids)
 }
 
 // eachRing visits all sequences of waits in which each links to the next, and the last to the
 // first, and of which no two are apart.
 func eachRing(waits []naiveWait, links, apart func(v, w naiveWait) bool, visit func([]naiveWait)) {
-	var extend func(ring []naiveWait)
-	extend = func(ring []naiveWait) {
-		last := ring[len(ring)-1]
-		if len(ring) > 1 && links(last, ring[0]) {
-			visit(ring)
+	var extend func(cycle []naiveWait)
+	extend = func(cycle []naiveWait) {
+		last := cycle[len(cycle)-1]
+		if len(cycle) > 1 && links(last, cycle[0]) {
+			visit(cycle)
 		}
 		for _, w := range waits {
-			if w.Thread > ring[0].Thread && links(last, w) && !slices.ContainsFunc(ring, func(v naiveWait) bool { return apart(v, w) }) {
-				extend(append(slices.Clip(ring), w))
+			if w.Thread > cycle[0].Thread && links(last, w) && !slices.ContainsFunc(cycle, func(v naiveWait) bool { return apart(v, w) }) {
+				extend(append(slices.Clip(cycle), w))
 			}
 		}
 	}
@@ -213,7 +213,7 @@ func TestClassesAgainstBruteForce(t *testing.T) {
 			if len(ids) == 2 && ids[0] == ids[1] {
 				continue // of a class within itself
 			}
-			got[ringOf(ids)] = true
+			got[cycleKey(ids)] = true
 		}
 		found += len(want)
 		if d := cmp.Diff(want, got); d != "" {
@@ -221,6 +221,6 @@ func TestClassesAgainstBruteForce(t *testing.T) {
 		}
 	})
 	if found == 0 {
-		t.Error("no run had a ring of classes")
+		t.Error("no run had a cycle of classes")
 	}
 }

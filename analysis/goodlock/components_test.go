@@ -20,10 +20,10 @@ func TestComponentsAgainstReachability(t *testing.T) {
 			reach[i] = make([]bool, n)
 			reach[i][i] = true
 		}
-		var patterns []*pattern
+		var patterns []*edge
 		for range rapid.IntRange(1, 2*n).Draw(rt, "patterns") {
 			wanted := lock.Draw(rt, "wanted")
-			p := &pattern{wanted: locks.MemberOf(event.ObjectID(wanted+1), false)}
+			p := &edge{requested: locks.MemberOf(event.ObjectID(wanted+1), false)}
 			for _, h := range rapid.SliceOfN(lock, 1, 2).Draw(rt, "held") {
 				p.held = append(p.held, locks.MemberOf(event.ObjectID(h+1), rapid.Bool().Draw(rt, "shared")))
 				reach[h][wanted] = true
@@ -51,9 +51,9 @@ func TestComponentsAgainstReachability(t *testing.T) {
 
 // TestComponentsOfALongPath checks that a path of a hundred thousand locks is handled.
 func TestComponentsOfALongPath(t *testing.T) {
-	var patterns []*pattern
+	var patterns []*edge
 	for i := range event.ObjectID(100_000) {
-		patterns = append(patterns, &pattern{wanted: locks.MemberOf(i+2, false), held: []member{locks.MemberOf(i+1, false)}})
+		patterns = append(patterns, &edge{requested: locks.MemberOf(i+2, false), held: []member{locks.MemberOf(i+1, false)}})
 	}
 	of := components(patterns)
 	if len(of) != 100_001 || of[1] == of[2] {

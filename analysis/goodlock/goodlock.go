@@ -5,10 +5,10 @@
 // Res. Dev. 54(5) 2010, and pruned by the must-order, which every schedule keeps).
 //
 // The trace of a thread is reduced to lock-order edges: the thread requested this lock while it
-// held those. The code calls an edge with its whole set of held locks a pattern, and the acquires
-// that had this form its instances. The lock tree of Figure 9 is kept as the path of the held
+// held those. An edge has its whole set of held locks, and the acquires that had this form are its
+// instances. The lock tree of Figure 9 is kept as the path of the held
 // locks, in the order of their acquisition, so that releases may come in any order. A cycle of
-// patterns is reported if distinct threads can take part in it that hold no lock in common (Figure
+// edges is reported if distinct threads can take part in it that hold no lock in common (Figure
 // 10's gate locks) and of whose requests no two are ordered by the must-order. A lock that a
 // parent holds from before a thread's creation until after its join counts as held by that thread
 // too (Sulzmann, Beyond Per-Thread Lock Sets, arXiv 2512.23552).
@@ -16,8 +16,8 @@
 // The input is the events of a run with their clocks; the output is findings of kind deadlock and
 // confidence potential. The package does not know names, files or schedules.
 //
-// Memory. All threads share the patterns, so ten thousand threads that do the same make one
-// pattern. Each pattern keeps a bounded number of instances, the first and the latest, spread over
+// Memory. All threads share the edges, so ten thousand threads that do the same make one
+// edge. Each edge keeps a bounded number of instances, the first and the latest, spread over
 // threads. The acquires of one thread between which it neither influenced another thread nor was
 // influenced by one are one instance. A thread that has been joined stays in memory only through
 // the instances that refer to it. What destroyed locks leave behind is removed when it is about
@@ -43,22 +43,22 @@ const (
 	DefaultBudget   = 1 << 22 // Options.Budget
 )
 
-// cacheSize is the number of entries of the direct-mapped cache of threads.
-const cacheSize = 64
+// threadCacheSize is the number of entries of the direct-mapped cache of threads.
+const threadCacheSize = 64
 
 // Options bounds memory and search. Users should normally get the zero value.
 type Options struct {
-	// History is the maximum number of instances of a pattern, of which one half is the first and
+	// History is the maximum number of instances of an edge, of which one half is the first and
 	// the other half the latest. Default 32, at least 2.
 	History int
-	// MaxInstances is the number of instances of all patterns together beyond which a pattern gets
+	// MaxInstances is the number of instances of all edges together beyond which an edge gets
 	// no more than four. Default 262144. An instance takes about 300 bytes. Instances of one
 	// thread also share a clock (four bytes for each thread) for as long as nothing new orders the
 	// thread after other threads.
 	MaxInstances int
-	// MaxEdges is the maximum number of patterns in memory. Default DefaultMaxEdges. When it
-	// is reached, patterns that need a destroyed lock are evicted; if that does not make room, new
-	// patterns are dropped and counted.
+	// MaxEdges is the maximum number of edges in memory. Default DefaultMaxEdges. When it
+	// is reached, edges that need a destroyed lock are evicted; if that does not make room, new
+	// edges are dropped and counted.
 	MaxEdges int
 	// MaxThreads is the maximum length of the cycles searched for. Default 0: no limit.
 	MaxThreads int
@@ -72,16 +72,16 @@ type Options struct {
 	// MaxCandidates is the maximum number of alternatives that Candidates returns for a finding.
 	// Default 32.
 	MaxCandidates int
-	// Explain, if not nil, is called by Finish with each cycle of patterns that is not reported,
+	// Explain, if not nil, is called by Finish with each cycle of edges that is not reported,
 	// and the reason.
 	Explain func(finding.Pruned)
-	// OnEdge, if not nil, is called with the first acquire of each new pattern that holds a
+	// OnEdge, if not nil, is called with the first acquire of each new edge that holds a
 	// lock. When there have been no calls for a while, the program has likely shown all its lock
 	// orders. The callee may keep the step.
 	OnEdge func(finding.Step)
-	// OnInverse, if not nil, is called for each two patterns that could be a cycle of two threads,
+	// OnInverse, if not nil, is called for each two edges that could be a cycle of two threads,
 	// when the second is first seen. From then on OnAcquired is called for each acquire of either
-	// pattern, beginning with that first acquire of the second. OnAcquired must not be nil if
+	// edge, beginning with that first acquire of the second. OnAcquired must not be nil if
 	// OnInverse is not.
 	OnInverse  func(older, newer finding.LockOrderEdge)
 	OnAcquired func(nesting int, thread event.ThreadID, seq uint64)
@@ -89,7 +89,7 @@ type Options struct {
 	// the analysis gets the event. Default: the analysis has a table of its own.
 	Locks *locks.Table
 	// Class, if not nil, returns the class of a lock; see Classes. It is called by Classes, and
-	// when patterns of destroyed locks are evicted.
+	// when edges of destroyed locks are evicted.
 	Class func(event.ObjectID) Class
 }
 
@@ -98,8 +98,8 @@ type Stats struct {
 	Edges            int    // number in memory now
 	Instances        int    // number in memory now
 	EvictedInstances uint64 // instances discarded for lack of room (History, MaxInstances)
-	EvictedEdges     uint64 // patterns of destroyed locks, discarded to make room
-	DroppedEdges     uint64 // acquires whose pattern was new and had no room (MaxEdges)
+	EvictedEdges     uint64 // edges of destroyed locks, discarded to make room
+	DroppedEdges     uint64 // acquires whose edge was new and had no room (MaxEdges)
 	DroppedFindings  uint64 // choices of instances whose finding had no room (MaxFindings)
 	// BudgetHit reports whether a search ended before it had looked at all cycles (Budget).
 	BudgetHit bool
@@ -109,31 +109,31 @@ type Stats struct {
 
 // Analysis is the lock order analysis. It implements finding.Analysis.
 type Analysis struct {
-	opts        Options
-	locks       *locks.Table
-	ownLocks    bool // locks is not shared
-	threads     map[event.ThreadID]*thread
-	threadCache [cacheSize]*thread // direct-mapped cache of threads, by the low bits of the ID
-	root        *node
-	nodes       int
-	patterns    map[string]*pattern
-	wanting     map[event.ObjectID][]wanter // with Options.OnInverse: patterns by requested lock
-	ordered     []*pattern                  // all patterns, by id
-	nextID      int
-	kept        int                     // number of instances of all patterns
-	dead        map[event.ObjectID]bool // destroyed locks that occur in some pattern
-	inUse       map[event.ObjectID]int  // number of occurrences of a lock in patterns
-	clocks      clockPool
-	again       agains
-	stretches   uint64
-	reports     map[string]*report
-	classes     *classes // nil until needed
-	final       []*report
-	stats       Stats
-	retryAt     uint64                  // value of DroppedEdges at which makeRoom tries again
-	queueing    map[event.ObjectID]bool // rwlocks whose readers wait behind a waiting writer
-	deaths      int                     // objects destroyed since the tree was last emptied
-	sweepAfter  int                     // minimum of deaths before sweep runs
+	opts             Options
+	locks            *locks.Table
+	ownLocks         bool // locks is not shared
+	threads          map[event.ThreadID]*thread
+	threadCache      [threadCacheSize]*thread // direct-mapped cache of threads, by the low bits of the ID
+	root             *node
+	nodes            int
+	edges            map[string]*edge
+	requesters       map[event.ObjectID][]requester // with Options.OnInverse: edges by requested lock
+	byID             []*edge                        // all edges, by id
+	nextID           int
+	instanceCount    int                     // number of instances of all edges
+	destroyed        map[event.ObjectID]bool // destroyed locks that occur in some edge
+	inUse            map[event.ObjectID]int  // number of occurrences of a lock in edges
+	clocks           clockPool
+	instances        instanceCache
+	periods          uint64
+	reports          map[string]*report
+	classes          *classes // nil until needed
+	final            []*report
+	stats            Stats
+	retryAt          uint64                  // value of DroppedEdges at which makeRoom tries again
+	writerPreferring map[event.ObjectID]bool // rwlocks whose readers wait behind a waiting writer
+	destroyCount     int                     // objects destroyed since the tree was last emptied
+	sweepAfter       int                     // minimum of destroyCount before sweep runs
 }
 
 var _ finding.Analysis = (*Analysis)(nil)
@@ -152,20 +152,20 @@ func New(opts Options) *Analysis {
 		opts.Locks = locks.New()
 	}
 	a := &Analysis{
-		opts:       opts,
-		locks:      opts.Locks,
-		ownLocks:   own,
-		threads:    map[event.ThreadID]*thread{},
-		root:       &node{},
-		patterns:   map[string]*pattern{},
-		wanting:    map[event.ObjectID][]wanter{},
-		dead:       map[event.ObjectID]bool{},
-		inUse:      map[event.ObjectID]int{},
-		queueing:   map[event.ObjectID]bool{},
-		reports:    map[string]*report{},
-		sweepAfter: minDeaths,
+		opts:             opts,
+		locks:            opts.Locks,
+		ownLocks:         own,
+		threads:          map[event.ThreadID]*thread{},
+		root:             &node{},
+		edges:            map[string]*edge{},
+		requesters:       map[event.ObjectID][]requester{},
+		destroyed:        map[event.ObjectID]bool{},
+		inUse:            map[event.ObjectID]int{},
+		writerPreferring: map[event.ObjectID]bool{},
+		reports:          map[string]*report{},
+		sweepAfter:       minDestroyed,
 	}
-	a.again.grow(fewAgain)
+	a.instances.grow(minCacheSize)
 	return a
 }
 
@@ -178,7 +178,7 @@ func setDefault(v *int, def int) {
 // Stats returns what is in memory, and what was discarded.
 func (a *Analysis) Stats() Stats {
 	s := a.stats
-	s.Edges, s.Instances = len(a.ordered), a.kept
+	s.Edges, s.Instances = len(a.byID), a.instanceCount
 	return s
 }
 
@@ -190,12 +190,12 @@ func (a *Analysis) Remember(n *event.Names) {
 			n.Object(h.Lock())
 		}
 	}
-	for _, p := range a.ordered {
-		n.Object(p.wanted.Lock())
+	for _, p := range a.byID {
+		n.Object(p.requested.Lock())
 		for _, m := range p.held {
 			n.Object(m.Lock())
 		}
-		for _, x := range p.kept {
+		for _, x := range p.instances {
 			n.Thread(x.thread.id)
 		}
 	}
@@ -211,16 +211,16 @@ func (a *Analysis) Remember(n *event.Names) {
 
 // thread records which locks a thread holds, and which locks its parent held all its life.
 type thread struct {
-	id      event.ThreadID
-	locks   *locks.Thread
-	nodes   []*node // the tree nodes of the prefixes of locks.Held; only the first placed are valid
-	placed  int
-	segment uint64      // counts the events that may order the thread with other threads
-	stretch uint64      // identifies the period since segment or clock changed; unique, not 0
-	clock   *clock      // the latest must-order clock; the entry of the thread's own slot is stale
-	taken   event.Epoch // the thread's epoch when clock was last up to date
+	id         event.ThreadID
+	locks      *locks.Thread
+	nodes      []*node // the tree nodes of the prefixes of locks.Held; only the first validNodes are valid
+	validNodes int
+	segment    uint64      // counts the events that may order the thread with other threads
+	period     uint64      // identifies the period since segment or clock changed; unique, not 0
+	clock      *clock      // the latest must-order clock; the entry of the thread's own slot is stale
+	clockEpoch event.Epoch // the thread's epoch when clock was last up to date
 
-	born, reaped link // the fork and the join of the thread
+	fork, join link // the fork and the join of the thread
 
 	parent   *thread   // nil once joined, or both detached and ended
 	forkHeld []section // the critical sections that the parent was in when it created the thread
@@ -238,14 +238,14 @@ type section struct {
 }
 
 func (a *Analysis) thread(id event.ThreadID) *thread {
-	cached := &a.threadCache[id%cacheSize]
+	cached := &a.threadCache[id%threadCacheSize]
 	if t := *cached; t != nil && t.id == id {
 		return t
 	}
 	t := a.threads[id]
 	if t == nil {
 		t = &thread{id: id, locks: a.locks.Thread(id)}
-		a.stretch(t)
+		a.beginPeriod(t)
 		a.threads[id] = t
 	}
 	*cached = t
@@ -261,14 +261,14 @@ func (a *Analysis) Event(e *event.Event) {
 	case event.None, event.AcquireFailed, event.Init:
 		return
 	case event.Destroy:
-		a.destroyed(e.Object)
+		a.destroy(e.Object)
 		return
 	}
 	t := a.thread(e.Thread)
 	switch e.Op {
 	case event.Acquire, event.AcquireRead:
 		if e.Flags&event.HasValue != 0 {
-			a.madeAs(e)
+			a.recordKind(e)
 		}
 		a.acquire(t, e)
 		return
@@ -276,7 +276,7 @@ func (a *Analysis) Event(e *event.Event) {
 		a.acquireAgain(t, e)
 		return
 	case event.Release:
-		t.placed = min(t.placed, t.locks.Same)
+		t.validNodes = min(t.validNodes, t.locks.Same)
 		if e.Flags&event.InCondWait == 0 {
 			return
 		}
@@ -290,20 +290,20 @@ func (a *Analysis) Event(e *event.Event) {
 		a.end(t)
 	}
 	t.segment++ // the event may have an edge of the must-order to or from another thread
-	a.stretch(t)
+	a.beginPeriod(t)
 }
 
-// acquire records a pattern if the thread holds other locks. The tree nodes are looked up only
+// acquire records an edge if the thread holds other locks. The tree nodes are looked up only
 // then, because most critical sections of most programs contain no other.
 func (a *Analysis) acquire(t *thread, e *event.Event) {
 	if t.locks.Again {
 		return
 	}
-	if e.Flags&(event.Try|event.Inferred) == 0 && (len(t.locks.Held) > 1 || a.queues(e)) {
-		a.wanted(t, e)
+	if e.Flags&(event.Try|event.Inferred) == 0 && (len(t.locks.Held) > 1 || a.mayBlockReaders(e)) {
+		a.requested(t, e)
 	}
 	if a.nodes > 4*a.opts.MaxEdges {
-		a.replant()
+		a.clearTree()
 	}
 }
 
@@ -312,7 +312,7 @@ func (a *Analysis) fork(t *thread, e *event.Event) {
 	if c == t {
 		return
 	}
-	c.parent, c.forkHeld, c.born = t, nil, linkOf(e)
+	c.parent, c.forkHeld, c.fork = t, nil, linkOf(e)
 	for _, h := range t.locks.Held {
 		c.forkHeld = append(c.forkHeld, section{h.Member, h.Seq, t})
 	}
@@ -324,7 +324,7 @@ func (a *Analysis) join(t *thread, e *event.Event) {
 	if c == nil {
 		return
 	}
-	c.reaped = linkOf(e)
+	c.join = linkOf(e)
 	if c.parent == t {
 		c.within = t
 		for _, s := range c.forkHeld {
@@ -351,7 +351,7 @@ func (a *Analysis) detach(id event.ThreadID) {
 // end drops the state that only a running thread needs.
 func (a *Analysis) end(t *thread) {
 	t.ended = true
-	t.nodes, t.placed = nil, 0
+	t.nodes, t.validNodes = nil, 0
 	a.clocks.drop(t.clock)
 	t.clock = nil
 	if t.detached {
@@ -362,7 +362,7 @@ func (a *Analysis) end(t *thread) {
 func (a *Analysis) forget(t *thread) {
 	t.parent, t.forkHeld = nil, nil
 	delete(a.threads, t.id)
-	if cached := &a.threadCache[t.id%cacheSize]; *cached == t {
+	if cached := &a.threadCache[t.id%threadCacheSize]; *cached == t {
 		*cached = nil
 	}
 }

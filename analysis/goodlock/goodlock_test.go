@@ -193,17 +193,17 @@ func explained(opts Options, events []event.Event) (got []string, findings int) 
 }
 
 func TestExplainLimits(t *testing.T) {
-	ring := slices.Concat(fork(1, 2), fork(1, 3), nest(1, a, b), nest(2, b, c), nest(3, c, a))
+	cycle := slices.Concat(fork(1, 2), fork(1, 3), nest(1, a, b), nest(2, b, c), nest(3, c, a))
 	for _, tc := range []struct {
 		opts Options
 		want []string
 	}{
 		{Options{}, nil},
-		{Options{MaxThreads: 2}, []string{"rings of more than 2 threads were not looked for"}},
-		{Options{Budget: 1}, []string{"the search for rings of locks ended after 1 steps, at rings of 2 threads"}},
-		{Options{MaxEdges: 1}, []string{"2 acquisitions were in nestings of locks for which there was no room"}},
+		{Options{MaxThreads: 2}, []string{"cycles of more than 2 threads were not looked for"}},
+		{Options{Budget: 1}, []string{"the search for cycles of locks ended after 1 steps, at cycles of 2 threads"}},
+		{Options{MaxEdges: 1}, []string{"2 acquisitions had lock orders for which there was no room"}},
 	} {
-		if got, _ := explained(tc.opts, ring); !slices.Equal(got, tc.want) {
+		if got, _ := explained(tc.opts, cycle); !slices.Equal(got, tc.want) {
 			t.Errorf("%+v: %q, want %q", tc.opts, got, tc.want)
 		}
 	}
@@ -214,7 +214,7 @@ func TestExplainLimits(t *testing.T) {
 		if findings == 1 {
 			break
 		}
-		if len(got) != 1 || !strings.HasPrefix(got[0], "the search for rings of locks ended") {
+		if len(got) != 1 || !strings.HasPrefix(got[0], "the search for cycles of locks ended") {
 			t.Fatalf("budget %d: %q", budget, got)
 		}
 	}
@@ -256,9 +256,9 @@ func TestManyThreads(t *testing.T) {
 	if s := x.Stats(); s.Edges != 2 || s.EvictedInstances != threads-2*defaultHistory {
 		t.Errorf("%+v", s)
 	}
-	for _, p := range x.ordered {
-		if len(p.kept) != defaultHistory {
-			t.Errorf("%d instances kept", len(p.kept))
+	for _, p := range x.byID {
+		if len(p.instances) != defaultHistory {
+			t.Errorf("%d instances kept", len(p.instances))
 		}
 	}
 	if f := x.Finish(); len(f) != 1 || f[0].Count < 2 {
@@ -275,7 +275,7 @@ func TestInstancesSpreadOverThreads(t *testing.T) {
 	}
 	x := run(Options{History: 4}, trace(slices.Concat(parts...), nest(3, a, b)))
 	threads := map[event.ThreadID]int{}
-	for _, i := range x.ordered[0].kept {
+	for _, i := range x.byID[0].instances {
 		threads[i.thread.id]++
 	}
 	if threads[3] == 0 || threads[2] == 0 {
@@ -316,8 +316,8 @@ func TestDestroyedLocksMakeRoom(t *testing.T) {
 	if f := x.Finish(); len(f) != rounds {
 		t.Errorf("%d findings, want %d", len(f), rounds)
 	}
-	if s.Edges > 16 || s.DroppedEdges != 0 || s.EvictedEdges == 0 || len(x.dead) > 32 || x.nodes > 4*16+4 {
-		t.Errorf("%+v, %d dead locks, %d nodes", s, len(x.dead), x.nodes)
+	if s.Edges > 16 || s.DroppedEdges != 0 || s.EvictedEdges == 0 || len(x.destroyed) > 32 || x.nodes > 4*16+4 {
+		t.Errorf("%+v, %d destroyed locks, %d nodes", s, len(x.destroyed), x.nodes)
 	}
 }
 

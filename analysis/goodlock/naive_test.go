@@ -92,18 +92,18 @@ func meet(v, w naiveWait, around map[event.ThreadID][]naiveHold) bool {
 func naiveRings(events []event.Event) map[string]bool {
 	waits, around := naiveWaits(events)
 	out := map[string]bool{}
-	var extend func(ring []naiveWait)
-	extend = func(ring []naiveWait) {
-		last := ring[len(ring)-1]
-		if len(ring) > 1 && slices.ContainsFunc(ring[0].held, last.wants().excludes) {
-			out[naiveName(ring)] = true
+	var extend func(cycle []naiveWait)
+	extend = func(cycle []naiveWait) {
+		last := cycle[len(cycle)-1]
+		if len(cycle) > 1 && slices.ContainsFunc(cycle[0].held, last.wants().excludes) {
+			out[naiveName(cycle)] = true
 		}
 		for _, w := range waits {
-			if w.Thread <= ring[0].Thread || !slices.ContainsFunc(w.held, last.wants().excludes) {
+			if w.Thread <= cycle[0].Thread || !slices.ContainsFunc(w.held, last.wants().excludes) {
 				continue
 			}
-			if !slices.ContainsFunc(ring, func(v naiveWait) bool { return v.Object == w.Object || !meet(v, w, around) }) {
-				extend(append(slices.Clip(ring), w))
+			if !slices.ContainsFunc(cycle, func(v naiveWait) bool { return v.Object == w.Object || !meet(v, w, around) }) {
+				extend(append(slices.Clip(cycle), w))
 			}
 		}
 	}
@@ -113,9 +113,9 @@ func naiveRings(events []event.Event) map[string]bool {
 	return out
 }
 
-func naiveName(ring []naiveWait) string {
+func naiveName(cycle []naiveWait) string {
 	var parts []string
-	for _, w := range ring {
+	for _, w := range cycle {
 		var held []string
 		for _, h := range w.held {
 			held = append(held, fmt.Sprint(h.lock, h.shared))
@@ -127,15 +127,15 @@ func naiveName(ring []naiveWait) string {
 	return strings.Join(parts, "; ")
 }
 
-func ringName(ring []*pattern, choice []*instance) string {
+func ringName(cycle []*edge, choice []*instance) string {
 	var parts []string
-	for i, p := range ring {
+	for i, p := range cycle {
 		var held []string
 		for _, m := range p.held {
 			held = append(held, fmt.Sprint(m.Lock(), m.Shared()))
 		}
 		slices.Sort(held)
-		parts = append(parts, fmt.Sprint(choice[i].thread.id, " wants ", p.wanted.Lock(), p.wanted.Shared(), " holds ", held))
+		parts = append(parts, fmt.Sprint(choice[i].thread.id, " wants ", p.requested.Lock(), p.requested.Shared(), " holds ", held))
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, "; ")
@@ -147,8 +147,8 @@ func TestAgainstBruteForce(t *testing.T) {
 		a := run(Options{History: 1000}, events)
 		got := map[string]bool{}
 		s := a.newSearch()
-		s.found = func(ring []*pattern, choice []*instance) { got[ringName(ring, choice)] = true }
-		s.closed = func([]*pattern) { s.tuples = 0; s.choose(0) }
+		s.onChoice = func(cycle []*edge, choice []*instance) { got[ringName(cycle, choice)] = true }
+		s.onCycle = func([]*edge) { s.tuples = 0; s.choose(0) }
 		s.run()
 		want := naiveRings(events)
 		if d := cmp.Diff(want, got); d != "" {
@@ -162,7 +162,7 @@ func TestAgainstBruteForce(t *testing.T) {
 func checkFindings(rt *rapid.T, a *Analysis, events []event.Event, some bool) {
 	findings := a.Finish()
 	if some != (len(findings) > 0) {
-		rt.Fatalf("%d findings, rings: %t", len(findings), some)
+		rt.Fatalf("%d findings, cycles: %t", len(findings), some)
 	}
 	waits, around := naiveWaits(events)
 	bySeq := map[uint64]naiveWait{}
@@ -323,12 +323,12 @@ func TestAgainstFigure10(t *testing.T) {
 		got := map[naiveConflict]bool{}
 		a := run(Options{History: 1000, MaxThreads: 2}, events)
 		s := a.newSearch()
-		s.found = func(ring []*pattern, c []*instance) {
+		s.onChoice = func(cycle []*edge, c []*instance) {
 			t1, t2 := c[0].thread.id, c[1].thread.id
-			l1, l2 := ring[0].wanted.Lock(), ring[1].wanted.Lock()
+			l1, l2 := cycle[0].requested.Lock(), cycle[1].requested.Lock()
 			got[naiveConflict{[2]event.ThreadID{min(t1, t2), max(t1, t2)}, lockPair{min(l1, l2), max(l1, l2)}}] = true
 		}
-		s.closed = func([]*pattern) { s.tuples = 0; s.choose(0) }
+		s.onCycle = func([]*edge) { s.tuples = 0; s.choose(0) }
 		s.run()
 		if d := cmp.Diff(want, got, cmp.AllowUnexported(naiveConflict{})); d != "" {
 			rt.Fatalf("-want +got:\n%s", d)

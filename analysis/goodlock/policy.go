@@ -17,25 +17,25 @@ const (
 	WriterPreferring               // of all locks, readers wait behind a waiting writer
 )
 
-// madeAs records whether the kind of a lock makes its readers wait behind waiting writers.
-func (a *Analysis) madeAs(e *event.Event) {
+// recordKind records whether the kind of a lock makes its readers wait behind waiting writers.
+func (a *Analysis) recordKind(e *event.Event) {
 	if a.opts.Policy == ByLockKind && e.Kind == event.KindRWLock && e.Value == event.PreferWriterNonrecursive {
-		a.queueing[e.Object] = true
+		a.writerPreferring[e.Object] = true
 	}
 }
 
 // prefersWriters reports whether a reader of the lock waits behind a waiting writer.
 func (a *Analysis) prefersWriters(lock event.ObjectID) bool {
-	return a.opts.Policy == WriterPreferring || a.queueing[lock]
+	return a.opts.Policy == WriterPreferring || a.writerPreferring[lock]
 }
 
-// queues reports whether readers may wait behind this acquire even though its thread holds nothing
-// that they request.
-func (a *Analysis) queues(e *event.Event) bool {
+// mayBlockReaders reports whether readers may wait behind this acquire even though its thread holds
+// nothing that they request.
+func (a *Analysis) mayBlockReaders(e *event.Event) bool {
 	return e.Op == event.Acquire && e.Kind == event.KindRWLock && a.prefersWriters(e.Object)
 }
 
-// acquireAgain records a pattern for a read lock that the thread acquires again while it holds it,
+// acquireAgain records an edge for a read lock that the thread acquires again while it holds it,
 // if readers of the lock wait behind writers. If a writer requests the lock in between, the reader
 // waits behind that writer, which waits for the reader.
 func (a *Analysis) acquireAgain(t *thread, e *event.Event) {
@@ -44,14 +44,14 @@ func (a *Analysis) acquireAgain(t *thread, e *event.Event) {
 	}
 	held := t.locks.Held
 	t.locks.Held = append(held, locks.Held{Member: locks.MemberOf(e.Object, true), Stack: e.Stack, Seq: e.Seq})
-	a.wanted(t, e)
+	a.requested(t, e)
 	t.locks.Held = held
-	t.placed = min(t.placed, len(held))
+	t.validNodes = min(t.validNodes, len(held))
 }
 
 const (
-	policyReason = "a reader of this ring waits behind a writer, as --rwlock-policy writer has all read-write locks do; schedules are made for those that do not"
-	madeReason   = "a reader of this ring waits behind a writer: the lock was made with PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP, as its memory said when it was first taken; schedules are made for locks that prefer readers"
+	policyReason = "a reader of this cycle waits behind a writer, as --rwlock-policy writer has all read-write locks do; schedules are made for those that do not"
+	kindReason   = "a reader of this cycle waits behind a writer: the lock was made with PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP, as its memory said when it was first taken; schedules are made for locks that prefer readers"
 )
 
 // queueReason returns the reason why a reader of a cycle waits behind a writer.
@@ -59,5 +59,5 @@ func (a *Analysis) queueReason() string {
 	if a.opts.Policy == WriterPreferring {
 		return policyReason
 	}
-	return madeReason
+	return kindReason
 }

@@ -137,7 +137,7 @@ func (c *chains) prefersWriters(l event.ObjectID) bool {
 	return c.policy == WriterPreferring || c.policy == ByLockKind && c.made[l] == event.PreferWriterNonrecursive
 }
 
-// ring reports whether threads wait for each other in a cycle.
+// cycle reports whether threads wait for each other in a cycle.
 func (c *chains) ring(s state) bool {
 	for t := range c.threads {
 		reached, queue := map[int]bool{}, []int{t}

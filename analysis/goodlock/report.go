@@ -10,7 +10,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-const timedReason = "a thread of this ring gives up waiting after a time limit, so that the others may go on"
+const timedReason = "a thread of this cycle gives up waiting after a time limit, so that the others may go on"
 
 // report is one finding under construction: the cycles of the same locks, requested and held at
 // the same call stacks.
@@ -30,9 +30,9 @@ const maxMerged = 1 << 12
 const maxAlternatives = 4
 
 // report merges a cycle of instances into its report.
-func (a *Analysis) report(ring []*pattern, choice []*instance) {
-	start := smallest(ring)
-	key := ringKey(ring, choice, start)
+func (a *Analysis) report(cycle []*edge, choice []*instance) {
+	start := smallestRequest(cycle)
+	key := findingKey(cycle, choice, start)
 	r := a.reports[key]
 	if r == nil && len(a.reports) >= a.opts.MaxFindings {
 		a.stats.DroppedFindings++
@@ -43,78 +43,78 @@ func (a *Analysis) report(ring []*pattern, choice []*instance) {
 		a.reports[key] = r
 	}
 	if len(r.threads) < maxMerged {
-		r.threads[threadKey(ring, choice, start)] = struct{}{}
+		r.threads[threadKey(cycle, choice, start)] = struct{}{}
 	}
 	r.alternatives(choice, start, a.opts.MaxCandidates)
 	if r.steps == nil {
-		r.name(ring, choice, start, a.queueReason())
+		r.setEvidence(cycle, choice, start, a.queueReason())
 	}
 }
 
-// name makes the first candidate the evidence. If a reader in it waits behind a writer, queued is
-// the reason.
-func (r *report) name(ring []*pattern, choice []*instance, start int, queued string) {
+// setEvidence makes the first candidate the evidence. If a reader in it waits behind a writer,
+// queued is the reason.
+func (r *report) setEvidence(cycle []*edge, choice []*instance, start int, queued string) {
 	for i, seq := range r.candidates[0] {
-		j := (start + i) % len(ring)
+		j := (start + i) % len(cycle)
 		x := choice[j]
 		m := x.first
 		if m.seq != seq {
 			m = x.last
 		}
 		r.timed = r.timed || m.flags&event.Timed != 0
-		if !ring[j].waitsFor(ring[(j+1)%len(ring)]) {
+		if !cycle[j].waitsFor(cycle[(j+1)%len(cycle)]) {
 			r.queued = queued
 		}
-		r.steps = append(r.steps, x.step(ring[j], m))
+		r.steps = append(r.steps, x.step(cycle[j], m))
 	}
 }
 
-func smallest(ring []*pattern) int {
+func smallestRequest(cycle []*edge) int {
 	best := 0
-	for i, p := range ring {
-		if p.wanted < ring[best].wanted {
+	for i, p := range cycle {
+		if p.requested < cycle[best].requested {
 			best = i
 		}
 	}
 	return best
 }
 
-// ringKey returns a key that is equal for cycles of one finding: it consists of the requested
+// findingKey returns a key that is equal for cycles of one finding: it consists of the requested
 // locks, the call stacks of the requests, and the call stacks at which the blocking locks were
 // acquired.
-func ringKey(ring []*pattern, choice []*instance, start int) string {
+func findingKey(cycle []*edge, choice []*instance, start int) string {
 	var b []byte
-	for i := range ring {
-		j := (start + i) % len(ring)
-		before := ring[(j+len(ring)-1)%len(ring)]
-		b = binary.LittleEndian.AppendUint64(b, uint64(ring[j].wanted))
-		b = binary.LittleEndian.AppendUint32(b, uint32(choice[j].place))
-		b = binary.LittleEndian.AppendUint32(b, uint32(choice[j].takenAt(before.wanted.Lock())))
+	for i := range cycle {
+		j := (start + i) % len(cycle)
+		before := cycle[(j+len(cycle)-1)%len(cycle)]
+		b = binary.LittleEndian.AppendUint64(b, uint64(cycle[j].requested))
+		b = binary.LittleEndian.AppendUint32(b, uint32(choice[j].stack))
+		b = binary.LittleEndian.AppendUint32(b, uint32(choice[j].acquiredAt(before.requested.Lock())))
 	}
 	return string(b)
 }
 
-// takenAt returns the call stack at which the instance acquired a lock that it holds.
-func (x *instance) takenAt(lock event.ObjectID) event.StackID {
+// acquiredAt returns the call stack at which the instance acquired a lock that it holds.
+func (x *instance) acquiredAt(lock event.ObjectID) event.StackID {
 	if i := slices.Index(x.held, lock); i >= 0 {
 		return x.heldAt[i]
 	}
 	return 0
 }
 
-// threadKey returns a key that is equal for cycles of the same threads in the same patterns.
-func threadKey(ring []*pattern, choice []*instance, start int) string {
+// threadKey returns a key that is equal for cycles of the same threads in the same edges.
+func threadKey(cycle []*edge, choice []*instance, start int) string {
 	var b []byte
-	for i := range ring {
-		j := (start + i) % len(ring)
+	for i := range cycle {
+		j := (start + i) % len(cycle)
 		b = binary.LittleEndian.AppendUint32(b, uint32(choice[j].thread.id))
-		b = binary.LittleEndian.AppendUint64(b, uint64(ring[j].id))
+		b = binary.LittleEndian.AppendUint64(b, uint64(cycle[j].id))
 	}
 	return string(b)
 }
 
-// by returns the threads of all merged sets.
-func (r *report) by() []event.ThreadID {
+// allThreads returns the threads of all merged sets.
+func (r *report) allThreads() []event.ThreadID {
 	all := map[event.ThreadID]struct{}{}
 	for key := range r.threads {
 		for b := []byte(key); len(b) > 0; b = b[4+8:] {
@@ -124,14 +124,14 @@ func (r *report) by() []event.ThreadID {
 	return slices.Sorted(maps.Keys(all))
 }
 
-func (x *instance) step(p *pattern, m moment) finding.Step {
+func (x *instance) step(p *edge, m moment) finding.Step {
 	op := event.Acquire
-	if p.wanted.Shared() {
+	if p.requested.Shared() {
 		op = event.AcquireRead
 	}
 	return finding.Step{
 		Seq: m.seq, Time: m.time, Thread: x.thread.id, Op: op, Flags: m.flags,
-		Object: p.wanted.Lock(), Stack: x.place, Held: slices.Clone(x.held), HeldAt: slices.Clone(x.heldAt),
+		Object: p.requested.Lock(), Stack: x.stack, Held: slices.Clone(x.held), HeldAt: slices.Clone(x.heldAt),
 	}
 }
 
@@ -239,7 +239,7 @@ func (r *report) finding() finding.Finding {
 		Count:      max(1, len(r.threads)),
 	}
 	if len(r.threads) > 1 {
-		f.AllThreads = r.by()
+		f.AllThreads = r.allThreads()
 	}
 	switch {
 	case r.queued != "":

@@ -6,33 +6,33 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// The search for cycles. The definition: take all sequences of patterns in which each requests a
+// The search for cycles. The definition: take all sequences of edges in which each requests a
 // lock that the next holds, and the last one a lock of the first; for each, take all choices of
-// one instance of each pattern such that the instances can meet (distinct threads, no common held
-// lock, no two ordered). That is exponential. So the search drops patterns that are in no cycle,
-// starts each cycle at its oldest pattern, stays within one component of the graph of locks,
-// extends a path only with patterns that can meet all of the path, searches for short cycles
+// one instance of each edge such that the instances can meet (distinct threads, no common held
+// lock, no two ordered). That is exponential. So the search drops edges that are in no cycle,
+// starts each cycle at its oldest edge, stays within one component of the graph of locks,
+// extends a path only with edges that can meet all of the path, searches for short cycles
 // first, and has a budget. TestAgainstBruteForce compares it with the definition.
 
 type search struct {
-	a       *Analysis
-	holders map[event.ObjectID][]*pattern             // by lock: the patterns that hold it
-	writers map[event.ObjectID][]*pattern             // by lock: the writers that its readers wait behind
-	meets   map[[2]int]bool                           // by ids of two patterns: the result of canMeet
-	steps   int                                       // left of the budget
-	ring    []*pattern                                // the path of patterns followed
-	choice  []*instance                               // the instances chosen for ring so far
-	length  int                                       // of the cycles searched for
-	deeper  bool                                      // a path of full length could be extended
-	tuples  int                                       // choices found for the current cycle
-	tied    bool                                      // explaining: patterns need not be able to meet
-	found   func(ring []*pattern, choice []*instance) // called with each choice of instances
-	closed  func(ring []*pattern)                     // called with each cycle of patterns
-	closing closings
+	a           *Analysis
+	holders     map[event.ObjectID][]*edge              // by lock: the edges that hold it
+	writers     map[event.ObjectID][]*edge              // by lock: the writers that its readers wait behind
+	meets       map[[2]int]bool                         // by ids of two edges: the result of canMeet
+	steps       int                                     // left of the budget
+	path        []*edge                                 // the path of edges followed
+	choice      []*instance                             // the instances chosen for path so far
+	length      int                                     // of the cycles searched for
+	extendable  bool                                    // a path of full length could be extended
+	tuples      int                                     // choices found for the current cycle
+	ignoreMeets bool                                    // explaining: edges need not be able to meet
+	onChoice    func(cycle []*edge, choice []*instance) // called with each choice of instances
+	onCycle     func(cycle []*edge)                     // called with each cycle of edges
+	bounds      cycleBounds
 }
 
 const (
-	// maxTuples bounds the choices of instances that are found for one cycle of patterns.
+	// maxTuples bounds the choices of instances that are found for one cycle of edges.
 	maxTuples = 256
 	// The costs of operations more expensive than a step of about 100 ns, as profiled.
 	reportCost = 64
@@ -43,7 +43,7 @@ func (a *Analysis) newSearch() *search {
 	return &search{a: a, meets: map[[2]int]bool{}, steps: a.opts.Budget}
 }
 
-// search finds the cycles among the patterns in memory and merges them into the reports.
+// search finds the cycles among the edges in memory and merges them into the reports.
 func (a *Analysis) search() {
 	enough, all := a.searchWith(a.opts.Budget)
 	a.stats.BudgetHit = a.stats.BudgetHit || !enough
@@ -55,13 +55,13 @@ func (a *Analysis) search() {
 func (a *Analysis) searchWith(budget int) (enough, all bool) {
 	s := a.newSearch()
 	s.steps = budget
-	s.found = a.report
-	s.closed = func(ring []*pattern) {
+	s.onChoice = a.report
+	s.onCycle = func(cycle []*edge) {
 		s.tuples = 0
 		s.choose(0)
 	}
 	s.run()
-	return s.steps >= 0, !s.deeper
+	return s.steps >= 0, !s.extendable
 }
 
 // spend subtracts n steps from the budget, and reports whether it was enough.
@@ -71,43 +71,43 @@ func (s *search) spend(n int) bool {
 }
 
 func (s *search) run() {
-	starts := s.strip()
-	s.closing.steps = s.steps / 4
+	starts := s.indexCandidates()
+	s.bounds.steps = s.steps / 4
 	for length := 2; s.a.opts.MaxThreads <= 0 || length <= s.a.opts.MaxThreads; length++ {
-		s.length, s.deeper = length, false
+		s.length, s.extendable = length, false
 		for _, p := range starts {
-			now, later := s.closes(p, length)
-			s.deeper = s.deeper || later
+			now, later := s.mayClose(p, length)
+			s.extendable = s.extendable || later
 			if now {
-				s.ring = append(s.ring[:0], p)
+				s.path = append(s.path[:0], p)
 				s.extend(length)
 			}
 		}
-		if !s.deeper || s.steps < 0 {
+		if !s.extendable || s.steps < 0 {
 			return
 		}
 	}
 }
 
-// strip returns the patterns that may be in a cycle, and indexes them. These are the patterns that
-// request a lock of the component (see components) of a lock that they hold, and those of writers
-// that a reader may wait behind for a lock that somebody holds.
-func (s *search) strip() []*pattern {
-	of := components(s.a.ordered)
+// indexCandidates returns the edges that may be in a cycle, and indexes them. These are the edges
+// that request a lock of the component (see components) of a lock that they hold, and those of
+// writers that a reader may wait behind for a lock that somebody holds.
+func (s *search) indexCandidates() []*edge {
+	of := components(s.a.byID)
 	read, held := map[event.ObjectID]bool{}, map[event.ObjectID]bool{}
-	s.holders, s.writers = map[event.ObjectID][]*pattern{}, map[event.ObjectID][]*pattern{}
-	for _, p := range s.a.ordered {
+	s.holders, s.writers = map[event.ObjectID][]*edge{}, map[event.ObjectID][]*edge{}
+	for _, p := range s.a.byID {
 		for _, m := range p.held {
 			held[m.Lock()] = true
-			if of[m.Lock()] == of[p.wanted.Lock()] {
+			if of[m.Lock()] == of[p.requested.Lock()] {
 				s.holders[m.Lock()] = append(s.holders[m.Lock()], p)
-				read[p.wanted.Lock()] = read[p.wanted.Lock()] || p.wanted.Shared()
+				read[p.requested.Lock()] = read[p.requested.Lock()] || p.requested.Shared()
 			}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(s.a.ordered), func(p *pattern) bool {
-		lock := p.wanted.Lock()
-		if !p.wanted.Shared() && read[lock] && held[lock] && s.a.prefersWriters(lock) {
+	return slices.DeleteFunc(slices.Clone(s.a.byID), func(p *edge) bool {
+		lock := p.requested.Lock()
+		if !p.requested.Shared() && read[lock] && held[lock] && s.a.prefersWriters(lock) {
 			s.writers[lock] = append(s.writers[lock], p)
 			return false
 		}
@@ -115,25 +115,25 @@ func (s *search) strip() []*pattern {
 	})
 }
 
-// extend finds all cycles of the given length that begin with the path s.ring.
+// extend finds all cycles of the given length that begin with s.path.
 func (s *search) extend(length int) {
-	first, last := s.ring[0], s.ring[len(s.ring)-1]
-	if len(s.ring) == length {
+	first, last := s.path[0], s.path[len(s.path)-1]
+	if len(s.path) == length {
 		if s.blocks(last, first) && s.minimal() {
-			s.closed(s.ring)
+			s.onCycle(s.path)
 		}
-		s.deeper = s.deeper || length != s.a.opts.MaxThreads && len(s.holders[last.wanted.Lock()]) > 0 ||
-			slices.ContainsFunc(s.holders[last.wanted.Lock()], s.joins)
+		s.extendable = s.extendable || length != s.a.opts.MaxThreads && len(s.holders[last.requested.Lock()]) > 0 ||
+			slices.ContainsFunc(s.holders[last.requested.Lock()], s.canExtend)
 		return
 	}
-	s.extendBy(s.holders[last.wanted.Lock()], length)
-	if last.wanted.Shared() {
-		s.extendBy(s.writers[last.wanted.Lock()], length)
+	s.extendBy(s.holders[last.requested.Lock()], length)
+	if last.requested.Shared() {
+		s.extendBy(s.writers[last.requested.Lock()], length)
 	}
 }
 
-func (s *search) extendBy(next []*pattern, length int) {
-	first, last := s.ring[0], s.ring[len(s.ring)-1]
+func (s *search) extendBy(next []*edge, length int) {
+	first, last := s.path[0], s.path[len(s.path)-1]
 	for _, p := range next {
 		if p.id <= first.id || !s.blocks(last, p) {
 			continue
@@ -141,18 +141,18 @@ func (s *search) extendBy(next []*pattern, length int) {
 		if !s.spend(1) {
 			return
 		}
-		if s.joins(p) {
-			s.ring = append(s.ring, p)
+		if s.canExtend(p) {
+			s.path = append(s.path, p)
 			s.extend(length)
-			s.ring = s.ring[:len(s.ring)-1]
+			s.path = s.path[:len(s.path)-1]
 		}
 	}
 }
 
-// joins reports whether p can be added to the path s.ring.
-func (s *search) joins(p *pattern) bool {
-	for _, q := range s.ring {
-		if q.wanted.Lock() == p.wanted.Lock() && !s.behind(q, p) && !s.behind(p, q) || !s.tied && !s.canMeet(q, p) {
+// canExtend reports whether p can be added to s.path.
+func (s *search) canExtend(p *edge) bool {
+	for _, q := range s.path {
+		if q.requested.Lock() == p.requested.Lock() && !s.behind(q, p) && !s.behind(p, q) || !s.ignoreMeets && !s.canMeet(q, p) {
 			return false
 		}
 	}
@@ -160,19 +160,19 @@ func (s *search) joins(p *pattern) bool {
 }
 
 // blocks reports whether the request of p waits for a thread that is at the request of q.
-func (s *search) blocks(p, q *pattern) bool { return p.waitsFor(q) || s.behind(p, q) }
+func (s *search) blocks(p, q *edge) bool { return p.waitsFor(q) || s.behind(p, q) }
 
 // behind reports whether p requests to read the lock that q requests to write, and waits behind q.
-func (s *search) behind(p, q *pattern) bool {
-	return p.wanted.Shared() && !q.wanted.Shared() && p.wanted.Lock() == q.wanted.Lock() && s.a.prefersWriters(p.wanted.Lock())
+func (s *search) behind(p, q *edge) bool {
+	return p.requested.Shared() && !q.requested.Shared() && p.requested.Lock() == q.requested.Lock() && s.a.prefersWriters(p.requested.Lock())
 }
 
 // minimal reports whether no reader of the cycle waits behind a writer although it also waits
 // directly for the thread that the writer waits for.
 func (s *search) minimal() bool {
-	n := len(s.ring)
-	for i, p := range s.ring {
-		if s.behind(p, s.ring[(i+1)%n]) && p.waitsFor(s.ring[(i+2)%n]) {
+	n := len(s.path)
+	for i, p := range s.path {
+		if s.behind(p, s.path[(i+1)%n]) && p.waitsFor(s.path[(i+2)%n]) {
 			return false
 		}
 	}
@@ -180,12 +180,12 @@ func (s *search) minimal() bool {
 }
 
 // waitsFor reports whether a thread that holds the locks of q blocks the request of p.
-func (p *pattern) waitsFor(q *pattern) bool {
-	return slices.ContainsFunc(q.held, p.wanted.Conflicts)
+func (p *edge) waitsFor(q *edge) bool {
+	return slices.ContainsFunc(q.held, p.requested.Conflicts)
 }
 
 // gate returns a lock that p and q hold in modes that exclude each other, or 0.
-func (p *pattern) gate(q *pattern) event.ObjectID {
+func (p *edge) gate(q *edge) event.ObjectID {
 	for _, m := range p.held {
 		if slices.ContainsFunc(q.held, m.Conflicts) {
 			return m.Lock()
@@ -196,30 +196,30 @@ func (p *pattern) gate(q *pattern) event.ObjectID {
 
 // canMeet reports whether some instance of p and some instance of q can meet; the result is
 // cached.
-func (s *search) canMeet(p, q *pattern) bool {
+func (s *search) canMeet(p, q *edge) bool {
 	k := [2]int{min(p.id, q.id), max(p.id, q.id)}
 	if r, ok := s.meets[k]; ok {
 		return r
 	}
-	s.spend(1 + len(p.kept)*len(q.kept)/meetCost)
-	r := p.gate(q) == 0 && slices.ContainsFunc(p.kept, func(x *instance) bool {
-		return slices.ContainsFunc(q.kept, func(y *instance) bool { return canMeet(p, x, q, y) })
+	s.spend(1 + len(p.instances)*len(q.instances)/meetCost)
+	r := p.gate(q) == 0 && slices.ContainsFunc(p.instances, func(x *instance) bool {
+		return slices.ContainsFunc(q.instances, func(y *instance) bool { return canMeet(p, x, q, y) })
 	})
 	s.meets[k] = r
 	return r
 }
 
-// choose picks an instance for each pattern of the cycle from the i-th on, in all ways in which
+// choose picks an instance for each edge of the cycle from the i-th on, in all ways in which
 // the instances can meet.
 func (s *search) choose(i int) {
-	if i == len(s.ring) {
+	if i == len(s.path) {
 		s.tuples++
 		s.spend(reportCost)
-		s.found(s.ring, s.choice)
+		s.onChoice(s.path, s.choice)
 		return
 	}
-	p := s.ring[i]
-	for _, x := range p.kept {
+	p := s.path[i]
+	for _, x := range p.instances {
 		if s.tuples >= maxTuples || !s.spend(1) {
 			return
 		}
@@ -231,9 +231,9 @@ func (s *search) choose(i int) {
 	}
 }
 
-func (s *search) fits(p *pattern, x *instance) bool {
+func (s *search) fits(p *edge, x *instance) bool {
 	for j, y := range s.choice {
-		if !canMeet(s.ring[j], y, p, x) {
+		if !canMeet(s.path[j], y, p, x) {
 			return false
 		}
 	}
@@ -242,11 +242,11 @@ func (s *search) fits(p *pattern, x *instance) bool {
 
 // canMeet reports whether x of p and y of q, which hold no lock in common, can be at their
 // requests at the same time.
-func canMeet(p *pattern, x *instance, q *pattern, y *instance) bool {
+func canMeet(p *edge, x *instance, q *edge, y *instance) bool {
 	if x.original != nil && x.original.gate(y.original) != 0 {
-		return false // a gate lock that the patterns of classes do not have
+		return false // a gate lock that the edges of classes do not have
 	}
-	return x.thread != y.thread && unordered(x, x.last, y, y.last) && guard(x.own(p), x.thread, y.own(q), y.thread) == 0
+	return x.thread != y.thread && unordered(x, x.last, y, y.last) && guard(x.lockEdge(p), x.thread, y.lockEdge(q), y.thread) == 0
 }
 
 // unordered reports whether the must-order leaves the two moments unordered. If it orders the last
@@ -257,7 +257,7 @@ func unordered(x *instance, i moment, y *instance, j moment) bool {
 
 // guard returns a lock that keeps the two apart because the parent of one of the threads holds it
 // during that thread's whole life. It returns 0 if there is none.
-func guard(p *pattern, t *thread, q *pattern, u *thread) event.ObjectID {
+func guard(p *edge, t *thread, q *edge, u *thread) event.ObjectID {
 	for c := t; c != nil; c = c.within {
 		if l := c.guarded(q, u); l != 0 {
 			return l
@@ -272,8 +272,8 @@ func guard(p *pattern, t *thread, q *pattern, u *thread) event.ObjectID {
 }
 
 // guarded returns a lock held around t that u, if it is not the holder of that lock, held in
-// pattern q, or that was held around u. It returns 0 if there is none.
-func (t *thread) guarded(q *pattern, u *thread) event.ObjectID {
+// edge q, or that was held around u. It returns 0 if there is none.
+func (t *thread) guarded(q *edge, u *thread) event.ObjectID {
 	for _, g := range t.guards {
 		if u != g.holder && slices.ContainsFunc(q.held, g.m.Conflicts) {
 			return g.m.Lock()

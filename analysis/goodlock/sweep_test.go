@@ -76,7 +76,7 @@ func TestSweepKeepsFindings(t *testing.T) {
 		}
 	})
 	if dropped == 0 || found == 0 {
-		t.Errorf("%d patterns were dropped and %d rings found: the test shows nothing", dropped, found)
+		t.Errorf("%d edges were dropped and %d cycles found: the test shows nothing", dropped, found)
 	}
 }
 
@@ -95,8 +95,8 @@ func TestLocksOfThePast(t *testing.T) {
 		e(event.Destroy, l)
 	}
 	s := a.Stats()
-	if a.nodes > 2*minDeaths || s.Edges > 2*minDeaths || len(a.dead) > 2*minDeaths || len(a.inUse) > 2*minDeaths {
-		t.Errorf("%d nodes, %d dead locks, %d locks in use, %+v", a.nodes, len(a.dead), len(a.inUse), s)
+	if a.nodes > 2*minDestroyed || s.Edges > 2*minDestroyed || len(a.destroyed) > 2*minDestroyed || len(a.inUse) > 2*minDestroyed {
+		t.Errorf("%d nodes, %d destroyed locks, %d locks in use, %+v", a.nodes, len(a.destroyed), len(a.inUse), s)
 	}
 	if s.DroppedEdges != 0 || s.BudgetHit {
 		t.Errorf("%+v", s)

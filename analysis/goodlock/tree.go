@@ -12,7 +12,7 @@ type member = locks.Member
 
 // node is a node of the lock tree of Figure 9: the path from the root is the list of held locks,
 // in the order of acquisition. All threads share one tree, and each thread is at its own node; the
-// instances of the patterns record which thread had which path. The tree is a cache: patterns do
+// instances of the edges record which thread had which path. The tree is a cache: edges do
 // not depend on it.
 type node struct {
 	parent   *node
@@ -20,7 +20,7 @@ type node struct {
 	path     []event.ObjectID // the locks from the root to this node
 	children []child          // a hash table whose size is a power of two, at most half full
 	count    int              // number of children
-	pattern  *pattern         // requests m while holding the path above; nil: none yet
+	edge     *edge            // requests m while holding the path above; nil: none yet
 }
 
 // child is a slot of the hash table of children. The member is stored next to the pointer so that
@@ -33,7 +33,7 @@ type child struct {
 // child returns the child of n for m, which it makes if there is none.
 func (a *Analysis) child(n *node, m member) *node {
 	if n.count > 0 {
-		if c := n.children[n.place(m)].n; c != nil {
+		if c := n.children[n.slot(m)].n; c != nil {
 			return c
 		}
 	}
@@ -43,8 +43,8 @@ func (a *Analysis) child(n *node, m member) *node {
 	return c
 }
 
-// place returns the slot of the child for m, or the free slot where it would be.
-func (n *node) place(m member) int {
+// slot returns the slot of the child for m, or the free slot where it would be.
+func (n *node) slot(m member) int {
 	mask := len(n.children) - 1
 	i := int(uint64(m)*0x9e3779b97f4a7c15>>32) & mask
 	for n.children[i].n != nil && n.children[i].m != m {
@@ -59,35 +59,35 @@ func (n *node) add(c *node) {
 		n.children = make([]child, max(2, 2*len(old)))
 		for _, o := range old {
 			if o.n != nil {
-				n.children[n.place(o.m)] = o
+				n.children[n.slot(o.m)] = o
 			}
 		}
 	}
-	n.children[n.place(c.m)] = child{c.m, c}
+	n.children[n.slot(c.m)] = child{c.m, c}
 }
 
-// cur returns the node of all locks that the thread holds, in the order of acquisition. Figure 9
-// goes to the parent of the current node at a release, which is correct only if the released lock
+// current returns the node of all locks that the thread holds, in the order of acquisition. Figure
+// 9 goes to the parent of the current node at a release, which is correct only if the released lock
 // is the one acquired last.
-func (a *Analysis) cur(t *thread) *node {
+func (a *Analysis) current(t *thread) *node {
 	n := a.root
-	t.nodes = t.nodes[:t.placed]
-	if t.placed > 0 {
-		n = t.nodes[t.placed-1]
+	t.nodes = t.nodes[:t.validNodes]
+	if t.validNodes > 0 {
+		n = t.nodes[t.validNodes-1]
 	}
-	for ; t.placed < len(t.locks.Held); t.placed++ {
-		n = a.child(n, t.locks.Held[t.placed].Member)
+	for ; t.validNodes < len(t.locks.Held); t.validNodes++ {
+		n = a.child(n, t.locks.Held[t.validNodes].Member)
 		t.nodes = append(t.nodes, n)
 	}
 	return n
 }
 
-// replant empties the tree. Otherwise a program that creates and destroys locks would let it grow
+// clearTree empties the tree. Otherwise a program that creates and destroys locks would let it grow
 // without bound.
-func (a *Analysis) replant() {
-	a.root, a.nodes, a.deaths = &node{}, 0, 0
+func (a *Analysis) clearTree() {
+	a.root, a.nodes, a.destroyCount = &node{}, 0, 0
 	for _, t := range a.threads {
-		t.placed = 0
+		t.validNodes = 0
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 // the order and conflicts with everything that it conflicts with: any access that races with
 // the dropped one, and comes after the later one, races with the later one too.
 type variable struct {
-	last *access // the latest access, valid until the next slow one; nil: none
+	last *access // the latest access, valid until the next one that slowAccess takes; nil: none
 	init *mark   // nil: not observed
 	// Of the last write: its value, whether that is known, and whether it was atomic.
 	value  uint64
@@ -20,34 +20,34 @@ type variable struct {
 	writes  []access  // the last one first
 	one     [1]access // the first array of writes, which is mostly large enough
 	reads   []access
-	spare   [][]heldLock // arrays of access.more to be used again
+	spare   [][]heldLock // arrays of access.moreHeld to be used again
 	reports reports
 }
 
 // access is an access that later ones are compared with, and the data for a finding.
 type access struct {
 	mark
-	thread  event.ThreadID
-	changes uint32 // locks.Thread.Changes when held was copied
-	seq     uint64
-	at      uint64 // ns
-	value   uint64
-	place   event.StackID
-	flags   event.Flags
-	op      event.Op
-	few     uint8            // number of locks in held
-	held    [inside]heldLock // the first locks that the thread held: mostly all
-	more    []heldLock       // the others
+	thread    event.ThreadID
+	changes   uint32 // locks.Thread.Changes when held was copied
+	seq       uint64
+	at        uint64 // ns
+	value     uint64
+	stack     event.StackID
+	flags     event.Flags
+	op        event.Op
+	heldCount uint8                // number of locks in held
+	held      [inlineHeld]heldLock // the first locks that the thread held: mostly all
+	moreHeld  []heldLock           // the others
 }
 
 // heldLock is a lock that the thread held at an access.
 type heldLock struct {
 	lock  event.ObjectID
-	place event.StackID // of the acquire
+	stack event.StackID // of the acquire
 }
 
-// inside is the number of held locks for which an access needs no array of its own.
-const inside = 2
+// inlineHeld is the number of held locks for which an access needs no array of its own.
+const inlineHeld = 2
 
 func (a *Analysis) access(t *thread, e *event.Event) {
 	v := a.vars.known(e.Object)
@@ -57,57 +57,57 @@ func (a *Analysis) access(t *thread, e *event.Event) {
 		v.writes = v.one[:0]
 	}
 	if x := v.last; x != nil && x.same(t, e) && (e.Op != event.Read || !v.contradicts(e)) {
-		x.again(&a.clocks, t, e)
-		v.wrote(t, e)
+		x.repeat(&a.clocks, t, e)
+		v.recordWrite(t, e)
 		return
 	}
-	a.slow(v, t, e)
+	a.slowAccess(v, t, e)
 }
 
 // same reports whether e repeats the latest access of the variable: all that e races with, that
 // one raced with already.
 func (x *access) same(t *thread, e *event.Event) bool {
-	return x.thread == e.Thread && x.op == e.Op && x.place == e.Stack && x.changes == t.held.Changes && (x.flags^e.Flags)&(event.Atomic|event.NoSource|event.Late) == 0
+	return x.thread == e.Thread && x.op == e.Op && x.stack == e.Stack && x.changes == t.held.Changes && (x.flags^e.Flags)&(event.Atomic|event.NoSource|event.Late) == 0
 }
 
-// again makes x the access e, which has the same operation, call stack and held locks.
-func (x *access) again(c *pool, t *thread, e *event.Event) {
+// repeat makes x the access e, which has the same operation, call stack and held locks.
+func (x *access) repeat(c *pool, t *thread, e *event.Event) {
 	x.set(c, t)
 	x.seq, x.at, x.value, x.flags = e.Seq, e.Time, e.Value, e.Flags
 }
 
-// wrote records the value of a write. It also advances the thread's time, so that a thread
+// recordWrite records the value of a write. It also advances the thread's time, so that a thread
 // that comes after the access does not thereby come after later events.
-func (v *variable) wrote(t *thread, e *event.Event) {
+func (v *variable) recordWrite(t *thread, e *event.Event) {
 	if e.Op.IsWrite() {
 		v.value, v.valued, v.atomic = e.Value, e.Flags&event.HasValue != 0, e.Flags&event.Atomic != 0
 	}
 	t.tick()
 }
 
-// slow takes an access that must be compared with those before.
-func (a *Analysis) slow(v *variable, t *thread, e *event.Event) {
+// slowAccess takes an access that must be compared with those before.
+func (a *Analysis) slowAccess(v *variable, t *thread, e *event.Event) {
 	c := &a.clocks
 	if v.init != nil {
 		t.joinAt(c, v.init)
 	}
 	v.before(a, t, e)
 	a.check(v, t, e)
-	a.reads(v, t, e)
+	a.joinWrite(v, t, e)
 	if e.Op.IsWrite() {
 		v.reads = v.prune(c, t, v.reads, e)
-		v.writes = v.room(c, t, v.writes, e)
+		v.writes = v.makeRoom(c, t, v.writes, e)
 		n := len(v.writes) - 1
 		if n > 0 {
 			v.writes[0], v.writes[n] = v.writes[n], v.writes[0]
 		}
 		v.last = &v.writes[0]
 	} else {
-		v.reads = v.room(c, t, v.reads, e)
+		v.reads = v.makeRoom(c, t, v.reads, e)
 		v.last = &v.reads[len(v.reads)-1]
 	}
 	v.last.fill(c, v, t, e)
-	v.wrote(t, e)
+	v.recordWrite(t, e)
 }
 
 // before draws the edges to an access that count already when it is checked: those to a late
@@ -131,12 +131,12 @@ func (v *variable) before(a *Analysis, t *thread, e *event.Event) {
 	}
 }
 
-// reads draws the edge from the write that an access reads, after the access has been checked.
-func (a *Analysis) reads(v *variable, t *thread, e *event.Event) {
+// joinWrite draws the edge from the write that an access reads, after the access has been checked.
+func (a *Analysis) joinWrite(v *variable, t *thread, e *event.Event) {
 	switch {
 	case e.Op == event.Write || e.Flags&event.Late != 0:
 	case e.Flags&event.NoSource != 0 || e.Op == event.Read && v.contradicts(e):
-		a.unsure = true
+		a.uncertain = true
 	case len(v.writes) > 0:
 		t.joinAt(&a.clocks, &v.writes[0].mark)
 	}
@@ -164,22 +164,22 @@ func (a *Analysis) check(v *variable, t *thread, e *event.Event) {
 	}
 }
 
-// room drops the accesses that e makes needless. It returns the others, with an element for e
+// makeRoom drops the accesses that e makes redundant. It returns the others, with an element for e
 // at the end.
-func (v *variable) room(c *pool, t *thread, xs []access, e *event.Event) []access {
-	if len(xs) == 1 && xs[0].needless(t, e) {
+func (v *variable) makeRoom(c *pool, t *thread, xs []access, e *event.Event) []access {
+	if len(xs) == 1 && xs[0].redundant(t, e) {
 		return xs // e replaces it
 	}
 	return append(v.prune(c, t, xs, e), access{})
 }
 
-// needless reports whether every access that races with x and is later than e in the run races
+// redundant reports whether every access that races with x and is later than e in the run races
 // with e too: x comes before e, and e is not atomic unless x is.
-func (x *access) needless(t *thread, e *event.Event) bool {
+func (x *access) redundant(t *thread, e *event.Event) bool {
 	return t.knows(&x.mark) && (e.Flags&event.Atomic == 0 || x.flags&event.Atomic != 0)
 }
 
-// prune drops the accesses that e makes needless.
+// prune drops the accesses that e makes redundant.
 func (v *variable) prune(c *pool, t *thread, xs []access, e *event.Event) []access {
 	if len(xs) == 0 {
 		return xs
@@ -187,10 +187,10 @@ func (v *variable) prune(c *pool, t *thread, xs []access, e *event.Event) []acce
 	n := 0
 	for i := range xs {
 		x := &xs[i]
-		if x.needless(t, e) {
+		if x.redundant(t, e) {
 			x.drop(c)
-			if x.more != nil {
-				v.spare = append(v.spare, x.more[:0])
+			if x.moreHeld != nil {
+				v.spare = append(v.spare, x.moreHeld[:0])
 			}
 			continue
 		}
@@ -205,35 +205,35 @@ func (v *variable) prune(c *pool, t *thread, xs []access, e *event.Event) []acce
 
 // fill makes x the access e.
 func (x *access) fill(c *pool, v *variable, t *thread, e *event.Event) {
-	x.holds(v, t.held.Held)
-	x.thread, x.op, x.place, x.changes = e.Thread, e.Op, e.Stack, t.held.Changes
-	x.again(c, t, e)
+	x.copyHeld(v, t.held.Held)
+	x.thread, x.op, x.stack, x.changes = e.Thread, e.Op, e.Stack, t.held.Changes
+	x.repeat(c, t, e)
 }
 
-// holds copies the locks that the thread holds into x.
-func (x *access) holds(v *variable, held []locks.Held) {
+// copyHeld copies the locks that the thread holds into x.
+func (x *access) copyHeld(v *variable, held []locks.Held) {
 	n := min(len(held), len(x.held))
 	for i := range n {
 		x.held[i] = heldLock{held[i].Lock(), held[i].Stack}
 	}
-	x.few = uint8(n)
-	if len(held) == n && len(x.more) == 0 {
+	x.heldCount = uint8(n)
+	if len(held) == n && len(x.moreHeld) == 0 {
 		return
 	}
-	if k := len(v.spare); k > 0 && x.more == nil {
-		x.more, v.spare = v.spare[k-1], v.spare[:k-1]
+	if k := len(v.spare); k > 0 && x.moreHeld == nil {
+		x.moreHeld, v.spare = v.spare[k-1], v.spare[:k-1]
 	}
-	x.more = x.more[:0]
+	x.moreHeld = x.moreHeld[:0]
 	for _, h := range held[n:] {
-		x.more = append(x.more, heldLock{h.Lock(), h.Stack})
+		x.moreHeld = append(x.moreHeld, heldLock{h.Lock(), h.Stack})
 	}
 }
 
-// destroy drops all accesses. The end of the variable comes after them unless it is guessed.
-func (v *variable) destroy(c *pool, t *thread, guessed bool) {
+// destroy drops all accesses. The end of the variable comes after them unless it is inferred.
+func (v *variable) destroy(c *pool, t *thread, inferred bool) {
 	for _, xs := range [][]access{v.writes, v.reads} {
 		for i := range xs {
-			if !guessed {
+			if !inferred {
 				t.joinAt(c, &xs[i].mark)
 			}
 			xs[i].drop(c)

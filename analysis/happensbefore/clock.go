@@ -12,11 +12,11 @@ type vector = order.Vector[event.Epoch]
 
 // joinMark makes v know the event k and all that comes before it.
 func joinMark(v *vector, p *pool, k *mark) {
-	if k.of == 0 {
+	if k.clock == 0 {
 		return
 	}
 	own := v.At(k.slot)
-	v.Join(p.all[k.of].known)
+	v.Join(p.all[k.clock].known)
 	v.Extend(int(k.slot) + 1)
 	(*v)[k.slot] = max(own, k.time) // the shared clock's own count may be later than the mark
 }
@@ -84,25 +84,25 @@ func (p *pool) put(v *version) {
 
 // mark identifies an event and its clock.
 type mark struct {
-	slot uint32
-	time event.Epoch
-	of   int32 // index of the version that is its clock; 0: no event
+	slot  uint32
+	time  event.Epoch
+	clock int32 // index of the version that is its clock; 0: no event
 }
 
 // set makes k the mark of t's present event.
 func (k *mark) set(p *pool, t *thread) {
 	k.slot, k.time = t.slot, t.time
-	if k.of != t.clock.id {
+	if k.clock != t.clock.id {
 		k.drop(p)
-		k.of = t.clock.id
+		k.clock = t.clock.id
 		t.clock.refs++
 	}
 }
 
 func (k *mark) drop(p *pool) {
-	if k.of != 0 {
-		p.put(p.all[k.of])
-		k.of = 0
+	if k.clock != 0 {
+		p.put(p.all[k.clock])
+		k.clock = 0
 	}
 }
 
@@ -165,11 +165,11 @@ func (t *thread) tick() {
 
 // joinAt draws the edge from k to the thread's next event.
 func (t *thread) joinAt(p *pool, k *mark) {
-	if k.of == 0 || t.knows(k) {
+	if k.clock == 0 || t.knows(k) {
 		return
 	}
 	own := t.clock.known.At(k.slot)
-	t.gain(p, p.all[k.of].known)
+	t.learn(p, p.all[k.clock].known)
 	t.clock.known[k.slot] = max(own, k.time)
 }
 
@@ -183,12 +183,12 @@ func (t *thread) joinAll(p *pool, ks marks) {
 // joinVector draws the edges from the events that v knows to the thread's next event.
 func (t *thread) joinVector(p *pool, v vector) {
 	if !t.clock.known.Knows(v) {
-		t.gain(p, v)
+		t.learn(p, v)
 	}
 }
 
-// gain makes the thread know what v knows. If marks share its clock, the thread gets a new one.
-func (t *thread) gain(p *pool, v vector) {
+// learn makes the thread know what v knows. If marks share its clock, the thread gets a new one.
+func (t *thread) learn(p *pool, v vector) {
 	old := t.clock
 	long, short := old.known, v
 	if len(long) < len(short) {

@@ -63,24 +63,24 @@ type Stats struct {
 
 // Analysis finds races. It implements finding.Analysis.
 type Analysis struct {
-	opts     Options
-	held     *locks.Table
-	ownLocks bool // the analysis itself passes events to held
-	clocks   pool
-	slots    []*thread // by event.Event.Slot
-	live     map[event.ThreadID]*thread
-	pending  map[event.ThreadID]*mark // by child that has no event yet: its fork
-	ended    map[event.ThreadID]*mark // by thread not joined whose slot was taken over: its last event
-	detached map[event.ThreadID]bool
-	inits    map[event.ObjectID]*mark
-	locks    table[lock]
-	vars     table[variable]
-	others   table[object]
-	matcher  *order.Matcher
-	sets     []past // by order.Ref
-	shared   order.Common[event.Epoch]
-	unsure   bool // an edge may be missing from here on
-	found    races
+	opts      Options
+	held      *locks.Table
+	ownLocks  bool // the analysis itself passes events to held
+	clocks    pool
+	slots     []*thread // by event.Event.Slot
+	live      map[event.ThreadID]*thread
+	pending   map[event.ThreadID]*mark // by child that has no event yet: its fork
+	ended     map[event.ThreadID]*mark // by thread not joined whose slot was taken over: its last event
+	detached  map[event.ThreadID]bool
+	inits     map[event.ObjectID]*mark
+	locks     table[lock]
+	vars      table[variable]
+	others    table[object]
+	matcher   *order.Matcher
+	sets      []eventSet // by order.Ref
+	shared    order.Common[event.Epoch]
+	uncertain bool // an edge may be missing from here on
+	found     races
 }
 
 var _ finding.Analysis = (*Analysis)(nil)
@@ -97,7 +97,7 @@ func New(o Options) *Analysis {
 	return &Analysis{
 		opts: o, held: o.Locks, ownLocks: own, live: map[event.ThreadID]*thread{}, pending: map[event.ThreadID]*mark{}, ended: map[event.ThreadID]*mark{}, detached: map[event.ThreadID]bool{},
 		inits: map[event.ObjectID]*mark{}, locks: newTable[lock](), vars: newTable[variable](), others: newTable[object](),
-		matcher: order.New(order.Must | order.Observed | order.Outcome), found: races{dead: map[pair]*dead{}},
+		matcher: order.New(order.Must | order.Observed | order.Outcome), found: races{endedCounts: map[pair]*endedCount{}},
 	}
 }
 
@@ -118,12 +118,12 @@ func (a *Analysis) Event(e *event.Event) {
 	case e.Op >= event.Acquire && e.Op <= event.Release:
 		a.lockEvent(t, e)
 	default:
-		a.rare(t, e)
+		a.otherEvent(t, e)
 	}
 }
 
-// rare takes an event that is neither an access nor a lock operation.
-func (a *Analysis) rare(t *thread, e *event.Event) {
+// otherEvent takes an event that is neither an access nor a lock operation.
+func (a *Analysis) otherEvent(t *thread, e *event.Event) {
 	if a.ownLocks {
 		a.held.Event(e)
 	}
@@ -137,7 +137,7 @@ func (a *Analysis) rare(t *thread, e *event.Event) {
 	case event.End:
 		a.end(t)
 	case event.Hole:
-		a.unsure = true
+		a.uncertain = true
 	case event.Init:
 		a.init(t, e)
 	case event.Destroy:
@@ -182,23 +182,23 @@ func (a *Analysis) init(t *thread, e *event.Event) {
 // destroy ends the lifetime of an object: e comes after all its uses, unless it is inferred.
 func (a *Analysis) destroy(t *thread, e *event.Event) {
 	c := &a.clocks
-	guessed := e.Flags&event.Inferred != 0
+	inferred := e.Flags&event.Inferred != 0
 	if k := a.inits[e.Object]; k != nil {
-		if !guessed {
+		if !inferred {
 			t.joinAt(c, k)
 		}
 		k.drop(c)
 		delete(a.inits, e.Object)
 	}
-	if l := a.locks.take(e.Object); l != nil {
-		l.destroy(c, t, guessed)
+	if l := a.locks.remove(e.Object); l != nil {
+		l.destroy(c, t, inferred)
 	}
-	if v := a.vars.take(e.Object); v != nil {
-		v.destroy(c, t, guessed)
-		a.found.bury(v)
+	if v := a.vars.remove(e.Object); v != nil {
+		v.destroy(c, t, inferred)
+		a.found.retire(v)
 	}
-	if o := a.others.take(e.Object); o != nil {
-		a.destroyObject(t, o, guessed)
+	if o := a.others.remove(e.Object); o != nil {
+		a.destroyObject(t, o, inferred)
 	}
 }
 
@@ -212,8 +212,8 @@ type table[T any] struct {
 }
 
 type entry[T any] struct {
-	id event.ObjectID
-	of *T
+	id    event.ObjectID
+	state *T
 }
 
 func newTable[T any]() table[T] { return table[T]{all: map[event.ObjectID]*T{}} }
@@ -222,7 +222,7 @@ func newTable[T any]() table[T] { return table[T]{all: map[event.ObjectID]*T{}} 
 func (t *table[T]) known(id event.ObjectID) *T {
 	cached := &t.cache[id%tableCache]
 	if cached.id == id {
-		return cached.of
+		return cached.state
 	}
 	o := t.all[id]
 	if o != nil {
@@ -242,8 +242,8 @@ func (t *table[T]) get(id event.ObjectID) *T {
 	return o
 }
 
-// take removes an object from the table and returns its state, or nil if there is none.
-func (t *table[T]) take(id event.ObjectID) *T {
+// remove removes an object from the table and returns its state, or nil if there is none.
+func (t *table[T]) remove(id event.ObjectID) *T {
 	o := t.known(id)
 	if o != nil {
 		delete(t.all, id)

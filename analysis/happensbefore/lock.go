@@ -11,7 +11,7 @@ type lock struct {
 	exclusive bool  // it is held exclusively
 	more      bool  // the following fields may hold events
 	reads     marks // shared releases since the last exclusive one
-	taken     marks // acquires of sections that hold it shared
+	readers   marks // acquires of sections that hold it shared
 	failed    marks // failed attempts since it was acquired
 }
 
@@ -29,7 +29,7 @@ func (a *Analysis) lockEvent(t *thread, e *event.Event) {
 	case event.Acquire:
 		t.joinAt(c, &l.write)
 		if l.more {
-			l.takeAlone(c, t)
+			l.acquireExclusive(c, t)
 		}
 		l.exclusive = true
 		l.holder.set(c, t)
@@ -37,11 +37,11 @@ func (a *Analysis) lockEvent(t *thread, e *event.Event) {
 	case event.AcquireRead:
 		t.joinAt(c, &l.write)
 		l.exclusive, l.more = false, true
-		l.taken.set(c, t)
+		l.readers.set(c, t)
 		a.acquire(t, e)
 	case event.AcquireFailed:
 		t.joinAt(c, &l.holder)
-		t.joinAll(c, l.taken)
+		t.joinAll(c, l.readers)
 		l.failed.set(c, t)
 		l.more = true
 	case event.Release:
@@ -60,13 +60,13 @@ func (a *Analysis) acquire(t *thread, e *event.Event) {
 	}
 }
 
-// takeAlone draws the edges to an exclusive acquire from the shared releases since the last
+// acquireExclusive draws the edges to an exclusive acquire from the shared releases since the last
 // exclusive one. Later events come after these by way of the acquire, so the marks are dropped.
-func (l *lock) takeAlone(c *pool, t *thread) {
+func (l *lock) acquireExclusive(c *pool, t *thread) {
 	t.joinAll(c, l.reads)
 	l.reads.drop(c)
 	l.failed.drop(c)
-	l.taken.drop(c)
+	l.readers.drop(c)
 	l.more = false
 }
 
@@ -80,20 +80,20 @@ func (l *lock) release(c *pool, t *thread) {
 	l.write.set(c, t)
 	l.holder.drop(c)
 	if l.more {
-		l.taken.drop(c)
+		l.readers.drop(c)
 		l.failed.drop(c)
 	}
 }
 
-func (l *lock) destroy(c *pool, t *thread, guessed bool) {
-	for _, ks := range []*marks{&l.reads, &l.taken, &l.failed} {
-		if !guessed {
+func (l *lock) destroy(c *pool, t *thread, inferred bool) {
+	for _, ks := range []*marks{&l.reads, &l.readers, &l.failed} {
+		if !inferred {
 			t.joinAll(c, *ks)
 		}
 		ks.drop(c)
 	}
 	for _, k := range []*mark{&l.write, &l.holder} {
-		if !guessed {
+		if !inferred {
 			t.joinAt(c, k)
 		}
 		k.drop(c)

@@ -12,41 +12,41 @@ type object struct {
 	order order.Object
 }
 
-// past is a set of events that package order names by a Ref.
-type past struct {
-	one  mark   // the event, if it is one
-	more vector // the join of their clocks, if they are several
+// eventSet is a set of events that package order names by a Ref.
+type eventSet struct {
+	one   mark   // the event, if it is one
+	clock vector // the join of their clocks, if they are several
 }
 
 // add adds the present event of t.
-func (s *past) add(p *pool, t *thread) {
-	if s.one.of == 0 && len(s.more) == 0 {
+func (s *eventSet) add(p *pool, t *thread) {
+	if s.one.clock == 0 && len(s.clock) == 0 {
 		s.one.set(p, t)
 		return
 	}
-	s.several(p)
+	s.spill(p)
 	var k mark
 	k.set(p, t)
-	joinMark(&s.more, p, &k)
+	joinMark(&s.clock, p, &k)
 	k.drop(p)
 }
 
 // merge adds the events of another set.
-func (s *past) merge(p *pool, from *past) {
-	s.several(p)
-	joinMark(&s.more, p, &from.one)
-	s.more.Join(from.more)
+func (s *eventSet) merge(p *pool, from *eventSet) {
+	s.spill(p)
+	joinMark(&s.clock, p, &from.one)
+	s.clock.Join(from.clock)
 }
 
-// several moves the event of one to more.
-func (s *past) several(p *pool) {
-	joinMark(&s.more, p, &s.one)
+// spill moves the event of one to clock.
+func (s *eventSet) spill(p *pool) {
+	joinMark(&s.clock, p, &s.one)
 	s.one.drop(p)
 }
 
-func (s *past) drop(p *pool) {
+func (s *eventSet) drop(p *pool) {
 	s.one.drop(p)
-	s.more = s.more[:0]
+	s.clock = s.clock[:0]
 }
 
 func (a *Analysis) object(t *thread, e *event.Event) {
@@ -72,14 +72,14 @@ func (a *Analysis) synchronise(t *thread, o *object, e *event.Event) {
 	for _, edge := range x.Edges {
 		s := &a.sets[edge.From]
 		t.joinAt(c, &s.one)
-		t.joinVector(c, s.more)
+		t.joinVector(c, s.clock)
 	}
 	if len(x.Sleepers) > 0 {
 		t.joinVector(c, a.common(x))
 	}
 	for _, d := range x.Changes {
 		for int(d.Set) >= len(a.sets) {
-			a.sets = append(a.sets, past{})
+			a.sets = append(a.sets, eventSet{})
 		}
 		s := &a.sets[d.Set]
 		if d.Fresh {
@@ -97,14 +97,14 @@ func (a *Analysis) synchronise(t *thread, o *object, e *event.Event) {
 func (a *Analysis) common(x *order.Match) vector {
 	width := 0
 	for _, s := range x.Sleepers {
-		width = max(width, len(a.clocks.all[a.sets[s].one.of].known))
+		width = max(width, len(a.clocks.all[a.sets[s].one.clock].known))
 	}
 	return a.shared.Beyond(x.Beyond, len(x.Sleepers), width, func(i int, slot uint32) event.Epoch {
 		k := &a.sets[x.Sleepers[i]].one
 		if k.slot == slot {
 			return k.time
 		}
-		return a.clocks.all[k.of].known.At(slot)
+		return a.clocks.all[k.clock].known.At(slot)
 	})
 }
 
@@ -114,8 +114,8 @@ func (o *object) use(a *Analysis, t *thread) {
 	t.tick()
 }
 
-func (a *Analysis) destroyObject(t *thread, o *object, guessed bool) {
-	if !guessed {
+func (a *Analysis) destroyObject(t *thread, o *object, inferred bool) {
+	if !inferred {
 		t.joinAll(&a.clocks, o.uses)
 	}
 	o.uses.drop(&a.clocks)

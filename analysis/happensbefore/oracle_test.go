@@ -280,7 +280,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	if n := len(a.live) + len(a.pending) + len(a.ended) + len(a.detached) + len(a.inits) + len(a.locks.all) + len(a.vars.all) + len(a.others.all); n > 8 {
 		t.Errorf("%d threads, %d pending, %d ended, %d detached, %d inits, %d locks, %d variables, %d others", len(a.live), len(a.pending), len(a.ended), len(a.detached), len(a.inits), len(a.locks.all), len(a.vars.all), len(a.others.all))
 	}
-	if n := len(a.found.done); n > maxDead || n == 0 {
+	if n := len(a.found.ended); n > maxEnded || n == 0 {
 		t.Errorf("%d reports of one pair of places", n)
 	}
 	if versions > 3*len(a.slots)+100 {

@@ -11,25 +11,25 @@ import (
 // pair identifies the races that are one finding: those with the same two call stacks and
 // operations.
 type pair struct {
-	placeA, placeB event.StackID
+	stackA, stackB event.StackID
 	opA, opB       event.Op
 }
 
 func pairOf(x *access, e *event.Event) pair {
-	if e.Stack < x.place || e.Stack == x.place && e.Op < x.op {
-		return pair{e.Stack, x.place, e.Op, x.op}
+	if e.Stack < x.stack || e.Stack == x.stack && e.Op < x.op {
+		return pair{e.Stack, x.stack, e.Op, x.op}
 	}
-	return pair{x.place, e.Stack, x.op, e.Op}
+	return pair{x.stack, e.Stack, x.op, e.Op}
 }
 
 // report holds the races of one pair on one variable.
 type report struct {
-	variable event.ObjectID
-	pair     pair
-	steps    [2]finding.Step // of the first race, in order of the run
-	last     [2]uint64       // Seq of the accesses of the last race
-	count    int             // races
-	unsure   bool            // Race.Unsure
+	variable  event.ObjectID
+	pair      pair
+	steps     [2]finding.Step // of the first race, in order of the run
+	last      [2]uint64       // Seq of the accesses of the last race
+	count     int             // races
+	uncertain bool            // Race.Unsure
 }
 
 // reports holds the reports of a variable.
@@ -42,19 +42,19 @@ type reports struct {
 // races holds the reports on variables whose lifetime ended, and counts of all races.
 type races struct {
 	races, dropped uint64 // Stats.Races, Stats.DroppedPairs
-	done           []*report
-	dead           map[pair]*dead
+	ended          []*report
+	endedCounts    map[pair]*endedCount
 }
 
-// dead counts the reports of one pair on variables whose lifetime ended.
-type dead struct {
+// endedCount counts the reports of one pair on variables whose lifetime ended.
+type endedCount struct {
 	n    int
 	last *report
 }
 
-// maxDead bounds dead.n: further reports of a pair are the same error on objects that are
+// maxEnded bounds endedCount.n: further reports of a pair are the same error on objects that are
 // created and destroyed again and again.
-const maxDead = 64
+const maxEnded = 64
 
 // race records that x and e race.
 func (a *Analysis) race(v *variable, x *access, t *thread, e *event.Event) {
@@ -75,11 +75,11 @@ func (a *Analysis) race(v *variable, x *access, t *thread, e *event.Event) {
 		return
 	}
 	var y access
-	y.holds(v, t.held.Held)
-	y.thread, y.op, y.place, y.seq, y.at, y.value, y.flags = e.Thread, e.Op, e.Stack, e.Seq, e.Time, e.Value, e.Flags
+	y.copyHeld(v, t.held.Held)
+	y.thread, y.op, y.stack, y.seq, y.at, y.value, y.flags = e.Thread, e.Op, e.Stack, e.Seq, e.Time, e.Value, e.Flags
 	r = &report{
 		variable: v.id, pair: k, steps: [2]finding.Step{x.step(v.id), y.step(v.id)}, last: [2]uint64{x.seq, e.Seq}, count: 1,
-		unsure: a.unsure || (x.flags|e.Flags)&event.AfterHole != 0,
+		uncertain: a.uncertain || (x.flags|e.Flags)&event.AfterHole != 0,
 	}
 	if v.reports.of == nil {
 		v.reports.of = map[pair]*report{}
@@ -90,28 +90,28 @@ func (a *Analysis) race(v *variable, x *access, t *thread, e *event.Event) {
 
 // step returns the access as a step of a finding.
 func (x *access) step(variable event.ObjectID) finding.Step {
-	s := finding.Step{Seq: x.seq, Time: x.at, Thread: x.thread, Op: x.op, Flags: x.flags, Object: variable, Stack: x.place, Value: x.value}
-	for _, h := range slices.Concat(x.held[:x.few], x.more) {
-		s.Held, s.HeldAt = append(s.Held, h.lock), append(s.HeldAt, h.place)
+	s := finding.Step{Seq: x.seq, Time: x.at, Thread: x.thread, Op: x.op, Flags: x.flags, Object: variable, Stack: x.stack, Value: x.value}
+	for _, h := range slices.Concat(x.held[:x.heldCount], x.moreHeld) {
+		s.Held, s.HeldAt = append(s.Held, h.lock), append(s.HeldAt, h.stack)
 	}
 	return s
 }
 
-// bury keeps the reports on a variable whose lifetime ended. Beyond maxDead reports of a pair
+// retire keeps the reports on a variable whose lifetime ended. Beyond maxEnded reports of a pair
 // it adds their counts to the last one instead.
-func (f *races) bury(v *variable) {
+func (f *races) retire(v *variable) {
 	for _, r := range v.reports.order {
-		d := f.dead[r.pair]
+		d := f.endedCounts[r.pair]
 		if d == nil {
-			d = &dead{}
-			f.dead[r.pair] = d
+			d = &endedCount{}
+			f.endedCounts[r.pair] = d
 		}
-		if d.n == maxDead {
+		if d.n == maxEnded {
 			d.last.count += r.count
 			continue
 		}
 		d.n, d.last = d.n+1, r
-		f.done = append(f.done, r)
+		f.ended = append(f.ended, r)
 	}
 }
 
@@ -122,15 +122,15 @@ type Race struct {
 	// order; one only if they are the same. The events that a prediction of the last one needs
 	// are the least likely to be evicted.
 	Instances [][]uint64
-	// Unsure reports that something before the race was not observed (event.Hole,
+	// Uncertain reports that something before the race was not observed (event.Hole,
 	// event.NoSource) that may order the two accesses.
-	Unsure bool
+	Uncertain bool
 }
 
 // Races returns the races, sorted by variable, then by the Seq of the second access of the
 // first instance.
 func (a *Analysis) Races() []Race {
-	all := slices.Clone(a.found.done)
+	all := slices.Clone(a.found.ended)
 	for _, v := range a.vars.all {
 		all = append(all, v.reports.order...)
 	}
@@ -147,7 +147,7 @@ func (a *Analysis) Races() []Race {
 func (r *report) race() Race {
 	x, y := r.steps[0], r.steps[1]
 	first := []uint64{x.Seq, y.Seq}
-	out := Race{Instances: [][]uint64{first}, Unsure: r.unsure, Finding: finding.Finding{
+	out := Race{Instances: [][]uint64{first}, Uncertain: r.uncertain, Finding: finding.Finding{
 		Kind: finding.Race, Confidence: finding.Observed, Objects: []event.ObjectID{r.variable},
 		Threads: []event.ThreadID{x.Thread, y.Thread}, Evidence: []finding.Step{x, y}, Count: r.count,
 	}}
@@ -174,7 +174,7 @@ func (a *Analysis) Remember(n *event.Names) {
 		for _, xs := range [][]access{v.writes, v.reads} {
 			for i := range xs {
 				n.Thread(xs[i].thread)
-				for _, h := range slices.Concat(xs[i].held[:xs[i].few], xs[i].more) {
+				for _, h := range slices.Concat(xs[i].held[:xs[i].heldCount], xs[i].moreHeld) {
 					n.Object(h.lock)
 				}
 			}
@@ -183,7 +183,7 @@ func (a *Analysis) Remember(n *event.Names) {
 			r.remember(n)
 		}
 	}
-	for _, r := range a.found.done {
+	for _, r := range a.found.ended {
 		r.remember(n)
 	}
 	for _, t := range a.live {

@@ -37,35 +37,35 @@ func (s *Suite) settle(f *finding.Finding, candidates [][]uint64) predict.Result
 	return r
 }
 
-// unraced adds to Pruned the pairs of call stacks at which several threads access a variable, one
-// of them writing, that are no race: those that a lock excludes from each other, and those whose
-// accesses are ordered in every schedule.
-func (s *Suite) unraced(races []finding.Finding) {
+// addPrunedRaces adds to Pruned the pairs of call stacks at which several threads access a
+// variable, one of them writing, that are no race: those that a lock excludes from each other, and
+// those whose accesses are ordered in every schedule.
+func (s *Suite) addPrunedRaces(races []finding.Finding) {
 	if !s.explain {
 		return
 	}
-	known := map[places]bool{}
+	known := map[accessPair]bool{}
 	for i := range races {
-		known[placesOf(&races[i])] = true
+		known[pairOf(&races[i])] = true
 	}
-	s.apart(known)
+	s.addExcluded(known)
 	pairs, more := s.eraser.Ordered()
 	for _, p := range pairs {
-		if known[placesOf(&finding.Finding{Objects: p.Objects, Evidence: p.Evidence})] {
+		if known[pairOf(&finding.Finding{Objects: p.Objects, Evidence: p.Evidence})] {
 			continue
 		}
-		s.ordered(&p)
+		s.setOrderedBy(&p)
 		s.pruned = append(s.pruned, p)
 	}
 	s.unlisted(more, "came one after the other in every schedule")
 }
 
-// apart adds to Pruned the pairs of call stacks that a lock excludes from each other, and marks
-// them as known.
-func (s *Suite) apart(known map[places]bool) {
+// addExcluded adds to Pruned the pairs of call stacks that a lock excludes from each other, and
+// marks them as known.
+func (s *Suite) addExcluded(known map[accessPair]bool) {
 	pairs, more := s.eraser.Excluded()
 	for _, p := range pairs {
-		known[placesOf(&finding.Finding{Objects: p.Objects, Evidence: p.Evidence})] = true
+		known[pairOf(&finding.Finding{Objects: p.Objects, Evidence: p.Evidence})] = true
 	}
 	s.pruned = append(s.pruned, pairs...)
 	s.unlisted(more, "were kept apart by a lock")
@@ -80,9 +80,9 @@ func (s *Suite) unlisted(more uint64, were string) {
 	s.pruned = append(s.pruned, finding.Pruned{Kind: finding.Race, Why: finding.Budget, Reason: reason})
 }
 
-// ordered sets By of a candidate that is pruned as ordered, where the analysis found no fork or
-// join that orders its sides.
-func (s *Suite) ordered(p *finding.Pruned) {
+// setOrderedBy sets By of a candidate that is pruned as ordered, where the analysis found no fork
+// or join that orders its sides.
+func (s *Suite) setOrderedBy(p *finding.Pruned) {
 	if p.Why != finding.Ordered || p.By.Op != event.None {
 		return
 	}

@@ -14,15 +14,15 @@ import (
 // schedules. A pair of call stacks that was observed to race is not returned again.
 func (s *Suite) races() []finding.Finding {
 	var out []finding.Finding
-	known := map[places]int{}
+	known := map[accessPair]int{}
 	for _, r := range s.order.Races() {
-		known[placesOf(&r.Finding)] = len(out)
+		known[pairOf(&r.Finding)] = len(out)
 		out = append(out, s.observed(r))
 	}
 	suspected := s.eraser.Finish()
 	for i := range suspected {
 		f := &suspected[i]
-		if at, ok := known[placesOf(f)]; ok {
+		if at, ok := known[pairOf(f)]; ok {
 			out[at].Count = max(out[at].Count, f.Count)
 			continue
 		}
@@ -40,7 +40,7 @@ func (s *Suite) observed(r happensbefore.Race) finding.Finding {
 	switch result := s.settle(&f, r.Instances); {
 	case result.Verdict == predict.Predicted:
 		f.Confidence = finding.Observed
-	case r.Unsure || !result.Forgotten():
+	case r.Uncertain || !result.Forgotten():
 		f.Confidence = finding.Potential
 	default:
 		f.Reason = "no schedule is shown: " + result.Reason
@@ -48,21 +48,21 @@ func (s *Suite) observed(r happensbefore.Race) finding.Finding {
 	return f
 }
 
-// places identifies an error: findings with equal places are one.
-type places struct {
+// accessPair identifies an error: findings with equal places are one.
+type accessPair struct {
 	variable event.ObjectID
-	a, b     place
+	a, b     accessSite
 }
 
-type place struct {
-	at event.StackID
-	op event.Op
+type accessSite struct {
+	stack event.StackID
+	op    event.Op
 }
 
-func placesOf(f *finding.Finding) places {
-	p := []place{{f.Evidence[0].Stack, f.Evidence[0].Op}, {f.Evidence[1].Stack, f.Evidence[1].Op}}
-	slices.SortFunc(p, func(x, y place) int {
-		return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(x.op, y.op))
+func pairOf(f *finding.Finding) accessPair {
+	p := []accessSite{{f.Evidence[0].Stack, f.Evidence[0].Op}, {f.Evidence[1].Stack, f.Evidence[1].Op}}
+	slices.SortFunc(p, func(x, y accessSite) int {
+		return cmp.Or(cmp.Compare(x.stack, y.stack), cmp.Compare(x.op, y.op))
 	})
-	return places{f.Objects[0], p[0], p[1]}
+	return accessPair{f.Objects[0], p[0], p[1]}
 }

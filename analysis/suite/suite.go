@@ -68,7 +68,7 @@ func New(o Options) *Suite {
 	s := &Suite{locks: held, explain: o.Explain, history: history, depend: depend.New(depend.Options{}), hangs: hang.New(), misuse: misuse.New(o.Misuse)}
 	if o.Explain {
 		o.Locks.Explain = func(p finding.Pruned) {
-			s.ordered(&p)
+			s.setOrderedBy(&p)
 			s.pruned = append(s.pruned, p)
 		}
 	}
@@ -133,7 +133,7 @@ func (s *Suite) Uses() []run.Use { return s.eraser.Uses() }
 // nil, no finding is doubted.
 func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	races := s.races()
-	s.unraced(races)
+	s.addPrunedRaces(races)
 	deadlocks := s.goodlock.Finish()
 	candidates := s.goodlock.Candidates()
 	for i := range deadlocks {

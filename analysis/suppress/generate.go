@@ -25,10 +25,10 @@ func Generate(rep report.Report) report.Report {
 func Block(f *report.Finding) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "{\n   %s\n   tracepredict:%s\n", title(f), kindOf(f))
-	asked := false
+	anyPattern := false
 	line := func(format string, args ...any) {
 		fmt.Fprintf(&b, "   "+format+"\n", args...)
-		asked = true
+		anyPattern = true
 	}
 	for _, name := range objects(f) {
 		line("object:%s", name)
@@ -39,7 +39,7 @@ func Block(f *report.Finding) string {
 		}
 		line("%s", frame)
 	}
-	if !asked {
+	if !anyPattern {
 		line("...")
 	}
 	b.WriteString("}\n")

@@ -11,8 +11,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
-// suspect is a finding in the form that patterns are compared with.
-type suspect struct {
+// subject is a finding in the form that patterns are compared with.
+type subject struct {
 	finding   *report.Finding
 	objects   []string
 	sides     [][]stack           // the stacks of each step of evidence
@@ -24,13 +24,13 @@ type stack []names
 
 // names are the texts of a frame that patterns match.
 type names struct {
-	function, bare string // with and without parameters
-	module         string // path; "path+0x…" if the function is unknown
-	file, line     string // path and "path:12"; "" if unknown
+	function, withoutParams string // with and without parameters
+	module                  string // path; "path+0x…" if the function is unknown
+	file, line              string // path and "path:12"; "" if unknown
 }
 
-func suspectOf(f *report.Finding) *suspect {
-	c := &suspect{finding: f, objects: f.ObjectNames(), functions: map[string]struct{}{}}
+func subjectOf(f *report.Finding) *subject {
+	c := &subject{finding: f, objects: f.ObjectNames(), functions: map[string]struct{}{}}
 	for i := range f.Evidence {
 		var stacks []stack
 		for _, s := range f.Evidence[i].Stacks() {
@@ -43,20 +43,20 @@ func suspectOf(f *report.Finding) *suspect {
 	return c
 }
 
-func (c *suspect) stack(s report.Stack) stack {
+func (c *subject) stack(s report.Stack) stack {
 	out := make(stack, 0, len(s.Frames))
 	for _, f := range s.Frames {
 		n := namesOf(f)
-		c.functions[n.function], c.functions[n.bare] = struct{}{}, struct{}{}
+		c.functions[n.function], c.functions[n.withoutParams] = struct{}{}, struct{}{}
 		out = append(out, n)
 	}
 	return out
 }
 
 func namesOf(f event.Frame) names {
-	n := names{function: f.Function, bare: f.Function, module: f.Module, file: f.File}
+	n := names{function: f.Function, withoutParams: f.Function, module: f.Module, file: f.File}
 	if i := spelling.LastList(f.Function); i > 0 {
-		n.bare = f.Function[:i]
+		n.withoutParams = f.Function[:i]
 	}
 	if f.Function == "" && f.Module != "" {
 		n.module = fmt.Sprintf("%s+%#x", f.Module, f.Offset)
@@ -67,7 +67,7 @@ func namesOf(f event.Frame) names {
 	return n
 }
 
-func (r *rule) matches(c *suspect) bool {
+func (r *rule) matches(c *subject) bool {
 	return slices.ContainsFunc(r.kinds, func(k kindPattern) bool { return k.matches(c.finding) }) &&
 		r.matchesObjects(c) && r.matchesSides(c, 0, make([]bool, len(c.sides)))
 }
@@ -85,7 +85,7 @@ func (k kindPattern) matches(f *report.Finding) bool {
 	return spelling.Glob(k.qualifier, f.Property)
 }
 
-func (r *rule) matchesObjects(c *suspect) bool {
+func (r *rule) matchesObjects(c *subject) bool {
 	for _, p := range r.object {
 		if !slices.ContainsFunc(c.objects, func(name string) bool { return spelling.Glob(p, name) }) {
 			return false
@@ -96,29 +96,29 @@ func (r *rule) matchesObjects(c *suspect) bool {
 
 // matchesSides reports whether the groups of patterns from the n-th on can be assigned to
 // different sides that they match and that are not in taken.
-func (r *rule) matchesSides(c *suspect, n int, taken []bool) bool {
+func (r *rule) matchesSides(c *subject, n int, used []bool) bool {
 	if n == len(r.sides) {
 		return true
 	}
 	for i, stacks := range c.sides {
-		if taken[i] || !slices.ContainsFunc(stacks, func(ch stack) bool { return follow(r.sides[n], ch) }) {
+		if used[i] || !slices.ContainsFunc(stacks, func(ch stack) bool { return matchesStack(r.sides[n], ch) }) {
 			continue
 		}
-		taken[i] = true
-		if r.matchesSides(c, n+1, taken) {
+		used[i] = true
+		if r.matchesSides(c, n+1, used) {
 			return true
 		}
-		taken[i] = false
+		used[i] = false
 	}
 	return false
 }
 
-// follow reports whether the runs of patterns match frames of the stack, one run after the
+// matchesStack reports whether the runs of patterns match frames of the stack, one run after the
 // other, with any number of frames before, between and behind them. It uses the first match of
 // each run: that leaves the most frames for the later runs.
-func follow(runs []frames, c stack) bool {
+func matchesStack(runs []frames, c stack) bool {
 	for _, run := range runs {
-		at := run.in(c)
+		at := run.find(c)
 		if at < 0 {
 			return false
 		}
@@ -127,16 +127,16 @@ func follow(runs []frames, c stack) bool {
 	return true
 }
 
-func (run frames) in(c stack) int {
+func (run frames) find(c stack) int {
 	for at := 0; at+len(run) <= len(c); at++ {
-		if run.at(c[at:]) {
+		if run.matchesAt(c[at:]) {
 			return at
 		}
 	}
 	return -1
 }
 
-func (run frames) at(c stack) bool {
+func (run frames) matchesAt(c stack) bool {
 	for i, p := range run {
 		if !p.matches(&c[i]) {
 			return false
@@ -148,7 +148,7 @@ func (run frames) at(c stack) bool {
 func (p framePattern) matches(n *names) bool {
 	switch p.what {
 	case function:
-		return n.function != "" && (spelling.Glob(p.pattern, n.function) || spelling.Glob(p.pattern, n.bare))
+		return n.function != "" && (spelling.Glob(p.pattern, n.function) || spelling.Glob(p.pattern, n.withoutParams))
 	case module:
 		return pathGlob(p.pattern, n.module)
 	}

@@ -14,7 +14,7 @@ func matchesSomewhere(runs []frames, c stack) bool {
 		return true
 	}
 	for at := 0; at+len(runs[0]) <= len(c); at++ {
-		if runs[0].at(c[at:]) && matchesSomewhere(runs[1:], c[at+len(runs[0]):]) {
+		if runs[0].matchesAt(c[at:]) && matchesSomewhere(runs[1:], c[at+len(runs[0]):]) {
 			return true
 		}
 	}
@@ -32,9 +32,9 @@ func TestFollowTriesAll(t *testing.T) {
 		}
 		var c stack
 		for _, f := range rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab"}), 0, 8).Draw(t, "stack") {
-			c = append(c, names{function: f, bare: f})
+			c = append(c, names{function: f, withoutParams: f})
 		}
-		if got, want := follow(runs, c), matchesSomewhere(runs, c); got != want {
+		if got, want := matchesStack(runs, c), matchesSomewhere(runs, c); got != want {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	})
@@ -52,7 +52,7 @@ func TestParametersAreToldApart(t *testing.T) {
 		"(anonymous namespace)::f(std::pair<A()>)": "(anonymous namespace)::f",
 		"a)b": "a)b",
 	} {
-		if got := namesOf(event.Frame{Function: name}).bare; got != want {
+		if got := namesOf(event.Frame{Function: name}).withoutParams; got != want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -37,7 +37,7 @@ func Builtin() (*Set, error) {
 		return nil, err
 	}
 	for _, r := range s.rules {
-		r.own = false
+		r.userDefined = false
 	}
 	return s, nil
 }
@@ -117,7 +117,7 @@ func (p *parser) fail(at int, format string, args ...any) {
 // block reads one block, whose first line is the current one. After an error it skips to the
 // next closing brace.
 func (p *parser) block() {
-	r := &rule{file: p.file, line: p.n, own: true}
+	r := &rule{file: p.file, line: p.n, userDefined: true}
 	faults := len(p.errs)
 	if p.text != "{" {
 		p.fail(0, "%s where a suppression should begin: write { on a line by itself", quote(p.text))
@@ -131,8 +131,8 @@ func (p *parser) block() {
 	if !p.inside("what the suppression is for, as tracepredict:race") {
 		return
 	}
-	if p.isForeign() {
-		p.set.foreign++
+	if p.isForOtherTools() {
+		p.set.forOtherTools++
 		p.skip()
 		return
 	}
@@ -168,27 +168,27 @@ func (p *parser) skip() {
 	}
 }
 
-const ourTool = "tracepredict"
+const toolName = "tracepredict"
 
-// isForeign reports whether the current line, which has tools and kinds, names only other
+// isForOtherTools reports whether the current line, which has tools and kinds, names only other
 // tools.
-func (p *parser) isForeign() bool {
+func (p *parser) isForOtherTools() bool {
 	tools, _, found := strings.Cut(p.text, ":")
 	if !found || known(strings.ToLower(tools)) {
 		return false
 	}
 	for tool := range strings.SplitSeq(tools, ",") {
 		tool = strings.TrimSpace(tool)
-		if looksOurs(tool) || known(strings.ToLower(tool)) {
+		if maybeMisspelled(tool) || known(strings.ToLower(tool)) {
 			return false
 		}
 	}
 	return true
 }
 
-// looksOurs reports whether the name of a tool may be a misspelling of tracepredict. Such a
+// maybeMisspelled reports whether the name of a tool may be a misspelling of tracepredict. Such a
 // block is an error, not a block for another tool.
-func looksOurs(tool string) bool { return strings.HasPrefix(strings.ToLower(tool), "trace") }
+func maybeMisspelled(tool string) bool { return strings.HasPrefix(strings.ToLower(tool), "trace") }
 
 func known(kind string) bool {
 	return kind == "*" || slices.Contains([]finding.Kind{finding.Race, finding.Deadlock, finding.Misuse, finding.Property}, finding.Kind(kind))
@@ -197,7 +197,7 @@ func known(kind string) bool {
 // kinds reads "tracepredict:race,deadlock".
 func (p *parser) kinds(r *rule) {
 	rest, at := p.text, 0
-	if tools, kinds, found := strings.Cut(rest, ":"); found && slices.Contains(strings.Split(tools, ","), ourTool) {
+	if tools, kinds, found := strings.Cut(rest, ":"); found && slices.Contains(strings.Split(tools, ","), toolName) {
 		rest, at = kinds, len(tools)+1
 	}
 	for part := range strings.SplitSeq(rest, ",") {
@@ -220,9 +220,9 @@ func (p *parser) kinds(r *rule) {
 func (p *parser) patterns(r *rule) {
 	begun := p.n
 	side := []frames{nil}
-	asked := false
+	anyPattern := false
 	for p.next() && p.text != "}" {
-		asked = true
+		anyPattern = true
 		switch {
 		case p.n-begun > maxLines:
 			p.fail(0, "more than %d lines in a suppression", maxLines)
@@ -246,7 +246,7 @@ func (p *parser) patterns(r *rule) {
 		p.fail(0, "the file ends inside of the suppression %s: } is expected", quote(r.name))
 		return
 	}
-	if !asked {
+	if !anyPattern {
 		p.fail(0, "a suppression needs a line of what it matches: object:, fun:, obj:, src: or ...")
 	}
 	r.addSide(side)

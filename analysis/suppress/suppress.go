@@ -22,20 +22,20 @@ type Set struct {
 	rules []*rule
 	// literal has, by function name, the indices of the rules whose first function pattern
 	// without wildcards is that name: of a thousand rules only a few need to be tried.
-	literal map[string][]int
-	rest    []int // the indices of the other rules
-	foreign int   // number of blocks for other tools
+	literal       map[string][]int
+	rest          []int // the indices of the other rules
+	forOtherTools int   // number of blocks for other tools
 }
 
 // rule is one suppression.
 type rule struct {
-	name   string
-	file   string
-	line   int  // line of the opening brace
-	own    bool // it comes from a file of the user; false: it is built in
-	kinds  []kindPattern
-	object []string   // patterns, each of which must match an object of the finding
-	sides  [][]frames // groups of patterns, each of which must match a different side
+	name        string
+	file        string
+	line        int  // line of the opening brace
+	userDefined bool // it comes from a file of the user; false: it is built in
+	kinds       []kindPattern
+	object      []string   // patterns, each of which must match an object of the finding
+	sides       [][]frames // groups of patterns, each of which must match a different side
 }
 
 // kindPattern is a kind with a pattern for the name of a rule or property; the kind "*"
@@ -69,7 +69,7 @@ func New(sets ...*Set) *Set {
 		if s == nil {
 			continue
 		}
-		all.foreign += s.foreign
+		all.forOtherTools += s.forOtherTools
 		for _, r := range s.rules {
 			all.add(r)
 		}
@@ -115,7 +115,7 @@ func (s *Set) ForOtherTools() int {
 	if s == nil {
 		return 0
 	}
-	return s.foreign
+	return s.forOtherTools
 }
 
 // Suppresses reports whether a suppression matches the finding.
@@ -144,9 +144,9 @@ func (s *Set) Apply(rep report.Report) report.Report {
 		used[n].Count += f.Count
 	}
 	rep.Findings = kept
-	rep.Run.Suppressions = &report.Suppressions{ForOtherTools: s.foreign}
+	rep.Run.Suppressions = &report.Suppressions{ForOtherTools: s.forOtherTools}
 	for i, r := range s.rules {
-		if r.own || used[i].Count > 0 {
+		if r.userDefined || used[i].Count > 0 {
 			used[i].Name, used[i].File, used[i].Line = r.name, r.file, r.line
 			rep.Run.Suppressions.Each = append(rep.Run.Suppressions.Each, used[i])
 		}
@@ -159,7 +159,7 @@ func (s *Set) match(f *report.Finding) int {
 	if s.Len() == 0 {
 		return -1
 	}
-	c := suspectOf(f)
+	c := subjectOf(f)
 	for _, i := range s.candidates(c) {
 		if s.rules[i].matches(c) {
 			return i
@@ -169,7 +169,7 @@ func (s *Set) match(f *report.Finding) int {
 }
 
 // candidates returns the indices of the rules that may match, in order.
-func (s *Set) candidates(c *suspect) []int {
+func (s *Set) candidates(c *subject) []int {
 	all := slices.Clone(s.rest)
 	if len(s.literal) > 0 {
 		for name := range c.functions {

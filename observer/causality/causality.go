@@ -58,14 +58,14 @@ const maxIdle = 32
 
 // Clocks is Algorithm A. Make it with New. It is not safe for concurrent use.
 type Clocks struct {
-	threads map[event.ThreadID]*thread
-	objects map[event.ObjectID]*object
-	slots   uint32
-	idle    []idle // oldest first
-	forced  uint64
-	matcher *order.Matcher
-	sets    []Clock // by order.Ref
-	free    bool    // made by NewExclusion: without edges of locks
+	threads   map[event.ThreadID]*thread
+	objects   map[event.ObjectID]*object
+	slots     uint32
+	idle      []idle // oldest first
+	forced    uint64
+	matcher   *order.Matcher
+	sets      []Clock // by order.Ref
+	exclusion bool    // made by NewExclusion: without edges of locks
 
 	spareThreads []*thread
 	spareObjects []*object
@@ -79,7 +79,7 @@ func New() *Clocks {
 // NewExclusion returns the clocks of a run that has not begun, without the edges of locks.
 func NewExclusion() *Clocks {
 	c := New()
-	c.free = true
+	c.exclusion = true
 	return c
 }
 
@@ -110,7 +110,7 @@ type thread struct {
 	clock    Clock
 	version  uint64 // of the clock: rises with each change
 	slot     uint32
-	slotted  bool // slot is valid
+	hasSlot  bool // slot is valid
 	ended    bool
 	detached bool
 }
@@ -130,17 +130,17 @@ func (t *thread) join(d Clock) {
 
 // tick counts a relevant event of the thread.
 func (c *Clocks) tick(t *thread) {
-	if !t.slotted {
-		c.seat(t)
+	if !t.hasSlot {
+		c.assignSlot(t)
 	}
 	t.clock.Extend(int(t.slot) + 1)
 	t.clock[t.slot]++
 	t.version++
 }
 
-// seat assigns a slot to the thread.
-func (c *Clocks) seat(t *thread) {
-	t.slotted = true
+// assignSlot assigns a slot to the thread.
+func (c *Clocks) assignSlot(t *thread) {
+	t.hasSlot = true
 	at := slices.IndexFunc(c.idle, func(d idle) bool { return t.clock.At(d.slot) >= d.clock.At(d.slot) })
 	if at < 0 {
 		if len(c.idle) <= maxIdle {
@@ -176,13 +176,13 @@ func (c *Clocks) end(t *thread) {
 		return
 	}
 	t.ended = true
-	if t.slotted {
+	if t.hasSlot {
 		c.idle = append(c.idle, idle{t.slot, slices.Clone(t.clock)})
 	}
 }
 
-// forget drops the state of a thread that can no longer be joined.
-func (c *Clocks) forget(id event.ThreadID) {
+// dropThread drops the state of a thread that can no longer be joined.
+func (c *Clocks) dropThread(id event.ThreadID) {
 	t := c.threads[id]
 	if t == nil {
 		return

@@ -16,8 +16,8 @@ type object struct {
 	lastVersion uint64
 	lastWrote   bool
 
-	free      bool  // of a lock: without edges (NewExclusion)
-	taken     Clock // of such a lock: of the acquires of sections that are open
+	exclusion bool  // of a lock: without edges (NewExclusion)
+	acquires  Clock // of such a lock: of the acquires of sections that are open
 	failed    Clock // likewise: of the attempts that failed since the acquire
 	exclusive bool  // of a lock: its last acquire was exclusive
 	order     order.Object
@@ -38,9 +38,9 @@ func (c *Clocks) object(e *event.Event) *object {
 	o := &object{}
 	if n := len(c.spareObjects); n > 0 {
 		o, c.spareObjects = c.spareObjects[n-1], c.spareObjects[:n-1]
-		*o = object{access: o.access[:0], write: o.write[:0], taken: o.taken[:0], failed: o.failed[:0]}
+		*o = object{access: o.access[:0], write: o.write[:0], acquires: o.acquires[:0], failed: o.failed[:0]}
 	}
-	o.free = c.free
+	o.exclusion = c.exclusion
 	c.objects[e.Object] = o
 	return o
 }
@@ -61,38 +61,38 @@ type use uint8
 
 // The uses.
 const (
-	reads use = iota
-	writes
-	locks   // an operation of a lock without edges (NewExclusion), except those of failed attempts
-	passes  // like reads, but with further edges, from package order
-	ignores // no access
+	useRead use = iota
+	useWrite
+	useLock    // an operation of a lock without edges (NewExclusion), except those of failed attempts
+	useMatched // like reads, but with further edges, from package order
+	useNone    // no access
 )
 
 // useOf returns the use by e, as the comment of the package lists them.
 func (o *object) useOf(e *event.Event) use {
-	if o.free && e.Op >= event.Acquire && e.Op <= event.Release {
-		return locks
+	if o.exclusion && e.Op >= event.Acquire && e.Op <= event.Release {
+		return useLock
 	}
 	switch e.Op {
 	case event.Read, event.AcquireRead, event.Wait:
-		return reads
+		return useRead
 	case event.Write, event.Update, event.Acquire, event.Signal, event.Broadcast,
 		event.Send, event.Sent, event.Receive, event.Receiving, event.ReceiveFailed:
-		return writes
+		return useWrite
 	case event.Release:
-		return either(o.exclusive, writes, reads)
+		return either(o.exclusive, useWrite, useRead)
 	case event.AcquireFailed:
-		return either(o.exclusive, reads, writes)
+		return either(o.exclusive, useRead, useWrite)
 	case event.Wake:
-		return either(e.Flags&event.TimedOut != 0, ignores, writes)
+		return either(e.Flags&event.TimedOut != 0, useNone, useWrite)
 	case event.SemPost, event.SemWait, event.SemFailed:
-		return either(o.order.Counted(), passes, writes)
+		return either(o.order.Counted(), useMatched, useWrite)
 	case event.Holds, event.Blocked:
-		return ignores // they repeat an earlier acquire, or did not happen
+		return useNone // they repeat an earlier acquire, or did not happen
 	case event.Init, event.Destroy:
-		return either(e.Flags&event.Inferred != 0, ignores, writes)
+		return either(e.Flags&event.Inferred != 0, useNone, useWrite)
 	}
-	return passes
+	return useMatched
 }
 
 // either returns a if the condition holds, else b.
@@ -114,25 +114,25 @@ func (c *Clocks) before(t *thread, o *object, e *event.Event) *order.Match {
 		return nil
 	}
 	u := o.useOf(e)
-	if u == ignores || (o.last == t && o.lastVersion == t.version && (u != writes || o.lastWrote)) && u < locks {
+	if u == useNone || (o.last == t && o.lastVersion == t.version && (u != useWrite || o.lastWrote)) && u < useLock {
 		return nil
 	}
 	// A late read comes after all recorded accesses.
-	if u == writes || e.Flags&event.Late != 0 {
+	if u == useWrite || e.Flags&event.Late != 0 {
 		t.join(o.access)
 	} else {
 		t.join(o.write)
 	}
 	switch {
-	case u == passes && order.Synchronises(e.Op):
+	case u == useMatched && order.Synchronises(e.Op):
 		x := c.matcher.Match(&o.order, e)
 		for _, edge := range x.Edges {
 			t.join(c.sets[edge.From])
 		}
 		return x
-	case u == locks && e.Op == event.AcquireFailed:
-		t.join(o.taken)
-	case u == locks && e.Op == event.Release:
+	case u == useLock && e.Op == event.AcquireFailed:
+		t.join(o.acquires)
+	case u == useLock && e.Op == event.Release:
 		t.join(o.failed)
 	}
 	return nil
@@ -144,13 +144,13 @@ func (c *Clocks) after(t *thread, o *object, e *event.Event, x *order.Match) {
 	case event.Fork:
 		c.thread(e.Peer).join(t.clock)
 	case event.Join:
-		c.forget(e.Peer)
+		c.dropThread(e.Peer)
 	case event.Detach:
 		c.detach(e.Peer)
 	case event.End:
 		c.end(t)
 		if t.detached {
-			c.forget(e.Thread)
+			c.dropThread(e.Thread)
 		}
 	}
 	if o == nil {
@@ -160,19 +160,19 @@ func (c *Clocks) after(t *thread, o *object, e *event.Event, x *order.Match) {
 		c.Drop(e.Object)
 		return
 	}
-	o.touched(t, o.useOf(e))
+	o.recordAccess(t, o.useOf(e))
 	if x != nil {
-		c.remember(t, o, x)
+		c.applyChanges(t, o, x)
 	}
 	if e.Op == event.Init {
 		c.matcher.Match(&o.order, e)
 	} else {
-		o.lock(t, e.Op)
+		o.recordLock(t, e.Op)
 	}
 }
 
-// remember makes the changes to sets that a match lists.
-func (c *Clocks) remember(t *thread, o *object, x *order.Match) {
+// applyChanges makes the changes to sets that a match lists.
+func (c *Clocks) applyChanges(t *thread, o *object, x *order.Match) {
 	for _, d := range x.Changes {
 		for int(d.Set) >= len(c.sets) {
 			c.sets = append(c.sets, nil)
@@ -196,41 +196,41 @@ func (c *Clocks) detach(peer event.ThreadID) {
 	}
 	p.detached = true
 	if p.ended {
-		c.forget(peer)
+		c.dropThread(peer)
 	}
 }
 
-// touched adds the last event of t, an access, to the clocks of the variable.
-func (o *object) touched(t *thread, u use) {
+// recordAccess adds the last event of t, an access, to the clocks of the variable.
+func (o *object) recordAccess(t *thread, u use) {
 	switch {
-	case u == ignores:
+	case u == useNone:
 		return
-	case o.last == t && o.lastVersion == t.version && (u != writes || o.lastWrote):
+	case o.last == t && o.lastVersion == t.version && (u != useWrite || o.lastWrote):
 		return
-	case u == writes:
+	case u == useWrite:
 		o.access.Copy(t.clock)
 		o.write.Copy(t.clock)
 	default:
 		o.access.Join(t.clock)
 	}
-	o.last, o.lastVersion, o.lastWrote = t, t.version, u == writes
+	o.last, o.lastVersion, o.lastWrote = t, t.version, u == useWrite
 }
 
-// lock records which sections of a lock are open, and its failed attempts.
-func (o *object) lock(t *thread, op event.Op) {
+// recordLock records which sections of a lock are open, and its failed attempts.
+func (o *object) recordLock(t *thread, op event.Op) {
 	switch op {
 	case event.Acquire:
 		o.exclusive = true
-		o.taken.Copy(t.clock)
+		o.acquires.Copy(t.clock)
 		o.failed = o.failed[:0]
 	case event.AcquireRead:
 		o.exclusive = false
-		o.taken.Join(t.clock)
+		o.acquires.Join(t.clock)
 	case event.AcquireFailed:
 		o.failed.Join(t.clock)
 	case event.Release:
 		if o.exclusive {
-			o.taken, o.failed = o.taken[:0], o.failed[:0]
+			o.acquires, o.failed = o.acquires[:0], o.failed[:0]
 		}
 	}
 }

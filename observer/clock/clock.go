@@ -61,17 +61,17 @@ const (
 
 // Must stamps events with the clocks of the must-order. Make it with New.
 type Must struct {
-	slots       uint32
-	threads     map[event.ThreadID]*thread
-	objects     map[event.ObjectID]*object
-	threadCache [cachedThreads]*thread // direct-mapped, by the low bits of the ID
-	objectCache [cachedObjects]*object // likewise
-	idle        []*thread              // ended, slot not yet reused; oldest first
-	spare       []*thread              // not in use
-	spareOb     []*object              // likewise
-	matcher     *order.Matcher
-	sets        []mark // by order.Ref
-	common      order.Common[event.Epoch]
+	slots        uint32
+	threads      map[event.ThreadID]*thread
+	objects      map[event.ObjectID]*object
+	threadCache  [cachedThreads]*thread // direct-mapped, by the low bits of the ID
+	objectCache  [cachedObjects]*object // likewise
+	idle         []*thread              // ended, slot not yet reused; oldest first
+	spare        []*thread              // not in use
+	spareObjects []*object              // likewise
+	matcher      *order.Matcher
+	sets         []mark // by order.Ref
+	common       order.Common[event.Epoch]
 
 	forced       uint64 // see Forced
 	contradicted uint64 // see Contradicted
@@ -117,12 +117,12 @@ func (m *Must) Stamp(e *event.Event) {
 		x = m.before(t, o, e)
 	}
 	t.tick()
-	if t.holed {
+	if t.hasHole {
 		e.Flags |= event.AfterHole
 	}
 	e.Slot, e.Epoch, e.Since = t.slot, t.epoch, t.since
 	if lock {
-		o.use(t)
+		o.recordUse(t)
 	} else {
 		m.after(t, o, e, x)
 	}
@@ -154,7 +154,7 @@ func (m *Must) accessed(e *event.Event) {
 	if e.Op.IsWrite() {
 		o.setWrite(t, e)
 	}
-	o.use(t)
+	o.recordUse(t)
 }
 
 // joinWrite draws the edge from the last write to a read, unless their values differ.
@@ -178,14 +178,14 @@ func (m *Must) before(t *thread, o *object, e *event.Event) *order.Match {
 	switch e.Op {
 	case event.Read, event.Update:
 		if e.Flags&event.Late != 0 {
-			o.settle()
+			o.flushLastUse()
 			t.joinClock(o.uses)
 		} else if o.atomic && e.Flags&(event.Atomic|event.NoSource) == event.Atomic && (e.Op == event.Update || !o.contradicts(e)) {
 			// Two atomic accesses do not race, so their edge need not wait for Done.
 			t.join(&o.write)
 		}
 	case event.Destroy:
-		o.settle()
+		o.flushLastUse()
 		t.joinClock(o.uses)
 	default:
 		if order.Synchronises(e.Op) {
@@ -219,13 +219,13 @@ func (m *Must) after(t *thread, o *object, e *event.Event, x *order.Match) {
 	case event.Fork:
 		m.fork(t, e.Peer)
 	case event.Join:
-		m.forget(e.Peer)
+		m.dropThread(e.Peer)
 	case event.Detach:
 		m.detach(e.Peer)
 	case event.End:
 		m.end(t, e.Thread)
 	case event.Hole:
-		t.holed = true
+		t.hasHole = true
 	}
 	switch {
 	case o == nil || e.Op == event.Init && e.Flags&event.Inferred != 0:
@@ -236,15 +236,15 @@ func (m *Must) after(t *thread, o *object, e *event.Event, x *order.Match) {
 	case e.Op == event.Init:
 		o.init.set(t)
 	case x != nil:
-		m.remember(t, x)
+		m.applyChanges(t, x)
 	}
 	if !e.Op.IsAccess() {
-		o.use(t)
+		o.recordUse(t)
 	}
 }
 
-// remember makes the changes to sets that a match lists.
-func (m *Must) remember(t *thread, x *order.Match) {
+// applyChanges makes the changes to sets that a match lists.
+func (m *Must) applyChanges(t *thread, x *order.Match) {
 	for _, c := range x.Changes {
 		for int(c.Set) >= len(m.sets) {
 			m.sets = append(m.sets, mark{})

@@ -32,8 +32,8 @@ func (m *Must) object(e *event.Event) *object {
 		return o
 	}
 	o := &object{}
-	if n := len(m.spareOb); n > 0 {
-		o, m.spareOb = m.spareOb[n-1], m.spareOb[:n-1]
+	if n := len(m.spareObjects); n > 0 {
+		o, m.spareObjects = m.spareObjects[n-1], m.spareObjects[:n-1]
 	}
 	o.id = e.Object
 	m.objects[e.Object] = o
@@ -68,30 +68,30 @@ func (m *Must) dropObject(id event.ObjectID, o *object) {
 	delete(m.objects, id)
 	m.matcher.Drop(&o.order)
 	o.id = 0
-	if len(m.spareOb) >= maxIdle {
+	if len(m.spareObjects) >= maxIdle {
 		return
 	}
 	o.init.reset()
 	o.write.reset()
 	*o = object{init: o.init, write: o.write, uses: o.uses[:0]}
-	m.spareOb = append(m.spareOb, o)
+	m.spareObjects = append(m.spareObjects, o)
 }
 
-// use records the last event of t as a use of the object.
-func (o *object) use(t *thread) {
+// recordUse records the last event of t as a use of the object.
+func (o *object) recordUse(t *thread) {
 	if o.lastSlot == t.slot && o.lastEpoch >= t.since && o.lastEpoch != 0 {
 		o.lastEpoch = t.epoch
 		return
 	}
-	o.settle()
-	if !follow(o.uses, t, o.uses.At(t.slot)) {
+	o.flushLastUse()
+	if !joinOwn(o.uses, t, o.uses.At(t.slot)) {
 		o.uses.Join(t.clock)
 	}
 	o.lastSlot, o.lastEpoch = t.slot, t.epoch
 }
 
-// settle adds the last use to uses.
-func (o *object) settle() {
+// flushLastUse adds the last use to uses.
+func (o *object) flushLastUse() {
 	if o.lastEpoch != 0 {
 		o.uses[o.lastSlot] = o.lastEpoch
 	}

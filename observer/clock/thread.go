@@ -7,9 +7,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/order"
 )
 
-// follow joins t's clock to v, which includes the event of t's slot at epoch, if only the slot's
+// joinOwn joins t's clock to v, which includes the event of t's slot at epoch, if only the slot's
 // own count in t's clock has changed since that epoch. It reports whether that is so.
-func follow(v order.Vector[event.Epoch], t *thread, epoch event.Epoch) bool {
+func joinOwn(v order.Vector[event.Epoch], t *thread, epoch event.Epoch) bool {
 	if epoch < t.since || epoch == 0 {
 		return false
 	}
@@ -24,12 +24,12 @@ type mark struct {
 	clock order.Vector[event.Epoch] // of a set: the join of their clocks
 }
 
-// several is the epoch of a mark of more events than one.
-const several = ^event.Epoch(0)
+// manyEvents is the epoch of a mark of more events than one.
+const manyEvents = ^event.Epoch(0)
 
 // set makes k the mark of the last event of t.
 func (k *mark) set(t *thread) {
-	if k.slot != t.slot || k.epoch == several || !follow(k.clock, t, k.epoch) {
+	if k.slot != t.slot || k.epoch == manyEvents || !joinOwn(k.clock, t, k.epoch) {
 		k.clock.Copy(t.clock)
 	}
 	k.slot, k.epoch = t.slot, t.epoch
@@ -38,7 +38,7 @@ func (k *mark) set(t *thread) {
 // join adds the events that a clock includes.
 func (k *mark) join(d order.Vector[event.Epoch]) {
 	k.clock.Join(d)
-	k.epoch = several
+	k.epoch = manyEvents
 }
 
 // add adds the events of the mark d, which is not empty.
@@ -62,9 +62,9 @@ type thread struct {
 	clock    order.Vector[event.Epoch]
 	ended    bool
 	detached bool
-	known    bool // it is in Must.threads
-	idle     bool // it is in Must.idle
-	holed    bool // events of it were lost
+	inTable  bool // it is in Must.threads
+	inIdle   bool // it is in Must.idle
+	hasHole  bool // events of it were lost
 }
 
 // tick counts the next event of t.
@@ -120,7 +120,7 @@ func (m *Must) newThread(id event.ThreadID) *thread {
 	} else {
 		t = &thread{}
 	}
-	t.known, t.id, t.since = true, id, 1
+	t.inTable, t.id, t.since = true, id, 1
 	m.threads[id] = t
 	return t
 }
@@ -138,7 +138,7 @@ func (m *Must) fork(t *thread, child event.ThreadID) {
 	}
 	c := m.newThread(child)
 	c.clock.Copy(t.clock)
-	d := m.takeIdle(t)
+	d := m.reuseIdle(t)
 	if d == nil {
 		c.slot = m.freshSlot()
 		return
@@ -148,9 +148,9 @@ func (m *Must) fork(t *thread, child event.ThreadID) {
 	m.recycle(d)
 }
 
-// takeIdle removes from Must.idle an ended thread whose last event comes before t's next one,
+// reuseIdle removes from Must.idle an ended thread whose last event comes before t's next one,
 // or the oldest if there are more than maxIdle. It returns nil if there is neither.
-func (m *Must) takeIdle(t *thread) *thread {
+func (m *Must) reuseIdle(t *thread) *thread {
 	at := slices.IndexFunc(m.idle, func(d *thread) bool { return d.epoch <= t.clock.At(d.slot) })
 	if at < 0 {
 		if len(m.idle) <= maxIdle {
@@ -161,21 +161,21 @@ func (m *Must) takeIdle(t *thread) *thread {
 	}
 	d := m.idle[at]
 	m.idle = slices.Delete(m.idle, at, at+1)
-	d.idle = false
+	d.inIdle = false
 	return d
 }
 
 // retire makes the slot of an ended thread available for reuse.
 func (m *Must) retire(t *thread) {
 	if !t.ended {
-		t.ended, t.idle = true, true
+		t.ended, t.inIdle = true, true
 		m.idle = append(m.idle, t)
 	}
 }
 
 // recycle keeps the state of a thread for reuse, unless it is still needed.
 func (m *Must) recycle(t *thread) {
-	if !t.known && !t.idle {
+	if !t.inTable && !t.inIdle {
 		m.spare = append(m.spare, t)
 	}
 }
@@ -184,7 +184,7 @@ func (m *Must) recycle(t *thread) {
 func (m *Must) end(t *thread, id event.ThreadID) {
 	m.retire(t)
 	if t.detached {
-		m.forget(id)
+		m.dropThread(id)
 	}
 }
 
@@ -195,15 +195,15 @@ func (m *Must) joinThread(t *thread, peer event.ThreadID) {
 	}
 }
 
-// forget drops a thread that can no longer be joined. A trace may contain a Join without an
+// dropThread drops a thread that can no longer be joined. A trace may contain a Join without an
 // End: the Join implies it.
-func (m *Must) forget(peer event.ThreadID) {
+func (m *Must) dropThread(peer event.ThreadID) {
 	p := m.threads[peer]
 	if p == nil {
 		return
 	}
 	m.retire(p)
-	p.known, p.id = false, 0
+	p.inTable, p.id = false, 0
 	delete(m.threads, peer)
 	m.recycle(p)
 }
@@ -216,6 +216,6 @@ func (m *Must) detach(peer event.ThreadID) {
 	}
 	p.detached = true
 	if p.ended {
-		m.forget(peer)
+		m.dropThread(peer)
 	}
 }

@@ -24,9 +24,9 @@ type channel struct {
 // queue holds events of a channel. Edges lead to a later event from a number of the oldest of
 // them.
 type queue struct {
-	past Ref    // the events that are not in kept: an edge leads from all of them or none
-	gone uint64 // number of events in past
-	kept []Ref  // each a set of one event, oldest first
+	past      Ref    // the events that are not in kept: an edge leads from all of them or none
+	pastCount uint64 // number of events in past
+	kept      []Ref  // each a set of one event, oldest first
 }
 
 // message draws the edges into an event of a channel, and records it.
@@ -66,7 +66,7 @@ func (m *Matcher) transfer(c *channel, e *event.Event) {
 			n++
 		}
 		c.from = slices.Delete(c.from, 0, n)
-		m.know(&c.sends, n, SendToReceive)
+		m.consume(&c.sends, n, SendToReceive)
 		m.keep(&c.receives)
 	case event.Receiving:
 		m.keep(&c.receives)
@@ -77,7 +77,7 @@ func (m *Matcher) transfer(c *channel, e *event.Event) {
 // received them, so all earlier sends are merged into past and its position is 0.
 func (m *Matcher) send(c *channel, from uint64, valued bool) {
 	if !valued {
-		m.pass(&c.sends, len(c.sends.kept))
+		m.mergeOldest(&c.sends, len(c.sends.kept))
 		c.from, from = c.from[:0], 0
 	}
 	m.keep(&c.sends)
@@ -91,37 +91,37 @@ func (m *Matcher) sent(q *queue, first uint64, valued bool) {
 	if !valued {
 		first = math.MaxUint64
 	}
-	if first > q.gone {
-		m.know(q, int(min(first-q.gone, uint64(len(q.kept)))), ReceiveToSent)
+	if first > q.pastCount {
+		m.consume(q, int(min(first-q.pastCount, uint64(len(q.kept)))), ReceiveToSent)
 	} else if first > 0 {
-		m.know(q, 0, ReceiveToSent)
+		m.consume(q, 0, ReceiveToSent)
 	}
 }
 
 // keep adds the current event to a queue.
 func (m *Matcher) keep(q *queue) {
 	if len(q.kept) == maxMessages {
-		m.pass(q, 1)
+		m.mergeOldest(q, 1)
 	}
 	q.kept = append(q.kept, m.set())
 }
 
-// know draws the edges from past and from the n oldest events in kept, which it then merges
+// consume draws the edges from past and from the n oldest events in kept, which it then merges
 // into past.
-func (m *Matcher) know(q *queue, n int, r Relation) {
+func (m *Matcher) consume(q *queue, n int, r Relation) {
 	m.edge(q.past, r)
 	for _, from := range q.kept[:n] {
 		m.edge(from, r)
 	}
-	m.pass(q, n)
+	m.mergeOldest(q, n)
 }
 
-// pass merges the n oldest events in kept into past.
-func (m *Matcher) pass(q *queue, n int) {
+// mergeOldest merges the n oldest events in kept into past.
+func (m *Matcher) mergeOldest(q *queue, n int) {
 	for i := range q.kept[:n] {
 		m.merge(&q.past, q.kept[i])
 		m.release(&q.kept[i])
 	}
 	q.kept = slices.Delete(q.kept, 0, n)
-	q.gone += uint64(n)
+	q.pastCount += uint64(n)
 }

@@ -84,7 +84,7 @@ func (m *Matcher) wake(c *condition, e *event.Event) {
 	}
 	// A notification that is older than every sleeper's wait explains no later wake.
 	for len(c.sent) > 0 && (len(c.sleepers) == 0 || c.sent[0].at < c.sleepers[0].since) {
-		m.forget(c, 0)
+		m.removeNotification(c, 0)
 	}
 }
 
@@ -100,12 +100,12 @@ func (m *Matcher) notified(c *condition, since uint64) {
 		m.edge(n.set, LaterNotifyToWake)
 	}
 	if !c.sent[first].all {
-		m.forget(c, first)
+		m.removeNotification(c, first)
 	}
 }
 
-// forget removes a notification.
-func (m *Matcher) forget(c *condition, i int) {
+// removeNotification removes a notification.
+func (m *Matcher) removeNotification(c *condition, i int) {
 	m.release(&c.sent[i].set)
 	c.sent = slices.Delete(c.sent, i, i+1)
 }

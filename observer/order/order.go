@@ -199,7 +199,7 @@ func (m *Matcher) Match(o *Object, e *event.Event) *Match {
 	case event.OnceLeave:
 		m.edge(o.once, DoneToLeave)
 	case event.Wait:
-		m.wait(own(&o.condition), e.Thread)
+		m.wait(ensure(&o.condition), e.Thread)
 	case event.Signal, event.Broadcast:
 		if o.condition != nil {
 			m.notify(o.condition, e.Op == event.Broadcast)
@@ -209,19 +209,19 @@ func (m *Matcher) Match(o *Object, e *event.Event) *Match {
 			m.wake(o.condition, e)
 		}
 	case event.BarrierArrive:
-		m.arrive(own(&o.barrier), e.Thread)
+		m.arrive(ensure(&o.barrier), e.Thread)
 	case event.BarrierDepart:
 		if o.barrier != nil {
 			m.depart(o.barrier, e.Thread)
 		}
 	case event.SemPost:
-		m.post(own(&o.semaphore), e.Thread)
+		m.post(ensure(&o.semaphore), e.Thread)
 	case event.SemWait:
-		m.take(own(&o.semaphore))
+		m.semWait(ensure(&o.semaphore))
 	case event.SemFailed:
-		m.fail(own(&o.semaphore))
+		m.fail(ensure(&o.semaphore))
 	case event.Send, event.Sent, event.Receive, event.Receiving, event.ReceiveFailed:
-		m.message(own(&o.channel), e)
+		m.message(ensure(&o.channel), e)
 	case event.Init:
 		o.init(e)
 	}
@@ -233,10 +233,10 @@ func (o *Object) init(e *event.Event) {
 	switch {
 	case e.Flags&(event.HasValue|event.Inferred) != event.HasValue:
 	case e.Kind == event.KindSemaphore:
-		s := own(&o.semaphore)
-		s.counted, s.credit = true, e.Value
+		s := ensure(&o.semaphore)
+		s.counted, s.initialLeft = true, e.Value
 	case e.Kind == event.KindBarrier:
-		own(&o.barrier).size = e.Value
+		ensure(&o.barrier).size = e.Value
 	}
 }
 
@@ -273,8 +273,8 @@ func (m *Matcher) Drop(o *Object) {
 	*o = Object{}
 }
 
-// own returns *p, and makes it if it is nil.
-func own[T any](p **T) *T {
+// ensure returns *p, and makes it if it is nil.
+func ensure[T any](p **T) *T {
 	if *p == nil {
 		*p = new(T)
 	}
@@ -291,8 +291,8 @@ func (m *Matcher) edge(from Ref, r Relation) {
 	}
 }
 
-// fresh returns a set that is not in use. The first change to it must have Fresh set.
-func (m *Matcher) fresh() Ref {
+// unusedSet returns a set that is not in use. The first change to it must have Fresh set.
+func (m *Matcher) unusedSet() Ref {
 	if n := len(m.spare); n > 0 {
 		r := m.spare[n-1]
 		m.spare = m.spare[:n-1]
@@ -312,7 +312,7 @@ func (m *Matcher) release(r *Ref) {
 
 // set returns a fresh set that contains only the current event.
 func (m *Matcher) set() Ref {
-	r := m.fresh()
+	r := m.unusedSet()
 	m.match.Changes = append(m.match.Changes, Change{Set: r, Fresh: true})
 	return r
 }
@@ -330,7 +330,7 @@ func (m *Matcher) add(r *Ref) { m.merge(r, 0) }
 func (m *Matcher) merge(into *Ref, from Ref) {
 	c := Change{Set: *into, From: from}
 	if *into == 0 {
-		*into = m.fresh()
+		*into = m.unusedSet()
 		c.Set, c.Fresh = *into, true
 	}
 	m.match.Changes = append(m.match.Changes, c)

@@ -7,16 +7,16 @@ const maxPosts = 1 << 12
 
 // semaphore matches post j with wait v+j, v being the initial value.
 type semaphore struct {
-	counted bool           // v is known
-	mixed   bool           // more than one thread has posted
-	credit  uint64         // number of waits to come that need no post: the rest of v
-	poster  event.ThreadID // of the last post; 0: there is none
-	posts   []Ref          // oldest first
-	matched int            // number of posts, at the head of the list, that a wait has been matched with
-	posted  Ref            // all posts, while v is unknown
-	last    Ref            // the last wait
-	waits   Ref            // all waits
-	failed  Ref            // failed attempts since the last post
+	counted     bool           // v is known
+	mixed       bool           // more than one thread has posted
+	initialLeft uint64         // number of waits to come that need no post: the rest of v
+	poster      event.ThreadID // of the last post; 0: there is none
+	posts       []Ref          // oldest first
+	matched     int            // number of posts, at the head of the list, that a wait has been matched with
+	posted      Ref            // all posts, while v is unknown
+	last        Ref            // the last wait
+	waits       Ref            // all waits
+	failed      Ref            // failed attempts since the last post
 }
 
 // Counted reports whether the object is a semaphore whose value is known.
@@ -66,7 +66,7 @@ func (m *Matcher) overflow(s *semaphore) {
 	m.dropOldest(s)
 	m.match.Unexplained = true
 	if m.want&Kept == 0 {
-		s.credit++
+		s.initialLeft++
 	}
 }
 
@@ -89,11 +89,11 @@ func (m *Matcher) dropPosts(s *semaphore) {
 	s.posts, s.matched = s.posts[:0], 0
 }
 
-// take draws the edge from the post that let a wait through, and records the wait.
-func (m *Matcher) take(s *semaphore) {
+// semWait draws the edge from the post that let a wait through, and records the wait.
+func (m *Matcher) semWait(s *semaphore) {
 	switch {
-	case s.credit > 0:
-		s.credit--
+	case s.initialLeft > 0:
+		s.initialLeft--
 	case len(s.posts) > s.matched:
 		m.edge(s.posts[s.matched], s.relation())
 		m.dropOldest(s)

@@ -45,15 +45,15 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// TestApartIsBounded checks that at most maxApart pairs of call stacks are kept and the others
+// TestApartIsBounded checks that at most maxPruned pairs of call stacks are kept and the others
 // counted.
 func TestApartIsBounded(t *testing.T) {
 	var body []event.Event
-	for i := range event.StackID(2 * maxApart) {
+	for i := range event.StackID(2 * maxPruned) {
 		th := event.ThreadID(2 + i%2)
 		body = append(body, at(th, event.Acquire, l, 1), at(th, event.Write, x, 100+i), at(th, event.Release, l, 3))
 	}
-	if pairs, more := apartOf(twoTasks(body...)); len(pairs) != maxApart || more < maxApart {
+	if pairs, more := apartOf(twoTasks(body...)); len(pairs) != maxPruned || more < maxPruned {
 		t.Errorf("%d pairs, %d more", len(pairs), more)
 	}
 }
@@ -66,7 +66,7 @@ func TestOrderedAgainstPlainModel(t *testing.T) {
 		events := randomRun(rt)
 		accesses := accessesOf(events)
 		pair := func(x, y naiveAccess) naivePair {
-			return naivePair{x.Object, keyOf(&access{place: x.Stack, op: x.Op}, &y.Event)}
+			return naivePair{x.Object, keyOf(&access{stack: x.Stack, op: x.Op}, &y.Event)}
 		}
 		a := New(Options{CollectPruned: true, EveryPair: true, History: 1000})
 		for i := range events {
@@ -109,7 +109,7 @@ func TestApartAgainstPlainModel(t *testing.T) {
 				free := x
 				free.all, free.exclusive = nil, nil
 				if naiveRace(free, y) && !naiveRace(x, y) {
-					want[naivePair{x.Object, keyOf(&access{place: x.Stack, op: x.Op}, &y.Event)}] = true
+					want[naivePair{x.Object, keyOf(&access{stack: x.Stack, op: x.Op}, &y.Event)}] = true
 				}
 			}
 		}
@@ -119,7 +119,7 @@ func TestApartAgainstPlainModel(t *testing.T) {
 			if !slices.Contains(x.all, p.Lock) || !slices.Contains(y.all, p.Lock) || naiveRace(x, y) || y.Before(x.Slot, x.Epoch) {
 				rt.Fatalf("%+v is not kept apart by %d", p.Evidence, p.Lock)
 			}
-			got[naivePair{p.Objects[0], keyOf(&access{place: x.Stack, op: x.Op}, &y.Event)}] = true
+			got[naivePair{p.Objects[0], keyOf(&access{stack: x.Stack, op: x.Op}, &y.Event)}] = true
 		}
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(naivePair{}, pairKey{})); diff != "" {
 			rt.Fatalf("-want +got:\n%s", diff)

@@ -8,71 +8,71 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// maxApart bounds the pairs of call stacks, of all variables together, that are kept for each of
+// maxPruned bounds the pairs of call stacks, of all variables together, that are kept for each of
 // the two reasons why accesses are no race.
-const maxApart = 1000
+const maxPruned = 1000
 
-// apartKey identifies a candidate: accesses with equal keys are one. The lock is 0 for ordered
+// prunedKey identifies a candidate: accesses with equal keys are one. The lock is 0 for ordered
 // accesses.
-type apartKey struct {
+type prunedKey struct {
 	variable, lock event.ObjectID
-	places         pairKey
+	stacks         pairKey
 }
 
-// apart collects the pairs of accesses that are no race. A nil *apart collects nothing.
-type apart struct {
-	locked, ordered kept
-	latest          access // reused, to avoid an allocation
+// prunedPairs collects the pairs of accesses that are no race. A nil *prunedPairs collects nothing.
+type prunedPairs struct {
+	excluded, ordered prunedSet
+	latest            access // reused, to avoid an allocation
 }
 
-// kept holds the candidates pruned for one reason, and the number of accesses of those that had no
-// room.
-type kept struct {
-	pairs map[apartKey]*finding.Pruned
-	more  uint64
+// prunedSet holds the candidates pruned for one reason, and the number of accesses of those that
+// had no room.
+type prunedSet struct {
+	pairs   map[prunedKey]*finding.Pruned
+	dropped uint64
 }
 
-func newApart() *apart {
-	return &apart{locked: kept{pairs: map[apartKey]*finding.Pruned{}}, ordered: kept{pairs: map[apartKey]*finding.Pruned{}}}
+func newPrunedPairs() *prunedPairs {
+	return &prunedPairs{excluded: prunedSet{pairs: map[prunedKey]*finding.Pruned{}}, ordered: prunedSet{pairs: map[prunedKey]*finding.Pruned{}}}
 }
 
-// again counts one more occurrence of a candidate and returns the candidate, or nil if it is new.
+// count counts one more occurrence of a candidate and returns the candidate, or nil if it is new.
 // If it is new, room reports whether it can be kept.
-func (k *kept) again(key apartKey) (known *finding.Pruned, room bool) {
+func (k *prunedSet) count(key prunedKey) (known *finding.Pruned, room bool) {
 	if c := k.pairs[key]; c != nil {
 		c.Count++
 		return c, true
 	}
-	if len(k.pairs) >= maxApart {
-		k.more++
+	if len(k.pairs) >= maxPruned {
+		k.dropped++
 		return nil, false
 	}
 	return nil, true
 }
 
-// add records x and e, whose locksets exclude each other.
-func (p *apart) add(sets *table, x *access, t *thread, e *event.Event) {
-	k := apartKey{e.Object, sets.sets[sets.guards(x.set, t.set)][0].Lock(), keyOf(x, e)}
-	if known, room := p.locked.again(k); known != nil || !room {
+// addExcluded records x and e, whose locksets exclude each other.
+func (p *prunedPairs) addExcluded(sets *table, x *access, t *thread, e *event.Event) {
+	k := prunedKey{e.Object, sets.sets[sets.guards(x.set, t.set)][0].Lock(), keyOf(x, e)}
+	if known, room := p.excluded.count(k); known != nil || !room {
 		return
 	}
-	p.locked.pairs[k] = &finding.Pruned{
+	p.excluded.pairs[k] = &finding.Pruned{
 		Kind: finding.Race, Why: finding.CommonLock, Lock: k.lock, Objects: []event.ObjectID{e.Object},
 		Evidence: steps(x, t, e), Count: 1,
 	}
 }
 
-// order records x and e, where x is ordered before e, if they conflict otherwise.
-func (p *apart) order(x *access, t *thread, e *event.Event) {
+// addOrdered records x and e, where x is ordered before e, if they conflict otherwise.
+func (p *prunedPairs) addOrdered(x *access, t *thread, e *event.Event) {
 	if p == nil || !x.op.IsWrite() && !e.Op.IsWrite() || x.flags&e.Flags&event.Atomic != 0 {
 		return
 	}
-	k := apartKey{variable: e.Object, places: keyOf(x, e)}
-	known, room := p.ordered.again(k)
+	k := prunedKey{variable: e.Object, stacks: keyOf(x, e)}
+	known, room := p.ordered.count(k)
 	switch {
 	case known != nil:
-		p.latest.version = ^t.locks.Changes // differs from Changes, so that take copies the held locks
-		p.latest.take(t, e)
+		p.latest.version = ^t.locks.Changes // differs from Changes, so that record copies the held locks
+		p.latest.record(t, e)
 		x.fill(&known.Evidence[0], e.Object)
 		p.latest.fill(&known.Evidence[1], e.Object)
 	case room:
@@ -85,7 +85,7 @@ func (p *apart) order(x *access, t *thread, e *event.Event) {
 // fill overwrites the step s with x and reuses its slices.
 func (x *access) fill(s *finding.Step, object event.ObjectID) {
 	held, heldAt := append(s.Held[:0], x.held...), append(s.HeldAt[:0], x.heldAt...)
-	*s = x.bare(object)
+	*s = x.withoutLocks(object)
 	s.Held, s.HeldAt = held, heldAt
 }
 
@@ -93,41 +93,41 @@ func (x *access) fill(s *finding.Step, object event.ObjectID) {
 // writing, that a lock excludes from each other and nothing else orders, sorted by their first
 // accesses; with Options.CollectPruned. The lock of a pair is the one with the least identifier. Its count
 // is the number of pairs of an access with the last accesses of other threads before it. At most
-// 1,000 pairs are returned; more is the number of such occurrences of other pairs.
-func (a *Analysis) Excluded() (pairs []finding.Pruned, more uint64) {
-	if a.apart == nil {
+// 1,000 pairs are returned; dropped is the number of such occurrences of other pairs.
+func (a *Analysis) Excluded() (pairs []finding.Pruned, dropped uint64) {
+	if a.pruned == nil {
 		return nil, 0
 	}
-	return a.apart.locked.sorted()
+	return a.pruned.excluded.sorted()
 }
 
 // Ordered returns, in the same way, the pairs of call stacks of which one access is before the other
 // in every schedule. The evidence of a pair is its latest accesses, by which the pairs are sorted.
 // Pruned.By is not set. Other accesses at the same two call stacks may race, or exclude each other
 // by a lock.
-func (a *Analysis) Ordered() (pairs []finding.Pruned, more uint64) {
-	if a.apart == nil {
+func (a *Analysis) Ordered() (pairs []finding.Pruned, dropped uint64) {
+	if a.pruned == nil {
 		return nil, 0
 	}
-	return a.apart.ordered.sorted()
+	return a.pruned.ordered.sorted()
 }
 
-func (k *kept) sorted() (pairs []finding.Pruned, more uint64) {
+func (k *prunedSet) sorted() (pairs []finding.Pruned, dropped uint64) {
 	for _, c := range k.pairs {
 		pairs = append(pairs, *c)
 	}
 	slices.SortFunc(pairs, func(x, y finding.Pruned) int {
 		return cmp.Or(cmp.Compare(x.Evidence[1].Seq, y.Evidence[1].Seq), cmp.Compare(x.Evidence[0].Seq, y.Evidence[0].Seq), cmp.Compare(x.Lock, y.Lock))
 	})
-	return pairs, k.more
+	return pairs, k.dropped
 }
 
 // remember adds the threads and objects that are still named.
-func (p *apart) remember(n *event.Names) {
+func (p *prunedPairs) remember(n *event.Names) {
 	if p == nil {
 		return
 	}
-	for _, k := range []*kept{&p.locked, &p.ordered} {
+	for _, k := range []*prunedSet{&p.excluded, &p.ordered} {
 		for _, c := range k.pairs {
 			n.Object(c.Lock)
 			for i := range c.Evidence {

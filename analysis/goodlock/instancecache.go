@@ -1,0 +1,154 @@
+package goodlock
+
+import "github.com/tracepredict/tracepredict/observer/event"
+
+// cacheEntry is an entry of the table that finds the instance of a repeated acquire. It holds all
+// that distinguishes one such acquire from another, in one cache line, and a pointer to the
+// instance. A program with thousands of edges would otherwise wait for memory a dozen times an
+// acquire, for the tree, the edge and the instance.
+type cacheEntry struct {
+	x      *instance
+	period uint64 // thread.period, or free or dropped
+	thread event.ThreadID
+	lock   event.ObjectID // the lock requested
+	stack  event.StackID
+	modes  uint16 // a bit a lock, 1: shared; the held ones, outermost lowest, then the requested one
+	depth  uint16 // number of held locks
+	held   [maxCachedHeld]heldLock
+	_      [8]byte // pads the entry to a cache line of 64 bytes
+}
+
+type heldLock struct {
+	lock  event.ObjectID
+	stack event.StackID
+}
+
+// maxCachedHeld is the maximum number of held locks of an acquire that the table can hold.
+const maxCachedHeld = 3
+
+// minCacheSize and maxCacheSize bound the entries of the table. It grows with the number of
+// instances.
+const minCacheSize, maxCacheSize = 1 << 8, 1 << 18
+
+// fill describes the acquire that t has just made. It returns false if t holds no other lock, or
+// too many.
+func (g *cacheEntry) fill(t *thread, stack event.StackID) bool {
+	above := t.above()
+	if len(above) == 0 || len(above) > maxCachedHeld {
+		return false
+	}
+	want := t.locks.Held[len(above)].Member
+	g.period, g.thread, g.lock, g.stack = t.period, t.id, want.Lock(), stack
+	g.depth, g.modes = uint16(len(above)), uint16(want&1)<<len(above)
+	for i := range above {
+		h := &above[i]
+		g.held[i] = heldLock{h.Lock(), h.Stack}
+		g.modes |= uint16(h.Member&1) << i
+	}
+	return true
+}
+
+func (g *cacheEntry) hash() uint32 {
+	h := uint64(g.thread)<<32 | uint64(g.lock)
+	h = (h ^ uint64(g.stack) ^ g.period<<20) * 0x9e3779b97f4a7c15
+	for i := range g.held[:g.depth] {
+		h = (h ^ h>>29 ^ uint64(g.held[i].lock)<<32 ^ uint64(g.held[i].stack)) * 0xbf58476d1ce4e5b9
+	}
+	return uint32(h >> 32)
+}
+
+// same reports whether the two are acquires of one instance, in one period of a thread.
+func (g *cacheEntry) same(o *cacheEntry) bool {
+	return g.period == o.period && g.thread == o.thread && g.lock == o.lock && g.stack == o.stack &&
+		g.modes == o.modes && g.depth == o.depth && g.held == o.held
+}
+
+// instanceCache is a hash table whose size is a power of two. An entry is at the index of its hash
+// or at one of the next ways-1 indices, so most lookups read one entry.
+type instanceCache struct {
+	all []cacheEntry
+}
+
+// ways is the number of indices at which an entry may be.
+const ways = 8
+
+// Values of cacheEntry.period for slots without an instance. No thread has one of them.
+const (
+	free    = 0          // never used: a lookup ends here
+	dropped = ^uint64(0) // the entry was removed: a lookup goes on
+)
+
+func (t *instanceCache) grow(n int) { t.all = make([]cacheEntry, n) }
+
+func (t *instanceCache) at(hash uint32, way int) int { return (int(hash) + way) & (len(t.all) - 1) }
+
+func (t *instanceCache) find(g *cacheEntry) *cacheEntry {
+	hash := g.hash()
+	for way := range ways {
+		x := &t.all[t.at(hash, way)]
+		if x.same(g) {
+			return x
+		}
+		if x.period == free {
+			return nil
+		}
+	}
+	return nil
+}
+
+// add puts an entry into a slot without an instance, or replaces another entry.
+func (t *instanceCache) add(g *cacheEntry) {
+	hash := g.hash()
+	to := t.at(hash, int(hash>>28)%ways)
+	for way := range ways {
+		if at := t.at(hash, way); t.all[at].x == nil {
+			to = at
+			break
+		}
+	}
+	t.all[to] = *g
+	g.x.cacheIndex = to
+}
+
+// drop removes the entry of an instance.
+func (t *instanceCache) drop(x *instance) {
+	if x.cacheIndex < len(t.all) && t.all[x.cacheIndex].x == x {
+		t.all[x.cacheIndex] = cacheEntry{period: dropped}
+	}
+}
+
+// beginPeriod begins a new period of a thread.
+func (a *Analysis) beginPeriod(t *thread) {
+	a.periods++
+	t.period = a.periods
+}
+
+// addCached adds an acquire to its instance and returns true, if the table has an entry for it.
+func (a *Analysis) addCached(t *thread, e *event.Event) bool {
+	var g cacheEntry
+	if !g.fill(t, e.Stack) {
+		return false
+	}
+	cached := a.instances.find(&g)
+	if cached == nil {
+		return false
+	}
+	cached.x.last = momentOf(e)
+	return true
+}
+
+// cacheInstance enters an instance in the table under its latest acquire. Instances of an
+// edge with an inverse are not entered, because OnAcquired must be called for each of their
+// acquires.
+func (a *Analysis) cacheInstance(p *edge, x *instance, t *thread, e *event.Event) {
+	if len(p.inverses) > 0 {
+		return
+	}
+	if n := len(a.instances.all); a.instanceCount > n/2 && n < maxCacheSize {
+		a.instances.grow(2 * n)
+	}
+	g := cacheEntry{x: x}
+	if g.fill(t, e.Stack) {
+		a.instances.add(&g)
+	}
+}
