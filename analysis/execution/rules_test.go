@@ -166,8 +166,8 @@ func TestEnds(t *testing.T) {
 		steps []finding.Step
 		ok    bool
 	}{
-		{"a ring", finding.Deadlock, waits(2, 6), true},
-		{"a ring the other way round", finding.Deadlock, waits(6, 2), true},
+		{"a cycle", finding.Deadlock, waits(2, 6), true},
+		{"a cycle the other way round", finding.Deadlock, waits(6, 2), true},
 		{"one thread", finding.Deadlock, waits(2), false},
 		{"a thread twice", finding.Deadlock, waits(2, 2), false},
 		{"nobody holds it", finding.Deadlock, waits(2, 6)[1:], false},

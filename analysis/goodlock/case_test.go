@@ -90,7 +90,7 @@ func run(opts Options, events []event.Event) *Analysis {
 }
 
 // cycles returns each cycle of the run as its sorted thread:lock pairs, sorted.
-func rings(a *Analysis, names *eventtest.Names) []string {
+func foundCycles(a *Analysis, names *eventtest.Names) []string {
 	s := a.newSearch()
 	out := []string{}
 	s.onChoice = func(cycle []*edge, choice []*instance) {
@@ -128,7 +128,7 @@ func TestCasesPlain(t *testing.T) {
 		w := expectation(t, c)
 		t.Run(c.Name, func(t *testing.T) {
 			checkTrees(t, c, w)
-			got := rings(run(Options{History: 1000}, unrelated(c.Events)), c.Names)
+			got := foundCycles(run(Options{History: 1000}, unrelated(c.Events)), c.Names)
 			if d := cmp.Diff(wantRings(w.Cycles), got); d != "" {
 				t.Errorf("cycles (-want +got):\n%s", d)
 			}
@@ -220,7 +220,7 @@ func TestCasesPruned(t *testing.T) {
 		w := expectation(t, c)
 		t.Run(c.Name, func(t *testing.T) {
 			a := run(Options{History: 1000}, c.Events)
-			got := rings(a, c.Names)
+			got := foundCycles(a, c.Names)
 			for _, d := range w.Deadlocks {
 				if want := blockedRing(d); want != "" && !slices.Contains(got, want) {
 					t.Errorf("lost %s; have %q", want, got)
@@ -282,7 +282,7 @@ func checkTrace(t *testing.T, cols []string) {
 		t.Fatal(err)
 	}
 	a := run(Options{}, events)
-	if got := rings(a, names); len(got) != want {
+	if got := foundCycles(a, names); len(got) != want {
 		t.Errorf("cycles %q, want %d", got, want)
 	}
 	n := 0
@@ -292,7 +292,7 @@ func checkTrace(t *testing.T, cols []string) {
 	if n != want {
 		t.Errorf("%d instances merged, want %d", n, want)
 	}
-	if d := cmp.Diff(abstract(t, cols[3]), len(rings(run(Options{}, unrelated(events)), names))); d != "" {
+	if d := cmp.Diff(abstract(t, cols[3]), len(foundCycles(run(Options{}, unrelated(events)), names))); d != "" {
 		t.Errorf("without the must-order (-want +got):\n%s", d)
 	}
 }

@@ -6,9 +6,9 @@ import "github.com/tracepredict/tracepredict/observer/event"
 // with an edge from each held lock to the lock requested while it is held (Tarjan, SIAM J. Comput.
 // 1(2) 1972; without recursion, since paths are as long as there are locks). A cycle stays within
 // a component, so edges that only lead from one component to another need no search.
-func components(patterns []*edge) map[event.ObjectID]int {
+func components(edges []*edge) map[event.ObjectID]int {
 	c := tarjan{number: map[event.ObjectID]int{}}
-	for _, p := range patterns {
+	for _, p := range edges {
 		for _, m := range p.held {
 			from, to := c.node(m.Lock()), c.node(p.requested.Lock())
 			c.next[from] = append(c.next[from], to)

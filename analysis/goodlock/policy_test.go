@@ -79,7 +79,7 @@ func (c *chains) visit(s state) bool {
 	} else {
 		c.seen[key] = true
 	}
-	if c.ring(s) {
+	if c.hasCycle(s) {
 		return true
 	}
 	for t := range c.threads {
@@ -138,7 +138,7 @@ func (c *chains) prefersWriters(l event.ObjectID) bool {
 }
 
 // cycle reports whether threads wait for each other in a cycle.
-func (c *chains) ring(s state) bool {
+func (c *chains) hasCycle(s state) bool {
 	for t := range c.threads {
 		reached, queue := map[int]bool{}, []int{t}
 		for len(queue) > 0 {

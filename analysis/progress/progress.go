@@ -24,9 +24,9 @@ const maxNestings = 1 << 16
 type LockOrderEdges struct {
 	// Names returns the names of identifiers; it must not be nil.
 	Names run.Namer
-	// Out, if not nil, receives a line for each new nesting.
+	// Out, if not nil, receives a line for each new lock order.
 	Out io.Writer
-	// Quiet, if not nil, waits for a time without new nestings.
+	// Quiet, if not nil, waits for a time without new lock orders.
 	Quiet *Quiet
 
 	seen map[string]bool
@@ -45,7 +45,7 @@ func (n *LockOrderEdges) Report(s finding.Step) {
 	n.Quiet.disturb()
 	if n.Out != nil {
 		// An error of the output is ignored: the report at the end has all of this.
-		_, _ = fmt.Fprintf(n.Out, "tracepredict: new nesting of locks (%d): %s\n", len(n.seen), text)
+		_, _ = fmt.Fprintf(n.Out, "tracepredict: new lock order (%d): %s\n", len(n.seen), text)
 	}
 }
 

@@ -54,10 +54,10 @@ func TestEachNewNestingIsTold(t *testing.T) {
 	} {
 		n.Report(s)
 	}
-	want := `tracepredict: new nesting of locks (1): T2 worker takes 'b' in f at x.c:21 while it holds 'a' from x.c:20
-tracepredict: new nesting of locks (2): T3 worker takes 'a' in f at x.c:31 while it holds 'b' from x.c:30
-tracepredict: new nesting of locks (3): T2 worker takes a mutex initialised in f at x.c:7 in f at x.c:51 while it holds a mutex initialised in f at x.c:7 from x.c:50 and 'a' from x.c:50
-tracepredict: new nesting of locks (4): T2 worker takes 'a' in f at x.c:61 while it holds the mutex 0x90 from x.c:60
+	want := `tracepredict: new lock order (1): T2 worker takes 'b' in f at x.c:21 while it holds 'a' from x.c:20
+tracepredict: new lock order (2): T3 worker takes 'a' in f at x.c:31 while it holds 'b' from x.c:30
+tracepredict: new lock order (3): T2 worker takes a mutex initialised in f at x.c:7 in f at x.c:51 while it holds a mutex initialised in f at x.c:7 from x.c:50 and 'a' from x.c:50
+tracepredict: new lock order (4): T2 worker takes 'a' in f at x.c:61 while it holds the mutex 0x90 from x.c:60
 `
 	if d := cmp.Diff(want, out.String()); d != "" {
 		t.Errorf("-want +got:\n%s", d)
@@ -105,7 +105,7 @@ func TestItSettlesWhenThereIsNothingNew(t *testing.T) {
 	c.wind(20 * time.Second)
 	n.Report(nesting(3, 21, 2, 1)) // not new
 	if settled {
-		t.Error("it settled 20 s after a new nesting")
+		t.Error("it settled 20 s after a new lock order")
 	}
 	c.wind(10 * time.Second)
 	if !settled || !q.End() {

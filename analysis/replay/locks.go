@@ -13,16 +13,16 @@ func locks(s *suite.Suite) (*report.Locks, []string) {
 	var notes []string
 	say := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	if n.BudgetHit {
-		say("the search for deadlocks ended at its budget, before all rings of locks were looked at: deadlocks may be missed, and a larger --cycle-budget looks at more")
+		say("the search for deadlocks ended at its budget, before all cycles of locks were looked at: deadlocks may be missed, and a larger --cycle-budget looks at more")
 	}
 	if n.LongerCycles {
-		say("rings of locks of more threads than --max-cycle were not looked for")
+		say("cycles of locks of more threads than --max-cycle were not looked for")
 	}
 	if n.DroppedEdges > 0 {
-		say("%d acquisitions were in nestings of locks for which there was no room: deadlocks may be missed, and a larger --max-patterns keeps more", n.DroppedEdges)
+		say("%d acquisitions had lock orders for which there was no room: deadlocks may be missed, and a larger --max-patterns keeps more", n.DroppedEdges)
 	}
 	if n.DroppedFindings > 0 {
-		say("%d rings of locks were found beyond those that are kept", n.DroppedFindings)
+		say("%d cycles of locks were found beyond those that are kept", n.DroppedFindings)
 	}
 	return &report.Locks{Edges: n.Edges, Acquisitions: n.Instances, Complete: len(notes) == 0 && n.EvictedEdges == 0}, notes
 }

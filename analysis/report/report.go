@@ -34,9 +34,9 @@ type Run struct {
 
 // Locks counts what the analysis of lock orders kept and what its bounds left out.
 type Locks struct {
-	Edges        int  `json:"nestings"`     // number of nestings of locks that were kept
-	Acquisitions int  `json:"acquisitions"` // number of acquisitions of these nestings that were kept
-	Complete     bool `json:"complete"`     // all cycles of the kept nestings were searched and reported, and no nesting is missing
+	Edges        int  `json:"nestings"`     // number of lock-order edges that were kept
+	Acquisitions int  `json:"acquisitions"` // number of acquisitions of these edges that were kept
+	Complete     bool `json:"complete"`     // all cycles of the kept edges were searched and reported, and no edge is missing
 }
 
 // Properties describes which properties were checked, and on which part of the runs that the

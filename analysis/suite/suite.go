@@ -32,7 +32,7 @@ type Options struct {
 	Reversals int
 	// Uses records how threads use each variable; see Suite.Uses.
 	Uses bool
-	// Locks configures the lock-order analysis: its bounds, and the callback for new patterns.
+	// Locks configures the lock-order analysis: its bounds, and the callback for new edges.
 	Locks goodlock.Options
 	// LockClass, if not nil, also searches for deadlocks between classes of locks. It returns the
 	// class of a lock, "" for none, and the process of the lock.

@@ -28,7 +28,7 @@ func (f *lockFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.classes, "lock-classes", false, "look for deadlocks between classes of locks too (all locks of one field of one type, or made in one place), though no two threads took the same ones")
 	fs.IntVar(&f.maxCycle, "max-cycle", 0, "look for deadlocks of at most `N` threads; 0 is no limit")
 	fs.IntVar(&f.cycleBudget, "cycle-budget", 0, fmt.Sprintf("end the search for deadlocks after `N` steps, of less than a microsecond each; 0 is the default, %d", goodlock.DefaultBudget))
-	fs.IntVar(&f.maxPatterns, "max-patterns", 0, fmt.Sprintf("keep at most `N` nestings of locks; 0 is the default, %d", goodlock.DefaultMaxEdges))
+	fs.IntVar(&f.maxPatterns, "max-patterns", 0, fmt.Sprintf("keep at most `N` lock orders; 0 is the default, %d", goodlock.DefaultMaxEdges))
 }
 
 func (f *lockFlags) check() error {

@@ -183,7 +183,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.Uint64Var(&f.letGo.SingleThread, "alone-after", of.SingleThread, "with --watch-shared, stop watching a variable after `N` accesses by one thread alone, however many threads there are; 0 is never")
 	fs.Uint64Var(&f.letGo.ArrayAccesses, "elements-after", of.ArrayAccesses, "with --watch-shared, stop watching an array of which code picks elements after `N` recorded accesses of it; 0 is never")
 	fs.Uint64Var(&f.guarded, "guarded-after", live.DefaultGuarded, "with --watch-shared, stop watching a variable after `N` recorded accesses by several threads that the same locks kept apart; 0 is never")
-	fs.BoolVar(&f.progress, "progress", false, "tell on standard error of each new nesting of locks while the program runs (docs/lock-order.md)")
+	fs.BoolVar(&f.progress, "progress", false, "tell on standard error of each new lock order while the program runs (docs/lock-order.md)")
 	fs.StringVar(&f.onHang, "on-hang", hangReport, "when threads are seen to block each other for ever: `report|kill|core`; report tells of them at once, kill and core then end the program too (docs/hangs.md)")
 	fs.BoolVar(&f.lossy, "lossy", false, "never make the program wait: events that find the ring buffer full are lost, and counted")
 }
@@ -453,7 +453,7 @@ Exit status: 0 without findings (of the --confidence asked for), 66 with, 125 if
 	}
 	f.register(cmd)
 	cmd.Flags().IntVarP(&pid, "pid", "p", 0, "the process to observe")
-	cmd.Flags().DurationVar(&f.settle, "settle", 0, "stop observing when there has been no new nesting of locks for this time (30s); the program goes on")
+	cmd.Flags().DurationVar(&f.settle, "settle", 0, "stop observing when there has been no new lock order for this time (30s); the program goes on")
 	return cmd
 }
 

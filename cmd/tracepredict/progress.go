@@ -61,7 +61,7 @@ func (r *observation) settled() []string {
 	if !r.quiet.End() {
 		return nil
 	}
-	return []string{fmt.Sprintf("the observation ended by itself: there was no new nesting of locks for %v (--settle)", r.flags.settle)}
+	return []string{fmt.Sprintf("the observation ended by itself: there was no new lock order for %v (--settle)", r.flags.settle)}
 }
 
 // violated handles a finding of a property when it is first known. Suppressed findings do not

@@ -1,4 +1,4 @@
-// Three threads take three locks in a ring, each joined before the next one
+// Three threads take three locks in a cycle, each joined before the next one
 // starts: a tool that looks at the order of locks alone reports a deadlock,
 // but no schedule has two of them alive.
 #include <pthread.h>

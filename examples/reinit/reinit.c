@@ -1,6 +1,6 @@
 // A slot of a pool is used twice: its lock is destroyed and made anew at the
 // same address. The first owner nests the book's lock outside the slot's, the
-// second inside. They are two locks, so there is no ring; the hand-over of the
+// second inside. They are two locks, so there is no cycle; the hand-over of the
 // slot goes through a flag under the pool's lock.
 #include <pthread.h>
 #include <stdio.h>

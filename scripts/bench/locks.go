@@ -35,7 +35,7 @@ func parseLockGraph(out string) float64 {
 // lockRequirement is the row for a measured time; 0 is not measured.
 func lockRequirement(seconds float64) requirement {
 	r := requirement{
-		text:  "seconds to find 1,000 rings of two to five threads among 10,000 locks and 50,000 nestings",
+		text:  "seconds to find 1,000 cycles of two to five threads among 10,000 locks and 50,000 lock orders",
 		limit: fmt.Sprintf("at most %.0f", maxLockGraph), measured: "not measured",
 	}
 	if seconds > 0 {

@@ -14,7 +14,7 @@ func TestProgressTellsOfNewNestings(t *testing.T) {
 	server, pid := startServer(t)
 	tool, report := attachTo(t, pid, "--progress")
 	server.ask("twist")
-	poll(t, "two nestings", func() bool { return tool.err.has("tracepredict: new nesting of locks (2)") || tool.over() })
+	poll(t, "two lock orders", func() bool { return tool.err.has("tracepredict: new lock order (2)") || tool.over() })
 	server.ask("twist") // nothing new
 	tool.signal(unix.SIGINT)
 	tool.want(66)
@@ -25,8 +25,8 @@ func TestProgressTellsOfNewNestings(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if n := strings.Count(text, "new nesting of locks"); n != 2 {
-		t.Errorf("%d nestings, want 2:\n%s", n, text)
+	if n := strings.Count(text, "new lock order"); n != 2 {
+		t.Errorf("%d lock orders, want 2:\n%s", n, text)
 	}
 	server.want(0)
 }
@@ -36,7 +36,7 @@ func TestAttachUntilItSettles(t *testing.T) {
 	server, pid := startServer(t)
 	tool, report := attachTo(t, pid, "--settle", "10ms")
 	tool.want(0)
-	if notes := strings.Join(readReport(t, report).Run.Notes, "\n"); !strings.Contains(notes, "no new nesting of locks for 10ms (--settle)") {
+	if notes := strings.Join(readReport(t, report).Run.Notes, "\n"); !strings.Contains(notes, "no new lock order for 10ms (--settle)") {
 		t.Errorf("notes: %s", notes)
 	}
 	wantLeftAlone(t, pid)
