@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
@@ -63,7 +62,7 @@ func (a *app) hang(ctx context.Context, f *observeFlags, pid int) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT)
+	ctx, stop := signal.NotifyContext(ctx, endSignals()...)
 	defer stop()
 	opts := r.options()
 	opts.NoProbes, opts.Lossy = true, true

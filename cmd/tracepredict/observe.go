@@ -485,6 +485,16 @@ func nameApart(pid int, program string) string {
 	return comm
 }
 
+// endSignals returns the signals that end an observation. SIGHUP does not where the tool was
+// started with SIGHUP ignored, as by nohup.
+func endSignals() []os.Signal {
+	all := []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGQUIT}
+	if !signal.Ignored(unix.SIGHUP) {
+		all = append(all, unix.SIGHUP)
+	}
+	return all
+}
+
 func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 	r, err := newRun(f, a.stderr, true)
 	if err != nil {
@@ -494,7 +504,7 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 	if err := target.CheckPID(pid); err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT)
+	ctx, stop := signal.NotifyContext(ctx, endSignals()...)
 	defer stop()
 	program, err := procfs.Executable(pid)
 	if err != nil {
