@@ -9,8 +9,8 @@ import (
 type object struct {
 	id event.ObjectID // 0 once it is destroyed
 	// The last use. It may be missing in uses if an earlier use by the slot is there, since when
-	// no edge from another slot came in: settle adds it. A lock that one thread acquires over and
-	// over thus costs no access to uses. Epoch 0: there is none.
+	// no edge from another slot came in: flushLastUse adds it. A lock that one thread acquires
+	// over and over thus costs no access to uses. Epoch 0: there is none.
 	lastSlot  uint32
 	lastEpoch event.Epoch
 	uses      order.Vector[event.Epoch] // the join of the clocks of all uses

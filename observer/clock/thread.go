@@ -20,7 +20,7 @@ func joinOwn(v order.Vector[event.Epoch], t *thread, epoch event.Epoch) bool {
 // mark is an event, with its clock, or a set of events.
 type mark struct {
 	slot  uint32
-	epoch event.Epoch               // 0: no event; several: a set of more events than one
+	epoch event.Epoch               // 0: no event; manyEvents: a set of more events than one
 	clock order.Vector[event.Epoch] // of a set: the join of their clocks
 }
 

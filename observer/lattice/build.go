@@ -18,13 +18,13 @@ type edges struct {
 
 // active is a slot with events beyond the floor.
 type active struct {
-	slot  uint32
-	lane  uint32   // the floor's count in the slot, less base
-	shift uint     // the lowest bit of the slot's lane in its word
-	need  []uint64 // of the slot's chain
-	heads []uint32 // the slot's part of edges.heads
-	ring  []entry  // of the slot's chain
-	base  uint32   // packing.base of the slot
+	slot   uint32
+	lane   uint32   // the floor's count in the slot, less base
+	shift  uint     // the lowest bit of the slot's lane in its word
+	need   []uint64 // of the slot's chain
+	heads  []uint32 // the slot's part of edges.heads
+	events []entry  // of the slot's chain
+	base   uint32   // packing.base of the slot
 }
 
 // skip is the edge of the observed run, which is taken first and must not be taken again.
@@ -42,15 +42,15 @@ func (l *Lattice) advance(final bool) {
 			if !waited {
 				return
 			}
-			l.whole()
+			l.buildUnbounded()
 		} else if !l.building {
 			l.build()
 		}
 		if l.next.n == 0 || l.o.Width > 0 && l.next.n < l.o.Width && !waited {
 			return
 		}
-		l.follow()
-		l.pass()
+		l.advanceObserved()
+		l.closeLevel()
 	}
 }
 
@@ -135,7 +135,7 @@ func (l *Lattice) activate() {
 			d.active = append(d.active, active{
 				slot: uint32(s), lane: l.floor[s] - l.base[s], shift: l.shift(uint32(s)),
 				need: l.chains[s].need, heads: d.heads[d.at[s] : d.at[s]+n],
-				ring: l.chains[s].ring, base: l.base[s],
+				events: l.chains[s].events, base: l.base[s],
 			})
 		}
 	}
@@ -151,7 +151,7 @@ func (l *Lattice) enabled(key []uint64, slot, lane uint32) bool {
 	}
 	if l.locks {
 		e := c.at(l.base[slot] + lane + 1)
-		return e.Locking == NoLock || e.Locking == Releases || !l.kept(key, e)
+		return e.Locking == NoLock || e.Locking == Releases || !l.lockHeld(key, e)
 	}
 	return true
 }
@@ -174,10 +174,10 @@ func (l *Lattice) try(slot, index uint32) {
 // centre makes the cut of the observed run the first of the next level.
 func (l *Lattice) centre() {
 	i := l.current.observed
-	if i < 0 || l.level-l.passed >= len(l.arrived) {
+	if i < 0 || l.level-l.arrivedBase >= len(l.arrived) {
 		return
 	}
-	s := l.arrived[l.level-l.passed]
+	s := l.arrived[l.level-l.arrivedBase]
 	l.edges.skip = skip{uint32(i), s}
 	l.edge(i, l.chains[s].at(l.observed[s]+1))
 }
@@ -186,24 +186,24 @@ func (l *Lattice) centre() {
 func (l *Lattice) edge(i int, e *entry) {
 	var j int
 	if l.words == 1 {
-		l.keyed[0] = l.current.keys[i] + l.unit[e.Slot]
-		j = l.table.findWord(l.keyed[0])
+		l.keyBuf[0] = l.current.keys[i] + l.unit[e.Slot]
+		j = l.table.findWord(l.keyBuf[0])
 	} else {
-		copy(l.keyed, l.current.key(i, l.words))
-		l.keyed[l.word(e.Slot)] += l.unit[e.Slot]
-		j = l.table.find(l.next, l.keyed)
+		copy(l.keyBuf, l.current.key(i, l.words))
+		l.keyBuf[l.word(e.Slot)] += l.unit[e.Slot]
+		j = l.table.find(l.next, l.keyBuf)
 	}
 	switch {
 	case j == dropped:
 		return
 	case j >= 0:
-		l.step(i, j, e, l.meetingsOf(j), false)
+		l.step(i, j, e, l.pendingSetsOf(j), false)
 	case l.o.Width > 0 && l.next.n >= l.o.Width:
-		l.table.drop(l.next, l.keyed)
+		l.table.drop(l.next, l.keyBuf)
 		return
 	default:
-		j = l.add(i, l.keyed, e)
-		l.step(i, j, e, l.meetingsOf(j), true)
+		j = l.add(i, l.keyBuf, e)
+		l.step(i, j, e, l.pendingSetsOf(j), true)
 	}
 	l.stats.Edges++
 }
@@ -225,7 +225,7 @@ func (l *Lattice) add(i int, key []uint64, e *entry) int {
 		v.values[j*m+e.Variable] = e.Value
 	}
 	for p := j * n; p < (j+1)*n; p++ {
-		v.sets[p], l.meetings[p] = 0, meeting{}
+		v.sets[p], l.pendingSets[p] = 0, pendingSet{}
 	}
 	v.n++
 	l.table.put(v, l.words)
@@ -239,7 +239,7 @@ func (l *Lattice) widen(v *level, n int) {
 	v.keys = longer(v.keys, n*l.words)
 	v.values = longer(v.values, n*len(l.o.Initial))
 	v.sets = longer(v.sets, n*len(l.props))
-	l.meetings = longer(l.meetings, n*len(l.props))
+	l.pendingSets = longer(l.pendingSets, n*len(l.props))
 }
 
 // longer returns s with a length of at least n.
@@ -250,25 +250,25 @@ func longer[T any](s []T, n int) []T {
 	return slices.Grow(s, n-len(s))[:n]
 }
 
-// meetingsOf returns the last meetings at a cut of the next level, one a property.
-func (l *Lattice) meetingsOf(j int) []meeting {
-	return l.meetings[j*len(l.props) : (j+1)*len(l.props)]
+// pendingSetsOf returns the pending sets of a cut of the next level, one a property.
+func (l *Lattice) pendingSetsOf(j int) []pendingSet {
+	return l.pendingSets[j*len(l.props) : (j+1)*len(l.props)]
 }
 
 // step moves the monitors along the edge from cut i of the current level to cut j of the next,
 // and unites their sets with those of cut j. Made reports that cut j is new.
-func (l *Lattice) step(i, j int, e *entry, meetings []meeting, made bool) {
+func (l *Lattice) step(i, j int, e *entry, pending []pendingSet, made bool) {
 	n := len(l.props)
 	for p, a := range l.props {
 		to, fresh := l.current.sets[i*n+p], false
 		if a.masked() {
-			at := &meetings[p]
+			at := &pending[p]
 			if e.steps>>p&1 == 0 {
 				l.next.sets[j*n+p] |= to
 				continue
 			}
 			if at.letter == 0 || at.events != e.Events&a.events {
-				l.reread(p, j, at, e)
+				l.switchLetter(p, j, at, e)
 			}
 			at.set |= to
 			if to&at.turning != 0 {
@@ -277,7 +277,7 @@ func (l *Lattice) step(i, j int, e *entry, meetings []meeting, made bool) {
 			continue
 		}
 		if e.steps>>p&1 != 0 {
-			letter := l.letterOf(j, &meetings[p], a, e)
+			letter := l.letterOf(j, &pending[p], a, e)
 			if known := a.steps[int(to)*a.stride+int(letter)]; known-1 < turnsBad-1 {
 				to = known - 1
 			} else {
@@ -297,27 +297,28 @@ func (l *Lattice) step(i, j int, e *entry, meetings []meeting, made bool) {
 
 // letterOf returns the number of the letter of an edge by e to cut j of the next level. Known
 // caches the last one.
-func (l *Lattice) letterOf(j int, known *meeting, a *automaton, e *entry) uint32 {
+func (l *Lattice) letterOf(j int, known *pendingSet, a *automaton, e *entry) uint32 {
 	if events := e.Events & a.events; known.letter == 0 || known.events != events {
 		m := len(l.o.Initial)
-		*known = meeting{letter: a.letter(l.next.values[j*m:(j+1)*m], events) + 1, events: events}
+		*known = pendingSet{letter: a.letter(l.next.values[j*m:(j+1)*m], events) + 1, events: events}
 	}
 	return known.letter - 1
 }
 
-// reread ends the meeting at cut j of the next level and begins one with the letter of e.
-func (l *Lattice) reread(p, j int, at *meeting, e *entry) {
+// switchLetter flushes the pending set of cut j of the next level and begins one with the letter of
+// e.
+func (l *Lattice) switchLetter(p, j int, at *pendingSet, e *entry) {
 	a, m := l.props[p], len(l.o.Initial)
 	if at.set != 0 {
-		l.next.sets[j*len(l.props)+p] |= a.leave(at)
+		l.next.sets[j*len(l.props)+p] |= a.flush(at)
 	}
 	events := e.Events & a.events
 	id := a.letter(l.next.values[j*m:(j+1)*m], events)
-	*at = meeting{letter: id + 1, turning: a.turning[id], events: events}
+	*at = pendingSet{letter: id + 1, turning: a.turning[id], events: events}
 }
 
-// settle ends the meetings at the cuts of the next level: their sets step.
-func (l *Lattice) settle() {
+// flushPending makes the pending sets of the cuts of the next level step.
+func (l *Lattice) flushPending() {
 	if l.o.Width == 0 {
 		return
 	}
@@ -326,24 +327,24 @@ func (l *Lattice) settle() {
 			continue
 		}
 		for i := p; i < l.next.n*len(l.props); i += len(l.props) {
-			l.next.sets[i] |= a.leave(&l.meetings[i])
+			l.next.sets[i] |= a.flush(&l.pendingSets[i])
 		}
 	}
 }
 
-// follow moves the observed run on by one event, with sets of its own.
-func (l *Lattice) follow() {
-	if l.level-l.passed >= len(l.arrived) {
+// advanceObserved moves the observed run on by one event, with sets of its own.
+func (l *Lattice) advanceObserved() {
+	if l.level-l.arrivedBase >= len(l.arrived) {
 		return
 	}
-	s := l.arrived[l.level-l.passed]
-	if l.level-l.passed >= 4096 {
-		n := copy(l.arrived, l.arrived[l.level-l.passed:])
-		l.arrived, l.passed = l.arrived[:n], l.level
+	s := l.arrived[l.level-l.arrivedBase]
+	if l.level-l.arrivedBase >= 4096 {
+		n := copy(l.arrived, l.arrived[l.level-l.arrivedBase:])
+		l.arrived, l.arrivedBase = l.arrived[:n], l.level
 	}
 	l.observed[s]++
-	l.keyed = l.pack(l.keyed[:0], l.observed)
-	j := l.find(l.keyed)
+	l.keyBuf = l.pack(l.keyBuf[:0], l.observed)
+	j := l.find(l.keyBuf)
 	if j < 0 || len(l.current.run) != len(l.props) {
 		return
 	}
@@ -352,7 +353,7 @@ func (l *Lattice) follow() {
 	for p, a := range l.props {
 		to, fresh := l.current.run[p], false
 		if e.steps>>p&1 != 0 {
-			to, fresh = a.step(to, l.letterOf(j, &meeting{}, a, e))
+			to, fresh = a.step(to, l.letterOf(j, &pendingSet{}, a, e))
 		}
 		l.next.run = append(l.next.run, to)
 		if fresh && !a.bad(l.current.run[p]) {

@@ -37,29 +37,29 @@ type held struct {
 // chain holds the events of a slot that the queue or the history still needs, by their index in
 // the slot, from 1.
 type chain struct {
-	ring  []entry  // circular; its length is a power of two
-	first uint32   // index of the oldest event kept
-	n     uint32   // number of events kept
-	need  []uint64 // for each event beyond base: the key of the events that must come before it
+	events []entry  // circular; its length is a power of two
+	first  uint32   // index of the oldest event kept
+	n      uint32   // number of events kept
+	need   []uint64 // for each event beyond base: the key of the events that must come before it
 }
 
 // last returns the index of the newest event, 0 if there was none.
 func (c *chain) last() uint32 { return c.first + c.n - 1 }
 
 // at returns the event of an index, which must be kept.
-func (c *chain) at(index uint32) *entry { return &c.ring[index&uint32(len(c.ring)-1)] }
+func (c *chain) at(index uint32) *entry { return &c.events[index&uint32(len(c.events)-1)] }
 
 // push appends an event, which the caller sets.
 func (c *chain) push() *entry {
-	if int(c.n) == len(c.ring) {
+	if int(c.n) == len(c.events) {
 		c.grow()
 	}
 	c.n++
 	return c.at(c.last())
 }
 
-// holds sets held of m, the newest event.
-func (c *chain) holds(m *entry) {
+// setHeld sets held of m, the newest event.
+func (c *chain) setHeld(m *entry) {
 	m.held = m.held[:0]
 	if c.n > 1 {
 		m.held = append(m.held, c.at(c.last()-1).held...)
@@ -75,9 +75,9 @@ func (c *chain) holds(m *entry) {
 	}
 }
 
-// kept reports whether another slot holds, at a cut, the lock that an event acquires, in a mode
+// lockHeld reports whether another slot holds, at a cut, the lock that an event acquires, in a mode
 // that excludes it.
-func (l *Lattice) kept(key []uint64, e *entry) bool {
+func (l *Lattice) lockHeld(key []uint64, e *entry) bool {
 	for s := range l.chains {
 		c := &l.chains[s]
 		index := l.base[s] + l.lane(key, uint32(s))
@@ -93,25 +93,25 @@ func (l *Lattice) kept(key []uint64, e *entry) bool {
 	return false
 }
 
-// grow doubles the ring.
+// grow doubles the buffer of events.
 func (c *chain) grow() {
-	ring := make([]entry, max(16, 2*len(c.ring)))
+	ring := make([]entry, max(16, 2*len(c.events)))
 	for i := c.first; i < c.first+c.n; i++ {
 		ring[i&uint32(len(ring)-1)] = *c.at(i)
 	}
-	c.ring = ring
+	c.events = ring
 }
 
-// forget drops the events below an index.
-func (c *chain) forget(below uint32) {
+// discardBelow drops the events below an index.
+func (c *chain) discardBelow(below uint32) {
 	if below > c.first {
 		gone := min(below-c.first, c.n)
 		c.first, c.n = c.first+gone, c.n-gone
 	}
 }
 
-// seat makes room for n slots.
-func (l *Lattice) seat(n int) {
+// addSlots makes room for n slots.
+func (l *Lattice) addSlots(n int) {
 	if n <= len(l.chains) {
 		return
 	}
@@ -141,7 +141,7 @@ func (l *Lattice) repack(bits uint, base []uint32) {
 	l.bits = bits
 	l.base = append(l.base[:0], base...)
 	l.fit(len(l.chains))
-	l.keyed = slices.Grow(l.keyed[:0], l.words)[:l.words]
+	l.keyBuf = slices.Grow(l.keyBuf[:0], l.words)[:l.words]
 	l.bytewise.reset(&l.packing, len(l.chains), l.o.Width)
 	l.cuts = l.current.repack(&l.old, &l.packing, l.cuts)
 	l.cuts = l.next.repack(&l.old, &l.packing, l.cuts)

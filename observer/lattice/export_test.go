@@ -3,7 +3,7 @@ package lattice
 // OnLevel makes the lattice call f for each level that it closes, with the cuts in order of
 // creation, their values, and by property whether some run into a cut is bad.
 func (l *Lattice) OnLevel(f func(cuts [][]uint32, values [][]uint64, bad [][]bool)) {
-	l.closed = func() {
+	l.onClosed = func() {
 		v, n, m := l.current, len(l.props), len(l.o.Initial)
 		var cuts [][]uint32
 		var values [][]uint64

@@ -111,18 +111,18 @@ func (l *Lattice) takeBytes(e *entry, cuts []uint64) {
 		j := l.table.findWord(key)
 		made := j == absent
 		if made {
-			l.keyed[0] = key
+			l.keyBuf[0] = key
 			if l.next.n >= width {
-				l.table.drop(l.next, l.keyed)
+				l.table.drop(l.next, l.keyBuf)
 				continue
 			}
-			j = l.add(i, l.keyed, e)
+			j = l.add(i, l.keyBuf, e)
 		} else if j == dropped {
 			continue
 		}
 		l.stats.Edges++
 		if !l.single {
-			l.step(i, j, e, l.meetingsOf(j), made)
+			l.step(i, j, e, l.pendingSetsOf(j), made)
 			continue
 		}
 		set := from.sets[i]
@@ -130,9 +130,9 @@ func (l *Lattice) takeBytes(e *entry, cuts []uint64) {
 			l.next.sets[j] |= set
 			continue
 		}
-		at := &l.meetings[j]
+		at := &l.pendingSets[j]
 		if at.letter == 0 || at.events != events {
-			l.reread(0, j, at, e)
+			l.switchLetter(0, j, at, e)
 		}
 		at.set |= set
 		if set&at.turning != 0 {
@@ -141,12 +141,12 @@ func (l *Lattice) takeBytes(e *entry, cuts []uint64) {
 	}
 }
 
-// findWord is find for keys of one word. If the key is absent, it sets free to the place that
+// findWord is find for keys of one word. If the key is absent, it sets free to the entry that
 // the key would have.
 func (t *table) findWord(key uint64) int {
 	mask := uint64(t.size - 1)
 	for at := key * multiplier >> (t.shift & 63); ; at = (at + 1) & mask {
-		p := &t.places[at]
+		p := &t.entries[at]
 		if p.generation != t.generation {
 			t.free = at
 			return absent
@@ -166,7 +166,7 @@ func (t *table) enterWord(v *level, key uint64, cut uint32) {
 		t.enter(v, key, cut, 1)
 		return
 	}
-	t.places[t.free] = place{key, t.generation, cut}
+	t.entries[t.free] = tableEntry{key, t.generation, cut}
 	t.n++
 }
 
@@ -207,7 +207,7 @@ func (m *merger) mergeWords() {
 			e := s.event(uint32(keys[s.at] >> (s.shift & 63) & mask))
 			if single {
 				m.edges++
-				m.meet(sets[s.at], s, e)
+				m.edgeSingle(sets[s.at], s, e)
 			} else {
 				m.edge(s, e)
 			}
@@ -217,9 +217,9 @@ func (m *merger) mergeWords() {
 	}
 }
 
-// meet is edge for a single property whose sets are masks. Set is that of the cut at which the
-// stream is.
-func (m *merger) meet(set uint32, s *stream, e *entry) {
+// edgeSingle is edge for a single property whose sets are masks. Set is that of the cut at which
+// the stream is.
+func (m *merger) edgeSingle(set uint32, s *stream, e *entry) {
 	at := &m.views[0].last
 	if !m.made {
 		m.add(s, e)
@@ -229,7 +229,7 @@ func (m *merger) meet(set uint32, s *stream, e *entry) {
 		return
 	}
 	if at.letter == 0 || at.events != e.Events&m.views[0].a.events {
-		m.reread(0, e)
+		m.switchLetter(0, e)
 	}
 	at.set |= set
 	if set&at.turning != 0 {

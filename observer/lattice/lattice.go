@@ -147,13 +147,13 @@ type Lattice struct {
 	stats Stats
 
 	packing
-	old     packing  // scratch of repack
-	chains  []chain  // by slot
-	arrived []uint32 // the slots of the events in trace order, without the first passed ones
-	passed  int      // number of events removed from the beginning of arrived
-	written []uint64 // by variable: the value written last
-	total   int      // number of events so far
-	queued  int      // number of events that some cut of the current level lacks
+	old         packing  // scratch of repack
+	chains      []chain  // by slot
+	arrived     []uint32 // the slots of the events in trace order, without the first arrivedBase ones
+	arrivedBase int      // number of events removed from the beginning of arrived
+	written     []uint64 // by variable: the value written last
+	total       int      // number of events so far
+	queued      int      // number of events that some cut of the current level lacks
 
 	level    int // number of the current level
 	current  *level
@@ -161,31 +161,31 @@ type Lattice struct {
 	building bool     // all waiting events have been tried for next, with a window
 	observed []uint32 // by slot: the observed run's cut at the current level
 	locks    bool     // some event has a Locking
-	only     []uint32 // see restrict
+	onlySlot []uint32 // see restrict
 	floor    []uint32 // by slot: the least count over the cuts of the current level
 
-	history []*level // passed levels, oldest first
-	gone    int      // number of levels at the beginning of history that were dropped
-	keeping int      // number of cuts of the other levels in history
-	spare   []*level // not in use
+	history       []*level // passed levels, oldest first
+	droppedLevels int      // number of levels at the beginning of history that were dropped
+	historyCuts   int      // number of cuts of the other levels in history
+	spare         []*level // not in use
 
 	waiting []waiting // in trace order; some may be below the floor by now
 	table   table
 	bytewise
-	edges edges
-	keyed []uint64 // scratch: a key
-	cuts  []uint32 // scratch of repack
+	edges  edges
+	keyBuf []uint64 // scratch: a key
+	cuts   []uint32 // scratch of repack
 
 	cores   int // most cores that build a level without a window
 	share   int // number of cuts of a level for which a core is used
 	mergers []*merger
 
-	// meetings holds the last meeting at each cut of next, one a property.
-	meetings []meeting
-	single   bool // there is only one property, and its sets are masks
+	// pendingSets holds the pending sets of each cut of next, one a property.
+	pendingSets []pendingSet
+	single      bool // there is only one property, and its sets are masks
 
-	found  Violation // the last violation, reused
-	closed func()    // for tests: called when a level is closed; nil: not
+	found    Violation // the last violation, reused
+	onClosed func()    // for tests: called when a level is closed; nil: not
 }
 
 // New returns the lattice of a run that has not begun. The monitors read the initial state,
@@ -218,7 +218,7 @@ func New(o Options) *Lattice {
 
 // Event takes the next relevant event of the run.
 func (l *Lattice) Event(e *Event) {
-	l.seat(int(e.Slot) + 1)
+	l.addSlots(int(e.Slot) + 1)
 	c := &l.chains[e.Slot]
 	m := c.push()
 	m.Event = *e
@@ -229,7 +229,7 @@ func (l *Lattice) Event(e *Event) {
 	}
 	m.order = l.total
 	m.steps = l.stepsOf(e)
-	c.holds(m)
+	c.setHeld(m)
 	l.locks = l.locks || e.Locking != NoLock
 	l.arrived = append(l.arrived, e.Slot)
 	l.waiting = append(l.waiting, waiting{e.Slot, c.last()})

@@ -14,13 +14,13 @@ type level struct {
 	dropped  uint64   // number of cuts that found no room
 }
 
-// wide is the largest window for which the arrays of a level get their full size at once.
-const wide = 1 << 10
+// maxPresized is the largest window for which the arrays of a level get their full size at once.
+const maxPresized = 1 << 10
 
 // room returns the number of cuts for which arrays are made, for a level in a window that has
 // n cuts.
 func (l *Lattice) room(n int) int {
-	if w := min(l.o.Width, wide); n < w {
+	if w := min(l.o.Width, maxPresized); n < w {
 		return w
 	}
 	return 2 * n
@@ -42,8 +42,8 @@ func (v *level) clear() {
 	v.keys, v.values, v.sets, v.run = v.keys[:0], v.values[:0], v.sets[:0], v.run[:0]
 }
 
-// cut makes the arrays as long as n cuts need.
-func (v *level) cut(l *Lattice) {
+// trim makes the arrays as long as n cuts need.
+func (v *level) trim(l *Lattice) {
 	v.keys, v.values, v.sets = v.keys[:v.n*l.words], v.values[:v.n*len(l.o.Initial)], v.sets[:v.n*len(l.props)]
 }
 
@@ -66,17 +66,17 @@ func (v *level) repack(old, to *packing, scratch []uint32) []uint32 {
 	return cuts
 }
 
-// pass appends the current level to the history and makes next the current one.
-func (l *Lattice) pass() {
-	l.settle()
-	l.next.cut(l)
+// closeLevel appends the current level to the history and makes next the current one.
+func (l *Lattice) closeLevel() {
+	l.flushPending()
+	l.next.trim(l)
 	old := l.current
 	l.packing.cloneTo(&old.packing)
 	old.number = l.level
 	old.floor = append(old.floor[:0], l.floor...)
 	l.history = append(l.history, old)
-	l.keeping += old.n
-	l.forget()
+	l.historyCuts += old.n
+	l.trimHistory()
 	l.level++
 	values := old.values // a witness computes them from the events
 	old.values = nil
@@ -84,16 +84,16 @@ func (l *Lattice) pass() {
 	l.next.values = values[:0]
 	l.widen(l.next, l.room(0))
 	l.building = false
-	l.lower()
-	l.count()
+	l.computeFloor()
+	l.countLevel()
 	l.shrink()
-	if l.closed != nil {
-		l.closed()
+	if l.onClosed != nil {
+		l.onClosed()
 	}
 }
 
-// count adds the level just closed to the statistics.
-func (l *Lattice) count() {
+// countLevel adds the level just closed to the statistics.
+func (l *Lattice) countLevel() {
 	l.stats.Levels++
 	l.stats.Cuts += uint64(l.current.n)
 	l.stats.Widest = max(l.stats.Widest, l.current.n)
@@ -103,32 +103,32 @@ func (l *Lattice) count() {
 	}
 }
 
-// forget drops the oldest levels beyond Options.History, and the events that only they
+// trimHistory drops the oldest levels beyond Options.History, and the events that only they
 // needed.
-func (l *Lattice) forget() {
-	before := l.gone
-	for l.keeping > l.o.History && l.gone < len(l.history)-1 {
-		l.keeping -= l.history[l.gone].n
-		l.spare = append(l.spare, l.history[l.gone])
-		l.history[l.gone] = nil
-		l.gone++
+func (l *Lattice) trimHistory() {
+	before := l.droppedLevels
+	for l.historyCuts > l.o.History && l.droppedLevels < len(l.history)-1 {
+		l.historyCuts -= l.history[l.droppedLevels].n
+		l.spare = append(l.spare, l.history[l.droppedLevels])
+		l.history[l.droppedLevels] = nil
+		l.droppedLevels++
 	}
-	if l.gone == before {
+	if l.droppedLevels == before {
 		return
 	}
-	for s, v := range l.history[l.gone].floor {
-		l.chains[s].forget(v)
+	for s, v := range l.history[l.droppedLevels].floor {
+		l.chains[s].discardBelow(v)
 	}
-	if 2*l.gone > len(l.history) {
-		l.history = append(l.history[:0], l.history[l.gone:]...)
-		l.gone = 0
+	if 2*l.droppedLevels > len(l.history) {
+		l.history = append(l.history[:0], l.history[l.droppedLevels:]...)
+		l.droppedLevels = 0
 	}
 }
 
-// lower computes floor, the least count of each slot over the current level. Events up to
+// computeFloor computes floor, the least count of each slot over the current level. Events up to
 // there are useless, since every cut contains them (the paper's Vmin).
-func (l *Lattice) lower() {
-	low := append(l.keyed[:0], l.current.key(0, l.words)...)
+func (l *Lattice) computeFloor() {
+	low := append(l.keyBuf[:0], l.current.key(0, l.words)...)
 	if l.words == 1 {
 		low[0] = l.lowest(low[0], l.current.keys)
 	} else {
@@ -136,7 +136,7 @@ func (l *Lattice) lower() {
 			l.least(low, l.current.key(i, l.words))
 		}
 	}
-	l.keyed = low
+	l.keyBuf = low
 	l.queued = l.total
 	for s := range l.floor {
 		l.floor[s] = l.base[s] + l.lane(low, uint32(s))

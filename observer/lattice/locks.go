@@ -7,10 +7,10 @@ package lattice
 // release nothing else is tried, which leaves out cuts but no word (locks_test.go compares it
 // with the enumeration of all runs). The observed run keeps its own path.
 
-// restrict sets only: for each cut of the current level, the only slot that is tried, plus 1;
+// restrict sets onlySlot: for each cut of the current level, the only slot that is tried, plus 1;
 // 0 is all slots.
 func (l *Lattice) restrict() {
-	l.only = l.only[:0]
+	l.onlySlot = l.onlySlot[:0]
 	if !l.locks {
 		return
 	}
@@ -19,19 +19,19 @@ func (l *Lattice) restrict() {
 		if s, ok := l.release(l.current.key(i, l.words)); ok {
 			only = s + 1
 		}
-		l.only = append(l.only, only)
+		l.onlySlot = append(l.onlySlot, only)
 	}
 }
 
 // tried reports whether the next event of a slot is tried from a cut of the current level.
 func (l *Lattice) tried(i int, slot uint32) bool {
-	return len(l.only) == 0 || l.only[i] == 0 || l.only[i] == slot+1
+	return len(l.onlySlot) == 0 || l.onlySlot[i] == 0 || l.onlySlot[i] == slot+1
 }
 
 // observes reports whether the next event of a slot after a cut of the current level is the
 // step of the observed run.
 func (l *Lattice) observes(i int, slot uint32) bool {
-	at := l.level - l.passed
+	at := l.level - l.arrivedBase
 	return i == l.current.observed && at < len(l.arrived) && l.arrived[at] == slot
 }
 

@@ -57,8 +57,8 @@ func setOf(states []State, monitor Monitor) (set uint32) {
 	return set
 }
 
-// follow returns the set that follows from a set by a letter.
-func (m *masks) follow(set, letter uint32) uint32 {
+// successor returns the set that follows from a set by a letter.
+func (m *masks) successor(set, letter uint32) uint32 {
 	row, to := m.successors[int(letter)*m.size:][:m.size], set&someBad
 	for rest := set &^ someBad; rest != 0; rest &= rest - 1 {
 		if q := bits.TrailingZeros32(rest); q < len(row) {
@@ -84,19 +84,19 @@ func statesOf(into []State, set uint32) []State {
 	return into
 }
 
-// meeting is the union of the sets that come to a cut by the same letter and have not stepped
+// pendingSet is the union of the sets that come to a cut by the same letter and have not stepped
 // yet. Without masks it only caches the letter.
-type meeting struct {
+type pendingSet struct {
 	letter  uint32 // its number plus 1; 0 is none
 	set     uint32
 	turning uint32 // masks.turning of the letter
 	events  uint64 // the declared events that the letter was made of
 }
 
-// leave returns the set that follows from a meeting.
-func (m *masks) leave(at *meeting) uint32 {
+// flush returns the set that follows from a pending set.
+func (m *masks) flush(at *pendingSet) uint32 {
 	if at.letter == 0 {
 		return 0
 	}
-	return m.follow(at.set, at.letter-1)
+	return m.successor(at.set, at.letter-1)
 }

@@ -17,7 +17,7 @@ type automaton struct {
 	events  uint64 // the declared events at which it reads a letter
 
 	sets        []set
-	numbers     map[string]uint32 // of sets, by spell
+	numbers     map[string]uint32 // of sets, by encodeSet
 	letters     interned
 	letterCache letterCache
 	stride      int      // number of letters that a row of steps has room for
@@ -85,7 +85,7 @@ func (a *automaton) letter(values []uint64, events uint64) uint32 {
 	if a.all || len(a.letterCache.of) > maxCachedLetters {
 		return a.evaluate(values, events)
 	}
-	if !a.letterCache.worth() {
+	if !a.letterCache.enabled() {
 		return a.evaluate(values, events)
 	}
 	at := a.letterCache.find(values, events)
@@ -123,7 +123,7 @@ func (a *automaton) widen() {
 // step returns the set that follows from a set by a letter, and whether a run turns bad by it.
 func (a *automaton) step(s, letter uint32) (uint32, bool) {
 	if a.masked() {
-		return a.follow(s, letter), s&a.turning[letter] != 0
+		return a.successor(s, letter), s&a.turning[letter] != 0
 	}
 	if known := a.steps[int(s)*a.stride+int(letter)]; known != 0 {
 		return known&^turnsBad - 1, known&turnsBad != 0
@@ -152,7 +152,7 @@ func (a *automaton) compute(s uint32, l Letter) (to uint32, fresh bool) {
 // intern returns the number of a set. The states must not be bad; they may be in any order and
 // may repeat.
 func (a *automaton) intern(states []State, bad bool) uint32 {
-	a.text, states = spell(a.text[:0], states, bad)
+	a.text, states = encodeSet(a.text[:0], states, bad)
 	if s, ok := a.numbers[string(a.text)]; ok {
 		return s
 	}
@@ -165,8 +165,8 @@ func (a *automaton) intern(states []State, bad bool) uint32 {
 	return s
 }
 
-// spell sorts states, removes duplicates, and appends an encoding of the set to into.
-func spell(into []byte, states []State, bad bool) ([]byte, []State) {
+// encodeSet sorts states, removes duplicates, and appends an encoding of the set to into.
+func encodeSet(into []byte, states []State, bad bool) ([]byte, []State) {
 	slices.Sort(states)
 	states = slices.Compact(states)
 	if bad {
@@ -178,8 +178,8 @@ func spell(into []byte, states []State, bad bool) ([]byte, []State) {
 	return into, states
 }
 
-// unionPlace returns the index of the union of two sets in a cache of unionSize.
-func unionPlace(s, t uint32) uint64 { return (uint64(s)<<32 | uint64(t)) * multiplier >> 52 }
+// unionSlot returns the index of the union of two sets in a cache of unionSize.
+func unionSlot(s, t uint32) uint64 { return (uint64(s)<<32 | uint64(t)) * multiplier >> 52 }
 
 // union returns the union of two interned sets.
 func (a *automaton) union(s, t uint32) uint32 {
@@ -189,7 +189,7 @@ func (a *automaton) union(s, t uint32) uint32 {
 	if s > t {
 		s, t = t, s
 	}
-	known := &a.unions[unionPlace(s, t)]
+	known := &a.unions[unionSlot(s, t)]
 	if known.set == 0 || known.a != s || known.b != t {
 		a.more = append(append(a.more[:0], a.sets[s].states...), a.sets[t].states...)
 		*known = union{s, t, a.intern(a.more, a.sets[s].bad || a.sets[t].bad) + 1}
@@ -305,7 +305,7 @@ func (l *Lattice) shrink() {
 			continue
 		}
 		var used []*uint32
-		for _, v := range append([]*level{l.current}, l.history[l.gone:]...) {
+		for _, v := range append([]*level{l.current}, l.history[l.droppedLevels:]...) {
 			for i := p; i < len(v.sets); i += len(l.props) {
 				used = append(used, &v.sets[i])
 			}
@@ -322,30 +322,30 @@ func (l *Lattice) shrink() {
 // computed from: the values of a few variables often recur. Where they do not, the cache is
 // not used for a while.
 type letterCache struct {
-	of    []int    // the variables
-	keys  []uint64 // by element of ids: the events, and the values of the variables
-	ids   []uint32 // numbers of letters plus 1; 0: none
-	turns int      // letters in this period
-	hits  int      // those of them that were found
-	idle  bool     // in this period the cache is not used
+	of      []int    // the variables
+	keys    []uint64 // by element of ids: the events, and the values of the variables
+	ids     []uint32 // numbers of letters plus 1; 0: none
+	lookups int      // letters in this period
+	hits    int      // those of them that were found
+	idle    bool     // in this period the cache is not used
 }
 
 const (
-	maxCachedLetters = 8       // the most variables with a cache: the values of more rarely recur
-	latelySize       = 1 << 10 // elements of a cache
-	latelyRound      = 1 << 10 // letters of a period; with few hits, an idle one follows
-	latelyIdle       = 1 << 14 // letters of an idle period
+	maxCachedLetters  = 8       // the most variables with a cache: the values of more rarely recur
+	letterCacheSize   = 1 << 10 // elements of a cache
+	letterCachePeriod = 1 << 10 // letters of a period; with few hits, an idle one follows
+	letterCacheIdle   = 1 << 14 // letters of an idle period
 )
 
-// worth counts a letter, and reports whether to look for it in the cache.
-func (c *letterCache) worth() bool {
-	c.turns++
+// enabled counts a letter, and reports whether to look for it in the cache.
+func (c *letterCache) enabled() bool {
+	c.lookups++
 	switch {
-	case c.idle && c.turns > latelyIdle:
-		c.turns, c.hits, c.idle = 0, 0, false
-	case !c.idle && c.turns > latelyRound:
-		c.idle = c.hits < latelyRound/2
-		c.turns, c.hits = 0, 0
+	case c.idle && c.lookups > letterCacheIdle:
+		c.lookups, c.hits, c.idle = 0, 0, false
+	case !c.idle && c.lookups > letterCachePeriod:
+		c.idle = c.hits < letterCachePeriod/2
+		c.lookups, c.hits = 0, 0
 	}
 	return !c.idle
 }
@@ -354,7 +354,7 @@ func (c *letterCache) worth() bool {
 // and has caches of its own. Results that the automaton has not computed are missing.
 type view struct {
 	a           *automaton
-	last        meeting // the last one at the cut that is built
+	last        pendingSet // the last one at the cut that is built
 	letterCache letterCache
 	unions      []union
 	states      []State
@@ -366,7 +366,7 @@ func (w *view) letter(values []uint64, events uint64) uint32 {
 	if w.a.all || len(w.letterCache.of) > maxCachedLetters {
 		return w.a.letters.known(w.a.labels.Letter(values, events))
 	}
-	if !w.letterCache.worth() {
+	if !w.letterCache.enabled() {
 		return w.a.letters.known(w.a.labels.Letter(values, events))
 	}
 	at := w.letterCache.find(values, events)
@@ -384,11 +384,11 @@ func (w *view) union(s, t uint32) uint32 {
 	if s > t {
 		s, t = t, s
 	}
-	known := &w.unions[unionPlace(s, t)]
+	known := &w.unions[unionSlot(s, t)]
 	if known.set == 0 || known.a != s || known.b != t {
 		a, b := &w.a.sets[s], &w.a.sets[t]
 		w.states = append(append(w.states[:0], a.states...), b.states...)
-		w.text, w.states = spell(w.text[:0], w.states, a.bad || b.bad)
+		w.text, w.states = encodeSet(w.text[:0], w.states, a.bad || b.bad)
 		u, ok := w.a.numbers[string(w.text)]
 		if !ok {
 			return 0
@@ -402,7 +402,7 @@ func (w *view) union(s, t uint32) uint32 {
 // the letter that was there is then dropped.
 func (c *letterCache) find(values []uint64, events uint64) *uint32 {
 	if c.ids == nil {
-		c.ids, c.keys = make([]uint32, latelySize), make([]uint64, latelySize*(len(c.of)+1))
+		c.ids, c.keys = make([]uint32, letterCacheSize), make([]uint64, letterCacheSize*(len(c.of)+1))
 	}
 	h := events * multiplier
 	for _, v := range c.of {

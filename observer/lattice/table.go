@@ -9,18 +9,18 @@ import (
 // and those that the level had no room for. Entries of an earlier generation are free, so
 // that the table need not be cleared.
 type table struct {
-	places     []place
-	size       int  // number of places in use: a power of two
-	shift      uint // the number of bits by which a hash is shifted to the index of a place
-	generation uint32
-	n          int      // number of keys in the table
-	dropped    []uint64 // keys of the cuts that the level had no room for
-	lost       int      // number of these cuts
-	free       uint64   // index of the free place at which findWord last ended its search
+	entries     []tableEntry
+	size        int  // number of entries in use: a power of two
+	shift       uint // the number of bits by which a hash is shifted to the index of an entry
+	generation  uint32
+	n           int      // number of keys in the table
+	dropped     []uint64 // keys of the cuts that the level had no room for
+	droppedCuts int      // number of these cuts
+	free        uint64   // index of the free entry at which findWord last ended its search
 }
 
-// place is an entry of the hash table.
-type place struct {
+// tableEntry is an entry of the hash table.
+type tableEntry struct {
 	tag        uint64 // tagOf of the key
 	generation uint32
 	cut        uint32 // index in the level or, with isDropped, in table.dropped
@@ -36,14 +36,14 @@ func (t *table) reset(n int) {
 		size *= 2
 	}
 	t.resize(size)
-	t.lost, t.dropped = 0, t.dropped[:0]
+	t.droppedCuts, t.dropped = 0, t.dropped[:0]
 }
 
 // resize empties the table and gives it a size.
 func (t *table) resize(size int) {
 	t.generation++
-	if size > len(t.places) || t.generation == 0 {
-		t.places, t.generation = make([]place, max(size, len(t.places))), 1
+	if size > len(t.entries) || t.generation == 0 {
+		t.entries, t.generation = make([]tableEntry, max(size, len(t.entries))), 1
 	}
 	t.size, t.shift, t.n = size, uint(64-bits.TrailingZeros(uint(size))), 0
 }
@@ -57,7 +57,7 @@ func tagOf(key []uint64) uint64 {
 	return tag
 }
 
-// multiplier makes the upper bits of a product, which select the place, depend on all lanes.
+// multiplier makes the upper bits of a product, which select the entry, depend on all lanes.
 const multiplier = 0x9e3779b97f4a7c15
 
 // The results of find for a cut that the level had no room for, and for one not in the table.
@@ -70,7 +70,7 @@ const (
 func (t *table) find(v *level, key []uint64) int {
 	tag, mask := tagOf(key), uint64(t.size-1)
 	for at := tag * multiplier >> t.shift; ; at = (at + 1) & mask {
-		p := &t.places[at]
+		p := &t.entries[at]
 		if p.generation != t.generation {
 			return absent
 		}
@@ -84,7 +84,7 @@ func (t *table) find(v *level, key []uint64) int {
 	}
 }
 
-// key returns the key of a place's cut.
+// key returns the key of an entry's cut.
 func (t *table) key(v *level, cut uint32, words int) []uint64 {
 	if cut&isDropped != 0 {
 		i := int(cut &^ isDropped)
@@ -106,13 +106,13 @@ func (t *table) put(v *level, words int) {
 // reported absent.
 func (t *table) drop(v *level, key []uint64) {
 	t.dropped = append(t.dropped, key...)
-	t.lost++
+	t.droppedCuts++
 	v.dropped++
 	if len(key) == 1 {
-		t.enterWord(v, key[0], uint32(t.lost-1)|isDropped)
+		t.enterWord(v, key[0], uint32(t.droppedCuts-1)|isDropped)
 		return
 	}
-	t.enter(v, tagOf(key), uint32(t.lost-1)|isDropped, len(key))
+	t.enter(v, tagOf(key), uint32(t.droppedCuts-1)|isDropped, len(key))
 }
 
 // enter enters a key that is not in the table.
@@ -122,16 +122,16 @@ func (t *table) enter(v *level, tag uint64, cut uint32, words int) {
 	}
 	mask := uint64(t.size - 1)
 	at := tag * multiplier >> t.shift
-	for t.places[at].generation == t.generation {
+	for t.entries[at].generation == t.generation {
 		at = (at + 1) & mask
 	}
-	t.places[at] = place{tag, t.generation, cut}
+	t.entries[at] = tableEntry{tag, t.generation, cut}
 	t.n++
 }
 
 // enlarge doubles the table.
 func (t *table) enlarge(v *level, words int) {
-	old, generation := slices.Clone(t.places[:t.size]), t.generation
+	old, generation := slices.Clone(t.entries[:t.size]), t.generation
 	t.resize(2 * t.size)
 	for _, p := range old {
 		if p.generation == generation {
@@ -143,14 +143,14 @@ func (t *table) enlarge(v *level, words int) {
 // rekey rebuilds the table after the keys of v have been packed again, from one packing to
 // another. It uses scratch and returns it.
 func (t *table) rekey(v *level, old, to *packing, scratch []uint32) []uint32 {
-	dropped := level{n: t.lost, keys: t.dropped}
+	dropped := level{n: t.droppedCuts, keys: t.dropped}
 	scratch = dropped.repack(old, to, scratch)
 	t.dropped = dropped.keys
 	t.resize(t.size)
 	for i := range v.n {
 		t.enter(v, tagOf(v.key(i, to.words)), uint32(i), to.words)
 	}
-	for i := range t.lost {
+	for i := range t.droppedCuts {
 		t.enter(v, tagOf(t.dropped[i*to.words:(i+1)*to.words]), uint32(i)|isDropped, to.words)
 	}
 	return scratch

@@ -48,14 +48,14 @@ type stream struct {
 
 // event returns the slot's next event after a cut with this lane.
 func (s *stream) event(lane uint32) *entry {
-	return &s.ring[(s.base+lane+1)&uint32(len(s.ring)-1)]
+	return &s.events[(s.base+lane+1)&uint32(len(s.events)-1)]
 }
 
 // pastAll is greater than every key, since the top bit of every lane is 0.
 const pastAll = ^uint64(0)
 
-// whole builds the next level, without a window.
-func (l *Lattice) whole() {
+// buildUnbounded builds the next level, without a window.
+func (l *Lattice) buildUnbounded() {
 	l.activate()
 	l.restrict()
 	n := l.current.n
@@ -219,7 +219,7 @@ func (m *merger) edge(s *stream, e *entry) {
 				continue
 			}
 			if w.last.letter == 0 || w.last.events != e.Events&w.a.events {
-				m.reread(p, e)
+				m.switchLetter(p, e)
 			}
 			w.last.set |= to
 			if to&w.last.turning != 0 {
@@ -259,7 +259,7 @@ func (m *merger) add(s *stream, e *entry) {
 		v.values[v.n*values+e.Variable] = e.Value
 	}
 	for p := range m.views {
-		m.views[p].last = meeting{}
+		m.views[p].last = pendingSet{}
 		v.sets = append(v.sets, 0)
 	}
 	m.made = true
@@ -292,7 +292,7 @@ func (m *merger) read(p int, events uint64) uint32 {
 	} else {
 		id = w.letter(values, events)
 	}
-	w.last = meeting{letter: id, events: events}
+	w.last = pendingSet{letter: id, events: events}
 	return id
 }
 
@@ -310,11 +310,12 @@ func (m *merger) union(p int, s, t uint32) uint32 {
 	return u - 1
 }
 
-// reread ends the meeting of a property at the last cut and begins one with the letter of e.
-func (m *merger) reread(p int, e *entry) {
+// switchLetter flushes the pending set of a property at the last cut and begins one with the letter
+// of e.
+func (m *merger) switchLetter(p int, e *entry) {
 	w := &m.views[p]
 	if w.last.set != 0 {
-		m.out.sets[m.out.n*len(m.views)+p] |= w.a.leave(&w.last)
+		m.out.sets[m.out.n*len(m.views)+p] |= w.a.flush(&w.last)
 	}
 	if id := m.read(p, e.Events&w.a.events); id != 0 {
 		w.last.turning = w.a.turning[id-1]
@@ -337,7 +338,7 @@ func (m *merger) turn(p int, s *stream, e *entry) {
 func (m *merger) close() {
 	for p := range m.views {
 		if w := &m.views[p]; w.last.set != 0 {
-			m.out.sets[m.out.n*len(m.views)+p] |= w.a.leave(&w.last)
+			m.out.sets[m.out.n*len(m.views)+p] |= w.a.flush(&w.last)
 		}
 	}
 	if m.missed {
@@ -369,24 +370,24 @@ func (l *Lattice) gather(m *merger) {
 // results and violations may be reported.
 func (l *Lattice) redo(j int) {
 	made, n := false, len(l.props)
-	l.meetings = longer(l.meetings, n)
-	clear(l.meetings)
+	l.pendingSets = longer(l.pendingSets, n)
+	clear(l.pendingSets)
 	clear(l.next.sets[j*n : (j+1)*n])
 	for k := range l.edges.active {
 		slot := l.edges.active[k].slot
-		copy(l.keyed, l.next.key(j, l.words))
-		if l.lane(l.keyed, slot) == 0 {
+		copy(l.keyBuf, l.next.key(j, l.words))
+		if l.lane(l.keyBuf, slot) == 0 {
 			continue
 		}
-		l.keyed[l.word(slot)] -= l.unit[slot]
-		lane := l.lane(l.keyed, slot)
-		if i, ok := l.current.search(l.keyed); ok && (l.tried(i, slot) || l.observes(i, slot)) && l.enabled(l.keyed, slot, lane) {
-			l.step(i, j, l.chains[slot].at(l.base[slot]+lane+1), l.meetings, !made)
+		l.keyBuf[l.word(slot)] -= l.unit[slot]
+		lane := l.lane(l.keyBuf, slot)
+		if i, ok := l.current.search(l.keyBuf); ok && (l.tried(i, slot) || l.observes(i, slot)) && l.enabled(l.keyBuf, slot, lane) {
+			l.step(i, j, l.chains[slot].at(l.base[slot]+lane+1), l.pendingSets, !made)
 			made = true
 		}
 	}
 	for p, a := range l.props {
-		l.next.sets[j*n+p] |= a.leave(&l.meetings[p])
+		l.next.sets[j*n+p] |= a.flush(&l.pendingSets[p])
 	}
 }
 

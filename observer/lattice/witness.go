@@ -88,8 +88,8 @@ func (v *Violation) Witness() (*Witness, error) {
 	}
 	s := search{l: l, p: v.Property, a: l.props[v.Property], n: len(l.props), m: len(l.o.Initial)}
 	s.begin(v)
-	for !s.met() {
-		if err := s.back(); err != nil {
+	for !s.reachesObserved() {
+		if err := s.addLayer(); err != nil {
 			return nil, err
 		}
 	}
@@ -146,8 +146,8 @@ func (s *search) letter(values []uint64, e *entry) Letter {
 	return s.a.labels.Letter(values, e.Events&s.a.events)
 }
 
-// met reports whether the last layer has a node that the observed run passes.
-func (s *search) met() bool {
+// reachesObserved reports whether the last layer has a node that the observed run passes.
+func (s *search) reachesObserved() bool {
 	level := s.levels[len(s.levels)-1]
 	if level.observed < 0 || len(level.run) <= s.p {
 		return false
@@ -159,10 +159,10 @@ func (s *search) met() bool {
 	return s.found >= 0
 }
 
-// back adds the layer of the previous level.
-func (s *search) back() error {
+// addLayer adds the layer of the previous level.
+func (s *search) addLayer() error {
 	at := len(s.l.history) - len(s.levels)
-	if at < s.l.gone {
+	if at < s.l.droppedLevels {
 		return ErrDropped
 	}
 	from, below := s.levels[len(s.levels)-1], s.l.history[at]
@@ -264,7 +264,7 @@ func (v *level) before(cut []uint32, slot uint32) (key string, ok bool) {
 	return string(text(nil, v.pack(nil, cut[:len(v.base)]))), true
 }
 
-// witness returns the run along the nodes from the one that met found.
+// witness returns the run along the nodes from the one that reachesObserved found.
 func (s *search) witness(v *Violation) *Witness {
 	last := len(s.layers) - 1
 	level := s.levels[last]
