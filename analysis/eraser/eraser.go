@@ -220,9 +220,9 @@ func (a *Analysis) otherEvent(e *event.Event) {
 	}
 	switch e.Op {
 	case event.Join:
-		a.forget(e.Peer)
+		a.dropThread(e.Peer)
 	case event.End:
-		a.forget(e.Thread)
+		a.dropThread(e.Thread)
 	case event.Init:
 		a.retire(e.Object)
 	case event.Destroy:
@@ -274,8 +274,8 @@ func (a *Analysis) thread(id event.ThreadID) *thread {
 	return t
 }
 
-// forget drops the state of a thread that ended.
-func (a *Analysis) forget(id event.ThreadID) {
+// dropThread drops the state of a thread that ended.
+func (a *Analysis) dropThread(id event.ThreadID) {
 	delete(a.threads, id)
 	a.threadCache[id%cacheSize] = nil
 }

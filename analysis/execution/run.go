@@ -8,8 +8,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Run is a run in the form that Check needs: its events, the needs of each, and the source of each. An
-// event is identified by its index in the run.
+// Run is a run in the form that Check needs: its events, the needs of each, and the source of each.
+// An event is identified by its index in the run.
 type Run struct {
 	events  []event.Event
 	threads map[event.ThreadID]int32 // the queue of the thread's events
@@ -37,15 +37,15 @@ type need struct {
 	rule         Rule
 }
 
-// The source of an event: for a read, the write that it saw; for a release, the acquire; for a wake,
-// the notification; for a receive, the number of messages; or one of these values.
+// The source of an event: for a read, the write that it saw; for a release, the acquire; for a
+// wake, the notification; for a receive, the number of messages; or one of these values.
 const (
 	noSource int32 = math.MinInt32 + iota // there is none
 	// unknownSource is the source of a read whose value is not that of the last write.
 	unknownSource
-	// anySource is the source of a read that happened earlier than its position in the run, when the
-	// variable had the value that it saw (event.Late). Its thread did nothing else in between, so
-	// a witness may execute the read whichever the last write is.
+	// anySource is the source of a read that happened earlier than its position in the run,
+	// when the variable had the value that it saw (event.Late). Its thread did nothing else in
+	// between, so a witness may execute the read whichever the last write is.
 	anySource
 )
 

@@ -50,8 +50,8 @@ type track struct {
 	last   int64   // time of its last event, ns on the timeline
 	open   []slice // the slices that have not ended, outermost first
 	seen   bool    // it has an event
-	born   uint64  // the flow that leads to its begin; 0: none
-	died   uint64  // the flow that leads from its end; 0: none, or it has led to a join
+	fork   uint64  // the flow that leads to its begin; 0: none
+	end    uint64  // the flow that leads from its end; 0: none, or it has led to a join
 	closed bool    // the thread has ended
 }
 
@@ -123,7 +123,7 @@ func (w *Writer) track(e *event.Event, ts int64) *track {
 	t.seen, t.last = true, ts
 	name := w.threadName(e.Thread)
 	w.thread(max(w.opts.PID, 1), t.id, name)
-	w.beginWith(t, slice{name: name}, t.born)
+	w.beginWith(t, slice{name: name}, t.fork)
 	return t
 }
 
@@ -301,14 +301,14 @@ func (w *Writer) forked(t *track, e *event.Event) {
 		child = &track{id: e.Peer}
 		w.threads[e.Peer] = child
 	}
-	child.born = w.flows
+	child.fork = w.flows
 	w.instant(t, trackEvent{name: "starts " + w.threadName(e.Peer), category: "thread", starts: w.flows, args: w.at(e)})
 }
 
 func (w *Writer) end(t *track) {
 	w.flows++
-	t.died = w.flows
-	w.instant(t, trackEvent{name: "ends", category: "thread", starts: t.died})
+	t.end = w.flows
+	w.instant(t, trackEvent{name: "ends", category: "thread", starts: t.end})
 	w.closeFrom(t, 0)
 	t.closed = true
 }
@@ -322,7 +322,7 @@ func (w *Writer) joined(t *track, e *event.Event, before int64) {
 			u.last = max(u.last, t.last)
 			w.end(u)
 		}
-		flow, u.died = u.died, 0
+		flow, u.end = u.end, 0
 	}
 	if flow != 0 {
 		w.instant(t, trackEvent{name: "joined " + w.threadName(e.Peer), category: "thread", ends: flow})

@@ -1,7 +1,7 @@
 // Package progress reports, while a program runs, how its locks are nested: each lock-order
 // edge when it is first seen (Havelund, SPIN 2000, Section 4.1), and when no new one has come
-// for some time. Steps of evidence go in, sentences come out. The package knows neither flags
-// nor processes.
+// for some time. The input is steps of evidence, the output sentences. The package knows neither
+// flags nor processes.
 package progress
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// maxNestings bounds the nestings that are kept; further ones are not reported.
-const maxNestings = 1 << 16
+// maxEdges bounds the edges that are kept; further ones are not reported.
+const maxEdges = 1 << 16
 
 // LockOrderEdges reports new lock-order edges. Edges between locks without names that were
 // initialised at the same source location count as one, so that a lock for each request is not
@@ -35,7 +35,7 @@ type LockOrderEdges struct {
 // Report reports an edge, given its first acquire, unless it was reported already.
 func (n *LockOrderEdges) Report(s finding.Step) {
 	text, locks := report.LockOrderEdge(s, n.Names)
-	if n.seen[locks] || len(n.seen) >= maxNestings {
+	if n.seen[locks] || len(n.seen) >= maxEdges {
 		return
 	}
 	if n.seen == nil {

@@ -21,7 +21,7 @@ func (a *Analysis) execution(w *lattice.Witness) ([]finding.Step, error) {
 	for i := range w.Steps {
 		last = max(last, w.Steps[i].Seq)
 	}
-	if a.history.find(last) == nil || w.From != 0 && a.history.find(w.From) == nil || w.From == 0 && a.history.cut {
+	if a.history.find(last) == nil || w.From != 0 && a.history.find(w.From) == nil || w.From == 0 && a.history.truncated {
 		return nil, errDiscarded
 	}
 	run := a.history.upTo(last)

@@ -11,10 +11,10 @@ import (
 
 // The reasons why a violation on another run is only potential. Sentences for the user.
 const (
-	holed     = "events of this run were lost, so what orders these may have been lost too"
-	unvalued  = "a write of a watched variable did not tell its value"
-	unstarted = "what the variable '%s' held before its first write is not known"
-	unwitness = "no schedule could be made of it: %v"
+	reasonHoles     = "events of this run were lost, so what orders these may have been lost too"
+	reasonNoValue   = "a write of a watched variable did not tell its value"
+	reasonNoInitial = "what the variable '%s' held before its first write is not known"
+	reasonNoWitness = "no schedule could be made of it: %v"
 )
 
 // violation makes a finding of a violation, or counts it to the finding of the same key.
@@ -85,7 +85,7 @@ func (a *Analysis) finding(v *lattice.Violation) (f *finding.Finding, observed b
 	if errors.Is(err, lattice.ErrBadBefore) {
 		return nil, false
 	}
-	observed = v.Observed || err == nil && a.follows(w)
+	observed = v.Observed || err == nil && a.isObserved(w)
 	f = &finding.Finding{Kind: finding.Property, Property: p.Name, Message: a.message(p, observed), Count: 1}
 	if observed {
 		f.Confidence = finding.Observed
@@ -99,7 +99,7 @@ func (a *Analysis) finding(v *lattice.Violation) (f *finding.Finding, observed b
 	case err != nil:
 		e, _ := v.Event()
 		f.Evidence = a.steps(p, []lattice.Step{{Seq: e.Seq}})
-		a.doubt(f, fmt.Sprintf(unwitness, err))
+		a.doubt(f, fmt.Sprintf(reasonNoWitness, err))
 	case observed:
 		f.Evidence = a.steps(p, w.Steps)
 		f.Witness = f.Evidence
@@ -109,13 +109,13 @@ func (a *Analysis) finding(v *lattice.Violation) (f *finding.Finding, observed b
 	if why := a.unseen(p, observed); why != "" {
 		a.doubt(f, why)
 	}
-	a.name(f)
+	a.addThreadsAndObjects(f)
 	return f, observed
 }
 
-// follows reports whether a witness is a prefix of the observed run. The lattice meets the
+// isObserved reports whether a witness is a prefix of the observed run. The lattice meets the
 // observed run as one path of many, before it follows that run alone.
-func (a *Analysis) follows(w *lattice.Witness) bool {
+func (a *Analysis) isObserved(w *lattice.Witness) bool {
 	if len(w.Steps) == 0 {
 		return false
 	}
@@ -156,7 +156,7 @@ func (a *Analysis) explain(f *finding.Finding, p *Property, w *lattice.Witness) 
 	steps, err := a.execution(w)
 	if err != nil {
 		f.Witness = a.steps(p, w.Steps)
-		a.doubt(f, fmt.Sprintf(unwitness, err))
+		a.doubt(f, fmt.Sprintf(reasonNoWitness, err))
 		return
 	}
 	f.Witness = steps
@@ -194,7 +194,7 @@ func (a *Analysis) observed(p *Property, w *lattice.Witness) []finding.Step {
 // sides returns the events of a witness that are reordered, and the one that violates the
 // property; then the events of the run that the witness leaves out, which come later.
 func (a *Analysis) sides(p *Property, w *lattice.Witness, observed []finding.Step) []finding.Step {
-	out := a.steps(p, moved(w, a.keyOf))
+	out := a.steps(p, reordered(w, a.keyOf))
 	for _, s := range observed {
 		overtaken := !slices.ContainsFunc(w.Steps, func(w lattice.Step) bool { return w.Seq == s.Seq })
 		if overtaken && len(out) < maxEvidence {
@@ -217,13 +217,13 @@ func (p *Property) truth(l lattice.Letter) []finding.Truth {
 func (a *Analysis) unseen(p *Property, observed bool) string {
 	switch {
 	case a.holes && !observed:
-		return holed
-	case !a.valued:
-		return unvalued
+		return reasonHoles
+	case !a.allValued:
+		return reasonNoValue
 	}
 	for _, v := range p.Variables {
-		if !a.known[v] {
-			return fmt.Sprintf(unstarted, a.o.Variables[v])
+		if !a.initialKnown[v] {
+			return fmt.Sprintf(reasonNoInitial, a.o.Variables[v])
 		}
 	}
 	return ""
@@ -237,9 +237,9 @@ func (a *Analysis) keyOf(seq uint64) (k key) {
 	return k
 }
 
-// moved returns the events of a witness that are reordered, and the one that violates the
+// reordered returns the events of a witness that are reordered, and the one that violates the
 // property. Of several events of one key it returns the last.
-func moved(w *lattice.Witness, keyOf func(seq uint64) key) []lattice.Step {
+func reordered(w *lattice.Witness, keyOf func(seq uint64) key) []lattice.Step {
 	var out []lattice.Step
 	seen := map[key]bool{}
 	for i := len(w.Steps) - 1; i >= 0 && len(out) < maxEvidence; i-- {
@@ -290,8 +290,8 @@ func (a *Analysis) addTruth(steps []finding.Step, p *Property, w []lattice.Step)
 	}
 }
 
-// name fills in the threads and objects of a finding.
-func (a *Analysis) name(f *finding.Finding) {
+// addThreadsAndObjects fills in the threads and objects of a finding.
+func (a *Analysis) addThreadsAndObjects(f *finding.Finding) {
 	for i := range f.Evidence {
 		s := &f.Evidence[i]
 		f.Threads = append(f.Threads, s.Thread)

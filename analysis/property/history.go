@@ -9,11 +9,11 @@ import (
 
 // history holds the last events of the run: at least limit of them, if there were that many.
 type history struct {
-	limit    int
-	events   []event.Event // by Seq
-	relevant []bool        // by position in events
-	masks    []uint64      // by position in events: the declared events that it is
-	cut      bool          // earlier events were discarded
+	limit     int
+	events    []event.Event // by Seq
+	relevant  []bool        // by position in events
+	masks     []uint64      // by position in events: the declared events that it is
+	truncated bool          // earlier events were discarded
 }
 
 func (h *history) add(e *event.Event, relevant bool, mask uint64) {
@@ -21,7 +21,7 @@ func (h *history) add(e *event.Event, relevant bool, mask uint64) {
 		n := copy(h.events, h.events[len(h.events)-h.limit:])
 		copy(h.relevant, h.relevant[len(h.relevant)-h.limit:])
 		copy(h.masks, h.masks[len(h.masks)-h.limit:])
-		h.events, h.relevant, h.masks, h.cut = h.events[:n], h.relevant[:n], h.masks[:n], true
+		h.events, h.relevant, h.masks, h.truncated = h.events[:n], h.relevant[:n], h.masks[:n], true
 	}
 	h.events, h.relevant, h.masks = append(h.events, *e), append(h.relevant, relevant), append(h.masks, mask)
 	kept := &h.events[len(h.events)-1]

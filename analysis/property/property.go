@@ -2,10 +2,10 @@
 // allows: predictive monitoring (Sen, Roşu, Agha, "Online Efficient Predictive Safety
 // Analysis of Multithreaded Programs").
 //
-// In goes every event of a run. The caller decides which events are relevant
+// The input is every event of a run. The caller decides which events are relevant
 // (Options.Variable, Options.Events) and supplies, for each property, a monitor and the
 // letters that it reads. The vector clocks are those of observer/causality, and the runs are
-// the paths of observer/lattice. Out come findings: the observed run violates a property, or
+// the paths of observer/lattice. The output is findings: the observed run violates a property, or
 // another run does, shown from the last state that the two have in common. The package
 // knows nothing of specifications.
 //
@@ -89,19 +89,19 @@ const defaultHistory = 1 << 16
 
 // Analysis checks properties of a run. It implements finding.Analysis.
 type Analysis struct {
-	o        Options
-	clocks   *causality.Clocks
-	lattice  *lattice.Lattice // nil until the first relevant event, since initial values may precede it
-	initial  []uint64
-	known    []bool // by variable: its initial value was recorded
-	variable map[event.ObjectID]int
-	history  history
-	holes    bool
-	valued   bool // every write of a variable had its value
-	findings map[key]*finding.Finding
-	order    []key
-	violated []bool // by property: the observed run violates it
-	omitted  uint64 // violations beyond maxFindings
+	o            Options
+	clocks       *causality.Clocks
+	lattice      *lattice.Lattice // nil until the first relevant event, since initial values may precede it
+	initial      []uint64
+	initialKnown []bool // by variable: its initial value was recorded
+	variable     map[event.ObjectID]int
+	history      history
+	holes        bool
+	allValued    bool // every write of a variable had its value
+	findings     map[key]*finding.Finding
+	order        []key
+	violated     []bool // by property: the observed run violates it
+	omitted      uint64 // violations beyond maxFindings
 
 	witnesses execution.Tally
 }
@@ -138,8 +138,8 @@ func New(o Options) (*Analysis, error) {
 		known[i] = o.Initial != nil
 	}
 	return &Analysis{
-		o: o, clocks: clocksOf(o.Exclusion), initial: initial, known: known,
-		variable: map[event.ObjectID]int{}, history: history{limit: o.History}, valued: true,
+		o: o, clocks: clocksOf(o.Exclusion), initial: initial, initialKnown: known,
+		variable: map[event.ObjectID]int{}, history: history{limit: o.History}, allValued: true,
 		findings: map[key]*finding.Finding{}, violated: make([]bool, len(o.Properties)),
 	}, nil
 }
@@ -182,7 +182,7 @@ func (a *Analysis) Event(e *event.Event) {
 	r := lattice.Event{Slot: slot, Clock: clock, Variable: -1, Events: events, Seq: e.Seq, Lock: uint32(e.Object), Locking: locking}
 	if writes {
 		r.Variable, r.Value = v, e.Value
-		a.valued = a.valued && e.Flags&event.HasValue != 0
+		a.allValued = a.allValued && e.Flags&event.HasValue != 0
 	}
 	a.lattice.Event(&r)
 	if a.o.Latency != nil {
@@ -228,7 +228,7 @@ func (a *Analysis) variableOf(e *event.Event) int {
 // setInitial records the value of a variable at the beginning of observation.
 func (a *Analysis) setInitial(v int, e *event.Event) {
 	if e.Flags&event.HasValue != 0 && a.lattice == nil {
-		a.initial[v], a.known[v] = e.Value, true
+		a.initial[v], a.initialKnown[v] = e.Value, true
 	}
 }
 

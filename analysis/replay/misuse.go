@@ -7,9 +7,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// doubtMisuse makes findings that a thread does not hold a lock potential, where calls were
+// downgradeMisuse makes findings that a thread does not hold a lock potential, where calls were
 // not seen to return: one of these calls may have acquired the lock.
-func doubtMisuse(found []finding.Finding, s run.Summary) {
+func downgradeMisuse(found []finding.Finding, s run.Summary) {
 	if s.Unfollowed == 0 {
 		return
 	}

@@ -79,7 +79,7 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 	}
 	analyses := suite.New(opts.Suite)
 	counter := calls.New(src.Names().Func, nil)
-	sinks := several{analyses, counter}
+	sinks := sinks{analyses, counter}
 	var properties *bind.Run
 	if opts.Bind != nil {
 		var err error
@@ -149,7 +149,7 @@ func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.N
 	found := slices.DeleteFunc(s.Finish(doubt), func(f finding.Finding) bool {
 		return f.Kind == finding.Race && raced != nil && len(f.Objects) > 0 && !raced(names.Object(f.Objects[0]).Name)
 	})
-	doubtMisuse(found, sum)
+	downgradeMisuse(found, sum)
 	if properties == nil {
 		return found, nil
 	}
@@ -160,17 +160,17 @@ func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.N
 	return append(finding.Downgrade(violated, doubt), found...), nil
 }
 
-// several is a Sink that passes events to all its sinks.
-type several []Sink
+// sinks is a Sink that passes events to all its sinks.
+type sinks []Sink
 
-func (all several) Event(e *event.Event) {
+func (all sinks) Event(e *event.Event) {
 	for _, s := range all {
 		s.Event(e)
 	}
 }
 
-// cuttable is a source whose trace may have been cut short.
-type cuttable interface{ Cut() *trace.Cut }
+// truncatable is a source whose trace may have been cut short.
+type truncatable interface{ Cut() *trace.Cut }
 
 func summaryOf(src trace.Source, events uint64) run.Summary {
 	s, whole := src.Summary()
@@ -179,7 +179,7 @@ func summaryOf(src trace.Source, events uint64) run.Summary {
 	}
 	s.Events, s.Threads, s.Cut = events, src.Names().Threads(), true
 	s.Unseen = "the trace ends before it says what was not observed"
-	if c, ok := src.(cuttable); ok && c.Cut() != nil {
+	if c, ok := src.(truncatable); ok && c.Cut() != nil {
 		s.Notes = append(s.Notes, c.Cut().String())
 	}
 	return s

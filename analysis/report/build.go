@@ -96,7 +96,7 @@ func newBuilder(r run.Namer) *builder {
 func (b *builder) finding(f finding.Finding) Finding {
 	out := Finding{
 		Finding: f, Objects: b.objectsOf(f.Objects), Mentioned: each(mentioned(&f), b.thread),
-		Evidence: b.steps(f.Evidence), Witness: b.steps(f.Witness), Observed: b.steps(f.Observed), Lost: b.steps(f.Lost), Depends: b.depends(f.Depends),
+		Evidence: b.steps(f.Evidence), Witness: b.steps(f.Witness), Observed: b.steps(f.Observed), Lost: b.steps(f.Lost), Depends: b.dependencies(f.Depends),
 	}
 	out.Reason, out.Property, out.Rule, out.Message = clean(f.Reason), clean(f.Property), finding.Rule(clean(string(f.Rule))), clean(f.Message)
 	out.Classes, out.Assumes, out.Count = cleanAll(f.Classes), sortedSet(cleanAll(f.Assumes)), max(f.Count, 1)
@@ -238,7 +238,7 @@ func sketch(f *Finding) []Step {
 	var steps []Step
 	for i, side := range f.Evidence {
 		for _, h := range side.Held {
-			if f.Kind == finding.Deadlock && !wantedByOther(f, i, h.Object) {
+			if f.Kind == finding.Deadlock && !requestedByOther(f, i, h.Object) {
 				continue
 			}
 			object := h.Object
@@ -252,9 +252,9 @@ func sketch(f *Finding) []Step {
 	return steps
 }
 
-// wantedByOther reports whether another side of the cycle than side i waits for o: of all
+// requestedByOther reports whether another side of the cycle than side i waits for o: of all
 // locks that side i holds, that is the one that closes the cycle.
-func wantedByOther(f *Finding, i int, o Object) bool {
+func requestedByOther(f *Finding, i int, o Object) bool {
 	for j, other := range f.Evidence {
 		if j != i && other.Object != nil && same(*other.Object, o) {
 			return true

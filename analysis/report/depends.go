@@ -16,7 +16,7 @@ type Dependency struct {
 	Step   Step   `json:"step"`
 }
 
-func (b *builder) depends(in []finding.Dependency) []Dependency {
+func (b *builder) dependencies(in []finding.Dependency) []Dependency {
 	if in == nil {
 		return nil // dependencies were not requested
 	}
@@ -57,7 +57,7 @@ func (p *printer) depends(f *Finding) {
 		rest = append(rest, fmt.Sprintf("%d %s nothing to do with it", others, verb(others, "has", "have")))
 	}
 	if text := strings.Join(append(parts, rest...), "; "); text != "" {
-		p.para(itself, 3, 5, "other threads: "+text)
+		p.para(unchanged, 3, 5, "other threads: "+text)
 	}
 }
 

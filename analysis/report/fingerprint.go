@@ -57,7 +57,7 @@ func role(f *Finding, i int) string {
 	var held []string
 	for j := range step.Held {
 		h := &step.Held[j]
-		if f.Kind == finding.Deadlock && wantedByOther(f, i, h.Object) {
+		if f.Kind == finding.Deadlock && requestedByOther(f, i, h.Object) {
 			held = append(held, fmt.Sprintf("%q", []string{identity(&h.Object, f), site(h.Stack)}))
 		}
 	}
@@ -74,7 +74,7 @@ func explaining(f *Finding) []int {
 	seen := map[string]bool{}
 	var sides []int
 	for i, r := range f.roles {
-		if f.Kind != finding.Deadlock || len(f.roles) <= fewSides || !seen[r] || i == 1 && len(sides) == 1 && allAlike(f.roles) {
+		if f.Kind != finding.Deadlock || len(f.roles) <= fewSides || !seen[r] || i == 1 && len(sides) == 1 && allEqual(f.roles) {
 			sides = append(sides, i)
 		}
 		seen[r] = true
@@ -82,7 +82,7 @@ func explaining(f *Finding) []int {
 	return sides
 }
 
-func allAlike(roles []string) bool {
+func allEqual(roles []string) bool {
 	return !slices.ContainsFunc(roles, func(r string) bool { return r != roles[0] })
 }
 
@@ -93,7 +93,7 @@ func allAlike(roles []string) bool {
 // shows that two findings are the same defect, and numbers distinguish them.
 func identity(o *Object, of *Finding) string {
 	switch {
-	case o.numbered && placed(of):
+	case o.numbered && located(of):
 		return o.Kind.String()
 	case o.Anonymous:
 		return fmt.Sprintf("%s initialised at %s", o.Kind, site(o.Init))
@@ -104,8 +104,8 @@ func identity(o *Object, of *Finding) string {
 	return AnyElement(name, "")
 }
 
-// placed reports whether the source location of a side of the finding is known.
-func placed(f *Finding) bool {
+// located reports whether the source location of a side of the finding is known.
+func located(f *Finding) bool {
 	return slices.ContainsFunc(f.Evidence, func(s Step) bool { return site(s.Stack) != "" })
 }
 

@@ -64,9 +64,9 @@ func readers(s Step) string {
 	return fmt.Sprintf(", which %d readers hold (which threads, memory does not keep)", s.Readers)
 }
 
-// nobody returns the sentence of a hang without a cycle: of all threads, or of one thread
+// noCycle returns the sentence of a hang without a cycle: of all threads, or of one thread
 // whose lock was never released.
-func (n names) nobody(f *Finding) string {
+func (n names) noCycle(f *Finding) string {
 	s := f.Evidence[0]
 	if len(f.Evidence) == 1 && s.Op.IsAcquire() {
 		return fmt.Sprintf("T%d %s%s for ever: the thread that held it has ended", s.Thread, waitsFor(s), after(" at ", n.at(s.Stack)))

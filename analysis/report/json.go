@@ -79,7 +79,7 @@ func WriteJSON(w io.Writer, r Report) error {
 	out.member("confidence", toJSONConfidence(r))
 	list(out, "findings", r.Findings, e.finding)
 	if r.ThreadStates != nil {
-		list(out, "threads", r.ThreadStates, e.doing)
+		list(out, "threads", r.ThreadStates, e.threadState)
 	}
 	if r.Stats != nil {
 		out.member("stats", toJSONStats(r))
@@ -87,8 +87,8 @@ func WriteJSON(w io.Writer, r Report) error {
 	if r.Explained {
 		list(out, "pruned", r.Pruned, e.pruned)
 	}
-	list(out, "stacks", e.stacks.stacks, itself)
-	list(out, "frames", e.stacks.frames, itself)
+	list(out, "stacks", e.stacks.stacks, unchanged)
+	list(out, "frames", e.stacks.frames, unchanged)
 	return out.end()
 }
 
@@ -116,7 +116,7 @@ func notNil[T any](s []T) []T {
 	return s
 }
 
-func itself[T any](x T) T { return x }
+func unchanged[T any](x T) T { return x }
 
 func toJSONConfidence(r Report) jsonConfidence {
 	return jsonConfidence{

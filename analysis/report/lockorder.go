@@ -17,10 +17,10 @@ func LockOrderEdge(s finding.Step, r run.Namer) (text, locks string) {
 	b := newBuilder(r)
 	steps := b.steps([]finding.Step{s})
 	step, n := steps[0], namesIn(stepStacks(steps))
-	wanted := n.aLock(*step.Object)
+	wanted := n.lockName(*step.Object)
 	var held, at []string
 	for _, h := range step.Held {
-		name := n.aLock(h.Object)
+		name := n.lockName(h.Object)
 		held = append(held, name)
 		at = append(at, name+after(" from ", n.at(h.Stack)))
 	}
@@ -37,8 +37,8 @@ func Resolve(f finding.Finding, r run.Namer) Finding {
 	return out
 }
 
-// aLock returns the name of a lock, without its address if anything else is known about it.
-func (n names) aLock(o Object) string {
+// lockName returns the name of a lock, without its address if anything else is known about it.
+func (n names) lockName(o Object) string {
 	if where := n.origin(o); o.Anonymous && where != "" {
 		return fmt.Sprintf("a %s %s", o.Kind, where)
 	}

@@ -15,24 +15,24 @@ func (n names) misuse(f *Finding) string {
 	what, at := quoted(wrong.Object), after(" at ", n.at(wrong.Stack))
 	switch f.Rule {
 	case finding.Relock:
-		return fmt.Sprintf("%s locks %s again%s%s", who, what, at, n.opposite(f, ", which it holds since %s", ", which it holds"))
+		return fmt.Sprintf("%s locks %s again%s%s", who, what, at, n.atOther(f, ", which it holds since %s", ", which it holds"))
 	case finding.UnlockNotHeld:
-		return fmt.Sprintf("%s unlocks %s%s, which nobody holds%s", who, what, at, n.opposite(f, ": it locked it last at %s", ""))
+		return fmt.Sprintf("%s unlocks %s%s, which nobody holds%s", who, what, at, n.atOther(f, ": it locked it last at %s", ""))
 	case finding.UnlockByOther:
-		return fmt.Sprintf("%s unlocks %s%s, which %s holds%s", who, what, at, n.second(f), n.opposite(f, " since %s", ""))
+		return fmt.Sprintf("%s unlocks %s%s, which %s holds%s", who, what, at, n.second(f), n.atOther(f, " since %s", ""))
 	case finding.DestroyHeld:
-		return fmt.Sprintf("%s destroys %s%s, which %s holds%s", who, what, at, n.holder(f), n.opposite(f, " since %s", ""))
+		return fmt.Sprintf("%s destroys %s%s, which %s holds%s", who, what, at, n.holder(f), n.atOther(f, " since %s", ""))
 	case finding.DestroyWaited:
-		return fmt.Sprintf("%s destroys %s%s, while %s waits there%s", who, what, at, n.second(f), n.opposite(f, " since %s", ""))
+		return fmt.Sprintf("%s destroys %s%s, while %s waits there%s", who, what, at, n.second(f), n.atOther(f, " since %s", ""))
 	case finding.UseDestroyed:
-		return fmt.Sprintf("%s uses %s%s, which %s destroyed%s", who, what, at, n.holder(f), n.opposite(f, " at %s", ""))
+		return fmt.Sprintf("%s uses %s%s, which %s destroyed%s", who, what, at, n.holder(f), n.atOther(f, " at %s", ""))
 	case finding.UnlockInconsistent:
-		return fmt.Sprintf("%s unlocks %s%s without making it consistent, though its last owner died with it%s", who, what, at, n.opposite(f, ", when it locked it at %s", ""))
+		return fmt.Sprintf("%s unlocks %s%s without making it consistent, though its last owner died with it%s", who, what, at, n.atOther(f, ", when it locked it at %s", ""))
 	case finding.WaitNotHeld:
 		return n.waitNotHeld(f, who, at)
 	case finding.WaitTwoMutexes:
 		return fmt.Sprintf("%s waits on %s with %s%s, while %s waits there with %s%s",
-			who, what, objectAt(f, 1), at, n.second(f), objectAt(f, 2), n.opposite(f, " since %s", ""))
+			who, what, objectAt(f, 1), at, n.second(f), objectAt(f, 2), n.atOther(f, " since %s", ""))
 	}
 	return n.misuseOfThread(f, who, at)
 }
@@ -45,14 +45,14 @@ func (n names) misuseOfThread(f *Finding, who, at string) string {
 		return n.exitHolding(f, who)
 	case finding.JoinDetached:
 		if len(f.Evidence) > 1 && f.Evidence[1].Op == event.Fork {
-			return fmt.Sprintf("%s joins %s%s, which was made detached%s", who, peer, at, n.opposite(f, " at %s", ""))
+			return fmt.Sprintf("%s joins %s%s, which was made detached%s", who, peer, at, n.atOther(f, " at %s", ""))
 		}
-		return fmt.Sprintf("%s joins %s%s, which %s detached%s", who, peer, at, n.holder(f), n.opposite(f, " at %s", ""))
+		return fmt.Sprintf("%s joins %s%s, which %s detached%s", who, peer, at, n.holder(f), n.atOther(f, " at %s", ""))
 	case finding.JoinTwice:
 		if len(f.Evidence) > 1 && f.Evidence[1].Seq < wrong.Seq {
-			return fmt.Sprintf("%s joins %s%s, which %s joined before%s", who, peer, at, n.holder(f), n.opposite(f, " at %s", ""))
+			return fmt.Sprintf("%s joins %s%s, which %s joined before%s", who, peer, at, n.holder(f), n.atOther(f, " at %s", ""))
 		}
-		return fmt.Sprintf("%s joins %s%s, which %s is joining%s", who, peer, at, n.second(f), n.opposite(f, " at %s", ""))
+		return fmt.Sprintf("%s joins %s%s, which %s is joining%s", who, peer, at, n.second(f), n.atOther(f, " at %s", ""))
 	case finding.JoinSelf:
 		return fmt.Sprintf("%s joins itself%s", who, at)
 	case finding.DetachTwice:
@@ -60,11 +60,11 @@ func (n names) misuseOfThread(f *Finding, who, at string) string {
 		if len(f.Evidence) > 1 && f.Evidence[1].Op == event.Join {
 			did = "joined"
 		}
-		return fmt.Sprintf("%s detaches %s%s, which %s %s before%s", who, peer, at, n.holder(f), did, n.opposite(f, " at %s", ""))
+		return fmt.Sprintf("%s detaches %s%s, which %s %s before%s", who, peer, at, n.holder(f), did, n.atOther(f, " at %s", ""))
 	case finding.NeverJoined:
 		return fmt.Sprintf("%s, made by %s%s, has ended, and nobody joined or detached it", peer, who, at)
 	}
-	return n.other(f)
+	return n.generic(f)
 }
 
 func (n names) exitHolding(f *Finding, who string) string {
@@ -73,18 +73,18 @@ func (n names) exitHolding(f *Finding, who string) string {
 	}
 	text, taken := fmt.Sprintf("%s ends while it holds %s", who, quoted(f.Evidence[1].Object)), f.Evidence[1]
 	if taken.Op == event.Acquire && taken.Flags&event.Inferred != 0 {
-		return text + n.opposite(f, ", which it has again since it was cancelled in its wait at %s", ", which it has again since it was cancelled in its wait")
+		return text + n.atOther(f, ", which it has again since it was cancelled in its wait at %s", ", which it has again since it was cancelled in its wait")
 	}
-	return text + n.opposite(f, ", locked at %s", "")
+	return text + n.atOther(f, ", locked at %s", "")
 }
 
 func (n names) waitNotHeld(f *Finding, who, at string) string {
 	wrong := f.Evidence[0]
 	text := fmt.Sprintf("%s waits on %s%s with %s, which ", who, quoted(wrong.Object), at, objectAt(f, 1))
 	if len(f.Evidence) > 1 && f.Evidence[1].Thread != wrong.Thread {
-		return text + fmt.Sprintf("%s holds%s", n.second(f), n.opposite(f, " since %s", ""))
+		return text + fmt.Sprintf("%s holds%s", n.second(f), n.atOther(f, " since %s", ""))
 	}
-	return text + "it does not hold" + n.opposite(f, ": it locked it last at %s", "")
+	return text + "it does not hold" + n.atOther(f, ": it locked it last at %s", "")
 }
 
 // second returns the name of the thread of the other side.
@@ -103,9 +103,9 @@ func (n names) holder(f *Finding) string {
 	return n.second(f)
 }
 
-// opposite formats the source location of the other side into the text with. If the location
+// atOther formats the source location of the other side into the text with. If the location
 // is unknown, it returns the text instead.
-func (n names) opposite(f *Finding, with, instead string) string {
+func (n names) atOther(f *Finding, with, instead string) string {
 	if len(f.Evidence) > 1 {
 		if at := n.at(f.Evidence[1].Stack); at != "" {
 			return fmt.Sprintf(with, at)

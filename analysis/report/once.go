@@ -9,7 +9,7 @@ import (
 
 // explained returns the finding with only the sides that explain it.
 func (f *Finding) explained() *Finding {
-	if f.alike() == 0 {
+	if f.hiddenSides() == 0 {
 		return f
 	}
 	short := *f
@@ -20,8 +20,8 @@ func (f *Finding) explained() *Finding {
 	return &short
 }
 
-// alike returns the number of sides that are not shown, since they do the same as others.
-func (f *Finding) alike() int { return len(f.Evidence) - len(f.shown()) }
+// hiddenSides returns the number of sides that are not shown, since they do the same as others.
+func (f *Finding) hiddenSides() int { return len(f.Evidence) - len(f.shown()) }
 
 // shown returns the sides to show, as indices of Evidence.
 func (f *Finding) shown() []int {
@@ -35,8 +35,8 @@ func (f *Finding) shown() []int {
 	return all
 }
 
-// left returns the threads of the sides that are not shown, in the order of the sides.
-func (f *Finding) left() []event.ThreadID {
+// hiddenThreads returns the threads of the sides that are not shown, in the order of the sides.
+func (f *Finding) hiddenThreads() []event.ThreadID {
 	shown := map[event.ThreadID]bool{}
 	for _, i := range f.shown() {
 		shown[f.Evidence[i].Thread] = true
@@ -53,11 +53,11 @@ func (f *Finding) left() []event.ThreadID {
 // maxListed is the number of threads, or of other instances, that the text names.
 const maxListed = 8
 
-// alike prints which threads do the same as the sides shown, and which instances were merged.
-func (p *printer) alike(f *Finding) {
-	if more := f.left(); len(more) > 0 {
+// similar prints which threads do the same as the sides shown, and which instances were merged.
+func (p *printer) similar(f *Finding) {
+	if more := f.hiddenThreads(); len(more) > 0 {
 		p.out.WriteByte('\n')
-		p.para(itself, 3, 5, fmt.Sprintf("and %s in the same way: %s",
+		p.para(unchanged, 3, 5, fmt.Sprintf("and %s in the same way: %s",
 			counted(uint64(len(more)), "more thread", "more threads"), threadNumbers(more, len(more))))
 	}
 	p.others(f)
@@ -95,7 +95,7 @@ func (p *printer) others(f *Finding) {
 		parts = append(parts, part)
 	}
 	p.out.WriteByte('\n')
-	p.para(itself, 3, 5, "also seen: "+strings.Join(parts, "; "))
+	p.para(unchanged, 3, 5, "also seen: "+strings.Join(parts, "; "))
 }
 
 func namesOf(objects []Object) string {

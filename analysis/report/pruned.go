@@ -37,7 +37,7 @@ func (r *Report) Explain(ps []finding.Pruned, names run.Namer) {
 	r.names = n
 	for i := range r.Pruned {
 		p := &r.Pruned[i]
-		p.Message = n.dropped(p, clean(ps[i].Reason))
+		p.Message = n.prunedSentence(p, clean(ps[i].Reason))
 	}
 	n.removeShown(r)
 	slices.SortStableFunc(r.Pruned, func(x, y Pruned) int {
@@ -103,13 +103,13 @@ func (b *builder) pruned(p *finding.Pruned) Pruned {
 	return out
 }
 
-// dropped returns a sentence for the candidate and the argument that pruned it.
-func (n names) dropped(p *Pruned, reason string) string {
+// prunedSentence returns a sentence for the candidate and the argument that pruned it.
+func (n names) prunedSentence(p *Pruned, reason string) string {
 	var what string
 	f := Finding{Finding: finding.Finding{Kind: p.Kind}, Evidence: p.Evidence, Objects: p.Objects}
 	switch {
 	case p.Kind == finding.Deadlock && len(p.Evidence) > 1:
-		what = n.introduced(&f, n.sides(&f))
+		what = n.withOrigins(&f, n.sides(&f))
 	case p.Kind == finding.Race && len(p.Evidence) == 2:
 		x, y := p.Evidence[0], p.Evidence[1]
 		what = fmt.Sprintf("%s of %s%s (T%d) and %s%s (T%d)", access(x), n.full(x.Object), n.in(x.Stack), x.Thread, access(y), n.in(y.Stack), y.Thread)
@@ -148,7 +148,7 @@ func (n names) why(p *Pruned, reason string) string {
 func (n names) orderedBy(p *Pruned) string {
 	switch {
 	case p.By == nil:
-		return ever
+		return orderedAlways
 	case p.By.Op == event.Fork:
 		return fmt.Sprintf("ordered by the creation of T%d by T%d%s", p.By.Peer, p.By.Thread, n.in(p.By.Stack))
 	case p.By.Op == event.Join:
@@ -157,10 +157,10 @@ func (n names) orderedBy(p *Pruned) string {
 	if what, waited := awaited[p.By.Op]; waited && p.By.Object != nil {
 		return fmt.Sprintf("ordered by "+what+"%s", n.full(p.By.Object), p.By.Thread, n.in(p.By.Stack))
 	}
-	return ever
+	return orderedAlways
 }
 
-const ever = "one comes after the other in every schedule"
+const orderedAlways = "one comes after the other in every schedule"
 
 // awaited has a phrase for what must happen before an operation. It is a format for the
 // object and the thread of the operation.
@@ -190,6 +190,6 @@ func (p *printer) pruned(r Report) {
 		if x.Count > 1 {
 			why += fmt.Sprintf(", %s times", thousands(x.Count))
 		}
-		p.para(itself, 2, 4, fmt.Sprintf("%s (%s): %s.", x.Kind, why, capital(x.Message)))
+		p.para(unchanged, 2, 4, fmt.Sprintf("%s (%s): %s.", x.Kind, why, capital(x.Message)))
 	}
 }

@@ -34,27 +34,27 @@ func (p *printer) schedule(f *Finding) {
 		return
 	}
 	if len(f.Observed) > 0 {
-		p.lay(f, "This run did:", f.Observed)
+		p.scheduleTable(f, "This run did:", f.Observed)
 		title = "Another schedule of the same run:"
 	}
-	p.lay(f, title, steps)
+	p.scheduleTable(f, title, steps)
 }
 
-// lay prints steps under a title.
-func (p *printer) lay(f *Finding, title string, steps []Step) {
+// scheduleTable prints steps under a title.
+func (p *printer) scheduleTable(f *Finding, title string, steps []Step) {
 	p.out.WriteByte('\n')
 	p.para(p.style.title, 3, 3, title)
 	rows := p.rows(f, steps)
-	lanes := lanesOf(rows)
+	lanes := columnThreads(rows)
 	lane := (p.width - 3 - gap*(len(lanes)-1)) / max(len(lanes), 1)
-	if lane < minLane {
+	if lane < minColumn {
 		p.list(rows)
 		return
 	}
-	p.lanes(f, rows, lanes, min(lane, 48))
+	p.columnTable(f, rows, lanes, min(lane, 48))
 }
 
-func lanesOf(rows []row) []event.ThreadID {
+func columnThreads(rows []row) []event.ThreadID {
 	var ids []event.ThreadID
 	for _, r := range rows {
 		if r.thread != 0 {
@@ -71,7 +71,7 @@ func lanesOf(rows []row) []event.ThreadID {
 func (p *printer) rows(f *Finding, steps []Step) []row {
 	var rows []row
 	objects, left := involved(f.explained()), map[event.ThreadID]bool{}
-	for _, id := range f.left() {
+	for _, id := range f.hiddenThreads() {
 		left[id] = true
 	}
 	sides := len(steps) - len(f.Evidence)
@@ -140,10 +140,10 @@ func (p *printer) rowStyle(r row) func(string) string {
 	case r.last:
 		return p.style.bad
 	}
-	return itself
+	return unchanged
 }
 
-func (p *printer) lanes(f *Finding, rows []row, lanes []event.ThreadID, width int) {
+func (p *printer) columnTable(f *Finding, rows []row, lanes []event.ThreadID, width int) {
 	var head strings.Builder
 	head.WriteString("   ")
 	for _, id := range lanes {
@@ -154,7 +154,7 @@ func (p *printer) lanes(f *Finding, rows []row, lanes []event.ThreadID, width in
 		lane := max(slices.Index(lanes, r.thread), 0)
 		indent := strings.Repeat(" ", 3+lane*(width+gap))
 		for _, l := range cell(r, width) {
-			p.line(itself, indent+p.rowStyle(r)(l))
+			p.line(unchanged, indent+p.rowStyle(r)(l))
 		}
 	}
 }

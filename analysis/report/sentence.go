@@ -12,14 +12,14 @@ import (
 
 // sentence returns the error in one sentence, which describes objects without a name by the
 // location of their initialisation.
-func (n names) sentence(f *Finding) string { return n.introduced(f, n.said(f)) }
+func (n names) sentence(f *Finding) string { return n.withOrigins(f, n.sentenceOf(f)) }
 
-func (n names) said(f *Finding) string {
+func (n names) sentenceOf(f *Finding) string {
 	switch {
 	case f.Message != "":
 		return f.Message
 	case f.NoCycle:
-		return n.nobody(f)
+		return n.noCycle(f)
 	case f.Rule == finding.Relock && len(f.Evidence) == 1 && f.Evidence[0].Blocked:
 		return n.relock(f)
 	case f.Kind == finding.Deadlock && len(f.Evidence) > 1:
@@ -29,7 +29,7 @@ func (n names) said(f *Finding) string {
 	case f.Kind == finding.Misuse && len(f.Evidence) > 0:
 		return n.misuse(f)
 	}
-	return n.other(f)
+	return n.generic(f)
 }
 
 func (n names) deadlock(f *Finding) string {
@@ -41,7 +41,7 @@ func (n names) deadlock(f *Finding) string {
 		until = " until one gives up"
 	}
 	verb += until
-	return fmt.Sprintf("%s %s: %s", threadList(f.explained().Evidence, f.alike()), verb, n.sides(f))
+	return fmt.Sprintf("%s %s: %s", threadList(f.explained().Evidence, f.hiddenSides()), verb, n.sides(f))
 }
 
 // sides returns a phrase for each thread of a cycle: what it holds and waits for.
@@ -56,7 +56,7 @@ func (n names) sides(f *Finding) string {
 		parts = append(parts, fmt.Sprintf("T%d %s%s%s", side.Thread, holds, waitsFor(side), after(" at ", n.at(side.Stack))))
 	}
 	said := strings.Join(parts, ", while ")
-	if more := f.alike(); more > 0 {
+	if more := f.hiddenSides(); more > 0 {
 		said += fmt.Sprintf(", and %s in the same way", counted(uint64(more), "more thread", "more threads"))
 	}
 	return said
@@ -67,7 +67,7 @@ func (n names) sides(f *Finding) string {
 func heldInCycle(f *Finding, i int) string {
 	var held []string
 	for _, h := range f.Evidence[i].Held {
-		if wantedByOther(f, i, h.Object) {
+		if requestedByOther(f, i, h.Object) {
 			held = append(held, quoted(&h.Object))
 		}
 	}
@@ -106,7 +106,7 @@ func shareLock(a, b Step) bool {
 	return false
 }
 
-func (n names) other(f *Finding) string {
+func (n names) generic(f *Finding) string {
 	what := string(f.Kind)
 	if f.Property != "" {
 		what += " of " + f.Property
@@ -203,11 +203,11 @@ func (t Thread) name() string {
 	return fmt.Sprintf("T%d", t.ID)
 }
 
-// introduced adds to the first mention of each object without a name the location of its
+// withOrigins adds to the first mention of each object without a name the location of its
 // initialisation: "the mutex initialised in open at pool.c:41 (0x5581…)". The next object with
 // the same location becomes "another such mutex (0x55c0…)"; later mentions stay "the mutex
 // 0x5581…".
-func (n names) introduced(f *Finding, text string) string {
+func (n names) withOrigins(f *Finding, text string) string {
 	left, last := involved(f), ""
 	for {
 		first, at := -1, len(text)

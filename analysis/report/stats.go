@@ -90,7 +90,7 @@ func (p *printer) stats(r Report) {
 	}
 	p.out.WriteByte('\n')
 	p.line(p.style.title, "Statistics")
-	say := func(format string, args ...any) { p.para(itself, 2, 4, fmt.Sprintf(format, args...)) }
+	say := func(format string, args ...any) { p.para(unchanged, 2, 4, fmt.Sprintf(format, args...)) }
 	say("events: %s", p.events(r))
 	say("seen: %s, %s, %s", counted(uint64(max(r.Run.Threads, 0)), "thread", "threads"), counted(s.Variables, "variable", "variables"), counted(s.Locks, "lock", "locks"))
 	say("witnesses: %s found and checked, %d refused%s", counted(s.Witnesses.Checked, "schedule", "schedules"), s.Witnesses.Refused, unseen(s.Witnesses.Unseen))

@@ -35,7 +35,7 @@ const (
 	defaultWidth = 80
 	minWidth     = 32
 	minSide      = 34 // least columns of a side's block; in narrower reports, sides follow each other
-	minLane      = 22 // least columns of a thread in a schedule
+	minColumn    = 22 // least columns of a thread in a schedule
 	gap          = 3
 	maxCallers   = 6  // frames of a stack that the text shows
 	maxNamed     = 4  // functions of a call stack that one line shows
@@ -48,14 +48,14 @@ const (
 func WriteText(w io.Writer, r Report, o TextOptions) error {
 	p := newPrinter(r, o)
 	if r.ThreadStates != nil {
-		p.lookHead(r)
+		p.statesHead(r)
 	} else {
 		p.head(r)
 	}
 	for i := range r.Findings {
 		p.finding(i+1, &r.Findings[i])
 	}
-	p.doing(r)
+	p.threadStates(r)
 	p.watched(r)
 	p.pruned(r)
 	p.hidden(r)
@@ -89,7 +89,7 @@ func newPrinter(r Report, o TextOptions) *printer {
 
 func newStyles(color bool) styles {
 	if !color {
-		return styles{itself[string], itself[string], itself[string], itself[string]}
+		return styles{unchanged[string], unchanged[string], unchanged[string], unchanged[string]}
 	}
 	with := func(s lipgloss.Style) func(string) string {
 		return func(text string) string { return s.Render(text) }
@@ -141,7 +141,7 @@ func (p *printer) head(r Report) {
 	}
 	p.suppressions(r)
 	for _, c := range r.Run.Calls {
-		p.para(itself[string], 2, 4, callCount(c))
+		p.para(unchanged[string], 2, 4, callCount(c))
 	}
 	for _, note := range r.Run.Notes {
 		p.para(p.style.warn, 2, 4, "note: "+note)
@@ -167,7 +167,7 @@ func (p *printer) hidden(r Report) {
 		text, shows = strings.Join(parts, "")+" finding is not shown", "shows it"
 	}
 	p.out.WriteByte('\n')
-	p.para(itself[string], 0, 2, fmt.Sprintf("%s: --confidence %s %s", text, weakest, shows))
+	p.para(unchanged[string], 0, 2, fmt.Sprintf("%s: --confidence %s %s", text, weakest, shows))
 }
 
 // callCount returns "on call queue_put: 9,118 calls on 214 objects".
@@ -314,7 +314,7 @@ func (p *printer) finding(number int, f *Finding) {
 	p.sides(f)
 	p.anonymous(f)
 	p.schedule(f)
-	p.rests(f)
+	p.basis(f)
 }
 
 // definition prints the text of a property and the meanings of the names in it.
@@ -326,7 +326,7 @@ func (p *printer) definition(property string) {
 		if d.Name != property {
 			continue
 		}
-		p.para(itself[string], 3, 5, d.Name+" = "+d.Text)
+		p.para(unchanged[string], 3, 5, d.Name+" = "+d.Text)
 		var where []string
 		for _, m := range d.Where {
 			where = append(where, m.Name+" = "+m.Text)
@@ -344,7 +344,7 @@ func (p *printer) sides(f *Finding) {
 	if n == 0 {
 		return
 	}
-	defer p.alike(f)
+	defer p.similar(f)
 	room := p.width - 3
 	if each := (room - gap*(n-1)) / n; n > 1 && each >= minSide {
 		blocks, widths := make([][]string, n), make([]int, n)
@@ -365,7 +365,7 @@ func (p *printer) sides(f *Finding) {
 
 func (p *printer) indented(lines []string) {
 	for _, l := range lines {
-		p.line(itself, "   "+l)
+		p.line(unchanged, "   "+l)
 	}
 }
 
@@ -374,13 +374,13 @@ func (p *printer) side(f *Finding, i, width int) []string {
 	s := f.Evidence[i]
 	lines := p.threadHead(f, s.Thread, width)
 	for _, h := range s.Held {
-		lines = append(lines, p.placed("holds "+p.object(&h.Object)+forReading(h), ", locked in", h.Stack, width)...)
+		lines = append(lines, p.located("holds "+p.object(&h.Object)+forReading(h), ", locked in", h.Stack, width)...)
 	}
 	does := p.does(s)
 	if f.Kind == finding.Deadlock {
 		does = p.does(Step{Step: finding.Step{Op: s.Op, Peer: s.Peer, Blocked: true, Flags: s.Flags}, Object: s.Object})
 	}
-	lines = append(lines, p.placed(does, " in", s.Stack, width)...)
+	lines = append(lines, p.located(does, " in", s.Stack, width)...)
 	if len(s.Held) == 0 && f.Kind == finding.Race {
 		lines = append(lines, "holding no lock")
 	}
@@ -394,8 +394,8 @@ func forReading(h Held) string {
 	return ""
 }
 
-// placed returns lines on what a thread does, with its stack if that is known.
-func (p *printer) placed(what, in string, s Stack, width int) []string {
+// located returns lines on what a thread does, with its stack if that is known.
+func (p *printer) located(what, in string, s Stack, width int) []string {
 	if len(s.Frames) == 0 {
 		return wrap(what, width, 0, 2)
 	}
@@ -551,7 +551,7 @@ func (p *printer) anonymous(f *Finding) {
 	}
 	p.out.WriteByte('\n')
 	for _, l := range lines {
-		p.para(itself, 3, 5, l)
+		p.para(unchanged, 3, 5, l)
 	}
 }
 
@@ -574,16 +574,16 @@ func involved(f *Finding) []Object {
 	return distinct
 }
 
-// rests prints the confidence of the finding and its assumptions.
-func (p *printer) rests(f *Finding) {
+// basis prints the confidence of the finding and its assumptions.
+func (p *printer) basis(f *Finding) {
 	p.out.WriteByte('\n')
 	says := string(f.Confidence) + ": " + basis(f) + "."
 	if f.Reason != "" {
 		says += " " + capital(strings.TrimSuffix(f.Reason, ".")) + "."
 	}
-	p.para(itself, 3, 5, says)
+	p.para(unchanged, 3, 5, says)
 	for _, a := range f.Assumes {
-		p.para(itself, 3, 5, "it assumes "+assumption(a))
+		p.para(unchanged, 3, 5, "it assumes "+assumption(a))
 	}
 	p.depends(f)
 	p.line(p.style.dim, "   fingerprint "+f.Fingerprint)

@@ -67,9 +67,9 @@ func (d *ThreadState) phrase() string {
 	return "runs"
 }
 
-// sort returns phrases for the category of what the thread does, for one thread and for
+// category returns phrases for the category of what the thread does, for one thread and for
 // several. StateCounts counts threads by category.
-func (d *ThreadState) sort() (one, many string) {
+func (d *ThreadState) category() (one, many string) {
 	switch op := d.Step.Op; {
 	case op.IsAcquire():
 		return "waits for a lock", "wait for locks"
@@ -96,7 +96,7 @@ func (d *ThreadState) sort() (one, many string) {
 func StateCounts(all []ThreadState) string {
 	counts, order, locks := map[string]int{}, []ThreadState(nil), 0
 	for _, d := range all {
-		_, key := d.sort()
+		_, key := d.category()
 		if counts[key]++; counts[key] == 1 {
 			order = append(order, d)
 		}
@@ -106,7 +106,7 @@ func StateCounts(all []ThreadState) string {
 	}
 	var parts []string
 	for _, d := range order {
-		one, many := d.sort()
+		one, many := d.category()
 		parts = append(parts, counted(uint64(counts[many]), one, many))
 	}
 	threads := counted(uint64(len(all)), "thread", "threads") + ": " + strings.Join(parts, ", ")
@@ -116,8 +116,8 @@ func StateCounts(all []ThreadState) string {
 	return threads
 }
 
-// lookHead prints the first lines of a report of a moment.
-func (p *printer) lookHead(r Report) {
+// statesHead prints the first lines of a report of a moment.
+func (p *printer) statesHead(r Report) {
 	style, verdict := p.style.title, "no hang in"
 	if len(r.Findings) > 0 {
 		style, verdict = p.style.bad, "a hang in"
@@ -131,17 +131,17 @@ func (p *printer) lookHead(r Report) {
 	}
 }
 
-// maxDoing is the number of groups of threads that the text shows.
-const maxDoing = 50
+// maxStateGroups is the number of groups of threads that the text shows.
+const maxStateGroups = 50
 
-// doing prints what the threads do. Threads that do the same at the same source location are
+// threadStates prints what the threads do. Threads that do the same at the same source location are
 // one group; groups that wait for a lock come first.
-func (p *printer) doing(r Report) {
-	groups := alikeDoing(r.ThreadStates)
+func (p *printer) threadStates(r Report) {
+	groups := groupStates(r.ThreadStates)
 	for i, g := range groups {
 		p.out.WriteByte('\n')
-		if i == maxDoing {
-			p.para(itself, 3, 5, fmt.Sprintf("and %s more, see --format json", counted(uint64(len(groups)-i), "group of threads", "groups of threads")))
+		if i == maxStateGroups {
+			p.para(unchanged, 3, 5, fmt.Sprintf("and %s more, see --format json", counted(uint64(len(groups)-i), "group of threads", "groups of threads")))
 			return
 		}
 		p.para(p.style.title, 3, 5, who(g)+tids(g)+": "+eachOf(len(g))+g[0].phrase())
@@ -195,7 +195,7 @@ func tids(g []ThreadState) string {
 	return ", tids " + strings.Join(all, " ")
 }
 
-func alikeDoing(all []ThreadState) [][]ThreadState {
+func groupStates(all []ThreadState) [][]ThreadState {
 	var groups [][]ThreadState
 	at := map[string]int{}
 	for _, d := range all {
@@ -223,7 +223,7 @@ func boolRank(b bool) int {
 // key is equal for threads that do the same. Each thread of a pool may wait on a condition of
 // its own, so which condition it is makes no difference; which lock it is does.
 func (d *ThreadState) key() string {
-	_, sort := d.sort()
+	_, sort := d.category()
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s|%s|%t|%v|%t", sort, cmp.Or(d.Thread.Start, d.Thread.Name), d.Thread.Main, d.By, d.Ended)
 	if o := d.Step.Object; o != nil {
@@ -242,7 +242,7 @@ func (d *ThreadState) key() string {
 	return b.String()
 }
 
-type jsonDoing struct {
+type jsonThreadState struct {
 	Thread    event.ThreadID   `json:"thread"`
 	TID       uint32           `json:"tid"`
 	Name      string           `json:"name"`
@@ -260,11 +260,11 @@ type jsonDoing struct {
 	Stack
 }
 
-func (e *encoder) doing(d ThreadState) jsonDoing {
+func (e *encoder) threadState(d ThreadState) jsonThreadState {
 	e.step(&d.Step, sideFrames)
-	out := jsonDoing{
+	out := jsonThreadState{
 		Thread: d.Thread.ID, TID: d.Thread.TID, Name: d.Thread.Name, Start: d.Thread.Start, Main: d.Thread.Main, State: "running",
-		Call: d.Call, Peer: d.Step.Peer, Timed: d.Step.Flags&event.Timed != 0, By: each(d.By, itself), Ended: d.Ended,
+		Call: d.Call, Peer: d.Step.Peer, Timed: d.Step.Flags&event.Timed != 0, By: each(d.By, unchanged), Ended: d.Ended,
 		Readers: d.Step.Readers, Object: d.Step.Name, Stack: d.Step.Stack,
 	}
 	if d.Stopped {

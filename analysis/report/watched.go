@@ -39,10 +39,10 @@ func (p *printer) watched(r Report) {
 	}
 	p.table(shown)
 	if more > 0 {
-		p.line(itself, fmt.Sprintf("  and %d more (--verbose lists all)", more))
+		p.line(unchanged, fmt.Sprintf("  and %d more (--verbose lists all)", more))
 	}
 	if len(dropped) > 0 && !p.all {
-		p.para(itself, 2, 4, "Not watched to the end: "+droppedList(dropped))
+		p.para(unchanged, 2, 4, "Not watched to the end: "+droppedList(dropped))
 	}
 }
 
@@ -65,7 +65,7 @@ func (p *printer) table(ws []run.Watched) {
 	for _, w := range ws {
 		row := []string{nameOf(w), fmt.Sprint(w.Threads), thousands(w.Accesses), guardText(w)}
 		if p.all {
-			row = append(row, fateText(w))
+			row = append(row, outcomeText(w))
 		}
 		rows = append(rows, row)
 	}
@@ -82,7 +82,7 @@ func (p *printer) table(ws []run.Watched) {
 		for i, cell := range row {
 			text += " " + cell + strings.Repeat(" ", max(0, widths[i]-columns(cell)+1))
 		}
-		p.line(itself, text)
+		p.line(unchanged, text)
 	}
 }
 
@@ -111,7 +111,7 @@ func guardText(w run.Watched) string {
 	return "no common lock"
 }
 
-func fateText(w run.Watched) string {
+func outcomeText(w run.Watched) string {
 	switch w.Outcome {
 	case run.OutcomeUnshared:
 		return fmt.Sprintf("until %s: one thread alone", seconds(w.Until))
@@ -130,8 +130,8 @@ func droppedList(ws []run.Watched) string {
 		reasons[w.Outcome] = append(reasons[w.Outcome], fmt.Sprintf("%s (after %s, %s)", w.Variable, seconds(w.Until), counted(w.Accesses, "access", "accesses")))
 	}
 	var parts []string
-	for _, fate := range []string{run.OutcomeUnshared, run.OutcomeGuarded, run.OutcomeEnough} {
-		names := reasons[fate]
+	for _, outcome := range []string{run.OutcomeUnshared, run.OutcomeGuarded, run.OutcomeEnough} {
+		names := reasons[outcome]
 		if len(names) == 0 {
 			continue
 		}
@@ -140,7 +140,7 @@ func droppedList(ws []run.Watched) string {
 		if n := len(names) - 5; n > 0 {
 			names, tail = names[:5], fmt.Sprintf(" and %d more", n)
 		}
-		why := map[string]string{run.OutcomeUnshared: "used by one thread alone", run.OutcomeGuarded: "always under the same lock", run.OutcomeEnough: "arrays with as many accesses as are recorded of one"}[fate]
+		why := map[string]string{run.OutcomeUnshared: "used by one thread alone", run.OutcomeGuarded: "always under the same lock", run.OutcomeEnough: "arrays with as many accesses as are recorded of one"}[outcome]
 		parts = append(parts, why+": "+strings.Join(names, ", ")+tail)
 	}
 	return strings.Join(parts, "; ")
