@@ -1,7 +1,7 @@
 // Package bind binds a specification to a run: it matches the events of the run with the
 // declarations of the specification, and has the properties checked on all runs that the
-// observed causality allows. In go events, in trace order, and the names of their
-// identifiers. Out come the findings of analysis/property. It reads no files and knows no
+// observed causality allows. The input is events, in trace order, and the names of their
+// identifiers; the output is the findings of analysis/property. It reads no files and knows no
 // process.
 package bind
 
@@ -43,7 +43,7 @@ type Run struct {
 	names         run.Namer
 	forms         []*event.Form    // of spec.Vars, as far as they were met
 	objects       []event.ObjectID // likewise
-	met           int              // the number of variables whose object was met
+	seen          int              // the number of variables whose object was met
 	others        int              // further objects of these names, in forked processes
 	threads       map[event.ThreadID]run.Thread
 	letters       []*letters
@@ -94,7 +94,7 @@ func (r *Run) variable(id event.ObjectID) int {
 	case i < 0:
 	case r.objects[i] == 0:
 		r.objects[i], r.forms[i] = id, o.Form
-		r.met++
+		r.seen++
 	case r.objects[i] != id:
 		r.others++
 		return -1
@@ -141,8 +141,8 @@ type fitted struct {
 // program have no meaning; Unfit then returns an error.
 func (l *letters) Letter(values []uint64, events uint64) uint64 {
 	f := l.fitted.Load()
-	if f == nil || f.met != l.run.met {
-		f = &fitted{met: l.run.met}
+	if f == nil || f.met != l.run.seen {
+		f = &fitted{met: l.run.seen}
 		f.code, f.problems = l.run.spec.Letters(l.property, l.run.forms)
 		l.fitted.Store(f)
 	}
@@ -185,7 +185,7 @@ func (r *Run) Report() *report.Properties {
 			out.Notes = append(out.Notes, fmt.Sprintf("nothing was recorded of the variable %s, so that its value is not known: was it watched?", v.Path))
 		}
 	}
-	for _, l := range r.match.Unmet() {
+	for _, l := range r.match.WithoutEvents() {
 		out.Notes = append(out.Notes, fmt.Sprintf("there was no event of the %s %s", l.Kind, l.Path))
 	}
 	if n := r.match.Unknown(); n > 0 {

@@ -1,6 +1,6 @@
 // Package calls counts the calls and returns that match the patterns of --on, and the
-// instances that they were made on. Events go in, in order. Out come counts, from which
-// the user sees whether a pattern matched what was meant. The package makes no findings.
+// instances that they were made on. The input is events, in order; the output is counts, from
+// which the user sees whether a pattern matched what was meant. The package makes no findings.
 // Memory is bounded by the number of patterns and of live instances.
 package calls
 

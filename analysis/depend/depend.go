@@ -77,26 +77,26 @@ type thread struct {
 	id      event.ThreadID
 	created finding.Step // the fork by its parent; Op is None if it was not recorded
 	uses    map[event.ObjectID]*use
-	cache   []known // direct-mapped, by object; its length is a power of two; nil after the thread's end
+	cache   []cachedUse // direct-mapped, by object; its length is a power of two; nil after the thread's end
 }
 
-// known is a cached use in four bytes, the object in the bits above the roles. Most events
+// cachedUse is a cached use in four bytes, the object in the bits above the roles. Most events
 // add no role, and there may be as many uses as threads times objects.
-type known uint32
+type cachedUse uint32
 
 const roleBits = 5
 
-// knownOf returns the cached form of a use; 0, which stands for no use, if the object's
+// cachedUseOf returns the cached form of a use; 0, which stands for no use, if the object's
 // number is too large.
-func knownOf(object event.ObjectID, r role) known {
+func cachedUseOf(object event.ObjectID, r role) cachedUse {
 	if object >= 1<<(32-roleBits) {
 		return 0
 	}
-	return known(object)<<roleBits | known(r)
+	return cachedUse(object)<<roleBits | cachedUse(r)
 }
 
 // has reports whether k is a use of the object that has all of the roles r.
-func (k known) has(object event.ObjectID, r role) bool {
+func (k cachedUse) has(object event.ObjectID, r role) bool {
 	return event.ObjectID(k>>roleBits) == object && r&^role(k&(1<<roleBits-1)) == 0
 }
 
@@ -141,7 +141,7 @@ func (g *Graph) fork(e *event.Event) {
 
 func (g *Graph) used(t *thread, e *event.Event) {
 	if len(t.cache) < mostCached && len(t.cache) <= len(t.uses) {
-		t.cache = make([]known, max(firstCached, 2*len(t.cache)))
+		t.cache = make([]cachedUse, max(firstCached, 2*len(t.cache)))
 	}
 	slot := &t.cache[int(e.Object)&(len(t.cache)-1)]
 	if slot.has(e.Object, roles[e.Op]) {
@@ -154,7 +154,7 @@ func (g *Graph) used(t *thread, e *event.Event) {
 	if fresh := roles[e.Op] &^ u.roles; fresh != 0 {
 		u.add(fresh, e)
 	}
-	*slot = knownOf(e.Object, u.roles)
+	*slot = cachedUseOf(e.Object, u.roles)
 }
 
 // add adds the new roles fresh, shown by event e.
@@ -227,15 +227,15 @@ func (g *Graph) Remember(n *event.Names) {
 // Extend returns the threads outside a window that matter to those inside, each with one
 // reason. A thread comes before those that matter only through it.
 func (g *Graph) Extend(window []event.ThreadID) []finding.Dependency {
-	x := extension{g: g, passed: map[event.ThreadID]bool{}, objects: map[want]bool{}, found: []finding.Dependency{}}
+	x := extension{g: g, reached: map[event.ThreadID]bool{}, objects: map[supplyKey]bool{}, found: []finding.Dependency{}}
 	for _, id := range slices.Sorted(slices.Values(window)) {
-		x.passed[id] = true
-		x.waiting = append(x.waiting, id)
+		x.reached[id] = true
+		x.queue = append(x.queue, id)
 	}
-	inside := slices.Clone(x.waiting)
-	for len(x.waiting) > 0 {
-		id := x.waiting[0]
-		x.waiting = x.waiting[1:]
+	inside := slices.Clone(x.queue)
+	for len(x.queue) > 0 {
+		id := x.queue[0]
+		x.queue = x.queue[1:]
 		if t := g.threads[id]; t != nil {
 			x.needs(t)
 		}
@@ -251,13 +251,13 @@ func (g *Graph) Extend(window []event.ThreadID) []finding.Dependency {
 // extension computes the fixed point of Figure 11.
 type extension struct {
 	g       *Graph
-	passed  map[event.ThreadID]bool // threads of the window, and those found
-	waiting []event.ThreadID        // threads whose needs have not been added
-	objects map[want]bool           // objects whose suppliers have been added
+	reached map[event.ThreadID]bool // threads of the window, and those found
+	queue   []event.ThreadID        // threads whose needs have not been added
+	objects map[supplyKey]bool      // objects whose suppliers have been added
 	found   []finding.Dependency
 }
 
-type want struct {
+type supplyKey struct {
 	object event.ObjectID
 	roles  role // role of the threads that supply it: writes or signals
 }
@@ -269,16 +269,16 @@ func (x *extension) needs(t *thread) {
 	}
 	for _, u := range t.sorted() {
 		if u.roles&reads != 0 {
-			x.supplied(finding.Writes, u, writes)
+			x.addSuppliers(finding.Writes, u, writes)
 		}
 		if u.roles&waits != 0 {
-			x.supplied(finding.Signals, u, signals)
+			x.addSuppliers(finding.Signals, u, signals)
 		}
 	}
 }
 
-func (x *extension) supplied(how finding.Influence, u *use, by role) {
-	if k := (want{u.object, by}); x.objects[k] {
+func (x *extension) addSuppliers(how finding.Influence, u *use, by role) {
+	if k := (supplyKey{u.object, by}); x.objects[k] {
 		return
 	} else {
 		x.objects[k] = true
@@ -297,8 +297,8 @@ func (x *extension) contends(t *thread) {
 			continue
 		}
 		for _, v := range x.g.usersOf(u.object) {
-			if v.roles&locks != 0 && !x.passed[v.thread] {
-				x.passed[v.thread] = true
+			if v.roles&locks != 0 && !x.reached[v.thread] {
+				x.reached[v.thread] = true
 				x.found = append(x.found, finding.Dependency{How: finding.Contends, Thread: v.thread, On: t.id, Step: v.supply})
 			}
 		}
@@ -306,11 +306,11 @@ func (x *extension) contends(t *thread) {
 }
 
 func (x *extension) add(how finding.Influence, by finding.Step, on event.ThreadID) {
-	if x.passed[by.Thread] {
+	if x.reached[by.Thread] {
 		return
 	}
-	x.passed[by.Thread] = true
-	x.waiting = append(x.waiting, by.Thread)
+	x.reached[by.Thread] = true
+	x.queue = append(x.queue, by.Thread)
 	x.found = append(x.found, finding.Dependency{How: how, Thread: by.Thread, On: on, Step: by})
 }
 

@@ -66,13 +66,13 @@ func FromLTL(f *ltl.Formula, o Options) (m *Deterministic, unreported []Eventual
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(b.hopes) > 0 {
+	if len(b.eventualities) > 0 {
 		safe, err := b.isSafety(x)
 		if err != nil {
 			return nil, nil, err
 		}
 		if !safe {
-			unreported = guilty(f, b.hopes, o.limit())
+			unreported = culprits(f, b.eventualities, o.limit())
 		}
 	}
 	if len(unreported) > 0 && !o.Partial {
@@ -120,12 +120,12 @@ func firstFuture(f *ltl.Formula, future map[*ltl.Formula]bool) *ltl.Formula {
 // hopesTried bounds how many eventualities are looked at one by one.
 const hopesTried = 16
 
-// guilty returns the eventualities of a formula that is not safe each of which
+// culprits returns the eventualities of a formula that is not safe each of which
 // makes it so even if all others are weakened; all, if none does alone.
-func guilty(f *ltl.Formula, hopes []polar, limit int) []Eventuality {
+func culprits(f *ltl.Formula, eventualities []signedFormula, limit int) []Eventuality {
 	var all, alone []Eventuality
-	seen := map[polar]bool{}
-	for _, h := range hopes {
+	seen := map[signedFormula]bool{}
+	for _, h := range eventualities {
 		if seen[h] {
 			continue
 		}
@@ -144,8 +144,8 @@ func guilty(f *ltl.Formula, hopes []polar, limit int) []Eventuality {
 
 // safeWithOnly reports whether the formula is a safety property when all its
 // eventualities but one are weakened.
-func safeWithOnly(f *ltl.Formula, hope polar, limit int) bool {
-	b := newBuilder(f, limit, func(g *ltl.Formula) bool { return g != hope.formula })
+func safeWithOnly(f *ltl.Formula, eventuality signedFormula, limit int) bool {
+	b := newBuilder(f, limit, func(g *ltl.Formula) bool { return g != eventuality.formula })
 	x, err := b.build()
 	if err != nil {
 		return false
@@ -207,7 +207,7 @@ func (p *pairs) number(a, b uint32) uint32 {
 
 // full reports whether a bound was met. What was made since is wrong.
 func (b *builder) full() bool {
-	return b.table.Full() || b.spilled || b.sets.size > room(b.limit)
+	return b.table.Full() || b.tooLarge || b.sets.size > room(b.limit)
 }
 
 // build returns the states of the monitor that words lead to.

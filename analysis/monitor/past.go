@@ -119,7 +119,7 @@ func (p *past) value(n int, m memory) decision.Node {
 // bits remembered, nil on the first state.
 func (p *past) evaluate(n int, before []bool, values []decision.Node) decision.Node {
 	f := p.nodes[n]
-	l, r := values2(f, values)
+	l, r := operandValues(f, values)
 	switch f.op {
 	case ltl.True:
 		return p.constant(true)
@@ -146,7 +146,7 @@ func (p *past) evaluate(n int, before []bool, values []decision.Node) decision.N
 	}
 }
 
-func values2(f pastNode, values []decision.Node) (l, r decision.Node) {
+func operandValues(f pastNode, values []decision.Node) (l, r decision.Node) {
 	if f.op.Arity() > 0 {
 		l = values[f.left]
 	}

@@ -28,7 +28,7 @@ func FromERE(r *ere.Regexp, reading Reading, o Options) (*Deterministic, error) 
 	}
 	bad := d.Nullable
 	if reading == GoodWords {
-		bad = hopeless(e, d)
+		bad = unmatchable(e, d)
 	}
 	return e.draft(d.Table, bad).finish(minimisationWork), nil
 }
@@ -47,9 +47,9 @@ func exploreERE(r *ere.Regexp, reading Reading, limit int) (*exploration, *ere.D
 	return e, d, ok
 }
 
-// hopeless returns a function that reports whether an explored language is empty: no
+// unmatchable returns a function that reports whether an explored language is empty: no
 // derivative that contains the empty word is reachable from it.
-func hopeless(e *exploration, d *ere.Derivatives) func(l ere.Language) bool {
+func unmatchable(e *exploration, d *ere.Derivatives) func(l ere.Language) bool {
 	before := make([][]State, len(e.keys))
 	hope := make([]bool, len(e.keys))
 	var todo []State

@@ -31,14 +31,14 @@ type way struct {
 // futures unfolds formulas. Its diagrams have sets of ways at their leaves:
 // any of them will do, and none is below another in both its parts.
 type futures struct {
-	past    *past
-	table   *decision.Table
-	wants   []wanted
-	unique  map[wanted]uint32
-	origins []*ltl.Formula // by wanted: a formula that it stands for
-	done    map[polar]uint32
-	weaken  func(*ltl.Formula) bool // reports whether an eventuality is weakened: it need not come true
-	hopes   []polar                 // eventualities, in the order met
+	past          *past
+	table         *decision.Table
+	wants         []wanted
+	unique        map[wanted]uint32
+	origins       []*ltl.Formula // by wanted: a formula that it stands for
+	done          map[signedFormula]uint32
+	weaken        func(*ltl.Formula) bool // reports whether an eventuality is weakened: it need not come true
+	eventualities []signedFormula         // eventualities, in the order met
 
 	sets                  *sets
 	ways                  []way
@@ -47,13 +47,13 @@ type futures struct {
 	together              map[unfolding]decision.Node // by set of wanted formulas
 	negated               map[uint32]uint32
 	compared, comparisons int  // pairs of ways: so far, and at most
-	spilled               bool // a set of ways was too large
+	tooLarge              bool // a set of ways was too large
 
 	any, all *decision.Operation
 }
 
-// polar is a formula, or its negation.
-type polar struct {
+// signedFormula is a formula, or its negation.
+type signedFormula struct {
 	formula  *ltl.Formula
 	negative bool
 }
@@ -76,7 +76,7 @@ const (
 func newFutures(p *past, limit int, weaken func(*ltl.Formula) bool) *futures {
 	u := &futures{
 		past: p, table: p.table, weaken: weaken, comparisons: comparisonsPerState * limit,
-		unique: map[wanted]uint32{}, done: map[polar]uint32{},
+		unique: map[wanted]uint32{}, done: map[signedFormula]uint32{},
 		sets: newSets(), wayOf: map[way]uint32{}, unfolded: map[unfolding]decision.Node{}, together: map[unfolding]decision.Node{}, negated: map[uint32]uint32{},
 	}
 	u.any = u.table.Operation(u.either)
@@ -111,7 +111,7 @@ func hasFuture(f *ltl.Formula, done map[*ltl.Formula]bool) bool {
 // normal returns f, or its negation, in normal form. No future operator of f is
 // under a past one.
 func (u *futures) normal(f *ltl.Formula, negative bool, future map[*ltl.Formula]bool) uint32 {
-	key := polar{f, negative}
+	key := signedFormula{f, negative}
 	if w, ok := u.done[key]; ok {
 		return w
 	}
@@ -164,7 +164,7 @@ func (u *futures) unending(f *ltl.Formula, negative bool, l uint32) uint32 {
 		return u.want(wanted{op: ltl.WeakUntil, left: l, right: never}, f)
 	}
 	ever := u.want(wanted{op: ltl.True}, f)
-	return u.want(wanted{op: u.hope(f, negative, ltl.Until, ltl.WeakUntil), left: ever, right: l}, f)
+	return u.want(wanted{op: u.addEventuality(f, negative, ltl.Until, ltl.WeakUntil), left: ever, right: l}, f)
 }
 
 // unfoldable returns one of the binary operators; each is the dual of another.
@@ -175,16 +175,16 @@ func (u *futures) unfoldable(f *ltl.Formula, negative bool, l, r uint32) uint32 
 	}
 	switch op {
 	case ltl.Until:
-		op = u.hope(f, negative, op, ltl.WeakUntil)
+		op = u.addEventuality(f, negative, op, ltl.WeakUntil)
 	case ltl.StrongRelease:
-		op = u.hope(f, negative, op, ltl.Release)
+		op = u.addEventuality(f, negative, op, ltl.Release)
 	}
 	return u.want(wanted{op: op, left: l, right: r}, f)
 }
 
-// hope records an eventuality and returns its operator, the weak one if it is weakened.
-func (u *futures) hope(f *ltl.Formula, negative bool, strong, weak ltl.Op) ltl.Op {
-	u.hopes = append(u.hopes, polar{f, negative})
+// addEventuality records an eventuality and returns its operator, the weak one if it is weakened.
+func (u *futures) addEventuality(f *ltl.Formula, negative bool, strong, weak ltl.Op) ltl.Op {
+	u.eventualities = append(u.eventualities, signedFormula{f, negative})
 	if u.weaken(f) {
 		return weak
 	}
@@ -289,7 +289,7 @@ func (u *futures) either(a, b set) set {
 
 func (u *futures) both(a, b set) set {
 	if len(u.sets.elements[a])*len(u.sets.elements[b]) > 4*waysLimit {
-		u.spilled = true
+		u.tooLarge = true
 		return noWay
 	}
 	var joined []uint32
@@ -306,12 +306,12 @@ func (u *futures) both(a, b set) set {
 
 func (u *futures) least(ways []uint32) set {
 	if u.compared += len(ways) * len(ways); u.compared > u.comparisons {
-		u.spilled = true
+		u.tooLarge = true
 		return noWay
 	}
 	ways = minimal(ways, u.easier)
 	if len(ways) > waysLimit {
-		u.spilled = true
+		u.tooLarge = true
 		return noWay
 	}
 	return u.sets.of(ways)

@@ -50,7 +50,7 @@ func (r *resolver) typestate(d *syntax.Typestate) {
 		}
 	}
 	if len(d.States) > 0 {
-		follow(d.States, index, 0, reached)
+		markReachable(d.States, index, 0, reached)
 	}
 	for i, s := range d.States {
 		if !reached[i] {
@@ -70,7 +70,7 @@ func (r *resolver) typestateEvent(d *syntax.Typestate, e *syntax.Event) {
 	r.problem(syntax.TypeMismatch, e.Name.Span, "the pattern of %q does not bind %q, which tells objects apart", e.Name.Text, d.Object.Text)
 }
 
-func follow(states []syntax.State, index map[string]int, from int, reached []bool) {
+func markReachable(states []syntax.State, index map[string]int, from int, reached []bool) {
 	reached[from] = true
 	for todo := []int{from}; len(todo) > 0; {
 		s := states[todo[0]]
@@ -122,8 +122,8 @@ func letters(x syntax.Regex, see func(syntax.Name)) {
 	}
 }
 
-// knowledge is a formula of knowledge while it is checked.
-type knowledge struct {
+// mttlChecker is a formula of knowledge while it is checked.
+type mttlChecker struct {
 	*resolver
 	threads map[string]bool // bound by forall and exists
 }
@@ -134,12 +134,12 @@ func (r *resolver) formula(d *syntax.MTTL) {
 		return
 	}
 	d.Formula = x
-	k := &knowledge{r, map[string]bool{}}
+	k := &mttlChecker{r, map[string]bool{}}
 	k.truth(x)
 }
 
 // thread wants a bound thread, or a declared one that is one thread.
-func (k *knowledge) thread(n syntax.Name) {
+func (k *mttlChecker) thread(n syntax.Name) {
 	if k.threads[n.Text] {
 		return
 	}
@@ -150,7 +150,7 @@ func (k *knowledge) thread(n syntax.Name) {
 	}
 }
 
-func (k *knowledge) quantified(q *syntax.Quantified) {
+func (k *mttlChecker) quantified(q *syntax.Quantified) {
 	var bound []string
 	for _, v := range q.Vars {
 		k.find(v.Type, threadSort)
@@ -172,14 +172,14 @@ func (k *knowledge) quantified(q *syntax.Quantified) {
 }
 
 // truth checks a formula, value what is compared.
-func (k *knowledge) truth(x syntax.Expr) {
+func (k *mttlChecker) truth(x syntax.Expr) {
 	if class, known := k.class(x); known && class != Bool {
 		k.problem(syntax.TypeMismatch, x.Where(), "%q is %s, where something true or false is wanted: compare it", syntax.SourceText(x), aClass(class))
 	}
 }
 
 // class returns the type of a formula or of a value in it; false where it is not known.
-func (k *knowledge) class(x syntax.Expr) (Class, bool) {
+func (k *mttlChecker) class(x syntax.Expr) (Class, bool) {
 	switch x := x.(type) {
 	case *syntax.Paren:
 		return k.class(x.X)
@@ -209,7 +209,7 @@ func (k *knowledge) class(x syntax.Expr) (Class, bool) {
 	return Unknown, false
 }
 
-func (k *knowledge) name(n syntax.Name) (Class, bool) {
+func (k *mttlChecker) name(n syntax.Name) (Class, bool) {
 	e, ok := k.names.entries[n.Text]
 	switch {
 	case !ok && n.Text == "tid":
@@ -231,7 +231,7 @@ func (k *knowledge) name(n syntax.Name) (Class, bool) {
 	return Unknown, false
 }
 
-func (k *knowledge) unary(x *syntax.Unary) (Class, bool) {
+func (k *mttlChecker) unary(x *syntax.Unary) (Class, bool) {
 	if x.Op.IsArithmetic() {
 		k.value(x.X)
 		return Int, true
@@ -243,7 +243,7 @@ func (k *knowledge) unary(x *syntax.Unary) (Class, bool) {
 	return Bool, true
 }
 
-func (k *knowledge) binary(x *syntax.Binary) (Class, bool) {
+func (k *mttlChecker) binary(x *syntax.Binary) (Class, bool) {
 	switch {
 	case x.Op.IsArithmetic():
 		k.value(x.X)
@@ -261,7 +261,7 @@ func (k *knowledge) binary(x *syntax.Binary) (Class, bool) {
 	return Bool, true
 }
 
-func (k *knowledge) value(x syntax.Expr) {
+func (k *mttlChecker) value(x syntax.Expr) {
 	if class, known := k.class(x); known && class == Bool {
 		k.problem(syntax.TypeMismatch, x.Where(), "%q is true or false, where a number is wanted", syntax.SourceText(x))
 	}

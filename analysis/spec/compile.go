@@ -21,10 +21,10 @@ type node struct {
 	null  bool
 }
 
-// places resolves the names of an expression.
-type places interface {
-	// place returns the value that a name reads, and its index.
-	place(n syntax.Name) (at int, v value, ok bool)
+// environment resolves the names of an expression.
+type environment interface {
+	// lookup returns the value that a name reads, and its index.
+	lookup(n syntax.Name) (at int, v value, ok bool)
 	// proposition returns the expression of a named proposition.
 	proposition(n syntax.Name) (x syntax.Expr, ok bool)
 	// constant returns the value of an enumeration's constant that is compared with a
@@ -38,7 +38,7 @@ type places interface {
 
 // compiler compiles expressions and reports their type errors.
 type compiler struct {
-	places
+	environment
 	depth int
 }
 
@@ -122,7 +122,7 @@ func (c *compiler) compile(x syntax.Expr) node {
 }
 
 func (c *compiler) ident(x *syntax.Ident) node {
-	if at, v, ok := c.place(x.Name); ok {
+	if at, v, ok := c.lookup(x.Name); ok {
 		return node{class: v.class, run: v.load(at)}
 	}
 	if p, ok := c.proposition(x.Name); ok {
@@ -258,7 +258,7 @@ func (c *compiler) side(x, other syntax.Expr) node {
 	if !ok {
 		return c.compile(x)
 	}
-	if _, _, known := c.place(id.Name); !known {
+	if _, _, known := c.lookup(id.Name); !known {
 		if _, prop := c.proposition(id.Name); !prop {
 			if v, ok := c.constant(id.Name, unparen(other)); ok {
 				return constant(Enum, v)

@@ -29,16 +29,16 @@ func (c *Condition) Holds(in []uint64) bool {
 // tid.
 func (c *Condition) Inputs() int { return c.bound + 1 }
 
-// moment resolves names at an event. Bound is empty where there is no event, as for the
+// eventScope resolves names at an event. Bound is empty where there is no event, as for the
 // initial value of a local.
-type moment struct {
+type eventScope struct {
 	*resolver
 	bound   []string
 	result  Class // of the last of bound, where it is the value of a write
 	literal bool  // nothing but literals
 }
 
-func (m *moment) place(n syntax.Name) (int, value, bool) {
+func (m *eventScope) lookup(n syntax.Name) (int, value, bool) {
 	if m.literal {
 		return 0, value{}, false
 	}
@@ -61,11 +61,11 @@ func (m *moment) place(n syntax.Name) (int, value, bool) {
 	return len(m.bound) + 1 + e.index, valueOf(m.Locals[e.index].Type, nil), true
 }
 
-func (m *moment) proposition(syntax.Name) (syntax.Expr, bool) { return nil, false }
+func (m *eventScope) proposition(syntax.Name) (syntax.Expr, bool) { return nil, false }
 
-func (m *moment) constant(syntax.Name, syntax.Expr) (uint64, bool) { return 0, false }
+func (m *eventScope) constant(syntax.Name, syntax.Expr) (uint64, bool) { return 0, false }
 
-func (m *moment) missing(n syntax.Name) {
+func (m *eventScope) missing(n syntax.Name) {
 	e, ok := m.names.entries[n.Text]
 	switch {
 	case m.literal:
@@ -85,12 +85,12 @@ func (m *moment) missing(n syntax.Name) {
 	}
 }
 
-func (m *moment) mismatch(at syntax.Span, format string, args ...any) {
+func (m *eventScope) mismatch(at syntax.Span, format string, args ...any) {
 	m.problem(syntax.TypeMismatch, at, format, args...)
 }
 
 // isNumber reports whether a name is a number: everything that a pattern binds is one.
-func (m *moment) isNumber(n syntax.Name) bool {
+func (m *eventScope) isNumber(n syntax.Name) bool {
 	for _, b := range m.bound {
 		if b == n.Text {
 			return true
@@ -100,13 +100,13 @@ func (m *moment) isNumber(n syntax.Name) bool {
 }
 
 // condition compiles an expression about an event; as a truth value if wanted.
-func (m *moment) condition(x syntax.Expr, truth bool) *Condition {
+func (m *eventScope) condition(x syntax.Expr, truth bool) *Condition {
 	tree, problems := syntax.Arrange(x, m.isNumber)
 	m.problems = append(m.problems, problems...)
 	if problems.HasErrors() {
 		return nil
 	}
-	c := compiler{places: m}
+	c := compiler{environment: m}
 	compile := c.compile
 	if truth {
 		compile = c.truth
@@ -130,7 +130,7 @@ func (r *resolver) event(i int, d *syntax.Event) {
 	}
 	if d.When != nil {
 		before := len(r.problems)
-		m := &moment{resolver: r, bound: e.Bound, result: r.written(e)}
+		m := &eventScope{resolver: r, bound: e.Bound, result: r.written(e)}
 		if e.When = m.condition(d.When, true); r.problems[before:].HasErrors() {
 			e.When = nil
 			return
@@ -275,7 +275,7 @@ func (r *resolver) useThread(i int) {
 // local resolves a local variable of threads.
 func (r *resolver) local(i int, d *syntax.Local) {
 	l := &r.Locals[i]
-	m := &moment{resolver: r, literal: true}
+	m := &eventScope{resolver: r, literal: true}
 	if c := m.condition(d.Value, false); c != nil {
 		l.Value, _ = c.run(nil)
 	}
@@ -285,7 +285,7 @@ func (r *resolver) local(i int, d *syntax.Local) {
 			continue
 		}
 		clause := Clause{Event: e}
-		at := &moment{resolver: r, bound: boundBy(r.events[e]), result: r.written(&r.Events[e])}
+		at := &eventScope{resolver: r, bound: boundBy(r.events[e]), result: r.written(&r.Events[e])}
 		for _, a := range on.Sets {
 			to := r.find(a.Name, localSort)
 			if c := at.condition(a.Value, false); c != nil && to >= 0 {

@@ -49,14 +49,14 @@ type search struct {
 	choices [][]uint64 // by Property.Vars: the values tried
 	vars    []int
 	values  []uint64 // of all variables
-	nodes   []visit
+	nodes   []searchNode
 	seen    map[[2]uint32]bool
 	total   int  // valuations
 	exact   bool // its steps are all possible ones
 }
 
-// visit is a step of the search: a valuation by its number, and the step before it.
-type visit struct {
+// searchNode is a step of the search: a valuation by its number, and the step before it.
+type searchNode struct {
 	valuation uint32
 	state     monitor.State
 	from      int
@@ -132,7 +132,7 @@ func (x *search) step(from int, valuation uint32, state monitor.State, event int
 		key := [2]uint32{valuation, to}
 		if !x.seen[key] {
 			x.seen[key] = true
-			x.nodes = append(x.nodes, visit{valuation, to, from, event, letter})
+			x.nodes = append(x.nodes, searchNode{valuation, to, from, event, letter})
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (s *Spec) Letters(p *Property, forms []*event.Form) (*Letters, syntax.List)
 	st := &state{resolver: r, forms: forms, bound: true}
 	st.declared(p.Vars)
 	out := &Letters{code: make([]step, len(p.Propositions))}
-	c := compiler{places: st}
+	c := compiler{environment: st}
 	for i, prop := range p.Propositions {
 		out.code[i].bit = 1 << i
 		if prop.Event >= 0 {

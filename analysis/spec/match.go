@@ -28,20 +28,20 @@ type Names struct {
 // the run, in order. Its memory is bounded by the number of live threads that have locals,
 // of functions and of live objects.
 type Matcher struct {
-	s       *Spec
-	names   Names
-	by      [event.NumOps][]int // events of Spec.Events by what they may match
-	funcs   map[event.FuncID][]call
-	objects map[event.ObjectID]object
-	locals  map[event.ThreadID][]uint64
-	last    event.ThreadID         // threads are counted up to this one
-	counts  []uint64               // by Spec.Threads: of NthOf, how many there were
-	nth     map[int]event.ThreadID // by Spec.Threads: the one
-	matched []int                  // of the present event
-	inputs  []uint64               // of a condition
-	reads   []reading              // by Spec.Vars
-	met     []bool                 // by Spec.Syncs
-	unknown uint64
+	s        *Spec
+	names    Names
+	by       [event.NumOps][]int // events of Spec.Events by what they may match
+	funcs    map[event.FuncID][]call
+	objects  map[event.ObjectID]object
+	locals   map[event.ThreadID][]uint64
+	last     event.ThreadID         // threads are counted up to this one
+	counts   []uint64               // by Spec.Threads: of NthOf, how many there were
+	nth      map[int]event.ThreadID // by Spec.Threads: the one
+	matched  []int                  // of the present event
+	inputs   []uint64               // of a condition
+	reads    []reading              // by Spec.Vars
+	hadEvent []bool                 // by Spec.Syncs
+	unknown  uint64
 }
 
 // call is a declared event that the calls or returns of a function may match.
@@ -57,7 +57,7 @@ type object struct{ variable, sync int }
 // NewMatcher returns a matcher for a run that has not begun.
 func (s *Spec) NewMatcher(names Names) *Matcher {
 	m := &Matcher{s: s, names: names, funcs: map[event.FuncID][]call{}, objects: map[event.ObjectID]object{},
-		locals: map[event.ThreadID][]uint64{}, counts: make([]uint64, len(s.Threads)), nth: map[int]event.ThreadID{}, reads: make([]reading, len(s.Vars)), met: make([]bool, len(s.Syncs))}
+		locals: map[event.ThreadID][]uint64{}, counts: make([]uint64, len(s.Threads)), nth: map[int]event.ThreadID{}, reads: make([]reading, len(s.Vars)), hadEvent: make([]bool, len(s.Syncs))}
 	for i := range s.Events {
 		if s.Events[i].Used {
 			for _, op := range matches[s.Events[i].Op] {
@@ -111,12 +111,12 @@ func (m *Matcher) Events(e *event.Event) uint64 {
 // parameter, a result or a value was not recorded. They were treated as not matching.
 func (m *Matcher) Unknown() uint64 { return m.unknown }
 
-// Unmet returns the locks, conditions, semaphores and barriers that declared events mention
+// WithoutEvents returns the locks, conditions, semaphores and barriers that declared events mention
 // and of which the run had no event.
-func (m *Matcher) Unmet() []Sync {
+func (m *Matcher) WithoutEvents() []Sync {
 	var out []Sync
 	for i, l := range m.s.Syncs {
-		if l.Used && l.Class == "" && !m.met[i] {
+		if l.Used && l.Class == "" && !m.hadEvent[i] {
 			out = append(out, l)
 		}
 	}
@@ -135,7 +135,7 @@ func (m *Matcher) object(id event.ObjectID) object {
 		name := m.names.Object(id)
 		o.sync = slices.IndexFunc(m.s.Syncs, func(s Sync) bool { return s.Class == "" && SameName(s.Path, name) })
 		if o.sync >= 0 {
-			m.met[o.sync] = true
+			m.hadEvent[o.sync] = true
 		}
 		if m.names.Variable != nil {
 			o.variable = m.names.Variable(id)
@@ -155,7 +155,7 @@ func (m *Matcher) calls(e *event.Event) {
 	}
 	for i := range cs {
 		d := &m.s.Events[cs[i].event]
-		if (d.Op == syntax.OpReturn) == (e.Op == event.Return) && m.meant(d, e, &cs[i]) {
+		if (d.Op == syntax.OpReturn) == (e.Op == event.Return) && m.holds(d, e, &cs[i]) {
 			m.matched = append(m.matched, cs[i].event)
 		}
 	}
@@ -187,7 +187,7 @@ func (m *Matcher) callsOf(id event.FuncID) []call {
 func (m *Matcher) operations(e *event.Event) {
 	for _, i := range m.by[e.Op] {
 		d := &m.s.Events[i]
-		if m.concerns(d, e) && m.meant(d, e, nil) {
+		if m.concerns(d, e) && m.holds(d, e, nil) {
 			m.matched = append(m.matched, i)
 		}
 	}
@@ -206,8 +206,8 @@ func (m *Matcher) concerns(d *Event, e *event.Event) bool {
 	return d.Sync < 0 || m.object(e.Object).sync == d.Sync
 }
 
-// meant reports whether the thread and the condition of a declared event match.
-func (m *Matcher) meant(d *Event, e *event.Event, c *call) bool {
+// holds reports whether the thread and the condition of a declared event match.
+func (m *Matcher) holds(d *Event, e *event.Event, c *call) bool {
 	if d.By >= 0 && !m.is(e.Thread, d.By) {
 		return false
 	}

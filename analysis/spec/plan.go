@@ -67,8 +67,8 @@ func (s *Spec) Objects() []string {
 	return out
 }
 
-// Asks reports whether the specification requests an analysis: races, deadlocks or misuse.
-func (s *Spec) Asks(analysis string) bool {
+// Requests reports whether the specification requests an analysis: races, deadlocks or misuse.
+func (s *Spec) Requests(analysis string) bool {
 	for _, c := range s.Checks {
 		if c.Analysis == analysis {
 			return true

@@ -111,7 +111,7 @@ func (b *body) readBy(x syntax.Expr) []int {
 // expression returns the proposition of an expression over the state.
 func (b *body) expression(x syntax.Expr) (int, bool) {
 	before := len(b.problems)
-	c := compiler{places: &state{resolver: b.resolver}}
+	c := compiler{environment: &state{resolver: b.resolver}}
 	c.truth(x)
 	if len(b.problems) > before && b.problems[before:].HasErrors() {
 		return 0, false
@@ -182,7 +182,7 @@ func (b *body) constant(x syntax.Expr) (value, ok bool) {
 	if names {
 		return false, false
 	}
-	c := compiler{places: &state{resolver: &resolver{Spec: b.Spec}}}
+	c := compiler{environment: &state{resolver: &resolver{Spec: b.Spec}}}
 	n := c.truth(x)
 	v, known := n.run(nil)
 	return v != 0, known && n.class == Bool

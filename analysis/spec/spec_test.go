@@ -88,7 +88,7 @@ func TestPlan(t *testing.T) {
 	if len(p.Syncs) != 1 || s.Syncs[p.Syncs[0]].Path != "tank_lock" || len(p.Threads) != 1 {
 		t.Errorf("%+v", p)
 	}
-	if !s.Asks("races") || !s.Asks("deadlocks") || s.Asks("misuse") {
+	if !s.Requests("races") || !s.Requests("deadlocks") || s.Requests("misuse") {
 		t.Error(s.Checks)
 	}
 }

@@ -20,7 +20,7 @@ func (s *state) form(i int) *event.Form {
 	return nil
 }
 
-func (s *state) place(n syntax.Name) (int, value, bool) {
+func (s *state) lookup(n syntax.Name) (int, value, bool) {
 	e, ok := s.names.entries[n.Text]
 	if !ok || e.sort != varSort {
 		return 0, value{}, false
@@ -51,7 +51,7 @@ func (s *state) constant(n syntax.Name, with syntax.Expr) (uint64, bool) {
 	if !ok {
 		return 0, false
 	}
-	at, v, ok := s.place(id.Name)
+	at, v, ok := s.lookup(id.Name)
 	if _, declared := s.names.entries[n.Text]; !ok || declared || !s.bound && v.class != Enum && v.class != Unknown {
 		return 0, false
 	}
@@ -140,7 +140,7 @@ func (r *resolver) props() {
 		}
 	}
 	for i := range r.Props {
-		c := compiler{places: &state{resolver: r}}
+		c := compiler{environment: &state{resolver: r}}
 		used := make([]bool, len(r.Vars))
 		for j := range r.Vars {
 			used[j] = r.Vars[j].Used

@@ -1,6 +1,6 @@
-// Package stats counts the events of a run and measures how long its verdicts took. Events and
-// times go in, in order; numbers come out. The package finds no errors, keeps no event, and
-// allocates nothing for an event: its memory does not depend on the length of the run.
+// Package stats counts the events of a run and measures how long its verdicts took. The input
+// is events and times, in order; the output is numbers. The package finds no errors, keeps no
+// event, and allocates nothing for an event: its memory does not depend on the length of the run.
 package stats
 
 import "github.com/tracepredict/tracepredict/observer/event"
@@ -10,7 +10,7 @@ import "github.com/tracepredict/tracepredict/observer/event"
 type Counter struct {
 	events           [event.NumOps]uint64
 	variables, locks uint64
-	seen             recentSet
+	seen             slidingSet
 }
 
 // Event counts the next event of the run.
@@ -66,16 +66,16 @@ func (c *Counter) Locks() uint64 { return c.locks }
 // time and the largest identifier used so far: objects further behind count as seen.
 const window = 1 << 16
 
-// recentSet is the set of identifiers seen. Identifiers are assigned in the order of the run,
+// slidingSet is the set of identifiers seen. Identifiers are assigned in the order of the run,
 // so those far behind the largest have all been seen: the set keeps a bit for each of the last
 // window identifiers alone.
-type recentSet struct {
+type slidingSet struct {
 	bits [window / 64]uint64 // one bit for each identifier modulo window
 	last uint64              // the largest identifier seen
 }
 
 // add adds an identifier, and reports whether it is new.
-func (r *recentSet) add(id uint64) bool {
+func (r *slidingSet) add(id uint64) bool {
 	if id+window <= r.last {
 		return false
 	}
@@ -89,7 +89,7 @@ func (r *recentSet) add(id uint64) bool {
 }
 
 // advance makes room for identifiers up to id.
-func (r *recentSet) advance(id uint64) {
+func (r *slidingSet) advance(id uint64) {
 	if id-r.last >= window {
 		clear(r.bits[:])
 	} else {

@@ -40,7 +40,7 @@ func TestCounter(t *testing.T) {
 // any time.
 func TestRecent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var r recentSet
+		var r slidingSet
 		met := map[uint64]bool{}
 		next := uint64(1)
 		for range rapid.IntRange(1, 200).Draw(t, "steps") {
@@ -60,7 +60,7 @@ func TestRecent(t *testing.T) {
 }
 
 func TestRecentLeaps(t *testing.T) {
-	var r recentSet
+	var r slidingSet
 	for _, id := range []uint64{1, window, 1 << 40, 1<<40 + window, 1<<63 + 1} {
 		if !r.add(id) || r.add(id) {
 			t.Errorf("identifier %d is not met once", id)

@@ -159,7 +159,7 @@ func (s *specification) warn(w io.Writer) {
 // variable. Otherwise the variable is watched only for the properties.
 func (s *specification) raced(name string, asked []string) bool {
 	named := func(path string) bool { return spec.SameName(path, name) }
-	if s == nil || slices.ContainsFunc(asked, named) || s.Asks("races") {
+	if s == nil || slices.ContainsFunc(asked, named) || s.Requests("races") {
 		return true
 	}
 	return !slices.ContainsFunc(s.Vars, func(v spec.Var) bool { return v.Used && spec.SameName(v.Path, name) })

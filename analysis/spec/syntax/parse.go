@@ -16,10 +16,10 @@ const (
 // statement that cannot be read; the others are in the file.
 func Parse(src *Source) (*File, List) {
 	p := &parser{lexer: lexer{src: src, limit: min(len(src.Text), MaxSource)}}
-	p.lexer.fail, p.lexer.alert = p.complain, p.alarm
+	p.lexer.fail, p.lexer.alert = p.addError, p.addErrorAlways
 	f := &File{Source: src}
 	if len(src.Text) > MaxSource {
-		p.complain(Span{Pos{src, 0}, 0}, "a specification has at most %d bytes", MaxSource)
+		p.addError(Span{Pos{src, 0}, 0}, "a specification has at most %d bytes", MaxSource)
 		p.errs[0].Kind = TooLarge
 		return f, p.errs
 	}
@@ -40,32 +40,32 @@ type parser struct {
 	paren int // of parentheses, in which newlines mean nothing
 	errs  List
 	size  int  // operands of the statement
-	mute  bool // a statement is reported once
+	muted bool // a statement is reported once
 }
 
 type giveUp struct{}
 
-// complain notes an error.
-func (p *parser) complain(at Span, format string, args ...any) {
-	if p.mute {
+// addError records an error, at most one for each statement.
+func (p *parser) addError(at Span, format string, args ...any) {
+	if p.muted {
 		return
 	}
 	p.errs = append(p.errs, &Diagnostic{Kind: Syntax, Span: at, Message: fmt.Sprintf(format, args...)})
 }
 
-// alarm notes an error also while a statement is passed over.
-func (p *parser) alarm(at Span, format string, args ...any) {
+// addErrorAlways records an error, also while a statement is skipped.
+func (p *parser) addErrorAlways(at Span, format string, args ...any) {
 	p.errs = append(p.errs, &Diagnostic{Kind: Syntax, Span: at, Message: fmt.Sprintf(format, args...)})
 }
 
-// warn notes a warning.
+// warn records a warning.
 func (p *parser) warn(at Span, format string, args ...any) {
 	p.errs = append(p.errs, &Diagnostic{Kind: Doubtful, Warning: true, Span: at, Message: fmt.Sprintf(format, args...)})
 }
 
 // failAt leaves the statement with an error.
 func (p *parser) failAt(at Span, format string, args ...any) {
-	p.complain(at, format, args...)
+	p.addError(at, format, args...)
 	panic(giveUp{})
 }
 
@@ -247,13 +247,13 @@ func (p *parser) statement(read func(), skip func()) (ok bool) {
 			panic(r)
 		}
 		p.depth, p.paren = depth, paren
-		p.mute = true
+		p.muted = true
 		skip()
 		if p.tok.off == start && p.tok.kind != tokEOF {
 			p.advance()
 			skip()
 		}
-		p.mute = false
+		p.muted = false
 	}()
 	read()
 	return true
