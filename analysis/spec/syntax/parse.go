@@ -40,12 +40,12 @@ type parser struct {
 	paren int // of parentheses, in which newlines mean nothing
 	errs  List
 	size  int  // operands of the statement
-	muted bool // a statement is reported once
+	muted bool // addError records nothing: the rest of a statement is being skipped
 }
 
 type giveUp struct{}
 
-// addError records an error, at most one for each statement.
+// addError records an error, unless the rest of a statement is being skipped.
 func (p *parser) addError(at Span, format string, args ...any) {
 	if p.muted {
 		return
