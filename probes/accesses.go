@@ -13,7 +13,7 @@ func (b *builder) accesses(v variable.Variable) error {
 	if err != nil {
 		return err
 	}
-	b.table = homeOf(v, res)
+	b.table = slotOf(v, res)
 	cover := Coverage{Variable: v, Escapes: b.escapes(res)}
 	atomic := v.Atomic || anyAtomic(res.Accesses)
 	stores := storesIn(res.Accesses, func(a variable.Access) bool { return !a.Atomic && !a.Inside })
@@ -39,10 +39,10 @@ func (b *builder) accesses(v variable.Variable) error {
 
 // storesIn maps the address of each access to whether it is a write for which sort reports true.
 // The probe of a load may move past those writes, because they are observed themselves.
-func storesIn(accesses []variable.Access, sort func(variable.Access) bool) map[uint64]bool {
+func storesIn(accesses []variable.Access, counts func(variable.Access) bool) map[uint64]bool {
 	stores := map[uint64]bool{}
 	for _, a := range accesses {
-		stores[a.Addr] = a.Kind == variable.Write && sort(a)
+		stores[a.Addr] = a.Kind == variable.Write && counts(a)
 	}
 	return stores
 }
@@ -78,13 +78,13 @@ func (b *builder) fixed(v variable.Variable, a variable.Access) bool {
 
 // homeTable says how to find a variable of another file: its address is the word at slot, in the
 // global offset table, plus disp. A slot of 0 means that there is no such word.
-type homeTable struct {
+type slotAddress struct {
 	slot uint64
 	disp int64
 }
 
-func homeOf(v variable.Variable, res variable.Result) homeTable {
-	return homeTable{res.Slot, int64(v.Addr - res.SlotHolds)}
+func slotOf(v variable.Variable, res variable.Result) slotAddress {
+	return slotAddress{res.Slot, int64(v.Addr - res.SlotHolds)}
 }
 
 // anyAtomic reports whether one of the accesses is an atomic instruction. The variable is then
@@ -131,29 +131,29 @@ type want struct {
 	from  bpf.Operand
 }
 
-// ways lists where the value of an access can be read, best first. A register or a constant is the
-// thread's own; memory may have been written by another thread since. If an instruction accesses
-// more or less than the variable, only memory has the variable's value.
-func ways(v variable.Variable, a variable.Access) []want {
+// valueSources lists where the value of an access can be read, best first. A register or a constant
+// is the thread's own; memory may have been written by another thread since. If an instruction
+// accesses more or less than the variable, only memory has the variable's value.
+func valueSources(v variable.Variable, a variable.Access) []want {
 	memory := want{from: bpf.FromMemory, mem: a.Kind != variable.Read}
 	// In x = x + 1 the only cheap site of the load is after the store, where the loaded value is
 	// lost.
-	blind := want{from: bpf.FromNowhere}
+	unknown := want{from: bpf.FromNowhere}
 	whole := a.Width == v.Size && (a.Inside || a.Offset == 0)
 	register := want{from: bpf.FromReg, reads: insn.RegSet(0).With(a.Value.Reg)}
 	switch {
 	case (a.Callee != "" || a.Repeats) && a.Kind != variable.Read:
-		return []want{blind} // the call or string instruction has not written yet, and afterwards its address is unknown
+		return []want{unknown} // the call or string instruction has not written yet, and afterwards its address is unknown
 	case a.If != 0 && whole && a.Value.From == variable.FromReg:
-		return []want{register, memory, blind}
+		return []want{register, memory, unknown}
 	case a.Kind == variable.Read && (!whole || a.Value.From != variable.FromReg):
-		return []want{memory, blind}
+		return []want{memory, unknown}
 	case !whole:
 		return []want{memory}
 	case a.Value.From == variable.FromImm && a.Kind == variable.Write:
 		return []want{{from: bpf.FromImm}}
 	case a.Value.From == variable.FromReg && a.Kind == variable.Read:
-		return []want{{from: bpf.FromReg, reads: insn.RegSet(0).With(a.Value.Reg)}, memory, blind}
+		return []want{{from: bpf.FromReg, reads: insn.RegSet(0).With(a.Value.Reg)}, memory, unknown}
 	case a.Value.From == variable.FromReg && a.Kind == variable.Write:
 		return []want{{from: bpf.FromReg, reads: insn.RegSet(0).With(a.Value.Reg)}, memory}
 	}
@@ -169,7 +169,7 @@ func (b *builder) access(v variable.Variable, a variable.Access, stores map[uint
 	var best Site
 	var why string
 	found := false
-	for _, w := range ways(v, a) {
+	for _, w := range valueSources(v, a) {
 		where, err := b.placeAccess(v, a, w, stores)
 		if err != nil {
 			return Site{}, false, err
@@ -237,10 +237,10 @@ func (b *builder) accessSite(v variable.Variable, a variable.Access, w want, whe
 	case a.Stride != 0 && v.Array != nil:
 		d.Reach, d.Home = uint8(bpf.ReachArray), int64(v.Addr-where.Addr)
 		d.Span, d.Stride = uint32(v.Array.Span()), uint32(a.Stride)
-		touches(&s.BPF, a, a.Disp, where)
+		touchedAddress(&s.BPF, a, a.Disp, where)
 	case a.Stride != 0:
 		d.Reach, d.Span, d.Stride = uint8(bpf.ReachElement), uint32(v.Size), uint32(a.Stride)
-		touches(&s.BPF, a, a.Disp, where)
+		touchedAddress(&s.BPF, a, a.Disp, where)
 	default:
 		s.Target = TargetCompared
 		s.BPF.ObjectFrom, s.BPF.ObjectReg, s.BPF.ObjectDisp = uint8(bpf.FromReg), uint8(a.Base), a.Disp
@@ -283,12 +283,12 @@ func (b *builder) checkedSite(s *bpf.Site, v variable.Variable, a variable.Acces
 	if a.Maybe {
 		disp += a.Offset // Disp is the displacement of the variable's address, not of the access's
 	}
-	touches(s, a, disp, where)
+	touchedAddress(s, a, disp, where)
 }
 
-// touches records in the site how to compute the address of the memory that the instruction
+// touchedAddress records in the site how to compute the address of the memory that the instruction
 // accesses.
-func touches(s *bpf.Site, a variable.Access, disp int64, where cheapsite.Site) {
+func touchedAddress(s *bpf.Site, a variable.Access, disp int64, where cheapsite.Site) {
 	if a.Base != insn.NoReg {
 		s.ObjectFrom, s.ObjectReg, s.ObjectDisp = uint8(bpf.FromReg), uint8(a.Base), disp
 	} else {

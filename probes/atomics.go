@@ -35,7 +35,7 @@ const (
 // it makes to atomic variables of earlier files.
 func (p *Planner) atomics(b *builder) error {
 	f := b.plan.File
-	if !b.handMade() {
+	if !b.searchesAtomics() {
 		return nil
 	}
 	limit := uint64(maxLibraryText)
@@ -46,35 +46,35 @@ func (p *Planner) atomics(b *builder) error {
 		b.note("%s has %d MB of code: its atomic variables are not looked for", f.Name(), n>>20)
 		return nil
 	}
-	own, err := p.findAtomics(b)
+	fileAtomics, err := p.findAtomics(b)
 	if err != nil {
 		return err
 	}
-	b.countPlaces()
-	all, left := slices.Concat(p.atomic, own), maxAtomicSites
+	b.countSites()
+	all, room := slices.Concat(p.atomic, fileAtomics), maxAtomicSites
 	queries := make([]variable.Query, len(all))
 	for i, v := range all {
 		queries[i].Variable, queries[i].Escapes = v, v.Array != nil
 	}
 	covered := len(b.plan.Coverage)
 	for i, a := range b.code.Direct(queries) {
-		n, err := b.atomic(all[i], a, left)
+		n, err := b.atomic(all[i], a, room)
 		if err != nil {
 			return fmt.Errorf("find the accesses of %s in %s: %w", all[i].Name, b.plan.File.Name(), err)
 		}
-		if left -= n; left <= 0 {
+		if room -= n; room <= 0 {
 			b.note("%s has more than %d accesses of atomic variables: those of %d variables are not observed", b.plan.File.Name(), maxAtomicSites, len(all)-i)
 			break
 		}
 	}
 	b.elementNotes(b.plan.Coverage[covered:])
-	p.atomic = append(p.atomic, own...)
-	b.plan.Atomics = own
+	p.atomic = append(p.atomic, fileAtomics...)
+	b.plan.Atomics = fileAtomics
 	return nil
 }
 
-// handMade reports whether the file is searched for atomic variables.
-func (b *builder) handMade() bool {
+// searchesAtomics reports whether the file is searched for atomic variables.
+func (b *builder) searchesAtomics() bool {
 	return b.opts.Atomics && !RuntimeLibrary(b.plan.File.Name())
 }
 
@@ -84,7 +84,7 @@ func (b *builder) elementNotes(covers []Coverage) {
 	var names []string
 	for _, c := range covers {
 		if !c.Complete() {
-			names = append(names, fmt.Sprintf("%s (%s)", c.Variable.Name, c.places()))
+			names = append(names, fmt.Sprintf("%s (%s)", c.Variable.Name, c.texts()))
 		}
 	}
 	if len(names) == 0 {
@@ -108,7 +108,7 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for atomic instructions of %s: %w", f.Name(), err)
 	}
-	b.indivisible, b.swept = code.Sites, whole
+	b.indivisible, b.allSwept = code.Sites, whole
 	names, typed := b.symbols(), len(all)
 	for _, s := range code.Sites {
 		if m := s.Mem; m.Fixed && !m.Segment && f.IsData(m.Addr) && !b.inTable(s.Func) {
@@ -141,18 +141,18 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 // guards returns at most this number of guard variables of C++'s static objects. Compiled code
 // reads a guard directly and calls __cxa_guard_acquire only while the object is not constructed.
 func (b *builder) guards(names *symbolize.Table, most int) (vars []variable.Variable) {
-	f, left := b.plan.File, 0
+	f, omitted := b.plan.File, 0
 	for _, s := range f.Symbols() {
 		switch {
 		case !strings.HasPrefix(s.Name, "_ZGV") || !f.IsData(s.Addr):
 		case len(vars) == most:
-			left++
+			omitted++
 		default:
 			vars = append(vars, atomicAt(f, names, s.Addr, 1))
 		}
 	}
-	if left > 0 {
-		b.note("the guards of %d static objects of %s are not observed: that their making comes before all use is then not known", left, f.Name())
+	if omitted > 0 {
+		b.note("the guards of %d static objects of %s are not observed: that their making comes before all use is then not known", omitted, f.Name())
 	}
 	return vars
 }
@@ -208,7 +208,7 @@ func (b *builder) hinted(names *symbolize.Table, hints []elf.Hint) (vars []varia
 // inTable reports whether a function is in the table of calls: what it does is then recorded by the
 // probes of its calls.
 func (b *builder) inTable(fn elf.Range) bool {
-	_, ok := b.known[fn.Lo]
+	_, ok := b.tableCalls[fn.Lo]
 	return ok
 }
 
@@ -255,14 +255,14 @@ func changedIndivisibly(v variable.Variable, res variable.Result) bool {
 // first, so that these stay.
 func (p *Planner) distinct(all []variable.Variable) []variable.Variable {
 	var out []variable.Variable
-	taken := slices.Clone(p.atomic)
+	occupied := slices.Clone(p.atomic)
 	for _, v := range p.found {
-		taken = append(taken, v)
+		occupied = append(occupied, v)
 	}
 	for _, v := range all {
 		overlaps := func(o variable.Variable) bool { return o.File == v.File && overlap(o, v) }
-		if scalar(v.Size) && !slices.ContainsFunc(taken, overlaps) {
-			out, taken = append(out, v), append(taken, v)
+		if scalar(v.Size) && !slices.ContainsFunc(occupied, overlaps) {
+			out, occupied = append(out, v), append(occupied, v)
 		}
 	}
 	slices.SortFunc(out, func(a, b variable.Variable) int { return cmp.Compare(a.Addr, b.Addr) })
@@ -306,7 +306,7 @@ func uniqueNames(vars, others []variable.Variable) {
 
 // atomic plans the probes of the accesses of one atomic variable, or none if there are more than
 // left. It returns their number.
-func (b *builder) atomic(v variable.Variable, found variable.Answer, left int) (int, error) {
+func (b *builder) atomic(v variable.Variable, found variable.Answer, room int) (int, error) {
 	if found.Err != nil {
 		return 0, found.Err
 	}
@@ -320,13 +320,13 @@ func (b *builder) atomic(v variable.Variable, found variable.Answer, left int) (
 	}
 	b.plan.Notes = b.plan.Notes[:notes] // they concern a variable that the user did not name
 	fresh := b.plan.Sites[before:]
-	if len(fresh) > left {
+	if len(fresh) > room {
 		b.plan.Sites = b.plan.Sites[:before]
 		return len(fresh), nil
 	}
 	kept := slices.DeleteFunc(fresh, func(s Site) bool {
-		b.places[s.Addr]++
-		return b.places[s.Addr] > bpf.MaxChain
+		b.sitesAt[s.Addr]++
+		return b.sitesAt[s.Addr] > bpf.MaxChain
 	})
 	if n := len(fresh) - len(kept); n > 0 {
 		b.note("%d accesses of the atomic variable %s share a place with too many others: they are not observed", n, v.Name)
@@ -341,7 +341,7 @@ func (b *builder) atomic(v variable.Variable, found variable.Answer, left int) (
 // syncAccesses plans the probes of the accesses of an atomic variable in this file. may is the set
 // of flags that a site may have.
 func (b *builder) syncAccesses(v variable.Variable, res variable.Result, may uint8) error {
-	b.table = homeOf(v, res)
+	b.table = slotOf(v, res)
 	for _, a := range res.Accesses {
 		plan := b.syncAccess
 		if v.Array != nil {
@@ -352,18 +352,18 @@ func (b *builder) syncAccesses(v variable.Variable, res variable.Result, may uin
 			return err
 		}
 		if b.cover != nil {
-			b.cover.took(b, a, len(sites))
+			b.cover.count(b, a, len(sites))
 		}
 		b.plan.Sites = append(b.plan.Sites, sites...)
 	}
 	return nil
 }
 
-// countPlaces counts the sites at each address.
-func (b *builder) countPlaces() {
-	b.places = map[uint64]int{}
+// countSites counts the sites at each address.
+func (b *builder) countSites() {
+	b.sitesAt = map[uint64]int{}
 	for i := range b.plan.Sites {
-		b.places[b.plan.Sites[i].Addr]++
+		b.sitesAt[b.plan.Sites[i].Addr]++
 	}
 }
 

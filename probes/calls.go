@@ -16,31 +16,31 @@ import (
 
 // builder makes the plan of one file.
 type builder struct {
-	opts   Options
-	plan   *Plan
-	image  *cheapsite.Image
-	code   *variable.Code
-	arch   insn.Arch
-	rets   map[uint64]bool // return instructions that have a probe
-	born   map[uint64]bool // constructors and destructors that have a probe
-	known  map[uint64]call // functions that the table lists, by address
-	stubs  map[uint64]string
-	names  *symbolize.Table // computed at first use
-	mark   mark
-	table  homeTable      // of the variable whose accesses are being planned
-	cover  *Coverage      // of the atomic array that is being planned; nil while there is none
-	places map[uint64]int // number of sites at each address; see countPlaces
+	opts             Options
+	plan             *Plan
+	image            *cheapsite.Image
+	code             *variable.Code
+	arch             insn.Arch
+	returnsPlanned   map[uint64]bool // return instructions that have a probe
+	lifetimesPlanned map[uint64]bool // constructors and destructors that have a probe
+	tableCalls       map[uint64]call // functions that the table lists, by address
+	stubs            map[uint64]string
+	names            *symbolize.Table // computed at first use
+	destroyedMark    destroyedMark
+	table            slotAddress    // of the variable whose accesses are being planned
+	cover            *Coverage      // of the atomic array that is being planned; nil while there is none
+	sitesAt          map[uint64]int // number of sites at each address; see countSites
 
 	indivisible []elf.UnseenSite // the atomic instructions that findAtomics found
-	swept       bool             // indivisible covers all code of the file
+	allSwept    bool             // indivisible covers all code of the file
 }
 
 // call is a function of the file that is listed in the table of calls.
 type call struct {
-	addr  uint64
-	name  string
-	entry synctab.Entry
-	alone bool // Site.NoInnerCalls
+	addr         uint64
+	name         string
+	entry        synctab.Entry
+	noInnerCalls bool // Site.NoInnerCalls
 }
 
 // loaderHook is the function, with an empty body, that dynamic loaders call when their list of
@@ -48,7 +48,7 @@ type call struct {
 const loaderHook = "_dl_debug_state"
 
 func (b *builder) calls() error {
-	b.rets, b.born = map[uint64]bool{}, map[uint64]bool{}
+	b.returnsPlanned, b.lifetimesPlanned = map[uint64]bool{}, map[uint64]bool{}
 	calls := b.match()
 	if len(calls) > bpf.MaxSites {
 		return fmt.Errorf("%d functions have the names of synchronisation calls, at most %d can be probed", len(calls), bpf.MaxSites)
@@ -58,7 +58,7 @@ func (b *builder) calls() error {
 	for _, c := range calls {
 		at[c.addr] = c
 	}
-	b.known, b.stubs = at, b.plan.File.PLTTargets()
+	b.tableCalls, b.stubs = at, b.plan.File.PLTTargets()
 	b.findMark(calls)
 	for _, c := range calls {
 		if b.wraps(c, at) {
@@ -67,7 +67,7 @@ func (b *builder) calls() error {
 			}
 			continue
 		}
-		c.alone = c.entry.Op == bpf.OpWait && b.waitsAlone(c, at)
+		c.noInnerCalls = c.entry.Op == bpf.OpWait && b.hasNoInnerCalls(c, at)
 		if err := b.call(c); err != nil {
 			return fmt.Errorf("%s at 0x%x: %w", c.name, c.addr, err)
 		}
@@ -161,10 +161,10 @@ func (b *builder) wrapper(c call) error {
 
 func plainName(name string) string { return strings.TrimLeft(name, "_") }
 
-// waitsAlone reports whether a wait on a condition releases and acquires its mutex by itself, as
-// glibc's waits do. musl's waits call the public functions, which have probes of their own. This
+// hasNoInnerCalls reports whether a wait on a condition releases and acquires its mutex by itself,
+// as glibc's waits do. musl's waits call the public functions, which have probes of their own. This
 // can be known only where those functions are in the same file.
-func (b *builder) waitsAlone(c call, at map[uint64]call) bool {
+func (b *builder) hasNoInnerCalls(c call, at map[uint64]call) bool {
 	for _, target := range b.image.Callees(c.addr) {
 		if op := at[target].entry.Op; op == bpf.OpRelease || op == bpf.OpWait {
 			return false
@@ -273,7 +273,7 @@ func (b *builder) call(c call) error {
 func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site {
 	e := c.entry
 	s := newSite(c.addr, where, c.name)
-	s.Kind, s.Try, s.Timed, s.NoInnerCalls, s.Argument = e.Kind, e.Try, e.Timed, c.alone, e.Object
+	s.Kind, s.Try, s.Timed, s.NoInnerCalls, s.Argument = e.Kind, e.Try, e.Timed, c.noInnerCalls, e.Object
 	s.BPF = bpf.Site{Op: uint8(e.Op), Action: uint8(action), AtEntry: 1, SpDelta: int32(where.SPDelta)}
 	d := s.BPF.Sync()
 	d.Function, d.Success = c.addr, uint8(e.Success)
@@ -290,7 +290,7 @@ func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site
 	if e.Second > 0 {
 		d.SecondFrom, d.SecondReg = uint8(bpf.FromReg), uint8(b.argument(e.Second))
 	}
-	b.mark.ask(d, e)
+	b.destroyedMark.recordIn(d, e)
 	if e.Shared > 0 {
 		d.Extra = 1 + uint8(b.argument(e.Shared))
 	}
@@ -319,10 +319,10 @@ func (b *builder) returns(c call) error {
 		b.note("not every return of %s could be found (%s): some of its calls may seem not to return", c.name, exits.Reason)
 	}
 	for _, ret := range exits.Returns {
-		if b.rets[ret] {
+		if b.returnsPlanned[ret] {
 			continue
 		}
-		b.rets[ret] = true
+		b.returnsPlanned[ret] = true
 		var reads insn.RegSet
 		where, err := b.placeReturn(ret, reads.With(b.resultRegister()).With(b.arch.SP()))
 		if err != nil {

@@ -55,11 +55,11 @@ func (e Escape) String() string {
 
 // Source returns the source location of an address of the file, from debug information if there is
 // any, else from symbols: that of the innermost function inlined there.
-func (p *Plan) Source(addr uint64) symbolize.Frame { return p.chain(addr)[0] }
+func (p *Plan) Source(addr uint64) symbolize.Frame { return p.frames(addr)[0] }
 
 // chain returns the frames at an address, those of inlined functions included, innermost first.
 // There is at least one.
-func (p *Plan) chain(addr uint64) []symbolize.Frame {
+func (p *Plan) frames(addr uint64) []symbolize.Frame {
 	if p.source == nil {
 		p.source = symbolize.New(p.File)
 	}
@@ -68,7 +68,7 @@ func (p *Plan) chain(addr uint64) []symbolize.Frame {
 
 // took counts an access of an atomic array that got this number of sites. An access of another
 // width than the element's is one of another member of the same structures, and needs no site.
-func (c *Coverage) took(b *builder, a variable.Access, sites int) {
+func (c *Coverage) count(b *builder, a variable.Access, sites int) {
 	v := &c.Variable
 	other := checks(a) && a.Callee == "" && !a.Repeats && a.Width != v.Size && v.Array.Stride > uint64(v.Size)
 	if sites == 0 && !other {
@@ -122,18 +122,18 @@ const maxEscapes = 3
 // coverageNotes adds a note if some accesses of the variable are not observed.
 func (b *builder) coverageNotes(c Coverage) {
 	if !c.Complete() {
-		b.note("the address of %s escapes at %d places in %s (%s): accesses through pointers are not seen", c.Variable.Name, len(c.Escapes), b.plan.File.Name(), c.places())
+		b.note("the address of %s escapes at %d places in %s (%s): accesses through pointers are not seen", c.Variable.Name, len(c.Escapes), b.plan.File.Name(), c.texts())
 	}
 }
 
-// places returns the first escapes as text.
-func (c Coverage) places() string {
-	var places []string
+// examples returns the first escapes as text.
+func (c Coverage) texts() string {
+	var texts []string
 	for _, e := range c.Escapes[:min(len(c.Escapes), maxEscapes)] {
-		places = append(places, e.String())
+		texts = append(texts, e.String())
 	}
 	if n := len(c.Escapes) - maxEscapes; n > 0 {
-		places = append(places, fmt.Sprintf("%d more", n))
+		texts = append(texts, fmt.Sprintf("%d more", n))
 	}
-	return strings.Join(places, "; ")
+	return strings.Join(texts, "; ")
 }

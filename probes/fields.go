@@ -15,21 +15,21 @@ import (
 )
 
 // watched is a field to watch.
-type watched struct {
+type watchedField struct {
 	spec  field.Spec
 	field field.Field // set once found is
 	found bool        // the debug information of some file describes it
 }
 
 // fieldsOf separates the names of the form "FIELD of TYPE" from the other names to watch.
-func fieldsOf(names []string) (fields []*watched, rest []string, err error) {
+func fieldsOf(names []string) (fields []*watchedField, rest []string, err error) {
 	for _, name := range names {
 		s, ok, err := field.Parse(name)
 		switch {
 		case err != nil:
 			return nil, nil, &variable.Error{Name: name, Reason: variable.BadName, Message: err.Error()}
 		case ok:
-			fields = append(fields, &watched{spec: s})
+			fields = append(fields, &watchedField{spec: s})
 		default:
 			rest = append(rest, name)
 		}
@@ -155,10 +155,10 @@ func (b *builder) field(fd field.Field, scalar variable.Scalar) error {
 // is constructed in the memory of another is a new object, whatever allocated the memory.
 func (b *builder) lifetimes(fd field.Field, res field.Result) error {
 	for _, l := range res.Lifetimes {
-		if b.born[l.Addr] {
+		if b.lifetimesPlanned[l.Addr] {
 			continue // done for another field of the same type
 		}
-		b.born[l.Addr] = true
+		b.lifetimesPlanned[l.Addr] = true
 		if err := b.lifetime(l); err != nil {
 			return fmt.Errorf("%s at 0x%x: %w", l.Name, l.Addr, err)
 		}

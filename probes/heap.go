@@ -88,7 +88,7 @@ func (b *builder) heap(least int64) error {
 	}
 	slices.Sort(entries)
 	for _, addr := range entries {
-		if b.passesOn(addr, at) {
+		if b.delegates(addr, at) {
 			continue
 		}
 		if err := b.allocator(addr, at[addr], least); err != nil {
@@ -98,10 +98,10 @@ func (b *builder) heap(least int64) error {
 	return nil
 }
 
-// passesOn reports whether a function calls another one of the same operation that is probed too
+// delegates reports whether a function calls another one of the same operation that is probed too
 // and does the work: C++'s operators call malloc and free, and each other, and a library may define
 // libc's names to call its own functions.
-func (b *builder) passesOn(addr uint64, at map[uint64]string) bool {
+func (b *builder) delegates(addr uint64, at map[uint64]string) bool {
 	op := func(name string) bpf.Op {
 		a, _ := allocatorNamed(name)
 		return a.op

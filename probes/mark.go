@@ -9,7 +9,7 @@ import (
 // pthread_cond_destroy sets it, and initialisers of every kind clear it, including those that are
 // no calls (PTHREAD_COND_INITIALIZER, std::condition_variable). Its offset differs between
 // versions, so it is found in the function's code.
-type mark struct {
+type destroyedMark struct {
 	found  bool
 	offset int64 // of the word that holds the bit, in bytes from the beginning of the condition variable
 }
@@ -20,14 +20,15 @@ const markBit = 4
 // findMark searches the code of the file's destroying functions for the offset of the mark.
 func (b *builder) findMark(calls []call) {
 	for _, c := range calls {
-		if e := c.entry; e.Builtin && e.Op == bpf.OpDestroy && e.Kind == synctab.KindCond && !b.mark.found {
-			b.mark.offset, b.mark.found = b.image.Sets(c.addr, b.argument(e.Object), markBit)
+		if e := c.entry; e.Builtin && e.Op == bpf.OpDestroy && e.Kind == synctab.KindCond && !b.destroyedMark.found {
+			b.destroyedMark.offset, b.destroyedMark.found = b.image.Sets(c.addr, b.argument(e.Object), markBit)
 		}
 	}
 }
 
-// ask makes the records of a site that signals or waits for a condition variable contain the mark.
-func (m *mark) ask(s *bpf.SyncSite, e synctab.Entry) {
+// recordIn makes the records of a site that signals or waits for a condition variable contain the
+// mark.
+func (m *destroyedMark) recordIn(s *bpf.SyncSite, e synctab.Entry) {
 	if !m.found || !e.Builtin || e.Kind != synctab.KindCond {
 		return
 	}

@@ -31,7 +31,7 @@ func (b *builder) methods(p *Planner) error {
 	for i := range b.plan.Sites {
 		operations[b.plan.Sites[i].At] = true
 	}
-	m := &methods{builder: b, stop: func(addr uint64) bool { return operations[addr] }, done: map[uint64]bool{}, followed: map[uint64]bool{}, silent: map[string]int{}, ends: map[uint64]int64{}}
+	m := &methods{builder: b, stop: func(addr uint64) bool { return operations[addr] }, planned: map[uint64]bool{}, followed: map[uint64]bool{}, unobservedReturns: map[string]int{}, copyEnds: map[uint64]int64{}}
 	for i := range found.Functions {
 		if fn := &found.Functions[i]; slices.ContainsFunc(fn.On, func(i int) bool { return m.opts.On[i].Return }) {
 			m.returns = append(m.returns, fn)
@@ -43,23 +43,23 @@ func (b *builder) methods(p *Planner) error {
 		}
 	}
 	b.plan.Methods = len(found.Functions)
-	for _, name := range slices.Sorted(maps.Keys(m.silent)) {
-		b.note("%s is inlined at %d places of %s where its end cannot be told: its return there is not seen", name, m.silent[name], b.plan.File.Name())
+	for _, name := range slices.Sorted(maps.Keys(m.unobservedReturns)) {
+		b.note("%s is inlined at %d places of %s where its end cannot be told: its return there is not seen", name, m.unobservedReturns[name], b.plan.File.Name())
 	}
-	return m.tails()
+	return m.tailJumps()
 }
 
 // methods is the state while the probes of matched functions are planned, one function after the
 // other.
 type methods struct {
 	*builder
-	stop     func(uint64) bool
-	done     map[uint64]bool      // addresses of return instructions and jumps that have a probe
-	followed map[uint64]bool      // entries of the functions whose returns are observed
-	jumps    []cheapsite.TailJump // jumps from the ends of the followed functions to other functions
-	silent   map[string]int       // number of inlined copies whose return is not observed, by function name
-	returns  []*function.Function // functions and inlined copies whose returns are to be observed
-	ends     map[uint64]int64     // addresses after inlined copies that have a probe → CopyExit.SPDelta
+	stop              func(uint64) bool
+	planned           map[uint64]bool      // addresses of return instructions and jumps that have a probe
+	followed          map[uint64]bool      // entries of the functions whose returns are observed
+	jumps             []cheapsite.TailJump // jumps from the ends of the followed functions to other functions
+	unobservedReturns map[string]int       // number of inlined copies whose return is not observed, by function name
+	returns           []*function.Function // functions and inlined copies whose returns are to be observed
+	copyEnds          map[uint64]int64     // addresses after inlined copies that have a probe → CopyExit.SPDelta
 }
 
 func (m *methods) function(fn *function.Function) error {
@@ -81,7 +81,7 @@ func (m *methods) function(fn *function.Function) error {
 	var exits []cheapsite.CopyExit
 	if fn.Inlined && returns {
 		if exits = m.exits(fn); exits == nil {
-			m.silent[fn.Name]++
+			m.unobservedReturns[fn.Name]++
 			returns = false
 			if !calls {
 				return nil
@@ -100,9 +100,9 @@ func (m *methods) function(fn *function.Function) error {
 		return err
 	}
 	if fn.Inlined {
-		return m.endCopy(fn, exits)
+		return m.copyReturns(fn, exits)
 	}
-	return m.leaves(fn)
+	return m.returnSites(fn)
 }
 
 // exits returns the addresses to which control goes when it leaves an inlined copy; nil if they are
@@ -120,7 +120,7 @@ func (m *methods) exits(fn *function.Function) []cheapsite.CopyExit {
 		return nil
 	}
 	for _, x := range exits {
-		if sp, ok := m.ends[x.At]; ok && sp != x.SPDelta {
+		if sp, ok := m.copyEnds[x.At]; ok && sp != x.SPDelta {
 			return nil
 		}
 		if slices.ContainsFunc(m.returns, func(other *function.Function) bool {
@@ -132,13 +132,13 @@ func (m *methods) exits(fn *function.Function) []cheapsite.CopyExit {
 	return exits
 }
 
-// endCopy plans the probes at the addresses after an inlined copy.
-func (m *methods) endCopy(fn *function.Function, exits []cheapsite.CopyExit) error {
+// copyReturns plans the probes at the addresses after an inlined copy.
+func (m *methods) copyReturns(fn *function.Function, exits []cheapsite.CopyExit) error {
 	for _, x := range exits {
-		if _, done := m.ends[x.At]; done {
+		if _, done := m.copyEnds[x.At]; done {
 			continue
 		}
-		m.ends[x.At] = x.SPDelta
+		m.copyEnds[x.At] = x.SPDelta
 		want := cheapsite.Want{At: x.At, Sense: cheapsite.Before, Stop: func(addr uint64) bool { return m.stop(addr) || m.beginsCopy(addr) }}
 		want.Reads = insn.RegSet(0).With(m.arch.SP())
 		where, err := m.place(want)
@@ -203,9 +203,9 @@ func reading(set insn.RegSet, o function.Operand) insn.RegSet {
 	return set
 }
 
-// leaves plans the probes of a function's returns, and of its indirect jumps out of the function to
-// code whose returns are not known.
-func (m *methods) leaves(fn *function.Function) error {
+// returnSites plans the probes of a function's returns, and of its indirect jumps out of the
+// function to code whose returns are not known.
+func (m *methods) returnSites(fn *function.Function) error {
 	exits, err := m.image.Returns(fn.Addr)
 	if err != nil {
 		return err
@@ -218,7 +218,7 @@ func (m *methods) leaves(fn *function.Function) error {
 	}
 	for _, at := range exits.Returns {
 		where, err := m.placeReturn(at, reads)
-		if err := m.leave(fn, at, where, 1, err); err != nil {
+		if err := m.returnSite(fn, at, where, 1, err); err != nil {
 			return err
 		}
 	}
@@ -228,7 +228,7 @@ func (m *methods) leaves(fn *function.Function) error {
 	}
 	for _, at := range exits.TailJumps {
 		where, err := m.place(cheapsite.Want{At: at, Sense: cheapsite.Before, Reads: reads, Stop: func(addr uint64) bool { return addr != at }})
-		if err := m.leave(fn, at, where, 0, err); err != nil {
+		if err := m.returnSite(fn, at, where, 0, err); err != nil {
 			return err
 		}
 		if fn.Result != 0 {
@@ -238,14 +238,14 @@ func (m *methods) leaves(fn *function.Function) error {
 	return nil
 }
 
-// tails plans the probes of jumps from the end of a followed function to another followed one,
+// tailJumps plans the probes of jumps from the end of a followed function to another followed one,
 // which then returns for both.
-func (m *methods) tails() error {
+func (m *methods) tailJumps() error {
 	for _, j := range m.jumps {
-		if !m.followed[j.Target] || m.done[j.At] {
+		if !m.followed[j.Target] || m.planned[j.At] {
 			continue
 		}
-		m.done[j.At] = true
+		m.planned[j.At] = true
 		where, err := m.place(cheapsite.Want{At: j.At, Sense: cheapsite.Before, Reads: insn.RegSet(0).With(m.arch.SP()), Stop: func(addr uint64) bool { return addr != j.At }})
 		if err != nil {
 			return err
@@ -259,13 +259,13 @@ func (m *methods) tails() error {
 	return nil
 }
 
-// leave plans the probe of one such return or jump, where Place found a site or failed with err.
-// result is 1 if the result register holds the function's result there, else 0.
-func (m *methods) leave(fn *function.Function, at uint64, where cheapsite.Site, result uint8, err error) error {
-	if err != nil || m.done[at] {
+// returnSite plans the probe of one such return or jump, where Place found a site or failed with
+// err. result is 1 if the result register holds the function's result there, else 0.
+func (m *methods) returnSite(fn *function.Function, at uint64, where cheapsite.Site, result uint8, err error) error {
+	if err != nil || m.planned[at] {
 		return err
 	}
-	m.done[at] = true
+	m.planned[at] = true
 	if where.Class == cheapsite.Refused {
 		m.note("a return of %s at 0x%x cannot be probed (%s)", fn.Name, at, where.Why)
 		return nil

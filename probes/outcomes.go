@@ -18,7 +18,7 @@ func (b *builder) outcomes(c call, entry cheapsite.Class, ret bool) (bool, error
 		Reads:  b.registers(c.entry),
 		Result: b.resultRegister(),
 		Foreign: func(addr uint64) bool {
-			_, known := b.known[addr]
+			_, known := b.tableCalls[addr]
 			return known
 		},
 		Stub: func(addr uint64) string { return b.stubs[addr] },

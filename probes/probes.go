@@ -167,25 +167,25 @@ type Plan struct {
 
 	unseen *elf.Unseen      // computed at first use
 	source *symbolize.Table // computed at first use
-	named  map[string]*variable.Variable
+	byName map[string]*variable.Variable
 	fields []variable.Variable // watched fields, as variables without an address
 }
 
 // Variable returns the observed variable of the file that has the name.
 func (p *Plan) Variable(name string) (v variable.Variable, ok bool) {
-	if known := p.named[name]; known != nil {
+	if known := p.byName[name]; known != nil {
 		return *known, true
 	}
 	return v, false
 }
 
 // name builds the index for Variable; it is called once all variables are known.
-func (p *Plan) name() {
-	p.named = map[string]*variable.Variable{}
+func (p *Plan) indexNames() {
+	p.byName = map[string]*variable.Variable{}
 	for _, vars := range [][]variable.Variable{p.Variables, p.Atomics, p.Shared, p.fields} {
 		for i := range vars {
-			if v := &vars[i]; p.named[v.Name] == nil {
-				p.named[v.Name] = v
+			if v := &vars[i]; p.byName[v.Name] == nil {
+				p.byName[v.Name] = v
 			}
 		}
 	}
@@ -211,17 +211,17 @@ func (p *Plan) Object(addr uint64) (name string, ok bool) {
 // Planner makes plans for a program and its libraries, in the order in which
 // they are loaded. It is not safe for concurrent use.
 type Planner struct {
-	fields    []*watched
-	bad       error // error in the names of Options.Watch, nil if there is none
-	opts      Options
-	files     []*elf.File
-	found     map[string]variable.Variable
-	located   map[string]variable.Variable // by name in Options.Objects
-	failed    map[string]error             // the latest reason why a name was not found
-	atomic    []variable.Variable          // atomic variables of the files planned so far
-	registers int                          // number of hardware watchpoints in use
-	escaping  []string                     // names of Watch some of whose accesses probes do not observe
-	chosen    map[string]bool              // those of them that are watched by hardware
+	fields            []*watchedField
+	namesErr          error // error in the names of Options.Watch, nil if there is none
+	opts              Options
+	files             []*elf.File
+	found             map[string]variable.Variable
+	located           map[string]variable.Variable // by name in Options.Objects
+	failed            map[string]error             // the latest reason why a name was not found
+	atomic            []variable.Variable          // atomic variables of the files planned so far
+	registers         int                          // number of hardware watchpoints in use
+	escaping          []string                     // names of Watch some of whose accesses probes do not observe
+	chosenForHardware map[string]bool              // those of them that are watched by hardware
 
 	matched []bool   // by index in Options.On
 	misfits []string // by index in Options.On; see function.NotFound
@@ -229,8 +229,8 @@ type Planner struct {
 
 // NewPlanner returns a planner.
 func NewPlanner(opts Options) *Planner {
-	p := &Planner{opts: opts, found: map[string]variable.Variable{}, located: map[string]variable.Variable{}, failed: map[string]error{}, chosen: map[string]bool{}, matched: make([]bool, len(opts.On)), misfits: make([]string, len(opts.On))}
-	p.fields, p.opts.Watch, p.bad = fieldsOf(opts.Watch)
+	p := &Planner{opts: opts, found: map[string]variable.Variable{}, located: map[string]variable.Variable{}, failed: map[string]error{}, chosenForHardware: map[string]bool{}, matched: make([]bool, len(opts.On)), misfits: make([]string, len(opts.On))}
+	p.fields, p.opts.Watch, p.namesErr = fieldsOf(opts.Watch)
 	return p
 }
 
@@ -263,8 +263,8 @@ func (p *Planner) Found() map[string]variable.Variable { return maps.Clone(p.fou
 
 // Plan returns the plan of one more file.
 func (p *Planner) Plan(f *elf.File) (*Plan, error) {
-	if p.bad != nil {
-		return nil, p.bad
+	if p.namesErr != nil {
+		return nil, p.namesErr
 	}
 	defer f.Hold()()
 	image := cheapsite.NewImage(f)
@@ -309,10 +309,10 @@ func (p *Planner) Plan(f *elf.File) (*Plan, error) {
 	if err := b.finish(); err != nil {
 		return nil, err
 	}
-	if err := b.tellPlaces(); err != nil {
+	if err := b.planUnseen(); err != nil {
 		return nil, fmt.Errorf("find what synchronises in %s: %w", f.Name(), err)
 	}
-	b.plan.name()
+	b.plan.indexNames()
 	for _, problem := range f.Problems() {
 		b.note("part of %s could not be read, so calls or names may be missing: %v", f.Name(), problem)
 	}

@@ -101,17 +101,17 @@ func addConstant(op, field byte, code []byte) modify {
 // syncWant is a wanted probe of an access that synchronises: what it records, and how the values of
 // the access follow from the record.
 type syncWant struct {
-	op     bpf.Op
-	when   uint8 // Site.When
-	second bpf.Operand
-	reg    insn.Reg // register of second
-	imm    uint64
-	extra  insn.Reg // the register recorded as Extra; NoReg for none
-	how    bpf.Values
-	delta  uint64
-	next   bool // the probe must sit at the next instruction, because it reads the flags
-	stay   bool // the probe may sit at the access itself, and so fire before it
-	spin   bool
+	op      bpf.Op
+	when    uint8 // Site.When
+	second  bpf.Operand
+	reg     insn.Reg // register of second
+	imm     uint64
+	extra   insn.Reg // the register recorded as Extra; NoReg for none
+	values  bpf.Values
+	delta   uint64
+	atNext  bool // the probe must sit at the next instruction, because it reads the flags
+	mayStay bool // the probe may sit at the access itself, and so fire before it
+	spin    bool
 }
 
 const (
@@ -128,32 +128,32 @@ func (b *builder) syncWants(a variable.Access) []syncWant {
 	m := decodeModify(code)
 	switch m.op {
 	case modifyExchange:
-		w := syncWant{op: bpf.OpUpdate, extra: m.reg, how: bpf.ValuesOld}
+		w := syncWant{op: bpf.OpUpdate, extra: m.reg, values: bpf.ValuesOld}
 		if b.operandBefore(a, m.reg, &w) {
-			w.how, w.spin = bpf.ValuesBoth, true
+			w.values, w.spin = bpf.ValuesBoth, true
 		}
 		return []syncWant{w}
 	case modifyExchangeAdd:
-		w := syncWant{op: bpf.OpUpdate, extra: m.reg, how: bpf.ValuesOld}
+		w := syncWant{op: bpf.OpUpdate, extra: m.reg, values: bpf.ValuesOld}
 		if b.operandBefore(a, m.reg, &w) {
-			w.how = bpf.ValuesAddedReg
+			w.values = bpf.ValuesAddedReg
 			if w.second == bpf.FromImm {
-				w.how, w.delta, w.second = bpf.ValuesAdded, w.imm, bpf.FromNowhere
+				w.values, w.delta, w.second = bpf.ValuesAdded, w.imm, bpf.FromNowhere
 			}
 		}
 		return []syncWant{w}
 	case modifyCompareExchange:
 		return []syncWant{
-			{op: bpf.OpUpdate, when: ifEqual, second: bpf.FromReg, reg: m.reg, extra: insn.RAX, how: bpf.ValuesBoth, next: true, spin: true},
-			{op: bpf.OpRead, when: ifNotEqual, second: bpf.FromReg, reg: insn.RAX, extra: insn.NoReg, next: true, spin: true},
+			{op: bpf.OpUpdate, when: ifEqual, second: bpf.FromReg, reg: m.reg, extra: insn.RAX, values: bpf.ValuesBoth, atNext: true, spin: true},
+			{op: bpf.OpRead, when: ifNotEqual, second: bpf.FromReg, reg: insn.RAX, extra: insn.NoReg, atNext: true, spin: true},
 		}
 	case modifySubtract:
-		return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: m.reg, how: bpf.ValuesResultLess}}
+		return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: m.reg, values: bpf.ValuesResultLess}}
 	case modifyAdd:
 		if m.reg != insn.NoReg {
-			return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: m.reg, how: bpf.ValuesResultReg}}
+			return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: m.reg, values: bpf.ValuesResultReg}}
 		}
-		return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: insn.NoReg, how: bpf.ValuesResult, delta: m.imm}}
+		return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: insn.NoReg, values: bpf.ValuesResult, delta: m.imm}}
 	}
 	return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: insn.NoReg}}
 }
@@ -249,7 +249,7 @@ func plainWants(a variable.Access) []syncWant {
 		return []syncWant{w, memory}
 	}
 	stay := w
-	stay.stay = true
+	stay.mayStay = true
 	return []syncWant{w, stay}
 }
 
@@ -257,7 +257,7 @@ func plainWants(a variable.Access) []syncWant {
 // operations before and after it, so it must not be recorded after the thread's next load, and an
 // atomic instruction must not be recorded before it is executed.
 func (b *builder) syncAccess(v variable.Variable, a variable.Access, may uint8) ([]Site, error) {
-	sites, err := b.syncPlaces(v, a)
+	sites, err := b.syncSites(v, a)
 	initial, known := initial(v)
 	for i := range sites {
 		s := &sites[i]
@@ -310,7 +310,7 @@ func (b *builder) elementAccess(v variable.Variable, a variable.Access, may uint
 	return sites, err
 }
 
-func (b *builder) syncPlaces(v variable.Variable, a variable.Access) ([]Site, error) {
+func (b *builder) syncSites(v variable.Variable, a variable.Access) ([]Site, error) {
 	whole := a.Offset == 0 && a.Width == v.Size && !checks(a)
 	switch {
 	case whole && a.Kind == variable.Update && a.Atomic:
@@ -319,7 +319,7 @@ func (b *builder) syncPlaces(v variable.Variable, a variable.Access) ([]Site, er
 		for _, w := range plainWants(a) {
 			if where, err := b.placeSync(v, a, w); err != nil {
 				return nil, err
-			} else if where.Class != cheapsite.Refused && (w.stay || where.Addr != a.Addr) {
+			} else if where.Class != cheapsite.Refused && (w.mayStay || where.Addr != a.Addr) {
 				return []Site{b.syncSite(v, a, w, where)}, nil
 			}
 		}
@@ -350,7 +350,7 @@ func (b *builder) syncAll(v variable.Variable, a variable.Access, wants []syncWa
 
 func (b *builder) placeSync(v variable.Variable, a variable.Access, w syncWant) (cheapsite.Site, error) {
 	cs, fixed := cheapsite.Want{At: a.Addr, Sense: cheapsite.After}, b.fixed(v, a)
-	if !w.stay { // a probe that reads memory moves after the access
+	if !w.mayStay { // a probe that reads memory moves after the access
 		cs.Mem = []insn.Mem{{Base: insn.NoReg, Index: insn.NoReg, Fixed: true, Addr: v.Addr, Size: v.Size, Read: true}}
 		if !fixed {
 			cs.Mem[0] = insn.Mem{Base: a.Base, Index: index(a), Scale: a.Scale, Disp: a.Disp, Size: v.Size, Read: true}
@@ -365,7 +365,7 @@ func (b *builder) placeSync(v variable.Variable, a variable.Access, w syncWant) 
 	cs.Reads = cs.Reads.With(w.extra)
 	next := a.Addr + uint64(a.Len)
 	loads := b.behindLoad(a)
-	cs.Stop = func(addr uint64) bool { return loads(addr) || (w.next || b.opts.EntrySites) && addr > next }
+	cs.Stop = func(addr uint64) bool { return loads(addr) || (w.atNext || b.opts.EntrySites) && addr > next }
 	return b.image.Place(cs)
 }
 
@@ -401,7 +401,7 @@ func (b *builder) syncSite(v variable.Variable, a variable.Access, w syncWant, w
 	if w.spin {
 		s.BPF.Flags |= bpf.SiteSpin
 	}
-	s.Values, s.Delta = w.how, w.delta
+	s.Values, s.Delta = w.values, w.delta
 	if w.when != 0 {
 		s.Why = fmt.Sprintf("%s, if it %s", s.Why, map[uint8]string{ifEqual: "succeeded", ifNotEqual: "failed"}[w.when])
 	}

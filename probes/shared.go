@@ -23,14 +23,14 @@ func (b *builder) shared(named []variable.Variable) error {
 	if err != nil {
 		return err
 	}
-	b.countPlaces()
-	left := 0
+	b.countSites()
+	omitted := 0
 	for _, v := range census.Variables {
 		if overlaps(v.Variable, named) {
 			continue
 		}
 		if len(b.plan.Sites)+len(v.Accesses) > maxShared || len(b.plan.Shared) == bpf.MaxWatched {
-			left++
+			omitted++
 			continue
 		}
 		if err := b.sharedVariable(v); err != nil {
@@ -43,7 +43,7 @@ func (b *builder) shared(named []variable.Variable) error {
 		case overlaps(a.Variable, named):
 			b.note("of %s the elements that are watched by name are watched: not those that code picks", a.Variable.Name)
 		case len(b.plan.Sites)+len(a.Accesses) > maxShared || len(b.plan.Shared) == bpf.MaxWatched:
-			left++
+			omitted++
 		default:
 			stores := storesIn(a.Accesses, func(variable.Access) bool { return true })
 			site := func(x variable.Access) (Site, bool, error) { return b.elementSite(a, x, stores) }
@@ -52,7 +52,7 @@ func (b *builder) shared(named []variable.Variable) error {
 			}
 		}
 	}
-	b.censusNotes(census, left)
+	b.censusNotes(census, omitted)
 	return nil
 }
 
@@ -123,29 +123,29 @@ func (b *builder) sharedSite(v variable.Variable, a variable.Access, stores map[
 	if err != nil || !ok {
 		return s, ok, err
 	}
-	if b.places[s.Addr] >= bpf.MaxChain && s.Addr != s.At {
+	if b.sitesAt[s.Addr] >= bpf.MaxChain && s.Addr != s.At {
 		stay := *b
 		stay.opts.EntrySites = true
 		if s, ok, err = stay.access(v, a, stores); err != nil || !ok {
 			return s, ok, err
 		}
 	}
-	if b.places[s.Addr] >= bpf.MaxChain || s.Class == cheapsite.Refused {
+	if b.sitesAt[s.Addr] >= bpf.MaxChain || s.Class == cheapsite.Refused {
 		b.note("the %s of %s at 0x%x is one of more than %d at one place: it is not seen", a.Kind, v.Name, a.Addr, bpf.MaxChain)
 		return s, false, nil
 	}
-	b.places[s.Addr]++
+	b.sitesAt[s.Addr]++
 	return s, true, nil
 }
 
 // censusNotes adds notes about the data of the program that is not watched.
-func (b *builder) censusNotes(c *variable.Census, left int) {
+func (b *builder) censusNotes(c *variable.Census, omitted int) {
 	name := b.plan.File.Name()
 	if c.Objects == 0 {
 		b.note("neither debug information nor symbols tell of a global or static variable of %s: --watch-shared has nothing to watch in it; if there are some, compile with -g, do not strip it, or install its debug symbols", name)
 	}
 	if n := len(c.Escaped); n > 0 {
-		b.note("the addresses of %d variables of %s are taken (%s): accesses through pointers are not seen", n, name, some(c.Escaped))
+		b.note("the addresses of %d variables of %s are taken (%s): accesses through pointers are not seen", n, name, listNames(c.Escaped))
 	}
 	if c.Unnamed > 0 {
 		b.note("%d data symbols of %s have no debug information while others have: they are not watched", c.Unnamed, name)
@@ -153,15 +153,15 @@ func (b *builder) censusNotes(c *variable.Census, left int) {
 	if n := c.Unknown + c.Doubtful; n > 0 {
 		b.note("%d instructions of %s that may access its data are not understood, or access one of several variables: they are not seen", n, name)
 	}
-	if left > 0 {
-		b.note("%d variables of %s are not watched: there would be more than %d variables, or than %d sites", left, name, bpf.MaxWatched, maxShared)
+	if omitted > 0 {
+		b.note("%d variables of %s are not watched: there would be more than %d variables, or than %d sites", omitted, name, bpf.MaxWatched, maxShared)
 	}
 }
 
 // maxNamed bounds the number of names that a note lists.
 const maxNamed = 8
 
-func some(names []string) string {
+func listNames(names []string) string {
 	if len(names) <= maxNamed {
 		return strings.Join(names, ", ")
 	}

@@ -25,19 +25,20 @@ type UnseenProbe struct {
 	Why    string // one line for people
 }
 
-// maxPlaces bounds the places of one file that get a probe. Rust's standard library, linked
-// statically, has hundreds.
-const maxPlaces = 2048
+// maxUnseen bounds the instructions of one file that get such a probe. Rust's standard library,
+// linked statically, has hundreds.
+const maxUnseen = 2048
 
-// maxPlacesText bounds the size of code, in bytes, that is searched for places. The search of a
-// cryptographic library takes a fifth of a second. Without it, nothing that the library might order
-// could be predicted in the many programs that use it.
-const maxPlacesText = 8 << 20
+// maxUnseenText bounds the size of code, in bytes, that is searched for such instructions. The
+// search of a cryptographic library takes a fifth of a second. Without it, nothing that the
+// library might order could be predicted in the many programs that use it.
+const maxUnseenText = 8 << 20
 
-// tellPlaces plans a probe for each place of the file that synchronises without being observed. It
-// plans none if one of the places can have no probe: then hits of the others change no verdict.
-func (b *builder) tellPlaces() error {
-	unseen, ok, err := b.ordering()
+// planUnseen plans a probe for each instruction of the file that synchronises without being
+// observed. It plans none if one of them can have no probe: then hits of the others change no
+// verdict.
+func (b *builder) planUnseen() error {
+	unseen, ok, err := b.orderingSites()
 	if err != nil || !ok {
 		return err
 	}
@@ -45,45 +46,45 @@ func (b *builder) tellPlaces() error {
 	for i := range b.plan.Sites {
 		sites[b.plan.Sites[i].Addr] = true
 	}
-	var places []UnseenProbe
+	var unseenProbes []UnseenProbe
 	for _, s := range unseen {
 		if observed(s) {
 			continue
 		}
-		place, ok := b.teller(s, func(addr uint64) bool { return sites[addr] })
+		probe, ok := b.unseenProbe(s, func(addr uint64) bool { return sites[addr] })
 		if !ok {
 			return nil
 		}
-		places = append(places, place)
+		unseenProbes = append(unseenProbes, probe)
 	}
-	if len(places) > maxPlaces {
-		b.note("%s synchronises by itself at %d places that are not observed, more than the %d at which probes would tell whether they are executed: all are taken to be", path.Base(b.plan.File.Name()), len(places), maxPlaces)
+	if len(unseenProbes) > maxUnseen {
+		b.note("%s synchronises by itself at %d places that are not observed, more than the %d at which probes would tell whether they are executed: all are taken to be", path.Base(b.plan.File.Name()), len(unseenProbes), maxUnseen)
 		return nil
 	}
-	b.plan.UnseenProbes = places
+	b.plan.UnseenProbes = unseenProbes
 	return nil
 }
 
-// ordering returns the instructions of the file that synchronise. ok is false if they are not all
-// known, or if a probe could do harm.
-func (b *builder) ordering() (sites []elf.UnseenSite, ok bool, err error) {
+// orderingSites returns the instructions of the file that synchronise. ok is false if they are
+// not all known, or if a probe could do harm.
+func (b *builder) orderingSites() (sites []elf.UnseenSite, ok bool, err error) {
 	f := b.plan.File
-	if !b.handMade() || f.Restartable() || f.TextSize() > maxPlacesText {
+	if !b.searchesAtomics() || f.Restartable() || f.TextSize() > maxUnseenText {
 		return nil, false, nil
 	}
-	if b.swept && !f.ImportsOrdering() {
+	if b.allSwept && !f.ImportsOrdering() {
 		return b.indivisible, true, nil
 	}
 	u, err := b.unseen()
 	return u.Sites, true, err
 }
 
-// teller plans the probe of one place. It never puts the probe at an instruction that calls the
-// kernel. The kernel would step a copy of such an instruction, and the system call returns before
-// the step is done, so that the bytes after the copy run too (measured: in a static program's brk
-// they store relative to rip, and the program dies of SIGSEGV); a clone's child continues there
-// (SIGTRAP).
-func (b *builder) teller(s elf.UnseenSite, taken func(uint64) bool) (UnseenProbe, bool) {
+// unseenProbe plans the probe of an instruction that synchronises. It never puts the probe at an
+// instruction that calls the kernel. The kernel would step a copy of such an instruction, and
+// the system call returns before the step is done, so that the bytes after the copy run too
+// (measured: in a static program's brk they store relative to rip, and the program dies of
+// SIGSEGV); a clone's child continues there (SIGTRAP).
+func (b *builder) unseenProbe(s elf.UnseenSite, taken func(uint64) bool) (UnseenProbe, bool) {
 	where, ok := b.image.ExecutionSite(s.Addr, taken)
 	if !ok {
 		return UnseenProbe{}, false
@@ -104,18 +105,18 @@ func (p *Plan) Observed() func(elf.UnseenSite) bool {
 
 // Describe returns a name for a place: "atomic instruction in push at queue.cc:12", or with its
 // address in the file where no function is known: "atomic instruction at libz.so.1+0x3f".
-func (p *Plan) Describe(place UnseenProbe) string {
-	f := ownFrame(p.chain(place.At))
+func (p *Plan) Describe(probe UnseenProbe) string {
+	f := ownFrame(p.frames(probe.At))
 	if short, err := demangle.ToString(f.Linkage, demangle.NoParams, demangle.NoTemplateParams, demangle.NoClones, demangle.MaxLength(12)); err == nil {
 		f.Function = strings.ReplaceAll(short, "::<>", "") // what demangling leaves of Rust's generics
 	}
 	switch {
 	case f.Function == "":
-		return fmt.Sprintf("%s at %s+0x%x", place.What, path.Base(p.File.Name()), place.At)
+		return fmt.Sprintf("%s at %s+0x%x", probe.What, path.Base(p.File.Name()), probe.At)
 	case f.File == "" || f.Line == 0:
-		return fmt.Sprintf("%s in %s", place.What, f.Function)
+		return fmt.Sprintf("%s in %s", probe.What, f.Function)
 	}
-	return fmt.Sprintf("%s in %s at %s:%d", place.What, f.Function, path.Base(f.File), f.Line)
+	return fmt.Sprintf("%s in %s at %s:%d", probe.What, f.Function, path.Base(f.File), f.Line)
 }
 
 // ownFrame returns the innermost frame whose source file is not in a compiler's headers or

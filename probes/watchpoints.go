@@ -72,7 +72,7 @@ func (p *Planner) watchpoints(b *builder) error {
 
 // watch plans the probes of one variable, or a watchpoint if that observes more.
 func (p *Planner) watch(b *builder, v variable.Variable) error {
-	if p.chosen[v.Name] {
+	if p.chosenForHardware[v.Name] {
 		return nil
 	}
 	sites, notes := len(b.plan.Sites), len(b.plan.Notes)
@@ -87,7 +87,7 @@ func (p *Planner) watch(b *builder, v variable.Variable) error {
 	if b.arch != insn.AMD64 {
 		choose = Hardware{Why: "processors other than x86-64 trap before an access, so that no watchpoint sees what it did"}
 	}
-	why := "its address escapes: " + cover.places()
+	why := "its address escapes: " + cover.texts()
 	parts, err := watchpoint.Cover(v.Addr, v.Size)
 	if err != nil {
 		b.note("%s is watched by probes: %v", v.Name, err)
@@ -98,7 +98,7 @@ func (p *Planner) watch(b *builder, v variable.Variable) error {
 	switch {
 	case p.registers <= choose.Registers:
 		b.plan.Sites, b.plan.Notes, b.plan.Coverage = b.plan.Sites[:sites], b.plan.Notes[:notes], b.plan.Coverage[:len(b.plan.Coverage)-1]
-		p.chosen[v.Name] = true
+		p.chosenForHardware[v.Name] = true
 		b.watchpoint(v, parts, why)
 		b.note("%s is watched by a hardware watchpoint, since probes do not see all its accesses (%s); each access costs some microseconds; --no-watch-hw watches it by probes", v.Name, why)
 	case choose.Why != "":
@@ -123,13 +123,13 @@ func (e *TooManyError) Error() string {
 		return fmt.Sprintf("%s take %d hardware watchpoints, and a thread has %d: name fewer of them with --watch-hw, the others with --watch",
 			strings.Join(e.Named, ", "), e.Registers, watchpoint.Registers)
 	}
-	named := ""
+	beside := ""
 	if len(e.Named) > 0 {
-		named = fmt.Sprintf(" beside %s", strings.Join(e.Named, ", "))
+		beside = fmt.Sprintf(" beside %s", strings.Join(e.Named, ", "))
 	}
 	return fmt.Sprintf("the addresses of %s escape into pointers, so that only hardware watchpoints see all their accesses%s, and a thread has %d: drop some of them; "+
 		"or take the four that matter most with --watch-hw, and --no-watch-hw for what probes see of the others",
-		strings.Join(e.Escaping, ", "), named, watchpoint.Registers)
+		strings.Join(e.Escaping, ", "), beside, watchpoint.Registers)
 }
 
 func (b *builder) watchpoint(v variable.Variable, parts []watchpoint.Part, why string) {

@@ -43,7 +43,7 @@ func (im *Image) CopyExits(at uint64, code []elf.Range) (exits []CopyExit, why s
 			return nil, "control may arrive in it by a jump table or an exception"
 		}
 	}
-	if why := c.leave(); why != "" {
+	if why := c.findExits(); why != "" {
 		return nil, why
 	}
 	order := slices.Sorted(maps.Keys(c.exits)) // sorted, so that of several reasons always the same is returned
@@ -51,7 +51,7 @@ func (im *Image) CopyExits(at uint64, code []elf.Range) (exits []CopyExit, why s
 		exits = append(exits, CopyExit{At: to, SPDelta: -c.exits[to]})
 	}
 	slices.Reverse(order) // code.Reach takes the last address first
-	if why := c.returns(order); why != "" {
+	if why := c.reentry(order); why != "" {
 		return nil, why
 	}
 	return exits, ""
@@ -104,8 +104,8 @@ func (c *copyWalk) next(in *insn.Inst) (to []uint64, why string) {
 	return to, ""
 }
 
-// leave finds the exits, and returns the reason why they are not known; "" if they are.
-func (c *copyWalk) leave() (why string) {
+// findExits finds the exits, and returns the reason why they are not known; "" if they are.
+func (c *copyWalk) findExits() (why string) {
 	c.sp[c.at] = 0
 	for todo := []uint64{c.at}; len(todo) > 0; {
 		at := todo[len(todo)-1]
@@ -142,9 +142,9 @@ func (c *copyWalk) leave() (why string) {
 	return ""
 }
 
-// returns returns the reason why control, after it has come to an address after the copy, may
+// reentry returns the reason why control, after it has come to an address after the copy, may
 // enter the copy again, other than at its beginning; "" if it may not.
-func (c *copyWalk) returns(exits []uint64) (why string) {
+func (c *copyWalk) reentry(exits []uint64) (why string) {
 	left := maxNodes
 	code.Reach(exits, func(at uint64) (to []uint64, ok bool) {
 		if at == c.at {

@@ -9,13 +9,13 @@ import "github.com/tracepredict/tracepredict/probes/insn"
 // move to an address nor pass it. ExecutionSite returns false if there is no such site. On arm64
 // the probe does not move: between an exclusive load and its store it would make the store fail
 // every time.
-func (im *Image) ExecutionSite(addr uint64, taken func(uint64) bool) (Site, bool) {
+func (im *Image) ExecutionSite(addr uint64, occupied func(uint64) bool) (Site, bool) {
 	ext, at := im.ExtentAt(addr), addr
 	if ext == nil {
 		return Site{}, false
 	}
 	for range maxSlide {
-		if !ext.Contains(at) || at != addr && taken(at) {
+		if !ext.Contains(at) || at != addr && occupied(at) {
 			return Site{}, false
 		}
 		in, err := im.Decode(at)

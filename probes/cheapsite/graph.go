@@ -16,10 +16,10 @@ const maxNodes = 4096
 type ending uint8
 
 const (
-	goesOn  ending = iota
-	returns        // returns to the caller
-	handsOn        // jumps to another function, which returns to the caller
-	dies           // never returns
+	continues    ending = iota
+	returns             // returns to the caller
+	tailCalls           // jumps to another function, which returns to the caller
+	neverReturns        // never returns
 )
 
 // node is an instruction that a call of the function may execute.
@@ -35,25 +35,25 @@ type node struct {
 // graph holds the instructions that a call of a function may execute, and at each of them what is
 // certain whatever path led there.
 type graph struct {
-	im       *Image
-	want     *OutcomeWant
-	nodes    map[uint64]*node
-	byIndex  []*node
-	states   code.Solver[state]  // state before each node
-	order    []uint64            // addresses of all nodes, sorted
-	before   map[uint64][]uint64 // predecessors of each node
-	slots    bool                // whether the contents of the function's stack frame are tracked
-	escapes  bool                // whether the function makes a pointer to its stack
-	calls    map[uint64]ending   // whether a call of a function returns (goesOn) or not (dies), by entry
-	doubtful string
+	im           *Image
+	want         *OutcomeWant
+	nodes        map[uint64]*node
+	byIndex      []*node
+	states       code.Solver[state]  // state before each node
+	order        []uint64            // addresses of all nodes, sorted
+	predecessors map[uint64][]uint64 // predecessors of each node
+	slots        bool                // whether the contents of the function's stack frame are tracked
+	escapes      bool                // whether the function makes a pointer to its stack
+	calls        map[uint64]ending   // whether a call of a function returns (continues) or not (neverReturns), by entry
+	failure      string
 }
 
 // state returns what is certain before a node is executed.
 func (g *graph) state(n *node) *state { return &g.states.Before[n.index] }
 
-func (g *graph) doubt(format string, args ...any) {
-	if g.doubtful == "" {
-		g.doubtful = fmt.Sprintf(format, args...)
+func (g *graph) fail(format string, args ...any) {
+	if g.failure == "" {
+		g.failure = fmt.Sprintf(format, args...)
 	}
 }
 
@@ -64,7 +64,7 @@ func (im *Image) graph(w *OutcomeWant) *graph {
 	if g.escapes {
 		g = im.build(w, false)
 	}
-	if g.doubtful == "" {
+	if g.failure == "" {
 		g.link()
 	}
 	return g
@@ -76,13 +76,13 @@ func (im *Image) build(w *OutcomeWant, slots bool) *graph {
 	entry := atEntry()
 	g.flow(w.Entry, &entry)
 	g.states.Run(func(i int) bool {
-		if g.doubtful == "" && !im.Spend() {
-			g.doubt("too much code leads to it")
+		if g.failure == "" && !im.Spend() {
+			g.fail("too much code leads to it")
 		}
-		if g.doubtful == "" {
+		if g.failure == "" {
 			g.visit(g.byIndex[i])
 		}
-		return g.doubtful == ""
+		return g.failure == ""
 	})
 	return g
 }
@@ -104,13 +104,13 @@ func (g *graph) add(at uint64) *node {
 	e := g.im.ExtentAt(at)
 	switch {
 	case err != nil:
-		g.doubt("%v", err)
+		g.fail("%v", err)
 	case e == nil:
-		g.doubt("the extent of the code at 0x%x is not known", at)
+		g.fail("the extent of the code at 0x%x is not known", at)
 	case e.Open || e.Untiled:
-		g.doubt("an indirect jump may land anywhere around 0x%x, or there is data", at)
+		g.fail("an indirect jump may land anywhere around 0x%x, or there is data", at)
 	case len(g.nodes) >= maxNodes:
-		g.doubt("more than %d instructions", maxNodes)
+		g.fail("more than %d instructions", maxNodes)
 	default:
 		n := &node{in: in, ext: e, index: g.states.Add()}
 		g.nodes[at], g.byIndex = n, append(g.byIndex, n)
@@ -122,7 +122,7 @@ func (g *graph) add(at uint64) *node {
 // visit propagates what is certain after n to the instructions that may follow it.
 func (g *graph) visit(n *node) {
 	in := &n.in
-	n.end, n.next = goesOn, n.next[:0]
+	n.end, n.next = continues, n.next[:0]
 	g.escapes = g.escapes || g.im.takesStack(in)
 	after := *g.state(n)
 	after.step(g, in)
@@ -130,21 +130,21 @@ func (g *graph) visit(n *node) {
 	case insn.Return:
 		n.end = returns
 	case insn.Stop:
-		n.end = dies
+		n.end = neverReturns
 	case insn.Jump:
 		g.jump(n, &after)
 	case insn.CondJump:
 		g.edge(n, in.Target, &after)
 		g.fall(n, &after)
 	case insn.IndirectJump:
-		g.doubt("an indirect jump at 0x%x", in.Addr)
+		g.fail("an indirect jump at 0x%x", in.Addr)
 	case insn.IndirectCall:
-		if n.end = dies; n.ext.Contains(in.End()) {
-			g.doubt("an indirect call at 0x%x", in.Addr)
+		if n.end = neverReturns; n.ext.Contains(in.End()) {
+			g.fail("an indirect call at 0x%x", in.Addr)
 		}
 	case insn.Call:
-		if n.end = g.call(in.Target); n.end == dies || !n.ext.Contains(in.End()) {
-			n.end = dies
+		if n.end = g.call(in.Target); n.end == neverReturns || !n.ext.Contains(in.End()) {
+			n.end = neverReturns
 			return
 		}
 		g.fall(n, &after)
@@ -157,7 +157,7 @@ func (g *graph) visit(n *node) {
 func (g *graph) fall(n *node, s *state) {
 	to := n.in.End()
 	if !n.ext.Contains(to) {
-		g.doubt("the function's extent ends at 0x%x", to)
+		g.fail("the function's extent ends at 0x%x", to)
 		return
 	}
 	g.edge(n, to, s)
@@ -166,7 +166,7 @@ func (g *graph) fall(n *node, s *state) {
 // edge adds an edge from n, and propagates the state s to its end.
 func (g *graph) edge(n *node, to uint64, s *state) {
 	if to != g.want.Entry && g.want.Foreign != nil && g.want.Foreign(to) {
-		g.doubt("control goes on in the observed function at 0x%x", to)
+		g.fail("control goes on in the observed function at 0x%x", to)
 		return
 	}
 	if !slices.Contains(n.next, to) {
@@ -179,9 +179,9 @@ func (g *graph) edge(n *node, to uint64, s *state) {
 // nothing is known.
 func (g *graph) jump(n *node, after *state) {
 	to := g.im.ExtentAt(n.in.Target)
-	away := to != n.ext && (to == nil || to.Lo == n.in.Target)
-	if away && classOf(&n.in) == Emulated && g.state(n).asAtEntry(g.want.Reads) {
-		n.end = handsOn
+	leaves := to != n.ext && (to == nil || to.Lo == n.in.Target)
+	if leaves && classOf(&n.in) == Emulated && g.state(n).asAtEntry(g.want.Reads) {
+		n.end = tailCalls
 		return
 	}
 	g.edge(n, n.in.Target, after)
@@ -190,25 +190,25 @@ func (g *graph) jump(n *node, after *state) {
 // link computes the order, the predecessors and the live nodes, once the nodes no longer change.
 func (g *graph) link() {
 	g.order = slices.Sorted(maps.Keys(g.nodes))
-	g.before = map[uint64][]uint64{}
+	g.predecessors = map[uint64][]uint64{}
 	var ends []uint64
 	for _, at := range g.order {
 		n := g.nodes[at]
 		for _, to := range n.next {
-			g.before[to] = append(g.before[to], at)
+			g.predecessors[to] = append(g.predecessors[to], at)
 		}
-		if n.end == returns || n.end == handsOn {
+		if n.end == returns || n.end == tailCalls {
 			ends = append(ends, at)
 		}
 	}
-	live, _ := code.Reach(ends, func(at uint64) ([]uint64, bool) { return g.before[at], true })
+	live, _ := code.Reach(ends, func(at uint64) ([]uint64, bool) { return g.predecessors[at], true })
 	for at := range live {
 		g.nodes[at].live = true
 	}
 }
 
-// followers returns the successors of at from which a return can be reached.
-func (g *graph) followers(at uint64) []uint64 {
+// liveSuccessors returns the successors of at from which a return can be reached.
+func (g *graph) liveSuccessors(at uint64) []uint64 {
 	var out []uint64
 	for _, s := range g.nodes[at].next {
 		if g.nodes[s].live {
@@ -252,26 +252,26 @@ var neverReturning = map[string]bool{
 // maxDepth bounds the depth of nested calls that neverReturns follows.
 const maxDepth = 4
 
-// call returns whether a call of the function at addr goes on or never returns: goesOn or dies. A
-// call that goes on must not reach a function whose calls are recorded: its operation there would
-// be recorded as one of the program's own.
+// call returns whether a call of the function at addr goes on or never returns: continues or
+// neverReturns. A call that goes on must not reach a function whose calls are recorded: its
+// operation there would be recorded as one of the program's own.
 func (g *graph) call(addr uint64) ending {
 	end, known := g.calls[addr]
 	if known {
 		return end
 	}
 	switch {
-	case g.diesIn(addr):
-		end = dies
+	case g.neverReturnsFrom(addr):
+		end = neverReturns
 	case g.mayObserve(addr):
-		g.doubt("the call of 0x%x may end in an observed function", addr)
+		g.fail("the call of 0x%x may end in an observed function", addr)
 	}
 	g.calls[addr] = end
 	return end
 }
 
-// diesIn reports whether a call of the function at addr is certain never to return.
-func (g *graph) diesIn(addr uint64) bool {
+// neverReturnsFrom reports whether a call of the function at addr is certain never to return.
+func (g *graph) neverReturnsFrom(addr uint64) bool {
 	if g.want.Stub != nil {
 		if name := g.want.Stub(addr); name != "" {
 			return neverReturning[name]
@@ -302,13 +302,13 @@ func (g *graph) mayObserve(addr uint64) bool {
 			continue
 		}
 		seen[e.Lo] = true
-		away := false
+		leaves := false
 		tiles := g.im.Sweep(e.Range, func(in *insn.Inst) bool {
 			switch in.Kind {
 			case insn.IndirectCall, insn.IndirectJump:
-				away = true
+				leaves = true
 			case insn.Call:
-				if !g.diesIn(in.Target) {
+				if !g.neverReturnsFrom(in.Target) {
 					todo = append(todo, in.Target)
 				}
 			case insn.Jump, insn.CondJump:
@@ -316,9 +316,9 @@ func (g *graph) mayObserve(addr uint64) bool {
 					todo = append(todo, in.Target)
 				}
 			}
-			return !away
+			return !leaves
 		})
-		if away || !tiles {
+		if leaves || !tiles {
 			return true
 		}
 	}
@@ -330,15 +330,15 @@ func (g *graph) mayObserve(addr uint64) bool {
 func (im *Image) neverReturns(addr uint64, deep int) bool {
 	never, known := im.noReturn[addr]
 	if !known {
-		never = im.onlyDies(addr, deep)
+		never = im.findNeverReturns(addr, deep)
 		im.noReturn[addr] = never
 	}
 	return never
 }
 
-func (im *Image) onlyDies(addr uint64, deep int) bool {
+func (im *Image) findNeverReturns(addr uint64, deep int) bool {
 	left := maxNodes / 4
-	_, dies := code.Reach([]uint64{addr}, func(at uint64) ([]uint64, bool) {
+	_, never := code.Reach([]uint64{addr}, func(at uint64) ([]uint64, bool) {
 		in, err := im.Decode(at)
 		e := im.ExtentAt(at)
 		if left--; err != nil || e == nil || e.Open || e.Untiled || left < 0 || !im.Spend() {
@@ -352,5 +352,5 @@ func (im *Image) onlyDies(addr uint64, deep int) bool {
 		}
 		return in.Next(), !in.Kind.FallsThrough() || e.Contains(in.End())
 	})
-	return dies
+	return never
 }

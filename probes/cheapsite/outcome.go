@@ -97,11 +97,11 @@ func (im *Image) Outcomes(w OutcomeWant) (Outcomes, error) {
 	im.Landings()
 	g := im.graph(&w)
 	o := &outcomes{graph: g}
-	if g.doubtful == "" {
+	if g.failure == "" {
 		o.choose()
 	}
-	if g.doubtful != "" {
-		return Outcomes{}, fmt.Errorf("find the outcomes at 0x%x: %s", w.Entry, g.doubtful)
+	if g.failure != "" {
+		return Outcomes{}, fmt.Errorf("find the outcomes at 0x%x: %s", w.Entry, g.failure)
 	}
 	return o.result()
 }
@@ -109,23 +109,23 @@ func (im *Image) Outcomes(w OutcomeWant) (Outcomes, error) {
 // outcomes chooses sites in a graph.
 type outcomes struct {
 	*graph
-	settled map[uint64]settled
-	foreign map[uint64]bool // instructions that can be reached other than from the function's entry
-	tail    map[uint64]bool // the settled instructions after the sites
-	places  []Outcome
+	settled          map[uint64]settled
+	enteredElsewhere map[uint64]bool // instructions that can be reached other than from the function's entry
+	tail             map[uint64]bool // the settled instructions after the sites
+	sites            []Outcome
 }
 
 func (o *outcomes) choose() {
 	o.settled = o.settle()
-	o.foreign = o.entered()
+	o.enteredElsewhere = o.findEnteredElsewhere()
 	for _, at := range o.order {
-		if o.nodes[at].end == handsOn && o.foreign[at] {
-			o.doubt("the jump at 0x%x is reached from elsewhere too", at)
+		if o.nodes[at].end == tailCalls && o.enteredElsewhere[at] {
+			o.fail("the jump at 0x%x is reached from elsewhere too", at)
 		}
 	}
 	o.tail = o.smallest(o.largest())
 	for _, at := range o.order {
-		o.at(at)
+		o.addSites(at)
 	}
 }
 
@@ -140,7 +140,7 @@ func (o *outcomes) largest() map[uint64]bool {
 	for changed := true; changed; {
 		changed = false
 		for at := range tail {
-			if !o.holds(tail, at) {
+			if !o.inTail(tail, at) {
 				delete(tail, at)
 				changed = true
 			}
@@ -149,15 +149,15 @@ func (o *outcomes) largest() map[uint64]bool {
 	return tail
 }
 
-// holds reports whether at may belong to a tail with the members given.
-func (o *outcomes) holds(tail map[uint64]bool, at uint64) bool {
-	for _, s := range o.followers(at) {
+// inTail reports whether at may belong to a tail with the members given.
+func (o *outcomes) inTail(tail map[uint64]bool, at uint64) bool {
+	for _, s := range o.liveSuccessors(at) {
 		if !tail[s] {
 			return false
 		}
 	}
-	for _, p := range o.before[at] {
-		if !tail[p] && !o.bears(p, at) {
+	for _, p := range o.predecessors[at] {
+		if !tail[p] && !o.edgeProbeable(p, at) {
 			return false
 		}
 	}
@@ -173,9 +173,9 @@ func (o *outcomes) smallest(within map[uint64]bool) map[uint64]bool {
 		}
 	}
 	tail, _ := code.Reach(ends, func(at uint64) ([]uint64, bool) {
-		to := o.followers(at)
-		for _, p := range o.before[at] {
-			if !o.bears(p, at) {
+		to := o.liveSuccessors(at)
+		for _, p := range o.predecessors[at] {
+			if !o.edgeProbeable(p, at) {
 				to = append(to, p)
 			}
 		}
@@ -184,11 +184,11 @@ func (o *outcomes) smallest(within map[uint64]bool) map[uint64]bool {
 	return tail
 }
 
-// bears reports whether a probe at from can stand for the edge from→to.
-func (o *outcomes) bears(from, to uint64) bool {
+// edgeProbeable reports whether a probe at from can stand for the edge from→to.
+func (o *outcomes) edgeProbeable(from, to uint64) bool {
 	n, s := o.nodes[from], o.settled[to]
 	switch {
-	case !s.ok || !s.known || classOf(&n.in) != Emulated || n.end == handsOn:
+	case !s.ok || !s.known || classOf(&n.in) != Emulated || n.end == tailCalls:
 		return false
 	case n.in.Kind == insn.CondJump && n.in.Cond == 0:
 		return false
@@ -201,15 +201,15 @@ func (o *outcomes) bears(from, to uint64) bool {
 // readable reports whether a probe at n can read all that it must record.
 func (o *outcomes) readable(n *node) bool {
 	s := o.state(n)
-	if o.foreign[n.in.Addr] || !s.spKnown || !s.holds(insn.RBP, insn.RBP) || !o.alone(&n.in) {
+	if o.enteredElsewhere[n.in.Addr] || !s.spKnown || !s.holds(insn.RBP, insn.RBP) || !o.overlapsNone(&n.in) {
 		return false
 	}
 	_, ok := s.operands(o.want.Reads)
 	return ok
 }
 
-// at adds the sites at one instruction.
-func (o *outcomes) at(addr uint64) {
+// addSites adds the sites at one instruction.
+func (o *outcomes) addSites(addr uint64) {
 	n := o.nodes[addr]
 	if o.tail[addr] {
 		return
@@ -217,14 +217,14 @@ func (o *outcomes) at(addr uint64) {
 	if n.end == returns {
 		class := classOf(&n.in)
 		if class == Refused || !o.readable(n) {
-			o.doubt("the return at 0x%x shows too little", addr)
+			o.fail("the return at 0x%x shows too little", addr)
 			return
 		}
 		o.add(n, class, 0, settled{known: true}, "ret")
 		return
 	}
 	var into []uint64
-	for _, s := range o.followers(addr) {
+	for _, s := range o.liveSuccessors(addr) {
 		if o.tail[s] {
 			into = append(into, s)
 		}
@@ -250,7 +250,7 @@ func (o *outcomes) add(n *node, class Class, when When, s settled, how string) {
 	at := o.state(n)
 	operands, _ := at.operands(o.want.Reads)
 	p := Outcome{Addr: n.in.Addr, Class: class, When: when, SPDelta: -at.sp, Const: s.constant, Value: s.value, Operands: operands}
-	if r := at.regs[o.want.Result]; !p.Const && r.kind == heldConst {
+	if r := at.regs[o.want.Result]; !p.Const && r.kind == contentConst {
 		p.Const, p.Value = true, r.n
 	}
 	p.Why = fmt.Sprintf("%s +0x%x", how, n.in.Addr-o.want.Entry)
@@ -260,13 +260,13 @@ func (o *outcomes) add(n *node, class Class, when When, s settled, how string) {
 	if p.Const {
 		p.Why += fmt.Sprintf(": returns %d", int32(p.Value))
 	}
-	o.places = append(o.places, p)
+	o.sites = append(o.sites, p)
 }
 
 func (o *outcomes) result() (Outcomes, error) {
-	out := Outcomes{Sites: o.places, Hot: o.hot()}
+	out := Outcomes{Sites: o.sites, Hot: o.hot()}
 	for _, at := range o.order {
-		if o.nodes[at].end == handsOn {
+		if o.nodes[at].end == tailCalls {
 			out.Tails = append(out.Tails, Tail{at, o.nodes[at].in.Target, fmt.Sprintf("%s +0x%x, which hands the call on", mnemonic(o.im, at), at-o.want.Entry)})
 		}
 	}
@@ -280,11 +280,11 @@ func (o *outcomes) result() (Outcomes, error) {
 // way, or on the shortest path of all if no path synchronises.
 func (o *outcomes) hot() []Class {
 	class := map[uint64]Class{}
-	for _, p := range o.places {
+	for _, p := range o.sites {
 		class[p.Addr] = p.Class
 	}
 	path := o.shortest(true)
-	if path == nil && !o.hands() {
+	if path == nil && !o.hasTailCalls() {
 		path = o.shortest(false)
 	}
 	var hot []Class
@@ -296,10 +296,10 @@ func (o *outcomes) hot() []Class {
 	return hot
 }
 
-// hands reports whether the function hands calls on to another function.
-func (o *outcomes) hands() bool {
+// hasTailCalls reports whether the function hands calls on to another function.
+func (o *outcomes) hasTailCalls() bool {
 	for _, n := range o.nodes {
-		if n.end == handsOn {
+		if n.end == tailCalls {
 			return true
 		}
 	}
@@ -341,9 +341,9 @@ func (o *outcomes) shortest(locked bool) []uint64 {
 	return nil
 }
 
-// entered returns the instructions that control can reach other than from the entry, and all that
-// follow them.
-func (g *graph) entered() map[uint64]bool {
+// findEnteredElsewhere returns the instructions that control can reach other than from the entry,
+// and all that follow them.
+func (g *graph) findEnteredElsewhere() map[uint64]bool {
 	var todo []uint64
 	outside := func(from, to uint64) {
 		if g.nodes[from] == nil && g.nodes[to] != nil && to != g.want.Entry {
@@ -380,17 +380,17 @@ func (g *graph) extents() []*code.Extent {
 // sweep calls outside for each branch into the graph, and each fall through into it, from code of
 // the same extent that is not in the graph.
 func (g *graph) sweep(e *code.Extent, outside func(from, to uint64)) {
-	alive := false // whether the instruction before is not in the graph, may be executed, and falls through
+	falls := false // whether the instruction before is not in the graph, may be executed, and falls through
 	var last uint64
 	tiles := g.im.Sweep(e.Range, func(in *insn.Inst) bool {
 		if g.nodes[in.Addr] != nil {
-			if alive {
+			if falls {
 				outside(last, in.Addr)
 			}
-			alive = false
+			falls = false
 			return true
 		}
-		alive = alive || g.im.Landings().Has(in.Addr)
+		falls = falls || g.im.Landings().Has(in.Addr)
 		last = in.Addr
 		switch in.Kind {
 		case insn.Jump, insn.CondJump:
@@ -398,23 +398,23 @@ func (g *graph) sweep(e *code.Extent, outside func(from, to uint64)) {
 		}
 		switch in.Kind {
 		case insn.Jump, insn.IndirectJump, insn.Return, insn.Stop:
-			alive = false
+			falls = false
 		}
 		return true
 	})
 	if !tiles {
-		g.doubt("the code around 0x%x cannot be read", e.Lo)
+		g.fail("the code around 0x%x cannot be read", e.Lo)
 	}
 	for _, m := range g.im.Landings().Marks(elf.Range{Lo: e.Lo + 1, Hi: e.Hi}) {
 		if g.nodes[m] == nil {
-			g.doubt("0x%x may be entered in its midst, at 0x%x", e.Lo, m)
+			g.fail("0x%x may be entered in its midst, at 0x%x", e.Lo, m)
 		}
 	}
 }
 
-// alone reports whether no other instruction of the graph overlaps in: a breakpoint at in would
-// overwrite part of such an instruction.
-func (g *graph) alone(in *insn.Inst) bool {
+// overlapsNone reports whether no other instruction of the graph overlaps in: a breakpoint at in
+// would overwrite part of such an instruction.
+func (g *graph) overlapsNone(in *insn.Inst) bool {
 	for at := in.Addr - uint64(g.im.Arch().MaxLen()) + 1; at < in.Addr; at++ {
 		if n := g.nodes[at]; n != nil && at+uint64(n.in.Len) > in.Addr {
 			return false

@@ -48,7 +48,7 @@ func TestOutcomes(t *testing.T) {
 		}, Hot: []Class{Emulated}}, ""},
 		{"one side never returns", "f0ff07 7503 31c0 c3 0f0b", Outcomes{Sites: []Outcome{
 			{Addr: 0x1003, Class: Emulated, When: 5, Const: true, Operands: inRDI, Why: "jne not taken +0x3: returns 0"}}, Hot: []Class{Emulated}}, ""},
-		// sub $8,%rsp; lock; jne 11; xor; add $8,%rsp; ret; 11: call dies, which loops
+		// sub $8,%rsp; lock; jne 11; xor; add $8,%rsp; ret; 11: call neverReturns, which loops
 		{"one side calls what never returns", "4883ec08 f0ff07 7507 31c0 4883c408 c3 e801000000 c3 | ebfe", Outcomes{Sites: []Outcome{
 			{Addr: 0x1007, Class: Emulated, When: 5, SPDelta: 8, Const: true, Operands: inRDI, Why: "jne not taken +0x7: returns 0"}}, Hot: []Class{Emulated}}, ""},
 		// lock; jne 7; xor; ret; 7: push %rdi; call; pop %rdi; 0e: jmp 5

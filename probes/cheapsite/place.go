@@ -122,7 +122,7 @@ func (s *slide) search(at *insn.Inst, any bool) (Site, string) {
 		if why := s.obstacle(&in); why != "" {
 			return fallback, why
 		}
-		if why := s.cut(&in); why != "" {
+		if why := s.landingInside(&in); why != "" {
 			return fallback, why
 		}
 		s.delta -= in.SPChange
@@ -137,7 +137,7 @@ func (s *slide) search(at *insn.Inst, any bool) (Site, string) {
 		if in, err = s.im.Decode(next); err != nil {
 			return fallback, fmt.Sprintf("stays: %s does not decode", s.offset(next))
 		}
-		if why := s.cut(&in); why != "" {
+		if why := s.landingInside(&in); why != "" {
 			return fallback, why
 		}
 		class := classOf(&in)
@@ -184,13 +184,13 @@ func (s *slide) blocked(addr uint64) string {
 	return ""
 }
 
-// cut returns the reason why the probe may neither pass in nor sit on it, which is that a branch
-// lands inside it, so that control may reach the code after it in another way; "" if none does. A
-// branch that skips the lock prefix of the probe's own instruction does not count: it performs the
-// same operation, without the lock that a single-threaded process does not need. Nor do the
-// branches count that bytes between functions would be, if they were code: they lie inside
+// landingInside returns the reason why the probe may neither pass in nor sit on it, which is that a
+// branch lands inside it, so that control may reach the code after it in another way; "" if none
+// does. A branch that skips the lock prefix of the probe's own instruction does not count: it
+// performs the same operation, without the lock that a single-threaded process does not need. Nor
+// do the branches count that bytes between functions would be, if they were code: they lie inside
 // instructions as often as not.
-func (s *slide) cut(in *insn.Inst) string {
+func (s *slide) landingInside(in *insn.Inst) string {
 	for to := in.Addr + 1; to < in.End(); to++ {
 		if s.im.Landings().Certain(to) && !(in.Addr == s.w.At && to == in.Addr+1 && s.im.lockPrefix(in.Addr)) {
 			return fmt.Sprintf("stays: a branch may land inside of an instruction, at %s", s.offset(to))
@@ -335,7 +335,7 @@ func (s *slide) back(stay Site) Site {
 			stay.Why = why
 			return stay
 		}
-		if why := s.cut(in); why != "" {
+		if why := s.landingInside(in); why != "" {
 			stay.Why = why
 			return stay
 		}
@@ -361,7 +361,7 @@ func (im *Image) LineBefore(addr uint64) []insn.Inst {
 	next := addr
 	for i := len(line) - 1; i >= 0; i-- {
 		in := &line[i]
-		if s.im.Landings().Has(next) || s.cut(in) != "" || !in.Kind.Straight() {
+		if s.im.Landings().Has(next) || s.landingInside(in) != "" || !in.Kind.Straight() {
 			return line[i+1:]
 		}
 		next = in.Addr

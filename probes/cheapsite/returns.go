@@ -22,7 +22,7 @@ type walk struct {
 	returns  map[uint64]bool
 	tails    map[uint64]bool
 	jumps    map[uint64]TailJump
-	doubtful string
+	failure  string
 }
 
 // Returns follows control flow from entry through direct branches, jump tables and tail jumps into
@@ -36,39 +36,39 @@ func (im *Image) Returns(entry uint64) (Exits, error) {
 	w := &walk{im: im, extents: map[uint64]*code.Extent{}, returns: map[uint64]bool{}, tails: map[uint64]bool{}, jumps: map[uint64]TailJump{}}
 	code.Reach([]uint64{entry}, func(at uint64) ([]uint64, bool) { return w.follow(at), true })
 	if w.im.Work == 0 {
-		w.doubt("too much code leads to it")
+		w.fail("too much code leads to it")
 	}
-	if w.doubtful != "" {
+	if w.failure != "" {
 		w.allReturns()
 	}
 	return Exits{
 		Returns:   slices.Sorted(maps.Keys(w.returns)),
 		TailJumps: slices.Sorted(maps.Keys(w.tails)),
 		Jumps:     slices.SortedFunc(maps.Values(w.jumps), func(a, b TailJump) int { return cmp.Compare(a.At, b.At) }),
-		Complete:  w.doubtful == "",
-		Reason:    w.doubtful,
+		Complete:  w.failure == "",
+		Reason:    w.failure,
 	}, nil
 }
 
-func (w *walk) doubt(format string, args ...any) {
-	if w.doubtful == "" {
-		w.doubtful = fmt.Sprintf(format, args...)
+func (w *walk) fail(format string, args ...any) {
+	if w.failure == "" {
+		w.failure = fmt.Sprintf(format, args...)
 	}
 }
 
 // follow returns the addresses at which control may go on after the instruction at an address.
 func (w *walk) follow(at uint64) []uint64 {
 	if w.followed++; w.followed > maxFollowed {
-		w.doubt("more than %d instructions", maxFollowed)
+		w.fail("more than %d instructions", maxFollowed)
 		return nil
 	}
 	if !w.im.Spend() {
-		w.doubt("too much code leads to it")
+		w.fail("too much code leads to it")
 		return nil
 	}
 	in, err := w.im.Decode(at)
 	if err != nil {
-		w.doubt("%v", err)
+		w.fail("%v", err)
 		return nil
 	}
 	e := w.im.ExtentAt(at)
@@ -84,7 +84,7 @@ func (w *walk) follow(at uint64) []uint64 {
 		w.tails[at] = true
 		return nil
 	case in.Kind == insn.CondJump && w.isStub(in.Target):
-		w.doubt("a conditional jump to a stub at 0x%x", at)
+		w.fail("a conditional jump to a stub at 0x%x", at)
 		return []uint64{in.End()}
 	case in.Kind.Branches():
 		w.jump(&in, e)
@@ -151,7 +151,7 @@ func (w *walk) indirect(in *insn.Inst, e *code.Extent) []uint64 {
 		})
 	case code.JumpAway:
 	default:
-		w.doubt("the indirect jump at 0x%x is not resolved", in.Addr)
+		w.fail("the indirect jump at 0x%x is not resolved", in.Addr)
 	}
 	w.tails[in.Addr] = true
 	return nil

@@ -44,7 +44,7 @@ func (g *graph) settledBy(at uint64, of func(uint64) settled) settled {
 	switch {
 	case n.end == returns:
 		return settled{ok: true, known: true}
-	case n.end != goesOn || !n.live || !n.in.Known || n.in.Locked:
+	case n.end != continues || !n.live || !n.in.Known || n.in.Locked:
 		return settled{}
 	}
 	switch n.in.Kind {
@@ -53,7 +53,7 @@ func (g *graph) settledBy(at uint64, of func(uint64) settled) settled {
 		return settled{}
 	}
 	var s settled
-	for i, to := range g.followers(at) {
+	for i, to := range g.liveSuccessors(at) {
 		t := of(to)
 		switch {
 		case !t.ok:

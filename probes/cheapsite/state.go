@@ -12,17 +12,17 @@ import (
 // a register held at the entry, or a constant. Calls preserve what the System V ABI preserves, and
 // the words of the frame: no other code has a pointer to it (graph.escapes).
 
-type heldKind uint8
+type contentKind uint8
 
 const (
-	heldAny   heldKind = iota
-	heldEntry          // the value of register reg at the entry
-	heldConst          // the constant n
+	contentUnknown contentKind = iota
+	contentEntry               // the value of register reg at the entry
+	contentConst               // the constant n
 )
 
 // held is what is known of the value of a register or of a word of the stack frame.
-type held struct {
-	kind heldKind
+type content struct {
+	kind contentKind
 	reg  insn.Reg
 	n    int64
 }
@@ -30,8 +30,8 @@ type held struct {
 type state struct {
 	sp      int64 // sp minus sp at the entry, in bytes
 	spKnown bool
-	regs    [16]held
-	slots   code.Frame[held] // by the distance from sp at the entry, in bytes
+	regs    [16]content
+	slots   code.Frame[content] // by the distance from sp at the entry, in bytes
 }
 
 // maxSlots bounds the number of words of a stack frame that are tracked.
@@ -41,7 +41,7 @@ func atEntry() state {
 	s := state{spKnown: true}
 	for r := range s.regs {
 		if insn.Reg(r) != insn.RSP {
-			s.regs[r] = held{kind: heldEntry, reg: insn.Reg(r)}
+			s.regs[r] = content{kind: contentEntry, reg: insn.Reg(r)}
 		}
 	}
 	return s
@@ -54,25 +54,27 @@ func (s *state) join(other *state) bool {
 		s.spKnown, s.sp, s.slots, changed = false, 0, nil, true
 	}
 	for r := range s.regs {
-		if s.regs[r] != other.regs[r] && s.regs[r].kind != heldAny {
-			s.regs[r], changed = held{}, true
+		if s.regs[r] != other.regs[r] && s.regs[r].kind != contentUnknown {
+			s.regs[r], changed = content{}, true
 		}
 	}
-	return s.slots.Join(other.slots, joinSlots, func(a, b held) bool { return a == b }) || changed
+	return s.slots.Join(other.slots, joinContents, func(a, b content) bool { return a == b }) || changed
 }
 
-func joinSlots(a, b *held) (held, bool) {
+func joinContents(a, b *content) (content, bool) {
 	if a == nil {
-		return held{}, false
+		return content{}, false
 	}
-	var other held // nothing is known of a word that the other path does not have
+	var other content // nothing is known of a word that the other path does not have
 	if b != nil {
 		other = *b
 	}
 	return *a, *a == other
 }
 
-func (s *state) holds(r, entry insn.Reg) bool { return s.regs[r] == held{kind: heldEntry, reg: entry} }
+func (s *state) holds(r, entry insn.Reg) bool {
+	return s.regs[r] == content{kind: contentEntry, reg: entry}
+}
 
 // asAtEntry reports whether sp and the registers given have their values at the entry.
 func (s *state) asAtEntry(reads insn.RegSet) bool {
@@ -111,7 +113,7 @@ func (s *state) find(entry insn.Reg) (Operand, bool) {
 		}
 	}
 	for _, w := range slices.Backward(s.slots) {
-		if w.Value == (held{kind: heldEntry, reg: entry}) {
+		if w.Value == (content{kind: contentEntry, reg: entry}) {
 			return Operand{Reg: insn.NoReg, Slot: w.At}, true
 		}
 	}
@@ -151,22 +153,22 @@ func (s *state) step(g *graph, in *insn.Inst) {
 func (s *state) forget(set insn.RegSet) {
 	for r := range s.regs {
 		if set.Has(insn.Reg(r)) {
-			s.regs[r] = held{}
+			s.regs[r] = content{}
 		}
 	}
 }
 
 // below removes the words below sp, which signals and calls overwrite.
 func (s *state) below(sp int64) {
-	s.slots = s.slots.Filter(func(w *code.Word[held]) bool { return w.At >= sp })
+	s.slots = s.slots.Filter(func(w *code.Word[content]) bool { return w.At >= sp })
 }
 
 // effect returns the register that an instruction sets to a known value, and that value.
-func (s *state) effect(in *insn.Inst) (insn.Reg, held) {
+func (s *state) effect(in *insn.Inst) (insn.Reg, content) {
 	sum := in.Sum
 	switch {
 	case sum.Const():
-		return sum.Dst, held{kind: heldConst, n: sum.Imm}
+		return sum.Dst, content{kind: contentConst, n: sum.Imm}
 	case sum.Offset() && sum.Imm == 0 && sum.Src < insn.Reg(len(s.regs)):
 		return sum.Dst, s.regs[sum.Src]
 	case in.Kind == insn.Plain && in.NMem == 1 && plainLoad(in) && onStack(&in.Mem[0]) && s.spKnown:
@@ -176,11 +178,11 @@ func (s *state) effect(in *insn.Inst) (insn.Reg, held) {
 			return r, s.slot(s.sp)
 		}
 	}
-	return insn.NoReg, held{}
+	return insn.NoReg, content{}
 }
 
 // slot returns what is known of a word of the stack.
-func (s *state) slot(at int64) held {
+func (s *state) slot(at int64) content {
 	h, _ := s.slots.Get(at)
 	return h
 }
@@ -195,19 +197,19 @@ func onStack(m *insn.Mem) bool {
 }
 
 // stored returns the value that in stores to a whole word of the stack; false if it stores to none.
-func (s *state) stored(in *insn.Inst) (bool, held) {
+func (s *state) stored(in *insn.Inst) (bool, content) {
 	if in.Kind == insn.Push {
 		if r := (in.Reads &^ insn.RegSet(0).With(insn.RSP)).Only(); r != insn.NoReg {
 			return true, s.regs[r]
 		}
-		return false, held{}
+		return false, content{}
 	}
 	if in.NMem != 1 || !onStack(&in.Mem[0]) {
-		return false, held{}
+		return false, content{}
 	}
 	m := &in.Mem[0]
 	if in.Kind != insn.Plain || m.Read || !m.Write || m.Size != 8 || in.Writes != 0 || in.ValueReg >= insn.Reg(len(s.regs)) || in.HasImm {
-		return false, held{}
+		return false, content{}
 	}
 	return true, s.regs[in.ValueReg]
 }

@@ -80,9 +80,9 @@ func (im *Image) Arrivals(r elf.Range) (at []uint64, open bool) {
 // collector is the state while landings are computed.
 type collector struct {
 	*Landings
-	im     *Image
-	tabled []Crossing // the entries of jump tables
-	jumps  []indirect
+	im           *Image
+	tableEntries []Crossing // the entries of jump tables
+	jumps        []indirect
 }
 
 // indirect is an indirect jump at at, in the extent with this index, and the address from which the
@@ -98,12 +98,12 @@ const window = 24
 
 // lastFew holds the addresses of the last window instructions.
 type lastFew struct {
-	ring [window]uint64
-	n    int
+	addrs [window]uint64
+	n     int
 }
 
 func (l *lastFew) add(at uint64) {
-	l.ring[l.n%window] = at
+	l.addrs[l.n%window] = at
 	l.n++
 }
 
@@ -112,7 +112,7 @@ func (l *lastFew) first(at uint64) uint64 {
 	if l.n == 0 {
 		return at
 	}
-	return l.ring[max(0, l.n-window)%window]
+	return l.addrs[max(0, l.n-window)%window]
 }
 
 // Landings returns the landings, which it computes at the first call.
@@ -130,13 +130,13 @@ func (im *Image) Landings() *Landings {
 		c.marks = append(c.marks, s.Landmarks()...)
 	}
 	for _, m := range c.marks {
-		c.land(m)
+		c.addLanding(m)
 	}
 	im.landings = l
 	c.tables()
 	slices.Sort(l.marks)
 	l.marks = slices.Compact(l.marks)
-	l.crossings = append(l.crossings, c.tabled...)
+	l.crossings = append(l.crossings, c.tableEntries...)
 	for _, x := range l.crossings {
 		l.arrivals = append(l.arrivals, x.To)
 	}
@@ -144,8 +144,8 @@ func (im *Image) Landings() *Landings {
 	return l
 }
 
-// land adds a landing that is certain.
-func (c *collector) land(at uint64) {
+// addLanding adds a landing that is certain.
+func (c *collector) addLanding(at uint64) {
 	c.all.add(at)
 	c.certain.add(at)
 }
@@ -270,14 +270,14 @@ func (c *collector) tables() {
 			to, kind := c.im.resolve(j.from, j.at, &c.im.extents[j.extent])
 			now = append(now, to...)
 			for _, t := range to {
-				c.tabled = append(c.tabled, Crossing{j.at, t})
+				c.tableEntries = append(c.tableEntries, Crossing{j.at, t})
 			}
 			if kind == JumpUnknown {
 				unknown[j.extent] = true
 			}
 		}
 		for _, t := range now {
-			c.land(t)
+			c.addLanding(t)
 		}
 		slices.Sort(now)
 		found = now

@@ -36,7 +36,7 @@ const maxTable = 1 << 16
 type valueKind uint8
 
 const (
-	anything valueKind = iota
+	unknownValue valueKind = iota
 	constant
 	entry4 // a 32-bit entry of the table at addr
 	entry8 // a 64-bit entry

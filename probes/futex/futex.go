@@ -124,20 +124,20 @@ func WaitOf(c Call, m Memory) Wait {
 	for _, kind := range kinds {
 		for _, off := range offsets[kind] {
 			if k, ok := m.KindAt(c.Addr - off); ok && k == kind {
-				return known(c, m, kind, c.Addr-off)
+				return knownWait(c, m, kind, c.Addr-off)
 			}
 		}
 	}
-	for _, guess := range []func(Call, Memory) (Wait, bool){glibcMutex, muslMutex, glibcRWLock} {
-		if w, ok := guess(c, m); ok {
+	for _, find := range []func(Call, Memory) (Wait, bool){glibcMutex, muslMutex, glibcRWLock} {
+		if w, ok := find(c, m); ok {
 			return w
 		}
 	}
 	return Wait{}
 }
 
-// known returns the wait for a known object, completed from the object's memory.
-func known(c Call, m Memory, kind Kind, at uint64) Wait {
+// knownWait returns the wait for a known object, completed from the object's memory.
+func knownWait(c Call, m Memory, kind Kind, at uint64) Wait {
 	w := Wait{Kind: kind, Object: at}
 	switch kind {
 	case Mutex:
@@ -210,11 +210,11 @@ const (
 )
 
 // glibcMutex returns the wait for the glibc mutex around the futex word, for an object that is not
-// KindAt; false if its words do not look like one.
+// known; false if its words do not look like one.
 func glibcMutex(c Call, m Memory) (Wait, bool) {
 	owner, ok := m.word(c.Addr + glibcOwner)
 	kind, ok2 := m.word(c.Addr + glibcKind)
-	if !ok || !ok2 || c.bits || kind&^glibcKinds != 0 || !m.HasThread(owner) && !left(c, m, owner, kind) {
+	if !ok || !ok2 || c.bits || kind&^glibcKinds != 0 || !m.HasThread(owner) && !looksPlain(c, m, owner, kind) {
 		return Wait{}, false
 	}
 	now, _ := m.word(c.Addr)
@@ -224,9 +224,9 @@ func glibcMutex(c Call, m Memory) (Wait, bool) {
 	return Wait{Kind: Mutex, Object: c.Addr, Owner: owner}, true
 }
 
-// left reports whether all words look like those of a plain mutex: then its owner may be a thread
-// that has ended.
-func left(c Call, m Memory, owner, kind uint32) bool {
+// looksPlain reports whether all words look like those of a plain mutex: then its owner may be a
+// thread that has ended.
+func looksPlain(c Call, m Memory, owner, kind uint32) bool {
 	users, ok := m.word(c.Addr + glibcUsers)
 	prev, ok2 := m.wide(c.Addr + glibcList)
 	next, ok3 := m.wide(c.Addr + glibcList + 8)
@@ -339,7 +339,7 @@ func functionOf(name string) (function, bool) {
 	return f, ok
 }
 
-// Waits reports whether In has an entry for a function.
+// Waits reports whether WaitIn has an entry for a function.
 func Waits(name string) bool {
 	_, ok := functionOf(name)
 	return ok
@@ -357,9 +357,9 @@ func Argument(name string, kind Kind) int {
 	return 1
 }
 
-// In returns what a call waits for whose object is not known, from the function of the C library
-// that made the call. Words near the stack pointer sp are on the thread's own stack and belong to
-// no object: in musl, threads that share a condition or a barrier wait there.
+// WaitIn returns what a call waits for whose object is not known, from the function of the C
+// library that made the call. Words near the stack pointer sp are on the thread's own stack and
+// belong to no object: in musl, threads that share a condition or a barrier wait there.
 func WaitIn(name string, c Call, m Memory, sp uint64) Wait {
 	f, ok := functionOf(name)
 	if !ok {

@@ -53,18 +53,18 @@ func (m *machine) extended(op byte, c *cie, r *elffile.Cursor) bool {
 	case cfaAdvance8:
 		m.loc += r.U64() * c.codeAlign
 	case cfaRememberState:
-		if len(m.remembered) >= maxRemembered {
+		if len(m.savedStates) >= maxRemembered {
 			return false
 		}
-		m.remembered = append(m.remembered, saved{m.cfa, m.base, m.rules, m.signed})
+		m.savedStates = append(m.savedStates, saved{m.cfa, m.base, m.rules, m.signed})
 	case cfaRestoreState:
-		last := len(m.remembered) - 1
+		last := len(m.savedStates) - 1
 		if last < 0 {
 			return false
 		}
-		s := &m.remembered[last]
+		s := &m.savedStates[last]
 		m.cfa, m.base, m.rules, m.signed = s.cfa, s.base, s.rules, s.signed
-		m.remembered = m.remembered[:last]
+		m.savedStates = m.savedStates[:last]
 	case cfaNegateRAState, cfaNegateRAStatePC:
 		m.signed = !m.signed
 	case cfaArgsSize:

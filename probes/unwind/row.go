@@ -43,13 +43,13 @@ type columnRule struct {
 
 // machine executes call frame instructions.
 type machine struct {
-	cfa        rule
-	base       int
-	rules      [columns]rule
-	signed     bool
-	loc        uint64
-	initial    [columns]rule
-	remembered []saved
+	cfa         rule
+	base        int
+	rules       [columns]rule
+	signed      bool
+	loc         uint64
+	initial     [columns]rule
+	savedStates []saved
 }
 
 // saved is the state that DW_CFA_remember_state saves.

@@ -26,13 +26,13 @@ type indexEntry struct {
 
 // cie is a common information entry.
 type cie struct {
-	codeAlign uint64
-	dataAlign uint64 // signed
-	ra        int    // the column of the return address
-	enc       byte   // encoding of addresses
-	z         bool   // whether frame entries have augmentation data
-	signal    bool   // whether the frames are interrupted ones, not calling ones
-	lo, hi    int    // offsets of its instructions
+	codeAlign       uint64
+	dataAlign       uint64 // signed
+	ra              int    // the column of the return address
+	enc             byte   // encoding of addresses
+	hasAugmentation bool   // whether frame entries have augmentation data
+	signal          bool   // whether the frames are interrupted ones, not calling ones
+	lo, hi          int    // offsets of its instructions
 }
 
 // fde is a frame description entry: how to unwind code in [lo, hi).
@@ -189,7 +189,7 @@ func (s *section) entry(at int) (f fde, ok bool) {
 	r := s.cursor(rec.body, rec.end)
 	lo, direct := r.Pointer(f.cie.enc)
 	size := r.Value(f.cie.enc &^ 0x08) // a length is unsigned, whatever the encoding says
-	if f.cie.z {
+	if f.cie.hasAugmentation {
 		r.Take(r.LEB(false))
 	}
 	if r.Failed() || !direct || size == 0 || lo+size < lo {
@@ -253,7 +253,7 @@ func (s *section) readCommon(rec record) *cie {
 // augment reads augmentation data (LSB 5.0, section 10.6.1.1.1; 'B' is defined by Arm: the key that
 // signs return addresses).
 func (c *cie) augment(r *elffile.Cursor, letters string) bool {
-	c.z = true
+	c.hasAugmentation = true
 	n := r.LEB(false)
 	start := r.Pos()
 	for _, l := range letters {

@@ -84,7 +84,7 @@ type walker struct {
 func (w *walker) step() End {
 	row := w.row()
 	if row == nil {
-		return w.guess()
+		return w.withoutCFI()
 	}
 	sp, ok := w.regs.Get(w.abi.sp)
 	if !ok {
@@ -231,16 +231,16 @@ func (w *walker) apply(r rule, column int, cfa uint64) (v uint64, end End) {
 	return v, endNone
 }
 
-// guess moves to the calling frame without call frame information: what it finds must be an address
-// to which a call returns, in a known module. The innermost function may not have set up its frame
-// yet, as in a linkage table's stub; otherwise guess follows the frame pointer, if the function
-// keeps one.
-func (w *walker) guess() End {
+// withoutCFI moves to the calling frame without call frame information: what it finds must be an
+// address to which a call returns, in a known module. The innermost function may not have set up
+// its frame yet, as in a linkage table's stub; otherwise withoutCFI follows the frame pointer, if
+// the function keeps one.
+func (w *walker) withoutCFI() End {
 	sp, ok := w.regs.Get(w.abi.sp)
 	if !ok {
 		return EndNoFrames
 	}
-	if w.exact && w.guessLeaf(sp) {
+	if w.exact && w.leafWithoutCFI(sp) {
 		return endNone
 	}
 	fp, ok := w.regs.Get(w.abi.fp)
@@ -258,9 +258,9 @@ func (w *walker) guess() End {
 	return endNone
 }
 
-// guessLeaf moves to the caller of a function that has not set up its frame: the return address is
-// in lr, or on top of the stack.
-func (w *walker) guessLeaf(sp uint64) bool {
+// leafWithoutCFI moves to the caller of a function that has not set up its frame: the return
+// address is in lr, or on top of the stack.
+func (w *walker) leafWithoutCFI(sp uint64) bool {
 	if w.abi.lr >= 0 {
 		ra, ok := w.regs.Get(w.abi.lr)
 		if ok && w.afterCall(ra) {

@@ -67,12 +67,12 @@ type Access struct {
 // ip; addr is 0 if it is not known. It returns false if there is no function at ip, or if the
 // instruction is not modelled.
 func Before(f *elf.File, ip, addr uint64, size int, hint Hint) (Access, bool) {
-	q := question{addr: addr, size: size, hint: hint}
+	q := query{addr: addr, size: size, hint: hint}
 	if a, ok := q.repeated(f, ip); ok {
 		return a, true
 	}
 	if in, code, ok := previous(f, ip); ok {
-		if a, ok := q.judge(&in, code); ok {
+		if a, ok := q.accessBy(&in, code); ok {
 			return a, true
 		}
 	}
@@ -87,9 +87,9 @@ func Before(f *elf.File, ip, addr uint64, size int, hint Hint) (Access, bool) {
 // InKernel is Before for code of the kernel, of which only some bytes before the instruction
 // pointer and some at it are known.
 func InKernel(before, at []byte, hint Hint) (Access, bool) {
-	q := question{hint: hint}
+	q := query{hint: hint}
 	if in, err := insn.Decode(insn.AMD64, at, 0); err == nil && isRepeated(at, in) {
-		a, ok := q.judge(&in, at)
+		a, ok := q.accessBy(&in, at)
 		a.Repeats = true
 		return a, ok
 	}
@@ -114,7 +114,7 @@ func InKernel(before, at []byte, hint Hint) (Access, bool) {
 	if err != nil {
 		return Access{}, false
 	}
-	a, ok := q.judge(&in, before[best:])
+	a, ok := q.accessBy(&in, before[best:])
 	a.Repeats = copies(&in)
 	return a, ok
 }
@@ -172,8 +172,8 @@ func previous(f *elf.File, ip uint64) (insn.Inst, []byte, bool) {
 	return insn.Inst{}, nil, false
 }
 
-// question describes the variable whose access by an instruction is to be found.
-type question struct {
+// query describes the variable whose access by an instruction is to be found.
+type query struct {
 	addr uint64 // of the variable; 0 if unknown
 	size int
 	hint Hint
@@ -181,7 +181,7 @@ type question struct {
 
 // repeated returns the access of the repeated string instruction at ip: between its iterations the
 // instruction pointer stays at it.
-func (q question) repeated(f *elf.File, ip uint64) (Access, bool) {
+func (q query) repeated(f *elf.File, ip uint64) (Access, bool) {
 	if f.Arch() != insn.AMD64 || !q.hint.Source && !q.hint.Dest {
 		return Access{}, false
 	}
@@ -201,7 +201,7 @@ func (q question) repeated(f *elf.File, ip uint64) (Access, bool) {
 			}
 		}
 	}
-	a, ok := q.judge(&in, code)
+	a, ok := q.accessBy(&in, code)
 	a.Repeats = true
 	return a, ok
 }
@@ -221,20 +221,20 @@ func isRepeated(code []byte, in insn.Inst) bool {
 	return false
 }
 
-func (q question) overlaps(m insn.Mem) bool {
+func (q query) overlaps(m insn.Mem) bool {
 	return m.Addr < q.addr+uint64(q.size) && q.addr < m.Addr+uint64(max(m.Size, 1))
 }
 
-// judge returns how an instruction accessed the variable; false if it cannot have accessed it, or
-// if that is not known.
-func (q question) judge(in *insn.Inst, code []byte) (Access, bool) {
+// accessBy returns how an instruction accessed the variable; false if it cannot have accessed it,
+// or if that is not known.
+func (q query) accessBy(in *insn.Inst, code []byte) (Access, bool) {
 	a := Access{Addr: in.Addr, Atomic: in.Locked, Len: in.Len}
 	if !in.Known {
 		a.Read, a.Write = maskedMove(code)
 		return a, a.Read || a.Write
 	}
 	for _, m := range in.Mem[:in.NMem] {
-		if q.others(m, in.NMem) {
+		if q.isOther(m, in.NMem) {
 			continue
 		}
 		a.Read, a.Write = a.Read || m.Read, a.Write || m.Write
@@ -242,8 +242,8 @@ func (q question) judge(in *insn.Inst, code []byte) (Access, bool) {
 	return a, a.Read || a.Write
 }
 
-// others reports whether the operand, one of n, is certain not to be the variable.
-func (q question) others(m insn.Mem, n int) bool {
+// isOther reports whether the operand, one of n, is certain not to be the variable.
+func (q query) isOther(m insn.Mem, n int) bool {
 	switch {
 	case m.Segment:
 		return true
