@@ -49,22 +49,22 @@ const (
 )
 
 // Fate is what happened to the probes of a variable that the user did not name.
-type Fate uint8
+type Outcome uint8
 
-// The fates.
+// The outcomes.
 const (
-	FateKept     Fate = iota // not removed
-	FateUnshared             // removed: only one thread accessed it, and often
-	FateGuarded              // removed: all threads accessed it under a common lock (Session.Guarded)
-	FateEnough               // removed: enough accesses to the array were recorded
+	OutcomeKept     Outcome = iota // not removed
+	OutcomeUnshared                // removed: only one thread accessed it, and often
+	OutcomeGuarded                 // removed: all threads accessed it under a common lock (Session.Guarded)
+	OutcomeEnough                  // removed: enough accesses to the array were recorded
 )
 
-var fateNames = [...]string{"kept", "unshared", "guarded", "enough"}
+var outcomeNames = [...]string{"kept", "unshared", "guarded", "enough"}
 
-// String returns the fate's name in reports and traces.
-func (f Fate) String() string {
-	if int(f) < len(fateNames) {
-		return fateNames[f]
+// String returns the outcome's name in reports and traces.
+func (f Outcome) String() string {
+	if int(f) < len(outcomeNames) {
+		return outcomeNames[f]
 	}
 	return "unknown"
 }
@@ -74,15 +74,15 @@ type Watched struct {
 	Variable variable.Variable
 	Hits     uint64 // accesses that probes saw, recorded or not
 	Shared   bool   // more than one thread accessed it
-	Fate     Fate
-	Until    time.Duration // from when the program began to run; 0 with FateKept
+	Outcome  Outcome
+	Until    time.Duration // from when the program began to run; 0 with OutcomeKept
 }
 
 // unnamedVariable is what an unnamedWatcher knows of a variable.
 type unnamedVariable struct {
 	Watched
 	guarded   bool      // setGuarded was called: all threads that access it hold a common lock
-	removedAt time.Time // when Fate was decided, if it is not FateKept
+	removedAt time.Time // when Fate was decided, if it is not OutcomeKept
 }
 
 // batch is a set of probes that share a link.
@@ -211,10 +211,10 @@ func (w *unnamedWatcher) check(now time.Time) {
 	for i, t := range tallies {
 		v := &w.variables[i]
 		v.Hits, v.Shared = t.Hits, t.Shared != 0
-		if v.Fate != FateKept {
+		if v.Outcome != OutcomeKept {
 			continue
 		}
-		if v.Fate = w.limits.fate(v, t); v.Fate != FateKept {
+		if v.Outcome = w.limits.outcome(v, t); v.Outcome != OutcomeKept {
 			v.removedAt, changed = now, true
 			w.note(w.tracer.IgnoreVariable(uint32(i)))
 		}
@@ -230,21 +230,21 @@ func (w *unnamedWatcher) note(err error) {
 	}
 }
 
-// fate returns what happens to the probes of a variable with these counts. A variable of atomic
-// type orders threads, so that its accesses are needed as long as there are threads.
-func (l *RemovalLimits) fate(v *unnamedVariable, t bpf.Tally) Fate {
+// outcome returns what happens to the probes of a variable with these counts. A variable of
+// atomic type orders threads, so that its accesses are needed as long as there are threads.
+func (l *RemovalLimits) outcome(v *unnamedVariable, t bpf.Tally) Outcome {
 	reached := func(n, bound uint64) bool { return bound > 0 && n >= bound }
 	switch {
 	case v.Variable.Atomic:
-		return FateKept
+		return OutcomeKept
 	case t.Shared == 0 && (reached(t.Crowd, l.Unshared) || reached(t.Hits, l.SingleThread)):
-		return FateUnshared
+		return OutcomeUnshared
 	case t.Shared != 0 && v.guarded:
-		return FateGuarded
+		return OutcomeGuarded
 	case reached(uint64(t.Recorded), l.ArrayAccesses):
-		return FateEnough
+		return OutcomeEnough
 	}
-	return FateKept
+	return OutcomeKept
 }
 
 // shrinkBatches gives a new link to each batch with probes none of whose variables is watched
@@ -272,7 +272,7 @@ func (w *unnamedWatcher) shrinkBatches() error {
 func (w *unnamedWatcher) shrink(b *batch) (old attach.Link, hasProbes bool, err error) {
 	next := *b
 	next.probes = slices.DeleteFunc(slices.Clone(b.probes), func(p chainedProbe) bool {
-		return !slices.ContainsFunc(p.variables, func(v uint32) bool { return w.variables[v].Fate == FateKept })
+		return !slices.ContainsFunc(p.variables, func(v uint32) bool { return w.variables[v].Outcome == OutcomeKept })
 	})
 	if len(next.probes) == len(b.probes) {
 		return 0, true, nil
@@ -317,7 +317,7 @@ func (w *unnamedWatcher) watched(began time.Time) []Watched {
 	}
 	out := make([]Watched, len(w.variables))
 	for i, v := range w.variables {
-		if out[i] = v.Watched; v.Fate != FateKept {
+		if out[i] = v.Watched; v.Outcome != OutcomeKept {
 			out[i].Until = max(v.removedAt.Sub(began), 0)
 		}
 	}

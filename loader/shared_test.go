@@ -41,25 +41,25 @@ func TestFate(t *testing.T) {
 	for name, c := range map[string]struct {
 		v    unnamedVariable
 		t    bpf.Tally
-		want Fate
+		want Outcome
 	}{
-		"not accessed":               {unnamedVariable{}, bpf.Tally{}, FateKept},
-		"little":                     {unnamedVariable{}, bpf.Tally{Hits: aloneHits, Crowd: aloneHits - 1}, FateKept},
-		"hot, one of several":        {unnamedVariable{}, bpf.Tally{Hits: aloneHits, Crowd: aloneHits}, FateUnshared},
-		"hot before there are two":   {unnamedVariable{}, bpf.Tally{Hits: loneHits - 1}, FateKept},
-		"too hot before":             {unnamedVariable{}, bpf.Tally{Hits: loneHits}, FateUnshared},
-		"hot, several":               {unnamedVariable{}, bpf.Tally{Hits: loneHits, Crowd: loneHits, Shared: 1}, FateKept},
-		"guarded":                    {unnamedVariable{guarded: true}, bpf.Tally{Shared: 1}, FateGuarded},
-		"guarded, but of one thread": {unnamedVariable{guarded: true}, bpf.Tally{}, FateKept},
-		"enough of an array":         {unnamedVariable{}, bpf.Tally{Shared: 1, Recorded: uint32(letGo.ArrayAccesses)}, FateEnough},
-		"nearly enough":              {unnamedVariable{}, bpf.Tally{Shared: 1, Recorded: uint32(letGo.ArrayAccesses) - 1}, FateKept},
-		"hot, but it orders threads": {unnamedVariable{Watched: Watched{Variable: variable.Variable{Atomic: true}}}, bpf.Tally{Hits: loneHits, Crowd: loneHits}, FateKept},
+		"not accessed":               {unnamedVariable{}, bpf.Tally{}, OutcomeKept},
+		"little":                     {unnamedVariable{}, bpf.Tally{Hits: aloneHits, Crowd: aloneHits - 1}, OutcomeKept},
+		"hot, one of several":        {unnamedVariable{}, bpf.Tally{Hits: aloneHits, Crowd: aloneHits}, OutcomeUnshared},
+		"hot before there are two":   {unnamedVariable{}, bpf.Tally{Hits: loneHits - 1}, OutcomeKept},
+		"too hot before":             {unnamedVariable{}, bpf.Tally{Hits: loneHits}, OutcomeUnshared},
+		"hot, several":               {unnamedVariable{}, bpf.Tally{Hits: loneHits, Crowd: loneHits, Shared: 1}, OutcomeKept},
+		"guarded":                    {unnamedVariable{guarded: true}, bpf.Tally{Shared: 1}, OutcomeGuarded},
+		"guarded, but of one thread": {unnamedVariable{guarded: true}, bpf.Tally{}, OutcomeKept},
+		"enough of an array":         {unnamedVariable{}, bpf.Tally{Shared: 1, Recorded: uint32(letGo.ArrayAccesses)}, OutcomeEnough},
+		"nearly enough":              {unnamedVariable{}, bpf.Tally{Shared: 1, Recorded: uint32(letGo.ArrayAccesses) - 1}, OutcomeKept},
+		"hot, but it orders threads": {unnamedVariable{Watched: Watched{Variable: variable.Variable{Atomic: true}}}, bpf.Tally{Hits: loneHits, Crowd: loneHits}, OutcomeKept},
 	} {
-		if got := letGo.fate(&c.v, c.t); got != c.want {
+		if got := letGo.outcome(&c.v, c.t); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 		never := RemovalLimits{}
-		if got := never.fate(&c.v, c.t); got == FateUnshared || got == FateEnough {
+		if got := never.outcome(&c.v, c.t); got == OutcomeUnshared || got == OutcomeEnough {
 			t.Errorf("%s: %s, though that is never", name, got)
 		}
 	}

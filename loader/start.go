@@ -78,8 +78,8 @@ func (s *Session) await(ctx context.Context, done <-chan traceResult) (Result, e
 }
 
 // trace traces the program from the waiting process to its end. It runs on the tracer's thread.
-// It calls over when Options.Duration has passed.
-func (s *Session) trace(held *ptrace.Held, over func()) traceResult {
+// It calls endObservation when Options.Duration has passed.
+func (s *Session) trace(held *ptrace.Held, endObservation func()) traceResult {
 	first := true
 	// An error ends the program only before it runs. Later, ending it would do harm.
 	tolerant := func(f func(int) error) func(int) error {
@@ -102,7 +102,7 @@ func (s *Session) trace(held *ptrace.Held, over func()) traceResult {
 		}
 		first = false
 		if s.opts.Duration > 0 {
-			time.AfterFunc(s.opts.Duration, over)
+			time.AfterFunc(s.opts.Duration, endObservation)
 		}
 		return s.ready()
 	}

@@ -32,8 +32,8 @@ func (o *Observer) Living() []LiveThread {
 			obj := t.held[i].obj
 			l.Holds = append(l.Holds, Held{Object: obj.id, Kind: obj.kind, Addr: obj.addr, Shared: obj.holder != t})
 		}
-		if t.wait != nil {
-			l.Cond = t.wait.cond.addr
+		if t.condWait != nil {
+			l.Cond = t.condWait.cond.addr
 		}
 		out = append(out, l)
 	}
@@ -47,9 +47,9 @@ func (o *Observer) Stalled(since uint64) (still bool, last uint64) {
 	all := len(o.threads) > 0
 	for _, t := range o.threads {
 		switch {
-		case t.seen > since:
+		case t.lastEvent > since:
 			all = false
-		case len(t.held) > 0 || t.wait != nil:
+		case len(t.held) > 0 || t.condWait != nil:
 			return true, o.stats.Events
 		}
 	}
@@ -155,7 +155,7 @@ type waiter struct {
 }
 
 func (o *Observer) waiter(b BlockedThread) waiter {
-	w := waiter{record: bpf.Record{Time: o.now, Tid: b.TID, Tgid: b.TGID, Object: b.Addr, Stack: uint32(o.foundPlace(b))}}
+	w := waiter{record: bpf.Record{Time: o.now, Tid: b.TID, Tgid: b.TGID, Object: b.Addr, Stack: uint32(o.addFoundStack(b))}}
 	w.thread = o.thread(&w.record)
 	if info := o.names.threads[w.thread.id]; info != nil && info.StartAddr == 0 && b.TID != b.TGID {
 		info.StartAddr = b.Start
@@ -179,29 +179,29 @@ func (o *Observer) holds(t *thread, b BlockedThread) {
 		if h.obj.holder == t {
 			op = event.Acquire
 		}
-		o.held(t, h.obj, op, h.place)
+		o.held(t, h.obj, op, h.stack)
 	}
 }
 
-func (o *Observer) held(t *thread, obj *object, op event.Op, place event.StackID) {
+func (o *Observer) held(t *thread, obj *object, op event.Op, stack event.StackID) {
 	e := o.begin(t, nil, event.Holds)
-	e.Object, e.Kind, e.Stack = obj.id, obj.kind, place
+	e.Object, e.Kind, e.Stack = obj.id, obj.kind, stack
 	e.Value, e.Flags = uint64(op), event.HasValue|event.Inferred
 	o.send()
 }
 
-// foundPlaces is the first stack ID that no record uses: the BPF programs count theirs from
-// 1.
-const foundPlaces = 1 << 31
+// firstFoundStack is the first stack ID that no record uses: the BPF programs count theirs
+// from 1.
+const firstFoundStack = 1 << 31
 
-// foundPlace stores the call stack of a waiting thread and returns its new ID; 0 if the
+// addFoundStack stores the call stack of a waiting thread and returns its new ID; 0 if the
 // thread has no call stack or maxStacks are stored already.
-func (o *Observer) foundPlace(b BlockedThread) event.StackID {
+func (o *Observer) addFoundStack(b BlockedThread) event.StackID {
 	if len(b.Stack) == 0 || len(o.stacks) >= maxStacks {
 		return 0
 	}
-	o.foundPlaces++
-	id := event.StackID(foundPlaces + o.foundPlaces)
+	o.foundStacks++
+	id := event.StackID(firstFoundStack + o.foundStacks)
 	o.stacks[id] = Stack{TGID: b.TGID, Found: b.Stack}
 	return id
 }

@@ -23,12 +23,12 @@ type funcs struct {
 
 // instance is an object that methods are called on.
 type instance struct {
-	id    event.ObjectID
-	maker event.FuncID // the constructor that began the lifetime; 0: none was recorded
-	dying event.FuncID // the destructor that was entered; 0: none
-	by    *thread      // the thread that called dying, or maker if dying is 0
-	sp    uint64       // the stack pointer of that call
-	site  uint32       // the site of that call
+	id          event.ObjectID
+	constructor event.FuncID // the constructor that began the lifetime; 0: none was recorded
+	destructor  event.FuncID // the destructor that was entered; 0: none
+	caller      *thread      // the thread that called destructor, or constructor if destructor is 0
+	sp          uint64       // the stack pointer of that call
+	site        uint32       // the site of that call
 }
 
 // FuncInfo returns the function with an id; ok is false for an unknown id.
@@ -67,11 +67,11 @@ func (o *Observer) called(t *thread, r *bpf.Record, args *[event.MaxArgs]uint64)
 	}
 	f := &o.funcs.all[id-1]
 	returns := bpf.Op(r.Op) == bpf.OpReturn
-	x := t.process.things[r.Object]
+	x := t.process.instances[r.Object]
 	switch {
 	case !isAddress(r.Object):
 		x = nil
-	case x != nil && o.repeats(x, t, r, f):
+	case x != nil && o.insideCopy(x, t, r, f):
 		return
 	case returns:
 		if x == nil {
@@ -85,13 +85,13 @@ func (o *Observer) called(t *thread, r *bpf.Record, args *[event.MaxArgs]uint64)
 	}
 	var made *instance
 	if returns && f.ReturnsAddress && isAddress(r.Value) {
-		if made = t.process.things[r.Value]; made == nil {
+		if made = t.process.instances[r.Value]; made == nil {
 			made = o.newInstance(t, r, r.Value)
 		}
 	}
 	o.call(t, r, f, x, made, args)
-	if returns && x != nil && x.dying == id && x.by == t && x.sp == r.Sp && x.site == r.Site {
-		o.gone(t, r.Object, x)
+	if returns && x != nil && x.destructor == id && x.caller == t && x.sp == r.Sp && x.site == r.Site {
+		o.endInstance(t, r.Object, x)
 	}
 }
 
@@ -122,36 +122,36 @@ func (o *Observer) call(t *thread, r *bpf.Record, f *event.Func, x, made *instan
 // isAddress reports whether v may be an address in a user process on x86-64 and arm64.
 func isAddress(v uint64) bool { return v >= 1<<16 && v < 1<<56 }
 
-// repeats reports whether a constructor or destructor is another copy of one that is
+// insideCopy reports whether a constructor or destructor is another copy of one that is
 // running: the compiler emits several copies of each, and they call each other.
-func (o *Observer) repeats(x *instance, t *thread, r *bpf.Record, f *event.Func) bool {
-	outer := x.maker
+func (o *Observer) insideCopy(x *instance, t *thread, r *bpf.Record, f *event.Func) bool {
+	outer := x.constructor
 	if f.Life == event.LifeEnd {
-		outer = x.dying
+		outer = x.destructor
 	}
-	return f.Life != event.LifeNone && outer != 0 && x.by == t && r.Sp < x.sp && r.Site != x.site && o.funcs.all[outer-1].Name == f.Name
+	return f.Life != event.LifeNone && outer != 0 && x.caller == t && r.Sp < x.sp && r.Site != x.site && o.funcs.all[outer-1].Name == f.Name
 }
 
 // entered returns the instance on which a function was entered. X is the instance known at
 // the address, nil if there is none. If x must have ended unseen, entered ends it
 // and makes a new one.
 func (o *Observer) entered(x *instance, t *thread, r *bpf.Record, id event.FuncID, f *event.Func) *instance {
-	within := x != nil && x.by == t && r.Sp <= x.sp
+	within := x != nil && x.caller == t && r.Sp <= x.sp
 	switch {
 	case x == nil:
-	case f.Life == event.LifeBegin && (x.dying != 0 || !within || x.site == r.Site),
-		f.Life != event.LifeBegin && x.dying != 0 && !within:
-		o.gone(t, r.Object, x)
+	case f.Life == event.LifeBegin && (x.destructor != 0 || !within || x.site == r.Site),
+		f.Life != event.LifeBegin && x.destructor != 0 && !within:
+		o.endInstance(t, r.Object, x)
 		x = nil
 	}
 	if x == nil {
 		x = o.newInstance(t, r, r.Object)
 		if f.Life == event.LifeBegin {
-			x.maker, x.by, x.sp, x.site = id, t, r.Sp, r.Site
+			x.constructor, x.caller, x.sp, x.site = id, t, r.Sp, r.Site
 		}
 	}
-	if f.Life == event.LifeEnd && x.dying == 0 {
-		x.dying, x.by, x.sp, x.site = id, t, r.Sp, r.Site
+	if f.Life == event.LifeEnd && x.destructor == 0 {
+		x.destructor, x.caller, x.sp, x.site = id, t, r.Sp, r.Site
 	}
 	return x
 }
@@ -159,16 +159,16 @@ func (o *Observer) entered(x *instance, t *thread, r *bpf.Record, id event.FuncI
 func (o *Observer) newInstance(t *thread, r *bpf.Record, addr uint64) *instance {
 	x := &instance{id: o.names.addObject(run.Object{Addr: addr, TGID: t.process.id, Kind: event.KindInstance,
 		First: event.StackID(r.Stack), FirstThread: t.id})}
-	t.process.things[addr] = x
-	t.process.born(addr)
+	t.process.instances[addr] = x
+	t.process.addLive(addr)
 	return x
 }
 
-// gone ends an instance's lifetime: the next use of the address is another instance.
-func (o *Observer) gone(t *thread, addr uint64, x *instance) {
+// endInstance ends an instance's lifetime: the next use of the address is another instance.
+func (o *Observer) endInstance(t *thread, addr uint64, x *instance) {
 	e := o.begin(t, nil, event.Destroy)
 	e.Object, e.Kind, e.Flags = x.id, event.KindInstance, event.Inferred
 	o.send()
-	delete(t.process.things, addr)
-	t.process.died(addr)
+	delete(t.process.instances, addr)
+	t.process.removeLive(addr)
 }

@@ -42,9 +42,9 @@ type channelKey struct {
 
 // channels are the channels of a run.
 type channels struct {
-	known   map[channelKey]*channel
-	rest    *channel // stands for all channels beyond maxChannels; nil if there are none
-	inexact bool     // an unobserved process or call may receive, or may have sent before
+	known    map[channelKey]*channel
+	overflow *channel // stands for all channels beyond maxChannels; nil if there are none
+	inexact  bool     // an unobserved process or call may receive, or may have sent before
 }
 
 // maxChannels bounds the channels that are distinguished. All others share one channel.
@@ -59,20 +59,20 @@ type channel struct {
 
 	sent, received uint64 // bytes of the calls that have returned
 	sends          uint64 // number of sends that have returned
-	sending        []moving
-	receiving      []moving
+	sending        []channelCall
+	receiving      []channelCall
 
 	events   uint64    // number of Receive and Receiving events
 	openings []opening // oldest first; only where bytes are counted
 	opened   uint64    // number of first events that happen before every Sent from now on
 }
 
-// moving is a send or receive that has not returned.
-type moving struct {
-	thread *thread
-	bytes  uint64 // largest number of bytes that it may move
-	begin  uint64 // of a receive: the earliest position of its bytes in the stream
-	told   bool   // of a receive: a Receiving event was made for it
+// channelCall is a send or receive that has not returned.
+type channelCall struct {
+	thread   *thread
+	bytes    uint64 // largest number of bytes that it may move
+	begin    uint64 // of a receive: the earliest position of its bytes in the stream
+	reported bool   // of a receive: a Receiving event was made for it
 }
 
 // opening is a receive that makes room: the number of its event among the events of the
@@ -105,14 +105,14 @@ func (cs *channels) leave(t *thread) {
 	for _, c := range cs.known {
 		c.leave(t)
 	}
-	if cs.rest != nil {
-		cs.rest.leave(t)
+	if cs.overflow != nil {
+		cs.overflow.leave(t)
 	}
 }
 
 func (c *channel) leave(t *thread) {
-	_, received := take(&c.receiving, t)
-	_, sent := take(&c.sending, t)
+	_, received := removeCall(&c.receiving, t)
+	_, sent := removeCall(&c.sending, t)
 	if received || sent {
 		c.exact = false
 	}
@@ -122,8 +122,8 @@ func (cs *channels) remember(needed *event.Names) {
 	for _, c := range cs.known {
 		needed.Object(c.id)
 	}
-	if cs.rest != nil {
-		needed.Object(cs.rest.id)
+	if cs.overflow != nil {
+		needed.Object(cs.overflow.id)
 	}
 }
 
@@ -157,7 +157,7 @@ func (o *Observer) message(t *thread, r *bpf.Record) {
 	case leave:
 		o.received(t, r, c)
 	default:
-		c.receiving = append(c.receiving, moving{thread: t, bytes: r.Value, begin: c.received})
+		c.receiving = append(c.receiving, channelCall{thread: t, bytes: r.Value, begin: c.received})
 	}
 }
 
@@ -181,11 +181,11 @@ func (o *Observer) channel(t *thread, r *bpf.Record, kind bpf.ChannelKind) *chan
 		c.exact = kind == bpf.ChannelPipe && !cs.inexact
 		cs.known[key] = c
 	default:
-		if cs.rest == nil {
-			cs.rest = o.newChannel(t, r, bpf.ChannelSocket)
-			cs.rest.tight = true
+		if cs.overflow == nil {
+			cs.overflow = o.newChannel(t, r, bpf.ChannelSocket)
+			cs.overflow.tight = true
 		}
-		c = cs.rest
+		c = cs.overflow
 	}
 	c.tight = c.tight || bpf.ChannelKind(r.Result)&bpf.ChannelTight != 0
 	return c
@@ -216,13 +216,13 @@ func (o *Observer) position(t *thread, r *bpf.Record, op event.Op, c *channel, a
 }
 
 func (o *Observer) sends(t *thread, r *bpf.Record, c *channel) {
-	c.sending = append(c.sending, moving{thread: t, bytes: r.Value})
+	c.sending = append(c.sending, channelCall{thread: t, bytes: r.Value})
 	o.position(t, r, event.Send, c, c.sent)
 	o.send()
 }
 
 func (o *Observer) sent(t *thread, r *bpf.Record, c *channel) {
-	take(&c.sending, t)
+	removeCall(&c.sending, t)
 	if r.Flags&bpf.RecFailed != 0 {
 		return
 	}
@@ -236,13 +236,13 @@ func (o *Observer) sent(t *thread, r *bpf.Record, c *channel) {
 	}
 	c.sent = add(c.sent, bytes)
 	c.sends++
-	if bytes > 0 && c.full(end) {
-		o.roomMade(t, r, c, end)
+	if bytes > 0 && c.mayHaveWaited(end) {
+		o.emitSent(t, r, c, end)
 	}
 }
 
-// full reports whether a send that ends at position end may have waited for room.
-func (c *channel) full(end uint64) bool {
+// mayHaveWaited reports whether a send that ends at position end may have waited for room.
+func (c *channel) mayHaveWaited(end uint64) bool {
 	switch c.kind {
 	case bpf.ChannelPipe, bpf.ChannelFIFO:
 		return c.tight || end > roomBytes
@@ -252,10 +252,10 @@ func (c *channel) full(end uint64) bool {
 	return false
 }
 
-// roomMade sends the Sent event of a send that has returned and ends at position end at the
+// emitSent sends the Sent event of a send that has returned and ends at position end at the
 // latest. It sends none if bytes are counted and no receive needs to happen before.
-func (o *Observer) roomMade(t *thread, r *bpf.Record, c *channel, end uint64) {
-	o.tellReceiving(c, t)
+func (o *Observer) emitSent(t *thread, r *bpf.Record, c *channel, end uint64) {
+	o.emitReceiving(c, t)
 	counted := c.exact && !c.tight
 	if counted && c.knownBy(end) == 0 {
 		return
@@ -290,9 +290,9 @@ func (c *channel) knownBy(end uint64) uint64 {
 // opens counts the event of a receive, and adds an opening if it is the first event of that
 // receive. Beyond maxOpenings it discards the oldest opening, whose event then
 // happens before every later Sent.
-func (c *channel) opens(m moving) {
+func (c *channel) opens(m channelCall) {
 	c.events++
-	if !c.exact || m.told {
+	if !c.exact || m.reported {
 		return
 	}
 	c.openings = append(c.openings, opening{c.events, m.begin})
@@ -308,17 +308,17 @@ const maxOpenings = 1 << 10
 // received handles the return of a receive. A receive of 0 bytes is the end of the stream,
 // and happens after all sends.
 func (o *Observer) received(t *thread, r *bpf.Record, c *channel) {
-	m, _ := take(&c.receiving, t)
+	m, _ := removeCall(&c.receiving, t)
 	if r.Flags&bpf.RecFailed != 0 {
-		if int64(r.Value) == -nothingThere && c.kind != bpf.ChannelFutex {
-			o.tellReceiving(c, t)
+		if int64(r.Value) == -errAgain && c.kind != bpf.ChannelFutex {
+			o.emitReceiving(c, t)
 			e := o.begin(t, r, event.ReceiveFailed)
 			e.Object, e.Kind = c.id, event.KindChannel
 			o.send()
 		}
 		return
 	}
-	o.tellReceiving(c, t)
+	o.emitReceiving(c, t)
 	c.opens(m)
 	end := uint64(math.MaxUint64)
 	if c.kind != bpf.ChannelFutex && r.Value != 0 {
@@ -332,31 +332,31 @@ func (o *Observer) received(t *thread, r *bpf.Record, c *channel) {
 	o.send()
 }
 
-// nothingThere is EAGAIN.
-const nothingThere = 11
+// errAgain is EAGAIN.
+const errAgain = 11
 
-// tellReceiving sends a Receiving event for each receive of other threads than t that has
+// emitReceiving sends a Receiving event for each receive of other threads than t that has
 // not returned: it may have received its bytes before t did, or have made room. Its
 // thread has done nothing since it entered the call, so the event has the clock that it
 // would have had at the entry.
-func (o *Observer) tellReceiving(c *channel, t *thread) {
+func (o *Observer) emitReceiving(c *channel, t *thread) {
 	for i := range c.receiving {
 		x := &c.receiving[i]
-		if x.told || x.thread == t {
+		if x.reported || x.thread == t {
 			continue
 		}
 		c.opens(*x)
-		x.told = true
+		x.reported = true
 		e := o.begin(x.thread, nil, event.Receiving)
 		e.Object, e.Kind, e.Flags = c.id, event.KindChannel, event.Inferred
 		o.send()
 	}
 }
 
-// take removes and returns the call of a thread that has not returned; known is false if
-// there is none.
-func take(calls *[]moving, t *thread) (m moving, known bool) {
-	i := slices.IndexFunc(*calls, func(m moving) bool { return m.thread == t })
+// removeCall removes and returns the call of a thread that has not returned; known is false
+// if there is none.
+func removeCall(calls *[]channelCall, t *thread) (m channelCall, known bool) {
+	i := slices.IndexFunc(*calls, func(m channelCall) bool { return m.thread == t })
 	if i < 0 {
 		return m, false
 	}

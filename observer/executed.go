@@ -8,14 +8,14 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// reached handles the record that a thread executes, or has executed after its previous
-// record, code that synchronises unobserved.
-func (o *Observer) reached(t *thread, r *bpf.Record) {
-	since := t.seen + 1
-	e := o.places[r.Object]
+// recordExecuted handles the record that a thread executes, or has executed after its
+// previous record, code that synchronises unobserved.
+func (o *Observer) recordExecuted(t *thread, r *bpf.Record) {
+	since := t.lastEvent + 1
+	e := o.executed[r.Object]
 	if e == nil {
 		e = &run.Executed{Number: r.Object}
-		o.places[r.Object] = e
+		o.executed[r.Object] = e
 	}
 	if r.Result != 0 && e.ObservedUntil == 0 {
 		e.ObservedUntil = since
@@ -29,8 +29,8 @@ func (o *Observer) reached(t *thread, r *bpf.Record) {
 // several threads, or that were not observed to the end, in the order of their numbers.
 func (o *Observer) Executed() []run.Executed {
 	var all []run.Executed
-	for _, number := range slices.Sorted(maps.Keys(o.places)) {
-		if e := o.places[number]; len(e.Hits) > 0 || e.ObservedUntil > 0 {
+	for _, number := range slices.Sorted(maps.Keys(o.executed)) {
+		if e := o.executed[number]; len(e.Hits) > 0 || e.ObservedUntil > 0 {
 			all = append(all, *e)
 		}
 	}

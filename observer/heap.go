@@ -14,7 +14,7 @@ import (
 // block is an allocated block of memory.
 type block struct {
 	size   uint64         // bytes
-	place  event.StackID  // call stack of the allocation
+	stack  event.StackID  // call stack of the allocation
 	thread event.ThreadID // thread that allocated it
 }
 
@@ -22,7 +22,7 @@ type block struct {
 type heap struct {
 	blocks addrs[*block]
 	// alive has the address of each live variable, synchronisation object and instance.
-	alive addrs[struct{}]
+	live addrs[struct{}]
 }
 
 // heapOf returns the heap of a process, and makes it at the first record about the heap.
@@ -30,30 +30,30 @@ func (o *Observer) heapOf(p *process) *heap {
 	if p.heap == nil {
 		p.heap = &heap{}
 		for addr := range p.vars {
-			p.heap.alive.put(addr, struct{}{})
+			p.heap.live.put(addr, struct{}{})
 		}
 		for addr := range p.objects {
-			p.heap.alive.put(addr, struct{}{})
+			p.heap.live.put(addr, struct{}{})
 		}
-		for addr := range p.things {
-			p.heap.alive.put(addr, struct{}{})
+		for addr := range p.instances {
+			p.heap.live.put(addr, struct{}{})
 		}
 	}
 	return p.heap
 }
 
-// born records that a variable, object or instance lives at an address.
-func (p *process) born(addr uint64) {
+// addLive records that a variable, object or instance lives at an address.
+func (p *process) addLive(addr uint64) {
 	if p.heap != nil {
-		p.heap.alive.put(addr, struct{}{})
+		p.heap.live.put(addr, struct{}{})
 	}
 }
 
-// died records that a variable, object or instance at an address has ended. The address
-// stays in the heap while another of the three lives there.
-func (p *process) died(addr uint64) {
-	if p.heap != nil && p.vars[addr] == nil && p.objects[addr] == nil && p.things[addr] == nil {
-		p.heap.alive.remove(addr)
+// removeLive records that a variable, object or instance at an address has ended. The
+// address stays in the heap while another of the three lives there.
+func (p *process) removeLive(addr uint64) {
+	if p.heap != nil && p.vars[addr] == nil && p.objects[addr] == nil && p.instances[addr] == nil {
+		p.heap.live.remove(addr)
 	}
 }
 
@@ -94,13 +94,13 @@ func (o *Observer) heapCall(t *thread, r *bpf.Record) {
 // second record for the same block, which is ignored.
 func (o *Observer) allocated(t *thread, r *bpf.Record) {
 	h := o.heapOf(t.process)
-	if at, b, ok := h.blocks.upTo(r.Object); ok && at == r.Object && b == t.latest && b.size == r.Value {
+	if at, b, ok := h.blocks.upTo(r.Object); ok && at == r.Object && b == t.lastBlock && b.size == r.Value {
 		return
 	}
 	o.endWithin(t, h, r.Object, r.Value)
-	b := &block{size: r.Value, place: event.StackID(r.Stack), thread: t.id}
+	b := &block{size: r.Value, stack: event.StackID(r.Stack), thread: t.id}
 	h.blocks.put(r.Object, b)
-	t.latest = b
+	t.lastBlock = b
 }
 
 // freed ends the lifetime of a block.
@@ -162,16 +162,16 @@ func (o *Observer) endObjects(t *thread, h *heap, addr, size uint64) {
 		end = ^uint64(0)
 	}
 	p := t.process
-	for at, _, ok := h.alive.next(addr, end); ok; at, _, ok = h.alive.next(addr, end) {
-		h.alive.remove(at)
+	for at, _, ok := h.live.next(addr, end); ok; at, _, ok = h.live.next(addr, end) {
+		h.live.remove(at)
 		if v := p.vars[at]; v != nil {
 			o.endVariable(t, at, v)
 		}
 		if obj := p.objects[at]; obj != nil {
-			o.drop(t, nil, obj)
+			o.endObject(t, nil, obj)
 		}
-		if x := p.things[at]; x != nil {
-			o.gone(t, at, x)
+		if x := p.instances[at]; x != nil {
+			o.endInstance(t, at, x)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func (o *Observer) endObjects(t *thread, h *heap, addr, size uint64) {
 // endVariable ends the lifetime of a variable.
 func (o *Observer) endVariable(t *thread, addr uint64, v *variable) {
 	if v.touching != nil {
-		o.settle(v.touching)
+		o.flushTouches(v.touching)
 	}
 	e := o.begin(t, nil, event.Destroy)
 	e.Object, e.Kind, e.Flags = v.id, v.kind, event.Inferred

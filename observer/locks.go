@@ -7,20 +7,20 @@ import (
 
 // hold is a lock that a thread holds.
 type hold struct {
-	obj   *object
-	depth int           // recursion depth, from 1
-	place event.StackID // call stack of the acquisition
-	dead  bool          // its last owner died while holding it, and it has not been made consistent
+	obj          *object
+	depth        int           // recursion depth, from 1
+	stack        event.StackID // call stack of the acquisition
+	inconsistent bool          // its last owner died while holding it, and it has not been made consistent
 }
 
-// waiting is a condition wait that has not returned.
-type waiting struct {
-	cond, mutex *object
-	depth       int    // recursion depth of the mutex before the wait
-	sp          uint64 // stack pointer at the entry of the wait
-	place       uint32 // stack ID of the wait
-	alone       bool   // SiteInfo.NoInnerCalls
-	retaken     bool   // the C library has acquired the mutex again through its public function
+// condWait is a condition wait that has not returned.
+type condWait struct {
+	cond, mutex  *object
+	depth        int    // recursion depth of the mutex before the wait
+	sp           uint64 // stack pointer at the entry of the wait
+	stack        uint32 // stack ID of the wait
+	noInnerCalls bool   // SiteInfo.NoInnerCalls
+	reacquired   bool   // the C library has acquired the mutex again through its public function
 }
 
 func (t *thread) holding(obj *object) *hold {
@@ -32,7 +32,7 @@ func (t *thread) holding(obj *object) *hold {
 	return nil
 }
 
-func (t *thread) unhold(obj *object) {
+func (t *thread) removeHold(obj *object) {
 	for i := range t.held {
 		if t.held[i].obj == obj {
 			t.held = append(t.held[:i], t.held[i+1:]...)
@@ -44,7 +44,7 @@ func (t *thread) unhold(obj *object) {
 // acquired handles the return of a lock call.
 func (o *Observer) acquired(t *thread, r *bpf.Record) {
 	info := o.site(r)
-	if r.Flags&bpf.RecFailed != 0 && o.refused(t, r) {
+	if r.Flags&bpf.RecFailed != 0 && o.usedDestroyed(t, r) {
 		return
 	}
 	obj := o.object(t, r, event.KindMutex)
@@ -57,7 +57,7 @@ func (o *Observer) acquired(t *thread, r *bpf.Record) {
 		o.send()
 		return
 	}
-	if h := t.holding(obj); h != nil && !obj.handed {
+	if h := t.holding(obj); h != nil && !obj.unlockedByOther {
 		h.depth++ // a recursive acquisition: only the outermost level is an event
 		o.readAgain(t, r, obj)
 		return
@@ -66,8 +66,8 @@ func (o *Observer) acquired(t *thread, r *bpf.Record) {
 	if bpf.Op(r.Op) == bpf.OpAcquireRead {
 		op = event.AcquireRead
 	}
-	o.take(t, r, obj, op, info.Flags, 1)
-	o.inherits(t, r, obj)
+	o.acquire(t, r, obj, op, info.Flags, 1)
+	o.mayInherit(t, r, obj)
 }
 
 // readAgain sends an AcquireAgain if t, which holds a rwlock for reading, acquires it for
@@ -81,20 +81,20 @@ func (o *Observer) readAgain(t *thread, r *bpf.Record, obj *object) {
 	o.send()
 }
 
-// tellKind adds the kind of a read-write lock to the event of its first acquisition.
-func (o *Observer) tellKind(e *event.Event, r *bpf.Record, obj *object) {
-	if obj.told || r == nil || !o.site(r).RecordsLockKind || r.Value == 0 || r.Value > 1+event.PreferWriterNonrecursive {
+// recordKind adds the kind of a read-write lock to the event of its first acquisition.
+func (o *Observer) recordKind(e *event.Event, r *bpf.Record, obj *object) {
+	if obj.kindReported || r == nil || !o.site(r).RecordsLockKind || r.Value == 0 || r.Value > 1+event.PreferWriterNonrecursive {
 		return
 	}
-	obj.told = true
+	obj.kindReported = true
 	e.Value, e.Flags = r.Value-1, e.Flags|event.HasValue
 }
 
-// take makes t hold obj and sends the event of the acquisition.
-func (o *Observer) take(t *thread, r *bpf.Record, obj *object, op event.Op, flags event.Flags, depth int) {
-	o.evict(obj, op)
-	obj.handed = false
-	t.held = append(t.held, hold{obj: obj, depth: depth, place: event.StackID(r.Stack)})
+// acquire makes t hold obj and sends the event of the acquisition.
+func (o *Observer) acquire(t *thread, r *bpf.Record, obj *object, op event.Op, flags event.Flags, depth int) {
+	o.releaseOthers(obj, op)
+	obj.unlockedByOther = false
+	t.held = append(t.held, hold{obj: obj, depth: depth, stack: event.StackID(r.Stack)})
 	if op == event.AcquireRead {
 		obj.shared = append(obj.shared, t)
 	} else {
@@ -103,20 +103,20 @@ func (o *Observer) take(t *thread, r *bpf.Record, obj *object, op event.Op, flag
 	e := o.begin(t, r, op)
 	e.Object, e.Kind, e.Flags = obj.id, obj.kind, flags
 	if obj.kind == event.KindRWLock {
-		o.tellKind(e, r, obj)
+		o.recordKind(e, r, obj)
 	}
 	o.send()
 }
 
-// evict sends an inferred release for each thread that can no longer hold the lock, because
-// another thread acquires it by op: the release was not recorded.
-func (o *Observer) evict(obj *object, op event.Op) {
-	if !obj.handed && (obj.holder != nil || op == event.Acquire && len(obj.shared) > 0) {
-		obj.doubted = true
+// releaseOthers sends an inferred release for each thread that can no longer hold the lock,
+// because another thread acquires it by op: the release was not recorded.
+func (o *Observer) releaseOthers(obj *object, op event.Op) {
+	if !obj.unlockedByOther && (obj.holder != nil || op == event.Acquire && len(obj.shared) > 0) {
+		obj.holderUncertain = true
 	}
 	if u := obj.holder; u != nil {
 		o.stats.InferredReleases++
-		o.letGo(u, nil, obj, event.Inferred)
+		o.release(u, nil, obj, event.Inferred)
 	}
 	if op == event.Acquire {
 		o.stats.InferredReleases += uint64(len(obj.shared))
@@ -126,7 +126,7 @@ func (o *Observer) evict(obj *object, op event.Op) {
 
 func (o *Observer) releaseShared(obj *object) {
 	for len(obj.shared) > 0 {
-		o.letGo(obj.shared[0], nil, obj, event.Inferred)
+		o.release(obj.shared[0], nil, obj, event.Inferred)
 	}
 }
 
@@ -135,15 +135,15 @@ func (o *Observer) releaseShared(obj *object) {
 // events.
 func (o *Observer) releaseAll(t *thread) {
 	for len(t.held) > 0 {
-		o.letGo(t, nil, t.held[len(t.held)-1].obj, event.Inferred)
+		o.release(t, nil, t.held[len(t.held)-1].obj, event.Inferred)
 	}
 }
 
-// letGo makes t hold obj no longer and sends the event of the release.
-func (o *Observer) letGo(t *thread, r *bpf.Record, obj *object, flags event.Flags) {
-	t.unhold(obj)
+// release makes t hold obj no longer and sends the event of the release.
+func (o *Observer) release(t *thread, r *bpf.Record, obj *object, flags event.Flags) {
+	t.removeHold(obj)
 	if obj.holder == t {
-		obj.holder, obj.handed = nil, false
+		obj.holder, obj.unlockedByOther = nil, false
 	}
 	for i, u := range obj.shared {
 		if u == t {
@@ -165,8 +165,8 @@ func (o *Observer) releasing(t *thread, r *bpf.Record) {
 		return
 	}
 	if h.depth--; h.depth == 0 {
-		o.tellInconsistent(t, r, h, 0)
-		o.letGo(t, r, obj, 0)
+		o.emitInconsistent(t, r, h, 0)
+		o.release(t, r, obj, 0)
 		t.unlocked = unlocked{addr: r.Object, sp: r.Sp, site: r.Site, event: o.stats.Events}
 	}
 }
@@ -177,16 +177,16 @@ func (o *Observer) releasing(t *thread, r *bpf.Record) {
 // mutex) or failed (a recursive one). The next operation of the holder shows which.
 func (o *Observer) releasedUnheld(t *thread, r *bpf.Record, obj *object) {
 	if obj.kind == event.KindSpin && obj.holder == nil {
-		o.drop(t, nil, obj)
+		o.endObject(t, nil, obj)
 		return
 	}
-	if t.holed {
+	if t.lostEvents {
 		return // the acquisition may be among the lost events
 	}
-	o.tellUnheld(t, r, obj, nil)
-	obj.handed = obj.holder != nil
+	o.emitUnheld(t, r, obj, nil)
+	obj.unlockedByOther = obj.holder != nil
 	o.stats.UnheldReleases++
-	if o.opts.Attached && t.born == 0 {
+	if o.opts.Attached && t.createdAt == 0 {
 		o.names.threads[t.id].MayHoldUntil = o.stats.Events
 	}
 }
@@ -197,43 +197,43 @@ func (o *Observer) waits(t *thread, r *bpf.Record) {
 		o.waited(t, r)
 		return
 	}
-	if t.wait != nil {
+	if t.condWait != nil {
 		o.wake(t, r, event.Inferred|event.TimedOut) // a thread that enters a wait has left the last one
 	}
-	o.tellMarked(t, r)
-	w := &waiting{cond: o.object(t, r, event.KindCond), mutex: o.objectAt(t, r, r.Value, event.KindMutex), sp: r.Sp, place: r.Stack, depth: 1, alone: o.site(r).NoInnerCalls}
+	o.emitMarked(t, r)
+	w := &condWait{cond: o.object(t, r, event.KindCond), mutex: o.objectAt(t, r, r.Value, event.KindMutex), sp: r.Sp, stack: r.Stack, depth: 1, noInnerCalls: o.site(r).NoInnerCalls}
 	if h := t.holding(w.mutex); h != nil {
 		w.depth = h.depth
-		o.tellInconsistent(t, r, h, event.InCondWait)
-		o.letGo(t, r, w.mutex, event.InCondWait)
+		o.emitInconsistent(t, r, h, event.InCondWait)
+		o.release(t, r, w.mutex, event.InCondWait)
 	} else {
-		o.tellUnheld(t, r, w.mutex, w.cond)
+		o.emitUnheld(t, r, w.mutex, w.cond)
 	}
 	e := o.begin(t, r, event.Wait)
 	e.Object, e.Kind, e.Object2, e.Flags = w.cond.id, w.cond.kind, w.mutex.id, o.site(r).Flags
 	o.send()
-	t.wait = w
+	t.condWait = w
 }
 
 // waited handles the return from a condition wait. If an operation of a signal handler made
 // the observer end the wait too early, another thread may have held the mutex since. From
 // the return on, the thread holds it again.
 func (o *Observer) waited(t *thread, r *bpf.Record) {
-	if t.wait != nil {
+	if t.condWait != nil {
 		switch {
-		case t.wait.sp != r.Sp:
+		case t.condWait.sp != r.Sp:
 		case r.Result == errNotOwner:
 			o.woken(t, r, 0) // an error-checking mutex: the call neither waited nor acquired it
 		default:
-			mutex := t.wait.mutex
+			mutex := t.condWait.mutex
 			o.wake(t, r, wakeFlags(r.Result))
-			o.inherits(t, r, mutex)
+			o.mayInherit(t, r, mutex)
 		}
 		return
 	}
 	mutex := o.objectAt(t, r, r.Value, event.KindMutex)
 	if t.holding(mutex) == nil {
-		o.take(t, r, mutex, event.Acquire, event.Inferred|event.InCondWait, 1)
+		o.acquire(t, r, mutex, event.Acquire, event.Inferred|event.InCondWait, 1)
 	}
 }
 
@@ -250,18 +250,18 @@ func wakeFlags(result int32) event.Flags {
 func (o *Observer) wake(t *thread, r *bpf.Record, flags event.Flags) {
 	w := o.woken(t, r, flags)
 	if t.holding(w.mutex) == nil {
-		o.take(t, r, w.mutex, event.Acquire, flags&event.Inferred|event.InCondWait, w.depth)
+		o.acquire(t, r, w.mutex, event.Acquire, flags&event.Inferred|event.InCondWait, w.depth)
 	}
 }
 
 // woken ends a condition wait without acquiring the mutex, and returns the wait.
-func (o *Observer) woken(t *thread, r *bpf.Record, flags event.Flags) *waiting {
-	w := t.wait
-	t.wait = nil
+func (o *Observer) woken(t *thread, r *bpf.Record, flags event.Flags) *condWait {
+	w := t.condWait
+	t.condWait = nil
 	w.mutex = o.objectAt(t, r, w.mutex.addr, event.KindMutex) // another mutex may be at the address by now
 	e := o.begin(t, r, event.Wake)
 	e.Object, e.Kind, e.Object2, e.Flags = w.cond.id, w.cond.kind, w.mutex.id, flags
-	e.Stack = event.StackID(w.place)
+	e.Stack = event.StackID(w.stack)
 	o.send()
 	return w
 }
@@ -274,7 +274,7 @@ func (o *Observer) woken(t *thread, r *bpf.Record, flags event.Flags) *waiting {
 // a cleanup handler: musl runs cleanup handlers on top of the wait's frame, and glibc the
 // calls that they make.
 func (o *Observer) duringWait(t *thread, r *bpf.Record) bool {
-	w := t.wait
+	w := t.condWait
 	switch op := bpf.Op(r.Op); {
 	case op == bpf.OpExit || op == bpf.OpExec || r.Sp == 0:
 		return false
@@ -292,16 +292,16 @@ func (o *Observer) duringWait(t *thread, r *bpf.Record) bool {
 // which runs with the mutex held; the wait then ends. It reports whether the record needs
 // no further handling.
 func (o *Observer) belowWait(t *thread, r *bpf.Record) bool {
-	w := t.wait
+	w := t.condWait
 	switch op := bpf.Op(r.Op); op {
 	case bpf.OpAcquire, bpf.OpAcquireRead, bpf.OpRelease:
-		if r.Object == w.mutex.addr && !(op == bpf.OpRelease && (w.retaken || w.alone)) {
-			w.retaken = op != bpf.OpRelease && r.Flags&bpf.RecFailed == 0
+		if r.Object == w.mutex.addr && !(op == bpf.OpRelease && (w.reacquired || w.noInnerCalls)) {
+			w.reacquired = op != bpf.OpRelease && r.Flags&bpf.RecFailed == 0
 			return true
 		}
 	case bpf.OpWait:
 		if r.Value == w.mutex.addr {
-			w.alone = w.alone && o.site(r).NoInnerCalls
+			w.noInnerCalls = w.noInnerCalls && o.site(r).NoInnerCalls
 			return true
 		}
 	case bpf.OpRead, bpf.OpWrite, bpf.OpUpdate:

@@ -31,17 +31,17 @@ type unlocked struct {
 // the unlock function that it calls.
 const maxInner = 512
 
-// inner reports whether a release is a call made by the release function recorded just
-// before, as C11's mtx_unlock calls pthread_mutex_unlock. Likewise for a detach.
-func (t *thread) inner(r *bpf.Record) bool {
+// insideLastUnlock reports whether a release is a call made by the release function recorded
+// just before, as C11's mtx_unlock calls pthread_mutex_unlock. Likewise for a detach.
+func (t *thread) insideLastUnlock(r *bpf.Record) bool {
 	u := &t.unlocked
-	return u.addr == r.Object && u.site != r.Site && u.event == t.seen && r.Sp <= u.sp && u.sp-r.Sp < maxInner
+	return u.addr == r.Object && u.site != r.Site && u.event == t.lastEvent && r.Sp <= u.sp && u.sp-r.Sp < maxInner
 }
 
-// tellUnheld sends a ReleaseUnheld if it is certain that t releases obj without holding it.
+// emitUnheld sends a ReleaseUnheld if it is certain that t releases obj without holding it.
 // Cond is the condition that t is about to wait on; nil for an unlock.
-func (o *Observer) tellUnheld(t *thread, r *bpf.Record, obj, cond *object) {
-	if !o.knowsHolders(t, obj) || cond == nil && t.inner(r) {
+func (o *Observer) emitUnheld(t *thread, r *bpf.Record, obj, cond *object) {
+	if !o.knowsHolders(t, obj) || cond == nil && t.insideLastUnlock(r) {
 		return
 	}
 	e := o.begin(t, r, event.ReleaseUnheld)
@@ -56,88 +56,88 @@ func (o *Observer) tellUnheld(t *thread, r *bpf.Record, obj, cond *object) {
 // was recorded.
 func (o *Observer) knowsHolders(t *thread, obj *object) bool {
 	switch {
-	case o.stats.ThreadsWithHoles > 0 || obj.handed || obj.doubted || t.process.lent || obj.kind == event.KindSpin:
+	case o.stats.ThreadsWithHoles > 0 || obj.unlockedByOther || obj.holderUncertain || t.process.inParentMemory || obj.kind == event.KindSpin:
 		return false
-	case !o.opts.Attached || obj.made:
+	case !o.opts.Attached || obj.initialised:
 		return true
 	}
-	return t.born > o.from && !t.process.forked
+	return t.createdAt > o.startTime && !t.process.forked
 }
 
-// refused handles a lock call that failed. It reports whether the mutex was destroyed before,
-// so that the call is a misuse and no failed acquisition.
-func (o *Observer) refused(t *thread, r *bpf.Record) bool {
+// usedDestroyed handles a lock call that failed. It reports whether the mutex was destroyed
+// before, so that the call is a misuse and no failed acquisition.
+func (o *Observer) usedDestroyed(t *thread, r *bpf.Record) bool {
 	if r.Result != errInvalid || o.site(r).Flags&event.Timed != 0 || t.process.objects[r.Object] != nil || o.stats.ThreadsWithHoles > 0 {
 		return false
 	}
-	g, ok := o.graves.get(t.process, r.Object)
+	g, ok := o.endedObjects.get(t.process, r.Object)
 	if !ok || !g.destroyed || g.kind != event.KindMutex {
 		return false
 	}
-	o.tellDestroyed(t, r, g, 0)
+	o.emitDestroyed(t, r, g, 0)
 	return true
 }
 
-func (o *Observer) tellDestroyed(t *thread, r *bpf.Record, g grave, flags event.Flags) {
+func (o *Observer) emitDestroyed(t *thread, r *bpf.Record, g endedObject, flags event.Flags) {
 	e := o.begin(t, r, event.UseDestroyed)
 	e.Object, e.Kind, e.Flags = g.id, g.kind, flags
 	o.send()
 }
 
-// tellMarked handles a use of a condition variable. The C library sets a mark in its memory
+// emitMarked handles a use of a condition variable. The C library sets a mark in its memory
 // when it destroys it, and any initialisation, with or without a call, clears the mark. If
-// the record shows the mark and the destruction was recorded, tellMarked sends a
+// the record shows the mark and the destruction was recorded, emitMarked sends a
 // UseDestroyed and returns true.
-func (o *Observer) tellMarked(t *thread, r *bpf.Record) bool {
+func (o *Observer) emitMarked(t *thread, r *bpf.Record) bool {
 	if r.Extra == 0 || o.stats.ThreadsWithHoles > 0 {
 		return false
 	}
-	g, ok := o.graves.get(t.process, r.Object)
+	g, ok := o.endedObjects.get(t.process, r.Object)
 	if !ok || !g.destroyed || g.kind != event.KindCond {
 		return false
 	}
-	o.tellDestroyed(t, r, g, 0)
+	o.emitDestroyed(t, r, g, 0)
 	return true
 }
 
 // signals handles a signal or a broadcast. It makes no event of that kind for a condition
 // variable that was destroyed, since no thread waits on it.
 func (o *Observer) signals(t *thread, r *bpf.Record, op event.Op) {
-	if o.tellMarked(t, r) && o.objectIf(t.process, r.Object) == nil {
+	if o.emitMarked(t, r) && o.liveObject(t.process, r.Object) == nil {
 		return
 	}
 	o.emitOn(t, r, op, o.object(t, r, event.KindCond))
 }
 
-// inherits handles the return of a call by which t may have acquired a mutex whose last
+// mayInherit handles the return of a call by which t may have acquired a mutex whose last
 // owner died while holding it.
-func (o *Observer) inherits(t *thread, r *bpf.Record, obj *object) {
+func (o *Observer) mayInherit(t *thread, r *bpf.Record, obj *object) {
 	if r.Result != errDead || !o.site(r).ReportsOwnerDead {
 		return
 	}
 	if h := t.holding(obj); h != nil {
-		h.dead = true
+		h.inconsistent = true
 	}
 }
 
 // madeConsistent handles a call of pthread_mutex_consistent.
 func (o *Observer) madeConsistent(t *thread, r *bpf.Record) {
-	obj := o.objectIf(t.process, r.Object)
+	obj := o.liveObject(t.process, r.Object)
 	if obj == nil || obj.holder == nil {
 		return
 	}
 	if h := obj.holder.holding(obj); h != nil {
-		h.dead = false
+		h.inconsistent = false
 	}
 }
 
-// tellInconsistent sends a ReleaseInconsistent if t is about to release a mutex that it should
+// emitInconsistent sends a ReleaseInconsistent if t is about to release a mutex that it should
 // have made consistent before.
-func (o *Observer) tellInconsistent(t *thread, r *bpf.Record, h *hold, flags event.Flags) {
-	if !h.dead || h.obj.handed || o.stats.ThreadsWithHoles > 0 {
+func (o *Observer) emitInconsistent(t *thread, r *bpf.Record, h *hold, flags event.Flags) {
+	if !h.inconsistent || h.obj.unlockedByOther || o.stats.ThreadsWithHoles > 0 {
 		return
 	}
-	h.dead = false
+	h.inconsistent = false
 	e := o.begin(t, r, event.ReleaseInconsistent)
 	e.Object, e.Kind, e.Flags = h.obj.id, h.obj.kind, flags
 	o.send()
@@ -156,16 +156,16 @@ func (o *Observer) cancels(t *thread, r *bpf.Record) {
 // released it: t then ends with the mutex held. If no thread cancelled it, leftWait does
 // nothing, since a signal handler may have ended the thread by a system call.
 func (o *Observer) leftWait(t *thread, r *bpf.Record) {
-	w := t.wait
-	if w == nil || !t.cancelled || t.ended || t.holed || w.mutex.holder != nil || w.mutex.gone || w.mutex.handed {
+	w := t.condWait
+	if w == nil || !t.cancelled || t.ended || t.lostEvents || w.mutex.holder != nil || w.mutex.ended || w.mutex.unlockedByOther {
 		return
 	}
 	o.woken(t, r, event.Inferred|event.TimedOut)
-	o.evict(w.mutex, event.Acquire)
-	t.held = append(t.held, hold{obj: w.mutex, depth: w.depth, place: event.StackID(w.place)})
+	o.releaseOthers(w.mutex, event.Acquire)
+	t.held = append(t.held, hold{obj: w.mutex, depth: w.depth, stack: event.StackID(w.stack)})
 	w.mutex.holder = t
 	e := o.begin(t, nil, event.Acquire)
-	e.Object, e.Kind, e.Stack = w.mutex.id, w.mutex.kind, event.StackID(w.place)
+	e.Object, e.Kind, e.Stack = w.mutex.id, w.mutex.kind, event.StackID(w.stack)
 	e.Value, e.Flags = event.Cancelled, event.Inferred|event.InCondWait|event.HasValue
 	o.send()
 }
@@ -174,23 +174,23 @@ func (o *Observer) leftWait(t *thread, r *bpf.Record) {
 // each, perhaps at the address of a destroyed one.
 const pageSize = 4096
 
-// tellReused handles the first use of an address without a recorded initialisation. Barriers
+// emitReused handles the first use of an address without a recorded initialisation. Barriers
 // and semaphores are initialised by calls only: one that was initialised and destroyed by
 // calls is still destroyed. A read-write lock or a spin lock may have been initialised
 // without a call, so that its event is inferred.
-func (o *Observer) tellReused(t *thread, r *bpf.Record, addr uint64) {
+func (o *Observer) emitReused(t *thread, r *bpf.Record, addr uint64) {
 	kind := o.site(r).Kind
-	g, ok := o.graves.get(t.process, addr)
+	g, ok := o.endedObjects.get(t.process, addr)
 	if !ok || addr != r.Object || !g.destroyed || g.held || g.kind != kind || o.stats.ThreadsWithHoles > 0 {
 		return
 	}
 	switch op := bpf.Op(r.Op); {
 	case op == bpf.OpSemPost && g.private && addr%pageSize != 0, op == bpf.OpSemWait && g.private && addr%pageSize != 0:
-		o.tellDestroyed(t, r, g, 0)
+		o.emitDestroyed(t, r, g, 0)
 	case op == bpf.OpBarrier && g.private && r.Flags&bpf.RecLeave == 0:
-		o.tellDestroyed(t, r, g, 0)
-	case (op == bpf.OpAcquire || op == bpf.OpAcquireRead) && (kind == event.KindSpin || kind == event.KindRWLock && g.made):
-		o.tellDestroyed(t, r, g, event.Inferred)
+		o.emitDestroyed(t, r, g, 0)
+	case (op == bpf.OpAcquire || op == bpf.OpAcquireRead) && (kind == event.KindSpin || kind == event.KindRWLock && g.initialised):
+		o.emitDestroyed(t, r, g, event.Inferred)
 	}
 }
 
@@ -203,7 +203,7 @@ func (o *Observer) joinRefused(t *thread, r *bpf.Record) {
 	if t.joined == r.Object && r.Extra < t.joinedAt {
 		return
 	}
-	peer := o.unjoined(t, r)
+	peer := o.joinTarget(t, r)
 	if peer == 0 {
 		return
 	}
@@ -220,17 +220,17 @@ func (o *Observer) detachesAgain(t *thread, r *bpf.Record, u *thread, peer event
 	if u != nil {
 		peer = max(peer, u.id)
 	}
-	if peer == 0 || o.stats.ThreadsWithHoles > 0 || t.inner(r) {
+	if peer == 0 || o.stats.ThreadsWithHoles > 0 || t.insideLastUnlock(r) {
 		return
 	}
 	o.begin(t, r, event.DetachAgain).Peer = peer
 	o.send()
 }
 
-// unjoined returns the thread that a failed join was for: the last one that had the
+// joinTarget returns the thread that a failed join was for: the last one that had the
 // pthread_t, ended or not; 0 if it is unknown.
-func (o *Observer) unjoined(t *thread, r *bpf.Record) event.ThreadID {
-	last, _ := o.parted.get(t.process, r.Object)
+func (o *Observer) joinTarget(t *thread, r *bpf.Record) event.ThreadID {
+	last, _ := o.unjoinable.get(t.process, r.Object)
 	if u := t.process.byPointer(r.Object, r.Extra); u != nil {
 		last = max(last, u.id)
 	}
@@ -245,90 +245,91 @@ func (o *Observer) unjoined(t *thread, r *bpf.Record) event.ThreadID {
 func byDefault(attr uint64) bool { return attr == 0 || attr == ^uint64(0) }
 
 // retire removes an ended thread that can no longer be joined from those known by their
-// thread pointers, and adds it to o.parted.
+// thread pointers, and adds it to o.unjoinable.
 func (o *Observer) retire(t *thread) {
 	if t.tp != 0 {
-		o.parted.put(t.process, t.tp, t.id)
+		o.unjoinable.put(t.process, t.tp, t.id)
 	}
 	o.unlink(t)
 }
 
-// grave describes the last object at an address, whose lifetime is over.
-type grave struct {
-	id        event.ObjectID
-	kind      event.Kind
-	destroyed bool // a call destroyed it; false: its end was inferred from the next use of its memory
-	held      bool // a thread held it when it was destroyed, so that the call may have failed
-	made      bool // a call initialised it
-	private   bool // that call made it for this process only
+// endedObject describes the last object at an address, whose lifetime is over.
+type endedObject struct {
+	id          event.ObjectID
+	kind        event.Kind
+	destroyed   bool // a call destroyed it; false: its end was inferred from the next use of its memory
+	held        bool // a thread held it when it was destroyed, so that the call may have failed
+	initialised bool // a call initialised it
+	private     bool // that call made it for this process only
 }
 
-// graves has the last object of each of the addresses where an object ended last.
-type graves struct {
-	latest[grave]
-	lost bool // a grave with held was discarded
+// endedObjects has the last object of each of the addresses where an object ended last.
+type endedObjects struct {
+	recentMap[endedObject]
+	heldDiscarded bool // an endedObject with held was discarded
 }
 
-func (g *graves) bury(obj *object, destroyed bool) {
+func (g *endedObjects) add(obj *object, destroyed bool) {
 	held := destroyed && obj.held()
-	old, dropped := g.put(obj.process, obj.addr, grave{id: obj.id, kind: obj.kind, destroyed: destroyed, held: held, made: obj.made, private: obj.private})
-	g.lost = g.lost || dropped && old.held
+	old, full := g.put(obj.process, obj.addr, endedObject{id: obj.id, kind: obj.kind, destroyed: destroyed, held: held, initialised: obj.initialised, private: obj.private})
+	g.heldDiscarded = g.heldDiscarded || full && old.held
 }
 
-// held reports whether a new object at an address may be the one that was destroyed there
+// mayBeHeld reports whether a new object at an address may be the one that was destroyed there
 // while a thread held it. A thread may then still hold it.
-func (g *graves) held(p *process, addr uint64) bool {
+func (g *endedObjects) mayBeHeld(p *process, addr uint64) bool {
 	old, _ := g.get(p, addr)
-	return old.held || g.lost
+	return old.held || g.heldDiscarded
 }
 
-// maxLatest bounds the addresses of a latest.
-const maxLatest = 1 << 10
+// maxRecent bounds the addresses of a recentMap.
+const maxRecent = 1 << 10
 
 type processAddr struct {
 	process *process
 	addr    uint64
 }
 
-// latest maps addresses of processes to values, and keeps the maxLatest addresses that were
+// recentMap maps addresses of processes to values, and keeps the maxRecent addresses that were
 // added last. The zero value is empty.
-type latest[V any] struct {
+type recentMap[V any] struct {
 	values map[processAddr]V
 	order  []processAddr // in order of addition; a circular buffer once it is full
 	next   int           // index in order of the oldest address, once order is full
 }
 
 // put sets the value at an address. If that discards the value of another address for lack
-// of room, it returns that value, and dropped is true.
-func (l *latest[V]) put(p *process, addr uint64, v V) (forgotten V, dropped bool) {
+// of room, it returns that value, and full is true.
+func (l *recentMap[V]) put(p *process, addr uint64, v V) (evicted V, full bool) {
 	key := processAddr{p, addr}
 	if _, known := l.values[key]; known {
 		l.values[key] = v
-		return forgotten, false
+		return evicted, false
 	}
 	switch {
 	case l.values == nil:
 		l.values = map[processAddr]V{}
 		fallthrough
-	case len(l.order) < maxLatest:
+	case len(l.order) < maxRecent:
 		l.order = append(l.order, key)
 	default:
-		forgotten, dropped = l.values[l.order[l.next]]
+		evicted, full = l.values[l.order[l.next]]
 		delete(l.values, l.order[l.next])
 		l.order[l.next] = key
-		l.next = (l.next + 1) % maxLatest
+		l.next = (l.next + 1) % maxRecent
 	}
 	l.values[key] = v
-	return forgotten, dropped
+	return evicted, full
 }
 
-func (l *latest[V]) get(p *process, addr uint64) (v V, ok bool) {
+func (l *recentMap[V]) get(p *process, addr uint64) (v V, ok bool) {
 	v, ok = l.values[processAddr{p, addr}]
 	return v, ok
 }
 
-// forget removes the values of a process, whose addresses now belong to another program.
-func (l *latest[V]) forget(p *process) {
+// removeProcess removes the values of a process, whose addresses now belong to another
+// program.
+func (l *recentMap[V]) removeProcess(p *process) {
 	for key := range l.values {
 		if key.process == p {
 			delete(l.values, key)

@@ -368,21 +368,21 @@ func TestMisuseUnderAttach(t *testing.T) {
 	}
 }
 
-// TestLatest checks that maxLatest addresses are kept, and that put returns discarded values.
+// TestLatest checks that maxRecent addresses are kept, and that put returns discarded values.
 func TestLatest(t *testing.T) {
-	var l latest[int]
+	var l recentMap[int]
 	p := &process{}
-	for i := range 2 * maxLatest {
+	for i := range 2 * maxRecent {
 		forgotten, dropped := l.put(p, uint64(i), i)
-		if dropped != (i >= maxLatest) || dropped && forgotten != i-maxLatest {
+		if dropped != (i >= maxRecent) || dropped && forgotten != i-maxRecent {
 			t.Fatalf("%d: forgot %d, %v", i, forgotten, dropped)
 		}
 		l.put(p, uint64(i), i)
 	}
-	if _, ok := l.get(p, maxLatest-1); ok || len(l.values) != maxLatest || len(l.order) != maxLatest {
+	if _, ok := l.get(p, maxRecent-1); ok || len(l.values) != maxRecent || len(l.order) != maxRecent {
 		t.Errorf("%d values, %d in order", len(l.values), len(l.order))
 	}
-	l.forget(p)
+	l.removeProcess(p)
 	if len(l.values) != 0 {
 		t.Error("not forgotten")
 	}

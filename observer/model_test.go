@@ -203,11 +203,11 @@ func (m *model) unlock(th *mthread) {
 	name := pick(m, th.held)
 	m.record(th, bpf.OpRelease, name, bpf.Record{})
 	if th.depth[name]--; th.depth[name] == 0 {
-		m.letGo(th, name, "")
+		m.release(th, name, "")
 	}
 }
 
-func (m *model) letGo(th *mthread, name byte, how string) {
+func (m *model) release(th *mthread, name byte, how string) {
 	if m.owner[name] == th {
 		delete(m.owner, name)
 	}
@@ -245,7 +245,7 @@ func (m *model) forkAt(th *mthread, tp uint64) *mthread {
 // ends adds the events of the first record that shows a thread's end.
 func (m *model) ends(th *mthread, how string) {
 	for len(th.held) > 0 {
-		m.letGo(th, th.held[len(th.held)-1], " inferred")
+		m.release(th, th.held[len(th.held)-1], " inferred")
 	}
 	m.say("T%d end%s", th.id, how)
 }
@@ -329,7 +329,7 @@ func (m *model) sleep(th *mthread) {
 			s := &msleep{cond: pick(m, []byte("CD")), mutex: name, depth: th.depth[name], sp: rapid.Uint64Range(100, 900).Draw(m.t, "sp")}
 			m.record(th, bpf.OpWait, s.cond, bpf.Record{Sp: s.sp, Value: uint64(name) << 12})
 			cond := m.obj(s.cond)
-			m.letGo(th, name, " in-wait")
+			m.release(th, name, " in-wait")
 			m.say("T%d wait %s %s", th.id, cond, m.obj(name))
 			th.asleep = s
 			return

@@ -14,12 +14,12 @@ const minSweep = 1 << 14
 // A sweep discards the names of ended threads and objects that no finding can name any more.
 // It runs when there are twice as many names as the last sweep left.
 type names struct {
-	threads    map[event.ThreadID]*run.Thread
-	objects    map[event.ObjectID]*run.Object
-	lastThread event.ThreadID
-	lastObject event.ObjectID
-	keepers    []Rememberer
-	limit      int // number of names above which a sweep runs; 0: never, as a sink is no Rememberer
+	threads     map[event.ThreadID]*run.Thread
+	objects     map[event.ObjectID]*run.Object
+	lastThread  event.ThreadID
+	lastObject  event.ObjectID
+	rememberers []Rememberer
+	limit       int // number of names above which a sweep runs; 0: never, as a sink is no Rememberer
 }
 
 func newNames(sinks []Sink) names {
@@ -29,7 +29,7 @@ func newNames(sinks []Sink) names {
 		if !ok {
 			n.limit = 0
 		}
-		n.keepers = append(n.keepers, r)
+		n.rememberers = append(n.rememberers, r)
 	}
 	return n
 }
@@ -51,7 +51,7 @@ func (n *names) full() bool { return n.limit > 0 && len(n.threads)+len(n.objects
 // sweep discards the names that nothing needs.
 func (o *Observer) sweep() {
 	needed := event.NewNames()
-	for _, r := range o.names.keepers {
+	for _, r := range o.names.rememberers {
 		r.Remember(needed)
 	}
 	o.remember(needed)
@@ -61,8 +61,8 @@ func (o *Observer) sweep() {
 			needed.Thread(info.FirstThread)
 		}
 	}
-	n.threads = only(n.threads, needed.Threads())
-	n.objects = only(n.objects, needed.Objects())
+	n.threads = keepOnly(n.threads, needed.Threads())
+	n.objects = keepOnly(n.objects, needed.Objects())
 	n.limit = max(minSweep, 2*(len(n.threads)+len(n.objects)))
 }
 
@@ -84,7 +84,7 @@ func (p *process) remember(needed *event.Names) {
 	for _, v := range p.vars {
 		needed.Object(v.id)
 	}
-	for _, x := range p.things {
+	for _, x := range p.instances {
 		needed.Object(x.id)
 	}
 	for _, t := range p.byTP {
@@ -102,18 +102,18 @@ func (t *thread) remember(needed *event.Names) {
 	for i := range t.held {
 		needed.Object(t.held[i].obj.id)
 	}
-	if t.wait != nil {
-		needed.Object(t.wait.cond.id)
-		needed.Object(t.wait.mutex.id)
+	if t.condWait != nil {
+		needed.Object(t.condWait.cond.id)
+		needed.Object(t.condWait.mutex.id)
 	}
 	for c := t.once; c != nil; c = c.outer {
 		needed.Object(c.obj.id)
 	}
 }
 
-// only returns a new map of the entries to keep. Deleting the other entries from the old map
-// would not release their memory.
-func only[K comparable, V any](all map[K]V, keep map[K]struct{}) map[K]V {
+// keepOnly returns a new map of the entries to keep. Deleting the other entries from the old
+// map would not release their memory.
+func keepOnly[K comparable, V any](all map[K]V, keep map[K]struct{}) map[K]V {
 	some := make(map[K]V, min(len(all), len(keep)))
 	for id := range maps.Keys(keep) {
 		if v, ok := all[id]; ok {

@@ -10,26 +10,26 @@ import (
 
 // object is a synchronisation object during its lifetime.
 type object struct {
-	process *process // the process in which it is at addr
-	addr    uint64
-	id      event.ObjectID
-	kind    event.Kind
-	sure    bool      // a site determines the kind
-	handed  bool      // a thread other than the holder has called unlock
-	doubted bool      // its holder is uncertain: it was destroyed or initialised while held, or a release is missing
-	made    bool      // its initialisation was recorded
-	private bool      // that initialisation made it for this process only
-	told    bool      // an event has reported the kind of the rwlock
-	gone    bool      // its lifetime is over
-	holder  *thread   // the thread that holds it exclusively; nil: none
-	shared  []*thread // the threads that hold a rwlock for reading
+	process         *process // the process in which it is at addr
+	addr            uint64
+	id              event.ObjectID
+	kind            event.Kind
+	kindKnown       bool      // a site determines the kind
+	unlockedByOther bool      // a thread other than the holder has called unlock
+	holderUncertain bool      // its holder is uncertain: it was destroyed or initialised while held, or a release is missing
+	initialised     bool      // its initialisation was recorded
+	private         bool      // that initialisation made it for this process only
+	kindReported    bool      // an event has reported the kind of the rwlock
+	ended           bool      // its lifetime is over
+	holder          *thread   // the thread that holds it exclusively; nil: none
+	shared          []*thread // the threads that hold a rwlock for reading
 	// madeBy and madeSp are the thread and the stack pointer of the call that initialised it,
 	// until another operation acts on it; madeBy is nil afterwards.
-	madeBy *thread
-	madeSp uint64
+	initBy *thread
+	initSp uint64
 
-	onceDone  bool      // the initialisation by pthread_once is over
-	onceUsers []*oncing // the calls of pthread_once that entered before that
+	onceDone  bool        // the initialisation by pthread_once is over
+	onceUsers []*onceCall // the calls of pthread_once that entered before that
 }
 
 // held reports whether a thread holds the lock.
@@ -42,32 +42,32 @@ func (o *Observer) object(t *thread, r *bpf.Record, kind event.Kind) *object {
 }
 
 func (o *Observer) objectAt(t *thread, r *bpf.Record, addr uint64, kind event.Kind) *object {
-	obj := o.objectIf(t.process, addr)
+	obj := o.liveObject(t.process, addr)
 	if obj == nil {
-		o.tellReused(t, r, addr)
+		o.emitReused(t, r, addr)
 		return o.newObject(t, r, addr, kind)
 	}
-	obj.madeBy = nil
-	if !obj.sure || addr != r.Object {
+	obj.initBy = nil
+	if !obj.kindKnown || addr != r.Object {
 		return obj
 	}
 	if k := o.site(r).Kind; k != event.KindUnknown && k != obj.kind {
 		// The memory was used again: the old object ended without a record.
-		o.drop(t, nil, obj)
+		o.endObject(t, nil, obj)
 		return o.newObject(t, r, addr, kind)
 	}
 	return obj
 }
 
-// objectIf finds the live object at an address, nil if there is none.
-func (o *Observer) objectIf(p *process, addr uint64) *object {
-	near := &o.objectCache[addr*0x9e3779b97f4a7c15>>52%cachedObjects]
-	if obj := *near; obj != nil && obj.addr == addr && obj.process == p && !obj.gone {
+// liveObject finds the live object at an address, nil if there is none.
+func (o *Observer) liveObject(p *process, addr uint64) *object {
+	cached := &o.objectCache[addr*0x9e3779b97f4a7c15>>52%cachedObjects]
+	if obj := *cached; obj != nil && obj.addr == addr && obj.process == p && !obj.ended {
 		return obj
 	}
 	obj := p.objects[addr]
 	if obj != nil {
-		*near = obj
+		*cached = obj
 	}
 	return obj
 }
@@ -79,11 +79,11 @@ func (o *Observer) newObject(t *thread, r *bpf.Record, addr uint64, kind event.K
 	}
 	id := o.names.addObject(run.Object{Addr: addr, TGID: t.process.id, Kind: kind, First: event.StackID(r.Stack), FirstThread: t.id})
 	if old := t.process.objects[addr]; old != nil {
-		old.gone = true
+		old.ended = true
 	}
-	obj := &object{process: t.process, id: id, addr: addr, kind: kind, sure: sure, doubted: o.graves.held(t.process, addr)}
+	obj := &object{process: t.process, id: id, addr: addr, kind: kind, kindKnown: sure, holderUncertain: o.endedObjects.mayBeHeld(t.process, addr)}
 	t.process.objects[addr] = obj
-	t.process.born(addr)
+	t.process.addLive(addr)
 	if onOwnStack(t, r, addr) {
 		if t.ownStack == nil {
 			t.ownStack = map[uint64]bool{}
@@ -102,7 +102,7 @@ const maxThreadStack = 256 << 20
 // there ends with the thread, even if no call destroyed it (C++'s std::mutex does not call
 // pthread_mutex_destroy).
 func onOwnStack(t *thread, r *bpf.Record, addr uint64) bool {
-	return r.Sp != 0 && addr >= r.Sp && addr < t.tp && t.tp-addr < maxThreadStack && t.born != 0
+	return r.Sp != 0 && addr >= r.Sp && addr < t.tp && t.tp-addr < maxThreadStack && t.createdAt != 0
 }
 
 // ObjectInfo returns the description of an object; ok is false for an unknown identifier, or
@@ -119,20 +119,20 @@ func (o *Observer) ObjectInfo(id event.ObjectID) (obj run.Object, ok bool) {
 func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 	if bpf.Op(r.Op) == bpf.OpDestroy {
 		if obj := t.process.objects[r.Object]; obj != nil {
-			o.drop(t, r, obj)
+			o.endObject(t, r, obj)
 		}
 		return
 	}
 	doubted := false
 	if old := t.process.objects[r.Object]; old != nil {
 		doubted = old.held()
-		if old.madeBy == t && r.Sp < old.madeSp {
+		if old.initBy == t && r.Sp < old.initSp {
 			return // a call within the recorded one: glibc's mtx_init calls pthread_mutex_init
 		}
-		o.drop(t, nil, old)
+		o.endObject(t, nil, old)
 	}
 	obj := o.newObject(t, r, r.Object, event.KindUnknown)
-	obj.madeBy, obj.madeSp, obj.made, obj.doubted, obj.private = t, r.Sp, true, doubted, r.Extra == 0
+	obj.initBy, obj.initSp, obj.initialised, obj.holderUncertain, obj.private = t, r.Sp, true, doubted, r.Extra == 0
 	o.names.objects[obj.id].Init = event.StackID(r.Stack)
 	e := o.begin(t, r, event.Init)
 	e.Object, e.Kind = obj.id, obj.kind
@@ -143,13 +143,13 @@ func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 	o.send()
 }
 
-// drop ends the lifetime of an object: the next use of its address is another object. Each
-// thread that still holds it releases it. R is the record of its destruction by t; if it is
-// nil, the event is inferred and orders nothing.
-func (o *Observer) drop(t *thread, r *bpf.Record, obj *object) {
-	o.graves.bury(obj, r != nil)
+// endObject ends the lifetime of an object: the next use of its address is another object.
+// Each thread that still holds it releases it. R is the record of its destruction by t; if it
+// is nil, the event is inferred and orders nothing.
+func (o *Observer) endObject(t *thread, r *bpf.Record, obj *object) {
+	o.endedObjects.add(obj, r != nil)
 	if obj.holder != nil {
-		o.letGo(obj.holder, nil, obj, event.Inferred)
+		o.release(obj.holder, nil, obj, event.Inferred)
 	}
 	o.releaseShared(obj)
 	e := o.begin(t, r, event.Destroy)
@@ -158,29 +158,29 @@ func (o *Observer) drop(t *thread, r *bpf.Record, obj *object) {
 		e.Flags = event.Inferred
 	}
 	o.send()
-	obj.gone = true
+	obj.ended = true
 	if obj.process.objects[obj.addr] == obj {
 		delete(obj.process.objects, obj.addr)
-		obj.process.died(obj.addr)
+		obj.process.removeLive(obj.addr)
 	}
 }
 
-// oncing is a call of pthread_once that has not returned; see onceCall.
-type oncing struct {
+// onceCall is a call of pthread_once that has not returned; see onceRecord.
+type onceCall struct {
 	obj    *object
 	thread *thread
 	sp     uint64
-	nested bool    // the thread has made other events since it entered
-	done   bool    // its OnceDone was sent when another thread left first
-	outer  *oncing // the call of the same thread around this one; nil: none
+	nested bool      // the thread has made other events since it entered
+	done   bool      // its OnceDone was sent when another thread left first
+	outer  *onceCall // the call of the same thread around this one; nil: none
 }
 
-// onceCall handles pthread_once and the static guards of C++.
+// onceRecord handles pthread_once and the static guards of C++.
 //
 // A guard shows which thread initialised. pthread_once does not: the first thread to leave
 // is considered the initialiser, unless another thread inside has made events since it
 // entered, which only an initialiser does.
-func (o *Observer) onceCall(t *thread, r *bpf.Record) {
+func (o *Observer) onceRecord(t *thread, r *bpf.Record) {
 	obj := o.object(t, r, event.KindOnce)
 	leave := r.Flags&bpf.RecLeave != 0
 	switch bpf.Op(r.Op) {
@@ -208,7 +208,7 @@ func (o *Observer) passedGuard(t *thread, r *bpf.Record) bool {
 	if bpf.Op(r.Op) != bpf.OpRead || r.Flags&bpf.RecValue == 0 || r.Value&1 == 0 {
 		return false
 	}
-	obj := o.objectIf(t.process, r.Object)
+	obj := o.liveObject(t.process, r.Object)
 	if obj == nil || obj.kind != event.KindOnce {
 		return false
 	}
@@ -230,7 +230,7 @@ func (t *thread) insideOnce(r *bpf.Record) {
 
 func (o *Observer) onceEntered(t *thread, r *bpf.Record, obj *object) {
 	t.insideOnce(r)
-	t.once = &oncing{obj: obj, thread: t, sp: r.Sp, outer: t.once}
+	t.once = &onceCall{obj: obj, thread: t, sp: r.Sp, outer: t.once}
 	if !obj.onceDone {
 		obj.onceUsers = append(obj.onceUsers, t.once)
 	}
@@ -238,8 +238,8 @@ func (o *Observer) onceEntered(t *thread, r *bpf.Record, obj *object) {
 }
 
 // abandon removes a call that will not return from the candidates for the initialiser.
-func (c *oncing) abandon() {
-	c.obj.onceUsers = slices.DeleteFunc(c.obj.onceUsers, func(u *oncing) bool { return u == c })
+func (c *onceCall) abandon() {
+	c.obj.onceUsers = slices.DeleteFunc(c.obj.onceUsers, func(u *onceCall) bool { return u == c })
 }
 
 func (o *Observer) onceLeft(t *thread, r *bpf.Record, obj *object) {

@@ -150,7 +150,7 @@ type Observer struct {
 	args  [event.MaxArgs]uint64
 
 	now         uint64             // time of the current record, ns of CLOCK_MONOTONIC
-	from        uint64             // calls and accesses before this time are ignored; see StartAt
+	startTime   uint64             // calls and accesses before this time are ignored; see StartAt
 	threads     map[uint32]*thread // live threads, by the kernel's id
 	last        *thread            // thread of the last record
 	threadCache [cachedThreads]*thread
@@ -159,20 +159,20 @@ type Observer struct {
 	names       names
 	stacks      map[event.StackID]Stack
 
-	foundPlaces uint32 // number of call stacks stored for threads found waiting; see Blocked
+	foundStacks uint32 // number of call stacks stored for threads found waiting; see Blocked
 
-	part     bpf.Record // scratch record of an access to one part of an array; see parts
-	unknown  SiteInfo   // returned by site for an unknown index
-	funcs    funcs
-	channels channels
-	places   map[uint64]*run.Executed // code that synchronises unobserved, by its number in records
-	graves   graves
-	parted   latest[event.ThreadID] // joined or detached threads that have ended, by thread pointer
+	partRecord   bpf.Record // scratch record of an access to one part of an array; see parts
+	unknown      SiteInfo   // returned by site for an unknown index
+	funcs        funcs
+	channels     channels
+	executed     map[uint64]*run.Executed // code that synchronises unobserved, by its number in records
+	endedObjects endedObjects
+	unjoinable   recentMap[event.ThreadID] // joined or detached threads that have ended, by thread pointer
 
-	waiting  []postponed // records kept back; the first is a load whose store is missing; see synchronising.go
-	want     awaited     // the missing store
-	postpone bool        // set while a record is handled: it must be kept back
-	forced   bool        // the current record must not be kept back
+	postponed []postponedRecord // records kept back; the first is a load whose store is missing; see synchronising.go
+	missing   missingStore      // the missing store
+	mustWait  bool              // set while a record is handled: it must be kept back
+	noWait    bool              // the current record must not be kept back
 }
 
 // The sizes of the direct-mapped caches in front of the maps of threads (indexed by the low
@@ -193,7 +193,7 @@ func New(opts Options) *Observer {
 		names:     newNames(opts.Sinks),
 		stacks:    map[event.StackID]Stack{},
 		channels:  newChannels(opts.Attached),
-		places:    map[uint64]*run.Executed{},
+		executed:  map[uint64]*run.Executed{},
 		funcs:     funcs{bySite: map[uint32]event.FuncID{}, byText: map[string]event.FuncID{}},
 	}
 }
@@ -235,41 +235,41 @@ func (o *Observer) Idle() {}
 
 // Call implements loader.Handler: it turns the record of a call, with its arguments, into
 // events.
-func (o *Observer) Call(c *bpf.CallRecord) { o.one(&c.Head, &c.Args) }
+func (o *Observer) Call(c *bpf.CallRecord) { o.receive(&c.Head, &c.Args) }
 
 // Record implements loader.Handler: it turns a record into events.
-func (o *Observer) Record(r *bpf.Record) { o.one(r, nil) }
+func (o *Observer) Record(r *bpf.Record) { o.receive(r, nil) }
 
-// one turns a record into events, or keeps it back until the records before it can be
+// receive turns a record into events, or keeps it back until the records before it can be
 // handled. Args are the arguments of a call; nil if the record has none.
-func (o *Observer) one(r *bpf.Record, args *[event.MaxArgs]uint64) {
+func (o *Observer) receive(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	o.stats.Records++
-	if len(o.waiting) > 0 {
-		o.wait(r, args)
+	if len(o.postponed) > 0 {
+		o.postponeRecord(r, args)
 		return
 	}
-	o.postpone = false
-	if o.digest(r, args); o.postpone {
-		o.waiting = append(o.waiting, newPostponed(r, args))
+	o.mustWait = false
+	if o.handle(r, args); o.mustWait {
+		o.postponed = append(o.postponed, newPostponedRecord(r, args))
 	}
 }
 
-// digest turns a record into events. It sets o.postpone if the record must wait.
-func (o *Observer) digest(r *bpf.Record, args *[event.MaxArgs]uint64) {
+// handle turns a record into events. It sets o.mustWait if the record must wait.
+func (o *Observer) handle(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	o.now = r.Time
 	if o.names.full() {
 		o.sweep()
 	}
 	if bpf.Op(r.Op) == bpf.OpUnseen {
-		o.reached(o.thread(r), r)
+		o.recordExecuted(o.thread(r), r)
 		return
 	}
-	if r.Time < o.from && !ofThreads(bpf.Op(r.Op)) {
+	if r.Time < o.startTime && !ofThreads(bpf.Op(r.Op)) {
 		return
 	}
 	switch {
 	case bpf.Op(r.Op) == bpf.OpExec:
-		o.renamed(r)
+		o.changeID(r)
 	case bpf.Op(r.Op) == bpf.OpExit && o.threads[r.Tid] == nil:
 		return // the observer ended the thread when it was joined
 	}
@@ -279,9 +279,9 @@ func (o *Observer) digest(r *bpf.Record, args *[event.MaxArgs]uint64) {
 		return
 	}
 	if len(t.touches) > 0 && bpf.Op(r.Op) != bpf.OpTouch {
-		o.settle(t)
+		o.flushTouches(t)
 	}
-	if t.wait != nil && o.duringWait(t, r) {
+	if t.condWait != nil && o.duringWait(t, r) {
 		return
 	}
 	if t.once != nil && bpf.Op(r.Op) != bpf.OpOnce {
@@ -290,12 +290,12 @@ func (o *Observer) digest(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	if o.opts.Declare != nil && !ofThreads(bpf.Op(r.Op)) {
 		o.declare(t, r)
 	}
-	o.digestOf(t, r, args)
-	t.seen = o.stats.Events
+	o.dispatch(t, r, args)
+	t.lastEvent = o.stats.Events
 }
 
-// digestOf turns a record of thread t into events, by the operation of the record.
-func (o *Observer) digestOf(t *thread, r *bpf.Record, args *[event.MaxArgs]uint64) {
+// dispatch turns a record of thread t into events, by the operation of the record.
+func (o *Observer) dispatch(t *thread, r *bpf.Record, args *[event.MaxArgs]uint64) {
 	switch bpf.Op(r.Op) {
 	case bpf.OpAcquire, bpf.OpAcquireRead:
 		o.acquired(t, r)
@@ -314,7 +314,7 @@ func (o *Observer) digestOf(t *thread, r *bpf.Record, args *[event.MaxArgs]uint6
 	case bpf.OpSemWait:
 		o.semWaited(t, r)
 	case bpf.OpOnce, bpf.OpGuardAcquire, bpf.OpGuardRelease, bpf.OpGuardAbort:
-		o.onceCall(t, r)
+		o.onceRecord(t, r)
 	case bpf.OpInit, bpf.OpDestroy:
 		o.lifetime(t, r)
 	case bpf.OpConsistent:
@@ -339,7 +339,7 @@ func (o *Observer) digestOf(t *thread, r *bpf.Record, args *[event.MaxArgs]uint6
 // process. Probes are inserted one by one, and a lock whose release has no probe yet would
 // seem to be held until the end of the run. Records on the creation and end of threads
 // count from the beginning. StartAt is called before the first record.
-func (o *Observer) StartAt(t uint64) { o.from = t }
+func (o *Observer) StartAt(t uint64) { o.startTime = t }
 
 // ofThreads reports whether an operation concerns threads or processes themselves, or lost
 // records.
@@ -401,10 +401,10 @@ func (o *Observer) site(r *bpf.Record) *SiteInfo {
 func (o *Observer) Finish() {
 	o.resume(true)
 	for _, t := range o.living() {
-		o.settle(t)
+		o.flushTouches(t)
 	}
 	for _, t := range o.living() {
-		o.over(t, nil)
+		o.finishThread(t, nil)
 	}
 }
 

@@ -9,16 +9,16 @@ import (
 // has copies of all objects of its parent. (Memory that processes do share is not
 // recognised: a lock in it is a different lock in each process.)
 type process struct {
-	id      uint32             // the kernel's id
-	byTP    map[uint64]*thread // the latest thread with each thread pointer
-	leader  *thread            // the thread that runs or ran main; nil after it was joined
-	objects map[uint64]*object // live, by address
-	vars    map[uint64]*variable
-	things  map[uint64]*instance // live, by address
-	heap    *heap                // nil before the first record about heap memory
-	living  int                  // number of threads that have not ended
-	forked  bool                 // forked under observation, so that it ends with its last thread
-	lent    bool                 // it began in its parent's memory (vfork), with its parent's locks
+	id             uint32             // the kernel's id
+	byTP           map[uint64]*thread // the latest thread with each thread pointer
+	leader         *thread            // the thread that runs or ran main; nil after it was joined
+	objects        map[uint64]*object // live, by address
+	vars           map[uint64]*variable
+	instances      map[uint64]*instance // live, by address
+	heap           *heap                // nil before the first record about heap memory
+	living         int                  // number of threads that have not ended
+	forked         bool                 // forked under observation, so that it ends with its last thread
+	inParentMemory bool                 // it began in its parent's memory (vfork), with its parent's locks
 
 	checks  map[uint32]uint64 // Options.CheckIn, by site
 	touches map[touchKey]Touch
@@ -30,7 +30,7 @@ type process struct {
 func (o *Observer) process(tgid uint32) *process {
 	p := o.processes[tgid]
 	if p == nil {
-		p = &process{id: tgid, byTP: map[uint64]*thread{}, objects: map[uint64]*object{}, vars: map[uint64]*variable{}, things: map[uint64]*instance{}}
+		p = &process{id: tgid, byTP: map[uint64]*thread{}, objects: map[uint64]*object{}, vars: map[uint64]*variable{}, instances: map[uint64]*instance{}}
 		o.processes[tgid] = p
 	}
 	return p
@@ -42,28 +42,28 @@ func (o *Observer) inherit(parent, child *thread, r *bpf.Record) {
 	own := bpf.Record{Time: r.Time, Tid: child.tid, Tgid: child.process.id}
 	for _, h := range parent.held {
 		obj := o.newObject(child, &own, h.obj.addr, h.obj.kind)
-		obj.sure = h.obj.sure
+		obj.kindKnown = h.obj.kindKnown
 		op := event.AcquireRead
 		if h.obj.holder == parent {
 			op = event.Acquire
 		}
-		o.take(child, &own, obj, op, event.Inferred, h.depth)
+		o.acquire(child, &own, obj, op, event.Inferred, h.depth)
 	}
 }
 
-// forget discards a process that has ended.
-func (o *Observer) forget(p *process) {
-	o.forgetObjects(p)
+// removeProcess discards a process that has ended.
+func (o *Observer) removeProcess(p *process) {
+	o.removeObjects(p)
 	if o.processes[p.id] == p {
 		delete(o.processes, p.id)
 	}
 }
 
-func (o *Observer) forgetObjects(p *process) {
-	o.graves.forget(p)
-	o.parted.forget(p)
+func (o *Observer) removeObjects(p *process) {
+	o.endedObjects.removeProcess(p)
+	o.unjoinable.removeProcess(p)
 	for _, obj := range p.objects {
-		obj.gone = true
+		obj.ended = true
 		o.clock.Drop(obj.id)
 	}
 	for _, v := range p.vars {
@@ -73,14 +73,14 @@ func (o *Observer) forgetObjects(p *process) {
 	clear(p.vars)
 	clear(p.elements)
 	p.heap = nil
-	clear(p.things)
+	clear(p.instances)
 	clear(p.checks)
 	clear(p.touches)
 }
 
-// checked returns the address that an access at the site of the record must have in the
-// process of t. First is that address in the first process.
-func (o *Observer) checked(t *thread, r *bpf.Record, first uint64) uint64 {
+// expectedAddr returns the address that an access at the site of the record must have in
+// the process of t. First is that address in the first process.
+func (o *Observer) expectedAddr(t *thread, r *bpf.Record, first uint64) uint64 {
 	if o.opts.CheckIn == nil || !t.process.forked {
 		return first
 	}

@@ -34,44 +34,44 @@ type Sync struct {
 	HasInitial bool // Initial is known
 }
 
-// maybe is a value that may be unknown.
-type maybe struct {
+// optional is a value that may be unknown.
+type optional struct {
 	value uint64
 	known bool
 }
 
 // values returns the values that the access of a record read and wrote.
-func (s *Sync) values(r *bpf.Record) (read, wrote maybe) {
-	v := maybe{r.Value, r.Flags&bpf.RecValue != 0}
+func (s *Sync) values(r *bpf.Record) (read, wrote optional) {
+	v := optional{r.Value, r.Flags&bpf.RecValue != 0}
 	switch bpf.Op(r.Op) {
 	case bpf.OpRead:
-		return s.cut(v), maybe{}
+		return s.truncate(v), optional{}
 	case bpf.OpWrite:
-		return maybe{}, s.cut(v)
+		return optional{}, s.truncate(v)
 	}
 	switch s.How {
 	case bpf.ValuesBoth:
-		read, wrote = maybe{r.Extra, true}, v
+		read, wrote = optional{r.Extra, true}, v
 	case bpf.ValuesOld:
-		read = maybe{r.Extra, true}
+		read = optional{r.Extra, true}
 	case bpf.ValuesAdded:
-		read, wrote = maybe{r.Extra, true}, maybe{r.Extra + s.Delta, true}
+		read, wrote = optional{r.Extra, true}, optional{r.Extra + s.Delta, true}
 	case bpf.ValuesAddedReg:
-		read, wrote = maybe{r.Extra, true}, maybe{r.Extra + r.Value, v.known}
+		read, wrote = optional{r.Extra, true}, optional{r.Extra + r.Value, v.known}
 	case bpf.ValuesResult:
-		read, wrote = maybe{r.Value - s.Delta, v.known}, v
+		read, wrote = optional{r.Value - s.Delta, v.known}, v
 	case bpf.ValuesResultReg:
-		read, wrote = maybe{r.Value - r.Extra, v.known}, v
+		read, wrote = optional{r.Value - r.Extra, v.known}, v
 	case bpf.ValuesResultLess:
-		read, wrote = maybe{r.Value + r.Extra, v.known}, v
+		read, wrote = optional{r.Value + r.Extra, v.known}, v
 	default:
 		wrote = v
 	}
-	return s.cut(read), s.cut(wrote)
+	return s.truncate(read), s.truncate(wrote)
 }
 
-// cut truncates a value to the width of the variable.
-func (s *Sync) cut(m maybe) maybe {
+// truncate truncates a value to the width of the variable.
+func (s *Sync) truncate(m optional) optional {
 	if s.Width < 8 {
 		m.value &= 1<<(8*s.Width) - 1
 	}
@@ -81,15 +81,15 @@ func (s *Sync) cut(m maybe) maybe {
 // The bounds of the wait for a store, whose thread may be preempted between the store and
 // its record.
 const (
-	waitTime    = 100_000_000 // ns
-	waitRecords = 1 << 12     // records kept back
-	// waitVain is the number of loads of one variable whose store did not arrive, after
-	// which its loads no longer wait: code without a probe stores to the variable.
-	waitVain = 8
+	maxWaitTime    = 100_000_000 // ns
+	maxWaitRecords = 1 << 12     // records kept back
+	// maxUnexplained is the number of loads of one variable whose store did not arrive,
+	// after which its loads no longer wait: code without a probe stores to the variable.
+	maxUnexplained = 8
 )
 
 // awaited describes the store that the first waiting record needs.
-type awaited struct {
+type missingStore struct {
 	object uint64 // address of the variable
 	value  uint64 // value that the store wrote
 	tgid   uint32
@@ -123,34 +123,35 @@ func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.R
 		e.Value = shown.value
 		e.Flags |= event.HasValue
 	}
-	v.keep(t, op, flags, wrote, r.Time)
+	v.recordStore(t, op, flags, wrote, r.Time)
 	o.send()
 }
 
 // source returns the flags of the event that describe the store whose value the access saw
 // (0, Late, NoSource), and whether the record must wait for that store.
-func (o *Observer) source(t *thread, v *variable, op event.Op, read maybe, r *bpf.Record) (flags event.Flags, postpone bool) {
+func (o *Observer) source(t *thread, v *variable, op event.Op, read optional, r *bpf.Record) (flags event.Flags, postpone bool) {
 	h := v.sync
 	switch {
 	case read.known && (v.last.known && v.last.value == read.value || !v.last.known && h.stores == 0):
 		return 0, false
 	case op == event.Read && read.known && h.mayBeLate(t.id, read):
 		return event.Late, false
-	case read.known && v.last.known && !o.forced && h.vain < waitVain:
-		o.want = awaited{object: r.Object, value: read.value, tgid: r.Tgid, tid: r.Tid}
-		o.postpone = true
+	case read.known && v.last.known && !o.noWait && h.unexplained < maxUnexplained:
+		o.missing = missingStore{object: r.Object, value: read.value, tgid: r.Tgid, tid: r.Tid}
+		o.mustWait = true
 		return 0, true
 	}
 	o.stats.Contradicted++
-	if h.vain == waitVain {
+	if h.unexplained == maxUnexplained {
 		return event.NoSource, false
 	}
-	h.vain++
+	h.unexplained++
 	return event.NoSource | event.Late, false
 }
 
-// keep adds a store to the history of the variable, or records that t has seen the last one.
-func (v *variable) keep(t *thread, op event.Op, flags event.Flags, wrote maybe, time uint64) {
+// recordStore adds a store to the history of the variable, or records that t has seen the
+// last one.
+func (v *variable) recordStore(t *thread, op event.Op, flags event.Flags, wrote optional, time uint64) {
 	h := v.sync
 	if op == event.Read {
 		if flags == 0 {
@@ -158,7 +159,7 @@ func (v *variable) keep(t *thread, op event.Op, flags event.Flags, wrote maybe, 
 		}
 		return
 	}
-	h.past[h.stores%recentStores] = maybe{v.last.value, v.last.known}
+	h.replaced[h.stores%recentStores] = optional{v.last.value, v.last.known}
 	h.stores++
 	h.saw(t.id)
 	v.last = write{time: time, value: wrote.value, thread: t.id, known: wrote.known}
@@ -170,14 +171,14 @@ const recentStores = 8
 
 // history has the last stores to a variable that synchronises.
 type history struct {
-	stores uint64              // number of recorded stores
-	past   [recentStores]maybe // past[i%recentStores] is the value that store i replaced
-	seen   [recentStores]struct {
+	stores   uint64                 // number of recorded stores
+	replaced [recentStores]optional // replaced[i%recentStores] is the value that store i replaced
+	seen     [recentStores]struct {
 		thread event.ThreadID
 		stores uint64 // value of history.stores when the thread last saw the last store
 	}
-	next int // index in seen that the next new thread overwrites
-	vain int // number of loads whose store did not arrive
+	next        int // index in seen that the next new thread overwrites
+	unexplained int // number of loads whose store did not arrive
 }
 
 // saw records that the thread has seen the last store.
@@ -194,7 +195,7 @@ func (h *history) saw(t event.ThreadID) {
 
 // mayBeLate reports whether the thread may have read a value before one of the recent stores
 // replaced it, of those recorded since the thread last saw the last store.
-func (h *history) mayBeLate(t event.ThreadID, read maybe) bool {
+func (h *history) mayBeLate(t event.ThreadID, read optional) bool {
 	since := uint64(0)
 	for i := range h.seen {
 		if h.seen[i].thread == t {
@@ -202,7 +203,7 @@ func (h *history) mayBeLate(t event.ThreadID, read maybe) bool {
 		}
 	}
 	for n := h.stores; n > since && h.stores-n < recentStores; n-- {
-		if h.past[(n-1)%recentStores] == read {
+		if h.replaced[(n-1)%recentStores] == read {
 			return true
 		}
 	}
@@ -210,34 +211,34 @@ func (h *history) mayBeLate(t event.ThreadID, read maybe) bool {
 }
 
 // postponed is a record that was kept back, with the arguments of a call.
-type postponed struct {
+type postponedRecord struct {
 	bpf.Record
 	args   [event.MaxArgs]uint64
 	called bool // args is valid
 }
 
-func newPostponed(r *bpf.Record, args *[event.MaxArgs]uint64) postponed {
-	p := postponed{Record: *r, called: args != nil}
+func newPostponedRecord(r *bpf.Record, args *[event.MaxArgs]uint64) postponedRecord {
+	p := postponedRecord{Record: *r, called: args != nil}
 	if args != nil {
 		p.args = *args
 	}
 	return p
 }
 
-// wait adds a record to those that were kept back, and handles those that need not wait any
-// longer.
-func (o *Observer) wait(r *bpf.Record, args *[event.MaxArgs]uint64) {
-	o.waiting = append(o.waiting, newPostponed(r, args))
-	first := &o.waiting[0]
-	if o.explains(len(o.waiting)-1) || r.Time > first.Time+waitTime || len(o.waiting) >= waitRecords {
+// postponeRecord adds a record to those that were kept back, and handles those that need not
+// wait any longer.
+func (o *Observer) postponeRecord(r *bpf.Record, args *[event.MaxArgs]uint64) {
+	o.postponed = append(o.postponed, newPostponedRecord(r, args))
+	first := &o.postponed[0]
+	if o.explains(len(o.postponed)-1) || r.Time > first.Time+maxWaitTime || len(o.postponed) >= maxWaitRecords {
 		o.resume(false)
 	}
 }
 
 // explains reports whether waiting record k is the store that the first one needs.
 func (o *Observer) explains(k int) bool {
-	r := &o.waiting[k].Record
-	if r.Object != o.want.object || r.Tgid != o.want.tgid || r.Tid == o.want.tid {
+	r := &o.postponed[k].Record
+	if r.Object != o.missing.object || r.Tgid != o.missing.tgid || r.Tid == o.missing.tid {
 		return false
 	}
 	op := bpf.Op(r.Op)
@@ -249,51 +250,51 @@ func (o *Observer) explains(k int) bool {
 		return false
 	}
 	_, wrote := s.values(r)
-	return wrote.known && wrote.value == o.want.value &&
-		!slices.ContainsFunc(o.waiting[:k], func(x postponed) bool { return x.Tid == r.Tid })
+	return wrote.known && wrote.value == o.missing.value &&
+		!slices.ContainsFunc(o.postponed[:k], func(x postponedRecord) bool { return x.Tid == r.Tid })
 }
 
 // resume handles the waiting records, stores before the loads that saw them, until one must
 // wait for a store that has not arrived. With end, the run is over and no record waits.
 func (o *Observer) resume(end bool) {
 	moves := 0
-	for len(o.waiting) > 0 {
+	for len(o.postponed) > 0 {
 		if !o.try(false) {
 			k := o.explanation()
-			if k > 0 && moves < len(o.waiting) {
-				o.forward(k)
+			if k > 0 && moves < len(o.postponed) {
+				o.moveToFront(k)
 				moves++
 				continue
 			}
-			first, last := &o.waiting[0], &o.waiting[len(o.waiting)-1]
-			if k == 0 && !end && last.Time <= first.Time+waitTime && len(o.waiting) < waitRecords {
+			first, last := &o.postponed[0], &o.postponed[len(o.postponed)-1]
+			if k == 0 && !end && last.Time <= first.Time+maxWaitTime && len(o.postponed) < maxWaitRecords {
 				return
 			}
 			o.try(true)
 		}
 		moves = 0
-		o.waiting = o.waiting[1:]
+		o.postponed = o.postponed[1:]
 	}
 }
 
 // try handles the first waiting record and reports whether it succeeded: false if the record
 // must still wait. With forced, the record does not wait.
-func (o *Observer) try(forced bool) bool {
-	o.forced, o.postpone = forced, false
-	p := &o.waiting[0]
+func (o *Observer) try(noWait bool) bool {
+	o.noWait, o.mustWait = noWait, false
+	p := &o.postponed[0]
 	if p.called {
-		o.digest(&p.Record, &p.args)
+		o.handle(&p.Record, &p.args)
 	} else {
-		o.digest(&p.Record, nil)
+		o.handle(&p.Record, nil)
 	}
-	o.forced = false
-	return !o.postpone
+	o.noWait = false
+	return !o.mustWait
 }
 
 // explanation returns the index in o.waiting of the store that the first record needs, 0 if
 // it has not arrived.
 func (o *Observer) explanation() int {
-	for k := 1; k < len(o.waiting); k++ {
+	for k := 1; k < len(o.postponed); k++ {
 		if o.explains(k) {
 			return k
 		}
@@ -301,11 +302,11 @@ func (o *Observer) explanation() int {
 	return 0
 }
 
-// forward moves waiting record k to the front: it happened before the first one.
-func (o *Observer) forward(k int) {
+// moveToFront moves waiting record k to the front: it happened before the first one.
+func (o *Observer) moveToFront(k int) {
 	o.stats.Swapped++
-	r := o.waiting[k]
-	r.Time = min(r.Time, o.waiting[0].Time)
-	copy(o.waiting[1:k+1], o.waiting[:k])
-	o.waiting[0] = r
+	r := o.postponed[k]
+	r.Time = min(r.Time, o.postponed[0].Time)
+	copy(o.postponed[1:k+1], o.postponed[:k])
+	o.postponed[0] = r
 }

@@ -63,7 +63,7 @@ func TestSynchronising(t *testing.T) {
 	u := func(time uint64, tid uint32, from, to uint64) bpf.Record {
 		return syncRecord(time, tid, bpf.OpUpdate, from, to)
 	}
-	const late = waitTime + 10
+	const late = maxWaitTime + 10
 	tests := []struct {
 		name    string
 		records []bpf.Record

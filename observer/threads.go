@@ -11,24 +11,24 @@ import (
 
 // thread is a live thread, or one that has ended and can still be joined.
 type thread struct {
-	latest    *block // the block that it allocated last
-	moving    *block // the block that its current call of realloc moves; nil: none is known
-	movingAt  uint64 // address of that block
-	process   *process
-	id        event.ThreadID
-	tid       uint32
-	tp        uint64  // thread pointer, which pthread_t equals; 0 if unknown
-	born      uint64  // time of its creation; 0 if it lived before the observation began
-	previous  *thread // the thread that had the thread pointer before and may still be joined
-	ended     bool
-	detached  bool
-	cancelled bool   // pthread_cancel was called for it
-	holed     bool   // events of it were lost
-	seen      uint64 // number of the last event of the run after its last record was handled
+	lastBlock  *block // the block that it allocated last
+	moving     *block // the block that its current call of realloc moves; nil: none is known
+	movingAt   uint64 // address of that block
+	process    *process
+	id         event.ThreadID
+	tid        uint32
+	tp         uint64  // thread pointer, which pthread_t equals; 0 if unknown
+	createdAt  uint64  // time of its creation; 0 if it lived before the observation began
+	previous   *thread // the thread that had the thread pointer before and may still be joined
+	ended      bool
+	detached   bool
+	cancelled  bool   // pthread_cancel was called for it
+	lostEvents bool   // events of it were lost
+	lastEvent  uint64 // number of the last event of the run after its last record was handled
 
-	held []hold
-	wait *waiting // nil if it is not in a condition wait
-	once *oncing  // its innermost call of pthread_once; nil: none
+	held     []hold
+	condWait *condWait // nil if it is not in a condition wait
+	once     *onceCall // its innermost call of pthread_once; nil: none
 
 	joined   uint64 // thread pointer of the thread that it joined last
 	joinedAt uint64 // time at which that call was entered
@@ -50,22 +50,22 @@ func (o *Observer) thread(r *bpf.Record) *thread {
 	if o.last != nil && o.last.tid == r.Tid && !o.last.ended {
 		return o.last
 	}
-	near := &o.threadCache[r.Tid%cachedThreads]
-	if t := *near; t != nil && t.tid == r.Tid && !t.ended {
+	cached := &o.threadCache[r.Tid%cachedThreads]
+	if t := *cached; t != nil && t.tid == r.Tid && !t.ended {
 		o.last = t
 		return t
 	}
 	t := o.threads[r.Tid]
 	if t == nil {
-		t = o.found(r, run.Thread{TID: r.Tid, TGID: r.Tgid})
+		t = o.addExisting(r, run.Thread{TID: r.Tid, TGID: r.Tgid})
 	}
-	o.last, *near = t, t
+	o.last, *cached = t, t
 	return t
 }
 
 func (o *Observer) newThread(info run.Thread) *thread {
 	info.Main = info.TID == info.TGID
-	t := &thread{process: o.process(info.TGID), id: o.names.addThread(info), tid: info.TID, seen: o.stats.Events}
+	t := &thread{process: o.process(info.TGID), id: o.names.addThread(info), tid: info.TID, lastEvent: o.stats.Events}
 	o.threads[info.TID] = t
 	if info.Main {
 		t.process.leader = t
@@ -88,13 +88,13 @@ func (o *Observer) ThreadInfo(id event.ThreadID) (t run.Thread, ok bool) {
 func (o *Observer) AddTask(l bpf.TaskLine, start uint64) {
 	t := o.threads[l.Tid]
 	if t == nil {
-		t = o.found(&bpf.Record{Tid: l.Tid, Tgid: l.Tgid}, run.Thread{TID: l.Tid, TGID: l.Tgid, StartAddr: start})
+		t = o.addExisting(&bpf.Record{Tid: l.Tid, Tgid: l.Tgid}, run.Thread{TID: l.Tid, TGID: l.Tgid, StartAddr: start})
 	}
 	o.setPointer(t, l.ThreadPointer)
 }
 
-// found adds a thread that lived before the observation began.
-func (o *Observer) found(r *bpf.Record, info run.Thread) *thread {
+// addExisting adds a thread that lived before the observation began.
+func (o *Observer) addExisting(r *bpf.Record, info run.Thread) *thread {
 	t := o.newThread(info)
 	o.begin(t, r, event.Begin)
 	o.ev.Flags, o.ev.Stack = event.Inferred, 0
@@ -102,10 +102,10 @@ func (o *Observer) found(r *bpf.Record, info run.Thread) *thread {
 	return t
 }
 
-// setPointer sets the thread pointer of a thread. If more than maxNamesakes threads then
+// setPointer sets the thread pointer of a thread. If more than maxSamePointer threads then
 // have that pointer, it removes the oldest, which can no longer be joined, and returns it;
 // else it returns nil.
-func (o *Observer) setPointer(t *thread, tp uint64) (gone *thread) {
+func (o *Observer) setPointer(t *thread, tp uint64) (unjoinable *thread) {
 	if tp == 0 || t.tp == tp {
 		return nil
 	}
@@ -114,19 +114,18 @@ func (o *Observer) setPointer(t *thread, tp uint64) (gone *thread) {
 	t.previous = t.process.byTP[tp]
 	t.process.byTP[tp] = t
 	for i, p := 1, t; p.previous != nil; i, p = i+1, p.previous {
-		if i == maxNamesakes {
-			gone, p.previous = p.previous, nil
-			return gone
+		if i == maxSamePointer {
+			unjoinable, p.previous = p.previous, nil
+			return unjoinable
 		}
 	}
 	return nil
 }
 
-// maxNamesakes bounds the threads that are known by one thread pointer. The C library may
+// maxSamePointer bounds the threads that are known by one thread pointer. The C library may
 // reuse a thread's memory for the next thread once a join has been entered. So several
-// threads have one pointer only until the join is recorded, or if a detach was not
-// recorded.
-const maxNamesakes = 8
+// threads have one pointer only until the join is recorded, or if a detach was not recorded.
+const maxSamePointer = 8
 
 // unlink removes a thread from those known by their thread pointers.
 func (o *Observer) unlink(t *thread) {
@@ -169,7 +168,7 @@ func (o *Observer) threadCall(t *thread, r *bpf.Record) {
 	case bpf.OpCancel:
 		o.cancels(t, r)
 	case bpf.OpExec:
-		o.executed(t, r)
+		o.execveCall(t, r)
 	}
 }
 
@@ -192,8 +191,8 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 		delete(o.processes, tgid) // an earlier process with that id
 	}
 	u := o.newThread(run.Thread{TID: tid, TGID: tgid, Parent: t.id, Created: t.created, StartAddr: t.start})
-	u.born = r.Time
-	gone := o.setPointer(u, r.Value)
+	u.createdAt = r.Time
+	unjoinable := o.setPointer(u, r.Value)
 	e := o.begin(t, r, event.Fork)
 	e.Peer, e.Stack = u.id, t.created
 	if t.joinable && tgid == r.Tgid {
@@ -204,13 +203,13 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 	o.begin(u, r, event.Begin).Stack = 0
 	o.send()
 	if tgid != r.Tgid {
-		u.process.forked, u.process.lent = true, r.Flags&bpf.RecShared != 0
+		u.process.forked, u.process.inParentMemory = true, r.Flags&bpf.RecShared != 0
 		if r.Flags&bpf.RecShared == 0 {
 			o.inherit(t, u, r)
 		}
 	}
-	if gone != nil && !gone.detached {
-		o.begin(t, nil, event.Detach).Peer = gone.id
+	if unjoinable != nil && !unjoinable.detached {
+		o.begin(t, nil, event.Detach).Peer = unjoinable.id
 		o.ev.Flags = event.Inferred
 		o.send()
 	}
@@ -224,18 +223,18 @@ func (o *Observer) end(t *thread, r *bpf.Record) {
 	}
 	for _, addr := range slices.Sorted(maps.Keys(t.ownStack)) {
 		if obj := t.process.objects[addr]; obj != nil {
-			o.drop(t, nil, obj)
+			o.endObject(t, nil, obj)
 		}
 	}
 	// The release holds for every kind of mutex: the next owner inherits a robust one, and
 	// any other is never acquired again unless a thread that does not hold it unlocks it.
 	o.releaseAll(t)
-	o.over(t, r)
+	o.finishThread(t, r)
 }
 
-// over sends the End of t and discards the state that only a live thread needs.
-func (o *Observer) over(t *thread, r *bpf.Record) {
-	o.settle(t)
+// finishThread sends the End of t and discards the state that only a live thread needs.
+func (o *Observer) finishThread(t *thread, r *bpf.Record) {
+	o.flushTouches(t)
 	o.begin(t, r, event.End).Stack = 0
 	switch {
 	case r == nil:
@@ -247,7 +246,7 @@ func (o *Observer) over(t *thread, r *bpf.Record) {
 	t.leaveOnce()
 	o.channels.leave(t)
 	t.ended = true
-	t.held, t.wait, t.ownStack = nil, nil, nil
+	t.held, t.condWait, t.ownStack = nil, nil, nil
 	delete(o.threads, t.tid)
 	if t.detached {
 		o.retire(t)
@@ -256,13 +255,13 @@ func (o *Observer) over(t *thread, r *bpf.Record) {
 		o.last = nil
 	}
 	if t.process.living--; t.process.living == 0 && t.process.forked {
-		o.forget(t.process)
+		o.removeProcess(t.process)
 	}
 }
 
 func (o *Observer) detaches(t *thread, r *bpf.Record) {
 	u := t.process.byPointer(r.Object, r.Time)
-	if last, _ := o.parted.get(t.process, r.Object); u == nil || u.detached || u.id < last {
+	if last, _ := o.unjoinable.get(t.process, r.Object); u == nil || u.detached || u.id < last {
 		o.detachesAgain(t, r, u, last)
 		return
 	}
@@ -280,7 +279,7 @@ func (o *Observer) detaches(t *thread, r *bpf.Record) {
 // created by then, since the memory is reused only after the join.
 func (p *process) byPointer(tp, when uint64) *thread {
 	t := p.byTP[tp]
-	for t != nil && t.born > when {
+	for t != nil && t.createdAt > when {
 		t = t.previous
 	}
 	return t
@@ -312,23 +311,23 @@ func (o *Observer) joined(t *thread, r *bpf.Record) {
 
 // executed handles an execve: it ends all other threads of the process and all its objects,
 // since the addresses now belong to another program.
-func (o *Observer) executed(t *thread, r *bpf.Record) {
+func (o *Observer) execveCall(t *thread, r *bpf.Record) {
 	for _, u := range o.living() {
 		if u != t && u.process == t.process {
 			o.end(u, nil)
 		}
 	}
-	if t.wait != nil {
+	if t.condWait != nil {
 		o.wake(t, r, event.Inferred|event.TimedOut)
 	}
 	o.releaseAll(t)
 	t.leaveOnce()
 	t.ownStack = nil
 	t.created, t.start, t.joinable = 0, 0, false
-	o.forgetObjects(t.process)
+	o.removeObjects(t.process)
 	clear(t.process.byTP)
-	t.tp, t.born, t.previous = 0, 0, nil // its stack and its pthread_t are gone
-	t.process.leader, t.process.lent = t, false
+	t.tp, t.createdAt, t.previous = 0, 0, nil // its stack and its pthread_t are gone
+	t.process.leader, t.process.inParentMemory = t, false
 }
 
 // hole handles the loss of events of t. They may have been of any kind, so that the state of
@@ -337,13 +336,13 @@ func (o *Observer) executed(t *thread, r *bpf.Record) {
 // one, its release finds the lock unheld, which is then not counted (releasedUnheld).
 // Calls of pthread_once are kept: their frames show whether they have returned.
 func (o *Observer) hole(t *thread, r *bpf.Record) {
-	if t.wait != nil {
+	if t.condWait != nil {
 		o.woken(t, r, event.Inferred|event.TimedOut) // without the mutex, whose holder is unknown
 	}
 	o.releaseAll(t)
 	t.created, t.start, t.joinable = 0, 0, false
-	if !t.holed {
-		t.holed = true
+	if !t.lostEvents {
+		t.lostEvents = true
 		o.stats.ThreadsWithHoles++
 	}
 	o.stats.Lost += r.Value
@@ -359,9 +358,9 @@ func (t *thread) leaveOnce() {
 	}
 }
 
-// renamed changes the id of a thread that calls execve: the kernel assigns it the id of the
+// changeID changes the id of a thread that calls execve: the kernel assigns it the id of the
 // first thread of the process, which has ended by then like all others.
-func (o *Observer) renamed(r *bpf.Record) {
+func (o *Observer) changeID(r *bpf.Record) {
 	old := uint32(r.Object)
 	t := o.threads[old]
 	if old == r.Tid || t == nil || t.process.id != r.Tgid {

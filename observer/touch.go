@@ -72,10 +72,10 @@ func (o *Observer) touched(t *thread, r *bpf.Record) {
 		}
 	}
 	if n := len(t.touches); n > 0 && !sameCall(&t.touches[n-1].record, r) {
-		o.settle(t)
+		o.flushTouches(t)
 	}
 	if v := t.process.vars[r.Object]; v != nil && v.touching != nil {
-		o.settle(v.touching)
+		o.flushTouches(v.touching)
 	}
 	t.touches = append(t.touches, pendingTouch{record: *r, what: what, parts: touchPart(r)})
 	o.variable(t, r, o.site(r)).touching = t
@@ -90,18 +90,17 @@ func sameCall(q, r *bpf.Record) bool {
 // join adds a further record to the access.
 func (p *pendingTouch) join(r *bpf.Record, what Touch) {
 	if sameCall(&p.record, r) {
-		p.what.Op = joined(p.what.Op, what.Op)
+		p.what.Op = combinedOp(p.what.Op, what.Op)
 		p.what.Atomic = p.what.Atomic && what.Atomic
 	}
 	p.parts |= touchPart(r)
 	p.record = *r
 }
 
-// joined returns the operation that two accesses by one system call make together. A write
-// followed by a read is a write: the read sees the written value. If an unknown access is
-// followed by a read, the result is unknown (None), and sendTouch decides by the
-// value.
-func joined(first, second event.Op) event.Op {
+// combinedOp returns the operation that two accesses by one system call make together. A
+// write followed by a read is a write: the read sees the written value. If an unknown access
+// is followed by a read, the result is unknown (None), and sendTouch decides by the value.
+func combinedOp(first, second event.Op) event.Op {
 	switch {
 	case first.IsWrite():
 		return first
@@ -140,8 +139,8 @@ func (p *pendingTouch) continues(r *bpf.Record) bool {
 // maxVariable is the size of the largest watched variable, in bytes.
 const maxVariable = 8
 
-// settle sends the events of the pending accesses of a thread.
-func (o *Observer) settle(t *thread) {
+// flushTouches sends the events of the pending accesses of a thread.
+func (o *Observer) flushTouches(t *thread) {
 	due := t.touches
 	t.touches = due[:0]
 	for i := range due {

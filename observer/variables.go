@@ -47,10 +47,10 @@ var accessOps = [...]event.Op{event.Read, event.Write, event.Update}
 
 func (o *Observer) accessed(t *thread, r *bpf.Record) {
 	info := o.site(r)
-	if info.Check != 0 && o.checked(t, r, info.Check) != r.Object {
+	if info.Check != 0 && o.expectedAddr(t, r, info.Check) != r.Object {
 		return
 	}
-	if info.Elements != nil && !info.Elements.has(r.Object-o.checked(t, r, info.Elements.Addr)) {
+	if info.Elements != nil && !info.Elements.has(r.Object-o.expectedAddr(t, r, info.Elements.Addr)) {
 		return
 	}
 	if info.Parts != nil {
@@ -59,7 +59,7 @@ func (o *Observer) accessed(t *thread, r *bpf.Record) {
 	}
 	v := o.variable(t, r, info)
 	if v.touching != nil {
-		o.settle(v.touching)
+		o.flushTouches(v.touching)
 	}
 	if info.Sync != nil {
 		if o.passedGuard(t, r) {
@@ -84,8 +84,8 @@ func (o *Observer) parts(t *thread, r *bpf.Record, info *SiteInfo) {
 		}
 		t.process.elements[key] = parts
 	}
-	o.part = *r
-	part := &o.part
+	o.partRecord = *r
+	part := &o.partRecord
 	for i := range parts {
 		e := &parts[i]
 		part.Object = e.addr
@@ -156,12 +156,12 @@ func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variab
 	obj := run.Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindVariable, Name: info.Variable, Array: info.array, Form: info.Form,
 		First: event.StackID(r.Stack), FirstThread: t.id}
 	if e := info.Elements; e != nil {
-		obj.Name = e.name(r.Object - o.checked(t, r, e.Addr))
+		obj.Name = e.name(r.Object - o.expectedAddr(t, r, e.Addr))
 	}
 	if info.Field {
 		obj.Addr, obj.Kind = r.Object-uint64(info.Inside), event.KindField
 		if b := t.process.blockAt(obj.Addr); b != nil {
-			obj.Init = b.place
+			obj.Init = b.stack
 		}
 	}
 	v := &variable{id: o.names.addObject(obj), kind: obj.Kind}
@@ -169,7 +169,7 @@ func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variab
 	if s := info.Sync; s != nil && s.HasInitial && !o.opts.Attached && !t.process.forked {
 		v.last = write{value: s.Initial, known: true}
 	}
-	t.process.born(r.Object)
+	t.process.addLive(r.Object)
 	return v
 }
 

@@ -63,10 +63,10 @@ type actor struct {
 	session func() *loader.Session
 	stderr  io.Writer
 
-	mu   sync.Mutex      // guards stderr and took
-	took time.Duration   // processor time of commands that have ended
-	done map[string]bool // properties whose actions have been started
-	busy sync.WaitGroup  // actions that run
+	mu          sync.Mutex      // guards stderr and commandTime
+	commandTime time.Duration   // processor time of commands that have ended
+	done        map[string]bool // properties whose actions have been started
+	running     sync.WaitGroup  // actions that run
 }
 
 func newActor(texts []string, session func() *loader.Session, stderr io.Writer) (*actor, error) {
@@ -89,7 +89,7 @@ func (a *actor) violated(property, message string) {
 	}
 	a.done[property] = true
 	for _, act := range a.actions {
-		a.busy.Go(func() {
+		a.running.Go(func() {
 			err := a.do(act, property, message)
 			if errors.Is(err, target.ErrEnded) {
 				err = fmt.Errorf("too late: %w; that %s is violated was known only then, and is known earlier with a smaller --queue", err, property)
@@ -104,7 +104,7 @@ func (a *actor) violated(property, message string) {
 }
 
 // wait returns when all actions that were started have ended.
-func (a *actor) wait() { a.busy.Wait() }
+func (a *actor) wait() { a.running.Wait() }
 
 func (a *actor) do(act action, property, message string) error {
 	s := a.session()
@@ -132,14 +132,14 @@ func (a *actor) add(p *os.ProcessState) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.took += p.UserTime() + p.SystemTime()
+	a.commandTime += p.UserTime() + p.SystemTime()
 }
 
 // cpu returns the processor time of the commands that have ended.
 func (a *actor) cpu() time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.took
+	return a.commandTime
 }
 
 // found handles a finding of a property when it is first known.

@@ -24,9 +24,9 @@ type analyzeFlags struct {
 	coneFlags
 	lockFlags
 	misuseFlags
-	spec   specFlags
-	wants  *specification // the content of spec; nil without --spec
-	strict bool
+	spec          specFlags
+	specification *specification // the content of spec; nil without --spec
+	strict        bool
 }
 
 func (a *app) analyzeCommand() *cobra.Command {
@@ -70,17 +70,17 @@ func (a *app) analyze(f *analyzeFlags, names []string) error {
 		return err
 	}
 	var err error
-	if f.wants, err = f.spec.load(); err != nil {
+	if f.specification, err = f.spec.load(); err != nil {
 		return err
 	}
-	f.wants.warn(a.stderr)
+	f.specification.warn(a.stderr)
 	p, err := newPrinter(&f.reportFlags, a.stderr)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	for _, name := range names {
-		n, err := f.one(p, name)
+		n, err := f.analyzeTrace(p, name)
 		errs = append(errs, err)
 		if n > 0 {
 			a.status = f.findings
@@ -89,8 +89,8 @@ func (a *app) analyze(f *analyzeFlags, names []string) error {
 	return errors.Join(append(errs, p.close())...)
 }
 
-// one reports on one trace, and returns the number of findings that are shown.
-func (f *analyzeFlags) one(p *printer, name string) (findings int, err error) {
+// analyzeTrace reports on one trace, and returns the number of findings that are shown.
+func (f *analyzeFlags) analyzeTrace(p *printer, name string) (findings int, err error) {
 	src, closeTrace, err := openTrace(name, f.strict)
 	if err != nil {
 		return 0, err
@@ -100,8 +100,8 @@ func (f *analyzeFlags) one(p *printer, name string) (findings int, err error) {
 	rep, err := replay.Report(src, replay.Options{
 		Suite:       suite.Options{History: p.flags.history, Reversals: p.flags.reversals, Locks: f.locks(), Misuse: f.checked, Explain: f.explain},
 		LockClasses: f.classes,
-		Bind:        func(names run.Namer) (*bind.Run, error) { return f.wants.bound(f.coneFlags, names, nil, nil) },
-		Raced:       func(name string) bool { return f.wants.raced(name, nil) },
+		Bind:        func(names run.Namer) (*bind.Run, error) { return f.specification.bound(f.coneFlags, names, nil, nil) },
+		Raced:       func(name string) bool { return f.specification.reportsRaces(name, nil) },
 		Stats:       f.stats,
 	})
 	var unfit syntax.List

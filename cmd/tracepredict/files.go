@@ -39,10 +39,10 @@ func standardOutput() (*os.File, error) {
 	return os.NewFile(uintptr(fd), "standard output"), nil
 }
 
-// outliveReaders prevents a closed pipe on standard output or standard error from ending the
+// surviveClosedPipes prevents a closed pipe on standard output or standard error from ending the
 // tool while it observes a program: writing fails then, and the trace is kept. If SIGPIPE is
 // ignored it stays ignored, for the program too.
-func outliveReaders() {
+func surviveClosedPipes() {
 	if !signal.Ignored(unix.SIGPIPE) {
 		signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
 	}

@@ -23,48 +23,49 @@ const (
 	hangCore   = "core"
 )
 
-// hangTeller looks for hangs while the program runs, prints them at once, and does what
+// hangWatcher looks for hangs while the program runs, prints them at once, and does what
 // --on-hang asks for.
-type hangTeller struct {
-	run    *observation
-	stderr io.Writer
-	stop   chan struct{} // closed: stop looking
-	busy   sync.WaitGroup
-	// looked is called with what the threads do when the observation begins; nil: not called.
-	looked func([]run.ThreadState)
+type hangWatcher struct {
+	run      *observation
+	stderr   io.Writer
+	stop     chan struct{} // closed: stop looking
+	watching sync.WaitGroup
+	// onStates is called with what the threads do when the observation begins; nil: not
+	// called.
+	onStates func([]run.ThreadState)
 	// attached means that tracepredict did not start the program.
 	attached bool
-	// The goroutine that reads records alone uses these. told is the number of findings of hangs
-	// that have been handled; advised means that advise has printed its line.
-	told    int
-	advised bool
+	// The goroutine that reads records alone uses these. reported is the number of findings
+	// of hangs that have been handled; advised means that advise has printed its line.
+	reported int
+	advised  bool
 }
 
-func newHangTeller(r *observation, attached bool, stderr io.Writer) *hangTeller {
-	return &hangTeller{run: r, attached: attached, stderr: stderr, stop: make(chan struct{})}
+func newHangWatcher(r *observation, attached bool, stderr io.Writer) *hangWatcher {
+	return &hangWatcher{run: r, attached: attached, stderr: stderr, stop: make(chan struct{})}
 }
 
 // start starts to look for hangs. The session must exist.
-func (h *hangTeller) start() {
-	h.watch(live.Hangs{Threads: h.run.live.Session, Observer: h.run.live.Observer, OnHangs: h.tell, OnStates: h.looked})
+func (h *hangWatcher) start() {
+	h.watch(live.Hangs{Threads: h.run.live.Session, Observer: h.run.live.Observer, OnHangs: h.reportNew, OnStates: h.onStates})
 }
 
 // watch starts a goroutine that looks for hangs until end is called.
-func (h *hangTeller) watch(by live.Hangs) {
-	h.busy.Go(func() { by.Watch(h.stop) })
+func (h *hangWatcher) watch(by live.Hangs) {
+	h.watching.Go(func() { by.Watch(h.stop) })
 }
 
 // end stops looking for hangs.
-func (h *hangTeller) end() {
+func (h *hangWatcher) end() {
 	close(h.stop)
-	h.busy.Wait()
+	h.watching.Wait()
 }
 
-// standing prints in one line what the threads of an attached process do, if some of them wait
-// for locks and no hang that explains it has been printed.
-func (h *hangTeller) standing(seen []run.ThreadState) {
+// reportWaits prints in one line what the threads of an attached process do, if some of them
+// wait for locks and no hang that explains it has been printed.
+func (h *hangWatcher) reportWaits(seen []run.ThreadState) {
 	forLock := func(s run.ThreadState) bool { return s.Op.IsAcquire() }
-	if h.told > 0 || !slices.ContainsFunc(seen, forLock) {
+	if h.reported > 0 || !slices.ContainsFunc(seen, forLock) {
 		return
 	}
 	var rep report.Report
@@ -72,17 +73,17 @@ func (h *hangTeller) standing(seen []run.ThreadState) {
 	fmt.Fprintf(h.stderr, "tracepredict: now %s\n", report.StateCounts(rep.ThreadStates))
 }
 
-// tell prints the new hangs.
-func (h *hangTeller) tell() {
+// reportNew prints the new hangs.
+func (h *hangWatcher) reportNew() {
 	all := h.run.suite.Hangs()
 	var fresh []finding.Finding
-	for _, f := range all[h.told:] {
+	for _, f := range all[h.reported:] {
 		resolved := report.Resolve(f, h.run.live)
 		if !h.run.flags.set.Suppresses(&resolved) {
 			fresh = append(fresh, f)
 		}
 	}
-	h.told = len(all)
+	h.reported = len(all)
 	rep := report.Build(report.Run{Summary: run.Summary{Processes: h.run.live.Processes()}}, fresh, h.run.live).AtLeast(finding.Confidence(h.run.flags.confidence))
 	if len(rep.Findings) == 0 {
 		return
@@ -100,7 +101,7 @@ func (h *hangTeller) tell() {
 }
 
 // act ends the program if --on-hang asks for it.
-func (h *hangTeller) act(f *finding.Finding) {
+func (h *hangWatcher) act(f *finding.Finding) {
 	if h.run.flags.onHang == hangReport {
 		h.advise()
 		return
@@ -113,7 +114,7 @@ func (h *hangTeller) act(f *finding.Finding) {
 // advise prints, once, that a program which tracepredict started and which hangs is left
 // running, and how to have such a program ended: the log of a job that never ends should show
 // that.
-func (h *hangTeller) advise() {
+func (h *hangWatcher) advise() {
 	if h.attached || h.advised {
 		return
 	}
@@ -121,7 +122,7 @@ func (h *hangTeller) advise() {
 	fmt.Fprintln(h.stderr, "tracepredict: the program is left as it is; --on-hang kill or core ends one that hangs")
 }
 
-func (h *hangTeller) finish(f *finding.Finding) error {
+func (h *hangWatcher) finish(f *finding.Finding) error {
 	s := h.run.live.Session
 	pid, sig := s.PID(), unix.SIGKILL
 	if t, ok := h.run.live.Observer.ThreadInfo(f.Threads[0]); ok {

@@ -77,16 +77,16 @@ func (a *app) hang(ctx context.Context, f *observeFlags, pid int) error {
 		return err
 	}
 	r.hangs.end()
-	return a.tellLook(r, program, seen)
+	return a.reportStates(r, program, seen)
 }
 
-// tellLook prints the report of such a look.
-func (a *app) tellLook(r *observation, program string, seen []run.ThreadState) error {
+// reportStates prints the report of such a look.
+func (a *app) reportStates(r *observation, program string, seen []run.ThreadState) error {
 	look := report.Run{Summary: run.Summary{
 		Program: program, PID: r.live.Session.PID(), Threads: len(seen), Duration: time.Since(r.live.Session.Began()), Notes: r.live.Session.Notes(),
 	}}
-	if apart := nameApart(look.PID, program); apart != "" {
-		look.Called = report.Sanitize(apart + ", " + filepath.Base(program))
+	if kernel := kernelName(look.PID, program); kernel != "" {
+		look.Called = report.Sanitize(kernel + ", " + filepath.Base(program))
 	}
 	rep := report.Build(look, r.suite.Hangs(), r.live)
 	rep.AddThreadStates(seen, r.live)

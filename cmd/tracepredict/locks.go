@@ -15,7 +15,7 @@ type lockFlags struct {
 	rwlocks     string
 	maxCycle    int
 	cycleBudget int
-	maxPatterns int
+	maxEdges    int
 	classes     bool
 }
 
@@ -28,7 +28,7 @@ func (f *lockFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.classes, "lock-classes", false, "look for deadlocks between classes of locks too (all locks of one field of one type, or made in one place), though no two threads took the same ones")
 	fs.IntVar(&f.maxCycle, "max-cycle", 0, "look for deadlocks of at most `N` threads; 0 is no limit")
 	fs.IntVar(&f.cycleBudget, "cycle-budget", 0, fmt.Sprintf("end the search for deadlocks after `N` steps, of less than a microsecond each; 0 is the default, %d", goodlock.DefaultBudget))
-	fs.IntVar(&f.maxPatterns, "max-patterns", 0, fmt.Sprintf("keep at most `N` lock orders; 0 is the default, %d", goodlock.DefaultMaxEdges))
+	fs.IntVar(&f.maxEdges, "max-patterns", 0, fmt.Sprintf("keep at most `N` lock orders; 0 is the default, %d", goodlock.DefaultMaxEdges))
 }
 
 func (f *lockFlags) check() error {
@@ -38,9 +38,9 @@ func (f *lockFlags) check() error {
 	if f.maxCycle < 0 || f.maxCycle == 1 {
 		return usage("--max-cycle %d: it is at least 2, or 0 for no limit", f.maxCycle)
 	}
-	return cmp.Or(notNegative("cycle-budget", f.cycleBudget), notNegative("max-patterns", f.maxPatterns))
+	return cmp.Or(notNegative("cycle-budget", f.cycleBudget), notNegative("max-patterns", f.maxEdges))
 }
 
 func (f *lockFlags) locks() goodlock.Options {
-	return goodlock.Options{Policy: rwlockPolicies[f.rwlocks], MaxThreads: f.maxCycle, Budget: f.cycleBudget, MaxEdges: f.maxPatterns}
+	return goodlock.Options{Policy: rwlockPolicies[f.rwlocks], MaxThreads: f.maxCycle, Budget: f.cycleBudget, MaxEdges: f.maxEdges}
 }

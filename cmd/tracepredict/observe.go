@@ -38,16 +38,16 @@ import (
 
 // planFlags select what is probed. exec, attach and sites have them.
 type planFlags struct {
-	watch  []string
-	hw     []string
-	noHW   bool
-	shared bool
-	on     []string
-	sync   []string
-	sites  string
-	plain  bool // --no-atomics
-	spec   specFlags
-	wants  *specification // the content of spec, set by options; nil without --spec
+	watch         []string
+	hw            []string
+	noHW          bool
+	shared        bool
+	on            []string
+	sync          []string
+	sites         string
+	noAtomics     bool // --no-atomics
+	spec          specFlags
+	specification *specification // the content of spec, set by options; nil without --spec
 }
 
 func (f *planFlags) register(cmd *cobra.Command) {
@@ -58,18 +58,18 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.noHW, "no-watch-hw", false, "watch the variables of --watch by probes alone, also where these do not see all accesses")
 	fs.StringArrayVar(&f.on, "on", nil, "make events of the calls or returns of functions, by a `PATTERN`: 'call F(x, _)', 'return F(x) -> r', F a name or glob (docs/patterns.md); repeatable")
 	fs.StringArrayVar(&f.sync, "sync", nil, "more synchronisation calls, from a `FILE` (docs/sync-table.md); repeatable")
-	fs.BoolVar(&f.plain, "no-atomics", false, "do not observe atomic variables as synchronisation")
+	fs.BoolVar(&f.noAtomics, "no-atomics", false, "do not observe atomic variables as synchronisation")
 	f.spec.register(cmd)
 	fs.StringVar(&f.sites, "sites", "cheap", "where probes sit: `cheap|entry`, the cheapest place that sees the same, or always the original one")
 }
 
 func (f *planFlags) options() (probes.Options, error) {
-	opts := probes.Options{Watch: without(f.watch, f.hw), Hardware: f.hw, Shared: f.shared, Atomics: !f.plain}
+	opts := probes.Options{Watch: without(f.watch, f.hw), Hardware: f.hw, Shared: f.shared, Atomics: !f.noAtomics}
 	if !f.noHW {
 		opts.Choose = probes.Hardware{Registers: watchpoint.Registers}
 	}
 	opts.EntrySites = f.sites == "entry"
-	if err := cmp.Or(oneOf("sites", f.sites, "cheap", "entry"), f.specified(&opts)); err != nil {
+	if err := cmp.Or(oneOf("sites", f.sites, "cheap", "entry"), f.addSpecified(&opts)); err != nil {
 		return opts, err
 	}
 	for _, text := range f.on {
@@ -94,18 +94,18 @@ func (f *planFlags) options() (probes.Options, error) {
 	return opts, nil
 }
 
-// specified adds to opts what the specification names.
-func (f *planFlags) specified(opts *probes.Options) (err error) {
-	if f.wants, err = f.spec.load(); err != nil || f.wants == nil {
+// addSpecified adds to opts what the specification names.
+func (f *planFlags) addSpecified(opts *probes.Options) (err error) {
+	if f.specification, err = f.spec.load(); err != nil || f.specification == nil {
 		return err
 	}
-	for _, path := range f.wants.Paths() {
+	for _, path := range f.specification.Paths() {
 		if !slices.Contains(f.watch, path) && !slices.Contains(f.hw, path) {
 			opts.Watch = append(opts.Watch, path)
 		}
 	}
-	opts.Objects = f.wants.Objects()
-	for _, text := range f.wants.Plan().On {
+	opts.Objects = f.specification.Objects()
+	for _, text := range f.specification.Plan().On {
 		p, err := function.Parse(text)
 		if err != nil {
 			return usage("%s: %w", f.spec.file, err)
@@ -117,10 +117,10 @@ func (f *planFlags) specified(opts *probes.Options) (err error) {
 	return nil
 }
 
-// raced reports whether races on a variable are reported. They are not if the variable is
+// reportsRaces reports whether races on a variable are reported. They are not if the variable is
 // watched only for a property, because its races may be intended.
-func (f *planFlags) raced(name string) bool {
-	return f.wants.raced(name, slices.Concat(f.watch, f.hw))
+func (f *planFlags) reportsRaces(name string) bool {
+	return f.specification.reportsRaces(name, slices.Concat(f.watch, f.hw))
 }
 
 // without returns the names that are not among others.
@@ -157,7 +157,7 @@ type observeFlags struct {
 	follow   bool
 	order    string
 	stacks   string
-	letGo    loader.RemovalLimits
+	removal  loader.RemovalLimits
 	guarded  uint64
 	progress bool
 	onHang   string
@@ -178,10 +178,10 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.follow, "follow", false, "observe the processes that the program forks too, and what they execute, until the first process ends")
 	fs.StringVar(&f.order, "order", "", "also observe what orders threads elsewhere: `io`, messages through pipes, sockets, eventfds and futexes (docs/order-io.md)")
 	fs.StringVar(&f.stacks, "stacks", "full", "what to record of where events were, once for each place: `full|caller|none`, the whole calling chain, the caller alone, or nothing, so that findings name no code")
-	of := loader.DefaultRemovalLimits()
-	fs.Uint64Var(&f.letGo.Unshared, "unshared-after", of.Unshared, "with --watch-shared, stop watching a variable after `N` accesses while there are several threads, all by one of them; 0 is never")
-	fs.Uint64Var(&f.letGo.SingleThread, "alone-after", of.SingleThread, "with --watch-shared, stop watching a variable after `N` accesses by one thread alone, however many threads there are; 0 is never")
-	fs.Uint64Var(&f.letGo.ArrayAccesses, "elements-after", of.ArrayAccesses, "with --watch-shared, stop watching an array of which code picks elements after `N` recorded accesses of it; 0 is never")
+	defaults := loader.DefaultRemovalLimits()
+	fs.Uint64Var(&f.removal.Unshared, "unshared-after", defaults.Unshared, "with --watch-shared, stop watching a variable after `N` accesses while there are several threads, all by one of them; 0 is never")
+	fs.Uint64Var(&f.removal.SingleThread, "alone-after", defaults.SingleThread, "with --watch-shared, stop watching a variable after `N` accesses by one thread alone, however many threads there are; 0 is never")
+	fs.Uint64Var(&f.removal.ArrayAccesses, "elements-after", defaults.ArrayAccesses, "with --watch-shared, stop watching an array of which code picks elements after `N` recorded accesses of it; 0 is never")
 	fs.Uint64Var(&f.guarded, "guarded-after", live.DefaultGuarded, "with --watch-shared, stop watching a variable after `N` recorded accesses by several threads that the same locks kept apart; 0 is never")
 	fs.BoolVar(&f.progress, "progress", false, "tell on standard error of each new lock order while the program runs (docs/lock-order.md)")
 	fs.StringVar(&f.onHang, "on-hang", hangReport, "when threads are seen to block each other for ever: `report|kill|core`; report tells of them at once, kill and core then end the program too (docs/hangs.md)")
@@ -232,14 +232,14 @@ type observation struct {
 	actor   *actor
 	quiet   *progress.Quiet // nil without --settle
 	figures *liveStats      // nil without --stats
-	hangs   *hangTeller
+	hangs   *hangWatcher
 }
 
 func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	outliveReaders()
+	surviveClosedPipes()
 	r := &observation{flags: f, live: live.NewLink()}
 	r.suite = suite.New(suite.Options{
 		History: f.history, Reversals: f.reversals, Uses: f.shared, Locks: r.locks(stderr), LockClass: r.classes(), Explain: f.explain,
@@ -253,7 +253,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 		return nil, err
 	}
 	r.plan = plan
-	r.calls = calls.New(r.live.Func, asked(plan.On))
+	r.calls = calls.New(r.live.Func, eventPatterns(plan.On))
 	sinks := []observer.Sink{r.suite, r.calls}
 	if r.figures != nil {
 		sinks = append(sinks, &r.figures.counter)
@@ -261,11 +261,11 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 	if r.actor, err = newActor(f.action, func() *loader.Session { return r.live.Session }, stderr); err != nil {
 		return nil, err
 	}
-	if r.bound, err = f.wants.bound(f.coneFlags, r.live, r.violated, r.figures.verdicts()); err != nil {
+	if r.bound, err = f.specification.bound(f.coneFlags, r.live, r.violated, r.figures.verdicts()); err != nil {
 		return nil, err
 	}
 	if r.bound != nil {
-		f.wants.warn(stderr)
+		f.specification.warn(stderr)
 		sinks = append(sinks, r.bound)
 	}
 	// The files are opened before the run: a run whose report or trace cannot be written is
@@ -280,7 +280,7 @@ func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, err
 		sinks = append(sinks, r.record)
 	}
 	r.live.Observe(observer.Options{Sinks: sinks, Attached: attached, Follow: f.follow}, r.bound != nil || r.record != nil)
-	r.hangs = newHangTeller(r, attached, stderr)
+	r.hangs = newHangWatcher(r, attached, stderr)
 	if r.record != nil {
 		r.record.Observe(r.live.Observer)
 	}
@@ -295,11 +295,11 @@ func (r *observation) options() loader.Options {
 	if r.figures != nil {
 		r.figures.Handler, handler = handler, r.figures
 	}
-	return loader.Options{Plan: r.plan, Accept: r.flags.wants.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: r.flags.order == "io", RemovalLimits: r.flags.letGo, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
+	return loader.Options{Plan: r.plan, Accept: r.flags.specification.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: r.flags.order == "io", RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
 }
 
-// asked returns the patterns as events describe them.
-func asked(patterns []function.Pattern) []event.Pattern {
+// eventPatterns returns the patterns as events describe them.
+func eventPatterns(patterns []function.Pattern) []event.Pattern {
 	var out []event.Pattern
 	for _, p := range patterns {
 		out = append(out, event.Pattern{Pattern: p.Text, Return: p.Return})
@@ -328,7 +328,7 @@ func (r *observation) report(res loader.Result, program string) (int, error) {
 	summary := r.live.Summary(program, res.Lost)
 	summary.Calls = r.calls.Counts()
 	r.live.AddWatched(&summary, r.suite.Uses(), names)
-	findings, err := replay.Findings(r.suite, r.bound, summary, names, r.flags.raced)
+	findings, err := replay.Findings(r.suite, r.bound, summary, names, r.flags.reportsRaces)
 	if err != nil {
 		return 0, errors.Join(err, r.finishRecord(summary), r.printer.close())
 	}
@@ -403,7 +403,7 @@ func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []str
 	}
 	res, err := loader.Start(ctx, loader.Program{Path: path, Args: args, User: who, Stdout: r.programOutput()}, opts, func(s *loader.Session) { r.started(s, path) })
 	if err != nil {
-		return f.wants.blame(err)
+		return f.specification.withLocations(err)
 	}
 	n, err := r.report(res, path)
 	if err != nil {
@@ -468,15 +468,15 @@ func processByFlag(_ *cobra.Command, args []string) error {
 // calledAs returns a process's name for people: its file, and before it the kernel's name of the
 // process if that is another one, as of redis-server, which is a link to another file.
 func calledAs(pid int, program string) string {
-	if comm := nameApart(pid, program); comm != "" {
+	if comm := kernelName(pid, program); comm != "" {
 		return comm + ", " + program
 	}
 	return program
 }
 
-// nameApart returns the kernel's name of a process if the name of its file does not begin with
+// kernelName returns the kernel's name of a process if the name of its file does not begin with
 // it; otherwise "".
-func nameApart(pid int, program string) string {
+func kernelName(pid int, program string) string {
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
 	comm := strings.TrimSpace(string(name))
 	if err != nil || strings.HasPrefix(filepath.Base(program), comm) {
@@ -511,7 +511,7 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 		return err
 	}
 	res, err := loader.Attach(ctx, pid, opts, r.live.AddTasks, func(s *loader.Session) {
-		r.hangs.looked = r.hangs.standing
+		r.hangs.onStates = r.hangs.reportWaits
 		r.started(s, program)
 		r.live.Observer.StartAt(monotonic())
 		r.figures.begin()
@@ -522,7 +522,7 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 		fmt.Fprintf(a.stderr, "tracepredict: observing %s (pid %d); Ctrl-C ends and reports\n", report.Sanitize(calledAs(pid, program)), pid)
 	})
 	if err != nil {
-		return f.wants.blame(err)
+		return f.specification.withLocations(err)
 	}
 	n, err := r.report(res, program)
 	if err != nil {

@@ -22,11 +22,11 @@ func (r *observation) locks(stderr io.Writer) goodlock.Options {
 	if !r.flags.progress && r.quiet == nil {
 		return opts
 	}
-	told := &progress.LockOrderEdges{Names: r.live, Quiet: r.quiet}
+	edges := &progress.LockOrderEdges{Names: r.live, Quiet: r.quiet}
 	if r.flags.progress {
-		told.Out = stderr
+		edges.Out = stderr
 	}
-	opts.OnEdge = told.Report
+	opts.OnEdge = edges.Report
 	return opts
 }
 
@@ -45,14 +45,14 @@ func (r *observation) deadlocks(stderr io.Writer) func(*finding.Finding) {
 	if finding.Confidence(r.flags.confidence) == finding.Observed {
 		return nil
 	}
-	told := &progress.Deadlocks{Names: r.live, Out: stderr, Suppressed: func(f *report.Finding) bool { return r.flags.set.Suppresses(f) }}
+	deadlocks := &progress.Deadlocks{Names: r.live, Out: stderr, Suppressed: func(f *report.Finding) bool { return r.flags.set.Suppresses(f) }}
 	return func(f *finding.Finding) {
 		for _, s := range f.Evidence {
 			if t, ok := r.live.Observer.ThreadInfo(s.Thread); !ok || s.Seq <= t.MayHoldUntil {
 				return // the thread may have held locks already; the report says so
 			}
 		}
-		told.Report(f)
+		deadlocks.Report(f)
 	}
 }
 

@@ -56,10 +56,10 @@ func (a *app) sites(f *planFlags, name string) error {
 	planner := probes.NewPlanner(opts)
 	plan, err := planner.Plan(bin)
 	if err == nil {
-		err = errors.Join(planner.Unresolved(), f.wants.accept(planner.Found()))
+		err = errors.Join(planner.Unresolved(), f.specification.accept(planner.Found()))
 	}
 	if err != nil {
-		return f.wants.blame(usage("%w", err))
+		return f.specification.withLocations(usage("%w", err))
 	}
 	if len(plan.Sites)+len(plan.Watchpoints)+len(plan.UnseenProbes) == 0 {
 		fmt.Fprintf(a.stderr, "tracepredict: %s\n", report.Sanitize(nothingIn(bin)))

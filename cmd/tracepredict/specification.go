@@ -105,23 +105,23 @@ func (s *specification) accept(found map[string]variable.Variable) error {
 	return nil
 }
 
-// blame adds source locations in the specification to an error about something that the
+// withLocations adds source locations in the specification to an error about something that the
 // specification names.
-func (s *specification) blame(err error) error {
+func (s *specification) withLocations(err error) error {
 	if s == nil || err == nil {
 		return err
 	}
 	var problems syntax.List
-	rest := s.unblamed(err, &problems)
+	rest := s.takeProblems(err, &problems)
 	if len(problems) == 0 {
 		return err
 	}
 	return usage("%w", errors.Join(s.Sorted(problems), errors.Join(rest...)))
 }
 
-// unblamed returns the parts of an error that do not concern the specification. It adds the
+// takeProblems returns the parts of an error that do not concern the specification. It adds the
 // other parts to problems.
-func (s *specification) unblamed(err error, problems *syntax.List) (rest []error) {
+func (s *specification) takeProblems(err error, problems *syntax.List) (rest []error) {
 	var list syntax.List
 	switch e := err.(type) {
 	case syntax.List:
@@ -132,12 +132,12 @@ func (s *specification) unblamed(err error, problems *syntax.List) (rest []error
 		list = s.Missing(e.Pattern.Text, e.Error())
 	case interface{ Unwrap() []error }:
 		for _, part := range e.Unwrap() {
-			rest = append(rest, s.unblamed(part, problems)...)
+			rest = append(rest, s.takeProblems(part, problems)...)
 		}
 		return rest
 	case interface{ Unwrap() error }:
 		before := len(*problems)
-		if rest = s.unblamed(e.Unwrap(), problems); len(*problems) > before {
+		if rest = s.takeProblems(e.Unwrap(), problems); len(*problems) > before {
 			return rest
 		}
 	}
@@ -154,10 +154,10 @@ func (s *specification) warn(w io.Writer) {
 	}
 }
 
-// raced reports whether races on a variable are reported: if there is no specification, if the
-// user asked for the variable, if the specification asks for races, or if it does not use the
-// variable. Otherwise the variable is watched only for the properties.
-func (s *specification) raced(name string, asked []string) bool {
+// reportsRaces reports whether races on a variable are reported: if there is no specification,
+// if the user asked for the variable, if the specification asks for races, or if it does not use
+// the variable. Otherwise the variable is watched only for the properties.
+func (s *specification) reportsRaces(name string, asked []string) bool {
 	named := func(path string) bool { return spec.SameName(path, name) }
 	if s == nil || slices.ContainsFunc(asked, named) || s.Requests("races") {
 		return true

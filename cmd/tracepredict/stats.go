@@ -56,18 +56,18 @@ func peakMemory() uint64 {
 // the processor time of an attached program from time to time. A nil liveStats collects nothing.
 type liveStats struct {
 	loader.Handler
-	counter stats.Counter
-	latency *stats.Latency
-	own     ownUsage      // the tool's, from the start
-	found   bool          // the program was attached to; its processor time counts from first on
-	first   time.Duration // processor time of the attached program when its probes were in
-	last    time.Duration // its processor time when it was last read
-	looked  time.Time     // when that was
-	session func() *loader.Session
+	counter    stats.Counter
+	latency    *stats.Latency
+	own        ownUsage      // the tool's, from the start
+	attached   bool          // the program was attached to; its processor time counts from first on
+	cpuAtBegin time.Duration // processor time of the attached program when its probes were in
+	cpuNow     time.Duration // its processor time when it was last read
+	readAt     time.Time     // when that was
+	session    func() *loader.Session
 }
 
 func newLiveStats(attached bool, session func() *loader.Session) *liveStats {
-	return &liveStats{latency: stats.NewLatency(monotonic), own: startUsage(), found: attached, session: session}
+	return &liveStats{latency: stats.NewLatency(monotonic), own: startUsage(), attached: attached, session: session}
 }
 
 // verdicts returns the measurement of the latency of verdicts; nil without --stats.
@@ -82,24 +82,24 @@ func (l *liveStats) verdicts() *stats.Latency {
 func (l *liveStats) Idle() {
 	l.Handler.Idle()
 	const pause = 10 * time.Millisecond // the kernel adds up all threads at each reading
-	if now := time.Now(); l.found && now.Sub(l.looked) >= pause {
-		l.looked = now
-		l.look()
+	if now := time.Now(); l.attached && now.Sub(l.readAt) >= pause {
+		l.readAt = now
+		l.readCPU()
 	}
 }
 
-// look reads the processor time of an attached process, if the process still exists.
-func (l *liveStats) look() {
+// readCPU reads the processor time of an attached process, if the process still exists.
+func (l *liveStats) readCPU() {
 	if t, ok := processTime(l.session().PID()); ok {
-		l.last = t
+		l.cpuNow = t
 	}
 }
 
 // begin is called when the probes of an attached process are in.
 func (l *liveStats) begin() {
 	if l != nil {
-		l.look()
-		l.first = l.last
+		l.readCPU()
+		l.cpuAtBegin = l.cpuNow
 	}
 }
 
@@ -118,11 +118,11 @@ func processTime(pid int) (time.Duration, bool) {
 // children that it waited for. The kernel adds it to the times of the tool's other children, the
 // commands of --on-violation; commands is their part.
 func (l *liveStats) program(commands time.Duration) report.CPUTime {
-	if !l.found {
+	if !l.attached {
 		return report.CPUTime{CPU: cpuOf(unix.RUSAGE_CHILDREN) - commands}
 	}
-	l.look()
-	return report.CPUTime{CPU: l.last - l.first}
+	l.readCPU()
+	return report.CPUTime{CPU: l.cpuNow - l.cpuAtBegin}
 }
 
 // stats returns the figures of the run; nil without --stats.

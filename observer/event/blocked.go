@@ -20,7 +20,7 @@ type Attempt struct {
 
 // The bits of a Value; the operation is below them.
 const (
-	attemptRing      = 1 << 8
+	attemptCycle     = 1 << 8
 	attemptHandlers  = 1 << 9
 	attemptFollowing = 16 // 32 bits
 	attemptReaders   = 48
@@ -32,7 +32,7 @@ const maxReaders = 1<<16 - 1
 func (a Attempt) Value() uint64 {
 	v := uint64(min(a.Readers, maxReaders))<<attemptReaders | uint64(a.Following)<<attemptFollowing | uint64(a.Op)
 	if a.Cycle {
-		v |= attemptRing
+		v |= attemptCycle
 	}
 	if a.Handlers {
 		v |= attemptHandlers
@@ -44,6 +44,6 @@ func (a Attempt) Value() uint64 {
 func (e *Event) Attempt() Attempt {
 	return Attempt{
 		Op: Op(e.Value), Following: int(e.Value >> attemptFollowing & (1<<32 - 1)),
-		Readers: int(e.Value >> attemptReaders), Cycle: e.Value&attemptRing != 0, Handlers: e.Value&attemptHandlers != 0,
+		Readers: int(e.Value >> attemptReaders), Cycle: e.Value&attemptCycle != 0, Handlers: e.Value&attemptHandlers != 0,
 	}
 }

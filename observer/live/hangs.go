@@ -60,25 +60,25 @@ type Hangs struct {
 	// is the state of each thread.
 	OnStates func([]run.ThreadState)
 
-	looks  int             // number of looks that examined the threads
-	doing  []doing         // state of each thread at the last look; only while OnStates is not nil
-	events uint64          // number of the last event as of the last look
-	last   map[string]bool // signatures of the hangs that the last look found
-	told   map[string]bool // signatures of the hangs that were reported
-	took   time.Duration   // duration of the current look, without waiting times
-	tables map[*loader.Module]*unwind.Table
+	looks    int             // number of looks that examined the threads
+	states   []threadState   // state of each thread at the last look; only while OnStates is not nil
+	events   uint64          // number of the last event as of the last look
+	last     map[string]bool // signatures of the hangs that the last look found
+	reported map[string]bool // signatures of the hangs that were reported
+	lookTime time.Duration   // duration of the current look, without waiting times
+	tables   map[*loader.Module]*unwind.Table
 }
 
-// count calls f and adds its duration to the time of the current look.
-func (h *Hangs) count(f func()) {
+// timed calls f and adds its duration to the time of the current look.
+func (h *Hangs) timed(f func()) {
 	began := time.Now()
 	f()
-	h.took += time.Since(began)
+	h.lookTime += time.Since(began)
 }
 
 // newHangs returns a copy of h with empty maps.
 func newHangs(h Hangs) *Hangs {
-	h.told, h.tables = map[string]bool{}, map[*loader.Module]*unwind.Table{}
+	h.reported, h.tables = map[string]bool{}, map[*loader.Module]*unwind.Table{}
 	return &h
 }
 
@@ -95,50 +95,50 @@ func (h *Hangs) watch(stop <-chan struct{}) {
 			return
 		case <-timer.C:
 		}
-		h.took = 0
+		h.lookTime = 0
 		next, going := h.look()
 		if !going {
 			return
 		}
-		timer.Reset(max(next, hangShare*h.took))
+		timer.Reset(max(next, hangShare*h.lookTime))
 	}
 }
 
 // look examines the process once. It returns how long to wait before the next look, and
 // whether a next look is possible.
 func (h *Hangs) look() (next time.Duration, going bool) {
-	still := false
-	if !h.Threads.Between(func() { h.count(func() { still, h.events = h.Observer.Stalled(h.events) }) }) {
+	stalled := false
+	if !h.Threads.Between(func() { h.timed(func() { stalled, h.events = h.Observer.Stalled(h.events) }) }) {
 		return 0, false
 	}
-	if !still && len(h.last) == 0 && h.OnStates == nil {
+	if !stalled && len(h.last) == 0 && h.OnStates == nil {
 		return hangEvery, true
 	}
 	var lines []bpf.Sleeper
 	var err error
-	h.count(func() { lines, err = h.Threads.Sleepers() })
+	h.timed(func() { lines, err = h.Threads.Sleepers() })
 	if err != nil {
 		return 0, false // the process has ended, or the kernel cannot list its threads
 	}
 	var found []waits
-	if !h.Threads.Between(func() { h.count(func() { found = h.hangs(lines) }) }) {
+	if !h.Threads.Between(func() { h.timed(func() { found = h.hangs(lines) }) }) {
 		return 0, false
 	}
 	before := h.last
 	h.last = map[string]bool{}
-	var sure []waits
+	var confirmed []waits
 	for _, w := range found {
 		key := w.signature()
-		if h.last[key] = true; before[key] && !h.told[key] {
-			h.told[key] = true
-			sure = append(sure, w)
+		if h.last[key] = true; before[key] && !h.reported[key] {
+			h.reported[key] = true
+			confirmed = append(confirmed, w)
 		}
 	}
-	if len(sure) > 0 && !h.tell(sure) {
+	if len(confirmed) > 0 && !h.report(confirmed) {
 		return 0, false
 	}
-	open := len(found) > len(h.told)
-	if h.looks++; h.OnStates != nil && (!open || h.looks == maxOpenLooks) && !h.sightings() {
+	open := len(found) > len(h.reported)
+	if h.looks++; h.OnStates != nil && (!open || h.looks == maxOpenLooks) && !h.reportStates() {
 		return 0, false
 	}
 	if open {
@@ -150,11 +150,11 @@ func (h *Hangs) look() (next time.Duration, going bool) {
 // maxOpenLooks is the number of looks after which OnStates is called at the latest.
 const maxOpenLooks = 5
 
-// tell makes the events of confirmed hangs. It returns false if there are no more records.
-func (h *Hangs) tell(sure []waits) bool {
+// report makes the events of confirmed hangs. It returns false if there are no more records.
+func (h *Hangs) report(confirmed []waits) bool {
 	at := monotonic()
-	all := make([][]observer.BlockedThread, 0, len(sure))
-	for _, w := range sure {
+	all := make([][]observer.BlockedThread, 0, len(confirmed))
+	for _, w := range confirmed {
 		all = append(all, h.blocks(w))
 	}
 	return h.Threads.Between(func() {
@@ -184,7 +184,7 @@ type waiting struct {
 type waits struct {
 	stuck.Hang
 	threads  []waiting
-	ring     bool              // the threads form a cycle
+	cycle    bool              // the threads form a cycle
 	handlers bool              // a signal handler could wake one
 	peers    map[uint32]uint32 // the kernel's thread ids, by the ids in the process's own PID namespace
 }
@@ -230,7 +230,7 @@ func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live
 	memory := h.memory(tgid, p)
 	var all []waiting
 	others := false
-	h.doing = nil
+	h.states = nil
 	for _, l := range lines {
 		w, ok := asleep(l)
 		if ok {
@@ -242,7 +242,7 @@ func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live
 		if !ok || !w.call.Private && w.wait.Kind != futex.Thread {
 			others = true // it may proceed: it is not in futex(2), or another process may wake it
 			if h.OnStates != nil {
-				h.doing = append(h.doing, doing{waiting: w, futex: ok, needs: p.wait(&w, nil).Needs, kernel: p.kernel})
+				h.states = append(h.states, threadState{waiting: w, futex: ok, needs: p.wait(&w, nil).Needs, kernel: p.kernel})
 			}
 			continue
 		}
@@ -252,28 +252,28 @@ func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live
 	for i := range all {
 		s.Waits = append(s.Waits, p.wait(&all[i], all))
 		if h.OnStates != nil {
-			h.doing = append(h.doing, doing{waiting: all[i], futex: true, needs: s.Waits[i].Needs, kernel: p.kernel})
+			h.states = append(h.states, threadState{waiting: all[i], futex: true, needs: s.Waits[i].Needs, kernel: p.kernel})
 		}
 	}
 	var out []waits
 	for _, g := range stuck.Find(s) {
-		w := waits{Hang: g, peers: p.kernel, ring: !g.NoCycle}
+		w := waits{Hang: g, peers: p.kernel, cycle: !g.NoCycle}
 		for _, i := range g.Waits {
 			w.threads = append(w.threads, all[i])
-			w.ring = w.ring && !slices.Contains(s.Waits[i].Needs, 0)
+			w.cycle = w.cycle && !slices.Contains(s.Waits[i].Needs, 0)
 		}
 		if g.NoCycle {
 			caught, ok := h.Threads.Caught(int(tgid))
-			w.handlers = !ok || caught&^harmless != 0
+			w.handlers = !ok || caught&^ignoredSignals != 0
 		}
 		out = append(out, w)
 	}
 	return out
 }
 
-// harmless is the set of signals whose handlers are assumed to wake no thread: signals of
-// faults, of the C library itself, and the like.
-const harmless = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGTRAP-1) |
+// ignoredSignals is the set of signals whose handlers are assumed to wake no thread: signals
+// of faults, of the C library itself, and the like.
+const ignoredSignals = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGTRAP-1) |
 	1<<(unix.SIGABRT-1) | 1<<(unix.SIGSYS-1) | 1<<(unix.SIGPIPE-1) | 1<<31 | 1<<32 | 1<<33
 
 // asleep returns the futex call in which a thread sleeps; false if it sleeps in none.
@@ -369,7 +369,7 @@ func (p *parties) wait(w *waiting, all []waiting) stuck.Wait {
 	return out
 }
 
-// blocks returns the Blocks of the threads of a hang, with their stacks.
+// blocks returns the BlockedThreads of the threads of a hang, with their stacks.
 func (h *Hangs) blocks(w waits) []observer.BlockedThread {
 	owned := map[uint32][]uint64{}
 	for _, t := range w.threads {
@@ -381,17 +381,17 @@ func (h *Hangs) blocks(w waits) []observer.BlockedThread {
 	out := make([]observer.BlockedThread, 0, len(w.threads))
 	for _, t := range w.threads {
 		b := h.block(t, w.peers)
-		b.Holds, b.Cycle, b.Handlers = owned[t.line.Tid], w.ring, w.handlers
+		b.Holds, b.Cycle, b.Handlers = owned[t.line.Tid], w.cycle, w.handlers
 		out = append(out, b)
 	}
 	return out
 }
 
-// block returns the Block of a thread that sleeps in futex(2), with its stack.
+// block returns the BlockedThread of a thread that sleeps in futex(2), with its stack.
 func (h *Hangs) block(t waiting, peers map[uint32]uint32) observer.BlockedThread {
 	stack := h.stack(t.line)
 	if t.wait.Kind == futex.Unknown && t.cond == 0 {
-		t.wait = h.inCall(t, stack)
+		t.wait = h.waitInLibrary(t, stack)
 	}
 	b := observer.BlockedThread{
 		TID: t.line.Tid, TGID: t.line.Tgid, Op: attempt(t), Addr: t.wait.Object, Kind: eventKind(t.wait.Kind),

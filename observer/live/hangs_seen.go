@@ -10,24 +10,24 @@ import (
 	"github.com/tracepredict/tracepredict/probes/futex"
 )
 
-// doing is the state of a thread at a look.
-type doing struct {
+// threadState is the state of a thread at a look.
+type threadState struct {
 	waiting                   // if it does not sleep in futex(2), only line is valid
 	futex   bool              // it sleeps in futex(2)
 	needs   []stuck.Thread    // the threads that must proceed before it can
 	kernel  map[uint32]uint32 // parties.kernel of its process
 }
 
-// sightings calls OnStates with the state of each thread. It returns false if there are
-// no more records.
-func (h *Hangs) sightings() bool {
-	at, all := monotonic(), h.doing
+// reportStates calls OnStates with the state of each thread. It returns false if there
+// are no more records.
+func (h *Hangs) reportStates() bool {
+	at, all := monotonic(), h.states
 	blocks := make([]observer.BlockedThread, 0, len(all))
 	for _, d := range all {
-		blocks = append(blocks, h.sighted(d))
+		blocks = append(blocks, h.blockedThread(d))
 	}
 	onStates := h.OnStates
-	h.OnStates, h.doing = nil, nil
+	h.OnStates, h.states = nil, nil
 	return h.Threads.Between(func() {
 		found := h.Observer.Identify(at, blocks)
 		ids := map[uint32]event.ThreadID{}
@@ -37,16 +37,16 @@ func (h *Hangs) sightings() bool {
 		seen := make([]run.ThreadState, 0, len(all))
 		for i, d := range all {
 			if found[i].Thread != 0 {
-				seen = append(seen, d.seen(&blocks[i], found[i], ids))
+				seen = append(seen, d.runState(&blocks[i], found[i], ids))
 			}
 		}
 		onStates(seen)
 	})
 }
 
-// sighted returns the BlockedThread of a thread: its stack if it sleeps in any system
-// call, and its wait if that is futex(2).
-func (h *Hangs) sighted(d doing) observer.BlockedThread {
+// blockedThread returns the BlockedThread of a thread: its stack if it sleeps in any
+// system call, and its wait if that is futex(2).
+func (h *Hangs) blockedThread(d threadState) observer.BlockedThread {
 	switch l := d.line; {
 	case d.futex:
 		return h.block(d.waiting, d.kernel)
@@ -58,7 +58,7 @@ func (h *Hangs) sighted(d doing) observer.BlockedThread {
 	}
 }
 
-func (d *doing) seen(b *observer.BlockedThread, at observer.BlockedIDs, ids map[uint32]event.ThreadID) run.ThreadState {
+func (d *threadState) runState(b *observer.BlockedThread, at observer.BlockedIDs, ids map[uint32]event.ThreadID) run.ThreadState {
 	s := run.ThreadState{Thread: at.Thread, Stopped: d.line.State&stateStopped != 0, Stack: at.Stack}
 	if d.line.State&stateAsleep != 0 && d.line.Call >= 0 {
 		s.Call = callName(uint32(d.line.Call))

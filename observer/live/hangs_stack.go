@@ -57,9 +57,9 @@ func (h *Hangs) table(m *loader.Module) *unwind.Table {
 	return t
 }
 
-// inCall returns the wait of a thread, as determined by the function of the C library that
-// the thread called.
-func (h *Hangs) inCall(t waiting, stack []uint64) futex.Wait {
+// waitInLibrary returns the wait of a thread, as determined by the function of the C library
+// that the thread called.
+func (h *Hangs) waitInLibrary(t waiting, stack []uint64) futex.Wait {
 	pid := int(t.line.Tgid)
 	read := func(addr uint64, b []byte) bool { return h.Threads.ReadMemory(pid, addr, b) }
 	for _, pc := range stack[:min(len(stack), maxInLibrary)] {
@@ -75,7 +75,7 @@ func (h *Hangs) inCall(t waiting, stack []uint64) futex.Wait {
 // does not reach that far.
 func (h *Hangs) start(l bpf.Sleeper, stack []uint64) uint64 {
 	pid, i := int(l.Tgid), len(stack)
-	for i > 0 && h.beginsThreads(pid, stack[0], stack[i-1]) {
+	for i > 0 && h.isThreadStart(pid, stack[0], stack[i-1]) {
 		i--
 	}
 	if i == 0 || i == len(stack) {
@@ -92,10 +92,10 @@ func (h *Hangs) start(l bpf.Sleeper, stack []uint64) uint64 {
 	return fn.Lo + seg.Bias
 }
 
-// beginsThreads reports whether an outer frame belongs to the C library, as the innermost
+// isThreadStart reports whether an outer frame belongs to the C library, as the innermost
 // one does. In a static program, where all frames are in one file, the name of the
 // function decides.
-func (h *Hangs) beginsThreads(pid int, inner, pc uint64) bool {
+func (h *Hangs) isThreadStart(pid int, inner, pc uint64) bool {
 	seg, ok := h.Threads.Segment(pid, pc)
 	own, ok2 := h.Threads.Segment(pid, inner)
 	if !ok || !ok2 || seg.Module != own.Module {

@@ -130,7 +130,7 @@ func TestHoldersByEvents(t *testing.T) {
 	memory[table+8] = 2
 	h := newHangs(Hangs{Threads: &stopped{memory: memory}, Observer: o})
 	found := h.hangs([]bpf.Sleeper{sleeper(theProcess, mutex, 1), writer})
-	if len(found) != 1 || len(found[0].threads) != 2 || found[0].Hang.NoCycle || !found[0].ring {
+	if len(found) != 1 || len(found[0].threads) != 2 || found[0].Hang.NoCycle || !found[0].cycle {
 		t.Fatalf("%+v", found)
 	}
 }

@@ -48,7 +48,7 @@ func (r *Names) member(o *run.Object) variable.Named {
 
 // passing is the call stack of a call that receives an object of a kind.
 type passing struct {
-	place event.StackID
+	stack event.StackID
 	kind  event.Kind
 }
 
@@ -57,10 +57,10 @@ type passed struct {
 	module   *loader.Module
 	function uint64 // its entry, as linked
 	argument int    // number of the argument, from 1
-	more     int64  // the object's offset from the argument, in bytes
+	offset   int64  // the object's offset from the argument, in bytes
 	// behind reports that the argument points to a C++ lock holder, such as a
 	// std::unique_lock, and the object is the lock that the holder refers to.
-	behind bool
+	viaHolder bool
 }
 
 // passedAt returns the name of the object passed to the function at the innermost frame of a
@@ -74,7 +74,7 @@ func (r *Names) passedAt(p event.StackID, kind event.Kind) variable.Named {
 	if !ok || st.Call > 0 || site == nil || site.Argument == 0 || bpf.Op(site.BPF.Op) == bpf.OpWait && kind == event.KindMutex {
 		return variable.Named{}
 	}
-	pcs := r.chain(p, st)
+	pcs := r.callStack(p, st)
 	if len(pcs) < 2 {
 		return variable.Named{}
 	}
@@ -82,7 +82,7 @@ func (r *Names) passedAt(p event.StackID, kind event.Kind) variable.Named {
 	if !ok || pcs[0]-seg.Bias != site.At {
 		return variable.Named{}
 	}
-	return r.through(int(st.TGID), pcs[1:], passed{module: seg.Module, function: site.At, argument: site.Argument})
+	return r.followCallers(int(st.TGID), pcs[1:], passed{module: seg.Module, function: site.At, argument: site.Argument})
 }
 
 // passedWaiting returns the name of the object that a thread was found waiting for: the one
@@ -100,7 +100,7 @@ func (r *Names) passedWaiting(pid int, pcs []uint64, kind event.Kind) variable.N
 			continue
 		}
 		for _, f := range lib.Module.Bin.Lookup(name) { // each symbol version of the function
-			if named := r.through(pid, pcs[i:], passed{module: lib.Module, function: f.Addr, argument: argument}); named.Name != "" {
+			if named := r.followCallers(pid, pcs[i:], passed{module: lib.Module, function: f.Addr, argument: argument}); named.Name != "" {
 				return named
 			}
 		}
@@ -109,10 +109,10 @@ func (r *Names) passedWaiting(pid int, pcs []uint64, kind event.Kind) variable.N
 	return variable.Named{}
 }
 
-// through follows an argument back through the callers that only pass it on, and returns the
-// name of the object. Pcs are the return addresses of the function's frame and of the
+// followCallers follows an argument back through the callers that only pass it on, and returns
+// the name of the object. Pcs are the return addresses of the function's frame and of the
 // frames outside it.
-func (r *Names) through(pid int, pcs []uint64, what passed) variable.Named {
+func (r *Names) followCallers(pid int, pcs []uint64, what passed) variable.Named {
 	for i, n := 0, 0; i < len(pcs) && n < maxPassed; n++ {
 		seg, ok := r.process.Segment(pid, pcs[i])
 		if !ok {
@@ -226,20 +226,20 @@ func (r *Names) follow(m *loader.Module, at uint64, what passed) (variable.Named
 	if !ok {
 		return variable.Named{}, passed{}
 	}
-	if a.Type != 0 && !what.behind {
-		if named, ok := r.namesOf(m).Member(a.Type, a.At+what.more, a.Local); ok {
+	if a.Type != 0 && !what.viaHolder {
+		if named, ok := r.namesOf(m).Member(a.Type, a.At+what.offset, a.Local); ok {
 			if a.Local != "" {
 				named.Name = fmt.Sprintf("%s on the stack of %s", named.Name, a.Function)
 			}
 			return named, passed{}
 		}
 	}
-	next := passed{module: m, function: a.Entry, argument: a.Param, more: what.more + a.ParamAt, behind: what.behind}
+	next := passed{module: m, function: a.Entry, argument: a.Param, offset: what.offset + a.ParamAt, viaHolder: what.viaHolder}
 	switch holder(r.linkage(m, a.Entry)) {
 	case holderMade:
-		next.argument, next.more, next.behind = 2, 0, false
+		next.argument, next.offset, next.viaHolder = 2, 0, false
 	case holderLocks:
-		next.argument, next.more, next.behind = 1, 0, true
+		next.argument, next.offset, next.viaHolder = 1, 0, true
 	}
 	return variable.Named{}, next
 }

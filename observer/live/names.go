@@ -79,15 +79,15 @@ func (r *Names) Frames(p event.StackID) []event.Frame {
 	if st.Call > 0 {
 		frames = append(frames, inKernel(st.Call-1))
 	}
-	for i, pc := range r.chain(p, st) {
+	for i, pc := range r.callStack(p, st) {
 		frames = append(frames, r.at(int(st.TGID), pc, i > 0)...)
 	}
 	return frames
 }
 
-// chain returns the addresses of a call stack. The first is that of the observed
+// callStack returns the addresses of a call stack. The first is that of the observed
 // instruction, even if the probe is at another one.
-func (r *Names) chain(p event.StackID, st observer.Stack) []uint64 {
+func (r *Names) callStack(p event.StackID, st observer.Stack) []uint64 {
 	if st.Found != nil {
 		return st.Found
 	}
@@ -140,7 +140,7 @@ func (r *Names) at(pid int, pc uint64, isReturn bool) []event.Frame {
 func (r *Names) Object(id event.ObjectID) run.Object {
 	o, _ := r.observed.ObjectInfo(id)
 	if o.Name == "" && o.Addr != 0 {
-		r.named(&o)
+		r.setNames(&o)
 	}
 	return o
 }
@@ -178,10 +178,10 @@ func (r *Names) namesOf(m *loader.Module) *variable.Names {
 	return n
 }
 
-// named sets the names of an object: the variable that contains it, or the type and member
+// setNames sets the names of an object: the variable that contains it, or the type and member
 // that it is, and its class. The class of an object of unknown type is the source location
 // at which it was initialised.
-func (r *Names) named(o *run.Object) {
+func (r *Names) setNames(o *run.Object) {
 	v := r.variable(int(o.TGID), o.Addr)
 	if o.Name, o.Class = v.Name, v.Class; o.Name != "" {
 		return

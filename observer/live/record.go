@@ -19,7 +19,7 @@ import (
 type Recorder struct {
 	*trace.Writer
 	observed *observer.Observer
-	seen     snapshot
+	copied   snapshot
 
 	started chan struct{} // closed by Start, or Close if it was never called
 	once    sync.Once
@@ -37,7 +37,7 @@ type Recorder struct {
 // Start when the process is known: no name is found before that.
 func NewRecorder(out io.Writer) (*Recorder, error) {
 	r := &Recorder{
-		seen: snapshot{stacks: map[event.StackID]observer.Stack{}, objects: map[event.ObjectID]run.Object{}}, started: make(chan struct{}),
+		copied: snapshot{stacks: map[event.StackID]observer.Stack{}, objects: map[event.ObjectID]run.Object{}}, started: make(chan struct{}),
 		frames: map[event.StackID][]event.Frame{}, objects: map[event.ObjectID]objectName{}, threads: map[event.ThreadID]run.Thread{},
 	}
 	var err error
@@ -52,7 +52,7 @@ func (r *Recorder) Observe(o *observer.Observer) { r.observed = o }
 func (r *Recorder) Start(p Process, program string) {
 	r.once.Do(func() {
 		r.start = run.Summary{Program: program, PID: p.PID()}
-		r.names = NewNames(p, &r.seen)
+		r.names = NewNames(p, &r.copied)
 		close(r.started)
 	})
 }
@@ -82,27 +82,27 @@ func (r *Recorder) Remember(*event.Names) {}
 // fresh copies the observer's data on the identifiers in e. It runs on the observer's
 // goroutine, for the first event of its kind in each block.
 func (r *Recorder) fresh(e *event.Event) {
-	r.seen.mu.Lock()
-	defer r.seen.mu.Unlock()
-	r.seen.place(r.observed, e.Stack)
+	r.copied.mu.Lock()
+	defer r.copied.mu.Unlock()
+	r.copied.copyStack(r.observed, e.Stack)
 	for _, id := range []event.ObjectID{e.Object, e.Object2} {
-		for id > r.seen.last {
-			r.seen.last++
-			o, _ := r.observed.ObjectInfo(r.seen.last)
-			r.seen.objects[r.seen.last] = o
-			r.seen.place(r.observed, o.Init)
-			r.seen.place(r.observed, o.First)
+		for id > r.copied.last {
+			r.copied.last++
+			o, _ := r.observed.ObjectInfo(r.copied.last)
+			r.copied.objects[r.copied.last] = o
+			r.copied.copyStack(r.observed, o.Init)
+			r.copied.copyStack(r.observed, o.First)
 		}
 	}
-	for e.Func > event.FuncID(r.seen.names.Funcs()) {
-		f, _ := r.observed.FuncInfo(event.FuncID(r.seen.names.Funcs() + 1))
-		r.seen.names.AddFunc(f)
+	for e.Func > event.FuncID(r.copied.names.Funcs()) {
+		f, _ := r.observed.FuncInfo(event.FuncID(r.copied.names.Funcs() + 1))
+		r.copied.names.AddFunc(f)
 	}
 	for _, id := range []event.ThreadID{e.Thread, e.Peer} {
-		for id > event.ThreadID(r.seen.names.Threads()) {
-			t, _ := r.observed.ThreadInfo(event.ThreadID(r.seen.names.Threads() + 1))
-			r.seen.names.AddThread(t)
-			r.seen.place(r.observed, t.Created)
+		for id > event.ThreadID(r.copied.names.Threads()) {
+			t, _ := r.observed.ThreadInfo(event.ThreadID(r.copied.names.Threads() + 1))
+			r.copied.names.AddThread(t)
+			r.copied.copyStack(r.observed, t.Created)
 		}
 	}
 }
@@ -116,8 +116,8 @@ type snapshot struct {
 	last    event.ObjectID                // the last object that was copied
 }
 
-// place copies the observer's description of a call stack, which does not change.
-func (s *snapshot) place(o *observer.Observer, id event.StackID) {
+// copyStack copies the observer's description of a call stack, which does not change.
+func (s *snapshot) copyStack(o *observer.Observer, id event.StackID) {
 	if id == 0 {
 		return
 	}
@@ -144,7 +144,7 @@ func (s *snapshot) ObjectInfo(id event.ObjectID) (obj run.Object, ok bool) {
 	return obj, ok
 }
 
-func (s *snapshot) forget(id event.ObjectID) {
+func (s *snapshot) discard(id event.ObjectID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.objects, id)
@@ -166,7 +166,7 @@ type namer struct{ *Recorder }
 // Object implements run.Namer. It clears the process, as a trace does not distinguish
 // processes.
 func (n namer) Object(id event.ObjectID) run.Object {
-	defer n.seen.forget(id)
+	defer n.copied.discard(id)
 	o := n.Recorder.Object(id)
 	o.TGID = 0
 	return o
@@ -222,4 +222,4 @@ func (r *Recorder) Thread(id event.ThreadID) run.Thread {
 }
 
 // Func implements run.Namer.
-func (r *Recorder) Func(id event.FuncID) event.Func { return r.seen.names.Func(id) }
+func (r *Recorder) Func(id event.FuncID) event.Func { return r.copied.names.Func(id) }

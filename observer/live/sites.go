@@ -94,8 +94,8 @@ func (l *Link) checkIn(tgid, index uint32) uint64 {
 	return max(1, l.Session.VariableAddr(int(tgid), site.Variable))
 }
 
-// lives translates a function's effect on the lifetime of its instance.
-var lives = [...]event.Life{function.Lives: event.LifeNone, function.Begins: event.LifeBegin, function.Ends: event.LifeEnd}
+// lifeOf translates a function's effect on the lifetime of its instance.
+var lifeOf = [...]event.Life{function.Lives: event.LifeNone, function.Begins: event.LifeBegin, function.Ends: event.LifeEnd}
 
 // eventFunc returns the description of the function whose calls a site records; nil for other
 // sites.
@@ -104,7 +104,7 @@ func eventFunc(s *loader.Session, index uint32, site *probes.Site) *event.Func {
 	if fn == nil {
 		return nil
 	}
-	f := &event.Func{Name: fn.Name, Module: s.SiteModule(index), Result: fn.ResultType, ReturnsAddress: fn.Makes, Life: lives[fn.Life]}
+	f := &event.Func{Name: fn.Name, Module: s.SiteModule(index), Result: fn.ResultType, ReturnsAddress: fn.Makes, Life: lifeOf[fn.Life]}
 	for _, p := range fn.Params {
 		f.Params = append(f.Params, event.Param{Name: p.Name, Type: p.Type, Index: p.Index})
 	}

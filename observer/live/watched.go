@@ -19,8 +19,8 @@ const (
 	DefaultGuarded = 1 << 12
 
 	steadyTurns = 16
-	tellEvery   = 100 * time.Millisecond
-	tellAfter   = 1 << 14 // records after which tell is called even if the reader is never idle
+	reportEvery = 100 * time.Millisecond
+	reportAfter = 1 << 14 // records after which reportGuarded is called even if the reader is never idle
 )
 
 // Uses is the part of a suite.Suite that reports how threads have used each variable so far.
@@ -33,8 +33,8 @@ type Sharing struct {
 	Analyses Uses
 	Guarded  uint64                  // recorded accesses after which a variable is known to be guarded; 0: never
 	next     time.Time               // earliest time of the next call to the analyses
-	told     map[event.ObjectID]bool // variables reported as guarded
-	taken    int                     // records handled
+	reported map[event.ObjectID]bool // variables reported as guarded
+	records  int                     // records handled
 }
 
 // Stack implements loader.Handler.
@@ -46,34 +46,34 @@ func (s *Sharing) Call(r *bpf.CallRecord) { s.Observer.Call(r) }
 // Idle implements loader.Handler.
 func (s *Sharing) Idle() {
 	s.Observer.Idle()
-	s.tell()
+	s.reportGuarded()
 }
 
 // Record implements loader.Handler. A program that makes events faster than they are
 // analysed never leaves the reader idle, and its probes are those to remove.
 func (s *Sharing) Record(r *bpf.Record) {
 	s.Observer.Record(r)
-	if s.taken++; s.taken%tellAfter == 0 {
-		s.tell()
+	if s.records++; s.records%reportAfter == 0 {
+		s.reportGuarded()
 	}
 }
 
-// tell reports the variables that are known to be guarded by now to the session.
-func (s *Sharing) tell() {
+// reportGuarded reports the variables that are known to be guarded by now to the session.
+func (s *Sharing) reportGuarded() {
 	now := time.Now()
 	if s.Session == nil || s.Guarded == 0 || now.Before(s.next) {
 		return
 	}
-	s.next = now.Add(tellEvery)
-	if s.told == nil {
-		s.told = map[event.ObjectID]bool{}
+	s.next = now.Add(reportEvery)
+	if s.reported == nil {
+		s.reported = map[event.ObjectID]bool{}
 	}
 	for _, u := range s.Analyses.Uses() {
-		if s.told[u.Variable] || len(u.Guards) == 0 || u.Steady < s.Guarded || u.Turns < steadyTurns {
+		if s.reported[u.Variable] || len(u.Guards) == 0 || u.Steady < s.Guarded || u.Turns < steadyTurns {
 			continue
 		}
 		if o, ok := s.Observer.ObjectInfo(u.Variable); ok {
-			s.told[u.Variable] = true
+			s.reported[u.Variable] = true
 			s.Session.Guarded(o.Name)
 		}
 	}
@@ -86,7 +86,7 @@ const maxWatched = 1 << 13
 // what became of its probes.
 func (l *Link) AddWatched(sum *run.Summary, uses []run.Use, names run.Namer) {
 	s, o := l.Session, l.Observer
-	by, arrays := map[string]run.Use{}, map[string]*elementUses{}
+	byName, arrays := map[string]run.Use{}, map[string]*elementUses{}
 	for _, u := range uses {
 		info, ok := o.ObjectInfo(u.Variable)
 		switch {
@@ -96,7 +96,7 @@ func (l *Link) AddWatched(sum *run.Summary, uses []run.Use, names run.Namer) {
 			}
 			arrays[info.Array].add(u)
 		case ok:
-			by[info.Name] = merged(by[info.Name], u)
+			byName[info.Name] = merged(byName[info.Name], u)
 		}
 	}
 	all := s.Watched()
@@ -108,7 +108,7 @@ func (l *Link) AddWatched(sum *run.Summary, uses []run.Use, names run.Namer) {
 		if a := arrays[w.Variable.Name]; a != nil {
 			sum.Watched = append(sum.Watched, a.watched(w, names))
 		} else {
-			sum.Watched = append(sum.Watched, watchedVariable(w, by[w.Variable.Name], names))
+			sum.Watched = append(sum.Watched, watchedVariable(w, byName[w.Variable.Name], names))
 		}
 	}
 	slices.SortStableFunc(sum.Watched, func(a, b run.Watched) int {
@@ -119,7 +119,7 @@ func (l *Link) AddWatched(sum *run.Summary, uses []run.Use, names run.Namer) {
 	})
 	dropped := 0
 	for _, w := range sum.Watched {
-		if w.Outcome != loader.FateKept.String() {
+		if w.Outcome != loader.OutcomeKept.String() {
 			dropped++
 		}
 	}
@@ -148,7 +148,7 @@ func merged(a, b run.Use) run.Use {
 func watchedVariable(w loader.Watched, u run.Use, names run.Namer) run.Watched {
 	out := run.Watched{
 		Variable: trace.Shorten(w.Variable.Name), Threads: max(u.Threads, 1), Accesses: w.Hits, Recorded: u.Accesses,
-		Outcome: w.Fate.String(), Until: w.Until, Guards: []string{},
+		Outcome: w.Outcome.String(), Until: w.Until, Guards: []string{},
 	}
 	for _, id := range u.Guards {
 		out.Guards = append(out.Guards, lockName(names.Object(id)))

@@ -56,7 +56,7 @@ type Hang struct {
 func Find(s Snapshot) []Hang {
 	g := newGraph(s)
 	stuck := g.stuck(false)
-	hangs := g.rings(stuck)
+	hangs := g.cycles(stuck)
 	if len(hangs) == 0 && slices.Contains(stuck, true) {
 		h := Hang{NoCycle: true}
 		for i := range s.Waits {
@@ -71,7 +71,7 @@ func Find(s Snapshot) []Hang {
 	for i := range hangs {
 		hangs[i].Behind = total - len(hangs[i].Waits)
 	}
-	for _, h := range g.rings(g.stuck(true)) {
+	for _, h := range g.cycles(g.stuck(true)) {
 		if h.Bounded = slices.ContainsFunc(h.Waits, func(i int) bool { return s.Waits[i].Bounded }); h.Bounded {
 			hangs = append(hangs, h)
 		}
@@ -88,10 +88,10 @@ func btoi(b bool) int {
 
 // graph is the wait-for graph of a snapshot. Its nodes are the indices of Snapshot.Waits.
 type graph struct {
-	s       Snapshot
-	needs   [][]int // the threads that each thread needs
-	orphan  []bool  // whether the thread needs one that has ended
-	neededs [][]int // the threads that need each thread: the reverse of needs
+	s          Snapshot
+	needs      [][]int // the threads that each thread needs
+	needsEnded []bool  // whether the thread needs one that has ended
+	neededBy   [][]int // the threads that need each thread: the reverse of needs
 }
 
 func newGraph(s Snapshot) *graph {
@@ -100,14 +100,14 @@ func newGraph(s Snapshot) *graph {
 		at[w.Thread] = i
 	}
 	n := len(s.Waits)
-	g := &graph{s: s, needs: make([][]int, n), orphan: make([]bool, n), neededs: make([][]int, n)}
+	g := &graph{s: s, needs: make([][]int, n), needsEnded: make([]bool, n), neededBy: make([][]int, n)}
 	for i, w := range s.Waits {
 		for _, t := range w.Needs {
 			if t == 0 {
-				g.orphan[i] = true
+				g.needsEnded[i] = true
 			} else if j, ok := at[t]; ok {
 				g.needs[i] = append(g.needs[i], j)
-				g.neededs[j] = append(g.neededs[j], i)
+				g.neededBy[j] = append(g.neededBy[j], i)
 			}
 		}
 	}
@@ -120,7 +120,7 @@ func (g *graph) stuck(limits bool) []bool {
 	stuck, left := make([]bool, len(g.needs)), make([]int, len(g.needs))
 	var free, any []int // free: threads that proceed and were not handled yet; any: stuck, with Wait.Any
 	for i, w := range g.s.Waits {
-		left[i] = len(g.needs[i]) + btoi(g.orphan[i])
+		left[i] = len(g.needs[i]) + btoi(g.needsEnded[i])
 		stuck[i] = (limits || !w.Bounded) && (left[i] > 0 || w.Any && !limits)
 		if !stuck[i] {
 			free = append(free, i)
@@ -141,7 +141,7 @@ func (g *graph) stuck(limits bool) []bool {
 		}
 		i := free[len(free)-1]
 		free = free[:len(free)-1]
-		for _, j := range g.neededs[i] {
+		for _, j := range g.neededBy[i] {
 			if left[j]--; stuck[j] && left[j] == 0 {
 				stuck[j] = false
 				free = append(free, j)
@@ -151,17 +151,17 @@ func (g *graph) stuck(limits bool) []bool {
 	return stuck
 }
 
-// rings returns a shortest cycle of each strongly connected component of the stuck threads,
+// cycles returns a shortest cycle of each strongly connected component of the stuck threads,
 // and each thread that waits for one that has ended, in the order of their first threads.
-func (g *graph) rings(stuck []bool) []Hang {
+func (g *graph) cycles(stuck []bool) []Hang {
 	var hangs []Hang
 	for _, part := range g.parts(stuck) {
-		if ring := g.ring(part); ring != nil {
-			hangs = append(hangs, Hang{Waits: ring})
+		if cycle := g.cycle(part); cycle != nil {
+			hangs = append(hangs, Hang{Waits: cycle})
 		}
 	}
 	for i := range g.needs {
-		if stuck[i] && g.orphan[i] {
+		if stuck[i] && g.needsEnded[i] {
 			hangs = append(hangs, Hang{Waits: []int{i}})
 		}
 	}
@@ -216,8 +216,9 @@ func (g *graph) parts(stuck []bool) [][]int {
 	return parts
 }
 
-// ring returns a shortest cycle through the first thread of a component, nil if there is none.
-func (g *graph) ring(part []int) []int {
+// cycle returns a shortest cycle through the first thread of a component, nil if there is
+// none.
+func (g *graph) cycle(part []int) []int {
 	first := part[0]
 	inside := map[int]bool{}
 	for _, i := range part {
@@ -230,12 +231,12 @@ func (g *graph) ring(part []int) []int {
 		queue = queue[1:]
 		for _, j := range g.needs[i] {
 			if j == first {
-				ring := []int{i}
+				cycle := []int{i}
 				for ; i != first; i = from[i] {
-					ring = append(ring, from[i])
+					cycle = append(cycle, from[i])
 				}
-				slices.Reverse(ring)
-				return ring
+				slices.Reverse(cycle)
+				return cycle
 			}
 			if _, seen := from[j]; inside[j] && !seen {
 				from[j] = i

@@ -131,34 +131,34 @@ func (u *Unseen) sort() {
 	u.Hints = slices.Compact(u.Hints)
 }
 
-// maxHeld bounds the number of data addresses that are kept for one function.
-const maxHeld = 32
+// maxDataRefs bounds the number of data addresses that are kept for one function.
+const maxDataRefs = 32
 
 // held contains the data addresses that a function makes, and the operands of its atomic
 // instructions that use a register.
-type held struct {
+type dataRefs struct {
 	data []uint64
 	mems []insn.Mem
 }
 
-func (h *held) note(f *File, in *insn.Inst) {
-	if in.Known && in.Sum.Const() && len(h.data) < maxHeld && f.IsData(uint64(in.Sum.Imm)) {
+func (h *dataRefs) note(f *File, in *insn.Inst) {
+	if in.Known && in.Sum.Const() && len(h.data) < maxDataRefs && f.IsData(uint64(in.Sum.Imm)) {
 		h.data = append(h.data, uint64(in.Sum.Imm))
 	}
 	for i := range in.NMem {
 		m := &in.Mem[i]
-		if m.Fixed && m.Read && !m.Write && len(h.data) < maxHeld {
+		if m.Fixed && m.Read && !m.Write && len(h.data) < maxDataRefs {
 			if at, ok := f.slotTarget(m.Addr); ok {
 				h.data = append(h.data, at)
 			}
 		}
-		if in.Locked && !m.Fixed && !m.Segment && m.Index == insn.NoReg && len(h.mems) < maxHeld {
+		if in.Locked && !m.Fixed && !m.Segment && m.Index == insn.NoReg && len(h.mems) < maxDataRefs {
 			h.mems = append(h.mems, *m)
 		}
 	}
 }
 
-func (h *held) hints(f *File, fn Range, u *Unseen) {
+func (h *dataRefs) hints(f *File, fn Range, u *Unseen) {
 	for _, m := range h.mems {
 		for _, at := range h.data {
 			if to := at + uint64(m.Disp); f.IsData(to) && m.Size > 0 {
@@ -203,7 +203,7 @@ func (f *File) unseenIn(fn Range, plt map[uint64]string, u *Unseen) error {
 	if err != nil {
 		return err
 	}
-	var regs held
+	var regs dataRefs
 	defer func() { regs.hints(f, fn, u) }()
 	for addr := fn.Lo; len(code) > 0; {
 		in, err := insn.Decode(f.arch, code, addr)

@@ -110,7 +110,7 @@ func (d *debugInfo) parse(i int) (*parsedUnit, error) {
 		return p, nil
 	}
 	if len(d.parsed) >= d.maxUnits || d.kept > maxKept {
-		d.forget()
+		d.evictUnits()
 	}
 	p := &parsedUnit{asked: d.asked}
 	d.parsed[i] = p
@@ -123,8 +123,8 @@ func (d *debugInfo) parse(i int) (*parsedUnit, error) {
 	return p, err
 }
 
-// forget evicts half of the parsed units, those whose latest look-up is oldest.
-func (d *debugInfo) forget() {
+// evictUnits evicts half of the parsed units, those whose latest look-up is oldest.
+func (d *debugInfo) evictUnits() {
 	units := slices.Collect(maps.Keys(d.parsed))
 	slices.SortFunc(units, func(a, b int) int { return d.parsed[a].asked - d.parsed[b].asked })
 	for _, i := range units[:(len(units)+1)/2] {
