@@ -14,7 +14,7 @@ func TestHandover(t *testing.T) {
 	const s, c, b, o event.ObjectID = 20, 21, 22, 23
 	write := func(th event.ThreadID) event.Event { return at(th, event.Write, x, event.StackID(th)) }
 	op := func(th event.ThreadID, op event.Op, o event.ObjectID) event.Event { return at(th, op, o, 1) }
-	told := func(o event.ObjectID, k event.Kind, n uint64) event.Event {
+	initialised := func(o event.ObjectID, k event.Kind, n uint64) event.Event {
 		return event.Event{Thread: 1, Op: event.Init, Object: o, Kind: k, Value: n, Flags: event.HasValue}
 	}
 	waits := func(th event.ThreadID) []event.Event {
@@ -35,10 +35,10 @@ func TestHandover(t *testing.T) {
 	}{
 		"join":                        {[]event.Event{write(2), op(2, event.End, 0), {Thread: 1, Op: event.Join, Peer: 2}, write(1)}, 0},
 		"create":                      {[]event.Event{write(1), {Thread: 1, Op: event.Fork, Peer: 4}, op(4, event.Begin, 0), write(4)}, 0},
-		"semaphore, one who posts":    {[]event.Event{told(s, event.KindSemaphore, 0), write(2), op(2, event.SemPost, s), op(3, event.SemWait, s), write(3)}, 0},
-		"semaphore that was not zero": {[]event.Event{told(s, event.KindSemaphore, 1), write(2), op(2, event.SemPost, s), op(3, event.SemWait, s), write(3)}, 1},
-		"semaphore, two who post":     {[]event.Event{told(s, event.KindSemaphore, 0), op(1, event.SemPost, s), write(2), op(2, event.SemPost, s), op(3, event.SemWait, s), op(3, event.SemWait, s), write(3)}, 1},
-		"barrier":                     {[]event.Event{told(b, event.KindBarrier, 2), write(2), op(2, event.BarrierArrive, b), op(3, event.BarrierArrive, b), op(3, event.BarrierDepart, b), write(3)}, 0},
+		"semaphore, one who posts":    {[]event.Event{initialised(s, event.KindSemaphore, 0), write(2), op(2, event.SemPost, s), op(3, event.SemWait, s), write(3)}, 0},
+		"semaphore that was not zero": {[]event.Event{initialised(s, event.KindSemaphore, 1), write(2), op(2, event.SemPost, s), op(3, event.SemWait, s), write(3)}, 1},
+		"semaphore, two who post":     {[]event.Event{initialised(s, event.KindSemaphore, 0), op(1, event.SemPost, s), write(2), op(2, event.SemPost, s), op(3, event.SemWait, s), op(3, event.SemWait, s), write(3)}, 1},
+		"barrier":                     {[]event.Event{initialised(b, event.KindBarrier, 2), write(2), op(2, event.BarrierArrive, b), op(3, event.BarrierArrive, b), op(3, event.BarrierDepart, b), write(3)}, 0},
 		"once":                        {[]event.Event{write(2), op(2, event.OnceDone, o), op(3, event.OnceLeave, o), write(3)}, 0},
 		"signal":                      {[]event.Event{op(3, event.Acquire, l), op(3, event.Release, l), op(3, event.Wait, c), write(2), op(2, event.Signal, c), op(3, event.Wake, c), op(3, event.Acquire, l), write(3)}, 0},
 		"signal before the wait":      {[]event.Event{write(2), op(2, event.Signal, c), op(3, event.Wait, c), {Thread: 3, Op: event.Wake, Object: c, Flags: event.TimedOut}, write(3)}, 1},

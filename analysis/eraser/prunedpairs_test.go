@@ -85,7 +85,7 @@ func TestOrderedAgainstPlainModel(t *testing.T) {
 		for j, y := range accesses {
 			for _, x := range accesses[:j] {
 				if naiveOrdered(x, y) && !got[pair(x, y)] {
-					rt.Fatalf("%+v and %+v are not told of", x, y)
+					rt.Fatalf("%+v and %+v are not reported", x, y)
 				}
 			}
 		}

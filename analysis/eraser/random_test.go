@@ -14,15 +14,15 @@ const (
 
 func act(w *eventtest.World) {
 	t := eventtest.OneOf(w.Choices, w.Live, "thread")
-	place := event.StackID(w.Between(1, 3, "place"))
+	stack := event.StackID(w.Between(1, 3, "place"))
 	switch w.Between(0, 9, "action") {
 	case 0, 1:
 		l := event.ObjectID(w.Between(firstLock, firstLock+lockCount-1, "lock"))
 		op := eventtest.OneOf(w.Choices, []event.Op{event.Acquire, event.AcquireRead}, "mode")
-		w.Acquire(event.Event{Thread: t, Op: op, Object: l, Stack: place})
+		w.Acquire(event.Event{Thread: t, Op: op, Object: l, Stack: stack})
 	case 2:
 		if h := w.Held(t); len(h) > 0 {
-			w.Release(event.Event{Thread: t, Object: eventtest.OneOf(w.Choices, h, "released"), Stack: place})
+			w.Release(event.Event{Thread: t, Object: eventtest.OneOf(w.Choices, h, "released"), Stack: stack})
 		}
 	case 3:
 		w.Fork(t, 4)
@@ -34,7 +34,7 @@ func act(w *eventtest.World) {
 		v := event.ObjectID(w.Between(firstVariable, firstVariable+variables-1, "variable"))
 		op := eventtest.OneOf(w.Choices, []event.Op{event.Read, event.Read, event.Write, event.Update}, "op")
 		flags := eventtest.OneOf(w.Choices, []event.Flags{0, 0, 0, event.Atomic}, "flags")
-		w.Emit(event.Event{Thread: t, Op: op, Object: v, Kind: event.KindVariable, Flags: flags, Stack: place})
+		w.Emit(event.Event{Thread: t, Op: op, Object: v, Kind: event.KindVariable, Flags: flags, Stack: stack})
 	}
 }
 

@@ -25,8 +25,8 @@ func (p plain) may(before []int, i int) bool {
 			return false
 		}
 	}
-	dead := slices.ContainsFunc(before, func(j int) bool { return p[j].Op == event.Destroy && p[j].Object == e.Object })
-	return !in(i) && !dead && p.allows(before, i, in)
+	destroyed := slices.ContainsFunc(before, func(j int) bool { return p[j].Op == event.Destroy && p[j].Object == e.Object })
+	return !in(i) && !destroyed && p.allows(before, i, in)
 }
 
 func (p plain) allows(before []int, i int, in func(int) bool) bool {
@@ -46,9 +46,9 @@ func (p plain) allows(before []int, i int, in func(int) bool) bool {
 		sent := p.notification(i)
 		return sent < 0 || slices.Index(before, sent) > slices.Index(before, p.lastOf(i, event.Wait))
 	case event.BarrierArrive:
-		return p.gathered(p.round(i), in)
+		return p.gathered(p.generation(i), in)
 	case event.BarrierDepart:
-		return p.gathered(p.round(p.lastOf(i, event.BarrierArrive))+1, in)
+		return p.gathered(p.generation(p.lastOf(i, event.BarrierArrive))+1, in)
 	case event.OnceLeave:
 		return !slices.ContainsFunc(first(i), func(j int) bool { return p[j].Op == event.OnceDone && !in(j) })
 	}
@@ -111,7 +111,7 @@ func (p plain) balance(before []int, sem event.ObjectID) int {
 }
 
 // initial returns the recorded initial value, or the least one that explains the run.
-func (p plain) initial(sem event.ObjectID) (v int, told bool) {
+func (p plain) initial(sem event.ObjectID) (v int, known bool) {
 	for i := range p {
 		if e := &p[i]; e.Op == event.Init && e.Object == sem {
 			return int(e.Value), true
@@ -130,7 +130,7 @@ func (p plain) value(before []int, sem event.ObjectID) int {
 
 // posted reports whether wait v+j comes after post j, which is required if only one thread posts.
 func (p plain) posted(before []int, i int) bool {
-	v, told := p.initial(p[i].Object)
+	v, known := p.initial(p[i].Object)
 	waits := 0
 	var posts []int
 	for j := range p {
@@ -142,36 +142,36 @@ func (p plain) posted(before []int, i int) bool {
 			waits++
 		}
 	}
-	if !told || slices.ContainsFunc(posts, func(j int) bool { return p[j].Thread != p[posts[0]].Thread }) {
+	if !known || slices.ContainsFunc(posts, func(j int) bool { return p[j].Thread != p[posts[0]].Thread }) {
 		return true
 	}
 	return !slices.ContainsFunc(posts[:max(0, waits-v)], func(j int) bool { return !slices.Contains(before, j) })
 }
 
 // notification returns the notification that ended the wait of a wake: the oldest since that wait
-// that no earlier wake has taken. It returns -1 if there is none.
+// that no earlier wake has used. It returns -1 if there is none.
 func (p plain) notification(wake int) int {
-	taken := map[int]bool{}
+	used := map[int]bool{}
 	for i := range p[:wake+1] {
 		if p[i].Op != event.Wake || p[i].Flags&event.TimedOut != 0 {
 			continue
 		}
 		sent := -1
 		for j := p.lastOf(i, event.Wait) + 1; j < i && sent < 0; j++ {
-			if o := &p[j]; (o.Op == event.Signal || o.Op == event.Broadcast) && o.Object == p[i].Object && !taken[j] {
+			if o := &p[j]; (o.Op == event.Signal || o.Op == event.Broadcast) && o.Object == p[i].Object && !used[j] {
 				sent = j
 			}
 		}
 		if i == wake {
 			return sent
 		}
-		taken[sent] = sent >= 0 && p[sent].Op == event.Signal
+		used[sent] = sent >= 0 && p[sent].Op == event.Signal
 	}
 	return -1
 }
 
-// round returns the generation of an arrival at a barrier of two threads.
-func (p plain) round(arrival int) int {
+// generation returns the generation of an arrival at a barrier of two threads.
+func (p plain) generation(arrival int) int {
 	n := 0
 	for i := range p[:arrival] {
 		if p[i].Op == event.BarrierArrive {
@@ -181,10 +181,10 @@ func (p plain) round(arrival int) int {
 	return n / 2
 }
 
-// gathered reports whether all arrivals of the first rounds generations have happened.
-func (p plain) gathered(rounds int, in func(int) bool) bool {
+// gathered reports whether all arrivals of the given number of first generations have happened.
+func (p plain) gathered(generations int, in func(int) bool) bool {
 	for i := range p {
-		if p[i].Op == event.BarrierArrive && p.round(i) < rounds && !in(i) {
+		if p[i].Op == event.BarrierArrive && p.generation(i) < generations && !in(i) {
 			return false
 		}
 	}

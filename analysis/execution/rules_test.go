@@ -202,11 +202,11 @@ func TestStepsAreTheEvents(t *testing.T) {
 		func(s *finding.Step) { s.Thread = 9 }, func(s *finding.Step) { s.Peer = 3 },
 	} {
 		for at := range run {
-			told := slices.Clone(steps(run, []int{0, 1}))
-			change(&told[at])
+			known := slices.Clone(steps(run, []int{0, 1}))
+			change(&known[at])
 			var refusal *execution.Refusal
-			if err := execution.Observe(run).Check(told, finding.Property); !errors.As(err, &refusal) || refusal.Rule != execution.ProgramOrder || refusal.Step != at+1 {
-				t.Errorf("step %d as %+v: %v", at+1, told[at], err)
+			if err := execution.Observe(run).Check(known, finding.Property); !errors.As(err, &refusal) || refusal.Rule != execution.ProgramOrder || refusal.Step != at+1 {
+				t.Errorf("step %d as %+v: %v", at+1, known[at], err)
 			}
 		}
 	}

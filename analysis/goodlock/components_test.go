@@ -20,7 +20,7 @@ func TestComponentsAgainstReachability(t *testing.T) {
 			reach[i] = make([]bool, n)
 			reach[i][i] = true
 		}
-		var patterns []*edge
+		var edges []*edge
 		for range rapid.IntRange(1, 2*n).Draw(rt, "patterns") {
 			wanted := lock.Draw(rt, "wanted")
 			p := &edge{requested: locks.MemberOf(event.ObjectID(wanted+1), false)}
@@ -28,7 +28,7 @@ func TestComponentsAgainstReachability(t *testing.T) {
 				p.held = append(p.held, locks.MemberOf(event.ObjectID(h+1), rapid.Bool().Draw(rt, "shared")))
 				reach[h][wanted] = true
 			}
-			patterns = append(patterns, p)
+			edges = append(edges, p)
 		}
 		for k := range n {
 			for i := range n {
@@ -37,7 +37,7 @@ func TestComponentsAgainstReachability(t *testing.T) {
 				}
 			}
 		}
-		of := components(patterns)
+		of := components(edges)
 		for i := range n {
 			for j := range i {
 				x, y := of[event.ObjectID(i+1)], of[event.ObjectID(j+1)]
@@ -51,11 +51,11 @@ func TestComponentsAgainstReachability(t *testing.T) {
 
 // TestComponentsOfALongPath checks that a path of a hundred thousand locks is handled.
 func TestComponentsOfALongPath(t *testing.T) {
-	var patterns []*edge
+	var edges []*edge
 	for i := range event.ObjectID(100_000) {
-		patterns = append(patterns, &edge{requested: locks.MemberOf(i+2, false), held: []member{locks.MemberOf(i+1, false)}})
+		edges = append(edges, &edge{requested: locks.MemberOf(i+2, false), held: []member{locks.MemberOf(i+1, false)}})
 	}
-	of := components(patterns)
+	of := components(edges)
 	if len(of) != 100_001 || of[1] == of[2] {
 		t.Errorf("%d locks, components %d and %d", len(of), of[1], of[2])
 	}

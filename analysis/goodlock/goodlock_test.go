@@ -136,10 +136,10 @@ func TestTimedIsNoted(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	at := func(events []event.Event, place event.StackID) []event.Event {
+	at := func(events []event.Event, stack event.StackID) []event.Event {
 		for i := range events {
 			if events[i].Op == event.Fork || events[i].Op == event.Join {
-				events[i].Stack = place
+				events[i].Stack = stack
 			}
 		}
 		return events

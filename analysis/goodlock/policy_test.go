@@ -62,9 +62,9 @@ type chains struct {
 // state records for each thread how many locks of its chain it has acquired, whether it waits for
 // the next one, and whether it has ended.
 type state struct {
-	taken   []int
-	waits   []bool
-	through []bool
+	acquired []int
+	waits    []bool
+	through  []bool
 }
 
 func (c *chains) deadlock() bool {
@@ -96,12 +96,12 @@ func (c *chains) step(s state, t int) (state, bool) {
 	if s.through[t] {
 		return s, false
 	}
-	next := state{slices.Clone(s.taken), slices.Clone(s.waits), slices.Clone(s.through)}
+	next := state{slices.Clone(s.acquired), slices.Clone(s.waits), slices.Clone(s.through)}
 	switch {
-	case s.taken[t] == len(c.threads[t]):
+	case s.acquired[t] == len(c.threads[t]):
 		next.through[t] = true
 	case len(c.inTheWay(s, t)) == 0:
-		next.taken[t]++
+		next.acquired[t]++
 		next.waits[t] = false
 	case s.waits[t]:
 		return s, false
@@ -113,17 +113,17 @@ func (c *chains) step(s state, t int) (state, bool) {
 
 // inTheWay returns the threads that keep t from acquiring its next lock.
 func (c *chains) inTheWay(s state, t int) (out []int) {
-	want := c.threads[t][s.taken[t]]
+	want := c.threads[t][s.acquired[t]]
 	for u := range c.threads {
 		if u == t || s.through[u] {
 			continue
 		}
-		holds := slices.ContainsFunc(c.threads[u][:s.taken[u]], func(h chainStep) bool {
+		holds := slices.ContainsFunc(c.threads[u][:s.acquired[u]], func(h chainStep) bool {
 			return h.lock == want.lock && !(h.shared && want.shared)
 		})
 		queued := false
 		if s.waits[u] { // a waiting writer goes before any reader
-			next := c.threads[u][s.taken[u]]
+			next := c.threads[u][s.acquired[u]]
 			queued = c.prefersWriters(want.lock) && want.shared && next.lock == want.lock && !next.shared
 		}
 		if holds || queued {

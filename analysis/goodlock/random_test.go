@@ -22,14 +22,14 @@ func newWorld(rt *rapid.T, lifo bool) *world {
 	return w
 }
 
-func (w *world) acquire(t event.ThreadID, place event.StackID) {
+func (w *world) acquire(t event.ThreadID, stack event.StackID) {
 	l := event.ObjectID(w.Between(1, w.locks, "lock"))
 	op := eventtest.OneOf(w.Choices, []event.Op{event.Acquire, event.Acquire, event.Acquire, event.AcquireRead}, "mode")
 	flags := eventtest.OneOf(w.Choices, []event.Flags{0, 0, 0, 0, 0, event.Try, event.Timed}, "flags")
 	if w.lifo {
 		op, flags = event.Acquire, 0
 	}
-	w.Acquire(event.Event{Thread: t, Op: op, Object: l, Stack: place, Flags: flags})
+	w.Acquire(event.Event{Thread: t, Op: op, Object: l, Stack: stack, Flags: flags})
 }
 
 func (w *world) release(t event.ThreadID) {

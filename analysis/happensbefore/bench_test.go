@@ -58,7 +58,7 @@ func stamped(run []event.Event) []event.Event {
 type brief struct {
 	thread event.ThreadID
 	object event.ObjectID
-	place  event.StackID
+	stack  event.StackID
 	slot   uint32
 	epoch  event.Epoch
 	op     event.Op
@@ -76,7 +76,7 @@ func abridged(run []event.Event) []brief {
 
 func (b *brief) decode(e *event.Event) {
 	e.Seq++
-	e.Thread, e.Object, e.Stack, e.Slot, e.Epoch, e.Op, e.Kind = b.thread, b.object, b.place, b.slot, b.epoch, b.op, b.kind
+	e.Thread, e.Object, e.Stack, e.Slot, e.Epoch, e.Op, e.Kind = b.thread, b.object, b.stack, b.slot, b.epoch, b.op, b.kind
 }
 
 // cpu returns the CPU time of this thread in seconds, which measures better than wall-clock time

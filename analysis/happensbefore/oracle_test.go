@@ -203,7 +203,7 @@ func TestRacesAreThoseOfTheDefinition(t *testing.T) {
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("seed %d: races end at (-want +got):\n%s\n%s", seed, diff, told(run))
+			t.Fatalf("seed %d: races end at (-want +got):\n%s\n%s", seed, diff, describe(run))
 		}
 		total += len(want)
 	}
@@ -212,7 +212,7 @@ func TestRacesAreThoseOfTheDefinition(t *testing.T) {
 	}
 }
 
-func told(run []event.Event) (out []string) {
+func describe(run []event.Event) (out []string) {
 	for _, e := range run {
 		out = append(out, fmt.Sprintf("%d: T%d %s %d %d %x\n", e.Seq, e.Thread, e.Op, e.Object, e.Peer, e.Flags))
 	}

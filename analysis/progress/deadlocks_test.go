@@ -13,7 +13,7 @@ func TestEachDeadlockIsTold(t *testing.T) {
 	var out bytes.Buffer
 	d := Deadlocks{Names: program{}, Out: &out}
 	f := finding.Finding{
-		Kind: finding.Deadlock, Confidence: finding.Predicted, Evidence: []finding.Step{nesting(2, 21, 1, 2), nesting(3, 31, 2, 1)},
+		Kind: finding.Deadlock, Confidence: finding.Predicted, Evidence: []finding.Step{edgeStep(2, 21, 1, 2), edgeStep(3, 31, 2, 1)},
 	}
 	d.Report(&f)
 	d.Report(&f)

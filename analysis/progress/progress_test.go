@@ -36,11 +36,11 @@ func (program) Frames(id event.StackID) []event.Frame {
 	return []event.Frame{{Function: "f", File: "/src/x.c", Line: int(id)}}
 }
 
-func nesting(thread event.ThreadID, place event.StackID, locks ...event.ObjectID) finding.Step {
+func edgeStep(thread event.ThreadID, stack event.StackID, locks ...event.ObjectID) finding.Step {
 	held := locks[:len(locks)-1]
 	return finding.Step{
-		Thread: thread, Op: event.Acquire, Object: locks[len(held)], Stack: place,
-		Held: held, HeldAt: slices.Repeat([]event.StackID{place - 1}, len(held)),
+		Thread: thread, Op: event.Acquire, Object: locks[len(held)], Stack: stack,
+		Held: held, HeldAt: slices.Repeat([]event.StackID{stack - 1}, len(held)),
 	}
 }
 
@@ -48,9 +48,9 @@ func TestEachNewNestingIsTold(t *testing.T) {
 	var out bytes.Buffer
 	n := LockOrderEdges{Names: program{}, Out: &out}
 	for _, s := range []finding.Step{
-		nesting(2, 21, 1, 2), nesting(3, 31, 2, 1), nesting(3, 41, 1, 2), // a in b again
-		nesting(2, 51, 3, 1, 4), nesting(2, 51, 4, 1, 5), // made in the same place
-		nesting(2, 61, 9, 1),
+		edgeStep(2, 21, 1, 2), edgeStep(3, 31, 2, 1), edgeStep(3, 41, 1, 2), // a in b again
+		edgeStep(2, 51, 3, 1, 4), edgeStep(2, 51, 4, 1, 5), // initialised at the same source location
+		edgeStep(2, 61, 9, 1),
 	} {
 		n.Report(s)
 	}
@@ -98,12 +98,12 @@ func TestItSettlesWhenThereIsNothingNew(t *testing.T) {
 	q := NewQuiet(30*time.Second, c.after)
 	n := LockOrderEdges{Names: program{}, Quiet: q}
 	settled := false
-	n.Report(nesting(2, 21, 1, 2)) // before it begins
+	n.Report(edgeStep(2, 21, 1, 2)) // before it begins
 	q.Begin(func() { settled = true })
 	c.wind(20 * time.Second)
-	n.Report(nesting(2, 21, 2, 1)) // new: 30 s from now
+	n.Report(edgeStep(2, 21, 2, 1)) // new: 30 s from now
 	c.wind(20 * time.Second)
-	n.Report(nesting(3, 21, 2, 1)) // not new
+	n.Report(edgeStep(3, 21, 2, 1)) // not new
 	if settled {
 		t.Error("it settled 20 s after a new lock order")
 	}

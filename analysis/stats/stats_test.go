@@ -95,12 +95,12 @@ func TestLatency(t *testing.T) {
 func TestLatencyKeepsOrder(t *testing.T) {
 	var now uint64
 	l := NewLatency(func() uint64 { return now })
-	var judged uint64
+	var closed uint64
 	for i := uint64(1); i <= 1000; i++ {
 		l.Event(i)
 		if now = i; i%3 != 0 { // the queue grows by a third of the events
-			judged++
-			l.LevelsClosed(judged)
+			closed++
+			l.LevelsClosed(closed)
 		}
 	}
 	now = 1000

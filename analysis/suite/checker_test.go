@@ -36,9 +36,10 @@ func collection(t *testing.T) []string {
 	return names
 }
 
-// judged runs the suite with the given judges, and collects the deadlocks reported during the run.
-func judged(events []event.Event, judges execution.NewChecker) (found, online []finding.Finding, s *suite.Suite) {
-	s = suite.New(suite.Options{NewChecker: judges, Explain: true, OnDeadlock: func(f *finding.Finding) { online = append(online, *f) }})
+// runWith runs the suite with the given checkers, and collects the deadlocks reported during the
+// run.
+func runWith(events []event.Event, newChecker execution.NewChecker) (found, online []finding.Finding, s *suite.Suite) {
+	s = suite.New(suite.Options{NewChecker: newChecker, Explain: true, OnDeadlock: func(f *finding.Finding) { online = append(online, *f) }})
 	for i := range events {
 		e := events[i]
 		s.Event(&e)
@@ -50,10 +51,10 @@ func judged(events []event.Event, judges execution.NewChecker) (found, online []
 // finding that needs one is predicted or observed, neither at the end of a run nor during it. Each
 // refusal is counted and reported among the pruned candidates.
 func TestNothingIsPredictedWithoutAWitness(t *testing.T) {
-	wouldBe, asked, told := 0, 0, 0
+	wouldBe, asked, reported := 0, 0, 0
 	for _, name := range collection(t) {
 		events := read(t, name)
-		found, online, s := judged(events, nil)
+		found, online, s := runWith(events, nil)
 		for _, f := range append(found, online...) {
 			if f.Confidence == finding.Potential {
 				continue
@@ -67,7 +68,7 @@ func TestNothingIsPredictedWithoutAWitness(t *testing.T) {
 			t.Errorf("%s: %d of %d witnesses refused", name, w.Refused, w.Checked)
 		}
 		before := asked
-		found, online, s = judged(events, func([]event.Event) execution.Checker { return strict{&asked} })
+		found, online, s = runWith(events, func([]event.Event) execution.Checker { return strict{&asked} })
 		for _, f := range append(found, online...) {
 			if f.Confidence != finding.Potential {
 				t.Errorf("%s: a %s %s, though every witness was refused", name, f.Confidence, f.Kind)
@@ -78,11 +79,11 @@ func TestNothingIsPredictedWithoutAWitness(t *testing.T) {
 		}
 		for _, p := range s.Pruned() {
 			if strings.Contains(p.Reason, "an error of tracepredict: refused for the test") {
-				told++
+				reported++
 			}
 		}
 	}
-	if wouldBe < 20 || asked < 20 || told < 20 {
-		t.Errorf("%d findings with witnesses, %d witnesses judged, %d told of: the test shows nothing", wouldBe, asked, told)
+	if wouldBe < 20 || asked < 20 || reported < 20 {
+		t.Errorf("%d findings with witnesses, %d witnesses checked, %d reported: the test shows nothing", wouldBe, asked, reported)
 	}
 }

@@ -40,7 +40,7 @@ func race() *report.Finding {
 	}
 }
 
-// deadlock has a chain where the lock was taken, and one where the other is wanted.
+// deadlock has a stack where the lock was acquired, and one where the other is requested.
 func deadlock() *report.Finding {
 	a, b := &report.Object{Object: run.Object{Name: "a", Kind: event.KindMutex, Addr: 1}}, &report.Object{Object: run.Object{Name: "pool.slots[3].mu", Kind: event.KindMutex, Addr: 2}}
 	side := func(held, wanted *report.Object, f string) report.Step {
@@ -126,7 +126,7 @@ func TestWhatMatches(t *testing.T) {
 		{race(), "tracepredict:race object:tickets fun:nobody", false},
 		{deadlock(), "tracepredict:deadlock object:a object:pool.slots[*].mu", true},
 		{deadlock(), "tracepredict:deadlock object:a object:b", false},
-		// Any chain of a side, also where a lock was taken.
+		// Any stack of a side, also where a lock was acquired.
 		{deadlock(), "tracepredict:deadlock fun:second_outer", true},
 		{deadlock(), "tracepredict:deadlock fun:first_inner and fun:second_outer", true},
 		{deadlock(), "tracepredict:deadlock fun:second_inner and fun:second_outer", false},

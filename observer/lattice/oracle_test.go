@@ -207,15 +207,15 @@ func cutCount(events []lattice.Event) (n uint64) {
 	return n
 }
 
-// judged holds, by property, whether the lattice reports a violation, and one by the observed run.
-type judged struct {
+// verdict holds, by property, whether the lattice reports a violation, and one by the observed run.
+type verdict struct {
 	found, observed []bool
 	stats           lattice.Stats
 }
 
-func judge(t *testing.T, events []lattice.Event, props []lattice.Property, variables int, o lattice.Options) judged {
+func judge(t *testing.T, events []lattice.Event, props []lattice.Property, variables int, o lattice.Options) verdict {
 	t.Helper()
-	j := judged{found: make([]bool, len(props)), observed: make([]bool, len(props))}
+	j := verdict{found: make([]bool, len(props)), observed: make([]bool, len(props))}
 	o.Properties, o.Initial = props, make([]uint64, variables)
 	witnesses := 0
 	o.Violation = func(v *lattice.Violation) {

@@ -8,8 +8,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/lattice"
 )
 
-// told holds all that a lattice reports about a run.
-type told struct {
+// observations holds all that a lattice reports about a run.
+type observations struct {
 	stats      lattice.Stats
 	cuts       [][][]uint32
 	values     [][][]uint64
@@ -17,8 +17,8 @@ type told struct {
 	violations [][3]uint64
 }
 
-func tell(events []lattice.Event, props []lattice.Property, variables, cores int) told {
-	var all told
+func tell(events []lattice.Event, props []lattice.Property, variables, cores int) observations {
+	var all observations
 	o := lattice.Options{Properties: props, Initial: make([]uint64, variables), Violation: func(v *lattice.Violation) {
 		e, _ := v.Event()
 		all.violations = append(all.violations, [3]uint64{uint64(v.Property), e.Seq, uint64(v.Level())})
