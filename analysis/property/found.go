@@ -216,7 +216,7 @@ func (p *Property) truth(l lattice.Letter) []finding.Truth {
 // unseen returns a sentence on what the finding depends on that was not seen, "" if nothing.
 func (a *Analysis) unseen(p *Property, observed bool) string {
 	switch {
-	case a.holes && !observed:
+	case a.lostEvents && !observed:
 		return reasonHoles
 	case !a.allValued:
 		return reasonNoValue

@@ -96,7 +96,7 @@ type Analysis struct {
 	initialKnown []bool // by variable: its initial value was recorded
 	variable     map[event.ObjectID]int
 	history      history
-	holes        bool
+	lostEvents   bool
 	allValued    bool // every write of a variable had its value
 	findings     map[key]*finding.Finding
 	order        []key
@@ -161,7 +161,7 @@ func (a *Analysis) Event(e *event.Event) {
 		return // A call that no property mentions orders nothing.
 	}
 	if e.Op == event.Hole || e.Flags&event.AfterHole != 0 {
-		a.holes = true
+		a.lostEvents = true
 	}
 	v := a.variableOf(e)
 	if e.Op == event.Init && v >= 0 {

@@ -41,9 +41,9 @@ type jsonRun struct {
 }
 
 type jsonExecuted struct {
-	Place   string           `json:"place"`
-	Threads []event.ThreadID `json:"threads"`
-	Left    bool             `json:"others_perhaps"`
+	Description string           `json:"place"`
+	Threads     []event.ThreadID `json:"threads"`
+	MaybeOthers bool             `json:"others_perhaps"`
 }
 
 // jsonFinding is a Finding with the fields that only the JSON report has.

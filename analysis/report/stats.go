@@ -9,15 +9,15 @@ import (
 // Stats are figures of a run and of the tool, for --stats. The JSON tags are those of the
 // report.
 type Stats struct {
-	Events    []OpCount    `json:"-"`         // by operation, without those that have no events
-	Variables uint64       `json:"variables"` // number of variables that appear in events
-	Locks     uint64       `json:"locks"`     // number of locks that appear in events
-	Witnesses Witnesses    `json:"witnesses"`
-	Tool      Usage        `json:"tool"`
-	Program   *CPUTime     `json:"program,omitempty"` // of the live program; nil for a recorded run
-	Ring      *RingStats   `json:"ring,omitempty"`    // nil for a recorded run
-	Lattice   *Lattice     `json:"lattice,omitempty"` // nil without a specification
-	Latency   *LatencyTime `json:"latency,omitempty"` // nil without a specification, and for a recorded run
+	Events     []OpCount        `json:"-"`         // by operation, without those that have no events
+	Variables  uint64           `json:"variables"` // number of variables that appear in events
+	Locks      uint64           `json:"locks"`     // number of locks that appear in events
+	Witnesses  Witnesses        `json:"witnesses"`
+	Tool       Usage            `json:"tool"`
+	Program    *CPUTime         `json:"program,omitempty"` // of the live program; nil for a recorded run
+	RingBuffer *RingBufferStats `json:"ring,omitempty"`    // nil for a recorded run
+	Lattice    *Lattice         `json:"lattice,omitempty"` // nil without a specification
+	Latency    *LatencyTime     `json:"latency,omitempty"` // nil without a specification, and for a recorded run
 }
 
 // OpCount is the number of events of an operation.
@@ -26,7 +26,7 @@ type OpCount struct {
 	Events    uint64
 }
 
-// Witnesses counts the schedules that were found and then judged by the checker.
+// Witnesses counts the schedules that were found and then checked.
 type Witnesses struct {
 	Checked uint64 `json:"checked"`
 	Refused uint64 `json:"refused"`        // schedules that the checker refused, each a defect of tracepredict
@@ -45,8 +45,8 @@ type Usage struct {
 	Peak    uint64        `json:"peak_rss_bytes"` // largest resident set size
 }
 
-// RingStats are figures of the ring buffer.
-type RingStats struct {
+// RingBufferStats are figures of the ring buffer.
+type RingBufferStats struct {
 	Bytes     uint64        `json:"bytes"`            // its size
 	HighWater uint64        `json:"high_water_bytes"` // largest fill level that the reader has found
 	Waits     int           `json:"waits"`            // number of times that the program was made to wait for the reader
@@ -98,7 +98,7 @@ func (p *printer) stats(r Report) {
 	if s.Program != nil {
 		say("program: %s", used(Usage{CPUTime: *s.Program}))
 	}
-	if b := s.Ring; b != nil {
+	if b := s.RingBuffer; b != nil {
 		waits := "it never waited"
 		if b.Waits > 0 {
 			waits = fmt.Sprintf("the program waited %s, %.3f s in all", counted(uint64(b.Waits), "time", "times"), b.Waited.Seconds())

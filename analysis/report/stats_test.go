@@ -10,11 +10,11 @@ func shopStats() *Stats {
 	return &Stats{
 		Events:    []OpCount{{"write", 4}, {"acquire", 600}, {"release", 600}},
 		Variables: 1, Locks: 2,
-		Tool:    Usage{CPUTime: CPUTime{310 * time.Millisecond}, Elapsed: 900 * time.Millisecond, Peak: 98 << 20},
-		Program: &CPUTime{640 * time.Millisecond},
-		Ring:    &RingStats{Bytes: 64 << 20, HighWater: 33<<20 + 1<<19, Waits: 2, Waited: 12 * time.Millisecond},
-		Lattice: &Lattice{Levels: 4, States: 9, Edges: 12, Dropped: 1, CutLevels: 1, Late: 2, Widest: 3, Queue: 32},
-		Latency: &LatencyTime{Events: 4, Median: 870 * time.Nanosecond, P99: 1234567 * time.Nanosecond, Max: 2 * time.Second},
+		Tool:       Usage{CPUTime: CPUTime{310 * time.Millisecond}, Elapsed: 900 * time.Millisecond, Peak: 98 << 20},
+		Program:    &CPUTime{640 * time.Millisecond},
+		RingBuffer: &RingBufferStats{Bytes: 64 << 20, HighWater: 33<<20 + 1<<19, Waits: 2, Waited: 12 * time.Millisecond},
+		Lattice:    &Lattice{Levels: 4, States: 9, Edges: 12, Dropped: 1, CutLevels: 1, Late: 2, Widest: 3, Queue: 32},
+		Latency:    &LatencyTime{Events: 4, Median: 870 * time.Nanosecond, P99: 1234567 * time.Nanosecond, Max: 2 * time.Second},
 	}
 }
 

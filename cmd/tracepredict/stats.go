@@ -133,7 +133,7 @@ func (r *observation) stats() *report.Stats {
 	}
 	s := replay.Stats(&l.counter, r.suite, r.bound, l.latency)
 	ring, program := r.live.Session.RingUse(), l.program(r.actor.cpu())
-	s.Ring = &report.RingStats{Bytes: ring.Bytes, HighWater: ring.HighWater, Waits: ring.Waits, Waited: ring.Waited}
+	s.RingBuffer = &report.RingBufferStats{Bytes: ring.Bytes, HighWater: ring.HighWater, Waits: ring.Waits, Waited: ring.Waited}
 	s.Program, s.Tool = &program, l.own.since()
 	return s
 }
