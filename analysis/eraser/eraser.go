@@ -98,8 +98,8 @@ type Options struct {
 	MaxPairs int
 	// Uses records how threads use each variable; see Analysis.Uses.
 	Uses bool
-	// CollectPruned collects the pairs of accesses that exclude each other by a lock or are ordered; see
-	// Analysis.Excluded and Ordered.
+	// CollectPruned collects the pairs of accesses that exclude each other by a lock or are
+	// ordered; see Analysis.Excluded and Ordered.
 	CollectPruned bool
 	// Locks is the table of the locks that threads hold. The caller passes it each event before
 	// the analysis gets the event. Default: the analysis has a table of its own.

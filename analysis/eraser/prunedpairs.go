@@ -91,9 +91,9 @@ func (x *access) fill(s *finding.Step, object event.ObjectID) {
 
 // Excluded returns the pairs of call stacks at which two threads access a variable, one of them
 // writing, that a lock excludes from each other and nothing else orders, sorted by their first
-// accesses; with Options.CollectPruned. The lock of a pair is the one with the least identifier. Its count
-// is the number of pairs of an access with the last accesses of other threads before it. At most
-// 1,000 pairs are returned; dropped is the number of such occurrences of other pairs.
+// accesses; with Options.CollectPruned. The lock of a pair is the one with the least identifier.
+// Its count is the number of pairs of an access with the last accesses of other threads before it.
+// At most 1,000 pairs are returned; dropped is the number of such occurrences of other pairs.
 func (a *Analysis) Excluded() (pairs []finding.Pruned, dropped uint64) {
 	if a.pruned == nil {
 		return nil, 0
@@ -101,10 +101,10 @@ func (a *Analysis) Excluded() (pairs []finding.Pruned, dropped uint64) {
 	return a.pruned.excluded.sorted()
 }
 
-// Ordered returns, in the same way, the pairs of call stacks of which one access is before the other
-// in every schedule. The evidence of a pair is its latest accesses, by which the pairs are sorted.
-// Pruned.By is not set. Other accesses at the same two call stacks may race, or exclude each other
-// by a lock.
+// Ordered returns, in the same way, the pairs of call stacks of which one access is before the
+// other in every schedule. The evidence of a pair is its latest accesses, by which the pairs are
+// sorted. Pruned.By is not set. Other accesses at the same two call stacks may race, or exclude
+// each other by a lock.
 func (a *Analysis) Ordered() (pairs []finding.Pruned, dropped uint64) {
 	if a.pruned == nil {
 		return nil, 0

@@ -115,14 +115,14 @@ func (c *classes) addEdge(p *edge) {
 	key := edgeKey(held, requested)
 	of := s.edges[key]
 	if of == nil {
-		if len(s.byID) >= s.opts.MaxEdges {
+		if len(s.edgesByID) >= s.opts.MaxEdges {
 			c.a.stats.DroppedEdges++
 			return
 		}
 		s.nextID++
 		of = &edge{id: s.nextID, requested: requested, held: held}
 		s.edges[key] = of
-		s.byID = append(s.byID, of)
+		s.edgesByID = append(s.edgesByID, of)
 	}
 	for _, x := range p.instances {
 		of.instances = append(of.instances, c.copyInstance(s.room(of), x, p))
@@ -185,7 +185,7 @@ func (c *classes) remember(n *event.Names) {
 			n.Object(id)
 		}
 	}
-	for _, p := range c.search.byID {
+	for _, p := range c.search.edgesByID {
 		for _, x := range p.instances {
 			keep(x)
 		}
@@ -204,7 +204,7 @@ func (a *Analysis) Classes() []finding.Finding {
 	if a.opts.Class == nil {
 		return nil
 	}
-	for _, p := range a.byID {
+	for _, p := range a.edgesByID {
 		a.classify(p)
 	}
 	c := a.classes

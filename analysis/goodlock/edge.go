@@ -94,13 +94,13 @@ func (a *Analysis) edgeOf(n *node, t *thread, e *event.Event) *edge {
 	if p := a.edges[key]; p != nil {
 		return p
 	}
-	if len(a.byID) >= a.opts.MaxEdges && !a.makeRoom() {
+	if len(a.edgesByID) >= a.opts.MaxEdges && !a.makeRoom() {
 		return nil
 	}
 	a.nextID++
 	p := &edge{id: a.nextID, requested: n.m, held: held}
 	a.edges[key] = p
-	a.byID = append(a.byID, p)
+	a.edgesByID = append(a.edgesByID, p)
 	a.use(p, 1)
 	a.findInverses(p)
 	if a.opts.OnEdge != nil && len(held) > 0 {
@@ -166,11 +166,11 @@ const sweepBudget = 64
 // destroyed and at least half of all edges are finished, it discards these edges too, after
 // a search for their cycles.
 func (a *Analysis) sweep() {
-	if len(a.destroyed) < a.sweepAfter/2 || 2*a.countFinished() < len(a.byID) {
+	if len(a.destroyed) < a.sweepAfter/2 || 2*a.countFinished() < len(a.edgesByID) {
 		a.clearTree()
 		return
 	}
-	if enough, _ := a.searchWith(min(a.opts.Budget, sweepBudget*len(a.byID))); !enough {
+	if enough, _ := a.searchWith(min(a.opts.Budget, sweepBudget*len(a.edgesByID))); !enough {
 		a.sweepAfter *= 2 // there are too many cycles; MaxEdges still bounds the edges
 		a.clearTree()
 		return
@@ -186,7 +186,7 @@ func (a *Analysis) makeRoom() bool {
 		return false
 	}
 	a.retryAt = a.stats.DroppedEdges + uint64(a.opts.MaxEdges)/4
-	if n := a.countFinished(); n == 0 || n < len(a.byID)/8 {
+	if n := a.countFinished(); n == 0 || n < len(a.edgesByID)/8 {
 		return false // too few to be worth a search
 	}
 	a.search()
@@ -197,8 +197,8 @@ func (a *Analysis) makeRoom() bool {
 
 // dropFinished discards the finished edges and the tree.
 func (a *Analysis) dropFinished() {
-	keep := a.byID[:0]
-	for _, p := range a.byID {
+	keep := a.edgesByID[:0]
+	for _, p := range a.edgesByID {
 		if !a.finished(p) {
 			keep = append(keep, p)
 			continue
@@ -210,19 +210,19 @@ func (a *Analysis) dropFinished() {
 		a.dropRequester(p)
 		a.instanceCount -= len(p.instances)
 		for _, x := range p.instances {
-			a.instances.drop(x)
+			a.instanceCache.drop(x)
 			a.clocks.drop(x.clock)
 		}
 	}
-	clear(a.byID[len(keep):])
-	a.byID = keep
+	clear(a.edgesByID[len(keep):])
+	a.edgesByID = keep
 	a.clearTree()
 }
 
 // countFinished returns the number of finished edges.
 func (a *Analysis) countFinished() int {
 	n := 0
-	for _, p := range a.byID {
+	for _, p := range a.edgesByID {
 		if a.finished(p) {
 			n++
 		}
@@ -300,7 +300,7 @@ func (a *Analysis) room(p *edge) *instance {
 	p.evicted = true
 	i := p.victim(len(p.instances) / 2)
 	x := p.instances[i]
-	a.instances.drop(x)
+	a.instanceCache.drop(x)
 	a.clocks.drop(x.clock)
 	p.instances = slices.Delete(p.instances, i, i+1)
 	return x

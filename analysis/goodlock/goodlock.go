@@ -80,9 +80,9 @@ type Options struct {
 	// orders. The callee may keep the step.
 	OnEdge func(finding.Step)
 	// OnInverse, if not nil, is called for each two edges that could be a cycle of two threads,
-	// when the second is first seen. From then on OnAcquired is called for each acquire of either
-	// edge, beginning with that first acquire of the second. OnAcquired must not be nil if
-	// OnInverse is not.
+	// when the second is first seen. From then on OnAcquired is called for each acquire of
+	// either edge, beginning with that first acquire of the second. OnAcquired must not be nil
+	// if OnInverse is not.
 	OnInverse  func(older, newer finding.LockOrderEdge)
 	OnAcquired func(nesting int, thread event.ThreadID, seq uint64)
 	// Locks is the table of the locks that threads hold. The caller passes it each event before
@@ -118,13 +118,13 @@ type Analysis struct {
 	nodes            int
 	edges            map[string]*edge
 	requesters       map[event.ObjectID][]requester // with Options.OnInverse: edges by requested lock
-	byID             []*edge                        // all edges, by id
+	edgesByID        []*edge                        // all edges, by id
 	nextID           int
 	instanceCount    int                     // number of instances of all edges
 	destroyed        map[event.ObjectID]bool // destroyed locks that occur in some edge
 	inUse            map[event.ObjectID]int  // number of occurrences of a lock in edges
 	clocks           clockPool
-	instances        instanceCache
+	instanceCache    instanceCache
 	periods          uint64
 	reports          map[string]*report
 	classes          *classes // nil until needed
@@ -165,7 +165,7 @@ func New(opts Options) *Analysis {
 		reports:          map[string]*report{},
 		sweepAfter:       minDestroyed,
 	}
-	a.instances.grow(minCacheSize)
+	a.instanceCache.grow(minCacheSize)
 	return a
 }
 
@@ -178,7 +178,7 @@ func setDefault(v *int, def int) {
 // Stats returns what is in memory, and what was discarded.
 func (a *Analysis) Stats() Stats {
 	s := a.stats
-	s.Edges, s.Instances = len(a.byID), a.instanceCount
+	s.Edges, s.Instances = len(a.edgesByID), a.instanceCount
 	return s
 }
 
@@ -190,7 +190,7 @@ func (a *Analysis) Remember(n *event.Names) {
 			n.Object(h.Lock())
 		}
 	}
-	for _, p := range a.byID {
+	for _, p := range a.edgesByID {
 		n.Object(p.requested.Lock())
 		for _, m := range p.held {
 			n.Object(m.Lock())

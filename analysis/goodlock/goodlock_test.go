@@ -256,7 +256,7 @@ func TestManyThreads(t *testing.T) {
 	if s := x.Stats(); s.Edges != 2 || s.EvictedInstances != threads-2*defaultHistory {
 		t.Errorf("%+v", s)
 	}
-	for _, p := range x.byID {
+	for _, p := range x.edgesByID {
 		if len(p.instances) != defaultHistory {
 			t.Errorf("%d instances kept", len(p.instances))
 		}
@@ -275,7 +275,7 @@ func TestInstancesSpreadOverThreads(t *testing.T) {
 	}
 	x := run(Options{History: 4}, trace(slices.Concat(parts...), nest(3, a, b)))
 	threads := map[event.ThreadID]int{}
-	for _, i := range x.byID[0].instances {
+	for _, i := range x.edgesByID[0].instances {
 		threads[i.thread.id]++
 	}
 	if threads[3] == 0 || threads[2] == 0 {

@@ -129,7 +129,7 @@ func (a *Analysis) addCached(t *thread, e *event.Event) bool {
 	if !g.fill(t, e.Stack) {
 		return false
 	}
-	cached := a.instances.find(&g)
+	cached := a.instanceCache.find(&g)
 	if cached == nil {
 		return false
 	}
@@ -144,11 +144,11 @@ func (a *Analysis) cacheInstance(p *edge, x *instance, t *thread, e *event.Event
 	if len(p.inverses) > 0 {
 		return
 	}
-	if n := len(a.instances.all); a.instanceCount > n/2 && n < maxCacheSize {
-		a.instances.grow(2 * n)
+	if n := len(a.instanceCache.all); a.instanceCount > n/2 && n < maxCacheSize {
+		a.instanceCache.grow(2 * n)
 	}
 	g := cacheEntry{x: x}
 	if g.fill(t, e.Stack) {
-		a.instances.add(&g)
+		a.instanceCache.add(&g)
 	}
 }

@@ -63,7 +63,7 @@ func (p *edge) isInverse(q *edge) bool {
 func (a *Analysis) addInverse(p, q *edge) {
 	if len(q.inverses) == 0 {
 		for _, x := range q.instances {
-			a.instances.drop(x)
+			a.instanceCache.drop(x)
 		}
 	}
 	p.inverses, q.inverses = append(p.inverses, q.id), append(q.inverses, p.id)

@@ -93,10 +93,10 @@ func (s *search) run() {
 // that request a lock of the component (see components) of a lock that they hold, and those of
 // writers that a reader may wait behind for a lock that somebody holds.
 func (s *search) indexCandidates() []*edge {
-	of := components(s.a.byID)
+	of := components(s.a.edgesByID)
 	read, held := map[event.ObjectID]bool{}, map[event.ObjectID]bool{}
 	s.holders, s.writers = map[event.ObjectID][]*edge{}, map[event.ObjectID][]*edge{}
-	for _, p := range s.a.byID {
+	for _, p := range s.a.edgesByID {
 		for _, m := range p.held {
 			held[m.Lock()] = true
 			if of[m.Lock()] == of[p.requested.Lock()] {
@@ -105,7 +105,7 @@ func (s *search) indexCandidates() []*edge {
 			}
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(s.a.byID), func(p *edge) bool {
+	return slices.DeleteFunc(slices.Clone(s.a.edgesByID), func(p *edge) bool {
 		lock := p.requested.Lock()
 		if !p.requested.Shared() && read[lock] && held[lock] && s.a.prefersWriters(lock) {
 			s.writers[lock] = append(s.writers[lock], p)

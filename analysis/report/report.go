@@ -114,8 +114,8 @@ type Report struct {
 	// requested. See Explain.
 	Pruned    []Pruned
 	Explained bool
-	// ThreadStates has the states of the threads, in a report of a moment; nil in one of a run. See
-	// AddThreadStates.
+	// ThreadStates has the states of the threads, in a report of a moment; nil in one of a run.
+	// See AddThreadStates.
 	ThreadStates []ThreadState
 	// Generated reports that Finding.Suppression is set, as requested.
 	Generated bool

@@ -23,8 +23,8 @@ type ThreadState struct {
 	Ended   bool
 }
 
-// AddThreadStates adds the states of the threads of the process, in the order of threads. The report
-// is then one of a moment, not of a run.
+// AddThreadStates adds the states of the threads of the process, in the order of threads. The
+// report is then one of a moment, not of a run.
 func (r *Report) AddThreadStates(seen []run.ThreadState, names run.Namer) {
 	b := newBuilder(names)
 	r.ThreadStates = []ThreadState{}

@@ -118,8 +118,8 @@ type Executed struct {
 	// Hits are the first executions by each thread, in order, since there were several
 	// threads: the only thread of a process orders nothing.
 	Hits []Hit `json:"hits,omitempty"`
-	// ObservedUntil is the number of the first event after which executions were no longer observed,
-	// so that any thread may have executed it; 0: it was observed to the end.
+	// ObservedUntil is the number of the first event after which executions were no longer
+	// observed, so that any thread may have executed it; 0: it was observed to the end.
 	ObservedUntil uint64 `json:"left,omitempty"`
 }
 

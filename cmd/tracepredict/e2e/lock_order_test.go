@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestProgressTellsOfNewNestings(t *testing.T) {
+func TestProgressReportsNewLockOrders(t *testing.T) {
 	needBPF(t)
 	server, pid := startServer(t)
 	tool, report := attachTo(t, pid, "--progress")
