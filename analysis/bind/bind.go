@@ -41,9 +41,9 @@ type Run struct {
 	monitors      []*spec.Monitor
 	match         *spec.Matcher
 	names         run.Namer
-	forms         []*event.Form    // of spec.Vars, as far as they were met
+	forms         []*event.Form    // of spec.Vars, as far as they were seen
 	objects       []event.ObjectID // likewise
-	seen          int              // the number of variables whose object was met
+	seen          int              // the number of variables whose object was seen
 	others        int              // further objects of these names, in forked processes
 	threads       map[event.ThreadID]run.Thread
 	letters       []*letters
@@ -83,7 +83,7 @@ func New(o Options) (*Run, error) {
 }
 
 // variable returns the index of the specification's variable that an object is, -1 for
-// none. A name stands for the object that was met first: that of the first process.
+// none. A name denotes the object that was seen first: that of the first process.
 func (r *Run) variable(id event.ObjectID) int {
 	o := r.names.Object(id)
 	if o.Kind != event.KindVariable {
@@ -122,8 +122,8 @@ func (r *Run) Event(e *event.Event) {
 }
 
 // letters computes the letters of a property. The form of a variable is known once the
-// variable is met: at its initial value, or at its first access. Several goroutines may
-// compute letters at once, but none while a variable is being met.
+// variable is seen: at its initial value, or at its first access. Several goroutines may
+// compute letters at once, but none while a variable is seen for the first time.
 type letters struct {
 	run      *Run
 	property *spec.Property
@@ -134,15 +134,15 @@ type letters struct {
 type fitted struct {
 	code     *spec.Letters // nil: the types do not fit the program
 	problems syntax.List
-	met      int // variables whose form is known
+	seen     int // variables whose form is known
 }
 
 // Letter implements lattice.Labels. The letters of a property whose types do not fit the
 // program have no meaning; Unfit then returns an error.
 func (l *letters) Letter(values []uint64, events uint64) uint64 {
 	f := l.fitted.Load()
-	if f == nil || f.met != l.run.seen {
-		f = &fitted{met: l.run.seen}
+	if f == nil || f.seen != l.run.seen {
+		f = &fitted{seen: l.run.seen}
 		f.code, f.problems = l.run.spec.Letters(l.property, l.run.forms)
 		l.fitted.Store(f)
 	}

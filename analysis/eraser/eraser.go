@@ -251,7 +251,7 @@ func (a *Analysis) Remember(n *event.Names) {
 type thread struct {
 	locks    *locks.Thread
 	set      setID    // the locks held; valid at an access
-	prefixes []prefix // of the locks held at a recent access, from the outermost lock on
+	prefixes []prefix // of the locks held at an earlier access, from the outermost lock on
 }
 
 // prefix is the lockset of a lock and of all locks that were acquired before it.

@@ -8,16 +8,16 @@ import (
 )
 
 // blamed bounds the states that are examined to find the part of a formula that makes an
-// automaton too large. partsTried bounds the parts.
+// automaton too large. maxParts bounds the parts.
 const (
-	blamed     = 20_000
-	partsTried = 256
+	maxBlamed = 20_000
+	maxParts  = 256
 )
 
 // blame returns the operator whose removal would merge the most states of an automaton
 // that is too large.
 func (b *builder) blame(states [][2]uint32, families func(uint32) []set) fmt.Stringer {
-	states = states[:min(len(states), blamed)]
+	states = states[:min(len(states), maxBlamed)]
 	best, fewest := fmt.Stringer(b.origins[b.goal]), len(states)+1
 	consider := func(part *ltl.Formula, distinct int) {
 		if distinct < fewest {
@@ -25,11 +25,11 @@ func (b *builder) blame(states [][2]uint32, families func(uint32) []set) fmt.Str
 		}
 	}
 	for bit, node := range b.past.keepers {
-		if bit < partsTried {
+		if bit < maxParts {
 			consider(b.past.origins[node], b.distinct(states, families, bit, noPart))
 		}
 	}
-	for w := range min(len(b.wants), partsTried) {
+	for w := range min(len(b.wants), maxParts) {
 		if f := b.origins[w]; f.Op.IsFuture() {
 			consider(f, b.distinct(states, families, noPart, w))
 		}

@@ -1,7 +1,7 @@
 package monitor
 
-// arc leads to a state of a generalised Büchi automaton, and makes promises:
-// a set of numbers. A run is accepted when it makes no promise forever.
+// arc is a transition to a state of a generalised Büchi automaton. It makes promises, a set of
+// numbers. A run is accepted when it makes no promise forever.
 type arc struct {
 	to       uint32
 	promises set
@@ -25,7 +25,7 @@ type buchi struct {
 	count uint32
 }
 
-// findLive fills live.
+// findLive computes live.
 func (b *buchi) findLive() {
 	b.live = make([]bool, len(b.arcs))
 	b.order = make([]uint32, len(b.arcs))
@@ -39,10 +39,10 @@ func (b *buchi) findLive() {
 	}
 }
 
-// settled is the order of states whose component is known.
+// settled is the value of order for states whose component is known.
 const settled = 1<<32 - 1
 
-// visit searches in depth from s.
+// visit does a depth-first search from s.
 func (b *buchi) visit(s uint32) {
 	b.count++
 	b.order[s], b.low[s] = b.count, b.count

@@ -7,8 +7,8 @@ import (
 )
 
 // Deterministic is a complete deterministic automaton with at most one bad
-// state. State 0 is the initial one, the others are numbered as a search in
-// breadth meets them. The edges of a state are a decision diagram over the
+// state. State 0 is the initial one, the others are numbered in the order of a breadth-first
+// search. The edges of a state are a decision diagram over the
 // propositions; where these are few, all diagrams are also one table, looked
 // up by state and letter.
 type Deterministic struct {

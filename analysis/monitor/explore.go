@@ -34,8 +34,7 @@ type exploration struct {
 }
 
 // explore finds what can be reached from a key by the given edges, whose leaves
-// are keys. It stops, and returns false, beyond limit states or when full says
-// so.
+// are keys. It stops and returns false beyond limit states, or when full returns true.
 func explore(t *decision.Table, from uint32, edges func(key uint32) decision.Node, full func() bool, limit int) (*exploration, bool) {
 	arcs := 0
 	e := &exploration{keys: []uint32{from}, index: map[uint32]State{from: 0}}

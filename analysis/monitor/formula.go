@@ -10,7 +10,7 @@ import (
 // Eventuality is a part of a formula that no beginning of a run can refute.
 type Eventuality struct {
 	Formula *ltl.Formula
-	// Negated tells that it is the negation of Formula, as in
+	// Negated reports that it is the negation of Formula, as in
 	// !(always f), which is eventually !f.
 	Negated bool
 }
@@ -27,10 +27,10 @@ func (e Eventuality) Text(name func(int) string) string {
 	return text
 }
 
-// NotSafetyError reports that a formula is not a safety property: some words
-// violate it though none of their beginnings does.
+// NotSafetyError reports that a formula is not a safety property: some words violate it, but
+// none of their prefixes does.
 type NotSafetyError struct {
-	Eventuality // a part that makes it so
+	Eventuality // a part because of which it is none
 }
 
 // Error names the part.
@@ -117,11 +117,12 @@ func firstFuture(f *ltl.Formula, future map[*ltl.Formula]bool) *ltl.Formula {
 	return f
 }
 
-// hopesTried bounds how many eventualities are looked at one by one.
-const hopesTried = 16
+// maxEventualities bounds the number of eventualities that are tried one by one.
+const maxEventualities = 16
 
-// culprits returns the eventualities of a formula that is not safe each of which
-// makes it so even if all others are weakened; all, if none does alone.
+// culprits returns the eventualities of a formula that is not a safety property, each of which
+// is enough to make it none even if all others are weakened. It returns all eventualities if no
+// single one is enough.
 func culprits(f *ltl.Formula, eventualities []signedFormula, limit int) []Eventuality {
 	var all, alone []Eventuality
 	seen := map[signedFormula]bool{}
@@ -132,7 +133,7 @@ func culprits(f *ltl.Formula, eventualities []signedFormula, limit int) []Eventu
 		seen[h] = true
 		e := Eventuality{h.formula, h.negative}
 		all = append(all, e)
-		if len(all) > hopesTried || !safeWithOnly(f, h, limit) {
+		if len(all) > maxEventualities || !safeWithOnly(f, h, limit) {
 			alone = append(alone, e)
 		}
 	}
@@ -161,7 +162,7 @@ func safeWithOnly(f *ltl.Formula, eventuality signedFormula, limit int) bool {
 // when no continuation is accepted.
 type builder struct {
 	*futures
-	goal    uint32 // the formula, as wanted
+	goal    uint32 // the formula, as a wanted
 	limit   int
 	goals   pairs // states of the Büchi automaton: memory, set of wanted
 	buchi   buchi
@@ -170,7 +171,7 @@ type builder struct {
 	macros  pairs // states of the monitor: memory, set of sets of wanted
 	reduce  *decision.Operation
 	badKey  uint32 // of macros
-	goodKey uint32 // of macros: nothing is wanted any more
+	goodKey uint32 // of macros: every continuation satisfies the formula
 }
 
 func newBuilder(f *ltl.Formula, limit int, weaken func(*ltl.Formula) bool) *builder {
@@ -178,7 +179,7 @@ func newBuilder(f *ltl.Formula, limit int, weaken func(*ltl.Formula) bool) *buil
 	b := &builder{futures: newFutures(newPast(table), limit, weaken), limit: limit}
 	b.goal = b.normal(f, false, map[*ltl.Formula]bool{})
 	b.moves, b.goals, b.macros = newPairs(), newPairs(), newPairs()
-	b.goals.number(nothingRead, noElements) // stands for accepting, with any memory
+	b.goals.number(nothingRead, noElements) // the accepting state, with any memory
 	b.move = table.Operation(b.moves.number)
 	b.reduce = table.Operation(func(move, _ uint32) uint32 { return b.macro(b.moves.both[move]) })
 	b.badKey = b.macros.number(nothingRead, noElements)
@@ -205,7 +206,7 @@ func (p *pairs) number(a, b uint32) uint32 {
 	return n
 }
 
-// full reports whether a bound was met. What was made since is wrong.
+// full reports whether a bound was reached. Results computed since then are wrong.
 func (b *builder) full() bool {
 	return b.table.Full() || b.tooLarge || b.sets.size > room(b.limit)
 }
@@ -287,8 +288,8 @@ func (b *builder) macroOf(m memory, oneOf []set) uint32 {
 }
 
 // isLive reports whether some word satisfies the wanted formulas after a memory.
-// All that a state of the monitor leads to, its members lead to, so exploreGoals
-// has met it; what it has not met comes from a table that is full.
+// The members of a state of the monitor lead to everything that the state leads to, so
+// exploreGoals has found it; what it has not found comes from a table that is full.
 func (b *builder) isLive(m memory, wants set) bool {
 	goal, ok := b.goals.unique[[2]uint32{m, wants}]
 	return ok && int(goal) < len(b.buchi.live) && b.buchi.live[goal]
@@ -313,7 +314,7 @@ func (b *builder) macroEdges(key uint32) decision.Node {
 // of the negation accepts such words.
 func (b *builder) isSafety(x *exploration) (bool, error) {
 	states := newPairs()
-	states.number(b.goodKey, noElements) // stands for accepting
+	states.number(b.goodKey, noElements) // the accepting state
 	negation := b.obligations(b.negate(b.goal))
 	if x.keys[0] == b.badKey || x.keys[0] == b.goodKey {
 		return true, nil

@@ -172,7 +172,7 @@ func (m *minimiser) uniteBad(d *draft) {
 }
 
 // number returns the automaton with its states, and the choices of their edges,
-// in the order of a search in breadth.
+// in the order of a breadth-first search.
 func number(choices []choice, rootOf []ref, initial, bad State) *Deterministic {
 	d := &Deterministic{bad: noState}
 	states := map[State]State{initial: 0}

@@ -27,7 +27,7 @@ type past struct {
 	table    *decision.Table
 	nodes    []pastNode
 	unique   map[pastNode]int
-	origins  []*ltl.Formula // by node: a formula that it stands for
+	origins  []*ltl.Formula // by node: a formula that it represents
 	done     map[*ltl.Formula]int
 	kept     []int       // the nodes whose last value is remembered
 	keepers  []int       // for each of kept, the first node that needs it
@@ -84,8 +84,8 @@ func (p *past) node(f *ltl.Formula) int {
 	return n
 }
 
-// keep marks what the operator of node n needs of the state before: the value of its
-// operand, or its own value.
+// keep records which value of the state before the operator of node n needs: that of its
+// operand, or its own.
 func (p *past) keep(n int) {
 	if !p.nodes[n].op.IsPast() {
 		return
@@ -185,7 +185,7 @@ func (p *past) edge(f pastNode, l decision.Node, before []bool) decision.Node {
 }
 
 // recur evaluates the operators that follow from their own value in the state before,
-// which own returns.
+// which the function own returns.
 func (p *past) recur(op ltl.Op, l, r decision.Node, before []bool, own func() bool) decision.Node {
 	weak := op == ltl.Historically || op == ltl.WeakSince || op == ltl.WeakInterval
 	was := p.constant(weak)

@@ -5,7 +5,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/monitor/ere"
 )
 
-// Reading says which words are bad, given the words that an expression matches.
+// Reading determines which words are bad, given the words that an expression matches.
 type Reading uint8
 
 const (

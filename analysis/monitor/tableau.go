@@ -8,13 +8,13 @@ import (
 // The future part of formulas is unfolded one step at a time, the tableau of Couvreur,
 // On-the-fly Verification of Linear Temporal Logic: f until g is g now, or f now and f until
 // g next, with the promise that g comes. A way to satisfy a formula by the next letter is a
-// pair: what must hold of the rest of the word, and what was promised. A word satisfies the
-// formula when some sequence of ways exists that makes no promise forever. What must hold is
-// a set of formulas, and together with the memory of the past it is a
-// state of a generalised Büchi automaton (see goal).
+// pair: the formulas that the rest of the word must satisfy, and the promises. A word satisfies
+// the formula when some sequence of ways exists that makes no promise forever. The set of
+// formulas, together with the memory of the past, is a state of a generalised Büchi automaton
+// (see goal).
 
-// wanted is a formula in negation normal form with past parts as its
-// propositions; equal ones are one, and number in futures.
+// wanted is a formula that the rest of the word must satisfy, in negation normal form with past
+// parts as its propositions. Equal ones have one number in futures.
 type wanted struct {
 	op          ltl.Op
 	positive    bool // of ltl.Atom: the past part holds, rather than not
@@ -22,23 +22,23 @@ type wanted struct {
 	left, right uint32
 }
 
-// way is one way to satisfy something now.
+// way is one way to satisfy a formula by the next letter.
 type way struct {
-	next     set // of wanted, all of which must hold of the rest of the word
-	promises set // of wanted: until and strong release, put off
+	next     set // of wanted, all of which the rest of the word must satisfy
+	promises set // of wanted: until and strong release, to be fulfilled later
 }
 
-// futures unfolds formulas. Its diagrams have sets of ways at their leaves:
-// any of them will do, and none is below another in both its parts.
+// futures unfolds formulas. Its diagrams have sets of ways at their leaves: each way satisfies
+// the formula, and none requires less than another in both its parts.
 type futures struct {
 	past          *past
 	table         *decision.Table
 	wants         []wanted
 	unique        map[wanted]uint32
-	origins       []*ltl.Formula // by wanted: a formula that it stands for
+	origins       []*ltl.Formula // by wanted: a formula that it represents
 	done          map[signedFormula]uint32
 	weaken        func(*ltl.Formula) bool // reports whether an eventuality is weakened: it need not come true
-	eventualities []signedFormula         // eventualities, in the order met
+	eventualities []signedFormula         // eventualities, in the order found
 
 	sets                  *sets
 	ways                  []way
@@ -46,7 +46,7 @@ type futures struct {
 	unfolded              map[unfolding]decision.Node
 	together              map[unfolding]decision.Node // by set of wanted formulas
 	negated               map[uint32]uint32
-	compared, comparisons int  // pairs of ways: so far, and at most
+	compared, comparisons int  // number of pairs of ways: so far, and at most
 	tooLarge              bool // a set of ways was too large
 
 	any, all *decision.Operation
@@ -63,7 +63,7 @@ type unfolding struct {
 	memory memory
 }
 
-// noWay is the set of ways to satisfy what is false.
+// noWay is the set of ways to satisfy false.
 const noWay set = noElements
 
 // waysLimit bounds a set of ways. comparisonsPerState bounds the number of comparisons of
@@ -331,7 +331,7 @@ func (u *futures) unfoldAll(wants set, m memory) decision.Node {
 	return n
 }
 
-// negate returns the negation of a wanted formula, weakened as that is.
+// negate returns the negation of a wanted formula, weakened where that is weakened.
 func (u *futures) negate(w uint32) uint32 {
 	if n, ok := u.negated[w]; ok {
 		return n

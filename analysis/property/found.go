@@ -113,8 +113,8 @@ func (a *Analysis) finding(v *lattice.Violation) (f *finding.Finding, observed b
 	return f, observed
 }
 
-// isObserved reports whether a witness is a prefix of the observed run. The lattice meets the
-// observed run as one path of many, before it follows that run alone.
+// isObserved reports whether a witness is a prefix of the observed run. The lattice finds the
+// observed run as one path of many, before it follows that run separately.
 func (a *Analysis) isObserved(w *lattice.Witness) bool {
 	if len(w.Steps) == 0 {
 		return false

@@ -39,7 +39,7 @@ import (
 type Options struct {
 	// Properties are what is checked, at most MaxProperties.
 	Properties []Property
-	// Variables are the names of the variables that the letters speak of, by index.
+	// Variables are the names of the variables that the letters depend on, by index.
 	Variables []string
 	// Initial holds the variables' values before the first event. With nil the values are
 	// those of the Init events that precede the first relevant event.

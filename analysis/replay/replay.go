@@ -1,5 +1,5 @@
 // Package replay makes the report of a recorded run: it reads events from a trace, computes
-// clocks again, runs the analyses and names what their findings speak of. The same trace
+// clocks again, runs the analyses and names what their findings refer to. The same trace
 // makes the same report, byte for byte, and a trace that was recorded live makes the report
 // of the live run. The package knows neither how a trace is stored nor how a report is
 // printed.

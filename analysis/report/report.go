@@ -1,7 +1,7 @@
 // Package report makes readable reports of findings. Analyses refer to threads, objects and
 // stacks by number; a person and a CI job want names, source locations and one sentence. Build
 // resolves findings, makes their sentences and fingerprints, merges and sorts them once, into
-// data; the printers (WriteJSON, WriteText) only lay that data out, so that all formats report
+// data; the printers (WriteJSON, WriteText) only format that data, so that all formats report
 // the same.
 //
 // The input is the summary of the run, findings, and a run.Namer for names and stacks. The

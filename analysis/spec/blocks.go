@@ -122,7 +122,7 @@ func letters(x syntax.Regex, see func(syntax.Name)) {
 	}
 }
 
-// mttlChecker is a formula of knowledge while it is checked.
+// mttlChecker checks a formula of knowledge.
 type mttlChecker struct {
 	*resolver
 	threads map[string]bool // bound by forall and exists
@@ -138,7 +138,7 @@ func (r *resolver) formula(d *syntax.MTTL) {
 	k.truth(x)
 }
 
-// thread wants a bound thread, or a declared one that is one thread.
+// thread checks that a name is a bound thread, or a declared one that is a single thread.
 func (k *mttlChecker) thread(n syntax.Name) {
 	if k.threads[n.Text] {
 		return

@@ -8,7 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// eval computes an expression over values by index. It returns false if it met a division by
+// eval computes an expression over values by index. It returns false at a division by
 // zero. It retains and allocates nothing, so that any number of goroutines may share it.
 type eval func(values []uint64) (uint64, bool)
 

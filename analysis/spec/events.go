@@ -15,7 +15,7 @@ type Condition struct {
 }
 
 // Value computes the condition. In has the bound values in the order of Event.Bound, then
-// tid, then the thread's locals in the order of Spec.Locals. It returns false if it met a
+// tid, then the thread's locals in the order of Spec.Locals. It returns false at a
 // division by zero. It allocates nothing.
 func (c *Condition) Value(in []uint64) (uint64, bool) { return c.run(in) }
 
@@ -99,7 +99,7 @@ func (m *eventScope) isNumber(n syntax.Name) bool {
 	return m.resolver.isNumber(n)
 }
 
-// condition compiles an expression about an event; as a truth value if wanted.
+// condition compiles an expression about an event; as a truth value if truth is set.
 func (m *eventScope) condition(x syntax.Expr, truth bool) *Condition {
 	tree, problems := syntax.Arrange(x, m.isNumber)
 	m.problems = append(m.problems, problems...)

@@ -2,7 +2,7 @@
 // types, makes the propositions and the logic of each property, ready for a monitor, and
 // lists what has to be probed.
 //
-// In goes the text of files; out comes a Spec, or everything that is wrong with them.
+// The input is the text of files; the output is a Spec, or all errors in the text.
 // It reads no events itself: whoever runs monitors passes the values of the variables, and
 // the events that happened, to Letters as numbers.
 //
@@ -105,7 +105,7 @@ type Event struct {
 	At   syntax.Span // of the pattern's function, or of its object
 	Used bool
 
-	params []int // the bound parameters by their place in the source; -1 is this
+	params []int // the bound parameters by their position in the source; -1 is this
 }
 
 // Local is a variable of each thread.

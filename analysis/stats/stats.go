@@ -68,7 +68,7 @@ const window = 1 << 16
 
 // slidingSet is the set of identifiers seen. Identifiers are assigned in the order of the run,
 // so those far behind the largest have all been seen: the set keeps a bit for each of the last
-// window identifiers alone.
+// window identifiers.
 type slidingSet struct {
 	bits [window / 64]uint64 // one bit for each identifier modulo window
 	last uint64              // the largest identifier seen

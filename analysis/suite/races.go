@@ -48,7 +48,7 @@ func (s *Suite) observed(r happensbefore.Race) finding.Finding {
 	return f
 }
 
-// accessPair identifies an error: findings with equal places are one.
+// accessPair identifies an error: findings with equal accesses are one.
 type accessPair struct {
 	variable event.ObjectID
 	a, b     accessSite

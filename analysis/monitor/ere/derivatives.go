@@ -14,7 +14,7 @@ import (
 // Derivatives Re-examined; Roşu and Viswanathan, Testing Extended Regular
 // Language Membership Incrementally by Rewriting). The derivative by all
 // letters at once is a decision diagram with languages at its leaves. Package
-// monitor's tests hold them to brute force, see TestExpressionsMatchBruteForce.
+// monitor's tests compare them with brute force, see TestExpressionsMatchBruteForce.
 
 // Language is a set of words in the Derivatives that made it.
 type Language = uint32
@@ -22,7 +22,7 @@ type Language = uint32
 // The languages that every Derivatives begins with.
 const (
 	nothing    Language = iota // no word
-	emptyWord                  // the word without letters alone
+	emptyWord                  // only the word without letters
 	everything                 // every word
 )
 
@@ -34,8 +34,8 @@ type form struct {
 	nullable bool
 }
 
-// Derivatives makes languages and their derivatives. Table holds what the
-// derivatives are diagrams in.
+// Derivatives makes languages and their derivatives. Table holds the diagrams of the
+// derivatives.
 type Derivatives struct {
 	Table *decision.Table
 
@@ -188,7 +188,7 @@ func (d *Derivatives) sequence(first, then Language) Language {
 }
 
 // flatten returns the operands of an associative, commutative and idempotent
-// operator, sorted, with those of its own kind opened.
+// operator, sorted, with operands of the same operator replaced by their own operands.
 func (d *Derivatives) flatten(op Op, operands []Language) []Language {
 	var flat []Language
 	for _, o := range operands {

@@ -1,7 +1,7 @@
 // Package ere is extended regular expressions over states: beside union,
 // concatenation and repetition they have intersection and complement. A letter
 // of an expression is a conjunction of literals over up to 64 propositions,
-// which are known by number alone; it matches every state that it holds in.
+// which are known only by number; it matches every state in which it holds.
 package ere
 
 import (
@@ -103,7 +103,7 @@ func Times(r *Regexp, minimum, maximum int) *Regexp {
 	return &Regexp{Op: Repeat, Min: minimum, Max: maximum, Operands: []*Regexp{r}}
 }
 
-// Check finds what is no expression: operands missing or too many, unknown
+// Check reports what is not an expression: operands missing or too many, unknown
 // operators, bounds of repetition that are negative, too large or in disorder.
 func (r *Regexp) Check() error {
 	seen := map[*Regexp]bool{}

@@ -1,6 +1,6 @@
 // Package ltl is linear temporal logic with past and future operators as a
-// tree. A formula speaks of an infinite word whose letters say which of up to
-// 64 propositions hold; it knows the propositions by number alone. The package
+// tree. A formula is a property of an infinite word whose letters determine which of up to
+// 64 propositions hold; propositions are known only by number. The package
 // builds and prints formulas; package monitor decides them.
 package ltl
 
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Atoms is the number of propositions that a formula can speak of.
+// Atoms is the number of propositions that a formula can have.
 const Atoms = 64
 
 // Op is the outermost operator of a formula.
@@ -81,7 +81,7 @@ func (o Op) Arity() int {
 	}
 }
 
-// IsFuture reports whether the operator speaks of later states.
+// IsFuture reports whether the operator depends on later states.
 func (o Op) IsFuture() bool {
 	switch o {
 	case Always, Eventually, Next, Until, WeakUntil, Release, StrongRelease:
@@ -90,7 +90,7 @@ func (o Op) IsFuture() bool {
 	return false
 }
 
-// IsPast reports whether the operator speaks of earlier states.
+// IsPast reports whether the operator depends on earlier states.
 func (o Op) IsPast() bool {
 	switch o {
 	case Prev, Yesterday, WeakPrev, Once, Historically, Start, End, Since, WeakSince, Interval, WeakInterval:
@@ -104,7 +104,7 @@ func (o Op) IsPast() bool {
 // that a reader can remember where it stood.
 type Formula struct {
 	Op          Op
-	Atom        int      // of Atom alone: the proposition, from 0 to 63
+	Atom        int      // only of Atom: the proposition, from 0 to 63
 	Left, Right *Formula // nil beyond the operator's operands
 }
 
@@ -128,7 +128,7 @@ func Unary(o Op, f *Formula) *Formula { return &Formula{Op: o, Left: f} }
 // found by Check.
 func Binary(o Op, f, g *Formula) *Formula { return &Formula{Op: o, Left: f, Right: g} }
 
-// Check finds what is no formula: operands missing or too many, unknown
+// Check reports what is not a formula: operands missing or too many, unknown
 // operators, propositions outside 0..63.
 func (f *Formula) Check() error {
 	seen := map[*Formula]bool{}
@@ -257,7 +257,7 @@ func (f *Formula) writePrefix(b *strings.Builder, name func(int) string) {
 }
 
 // writeOperand writes f as an operand of outer: an infix operator is put in
-// parentheses, except in a chain of one associative operator.
+// parentheses, except in a sequence of one associative operator.
 func (f *Formula) writeOperand(b *strings.Builder, name func(int) string, outer Op) {
 	infix := f.Op.Arity() == 2 && f.Op != Interval && f.Op != WeakInterval
 	chain := f.Op == outer && (outer == And || outer == Or)
