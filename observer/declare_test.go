@@ -12,7 +12,7 @@ import (
 // access or acquisition, and order nothing: the other thread's earlier unlock does not happen
 // before the write.
 func TestDeclared(t *testing.T) {
-	l := &listener{judge: newJudge()}
+	l := &listener{checker: newChecker()}
 	asked := 0
 	declare := func() []Declared {
 		asked++

@@ -143,23 +143,23 @@ func setField(tb testing.TB, r *bpf.Record, field string) {
 	}
 }
 
-// listener keeps the events as text and judges whether they can be a run.
+// listener keeps the events as text and checks whether they can be a run.
 type listener struct {
-	o      *Observer
-	lines  []string
-	judge  *judge
-	broken []string
+	o       *Observer
+	lines   []string
+	checker *checker
+	broken  []string
 }
 
 func newListener() *listener {
-	l := &listener{judge: newJudge()}
+	l := &listener{checker: newChecker()}
 	l.o = New(Options{Sites: site, Sinks: []Sink{l}})
 	return l
 }
 
 func (l *listener) Event(e *event.Event) {
 	l.lines = append(l.lines, l.line(e))
-	if err := l.judge.event(e); err != nil {
+	if err := l.checker.event(e); err != nil {
 		l.broken = append(l.broken, fmt.Sprintf("event %d (%s): %v", e.Seq, l.line(e), err))
 	}
 }
@@ -200,126 +200,126 @@ func (l *listener) line(e *event.Event) string {
 	return s
 }
 
-// judge checks the rules that each run must obey.
-type judge struct {
-	seq     uint64
-	begun   map[event.ThreadID]bool
-	ended   map[event.ThreadID]bool
-	joined  map[event.ThreadID]bool
-	forked  map[event.ThreadID]bool
-	holder  map[event.ObjectID]event.ThreadID
-	readers map[event.ObjectID][]event.ThreadID
-	asleep  map[event.ThreadID]event.ObjectID
-	gone    map[event.ObjectID]bool
-	used    map[event.ObjectID]bool
+// checker checks the rules that each run must obey.
+type checker struct {
+	seq       uint64
+	begun     map[event.ThreadID]bool
+	ended     map[event.ThreadID]bool
+	joined    map[event.ThreadID]bool
+	forked    map[event.ThreadID]bool
+	holder    map[event.ObjectID]event.ThreadID
+	readers   map[event.ObjectID][]event.ThreadID
+	asleep    map[event.ThreadID]event.ObjectID
+	destroyed map[event.ObjectID]bool
+	used      map[event.ObjectID]bool
 }
 
-func newJudge() *judge {
-	return &judge{
+func newChecker() *checker {
+	return &checker{
 		begun: map[event.ThreadID]bool{}, ended: map[event.ThreadID]bool{}, joined: map[event.ThreadID]bool{}, forked: map[event.ThreadID]bool{},
 		holder: map[event.ObjectID]event.ThreadID{}, readers: map[event.ObjectID][]event.ThreadID{}, asleep: map[event.ThreadID]event.ObjectID{},
-		gone: map[event.ObjectID]bool{}, used: map[event.ObjectID]bool{},
+		destroyed: map[event.ObjectID]bool{}, used: map[event.ObjectID]bool{},
 	}
 }
 
-func (j *judge) event(e *event.Event) error {
-	j.seq++
-	if e.Seq != j.seq {
-		return fmt.Errorf("its number is %d, want %d", e.Seq, j.seq)
+func (c *checker) event(e *event.Event) error {
+	c.seq++
+	if e.Seq != c.seq {
+		return fmt.Errorf("its number is %d, want %d", e.Seq, c.seq)
 	}
 	if e.Epoch == 0 || !e.Before(e.Slot, e.Epoch) {
 		return fmt.Errorf("it is not in its own clock")
 	}
-	if err := j.life(e); err != nil {
+	if err := c.life(e); err != nil {
 		return err
 	}
-	if e.Op == event.UseDestroyed && !j.gone[e.Object] {
+	if e.Op == event.UseDestroyed && !c.destroyed[e.Object] {
 		return fmt.Errorf("the object is not gone")
 	}
-	if j.gone[e.Object] && e.Op != event.Wake && e.Op != event.UseDestroyed { // a condition may be destroyed once all are woken
+	if c.destroyed[e.Object] && e.Op != event.Wake && e.Op != event.UseDestroyed { // a condition may be destroyed once all are woken
 		return fmt.Errorf("the object is gone")
 	}
-	err := j.object(e)
-	j.used[e.Object] = true
+	err := c.object(e)
+	c.used[e.Object] = true
 	return err
 }
 
-func (j *judge) life(e *event.Event) error {
-	if e.Thread == 0 || j.ended[e.Thread] {
+func (c *checker) life(e *event.Event) error {
+	if e.Thread == 0 || c.ended[e.Thread] {
 		return fmt.Errorf("the thread has ended")
 	}
-	if (e.Op == event.Begin) == j.begun[e.Thread] {
+	if (e.Op == event.Begin) == c.begun[e.Thread] {
 		return fmt.Errorf("first and only the first event of a thread is its begin")
 	}
-	j.begun[e.Thread] = true
+	c.begun[e.Thread] = true
 	switch e.Op {
 	case event.End:
-		j.ended[e.Thread] = true
+		c.ended[e.Thread] = true
 	case event.Fork:
-		if j.begun[e.Peer] || j.forked[e.Peer] {
+		if c.begun[e.Peer] || c.forked[e.Peer] {
 			return fmt.Errorf("the child lives already")
 		}
-		j.forked[e.Peer] = true
+		c.forked[e.Peer] = true
 	case event.Join:
-		if !j.ended[e.Peer] || j.joined[e.Peer] {
+		if !c.ended[e.Peer] || c.joined[e.Peer] {
 			return fmt.Errorf("the thread has not ended, or was joined")
 		}
-		j.joined[e.Peer] = true
+		c.joined[e.Peer] = true
 	}
 	return nil
 }
 
-func (j *judge) object(e *event.Event) error {
+func (c *checker) object(e *event.Event) error {
 	id := e.Object
 	switch e.Op {
 	case event.Acquire:
-		if j.holder[id] != 0 || len(j.readers[id]) > 0 {
-			return fmt.Errorf("the lock is held by %d, readers %v", j.holder[id], j.readers[id])
+		if c.holder[id] != 0 || len(c.readers[id]) > 0 {
+			return fmt.Errorf("the lock is held by %d, readers %v", c.holder[id], c.readers[id])
 		}
-		j.holder[id] = e.Thread
+		c.holder[id] = e.Thread
 	case event.AcquireRead:
-		if j.holder[id] != 0 || slices.Contains(j.readers[id], e.Thread) {
-			return fmt.Errorf("the lock is held by %d, readers %v", j.holder[id], j.readers[id])
+		if c.holder[id] != 0 || slices.Contains(c.readers[id], e.Thread) {
+			return fmt.Errorf("the lock is held by %d, readers %v", c.holder[id], c.readers[id])
 		}
-		j.readers[id] = append(j.readers[id], e.Thread)
+		c.readers[id] = append(c.readers[id], e.Thread)
 	case event.Release:
-		return j.release(e)
+		return c.release(e)
 	case event.ReleaseUnheld:
-		if j.holder[id] == e.Thread || slices.Contains(j.readers[id], e.Thread) {
+		if c.holder[id] == e.Thread || slices.Contains(c.readers[id], e.Thread) {
 			return fmt.Errorf("the thread holds the lock")
 		}
 	case event.Wait:
-		if j.asleep[e.Thread] != 0 {
+		if c.asleep[e.Thread] != 0 {
 			return fmt.Errorf("the thread sleeps already")
 		}
-		if j.holder[e.Object2] == e.Thread {
+		if c.holder[e.Object2] == e.Thread {
 			return fmt.Errorf("the thread sleeps with the mutex")
 		}
-		j.asleep[e.Thread] = id
+		c.asleep[e.Thread] = id
 	case event.Wake:
-		if j.asleep[e.Thread] != id {
-			return fmt.Errorf("the thread sleeps at %d", j.asleep[e.Thread])
+		if c.asleep[e.Thread] != id {
+			return fmt.Errorf("the thread sleeps at %d", c.asleep[e.Thread])
 		}
-		delete(j.asleep, e.Thread)
+		delete(c.asleep, e.Thread)
 	case event.Init:
-		if j.used[id] {
+		if c.used[id] {
 			return fmt.Errorf("the object was used before")
 		}
 	case event.Destroy:
-		j.gone[id] = true
+		c.destroyed[id] = true
 	}
 	return nil
 }
 
-func (j *judge) release(e *event.Event) error {
-	if j.holder[e.Object] == e.Thread {
-		delete(j.holder, e.Object)
+func (c *checker) release(e *event.Event) error {
+	if c.holder[e.Object] == e.Thread {
+		delete(c.holder, e.Object)
 		return nil
 	}
-	i := slices.Index(j.readers[e.Object], e.Thread)
+	i := slices.Index(c.readers[e.Object], e.Thread)
 	if i < 0 {
-		return fmt.Errorf("the lock is held by %d, readers %v", j.holder[e.Object], j.readers[e.Object])
+		return fmt.Errorf("the lock is held by %d, readers %v", c.holder[e.Object], c.readers[e.Object])
 	}
-	j.readers[e.Object] = slices.Delete(j.readers[e.Object], i, i+1)
+	c.readers[e.Object] = slices.Delete(c.readers[e.Object], i, i+1)
 	return nil
 }

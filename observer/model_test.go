@@ -11,7 +11,7 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 )
 
-// model runs a small machine of threads, locks, conditions and joins at random. It collects
+// model simulates threads, locks, conditions and joins at random. It collects
 // the records that the probes would make and, from its own state, the events that the
 // observer must make of them.
 type model struct {
@@ -19,32 +19,32 @@ type model struct {
 	records []bpf.Record
 	events  []string
 
-	threads []*mthread
-	ids     map[byte]int  // of the objects that live, by name
-	graves  map[byte]int  // those that a call made and a call destroyed
-	made    map[byte]bool // by a call
-	nextID  int
-	owner   map[byte]*mthread
-	readers map[byte][]*mthread
-	freeTID []uint32
-	freeTP  []uint64
-	nextTID uint32
-	nextTP  uint64
-	crossed bool // a join was recorded when another thread already had the thread pointer
+	threads     []*mthread
+	ids         map[byte]int  // of the live objects, by name
+	destroyed   map[byte]int  // objects that a call initialised and a call destroyed
+	initialised map[byte]bool // by a call
+	nextID      int
+	owner       map[byte]*mthread
+	readers     map[byte][]*mthread
+	freeTID     []uint32
+	freeTP      []uint64
+	nextTID     uint32
+	nextTP      uint64
+	tpReused    bool // a join was recorded when another thread already had the thread pointer
 }
 
 type mthread struct {
-	id     int
-	tid    uint32
-	tp     uint64
-	held   []byte // in order
-	depth  map[byte]int
-	asleep *msleep
-	joins  *mjoin
-	dead   bool // in the kernel
-	told   bool // its exit record was made
-	joined bool
-	wanted bool // another thread is in a join for it
+	id           int
+	tid          uint32
+	tp           uint64
+	held         []byte // in order
+	depth        map[byte]int
+	asleep       *msleep
+	joins        *mjoin
+	ended        bool // in the kernel
+	exitRecorded bool // its exit record was made
+	joined       bool
+	awaited      bool // another thread is joining it
 }
 
 type msleep struct {
@@ -59,15 +59,15 @@ type mjoin struct {
 }
 
 func newModel(t *rapid.T) *model {
-	m := &model{t: t, ids: map[byte]int{}, graves: map[byte]int{}, made: map[byte]bool{}, owner: map[byte]*mthread{}, readers: map[byte][]*mthread{}, nextTID: 10, nextTP: 1 << 40}
+	m := &model{t: t, ids: map[byte]int{}, destroyed: map[byte]int{}, initialised: map[byte]bool{}, owner: map[byte]*mthread{}, readers: map[byte][]*mthread{}, nextTID: 10, nextTP: 1 << 40}
 	first := &mthread{id: 1, tid: 1, depth: map[byte]int{}}
 	m.threads = []*mthread{first}
 	m.record(first, bpf.OpNone, 0, bpf.Record{})
-	m.say("T1 begin inferred")
+	m.expect("T1 begin inferred")
 	return m
 }
 
-func (m *model) say(format string, args ...any) {
+func (m *model) expect(format string, args ...any) {
 	m.events = append(m.events, fmt.Sprintf(format, args...))
 }
 
@@ -109,9 +109,9 @@ func pick[T any](m *model, from []T) T { return from[rapid.IntRange(0, len(from)
 func (m *model) step() {
 	th := pick(m, m.threads)
 	switch {
-	case th.dead:
-		if !th.told {
-			m.tell(th)
+	case th.ended:
+		if !th.exitRecorded {
+			m.recordExit(th)
 		}
 	case th.asleep != nil:
 		m.inSleep(th)
@@ -136,7 +136,7 @@ func (m *model) act(th *mthread) {
 		m.fork(th)
 	case 7, 13:
 		if th.id != 1 {
-			th.dead = true
+			th.ended = true
 		}
 	case 8, 14:
 		m.join(th)
@@ -145,9 +145,9 @@ func (m *model) act(th *mthread) {
 	case 10:
 		c := pick(m, []byte("CD"))
 		m.record(th, bpf.OpSignal, c, bpf.Record{})
-		m.say("T%d signal %s", th.id, m.obj(c))
+		m.expect("T%d signal %s", th.id, m.obj(c))
 	case 11:
-		m.remake(th, pick(m, []byte("ABRS")))
+		m.reinitialise(th, pick(m, []byte("ABRS")))
 	}
 }
 
@@ -158,26 +158,26 @@ func (m *model) lock(th *mthread, name byte) {
 		m.record(th, bpf.OpAcquire, name, bpf.Record{})
 	case m.owner[name] != nil || len(m.readers[name]) > 0:
 		m.record(th, bpf.OpAcquire, name, bpf.Record{Flags: bpf.RecFailed})
-		m.say("T%d acquire-failed %s", th.id, m.obj(name))
+		m.expect("T%d acquire-failed %s", th.id, m.obj(name))
 	default:
 		m.record(th, bpf.OpAcquire, name, bpf.Record{})
 		m.reused(th, name)
-		m.take(th, name, 1, "")
+		m.acquire(th, name, 1, "")
 	}
 }
 
 // reused adds the event for an rwlock that a call initialised and a call destroyed, and that
 // no call has initialised again: it may have been assigned an initialiser, which no probe sees.
 func (m *model) reused(th *mthread, name byte) {
-	if m.ids[name] == 0 && m.graves[name] != 0 && kindOf(name) == "rwlock" {
-		m.say("T%d use-destroyed %c%d inferred", th.id, name, m.graves[name])
+	if m.ids[name] == 0 && m.destroyed[name] != 0 && kindOf(name) == "rwlock" {
+		m.expect("T%d use-destroyed %c%d inferred", th.id, name, m.destroyed[name])
 	}
 }
 
-func (m *model) take(th *mthread, name byte, depth int, how string) {
+func (m *model) acquire(th *mthread, name byte, depth int, how string) {
 	m.owner[name], th.depth[name] = th, depth
 	th.held = append(th.held, name)
-	m.say("T%d acquire %s%s", th.id, m.obj(name), how)
+	m.expect("T%d acquire %s%s", th.id, m.obj(name), how)
 }
 
 func (m *model) readLock(th *mthread, name byte) {
@@ -187,13 +187,13 @@ func (m *model) readLock(th *mthread, name byte) {
 	m.record(th, bpf.OpAcquireRead, name, bpf.Record{})
 	if slices.Contains(m.readers[name], th) {
 		th.depth[name]++
-		m.say("T%d acquire-again %s", th.id, m.obj(name))
+		m.expect("T%d acquire-again %s", th.id, m.obj(name))
 		return
 	}
 	m.reused(th, name)
 	m.readers[name], th.depth[name] = append(m.readers[name], th), 1
 	th.held = append(th.held, name)
-	m.say("T%d acquire-read %s", th.id, m.obj(name))
+	m.expect("T%d acquire-read %s", th.id, m.obj(name))
 }
 
 func (m *model) unlock(th *mthread) {
@@ -213,10 +213,10 @@ func (m *model) release(th *mthread, name byte, how string) {
 	}
 	m.readers[name] = slices.DeleteFunc(m.readers[name], func(u *mthread) bool { return u == th })
 	th.held = slices.DeleteFunc(th.held, func(n byte) bool { return n == name })
-	m.say("T%d release %s%s", th.id, m.obj(name), how)
+	m.expect("T%d release %s%s", th.id, m.obj(name), how)
 }
 
-// draw takes one of the free, or the next that has not been used.
+// draw returns one of the free values, which may be reused, or a fresh one.
 func draw[T any](m *model, free *[]T, fresh func() T) T {
 	if len(*free) == 0 || rapid.IntRange(0, 3).Draw(m.t, "fresh") == 0 {
 		return fresh()
@@ -237,31 +237,31 @@ func (m *model) forkAt(th *mthread, tp uint64) *mthread {
 	m.record(th, bpf.OpCreate, 0, bpf.Record{})
 	m.record(th, bpf.OpFork, 0, bpf.Record{Object: uint64(child.tid), Value: child.tp})
 	m.threads = append(m.threads, child)
-	m.say("T%d fork T%d", th.id, child.id)
-	m.say("T%d begin", child.id)
+	m.expect("T%d fork T%d", th.id, child.id)
+	m.expect("T%d begin", child.id)
 	return child
 }
 
-// ends adds the events of the first record that shows a thread's end.
-func (m *model) ends(th *mthread, how string) {
+// expectEnd adds the events of the first record that shows a thread's end.
+func (m *model) expectEnd(th *mthread, how string) {
 	for len(th.held) > 0 {
 		m.release(th, th.held[len(th.held)-1], " inferred")
 	}
-	m.say("T%d end%s", th.id, how)
+	m.expect("T%d end%s", th.id, how)
 }
 
-func (m *model) tell(th *mthread) {
-	th.told = true
+func (m *model) recordExit(th *mthread) {
+	th.exitRecorded = true
 	m.record(th, bpf.OpExit, 0, bpf.Record{})
 	if !th.joined {
-		m.ends(th, "")
+		m.expectEnd(th, "")
 	}
 	m.freeTID = append(m.freeTID, th.tid)
 }
 
 func (m *model) join(th *mthread) {
 	for _, u := range m.threads {
-		if u.id != 1 && u != th && !u.wanted {
+		if u.id != 1 && u != th && !u.awaited {
 			m.await(th, u)
 			return
 		}
@@ -269,24 +269,24 @@ func (m *model) join(th *mthread) {
 }
 
 func (m *model) await(th, peer *mthread) {
-	peer.wanted = true
+	peer.awaited = true
 	th.joins = &mjoin{peer, uint64(len(m.records) + 1)}
 	m.record(th, bpf.OpNone, 0, bpf.Record{})
 }
 
-// cross puts a thread into a join while another thread receives the thread pointer of the
-// joined one: random steps reach that state too rarely.
-func (m *model) cross() {
-	awake := slices.DeleteFunc(slices.Clone(m.threads), func(u *mthread) bool { return u.dead || u.asleep != nil || u.joins != nil })
+// reuseDuringJoin puts a thread into a join while another thread receives the thread pointer of
+// the joined one: random steps reach that state too rarely.
+func (m *model) reuseDuringJoin() {
+	awake := slices.DeleteFunc(slices.Clone(m.threads), func(u *mthread) bool { return u.ended || u.asleep != nil || u.joins != nil })
 	if len(awake) == 0 {
 		return
 	}
 	th := pick(m, awake)
 	peer, other := m.fork(th), m.fork(th)
 	m.await(th, peer)
-	peer.dead = true
+	peer.ended = true
 	if rapid.Bool().Draw(m.t, "told") {
-		m.tell(peer)
+		m.recordExit(peer)
 	}
 	m.forkAt(other, peer.tp)
 	for range rapid.IntRange(0, 9).Draw(m.t, "steps in join") {
@@ -300,22 +300,22 @@ func (m *model) cross() {
 func (m *model) joinReturns(th *mthread) {
 	j := th.joins
 	switch {
-	case !j.peer.dead:
+	case !j.peer.ended:
 		return
 	case !slices.Contains(m.freeTP, j.peer.tp) && !m.tpInUse(j.peer):
 		m.freeTP = append(m.freeTP, j.peer.tp) // before the record
-		if u := pick(m, m.threads); !u.dead && u.asleep == nil && u.joins == nil {
+		if u := pick(m, m.threads); !u.ended && u.asleep == nil && u.joins == nil {
 			m.fork(u)
 		}
 		return
 	}
 	th.joins, j.peer.joined = nil, true
-	m.crossed = m.crossed || m.tpInUse(j.peer)
+	m.tpReused = m.tpReused || m.tpInUse(j.peer)
 	m.record(th, bpf.OpJoin, 0, bpf.Record{Object: j.peer.tp, Extra: j.entered})
-	if !j.peer.told {
-		m.ends(j.peer, " inferred")
+	if !j.peer.exitRecorded {
+		m.expectEnd(j.peer, " inferred")
 	}
-	m.say("T%d join T%d", th.id, j.peer.id)
+	m.expect("T%d join T%d", th.id, j.peer.id)
 }
 
 // tpInUse reports whether a later thread has, or had, the thread's pointer.
@@ -330,7 +330,7 @@ func (m *model) sleep(th *mthread) {
 			m.record(th, bpf.OpWait, s.cond, bpf.Record{Sp: s.sp, Value: uint64(name) << 12})
 			cond := m.obj(s.cond)
 			m.release(th, name, " in-wait")
-			m.say("T%d wait %s %s", th.id, cond, m.obj(name))
+			m.expect("T%d wait %s %s", th.id, cond, m.obj(name))
 			th.asleep = s
 			return
 		}
@@ -352,12 +352,13 @@ func (m *model) inSleep(th *mthread) {
 	}
 	th.asleep = nil
 	m.record(th, bpf.OpWait, s.cond, bpf.Record{Sp: s.sp, Value: uint64(s.mutex) << 12, Flags: bpf.RecLeave})
-	m.say("T%d wake %s %s", th.id, m.obj(s.cond), m.obj(s.mutex))
-	m.take(th, s.mutex, max(s.depth, -s.depth), " in-wait")
+	m.expect("T%d wake %s %s", th.id, m.obj(s.cond), m.obj(s.mutex))
+	m.acquire(th, s.mutex, max(s.depth, -s.depth), " in-wait")
 }
 
-// remake destroys a lock that no thread uses, or initialises it again without destroying it.
-func (m *model) remake(th *mthread, name byte) {
+// reinitialise destroys a lock that no thread uses, or initialises it again without destroying
+// it.
+func (m *model) reinitialise(th *mthread, name byte) {
 	for _, u := range m.threads {
 		if slices.Contains(u.held, name) || u.asleep != nil && u.asleep.mutex == name {
 			return
@@ -366,26 +367,26 @@ func (m *model) remake(th *mthread, name byte) {
 	if rapid.Bool().Draw(m.t, "destroy") {
 		m.record(th, bpf.OpDestroy, name, bpf.Record{})
 		if m.ids[name] != 0 {
-			m.say("T%d destroy %s", th.id, m.obj(name))
-			m.bury(name, m.made[name])
+			m.expect("T%d destroy %s", th.id, m.obj(name))
+			m.destroy(name, m.initialised[name])
 		}
 		return
 	}
 	if m.ids[name] != 0 {
-		m.say("T%d destroy %s inferred", th.id, m.obj(name))
-		m.bury(name, false)
+		m.expect("T%d destroy %s inferred", th.id, m.obj(name))
+		m.destroy(name, false)
 	}
-	m.made[name] = true
+	m.initialised[name] = true
 	m.record(th, bpf.OpInit, name, bpf.Record{})
-	m.say("T%d init %s =0", th.id, m.obj(name))
+	m.expect("T%d init %s =0", th.id, m.obj(name))
 }
 
-func (m *model) bury(name byte, calls bool) {
-	m.graves[name] = 0
+func (m *model) destroy(name byte, calls bool) {
+	m.destroyed[name] = 0
 	if calls {
-		m.graves[name] = m.ids[name]
+		m.destroyed[name] = m.ids[name]
 	}
-	m.made[name] = false
+	m.initialised[name] = false
 	delete(m.ids, name)
 }
 
@@ -399,12 +400,12 @@ func TestModel(t *testing.T) {
 			m.step()
 		}
 		if rapid.Bool().Draw(t, "cross") {
-			m.cross()
+			m.reuseDuringJoin()
 			for range rapid.IntRange(0, 50).Draw(t, "more steps") {
 				m.step()
 			}
 		}
-		if m.crossed {
+		if m.tpReused {
 			crossed++
 		}
 		l := newListener()

@@ -132,7 +132,7 @@ func TestTouches(t *testing.T) {
 			T3 read X1 =6 no-source`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := &listener{judge: newJudge()}
+			l := &listener{checker: newChecker()}
 			l.o = New(Options{Sites: site, Sinks: []Sink{l}, Touch: func(trap Trap) Touch { return testTouches[trap.IP] }})
 			for _, r := range parseRecords(t, two+c.records) {
 				l.o.Record(&r)

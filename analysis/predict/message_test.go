@@ -27,7 +27,7 @@ const pipeRoom = 4
 func (m *machine) message(c eventtest.Choices, id event.ThreadID) {
 	p, n := m.pipe, c.Between(1, 3, "bytes")
 	switch {
-	case c.Yes("send"):
+	case c.Bool("send"):
 		if len(p.content)+n <= pipeRoom {
 			m.sends(id, n)
 		}

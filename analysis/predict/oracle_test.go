@@ -69,7 +69,7 @@ func newMachine(c eventtest.Choices, full bool) *machine {
 		live: []event.ThreadID{1}, next: 2, held: map[event.ObjectID][]event.ThreadID{}, asleep: map[event.ThreadID]int{},
 		match: map[int]int{}, leaving: map[event.ThreadID]bool{}, roundOf: map[int]int{}, full: full, awaiting: map[event.ThreadID]bool{},
 	}
-	if full && c.Yes("initial") {
+	if full && c.Bool("initial") {
 		m.initial = c.Between(0, 2, "value")
 		m.sem = m.initial
 		m.emit(event.Event{Thread: 1, Op: event.Init, Object: theSem, Kind: event.KindSemaphore, Flags: event.HasValue, Value: uint64(m.initial)})
@@ -144,7 +144,7 @@ func (m *machine) act(c eventtest.Choices, id event.ThreadID) {
 		return
 	}
 	k := c.Between(0, kinds-1, "what")
-	if m.nesting && c.Yes("nest") {
+	if m.nesting && c.Bool("nest") {
 		k = 0
 	}
 	switch k {
@@ -222,7 +222,7 @@ func (m *machine) lock(c eventtest.Choices, id event.ThreadID, lock event.Object
 		m.emit(e)
 		return
 	}
-	read := lock == lockRW && c.Yes("shared")
+	read := lock == lockRW && c.Bool("shared")
 	if len(holders) == 0 || (read && m.shared) {
 		e.Op = event.Acquire
 		if lock == lockRW {
@@ -249,11 +249,11 @@ func (m *machine) lock(c eventtest.Choices, id event.ThreadID, lock event.Object
 
 func (m *machine) endOrFork(c eventtest.Choices, id event.ThreadID) {
 	holding := slices.ContainsFunc(slices.Collect(maps.Values(m.held)), func(h []event.ThreadID) bool { return slices.Contains(h, id) })
-	if m.next < 5 && (holding || len(m.live) == 1 || c.Yes("fork")) {
+	if m.next < 5 && (holding || len(m.live) == 1 || c.Bool("fork")) {
 		m.fork(id)
 		return
 	}
-	if !holding && len(m.live) > 1 && c.Yes("end") {
+	if !holding && len(m.live) > 1 && c.Bool("end") {
 		m.emit(event.Event{Thread: id, Op: event.End})
 		m.live = slices.DeleteFunc(slices.Clone(m.live), func(x event.ThreadID) bool { return x == id })
 		m.ended = append(m.ended, id)
@@ -270,7 +270,7 @@ func (m *machine) join(c eventtest.Choices, id event.ThreadID) {
 func (m *machine) semaphore(c eventtest.Choices, id event.ThreadID) {
 	e := event.Event{Thread: id, Object: theSem, Kind: event.KindSemaphore, Op: event.SemPost}
 	switch {
-	case c.Yes("post"):
+	case c.Bool("post"):
 		m.sem++
 	case m.sem > 0:
 		e.Op = event.SemWait

@@ -18,7 +18,7 @@ import (
 )
 
 // wanted makes a property of one of a case.
-func wanted(t *testing.T, name string, w eventtest.Wanted, variables []string) *property.Property {
+func wanted(t *testing.T, name string, w eventtest.PropertyAutomaton, variables []string) *property.Property {
 	t.Helper()
 	m, labels, err := w.Monitor(variables)
 	if err != nil {

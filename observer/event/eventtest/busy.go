@@ -8,7 +8,7 @@ const busyLocks = 16
 // Busy is an unbounded run of threads that mostly lock: each acquires one of 16 locks, one
 // time in eight the next one inside it, and sometimes reads or writes the variable that the
 // lock guards. Locks are acquired in one order and exclude each other, so there is nothing
-// to find. Every Busy of the same numbers is the same run.
+// to find. Two runs with the same arguments of NewBusy are equal.
 type Busy struct {
 	accesses uint64
 	random   uint64
@@ -19,15 +19,15 @@ type Busy struct {
 	forked   int
 }
 
-// busyThread is what a thread does next: the step of its section.
+// busyThread is the state of a thread: its next step in a critical section.
 type busyThread struct {
 	step   int
 	lock   event.ObjectID
 	nested bool
 }
 
-// NewBusy returns a run of so many threads, with an access in one of so many
-// sections; 0 for none.
+// NewBusy returns a run of this number of threads. One in accesses critical sections has an
+// access; 0: none has.
 func NewBusy(threads, accesses int) *Busy {
 	return &Busy{accesses: uint64(accesses), random: 88172645463325252, threads: make([]busyThread, threads)}
 }
@@ -39,7 +39,7 @@ func (b *Busy) draw(n uint64) uint64 {
 	return b.random % n
 }
 
-// Next makes the next event of the run, all but its clock.
+// Next sets e to the next event of the run, without a clock.
 func (b *Busy) Next(e *event.Event) {
 	b.e = event.Event{Seq: b.e.Seq + 1, Time: b.e.Time + 300 + b.draw(2000)}
 	switch {
@@ -57,7 +57,7 @@ func (b *Busy) Next(e *event.Event) {
 	*e = b.e
 }
 
-// fork makes the threads, all by the first.
+// fork makes the first thread create the others.
 func (b *Busy) fork() {
 	child := event.ThreadID(2 + b.forked/2)
 	if b.forked++; b.forked%2 == 1 {
@@ -83,7 +83,7 @@ func (b *Busy) advance(t *busyThread) {
 		lock := event.ObjectID(1 + b.draw(busyLocks))
 		if !b.holder[lock] {
 			*t = busyThread{step: inside, lock: lock, nested: b.draw(8) == 0}
-			b.take(lock, event.Acquire)
+			b.setHeld(lock, event.Acquire)
 		}
 	case inside:
 		if t.nested && b.holder[t.lock+1] {
@@ -91,7 +91,7 @@ func (b *Busy) advance(t *busyThread) {
 		}
 		t.step = deeper
 		if t.nested {
-			b.take(t.lock+1, event.Acquire)
+			b.setHeld(t.lock+1, event.Acquire)
 		}
 	case deeper:
 		t.step = accessed
@@ -101,15 +101,15 @@ func (b *Busy) advance(t *busyThread) {
 	case accessed:
 		t.step = leaving
 		if t.nested {
-			b.take(t.lock+1, event.Release)
+			b.setHeld(t.lock+1, event.Release)
 		}
 	case leaving:
 		t.step = outside
-		b.take(t.lock, event.Release)
+		b.setHeld(t.lock, event.Release)
 	}
 }
 
-func (b *Busy) take(lock event.ObjectID, op event.Op) {
+func (b *Busy) setHeld(lock event.ObjectID, op event.Op) {
 	b.holder[lock] = op == event.Acquire
 	b.e.Op, b.e.Object, b.e.Kind = op, lock, event.KindMutex
 	b.e.Stack = event.StackID(uint32(lock)*4 + uint32(op)%4)

@@ -16,8 +16,8 @@ type Case struct {
 	Kind   string
 	Events []event.Event // stamped
 	Names  *Names
-	// Index[i] is the position in Events of the first event that event i of the file
-	// became; -1 if it became none (inner levels of a recursive lock, internal events).
+	// Index[i] is the position in Events of the first event made from event i of the
+	// file; -1 if none was made (inner levels of a recursive lock, internal events).
 	Index  []int
 	Expect json.RawMessage
 	// Executions are further runs, for files that hold many.
@@ -39,9 +39,9 @@ type caseEvent struct {
 	Value  *json.Number `json:"value"`
 }
 
-// ReadCase reads a worked example in JSON: name, kind, events (thread, op,
-// object, value) and expect. For a run among many whose outcome stands beside its
-// events, Expect is the whole of that run's JSON.
+// ReadCase reads a worked example in JSON: name, kind, events (thread, op, object,
+// value) and expect. In a file of several runs without expect, the outcome of a run is
+// beside its events, and Expect is the whole JSON of that run.
 func ReadCase(path string) (*Case, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -78,7 +78,7 @@ func parseCase(text []byte) (*Case, error) {
 
 func (c *Case) build(events []caseEvent) error {
 	b := newBuilder()
-	sleeps := sleepAfter(events)
+	waits := impliedWaits(events)
 	for i, e := range events {
 		before := len(b.events)
 		op := e.Op
@@ -97,8 +97,8 @@ func (c *Case) build(events []caseEvent) error {
 			at = before
 		}
 		c.Index = append(c.Index, at)
-		for _, cond := range sleeps[i] {
-			b.sleep(e.Thread, cond)
+		for _, cond := range waits[i] {
+			b.wait(e.Thread, cond)
 		}
 	}
 	Stamp(b.events)
@@ -106,9 +106,10 @@ func (c *Case) build(events []caseEvent) error {
 	return nil
 }
 
-// sleepAfter finds where the waits begin of which a file tells the return alone: at
-// the thread's event before it. Such files have conditions that are not locks.
-func sleepAfter(events []caseEvent) map[int][]string {
+// impliedWaits returns, by the index of the event after which they begin, the waits of
+// which a file has only the return. Such a wait begins after the previous event of the
+// thread. It occurs in files whose conditions are not locks.
+func impliedWaits(events []caseEvent) map[int][]string {
 	out := map[int][]string{}
 	locks := map[string]bool{}
 	last := map[string]int{}
@@ -136,8 +137,9 @@ func number(n *json.Number) (*uint64, error) {
 	return &u, nil
 }
 
-// Cases reads the worked examples of the files that match a pattern, at least one. Of
-// a file that holds many runs each is a case, by the file's name and its number.
+// Cases reads the worked examples of the files that match a pattern; at least one file
+// must match. Each run of a file that has several is a case, named by the file and its
+// number.
 func Cases(tb testing.TB, pattern string) []*Case {
 	tb.Helper()
 	var cases []*Case
@@ -158,7 +160,7 @@ func Cases(tb testing.TB, pattern string) []*Case {
 	return cases
 }
 
-// matches returns the files of a pattern, of which there must be some.
+// matches returns the files that match a pattern. It fails the test if there are none.
 func matches(tb testing.TB, pattern string) []string {
 	tb.Helper()
 	paths, err := filepath.Glob(pattern)

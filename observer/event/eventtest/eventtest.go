@@ -1,10 +1,9 @@
-// Package eventtest turns hand-written traces into events, for the tests of
-// analyses: STD lines, as package std reads them, and the JSON of worked examples.
-// Out come events as the observer would make them: stamped by the clocks of
-// must-happen-before, outermost lock levels only, condition waits split. Random runs are
-// made by choices that a test can shrink (Choices, World) or by a number (RandomRun). The
-// package is only for tests: it refuses what it cannot read, and does not check whether the
-// examples are feasible.
+// Package eventtest turns hand-written traces into events, for the tests of analyses: STD
+// lines, as package std reads them, and the JSON of worked examples. The events are as the
+// observer would make them: stamped by the clocks of must-happen-before, outermost lock
+// levels only, condition waits split. Random runs are made by choices that a test can
+// shrink (Choices, World) or by a number (RandomRun). The package is only for tests: it
+// refuses what it cannot read, and does not check whether the examples are feasible.
 package eventtest
 
 import (
@@ -26,16 +25,16 @@ type Names struct {
 	Stacks  []string // by event.StackID
 }
 
-// Thread finds a thread by its name, 0 if the trace has none of that name.
+// Thread returns the thread with a name; 0 if the trace has none.
 func (n *Names) Thread(name string) event.ThreadID { return event.ThreadID(index(n.Threads, name)) }
 
-// Object finds an object by its name, 0 if the trace has none of that name.
+// Object returns the object with a name; 0 if the trace has none.
 func (n *Names) Object(name string) event.ObjectID { return event.ObjectID(index(n.Objects, name)) }
 
 func index(s []string, name string) int { return max(0, slices.Index(s, name)) }
 
-// Stamp returns the events their clocks, each with a clock of its own so that it may
-// be kept: Must is the clock before the edge from the write that a read reads.
+// Stamp sets the clocks of the events. Each event has a clock of its own, so that it may be
+// kept. Must of a read does not include the edge from the write that it reads.
 func Stamp(events []event.Event) {
 	m := clock.New()
 	for i := range events {
@@ -47,7 +46,7 @@ func Stamp(events []event.Event) {
 }
 
 // ReadSTD reads a trace in STD format; see package std. Seq is the line's number,
-// Place its location.
+// Stack its location.
 func ReadSTD(path string) ([]event.Event, *Names, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -93,14 +92,15 @@ func namesOf(r *std.Reader, events []event.Event) *Names {
 	return n
 }
 
-// builder returns identifiers and splits what is more than one event.
+// builder assigns identifiers, and makes several events where one of the file stands for
+// them.
 type builder struct {
 	events  []event.Event
 	names   *Names
 	threads map[string]event.ThreadID
 	objects map[string]event.ObjectID
 	depth   map[held]int
-	saved   map[held]int // depth given up by a wait
+	saved   map[held]int // depth released by a wait
 }
 
 type held struct {
@@ -139,7 +139,7 @@ func (b *builder) emit(e event.Event) {
 	b.events = append(b.events, e)
 }
 
-// add appends what op, in the spelling of the JSON cases, means.
+// add appends the events of an operation, as the JSON cases spell it.
 func (b *builder) add(thread, op, object string, value *uint64) error {
 	e := event.Event{Thread: b.thread(thread)}
 	if value != nil {
@@ -199,7 +199,7 @@ func (b *builder) holds(thread, lock string) bool {
 	return known && b.depth[held{b.thread(thread), id}] > 0
 }
 
-func (b *builder) sleep(thread, cond string) {
+func (b *builder) wait(thread, cond string) {
 	b.emit(event.Event{Thread: b.thread(thread), Op: event.Wait, Kind: event.KindCond, Object: b.object("cond:" + cond)})
 }
 

@@ -15,17 +15,17 @@ import (
 // events are relevant.
 type Execution struct {
 	Case
-	Threads  []event.ThreadID  // in the order of the clocks that are expected
-	Objects  []event.ObjectID  // the relevant variables
-	Initial  []int64           // their values before the first event
-	Names    []string          // and their names
-	IDs      map[int]string    // by position in Events: of relevant events, as in the file, or their number there
-	Property map[string]Wanted // by name
+	Threads  []event.ThreadID             // in the order of the clocks that are expected
+	Objects  []event.ObjectID             // the relevant variables
+	Initial  []int64                      // their values before the first event
+	Names    []string                     // and their names
+	IDs      map[int]string               // by position in Events: of relevant events, as in the file, or else their number there
+	Property map[string]PropertyAutomaton // by name
 	Variants []Variant
 }
 
-// Wanted is a property as an automaton over atoms.
-type Wanted struct {
+// PropertyAutomaton is a property as an automaton over atoms.
+type PropertyAutomaton struct {
 	Atoms     map[string]string `json:"atoms"`
 	Automaton struct {
 		Initial any      `json:"initial"`
@@ -34,7 +34,7 @@ type Wanted struct {
 	} `json:"automaton"`
 }
 
-// Variant is the same run with something else about it.
+// Variant is a run of which parts of the file are replaced.
 type Variant struct {
 	Execution
 	Label     string
@@ -49,16 +49,16 @@ type executionFile struct {
 		caseEvent
 		ID string `json:"id"`
 	} `json:"events"`
-	Relevants            Relevant          `json:"relevant"`
-	Property             map[string]Wanted `json:"property"`
-	SynchronisationOrder *bool             `json:"synchronisation_orders"`
-	Executions           []json.RawMessage `json:"executions"`
+	Relevants            Relevant                     `json:"relevant"`
+	Property             map[string]PropertyAutomaton `json:"property"`
+	SynchronisationOrder *bool                        `json:"synchronisation_orders"`
+	Executions           []json.RawMessage            `json:"executions"`
 	Expect               struct {
 		Variants []json.RawMessage `json:"variants"`
 	} `json:"expect"`
 }
 
-// Relevant says which events of a run are relevant.
+// Relevant selects the relevant events of a run.
 type Relevant struct {
 	Objects []string `json:"objects"`
 	Ops     []string `json:"ops"`
@@ -108,12 +108,13 @@ func parseExecution(text []byte, variants bool) (*Execution, error) {
 	}
 	x.name(&f)
 	if variants {
-		return x, x.vary(text, f.Expect.Variants)
+		return x, x.addVariants(text, f.Expect.Variants)
 	}
 	return x, nil
 }
 
-// events are those that order anything, and the names of the relevant ones.
+// events returns the events that order others or are accesses, and the names of the
+// relevant ones; "" for the others.
 func (f *executionFile) events() (events []caseEvent, ids []string) {
 	for i, e := range f.Events {
 		if f.SynchronisationOrder != nil && !*f.SynchronisationOrder && e.Op != "read" && e.Op != "write" {
@@ -143,8 +144,8 @@ func (x *Execution) name(f *executionFile) {
 	}
 }
 
-// vary makes the variants by replacing parts of the file.
-func (x *Execution) vary(text []byte, variants []json.RawMessage) error {
+// addVariants adds the variants, each made by replacing parts of the file.
+func (x *Execution) addVariants(text []byte, variants []json.RawMessage) error {
 	for i, v := range variants {
 		var head struct {
 			Label     string                     `json:"label"`
@@ -174,8 +175,8 @@ func (x *Execution) vary(text []byte, variants []json.RawMessage) error {
 	return nil
 }
 
-// Executions reads the executions of the files that match a pattern, at least one, by
-// the file's name.
+// Executions reads the executions of the files that match a pattern, by the file's
+// name. At least one file must match.
 func Executions(tb testing.TB, pattern string) map[string][]Execution {
 	tb.Helper()
 	out := map[string][]Execution{}

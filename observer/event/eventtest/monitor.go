@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// Guarded is the automaton of a worked example: its edges carry conjunctions of literals
-// over atoms, by the bits of a letter. It is a lattice.Monitor.
-type Guarded struct {
+// GuardedMonitor is the automaton of a worked example: its edges are labelled with
+// conjunctions of literals over atoms, which are the bits of a letter. It is a
+// lattice.Monitor.
+type GuardedMonitor struct {
 	start, bad uint32
 	edges      []guardedEdge
 }
@@ -21,13 +22,13 @@ type guardedEdge struct {
 }
 
 // Start appends the initial state.
-func (g *Guarded) Start(into []uint32) []uint32 { return append(into, g.start) }
+func (g *GuardedMonitor) Start(into []uint32) []uint32 { return append(into, g.start) }
 
 // Bad reports whether a state is the bad one.
-func (g *Guarded) Bad(s uint32) bool { return s == g.bad }
+func (g *GuardedMonitor) Bad(s uint32) bool { return s == g.bad }
 
 // Step appends the states that follow.
-func (g *Guarded) Step(into []uint32, from uint32, letter uint64) []uint32 {
+func (g *GuardedMonitor) Step(into []uint32, from uint32, letter uint64) []uint32 {
 	if from == g.bad {
 		return append(into, from)
 	}
@@ -39,8 +40,8 @@ func (g *Guarded) Step(into []uint32, from uint32, letter uint64) []uint32 {
 	return into
 }
 
-// Comparisons are the atoms of a worked example, "w > 26" or "y == z", a bit each. They
-// are lattice.Labels.
+// Comparisons are the atoms of a worked example, "w > 26" or "y == z", each a bit of a
+// letter; lattice.Labels.
 type Comparisons []comparison
 
 type comparison struct {
@@ -50,7 +51,7 @@ type comparison struct {
 	constant int64
 }
 
-// Letter returns the atoms that hold of the values.
+// Letter returns the atoms that are true for the values.
 func (c Comparisons) Letter(values []uint64, _ uint64) (letter uint64) {
 	for i, x := range c {
 		a, b := int64(values[x.left]), x.constant
@@ -80,11 +81,11 @@ func (x *comparison) holds(a, b int64) bool {
 	return a != b
 }
 
-// AtomNames are the names of the atoms, in the order of their bits.
-func (w *Wanted) AtomNames() []string { return slices.Sorted(maps.Keys(w.Atoms)) }
+// AtomNames returns the names of the atoms, in the order of their bits.
+func (w *PropertyAutomaton) AtomNames() []string { return slices.Sorted(maps.Keys(w.Atoms)) }
 
-// Monitor makes the automaton and the atoms of a property over variables.
-func (w *Wanted) Monitor(variables []string) (*Guarded, Comparisons, error) {
+// Monitor returns the automaton and the atoms of a property over variables.
+func (w *PropertyAutomaton) Monitor(variables []string) (*GuardedMonitor, Comparisons, error) {
 	names := w.AtomNames()
 	var c Comparisons
 	for _, name := range names {
@@ -101,7 +102,7 @@ func (w *Wanted) Monitor(variables []string) (*Guarded, Comparisons, error) {
 		}
 		return states[fmt.Sprint(s)]
 	}
-	g := &Guarded{start: number(w.Automaton.Initial), bad: number(w.Automaton.Bad)}
+	g := &GuardedMonitor{start: number(w.Automaton.Initial), bad: number(w.Automaton.Bad)}
 	for _, e := range w.Automaton.Edges {
 		x := guardedEdge{from: number(e[0]), to: number(e[2])}
 		if err := x.guard(fmt.Sprint(e[1]), names); err != nil {

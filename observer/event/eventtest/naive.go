@@ -9,12 +9,12 @@ import (
 )
 
 // Naive is the plain model of the order table: an event's clock is the set of the events
-// that come before it. It knows no slots and forgets nothing. Its tiers are order.Must,
-// or with it order.Observed, or with both order.Outcome.
+// that come before it. It has no slots and discards nothing. Its tiers are order.Must,
+// and optionally order.Observed, and with both of them order.Outcome.
 type Naive struct {
 	observed bool
 	outcome  bool
-	last     map[event.ThreadID]Set // what the thread's next event comes after
+	last     map[event.ThreadID]Set // the events before the thread's next one
 	objects  map[event.ObjectID]*naiveObject
 	n        int
 }
@@ -29,14 +29,14 @@ type naiveObject struct {
 	valued, atomic          bool
 	value                   uint64
 
-	sleepers []naiveSleeper
-	sent     []naiveSent
+	waiters       []naiveWaiter
+	notifications []naiveNotification
 
 	generations []*naiveGeneration
 	size        uint64
 
 	known, mixed        bool
-	credit              int
+	initialLeft         int
 	posts               []Set
 	poster              event.ThreadID
 	posted, waits, last Set
@@ -47,32 +47,32 @@ type naiveObject struct {
 
 	sends    []naiveSend
 	receives []Set
-	had      int // so many sends were received
-	made     int // so many receives made room for a send
+	received int // number of sends that were received
+	roomMade int // number of receives that made room for a send
 }
 
-type naiveSleeper struct {
+type naiveWaiter struct {
 	thread event.ThreadID
 	at     int
-	knows  Set
+	before Set
 }
 
-type naiveSent struct {
-	at    int
-	all   bool
-	knows Set
+type naiveNotification struct {
+	at     int
+	all    bool
+	before Set
 }
 
 type naiveGeneration struct {
 	inside  map[event.ThreadID]bool
 	arrived uint64
 	closed  bool
-	knows   Set
+	before  Set
 }
 
 type naiveSend struct {
-	from  uint64
-	knows Set
+	from   uint64
+	before Set
 }
 
 // NewNaive returns the model of a run that has not begun.
@@ -95,25 +95,25 @@ func (n *Naive) object(e *event.Event) *naiveObject {
 	return o
 }
 
-// Step takes the next event of the run and returns the events that come before it, itself
-// included, before the edge of a plain read.
+// Step handles the next event of the run and returns the events that come before it,
+// itself included, before the edge of a plain read.
 func (n *Naive) Step(e event.Event) Set {
 	n.n++
-	me := n.last[e.Thread]
-	if me == nil {
-		me = Set{}
-		n.last[e.Thread] = me
+	clock := n.last[e.Thread]
+	if clock == nil {
+		clock = Set{}
+		n.last[e.Thread] = clock
 	}
 	o := n.object(&e)
-	guessed := e.Op == event.Destroy && e.Flags&event.Inferred != 0
-	if !guessed {
-		me.add(o.init)
+	inferred := e.Op == event.Destroy && e.Flags&event.Inferred != 0
+	if !inferred {
+		clock.add(o.init)
 	}
-	n.before(o, me, e, guessed)
-	me[n.n] = true
-	stamp := maps.Clone(me)
+	n.before(o, clock, e, inferred)
+	clock[n.n] = true
+	stamp := maps.Clone(clock)
 	if !(e.Op == event.Init && e.Flags&event.Inferred != 0) {
-		n.after(o, me, e)
+		n.after(o, clock, e)
 	}
 	if e.Op == event.Destroy {
 		delete(n.objects, e.Object)
@@ -124,47 +124,47 @@ func (n *Naive) Step(e event.Event) Set {
 // Last returns the events that come before the thread's next one.
 func (n *Naive) Last(t event.ThreadID) Set { return n.last[t] }
 
-func (o *naiveObject) agrees(e *event.Event) bool {
+func (o *naiveObject) sawLastWrite(e *event.Event) bool {
 	return e.Flags&(event.NoSource|event.Late) == 0 && !(e.Op == event.Read && o.valued && e.Flags&event.HasValue != 0 && o.value != e.Value)
 }
 
-func (n *Naive) before(o *naiveObject, me Set, e event.Event, guessed bool) {
+func (n *Naive) before(o *naiveObject, clock Set, e event.Event, inferred bool) {
 	switch e.Op {
 	case event.Read, event.Update:
 		if e.Flags&event.Late != 0 {
-			me.add(o.uses)
+			clock.add(o.uses)
 		}
-		if o.atomic && e.Flags&event.Atomic != 0 && o.agrees(&e) {
-			me.add(o.write)
+		if o.atomic && e.Flags&event.Atomic != 0 && o.sawLastWrite(&e) {
+			clock.add(o.write)
 		}
 	case event.Join:
-		me.add(n.last[e.Peer])
+		clock.add(n.last[e.Peer])
 	case event.OnceLeave:
-		me.add(o.once)
+		clock.add(o.once)
 	case event.Destroy:
-		if !guessed {
-			me.add(o.uses)
+		if !inferred {
+			clock.add(o.uses)
 		}
 	case event.Wake:
-		o.wake(me, e, n.observed)
+		o.wake(clock, e, n.observed)
 	case event.Signal, event.Broadcast:
-		o.notify(me, e.Op == event.Broadcast)
+		o.notify(clock, e.Op == event.Broadcast)
 	case event.BarrierArrive:
-		n.arrive(o, me)
+		n.arrive(o, clock)
 	case event.BarrierDepart:
-		o.depart(me, e.Thread)
+		o.depart(clock, e.Thread)
 	case event.SemWait, event.SemFailed, event.SemPost:
-		n.semaphore(o, me, e)
+		n.semaphore(o, clock, e)
 	case event.Receive, event.Sent:
-		o.message(me, e)
+		o.message(clock, e)
 	}
 	if n.observed {
-		o.lock(me, e.Op)
+		o.lock(clock, e.Op)
 	}
 }
 
-// lock draws the edges of a lock: a write lock is a write, a read lock and its unlock are
-// reads of the lock variable.
+// lock adds the edges of a lock: a write lock is a write of the lock variable; a read
+// lock and its unlock are reads.
 func (o *naiveObject) lock(me Set, op event.Op) {
 	switch op {
 	case event.Acquire:
@@ -209,7 +209,7 @@ func (n *Naive) after(o *naiveObject, me Set, e event.Event) {
 		o.init = maps.Clone(me)
 		if e.Flags&event.HasValue != 0 {
 			if e.Kind == event.KindSemaphore {
-				o.known, o.credit = true, int(e.Value)
+				o.known, o.initialLeft = true, int(e.Value)
 			}
 			if e.Kind == event.KindBarrier {
 				o.size = e.Value
@@ -218,13 +218,13 @@ func (n *Naive) after(o *naiveObject, me Set, e event.Event) {
 	case event.OnceDone:
 		o.once = maps.Clone(me)
 	case event.Wait:
-		o.sleepers = append(o.sleepers, naiveSleeper{e.Thread, n.n, maps.Clone(me)})
+		o.waiters = append(o.waiters, naiveWaiter{e.Thread, n.n, maps.Clone(me)})
 	case event.Signal, event.Broadcast:
-		o.remember(me, e.Op == event.Broadcast, n.n)
+		o.addNotification(me, e.Op == event.Broadcast, n.n)
 	case event.BarrierArrive:
 		g := o.generations[len(o.generations)-1]
 		g.inside[e.Thread] = true
-		g.knows.add(me)
+		g.before.add(me)
 		g.arrived++
 		g.closed = g.arrived == o.size
 	case event.SemPost:
@@ -237,14 +237,14 @@ func (n *Naive) after(o *naiveObject, me Set, e event.Event) {
 	case event.Send:
 		x := naiveSend{e.Value, maps.Clone(me)}
 		if e.Flags&event.HasValue == 0 {
-			x.from, o.had = 0, len(o.sends)
+			x.from, o.received = 0, len(o.sends)
 		}
 		o.sends = append(o.sends, x)
 	case event.Receive, event.Receiving:
 		o.receives = append(o.receives, maps.Clone(me))
 	}
 	if e.Op.IsAccess() {
-		if e.Op != event.Write && o.agrees(&e) {
+		if e.Op != event.Write && o.sawLastWrite(&e) {
 			me.add(o.write)
 		}
 		if e.Op.IsWrite() {
@@ -256,14 +256,14 @@ func (n *Naive) after(o *naiveObject, me Set, e event.Event) {
 	o.uses.add(me)
 }
 
-// arrive opens a generation where the last one takes no more arrivals.
+// arrive begins a barrier generation if the last one is complete.
 func (n *Naive) arrive(o *naiveObject, me Set) {
 	if k := len(o.generations); k == 0 || o.generations[k-1].closed {
-		o.generations = append(o.generations, &naiveGeneration{inside: map[event.ThreadID]bool{}, knows: Set{}})
+		o.generations = append(o.generations, &naiveGeneration{inside: map[event.ThreadID]bool{}, before: Set{}})
 	}
 	if n.observed {
 		for _, g := range o.generations[:len(o.generations)-1] {
-			me.add(g.knows)
+			me.add(g.before)
 		}
 	}
 }
@@ -271,7 +271,7 @@ func (n *Naive) arrive(o *naiveObject, me Set) {
 func (o *naiveObject) depart(me Set, thread event.ThreadID) {
 	for _, g := range o.generations {
 		if g.inside[thread] {
-			me.add(g.knows)
+			me.add(g.before)
 			g.closed = true
 			delete(g.inside, thread)
 			return
@@ -299,8 +299,8 @@ func (n *Naive) semaphore(o *naiveObject, me Set, e event.Event) {
 			if n.outcome {
 				me.add(o.posted)
 			}
-		case o.credit > 0:
-			o.credit--
+		case o.initialLeft > 0:
+			o.initialLeft--
 		case len(o.posts) > 0:
 			me.add(o.posts[0])
 			o.posts = o.posts[1:]
@@ -323,9 +323,9 @@ func (o *naiveObject) post(me Set, thread event.ThreadID, observed bool) {
 	}
 }
 
-// message draws the edges from the sends that a receive may have received from, and from
-// the receives that made room for a send. Who comes after one comes after all that others
-// came after before.
+// message adds the edges from the sends that a receive may have received from, and from the
+// receives that made room for a send. The edges are cumulative: a receive also comes after every
+// send that an earlier receive came after, and likewise a send.
 func (o *naiveObject) message(me Set, e event.Event) {
 	valued := e.Flags&event.HasValue != 0
 	if e.Op == event.Sent {
@@ -333,24 +333,24 @@ func (o *naiveObject) message(me Set, e event.Event) {
 		if valued {
 			first = int(min(e.Value, uint64(first)))
 		}
-		if o.made = max(o.made, first); !valued || e.Value > 0 {
-			for _, knows := range o.receives[:o.made] {
+		if o.roomMade = max(o.roomMade, first); !valued || e.Value > 0 {
+			for _, knows := range o.receives[:o.roomMade] {
 				me.add(knows)
 			}
 		}
 		return
 	}
-	for o.had < len(o.sends) && (!valued || o.sends[o.had].from < e.Value) {
-		o.had++
+	for o.received < len(o.sends) && (!valued || o.sends[o.received].from < e.Value) {
+		o.received++
 	}
-	for _, s := range o.sends[:o.had] {
-		me.add(s.knows)
+	for _, s := range o.sends[:o.received] {
+		me.add(s.before)
 	}
 }
 
 func (o *naiveObject) signals() int {
 	n := 0
-	for _, s := range o.sent {
+	for _, s := range o.notifications {
 		if !s.all {
 			n++
 		}
@@ -359,13 +359,13 @@ func (o *naiveObject) signals() int {
 }
 
 func (o *naiveObject) notify(me Set, all bool) {
-	k := len(o.sleepers) - 1
+	k := len(o.waiters) - 1
 	if all {
 		k = o.signals()
 	}
 	known := map[int]int{}
-	for _, s := range o.sleepers {
-		for x := range s.knows {
+	for _, s := range o.waiters {
+		for x := range s.before {
 			known[x]++
 		}
 	}
@@ -376,31 +376,31 @@ func (o *naiveObject) notify(me Set, all bool) {
 	}
 }
 
-func (o *naiveObject) remember(me Set, all bool, at int) {
-	if len(o.sleepers) > 0 && (all || o.signals() < len(o.sleepers)) {
-		o.sent = append(o.sent, naiveSent{at, all, maps.Clone(me)})
+func (o *naiveObject) addNotification(me Set, all bool, at int) {
+	if len(o.waiters) > 0 && (all || o.signals() < len(o.waiters)) {
+		o.notifications = append(o.notifications, naiveNotification{at, all, maps.Clone(me)})
 	}
 }
 
-// wake draws the edge from the oldest notification since the wait, and in the observed
-// order those from all of them.
+// wake adds the edge from the oldest notification since the wait; in the observed order,
+// those from all notifications since then.
 func (o *naiveObject) wake(me Set, e event.Event, observed bool) {
-	at := slices.IndexFunc(o.sleepers, func(s naiveSleeper) bool { return s.thread == e.Thread })
+	at := slices.IndexFunc(o.waiters, func(s naiveWaiter) bool { return s.thread == e.Thread })
 	if at < 0 {
 		return
 	}
-	since := o.sleepers[at].at
-	o.sleepers = slices.Delete(slices.Clone(o.sleepers), at, at+1)
+	since := o.waiters[at].at
+	o.waiters = slices.Delete(slices.Clone(o.waiters), at, at+1)
 	if e.Flags&event.TimedOut == 0 {
-		first := slices.IndexFunc(o.sent, func(s naiveSent) bool { return s.at > since })
-		for i := max(0, first); first >= 0 && i < len(o.sent) && (observed || i == first); i++ {
-			me.add(o.sent[i].knows)
+		first := slices.IndexFunc(o.notifications, func(s naiveNotification) bool { return s.at > since })
+		for i := max(0, first); first >= 0 && i < len(o.notifications) && (observed || i == first); i++ {
+			me.add(o.notifications[i].before)
 		}
-		if first >= 0 && !o.sent[first].all {
-			o.sent = slices.Delete(slices.Clone(o.sent), first, first+1)
+		if first >= 0 && !o.notifications[first].all {
+			o.notifications = slices.Delete(slices.Clone(o.notifications), first, first+1)
 		}
 	}
-	for len(o.sent) > 0 && (len(o.sleepers) == 0 || o.sent[0].at < o.sleepers[0].at) {
-		o.sent = o.sent[1:]
+	for len(o.notifications) > 0 && (len(o.waiters) == 0 || o.notifications[0].at < o.waiters[0].at) {
+		o.notifications = o.notifications[1:]
 	}
 }

@@ -21,22 +21,22 @@ const (
 	Once
 )
 
-// program makes random runs that are well formed.
+// program is a random program whose runs are well formed.
 type program struct {
-	r       *rand.Rand
-	choices []int // of step
-	events  []event.Event
-	live    []event.ThreadID
-	ended   []event.ThreadID // not yet joined
-	next    event.ThreadID
-	holders map[event.ObjectID][]event.ThreadID
-	alone   map[event.ObjectID]bool
-	asleep  map[event.ThreadID]bool
-	inside  map[event.ThreadID]bool // of the barrier
-	arrived int
-	value   int
-	ran     bool
-	held    map[event.ObjectID]uint64 // by variables
+	r         *rand.Rand
+	choices   []int // of step
+	events    []event.Event
+	live      []event.ThreadID
+	ended     []event.ThreadID // not yet joined
+	next      event.ThreadID
+	holders   map[event.ObjectID][]event.ThreadID
+	exclusive map[event.ObjectID]bool
+	asleep    map[event.ThreadID]bool
+	inside    map[event.ThreadID]bool // of the barrier
+	arrived   int
+	value     int
+	ran       bool
+	held      map[event.ObjectID]uint64 // the value of each variable
 }
 
 // RandomRun makes a well-formed run of at least n events: accesses, locks, conditions,
@@ -53,7 +53,7 @@ func RandomSections(r *rand.Rand, n int) []event.Event {
 
 func randomRun(r *rand.Rand, n int, choices []int) []event.Event {
 	p := &program{
-		r: r, choices: choices, next: 4, live: []event.ThreadID{1, 2, 3}, holders: map[event.ObjectID][]event.ThreadID{}, alone: map[event.ObjectID]bool{},
+		r: r, choices: choices, next: 4, live: []event.ThreadID{1, 2, 3}, holders: map[event.ObjectID][]event.ThreadID{}, exclusive: map[event.ObjectID]bool{},
 		asleep: map[event.ThreadID]bool{}, inside: map[event.ThreadID]bool{}, value: 1, held: map[event.ObjectID]uint64{},
 	}
 	p.emit(event.Event{Thread: 1, Op: event.Init, Object: Semaphore, Kind: event.KindSemaphore, Value: 1, Flags: event.HasValue})
@@ -110,26 +110,26 @@ func (p *program) step(t event.ThreadID) {
 	case 9:
 		p.do(t, []event.Op{event.SemPost, event.SemWait}[p.r.IntN(2)], UnknownSemaphore)
 	case 10:
-		p.gather(t)
+		p.barrierOrOnce(t)
 	case 11:
 		p.threads(t)
 	}
 }
 
-func (p *program) lock(t event.ThreadID, o event.ObjectID, alone bool) {
+func (p *program) lock(t event.ThreadID, o event.ObjectID, exclusive bool) {
 	held := p.holders[o]
 	switch at := slices.Index(held, t); {
 	case at >= 0:
 		p.do(t, event.Release, o)
 		p.holders[o] = slices.Delete(held, at, at+1)
-	case len(held) > 0 && (alone || p.alone[o]):
+	case len(held) > 0 && (exclusive || p.exclusive[o]):
 		p.do(t, event.AcquireFailed, o)
-	case alone:
+	case exclusive:
 		p.do(t, event.Acquire, o)
-		p.holders[o], p.alone[o] = append(held, t), true
+		p.holders[o], p.exclusive[o] = append(held, t), true
 	default:
 		p.do(t, event.AcquireRead, o)
-		p.holders[o], p.alone[o] = append(held, t), false
+		p.holders[o], p.exclusive[o] = append(held, t), false
 	}
 }
 
@@ -146,7 +146,7 @@ func (p *program) semaphore(t event.ThreadID) {
 	}
 }
 
-func (p *program) gather(t event.ThreadID) {
+func (p *program) barrierOrOnce(t event.ThreadID) {
 	if p.r.IntN(2) == 0 {
 		p.once(t)
 		return
@@ -196,7 +196,7 @@ func (p *program) holds(t event.ThreadID) bool {
 	return slices.Contains(p.holders[Mutex], t) || slices.Contains(p.holders[RWLock], t)
 }
 
-// Messages gives a run a channel.
+// Messages adds the events of a channel to a run.
 func Messages(r *rand.Rand, run []event.Event) []event.Event {
 	const channel = 90
 	var out []event.Event
@@ -230,9 +230,9 @@ func Messages(r *rand.Rand, run []event.Event) []event.Event {
 	return out
 }
 
-// Impossible makes an event of each four bytes: a run that no program can have had, as a
-// damaged trace may hold.
-func Impossible(data []byte) []event.Event {
+// InvalidEvents makes an event of each four bytes: a run that no program can have, as a
+// damaged trace may contain.
+func InvalidEvents(data []byte) []event.Event {
 	var events []event.Event
 	for ; len(data) >= 4; data = data[4:] {
 		seq := uint64(len(events) + 1)

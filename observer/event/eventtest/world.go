@@ -17,17 +17,17 @@ type World struct {
 	ended []event.ThreadID // not yet joined
 	last  event.ThreadID
 	held  map[event.ThreadID][]event.ObjectID // in the order in which they were acquired
-	users map[event.ObjectID]int              // the number of readers that hold the lock; the constant alone for a writer
+	users map[event.ObjectID]int              // the number of readers that hold the lock; exclusively for a writer
 }
 
-const alone = -1
+const exclusively = -1
 
 // NewWorld returns a world with the first thread, in which nothing has happened.
 func NewWorld(c Choices) *World {
 	return &World{Choices: c, Live: []event.ThreadID{1}, last: 1, held: map[event.ThreadID][]event.ObjectID{}, users: map[event.ObjectID]int{}}
 }
 
-// Emit adds an event, whatever it is, and numbers it.
+// Emit adds any event, and numbers it.
 func (w *World) Emit(e event.Event) {
 	e.Seq = uint64(len(w.Events) + 1)
 	w.Events = append(w.Events, e)
@@ -37,24 +37,24 @@ func (w *World) Emit(e event.Event) {
 // caller must not change the slice.
 func (w *World) Held(t event.ThreadID) []event.ObjectID { return w.held[t] }
 
-// Acquire lets e.Thread acquire the lock e.Object, exclusively or, where e.Op is
+// Acquire makes e.Thread acquire the lock e.Object, exclusively or, where e.Op is
 // AcquireRead, as a reader, if the lock is free for that and the thread does not hold it.
 func (w *World) Acquire(e event.Event) {
 	users, shared := w.users[e.Object], e.Op == event.AcquireRead
-	if slices.Contains(w.held[e.Thread], e.Object) || users != 0 && (users == alone || !shared) {
+	if slices.Contains(w.held[e.Thread], e.Object) || users != 0 && (users == exclusively || !shared) {
 		return
 	}
 	if shared {
 		w.users[e.Object]++
 	} else {
-		w.users[e.Object] = alone
+		w.users[e.Object] = exclusively
 	}
 	w.held[e.Thread] = append(w.held[e.Thread], e.Object)
 	e.Kind = event.KindRWLock
 	w.Emit(e)
 }
 
-// Release lets e.Thread release the lock e.Object, which it holds.
+// Release makes e.Thread release the lock e.Object, which it holds.
 func (w *World) Release(e event.Event) {
 	i := slices.Index(w.held[e.Thread], e.Object)
 	w.held[e.Thread] = slices.Delete(w.held[e.Thread], i, i+1)
@@ -63,7 +63,7 @@ func (w *World) Release(e event.Event) {
 	w.Emit(e)
 }
 
-// Fork has a thread make another, which begins at once, if fewer than most live.
+// Fork makes a thread create another, which begins at once, if fewer than most are alive.
 func (w *World) Fork(t event.ThreadID, most int) {
 	if len(w.Live) >= most {
 		return
@@ -84,7 +84,7 @@ func (w *World) End(t event.ThreadID) {
 	w.ended = append(w.ended, t)
 }
 
-// Join has a thread join the one that ended last of those that nobody has joined, if
+// Join makes a thread join the one that ended last of those that no thread has joined, if
 // there is any.
 func (w *World) Join(t event.ThreadID) {
 	if n := len(w.ended); n > 0 {
