@@ -6,19 +6,18 @@
 //
 // The trace of a thread is reduced to lock-order edges: the thread requested this lock while it
 // held those. An edge has its whole set of held locks, and the acquires that had this form are its
-// instances. The lock tree of Figure 9 is kept as the path of the held
-// locks, in the order of their acquisition, so that releases may come in any order. A cycle of
-// edges is reported if distinct threads can take part in it that hold no lock in common (Figure
-// 10's gate locks) and of whose requests no two are ordered by the must-order. A lock that a
-// parent holds from before a thread's creation until after its join counts as held by that thread
-// too (Sulzmann, Beyond Per-Thread Lock Sets, arXiv 2512.23552).
+// instances. The lock tree of Figure 9 is kept as the path of the held locks, in the order of
+// their acquisition, so that releases may come in any order. A cycle of edges is reported if
+// distinct threads can take part in it that hold no lock in common (Figure 10's gate locks) and of
+// whose requests no two are ordered by the must-order. A lock that a parent holds from before a
+// thread's creation until after its join counts as held by that thread too (Sulzmann, Beyond
+// Per-Thread Lock Sets, arXiv 2512.23552).
 //
 // The input is the events of a run with their clocks; the output is findings of kind deadlock and
 // confidence potential. The package does not know names, files or schedules.
 //
-// Memory. All threads share the edges, so ten thousand threads that do the same make one
-// edge. Each edge keeps a bounded number of instances, the first and the latest, spread over
-// threads. The acquires of one thread between which it neither influenced another thread nor was
+// Memory. All threads share the edges, so ten thousand threads that do the same make one edge.
+// Each edge keeps a bounded number of instances, the first and the latest, spread over threads. The acquires of one thread between which it neither influenced another thread nor was
 // influenced by one are one instance. A thread that has been joined stays in memory only through
 // the instances that refer to it. What destroyed locks leave behind is removed when it is about
 // half of all.
@@ -84,7 +83,7 @@ type Options struct {
 	// either edge, beginning with that first acquire of the second. OnAcquired must not be nil
 	// if OnInverse is not.
 	OnInverse  func(older, newer finding.LockOrderEdge)
-	OnAcquired func(nesting int, thread event.ThreadID, seq uint64)
+	OnAcquired func(edge int, thread event.ThreadID, seq uint64)
 	// Locks is the table of the locks that threads hold. The caller passes it each event before
 	// the analysis gets the event. Default: the analysis has a table of its own.
 	Locks *locks.Table
