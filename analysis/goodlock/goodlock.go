@@ -17,10 +17,10 @@
 // confidence potential. The package does not know names, files or schedules.
 //
 // Memory. All threads share the edges, so ten thousand threads that do the same make one edge.
-// Each edge keeps a bounded number of instances, the first and the latest, spread over threads. The acquires of one thread between which it neither influenced another thread nor was
-// influenced by one are one instance. A thread that has been joined stays in memory only through
-// the instances that refer to it. What destroyed locks leave behind is removed when it is about
-// half of all.
+// Each edge keeps a bounded number of instances, the first and the latest, spread over threads. The
+// acquires of one thread between which it neither influenced another thread nor was influenced by
+// one are one instance. A thread that has been joined stays in memory only through the instances
+// that refer to it. The state of destroyed locks is removed when it is about half of all.
 package goodlock
 
 import (
