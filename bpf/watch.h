@@ -64,12 +64,14 @@ static __always_inline __u64 stepped_from(struct task_struct *task, __u64 ip)
 #define IS_PROBE(nr) false
 #endif
 
-static __always_inline bool near(__u64 pointer, __u64 object, __u8 width, __u8 distance)
+static __always_inline bool near(__u64 pointer, __u64 object, __u8 width, __u32 distance)
 {
 	return pointer - (object - distance) <= width + 2 * distance;
 }
 
-#define GROUP 64 /* bytes that a string instruction may do between two traps */
+/* Bytes that a string instruction may go on by before it traps: up to 128 were seen, on
+ * Emerald Rapids. */
+#define GROUP 256
 
 /* Returns which operand of a string instruction is the variable, see touch_hint. The kernel
  * copies between its own memory and the program's. */
