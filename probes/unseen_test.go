@@ -33,9 +33,9 @@ __asm__ (".text\n.type more, @function\nmore: .fill " MORE ", 1, 0x90\n ret\n.si
 int main(int argc, char **argv) { (void)argv; int x[2] = {0}; add(x); direct(); plain(x); return swap(x) + argc; }
 `
 
-// TestPlaces checks that a plan has a probe for each place of a file that synchronises without
-// being observed, or for none.
-func TestPlaces(t *testing.T) {
+// TestUnseenProbes checks that a plan has a probe for each place of a file that
+// synchronises without being observed, or for none.
+func TestUnseenProbes(t *testing.T) {
 	base := []string{"atomic instruction in add", "atomic instruction in swap"}
 	tests := []struct {
 		name  string

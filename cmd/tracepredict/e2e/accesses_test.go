@@ -14,8 +14,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// TestAccessCorpus: of programs that count their own accesses, what was observed is
-// equal, or the plan has said beforehand that it is not all.
+// TestAccessCorpus checks, with programs that count their own accesses, that the
+// observed accesses are equal to these, or that the plan reports that it is not
+// complete.
 func TestAccessCorpus(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("arrays and the stack are followed on x86-64")
@@ -28,14 +29,14 @@ func TestAccessCorpus(t *testing.T) {
 		compiler, source string
 		watch            []string
 		flags            []string
-		partial          []string // not all of them is seen, and that is said
+		partial          []string // variables of which not all accesses are observed, which the plan reports
 	}{
 		{"gcc", "accesses.c", c, []string{"-O0"}, []string{"leaked"}},
 		{"gcc", "accesses.c", c, []string{"-O2"}, []string{"leaked"}},
 		{"gcc", "accesses.c", c, []string{"-O3", "-march=x86-64-v2"}, []string{"leaked"}},
 		{"gcc", "accesses.c", c, []string{"-O2", "-no-pie", "-fno-pie"}, []string{"leaked"}},
 		{"gcc", "accesses.c", c, []string{"-O2", "-static"}, []string{"leaked"}},
-		{"gcc", "accesses.c", lto, []string{"-O2", "-flto"}, nil}, // nobody takes an address any more,
+		{"gcc", "accesses.c", lto, []string{"-O2", "-flto"}, nil}, // since optimised code takes no address of it,
 		{"gcc", "accesses.c", c, []string{"-O2", "-fPIC", "-fno-builtin"}, []string{"leaked"}},
 		{"g++", "accesses.cc", cxx, []string{"-O0"}, []string{"shop::ready"}},
 		{"g++", "accesses.cc", cxx, []string{"-O2"}, nil},
@@ -50,7 +51,7 @@ func TestAccessCorpus(t *testing.T) {
 	t.Run("stripped", func(t *testing.T) {
 		checkAccesses(t, stripped(t, build(t, "gcc", "accesses.c", "-O2")), c, []string{"leaked"})
 	})
-	t.Run("dwz", func(t *testing.T) { // as in Debian's packages
+	t.Run("dwz", func(t *testing.T) { // as Debian's packages are compiled
 		one, two := build(t, "gcc", "accesses.c", "-O2"), build(t, "g++", "accesses.cc", "-O2")
 		sharedDebug(t, one, two)
 		checkAccesses(t, stripped(t, one), c, []string{"leaked"})
@@ -58,8 +59,8 @@ func TestAccessCorpus(t *testing.T) {
 	})
 }
 
-// sharedDebug moves what the debug information of two programs has in common to
-// a file of its own.
+// sharedDebug moves the debug information that two programs have in common to a
+// separate file.
 func sharedDebug(t *testing.T, one, two string) {
 	t.Helper()
 	testtool.Need(t, "dwz")
@@ -85,7 +86,7 @@ func corpus(t *testing.T, compiler, source string, flags []string) string {
 	return out
 }
 
-// stripped moves a program's debug information into a file beside it.
+// stripped moves a program's debug information to a file beside it.
 func stripped(t *testing.T, program string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -106,13 +107,13 @@ func stripped(t *testing.T, program string) string {
 	return bare
 }
 
-// counts are how often a variable was read and written; an update is both.
+// counts are the numbers of reads and writes of a variable; an update is one of each.
 type counts struct{ reads, writes int }
 
 func checkAccesses(t *testing.T, program string, watch, partial []string) {
 	t.Helper()
 	r := observe(t, program, options{Watch: watch})
-	said, seen := r.counted(), r.accessed()
+	own, seen := r.ownCounts(), r.observedCounts()
 	complete := r.complete()
 	for _, name := range watch {
 		all, known := complete[name]
@@ -121,16 +122,16 @@ func checkAccesses(t *testing.T, program string, watch, partial []string) {
 			t.Errorf("%s: nothing is said of how much of it is seen", name)
 		case all == slices.Contains(partial, name):
 			t.Errorf("%s: said to be seen in full: %v", name, all)
-		case all && (seen[name] != said[name] || said[name] == counts{}):
-			t.Errorf("%s: seen %+v, the program counts %+v", name, seen[name], said[name])
-		case seen[name].reads > said[name].reads || seen[name].writes > said[name].writes:
-			t.Errorf("%s: seen %+v, the program counts only %+v", name, seen[name], said[name])
+		case all && (seen[name] != own[name] || own[name] == counts{}):
+			t.Errorf("%s: seen %+v, the program counts %+v", name, seen[name], own[name])
+		case seen[name].reads > own[name].reads || seen[name].writes > own[name].writes:
+			t.Errorf("%s: seen %+v, the program counts only %+v", name, seen[name], own[name])
 		}
 	}
 }
 
-// counted is how often the program says that it accessed each variable.
-func (r *run) counted() map[string]counts {
+// ownCounts returns, for each variable, how often the program says that it accessed it.
+func (r *run) ownCounts() map[string]counts {
 	said := map[string]counts{}
 	for line := range strings.Lines(r.Output) {
 		var name string
@@ -142,8 +143,8 @@ func (r *run) counted() map[string]counts {
 	return said
 }
 
-// accessed is how often it was observed to.
-func (r *run) accessed() map[string]counts {
+// observedCounts returns how often each variable was observed to be accessed.
+func (r *run) observedCounts() map[string]counts {
 	seen := map[string]counts{}
 	for i := range r.Events {
 		e := &r.Events[i]
@@ -163,8 +164,9 @@ func (r *run) accessed() map[string]counts {
 	return seen
 }
 
-// TestAtomicElements: atomic elements of arrays and members of unions are observed
-// each by itself, although nobody named them; or it is said that not all are.
+// TestAtomicElements checks that atomic elements of arrays, and atomic members of
+// unions, are observed one by one without being named, or that the plan reports that
+// not all are.
 func TestAtomicElements(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("arrays and the stack are followed on x86-64")
@@ -172,7 +174,7 @@ func TestAtomicElements(t *testing.T) {
 	for _, x := range []struct {
 		compiler, source string
 		flags            []string
-		partial          []string // not all of them is seen, and that is said
+		partial          []string // variables of which not all accesses are observed, which the plan reports
 	}{
 		{"gcc", "elements.c", []string{"-O0"}, []string{"slots"}},
 		{"gcc", "elements.c", []string{"-O2"}, nil},
@@ -183,7 +185,7 @@ func TestAtomicElements(t *testing.T) {
 	} {
 		t.Run(strings.Join(append([]string{x.compiler}, x.flags...), " "), func(t *testing.T) {
 			r := observe(t, corpus(t, x.compiler, x.source, x.flags), options{Atomics: true})
-			said, seen, partial := r.counted(), r.accessed(), []string{}
+			own, seen, partial := r.ownCounts(), r.observedCounts(), []string{}
 			for name, all := range r.complete() {
 				if !all {
 					partial = append(partial, strings.Split(name, "[]")[0])
@@ -193,14 +195,14 @@ func TestAtomicElements(t *testing.T) {
 			if !slices.Equal(partial, x.partial) && len(partial)+len(x.partial) > 0 {
 				t.Errorf("said to be seen in part: %q, not %q", partial, x.partial)
 			}
-			for name, n := range said {
+			for name, n := range own {
 				whole := !slices.Contains(partial, strings.Split(name, "[")[0])
 				if got := seen[name]; whole && got != n || got.reads > n.reads || got.writes > n.writes {
 					t.Errorf("%s: seen %+v, the program counts %+v", name, got, n)
 				}
 			}
 			for name, n := range seen {
-				if _, ok := said[name]; !ok && strings.Contains(r.Output, "= "+strings.Split(name, "[")[0]) {
+				if _, ok := own[name]; !ok && strings.Contains(r.Output, "= "+strings.Split(name, "[")[0]) {
 					t.Errorf("%s: seen %+v, the program counts none", name, n)
 				}
 			}
@@ -208,7 +210,7 @@ func TestAtomicElements(t *testing.T) {
 	}
 }
 
-// plainVariable leaves a Rust crate and a C function before the name out.
+// plainVariable removes the Rust crate or C function before a name.
 func plainVariable(name string) string {
 	for _, prefix := range []string{"accesses::", "plain::"} {
 		name = strings.TrimPrefix(name, prefix)
@@ -216,7 +218,7 @@ func plainVariable(name string) string {
 	return name
 }
 
-// complete says of each variable whether every file's accesses are all seen.
+// complete returns, for each variable, whether all accesses by every file are observed.
 func (r *run) complete() map[string]bool {
 	out := map[string]bool{}
 	for _, m := range r.Session.Modules() {

@@ -15,12 +15,12 @@ import (
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
-// longTrace names how many events the long trace of TestAnalyzeLongTrace has;
+// longTrace is the number of events of the trace of TestAnalyzeLongTrace;
 // scripts/long-trace sets it.
 const longTrace = "TRACEPREDICT_LONG_TRACE"
 
-// TestAnalyzeLongTrace: a trace many times as long takes no more memory to analyse.
-// It comes by a pipe, so that no disk must hold it.
+// TestAnalyzeLongTrace checks that the analysis of a trace many times as long needs no
+// more memory. The trace comes through a pipe, so that it needs no disk space.
 func TestAnalyzeLongTrace(t *testing.T) {
 	const short = 1_000_000
 	long := 8 * short
@@ -39,7 +39,8 @@ func TestAnalyzeLongTrace(t *testing.T) {
 	}
 }
 
-// analyzeBusy pipes a busy run through the tool and gives its peak memory in KB.
+// analyzeBusy pipes a busy run through the tool and returns the tool's peak memory in
+// KB.
 func analyzeBusy(t *testing.T, events int) int64 {
 	t.Helper()
 	cmd := exec.Command(toolPath(t), "analyze", "--format", "json", "-")
@@ -75,7 +76,7 @@ func analyzeBusy(t *testing.T, events int) int64 {
 	return cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss
 }
 
-// unnamed gives no names.
+// unnamed is a Namer that has no names.
 type unnamed struct{}
 
 func (unnamed) Frames(event.StackID) []event.Frame { return nil }

@@ -8,13 +8,14 @@ import (
 	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
-// TestBuiltinSuppressions: all that is found in a static program, in the C library that it
-// holds, is known to be benign.
+// TestBuiltinSuppressions checks that the built-in suppressions cover all findings in
+// the C library of a static program.
 func TestBuiltinSuppressions(t *testing.T) {
 	needBPF(t)
 	testtool.Need(t, "gcc")
 	program := filepath.Join(t.TempDir(), "library")
-	// Debug information would be the program's alone, and what has none would not be watched.
+	// Debug information would describe only the program, and the C library would not be
+	// watched.
 	if out, err := exec.Command("gcc", "-static", "-O1", "-pthread", "-o", program, "testdata/library.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

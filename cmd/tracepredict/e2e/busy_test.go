@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// An atomic variable that nobody named is let go when it costs too much, which is said;
-// one that was named is observed to the end.
+// TestBusyAtomics checks that the probes of an atomic variable that was not named are
+// removed when it costs too much, which the report says, and that a named one is
+// observed to the end.
 func TestBusyAtomics(t *testing.T) {
 	needBPF(t)
 	for _, c := range []struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
-// expectation is an examples/*/expected.json.
+// expectation is the content of an examples/*/expected.json.
 type expectation struct {
 	Watch    []string `json:"watch"`
 	Spec     string   `json:"spec"`
@@ -67,7 +67,7 @@ func readExpectation(t testing.TB, file string) expectation {
 	return e
 }
 
-// asExpected reduces a report to what an expectation says.
+// asExpected reduces a report to the fields of an expectation.
 func asExpected(r jsonReport, source string) []expectedFinding {
 	found := []expectedFinding{}
 	for _, f := range r.Findings {
@@ -89,7 +89,7 @@ func asExpected(r jsonReport, source string) []expectedFinding {
 	return found
 }
 
-// ownFunction is the innermost function that the example itself wrote.
+// ownFunction returns the innermost function that is in the example's own source.
 func ownFunction(step jsonStep, source string) string {
 	for _, f := range step.Stack {
 		if filepath.Base(f.File) == source && f.Line > 0 {
@@ -114,8 +114,8 @@ func fingerprints(r jsonReport) []string {
 	return prints
 }
 
-// TestExamples holds every example to its expectation: in three runs, with
-// addresses laid out anew in each, and with the probes at their original places.
+// TestExamples compares every example with its expectation: in three runs, each with
+// other addresses, and with the probes at their original addresses.
 func TestExamples(t *testing.T) {
 	needBPF(t)
 	files, err := filepath.Glob("../../../examples/*/expected.json")
@@ -127,7 +127,7 @@ func TestExamples(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			sources, _ := filepath.Glob(filepath.Join(filepath.Dir(file), "*.c*"))
 			want := readExpectation(t, file)
-			if want.Spec == "" { // those with one rely on their schedule, as their authors did
+			if want.Spec == "" { // examples with such a file depend on their schedule, as their authors' runs did
 				t.Parallel()
 			}
 			for i := range want.Findings {
@@ -158,7 +158,7 @@ func TestExamples(t *testing.T) {
 
 func observeExample(t *testing.T, name, sites string, want expectation) jsonReport {
 	t.Helper()
-	args := []string{"exec", "--sites", sites} // reported asks for all findings
+	args := []string{"exec", "--sites", sites} // reported requests all findings
 	for _, v := range want.Watch {
 		args = append(args, "--watch", v)
 	}
@@ -196,8 +196,8 @@ func observeExample(t *testing.T, name, sites string, want expectation) jsonRepo
 	return r
 }
 
-// TestConfidence: a suspicion without a witness is counted and not shown, unless asked
-// for, and does not fail a run.
+// TestConfidence checks that a finding without a witness is counted but not shown,
+// unless it is requested, and that it does not change the exit status.
 func TestConfidence(t *testing.T) {
 	needBPF(t)
 	trace := filepath.Join(t.TempDir(), "trace")
@@ -219,8 +219,7 @@ func TestConfidence(t *testing.T) {
 	}
 }
 
-// TestExamplesText looks at the report for people: it names places, and it
-// is whole.
+// TestExamplesText checks that the text report has source locations and is complete.
 func TestExamplesText(t *testing.T) {
 	needBPF(t)
 	c := startTool(t, childOptions{}, "exec", "--watch", "tickets", "--", example(t, "shop"))

@@ -10,15 +10,15 @@ import (
 	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
-// TestMembersWhereverTheirTypesAre: a member is watched by name in a running
-// program, wherever its debug information lies; and by its place where there is
+// TestMembersWhereverTheirTypesAre checks that a member is watched by name in a running
+// program, wherever its debug information is stored, and by its offset where there is
 // none.
 func TestMembersWhereverTheirTypesAre(t *testing.T) {
 	needBPF(t)
 	for _, c := range []struct {
 		name, watch string
 		flags       string
-		then        [][]string // commands in the program's folder
+		then        [][]string // commands to run in the program's folder
 	}{
 		{"split", "server.stats.hits", "-gdwarf-5 -gsplit-dwarf", nil},
 		{"package", "server.stats.hits", "-gdwarf-4 -gsplit-dwarf", [][]string{{"dwp", "-e", "fields", "-o", "fields.dwp"}, {"rm", "one.dwo"}}},
@@ -37,7 +37,7 @@ func TestMembersWhereverTheirTypesAre(t *testing.T) {
 	}
 }
 
-// fieldsProgram compiles the example in two steps, into a folder of its own.
+// fieldsProgram compiles and links the example separately, in a folder of its own.
 func fieldsProgram(t *testing.T, flags []string, then [][]string) string {
 	t.Helper()
 	dir := t.TempDir()

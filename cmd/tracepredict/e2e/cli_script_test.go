@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the scripts' cmp saw into them")
 
-// TestScripts runs the transcripts of testdata/script. Beside testscript's own
+// TestScripts runs the transcripts of testdata/script. In addition to testscript's own
 // commands there are:
 //
 //	tp STATUS ARG...              the tool, with the exit status it must have
@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write what the scripts' cmp saw into th
 //	patch FILE OFFSET HEX         other bytes in a file
 //	truncate FILE SIZE            a file cut short
 //
-// and the conditions bpf, for what needs privileges, and root.
+// and the conditions bpf, which is true where BPF programs can be loaded, and root.
 func TestScripts(t *testing.T) {
 	tool := toolPath(t)
 	testscript.Run(t, testscript.Params{
@@ -62,7 +62,7 @@ func scriptToolAs(ts *testscript.TestScript, _ bool, args []string) {
 	runScripted(ts, args[1], append(as, args[2:]...))
 }
 
-// runScripted runs a command whose exit status is to be that given.
+// runScripted runs a command that must have the given exit status.
 func runScripted(ts *testscript.TestScript, status string, args []string) {
 	got := 0
 	err := ts.Exec(args[0], args[1:]...)

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestTraceReplaysAsLive: what analyze makes of a trace is the report of the
-// live run, byte for byte.
+// TestTraceReplaysAsLive checks that the report of analyze is equal to that of the live
+// run, byte for byte.
 func TestTraceReplaysAsLive(t *testing.T) {
 	needBPF(t)
 	for _, name := range []string{"shop", "fields", "bank", "condvar", "rwlock_race", "semaphore", "gate", "handoff20", "cpp_clean", "trylock", "jobs", "valve"} {
@@ -52,7 +52,8 @@ func wantSameFile(t *testing.T, a, b string) {
 	}
 }
 
-// TestTraceOfAttach: a run that began before observation replays too.
+// TestTraceOfAttach checks that the trace of a run that began before the observation
+// replays too.
 func TestTraceOfAttach(t *testing.T) {
 	needBPF(t)
 	server, pid := startServer(t)
@@ -68,8 +69,8 @@ func TestTraceOfAttach(t *testing.T) {
 	wantSameFile(t, live, again)
 }
 
-// TestTraceThroughAPipe: with --record - the trace has standard output, and what
-// the program writes there goes to standard error.
+// TestTraceThroughAPipe checks that with --record - the trace goes to standard output,
+// and the program's own standard output to standard error.
 func TestTraceThroughAPipe(t *testing.T) {
 	needBPF(t)
 	r, w, err := os.Pipe()
@@ -92,8 +93,8 @@ func TestTraceThroughAPipe(t *testing.T) {
 	}
 }
 
-// TestTracePipeClosed: the reader of the trace goes away; the program and the
-// report do not suffer, and the tool says what happened.
+// TestTracePipeClosed checks that a closed pipe of the trace changes neither the
+// program nor the report, and that the tool reports it.
 func TestTracePipeClosed(t *testing.T) {
 	needBPF(t)
 	r, w, err := os.Pipe()
@@ -109,7 +110,8 @@ func TestTracePipeClosed(t *testing.T) {
 	}
 }
 
-// TestTraceDiskFull: recording ends, the observation goes on.
+// TestTraceDiskFull checks that the observation continues when the trace cannot be
+// written any more.
 func TestTraceDiskFull(t *testing.T) {
 	needBPF(t)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
@@ -124,8 +126,9 @@ func TestTraceDiskFull(t *testing.T) {
 	}
 }
 
-// TestTraceOfAKilledTool: what was recorded until the tool was killed can be
-// analysed. What was unseen is told at a trace's end: without it findings are potential.
+// TestTraceOfAKilledTool checks that a trace can be analysed up to where the tool was
+// killed. The end of a trace records which synchronisation was not observed: without it
+// all findings are potential.
 func TestTraceOfAKilledTool(t *testing.T) {
 	needBPF(t)
 	server, pid := startServer(t)
@@ -150,7 +153,8 @@ func TestTraceOfAKilledTool(t *testing.T) {
 	}
 }
 
-// TestTraceDamaged: a damaged trace is told, with the place.
+// TestTraceDamaged checks that the error about a damaged trace has the position of the
+// damage.
 func TestTraceDamaged(t *testing.T) {
 	needBPF(t)
 	file := filepath.Join(t.TempDir(), "run.trace")
@@ -167,8 +171,8 @@ func TestTraceDamaged(t *testing.T) {
 	}
 }
 
-// TestReportReaderGone: who read the tool's messages through a pipe has gone, as head
-// does; the run is observed to its end all the same, and its trace is whole.
+// TestReportReaderGone checks that a run is observed to its end, and its trace is
+// complete, when the reader of the tool's messages has closed its pipe, as head does.
 func TestReportReaderGone(t *testing.T) {
 	needBPF(t)
 	file := filepath.Join(t.TempDir(), "run.trace")

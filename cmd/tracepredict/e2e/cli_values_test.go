@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// The values that the two threads of values.c write, as the source has them.
+// These are the values that the two threads of values.c write, as the source spells
+// them.
 var valuesWritten = map[string][2]string{
 	"all.ready":   {"true", "false"},
 	"all.letter":  {"'a' (97)", "10"},
@@ -26,7 +27,7 @@ var valuesWritten = map[string][2]string{
 	"all.wide":    {"1099511627773", "6"},
 }
 
-// TestValuesAsInTheSource: reports, live and of a trace, write values as the
+// TestValuesAsInTheSource checks that reports, live and of a trace, write values as the
 // source does, those of members and bit fields too.
 func TestValuesAsInTheSource(t *testing.T) {
 	needBPF(t)
@@ -38,7 +39,7 @@ func TestValuesAsInTheSource(t *testing.T) {
 				switch {
 				case !isBits(name):
 					whole = append(whole, name)
-				case flags == "-O0": // else one access may write several
+				case flags == "-O0": // otherwise one access may write several of them
 					checkValues(t, program, name)
 				}
 			}
@@ -47,7 +48,8 @@ func TestValuesAsInTheSource(t *testing.T) {
 	}
 }
 
-// checkValues looks for the values of variables in the reports of one run that watches them.
+// checkValues checks the values of variables in the reports of one run that watches
+// them.
 func checkValues(t *testing.T, program string, names ...string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -68,7 +70,7 @@ func checkValues(t *testing.T, program string, names ...string) {
 	for _, name := range names {
 		want := valuesWritten[name]
 		words := []string{name + " = " + want[0] + " "}
-		if !isBits(name) { // of those the second thread reads the storage before it writes
+		if !isBits(name) { // the second thread reads the storage unit of these before it writes
 			words = append(words, name+" = "+want[1]+" ")
 			checkJSONValues(t, asJSON, name, want)
 		}

@@ -10,7 +10,8 @@ import (
 	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
-// knownMisses are programs of scripts/compare whose defect is not found, and why.
+// knownMisses are programs of scripts/compare whose defect is not found, each with the
+// reason.
 var knownMisses = map[string]string{
 	"condition_any":   "potential: a reference count of the library's, inlined, may order any two events",
 	"fork_held":       "nothing says that a fork may come while the lock is held",
@@ -27,13 +28,13 @@ var knownMisses = map[string]string{
 	"swap":            "--watch-shared watches global and static variables alone",
 }
 
-// knownAlarms are innocent programs of which something is said, and why.
+// knownAlarms are correct programs with a finding, each with the reason.
 var knownAlarms = map[string]string{
 	"pipe_ok": "pipes are observed with --order=io alone",
 }
 
-// TestCompared holds tracepredict to what is expected of it on the programs that it is
-// compared with other tools on: each opens with what to report.
+// TestCompared checks the findings for the programs with which tracepredict is compared
+// with other tools. The opening comment of each program lists what to report.
 func TestCompared(t *testing.T) {
 	needBPF(t)
 	files, err := filepath.Glob("../../../scripts/compare/programs/*.c*")
@@ -72,7 +73,8 @@ func compareOne(t *testing.T, file, name string) {
 	}
 }
 
-// isExpected compares with a kind and, if there is one, the innermost name of an object.
+// isExpected compares a finding with a kind and, if given, the innermost name of an
+// object.
 func isExpected(f jsonFinding, expect []string) bool {
 	return f.Kind == expect[0] && (len(expect) == 1 || slices.ContainsFunc(f.Objects, func(o string) bool {
 		return o == expect[1] || strings.HasSuffix(o, "."+expect[1])

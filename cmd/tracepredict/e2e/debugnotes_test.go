@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// A program without symbols and debug information is told as file and offset; one
-// note says what would name it, and none if it has them.
+// TestDebugNotes checks that frames of a program without symbols and debug information
+// are a file and an offset, with one note on what would supply the names, and that
+// there is no note for a program that has both.
 func TestDebugNotes(t *testing.T) {
 	needBPF(t)
 	for _, c := range []struct {

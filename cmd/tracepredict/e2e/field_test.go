@@ -11,8 +11,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// TestField: the accesses of a field are those that the program makes, each on
-// the object that it is in, whatever the compiler made of the pointer.
+// TestField checks that the observed accesses of a field are those that the program
+// makes, each on the object that contains it, however the compiler has changed the
+// pointer.
 func TestField(t *testing.T) {
 	for _, c := range []struct{ compiler, source, watch, flags string }{
 		{"gcc", "field.c", "state of struct conn", "-O0"},
@@ -25,7 +26,7 @@ func TestField(t *testing.T) {
 		t.Run(c.compiler+strings.ReplaceAll(c.flags, " ", ""), func(t *testing.T) {
 			program := build(t, c.compiler, c.source, append(strings.Fields(c.flags), "-pthread")...)
 			r := observe(t, program, options{Watch: []string{c.watch, strings.Replace(c.watch, "state", "refs", 1)}})
-			r.expectStory(t)
+			r.expectLog(t)
 			for _, n := range r.Session.Notes() {
 				if strings.Contains(n, " of ") {
 					t.Errorf("note: %s", n)
@@ -35,8 +36,8 @@ func TestField(t *testing.T) {
 	}
 }
 
-// TestFieldBits: a bit field is seen with its own value, whatever storage the compiler
-// reads and writes for it.
+// TestFieldBits checks that a bit field is observed with its own value, whatever
+// storage unit the compiler reads and writes for it.
 func TestFieldBits(t *testing.T) {
 	for _, c := range []struct{ compiler, flags string }{
 		{"gcc", "-O2"}, {"clang-19", "-O0 -gdwarf-3"},
@@ -54,8 +55,8 @@ func TestFieldBits(t *testing.T) {
 	}
 }
 
-// lastWritten gives what was written last to each object with a variable of that
-// name, in the order of the objects' first writes.
+// lastWritten returns the last value written to each object with a variable of that
+// name, in the order of the first writes of the objects.
 func (r *run) lastWritten(name string) (values []string) {
 	at := map[event.ObjectID]int{}
 	for i := range r.Events {
@@ -73,8 +74,8 @@ func (r *run) lastWritten(name string) (values []string) {
 	return values
 }
 
-// TestFieldCPP: the same of C++: methods, instances of a template, base classes,
-// smart pointers, references that a lambda captures. Delete ends an object.
+// TestFieldCPP is TestField for C++: methods, template instances, base classes, smart
+// pointers, references that a lambda captures. A delete ends the lifetime of an object.
 func TestFieldCPP(t *testing.T) {
 	for _, c := range []struct{ compiler, watch, flags string }{
 		{"g++", "state of ns::Queue<int>", "-O0"},
@@ -87,7 +88,7 @@ func TestFieldCPP(t *testing.T) {
 		t.Run(c.compiler+strings.ReplaceAll(c.flags, " ", ""), func(t *testing.T) {
 			program := build(t, c.compiler, "field.cc", append(strings.Fields(c.flags), "-std=c++17", "-pthread")...)
 			r := observe(t, program, options{Watch: []string{c.watch}})
-			r.expectStory(t)
+			r.expectLog(t)
 			for _, n := range r.Session.Notes() {
 				if strings.Contains(n, " of ") {
 					t.Errorf("note: %s", n)
@@ -97,9 +98,9 @@ func TestFieldCPP(t *testing.T) {
 	}
 }
 
-// TestFieldOfBase: a member that a base class has is watched in the objects of the
-// derived class; who accesses it through a pointer to the base class is named.
-// Named as the base class's, it is seen there too.
+// TestFieldOfBase checks that a member of a base class is watched in the objects of the
+// derived class, that accesses through a pointer to the base class are reported as
+// missing, and that under the name of the base class they are observed too.
 func TestFieldOfBase(t *testing.T) {
 	for _, c := range []struct {
 		flags, watch, without string
@@ -112,12 +113,12 @@ func TestFieldOfBase(t *testing.T) {
 		t.Run(c.flags+c.watch, func(t *testing.T) {
 			r := observe(t, build(t, "g++", "base.cc", c.flags, "-std=c++17", "-pthread"), options{Watch: []string{c.watch}})
 			if c.without == "" {
-				r.expectStory(t)
+				r.expectLog(t)
 				return
 			}
-			s := parseStory(t, r.Output)
-			s.said["main"] = slices.DeleteFunc(s.said["main"], func(line string) bool { return strings.HasSuffix(line, "relabelled") })
-			if diff := cmp.Diff(s.said, r.byThread(t, s)); diff != "" {
+			s := parseLog(t, r.Output)
+			s.did["main"] = slices.DeleteFunc(s.did["main"], func(line string) bool { return strings.HasSuffix(line, "relabelled") })
+			if diff := cmp.Diff(s.did, r.byThread(t, s)); diff != "" {
 				t.Errorf("the program did (-), observed were (+):\n%s", diff)
 			}
 			if !slices.ContainsFunc(r.Session.Notes(), func(n string) bool {
@@ -129,8 +130,8 @@ func TestFieldOfBase(t *testing.T) {
 	}
 }
 
-// TestFieldLifetimes: an object at an address that was another's is a new one,
-// however both were allocated.
+// TestFieldLifetimes checks that an object at the address of an earlier one is a new
+// object, however both were allocated.
 func TestFieldLifetimes(t *testing.T) {
 	for _, c := range []struct{ compiler, flags string }{
 		{"gcc", "-O0"}, {"gcc", "-O2"}, {"gcc", "-O2 -static"}, {"musl-gcc", "-O1"},
@@ -138,26 +139,26 @@ func TestFieldLifetimes(t *testing.T) {
 		t.Run(c.compiler+strings.ReplaceAll(c.flags, " ", ""), func(t *testing.T) {
 			program := build(t, c.compiler, "lives.c", append(strings.Fields(c.flags), "-pthread")...)
 			r := observe(t, program, options{Watch: []string{"state of struct conn"}})
-			r.expectStory(t)
+			r.expectLog(t)
 		})
 	}
 }
 
-// TestFieldConstructed: constructors and destructors begin and end objects, where no
-// memory is allocated.
+// TestFieldConstructed checks that constructors and destructors begin and end the
+// lifetimes of objects where no memory is allocated.
 func TestFieldConstructed(t *testing.T) {
 	for _, compiler := range []string{"g++", "clang++-19"} {
 		t.Run(compiler, func(t *testing.T) {
 			r := observe(t, build(t, compiler, "pool.cc", "-O2", "-std=c++17", "-pthread"), options{Watch: []string{"state of Task"}})
-			r.expectStory(t)
-			if n := r.destroyed(); n != 8 { // all but the one that is delegated
+			r.expectLog(t)
+			if n := r.destroyed(); n != 8 { // all except the delegated one
 				t.Errorf("%d objects were seen to end, not 8", n)
 			}
 		})
 	}
 }
 
-// destroyed counts the variables that were seen to end.
+// destroyed returns the number of variables whose end was observed.
 func (r *run) destroyed() (n int) {
 	for i := range r.Events {
 		if e := &r.Events[i]; e.Op == event.Destroy && e.Kind == event.KindField {
@@ -167,8 +168,8 @@ func (r *run) destroyed() (n int) {
 	return n
 }
 
-// TestFieldAllocators: lifetimes are right with other allocators than libc's, however
-// the program has them, and with the operators of C++ that those bring.
+// TestFieldAllocators checks that lifetimes are right with other allocators than
+// libc's, however the program is linked with them, and with their C++ operators.
 func TestFieldAllocators(t *testing.T) {
 	const dir = "/usr/lib/x86_64-linux-gnu/"
 	for _, c := range []struct{ compiler, source, library string }{
@@ -196,12 +197,12 @@ func TestFieldAllocators(t *testing.T) {
 				t.Setenv("LD_PRELOAD", dir+c.library)
 			}
 			r := observe(t, program, options{Watch: watch})
-			s := parseStory(t, r.Output)
+			s := parseLog(t, r.Output)
 			seen := r.byThread(t, s)
-			for name := range seen { // a static allocator's own locks are the program's
+			for name := range seen { // the locks of a static allocator count as the program's
 				seen[name] = slices.DeleteFunc(seen[name], func(line string) bool { return !strings.HasPrefix(line, "write ") })
 			}
-			if diff := cmp.Diff(s.said, seen); diff != "" {
+			if diff := cmp.Diff(s.did, seen); diff != "" {
 				t.Errorf("the program did (-), observed were (+):\n%s", diff)
 			}
 		})

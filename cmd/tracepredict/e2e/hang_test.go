@@ -19,14 +19,14 @@ import (
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
-// hangsFixture comes to a stop in the way that its argument says.
+// hangsFixture builds the program that hangs in the way that its argument selects.
 func hangsFixture(t testing.TB, compiler string) string {
 	t.Helper()
 	return build(t, compiler, "hang/hangs.c", "-O2", "-pthread")
 }
 
-// hung are the ways to hang, and what is found.
-var hung = []struct{ kind, found, sentence string }{
+// hangKinds are the ways to hang, each with the expected finding.
+var hangKinds = []struct{ kind, found, sentence string }{
 	{"abba", "observed deadlock of a, b", "block each other for ever: "},
 	{"heap", "observed deadlock of struct account.mu, struct account.mu", "T2 holds 'struct account.mu' at "},
 	{"ring", "observed deadlock of a, b, c", "T2, T3 and T4 block each other for ever: "},
@@ -40,12 +40,13 @@ var hung = []struct{ kind, found, sentence string }{
 	{"barrier", "observed deadlock of met, met", "waits at 'met'"},
 }
 
-// A program that hangs is told of while it hangs, and ended where that is asked for;
-// a trace of the run gives the same report.
+// TestHangWhileObserved checks that a hang is reported while the program hangs, that
+// the program is ended if that is requested, and that a trace of the run gives the same
+// report.
 func TestHangWhileObserved(t *testing.T) {
 	needBPF(t)
 	program := hangsFixture(t, "gcc")
-	for _, c := range hung {
+	for _, c := range hangKinds {
 		t.Run(c.kind, func(t *testing.T) { wantHang(t, program, c.kind, c.found, c.sentence) })
 	}
 }
@@ -57,9 +58,9 @@ func wantHang(t *testing.T, program, kind, found, sentence string) {
 	tool.want(128 + int(unix.SIGKILL))
 	r := readReport(t, report)
 	wantHangSummary(t, r, found)
-	told := strings.Join(strings.Fields(tool.err.String()), " ")
-	if !strings.HasPrefix(told, "tracepredict: the program hangs: ") || !strings.Contains(told, sentence) {
-		t.Errorf("told: %s", told)
+	printed := strings.Join(strings.Fields(tool.err.String()), " ")
+	if !strings.HasPrefix(printed, "tracepredict: the program hangs: ") || !strings.Contains(printed, sentence) {
+		t.Errorf("told: %s", printed)
 	}
 	_, again := reported(t, "analyze", trace)
 	wantHangSummary(t, again, found)
@@ -68,7 +69,7 @@ func wantHang(t *testing.T, program, kind, found, sentence string) {
 	}
 }
 
-// wantHangSummary is wantSummary without the addresses of what lies on the heap.
+// wantHangSummary is wantSummary without the addresses of objects on the heap.
 func wantHangSummary(t *testing.T, r jsonReport, found string) {
 	t.Helper()
 	if got := heapAddress.ReplaceAllString(r.summary(), ""); got != found {
@@ -78,13 +79,14 @@ func wantHangSummary(t *testing.T, r jsonReport, found string) {
 
 var heapAddress = regexp.MustCompile(` \(0x[0-9a-f]+\)`)
 
-// Two threads hang while the first goes on, and the program ends as it likes.
+// TestHangOfSomeThreads lets two threads hang while the first one continues, and the
+// program end normally.
 func TestHangOfSomeThreads(t *testing.T) {
 	needBPF(t)
 	report := filepath.Join(t.TempDir(), "report.json")
 	tool := startTool(t, childOptions{}, "exec", "--format", "json", "--output", report, "--", hangsFixture(t, "gcc"), "part")
 	poll(t, "word of the hang", func() bool {
-		tool.tell("go on")
+		tool.send("go on")
 		return strings.Contains(tool.err.String(), "block each other for ever")
 	})
 	tool.in.Close()
@@ -92,21 +94,23 @@ func TestHangOfSomeThreads(t *testing.T) {
 	wantSummary(t, readReport(t, report), "observed deadlock of a, b")
 }
 
-// With --follow the process that hangs is named, and is the one that is ended.
+// TestHangOfAChild checks that with --follow the process that hangs is named, and is
+// the one that is ended.
 func TestHangOfAChild(t *testing.T) {
 	needBPF(t)
 	tool := startTool(t, childOptions{}, "exec", "--follow", "--on-hang=kill", "--output", os.DevNull, "--", "/bin/sh", "-c", hangsFixture(t, "gcc")+" abba; exit 7")
 	pid := lineNumber(t, tool, "ready ")
 	tool.want(7)
-	told := strings.Join(strings.Fields(tool.err.String()), " ")
+	printed := strings.Join(strings.Fields(tool.err.String()), " ")
 	for _, want := range []string{fmt.Sprintf("(pid %d)", pid), fmt.Sprintf("tracepredict: ending process %d with SIGKILL, as --on-hang kill says", pid)} {
-		if !strings.Contains(told, want) {
-			t.Errorf("no %q in: %s", want, told)
+		if !strings.Contains(printed, want) {
+			t.Errorf("no %q in: %s", want, printed)
 		}
 	}
 }
 
-// Threads of which one gives up in an hour are told of, and not killed.
+// TestHangThatEndsByItself checks that threads, one of which has a time limit of an
+// hour, are reported and not killed.
 func TestHangThatEndsByItself(t *testing.T) {
 	needBPF(t)
 	report := filepath.Join(t.TempDir(), "report.json")
@@ -117,13 +121,13 @@ func TestHangThatEndsByItself(t *testing.T) {
 	wantSummary(t, readReport(t, report), "observed deadlock of a, b")
 }
 
-// attach to a process that has hung before tells of it at once.
+// TestHangBefore checks that attach reports at once that a process hangs already.
 func TestHangBefore(t *testing.T) {
 	needBPF(t)
 	program := hangsFixture(t, "gcc")
-	for _, c := range hung {
+	for _, c := range hangKinds {
 		switch c.kind {
-		case "lost", "write": // what was signalled, and who reads, is written nowhere
+		case "lost", "write": // the signals sent before, and the readers of a lock, are recorded nowhere
 			c.sentence = "nobody is left to wake them"
 		}
 		t.Run(c.kind, func(t *testing.T) { wantHungBefore(t, program, c.kind, c.sentence) })
@@ -136,17 +140,18 @@ func wantHungBefore(t *testing.T, program, kind, sentence string) {
 	tool := startTool(t, childOptions{}, "attach", "-p", strconv.Itoa(pid), "--on-hang=kill")
 	tool.want(66)
 	child.want(128 + int(unix.SIGKILL))
-	told := strings.Join(strings.Fields(tool.err.String()), " ")
-	if !strings.Contains(told, "tracepredict: the program hangs: ") || !strings.Contains(told, sentence) {
-		t.Errorf("told: %s", told)
+	printed := strings.Join(strings.Fields(tool.err.String()), " ")
+	if !strings.Contains(printed, "tracepredict: the program hangs: ") || !strings.Contains(printed, sentence) {
+		t.Errorf("told: %s", printed)
 	}
-	if kind == "heap" && (!strings.Contains(told, "T2 clerk T3 auditor") || !strings.Contains(told, "waits for struct account.mu in")) {
-		t.Errorf("threads or locks without names: %s", told)
+	if kind == "heap" && (!strings.Contains(printed, "T2 clerk T3 auditor") || !strings.Contains(printed, "waits for struct account.mu in")) {
+		t.Errorf("threads or locks without names: %s", printed)
 	}
 }
 
-// musl's default mutexes do not know who owns them, nor do its conditions stand where
-// threads wait; and it has no call frame information.
+// TestHangBeforeWithMusl is TestHangBefore for musl, whose default mutexes do not
+// record their owner, whose threads do not wait at the condition itself, and which has
+// no call frame information.
 func TestHangBeforeWithMusl(t *testing.T) {
 	needBPF(t)
 	program := hangsFixture(t, "musl-gcc")
@@ -163,7 +168,7 @@ func TestHangBeforeWithMusl(t *testing.T) {
 func TestHangWhileObservedWithMusl(t *testing.T) {
 	needBPF(t)
 	program := hangsFixture(t, "musl-gcc")
-	for _, c := range hung {
+	for _, c := range hangKinds {
 		switch c.kind {
 		case "abba", "write", "relock", "lost":
 			t.Run(c.kind, func(t *testing.T) { wantHang(t, program, c.kind, c.found, c.sentence) })
@@ -171,8 +176,8 @@ func TestHangWhileObservedWithMusl(t *testing.T) {
 	}
 }
 
-// Threads that idle while another could wake them are no hang, nor are all threads
-// where a signal handler might wake one.
+// TestIdleIsNoHang checks that threads that idle while another one could wake them are
+// no hang, and neither are all threads if a signal handler might wake one.
 func TestIdleIsNoHang(t *testing.T) {
 	needBPF(t)
 	for _, kind := range []string{"idle", "handled"} {
@@ -190,8 +195,8 @@ func TestIdleIsNoHang(t *testing.T) {
 	}
 }
 
-// hang says at once what each thread of a process is at, whatever it was built with, and
-// disturbs none.
+// TestHangCommand checks that hang lists at once what each thread of a process is
+// doing, however the program was built, and does not disturb the threads.
 func TestHangCommand(t *testing.T) {
 	needBPF(t)
 	static := func() string { return build(t, "gcc", "hang/hangs.c", "-O2", "-pthread", "-static") }
@@ -222,10 +227,10 @@ func TestHangCommand(t *testing.T) {
 			awaitAsleep(t, pid)
 			tool := startTool(t, childOptions{}, "hang", strconv.Itoa(pid))
 			tool.want(c.status)
-			told := threadIDs.ReplaceAllString(strings.Join(strings.Fields(tool.err.String()), " "), "")
+			printed := threadIDs.ReplaceAllString(strings.Join(strings.Fields(tool.err.String()), " "), "")
 			for _, want := range c.want {
-				if !strings.Contains(told, want) {
-					t.Errorf("no %q in: %s", want, told)
+				if !strings.Contains(printed, want) {
+					t.Errorf("no %q in: %s", want, printed)
 				}
 			}
 			child.signal(unix.SIGKILL)
@@ -236,8 +241,8 @@ func TestHangCommand(t *testing.T) {
 
 var threadIDs = regexp.MustCompile(`, tids? [0-9 ]+`)
 
-// What a quiet run predicts and what a busy one meets, after it was predicted there too, is
-// one finding.
+// TestHangIsOneFinding checks that a deadlock that one run predicts and another one
+// hangs in, after it was predicted there too, has one fingerprint.
 func TestHangIsOneFinding(t *testing.T) {
 	needBPF(t)
 	program := example(t, "hang")
@@ -252,15 +257,15 @@ func TestHangIsOneFinding(t *testing.T) {
 	}
 }
 
-// BenchmarkHangTold measures how long after the last record of threads that block each
-// other the hang is told, by the clock of the records.
+// BenchmarkHangTold measures the time from the last record of threads that block each
+// other to the report of the hang, on the clock of the records.
 func BenchmarkHangTold(b *testing.B) {
 	needBPF(b)
 	program, file := hangsFixture(b, "gcc"), filepath.Join(b.TempDir(), "trace")
 	var worst, sum time.Duration
 	for b.Loop() {
 		startTool(b, childOptions{}, "exec", "--on-hang=kill", "--record", file, "--", program, "abba").want(128 + int(unix.SIGKILL))
-		took := toldAfter(b, file)
+		took := reportedAfter(b, file)
 		worst, sum = max(worst, took), sum+took
 	}
 	b.ReportMetric(0, "ns/op")
@@ -268,8 +273,9 @@ func BenchmarkHangTold(b *testing.B) {
 	b.ReportMetric(float64(worst.Milliseconds()), "ms-at-worst")
 }
 
-// toldAfter is the time of the first Blocked since the last event before the hang.
-func toldAfter(tb testing.TB, name string) time.Duration {
+// reportedAfter returns the time from the last event before the hang to the first
+// Blocked.
+func reportedAfter(tb testing.TB, name string) time.Duration {
 	tb.Helper()
 	f, err := os.Open(name)
 	if err != nil {
@@ -294,7 +300,8 @@ func toldAfter(tb testing.TB, name string) time.Duration {
 	return 0
 }
 
-// --on-hang=core leaves a core dump where it says, with all threads.
+// TestHangCore checks that --on-hang=core leaves a core dump, with all threads, where
+// the message says.
 func TestHangCore(t *testing.T) {
 	needBPF(t)
 	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
@@ -309,8 +316,8 @@ func TestHangCore(t *testing.T) {
 	program := hangsFixture(t, "gcc")
 	tool := startTool(t, childOptions{Dir: dir}, "exec", "--on-hang=core", "--", program, "abba")
 	tool.want(128 + int(unix.SIGABRT))
-	_, told, _ := strings.Cut(tool.err.String(), "tracepredict: core dump: ")
-	place, _, _ := strings.Cut(told, "\n")
+	_, printed, _ := strings.Cut(tool.err.String(), "tracepredict: core dump: ")
+	place, _, _ := strings.Cut(printed, "\n")
 	files, err := filepath.Glob(place)
 	if err != nil || len(files) != 1 {
 		t.Fatalf("core dumps at %q: %q, %v; told: %s", place, files, err, tool.err.String())
@@ -326,7 +333,7 @@ func TestHangCore(t *testing.T) {
 	}
 }
 
-// threadsOfCore counts the notes that have registers of a thread.
+// threadsOfCore returns the number of notes that have the registers of a thread.
 func threadsOfCore(t *testing.T, core *elf.File) int {
 	t.Helper()
 	const prStatus = 1
@@ -351,7 +358,7 @@ func threadsOfCore(t *testing.T, core *elf.File) int {
 	return n
 }
 
-// awaitAsleep returns when all threads of a process sleep.
+// awaitAsleep waits until all threads of a process sleep.
 func awaitAsleep(t *testing.T, pid int) {
 	t.Helper()
 	poll(t, "sleep of all threads", func() bool {
@@ -360,7 +367,7 @@ func awaitAsleep(t *testing.T, pid int) {
 	})
 }
 
-// The JSON form has a line for each thread.
+// TestHangCommandJSON checks that the JSON report has an entry for each thread.
 func TestHangCommandJSON(t *testing.T) {
 	needBPF(t)
 	child := startChild(t, childOptions{}, hangsFixture(t, "gcc"), "abba")

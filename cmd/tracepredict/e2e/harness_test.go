@@ -1,9 +1,9 @@
-// Package e2e tests the whole tool with real programs under a real kernel. A
-// program says itself what it does, line by line (testdata/say.h); a test
-// compares the events that were observed with what the program said.
+// Package e2e tests the whole tool with real programs on a real kernel. A program
+// prints what it does, line by line (testdata/say.h); a test compares the observed
+// events with these lines.
 //
-// Where the kernel or the user does not allow BPF the tests are skipped with
-// the reason; with TRACEPREDICT_REQUIRE_BPF=1 in the environment they fail.
+// If the kernel or the user does not allow BPF, the tests skip with the reason; with
+// TRACEPREDICT_REQUIRE_BPF=1 in the environment they fail.
 package e2e
 
 import (
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 	os.Exit(runTests(m))
 }
 
-// fixtures caches what build made; fixtureDir is set before the tests run.
+// fixtures caches the results of build; fixtureDir is set before the tests run.
 var (
 	fixtureDir string
 	fixtures   sync.Map // command line → func() error
@@ -50,7 +50,7 @@ func runTests(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	// Programs may run as another user.
+	// Some tests run the programs as another user.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -67,7 +67,7 @@ var tryBPF = sync.OnceValue(func() error {
 	return tracer.Close()
 })
 
-// needBPF skips the test where nothing can be observed, with the reason.
+// needBPF skips the test, with the reason, if nothing can be observed.
 func needBPF(t testing.TB) {
 	t.Helper()
 	err := tryBPF()
@@ -80,8 +80,8 @@ func needBPF(t testing.TB) {
 	}
 }
 
-// build compiles testdata/source once and gives the path of the result. Flags
-// stand behind the source, so that libraries may be among them.
+// build compiles testdata/source once and returns the path of the result. The flags
+// follow the source on the command line, so that they may include libraries.
 func build(t testing.TB, compiler, source string, flags ...string) string {
 	t.Helper()
 	testtool.Need(t, compiler)
@@ -122,17 +122,17 @@ func compile(compiler, source, out string, flags []string) error {
 	return nil
 }
 
-// options say how observe runs a program.
+// options configure observe.
 type options struct {
 	Args       []string // after the program's name
 	Watch      []string // variables
-	Hardware   []string // variables, by hardware watchpoints
+	Hardware   []string // variables to watch by hardware watchpoints
 	On         []string // patterns of functions
-	Sync       []string // paths of further tables of calls
-	EntrySites bool     // probes at their original places
-	Atomics    bool     // atomic variables that nobody named
+	Sync       []string // paths of additional tables of calls
+	EntrySites bool     // probes at their original addresses
+	Atomics    bool     // also observe atomic variables that are not named
 	Context    context.Context
-	// Tap is given each record before the observer.
+	// Tap, if not nil, receives each record before the observer does.
 	Tap func(*run, *bpf.Record)
 }
 
@@ -147,7 +147,7 @@ type run struct {
 	program  string
 }
 
-// collector keeps the events; observer.Sink.
+// collector is an observer.Sink that keeps the events.
 type collector struct{ events []event.Event }
 
 func (c *collector) Event(e *event.Event) {
@@ -156,8 +156,8 @@ func (c *collector) Event(e *event.Event) {
 	c.events = append(c.events, kept)
 }
 
-// observe runs a program under observation to its end. If the test fails, the
-// events and the program's output are logged.
+// observe runs a program under observation to its end. If the test fails, it logs the
+// events and the program's output.
 func observe(t testing.TB, program string, opts options) *run {
 	t.Helper()
 	needBPF(t)
@@ -173,14 +173,14 @@ func observe(t testing.TB, program string, opts options) *run {
 	var err error
 	r.Result, err = loader.Start(ctx,
 		loader.Program{Path: program, Args: append([]string{program}, opts.Args...)},
-		loader.Options{Plan: plan, Handler: tapped{r.Observer, r, opts.Tap}},
+		loader.Options{Plan: plan, Handler: recordTap{r.Observer, r, opts.Tap}},
 		func(s *loader.Session) { r.Session = s; r.Link.Begin(s) })
 	r.Output = output()
 	r.Observer.Finish()
 	r.Events = sink.events
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("program: %s %s\n%s\nevents:\n%s", program, strings.Join(opts.Args, " "), r.Output, r.all())
+			t.Logf("program: %s %s\n%s\nevents:\n%s", program, strings.Join(opts.Args, " "), r.Output, r.eventList())
 		}
 	})
 	if err != nil {
@@ -192,14 +192,14 @@ func observe(t testing.TB, program string, opts options) *run {
 	return r
 }
 
-// tapped is an observer whose records somebody else sees too.
-type tapped struct {
+// recordTap is an observer whose records are passed to a function first.
+type recordTap struct {
 	*observer.Observer
 	run *run
 	tap func(*run, *bpf.Record)
 }
 
-func (o tapped) Record(r *bpf.Record) {
+func (o recordTap) Record(r *bpf.Record) {
 	if o.tap != nil {
 		o.tap(o.run, r)
 	}
@@ -227,9 +227,9 @@ func tables(t testing.TB, paths []string) synctab.Table {
 	return table
 }
 
-// captureOutput lets the programs that are started from now on write into a
-// file; the function that it returns ends that and gives what they wrote. The
-// loader hands on the tool's own standard output, so that is what is replaced.
+// captureOutput redirects the standard output of the programs that are started from now
+// on to a file. The returned function ends that and returns their output. The loader
+// passes the tool's own standard output on to programs, so that is what it replaces.
 func captureOutput(t testing.TB) func() string {
 	t.Helper()
 	f, err := os.CreateTemp(t.TempDir(), "stdout")
@@ -249,19 +249,18 @@ func captureOutput(t testing.TB) func() string {
 	}
 }
 
-// story is what a program said of itself.
-type story struct {
-	threads map[uint32][]string // names, by thread id, in order of their lives
-	objects map[uint64][]string // names, by address, in order of their lives
-	said    map[string][]string // what each thread did
-	unheld  uint64              // unlocks of what was not locked
+// programLog is what a program printed about what it did.
+type programLog struct {
+	threads map[uint32][]string // names, by thread ID, in the order of the threads' lifetimes
+	objects map[uint64][]string // names, by address, in the order of the objects' lifetimes
+	did     map[string][]string // what each thread did, by its name
+	unheld  uint64              // number of unlocks of locks that were not held
 }
 
-// parseStory reads the lines that testdata/say.h writes. Others are the
-// program's own affair.
-func parseStory(t testing.TB, output string) story {
+// parseLog reads the lines that testdata/say.h prints, and ignores all others.
+func parseLog(t testing.TB, output string) programLog {
 	t.Helper()
-	s := story{threads: map[uint32][]string{}, objects: map[uint64][]string{}, said: map[string][]string{}}
+	s := programLog{threads: map[uint32][]string{}, objects: map[uint64][]string{}, did: map[string][]string{}}
 	for line := range strings.Lines(output) {
 		verb, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 		name, what, _ := strings.Cut(rest, " ")
@@ -276,7 +275,7 @@ func parseStory(t testing.TB, output string) story {
 			_, err = fmt.Sscanf(what, "0x%x", &addr)
 			s.objects[addr] = append(s.objects[addr], name)
 		case "=":
-			s.said[name] = append(s.said[name], what)
+			s.did[name] = append(s.did[name], what)
 		case "unheld":
 			s.unheld++
 		}
@@ -287,40 +286,41 @@ func parseStory(t testing.TB, output string) story {
 	return s
 }
 
-// names gives the program's own names to threads and objects.
+// names are the program's own names of threads and objects.
 type names struct {
 	threads map[event.ThreadID]string
 	objects map[event.ObjectID]string
 }
 
-func (r *run) names(s story) names {
+func (r *run) names(s programLog) names {
 	n := names{map[event.ThreadID]string{}, map[event.ObjectID]string{}}
 	for id := event.ThreadID(1); ; id++ {
 		info, ok := r.Observer.ThreadInfo(id)
 		if !ok {
 			break
 		}
-		n.threads[id] = take(s.threads, info.TID, fmt.Sprintf("thread-%d", info.TID))
+		n.threads[id] = popName(s.threads, info.TID, fmt.Sprintf("thread-%d", info.TID))
 	}
-	// Those that no event names are left out: what is no more than the making
-	// of a spin lock, for one.
+	// Objects that no event names, such as a spin lock that is only initialised, have
+	// no name.
 	var used []event.ObjectID
 	for i := range r.Events {
-		if e := &r.Events[i]; !afterthought(e) {
+		if e := &r.Events[i]; !inferredEnd(e) {
 			used = append(used, e.Object, e.Object2)
 		}
 	}
 	slices.Sort(used)
 	for _, id := range slices.Compact(used) {
 		if info, ok := r.Observer.ObjectInfo(id); ok {
-			n.objects[id] = take(s.objects, info.Addr, fmt.Sprintf("?%#x", info.Addr))
+			n.objects[id] = popName(s.objects, info.Addr, fmt.Sprintf("?%#x", info.Addr))
 		}
 	}
 	return n
 }
 
-// take takes the first of the names that are left.
-func take[K comparable](left map[K][]string, key K, none string) string {
+// popName removes and returns the first of the names for a key; none if there is none
+// left.
+func popName[K comparable](left map[K][]string, key K, none string) string {
 	if len(left[key]) == 0 {
 		return none
 	}
@@ -337,7 +337,7 @@ var flagNames = []struct {
 	{event.InCondWait, "in-wait"}, {event.Inferred, "inferred"},
 }
 
-// line says an event as testdata/say.h has programs say it.
+// line formats an event as the programs print it with testdata/say.h.
 func (n names) line(e *event.Event) string {
 	words := []string{e.Op.String()}
 	if e.Object != 0 {
@@ -360,11 +360,11 @@ func (n names) line(e *event.Event) string {
 	return strings.Join(words, " ")
 }
 
-// all lists the events for people.
-func (r *run) all() string {
+// eventList formats the events for people.
+func (r *run) eventList() string {
 	n := names{map[event.ThreadID]string{}, map[event.ObjectID]string{}}
 	if r.Observer != nil {
-		n = r.names(story{})
+		n = r.names(programLog{})
 	}
 	var b strings.Builder
 	for i := range r.Events {
@@ -378,12 +378,12 @@ func (r *run) all() string {
 	return b.String()
 }
 
-// byThread lists what was observed, by the names that the program gave. Begin
-// and end are no part of what a thread says: that each thread has one begin,
-// first, and one end, last, is checked here. Events on objects that the program
-// did not name are left out, unless they are its own: the run-time libraries
-// (the dynamic loader, for one) lock too.
-func (r *run) byThread(t testing.TB, s story) map[string][]string {
+// byThread returns the observed events of each thread, by the names that the program
+// gave. Programs do not print begin and end; byThread itself checks that each thread
+// has one begin, as its first event, and one end, as its last. It omits events on
+// objects that the program did not name, unless they are the program's own, because
+// run-time libraries, such as the dynamic loader, lock too.
+func (r *run) byThread(t testing.TB, s programLog) map[string][]string {
 	t.Helper()
 	n := r.names(s)
 	seen := map[string][]string{}
@@ -402,13 +402,13 @@ func (r *run) byThread(t testing.TB, s story) map[string][]string {
 			continue
 		case !begun[e.Thread]:
 			t.Errorf("event %d: %s before the begin of %s", e.Seq, n.line(e), name)
-		case afterthought(e):
+		case inferredEnd(e):
 			continue
 		case e.Op == event.End:
 			ended[e.Thread] = true
 			continue
 		}
-		if e.Object != 0 && strings.HasPrefix(n.objects[e.Object], "?") && !r.own(e.Object) {
+		if e.Object != 0 && strings.HasPrefix(n.objects[e.Object], "?") && !r.inProgram(e.Object) {
 			continue
 		}
 		seen[name] = append(seen[name], n.line(e))
@@ -421,15 +421,16 @@ func (r *run) byThread(t testing.TB, s story) map[string][]string {
 	return seen
 }
 
-// afterthought tells of an event that only lets go of what can come no more: no
-// thread did it.
-func afterthought(e *event.Event) bool {
+// inferredEnd reports whether an event is the inferred end of a lifetime, which no
+// thread performed.
+func inferredEnd(e *event.Event) bool {
 	return e.Flags&event.Inferred != 0 && (e.Op == event.Destroy || e.Op == event.Detach)
 }
 
-// own reports whether an object lies in the program and not in a library: in its
-// code's neighbourhood, where its data is. A static program's libc is in it too.
-func (r *run) own(id event.ObjectID) bool {
+// inProgram reports whether an object is in the program and not in a library: near its
+// code, where its data is. It returns false for a static program, which contains libc
+// too.
+func (r *run) inProgram(id event.ObjectID) bool {
 	const near = 1 << 20
 	info, _ := r.Observer.ObjectInfo(id)
 	for _, seg := range r.Session.Segments(r.Session.PID()) {
@@ -440,16 +441,16 @@ func (r *run) own(id event.ObjectID) bool {
 	return false
 }
 
-// expectStory compares what was observed with what the program said, thread by
-// thread, event by event, and its exit status with 0.
-func (r *run) expectStory(t testing.TB) {
+// expectLog compares the observed events of each thread with those that the program
+// printed, and the exit status with 0.
+func (r *run) expectLog(t testing.TB) {
 	t.Helper()
 	r.expectExit(t, 0)
-	s := parseStory(t, r.Output)
-	if diff := cmp.Diff(s.said, r.byThread(t, s)); diff != "" {
+	s := parseLog(t, r.Output)
+	if diff := cmp.Diff(s.did, r.byThread(t, s)); diff != "" {
 		t.Errorf("the program did (-), observed were (+):\n%s", diff)
 	}
-	// The doubts that a run was observed right.
+	// The statistics show whether the run was observed correctly.
 	stats := r.Observer.Stats()
 	if stats.UnheldReleases != s.unheld || stats.InferredReleases != 0 || stats.UnknownJoins != 0 || stats.Lost != 0 {
 		t.Errorf("want %d unheld releases and no other doubt: %+v", s.unheld, stats)
@@ -463,7 +464,7 @@ func (r *run) expectExit(t testing.TB, status int) {
 	}
 }
 
-// count counts the events of an operation.
+// count returns the number of events of an operation.
 func (r *run) count(op event.Op) int {
 	n := 0
 	for i := range r.Events {
@@ -474,8 +475,8 @@ func (r *run) count(op event.Op) int {
 	return n
 }
 
-// eachSites runs a test with the probes at the cheap places and at the
-// original ones.
+// eachSites runs a test with the probes at the cheapest addresses, and at the original
+// ones.
 func eachSites(t *testing.T, f func(t *testing.T, opts options)) {
 	t.Helper()
 	for _, entry := range []bool{false, true} {
@@ -487,8 +488,8 @@ func eachSites(t *testing.T, f func(t *testing.T, opts options)) {
 	}
 }
 
-// poll waits for something that another process does: cond is asked again and
-// again until it is true. A minute without it fails the test.
+// poll waits for something that another process does: it calls cond until that returns
+// true. The test fails after a minute.
 func poll(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
@@ -500,7 +501,7 @@ func poll(t testing.TB, what string, cond func() bool) {
 	}
 }
 
-// writeTable keeps a table of calls in a file for options.Sync.
+// writeTable writes a table of calls to a file for options.Sync.
 func writeTable(t testing.TB, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "calls.toml")

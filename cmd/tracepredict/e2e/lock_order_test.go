@@ -14,7 +14,7 @@ func TestProgressReportsNewLockOrders(t *testing.T) {
 	server, pid := startServer(t)
 	tool, report := attachTo(t, pid, "--progress")
 	server.ask("twist")
-	poll(t, "two lock orders", func() bool { return tool.err.has("tracepredict: new lock order (2)") || tool.over() })
+	poll(t, "two lock orders", func() bool { return tool.err.has("tracepredict: new lock order (2)") || tool.hasEnded() })
 	server.ask("twist") // nothing new
 	tool.signal(unix.SIGINT)
 	tool.want(66)
@@ -44,7 +44,7 @@ func TestAttachUntilItSettles(t *testing.T) {
 	server.want(0)
 }
 
-// pruned runs an example with --explain-pruned, live and again from its trace.
+// pruned runs an example with --explain-pruned, and analyses its trace likewise.
 func pruned(t *testing.T, name string, flags ...string) (text string, r jsonReport) {
 	t.Helper()
 	trace := filepath.Join(t.TempDir(), "trace")
@@ -61,7 +61,7 @@ func pruned(t *testing.T, name string, flags ...string) (text string, r jsonRepo
 
 func TestExplainPruned(t *testing.T) {
 	needBPF(t)
-	for name, want := range map[string][3]string{ // why, and what the text says, in parts
+	for name, want := range map[string][3]string{ // the reason, and parts of the text
 		"gate":       {"gate-lock", "two of them hold 'gate'", "'a' at gate.c:"},
 		"selfinvert": {"one-thread", "there are not enough threads", "selfinvert.c:"},
 		"joined":     {"ordered", "ordered by the join of T", "in main at joined.c:"},
@@ -84,7 +84,8 @@ func TestExplainPruned(t *testing.T) {
 	}
 }
 
-// A value that is read because its variable is watched orders, and is named.
+// TestExplainValue checks that the value of a watched variable that is read adds an
+// order, and is named.
 func TestExplainValue(t *testing.T) {
 	needBPF(t)
 	status, r := reported(t, "exec", "--explain-pruned", "--watch", "entries", "--", example(t, "shop"))
@@ -92,7 +93,7 @@ func TestExplainValue(t *testing.T) {
 	for _, p := range r.Pruned {
 		whys = append(whys, p.Kind+" "+p.Why)
 	}
-	want := []string{"deadlock ordered", "race ordered", "race ordered", "race common-lock"} // what main reads it joined for
+	want := []string{"deadlock ordered", "race ordered", "race ordered", "race common-lock"} // the value that main reads, for which it joined the thread
 	if status != 0 || len(r.Findings) != 0 || !slices.Equal(whys, want) {
 		t.Fatalf("status %d, findings %v, pruned %+v", status, r.Findings, r.Pruned)
 	}
@@ -101,7 +102,7 @@ func TestExplainValue(t *testing.T) {
 	}
 }
 
-// A bound that is run into is told of.
+// TestBoundsOfLockOrder checks that the report says when a bound is reached.
 func TestBoundsOfLockOrder(t *testing.T) {
 	needBPF(t)
 	for flag, want := range map[string]string{
@@ -118,7 +119,8 @@ func TestBoundsOfLockOrder(t *testing.T) {
 	}
 }
 
-// So is the end of the search for schedules in which critical sections change places.
+// TestBoundOfReversals checks the same for the search for schedules in which critical
+// sections change places.
 func TestBoundOfReversals(t *testing.T) {
 	needBPF(t)
 	_, r := pruned(t, "errand", "--reversals", "1")
@@ -127,8 +129,9 @@ func TestBoundOfReversals(t *testing.T) {
 	}
 }
 
-// Whether readers of one lock can block each other, its kind decides, which is read from
-// its memory, or the policy.
+// TestReadersBehindAWriter checks that the kind of a lock, which is read from its
+// memory, or else the policy determines whether readers of one lock can block each
+// other.
 func TestReadersBehindAWriter(t *testing.T) {
 	needBPF(t)
 	readers := build(t, "gcc", "lock_order/readers.c", "-O2", "-fno-omit-frame-pointer", "-pthread")
@@ -159,7 +162,8 @@ func TestReadersBehindAWriter(t *testing.T) {
 	}
 }
 
-// wantQueue wants the deadlock of a reader behind a writer, with its reason, or none.
+// wantQueue checks whether the report has the deadlock of a reader behind a writer,
+// with its reason.
 func wantQueue(t *testing.T, how string, status int, r jsonReport, queues bool, sides int, why string) {
 	t.Helper()
 	if !queues {
@@ -177,8 +181,9 @@ func wantQueue(t *testing.T, how string, status int, r jsonReport, queues bool, 
 	}
 }
 
-// The paper's program with its 40 other threads: the race is found, the thread that
-// started its two sides matters, the others do not.
+// TestRAX observes the program of the paper with its 40 other threads: the race is
+// found, the thread that created the two racing ones matters for it, and the others do
+// not.
 func TestRAX(t *testing.T) {
 	needBPF(t)
 	c := startTool(t, childOptions{}, "exec", "--watch", "count of struct event", "--", example(t, "rax"))
@@ -195,8 +200,9 @@ func TestRAX(t *testing.T) {
 	}
 }
 
-// TestDeadlockOfStaticPrograms: the variables by which a C library in the program counts threads
-// and keeps their stacks order nothing, but what else it does makes the finding potential.
+// TestDeadlockOfStaticPrograms checks that the variables by which a C library counts
+// threads and keeps their stacks add no order, and that its other synchronisation makes
+// the finding potential.
 func TestDeadlockOfStaticPrograms(t *testing.T) {
 	for _, c := range []struct{ name, compiler, flags, want string }{
 		{"glibc", "gcc", "", "predicted deadlock of a, b"},

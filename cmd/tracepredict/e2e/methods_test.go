@@ -10,7 +10,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/function"
 )
 
-// patterns reads patterns of functions.
+// patterns parses patterns of functions.
 func patterns(t testing.TB, texts []string) []function.Pattern {
 	t.Helper()
 	var out []function.Pattern
@@ -24,16 +24,16 @@ func patterns(t testing.TB, texts []string) []function.Pattern {
 	return out
 }
 
-// tallied is what was seen of one pattern.
-type tallied struct {
+// patternCounts are the observed calls and returns of one pattern.
+type patternCounts struct {
 	Events int
 	Args   [event.MaxArgs]int64 // sums, by position in the event
 	Values int64                // sum of the results
 }
 
-// tallyCalls adds up the calls and returns that were seen, by pattern.
-func (r *run) tallyCalls() map[string]tallied {
-	out := map[string]tallied{}
+// tallyCalls counts the observed calls and returns of each pattern.
+func (r *run) tallyCalls() map[string]patternCounts {
+	out := map[string]patternCounts{}
 	for i := range r.Events {
 		e := &r.Events[i]
 		if !e.Op.IsCall() {
@@ -56,8 +56,8 @@ func (r *run) tallyCalls() map[string]tallied {
 	return out
 }
 
-// said reads the numbers of a line that a program wrote.
-func (r *run) said(t testing.TB, word string, numbers ...*int64) {
+// readNumbers reads the numbers of a line that the program printed.
+func (r *run) readNumbers(t testing.TB, word string, numbers ...*int64) {
 	t.Helper()
 	for line := range strings.Lines(r.Output) {
 		rest, ok := strings.CutPrefix(line, word+" ")
@@ -76,9 +76,10 @@ func (r *run) said(t testing.TB, word string, numbers ...*int64) {
 	t.Fatalf("the program did not say %q", word)
 }
 
-// TestMethodsC: each call and return of a C program's functions is seen, with
-// arguments and results, where they recurse, jump to each other at their end, take
-// any number of parameters, and are made and freed at the same addresses.
+// TestMethodsC checks that each call and return of a C program's functions is observed,
+// with arguments and results, also of functions that recurse, end in a jump to each
+// other, or have many parameters, and of objects that are created and freed at the same
+// addresses.
 func TestMethodsC(t *testing.T) {
 	for _, flags := range [][]string{{"-O0"}, {"-O2"}, {"-O2", "-fcf-protection"}, {"-O2", "-static"}} {
 		t.Run(fmt.Sprint(flags), func(t *testing.T) {
@@ -89,8 +90,8 @@ func TestMethodsC(t *testing.T) {
 				r := observe(t, program, opts)
 				r.expectExit(t, 0)
 				var puts, putSum, putReturns, made, freed, facts, evens, odds, sums, sumArgs int64
-				r.said(t, "puts", &puts, &putSum, &putReturns)
-				r.said(t, "others", &made, &freed, &facts, &evens, &odds, &sums, &sumArgs)
+				r.readNumbers(t, "puts", &puts, &putSum, &putReturns)
+				r.readNumbers(t, "others", &made, &freed, &facts, &evens, &odds, &sums, &sumArgs)
 				got := r.tallyCalls()
 				for pattern, n := range map[string]int64{"call queue_put(q, v)": puts, "return queue_put -> r": puts, "call queue_new": made,
 					"return queue_new -> q": made, "call queue_fr*": freed, "return factorial": facts, "return even": evens, "return odd(n)": odds, "call even": evens, "call odd": odds, "call sum(n)": sums} {
@@ -112,8 +113,8 @@ func TestMethodsC(t *testing.T) {
 	}
 }
 
-// TestMethodsCPP: the same of C++'s methods. An exception that leaves a function is no
-// return.
+// TestMethodsCPP is TestMethodsC for the methods of C++. An exception that leaves a
+// function is no return.
 func TestMethodsCPP(t *testing.T) {
 	for _, flags := range [][]string{{"-O0"}, {"-O2"}, {"-O2", "-gdwarf-4", "-no-pie"}} {
 		t.Run(fmt.Sprint(flags), func(t *testing.T) {
@@ -126,8 +127,8 @@ func TestMethodsCPP(t *testing.T) {
 				r := observe(t, program, opts)
 				r.expectExit(t, 0)
 				var puts, putSum, takes, thrown, made, gone, areas, areaSum, bigs, bigSum, manys, manySum, mixed, mixedSum, inlines, inlineSum, ints, longs int64
-				r.said(t, "queues", &puts, &putSum, &takes, &thrown, &made, &gone)
-				r.said(t, "others", &areas, &areaSum, &bigs, &bigSum, &manys, &manySum, &mixed, &mixedSum, &inlines, &inlineSum, &ints, &longs)
+				r.readNumbers(t, "queues", &puts, &putSum, &takes, &thrown, &made, &gone)
+				r.readNumbers(t, "others", &areas, &areaSum, &bigs, &bigSum, &manys, &manySum, &mixed, &mixedSum, &inlines, &inlineSum, &ints, &longs)
 				got := r.tallyCalls()
 				for pattern, n := range map[string]int64{"call shop::Queue::put(v)": puts, "call `shop::Queue<int>::put`": puts / 2, "call shop::Queue::take": takes,
 					"return shop::Queue::take(n) -> r": takes - thrown, "call shop::Queue::Queue": made, "call shop::Queue::~Queue": gone,
@@ -160,7 +161,7 @@ func TestMethodsCPP(t *testing.T) {
 	}
 }
 
-// expectInstances: the events of a pattern are on so many instances.
+// expectInstances checks that the events of a pattern are on this number of instances.
 func (r *run) expectInstances(t *testing.T, pattern string, want int) {
 	t.Helper()
 	seen := map[event.ObjectID]bool{}
@@ -177,29 +178,31 @@ func (r *run) expectInstances(t *testing.T, pattern string, want int) {
 	}
 }
 
-// TestMethodsPlugin: a pattern may mean a library that the program loads itself.
+// TestMethodsPlugin checks that a pattern can match a function of a library that the
+// program loads itself.
 func TestMethodsPlugin(t *testing.T) {
 	plugin := build(t, "gcc", "methods_plugin.c", "-shared", "-fPIC")
 	program := build(t, "gcc", "methods_dlopen.c")
 	r := observe(t, program, options{Args: []string{plugin}, On: []string{"call plug_step(n)"}})
 	r.expectExit(t, 0)
 	var calls, sum int64
-	r.said(t, "plugin", &calls, &sum)
-	want := tallied{Events: int(calls), Args: [event.MaxArgs]int64{sum}}
+	r.readNumbers(t, "plugin", &calls, &sum)
+	want := patternCounts{Events: int(calls), Args: [event.MaxArgs]int64{sum}}
 	if got := r.tallyCalls()["call plug_step(n)"]; got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
-// TestMethodsStripped: without debug information a function's parameters are the
-// argument registers, and its names those that other files may use.
+// TestMethodsStripped checks that without debug information the parameters of a
+// function are the argument registers, and only functions that other files can use have
+// names.
 func TestMethodsStripped(t *testing.T) {
 	program := build(t, "gcc", "methods.c", "-O2", "-pthread", "-rdynamic", "-s")
 	r := observe(t, program, options{On: []string{"call queue_put(q, v)", "return queue_new", "call sum(n)", "return even"}})
 	r.expectExit(t, 0)
 	var puts, putSum, putReturns, made, freed, facts, evens, odds, sums, sumArgs int64
-	r.said(t, "puts", &puts, &putSum, &putReturns)
-	r.said(t, "others", &made, &freed, &facts, &evens, &odds, &sums, &sumArgs)
+	r.readNumbers(t, "puts", &puts, &putSum, &putReturns)
+	r.readNumbers(t, "others", &made, &freed, &facts, &evens, &odds, &sums, &sumArgs)
 	got := r.tallyCalls()
 	for pattern, n := range map[string]int64{"call queue_put(q, v)": puts, "return queue_new": made, "call sum(n)": sums, "return even": evens} {
 		if int64(got[pattern].Events) != n {
@@ -216,9 +219,9 @@ func TestMethodsStripped(t *testing.T) {
 	}
 }
 
-// TestMethodsChanged: what is recorded of functions whose parameters the compiler left
-// out is what they were passed, and what is not had is said by name; all versions of a
-// function that is chosen when the program is loaded are observed.
+// TestMethodsChanged checks that the recorded parameters are those that are passed, if
+// the compiler removed some, that a note names what is not recorded, and that all
+// versions of a function that is selected at load time are observed.
 func TestMethodsChanged(t *testing.T) {
 	for _, c := range []struct{ compiler, flags string }{{"gcc", "-O0"}, {"gcc", "-O2"}, {"clang-19", "-O2"}, {"clang-19", "-O2 -gdwarf-4"}} {
 		t.Run(c.compiler+strings.ReplaceAll(c.flags, " ", ""), func(t *testing.T) {
@@ -227,7 +230,7 @@ func TestMethodsChanged(t *testing.T) {
 			r := observe(t, program, options{On: append(on, "call seen(unread)")})
 			r.expectExit(t, 0)
 			var calls, as, bs, picks int64
-			r.said(t, "changed", &calls, &as, &bs, &picks)
+			r.readNumbers(t, "changed", &calls, &as, &bs, &picks)
 			got := r.tallyCalls()
 			first, last, seen, pick := got[on[0]], got[on[1]], got[on[2]], got[on[3]]
 			if n := int64(first.Events + last.Events + seen.Events); n != calls || int64(pick.Events) != picks {
@@ -235,7 +238,7 @@ func TestMethodsChanged(t *testing.T) {
 			}
 			at := len(seen.Args) - 1
 			for at > 0 && seen.Args[at] == 0 {
-				at-- // behind unread, where that is recorded
+				at-- // after unread, if that is recorded
 			}
 			if a := first.Args[0] + last.Args[0] + seen.Args[at]; a != as || first.Args[1] != bs {
 				t.Errorf("a and b add up to %d and %d, want %d and %d", a, first.Args[1], as, bs)
@@ -248,9 +251,9 @@ func TestMethodsChanged(t *testing.T) {
 	}
 }
 
-// TestMethodsInlined: of functions that are inlined, each return is seen once, before
-// the next call of the same and after all that was done in it; or it is said that
-// not all are.
+// TestMethodsInlined checks that each return of an inlined function is observed once,
+// before the next call of the same function and after all that it did, or that a note
+// says that not all are.
 func TestMethodsInlined(t *testing.T) {
 	names := []string{"plain", "early", "loops", "dies", "tail"}
 	for _, c := range []struct{ compiler, flags string }{{"gcc", "-O0"}, {"gcc", "-O1"}, {"gcc", "-O2"}, {"clang-19", "-O2"}} {
@@ -263,7 +266,7 @@ func TestMethodsInlined(t *testing.T) {
 			r := observe(t, program, opts)
 			r.expectExit(t, 0)
 			counts := make([]int64, len(names))
-			r.said(t, "inlined", &counts[0], &counts[1], &counts[2], &counts[3], &counts[4])
+			r.readNumbers(t, "inlined", &counts[0], &counts[1], &counts[2], &counts[3], &counts[4])
 			var silent []string
 			got := r.tallyCalls()
 			for i, name := range names {
@@ -286,7 +289,7 @@ func TestMethodsInlined(t *testing.T) {
 	}
 }
 
-// expectNested: calls and returns are like brackets, but for those of some functions.
+// expectNested checks that calls and returns nest, except those of some functions.
 func (r *run) expectNested(t *testing.T, but []string) {
 	t.Helper()
 	var open []string

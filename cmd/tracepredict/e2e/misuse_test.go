@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// misuseCases are the cases of testdata/misuse/misuse.c that break a rule, and which.
-// The last ends the process.
+// misuseCases are the cases of testdata/misuse/misuse.c that break a rule, with the
+// rule. The last one ends the process.
 var misuseCases = [][2]string{
 	{"unlock_not_held", "unlock-not-held"}, {"unlock_rwlock", "unlock-not-held"}, {"unlock_c11", "unlock-not-held"}, {"unlock_by_other", "unlock-by-other"},
 	{"unlock_inconsistent", "unlock-inconsistent"}, {"wait_inconsistent", "unlock-inconsistent"}, {"exit_cancelled", "exit-holding"}, {"relock", "relock"}, {"relock_rwlock", "relock"}, {"destroy_held", "destroy-held"}, {"wait_two_mutexes", "wait-two-mutexes"},
@@ -20,10 +20,10 @@ var misuseCases = [][2]string{
 	{"destroy_rwlock", "destroy-held"}, {"destroy_waited", "destroy-waited"},
 }
 
-// suspectCase may break a rule: what was seen leaves that open. It comes first.
-var suspectCase = [2]string{"rwlock_destroyed", "use-destroyed"}
+// uncertainCase may break a rule, which the observation cannot decide. It comes first.
+var uncertainCase = [2]string{"rwlock_destroyed", "use-destroyed"}
 
-// innocentCases break none. The last ends the process.
+// innocentCases break no rule. The last one ends the process.
 var innocentCases = []string{"post_by_other", "post_shared", "destroy_woken", "exit_robust", "never_ended", "exit_of_process"}
 
 func misuseProgram(t *testing.T) string {
@@ -31,7 +31,7 @@ func misuseProgram(t *testing.T) string {
 	return build(t, "gcc", "misuse/misuse.c", "-O1", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-pthread")
 }
 
-// marked gives the lines of the source that bear a mark for a case.
+// marked returns the lines of the source that are marked for a case.
 func marked(t *testing.T, role, name string) []int {
 	t.Helper()
 	text, err := os.ReadFile("testdata/misuse/misuse.c")
@@ -48,7 +48,7 @@ func marked(t *testing.T, role, name string) []int {
 	return lines
 }
 
-// namedLines are the lines of misuse.c where the evidence says that something was done.
+// namedLines returns the lines of misuse.c in the evidence of a finding.
 func namedLines(f jsonFinding) (lines []int) {
 	for _, s := range f.Evidence {
 		for _, frame := range s.Stack {
@@ -61,13 +61,13 @@ func namedLines(f jsonFinding) (lines []int) {
 	return lines
 }
 
-// TestMisuse: each broken rule is found, and nothing else, at the lines that the program
-// marks, and found again in the trace.
+// TestMisuse checks that each broken rule is found, and nothing else, at the marked
+// lines, also in the trace.
 func TestMisuse(t *testing.T) {
 	needBPF(t)
 	dir := t.TempDir()
 	live, file, again := filepath.Join(dir, "live.json"), filepath.Join(dir, "run.trace"), filepath.Join(dir, "again.json")
-	args := []string{"exec", "--format", "json", "--output", live, "--record", file, "--", misuseProgram(t), suspectCase[0]}
+	args := []string{"exec", "--format", "json", "--output", live, "--record", file, "--", misuseProgram(t), uncertainCase[0]}
 	for _, c := range misuseCases {
 		args = append(args, c[0])
 	}
@@ -89,9 +89,9 @@ func TestMisuse(t *testing.T) {
 	}
 	startTool(t, childOptions{Env: []string{"PATH="}}, "analyze", "--format", "json", "--confidence", "potential", "--output", again, file).want(66)
 	if f := readReport(t, again).Findings; !slices.ContainsFunc(f, func(f jsonFinding) bool {
-		return f.Rule == suspectCase[1] && f.Confidence == "potential" && slices.Equal(namedLines(f), slices.Concat(marked(t, "wrong", suspectCase[0]), marked(t, "other", suspectCase[0])))
+		return f.Rule == uncertainCase[1] && f.Confidence == "potential" && slices.Equal(namedLines(f), slices.Concat(marked(t, "wrong", uncertainCase[0]), marked(t, "other", uncertainCase[0])))
 	}) {
-		t.Errorf("%s: no potential finding", suspectCase[0])
+		t.Errorf("%s: no potential finding", uncertainCase[0])
 	}
 	startTool(t, childOptions{Env: []string{"PATH="}}, "analyze", "--misuse", "off", "--confidence", "potential", file).want(0)
 	for _, f := range found {
@@ -99,7 +99,7 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// TestNoMisuse: what is done as it should be gives no finding.
+// TestNoMisuse checks that correct use gives no finding.
 func TestNoMisuse(t *testing.T) {
 	needBPF(t)
 	args := []string{"exec", "--", misuseProgram(t), "fine"}
@@ -111,7 +111,7 @@ func TestNoMisuse(t *testing.T) {
 	}
 }
 
-// TestMisuseText: the sentence is that of an engineer.
+// TestMisuseText checks the sentences of findings.
 func TestMisuseText(t *testing.T) {
 	needBPF(t)
 	program := misuseProgram(t)

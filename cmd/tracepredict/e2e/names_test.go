@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// addresses are what differs from run to run.
+// addresses differ between runs.
 var addresses = regexp.MustCompile(`0x[0-9a-f]+`)
 
-// lockNames gives what the report calls the locks of its findings.
+// lockNames returns the names of the locks in the findings of a report.
 func lockNames(r jsonReport) []string {
 	var out []string
 	for _, f := range r.Findings {
@@ -26,8 +26,8 @@ func lockNames(r jsonReport) []string {
 	return out
 }
 
-// Locks are called by the variables and types that the source has for them, live and
-// from the trace, however the program was compiled.
+// TestLocksAreCalledAsInTheSource checks that locks have the names of the source's
+// variables and types, live and in the trace, however the program was compiled.
 func TestLocksAreCalledAsInTheSource(t *testing.T) {
 	needBPF(t)
 	for _, tt := range []struct {
@@ -59,8 +59,8 @@ func TestLocksAreCalledAsInTheSource(t *testing.T) {
 	}
 }
 
-// An order of classes is found although no two threads took the same locks, live and
-// from a trace; only where it is asked for.
+// TestLockClasses checks that a cycle of lock classes is found although no two threads
+// acquired the same locks, live and in a trace, and only on request.
 func TestLockClasses(t *testing.T) {
 	needBPF(t)
 	trace := filepath.Join(t.TempDir(), "trace")
@@ -80,11 +80,12 @@ func TestLockClasses(t *testing.T) {
 	}
 }
 
-// What is found by an index in an array of the heap is a member of the elements' type.
+// TestLocksInArraysOfTheHeap checks that a lock found by an index in an array on the
+// heap is named as a member of the type of the elements.
 func TestLocksInArraysOfTheHeap(t *testing.T) {
 	needBPF(t)
 	for level, slot := range map[string]string{
-		"-O0": "0x (mutex first seen in both at jobs.c:26)", // the index is added before the array's place in the structure
+		"-O0": "0x (mutex first seen in both at jobs.c:26)", // the index is added before the offset of the array in the structure
 		"-O1": "struct table.slots[].guard (0x)",
 		"-O2": "struct table.slots[].guard (0x)",
 	} {

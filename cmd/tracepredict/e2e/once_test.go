@@ -13,8 +13,8 @@ import (
 	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
-// TestFingerprintsOfOtherBuilds: builds that leave the functions involved as they are, and
-// place them elsewhere, show the same defects.
+// TestFingerprintsOfOtherBuilds checks that builds with the same functions at other
+// addresses give the same fingerprints.
 func TestFingerprintsOfOtherBuilds(t *testing.T) {
 	needBPF(t)
 	testtool.Need(t, "gcc")
@@ -68,7 +68,8 @@ func TestFingerprintsOfOtherBuilds(t *testing.T) {
 	}
 }
 
-// TestManyPhilosophers are the same defect as few, and its report is no longer.
+// TestManyPhilosophers checks that many philosophers are the same defect as few, with a
+// report of the same length.
 func TestManyPhilosophers(t *testing.T) {
 	needBPF(t)
 	var first jsonFinding

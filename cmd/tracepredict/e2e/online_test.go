@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// atTheEnd is what the tool says without the lines that it says while the program runs.
+// atTheEnd returns the tool's text without the lines that it prints while the program
+// runs.
 func atTheEnd(text string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(text) {
@@ -18,14 +19,15 @@ func atTheEnd(text string) string {
 	return kept.String()
 }
 
-// TestDeadlockIsToldWhileTheProgramRuns: the server goes on, and the report has it too.
-func TestDeadlockIsToldWhileTheProgramRuns(t *testing.T) {
+// TestDeadlockIsReportedWhileTheProgramRuns checks that a deadlock is reported while
+// the server runs on, and is in the report too.
+func TestDeadlockIsReportedWhileTheProgramRuns(t *testing.T) {
 	needBPF(t)
 	server, pid := startServer(t)
 	tool, report := attachTo(t, pid)
 	server.ask("twist")
 	poll(t, "the deadlock", func() bool {
-		return tool.err.has("tracepredict: deadlock predicted: T5 and T6 can block each other for ever: T5 holds 'left_lock' and waits for 'right_lock'") || tool.over()
+		return tool.err.has("tracepredict: deadlock predicted: T5 and T6 can block each other for ever: T5 holds 'left_lock' and waits for 'right_lock'") || tool.hasEnded()
 	})
 	tool.signal(unix.SIGINT)
 	tool.want(66)

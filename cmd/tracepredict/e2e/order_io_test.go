@@ -8,11 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// handOvers are the ways in which messages.c hands its variable over.
+// handOvers are the ways in which messages.c passes its variable to another thread.
 var handOvers = []string{"pipe", "vector", "socketpair", "datagram", "packet", "tcp", "eventfd", "timer", "end", "futex", "room", "forked"}
 
-// TestOrderIO: what was handed over by a message is no race, in whatever way; nor is it
-// when the trace is analysed.
+// TestOrderIO checks that a variable that was passed by a message is in no race,
+// however it was passed, also when the trace is analysed.
 func TestOrderIO(t *testing.T) {
 	needBPF(t)
 	program := build(t, "gcc", "messages.c", "-O2", "-pthread")
@@ -30,8 +30,8 @@ func TestOrderIO(t *testing.T) {
 	}
 }
 
-// TestWithoutOrderIO: messages are observed only on request, and what they order is a
-// race otherwise.
+// TestWithoutOrderIO checks that messages are observed only on request, and that
+// accesses that only they order are a race otherwise.
 func TestWithoutOrderIO(t *testing.T) {
 	needBPF(t)
 	dir := t.TempDir()
@@ -52,15 +52,15 @@ func TestWithoutOrderIO(t *testing.T) {
 	}
 }
 
-// TestOrderIOAttached: threads that run already hand over, the first of them out of a
-// call that was under way.
+// TestOrderIOAttached lets threads pass variables that run already when the observation
+// begins, the first of them in a call that was under way.
 func TestOrderIOAttached(t *testing.T) {
 	needBPF(t)
 	for _, how := range []string{"pipe", "socketpair", "futex"} {
 		t.Run(how, func(t *testing.T) {
 			c := startChild(t, childOptions{}, build(t, "gcc", "messages.c", "-O2", "-pthread"), how, "later")
 			tool, report := attachTo(t, c.pid(), "--order=io", "--watch", "shared")
-			c.tell("x")
+			c.send("x")
 			c.want(0)
 			tool.want(0)
 			if r := readReport(t, report); len(r.Findings) != 0 || r.Run.Events == 0 {

@@ -13,7 +13,8 @@ import (
 	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
-// attachTo starts the tool on a running program and waits until it observes.
+// attachTo starts the tool on a running program and waits until it observes the
+// program.
 func attachTo(t testing.TB, pid int, args ...string) (c *child, report string) {
 	t.Helper()
 	report = filepath.Join(t.TempDir(), "report.json")
@@ -26,7 +27,8 @@ func attachTo(t testing.TB, pid int, args ...string) (c *child, report string) {
 	return c, report
 }
 
-// mapsExe is false once the first thread has ended: then no link names the process.
+// mapsExe reports whether /proc shows the program of a process. It does not once the
+// first thread has ended; then links have no filter by process.
 func mapsExe(pid int) bool {
 	_, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	return err == nil
@@ -34,13 +36,14 @@ func mapsExe(pid int) bool {
 
 func waitObserving(t testing.TB, c *child) {
 	t.Helper()
-	poll(t, "the probes", func() bool { return c.err.has("tracepredict: observing ") || c.over() })
-	if c.over() {
+	poll(t, "the probes", func() bool { return c.err.has("tracepredict: observing ") || c.hasEnded() })
+	if c.hasEnded() {
 		t.Fatalf("it ended: %s", c.err.String())
 	}
 }
 
-// startServer starts testdata/process/server.c, which does what it is told.
+// startServer starts testdata/process/server.c, which carries out the commands that it
+// reads.
 func startServer(t testing.TB) (c *child, pid int) {
 	t.Helper()
 	c = startChild(t, childOptions{}, processFixture(t, "server.c"))
@@ -49,7 +52,7 @@ func startServer(t testing.TB) (c *child, pid int) {
 
 func (c *child) ask(command string) {
 	c.t.Helper()
-	c.tell(command)
+	c.send(command)
 	c.waitLine("done " + command)
 }
 
@@ -68,7 +71,7 @@ func TestAttachUntilInterrupted(t *testing.T) {
 				t.Errorf("the report is about process %d, want %d", r.Run.PID, pid)
 			}
 			wantLeftAlone(t, pid)
-			server.ask("visit") // it lives, and threads work
+			server.ask("visit") // the process continues, and its threads work
 			server.want(0)
 		})
 	}
@@ -79,7 +82,7 @@ func TestAttachUntilTheProgramEnds(t *testing.T) {
 	server, pid := startServer(t)
 	tool, report := attachTo(t, pid)
 	server.ask("twist")
-	server.tell("quit")
+	server.send("quit")
 	server.want(0)
 	tool.want(66)
 	wantSummary(t, readReport(t, report), twistFound)
@@ -107,8 +110,8 @@ func TestAttachDuration(t *testing.T) {
 	server.want(0)
 }
 
-// Threads that lived before are known by their thread pointers: what they did
-// comes before what follows their joins.
+// TestAttachJoinsEarlierThreads checks that threads that existed before are known by
+// their thread pointers: their events come before those that follow the joins.
 func TestAttachJoinsEarlierThreads(t *testing.T) {
 	needBPF(t)
 	server, pid := startServer(t)
@@ -139,7 +142,8 @@ func TestAttachWatchesAVariable(t *testing.T) {
 	server.want(0)
 }
 
-// A lock that was taken before and is given back under observation.
+// TestAttachWhileALockIsHeld lets a thread release, under observation, a lock that it
+// acquired before.
 func TestAttachWhileALockIsHeld(t *testing.T) {
 	needBPF(t)
 	server, pid := startServer(t)
@@ -170,7 +174,7 @@ func TestAttachTwiceAtOnce(t *testing.T) {
 	server.want(0)
 }
 
-// A program under exec may be attached to as well.
+// TestAttachToAnObservedProgram attaches to a program that runs under exec.
 func TestAttachToAnObservedProgram(t *testing.T) {
 	needBPF(t)
 	report := filepath.Join(t.TempDir(), "exec.json")
@@ -185,35 +189,38 @@ func TestAttachToAnObservedProgram(t *testing.T) {
 	wantSummary(t, readReport(t, report), twistFound)
 }
 
-// The first thread of a process may have ended: the others go on.
+// TestAttachWithoutTheFirstThread attaches to a process whose first thread has ended
+// while others run.
 func TestAttachWithoutTheFirstThread(t *testing.T) {
 	needBPF(t)
 	program := startChild(t, childOptions{}, processFixture(t, "leaderless.c"))
 	program.waitLine("leaderless")
 	tool, report := attachTo(t, program.pid())
-	program.tell("go on")
+	program.send("go on")
 	program.want(0)
 	tool.want(66)
 	wantSummary(t, readReport(t, report), twistFound)
 }
 
-// A library that comes later, once the first thread has ended.
+// TestAttachLibraryLoadedLater lets the program load a library after its first thread
+// has ended.
 func TestAttachLibraryLoadedLater(t *testing.T) {
 	needBPF(t)
 	library := processFixture(t, "twistlib.c", "-shared", "-fPIC")
 	program := startChild(t, childOptions{}, processFixture(t, "leaderless.c"), library)
 	program.waitLine("leaderless")
 	tool, report := attachTo(t, program.pid(), "--sync", writeTable(t, twistTable))
-	program.tell("go on")
+	program.send("go on")
 	program.waitLine("loaded")
 	waitProbesIn(t, library)
-	program.tell("call it")
+	program.send("call it")
 	program.want(0)
 	tool.want(66)
 	wantFound(t, readReport(t, report), twistFound, "predicted deadlock of north.gate, south.gate")
 }
 
-// A stopped process can be observed, and stays stopped.
+// TestAttachToAStoppedProgram checks that a stopped process can be observed, and stays
+// stopped.
 func TestAttachToAStoppedProgram(t *testing.T) {
 	needBPF(t)
 	server, pid := startServer(t)
@@ -231,8 +238,8 @@ func TestAttachToAStoppedProgram(t *testing.T) {
 	server.want(0)
 }
 
-// A binary or a library that was removed or replaced since is still the one
-// that runs, and the new one is none of our business.
+// TestAttachToReplacedFiles checks that the observed program and library are those that
+// run, even if the files were removed or replaced since.
 func TestAttachToReplacedFiles(t *testing.T) {
 	needBPF(t)
 	for _, replaced := range []bool{false, true} {
@@ -286,8 +293,8 @@ func copyFile(t testing.TB, from, to string) {
 	}
 }
 
-// needUnshare skips where no such namespaces can be made: by an ordinary user, or in a
-// chroot whose root is no mount point.
+// needUnshare skips the test if such namespaces cannot be created: by an ordinary user,
+// or in a chroot whose root is no mount point.
 func needUnshare(t testing.TB, flags ...string) {
 	t.Helper()
 	testtool.Need(t, "unshare")
@@ -318,7 +325,8 @@ func TestToolInAPIDNamespace(t *testing.T) {
 	}
 }
 
-// The tool outside, the program in namespaces of its own: all ids are the tool's.
+// TestAttachIntoNamespaces runs the program in namespaces of its own. All ids in the
+// report are those that the tool sees.
 func TestAttachIntoNamespaces(t *testing.T) {
 	needBPF(t)
 	needUnshare(t, "--pid", "--fork", "--mount-proc")
@@ -344,8 +352,8 @@ func TestAttachIntoNamespaces(t *testing.T) {
 	server.want(0)
 }
 
-// A container's files are not ours: the program and its library are found, and
-// named, in the target's own root.
+// TestAttachIntoAnotherRoot checks that the program and its library are found, and
+// named, in the program's own root directory, as in a container.
 func TestAttachIntoAnotherRoot(t *testing.T) {
 	needBPF(t)
 	needUnshare(t, "--pid", "--fork", "--mount-proc")
@@ -368,7 +376,7 @@ func TestAttachIntoAnotherRoot(t *testing.T) {
 	server.want(0)
 }
 
-// waitProbesIn waits until there are probes in a file that this test alone uses.
+// waitProbesIn waits until there are probes in a file that only this test uses.
 func waitProbesIn(t testing.TB, path string) {
 	t.Helper()
 	poll(t, fmt.Sprintf("probes in %s", path), func() bool { return probesIn(t, path) })

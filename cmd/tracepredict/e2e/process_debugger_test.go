@@ -10,28 +10,29 @@ import (
 	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
-// A debugger that was there first keeps its breakpoints, and we see what we
-// would without it. (One that comes later must leave first: docs/how-it-works.md.)
+// TestAttachBesideADebugger checks that a debugger that was attached before keeps its
+// breakpoints, and that the observation is the same as without it. (A debugger that
+// attaches later must detach first: docs/how-it-works.md.)
 func TestAttachBesideADebugger(t *testing.T) {
 	needBPF(t)
 	testtool.Need(t, "gdb")
 	server, pid := startServer(t)
 	gdb := startChild(t, childOptions{}, "gdb", "-nx", "-q", "-iex", "set debuginfod enabled off",
 		"-ex", "set confirm off", "-ex", "set pagination off", "-p", fmt.Sprint(pid))
-	gdb.tell("break enter")
-	gdb.tell("continue")
+	gdb.send("break enter")
+	gdb.send("continue")
 	poll(t, "gdb to let the program go", func() bool { return strings.Contains(gdb.out.String(), "Continuing.") && !stopped(pid) })
-	server.ask("twist") // it runs
+	server.ask("twist") // the program runs
 
 	tool, report := attachTo(t, pid)
 	server.ask("twist")
-	server.tell("visit")
+	server.send("visit")
 	for visits := 1; visits <= 2; visits++ {
 		poll(t, "the debugger's breakpoint", func() bool { return strings.Count(gdb.out.String(), "Breakpoint 1, enter") == visits })
-		gdb.tell("continue")
+		gdb.send("continue")
 	}
 	server.waitLine("done visit")
-	server.tell("twist")
+	server.send("twist")
 	poll(t, "the last twist", func() bool { return strings.Count(server.out.String(), "done twist\n") == 3 })
 	tool.signal(unix.SIGINT)
 	tool.want(66)
@@ -43,11 +44,11 @@ func TestAttachBesideADebugger(t *testing.T) {
 		}
 	}
 
-	server.tell("join") // the breakpoint is there still
+	server.send("join") // the breakpoint is still set
 	poll(t, "the debugger's breakpoint", func() bool { return strings.Count(gdb.out.String(), "Breakpoint 1, enter") == 3 })
-	gdb.tell("delete")
-	gdb.tell("detach")
-	gdb.tell("quit")
+	gdb.send("delete")
+	gdb.send("detach")
+	gdb.send("quit")
 	gdb.want(0)
 	server.waitLine("done join")
 	wantLeftAlone(t, pid)

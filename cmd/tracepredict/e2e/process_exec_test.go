@@ -13,7 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
-// twistFound is what two locks of testdata/process/twist.h come to.
+// twistFound is the finding for the two locks of testdata/process/twist.h.
 const twistFound = "predicted deadlock of left_lock, right_lock"
 
 func TestExecPassesStreamsArgumentsAndEnvironment(t *testing.T) {
@@ -61,8 +61,8 @@ func TestExecWithStandardInputClosed(t *testing.T) {
 	}
 }
 
-// The program must find descriptors, signals and limits as it would without
-// tracepredict between it and the shell.
+// TestExecLeavesTheProgramsSurroundingsAlone checks that the program has the
+// descriptors, signals and limits that it has without tracepredict.
 func TestExecLeavesTheProgramsSurroundingsAlone(t *testing.T) {
 	needBPF(t)
 	launch, program := processFixture(t, "launch.c"), processFixture(t, "descriptors.c")
@@ -70,7 +70,7 @@ func TestExecLeavesTheProgramsSurroundingsAlone(t *testing.T) {
 	plain.want(0)
 	observed := startChild(t, childOptions{}, launch, toolPath(t), "exec", "--", program)
 	observed.want(0)
-	own := func(text string) string { // its parent is another one, by necessity
+	own := func(text string) string { // only its parent differs
 		before, _, _ := strings.Cut(text, "group ")
 		return before
 	}
@@ -118,9 +118,9 @@ func TestExecPassesATermination(t *testing.T) {
 		t.Run(s.String(), func(t *testing.T) {
 			c := startTool(t, childOptions{Group: true}, "exec", "--", processFixture(t, "signals.c"))
 			c.waitLine("ready ")
-			c.signal(s) // to the tool alone
+			c.signal(s) // only to the tool
 			c.waitLine(fmt.Sprintf("got %02d", s))
-			c.tell("enough")
+			c.send("enough")
 			c.want(0)
 			if got := c.waitLine(fmt.Sprintf("signal %d: ", s)); got != "1" {
 				t.Errorf("the program got it %s times", got)
@@ -132,8 +132,9 @@ func TestExecPassesATermination(t *testing.T) {
 	}
 }
 
-// Ctrl-C at a terminal goes to the whole foreground group: the program gets it
-// from the terminal and must not get it from the tool again.
+// TestExecInterruptOfTheTerminalArrivesOnce checks that the tool does not pass on a
+// Ctrl-C, which the terminal sends to the whole foreground process group, the program
+// included.
 func TestExecInterruptOfTheTerminalArrivesOnce(t *testing.T) {
 	needBPF(t)
 	master, slave := openTerminal(t)
@@ -157,21 +158,21 @@ func TestExecInterruptOfTheTerminalArrivesOnce(t *testing.T) {
 	if _, err := master.Write([]byte("enough\n")); err != nil {
 		t.Fatal(err)
 	}
-	poll(t, "the program's end", c.over)
+	poll(t, "the program's end", c.hasEnded)
 	if got := c.waitLine("signal 2: "); got != "1" {
 		t.Errorf("the program got it %s times", got)
 	}
 }
 
-// Ctrl-Z and fg of a shell at a terminal: the job stops, the shell sees it, and
-// it goes on where it was.
+// TestExecShellJobControl checks Ctrl-Z and fg of a shell at a terminal: the job stops,
+// the shell notices, and the job continues.
 func TestExecShellJobControl(t *testing.T) {
 	needBPF(t)
 	testtool.Need(t, "bash")
 	master, slave := openTerminal(t)
 	c := &child{t: t, ended: make(chan struct{})}
 	c.cmd = terminalCommand(slave, "bash", "--norc", "--noprofile", "--noediting", "-i")
-	c.cmd.Env = append(c.cmd.Env, `PS1=$\n`) // so that what a program says begins a line
+	c.cmd.Env = append(c.cmd.Env, `PS1=$\n`) // so that the program's output begins a line
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -208,11 +209,11 @@ func TestExecShellJobControl(t *testing.T) {
 		t.Errorf("exit status %s", got)
 	}
 	write("exit\n")
-	poll(t, "the shell's end", c.over)
+	poll(t, "the shell's end", c.hasEnded)
 	wantSummary(t, readReport(t, report), twistFound)
 }
 
-// readTerminal ends with the last process at the terminal.
+// readTerminal reads until the last process at the terminal has ended.
 func (c *child) readTerminal(master *os.File) {
 	buf := make([]byte, 4096)
 	for {
@@ -224,11 +225,12 @@ func (c *child) readTerminal(master *os.File) {
 	}
 }
 
-// The stop of a program that is attached to is its parent's to see, as ever.
+// TestAttachStopIsSeenByTheParent checks that the parent of an attached program still
+// sees it stop.
 func TestAttachStopIsSeenByTheParent(t *testing.T) {
 	needBPF(t)
 	server := startChild(t, childOptions{}, "bash", "-c", `set -m; "$0" & wait $! ; echo "first $?"; kill -CONT $!; wait $!; echo "then $?"`, processFixture(t, "server.c"))
-	server.tell("hello") // a background job reads no terminal here: standard input is a pipe
+	server.send("hello") // the background job does not read from the terminal: standard input is a pipe
 	pid := lineNumber(t, server, "ready ")
 	tool, _ := attachTo(t, pid)
 	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
@@ -250,7 +252,7 @@ func TestExecStopAndContinue(t *testing.T) {
 				t.Fatal(err)
 			}
 			poll(t, "the stop", func() bool { return stopped(pid) })
-			c.tell("enough") // a program that ran would end now
+			c.send("enough") // a program that runs would end now
 			for range 50 {
 				if !stopped(pid) {
 					t.Fatal("it does not stay stopped")
@@ -331,8 +333,9 @@ func TestExecObservesAnotherUsersProgram(t *testing.T) {
 	}
 }
 
-// A program that becomes another one, whichever of its threads says so, is
-// observed on as what it has become; what it held before means nothing.
+// TestExecFollowsAnExecve checks that a program that executes another one, from any of
+// its threads, is observed as that one from then on, and that what it held before does
+// not count.
 func TestExecFollowsAnExecve(t *testing.T) {
 	needBPF(t)
 	for _, mode := range []string{"leader", "thread"} {
@@ -346,7 +349,8 @@ func TestExecFollowsAnExecve(t *testing.T) {
 	}
 }
 
-// After --duration nothing more is observed, not even what the program becomes.
+// TestExecDuration checks that nothing is observed after --duration, not even another
+// program that is executed.
 func TestExecDuration(t *testing.T) {
 	needBPF(t)
 	report := filepath.Join(t.TempDir(), "report.json")
@@ -354,8 +358,8 @@ func TestExecDuration(t *testing.T) {
 	c.waitLine("ready")
 	pid := childOf(t, c.pid())
 	poll(t, "the end of the observation", func() bool { return len(linksOf(t, pid)) == 0 })
-	c.tell("go on")
-	c.want(0) // the program's own: nothing was found
+	c.send("go on")
+	c.want(0) // the program's own status: there are no findings
 	if !c.out.has("twisted") {
 		t.Error("the program did not run to its end")
 	}
@@ -387,7 +391,7 @@ func TestExecWithoutItsFirstThread(t *testing.T) {
 	}
 }
 
-// twistTable makes the locks of testdata/process/twistlib.c known.
+// twistTable names the functions of testdata/process/twistlib.c as lock functions.
 const twistTable = `
 [[call]]
 name = "own_take"
@@ -399,23 +403,23 @@ operation = "release"
 kind = "mutex"
 `
 
-// The kernel's filter by process does not see a library that is loaded after
-// the first thread has ended.
+// TestExecLibraryLoadedWithoutTheFirstThread lets the program load a library after its
+// first thread has ended: the kernel's filter by process rejects hits in it then.
 func TestExecLibraryLoadedWithoutTheFirstThread(t *testing.T) {
 	needBPF(t)
 	library := processFixture(t, "twistlib.c", "-shared", "-fPIC")
 	report := filepath.Join(t.TempDir(), "report.json")
 	c := startTool(t, childOptions{}, "exec", "--confidence", "potential", "--format", "json", "--output", report,
 		"--sync", writeTable(t, twistTable), "--", processFixture(t, "leaderless.c"), library)
-	c.tell("go on")
+	c.send("go on")
 	c.waitLine("loaded")
 	waitProbesIn(t, library)
-	c.tell("call it")
+	c.send("call it")
 	c.want(66)
 	wantFound(t, readReport(t, report), twistFound, "predicted deadlock of north.gate, south.gate")
 }
 
-// wantFound compares the findings of a report in any order.
+// wantFound compares the findings of a report, in any order.
 func wantFound(t testing.TB, r jsonReport, want ...string) {
 	t.Helper()
 	got := map[string]bool{}
@@ -436,8 +440,8 @@ func wantFound(t testing.TB, r jsonReport, want ...string) {
 	}
 }
 
-// Children that a program forks are another matter: they are not observed and
-// come to no harm.
+// TestExecLeavesChildrenAlone checks that forked children, which are not observed, are
+// not disturbed.
 func TestExecLeavesChildrenAlone(t *testing.T) {
 	needBPF(t)
 	program := processFixture(t, "forks.c")
@@ -453,8 +457,8 @@ func TestExecLeavesChildrenAlone(t *testing.T) {
 	}
 }
 
-// With the same addresses in both images nothing of the first may be taken for
-// something of the second.
+// TestExecFollowsAnExecveToTheSameAddresses checks that events of one program are not
+// taken for those of the next one at the same addresses.
 func TestExecFollowsAnExecveToTheSameAddresses(t *testing.T) {
 	needBPF(t)
 	testtool.Need(t, "setarch")
@@ -468,7 +472,8 @@ func TestExecFollowsAnExecveToTheSameAddresses(t *testing.T) {
 	}
 }
 
-// A program that becomes one that cannot be observed goes on.
+// TestExecFollowsAnExecveIntoTheUnobservable checks that a program continues after it
+// has executed one that cannot be observed.
 func TestExecFollowsAnExecveIntoTheUnobservable(t *testing.T) {
 	needBPF(t)
 	launch := processFixture(t, "launch.c")
@@ -485,7 +490,8 @@ func TestExecFollowsAnExecveIntoTheUnobservable(t *testing.T) {
 	startTool(t, childOptions{}, "exec", "--", launch, script+"-not-there").want(127)
 }
 
-// A program that ends while it is loaded has a status and a report too.
+// TestExecProgramThatCannotBeLoaded checks that a program that ends while it is loaded
+// has a status and a report.
 func TestExecProgramThatCannotBeLoaded(t *testing.T) {
 	needBPF(t)
 	dir := t.TempDir()

@@ -14,8 +14,8 @@ import (
 	"github.com/tracepredict/tracepredict/loader"
 )
 
-// wantProcesses wants each thread of each finding in one of the processes that the
-// report lists, and gives these.
+// wantProcesses checks that each thread of each finding is in one of the processes that
+// the report lists, and returns these.
 func wantProcesses(t testing.TB, r jsonReport) []int {
 	t.Helper()
 	var pids []int
@@ -34,7 +34,8 @@ func wantProcesses(t testing.TB, r jsonReport) []int {
 	return pids
 }
 
-// Children that are forked, and held from their first instruction on.
+// TestFollowForks checks that forked children are held and observed from their first
+// instruction on.
 func TestFollowForks(t *testing.T) {
 	needBPF(t)
 	report := filepath.Join(t.TempDir(), "report.json")
@@ -42,7 +43,7 @@ func TestFollowForks(t *testing.T) {
 	c.want(66)
 	r := readReport(t, report)
 	wantFound(t, r, twistFound)
-	if r.Findings[0].Count != 2 { // in each of two children
+	if r.Findings[0].Count != 2 { // one finding in each of two children
 		t.Errorf("found %d times, want 2", r.Findings[0].Count)
 	}
 	if pids := wantProcesses(t, r); len(pids) < 7 || pids[0] != r.Run.PID {
@@ -50,9 +51,9 @@ func TestFollowForks(t *testing.T) {
 	}
 }
 
-// Without --follow they are not observed, which is said; nor are those that a program
-// had when it was attached to.
-func TestChildrenAreTold(t *testing.T) {
+// TestUnobservedChildrenAreNoted checks that children are not observed without --follow, nor those
+// that the program had before the observation, and that notes say so.
+func TestUnobservedChildrenAreNoted(t *testing.T) {
 	needBPF(t)
 	report := filepath.Join(t.TempDir(), "report.json")
 	startTool(t, childOptions{}, "exec", "--format", "json", "--output", report, "--", processFixture(t, "forks.c")).want(0)
@@ -61,7 +62,7 @@ func TestChildrenAreTold(t *testing.T) {
 		t.Errorf("notes %q, want %q", notes, want)
 	}
 	server, pid := startServer(t)
-	server.tell("fork")
+	server.send("fork")
 	child := lineNumber(t, server, "child ")
 	tool, report := attachTo(t, pid)
 	tool.signal(unix.SIGINT)
@@ -70,12 +71,13 @@ func TestChildrenAreTold(t *testing.T) {
 	if notes := readReport(t, report).Run.Notes; !slices.Contains(notes, told) {
 		t.Errorf("notes %q, want %q", notes, told)
 	}
-	server.tell("go")
+	server.send("go")
 	server.waitLine("done fork")
 	server.want(0)
 }
 
-// What they execute is observed as what it is: two programs, at the same addresses.
+// TestFollowPrograms checks that what children execute is observed as a program of its
+// own: two programs, at the same addresses.
 func TestFollowPrograms(t *testing.T) {
 	needBPF(t)
 	testtool.Need(t, "setarch")
@@ -104,16 +106,16 @@ func TestFollowPrograms(t *testing.T) {
 	}
 }
 
-// A program that is attached to is not held: what its children do first is
-// missed, and said to be.
+// TestFollowAttached checks that a note says what is missed: the children of an
+// attached program are not held, so that what they do first is not observed.
 func TestFollowAttached(t *testing.T) {
 	needBPF(t)
 	server, pid := startServer(t)
 	tool, report := attachTo(t, pid, "--follow")
-	server.tell("fork")
+	server.send("fork")
 	child := lineNumber(t, server, "child ")
 	poll(t, "probes in the child", func() bool { return len(linksOf(t, child)) >= len(linksOf(t, pid)) })
-	server.tell("go")
+	server.send("go")
 	server.waitLine("done fork")
 	tool.signal(unix.SIGINT)
 	tool.want(66)
@@ -129,7 +131,8 @@ func TestFollowAttached(t *testing.T) {
 	server.want(0)
 }
 
-// The observation ends with the first program; children may outlive it.
+// TestFollowLeavesTheRest checks that the observation ends with the first process,
+// which children may outlive.
 func TestFollowLeavesTheRest(t *testing.T) {
 	needBPF(t)
 	dir := t.TempDir()
@@ -143,7 +146,7 @@ func TestFollowLeavesTheRest(t *testing.T) {
 	if err := os.WriteFile(end+".go", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	poll(t, "the report", func() bool { return !exists(c.pid()) || c.over() })
+	poll(t, "the report", func() bool { return !exists(c.pid()) || c.hasEnded() })
 	notes := strings.Join(readReport(t, report).Run.Notes, "\n")
 	if !strings.Contains(notes, "no longer observed") {
 		t.Errorf("notes: %s", notes)
@@ -157,32 +160,33 @@ func TestFollowLeavesTheRest(t *testing.T) {
 
 func exists(pid int) bool { return unix.Kill(pid, 0) == nil }
 
-// Several processes fill one ring: all wait, and nothing of any is lost.
+// TestAccountingOfAFamily lets several processes fill the ring buffer: all wait, and no
+// event of any is lost.
 func TestAccountingOfAFamily(t *testing.T) {
 	needBPF(t)
-	const children, threads, pairs = 3, 2, 120_000 // no process ends before half of the ring is full
+	const children, threads, pairs = 3, 2, 120_000 // no process ends before half of the ring buffer is full
 	y := newTally()
 	r := startObserving(t, false, loader.Options{Handler: y, Follow: true},
 		processFixture(t, "family.c"), fmt.Sprint(children), fmt.Sprint(threads), fmt.Sprint(pairs))
 	<-y.stood
 	poll(t, "the wait of all", func() bool {
 		family := append(childrenOf(r.pid), r.pid)
-		return len(family) == 1+children && !slices.ContainsFunc(family, func(pid int) bool { return !held(pid) })
+		return len(family) == 1+children && !slices.ContainsFunc(family, func(pid int) bool { return !isHeld(pid) })
 	})
 	close(y.goOn)
-	wantAccounts(t, y, r, r.end(t), (1+children)*threads, pairs)
+	wantAllAccounted(t, y, r, r.end(t), (1+children)*threads, pairs)
 	if r.result.Lost != (loader.Lost{}) {
 		t.Errorf("lost: %+v (%q)", r.result.Lost, r.session.Notes())
 	}
 }
 
-// childrenOf gives the live children of a process.
+// childrenOf returns the children of a process that have not ended.
 func childrenOf(pid int) (children []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, name := range stats {
 		raw, err := os.ReadFile(name)
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		var child, parent int
 		var state string

@@ -16,15 +16,15 @@ import (
 	"github.com/tracepredict/tracepredict/probes"
 )
 
-// tally counts the records of each thread, and stands still from the first lock
-// on until it is told to go on: a reader that is kept by an analysis, or by a
-// pipe that nobody reads.
+// tally counts the records of each thread. From the first lock on it blocks until the
+// test continues it, as a reader does that waits for an analysis, or for a pipe that
+// nobody reads.
 type tally struct {
 	received, lost map[uint32]int
-	all            atomic.Uint64 // records received
+	all            atomic.Uint64 // number of records received
 	standing       bool
-	stood          chan struct{} // closed when it stands still
-	goOn           chan struct{} // closed by the test
+	stood          chan struct{} // closed when the handler blocks
+	goOn           chan struct{} // closed by the test to continue it
 }
 
 func newTally() *tally {
@@ -36,7 +36,7 @@ func (y *tally) Record(r *bpf.Record) {
 	switch bpf.Op(r.Op) {
 	case bpf.OpHole:
 		y.lost[r.Tid] += int(r.Value)
-	case bpf.OpExec: // of the start
+	case bpf.OpExec: // number of records before main
 	default:
 		y.received[r.Tid]++
 	}
@@ -51,8 +51,8 @@ func (y *tally) Call(r *bpf.CallRecord) { y.Record(&r.Head) }
 func (y *tally) Stack(*bpf.StackRecord) {}
 func (y *tally) Idle()                  {}
 
-// openInput gives the programs that are started from now on an input that the
-// test closes.
+// openInput replaces the standard input of the programs that are started from now on by
+// a pipe that the test closes.
 func openInput(t testing.TB) *os.File {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -69,9 +69,9 @@ func openInput(t testing.TB) *os.File {
 	return w
 }
 
-// held reports whether no thread of the process runs, and one at least stands
-// in a stop of its tracer's.
-func held(pid int) bool {
+// isHeld reports whether no thread of the process runs, and at least one is in a stop
+// of its tracer's.
+func isHeld(pid int) bool {
 	stopped := 0
 	for _, s := range threadStates(pid, "State") {
 		switch s[0] {
@@ -84,8 +84,9 @@ func held(pid int) bool {
 	return stopped > 0
 }
 
-// saidMade reads what each thread of testdata/process/locks.c says it made.
-func saidMade(t testing.TB, output string) map[uint32]int {
+// pairsMade returns how many pairs each thread of testdata/process/locks.c says it
+// made.
+func pairsMade(t testing.TB, output string) map[uint32]int {
 	t.Helper()
 	m := map[uint32]int{}
 	for line := range strings.Lines(output) {
@@ -101,18 +102,19 @@ func saidMade(t testing.TB, output string) map[uint32]int {
 	return m
 }
 
-// running is an observation that goes on while the test acts.
+// running is an observation that continues while the test acts.
 type running struct {
 	pid     int
 	session *loader.Session
 	result  loader.Result
 	err     error
 	ended   chan struct{}
-	output  func() string // what the program wrote, at the end
-	in      io.Closer     // its input
+	output  func() string // the program's output, at the end
+	in      io.Closer     // the program's input
 }
 
-// startObserving observes a program, from its start or once it says its pid.
+// startObserving observes a program, from its start or once it has printed its process
+// ID.
 func startObserving(t testing.TB, attach bool, opts loader.Options, args ...string) *running {
 	t.Helper()
 	opts.Plan = probes.Options{Table: tables(t, nil)}
@@ -123,7 +125,8 @@ func startObserving(t testing.TB, attach bool, opts loader.Options, args ...stri
 		return loader.Start(context.Background(), loader.Program{Path: args[0], Args: args}, opts, hasStarted)
 	}
 	if attach {
-		// Not a child of ours: a parent's waiting takes the stops that its tracer waits for.
+		// It is started by a shell, because a parent that waits for it would receive
+		// the stops for which its tracer waits.
 		program := startChild(t, childOptions{}, append([]string{"/bin/sh", "-c", `"$@"; exit $?`, "sh"}, args...)...)
 		r.pid, r.in = lineNumber(t, program, "pid "), program.in
 		r.output = func() string {
@@ -151,7 +154,7 @@ func startObserving(t testing.TB, attach bool, opts loader.Options, args ...stri
 	return r
 }
 
-// end lets the program end and waits for that.
+// end lets the program end, and waits for the end.
 func (r *running) end(t testing.TB) (output string) {
 	t.Helper()
 	r.in.Close()
@@ -162,18 +165,18 @@ func (r *running) end(t testing.TB) (output string) {
 	return r.output()
 }
 
-// TestAccounting: what the program made is what was received and what was
-// counted as lost, also of each thread, whatever keeps the reader; and by default
-// nothing is lost.
+// TestAccounting checks that each record that the program made was either received or
+// counted as lost, also for each thread, whatever delays the reader, and that by
+// default none is lost.
 func TestAccounting(t *testing.T) {
 	needBPF(t)
-	first := 0 // records of the first thread: the C library locks in pthread_create, too
+	first := 0 // records of the first thread: the C library also locks in pthread_create
 	for _, c := range []struct {
 		name          string
 		attach, lossy bool
 	}{{"exec", false, false}, {"exec lossy", false, true}, {"attach", true, false}, {"attach lossy", true, true}} {
 		t.Run(c.name, func(t *testing.T) {
-			y, threads, pairs := newTally(), 3, 100_000 // more than half a ring
+			y, threads, pairs := newTally(), 3, 100_000 // more than half of the ring buffer
 			opts := loader.Options{Handler: y, Lossy: c.lossy}
 			if c.lossy {
 				opts.RingBytes, pairs = 1<<20, 20_000
@@ -187,11 +190,11 @@ func TestAccounting(t *testing.T) {
 			if c.lossy {
 				poll(t, "the end of the threads", func() bool { return len(threadStates(r.pid, "State")) == 1 })
 			} else {
-				poll(t, "the program's wait", func() bool { return held(r.pid) })
+				poll(t, "the program's wait", func() bool { return isHeld(r.pid) })
 			}
 			close(y.goOn)
 			out := r.end(t)
-			wantAccounts(t, y, r, out, threads, pairs)
+			wantAllAccounted(t, y, r, out, threads, pairs)
 			n := y.received[uint32(r.pid)] + y.lost[uint32(r.pid)]
 			if first == 0 {
 				first = n
@@ -210,14 +213,14 @@ func TestAccounting(t *testing.T) {
 	}
 }
 
-func wantAccounts(t testing.TB, y *tally, r *running, out string, threads, pairs int) {
+func wantAllAccounted(t testing.TB, y *tally, r *running, out string, threads, pairs int) {
 	t.Helper()
-	said := saidMade(t, out)
+	said := pairsMade(t, out)
 	if len(said) != threads {
 		t.Errorf("the program said %q", out)
 	}
 	for tid, n := range said {
-		// Each pair, and the thread's end.
+		// Each pair has two records, and the end of the thread has one.
 		if n != pairs || y.received[tid]+y.lost[tid] != 2*n+1 {
 			t.Errorf("thread %d made %d pairs: %d records received and %d lost", tid, n, y.received[tid], y.lost[tid])
 		}
@@ -231,23 +234,23 @@ func wantAccounts(t testing.TB, y *tally, r *running, out string, threads, pairs
 	}
 }
 
-// laggard is a handler that falls behind the program so many times: each time it stands
-// still until the program is made to wait.
-type laggard struct {
-	times  int           // that are left
-	after  int           // records that it reads before it stands still: more than the ring holds
-	read   int           // records since it stood still
+// slowHandler is a handler that falls behind the program a number of times: each time
+// it blocks until the program is made to wait.
+type slowHandler struct {
+	times  int           // how many times are left
+	after  int           // number of records that it reads before it blocks: more than the ring buffer has room for
+	read   int           // number of records since it last blocked
 	behind chan struct{} // closed after the last time
 }
 
-func (l *laggard) Record(r *bpf.Record) {
+func (l *slowHandler) Record(r *bpf.Record) {
 	if l.read++; l.times == 0 || l.read < l.after {
 		return
 	}
 	l.read = 0
-	for end := time.Now().Add(time.Minute); !held(int(r.Tgid)); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !isHeld(int(r.Tgid)); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			l.times = 1 // in vain: the test counts the waits
+			l.times = 1 // the program did not wait: the test counts the waits
 			break
 		}
 	}
@@ -256,19 +259,19 @@ func (l *laggard) Record(r *bpf.Record) {
 	}
 }
 
-func (l *laggard) Call(r *bpf.CallRecord) { l.Record(&r.Head) }
-func (l *laggard) Stack(*bpf.StackRecord) {}
-func (l *laggard) Idle()                  {}
+func (l *slowHandler) Call(r *bpf.CallRecord) { l.Record(&r.Head) }
+func (l *slowHandler) Stack(*bpf.StackRecord) {}
+func (l *slowHandler) Idle()                  {}
 
-// TestWaitsAreNotInterrupted: a program that is made to wait again and again
-// never sees a system call end with EINTR that it did not have to expect.
+// TestWaitsAreNotInterrupted checks that no system call of a program that is made to
+// wait many times ends with EINTR because of that.
 func TestWaitsAreNotInterrupted(t *testing.T) {
 	needBPF(t)
 	const turns, kinds, times = 5000, 11, 20
 	for _, attach := range []bool{false, true} {
 		t.Run(fmt.Sprintf("attach %v", attach), func(t *testing.T) {
 			const ring = 1 << 20
-			lag := &laggard{times: times, after: ring / int(unsafe.Sizeof(bpf.Record{})), behind: make(chan struct{})}
+			lag := &slowHandler{times: times, after: ring / int(unsafe.Sizeof(bpf.Record{})), behind: make(chan struct{})}
 			opts := loader.Options{Handler: lag, RingBytes: ring}
 			args := []string{processFixture(t, "waits.c"), fmt.Sprint(turns)}
 			if attach {
@@ -292,7 +295,7 @@ func TestWaitsAreNotInterrupted(t *testing.T) {
 	}
 }
 
-// timesHeld reads how often the program was made to wait.
+// timesHeld returns how often the program was made to wait, from the notes.
 func timesHeld(t testing.TB, s *loader.Session) int {
 	t.Helper()
 	for _, note := range s.Notes() {

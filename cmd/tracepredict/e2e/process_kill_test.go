@@ -16,11 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killRounds is how often the tool is killed: one round in four under exec.
+// killRounds is how often the tool is killed, one time in four under exec.
 const killRounds = 200
 
-// seed makes the random moments of a test; a failed one logs it, and
-// TRACEPREDICT_SEED in the environment repeats them.
+// seed selects the random times of a test. A failed test logs it; TRACEPREDICT_SEED in
+// the environment sets it.
 func seed(t testing.TB) *rand.Rand {
 	t.Helper()
 	n := rand.Uint64()
@@ -34,9 +34,9 @@ func seed(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(n, 0))
 }
 
-// The program's own affairs must not suffer when the tool is killed: it works
-// on and ends as it would have, no thread of it stays stopped, no probe stays in
-// it. The moment falls anywhere from the tool's start to well into the run.
+// TestKill checks that a program is not disturbed when the tool is killed: it continues
+// and ends as it would have, none of its threads stays stopped, and no probe stays in
+// it. The time of the kill is anywhere from the tool's start to well into the run.
 func TestKill(t *testing.T) {
 	needBPF(t)
 	random, deaths := seed(t), deathTimes{}
@@ -55,7 +55,7 @@ func TestKill(t *testing.T) {
 			t.Fatalf("round %d", i)
 		}
 	}
-	server.tell("quit")
+	server.send("quit")
 	server.want(0)
 	t.Log(deaths.String())
 }
@@ -64,42 +64,42 @@ func killDuringExec(t *testing.T, random *rand.Rand, deaths *deathTimes) {
 	t.Helper()
 	c := startTool(t, childOptions{}, "exec", "--watch", "sum", "--", processFixture(t, "steady.c"))
 	killAtRandom(c, random, deaths)
-	// The program holds the other ends of the pipes, if it ever was one.
-	poll(t, "the program's first line, or the end of all", func() bool { return c.out.has("pid ") || c.over() })
+	// The program, if the process became one, has the other ends of the pipes.
+	poll(t, "the program's first line, or the end of all", func() bool { return c.out.has("pid ") || c.hasEnded() })
 	if c.out.String() == "" {
 		return
 	}
 	wantLeftAlone(t, lineNumber(t, c, "pid "))
 	wantRight(c, "check")
-	c.tell("quit")
+	c.send("quit")
 	if got := c.waitLine("end: "); got != "right, 4 threads" {
 		t.Errorf("the program ended with %q", got)
 	}
 	c.in.Close()
-	poll(t, "the program's end", c.over)
+	poll(t, "the program's end", c.hasEnded)
 }
 
-// killAtRandom kills the tool within the second after its start, most of which
-// it spends on getting its probes in, and waits until it is gone.
+// killAtRandom kills the tool within the second after its start, most of which it
+// spends attaching probes, and waits until it has ended.
 func killAtRandom(tool *child, random *rand.Rand, deaths *deathTimes) {
 	tool.t.Helper()
 	<-time.After(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
 	deaths.kill(tool)
 }
 
-// wantRight has testdata/process/steady.c check itself.
+// wantRight lets testdata/process/steady.c check itself.
 func wantRight(c *child, line string) {
 	c.t.Helper()
-	c.tell(line)
+	c.send(line)
 	if got := c.waitLine("done " + line + ": "); got != "right" {
 		c.t.Errorf("the program counts %s", got)
 	}
 }
 
-// deathTimes are how long killed processes needed to be gone.
+// deathTimes are the times that killed processes needed to end.
 type deathTimes []time.Duration
 
-// deathLimit is how long a killed tool may need.
+// deathLimit is the longest time that a killed tool may need to end.
 const deathLimit = 2 * time.Second
 
 func (d *deathTimes) kill(c *child) {
@@ -123,7 +123,7 @@ func (d *deathTimes) kill(c *child) {
 	}
 }
 
-// whereabouts says what the threads of a process wait for in the kernel.
+// whereabouts returns what the threads of a process wait for in the kernel.
 func whereabouts(pid int) string {
 	var text strings.Builder
 	for _, name := range []string{"status", "wchan", "stack"} {
@@ -144,8 +144,8 @@ func (d deathTimes) String() string {
 	return fmt.Sprintf("%d killed, gone after %v in the median, %v at most", len(d), d[len(d)/2], d[len(d)-1])
 }
 
-// The program may die in any way, at any moment: the tool says so, gives its
-// status on, and is gone too.
+// TestProgramDies checks that the program may end in any way, at any time: the tool
+// reports it, passes its status on, and ends too.
 func TestProgramDies(t *testing.T) {
 	needBPF(t)
 	random := seed(t)
@@ -159,7 +159,7 @@ func TestProgramDies(t *testing.T) {
 			c := startTool(t, childOptions{}, "exec", "--watch", "sum", "--", processFixture(t, "steady.c"))
 			c.waitLine("pid ")
 			<-time.After(time.Duration(random.Int64N(int64(100 * time.Millisecond))))
-			c.tell(way.word)
+			c.send(way.word)
 			c.want(128 + int(way.signal))
 			wantReported(c)
 			continue
@@ -168,7 +168,7 @@ func TestProgramDies(t *testing.T) {
 		pid := lineNumber(t, server, "pid ")
 		tool := startTool(t, childOptions{}, "attach", "--watch", "sum", "-p", fmt.Sprint(pid))
 		<-time.After(time.Duration(random.Int64N(int64(900 * time.Millisecond))))
-		server.tell(way.word)
+		server.send(way.word)
 		server.want(128 + int(way.signal))
 		observed := tool.err.has("tracepredict: observing ")
 		switch status := tool.wait(); {
@@ -186,8 +186,9 @@ func TestProgramDies(t *testing.T) {
 	}
 }
 
-// wantReported wants a report from a tool whose program died. That a thread may
-// have held a lock since before, so that it potentially races, is no error.
+// wantReported checks that a tool whose program has ended made a report. That a thread
+// may have held a lock from before the observation, which makes a potential race, is no
+// error.
 func wantReported(c *child) {
 	c.t.Helper()
 	text := c.err.String()
@@ -196,7 +197,7 @@ func wantReported(c *child) {
 	}
 }
 
-// After a kill another run works as if nothing had been.
+// TestObserveAfterAKill checks that another run works after a kill.
 func TestObserveAfterAKill(t *testing.T) {
 	needBPF(t)
 	server, pid := startServer(t)
@@ -212,7 +213,7 @@ func TestObserveAfterAKill(t *testing.T) {
 	server.want(0)
 }
 
-// The program may be killed in the middle of its start.
+// TestProgramKilledDuringItsStart kills the program while it starts.
 func TestProgramKilledDuringItsStart(t *testing.T) {
 	needBPF(t)
 	for i := range 5 {
@@ -229,7 +230,7 @@ func TestProgramKilledDuringItsStart(t *testing.T) {
 			if status == 0 && c.out.has("end: ") {
 				t.Skip("another child of the tool was killed, which tries what the kernel can do")
 			}
-			early := status == 125 && strings.Contains(text, "process") // it was not the program yet
+			early := status == 125 && strings.Contains(text, "process") // the process had not become the program yet
 			if status != 128+int(unix.SIGKILL) && !early || text == "" || strings.Contains(text, "panic") {
 				t.Errorf("exit status %d", status)
 			}

@@ -16,8 +16,8 @@ import (
 	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
-// linksOf gives the links of probes in the kernel that are for one process:
-// other runs on the machine have theirs.
+// linksOf returns the links of probes in the kernel that are for one process, since
+// other runs on the machine have links too.
 func linksOf(t testing.TB, pid int) []link.ID {
 	t.Helper()
 	var ids []link.ID
@@ -42,7 +42,7 @@ func eachProbeLink(t testing.TB, f func(link.ID, *link.UprobeMultiInfo)) {
 	poll(t, "a list of the links", func() bool {
 		var err error
 		infos, err = probeLinks()
-		if err != nil && !errors.Is(err, unix.EAGAIN) { // again: one is in the making
+		if err != nil && !errors.Is(err, unix.EAGAIN) { // try again: a link is being created
 			t.Fatalf("list links: %v", err)
 		}
 		return err == nil
@@ -57,15 +57,15 @@ func probeLinks() (infos []*link.Info, err error) {
 	defer it.Close()
 	for it.Next() {
 		info, err := it.Link.Info()
-		if err == nil && info.UprobeMulti() != nil { // else it is gone meanwhile, or another kind
+		if err == nil && info.UprobeMulti() != nil { // otherwise it has been closed meanwhile, or is of another kind
 			infos = append(infos, info)
 		}
 	}
 	return infos, it.Err()
 }
 
-// wantLeftAlone waits until nothing of ours is left in a process: no link, no
-// tracer, no stopped thread, and its C library's code as in the file.
+// wantLeftAlone waits until a process has nothing of the tool's left: no link, no
+// tracer, no stopped thread, and the code of its C library as in the file.
 func wantLeftAlone(t testing.TB, pid int) {
 	t.Helper()
 	poll(t, fmt.Sprintf("the links of process %d to go", pid), func() bool { return len(linksOf(t, pid)) == 0 })
@@ -80,8 +80,8 @@ func wantLeftAlone(t testing.TB, pid int) {
 	poll(t, fmt.Sprintf("the code of process %d to be its file's", pid), func() bool { return codeIntact(t, pid) })
 }
 
-// codeIntact compares the code of all files that a process maps with the files,
-// those included that were deleted or replaced since.
+// codeIntact compares the code of all files that a process maps, including deleted or
+// replaced ones, with the files.
 func codeIntact(t testing.TB, pid int) bool {
 	t.Helper()
 	dir := taskWithMemory(t, pid)
@@ -103,7 +103,7 @@ func codeIntact(t testing.TB, pid int) bool {
 		if !m.Exec || m.File.Inode == 0 {
 			continue
 		}
-		// Of a leader that has ended even this is gone.
+		// For a first thread that has ended there is no such entry.
 		path := fmt.Sprintf("/proc/%d/map_files/%x-%x", pid, m.Lo, m.Hi)
 		if _, err := os.Stat(path); err != nil {
 			path = dir + "/root" + m.Path
@@ -115,8 +115,8 @@ func codeIntact(t testing.TB, pid int) bool {
 	return true
 }
 
-// taskWithMemory is the folder of /proc of a thread that lives: the first one
-// may have ended.
+// taskWithMemory returns the folder in /proc of a live thread, since the first one may
+// have ended.
 func taskWithMemory(t testing.TB, pid int) string {
 	t.Helper()
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
@@ -155,7 +155,7 @@ func sameCode(t testing.TB, mem *os.File, m procfs.Mapping, path string) bool {
 	return true
 }
 
-// openTerminal makes a pseudo-terminal.
+// openTerminal creates a pseudo-terminal.
 func openTerminal(t testing.TB) (master, slave *os.File) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -177,7 +177,7 @@ func openTerminal(t testing.TB) (master, slave *os.File) {
 	return master, slave
 }
 
-// terminalCommand runs in a session of its own at the terminal.
+// terminalCommand returns a command that runs in a session of its own at the terminal.
 func terminalCommand(slave *os.File, args ...string) *exec.Cmd {
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = cleanEnv(nil)

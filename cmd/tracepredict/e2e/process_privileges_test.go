@@ -17,11 +17,11 @@ import (
 
 const (
 	nobodyID = 65534
-	// CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE as /proc/PID/status has them.
+	// These are CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE as /proc/PID/status shows them.
 	threeCapabilities = "000000c000080000"
 )
 
-// needRoot skips the test where one may not become other users.
+// needRoot skips the test if it may not become other users.
 func needRoot(t testing.TB) {
 	t.Helper()
 	needBPF(t)
@@ -31,8 +31,8 @@ func needRoot(t testing.TB) {
 	}
 }
 
-// asNobody is what starts a command as a user without privileges, but for the
-// capabilities given ("+bpf,+perfmon").
+// asNobody returns the command prefix that runs a command as a user without privileges,
+// except for the given capabilities ("+bpf,+perfmon").
 func asNobody(caps string) []string {
 	words := []string{"setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"}
 	if caps != "" {
@@ -41,7 +41,7 @@ func asNobody(caps string) []string {
 	return words
 }
 
-// toolWithFileCapabilities is a copy of the tool that has them from its file.
+// toolWithFileCapabilities returns a copy of the tool whose file has the capabilities.
 func toolWithFileCapabilities(t testing.TB, caps string) string {
 	t.Helper()
 	testtool.Need(t, "setcap")
@@ -55,7 +55,7 @@ func toolWithFileCapabilities(t testing.TB, caps string) string {
 	return path
 }
 
-// nobodysDir is a directory that only nobody may enter.
+// nobodysDir returns a directory that only the user nobody may enter.
 func nobodysDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(fixtureDir, "nobody-")
@@ -77,7 +77,7 @@ func TestThreeCapabilitiesSuffice(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		tool   []string
-		target []string // what starts the program to attach to
+		target []string // the command prefix for the program to attach to
 	}{
 		{"ambient, own program", ambient, asNobody("")},
 		{"ambient, root's program", ambient, nil},
@@ -88,7 +88,7 @@ func TestThreeCapabilitiesSuffice(t *testing.T) {
 			p := startChild(t, childOptions{}, append(slices.Clone(c.target), program)...)
 			p.waitLine("sum ")
 			a := startChild(t, childOptions{}, append(slices.Clone(c.tool), "attach", "-p", fmt.Sprint(p.pid()))...)
-			poll(t, "the tool to observe", func() bool { return strings.Contains(a.err.String(), "observing") || a.over() })
+			poll(t, "the tool to observe", func() bool { return strings.Contains(a.err.String(), "observing") || a.hasEnded() })
 			p.in.Close()
 			a.want(0)
 			p.want(0)
@@ -121,7 +121,7 @@ func TestMissingCapabilityIsNamed(t *testing.T) {
 	}{
 		{"+perfmon,+sys_ptrace", "CAP_BPF", [][]string{run, attach}},
 		{"+bpf,+sys_ptrace", "CAP_PERFMON", [][]string{run, attach}},
-		{"+bpf,+perfmon", "CAP_SYS_PTRACE", [][]string{attach}}, // one's own program can be traced without
+		{"+bpf,+perfmon", "CAP_SYS_PTRACE", [][]string{attach}}, // a user can trace its own program without it
 	} {
 		tool := append(asNobody(c.caps), toolPath(t))
 		for _, words := range c.commands {
@@ -139,7 +139,7 @@ func TestMissingCapabilityIsNamed(t *testing.T) {
 	}
 }
 
-// statusFields are the lines of a /proc/PID/status that tell of privileges.
+// statusFields returns the lines of a /proc/PID/status that show privileges.
 func statusFields(text string) string {
 	var kept []string
 	for line := range strings.Lines(text) {
@@ -164,7 +164,7 @@ func TestProgramHasWhatItHadWithoutTheTool(t *testing.T) {
 		{"root", nil, []string{plainTool, "exec", "--"}},
 		{"root becomes nobody", []string{"setpriv", "--reuid=nobody", "--regid=nogroup", "--init-groups"}, []string{plainTool, "exec", "--user", "nobody", "--"}},
 		{"capabilities from the file", nobody, append(slices.Clone(nobody), capped, "exec", "--")},
-		// These are there for the tool, so the program has them not.
+		// These are set for the tool only, so the program does not have them.
 		{"ambient", nobody, append(asNobody("+bpf,+perfmon,+sys_ptrace"), plainTool, "exec", "--")},
 		{"another ambient one", asNobody("+net_bind_service"), append(asNobody("+net_bind_service,+bpf,+perfmon,+sys_ptrace"), plainTool, "exec", "--")},
 	} {
@@ -185,7 +185,7 @@ func TestProgramHasWhatItHadWithoutTheTool(t *testing.T) {
 	}
 }
 
-// wantOnlyThree compares the privileges of all threads of the tool.
+// wantOnlyThree checks the privileges of all threads of the tool.
 func wantOnlyThree(t *testing.T, tool int, uid string) {
 	t.Helper()
 	for field, want := range map[string]string{
@@ -217,12 +217,13 @@ func TestToolKeepsThreeCapabilities(t *testing.T) {
 			x.want(0)
 		})
 	}
-	// Files are opened as the process's user; who may signal the tool stays.
+	// Files are opened as the user of the process; the user ID, which determines who
+	// may signal the tool, stays.
 	t.Run("attach", func(t *testing.T) {
 		p := startChild(t, childOptions{}, append(asNobody(""), program)...)
 		p.waitLine("sum ")
 		a := startTool(t, childOptions{}, "attach", "-p", fmt.Sprint(p.pid()))
-		poll(t, "the tool to observe", func() bool { return strings.Contains(a.err.String(), "observing") || a.over() })
+		poll(t, "the tool to observe", func() bool { return strings.Contains(a.err.String(), "observing") || a.hasEnded() })
 		wantOnlyThree(t, a.pid(), "0\t0\t0\t65534")
 		p.in.Close()
 		a.want(0)
@@ -231,9 +232,9 @@ func TestToolKeepsThreeCapabilities(t *testing.T) {
 
 func TestSignalsReachAnotherUsersProgram(t *testing.T) {
 	needRoot(t)
-	// Under nohup SIGHUP is ignored, and the program would inherit that; what this process
-	// catches it does not. To ask signal.Ignored is no use: an observation by an earlier
-	// test has caught the signal, and it counts as ignored no longer.
+	// Under nohup SIGHUP is ignored, which the program would inherit; a signal that
+	// this process catches is not inherited as ignored. signal.Ignored cannot show
+	// this, because an observation by an earlier test has caught the signal.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, unix.SIGHUP)
 	defer signal.Stop(caught)
@@ -241,14 +242,14 @@ func TestSignalsReachAnotherUsersProgram(t *testing.T) {
 		x := startTool(t, childOptions{}, "exec", "--user", "nobody", "--", processFixture(t, "rounds.c"))
 		x.waitLine("sum ")
 		x.signal(s)
-		poll(t, "its end by the signal, its input still open", x.over)
+		poll(t, "its end by the signal, its input still open", x.hasEnded)
 		x.want(128 + int(s))
 	}
 }
 
-// A program that nobody but its user may read, in a directory that nobody else
-// may enter, is observed all the same; only where the tool has no such user the
-// error says whose rights it has.
+// TestPrivateProgram checks that a program that only its user may read, in a directory
+// that only this user may enter, is observed, and that otherwise the error names the
+// user whose rights the tool has.
 func TestPrivateProgram(t *testing.T) {
 	needRoot(t)
 	program := filepath.Join(nobodysDir(t), "busy")
@@ -268,7 +269,7 @@ func TestPrivateProgram(t *testing.T) {
 	p := startChild(t, childOptions{}, append(asNobody(""), program)...)
 	p.waitLine("sum ")
 	a := startTool(t, childOptions{}, "attach", "--watch", "sum", "-p", fmt.Sprint(p.pid()))
-	poll(t, "the tool to observe", func() bool { return strings.Contains(a.err.String(), "observing") || a.over() })
+	poll(t, "the tool to observe", func() bool { return strings.Contains(a.err.String(), "observing") || a.hasEnded() })
 	p.in.Close()
 	a.want(0)
 
@@ -279,8 +280,8 @@ func TestPrivateProgram(t *testing.T) {
 	}
 }
 
-// In a container the root is often an overlay, whose files have other numbers
-// in maps than in stat.
+// TestProgramOnOverlay observes a program on an overlay file system, as in a container,
+// where maps and stat show different inode and device numbers.
 func TestProgramOnOverlay(t *testing.T) {
 	needRoot(t)
 	needUnshare(t, "--mount")
@@ -302,7 +303,7 @@ mount -t overlay -o lowerdir="$0/lower",upperdir="$0/upper",workdir="$0/work" no
 	outside := startChild(t, childOptions{}, "unshare", "-m", "sh", "-c", script+`exec "$0/merged/busy"`, dir, program)
 	outside.waitLine("sum ")
 	a := startTool(t, childOptions{}, "attach", "-p", fmt.Sprint(outside.pid()))
-	poll(t, "the tool to observe", func() bool { return strings.Contains(a.err.String(), "observing") || a.over() })
+	poll(t, "the tool to observe", func() bool { return strings.Contains(a.err.String(), "observing") || a.hasEnded() })
 	outside.in.Close()
 	a.want(0)
 }

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stalled is the tool with its output blocked: it records into a pipe that
-// nobody reads until drain is called. The program locks at full speed.
+// stalled is a tool whose output is blocked: it records into a pipe that nobody reads
+// until drain is called. The program locks at full speed.
 type stalled struct {
 	t             testing.TB
-	tool, program *child // the same under exec
+	tool, program *child // the same child under exec
 	pid           int
 	report        string
 	drain         func()
@@ -29,7 +29,7 @@ func stall(t testing.TB, attach bool, threads, pairs string, flags ...string) *s
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.OpenFile(fifo, os.O_RDWR, 0) // both ends, so that neither opening waits
+	f, err := os.OpenFile(fifo, os.O_RDWR, 0) // both ends, so that no open blocks
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func stall(t testing.TB, attach bool, threads, pairs string, flags ...string) *s
 		s.pid = lineNumber(t, s.program, "pid ")
 		s.tool = startTool(t, childOptions{}, append([]string{"attach", "-p", fmt.Sprint(s.pid)}, flags...)...)
 		waitObserving(t, s.tool)
-		s.program.tell("go")
+		s.program.send("go")
 		return s
 	}
 	s.tool = startTool(t, childOptions{}, append(append(append([]string{"exec"}, flags...), "--"), program...)...)
@@ -64,17 +64,18 @@ func stall(t testing.TB, attach bool, threads, pairs string, flags ...string) *s
 
 func (s *stalled) waitHeld() {
 	s.t.Helper()
-	poll(s.t, "the program's wait", func() bool { return held(s.pid) })
+	poll(s.t, "the program's wait", func() bool { return isHeld(s.pid) })
 }
 
-// wantSum lets the program end and compares what it says with what it must say.
+// wantSum lets the program end and compares the sum that it prints with the expected
+// one.
 func (s *stalled) wantSum() {
 	s.t.Helper()
 	s.program.in.Close()
-	poll(s.t, "the program's end", s.program.over)
+	poll(s.t, "the program's end", s.program.hasEnded)
 	all := 0
-	for _, n := range saidMade(s.t, s.program.out.String()) {
-		all += (n + 15) / 16 // so many of each thread's pairs add to the sum
+	for _, n := range pairsMade(s.t, s.program.out.String()) {
+		all += (n + 15) / 16 // the number of each thread's pairs that add to the sum
 	}
 	if want := fmt.Sprintf("sum %d", all); all == 0 || !s.program.out.has(want) {
 		s.t.Errorf("the program said %q, want %q", s.program.out.String(), want)
@@ -87,7 +88,7 @@ func bothModes(t *testing.T, f func(t *testing.T, attach bool)) {
 	t.Run("attach", func(t *testing.T) { f(t, true) })
 }
 
-// The tool is killed while the program waits for it.
+// TestKillDuringAHold kills the tool while the program is made to wait.
 func TestKillDuringAHold(t *testing.T) {
 	bothModes(t, func(t *testing.T, attach bool) {
 		s := stall(t, attach, "3", "0")
@@ -98,7 +99,7 @@ func TestKillDuringAHold(t *testing.T) {
 	})
 }
 
-// The program is killed while it waits.
+// TestProgramKilledDuringAHold kills the program while it is made to wait.
 func TestProgramKilledDuringAHold(t *testing.T) {
 	bothModes(t, func(t *testing.T, attach bool) {
 		s := stall(t, attach, "3", "0")
@@ -107,7 +108,7 @@ func TestProgramKilledDuringAHold(t *testing.T) {
 			t.Fatal(err)
 		}
 		if attach {
-			s.program.want(128 + int(unix.SIGKILL)) // its parent is told, though the tool's output is blocked still
+			s.program.want(128 + int(unix.SIGKILL)) // its parent sees the end although the tool's output is still blocked
 		}
 		s.drain()
 		if attach {
@@ -121,8 +122,9 @@ func TestProgramKilledDuringAHold(t *testing.T) {
 	})
 }
 
-// The program is stopped by somebody while it waits, and continued later; and
-// it is free again, for a debugger too, once it has been waited for.
+// TestProgramStoppedDuringAHold stops the program by SIGSTOP while it is made to wait,
+// and continues it later. Once it runs again it is not traced, so that a debugger could
+// attach.
 func TestProgramStoppedDuringAHold(t *testing.T) {
 	bothModes(t, func(t *testing.T, attach bool) {
 		s := stall(t, attach, "3", "0")
@@ -157,11 +159,11 @@ func TestProgramStoppedDuringAHold(t *testing.T) {
 		} else {
 			s.wantSum()
 		}
-		readReport(t, s.report) // nothing lost
+		readReport(t, s.report) // fails if events were lost
 	})
 }
 
-// wantLoss compares the report of a run whose program could not be made to wait.
+// wantLoss checks the report of a run whose program could not be made to wait.
 func wantLoss(t testing.TB, path, why string) {
 	t.Helper()
 	r := readLossy(t, path)
@@ -178,7 +180,8 @@ func wantLoss(t testing.TB, path, why string) {
 	}
 }
 
-// Somebody else traces the program: another tool, or a debugger.
+// TestTracedProgramLosesEvents observes a program that another tool or a debugger
+// traces.
 func TestTracedProgramLosesEvents(t *testing.T) {
 	needBPF(t)
 	tracer := startTool(t, childOptions{}, "exec", "--lossy", "--", processFixture(t, "locks.c"), "2", "300000", "wait")
@@ -195,7 +198,7 @@ func TestTracedProgramLosesEvents(t *testing.T) {
 	defer f.Close()
 	tool := startTool(t, childOptions{}, "attach", "--ring", "1", "--record", fifo, "--confidence", "potential", "--format", "json", "--output", report, "-p", fmt.Sprint(pid))
 	waitObserving(t, tool)
-	tracer.tell("go")
+	tracer.send("go")
 	tracer.waitLine("sum ")
 	go func() { _, _ = io.Copy(io.Discard, f) }()
 	tracer.want(0)
@@ -203,14 +206,14 @@ func TestTracedProgramLosesEvents(t *testing.T) {
 	wantLoss(t, report, fmt.Sprintf("process %d is traced by tracepredict (process %d), so it could not be made to wait", pid, tracer.pid()))
 }
 
-// The tool itself is stopped.
+// TestStoppedToolLosesEvents stops the tool itself.
 func TestStoppedToolLosesEvents(t *testing.T) {
 	needBPF(t)
 	program := startChild(t, childOptions{}, processFixture(t, "locks.c"), "2", "500000", "wait")
 	pid := lineNumber(t, program, "pid ")
 	tool, report := attachTo(t, pid, "--ring", "1")
 	tool.signal(unix.SIGSTOP)
-	program.tell("go")
+	program.send("go")
 	program.waitLine("sum ")
 	tool.signal(unix.SIGCONT)
 	program.want(0)

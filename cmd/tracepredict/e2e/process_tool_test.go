@@ -21,7 +21,7 @@ import (
 	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
-// buildTool builds the tool itself, once.
+// buildTool builds the tool once.
 var buildTool = sync.OnceValues(func() (string, error) {
 	dir := filepath.Join(fixtureDir, "bin")
 	path := filepath.Join(dir, "tracepredict")
@@ -44,15 +44,15 @@ func toolPath(t testing.TB) string {
 	return path
 }
 
-// processFixture builds a program of testdata/process as a release is built.
+// processFixture builds a program of testdata/process with the flags of a release.
 func processFixture(t testing.TB, source string, flags ...string) string {
 	t.Helper()
 	return build(t, "gcc", "process/"+source, append([]string{"-O2", "-fno-omit-frame-pointer", "-pthread"}, flags...)...)
 }
 
-// output keeps what a process writes, and can be read meanwhile.
+// output keeps what a process writes, and can be read while it writes.
 type output struct {
-	mu   sync.Mutex // guards text; taken alone
+	mu   sync.Mutex // guards text; no other lock is acquired while it is held
 	text bytes.Buffer
 }
 
@@ -68,13 +68,13 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// has reports whether a whole line begins with prefix.
+// has reports whether a complete line begins with prefix.
 func (o *output) has(prefix string) bool {
 	_, ok := o.after(prefix)
 	return ok
 }
 
-// after gives the rest of the first whole line that begins with prefix.
+// after returns the rest of the first complete line that begins with prefix.
 func (o *output) after(prefix string) (string, bool) {
 	for line := range strings.Lines(o.String()) {
 		if rest, ok := strings.CutPrefix(line, prefix); ok && strings.HasSuffix(rest, "\n") {
@@ -84,26 +84,26 @@ func (o *output) after(prefix string) (string, bool) {
 	return "", false
 }
 
-// child is a process that a test started, the tool or a program.
+// child is a process that a test has started: the tool or a program.
 type child struct {
 	t        testing.TB
 	cmd      *exec.Cmd
 	in       io.WriteCloser
 	out, err output
-	ended    chan struct{} // closed at its end, when its output has been read
+	ended    chan struct{} // closed when the process has ended and its output has been read
 }
 
-// childOptions change how a child is started.
+// childOptions configure how a child is started.
 type childOptions struct {
 	Dir    string
-	Env    []string  // in addition
+	Env    []string  // additional variables
 	Stdin  io.Reader // default: a pipe, child.in
 	Stdout *os.File  // default: child.out
 	Stderr *os.File  // default: child.err
-	Group  bool      // it leads a process group of its own
+	Group  bool      // the child leads a process group of its own
 }
 
-// cleanEnv is the environment without what sudo tells, which exec heeds.
+// cleanEnv returns the environment without the variables of sudo, which exec uses.
 func cleanEnv(more []string) []string {
 	var env []string
 	for _, e := range os.Environ() {
@@ -148,8 +148,8 @@ func startTool(t testing.TB, opts childOptions, args ...string) *child {
 	return startChild(t, opts, append([]string{toolPath(t)}, args...)...)
 }
 
-// cleanUp leaves nothing behind: the end of input ends every fixture that a
-// failed test has left alone.
+// cleanUp ends the child: the end of its input ends every fixture that a failed test
+// has left.
 func (c *child) cleanUp() {
 	if c.in != nil {
 		c.in.Close()
@@ -166,21 +166,22 @@ func (c *child) cleanUp() {
 
 func (c *child) pid() int { return c.cmd.Process.Pid }
 
-// tell sends a line to its standard input.
-func (c *child) tell(line string) {
+// send sends a line to its standard input.
+func (c *child) send(line string) {
 	c.t.Helper()
 	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
 		c.t.Fatalf("tell %q: %v", line, err)
 	}
 }
 
-// waitLine waits for a line of standard output and gives what follows prefix.
+// waitLine waits for a line of standard output that begins with prefix, and returns the
+// rest of it.
 func (c *child) waitLine(prefix string) string {
 	c.t.Helper()
 	var rest string
 	poll(c.t, fmt.Sprintf("a line %q of %s", prefix, c.cmd.Args), func() (ok bool) {
 		rest, ok = c.out.after(prefix)
-		return ok || c.over()
+		return ok || c.hasEnded()
 	})
 	if !c.out.has(prefix) {
 		c.t.Fatalf("%s ended without a line %q", c.cmd.Args, prefix)
@@ -188,7 +189,7 @@ func (c *child) waitLine(prefix string) string {
 	return rest
 }
 
-func (c *child) over() bool {
+func (c *child) hasEnded() bool {
 	select {
 	case <-c.ended:
 		return true
@@ -197,13 +198,13 @@ func (c *child) over() bool {
 	}
 }
 
-// wait waits for its end and gives its status in a shell's terms.
+// wait waits for the end of the child and returns its exit status as a shell does.
 func (c *child) wait() int {
 	c.t.Helper()
 	if c.in != nil {
 		c.in.Close()
 	}
-	poll(c.t, "the end of "+strings.Join(c.cmd.Args, " "), c.over)
+	poll(c.t, "the end of "+strings.Join(c.cmd.Args, " "), c.hasEnded)
 	ws := c.cmd.ProcessState.Sys().(syscall.WaitStatus)
 	if ws.Signaled() {
 		return 128 + int(ws.Signal())
@@ -211,7 +212,7 @@ func (c *child) wait() int {
 	return ws.ExitStatus()
 }
 
-// want compares its exit status.
+// want checks the exit status.
 func (c *child) want(status int) {
 	c.t.Helper()
 	if got := c.wait(); got != status {
@@ -219,7 +220,7 @@ func (c *child) want(status int) {
 	}
 }
 
-// signal sends it a signal.
+// signal sends the child a signal.
 func (c *child) signal(s unix.Signal) {
 	c.t.Helper()
 	if err := unix.Kill(c.pid(), s); err != nil {
@@ -227,7 +228,7 @@ func (c *child) signal(s unix.Signal) {
 	}
 }
 
-// jsonReport is what scripts read.
+// jsonReport is the part of a JSON report that the tests read.
 type jsonReport struct {
 	Run struct {
 		Program     string   `json:"program"`
@@ -316,8 +317,8 @@ type jsonStep struct {
 	} `json:"stack"`
 }
 
-// confidence is predicted also where the run itself did what has a schedule: whether it
-// did is up to the machine.
+// confidence returns predicted also for a finding that was observed: whether the run
+// itself shows an error that is predicted depends on the machine.
 func (f jsonFinding) confidence() string {
 	if f.Confidence == "observed" && f.Kind == "race" && len(f.Witness) > 0 {
 		return "predicted"
@@ -329,7 +330,7 @@ func (f jsonFinding) String() string {
 	return f.confidence() + " " + f.Kind + " of " + strings.Join(slices.Sorted(slices.Values(f.Objects)), ", ")
 }
 
-// summary lists the findings for a comparison, in the order of the report.
+// summary lists the findings in the order of the report, for a comparison.
 func (r jsonReport) summary() string {
 	var words []string
 	for _, f := range r.Findings {
@@ -338,7 +339,7 @@ func (r jsonReport) summary() string {
 	return strings.Join(words, "; ")
 }
 
-// readReport reads the report of a run that lost nothing.
+// readReport reads the report of a run that lost no events.
 func readReport(t testing.TB, path string) jsonReport {
 	t.Helper()
 	r := readLossy(t, path)
@@ -361,7 +362,8 @@ func readLossy(t testing.TB, path string) jsonReport {
 	return r
 }
 
-// reported runs the tool to its end and gives status and report, with all findings.
+// reported runs the tool to its end and returns its status and its report, with all
+// findings.
 func reported(t testing.TB, args ...string) (int, jsonReport) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.json")
@@ -373,7 +375,7 @@ func reported(t testing.TB, args ...string) (int, jsonReport) {
 	return status, readReport(t, path)
 }
 
-// wantSummary compares the findings of a report.
+// wantSummary compares the summary of a report.
 func wantSummary(t testing.TB, r jsonReport, want string) {
 	t.Helper()
 	if got := r.summary(); got != want {
@@ -381,7 +383,7 @@ func wantSummary(t testing.TB, r jsonReport, want string) {
 	}
 }
 
-// threadState gives a field of /proc/PID/status, of each thread.
+// threadStates returns a field of /proc/PID/status for each thread.
 func threadStates(pid int, field string) []string {
 	var states []string
 	names, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a program does comes out the same whether nobody observes it, exec does,
-// or attach does, and after attach nothing is left in it.
+// TestDoesNoHarm checks that what a program prints is equal whether it is not observed,
+// or by exec, or by attach, and that attach leaves nothing in it.
 func TestDoesNoHarm(t *testing.T) {
 	needBPF(t)
 	ways := processFixture(t, "ways.c")
@@ -56,8 +56,8 @@ func TestDoesNoHarm(t *testing.T) {
 	}
 }
 
-// said is what testdata/process/ways.c said, but for its id.
-func said(c *child) string {
+// outputOf returns what testdata/process/ways.c printed, without its process ID.
+func outputOf(c *child) string {
 	_, rest, _ := strings.Cut(c.out.String(), "\n")
 	return rest
 }
@@ -65,20 +65,20 @@ func said(c *child) string {
 func runPlain(t testing.TB, program []string) string {
 	t.Helper()
 	c := startChild(t, childOptions{}, program...)
-	c.tell("go")
+	c.send("go")
 	c.waitLine("finished")
 	c.want(0)
-	return said(c)
+	return outputOf(c)
 }
 
 func runExec(t testing.TB, program, flags []string) string {
 	t.Helper()
 	c := startTool(t, childOptions{}, append(append(append([]string{"exec", "--findings-exit", "0"}, flags...), "--"), program...)...)
-	c.tell("go")
+	c.send("go")
 	c.waitLine("finished")
 	c.want(0)
 	wantNoPanic(c)
-	return said(c)
+	return outputOf(c)
 }
 
 func runAttach(t testing.TB, program, flags []string) string {
@@ -87,14 +87,14 @@ func runAttach(t testing.TB, program, flags []string) string {
 	pid := lineNumber(t, c, "ready ")
 	tool := startTool(t, childOptions{}, append([]string{"attach", "--findings-exit", "0", "-p", fmt.Sprint(pid)}, flags...)...)
 	waitObserving(t, tool)
-	c.tell("go")
+	c.send("go")
 	c.waitLine("finished")
 	tool.signal(unix.SIGINT)
 	tool.want(0)
 	wantNoPanic(tool)
 	wantLeftAlone(t, pid)
 	c.want(0)
-	return said(c)
+	return outputOf(c)
 }
 
 func wantNoPanic(c *child) {

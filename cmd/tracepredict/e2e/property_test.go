@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// specified runs the reservoir under a specification that a test writes.
+// specified runs the example valve under a specification.
 func specified(t *testing.T, text string, args ...string) *child {
 	t.Helper()
 	needBPF(t)
@@ -23,8 +23,9 @@ func specifiedOf(t *testing.T, program, text string, args ...string) *child {
 	return startTool(t, childOptions{}, append(append([]string{"exec", "--spec", file}, args...), "--", program)...)
 }
 
-// TestSectionsChangePlaces: two critical sections that nothing but their lock orders
-// stay in their order, unless that is asked for; the finding says so.
+// TestSectionsChangePlaces checks that two critical sections that only their lock
+// orders stay in their order unless --causality exclusion is given, and that the
+// finding names it.
 func TestSectionsChangePlaces(t *testing.T) {
 	needBPF(t)
 	program := build(t, "gcc", "swap.c", "-O2", "-pthread")
@@ -37,9 +38,9 @@ func TestSectionsChangePlaces(t *testing.T) {
 	}
 }
 
-// TestPropertyReport: the report shows both schedules, with what holds after each step,
-// and how much was checked; races on variables that are watched for a property alone
-// are none of it.
+// TestPropertyReport checks that the report shows both schedules, the atoms that are
+// true after each step, and how much was checked, and that it has no race on a variable
+// that is watched only for a property.
 func TestPropertyReport(t *testing.T) {
 	c := specified(t, "var w : int = water\nvar v : int = opening\nproperty wide \"too late\" = always (w > 30 -> v > 55)\n")
 	c.want(66)
@@ -57,8 +58,9 @@ func TestPropertyReport(t *testing.T) {
 	}
 }
 
-// TestPropertyHolds: a property that holds on all runs, of variables, threads and
-// synchronising operations, is no finding; one that this run violates is observed.
+// TestPropertyHolds checks that a property that holds on all runs, of variables,
+// threads and synchronisation, is no finding, and that one that this run violates is
+// observed.
 func TestPropertyHolds(t *testing.T) {
 	const declared = "var w : int = water\nthread reader = start level_reader\nevent fill = write w by reader\nevent over = join reader\n"
 	specified(t, declared+"property rising = always (over -> w == 31)\n").want(0)
@@ -69,8 +71,8 @@ func TestPropertyHolds(t *testing.T) {
 	}
 }
 
-// TestOnViolation: what is to be done when a property is violated is done while the
-// program runs.
+// TestOnViolation checks that the actions for a violated property are carried out while
+// the program runs.
 func TestOnViolation(t *testing.T) {
 	const text = "var w : int = water\nproperty low = always w < 24\n"
 	mark := filepath.Join(t.TempDir(), "mark")
@@ -87,8 +89,8 @@ func TestOnViolation(t *testing.T) {
 	}
 }
 
-// TestUnfitSpecification: a specification that does not fit the program is told with its
-// places, and the program does not run.
+// TestUnfitSpecification checks that the errors of a specification that does not fit
+// the program have source locations, and that the program is not run.
 func TestUnfitSpecification(t *testing.T) {
 	const text = "var w : float = water\nvar v : int = openin\nevent put = call queue_put\nproperty low = always (w < 24 && v > 3 && !put)\n"
 	c := specified(t, text)
@@ -107,15 +109,16 @@ func TestUnfitSpecification(t *testing.T) {
 	}
 }
 
-// TestStaticOfFunction: a function's static is known by the path with a dot too.
+// TestStaticOfFunction checks that a static variable of a function is also found by a
+// path with a dot.
 func TestStaticOfFunction(t *testing.T) {
 	needBPF(t)
 	program := build(t, "gcc", "swap.c", "-O2", "-pthread")
 	specifiedOf(t, program, "var n : int = two.passes\nproperty none = always n == 0\n").want(66)
 }
 
-// TestRecordThenAnalyze: a trace tells what watched variables held at first, so that a
-// specification is checked on it as it is on the run.
+// TestRecordThenAnalyze checks that a trace contains the initial values of watched
+// variables, so that a specification can be checked on it as on the run.
 func TestRecordThenAnalyze(t *testing.T) {
 	needBPF(t)
 	dir := t.TempDir()
@@ -140,8 +143,9 @@ func TestRecordThenAnalyze(t *testing.T) {
 	}
 }
 
-// TestLockOfStructure: a lock is known by the path of the member that it is, also where the
-// trace is analysed; a path that leads nowhere is told before the program runs.
+// TestLockOfStructure checks that a lock is found by the path of the member that it is,
+// also in a trace, and that a path that leads nowhere is an error before the program
+// runs.
 func TestLockOfStructure(t *testing.T) {
 	needBPF(t)
 	program := build(t, "gcc", "swap.c", "-O2", "-pthread")

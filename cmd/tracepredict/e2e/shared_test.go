@@ -22,9 +22,9 @@ func watchedIn(t *testing.T, r jsonReport) map[string]jsonWatched {
 	return by
 }
 
-// TestWatchSharedFindsTheRace: of the example's variables those that threads share
-// are told, with their locks; a hot one of one thread is let go early; and the trace
-// gives the same report.
+// TestWatchSharedFindsTheRace checks that the report lists the shared variables of the
+// example with their locks, that the probes of a variable that one thread accesses
+// often are removed early, and that the trace gives the same report.
 func TestWatchSharedFindsTheRace(t *testing.T) {
 	needBPF(t)
 	trace := filepath.Join(t.TempDir(), "run.trace")
@@ -45,7 +45,7 @@ func TestWatchSharedFindsTheRace(t *testing.T) {
 		"stirs":    {Use: "ordered", Threads: 1, Fate: "unshared", Guards: []string{}},
 	} {
 		got := by[name]
-		if name == "stirs" { // the main thread's read of it, at the end, is not seen any more
+		if name == "stirs" { // the main thread's read at the end is no longer observed
 			want.Use = "unshared"
 			if got.Accesses >= 4_000_000/2 || got.UntilNS <= 0 {
 				t.Errorf("stirs: %d accesses were seen, until %d ns: its probes stayed", got.Accesses, got.UntilNS)
@@ -61,9 +61,10 @@ func TestWatchSharedFindsTheRace(t *testing.T) {
 	}
 }
 
-// TestWatchSharedLetsTheGuardedGo: a variable that is always guarded costs no more
-// after some thousand accesses; and what is named besides is watched to the end.
-func TestWatchSharedLetsTheGuardedGo(t *testing.T) {
+// TestWatchSharedStopsWatchingTheGuarded checks that the probes of a variable that is always
+// guarded are removed after some thousand accesses, and that a named variable is
+// watched to the end.
+func TestWatchSharedStopsWatchingTheGuarded(t *testing.T) {
 	needBPF(t)
 	status, r := reported(t, "exec", "--watch-shared", "--", build(t, "gcc", "guarded.c", "-O2", "-pthread"))
 	if status != 0 || len(r.Findings) > 0 {
@@ -86,7 +87,8 @@ func TestWatchSharedLetsTheGuardedGo(t *testing.T) {
 	}
 }
 
-// TestWatchSharedLeavesResultsAlone: what the program prints is its own.
+// TestWatchSharedLeavesResultsAlone checks that the program prints what it prints
+// without the tool.
 func TestWatchSharedLeavesResultsAlone(t *testing.T) {
 	needBPF(t)
 	c := startTool(t, childOptions{}, "exec", "--watch-shared", "--output", os.DevNull, "--", example(t, "discover"))
@@ -95,8 +97,8 @@ func TestWatchSharedLeavesResultsAlone(t *testing.T) {
 	}
 }
 
-// TestWatchSharedElements: each access of an element that code picks is one of that
-// element, in arrays and in arrays of structures.
+// TestWatchSharedElements checks that each access of an array element selected at run
+// time is one of that element, in arrays and in arrays of structures.
 func TestWatchSharedElements(t *testing.T) {
 	needBPF(t)
 	for _, flags := range []string{"-O0", "-O2", "-O2 -no-pie", "-O3 -static"} {
@@ -107,7 +109,7 @@ func TestWatchSharedElements(t *testing.T) {
 			by := watchedIn(t, r)
 			tickets := "unguarded"
 			if strings.Contains(flags, "-static") && by["tickets"].Use == "ordered" {
-				tickets = "ordered" // by chance: atomic variables of libc are the program's own then, and threads may meet there
+				tickets = "ordered" // by chance: the atomic variables of libc then count as the program's, and may order the threads
 			}
 			for name, want := range map[string]jsonWatched{
 				"shop.slots": {Use: "guarded", Elements: 32, Threads: 4},
@@ -134,7 +136,7 @@ func TestWatchSharedElements(t *testing.T) {
 	}
 }
 
-// wantElements wants so many reads and writes of variables in a trace.
+// wantElements checks the numbers of reads and writes of variables in a trace.
 func wantElements(t *testing.T, path string, want map[string]string) {
 	t.Helper()
 	out := startTool(t, childOptions{}, "convert", "--to", "std", path, "-")
@@ -147,13 +149,13 @@ func wantElements(t *testing.T, path string, want map[string]string) {
 	}
 }
 
-// TestWatchSharedEnoughOfAnArray: the probes of an array go when there are as many
-// accesses as are wanted of one.
+// TestWatchSharedEnoughOfAnArray checks that the probes of an array are removed after
+// the requested number of accesses.
 func TestWatchSharedEnoughOfAnArray(t *testing.T) {
 	needBPF(t)
 	_, r := reported(t, "exec", "--watch-shared", "--elements-after", "60", "--", build(t, "gcc", "picked.c", "-O2", "-pthread"))
 	by := watchedIn(t, r)
-	const atOnce = 8 // threads that count at the same time
+	const atOnce = 8 // the number of threads that count at the same time
 	for _, name := range []string{"shop.slots", "own", "table"} {
 		if w := by[name]; w.Recorded < 60 || w.Recorded > 60+atOnce || w.Elements == 0 {
 			t.Errorf("%s: %+v", name, w)

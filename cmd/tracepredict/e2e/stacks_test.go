@@ -15,8 +15,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// chainsOf gives the calling chains of a run's events of a kind, innermost first, by the
-// names of functions; each once.
+// chainsOf returns the distinct call stacks of a run's events of an operation,
+// innermost first, as names of functions.
 func chainsOf(r *run, op event.Op) []string {
 	names := r.Link
 	var out []string
@@ -37,8 +37,8 @@ func chainsOf(r *run, op event.Op) []string {
 	return out
 }
 
-// wantChains looks for chains that pass through functions, in order; others may lie
-// between.
+// wantChains checks that there are call stacks that contain the given functions in
+// order, with any others between them.
 func wantChains(t *testing.T, chains []string, want ...string) {
 	t.Helper()
 	for _, w := range want {
@@ -70,8 +70,8 @@ func omitting(more ...string) []string {
 	return append([]string{"-O2", "-fomit-frame-pointer", "-pthread"}, more...)
 }
 
-// TestChains: each chain ends in the program's or the thread's first function, through
-// the C library's code, which has no frame pointers.
+// TestChains checks that each call stack ends in the first function of the program or
+// of the thread, through code of the C library, which has no frame pointers.
 func TestChains(t *testing.T) {
 	r := observe(t, build(t, "gcc", "stacks/stacks.c", omitting()...), options{})
 	deep := strings.Repeat(" deep", 11)
@@ -84,20 +84,21 @@ func TestChains(t *testing.T) {
 	wantChains(t, chainsOf(r, event.Join), "main _start")
 }
 
-// TestChainsCPlusPlus: and that of the C++ library, also while an exception is caught.
+// TestChainsCPlusPlus checks the same through the C++ library, also while an exception
+// is caught.
 func TestChainsCPlusPlus(t *testing.T) {
 	r := observe(t, build(t, "g++", "stacks/stacks.cc", omitting()...), options{})
 	wantChains(t, chainsOf(r, event.Acquire), "touch below sorted main _start", "touch only __pthread_once_slow start_thread", "touch thrower main _start")
 }
 
-// TestChainsStatic: a static program has its C library's code in itself.
+// TestChainsStatic checks the same for a static program, which contains the C library.
 func TestChainsStatic(t *testing.T) {
 	r := observe(t, build(t, "gcc", "stacks/stacks.c", omitting("-static")...), options{})
 	wantChains(t, chainsOf(r, event.Acquire), "nest compare deep main _start", "nest first run start_thread", "handler raise interrupted main _start")
 }
 
-// TestChainsThroughReturnProbes: return addresses that somebody else's return probes
-// replaced are put back.
+// TestChainsThroughReturnProbes checks that return addresses that the return probes of
+// others have replaced are restored.
 func TestChainsThroughReturnProbes(t *testing.T) {
 	needBPF(t)
 	testtool.Need(t, "bpftrace")
@@ -125,7 +126,7 @@ func TestChainsThroughReturnProbes(t *testing.T) {
 		"pthread_mutex_lock nest first run start_thread")
 }
 
-// waitFor reads until a line has a text.
+// waitFor reads until a line contains a text.
 func waitFor(t *testing.T, from io.Reader, text string) {
 	t.Helper()
 	for lines := bufio.NewScanner(from); lines.Scan(); {
@@ -136,8 +137,8 @@ func waitFor(t *testing.T, from io.Reader, text string) {
 	t.Fatalf("nobody said %q", text)
 }
 
-// TestChainsOfWrappers: chains that differ in callers further out alone are told apart,
-// in threads and within one, although the frames of all are of one size.
+// TestChainsOfWrappers checks that call stacks that differ only in outer callers are
+// distinct, in several threads and in one, although all frames have the same size.
 func TestChainsOfWrappers(t *testing.T) {
 	for _, level := range []string{"-O0", "-O2"} {
 		t.Run(level, func(t *testing.T) {
@@ -149,7 +150,7 @@ func TestChainsOfWrappers(t *testing.T) {
 				}
 				wantChains(t, written, "count "+caller)
 			}
-			locked = slices.DeleteFunc(locked, func(c string) bool { return !strings.Contains(c, "lock_1") }) // of the dynamic loader
+			locked = slices.DeleteFunc(locked, func(c string) bool { return !strings.Contains(c, "lock_1") }) // calls of the dynamic loader
 			if len(locked) != 15 || len(written) != 5 {
 				t.Errorf("there are more chains than the program has:\n%s\n%s", strings.Join(locked, "\n"), strings.Join(written, "\n"))
 			}
@@ -157,8 +158,8 @@ func TestChainsOfWrappers(t *testing.T) {
 	}
 }
 
-// TestChainsOfPackage: the chains of a program as Debian ships it, stripped and without
-// frame pointers, reach where the program or a thread begins.
+// TestChainsOfPackage checks that the call stacks of a program of Debian, stripped and
+// without frame pointers, reach the first function of the program or thread.
 func TestChainsOfPackage(t *testing.T) {
 	needBPF(t)
 	testtool.Need(t, "pbzip2")

@@ -67,8 +67,8 @@ func readFigures(t *testing.T, path string) (f figures) {
 	return f
 }
 
-// TestStatsFlag: the figures of a live run, and of its recording, which has the same events
-// and the same lattice, and nothing that only a live run has.
+// TestStatsFlag checks the figures of a live run and of its trace, which has the same
+// events and the same lattice, and no figures that only a live run has.
 func TestStatsFlag(t *testing.T) {
 	needBPF(t)
 	dir := t.TempDir()
@@ -107,7 +107,8 @@ func TestStatsFlag(t *testing.T) {
 	}
 }
 
-// TestStatsOfAttach: the time of a found process counts from when it is observed.
+// TestStatsOfAttach checks that the processor time of an attached process counts from
+// the beginning of the observation.
 func TestStatsOfAttach(t *testing.T) {
 	needBPF(t)
 	server, pid := startServer(t)
@@ -121,7 +122,8 @@ func TestStatsOfAttach(t *testing.T) {
 	server.want(0)
 }
 
-// TestWindowTooSmall: no violation on what a narrow window left is not told as none at all.
+// TestWindowTooSmall checks that the report of a narrow window without a violation says
+// that not all was checked.
 func TestWindowTooSmall(t *testing.T) {
 	const violated = "var w : int = water\nvar v : int = opening\nproperty wide = always (w > 30 -> v > 55)\n"
 	c := specified(t, violated, "--window", "1")

@@ -13,8 +13,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// libcs are the ways to build a fixture; a test of one operation runs with
-// each of them.
+// libcs are the ways to build a fixture. The test of an operation runs with each of
+// them.
 var libcs = []struct {
 	name     string
 	compiler string
@@ -27,37 +27,38 @@ var libcs = []struct {
 	{"musl-static", "musl-gcc", []string{"-static"}},
 }
 
-// stories runs a fixture with each libc, and with the two main ones at both
-// placements of the probes, and compares the events with what it says.
-func stories(t *testing.T, source string) {
+// expectLogs runs a fixture with each libc, with the two main ones at both placements of
+// the probes, and compares the events with the program's log.
+func expectLogs(t *testing.T, source string) {
 	t.Helper()
 	for _, libc := range libcs {
 		t.Run(libc.name, func(t *testing.T) {
 			program := build(t, libc.compiler, source, libc.flags...)
 			if libc.name != "glibc" && libc.name != "musl" {
-				observe(t, program, options{}).expectStory(t)
+				observe(t, program, options{}).expectLog(t)
 				return
 			}
 			eachSites(t, func(t *testing.T, opts options) {
-				observe(t, program, opts).expectStory(t)
+				observe(t, program, opts).expectLog(t)
 			})
 		})
 	}
 }
 
-func TestMutex(t *testing.T)   { stories(t, "mutex.c") }
-func TestKinds(t *testing.T)   { stories(t, "kinds.c") }
-func TestRWLock(t *testing.T)  { stories(t, "rwlock.c") }
-func TestCond(t *testing.T)    { stories(t, "cond.c") }
-func TestBarrier(t *testing.T) { stories(t, "barrier.c") }
-func TestSpin(t *testing.T)    { stories(t, "spin.c") }
-func TestSem(t *testing.T)     { stories(t, "sem.c") }
-func TestOnce(t *testing.T)    { stories(t, "once.c") }
-func TestC11(t *testing.T)     { stories(t, "c11.c") }
-func TestJoin(t *testing.T)    { stories(t, "join.c") }
-func TestExit(t *testing.T)    { stories(t, "exits.c") }
+func TestMutex(t *testing.T)   { expectLogs(t, "mutex.c") }
+func TestKinds(t *testing.T)   { expectLogs(t, "kinds.c") }
+func TestRWLock(t *testing.T)  { expectLogs(t, "rwlock.c") }
+func TestCond(t *testing.T)    { expectLogs(t, "cond.c") }
+func TestBarrier(t *testing.T) { expectLogs(t, "barrier.c") }
+func TestSpin(t *testing.T)    { expectLogs(t, "spin.c") }
+func TestSem(t *testing.T)     { expectLogs(t, "sem.c") }
+func TestOnce(t *testing.T)    { expectLogs(t, "once.c") }
+func TestC11(t *testing.T)     { expectLogs(t, "c11.c") }
+func TestJoin(t *testing.T)    { expectLogs(t, "join.c") }
+func TestExit(t *testing.T)    { expectLogs(t, "exits.c") }
 
-// A robust mutex whose owner died is had by the next who locks it.
+// TestOwnerDead checks that the next thread that locks a robust mutex whose owner died
+// acquires it.
 func TestOwnerDead(t *testing.T) {
 	for _, libc := range libcs {
 		t.Run(libc.name, func(t *testing.T) {
@@ -73,7 +74,7 @@ func TestOwnerDead(t *testing.T) {
 				}
 				got := r.tally(t)
 				for name := range got {
-					if strings.HasSuffix(name, " inferred") { // of the thread that died
+					if strings.HasSuffix(name, " inferred") { // release by the thread that died
 						delete(got, name)
 					}
 				}
@@ -85,15 +86,15 @@ func TestOwnerDead(t *testing.T) {
 	}
 }
 
-// Threads that follow each other have one pthread_t: each is a thread of its
-// own nevertheless, and each join finds the right one.
-func TestHundredThreads(t *testing.T) { stories(t, "hundred.c") }
+// TestHundredThreads checks that threads that have the same pthread_t one after the
+// other are different threads, and that each join finds the right one.
+func TestHundredThreads(t *testing.T) { expectLogs(t, "hundred.c") }
 
 const inNamespace = "TRACEPREDICT_TEST_IN_NAMESPACE"
 
-// The kernel gives a thread the id of one that has ended: they are two all the
-// same. So that nobody else's ids are disturbed this runs, tool and all, in a
-// PID namespace of its own.
+// TestThreadIDsUsedAgain checks that threads to which the kernel gives the same id one
+// after the other are different threads. It runs, with the tool, in a PID namespace of
+// its own, so as not to use up the machine's ids.
 func TestThreadIDsUsedAgain(t *testing.T) {
 	needBPF(t)
 	if os.Getenv(inNamespace) == "" {
@@ -101,8 +102,8 @@ func TestThreadIDsUsedAgain(t *testing.T) {
 		return
 	}
 	r := observe(t, build(t, "gcc", "hundred.c", "-pthread"), options{Args: []string{"again"}})
-	r.expectStory(t)
-	if ids := len(parseStory(t, r.Output).threads); ids > 80 {
+	r.expectLog(t)
+	if ids := len(parseLog(t, r.Output).threads); ids > 80 {
 		t.Errorf("101 threads had %d ids: the test shows little", ids)
 	}
 }
@@ -123,10 +124,10 @@ func runInNamespace(t *testing.T) {
 	}
 }
 
-// tally counts the events of each operation on each named object.
+// tally returns the number of events of each operation on each named object.
 func (r *run) tally(t *testing.T) map[string]int {
 	t.Helper()
-	n := r.names(parseStory(t, r.Output))
+	n := r.names(parseLog(t, r.Output))
 	counts := map[string]int{}
 	for i := range r.Events {
 		if e := &r.Events[i]; e.Object != 0 && !strings.HasPrefix(n.objects[e.Object], "?") {
@@ -136,8 +137,8 @@ func (r *run) tally(t *testing.T) map[string]int {
 	return counts
 }
 
-// Nothing is missing from the very first lock, in a constructor, to the very
-// last, in a destructor.
+// TestCounts checks that no event is missing from the first lock, in a constructor, to
+// the last one, in a destructor.
 func TestCounts(t *testing.T) {
 	testtool.Need(t, "gcc")
 	library := build(t, "gcc", "countlib.c", "-shared", "-fPIC", "-pthread")
@@ -159,8 +160,8 @@ func TestCounts(t *testing.T) {
 	})
 }
 
-// Under contention musl's lock goes on in its public timed lock: one event for
-// each lock all the same.
+// TestCountsMusl checks that each lock is one event although musl's lock function calls
+// its public timed lock function under contention.
 func TestCountsMusl(t *testing.T) {
 	for _, flags := range [][]string{nil, {"-static"}} {
 		t.Run(fmt.Sprint(flags), func(t *testing.T) {

@@ -40,7 +40,8 @@ kind = "mutex"
 object = 1
 `
 
-// A program's own locks are seen when a table names them.
+// TestTableOfOwnLocks checks that a program's own lock functions are observed if a
+// table names them.
 func TestTableOfOwnLocks(t *testing.T) {
 	table := writeTable(t, homemadeTable)
 	for _, libc := range libcs {
@@ -48,13 +49,14 @@ func TestTableOfOwnLocks(t *testing.T) {
 			program := build(t, libc.compiler, "homemade.c", libc.flags...)
 			eachSites(t, func(t *testing.T, opts options) {
 				opts.Sync = []string{table}
-				observe(t, program, opts).expectStory(t)
+				observe(t, program, opts).expectLog(t)
 			})
 		})
 	}
 }
 
-// Exceptions pass through observed calls, and what comes after is seen right.
+// TestExceptions checks that events are right during and after exceptions that pass
+// through observed calls.
 func TestExceptions(t *testing.T) {
 	table := writeTable(t, `
 [[call]]
@@ -74,14 +76,14 @@ object = 1
 			program := build(t, "g++", "throwing.cc", flag, "-pthread")
 			eachSites(t, func(t *testing.T, opts options) {
 				opts.Sync = []string{table}
-				observe(t, program, opts).expectStory(t)
+				observe(t, program, opts).expectLog(t)
 			})
 		})
 	}
 }
 
-// Libraries that a program loads while it runs are observed, with functions that
-// the table names and with pthread's.
+// TestLibrariesLoadedLate checks that libraries that a program loads while it runs are
+// observed, with functions that the table names and with pthread's.
 func TestLibrariesLoadedLate(t *testing.T) {
 	table := writeTable(t, `
 [[call]]
@@ -104,7 +106,7 @@ object = 1
 			eachSites(t, func(t *testing.T, opts options) {
 				opts.Sync = []string{table}
 				opts.Args = []string{one, two}
-				observe(t, program, opts).expectStory(t)
+				observe(t, program, opts).expectLog(t)
 			})
 		})
 	}

@@ -6,27 +6,30 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Cancellation unwinds the frames of observed calls: the cleanup handlers run,
-// and the mutex of a wait is seen taken and released.
-func TestCancel(t *testing.T) { stories(t, "cancel.c") }
+// TestCancel checks that after a cancellation, which unwinds the frames of observed
+// calls, the cleanup handlers are observed, and that the mutex of a wait is acquired
+// and released.
+func TestCancel(t *testing.T) { expectLogs(t, "cancel.c") }
 
-// A signal handler's operation within a wait does not end the wait.
-func TestHandlerInWait(t *testing.T) { stories(t, "handler.c") }
+// TestHandlerInWait checks that an operation of a signal handler during a wait does not
+// end the wait.
+func TestHandlerInWait(t *testing.T) { expectLogs(t, "handler.c") }
 
-// What nests deeper than the kernel follows return probes (64) is seen.
-func TestDeep(t *testing.T) { stories(t, "deep.c") }
+// TestDeep checks that calls are observed that nest deeper than the kernel follows
+// return probes (64).
+func TestDeep(t *testing.T) { expectLogs(t, "deep.c") }
 
-// Conditions linked against their versions of before 2003 are those of today,
-// at another address.
+// TestOldVersions checks condition variables linked against the versions of before
+// 2003, which are at another address.
 func TestOldVersions(t *testing.T) {
 	program := build(t, "gcc", "oldversion.c", "-pthread")
 	eachSites(t, func(t *testing.T, opts options) {
-		observe(t, program, opts).expectStory(t)
+		observe(t, program, opts).expectLog(t)
 	})
 }
 
-// A handler that leaves a wait by longjmp does no harm to what comes after.
-// (With musl such a program dies of itself.)
+// TestLongjmp checks that events are right after a handler has left a wait by longjmp.
+// (With musl such a program crashes by itself.)
 func TestLongjmp(t *testing.T) {
 	for _, libc := range libcs {
 		if libc.compiler == "musl-gcc" {

@@ -16,9 +16,9 @@ import (
 	"github.com/tracepredict/tracepredict/probes"
 )
 
-// accesses lists, by thread, what was observed of a variable, as the fixtures
-// of watchpoints say it.
-func (r *run) accesses(s story, variable string) map[string][]string {
+// accesses returns the observed accesses of a variable by thread, in the form in which
+// the fixtures of watchpoints print them.
+func (r *run) accesses(s programLog, variable string) map[string][]string {
 	n := r.names(s)
 	frames := r.Link.Frames
 	seen := map[string][]string{}
@@ -43,16 +43,16 @@ func (r *run) accesses(s story, variable string) map[string][]string {
 	return seen
 }
 
-// TestWatchpointSeesAll: one access by each means, through pointers alone, in
-// threads that were made before and after, is one event with its value.
+// TestWatchpointSeesAll checks that one access by each means, all through pointers, in
+// threads created before and after, is one event with its value.
 func TestWatchpointSeesAll(t *testing.T) {
 	for _, flags := range []string{"-O0", "-O2", "-O2 -static", "-O2 -no-pie"} {
 		t.Run(flags, func(t *testing.T) {
 			program := build(t, "gcc", "watched.c", append(strings.Fields(flags), "-pthread")...)
 			r := observe(t, program, options{Hardware: []string{"shared"}})
 			r.expectExit(t, 0)
-			s := parseStory(t, r.Output)
-			if diff := cmp.Diff(s.said, r.accesses(s, "shared")); diff != "" {
+			s := parseLog(t, r.Output)
+			if diff := cmp.Diff(s.did, r.accesses(s, "shared")); diff != "" {
 				t.Errorf("the program did (-), observed were (+):\n%s", diff)
 			}
 			if st := r.Observer.Stats(); st.Unclassified != 0 || st.Contradicted != 0 {
@@ -62,26 +62,28 @@ func TestWatchpointSeesAll(t *testing.T) {
 	}
 }
 
-// TestWatchpointSystemCalls: what the kernel does for a system call is one access.
+// TestWatchpointSystemCalls checks that the accesses by the kernel in one system call
+// are one event.
 func TestWatchpointSystemCalls(t *testing.T) { wantWatched(t, "syscalls.c", "shared") }
 
-// TestWatchpointSystemCallsThereAndBack: one that touches two variables several times,
-// and one that reads and writes, is one access of each.
+// TestWatchpointSystemCallsThereAndBack checks that a system call that accesses two
+// variables several times, or one that reads and writes, is one event for each
+// variable.
 func TestWatchpointSystemCallsThereAndBack(t *testing.T) {
 	wantWatched(t, "iovecs.c", "page.shared", "page.neighbour")
 }
 
-// TestWatchpointPacked: a variable that takes two watchpoints.
+// TestWatchpointPacked checks a variable that needs two watchpoints.
 func TestWatchpointPacked(t *testing.T) { wantWatched(t, "packed.c", "packed.value") }
 
-// wantWatched wants the accesses of a fixture's variable as the fixture says them, whatever
-// others are watched.
+// wantWatched compares the accesses of a fixture's variable with those that the fixture
+// prints, whichever others are watched.
 func wantWatched(t *testing.T, source, variable string, others ...string) {
 	t.Helper()
 	r := observe(t, build(t, "gcc", source, "-O2", "-pthread"), options{Hardware: append(others, variable)})
 	r.expectExit(t, 0)
-	s := parseStory(t, r.Output)
-	if diff := cmp.Diff(s.said, r.accesses(s, variable)); diff != "" {
+	s := parseLog(t, r.Output)
+	if diff := cmp.Diff(s.did, r.accesses(s, variable)); diff != "" {
 		t.Errorf("the program did (-), observed were (+):\n%s", diff)
 	}
 	if st := r.Observer.Stats(); st.Unclassified != 0 {
@@ -105,21 +107,21 @@ func wantAccesses(t testing.TB, path string, n int) {
 	}
 }
 
-// startPointed starts the fixture by itself.
+// startPointed starts the fixture without the tool.
 func startPointed(t testing.TB) (c *child, pid int) {
 	t.Helper()
 	c = startChild(t, childOptions{}, processFixture(t, "pointed.c"))
 	return c, lineNumber(t, c, "ready ")
 }
 
-// order gives the fixture a line and waits until it is served.
+// order sends the fixture a line and waits until it is carried out.
 func order(c *child, line string) {
 	c.t.Helper()
-	c.tell(line)
+	c.send(line)
 	c.waitLine("done " + line)
 }
 
-// freeRegisters is how many watchpoints a thread can still have.
+// freeRegisters returns how many watchpoints a thread can still have.
 func freeRegisters(t testing.TB, tid int) int {
 	t.Helper()
 	const all = 4
@@ -141,19 +143,19 @@ func wantRegistersFree(t testing.TB, pid int) {
 	poll(t, "four watchpoints to be free", func() bool { return freeRegisters(t, pid) == 4 })
 }
 
-// TestWatchpointAttached: threads that live, threads that come, and those made
-// while the watchpoints go in.
+// TestWatchpointAttached checks threads that exist before, threads that are created
+// later, and those created while the watchpoints are set.
 func TestWatchpointAttached(t *testing.T) {
 	needBPF(t)
 	server, pid := startPointed(t)
-	server.tell("storm")
+	server.send("storm")
 	server.waitLine("begun")
 	path := filepath.Join(t.TempDir(), "trace")
 	tool, _ := attachTo(t, pid, "--watch-hw", "shared", "--record", path)
 	order(server, "release")
 	order(server, "touch 20")
 	order(server, "spawn 30")
-	order(server, "fork 40") // another process
+	order(server, "fork 40") // from another process
 	tool.signal(unix.SIGINT)
 	tool.want(0)
 	wantAccesses(t, path, 400+20+30)
@@ -162,7 +164,8 @@ func TestWatchpointAttached(t *testing.T) {
 	server.want(0)
 }
 
-// TestWatchpointsGoWithTheTool, killed in the midst of it.
+// TestWatchpointsGoWithTheTool checks that the watchpoints are removed when the tool is
+// killed while it sets them.
 func TestWatchpointsGoWithTheTool(t *testing.T) {
 	needBPF(t)
 	server, pid := startPointed(t)
@@ -170,7 +173,7 @@ func TestWatchpointsGoWithTheTool(t *testing.T) {
 	if n := freeRegisters(t, pid); n != 3 {
 		t.Errorf("%d watchpoints are free, want 3", n)
 	}
-	server.tell("spawn 2000")
+	server.send("spawn 2000")
 	tool.signal(unix.SIGKILL)
 	tool.want(128 + int(unix.SIGKILL))
 	server.waitLine("done spawn 2000")
@@ -179,27 +182,27 @@ func TestWatchpointsGoWithTheTool(t *testing.T) {
 	server.want(0)
 }
 
-// TestWatchpointExecve: the watchpoints of a program go with it, and what it
-// becomes has its own.
+// TestWatchpointExecve checks that the watchpoints of a program end with it, and that
+// the next program of the process has its own.
 func TestWatchpointExecve(t *testing.T) {
 	needBPF(t)
 	path := filepath.Join(t.TempDir(), "trace")
 	tool := startTool(t, childOptions{}, "exec", "--watch-hw", "shared", "--record", path, "--", processFixture(t, "pointed.c"))
 	pid := lineNumber(t, tool, "ready ")
 	order(tool, "touch 10")
-	tool.tell("exec 5")
+	tool.send("exec 5")
 	tool.waitLine("executed")
 	if n := freeRegisters(t, pid); n != 3 {
 		t.Errorf("%d watchpoints are free, want 3", n)
 	}
 	order(tool, "spawn 3")
-	tool.tell("quit")
+	tool.send("quit")
 	tool.want(0)
 	wantAccesses(t, path, 10+5+3)
 }
 
-// TestWatchpointFollow: children have watchpoints of their own from their first
-// instruction on.
+// TestWatchpointFollow checks that children have watchpoints of their own from their
+// first instruction on.
 func TestWatchpointFollow(t *testing.T) {
 	needBPF(t)
 	for _, follow := range []bool{false, true} {
@@ -213,13 +216,13 @@ func TestWatchpointFollow(t *testing.T) {
 		tool.waitLine("ready ")
 		order(tool, "fork 7")
 		order(tool, "touch 10")
-		tool.tell("quit")
+		tool.send("quit")
 		tool.want(0)
 		wantAccesses(t, path, want)
 	}
 }
 
-// TestWatchpointThreads: a storm of threads, each with an access.
+// TestWatchpointThreads creates very many threads, each with one access.
 func TestWatchpointThreads(t *testing.T) {
 	needBPF(t)
 	for _, lossy := range []string{"--lossy=false", "--lossy"} {
@@ -230,7 +233,7 @@ func TestWatchpointThreads(t *testing.T) {
 		if n := freeRegisters(t, pid); n != 3 {
 			t.Errorf("%d watchpoints are free, want 3", n)
 		}
-		tool.tell("quit")
+		tool.send("quit")
 		tool.want(0)
 		if reads, writes := accessesIn(t, path); (reads != 2000 || writes != 2000) && strings.Contains(tool.err.String(), "nothing lost") {
 			t.Errorf("%s: %d reads and %d writes, want 2000 each", lossy, reads, writes)
@@ -238,7 +241,7 @@ func TestWatchpointThreads(t *testing.T) {
 	}
 }
 
-// TestWatchpointCapabilities: CAP_PERFMON suffices.
+// TestWatchpointCapabilities checks that CAP_PERFMON suffices.
 func TestWatchpointCapabilities(t *testing.T) {
 	needRoot(t)
 	tool := toolWithFileCapabilities(t, "cap_bpf,cap_perfmon,cap_sys_ptrace+ep")
@@ -248,13 +251,13 @@ func TestWatchpointCapabilities(t *testing.T) {
 	x := startChild(t, childOptions{}, append(asNobody(""), tool, "exec", "--watch-hw", "shared", "--record", path, "--", program)...)
 	x.waitLine("ready ")
 	order(x, "touch 9")
-	x.tell("quit")
+	x.send("quit")
 	x.want(0)
 	wantAccesses(t, path, 9)
 }
 
-// TestWatchpointLibrary: the variable of a library that is unloaded, whose memory may
-// become another's, and loaded again.
+// TestWatchpointLibrary checks the variable of a library that is unloaded, whose memory
+// may be reused, and loaded again.
 func TestWatchpointLibrary(t *testing.T) {
 	needBPF(t)
 	library := processFixture(t, "hidden.c", "-shared", "-fPIC")
@@ -264,10 +267,10 @@ func TestWatchpointLibrary(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trace")
 	tool, _ := attachTo(t, pid, "--watch-hw", "hidden", "--record", path)
 	order(server, "touch 3")
-	server.tell("unload")
+	server.send("unload")
 	wantRegistersFree(t, pid)
-	order(server, "touch 4") // the program's own
-	server.tell("load")
+	order(server, "touch 4") // the program's own variable
+	server.send("load")
 	poll(t, "the watchpoint", func() bool { return freeRegisters(t, pid) == 3 })
 	order(server, "spawn 5")
 	tool.signal(unix.SIGINT)
@@ -276,8 +279,8 @@ func TestWatchpointLibrary(t *testing.T) {
 	server.want(0)
 }
 
-// TestWatchpointTaken: where others use the processor's watchpoints, --watch goes
-// on with probes and says why, and --watch-hw says what is in the way.
+// TestWatchpointTaken checks that, where another tool uses the processor's watchpoints,
+// --watch uses probes and gives the reason, and --watch-hw fails with it.
 func TestWatchpointTaken(t *testing.T) {
 	needBPF(t)
 	server, pid := startPointed(t)
@@ -307,7 +310,7 @@ func TestWatchpointTaken(t *testing.T) {
 	server.want(0)
 }
 
-// wantChoice wants a note on how --watch watches the fixture's variable.
+// wantChoice checks the note on how --watch watches the fixture's variable.
 func wantChoice(t testing.TB, pid int, note string, args ...string) {
 	t.Helper()
 	tool, report := attachTo(t, pid, append([]string{"--watch", "shared"}, args...)...)
@@ -318,8 +321,8 @@ func wantChoice(t testing.TB, pid int, note string, args ...string) {
 	}
 }
 
-// TestWatchpointCrossCheck: probes and watchpoints, on one run, see the same reads and
-// writes of each thread, with the same values in the same order.
+// TestWatchpointCrossCheck checks that probes and watchpoints observe, in one run, the
+// same reads and writes of each thread, with the same values in the same order.
 func TestWatchpointCrossCheck(t *testing.T) {
 	for _, flags := range []string{"-O0", "-O2", "-O3 -no-pie"} {
 		for _, entry := range []bool{false, true} {
@@ -350,10 +353,10 @@ func crossCheck(t *testing.T, flags string, entry bool) {
 	}
 }
 
-// recordLog lists accesses by thread.
+// recordLog has the accesses of each thread.
 type recordLog map[uint32][]string
 
-// splitter tells the records of probes from those of watchpoints.
+// splitter separates the records of probes from those of watchpoints.
 type splitter struct {
 	run  *run
 	logs *[2]recordLog

@@ -6,15 +6,16 @@ import (
 	"testing"
 )
 
-// Places that synchronise unobserved cast doubt on what they could have ordered, and
-// only if they were executed; a trace tells the same.
-func TestPlaces(t *testing.T) {
+// TestUnseenSync checks that synchronisation that is not observed weakens a finding
+// only if it was executed and could have ordered the two sides, and that a trace gives
+// the same report.
+func TestUnseenSync(t *testing.T) {
 	needBPF(t)
 	for _, c := range []struct {
 		mode       string
 		confidence string
-		reason     string // in the finding's
-		executed   string // the places, in order of their first executions
+		reason     string // part of the finding's reason
+		executed   string // the executed instructions, in the order of their first executions
 	}{
 		{"", "predicted", "", ""},
 		{"alone", "predicted", "", ""},
@@ -48,8 +49,9 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// With --no-atomics nobody knows whether a place was executed: then it counts.
-func TestPlacesNotAsked(t *testing.T) {
+// TestUnseenSyncWithoutAtomics checks that with --no-atomics, when it is not known
+// whether an instruction was executed, it counts as executed.
+func TestUnseenSyncWithoutAtomics(t *testing.T) {
 	needBPF(t)
 	_, r := reported(t, "exec", "--no-atomics", "--watch", "tally", "--", processFixture(t, "places.c", "-g"))
 	wantSummary(t, r, "potential race of tally")
@@ -58,8 +60,9 @@ func TestPlacesNotAsked(t *testing.T) {
 	}
 }
 
-// What is handed over by atomics on the heap, as C++ and Rust make them.
-func TestPlacesOnHeap(t *testing.T) {
+// TestUnseenSyncOnHeap checks synchronisation by atomic variables on the heap, in C++
+// and Rust.
+func TestUnseenSyncOnHeap(t *testing.T) {
 	needBPF(t)
 	for _, c := range []struct {
 		compiler, source string
