@@ -295,7 +295,7 @@ func (a *Analysis) Event(e *event.Event) {
 // acquire records an edge if the thread holds other locks. The tree nodes are looked up only
 // then, because most critical sections of most programs contain no other.
 func (a *Analysis) acquire(t *thread, e *event.Event) {
-	if t.locks.Again {
+	if t.locks.Unchanged {
 		return
 	}
 	if e.Flags&(event.Try|event.Inferred) == 0 && (len(t.locks.Held) > 1 || a.mayBlockReaders(e)) {

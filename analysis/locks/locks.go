@@ -1,17 +1,17 @@
-// Package locks computes which locks each thread holds. The lockset analysis, the lock-order
-// analysis and the analysis of observed races share this state, so that it is computed once per
-// event.
+// Package locks computes which locks each thread holds. The analyses of locksets, of the lock
+// order, of observed races and of misuse share this state, so that it is computed once per event.
 //
 // The input is each event of a run, in trace order. The output is, for each thread, the locks that
-// it holds, in order of acquisition, each with the call stack of its acquire. A lock that a thread
-// acquires again while holding it keeps its first acquire. The end of a thread, or its join,
-// releases all its locks.
+// it holds, in order of acquisition, each with its acquire. A lock that a thread acquires again
+// while holding it keeps its first acquire. The end of a thread, or its join, releases all its
+// locks.
 //
 // An analysis that gets a Table from its caller only reads it; the caller passes each event to the
 // Table before the analyses. An analysis that gets none has a Table of its own.
 //
-// An event costs O(locks held) at worst and allocates nothing in the steady state. Memory is
-// bounded by the number of live threads and of the locks that they hold.
+// An event costs O(locks held) at worst and allocates nothing in the steady state. Only a release
+// by a thread that does not hold the lock costs O(threads). Memory is bounded by the number of live
+// threads and of the locks that they hold.
 package locks
 
 import "github.com/tracepredict/tracepredict/observer/event"
@@ -40,23 +40,31 @@ func (m Member) Conflicts(o Member) bool {
 	return m.Lock() == o.Lock() && !(m.Shared() && o.Shared())
 }
 
-// Held is a lock that a thread holds.
+// Held is a lock that a thread holds. Its size, half a cache line, matters: most events of a run
+// are acquires.
 type Held struct {
 	Member
-	Stack event.StackID // call stack of the acquire
-	Seq   uint64        // of the acquire; identifies the critical section
+	Seq             uint64        // of the acquire; identifies the critical section
+	Time            uint64        // of the acquire
+	Stack           event.StackID // call stack of the acquire
+	Flags           event.Flags   // of the acquire
+	ReleasedByOther bool          // a thread that does not hold the lock has released it
 }
 
 // Thread records the locks that one thread holds.
 type Thread struct {
 	ID      event.ThreadID
-	Held    []Held // in order of acquisition
 	Changes uint32 // number of changes of Held
+	Held    []Held // in order of acquisition
 	// Same is the number of leading elements of Held, from the outermost lock on, that the latest
 	// change left as they were: what an analysis has computed of these locks is still valid.
 	Same int
-	// Again reports whether the latest acquire was of a lock that the thread already held.
-	Again bool
+	// Unchanged reports whether the latest acquire or release left Held as it was: it was an
+	// acquire of a lock that the thread already held, or a release of one that it did not hold.
+	Unchanged bool
+	// filter has the bit of each held lock, by the low bits of its ID, and perhaps those of locks
+	// released since none was held. Most acquires need no search for the lock because of it.
+	filter uint64
 }
 
 // Find returns the index in Held of a lock, or -1.
@@ -71,27 +79,55 @@ func (t *Thread) Find(lock event.ObjectID) int {
 
 // Acquire updates the state for an acquire by the thread.
 func (t *Thread) Acquire(e *event.Event) {
-	if t.Again = t.Find(e.Object) >= 0; t.Again {
+	bit := uint64(1) << (e.Object % 64)
+	if t.filter&bit != 0 && t.Find(e.Object) >= 0 {
+		t.Unchanged = true
 		return
 	}
-	t.Same = len(t.Held)
-	t.Held = append(t.Held, Held{MemberOf(e.Object, e.Op == event.AcquireRead), e.Stack, e.Seq})
+	t.Unchanged, t.Same = false, len(t.Held)
 	t.Changes++
+	t.filter |= bit
+	t.Held = append(t.Held, Held{
+		Member: MemberOf(e.Object, e.Op == event.AcquireRead), Seq: e.Seq, Time: e.Time, Stack: e.Stack, Flags: e.Flags,
+	})
 }
 
 // Release updates the state for a release by the thread.
 func (t *Thread) Release(lock event.ObjectID) {
 	i := t.Find(lock)
 	if i < 0 {
+		t.Unchanged = true
 		return
 	}
+	t.Unchanged, t.Same = false, i
+	t.Changes++
 	last := len(t.Held) - 1
 	if i < last {
-		copy(t.Held[i:], t.Held[i+1:])
+		t.moveToEnd(i)
 	}
 	t.Held = t.Held[:last]
-	t.Same = i
-	t.Changes++
+	filter := t.filter
+	if last == 0 {
+		filter = 0
+	}
+	t.filter = filter
+}
+
+// moveToEnd makes an element of Held the last one, where Released finds it after its removal.
+func (t *Thread) moveToEnd(i int) {
+	h := t.Held[i]
+	n := copy(t.Held[i:], t.Held[i+1:])
+	t.Held[i+n] = h
+}
+
+// Released returns the acquire of the lock that the thread's latest event, a release, has
+// released; nil if the thread did not hold the lock. It is valid until the next event.
+func (t *Thread) Released() *Held {
+	if t.Unchanged {
+		return nil
+	}
+	n := len(t.Held)
+	return &t.Held[:n+1][n]
 }
 
 // cached is the number of entries of the direct-mapped cache of threads.
@@ -133,10 +169,31 @@ func (l *Table) Event(e *event.Event) {
 		l.Thread(e.Thread).Acquire(e)
 	case event.Release:
 		l.Thread(e.Thread).Release(e.Object)
+	case event.ReleaseUnheld:
+		if e.Flags&event.InCondWait == 0 {
+			l.releasedByOther(e.Object)
+		}
 	case event.End:
 		l.end(e.Thread)
 	case event.Join:
 		l.end(e.Peer)
+	}
+}
+
+// Holder returns a thread that holds a lock, and the acquire; nil if there is none. Of several
+// readers it is the one whose acquire is the oldest.
+func (l *Table) Holder(lock event.ObjectID) (holder *Thread, found *Held) {
+	for _, t := range l.threads {
+		if i := t.Find(lock); i >= 0 && (found == nil || t.Held[i].Seq < found.Seq) {
+			holder, found = t, &t.Held[i]
+		}
+	}
+	return holder, found
+}
+
+func (l *Table) releasedByOther(lock event.ObjectID) {
+	if _, h := l.Holder(lock); h != nil {
+		h.ReleasedByOther = true
 	}
 }
 
@@ -155,7 +212,7 @@ func (l *Table) end(id event.ThreadID) {
 	if t == nil {
 		return
 	}
-	t.Held, t.Same = nil, 0
+	t.Held, t.Same, t.filter = nil, 0, 0
 	t.Changes++
 	delete(l.threads, id)
 	if entry := &l.cache[id%cached]; *entry == t {

@@ -50,8 +50,46 @@ func TestAcquireAgain(t *testing.T) {
 		e.Thread, e.Object, e.Stack, e.Seq = 1, 7, event.StackID(i+1), uint64(i+1)
 		l.Event(&e)
 	}
-	if th := l.Thread(1); !th.Again || len(th.Held) != 1 || !th.Held[0].Shared() || th.Held[0].Seq != 1 {
+	if th := l.Thread(1); !th.Unchanged || len(th.Held) != 1 || !th.Held[0].Shared() || th.Held[0].Seq != 1 {
 		t.Errorf("%+v", th)
+	}
+}
+
+// TestReleased checks which acquire a release ends, whatever the order of releases.
+func TestReleased(t *testing.T) {
+	l := locks.New()
+	for i := range event.ObjectID(4) {
+		l.Event(&event.Event{Thread: 1, Op: event.Acquire, Object: i + 1, Seq: uint64(i + 1), Time: uint64(10 * (i + 1))})
+	}
+	th := l.Thread(1)
+	for _, lock := range []event.ObjectID{2, 4, 1, 3} {
+		l.Event(&event.Event{Thread: 1, Op: event.Release, Object: lock})
+		if h := th.Released(); h == nil || h.Lock() != lock || h.Seq != uint64(lock) || h.Time != 10*h.Seq || th.Find(lock) >= 0 {
+			t.Errorf("released %d: %+v, still held %+v", lock, h, th.Held)
+		}
+	}
+	if l.Event(&event.Event{Thread: 1, Op: event.Release, Object: 3}); th.Released() != nil {
+		t.Errorf("released a lock that is not held: %+v", th.Released())
+	}
+}
+
+// TestHolder checks that the reader with the oldest acquire is returned, and that a release by
+// another thread marks its acquire.
+func TestHolder(t *testing.T) {
+	l := locks.New()
+	for seq, thread := range []event.ThreadID{3, 1, 2} {
+		l.Event(&event.Event{Thread: thread, Op: event.AcquireRead, Object: 7, Seq: uint64(seq + 1)})
+	}
+	l.Event(&event.Event{Thread: 4, Op: event.ReleaseUnheld, Object: 7, Flags: event.InCondWait})
+	if th, h := l.Holder(7); th == nil || th.ID != 3 || h.Seq != 1 || h.ReleasedByOther {
+		t.Errorf("%+v %+v", th, h)
+	}
+	l.Event(&event.Event{Thread: 4, Op: event.ReleaseUnheld, Object: 7})
+	if _, h := l.Holder(7); !h.ReleasedByOther {
+		t.Errorf("%+v", h)
+	}
+	if th, h := l.Holder(8); th != nil || h != nil {
+		t.Errorf("%+v %+v", th, h)
 	}
 }
 

@@ -26,7 +26,7 @@ type makings struct {
 	// thread held. If the next event is a join of the thread, the thread did end by itself.
 	ended struct {
 		step step
-		held []hold
+		held []removal
 	}
 }
 
@@ -53,7 +53,7 @@ func (m *makings) remember(n *event.Names) {
 	}
 	n.Thread(m.ended.step.thread)
 	for _, h := range m.ended.held {
-		n.Object(h.taken.object)
+		n.Object(h.acquire.object)
 	}
 	for i := range m.refused {
 		n.Thread(m.refused[i].thread)
@@ -107,7 +107,7 @@ func (a *Analysis) joined(s step) {
 	m.parted.add(s)
 	if m.ended.step.thread == s.peer && m.ended.step.seq == s.seq-1 {
 		for _, h := range m.ended.held {
-			a.report(finding.ExitHolding, m.ended.step, h.taken)
+			a.report(finding.ExitHolding, m.ended.step, h.acquire)
 		}
 	}
 	m.refused = slices.DeleteFunc(m.refused, func(r step) bool {
@@ -154,24 +154,25 @@ func (a *Analysis) end(t *thread, e *event.Event) {
 		m.ended.step, m.ended.held = s, a.kept(t)
 	default:
 		for _, h := range a.kept(t) {
-			a.report(finding.ExitHolding, s, h.taken)
+			a.report(finding.ExitHolding, s, h.acquire)
 		}
 	}
 	if x := m.open[t.id]; x != nil {
 		x.ended = s
 	}
+	a.acts(t)
 	delete(m.family, t.id)
 	delete(a.threads, t.id)
 	a.threadCache[t.id%cacheSize] = nil
 }
 
 // kept returns the locks that a thread wrongly still holds at its end.
-func (a *Analysis) kept(t *thread) []hold {
+func (a *Analysis) kept(t *thread) []removal {
 	if a.robust {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(t.dropped), func(h hold) bool {
-		return h.handed || a.special[h.taken.object] || h.taken.flags&(event.Inferred|event.HasValue) == event.Inferred
+	return slices.DeleteFunc(slices.Clone(t.removed), func(r removal) bool {
+		return r.releasedByOther || a.special[r.acquire.object] || r.acquire.flags&(event.Inferred|event.HasValue) == event.Inferred
 	})
 }
 

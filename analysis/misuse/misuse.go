@@ -4,10 +4,11 @@
 // and the conflicting operation: the acquire of the lock, the creation of the thread, the begin of
 // the wait. All findings are observed, none is predicted.
 //
-// The analysis itself keeps the state that operations have an effect on, such as which thread
-// holds which lock. A wrong operation without effect is an event of its own (event.ReleaseUnheld
-// and similar ones). After a hole in the trace nothing more is found, because the lost events may
-// have made the operations correct. The analysis does not know addresses or names.
+// Which thread holds which lock is known from package locks. The analysis itself keeps the other
+// state that operations have an effect on. A wrong operation without effect is an event of its own
+// (event.ReleaseUnheld and similar ones). After a hole in the trace nothing more is found, because
+// the lost events may have made the operations correct. The analysis does not know addresses or
+// names.
 package misuse
 
 import (
@@ -16,6 +17,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -23,22 +25,28 @@ import (
 type Options struct {
 	Off    bool           // check no rule
 	Except []finding.Rule // rules that are not checked
+	// Locks is the table of the locks that threads hold. The caller passes it each event before
+	// the analysis gets the event. Default: the analysis has a table of its own.
+	Locks *locks.Table
 }
 
 // Analysis finds misuse. It implements finding.Analysis.
 type Analysis struct {
 	opts        Options
+	locks       *locks.Table
+	ownLocks    bool                       // locks is not shared with other analyses
 	threads     map[event.ThreadID]*thread // by id: the living threads
 	threadCache [cacheSize]*thread
+	withRemoved int // number of threads with locks in removed
 	conds       map[event.ObjectID]*condition
 	waiting     int // number of threads in waits on conditions
 	barriers    map[event.ObjectID]*barrier
 	special     map[event.ObjectID]bool // live mutexes with attributes, which may be robust
 	robust      bool                    // special had no more room, so any mutex may be robust
-	drops       []hold                  // locks removed from holders by the latest consecutive events
+	removals    []removal               // locks removed from holders by the latest consecutive events
 	dead        ring                    // the latest destroyed objects
 	makings     makings
-	blind       bool // nothing is found any more: there was a hole, or Options.Off is set
+	off         bool // nothing is found any more: there was a hole, or Options.Off is set
 	found       map[key]*finding.Finding
 }
 
@@ -58,33 +66,18 @@ type key struct {
 	object       event.ObjectID
 }
 
-// thread is a living thread. The fields that an acquire or a release needs come first.
+// thread is a living thread. The fields that a release needs come first.
 type thread struct {
 	id   event.ThreadID
-	next uint32 // number of releases so far; modulo releases, the index in past of the oldest
-	held []taking
-	// dropped are the locks removed from the thread without an operation of its own, since its
+	next uint32 // number of releases so far; modulo releases, the index in released of the oldest
+	// released are the acquires of the locks that it released last.
+	released [releases]locks.Held
+	// removed are the locks removed from the thread without an operation of its own, since its
 	// latest operation.
-	dropped []hold
-	// past are the acquires of the locks that it released last.
-	past    [releases]taking
+	removed []removal
 	wait    *condition
 	barrier *barrier
 	arrival uint64 // of the thread at barrier: its number among all arrivals there
-}
-
-// taking is an acquire by a thread. It is small, because most events of a run are acquires.
-type taking struct {
-	seq, time uint64
-	object    event.ObjectID
-	place     event.StackID
-	flags     event.Flags
-	op        event.Op
-	handed    bool // another thread has released it
-}
-
-func (x *taking) step(t *thread) step {
-	return step{seq: x.seq, time: x.time, object: x.object, thread: t.id, place: x.place, op: x.op, flags: x.flags}
 }
 
 // step is an event as findings report it.
@@ -99,20 +92,33 @@ type step struct {
 	flags     event.Flags
 }
 
-// hold is a lock that was removed from the thread that held it.
-type hold struct {
-	taken   step
-	handed  bool   // another thread had released it
-	dropped uint64 // sequence number of the event that removed it
+// removal is a lock that was removed from the thread that held it.
+type removal struct {
+	acquire         step
+	releasedByOther bool   // another thread had released it
+	seq             uint64 // of the event that removed it
 }
 
 // New returns an analysis.
 func New(o Options) *Analysis {
-	return &Analysis{
-		opts: o, blind: o.Off,
+	a := &Analysis{
+		opts: o, locks: o.Locks, ownLocks: o.Locks == nil, off: o.Off,
 		threads: map[event.ThreadID]*thread{}, conds: map[event.ObjectID]*condition{}, barriers: map[event.ObjectID]*barrier{},
 		special: map[event.ObjectID]bool{}, makings: newMakings(), found: map[key]*finding.Finding{},
 	}
+	if a.ownLocks {
+		a.locks = locks.New()
+	}
+	return a
+}
+
+// acquireBy returns the acquire of a lock that a thread holds or held.
+func acquireBy(thread event.ThreadID, h *locks.Held) step {
+	op := event.Acquire
+	if h.Shared() {
+		op = event.AcquireRead
+	}
+	return step{seq: h.Seq, time: h.Time, object: h.Lock(), thread: thread, place: h.Stack, op: op, flags: h.Flags}
 }
 
 func stepOf(e *event.Event) step {
@@ -125,30 +131,47 @@ func (s step) finding() finding.Step {
 
 // Event processes the next event of the run; finding.Analysis.
 func (a *Analysis) Event(e *event.Event) {
-	if a.blind || e.Op.IsAccess() {
+	if a.off {
 		return
 	}
-	t := a.threadCache[e.Thread%cacheSize]
-	if t == nil || t.id != e.Thread {
-		t = a.thread(e.Thread)
+	switch {
+	case e.Op.IsAcquire():
+		if a.ownLocks {
+			a.locks.Thread(e.Thread).Acquire(e)
+		}
+		if a.withRemoved > 0 {
+			a.acts(a.thread(e.Thread))
+		}
+	case e.Op == event.Release:
+		held := a.locks.Thread(e.Thread)
+		if a.ownLocks {
+			held.Release(e.Object)
+		}
+		a.release(e, held.Released())
+	case !e.Op.IsAccess():
+		a.rare(e)
 	}
-	if len(t.dropped) > 0 && e.Op != event.End && !(e.Op == event.Release && e.Flags&event.Inferred != 0) {
-		t.dropped = t.dropped[:0]
+}
+
+// rare processes an event that is neither an access, an acquire nor a release.
+func (a *Analysis) rare(e *event.Event) {
+	if a.ownLocks {
+		a.locks.Event(e)
+	}
+	t := a.thread(e.Thread)
+	if e.Op != event.End {
+		a.acts(t)
 	}
 	switch e.Op {
-	case event.Acquire, event.AcquireRead:
-		t.held = append(t.held, taking{seq: e.Seq, time: e.Time, object: e.Object, place: e.Stack, flags: e.Flags, op: e.Op})
-	case event.Release:
-		a.release(t, e)
 	case event.AcquireFailed:
-		a.refused(t, e)
+		a.refused(e)
 	case event.ReleaseUnheld:
 		a.unheld(t, e)
 	case event.UseDestroyed:
 		a.usedDestroyed(e)
 	case event.ReleaseInconsistent:
-		if i := t.holding(e.Object); i >= 0 {
-			a.report(finding.UnlockInconsistent, stepOf(e), t.held[i].step(t))
+		if h := a.held(e); h != nil {
+			a.report(finding.UnlockInconsistent, stepOf(e), acquireBy(e.Thread, h))
 		}
 	case event.Wait, event.Wake, event.Signal, event.Broadcast:
 		a.condition(t, e)
@@ -164,6 +187,14 @@ func (a *Analysis) Event(e *event.Event) {
 }
 
 func (a *Analysis) thread(id event.ThreadID) *thread {
+	if t := a.threadCache[id%cacheSize]; t != nil && t.id == id {
+		return t
+	}
+	return a.lookup(id)
+}
+
+// lookup returns the state of a thread that is not in the cache, and puts it there.
+func (a *Analysis) lookup(id event.ThreadID) *thread {
 	t := a.threads[id]
 	if t == nil {
 		t = &thread{id: id}
@@ -171,6 +202,15 @@ func (a *Analysis) thread(id event.ThreadID) *thread {
 	}
 	a.threadCache[id%cacheSize] = t
 	return t
+}
+
+// acts notes an operation of the thread itself: what was removed from the thread before has
+// nothing to do with its end.
+func (a *Analysis) acts(t *thread) {
+	if len(t.removed) > 0 {
+		t.removed = t.removed[:0]
+		a.withRemoved--
+	}
 }
 
 // hole drops all state that could still lead to a finding, and the findings that involve two
@@ -182,98 +222,84 @@ func (a *Analysis) hole() {
 		return slices.ContainsFunc(f.Threads, func(id event.ThreadID) bool { return id != f.Threads[0] })
 	})
 	*a = *New(a.opts)
-	a.blind, a.found = true, found
+	a.off, a.found = true, found
 }
 
-// release updates which locks the thread holds. If a lock is removed from a thread because the
-// thread ends or another thread destroys the lock, the lock is kept in dropped until the event
-// that shows the reason.
-func (a *Analysis) release(t *thread, e *event.Event) {
-	i := t.holding(e.Object)
-	if i < 0 {
-		return
+// release keeps the acquire of the lock that the thread has released, nil if it did not hold the
+// lock. If the lock was removed from the thread because the thread ends or another thread destroys
+// the lock, it is kept in removed until the event that shows the reason.
+func (a *Analysis) release(e *event.Event, h *locks.Held) {
+	t := a.thread(e.Thread)
+	inferred := e.Flags&event.Inferred != 0
+	if !inferred {
+		a.acts(t)
 	}
-	x := &t.held[i]
-	if e.Flags&event.Inferred == 0 {
-		t.past[t.next%releases] = *x
+	switch {
+	case h == nil:
+	case inferred:
+		a.remove(t, removal{acquire: acquireBy(t.id, h), releasedByOther: h.ReleasedByOther, seq: e.Seq})
+	default:
+		t.released[t.next%releases] = *h
 		t.next++
-	} else {
-		a.dropped(t, hold{taken: x.step(t), handed: x.handed, dropped: e.Seq})
 	}
-	last := len(t.held) - 1
-	if i < last {
-		copy(t.held[i:], t.held[i+1:])
-	}
-	t.held = t.held[:last]
 }
 
-// dropped keeps a lock that was removed from a thread.
-func (a *Analysis) dropped(t *thread, h hold) {
-	t.dropped = append(t.dropped, h)
-	if n := len(a.drops); n > 0 && a.drops[n-1].dropped != h.dropped-1 {
-		a.drops = a.drops[:0]
+// remove keeps a lock that was removed from a thread.
+func (a *Analysis) remove(t *thread, r removal) {
+	if len(t.removed) == 0 {
+		a.withRemoved++
 	}
-	a.drops = append(a.drops, h)
+	t.removed = append(t.removed, r)
+	if n := len(a.removals); n > 0 && a.removals[n-1].seq != r.seq-1 {
+		a.removals = a.removals[:0]
+	}
+	a.removals = append(a.removals, r)
 }
 
-// holding returns the index in held of the latest acquire of a lock, or -1 if the thread does not
-// hold it.
-func (t *thread) holding(lock event.ObjectID) int {
-	for i := len(t.held) - 1; i >= 0; i-- {
-		if t.held[i].object == lock {
-			return i
-		}
+// held returns the acquire of the event's lock if the event's thread holds the lock, else nil.
+func (a *Analysis) held(e *event.Event) *locks.Held {
+	t := a.locks.Thread(e.Thread)
+	if i := t.Find(e.Object); i >= 0 {
+		return &t.Held[i]
 	}
-	return -1
-}
-
-// holder returns a thread that holds a lock, and the acquire; nil if there is none. Of several
-// readers it is the one whose acquire is the oldest.
-func (a *Analysis) holder(lock event.ObjectID) (holder *thread, found *taking) {
-	for _, t := range a.threads {
-		if i := t.holding(lock); i >= 0 && (found == nil || t.held[i].seq < found.seq) {
-			holder, found = t, &t.held[i]
-		}
-	}
-	return holder, found
+	return nil
 }
 
 // refused processes an acquire that the lock refused because the thread already holds it.
-func (a *Analysis) refused(t *thread, e *event.Event) {
+func (a *Analysis) refused(e *event.Event) {
 	if e.Flags&(event.HasValue|event.Try) != event.HasValue {
 		return
 	}
-	if i := t.holding(e.Object); i >= 0 {
-		a.report(finding.Relock, stepOf(e), t.held[i].step(t))
+	if h := a.held(e); h != nil {
+		a.report(finding.Relock, stepOf(e), acquireBy(e.Thread, h))
 	}
 }
 
 // unheld processes a release, or a wait on a condition, by a thread that does not hold the lock.
 func (a *Analysis) unheld(t *thread, e *event.Event) {
 	wrong := stepOf(e)
-	by, h := a.holder(e.Object)
+	by, h := a.locks.Holder(e.Object)
 	if e.Flags&event.InCondWait != 0 {
 		wrong.op, wrong.object, wrong.with = event.Wait, e.Object2, e.Object
 	}
 	switch {
 	case wrong.op == event.Wait && h != nil:
-		a.report(finding.WaitNotHeld, wrong, h.step(by))
+		a.report(finding.WaitNotHeld, wrong, acquireBy(by.ID, h))
 	case wrong.op == event.Wait:
-		a.report(finding.WaitNotHeld, wrong, t.released(e.Object)...)
+		a.report(finding.WaitNotHeld, wrong, t.lastReleased(e.Object)...)
 	case h != nil:
-		h.handed = true
-		a.report(finding.UnlockByOther, wrong, h.step(by))
+		a.report(finding.UnlockByOther, wrong, acquireBy(by.ID, h))
 	default:
-		a.report(finding.UnlockNotHeld, wrong, t.released(e.Object)...)
+		a.report(finding.UnlockNotHeld, wrong, t.lastReleased(e.Object)...)
 	}
 }
 
-// released returns the latest acquire of a lock that is among the last locks that the thread
+// lastReleased returns the latest acquire of a lock that is among the last locks that the thread
 // released.
-func (t *thread) released(lock event.ObjectID) []step {
+func (t *thread) lastReleased(lock event.ObjectID) []step {
 	for i := range uint32(releases) {
-		if x := &t.past[(t.next-1-i)%releases]; x.object == lock && x.op != event.None {
-			return []step{x.step(t)}
+		if h := &t.released[(t.next-1-i)%releases]; h.Lock() == lock && h.Seq != 0 {
+			return []step{acquireBy(t.id, h)}
 		}
 	}
 	return nil
@@ -323,12 +349,13 @@ func (a *Analysis) destroyed(e *event.Event) {
 		}
 		return
 	}
-	n := len(a.drops)
-	if n == 0 || a.drops[n-1].dropped != e.Seq-1 {
+	n := len(a.removals)
+	if n == 0 || a.removals[n-1].seq != e.Seq-1 {
 		return
 	}
-	if i := slices.IndexFunc(a.drops, func(h hold) bool { return h.taken.object == e.Object }); i >= 0 && !a.drops[i].handed {
-		a.report(finding.DestroyHeld, stepOf(e), a.drops[i].taken)
+	i := slices.IndexFunc(a.removals, func(r removal) bool { return r.acquire.object == e.Object })
+	if i >= 0 && !a.removals[i].releasedByOther {
+		a.report(finding.DestroyHeld, stepOf(e), a.removals[i].acquire)
 	}
 }
 
@@ -408,13 +435,14 @@ func (a *Analysis) Remember(n *event.Names) {
 	}
 	for _, t := range a.threads {
 		n.Thread(t.id)
-		for _, h := range t.dropped {
-			n.Object(h.taken.object)
+		for _, r := range t.removed {
+			n.Object(r.acquire.object)
 		}
-		for _, x := range slices.Concat(t.held, t.past[:]) {
-			n.Object(x.object)
+		for i := range t.released {
+			n.Object(t.released[i].Lock())
 		}
 	}
+	a.locks.Remember(n)
 	for id, c := range a.conds {
 		for _, w := range c.waiters {
 			n.Object(id)

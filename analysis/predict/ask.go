@@ -259,7 +259,8 @@ type witness struct {
 	held  map[event.ThreadID]holds
 }
 
-// holds lists the locks that a thread holds. Steps share the slices, which never change.
+// holds lists the locks that a thread holds in the witness, whose order of events is another than
+// the run's. Steps share the slices, which never change.
 type holds struct {
 	locks  []event.ObjectID
 	places []event.StackID // by lock: the call stack of its acquire

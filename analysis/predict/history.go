@@ -170,7 +170,9 @@ type need struct {
 	kept bool
 }
 
-// section is a critical section, from the acquire to the release of one lock.
+// section is a critical section, from the acquire to the release of one lock. Questions need the
+// sections of any part of the log, by slot and with releases by other threads; package locks knows
+// only those that are open now.
 type section struct {
 	seq     uint64 // of the acquire
 	lock    event.ObjectID

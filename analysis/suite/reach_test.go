@@ -10,6 +10,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/happensbefore"
+	"github.com/tracepredict/tracepredict/analysis/misuse"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/clock"
@@ -109,6 +110,7 @@ func BenchmarkReach(b *testing.B) {
 		{"goodlock", func() reachSink { return goodlock.New(goodlock.Options{}) }},
 		{"predict", func() reachSink { return predict.New(predict.Options{}) }},
 		{"happens-before", func() reachSink { return happensbefore.New(happensbefore.Options{}) }},
+		{"misuse", func() reachSink { return misuse.New(misuse.Options{}) }},
 		{"all", func() reachSink { return suite.New(suite.Options{OnDeadlock: func(*finding.Finding) {}}) }},
 	} {
 		b.Run(c.name, func(b *testing.B) {

@@ -65,13 +65,15 @@ type Suite struct {
 func New(o Options) *Suite {
 	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals, Judges: o.NewChecker})
 	held := locks.New()
-	s := &Suite{locks: held, explain: o.Explain, history: history, depend: depend.New(depend.Options{}), hangs: hang.New(), misuse: misuse.New(o.Misuse)}
+	s := &Suite{locks: held, explain: o.Explain, history: history, depend: depend.New(depend.Options{}), hangs: hang.New()}
 	if o.Explain {
 		o.Locks.Explain = func(p finding.Pruned) {
 			s.setOrderedBy(&p)
 			s.pruned = append(s.pruned, p)
 		}
 	}
+	o.Misuse.Locks = held
+	s.misuse = misuse.New(o.Misuse)
 	s.eraser = eraser.New(eraser.Options{Uses: o.Uses, CollectPruned: o.Explain, Locks: held})
 	s.order = happensbefore.New(happensbefore.Options{Locks: held})
 	if o.OnDeadlock != nil {
