@@ -153,7 +153,7 @@ func TestSizesAreThoseOfTheLibrary(t *testing.T) {
 				continue
 			}
 			types++
-			if tree.Left = 1 << 16; tree.Size(off) != want.Size() {
+			if tree.Budget = 1 << 16; tree.Size(off) != want.Size() {
 				t.Errorf("%v at 0x%x has %d bytes, not %d", want, off, want.Size(), tree.Size(off))
 			}
 			compareMembers(t, tree, off, want)
@@ -174,10 +174,9 @@ func compareMembers(t *testing.T, tree *Tree, off dwarf.Offset, want dwarf.Type)
 	for _, m := range s.Field {
 		at[m.Name] = m.ByteOffset
 	}
-	tree.Members(tree.Type(off), func(m Member) bool {
+	for _, m := range tree.Type(off).Members() {
 		if want, ok := at[m.Name]; ok && m.Name != "" && m.Bits == 0 && m.Start != want {
 			t.Errorf("%s of %v begins at %d, not at %d", m.Name, s, m.Start, want)
 		}
-		return true
-	})
+	}
 }

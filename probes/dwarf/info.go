@@ -1,7 +1,7 @@
 // Package dwarf reads the debug information of ELF files: its sections, from the file itself or
 // from the separate, supplementary and split files that belong to it (Info, Part), compilation
-// units and their addresses (Unit, Spans), entries and types (Entries, Skimmer, Tree), locations
-// and registers (Locations), line tables.
+// units and their addresses (Unit, Spans), entries (Entries, Skimmer, Tree) and the scopes that
+// enclose them (Walk, Scope), types (Type), locations and registers (Locations), line tables.
 //
 // The input is an open ELF file, and Of returns its debug information. The package does not know
 // what its users look for (which variable, field or function a name denotes). Its cursor is that of

@@ -21,9 +21,9 @@ type Part struct {
 	Data  *dwarf.Data
 	Size  int // bytes of entries
 	Units []Unit
-	// Apart reports that readers must seek each unit, because the bytes between the entries of two
+	// SeekEachUnit reports that readers must seek each unit, because the bytes between the entries of two
 	// units are not entries.
-	Apart bool
+	SeekEachUnit bool
 	// Skeleton, for a unit outside of the program, is the entry of its skeleton in the program,
 	// which has the line table. AddrBase is where the unit's addresses begin in .debug_addr.
 	Skeleton *dwarf.Entry
@@ -276,8 +276,8 @@ type contributions struct {
 }
 
 // newPart returns a part made of units and of the sections that they need. suffix is that of the
-// sections' names. apart reports that the units are those of .debug_types.
-func (c *container) newPart(of contributions, suffix string, apart bool) (p Part, err error) {
+// sections' names. types reports that the units are those of .debug_types.
+func (c *container) newPart(of contributions, suffix string, types bool) (p Part, err error) {
 	defer c.Guard("parse debug information", &err)
 	get := func(have []byte, name string) []byte {
 		if have != nil || err != nil {
@@ -293,10 +293,10 @@ func (c *container) newPart(of contributions, suffix string, apart bool) (p Part
 		return p, err
 	}
 	section := "info"
-	if apart {
+	if types {
 		section = "types"
 	}
-	p = Part{Size: len(of.info), Units: unitsOf(section, of.info), Apart: apart}
+	p = Part{Size: len(of.info), Units: unitsOf(section, of.info), SeekEachUnit: types}
 	if len(p.Units) == 0 {
 		return p, c.Fail(elf.ErrMalformed, elf.NoOffset, "debug information: no unit")
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
@@ -18,10 +19,10 @@ type finder struct {
 	out Result
 	at  map[uint64]bool
 	// within are the definitions of the type, each with the offset of the field in it.
-	within map[*typ]int64
+	within map[*dw.Type]int64
 	// bases are the base classes that contain the field, with its offset in each. Whether an object
 	// of such a class is one of the watched type is not known.
-	bases map[*typ]int64
+	bases map[*dw.Type]int64
 	stubs map[uint64]string
 	slots map[uint64]uint64
 }
@@ -31,7 +32,7 @@ func (db *database) accesses(fd Field) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	fi := &finder{p: p, fd: fd, at: map[uint64]bool{}, within: map[*typ]int64{}, bases: map[*typ]int64{}, stubs: db.file.PLTTargets(), slots: p.slotAddresses()}
+	fi := &finder{p: p, fd: fd, at: map[uint64]bool{}, within: map[*dw.Type]int64{}, bases: map[*dw.Type]int64{}, stubs: db.file.PLTTargets(), slots: p.slotAddresses()}
 	fi.out.Unseen = map[string]int{}
 	fi.out.Lifetimes, fi.out.Inlined = p.lifetimes, p.inlined
 	for _, t := range db.sortedTargets() {
@@ -114,10 +115,10 @@ func (fi *finder) operand(f *flow, s *state, in *insn.Inst, m *insn.Mem) {
 // object pointed to. The object may be one of several, or be followed by other data that belongs to
 // it.
 func (fi *finder) behind(f *flow, v value, m *insn.Mem, pc uint64) bool {
-	if v.kind != object || v.typ == nil || v.typ.shape != structure || v.typ.size <= 0 || v.at < v.typ.size {
+	if v.kind != object || v.typ == nil || !isStructure(v.typ) || v.typ.Size() <= 0 || v.at < v.typ.Size() {
 		return false
 	}
-	v.at %= v.typ.size
+	v.at %= v.typ.Size()
 	_, ok := fi.hits(f, v, m, pc)
 	return ok
 }
@@ -176,8 +177,8 @@ func (fi *finder) hits(f *flow, v value, m *insn.Mem, pc uint64) (h hit, ok bool
 	}
 	if m.Index != insn.NoReg {
 		h.stride = sp.stride
-		if v.kind == object && t.shape == structure { // a pointer may lead to one element of an array
-			h.stride = commonDivisor(sp.stride, t.size)
+		if v.kind == object && isStructure(t) { // a pointer may lead to one element of an array
+			h.stride = commonDivisor(sp.stride, t.Size())
 		}
 		if h.stride > maxStride || h.stride%int64(max(m.Scale, 1)) != 0 {
 			h.stride = 0
@@ -198,7 +199,7 @@ func commonDivisor(a, b int64) int64 {
 
 // insideOf returns the field's offset in the object of the watched type that begins at an offset of
 // t.
-func (fi *finder) insideOf(t *typ, at int64) (int64, bool) {
+func (fi *finder) insideOf(t *dw.Type, at int64) (int64, bool) {
 	if off, ok := fi.within[t]; ok && at == 0 {
 		return off, true
 	}
@@ -211,31 +212,14 @@ func (fi *finder) insideOf(t *typ, at int64) (int64, bool) {
 }
 
 // contains reports whether an object of a type begins at an offset of t.
-func (db *database) contains(t *typ, at int64, target *typ) bool {
+func (db *database) contains(t *dw.Type, at int64, target *dw.Type) bool {
 	base := int64(0)
 	for range maxNesting {
-		switch {
-		case t == nil:
-			return false
-		case t == target:
-			return base == at
-		case t.shape == array:
-			el := db.at(t.to)
-			if el == nil || el.size <= 0 {
-				return false
-			}
-			base += (at - base) / el.size * el.size
-			t = el
-		case t.shape == structure:
-			m := db.memberAt(t, at-base)
-			if m == nil {
-				return false
-			}
-			base += m.at
-			t = db.at(m.typ)
-		default:
-			return false
+		if t == nil || t == target {
+			return t != nil && base == at
 		}
+		inner, begin, _ := db.part(t, at-base)
+		t, base = inner, base+begin
 	}
 	return false
 }

@@ -44,8 +44,7 @@ const maxArgumentEntries = 1 << 22
 // NewArguments returns Arguments for a file, which must stay open.
 func NewArguments(f *bin.File) *Arguments {
 	a := &Arguments{file: f, read: map[dwarf.Offset]bool{}, stubs: f.PLTTargets()}
-	none := &database{Tree: &dw.Tree{}, file: f, types: map[dwarf.Offset]*typ{}}
-	a.plain = &program{db: none, lists: nil, results: map[uint64]*typ{}, named: map[string]*typ{}}
+	a.plain = &program{db: &database{Tree: &dw.Tree{}, file: f}, results: map[uint64]*dw.Type{}, named: map[string]*dw.Type{}}
 	if err := a.open(); err != nil {
 		a.p = nil // damaged debug information is not used
 	}
@@ -55,28 +54,15 @@ func NewArguments(f *bin.File) *Arguments {
 
 func (a *Arguments) open() (err error) {
 	defer recoverDamage(&err, a.file)
-	d, err := dw.Of(a.file).Data()
+	db, err := openDatabase(a.file, maxArgumentEntries)
 	if err != nil {
 		return err
-	}
-	info, err := dw.Of(a.file).Section("info")
-	if err != nil {
-		return err
-	}
-	tree, err := dw.Of(a.file).Tree()
-	if err != nil {
-		return err
-	}
-	tree.Left = maxArgumentEntries
-	db := &database{
-		Tree: tree, file: a.file, data: d, info: len(info), units: dw.Units(info),
-		types: map[dwarf.Offset]*typ{}, complete: map[string]dwarf.Offset{}, declared: map[dwarf.Offset]string{}, targets: map[dwarf.Offset]*typ{},
 	}
 	l, err := db.locations()
 	if err != nil {
 		return err
 	}
-	a.p = &program{db: db, lists: l, results: map[uint64]*typ{}, named: map[string]*typ{}, inlined: map[string]int{}, seen: map[uint64]bool{}}
+	a.p = &program{db: db, lists: l, results: map[uint64]*dw.Type{}, named: map[string]*dw.Type{}, inlined: map[string]int{}, seen: map[uint64]bool{}}
 	a.spans, _ = dw.Of(a.file).Spans() // damaged data: no spans
 	return nil
 }
@@ -122,10 +108,10 @@ func (a *Arguments) typed(arg *Argument, at uint64, reg insn.Reg) {
 	}
 	f, _ := newFlow(a.p, fn, a.stubs, a.slots)
 	f.certain = true
-	sources := map[uint64]*typ{}
-	f.fresh = func(addr uint64) *typ {
+	sources := map[uint64]*dw.Type{}
+	f.fresh = func(addr uint64) *dw.Type {
 		if sources[addr] == nil {
-			sources[addr] = &typ{shape: structure, source: true}
+			sources[addr] = &dw.Type{}
 		}
 		return sources[addr]
 	}
@@ -133,15 +119,15 @@ func (a *Arguments) typed(arg *Argument, at uint64, reg insn.Reg) {
 	v, ok := f.held(at, reg)
 	switch {
 	case !ok:
-	case v.kind == object && v.typ != nil && v.typ.source:
+	case v.kind == object && isUnknown(v.typ):
 		if t, off := f.known(v.typ); t != nil {
-			arg.Type, arg.At = t.off, off+v.at
+			arg.Type, arg.At = t.Offset, off+v.at
 		}
 	case v.kind == object && v.typ != nil:
-		arg.Type, arg.At = v.typ.off, v.at
+		arg.Type, arg.At = v.typ.Offset, v.at
 	case v.kind == frame:
-		if x, off, ok := f.slotOf(v.at, at); ok && x.name != "" && x.typ.off != 0 {
-			arg.Type, arg.At, arg.Local, arg.Function = x.typ.off, off, x.name, fn.name
+		if x, off, ok := f.slotOf(v.at, at); ok && x.name != "" && x.typ.Offset != 0 {
+			arg.Type, arg.At, arg.Local, arg.Function = x.typ.Offset, off, x.name, fn.name
 		}
 	}
 }
@@ -149,10 +135,10 @@ func (a *Arguments) typed(arg *Argument, at uint64, reg insn.Reg) {
 // known returns the type that the debug information states for the places to which the value of an
 // instruction goes, and the offset at which the value points into it; nil if there is none, or they
 // differ.
-func (f *flow) known(source *typ) (t *typ, off int64) {
+func (f *flow) known(source *dw.Type) (t *dw.Type, off int64) {
 	same := true
-	hint := func(v value, to *typ, at int64) {
-		if v.kind == object && v.typ == source && to != nil && !to.source && at >= v.at { // not into a part
+	hint := func(v value, to *dw.Type, at int64) {
+		if v.kind == object && v.typ == source && to != nil && !isUnknown(to) && at >= v.at { // not into a part
 			same = same && (t == nil || t == to && off == at-v.at)
 			t, off = to, at-v.at
 		}
@@ -180,14 +166,14 @@ func (f *flow) known(source *typ) (t *typ, off int64) {
 func (a *Arguments) passed(arg *Argument, r bin.Range, at uint64, reg insn.Reg) {
 	f, _ := newFlow(a.plain, &function{ranges: []bin.Range{r}}, a.stubs, a.slots)
 	f.certain = true
-	params := map[*typ]int{}
+	params := map[*dw.Type]int{}
 	entry := f.atEntry()
 	for n := 1; ; n++ {
 		reg, ok := argumentRegister(f.arch, n)
 		if !ok {
 			break
 		}
-		t := &typ{shape: structure}
+		t := &dw.Type{Tag: dwarf.TagStructType}
 		params[t] = n
 		entry.regs[reg] = value{kind: object, typ: t}
 	}
@@ -205,7 +191,7 @@ func (a *Arguments) function(at uint64) *function {
 	}
 	for _, n := range a.spans.At(at) {
 		u := a.spans.Unit(n)
-		if a.read[u.Entry] || a.p.db.Left <= 0 {
+		if a.read[u.Entry] || a.p.db.Budget <= 0 {
 			continue
 		}
 		a.read[u.Entry] = true

@@ -2,6 +2,7 @@ package field
 
 import (
 	"github.com/tracepredict/tracepredict/probes/code"
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -37,7 +38,7 @@ const (
 // value is what a register holds.
 type value struct {
 	kind kind
-	typ  *typ
+	typ  *dw.Type
 	at   int64 // the offset in the object or frame, or the address
 	by   int64 // for scaled: the factor
 }
@@ -68,7 +69,7 @@ type flow struct {
 	certain bool
 	// fresh, if not nil, returns a type of its own for the unknown value that the instruction at an
 	// address loads, or that the call there returns.
-	fresh func(addr uint64) *typ
+	fresh func(addr uint64) *dw.Type
 }
 
 // newFlow returns the flow of a function, with its code decoded. On x86-64, a range ends at code
@@ -184,7 +185,7 @@ func (f *flow) get(s *state, r insn.Reg, pc uint64) value {
 	if r >= numRegs {
 		return value{kind: unknown}
 	}
-	if v := s.regs[r]; v.kind != unknown && v.kind != null && (v.typ == nil || !v.typ.source) {
+	if v := s.regs[r]; v.kind != unknown && v.kind != null && (!isUnknown(v.typ)) {
 		return v
 	}
 	for i := range f.fn.seeds {
@@ -256,7 +257,7 @@ func (f *flow) unlike(s *state, in *insn.Inst) {
 const resultRegister = 0
 
 // result returns the type that the result of a function points to; nil if not known.
-func (f *flow) result(target uint64) *typ {
+func (f *flow) result(target uint64) *dw.Type {
 	if t := f.p.results[target]; t != nil {
 		return t
 	}
@@ -384,13 +385,13 @@ func (f *flow) pointerFirst(s *state, m *insn.Mem, pc uint64) *insn.Mem {
 }
 
 // typed returns the type that an address points into, and the offset in it.
-func (f *flow) typed(v value, pc uint64) (t *typ, off int64, ok bool) {
+func (f *flow) typed(v value, pc uint64) (t *dw.Type, off int64, ok bool) {
 	switch v.kind {
 	case object:
-		if v.typ != nil && v.typ.shape == pointer && v.at >= 0 {
-			return v.typ, v.at % v.typ.size, true // the pointer may be an element of an array: argv[2]
+		if v.typ != nil && v.typ.IsPointer() && v.at >= 0 {
+			return v.typ, v.at % v.typ.Size(), true // the pointer may be an element of an array: argv[2]
 		}
-		return v.typ, v.at, v.typ != nil && v.at >= 0 && v.at < max(v.typ.size, 1)
+		return v.typ, v.at, v.typ != nil && v.at >= 0 && v.at < max(v.typ.Size(), 1)
 	case fixed:
 		return f.p.globalAt(uint64(v.at))
 	case frame:
@@ -401,7 +402,7 @@ func (f *flow) typed(v value, pc uint64) (t *typ, off int64, ok bool) {
 
 // slotAt returns the type of the variable in the frame that contains an offset from the canonical
 // frame address, and the offset in it.
-func (f *flow) slotAt(at int64, pc uint64) (t *typ, off int64, ok bool) {
+func (f *flow) slotAt(at int64, pc uint64) (t *dw.Type, off int64, ok bool) {
 	x, off, ok := f.slotOf(at, pc)
 	return x.typ, off, ok
 }
@@ -419,7 +420,7 @@ func (f *flow) slotOf(at int64, pc uint64) (x slot, off int64, ok bool) {
 	}
 	for i := range f.fn.slots {
 		x := &f.fn.slots[i]
-		if off := at - base - x.off; x.Contains(pc) && off >= 0 && off < max(x.typ.size, 1) {
+		if off := at - base - x.off; x.Contains(pc) && off >= 0 && off < max(x.typ.Size(), 1) {
 			return *x, off, true
 		}
 	}
@@ -457,7 +458,7 @@ func (f *flow) sum(s *state, in *insn.Inst) value {
 		return value{kind: unknown}
 	case object:
 		v.at += in.Sum.Imm
-		if size := v.typ.size; size > 0 && v.at%size == 0 && !f.certain {
+		if size := v.typ.Size(); size > 0 && v.at%size == 0 && !f.certain {
 			v.at = 0 // assumed to be another element of an array
 		}
 		if v.at < -maxAway || v.at > maxAway {

@@ -22,7 +22,7 @@ type function struct {
 	seeds []seed
 	// slots are the variables in the frame.
 	slots []slot
-	of    *typ // the watched type whose constructor or destructor this is; or nil
+	of    *dw.Type // the watched type whose constructor or destructor this is; or nil
 }
 
 type frameBase uint8
@@ -37,7 +37,7 @@ const (
 type seed struct {
 	bin.Range
 	reg insn.Reg
-	to  *typ // the type pointed to
+	to  *dw.Type // the type pointed to
 	off int64
 }
 
@@ -45,14 +45,14 @@ type seed struct {
 type slot struct {
 	bin.Range
 	off  int64
-	typ  *typ
+	typ  *dw.Type
 	name string // "" if the source has no such variable
 }
 
 // global is a variable in static memory.
 type global struct {
 	bin.Range
-	typ *typ
+	typ *dw.Type
 }
 
 // program is the content of the debug information for the code that uses the type.
@@ -63,8 +63,8 @@ type program struct {
 	globals   []global
 	// results are the types that functions return pointers to, by the address of the function;
 	// named are the same by name and linkage name.
-	results   map[uint64]*typ
-	named     map[string]*typ
+	results   map[uint64]*dw.Type
+	named     map[string]*dw.Type
 	lifetimes []Lifetime
 	// inlined is the number of inlined constructors and destructors, by the function that contains
 	// them.
@@ -84,9 +84,9 @@ func (db *database) collect() (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &program{db: db, lists: l, results: map[uint64]*typ{}, named: map[string]*typ{}, inlined: map[string]int{}, seen: map[uint64]bool{}}
-	for _, u := range db.units {
-		if !db.relevant(u) {
+	p := &program{db: db, lists: l, results: map[uint64]*dw.Type{}, named: map[string]*dw.Type{}, inlined: map[string]int{}, seen: map[uint64]bool{}}
+	for _, u := range db.Parts[0].Units {
+		if !u.HasCode() || !db.relevant(u) {
 			continue
 		}
 		if err := p.unit(u); err != nil {
@@ -121,38 +121,12 @@ type scope struct {
 }
 
 func (p *program) unit(u dw.Unit) error {
-	r := p.db.data.Reader()
-	r.Seek(u.Entry)
-	entries := dw.NewEntries(r, int(u.End-u.Entry))
-	root, err := entries.Next()
-	if err != nil || root == nil {
-		return err
-	}
-	base := dw.BaseOf(u, root)
-	var stack []scope
-	in := scope{}
-	for level := 1; root.Children && level > 0; {
-		e, err := entries.Next()
-		if p.db.Left--; err != nil {
-			return err
+	return dw.WalkUnit(p.db.Tree, &p.db.Parts[0], u, func(e *dwarf.Entry, u *dw.CompileUnit, in scope) (scope, error) {
+		if p.db.Budget--; p.db.Budget < 0 {
+			return in, dw.ErrStop
 		}
-		if e == nil || e.Offset >= u.End || p.db.Left < 0 {
-			return nil
-		}
-		if e.Tag == 0 {
-			if level--; len(stack) > 0 {
-				in, stack = stack[len(stack)-1], stack[:len(stack)-1]
-			}
-			continue
-		}
-		inner := p.visit(e, base, in)
-		if e.Children {
-			level++
-			stack = append(stack, in)
-			in = inner
-		}
-	}
-	return nil
+		return p.visit(e, u.Base, in), nil
+	})
 }
 
 // maxLocations bounds the location list entries that are read for one file.
@@ -192,7 +166,7 @@ func (p *program) inline(e *dwarf.Entry, into *function) {
 }
 
 func (p *program) ranges(e *dwarf.Entry) []bin.Range {
-	rs, err := p.db.data.Ranges(e)
+	rs, err := p.db.Parts[0].Data.Ranges(e)
 	if err != nil {
 		return nil
 	}
@@ -223,7 +197,7 @@ func (p *program) subprogram(e *dwarf.Entry) scope {
 	}
 	fn := &function{name: o.name, ranges: rs}
 	if t := p.db.targets[o.parent]; t != nil && o.special && !deletes(o.linkage) {
-		p.lifetimes = append(p.lifetimes, Lifetime{Name: o.name, Addr: rs[0].Lo, Size: t.size, Ends: o.name[0] == '~'})
+		p.lifetimes = append(p.lifetimes, Lifetime{Name: o.name, Addr: rs[0].Lo, Size: t.Size(), Ends: o.name[0] == '~'})
 		fn.of = t
 	}
 	if expr, ok := e.Val(dwarf.AttrFrameBase).([]byte); ok && len(expr) == 1 {
@@ -274,7 +248,7 @@ func (p *program) origin(e *dwarf.Entry) described {
 	}
 	d.parent = p.class(d.parent)
 	if t := p.db.targets[d.parent]; t != nil {
-		d.special = strings.TrimPrefix(d.name, "~") == plainType(t.name)
+		d.special = strings.TrimPrefix(d.name, "~") == plainType(t.Name)
 	}
 	return d
 }
@@ -297,7 +271,7 @@ func (p *program) class(this dwarf.Offset) dwarf.Offset {
 		}
 	}
 	if t := p.pointee(off); t != nil {
-		return t.off
+		return t.Offset
 	}
 	return 0
 }
@@ -314,13 +288,13 @@ func plainType(name string) string {
 
 // pointee returns the type that a type points to; nil if it is not a pointer to a structure, an
 // array or another pointer.
-func (p *program) pointee(off dwarf.Offset) *typ {
-	t := p.db.at(off)
-	if off == 0 || t == nil || t.shape != pointer {
+func (p *program) pointee(off dwarf.Offset) *dw.Type {
+	t := p.db.Type(off)
+	if t == nil || !t.IsPointer() {
 		return nil
 	}
-	to := p.db.at(t.to)
-	if to == nil || to.shape == opaque {
+	to := p.db.Type(t.Of)
+	if to == nil || !hasParts(to) {
 		return nil
 	}
 	return to
@@ -332,8 +306,8 @@ func (p *program) variable(e *dwarf.Entry, base dw.Base, in scope) {
 	if d.typ == 0 {
 		d = p.origin(e)
 	}
-	t := p.db.at(d.typ)
-	if d.typ == 0 || t == nil || t.shape == opaque || t.shape == pointer && p.pointee(d.typ) == nil {
+	t := p.db.Type(d.typ)
+	if d.typ == 0 || t == nil || !hasParts(t) || t.IsPointer() && p.pointee(d.typ) == nil {
 		return
 	}
 	for _, l := range p.lists.Of(e, base, in.ranges) {
@@ -341,25 +315,25 @@ func (p *program) variable(e *dwarf.Entry, base dw.Base, in scope) {
 	}
 	if in.fn == nil {
 		if expr, ok := e.Val(dwarf.AttrLocation).([]byte); ok {
-			if w := p.lists.Decode(expr, base); w.Kind == dw.InMemory && t.size > 0 {
-				p.globals = append(p.globals, global{bin.Range{Lo: w.Addr, Hi: w.Addr + uint64(t.size)}, t})
+			if w := p.lists.Decode(expr, base); w.Kind == dw.InMemory && t.Size() > 0 {
+				p.globals = append(p.globals, global{bin.Range{Lo: w.Addr, Hi: w.Addr + uint64(t.Size())}, t})
 			}
 		}
 	}
 }
 
-func (p *program) place(l dw.Location, t *typ, name string, in scope) {
+func (p *program) place(l dw.Location, t *dw.Type, name string, in scope) {
 	switch {
-	case l.Kind == dw.InMemory && t.size > 0 && in.fn != nil:
-		p.globals = append(p.globals, global{bin.Range{Lo: l.Addr, Hi: l.Addr + uint64(t.size)}, t})
+	case l.Kind == dw.InMemory && t.Size() > 0 && in.fn != nil:
+		p.globals = append(p.globals, global{bin.Range{Lo: l.Addr, Hi: l.Addr + uint64(t.Size())}, t})
 	case in.fn == nil || len(in.fn.seeds)+len(in.fn.slots) >= maxSeeds:
 	case l.Kind == dw.InFrame:
 		in.fn.slots = append(in.fn.slots, slot{l.Range, l.Off, t, name})
 	case l.Kind == dw.PointedFromFrame: // passed by reference because of the ABI
-		in.fn.slots = append(in.fn.slots, slot{l.Range, l.Off, &typ{shape: pointer, size: 8, to: t.off}, ""})
+		in.fn.slots = append(in.fn.slots, slot{l.Range, l.Off, &dw.Type{Tag: dwarf.TagPointerType, Bytes: 8, Of: t.Offset}, ""})
 	case l.Kind == dw.AtRegister:
 		in.fn.seeds = append(in.fn.seeds, seed{l.Range, l.Reg, t, l.Off})
-	case l.Kind == dw.InRegister && (t.shape == pointer || t.size == 8 && l.Off == 0): // or an object that is a pointer
+	case l.Kind == dw.InRegister && (t.IsPointer() || t.Size() == 8 && l.Off == 0): // or an object that is a pointer
 		if to := p.db.pointerAt(t, 0); to != nil {
 			in.fn.seeds = append(in.fn.seeds, seed{l.Range, l.Reg, to, l.Off})
 		}
@@ -367,7 +341,7 @@ func (p *program) place(l dw.Location, t *typ, name string, in scope) {
 }
 
 // globalAt returns the type of the variable that contains an address, and the offset in it.
-func (p *program) globalAt(addr uint64) (t *typ, off int64, ok bool) {
+func (p *program) globalAt(addr uint64) (t *dw.Type, off int64, ok bool) {
 	i, _ := slices.BinarySearchFunc(p.globals, addr, func(g global, a uint64) int {
 		if g.Lo <= a {
 			return -1

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/tracepredict/tracepredict/probes/code"
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -102,14 +103,14 @@ func (f *flow) number(s *state, r insn.Reg, pc uint64) value {
 		s.forget(x)
 		v = value{kind: scaled, typ: x, by: 1}
 		s.regs[r] = v
-	case v.kind == object && v.typ != nil && v.typ.source:
+	case v.kind == object && isUnknown(v.typ):
 		return value{kind: scaled, typ: v.typ, by: 1, at: v.at}
 	}
 	return v
 }
 
 // forget marks as unknown the values made from a number that is about to change.
-func (s *state) forget(number *typ) {
+func (s *state) forget(number *dw.Type) {
 	for r := range s.regs {
 		if s.regs[r].kind == scaled && s.regs[r].typ == number {
 			s.regs[r] = value{kind: unknown}
@@ -124,7 +125,7 @@ func (f *flow) total(add int64, terms ...term) value {
 	var factors []int64
 	for _, t := range terms {
 		switch {
-		case t.kind == object && t.times == 1 && base.kind == none && t.typ != nil && !t.typ.source:
+		case t.kind == object && t.times == 1 && base.kind == none && t.typ != nil && !isUnknown(t.typ):
 			base = t.value
 		case t.kind == scaled && t.times != 0 && abs(t.times) < maxScale && abs(t.by) < maxScale && abs(t.at) < maxAway:
 			by := t.by * t.times
@@ -153,7 +154,7 @@ func (f *flow) elementOf(base value, add int64, factors []int64) value {
 	if abs(base.at) > maxAway {
 		return value{kind: unknown}
 	}
-	size, next := base.typ.size, len(factors) > 0
+	size, next := base.typ.Size(), len(factors) > 0
 	for _, by := range factors {
 		if size > 0 && by%size == 0 {
 			continue

@@ -5,15 +5,16 @@ import (
 	"testing"
 
 	"github.com/tracepredict/tracepredict/probes/code"
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
 // TestTotal checks sums of unknown numbers and of addresses, by which the elements of arrays are
 // found.
 func TestTotal(t *testing.T) {
-	f := &flow{p: &program{db: &database{types: map[dwarf.Offset]*typ{}}}}
-	job, i, j := &typ{shape: structure, size: 40}, &typ{source: true}, &typ{source: true}
-	times := func(n *typ, by int64) term { return term{value{kind: scaled, typ: n, by: by}, 1} }
+	f := &flow{p: &program{db: &database{Tree: &dw.Tree{}}}}
+	job, i, j := &dw.Type{Tag: dwarf.TagStructType, Bytes: 40}, &dw.Type{}, &dw.Type{}
+	times := func(n *dw.Type, by int64) term { return term{value{kind: scaled, typ: n, by: by}, 1} }
 	jobs := term{value{kind: object, typ: job, at: 8}, 1}
 	for _, tt := range []struct {
 		name  string
@@ -44,7 +45,7 @@ func TestTotal(t *testing.T) {
 // TestForget checks that a value made from the old result of an instruction is not mixed with
 // values made from the new one.
 func TestForget(t *testing.T) {
-	n := &typ{source: true}
+	n := &dw.Type{}
 	s := state{spills: code.Frame[value]{{At: -16, Value: value{kind: scaled, typ: n, by: 3}}, {At: -8, Value: value{kind: frame}}}}
 	s.regs[insn.RAX] = value{kind: scaled, typ: n, by: 4}
 	s.regs[insn.RDX] = value{kind: object, typ: n}

@@ -56,7 +56,7 @@ const (
 
 // typeOf describes the type at an offset; offset 0 is void.
 func (d *debug) typeOf(off dwarf.Offset) typ {
-	d.Left = maxEntries
+	d.Budget = maxEntries
 	return d.typeAt(off, 0)
 }
 
@@ -64,94 +64,92 @@ func (d *debug) typeAt(off dwarf.Offset, depth int) typ {
 	if off == 0 {
 		return typ{text: "void", kind: voidKind}
 	}
-	e := d.Entry(off)
-	if e == nil || depth > maxTypeDepth {
+	t := d.TypeAt(off)
+	if d.Budget--; t == nil || depth > maxTypeDepth || d.Budget < 0 {
 		return typ{text: "?"}
 	}
-	inner := dw.TypeOf(e)
-	name := dw.Name(e)
-	size := dw.Number(e, dwarf.AttrByteSize)
-	switch e.Tag {
+	switch t.Tag {
 	case dwarf.TagBaseType:
-		return baseType(e, name, size)
+		return baseType(t)
 	case dwarf.TagEnumerationType:
-		return typ{text: tagged("enum", name), kind: integer, size: max(size, 1), signed: d.typeAt(inner, depth+1).signed}
+		return typ{text: tagged("enum", t.Name), kind: integer, size: max(t.Bytes, 1), signed: d.typeAt(t.Of, depth+1).signed}
 	case dwarf.TagPointerType, dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
-		mark := map[dwarf.Tag]string{dwarf.TagPointerType: " *", dwarf.TagReferenceType: " &", dwarf.TagRvalueReferenceType: " &&"}[e.Tag]
-		return typ{text: d.textOf(inner, depth+1) + mark, kind: integer, size: 8, pointer: true}
+		mark := map[dwarf.Tag]string{dwarf.TagPointerType: " *", dwarf.TagReferenceType: " &", dwarf.TagRvalueReferenceType: " &&"}[t.Tag]
+		return typ{text: d.textOf(t.Of, depth+1) + mark, kind: integer, size: 8, pointer: true}
 	case dwarf.TagPtrToMemberType:
-		t := typ{text: "pointer to member", kind: integer, size: 8}
-		if to := d.Entry(inner); to != nil && to.Tag == dwarf.TagSubroutineType {
-			t.kind, t.size, t.words = aggregate, 16, [2]word{intWord, intWord}
+		if to := d.TypeAt(t.Of); to != nil && to.Tag == dwarf.TagSubroutineType {
+			return typ{text: "pointer to member", kind: aggregate, size: 16, words: [2]word{intWord, intWord}}
 		}
-		return t
-	case dwarf.TagTypedef:
-		t := d.typeAt(inner, depth+1)
-		t.text = name
-		return t
-	case dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType:
-		t := d.typeAt(inner, depth+1)
-		if e.Tag == dwarf.TagConstType {
-			t.text = "const " + t.text
-		}
-		return t
+		return typ{text: "pointer to member", kind: integer, size: 8}
+	case dwarf.TagTypedef, dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType:
+		named := d.typeAt(t.Of, depth+1)
+		named.text = nameOf(t, named.text)
+		return named
 	case dwarf.TagUnspecifiedType: // decltype(nullptr)
-		return typ{text: name, kind: integer, size: 8}
+		return typ{text: t.Name, kind: integer, size: 8}
 	case dwarf.TagSubroutineType:
 		return typ{text: "function"}
 	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
-		return d.structure(e, size, depth)
+		return d.structure(t, depth)
 	}
-	return typ{text: name}
+	return typ{text: t.Name}
+}
+
+// nameOf returns the text of a typedef or qualified type, given that of the type it refers to.
+func nameOf(t *dw.Type, inner string) string {
+	switch t.Tag {
+	case dwarf.TagTypedef:
+		return t.Name
+	case dwarf.TagConstType:
+		return "const " + inner
+	}
+	return inner
 }
 
 // textOf returns the text of the type at an offset. It does not read the members of a structure,
 // since only the text is needed.
 func (d *debug) textOf(off dwarf.Offset, depth int) string {
-	e := d.Entry(off)
+	t := d.TypeAt(off)
 	switch {
-	case e == nil || depth > maxTypeDepth:
-	case dw.IsStructure(e.Tag):
-		return structureText(e)
-	case e.Tag == dwarf.TagTypedef:
-		return dw.Name(e)
-	case e.Tag == dwarf.TagConstType:
-		return "const " + d.textOf(dw.TypeOf(e), depth+1)
-	case dw.IsName(e.Tag):
-		return d.textOf(dw.TypeOf(e), depth+1)
+	case t == nil || depth > maxTypeDepth:
+	case t.IsStructure():
+		return structureText(t)
+	case t.Tag == dwarf.TagTypedef:
+		return t.Name
+	case t.IsName():
+		return nameOf(t, d.textOf(t.Of, depth+1))
 	}
 	return d.typeAt(off, depth).text
 }
 
-func structureText(e *dwarf.Entry) string {
-	return tagged(map[dwarf.Tag]string{dwarf.TagStructType: "struct", dwarf.TagUnionType: "union"}[e.Tag], dw.Name(e))
+func structureText(t *dw.Type) string {
+	return tagged(map[dwarf.Tag]string{dwarf.TagStructType: "struct", dwarf.TagUnionType: "union"}[t.Tag], t.Name)
 }
 
 func tagged(tag, name string) string { return strings.TrimSpace(tag + " " + name) }
 
 // baseType describes a base type. Its encodings are those of DWARF 5, table 7.11.
-func baseType(e *dwarf.Entry, name string, size int64) typ {
-	encoding := dw.Number(e, dwarf.AttrEncoding)
-	t := typ{text: name, kind: integer, size: size}
-	switch encoding {
+func baseType(from *dw.Type) typ {
+	t := typ{text: from.Name, kind: integer, size: from.Bytes}
+	switch from.Encoding {
 	case 0x05, 0x06, 0x0d: // signed, signed char, signed fixed
 		t.signed = true
 	case 0x04, 0x0f: // float, decimal float
 		t.kind, t.same = floating, true
-		if size > 8 {
+		if t.size > 8 {
 			t.kind, t.align16 = inMemory, true // long double
 		}
 	case 0x03, 0x09: // complex, imaginary
 		t.kind, t.words, t.same = aggregate, [2]word{floatWord, noWord}, true
-		if size > 8 {
+		if t.size > 8 {
 			t.words[1] = floatWord
 		}
-		if size > 16 {
+		if t.size > 16 {
 			t.kind, t.align16 = inMemory, true
 		}
 		return t
 	}
-	if t.kind == integer && size > 8 { // __int128
+	if t.kind == integer && t.size > 8 { // __int128
 		t.kind, t.words, t.align16 = aggregate, [2]word{intWord, intWord}, true
 	}
 	return t
@@ -162,43 +160,40 @@ func baseType(e *dwarf.Entry, name string, size int64) typ {
 const byReference = 4
 
 // structure classifies a structure by its fields.
-func (d *debug) structure(e *dwarf.Entry, size int64, depth int) typ {
-	t := typ{text: structureText(e), kind: aggregate, size: size, same: true}
-	if cc := dw.Number(e, dwarf.AttrCalling); cc == byReference {
+func (d *debug) structure(s *dw.Type, depth int) typ {
+	t := typ{text: structureText(s), kind: aggregate, size: s.Bytes, same: true}
+	switch {
+	case s.Calling == byReference:
 		t.kind = indirect
 		return t
-	}
-	if decl := dw.Flag(e, dwarf.AttrDeclaration); decl {
+	case s.Declared:
 		t.kind = unknownKind
 		return t
-	}
-	if size > 16 {
+	case s.Bytes > 16:
 		t.kind = inMemory
 	}
-	d.Members(e, func(f dw.Member) bool {
-		at := f.Start
-		if f.Entry.AttrField(dwarf.AttrDataBitOffset) != nil {
-			at = f.Bit / 8
+	for _, m := range s.Members() {
+		at := m.Start
+		if m.InBits {
+			at = m.Bit / 8
 		}
-		d.field(&t, d.elementsOf(f.Type, depth+1), at)
-		return true
-	})
+		t.field(d.elementsOf(m.Type, depth+1), at)
+	}
 	return t
 }
 
 // elementsOf describes a field's type; an array is an aggregate of its elements.
 func (d *debug) elementsOf(off dwarf.Offset, depth int) typ {
-	e := d.Entry(off)
-	if e == nil || e.Tag != dwarf.TagArrayType {
+	array := d.TypeAt(off)
+	if array == nil || array.Tag != dwarf.TagArrayType {
 		return d.typeAt(off, depth)
 	}
-	inner := dw.TypeOf(e)
 	if depth > maxTypeDepth {
 		return typ{}
 	}
-	t := d.elementsOf(inner, depth+1)
+	t := d.elementsOf(array.Of, depth+1)
 	n := int64(1)
-	for _, c := range d.Counts(e) {
+	for _, c := range array.Counts() {
 		if c <= 0 || c > 16 {
 			c = 17
 		}
@@ -231,7 +226,7 @@ func max2(a, b word) word {
 }
 
 // field merges the class of a field at an offset into that of its structure.
-func (d *debug) field(t *typ, f typ, at int64) {
+func (t *typ) field(f typ, at int64) {
 	t.same = t.same && f.same
 	t.align16 = t.align16 || f.align16
 	switch {

@@ -2,6 +2,8 @@ package function
 
 import (
 	"debug/dwarf"
+
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 )
 
 // A parameter need not be where the ABI puts it. If only its own file calls a function, a compiler
@@ -24,12 +26,12 @@ func (x *finder) changed(fn *Function, chain []*sub, ps []param, abi []place) bo
 		return true
 	}
 	if e := x.debug.entry(chain[0].off); e != nil {
-		if cc, _ := e.Val(dwarf.AttrCalling).(int64); cc == noCall {
+		if dw.Number(e, dwarf.AttrCalling) == noCall {
 			return true
 		}
 	}
 	for i, p := range ps {
-		at, ok := x.debug.at(p.entry, chain[0].in, fn.Addr)
+		at, ok := x.debug.at(p.entry, chain[0].unit, fn.Addr)
 		if ok && at.From == Reg && at.Disp == 0 && abi[i].why == "" && (abi[i].From != Reg || abi[i].Reg != at.Reg) {
 			return true
 		}
@@ -39,9 +41,9 @@ func (x *finder) changed(fn *Function, chain []*sub, ps []param, abi []place) bo
 
 // told sets the location of a parameter of a changed function to the one that the debug information
 // states.
-func (x *finder) told(o *place, p param, in *scope, pc uint64) {
+func (x *finder) told(o *place, p param, u *dw.CompileUnit, pc uint64) {
 	width := o.Width
-	at, ok := x.debug.at(p.entry, in, pc)
+	at, ok := x.debug.at(p.entry, u, pc)
 	if !ok {
 		o.Operand, o.why = Operand{}, "not told by the debug information of this copy"
 		return

@@ -108,7 +108,7 @@ func (x *finder) inline(s *sub, chain []*sub, name string, on []int) {
 		return
 	}
 	if e := x.debug.entry(s.off); e != nil {
-		if rs, err := x.debug.data.Ranges(e); err == nil {
+		if rs, err := x.debug.Parts[0].Data.Ranges(e); err == nil {
 			for _, r := range rs {
 				fn.Ranges = append(fn.Ranges, elf.Range{Lo: r[0], Hi: r[1]})
 			}
@@ -210,7 +210,7 @@ func (x *finder) places(fn *Function, chain []*sub, ps []param, result dwarf.Off
 		switch o := &out[i]; {
 		case o.why != "":
 		case changed:
-			x.told(o, p, chain[0].in, fn.Addr)
+			x.told(o, p, chain[0].unit, fn.Addr)
 		case !hasPlace(p.entry):
 			o.Operand, o.why = Operand{}, unplaced
 		}

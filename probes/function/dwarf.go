@@ -1,7 +1,6 @@
 package function
 
 import (
-	"cmp"
 	"debug/dwarf"
 	"errors"
 	"fmt"
@@ -20,27 +19,11 @@ import (
 // refer to a later one. So a first pass records only names and addresses, and the entries of
 // functions that match are read again.
 
-// scope is the scope that encloses an entry.
-type scope struct {
-	parent *scope
-	name   string
-	unit   *unit
-	// sub is the function of a function's scope; nil for other scopes.
-	sub *sub
-}
-
-// unit is a compilation unit.
-type unit struct {
-	entry *dwarf.Entry
-	name  string
-	base  dw.Base
-	files []*dwarf.LineFile
-}
-
 // sub is an entry of a function: its declaration, its code, or an inlined copy of it.
 type sub struct {
 	off, origin dwarf.Offset
-	in          *scope
+	in          *dw.Scope
+	unit        *dw.CompileUnit
 	name        string
 	linkage     string
 	entry       uint64 // 0: it has no code
@@ -51,12 +34,9 @@ type sub struct {
 
 // debug is the debug information of one file.
 type debug struct {
-	*dw.Tree // its Left bounds the entries read for one function or one type
-	file     *elf.File
-	data     *dwarf.Data
+	*dw.Tree // its Budget bounds the entries read for one function or one type
 	subs     []*sub
 	byOff    map[dwarf.Offset]*sub
-	units    []dw.Unit
 	// locations reads the locations of parameters.
 	locations *dw.Locations
 }
@@ -75,101 +55,43 @@ func newDebug(f *elf.File) (d *debug, err error) {
 			d, err = nil, fmt.Errorf("read debug information of %s: damaged: %v", f.Name(), r)
 		}
 	}()
-	data, err := dw.Of(f).Data()
+	d = &debug{byOff: map[dwarf.Offset]*sub{}}
+	d.Tree, err = dw.Of(f).Tree()
 	if errors.Is(err, elf.ErrNoDWARF) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	d = &debug{file: f, data: data, byOff: map[dwarf.Offset]*sub{}}
-	info, err := dw.Of(f).Section("info")
-	if err != nil {
-		return nil, err
-	}
-	if d.Tree, err = dw.Of(f).Tree(); err != nil {
-		return nil, err
-	}
 	if d.locations, err = dw.Of(f).Locations(maxList, math.MaxInt); err != nil {
 		return nil, err
 	}
-	d.units = dw.Units(info)
-	return d, d.walk(len(info))
-}
-
-func (d *debug) walk(size int) error {
-	entries := dw.NewEntries(d.data.Reader(), size)
-	var stack []*scope
-	in := &scope{}
-	for {
-		e, err := entries.Next()
-		if err != nil {
-			return fmt.Errorf("read debug information: %w", err)
+	err = dw.Walk(d.Tree, &d.Parts[0], func(e *dwarf.Entry, u *dw.CompileUnit, in *dw.Scope) (*dw.Scope, error) {
+		if e.Tag == dwarf.TagSubprogram || e.Tag == dwarf.TagInlinedSubroutine {
+			d.add(e, u, in)
 		}
-		if e == nil {
-			return nil
+		if len(d.subs) > maxSubs {
+			return in, fmt.Errorf("more than %d functions", maxSubs)
 		}
-		inner := in
-		switch e.Tag {
-		case 0:
-			if len(stack) > 0 {
-				in, stack = stack[len(stack)-1], stack[:len(stack)-1]
-			}
-			continue
-		case dwarf.TagCompileUnit, dwarf.TagPartialUnit, dwarf.TagTypeUnit, dwarf.TagSkeletonUnit:
-			stack = stack[:0]
-			inner = &scope{unit: d.newUnit(e)}
-			in = inner
-		case dwarf.TagNamespace, dwarf.TagModule:
-			name := dw.Name(e)
-			if name == "" {
-				name = strings.TrimSuffix(anonymous, "::")
-			}
-			inner = &scope{parent: in, name: name, unit: in.unit}
-		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
-			inner = &scope{parent: in, name: dw.Name(e), unit: in.unit}
-		case dwarf.TagSubprogram, dwarf.TagInlinedSubroutine:
-			s := d.add(e, in)
-			inner = &scope{parent: in, name: s.name, unit: in.unit, sub: s}
-			if len(d.subs) > maxSubs {
-				return fmt.Errorf("read debug information: more than %d functions", maxSubs)
-			}
-		}
-		if e.Children {
-			stack = append(stack, in)
-			in = inner
-		}
+		return dw.ScopeOf(e, in), nil
+	})
+	if err != nil {
+		return d, fmt.Errorf("read debug information: %w", err)
 	}
-}
-
-// newUnit returns the unit of a root entry.
-func (d *debug) newUnit(e *dwarf.Entry) *unit {
-	u := &unit{entry: e, name: dw.Name(e)}
-	i, found := slices.BinarySearchFunc(d.units, e.Offset, func(u dw.Unit, off dwarf.Offset) int { return cmp.Compare(u.Entry, off) })
-	if found {
-		u.base = dw.BaseOf(d.units[i], e)
-	}
-	return u
+	return d, nil
 }
 
 // assembled reports whether a unit was written in assembly language: it describes functions, but no
 // parameters (DW_LANG_Mips_Assembler).
-func (u *unit) assembled() bool {
-	if u == nil {
-		return false
-	}
-	language, _ := u.entry.Val(dwarf.AttrLanguage).(int64)
-	return language == 0x8001
-}
+func assembled(u *dw.CompileUnit) bool { return u != nil && u.Language == 0x8001 }
 
-func (d *debug) add(e *dwarf.Entry, in *scope) *sub {
-	s := &sub{off: e.Offset, in: in, name: dw.Name(e), linkage: dw.Text(e, dwarf.AttrLinkageName), inlined: e.Tag == dwarf.TagInlinedSubroutine}
+func (d *debug) add(e *dwarf.Entry, u *dw.CompileUnit, in *dw.Scope) {
+	s := &sub{off: e.Offset, in: in, unit: u, name: dw.Name(e), linkage: dw.Text(e, dwarf.AttrLinkageName), inlined: e.Tag == dwarf.TagInlinedSubroutine}
 	s.origin, s.file = dw.Origin(e), dw.Number(e, dwarf.AttrDeclFile)
 	s.entry = d.entryOf(e)
 	s.abstract = !s.inlined && e.Val(dwarf.AttrInline) != nil
 	d.subs = append(d.subs, s)
 	d.byOff[e.Offset] = s
-	return s
 }
 
 // entryOf returns the address where the code of an entry begins; 0 if it has none.
@@ -189,7 +111,7 @@ func (d *debug) entryOf(e *dwarf.Entry) uint64 {
 	if e.Val(dwarf.AttrRanges) == nil {
 		return 0
 	}
-	rs, err := d.data.Ranges(e)
+	rs, err := d.Parts[0].Data.Ranges(e)
 	if err != nil || len(rs) == 0 {
 		return 0
 	}
@@ -222,12 +144,7 @@ func (d *debug) names(chain []*sub) (names []string, linkage string) {
 	if last.name == "" {
 		return nil, linkage
 	}
-	full := last.name
-	for s, n := last.in, 0; s != nil && n < maxTypeDepth; s, n = s.parent, n+1 {
-		if s.name != "" {
-			full = s.name + "::" + full
-		}
-	}
+	full := last.in.Qualify(last.name, dw.AnonymousNamespace)
 	names = append(names, full)
 	if bare := withoutArguments(full); bare != full {
 		names = append(names, bare)
@@ -260,14 +177,11 @@ func withoutArguments(name string) string {
 // pattern names. The pattern has the whole path or its last components.
 func (d *debug) inFile(chain []*sub, want string) bool {
 	for _, s := range chain {
-		if s.in == nil || s.in.unit == nil || s.file == 0 {
-			continue
-		}
-		if fits(d.source(s.in.unit, s.file), want) {
+		if s.unit != nil && s.file != 0 && fits(s.unit.Source(s.file), want) {
 			return true
 		}
 	}
-	return chain[0].in.unit != nil && fits(chain[0].in.unit.name, want) && !chain[0].inlined
+	return chain[0].unit != nil && fits(chain[0].unit.Name, want) && !chain[0].inlined
 }
 
 func fits(have, want string) bool {
@@ -275,34 +189,11 @@ func fits(have, want string) bool {
 	return have == want || strings.HasSuffix(have, "/"+want)
 }
 
-func (d *debug) source(u *unit, i int64) string {
-	if u.files == nil {
-		u.files = []*dwarf.LineFile{}
-		if lr, err := dw.Of(d.file).LineReader(u.entry); err == nil && lr != nil {
-			u.files = lr.Files()
-		}
-	}
-	if i > 0 && i < int64(len(u.files)) && u.files[i] != nil {
-		return u.files[i].Name
-	}
-	return u.name
-}
-
 // entry returns the entry at an offset, and resets the budget of entries to read; nil if there is
 // none.
 func (d *debug) entry(off dwarf.Offset) *dwarf.Entry {
-	d.Left = maxEntries
+	d.Budget = maxEntries
 	return d.Entry(off)
-}
-
-// children calls f with the children of an entry of the given tag.
-func (d *debug) children(e *dwarf.Entry, tag dwarf.Tag, f func(*dwarf.Entry)) {
-	d.Children(e, func(c *dwarf.Entry) bool {
-		if c.Tag == tag {
-			f(c)
-		}
-		return true
-	})
 }
 
 // param is a formal parameter.
@@ -327,12 +218,11 @@ func (d *debug) params(chain []*sub) (ps []param, result dwarf.Offset) {
 			result = off
 		}
 		var own []param
-		d.children(e, dwarf.TagFormalParameter, func(c *dwarf.Entry) {
-			p := param{name: dw.Name(c), entry: c}
-			p.typ = dw.TypeOf(c)
-			p.artificial = dw.Flag(c, dwarf.AttrArtificial)
-			p.origin = dw.Reference(c, dwarf.AttrAbstractOrigin)
-			own = append(own, p)
+		d.Children(e.Offset, func(c *dwarf.Entry) bool {
+			if c.Tag == dwarf.TagFormalParameter {
+				own = append(own, param{dw.Name(c), dw.TypeOf(c), dw.Flag(c, dwarf.AttrArtificial), c, dw.Reference(c, dwarf.AttrAbstractOrigin)})
+			}
+			return true
 		})
 		if ps == nil {
 			ps = own

@@ -145,7 +145,7 @@ func (x *finder) finish() (err error) {
 	}()
 	for _, addr := range slices.Sorted(maps.Keys(x.byAddr)) {
 		fn := x.byAddr[addr]
-		if chain := x.chains[addr]; chain != nil && !chain[0].in.unit.assembled() {
+		if chain := x.chains[addr]; chain != nil && !assembled(chain[0].unit) {
 			x.describe(fn, chain)
 		} else {
 			x.plain(fn)

@@ -9,17 +9,17 @@ import (
 
 // at returns the location of a parameter at pc; ok is false if it is not known, or is not a
 // register, a constant or memory at a distance from a register.
-func (d *debug) at(e *dwarf.Entry, in *scope, pc uint64) (o Operand, ok bool) {
+func (d *debug) at(e *dwarf.Entry, u *dw.CompileUnit, pc uint64) (o Operand, ok bool) {
 	switch v := e.Val(dwarf.AttrConstValue).(type) {
 	case int64:
 		return Operand{From: Const, Disp: v}, true
 	case uint64:
 		return Operand{From: Const, Disp: int64(v)}, true
 	}
-	if in.unit == nil {
+	if u == nil {
 		return o, false
 	}
-	p, ok := d.locations.At(e, in.unit.base, pc)
+	p, ok := d.locations.At(e, u.Base, pc)
 	o = Operand{Reg: p.Reg, Disp: p.Off}
 	switch {
 	case !ok:

@@ -103,31 +103,32 @@ const (
 // paths returns the paths to the atomic parts of a variable of a type: an empty path if the
 // variable itself is atomic, paths to members and elements if it is a structure or array. Arrays
 // inside the elements of another array are left out.
-func (a *atomicSeeker) paths(typ dwarf.Offset, u *unit) []atomicPath { return a.within(typ, u, 0) }
+func (a *atomicSeeker) paths(typ dwarf.Offset, u *dw.CompileUnit) []atomicPath {
+	return a.within(typ, u, 0)
+}
 
-func (a *atomicSeeker) within(typ dwarf.Offset, u *unit, depth int) []atomicPath {
+func (a *atomicSeeker) within(typ dwarf.Offset, u *dw.CompileUnit, depth int) []atomicPath {
 	switch t := a.x.typeOf(typ, u); {
 	case t.bad == "" && t.atomic:
 		return []atomicPath{{}}
 	case t.bad == "" || depth > maxAtomicDepth:
 		return nil
 	}
-	e := a.x.Type(typ)
-	if e == nil {
+	t := a.x.Type(typ)
+	if t == nil {
 		return nil
 	}
-	if e.Tag == dwarf.TagArrayType {
-		return a.elements(e, u, depth)
+	if t.Tag == dwarf.TagArrayType {
+		return a.elements(t, u, depth)
 	}
-	return a.members(e, u, depth)
+	return a.members(t, u, depth)
 }
 
 // elements returns the paths into an array.
-func (a *atomicSeeker) elements(e *dwarf.Entry, u *unit, depth int) (out []atomicPath) {
-	typ := dw.TypeOf(e)
-	stride := a.x.Size(typ)
+func (a *atomicSeeker) elements(of *dw.Type, u *dw.CompileUnit, depth int) (out []atomicPath) {
+	stride := a.x.Size(of.Of)
 	array := &Array{Stride: uint64(max(stride, 1))}
-	for _, n := range a.x.Counts(e) {
+	for _, n := range of.Counts() {
 		if n <= 0 || uint64(n) > maxAtomicArray/array.Span() {
 			return nil
 		}
@@ -136,7 +137,7 @@ func (a *atomicSeeker) elements(e *dwarf.Entry, u *unit, depth int) (out []atomi
 	if stride <= 0 || len(array.Dims) == 0 {
 		return nil
 	}
-	for _, p := range a.within(typ, u, depth+1) {
+	for _, p := range a.within(of.Of, u, depth+1) {
 		if p.array == nil {
 			subscript := part{index: make([]uint64, len(array.Dims))}
 			out = append(out, atomicPath{parts: append([]part{subscript}, p.parts...), array: array})
@@ -145,25 +146,27 @@ func (a *atomicSeeker) elements(e *dwarf.Entry, u *unit, depth int) (out []atomi
 	return out
 }
 
-func (a *atomicSeeker) members(e *dwarf.Entry, u *unit, depth int) []atomicPath {
-	if out, ok := a.known[e.Offset]; ok {
+func (a *atomicSeeker) members(t *dw.Type, u *dw.CompileUnit, depth int) []atomicPath {
+	if out, ok := a.known[t.Offset]; ok {
 		return out
 	}
-	a.known[e.Offset] = nil // set first: a type that contains itself is damaged
+	a.known[t.Offset] = nil // set first: a type that contains itself is damaged
 	var out []atomicPath
-	a.x.Members(e, func(f dw.Member) bool {
-		if f.Type != 0 && f.Known && f.Bits == 0 {
-			out = append(out, a.member(f.Name, f.Type, u, depth)...)
+	for _, m := range t.Members() {
+		if len(out) >= maxAtomicMembers {
+			break
 		}
-		return len(out) < maxAtomicMembers
-	})
-	a.known[e.Offset] = out[:min(len(out), maxAtomicMembers)]
-	return a.known[e.Offset]
+		if m.Type != 0 && m.Known && m.Bits == 0 {
+			out = append(out, a.member(m.Name, m.Type, u, depth)...)
+		}
+	}
+	a.known[t.Offset] = out[:min(len(out), maxAtomicMembers)]
+	return a.known[t.Offset]
 }
 
 // member returns the paths that begin with a member. If the member has no name, as a base class,
 // the paths inside it begin without one.
-func (a *atomicSeeker) member(name string, typ dwarf.Offset, u *unit, depth int) (out []atomicPath) {
+func (a *atomicSeeker) member(name string, typ dwarf.Offset, u *dw.CompileUnit, depth int) (out []atomicPath) {
 	for _, p := range a.within(typ, u, depth+1) {
 		if name != "" {
 			p.parts = append([]part{{sep: ".", name: name}}, p.parts...)

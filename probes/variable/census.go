@@ -175,7 +175,7 @@ func (t *taker) described(keep func(object)) {
 		if source := v.source(); names[name] > 1 && source != "" {
 			name = path.Base(source) + ":" + name
 		}
-		t.index.Left = maxTypeEntries
+		t.index.Budget = maxTypeEntries
 		size := t.index.Size(v.typ)
 		keep(object{name: name, lo: v.addr, hi: v.addr + uint64(max(size, 1)), v: v})
 	}

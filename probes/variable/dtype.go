@@ -31,8 +31,8 @@ var encodings = map[int64]Class{
 
 // typeOf describes the type at an offset. It follows typedefs and qualifiers itself, because the
 // standard library's types lack C11's _Atomic, and build whole graphs of structures for a pointer.
-func (x *index) typeOf(off dwarf.Offset, u *unit) typeInfo {
-	x.Left = maxTypeEntries
+func (x *index) typeOf(off dwarf.Offset, u *dw.CompileUnit) typeInfo {
+	x.Budget = maxTypeEntries
 	return x.typeAt(off, u, 0)
 }
 
@@ -40,34 +40,32 @@ func (x *index) typeOf(off dwarf.Offset, u *unit) typeInfo {
 // exponential in their depth.
 const maxTypeEntries = 1 << 16
 
-func (x *index) typeAt(off dwarf.Offset, u *unit, depth int) typeInfo {
-	e := x.Complete(x.Entry(off))
-	if e == nil || depth > 4*maxChain {
+func (x *index) typeAt(off dwarf.Offset, u *dw.CompileUnit, depth int) typeInfo {
+	t := x.TypeAt(off).Complete()
+	if x.Budget--; t == nil || depth > 4*maxChain || x.Budget < 0 {
 		return typeInfo{text: "?", bad: "an unknown type"}
 	}
 	inner := func() typeInfo {
-		next, ok := e.Val(dwarf.AttrType).(dwarf.Offset)
-		if !ok {
+		if t.Of == 0 {
 			return typeInfo{text: "void", bad: "type void"}
 		}
-		return x.typeAt(next, u, depth+1)
+		return x.typeAt(t.Of, u, depth+1)
 	}
-	name := dw.Name(e)
-	switch e.Tag {
+	switch t.Tag {
 	case dwarf.TagBaseType:
-		return baseType(e, name)
+		return baseType(t)
 	case dwarf.TagEnumerationType:
-		return x.enumeration(e, tagged("enum", name, u))
+		return x.enumeration(t, tagged("enum", t.Name, u))
 	case dwarf.TagPointerType:
-		return typeInfo{text: inner().text + " *", size: x.pointerSize(e), class: Pointer}
+		return typeInfo{text: inner().text + " *", size: t.Size(), class: Pointer}
 	case dwarf.TagTypedef:
-		return x.typedef(e, name, inner())
+		return x.typedef(t, inner())
 	case dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType:
-		return qualify(e.Tag, inner())
+		return qualify(t.Tag, inner())
 	case dwarf.TagStructType, dwarf.TagClassType:
-		return x.structure(e, name, u, depth)
+		return x.structure(t, u, depth)
 	case dwarf.TagUnionType:
-		return refuse(tagged("union", name, u), ": name a member")
+		return refuse(tagged("union", t.Name, u), ": name a member")
 	case dwarf.TagArrayType:
 		return refuse(inner().text+"[]", ": name an element")
 	case dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
@@ -75,19 +73,16 @@ func (x *index) typeAt(off dwarf.Offset, u *unit, depth int) typeInfo {
 	case dwarf.TagSubroutineType:
 		return typeInfo{text: "function", bad: "a function type"}
 	}
-	return refuse(name, " ("+e.Tag.String()+"), which cannot be watched")
+	return refuse(t.Name, " ("+t.Tag.String()+"), which cannot be watched")
 }
 
-func baseType(e *dwarf.Entry, name string) typeInfo {
-	t := typeInfo{text: name, size: dw.Number(e, dwarf.AttrByteSize)}
-	class, ok := encodings[dw.Number(e, dwarf.AttrEncoding)]
+func baseType(t *dw.Type) typeInfo {
+	class, ok := encodings[t.Encoding]
 	if !ok {
-		return refuse(name, ", which is no integer, boolean, pointer or floating type")
+		return refuse(t.Name, ", which is no integer, boolean, pointer or floating type")
 	}
-	t.class = class
-	t.char = charTypes[name]
-	t.atomic = strings.HasPrefix(name, "atomic_") // gcc, in DWARF 4
-	return t
+	atomic := strings.HasPrefix(t.Name, "atomic_") // gcc, in DWARF 4
+	return typeInfo{text: t.Name, size: t.Bytes, class: class, char: charTypes[t.Name], atomic: atomic}
 }
 
 // charTypes are the types that hold characters. unsigned char is not one of them: it is more often
@@ -97,10 +92,9 @@ var charTypes = map[string]bool{"char": true, "char8_t": true, "char16_t": true,
 // maxConstants bounds the constants of an enumeration that are kept.
 const maxConstants = 1 << 12
 
-func (x *index) enumeration(e *dwarf.Entry, name string) typeInfo {
-	e = x.Complete(e)
-	t := typeInfo{text: name, size: dw.Number(e, dwarf.AttrByteSize), class: Enum}
-	x.Children(e, func(c *dwarf.Entry) bool {
+func (x *index) enumeration(from *dw.Type, name string) typeInfo {
+	t := typeInfo{text: name, size: from.Bytes, class: Enum}
+	x.Children(from.Offset, func(c *dwarf.Entry) bool {
 		if v, ok := c.Val(dwarf.AttrConstValue).(int64); ok && c.Tag == dwarf.TagEnumerator {
 			t.constants = append(t.constants, Constant{dw.Name(c), v})
 			t.signed = t.signed || v < 0
@@ -121,32 +115,26 @@ func refuse(name, why string) typeInfo {
 // C17, C23.
 var isC = map[int64]bool{0x01: true, 0x02: true, 0x0c: true, 0x10: true, 0x1d: true, 0x2c: true, 0x3e: true}
 
-func tagged(tag, name string, u *unit) string {
+func tagged(tag, name string, u *dw.CompileUnit) string {
 	switch {
 	case name == "":
 		return tag + " (unnamed)"
-	case u == nil || isC[u.lang]:
+	case u == nil || isC[u.Language]:
 		return tag + " " + name
 	}
 	return name
 }
 
-func (x *index) pointerSize(e *dwarf.Entry) int64 {
-	if n := dw.Number(e, dwarf.AttrByteSize); n > 0 {
-		return n
-	}
-	return 8
-}
-
 // typedef returns the type with the name of a typedef. C's atomic_flag is a structure of one
 // member. The other atomic_ typedefs mark a type as atomic even where DWARF cannot: its _Atomic is
 // new in version 5.
-func (x *index) typedef(e *dwarf.Entry, name string, inner typeInfo) typeInfo {
+func (x *index) typedef(from *dw.Type, inner typeInfo) typeInfo {
+	name := from.Name
 	switch {
 	case strings.HasPrefix(name, "atomic_") && inner.bad == "":
 		inner.atomic = true
 	case name == "atomic_flag":
-		if s := x.Bare(e); s != nil && s.Tag == dwarf.TagStructType {
+		if s := from.Unqualified(); s != nil && s.Tag == dwarf.TagStructType {
 			inner = x.onlyMember(s, nil, 0)
 			inner.atomic = true
 		}
@@ -176,13 +164,12 @@ func qualify(tag dwarf.Tag, t typeInfo) typeInfo {
 
 // structure describes a structure. Only the atomic types of the C++ and Rust libraries can be
 // watched: each is a scalar wrapped in structures.
-func (x *index) structure(e *dwarf.Entry, name string, u *unit, depth int) typeInfo {
-	e = x.Complete(e)
-	atomic, ok := x.atomics[e.Offset]
+func (x *index) structure(s *dw.Type, u *dw.CompileUnit, depth int) typeInfo {
+	atomic, ok := x.atomics[s.Offset]
 	if !ok {
-		return refuse(tagged("struct", name, u), ": name a member")
+		return refuse(tagged("struct", s.Name, u), ": name a member")
 	}
-	t := x.onlyMember(e, u, depth)
+	t := x.onlyMember(s, u, depth)
 	if t.bad != "" {
 		return refuse(atomic, ", which is not a scalar")
 	}
@@ -192,24 +179,21 @@ func (x *index) structure(e *dwarf.Entry, name string, u *unit, depth int) typeI
 
 // onlyMember describes the scalar that a structure consists of, through base classes and members
 // that are as large as the structure itself.
-func (x *index) onlyMember(e *dwarf.Entry, u *unit, depth int) typeInfo {
-	only := refuse(dw.Name(e), ", which is not a scalar")
-	if depth > maxChain {
-		return only
+func (x *index) onlyMember(s *dw.Type, u *dw.CompileUnit, depth int) typeInfo {
+	if x.Budget--; depth <= maxChain && x.Budget >= 0 {
+		for _, m := range s.Members() {
+			if m.Type == 0 {
+				continue
+			}
+			if t := x.memberType(m.Type, u, depth+1); t.bad == "" && t.size == s.Bytes {
+				return t
+			}
+		}
 	}
-	x.Members(e, func(f dw.Member) bool {
-		if f.Type == 0 {
-			return true
-		}
-		if t := x.memberType(f.Type, u, depth+1); t.bad == "" && t.size == dw.Number(e, dwarf.AttrByteSize) {
-			only = t
-		}
-		return only.bad != ""
-	})
-	return only
+	return refuse(s.Name, ", which is not a scalar")
 }
 
-func (x *index) memberType(off dwarf.Offset, u *unit, depth int) typeInfo {
+func (x *index) memberType(off dwarf.Offset, u *dw.CompileUnit, depth int) typeInfo {
 	if s := x.Type(off); s != nil && (s.Tag == dwarf.TagStructType || s.Tag == dwarf.TagClassType) {
 		return x.onlyMember(s, u, depth)
 	}
@@ -258,29 +242,24 @@ func (rs *results) mayReturnAddress(at uint64) (may bool) {
 
 // inUnit reports whether the function at an address, in unit u, may return an address.
 func (rs *results) inUnit(u dw.Unit, at uint64) bool {
-	r := rs.x.Parts[0].Data.Reader()
-	r.Seek(u.Entry)
-	entries := dw.NewEntries(r, int(u.End-u.Entry))
-	root, err := entries.Next()
-	if err != nil || root == nil {
-		return true
-	}
-	for ; rs.left > 0; rs.left-- {
-		e, err := entries.Next()
-		if err != nil || e == nil || e.Offset >= u.End {
-			return true
+	may := true
+	_ = dw.WalkUnit(rs.x.Tree, &rs.x.Parts[0], u, func(e *dwarf.Entry, u *dw.CompileUnit, in struct{}) (struct{}, error) {
+		if rs.left--; rs.left < 0 {
+			return in, dw.ErrStop
 		}
 		if low, ok := e.Val(dwarf.AttrLowpc).(uint64); ok && low == at && e.Tag == dwarf.TagSubprogram {
-			rs.x.Left = maxTypeEntries
-			return rs.x.addressResult(e, newUnit(root))
+			rs.x.Budget = maxTypeEntries
+			may = rs.x.addressResult(e, u)
+			return in, dw.ErrStop
 		}
-	}
-	return true
+		return in, nil
+	}) // damaged data: it may
+	return may
 }
 
 // addressResult reports whether the result of a function, by its entry or one that the entry
 // completes, can hold an address.
-func (x *index) addressResult(e *dwarf.Entry, u *unit) bool {
+func (x *index) addressResult(e *dwarf.Entry, u *dw.CompileUnit) bool {
 	for range maxChain {
 		if off, ok := e.Val(dwarf.AttrType).(dwarf.Offset); ok {
 			t := x.typeOf(off, u)

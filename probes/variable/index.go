@@ -3,6 +3,7 @@ package variable
 import (
 	"debug/dwarf"
 	"fmt"
+	"slices"
 	"strings"
 
 	dw "github.com/tracepredict/tracepredict/probes/dwarf"
@@ -16,24 +17,6 @@ import (
 // 2.13 and 3.3.8.2) are one variable. Its name is that of the last entry in the chain, and its
 // address is that of the first entry that has one. The walk records entries in file order and
 // resolves the chains afterwards, because an origin may come later in the file.
-
-// scope is the scope that encloses an entry.
-type scope struct {
-	parent   *scope
-	name     string
-	optional bool
-	function bool
-	origin   dwarf.Offset // of a method's definition: the offset of its declaration
-}
-
-// unit is a compilation unit.
-type unit struct {
-	entry *dwarf.Entry
-	name  string
-	lang  int64
-	base  dw.Base
-	files []*dwarf.LineFile // nil until first used
-}
 
 // storage is where a variable is stored, according to the debug information.
 type storage uint8
@@ -61,8 +44,8 @@ func (s storage) rank() int {
 // entry is the content of one variable's entry, not yet resolved.
 type entry struct {
 	off, typ, origin dwarf.Offset
-	scope            *scope
-	unit             *unit
+	scope            *dw.Scope
+	unit             *dw.CompileUnit
 	name, linkage    string
 	file, line       int64
 	storage          storage
@@ -72,15 +55,15 @@ type entry struct {
 }
 
 type index struct {
-	*dw.Tree // its Left bounds the description of one type
+	*dw.Tree // its Budget bounds the description of one type
 	file     *bin.File
 	missing  []string // sentences on debug information that could not be read
 	places   *dw.Locations
 	entries  []entry
 	byOff    map[dwarf.Offset]int // into entries
-	scopes   map[dwarf.Offset]*scope
+	scopes   map[dwarf.Offset]*dw.Scope
 	atomics  map[dwarf.Offset]string // atomic types of the C++ and Rust libraries → name
-	defs     *definitions            // nil until first used
+	defs     *dw.Definitions         // nil until first used
 }
 
 // maxChain bounds chains of references between entries. Real chains have at most three links.
@@ -112,9 +95,9 @@ func openIndex(f *bin.File) (*index, error) {
 	}
 	x := &index{
 		file: f, missing: missing, places: places, byOff: map[dwarf.Offset]int{},
-		scopes: map[dwarf.Offset]*scope{}, atomics: map[dwarf.Offset]string{},
+		scopes: map[dwarf.Offset]*dw.Scope{}, atomics: map[dwarf.Offset]string{},
 	}
-	tree, all := dw.NewTree(found)
+	tree, all := dw.Of(f).NewTree(found)
 	if !all {
 		x.missing = append(x.missing, fmt.Sprintf("%s has more than 4 GiB of debug information: the rest is not read", f.Name()))
 	}
@@ -122,61 +105,41 @@ func openIndex(f *bin.File) (*index, error) {
 	return x, nil
 }
 
-func newUnit(e *dwarf.Entry) *unit {
-	u := &unit{entry: e, name: dw.Name(e)}
-	u.lang = dw.Number(e, dwarf.AttrLanguage)
-	u.base.Addr = dw.Number(e, dwarf.AttrAddrBase)
-	return u
-}
-
 // maxText bounds the length of a variable's name, in bytes.
 const maxText = 4096
 
 // visit records an entry and returns the scope of its children.
-func (x *index) visit(e *dwarf.Entry, u *unit, in *scope) *scope {
+func (x *index) visit(e *dwarf.Entry, u *dw.CompileUnit, in *dw.Scope) (*dw.Scope, error) {
 	switch e.Tag {
 	case dwarf.TagVariable, dwarf.TagMember:
 		x.addVariable(e, u, in)
-	case dwarf.TagNamespace, dwarf.TagModule:
-		s := &scope{parent: in, name: dw.Name(e), origin: dw.Origin(e)}
-		s.optional = s.name == "" || dw.Flag(e, dwarf.AttrExportSymbols)
-		if s.name == "" && s.origin == 0 {
-			s.name = "(anonymous namespace)"
-		}
+	case dwarf.TagNamespace, dwarf.TagModule, dwarf.TagSubprogram:
+		s := dw.ScopeOf(e, in)
 		x.scopes[e.Offset] = s
-		return s
+		return s, nil
 	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
 		s := x.structScope(e, in)
-		x.noteAtomic(e, s.name, s.parent)
+		x.noteAtomic(e, s.Name, s.Parent)
 		if dw.Flag(e, dwarf.AttrDeclaration) {
 			x.scopes[e.Offset] = s
 		}
-		if e.Children {
-			return s
-		}
-	case dwarf.TagSubprogram:
-		s := &scope{parent: in, name: dw.Name(e), function: true, origin: dw.Origin(e)}
-		x.scopes[e.Offset] = s
-		return s
-	case dwarf.TagInlinedSubroutine:
-		return &scope{parent: in, function: true, origin: dw.Origin(e)}
+		return s, nil
 	}
-	return in
+	return dw.ScopeOf(e, in), nil
 }
 
-// structScope returns the scope of a structure. A structure that completes a declaration has the
-// parent scope of the declaration: in a type unit it stands alone.
-func (x *index) structScope(e *dwarf.Entry, in *scope) *scope {
-	s := &scope{parent: in, name: dw.Name(e)}
+// structScope returns the scope of a structure or enumeration. One that completes a declaration has
+// the parent scope of the declaration: in a type unit it stands alone.
+func (x *index) structScope(e *dwarf.Entry, in *dw.Scope) *dw.Scope {
+	s := &dw.Scope{Parent: in, Name: dw.Name(e), Kind: dw.StructureScope}
 	if declared := x.scopes[dw.Origin(e)]; declared != nil {
-		s.parent = declared.parent
+		s.Parent = declared.Parent
 	}
-	s.optional = s.name == ""
 	return s
 }
 
 // noteAtomic records the types of the C++ and Rust libraries that make a variable atomic.
-func (x *index) noteAtomic(e *dwarf.Entry, name string, in *scope) {
+func (x *index) noteAtomic(e *dwarf.Entry, name string, in *dw.Scope) {
 	bare, _, _ := strings.Cut(name, "<")
 	if in == nil || !strings.HasPrefix(bare, "atomic") && !strings.HasPrefix(bare, "Atomic") {
 		return
@@ -192,7 +155,7 @@ func (x *index) noteAtomic(e *dwarf.Entry, name string, in *scope) {
 	}
 }
 
-func (x *index) addVariable(e *dwarf.Entry, u *unit, in *scope) {
+func (x *index) addVariable(e *dwarf.Entry, u *dw.CompileUnit, in *dw.Scope) {
 	if u == nil || e.Tag == dwarf.TagMember && !dw.Flag(e, dwarf.AttrExternal) && !dw.Flag(e, dwarf.AttrDeclaration) {
 		return // a member that each instance has
 	}
@@ -205,25 +168,16 @@ func (x *index) addVariable(e *dwarf.Entry, u *unit, in *scope) {
 	}
 	v.typ = dw.TypeOf(e)
 	v.storage, v.addr = x.place(e, u)
-	if inFunction(in) && v.storage != inMemory && v.storage != perThread && !v.external {
+	if in.InFunction() && v.storage != inMemory && v.storage != perThread && !v.external {
 		return // a local variable, as far as is known
 	}
 	x.byOff[e.Offset] = len(x.entries)
 	x.entries = append(x.entries, v)
 }
 
-func inFunction(s *scope) bool {
-	for ; s != nil; s = s.parent {
-		if s.function {
-			return true
-		}
-	}
-	return false
-}
-
 // place returns where the variable is stored, and its address. Only a single fixed address can be
 // watched.
-func (x *index) place(e *dwarf.Entry, u *unit) (storage, uint64) {
+func (x *index) place(e *dwarf.Entry, u *dw.CompileUnit) (storage, uint64) {
 	f := e.AttrField(dwarf.AttrLocation)
 	if f == nil {
 		if e.AttrField(dwarf.AttrConstValue) != nil {
@@ -232,7 +186,7 @@ func (x *index) place(e *dwarf.Entry, u *unit) (storage, uint64) {
 		return nowhere, 0
 	}
 	expr, _ := f.Val.([]byte)
-	switch p := x.places.Decode(expr, u.base); p.Kind {
+	switch p := x.places.Decode(expr, u.Base); p.Kind {
 	case dw.InMemory:
 		return inMemory, p.Addr
 	case dw.ThreadLocal:
@@ -245,29 +199,30 @@ func (x *index) place(e *dwarf.Entry, u *unit) (storage, uint64) {
 const maxNested = 64
 
 // path returns the qualified name of a scope, with the components of last appended.
-func (x *index) path(s *scope, last []component) []component {
+func (x *index) path(s *dw.Scope, last []component) []component {
 	var names []component
 	for hops := 0; s != nil && hops < maxNested; hops++ {
 		s = x.declared(s)
-		if s.name != "" || s.optional {
-			names = append(names, component{s.name, s.optional})
+		c := component{s.Name, s.Kind == dw.InlineNamespace || s.Name == "" && s.Kind != dw.FunctionScope}
+		if s.Name == "" && s.Origin == 0 && s.Kind <= dw.InlineNamespace {
+			c.name = dw.AnonymousNamespace
 		}
-		s = s.parent
+		if c.name != "" || c.optional {
+			names = append(names, c)
+		}
+		s = s.Parent
 	}
-	out := make([]component, 0, len(names)+len(last))
-	for i := len(names) - 1; i >= 0; i-- {
-		out = append(out, names[i])
-	}
-	return append(out, last...)
+	slices.Reverse(names)
+	return append(names, last...)
 }
 
 // declared returns the scope that a scope without a name completes; any other scope unchanged.
-func (x *index) declared(s *scope) *scope {
+func (x *index) declared(s *dw.Scope) *dw.Scope {
 	for range maxChain {
-		if s.name != "" || s.origin == 0 {
+		if s.Name != "" || s.Origin == 0 {
 			break
 		}
-		next := x.scopes[s.origin]
+		next := x.scopes[s.Origin]
 		if next == nil {
 			break
 		}
@@ -281,12 +236,12 @@ type found struct {
 	index    *index
 	name     []component
 	typ      dwarf.Offset
-	typUnit  *unit
+	typUnit  *dw.CompileUnit
 	linkage  string
 	external bool
 	storage  storage
 	addr     uint64
-	declUnit *unit
+	declUnit *dw.CompileUnit
 	declFile int64
 	declLine int64
 	root     dwarf.Offset
@@ -331,20 +286,10 @@ func (v *found) fill(e *entry) {
 // source returns the path of the file that declares the variable, as the compiler wrote it; "" if
 // unknown.
 func (v *found) source() string {
-	u := v.declUnit
-	if u == nil {
+	if v.declUnit == nil {
 		return ""
 	}
-	if u.files == nil {
-		u.files = []*dwarf.LineFile{}
-		if lr, err := dw.Of(v.index.file).LineReader(u.entry); err == nil && lr != nil {
-			u.files = lr.Files()
-		}
-	}
-	if i := v.declFile; i > 0 && i < int64(len(u.files)) && u.files[i] != nil {
-		return u.files[i].Name
-	}
-	return u.name
+	return v.declUnit.Source(v.declFile)
 }
 
 // all returns the variables whose name matches, each once. Entries of the same variable are merged,
@@ -382,18 +327,18 @@ func (x *index) all(match func(name []component) bool) []found {
 // local returns the name of a function that has a parameter or local variable of that name.
 func (x *index) local(name string) (function string, ok bool) {
 	defer func() { _ = recover() }() // damaged data: not found
-	_ = x.walk(func(e *dwarf.Entry, _ *unit, in *scope) *scope {
+	_ = x.walk(func(e *dwarf.Entry, _ *dw.CompileUnit, in *dw.Scope) (*dw.Scope, error) {
 		switch e.Tag {
 		case dwarf.TagVariable, dwarf.TagFormalParameter:
-			if !ok && inFunction(in) && dw.Name(e) == name && !dw.Flag(e, dwarf.AttrExternal) {
+			if !ok && in.InFunction() && dw.Name(e) == name && !dw.Flag(e, dwarf.AttrExternal) {
 				function, ok = qualified(x.path(in, nil)), true
 			}
 		case dwarf.TagSubprogram, dwarf.TagNamespace:
 			if s := x.scopes[e.Offset]; s != nil {
-				return s
+				return s, nil
 			}
 		}
-		return in
+		return in, nil
 	})
 	return function, ok
 }

@@ -9,16 +9,16 @@ import (
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// A path leads from a variable to a part of it. Each step has the entry of a type, without typedefs
-// and qualifiers, and an offset from the variable's beginning. As in the languages, the members of
+// A path leads from a variable to a part of it. Each step has a type, without typedefs and
+// qualifiers, and an offset from the variable's beginning. As in the languages, the members of
 // anonymous structures and unions, and those of base classes, count as members of the type that
 // contains them.
 
 // spot is the current position of a path.
 type spot struct {
 	index  *index
-	unit   *unit
-	entry  *dwarf.Entry // the type, without typedefs and qualifiers; nil if unknown
+	unit   *dw.CompileUnit
+	of     *dw.Type     // the type, without typedefs and qualifiers; nil if unknown
 	typ    dwarf.Offset // the type, with typedefs and qualifiers
 	start  uint64       // bytes from the variable's beginning
 	bits   int64        // the size of a bit field; 0 for any other type
@@ -35,14 +35,14 @@ type spot struct {
 
 // descend follows the parts of a query after the first k, which name v.
 func (x *index) descend(v *found, q query, k int) (*spot, *Error) {
-	x.Left = maxTypeEntries
+	x.Budget = maxTypeEntries
 	s := &spot{index: x, unit: v.typUnit}
 	s.enter(v.typ)
 	s.root = uint64(max(x.Size(v.typ), 0))
 	name := qualified(v.name)
 	for i := max(k-1, 0); i < len(q.parts); i++ {
 		if p := q.parts[i]; i >= k {
-			if p.sep == "->" || s.entry != nil && s.entry.Tag == dwarf.TagPointerType {
+			if p.sep == "->" || s.isPointer() {
 				return nil, s.pointer(q, name, p.name)
 			}
 			if !s.member(p.name) {
@@ -58,41 +58,27 @@ func (x *index) descend(v *found, q query, k int) (*spot, *Error) {
 	return s, nil
 }
 
-// enter moves to the type at an offset.
-func (s *spot) enter(typ dwarf.Offset) {
-	s.typ, s.entry, s.dims = typ, s.index.Entry(typ), nil
-	for range 4 * maxChain {
-		if s.entry == nil {
-			return
-		}
-		switch s.entry.Tag {
-		case dwarf.TagVolatileType:
-			s.weak = true
-		case dwarf.TagAtomicType:
-			s.atomic = true
-		case dwarf.TagTypedef, dwarf.TagConstType, dwarf.TagRestrictType:
-		default:
-			s.inside()
-			return
-		}
-		off := dw.TypeOf(s.entry)
-		s.entry = s.index.Entry(off)
-	}
-	s.entry = nil
-}
+// isPointer reports whether the position is a pointer.
+func (s *spot) isPointer() bool { return s.of != nil && s.of.Tag == dwarf.TagPointerType }
 
-// inside records the offsets from which a pointer may lead into the type just entered.
-func (s *spot) inside() {
-	s.entry = s.index.Complete(s.entry)
-	switch s.entry.Tag {
-	case dwarf.TagArrayType:
-		s.dims = s.index.Counts(s.entry)
-		if n := s.index.Size(s.entry.Offset); n > 0 {
+// enter moves to the type at an offset, and records the offsets from which a pointer may lead into
+// it.
+func (s *spot) enter(typ dwarf.Offset) {
+	s.typ, s.of, s.dims = typ, s.index.Type(typ), nil
+	for t := s.index.TypeAt(typ); t != nil && t.IsName() && s.of != nil; t = s.index.TypeAt(t.Of) {
+		s.weak = s.weak || t.Tag == dwarf.TagVolatileType
+		s.atomic = s.atomic || t.Tag == dwarf.TagAtomicType
+	}
+	switch {
+	case s.of == nil:
+	case s.of.Tag == dwarf.TagArrayType:
+		s.dims = s.of.Counts()
+		if n := s.of.Size(); n > 0 {
 			s.reach = append(s.reach, bin.Range{Lo: s.start, Hi: s.start + uint64(n)})
 		}
-	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
+	case s.of.IsStructure():
 		s.reach = append(s.reach, bin.Range{Lo: s.start, Hi: s.start + 1})
-		if _, ok := s.index.atomics[s.entry.Offset]; ok {
+		if _, ok := s.index.atomics[s.of.Offset]; ok {
 			s.atomic = true
 		}
 	}
@@ -100,14 +86,11 @@ func (s *spot) inside() {
 
 // member moves to the member of that name; false if there is none.
 func (s *spot) member(name string) bool {
-	if s.entry == nil || len(s.dims) > 0 {
+	if s.of == nil || len(s.dims) > 0 {
 		return false
 	}
-	f, ok := s.index.findMember(s.entry, name, 0)
-	if !ok || !f.Known {
-		return false
-	}
-	if f.Type == 0 {
+	f, ok := s.index.findMember(s.of, name, 0)
+	if !ok || !f.Known || f.Type == 0 {
 		return false
 	}
 	s.bits, s.bit = f.Bits, 8*s.start+uint64(f.Bit)
@@ -123,35 +106,29 @@ func (s *spot) member(name string) bool {
 
 // findMember returns a member of a structure, or a base class by its name. It searches the
 // structure's own members first, then those of anonymous members and of base classes.
-func (x *index) findMember(e *dwarf.Entry, name string, depth int) (dw.Member, bool) {
-	if depth > maxChain {
+func (x *index) findMember(t *dw.Type, name string, depth int) (dw.Member, bool) {
+	if x.Budget--; depth > maxChain || x.Budget < 0 {
 		return dw.Member{}, false
 	}
-	var own dw.Member
 	var deeper []dw.Member
-	ok := false
-	x.Members(e, func(f dw.Member) bool {
-		switch called := x.memberName(f); {
+	for _, m := range t.Members() {
+		switch called := x.memberName(m); {
 		case sameComponent(name, called) && called != "":
-			own, ok = f, true
-		case called == "" || f.Base:
-			deeper = append(deeper, f)
+			return m, true
+		case called == "" || m.Base:
+			deeper = append(deeper, m)
 		}
-		return !ok
-	})
-	if ok {
-		return own, true
 	}
 	for _, d := range deeper {
 		inner := x.Type(d.Type)
 		if inner == nil {
 			continue
 		}
-		if f, ok := x.findMember(inner, name, depth+1); ok {
-			f.Start += d.Start
-			f.Bit += 8 * d.Start
-			f.Known = f.Known && d.Known
-			return f, true
+		if m, ok := x.findMember(inner, name, depth+1); ok {
+			m.Start += d.Start
+			m.Bit += 8 * d.Start
+			m.Known = m.Known && d.Known
+			return m, true
 		}
 	}
 	return dw.Member{}, false
@@ -159,13 +136,10 @@ func (x *index) findMember(e *dwarf.Entry, name string, depth int) (dw.Member, b
 
 // memberName returns the name of a member, or of the class of a base.
 func (x *index) memberName(m dw.Member) string {
-	if !m.Base {
-		return m.Name
+	if base := x.Type(m.Type); m.Base && base != nil {
+		return base.Name
 	}
-	if base := x.Type(m.Type); base != nil {
-		return dw.Name(base)
-	}
-	return ""
+	return m.Name
 }
 
 // maxOffset bounds offsets within a variable, in bytes.
@@ -173,14 +147,13 @@ const maxOffset = dw.MaxOffset
 
 // element moves to an element of an array, or to one of its rows.
 func (s *spot) element(q query, name string, n uint64) *Error {
-	if s.entry != nil && s.entry.Tag == dwarf.TagPointerType {
+	if s.isPointer() {
 		return s.pointer(q, name, fmt.Sprintf("[%d]", n))
 	}
-	if s.entry == nil || s.entry.Tag != dwarf.TagArrayType || len(s.dims) == 0 {
+	if s.of == nil || s.of.Tag != dwarf.TagArrayType || len(s.dims) == 0 {
 		return s.refuse(q, WrongType, "%s%s has %s, which is no array", name, s.path, s.typeText())
 	}
-	inner := dw.TypeOf(s.entry)
-	size := s.index.Size(inner)
+	size := s.index.Size(s.of.Of)
 	for _, d := range s.dims[1:] {
 		size *= max(d, 0)
 		size = min(size, maxOffset)
@@ -197,7 +170,7 @@ func (s *spot) element(q query, name string, n uint64) *Error {
 	s.path += fmt.Sprintf("[%d]", n)
 	s.dims = s.dims[1:]
 	if s.row = len(s.dims) > 0; !s.row {
-		s.enter(inner)
+		s.enter(s.of.Of)
 	}
 	return nil
 }
@@ -216,10 +189,8 @@ func (s *spot) refuse(q query, r Reason, format string, args ...any) *Error {
 // pointer returns the error for a path through a pointer, with the alternative to it.
 func (s *spot) pointer(q query, name, member string) *Error {
 	var to string
-	if s.entry != nil && s.entry.Tag == dwarf.TagPointerType {
-		if off, ok := s.entry.Val(dwarf.AttrType).(dwarf.Offset); ok {
-			to = s.index.typeOf(off, s.unit).text
-		}
+	if s.isPointer() && s.of.Of != 0 {
+		to = s.index.typeOf(s.of.Of, s.unit).text
 	}
 	switch {
 	case to == "":
@@ -235,16 +206,16 @@ func (s *spot) pointer(q query, name, member string) *Error {
 // do.
 func (s *spot) unknownMember(q query, name, member string) *Error {
 	at := name + s.path
-	if s.entry == nil || len(s.dims) > 0 {
+	if s.of == nil || len(s.dims) > 0 {
 		e := s.refuse(q, WrongType, "%s has %s, which has no members", at, s.typeText())
 		e.Candidates = s.leaves(name, maxLeaves)
 		return e
 	}
-	if f, ok := s.index.findMember(s.entry, member, 0); ok && !f.Known {
+	if f, ok := s.index.findMember(s.of, member, 0); ok && !f.Known {
 		return s.refuse(q, WrongType, "%s of %s is in a virtual base class, whose place the program computes", member, at)
 	}
 	var names []string
-	s.index.memberNames(s.entry, &names, 0)
+	s.index.memberNames(s.of, &names, 0)
 	e := s.refuse(q, NotFound, "%s has no member %s", s.typeText(), member)
 	if len(names) == 0 {
 		e.Reason = WrongType
@@ -264,20 +235,20 @@ func (s *spot) unknownMember(q query, name, member string) *Error {
 // maxNames bounds the number of members that are compared with a name that was not found.
 const maxNames = 1 << 12
 
-func (x *index) memberNames(e *dwarf.Entry, names *[]string, depth int) {
-	if depth > maxChain || len(*names) >= maxNames {
+func (x *index) memberNames(t *dw.Type, names *[]string, depth int) {
+	if x.Budget--; depth > maxChain || x.Budget < 0 {
 		return
 	}
-	x.Members(e, func(f dw.Member) bool {
-		if f.Name != "" {
-			*names = append(*names, f.Name)
-			return len(*names) < maxNames
+	for _, m := range t.Members() {
+		if len(*names) >= maxNames {
+			return
 		}
-		if inner := x.Type(f.Type); inner != nil {
+		if m.Name != "" {
+			*names = append(*names, m.Name)
+		} else if inner := x.Type(m.Type); inner != nil {
 			x.memberNames(inner, names, depth+1)
 		}
-		return true
-	})
+	}
 }
 
 // maxLeaves is the maximum number of members that an error lists.
@@ -291,35 +262,32 @@ func (s *spot) leaves(name string, most int) []string {
 }
 
 func (s *spot) collect(name string, most, depth int, out *[]string) {
-	if s.entry == nil || depth > maxChain || len(*out) >= most {
+	s.index.Budget--
+	if s.of == nil || depth > maxChain || len(*out) >= most || s.index.Budget < 0 {
 		return
 	}
-	if _, atomic := s.index.atomics[s.entry.Offset]; atomic && depth > 0 {
+	if _, atomic := s.index.atomics[s.of.Offset]; atomic && depth > 0 {
 		*out = append(*out, name+s.path)
 		return
 	}
-	switch s.entry.Tag {
-	case dwarf.TagArrayType:
-		inner := *s
-		for range s.dims {
-			inner.path += "[0]"
-		}
-		if off, ok := s.entry.Val(dwarf.AttrType).(dwarf.Offset); ok {
-			inner.enter(off)
+	inside := func(path string, typ dwarf.Offset) {
+		if inner := *s; typ != 0 {
+			inner.path += path
+			inner.enter(typ)
 			inner.collect(name, most, depth+1, out)
 		}
+	}
+	switch s.of.Tag {
+	case dwarf.TagArrayType:
+		inside(strings.Repeat("[0]", len(s.dims)), s.of.Of)
 	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
-		s.index.Members(s.entry, func(f dw.Member) bool {
-			inner := *s
-			if f.Name != "" {
-				inner.path += "." + f.Name
+		for _, m := range s.of.Members() {
+			path := ""
+			if m.Name != "" {
+				path = "." + m.Name
 			}
-			if f.Type != 0 {
-				inner.enter(f.Type)
-				inner.collect(name, most, depth+1, out)
-			}
-			return len(*out) < most
-		})
+			inside(path, m.Type)
+		}
 	case dwarf.TagBaseType, dwarf.TagEnumerationType, dwarf.TagPointerType:
 		if depth > 0 {
 			*out = append(*out, name+s.path)
@@ -347,9 +315,11 @@ func (s *spot) fill(v *Variable, q query, base uint64) *Error {
 	}
 	v.Addr, v.Size = base+s.start, int(t.size)
 	if s.bits > 0 {
-		if !v.storage(base, s.bit, s.bits) {
+		in, ok := dw.StorageOf(int64(base), int64(s.bit), s.bits)
+		if !ok {
 			return s.refuse(q, WrongType, "its %d bits lie across more than 8 bytes", s.bits)
 		}
+		v.Addr, v.Size, v.Bits = uint64(in.At), int(in.Size), Bits{int(in.Bit), int(s.bits)}
 	}
 	v.Type, v.Class, v.Atomic, v.Volatile = t.text, t.class, t.atomic || s.atomic, t.volatile || s.weak
 	v.Signed, v.Char, v.Constants = t.signed, t.char, t.constants
@@ -366,25 +336,6 @@ func (s *spot) surround(v *Variable, base uint64) {
 	for _, r := range s.reach {
 		v.Reach = append(v.Reach, bin.Range{Lo: base + r.Lo, Hi: base + r.Hi})
 	}
-}
-
-// storage sets the variable to the smallest aligned storage that holds a bit field or, if there is
-// none, to any 8 bytes that hold it.
-func (v *Variable) storage(base, bit uint64, bits int64) bool {
-	first := base + bit/8
-	low := bit % 8
-	for _, size := range []uint64{1, 2, 4, 8} {
-		at := first &^ (size - 1)
-		if off := 8*(first-at) + low; off+uint64(bits) <= 8*size {
-			v.Addr, v.Size, v.Bits = at, int(size), Bits{int(off), int(bits)}
-			return true
-		}
-	}
-	if low+uint64(bits) > 64 {
-		return false
-	}
-	v.Addr, v.Size, v.Bits = first, 8, Bits{int(low), int(bits)}
-	return true
 }
 
 // asRaw sets the variable to the type that the user states at the end of the path.

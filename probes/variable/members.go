@@ -2,7 +2,6 @@ package variable
 
 import (
 	"debug/dwarf"
-	"fmt"
 
 	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -17,22 +16,22 @@ type memberPlace struct {
 
 // memberAt returns the scalar that contains offset at of a type. ok is false for unions and bit
 // fields, where several members share a byte, and for bytes between members.
-func (x *index) memberAt(typ dwarf.Offset, u *unit, at int64) (m memberPlace, ok bool) {
-	x.Left = maxTypeEntries
+func (x *index) memberAt(typ dwarf.Offset, u *dw.CompileUnit, at int64) (m memberPlace, ok bool) {
+	x.Budget = maxTypeEntries
 	for range 4 * maxChain {
 		if t := x.typeAt(typ, u, 0); t.bad == "" {
 			m.info = t
 			return m, t.size > 0 && t.size <= 8 && at >= m.start && at < m.start+t.size
 		}
-		e := x.Bare(x.Entry(typ))
-		if e == nil {
+		t := x.TypeAt(typ).Unqualified()
+		if t == nil {
 			return m, false
 		}
-		switch e.Tag {
+		switch t.Tag {
 		case dwarf.TagStructType, dwarf.TagClassType:
-			typ, ok = x.fieldAt(e, at, &m)
+			typ, ok = x.fieldAt(t, at, &m)
 		case dwarf.TagArrayType:
-			typ, ok = x.elementAt(e, at, &m)
+			typ, ok = x.elementAt(t, at, &m)
 		default:
 			ok = false
 		}
@@ -45,47 +44,34 @@ func (x *index) memberAt(typ dwarf.Offset, u *unit, at int64) (m memberPlace, ok
 
 // fieldAt descends into the member or base class of a structure that contains offset at, counted
 // from the beginning of the outermost type.
-func (x *index) fieldAt(e *dwarf.Entry, at int64, m *memberPlace) (typ dwarf.Offset, ok bool) {
-	base := m.start
-	x.Members(e, func(f dw.Member) bool {
-		lo := base + f.Start
+func (x *index) fieldAt(s *dw.Type, at int64, m *memberPlace) (typ dwarf.Offset, ok bool) {
+	for _, f := range s.Members() {
+		lo := m.start + f.Start
 		if f.Type == 0 || at < lo || at >= lo+x.Size(f.Type) {
-			return true
+			continue
 		}
-		if f.Bits > 0 || f.Entry.AttrField(dwarf.AttrDataBitOffset) != nil {
-			ok = false
-			return false
+		if f.Bits > 0 || f.InBits {
+			return 0, false
 		}
-		typ, ok, m.start = f.Type, true, lo
+		m.start = lo
 		if f.Name != "" {
 			m.path += "." + f.Name
 		}
-		return false
-	})
-	return typ, ok
+		return f.Type, true
+	}
+	return 0, false
 }
 
 // elementAt descends into the element of an array that contains offset at.
-func (x *index) elementAt(e *dwarf.Entry, at int64, m *memberPlace) (typ dwarf.Offset, ok bool) {
-	typ, has := e.Val(dwarf.AttrType).(dwarf.Offset)
-	size := x.Size(typ)
-	if !has || size <= 0 {
+func (x *index) elementAt(array *dw.Type, at int64, m *memberPlace) (typ dwarf.Offset, ok bool) {
+	size := x.Size(array.Of)
+	if size <= 0 {
 		return 0, false
 	}
-	counts := x.Counts(e)
 	i := (at - m.start) / size
 	m.start += i * size
-	path := ""
-	for d := len(counts) - 1; d >= 0; d-- {
-		n := max(counts[d], 1)
-		if d == 0 {
-			n = i + 1 // an index beyond the array counts in the outermost dimension
-		}
-		path = fmt.Sprintf("[%d]", i%n) + path
-		i /= n
-	}
-	m.path += path
-	return typ, true
+	m.path += subscripts(array.Counts(), i)
+	return array.Of, true
 }
 
 // mentioned returns the addresses that the instruction at an address has as operands.

@@ -36,9 +36,9 @@ type Names struct {
 	known  map[uint64]found // by address; without a type: no variable is known there
 	walked map[dwarf.Offset]bool
 	// The fields below describe the units already read.
-	types   map[dwarf.Offset]*scope // structures
-	aliases map[dwarf.Offset]string // names of structures by typedef
-	units   map[dwarf.Offset]*unit  // by their first entries
+	types   map[dwarf.Offset]*dw.Scope       // structures
+	aliases map[dwarf.Offset]string          // names of structures by typedef
+	units   map[dwarf.Offset]*dw.CompileUnit // by their first entries
 }
 
 // NewNames returns Names for a file, which must stay open.
@@ -48,8 +48,8 @@ func (n *Names) open() (ok bool) {
 	if !n.opened {
 		n.opened = true
 		if x, err := openIndex(n.file); err == nil {
-			n.index, n.walked, n.types = x, map[dwarf.Offset]bool{}, map[dwarf.Offset]*scope{}
-			n.known, n.aliases, n.units = map[uint64]found{}, map[dwarf.Offset]string{}, map[dwarf.Offset]*unit{}
+			n.index, n.walked, n.types = x, map[dwarf.Offset]bool{}, map[dwarf.Offset]*dw.Scope{}
+			n.known, n.aliases, n.units = map[uint64]found{}, map[dwarf.Offset]string{}, map[dwarf.Offset]*dw.CompileUnit{}
 		}
 	}
 	return n.index != nil
@@ -97,8 +97,8 @@ func (n *Names) Member(typ dwarf.Offset, at int64, local string) (named Named, o
 	u := n.unitAt(typ)
 	l, ok := n.lockIn(typ, u, at)
 	owner := ""
-	if e := n.index.Type(typ); e != nil {
-		owner = n.typeName(e, u)
+	if t := n.index.Type(typ); t != nil {
+		owner = n.typeName(t, u)
 	}
 	if owner == "" {
 		owner = n.aliases[typ]
@@ -130,7 +130,7 @@ func anyElement(path string) string {
 }
 
 // unitAt returns the unit that contains an entry, for its language.
-func (n *Names) unitAt(off dwarf.Offset) *unit {
+func (n *Names) unitAt(off dwarf.Offset) *dw.CompileUnit {
 	c, ok := n.unitOf(off)
 	if !ok {
 		return nil
@@ -188,7 +188,7 @@ func (n *Names) typed(v *found, e *entry) {
 		if v.typ != 0 || off == 0 {
 			return
 		}
-		n.index.Left = maxTypeEntries
+		n.index.Budget = maxTypeEntries
 		o := n.index.Entry(off)
 		if o == nil {
 			return
@@ -240,7 +240,7 @@ func (n *Names) unitOf(off dwarf.Offset) (placedUnit, bool) {
 	part := &n.index.Parts[k]
 	off -= part.Base
 	i := sort.Search(len(part.Units), func(i int) bool { return part.Units[i].End > off })
-	if part.Apart || i == len(part.Units) || part.Units[i].Entry > off {
+	if part.SeekEachUnit || i == len(part.Units) || part.Units[i].Entry > off {
 		return placedUnit{}, false
 	}
 	return placedUnit{k, part.Units[i]}, true
@@ -279,7 +279,7 @@ func (n *Names) tables() []table {
 		p := &n.index.Parts[i]
 		for _, u := range p.Units {
 			base := p.AddrBase
-			if p.Skeleton == nil && !p.Apart {
+			if p.Skeleton == nil && !p.SeekEachUnit {
 				r := p.Data.Reader()
 				r.Seek(u.Entry)
 				if root, err := r.Next(); err == nil && root != nil {
@@ -300,44 +300,40 @@ func (n *Names) walk(c placedUnit) {
 		return
 	}
 	n.walked[part.Base+c.unit.Entry] = true
-	r := part.Data.Reader()
-	r.Seek(c.unit.Entry)
-	w := walker{x: n.index, part: part, visit: func(e *dwarf.Entry, u *unit, in *scope) *scope {
-		inner := n.index.visit(e, u, in)
+	_ = dw.WalkUnit(n.index.Tree, part, c.unit, func(e *dwarf.Entry, u *dw.CompileUnit, in *dw.Scope) (*dw.Scope, error) {
+		inner, err := n.index.visit(e, u, in)
 		n.units[part.Base+c.unit.Entry] = u
 		switch e.Tag {
 		case dwarf.TagTypedef:
-			if off, ok := e.Val(dwarf.AttrType).(dwarf.Offset); ok && n.aliases[off] == "" {
+			if off := dw.TypeOf(e); off != 0 && n.aliases[off] == "" {
 				n.aliases[off] = dw.Name(e)
 			}
 		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
 			n.types[e.Offset] = inner
 		}
-		return inner
-	}}
-	_ = w.run(dw.NewEntries(r, int(c.unit.End-c.unit.Entry)), true) // what was read so far is valid
+		return inner, err
+	}) // after an error, what was read so far is valid
 }
 
 // typeName returns the name of a structure with its scopes, as its language writes it: struct
 // account, bank::Account; "" if it has none.
-func (n *Names) typeName(e *dwarf.Entry, u *unit) string {
-	name := dw.Name(e)
+func (n *Names) typeName(t *dw.Type, u *dw.CompileUnit) string {
+	name := t.Name
 	if name == "" {
 		return ""
 	}
-	if n.types[e.Offset] == nil {
-		if c, ok := n.unitOf(e.Offset); ok {
+	if n.types[t.Offset] == nil {
+		if c, ok := n.unitOf(t.Offset); ok {
 			n.walk(c)
 		}
 	}
-	if s := n.types[e.Offset]; s != nil && s.name == name {
+	if s := n.types[t.Offset]; s != nil && s.Name == name {
 		name = qualified(n.index.path(s, nil))
 	}
-	tag := map[dwarf.Tag]string{dwarf.TagUnionType: "union"}[e.Tag]
-	if tag == "" {
-		tag = "struct"
+	if t.Tag == dwarf.TagUnionType {
+		return tagged("union", name, u)
 	}
-	return tagged(tag, name, u)
+	return tagged("struct", name, u)
 }
 
 // lock is a synchronisation object within a type.
@@ -361,18 +357,18 @@ var synchronising = map[string]bool{
 // descent is the state of a search for a lock in a type.
 type descent struct {
 	n     *Names
-	unit  *unit
+	unit  *dw.CompileUnit
 	found []lock // candidates that are sure or, if there is none, the first other one
 }
 
 // lockIn returns the lock that begins at an offset in a type: a member of a synchronisation type
 // or, if there is none, the outermost member that begins there. In a union the result must be the
 // same for all of its members.
-func (n *Names) lockIn(typ dwarf.Offset, u *unit, at int64) (lock, bool) {
-	n.index.Left = maxTypeEntries
+func (n *Names) lockIn(typ dwarf.Offset, u *dw.CompileUnit, at int64) (lock, bool) {
+	n.index.Budget = maxTypeEntries
 	d := descent{n: n, unit: u}
 	d.into(typ, at, lock{}, "", 0)
-	if len(d.found) == 0 || n.index.Left < 0 {
+	if len(d.found) == 0 || n.index.Budget < 0 {
 		return lock{}, false
 	}
 	for _, l := range d.found[1:] {
@@ -386,33 +382,27 @@ func (n *Names) lockIn(typ dwarf.Offset, u *unit, at int64) (lock, bool) {
 // into descends into a type. Alias is the name of the last typedef that led to it.
 func (d *descent) into(typ dwarf.Offset, at int64, so lock, alias string, depth int) {
 	x := d.n.index
-	e := x.Entry(typ)
-	if e == nil || depth > 4*maxChain || at < 0 {
+	t := x.TypeAt(typ)
+	if x.Budget--; t == nil || depth > 4*maxChain || at < 0 || x.Budget < 0 {
 		return
 	}
-	if at == 0 && synchronising[dw.Name(e)] {
+	switch {
+	case at == 0 && synchronising[t.Name]:
 		so.sure, so.part = true, false
 		d.add(so)
 		return
-	}
-	switch e.Tag {
-	case dwarf.TagTypedef, dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType:
-		if name := dw.Name(e); name != "" {
-			alias = name
-		}
-		next := dw.TypeOf(e)
-		d.into(next, at, so, alias, depth+1)
+	case t.IsName():
+		d.into(t.Of, at, so, cmp.Or(t.Name, alias), depth+1)
 		return
-	}
-	if at == 0 && len(d.found) == 0 && !so.part && e.Tag != dwarf.TagArrayType {
+	case at == 0 && len(d.found) == 0 && !so.part && t.Tag != dwarf.TagArrayType:
 		d.found = append(d.found, so)
 	}
-	switch e = x.Complete(e); e.Tag {
-	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
-		d.members(e, at, so, alias, depth)
-	case dwarf.TagArrayType:
+	switch t = t.Complete(); {
+	case t.IsStructure():
+		d.members(t, at, so, alias, depth)
+	case t.Tag == dwarf.TagArrayType:
 		var m memberPlace
-		if next, ok := x.elementAt(e, at, &m); ok {
+		if next, ok := x.elementAt(t, at, &m); ok {
 			so.path, so.part = so.path+m.path, false
 			if so.class != "" {
 				so.class += "[]"
@@ -423,15 +413,12 @@ func (d *descent) into(typ dwarf.Offset, at int64, so lock, alias string, depth 
 }
 
 // members descends into the members and bases that contain the offset.
-func (d *descent) members(e *dwarf.Entry, at int64, so lock, alias string, depth int) {
-	owner := d.n.typeName(e, d.unit)
-	if owner == "" {
-		owner = cmp.Or(alias, d.n.aliases[e.Offset])
-	}
-	d.n.index.Members(e, func(f dw.Member) bool {
+func (d *descent) members(t *dw.Type, at int64, so lock, alias string, depth int) {
+	owner := cmp.Or(d.n.typeName(t, d.unit), alias, d.n.aliases[t.Offset])
+	for _, f := range t.Members() {
 		within := at - f.Start
 		if f.Type == 0 || !f.Known || f.Bits > 0 || within < 0 || !d.reaches(f.Type, within) {
-			return true
+			continue
 		}
 		next := so
 		if owner != "" {
@@ -440,13 +427,10 @@ func (d *descent) members(e *dwarf.Entry, at int64, so lock, alias string, depth
 		if f.Name != "" {
 			next.path += "." + f.Name
 			next.class += "." + f.Name
-			next.part = false
-		} else {
-			next.part = true
 		}
+		next.part = f.Name == ""
 		d.into(f.Type, within, next, "", depth+1)
-		return true
-	})
+	}
 }
 
 // reaches reports whether offset at lies inside a type, or whether the type is an array without an
@@ -455,7 +439,7 @@ func (d *descent) members(e *dwarf.Entry, at int64, so lock, alias string, depth
 func (d *descent) reaches(typ dwarf.Offset, at int64) bool {
 	x := d.n.index
 	size := x.Size(typ)
-	if e := x.Bare(x.Entry(typ)); size == 0 && e != nil && e.Tag == dwarf.TagArrayType {
+	if t := x.TypeAt(typ).Unqualified(); size == 0 && t != nil && t.Tag == dwarf.TagArrayType {
 		return true
 	}
 	return at < size || at == 0 && size == 0

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -69,7 +70,7 @@ func (a *Picked) part(at, end int64) Part {
 	}
 	i := at / l.Stride
 	begin := i * l.Stride
-	name := a.Variable.Name + l.subscripts(i)
+	name := a.Variable.Name + subscripts(l.Counts, i)
 	next := begin + l.Stride
 	for k := range l.Leaves {
 		f := &l.Leaves[k]
@@ -85,11 +86,11 @@ func (a *Picked) part(at, end int64) Part {
 	return Part{Offset: at, Size: int(min(next, end) - at), Name: fmt.Sprintf("%s+%d", name, at-begin)}
 }
 
-// subscripts returns the subscripts of element i, counted in the innermost dimension.
-func (l *Layout) subscripts(i int64) string {
+// subscripts returns the subscripts of element i of an array, counted in the innermost dimension.
+func subscripts(counts []int64, i int64) string {
 	text := ""
-	for d := len(l.Counts) - 1; d >= 0; d-- {
-		n := max(l.Counts[d], 1)
+	for d := len(counts) - 1; d >= 0; d-- {
+		n := max(counts[d], 1)
 		if d == 0 {
 			n = i + 1 // an index beyond the array counts in the outermost dimension
 		}
@@ -281,19 +282,19 @@ func (t *taker) arrayAt(addr uint64) *Picked {
 		}
 		return &Picked{Variable: Variable{Name: o.name, File: t.file, Addr: o.lo, Size: int(o.hi - o.lo)}}
 	}
-	t.index.Left = maxTypeEntries
-	m, e, ok := t.index.arrayAt(o.v.typ, int64(addr-o.lo))
-	if !ok {
+	t.index.Budget = maxTypeEntries
+	m, array := t.index.arrayAt(o.v.typ, int64(addr-o.lo))
+	if array == nil {
 		return nil
 	}
 	lo := o.lo + uint64(m.start)
 	a := &Picked{Variable: Variable{Name: o.name + m.path, File: t.file, Addr: lo}}
-	size := t.index.Size(e.Offset)
+	size := array.Size()
 	if size <= 0 || lo+uint64(size) > o.hi {
 		size = int64(o.hi - lo)
 	}
 	a.Variable.Size = int(size)
-	if a.Layout = t.layout(e, o.v.typUnit); a.Layout == nil || size > maxArray {
+	if a.Layout = t.layout(array, o.v.typUnit); a.Layout == nil || size > maxArray {
 		return nil
 	}
 	return a
@@ -302,39 +303,38 @@ func (t *taker) arrayAt(addr uint64) *Picked {
 // maxArray bounds the size of an array, in bytes: a site has 31 bits for it.
 const maxArray = 1<<31 - 1
 
-// arrayAt descends into a type as memberAt does, down to the first array.
-func (x *index) arrayAt(typ dwarf.Offset, at int64) (m memberPlace, e *dwarf.Entry, ok bool) {
+// arrayAt descends into a type as memberAt does, down to the first array; nil if there is none.
+func (x *index) arrayAt(typ dwarf.Offset, at int64) (m memberPlace, array *dw.Type) {
 	for range 4 * maxChain {
-		if e = x.Bare(x.Entry(typ)); e == nil {
-			return m, nil, false
+		t := x.TypeAt(typ).Unqualified()
+		switch {
+		case t == nil:
+			return m, nil
+		case t.Tag == dwarf.TagArrayType:
+			return m, t
+		case t.Tag != dwarf.TagStructType && t.Tag != dwarf.TagClassType:
+			return m, nil
 		}
-		switch e.Tag {
-		case dwarf.TagArrayType:
-			return m, e, true
-		case dwarf.TagStructType, dwarf.TagClassType:
-			if typ, ok = x.fieldAt(e, at, &m); !ok {
-				return m, nil, false
-			}
-		default:
-			return m, nil, false
+		var ok bool
+		if typ, ok = x.fieldAt(t, at, &m); !ok {
+			return m, nil
 		}
 	}
-	return m, nil, false
+	return m, nil
 }
 
 // elementLeaves bounds the scalars of an element that are distinguished; the rest are bytes.
 const elementLeaves = 256
 
 // layout returns the layout of an array type; nil if it is not known.
-func (t *taker) layout(e *dwarf.Entry, u *unit) *Layout {
-	typ, has := e.Val(dwarf.AttrType).(dwarf.Offset)
-	stride := t.index.Size(typ)
-	if !has || stride <= 0 {
+func (t *taker) layout(array *dw.Type, u *dw.CompileUnit) *Layout {
+	stride := t.index.Size(array.Of)
+	if stride <= 0 {
 		return nil
 	}
-	l := &Layout{Counts: t.index.Counts(e), Stride: stride}
+	l := &Layout{Counts: array.Counts(), Stride: stride}
 	for at, tries := int64(0), 0; at < stride && len(l.Leaves) < elementLeaves && tries < 2*elementLeaves; tries++ {
-		m, ok := t.index.memberAt(typ, u, at)
+		m, ok := t.index.memberAt(array.Of, u, at)
 		if !ok {
 			at++
 			continue
