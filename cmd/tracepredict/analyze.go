@@ -34,12 +34,12 @@ func (a *app) analyzeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "analyze [flags] TRACE...",
 		Short: "Analyse recorded traces",
-		Long: `analyze makes of a recorded run the report that the live run gave. TRACE is a file that --record wrote, or one
-in the STD text format of the RAPID tools (T1|acq(L2)|17); the content tells which. - is standard input. Each trace is analysed by
-itself and has a report of its own, in the order given: with --format json, one object after the other. No privileges
-are needed, nor the program.
+		Long: `analyze prints for a recorded run the report that the live run printed. TRACE is a file that --record wrote, or one
+in the STD text format of the RAPID tools (T1|acq(L2)|17); the content decides which. - is standard input. Each trace is analysed
+separately and has its own report, in the order given: with --format json, one object after the other. Neither privileges nor
+the program are needed.
 
-A trace that is cut short, by kill -9 for one, is analysed up to there, and the report says so.
+A trace that is cut short, for example by kill -9, is analysed up to that point, and the report says so.
 
 Exit status: 0 without findings (of the --confidence asked for), 66 if any trace has some, 125 if a trace cannot be read, 2 for wrong usage.`,
 		Example: `  sudo tracepredict exec --record shop.trace --watch tickets -- ./shop
@@ -60,7 +60,7 @@ Exit status: 0 without findings (of the --confidence asked for), 66 if any trace
 	f.coneFlags.register(cmd)
 	f.lockFlags.register(cmd)
 	f.misuseFlags.register(cmd)
-	cmd.Flags().BoolVar(&f.strict, "strict", false, "of STD text take nothing but what RAPID itself reads")
+	cmd.Flags().BoolVar(&f.strict, "strict", false, "accept only STD text that RAPID itself reads")
 	return cmd
 }
 

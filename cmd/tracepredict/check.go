@@ -27,8 +27,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:   "check [flags] SPEC",
 		Short: "Parse and type-check a specification, describe its monitors",
 		Long: `check reads a specification (docs/specification.md) without a program. It reports all errors, with their lines, and
-warns of properties that can never be violated, or always are. Of each property it prints what its letters are made
-of, the monitor's size, and a shortest run that violates it; and of the whole, what would be probed.
+warns of properties that can never be violated, or always are. For each property it prints what its letters consist
+of, the monitor's size, and a shortest run that violates it. At the end it lists what would be probed.
 
 What only the program knows (types that are not declared, constants of enumerations) is checked when it is run.
 
@@ -42,7 +42,7 @@ Exit status: 0, 2 if the specification is faulty.`,
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.format, "format", "text", "the form of the description: `text|json`")
+	fs.StringVar(&f.format, "format", "text", "format of the description: `text|json`")
 	fs.BoolVar(&f.dot, "dot", false, "draw the monitors in the language of Graphviz instead")
 	f.reading(cmd)
 	return cmd

@@ -27,14 +27,14 @@ func (a *app) convertCommand() *cobra.Command {
 	var f convertFlags
 	cmd := &cobra.Command{
 		Use:   "convert --to std|trace|perfetto [flags] TRACE OUT",
-		Short: "Write a trace in another form",
-		Long: `convert reads a trace, in tracepredict's format or in STD text (the content tells which), and writes it as
+		Short: "Write a trace in another format",
+		Long: `convert reads a trace, in tracepredict's format or in STD text (the content decides which), and writes it as
 
-  std       STD text, for the RAPID tools and their kin; what it cannot carry is counted and told
+  std       STD text, for the RAPID and related tools; what it cannot represent is counted and reported
   trace     tracepredict's own format
   perfetto  a timeline of threads, critical sections and waits, as a Perfetto trace for ui.perfetto.dev
 
-- is standard input, or output. Exit status: 0, 125 if the trace cannot be read to its end or OUT not be written, 2 for wrong usage.`,
+- is standard input, or output. Exit status: 0, 125 if the trace cannot be read to its end or OUT cannot be written, 2 for wrong usage.`,
 		Example: `  tracepredict convert --to std shop.trace shop.std
   tracepredict convert --to std --dialect spd shop.trace - | less
   tracepredict convert --to trace avrora.std avrora.trace
@@ -45,9 +45,9 @@ func (a *app) convertCommand() *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.to, "to", "", "the form of OUT: `std|trace|perfetto`")
-	fs.StringVar(&f.dialect, "dialect", string(std.Rapid), "of --to std, `rapid|spd|sunhang`: pure; with requests; with condition waits, too")
-	fs.BoolVar(&f.strict, "strict", false, "of STD text take nothing but what RAPID itself reads")
+	fs.StringVar(&f.to, "to", "", "format of OUT: `std|trace|perfetto`")
+	fs.StringVar(&f.dialect, "dialect", string(std.Rapid), "dialect of --to std, `rapid|spd|sunhang`: pure; with requests; with requests and condition waits")
+	fs.BoolVar(&f.strict, "strict", false, "accept only STD text that RAPID itself reads")
 	return cmd
 }
 

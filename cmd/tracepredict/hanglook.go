@@ -25,9 +25,9 @@ func (a *app) hangCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "hang [flags] PID",
 		Short: "Say at once whether a running program hangs, and what each thread waits for",
-		Long: `hang looks at a running process, says whether threads of it block each other for ever, and lists what each
-thread is doing: what lock it waits for and who holds that, or in which system call it sleeps, with its calls. It puts no
-probe in, stops no thread, and ends within about a second. The report goes to standard error.
+		Long: `hang looks at a running process, says whether its threads block each other for ever, and lists what each
+thread is doing: which lock it waits for and which thread holds that, or in which system call it sleeps, with its call stack.
+It inserts no probe, stops no thread, and ends within about a second. The report goes to standard error.
 
 Exit status: 0 if no hang was found, 66 if one was, 125 if tracepredict failed, 2 for wrong usage.`,
 		Example: `  sudo tracepredict hang $(pidof server)
@@ -43,7 +43,7 @@ Exit status: 0 if no hang was found, 66 if one was, 125 if tracepredict failed, 
 	}
 	fs := cmd.Flags()
 	f.suppressFlags.register(cmd)
-	fs.StringVar(&f.format, "format", "text", "form of the report: `text|json`")
+	fs.StringVar(&f.format, "format", "text", "format of the report: `text|json`")
 	fs.StringVar(&f.output, "output", "", "write the report to `FILE` instead of standard error")
 	fs.IntVar(&f.findings, "findings-exit", exitFindings, "exit status `N` that says there is a hang")
 	return cmd

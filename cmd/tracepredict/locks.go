@@ -23,9 +23,9 @@ var rwlockPolicies = map[string]goodlock.Policy{"auto": goodlock.ByLockKind, "re
 
 func (f *lockFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.BoolVar(&f.explain, "explain-pruned", false, "list the candidates that are no findings, and why: one thread alone, a gate lock, an order that every schedule keeps")
-	fs.StringVar(&f.rwlocks, "rwlock-policy", "auto", "whom read-write locks prefer when a writer waits: `auto|reader|writer`; with writer, readers wait behind it, with auto as each lock's kind has it, which is read from its memory")
-	fs.BoolVar(&f.classes, "lock-classes", false, "look for deadlocks between classes of locks too (all locks of one field of one type, or made in one place), though no two threads took the same ones")
+	fs.BoolVar(&f.explain, "explain-pruned", false, "list the candidates that are not findings, and why: one thread alone, a gate lock, an order that every schedule keeps")
+	fs.StringVar(&f.rwlocks, "rwlock-policy", "auto", "whether read-write locks prefer readers or writers when a writer waits: `auto|reader|writer`; with writer, readers wait behind it; with auto, each lock's kind decides, which is read from its memory")
+	fs.BoolVar(&f.classes, "lock-classes", false, "look for deadlocks between classes of locks too (all locks of one field of one type, or initialised at one source location), even if no two threads acquired the same locks")
 	fs.IntVar(&f.maxCycle, "max-cycle", 0, "look for deadlocks of at most `N` threads; 0 is no limit")
 	fs.IntVar(&f.cycleBudget, "cycle-budget", 0, fmt.Sprintf("end the search for deadlocks after `N` steps, of less than a microsecond each; 0 is the default, %d", goodlock.DefaultBudget))
 	fs.IntVar(&f.maxEdges, "max-patterns", 0, fmt.Sprintf("keep at most `N` lock orders; 0 is the default, %d", goodlock.DefaultMaxEdges))

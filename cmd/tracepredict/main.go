@@ -115,10 +115,10 @@ func version() string {
 func (a *app) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Say what this kernel and this user can do, and how to mend what is missing",
+		Short: "Say what this kernel and this user can do, and how to fix what is missing",
 		Long: `doctor tries each thing that observing a program needs, and says which work, which do not, which it
-could not tell, and what to do about them. Wanted are CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, from root or from the
-binary's file (docs/privileges.md); whatever else exec and attach have they give up. Exit status 125 if something needed is missing.`,
+could not determine, and what to do about them. CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE are wanted, from root or from the
+binary's file (docs/privileges.md); exec and attach drop all other capabilities. Exit status 125 if something needed is missing.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return runDoctor(a.stdout, doctor.Diagnose())

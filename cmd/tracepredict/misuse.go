@@ -17,7 +17,7 @@ type misuseFlags struct {
 }
 
 func (f *misuseFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.misuse, "misuse", "on", "look for misuse of the threads' interface (docs/misuse.md): `on|off|-RULE,...`; -RULE,-RULE is all rules but these")
+	cmd.Flags().StringVar(&f.misuse, "misuse", "on", "look for misuse of the threading API (docs/misuse.md): `on|off|-RULE,...`; -RULE,-RULE is all rules except these")
 }
 
 func (f *misuseFlags) check() (err error) {

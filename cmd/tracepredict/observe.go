@@ -55,12 +55,12 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.watch, "watch", nil, "look for races on this global or static `VARIABLE`, or a member or element of one (server.stats.hits, slots[3].state), or a field of all objects of a type ('state of struct conn'); repeatable")
 	fs.BoolVar(&f.shared, "watch-shared", false, "watch every global and static variable of the program that its code names, to find those that threads share (docs/watch-shared.md)")
 	fs.StringArrayVar(&f.hw, "watch-hw", nil, "look for races on this `VARIABLE` by hardware watchpoints, which see accesses through pointers too; repeatable, at most four")
-	fs.BoolVar(&f.noHW, "no-watch-hw", false, "watch the variables of --watch by probes alone, also where these do not see all accesses")
-	fs.StringArrayVar(&f.on, "on", nil, "make events of the calls or returns of functions, by a `PATTERN`: 'call F(x, _)', 'return F(x) -> r', F a name or glob (docs/patterns.md); repeatable")
+	fs.BoolVar(&f.noHW, "no-watch-hw", false, "watch the variables of --watch by probes alone, even where these do not see all accesses")
+	fs.StringArrayVar(&f.on, "on", nil, "record calls or returns of functions as events, by a `PATTERN`: 'call F(x, _)', 'return F(x) -> r', where F is a name or glob (docs/patterns.md); repeatable")
 	fs.StringArrayVar(&f.sync, "sync", nil, "more synchronisation calls, from a `FILE` (docs/sync-table.md); repeatable")
 	fs.BoolVar(&f.noAtomics, "no-atomics", false, "do not observe atomic variables as synchronisation")
 	f.spec.register(cmd)
-	fs.StringVar(&f.sites, "sites", "cheap", "where probes sit: `cheap|entry`, the cheapest place that sees the same, or always the original one")
+	fs.StringVar(&f.sites, "sites", "cheap", "where probes sit: `cheap|entry`, at the cheapest instruction that observes the same, or always at the original one")
 }
 
 func (f *planFlags) options() (probes.Options, error) {
@@ -176,15 +176,15 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.DurationVar(&f.duration, "duration", 0, "stop observing after this time (30s, 5m); the program goes on")
 	fs.IntVar(&f.ring, "ring", attach.DefaultRingBytes>>20, "size of the ring buffer in `MiB`, a power of two")
 	fs.BoolVar(&f.follow, "follow", false, "observe the processes that the program forks too, and what they execute, until the first process ends")
-	fs.StringVar(&f.order, "order", "", "also observe what orders threads elsewhere: `io`, messages through pipes, sockets, eventfds and futexes (docs/order-io.md)")
-	fs.StringVar(&f.stacks, "stacks", "full", "what to record of where events were, once for each place: `full|caller|none`, the whole calling chain, the caller alone, or nothing, so that findings name no code")
+	fs.StringVar(&f.order, "order", "", "also observe other means that order threads: `io`, messages through pipes, sockets, eventfds and futexes (docs/order-io.md)")
+	fs.StringVar(&f.stacks, "stacks", "full", "what to record of the code that made events, once for each call stack: `full|caller|none`, the whole call stack, the caller alone, or nothing, so that findings name no code")
 	defaults := loader.DefaultRemovalLimits()
 	fs.Uint64Var(&f.removal.Unshared, "unshared-after", defaults.Unshared, "with --watch-shared, stop watching a variable after `N` accesses while there are several threads, all by one of them; 0 is never")
 	fs.Uint64Var(&f.removal.SingleThread, "alone-after", defaults.SingleThread, "with --watch-shared, stop watching a variable after `N` accesses by one thread alone, however many threads there are; 0 is never")
-	fs.Uint64Var(&f.removal.ArrayAccesses, "elements-after", defaults.ArrayAccesses, "with --watch-shared, stop watching an array of which code picks elements after `N` recorded accesses of it; 0 is never")
+	fs.Uint64Var(&f.removal.ArrayAccesses, "elements-after", defaults.ArrayAccesses, "with --watch-shared, stop watching an array that code accesses by a computed index after `N` recorded accesses of it; 0 is never")
 	fs.Uint64Var(&f.guarded, "guarded-after", live.DefaultGuarded, "with --watch-shared, stop watching a variable after `N` recorded accesses by several threads that the same locks kept apart; 0 is never")
-	fs.BoolVar(&f.progress, "progress", false, "tell on standard error of each new lock order while the program runs (docs/lock-order.md)")
-	fs.StringVar(&f.onHang, "on-hang", hangReport, "when threads are seen to block each other for ever: `report|kill|core`; report tells of them at once, kill and core then end the program too (docs/hangs.md)")
+	fs.BoolVar(&f.progress, "progress", false, "report each new lock order on standard error while the program runs (docs/lock-order.md)")
+	fs.StringVar(&f.onHang, "on-hang", hangReport, "when threads are seen to block each other for ever: `report|kill|core`; report says so at once, kill and core then end the program too (docs/hangs.md)")
 	fs.BoolVar(&f.lossy, "lossy", false, "never make the program wait: events that find the ring buffer full are lost, and counted")
 }
 
@@ -361,13 +361,13 @@ func (a *app) execCommand() *cobra.Command {
 		Use:   "exec [flags] -- PROGRAM [ARG...]",
 		Short: "Run a program and observe it from its first instruction",
 		Long: `exec runs PROGRAM with tracepredict's own standard streams, working directory and environment, observes it
-from its first instruction, and when it has ended writes a report to standard error. Deadlocks of two threads are told of
-there as soon as they are predicted, in a line each.
+from its first instruction, and when it has ended writes a report to standard error. Each deadlock of two threads is reported
+there in one line as soon as it is predicted.
 
 A program that makes events faster than they are analysed is made to wait, so that none is lost; with --lossy it never waits.
 
 Exit status: the program's own (128 + n if signal n ended it); 66 if there are findings (of the --confidence
-asked for) and the program itself gave 0; 125 if tracepredict failed, 126 and 127 if PROGRAM cannot be run or is not found; 2 for wrong usage.`,
+asked for) and the program itself exited with 0; 125 if tracepredict failed, 126 and 127 if PROGRAM cannot be run or is not found; 2 for wrong usage.`,
 		Example: `  sudo tracepredict exec -- ./server --port 8080
   sudo tracepredict exec --watch tickets --watch order.c:total -- ./shop
   sudo tracepredict exec --format json --output report.json -- ./run-tests`,
@@ -432,12 +432,12 @@ func (a *app) attachCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "attach [flags] -p PID",
 		Short: "Observe a running program until Ctrl-C, --duration or its end",
-		Long: `attach observes a running process. It goes on while it is observed and afterwards; Ctrl-C, the
-end of --duration or of the process, or --settle, write the report to standard error. Deadlocks of two threads are told of
-there as soon as they are predicted, in a line each.
+		Long: `attach observes a running process. The process goes on while it is observed and afterwards. The report is written to
+standard error at Ctrl-C, at the end of --duration or of the process, or when --settle ends the observation. Each deadlock of
+two threads is reported there in one line as soon as it is predicted.
 
-If it makes events faster than they are analysed it is stopped for moments, so that none is lost; with --lossy never. While a debugger
-has it, that cannot be done: then events may be lost, and the report says how many.
+If the process makes events faster than they are analysed, it is stopped briefly, so that none is lost; with --lossy it never is.
+While a debugger is attached to it, it cannot be stopped: then events may be lost, and the report says how many.
 
 Exit status: 0 without findings (of the --confidence asked for), 66 with, 125 if tracepredict failed, 2 for wrong usage.`,
 		Example: `  sudo tracepredict attach -p $(pidof memcached) --duration 30s

@@ -35,14 +35,14 @@ type reportFlags struct {
 func (f *reportFlags) register(cmd *cobra.Command) {
 	f.suppressFlags.register(cmd)
 	fs := cmd.Flags()
-	fs.StringVar(&f.format, "format", "text", "form of the report: `text|json`")
+	fs.StringVar(&f.format, "format", "text", "format of the report: `text|json`")
 	fs.StringVar(&f.output, "output", "", "write the report to `FILE` instead of standard error; - is standard output")
 	fs.IntVar(&f.findings, "findings-exit", exitFindings, "exit status `N` that says there are findings")
-	fs.StringVar(&f.confidence, "confidence", string(finding.Predicted), "show findings of this confidence or a stronger one, and count the others: `observed|predicted|potential`; the exit status is by what is shown")
-	fs.BoolVar(&f.verbose, "verbose", false, "list in a text report every variable that --watch-shared watched and what became of it, every suppression and what it left out, and long call chains in full")
-	fs.BoolVar(&f.stats, "stats", false, "report figures too: events by kind, what the tool and the program took, how full the ring buffer was and, with --spec, how much of the lattice was built and how long verdicts took")
-	fs.IntVar(&f.history, "history", 0, fmt.Sprintf("critical sections `N` kept for each lock and thread, to predict from (%d if 0, at least 2), and events in proportion; what is forgotten is counted and told", predict.DefaultSections))
-	fs.IntVar(&f.reversals, "reversals", 0, fmt.Sprintf("steps `N` that may be spent on schedules in which critical sections of a lock change places; 0 is the default, %d, and -1 looks for none", predict.DefaultReversals))
+	fs.StringVar(&f.confidence, "confidence", string(finding.Predicted), "show findings of this confidence or a stronger one, and count the others: `observed|predicted|potential`; only findings that are shown affect the exit status")
+	fs.BoolVar(&f.verbose, "verbose", false, "list in a text report every variable that --watch-shared watched and what became of it, every suppression and what it left out, and long call stacks in full")
+	fs.BoolVar(&f.stats, "stats", false, "report statistics too: events by kind, CPU time and memory of the tool, CPU time of the program, how full the ring buffer was and, with --spec, how much of the lattice was built and how long verdicts took")
+	fs.IntVar(&f.history, "history", 0, fmt.Sprintf("critical sections `N` kept for each lock and thread, to predict from (%d if 0, at least 2), and events in proportion; what is discarded or evicted is counted and reported", predict.DefaultSections))
+	fs.IntVar(&f.reversals, "reversals", 0, fmt.Sprintf("steps `N` that may be spent on schedules that reorder the critical sections of a lock; 0 is the default, %d; with -1 there is no such search", predict.DefaultReversals))
 }
 
 func (f *reportFlags) check() error {

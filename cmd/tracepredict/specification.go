@@ -38,7 +38,7 @@ func (f *specFlags) register(cmd *cobra.Command) {
 // reading registers the flags for reading a specification. check has them too.
 func (f *specFlags) reading(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.BoolVar(&f.partial, "partial", false, "accept properties that are not safety properties: what no finite run can show is never reported, and named")
+	fs.BoolVar(&f.partial, "partial", false, "accept properties that are not safety properties: violations that no finite run can show are named, and never reported")
 	fs.StringArrayVar(&f.include, "include", nil, "look in this `FOLDER` for files that the specification includes; repeatable")
 }
 
@@ -57,7 +57,7 @@ type coneFlags struct {
 
 func (f *coneFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&f.causality, "causality", "sync", "which order the runs keep that properties are checked on: `sync|exclusion`, that of all synchronisation, or critical sections may change places as a whole")
+	fs.StringVar(&f.causality, "causality", "sync", "which order is kept by the runs on which properties are checked: `sync|exclusion`; sync keeps that of all synchronisation, exclusion allows whole critical sections to be reordered")
 	fs.IntVar(&f.window, "window", defaultWindow, "most states `W` that a level of the lattice keeps, those nearest to the observed run; 0 is no limit")
 	fs.IntVar(&f.queue, "queue", defaultQueue, "events `L` that wait before a level is closed; 0 is no limit: levels narrower than the window are closed at the end")
 }

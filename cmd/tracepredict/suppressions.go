@@ -22,7 +22,7 @@ func (f *suppressFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringArrayVar(&f.files, "suppressions", nil, "leave out of the report, and of the exit status, the findings that a suppression in `FILE` matches (docs/suppressions.md); repeatable")
 	fs.BoolVar(&f.plain, "no-default-suppressions", false, "do not use the suppressions that come with tracepredict, which 'tracepredict suppressions' prints")
-	fs.BoolVar(&f.generate, "gen-suppressions", false, "print behind the report a suppression for each finding that is shown")
+	fs.BoolVar(&f.generate, "gen-suppressions", false, "print, after the report, a suppression for each finding that is shown")
 }
 
 // load reads the files, and adds the built-in suppressions unless the flags forbid them.
@@ -62,10 +62,11 @@ func (a *app) suppressionsCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "suppressions [FILE...]",
 		Short: "Print the suppressions that come with tracepredict, or check files of suppressions",
-		Long: `Without FILE, suppressions prints those that exec, attach and analyze use by themselves: findings in the C and C++ libraries
-that are known to be no errors, each with the reason. It is the start of a file for --suppressions, whose form docs/suppressions.md explains.
+		Long: `Without FILE, suppressions prints those that exec, attach and analyze use by default: findings in the C and C++ libraries
+that are known not to be errors, each with the reason. A file for --suppressions can begin with this output; docs/suppressions.md
+explains the format.
 
-With FILE it reads each as --suppressions does, and says how many suppressions there are. Exit status 2 if one is faulty.`,
+With FILE it reads each file as --suppressions does, and says how many suppressions there are. Exit status 2 if one is faulty.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, names []string) error {
 			if len(names) == 0 {
