@@ -9,72 +9,72 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// makings records the creations, ends and joins of threads.
-type makings struct {
-	// open are the threads that are certainly joinable and that no thread has joined or detached
-	// yet.
-	open map[event.ThreadID]*making
-	// family maps a living thread to the first thread of its process, as far as it is certain that
-	// it was created as a thread and not as a process.
-	family map[event.ThreadID]event.ThreadID
-	over   event.ThreadID // the family whose process was the last to exit not killed by a signal
-	made   ring           // the latest forks
-	parted ring           // the latest joins and detaches
-	// refused are failed joins whose cause only later events show.
-	refused []step
-	// ended is the last end of a thread that was inferred, not recorded, with the locks that the
-	// thread held. If the next event is a join of the thread, the thread did end by itself.
-	ended struct {
-		step step
-		held []removal
+// creations records the creations, ends and joins of threads.
+type creations struct {
+	// joinable holds the threads that are certainly joinable and that no thread has joined or
+	// detached yet.
+	joinable map[event.ThreadID]*creation
+	// processes maps a living thread to the first thread of its process, as far as it is certain
+	// that it was created as a thread and not as a process.
+	processes map[event.ThreadID]event.ThreadID
+	exited    event.ThreadID // first thread of the last process that exited without being killed by a signal
+	forks     recentSteps    // the latest forks
+	partings  recentSteps    // the latest joins and detaches
+	// refusedJoins holds the failed joins whose cause only later events show.
+	refusedJoins []step
+	// inferredEnd is the last end of a thread that was inferred, not recorded, with the locks that
+	// the thread held. If the next event is a join of the thread, the thread did end by itself.
+	inferredEnd struct {
+		step    step
+		removed []removal
 	}
 }
 
-// making is the creation of a thread.
-type making struct {
-	step   step
-	family event.ThreadID
-	ended  step // the end of the thread; op is None while it lives
+// creation is the creation of a thread.
+type creation struct {
+	step    step
+	process event.ThreadID // the first thread of its process
+	ended   step           // the end of the thread; op is None while it lives
 }
 
 const (
-	maxOpen    = 1 << 14 // bounds makings.open
-	maxRefused = 1 << 10
+	maxJoinable     = 1 << 14 // bounds creations.joinable
+	maxRefusedJoins = 1 << 10 // bounds creations.refusedJoins
 )
 
-func newMakings() makings {
-	return makings{open: map[event.ThreadID]*making{}, family: map[event.ThreadID]event.ThreadID{}}
+func newCreations() creations {
+	return creations{joinable: map[event.ThreadID]*creation{}, processes: map[event.ThreadID]event.ThreadID{}}
 }
 
-func (m *makings) remember(n *event.Names) {
-	for id, x := range m.open {
+func (m *creations) remember(n *event.Names) {
+	for id, x := range m.joinable {
 		n.Thread(id)
 		n.Thread(x.step.thread)
 	}
-	n.Thread(m.ended.step.thread)
-	for _, h := range m.ended.held {
+	n.Thread(m.inferredEnd.step.thread)
+	for _, h := range m.inferredEnd.removed {
 		n.Object(h.acquire.object)
 	}
-	for i := range m.refused {
-		n.Thread(m.refused[i].thread)
-		n.Thread(m.refused[i].peer)
+	for i := range m.refusedJoins {
+		n.Thread(m.refusedJoins[i].thread)
+		n.Thread(m.refusedJoins[i].peer)
 	}
-	m.made.remember(n)
-	m.parted.remember(n)
+	m.forks.remember(n)
+	m.partings.remember(n)
 }
 
 // life processes the creation, the end and the joining of threads.
 func (a *Analysis) life(t *thread, e *event.Event) {
 	switch e.Op {
 	case event.Fork:
-		a.makings.fork(stepOf(e))
+		a.creations.fork(stepOf(e))
 	case event.Detach:
-		delete(a.makings.open, e.Peer)
+		delete(a.creations.joinable, e.Peer)
 		if e.Flags&event.Inferred == 0 {
-			a.makings.parted.add(stepOf(e))
+			a.creations.partings.add(stepOf(e))
 		}
 	case event.DetachAgain:
-		if before, ok := a.makings.parted.last(func(p *step) bool { return p.peer == e.Peer }); ok {
+		if before, ok := a.creations.partings.last(func(p *step) bool { return p.peer == e.Peer }); ok {
 			a.report(finding.DetachTwice, stepOf(e), before)
 		}
 	case event.Join:
@@ -86,31 +86,32 @@ func (a *Analysis) life(t *thread, e *event.Event) {
 	}
 }
 
-func (m *makings) fork(s step) {
-	m.made.add(s)
+func (m *creations) fork(s step) {
+	m.forks.add(s)
 	if s.flags&event.Joinable == 0 {
 		return
 	}
-	family := m.familyOf(s.thread)
-	m.family[s.peer] = family
-	if len(m.open) < maxOpen {
-		m.open[s.peer] = &making{step: s, family: family}
+	process := m.processOf(s.thread)
+	m.processes[s.peer] = process
+	if len(m.joinable) < maxJoinable {
+		m.joinable[s.peer] = &creation{step: s, process: process}
 	}
 }
 
-func (m *makings) familyOf(id event.ThreadID) event.ThreadID { return cmp.Or(m.family[id], id) }
+// processOf returns the first thread of a thread's process.
+func (m *creations) processOf(id event.ThreadID) event.ThreadID { return cmp.Or(m.processes[id], id) }
 
 // joined processes a join that succeeded.
 func (a *Analysis) joined(s step) {
-	m := &a.makings
-	delete(m.open, s.peer)
-	m.parted.add(s)
-	if m.ended.step.thread == s.peer && m.ended.step.seq == s.seq-1 {
-		for _, h := range m.ended.held {
-			a.report(finding.ExitHolding, m.ended.step, h.acquire)
+	m := &a.creations
+	delete(m.joinable, s.peer)
+	m.partings.add(s)
+	if m.inferredEnd.step.thread == s.peer && m.inferredEnd.step.seq == s.seq-1 {
+		for _, h := range m.inferredEnd.removed {
+			a.report(finding.ExitHolding, m.inferredEnd.step, h.acquire)
 		}
 	}
-	m.refused = slices.DeleteFunc(m.refused, func(r step) bool {
+	m.refusedJoins = slices.DeleteFunc(m.refusedJoins, func(r step) bool {
 		if r.peer != s.peer {
 			return false
 		}
@@ -123,8 +124,8 @@ func (a *Analysis) joined(s step) {
 // is returned for detached threads and for those that another thread is joining.
 func (a *Analysis) joinFailed(e *event.Event) {
 	const noThread, invalid, deadlock = 3, 22, 35
-	s, m := stepOf(e), &a.makings
-	before, parted := m.parted.last(func(p *step) bool { return p.peer == e.Peer })
+	s, m := stepOf(e), &a.creations
+	before, parted := m.partings.last(func(p *step) bool { return p.peer == e.Peer })
 	switch {
 	case e.Peer == 0:
 	case e.Value == deadlock && e.Peer == e.Thread:
@@ -134,72 +135,72 @@ func (a *Analysis) joinFailed(e *event.Event) {
 		a.report(finding.JoinTwice, s, before)
 	case parted:
 		a.report(finding.JoinDetached, s, before)
-	case e.Value == invalid && len(m.refused) < maxRefused:
-		m.refused = append(m.refused, s)
+	case e.Value == invalid && len(m.refusedJoins) < maxRefusedJoins:
+		m.refusedJoins = append(m.refusedJoins, s)
 	}
 }
 
 // end processes the end of a thread. The locks that it held were removed from it by the events
 // just before.
 func (a *Analysis) end(t *thread, e *event.Event) {
-	s, m := stepOf(e), &a.makings
+	s, m := stepOf(e), &a.creations
 	a.leaveWait(t, false)
 	switch {
 	case e.Flags&event.WithProcess != 0:
-		delete(m.open, t.id)
+		delete(m.joinable, t.id)
 		if e.Value&0x7f == 0 { // the process was not killed by a signal
-			a.unjoined(m.familyOf(t.id))
+			a.reportUnjoined(m.processOf(t.id))
 		}
 	case e.Flags&event.Inferred != 0:
-		m.ended.step, m.ended.held = s, a.kept(t)
+		m.inferredEnd.step, m.inferredEnd.removed = s, a.heldAtEnd(t)
 	default:
-		for _, h := range a.kept(t) {
+		for _, h := range a.heldAtEnd(t) {
 			a.report(finding.ExitHolding, s, h.acquire)
 		}
 	}
-	if x := m.open[t.id]; x != nil {
+	if x := m.joinable[t.id]; x != nil {
 		x.ended = s
 	}
-	a.acts(t)
-	delete(m.family, t.id)
+	a.clearRemoved(t)
+	delete(m.processes, t.id)
 	delete(a.threads, t.id)
 	a.threadCache[t.id%cacheSize] = nil
 }
 
-// kept returns the locks that a thread wrongly still holds at its end.
-func (a *Analysis) kept(t *thread) []removal {
-	if a.robust {
+// heldAtEnd returns the locks that a thread wrongly still holds at its end.
+func (a *Analysis) heldAtEnd(t *thread) []removal {
+	if a.anyRobust {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(t.removed), func(r removal) bool {
-		return r.releasedByOther || a.special[r.acquire.object] || r.acquire.flags&(event.Inferred|event.HasValue) == event.Inferred
+		return r.releasedByOther || a.withAttributes[r.acquire.object] || r.acquire.flags&(event.Inferred|event.HasValue) == event.Inferred
 	})
 }
 
-// unjoined reports, when a process ends, its threads that have ended before and that no thread
-// joined or detached.
-func (a *Analysis) unjoined(family event.ThreadID) {
-	m := &a.makings
-	if m.over == family {
+// reportUnjoined reports, when a process ends, its threads that have ended before and that no
+// thread joined or detached.
+func (a *Analysis) reportUnjoined(process event.ThreadID) {
+	m := &a.creations
+	if m.exited == process {
 		return // another thread of the process has already reported them
 	}
-	m.over = family
-	for _, id := range slices.Sorted(maps.Keys(m.open)) {
-		if x := m.open[id]; x.family == family && x.ended.op != event.None {
+	m.exited = process
+	for _, id := range slices.Sorted(maps.Keys(m.joinable)) {
+		if x := m.joinable[id]; x.process == process && x.ended.op != event.None {
 			a.report(finding.NeverJoined, x.step, x.ended)
-			delete(m.open, id)
+			delete(m.joinable, id)
 		}
 	}
 }
 
-// detached reports, at the end of the run, the failed joins of threads that no recorded event
+// reportDetached reports, at the end of the run, the failed joins of threads that no recorded event
 // detached or joined: such a thread was created detached.
-func (a *Analysis) detached() {
-	m := &a.makings
-	for _, s := range m.refused {
-		if made, ok := m.made.last(func(p *step) bool { return p.peer == s.peer }); ok {
-			a.report(finding.JoinDetached, s, made)
+func (a *Analysis) reportDetached() {
+	m := &a.creations
+	for _, s := range m.refusedJoins {
+		if fork, ok := m.forks.last(func(p *step) bool { return p.peer == s.peer }); ok {
+			a.report(finding.JoinDetached, s, fork)
 		}
 	}
-	m.refused = nil
+	m.refusedJoins = nil
 }

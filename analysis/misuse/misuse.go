@@ -32,38 +32,38 @@ type Options struct {
 
 // Analysis finds misuse. It implements finding.Analysis.
 type Analysis struct {
-	opts        Options
-	locks       *locks.Table
-	ownLocks    bool                       // locks is not shared with other analyses
-	threads     map[event.ThreadID]*thread // by id: the living threads
-	threadCache [cacheSize]*thread
-	withRemoved int // number of threads with locks in removed
-	conds       map[event.ObjectID]*condition
-	waiting     int // number of threads in waits on conditions
-	barriers    map[event.ObjectID]*barrier
-	special     map[event.ObjectID]bool // live mutexes with attributes, which may be robust
-	robust      bool                    // special had no more room, so any mutex may be robust
-	removals    []removal               // locks removed from holders by the latest consecutive events
-	dead        ring                    // the latest destroyed objects
-	makings     makings
-	off         bool // nothing is found any more: there was a hole, or Options.Off is set
-	found       map[key]*finding.Finding
+	opts           Options
+	locks          *locks.Table
+	ownLocks       bool                       // locks is not shared with other analyses
+	threads        map[event.ThreadID]*thread // by id: the living threads
+	threadCache    [cacheSize]*thread
+	withRemoved    int // number of threads whose removed is not empty
+	conds          map[event.ObjectID]*condition
+	waiting        int // number of threads in waits on conditions
+	barriers       map[event.ObjectID]*barrier
+	withAttributes map[event.ObjectID]bool // live mutexes with attributes, which may be robust
+	anyRobust      bool                    // withAttributes had no more room, so any mutex may be robust
+	removals       []removal               // locks removed from holders by the latest consecutive events
+	destroys       recentSteps             // the latest destroys of objects
+	creations      creations
+	off            bool // nothing is found any more: there was a hole, or Options.Off is set
+	found          map[key]*finding.Finding
 }
 
 // Bounds of what is kept, so that memory does not depend on the length of the run.
 const (
-	cacheSize = 64      // number of entries of the direct-mapped cache of threads
-	maxFound  = 1 << 12 // findings; beyond it, all of one rule and call stack are one
-	maxRing   = 1 << 10 // entries of each ring: destroyed objects, joined threads, and so on
-	releases  = 4       // latest releases of a thread that are kept; a power of 2
-	maxLive   = 1 << 16 // each of conditions, barriers, and mutexes with attributes
+	cacheSize      = 64      // number of entries of the direct-mapped cache of threads
+	maxFound       = 1 << 12 // findings; beyond it, all of one rule and call stack are one
+	maxRecentSteps = 1 << 10 // entries of each recentSteps: destroyed objects, joined threads, and so on
+	releases       = 4       // latest releases of a thread that are kept; a power of 2
+	maxLive        = 1 << 16 // each of conditions, barriers, and mutexes with attributes
 )
 
 // key identifies a finding.
 type key struct {
-	rule         finding.Rule
-	place, other event.StackID
-	object       event.ObjectID
+	rule              finding.Rule
+	stack, otherStack event.StackID
+	object            event.ObjectID
 }
 
 // thread is a living thread. The fields that a release needs come first.
@@ -87,7 +87,7 @@ type step struct {
 	with      event.ObjectID // of a wait: the mutex
 	thread    event.ThreadID
 	peer      event.ThreadID
-	place     event.StackID
+	stack     event.StackID
 	op        event.Op
 	flags     event.Flags
 }
@@ -104,7 +104,7 @@ func New(o Options) *Analysis {
 	a := &Analysis{
 		opts: o, locks: o.Locks, ownLocks: o.Locks == nil, off: o.Off,
 		threads: map[event.ThreadID]*thread{}, conds: map[event.ObjectID]*condition{}, barriers: map[event.ObjectID]*barrier{},
-		special: map[event.ObjectID]bool{}, makings: newMakings(), found: map[key]*finding.Finding{},
+		withAttributes: map[event.ObjectID]bool{}, creations: newCreations(), found: map[key]*finding.Finding{},
 	}
 	if a.ownLocks {
 		a.locks = locks.New()
@@ -118,15 +118,15 @@ func acquireBy(thread event.ThreadID, h *locks.Held) step {
 	if h.Shared() {
 		op = event.AcquireRead
 	}
-	return step{seq: h.Seq, time: h.Time, object: h.Lock(), thread: thread, place: h.Stack, op: op, flags: h.Flags}
+	return step{seq: h.Seq, time: h.Time, object: h.Lock(), thread: thread, stack: h.Stack, op: op, flags: h.Flags}
 }
 
 func stepOf(e *event.Event) step {
-	return step{seq: e.Seq, time: e.Time, object: e.Object, with: e.Object2, thread: e.Thread, peer: e.Peer, place: e.Stack, op: e.Op, flags: e.Flags}
+	return step{seq: e.Seq, time: e.Time, object: e.Object, with: e.Object2, thread: e.Thread, peer: e.Peer, stack: e.Stack, op: e.Op, flags: e.Flags}
 }
 
 func (s step) finding() finding.Step {
-	return finding.Step{Seq: s.seq, Time: s.time, Thread: s.thread, Op: s.op, Flags: s.flags &^ event.HasValue, Object: s.object, Peer: s.peer, Stack: s.place}
+	return finding.Step{Seq: s.seq, Time: s.time, Thread: s.thread, Op: s.op, Flags: s.flags &^ event.HasValue, Object: s.object, Peer: s.peer, Stack: s.stack}
 }
 
 // Event processes the next event of the run; finding.Analysis.
@@ -140,7 +140,7 @@ func (a *Analysis) Event(e *event.Event) {
 			a.locks.Thread(e.Thread).Acquire(e)
 		}
 		if a.withRemoved > 0 {
-			a.acts(a.thread(e.Thread))
+			a.clearRemoved(a.thread(e.Thread))
 		}
 	case e.Op == event.Release:
 		held := a.locks.Thread(e.Thread)
@@ -160,13 +160,13 @@ func (a *Analysis) rare(e *event.Event) {
 	}
 	t := a.thread(e.Thread)
 	if e.Op != event.End {
-		a.acts(t)
+		a.clearRemoved(t)
 	}
 	switch e.Op {
 	case event.AcquireFailed:
-		a.refused(e)
+		a.acquireRefused(e)
 	case event.ReleaseUnheld:
-		a.unheld(t, e)
+		a.releaseUnheld(t, e)
 	case event.UseDestroyed:
 		a.usedDestroyed(e)
 	case event.ReleaseInconsistent:
@@ -204,9 +204,9 @@ func (a *Analysis) lookup(id event.ThreadID) *thread {
 	return t
 }
 
-// acts notes an operation of the thread itself: what was removed from the thread before has
-// nothing to do with its end.
-func (a *Analysis) acts(t *thread) {
+// clearRemoved is called at an operation of the thread itself: that the locks were removed from it
+// before has nothing to do with its end.
+func (a *Analysis) clearRemoved(t *thread) {
 	if len(t.removed) > 0 {
 		t.removed = t.removed[:0]
 		a.withRemoved--
@@ -232,7 +232,7 @@ func (a *Analysis) release(e *event.Event, h *locks.Held) {
 	t := a.thread(e.Thread)
 	inferred := e.Flags&event.Inferred != 0
 	if !inferred {
-		a.acts(t)
+		a.clearRemoved(t)
 	}
 	switch {
 	case h == nil:
@@ -265,8 +265,8 @@ func (a *Analysis) held(e *event.Event) *locks.Held {
 	return nil
 }
 
-// refused processes an acquire that the lock refused because the thread already holds it.
-func (a *Analysis) refused(e *event.Event) {
+// acquireRefused processes an acquire that the lock refused because the thread already holds it.
+func (a *Analysis) acquireRefused(e *event.Event) {
 	if e.Flags&(event.HasValue|event.Try) != event.HasValue {
 		return
 	}
@@ -275,8 +275,9 @@ func (a *Analysis) refused(e *event.Event) {
 	}
 }
 
-// unheld processes a release, or a wait on a condition, by a thread that does not hold the lock.
-func (a *Analysis) unheld(t *thread, e *event.Event) {
+// releaseUnheld processes a release, or a wait on a condition, by a thread that does not hold the
+// lock.
+func (a *Analysis) releaseUnheld(t *thread, e *event.Event) {
 	wrong := stepOf(e)
 	by, h := a.locks.Holder(e.Object)
 	if e.Flags&event.InCondWait != 0 {
@@ -308,35 +309,35 @@ func (t *thread) lastReleased(lock event.ObjectID) []step {
 // lifetime processes Init and Destroy.
 func (a *Analysis) lifetime(e *event.Event) {
 	if e.Op == event.Init {
-		a.made(e)
+		a.initialise(e)
 		return
 	}
 	if e.Flags&event.Inferred == 0 {
-		a.destroyed(e)
-		a.dead.add(stepOf(e))
+		a.destroy(e)
+		a.destroys.add(stepOf(e))
 	}
-	delete(a.special, e.Object)
+	delete(a.withAttributes, e.Object)
 	delete(a.barriers, e.Object)
 	delete(a.conds, e.Object)
 }
 
-func (a *Analysis) made(e *event.Event) {
+func (a *Analysis) initialise(e *event.Event) {
 	switch {
 	case e.Flags&event.HasValue == 0:
 	case e.Kind == event.KindMutex && e.Value != 0:
-		if len(a.special) < maxLive {
-			a.special[e.Object] = true
+		if len(a.withAttributes) < maxLive {
+			a.withAttributes[e.Object] = true
 		} else {
-			a.robust = true
+			a.anyRobust = true
 		}
 	case e.Kind == event.KindBarrier && len(a.barriers) < maxLive:
-		a.barriers[e.Object] = &barrier{takes: e.Value}
+		a.barriers[e.Object] = &barrier{threads: e.Value}
 	}
 }
 
-// destroyed reports a destroy of an object in use. If a lock is held, the event just before the
+// destroy reports a destroy of an object in use. If a lock is held, the event just before the
 // destroy is the release that removed it from its holder.
-func (a *Analysis) destroyed(e *event.Event) {
+func (a *Analysis) destroy(e *event.Event) {
 	switch e.Kind {
 	case event.KindCond:
 		if w, ok := a.conds[e.Object].blocked(0); ok {
@@ -360,7 +361,7 @@ func (a *Analysis) destroyed(e *event.Event) {
 }
 
 func (a *Analysis) usedDestroyed(e *event.Event) {
-	s, ok := a.dead.last(func(s *step) bool { return s.object == e.Object })
+	s, ok := a.destroys.last(func(s *step) bool { return s.object == e.Object })
 	if !ok {
 		return
 	}
@@ -372,12 +373,12 @@ func (a *Analysis) usedDestroyed(e *event.Event) {
 	case e.Flags&event.Inferred == 0:
 		f.Confidence, f.Reason = finding.Observed, ""
 	case f.Count == 1:
-		f.Confidence, f.Reason = finding.Potential, remade
+		f.Confidence, f.Reason = finding.Potential, mayBeReinitialised
 	}
 }
 
-// remade is the reason why a use after a destroy may be correct.
-const remade = "it may have been initialised again without a call, by a static initialiser or another process"
+// mayBeReinitialised is the reason why a use after a destroy may be correct.
+const mayBeReinitialised = "it may have been initialised again without a call, by a static initialiser or another process"
 
 // report records a finding: the wrong operation, and those it conflicts with. It returns the
 // finding, or nil if the rule is not checked.
@@ -385,12 +386,12 @@ func (a *Analysis) report(rule finding.Rule, wrong step, others ...step) *findin
 	if slices.Contains(a.opts.Except, rule) {
 		return nil
 	}
-	k := key{rule: rule, place: wrong.place, object: wrong.object}
+	k := key{rule: rule, stack: wrong.stack, object: wrong.object}
 	if len(others) > 0 {
-		k.other = others[0].place
+		k.otherStack = others[0].stack
 	}
 	if _, known := a.found[k]; !known && len(a.found) >= maxFound {
-		k.other, k.object = 0, 0
+		k.otherStack, k.object = 0, 0
 	}
 	if f := a.found[k]; f != nil {
 		f.Count++
@@ -412,7 +413,7 @@ func (a *Analysis) report(rule finding.Rule, wrong step, others ...step) *findin
 
 // Finish returns the findings, sorted by their wrong operations; finding.Analysis.
 func (a *Analysis) Finish() []finding.Finding {
-	a.detached()
+	a.reportDetached()
 	out := make([]finding.Finding, 0, len(a.found))
 	for _, f := range a.found {
 		out = append(out, *f)
@@ -452,6 +453,6 @@ func (a *Analysis) Remember(n *event.Names) {
 	for id := range a.barriers {
 		n.Object(id)
 	}
-	a.dead.remember(n)
-	a.makings.remember(n)
+	a.destroys.remember(n)
+	a.creations.remember(n)
 }

@@ -24,9 +24,9 @@ var flags = map[string]event.Flags{
 
 var kindOf = map[string]event.Kind{"m": event.KindMutex, "n": event.KindMutex, "c": event.KindCond, "d": event.KindCond, "b": event.KindBarrier}
 
-// tell passes the events to an analysis and returns its findings: the rule, the lines of the
+// findings passes the events to an analysis and returns its findings: the rule, the lines of the
 // evidence, the count.
-func tell(t testing.TB, text string) []string {
+func findings(t testing.TB, text string) []string {
 	t.Helper()
 	a := New(Options{})
 	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
@@ -119,13 +119,13 @@ func TestRules(t *testing.T) {
 			1 release-inconsistent m in-wait
 			1 release m in-wait
 			1 wait c m`, []string{"unlock-inconsistent 2 1", "unlock-inconsistent 5 4"}},
-		{"ended in a wait that took the mutex again", `
+		{"ended in a wait that acquired the mutex again", `
 			2 wait c m
 			2 wake c m inferred timed-out
 			2 acquire m inferred in-wait =1
 			2 release m inferred
 			2 end`, []string{"exit-holding 5 3"}},
-		{"ended after a wait that may have taken the mutex again", `
+		{"ended after a wait that may have acquired the mutex again", `
 			2 wait c m
 			2 wake c m inferred timed-out
 			2 acquire m inferred in-wait
@@ -135,7 +135,7 @@ func TestRules(t *testing.T) {
 			1 acquire m
 			1 acquire-failed m =35
 			1 release m`, []string{"relock 2 1"}},
-		{"a try of what the thread has", `
+		{"a try of a lock that the thread holds", `
 			1 acquire m
 			1 acquire-failed m try =35
 			1 acquire-failed m
@@ -200,7 +200,7 @@ func TestRules(t *testing.T) {
 		{"a wait with a time limit may be over", `
 			2 wait c m timed
 			1 destroy c`, nil},
-		{"who waited has ended", `
+		{"the waiting thread has ended", `
 			2 wait c m
 			2 end
 			1 destroy c`, nil},
@@ -224,7 +224,7 @@ func TestRules(t *testing.T) {
 			2 barrier-arrive b
 			1 barrier-depart b
 			1 destroy b`, nil},
-		{"a barrier whose size nobody knows", `
+		{"a barrier of unknown size", `
 			2 barrier-arrive b
 			1 destroy b`, nil},
 		{"used after it was destroyed", `
@@ -233,7 +233,7 @@ func TestRules(t *testing.T) {
 		{"perhaps used after it was destroyed", `
 			1 destroy m
 			2 use-destroyed m inferred`, []string{"use-destroyed? 2 1"}},
-		{"used after it was destroyed, as is seen later, at another place", `
+		{"used after it was destroyed, as is seen later, at another call stack", `
 			1 destroy m
 			2 use-destroyed m inferred
 			2 use-destroyed m`, []string{"use-destroyed? 2 1", "use-destroyed 3 1"}},
@@ -268,7 +268,7 @@ func TestRules(t *testing.T) {
 			2 acquire m
 			2 release m inferred
 			2 end`, []string{"exit-holding 3 1"}},
-		{"ends holding, as a join tells", `
+		{"ends holding, as a join shows", `
 			2 acquire m
 			2 release m inferred
 			2 end inferred
@@ -287,12 +287,12 @@ func TestRules(t *testing.T) {
 			2 acquire m
 			2 release m inferred
 			2 end`, nil},
-		{"ends after another unlocked in its stead", `
+		{"ends after another thread released its lock", `
 			2 acquire m
 			1 release-unheld m
 			2 release m inferred
 			2 end`, []string{"unlock-by-other 2 1"}},
-		{"ends long after its lock was taken from it", `
+		{"ends long after its lock was removed from it", `
 			2 acquire m
 			2 release m inferred
 			1 acquire m
@@ -303,7 +303,7 @@ func TestRules(t *testing.T) {
 			1 fork 2
 			1 detach 2
 			1 join-failed 2 =22`, []string{"join-detached 3 2"}},
-		{"join of a thread that was made detached", `
+		{"join of a thread that was created detached", `
 			1 fork 2
 			1 join-failed 2 =22`, []string{"join-detached 2 1"}},
 		{"detached twice", `
@@ -327,9 +327,9 @@ func TestRules(t *testing.T) {
 			1 join-failed 2 =3`, []string{"join-twice 4 3"}},
 		{"joins itself", `
 			2 join-failed 2 =35`, []string{"join-self 1"}},
-		{"joins nobody knows whom", `
+		{"joins an unknown thread", `
 			1 join-failed =3`, nil},
-		{"two that join each other: a deadlock, which others tell", `
+		{"two that join each other: a deadlock, which other analyses report", `
 			2 join-failed 3 =35`, nil},
 		{"never joined", `
 			1 fork 2 joinable
@@ -346,7 +346,7 @@ func TestRules(t *testing.T) {
 			1 join 2
 			1 detach 4 inferred
 			1 end process =0`, nil},
-		{"perhaps made detached", `
+		{"perhaps created detached", `
 			1 fork 2
 			2 end
 			1 end process =0`, nil},
@@ -362,7 +362,7 @@ func TestRules(t *testing.T) {
 			1 fork 2 joinable
 			2 end
 			1 end inferred`, nil},
-		{"made by a thread of its process", `
+		{"created by a thread of its process", `
 			1 fork 2 joinable
 			2 fork 3 joinable
 			3 end
@@ -374,7 +374,7 @@ func TestRules(t *testing.T) {
 			2 end
 			1 fork 3
 			3 end process =0`, nil},
-		{"nothing is sure after a hole", `
+		{"nothing is certain after a hole", `
 			2 acquire m
 			1 fork 3 joinable
 			3 end
@@ -382,14 +382,14 @@ func TestRules(t *testing.T) {
 			2 hole =1
 			1 release-unheld m
 			1 end process =0`, []string{"unlock-not-held 4"}},
-		{"the release of the other side was lost, and that is told later", `
+		{"the release of the other side was lost, which is recorded later", `
 			2 acquire m
 			2 release m inferred
 			1 destroy m
 			2 hole =1`, nil},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
-			if diff := cmp.Diff(c.want, tell(t, c.events)); diff != "" {
+			if diff := cmp.Diff(c.want, findings(t, c.events)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -471,10 +471,10 @@ func TestNothingAllocatedForLocks(t *testing.T) {
 	}
 }
 
-// TestRing checks that last returns the latest of the steps kept.
-func TestRing(t *testing.T) {
-	var r ring
-	for i := range uint64(maxRing + maxRing/2) {
+// TestRecentSteps checks that last returns the latest of the steps kept.
+func TestRecentSteps(t *testing.T) {
+	var r recentSteps
+	for i := range uint64(maxRecentSteps + maxRecentSteps/2) {
 		r.add(step{seq: i, object: event.ObjectID(i % 7)})
 		want := i - (i-3)%7
 		if i < 3 {
@@ -484,11 +484,11 @@ func TestRing(t *testing.T) {
 			t.Fatalf("after %d: %v %v, want %d", i, s.seq, ok, want)
 		}
 	}
-	if _, ok := r.last(func(s *step) bool { return s.seq < maxRing/2 }); ok || len(r.steps) != maxRing {
-		t.Error("what is old is kept")
+	if _, ok := r.last(func(s *step) bool { return s.seq < maxRecentSteps/2 }); ok || len(r.steps) != maxRecentSteps {
+		t.Error("an old step is kept")
 	}
-	if !slices.ContainsFunc(r.steps, func(s step) bool { return s.seq == maxRing/2 }) {
-		t.Error("what is not so old is not")
+	if !slices.ContainsFunc(r.steps, func(s step) bool { return s.seq == maxRecentSteps/2 }) {
+		t.Error("a step that is not so old is not kept")
 	}
 }
 

@@ -56,7 +56,7 @@ func (c *condition) leave(id event.ThreadID, signalled bool) {
 func (a *Analysis) condition(t *thread, e *event.Event) {
 	switch e.Op {
 	case event.Wait:
-		a.waits(t, e)
+		a.beginWait(t, e)
 	case event.Wake:
 		a.leaveWait(t, e.Flags&event.TimedOut == 0)
 	case event.Signal:
@@ -74,7 +74,7 @@ func (a *Analysis) condition(t *thread, e *event.Event) {
 	}
 }
 
-func (a *Analysis) waits(t *thread, e *event.Event) {
+func (a *Analysis) beginWait(t *thread, e *event.Event) {
 	a.leaveWait(t, false)
 	c := a.conds[e.Object]
 	if c == nil {
@@ -105,15 +105,15 @@ func (a *Analysis) leaveWait(t *thread, signalled bool) {
 
 // barrier is a barrier whose Init was recorded.
 type barrier struct {
-	takes    uint64 // threads of a generation; 0: unknown, or threads of other processes take part
-	arrivals uint64
-	last     step
-	left     bool // the thread of last has departed
+	threads      uint64 // threads of a generation; 0: unknown, or threads of other processes take part
+	arrivals     uint64
+	last         step
+	lastDeparted bool // the thread of last has departed
 }
 
 // blocked reports whether a thread waits at the barrier.
 func (b *barrier) blocked() bool {
-	return b != nil && b.takes > 0 && b.arrivals%b.takes != 0 && !b.left
+	return b != nil && b.threads > 0 && b.arrivals%b.threads != 0 && !b.lastDeparted
 }
 
 // barrier processes arrivals and departures. If a thread departs from an incomplete generation, a
@@ -123,15 +123,15 @@ func (a *Analysis) barrier(t *thread, e *event.Event) {
 		b := a.barriers[e.Object]
 		if t.barrier = b; b != nil {
 			b.arrivals++
-			b.last, b.left, t.arrival = stepOf(e), false, b.arrivals
+			b.last, b.lastDeparted, t.arrival = stepOf(e), false, b.arrivals
 		}
 		return
 	}
-	if b := t.barrier; b != nil && b.takes > 0 {
-		if generation := (t.arrival - 1) / b.takes; b.arrivals < (generation+1)*b.takes {
-			b.takes = 0
+	if b := t.barrier; b != nil && b.threads > 0 {
+		if generation := (t.arrival - 1) / b.threads; b.arrivals < (generation+1)*b.threads {
+			b.threads = 0
 		}
-		b.left = b.left || b.last.thread == t.id
+		b.lastDeparted = b.lastDeparted || b.last.thread == t.id
 	}
 	t.barrier = nil
 }

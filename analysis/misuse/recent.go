@@ -2,23 +2,23 @@ package misuse
 
 import "github.com/tracepredict/tracepredict/observer/event"
 
-// ring is a ring buffer of the last maxRing steps.
-type ring struct {
+// recentSteps holds the last maxRecentSteps steps, in a circular buffer.
+type recentSteps struct {
 	steps []step
-	next  int // index of the oldest step, once the ring is full
+	next  int // index of the oldest step, once the buffer is full
 }
 
-func (r *ring) add(s step) {
-	if len(r.steps) < maxRing {
+func (r *recentSteps) add(s step) {
+	if len(r.steps) < maxRecentSteps {
 		r.steps = append(r.steps, s)
 		return
 	}
 	r.steps[r.next] = s
-	r.next = (r.next + 1) % maxRing
+	r.next = (r.next + 1) % maxRecentSteps
 }
 
 // last returns the latest step for which is returns true, and whether there is one.
-func (r *ring) last(is func(*step) bool) (step, bool) {
+func (r *recentSteps) last(is func(*step) bool) (step, bool) {
 	for i := range r.steps {
 		at := r.next - 1 - i
 		if at < 0 {
@@ -31,7 +31,7 @@ func (r *ring) last(is func(*step) bool) (step, bool) {
 	return step{}, false
 }
 
-func (r *ring) remember(n *event.Names) {
+func (r *recentSteps) remember(n *event.Names) {
 	for i := range r.steps {
 		s := &r.steps[i]
 		n.Object(s.object)
