@@ -29,8 +29,8 @@ type process struct {
 	attached     map[*Module]bool          // its probes are attached, or attaching them has failed
 	watched      map[*Module]uint64        // modules with hardware watchpoints; the load bias then
 	used         map[*Module]bool          // modules of the present program or of one before an execve
-	segments     []Segment                 // processOf the present program, in the order of their discovery
-	past         []Segment                 // processOf the programs before an execve
+	segments     []Segment                 // mappings of the present program, in the order of their discovery
+	past         []Segment                 // mappings of the programs before an execve
 	loadingUntil time.Time                 // when findLateLibraries stops looking for its libraries; zero: it does not look, see untracedExec
 	ended        bool                      // it has ended
 }

@@ -106,7 +106,7 @@ type Session struct {
 	processes  map[int]*process            // by process ID; the latest that has had it
 	all        []*process                  // in the order in which they were found
 	modules    map[procfs.FileID][]*Module // several of one file after an execve
-	early      target.EarlyFiles           // processOf an attached process, opened with all privileges
+	early      target.EarlyFiles           // files of an attached process, opened with all privileges
 	sites      []*probes.Site              // by index in records; the first is nil
 	unseen     []unseenRef                 // by number in records; the first is none
 	notes      []string                    // sentences for the report
@@ -793,7 +793,7 @@ type Lost = attach.Lost
 
 // Result is the outcome of a session.
 type Result struct {
-	Exit ptrace.Exit // processOf a started program
+	Exit ptrace.Exit // how a started program ended
 	Lost Lost
 }
 

@@ -48,7 +48,7 @@ const (
 	checkEvery  = 25 * time.Millisecond // between two looks at the counts
 )
 
-// Fate is what happened to the probes of a variable that the user did not name.
+// Outcome is what happened to the probes of a variable that the user did not name.
 type Outcome uint8
 
 // The outcomes.
@@ -82,14 +82,14 @@ type Watched struct {
 type unnamedVariable struct {
 	Watched
 	guarded   bool      // setGuarded was called: all threads that access it hold a common lock
-	removedAt time.Time // when Fate was decided, if it is not OutcomeKept
+	removedAt time.Time // when Outcome was decided, if it is not OutcomeKept
 }
 
 // batch is a set of probes that share a link.
 type batch struct {
 	attach.LinkTarget
 	link       attach.Link
-	generation uint16 // processOf the link; the next link of the batch has the next one
+	generation uint16 // number of the link; the next link of the batch has the next one
 	probes     []chainedProbe
 }
 

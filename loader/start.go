@@ -18,7 +18,7 @@ import (
 
 // Program is the program to start.
 type Program struct {
-	Path string // processOf the binary
+	Path string // path of the binary
 	Args []string
 	User *target.Credentials // nil: the tool's own user
 	// Stdout is the program's standard output; nil: the tool's own.
