@@ -118,7 +118,7 @@ type Session struct {
 	lost       Lost                        // valid at the end
 	watched    []Watched                   // valid at the end
 
-	hitCountersByName map[string]*hitCounter // processOf atomic variables that the user did not name, by name
+	hitCountersByName map[string]*hitCounter // of atomic variables that the user did not name, by name
 	tooBusy           []string               // the names of those whose probes were removed, see TooBusy
 
 	hitCounters atomic.Pointer[[]*hitCounter] // counters by site; nil for sites of other variables
@@ -470,7 +470,7 @@ func (s *Session) syncLate(pid int, since uint64) error {
 	defer s.mu.Unlock()
 	for _, m := range fresh {
 		m.attachedLate = m.attachedLate || s.running
-		if s.running && s.processOf(pid).loadingUntil.IsZero() { // untracedExec has added a note about a young program
+		if s.running && s.processOf(pid).loadingUntil.IsZero() { // untracedExec has added a note about a program that is still loading
 			s.note(fmt.Sprintf("%s was loaded while the program ran: what it did in the first %.1f ms was not observed",
 				m.Path, float64(monotonic()-since)/1e6))
 		}
@@ -638,7 +638,7 @@ func (s *Session) forgetProgram(pid int) error {
 	return s.tracer.DetachProcess(pid)
 }
 
-// read starts to pass records to the handler.
+// startReading starts to pass records to the handler.
 func (s *Session) startReading() {
 	if s.unnamed != nil {
 		s.unnamed.run()

@@ -13,11 +13,11 @@ import (
 
 // Error numbers with which calls fail.
 const (
-	errNotOwner = 1   // EPERM
-	errNoThread = 3   // ESRCH
-	errInvalid  = 22  // EINVAL
-	errDeadlock = 35  // EDEADLK
-	errDead     = 130 // EOWNERDEAD, with which an acquisition succeeds
+	errNotOwner  = 1   // EPERM
+	errNoThread  = 3   // ESRCH
+	errInvalid   = 22  // EINVAL
+	errDeadlock  = 35  // EDEADLK
+	errOwnerDead = 130 // EOWNERDEAD, with which an acquisition succeeds
 )
 
 // unlocked describes the last release or detach of a thread.
@@ -112,7 +112,7 @@ func (o *Observer) signals(t *thread, r *bpf.Record, op event.Op) {
 // mayInherit handles the return of a call by which t may have acquired a mutex whose last
 // owner died while holding it.
 func (o *Observer) mayInherit(t *thread, r *bpf.Record, obj *object) {
-	if r.Result != errDead || !o.site(r).ReportsOwnerDead {
+	if r.Result != errOwnerDead || !o.site(r).ReportsOwnerDead {
 		return
 	}
 	if h := t.holding(obj); h != nil {
@@ -240,9 +240,10 @@ func (o *Observer) joinTarget(t *thread, r *bpf.Record) event.ThreadID {
 	return last
 }
 
-// byDefault reports whether pthread_create's argument attr certainly makes a joinable thread:
-// it is NULL, or the value with which the C library's own thrd_create calls the function.
-func byDefault(attr uint64) bool { return attr == 0 || attr == ^uint64(0) }
+// joinableByDefault reports whether pthread_create's argument attr certainly makes a joinable
+// thread: it is NULL, or the value with which the C library's own thrd_create calls the
+// function.
+func joinableByDefault(attr uint64) bool { return attr == 0 || attr == ^uint64(0) }
 
 // retire removes an ended thread that can no longer be joined from those known by their
 // thread pointers, and adds it to o.unjoinable.

@@ -23,8 +23,8 @@ type object struct {
 	ended           bool      // its lifetime is over
 	holder          *thread   // the thread that holds it exclusively; nil: none
 	shared          []*thread // the threads that hold a rwlock for reading
-	// madeBy and madeSp are the thread and the stack pointer of the call that initialised it,
-	// until another operation acts on it; madeBy is nil afterwards.
+	// initBy and initSp are the thread and the stack pointer of the call that initialised it,
+	// until another operation acts on it; initBy is nil afterwards.
 	initBy *thread
 	initSp uint64
 

@@ -88,7 +88,7 @@ const (
 	maxUnexplained = 8
 )
 
-// awaited describes the store that the first waiting record needs.
+// missingStore describes the store that the first waiting record needs.
 type missingStore struct {
 	object uint64 // address of the variable
 	value  uint64 // value that the store wrote
@@ -210,7 +210,7 @@ func (h *history) mayBeLate(t event.ThreadID, read optional) bool {
 	return false
 }
 
-// postponed is a record that was kept back, with the arguments of a call.
+// postponedRecord is a record that was kept back, with the arguments of a call.
 type postponedRecord struct {
 	bpf.Record
 	args   [event.MaxArgs]uint64

@@ -149,7 +149,7 @@ func (o *Observer) unlink(t *thread) {
 func (o *Observer) threadCall(t *thread, r *bpf.Record) {
 	switch bpf.Op(r.Op) {
 	case bpf.OpCreate:
-		t.created, t.start, t.joinable = event.StackID(r.Stack), r.Value, byDefault(r.Object)
+		t.created, t.start, t.joinable = event.StackID(r.Stack), r.Value, joinableByDefault(r.Object)
 	case bpf.OpFork:
 		o.forked(t, r)
 	case bpf.OpExit:
@@ -309,8 +309,8 @@ func (o *Observer) joined(t *thread, r *bpf.Record) {
 	o.send()
 }
 
-// executed handles an execve: it ends all other threads of the process and all its objects,
-// since the addresses now belong to another program.
+// execveCall handles an execve: it ends all other threads of the process and all its
+// objects, since the addresses now belong to another program.
 func (o *Observer) execveCall(t *thread, r *bpf.Record) {
 	for _, u := range o.living() {
 		if u != t && u.process == t.process {

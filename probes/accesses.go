@@ -76,7 +76,7 @@ func (b *builder) fixed(v variable.Variable, a variable.Access) bool {
 	return !checks(a) && a.Stride == 0 && (a.Base == insn.NoReg || v.File == b.plan.File)
 }
 
-// homeTable says how to find a variable of another file: its address is the word at slot, in the
+// slotAddress says how to find a variable of another file: its address is the word at slot, in the
 // global offset table, plus disp. A slot of 0 means that there is no such word.
 type slotAddress struct {
 	slot uint64

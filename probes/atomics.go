@@ -84,7 +84,7 @@ func (b *builder) elementNotes(covers []Coverage) {
 	var names []string
 	for _, c := range covers {
 		if !c.Complete() {
-			names = append(names, fmt.Sprintf("%s (%s)", c.Variable.Name, c.texts()))
+			names = append(names, fmt.Sprintf("%s (%s)", c.Variable.Name, c.examples()))
 		}
 	}
 	if len(names) == 0 {

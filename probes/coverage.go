@@ -57,7 +57,7 @@ func (e Escape) String() string {
 // any, else from symbols: that of the innermost function inlined there.
 func (p *Plan) Source(addr uint64) symbolize.Frame { return p.frames(addr)[0] }
 
-// chain returns the frames at an address, those of inlined functions included, innermost first.
+// frames returns the frames at an address, those of inlined functions included, innermost first.
 // There is at least one.
 func (p *Plan) frames(addr uint64) []symbolize.Frame {
 	if p.source == nil {
@@ -66,7 +66,7 @@ func (p *Plan) frames(addr uint64) []symbolize.Frame {
 	return p.source.Frames(addr)
 }
 
-// took counts an access of an atomic array that got this number of sites. An access of another
+// count counts an access of an atomic array that got this number of sites. An access of another
 // width than the element's is one of another member of the same structures, and needs no site.
 func (c *Coverage) count(b *builder, a variable.Access, sites int) {
 	v := &c.Variable
@@ -122,12 +122,12 @@ const maxEscapes = 3
 // coverageNotes adds a note if some accesses of the variable are not observed.
 func (b *builder) coverageNotes(c Coverage) {
 	if !c.Complete() {
-		b.note("the address of %s escapes at %d places in %s (%s): accesses through pointers are not seen", c.Variable.Name, len(c.Escapes), b.plan.File.Name(), c.texts())
+		b.note("the address of %s escapes at %d places in %s (%s): accesses through pointers are not seen", c.Variable.Name, len(c.Escapes), b.plan.File.Name(), c.examples())
 	}
 }
 
 // examples returns the first escapes as text.
-func (c Coverage) texts() string {
+func (c Coverage) examples() string {
 	var texts []string
 	for _, e := range c.Escapes[:min(len(c.Escapes), maxEscapes)] {
 		texts = append(texts, e.String())

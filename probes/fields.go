@@ -14,7 +14,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// watched is a field to watch.
+// watchedField is a field to watch.
 type watchedField struct {
 	spec  field.Spec
 	field field.Field // set once found is

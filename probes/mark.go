@@ -5,10 +5,10 @@ import (
 	"github.com/tracepredict/tracepredict/probes/synctab"
 )
 
-// mark is the bit that the C library sets in a condition variable that is destroyed. glibc's
-// pthread_cond_destroy sets it, and initialisers of every kind clear it, including those that are
-// no calls (PTHREAD_COND_INITIALIZER, std::condition_variable). Its offset differs between
-// versions, so it is found in the function's code.
+// destroyedMark is the bit that the C library sets in a condition variable that is destroyed.
+// glibc's pthread_cond_destroy sets it, and initialisers of every kind clear it, including those
+// that are no calls (PTHREAD_COND_INITIALIZER, std::condition_variable). Its offset differs
+// between versions, so it is found in the function's code.
 type destroyedMark struct {
 	found  bool
 	offset int64 // of the word that holds the bit, in bytes from the beginning of the condition variable

@@ -179,7 +179,7 @@ func (p *Plan) Variable(name string) (v variable.Variable, ok bool) {
 	return v, false
 }
 
-// name builds the index for Variable; it is called once all variables are known.
+// indexNames builds the index for Variable; it is called once all variables are known.
 func (p *Plan) indexNames() {
 	p.byName = map[string]*variable.Variable{}
 	for _, vars := range [][]variable.Variable{p.Variables, p.Atomics, p.Shared, p.fields} {

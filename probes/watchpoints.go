@@ -87,7 +87,7 @@ func (p *Planner) watch(b *builder, v variable.Variable) error {
 	if b.arch != insn.AMD64 {
 		choose = Hardware{Why: "processors other than x86-64 trap before an access, so that no watchpoint sees what it did"}
 	}
-	why := "its address escapes: " + cover.texts()
+	why := "its address escapes: " + cover.examples()
 	parts, err := watchpoint.Cover(v.Addr, v.Size)
 	if err != nil {
 		b.note("%s is watched by probes: %v", v.Name, err)

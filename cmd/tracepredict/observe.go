@@ -334,7 +334,7 @@ func (r *observation) report(res loader.Result, program string) (int, error) {
 	}
 	observed := replay.Run(summary)
 	observed.AddProperties(r.bound.Report())
-	observed.Notes = append(observed.Notes, r.settled()...)
+	observed.Notes = append(observed.Notes, r.settleNotes()...)
 	rep := replay.Build(observed, r.suite, findings, names)
 	rep.Stats = r.stats()
 	rep.Run.Notes = append(rep.Run.Notes, replay.Mistakes(r.suite, r.bound)...)

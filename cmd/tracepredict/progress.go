@@ -56,8 +56,8 @@ func (r *observation) deadlocks(stderr io.Writer) func(*finding.Finding) {
 	}
 }
 
-// settled returns a note that --settle ended the observation, if it did.
-func (r *observation) settled() []string {
+// settleNotes returns a note that --settle ended the observation, if it did.
+func (r *observation) settleNotes() []string {
 	if !r.quiet.End() {
 		return nil
 	}

@@ -22,21 +22,21 @@ func (t *Throttle) HoldUntraced() {
 			procfs.EachRunning(pid, func(tid int) { h.stop(pid, tid) })
 		}
 		h.reap()
-		nap()
+		pauseBriefly()
 	}
 	h.detachAll()
-	if h.ever {
+	if h.anySeized {
 		t.count(time.Since(began))
 	}
 }
 
 // seizure is one hold of processes that the tool does not trace otherwise.
 type seizure struct {
-	throttle *Throttle
-	seized   map[int]bool        // threads that are seized and have not ended
-	stopped  map[int]unix.Signal // of these, those in a stop; the signal to deliver, 0: none
-	refused  map[int]bool        // threads that could not be seized
-	ever     bool                // some thread has been seized
+	throttle  *Throttle
+	seized    map[int]bool        // threads that are seized and have not ended
+	stopped   map[int]unix.Signal // of these, those in a stop; the signal to deliver, 0: none
+	refused   map[int]bool        // threads that could not be seized
+	anySeized bool                // some thread has been seized
 }
 
 // stop interrupts a running thread, which stops as soon as it leaves the kernel.
@@ -53,7 +53,7 @@ func (h *seizure) stop(pid, tid int) {
 			}
 			return
 		}
-		h.seized[tid], h.ever = true, true
+		h.seized[tid], h.anySeized = true, true
 	}
 	_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0) // the thread may have ended
 }
@@ -99,7 +99,7 @@ func (h *seizure) detachAll() {
 		if len(h.seized) == 0 || i == maxDetachLooks {
 			return
 		}
-		nap()
+		pauseBriefly()
 	}
 }
 

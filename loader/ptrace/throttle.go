@@ -195,8 +195,8 @@ func SpareProcessors() (before int) {
 	return runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2)
 }
 
-// nap sleeps for busyPause.
-func nap() {
+// pauseBriefly sleeps for busyPause.
+func pauseBriefly() {
 	ts := unix.NsecToTimespec(int64(busyPause))
 	_ = unix.Nanosleep(&ts, nil)
 }

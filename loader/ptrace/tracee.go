@@ -38,18 +38,18 @@ const followOptions = unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK
 // Tracee is a program that the tool has started and traces. One thread, which calls Seize, calls
 // all other methods too.
 type Tracee struct {
-	pid        int
-	follow     bool
-	OnExec     func(pid int) error                // at each execve: the new program is mapped and has not run
-	OnMap      func(pid int) error                // during loading: an executable mapping may be new
-	OnReady    func(pid int) error                // the dynamic loader has ended; main is next
-	OnStop     func()                             // a group stop: all threads stop until SIGCONT
-	OnContinue func()                             // the end of a group stop; also a new thread's first stop
-	OnFork     func(parent, pid int, shared bool) // shared: in its parent's memory
-	OnEnd      func(pid int)                      // a process that was forked has ended
-	loading    map[int]procfs.Mapping             // by process ID: the dynamic loader's code, while it runs
-	forked     map[int]bool                       // processes that were forked and have not ended
-	execd      bool                               // the program has been executed
+	pid          int
+	follow       bool
+	OnExec       func(pid int) error                // at each execve: the new program is mapped and has not run
+	OnMap        func(pid int) error                // during loading: an executable mapping may be new
+	OnReady      func(pid int) error                // the dynamic loader has ended; main is next
+	OnStop       func()                             // a group stop: all threads stop until SIGCONT
+	OnContinue   func()                             // the end of a group stop; also a new thread's first stop
+	OnFork       func(parent, pid int, shared bool) // shared: in its parent's memory
+	OnEnd        func(pid int)                      // a process that was forked has ended
+	loading      map[int]procfs.Mapping             // by process ID: the dynamic loader's code, while it runs
+	forked       map[int]bool                       // processes that were forked and have not ended
+	executedOnce bool                               // the program has been executed
 
 	Throttle *Throttle               // nil: the program is never made to wait
 	holding  bool                    // running threads are interrupted, stops are kept
@@ -113,7 +113,7 @@ func (t *Tracee) Run() (Exit, error) {
 				continue
 			}
 			t.endHold()
-			if !t.execd {
+			if !t.executedOnce {
 				return exitOf(ws), ErrNeverRan
 			}
 			return exitOf(ws), nil
@@ -158,7 +158,7 @@ func (t *Tracee) updateHold() error {
 				return err
 			}
 		}
-	case !t.holding && t.execd && !t.starting() && t.Throttle.needed():
+	case !t.holding && t.executedOnce && !t.starting() && t.Throttle.needed():
 		t.holding, t.since, t.kept = true, time.Now(), map[int]unix.WaitStatus{}
 		t.interruptRunning()
 	}
@@ -183,7 +183,7 @@ func (t *Tracee) endHold() {
 func (t *Tracee) idle() {
 	if t.holding {
 		t.interruptRunning()
-		nap()
+		pauseBriefly()
 	}
 }
 
@@ -248,7 +248,7 @@ func (t *Tracee) resume(tid int, sig unix.Signal) error {
 }
 
 func (t *Tracee) executed(tid int) error {
-	t.execd = true
+	t.executedOnce = true
 	delete(t.loading, tid)
 	if err := t.OnExec(tid); err != nil {
 		return err

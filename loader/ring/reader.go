@@ -84,7 +84,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// visit is a call of Between: a function to call between two records.
+// betweenRequest is a call of Between: a function to call between two records.
 type betweenRequest struct {
 	f     func()
 	after uint64 // position in the ring buffer up to which all must have been read before

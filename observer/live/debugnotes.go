@@ -16,8 +16,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// nameless describes what the frames of a module in the stacks of a report lack.
-type nameless struct {
+// missingInfo describes what the frames of a module in the stacks of a report lack.
+type missingInfo struct {
 	functions bool // names of functions; false: only files and lines
 }
 
@@ -25,7 +25,7 @@ type nameless struct {
 // name, or a file and line, a sentence on what would supply them. The sentences are
 // sorted by the paths of the modules.
 func (l *Link) DebugNotes(stacks func(visit func([]event.Frame))) []string {
-	s, found := l.Session, map[string]nameless{}
+	s, found := l.Session, map[string]missingInfo{}
 	stacks(func(frames []event.Frame) { missingNames(frames, found) })
 	if len(found) == 0 {
 		return nil
@@ -49,7 +49,7 @@ func (l *Link) DebugNotes(stacks func(visit func([]event.Frame))) []string {
 // missingNames adds the modules of frames that lack names. The frames of runtime libraries
 // that start a thread or the program need no names, and of their other frames the function
 // is enough.
-func missingNames(frames []event.Frame, found map[string]nameless) {
+func missingNames(frames []event.Frame, found map[string]missingInfo) {
 	for len(frames) > 0 && probes.RuntimeLibrary(frames[len(frames)-1].Module) {
 		frames = frames[:len(frames)-1]
 	}
@@ -57,9 +57,9 @@ func missingNames(frames []event.Frame, found map[string]nameless) {
 		switch {
 		case f.Module == "" || f.Module == event.KernelModule:
 		case f.Function == "":
-			found[f.Module] = nameless{functions: true}
+			found[f.Module] = missingInfo{functions: true}
 		case f.File == "" && !probes.RuntimeLibrary(f.Module):
-			found[f.Module] = nameless{functions: found[f.Module].functions}
+			found[f.Module] = missingInfo{functions: found[f.Module].functions}
 		}
 	}
 }
@@ -75,7 +75,7 @@ func rootOf(pid int) string {
 
 // debugNote returns a sentence on what a module lacks and where to get it. Why is the
 // error of reading its debug information.
-func debugNote(root string, bin *elf.File, file string, lacks nameless, why error) string {
+func debugNote(root string, bin *elf.File, file string, lacks missingInfo, why error) string {
 	what := "files and lines"
 	if lacks.functions {
 		what = "the names of functions"

@@ -16,19 +16,19 @@ func TestMissingNames(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		frames []event.Frame
-		want   map[string]nameless
+		want   map[string]missingInfo
 	}{
 		{"all named", []event.Frame{named}, nil},
-		{"a line is missing", []event.Frame{noLine, named}, map[string]nameless{noLine.Module: {}}},
-		{"a name is missing too", []event.Frame{noName, noLine, named}, map[string]nameless{noLine.Module: {functions: true}}},
+		{"a line is missing", []event.Frame{noLine, named}, map[string]missingInfo{noLine.Module: {}}},
+		{"a name is missing too", []event.Frame{noName, noLine, named}, map[string]missingInfo{noLine.Module: {functions: true}}},
 		{"how a thread starts", []event.Frame{named, {Module: libc}, {Module: libc}}, nil},
 		{"a function of libc", []event.Frame{{Module: libc, Function: "qsort"}, named}, nil},
-		{"inside libc", []event.Frame{{Module: libc}, named}, map[string]nameless{libc: {functions: true}}},
+		{"inside libc", []event.Frame{{Module: libc}, named}, map[string]missingInfo{libc: {functions: true}}},
 		{"the kernel", []event.Frame{{Module: event.KernelModule, Function: "read(2)"}, {}, named}, nil},
 	} {
-		got := map[string]nameless{}
+		got := map[string]missingInfo{}
 		missingNames(c.frames, got)
-		if len(got)+len(c.want) > 0 && !cmp.Equal(got, c.want, cmp.AllowUnexported(nameless{})) {
+		if len(got)+len(c.want) > 0 && !cmp.Equal(got, c.want, cmp.AllowUnexported(missingInfo{})) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

@@ -30,13 +30,13 @@ const maxPassed = 8
 // objects of a kind that were initialised or first seen with the same stack.
 func (r *Names) member(o *run.Object) variable.Named {
 	for _, p := range []event.StackID{o.Init, o.First} {
-		key := passing{p, o.Kind}
+		key := memberKey{p, o.Kind}
 		if p == 0 {
 			continue
 		}
 		named, ok := r.members[key]
 		if !ok {
-			named = r.passedAt(p, o.Kind)
+			named = r.memberAt(p, o.Kind)
 			r.members[key] = named
 		}
 		if named.Name != "" {
@@ -46,14 +46,14 @@ func (r *Names) member(o *run.Object) variable.Named {
 	return variable.Named{}
 }
 
-// passing is the call stack of a call that receives an object of a kind.
-type passing struct {
+// memberKey is the call stack of a call that receives an object of a kind.
+type memberKey struct {
 	stack event.StackID
 	kind  event.Kind
 }
 
-// passed describes the address of an object as an argument of a function.
-type passed struct {
+// passedObject describes the address of an object as an argument of a function.
+type passedObject struct {
 	module   *loader.Module
 	function uint64 // its entry, as linked
 	argument int    // number of the argument, from 1
@@ -63,12 +63,12 @@ type passed struct {
 	viaHolder bool
 }
 
-// passedAt returns the name of the object passed to the function at the innermost frame of a
+// memberAt returns the name of the object passed to the function at the innermost frame of a
 // stack.
-func (r *Names) passedAt(p event.StackID, kind event.Kind) variable.Named {
+func (r *Names) memberAt(p event.StackID, kind event.Kind) variable.Named {
 	st, ok := r.observed.StackOf(p)
 	if st.Found != nil {
-		return r.passedWaiting(int(st.TGID), st.Found, kind)
+		return r.memberOfWait(int(st.TGID), st.Found, kind)
 	}
 	site := r.process.Site(st.Site)
 	if !ok || st.Call > 0 || site == nil || site.Argument == 0 || bpf.Op(site.BPF.Op) == bpf.OpWait && kind == event.KindMutex {
@@ -82,12 +82,12 @@ func (r *Names) passedAt(p event.StackID, kind event.Kind) variable.Named {
 	if !ok || pcs[0]-seg.Bias != site.At {
 		return variable.Named{}
 	}
-	return r.followCallers(int(st.TGID), pcs[1:], passed{module: seg.Module, function: site.At, argument: site.Argument})
+	return r.followCallers(int(st.TGID), pcs[1:], passedObject{module: seg.Module, function: site.At, argument: site.Argument})
 }
 
-// passedWaiting returns the name of the object that a thread was found waiting for: the one
+// memberOfWait returns the name of the object that a thread was found waiting for: the one
 // that it passed to the function of the C library in which it waits.
-func (r *Names) passedWaiting(pid int, pcs []uint64, kind event.Kind) variable.Named {
+func (r *Names) memberOfWait(pid int, pcs []uint64, kind event.Kind) variable.Named {
 	for i := 1; i < min(len(pcs), maxInLibrary); i++ {
 		seg, ok := r.process.Segment(pid, pcs[i])
 		lib, ok2 := r.process.Segment(pid, pcs[i-1])
@@ -100,7 +100,7 @@ func (r *Names) passedWaiting(pid int, pcs []uint64, kind event.Kind) variable.N
 			continue
 		}
 		for _, f := range lib.Module.Bin.Lookup(name) { // each symbol version of the function
-			if named := r.followCallers(pid, pcs[i:], passed{module: lib.Module, function: f.Addr, argument: argument}); named.Name != "" {
+			if named := r.followCallers(pid, pcs[i:], passedObject{module: lib.Module, function: f.Addr, argument: argument}); named.Name != "" {
 				return named
 			}
 		}
@@ -112,7 +112,7 @@ func (r *Names) passedWaiting(pid int, pcs []uint64, kind event.Kind) variable.N
 // followCallers follows an argument back through the callers that only pass it on, and returns
 // the name of the object. Pcs are the return addresses of the function's frame and of the
 // frames outside it.
-func (r *Names) followCallers(pid int, pcs []uint64, what passed) variable.Named {
+func (r *Names) followCallers(pid int, pcs []uint64, what passedObject) variable.Named {
 	for i, n := 0, 0; i < len(pcs) && n < maxPassed; n++ {
 		seg, ok := r.process.Segment(pid, pcs[i])
 		if !ok {
@@ -136,7 +136,7 @@ func (r *Names) followCallers(pid int, pcs []uint64, what passed) variable.Named
 // passes returns the address of the instruction that enters the function: the call before a
 // return address (direct is true), or the tail-call jump in the function which that call
 // enters.
-func (r *Names) passes(m *loader.Module, ret uint64, to passed) (at uint64, direct, ok bool) {
+func (r *Names) passes(m *loader.Module, ret uint64, to passedObject) (at uint64, direct, ok bool) {
 	for _, in := range callsBefore(m, ret) {
 		if enters(m, &in, to) {
 			return in.Addr, true, true
@@ -169,7 +169,7 @@ func callsBefore(m *loader.Module, ret uint64) (out []insn.Inst) {
 
 // enters reports whether an instruction calls or jumps to the function: by its address, or
 // through the PLT or GOT of a dynamically linked program.
-func enters(m *loader.Module, in *insn.Inst, to passed) bool {
+func enters(m *loader.Module, in *insn.Inst, to passedObject) bool {
 	name := ""
 	switch in.Kind {
 	case insn.Call, insn.Jump:
@@ -198,7 +198,7 @@ const maxPrologue = 4096
 
 // tail returns the address of the only jump to the function to in the function at entry;
 // false if there is none or more than one.
-func tail(m *loader.Module, entry uint64, to passed) (at uint64, ok bool) {
+func tail(m *loader.Module, entry uint64, to passedObject) (at uint64, ok bool) {
 	fn, known := m.Bin.FunctionAt(entry)
 	if !known || fn.Lo != entry || fn.Hi-fn.Lo > maxPrologue {
 		return 0, false
@@ -221,20 +221,20 @@ func tail(m *loader.Module, entry uint64, to passed) (at uint64, ok bool) {
 
 // follow returns the name of the object passed at an instruction, or else the argument of the
 // surrounding function that it was passed in. Both results are zero if neither is known.
-func (r *Names) follow(m *loader.Module, at uint64, what passed) (variable.Named, passed) {
+func (r *Names) follow(m *loader.Module, at uint64, what passedObject) (variable.Named, passedObject) {
 	a, ok := r.argumentsOf(m).At(at, what.argument)
 	if !ok {
-		return variable.Named{}, passed{}
+		return variable.Named{}, passedObject{}
 	}
 	if a.Type != 0 && !what.viaHolder {
 		if named, ok := r.namesOf(m).Member(a.Type, a.At+what.offset, a.Local); ok {
 			if a.Local != "" {
 				named.Name = fmt.Sprintf("%s on the stack of %s", named.Name, a.Function)
 			}
-			return named, passed{}
+			return named, passedObject{}
 		}
 	}
-	next := passed{module: m, function: a.Entry, argument: a.Param, offset: what.offset + a.ParamAt, viaHolder: what.viaHolder}
+	next := passedObject{module: m, function: a.Entry, argument: a.Param, offset: what.offset + a.ParamAt, viaHolder: what.viaHolder}
 	switch holder(r.linkage(m, a.Entry)) {
 	case holderMade:
 		next.argument, next.offset, next.viaHolder = 2, 0, false

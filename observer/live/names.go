@@ -51,13 +51,13 @@ type Names struct {
 	names    map[*loader.Module]*variable.Names
 
 	arguments map[*loader.Module]*field.Arguments
-	members   map[passing]variable.Named
+	members   map[memberKey]variable.Named
 }
 
 // NewNames returns the names of a process.
 func NewNames(p Process, o Observed) *Names {
 	return &Names{process: p, observed: o, tables: map[*loader.Module]*symbolize.Table{}, names: map[*loader.Module]*variable.Names{},
-		arguments: map[*loader.Module]*field.Arguments{}, members: map[passing]variable.Named{}}
+		arguments: map[*loader.Module]*field.Arguments{}, members: map[memberKey]variable.Named{}}
 }
 
 func (r *Names) table(m *loader.Module) *symbolize.Table {

@@ -96,7 +96,7 @@ func (l *Link) AddWatched(sum *run.Summary, uses []run.Use, names run.Namer) {
 			}
 			arrays[info.Array].add(u)
 		case ok:
-			byName[info.Name] = merged(byName[info.Name], u)
+			byName[info.Name] = mergeUses(byName[info.Name], u)
 		}
 	}
 	all := s.Watched()
@@ -132,8 +132,8 @@ func (l *Link) AddWatched(sum *run.Summary, uses []run.Use, names run.Namer) {
 	}
 }
 
-// merged returns the common use of the variables with one name in two processes.
-func merged(a, b run.Use) run.Use {
+// mergeUses returns the common use of the variables with one name in two processes.
+func mergeUses(a, b run.Use) run.Use {
 	if a.Variable == 0 {
 		return b
 	}

@@ -318,11 +318,11 @@ func (im *Image) PlaceReturn(ret uint64, reads insn.RegSet) (Site, error) {
 		stay.Why = why
 		return stay, nil
 	}
-	return s.back(stay), nil
+	return s.searchBack(stay), nil
 }
 
-// back searches backwards from a return for an emulated instruction.
-func (s *slide) back(stay Site) Site {
+// searchBack searches backwards from a return for an emulated instruction.
+func (s *slide) searchBack(stay Site) Site {
 	line := s.lineTo(stay.Addr)
 	next := stay.Addr
 	for i := len(line) - 1; i >= 0; i-- {

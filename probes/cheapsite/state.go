@@ -20,7 +20,7 @@ const (
 	contentConst               // the constant n
 )
 
-// held is what is known of the value of a register or of a word of the stack frame.
+// content is what is known of the value of a register or of a word of the stack frame.
 type content struct {
 	kind contentKind
 	reg  insn.Reg
@@ -127,13 +127,13 @@ func (s *state) step(g *graph, in *insn.Inst) {
 		return
 	}
 	if in.Kind.Calls() {
-		s.forget(insn.AMD64.CallerSaved())
+		s.clobber(insn.AMD64.CallerSaved())
 		s.below(s.sp)
 		return
 	}
 	dst, v := s.effect(in)
 	stored, value := s.stored(in)
-	s.forget(in.Writes)
+	s.clobber(in.Writes)
 	if in.SPLost {
 		s.spKnown, s.slots = false, nil
 	}
@@ -150,7 +150,7 @@ func (s *state) step(g *graph, in *insn.Inst) {
 	}
 }
 
-func (s *state) forget(set insn.RegSet) {
+func (s *state) clobber(set insn.RegSet) {
 	for r := range s.regs {
 		if set.Has(insn.Reg(r)) {
 			s.regs[r] = content{}

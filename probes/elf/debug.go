@@ -15,10 +15,10 @@ import (
 )
 
 // maxExpansion bounds the size that a compressed section claims, as a multiple of its size in the
-// file. It does not apply up to maxUnasked bytes. Debug information compresses two- to tenfold.
+// file. It does not apply up to maxUnchecked bytes. Debug information compresses two- to tenfold.
 const (
 	maxExpansion = 64
-	maxUnasked   = 16 << 20
+	maxUnchecked = 16 << 20
 )
 
 // DebugSections returns the sections .debug_NAME and .zdebug_NAME whose content is
@@ -71,7 +71,7 @@ func (f *File) SectionData(s *elf.Section) (b []byte, err error) {
 // checkExpansion checks the size that a compressed section claims, before any of it is
 // uncompressed.
 func (f *File) checkExpansion(s *elf.Section, size uint64) error {
-	if size > maxUnasked && size/maxExpansion > s.FileSize || size > MaxDebug {
+	if size > maxUnchecked && size/maxExpansion > s.FileSize || size > MaxDebug {
 		return f.Fail(ErrTooLarge, int64(s.Offset), "compressed section %s has %d bytes and claims %d", s.Name, s.FileSize, size)
 	}
 	return nil

@@ -70,7 +70,7 @@ type File struct {
 	frameErr        error
 	landmarks       []uint64
 	mentions        []mention            // sorted by to; nil: there is no index
-	mentionable     Range                // the addresses that the index covers
+	mentionSpan     Range                // the addresses that the index covers
 	pointers        []Pointer            // to data, sorted by To
 	named           map[string][]Pointer // to symbols, by name
 	got             map[uint64]string

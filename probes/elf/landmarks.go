@@ -56,16 +56,16 @@ type landmarker struct {
 	text   []Range
 	bounds Range
 	found  []uint64
-	// crowded is the length of found at which duplicates are removed.
-	crowded int
-	tables  uint64 // bytes of exception tables
-	data    uint64 // bytes of segments
-	code    uint64 // bytes of code
-	opaque  uint64 // bytes of functions whose addresses are all added
+	// compactAt is the length of found at which duplicates are removed.
+	compactAt int
+	tables    uint64 // bytes of exception tables
+	data      uint64 // bytes of segments
+	code      uint64 // bytes of code
+	uncovered uint64 // bytes of functions whose addresses are all added
 }
 
 func newLandmarker(f *File) *landmarker {
-	l := &landmarker{f: f, text: f.Text(), tables: f.size, data: f.size, code: f.size, opaque: f.size}
+	l := &landmarker{f: f, text: f.Text(), tables: f.size, data: f.size, code: f.size, uncovered: f.size}
 	if n := len(l.text); n > 0 {
 		l.bounds = Range{l.text[0].Lo, l.text[n-1].Hi}
 	}
@@ -85,10 +85,10 @@ func (l *landmarker) add(addr uint64) {
 // note records an address. From time to time it removes duplicates, so that there are at most twice
 // as many as bytes of code.
 func (l *landmarker) note(addr uint64) {
-	if len(l.found) >= max(l.crowded, 1<<16) {
+	if len(l.found) >= max(l.compactAt, 1<<16) {
 		slices.Sort(l.found)
 		l.found = slices.Compact(l.found)
-		l.crowded = 2 * len(l.found)
+		l.compactAt = 2 * len(l.found)
 	}
 	l.found = append(l.found, addr)
 }
@@ -113,7 +113,7 @@ func (l *landmarker) all(r Range) {
 		if lo >= hi {
 			continue
 		}
-		if !Spend(&l.opaque, hi-lo) {
+		if !Spend(&l.uncovered, hi-lo) {
 			l.f.AddProblem(fmt.Errorf("landmarks of %s: %w", l.f.name, errOverlap))
 			return
 		}

@@ -286,7 +286,7 @@ func imageOf(b []byte, addr uint64, arch insn.Arch) *File {
 
 func landmarkerOf(f *File) *landmarker {
 	text := Range{f.segments[0].addr, f.segments[0].addr + f.size}
-	return &landmarker{f: f, text: []Range{text}, bounds: text, tables: f.size, data: f.size, code: f.size, opaque: f.size}
+	return &landmarker{f: f, text: []Range{text}, bounds: text, tables: f.size, data: f.size, code: f.size, uncovered: f.size}
 }
 
 // pack returns sorted addresses of words as packed relocations, as a linker writes them.
@@ -420,8 +420,8 @@ func TestOverlapIsBounded(t *testing.T) {
 			l.all(d.fn)
 		}
 	}
-	if len(l.found) > size || l.tables != 0 || l.opaque != 0 {
-		t.Errorf("%d addresses; left: %d, %d", len(l.found), l.tables, l.opaque)
+	if len(l.found) > size || l.tables != 0 || l.uncovered != 0 {
+		t.Errorf("%d addresses; left: %d, %d", len(l.found), l.tables, l.uncovered)
 	}
 	if len(l.f.Problems()) == 0 {
 		t.Error("nothing was said")

@@ -37,7 +37,7 @@ const MaxMangled = 4096
 
 // Demangling bounds the time for demangling all names of a file. The zero value is ready for use.
 type Demangling struct {
-	spent   uint64 // sum of the squares of the lengths of long names
+	cost    uint64 // sum of the squares of the lengths of long names
 	Refused int    // number of names that were refused
 }
 
@@ -46,9 +46,9 @@ func (d *Demangling) Allows(name string) bool {
 	const long, most = 512, 1 << 31
 	n := uint64(len(name))
 	if n > long && n <= MaxMangled {
-		d.spent += n * n
+		d.cost += n * n
 	}
-	if n > MaxMangled || d.spent > most {
+	if n > MaxMangled || d.cost > most {
 		d.Refused++
 		return false
 	}

@@ -31,7 +31,7 @@ const maxTrailing = 4
 // is too large. The code itself must then be searched.
 func (f *File) Mentions(lo, hi uint64) ([]uint64, bool) {
 	f.mentionsOnce.Do(f.loadMentions)
-	if f.mentions == nil || hi <= lo || lo < f.mentionable.Lo || hi > f.mentionable.Hi {
+	if f.mentions == nil || hi <= lo || lo < f.mentionSpan.Lo || hi > f.mentionSpan.Hi {
 		return nil, false
 	}
 	from := lo - min(lo, maxTrailing)
@@ -63,7 +63,7 @@ func (f *File) loadMentions() {
 		}
 	}
 	slices.SortFunc(all, func(a, b mention) int { return cmp.Compare(a.to, b.to) })
-	f.mentions, f.mentionable = slices.Clip(all), span
+	f.mentions, f.mentionSpan = slices.Clip(all), span
 }
 
 func appendMentions(all []mention, code []byte, base uint64, span Range, fixed bool) []mention {

@@ -134,7 +134,7 @@ func (u *Unseen) sort() {
 // maxDataRefs bounds the number of data addresses that are kept for one function.
 const maxDataRefs = 32
 
-// held contains the data addresses that a function makes, and the operands of its atomic
+// dataRefs contains the data addresses that a function makes, and the operands of its atomic
 // instructions that use a register.
 type dataRefs struct {
 	data []uint64

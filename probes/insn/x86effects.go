@@ -7,7 +7,7 @@ func (d *x86) effects() {
 	if d.isMem && d.addr32 && !d.mem.Fixed {
 		d.control() // its address is truncated to 32 bits, for which Mem has no field
 		in.Locked = in.Locked || d.lock
-		d.forget()
+		d.clearUncertain()
 		return
 	}
 	if d.control() {
@@ -17,7 +17,7 @@ func (d *x86) effects() {
 	}
 	in.Locked = in.Locked || d.lock
 	if !in.Known {
-		d.forget()
+		d.clearUncertain()
 		return
 	}
 	in.KeepsFlags = d.keepsFlags()
@@ -32,9 +32,9 @@ func (d *x86) effects() {
 	}
 }
 
-// forget clears what is not certain about an instruction that is not modelled. It keeps a memory
-// operand at a fixed address, as neither read nor written.
-func (d *x86) forget() {
+// clearUncertain clears what is not certain about an instruction that is not modelled. It keeps a
+// memory operand at a fixed address, as neither read nor written.
+func (d *x86) clearUncertain() {
 	in := d.in
 	locked := in.Locked
 	*in = Inst{Addr: in.Addr, Len: in.Len, Kind: in.Kind, Target: in.Target, Locked: locked,

@@ -8,9 +8,9 @@ package insn
 // %rax,%r8 (REX.B 90) for a nop. Where the kernel does refuse a probe, it may do so without an
 // error: a probe that is set before the program maps the file attaches and never fires.
 
-// kernelTakes is the kernel's good_insns_64: bit n%32 of word n/32 is set if a uprobe may sit on
+// kernelAccepts is the kernel's good_insns_64: bit n%32 of word n/32 is set if a uprobe may sit on
 // opcode n. The kernel accepts 0F and does not check the second byte of the opcode.
-var kernelTakes = [8]uint32{0x3f3fbf3f, 0x7f7f7f7f, 0xffffffff, 0xffff0ff8, 0xfbfffffb, 0xffffffff, 0xff8f0fff, 0xf3ed0b0f}
+var kernelAccepts = [8]uint32{0x3f3fbf3f, 0x7f7f7f7f, 0xffffffff, 0xffff0ff8, 0xfbfffffb, 0xffffffff, 0xff8f0fff, 0xf3ed0b0f}
 
 // kernelNops are the nops that the kernel emulates by comparing all bytes
 // (x86_nops in its alternative.c), by length.
@@ -21,23 +21,23 @@ var kernelNops = [9]string{
 
 func (d *x86) kernel() {
 	in := d.in
-	in.Refused = d.badPrefix || !d.kernelTakesIt() || d.kernelMistakesIt()
+	in.Refused = d.badPrefix || !d.kernelAcceptsIt() || d.kernelMisexecutes()
 	in.Emulated = !in.Refused && d.kernelEmulates()
 	in.RedZone = d.pos == 5 && in.Kind == Nop && (d.op == 0x90 && d.table == 0 || d.op == 0x1f && d.table == 1)
 }
 
-func (d *x86) kernelTakesIt() bool {
+func (d *x86) kernelAcceptsIt() bool {
 	op := d.op
 	if d.enc == legacy && d.table > 0 {
 		op = 0x0f
 	}
 	segment := d.enc == legacy && d.table == 0 && op == 0x8e && d.reg == 2 // mov to ss
-	return kernelTakes[op/32]>>(op%32)&1 == 1 && d.enc != xop && !segment
+	return kernelAccepts[op/32]>>(op%32)&1 == 1 && d.enc != xop && !segment
 }
 
-// kernelMistakesIt reports whether the kernel would execute another instruction than the one in the
-// code.
-func (d *x86) kernelMistakesIt() bool {
+// kernelMisexecutes reports whether the kernel would execute another instruction than the one in
+// the code.
+func (d *x86) kernelMisexecutes() bool {
 	op := d.op
 	if d.enc == legacy {
 		branch := d.table == 0 && (op >= 0x70 && op < 0x80 || op == 0xe8 || op == 0xe9 || op == 0xeb) || d.table == 1 && op&0xf0 == 0x80

@@ -18,18 +18,18 @@ import (
 
 // debugInfo is the debug information of a file.
 type debugInfo struct {
-	data     *dwarf.Data
-	spans    *dw.Spans
-	parsed   map[int]*parsedUnit
-	kept     int // approximate size of parsed, in bytes
-	asked    int // number of look-ups of units so far; the unit whose latest look-up is oldest is evicted first
-	maxUnits int
-	scratch  []row
-	info     []byte
-	abbrev   []byte
-	shapes   map[uint64]dw.Shapes // by their offset in abbrev
-	file     *elffile.File
-	maxRows  int // bound of the rows of one line table
+	data       *dwarf.Data
+	spans      *dw.Spans
+	parsed     map[int]*parsedUnit
+	parsedSize int // approximate size of parsed, in bytes
+	lookups    int // number of look-ups of units so far; the unit whose latest look-up is oldest is evicted first
+	maxUnits   int
+	rowBuffer  []row
+	info       []byte
+	abbrev     []byte
+	shapes     map[uint64]dw.Shapes // by their offset in abbrev
+	file       *elffile.File
+	maxRows    int // bound of the rows of one line table
 }
 
 // debugFrame is a function at an address.
@@ -51,14 +51,14 @@ const maxOverlap = 16
 // share one long list.
 const maxRanges = 1 << 21
 
-func protect(err *error) {
+func recoverError(err *error) {
 	if r := recover(); r != nil {
 		*err = errors.Join(*err, fmt.Errorf("damaged: %v", r))
 	}
 }
 
 func loadDebug(f *elffile.File, maxUnits int) (d *debugInfo, err error) {
-	defer protect(&err)
+	defer recoverError(&err)
 	data, err := dw.Of(f).Data()
 	if err != nil {
 		return nil, err
@@ -104,31 +104,31 @@ const maxKept = 128 << 20
 
 // parse returns the parsed unit, which may be partial if there is an error.
 func (d *debugInfo) parse(i int) (*parsedUnit, error) {
-	d.asked++
+	d.lookups++
 	if p := d.parsed[i]; p != nil {
-		p.asked = d.asked
+		p.lastLookup = d.lookups
 		return p, nil
 	}
-	if len(d.parsed) >= d.maxUnits || d.kept > maxKept {
+	if len(d.parsed) >= d.maxUnits || d.parsedSize > maxKept {
 		d.evictUnits()
 	}
-	p := &parsedUnit{asked: d.asked}
+	p := &parsedUnit{lastLookup: d.lookups}
 	d.parsed[i] = p
 	root, err := dw.Root(d.data, d.spans.Unit(i))
 	if err != nil {
 		return p, err
 	}
 	err = errors.Join(p.readLines(d, root), p.readFunctions(d, d.spans.Unit(i)))
-	d.kept += p.size()
+	d.parsedSize += p.size()
 	return p, err
 }
 
 // evictUnits evicts half of the parsed units, those whose latest look-up is oldest.
 func (d *debugInfo) evictUnits() {
 	units := slices.Collect(maps.Keys(d.parsed))
-	slices.SortFunc(units, func(a, b int) int { return d.parsed[a].asked - d.parsed[b].asked })
+	slices.SortFunc(units, func(a, b int) int { return d.parsed[a].lastLookup - d.parsed[b].lastLookup })
 	for _, i := range units[:(len(units)+1)/2] {
-		d.kept -= d.parsed[i].size()
+		d.parsedSize -= d.parsed[i].size()
 		delete(d.parsed, i)
 	}
 }

@@ -100,12 +100,12 @@ func TestNamesThatExplode(t *testing.T) {
 		name += "St4pairI" + s + s + "E"
 	}
 	var out string
-	n := allocated(func() { out = plain(name + "Evv") })
+	n := allocated(func() { out = demangled(name + "Evv") })
 	if len(out) > 1<<(maxDemangled+1) || n > 64<<20 {
 		t.Errorf("%d bytes; allocated %d", len(out), n)
 	}
 	for _, deep := range []string{"_Z1f" + strings.Repeat("P", 1<<16) + "i", "_Z1f" + strings.Repeat("K", 2000) + "i", "_Z" + strings.Repeat("N", 1<<16), "_R" + strings.Repeat("I", 1<<16), "_Z1f" + strings.Repeat("DpT_", 1<<14)} {
-		if s := plain(deep); len(s) > 1<<18 {
+		if s := demangled(deep); len(s) > 1<<18 {
 			t.Errorf("%d bytes", len(s))
 		}
 	}

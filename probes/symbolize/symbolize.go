@@ -156,10 +156,10 @@ func (t *Table) load() {
 // symbolFrame returns the frame of addr by the symbol tables alone.
 func (t *Table) symbolFrame(addr uint64) Frame {
 	if name, at, ok := t.pltEntry(addr); ok {
-		return Frame{Function: plain(name) + "@plt", Linkage: name, Module: t.module, Offset: addr - at}
+		return Frame{Function: demangled(name) + "@plt", Linkage: name, Module: t.module, Offset: addr - at}
 	}
 	if s := t.symbols.function(addr, t.f); s != nil {
-		return Frame{Function: plain(s.Name), Linkage: s.Name, Module: t.module, Offset: addr - s.Addr}
+		return Frame{Function: demangled(s.Name), Linkage: s.Name, Module: t.module, Offset: addr - s.Addr}
 	}
 	return Frame{Module: t.module, Offset: addr}
 }
@@ -181,7 +181,7 @@ func (t *Table) complete(frames []debugFrame, base Frame, addr uint64) []Frame {
 	}
 	out := make([]Frame, len(frames))
 	for i, d := range frames {
-		out[i] = Frame{Function: plain(d.linkage), Linkage: d.linkage, File: d.file, Line: d.line, Start: d.declared,
+		out[i] = Frame{Function: demangled(d.linkage), Linkage: d.linkage, File: d.file, Line: d.line, Start: d.declared,
 			Module: t.module, Offset: addr - d.start, Inlined: i < len(frames)-1}
 	}
 	last := &out[len(out)-1]
@@ -191,7 +191,7 @@ func (t *Table) complete(frames []debugFrame, base Frame, addr uint64) []Frame {
 		// For a lambda the DIE has only the name operator(); its symbol also shows which one it is.
 		last.Function, last.Linkage = base.Function, base.Linkage
 	} else if name, ok := t.symbols.exported(outer.start, outer.linkage); ok {
-		last.Function, last.Linkage = plain(name), name
+		last.Function, last.Linkage = demangled(name), name
 	}
 	for i := range out {
 		out[i].Offset = last.Offset

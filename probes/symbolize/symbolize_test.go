@@ -345,11 +345,11 @@ func TestPlainNames(t *testing.T) {
 		"_ZN1A1fEi": "A::f(int)", "_ZN1A1fEi.cold": "A::f(int)", "_Znonsense": "_Znonsense", "_start": "_start",
 		"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE": "core::fmt::Write::write_fmt",
 	} {
-		if got := plain(linked); got != want {
+		if got := demangled(linked); got != want {
 			t.Errorf("%s: %q, want %q", linked, got, want)
 		}
 	}
-	if n := len(plain("_Z1f" + strings.Repeat("NSt3", 4000))); n > 1<<20 {
+	if n := len(demangled("_Z1f" + strings.Repeat("NSt3", 4000))); n > 1<<20 {
 		t.Errorf("%d bytes", n)
 	}
 }
@@ -429,7 +429,7 @@ func FuzzPlain(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		if n := len(plain(name)); n > len(name)+1<<(maxDemangled+1) {
+		if n := len(demangled(name)); n > len(name)+1<<(maxDemangled+1) {
 			t.Errorf("%d bytes of %d", n, len(name))
 		}
 		if s := stem(name); len(s) > len(name) {

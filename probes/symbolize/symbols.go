@@ -27,8 +27,8 @@ func indexSymbols(all []elf.Symbol) symbolIndex {
 			x.objects = append(x.objects, s)
 		}
 	}
-	slices.SortFunc(x.functions, better)
-	slices.SortFunc(x.objects, better)
+	slices.SortFunc(x.functions, compareSymbols)
+	slices.SortFunc(x.objects, compareSymbols)
 	for i, s := range x.objects {
 		if i == 0 || x.objects[i-1].Addr != s.Addr {
 			x.stems[stem(s.Name)]++
@@ -37,9 +37,9 @@ func indexSymbols(all []elf.Symbol) symbolIndex {
 	return x
 }
 
-// better compares by address, then prefers the name that a user knows best: exported, not local,
-// with few leading underscores, short.
-func better(a, b elf.Symbol) int {
+// compareSymbols compares by address, then prefers the name that a user knows best: exported, not
+// local, with few leading underscores, short.
+func compareSymbols(a, b elf.Symbol) int {
 	return cmp.Or(
 		cmp.Compare(a.Addr, b.Addr),
 		-cmp.Compare(btoi(a.Size > 0), btoi(b.Size > 0)),
@@ -141,7 +141,7 @@ func (x symbolIndex) dataName(s string) string {
 	if short := stem(s); short != s && x.stems[short] == 1 {
 		return short
 	}
-	return plain(s)
+	return demangled(s)
 }
 
 // stem returns a name without a trailing ".number".
@@ -161,8 +161,8 @@ const maxDemangled = 14
 // function.
 var cloneSuffixes = [...]string{".cold", ".part.", ".constprop.", ".isra.", ".lto_priv.", ".llvm.", ".localalias"}
 
-// plain returns the source's form of a linked name.
-func plain(name string) string {
+// demangled returns the source's form of a linked name.
+func demangled(name string) string {
 	if !strings.HasPrefix(name, "_") || len(name) > elf.MaxMangled {
 		return withoutClone(name)
 	}

@@ -16,16 +16,16 @@ import (
 // parsedUnit is a parsed compilation unit. There may be thousands, so the elements of its slices
 // are small: they have no pointers, and no slices of their own.
 type parsedUnit struct {
-	files     []string   // file names by the line table's numbers, for call sites
-	rowFiles  []string   // file names by row.file
-	rows      []row      // rows of the sequences, one sequence after the other
-	sequences []sequence // sorted by lo
-	calls     []call     // functions, each followed by the calls that are inlined into it
-	ranges    [][2]uint64
-	pieces    []piece                       // ranges of functions, sorted by lo
-	names     map[dwarf.Offset]linked       // linked names that have been looked up, by call.entry
-	around    map[dwarf.Offset]dwarf.Offset // by a function that is in a class in a function: the outer function
-	asked     int                           // the value of debugInfo.asked at the latest look-up
+	files      []string   // file names by the line table's numbers, for call sites
+	rowFiles   []string   // file names by row.file
+	rows       []row      // rows of the sequences, one sequence after the other
+	sequences  []sequence // sorted by lo
+	calls      []call     // functions, each followed by the calls that are inlined into it
+	ranges     [][2]uint64
+	pieces     []piece                       // ranges of functions, sorted by lo
+	names      map[dwarf.Offset]linked       // linked names that have been looked up, by call.entry
+	around     map[dwarf.Offset]dwarf.Offset // by a function that is in a class in a function: the outer function
+	lastLookup int                           // the value of debugInfo.lookups at the latest look-up
 }
 
 // linked is a function's linked name. plain means that name is only the name in the source, because
@@ -73,12 +73,12 @@ const maxTableRows = 1 << 24
 
 // readLines reads the line table.
 func (p *parsedUnit) readLines(d *debugInfo, root *dwarf.Entry) (err error) {
-	defer protect(&err)
+	defer recoverError(&err)
 	r, err := dw.Of(d.file).LineReader(root)
 	if err != nil || r == nil {
 		return wrap("line table", err)
 	}
-	p.rows = d.scratch
+	p.rows = d.rowBuffer
 	defer p.finishLines(d)
 	numbers := map[*dwarf.LineFile]int32{}
 	var e dwarf.LineEntry
@@ -177,9 +177,9 @@ const maxScratch = 1 << 20
 // finishLines copies the rows to memory of their exact size, and keeps the buffer for the next
 // unit.
 func (p *parsedUnit) finishLines(d *debugInfo) {
-	d.scratch = nil
+	d.rowBuffer = nil
 	if cap(p.rows) <= maxScratch {
-		d.scratch = p.rows[:0]
+		d.rowBuffer = p.rows[:0]
 	}
 	p.rows = slices.Clone(p.rows)
 	p.sortSequences()
@@ -215,7 +215,7 @@ func (p *parsedUnit) lineAt(addr uint64) (file string, line int, ok bool) {
 
 // readFunctions reads the functions and inlined calls from the unit's DIEs.
 func (p *parsedUnit) readFunctions(d *debugInfo, u dw.Unit) (err error) {
-	defer protect(&err)
+	defer recoverError(&err)
 	defer p.finishFunctions()
 	s := d.skimmer(u)
 	if s == nil {
@@ -473,7 +473,7 @@ func (p *parsedUnit) lambda(d *debugInfo, n linked) linked {
 	}
 	n.declared = outer.declared
 	if n.plain {
-		n.name = strings.TrimSuffix(plain(outer.name), " const") + name
+		n.name = strings.TrimSuffix(demangled(outer.name), " const") + name
 	}
 	return n
 }

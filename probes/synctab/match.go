@@ -15,7 +15,7 @@ import (
 func (t Table) Match(linkage, demangled string) (Entry, bool) {
 	i, ok := t.linkage[linkage]
 	if !ok && demangled != "" {
-		i, ok = t.matchPretty(demangled)
+		i, ok = t.matchDemangled(demangled)
 	}
 	if !ok || t.entries[i].Op == bpf.OpNone {
 		return Entry{}, false
@@ -23,14 +23,14 @@ func (t Table) Match(linkage, demangled string) (Entry, bool) {
 	return t.entries[i], true
 }
 
-func (t Table) matchPretty(demangled string) (int, bool) {
-	if len(t.pretty) == 0 || strings.Contains(demangled, "[clone ") {
+func (t Table) matchDemangled(demangled string) (int, bool) {
+	if len(t.demangled) == 0 || strings.Contains(demangled, "[clone ") {
 		return 0, false
 	}
 	name := withoutReturnType(withoutParameters(demangled))
-	i, ok := t.pretty[squeeze(name)]
+	i, ok := t.demangled[withoutSpaces(name)]
 	if !ok {
-		i, ok = t.pretty[squeeze(withoutTemplates(name))]
+		i, ok = t.demangled[withoutSpaces(withoutTemplates(name))]
 	}
 	return i, ok
 }
@@ -157,5 +157,5 @@ func withoutReturnType(name string) string {
 	return name
 }
 
-// squeeze returns the name without spaces, which demanglers insert differently.
-func squeeze(name string) string { return strings.ReplaceAll(name, " ", "") }
+// withoutSpaces returns the name without spaces, which demanglers insert differently.
+func withoutSpaces(name string) string { return strings.ReplaceAll(name, " ", "") }

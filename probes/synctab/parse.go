@@ -313,7 +313,7 @@ func (r *rowParser) text(key string) (string, bool) {
 	}
 	s, ok := v.(string)
 	if !ok || s == "" {
-		r.failKey(key, "%s is %s: write a name in quotes", key, show(v))
+		r.failKey(key, "%s is %s: write a name in quotes", key, format(v))
 		return "", false
 	}
 	return s, true
@@ -326,7 +326,7 @@ func (r *rowParser) boolean(key string, otherwise bool) bool {
 	}
 	b, ok := v.(bool)
 	if !ok {
-		r.failKey(key, "%s is %s: write true or false, without quotes", key, show(v))
+		r.failKey(key, "%s is %s: write true or false, without quotes", key, format(v))
 	}
 	return b
 }
@@ -338,7 +338,7 @@ func (r *rowParser) argument(key string, otherwise int) int {
 	}
 	n, ok := v.(int64)
 	if !ok || n < 1 || n > MaxArgument {
-		r.failKey(key, "%s is %s: write the number of an argument, 1 to %d (in a C++ method, this is 1)", key, show(v), MaxArgument)
+		r.failKey(key, "%s is %s: write the number of an argument, 1 to %d (in a C++ method, this is 1)", key, format(v), MaxArgument)
 		return otherwise
 	}
 	return int(n)
@@ -353,13 +353,13 @@ func (r *rowParser) offset(key string) int {
 	}
 	n, ok := v.(int64)
 	if !ok || n < 1 || n > maxKindAt {
-		r.failKey(key, "%s is %s: write how many bytes from the object's beginning it is, 1 to %d", key, show(v), maxKindAt)
+		r.failKey(key, "%s is %s: write how many bytes from the object's beginning it is, 1 to %d", key, format(v), maxKindAt)
 		return 0
 	}
 	return int(n)
 }
 
-func show(v any) string {
+func format(v any) string {
 	if s, ok := v.(string); ok {
 		return fmt.Sprintf("%.40q", s)
 	}

@@ -87,10 +87,10 @@ type Entry struct {
 
 // Table maps names of functions to entries. The zero Table is empty.
 type Table struct {
-	entries []Entry
-	linkage map[string]int // name as linked → index into entries
-	pretty  map[string]int // demangled name without spaces → index
-	// tails are the last components of the names in pretty, as mangled names contain them, for
+	entries   []Entry
+	linkage   map[string]int // name as linked → index into entries
+	demangled map[string]int // demangled name without spaces → index
+	// tails are the last components of the names in demangled, as mangled names contain them, for
 	// NeedsDemangling.
 	tails []string
 }
@@ -131,7 +131,7 @@ func (t Table) Merge(user Table) Table {
 }
 
 func newTable(entries []Entry) Table {
-	t := Table{entries: entries, linkage: map[string]int{}, pretty: map[string]int{}}
+	t := Table{entries: entries, linkage: map[string]int{}, demangled: map[string]int{}}
 	for i, e := range entries {
 		for _, name := range e.Names {
 			if _, taken := t.linkage[name]; !taken {
@@ -140,7 +140,7 @@ func newTable(entries []Entry) Table {
 			// The built-in names are C names: a C++ function that is called sem_wait is not the C
 			// library's.
 			if !e.Builtin {
-				t.addPretty(name, i)
+				t.addDemangled(name, i)
 			}
 		}
 	}
@@ -149,11 +149,11 @@ func newTable(entries []Entry) Table {
 	return t
 }
 
-func (t *Table) addPretty(name string, i int) {
-	key := squeeze(name)
-	if _, taken := t.pretty[key]; taken {
+func (t *Table) addDemangled(name string, i int) {
+	key := withoutSpaces(name)
+	if _, taken := t.demangled[key]; taken {
 		return
 	}
-	t.pretty[key] = i
+	t.demangled[key] = i
 	t.tails = append(t.tails, mangledTail(key))
 }
