@@ -11,13 +11,13 @@ import (
 
 // Deadlock finds out whether some acquires of the pattern, one a side, can block each other.
 // It may be called during the run or after it; the sooner after the events, the fewer of them
-// were evicted. The history must have taken the events before.
+// were evicted. The history must have got the events before.
 func (h *History) Deadlock(p Pattern) Result {
 	return h.ask(finding.Deadlock, p).answer()
 }
 
 // Race finds out whether the two accesses, given by Seq, can be enabled at once. As for
-// Deadlock, the history must have taken the events before.
+// Deadlock, the history must have got the events before.
 func (h *History) Race(a, b uint64) Result {
 	return h.race(a, b).answer()
 }
@@ -79,7 +79,7 @@ type question struct {
 
 func (q *question) search() Result {
 	if q.h.blind {
-		return unknown(forgotten)
+		return unknown(eventEvicted)
 	}
 	for {
 		for i := range q.sides {
@@ -97,16 +97,16 @@ func (q *question) search() Result {
 		if q.advance() {
 			continue
 		}
-		if q.kind == finding.Deadlock && !q.ring() {
-			return q.negative(noRing)
+		if q.kind == finding.Deadlock && !q.isCycle() {
+			return q.negative(noCycle)
 		}
 		return Result{Verdict: Predicted}
 	}
 }
 
-// ring reports whether the chosen acquires form a cycle: each side requests a lock that the
+// isCycle reports whether the chosen acquires form a cycle: each side requests a lock that the
 // next one holds in a mode that blocks it.
-func (q *question) ring() bool {
+func (q *question) isCycle() bool {
 	for i, e := range q.chosen {
 		by := q.chosen[(i+1)%len(q.chosen)]
 		blocks := func(x *section) bool { return x.lock == e.Object && (e.Op == event.Acquire || !x.shared) }
@@ -163,7 +163,7 @@ func (q *question) sameThread() bool {
 
 func (q *question) failure(side int) Result {
 	if q.tries[side] == len(q.sides[side]) {
-		return refuted(tried)
+		return refuted(onlyTrylocks)
 	}
 	return q.negative(inclusion)
 }
@@ -171,8 +171,8 @@ func (q *question) failure(side int) Result {
 // negative returns a refutation with that reason, or Unknown where events that were evicted
 // or discarded might have changed the answer.
 func (q *question) negative(reason string) Result {
-	if q.missed || q.c.blurred || q.h.cutThrough() {
-		return unknown(forgotten)
+	if q.missed || q.c.inexact || q.h.cutThrough() {
+		return unknown(eventEvicted)
 	}
 	return refuted(reason)
 }
@@ -188,7 +188,7 @@ func (q *question) projected() Result {
 	w := witness{held: map[event.ThreadID]holds{}}
 	w.steps = make([]finding.Step, 0, q.size()+len(q.chosen))
 	for i := range q.h.log {
-		if x := &q.h.log[i]; q.c.logged(x) {
+		if x := &q.h.log[i]; q.c.hasEntry(x) {
 			e := x.event()
 			w.add(&e)
 		}
@@ -197,18 +197,18 @@ func (q *question) projected() Result {
 	if q.c.skips() {
 		assumes = append(assumes, "guarded-data")
 	}
-	return q.judged(&w, finding.OrderSyncPreserving, assumes)
+	return q.checked(&w, finding.OrderSyncPreserving, assumes)
 }
 
-// judged appends the error to a witness, has it checked and returns the result.
-func (q *question) judged(w *witness, by finding.Order, assumes []string) Result {
+// checked appends the error to a witness, has it checked and returns the result.
+func (q *question) checked(w *witness, by finding.Order, assumes []string) Result {
 	r := Result{Verdict: Predicted, Order: by, Assumes: assumes}
 	for _, e := range q.chosen {
 		w.last(e, q.kind == finding.Deadlock)
 		r.Chosen = append(r.Chosen, e.Seq)
 		r.Timed = r.Timed || e.Flags&event.Timed != 0
 	}
-	err := q.h.judge().Check(w.steps, q.kind)
+	err := q.h.checker().Check(w.steps, q.kind)
 	q.h.witnesses.Count(err)
 	if err != nil {
 		return refusal(err)
@@ -225,7 +225,7 @@ func (q *question) judged(w *witness, by finding.Order, assumes []string) Result
 func (q *question) size() int {
 	n := 0
 	for i := range q.h.log {
-		if q.c.logged(&q.h.log[i]) {
+		if q.c.hasEntry(&q.h.log[i]) {
 			n++
 		}
 	}
@@ -237,20 +237,20 @@ func refusal(err error) Result {
 	if execution.Unseen(err) {
 		return unknown(fmt.Sprintf(unexplained, err))
 	}
-	return unknown(fmt.Sprintf(mistaken, err))
+	return unknown(fmt.Sprintf(toolError, err))
 }
 
-// judge returns the checker of schedules of the log. It is kept until the next event, because
+// checker returns the checker of schedules of the log. It is kept until the next event, because
 // questions often come together.
-func (h *History) judge() execution.Checker {
-	if h.seen == nil {
+func (h *History) checker() execution.Checker {
+	if h.checkerOfLog == nil {
 		events := make([]event.Event, len(h.log))
 		for i := range h.log {
 			events[i] = h.log[i].event()
 		}
-		h.seen = h.opt.Judges(events)
+		h.checkerOfLog = h.opt.Judges(events)
 	}
-	return h.seen
+	return h.checkerOfLog
 }
 
 // witness is a sequence of steps to which further ones are appended.
@@ -263,14 +263,14 @@ type witness struct {
 // the run's. Steps share the slices, which never change.
 type holds struct {
 	locks  []event.ObjectID
-	places []event.StackID // by lock: the call stack of its acquire
+	stacks []event.StackID // by lock: the call stack of its acquire
 }
 
 func (w *witness) step(e *event.Event) finding.Step {
 	h := w.held[e.Thread]
 	return finding.Step{
 		Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer, Stack: e.Stack, Value: e.Value,
-		Held: h.locks, HeldAt: h.places,
+		Held: h.locks, HeldAt: h.stacks,
 	}
 }
 
@@ -280,7 +280,7 @@ func (w *witness) add(e *event.Event) {
 	switch e.Op {
 	case event.Acquire, event.AcquireRead:
 		h := w.held[e.Thread]
-		w.held[e.Thread] = holds{append(slices.Clip(h.locks), e.Object), append(slices.Clip(h.places), e.Stack)}
+		w.held[e.Thread] = holds{append(slices.Clip(h.locks), e.Object), append(slices.Clip(h.stacks), e.Stack)}
 	case event.Release:
 		w.release(e)
 	}
@@ -302,9 +302,9 @@ func (w *witness) release(e *event.Event) {
 	switch {
 	case at < 0:
 	case at == len(h.locks)-1:
-		w.held[thread] = holds{h.locks[:at:at], h.places[:at:at]}
+		w.held[thread] = holds{h.locks[:at:at], h.stacks[:at:at]}
 	default:
-		w.held[thread] = holds{slices.Delete(slices.Clone(h.locks), at, at+1), slices.Delete(slices.Clone(h.places), at, at+1)}
+		w.held[thread] = holds{slices.Delete(slices.Clone(h.locks), at, at+1), slices.Delete(slices.Clone(h.stacks), at, at+1)}
 	}
 }
 

@@ -16,20 +16,20 @@ type closure struct {
 	at      []event.Epoch // by slot: the last epoch in the set
 	next    []int         // by slot: index of the first need of an event outside the set
 	free    bool          // edges that a reversal may drop (need.kept) are left out
-	blurred bool          // discarded sections made it larger than it need be
+	inexact bool          // discarded sections made it larger than it need be
 	of      int           // History.rearranged, when next was set
 }
 
 // start returns the smallest closure: the events that were evicted from the beginning.
 func (h *History) start() *closure {
 	h.update()
-	h.tidy()
+	h.removeStale()
 	return &closure{h: h, at: slices.Clone(h.cut), next: make([]int, len(h.slots)), of: h.rearranged}
 }
 
 func (c *closure) has(e *event.Event) bool { return c.at[e.Slot] >= e.Epoch }
 
-func (c *closure) logged(x *entry) bool { return c.at[x.Slot] >= x.Epoch }
+func (c *closure) hasEntry(x *entry) bool { return c.at[x.Slot] >= x.Epoch }
 
 // before adds the events that must come before e, except the write that e reads.
 func (c *closure) before(e *event.Event) {
@@ -59,7 +59,7 @@ func (c *closure) raise(slot uint32, upto event.Epoch) {
 		c.at[n.slot] = n.upto
 		if g, in := s.gapAt(n.upto); in {
 			c.at[n.slot] = g.last
-			c.blurred = c.blurred || g.last != n.upto
+			c.inexact = c.inexact || g.last != n.upto
 		}
 		i := c.next[n.slot]
 		for ; i < len(s.needs) && s.needs[i].epoch <= c.at[n.slot]; i++ {
@@ -78,7 +78,7 @@ func (c *closure) close() bool {
 		again = false
 		for slot := range c.at {
 			for x := range c.held(uint32(slot)) {
-				if c.over(x) || !c.excluded(uint32(slot), x) {
+				if c.released(x) || !c.excluded(uint32(slot), x) {
 					continue
 				}
 				if x.release == 0 {
@@ -118,9 +118,9 @@ func (s *slotHistory) upTo(epoch event.Epoch) int {
 	return sort.Search(len(s.held), func(i int) bool { return s.held[i].acquire > epoch })
 }
 
-// over reports whether the set contains the release, by another thread, of a section that is
+// released reports whether the set contains the release, by another thread, of a section that is
 // open in its own thread.
-func (c *closure) over(x *section) bool {
+func (c *closure) released(x *section) bool {
 	return x.release != 0 && x.release <= c.at[x.releaseSlot]
 }
 
@@ -132,7 +132,7 @@ func (c *closure) excluded(slot uint32, x *section) bool {
 		return false
 	}
 	return slices.ContainsFunc(l.slots, func(s *lockSlot) bool {
-		return s.slot != slot && (s.lost != nil && c.lostAfter(s.lost, s.slot, x) || c.keptAfter(s, x))
+		return s.slot != slot && (s.discarded != nil && c.discardedAfter(s.discarded, s.slot, x) || c.keptAfter(s, x))
 	})
 }
 
@@ -149,22 +149,22 @@ func (c *closure) keptAfter(s *lockSlot, x *section) bool {
 
 // sections returns the number of the slot's kept sections whose acquire is in the set.
 func (c *closure) sections(s *lockSlot) int {
-	n, exact := slices.BinarySearchFunc(s.sections, c.at[s.slot], compareStay)
+	n, exact := slices.BinarySearchFunc(s.sections, c.at[s.slot], compareSection)
 	if exact {
 		n++
 	}
 	return n
 }
 
-// lostAfter is keptAfter for discarded sections, of which only a summary is kept. Where the
+// discardedAfter is keptAfter for discarded sections, of which only a summary is kept. Where the
 // set contains only some of them, it assumes that the last is among these, which may make the
 // set too large.
-func (c *closure) lostAfter(l *lost, slot uint32, x *section) bool {
+func (c *closure) discardedAfter(l *discardedSections, slot uint32, x *section) bool {
 	if c.at[slot] < l.first || l.seq <= x.seq || (x.shared && !l.exclusive) {
 		return false
 	}
 	if c.at[slot] < l.last || x.shared {
-		c.blurred = true
+		c.inexact = true
 	}
 	return true
 }

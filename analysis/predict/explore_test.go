@@ -289,7 +289,7 @@ func (m *machine) compare(t testing.TB, count map[finding.Kind]*recall) {
 func small(seed uint64, full bool) *machine {
 	c := eventtest.Seeded(seed)
 	m := newMachine(c, full)
-	m.nesting = seed%4 != 0
+	m.nests = seed%4 != 0
 	for range c.Between(12, 40, "events") {
 		m.step(c, eventtest.OneOf(c, m.live, "thread"))
 	}

@@ -14,7 +14,7 @@ type History struct {
 	opt    Options
 	log    []entry // by Seq
 	slots  []*slotHistory
-	lone   []lone                          // by slot
+	lone   []loneSection                   // by slot
 	locks  map[event.ObjectID]*lockHistory // brought up to date by update
 	cache  []*lockSlot                     // direct-mapped cache in front of locks, by slot and lock
 	pairs  int                             // lockSlots in use
@@ -31,7 +31,7 @@ type History struct {
 	// quiescentSeq is the Seq of the last event at which no barrier generation was open while
 	// the log was at most three quarters full; 0: none.
 	quiescentSeq uint64
-	seen         execution.Checker // of the log as it is; nil: not made since the last event
+	checkerOfLog execution.Checker // of the log as it is; nil: not made since the last event
 	bySlot       *slotLog          // likewise
 	blind        bool              // the beginning was evicted up to an event inside a barrier generation
 	// rearranged counts how often the elements of slotHistory.needs were moved.
@@ -40,14 +40,14 @@ type History struct {
 	reversals int
 	witnesses execution.Tally
 	unsettled uint64 // findings that were not settled because Options.Reversals was spent
-	untidy    bool   // lists still contain sections that lie in gaps
+	hasStale  bool   // lists still contain sections that lie in gaps
 	outdated  bool   // locks still contain evicted sections; the next update rebuilds them
-	crowded   bool   // some lock may have more than enough sections
+	mayExceed bool   // some lock may have more than enough sections
 
-	spare []*lockSlot // not in use
-	full  []*lockSlot // scratch of update
-	fresh []gap       // scratch of trim
-	tail  []gap       // scratch of addGaps
+	spare    []*lockSlot // not in use
+	overfull []*lockSlot // scratch of update
+	newGaps  []gap       // scratch of trim
+	tail     []gap       // scratch of addGaps
 }
 
 // New returns an empty history.
@@ -100,7 +100,7 @@ type entry struct {
 	Thread           event.ThreadID
 	Object, Object2  event.ObjectID
 	Peer             event.ThreadID
-	Place            event.StackID
+	Stack            event.StackID
 	Slot             uint32
 	Epoch            event.Epoch
 	Flags            event.Flags
@@ -111,7 +111,7 @@ type entry struct {
 func (x *entry) event() event.Event {
 	return event.Event{
 		Seq: x.Seq, Time: x.Time, Value: x.Value, Thread: x.Thread, Object: x.Object, Object2: x.Object2, Peer: x.Peer,
-		Stack: x.Place, Slot: x.Slot, Epoch: x.Epoch, Flags: x.Flags, Op: x.Op, Kind: x.Kind,
+		Stack: x.Stack, Slot: x.Slot, Epoch: x.Epoch, Flags: x.Flags, Op: x.Op, Kind: x.Kind,
 	}
 }
 
@@ -127,7 +127,7 @@ func (h *History) keep(e *event.Event) {
 	h.log = h.log[:n+1]
 	x := &h.log[n]
 	x.Seq, x.Time, x.Value, x.Thread, x.Object, x.Object2, x.Peer = e.Seq, e.Time, e.Value, e.Thread, e.Object, e.Object2, e.Peer
-	x.Place, x.Slot, x.Epoch, x.Flags, x.Op, x.Kind = e.Stack, e.Slot, e.Epoch, e.Flags, e.Op, e.Kind
+	x.Stack, x.Slot, x.Epoch, x.Flags, x.Op, x.Kind = e.Stack, e.Slot, e.Epoch, e.Flags, e.Op, e.Kind
 }
 
 // slotHistory is the part of a history that belongs to one slot of the clocks.
@@ -139,7 +139,7 @@ type slotHistory struct {
 	open              []int         // indices in held of the sections without an until, outermost first
 	head              int           // index in held of the open block's first section; -1: no block is open, or that section was evicted
 	releasedElsewhere int           // number of sections in open that another slot has released
-	known             int           // number of sections of held, from its beginning, that are in History.locks
+	indexed           int           // number of sections of held, from its beginning, that are in History.locks
 	gaps              []gap         // by epoch: discarded blocks
 	stale             stale         // of held
 
@@ -148,10 +148,10 @@ type slotHistory struct {
 	counts [1 << countBits]uint32
 }
 
-// lone is the open critical section of a slot, as long as it is the slot's only open one and
+// loneSection is the open critical section of a slot, as long as it is the slot's only open one and
 // contains nothing but reads. Most sections end in this state, and are then appended to
-// slotHistory.held complete (passed). Code that needs an open one there calls enter first.
-type lone struct {
+// slotHistory.held complete (closeLone). Code that needs an open one there calls moveLone first.
+type loneSection struct {
 	seq     uint64 // of the acquire
 	lock    event.ObjectID
 	thread  event.ThreadID
@@ -207,28 +207,28 @@ func (h *History) Event(e *event.Event) {
 	switch e.Op {
 	case event.Acquire, event.AcquireRead:
 		if l := &h.lone[e.Slot]; l.acquire == 0 && len(s.open) == 0 {
-			*l = lone{e.Seq, e.Object, e.Thread, e.Epoch, e.Op == event.AcquireRead}
+			*l = loneSection{e.Seq, e.Object, e.Thread, e.Epoch, e.Op == event.AcquireRead}
 		} else {
-			h.enter(e.Slot)
+			h.moveLone(e.Slot)
 			h.acquire(s, e)
 		}
 		h.count(s, e.Object)
 	case event.Release:
 		if l := &h.lone[e.Slot]; l.acquire != 0 && l.lock == e.Object && l.thread == e.Thread {
-			s.passed(l, e)
+			s.closeLone(l, e)
 		} else {
-			h.enter(e.Slot)
+			h.moveLone(e.Slot)
 			h.release(s, e)
 		}
 	case event.Read:
 	default:
-		h.enter(e.Slot)
-		s.stain()
+		h.moveLone(e.Slot)
+		s.markImpure()
 		h.other(e)
 	}
 	h.keep(e)
-	if h.seen != nil || h.bySlot != nil {
-		h.seen, h.bySlot = nil, nil
+	if h.checkerOfLog != nil || h.bySlot != nil {
+		h.checkerOfLog, h.bySlot = nil, nil
 	}
 	if h.match.Generations() == 0 && len(h.log) <= h.opt.Events/4*3 {
 		h.quiescentSeq = e.Seq
@@ -261,7 +261,7 @@ func (h *History) other(e *event.Event) {
 func (h *History) slot(s uint32) *slotHistory {
 	for len(h.slots) <= int(s) {
 		h.slots = append(h.slots, &slotHistory{head: -1})
-		h.lone = append(h.lone, lone{})
+		h.lone = append(h.lone, loneSection{})
 		h.cut = append(h.cut, 0)
 	}
 	return h.slots[s]
@@ -303,8 +303,8 @@ func (h *History) needKept(e *event.Event, slot uint32, upto event.Epoch) {
 	}
 }
 
-// stain marks the slot's open block, if there is one, as impure: it is never discarded.
-func (s *slotHistory) stain() {
+// markImpure marks the slot's open block, if there is one, as impure: it is never discarded.
+func (s *slotHistory) markImpure() {
 	if s.head >= 0 {
 		s.held[s.head].impure = true
 	}
@@ -313,7 +313,7 @@ func (s *slotHistory) stain() {
 // acquire opens a section.
 func (h *History) acquire(s *slotHistory, e *event.Event) {
 	if s.releasedElsewhere > 0 {
-		h.settled(s, e)
+		h.closeReleased(s, e)
 	}
 	x := section{
 		seq: e.Seq, lock: e.Object, thread: e.Thread, acquire: e.Epoch, block: e.Epoch, shared: e.Op == event.AcquireRead,
@@ -328,8 +328,8 @@ func (h *History) acquire(s *slotHistory, e *event.Event) {
 	s.held = append(s.held, x)
 }
 
-// passed appends the slot's lone section to held, complete, at its release e.
-func (s *slotHistory) passed(l *lone, e *event.Event) {
+// closeLone appends the slot's lone section to held, complete, at its release e.
+func (s *slotHistory) closeLone(l *loneSection, e *event.Event) {
 	s.held = append(s.held, section{
 		seq: l.seq, lock: l.lock, thread: l.thread, acquire: l.acquire, until: e.Epoch, releaseSlot: e.Slot, release: e.Epoch,
 		block: l.acquire, last: e.Epoch, shared: l.shared,
@@ -337,8 +337,8 @@ func (s *slotHistory) passed(l *lone, e *event.Event) {
 	l.acquire = 0
 }
 
-// enter appends the slot's lone section to held, if there is one, as an open section.
-func (h *History) enter(slot uint32) {
+// moveLone appends the slot's lone section to held, if there is one, as an open section.
+func (h *History) moveLone(slot uint32) {
 	l := &h.lone[slot]
 	if l.acquire == 0 {
 		return
@@ -350,18 +350,18 @@ func (h *History) enter(slot uint32) {
 	l.acquire = 0
 }
 
-// enterOf calls enter for each slot whose lone section is of a lock; 0 is any lock.
-func (h *History) enterOf(lock event.ObjectID) {
+// moveLoneOf calls moveLone for each slot whose lone section is of a lock; 0 is any lock.
+func (h *History) moveLoneOf(lock event.ObjectID) {
 	for slot := range h.lone {
 		if l := &h.lone[slot]; l.acquire != 0 && (l.lock == lock || lock == 0) {
-			h.enter(uint32(slot))
+			h.moveLone(uint32(slot))
 		}
 	}
 }
 
-// settled closes the slot's earlier sections of the lock that another slot has released, and
+// closeReleased closes the slot's earlier sections of the lock that another slot has released, and
 // adds the edge from that release to the acquire e.
-func (h *History) settled(s *slotHistory, e *event.Event) {
+func (h *History) closeReleased(s *slotHistory, e *event.Event) {
 	s.open = slices.DeleteFunc(s.open, func(i int) bool {
 		p := &s.held[i]
 		if p.lock != e.Object || p.release == 0 {
@@ -385,10 +385,10 @@ func (h *History) release(s *slotHistory, e *event.Event) {
 	switch {
 	case at < 0: // acquired before observation began
 	case slot == e.Slot:
-		s.stain()
+		s.markImpure()
 		s.close(at, e)
 	default:
-		s.stain()
+		s.markImpure()
 		h.releaseOther(h.slots[slot], slot, at, e)
 	}
 }
@@ -398,7 +398,7 @@ func (h *History) release(s *slotHistory, e *event.Event) {
 func (h *History) releaseOther(of *slotHistory, slot uint32, at int, e *event.Event) {
 	x := &of.held[of.open[at]]
 	h.need(e, slot, x.acquire)
-	of.stain()
+	of.markImpure()
 	x.releaseSlot, x.release = e.Slot, e.Epoch
 	of.releasedElsewhere++
 }
@@ -417,7 +417,7 @@ func (s *slotHistory) openOf(e *event.Event) int {
 // Of several sections it returns the first in the order of before. At is -1 if no slot holds
 // the lock.
 func (h *History) holder(lock event.ObjectID, before func(x, other *section) bool) (slot uint32, at int) {
-	h.enterOf(lock)
+	h.moveLoneOf(lock)
 	var best *section
 	at = -1
 	for i, s := range h.slots {
@@ -448,7 +448,7 @@ func (h *History) failed(e *event.Event) {
 	slot, at := h.holder(e.Object, func(x, other *section) bool { return x.seq > other.seq })
 	if at >= 0 {
 		s := h.slots[slot]
-		s.stain()
+		s.markImpure()
 		if x := &s.held[s.open[at]]; x.shared {
 			h.needKept(e, slot, x.acquire) // another reader may hold the lock instead
 		} else {
@@ -517,7 +517,7 @@ func lastOf(list []point, e *event.Event) []point {
 // find returns the event of that Seq, or nil if it is not kept.
 func (h *History) find(seq uint64) *event.Event {
 	x := h.entry(seq)
-	if x == nil || h.gone(x) {
+	if x == nil || h.discarded(x) {
 		return nil
 	}
 	e := x.event()
@@ -533,9 +533,9 @@ func (h *History) entry(seq uint64) *entry {
 	return &h.log[at]
 }
 
-// gone reports whether an event of the log is discarded: it lies in a gap, and the next sweep
+// discarded reports whether an event of the log is discarded: it lies in a gap, and the next sweep
 // removes it.
-func (h *History) gone(x *entry) bool {
+func (h *History) discarded(x *entry) bool {
 	_, in := h.slots[x.Slot].gapAt(x.Epoch)
 	return in
 }

@@ -30,17 +30,17 @@ type lockHistory struct {
 // lockSlot holds the sections of a lock in a slot. It must fit in one cache line of the
 // processor, since there may be as many as threads times locks.
 type lockSlot struct {
-	lock     event.ObjectID
-	slot     uint32
-	sections []stay
-	lost     *lost // nil: no section was discarded
-	stale    stale
-	keep     uint32 // trim skips the sections before this index
-	idle     bool   // it had no sections at the last rebuild (forgetLock)
+	lock      event.ObjectID
+	slot      uint32
+	sections  []lockSection
+	discarded *discardedSections // nil: no section was discarded
+	stale     stale
+	keep      uint32 // trim skips the sections before this index
+	idle      bool   // it had no sections at the last rebuild (dropUnusedSlots)
 }
 
-// stay is a section in the list of its lock.
-type stay struct {
+// lockSection is a section in the list of its lock.
+type lockSection struct {
 	seq     uint64
 	acquire event.Epoch
 	shared  bool
@@ -55,12 +55,12 @@ func (h *History) count(s *slotHistory, lock event.ObjectID) {
 		return
 	}
 	h.behind++
-	h.crowded = true
+	h.mayExceed = true
 }
 
 // recount counts the sections that the slots have kept.
 func (h *History) recount() {
-	h.crowded = false
+	h.mayExceed = false
 	for _, s := range h.slots {
 		clear(s.counts[:])
 		for i := range s.held {
@@ -74,34 +74,34 @@ func (h *History) recount() {
 // that have too many.
 func (h *History) update() {
 	h.behind = 0
-	h.enterOf(0)
+	h.moveLoneOf(0)
 	renew := h.outdated
 	if h.outdated = false; renew {
 		h.empty()
 	}
-	h.full = h.full[:0]
+	h.overfull = h.overfull[:0]
 	for slot, s := range h.slots {
-		for s.known < len(s.held) {
-			h.place(uint32(slot), s.held[s.known:min(s.known+together, len(s.held))])
-			s.known = min(s.known+together, len(s.held))
+		for s.indexed < len(s.held) {
+			h.addSections(uint32(slot), s.held[s.indexed:min(s.indexed+batchSize, len(s.held))])
+			s.indexed = min(s.indexed+batchSize, len(s.held))
 		}
 	}
-	for _, l := range h.full {
+	for _, l := range h.overfull {
 		h.trim(h.slots[l.slot], l)
 	}
 	if renew {
-		h.forgetLocks()
+		h.dropUnusedLocks()
 	}
 }
 
-// together is the number of sections whose cache misses overlap.
-const together = 16
+// batchSize is the number of sections whose cache misses overlap.
+const batchSize = 16
 
-// place adds sections of a slot, at most together, to the lists of their locks. It first reads
-// the cache entries of all, and then the lockSlots of all, so that the misses of each pass
+// addSections adds sections of a slot, at most batchSize, to the lists of their locks. It first
+// reads the cache entries of all, and then the lockSlots of all, so that the misses of each pass
 // overlap.
-func (h *History) place(slot uint32, sections []section) {
-	var cached [together]*lockSlot
+func (h *History) addSections(slot uint32, sections []section) {
+	var cached [batchSize]*lockSlot
 	for i := range sections {
 		cached[i] = *h.cacheEntry(slot, sections[i].lock)
 	}
@@ -112,9 +112,9 @@ func (h *History) place(slot uint32, sections []section) {
 	}
 	for i := range sections {
 		l, x := cached[i], &sections[i]
-		l.sections = append(l.sections, stay{x.seq, x.acquire, x.shared})
-		if n := len(h.full); l.live() > h.enough && (n == 0 || h.full[n-1] != l) {
-			h.full = append(h.full, l)
+		l.sections = append(l.sections, lockSection{x.seq, x.acquire, x.shared})
+		if n := len(h.overfull); l.live() > h.enough && (n == 0 || h.overfull[n-1] != l) {
+			h.overfull = append(h.overfull, l)
 		}
 	}
 }
@@ -179,33 +179,33 @@ func (h *History) empty() {
 	for _, l := range h.locks {
 		for _, ls := range l.slots {
 			ls.sections, ls.keep, ls.stale = ls.sections[:0], 0, stale{}
-			if ls.lost != nil && ls.lost.last <= h.cut[ls.slot] {
-				ls.lost = nil
+			if ls.discarded != nil && ls.discarded.last <= h.cut[ls.slot] {
+				ls.discarded = nil
 			}
 		}
 	}
 	for _, s := range h.slots {
-		s.known = 0
+		s.indexed = 0
 	}
 }
 
-// forgetLocks drops the locks that forgetLock leaves without a lockSlot.
-func (h *History) forgetLocks() {
+// dropUnusedLocks drops the locks that dropUnusedSlots leaves without a lockSlot.
+func (h *History) dropUnusedLocks() {
 	for id, l := range h.locks {
-		if h.forgetLock(l) {
+		if h.dropUnusedSlots(l) {
 			delete(h.locks, id)
 		}
 	}
 }
 
-// forgetLock drops the lockSlots that had no sections at this rebuild nor at the one before. One
-// that is empty for the first time stays: it is often used again soon. It reports whether
-// none is left.
-func (h *History) forgetLock(l *lockHistory) bool {
+// dropUnusedSlots drops the lockSlots that had no sections at this rebuild nor at the one before.
+// One that is empty for the first time stays: it is often used again soon. It reports whether none
+// is left.
+func (h *History) dropUnusedSlots(l *lockHistory) bool {
 	left := l.slots[:0]
 	l.ids = l.ids[:0]
 	for _, ls := range l.slots {
-		kept := len(ls.sections) > 0 || ls.lost != nil
+		kept := len(ls.sections) > 0 || ls.discarded != nil
 		if kept || !ls.idle {
 			ls.idle = !kept
 			left, l.ids = append(left, ls), append(l.ids, ls.slot)

@@ -16,13 +16,13 @@ import (
 // text returns the whole state of a history, to be compared.
 func (h *History) text() string {
 	var b strings.Builder
-	fmt.Fprintln(&b, h.log, h.cut, h.evicted, h.match.Generations(), h.quiescentSeq, h.blind, h.untidy)
+	fmt.Fprintln(&b, h.log, h.cut, h.evicted, h.match.Generations(), h.quiescentSeq, h.blind, h.hasStale)
 	for i, s := range h.slots {
 		fmt.Fprintf(&b, "slot %d: %+v\n", i, *s)
 	}
 	for _, id := range slices.Sorted(maps.Keys(h.locks)) {
 		for _, ls := range h.locks[id].slots {
-			fmt.Fprintf(&b, "lock %d, slot %d: %+v, keep %d, stale %+v, lost %+v\n", id, ls.slot, ls.sections, ls.keep, ls.stale, ls.lost)
+			fmt.Fprintf(&b, "lock %d, slot %d: %+v, keep %d, stale %+v, lost %+v\n", id, ls.slot, ls.sections, ls.keep, ls.stale, ls.discarded)
 		}
 	}
 	return b.String()
@@ -55,7 +55,7 @@ func TestLoneIsThePlainWay(t *testing.T) {
 		for i := range m.out {
 			a, b := m.out[i], m.out[i]
 			plain.Event(&a)
-			plain.enterOf(0)
+			plain.moveLoneOf(0)
 			h.Event(&b)
 			for slot := range h.lone {
 				if h.lone[slot].acquire != 0 {

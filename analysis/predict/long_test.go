@@ -109,7 +109,7 @@ func TestBoundedMemory(t *testing.T) {
 		t.Errorf("%d events, %d edges, %d locks, %d sets", len(h.log), needs, len(h.locks), len(h.points))
 	}
 	if h.log[0].Object != 99 {
-		t.Errorf("the lock held throughout is forgotten: %+v", h.log[0])
+		t.Errorf("the acquire of the lock held throughout was evicted: %+v", h.log[0])
 	}
 }
 
@@ -131,16 +131,16 @@ func TestReasons(t *testing.T) {
 			f.add(event.Event{Thread: 2, Op: event.Acquire, Object: lockB})
 			b := f.add(event.Event{Thread: 2, Op: event.Acquire, Object: lockA, Flags: event.Try})
 			return Pattern{{a}, {b}}
-		}, Refuted, tried},
+		}, Refuted, onlyTrylocks},
 		{"never released", func(f *feed) Pattern {
 			f.add(event.Event{Thread: 1, Op: event.Acquire, Object: lockA})
 			a := f.add(event.Event{Thread: 1, Op: event.Acquire, Object: lockB})
 			b := f.nest(2, lockC, lockRW)
 			return Pattern{{a}, {b}}
-		}, Refuted, noRing},
+		}, Refuted, noCycle},
 		{"one thread", func(f *feed) Pattern { return Pattern{{f.nest(1, lockA, lockB)}, {f.nest(1, lockB, lockA)}} }, Refuted, oneThread},
-		{"unheard of", func(f *feed) Pattern { return Pattern{{77}, {78}} }, Unknown, forgotten},
-		{"nothing", func(f *feed) Pattern { return nil }, Refuted, noRing},
+		{"unheard of", func(f *feed) Pattern { return Pattern{{77}, {78}} }, Unknown, eventEvicted},
+		{"nothing", func(f *feed) Pattern { return nil }, Refuted, noCycle},
 		{"timed", func(f *feed) Pattern {
 			a := f.nest(1, lockA, lockB)
 			f.add(event.Event{Thread: 2, Op: event.Acquire, Object: lockB})

@@ -45,7 +45,7 @@ func reported(t reporter, events []event.Event, o Options) map[string]uint64 {
 			out[name] = events[now].Seq
 		}
 	})
-	a := goodlock.New(goodlock.Options{OnInverse: p.Opposed, OnAcquired: p.Taken})
+	a := goodlock.New(goodlock.Options{OnInverse: p.Inverse, OnAcquired: p.Acquired})
 	for now = range events {
 		e := events[now]
 		h.Event(&e)
@@ -60,7 +60,7 @@ func offline(events []event.Event, o Options) map[string]bool {
 	for _, p := range patterns(events, true) {
 		if r := h.Deadlock(p); len(p) == 2 && r.Verdict == Predicted {
 			x := finding.Finding{Kind: finding.Deadlock}
-			h.become(&x, &r)
+			h.setPredicted(&x, &r)
 			out[ofTwo(&x)] = true
 		}
 	}
@@ -74,7 +74,7 @@ func TestOnlineIsOffline(t *testing.T) {
 	for seed := range uint64(3000) {
 		c := eventtest.Seeded(seed)
 		m := newMachine(c, seed%3 == 0)
-		m.nesting = true
+		m.nests = true
 		for range c.Between(20, 120, "events") {
 			m.step(c, eventtest.OneOf(c, m.live, "thread"))
 		}
@@ -102,7 +102,7 @@ func TestOnlineIsOffline(t *testing.T) {
 func TestOnlineForgets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newMachine(eventtest.Drawn(t), rapid.Bool().Draw(t, "full"))
-		m.nesting = true
+		m.nests = true
 		for range rapid.IntRange(20, 150).Draw(t, "events") {
 			m.step(eventtest.Drawn(t), eventtest.OneOf(eventtest.Drawn(t), m.live, "thread"))
 		}

@@ -43,7 +43,7 @@ type machine struct {
 	sent     []int                  // notifications not matched with a wake
 	match    map[int]int            // wake → notification
 	full     bool                   // all operations, not only those of locks and variables
-	nesting  bool                   // mostly locks
+	nests    bool                   // mostly locks
 	arrived  []event.ThreadID
 	leaving  map[event.ThreadID]bool
 	roundOf  map[int]int
@@ -144,7 +144,7 @@ func (m *machine) act(c eventtest.Choices, id event.ThreadID) {
 		return
 	}
 	k := c.Between(0, kinds-1, "what")
-	if m.nesting && c.Bool("nest") {
+	if m.nests && c.Bool("nest") {
 		k = 0
 	}
 	switch k {
@@ -499,8 +499,8 @@ func (m *machine) races(seq []int, a, b int) bool {
 		m.nextOf(seq, x.Thread) == a && m.nextOf(seq, y.Thread) == b && m.begun(seq, a) && m.begun(seq, b)
 }
 
-// ringed reports whether the acquires wait for each other in a cycle.
-func (m *machine) ringed(seq []int, last []int) bool {
+// formsCycle reports whether the acquires wait for each other in a cycle.
+func (m *machine) formsCycle(seq []int, last []int) bool {
 	for k, i := range last {
 		e := &m.out[i]
 		if !e.Op.IsAcquire() || e.Flags&event.Try != 0 || m.nextOf(seq, e.Thread) != i || !m.begun(seq, i) {
@@ -538,7 +538,7 @@ func (m *machine) verify(t *rapid.T, r Result, kind finding.Kind) {
 	if kind == finding.Race && !m.races(seq, last[0], last[1]) {
 		t.Fatalf("predicted, but after %v the accesses %v do not race", seq, last)
 	}
-	if kind == finding.Deadlock && !m.ringed(seq, last) {
+	if kind == finding.Deadlock && !m.formsCycle(seq, last) {
 		t.Fatalf("predicted, but after %v the acquires %v do not block each other", seq, last)
 	}
 }
@@ -657,7 +657,7 @@ func TestClosureIsTheDefinition(t *testing.T) {
 		eventtest.Stamp(m.out)
 		m.ask(record(m.out, Options{Reversals: -1}), func(kind finding.Kind, p Pattern, r Result) {
 			want := m.plainAny(kind, p, nil)
-			if r.Reason == noRing {
+			if r.Reason == noCycle {
 				return // shared locks do not block each other: the closure is not the reason
 			}
 			if got := r.Verdict == Predicted; got != want {
@@ -690,7 +690,7 @@ func TestCheckAcceptsWhatCanHappen(t *testing.T) {
 		m := draw(eventtest.Drawn(t), 60, rapid.Bool().Draw(t, "full"))
 		seq := m.walk(t)
 		kind, last := m.end(t, seq)
-		want := m.feasible(seq) && ((kind == finding.Race && m.races(seq, last[0], last[1])) || (kind == finding.Deadlock && (m.ringed(seq, last) || m.ringed(seq, reversed(last)))))
+		want := m.feasible(seq) && ((kind == finding.Race && m.races(seq, last[0], last[1])) || (kind == finding.Deadlock && (m.formsCycle(seq, last) || m.formsCycle(seq, reversed(last)))))
 		w := witness{held: map[event.ThreadID]holds{}}
 		for _, i := range seq {
 			w.add(&m.out[i])
@@ -753,7 +753,7 @@ func (m *machine) threads() []event.ThreadID {
 func (m *machine) wrong(seq []int) bool {
 	heads := m.heads(seq)
 	return slices.ContainsFunc(heads, func(i int) bool {
-		return slices.ContainsFunc(heads, func(j int) bool { return m.races(seq, i, j) || m.ringed(seq, []int{i, j}) })
+		return slices.ContainsFunc(heads, func(j int) bool { return m.races(seq, i, j) || m.formsCycle(seq, []int{i, j}) })
 	})
 }
 
@@ -775,7 +775,7 @@ func (m *machine) end(t *rapid.T, seq []int) (finding.Kind, []int) {
 		for _, j := range heads {
 			if pair := []int{heads[i], j}; m.races(seq, heads[i], j) && rapid.IntRange(0, 3).Draw(t, "race") > 0 {
 				return finding.Race, pair
-			} else if m.ringed(seq, pair) && rapid.IntRange(0, 3).Draw(t, "ring") > 0 {
+			} else if m.formsCycle(seq, pair) && rapid.IntRange(0, 3).Draw(t, "cycle") > 0 {
 				return finding.Deadlock, pair
 			}
 		}

@@ -16,17 +16,17 @@ func (h *History) Orders(a, b uint64) finding.Step {
 		return finding.Step{}
 	}
 	if x.Slot == y.Slot {
-		return h.ending(x.Thread) // it came before another thread took over the slot
+		return h.joinOf(x.Thread) // it came before another thread took over the slot
 	}
-	if at := h.learns(y.Slot, y.Epoch, x); at != 0 {
-		return h.bringer(x, y.Slot, at)
+	if at := h.firstAfter(y.Slot, y.Epoch, x); at != 0 {
+		return h.orderingEvent(x, y.Slot, at)
 	}
 	return finding.Step{}
 }
 
-// learns returns the epoch of the first event of a slot, no later than upto, that x comes
+// firstAfter returns the epoch of the first event of a slot, no later than upto, that x comes
 // before; 0 if there is none.
-func (h *History) learns(slot uint32, upto event.Epoch, x *event.Event) event.Epoch {
+func (h *History) firstAfter(slot uint32, upto event.Epoch, x *event.Event) event.Epoch {
 	for _, n := range h.slots[slot].needs {
 		if n.epoch > upto {
 			break
@@ -38,8 +38,8 @@ func (h *History) learns(slot uint32, upto event.Epoch, x *event.Event) event.Ep
 	return 0
 }
 
-// bringer returns the event by which x comes before that event of the slot.
-func (h *History) bringer(x *event.Event, slot uint32, epoch event.Epoch) finding.Step {
+// orderingEvent returns the event by which x comes before that event of the slot.
+func (h *History) orderingEvent(x *event.Event, slot uint32, epoch event.Epoch) finding.Step {
 	l := h.slotLogs()
 	events := l.of[slot]
 	at := sort.Search(len(events), func(i int) bool { return h.log[events[i]].Epoch >= epoch })
@@ -48,7 +48,7 @@ func (h *History) bringer(x *event.Event, slot uint32, epoch event.Epoch) findin
 	}
 	e := &h.log[events[at]]
 	if at == 0 || h.log[events[at-1]].Thread != e.Thread {
-		return h.creation(e.Thread)
+		return h.forkOf(e.Thread)
 	}
 	// The edge to a read is recorded at the next event of its thread.
 	if h.reads(l, events[at-1], x) {
@@ -78,17 +78,17 @@ func (h *History) reads(l *slotLog, at int32, x *event.Event) bool {
 		return false
 	}
 	w := &h.log[l.source[at]]
-	return w.Slot == x.Slot && w.Epoch >= x.Epoch || h.learns(w.Slot, w.Epoch, x) != 0
+	return w.Slot == x.Slot && w.Epoch >= x.Epoch || h.firstAfter(w.Slot, w.Epoch, x) != 0
 }
 
-// creation returns the fork of a thread; Op is None if it was evicted.
-func (h *History) creation(of event.ThreadID) finding.Step { return h.of(event.Fork, of) }
+// forkOf returns the fork of a thread; Op is None if it was evicted.
+func (h *History) forkOf(of event.ThreadID) finding.Step { return h.forkOrJoin(event.Fork, of) }
 
-// ending returns the join of a thread; Op is None if it was evicted, or there is none.
-func (h *History) ending(of event.ThreadID) finding.Step { return h.of(event.Join, of) }
+// joinOf returns the join of a thread; Op is None if it was evicted, or there is none.
+func (h *History) joinOf(of event.ThreadID) finding.Step { return h.forkOrJoin(event.Join, of) }
 
-// of returns the fork or join whose peer is a thread; Op is None if the log has none.
-func (h *History) of(op event.Op, thread event.ThreadID) finding.Step {
+// forkOrJoin returns the fork or join whose peer is a thread; Op is None if the log has none.
+func (h *History) forkOrJoin(op event.Op, thread event.ThreadID) finding.Step {
 	for i := range h.log {
 		if e := &h.log[i]; e.Op == op && e.Peer == thread {
 			return stepOf(e)
@@ -98,5 +98,5 @@ func (h *History) of(op event.Op, thread event.ThreadID) finding.Step {
 }
 
 func stepOf(e *entry) finding.Step {
-	return finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer, Stack: e.Place, Value: e.Value}
+	return finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer, Stack: e.Stack, Value: e.Value}
 }

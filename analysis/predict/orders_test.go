@@ -16,7 +16,7 @@ func TestOrders(t *testing.T) {
 	}{
 		{"nothing", func(f *feed) (a, b uint64) { return f.nest(1, lockA), f.nest(2, lockA) }, event.None, 0},
 		{"one thread", func(f *feed) (a, b uint64) { return f.nest(1, lockA), f.nest(1, lockA) }, event.None, 0},
-		{"forgotten", func(f *feed) (a, b uint64) { return 99, f.nest(1, lockA) }, event.None, 0},
+		{"evicted", func(f *feed) (a, b uint64) { return 99, f.nest(1, lockA) }, event.None, 0},
 		{"a value", func(f *feed) (a, b uint64) {
 			a = f.nest(1, lockA)
 			f.add(event.Event{Thread: 1, Op: event.Write, Object: varX})

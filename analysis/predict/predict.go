@@ -152,18 +152,18 @@ func refuted(reason string) Result { return Result{Verdict: Refuted, Reason: rea
 
 // The reasons why a candidate is not predicted: sentences for the user.
 const (
-	forgotten  = "an event it needs lies before the part of the run that was kept; a larger --history may tell"
-	unreleased = "any schedule that leads there needs the release of a lock that this run never released"
-	inclusion  = "no other schedule that keeps the observed order of critical sections leads there"
-	tried      = "the acquire is a trylock, which does not block"
-	noRing     = "the locks do not make these threads wait for each other"
-	nowhere    = "no other schedule leads there, though critical sections were allowed to change places"
-	exhausted  = "no other schedule that keeps the observed order of critical sections leads there, and not all others were tried; a larger --reversals may tell"
-	ordered    = "one of its sides comes before another in every schedule"
-	noConflict = "the accesses do not conflict"
+	eventEvicted = "an event it needs lies before the part of the run that was kept; a larger --history may tell"
+	unreleased   = "any schedule that leads there needs the release of a lock that this run never released"
+	inclusion    = "no other schedule that keeps the observed order of critical sections leads there"
+	onlyTrylocks = "the acquire is a trylock, which does not block"
+	noCycle      = "the locks do not make these threads wait for each other"
+	noReordering = "no other schedule leads there, though critical sections were allowed to change places"
+	exhausted    = "no other schedule that keeps the observed order of critical sections leads there, and not all others were tried; a larger --reversals may tell"
+	ordered      = "one of its sides comes before another in every schedule"
+	noConflict   = "the accesses do not conflict"
 	// The checker refuses a witness either because something was not seen, or because of an
 	// error of this package.
 	unexplained = "the schedule that was found cannot be executed, as something of the run was not seen: %v"
-	mistaken    = "the schedule that was found is none, which is an error of tracepredict: %v"
+	toolError   = "the schedule that was found is none, which is an error of tracepredict: %v"
 	oneThread   = "one thread alone cannot do it"
 )

@@ -20,19 +20,19 @@ import (
 // maxTuples bounds the choices of instances that a question tries.
 const maxTuples = 256
 
-// share is the part of the budget that one question may spend: a sixteenth.
-const share = 16
+// budgetShare is the part of the budget that one question may spend: a sixteenth.
+const budgetShare = 16
 
 // reversal is the search for a schedule with reversals that answers a question.
 type reversal struct {
 	*question
-	bySlot *slotLog
-	base   []event.Epoch // by slot: all events up to this epoch happen as observed
-	steps  int           // of the budget, left
-	tried  int           // choices of instances, one a side
-	cut    bool          // a choice that might have led to a schedule was not fully tried
-	free   bool          // for some choice, no instance must come before another
-	found  *scheduler    // the one that found a schedule; nil: none did
+	bySlot     *slotLog
+	base       []event.Epoch // by slot: all events up to this epoch happen as observed
+	steps      int           // of the budget, left
+	tried      int           // choices of instances, one a side
+	incomplete bool          // a choice that might have led to a schedule was not fully tried
+	free       bool          // for some choice, no instance must come before another
+	found      *scheduler    // the one that found a schedule; nil: none did
 }
 
 // reverse searches for a schedule with reversals. Before is the result of the search for a
@@ -45,34 +45,34 @@ func (q *question) reverse(before Result) Result {
 	if h.reversals >= h.opt.Reversals {
 		return unknown(exhausted)
 	}
-	r := &reversal{question: q, bySlot: h.slotLogs(), base: slices.Clone(h.cut), steps: min(h.opt.Reversals/share, h.opt.Reversals-h.reversals)}
+	r := &reversal{question: q, bySlot: h.slotLogs(), base: slices.Clone(h.cut), steps: min(h.opt.Reversals/budgetShare, h.opt.Reversals-h.reversals)}
 	all := r.steps
 	r.steps -= len(h.log) / 16
-	ok := r.over(0)
+	ok := r.tryChoices(0)
 	h.reversals += all - max(r.steps, 0)
 	switch {
 	case ok:
 		return q.scheduled(r.found)
 	case r.steps <= 0 || r.tried >= maxTuples:
 		return unknown(exhausted)
-	case r.cut || q.missed || h.cutThrough():
-		return unknown(forgotten)
+	case r.incomplete || q.missed || h.cutThrough():
+		return unknown(eventEvicted)
 	}
 	if !r.free {
 		return refuted(ordered)
 	}
-	return refuted(nowhere)
+	return refuted(noReordering)
 }
 
 // settleable reports whether a schedule with reversals may lead to the error, when that is the
 // reason why no sync-preserving one does.
 func settleable(reason string) bool {
-	return reason != tried && reason != oneThread && reason != noRing
+	return reason != onlyTrylocks && reason != oneThread && reason != noCycle
 }
 
-// over tries the choices of instances, one a side, the earliest first: in ascending order of
+// tryChoices tries the choices of instances, one a side, the earliest first: in ascending order of
 // the sum of their indices in the sides, which begins at total.
-func (r *reversal) over(total int) bool {
+func (r *reversal) tryChoices(total int) bool {
 	most := 0
 	for i := range r.sides {
 		most += len(r.sides[i]) - 1
@@ -131,7 +131,7 @@ func (r *reversal) try() bool {
 			return false
 		}
 		if later := r.beyondGaps(need, base); later != nil {
-			r.cut, base = true, later
+			r.incomplete, base = true, later
 			continue
 		}
 		if likely && r.complete(small) && r.beyondGaps(small, base) == nil && r.schedule(base, small.at, small.at) {
@@ -158,7 +158,7 @@ func (r *reversal) necessary(base []event.Epoch, free bool) (*closure, bool) {
 		return nil, false
 	}
 	r.free = r.free || free
-	return r.c, r.kind == finding.Race || r.ring()
+	return r.c, r.kind == finding.Race || r.isCycle()
 }
 
 // beyondGaps returns a later base if the set contains discarded events after base: all events
@@ -189,7 +189,7 @@ func (r *reversal) complete(c *closure) bool {
 		again = false
 		for slot := range c.at {
 			for x := range c.held(uint32(slot)) {
-				if r.mine(uint32(slot)) || c.over(x) || !r.contended(c, uint32(slot), x) {
+				if r.isCandidate(uint32(slot)) || c.released(x) || !r.contended(c, uint32(slot), x) {
 					continue
 				}
 				if x.release == 0 {
@@ -204,8 +204,8 @@ func (r *reversal) complete(c *closure) bool {
 	return !slices.ContainsFunc(r.chosen, c.has)
 }
 
-// mine reports whether the slot is that of a chosen instance: its sections stay open.
-func (r *reversal) mine(slot uint32) bool {
+// isCandidate reports whether the slot is that of a chosen instance: its sections stay open.
+func (r *reversal) isCandidate(slot uint32) bool {
 	return slices.ContainsFunc(r.chosen, func(e *event.Event) bool { return e.Slot == slot })
 }
 
@@ -217,7 +217,7 @@ func (r *reversal) contended(c *closure, slot uint32, x *section) bool {
 			continue
 		}
 		for y := range c.held(uint32(other)) {
-			if y.lock == x.lock && !c.over(y) && !(x.shared && y.shared) && (r.mine(uint32(other)) || y.seq > x.seq) {
+			if y.lock == x.lock && !c.released(y) && !(x.shared && y.shared) && (r.isCandidate(uint32(other)) || y.seq > x.seq) {
 				return true
 			}
 		}
@@ -230,7 +230,7 @@ func (r *reversal) contended(c *closure, slot uint32, x *section) bool {
 func (r *reversal) farthest(base []event.Epoch, need *closure) []event.Epoch {
 	upto := slices.Clone(need.at)
 	for slot := range upto {
-		if !r.mine(uint32(slot)) {
+		if !r.isCandidate(uint32(slot)) {
 			upto[slot] = r.bySlot.firstGap(slot, max(base[slot], upto[slot]))
 		}
 	}
@@ -262,7 +262,7 @@ func (q *question) scheduled(s *scheduler) Result {
 	order := make([]int32, 0, len(s.trail))
 	for i := range q.h.log {
 		x := &q.h.log[i]
-		if b := s.base[x.Slot]; b > 0 && s.of[x.Slot][b-1] >= int32(i) && !q.h.gone(x) {
+		if b := s.base[x.Slot]; b > 0 && s.of[x.Slot][b-1] >= int32(i) && !q.h.discarded(x) {
 			order = append(order, int32(i))
 		}
 	}
@@ -274,5 +274,5 @@ func (q *question) scheduled(s *scheduler) Result {
 		e := q.h.log[i].event()
 		w.add(&e)
 	}
-	return q.judged(&w, finding.OrderReversal, []string{"guarded-data", "race-free"})
+	return q.checked(&w, finding.OrderReversal, []string{"guarded-data", "race-free"})
 }

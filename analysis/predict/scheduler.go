@@ -18,26 +18,26 @@ import (
 // All other events run as soon as they can. A state that was searched is not entered again.
 type scheduler struct {
 	*slotLog
-	must   []int32        // by slot: number of events that must run
-	limit  []int32        // by slot: number of events that may run, at least must
-	base   []int32        // by slot: number of events that run first, as observed
-	at     []int32        // by slot: number of events that have run
-	open   [][]int32      // by object: acquires of the sections that are open
-	last   []int32        // by variable: the last write, or initially
-	final  map[int32]bool // acquires whose sections stay open at the goal
-	wanted []tally        // by object: acquires, semaphore waits and writes still to come
-	ofPair []int32        // by object and slot: likewise, up to the limit
-	value  []int32        // by object: of semaphores
-	vain   []int32        // by object: failed attempts at a lock or a semaphore still to come, up to the limit
-	reads  []tally        // by write: reads of it still to come
-	blank  []tally        // by variable: reads of its initial value still to come
-	missed map[int32]bool // wakes whose notification has run before their wait
-	trail  []move         // events that ran after base
-	frames []frame
-	ready  []int32             // the slots to try, of all frames
-	seen   map[uint64]struct{} // hashes of the states that were branched from
-	state  uint64              // hash of the present state
-	steps  int                 // of the budget, left
+	must         []int32        // by slot: number of events that must run
+	limit        []int32        // by slot: number of events that may run, at least must
+	base         []int32        // by slot: number of events that run first, as observed
+	at           []int32        // by slot: number of events that have run
+	open         [][]int32      // by object: acquires of the sections that are open
+	last         []int32        // by variable: the last write, or initially
+	final        map[int32]bool // acquires whose sections stay open at the goal
+	pending      []tally        // by object: acquires, semaphore waits and writes still to come
+	ofPair       []int32        // by object and slot: likewise, up to the limit
+	value        []int32        // by object: of semaphores
+	failures     []int32        // by object: failed attempts at a lock or a semaphore still to come, up to the limit
+	reads        []tally        // by write: reads of it still to come
+	initialReads []tally        // by variable: reads of its initial value still to come
+	missed       map[int32]bool // wakes whose notification has run before their wait
+	trail        []move         // events that ran after base
+	frames       []frame
+	ready        []int32             // the slots to try, of all frames
+	seen         map[uint64]struct{} // hashes of the states that were branched from
+	state        uint64              // hash of the present state
+	steps        int                 // of the budget, left
 }
 
 // tally counts events still to come: exclusive and shared ones that must run, and all that may.
@@ -54,8 +54,8 @@ type frame struct{ trail, from, next, to int }
 func (l *slotLog) newScheduler(base, must, limit []int32, steps int) *scheduler {
 	s := &scheduler{
 		slotLog: l, must: must, limit: limit, base: base, at: make([]int32, len(l.of)), open: make([][]int32, l.objects), last: make([]int32, l.objects),
-		final: map[int32]bool{}, wanted: make([]tally, l.objects), ofPair: make([]int32, l.pairs), reads: make([]tally, len(l.h.log)),
-		blank: make([]tally, l.objects), seen: map[uint64]struct{}{}, steps: steps, value: make([]int32, l.objects), vain: make([]int32, l.objects),
+		final: map[int32]bool{}, pending: make([]tally, l.objects), ofPair: make([]int32, l.pairs), reads: make([]tally, len(l.h.log)),
+		initialReads: make([]tally, l.objects), seen: map[uint64]struct{}{}, steps: steps, value: make([]int32, l.objects), failures: make([]int32, l.objects),
 		missed: map[int32]bool{},
 	}
 	for o, v := range l.value {
@@ -96,10 +96,10 @@ func (s *scheduler) expect(i int32, must bool, n int32) {
 		}
 	}
 	if x.Op == event.AcquireFailed || x.Op == event.SemFailed {
-		s.vain[s.object[i]] += n
+		s.failures[s.object[i]] += n
 	}
 	if x.Op.IsAcquire() || x.Op.IsWrite() || x.Op == event.SemWait {
-		add(&s.wanted[s.object[i]], x.Op == event.AcquireRead)
+		add(&s.pending[s.object[i]], x.Op == event.AcquireRead)
 		s.ofPair[s.pair[i]] += n
 	}
 	if x.Op == event.Read || x.Op == event.Update {
@@ -116,7 +116,7 @@ func (s *scheduler) readers(write, variable int32) *tally {
 	case write >= 0:
 		return &s.reads[write]
 	case write == initially:
-		return &s.blank[variable]
+		return &s.initialReads[variable]
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (s *scheduler) atEnd() {
 	}
 	for slot, events := range s.of {
 		for k := s.base[slot]; k < s.limit[slot]; k++ {
-			if i := events[k]; s.h.log[i].Op == event.Release && s.closes[i] != nobody {
+			if i := events[k]; s.h.log[i].Op == event.Release && s.closes[i] != noAcquire {
 				delete(s.final, s.closes[i])
 			}
 		}
@@ -153,7 +153,7 @@ func (s *scheduler) find() bool {
 			return false
 		}
 		s.branch()
-		if !s.back() {
+		if !s.backtrack() {
 			return false
 		}
 	}
@@ -175,7 +175,7 @@ func (s *scheduler) eager() {
 		again = false
 		s.steps -= 1 + len(s.at)/8
 		for slot := range s.at {
-			for s.can(uint32(slot)) && !s.regrets(uint32(slot)) {
+			for s.can(uint32(slot)) && !s.mayPreclude(uint32(slot)) {
 				s.run(uint32(slot))
 				s.steps--
 				again = true
@@ -213,9 +213,9 @@ func (s *scheduler) sooner(a, b int32) int {
 	return int(s.of[a][s.at[a]] - s.of[b][s.at[b]])
 }
 
-// back returns to the latest frame with a slot not yet tried, and runs that slot. It reports
+// backtrack returns to the latest frame with a slot not yet tried, and runs that slot. It reports
 // whether there is one.
-func (s *scheduler) back() bool {
+func (s *scheduler) backtrack() bool {
 	for n := len(s.frames); n > 0; n-- {
 		f := &s.frames[n-1]
 		for len(s.trail) > f.trail {
@@ -319,7 +319,7 @@ func (s *scheduler) free(i int32, x *entry) bool {
 	if !s.final[i] {
 		return true
 	}
-	w := &s.wanted[s.object[i]]
+	w := &s.pending[s.object[i]]
 	if x.Op == event.AcquireRead {
 		return w.must == 0
 	}
@@ -356,16 +356,16 @@ func (s *scheduler) seesLast(i int32) bool {
 	return s.h.log[i].Op == event.Update && s.source[i] == s.last[s.object[i]]
 }
 
-// regrets reports whether it may be a mistake to run the slot's next event now: another order
+// mayPreclude reports whether it may be a mistake to run the slot's next event now: another order
 // may then be out of reach.
-func (s *scheduler) regrets(slot uint32) bool {
+func (s *scheduler) mayPreclude(slot uint32) bool {
 	i, _ := s.next(slot)
-	o, alone := s.object[i], s.wanted[s.object[i]].may == s.ofPair[s.pair[i]]
+	o, alone := s.object[i], s.pending[s.object[i]].may == s.ofPair[s.pair[i]]
 	switch x := &s.h.log[i]; x.Op {
 	case event.Acquire, event.AcquireRead, event.SemWait:
 		return !alone
 	case event.Release, event.SemPost:
-		return s.vain[o] > 0
+		return s.failures[o] > 0
 	case event.Write, event.Update:
 		readers := s.readers(s.last[o], o).may
 		if s.seesLast(i) {
@@ -402,7 +402,7 @@ func (s *scheduler) run(slot uint32) {
 	switch o := s.object[i]; {
 	case x.Op.IsAcquire():
 		s.open[o] = append(s.open[o], i)
-	case x.Op == event.Release && s.closes[i] != nobody:
+	case x.Op == event.Release && s.closes[i] != noAcquire:
 		if at := slices.Index(s.open[o], s.closes[i]); at >= 0 {
 			s.open[o] = slices.Delete(s.open[o], at, at+1)
 		}
@@ -412,7 +412,7 @@ func (s *scheduler) run(slot uint32) {
 		s.value[o]--
 	case x.Op.IsWrite():
 		m.before = s.last[o]
-		s.wrote(o, i)
+		s.setLast(o, i)
 	case x.Op == event.Signal, x.Op == event.Broadcast:
 		s.notify(i, 1)
 	}
@@ -430,22 +430,22 @@ func (s *scheduler) undo() {
 	case x.Op.IsAcquire():
 		at := slices.Index(s.open[o], i)
 		s.open[o] = slices.Delete(s.open[o], at, at+1)
-	case x.Op == event.Release && s.closes[i] != nobody:
+	case x.Op == event.Release && s.closes[i] != noAcquire:
 		s.open[o] = append(s.open[o], s.closes[i])
 	case x.Op == event.SemPost:
 		s.value[o]--
 	case x.Op == event.SemWait:
 		s.value[o]++
 	case x.Op.IsWrite():
-		s.wrote(o, m.before)
+		s.setLast(o, m.before)
 	case x.Op == event.Signal, x.Op == event.Broadcast:
 		s.notify(i, -1)
 	}
 	s.ran(x.Slot, i, -1)
 }
 
-// wrote makes a write the last one of its variable.
-func (s *scheduler) wrote(variable, write int32) {
+// setLast makes a write the last one of its variable.
+func (s *scheduler) setLast(variable, write int32) {
 	s.state -= scatter(uint64(variable)<<32|uint64(uint32(s.last[variable])), 1)
 	s.last[variable] = write
 	s.state += scatter(uint64(variable)<<32|uint64(uint32(write)), 1)

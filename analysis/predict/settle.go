@@ -18,14 +18,14 @@ import (
 // the Result of the candidate that decided.
 func (h *History) Settle(f *finding.Finding, candidates [][]uint64) Result {
 	if len(candidates) == 0 {
-		candidates = [][]uint64{evidenced(f)}
+		candidates = [][]uint64{evidenceSeqs(f)}
 	}
 	asked := make([]*question, len(candidates))
 	answers := make([]Result, len(candidates))
 	for i, c := range candidates {
-		asked[i] = h.about(f.Kind, c)
+		asked[i] = h.questionAbout(f.Kind, c)
 		if answers[i] = asked[i].preserving(); answers[i].Verdict == Predicted {
-			h.become(f, &answers[i])
+			h.setPredicted(f, &answers[i])
 			return answers[i]
 		}
 	}
@@ -33,7 +33,7 @@ func (h *History) Settle(f *finding.Finding, candidates [][]uint64) Result {
 	for i, q := range asked {
 		r := q.reverse(answers[i])
 		if r.Verdict == Predicted {
-			h.become(f, &r)
+			h.setPredicted(f, &r)
 			return r
 		}
 		if i == 0 || r.Verdict == Unknown {
@@ -49,11 +49,11 @@ func (h *History) Settle(f *finding.Finding, candidates [][]uint64) Result {
 	return best
 }
 
-// Forgotten reports whether the answer is unknown only because events were evicted.
-func (r *Result) Forgotten() bool { return r.Verdict == Unknown && r.Reason == forgotten }
+// Evicted reports whether the answer is unknown only because events were evicted.
+func (r *Result) Evicted() bool { return r.Verdict == Unknown && r.Reason == eventEvicted }
 
-// evidenced returns the Seq of each step of the finding's Evidence.
-func evidenced(f *finding.Finding) []uint64 {
+// evidenceSeqs returns the Seq of each step of the finding's Evidence.
+func evidenceSeqs(f *finding.Finding) []uint64 {
 	var out []uint64
 	for _, s := range f.Evidence {
 		out = append(out, s.Seq)
@@ -61,19 +61,19 @@ func evidenced(f *finding.Finding) []uint64 {
 	return out
 }
 
-// about returns the question about one candidate.
-func (h *History) about(kind finding.Kind, choice []uint64) *question {
+// questionAbout returns the question about one candidate.
+func (h *History) questionAbout(kind finding.Kind, choice []uint64) *question {
 	switch {
 	case kind == finding.Deadlock:
-		return h.ask(kind, h.around(choice))
+		return h.ask(kind, h.patternOf(choice))
 	case kind == finding.Race && len(choice) == 2:
 		return h.race(choice[0], choice[1])
 	}
 	return &question{h: h, given: unknown("nothing predicts this kind of finding")}
 }
 
-// become makes the finding Predicted, as the witness shows it.
-func (h *History) become(f *finding.Finding, r *Result) {
+// setPredicted makes the finding Predicted, as the witness shows it.
+func (h *History) setPredicted(f *finding.Finding, r *Result) {
 	f.Confidence, f.Order = finding.Predicted, r.Order
 	f.Witness, f.Assumes = r.Witness, r.Assumes
 	f.Evidence, f.Threads = nil, nil
@@ -94,15 +94,15 @@ func (h *History) become(f *finding.Finding, r *Result) {
 	}
 }
 
-// around returns the pattern that a candidate stands for: all kept acquires that differ from
+// patternOf returns the pattern that a candidate stands for: all kept acquires that differ from
 // the chosen ones only in their time.
-func (h *History) around(choice []uint64) Pattern {
+func (h *History) patternOf(choice []uint64) Pattern {
 	h.update()
-	h.tidy()
+	h.removeStale()
 	p := make(Pattern, len(choice))
 	for i, seq := range choice {
 		if c := h.find(seq); c != nil && c.Op.IsAcquire() {
-			p[i] = h.likewise(c)
+			p[i] = h.equivalentAcquires(c)
 		} else {
 			p[i] = []uint64{seq}
 		}
@@ -110,9 +110,9 @@ func (h *History) around(choice []uint64) Pattern {
 	return p
 }
 
-// likewise returns the Seq of the kept acquires of the same lock by the same thread, with the
-// same locks held; c is among them.
-func (h *History) likewise(c *event.Event) []uint64 {
+// equivalentAcquires returns the Seq of the kept acquires of the same lock by the same thread, with
+// the same locks held; c is among them.
+func (h *History) equivalentAcquires(c *event.Event) []uint64 {
 	var out []uint64
 	held := h.heldBefore(c.Slot, c.Epoch)
 	for _, x := range h.lockSlot(c.Slot, c.Object).sections {

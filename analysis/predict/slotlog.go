@@ -38,8 +38,8 @@ const (
 	whichever                   // any write, or none
 )
 
-// nobody stands for the acquire of a release that has none in the log.
-const nobody int32 = -1
+// noAcquire stands for the acquire of a release that has none in the log.
+const noAcquire int32 = -1
 
 // slotLogs returns the log by slot as it is now. It is kept until the next event, because
 // questions often come together.
@@ -61,7 +61,7 @@ func (h *History) slotLogs() *slotLog {
 	next := make([]int, len(h.slots)) // by slot: the first need of its next event
 	for i := range h.log {
 		x := &h.log[i]
-		if h.gone(x) {
+		if h.discarded(x) {
 			continue
 		}
 		needs := h.slots[x.Slot].needs
@@ -101,22 +101,22 @@ type semWalk struct {
 func (w *slotWalk) visit(i int32, x *entry) {
 	switch x.Op {
 	case event.Read, event.Write, event.Update:
-		w.name(i, x)
+		w.number(i, x)
 		w.access(i, x)
 	case event.Acquire, event.AcquireRead:
-		w.name(i, x)
+		w.number(i, x)
 		w.open[x.Object] = append(w.open[x.Object], i)
 		w.until[i] = math.MaxInt32
 	case event.AcquireFailed:
-		w.name(i, x)
+		w.number(i, x)
 		w.failed(i, x)
 	case event.Init:
 		w.initial(i, x)
 	case event.Release:
-		w.name(i, x)
+		w.number(i, x)
 		w.release(i, x)
 	case event.SemPost, event.SemWait, event.SemFailed:
-		w.name(i, x)
+		w.number(i, x)
 		w.semaphore(i, x)
 	case event.Send:
 		if last, known := w.sent[x.Object]; known {
@@ -154,8 +154,8 @@ func (w *slotWalk) condition(i int32, x *entry) {
 	}
 }
 
-// name sets the numbers of the event's object and of its pair of object and slot.
-func (w *slotWalk) name(i int32, x *entry) {
+// number sets the numbers of the event's object and of its pair of object and slot.
+func (w *slotWalk) number(i int32, x *entry) {
 	d, known := w.dense[x.Object]
 	if !known {
 		d = int32(len(w.dense))
@@ -193,7 +193,7 @@ func (w *slotWalk) access(i int32, x *entry) {
 // release closes the thread's section of the lock, or else the oldest one.
 func (w *slotWalk) release(i int32, x *entry) {
 	open := w.open[x.Object]
-	if w.closes[i] = nobody; len(open) == 0 {
+	if w.closes[i] = noAcquire; len(open) == 0 {
 		return
 	}
 	at := 0
@@ -221,7 +221,7 @@ const mostCounted = 1 << 30
 // initial records a semaphore's initial value.
 func (w *slotWalk) initial(i int32, x *entry) {
 	if x.Kind == event.KindSemaphore && x.Flags&event.HasValue != 0 {
-		w.name(i, x)
+		w.number(i, x)
 		w.value[w.object[i]] = int32(min(x.Value, mostCounted))
 		w.sems[w.object[i]] = semWalk{recorded: true}
 	}

@@ -40,7 +40,7 @@ func (s *Suite) observed(r happensbefore.Race) finding.Finding {
 	switch result := s.settle(&f, r.Instances); {
 	case result.Verdict == predict.Predicted:
 		f.Confidence = finding.Observed
-	case r.Uncertain || !result.Forgotten():
+	case r.Uncertain || !result.Evicted():
 		f.Confidence = finding.Potential
 	default:
 		f.Reason = "no schedule is shown: " + result.Reason

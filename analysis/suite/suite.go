@@ -78,7 +78,7 @@ func New(o Options) *Suite {
 	s.order = happensbefore.New(happensbefore.Options{Locks: held})
 	if o.OnDeadlock != nil {
 		online := predict.NewOnline(history, o.OnDeadlock)
-		o.Locks.OnInverse, o.Locks.OnAcquired = online.Opposed, online.Taken
+		o.Locks.OnInverse, o.Locks.OnAcquired = online.Inverse, online.Acquired
 	}
 	if o.LockClass != nil {
 		o.Locks.Class = func(id event.ObjectID) (c goodlock.Class) {

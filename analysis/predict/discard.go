@@ -13,9 +13,9 @@ import (
 // First, where a thread acquires a lock over and over, sections from the middle of the run are
 // discarded. A block is discarded as a whole: an outermost critical section with all events
 // in it. It must contain nothing but lock operations and reads. No event elsewhere depends on
-// one of these, and the lock rule needs no more than the Seq of the last (type lost). A run
-// without them is still a feasible run, so witnesses and their check work as if they had
-// never been there.
+// one of these, and the lock rule needs no more than the Seq of the last (type
+// discardedSections). A run without them is still a feasible run, so witnesses and their check
+// work as if they had never been there.
 //
 // Second, when that is not enough, the beginning of the run up to some event is evicted. Every
 // closure then contains it: predictions start from the state that it led to. Acquires
@@ -28,8 +28,8 @@ import (
 // gap is a range of epochs of a slot whose events are discarded: one block or several.
 type gap struct{ first, last event.Epoch }
 
-// lost summarises the discarded sections of a lock in a slot.
-type lost struct {
+// discardedSections summarises the discarded sections of a lock in a slot.
+type discardedSections struct {
 	first, last event.Epoch // of the first and the last acquire; 0: none
 	seq         uint64      // of the last acquire
 	exclusive   bool        // some section was exclusive
@@ -53,19 +53,19 @@ func (h *History) trim(s *slotHistory, l *lockSlot) {
 	if len(l.sections)-half < int(l.keep)+stride {
 		return
 	}
-	l.tidy(s)
-	h.fresh = h.fresh[:0]
+	l.removeStale(s)
+	h.newGaps = h.newGaps[:0]
 	upto, at := event.Epoch(0), 0
 	for ; l.live() > h.opt.Sections && int(l.keep) < len(l.sections)-half; l.keep++ {
 		if x := l.sections[l.keep].acquire; x > upto {
 			at = s.next(at, x)
-			upto = h.forgetBlock(s, l.slot, at)
+			upto = h.discardBlock(s, l.slot, at)
 		}
 	}
 	s.addGaps(h)
-	l.tidy(s)
+	l.removeStale(s)
 	if int(s.stale.n) > len(s.held)/4 {
-		s.tidy()
+		s.removeStale()
 		h.rearranged++
 	}
 }
@@ -82,9 +82,9 @@ func (s *slotHistory) next(from int, acquire event.Epoch) int {
 	return end + sort.Search(len(s.held)-end, func(i int) bool { return s.held[end+i].acquire >= acquire })
 }
 
-// forgetBlock discards the block of the section at index at of held, if the block may be left
+// discardBlock discards the block of the section at index at of held, if the block may be left
 // out of the run. It returns the block's last epoch, or 0 if nothing was discarded.
-func (h *History) forgetBlock(s *slotHistory, slot uint32, at int) event.Epoch {
+func (h *History) discardBlock(s *slotHistory, slot uint32, at int) event.Epoch {
 	if at == len(s.held) {
 		return 0
 	}
@@ -105,15 +105,15 @@ func (h *History) forgetBlock(s *slotHistory, slot uint32, at int) event.Epoch {
 		x := &block[i]
 		l := h.lockSlot(slot, x.lock)
 		l.stale.add(1, x.acquire)
-		if l.lost == nil {
-			l.lost = &lost{}
+		if l.discarded == nil {
+			l.discarded = &discardedSections{}
 		}
-		l.lost.add(x)
+		l.discarded.add(x)
 	}
 	s.stale.add(len(block), head.acquire)
 	h.thinned += uint64(len(block))
-	h.untidy = true
-	h.fresh = append(h.fresh, gap{head.acquire, head.last})
+	h.hasStale = true
+	h.newGaps = append(h.newGaps, gap{head.acquire, head.last})
 	return head.last
 }
 
@@ -142,10 +142,10 @@ func (h *History) common(slot uint32, block []section) bool {
 	return true
 }
 
-func compareStay(x stay, e event.Epoch) int { return cmp.Compare(x.acquire, e) }
-func compareGap(g gap, e event.Epoch) int   { return cmp.Compare(g.last, e) }
+func compareSection(x lockSection, e event.Epoch) int { return cmp.Compare(x.acquire, e) }
+func compareGap(g gap, e event.Epoch) int             { return cmp.Compare(g.last, e) }
 
-func (l *lost) add(x *section) {
+func (l *discardedSections) add(x *section) {
 	if l.first == 0 || x.acquire < l.first {
 		l.first = x.acquire
 	}
@@ -157,7 +157,7 @@ func (l *lost) add(x *section) {
 
 // addGaps adds the ranges in h.fresh, joined with their neighbours where they touch.
 func (s *slotHistory) addGaps(h *History) {
-	fresh := h.fresh
+	fresh := h.newGaps
 	if len(fresh) == 0 {
 		return
 	}
@@ -233,12 +233,12 @@ func (x *stale) add(n int, from event.Epoch) {
 	x.n += uint32(n)
 }
 
-// tidy removes the lock's sections that lie in gaps.
-func (l *lockSlot) tidy(s *slotHistory) {
+// removeStale removes the lock's sections that lie in gaps.
+func (l *lockSlot) removeStale(s *slotHistory) {
 	if l.stale.n == 0 {
 		return
 	}
-	to, _ := slices.BinarySearchFunc(l.sections, l.stale.from, compareStay)
+	to, _ := slices.BinarySearchFunc(l.sections, l.stale.from, compareSection)
 	from, keep := to, int(l.keep)
 	gone := s.from(l.stale.from)
 	for ; from < len(l.sections) && from-to < int(l.stale.n); from++ {
@@ -253,8 +253,8 @@ func (l *lockSlot) tidy(s *slotHistory) {
 	l.keep, l.stale = uint32(keep), stale{}
 }
 
-// tidy removes the slot's sections that lie in gaps. They all come before the open block.
-func (s *slotHistory) tidy() {
+// removeStale removes the slot's sections that lie in gaps. They all come before the open block.
+func (s *slotHistory) removeStale() {
 	if s.stale.n == 0 {
 		return
 	}
@@ -268,7 +268,7 @@ func (s *slotHistory) tidy() {
 		}
 	}
 	s.held = s.held[:to+copy(s.held[to:], s.held[from:])]
-	s.known -= from - to
+	s.indexed -= from - to
 	for i := range s.open {
 		s.open[i] -= from - to
 	}
@@ -333,31 +333,31 @@ func (s *slotHistory) filter(keep func(*section) bool) {
 	}
 }
 
-// tidy removes the sections that lie in gaps from every list.
-func (h *History) tidy() {
-	if !h.untidy {
+// removeStale removes the sections that lie in gaps from every list.
+func (h *History) removeStale() {
+	if !h.hasStale {
 		return
 	}
-	h.untidy = false
+	h.hasStale = false
 	h.rearranged++
 	for _, l := range h.locks {
 		for _, ls := range l.slots {
-			ls.tidy(h.slots[ls.slot])
+			ls.removeStale(h.slots[ls.slot])
 		}
 	}
 	for _, s := range h.slots {
-		s.tidy()
+		s.removeStale()
 	}
 }
 
 // evict makes room in the log. It removes the events that trim discarded and, if more than
 // three quarters are left, the oldest quarter or more.
 func (h *History) evict() {
-	h.enterOf(0)
-	if h.crowded {
+	h.moveLoneOf(0)
+	if h.mayExceed {
 		h.update()
 	}
-	h.tidy()
+	h.removeStale()
 	h.sweep()
 	if len(h.log) > h.opt.Events/4*3 {
 		h.cutAt(h.cutPoint())
@@ -417,7 +417,7 @@ func (h *History) cutAt(n int) {
 	pins := h.cutSlots(h.log[:n])
 	h.rearranged++
 	for i, s := range h.slots {
-		s.forget(h.cut[i], h.cut)
+		s.evictUpTo(h.cut[i], h.cut)
 		for k := range s.held {
 			x := &s.held[k]
 			if x.acquire > h.cut[i] {
@@ -454,8 +454,8 @@ func (h *History) cutSlots(events []entry) []entry {
 	return waits
 }
 
-// forget removes the needs, sections and gaps of the slot that are not after its cut.
-func (s *slotHistory) forget(cut event.Epoch, cuts []event.Epoch) {
+// evictUpTo removes the needs, sections and gaps of the slot that are not after its cut.
+func (s *slotHistory) evictUpTo(cut event.Epoch, cuts []event.Epoch) {
 	at := sort.Search(len(s.needs), func(i int) bool { return s.needs[i].epoch > cut })
 	s.needs = slices.Delete(s.needs, 0, at)
 	s.filter(func(x *section) bool {
