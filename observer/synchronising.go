@@ -291,7 +291,7 @@ func (o *Observer) try(noWait bool) bool {
 	return !o.mustWait
 }
 
-// explanation returns the index in o.waiting of the store that the first record needs, 0 if
+// explanation returns the index in o.postponed of the store that the first record needs, 0 if
 // it has not arrived.
 func (o *Observer) explanation() int {
 	for k := 1; k < len(o.postponed); k++ {
