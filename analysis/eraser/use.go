@@ -55,7 +55,7 @@ func (a *Analysis) Uses() []run.Use {
 	out := make([]run.Use, 0, len(a.vars))
 	for id, v := range a.vars {
 		n := &v.use
-		u := run.Use{Variable: id, Threads: len(n.users), Accesses: n.accesses, Writes: n.writes, Conflicts: n.conflicts, Steady: n.steady, Turns: n.turns}
+		u := run.Use{Variable: id, Threads: len(n.users), Accesses: n.accesses, Writes: n.writes, Conflicts: n.conflicts, StableAccesses: n.steady, ThreadSwitches: n.turns}
 		for _, m := range a.sets.sets[n.guards] {
 			u.Guards = append(u.Guards, m.Lock())
 		}

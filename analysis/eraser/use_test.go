@@ -34,27 +34,27 @@ func TestUses(t *testing.T) {
 	}{
 		"one thread": {
 			[]event.Event{at(2, event.Write, x, 1), at(2, event.Read, x, 2)},
-			run.Use{Threads: 1, Accesses: 2, Writes: 1, Steady: 2, Turns: 1},
+			run.Use{Threads: 1, Accesses: 2, Writes: 1, StableAccesses: 2, ThreadSwitches: 1},
 		},
 		"guarded": {
 			join(locked(2, event.Acquire, l, event.Write), locked(3, event.Acquire, l, event.Write), locked(2, event.Acquire, l, event.Write)),
-			run.Use{Threads: 2, Accesses: 3, Writes: 3, Conflicts: true, Guards: []event.ObjectID{l}, Steady: 2, Turns: 2},
+			run.Use{Threads: 2, Accesses: 3, Writes: 3, Conflicts: true, Guards: []event.ObjectID{l}, StableAccesses: 2, ThreadSwitches: 2},
 		},
 		"writers alone exclude": {
 			join(locked(2, event.AcquireRead, l, event.Read), locked(3, event.Acquire, l, event.Write)),
-			run.Use{Threads: 2, Accesses: 2, Writes: 1, Conflicts: true, Guards: []event.ObjectID{l}, Steady: 1, Turns: 1},
+			run.Use{Threads: 2, Accesses: 2, Writes: 1, Conflicts: true, Guards: []event.ObjectID{l}, StableAccesses: 1, ThreadSwitches: 1},
 		},
 		"another lock": {
 			join(locked(2, event.Acquire, l, event.Write), locked(3, event.Acquire, m, event.Write)),
-			run.Use{Threads: 2, Accesses: 2, Writes: 2, Conflicts: true, Steady: 1, Turns: 1},
+			run.Use{Threads: 2, Accesses: 2, Writes: 2, Conflicts: true, StableAccesses: 1, ThreadSwitches: 1},
 		},
 		"only read": {
 			[]event.Event{at(2, event.Read, x, 1), at(3, event.Read, x, 2)},
-			run.Use{Threads: 2, Accesses: 2, Steady: 2, Turns: 2},
+			run.Use{Threads: 2, Accesses: 2, StableAccesses: 2, ThreadSwitches: 2},
 		},
 		"handed over": {
 			[]event.Event{at(2, event.Write, x, 1), {Thread: 2, Op: event.End}, {Thread: 1, Op: event.Join, Peer: 2}, at(1, event.Write, x, 2)},
-			run.Use{Threads: 2, Accesses: 2, Writes: 2, Steady: 2, Turns: 2},
+			run.Use{Threads: 2, Accesses: 2, Writes: 2, StableAccesses: 2, ThreadSwitches: 2},
 		},
 	} {
 		c.want.Variable = x

@@ -10,14 +10,14 @@ import (
 // downgradeMisuse makes findings that a thread does not hold a lock potential, where calls were
 // not seen to return: one of these calls may have acquired the lock.
 func downgradeMisuse(found []finding.Finding, s run.Summary) {
-	if s.Unfollowed == 0 {
+	if s.UnreturnedCalls == 0 {
 		return
 	}
 	for i := range found {
 		switch f := &found[i]; f.Rule {
 		case finding.UnlockNotHeld, finding.UnlockByOther, finding.WaitNotHeld:
 			f.Confidence = finding.Potential
-			f.Reason = fmt.Sprintf("%d calls could not be followed to their return, and one may have taken the lock", s.Unfollowed)
+			f.Reason = fmt.Sprintf("%d calls could not be followed to their return, and one may have taken the lock", s.UnreturnedCalls)
 		}
 	}
 }

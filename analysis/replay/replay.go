@@ -178,7 +178,7 @@ func summaryOf(src trace.Source, events uint64) run.Summary {
 		return s
 	}
 	s.Events, s.Threads, s.Cut = events, src.Names().Threads(), true
-	s.Unseen = "the trace ends before it says what was not observed"
+	s.Doubt = "the trace ends before it says what was not observed"
 	if c, ok := src.(truncatable); ok && c.Cut() != nil {
 		s.Notes = append(s.Notes, c.Cut().String())
 	}
@@ -200,8 +200,8 @@ func Doubt(s run.Summary) func(*finding.Finding) string {
 		until[u.Thread] = u.Until
 	}
 	return func(f *finding.Finding) string {
-		if s.Unseen != "" {
-			return s.Unseen
+		if s.Doubt != "" {
+			return s.Doubt
 		}
 		for _, e := range f.Evidence {
 			if e.Seq <= until[e.Thread] {

@@ -18,19 +18,19 @@ import (
 func (l *Link) Summary(program string, lost loader.Lost) run.Summary {
 	s, o := l.Session, l.Observer
 	st := o.Stats()
-	sum := run.Summary{Program: program, Duration: l.duration(), Processes: l.Processes(), PID: s.PID(), LastProgram: s.LastProgram(), Events: st.Events, Lost: lost.Records, LostThreads: st.ThreadsWithHoles, Threads: st.Threads, Notes: notes(s, o, lost), Unseen: unseenSync(s), Unfollowed: lost.Pending}
-	if sum.Unseen != "" {
-		sum.Notes = append(sum.Notes, sum.Unseen+": what is predicted is potential at most, which --confidence potential shows")
+	sum := run.Summary{Program: program, Duration: l.duration(), Processes: l.Processes(), PID: s.PID(), LastProgram: s.LastProgram(), Events: st.Events, Lost: lost.Records, LostThreads: st.ThreadsWithHoles, Threads: st.Threads, Notes: notes(s, o, lost), Doubt: unseenSync(s), UnreturnedCalls: lost.Pending}
+	if sum.Doubt != "" {
+		sum.Notes = append(sum.Notes, sum.Doubt+": what is predicted is potential at most, which --confidence potential shows")
 	}
 	if busy := s.TooBusy(); len(busy) > 0 {
 		sum.Notes = append(sum.Notes, tooBusy(busy))
-		sum.Unseen = cmp.Or(sum.Unseen, fmt.Sprintf("%s is accessed too often to be observed to the end, and may so order any two events", busy[0]))
+		sum.Doubt = cmp.Or(sum.Doubt, fmt.Sprintf("%s is accessed too often to be observed to the end, and may so order any two events", busy[0]))
 	}
-	if paths := s.Unobserved(); len(paths) > 0 && sum.Unseen == "" {
-		sum.Unseen = fmt.Sprintf("%s is not observed, and may so order any two events", paths[0])
+	if paths := s.Unobserved(); len(paths) > 0 && sum.Doubt == "" {
+		sum.Doubt = fmt.Sprintf("%s is not observed, and may so order any two events", paths[0])
 	}
 	if lost.Records > 0 {
-		sum.Unseen = fmt.Sprintf("%d events were lost, and what they did may order the two sides", lost.Records)
+		sum.Doubt = fmt.Sprintf("%d events were lost, and what they did may order the two sides", lost.Records)
 	}
 	sum.Executed = executed(s, o.Executed())
 	for id := event.ThreadID(1); ; id++ {

@@ -69,7 +69,7 @@ func (s *Sharing) reportGuarded() {
 		s.reported = map[event.ObjectID]bool{}
 	}
 	for _, u := range s.Analyses.Uses() {
-		if s.reported[u.Variable] || len(u.Guards) == 0 || u.Steady < s.Guarded || u.Turns < steadyTurns {
+		if s.reported[u.Variable] || len(u.Guards) == 0 || u.StableAccesses < s.Guarded || u.ThreadSwitches < steadyTurns {
 			continue
 		}
 		if o, ok := s.Observer.ObjectInfo(u.Variable); ok {

@@ -18,9 +18,9 @@ func OwnFrame(frames []event.Frame) event.Frame {
 	return frames[OwnIndex(frames)]
 }
 
-// OwnIndex returns the index of OwnFrame. It returns the innermost frame of the program's
-// code with a source line. If there is none, it returns the innermost frame of the program's
-// code without a line (that of a stripped program too), then any with a line, then the
+// OwnIndex returns the index of OwnFrame: the innermost frame of the program's code that has a
+// source line. If there is none, it is the innermost frame of the program's code without a line,
+// as a stripped program has them; if there is none, the innermost frame with a line; else the
 // innermost frame that is not the kernel's.
 func OwnIndex(frames []event.Frame) int {
 	own, line := -1, -1
@@ -43,10 +43,12 @@ func OwnIndex(frames []event.Frame) int {
 	return max(own, 0)
 }
 
+// libraryModules are prefixes of the file names of libraries, and the module of the kernel.
 var libraryModules = []string{
 	"libc.so", "libc-", "libc.musl", "ld-linux", "ld-musl", "libpthread", "libstdc++", "libc++", "libgcc_s", event.KernelModule,
 }
 
+// libraryPaths are parts of the paths of libraries' source files and headers.
 var libraryPaths = []string{
 	"/usr/include/", "/usr/lib/gcc", "/include/c++/", "/rustc/", "/nptl/", "/sysdeps/",
 }

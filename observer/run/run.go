@@ -1,7 +1,8 @@
 // Package run is the model of one observed run: its summary, and the threads, objects and
 // functions that its events name. A live session, a trace file and a report all use these
 // types, so that each fact has one definition. The JSON tags of a type define its form in
-// traces and reports. The package holds data and decides nothing.
+// traces and reports. The package holds data. Its only judgement is which frame of a stack a
+// reader looks for (OwnFrame).
 package run
 
 import (
@@ -16,12 +17,11 @@ type Object struct {
 	// Name is the variable as in the source, with the members that lead to the object, as
 	// server.lock, or with an offset, as name+0x8; "" if no symbol contains the object.
 	Name string
-	// Member is, for an object without a Name, the type and member that it is, as struct
-	// job.mu, or the function on whose stack it lies. Many objects may have the same Member.
+	// Member describes an object without a Name: the type and its member, as struct job.mu, or
+	// the function on whose stack the object lies. Many objects may have the same Member.
 	Member string
-	// Class is the lock class, which objects have in common: the member of the type that
-	// declares them, the array whose elements they are, or the location of their
-	// initialisation.
+	// Class is the lock class. Objects have the same class if they are the same member of a
+	// type, elements of the same array, or initialised at the same location.
 	Class string
 	// Array is the name of the array whose element the object is, where the array is
 	// watched as a whole. Traces do not record it.
@@ -70,22 +70,23 @@ type Summary struct {
 	// Notes are sentences on what limits the result: synchronisation that was not
 	// observed, values that contradict the order, libraries attached late.
 	Notes []string `json:"notes"`
-	// Cut reports that the trace ends before the run does. All fields except Program and
-	// PID were then derived from the events, and Duration is unknown.
+	// Cut reports that the trace ends before the run does. Events and Threads then count what
+	// the trace has, and the other fields have the values of its first block.
 	Cut bool `json:"-"`
 	// Remedies are sentences on what would supply the names that are missing in the
 	// findings of the live report.
 	Remedies []string `json:"remedies,omitempty"`
-	// Unseen is the reason why any prediction from the run may be wrong, such as
+	// Doubt is the reason why any prediction from the run may be wrong, such as
 	// synchronisation that was not observed, or lost events; "" if there is none.
-	Unseen string `json:"unseen,omitempty"`
-	// Unfollowed counts calls whose return was not recorded: they may have acquired locks.
-	Unfollowed uint64 `json:"unfollowed,omitempty"`
+	Doubt string `json:"unseen,omitempty"`
+	// UnreturnedCalls is the number of calls whose return was not recorded: they may have
+	// acquired locks.
+	UnreturnedCalls uint64 `json:"unfollowed,omitempty"`
 	// UncertainHolders are the threads that lived when the observation began and may have held
 	// locks then.
 	UncertainHolders []UncertainHolder `json:"unsure,omitempty"`
-	// Executed are the instructions and calls that may have ordered threads unobserved; the
-	// earliest ones, if they are many.
+	// Executed are the instructions and calls that may have ordered threads unobserved; only the
+	// earliest ones, if there are many.
 	Executed []Executed `json:"executed,omitempty"`
 	// Processes are the observed processes, the first one first; empty if there was
 	// only one.
@@ -114,7 +115,7 @@ type Process struct {
 // was executed while it could order threads.
 type Executed struct {
 	Number      uint64 `json:"-"`     // its number in records; 0 if it was read from a trace
-	Description string `json:"place"` // its description: "atomic instruction in push at queue.c:12"
+	Description string `json:"place"` // for example "atomic instruction in push at queue.c:12"
 	// Hits are the first executions by each thread, in order, since there were several
 	// threads: the only thread of a process orders nothing.
 	Hits []Hit `json:"hits,omitempty"`
@@ -187,9 +188,9 @@ type Use struct {
 	Conflicts bool
 	// Guards are the locks that are held at all conflicting accesses, sorted.
 	Guards []event.ObjectID
-	// Steady is the number of accesses since Guards last changed. Turns is the number of
-	// these that were made by another thread than the previous access.
-	Steady, Turns uint64
+	// StableAccesses is the number of accesses since Guards last changed. ThreadSwitches is the
+	// number of these that were made by another thread than the previous access.
+	StableAccesses, ThreadSwitches uint64
 }
 
 // MaxUsers bounds the threads that are distinguished for one variable.
@@ -223,7 +224,7 @@ type ThreadState struct {
 	// Stopped reports that a signal or a debugger has stopped the thread. Otherwise a thread
 	// without Op and Call runs.
 	Stopped bool
-	Call    string // the system call that it sleeps in, as read(2); "" if it does not sleep
+	Call    string // the system call in which it sleeps, as read(2); "" if it does not sleep
 	// Op is the operation that it attempts by that call: Acquire, AcquireRead, Wait, SemWait,
 	// BarrierArrive or Join; None if it is unknown.
 	Op      event.Op
