@@ -71,7 +71,7 @@ func lockHeavyTrace(tb testing.TB, n int) []byte {
 	return out.Bytes()
 }
 
-// TestSize checks that an event takes at most 12 bytes.
+// TestSize checks that an event takes at most 6 bytes of a file.
 func TestSize(t *testing.T) {
 	const n = 300_000
 	size := float64(len(lockHeavyTrace(t, n))) / n

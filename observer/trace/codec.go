@@ -13,13 +13,14 @@ import (
 // coder writes the fields that are passed to it, or sets them to the values that it reads. A
 // reading coder sets bad in its cursor when it finds an error.
 type coder struct {
-	out    []byte              // the bytes written so far
-	number func(string) uint64 // returns the number of a string, for writing
+	out          []byte              // the bytes written so far
+	stringNumber func(string) uint64 // returns the number of a string, for writing
 
 	in    *cursor  // nil in a coder that writes
 	table []string // the strings of the block, by number, for reading
 }
 
+// uvarint codes a number.
 func (k *coder) uvarint(v *uint64) {
 	if k.in != nil {
 		*v = k.in.uvarint()
@@ -51,6 +52,7 @@ func (k *coder) signed(v *int) {
 	*v = int(int32(unzigzag(wide)))
 }
 
+// flag codes a boolean, as 0 or 1.
 func (k *coder) flag(v *bool) {
 	wide := uint64(0)
 	if *v {
@@ -63,7 +65,7 @@ func (k *coder) flag(v *bool) {
 // text codes a string, by its number in the block; 0 is "".
 func (k *coder) text(s *string) {
 	if k.in == nil {
-		k.out = binary.AppendUvarint(k.out, k.number(*s))
+		k.out = binary.AppendUvarint(k.out, k.stringNumber(*s))
 		return
 	}
 	i := k.in.uvarint()
@@ -130,7 +132,7 @@ func codeFunc(k *coder, f *event.Func) {
 	k.flag(&f.ReturnsAddress)
 	small(k, &f.Life)
 	list(k, &f.Params, event.MaxArgs, codeParam)
-	list(k, &f.Patterns, maxPatterns, codeOn)
+	list(k, &f.Patterns, maxPatterns, codePattern)
 }
 
 func codeParam(k *coder, p *event.Param) {
@@ -139,7 +141,7 @@ func codeParam(k *coder, p *event.Param) {
 	k.signed(&p.Index)
 }
 
-func codeOn(k *coder, o *event.Pattern) {
+func codePattern(k *coder, o *event.Pattern) {
 	k.text(&o.Pattern)
 	k.flag(&o.Return)
 }

@@ -6,93 +6,106 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// key is a kind of event: the fields that are equal in all events that differ only in time,
-// values and arguments. A program makes events of a few kinds again and again.
-type key struct {
+// eventKind holds the fields that are equal in all events that differ only in time, value and
+// arguments. A program makes events of a few kinds again and again.
+type eventKind struct {
 	thread, peer    event.ThreadID
 	object, object2 event.ObjectID
-	place           event.StackID
+	stack           event.StackID
 	op              event.Op
-	kind            event.Kind
+	objectKind      event.Kind
 	flags           event.Flags
 	args            uint8 // number of arguments
 	fn              event.FuncID
 }
 
-func keyOf(e *event.Event) key {
-	return key{e.Thread, e.Peer, e.Object, e.Object2, e.Stack, e.Op, e.Kind, e.Flags, uint8(min(len(e.Args), event.MaxArgs)), e.Func}
+// kindOf returns the kind of an event.
+func kindOf(e *event.Event) eventKind {
+	return eventKind{e.Thread, e.Peer, e.Object, e.Object2, e.Stack, e.Op, e.Kind, e.Flags, uint8(min(len(e.Args), event.MaxArgs)), e.Func}
 }
 
-// slots is the size of the Writer's direct-mapped cache of kinds of event.
-const slots = 1 << 12
+// kindCacheSize is the size of the Writer's direct-mapped cache of the kinds of event.
+const (
+	kindCacheBits = 12
+	kindCacheSize = 1 << kindCacheBits
+)
 
-func (k *key) slot() uint64 {
+// cacheIndex returns the index of the only cache entry that may hold the kind.
+func (k *eventKind) cacheIndex() uint64 {
 	h := uint64(k.thread)<<32 | uint64(k.object)
-	h = h*0x9e3779b97f4a7c15 ^ (uint64(k.place)<<32 | uint64(k.op)<<16 | uint64(k.flags))
+	h = h*0x9e3779b97f4a7c15 ^ (uint64(k.stack)<<32 | uint64(k.op)<<16 | uint64(k.flags))
 	h = h*0x9e3779b97f4a7c15 ^ (uint64(k.object2)<<32 | uint64(k.peer) ^ uint64(k.fn)<<8)
 	h *= 0x9e3779b97f4a7c15
-	return h >> (64 - 12)
+	return h >> (64 - kindCacheBits)
 }
 
-// known is an entry of that cache: a kind of event that a block defines.
-type known struct {
-	block uint64 // number of the block; the entry is valid only in this one
-	key   key
-	index uint64                // number of the kind in the block, from 1
-	value uint64                // Value of the last event of the kind
-	args  [event.MaxArgs]uint64 // Args of the last event of the kind
+// cachedKind is an entry of that cache: a kind of event that a block defines.
+type cachedKind struct {
+	block  uint64 // number of the block; the entry is valid only in this one
+	kind   eventKind
+	number uint64                // number of the kind in the block, from 1
+	value  uint64                // Value of the last event of the kind
+	args   [event.MaxArgs]uint64 // Args of the last event of the kind
 }
 
 // columns holds the events of the current block. Each event consists of the number of its
-// kind, the time since the previous event, and the difference of its value to that of the
-// previous event of its kind. Each of these has a column of its own, which compresses better
-// than rows.
+// kind, the time since the previous event, and the differences of its value and arguments to
+// those of the previous event of its kind. Kinds, numbers, times and values have a column each,
+// which compresses better than rows.
 type columns struct {
 	first, last   uint64 // Seq of the first and the last event
 	events        int    // number of events
-	kinds         uint64 // number of kinds defined
+	kindCount     uint64 // number of kinds defined
 	time          uint64 // of the last event
-	object, place uint64 // of the kind defined last
+	object, stack uint64 // of the kind defined last
 
-	kind, index, times, values []byte // the columns: definitions of kinds, numbers of kinds, times, values
+	kinds       []byte // column: the definitions of kinds of event, in the order of their first use
+	kindNumbers []byte // column: by event the number of its kind; 0: the next one in kinds
+	times       []byte // column
+	values      []byte // column: values and arguments
 
-	// The identifiers that need names: stacks new to the file, and the highest other ones.
-	places  []event.StackID
-	objects event.ObjectID
-	threads event.ThreadID
-	funcs   event.FuncID
+	// The identifiers that need names: the stacks that no earlier block has, and the highest
+	// identifiers of the others.
+	stacks    []event.StackID
+	maxObject event.ObjectID
+	maxThread event.ThreadID
+	maxFunc   event.FuncID
 }
 
+// reset empties the block, and keeps its memory.
 func (c *columns) reset() {
-	*c = columns{kind: c.kind[:0], index: c.index[:0], times: c.times[:0], values: c.values[:0], places: c.places[:0]}
+	*c = columns{kinds: c.kinds[:0], kindNumbers: c.kindNumbers[:0], times: c.times[:0], values: c.values[:0], stacks: c.stacks[:0]}
 }
 
+// full reports whether the next event belongs in a new block.
 func (c *columns) full() bool {
-	return c.events >= blockEvents || len(c.kind)+len(c.index)+len(c.times)+len(c.values) >= blockBytes
+	return c.events >= blockEvents || len(c.kinds)+len(c.kindNumbers)+len(c.times)+len(c.values) >= blockBytes
 }
 
+// zigzag encodes a signed difference so that a small one of either sign is a short varint.
 func zigzag(d uint64) uint64   { return d<<1 ^ uint64(int64(d)>>63) }
 func unzigzag(u uint64) uint64 { return u>>1 ^ -(u & 1) }
 
-// define appends a kind of event. Objects and stacks are written as differences to those of
-// the previous kind, because events close in time have identifiers close to each other.
-func (c *columns) define(k *key) {
-	b := append(c.kind, byte(k.op), byte(k.kind))
+// define appends the definition of a kind of event. Objects and stacks are written as differences
+// to those of the previous kind, because events close in time have identifiers close to each
+// other.
+func (c *columns) define(k *eventKind) {
+	b := append(c.kinds, byte(k.op), byte(k.objectKind))
 	b = binary.AppendUvarint(b, uint64(k.flags))
 	b = binary.AppendUvarint(b, uint64(k.thread))
 	b = binary.AppendUvarint(b, uint64(k.peer))
 	b = binary.AppendUvarint(b, zigzag(uint64(k.object)-c.object))
 	b = binary.AppendUvarint(b, uint64(k.object2))
-	b = binary.AppendUvarint(b, zigzag(uint64(k.place)-c.place))
+	b = binary.AppendUvarint(b, zigzag(uint64(k.stack)-c.stack))
 	if k.op.IsCall() {
 		b = append(binary.AppendUvarint(b, uint64(k.fn)), k.args)
-		c.funcs = max(c.funcs, k.fn)
+		c.maxFunc = max(c.maxFunc, k.fn)
 	}
-	c.kind = b
-	c.object, c.place = uint64(k.object), uint64(k.place)
-	c.kinds++
-	c.objects = max(c.objects, k.object, k.object2)
-	c.threads = max(c.threads, k.thread, k.peer)
+	c.kinds = b
+	c.object, c.stack = uint64(k.object), uint64(k.stack)
+	c.kindCount++
+	c.maxObject = max(c.maxObject, k.object, k.object2)
+	c.maxThread = max(c.maxThread, k.thread, k.peer)
 }
 
 // cursor reads a column.
@@ -108,6 +121,7 @@ func (c *cursor) left() int { return len(c.b) - c.at }
 // fail skips the remaining bytes and sets bad.
 func (c *cursor) fail() { c.at, c.bad = len(c.b), true }
 
+// byte reads one byte.
 func (c *cursor) byte() byte {
 	if c.at >= len(c.b) {
 		c.bad = true
@@ -117,7 +131,7 @@ func (c *cursor) byte() byte {
 	return c.b[c.at-1]
 }
 
-// uvarint reads one number: most are one byte.
+// uvarint reads a number. Most numbers are one byte.
 func (c *cursor) uvarint() uint64 {
 	if v, ok := c.short(); ok {
 		return v
@@ -134,6 +148,7 @@ func (c *cursor) short() (v uint64, ok bool) {
 	return 0, false
 }
 
+// long reads a number of any length. Numbers of two bytes have a path of their own.
 func (c *cursor) long() uint64 {
 	if b := c.b[c.at:]; len(b) > 1 && b[1] < 0x80 {
 		c.at += 2
@@ -158,6 +173,7 @@ func (c *cursor) number() uint32 {
 	return uint32(v)
 }
 
+// bytes reads n bytes. The result is part of the column.
 func (c *cursor) bytes(n uint64) []byte {
 	if n > uint64(c.left()) {
 		c.fail()

@@ -18,12 +18,12 @@ type nameWriter struct {
 	stacks  map[event.StackID]bool // the stacks written
 
 	// The fields below belong to the current block.
-	index     map[string]uint64 // the numbers of strings, from 1
-	strings   []byte
-	sections  [sectionStarts + 1]section // the sections of names, by tag
-	formIndex map[string]uint64          // the numbers of encoded forms, from 1
-	forms     []byte
-	form      coder // scratch of formNumber
+	stringNumbers map[string]uint64          // the numbers of strings, from 1
+	strings       []byte                     // the encoded strings, by number
+	sections      [sectionStarts + 1]section // the sections of names, by tag
+	formNumbers   map[string]uint64          // the numbers of encoded forms, from 1
+	forms         []byte                     // the encoded forms, by number
+	form          coder                      // scratch of formNumber
 }
 
 // section is a section of names: the encoded fields of count threads, objects, functions,
@@ -37,11 +37,11 @@ func newNameWriter(n run.Namer) nameWriter {
 	if n == nil {
 		n = &run.Names{}
 	}
-	return nameWriter{namer: n, stacks: map[event.StackID]bool{}, index: map[string]uint64{}, formIndex: map[string]uint64{}}
+	return nameWriter{namer: n, stacks: map[event.StackID]bool{}, stringNumbers: map[string]uint64{}, formNumbers: map[string]uint64{}}
 }
 
-// collect adds the names that no events before those of c needed. When the names fill a
-// block, it calls full, which writes the block.
+// collect adds the names that the events of c need and no earlier ones needed. When the names
+// fill a block, it calls full, which writes the block.
 func (n *nameWriter) collect(c *columns, full func() error) error {
 	check := func() error {
 		if n.size() < nameBytes {
@@ -49,21 +49,21 @@ func (n *nameWriter) collect(c *columns, full func() error) error {
 		}
 		return full()
 	}
-	for n.threads < c.threads {
+	for n.threads < c.maxThread {
 		n.threads++
 		n.addThread(n.threads)
 		if err := check(); err != nil {
 			return err
 		}
 	}
-	for n.objects < c.objects {
+	for n.objects < c.maxObject {
 		n.objects++
 		n.addObject(n.objects)
 		if err := check(); err != nil {
 			return err
 		}
 	}
-	for n.funcs < c.funcs {
+	for n.funcs < c.maxFunc {
 		n.funcs++
 		f := n.namer.Func(n.funcs)
 		n.add(sectionFunctions, uint64(n.funcs), func(k *coder) { codeFunc(k, &f) })
@@ -71,7 +71,7 @@ func (n *nameWriter) collect(c *columns, full func() error) error {
 			return err
 		}
 	}
-	for _, p := range c.places {
+	for _, p := range c.stacks {
 		n.addStack(p)
 		if err := check(); err != nil {
 			return err
@@ -95,17 +95,19 @@ func (n *nameWriter) add(tag byte, id uint64, code func(*coder)) {
 	if s.count++; s.count == 1 {
 		s.first = id
 	}
-	k := coder{out: s.content, number: n.string}
+	k := coder{out: s.content, stringNumber: n.stringNumber}
 	code(&k)
 	s.content = k.out
 }
 
+// addThread adds a thread, and the stack that created it.
 func (n *nameWriter) addThread(id event.ThreadID) {
 	t := n.namer.Thread(id)
 	n.add(sectionThreads, uint64(id), func(k *coder) { codeThread(k, &t) })
 	n.addStack(t.Created)
 }
 
+// addObject adds an object, with its form and its stacks.
 func (n *nameWriter) addObject(id event.ObjectID) {
 	o := n.namer.Object(id)
 	n.add(sectionObjects, uint64(id), func(k *coder) { codeObject(k, &o) })
@@ -123,42 +125,44 @@ func (n *nameWriter) addObject(id event.ObjectID) {
 // formNumber returns the number of a form in the block, and adds the form if it is new.
 func (n *nameWriter) formNumber(f *event.Form) uint64 {
 	k := &n.form
-	k.out, k.number = append(k.out[:0], byte(f.Class), f.Bits), n.string
+	k.out, k.stringNumber = append(k.out[:0], byte(f.Class), f.Bits), n.stringNumber
 	names := f.Names
 	list(k, &names, event.MaxFormNames, codeFormName)
-	i, ok := n.formIndex[string(k.out)]
+	i, ok := n.formNumbers[string(k.out)]
 	if !ok {
-		i = uint64(len(n.formIndex) + 1)
-		n.formIndex[string(k.out)] = i
+		i = uint64(len(n.formNumbers) + 1)
+		n.formNumbers[string(k.out)] = i
 		n.forms = append(n.forms, k.out...)
 	}
 	return i
 }
 
+// addStack adds a stack, unless it has been added before. The lines on which its functions begin
+// are in a section of their own, which came later: programs that do not know it skip it.
 func (n *nameWriter) addStack(id event.StackID) {
 	if id == 0 || n.stacks[id] {
 		return
 	}
 	n.stacks[id] = true
 	frames := n.namer.Frames(id)
-	n.add(sectionPlaces, uint64(id), func(k *coder) { num(k, &id); list(k, &frames, MaxFrames, codeFrame) })
+	n.add(sectionStacks, uint64(id), func(k *coder) { num(k, &id); list(k, &frames, MaxFrames, codeFrame) })
 	shown := frames[:min(len(frames), MaxFrames)]
 	if slices.ContainsFunc(shown, func(f event.Frame) bool { return f.Start > 0 }) {
 		n.add(sectionStarts, uint64(id), func(k *coder) { num(k, &id); list(k, &frames, MaxFrames, codeStart) })
 	}
 }
 
-// string returns the number of a string in the block, and adds the string if it is new; 0 is
-// "".
-func (n *nameWriter) string(s string) uint64 {
+// stringNumber returns the number of a string in the block, and adds the string if it is new; 0
+// is "".
+func (n *nameWriter) stringNumber(s string) uint64 {
 	if s == "" {
 		return 0
 	}
-	if i, ok := n.index[s]; ok {
+	if i, ok := n.stringNumbers[s]; ok {
 		return i
 	}
-	i := uint64(len(n.index) + 1)
-	n.index[s] = i
+	i := uint64(len(n.stringNumbers) + 1)
+	n.stringNumbers[s] = i
 	s = Shorten(s)
 	n.strings = binary.AppendUvarint(n.strings, uint64(len(s)))
 	n.strings = append(n.strings, s...)
@@ -177,33 +181,33 @@ func Shorten(s string) string {
 	return s[:cut] + "…"
 }
 
-// takeFirst appends to b the sections that precede those of events, and empties them.
-func (n *nameWriter) takeFirst(b []byte) []byte {
+// flushLeading appends to b the sections that precede those of events, and empties them.
+func (n *nameWriter) flushLeading(b []byte) []byte {
 	b = appendSection(b, sectionStrings, n.strings)
-	b = n.take(b, sectionPlaces)
+	b = n.flushSection(b, sectionStacks)
 	for _, tag := range []byte{sectionObjects, sectionThreads, sectionFunctions} {
-		b = n.take(b, tag, n.sections[tag].first)
+		b = n.flushSection(b, tag, n.sections[tag].first)
 	}
 	n.strings = n.strings[:0]
-	clear(n.index)
+	clear(n.stringNumbers)
 	return b
 }
 
-// takeLast appends to b the sections that follow those of events, and empties them.
-func (n *nameWriter) takeLast(b []byte) []byte {
+// flushTrailing appends to b the sections that follow those of events, and empties them.
+func (n *nameWriter) flushTrailing(b []byte) []byte {
 	if s := &n.sections[sectionForms]; s.count > 0 {
-		content := append(binary.AppendUvarint(nil, uint64(len(n.formIndex))), n.forms...)
+		content := append(binary.AppendUvarint(nil, uint64(len(n.formNumbers))), n.forms...)
 		content = append(binary.AppendUvarint(content, s.count), s.content...)
 		b = appendSection(b, sectionForms, content)
 		*s, n.forms = section{content: s.content[:0]}, n.forms[:0]
-		clear(n.formIndex)
+		clear(n.formNumbers)
 	}
-	return n.take(n.take(b, sectionMembers), sectionStarts)
+	return n.flushSection(n.flushSection(b, sectionMembers), sectionStarts)
 }
 
-// take appends a section to b and empties it. The section begins with the given numbers and
-// its count.
-func (n *nameWriter) take(b []byte, tag byte, numbers ...uint64) []byte {
+// flushSection appends a section to b and empties it. The section begins with the given numbers
+// and its count.
+func (n *nameWriter) flushSection(b []byte, tag byte, numbers ...uint64) []byte {
 	s := &n.sections[tag]
 	if s.count > 0 {
 		b = appendCounted(b, tag, s.content, append(numbers, s.count)...)

@@ -56,33 +56,33 @@ type Reader struct {
 	offset int64 // offset in the file of the next byte of in
 	start  int64 // offset in the file of the current block
 
-	dec      *zstd.Decoder
-	buf, raw []byte // the current block, compressed and decompressed
-	left     int    // events of the block that have not been returned
-	seq      uint64 // Seq of the next event
-	kinds    []seen // the kinds of event that the block has defined so far
-	defs     cursor // the column of definitions of kinds
-	index    cursor // the column of numbers of kinds
-	times    cursor
-	values   cursor
-	time     uint64                // of the last event
-	object   uint64                // of the kind defined last
-	place    uint64                // of the kind defined last
-	args     [event.MaxArgs]uint64 // of the last event
+	dec         *zstd.Decoder
+	buf, raw    []byte                // the current block, compressed and decompressed
+	left        int                   // events of the block that have not been returned
+	seq         uint64                // Seq of the next event
+	kinds       []definedKind         // the kinds of event read so far from definitions
+	definitions cursor                // columns.kinds
+	kindNumbers cursor                // columns.kindNumbers
+	times       cursor                // columns.times
+	values      cursor                // columns.values
+	time        uint64                // of the last event
+	object      uint64                // of the kind defined last
+	stack       uint64                // of the kind defined last
+	args        [event.MaxArgs]uint64 // of the last event
 
-	names   run.Names
-	strings map[string]string      // all strings, to share equal ones
-	shared  map[string]*event.Form // all forms by their encoding, to share equal ones
-	size    int                    // approximate bytes of the names
-	summary run.Summary
-	ended   bool  // the last block has been read
-	cut     *Cut  // nil if the trace is whole
-	err     error // the error that ended the reading; nil: none yet
+	names           run.Names
+	strings         map[string]string      // all strings, to share equal ones
+	formsByEncoding map[string]*event.Form // all forms by their encoding, to share equal ones
+	size            int                    // approximate bytes of the names
+	summary         run.Summary
+	ended           bool  // the last block has been read
+	cut             *Cut  // nil if the trace is whole
+	err             error // the error that ended the reading; nil: none yet
 }
 
-// seen is a kind of event that the current block has defined.
-type seen struct {
-	key   key
+// definedKind is a kind of event that the current block has defined.
+type definedKind struct {
+	kind  eventKind
 	value uint64                // Value of the last event of the kind
 	args  [event.MaxArgs]uint64 // Args of the last event of the kind
 }
@@ -94,10 +94,11 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the decompression: %w", err)
 	}
-	r := &Reader{in: bufio.NewReaderSize(in, 1<<16), name: name, dec: dec, strings: map[string]string{}, shared: map[string]*event.Form{}, summary: run.Summary{Program: name}}
+	r := &Reader{in: bufio.NewReaderSize(in, 1<<16), name: name, dec: dec, strings: map[string]string{}, formsByEncoding: map[string]*event.Form{}, summary: run.Summary{Program: name}}
 	return r, r.header()
 }
 
+// header reads and checks the header of the file.
 func (r *Reader) header() error {
 	b := make([]byte, headerSize)
 	n, err := io.ReadFull(r.in, b)
@@ -105,7 +106,7 @@ func (r *Reader) header() error {
 	case n == 0 || !IsTrace(b[:n]):
 		return r.wrong(errors.New("this is not a trace"))
 	case err == io.ErrUnexpectedEOF:
-		return r.wrong(errNothing)
+		return r.wrong(errNoBlock)
 	case err != nil:
 		return fmt.Errorf("read %s: %w", r.name, err)
 	case checksum(b[:12]) != binary.LittleEndian.Uint32(b[12:]):
@@ -145,9 +146,9 @@ func (r *Reader) Next(e *event.Event) error {
 		}
 	}
 	r.left--
-	n, ok := r.index.short()
+	n, ok := r.kindNumbers.short()
 	if !ok {
-		n = r.index.long()
+		n = r.kindNumbers.long()
 	}
 	if n == 0 {
 		if err := r.define(); err != nil {
@@ -165,22 +166,22 @@ func (r *Reader) Next(e *event.Event) error {
 		t = r.times.long()
 	}
 	r.time += unzigzag(t)
-	if k.key.flags&event.HasValue != 0 {
+	if k.kind.flags&event.HasValue != 0 {
 		k.value += unzigzag(r.values.uvarint())
 		e.Value = k.value
 	} else {
 		e.Value = 0
 	}
 	e.Seq, e.Time = r.seq, r.time
-	e.Thread, e.Peer, e.Object, e.Object2 = k.key.thread, k.key.peer, k.key.object, k.key.object2
-	e.Stack, e.Op, e.Kind, e.Flags = k.key.place, k.key.op, k.key.kind, k.key.flags
-	e.Func, e.Args = k.key.fn, nil
-	if k.key.args > 0 {
-		for i := range k.key.args {
+	e.Thread, e.Peer, e.Object, e.Object2 = k.kind.thread, k.kind.peer, k.kind.object, k.kind.object2
+	e.Stack, e.Op, e.Kind, e.Flags = k.kind.stack, k.kind.op, k.kind.objectKind, k.kind.flags
+	e.Func, e.Args = k.kind.fn, nil
+	if k.kind.args > 0 {
+		for i := range k.kind.args {
 			k.args[i] += unzigzag(r.values.uvarint())
 		}
 		r.args = k.args
-		e.Args = r.args[:k.key.args]
+		e.Args = r.args[:k.kind.args]
 	}
 	e.Slot, e.Epoch, e.Since, e.Must = 0, 0, 0, nil
 	r.seq++
@@ -193,7 +194,7 @@ func (r *Reader) Next(e *event.Event) error {
 // blockEnd returns an error if the columns of the block were too short for its events, or if
 // bytes are left.
 func (r *Reader) blockEnd() error {
-	for _, c := range []*cursor{&r.defs, &r.index, &r.times, &r.values} {
+	for _, c := range []*cursor{&r.definitions, &r.kindNumbers, &r.times, &r.values} {
 		if c.bad {
 			return r.broken("the block has less than its events need")
 		}
@@ -204,22 +205,24 @@ func (r *Reader) blockEnd() error {
 	return nil
 }
 
+// broken ends the reading with an error about the current block, and returns it.
 func (r *Reader) broken(why string) error {
 	r.left, r.err = 0, r.wrong(errors.New(why))
 	return r.err
 }
 
-// define reads the next kind of event. It returns an error if no event can be of that kind.
+// define reads the definition of the next kind of event. It returns an error if no event can be
+// of that kind.
 func (r *Reader) define() error {
-	c := &r.defs
-	k := key{op: event.Op(c.byte()), kind: event.Kind(c.byte())}
+	c := &r.definitions
+	k := eventKind{op: event.Op(c.byte()), objectKind: event.Kind(c.byte())}
 	flags := c.number()
 	k.flags = event.Flags(flags)
 	k.thread, k.peer = event.ThreadID(c.number()), event.ThreadID(c.number())
 	r.object += unzigzag(c.uvarint())
 	k.object, k.object2 = event.ObjectID(r.object), event.ObjectID(c.number())
-	r.place += unzigzag(c.uvarint())
-	k.place = event.StackID(r.place)
+	r.stack += unzigzag(c.uvarint())
+	k.stack = event.StackID(r.stack)
 	if k.op.IsCall() {
 		k.fn, k.args = event.FuncID(c.number()), c.byte()
 	}
@@ -234,8 +237,8 @@ func (r *Reader) define() error {
 		why = fmt.Sprintf("threads %d and %d of %d", k.thread, k.peer, threads)
 	case r.object > objects || uint64(k.object2) > objects:
 		why = fmt.Sprintf("objects %d and %d of %d", r.object, k.object2, objects)
-	case r.place > 1<<32-1:
-		why = fmt.Sprintf("place %d", r.place)
+	case r.stack > 1<<32-1:
+		why = fmt.Sprintf("place %d", r.stack)
 	case k.args > event.MaxArgs || int64(k.fn) > int64(r.names.Funcs()):
 		why = fmt.Sprintf("function %d of %d, %d arguments", k.fn, r.names.Funcs(), k.args)
 	case k.op.IsCall() && k.fn == 0:
@@ -248,19 +251,21 @@ func (r *Reader) define() error {
 	if why != "" {
 		return r.wrong(fmt.Errorf("event %d cannot be: %s", r.seq, why))
 	}
-	r.kinds = append(r.kinds, seen{key: k})
+	r.kinds = append(r.kinds, definedKind{kind: k})
 	return nil
 }
 
+// needsPeer reports whether every event of an operation has a Peer.
 func needsPeer(op event.Op) bool {
 	return op == event.Fork || op == event.Join || op == event.Detach
 }
 
+// needsObject reports whether every event of an operation has an Object.
 func needsObject(op event.Op) bool {
 	return op >= event.Read && op <= event.Release || op >= event.Wait && op <= event.Destroy
 }
 
-// block reads the names of the next block. Next reads its events.
+// block reads the next block, with its names and summary. Next decodes its events.
 func (r *Reader) block() error {
 	h, payload, err := r.load()
 	if err != nil {
@@ -273,8 +278,8 @@ func (r *Reader) block() error {
 	if h.events > 0 && h.first < r.seq || h.first > 1<<63 {
 		return r.wrong(fmt.Errorf("its first event is number %d, and there was one of number %d before", h.first, r.seq-1))
 	}
-	r.kinds, r.time, r.object, r.place = r.kinds[:0], 0, 0, 0
-	r.defs, r.index, r.times, r.values = cursor{}, cursor{}, cursor{}, cursor{}
+	r.kinds, r.time, r.object, r.stack = r.kinds[:0], 0, 0, 0
+	r.definitions, r.kindNumbers, r.times, r.values = cursor{}, cursor{}, cursor{}, cursor{}
 	if err := r.sections(); err != nil {
 		return r.wrong(err)
 	}
@@ -285,7 +290,8 @@ func (r *Reader) block() error {
 	return nil
 }
 
-// load reads a block in its compressed form. At the end of the file the error is io.EOF.
+// load reads a block in its compressed form. At the end of the file, whole or cut, the error is
+// io.EOF.
 func (r *Reader) load() (h blockHeader, payload []byte, err error) {
 	r.start = r.offset
 	var b [blockHeaderSize]byte
@@ -319,18 +325,22 @@ func (r *Reader) load() (h blockHeader, payload []byte, err error) {
 	return h, r.buf, nil
 }
 
-// errNothing is the error of a file that ends before its first block does. A report without
+// errNoBlock is the error of a file that ends before its first block does. A report without
 // findings would be a false statement about such a run.
-var errNothing = errors.New("the trace is cut short before anything of the run is in it")
+var errNoBlock = errors.New("the trace is cut short before anything of the run is in it")
 
+// cutHere records that the file ends within the current block, of which it has some bytes, and
+// returns the error for Next.
 func (r *Reader) cutHere(dropped int) error {
 	if r.start == headerSize {
-		return r.wrong(errNothing)
+		return r.wrong(errNoBlock)
 	}
 	r.cut = &Cut{After: max(r.seq, 1) - 1, Offset: r.start, Dropped: int64(dropped)}
 	return io.EOF
 }
 
+// read fills b, and returns the number of bytes read. The errors io.EOF and io.ErrUnexpectedEOF
+// are as io.ReadFull returns them.
 func (r *Reader) read(b []byte) (int, error) {
 	n, err := io.ReadFull(r.in, b)
 	r.offset += int64(n)
@@ -340,6 +350,7 @@ func (r *Reader) read(b []byte) (int, error) {
 	return n, err
 }
 
+// parseHeader decodes and checks the header of a block.
 func (r *Reader) parseHeader(b []byte) (blockHeader, error) {
 	le := binary.LittleEndian
 	h := blockHeader{
@@ -357,6 +368,8 @@ func (r *Reader) parseHeader(b []byte) (blockHeader, error) {
 	return h, nil
 }
 
+// grow returns a slice of n bytes, in the memory of b if that is large enough. Their content is
+// undefined.
 func grow(b []byte, n int) []byte {
 	if cap(b) < n {
 		return make([]byte, n)
@@ -364,6 +377,7 @@ func grow(b []byte, n int) []byte {
 	return b[:n]
 }
 
+// decompress returns the payload of a block, which must have the size that the header states.
 func (r *Reader) decompress(payload []byte, size uint32) ([]byte, error) {
 	out, err := r.dec.DecodeAll(payload, grow(r.raw, int(size))[:0])
 	if err != nil {
@@ -390,7 +404,7 @@ func (r *Reader) sections() error {
 		switch tag {
 		case sectionStrings:
 			table, err = r.stringTable(&c)
-		case sectionPlaces:
+		case sectionStacks:
 			err = r.stackNames(k)
 		case sectionObjects:
 			err = r.objectNames(k)
@@ -401,9 +415,9 @@ func (r *Reader) sections() error {
 		case sectionSummary:
 			err = r.readSummary(c.b)
 		case sectionKinds:
-			r.defs = c
+			r.definitions = c
 		case sectionIndex:
-			r.index = c
+			r.kindNumbers = c
 		case sectionTimes:
 			r.times = c
 		case sectionValues:
@@ -425,6 +439,7 @@ func (r *Reader) sections() error {
 	return nil
 }
 
+// readSummary reads the section of the summary.
 func (r *Reader) readSummary(text []byte) error {
 	var s run.Summary
 	if err := json.Unmarshal(text, &s); err != nil {

@@ -10,9 +10,10 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
+// errNames is the error of a section of names that is too short or wrong.
 var errNames = errors.New("the names of the block are cut short")
 
-// wrongNames has, by tag, the errors of sections that have a more precise one than errNames.
+// wrongNames holds, by tag, the errors that replace errNames for some sections.
 var wrongNames = map[byte]error{
 	sectionForms:   errors.New("what the block says of values is cut short or cannot be"),
 	sectionMembers: errors.New("what the block says of types is cut short or cannot be"),
@@ -27,6 +28,7 @@ func (r *Reader) charge(n int) error {
 	return nil
 }
 
+// stringTable reads the strings of a block, by number.
 func (r *Reader) stringTable(c *cursor) ([]string, error) {
 	table := []string{""}
 	for c.left() > 0 {
@@ -47,9 +49,9 @@ func (r *Reader) stringTable(c *cursor) ([]string, error) {
 	return table, nil
 }
 
-// readNames reads a section of threads, objects or functions, which are numbered from the
-// first unknown one; known is how many are known. Size returns the approximate memory of
-// one, in bytes.
+// readNames reads a section of threads, objects or functions, which continues the numbering after
+// the known ones of earlier sections. Code decodes one, size returns its approximate memory in
+// bytes, and add adds it to the names.
 func readNames[T any](r *Reader, k *coder, what string, known int, code func(*coder, *T), size func(*T) int, add func(T)) error {
 	c := k.in
 	if first := c.uvarint(); first != uint64(known+1) {
@@ -70,16 +72,19 @@ func readNames[T any](r *Reader, k *coder, what string, known int, code func(*co
 	return c.whole()
 }
 
+// threadNames reads a section of threads.
 func (r *Reader) threadNames(k *coder) error {
 	return readNames(r, k, "threads", r.names.Threads(), codeThread,
 		func(*run.Thread) int { return 80 }, func(t run.Thread) { r.names.AddThread(t) })
 }
 
+// objectNames reads a section of objects.
 func (r *Reader) objectNames(k *coder) error {
 	return readNames(r, k, "objects", r.names.Objects(), codeObject,
 		func(*run.Object) int { return 64 }, func(o run.Object) { r.names.AddObject(o) })
 }
 
+// funcNames reads a section of functions.
 func (r *Reader) funcNames(k *coder) error {
 	return readNames(r, k, "functions", r.names.Funcs(), codeFunc,
 		func(f *event.Func) int { return 128 + 32*len(f.Params) + 24*len(f.Patterns) }, func(f event.Func) { r.names.AddFunc(f) })
@@ -104,7 +109,7 @@ func (r *Reader) stackNames(k *coder) error {
 	return c.whole()
 }
 
-// starts reads the lines on which the functions of frames begin, of stacks that are known.
+// starts reads, for known stacks, the lines on which the functions of their frames begin.
 func (r *Reader) starts(k *coder) error {
 	c := k.in
 	for n := c.uvarint(); n > 0 && !c.bad; n-- {
@@ -126,7 +131,7 @@ func (r *Reader) starts(k *coder) error {
 
 // members reads Member and Class of known objects.
 func (r *Reader) members(k *coder) error {
-	return r.known(k, func() (func(*run.Object), bool) {
+	return r.updateObjects(k, func() (func(*run.Object), bool) {
 		var read run.Object
 		codeMember(k, &read)
 		return func(o *run.Object) { o.Member, o.Class = read.Member, read.Class }, true
@@ -143,7 +148,7 @@ func (r *Reader) forms(k *coder) error {
 		}
 		forms = append(forms, f)
 	}
-	return r.known(k, func() (func(*run.Object), bool) {
+	return r.updateObjects(k, func() (func(*run.Object), bool) {
 		i := k.in.uvarint()
 		if i == 0 || i > uint64(len(forms)) {
 			return nil, false
@@ -152,9 +157,9 @@ func (r *Reader) forms(k *coder) error {
 	})
 }
 
-// known reads a section that adds fields to known objects. Read reads the fields of one
-// object, and returns the function that sets them.
-func (r *Reader) known(k *coder, read func() (change func(*run.Object), ok bool)) error {
+// updateObjects reads a section that adds fields to known objects. Read reads the fields of one
+// object, and returns a function that sets them.
+func (r *Reader) updateObjects(k *coder, read func() (change func(*run.Object), ok bool)) error {
 	c := k.in
 	for n := c.uvarint(); n > 0 && !c.bad; n-- {
 		id := c.number()
@@ -167,7 +172,7 @@ func (r *Reader) known(k *coder, read func() (change func(*run.Object), ok bool)
 	return c.whole()
 }
 
-// form reads one form. If an equal one was read before, it returns that.
+// form reads one form. If an equal one was read before, in this block or another, it returns that.
 func (r *Reader) form(k *coder) (*event.Form, error) {
 	c := k.in
 	f := &event.Form{Class: event.FormClass(c.byte()), Bits: c.byte()}
@@ -191,20 +196,20 @@ func (r *Reader) form(k *coder) (*event.Form, error) {
 			return nil, errNames
 		}
 	}
-	if known, ok := r.shared[string(key)]; ok {
+	if known, ok := r.formsByEncoding[string(key)]; ok {
 		return known, nil
 	}
 	if err := r.charge(64 + 2*len(key) + 32*len(f.Names)); err != nil {
 		return nil, err
 	}
-	r.shared[string(key)] = f
+	r.formsByEncoding[string(key)] = f
 	return f, nil
 }
 
 // maxFormKey bounds the bytes of an encoded form: its names, and two numbers with each.
 const maxFormKey = event.MaxFormText + 24*event.MaxFormNames
 
-// whole returns an error if the content was too short or wrong, or bytes are left.
+// whole returns an error if the section was too short or wrong, or if bytes are left.
 func (c *cursor) whole() error {
 	if c.bad || c.left() > 0 {
 		return errNames

@@ -3,10 +3,10 @@
 // format byte by byte.
 //
 // A Writer receives events in order, and a run.Namer for their names; a Reader returns the
-// same events and names. A trace is a header and blocks. The events of a block can be
-// decoded without any other block. A block has checksums, and the names that no earlier
-// block needed, so that a file cut at any byte is read up to its last whole block.
-// The package knows no analysis: the reader of events computes their clocks again.
+// same events and names. A trace is a header and blocks. A block has checksums, its events,
+// whose encoding refers to no other block, and the names that no earlier block needed. So a
+// file that is cut at any byte can be read up to its last whole block.
+// The package knows no analysis. A trace has no clocks: who reads the events computes them.
 package trace
 
 import (
@@ -24,7 +24,7 @@ type Source interface {
 	Summary() (s run.Summary, whole bool)
 }
 
-// The format's numbers; docs/trace-format.md.
+// The constants of the format, as docs/trace-format.md defines them.
 const (
 	magic   = "\x89TPT\r\n\x1a\n"
 	version = 1
@@ -45,10 +45,10 @@ const (
 	maxPatterns = 1 << 10 // patterns that match one function
 )
 
-// The sections of a block.
+// The tags of the sections of a block.
 const (
 	sectionStrings = 1 + iota
-	sectionPlaces
+	sectionStacks
 	sectionObjects
 	sectionThreads
 	sectionSummary

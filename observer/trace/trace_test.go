@@ -19,7 +19,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// run is the content of a trace.
+// sample is the content of a trace.
 type sample struct {
 	events  []event.Event
 	names   *run.Names
@@ -97,7 +97,7 @@ func smallRun() sample {
 	for i := range e {
 		e[i].Seq = uint64(i + 1)
 	}
-	return sample{e, n, run.Summary{Program: "/opt/shop", PID: 70, Events: 9, Threads: 2, Duration: 12345, Notes: []string{"a note"}, Unseen: "a doubt",
+	return sample{e, n, run.Summary{Program: "/opt/shop", PID: 70, Events: 9, Threads: 2, Duration: 12345, Notes: []string{"a note"}, Doubt: "a doubt",
 		UncertainHolders: []run.UncertainHolder{{Thread: 1, Until: 3}}}}
 }
 
@@ -153,20 +153,20 @@ func compare(t testing.TB, want, got sample) {
 			if diff := cmp.Diff(o, got.names.Object(id)); diff != "" {
 				t.Errorf("object %d: %s", id, diff)
 			}
-			comparePlace(t, want, got, o.Init)
-			comparePlace(t, want, got, o.First)
+			compareStack(t, want, got, o.Init)
+			compareStack(t, want, got, o.First)
 		}
-		comparePlace(t, want, got, e.Stack)
+		compareStack(t, want, got, e.Stack)
 		if diff := cmp.Diff(want.names.Func(e.Func), got.names.Func(e.Func)); diff != "" {
 			t.Errorf("function %d: %s", e.Func, diff)
 		}
 	}
 }
 
-func comparePlace(t testing.TB, want, got sample, id event.StackID) {
+func compareStack(t testing.TB, want, got sample, id event.StackID) {
 	t.Helper()
 	if diff := cmp.Diff(fmt.Sprint(want.names.Frames(id)), fmt.Sprint(got.names.Frames(id))); diff != "" {
-		t.Errorf("place %d: %s", id, diff)
+		t.Errorf("stack %d: %s", id, diff)
 	}
 }
 
@@ -196,8 +196,8 @@ func TestRoundTrip(t *testing.T) {
 func randomRun(t *rapid.T) (sample, []int) {
 	r := sample{names: &run.Names{}}
 	text := rapid.SampledFrom([]string{"", "a", "b", "ü|\n", strings.Repeat("long", 300)})
-	place := rapid.Custom(func(t *rapid.T) event.StackID {
-		return event.StackID(rapid.SampledFrom([]uint32{0, 1, 2, 3, 77, 1<<32 - 1}).Draw(t, "place"))
+	stack := rapid.Custom(func(t *rapid.T) event.StackID {
+		return event.StackID(rapid.SampledFrom([]uint32{0, 1, 2, 3, 77, 1<<32 - 1}).Draw(t, "stack"))
 	})
 	word := rapid.Uint64()
 	for _, id := range []event.StackID{1, 2, 3, 77, 1<<32 - 1} {
@@ -218,13 +218,13 @@ func randomRun(t *rapid.T) (sample, []int) {
 	})
 	nThreads, nObjects := rapid.IntRange(1, 5).Draw(t, "threads"), rapid.IntRange(1, 8).Draw(t, "objects")
 	for range nThreads {
-		r.names.AddThread(run.Thread{TID: rapid.Uint32().Draw(t, "tid"), TGID: rapid.Uint32().Draw(t, "tgid"), Created: place.Draw(t, "created"),
+		r.names.AddThread(run.Thread{TID: rapid.Uint32().Draw(t, "tid"), TGID: rapid.Uint32().Draw(t, "tgid"), Created: stack.Draw(t, "created"),
 			Parent: event.ThreadID(rapid.Uint32().Draw(t, "parent")), Start: text.Draw(t, "start"), Name: text.Draw(t, "name"), Main: rapid.Bool().Draw(t, "main")})
 	}
 	for range nObjects {
 		r.names.AddObject(run.Object{
 			Name: text.Draw(t, "object"), Member: text.Draw(t, "member"), Class: text.Draw(t, "class"), Addr: word.Draw(t, "addr"),
-			TGID: rapid.Uint32().Draw(t, "process"), Kind: event.Kind(rapid.Byte().Draw(t, "kind")), Init: place.Draw(t, "init"), First: place.Draw(t, "first"),
+			TGID: rapid.Uint32().Draw(t, "process"), Kind: event.Kind(rapid.Byte().Draw(t, "kind")), Init: stack.Draw(t, "init"), First: stack.Draw(t, "first"),
 			FirstThread: event.ThreadID(rapid.Uint32().Draw(t, "by")), Form: form.Draw(t, "form"),
 		})
 	}
@@ -232,7 +232,7 @@ func randomRun(t *rapid.T) (sample, []int) {
 	for range rapid.IntRange(0, 30).Draw(t, "events") {
 		seq += rapid.SampledFrom([]uint64{1, 1, 1, 1, 1, 5}).Draw(t, "step")
 		e := event.Event{Seq: seq, Time: word.Draw(t, "time"), Op: event.Op(rapid.IntRange(1, int(event.NumOps)-1).Draw(t, "op")),
-			Kind: event.Kind(rapid.Byte().Draw(t, "kind")), Flags: event.Flags(rapid.Uint16().Draw(t, "flags")), Stack: place.Draw(t, "place"),
+			Kind: event.Kind(rapid.Byte().Draw(t, "kind")), Flags: event.Flags(rapid.Uint16().Draw(t, "flags")), Stack: stack.Draw(t, "stack"),
 			Thread: event.ThreadID(rapid.IntRange(1, nThreads).Draw(t, "thread")), Peer: event.ThreadID(rapid.IntRange(1, nThreads).Draw(t, "peer")),
 			Object: event.ObjectID(rapid.IntRange(1, nObjects).Draw(t, "object")), Object2: event.ObjectID(rapid.IntRange(0, nObjects).Draw(t, "object2"))}
 		if e.Flags&event.HasValue != 0 {
@@ -375,7 +375,7 @@ func TestHostile(t *testing.T) {
 		{"object gap", block(blockHeader{}, appendCounted(nil, sectionObjects, []byte{2, 0, 0, 0, 0, 0, 0}, 1<<30, 1)), "named from"},
 		{"thread gap", block(blockHeader{}, appendCounted(nil, sectionThreads, []byte{0, 0, 0, 0, 0, 0, 0}, 9, 1)), "named from"},
 		{"object count", block(blockHeader{}, appendCounted(nil, sectionObjects, nil, 1, 1<<40)), "names"},
-		{"frames", block(blockHeader{}, appendCounted(nil, sectionPlaces, []byte{1, 0xff, 0xff, 0x7f}, 1)), "names"},
+		{"frames", block(blockHeader{}, appendCounted(nil, sectionStacks, []byte{1, 0xff, 0xff, 0x7f}, 1)), "names"},
 		{"summary", block(blockHeader{}, appendSection(nil, sectionSummary, []byte("{"))), "summary"},
 		{"no columns", block(blockHeader{events: 1, first: 1}, threads), "less than"},
 		{"too much", block(blockHeader{events: 1, first: 1}, threads, kind(begin...), index, times, appendSection(nil, sectionValues, []byte{1})), "more than"},
@@ -395,7 +395,7 @@ func TestHostile(t *testing.T) {
 		{"unknown form", block(blockHeader{}, objects, appendSection(nil, sectionForms, []byte{1, 0, 8, 0, 1, 1, 2})), "what the block says of values"},
 		{"after the forms", block(blockHeader{}, objects, appendSection(nil, sectionForms, []byte{1, 0, 8, 0, 1, 1, 1, 9})), "what the block says of values"},
 		{"starts cut", block(blockHeader{}, appendSection(nil, sectionStarts, []byte{1, 7})), "functions' first lines"},
-		{"starts of an unknown place", block(blockHeader{}, appendSection(nil, sectionStarts, []byte{1, 7, 1, 20})), "functions' first lines"},
+		{"starts of an unknown stack", block(blockHeader{}, appendSection(nil, sectionStarts, []byte{1, 7, 1, 20})), "functions' first lines"},
 		{"after the starts", block(blockHeader{}, appendSection(nil, sectionStarts, []byte{1, 7, 0, 20})), "functions' first lines"},
 		{"order", append(block(blockHeader{events: 1, first: 7}, threads, kind(begin...), index, times),
 			block(blockHeader{events: 1, first: 7}, kind(begin...), index, times)[headerSize:]...), "number 7"},
@@ -413,10 +413,10 @@ func TestManyNames(t *testing.T) {
 	want := sample{names: &run.Names{}}
 	want.names.AddThread(run.Thread{})
 	for i := range 3000 {
-		place := event.StackID(i + 1)
-		want.names.AddObject(run.Object{Name: fmt.Sprint(i, strings.Repeat("x", 1000)), First: place})
-		want.names.SetFrames(place, []event.Frame{{Function: fmt.Sprint("f", i)}})
-		want.events = append(want.events, event.Event{Seq: uint64(i + 1), Thread: 1, Op: event.Init, Object: event.ObjectID(i + 1), Stack: place})
+		stack := event.StackID(i + 1)
+		want.names.AddObject(run.Object{Name: fmt.Sprint(i, strings.Repeat("x", 1000)), First: stack})
+		want.names.SetFrames(stack, []event.Frame{{Function: fmt.Sprint("f", i)}})
+		want.events = append(want.events, event.Event{Seq: uint64(i + 1), Thread: 1, Op: event.Init, Object: event.ObjectID(i + 1), Stack: stack})
 	}
 	got, _, err := read(write(t, want))
 	if err != nil {
@@ -425,7 +425,7 @@ func TestManyNames(t *testing.T) {
 	compare(t, want, got)
 }
 
-// TestLongNames are shortened, at the edge of a letter.
+// TestLongNames checks that Shorten cuts a long name between two characters.
 func TestLongNames(t *testing.T) {
 	for _, s := range []string{"short", strings.Repeat("é", maxString), "a" + strings.Repeat("é", maxString), strings.Repeat("\x80", 2*maxString)} {
 		got := Shorten(s)
@@ -491,7 +491,7 @@ func FuzzReader(f *testing.F) {
 	if err != nil || r.block() != nil {
 		f.Fatal(err)
 	}
-	f.Add(append([]byte{9, 1, 0}, r.raw...)) // as mend takes it
+	f.Add(append([]byte{9, 1, 0}, r.raw...)) // in the form of mend's argument
 	formed := appendCounted(nil, sectionObjects, []byte{1, 0, 0, 0, 0, 0, 0}, 1, 1)
 	f.Add(slices.Concat([]byte{0, 0, 1, 1, 5, 4, 'O', 'P', 'E', 'N'}, formed, []byte{sectionForms, 9, 1, 0, 8, 1, 7, 1, 1, 1, 1}))
 	f.Fuzz(func(t *testing.T, file []byte) {
@@ -500,8 +500,9 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// mend corrects the checksums, so that the Reader also decodes the data behind them. It
-// treats the payload as not compressed yet.
+// mend returns a file with valid checksums, so that the Reader also decodes the data that they
+// cover. Its argument is three bytes (number of events, first event, flags) and the payload of
+// one block, not compressed.
 func mend(raw []byte) []byte {
 	if len(raw) < 8 {
 		return raw

@@ -19,15 +19,15 @@ import (
 
 // WriterOptions configures a Writer.
 type WriterOptions struct {
-	// Names returns the names of identifiers. It is called once for each identifier in
-	// events, from the goroutine of the Writer. Default nil: there are no names.
+	// Names returns the names of identifiers. The goroutine of the Writer asks it once for each
+	// identifier in events. Default nil: there are no names.
 	Names run.Namer
 	// Start returns the summary of the run that the first block contains, for a file that
 	// may be cut short. It is called from the goroutine of the Writer. Default nil: the
 	// first block has no summary.
 	Start func() run.Summary
-	// Fresh, if not nil, is called within Event with the events that may have new
-	// identifiers: with at least one event of each kind in each block.
+	// Fresh, if not nil, is called within Event with each event that may have an identifier
+	// that is new to the trace, and also with some events that have none.
 	Fresh func(*event.Event)
 	// FlushEvery bounds the time that an event waits to be written in a run that makes few
 	// events. Default 0: a second. Negative: until a block is full.
@@ -36,24 +36,22 @@ type WriterOptions struct {
 
 const (
 	defaultFlush = time.Second
-	// queued bounds the blocks that wait for their names and for the disk.
-	queued = 16
+	// maxQueued bounds the blocks that wait for their names and for the disk.
+	maxQueued = 16
 )
 
 // Writer writes a trace. Event receives events. A goroutine of the Writer adds names,
-// compresses and writes them, until Close ends it. When that goroutine is more than a few
-// blocks behind, Event waits. Event is for one goroutine, and allocates nothing for each
-// event.
+// compresses and writes them, until Close ends it. When maxQueued blocks wait for that
+// goroutine, Event waits. Event is for one goroutine, and allocates nothing for each event.
 type Writer struct {
-	mu     sync.Mutex // guards cur and closed; held by Event, Close and the flusher
-	cur    *columns
-	closed bool
+	mu         sync.Mutex             // guards the fields down to seenStacks
+	cur        *columns               // the current block
+	closed     bool                   // no event is accepted any more
+	block      uint64                 // number of the current block, from 1
+	kindCache  []cachedKind           // by eventKind.cacheIndex; entries of other blocks are stale
+	seenStacks map[event.StackID]bool // stacks of the events of this block and of earlier ones
 
-	block  uint64                 // number of the current block
-	known  []known                // direct-mapped cache by key.slot; entries of other blocks are stale
-	marked map[event.StackID]bool // stacks that this block or an earlier one names
-
-	queue   chan *columns     // full blocks, to be written
+	queue   chan *columns     // blocks to be written
 	free    chan *columns     // written blocks, to be reused
 	drained chan struct{}     // closed when all blocks of the queue were written, after Drain
 	end     chan *run.Summary // receives the summary of the end; nil for CloseCut
@@ -61,8 +59,8 @@ type Writer struct {
 	stop    chan struct{}     // closed to end the flushing goroutine
 	stopped chan struct{}     // closed when the flushing goroutine has ended
 
-	failed atomic.Bool
-	err    error // valid once done is closed
+	failed atomic.Bool // a write has failed: further events are discarded
+	err    error       // valid once done is closed
 
 	// Used by the writing goroutine alone.
 	out      io.Writer
@@ -81,7 +79,7 @@ func NewWriter(out io.Writer, opts WriterOptions) (*Writer, error) {
 		return nil, fmt.Errorf("start the compression: %w", err)
 	}
 	w := &Writer{
-		cur: &columns{}, block: 1, known: make([]known, slots), marked: map[event.StackID]bool{}, queue: make(chan *columns, queued), free: make(chan *columns, queued+2),
+		cur: &columns{}, block: 1, kindCache: make([]cachedKind, kindCacheSize), seenStacks: map[event.StackID]bool{}, queue: make(chan *columns, maxQueued), free: make(chan *columns, maxQueued+2),
 		drained: make(chan struct{}), end: make(chan *run.Summary, 1), done: make(chan struct{}), stop: make(chan struct{}), stopped: make(chan struct{}),
 		out: out, enc: enc, opts: opts, names: newNameWriter(opts.Names),
 	}
@@ -93,6 +91,7 @@ func NewWriter(out io.Writer, opts WriterOptions) (*Writer, error) {
 	return w, nil
 }
 
+// header returns the header of a file.
 func header() []byte {
 	b := append(make([]byte, 0, headerSize), magic...)
 	b = binary.LittleEndian.AppendUint16(b, version)
@@ -116,11 +115,12 @@ func (w *Writer) Event(e *event.Event) {
 		return
 	}
 	if w.cur.events > 0 && (w.cur.full() || e.Seq != w.cur.last+1) {
-		w.queue <- w.take()
+		w.queue <- w.startBlock()
 	}
 	w.add(e)
 }
 
+// add adds an event to the current block.
 func (w *Writer) add(e *event.Event) {
 	c := w.cur
 	if c.events == 0 {
@@ -128,21 +128,21 @@ func (w *Writer) add(e *event.Event) {
 	}
 	c.events++
 	c.last = e.Seq
-	k := keyOf(e)
-	slot := &w.known[k.slot()]
-	if slot.block != w.block || slot.key != k {
+	k := kindOf(e)
+	slot := &w.kindCache[k.cacheIndex()]
+	if slot.block != w.block || slot.kind != k {
 		c.define(&k)
 		if w.opts.Fresh != nil {
 			w.opts.Fresh(e)
 		}
-		*slot = known{block: w.block, key: k, index: c.kinds}
-		c.index = append(c.index, 0)
-		if e.Stack != 0 && !w.marked[e.Stack] {
-			w.marked[e.Stack] = true
-			c.places = append(c.places, e.Stack)
+		*slot = cachedKind{block: w.block, kind: k, number: c.kindCount}
+		c.kindNumbers = append(c.kindNumbers, 0)
+		if e.Stack != 0 && !w.seenStacks[e.Stack] {
+			w.seenStacks[e.Stack] = true
+			c.stacks = append(c.stacks, e.Stack)
 		}
 	} else {
-		c.index = binary.AppendUvarint(c.index, slot.index)
+		c.kindNumbers = binary.AppendUvarint(c.kindNumbers, slot.number)
 	}
 	c.times = binary.AppendUvarint(c.times, zigzag(e.Time-c.time))
 	c.time = e.Time
@@ -156,8 +156,8 @@ func (w *Writer) add(e *event.Event) {
 	}
 }
 
-// take returns the current block and begins a new one.
-func (w *Writer) take() *columns {
+// startBlock starts a new block, and returns the one that was current.
+func (w *Writer) startBlock() *columns {
 	c := w.cur
 	select {
 	case w.cur = <-w.free:
@@ -192,13 +192,14 @@ func (w *Writer) flush() {
 	}
 }
 
+// flushNow queues the current block, unless it is empty or the queue is full.
 func (w *Writer) flushNow() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed || w.cur.events == 0 || len(w.queue) == cap(w.queue) {
 		return
 	}
-	w.queue <- w.take() // does not block: all senders hold the lock, and there was room
+	w.queue <- w.startBlock() // does not block: all senders hold the lock, and there was room
 }
 
 // Drain writes all events so far. After it has returned, the Writer calls no method of Names.
@@ -208,7 +209,7 @@ func (w *Writer) Drain() {
 	if !w.closed {
 		w.closed = true
 		if w.cur.events > 0 {
-			w.queue <- w.take()
+			w.queue <- w.startBlock()
 		}
 		close(w.queue)
 		close(w.stop)
@@ -226,6 +227,7 @@ func (w *Writer) Close(s run.Summary) error { return w.close(&s) }
 // reports the trace as cut short.
 func (w *Writer) CloseCut() error { return w.close(nil) }
 
+// close ends the trace, with a summary unless s is nil.
 func (w *Writer) close(s *run.Summary) error {
 	w.Drain()
 	w.end <- s
@@ -280,10 +282,11 @@ func (w *Writer) put(c *columns) error {
 	return w.emit(c, s, 0)
 }
 
-// emit writes a block: the collected names, the events c and the summary s. Both may be nil.
+// emit writes a block: the collected names, the events c and the summary s. Each of c and s may
+// be nil.
 func (w *Writer) emit(c *columns, s *run.Summary, flags uint32) error {
 	var err error
-	w.raw = w.names.takeFirst(w.raw[:0])
+	w.raw = w.names.flushLeading(w.raw[:0])
 	if s != nil {
 		if w.raw, err = appendSummary(w.raw, s); err != nil {
 			return err
@@ -292,12 +295,12 @@ func (w *Writer) emit(c *columns, s *run.Summary, flags uint32) error {
 	events, first := 0, w.written+1
 	if c != nil {
 		events, first = c.events, c.first
-		w.raw = appendSection(w.raw, sectionKinds, c.kind)
-		w.raw = appendSection(w.raw, sectionIndex, c.index)
+		w.raw = appendSection(w.raw, sectionKinds, c.kinds)
+		w.raw = appendSection(w.raw, sectionIndex, c.kindNumbers)
 		w.raw = appendSection(w.raw, sectionTimes, c.times)
 		w.raw = appendSection(w.raw, sectionValues, c.values)
 	}
-	w.raw = w.names.takeLast(w.raw)
+	w.raw = w.names.flushTrailing(w.raw)
 	if len(w.raw) > maxRaw {
 		return fmt.Errorf("a block of %d bytes is too large", len(w.raw))
 	}
@@ -312,6 +315,7 @@ func (w *Writer) emit(c *columns, s *run.Summary, flags uint32) error {
 	return nil
 }
 
+// appendSection appends a section to b, unless its content is empty.
 func appendSection(b []byte, tag byte, content []byte) []byte {
 	if len(content) == 0 {
 		return b
@@ -321,6 +325,7 @@ func appendSection(b []byte, tag byte, content []byte) []byte {
 	return append(b, content...)
 }
 
+// appendSummary appends the section of the summary to b.
 func appendSummary(b []byte, s *run.Summary) ([]byte, error) {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -329,8 +334,8 @@ func appendSummary(b []byte, s *run.Summary) ([]byte, error) {
 	return appendSection(b, sectionSummary, text), nil
 }
 
-// blockHeader is the header of a block. Raw and size are the bytes of its payload,
-// decompressed and compressed.
+// blockHeader is the header of a block. Events is the number of its events; raw and size are the
+// numbers of bytes of its payload, decompressed and compressed.
 type blockHeader struct {
 	flags, events, raw, size uint32
 	first                    uint64 // Seq of the first event
