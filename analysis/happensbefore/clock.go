@@ -182,7 +182,7 @@ func (t *thread) joinAll(p *pool, ks marks) {
 
 // joinVector draws the edges from the events that v knows to the thread's next event.
 func (t *thread) joinVector(p *pool, v vector) {
-	if !t.clock.known.Knows(v) {
+	if !t.clock.known.Includes(v) {
 		t.learn(p, v)
 	}
 }

@@ -29,9 +29,9 @@
 // # Slots
 //
 // A thread has a slot from its first relevant event on. A thread that then comes after all
-// relevant events of an ended thread's slot takes that slot and counts on. So clocks are as
-// long as the largest number of threads that were unordered at once, and the events of a slot
-// are totally ordered.
+// relevant events of an ended thread's slot takes over that slot and continues its count. So
+// clocks are as long as the largest number of threads that were unordered at once, and the
+// events of a slot are totally ordered.
 //
 // # Cost
 //
@@ -60,9 +60,9 @@ const maxIdle = 32
 type Clocks struct {
 	threads   map[event.ThreadID]*thread
 	objects   map[event.ObjectID]*object
-	slots     uint32
+	slots     uint32 // number of slots so far
 	idle      []idle // oldest first
-	forced    uint64
+	forced    uint64 // see Forced
 	matcher   *order.Matcher
 	sets      []Clock // by order.Ref
 	exclusion bool    // made by NewExclusion: without edges of locks
@@ -91,7 +91,7 @@ func (c *Clocks) Slots() int { return int(c.slots) }
 // the run, but which another run need not keep.
 func (c *Clocks) Forced() uint64 { return c.forced }
 
-// Stamp takes the next event of the run and returns the clock of its thread after it,
+// Stamp handles the next event of the run and returns the clock of its thread after it,
 // valid until the next call. For a relevant event, slot is that of its thread, and the clock's
 // entry at slot is the number of the event in the slot, from 1; else slot means nothing.
 func (c *Clocks) Stamp(e *event.Event, relevant bool) (slot uint32, v Clock) {
@@ -164,7 +164,8 @@ func (c *Clocks) thread(id event.ThreadID) *thread {
 	t := &thread{}
 	if n := len(c.spareThreads); n > 0 {
 		t, c.spareThreads = c.spareThreads[n-1], c.spareThreads[:n-1]
-		*t = thread{clock: t.clock[:0], version: t.version + 1} // no version recurs: object.lastVersion may be an earlier thread's
+		// An object may still have this thread as its last one: the version must not recur.
+		*t = thread{clock: t.clock[:0], version: t.version + 1}
 	}
 	c.threads[id] = t
 	return t

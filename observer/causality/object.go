@@ -11,14 +11,14 @@ type object struct {
 	write  Clock // V_x^w: the events that are, or come before, some write
 
 	// The thread of the last access, the version of its clock then, and whether the access was a
-	// write. A further access that is the same in these changes nothing.
+	// write; see repeats.
 	last        *thread
 	lastVersion uint64
 	lastWrote   bool
 
-	exclusion bool  // of a lock: without edges (NewExclusion)
-	acquires  Clock // of such a lock: of the acquires of sections that are open
-	failed    Clock // likewise: of the attempts that failed since the acquire
+	exclusion bool  // the edges of locks are left out (NewExclusion)
+	acquires  Clock // of a lock: the acquires of its open critical sections
+	failed    Clock // of a lock: the failed attempts since it was last held exclusively
 	exclusive bool  // of a lock: its last acquire was exclusive
 	order     order.Object
 }
@@ -64,11 +64,11 @@ const (
 	useRead use = iota
 	useWrite
 	useLock    // an operation of a lock without edges (NewExclusion), except those of failed attempts
-	useMatched // like reads, but with further edges, from package order
+	useMatched // a read, with further edges from package order
 	useNone    // no access
 )
 
-// useOf returns the use by e, as the comment of the package lists them.
+// useOf returns how e uses the object, as the comment of the package describes.
 func (o *object) useOf(e *event.Event) use {
 	if o.exclusion && e.Op >= event.Acquire && e.Op <= event.Release {
 		return useLock
@@ -114,7 +114,7 @@ func (c *Clocks) before(t *thread, o *object, e *event.Event) *order.Match {
 		return nil
 	}
 	u := o.useOf(e)
-	if u == useNone || (o.last == t && o.lastVersion == t.version && (u != useWrite || o.lastWrote)) && u < useLock {
+	if u == useNone || (u == useRead || u == useWrite) && o.repeats(t, u) {
 		return nil
 	}
 	// A late read comes after all recorded accesses.
@@ -171,7 +171,8 @@ func (c *Clocks) after(t *thread, o *object, e *event.Event, x *order.Match) {
 	}
 }
 
-// applyChanges makes the changes to sets that a match lists.
+// applyChanges makes the changes to sets that a match lists. None of them adds one set to
+// another: only events of channels do that, and they are not matched.
 func (c *Clocks) applyChanges(t *thread, o *object, x *order.Match) {
 	for _, d := range x.Changes {
 		for int(d.Set) >= len(c.sets) {
@@ -200,12 +201,16 @@ func (c *Clocks) detach(peer event.ThreadID) {
 	}
 }
 
+// repeats reports whether an access by t changes nothing and needs no edge: t made the last access
+// too, its clock has not changed since, and if this one is a write, that one was.
+func (o *object) repeats(t *thread, u use) bool {
+	return o.last == t && o.lastVersion == t.version && (u != useWrite || o.lastWrote)
+}
+
 // recordAccess adds the last event of t, an access, to the clocks of the variable.
 func (o *object) recordAccess(t *thread, u use) {
 	switch {
-	case u == useNone:
-		return
-	case o.last == t && o.lastVersion == t.version && (u != useWrite || o.lastWrote):
+	case u == useNone || o.repeats(t, u):
 		return
 	case u == useWrite:
 		o.access.Copy(t.clock)
@@ -216,7 +221,8 @@ func (o *object) recordAccess(t *thread, u use) {
 	o.last, o.lastVersion, o.lastWrote = t, t.version, u == useWrite
 }
 
-// recordLock records which sections of a lock are open, and its failed attempts.
+// recordLock records, for an operation of a lock, the acquires of its open critical sections and
+// its failed attempts.
 func (o *object) recordLock(t *thread, op event.Op) {
 	switch op {
 	case event.Acquire:

@@ -155,13 +155,13 @@ func TestTheorem1OfTheCases(t *testing.T) {
 		if err := json.Unmarshal(x.Expect, &want); err != nil {
 			t.Fatal(err)
 		}
-		place := map[int]int{} // index in Events, by index in the file
+		index := map[int]int{} // index in Events, by index in the file
 		for at, k := range x.Index {
-			place[at] = k
+			index[at] = k
 		}
 		order := [][2]int{}
 		for _, p := range want.Expect.Order {
-			order = append(order, [2]int{place[p[0]], place[p[1]]})
+			order = append(order, [2]int{index[p[0]], index[p[1]]})
 		}
 		plain, ours := runPaper(t, x, false), stampRun(x.Events, func(i int) bool { return x.IDs[i] != "" })
 		for _, m := range plain.messages {

@@ -12,8 +12,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// plain returns the order of the run by its definition: the pairs of events that touch orders,
-// closed under transitivity.
+// plain returns the order of the run by its definition: the transitive closure of
+// ordersDirectly.
 func plain(events []event.Event) [][]bool {
 	n := len(events)
 	before := make([][]bool, n)
@@ -22,7 +22,7 @@ func plain(events []event.Event) [][]bool {
 	}
 	for i := range n {
 		for j := i + 1; j < n; j++ {
-			before[i][j] = touch(events, i, j)
+			before[i][j] = ordersDirectly(events, i, j)
 		}
 	}
 	for k := range n {
@@ -37,7 +37,7 @@ func plain(events []event.Event) [][]bool {
 	return before
 }
 
-func touch(events []event.Event, i, j int) bool {
+func ordersDirectly(events []event.Event, i, j int) bool {
 	a, b := &events[i], &events[j]
 	switch {
 	case a.Thread == b.Thread, a.Op == event.Fork && a.Peer == b.Thread, b.Op == event.Join && b.Peer == a.Thread:
@@ -47,9 +47,9 @@ func touch(events []event.Event, i, j int) bool {
 	case a.Op == event.Init:
 		return true
 	case a.Object == eventtest.Semaphore:
-		return touchSemaphore(events, i, j)
+		return semaphoreOrders(events, i, j)
 	case a.Object == eventtest.Barrier:
-		return a.Op == event.BarrierArrive && round(events, i) <= round(events, j) && (b.Op == event.BarrierDepart || round(events, i) < round(events, j))
+		return a.Op == event.BarrierArrive && generation(events, i) <= generation(events, j) && (b.Op == event.BarrierDepart || generation(events, i) < generation(events, j))
 	case a.Object == eventtest.Once:
 		return a.Op == event.OnceDone
 	}
@@ -61,21 +61,21 @@ func touch(events []event.Event, i, j int) bool {
 // object; 0 for none.
 func accessOf(events []event.Event, i int) byte {
 	e := &events[i]
-	alone := false
+	exclusive := false
 	for _, o := range events[:i] {
 		if o.Object == e.Object && (o.Op == event.Acquire || o.Op == event.AcquireRead) {
-			alone = o.Op == event.Acquire
+			exclusive = o.Op == event.Acquire
 		}
 	}
 	switch e.Op {
 	case event.Read, event.AcquireRead, event.Wait:
 		return 'r'
 	case event.Release:
-		if !alone {
+		if !exclusive {
 			return 'r'
 		}
 	case event.AcquireFailed:
-		if alone {
+		if exclusive {
 			return 'r'
 		}
 	case event.Wake:
@@ -86,9 +86,9 @@ func accessOf(events []event.Event, i int) byte {
 	return 'w'
 }
 
-// touchSemaphore reports whether a semaphore orders two events: post j before wait v+j, with
+// semaphoreOrders reports whether a semaphore orders two events: post j before wait v+j, with
 // v = 1; the wait that emptied it before a failure; a failure before the next post.
-func touchSemaphore(events []event.Event, i, j int) bool {
+func semaphoreOrders(events []event.Event, i, j int) bool {
 	count := func(upTo int, op event.Op) (n int) {
 		for _, e := range events[:upTo+1] {
 			if e.Object == eventtest.Semaphore && e.Op == op {
@@ -109,9 +109,9 @@ func touchSemaphore(events []event.Event, i, j int) bool {
 	return false
 }
 
-// round returns the generation of eventtest.Barrier, a barrier of two threads, that the event
-// belongs to.
-func round(events []event.Event, i int) int {
+// generation returns the number of the generation of eventtest.Barrier, a barrier of two threads,
+// to which the event belongs.
+func generation(events []event.Event, i int) int {
 	n := 0
 	for _, e := range events[:i+1] {
 		if e.Object == eventtest.Barrier && e.Op == events[i].Op {

@@ -11,8 +11,8 @@
 // A race detector must see a read before the edge from the write that it reads
 // is joined, and everything after the read with that edge (SHB: Mathur, Kini,
 // Viswanathan, "What Happens-After the First Race?", OOPSLA 2018, Algorithm 1).
-// Hence Stamp before the analyses, Done after them. Reads take the *write* clock
-// of the variable (V_x^w), so that consecutive reads stay unordered.
+// Hence Stamp before the analyses, Done after them. A read joins only the clock of the last
+// write of the variable, so that reads stay unordered.
 //
 // # Slots
 //
@@ -61,7 +61,7 @@ const (
 
 // Must stamps events with the clocks of the must-order. Make it with New.
 type Must struct {
-	slots        uint32
+	slots        uint32 // number of slots so far
 	threads      map[event.ThreadID]*thread
 	objects      map[event.ObjectID]*object
 	threadCache  [cachedThreads]*thread // direct-mapped, by the low bits of the ID
@@ -107,8 +107,8 @@ func (m *Must) Slots() int { return int(m.slots) }
 func (m *Must) Stamp(e *event.Event) {
 	t := m.thread(e.Thread)
 	o := m.object(e) // nil for an instance, which orders nothing
-	// The must-order has no edges from a release to an acquire. Only the edge from the lock's
-	// Init leads to a lock operation, and it counts as a use of the lock.
+	// The must-order has no edges from a release to an acquire. The only edge to an operation of
+	// a lock is that from the lock's Init, and the operation counts as a use of the lock.
 	lock := o != nil && e.Op >= event.Acquire && e.Op <= event.Release
 	var x *order.Match
 	if lock {

@@ -101,7 +101,7 @@ func TestEdges(t *testing.T) {
 			[][2]int{{0, 2}, {1, 2}, {2, 3}, {2, 4}}, nil, [][2]int{}},
 		{"timed-out wake", []ev{{1, event.Wait, o, 0, 0}, {2, event.Signal, o, 0, 0}, {1, event.Wake, o, event.TimedOut, 0}},
 			nil, nil, [][2]int{{1, 2}}},
-		{"barrier, and a fast thread in its next round", []ev{
+		{"barrier, and a fast thread in its next generation", []ev{
 			{1, event.Init, barrierObject, event.HasValue, 2},
 			{1, event.BarrierArrive, barrierObject, 0, 0}, {2, event.BarrierArrive, barrierObject, 0, 0},
 			{1, event.BarrierDepart, barrierObject, 0, 0}, {1, event.BarrierArrive, barrierObject, 0, 0},

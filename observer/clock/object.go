@@ -8,17 +8,18 @@ import (
 // object is the state of an object, from its first use to Destroy.
 type object struct {
 	id event.ObjectID // 0 once it is destroyed
-	// The last use. It may be missing in uses if an earlier use by the slot is there, since when
-	// no edge from another slot came in: flushLastUse adds it. A lock that one thread acquires
-	// over and over thus costs no access to uses. Epoch 0: there is none.
+	// The slot and epoch of the last use; epoch 0: there is none. uses may lack the last use
+	// where it includes an earlier one of the same slot, after which that slot had no edge from
+	// another slot; flushLastUse then adds it. So a lock that one thread acquires again and again
+	// costs no access to uses.
 	lastSlot  uint32
 	lastEpoch event.Epoch
 	uses      order.Vector[event.Epoch] // the join of the clocks of all uses
-	init      mark
-	write     mark   // of the last write
-	value     uint64 // of the last write
-	valued    bool   // value is known
-	atomic    bool   // the last write was atomic
+	init      mark                      // of Init
+	write     mark                      // of the last write
+	value     uint64                    // of the last write
+	valued    bool                      // value is known
+	atomic    bool                      // the last write was atomic
 	order     order.Object
 }
 
@@ -62,8 +63,8 @@ func (m *Must) Drop(id event.ObjectID) {
 	}
 }
 
-// dropObject drops the state of an object. Its identifier does not come again; its buffers
-// are reused, up to maxIdle objects of them.
+// dropObject drops the state of an object. Its identifier does not come again. The buffers of at
+// most maxIdle objects are kept for reuse.
 func (m *Must) dropObject(id event.ObjectID, o *object) {
 	delete(m.objects, id)
 	m.matcher.Drop(&o.order)

@@ -10,8 +10,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// TestSince: two events of a slot between which Since has not moved have the same
-// clock but for the slot's own count.
+// TestSince: two events of a slot have the same clock, except for the slot's own count, if the
+// later one has a Since that is not after the earlier one.
 func TestSince(t *testing.T) {
 	same := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -33,11 +33,11 @@ func TestSince(t *testing.T) {
 			same++
 			old.Must[e.Slot] = e.Epoch
 			if !slices.Equal(old.Must, kept.Must) {
-				t.Fatalf("Since %d, but the clock went from %v to %v", e.Since, old.Must, kept.Must)
+				t.Fatalf("Since %d, but the clock changed from %v to %v", e.Since, old.Must, kept.Must)
 			}
 		}
 	})
 	if same == 0 {
-		t.Error("Since always moved: the test shows nothing")
+		t.Error("every event had an edge from another slot: the test shows nothing")
 	}
 }

@@ -51,6 +51,7 @@ func (k *mark) add(d *mark) {
 	k.join(d.clock)
 }
 
+// reset makes k the mark of no event.
 func (k *mark) reset() { k.epoch, k.clock = 0, k.clock[:0] }
 
 // thread is the state of a thread that is alive, or has ended and not been joined.
@@ -112,6 +113,7 @@ func (m *Must) threadIf(id event.ThreadID) *thread {
 	return t
 }
 
+// newThread makes the state of a thread, without a slot.
 func (m *Must) newThread(id event.ThreadID) *thread {
 	var t *thread
 	if n := len(m.spare); n > 0 {
@@ -125,6 +127,8 @@ func (m *Must) newThread(id event.ThreadID) *thread {
 	return t
 }
 
+// freshSlot returns a slot that no thread has had.
+// freshSlot returns a slot that no thread has had.
 func (m *Must) freshSlot() uint32 {
 	m.slots++
 	return m.slots - 1

@@ -13,11 +13,11 @@ type barrier struct {
 	last        Ref          // arrivals of the last complete generation
 }
 
-// generation is one use of a barrier. It is complete, and takes no more arrivals, once its size
+// generation is one use of a barrier. It is complete, and accepts no more arrivals, once its size
 // is reached or a thread has departed: a fast thread that arrives again belongs to the next
 // generation, while slow ones have yet to leave this one.
 type generation struct {
-	arrivals Ref
+	arrivals Ref              // the arrivals so far
 	inside   []event.ThreadID // threads that have arrived and not departed
 	arrived  uint64           // number of arrivals
 	complete bool
@@ -49,7 +49,8 @@ func (b *barrier) open() {
 	b.generations = append(b.generations, generation{})
 }
 
-// complete ends the arrivals of a generation.
+// complete ends the arrivals of a generation, which become b.last. The previous b.last is
+// released, unless a generation of the list still has that set and releases it when it is closed.
 func (m *Matcher) complete(b *barrier, g *generation) {
 	if g.complete {
 		return
@@ -64,7 +65,7 @@ func (m *Matcher) complete(b *barrier, g *generation) {
 	}
 }
 
-// depart draws the edges from all arrivals of the thread's generation.
+// depart draws the edges from all arrivals of the generation that the thread leaves.
 func (m *Matcher) depart(b *barrier, thread event.ThreadID) {
 	for i := range b.generations {
 		g := &b.generations[i]
@@ -81,7 +82,7 @@ func (m *Matcher) depart(b *barrier, thread event.ThreadID) {
 	}
 }
 
-// close ends a generation that all its threads have left.
+// close removes generation i, which all its threads have left.
 func (m *Matcher) close(b *barrier, i int) {
 	g := b.generations[i]
 	if g.arrivals != b.last {

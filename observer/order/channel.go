@@ -11,22 +11,23 @@ import (
 // ones are merged into one set, which may add edges but drops none.
 const maxMessages = 256
 
-// channel holds the sends and receives of a channel that later edges may lead from.
+// channel holds the sends and receives of a channel from which later edges may lead. The bytes of
+// a channel are numbered from its beginning.
 type channel struct {
 	sends    queue
-	from     []uint64 // by send that is kept: the least number that its bytes may have
-	receives queue
+	from     []uint64 // for each of sends.kept: the number of its first byte; 0 also if unknown
+	receives queue    // Receive and Receiving
 
-	received Ref // receives, also those within which the thread still is (Receiving)
+	received Ref // the same receives, as one set
 	failed   Ref // receives that found nothing
 }
 
-// queue holds events of a channel. Edges lead to a later event from a number of the oldest of
-// them.
+// queue holds the sends of a channel, or its receives. The edges to a later event lead from the
+// oldest of them, up to a number that the later event determines.
 type queue struct {
-	past      Ref    // the events that are not in kept: an edge leads from all of them or none
+	past      Ref    // the oldest events, merged: an edge leads from all of them or none
 	pastCount uint64 // number of events in past
-	kept      []Ref  // each a set of one event, oldest first
+	kept      []Ref  // the other events, each a set of its own, oldest first
 }
 
 // message draws the edges into an event of a channel, and records it.
@@ -52,7 +53,7 @@ func (m *Matcher) message(c *channel, e *event.Event) {
 	}
 }
 
-// transfer records sends and receives, and draws the edges between them.
+// transfer draws the edges between sends and receives into an event, and records it.
 func (m *Matcher) transfer(c *channel, e *event.Event) {
 	valued := e.Flags&event.HasValue != 0
 	switch e.Op {
@@ -85,16 +86,16 @@ func (m *Matcher) send(c *channel, from uint64, valued bool) {
 	c.from = slices.Delete(c.from, 0, len(c.from)-len(c.sends.kept))
 }
 
-// sent draws the edges from the receives that made room for a send: the first of the channel, or
-// all so far if their number is not known.
-func (m *Matcher) sent(q *queue, first uint64, valued bool) {
-	if !valued {
-		first = math.MaxUint64
+// sent draws the edges from the receives that made room for a send: the first n of the channel, or
+// all so far if n is not known.
+func (m *Matcher) sent(receives *queue, n uint64, known bool) {
+	if !known {
+		n = math.MaxUint64
 	}
-	if first > q.pastCount {
-		m.consume(q, int(min(first-q.pastCount, uint64(len(q.kept)))), ReceiveToSent)
-	} else if first > 0 {
-		m.consume(q, 0, ReceiveToSent)
+	if n > receives.pastCount {
+		m.consume(receives, int(min(n-receives.pastCount, uint64(len(receives.kept)))), ReceiveToSent)
+	} else if n > 0 {
+		m.consume(receives, 0, ReceiveToSent)
 	}
 }
 
@@ -106,8 +107,8 @@ func (m *Matcher) keep(q *queue) {
 	q.kept = append(q.kept, m.set())
 }
 
-// consume draws the edges from past and from the n oldest events in kept, which it then merges
-// into past.
+// consume draws the edges from past and from the n oldest events in kept, and merges these n into
+// past.
 func (m *Matcher) consume(q *queue, n int, r Relation) {
 	m.edge(q.past, r)
 	for _, from := range q.kept[:n] {

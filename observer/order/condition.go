@@ -9,8 +9,8 @@ import (
 // condition holds the waits that have not ended and the notifications that may still explain a
 // wake.
 type condition struct {
-	sleepers []sleeper      // oldest first
-	sent     []notification // oldest first
+	sleepers      []sleeper      // oldest first
+	notifications []notification // oldest first
 }
 
 // sleeper is a wait that has not ended.
@@ -32,12 +32,13 @@ func (m *Matcher) wait(c *condition, thread event.ThreadID) {
 	c.sleepers = append(c.sleepers, sleeper{thread, m.now, m.set()})
 }
 
-// notify draws the edges from the sleepers' waits to a notification. To a signal they lead from
-// the events that the clocks of all the waits include (exact for a single sleeper). To a
-// broadcast they lead from the events that the clocks of more waits include than earlier
-// signals can have ended (without such signals: from all the waits). The notification is kept
-// as long as a thread sleeps that it may have woken; a signal beyond the number of sleepers
-// wakes none.
+// notify draws the edges from the sleepers' waits to a notification, and records it. Which of the
+// waits it ends is not known, so the edges lead from events before these waits. A signal comes
+// after the events that the clocks of all the waits include; for a single sleeper this is exact.
+// A broadcast ends all waits but those that earlier signals may have ended: it comes after the
+// events that more clocks include than there are such signals. The notification is kept as long
+// as a thread sleeps that it may have woken. A signal beyond the number of sleepers wakes none,
+// and is not kept.
 func (m *Matcher) notify(c *condition, all bool) {
 	n, signals := len(c.sleepers), c.signals()
 	if n == 0 {
@@ -54,15 +55,15 @@ func (m *Matcher) notify(c *condition, all bool) {
 		m.match.Beyond = beyond
 	}
 	if all || signals < n {
-		c.sent = append(c.sent, notification{m.now, all, m.set()})
+		c.notifications = append(c.notifications, notification{m.now, all, m.set()})
 	}
 }
 
 // signals returns the number of signals that have not been matched with a wake.
 func (c *condition) signals() int {
 	n := 0
-	for i := range c.sent {
-		if !c.sent[i].all {
+	for i := range c.notifications {
+		if !c.notifications[i].all {
 			n++
 		}
 	}
@@ -83,7 +84,7 @@ func (m *Matcher) wake(c *condition, e *event.Event) {
 		m.notified(c, since)
 	}
 	// A notification that is older than every sleeper's wait explains no later wake.
-	for len(c.sent) > 0 && (len(c.sleepers) == 0 || c.sent[0].at < c.sleepers[0].since) {
+	for len(c.notifications) > 0 && (len(c.sleepers) == 0 || c.notifications[0].at < c.sleepers[0].since) {
 		m.removeNotification(c, 0)
 	}
 }
@@ -91,21 +92,21 @@ func (m *Matcher) wake(c *condition, e *event.Event) {
 // notified draws the edges from the notifications since a wait to its wake. It removes the
 // oldest of them if that is a signal, which wakes only one thread.
 func (m *Matcher) notified(c *condition, since uint64) {
-	first := slices.IndexFunc(c.sent, func(n notification) bool { return n.at >= since })
+	first := slices.IndexFunc(c.notifications, func(n notification) bool { return n.at >= since })
 	if first < 0 {
 		return
 	}
-	m.edge(c.sent[first].set, NotifyToWake)
-	for _, n := range c.sent[first+1:] {
+	m.edge(c.notifications[first].set, NotifyToWake)
+	for _, n := range c.notifications[first+1:] {
 		m.edge(n.set, LaterNotifyToWake)
 	}
-	if !c.sent[first].all {
+	if !c.notifications[first].all {
 		m.removeNotification(c, first)
 	}
 }
 
 // removeNotification removes a notification.
 func (m *Matcher) removeNotification(c *condition, i int) {
-	m.release(&c.sent[i].set)
-	c.sent = slices.Delete(c.sent, i, i+1)
+	m.release(&c.notifications[i].set)
+	c.notifications = slices.Delete(c.notifications, i, i+1)
 }

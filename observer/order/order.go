@@ -1,6 +1,6 @@
 // Package order is the order table: which operation comes before which other one, and
-// in which schedules. It matches waits with notifications, departures from a barrier with
-// arrivals, waits for a semaphore with posts, receives with sends, and returns from a once
+// in which schedules. Its Matcher matches waits with notifications, departures from a barrier
+// with arrivals, waits for a semaphore with posts, receives with sends, and returns from a once
 // with its initialiser.
 //
 // The input is each event of a run that synchronises threads, in trace order, together with
@@ -10,8 +10,9 @@
 // for example, or positions in a log. Each edge has its tiers. The analysis selects tiers when
 // it calls New, and nothing is matched for the others.
 //
-// The package never knows clocks, slots or schedules. Edges of threads (create, begin, end,
-// join), of variables and of lifetimes need no matching, since the event itself names the
+// A Matcher never knows clocks, slots or schedules. (Vector, the vector clock that the analyses
+// share, is in this package because all of them import it.) Edges of threads (create, begin,
+// end, join), of variables and of lifetimes need no matching, since the event itself names the
 // other end. Edges of locks are drawn by the analyses that want them, on their fast paths.
 // The checker of witnesses (analysis/execution) has its own rules on purpose.
 //
@@ -20,7 +21,7 @@
 // An event costs O(1), except that the sleepers of a condition, the threads of a barrier and
 // the messages of a channel that were sent but not received are searched. Memory is bounded
 // by the live objects: a semaphore keeps at most maxPosts posts, a channel maxMessages
-// messages. Steady state does not allocate. The plain model is in eventtest.Naive.
+// sends and as many receives. Steady state does not allocate. The plain model is eventtest.Naive.
 package order
 
 import "github.com/tracepredict/tracepredict/observer/event"
@@ -34,13 +35,15 @@ const (
 	Must Tier = 1 << iota
 	// Observed is O: the order of this run, which another run may change.
 	Observed
-	// Outcome contains more than O: schedules in which every operation ends as in this run.
+	// Outcome, with Must and Observed, is the order of the schedules in which every operation
+	// also has the outcome that it had in this run.
 	Outcome
-	// Kept contains the constraints of exclusion, X, that sync-preserving prediction keeps.
+	// Kept is the order of this run between operations that exclude each other or compete for
+	// the same thing (X of the order table), as sync-preserving prediction keeps it.
 	Kept
 )
 
-// Relation is a row of the table: the two ends of an edge.
+// Relation is a row of the table, named by the two ends of its edges.
 type Relation uint8
 
 // The relations. Each is named after the event that the edge leads from and the one that it
@@ -130,7 +133,7 @@ func Synchronises(op event.Op) bool {
 // 1 on, without gaps, and the numbers are reused.
 type Ref int32
 
-// Edge leads from all events of a set to the event that Match took last.
+// Edge leads from all events of a set to the event of the last call of Matcher.Match.
 type Edge struct {
 	From     Ref
 	Relation Relation
@@ -166,8 +169,8 @@ type Matcher struct {
 	want        Tier
 	now         uint64 // events so far
 	sets        Ref    // the largest Ref so far
-	spare       []Ref  // below it, not in use
-	generations int    // of all barriers, as Generations returns
+	spare       []Ref  // numbers up to sets that are not in use
+	generations int    // see Generations
 	match       Match
 }
 
@@ -187,7 +190,7 @@ type Object struct {
 	channel   *channel
 }
 
-// Match takes the next event of the run, which acts on o.
+// Match handles the next event of the run, which acts on o.
 func (m *Matcher) Match(o *Object, e *event.Event) *Match {
 	m.now++
 	x := &m.match
@@ -240,15 +243,15 @@ func (o *Object) init(e *event.Event) {
 	}
 }
 
-// Drop ends the lifetime of an object. It draws no edge.
+// Drop ends the lifetime of an object, and releases its sets. It draws no edge.
 func (m *Matcher) Drop(o *Object) {
 	m.release(&o.once)
 	if c := o.condition; c != nil {
 		for i := range c.sleepers {
 			m.release(&c.sleepers[i].set)
 		}
-		for i := range c.sent {
-			m.release(&c.sent[i].set)
+		for i := range c.notifications {
+			m.release(&c.notifications[i].set)
 		}
 	}
 	if b := o.barrier; b != nil {

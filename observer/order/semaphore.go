@@ -12,7 +12,7 @@ type semaphore struct {
 	initialLeft uint64         // number of waits to come that need no post: the rest of v
 	poster      event.ThreadID // of the last post; 0: there is none
 	posts       []Ref          // oldest first
-	matched     int            // number of posts, at the head of the list, that a wait has been matched with
+	matched     int            // number of posts, at the head of posts, that have been matched
 	posted      Ref            // all posts, while v is unknown
 	last        Ref            // the last wait
 	waits       Ref            // all waits
@@ -71,7 +71,7 @@ func (m *Matcher) overflow(s *semaphore) {
 }
 
 // dropOldest removes the oldest post from those that wait for a match. The list moves to the
-// front of its memory only once half of it is matched, so that a removal costs O(1) in the mean.
+// front of its memory only once half of it is matched, so that a removal costs amortised O(1).
 func (m *Matcher) dropOldest(s *semaphore) {
 	m.release(&s.posts[s.matched])
 	s.matched++

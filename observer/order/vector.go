@@ -2,8 +2,8 @@ package order
 
 import "slices"
 
-// Vector is a vector clock: for each slot, the number of its events that are known. Entries
-// beyond its length are zero.
+// Vector is a vector clock: for each slot, the number of its events that the clock includes.
+// Entries beyond its length are zero.
 type Vector[T ~uint32] []T
 
 // At returns the entry of a slot.
@@ -28,17 +28,17 @@ func (v *Vector[T]) Extend(n int) {
 func (v *Vector[T]) Join(d Vector[T]) bool {
 	v.Extend(len(d))
 	s := (*v)[:len(d)]
-	news := false
+	changed := false
 	for i, n := range d {
 		if n > s[i] {
-			s[i], news = n, true
+			s[i], changed = n, true
 		}
 	}
-	return news
+	return changed
 }
 
-// Knows reports whether joining d would change nothing.
-func (v Vector[T]) Knows(d Vector[T]) bool {
+// Includes reports whether v includes all events of d.
+func (v Vector[T]) Includes(d Vector[T]) bool {
 	for i, n := range d {
 		if n > v.At(uint32(i)) {
 			return false
@@ -50,24 +50,24 @@ func (v Vector[T]) Knows(d Vector[T]) bool {
 // Copy makes v equal to d, in the memory of v if that is large enough.
 func (v *Vector[T]) Copy(d Vector[T]) { *v = append((*v)[:0], d...) }
 
-// Common finds the events that several clocks know. The zero value is ready.
+// Common finds the events that several clocks include. The zero value is ready for use.
 type Common[T ~uint32] struct {
-	known Vector[T]
-	pick  []T
+	result Vector[T]
+	column []T
 }
 
-// Beyond returns the clock of the events that more than k of n clocks know; k is less than n.
+// Beyond returns the clock of the events that more than k of n clocks include; k is less than n.
 // No clock is longer than width; at returns the entry of clock i for a slot. The result is
 // valid until the next call.
 func (c *Common[T]) Beyond(k, n, width int, at func(i int, slot uint32) T) Vector[T] {
-	c.known = c.known[:0]
+	c.result = c.result[:0]
 	for slot := range width {
-		c.pick = c.pick[:0]
+		c.column = c.column[:0]
 		for i := range n {
-			c.pick = append(c.pick, at(i, uint32(slot)))
+			c.column = append(c.column, at(i, uint32(slot)))
 		}
-		slices.Sort(c.pick)
-		c.known = append(c.known, c.pick[n-1-k])
+		slices.Sort(c.column)
+		c.result = append(c.result, c.column[n-1-k])
 	}
-	return c.known
+	return c.result
 }
