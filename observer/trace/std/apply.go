@@ -7,14 +7,14 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// emit returns an event of thread t.
+// emit numbers an event of thread t, and queues it for Next.
 func (r *Reader) emit(t *thread, e event.Event) {
 	r.seq++
 	e.Seq, e.Thread = r.seq, t.id
 	r.queue = append(r.queue, e)
 }
 
-// apply turns a line into events, if a run can do what it says.
+// apply queues the events of a line. It returns an error if no run can have the line there.
 func (r *Reader) apply(t *thread, op, operand string, stack event.StackID) error {
 	if r.opts.Strict {
 		switch op {
@@ -23,8 +23,8 @@ func (r *Reader) apply(t *thread, op, operand string, stack event.StackID) error
 			return fmt.Errorf("operation %q is not RAPID's", op)
 		}
 	}
-	released := t.released
-	t.released = nil
+	released := t.lastReleased
+	t.lastReleased = nil
 	if t.waiting && op != "wait" {
 		r.wake(t, stack)
 	}
@@ -44,8 +44,7 @@ func (r *Reader) apply(t *thread, op, operand string, stack event.StackID) error
 	case "join":
 		return r.join(t, operand, stack)
 	case "req":
-		r.requests++ // The acquire that follows implies the request.
-		r.lock(t, operand, stack)
+		r.lock(t, operand, stack) // the acquire that follows implies the request
 	case "wait":
 		return r.wait(t, operand, released, stack)
 	case "notify", "notifyAll":
@@ -60,6 +59,7 @@ func (r *Reader) apply(t *thread, op, operand string, stack event.StackID) error
 	return nil
 }
 
+// object returns the object with a name, and adds it if it is new.
 func (r *Reader) object(ids map[string]event.ObjectID, name string, kind event.Kind, t *thread, stack event.StackID) event.ObjectID {
 	id, ok := ids[name]
 	if !ok {
@@ -70,6 +70,7 @@ func (r *Reader) object(ids map[string]event.ObjectID, name string, kind event.K
 	return id
 }
 
+// lock returns the lock with a name, and adds it if it is new.
 func (r *Reader) lock(t *thread, name string, stack event.StackID) *lock {
 	l := r.locks[name]
 	if l == nil {
@@ -80,6 +81,7 @@ func (r *Reader) lock(t *thread, name string, stack event.StackID) *lock {
 	return l
 }
 
+// acquire applies an acquire. Inner acquires of a recursive lock are not events.
 func (r *Reader) acquire(t *thread, name string, stack event.StackID) error {
 	l := r.lock(t, name, stack)
 	switch {
@@ -87,7 +89,7 @@ func (r *Reader) acquire(t *thread, name string, stack event.StackID) error {
 		return fmt.Errorf("%s takes %s, which it has since line %d", t.name, name, l.line)
 	case l.holder == t:
 		l.depth++
-		r.nested++
+		r.reacquired++
 		return nil
 	case l.holder != nil:
 		return fmt.Errorf("%s takes %s, which %s has since line %d", t.name, name, l.holder.name, l.line)
@@ -101,6 +103,7 @@ func (r *Reader) acquire(t *thread, name string, stack event.StackID) error {
 	return nil
 }
 
+// release applies a release. Inner releases of a recursive lock are not events.
 func (r *Reader) release(t *thread, name string, stack event.StackID) error {
 	l := r.lock(t, name, stack)
 	switch {
@@ -112,11 +115,12 @@ func (r *Reader) release(t *thread, name string, stack event.StackID) error {
 	if l.depth--; l.depth > 0 {
 		return nil
 	}
-	l.holder, t.released = nil, l
+	l.holder, t.lastReleased = nil, l
 	r.emit(t, event.Event{Op: event.Release, Kind: event.KindMutex, Object: l.id, Stack: stack})
 	return nil
 }
 
+// fork applies a fork, which must come before all lines of the new thread.
 func (r *Reader) fork(t *thread, name string, stack event.StackID) error {
 	u := r.operandThread(name)
 	switch {
@@ -137,8 +141,8 @@ func (r *Reader) fork(t *thread, name string, stack event.StackID) error {
 	return nil
 }
 
-// join applies a join. Several threads may join one Java thread, for which package event
-// has no operation: the later joins are left out.
+// join applies a join. Several threads may join one Java thread, but package event has no such
+// operation: the later joins are left out.
 func (r *Reader) join(t *thread, name string, stack event.StackID) error {
 	u := r.operandThread(name)
 	if u == t {
@@ -155,8 +159,8 @@ func (r *Reader) join(t *thread, name string, stack event.StackID) error {
 	return nil
 }
 
-// wait begins a condition wait, whose mutex the line before has released. The thread wakes
-// at its next line.
+// wait begins a condition wait. Its mutex is the lock that the thread's previous line released;
+// nil if there is none. The thread wakes at its next line.
 func (r *Reader) wait(t *thread, name string, mutex *lock, stack event.StackID) error {
 	if t.waiting {
 		return fmt.Errorf("%s waits, and waits already", t.name)
@@ -167,11 +171,13 @@ func (r *Reader) wait(t *thread, name string, mutex *lock, stack event.StackID) 
 	return nil
 }
 
+// wake ends a wait.
 func (r *Reader) wake(t *thread, stack event.StackID) {
 	t.waiting = false
 	r.emit(t, event.Event{Op: event.Wake, Kind: event.KindCond, Object: t.cond, Object2: t.mutexID(), Stack: stack})
 }
 
+// mutexID returns the mutex of the wait; 0 if it is unknown.
 func (t *thread) mutexID() event.ObjectID {
 	if t.mutex == nil {
 		return 0

@@ -14,67 +14,69 @@ import (
 )
 
 const (
-	maxLine  = 1 << 16 // bytes of a line
-	maxNames = 1 << 30 // bytes that the names of a trace may take
+	maxLine  = 1 << 16 // largest length of a line, in bytes
+	maxNames = 1 << 30 // largest memory of the names of a trace, in bytes
 )
 
-// ReaderOptions configure a Reader.
+// ReaderOptions configures a Reader.
 type ReaderOptions struct {
-	// Strict accepts only what RAPID itself reads.
+	// Strict rejects lines that RAPID itself does not read.
 	Strict bool
 }
 
-// Reader reads an STD trace. It implements trace.Source. Memory is bounded by the number of
-// threads, objects and locations that the trace names.
+// Reader reads an STD trace; a trace.Source. Its memory depends on the number of threads, objects
+// and locations that the trace names, not on its length.
 type Reader struct {
 	in    *bufio.Reader
 	name  string
 	opts  ReaderOptions
-	lines int   // read so far
-	err   error // that ended the reading, io.EOF included
+	lines int   // number of lines read so far, those of stacks included
+	err   error // the error that ended the reading, io.EOF included; nil: none yet
 
-	queue []event.Event // of the line at hand; given from the front
-	given int
-	at    int // line of queue
-	seq   uint64
+	queue     []event.Event // the events of the current line
+	delivered int           // number of these that Next has returned
+	at        int           // number of the current line, from 1
+	seq       uint64        // number of events so far
 
-	names   run.Names
-	size    int // of the names, roughly, in bytes
-	threads map[string]*thread
-	locks   map[string]*lock
-	vars    map[string]event.ObjectID
-	conds   map[string]event.ObjectID
-	stacks  map[string]event.StackID
-	copy    []byte // the line at hand
-	text    []byte // the location and stack of the line at hand
+	names    run.Names
+	size     int // approximate memory of the names, in bytes
+	threads  map[string]*thread
+	locks    map[string]*lock
+	vars     map[string]event.ObjectID
+	conds    map[string]event.ObjectID
+	stacks   map[string]event.StackID // by location and stack, a line each
+	current  []byte                   // the text of the current line
+	location []byte                   // scratch of stack
 
-	blank, comments, transactions, requests, nested int
-	rejoined                                        string // why an order is missing; "" if none is
+	// How many lines were skipped, by the reason, and acquires of a lock by its holder.
+	blank, comments, transactions, reacquired int
+	rejoined                                  string // why an order is missing; "" if none is
 }
 
-// thread is a thread of the trace, by the name or names that it may go by.
+// thread is a thread of the trace. It may have several names in Reader.threads; see operandThread.
 type thread struct {
-	id      event.ThreadID
-	name    string
-	guessed bool // by a bare number: the trace has not used it as a thread yet
-	first   int  // line of its first event; 0: none
-	forked  int  // line of its fork
-	joined  int  // line of its join
+	id       event.ThreadID
+	name     string
+	inferred bool // only forks and joins have named it so far, by a bare number
+	first    int  // number of its first line; 0: none
+	forked   int  // number of the line of its fork; 0: none
+	joined   int  // number of the line of its join; 0: none
 
-	released *lock // by its line before
-	waiting  bool  // its line before was a wait
-	cond     event.ObjectID
-	mutex    *lock // of the wait; nil if unknown
+	lastReleased *lock // the lock that its previous line released; nil: none
+	waiting      bool  // its previous line was a wait
+	cond         event.ObjectID
+	mutex        *lock // the mutex of its last wait, until acquired again; nil if unknown
 }
 
+// lock is a lock of the trace.
 type lock struct {
 	id     event.ObjectID
-	holder *thread
-	depth  int
-	line   int // where it was taken
+	holder *thread // nil: none
+	depth  int     // number of acquires by holder that it has not released
+	line   int     // number of the line of the first of these
 }
 
-// NewReader reads from in. Errors name the trace as given.
+// NewReader returns a Reader of in. Errors use the given name of the trace.
 func NewReader(in io.Reader, name string, opts ReaderOptions) *Reader {
 	return &Reader{
 		in: bufio.NewReaderSize(in, maxLine), name: name, opts: opts, threads: map[string]*thread{}, locks: map[string]*lock{},
@@ -82,15 +84,15 @@ func NewReader(in io.Reader, name string, opts ReaderOptions) *Reader {
 	}
 }
 
-// Names implements trace.Source: it returns the names read so far.
+// Names returns the names read so far; trace.Source.
 func (r *Reader) Names() *run.Names { return &r.names }
 
 // Line returns the number, from 1, of the line of the event that Next last returned.
 func (r *Reader) Line() int { return r.at }
 
-// Summary implements trace.Source: it summarises the lines so far.
+// Summary returns a summary of the lines read so far, which is always whole; trace.Source.
 func (r *Reader) Summary() (s run.Summary, whole bool) {
-	s = run.Summary{Program: r.name, Events: r.seq, Threads: r.names.Threads(), Unseen: r.rejoined}
+	s = run.Summary{Program: r.name, Events: r.seq, Threads: r.names.Threads(), Doubt: r.rejoined}
 	for _, c := range []struct {
 		n    int
 		what string
@@ -98,7 +100,7 @@ func (r *Reader) Summary() (s run.Summary, whole bool) {
 		{r.blank, "blank lines were passed over"},
 		{r.comments, "comment lines were passed over"},
 		{r.transactions, "begin and end lines, of transactions, were passed over"},
-		{r.nested, "acquisitions of a lock by the thread that had it were taken for a recursive lock's"},
+		{r.reacquired, "acquisitions of a lock by the thread that had it were taken for a recursive lock's"},
 	} {
 		if c.n > 0 {
 			s.Notes = append(s.Notes, fmt.Sprintf("%d %s", c.n, c.what))
@@ -110,25 +112,25 @@ func (r *Reader) Summary() (s run.Summary, whole bool) {
 	return s, true
 }
 
-// Next reads the next event into e, all but its clock; at the end the error is
-// io.EOF. What is wrong with a line is an *Error.
+// Next reads the next event into e, all fields except its clock. At the end the error is io.EOF.
+// An error in a line is an *Error.
 func (r *Reader) Next(e *event.Event) error {
-	for r.given == len(r.queue) {
+	for r.delivered == len(r.queue) {
 		if r.err != nil {
 			return r.err
 		}
-		r.queue, r.given = r.queue[:0], 0
+		r.queue, r.delivered = r.queue[:0], 0
 		if err := r.line(); err != nil {
 			r.queue, r.err = r.queue[:0], err
 			return err
 		}
 	}
-	*e = r.queue[r.given]
-	r.given++
+	*e = r.queue[r.delivered]
+	r.delivered++
 	return nil
 }
 
-// line reads one line, and those of its stack.
+// line reads one line, with the lines of its stack, and queues its events.
 func (r *Reader) line() error {
 	text, err := r.nextLine()
 	if err != nil {
@@ -151,12 +153,14 @@ func (r *Reader) line() error {
 	case isIndented(text):
 		return r.wrap(errors.New("a line of a stack, and no event before it"))
 	}
-	r.copy = append(r.copy[:0], trimmed...) // to look for a stack moves what was read
-	return r.wrap(r.event(r.copy))
+	r.current = append(r.current[:0], trimmed...) // reading the lines of its stack overwrites text
+	return r.wrap(r.event(r.current))
 }
 
+// isIndented reports whether a line begins with a blank: it is part of a stack.
 func isIndented(text []byte) bool { return len(text) > 0 && (text[0] == ' ' || text[0] == '\t') }
 
+// wrap adds the position of the current line to an error, unless it has one.
 func (r *Reader) wrap(err error) error {
 	if err == nil {
 		return nil
@@ -188,7 +192,7 @@ func (r *Reader) nextLine() ([]byte, error) {
 	return bytes.TrimSuffix(text, []byte("\n")), nil
 }
 
-// event parses a line.
+// event parses a line, reads the lines of its stack, and queues its events.
 func (r *Reader) event(text []byte) error {
 	if n := bytes.Count(text, []byte("|")) + 1; n != 3 {
 		return fmt.Errorf("%q has %d fields, want thread|operation(operand)|location", clip(text), n)
@@ -224,6 +228,7 @@ func (r *Reader) event(text []byte) error {
 	return r.apply(t, op, operand, stack)
 }
 
+// clip shortens text for an error message.
 func clip(text []byte) string {
 	if len(text) > 100 {
 		return string(text[:100]) + "…"
@@ -231,7 +236,7 @@ func clip(text []byte) string {
 	return string(text)
 }
 
-// operation splits kind(operand).
+// operation splits operation(operand).
 func operation(text []byte) (op, operand string, err error) {
 	open := bytes.IndexByte(text, '(')
 	if open < 0 || text[len(text)-1] != ')' || open+2 > len(text)-1 || bytes.ContainsAny(text[open+1:len(text)-1], " \t\v\f\r") {
@@ -240,15 +245,15 @@ func operation(text []byte) (op, operand string, err error) {
 	return string(text[:open]), string(text[open+1 : len(text)-1]), nil
 }
 
-// actor finds the thread of a line.
+// actor returns the thread that a line begins with, which must not have been joined.
 func (r *Reader) actor(name string) (*thread, error) {
 	t := r.threads[name]
 	if t == nil {
 		t = r.newThread(name)
 		r.threads[name] = t
 	}
-	if t.guessed { // now the trace says what it is called
-		t.guessed, t.name = false, name
+	if t.inferred { // this line has its name
+		t.inferred, t.name = false, name
 		for _, alias := range []string{name, "T" + name, trimT(name)} {
 			if alias != name && r.threads[alias] == t {
 				delete(r.threads, alias)
@@ -265,10 +270,10 @@ func (r *Reader) actor(name string) (*thread, error) {
 	return t, nil
 }
 
-// charge counts the memory that a new name takes, with what is kept of the thread,
-// object or location that it names.
+// charge counts the memory of a new name, and of the thread, object or location that it names.
 func (r *Reader) charge(name string) { r.size += 2*len(name) + 256 }
 
+// trimT returns a name without a leading T, unless it is only that.
 func trimT(name string) string {
 	if len(name) > 1 && name[0] == 'T' {
 		return name[1:]
@@ -276,13 +281,15 @@ func trimT(name string) string {
 	return name
 }
 
+// newThread adds a thread to the names.
 func (r *Reader) newThread(name string) *thread {
 	r.charge(name)
 	return &thread{id: r.names.AddThread(run.Thread{Name: name}), name: name}
 }
 
-// operandThread finds the thread that fork and join name. Some writers leave out
-// the T: a bare number is the thread of that name, or of that name with a T.
+// operandThread returns the thread that a fork or join names. Some writers leave out the T: a bare
+// number is the thread of that name, or of that name with a T. If there is neither yet, both are
+// names of a new thread until its first line shows which one it uses.
 func (r *Reader) operandThread(name string) *thread {
 	if t := r.threads[name]; t != nil {
 		return t
@@ -296,30 +303,30 @@ func (r *Reader) operandThread(name string) *thread {
 		return t
 	}
 	t := r.newThread("T" + name)
-	t.guessed = true
+	t.inferred = true
 	r.threads[name], r.threads["T"+name] = t, t
 	return t
 }
 
-// stack numbers a location with the stack that follows it.
+// stack returns the identifier of a location, with the lines of the stack that follow it.
 func (r *Reader) stack(location []byte) (event.StackID, error) {
-	r.text = append(r.text[:0], location...)
+	r.location = append(r.location[:0], location...)
 	if err := r.eachStackLine(func(text []byte) {
-		r.text = append(append(r.text, '\n'), text...)
+		r.location = append(append(r.location, '\n'), text...)
 	}); err != nil {
 		return 0, err
 	}
-	if len(r.text) == 0 {
+	if len(r.location) == 0 {
 		return 0, nil
 	}
-	if id, ok := r.stacks[string(r.text)]; ok {
+	if id, ok := r.stacks[string(r.location)]; ok {
 		return id, nil
 	}
 	id := event.StackID(len(r.stacks) + 1)
-	r.stacks[string(r.text)] = id
-	r.charge(string(r.text))
+	r.stacks[string(r.location)] = id
+	r.charge(string(r.location))
 	var frames []event.Frame
-	for i, text := range bytes.Split(r.text, []byte("\n")) {
+	for i, text := range bytes.Split(r.location, []byte("\n")) {
 		switch {
 		case len(text) == 0:
 		case i == 0:
@@ -335,8 +342,9 @@ func (r *Reader) stack(location []byte) (event.StackID, error) {
 // maxStack bounds the lines of a stack that are kept.
 const maxStack = trace.MaxFrames
 
-// eachStackLine reads the indented lines that follow.
-func (r *Reader) eachStackLine(take func([]byte)) error {
+// eachStackLine reads the indented lines that follow, and calls visit with the first maxStack of
+// them, without the indentation.
+func (r *Reader) eachStackLine(visit func([]byte)) error {
 	if r.opts.Strict {
 		return nil
 	}
@@ -354,9 +362,10 @@ func (r *Reader) eachStackLine(take func([]byte)) error {
 		if text = bytes.TrimSpace(text); len(text) == 0 {
 			r.blank++
 		} else if n < maxStack {
-			take(text)
+			visit(text)
 		}
 	}
 }
 
+// skipStack skips the lines of a stack.
 func (r *Reader) skipStack() error { return r.eachStackLine(func([]byte) {}) }

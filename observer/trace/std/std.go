@@ -3,11 +3,11 @@
 //
 // The Reader accepts the dialects of published traces (docs/trace-format.md lists them)
 // and returns events as the observer would: only the outermost level of a recursive lock,
-// threads and objects numbered from 1 in order of appearance. It refuses, with the number
-// of the line, what it does not know and what no run can have done: two holders of one
+// threads and objects numbered from 1 in order of appearance. It rejects, with the number
+// of the line, unknown operations and lines that no run can have: two holders of one
 // lock, a release by a thread that does not hold the lock, a thread that acts before its
-// fork or after it was joined. The Writer writes the same lines again, and counts what the
-// format cannot express.
+// fork or after it was joined. The Writer writes events as lines of the same format, and
+// counts the events that the format cannot express.
 package std
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Error is what is wrong with an STD trace, and where.
+// Error describes an error in an STD trace, and its position.
 type Error struct {
 	Name string // of the trace
 	Line int    // from 1
@@ -40,22 +40,21 @@ const (
 	Rapid Dialect = "rapid"
 	// SPD adds req(lock) before each acq(lock), as SPDOffline has it.
 	SPD Dialect = "spd"
-	// SUnhang adds to SPD what its traces have of conditions: wait, notify and
-	// notifyAll.
+	// SUnhang adds to SPD the operations of conditions: wait, notify and notifyAll.
 	SUnhang Dialect = "sunhang"
 )
 
-// Dialects lists all, for messages and help.
+// Dialects returns all dialects, for messages and help.
 func Dialects() []Dialect { return []Dialect{Rapid, SPD, SUnhang} }
 
-// numbered precedes the number in the function name of a location that is a bare number. A
-// report reads well with it, and the Writer finds the number again.
-const numbered = "location "
+// numberPrefix precedes the number in the function name of a location that is a bare number.
+// With it a report is readable, and the Writer recovers the number.
+const numberPrefix = "location "
 
-// frameOf makes a frame of a location: a number, file:line, or any other text.
+// frameOf returns the frame for a location: a number, file:line, or any other text.
 func frameOf(text string) event.Frame {
 	if isNumber(text) {
-		return event.Frame{Function: numbered + text}
+		return event.Frame{Function: numberPrefix + text}
 	}
 	if file, line, ok := fileLine(text); ok {
 		return event.Frame{File: file, Line: line}
@@ -63,8 +62,7 @@ func frameOf(text string) event.Frame {
 	return event.Frame{Function: text}
 }
 
-// stackFrame makes a frame of a line of a stack: "#1 function file:line", or
-// less than that.
+// stackFrame returns the frame for a line of a stack: "#1 function file:line", or a part of that.
 func stackFrame(text string) event.Frame {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "#") {
@@ -91,6 +89,7 @@ func fileLine(text string) (file string, line int, ok bool) {
 	return file, last, true
 }
 
+// cutLast splits text at its last colon, if a number above 0 follows it.
 func cutLast(text string) (string, int, bool) {
 	at := strings.LastIndexByte(text, ':')
 	if at <= 0 || !isNumber(text[at+1:]) {
@@ -100,6 +99,7 @@ func cutLast(text string) (string, int, bool) {
 	return text[:at], int(n), err == nil && n > 0
 }
 
+// isNumber reports whether s consists of digits.
 func isNumber(s string) bool {
 	for i := range len(s) {
 		if s[i] < '0' || s[i] > '9' {
@@ -109,14 +109,14 @@ func isNumber(s string) bool {
 	return s != ""
 }
 
-// Location returns the text of a location from the frames that a Reader made of it; "" if
-// there are none.
+// Location returns the text of the location for which a Reader made these frames; "" if there are
+// none.
 func Location(frames []event.Frame) string {
 	if len(frames) == 0 {
 		return ""
 	}
 	f := frames[0]
-	if number, ok := strings.CutPrefix(f.Function, numbered); ok && isNumber(number) && f.File == "" {
+	if number, ok := strings.CutPrefix(f.Function, numberPrefix); ok && isNumber(number) && f.File == "" {
 		return number
 	}
 	if f.File != "" {

@@ -31,7 +31,7 @@ func readAll(text string, opts ReaderOptions) ([]event.Event, *Reader, error) {
 	}
 }
 
-// describe lists events for people.
+// describe returns the events as text, one a line.
 func describe(events []event.Event, n *run.Names) string {
 	var b strings.Builder
 	for i := range events {
@@ -56,8 +56,8 @@ func describe(events []event.Event, n *run.Names) string {
 	return b.String()
 }
 
-// TestGolden reads testdata/*.std: beside each is what it means, and what it is
-// when written again in each dialect. STD_UPDATE=1 in the environment writes them.
+// TestGolden reads testdata/*.std. The golden file beside each has its events, and the lines that
+// they are written as in each dialect. STD_UPDATE=1 in the environment renews the golden files.
 func TestGolden(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.std")
 	if err != nil || len(files) < 4 {
@@ -100,7 +100,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// fataler is a test of either package.
+// fataler is a *testing.T or a *rapid.T.
 type fataler interface {
 	Helper()
 	Fatal(...any)
@@ -122,7 +122,7 @@ func rewrite(t fataler, events []event.Event, n *run.Names, d Dialect) (text, le
 func TestRefused(t *testing.T) {
 	for _, c := range []struct {
 		text, want string
-		strict     bool // refused in pure RAPID alone
+		strict     bool // only a strict Reader rejects it
 	}{
 		{text: "T1|acq(l)\n", want: "t.std:1: \"T1|acq(l)\" has 2 fields"},
 		{text: "a|b|c|d", want: "has 4 fields"},
@@ -165,16 +165,16 @@ func TestRefused(t *testing.T) {
 				continue
 			}
 			var wrong *Error
-			told := err != nil && strings.Contains(err.Error(), c.want)
-			if !errors.As(err, &wrong) || !told && strict == c.strict { // strict, another word may come first
+			found := err != nil && strings.Contains(err.Error(), c.want)
+			if !errors.As(err, &wrong) || !found && strict == c.strict { // a strict Reader may find another error first
 				t.Errorf("%q, strict %v: %v, want %q", c.text, strict, err, c.want)
 			}
 		}
 	}
 }
 
-// TestNumericOperands: a bare number in fork and join is the thread that the trace
-// calls so, with or without a T, whichever comes first.
+// TestNumericOperands: a bare number in fork and join is the thread of that name, with or without
+// a T, whichever the trace has first.
 func TestNumericOperands(t *testing.T) {
 	for text, want := range map[string]string{
 		"main|fork(9)|1\nT9|w(x)|2\nmain|join(9)|3\n": "main fork T9 at 1\nT9 write x at 2\nmain join T9 at 3\n",
@@ -211,14 +211,14 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestRejoined: a Java thread may be joined twice; that an order is then missing
-// is told.
+// TestRejoined: a Java thread may be joined twice. The summary reports that the order of the
+// second join is missing.
 func TestRejoined(t *testing.T) {
 	_, r, err := readAll("T0|fork(T1)|1\nT1|w(x)|2\nT0|join(T1)|3\nT2|join(T1)|4\n", ReaderOptions{Strict: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, _ := r.Summary(); !strings.Contains(s.Unseen, "T1 was joined in line 3 and again in line 4") {
+	if s, _ := r.Summary(); !strings.Contains(s.Doubt, "T1 was joined in line 3 and again in line 4") {
 		t.Error(s)
 	}
 }
@@ -248,7 +248,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// randomSTD makes a run that can be, in pure RAPID.
+// randomSTD returns a feasible run, in RAPID's own dialect.
 func randomSTD(t *rapid.T) string {
 	var b strings.Builder
 	live, held, next := []string{"T0"}, map[string]string{}, 1
@@ -287,7 +287,7 @@ func randomSTD(t *rapid.T) string {
 	return b.String()
 }
 
-// TestLeftOut: what STD has no word for is counted, and the rest stays a run.
+// TestLeftOut: events that STD cannot express are counted, and the others are written.
 func TestLeftOut(t *testing.T) {
 	names := &run.Names{}
 	for _, name := range []string{"stock", "a b", "stock", "hits"} {
@@ -347,7 +347,8 @@ type brokenWriter struct{}
 
 func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 
-// count leaves out wakes: of one that takes nothing afterwards no line tells.
+// count returns the number of events that are not wakes: a wake is not written, so it is lost if
+// no line of the thread follows.
 func count(events []event.Event) int {
 	n := 0
 	for i := range events {
@@ -395,8 +396,8 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// TestManyOfOneName: locks made anew again and again are told apart in a time
-// that grows with their number, not with its square.
+// TestManyOfOneName: the time to name n objects of the same name grows with n, not with its
+// square.
 func TestManyOfOneName(t *testing.T) {
 	var names run.Names
 	const n = 20000
@@ -411,12 +412,12 @@ func TestManyOfOneName(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.taken["l"]; got != n || !strings.HasSuffix(out.String(), fmt.Sprintf("T|acq(l~%d)|0\n", n)) {
+	if got := w.nameCounts["l"]; got != n || !strings.HasSuffix(out.String(), fmt.Sprintf("T|acq(l~%d)|0\n", n)) {
 		t.Errorf("%d names", got)
 	}
 }
 
-// TestNamesForATerminal: what does not print is not written.
+// TestNamesForATerminal: names with characters that are not printable are not written.
 func TestNamesForATerminal(t *testing.T) {
 	var names run.Names
 	for _, name := range []string{"\x1b[2J", "a\u009b31m", "\x9b31m", "a\u202eb", "a|b", "a b", "a\nb", ""} {
@@ -435,7 +436,7 @@ func TestNamesForATerminal(t *testing.T) {
 	}
 }
 
-// TestNamesAreBounded: a trace that never ends may not take all memory.
+// TestNamesAreBounded: the names of an endless trace do not fill the memory.
 func TestNamesAreBounded(t *testing.T) {
 	r := NewReader(strings.NewReader("a|w(x)|1\na|w(y)|2\na|w(z)|3\n"), "t.std", ReaderOptions{})
 	var e event.Event
