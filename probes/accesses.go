@@ -115,9 +115,9 @@ func outcomes(v variable.Variable, a variable.Access) []variable.Access {
 	done, failed := a, a
 	failed.Kind, failed.If = variable.Read, (a.If-1)^1+1
 	if a.Width == v.Size && a.Width <= 8 {
-		failed.Value = variable.Value{From: variable.FromReg, Reg: insn.RAX}
+		failed.Value = variable.Value{Source: variable.FromReg, Reg: insn.RAX}
 		if a.New != insn.NoReg {
-			done.Value = variable.Value{From: variable.FromReg, Reg: a.New}
+			done.Value = variable.Value{Source: variable.FromReg, Reg: a.New}
 		}
 	}
 	return []variable.Access{done, failed}
@@ -144,17 +144,17 @@ func valueSources(v variable.Variable, a variable.Access) []want {
 	switch {
 	case (a.Callee != "" || a.Repeats) && a.Kind != variable.Read:
 		return []want{unknown} // the call or string instruction has not written yet, and afterwards its address is unknown
-	case a.If != 0 && whole && a.Value.From == variable.FromReg:
+	case a.If != 0 && whole && a.Value.Source == variable.FromReg:
 		return []want{register, memory, unknown}
-	case a.Kind == variable.Read && (!whole || a.Value.From != variable.FromReg):
+	case a.Kind == variable.Read && (!whole || a.Value.Source != variable.FromReg):
 		return []want{memory, unknown}
 	case !whole:
 		return []want{memory}
-	case a.Value.From == variable.FromImm && a.Kind == variable.Write:
+	case a.Value.Source == variable.FromImm && a.Kind == variable.Write:
 		return []want{{from: bpf.FromImm}}
-	case a.Value.From == variable.FromReg && a.Kind == variable.Read:
+	case a.Value.Source == variable.FromReg && a.Kind == variable.Read:
 		return []want{{from: bpf.FromReg, reads: insn.RegSet(0).With(a.Value.Reg)}, memory, unknown}
-	case a.Value.From == variable.FromReg && a.Kind == variable.Write:
+	case a.Value.Source == variable.FromReg && a.Kind == variable.Write:
 		return []want{{from: bpf.FromReg, reads: insn.RegSet(0).With(a.Value.Reg)}, memory}
 	}
 	return []want{memory}

@@ -26,7 +26,7 @@ func (c Coverage) Complete() bool { return len(c.Escapes) == 0 }
 type Escape struct {
 	// Addr is the address of an instruction or of a word of data; 0 for the file as a whole.
 	Addr   uint64
-	How    variable.How
+	How    variable.EscapeKind
 	Callee string // the function that the address is passed to, "" if unknown
 	// Function, File and Line are the source location of Addr, as far as symbols and debug
 	// information tell; zero if unknown.
@@ -82,7 +82,7 @@ func (c *Coverage) count(b *builder, a variable.Access, sites int) {
 func (b *builder) escapes(res variable.Result) []Escape {
 	var out []Escape
 	for _, e := range res.Escapes {
-		x := b.escapeAt(e.Addr, e.How)
+		x := b.escapeAt(e.Addr, e.Kind)
 		if e.Callee != 0 {
 			x.Callee = b.functionName(e.Callee)
 		}
@@ -94,7 +94,7 @@ func (b *builder) escapes(res variable.Result) []Escape {
 	return out
 }
 
-func (b *builder) escapeAt(addr uint64, how variable.How) Escape {
+func (b *builder) escapeAt(addr uint64, how variable.EscapeKind) Escape {
 	e := Escape{Addr: addr, How: how}
 	if how == variable.InData {
 		return e

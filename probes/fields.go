@@ -186,11 +186,11 @@ func (b *builder) lifetime(l field.Lifetime) error {
 	s.BPF = bpf.Site{Op: uint8(bpf.OpConstruct), Action: uint8(bpf.ActionEmit), AtEntry: 1, SpDelta: int32(where.SPDelta),
 		ObjectFrom: uint8(bpf.FromReg), ObjectReg: uint8(b.argument(1))}
 	s.BPF.Heap().Size = uint64(l.Size)
-	if l.Ends {
+	if l.Destructor {
 		s.Program, s.BPF.Op, s.BPF.Action = ProgramHeapLate, uint8(bpf.OpDestruct), uint8(bpf.ActionSave)
 	}
 	b.plan.Sites = append(b.plan.Sites, s)
-	if !l.Ends {
+	if !l.Destructor {
 		return nil
 	}
 	return b.heapReturns(call{addr: l.Addr, name: l.Name}, ProgramHeapLate)
@@ -201,7 +201,7 @@ func accessOf(a *field.Access, size int) variable.Access {
 	m := &a.Mem
 	out := variable.Access{
 		Addr: a.Inst.Addr, Len: a.Inst.Len, Kind: variable.Read, Atomic: a.Inst.Locked, Width: m.Size, Offset: a.Offset,
-		Base: m.Base, Disp: m.Disp - a.Offset, Func: a.Func, Value: variable.Value{From: variable.FromMemory, Reg: insn.NoReg},
+		Base: m.Base, Disp: m.Disp - a.Offset, Func: a.Func, Value: variable.Value{Source: variable.FromMemory, Reg: insn.NoReg},
 	}
 	if m.Fixed {
 		out.Base, out.Disp = insn.NoReg, 0
@@ -226,10 +226,10 @@ func accessOf(a *field.Access, size int) variable.Access {
 const maxNamedFunctions = 8
 
 func (b *builder) fieldNotes(fd field.Field, res field.Result) {
-	if fd.Kinds > 1 {
-		b.note("%d different types in %s are called %s: the accesses of all are seen", fd.Kinds, b.plan.File.Name(), fd.Spec.Type)
+	if fd.Definitions > 1 {
+		b.note("%d different types in %s are called %s: the accesses of all are seen", fd.Definitions, b.plan.File.Name(), fd.Spec.Type)
 	}
-	if functions, n := named(res.Unseen); n > 0 {
+	if functions, n := named(res.Unknown); n > 0 {
 		b.note("%d instructions that may access %s through something that is not understood are not seen, in functions %s", n, fd.Name, functions)
 	}
 }

@@ -33,7 +33,7 @@ func (b *builder) methods(p *Planner) error {
 	}
 	m := &methods{builder: b, stop: func(addr uint64) bool { return operations[addr] }, planned: map[uint64]bool{}, followed: map[uint64]bool{}, unobservedReturns: map[string]int{}, copyEnds: map[uint64]int64{}}
 	for i := range found.Functions {
-		if fn := &found.Functions[i]; slices.ContainsFunc(fn.On, func(i int) bool { return m.opts.On[i].Return }) {
+		if fn := &found.Functions[i]; slices.ContainsFunc(fn.Patterns, func(i int) bool { return m.opts.On[i].Return }) {
 			m.returns = append(m.returns, fn)
 		}
 	}
@@ -63,8 +63,8 @@ type methods struct {
 }
 
 func (m *methods) function(fn *function.Function) error {
-	calls, returns := fn.Life != function.Lives, false
-	for _, i := range fn.On {
+	calls, returns := fn.Life != function.LifeNone, false
+	for _, i := range fn.Patterns {
 		if m.opts.On[i].Return {
 			returns = true
 		} else {
@@ -171,7 +171,7 @@ func (m *methods) entry(fn *function.Function, action bpf.Action) (ok bool, err 
 	want.Reads = m.entryReads()
 	sig := bpf.Signature{Count: uint8(len(fn.Params)), Result: int8(fn.Result)}
 	for i, p := range fn.Params {
-		sig.From[i], sig.Reg[i], sig.Disp[i], sig.Width[i] = uint8(operandFrom[p.From]), uint8(p.Reg), p.Disp, int8(p.Width)
+		sig.From[i], sig.Reg[i], sig.Disp[i], sig.Width[i] = uint8(operandFrom[p.Kind]), uint8(p.Reg), p.Disp, int8(p.Width)
 		want.Reads = reading(want.Reads, p.Operand)
 	}
 	want.Reads = reading(want.Reads, fn.Object)
@@ -186,7 +186,7 @@ func (m *methods) entry(fn *function.Function, action bpf.Action) (ok bool, err 
 	s := newSite(fn.Addr, where, fn.Name)
 	s.Program, s.Method, s.Signature = ProgramCall, fn, sig
 	s.BPF = bpf.Site{Op: uint8(bpf.OpCall), Action: uint8(action), SpDelta: int32(where.SPDelta),
-		ObjectFrom: uint8(operandFrom[fn.Object.From]), ObjectReg: uint8(fn.Object.Reg), ObjectDisp: fn.Object.Disp}
+		ObjectFrom: uint8(operandFrom[fn.Object.Kind]), ObjectReg: uint8(fn.Object.Reg), ObjectDisp: fn.Object.Disp}
 	if !fn.Inlined {
 		s.BPF.AtEntry = 1
 	}
@@ -197,7 +197,7 @@ func (m *methods) entry(fn *function.Function, action bpf.Action) (ok bool, err 
 var operandFrom = [...]bpf.Operand{function.Nowhere: bpf.FromNowhere, function.Reg: bpf.FromReg, function.Stack: bpf.FromStack, function.Const: bpf.FromImm, function.Memory: bpf.FromMemory}
 
 func reading(set insn.RegSet, o function.Operand) insn.RegSet {
-	if o.From == function.Reg || o.From == function.Memory {
+	if o.Kind == function.Reg || o.Kind == function.Memory {
 		return set.With(o.Reg)
 	}
 	return set

@@ -129,7 +129,7 @@ type Site struct {
 	Conditional bool
 	// Array, with ProgramShared, is the array whose element is accessed; nil if the variable is no
 	// array. The record has the offset in the array at which the accessed Width bytes begin.
-	Array     *variable.Picked
+	Array     *variable.IndexedArray
 	Width     int
 	Function  string             // the function that contains At
 	Method    *function.Function // the function that is entered here; nil at other sites

@@ -238,9 +238,9 @@ func plainWants(a variable.Access) []syncWant {
 	memory := syncWant{op: accessOps[a.Kind], second: bpf.FromMemory, extra: insn.NoReg, spin: a.Kind == variable.Read}
 	w := memory
 	switch {
-	case a.Value.From == variable.FromReg:
+	case a.Value.Source == variable.FromReg:
 		w.second, w.reg = bpf.FromReg, a.Value.Reg
-	case a.Value.From == variable.FromImm && a.Kind == variable.Write:
+	case a.Value.Source == variable.FromImm && a.Kind == variable.Write:
 		w.second, w.imm = bpf.FromImm, a.Value.Imm
 	default:
 		return []syncWant{memory}
@@ -281,7 +281,7 @@ func initial(v variable.Variable) (value uint64, known bool) {
 // elementAccess plans the probes of an access of an element of an atomic array. An access of more
 // or less than an element is not observed.
 func (b *builder) elementAccess(v variable.Variable, a variable.Access, may uint8) ([]Site, error) {
-	sure, whole := !checks(a) || a.Sure, v
+	sure, whole := !checks(a) || a.Certain, v
 	switch {
 	case a.Callee != "" || a.Repeats || a.Scale >= variable.BitString32 || a.Width != v.Size:
 		return nil, nil

@@ -19,7 +19,7 @@ const maxShared = bpf.MaxSites * 3 / 4
 
 // shared plans the probes of the accesses of every variable of this file that is not in named.
 func (b *builder) shared(named []variable.Variable) error {
-	census, err := b.code.TakeCensus()
+	census, err := b.code.Survey()
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (b *builder) sharedSites(v variable.Variable, accesses []variable.Access, s
 
 // elementSite plans the probe of an access of an array element: of a variable at the address that
 // the instruction computes, if that address is in the array.
-func (b *builder) elementSite(array *variable.Picked, a variable.Access, stores map[uint64]bool) (Site, bool, error) {
+func (b *builder) elementSite(array *variable.IndexedArray, a variable.Access, stores map[uint64]bool) (Site, bool, error) {
 	v := variable.Variable{Name: array.Variable.Name, Size: a.Width}
 	if a.Base == insn.NoReg && a.Scale == 0 {
 		v.File, v.Addr = b.plan.File, uint64(a.Disp)

@@ -127,7 +127,7 @@ func (s *specification) takeProblems(err error, problems *syntax.List) (rest []e
 	case syntax.List:
 		list = e
 	case *variable.Error:
-		list = s.Missing(e.Name, e.Reasons())
+		list = s.Missing(e.Name, e.Detail())
 	case *function.NotFound:
 		list = s.Missing(e.Pattern.Text, e.Error())
 	case interface{ Unwrap() []error }:

@@ -95,7 +95,7 @@ func (l *Link) checkIn(tgid, index uint32) uint64 {
 }
 
 // lifeOf translates a function's effect on the lifetime of its instance.
-var lifeOf = [...]event.Life{function.Lives: event.LifeNone, function.Begins: event.LifeBegin, function.Ends: event.LifeEnd}
+var lifeOf = [...]event.Life{function.LifeNone: event.LifeNone, function.LifeBegin: event.LifeBegin, function.LifeEnd: event.LifeEnd}
 
 // eventFunc returns the description of the function whose calls a site records; nil for other
 // sites.
@@ -104,12 +104,12 @@ func eventFunc(s *loader.Session, index uint32, site *probes.Site) *event.Func {
 	if fn == nil {
 		return nil
 	}
-	f := &event.Func{Name: fn.Name, Module: s.SiteModule(index), Result: fn.ResultType, ReturnsAddress: fn.Makes, Life: lifeOf[fn.Life]}
+	f := &event.Func{Name: fn.Name, Module: s.SiteModule(index), Result: fn.ResultType, ReturnsAddress: fn.ReturnsAddress, Life: lifeOf[fn.Life]}
 	for _, p := range fn.Params {
 		f.Params = append(f.Params, event.Param{Name: p.Name, Type: p.Type, Index: p.Index})
 	}
 	patterns := s.Patterns()
-	for _, i := range fn.On {
+	for _, i := range fn.Patterns {
 		f.Patterns = append(f.Patterns, event.Pattern{Pattern: patterns[i].Text, Return: patterns[i].Return})
 	}
 	return f

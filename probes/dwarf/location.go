@@ -9,10 +9,10 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// Place is the location of a variable, or its value, if a location expression of a few operations
-// states it. A location that needs more computation, or is in pieces, is Unclear.
-type Place struct {
-	Kind PlaceKind
+// Location is the location of a variable, or its value, if a location expression of a few
+// operations states it. A location that needs more computation, or is in pieces, is Unclear.
+type Location struct {
+	Kind LocationKind
 	Reg  insn.Reg // NoReg for a register that is not an integer register
 	// Off is the offset from the frame's base (InFrame, PointedFromFrame), the number that is added
 	// to the register to obtain the value (InRegister) or its address (AtRegister), or the value
@@ -21,19 +21,19 @@ type Place struct {
 	Addr uint64 // InMemory, as linked
 }
 
-// PlaceKind is the kind of a Place.
-type PlaceKind uint8
+// LocationKind is the kind of a Location.
+type LocationKind uint8
 
-// The kinds of place.
+// The kinds of location.
 const (
-	Unclear          PlaceKind = iota
-	InRegister                 // the value is that of a register, plus Off
-	AtRegister                 // in memory, Off bytes from where a register points
-	InFrame                    // in memory, Off bytes from the frame's base
-	PointedFromFrame           // in memory, where the pointer at Off in the frame points
-	InMemory                   // in memory, at Addr
-	Constant                   // the value is Off
-	ThreadLocal                // in the thread-local storage
+	Unclear          LocationKind = iota
+	InRegister                    // the value is that of a register, plus Off
+	AtRegister                    // in memory, Off bytes from where a register points
+	InFrame                       // in memory, Off bytes from the frame's base
+	PointedFromFrame              // in memory, where the pointer at Off in the frame points
+	InMemory                      // in memory, at Addr
+	Constant                      // the value is Off
+	ThreadLocal                   // in the thread-local storage
 )
 
 // Operations of location expressions: DWARF 5, section 7.7.1, and GNU's from before it.
@@ -148,17 +148,17 @@ func AddressExpression(addr uint64) []byte {
 }
 
 // Decode reads a location expression.
-func (l *Locations) Decode(expr []byte, b Base) Place {
+func (l *Locations) Decode(expr []byte, b Base) Location {
 	if len(expr) == 0 {
-		return Place{}
+		return Location{}
 	}
 	if last := expr[len(expr)-1]; last == opFormTLS || last == opGNUPushTLS {
-		return Place{Kind: ThreadLocal}
+		return Location{Kind: ThreadLocal}
 	}
 	r := elf.NewCursor(expr, 0, 0)
 	p := l.operation(&r, b)
 	if p.Kind == 0 {
-		return Place{}
+		return Location{}
 	}
 	value := p.Kind == Constant
 	if r.Left() == 1 {
@@ -170,41 +170,41 @@ func (l *Locations) Decode(expr []byte, b Base) Place {
 		case last == opDeref && p.Kind == InFrame:
 			p.Kind = PointedFromFrame
 		default:
-			return Place{}
+			return Location{}
 		}
 	}
 	// A constant alone is an address that is not known at link time.
 	if r.Failed() || r.Left() > 0 || value {
-		return Place{}
+		return Location{}
 	}
 	return p
 }
 
 // operation reads the first operation of an expression.
-func (l *Locations) operation(r *elf.Cursor, b Base) Place {
+func (l *Locations) operation(r *elf.Cursor, b Base) Location {
 	switch op := r.U8(); {
 	case op == opAddr:
-		return Place{Kind: InMemory, Addr: r.U64()}
+		return Location{Kind: InMemory, Addr: r.U64()}
 	case op == opAddrx, op == opGNUAddrIndex:
 		if addr, ok := l.Address(b, r.LEB(false)); ok {
-			return Place{Kind: InMemory, Addr: addr}
+			return Location{Kind: InMemory, Addr: addr}
 		}
 	case op >= opReg0 && op < opReg0+32:
-		return Place{Kind: InRegister, Reg: Register(l.arch, uint64(op-opReg0))}
+		return Location{Kind: InRegister, Reg: Register(l.arch, uint64(op-opReg0))}
 	case op == opRegx:
-		return Place{Kind: InRegister, Reg: Register(l.arch, r.LEB(false))}
+		return Location{Kind: InRegister, Reg: Register(l.arch, r.LEB(false))}
 	case op >= opBreg0 && op < opBreg0+32:
-		return Place{Kind: AtRegister, Reg: Register(l.arch, uint64(op-opBreg0)), Off: int64(r.LEB(true))}
+		return Location{Kind: AtRegister, Reg: Register(l.arch, uint64(op-opBreg0)), Off: int64(r.LEB(true))}
 	case op == opBregx:
-		return Place{Kind: AtRegister, Reg: Register(l.arch, r.LEB(false)), Off: int64(r.LEB(true))}
+		return Location{Kind: AtRegister, Reg: Register(l.arch, r.LEB(false)), Off: int64(r.LEB(true))}
 	case op == opFbreg:
-		return Place{Kind: InFrame, Off: int64(r.LEB(true))}
+		return Location{Kind: InFrame, Off: int64(r.LEB(true))}
 	case op >= opLit0 && op < opLit0+32:
-		return Place{Kind: Constant, Off: int64(op - opLit0)}
+		return Location{Kind: Constant, Off: int64(op - opLit0)}
 	case op >= opConst1u && op <= opConsts:
-		return Place{Kind: Constant, Off: constant(r, op)}
+		return Location{Kind: Constant, Off: constant(r, op)}
 	}
-	return Place{}
+	return Location{}
 }
 
 // constant reads the operand of an operation from DW_OP_const1u to DW_OP_consts.
@@ -224,23 +224,23 @@ func constant(r *elf.Cursor, op byte) int64 {
 	return int64(r.LEB(true))
 }
 
-// Location is a place and the range of code addresses in which it is valid.
-type Location struct {
+// ListedLocation is a location and the range of code addresses in which it is valid.
+type ListedLocation struct {
 	elf.Range
-	Place
+	Location
 }
 
 // Of returns the locations of a variable's entry. everywhere are the ranges of a location that is
 // not from a list. Default locations of lists are left out.
-func (l *Locations) Of(e *dwarf.Entry, b Base, everywhere []elf.Range) (out []Location) {
+func (l *Locations) Of(e *dwarf.Entry, b Base, everywhere []elf.Range) (out []ListedLocation) {
 	l.each(e, b, func(r elf.Range, expr []byte, bounded bool) bool {
 		p := l.Decode(expr, b)
 		switch {
 		case bounded:
-			out = append(out, Location{r, p})
+			out = append(out, ListedLocation{r, p})
 		case r == elf.Range{}:
 			for _, r := range everywhere {
-				out = append(out, Location{r, p})
+				out = append(out, ListedLocation{r, p})
 			}
 		}
 		return true
@@ -248,8 +248,9 @@ func (l *Locations) Of(e *dwarf.Entry, b Base, everywhere []elf.Range) (out []Lo
 	return out
 }
 
-// At returns the place of a variable's entry at a code address; ok is false if it has none there.
-func (l *Locations) At(e *dwarf.Entry, b Base, pc uint64) (p Place, ok bool) {
+// At returns the location of a variable's entry at a code address; ok is false if it has none
+// there.
+func (l *Locations) At(e *dwarf.Entry, b Base, pc uint64) (p Location, ok bool) {
 	l.each(e, b, func(r elf.Range, expr []byte, bounded bool) bool {
 		if ok = !bounded || r.Contains(pc); ok {
 			p = l.Decode(expr, b)
@@ -284,8 +285,8 @@ func (l *Locations) each(e *dwarf.Entry, b Base, visit func(r elf.Range, expr []
 	}
 }
 
-// another counts entry n of a list, and reports whether it may still be read.
-func (l *Locations) another(n int) bool {
+// mayRead counts entry n of a list, and reports whether it may still be read.
+func (l *Locations) mayRead(n int) bool {
 	l.left--
 	return l.left >= 0 && n < l.perList
 }
@@ -304,7 +305,7 @@ func (l *Locations) list5(at int64, b Base, visit func(elf.Range, []byte, bool) 
 		return addr
 	}
 	base := b.Low
-	for n := 0; !c.Failed() && l.another(n); n++ {
+	for n := 0; !c.Failed() && l.mayRead(n); n++ {
 		var r elf.Range
 		bounded := true
 		switch c.U8() {
@@ -350,7 +351,7 @@ func (l *Locations) list4(at int64, b Base, visit func(elf.Range, []byte, bool) 
 	c := elf.NewCursor(l.loc, 0, 0)
 	c.Skip(uint64(at))
 	base := b.Low
-	for n := 0; !c.Failed() && l.another(n); n++ {
+	for n := 0; !c.Failed() && l.mayRead(n); n++ {
 		r := elf.Range{Lo: c.U64(), Hi: c.U64()}
 		switch {
 		case c.Failed() || r.Lo == 0 && r.Hi == 0:

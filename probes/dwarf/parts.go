@@ -21,8 +21,8 @@ type Part struct {
 	Data  *dwarf.Data
 	Size  int // bytes of entries
 	Units []Unit
-	// SeekEachUnit reports that readers must seek each unit, because the bytes between the entries of two
-	// units are not entries.
+	// SeekEachUnit reports that readers must seek each unit, because the bytes between the entries
+	// of two units are not entries.
 	SeekEachUnit bool
 	// Skeleton, for a unit outside of the program, is the entry of its skeleton in the program,
 	// which has the line table. AddrBase is where the unit's addresses begin in .debug_addr.
@@ -64,7 +64,7 @@ type splitter struct {
 	from    *container // the file that has its debug information
 	parts   []Part
 	missing []string
-	lost    int // number of units whose file could not be read
+	unread  int // number of units whose file could not be read
 	pack    *dwarfPackage
 	packed  bool // openPackage has been called
 }
@@ -93,17 +93,17 @@ func (s *splitter) skeletons() {
 		}
 		if name := dwoName(e); name != "" && len(s.parts) < maxParts {
 			if err := s.unit(u, e, name); err != nil {
-				s.lose(name, err)
+				s.noteMissing(name, err)
 			}
 		}
 	}
-	if s.lost > 1 {
-		s.missing = append(s.missing, fmt.Sprintf("and so are %d more units of %s", s.lost-1, s.file.Name()))
+	if s.unread > 1 {
+		s.missing = append(s.missing, fmt.Sprintf("and so are %d more units of %s", s.unread-1, s.file.Name()))
 	}
 }
 
-func (s *splitter) lose(name string, err error) {
-	if s.lost++; s.lost > 1 {
+func (s *splitter) noteMissing(name string, err error) {
+	if s.unread++; s.unread > 1 {
 		return
 	}
 	text := fmt.Sprintf("the debug information of %s in %s is not there: keep it where the compiler wrote it, or make %s.dwp", path.Base(s.file.Name()), name, path.Base(s.file.Name()))
@@ -161,7 +161,7 @@ func (s *splitter) unit(u Unit, e *dwarf.Entry, name string) error {
 func (s *splitter) ownFile(e *dwarf.Entry, id uint64, base int64, name string) error {
 	dir, _ := e.Val(dwarf.AttrCompDir).(string)
 	var failed error
-	for _, at := range s.places(dir, name) {
+	for _, at := range s.paths(dir, name) {
 		f, err := s.file.OpenDebug(at)
 		if err != nil {
 			if failed == nil || errors.Is(failed, os.ErrNotExist) {
@@ -169,7 +169,7 @@ func (s *splitter) ownFile(e *dwarf.Entry, id uint64, base int64, name string) e
 			}
 			continue
 		}
-		err = s.take(&container{File: f, kept: sections{}}, e, id, base)
+		err = s.addFile(&container{File: f, kept: sections{}}, e, id, base)
 		f.Close() // all needed sections have been read
 		if err == nil {
 			return nil
@@ -179,9 +179,9 @@ func (s *splitter) ownFile(e *dwarf.Entry, id uint64, base int64, name string) e
 	return failed
 }
 
-// places returns the possible paths of a .dwo file: where the compiler wrote it, or beside the
+// paths returns the possible paths of a .dwo file: where the compiler wrote it, or beside the
 // program.
-func (s *splitter) places(dir, name string) []string {
+func (s *splitter) paths(dir, name string) []string {
 	var out []string
 	if path.IsAbs(name) {
 		out = append(out, name)
@@ -195,8 +195,8 @@ func (s *splitter) places(dir, name string) []string {
 	return out
 }
 
-// take adds the unit of a .dwo file, and the type units in the same file.
-func (s *splitter) take(d *container, e *dwarf.Entry, id uint64, base int64) error {
+// addFile adds the unit of a .dwo file, and the type units in the same file.
+func (s *splitter) addFile(d *container, e *dwarf.Entry, id uint64, base int64) error {
 	var all []Part
 	found := false
 	for _, info := range d.sectionsOf("info.dwo") {

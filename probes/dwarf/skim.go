@@ -12,11 +12,11 @@ import (
 
 // Skimmer walks the entries of one unit of .debug_info.
 type Skimmer struct {
-	unit   Unit
-	r      elf.Cursor // reads the unit, including its header
-	b      []byte     // the bytes that r reads
-	shapes Shapes
-	failed bool
+	unit          Unit
+	r             elf.Cursor // reads the unit, including its header
+	b             []byte     // the bytes that r reads
+	abbreviations Abbreviations
+	failed        bool
 }
 
 // Skimmed is the data that a Skimmer reads from an entry. Tag 0 ends a list of children.
@@ -29,30 +29,30 @@ type Skimmed struct {
 	sibling int
 }
 
-// Shapes is a table of abbreviations, by their codes.
-type Shapes map[uint64]*shape
+// Abbreviations is a table of abbreviations, by their codes.
+type Abbreviations map[uint64]*abbreviation
 
-// shape is the layout of the entries of one abbreviation.
-type shape struct {
+// abbreviation is the layout of the entries of one abbreviation.
+type abbreviation struct {
 	tag        dwarf.Tag
 	children   bool
 	attributes []attribute
 }
 
-// ReadShapes returns the offset of a unit's table of abbreviations in .debug_abbrev, which units
-// may share, and a function that reads it.
-func ReadShapes(abbrev []byte, u Unit) (at uint64, read func() Shapes) {
-	return u.abbrev, func() Shapes { return readShapes(abbrev, u.abbrev) }
+// AbbreviationsOf returns the offset of a unit's table of abbreviations in .debug_abbrev, which
+// units may share, and a function that reads it.
+func AbbreviationsOf(abbrev []byte, u Unit) (at uint64, read func() Abbreviations) {
+	return u.abbrev, func() Abbreviations { return readAbbreviations(abbrev, u.abbrev) }
 }
 
-func readShapes(abbrev []byte, at uint64) Shapes {
+func readAbbreviations(abbrev []byte, at uint64) Abbreviations {
 	if at >= uint64(len(abbrev)) {
 		return nil
 	}
-	out := Shapes{}
+	out := Abbreviations{}
 	r := elf.NewCursor(abbrev[at:], 0, 0)
 	for {
-		sh := &shape{}
+		sh := &abbreviation{}
 		code, tag, children := readAbbreviation(&r, func(a attribute) bool {
 			sh.attributes = append(sh.attributes, a)
 			return true
@@ -65,14 +65,14 @@ func readShapes(abbrev []byte, at uint64) Shapes {
 	}
 }
 
-// NewSkimmer returns a Skimmer at a unit's first entry; nil if the unit or its shapes are not
-// valid.
-func NewSkimmer(info []byte, u Unit, shapes Shapes) *Skimmer {
-	if u.Start >= u.Entry || u.Entry > u.End || int(u.End) > len(info) || shapes == nil {
+// NewSkimmer returns a Skimmer at a unit's first entry; nil if the unit or its abbreviations are
+// not valid.
+func NewSkimmer(info []byte, u Unit, table Abbreviations) *Skimmer {
+	if u.Start >= u.Entry || u.Entry > u.End || int(u.End) > len(info) || table == nil {
 		return nil
 	}
 	b := info[u.Start:u.End]
-	s := &Skimmer{unit: u, r: elf.NewCursor(b, 0, 0), b: b, shapes: shapes}
+	s := &Skimmer{unit: u, r: elf.NewCursor(b, 0, 0), b: b, abbreviations: table}
 	s.r.Skip(uint64(u.Entry - u.Start))
 	return s
 }
@@ -90,7 +90,7 @@ func (s *Skimmer) Next() (e Skimmed, ok bool) {
 	if code == 0 {
 		return e, !s.Failed()
 	}
-	sh := s.shapes[code]
+	sh := s.abbreviations[code]
 	if sh == nil {
 		s.failed = true
 		return e, false

@@ -44,7 +44,7 @@ func TestSkimmer(t *testing.T) {
 }
 
 func skimUnit(t *testing.T, data *dwarf.Data, info, abbrev []byte, u Unit) (n int) {
-	_, read := ReadShapes(abbrev, u)
+	_, read := AbbreviationsOf(abbrev, u)
 	if read == nil {
 		t.Fatalf("no abbreviations of the unit at 0x%x", u.Start)
 	}

@@ -175,7 +175,7 @@ func (w *walker[S]) run(end dwarf.Offset) error {
 		case e.Children:
 			depth++
 		}
-		err = w.entry(w.tree.Adopt(w.part, e))
+		err = w.entry(w.tree.Rebase(w.part, e))
 		if errors.Is(err, ErrStop) {
 			return nil
 		}

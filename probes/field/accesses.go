@@ -33,7 +33,7 @@ func (db *database) accesses(fd Field) (Result, error) {
 		return Result{}, err
 	}
 	fi := &finder{p: p, fd: fd, at: map[uint64]bool{}, within: map[*dw.Type]int64{}, bases: map[*dw.Type]int64{}, stubs: db.file.PLTTargets(), slots: p.slotAddresses()}
-	fi.out.Unseen = map[string]int{}
+	fi.out.Unknown = map[string]int{}
 	fi.out.Lifetimes, fi.out.Inlined = p.lifetimes, p.inlined
 	for _, t := range db.sortedTargets() {
 		if pl, err := db.member(t, fd.Spec.Path); err == nil {
@@ -70,7 +70,7 @@ func (fi *finder) function(fn *function) {
 	f, whole := newFlow(fi.p, fn, fi.stubs, fi.slots)
 	switch {
 	case !whole:
-		fi.out.Unseen[fn.name]++
+		fi.out.Unknown[fn.name]++
 		return
 	case len(f.Insts) == 0:
 		return
@@ -78,13 +78,13 @@ func (fi *finder) function(fn *function) {
 	fi.out.Functions++
 	f.run(f.atEntry())
 	f.before.Each(f.Graph, func(s *state, in *insn.Inst) {
-		fi.look(f, s, in)
+		fi.recordAccess(f, s, in)
 		f.step(s, in)
 	})
 }
 
-// look records what an instruction does to the field.
-func (fi *finder) look(f *flow, s *state, in *insn.Inst) {
+// recordAccess records what an instruction does to the field.
+func (fi *finder) recordAccess(f *flow, s *state, in *insn.Inst) {
 	for i := range in.NMem {
 		m := &in.Mem[i]
 		if !in.Known || !m.Read && !m.Write || fi.at[in.Addr] {
@@ -98,7 +98,7 @@ func (fi *finder) operand(f *flow, s *state, in *insn.Inst, m *insn.Mem) {
 	m = f.pointerFirst(s, m, in.Addr)
 	at := f.address(s, m, in.Addr)
 	for _, v := range f.views(at, m, in.Addr) {
-		if h, ok := fi.hits(f, v, m, in.Addr); ok {
+		if h, ok := fi.touches(f, v, m, in.Addr); ok {
 			if m.Index != insn.NoReg && h.stride == 0 {
 				break // the operand is in the object or beside it, but its index is not understood
 			}
@@ -106,20 +106,20 @@ func (fi *finder) operand(f *flow, s *state, in *insn.Inst, m *insn.Mem) {
 			return
 		}
 	}
-	if at.kind == unknown && m.Base != f.sp && fi.mayBe(m) || fi.behind(f, at, m, in.Addr) || at.kind == object && fi.inBase(at) {
-		fi.out.Unseen[f.fn.name]++
+	if at.kind == unknown && m.Base != f.sp && fi.mayAccess(m) || fi.inNextObject(f, at, m, in.Addr) || at.kind == object && fi.inBase(at) {
+		fi.out.Unknown[f.fn.name]++
 	}
 }
 
-// behind reports whether an operand would be the field of a second object that directly follows the
-// object pointed to. The object may be one of several, or be followed by other data that belongs to
-// it.
-func (fi *finder) behind(f *flow, v value, m *insn.Mem, pc uint64) bool {
+// inNextObject reports whether an operand would be the field of a second object that directly
+// follows the object pointed to. The object may be one of several, or be followed by other data
+// that belongs to it.
+func (fi *finder) inNextObject(f *flow, v value, m *insn.Mem, pc uint64) bool {
 	if v.kind != object || v.typ == nil || !isStructure(v.typ) || v.typ.Size() <= 0 || v.at < v.typ.Size() {
 		return false
 	}
 	v.at %= v.typ.Size()
-	_, ok := fi.hits(f, v, m, pc)
+	_, ok := fi.touches(f, v, m, pc)
 	return ok
 }
 
@@ -154,13 +154,13 @@ type hit struct {
 	stride int64
 }
 
-// hits reports whether an operand at an address touches the field.
-func (fi *finder) hits(f *flow, v value, m *insn.Mem, pc uint64) (h hit, ok bool) {
+// touches reports whether an operand at an address touches the field.
+func (fi *finder) touches(f *flow, v value, m *insn.Mem, pc uint64) (h hit, ok bool) {
 	t, off, ok := f.typed(v, pc)
 	if !ok {
 		return h, false
 	}
-	sp := fi.p.db.look(t, off)
+	sp := fi.p.db.locate(t, off)
 	if !sp.inside {
 		return h, false
 	}
@@ -224,8 +224,8 @@ func (db *database) contains(t *dw.Type, at int64, target *dw.Type) bool {
 	return false
 }
 
-// mayBe reports whether an operand with an unknown base has the field's size and offset.
-func (fi *finder) mayBe(m *insn.Mem) bool {
+// mayAccess reports whether an operand with an unknown base has the field's size and offset.
+func (fi *finder) mayAccess(m *insn.Mem) bool {
 	if m.Size != fi.fd.Size || m.Segment {
 		return false
 	}

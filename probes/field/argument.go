@@ -107,7 +107,7 @@ func (a *Arguments) typed(arg *Argument, at uint64, reg insn.Reg) {
 		return
 	}
 	f, _ := newFlow(a.p, fn, a.stubs, a.slots)
-	f.certain = true
+	f.strict = true
 	sources := map[uint64]*dw.Type{}
 	f.fresh = func(addr uint64) *dw.Type {
 		if sources[addr] == nil {
@@ -116,7 +116,7 @@ func (a *Arguments) typed(arg *Argument, at uint64, reg insn.Reg) {
 		return sources[addr]
 	}
 	f.run(f.atEntry())
-	v, ok := f.held(at, reg)
+	v, ok := f.registerAt(at, reg)
 	switch {
 	case !ok:
 	case v.kind == object && isUnknown(v.typ):
@@ -132,9 +132,9 @@ func (a *Arguments) typed(arg *Argument, at uint64, reg insn.Reg) {
 	}
 }
 
-// known returns the type that the debug information states for the places to which the value of an
-// instruction goes, and the offset at which the value points into it; nil if there is none, or they
-// differ.
+// known returns the type that the debug information states for the variables to which the value of
+// an instruction goes, and the offset at which the value points into it; nil if there is none, or
+// they differ.
 func (f *flow) known(source *dw.Type) (t *dw.Type, off int64) {
 	same := true
 	hint := func(v value, to *dw.Type, at int64) {
@@ -165,7 +165,7 @@ func (f *flow) known(source *dw.Type) (t *dw.Type, off int64) {
 // each argument register is followed from the entry as if it pointed to a type of its own.
 func (a *Arguments) passed(arg *Argument, r bin.Range, at uint64, reg insn.Reg) {
 	f, _ := newFlow(a.plain, &function{ranges: []bin.Range{r}}, a.stubs, a.slots)
-	f.certain = true
+	f.strict = true
 	params := map[*dw.Type]int{}
 	entry := f.atEntry()
 	for n := 1; ; n++ {
@@ -178,7 +178,7 @@ func (a *Arguments) passed(arg *Argument, r bin.Range, at uint64, reg insn.Reg) 
 		entry.regs[reg] = value{kind: object, typ: t}
 	}
 	f.run(entry)
-	if v, ok := f.held(at, reg); ok && v.kind == object {
+	if v, ok := f.registerAt(at, reg); ok && v.kind == object {
 		arg.Param, arg.ParamAt = params[v.typ], v.at
 	}
 }
@@ -208,8 +208,8 @@ func (a *Arguments) function(at uint64) *function {
 	return nil
 }
 
-// held returns the value of a register before the instruction at an address.
-func (f *flow) held(at uint64, reg insn.Reg) (value, bool) {
+// registerAt returns the value of a register before the instruction at an address.
+func (f *flow) registerAt(at uint64, reg insn.Reg) (value, bool) {
 	s := f.before.At(f.Graph, at, f.step)
 	if s == nil {
 		return value{}, false

@@ -90,8 +90,8 @@ type Field struct {
 	// TypeSize is the size in bytes of an object of the type; the smallest if several types have
 	// the name.
 	TypeSize int64
-	// Kinds is the number of different types that have the name; all are watched.
-	Kinds int
+	// Definitions is the number of different types that have the name; all are watched.
+	Definitions int
 }
 
 // Access is an instruction that accesses the field.
@@ -120,9 +120,9 @@ func (e *Error) Error() string { return e.Reason }
 // Result describes what a binary's code does with a field.
 type Result struct {
 	Accesses []Access // sorted by address, one for each instruction
-	// Unseen is, by function, the number of instructions that may access the field in a way that is
-	// not understood.
-	Unseen map[string]int
+	// Unknown is, by function, the number of instructions that may access the field in a way that
+	// is not understood.
+	Unknown map[string]int
 	// Lifetimes are the constructors and destructors of the type that have code of their own,
 	// sorted by address. Inlined is, by function, the number of those inlined into it.
 	Lifetimes []Lifetime
@@ -132,10 +132,10 @@ type Result struct {
 
 // Lifetime is a constructor or destructor. Its first argument is the object.
 type Lifetime struct {
-	Name string
-	Addr uint64 // the entry
-	Size int64  // bytes of an object
-	Ends bool   // it is a destructor
+	Name       string
+	Addr       uint64 // the entry
+	Size       int64  // bytes of an object
+	Destructor bool   // it is a destructor
 }
 
 // Find finds a field by the description of the type in one file's debug information; ok is false if

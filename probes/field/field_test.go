@@ -109,7 +109,7 @@ func TestAccessesByLine(t *testing.T) {
 					t.Errorf("line %d has no access, and nothing was said", line)
 				}
 			}
-			for fn := range res.Unseen {
+			for fn := range res.Unknown {
 				t.Errorf("unseen in %s", fn)
 			}
 		})
@@ -157,7 +157,7 @@ func TestBits(t *testing.T) {
 				if err != nil || !ok {
 					t.Fatalf("%s: %v %v", name, ok, err)
 				}
-				want.Spec, want.Name, want.Type, want.TypeSize, want.Kinds = got.Spec, got.Name, got.Type, got.TypeSize, 1
+				want.Spec, want.Name, want.Type, want.TypeSize, want.Definitions = got.Spec, got.Name, got.Type, got.TypeSize, 1
 				if !reflect.DeepEqual(got, want) {
 					t.Errorf("%s %s, %s: %+v, want %+v", c.compiler, c.flags, name, got, want)
 				}
@@ -187,7 +187,7 @@ func TestLifetimes(t *testing.T) {
 			got := map[string]int{}
 			for _, l := range res.Lifetimes {
 				got[l.Name]++
-				if l.Size != 16 || l.Ends != (l.Name == "~Task") {
+				if l.Size != 16 || l.Destructor != (l.Name == "~Task") {
 					t.Errorf("%s: %+v", compiler, l)
 				}
 			}

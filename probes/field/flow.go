@@ -63,10 +63,10 @@ type flow struct {
 	before code.Solver[state]
 	stubs  map[uint64]string
 	slots  map[uint64]uint64 // slots of the global offset table: the address in each
-	// certain makes the flow strict: an address past the end of an object is not considered to be
+	// strict makes the flow strict: an address past the end of an object is not considered to be
 	// in another object of the type, and the sum of an address and a register, which may lead to
 	// another member, is not followed.
-	certain bool
+	strict bool
 	// fresh, if not nil, returns a type of its own for the unknown value that the instruction at an
 	// address loads, or that the call there returns.
 	fresh func(addr uint64) *dw.Type
@@ -229,16 +229,16 @@ func (f *flow) step(s *state, in *insn.Inst) {
 		}
 	}
 	if f.fresh != nil {
-		f.unlike(s, in)
+		f.markFresh(s, in)
 	}
 	if r, ok := f.zeroes(in); ok {
 		s.regs[r] = value{kind: null}
 	}
 }
 
-// unlike sets the register that a call, or a load of 8 bytes, fills with an unknown value to a type
-// of its own.
-func (f *flow) unlike(s *state, in *insn.Inst) {
+// markFresh sets the register that a call, or a load of 8 bytes, fills with an unknown value to a
+// type of its own.
+func (f *flow) markFresh(s *state, in *insn.Inst) {
 	switch {
 	case in.Kind.Calls():
 		if s.regs[resultRegister].kind == unknown {
@@ -440,7 +440,7 @@ func (f *flow) sum(s *state, in *insn.Inst) value {
 		return value{kind: fixed, at: in.Sum.Imm}
 	}
 	v := f.get(s, src, in.Addr)
-	if add != insn.NoReg && f.certain {
+	if add != insn.NoReg && f.strict {
 		return value{kind: unknown}
 	}
 	if add != insn.NoReg {
@@ -458,7 +458,7 @@ func (f *flow) sum(s *state, in *insn.Inst) value {
 		return value{kind: unknown}
 	case object:
 		v.at += in.Sum.Imm
-		if size := v.typ.Size(); size > 0 && v.at%size == 0 && !f.certain {
+		if size := v.typ.Size(); size > 0 && v.at%size == 0 && !f.strict {
 			v.at = 0 // assumed to be another element of an array
 		}
 		if v.at < -maxAway || v.at > maxAway {
@@ -476,7 +476,7 @@ func (f *flow) element(v value, pc uint64) value {
 	if v.kind != fixed && v.kind != frame {
 		return v
 	}
-	if t, off, ok := f.typed(v, pc); ok && f.p.db.look(t, off).stride != 0 {
+	if t, off, ok := f.typed(v, pc); ok && f.p.db.locate(t, off).stride != 0 {
 		return value{kind: object, typ: t, at: off}
 	}
 	return v
@@ -489,7 +489,7 @@ func (f *flow) indexing(s *state, in *insn.Inst) value {
 	if len(code) > 1 && code[0]&0xf0 == 0x40 {
 		code = code[1:]
 	}
-	if f.certain || f.arch != insn.AMD64 || !in.Known || in.Derived.Dst >= numRegs || len(code) == 0 || code[0] != 0x8d {
+	if f.strict || f.arch != insn.AMD64 || !in.Known || in.Derived.Dst >= numRegs || len(code) == 0 || code[0] != 0x8d {
 		return value{}
 	}
 	found := value{}

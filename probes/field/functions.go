@@ -21,8 +21,8 @@ type function struct {
 	// seeds are the registers that hold pointers, each for a range of code addresses.
 	seeds []seed
 	// slots are the variables in the frame.
-	slots []slot
-	of    *dw.Type // the watched type whose constructor or destructor this is; or nil
+	slots      []slot
+	lifetimeOf *dw.Type // the watched type whose constructor or destructor this is; or nil
 }
 
 type frameBase uint8
@@ -160,7 +160,7 @@ func (p *program) visit(e *dwarf.Entry, base dw.Base, in scope) scope {
 // inline counts the inlined constructors and destructors. One that is inlined into a constructor or
 // destructor of the same type is not counted: the lifetime is already recorded there.
 func (p *program) inline(e *dwarf.Entry, into *function) {
-	if o := p.origin(e); o.special && p.db.targets[o.parent] != into.of {
+	if o := p.origin(e); o.special && p.db.targets[o.parent] != into.lifetimeOf {
 		p.inlined[into.name]++
 	}
 }
@@ -196,9 +196,9 @@ func (p *program) subprogram(e *dwarf.Entry) scope {
 		p.results[rs[0].Lo] = result
 	}
 	fn := &function{name: o.name, ranges: rs}
-	if t := p.db.targets[o.parent]; t != nil && o.special && !deletes(o.linkage) {
-		p.lifetimes = append(p.lifetimes, Lifetime{Name: o.name, Addr: rs[0].Lo, Size: t.Size(), Ends: o.name[0] == '~'})
-		fn.of = t
+	if t := p.db.targets[o.parent]; t != nil && o.special && !isDeleting(o.linkage) {
+		p.lifetimes = append(p.lifetimes, Lifetime{Name: o.name, Addr: rs[0].Lo, Size: t.Size(), Destructor: o.name[0] == '~'})
+		fn.lifetimeOf = t
 	}
 	if expr, ok := e.Val(dwarf.AttrFrameBase).([]byte); ok && len(expr) == 1 {
 		arch := p.db.file.Arch()
@@ -253,10 +253,10 @@ func (p *program) origin(e *dwarf.Entry) described {
 	return d
 }
 
-// deletes reports whether a destructor is a deleting one, which also frees the object (Itanium C++
-// ABI, 5.1.4.3): when it returns, the memory may belong to another object. It calls a plain
+// isDeleting reports whether a destructor is a deleting one, which also frees the object (Itanium
+// C++ ABI, 5.1.4.3): when it returns, the memory may belong to another object. It calls a plain
 // destructor.
-func deletes(linkage string) bool { return strings.HasSuffix(linkage, "D0Ev") }
+func isDeleting(linkage string) bool { return strings.HasSuffix(linkage, "D0Ev") }
 
 // class returns the type that `this` points to.
 func (p *program) class(this dwarf.Offset) dwarf.Offset {
@@ -311,7 +311,7 @@ func (p *program) variable(e *dwarf.Entry, base dw.Base, in scope) {
 		return
 	}
 	for _, l := range p.lists.Of(e, base, in.ranges) {
-		p.place(l, t, d.name, in)
+		p.addLocation(l, t, d.name, in)
 	}
 	if in.fn == nil {
 		if expr, ok := e.Val(dwarf.AttrLocation).([]byte); ok {
@@ -322,7 +322,7 @@ func (p *program) variable(e *dwarf.Entry, base dw.Base, in scope) {
 	}
 }
 
-func (p *program) place(l dw.Location, t *dw.Type, name string, in scope) {
+func (p *program) addLocation(l dw.ListedLocation, t *dw.Type, name string, in scope) {
 	switch {
 	case l.Kind == dw.InMemory && t.Size() > 0 && in.fn != nil:
 		p.globals = append(p.globals, global{bin.Range{Lo: l.Addr, Hi: l.Addr + uint64(t.Size())}, t})

@@ -32,7 +32,7 @@ type term struct {
 // scaling returns the register and the value that result from an instruction that multiplies or
 // adds registers; ok is false for other instructions. It applies only to a flow that is certain.
 func (f *flow) scaling(s *state, in *insn.Inst) (dst insn.Reg, v value, ok bool) {
-	if f.fresh == nil || !f.certain || f.arch != insn.AMD64 || !in.Known {
+	if f.fresh == nil || !f.strict || f.arch != insn.AMD64 || !in.Known {
 		return 0, value{}, false
 	}
 	code := f.bytes(in)
@@ -162,7 +162,7 @@ func (f *flow) elementOf(base value, add int64, factors []int64) value {
 		next = false
 		stride := int64(0)
 		if base.at >= 0 && base.at < size {
-			stride = f.p.db.look(base.typ, base.at).stride
+			stride = f.p.db.locate(base.typ, base.at).stride
 		}
 		if stride <= 0 || by%stride != 0 {
 			return value{kind: unknown}

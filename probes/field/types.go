@@ -81,12 +81,12 @@ func (db *database) index(s Spec) error {
 	if err != nil {
 		return fmt.Errorf("read debug information of %s: %w", db.file.Name(), err)
 	}
-	db.aim(found)
+	db.setTargets(found)
 	return nil
 }
 
-// aim follows the found types to their structures, which are the targets.
-func (db *database) aim(found []dwarf.Offset) {
+// setTargets follows the found types to their structures, which are the targets.
+func (db *database) setTargets(found []dwarf.Offset) {
 	for _, off := range found {
 		t := db.Type(off)
 		if t == nil || !isStructure(t) {
@@ -113,8 +113,8 @@ func hasParts(t *dw.Type) bool {
 	return t.IsPointer() || t.Tag == dwarf.TagArrayType || isStructure(t)
 }
 
-// isUnknown reports whether a type is one of flow.fresh, which has no tag: it stands for the unknown
-// value of one instruction.
+// isUnknown reports whether a type is one of flow.fresh, which has no tag: it stands for the
+// unknown value of one instruction.
 func isUnknown(t *dw.Type) bool { return t != nil && t.Tag == 0 }
 
 func membersOf(t *dw.Type) []dw.Member {
@@ -134,15 +134,15 @@ func startOf(m *dw.Member) (at int64, ok bool) {
 	return m.Start, m.Known
 }
 
-// place is the position of a field in a type.
-type place struct {
+// position is the position of a field in a type.
+type position struct {
 	at, size  int64 // bytes; for a bit field, of its storage
 	typ       dwarf.Offset
 	bit, bits int64 // position of a bit field in its storage
 }
 
-// spot describes what is at an offset of a type.
-type spot struct {
+// partInfo describes what is at an offset of a type.
+type partInfo struct {
 	typ    *dw.Type // the innermost type that begins there or contains the offset
 	object int64    // the offset where the innermost object of the watched type begins
 	inside bool     // there is an object of the watched type
@@ -167,8 +167,8 @@ func (db *database) part(t *dw.Type, off int64) (inner *dw.Type, begin, stride i
 	return nil, 0, 0
 }
 
-// look returns what is at an offset of a type.
-func (db *database) look(t *dw.Type, off int64) (s spot) {
+// locate returns what is at an offset of a type.
+func (db *database) locate(t *dw.Type, off int64) (s partInfo) {
 	base := int64(0)
 	for range maxNesting {
 		if t == nil {
@@ -190,7 +190,7 @@ func (db *database) look(t *dw.Type, off int64) (s spot) {
 // pointerAt returns the type that the pointer at an offset of a type points to; nil if there is no
 // pointer, or its target has no parts.
 func (db *database) pointerAt(t *dw.Type, off int64) *dw.Type {
-	sp := db.look(t, off)
+	sp := db.locate(t, off)
 	if sp.typ == nil || !sp.typ.IsPointer() {
 		return nil
 	}
@@ -258,8 +258,8 @@ func (db *database) field(s Spec) (Field, bool, error) {
 			continue
 		}
 		seen[[2]int64{t.Size(), pl.at}] = true
-		fd.Kinds++
-		if fd.Kinds > 1 {
+		fd.Definitions++
+		if fd.Definitions > 1 {
 			fd.TypeSize = min(fd.TypeSize, t.Size())
 			continue
 		}
@@ -269,7 +269,7 @@ func (db *database) field(s Spec) (Field, bool, error) {
 		fd.Type, fd.Offset, fd.TypeSize = pl.typ, pl.at, t.Size()
 		fd.BitOffset, fd.BitSize = int(pl.bit), int(pl.bits)
 	}
-	if fd.Kinds == 0 {
+	if fd.Definitions == 0 {
 		return fd, len(db.targets) > 0, firstErr
 	}
 	return fd, true, nil
@@ -280,7 +280,7 @@ func (db *database) sortedTargets() []*dw.Type {
 }
 
 // member follows a path of names into a type, also through base classes and anonymous members.
-func (db *database) member(t *dw.Type, path []string) (pl place, err error) {
+func (db *database) member(t *dw.Type, path []string) (pl position, err error) {
 	for i, name := range path {
 		if t == nil || !isStructure(t) || pl.bits != 0 {
 			return pl, fmt.Errorf("%s has no members", strings.Join(path[:i], "."))
@@ -295,7 +295,7 @@ func (db *database) member(t *dw.Type, path []string) (pl place, err error) {
 		}
 		if m.Bits != 0 {
 			in, ok := dw.StorageOf(pl.at+outer, m.Bit, m.Bits)
-			pl = place{at: in.At, size: in.Size, typ: m.Type, bit: in.Bit, bits: m.Bits}
+			pl = position{at: in.At, size: in.Size, typ: m.Type, bit: in.Bit, bits: m.Bits}
 			if !ok {
 				return pl, fmt.Errorf("the %d bits of %s lie across more than 8 bytes: it cannot be watched", m.Bits, name)
 			}
@@ -303,7 +303,7 @@ func (db *database) member(t *dw.Type, path []string) (pl place, err error) {
 			continue
 		}
 		t = db.Type(m.Type)
-		pl = place{at: pl.at + outer + at, typ: m.Type, size: t.Size()}
+		pl = position{at: pl.at + outer + at, typ: m.Type, size: t.Size()}
 	}
 	return pl, nil
 }

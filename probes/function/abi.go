@@ -211,14 +211,14 @@ func (t *typ) word() word {
 	case floating:
 		return floatWord
 	case aggregate:
-		return max2(t.words[0], t.words[1])
+		return mergeWords(t.words[0], t.words[1])
 	}
 	return intWord
 }
 
-// max2 merges the classes of two fields in the same eight bytes: if one of them is an integer, so
-// is the result.
-func max2(a, b word) word {
+// mergeWords merges the classes of two fields in the same eight bytes: if one of them is an
+// integer, so is the result.
+func mergeWords(a, b word) word {
 	if a == intWord || b == intWord {
 		return intWord
 	}
@@ -246,7 +246,7 @@ func (t *typ) field(f typ, at int64) {
 		if f.kind == aggregate {
 			w = f.words[min(max(i-int(at/8), 0), 1)]
 		}
-		t.words[i] = max2(t.words[i], w)
+		t.words[i] = mergeWords(t.words[i], w)
 	}
 }
 
@@ -255,7 +255,7 @@ type slots struct {
 	arch         insn.Arch
 	ints, floats int   // number of registers used
 	stack        int64 // the offset of the next parameter on the stack
-	lost         bool  // a parameter has an unknown kind, so nothing after it is known
+	unknown      bool  // a parameter has an unknown kind, so nothing after it is known
 	regs         []insn.Reg
 	floatsAtMost int
 }
@@ -268,9 +268,9 @@ func newSlots(arch insn.Arch) *slots {
 	return s
 }
 
-// hidden reserves the register that passes the address of a large result. A long double is returned
-// in a register of its own.
-func (s *slots) hidden(result typ) {
+// reserveResult reserves the register that passes the address of a large result. A long double is
+// returned in a register of its own.
+func (s *slots) reserveResult(result typ) {
 	large := result.kind == inMemory && (result.size > 16 || !result.align16) || result.kind == indirect
 	if large && s.arch == insn.AMD64 {
 		s.ints++
@@ -279,7 +279,7 @@ func (s *slots) hidden(result typ) {
 
 // next returns the location of the next parameter, or the reason why it cannot be recorded.
 func (s *slots) next(t typ) (Operand, string) {
-	if s.lost {
+	if s.unknown {
 		return Operand{}, "a parameter before it is of a type that is not understood"
 	}
 	switch t.kind {
@@ -308,7 +308,7 @@ func (s *slots) next(t typ) (Operand, string) {
 		s.aggregate(t)
 		return Operand{}, fmt.Sprintf("a %s, which is passed by value", t.text)
 	}
-	s.lost = true
+	s.unknown = true
 	return Operand{}, "of a type that is not understood"
 }
 
@@ -318,11 +318,11 @@ func (s *slots) integer(t typ) Operand {
 		o.Width = -o.Width
 	}
 	if s.ints < len(s.regs) {
-		o.From, o.Reg = Reg, s.regs[s.ints]
+		o.Kind, o.Reg = Reg, s.regs[s.ints]
 		s.ints++
 		return o
 	}
-	o.From, o.Disp = Stack, s.push(8, false)
+	o.Kind, o.Disp = Stack, s.push(8, false)
 	return o
 }
 

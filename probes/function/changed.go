@@ -16,12 +16,12 @@ import (
 // noCall is DW_CC_nocall: the function does not follow the ABI.
 const noCall = 3
 
-// unplaced is the reason why a parameter without a location is not recorded.
-const unplaced = "used nowhere in it, so that its callers need not pass it"
+// unlocated is the reason why a parameter without a location is not recorded.
+const unlocated = "used nowhere in it, so that its callers need not pass it"
 
 // changed reports whether a function's parameters are not passed as the ABI specifies. abi are the
 // locations according to the ABI.
-func (x *finder) changed(fn *Function, chain []*sub, ps []param, abi []place) bool {
+func (x *finder) changed(fn *Function, chain []*subprogram, ps []param, abi []location) bool {
 	if fn.Inlined || x.clones[fn.Addr] == cloneChanged {
 		return true
 	}
@@ -32,16 +32,16 @@ func (x *finder) changed(fn *Function, chain []*sub, ps []param, abi []place) bo
 	}
 	for i, p := range ps {
 		at, ok := x.debug.at(p.entry, chain[0].unit, fn.Addr)
-		if ok && at.From == Reg && at.Disp == 0 && abi[i].why == "" && (abi[i].From != Reg || abi[i].Reg != at.Reg) {
+		if ok && at.Kind == Reg && at.Disp == 0 && abi[i].why == "" && (abi[i].Kind != Reg || abi[i].Reg != at.Reg) {
 			return true
 		}
 	}
 	return false
 }
 
-// told sets the location of a parameter of a changed function to the one that the debug information
-// states.
-func (x *finder) told(o *place, p param, u *dw.CompileUnit, pc uint64) {
+// setDescribed sets the location of a parameter of a changed function to the one that the debug
+// information states.
+func (x *finder) setDescribed(o *location, p param, u *dw.CompileUnit, pc uint64) {
 	width := o.Width
 	at, ok := x.debug.at(p.entry, u, pc)
 	if !ok {
@@ -51,8 +51,9 @@ func (x *finder) told(o *place, p param, u *dw.CompileUnit, pc uint64) {
 	o.Operand, o.Width = at, width
 }
 
-// hasPlace reports whether the debug information states any location, or a value, for a parameter.
-func hasPlace(e *dwarf.Entry) bool {
+// hasLocation reports whether the debug information states any location, or a value, for a
+// parameter.
+func hasLocation(e *dwarf.Entry) bool {
 	if e.Val(dwarf.AttrConstValue) != nil {
 		return true
 	}

@@ -16,7 +16,7 @@ import (
 // described finds the functions by their names in the debug information, and records for each
 // function the entries that describe its parameters.
 func (x *finder) described() (err error) {
-	if !x.spoken() {
+	if !x.hasWords() {
 		return nil
 	}
 	x.debug, err = newDebug(x.file)
@@ -37,15 +37,15 @@ func (x *finder) described() (err error) {
 		}
 	}()
 	for _, s := range x.debug.subs {
-		x.sub(s)
+		x.matchEntry(s)
 	}
-	x.removed()
+	x.noteRemoved()
 	return nil
 }
 
-// spoken reports whether the debug information contains all words of some pattern. Without this
+// hasWords reports whether the debug information contains all words of some pattern. Without this
 // test, reading that of a C library would take long.
-func (x *finder) spoken() bool {
+func (x *finder) hasWords() bool {
 	var texts [][]byte
 	for _, section := range []string{"str", "info"} {
 		b, err := dw.Of(x.file).Section(section)
@@ -61,8 +61,8 @@ func (x *finder) spoken() bool {
 	})
 }
 
-// sub matches one entry of a function with the patterns.
-func (x *finder) sub(s *sub) {
+// matchEntry matches one entry of a function with the patterns.
+func (x *finder) matchEntry(s *subprogram) {
 	if s.entry == 0 && !s.abstract || s.entry != 0 && !x.isCode(s.entry) {
 		return
 	}
@@ -74,8 +74,8 @@ func (x *finder) sub(s *sub) {
 	if names == nil {
 		return
 	}
-	if linkage != "" && x.typed && x.worth(linkage) {
-		names = append(names, forms(linkage, 3)...)
+	if linkage != "" && x.typed && x.mayMatch(linkage) {
+		names = append(names, spellings(linkage, 3)...)
 	}
 	var on []int
 	best := 0
@@ -102,9 +102,9 @@ func (x *finder) sub(s *sub) {
 }
 
 // inline records an inlined copy of a function.
-func (x *finder) inline(s *sub, chain []*sub, name string, on []int) {
-	fn := &Function{Name: name, Addr: s.entry, Inlined: true, On: on, Life: lifeOf(name)}
-	if slices.ContainsFunc(x.copies, func(c copied) bool { return c.fn.Addr == s.entry && c.fn.Name == name }) {
+func (x *finder) inline(s *subprogram, chain []*subprogram, name string, on []int) {
+	fn := &Function{Name: name, Addr: s.entry, Inlined: true, Patterns: on, Life: lifeOf(name)}
+	if slices.ContainsFunc(x.copies, func(c inlinedCopy) bool { return c.fn.Addr == s.entry && c.fn.Name == name }) {
 		return
 	}
 	if e := x.debug.entry(s.off); e != nil {
@@ -114,14 +114,14 @@ func (x *finder) inline(s *sub, chain []*sub, name string, on []int) {
 			}
 		}
 	}
-	x.copies = append(x.copies, copied{fn, chain})
+	x.copies = append(x.copies, inlinedCopy{fn, chain})
 	for _, i := range on {
 		x.out.Matched[i] = true
 	}
 }
 
-// removed adds notes on the functions that match but have no code.
-func (x *finder) removed() {
+// noteRemoved adds notes on the functions that match but have no code.
+func (x *finder) noteRemoved() {
 	for i, name := range x.abstract {
 		if name != "" && !x.out.Matched[i] {
 			x.out.Matched[i] = true
@@ -132,9 +132,9 @@ func (x *finder) removed() {
 
 // describe records the operands of a function from its debug information. It removes the patterns
 // that name more parameters than the function has.
-func (x *finder) describe(fn *Function, chain []*sub) {
+func (x *finder) describe(fn *Function, chain []*subprogram) {
 	ps, result := x.debug.params(chain)
-	where := x.places(fn, chain, ps, result)
+	where := x.locations(fn, chain, ps, result)
 	this := -1
 	var explicit []int
 	for i, p := range ps {
@@ -145,8 +145,8 @@ func (x *finder) describe(fn *Function, chain []*sub) {
 			this = i
 		}
 	}
-	fn.On = slices.DeleteFunc(fn.On, func(i int) bool { return x.misfits(fn, i, ps, explicit, this) })
-	for _, i := range fn.On {
+	fn.Patterns = slices.DeleteFunc(fn.Patterns, func(i int) bool { return x.misfits(fn, i, ps, explicit, this) })
+	for _, i := range fn.Patterns {
 		for n, name := range x.patterns[i].Params {
 			if name == "_" {
 				continue
@@ -158,12 +158,12 @@ func (x *finder) describe(fn *Function, chain []*sub) {
 			if index >= 0 {
 				at = explicit[index]
 			}
-			x.take(fn, ps[at], where[at], index)
+			x.addParam(fn, ps[at], where[at], index)
 		}
 	}
 	slices.SortFunc(fn.Params, func(a, b Param) int { return cmp.Compare(a.Index, b.Index) })
 	fn.Object = x.object(ps, where, this)
-	x.returned(fn, x.debug.typeOf(result))
+	x.setResult(fn, x.debug.typeOf(result))
 }
 
 func (x *finder) withThis(i int) bool {
@@ -188,18 +188,18 @@ func (x *finder) misfits(fn *Function, i int, ps []param, explicit []int, this i
 	return true
 }
 
-// place is the location of a parameter, or the reason why it is not recorded.
-type place struct {
+// location is the location of a parameter, or the reason why it is not recorded.
+type location struct {
 	Operand
 	typ typ
 	why string
 }
 
-// places returns the locations of all parameters at a function's entry.
-func (x *finder) places(fn *Function, chain []*sub, ps []param, result dwarf.Offset) []place {
-	out := make([]place, len(ps))
+// locations returns the locations of all parameters at a function's entry.
+func (x *finder) locations(fn *Function, chain []*subprogram, ps []param, result dwarf.Offset) []location {
+	out := make([]location, len(ps))
 	at := newSlots(x.file.Arch())
-	at.hidden(x.debug.typeOf(result))
+	at.reserveResult(x.debug.typeOf(result))
 	for i, p := range ps {
 		o := &out[i]
 		o.typ = x.debug.typeOf(p.typ)
@@ -210,16 +210,16 @@ func (x *finder) places(fn *Function, chain []*sub, ps []param, result dwarf.Off
 		switch o := &out[i]; {
 		case o.why != "":
 		case changed:
-			x.told(o, p, chain[0].unit, fn.Addr)
-		case !hasPlace(p.entry):
-			o.Operand, o.why = Operand{}, unplaced
+			x.setDescribed(o, p, chain[0].unit, fn.Addr)
+		case !hasLocation(p.entry):
+			o.Operand, o.why = Operand{}, unlocated
 		}
 	}
 	return out
 }
 
-// take records a parameter that a pattern binds.
-func (x *finder) take(fn *Function, p param, at place, index int) {
+// addParam records a parameter that a pattern binds.
+func (x *finder) addParam(fn *Function, p param, at location, index int) {
 	if slices.ContainsFunc(fn.Params, func(q Param) bool { return q.Index == index }) {
 		return
 	}
@@ -238,8 +238,8 @@ func (x *finder) take(fn *Function, p param, at place, index int) {
 	fn.Params = append(fn.Params, Param{Name: p.name, Type: at.typ.text, Index: index, Operand: at.Operand})
 }
 
-// lacks adds notes on the parameters of inlined copies that are not recorded.
-func (x *finder) lacks() {
+// noteLacking adds notes on the parameters of inlined copies that are not recorded.
+func (x *finder) noteLacking() {
 	byName := func(a, b [2]string) int { return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0])) }
 	for _, p := range slices.SortedFunc(maps.Keys(x.lacking), byName) {
 		x.note("parameter %s of %s is not recorded at %d of the places of %s where it is inlined: debug information does not tell it there", p[0], p[1], x.lacking[p], x.file.Name())
@@ -247,7 +247,7 @@ func (x *finder) lacks() {
 }
 
 // object returns the object that a call operates on: this, or the first pointer.
-func (x *finder) object(ps []param, where []place, this int) Operand {
+func (x *finder) object(ps []param, where []location, this int) Operand {
 	if this >= 0 {
 		return where[this].Operand
 	}
@@ -259,8 +259,8 @@ func (x *finder) object(ps []param, where []place, this int) Operand {
 	return Operand{}
 }
 
-// returned records the type and width of a function's result.
-func (x *finder) returned(fn *Function, t typ) {
+// setResult records the type and width of a function's result.
+func (x *finder) setResult(fn *Function, t typ) {
 	fn.ResultType = t.text
 	if t.kind == voidKind {
 		fn.ResultType = ""
@@ -269,7 +269,7 @@ func (x *finder) returned(fn *Function, t typ) {
 		return
 	}
 	if t.kind == integer {
-		fn.Makes = t.pointer
+		fn.ReturnsAddress = t.pointer
 		fn.Result = int(min(max(t.size, 1), 8))
 		if t.signed {
 			fn.Result = -fn.Result
@@ -279,7 +279,7 @@ func (x *finder) returned(fn *Function, t typ) {
 	if t.kind == voidKind {
 		return
 	}
-	for _, i := range fn.On {
+	for _, i := range fn.Patterns {
 		if x.patterns[i].Return {
 			x.note("%s returns a %s: what it returns is not had", fn.Name, t.text)
 		}

@@ -19,8 +19,8 @@ import (
 // refer to a later one. So a first pass records only names and addresses, and the entries of
 // functions that match are read again.
 
-// sub is an entry of a function: its declaration, its code, or an inlined copy of it.
-type sub struct {
+// subprogram is an entry of a function: its declaration, its code, or an inlined copy of it.
+type subprogram struct {
 	off, origin dwarf.Offset
 	in          *dw.Scope
 	unit        *dw.CompileUnit
@@ -35,8 +35,8 @@ type sub struct {
 // debug is the debug information of one file.
 type debug struct {
 	*dw.Tree // its Budget bounds the entries read for one function or one type
-	subs     []*sub
-	byOff    map[dwarf.Offset]*sub
+	subs     []*subprogram
+	byOff    map[dwarf.Offset]*subprogram
 	// locations reads the locations of parameters.
 	locations *dw.Locations
 }
@@ -55,7 +55,7 @@ func newDebug(f *elf.File) (d *debug, err error) {
 			d, err = nil, fmt.Errorf("read debug information of %s: damaged: %v", f.Name(), r)
 		}
 	}()
-	d = &debug{byOff: map[dwarf.Offset]*sub{}}
+	d = &debug{byOff: map[dwarf.Offset]*subprogram{}}
 	d.Tree, err = dw.Of(f).Tree()
 	if errors.Is(err, elf.ErrNoDWARF) {
 		return nil, nil
@@ -86,7 +86,7 @@ func newDebug(f *elf.File) (d *debug, err error) {
 func assembled(u *dw.CompileUnit) bool { return u != nil && u.Language == 0x8001 }
 
 func (d *debug) add(e *dwarf.Entry, u *dw.CompileUnit, in *dw.Scope) {
-	s := &sub{off: e.Offset, in: in, unit: u, name: dw.Name(e), linkage: dw.Text(e, dwarf.AttrLinkageName), inlined: e.Tag == dwarf.TagInlinedSubroutine}
+	s := &subprogram{off: e.Offset, in: in, unit: u, name: dw.Name(e), linkage: dw.Text(e, dwarf.AttrLinkageName), inlined: e.Tag == dwarf.TagInlinedSubroutine}
 	s.origin, s.file = dw.Origin(e), dw.Number(e, dwarf.AttrDeclFile)
 	s.entry = d.entryOf(e)
 	s.abstract = !s.inlined && e.Val(dwarf.AttrInline) != nil
@@ -119,8 +119,8 @@ func (d *debug) entryOf(e *dwarf.Entry) uint64 {
 }
 
 // chain returns the entries that together describe s: s itself, and those that it completes.
-func (d *debug) chain(s *sub) []*sub {
-	var out []*sub
+func (d *debug) chain(s *subprogram) []*subprogram {
+	var out []*subprogram
 	for range maxChain {
 		out = append(out, s)
 		next := d.byOff[s.origin]
@@ -134,7 +134,7 @@ func (d *debug) chain(s *sub) []*sub {
 
 // names returns the spellings of a function's name that a pattern may match, and its linkage name;
 // "" if there is none.
-func (d *debug) names(chain []*sub) (names []string, linkage string) {
+func (d *debug) names(chain []*subprogram) (names []string, linkage string) {
 	for _, s := range chain {
 		if s.linkage != "" && linkage == "" {
 			linkage = s.linkage
@@ -175,7 +175,7 @@ func withoutArguments(name string) string {
 
 // inFile reports whether a function is declared in, or compiled from, the source file that a
 // pattern names. The pattern has the whole path or its last components.
-func (d *debug) inFile(chain []*sub, want string) bool {
+func (d *debug) inFile(chain []*subprogram, want string) bool {
 	for _, s := range chain {
 		if s.unit != nil && s.file != 0 && fits(s.unit.Source(s.file), want) {
 			return true
@@ -208,7 +208,7 @@ type param struct {
 // params returns the parameters of a function with their names and types in the source, and with
 // the entries that state their locations, which are those of the first entry of the chain. Result
 // is the offset of the result's type; 0: none.
-func (d *debug) params(chain []*sub) (ps []param, result dwarf.Offset) {
+func (d *debug) params(chain []*subprogram) (ps []param, result dwarf.Offset) {
 	for _, s := range slices.Backward(chain) {
 		e := d.entry(s.off)
 		if e == nil {

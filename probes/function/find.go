@@ -14,21 +14,21 @@ import (
 	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
-// From is the kind of location that an operand has at a function's entry.
-type From uint8
+// OperandKind is the kind of location that an operand has at a function's entry.
+type OperandKind uint8
 
 // The kinds of location.
 const (
-	Nowhere From = iota
-	Reg          // the value is that of register Reg plus Disp
-	Stack        // on the stack, at Disp from the address of the return address
-	Const        // the value is Disp
-	Memory       // in memory, at the address in register Reg plus Disp
+	Nowhere OperandKind = iota
+	Reg                 // the value is that of register Reg plus Disp
+	Stack               // on the stack, at Disp from the address of the return address
+	Const               // the value is Disp
+	Memory              // in memory, at the address in register Reg plus Disp
 )
 
 // Operand is the location of a value at a function's entry.
 type Operand struct {
-	From  From
+	Kind  OperandKind
 	Reg   insn.Reg
 	Disp  int64
 	Width int // bytes, 1 to 8; negative if the value is sign-extended
@@ -48,9 +48,9 @@ type Life uint8
 
 // The effects.
 const (
-	Lives  Life = iota // none
-	Begins             // a constructor begins the lifetime
-	Ends               // a destructor ends the lifetime
+	LifeNone  Life = iota // none
+	LifeBegin             // a constructor begins the lifetime
+	LifeEnd               // a destructor ends the lifetime
 )
 
 // Function is one entry of a function that matches: its code, or an inlined copy.
@@ -63,11 +63,11 @@ type Function struct {
 	Object  Operand     // the instance; Nowhere if there is none
 	// Result is the width of the result, as Operand.Width; 0: there is none, or it is not in a
 	// register that can be read.
-	Result     int
-	ResultType string // as in the source; "" if unknown
-	Makes      bool   // the result may be an address
-	Life       Life
-	On         []int // indices of the patterns that match
+	Result         int
+	ResultType     string // as in the source; "" if unknown
+	ReturnsAddress bool   // the result may be an address
+	Life           Life
+	Patterns       []int // indices of the patterns that match
 }
 
 // Found is the result for one file.
@@ -88,11 +88,11 @@ type finder struct {
 	words    [][]string // by pattern: the words that a mangled name must contain to match
 	out      Found
 	byAddr   map[uint64]*Function
-	typed    bool                 // some pattern distinguishes overloads
-	clones   map[uint64]cloneKind // by address: the kind by the symbol's suffix
-	debug    *debug               // nil: there is no debug information
-	chains   map[uint64][]*sub    // the entries of functions, by address
-	copies   []copied
+	typed    bool                     // some pattern distinguishes overloads
+	clones   map[uint64]cloneKind     // by address: the kind by the symbol's suffix
+	debug    *debug                   // nil: there is no debug information
+	chains   map[uint64][]*subprogram // the entries of functions, by address
+	copies   []inlinedCopy
 	// lacking is the number of copies in which a parameter cannot be recorded, by parameter and
 	// function.
 	lacking  map[[2]string]int
@@ -107,7 +107,7 @@ type finder struct {
 
 // Find returns the functions of f that match the patterns.
 func Find(f *elf.File, patterns []Pattern) (Found, error) {
-	x := &finder{file: f, patterns: patterns, text: f.Text(), byAddr: map[uint64]*Function{}, ranks: map[uint64]int{}, clones: map[uint64]cloneKind{}, lacking: map[[2]string]int{}, chains: map[uint64][]*sub{}, resolved: map[uint64][]uint64{}}
+	x := &finder{file: f, patterns: patterns, text: f.Text(), byAddr: map[uint64]*Function{}, ranks: map[uint64]int{}, clones: map[uint64]cloneKind{}, lacking: map[[2]string]int{}, chains: map[uint64][]*subprogram{}, resolved: map[uint64][]uint64{}}
 	x.abstract, x.misfit = make([]string, len(patterns)), make([]string, len(patterns))
 	x.out.Matched = make([]bool, len(patterns))
 	if len(patterns) == 0 {
@@ -130,10 +130,10 @@ func Find(f *elf.File, patterns []Pattern) (Found, error) {
 	return x.out, nil
 }
 
-// copied is an inlined copy of a function.
-type copied struct {
+// inlinedCopy is an inlined copy of a function.
+type inlinedCopy struct {
 	fn    *Function
-	chain []*sub
+	chain []*subprogram
 }
 
 // finish records the parameters of each function that matches.
@@ -148,32 +148,32 @@ func (x *finder) finish() (err error) {
 		if chain := x.chains[addr]; chain != nil && !assembled(chain[0].unit) {
 			x.describe(fn, chain)
 		} else {
-			x.plain(fn)
+			x.bindRegisters(fn)
 		}
-		x.keep(fn)
+		x.output(fn)
 	}
 	for _, c := range x.copies {
 		x.describe(c.fn, c.chain)
-		x.keep(c.fn)
+		x.output(c.fn)
 	}
 	slices.SortStableFunc(x.out.Functions, func(a, b Function) int { return cmp.Compare(a.Addr, b.Addr) })
-	x.lacks()
-	x.fits()
+	x.noteLacking()
+	x.dropMisfits()
 	return nil
 }
 
-func (x *finder) keep(fn *Function) {
-	if len(fn.On) > 0 {
+func (x *finder) output(fn *Function) {
+	if len(fn.Patterns) > 0 {
 		x.out.Functions = append(x.out.Functions, *fn)
 	}
 }
 
-// fits removes the match of a pattern that names more parameters than any function that it matches
-// has.
-func (x *finder) fits() {
+// dropMisfits removes the match of a pattern that names more parameters than any function that it
+// matches has.
+func (x *finder) dropMisfits() {
 	x.out.Misfits = x.misfit
 	for i, why := range x.misfit {
-		if why != "" && !slices.ContainsFunc(x.out.Functions, func(fn Function) bool { return slices.Contains(fn.On, i) }) {
+		if why != "" && !slices.ContainsFunc(x.out.Functions, func(fn Function) bool { return slices.Contains(fn.Patterns, i) }) {
 			x.out.Matched[i] = false
 		}
 	}
@@ -239,10 +239,10 @@ func (x *finder) symbol(s elf.Symbol) {
 	}
 	names := []string{linked}
 	if strings.HasPrefix(linked, "_Z") || strings.HasPrefix(linked, "_R") {
-		if !x.worth(linked) {
+		if !x.mayMatch(linked) {
 			return
 		}
-		names = forms(linked, 3)
+		names = spellings(linked, 3)
 	}
 	var on []int
 	best := 0
@@ -259,7 +259,7 @@ func (x *finder) symbol(s elf.Symbol) {
 	}
 	switch {
 	case s.Kind == elf.IFunc:
-		x.chosen(s, names[0], on, best)
+		x.addVersions(s, names[0], on, best)
 		return
 	case clone == clonePart:
 		x.note("part of %s is a function of its own at 0x%x: it is not taken for a call", names[0], s.Addr)
@@ -283,9 +283,9 @@ func (x *finder) add(addr uint64, name string, on []int, best int) {
 	} else if r := x.ranks[addr]; best > r || best == r && preferred(name, fn.Name) {
 		fn.Name, x.ranks[addr] = name, best
 	}
-	fn.On = append(fn.On, on...)
-	slices.Sort(fn.On)
-	fn.On = slices.Compact(fn.On)
+	fn.Patterns = append(fn.Patterns, on...)
+	slices.Sort(fn.Patterns)
+	fn.Patterns = slices.Compact(fn.Patterns)
 	fn.Life = lifeOf(fn.Name)
 }
 
@@ -293,8 +293,8 @@ func preferred(a, b string) bool {
 	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) < 0
 }
 
-// worth reports whether a mangled name may match a pattern, so that it is worth demangling.
-func (x *finder) worth(linked string) bool {
+// mayMatch reports whether a mangled name may match a pattern, so that it is mayMatch demangling.
+func (x *finder) mayMatch(linked string) bool {
 	for _, need := range x.words {
 		ok := true
 		for _, w := range need {
@@ -307,10 +307,10 @@ func (x *finder) worth(linked string) bool {
 	return false
 }
 
-// forms returns at most most spellings of a mangled name that a pattern may match: without
+// spellings returns at most most spellings of a mangled name that a pattern may match: without
 // parameters, without parameters and template arguments, and in full, in that order. A name that
 // cannot be demangled is its own form.
-func forms(linked string, most int) []string {
+func spellings(linked string, most int) []string {
 	const size = 12 // log2 of the maximum length of a demangled name, in bytes
 	var out []string
 	for _, options := range [][]demangle.Option{{demangle.NoParams}, {demangle.NoParams, demangle.NoTemplateParams}, {}} {
@@ -386,11 +386,11 @@ func lifeOf(name string) Life {
 	switch {
 	case own == "" || bare == "":
 	case last == "~"+own:
-		return Ends
+		return LifeEnd
 	case bare == own:
-		return Begins
+		return LifeBegin
 	}
-	return Lives
+	return LifeNone
 }
 
 // splitLast separates the last component of a qualified name.
@@ -411,16 +411,17 @@ func splitLast(name string) (rest, last string) {
 	return "", name
 }
 
-// plain records the operands of a function without debug information: the argument registers.
-func (x *finder) plain(fn *Function) {
+// bindRegisters records the operands of a function without debug information: the argument
+// registers.
+func (x *finder) bindRegisters(fn *Function) {
 	if x.clones[fn.Addr] == cloneChanged {
 		x.note("%s at 0x%x is a copy with other parameters, and no debug information says which: none is recorded", fn.Name, fn.Addr)
-		fn.Result, fn.Makes = 8, true
+		fn.Result, fn.ReturnsAddress = 8, true
 		return
 	}
-	fn.Object = x.register(0)
-	fn.Result, fn.Makes = 8, true
-	for _, i := range fn.On {
+	fn.Object = x.argument(0)
+	fn.Result, fn.ReturnsAddress = 8, true
+	for _, i := range fn.Patterns {
 		for n, name := range x.patterns[i].Params {
 			switch {
 			case name == "_":
@@ -443,18 +444,18 @@ func (x *finder) bind(fn *Function, n, index int) {
 		x.note("%s: more than %d parameters are asked for: parameter %d is not recorded", fn.Name, MaxParams, n+1)
 		return
 	}
-	fn.Params = append(fn.Params, Param{Name: fmt.Sprintf("arg%d", n+1), Index: index, Operand: x.register(n)})
+	fn.Params = append(fn.Params, Param{Name: fmt.Sprintf("arg%d", n+1), Index: index, Operand: x.argument(n)})
 }
 
-// register returns the location of a function's integer argument n, counted from 0.
-func (x *finder) register(n int) Operand {
+// argument returns the location of a function's integer argument n, counted from 0.
+func (x *finder) argument(n int) Operand {
 	regs := x.file.Arch().Arguments()
 	if n < len(regs) {
-		return Operand{From: Reg, Reg: regs[n], Width: 8}
+		return Operand{Kind: Reg, Reg: regs[n], Width: 8}
 	}
 	disp := int64(n-len(regs)) * 8
 	if x.file.Arch() == insn.AMD64 {
 		disp += 8 // the return address lies below the arguments
 	}
-	return Operand{From: Stack, Disp: disp, Width: 8}
+	return Operand{Kind: Stack, Disp: disp, Width: 8}
 }

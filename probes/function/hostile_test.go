@@ -33,7 +33,7 @@ func FuzzPatched(f *testing.F) {
 			return
 		}
 		for _, fn := range found.Functions {
-			if len(fn.Params) > MaxParams || len(fn.On) == 0 || !found.Matched[0] {
+			if len(fn.Params) > MaxParams || len(fn.Patterns) == 0 || !found.Matched[0] {
 				t.Fatalf("%+v", fn)
 			}
 		}

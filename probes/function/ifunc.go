@@ -23,8 +23,8 @@ const (
 	maxResolvers = 1 << 10
 )
 
-// chosen adds the versions of an ifunc that patterns match.
-func (x *finder) chosen(s elf.Symbol, name string, on []int, best int) {
+// addVersions adds the versions of an ifunc that patterns match.
+func (x *finder) addVersions(s elf.Symbol, name string, on []int, best int) {
 	versions := x.versions(s.Addr)
 	if len(versions) == 0 {
 		x.note("%s is chosen when %s is loaded, and it cannot be told among which functions: its calls are not seen", name, x.file.Name())

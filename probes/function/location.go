@@ -12,9 +12,9 @@ import (
 func (d *debug) at(e *dwarf.Entry, u *dw.CompileUnit, pc uint64) (o Operand, ok bool) {
 	switch v := e.Val(dwarf.AttrConstValue).(type) {
 	case int64:
-		return Operand{From: Const, Disp: v}, true
+		return Operand{Kind: Const, Disp: v}, true
 	case uint64:
-		return Operand{From: Const, Disp: int64(v)}, true
+		return Operand{Kind: Const, Disp: int64(v)}, true
 	}
 	if u == nil {
 		return o, false
@@ -24,12 +24,12 @@ func (d *debug) at(e *dwarf.Entry, u *dw.CompileUnit, pc uint64) (o Operand, ok 
 	switch {
 	case !ok:
 	case p.Kind == dw.Constant:
-		return Operand{From: Const, Disp: p.Off}, true
+		return Operand{Kind: Const, Disp: p.Off}, true
 	case p.Kind == dw.InRegister && p.Reg != insn.NoReg:
-		o.From = Reg
+		o.Kind = Reg
 		return o, true
 	case p.Kind == dw.AtRegister && p.Reg != insn.NoReg:
-		o.From = Memory
+		o.Kind = Memory
 		return o, true
 	}
 	return Operand{}, false

@@ -46,7 +46,7 @@ func Near(files []*elf.File, p Pattern) []string {
 	seen := map[string]bool{}
 	for _, f := range files {
 		for name := range functionNames(f) {
-			if c := unlike(p.Name, name); c >= 0 && !seen[name] {
+			if c := nameDistance(p.Name, name); c >= 0 && !seen[name] {
 				seen[name] = true
 				best = append(best, scored{name, c})
 			}
@@ -76,7 +76,7 @@ func functionNames(f *elf.File) iter.Seq[string] {
 				if !long.Allows(name) {
 					continue
 				}
-				name = forms(name, 1)[0]
+				name = spellings(name, 1)[0]
 			}
 			if !yield(name) {
 				return
@@ -85,9 +85,9 @@ func functionNames(f *elf.File) iter.Seq[string] {
 	}
 }
 
-// unlike returns the distance between a pattern's name and a function's name: the edit distance of
-// their last components, ignoring case; -1 if it is too large.
-func unlike(want, name string) int {
+// nameDistance returns the distance between a pattern's name and a function's name: the edit
+// distance of their last components, ignoring case; -1 if it is too large.
+func nameDistance(want, name string) int {
 	want = strings.ToLower(strings.Trim(want, "*?"))
 	_, last := splitLast(strings.ToLower(name))
 	_, short := splitLast(want)

@@ -131,7 +131,7 @@ func TestSplitClone(t *testing.T) {
 
 func TestLifeOf(t *testing.T) {
 	for name, want := range map[string]Life{
-		"f": Lives, "Queue::Queue": Begins, "Queue<int>::Queue": Begins, "ns::Queue<a::b>::~Queue": Ends, "Queue::put": Lives, "ns::f": Lives, "Queue::Queue<int>": Begins, "": Lives,
+		"f": LifeNone, "Queue::Queue": LifeBegin, "Queue<int>::Queue": LifeBegin, "ns::Queue<a::b>::~Queue": LifeEnd, "Queue::put": LifeNone, "ns::f": LifeNone, "Queue::Queue<int>": LifeBegin, "": LifeNone,
 	} {
 		if got := lifeOf(name); got != want {
 			t.Errorf("%q: %d, want %d", name, got, want)

@@ -18,18 +18,18 @@ import (
 
 // debugInfo is the debug information of a file.
 type debugInfo struct {
-	data       *dwarf.Data
-	spans      *dw.Spans
-	parsed     map[int]*parsedUnit
-	parsedSize int // approximate size of parsed, in bytes
-	lookups    int // number of look-ups of units so far; the unit whose latest look-up is oldest is evicted first
-	maxUnits   int
-	rowBuffer  []row
-	info       []byte
-	abbrev     []byte
-	shapes     map[uint64]dw.Shapes // by their offset in abbrev
-	file       *elffile.File
-	maxRows    int // bound of the rows of one line table
+	data          *dwarf.Data
+	spans         *dw.Spans
+	parsed        map[int]*parsedUnit
+	parsedSize    int // approximate size of parsed, in bytes
+	lookups       int // number of look-ups of units so far; the unit whose latest look-up is oldest is evicted first
+	maxUnits      int
+	rowBuffer     []row
+	info          []byte
+	abbrev        []byte
+	abbreviations map[uint64]dw.Abbreviations // by their offset in abbrev
+	file          *elffile.File
+	maxRows       int // bound of the rows of one line table
 }
 
 // debugFrame is a function at an address.
@@ -71,7 +71,7 @@ func loadDebug(f *elffile.File, maxUnits int) (d *debugInfo, err error) {
 	if err != nil {
 		return nil, err
 	}
-	d = &debugInfo{data: data, info: info, abbrev: abbrev, shapes: map[uint64]dw.Shapes{}, parsed: map[int]*parsedUnit{}, maxUnits: maxUnits, file: f, maxRows: maxTableRows}
+	d = &debugInfo{data: data, info: info, abbrev: abbrev, abbreviations: map[uint64]dw.Abbreviations{}, parsed: map[int]*parsedUnit{}, maxUnits: maxUnits, file: f, maxRows: maxTableRows}
 	d.spans, err = dw.Of(f).Spans()
 	return d, err
 }

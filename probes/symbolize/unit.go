@@ -257,16 +257,16 @@ func (p *parsedUnit) readFunctions(d *debugInfo, u dw.Unit) (err error) {
 
 // skimmer returns a walk over a unit; nil if its header is invalid.
 func (d *debugInfo) skimmer(u dw.Unit) *dw.Skimmer {
-	at, read := dw.ReadShapes(d.abbrev, u)
+	at, read := dw.AbbreviationsOf(d.abbrev, u)
 	if read == nil {
 		return nil
 	}
-	shapes, known := d.shapes[at]
+	abbreviations, known := d.abbreviations[at]
 	if !known {
-		shapes = read()
-		d.shapes[at] = shapes
+		abbreviations = read()
+		d.abbreviations[at] = abbreviations
 	}
-	return dw.NewSkimmer(d.info, u, shapes)
+	return dw.NewSkimmer(d.info, u, abbreviations)
 }
 
 // enter returns the function that encloses the children of a DIE. It records the function around

@@ -11,22 +11,22 @@ import (
 // collector collects what the functions do with the target.
 type collector struct {
 	*target
-	out     Result
-	taken   map[uint64]struct{}
-	escaped map[Escape]struct{}
-	direct  bool // do not look for escapes of the address
-	err     error
+	out          Result
+	addressTaken map[uint64]struct{}
+	escaped      map[Escape]struct{}
+	direct       bool // do not look for escapes of the address
+	err          error
 }
 
 func newCollector(t *target) *collector {
-	return &collector{target: t, taken: map[uint64]struct{}{}, escaped: map[Escape]struct{}{}}
+	return &collector{target: t, addressTaken: map[uint64]struct{}{}, escaped: map[Escape]struct{}{}}
 }
 
 // escape records that the address which the instructions made escapes.
 func (c *collector) escape(e Escape, made []uint64) {
 	c.escaped[e] = struct{}{}
 	for _, at := range made {
-		c.taken[at] = struct{}{}
+		c.addressTaken[at] = struct{}{}
 	}
 }
 
@@ -34,7 +34,7 @@ func (c *collector) escape(e Escape, made []uint64) {
 func (c *collector) data() {
 	for _, p := range c.pointers {
 		if !p.Table && (p.To == 0 || !c.direct || c.v.reached(p.To)) {
-			c.escape(Escape{Addr: p.At, How: InData}, nil)
+			c.escape(Escape{Addr: p.At, Kind: InData}, nil)
 		}
 	}
 }
@@ -49,9 +49,9 @@ func (c *collector) result() Result {
 		}
 	}
 	slices.SortFunc(c.out.Escapes, func(a, b Escape) int {
-		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.How, b.How), cmp.Compare(a.Callee, b.Callee))
+		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Callee, b.Callee))
 	})
-	for addr := range c.taken {
+	for addr := range c.addressTaken {
 		c.out.AddressTaken = append(c.out.AddressTaken, addr)
 	}
 	slices.SortFunc(c.out.Accesses, func(a, b Access) int { return cmp.Compare(a.Addr, b.Addr) })
@@ -84,9 +84,9 @@ const maxOpen = 1 << 13
 // indexed records an access whose address may be any part of the enclosing object.
 func (c *collector) indexed(fn bin.Range, in *insn.Inst, m *insn.Mem, sure bool) {
 	a := Access{
-		Addr: in.Addr, Len: in.Len, Kind: kindOf(m), Atomic: in.Locked, Width: m.Size, Inside: true, Sure: sure,
+		Addr: in.Addr, Len: in.Len, Kind: kindOf(m), Atomic: in.Locked, Width: m.Size, Inside: true, Certain: sure,
 		Base: m.Base, Index: m.Index, Scale: m.Scale, Disp: m.Disp, Func: fn,
-		Value: Value{From: FromMemory, Reg: insn.NoReg}, If: in.WritesIf, New: in.ValueReg,
+		Value: Value{Source: FromMemory, Reg: insn.NoReg}, If: in.WritesIf, New: in.ValueReg,
 	}
 	switch {
 	case in.Repeats > 0:
@@ -124,7 +124,7 @@ func (c *collector) access(fn bin.Range, in *insn.Inst, m *insn.Mem, addr uint64
 	a := Access{
 		Addr: in.Addr, Len: in.Len, Kind: kindOf(m), Atomic: in.Locked, Width: m.Size,
 		Offset: int64(addr - c.v.Addr), Base: insn.NoReg, Index: insn.NoReg, Maybe: maybe, Func: fn,
-		Value: Value{From: FromMemory, Reg: insn.NoReg}, If: in.WritesIf, New: in.ValueReg,
+		Value: Value{Source: FromMemory, Reg: insn.NoReg}, If: in.WritesIf, New: in.ValueReg,
 	}
 	if !m.Fixed {
 		// Disp leads from Base to the variable's own address, not to the accessed bytes.
@@ -142,9 +142,9 @@ func ValueOf(k Kind, in *insn.Inst) Value {
 	switch {
 	case k == Update:
 	case k == Write && in.HasImm:
-		return Value{From: FromImm, Reg: insn.NoReg, Imm: in.ValueImm}
+		return Value{Source: FromImm, Reg: insn.NoReg, Imm: in.ValueImm}
 	case in.ValueReg != insn.NoReg:
-		return Value{From: FromReg, Reg: in.ValueReg}
+		return Value{Source: FromReg, Reg: in.ValueReg}
 	}
-	return Value{From: FromMemory, Reg: insn.NoReg}
+	return Value{Source: FromMemory, Reg: insn.NoReg}
 }

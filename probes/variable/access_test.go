@@ -126,7 +126,7 @@ func describe(a Access) string {
 	if a.Offset != 0 {
 		s += fmt.Sprintf("@%d", a.Offset)
 	}
-	switch a.Value.From {
+	switch a.Value.Source {
 	case FromReg:
 		s += fmt.Sprintf(" r%d", a.Value.Reg)
 	case FromImm:

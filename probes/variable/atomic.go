@@ -92,8 +92,8 @@ type atomicSeeker struct {
 	known map[dwarf.Offset][]atomicPath // of structures: the paths to their atomic members
 }
 
-// Bounds of the number of atomic members of one type, of the nesting of types, and of the size of an
-// array of atomic members, in bytes.
+// Bounds of the number of atomic members of one type, of the nesting of types, and of the size of
+// an array of atomic members, in bytes.
 const (
 	maxAtomicMembers = 64
 	maxAtomicDepth   = 8
@@ -109,9 +109,9 @@ func (a *atomicSeeker) paths(typ dwarf.Offset, u *dw.CompileUnit) []atomicPath {
 
 func (a *atomicSeeker) within(typ dwarf.Offset, u *dw.CompileUnit, depth int) []atomicPath {
 	switch t := a.x.typeOf(typ, u); {
-	case t.bad == "" && t.atomic:
+	case t.refusal == "" && t.atomic:
 		return []atomicPath{{}}
-	case t.bad == "" || depth > maxAtomicDepth:
+	case t.refusal == "" || depth > maxAtomicDepth:
 		return nil
 	}
 	t := a.x.Type(typ)

@@ -23,7 +23,7 @@ type Census struct {
 	Variables []Accessed // by address; those that code accesses directly
 	// Arrays are the arrays whose elements code indexes, by address. None of Variables is inside
 	// one.
-	Arrays  []Picked
+	Arrays  []IndexedArray
 	Objects int // writable data objects looked at
 	// Escaped are the names, sorted, of objects whose address escapes, so that they may be accessed
 	// through a pointer that is not followed.
@@ -57,12 +57,12 @@ const (
 	maxCensus  = 1 << 20
 )
 
-// TakeCensus finds the writable data objects of f and the direct accesses to them. It fails only if
+// Survey finds the writable data objects of f and the direct accesses to them. It fails only if
 // f's code cannot be read. The result counts the code that was not understood.
-func TakeCensus(f *bin.File) (c *Census, err error) { return NewCode(f, nil).TakeCensus() }
+func Survey(f *bin.File) (c *Census, err error) { return NewCode(f, nil).Survey() }
 
-// TakeCensus does the same as the function TakeCensus, for the file of code.
-func (code *Code) TakeCensus() (c *Census, err error) {
+// Survey does the same as the function Survey, for the file of code.
+func (code *Code) Survey() (c *Census, err error) {
 	f := code.file
 	defer func() { // the standard library's reader of debug information can panic
 		if r := recover(); r != nil {
@@ -70,7 +70,7 @@ func (code *Code) TakeCensus() (c *Census, err error) {
 		}
 	}()
 	c = &Census{}
-	t := &taker{census: c, file: f, leaves: map[uint64]leaf{}}
+	t := &surveyor{census: c, file: f, leaves: map[uint64]leaf{}}
 	t.collect()
 	c.Objects = len(t.objects)
 	if len(t.objects) == 0 {
@@ -84,8 +84,8 @@ func (code *Code) TakeCensus() (c *Census, err error) {
 		return nil, err
 	}
 	c.Unknown = len(res.Unknown) + len(res.Undecoded)
-	left := t.pick(all.picked, res.Accesses, span)
-	t.deal(span, res.Accesses)
+	left := t.findArrays(all.indexedAccesses, res.Accesses, span)
+	t.assign(span, res.Accesses)
 	c.Arrays = t.arrays
 	for _, at := range res.AddressTaken {
 		left = append(left, t.mentioned(at)...)
@@ -94,14 +94,14 @@ func (code *Code) TakeCensus() (c *Census, err error) {
 	return c, nil
 }
 
-// taker performs one census.
-type taker struct {
+// surveyor performs one census.
+type surveyor struct {
 	census  *Census
 	file    *bin.File
 	objects []object // by address, not overlapping
 	leaves  map[uint64]leaf
 	index   *index
-	arrays  []Picked // arrays whose elements code indexes, by address
+	arrays  []IndexedArray // arrays whose elements code indexes, by address
 	// structured are the objects, by address, that code accesses at many constant addresses.
 	structured map[uint64]bool
 }
@@ -117,7 +117,7 @@ type leaf struct {
 
 // collect finds the objects. Symbols count only where no object has debug information. In a program
 // with debug information, the other symbols belong to the C library or the compiler.
-func (t *taker) collect() {
+func (t *surveyor) collect() {
 	ranges := t.file.Writable()
 	writable := func(lo, hi uint64) bool {
 		return slices.ContainsFunc(ranges, func(r bin.Range) bool { return r.Contains(lo) && hi <= r.Hi })
@@ -142,10 +142,10 @@ func (t *taker) collect() {
 			t.census.Unnamed++
 		}
 	}
-	t.arrange()
+	t.sortObjects()
 }
 
-func (t *taker) known(addr uint64, n int) bool {
+func (t *surveyor) known(addr uint64, n int) bool {
 	i := sort.Search(n, func(i int) bool { return t.objects[i].lo > addr })
 	return i > 0 && (t.objects[i-1].lo == addr || addr < t.objects[i-1].hi)
 }
@@ -161,7 +161,7 @@ func internal(s bin.Symbol) bool {
 }
 
 // described passes the objects that have debug information to keep, sorted by address.
-func (t *taker) described(keep func(object)) {
+func (t *surveyor) described(keep func(object)) {
 	all := t.index.all(func([]component) bool { return true })
 	all = slices.DeleteFunc(all, func(v found) bool { return v.storage != inMemory || v.addr == 0 })
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.addr, b.addr) })
@@ -181,9 +181,9 @@ func (t *taker) described(keep func(object)) {
 	}
 }
 
-// arrange sorts the objects and makes their names unique. Of objects that overlap it keeps the
+// sortObjects sorts the objects and makes their names unique. Of objects that overlap it keeps the
 // first, and of those with the same beginning the longest.
-func (t *taker) arrange() {
+func (t *surveyor) sortObjects() {
 	slices.SortStableFunc(t.objects, func(a, b object) int {
 		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(b.hi, a.hi))
 	})
@@ -206,13 +206,13 @@ func (t *taker) arrange() {
 }
 
 // span returns a variable that contains all objects.
-func (t *taker) span() Variable {
+func (t *surveyor) span() Variable {
 	lo, hi := t.objects[0].lo, t.objects[len(t.objects)-1].hi
 	return Variable{Name: "the data", File: t.file, Addr: lo, Size: int(hi - lo)}
 }
 
-// touched returns the objects that [lo, hi) overlaps.
-func (t *taker) touched(lo, hi uint64) []object {
+// objectsIn returns the objects that [lo, hi) overlaps.
+func (t *surveyor) objectsIn(lo, hi uint64) []object {
 	i := sort.Search(len(t.objects), func(i int) bool { return t.objects[i].hi > lo })
 	j := i
 	for j < len(t.objects) && t.objects[j].lo < hi {
@@ -221,8 +221,8 @@ func (t *taker) touched(lo, hi uint64) []object {
 	return t.objects[i:j]
 }
 
-// deal assigns each access to the variables that it touches.
-func (t *taker) deal(span Variable, accesses []Access) {
+// assign assigns each access to the variables that it touches.
+func (t *surveyor) assign(span Variable, accesses []Access) {
 	if len(accesses) > maxCensus {
 		t.census.Unknown += len(accesses) - maxCensus
 		accesses = accesses[:maxCensus]
@@ -265,13 +265,13 @@ func within(a Access, span, v Variable) Access {
 		a.Disp += int64(v.Addr - span.Addr)
 	}
 	if a.Offset != 0 || a.Width != v.Size {
-		a.Value = Value{From: FromMemory, Reg: insn.NoReg}
+		a.Value = Value{Source: FromMemory, Reg: insn.NoReg}
 	}
 	a.Partial = a.Width > 0 && (a.Offset > 0 || a.Offset+int64(a.Width) < int64(v.Size))
 	return a
 }
 
-func (t *taker) variable(l leaf) Variable {
+func (t *surveyor) variable(l leaf) Variable {
 	v := Variable{Name: l.name, File: t.file, Addr: l.lo, Size: l.size, Type: l.info.text, Class: l.info.class, Atomic: l.info.atomic, Volatile: l.info.volatile,
 		Signed: l.info.signed, Char: l.info.char, Constants: l.info.constants}
 	if !l.ok {
@@ -281,11 +281,11 @@ func (t *taker) variable(l leaf) Variable {
 }
 
 // leavesIn returns the variables in [lo, hi), at most maxTouched in each object.
-func (t *taker) leavesIn(lo, hi uint64, groups []bin.Range) []leaf {
+func (t *surveyor) leavesIn(lo, hi uint64, groups []bin.Range) []leaf {
 	var out []leaf
-	for _, o := range t.touched(lo, hi) {
+	for _, o := range t.objectsIn(lo, hi) {
 		end := min(hi, o.hi)
-		for at, n := max(lo, o.lo), 0; at < end && n < maxTouched; n++ {
+		for at, n := max(lo, o.lo), 0; at < end && n < maxTouchedParts; n++ {
 			l := t.leafAt(o, at)
 			if !l.ok {
 				l = grouped(o, at, groups)
@@ -299,12 +299,12 @@ func (t *taker) leavesIn(lo, hi uint64, groups []bin.Range) []leaf {
 	return out
 }
 
-// maxTouched bounds the variables that one access touches: a vector of 64 bytes over an array of
-// characters touches 64.
-const maxTouched = 64
+// maxTouchedParts bounds the variables that one access touches: a vector of 64 bytes over an array
+// of characters touches 64.
+const maxTouchedParts = 64
 
 // leafAt returns the variable that contains an address, according to the debug information.
-func (t *taker) leafAt(o object, at uint64) leaf {
+func (t *surveyor) leafAt(o object, at uint64) leaf {
 	if l, ok := t.leaves[at]; ok {
 		return l
 	}
@@ -320,11 +320,11 @@ func (t *taker) leafAt(o object, at uint64) leaf {
 
 // unknown returns the ranges covered by overlapping accesses where the debug information describes
 // no variable. Accesses of more than 8 bytes, which copy or clear several variables, are left out.
-func (t *taker) unknown(span Variable, accesses []Access) []bin.Range {
+func (t *surveyor) unknown(span Variable, accesses []Access) []bin.Range {
 	var rs []bin.Range
 	for _, a := range accesses {
 		lo := span.Addr + uint64(a.Offset)
-		objects := t.touched(lo, lo+1)
+		objects := t.objectsIn(lo, lo+1)
 		if a.Width > 8 || a.Maybe || len(objects) == 0 || t.leafAt(objects[0], lo).ok {
 			continue
 		}
@@ -358,10 +358,10 @@ func grouped(o object, at uint64, groups []bin.Range) leaf {
 }
 
 // escaped records the names of the objects that contain the addresses.
-func (t *taker) escaped(addresses []uint64) {
+func (t *surveyor) escaped(addresses []uint64) {
 	names := map[string]bool{}
 	for _, addr := range addresses {
-		for _, o := range t.touched(addr, addr+1) {
+		for _, o := range t.objectsIn(addr, addr+1) {
 			names[o.name] = true
 		}
 	}

@@ -38,7 +38,7 @@ func TestCensusOfArrays(t *testing.T) {
 	for _, flags := range []string{"-O0", "-O2", "-O3", "-O2 -no-pie -fno-pie", "-O2 -static"} {
 		t.Run(flags, func(t *testing.T) {
 			f := build(t, "gcc", append(strings.Fields(flags), "-g"), []string{"a.c"}, map[string]string{"a.c": arraysSource})
-			c, err := TakeCensus(f)
+			c, err := Survey(f)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,15 +78,15 @@ func TestCensusOfArrays(t *testing.T) {
 // TestPartsOfAnArray checks the parts of an array that an access touches.
 func TestPartsOfAnArray(t *testing.T) {
 	f := build(t, "gcc", []string{"-O2", "-g"}, []string{"a.c"}, map[string]string{"a.c": arraysSource})
-	c, err := TakeCensus(f)
+	c, err := Survey(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	by := map[string]*Picked{}
+	by := map[string]*IndexedArray{}
 	for i := range c.Arrays {
 		by[c.Arrays[i].Variable.Name] = &c.Arrays[i]
 	}
-	by["bare"] = &Picked{Variable: Variable{Name: "bare", Size: 100}}
+	by["bare"] = &IndexedArray{Variable: Variable{Name: "bare", Size: 100}}
 	for _, c := range []struct {
 		array  string
 		offset int64
@@ -131,7 +131,7 @@ int main(int argc, char **argv) {
 	return get(argc) == 0;
 }
 `
-	c, err := TakeCensus(build(t, "gcc", []string{"-O0"}, []string{"a.c"}, map[string]string{"a.c": source}))
+	c, err := Survey(build(t, "gcc", []string{"-O0"}, []string{"a.c"}, map[string]string{"a.c": source}))
 	if err != nil {
 		t.Fatal(err)
 	}

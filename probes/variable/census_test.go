@@ -41,7 +41,7 @@ const censusTwin = "static volatile int twin;\nint other(void) { return twin++; 
 
 func censusOf(t *testing.T, f *bin.File) (*Census, []string) {
 	t.Helper()
-	c, err := TakeCensus(f)
+	c, err := Survey(f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestCensusOfSymbols(t *testing.T) {
 // scalar, exactly the accesses that a search for it alone finds.
 func TestCensusFindsWhatOneVariableFinds(t *testing.T) {
 	f := build(t, "gcc", []string{"-g", "-O2"}, []string{"a.c", "b.c"}, map[string]string{"a.c": censusSource, "b.c": censusTwin})
-	c, err := TakeCensus(f)
+	c, err := Survey(f)
 	if err != nil {
 		t.Fatal(err)
 	}

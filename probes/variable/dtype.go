@@ -20,8 +20,8 @@ type typeInfo struct {
 	char     bool
 	// constants are those of an enumeration.
 	constants []Constant
-	// bad states why the type cannot be watched; "" if it can be.
-	bad string
+	// refusal states why the type cannot be watched; "" if it can be.
+	refusal string
 }
 
 // encodings of base types (DWARF 5, section 7.8, table 7.11).
@@ -43,11 +43,11 @@ const maxTypeEntries = 1 << 16
 func (x *index) typeAt(off dwarf.Offset, u *dw.CompileUnit, depth int) typeInfo {
 	t := x.TypeAt(off).Complete()
 	if x.Budget--; t == nil || depth > 4*maxChain || x.Budget < 0 {
-		return typeInfo{text: "?", bad: "an unknown type"}
+		return typeInfo{text: "?", refusal: "an unknown type"}
 	}
 	inner := func() typeInfo {
 		if t.Of == 0 {
-			return typeInfo{text: "void", bad: "type void"}
+			return typeInfo{text: "void", refusal: "type void"}
 		}
 		return x.typeAt(t.Of, u, depth+1)
 	}
@@ -71,7 +71,7 @@ func (x *index) typeAt(off dwarf.Offset, u *dw.CompileUnit, depth int) typeInfo 
 	case dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
 		return refuse(inner().text+" &", ": name the variable that it refers to")
 	case dwarf.TagSubroutineType:
-		return typeInfo{text: "function", bad: "a function type"}
+		return typeInfo{text: "function", refusal: "a function type"}
 	}
 	return refuse(t.Name, " ("+t.Tag.String()+"), which cannot be watched")
 }
@@ -108,7 +108,7 @@ func refuse(name, why string) typeInfo {
 	if name == "" {
 		name = "(unnamed)"
 	}
-	return typeInfo{text: name, bad: "type " + name + why}
+	return typeInfo{text: name, refusal: "type " + name + why}
 }
 
 // isC are the languages in which a type's name includes its tag: C89, C, C99, Objective C, C11,
@@ -131,7 +131,7 @@ func tagged(tag, name string, u *dw.CompileUnit) string {
 func (x *index) typedef(from *dw.Type, inner typeInfo) typeInfo {
 	name := from.Name
 	switch {
-	case strings.HasPrefix(name, "atomic_") && inner.bad == "":
+	case strings.HasPrefix(name, "atomic_") && inner.refusal == "":
 		inner.atomic = true
 	case name == "atomic_flag":
 		if s := from.Unqualified(); s != nil && s.Tag == dwarf.TagStructType {
@@ -139,8 +139,8 @@ func (x *index) typedef(from *dw.Type, inner typeInfo) typeInfo {
 			inner.atomic = true
 		}
 	}
-	if inner.bad != "" && name != "" && inner.text != name {
-		inner.bad = fmt.Sprintf("type %s, which is %s", name, inner.bad)
+	if inner.refusal != "" && name != "" && inner.text != name {
+		inner.refusal = fmt.Sprintf("type %s, which is %s", name, inner.refusal)
 	}
 	if name != "" {
 		inner.text = name
@@ -152,7 +152,7 @@ func qualify(tag dwarf.Tag, t typeInfo) typeInfo {
 	word := map[dwarf.Tag]string{dwarf.TagConstType: "const", dwarf.TagVolatileType: "volatile", dwarf.TagRestrictType: "restrict", dwarf.TagAtomicType: "_Atomic"}[tag]
 	switch {
 	case tag == dwarf.TagRestrictType:
-	case t.class == Pointer && t.bad == "":
+	case t.class == Pointer && t.refusal == "":
 		t.text += word
 	default:
 		t.text = word + " " + t.text
@@ -170,7 +170,7 @@ func (x *index) structure(s *dw.Type, u *dw.CompileUnit, depth int) typeInfo {
 		return refuse(tagged("struct", s.Name, u), ": name a member")
 	}
 	t := x.onlyMember(s, u, depth)
-	if t.bad != "" {
+	if t.refusal != "" {
 		return refuse(atomic, ", which is not a scalar")
 	}
 	t.text, t.atomic = atomic, true
@@ -185,7 +185,7 @@ func (x *index) onlyMember(s *dw.Type, u *dw.CompileUnit, depth int) typeInfo {
 			if m.Type == 0 {
 				continue
 			}
-			if t := x.memberType(m.Type, u, depth+1); t.bad == "" && t.size == s.Bytes {
+			if t := x.memberType(m.Type, u, depth+1); t.refusal == "" && t.size == s.Bytes {
 				return t
 			}
 		}
@@ -263,7 +263,7 @@ func (x *index) addressResult(e *dwarf.Entry, u *dw.CompileUnit) bool {
 	for range maxChain {
 		if off, ok := e.Val(dwarf.AttrType).(dwarf.Offset); ok {
 			t := x.typeOf(off, u)
-			return t.bad != "" || t.size >= 8 && t.class != Float
+			return t.refusal != "" || t.size >= 8 && t.class != Float
 		}
 		off := dw.Origin(e)
 		if off == 0 {

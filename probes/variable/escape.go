@@ -6,13 +6,13 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// How is the way in which accesses of a variable may go unseen.
-type How uint8
+// EscapeKind is the way in which accesses of a variable may be missed.
+type EscapeKind uint8
 
 // The ways.
 const (
 	// Stored: the address is stored to memory, where it is not followed.
-	Stored How = iota
+	Stored EscapeKind = iota
 	// Passed: it is in a register that passes arguments where a function is called or jumped to, or
 	// where the kernel is entered.
 	Passed
@@ -30,7 +30,7 @@ const (
 var howNames = [...]string{"stored", "passed", "returned", "computed with", "in data", "not understood"}
 
 // String returns the way in one or two words.
-func (h How) String() string {
+func (h EscapeKind) String() string {
 	if int(h) < len(howNames) {
 		return howNames[h]
 	}
@@ -41,7 +41,7 @@ func (h How) String() string {
 // Accesses.
 type Escape struct {
 	Addr uint64 // address of the instruction, or of the word of data
-	How  How
+	Kind EscapeKind
 	// Callee is the address of the function that receives the address; 0 if unknown.
 	Callee uint64
 }
@@ -49,7 +49,7 @@ type Escape struct {
 // escapes records where the address goes to where it is not followed.
 func (f *flow) escapes(s *state, in *insn.Inst, c *collector) {
 	if f.storesAddress(in) {
-		c.escape(Escape{Addr: in.Addr, How: Stored}, []uint64{in.Addr})
+		c.escape(Escape{Addr: in.Addr, Kind: Stored}, []uint64{in.Addr})
 	}
 	f.slotEscapes(s, in, c)
 	leaving := f.leaving(in)
@@ -59,28 +59,28 @@ func (f *flow) escapes(s *state, in *insn.Inst, c *collector) {
 			continue
 		}
 		if leaving.Has(r) && (in.Kind != insn.Return || f.known().returnsAddress(f.fn)) {
-			e := Escape{Addr: in.Addr, How: Passed}
+			e := Escape{Addr: in.Addr, Kind: Passed}
 			switch in.Kind {
 			case insn.Return:
-				e.How = Returned
+				e.Kind = Returned
 			case insn.Call, insn.Jump, insn.CondJump:
 				e.Callee = in.Target
 			}
-			c.escape(e, h.made)
+			c.escape(e, h.makers)
 		} else if how, ok := f.uses(s, in, r); ok {
-			c.escape(Escape{Addr: in.Addr, How: how}, h.made)
+			c.escape(Escape{Addr: in.Addr, Kind: how}, h.makers)
 		}
 	}
 }
 
 // leads reports whether code that holds the value can reach the variable through it.
-func (f *flow) leads(h held) bool {
+func (f *flow) leads(h value) bool {
 	return h.points() && (!h.exact() || f.v.reached(h.addr))
 }
 
 // uses reports whether the instruction uses the address in register r in a way that is not
 // followed, and in which way.
-func (f *flow) uses(s *state, in *insn.Inst, r insn.Reg) (How, bool) {
+func (f *flow) uses(s *state, in *insn.Inst, r insn.Reg) (EscapeKind, bool) {
 	if !usesAddress(in, r) {
 		return 0, false
 	}
@@ -115,14 +115,14 @@ func (f *flow) slotEscapes(s *state, in *insn.Inst, c *collector) {
 		if !f.leads(w.Value) {
 			continue
 		}
-		if call && (sp.how != framed || w.At >= int64(sp.addr) && w.At < int64(sp.addr)+8*argumentWords) && !f.reloads[w.At] {
-			c.escape(Escape{Addr: in.Addr, How: Passed, Callee: in.Target}, w.Value.made)
+		if call && (sp.kind != framed || w.At >= int64(sp.addr) && w.At < int64(sp.addr)+8*argumentWords) && !f.reloads[w.At] {
+			c.escape(Escape{Addr: in.Addr, Kind: Passed, Callee: in.Target}, w.Value.makers)
 		}
 		for i := range in.NMem {
 			m := &in.Mem[i]
 			at, ok := f.onStack(s, m)
 			if ok && m.Read && w.At+8 > at && w.At < at+int64(max(m.Size, 1)) && !loadsWord(in, m) && !in.Tests && !updatesWord(in) {
-				c.escape(Escape{Addr: in.Addr, How: Computed}, w.Value.made)
+				c.escape(Escape{Addr: in.Addr, Kind: Computed}, w.Value.makers)
 			}
 		}
 	}

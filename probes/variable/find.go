@@ -57,21 +57,21 @@ func LocateIn(files []*bin.File, name string) (Variable, error) {
 // Find finds a variable; see FindIn.
 func (fd *Finder) Find(name string) (v Variable, err error) { return fd.find(name, false) }
 
-func (fd *Finder) find(name string, place bool) (v Variable, err error) {
+func (fd *Finder) find(name string, addressOnly bool) (v Variable, err error) {
 	defer func() { // the standard library's reader of debug information can panic
 		if r := recover(); r != nil {
 			v, err = Variable{}, fmt.Errorf("watch %s: the debug information is damaged: %v", name, r)
 		}
 	}()
 	readings, bad := parseNames(name)
-	if bad != nil && place {
+	if bad != nil && addressOnly {
 		readings, _ = parseNames(name + ":u8") // a name with an offset lacks only a type
 	}
 	if len(readings) == 0 {
 		return Variable{}, bad
 	}
 	for _, q := range readings {
-		q.place = place
+		q.addressOnly = addressOnly
 		if all := fd.candidates(q); len(all) > 0 {
 			if v, err = choose(q, all); err != nil {
 				return Variable{}, fd.explain(err)
@@ -299,7 +299,7 @@ func (c candidate) variable(q query) (Variable, error) {
 	out := Variable{
 		Name: qualified(v.name) + at.path, Symbol: c.linkage(), File: c.file, DeclFile: v.source(), DeclLine: int(v.declLine),
 	}
-	if q.place {
+	if q.addressOnly {
 		out.Addr, out.Whole = v.addr+at.start, bin.Range{Lo: v.addr, Hi: v.addr + max(at.root, at.start+1)}
 		return out, nil
 	}
@@ -323,7 +323,7 @@ func (c candidate) fromSymbol(q query) (Variable, error) {
 	case q.tail(c.parts) != "":
 		return refuse(NoDebugInfo, "%s has no debug information about %s, so nobody knows its members: compile with -g, or say where the member is and what, as in %s+16:u32",
 			c.file.Name(), plain, plain)
-	case q.place:
+	case q.addressOnly:
 		v := Variable{Name: plain, Symbol: c.linkage(), File: c.file, Addr: s.Addr + q.offset, Whole: bin.Range{Lo: s.Addr, Hi: s.Addr + max(s.Size, q.offset+1)}}
 		if q.offset > 0 {
 			v.Name += fmt.Sprintf("+%d", q.offset)
@@ -360,14 +360,14 @@ func plainName(linkage string) string {
 // position-independent, or that refers to a library's variable directly, reserves room in its own
 // data, and the dynamic linker binds every reference to that copy (relocations of type COPY).
 func (fd *Finder) copied(v Variable) Variable {
-	if !exports(v.File, v.Symbol, func(s bin.Symbol) bool { return s.Addr == v.around().Lo }) {
+	if !exports(v.File, v.Symbol, func(s bin.Symbol) bool { return s.Addr == v.enclosing().Lo }) {
 		v.Symbol = ""
 		return v
 	}
 	program := fd.files[0]
 	if v.File != program {
 		exports(program, v.Symbol, func(s bin.Symbol) bool {
-			v.move(program, s.Addr-v.around().Lo)
+			v.move(program, s.Addr-v.enclosing().Lo)
 			return true
 		})
 	}

@@ -13,7 +13,7 @@ import (
 // Code often has the variable's address, or that of its array, in a register: it loads the address
 // from the global offset table, or makes it by lea or ADRP and ADD, perhaps before a loop, and may
 // spill it to the stack. The flow follows constants through the registers and the stack of one
-// function, as constant propagation does, with code.Solver and the lattice of held. Where an
+// function, as constant propagation does, with code.Solver and the lattice of value. Where an
 // address goes to where the flow does not follow it (memory, a call's argument, a computation), it
 // escapes.
 //
@@ -26,27 +26,27 @@ type flow struct {
 	*target
 	*routine
 	before *code.Solver[state]
-	// wild is the join of all states that may enter the external entries (blocks that control may
-	// enter by an unknown jump). It is computed once for all of them, so that the work is not the
-	// number of jumps times the number of external entries.
-	wild state
-	// exposed is the lowest offset of the stack whose address the function takes. lower reports
+	// external is the join of all states that may enter the external entries (blocks that control
+	// may enter by an unknown jump). It is computed once for all of them, so that the work is not
+	// the number of jumps times the number of external entries.
+	external state
+	// exposed is the lowest offset of the stack whose address the function takes. lowered reports
 	// that the current run has lowered exposed since it began.
 	exposed int64
-	lower   bool
+	lowered bool
 	reloads map[int64]bool // offsets of stack words from which registers are loaded
-	left    int            // the remaining budget of work
+	budget  int            // the remaining budget of work
 }
 
 func newFlow(t *target, r *routine) *flow {
-	f := &flow{target: t, routine: r, exposed: math.MaxInt64, reloads: map[int64]bool{}, left: leastWork + workEach*len(r.Insts)}
+	f := &flow{target: t, routine: r, exposed: math.MaxInt64, reloads: map[int64]bool{}, budget: leastWork + workEach*len(r.Insts)}
 	f.before = &t.known().before
 	f.before.Join = f.join
 	return f
 }
 
 func (f *flow) join(into, from *state) bool {
-	f.left -= 1 + len(into.slots) + len(from.slots)
+	f.budget -= 1 + len(into.slots) + len(from.slots)
 	return into.join(from)
 }
 
@@ -68,10 +68,10 @@ func (f *flow) run() bool {
 		if round == maxRounds {
 			f.exposed = math.MinInt64
 		}
-		f.lower, f.wild = false, state{}
+		f.lowered, f.external = false, state{}
 		f.before.Solve(f.Graph, f.start, f.pass)
-		if !f.lower || f.left < 0 {
-			return f.left >= 0
+		if !f.lowered || f.budget < 0 {
+			return f.budget >= 0
 		}
 	}
 }
@@ -81,7 +81,7 @@ func (f *flow) run() bool {
 func (f *flow) start(block int) (state, bool) {
 	s := nothing()
 	if block == 0 && f.arch == insn.AMD64 {
-		s.regs[insn.RSP] = held{how: framed}
+		s.regs[insn.RSP] = value{kind: framed}
 	}
 	return s, true
 }
@@ -89,23 +89,23 @@ func (f *flow) start(block int) (state, bool) {
 // pass applies an instruction to a state, and joins the state into the external entries if control
 // may go there; false if the budget is exhausted.
 func (f *flow) pass(s *state, in *insn.Inst) bool {
-	f.left -= 1 + len(s.slots)
+	f.budget -= 1 + len(s.slots)
 	f.step(s, in, nil)
 	if f.mayLand(in) && s.points() {
-		if wild := s.weakened(); f.wild.join(&wild) {
+		if s := s.weakened(); f.external.join(&s) {
 			for _, n := range f.ExternalEntries {
-				f.before.Flow(n, &f.wild)
+				f.before.Flow(n, &f.external)
 			}
 		}
 	}
-	return f.left >= 0
+	return f.budget >= 0
 }
 
 // weakened returns the part of the state that still holds where unknown other paths join.
 func (s *state) weakened() state {
 	w := *s
 	for r := range w.regs {
-		if w.regs[r].how != framed {
+		if w.regs[r].kind != framed {
 			w.regs[r] = w.regs[r].weaken()
 		}
 	}
@@ -137,8 +137,8 @@ func (f *flow) step(s *state, in *insn.Inst, c *collector) {
 	if dst != insn.NoReg {
 		s.regs[dst] = result
 	}
-	if f.arch == insn.AMD64 && in.Writes.Has(insn.RSP) && dst != insn.RSP && !in.SPLost && sp.how == framed {
-		s.regs[insn.RSP] = held{how: framed, addr: sp.addr + uint64(in.SPChange)}
+	if f.arch == insn.AMD64 && in.Writes.Has(insn.RSP) && dst != insn.RSP && !in.SPLost && sp.kind == framed {
+		s.regs[insn.RSP] = value{kind: framed, addr: sp.addr + uint64(in.SPChange)}
 	}
 	if stored.points() {
 		s.slots = s.slots.Put(at, stored)
@@ -147,15 +147,15 @@ func (f *flow) step(s *state, in *insn.Inst, c *collector) {
 
 // result returns the register whose new value the instruction determines, and that value; NoReg if
 // there is none.
-func (f *flow) result(s *state, in *insn.Inst) (insn.Reg, held) {
+func (f *flow) result(s *state, in *insn.Inst) (insn.Reg, value) {
 	if !in.Known {
-		return insn.NoReg, held{}
+		return insn.NoReg, value{}
 	}
 	if in.Sum.Dst < numRegs {
 		return in.Sum.Dst, f.sum(s, in)
 	}
 	if addr, ok := f.slotLoaded(s, in); ok {
-		return in.ValueReg, held{how: known, addr: addr, made: []uint64{in.Addr}}
+		return in.ValueReg, value{kind: known, addr: addr, makers: []uint64{in.Addr}}
 	}
 	if at, ok := f.stackLoad(s, in); ok {
 		if r := popped(in); r != insn.NoReg {
@@ -169,15 +169,15 @@ func (f *flow) result(s *state, in *insn.Inst) (insn.Reg, held) {
 	if call, _, ok := f.memoryCall(in); ok && call.first && in.Kind == insn.Call {
 		return insn.RAX, s.regs[insn.RDI]
 	}
-	return insn.NoReg, held{}
+	return insn.NoReg, value{}
 }
 
 // sum returns the value that the instruction's Sum computes.
-func (f *flow) sum(s *state, in *insn.Inst) held {
+func (f *flow) sum(s *state, in *insn.Inst) value {
 	src, add := in.Sum.Src, in.Sum.Add
 	if src == insn.NoReg && add == insn.NoReg {
 		if !f.fixed && !f.relative(in) {
-			return held{how: unknown} // a number that only resembles an address
+			return value{kind: unknown} // a number that only resembles an address
 		}
 		return f.at(uint64(in.Sum.Imm), in.Addr)
 	}
@@ -188,71 +188,71 @@ func (f *flow) sum(s *state, in *insn.Inst) held {
 	h.addr += uint64(in.Sum.Imm)
 	switch {
 	case !h.exact(): // includes framed, which is not an address of data
-		if h.how != framed {
+		if h.kind != framed {
 			h.addr = 0
 		}
 	case !h.points():
-		if h.how == known && f.target.direct {
+		if h.kind == known && f.target.direct {
 			return f.at(h.addr, in.Addr)
 		}
 	case !f.isNear(h.addr):
-		if h.how == maybe || !f.target.direct {
-			return held{how: unknown}
+		if h.kind == maybe || !f.target.direct {
+			return value{kind: unknown}
 		}
-		h.made = nil
+		h.makers = nil
 	}
 	return h
 }
 
 // at returns the value of a constant address that the instruction at maker makes.
-func (f *flow) at(addr, maker uint64) held {
-	h := held{how: known, addr: addr}
+func (f *flow) at(addr, maker uint64) value {
+	h := value{kind: known, addr: addr}
 	if f.target.direct && f.isNear(addr) {
-		h.made = []uint64{maker}
+		h.makers = []uint64{maker}
 	}
 	return h
 }
 
 // derived returns the value that an instruction computes from registers by arithmetic.
-func (f *flow) derived(s *state, in *insn.Inst) held {
+func (f *flow) derived(s *state, in *insn.Inst) value {
 	h := f.mixed(s, in, in.Derived.From, in.Derived.Minus)
 	for i := range in.NMem { // add array@GOTPCREL(%rip), %rcx
 		if _, ok := f.isSlotOperand(s, &in.Mem[i]); ok {
-			h = held{how: inside, made: union(h.made, []uint64{in.Addr}), sure: true}
+			h = value{kind: inside, makers: union(h.makers, []uint64{in.Addr}), certain: true}
 		}
 	}
 	return h
 }
 
-func (f *flow) mixed(s *state, in *insn.Inst, from, minus insn.RegSet) held {
-	h := held{how: unknown}
+func (f *flow) mixed(s *state, in *insn.Inst, from, minus insn.RegSet) value {
+	h := value{kind: unknown}
 	for r := range insn.Reg(numRegs) {
 		switch v := s.regs[r]; {
 		case minus.Has(r) && v.points():
-			return held{how: unknown} // the difference of two addresses
+			return value{kind: unknown} // the difference of two addresses
 		case !from.Has(r):
 		case v.points():
-			h = held{how: inside, made: union(h.made, v.made), sure: h.sure || v.leads()}
-		case v.how == known && f.target.direct && in.Derived.Dst < numRegs && f.isNear(v.addr+uint64(in.Derived.Imm)):
-			h = held{how: inside, made: union(h.made, []uint64{in.Addr}), sure: true}
+			h = value{kind: inside, makers: union(h.makers, v.makers), certain: h.certain || v.alwaysPoints()}
+		case v.kind == known && f.target.direct && in.Derived.Dst < numRegs && f.isNear(v.addr+uint64(in.Derived.Imm)):
+			h = value{kind: inside, makers: union(h.makers, []uint64{in.Addr}), certain: true}
 		}
 	}
-	if h.how == unknown && in.Derived.Dst < numRegs && f.fixed && f.target.direct && f.isNear(uint64(in.Derived.Imm)) {
-		h = held{how: inside, made: []uint64{in.Addr}, sure: true} // lea array(,%rax,8), %rcx
+	if h.kind == unknown && in.Derived.Dst < numRegs && f.fixed && f.target.direct && f.isNear(uint64(in.Derived.Imm)) {
+		h = value{kind: inside, makers: []uint64{in.Addr}, certain: true} // lea array(,%rax,8), %rcx
 	}
 	return h
 }
 
 // address returns the address of a memory operand that has no index, and the value that its base
 // register holds; ok is false if the address is not known.
-func (f *flow) address(s *state, m *insn.Mem) (addr uint64, h held, ok bool) {
+func (f *flow) address(s *state, m *insn.Mem) (addr uint64, h value, ok bool) {
 	switch {
 	case m.Segment || m.Index != insn.NoReg:
-		return 0, held{}, false
+		return 0, value{}, false
 	case m.Fixed:
-		return m.Addr, held{how: known}, true
+		return m.Addr, value{kind: known}, true
 	case m.Base >= numRegs:
-		return 0, held{}, false
+		return 0, value{}, false
 	}
 	h = s.regs[m.Base]
 	return h.addr + uint64(m.Disp), h, h.exact()
@@ -264,7 +264,7 @@ func (f *flow) reaches(s *state, in *insn.Inst, m *insn.Mem) bool {
 	if m.Segment || m.Fixed {
 		return in.BitIndex != insn.NoReg && m.Fixed && f.target.direct && f.isNear(m.Addr)
 	}
-	base, index := held{how: unknown}, held{how: unknown}
+	base, index := value{kind: unknown}, value{kind: unknown}
 	if m.Base < numRegs {
 		base = s.regs[m.Base]
 	}
@@ -272,7 +272,7 @@ func (f *flow) reaches(s *state, in *insn.Inst, m *insn.Mem) bool {
 		index = s.regs[m.Index]
 	}
 	switch {
-	case base.how == inside || index.how == inside:
+	case base.kind == inside || index.kind == inside:
 		return true
 	case (in.Repeats > 0 || in.BitIndex != insn.NoReg) && base.points():
 		return true
@@ -287,8 +287,8 @@ func (f *flow) reaches(s *state, in *insn.Inst, m *insn.Mem) bool {
 	case m.Index == insn.NoReg:
 		return false
 	}
-	return base.how == known && f.isNear(base.addr+uint64(m.Disp)) ||
-		index.how == known && m.Scale == 1 && f.isNear(index.addr+uint64(m.Disp))
+	return base.kind == known && f.isNear(base.addr+uint64(m.Disp)) ||
+		index.kind == known && m.Scale == 1 && f.isNear(index.addr+uint64(m.Disp))
 }
 
 // isSlotOperand returns the address that the operand contains if the operand is a slot of the
@@ -346,44 +346,44 @@ func (f *flow) operands(s *state, in *insn.Inst, c *collector) {
 		if _, slot := f.isSlotOperand(s, m); slot {
 			c.out.GOT = append(c.out.GOT, in.Addr)
 			if !loadsWord(in, m) && !in.Tests && in.Derived.Dst == insn.NoReg {
-				c.escape(Escape{Addr: in.Addr, How: Computed}, []uint64{in.Addr})
+				c.escape(Escape{Addr: in.Addr, Kind: Computed}, []uint64{in.Addr})
 			}
 		} else if (f.target.direct || h.points()) && f.v.Overlaps(addr, m.Size) {
-			c.access(f.fn, in, m, addr, h.how == maybe)
+			c.access(f.fn, in, m, addr, h.kind == maybe)
 		}
 	}
 }
 
-// indexed records an access of any part of the object. Where there are several objects, picks
-// determines which.
+// indexed records an access of any part of the object. Where there are several objects,
+// recordIndexed determines which.
 func (f *flow) indexed(s *state, in *insn.Inst, m *insn.Mem, c *collector) {
 	if !f.several {
-		c.indexed(f.fn, in, m, f.surely(s, m))
+		c.indexed(f.fn, in, m, f.isCertain(s, m))
 		return
 	}
-	if f.picks(s, in, m) {
+	if f.recordIndexed(s, in, m) {
 		return
 	}
 	made := []uint64{in.Addr}
 	for _, r := range []insn.Reg{m.Base, m.Index} {
 		if r < numRegs {
-			made = append(made, s.regs[r].made...)
+			made = append(made, s.regs[r].makers...)
 		}
 	}
-	c.escape(Escape{Addr: in.Addr, How: Computed}, made)
+	c.escape(Escape{Addr: in.Addr, Kind: Computed}, made)
 }
 
-// surely reports whether an operand that may be a part of the object is one on every path to the
+// isCertain reports whether an operand that may be a part of the object is one on every path to the
 // instruction.
-func (f *flow) surely(s *state, m *insn.Mem) bool {
-	base, index := held{how: unknown}, held{how: unknown}
+func (f *flow) isCertain(s *state, m *insn.Mem) bool {
+	base, index := value{kind: unknown}, value{kind: unknown}
 	if m.Base < numRegs {
 		base = s.regs[m.Base]
 	}
 	if m.Index < numRegs {
 		index = s.regs[m.Index]
 	}
-	return base.leads() || index.leads() || !base.points() && !index.points()
+	return base.alwaysPoints() || index.alwaysPoints() || !base.points() && !index.points()
 }
 
 // callAccesses records what a function of the C library accesses through the addresses that are
@@ -397,19 +397,19 @@ func (f *flow) callAccesses(s *state, in *insn.Inst, c *collector) {
 		if h := s.regs[arg.register]; h.points() && f.mayTouch(s, h, arg) {
 			c.out.Accesses = append(c.out.Accesses, Access{
 				Addr: in.Addr, Len: in.Len, Kind: arg.kind, Width: 1, Inside: true, Base: arg.register, Index: insn.NoReg,
-				Callee: name, Count: arg.count, Func: f.fn, Value: Value{From: FromMemory, Reg: insn.NoReg},
+				Callee: name, Count: arg.count, Func: f.fn, Value: Value{Source: FromMemory, Reg: insn.NoReg},
 			})
 		}
 	}
 }
 
 // mayTouch reports whether a call that is passed the address h may access the variable.
-func (f *flow) mayTouch(s *state, h held, arg memoryArgument) bool {
-	n := held{how: unknown}
+func (f *flow) mayTouch(s *state, h value, arg memoryArgument) bool {
+	n := value{kind: unknown}
 	if arg.count < numRegs {
 		n = s.regs[arg.count]
 	}
-	return h.how != known || n.how != known || h.addr < f.v.Addr+uint64(f.v.Size) && f.v.Addr < h.addr+n.addr
+	return h.kind != known || n.kind != known || h.addr < f.v.Addr+uint64(f.v.Size) && f.v.Addr < h.addr+n.addr
 }
 
 // mentions reports whether an instruction that was not decoded fully has the address of the
@@ -433,6 +433,6 @@ func (f *flow) mentions(in *insn.Inst) bool {
 func (f *flow) clobber(s *state, in *insn.Inst) {
 	f.stackWritten(s, in) // first: the addresses depend on the registers' old values
 	for left := in.Overwrites(f.arch) & allRegs; left != 0; left &= left - 1 {
-		s.regs[bits.TrailingZeros64(uint64(left))] = held{how: unknown}
+		s.regs[bits.TrailingZeros64(uint64(left))] = value{kind: unknown}
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // onStack returns the offset of an operand within the function's own stack.
 func (f *flow) onStack(s *state, m *insn.Mem) (int64, bool) {
-	if m.Segment || m.Fixed || m.Index != insn.NoReg || m.Base >= numRegs || s.regs[m.Base].how != framed {
+	if m.Segment || m.Fixed || m.Index != insn.NoReg || m.Base >= numRegs || s.regs[m.Base].kind != framed {
 		return 0, false
 	}
 	return int64(s.regs[m.Base].addr) + m.Disp, true
@@ -21,42 +21,42 @@ func (f *flow) private(at int64) bool { return at+8 <= 0 && at+8 <= f.exposed }
 
 // stackStore returns the offset of the stack word that the instruction fills with an address near
 // the object, and the stored value.
-func (f *flow) stackStore(s *state, in *insn.Inst) (int64, held) {
+func (f *flow) stackStore(s *state, in *insn.Inst) (int64, value) {
 	if f.arch != insn.AMD64 || !in.Known {
-		return 0, held{}
+		return 0, value{}
 	}
 	if in.Kind == insn.Push {
 		r, sp := pushed(in), s.regs[insn.RSP]
-		if at := int64(sp.addr) - 8; r < numRegs && sp.how == framed && in.SPChange == -8 && f.private(at) {
+		if at := int64(sp.addr) - 8; r < numRegs && sp.kind == framed && in.SPChange == -8 && f.private(at) {
 			return at, s.regs[r]
 		}
-		return 0, held{}
+		return 0, value{}
 	}
 	if at, h := f.stackUpdate(s, in); h.points() {
 		return at, h
 	}
 	if in.NMem != 1 || !plainStore(in) {
-		return 0, held{}
+		return 0, value{}
 	}
 	at, ok := f.onStack(s, &in.Mem[0])
 	if !ok || !f.private(at) {
-		return 0, held{}
+		return 0, value{}
 	}
 	return at, s.regs[in.ValueReg]
 }
 
 // stackUpdate returns the offset of the stack word that the instruction changes in place, and its
 // new value, if it held an address near the object: p++ in memory.
-func (f *flow) stackUpdate(s *state, in *insn.Inst) (int64, held) {
+func (f *flow) stackUpdate(s *state, in *insn.Inst) (int64, value) {
 	if !updatesWord(in) {
-		return 0, held{}
+		return 0, value{}
 	}
 	at, ok := f.onStack(s, &in.Mem[0])
 	if !ok || !f.private(at) {
-		return 0, held{}
+		return 0, value{}
 	}
 	h := s.slotAt(at)
-	return at, held{how: inside, made: h.made}
+	return at, value{kind: inside, makers: h.makers}
 }
 
 // updatesWord reports whether the instruction changes a word of memory by arithmetic and leaves its
@@ -89,7 +89,7 @@ func (f *flow) stackLoad(s *state, in *insn.Inst) (at int64, ok bool) {
 		return 0, false
 	}
 	if sp := s.regs[insn.RSP]; popped(in) != insn.NoReg {
-		at, ok = int64(sp.addr), sp.how == framed
+		at, ok = int64(sp.addr), sp.kind == framed
 	} else if in.NMem == 1 && loadsWord(in, &in.Mem[0]) {
 		at, ok = f.onStack(s, &in.Mem[0])
 	}
@@ -124,22 +124,22 @@ func (f *flow) stackWritten(s *state, in *insn.Inst) {
 			}
 		}
 	}
-	if sp := s.regs[insn.RSP]; in.StackWrite && in.SPChange < 0 && sp.how == framed {
+	if sp := s.regs[insn.RSP]; in.StackWrite && in.SPChange < 0 && sp.kind == framed {
 		s.slots = s.slots.Overwrite(int64(sp.addr)+in.SPChange, int(-in.SPChange))
 	}
 }
 
 // exposes lowers the bound of the private part of the stack if the instruction takes the address of
 // a word in it. Result is the value that it puts into dst.
-func (f *flow) exposes(s *state, in *insn.Inst, dst insn.Reg, result held) {
+func (f *flow) exposes(s *state, in *insn.Inst, dst insn.Reg, result value) {
 	if f.arch != insn.AMD64 {
 		return
 	}
-	if dst != insn.NoReg && result.how == framed && dst != insn.RSP && dst != insn.RBP {
+	if dst != insn.NoReg && result.kind == framed && dst != insn.RSP && dst != insn.RBP {
 		f.expose(int64(result.addr))
 	}
 	for r := insn.RAX; r <= insn.R15; r++ {
-		if h := &s.regs[r]; h.how == framed && f.takesFrame(in, r) {
+		if h := &s.regs[r]; h.kind == framed && f.takesFrame(in, r) {
 			f.expose(int64(h.addr) + frameDisp(in, r))
 		}
 	}
@@ -175,7 +175,7 @@ func frameDisp(in *insn.Inst, r insn.Reg) int64 {
 
 func (f *flow) expose(at int64) {
 	if at < f.exposed {
-		f.exposed, f.lower = at, true
+		f.exposed, f.lowered = at, true
 	}
 	if f.exposed < math.MinInt32 {
 		f.exposed = math.MinInt64

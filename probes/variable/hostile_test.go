@@ -174,7 +174,7 @@ func TestManyAddressesMeet(t *testing.T) {
 	}
 	code = append(code, 0x48, 0x89, 0x08, 0xc3) // mov %rcx, (%rax); ret
 	tg := &target{arch: insn.AMD64, v: Variable{Addr: 0x200000, Size: 8}, direct: true, slots: map[uint64]uint64{}}
-	tg.whole = tg.v.around()
+	tg.whole = tg.v.enclosing()
 	tg.near = tg.whole
 	c := newCollector(tg)
 	c.follow(c.known().decode(bin.Range{Lo: 0x1000, Hi: 0x1000 + uint64(len(code))}, code))
@@ -192,7 +192,7 @@ func TestJumpsThatMayLandAnywhere(t *testing.T) {
 	}
 	code = append(code, 0xff, 0xe0, 0x8b, 0x03, 0xc3) // jmp *%rax; mov (%rbx), %eax; ret
 	tg := &target{arch: insn.AMD64, v: Variable{Addr: 0x200000, Size: 4}, direct: true, slots: map[uint64]uint64{}}
-	tg.whole, tg.near = tg.v.around(), tg.v.around()
+	tg.whole, tg.near = tg.v.enclosing(), tg.v.enclosing()
 	c := newCollector(tg)
 	fn := bin.Range{Lo: 0x1000, Hi: 0x1000 + uint64(len(code))}
 	if n := allocated(func() { c.follow(c.known().decode(fn, code)) }); n > 512<<20 {
@@ -207,12 +207,12 @@ func TestJumpsThatMayLandAnywhere(t *testing.T) {
 // the result reports it.
 func TestFlowEnds(t *testing.T) {
 	fl := newFlow(&target{arch: insn.AMD64, slots: map[uint64]uint64{}}, &routine{Graph: code.NewGraph(nil, nil, false)})
-	if fl.left != leastWork || !fl.run() {
+	if fl.budget != leastWork || !fl.run() {
 		t.Error("no work is too much")
 	}
 	code := elftest.LE(uint8(0x48), uint8(0x8d), uint8(0x1d), uint32(0x200000-0x1007), uint8(0x8b), uint8(0x03), uint8(0xeb), uint8(0xfc)) // lea v(%rip), %rbx; again: mov (%rbx), %eax; jmp again
 	tg := &target{arch: insn.AMD64, v: Variable{Addr: 0x200000, Size: 4}, direct: true, slots: map[uint64]uint64{}}
-	tg.whole, tg.near = tg.v.around(), tg.v.around()
+	tg.whole, tg.near = tg.v.enclosing(), tg.v.enclosing()
 	c := newCollector(tg)
 	r := c.known().decode(bin.Range{Lo: 0x1000, Hi: 0x1000 + uint64(len(code))}, code)
 	if c.follow(r); len(c.out.Accesses) != 1 || len(c.out.Undecoded) != 0 {
@@ -220,7 +220,7 @@ func TestFlowEnds(t *testing.T) {
 	}
 	for left := range 12 {
 		fl := newFlow(tg, r)
-		if fl.left = left; fl.run() != (fl.left >= 0) {
+		if fl.budget = left; fl.run() != (fl.budget >= 0) {
 			t.Errorf("with %d left the run ends otherwise", left)
 		}
 	}

@@ -55,15 +55,15 @@ type entry struct {
 }
 
 type index struct {
-	*dw.Tree // its Budget bounds the description of one type
-	file     *bin.File
-	missing  []string // sentences on debug information that could not be read
-	places   *dw.Locations
-	entries  []entry
-	byOff    map[dwarf.Offset]int // into entries
-	scopes   map[dwarf.Offset]*dw.Scope
-	atomics  map[dwarf.Offset]string // atomic types of the C++ and Rust libraries → name
-	defs     *dw.Definitions         // nil until first used
+	*dw.Tree  // its Budget bounds the description of one type
+	file      *bin.File
+	missing   []string // sentences on debug information that could not be read
+	addresses *dw.Locations
+	entries   []entry
+	byOff     map[dwarf.Offset]int // into entries
+	scopes    map[dwarf.Offset]*dw.Scope
+	atomics   map[dwarf.Offset]string // atomic types of the C++ and Rust libraries → name
+	defs      *dw.Definitions         // nil until first used
 }
 
 // maxChain bounds chains of references between entries. Real chains have at most three links.
@@ -89,12 +89,12 @@ func openIndex(f *bin.File) (*index, error) {
 	if err != nil {
 		return nil, err
 	}
-	places, err := dw.Of(f).Addresses()
+	addresses, err := dw.Of(f).Addresses()
 	if err != nil {
 		return nil, err
 	}
 	x := &index{
-		file: f, missing: missing, places: places, byOff: map[dwarf.Offset]int{},
+		file: f, missing: missing, addresses: addresses, byOff: map[dwarf.Offset]int{},
 		scopes: map[dwarf.Offset]*dw.Scope{}, atomics: map[dwarf.Offset]string{},
 	}
 	tree, all := dw.Of(f).NewTree(found)
@@ -167,7 +167,7 @@ func (x *index) addVariable(e *dwarf.Entry, u *dw.CompileUnit, in *dw.Scope) {
 		external:    dw.Flag(e, dwarf.AttrExternal),
 	}
 	v.typ = dw.TypeOf(e)
-	v.storage, v.addr = x.place(e, u)
+	v.storage, v.addr = x.locate(e, u)
 	if in.InFunction() && v.storage != inMemory && v.storage != perThread && !v.external {
 		return // a local variable, as far as is known
 	}
@@ -175,9 +175,9 @@ func (x *index) addVariable(e *dwarf.Entry, u *dw.CompileUnit, in *dw.Scope) {
 	x.entries = append(x.entries, v)
 }
 
-// place returns where the variable is stored, and its address. Only a single fixed address can be
+// locate returns where the variable is stored, and its address. Only a single fixed address can be
 // watched.
-func (x *index) place(e *dwarf.Entry, u *dw.CompileUnit) (storage, uint64) {
+func (x *index) locate(e *dwarf.Entry, u *dw.CompileUnit) (storage, uint64) {
 	f := e.AttrField(dwarf.AttrLocation)
 	if f == nil {
 		if e.AttrField(dwarf.AttrConstValue) != nil {
@@ -186,7 +186,7 @@ func (x *index) place(e *dwarf.Entry, u *dw.CompileUnit) (storage, uint64) {
 		return nowhere, 0
 	}
 	expr, _ := f.Val.([]byte)
-	switch p := x.places.Decode(expr, u.Base); p.Kind {
+	switch p := x.addresses.Decode(expr, u.Base); p.Kind {
 	case dw.InMemory:
 		return inMemory, p.Addr
 	case dw.ThreadLocal:

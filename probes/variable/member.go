@@ -14,8 +14,8 @@ import (
 // anonymous structures and unions, and those of base classes, count as members of the type that
 // contains them.
 
-// spot is the current position of a path.
-type spot struct {
+// position is the current position of a path.
+type position struct {
 	index  *index
 	unit   *dw.CompileUnit
 	of     *dw.Type     // the type, without typedefs and qualifiers; nil if unknown
@@ -34,9 +34,9 @@ type spot struct {
 }
 
 // descend follows the parts of a query after the first k, which name v.
-func (x *index) descend(v *found, q query, k int) (*spot, *Error) {
+func (x *index) descend(v *found, q query, k int) (*position, *Error) {
 	x.Budget = maxTypeEntries
-	s := &spot{index: x, unit: v.typUnit}
+	s := &position{index: x, unit: v.typUnit}
 	s.enter(v.typ)
 	s.root = uint64(max(x.Size(v.typ), 0))
 	name := qualified(v.name)
@@ -59,11 +59,11 @@ func (x *index) descend(v *found, q query, k int) (*spot, *Error) {
 }
 
 // isPointer reports whether the position is a pointer.
-func (s *spot) isPointer() bool { return s.of != nil && s.of.Tag == dwarf.TagPointerType }
+func (s *position) isPointer() bool { return s.of != nil && s.of.Tag == dwarf.TagPointerType }
 
 // enter moves to the type at an offset, and records the offsets from which a pointer may lead into
 // it.
-func (s *spot) enter(typ dwarf.Offset) {
+func (s *position) enter(typ dwarf.Offset) {
 	s.typ, s.of, s.dims = typ, s.index.Type(typ), nil
 	for t := s.index.TypeAt(typ); t != nil && t.IsName() && s.of != nil; t = s.index.TypeAt(t.Of) {
 		s.weak = s.weak || t.Tag == dwarf.TagVolatileType
@@ -85,7 +85,7 @@ func (s *spot) enter(typ dwarf.Offset) {
 }
 
 // member moves to the member of that name; false if there is none.
-func (s *spot) member(name string) bool {
+func (s *position) member(name string) bool {
 	if s.of == nil || len(s.dims) > 0 {
 		return false
 	}
@@ -146,7 +146,7 @@ func (x *index) memberName(m dw.Member) string {
 const maxOffset = dw.MaxOffset
 
 // element moves to an element of an array, or to one of its rows.
-func (s *spot) element(q query, name string, n uint64) *Error {
+func (s *position) element(q query, name string, n uint64) *Error {
 	if s.isPointer() {
 		return s.pointer(q, name, fmt.Sprintf("[%d]", n))
 	}
@@ -175,19 +175,19 @@ func (s *spot) element(q query, name string, n uint64) *Error {
 	return nil
 }
 
-func (s *spot) typeText() string {
+func (s *position) typeText() string {
 	if t := s.index.typeOf(s.typ, s.unit); t.text != "" {
 		return "type " + t.text
 	}
 	return "an unknown type"
 }
 
-func (s *spot) refuse(q query, r Reason, format string, args ...any) *Error {
+func (s *position) refuse(q query, r Reason, format string, args ...any) *Error {
 	return &Error{Name: q.text, Reason: r, Message: fmt.Sprintf(format, args...)}
 }
 
 // pointer returns the error for a path through a pointer, with the alternative to it.
-func (s *spot) pointer(q query, name, member string) *Error {
+func (s *position) pointer(q query, name, member string) *Error {
 	var to string
 	if s.isPointer() && s.of.Of != 0 {
 		to = s.index.typeOf(s.of.Of, s.unit).text
@@ -204,7 +204,7 @@ func (s *spot) pointer(q query, name, member string) *Error {
 
 // unknownMember returns the error for a member that does not exist, with the names of those that
 // do.
-func (s *spot) unknownMember(q query, name, member string) *Error {
+func (s *position) unknownMember(q query, name, member string) *Error {
 	at := name + s.path
 	if s.of == nil || len(s.dims) > 0 {
 		e := s.refuse(q, WrongType, "%s has %s, which has no members", at, s.typeText())
@@ -255,13 +255,13 @@ func (x *index) memberNames(t *dw.Type, names *[]string, depth int) {
 const maxLeaves = 8
 
 // leaves returns the names of at most most scalars within the current position.
-func (s *spot) leaves(name string, most int) []string {
+func (s *position) leaves(name string, most int) []string {
 	var out []string
 	s.collect(name, most, 0, &out)
 	return out
 }
 
-func (s *spot) collect(name string, most, depth int, out *[]string) {
+func (s *position) collect(name string, most, depth int, out *[]string) {
 	s.index.Budget--
 	if s.of == nil || depth > maxChain || len(*out) >= most || s.index.Budget < 0 {
 		return
@@ -297,13 +297,13 @@ func (s *spot) collect(name string, most, depth int, out *[]string) {
 
 // fill sets the variable to the part that the path leads to. Base is the address of the whole
 // variable.
-func (s *spot) fill(v *Variable, q query, base uint64) *Error {
+func (s *position) fill(v *Variable, q query, base uint64) *Error {
 	t := s.index.typeOf(s.typ, s.unit)
 	if q.raw != nil {
 		return s.asRaw(v, q, base, t)
 	}
-	if t.bad != "" {
-		e := s.refuse(q, WrongType, "it has %s", t.bad)
+	if t.refusal != "" {
+		e := s.refuse(q, WrongType, "it has %s", t.refusal)
 		if s.row {
 			e.Message = "it is a row of an array: name an element"
 		}
@@ -328,7 +328,7 @@ func (s *spot) fill(v *Variable, q query, base uint64) *Error {
 }
 
 // surround records the whole variable that v is a part of.
-func (s *spot) surround(v *Variable, base uint64) {
+func (s *position) surround(v *Variable, base uint64) {
 	if v.Addr == base && s.root <= uint64(v.Size) {
 		return
 	}
@@ -339,7 +339,7 @@ func (s *spot) surround(v *Variable, base uint64) {
 }
 
 // asRaw sets the variable to the type that the user states at the end of the path.
-func (s *spot) asRaw(v *Variable, q query, base uint64, t typeInfo) *Error {
+func (s *position) asRaw(v *Variable, q query, base uint64, t typeInfo) *Error {
 	size := uint64(max(t.size, s.index.Size(s.typ), 0))
 	switch {
 	case s.row || s.bits > 0:

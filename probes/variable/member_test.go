@@ -273,8 +273,8 @@ func checkClasses(t *testing.T, program string) {
 			t.Error(err)
 			continue
 		}
-		if int64(v.Addr-v.around().Lo) != at[0] || int64(v.Size) != at[1] {
-			t.Errorf("%s: at %d, %d bytes; the program says %v", name, v.Addr-v.around().Lo, v.Size, at)
+		if int64(v.Addr-v.enclosing().Lo) != at[0] || int64(v.Size) != at[1] {
+			t.Errorf("%s: at %d, %d bytes; the program says %v", name, v.Addr-v.enclosing().Lo, v.Size, at)
 		}
 		atomic := strings.HasSuffix(name, "count") || strings.HasSuffix(name, "done") || strings.Contains(name, "many")
 		if v.Atomic != atomic {
@@ -317,7 +317,7 @@ func TestTypesThatTheUserNames(t *testing.T) {
 				t.Error(err)
 				continue
 			}
-			if v.Addr-v.around().Lo != tt.at || v.Size != tt.size || v.Class != tt.class {
+			if v.Addr-v.enclosing().Lo != tt.at || v.Size != tt.size || v.Class != tt.class {
 				t.Errorf("%s: %+v", tt.name, v)
 			}
 		}

@@ -7,8 +7,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// memberPlace is a scalar within a type.
-type memberPlace struct {
+// innerScalar is a scalar within a type.
+type innerScalar struct {
 	path  string // ".stats.hits", "[3].state"; "" for the type itself
 	start int64  // bytes from the type's beginning
 	info  typeInfo
@@ -16,10 +16,10 @@ type memberPlace struct {
 
 // memberAt returns the scalar that contains offset at of a type. ok is false for unions and bit
 // fields, where several members share a byte, and for bytes between members.
-func (x *index) memberAt(typ dwarf.Offset, u *dw.CompileUnit, at int64) (m memberPlace, ok bool) {
+func (x *index) memberAt(typ dwarf.Offset, u *dw.CompileUnit, at int64) (m innerScalar, ok bool) {
 	x.Budget = maxTypeEntries
 	for range 4 * maxChain {
-		if t := x.typeAt(typ, u, 0); t.bad == "" {
+		if t := x.typeAt(typ, u, 0); t.refusal == "" {
 			m.info = t
 			return m, t.size > 0 && t.size <= 8 && at >= m.start && at < m.start+t.size
 		}
@@ -44,7 +44,7 @@ func (x *index) memberAt(typ dwarf.Offset, u *dw.CompileUnit, at int64) (m membe
 
 // fieldAt descends into the member or base class of a structure that contains offset at, counted
 // from the beginning of the outermost type.
-func (x *index) fieldAt(s *dw.Type, at int64, m *memberPlace) (typ dwarf.Offset, ok bool) {
+func (x *index) fieldAt(s *dw.Type, at int64, m *innerScalar) (typ dwarf.Offset, ok bool) {
 	for _, f := range s.Members() {
 		lo := m.start + f.Start
 		if f.Type == 0 || at < lo || at >= lo+x.Size(f.Type) {
@@ -63,7 +63,7 @@ func (x *index) fieldAt(s *dw.Type, at int64, m *memberPlace) (typ dwarf.Offset,
 }
 
 // elementAt descends into the element of an array that contains offset at.
-func (x *index) elementAt(array *dw.Type, at int64, m *memberPlace) (typ dwarf.Offset, ok bool) {
+func (x *index) elementAt(array *dw.Type, at int64, m *innerScalar) (typ dwarf.Offset, ok bool) {
 	size := x.Size(array.Of)
 	if size <= 0 {
 		return 0, false
@@ -75,7 +75,7 @@ func (x *index) elementAt(array *dw.Type, at int64, m *memberPlace) (typ dwarf.O
 }
 
 // mentioned returns the addresses that the instruction at an address has as operands.
-func (t *taker) mentioned(at uint64) []uint64 {
+func (t *surveyor) mentioned(at uint64) []uint64 {
 	arch := t.file.Arch()
 	code, err := t.file.Bytes(at, arch.MaxLen())
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 // which parts name the variable and which lead into it: f.n is a static of the function f, or a
 // member of the variable f.
 type query struct {
-	text   string
-	file   string // "": any file
-	line   int    // 0: any line
-	parts  []part
-	offset uint64 // bytes from the variable's beginning
-	raw    *rawType
-	place  bool // only the address is wanted, so the type does not matter
+	text        string
+	file        string // "": any file
+	line        int    // 0: any line
+	parts       []part
+	offset      uint64 // bytes from the variable's beginning
+	raw         *rawType
+	addressOnly bool // only the address is wanted, so the type does not matter
 }
 
 // part is one name of a path, with the separator before it and the subscripts after it.

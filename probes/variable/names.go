@@ -110,7 +110,7 @@ func (n *Names) Member(typ dwarf.Offset, at int64, local string) (named Named, o
 	case local != "":
 		return Named{Name: local + path, Class: l.class}, true
 	}
-	return Named{Name: owner + path, Class: l.class}, l.class != "" && l.sure && owner != "" && !ofLibrary(owner)
+	return Named{Name: owner + path, Class: l.class}, l.class != "" && l.certain && owner != "" && !ofLibrary(owner)
 }
 
 // ofLibrary reports whether a member belongs to the C++ library. Such a member is part of the
@@ -198,8 +198,8 @@ func (n *Names) typed(v *found, e *entry) {
 	}
 }
 
-// placedUnit is a unit and the index of the part that contains it.
-type placedUnit struct {
+// partUnit is a unit and the index of the part that contains it.
+type partUnit struct {
 	part int
 	unit dw.Unit
 }
@@ -211,8 +211,8 @@ const maxHits = 16
 // unitsWith returns the units that describe a variable at an address, or that contain the same
 // bytes by chance: DW_OP_addr and the address or, where expressions use an index into .debug_addr,
 // a unit with that part of the table.
-func (n *Names) unitsWith(addr uint64) []placedUnit {
-	var out []placedUnit
+func (n *Names) unitsWith(addr uint64) []partUnit {
+	var out []partUnit
 	info, err := dw.Of(n.file).Section("info")
 	if err != nil || len(n.index.Parts) == 0 {
 		return nil
@@ -232,26 +232,26 @@ func (n *Names) unitsWith(addr uint64) []placedUnit {
 }
 
 // unitOf returns the unit of the program's own part that contains an offset.
-func (n *Names) unitOf(off dwarf.Offset) (placedUnit, bool) {
+func (n *Names) unitOf(off dwarf.Offset) (partUnit, bool) {
 	k := n.index.PartAt(off)
 	if k < 0 {
-		return placedUnit{}, false
+		return partUnit{}, false
 	}
 	part := &n.index.Parts[k]
 	off -= part.Base
 	i := sort.Search(len(part.Units), func(i int) bool { return part.Units[i].End > off })
 	if part.SeekEachUnit || i == len(part.Units) || part.Units[i].Entry > off {
-		return placedUnit{}, false
+		return partUnit{}, false
 	}
-	return placedUnit{k, part.Units[i]}, true
+	return partUnit{k, part.Units[i]}, true
 }
 
 // unitsWithTable returns the units whose part of .debug_addr contains an address.
-func (n *Names) unitsWithTable(addr uint64, most int) []placedUnit {
-	var out []placedUnit
+func (n *Names) unitsWithTable(addr uint64, most int) []partUnit {
+	var out []partUnit
 	var tables []table
 	for at := 0; len(out) < most; at++ {
-		i := n.index.places.IndexOf(addr, at)
+		i := n.index.addresses.IndexOf(addr, at)
 		if i < 0 {
 			break
 		}
@@ -270,7 +270,7 @@ func (n *Names) unitsWithTable(addr uint64, most int) []placedUnit {
 // table is the start of a unit's addresses in .debug_addr.
 type table struct {
 	base int64
-	unit placedUnit
+	unit partUnit
 }
 
 func (n *Names) tables() []table {
@@ -286,7 +286,7 @@ func (n *Names) tables() []table {
 					base = dw.Number(root, dwarf.AttrAddrBase)
 				}
 			}
-			out = append(out, table{base, placedUnit{i, u}})
+			out = append(out, table{base, partUnit{i, u}})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b table) int { return int(max(-1, min(1, a.base-b.base))) })
@@ -294,7 +294,7 @@ func (n *Names) tables() []table {
 }
 
 // walk reads a unit, unless it was read before.
-func (n *Names) walk(c placedUnit) {
+func (n *Names) walk(c partUnit) {
 	part := &n.index.Parts[c.part]
 	if n.walked[part.Base+c.unit.Entry] {
 		return
@@ -338,9 +338,9 @@ func (n *Names) typeName(t *dw.Type, u *dw.CompileUnit) string {
 
 // lock is a synchronisation object within a type.
 type lock struct {
-	path  string // ".stats.mu", "[3].mu"; "" for the type itself
-	class string // the member of the innermost enclosing type that has a name
-	sure  bool   // its type is a synchronisation type of the C or C++ library
+	path    string // ".stats.mu", "[3].mu"; "" for the type itself
+	class   string // the member of the innermost enclosing type that has a name
+	certain bool   // its type is a synchronisation type of the C or C++ library
 	// part reports that the path leads only to an object that contains it as a base or as a member
 	// without a name.
 	part bool
@@ -388,7 +388,7 @@ func (d *descent) into(typ dwarf.Offset, at int64, so lock, alias string, depth 
 	}
 	switch {
 	case at == 0 && synchronising[t.Name]:
-		so.sure, so.part = true, false
+		so.certain, so.part = true, false
 		d.add(so)
 		return
 	case t.IsName():
@@ -401,7 +401,7 @@ func (d *descent) into(typ dwarf.Offset, at int64, so lock, alias string, depth 
 	case t.IsStructure():
 		d.members(t, at, so, alias, depth)
 	case t.Tag == dwarf.TagArrayType:
-		var m memberPlace
+		var m innerScalar
 		if next, ok := x.elementAt(t, at, &m); ok {
 			so.path, so.part = so.path+m.path, false
 			if so.class != "" {
@@ -447,7 +447,7 @@ func (d *descent) reaches(typ dwarf.Offset, at int64) bool {
 
 // add records a lock of a synchronisation type. It replaces a candidate that only begins there.
 func (d *descent) add(l lock) {
-	if len(d.found) > 0 && !d.found[0].sure {
+	if len(d.found) > 0 && !d.found[0].certain {
 		d.found = d.found[:0]
 	}
 	if !slices.Contains(d.found, l) {

@@ -122,13 +122,13 @@ func TestMatchProperty(t *testing.T) {
 // A join does not depend on the order, and joining the same value again changes nothing (so the
 // flow ends).
 func TestJoinProperty(t *testing.T) {
-	reg := rapid.Custom(func(t *rapid.T) held {
-		h := held{how: certainty(rapid.IntRange(0, 5).Draw(t, "how"))}
-		if h.exact() || h.how == framed {
+	reg := rapid.Custom(func(t *rapid.T) value {
+		h := value{kind: valueKind(rapid.IntRange(0, 5).Draw(t, "how"))}
+		if h.exact() || h.kind == framed {
 			h.addr = rapid.Uint64Range(98, 101).Draw(t, "addr")
 		}
-		if h.how == inside || h.how == maybe || h.how == known && h.addr > 99 {
-			h.made = []uint64{rapid.Uint64Range(1, 3).Draw(t, "made")}
+		if h.kind == inside || h.kind == maybe || h.kind == known && h.addr > 99 {
+			h.makers = []uint64{rapid.Uint64Range(1, 3).Draw(t, "made")}
 		}
 		return h
 	})
@@ -225,7 +225,7 @@ func FuzzFunction(f *testing.F) {
 		if arm {
 			tg.arch = insn.ARM64
 		}
-		tg.whole, tg.near = tg.v.around(), tg.v.around()
+		tg.whole, tg.near = tg.v.enclosing(), tg.v.enclosing()
 		if len(code)%3 == 0 {
 			tg.whole, tg.near = bin.Range{Lo: 0x1ff0, Hi: 0x2010}, bin.Range{Lo: 0x1fd0, Hi: 0x2030}
 		}
@@ -373,7 +373,7 @@ func FuzzCensus(f *testing.F) {
 		if err != nil {
 			return
 		}
-		c, err := TakeCensus(file)
+		c, err := Survey(file)
 		if err != nil {
 			return
 		}

@@ -33,8 +33,8 @@ func (c *Code) decode(fn bin.Range, bytes []byte) *routine {
 	return r
 }
 
-// mayLand reports whether control may continue within the function at a place that no branch names:
-// through a jump table, or after a call by an exception.
+// mayLand reports whether control may continue within the function at an address that no branch
+// names: through a jump table, or after a call by an exception.
 func (r *routine) mayLand(in *insn.Inst) bool {
 	switch in.Kind {
 	case insn.IndirectJump, insn.Call, insn.IndirectCall:

@@ -27,8 +27,8 @@ func ScalarAt(f *bin.File, off dwarf.Offset) (Scalar, error) {
 		return Scalar{}, err
 	}
 	t := x.typeOf(off, nil)
-	if t.bad != "" {
-		return Scalar{}, fmt.Errorf("%s", t.bad)
+	if t.refusal != "" {
+		return Scalar{}, fmt.Errorf("%s", t.refusal)
 	}
 	if t.size != 1 && t.size != 2 && t.size != 4 && t.size != 8 {
 		return Scalar{}, fmt.Errorf("type %s of %d bytes: only 1, 2, 4 or 8 bytes can be watched", t.text, t.size)

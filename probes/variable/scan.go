@@ -39,8 +39,8 @@ type target struct {
 	facts    *Code         // nil until first used
 	// several reports that v is a span of several variables. The value of an access is then
 	// recorded as if the access covered one of them exactly.
-	several bool
-	picked  []indexedAccess // for several: accesses of array elements
+	several         bool
+	indexedAccesses []indexedAccess // for several: accesses of array elements
 }
 
 // maxReach bounds the distance beside an object of several parts at which an address is attributed
@@ -50,7 +50,7 @@ const maxReach = 4096
 
 func newTarget(c *Code, v Variable) *target {
 	f := c.file
-	t := &target{file: f, facts: c, arch: f.Arch(), v: v, whole: v.around(), direct: v.File == f, slots: map[uint64]uint64{}, fixed: !f.PIE()}
+	t := &target{file: f, facts: c, arch: f.Arch(), v: v, whole: v.enclosing(), direct: v.File == f, slots: map[uint64]uint64{}, fixed: !f.PIE()}
 	t.near = t.whole
 	if n := t.whole.Hi - t.whole.Lo; n > uint64(v.Size) {
 		reach := min(n, maxReach)
@@ -136,9 +136,9 @@ func (t *target) functions() ([]bin.Range, error) {
 	}
 	var out []bin.Range
 	extents := t.file.Functions()
-	if places, ok := t.mentions(windows); ok {
+	if found, ok := t.mentions(windows); ok {
 		for _, text := range t.file.Text() {
-			for _, at := range places {
+			for _, at := range found {
 				if text.Contains(at) {
 					out = append(out, enclosing(extents, text, at))
 				}
@@ -164,15 +164,15 @@ func (t *target) functions() ([]bin.Range, error) {
 
 // mentions returns the mentions of the windows in the file's index; false if the index does not
 // cover one of them.
-func (t *target) mentions(windows []bin.Range) (places []uint64, ok bool) {
+func (t *target) mentions(windows []bin.Range) (found []uint64, ok bool) {
 	for _, w := range windows {
 		at, ok := t.file.Mentions(w.Lo, w.Hi)
 		if !ok {
 			return nil, false
 		}
-		places = append(places, at...)
+		found = append(found, at...)
 	}
-	return places, true
+	return found, true
 }
 
 // enclosing returns the function around addr, or the gap between functions.

@@ -104,8 +104,9 @@ func (v *Variable) begins(addr uint64) bool {
 	return addr-v.Addr < v.Array.Span() && (addr-v.Addr)%v.Array.Stride == 0
 }
 
-// around returns the range of the enclosing variable, or of the variable itself if there is none.
-func (v *Variable) around() elf.Range {
+// enclosing returns the range of the enclosing variable, or of the variable itself if there is
+// none.
+func (v *Variable) enclosing() elf.Range {
 	if v.Whole.Hi > v.Whole.Lo {
 		return v.Whole
 	}
@@ -176,11 +177,11 @@ func (e *Error) Error() string {
 	if e.Reason == Ambiguous && len(e.Candidates) > 0 {
 		return fmt.Sprintf("watch %s: %s\n    %s", e.Name, e.Message, strings.Join(e.Candidates, "\n    "))
 	}
-	return fmt.Sprintf("watch %s: %s", e.Name, e.Reasons())
+	return fmt.Sprintf("watch %s: %s", e.Name, e.Detail())
 }
 
-// Reasons returns the error in one line, without the name.
-func (e *Error) Reasons() string {
+// Detail returns the error in one line, without the name.
+func (e *Error) Detail() string {
 	switch {
 	case len(e.Candidates) == 0:
 		return e.Message
@@ -211,14 +212,14 @@ func (k Kind) String() string {
 	return "update"
 }
 
-// From is where the value of an access can be read.
-type From uint8
+// ValueSource is where the value of an access can be read.
+type ValueSource uint8
 
 // The sources of a value.
 const (
 	// FromMemory: the value is in the variable itself, after the instruction for a write or update,
 	// before it for a read.
-	FromMemory From = iota
+	FromMemory ValueSource = iota
 	// FromReg: the value is in Reg: after the instruction for a read, before and after it for a
 	// write. Only the low Width bytes count.
 	FromReg
@@ -228,9 +229,9 @@ const (
 
 // Value describes where the value that is read or written can be found.
 type Value struct {
-	From From
-	Reg  insn.Reg // NoReg unless FromReg
-	Imm  uint64
+	Source ValueSource
+	Reg    insn.Reg // NoReg unless FromReg
+	Imm    uint64
 }
 
 // Scales of an Index that counts bits. Eight bits are one byte, and the index may be negative.
@@ -267,11 +268,11 @@ type Access struct {
 	// then have no meaning. If Scale is BitString or BitString32, Index is the number of a bit,
 	// counted from Base + Disp.
 	Inside bool
-	// Sure, with Inside, reports that the access is inside the object on every path to the
+	// Certain, with Inside, reports that the access is inside the object on every path to the
 	// instruction.
-	Sure  bool
-	Index insn.Reg
-	Scale uint8 // 0: there is no Index
+	Certain bool
+	Index   insn.Reg
+	Scale   uint8 // 0: there is no Index
 	// Stride, if not 0, reports that the operand at Base + Index*Scale + Disp is the variable,
 	// wherever its object lies, if Index*Scale is a multiple of Stride bytes.
 	Stride int64

@@ -18,9 +18,9 @@ import (
 // address before the first element. Such an address may lead to another object all the same, so it
 // is compared at run time.
 
-// Picked is an array in static storage, or an array that is a member of a variable, whose elements
-// code selects by an index at run time.
-type Picked struct {
+// IndexedArray is an array in static storage, or an array that is a member of a variable, whose
+// elements code selects by an index at run time.
+type IndexedArray struct {
 	Variable Variable // its Size is that of the whole array
 	Layout   *Layout  // nil where the debug information has none
 	Accesses []Access // by address; each accesses Base + Index*Scale + Disp, as with Inside
@@ -51,10 +51,10 @@ type Part struct {
 // Parts returns the parts of the array that an access of width bytes at offset touches, at most
 // maxTouched: scalars that it covers partly or completely, and bytes where no scalar is known
 // (unions, padding).
-func (a *Picked) Parts(offset int64, width int) []Part {
+func (a *IndexedArray) Parts(offset int64, width int) []Part {
 	var out []Part
 	end := min(offset+int64(max(width, 1)), int64(a.Variable.Size))
-	for at := max(offset, 0); at < end && len(out) < maxTouched; {
+	for at := max(offset, 0); at < end && len(out) < maxTouchedParts; {
 		p := a.part(at, end)
 		out = append(out, p)
 		at = max(p.Offset+int64(p.Size), at+1)
@@ -63,7 +63,7 @@ func (a *Picked) Parts(offset int64, width int) []Part {
 }
 
 // part returns the part at an offset. End is where the access ends.
-func (a *Picked) part(at, end int64) Part {
+func (a *IndexedArray) part(at, end int64) Part {
 	l := a.Layout
 	if l == nil {
 		return Part{Offset: at, Size: int(end - at), Name: fmt.Sprintf("%s+%d", a.Variable.Name, at)}
@@ -112,9 +112,9 @@ type indexedAccess struct {
 	made []uint64 // the instructions that made the other addresses it is computed from
 }
 
-// picks records an access that may be of any part of several objects; false if it is of a kind that
-// is not followed.
-func (f *flow) picks(s *state, in *insn.Inst, m *insn.Mem) bool {
+// recordIndexed records an access that may be of any part of several objects; false if it is of a
+// kind that is not followed.
+func (f *flow) recordIndexed(s *state, in *insn.Inst, m *insn.Mem) bool {
 	if in.Repeats > 0 || in.BitIndex != insn.NoReg || m.Size <= 0 {
 		return false
 	}
@@ -133,8 +133,8 @@ func (f *flow) picks(s *state, in *insn.Inst, m *insn.Mem) bool {
 		switch {
 		case h.exact() && (r == m.Base || m.Scale == 1) && f.isNear(h.addr+uint64(m.Disp)):
 			p.from = append(p.from, h.addr+uint64(m.Disp))
-		case h.how == inside:
-			p.made = append(p.made, h.made...)
+		case h.kind == inside:
+			p.made = append(p.made, h.makers...)
 		}
 	}
 	if f.fixed && f.isNear(uint64(m.Disp)) {
@@ -143,14 +143,14 @@ func (f *flow) picks(s *state, in *insn.Inst, m *insn.Mem) bool {
 	if len(p.from)+len(p.made) == 0 {
 		return false
 	}
-	f.target.picked = append(f.target.picked, p)
+	f.target.indexedAccesses = append(f.target.indexedAccesses, p)
 	return true
 }
 
-// pick finds the arrays that code indexes. It returns the addresses that are accessed by an index
-// but belong to no array.
-func (t *taker) pick(all []indexedAccess, direct []Access, span Variable) (left []uint64) {
-	by := map[uint64]*Picked{}
+// findArrays finds the arrays that code indexes. It returns the addresses that are accessed by an
+// index but belong to no array.
+func (t *surveyor) findArrays(all []indexedAccess, direct []Access, span Variable) (left []uint64) {
+	by := map[uint64]*IndexedArray{}
 	from := make([][]uint64, len(all))
 	for i, p := range all {
 		from[i] = p.from
@@ -181,21 +181,21 @@ func (t *taker) pick(all []indexedAccess, direct []Access, span Variable) (left 
 	for _, a := range by {
 		t.arrays = append(t.arrays, *a)
 	}
-	slices.SortFunc(t.arrays, func(a, b Picked) int { return cmp.Compare(a.Variable.Addr, b.Variable.Addr) })
+	slices.SortFunc(t.arrays, func(a, b IndexedArray) int { return cmp.Compare(a.Variable.Addr, b.Variable.Addr) })
 	return left
 }
 
-// mostConstant is the maximum number of distinct addresses in an array that code accesses by a
-// constant index. Without debug information, an object with more is considered a structure.
-const mostConstant = 8
+// maxConstantAddresses is the maximum number of distinct addresses in an array that code accesses
+// by a constant index. Without debug information, an object with more is considered a structure.
+const maxConstantAddresses = 8
 
 // structures finds the objects without debug information that are considered structures, not
 // arrays.
-func (t *taker) structures(direct []Access, span Variable) {
+func (t *surveyor) structures(direct []Access, span Variable) {
 	named := map[uint64]map[uint64]bool{}
 	for _, d := range direct {
 		addr := span.Addr + uint64(d.Offset)
-		for _, o := range t.touched(addr, addr+1) {
+		for _, o := range t.objectsIn(addr, addr+1) {
 			if named[o.lo] == nil {
 				named[o.lo] = map[uint64]bool{}
 			}
@@ -203,14 +203,14 @@ func (t *taker) structures(direct []Access, span Variable) {
 		}
 	}
 	t.structured = map[uint64]bool{}
-	for lo, places := range named {
-		t.structured[lo] = len(places) > mostConstant
+	for lo, at := range named {
+		t.structured[lo] = len(at) > maxConstantAddresses
 	}
 }
 
 // atomicArrays returns the arrays, by address, whose elements are accessed by atomic instructions.
 // They order threads, so the census leaves them out.
-func (t *taker) atomicArrays(all []indexedAccess, from [][]uint64, direct []Access, span Variable) map[uint64]bool {
+func (t *surveyor) atomicArrays(all []indexedAccess, from [][]uint64, direct []Access, span Variable) map[uint64]bool {
 	atomic := map[uint64]bool{}
 	for _, d := range direct {
 		if d.Atomic {
@@ -230,7 +230,7 @@ func (t *taker) atomicArrays(all []indexedAccess, from [][]uint64, direct []Acce
 }
 
 // arrayOver returns the indexed array that contains an address; nil if there is none.
-func (t *taker) arrayOver(addr uint64) *Picked {
+func (t *surveyor) arrayOver(addr uint64) *IndexedArray {
 	i := sort.Search(len(t.arrays), func(i int) bool { return t.arrays[i].Variable.Addr+uint64(t.arrays[i].Variable.Size) > addr })
 	if i == len(t.arrays) || addr < t.arrays[i].Variable.Addr {
 		return nil
@@ -239,7 +239,7 @@ func (t *taker) arrayOver(addr uint64) *Picked {
 }
 
 // add adds to the array an access whose address is a constant of the code.
-func (a *Picked) add(d Access, addr uint64) {
+func (a *IndexedArray) add(d Access, addr uint64) {
 	d.Base, d.Index, d.Scale, d.Disp, d.Offset, d.Partial, d.If = insn.NoReg, insn.NoReg, 0, int64(addr), 0, false, 0
 	a.Accesses = append(a.Accesses, d)
 }
@@ -249,10 +249,10 @@ func (a *Picked) add(d Access, addr uint64) {
 const beforeArray = 16
 
 // arraysAt returns the arrays that contain the addresses, or begin just behind them.
-func (t *taker) arraysAt(from []uint64) []*Picked {
-	var out []*Picked
-	add := func(a *Picked) {
-		if a != nil && !slices.ContainsFunc(out, func(b *Picked) bool { return a.Variable.Addr == b.Variable.Addr }) {
+func (t *surveyor) arraysAt(from []uint64) []*IndexedArray {
+	var out []*IndexedArray
+	add := func(a *IndexedArray) {
+		if a != nil && !slices.ContainsFunc(out, func(b *IndexedArray) bool { return a.Variable.Addr == b.Variable.Addr }) {
 			out = append(out, a)
 		}
 	}
@@ -270,8 +270,8 @@ func (t *taker) arraysAt(from []uint64) []*Picked {
 // arrayAt returns the outermost array at an address, from the debug information. Without debug
 // information, any object larger than a scalar (8 bytes) that is not considered a structure is an
 // array.
-func (t *taker) arrayAt(addr uint64) *Picked {
-	objects := t.touched(addr, addr+1)
+func (t *surveyor) arrayAt(addr uint64) *IndexedArray {
+	objects := t.objectsIn(addr, addr+1)
 	if len(objects) == 0 {
 		return nil
 	}
@@ -280,7 +280,7 @@ func (t *taker) arrayAt(addr uint64) *Picked {
 		if o.hi-o.lo <= 8 || t.structured[o.lo] {
 			return nil
 		}
-		return &Picked{Variable: Variable{Name: o.name, File: t.file, Addr: o.lo, Size: int(o.hi - o.lo)}}
+		return &IndexedArray{Variable: Variable{Name: o.name, File: t.file, Addr: o.lo, Size: int(o.hi - o.lo)}}
 	}
 	t.index.Budget = maxTypeEntries
 	m, array := t.index.arrayAt(o.v.typ, int64(addr-o.lo))
@@ -288,7 +288,7 @@ func (t *taker) arrayAt(addr uint64) *Picked {
 		return nil
 	}
 	lo := o.lo + uint64(m.start)
-	a := &Picked{Variable: Variable{Name: o.name + m.path, File: t.file, Addr: lo}}
+	a := &IndexedArray{Variable: Variable{Name: o.name + m.path, File: t.file, Addr: lo}}
 	size := array.Size()
 	if size <= 0 || lo+uint64(size) > o.hi {
 		size = int64(o.hi - lo)
@@ -304,7 +304,7 @@ func (t *taker) arrayAt(addr uint64) *Picked {
 const maxArray = 1<<31 - 1
 
 // arrayAt descends into a type as memberAt does, down to the first array; nil if there is none.
-func (x *index) arrayAt(typ dwarf.Offset, at int64) (m memberPlace, array *dw.Type) {
+func (x *index) arrayAt(typ dwarf.Offset, at int64) (m innerScalar, array *dw.Type) {
 	for range 4 * maxChain {
 		t := x.TypeAt(typ).Unqualified()
 		switch {
@@ -327,7 +327,7 @@ func (x *index) arrayAt(typ dwarf.Offset, at int64) (m memberPlace, array *dw.Ty
 const elementLeaves = 256
 
 // layout returns the layout of an array type; nil if it is not known.
-func (t *taker) layout(array *dw.Type, u *dw.CompileUnit) *Layout {
+func (t *surveyor) layout(array *dw.Type, u *dw.CompileUnit) *Layout {
 	stride := t.index.Size(array.Of)
 	if stride <= 0 {
 		return nil

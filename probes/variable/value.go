@@ -21,10 +21,10 @@ import (
 // So an access through a value that may be the variable's address is not missed. It is marked for a
 // comparison at run time.
 
-type certainty uint8
+type valueKind uint8
 
 const (
-	unreached certainty = iota
+	unreached valueKind = iota
 	known
 	framed
 	maybe
@@ -32,74 +32,74 @@ const (
 	unknown
 )
 
-// held is the abstract value of a register or stack word.
-type held struct {
-	how  certainty
+// value is the abstract value of a register or stack word.
+type value struct {
+	kind valueKind
 	addr uint64 // the value, for known, maybe and, as a signed number, framed
-	// made are the addresses, sorted, of the instructions that made the address near the object;
-	// empty for other values.
-	made []uint64
-	sure bool // for inside: on every path
+	// makers are the addresses, sorted, of the instructions that makers the address near the
+	// object; empty for other values.
+	makers  []uint64
+	certain bool // for inside: on every path
 }
 
 // points reports whether the value is, or may be, an address made from one near the
 // object.
-func (h held) points() bool { return len(h.made) > 0 }
+func (h value) points() bool { return len(h.makers) > 0 }
 
 // exact reports whether the value, if it is an address near the object, equals h.addr.
-func (h held) exact() bool { return h.how == known || h.how == maybe }
+func (h value) exact() bool { return h.kind == known || h.kind == maybe }
 
 // weaken returns the value that remains if another path may have another value.
-func (h held) weaken() held {
+func (h value) weaken() value {
 	switch {
 	case !h.points():
-		return held{how: unknown}
-	case h.how == known:
-		h.how = maybe
+		return value{kind: unknown}
+	case h.kind == known:
+		h.kind = maybe
 	}
-	h.sure = false
+	h.certain = false
 	return h
 }
 
-// leads reports whether the value is an address made from one near the object on every path.
-func (h held) leads() bool { return h.points() && (h.how == known || h.sure) }
+// alwaysPoints reports whether the value is an address made from one near the object on every path.
+func (h value) alwaysPoints() bool { return h.points() && (h.kind == known || h.certain) }
 
 // join returns the value where two paths join.
-func join(a, b held) held {
+func join(a, b value) value {
 	switch {
-	case a.how == unreached:
+	case a.kind == unreached:
 		return b
-	case b.how == unreached:
+	case b.kind == unreached:
 		return a
-	case (a.how == known || a.how == framed) && a.how == b.how && a.addr == b.addr:
-		a.made = union(a.made, b.made)
+	case (a.kind == known || a.kind == framed) && a.kind == b.kind && a.addr == b.addr:
+		a.makers = union(a.makers, b.makers)
 		return a
 	}
-	sure := a.leads() && b.leads()
+	sure := a.alwaysPoints() && b.alwaysPoints()
 	a, b = a.weaken(), b.weaken()
 	switch {
-	case a.how == unknown:
+	case a.kind == unknown:
 		return b
-	case b.how == unknown:
+	case b.kind == unknown:
 		return a
-	case a.how == maybe && b.how == maybe && a.addr == b.addr:
-		a.made = union(a.made, b.made)
+	case a.kind == maybe && b.kind == maybe && a.addr == b.addr:
+		a.makers = union(a.makers, b.makers)
 		return a
 	}
-	return held{how: inside, made: union(a.made, b.made), sure: sure}
+	return value{kind: inside, makers: union(a.makers, b.makers), certain: sure}
 }
 
-// stays reports whether a join of h with o leaves h unchanged for certain. That is so for most
-// joins, and the test is cheap.
-func (h *held) stays(o *held) bool {
-	if len(h.made)+len(o.made) > 0 {
+// unchangedBy reports whether a join of h with o leaves h unchanged for certain. That is so for
+// most joins, and the test is cheap.
+func (h *value) unchangedBy(o *value) bool {
+	if len(h.makers)+len(o.makers) > 0 {
 		return false
 	}
-	switch h.how {
+	switch h.kind {
 	case unknown:
 		return h.addr == 0
 	case known, framed:
-		return h.how == o.how && h.addr == o.addr
+		return h.kind == o.kind && h.addr == o.addr
 	}
 	return false
 }
@@ -119,8 +119,8 @@ func union(a, b []uint64) []uint64 {
 }
 
 // same reports whether two values are equal.
-func (h held) same(o held) bool {
-	return h.how == o.how && h.addr == o.addr && h.sure == o.sure && slices.Equal(h.made, o.made)
+func (h value) same(o value) bool {
+	return h.kind == o.kind && h.addr == o.addr && h.certain == o.certain && slices.Equal(h.makers, o.makers)
 }
 
 // numRegs is the number of general registers that the flow follows.
@@ -128,17 +128,17 @@ const numRegs = 32
 
 // state is the abstract state at one instruction.
 type state struct {
-	regs [numRegs]held
+	regs [numRegs]value
 	// slots are the words of the stack that point near the object, by their offset from the stack
 	// pointer at the function's entry.
-	slots code.Frame[held]
+	slots code.Frame[value]
 }
 
-func (s *state) reached() bool { return s.regs[0].how != unreached }
+func (s *state) reached() bool { return s.regs[0].kind != unreached }
 
 func nothing() (s state) {
 	for r := range s.regs {
-		s.regs[r].how = unknown
+		s.regs[r].kind = unknown
 	}
 	return s
 }
@@ -150,19 +150,19 @@ func (s *state) join(from *state) (changed bool) {
 		return true
 	}
 	for r := range s.regs {
-		if s.regs[r].stays(&from.regs[r]) {
+		if s.regs[r].unchangedBy(&from.regs[r]) {
 			continue
 		}
 		if h := join(s.regs[r], from.regs[r]); !h.same(s.regs[r]) {
 			s.regs[r], changed = h, true
 		}
 	}
-	return s.slots.Join(from.slots, joinSlots, held.same) || changed
+	return s.slots.Join(from.slots, joinSlots, value.same) || changed
 }
 
 // joinSlots joins a word of the stack of two paths. A word that is missing on one of them may be
 // anything there.
-func joinSlots(a, b *held) (held, bool) {
+func joinSlots(a, b *value) (value, bool) {
 	switch {
 	case a == nil:
 		return b.weaken(), true
@@ -183,9 +183,9 @@ func (s *state) points() bool {
 }
 
 // slotAt returns the value of the eight bytes of the stack at an offset.
-func (s *state) slotAt(at int64) held {
+func (s *state) slotAt(at int64) value {
 	if h, ok := s.slots.Get(at); ok {
 		return h
 	}
-	return held{how: unknown}
+	return value{kind: unknown}
 }
