@@ -27,7 +27,7 @@ func chainsBenchmark() (named, error) {
 	}
 	n := parseChains(out)
 	if n.seconds == 0 {
-		return n, fmt.Errorf("no benchmark of call chains ran:\n%s", out)
+		return n, fmt.Errorf("no benchmark of call stacks ran:\n%s", out)
 	}
 	return n, nil
 }
@@ -41,7 +41,7 @@ func parseChains(out string) named {
 // chainsRequirement returns the row for a measurement; zero seconds mean that none was made.
 func chainsRequirement(n named) requirement {
 	r := requirement{
-		text:  "1,000 distinct call chains of 20 frames, from all over a program of 100 MB with debug information, named: seconds, and MB resident at most",
+		text:  "time to name the frames of 1,000 distinct call stacks of 20 frames, from all over a program of 100 MB with debug information: seconds, and MB resident at most",
 		limit: fmt.Sprintf("at most %.0f s, %.0f MB", maxNaming, maxNamingPeak), measured: "not measured",
 	}
 	if n.seconds > 0 {

@@ -37,7 +37,7 @@ func parseTold(out string) told {
 // hangRequirement is the row for what was measured; no time is not measured.
 func hangRequirement(t told) requirement {
 	r := requirement{
-		text:  "ms from the last event of threads that block each other for good until the hang is told, ten runs",
+		text:  "ms from the last event of threads that block each other for good until the hang is reported, ten runs",
 		limit: fmt.Sprintf("at most %d", maxTold), measured: "not measured",
 	}
 	if t.worst > 0 {

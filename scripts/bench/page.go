@@ -105,7 +105,7 @@ func (p *page) requirements() []requirement {
 		other string
 		limit float64
 	}{{entry, maxOfEntry}, {bpftrace, maxOfBpftrace}} {
-		q := requirement{text: "cost of a lock/unlock pair, of that with " + c.other, limit: "at most " + part(c.limit), measured: "not measured"}
+		q := requirement{text: "cost of a lock/unlock pair, relative to " + c.other, limit: "at most " + part(c.limit), measured: "not measured"}
 		if r, ok := p.ratio(cheap, c.other, 1); ok {
 			q.measured, q.met = part(r), r <= c.limit && r > 0
 			if !q.met {
@@ -137,9 +137,9 @@ func (p *page) requirements() []requirement {
 	lost := two.worst(func(s sample) float64 { return s.lost })
 	cpu := two.median(func(s sample) float64 { return s.toolCPU / s.CPU })
 	return append(rs,
-		requirement{"two threads without pause: events, against two a pair and those of start and end", "none missing, none lost",
+		requirement{"two threads without pause: events, compared with two for each pair and those of start and end", "none missing, none lost",
 			fmt.Sprintf("%.0f of %.0f, at worst %.0f off, %.0f lost", events, 2*two.samples[0].Pairs+two.others(), off, lost), off == 0 && lost == 0},
-		requirement{"CPU time of tracepredict meanwhile, of the program's", "less than " + part(maxToolCPU),
+		requirement{"CPU time of tracepredict meanwhile, relative to the program's", "less than " + part(maxToolCPU),
 			fmt.Sprintf("%.2f", cpu), cpu < maxToolCPU})
 }
 
@@ -165,7 +165,7 @@ func part(r float64) string {
 func (p *page) render() (text string, met bool) {
 	var b strings.Builder
 	met = true
-	fmt.Fprintf(&b, "Measured with `make bench`, %d rounds, on %s. Ratios carry from machine to machine, nanoseconds do not.\n\n", p.config.rounds, p.machine)
+	fmt.Fprintf(&b, "Measured with `make bench`, %d rounds, on %s. Ratios are comparable between machines, nanoseconds are not.\n\n", p.config.rounds, p.machine)
 	b.WriteString("| requirement | limit | measured | met |\n| --- | --- | --- | --- |\n")
 	for _, q := range p.requirements() {
 		yes := "yes"
@@ -188,7 +188,7 @@ func (p *page) renderPairs(b *strings.Builder, threads int) {
 	if threads > 1 {
 		title = "Two threads at one lock, without pause"
 	}
-	fmt.Fprintf(b, "\n### %s\n\n| | of tracepredict's cost | ns a pair | from | to | ns of CPU |\n| --- | ---: | ---: | ---: | ---: | ---: |\n", title)
+	fmt.Fprintf(b, "\n### %s\n\n| | relative to tracepredict | ns a pair | from | to | ns of CPU |\n| --- | ---: | ---: | ---: | ---: | ---: |\n", title)
 	for _, r := range p.results {
 		if r.threads != threads {
 			continue
@@ -204,7 +204,7 @@ func (p *page) renderPairs(b *strings.Builder, threads int) {
 		fmt.Fprintf(b, "| %s | %s | %.0f | %.0f | %.0f | %.0f |\n", r.name, times, figures.Median(all), slices.Min(all), slices.Max(all),
 			r.median(func(s sample) float64 { return s.CPUPair }))
 	}
-	b.WriteString("\nThe first column leaves out what the loop takes by itself. The last is the CPU time of the program's threads; it tells what a pair costs where others use the machine too.\n")
+	b.WriteString("\nThe first column leaves out the time of the loop itself. The last is the CPU time of the program's threads, which shows the cost of a pair even when other programs use the machine.\n")
 }
 
 // renderReader tells where CPU time goes while two threads do nothing else.
@@ -219,7 +219,7 @@ func (p *page) renderReader(b *strings.Builder) {
 
 | | |
 | --- | ---: |
-| CPU time of tracepredict, of the program's, two threads without pause | %.2f |
+| CPU time of tracepredict, relative to the program's, two threads without pause | %.2f |
 | ns of CPU an event: reading, analysing | %.0f |
 | ns of CPU an event: the program, probes included | %.0f |
 | ms of CPU for a run of two pairs: plan, attach, report | %.0f |
@@ -228,13 +228,13 @@ func (p *page) renderReader(b *strings.Builder) {
 }
 
 func (p *page) renderStages(b *strings.Builder) {
-	b.WriteString("\n### From record to finding, without a kernel\n\nEach with the observer, which makes the events: `go test -pgo=cmd/tracepredict/default.pgo -bench Pipeline ./analysis/suite`.\n\n" +
+	b.WriteString("\n### From record to finding, without a kernel\n\nEach row includes the observer, which makes the events: `go test -pgo=cmd/tracepredict/default.pgo -bench Pipeline ./analysis/suite`.\n\n" +
 		"| | ns an event | bytes | allocations |\n| --- | ---: | ---: | ---: |\n")
 	for _, s := range p.stages {
 		fmt.Fprintf(b, "| %s | %.0f | %.0f | %.0f |\n", s.name, s.ns, s.bytes, s.allocs)
 	}
 	b.WriteString("\n### From trace to finding\n\nA trace of a million events is read, decompressed and analysed on one core: `go test -pgo=cmd/tracepredict/default.pgo -bench Replay ./analysis/replay`. " +
-		"What a run sets up, memory for its history above all, is shared out over its events.\n\n" +
+		"The cost of setting up a run, mostly memory for its history, is divided among its events.\n\n" +
 		"| | million events a second | ns of CPU an event | bytes | allocations |\n| --- | ---: | ---: | ---: | ---: |\n")
 	for _, r := range p.replays {
 		fmt.Fprintf(b, "| %s | %.1f | %.0f | %.1f | %.4f |\n", strings.ReplaceAll(r.name, ",", ", "), r.perSecond/1e6, r.ns, r.bytes, r.allocs)
@@ -248,13 +248,13 @@ var marks = figures.Marks{Begin: "<!-- measured: written by make bench -->", End
 var newPage = `# What observing costs
 
 A program that is observed is slowed at its synchronisation calls and at its accesses of watched variables, and nowhere else. How much depends on
-where in a function the probe sits: [how it works](how-it-works.md).
+where in a function the probe sits: see [how it works](how-it-works.md).
 
 ` + marks.Begin + "\n" + marks.End + `
 
-What the rows mean: *tracepredict* is ` + "`tracepredict exec`" + ` as it comes, both records of each pair delivered and analysed; *--sites=entry* puts every
-probe where other tools put it, at the function's entry and its return; *empty programs* is the kernel's own part of it, for
-programs that do nothing at the same places; *one empty program a call* is two such probes a pair in a program without locks, each at a nop of
-one byte, than which no instruction of a lock's code is cheaper to probe; *bpftrace* has three probes, at lock, at its return and at unlock, that
-count and nothing more; *ThreadSanitizer* is the same program compiled again with checks of every access, which finds the races of this run alone.
+What the rows mean: *tracepredict* is ` + "`tracepredict exec`" + ` with its defaults, both records of each pair delivered and analysed; *--sites=entry* puts every
+probe where other tools put it, at the function's entry and its return; *empty programs* is the kernel's own part of the cost, with
+programs that do nothing at the same sites; *one empty program a call* is two such probes for each pair in a program without locks, each at a nop of
+one byte, which is at least as cheap to probe as any instruction of a lock's code; *bpftrace* has three probes, at lock, at its return and at unlock,
+that only count; *ThreadSanitizer* is the same program compiled again with checks of every access, which finds only the races of this run.
 `

@@ -39,8 +39,8 @@ func reachRequirements(all []replayed) []requirement {
 }
 
 func renderReach(b *strings.Builder, all []replayed) {
-	b.WriteString("\n### Many locks\n\nTen million lock events over 1,000 locks and 32 threads, nested up to three deep, 20 pairs of locks taken in both orders; each with its clock, and *all* with its " +
-		"findings: `go test -pgo=cmd/tracepredict/default.pgo -run '^$' -bench Reach -benchtime " + reachEvents + " ./analysis/suite`. Seconds and nanoseconds are of CPU.\n\n" +
+	b.WriteString("\n### Many locks\n\nTen million lock events over 1,000 locks and 32 threads, nested up to three deep, 20 pairs of locks acquired in both orders; each row includes its clock, and *all* its " +
+		"findings: `go test -pgo=cmd/tracepredict/default.pgo -run '^$' -bench Reach -benchtime " + reachEvents + " ./analysis/suite`. Seconds and nanoseconds are CPU time.\n\n" +
 		"| | million events a second | ns an event |\n| --- | ---: | ---: |\n")
 	for _, r := range all {
 		fmt.Fprintf(b, "| %s | %.1f | %.0f |\n", r.name, r.perSecond/1e6, r.ns)

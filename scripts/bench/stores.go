@@ -60,8 +60,8 @@ func (p *page) renderStores(b *strings.Builder) {
 	if len(p.stores) == 0 {
 		return
 	}
-	b.WriteString("\n### One thread: a store into a watched variable\n\nSide by side, what seeing it adds. A watchpoint sees accesses through pointers too, and costs nothing where there is none.\n\n" +
-		"| | ns a store | from | to | ns of CPU | of the cheap site's | missed |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	b.WriteString("\n### One thread: a store into a watched variable\n\nWhat observing the store adds. A watchpoint sees accesses through pointers too, and costs nothing where there is no access.\n\n" +
+		"| | ns a store | from | to | ns of CPU | relative to the cheap site | missed |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	base, cheapest := p.stores[0], 0.0
 	for _, r := range p.stores[1:] {
 		wall, cpu := storeCost(r, base)

@@ -14,7 +14,7 @@ type redis struct{ requests int }
 func (r *redis) name() string { return "redis-server" }
 
 func (r *redis) load() string {
-	return fmt.Sprintf("2 io-threads that read too, 50 clients of redis-benchmark that send 8 at a time, %d INCR and as many SET", r.requests)
+	return fmt.Sprintf("2 I/O threads that also read, 50 clients of redis-benchmark that send 8 at a time, %d INCR and as many SET", r.requests)
 }
 
 func (r *redis) prepare(_ context.Context, e *env) error {

@@ -23,7 +23,7 @@ const rocksdbThreads = 4
 func (d *rocksdb) name() string { return "rocksdb" }
 
 func (d *rocksdb) load() string {
-	return fmt.Sprintf("db_bench, C++: %d threads, each writes %d keys and reads as many, with compaction behind", rocksdbThreads, d.keys)
+	return fmt.Sprintf("db_bench, C++: %d threads, each writes %d keys and reads as many, with compaction in the background", rocksdbThreads, d.keys)
 }
 
 func (d *rocksdb) prepare(_ context.Context, e *env) error {

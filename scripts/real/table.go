@@ -102,7 +102,7 @@ func rate(s sample) float64 {
 
 func render(c config, results []result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Measured with `make real`, %d rounds, on %s. Ratios carry from machine to machine better than seconds do.\n\n", c.rounds, figures.Machine())
+	fmt.Fprintf(&b, "Measured with `make real`, %d rounds, on %s. Ratios are more comparable between machines than seconds.\n\n", c.rounds, figures.Machine())
 	b.WriteString("| | plain, s | exec, s | times | attach, s | times | locks a second, plain | goal | met |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n")
 	for _, r := range results {
 		goal, met := "", ""
@@ -156,7 +156,7 @@ func stacksTable(results []result) string {
 	if b.Len() == 0 {
 		return ""
 	}
-	return "\nWhat call chains cost (`--stacks=none` beside the default):\n\n| | without, s | with, s | times | goal, below | met |\n| --- | ---: | ---: | ---: | ---: | --- |\n" + b.String()
+	return "\nWhat call stacks cost (`--stacks=none` beside the default):\n\n| | without, s | with, s | times | goal, below | met |\n| --- | ---: | ---: | ---: | ---: | --- |\n" + b.String()
 }
 
 // complete describes whether every mode that has a goal of its own was measured.

@@ -1,4 +1,4 @@
-// Two threads take the same two locks in opposite orders, at different times.
+// Two threads acquire the same two locks in opposite orders, at different times.
 //
 // expect: deadlock
 // timed

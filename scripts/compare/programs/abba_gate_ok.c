@@ -1,4 +1,4 @@
-// Opposite orders, but only under a gate lock that both threads take first.
+// Opposite orders, but only under a gate lock that both threads acquire first.
 //
 // expect: nothing
 // timed

@@ -1,5 +1,5 @@
-// Opposite orders, but the second thread waits on a condition until the first is done
-// with its locks: they can never meet.
+// Opposite orders, but the second thread waits on a condition until the first has released its
+// locks: they can never meet.
 //
 // expect: nothing
 #include "threads.h"

@@ -1,4 +1,4 @@
-// Two threads take two locks in opposite orders, at the same time: they hang.
+// Two threads acquire two locks in opposite orders, at the same time: they hang.
 //
 // expect: deadlock
 // expect: hang

@@ -1,5 +1,5 @@
-// Opposite orders, but the first thread is joined before the second is made: they
-// can never meet. (The false alarm that the manual page of bcc's deadlock warns of.)
+// Opposite orders, but the first thread is joined before the second is created: they can never
+// meet. (The false alarm that the manual page of bcc's deadlock warns of.)
 //
 // expect: nothing
 #include "threads.h"

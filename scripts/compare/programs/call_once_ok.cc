@@ -1,4 +1,4 @@
-// Two threads make the table by std::call_once, and both use it.
+// Two threads initialise the table by std::call_once, and both use it.
 //
 // expect: nothing
 #include <chrono>

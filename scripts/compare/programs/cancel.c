@@ -1,5 +1,5 @@
-// A thread is cancelled in its wait on a condition, for which it has got the mutex back, and no cleanup handler gives it
-// up.
+// A thread is cancelled in its wait on a condition, has acquired the mutex again, and no
+// cleanup handler releases it.
 //
 // expect: misuse
 #include "threads.h"

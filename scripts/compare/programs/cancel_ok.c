@@ -1,5 +1,5 @@
-// A thread is cancelled in its wait on a condition, for which it has got the mutex back, and a cleanup handler gives it
-// up.
+// A thread is cancelled in its wait on a condition, has acquired the mutex again, and a
+// cleanup handler releases it.
 //
 // expect: nothing
 #include "threads.h"

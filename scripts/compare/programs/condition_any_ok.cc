@@ -1,4 +1,4 @@
-// A std::condition_variable_any with a std::shared_mutex, held to write where the flag is set.
+// A std::condition_variable_any with a std::shared_mutex, held for writing where the flag is set.
 //
 // expect: nothing
 #include <chrono>

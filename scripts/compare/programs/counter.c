@@ -1,4 +1,4 @@
-// Two threads raise a counter without a lock, at different times.
+// Two threads increment a counter without a lock, at different times.
 //
 // expect: race counter
 // timed

@@ -1,4 +1,4 @@
-// Two threads raise a counter under a lock.
+// Two threads increment a counter under a lock.
 //
 // expect: nothing
 // timed

@@ -1,4 +1,4 @@
-// A std::counting_semaphore hands a letter over, and a std::binary_semaphore stands for a lock.
+// A std::counting_semaphore hands a letter over, and a std::binary_semaphore is used as a lock.
 //
 // expect: nothing
 #include <chrono>

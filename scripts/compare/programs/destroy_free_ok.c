@@ -1,5 +1,5 @@
-// A mutex is destroyed after its last unlock, as soon as the count that it guards says
-// so: it is not held by anybody then.
+// A mutex is destroyed after its last unlock, as soon as the count that it guards permits it: it is
+// not held by anybody then.
 //
 // expect: nothing
 #include "threads.h"

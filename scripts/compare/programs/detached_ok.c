@@ -1,4 +1,4 @@
-// A detached thread tells by a condition that it is done, and its result is read then.
+// A detached thread signals by a condition that it has finished, and its result is read then.
 //
 // expect: nothing
 #include "threads.h"

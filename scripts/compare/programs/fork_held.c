@@ -1,5 +1,5 @@
-// The process forks while another thread may hold a lock, and the child takes that lock: if it was held, it is so for ever in
-// the child. In this run nobody held it.
+// The process forks while another thread may hold a lock, and the child acquires that lock: if it was held, it is so for ever
+// in the child. In this run nobody held it.
 //
 // expect: deadlock
 // expect: misuse

@@ -1,4 +1,4 @@
-// A task of std::async tells its result by a variable too, which is read without waiting for the task.
+// A task of std::async also stores its result in a variable, which is read without waiting for the task.
 //
 // expect: race last
 #include <chrono>

@@ -1,5 +1,5 @@
-// A task of std::async and one with a std::promise leave more than their results, which is read when these
-// have been had.
+// A task of std::async and one with a std::promise write more than their results, which is read after the
+// results have been received.
 //
 // expect: nothing
 #include <chrono>

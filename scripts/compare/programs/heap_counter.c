@@ -1,4 +1,4 @@
-// Two threads raise a counter in a structure on the heap without a lock, at different times.
+// Two threads increment a counter in a structure on the heap without a lock, at different times.
 //
 // expect: race
 #include "threads.h"

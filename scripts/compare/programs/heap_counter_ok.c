@@ -1,4 +1,4 @@
-// Two threads raise a counter in a structure on the heap under the lock beside it.
+// Two threads increment a counter in a structure on the heap under the lock beside it.
 //
 // expect: nothing
 #include "threads.h"

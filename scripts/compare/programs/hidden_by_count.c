@@ -1,6 +1,6 @@
-// As hidden_by_lock, but what the lock guards is a counter that both raise. The second thread
-// reads the number that the first one wrote, and a schedule in which it reads another
-// one is no longer a reordering of this run. Nothing depends on the number.
+// As hidden_by_lock, but the lock guards a counter that both increment. The second thread reads the
+// number that the first one wrote, and a schedule in which it reads another one is no longer a
+// reordering of this run. Nothing depends on the number.
 //
 // expect: race total
 #include "threads.h"

@@ -1,7 +1,7 @@
-// The total is written by both threads without a lock. In between each takes the
-// lock of the log; this run happens to take it in the order in which the total is
-// written, so happens-before orders the writes. Any delay of the first thread
-// shows the race.
+// Both threads write the total without a lock. In between each
+// takes the lock of the log; this run happens to take it in the
+// order in which the total is written, so happens-before orders
+// the writes. Any delay of the first thread shows the race.
 //
 // expect: race total
 // timed

@@ -1,5 +1,5 @@
-// As hidden_by_lock, but the second thread looks under the lock whether the first
-// has written, and only then writes: the order is no accident.
+// As hidden_by_lock, but the second thread checks under the lock whether the first has written, and
+// only then writes: the order is no accident.
 //
 // expect: nothing
 #include "threads.h"

@@ -1,5 +1,5 @@
-// A thread waits on a condition without looking whether what it waits for has happened;
-// it was signalled before, so it waits for ever.
+// A thread waits on a condition without checking whether what it waits for has happened; it was
+// signalled before, so it waits for ever.
 //
 // expect: hang
 // expect: deadlock

@@ -1,4 +1,4 @@
-// Two modules each make the shared table once, but each with a once of its own.
+// Two modules each initialise the shared table once, but each with its own once object.
 //
 // expect: race table
 #include "threads.h"

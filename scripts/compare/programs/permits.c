@@ -1,6 +1,6 @@
-// A semaphore that stands for a lock is made with two permits instead of one, so
-// two threads can be in the section at once. In this run they are there one after
-// the other, and the first one's post comes before the second one's wait.
+// A semaphore that is used as a lock is initialised with two permits instead of one, so two threads
+// can be in the section at once. In this run they are there one after the other, and the first
+// one's post comes before the second one's wait.
 //
 // expect: race balance
 #include "threads.h"

@@ -1,4 +1,4 @@
-// A semaphore with one permit stands for a lock.
+// A semaphore with one permit is used as a lock.
 //
 // expect: nothing
 #include "threads.h"

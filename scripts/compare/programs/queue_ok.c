@@ -1,5 +1,5 @@
-// A ring for one producer and one consumer: atomic positions that are stored with release and loaded with
-// acquire keep the two off the same element.
+// A ring buffer for one producer and one consumer: atomic positions that are stored with release and
+// loaded with acquire keep the two off the same element.
 //
 // expect: nothing
 #include "threads.h"

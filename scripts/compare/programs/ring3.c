@@ -1,4 +1,4 @@
-// A cycle of three locks and three threads, each at another time.
+// A cycle of three locks and three threads, each at a different time.
 //
 // expect: deadlock
 #include "threads.h"

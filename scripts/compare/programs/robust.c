@@ -1,5 +1,5 @@
-// A thread dies with a robust mutex. Who gets it next gives it back without making it consistent, after
-// which nobody gets it any more.
+// A thread ends while it holds a robust mutex. Who gets it next gives it back without making it
+// consistent, after which nobody gets it any more.
 //
 // expect: misuse
 #include "threads.h"

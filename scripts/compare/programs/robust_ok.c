@@ -1,5 +1,5 @@
-// A thread dies with a robust mutex. Who gets it next makes it consistent and goes on: that
-// is what robust mutexes are for.
+// A thread ends while it holds a robust mutex. Who gets it next makes it consistent and goes on:
+// that is what robust mutexes are for.
 //
 // expect: nothing
 #include "threads.h"

@@ -1,5 +1,5 @@
-// Two read-write locks in opposite orders, all to read: readers do not keep each other
-// out, and glibc's locks prefer readers.
+// Two read-write locks in opposite orders, all for reading: readers do not keep each other out, and
+// glibc's locks prefer readers.
 //
 // expect: nothing
 #include "threads.h"

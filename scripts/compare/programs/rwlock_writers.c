@@ -1,4 +1,4 @@
-// Two read-write locks in opposite orders, each inner one to write.
+// Two read-write locks in opposite orders, each inner one for writing.
 //
 // expect: deadlock
 #include "threads.h"

@@ -1,4 +1,4 @@
-// std::scoped_lock takes two locks in either order without a deadlock: it backs off.
+// std::scoped_lock acquires two locks in either order without a deadlock: it backs off.
 //
 // expect: nothing
 #include <chrono>

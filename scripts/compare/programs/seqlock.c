@@ -1,4 +1,4 @@
-// A sequence lock whose reader reads the pair before it looks at the sequence.
+// A sequence lock whose reader reads the pair before it checks the sequence.
 //
 // expect: race low
 // expect: race high

@@ -1,4 +1,4 @@
-// Two processes raise a counter in memory that they share, without the mutex that lies beside it.
+// Two processes increment a counter in memory that they share, without the mutex that lies beside it.
 //
 // expect: race
 // run: --follow

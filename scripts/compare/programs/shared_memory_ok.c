@@ -1,4 +1,4 @@
-// Two processes raise a counter in memory that they share, under the mutex that lies beside it.
+// Two processes increment a counter in memory that they share, under the mutex that lies beside it.
 //
 // expect: nothing
 // run: --follow

@@ -1,4 +1,4 @@
-// A reader of a std::shared_mutex repairs the table that it only has a shared lock of.
+// A reader of a std::shared_mutex modifies the table while it holds only a shared lock.
 //
 // expect: race repairs
 #include <chrono>

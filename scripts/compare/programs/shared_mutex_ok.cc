@@ -1,4 +1,4 @@
-// Who repairs the table has its std::shared_mutex to himself.
+// A thread that modifies the table holds its std::shared_mutex exclusively.
 //
 // expect: nothing
 #include <chrono>

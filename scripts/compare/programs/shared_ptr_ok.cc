@@ -1,5 +1,5 @@
-// Whoever drops the last std::shared_ptr deletes the object, and the atomic
-// count of references orders that after all uses.
+// The thread that drops the last std::shared_ptr deletes the object, and the atomic count of
+// references orders the deletion after all uses.
 //
 // expect: nothing
 // timed

@@ -1,5 +1,5 @@
-// A signal handler takes the lock that the thread which it interrupts may hold. In this run the signal comes when
-// nobody does.
+// A signal handler acquires a lock that the interrupted thread may hold. In this run the signal comes when nobody
+// does.
 //
 // expect: deadlock
 // expect: misuse

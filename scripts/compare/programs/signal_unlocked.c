@@ -1,5 +1,5 @@
-// The flag that a waiter looks at is set, and the condition signalled, without the
-// waiter's lock: a signal between the look and the wait is lost.
+// The flag that a waiter checks is set, and the condition signalled, without the waiter's lock: a
+// signal between the look and the wait is lost.
 //
 // expect: race ready
 // expect: misuse

@@ -1,4 +1,4 @@
-// Two threads use a function's static object, which C++ has only one of them make.
+// Two threads use a function's static object, which only one of them constructs, as C++ guarantees.
 //
 // expect: nothing
 #include <chrono>

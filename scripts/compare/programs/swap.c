@@ -1,5 +1,5 @@
 // A new table is published by an atomic pointer, and the old one cleared at once, though a reader may
-// still have it. In this run the reader was done.
+// still use it. In this run the reader was done.
 //
 // expect: race
 #include "threads.h"

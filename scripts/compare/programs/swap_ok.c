@@ -1,5 +1,5 @@
-// A new table is published by an atomic pointer, and the old one cleared when the atomic count of readers
-// has been seen at zero, as RCU does.
+// A new table is published by an atomic pointer, and the old one cleared after the atomic count of
+// readers was zero, as RCU does.
 //
 // expect: nothing
 #include "threads.h"

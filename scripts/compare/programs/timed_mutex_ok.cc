@@ -1,4 +1,4 @@
-// A std::timed_mutex and a std::shared_timed_mutex that are taken with a time limit guard two counters.
+// A std::timed_mutex and a std::shared_timed_mutex that are acquired with a time limit guard two counters.
 //
 // expect: nothing
 #include <chrono>

@@ -1,4 +1,4 @@
-// A mutex is unlocked by another thread than its owner.
+// A thread unlocks a mutex that another thread owns.
 //
 // expect: misuse
 // timed

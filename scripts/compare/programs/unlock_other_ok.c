@@ -1,4 +1,4 @@
-// One thread takes what another gives back; but it is a semaphore, which has no owner.
+// One thread acquires what another releases; but it is a semaphore, which has no owner.
 //
 // expect: nothing
 #include "threads.h"

@@ -1,4 +1,4 @@
-// A condition is waited on with one mutex, and when nobody waits any more with another:
+// A condition is waited on with one mutex, and with another mutex when no thread waits any more:
 // POSIX binds the two only while somebody waits.
 //
 // expect: nothing
