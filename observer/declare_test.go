@@ -18,7 +18,7 @@ func TestDeclared(t *testing.T) {
 		asked++
 		return []Declared{{Addr: 'X' << 12, Variable: "x", Value: 7}, {Addr: 'Y' << 12, Variable: "y"}}
 	}
-	var kept keeper
+	var kept eventCollector
 	l.o = New(Options{Sites: site, Sinks: []Sink{l, &kept}, Declare: declare})
 	for _, r := range parseRecords(t, two+`
 		11 acquire A

@@ -80,9 +80,9 @@ func (o *Observer) heapCall(t *thread, r *bpf.Record) {
 		o.endObjects(t, h, r.Object, r.Value) // in any block or on a stack
 	case bpf.OpMove:
 		if r.Flags&bpf.RecLeave == 0 {
-			t.moving, t.movingAt = nil, r.Object
+			t.reallocated, t.reallocAddr = nil, r.Object
 			if at, b, ok := h.blocks.upTo(r.Object); ok && at == r.Object {
-				t.moving = b
+				t.reallocated = b
 			}
 			return
 		}
@@ -115,8 +115,8 @@ func (o *Observer) freed(t *thread, h *heap, addr uint64) {
 // moved handles the return of realloc. The old block has been freed by then, and its
 // memory may already belong to another block.
 func (o *Observer) moved(t *thread, h *heap, r *bpf.Record) {
-	old, from := t.moving, t.movingAt
-	t.moving = nil
+	old, from := t.reallocated, t.reallocAddr
+	t.reallocated = nil
 	if r.Flags&bpf.RecFailed != 0 {
 		return
 	}

@@ -17,16 +17,16 @@ var syncSites = []SiteInfo{
 	{Variable: "x", Flags: event.Atomic, Sync: &Sync{How: bpf.ValuesBoth, Width: 4, HasInitial: true}},
 }
 
-type keeper struct{ events []event.Event }
+type eventCollector struct{ events []event.Event }
 
-func (k *keeper) Event(e *event.Event) {
+func (k *eventCollector) Event(e *event.Event) {
 	c := *e
 	c.Must = slices.Clone(e.Must)
 	k.events = append(k.events, c)
 }
 
 func observeSync(records []bpf.Record) ([]event.Event, Stats) {
-	var k keeper
+	var k eventCollector
 	o := New(Options{Sinks: []Sink{&k}, Sites: func(i uint32) *SiteInfo { return &syncSites[min(int(i), len(syncSites)-1)] }})
 	for i := range records {
 		o.Record(&records[i])
@@ -190,7 +190,7 @@ func TestGuardLookedAt(t *testing.T) {
 	guard := func(time uint64, op bpf.Op) bpf.Record {
 		return bpf.Record{Time: time, Tid: 11, Tgid: 1, Op: uint8(op), Object: 0x4000, Result: 1, Sp: usualSP}
 	}
-	var k keeper
+	var k eventCollector
 	o := New(Options{Sinks: []Sink{&k}, Sites: func(i uint32) *SiteInfo { return &syncSites[min(int(i), len(syncSites)-1)] }})
 	for _, r := range []bpf.Record{
 		syncRecord(1, 11, bpf.OpRead, 0, 0), guard(2, bpf.OpGuardAcquire), guard(3, bpf.OpGuardRelease),

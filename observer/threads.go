@@ -11,20 +11,20 @@ import (
 
 // thread is a live thread, or one that has ended and can still be joined.
 type thread struct {
-	lastBlock  *block // the block that it allocated last
-	moving     *block // the block that its current call of realloc moves; nil: none is known
-	movingAt   uint64 // address of that block
-	process    *process
-	id         event.ThreadID
-	tid        uint32
-	tp         uint64  // thread pointer, which pthread_t equals; 0 if unknown
-	createdAt  uint64  // time of its creation; 0 if it lived before the observation began
-	previous   *thread // the thread that had the thread pointer before and may still be joined
-	ended      bool
-	detached   bool
-	cancelled  bool   // pthread_cancel was called for it
-	lostEvents bool   // events of it were lost
-	lastEvent  uint64 // number of the last event of the run after its last record was handled
+	lastBlock   *block // the block that it allocated last
+	reallocated *block // the block that its current call of realloc moves; nil: none is known
+	reallocAddr uint64 // address of that block
+	process     *process
+	id          event.ThreadID
+	tid         uint32
+	tp          uint64  // thread pointer, which pthread_t equals; 0 if unknown
+	createdAt   uint64  // time of its creation; 0 if it lived before the observation began
+	previous    *thread // the thread that had the thread pointer before and may still be joined
+	ended       bool
+	detached    bool
+	cancelled   bool   // pthread_cancel was called for it
+	lostEvents  bool   // events of it were lost
+	lastEvent   uint64 // number of the last event of the run after its last record was handled
 
 	held     []hold
 	condWait *condWait // nil if it is not in a condition wait

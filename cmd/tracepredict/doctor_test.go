@@ -134,12 +134,13 @@ func checkDoctorError(t *testing.T, err error, want string) {
 	}
 }
 
+// full is a file on a device without space.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }
 
 func TestRunDoctorCannotPrint(t *testing.T) {
 	if err := runDoctor(full{}, []doctor.Check{{Name: "x", State: doctor.Yes}}); err == nil {
-		t.Error("what could not be printed is not told")
+		t.Error("no error, though nothing could be printed")
 	}
 }

@@ -11,26 +11,26 @@ import (
 
 var _ code.Landmarks = (*elf.File)(nil)
 
-// hidden is a file that does not return its landmarks.
-type hidden struct{ code.Source }
+// withoutLandmarks is a file that does not return its landmarks.
+type withoutLandmarks struct{ code.Source }
 
-// asked counts the calls of Landmarks.
-type asked struct {
+// landmarkCounter counts the calls of Landmarks.
+type landmarkCounter struct {
 	code.Source
 	marks []uint64
 	n     int
 }
 
-func (a *asked) Landmarks() []uint64 {
+func (a *landmarkCounter) Landmarks() []uint64 {
 	a.n++
 	return a.marks
 }
 
-// TestLandmarksAskedOnce checks that the landmarks, whose computation reads all of the file, are
-// requested once.
-func TestLandmarksAskedOnce(t *testing.T) {
-	c := &asked{Source: machineCode(t, "85ff 90 c3 | 85ff 90 c3")}
-	im := NewImage(hidden{c})
+// TestLandmarksAreRequestedOnce checks that the landmarks, whose computation reads all of the
+// file, are requested once.
+func TestLandmarksAreRequestedOnce(t *testing.T) {
+	c := &landmarkCounter{Source: machineCode(t, "85ff 90 c3 | 85ff 90 c3")}
+	im := NewImage(withoutLandmarks{c})
 	for _, im := range []*Image{NewImage(c), im} {
 		for _, at := range []uint64{base, base + 4, base} {
 			if s, err := im.Place(Want{At: at, Reads: rdi}); err != nil || !s.Moved {
@@ -39,7 +39,7 @@ func TestLandmarksAskedOnce(t *testing.T) {
 		}
 	}
 	if c.n != 1 {
-		t.Errorf("asked %d times", c.n)
+		t.Errorf("requested %d times", c.n)
 	}
 }
 
@@ -149,14 +149,14 @@ func TestReachedWithoutBranch(t *testing.T) {
 			if f.Arch() != insn.AMD64 {
 				t.Skip("the program is written for x86-64")
 			}
-			told, untold := NewImage(f), NewImage(hidden{f})
+			with, without := NewImage(f), NewImage(withoutLandmarks{f})
 			for _, name := range []string{"by_data", "by_lea", "by_mov", "by_exception", "from_above"} {
 				w := Want{At: f.Lookup(name)[0].Addr, Reads: rdi}
-				a, err := told.Place(w)
+				a, err := with.Place(w)
 				if err != nil {
 					t.Fatal(err)
 				}
-				b, err := untold.Place(w)
+				b, err := without.Place(w)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -222,7 +222,7 @@ func TestNoProbePassesLandingPads(t *testing.T) {
 func TestWhatLandmarksCost(t *testing.T) {
 	openCode(t, glibc)
 	f := openFile(t, glibc)
-	told, untold := NewImage(f), NewImage(hidden{f})
+	with, without := NewImage(f), NewImage(withoutLandmarks{f})
 	for _, x := range []struct {
 		name string
 		want Want
@@ -234,8 +234,8 @@ func TestWhatLandmarksCost(t *testing.T) {
 		cheap, lost := 0, 0
 		for _, fn := range f.Functions() {
 			x.want.At = fn.Lo
-			a, errA := told.Place(x.want)
-			b, errB := untold.Place(x.want)
+			a, errA := with.Place(x.want)
+			b, errB := without.Place(x.want)
 			switch {
 			case (errA == nil) != (errB == nil):
 				t.Errorf("0x%x: %v, without landmarks %v", fn.Lo, errA, errB)

@@ -51,7 +51,7 @@ func TestCompared(t *testing.T) {
 }
 
 func compareOne(t *testing.T, file, name string) {
-	expect, flags, build := openingOf(t, file)
+	expect, flags, build := expectationsOf(t, file)
 	args := append([]string{"exec", "--watch-shared", "--confidence", "predicted"}, flags...)
 	_, r := reported(t, append(args, "--", compared(t, file, build))...)
 	found := false
@@ -96,8 +96,9 @@ func compared(t *testing.T, file string, build []string) string {
 	return out
 }
 
-// openingOf reads the lines expect:, run: and build: of a program's opening comment.
-func openingOf(t *testing.T, file string) (expect [][]string, flags, build []string) {
+// expectationsOf reads the lines expect:, run: and build: of a program's opening
+// comment.
+func expectationsOf(t *testing.T, file string) (expect [][]string, flags, build []string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -168,12 +168,12 @@ func TestAccountingOfAFamily(t *testing.T) {
 	y := newTally()
 	r := startObserving(t, false, loader.Options{Handler: y, Follow: true},
 		processFixture(t, "family.c"), fmt.Sprint(children), fmt.Sprint(threads), fmt.Sprint(pairs))
-	<-y.stood
+	<-y.blocking
 	poll(t, "the wait of all", func() bool {
 		family := append(childrenOf(r.pid), r.pid)
 		return len(family) == 1+children && !slices.ContainsFunc(family, func(pid int) bool { return !isHeld(pid) })
 	})
-	close(y.goOn)
+	close(y.unblock)
 	wantAllAccounted(t, y, r, r.end(t), (1+children)*threads, pairs)
 	if r.result.Lost != (loader.Lost{}) {
 		t.Errorf("lost: %+v (%q)", r.result.Lost, r.session.Notes())

@@ -22,13 +22,13 @@ import (
 type tally struct {
 	received, lost map[uint32]int
 	all            atomic.Uint64 // number of records received
-	standing       bool
-	stood          chan struct{} // closed when the handler blocks
-	goOn           chan struct{} // closed by the test to continue it
+	blocked        bool
+	blocking       chan struct{} // closed when the handler blocks
+	unblock        chan struct{} // closed by the test to continue it
 }
 
 func newTally() *tally {
-	return &tally{received: map[uint32]int{}, lost: map[uint32]int{}, stood: make(chan struct{}), goOn: make(chan struct{})}
+	return &tally{received: map[uint32]int{}, lost: map[uint32]int{}, blocking: make(chan struct{}), unblock: make(chan struct{})}
 }
 
 func (y *tally) Record(r *bpf.Record) {
@@ -40,10 +40,10 @@ func (y *tally) Record(r *bpf.Record) {
 	default:
 		y.received[r.Tid]++
 	}
-	if bpf.Op(r.Op) == bpf.OpAcquire && !y.standing {
-		y.standing = true
-		close(y.stood)
-		<-y.goOn
+	if bpf.Op(r.Op) == bpf.OpAcquire && !y.blocked {
+		y.blocked = true
+		close(y.blocking)
+		<-y.unblock
 	}
 }
 
@@ -186,13 +186,13 @@ func TestAccounting(t *testing.T) {
 				args = append(args, "wait")
 			}
 			r := startObserving(t, c.attach, opts, args...)
-			<-y.stood
+			<-y.blocking
 			if c.lossy {
 				poll(t, "the end of the threads", func() bool { return len(threadStates(r.pid, "State")) == 1 })
 			} else {
 				poll(t, "the program's wait", func() bool { return isHeld(r.pid) })
 			}
-			close(y.goOn)
+			close(y.unblock)
 			out := r.end(t)
 			wantAllAccounted(t, y, r, out, threads, pairs)
 			n := y.received[uint32(r.pid)] + y.lost[uint32(r.pid)]

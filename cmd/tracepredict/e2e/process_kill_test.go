@@ -114,7 +114,7 @@ func (d *deathTimes) kill(c *child) {
 	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	for n := 0; n == 0 || errors.Is(err, unix.EINTR); {
 		if n, err = unix.Poll(fds, 20_000); n == 0 && err == nil {
-			c.t.Fatalf("killed, and there after 20 s:\n%s", whereabouts(c.pid()))
+			c.t.Fatalf("killed, and there after 20 s:\n%s", kernelWaits(c.pid()))
 		}
 	}
 	*d = append(*d, time.Since(begin))
@@ -123,8 +123,8 @@ func (d *deathTimes) kill(c *child) {
 	}
 }
 
-// whereabouts returns what the threads of a process wait for in the kernel.
-func whereabouts(pid int) string {
+// kernelWaits returns what the threads of a process wait for in the kernel.
+func kernelWaits(pid int) string {
 	var text strings.Builder
 	for _, name := range []string{"status", "wchan", "stack"} {
 		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/%s", pid, name))

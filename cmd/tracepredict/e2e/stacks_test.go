@@ -15,9 +15,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// chainsOf returns the distinct call stacks of a run's events of an operation,
+// callStacksOf returns the distinct call stacks of a run's events of an operation,
 // innermost first, as names of functions.
-func chainsOf(r *run, op event.Op) []string {
+func callStacksOf(r *run, op event.Op) []string {
 	names := r.Link
 	var out []string
 	for i := range r.Events {
@@ -37,27 +37,29 @@ func chainsOf(r *run, op event.Op) []string {
 	return out
 }
 
-// wantChains checks that there are call stacks that contain the given functions in
+// wantCallStacks checks that there are call stacks that contain the given functions in
 // order, with any others between them.
-func wantChains(t *testing.T, chains []string, want ...string) {
+func wantCallStacks(t *testing.T, chains []string, want ...string) {
 	t.Helper()
 	for _, w := range want {
-		if !slices.ContainsFunc(chains, func(c string) bool { return passes(strings.Fields(c), strings.Fields(w)) }) {
+		if !slices.ContainsFunc(chains, func(c string) bool { return hasSubsequence(strings.Fields(c), strings.Fields(w)) }) {
 			t.Errorf("no chain passes through %s:\n%s", w, strings.Join(chains, "\n"))
 		}
 	}
 	for _, c := range chains {
 		f := strings.Fields(c)
-		if passes(f, slices.Repeat([]string{"bottomless"}, 20)) {
+		if hasSubsequence(f, slices.Repeat([]string{"bottomless"}, 20)) {
 			continue // more than is copied of a stack
 		}
 		if last := f[len(f)-1]; last != "_start" && last != "main" && !strings.HasPrefix(last, "clone") && last != "__clone" {
-			t.Errorf("a chain ends in %s: %s", last, c)
+			t.Errorf("a call stack ends in %s: %s", last, c)
 		}
 	}
 }
 
-func passes(chain, through []string) bool {
+// hasSubsequence tells whether a call stack contains the given functions in this order,
+// perhaps with others in between.
+func hasSubsequence(chain, through []string) bool {
 	for _, f := range chain {
 		if len(through) > 0 && f == through[0] {
 			through = through[1:]
@@ -66,35 +68,36 @@ func passes(chain, through []string) bool {
 	return len(through) == 0
 }
 
-func omitting(more ...string) []string {
+// withoutFramePointers returns compiler flags.
+func withoutFramePointers(more ...string) []string {
 	return append([]string{"-O2", "-fomit-frame-pointer", "-pthread"}, more...)
 }
 
 // TestChains checks that each call stack ends in the first function of the program or
 // of the thread, through code of the C library, which has no frame pointers.
 func TestChains(t *testing.T) {
-	r := observe(t, build(t, "gcc", "stacks/stacks.c", omitting()...), options{})
+	r := observe(t, build(t, "gcc", "stacks/stacks.c", withoutFramePointers()...), options{})
 	deep := strings.Repeat(" deep", 11)
-	wantChains(t, chainsOf(r, event.Acquire),
+	wantCallStacks(t, callStacksOf(r, event.Acquire),
 		"pthread_mutex_lock nest compare qsort_r"+deep+" main _start",
 		"pthread_mutex_lock nest first run start_thread",
 		"pthread_mutex_lock handler raise interrupted main _start",
 		"pthread_mutex_lock handler"+strings.Repeat(" bottomless", 20))
-	wantChains(t, chainsOf(r, event.Fork), "main _start")
-	wantChains(t, chainsOf(r, event.Join), "main _start")
+	wantCallStacks(t, callStacksOf(r, event.Fork), "main _start")
+	wantCallStacks(t, callStacksOf(r, event.Join), "main _start")
 }
 
 // TestChainsCPlusPlus checks the same through the C++ library, also while an exception
 // is caught.
 func TestChainsCPlusPlus(t *testing.T) {
-	r := observe(t, build(t, "g++", "stacks/stacks.cc", omitting()...), options{})
-	wantChains(t, chainsOf(r, event.Acquire), "touch below sorted main _start", "touch only __pthread_once_slow start_thread", "touch thrower main _start")
+	r := observe(t, build(t, "g++", "stacks/stacks.cc", withoutFramePointers()...), options{})
+	wantCallStacks(t, callStacksOf(r, event.Acquire), "touch below sorted main _start", "touch only __pthread_once_slow start_thread", "touch thrower main _start")
 }
 
 // TestChainsStatic checks the same for a static program, which contains the C library.
 func TestChainsStatic(t *testing.T) {
-	r := observe(t, build(t, "gcc", "stacks/stacks.c", omitting("-static")...), options{})
-	wantChains(t, chainsOf(r, event.Acquire), "nest compare deep main _start", "nest first run start_thread", "handler raise interrupted main _start")
+	r := observe(t, build(t, "gcc", "stacks/stacks.c", withoutFramePointers("-static")...), options{})
+	wantCallStacks(t, callStacksOf(r, event.Acquire), "nest compare deep main _start", "nest first run start_thread", "handler raise interrupted main _start")
 }
 
 // TestChainsThroughReturnProbes checks that return addresses that the return probes of
@@ -102,7 +105,7 @@ func TestChainsStatic(t *testing.T) {
 func TestChainsThroughReturnProbes(t *testing.T) {
 	needBPF(t)
 	testtool.Need(t, "bpftrace")
-	program := build(t, "gcc", "stacks/stacks.c", omitting()...)
+	program := build(t, "gcc", "stacks/stacks.c", withoutFramePointers()...)
 	script := ""
 	for _, f := range []string{"nest", "compare", "deep", "main", "first", "run"} {
 		script += "uretprobe:" + program + ":" + f + " { @[probe] = count(); } "
@@ -121,7 +124,7 @@ func TestChainsThroughReturnProbes(t *testing.T) {
 	}()
 	waitFor(t, stdout, "ready")
 	r := observe(t, program, options{})
-	wantChains(t, chainsOf(r, event.Acquire),
+	wantCallStacks(t, callStacksOf(r, event.Acquire),
 		"pthread_mutex_lock nest compare qsort_r deep deep deep main _start",
 		"pthread_mutex_lock nest first run start_thread")
 }
@@ -143,12 +146,12 @@ func TestChainsOfWrappers(t *testing.T) {
 	for _, level := range []string{"-O0", "-O2"} {
 		t.Run(level, func(t *testing.T) {
 			r := observe(t, build(t, "gcc", "stacks/wrapped.c", "-g", level, "-fno-ipa-icf", "-pthread"), options{Watch: []string{"counter"}})
-			locked, written := chainsOf(r, event.Acquire), slices.Concat(chainsOf(r, event.Write), chainsOf(r, event.Update))
+			locked, written := callStacksOf(r, event.Acquire), slices.Concat(callStacksOf(r, event.Write), callStacksOf(r, event.Update))
 			for _, caller := range []string{"first begin_first", "second begin_second", "first main", "second main", "third main"} {
 				for _, wrappers := range []string{"lock_1", "lock_1 lock_2", "lock_1 lock_2 lock_3"} {
-					wantChains(t, locked, "pthread_mutex_lock "+wrappers+" "+caller)
+					wantCallStacks(t, locked, "pthread_mutex_lock "+wrappers+" "+caller)
 				}
-				wantChains(t, written, "count "+caller)
+				wantCallStacks(t, written, "count "+caller)
 			}
 			locked = slices.DeleteFunc(locked, func(c string) bool { return !strings.Contains(c, "lock_1") }) // calls of the dynamic loader
 			if len(locked) != 15 || len(written) != 5 {
@@ -173,6 +176,6 @@ func TestChainsOfPackage(t *testing.T) {
 	}
 	r := observe(t, program, options{Args: []string{"-p2", "-b1", "-f", file}})
 	if places, whole := r.Session.CallStackCounts(); places < 20 || whole != places {
-		t.Errorf("of %d chains %d reach the first function:\n%s", places, whole, strings.Join(slices.Concat(chainsOf(r, event.Acquire), chainsOf(r, event.Signal), chainsOf(r, event.Fork), chainsOf(r, event.Release)), "\n"))
+		t.Errorf("of %d chains %d reach the first function:\n%s", places, whole, strings.Join(slices.Concat(callStacksOf(r, event.Acquire), callStacksOf(r, event.Signal), callStacksOf(r, event.Fork), callStacksOf(r, event.Release)), "\n"))
 	}
 }
