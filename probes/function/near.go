@@ -1,10 +1,8 @@
 package function
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/probes/elf"
@@ -38,29 +36,13 @@ const maxNear = 5
 // Near returns the function names most similar to that of a pattern, from the first file that has
 // any.
 func Near(files []*elf.File, p Pattern) []string {
-	type scored struct {
-		name string
-		cost int
-	}
-	var best []scored
-	seen := map[string]bool{}
 	for _, f := range files {
-		for name := range functionNames(f) {
-			if c := nameDistance(p.Name, name); c >= 0 && !seen[name] {
-				seen[name] = true
-				best = append(best, scored{name, c})
-			}
-		}
-		if len(best) > 0 {
-			break
+		near := spelling.Nearest(functionNames(f), maxNear, func(name string) int { return nameDistance(p.Name, name) })
+		if len(near) > 0 {
+			return near
 		}
 	}
-	slices.SortFunc(best, func(a, b scored) int { return cmp.Or(cmp.Compare(a.cost, b.cost), cmp.Compare(a.name, b.name)) })
-	var out []string
-	for _, s := range best[:min(len(best), maxNear)] {
-		out = append(out, s.name)
-	}
-	return out
+	return nil
 }
 
 // functionNames returns the names of the functions in the symbol tables of f.

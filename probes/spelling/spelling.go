@@ -2,6 +2,13 @@
 // one, so that an error message can suggest it, and whether a name matches a pattern.
 package spelling
 
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+)
+
 // maxName bounds the number of bytes of a name that are compared: the cost grows with the square.
 const maxName = 256
 
@@ -30,4 +37,22 @@ func Distance(a, b string, limit int) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// Nearest returns the most names of least distance from a name, nearest first, and those of equal
+// distance in alphabetical order. Each is returned once. A name of negative distance is too far.
+func Nearest(names iter.Seq[string], most int, distance func(name string) int) []string {
+	distances := map[string]int{}
+	for name := range names {
+		if _, seen := distances[name]; seen {
+			continue
+		}
+		if d := distance(name); d >= 0 {
+			distances[name] = d
+		}
+	}
+	near := slices.SortedFunc(maps.Keys(distances), func(a, b string) int {
+		return cmp.Or(cmp.Compare(distances[a], distances[b]), cmp.Compare(a, b))
+	})
+	return near[:min(len(near), most)]
 }

@@ -1,6 +1,7 @@
 package spelling
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,4 +51,17 @@ func TestDistanceProperty(t *testing.T) {
 			t.Fatalf("%q %q: got %d, want %d", a, b, got, want)
 		}
 	})
+}
+
+func TestNearest(t *testing.T) {
+	names := []string{"total", "hit", "bits", "hits_max", "bits", "hit"}
+	got := Nearest(slices.Values(names), 3, func(name string) int {
+		if d := Distance("hits", name, 4); d <= 4 {
+			return d
+		}
+		return -1
+	})
+	if want := []string{"bits", "hit", "hits_max"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }

@@ -406,33 +406,13 @@ const maxNear = 5
 // near returns the known names that are nearest to name by edit distance, nearest first: at most
 // maxNear, and none that is too far.
 func near(name string, known []string) []string {
-	type scored struct {
-		name     string
-		distance int
-	}
 	limit := 1 + len(name)/3
-	var best []scored
-	seen := map[string]bool{}
-	for _, k := range known {
-		if seen[k] || k == "" {
-			continue
+	return spelling.Nearest(slices.Values(known), maxNear, func(k string) int {
+		if d := distance(name, k, limit); k != "" && d <= limit {
+			return d
 		}
-		seen[k] = true
-		if d := distance(name, k, limit); d <= limit {
-			best = append(best, scored{k, d})
-		}
-	}
-	slices.SortFunc(best, func(a, b scored) int {
-		if a.distance != b.distance {
-			return a.distance - b.distance
-		}
-		return strings.Compare(a.name, b.name)
+		return -1
 	})
-	var out []string
-	for _, s := range best[:min(len(best), maxNear)] {
-		out = append(out, s.name)
-	}
-	return out
 }
 
 // distance returns the edit distance of the names, ignoring case, or of name and the last component
