@@ -57,11 +57,8 @@ const (
 	maxCensus  = 1 << 20
 )
 
-// Survey finds the writable data objects of f and the direct accesses to them. It fails only if
-// f's code cannot be read. The result counts the code that was not understood.
-func Survey(f *bin.File) (c *Census, err error) { return NewCode(f, nil).Survey() }
-
-// Survey does the same as the function Survey, for the file of code.
+// Survey finds the writable data objects of the file and the direct accesses to them. It fails only
+// if code cannot be read. The result counts the code that was not understood.
 func (code *Code) Survey() (c *Census, err error) {
 	f := code.file
 	defer func() { // the standard library's reader of debug information can panic

@@ -45,12 +45,9 @@ func (t *target) known() *Code {
 	return t.facts
 }
 
-// Accesses returns the instructions of f that access v. If v is in another file, those are the
-// instructions that access it through f's global offset table. Accesses fails only if f's code
-// cannot be read. The result lists the code that was not understood.
-func Accesses(f *bin.File, v Variable) (Result, error) { return NewCode(f, nil).Accesses(v) }
-
-// Accesses does the same as the function Accesses, for the file of c.
+// Accesses returns the instructions of the file that access v. If v is in another file, those are
+// the instructions that access it through this file's global offset table. Accesses fails only if
+// code cannot be read. The result lists the code that was not understood.
 func (c *Code) Accesses(v Variable) (Result, error) {
 	if v.Size <= 0 || v.File == nil {
 		return Result{}, fmt.Errorf("find accesses of %q: not a variable that Find has given", v.Name)

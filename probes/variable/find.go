@@ -13,9 +13,6 @@ import (
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// Find finds a variable of one file by name. See FindIn.
-func Find(f *bin.File, name string) (Variable, error) { return FindIn([]*bin.File{f}, name) }
-
 // FindIn finds a variable by name in a program and its libraries. The files are given in the order
 // in which the dynamic linker searches them, the program first. Name is "hits", "ns::Queue::depth"
 // (enclosing scopes may be omitted where that is not ambiguous), "func::count" or "func.count" for

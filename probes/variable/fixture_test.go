@@ -59,3 +59,12 @@ func mustFind(t testing.TB, f *bin.File, name string) Variable {
 	}
 	return v
 }
+
+// Find finds a variable of one file.
+func Find(f *bin.File, name string) (Variable, error) { return FindIn([]*bin.File{f}, name) }
+
+// Accesses returns the accesses of a variable in one file.
+func Accesses(f *bin.File, v Variable) (Result, error) { return NewCode(f, nil).Accesses(v) }
+
+// Survey returns the census of one file.
+func Survey(f *bin.File) (*Census, error) { return NewCode(f, nil).Survey() }
