@@ -169,7 +169,7 @@ func (s *scheduler) reached() bool {
 	return true
 }
 
-// eager runs the events that can be no mistake (regrets), until there are none.
+// eager runs the events that can be no mistake (mayPreclude), until there are none.
 func (s *scheduler) eager() {
 	for again := true; again && s.steps > 0; {
 		again = false

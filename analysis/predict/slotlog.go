@@ -20,7 +20,7 @@ type slotLog struct {
 	// below; of a failed attempt at a lock, whichever if no holder is known, else initially.
 	source []int32
 	until  []int32          // by event: the release of an acquire; more than any event: none
-	closes []int32          // by event: the acquire that belongs to a release, or nobody
+	closes []int32          // by event: the acquire that belongs to a release, or noAcquire
 	after  map[int32]int32  // by event: of a send, the send before it in its channel
 	value  map[int32]int32  // by object: value of a semaphore at the beginning of the log
 	ended  map[int32][]wait // by notification: the waits on a condition that it ended
