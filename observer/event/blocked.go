@@ -5,20 +5,22 @@ type Attempt struct {
 	// Op is what the thread attempts: Acquire, AcquireRead, Wait, SemWait,
 	// BarrierArrive, or Join of Peer.
 	Op Op
-	// Following is the number of further threads of the same hang. The events of a hang
-	// follow each other, each thread's Holds before its Blocked, and 0 ends them.
+	// Following is the number of threads of the same hang whose Blocked is still to come. The
+	// events of a hang follow each other, each thread's Holds before its Blocked.
 	Following int
-	// Cycle: each waits for the one that follows, the last for the first. Else all
-	// threads of the process wait, or one waits for a lock whose holder has ended.
+	// Cycle reports that each thread of the hang waits for the one whose Blocked comes next, and
+	// the last for the first. Otherwise all threads of the process wait, or one waits for a lock
+	// whose holder has ended.
 	Cycle bool
-	// Handlers: a signal handler of the program might end the wait.
+	// Handlers reports that a signal handler of the program might end the wait.
 	Handlers bool
 	// Readers is the number of threads that hold the requested read-write lock for reading,
 	// as read from its memory, where these threads are not known; at most 65535.
 	Readers int
 }
 
-// The bits of a Value; the operation is below them.
+// The layout of a Value: the operation in the lowest 8 bits, two flags, and the lowest bits of the
+// two numbers.
 const (
 	attemptCycle     = 1 << 8
 	attemptHandlers  = 1 << 9
@@ -26,6 +28,7 @@ const (
 	attemptReaders   = 48
 )
 
+// maxReaders is the largest number of readers that a Value can hold.
 const maxReaders = 1<<16 - 1
 
 // Value returns the attempt encoded as the Value of a Blocked.

@@ -2,7 +2,7 @@ package event
 
 import "testing"
 
-// What an attempt says survives its Value.
+// TestAttempt: an attempt is decoded from its Value as it was encoded.
 func TestAttempt(t *testing.T) {
 	for _, a := range []Attempt{
 		{}, {Op: Acquire, Following: 3, Cycle: true}, {Op: Join, Handlers: true}, {Op: AcquireRead, Following: 1<<32 - 1, Readers: 1},

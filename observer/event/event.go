@@ -2,7 +2,7 @@
 // Every analysis, the pipeline and the trace files depend on it, and it imports nothing of
 // this module.
 //
-// What goes in are facts of one run, already put right by the observer:
+// The events describe one run, as the observer has interpreted its records:
 // thread and object identifiers are dense and never used again within a run (identity is
 // address and lifetime), only the outermost level of a recursive lock is an event, a
 // condition wait is split into its parts, and failed attempts are distinct from acquires.
@@ -41,9 +41,9 @@ const KernelModule = "[kernel]"
 // Op is the operation of a thread.
 type Op uint8
 
-// The operations. The order of a run is the order of its events. Each event is recorded on
-// the right side of its operation: an acquire after it succeeded, a release before it
-// happens.
+// The operations. The order of a run is the order of its events. Each event is recorded
+// where its operation is sure to be ordered correctly: an acquire after it has succeeded, a
+// release before it happens.
 const (
 	None Op = iota
 
@@ -53,7 +53,7 @@ const (
 
 	// Acquire is exclusive: of a mutex, a spin lock, the write side of a rwlock. With
 	// HasValue, Value is the rwlock's kind (PreferReader, PreferWriter or
-	// PreferWriterNonrecursive). The first Acquire or AcquireRead of a rwlock has it, if it
+	// PreferWriterNonrecursive), which the first Acquire or AcquireRead of a rwlock has if it
 	// is known. An inferred Acquire of a mutex has the Value Cancelled where it is certain,
 	// since its thread was cancelled in a wait.
 	Acquire
@@ -61,7 +61,7 @@ const (
 	AcquireFailed // a try that failed, or a request that timed out; with HasValue the call was refused, and Value is the error number
 	Release       // either side
 
-	Fork   // Object2 unused, Peer is the child
+	Fork   // Peer is the child
 	Begin  // first event of a thread
 	End    // last event of a thread
 	Join   // Peer is the thread whose end was awaited
@@ -90,7 +90,7 @@ const (
 	Init
 	Destroy // the object's lifetime ends
 
-	// Hole: Value events of the thread were lost here.
+	// Hole: some events of the thread were lost here; Value is their number.
 	Hole
 
 	// A function that matches a pattern of --on was entered, or returns to its caller.
@@ -102,7 +102,7 @@ const (
 	Send          // before it happens; with HasValue all its bytes have numbers from Value on
 	Sent          // a send that may have waited for room has returned: it happens after the first Value events Receive and Receiving of the channel, without HasValue after all so far
 	Receive       // after it happened; with HasValue all its bytes have numbers below Value, else they may be any
-	Receiving     // the thread is within a receive, and may have received its bytes already
+	Receiving     // the thread is within a receive, and may already have received bytes
 	ReceiveFailed // there was nothing to receive, and it did not wait
 
 	// The state of threads that hang; see package hang.
@@ -183,20 +183,20 @@ const (
 	// inferred Init has a variable's value when observation began. None of these three
 	// orders anything.
 	Inferred
-	// NoSource: this Read did not see the last write recorded, so no
-	// reads-from edge leads to it: its value is another.
+	// NoSource: the write from which this Read read is not, or is not known to be, the last
+	// one recorded, so no reads-from edge leads to it.
 	NoSource
 	// AfterHole: events of the thread were lost before this one (Hole), so
-	// that its clock may lack edges, and the locks that it holds be others.
+	// that its clock may lack edges, and it may hold other locks than recorded.
 	AfterHole
 	// Kernel: the kernel made the access, in a system call of the thread (read(2) into the
 	// variable).
 	Kernel
-	// Late: this Read with flag Atomic saw a store before the last one recorded. Its record
-	// was made late: the load happened before the last store, and after all earlier events
-	// of its thread. It is ordered after all recorded accesses of the variable. It saw one of
-	// these, and a witness may execute it whichever that is. With NoSource, the store that it
-	// saw is not known, and no witness may execute it.
+	// Late: this Read with flag Atomic returned the value of a store before the last one
+	// recorded. Its record was made late: the load happened before the last store, and after
+	// all earlier events of its thread. It is ordered after all recorded accesses of the
+	// variable. It read from one of these, and a witness may execute it whichever that is. With
+	// NoSource, the store from which it read is not known, and no witness may execute it.
 	Late
 	// Joinable: the thread that this Fork creates is certainly joinable.
 	Joinable
@@ -208,8 +208,8 @@ const (
 // Epoch counts the events of one clock slot, from 1.
 type Epoch uint32
 
-// Event is one operation of a thread. The pipeline reuses one Event for all: an analysis
-// copies what it keeps.
+// Event is one operation of a thread. The pipeline reuses one Event for the whole run: an
+// analysis copies what it keeps.
 type Event struct {
 	Seq     uint64 // position in the run, from 1
 	Time    uint64 // CLOCK_MONOTONIC, ns; 0 in traces that carry no time
@@ -226,20 +226,20 @@ type Event struct {
 
 	// Args are the arguments of Call and Return, one for each of the Params of
 	// Func, cut to the width of its type and sign-extended where that is signed.
-	// Valid during the call only.
+	// Valid only until the analysis returns.
 	Args []uint64
 
 	// Slot and Epoch identify this event in clocks: event e comes before f
 	// in every feasible reordering (edges M of the order table) if
-	// e.Epoch <= f.Must[e.Slot]. Slots are reused by threads that must
-	// come after the slot's last user.
+	// e.Epoch <= f.Must[e.Slot]. A thread may reuse the slot of an ended
+	// one that must come before it.
 	Slot  uint32
 	Epoch Epoch
 	// Must is the clock of the must-order up to and including this event,
 	// indexed by slot; shorter than needed means zero. For a Read (and
 	// Update) it does not yet include the edge from the write that it reads:
 	// that is joined after the analyses have seen the event (SHB, Mathur et
-	// al., OOPSLA 2018). Valid during the call only.
+	// al., OOPSLA 2018). Valid only until the analysis returns.
 	Must []Epoch
 	// Since, if not 0, is the epoch of this slot's last event at which an entry of Must other
 	// than the slot's own changed. A clock that includes this epoch of the slot includes the
@@ -255,7 +255,8 @@ func (e *Event) Before(slot uint32, epoch Epoch) bool {
 // IsAccess reports whether the event accesses a variable.
 func (o Op) IsAccess() bool { return o == Read || o == Write || o == Update }
 
-// IsMisuse reports whether the event only records a broken rule of the threads' interface.
+// IsMisuse reports whether the event only records that a rule of the threads' interface was
+// broken.
 func (o Op) IsMisuse() bool {
 	return o >= ReleaseUnheld && o <= DetachAgain || o == ReleaseInconsistent
 }

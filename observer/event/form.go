@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// Form describes how the values of a variable are written in the source. A nil Form writes
-// them as unsigned numbers. A Form is not changed once it is in use.
+// Form is the form in which reports write the values of a variable, after its type in the
+// source. A nil Form writes them as unsigned numbers. A Form is not changed once it is in use.
 type Form struct {
 	Class FormClass
 	Bits  uint8  // of a value, 1 to 64
@@ -86,6 +86,7 @@ func (f *Form) Text(v uint64) string {
 	return f.number(v, bits)
 }
 
+// number writes a value as a decimal number, signed if its class is.
 func (f *Form) number(v uint64, bits uint8) string {
 	if f.Class == FormSigned || f.Class == FormChar {
 		return strconv.FormatInt(int64(v<<(64-bits))>>(64-bits), 10)
@@ -93,6 +94,7 @@ func (f *Form) number(v uint64, bits uint8) string {
 	return strconv.FormatUint(v, 10)
 }
 
+// float writes a floating-point number; one of unknown width as an unsigned number.
 func float(v uint64, bits uint8) string {
 	switch bits {
 	case 16:
@@ -105,7 +107,7 @@ func float(v uint64, bits uint8) string {
 	return strconv.FormatUint(v, 10)
 }
 
-// half reads a number of IEEE 754's binary16.
+// half converts a number of IEEE 754's binary16.
 func half(v uint16) float64 {
 	sign, exponent, fraction := 1.0, int(v>>10&0x1f), float64(v&0x3ff)
 	if v>>15 == 1 {

@@ -1,14 +1,14 @@
 package event
 
-// FuncID identifies a function whose calls are events: 1 for the first seen. Functions of
-// one name in two files differ, and so do versions of one function whose recorded
-// parameters differ. 0 is none.
+// FuncID identifies a function whose calls are events: 1 for the first seen; 0 is none.
+// Functions of the same name in two files have two identifiers, and so have versions of a
+// function whose recorded parameters differ.
 type FuncID uint32
 
-// MaxArgs is how many parameters of a call are recorded at most.
+// MaxArgs is the largest number of parameters of a call that are recorded.
 const MaxArgs = 6
 
-// Func is what a FuncID names.
+// Func describes the function that a FuncID identifies.
 type Func struct {
 	Name           string    // demangled, without parameters: "ns::Queue<int>::put"
 	Module         string    // path of the program or library
@@ -36,7 +36,7 @@ type Pattern struct {
 // Life is the effect of a function on the lifetime of its instance.
 type Life uint8
 
-// The kinds of function.
+// The effects.
 const (
 	LifeNone  Life = iota // nothing
 	LifeBegin             // a constructor

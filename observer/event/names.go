@@ -1,6 +1,6 @@
 package event
 
-// Names is a set of threads and objects, such as those that findings may name.
+// Names is a set of threads and objects: those whose names findings may need.
 type Names struct {
 	threads map[ThreadID]struct{}
 	objects map[ObjectID]struct{}

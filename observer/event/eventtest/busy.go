@@ -14,7 +14,7 @@ type Busy struct {
 	random   uint64
 	e        event.Event
 	threads  []busyThread
-	holder   [busyLocks + 2]bool
+	held     [busyLocks + 2]bool
 	value    [busyLocks + 2]uint64
 	forked   int
 }
@@ -26,12 +26,13 @@ type busyThread struct {
 	nested bool
 }
 
-// NewBusy returns a run of this number of threads. One in accesses critical sections has an
-// access; 0: none has.
+// NewBusy returns a run with a number of threads. On average one in accesses critical sections
+// has an access; 0: none has.
 func NewBusy(threads, accesses int) *Busy {
 	return &Busy{accesses: uint64(accesses), random: 88172645463325252, threads: make([]busyThread, threads)}
 }
 
+// draw returns a pseudo-random number below n.
 func (b *Busy) draw(n uint64) uint64 {
 	b.random ^= b.random << 13
 	b.random ^= b.random >> 7
@@ -67,13 +68,13 @@ func (b *Busy) fork() {
 	}
 }
 
-// The steps of a critical section.
+// The steps of a thread, each named by what it has done last.
 const (
-	outside = iota
-	inside
-	deeper
-	accessed
-	leaving
+	outside  = iota // released its lock; it holds none
+	inside          // acquired its lock
+	deeper          // acquired the nested lock, if any
+	accessed        // accessed the variable, if it does
+	leaving         // released the nested lock, if any
 )
 
 // advance executes the next step of a thread, if the lock that it requests is free.
@@ -81,12 +82,12 @@ func (b *Busy) advance(t *busyThread) {
 	switch t.step {
 	case outside:
 		lock := event.ObjectID(1 + b.draw(busyLocks))
-		if !b.holder[lock] {
+		if !b.held[lock] {
 			*t = busyThread{step: inside, lock: lock, nested: b.draw(8) == 0}
 			b.setHeld(lock, event.Acquire)
 		}
 	case inside:
-		if t.nested && b.holder[t.lock+1] {
+		if t.nested && b.held[t.lock+1] {
 			return
 		}
 		t.step = deeper
@@ -109,12 +110,14 @@ func (b *Busy) advance(t *busyThread) {
 	}
 }
 
+// setHeld makes the event an acquire or a release of a lock.
 func (b *Busy) setHeld(lock event.ObjectID, op event.Op) {
-	b.holder[lock] = op == event.Acquire
+	b.held[lock] = op == event.Acquire
 	b.e.Op, b.e.Object, b.e.Kind = op, lock, event.KindMutex
 	b.e.Stack = event.StackID(uint32(lock)*4 + uint32(op)%4)
 }
 
+// access makes the event an access of the variable that a lock guards.
 func (b *Busy) access(lock event.ObjectID) {
 	b.e.Op, b.e.Object, b.e.Kind, b.e.Flags = event.Read, busyLocks+1+lock, event.KindVariable, event.HasValue
 	if b.draw(2) == 0 {

@@ -19,7 +19,7 @@ type Case struct {
 	// Index[i] is the position in Events of the first event made from event i of the
 	// file; -1 if none was made (inner levels of a recursive lock, internal events).
 	Index  []int
-	Expect json.RawMessage
+	Expect json.RawMessage // the file's expect; if it has none, the whole file
 	// Executions are further runs, for files that hold many.
 	Executions []Case
 }
@@ -76,6 +76,7 @@ func parseCase(text []byte) (*Case, error) {
 	return c, nil
 }
 
+// build sets Events, Names and Index from the events of a file.
 func (c *Case) build(events []caseEvent) error {
 	b := newBuilder()
 	waits := impliedWaits(events)
@@ -106,9 +107,9 @@ func (c *Case) build(events []caseEvent) error {
 	return nil
 }
 
-// impliedWaits returns, by the index of the event after which they begin, the waits of
-// which a file has only the return. Such a wait begins after the previous event of the
-// thread. It occurs in files whose conditions are not locks.
+// impliedWaits returns the conditions of the waits of which a file has only the return, by the
+// index of the event after which each wait begins: the previous event of its thread. Files whose
+// conditions are not locks have such waits.
 func impliedWaits(events []caseEvent) map[int][]string {
 	out := map[int][]string{}
 	locks := map[string]bool{}
@@ -125,6 +126,7 @@ func impliedWaits(events []caseEvent) map[int][]string {
 	return out
 }
 
+// number returns the value of an event; nil if it has none.
 func number(n *json.Number) (*uint64, error) {
 	if n == nil {
 		return nil, nil

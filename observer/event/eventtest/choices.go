@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Choices makes the choices of a random run. It returns a number from 0 to n-1; what
-// says what is chosen.
+// Choices makes the choices of a random run. It returns a number from 0 to n-1; what names
+// the choice in rapid's output.
 type Choices func(n int, what string) int
 
 // Drawn draws each choice separately, so that rapid can shrink the run of a failing

@@ -2,8 +2,8 @@
 // lines, as package std reads them, and the JSON of worked examples. The events are as the
 // observer would make them: stamped by the clocks of must-happen-before, outermost lock
 // levels only, condition waits split. Random runs are made by choices that a test can
-// shrink (Choices, World) or by a number (RandomRun). The package is only for tests: it
-// refuses what it cannot read, and does not check whether the examples are feasible.
+// shrink (Choices, World), or by a seed (RandomRun). The package is only for tests: it
+// rejects what it cannot read, and does not check whether the examples are feasible.
 package eventtest
 
 import (
@@ -99,10 +99,11 @@ type builder struct {
 	names   *Names
 	threads map[string]event.ThreadID
 	objects map[string]event.ObjectID
-	depth   map[held]int
-	saved   map[held]int // depth released by a wait
+	depth   map[held]int // how often the thread has acquired the lock
+	saved   map[held]int // depth before the wait in which the thread is
 }
 
+// held is a lock that a thread holds.
 type held struct {
 	thread event.ThreadID
 	lock   event.ObjectID
@@ -124,6 +125,7 @@ func (b *builder) object(name string) event.ObjectID {
 	return event.ObjectID(intern(b.objects, &b.names.Objects, name))
 }
 
+// intern returns the identifier of a name, and adds the name if it is new.
 func intern[T ~uint32](ids map[string]T, names *[]string, name string) T {
 	if id, ok := ids[name]; ok {
 		return id
@@ -134,6 +136,7 @@ func intern[T ~uint32](ids map[string]T, names *[]string, name string) T {
 	return id
 }
 
+// emit numbers and appends an event.
 func (b *builder) emit(e event.Event) {
 	e.Seq = uint64(len(b.events) + 1)
 	b.events = append(b.events, e)
@@ -178,6 +181,7 @@ func (b *builder) add(thread, op, object string, value *uint64) error {
 	return nil
 }
 
+// lock adds an acquire or a release, if it is that of the outermost level.
 func (b *builder) lock(e event.Event, acquire bool, lock event.ObjectID) {
 	e.Object, e.Kind, e.Op = lock, event.KindMutex, event.Release
 	k := held{e.Thread, lock}
@@ -194,16 +198,19 @@ func (b *builder) lock(e event.Event, acquire bool, lock event.ObjectID) {
 	}
 }
 
+// holds reports whether a thread holds a lock.
 func (b *builder) holds(thread, lock string) bool {
 	id, known := b.objects[lock]
 	return known && b.depth[held{b.thread(thread), id}] > 0
 }
 
+// wait adds a wait without a mutex.
 func (b *builder) wait(thread, cond string) {
 	b.emit(event.Event{Thread: b.thread(thread), Op: event.Wait, Kind: event.KindCond, Object: b.object("cond:" + cond)})
 }
 
-// condition splits the wait of a monitor, whose lock and condition have one name.
+// condition adds the events of a wait, a wake or a notification of a Java monitor, whose lock and
+// condition have the same name.
 func (b *builder) condition(e event.Event, op, object string) {
 	lock, cond := b.object(object), b.object("cond:"+object)
 	k := held{e.Thread, lock}

@@ -88,7 +88,7 @@ func TestCases(t *testing.T) {
 			depth[e.Object]--
 		}
 		if depth[e.Object] > 1 {
-			t.Errorf("event %d takes a lock again", e.Seq)
+			t.Errorf("event %d acquires a lock again", e.Seq)
 		}
 	}
 }

@@ -17,9 +17,9 @@ type Execution struct {
 	Case
 	Threads  []event.ThreadID             // in the order of the clocks that are expected
 	Objects  []event.ObjectID             // the relevant variables
-	Initial  []int64                      // their values before the first event
-	Names    []string                     // and their names
-	IDs      map[int]string               // by position in Events: of relevant events, as in the file, or else their number there
+	Initial  []int64                      // values of these variables before the first event
+	Names    []string                     // names of these variables
+	IDs      map[int]string               // of relevant events, by position in Events: as in the file, or else the number of the event in the file
 	Property map[string]PropertyAutomaton // by name
 	Variants []Variant
 }
@@ -34,12 +34,14 @@ type PropertyAutomaton struct {
 	} `json:"automaton"`
 }
 
-// Variant is a run of which parts of the file are replaced.
+// Variant is an execution made from its file with some parts replaced.
 type Variant struct {
 	Execution
-	Label     string
+	Label string
+	// ReadClock is the clock of the variable that a read joins in Algorithm A: "write", or
+	// "access", as the paper prints it.
 	ReadClock string
-	Expect    json.RawMessage
+	Expect    json.RawMessage // the variant's part of the file, with what is expected of it
 }
 
 type executionFile struct {
@@ -49,7 +51,7 @@ type executionFile struct {
 		caseEvent
 		ID string `json:"id"`
 	} `json:"events"`
-	Relevants            Relevant                     `json:"relevant"`
+	Relevant             Relevant                     `json:"relevant"`
 	Property             map[string]PropertyAutomaton `json:"property"`
 	SynchronisationOrder *bool                        `json:"synchronisation_orders"`
 	Executions           []json.RawMessage            `json:"executions"`
@@ -121,7 +123,7 @@ func (f *executionFile) events() (events []caseEvent, ids []string) {
 			continue
 		}
 		id := ""
-		if slices.Contains(f.Relevants.Ops, e.Op) && slices.Contains(f.Relevants.Objects, e.Object) {
+		if slices.Contains(f.Relevant.Ops, e.Op) && slices.Contains(f.Relevant.Objects, e.Object) {
 			id = e.ID
 			if id == "" {
 				id = fmt.Sprint(i)
@@ -132,12 +134,13 @@ func (f *executionFile) events() (events []caseEvent, ids []string) {
 	return events, ids
 }
 
+// name sets the threads and the relevant variables.
 func (x *Execution) name(f *executionFile) {
 	x.Threads = make([]event.ThreadID, len(f.Threads))
 	for name, t := range f.Threads {
 		x.Threads[t.Index-1] = x.Case.Names.Thread(name)
 	}
-	for _, name := range f.Relevants.Objects {
+	for _, name := range f.Relevant.Objects {
 		x.Objects = append(x.Objects, x.Case.Names.Object(name))
 		x.Initial = append(x.Initial, f.Initial[name])
 		x.Names = append(x.Names, name)

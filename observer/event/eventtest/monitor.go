@@ -113,6 +113,7 @@ func (w *PropertyAutomaton) Monitor(variables []string) (*GuardedMonitor, Compar
 	return g, c, nil
 }
 
+// guard sets the literals of an edge from a conjunction.
 func (x *guardedEdge) guard(text string, atoms []string) error {
 	for _, lit := range strings.Split(text, "&&") {
 		lit = strings.TrimSpace(lit)
@@ -130,6 +131,7 @@ func (x *guardedEdge) guard(text string, atoms []string) error {
 	return nil
 }
 
+// parseComparison parses an atom.
 func parseComparison(text string, variables []string) (comparison, error) {
 	f := strings.Fields(text)
 	if len(f) != 3 || !slices.Contains([]string{"<", "<=", ">", ">=", "==", "!="}, f[1]) {

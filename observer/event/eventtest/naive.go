@@ -10,13 +10,13 @@ import (
 
 // Naive is the plain model of the order table: an event's clock is the set of the events
 // that come before it. It has no slots and discards nothing. Its tiers are order.Must,
-// and optionally order.Observed, and with both of them order.Outcome.
+// or order.Must and order.Observed, or these two and order.Outcome.
 type Naive struct {
 	observed bool
 	outcome  bool
 	last     map[event.ThreadID]Set // the events before the thread's next one
 	objects  map[event.ObjectID]*naiveObject
-	n        int
+	n        int // number of events so far
 }
 
 // Set is a set of events, each named by its number in the run, from 1.
@@ -24,23 +24,25 @@ type Set map[int]bool
 
 func (s Set) add(o Set) { maps.Copy(s, o) }
 
+// naiveObject is the state of an object. Its fields are those of the objects of packages clock,
+// causality and order, with sets of events for clocks.
 type naiveObject struct {
 	init, uses, write, once Set
-	valued, atomic          bool
-	value                   uint64
+	valued, atomic          bool   // of the last write
+	value                   uint64 // of the last write
 
 	waiters       []naiveWaiter
 	notifications []naiveNotification
 
-	generations []*naiveGeneration
-	size        uint64
+	generations []*naiveGeneration // of a barrier
+	size        uint64             // of a barrier; 0: unknown
 
-	known, mixed        bool
-	initialLeft         int
-	posts               []Set
+	known, mixed        bool  // of a semaphore: its initial value is known; several threads have posted
+	initialLeft         int   // number of waits that need no post
+	posts               []Set // not yet matched with a wait
 	poster              event.ThreadID
-	posted, waits, last Set
-	failures            Set // of a semaphore since its last post
+	posted, waits, last Set // all posts, all waits, the last wait
+	failures            Set // failed attempts since the last post
 
 	released, read, holders, attempts Set // of a lock
 	exclusive                         bool
@@ -124,10 +126,12 @@ func (n *Naive) Step(e event.Event) Set {
 // Last returns the events that come before the thread's next one.
 func (n *Naive) Last(t event.ThreadID) Set { return n.last[t] }
 
+// sawLastWrite reports whether a read may have read from the last write.
 func (o *naiveObject) sawLastWrite(e *event.Event) bool {
 	return e.Flags&(event.NoSource|event.Late) == 0 && !(e.Op == event.Read && o.valued && e.Flags&event.HasValue != 0 && o.value != e.Value)
 }
 
+// before adds the edges into e to the clock of its thread.
 func (n *Naive) before(o *naiveObject, clock Set, e event.Event, inferred bool) {
 	switch e.Op {
 	case event.Read, event.Update:
@@ -163,8 +167,8 @@ func (n *Naive) before(o *naiveObject, clock Set, e event.Event, inferred bool) 
 	}
 }
 
-// lock adds the edges of a lock: a write lock is a write of the lock variable; a read
-// lock and its unlock are reads.
+// lock adds the edges into an operation of a lock: an exclusive acquire and its release write the
+// variable that stands for the lock, a shared acquire and its release read it.
 func (o *naiveObject) lock(me Set, op event.Op) {
 	switch op {
 	case event.Acquire:
@@ -179,6 +183,7 @@ func (o *naiveObject) lock(me Set, op event.Op) {
 	}
 }
 
+// locked records an operation of a lock for later edges.
 func (o *naiveObject) locked(me Set, op event.Op) {
 	switch op {
 	case event.Acquire:
@@ -197,6 +202,7 @@ func (o *naiveObject) locked(me Set, op event.Op) {
 	}
 }
 
+// after records e for later edges; me are the events up to and including e.
 func (n *Naive) after(o *naiveObject, me Set, e event.Event) {
 	if e.Op == event.Fork {
 		n.last[e.Peer] = maps.Clone(me)
@@ -268,6 +274,7 @@ func (n *Naive) arrive(o *naiveObject, me Set) {
 	}
 }
 
+// depart adds the edges from the arrivals of the generation that the thread leaves.
 func (o *naiveObject) depart(me Set, thread event.ThreadID) {
 	for _, g := range o.generations {
 		if g.inside[thread] {
@@ -279,6 +286,7 @@ func (o *naiveObject) depart(me Set, thread event.ThreadID) {
 	}
 }
 
+// semaphore adds the edges into an operation of a semaphore.
 func (n *Naive) semaphore(o *naiveObject, me Set, e event.Event) {
 	switch e.Op {
 	case event.SemPost:
@@ -308,6 +316,7 @@ func (n *Naive) semaphore(o *naiveObject, me Set, e event.Event) {
 	}
 }
 
+// post records a post.
 func (o *naiveObject) post(me Set, thread event.ThreadID, observed bool) {
 	if o.poster != 0 && o.poster != thread {
 		o.mixed = true
@@ -348,6 +357,7 @@ func (o *naiveObject) message(me Set, e event.Event) {
 	}
 }
 
+// signals returns the number of signals that no wake has been matched with.
 func (o *naiveObject) signals() int {
 	n := 0
 	for _, s := range o.notifications {
@@ -358,6 +368,7 @@ func (o *naiveObject) signals() int {
 	return n
 }
 
+// notify adds the edges from the waits to a notification, as order.Matcher does.
 func (o *naiveObject) notify(me Set, all bool) {
 	k := len(o.waiters) - 1
 	if all {
@@ -376,6 +387,7 @@ func (o *naiveObject) notify(me Set, all bool) {
 	}
 }
 
+// addNotification records a notification, if it may wake a thread.
 func (o *naiveObject) addNotification(me Set, all bool, at int) {
 	if len(o.waiters) > 0 && (all || o.signals() < len(o.waiters)) {
 		o.notifications = append(o.notifications, naiveNotification{at, all, maps.Clone(me)})

@@ -23,20 +23,20 @@ const (
 
 // program is a random program whose runs are well formed.
 type program struct {
-	r         *rand.Rand
-	choices   []int // of step
-	events    []event.Event
-	live      []event.ThreadID
-	ended     []event.ThreadID // not yet joined
-	next      event.ThreadID
-	holders   map[event.ObjectID][]event.ThreadID
-	exclusive map[event.ObjectID]bool
-	asleep    map[event.ThreadID]bool
-	inside    map[event.ThreadID]bool // of the barrier
-	arrived   int
-	value     int
-	ran       bool
-	held      map[event.ObjectID]uint64 // the value of each variable
+	r              *rand.Rand
+	choices        []int // the cases of step, each as often as it is likely
+	events         []event.Event
+	live           []event.ThreadID
+	ended          []event.ThreadID // not yet joined
+	next           event.ThreadID   // the next thread to create
+	holders        map[event.ObjectID][]event.ThreadID
+	exclusive      map[event.ObjectID]bool   // of a held lock
+	asleep         map[event.ThreadID]bool   // it waits on the condition
+	inside         map[event.ThreadID]bool   // it has arrived at the barrier and not departed
+	arrived        int                       // number of arrivals of the barrier generation
+	semaphoreValue int                       // of Semaphore
+	onceRan        bool                      // the initialiser of Once has returned
+	values         map[event.ObjectID]uint64 // of the variables
 }
 
 // RandomRun makes a well-formed run of at least n events: accesses, locks, conditions,
@@ -54,7 +54,7 @@ func RandomSections(r *rand.Rand, n int) []event.Event {
 func randomRun(r *rand.Rand, n int, choices []int) []event.Event {
 	p := &program{
 		r: r, choices: choices, next: 4, live: []event.ThreadID{1, 2, 3}, holders: map[event.ObjectID][]event.ThreadID{}, exclusive: map[event.ObjectID]bool{},
-		asleep: map[event.ThreadID]bool{}, inside: map[event.ThreadID]bool{}, value: 1, held: map[event.ObjectID]uint64{},
+		asleep: map[event.ThreadID]bool{}, inside: map[event.ThreadID]bool{}, semaphoreValue: 1, values: map[event.ObjectID]uint64{},
 	}
 	p.emit(event.Event{Thread: 1, Op: event.Init, Object: Semaphore, Kind: event.KindSemaphore, Value: 1, Flags: event.HasValue})
 	p.emit(event.Event{Thread: 1, Op: event.Init, Object: Barrier, Kind: event.KindBarrier, Value: 2, Flags: event.HasValue})
@@ -67,9 +67,9 @@ func randomRun(r *rand.Rand, n int, choices []int) []event.Event {
 func (p *program) emit(e event.Event) {
 	if e.Op.IsAccess() {
 		if e.Op == event.Write {
-			p.held[e.Object] = p.r.Uint64N(4)
+			p.values[e.Object] = p.r.Uint64N(4)
 		}
-		e.Kind, e.Value, e.Flags = event.KindVariable, p.held[e.Object], event.HasValue
+		e.Kind, e.Value, e.Flags = event.KindVariable, p.values[e.Object], event.HasValue
 	}
 	e.Seq = uint64(len(p.events) + 1)
 	p.events = append(p.events, e)
@@ -136,12 +136,12 @@ func (p *program) lock(t event.ThreadID, o event.ObjectID, exclusive bool) {
 func (p *program) semaphore(t event.ThreadID) {
 	switch {
 	case p.r.IntN(2) == 0:
-		p.value++
+		p.semaphoreValue++
 		p.do(t, event.SemPost, Semaphore)
-	case p.value == 0:
+	case p.semaphoreValue == 0:
 		p.do(t, event.SemFailed, Semaphore)
 	default:
-		p.value--
+		p.semaphoreValue--
 		p.do(t, event.SemWait, Semaphore)
 	}
 }
@@ -168,11 +168,11 @@ func (p *program) leaveBarrier(t event.ThreadID) {
 }
 
 func (p *program) once(t event.ThreadID) {
-	if p.ran {
+	if p.onceRan {
 		p.do(t, event.OnceLeave, Once)
 		return
 	}
-	p.ran = true
+	p.onceRan = true
 	p.do(t, event.OnceDone, Once)
 }
 
@@ -196,26 +196,26 @@ func (p *program) holds(t event.ThreadID) bool {
 	return slices.Contains(p.holders[Mutex], t) || slices.Contains(p.holders[RWLock], t)
 }
 
-// Messages adds the events of a channel to a run.
+// Messages returns a run with the events of a channel added at random.
 func Messages(r *rand.Rand, run []event.Event) []event.Event {
 	const channel = 90
 	var out []event.Event
-	var sent, had, receives uint64
+	var sent, received, receives uint64
 	for _, e := range run {
 		out = append(out, e)
-		f := event.Flags(r.IntN(2)) * event.HasValue
-		m := event.Event{Thread: e.Thread, Object: channel, Kind: event.KindChannel, Flags: f}
+		flags := event.Flags(r.IntN(2)) * event.HasValue
+		m := event.Event{Thread: e.Thread, Object: channel, Kind: event.KindChannel, Flags: flags}
 		switch r.IntN(12) {
 		case 0:
 			m.Op, m.Value = event.Send, sent
 			sent += 1 + r.Uint64N(3)
 		case 1:
-			if had == sent {
+			if received == sent {
 				m.Op = event.ReceiveFailed
 				break
 			}
-			had += 1 + r.Uint64N(sent-had)
-			m.Op, m.Value = event.Receive, had
+			received += 1 + r.Uint64N(sent-received)
+			m.Op, m.Value = event.Receive, received
 			receives++
 		case 2:
 			m.Op, m.Value = event.Sent, r.Uint64N(receives+1)
@@ -230,8 +230,8 @@ func Messages(r *rand.Rand, run []event.Event) []event.Event {
 	return out
 }
 
-// InvalidEvents makes an event of each four bytes: a run that no program can have, as a
-// damaged trace may contain.
+// InvalidEvents makes an event from every four bytes. The result may be a run that no program can
+// have, as a damaged trace may contain.
 func InvalidEvents(data []byte) []event.Event {
 	var events []event.Event
 	for ; len(data) >= 4; data = data[4:] {

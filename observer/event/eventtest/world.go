@@ -14,12 +14,13 @@ type World struct {
 	Events []event.Event    // the run so far, not stamped
 	Live   []event.ThreadID // threads that have begun and not ended; 1 is always there
 
-	ended []event.ThreadID // not yet joined
-	last  event.ThreadID
+	ended []event.ThreadID                    // not yet joined
+	last  event.ThreadID                      // the thread created last
 	held  map[event.ThreadID][]event.ObjectID // in the order in which they were acquired
-	users map[event.ObjectID]int              // the number of readers that hold the lock; exclusively for a writer
+	users map[event.ObjectID]int              // the number of readers that hold the lock, or exclusively
 }
 
+// exclusively is the entry in World.users of a lock that a writer holds.
 const exclusively = -1
 
 // NewWorld returns a world with the first thread, in which nothing has happened.

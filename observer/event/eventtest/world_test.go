@@ -9,8 +9,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Whatever is asked of a world, no two threads hold a lock unless all of them read, and
-// threads act between their creation and their end.
+// TestWorldIsPossible: whichever operations a world is given, no two threads hold a lock unless
+// both are readers, and a thread acts only between its creation and its end.
 func TestWorldIsPossible(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := NewWorld(DrawnOrSeeded(rt))
