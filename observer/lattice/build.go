@@ -13,7 +13,7 @@ type edges struct {
 	next   []uint32 // by edge: the next one in its list, plus 1
 	active []active // the slots with events beyond the floor
 	at     []uint32 // by slot: the index of its first element in heads
-	skip   skip
+	skip   skip     // the edge that is not taken again
 }
 
 // active is a slot with events beyond the floor.
@@ -27,7 +27,8 @@ type active struct {
 	base   uint32   // packing.base of the slot
 }
 
-// skip is the edge of the observed run, which is taken first and must not be taken again.
+// skip is the edge of the observed run, which is taken first and must not be taken again. If slot
+// is no slot, there is none.
 type skip struct{ cut, slot uint32 }
 
 // waiting is an event in the queue.
@@ -278,6 +279,7 @@ func (l *Lattice) step(i, j int, e *entry, pending []pendingSet, made bool) {
 		}
 		if e.steps>>p&1 != 0 {
 			letter := l.letterOf(j, &pending[p], a, e)
+			// The comparison is false for 0 (not computed) and with the flag turnsBad.
 			if known := a.steps[int(to)*a.stride+int(letter)]; known-1 < turnsBad-1 {
 				to = known - 1
 			} else {
@@ -296,7 +298,7 @@ func (l *Lattice) step(i, j int, e *entry, pending []pendingSet, made bool) {
 }
 
 // letterOf returns the number of the letter of an edge by e to cut j of the next level. Known
-// caches the last one.
+// caches the letter of the previous edge to that cut.
 func (l *Lattice) letterOf(j int, known *pendingSet, a *automaton, e *entry) uint32 {
 	if events := e.Events & a.events; known.letter == 0 || known.events != events {
 		m := len(l.o.Initial)

@@ -15,8 +15,8 @@ type entry struct {
 	before uint64
 }
 
-// undo returns known, or if that is nil, the values before the event, computed from those
-// after.
+// undo returns the values before the event: known or, if that is nil, a copy of those after the
+// event with the write undone.
 func (e *entry) undo(known, after []uint64) []uint64 {
 	if known != nil {
 		return known
@@ -34,8 +34,8 @@ type held struct {
 	shared bool
 }
 
-// chain holds the events of a slot that the queue or the history still needs, by their index in
-// the slot, from 1.
+// chain holds the events of a slot that the queue or the history still needs. The index of an
+// event is its number in the slot, from 1.
 type chain struct {
 	events []entry  // circular; its length is a power of two
 	first  uint32   // index of the oldest event kept
@@ -58,7 +58,7 @@ func (c *chain) push() *entry {
 	return c.at(c.last())
 }
 
-// setHeld sets held of m, the newest event.
+// setHeld sets m.held, for the newest event m, from that of the previous event.
 func (c *chain) setHeld(m *entry) {
 	m.held = m.held[:0]
 	if c.n > 1 {
@@ -95,18 +95,18 @@ func (l *Lattice) lockHeld(key []uint64, e *entry) bool {
 
 // grow doubles the buffer of events.
 func (c *chain) grow() {
-	ring := make([]entry, max(16, 2*len(c.events)))
+	buffer := make([]entry, max(16, 2*len(c.events)))
 	for i := c.first; i < c.first+c.n; i++ {
-		ring[i&uint32(len(ring)-1)] = *c.at(i)
+		buffer[i&uint32(len(buffer)-1)] = *c.at(i)
 	}
-	c.events = ring
+	c.events = buffer
 }
 
 // discardBelow drops the events below an index.
 func (c *chain) discardBelow(below uint32) {
 	if below > c.first {
-		gone := min(below-c.first, c.n)
-		c.first, c.n = c.first+gone, c.n-gone
+		n := min(below-c.first, c.n)
+		c.first, c.n = c.first+n, c.n-n
 	}
 }
 

@@ -19,7 +19,7 @@ func (p *packing) limit() uint32 { return 1<<(p.bits-1) - 1 }
 func (p *packing) word(slot uint32) int   { return int(uint(slot) * p.bits / 64) }
 func (p *packing) shift(slot uint32) uint { return uint(slot) * p.bits % 64 }
 
-// lane returns the count of a slot in a key, which is less base.
+// lane returns the count of a slot in a key, which is relative to base.
 func (p *packing) lane(key []uint64, slot uint32) uint32 {
 	return uint32(key[p.word(slot)]>>p.shift(slot)) & uint32(1<<p.bits-1)
 }

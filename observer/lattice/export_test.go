@@ -40,17 +40,8 @@ func (l *Lattice) Waiting() []uint64 {
 // Lanes returns the width of a lane in bits.
 func (l *Lattice) Lanes() uint { return l.bits }
 
-// Sets returns the number of sets of monitor states that are interned.
-func (l *Lattice) Sets() int {
-	n := 0
-	for _, a := range l.props {
-		n += len(a.sets)
-	}
-	return n
-}
-
-// Share sets the number of cores that build a level, and the number of cuts for which a core is
-// used.
+// Share sets the largest number of cores that build a level, and the number of cuts for which a
+// further core is used.
 func (l *Lattice) Share(cores, cuts int) { l.cores, l.share = cores, cuts }
 
 // Pack sets the width of a lane in bits. It must be called before the first event.

@@ -15,11 +15,11 @@ type bytewise struct {
 	// event of the slot after a cut with that lane. Where there is no event, it is a key that no
 	// cut covers.
 	need []uint64
-	// after holds, for each event in need, the cuts that it may follow, as a bit set of setLen
-	// words. All sets are empty between levels.
+	// after holds, for each element of need, the set of cuts that its event may follow: a bit for
+	// each cut, in setLen words. All sets are empty between levels.
 	after  []uint64
-	setLen int
-	cuts   []uint64 // scratch: such a set
+	setLen int      // number of words of a set of cuts
+	cuts   []uint64 // scratch: a set of cuts
 }
 
 // maxBytewise is the largest window for which bytewise is used: sets of cuts are then small.

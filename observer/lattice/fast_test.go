@@ -9,10 +9,10 @@ import (
 	"github.com/tracepredict/tracepredict/observer/lattice"
 )
 
-// TestQuickWaysAgree: the code for lanes of 8 bits and for sets that are masks builds the same
+// TestFastPathsAgree: the code for lanes of 8 bits and for sets that are masks builds the same
 // levels and reports the same violations as the general code.
-func TestQuickWaysAgree(t *testing.T) {
-	told, wide := 0, 0
+func TestFastPathsAgree(t *testing.T) {
+	violated, wide := 0, 0
 	for seed := range uint64(400) {
 		r := rand.New(rand.NewPCG(seed, 31))
 		slots, n := 2+r.IntN(7), 10+r.IntN(150)
@@ -38,18 +38,18 @@ func TestQuickWaysAgree(t *testing.T) {
 			}
 			t.Fatalf("seed %d: line %d of %d and %d\n%s\n%s", seed, at, len(got), len(want), got[at:min(at+1, len(got))], want[at:min(at+1, len(want))])
 		}
-		told += violations
+		violated += violations
 		if slots == 8 {
 			wide++
 		}
 	}
-	if told < 100 || wide < 20 {
-		t.Errorf("%d violations, %d runs of 8 slots: the test says little", told, wide)
+	if violated < 100 || wide < 20 {
+		t.Errorf("%d violations, %d runs of 8 slots: the test says little", violated, wide)
 	}
 }
 
-// described builds a lattice with lanes of so many bits, and returns its levels and violations as
-// text.
+// described builds a lattice with lanes of a number of bits, and returns its levels and violations
+// as text.
 func described(o lattice.Options, events []lattice.Event, bits uint) (lines []string, violations int) {
 	o.Violation = func(v *lattice.Violation) {
 		e, _ := v.Event()

@@ -30,7 +30,7 @@
 // # Representation
 //
 // A cut is packed into lanes of 8, 16 or 32 bits, one for each slot, counted from a base
-// that moves with the levels: one subtraction compares eight slots (cut.go). Sets of
+// that moves with the levels: one subtraction compares eight lanes (cut.go). Sets of
 // the states of a small monitor are masks, united as they come to a cut and stepped once
 // (masks.go). Other sets are interned, and the results of set × letter and set ∪ set are
 // cached, so that a step is a look-up (sets.go). The arrays of levels are reused; in the
@@ -72,10 +72,10 @@ type Options struct {
 	// Queue is l, the number of waiting events at which a level is closed. 0 is no limit: a
 	// level with fewer than w cuts is then closed only when the run is over.
 	Queue int
-	Rule  Rule
+	Rule  Rule // how the cuts of a level are chosen; default Centred
 	// Initial holds the values of the variables before the first event, one a variable.
 	Initial    []uint64
-	Properties []Property
+	Properties []Property // what is checked; at most 64
 	// History is how many cuts of passed levels are kept for witnesses; default 262144.
 	History int
 	// Violation, if not nil, is called for each violation, as the level is built.
@@ -127,8 +127,8 @@ type Stats struct {
 	Levels  uint64 // closed, the initial one not counted
 	Cuts    uint64 // built, the initial one included
 	Edges   uint64 // steps between cuts that were taken
-	Dropped uint64 // cuts that a full level did not take
-	Cut     uint64 // levels that dropped cuts
+	Dropped uint64 // cuts for which a full level had no room
+	Cut     uint64 // levels that had no room for a cut
 	Late    uint64 // events that came after a level that they belong to was closed
 	Widest  int    // cuts of the widest level
 	Queue   int    // the largest number of events that waited at once
@@ -185,7 +185,7 @@ type Lattice struct {
 	single      bool // there is only one property, and its sets are masks
 
 	found    Violation // the last violation, reused
-	onClosed func()    // for tests: called when a level is closed; nil: not
+	onClosed func()    // for tests: called when a level is closed; nil: nothing is called
 }
 
 // New returns the lattice of a run that has not begun. The monitors read the initial state,
@@ -216,7 +216,7 @@ func New(o Options) *Lattice {
 	return l
 }
 
-// Event takes the next relevant event of the run.
+// Event handles the next relevant event of the run. It keeps a copy of e and of its clock.
 func (l *Lattice) Event(e *Event) {
 	l.addSlots(int(e.Slot) + 1)
 	c := &l.chains[e.Slot]

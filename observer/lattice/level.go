@@ -5,13 +5,13 @@ type level struct {
 	n        int      // number of cuts
 	number   int      // of a level in the history
 	packing           // of keys, of a level in the history
-	keys     []uint64 // packing.words a cut
-	values   []uint64 // one a cut and variable; only of the current and the next level
-	sets     []uint32 // one a cut and property
+	keys     []uint64 // packing.words for each cut
+	values   []uint64 // one for each cut and variable; only of the current and the next level
+	sets     []uint32 // one for each cut and property: a mask, or the number of an interned set
 	observed int      // index of the observed run's cut, -1 for none
 	run      []uint32 // by property: the set of the observed run alone
 	floor    []uint32 // by slot: Lattice.floor, of a level in the history
-	dropped  uint64   // number of cuts that found no room
+	dropped  uint64   // number of cuts for which there was no room
 }
 
 // maxPresized is the largest window for which the arrays of a level get their full size at once.
@@ -26,6 +26,7 @@ func (l *Lattice) room(n int) int {
 	return 2 * n
 }
 
+// newLevel returns an empty level.
 func (l *Lattice) newLevel() *level {
 	var v *level
 	if n := len(l.spare); n > 0 {
@@ -37,12 +38,13 @@ func (l *Lattice) newLevel() *level {
 	return v
 }
 
+// clear empties a level, and keeps its memory.
 func (v *level) clear() {
 	v.n, v.observed, v.dropped = 0, -1, 0
 	v.keys, v.values, v.sets, v.run = v.keys[:0], v.values[:0], v.sets[:0], v.run[:0]
 }
 
-// trim makes the arrays as long as n cuts need.
+// trim cuts the arrays to the length that the level's cuts need.
 func (v *level) trim(l *Lattice) {
 	v.keys, v.values, v.sets = v.keys[:v.n*l.words], v.values[:v.n*len(l.o.Initial)], v.sets[:v.n*len(l.props)]
 }

@@ -2,10 +2,11 @@ package lattice
 
 // Where critical sections may change places, acquires and releases are steps, and most cuts
 // would differ only in how soon a lock was released. A release that may come next enables
-// events and disables none, whatever comes before it. If no monitor reads it, a run with the
-// release later has the same word as the run with the release now. So from a cut with such a
-// release nothing else is tried, which leaves out cuts but no word (locks_test.go compares it
-// with the enumeration of all runs). The observed run keeps its own path.
+// events and disables none, whatever comes before it. If no monitor reads it, the monitors read
+// the same letters whether the release comes now or later. So from a cut with such a release
+// nothing else is tried, except the step of the observed run. This leaves out cuts, but no word
+// (a sequence of letters that a monitor reads); locks_test.go compares it with the enumeration
+// of all runs.
 
 // restrict sets onlySlot: for each cut of the current level, the only slot that is tried, plus 1;
 // 0 is all slots.

@@ -175,7 +175,7 @@ func TestSectionsChangePlacesWhole(t *testing.T) {
 	}
 }
 
-// TestNoWordIsLost: every word of a run is also that of a run in which releases come as soon as
+// TestNoWordIsLost: every word of a run is also a word of a run in which releases come as soon as
 // they can.
 func TestNoWordIsLost(t *testing.T) {
 	for seed := range uint64(300) {

@@ -13,10 +13,12 @@ type masks struct {
 }
 
 const (
-	someBad   = 1 << 31
+	someBad   = 1 << maxMasked
 	maxMasked = 31 // the most states for which sets are masks
 )
 
+// newMasks returns the masks of a monitor; without any if it has too many states, or does not count
+// them.
 func newMasks(monitor Monitor) masks {
 	if m, ok := monitor.(Counted); ok && m.States() <= maxMasked {
 		return masks{size: m.States()}
@@ -38,7 +40,7 @@ func (m *masks) learn(monitor Monitor, letters []Letter) {
 				into = monitor.Step(into[:0], q, letters[i])
 				set = setOf(into, monitor)
 			}
-			turning |= set & someBad >> (maxMasked - q)
+			turning |= set & someBad >> (maxMasked - q) // moves someBad to the bit of q
 			m.successors = append(m.successors, set)
 		}
 		m.turning = append(m.turning, turning)
@@ -68,7 +70,7 @@ func (m *masks) successor(set, letter uint32) uint32 {
 	return to
 }
 
-// maskOf returns the set of some states, none of which is bad.
+// maskOf returns the set of some states, none of which is bad. All are below maxMasked.
 func maskOf(states []State) (set uint32) {
 	for _, q := range states {
 		set |= 1 << (q & maxMasked)

@@ -14,9 +14,8 @@ type Letter = uint64
 type Monitor interface {
 	// Start appends the states before the first letter.
 	Start(into []State) []State
-	// Step appends the states that follow from one state by a letter: none where
-	// the automaton is stuck (a dead run, which violates nothing). It may append a
-	// state twice.
+	// Step appends the states that follow from one state by a letter. If it appends none, the
+	// run of the automaton ends there, and violates nothing. It may append a state twice.
 	Step(into []State, from State, l Letter) []State
 	// Bad reports whether a state is bad.
 	Bad(s State) bool
@@ -31,8 +30,8 @@ type Counted interface {
 
 // Labels computes the letter of an edge of the lattice from the values that the variables
 // have at the cut where the edge ends, and from the declared events that the event of
-// the edge is (bit i: event i; 0 for the initial letter). It has no other input: the letters
-// of equal arguments are equal. It does not keep values. It may be called concurrently.
+// the edge is (bit i: event i; 0 for the initial letter). It depends on nothing else, so that
+// its results can be cached. It does not keep values. It may be called concurrently.
 type Labels interface {
 	Letter(values []uint64, events uint64) Letter
 }

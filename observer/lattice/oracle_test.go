@@ -38,6 +38,7 @@ func randomEvents(r *rand.Rand, slots, variables, n int) []lattice.Event {
 	return out
 }
 
+// join makes v the join of v and w.
 func join(v, w []uint32) {
 	for i := range w {
 		v[i] = max(v[i], w[i])
@@ -74,7 +75,7 @@ func randomMonitor(r *rand.Rand, states int) *arbitrary {
 	return a
 }
 
-// modular makes letters by a mix of the values and the events.
+// modular makes letters from a sum of the values and the events, modulo the number of letters.
 type modular struct{ a, b uint64 }
 
 func (m modular) Letter(values []uint64, events uint64) lattice.Letter {
@@ -169,7 +170,7 @@ func enabled(events []lattice.Event, done []bool, i int) bool {
 
 func before(a, b *lattice.Event) bool { return a.Clock[a.Slot] <= b.Clock[a.Slot] }
 
-// anyBad enumerates the linear extensions.
+// anyBad enumerates the linear extensions, and reports whether one of them is bad.
 func anyBad(events []lattice.Event, done []bool, r *plainRun) bool {
 	if r.bad() {
 		return true
@@ -190,6 +191,7 @@ func anyBad(events []lattice.Event, done []bool, r *plainRun) bool {
 	return false
 }
 
+// cutCount returns the number of consistent cuts.
 func cutCount(events []lattice.Event) (n uint64) {
 	for set := range 1 << len(events) {
 		closed := true
@@ -213,6 +215,7 @@ type verdict struct {
 	stats           lattice.Stats
 }
 
+// judge builds a lattice, checks the witnesses of its violations, and returns its verdict.
 func judge(t *testing.T, events []lattice.Event, props []lattice.Property, variables int, o lattice.Options) verdict {
 	t.Helper()
 	j := verdict{found: make([]bool, len(props)), observed: make([]bool, len(props))}

@@ -70,9 +70,9 @@ func (m *message) enabledAt(cut []uint32) bool {
 }
 
 // printedCone is Figures 3 and 5 to the letter: the next level is kept when an attempt to
-// build it fails, its completeness is checked only where a state was just added and by
-// equality, useless events are found with the old level, and the monitor does not read
-// the initial state's successors that a full level has no room for.
+// build it fails; whether it is complete is checked only after a cut was added, and by the
+// equality of the length of the queue and l; once it has w cuts, no further path into them is
+// followed; and useless events are found with the old level.
 type printedCone struct {
 	width, length int
 	props         []lattice.Property
@@ -112,6 +112,7 @@ func newPrintedCone(x *eventtest.Execution, width, length int, names []string, p
 	return c
 }
 
+// stepAll returns the states that follow from a set of states, at a cut with these values.
 func stepAll(p *lattice.Property, states []uint32, values []uint64) []uint32 {
 	var out []uint32
 	for _, s := range states {
@@ -121,6 +122,7 @@ func stepAll(p *lattice.Property, states []uint32, values []uint64) []uint32 {
 	return slices.Compact(out)
 }
 
+// note records a cut at which a property is violated.
 func (c *printedCone) note(cut *paperCut) {
 	for p, states := range cut.states {
 		known := slices.ContainsFunc(c.bad[c.names[p]], func(at []uint32) bool { return slices.Equal(at, cut.at) })
@@ -130,12 +132,14 @@ func (c *printedCone) note(cut *paperCut) {
 	}
 }
 
+// message adds a message to the queue, and builds the levels that it completes.
 func (c *printedCone) message(m message) {
 	c.queue = append(c.queue, m)
 	for c.construct() {
 	}
 }
 
+// construct tries to build the next level, and reports whether it did.
 func (c *printedCone) construct() bool {
 	before := c.ids(c.queue)
 	for i := range c.queue {
@@ -159,6 +163,7 @@ func (c *printedCone) construct() bool {
 	return false
 }
 
+// add adds the cut that follows from another one by a message to the next level.
 func (c *printedCone) add(from *paperCut, m *message) {
 	to := paperCut{at: slices.Clone(from.at), values: slices.Clone(from.values)}
 	to.at[m.thread]++

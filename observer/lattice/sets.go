@@ -10,19 +10,19 @@ import (
 // (masks.go). Otherwise it is interned, and steps and unions are computed once.
 type automaton struct {
 	masks
-	monitor Monitor
-	labels  Labels
-	all     bool   // the monitor reads a letter at the writes of every variable
-	of      []bool // by variable: it reads a letter at its writes
-	events  uint64 // the declared events at which it reads a letter
+	monitor   Monitor
+	labels    Labels
+	all       bool   // the monitor reads a letter at the writes of every variable
+	variables []bool // by variable: it reads a letter at its writes
+	events    uint64 // the declared events at which it reads a letter
 
-	sets        []set
+	sets        []set             // the interned sets, by number
 	numbers     map[string]uint32 // of sets, by encodeSet
 	letters     interned
 	letterCache letterCache
 	stride      int      // number of letters that a row of steps has room for
 	steps       []uint32 // [set*stride + letter]: number of the set that follows, plus 1, and turnsBad; 0: not computed yet
-	unions      []union  // direct-mapped cache
+	unions      []union  // direct-mapped cache, by unionSlot
 
 	states []State // scratch
 	more   []State // scratch
@@ -44,10 +44,11 @@ type union struct {
 const (
 	turnsBad  = 1 << 31 // in automaton.steps: a run turns bad by the step
 	unionSize = 1 << 12
-	maxSets   = 1 << 16 // with more, the sets that no cut has are dropped (large)
-	maxSteps  = 1 << 22 // likewise
+	maxSets   = 1 << 16 // number of sets beyond which those that no cut has are dropped
+	maxSteps  = 1 << 22 // number of computed steps with the same effect
 )
 
+// newAutomaton returns the automaton of a property.
 func newAutomaton(p *Property) *automaton {
 	a := &automaton{
 		monitor: p.Monitor, labels: p.Labels, all: p.Variables == nil, events: p.Events, numbers: map[string]uint32{}, stride: 16,
@@ -56,18 +57,18 @@ func newAutomaton(p *Property) *automaton {
 		a.unions = make([]union, unionSize)
 	}
 	for _, v := range p.Variables {
-		for len(a.of) <= v {
-			a.of = append(a.of, false)
+		for len(a.variables) <= v {
+			a.variables = append(a.variables, false)
 		}
-		a.of[v] = true
+		a.variables[v] = true
 	}
-	a.letterCache.of = p.Variables
+	a.letterCache.variables = p.Variables
 	return a
 }
 
 // reads reports whether the monitor reads a letter at the event.
 func (a *automaton) reads(e *Event) bool {
-	return e.Events&a.events != 0 || e.Variable >= 0 && (a.all || e.Variable < len(a.of) && a.of[e.Variable])
+	return e.Events&a.events != 0 || e.Variable >= 0 && (a.all || e.Variable < len(a.variables) && a.variables[e.Variable])
 }
 
 // begin returns the set after the initial letter, and whether a run turns bad by it.
@@ -82,7 +83,7 @@ func (a *automaton) begin(values []uint64) (s uint32, turnsBad bool) {
 
 // letter returns the number of the letter of an edge.
 func (a *automaton) letter(values []uint64, events uint64) uint32 {
-	if a.all || len(a.letterCache.of) > maxCachedLetters {
+	if a.all || len(a.letterCache.variables) > maxCachedLetters {
 		return a.evaluate(values, events)
 	}
 	if !a.letterCache.enabled() {
@@ -197,7 +198,7 @@ func (a *automaton) union(s, t uint32) uint32 {
 	return known.set - 1
 }
 
-// large reports whether sets that no cut has should be dropped, and all letters.
+// large reports whether the tables have become so large that shrink should be called.
 func (a *automaton) large() bool {
 	return len(a.sets) > maxSets || len(a.steps) > maxSteps || len(a.successors) > maxSteps
 }
@@ -275,7 +276,8 @@ func (n *interned) find(l Letter) uint32 {
 	}
 }
 
-// known returns the number of a letter plus 1, 0 if it has none. It changes nothing.
+// known returns the number of a letter plus 1, 0 if it has none. It changes nothing, and may be
+// called concurrently.
 func (n *interned) known(l Letter) uint32 {
 	if len(n.slots) == 0 {
 		return 0
@@ -322,12 +324,12 @@ func (l *Lattice) shrink() {
 // computed from: the values of a few variables often recur. Where they do not, the cache is
 // not used for a while.
 type letterCache struct {
-	of      []int    // the variables
-	keys    []uint64 // by element of ids: the events, and the values of the variables
-	ids     []uint32 // numbers of letters plus 1; 0: none
-	lookups int      // letters in this period
-	hits    int      // those of them that were found
-	idle    bool     // in this period the cache is not used
+	variables []int    // the variables
+	keys      []uint64 // by element of ids: the events, and the values of the variables
+	ids       []uint32 // numbers of letters plus 1; 0: none
+	lookups   int      // letters in this period
+	hits      int      // those of them that were found
+	idle      bool     // in this period the cache is not used
 }
 
 const (
@@ -354,7 +356,7 @@ func (c *letterCache) enabled() bool {
 // and has caches of its own. Results that the automaton has not computed are missing.
 type view struct {
 	a           *automaton
-	last        pendingSet // the last one at the cut that is built
+	last        pendingSet // the pending set of the cut that is being built
 	letterCache letterCache
 	unions      []union
 	states      []State
@@ -363,7 +365,7 @@ type view struct {
 
 // letter returns the number of the letter of an edge plus 1, 0 if it has none yet.
 func (w *view) letter(values []uint64, events uint64) uint32 {
-	if w.a.all || len(w.letterCache.of) > maxCachedLetters {
+	if w.a.all || len(w.letterCache.variables) > maxCachedLetters {
 		return w.a.letters.known(w.a.labels.Letter(values, events))
 	}
 	if !w.letterCache.enabled() {
@@ -398,23 +400,23 @@ func (w *view) union(s, t uint32) uint32 {
 	return known.set
 }
 
-// find returns the element of ids for a letter. It is 0 if the cache does not have the letter;
-// the letter that was there is then dropped.
+// find returns the element of ids for the letter of these values and events. If the cache does not
+// have that letter, the element is 0, and the letter that it held before is discarded.
 func (c *letterCache) find(values []uint64, events uint64) *uint32 {
 	if c.ids == nil {
-		c.ids, c.keys = make([]uint32, letterCacheSize), make([]uint64, letterCacheSize*(len(c.of)+1))
+		c.ids, c.keys = make([]uint32, letterCacheSize), make([]uint64, letterCacheSize*(len(c.variables)+1))
 	}
 	h := events * multiplier
-	for _, v := range c.of {
+	for _, v := range c.variables {
 		h = (h ^ values[v]) * multiplier
 		h ^= h >> 29
 	}
 	at := h * multiplier >> 54
-	n := len(c.of) + 1
+	n := len(c.variables) + 1
 	key := c.keys[int(at)*n : (int(at)+1)*n]
 	same := key[0] == events
 	key[0] = events
-	for i, v := range c.of {
+	for i, v := range c.variables {
 		same = same && key[i+1] == values[v]
 		key[i+1] = values[v]
 	}

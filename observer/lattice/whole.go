@@ -26,8 +26,9 @@ type merger struct {
 	// alone reports that no other core is at work: monitors may then compute new results, and
 	// violations be reported.
 	alone bool
-	// pending holds the indices in out of the cuts at which, while not alone, a monitor lacks a
-	// result or a run turns bad. gather finishes them. The merger stops at maxPending.
+	// pending holds the indices in out of the cuts that could not be finished while other cores
+	// were at work, because a monitor lacks a result or a run turns bad. gather finishes them.
+	// The merger stops at maxPending.
 	pending []int
 	missed  bool   // the last cut becomes pending
 	made    bool   // the last cut has an edge
@@ -83,7 +84,7 @@ func (l *Lattice) buildUnbounded() {
 func (l *Lattice) newMerger() *merger {
 	m := &merger{l: l}
 	for _, a := range l.props {
-		w := view{a: a, letterCache: letterCache{of: a.letterCache.of}}
+		w := view{a: a, letterCache: letterCache{variables: a.letterCache.variables}}
 		if !a.masked() {
 			w.unions = make([]union, unionSize)
 		}
@@ -99,7 +100,7 @@ func (v *level) grow(n int, l *Lattice) {
 	v.sets = slices.Grow(v.sets, n*len(l.props))
 }
 
-// begin assigns range number part, of parts, to the merger.
+// begin prepares the merger to build one of several parts of the next level; part counts from 0.
 func (m *merger) begin(part, parts int) {
 	l := m.l
 	v := l.current
@@ -230,12 +231,13 @@ func (m *merger) edge(s *stream, e *entry) {
 		if e.steps>>p&1 != 0 {
 			id := w.last.letter
 			if id == 0 || w.last.events != e.Events&w.a.events {
-				id = m.read(p, e.Events&w.a.events)
+				id = m.readLetter(p, e.Events&w.a.events)
 			}
 			var known uint32
 			if id != 0 {
 				known = w.a.steps[int(to)*w.a.stride+int(id-1)]
 			}
+			// The comparison is false for 0 (not computed) and with the flag turnsBad.
 			if known-1 < turnsBad-1 {
 				to = known - 1
 			} else {
@@ -281,9 +283,9 @@ func (m *merger) step(p int, set uint32, s *stream, e *entry) uint32 {
 	return to
 }
 
-// read returns the number plus 1 of the letter of an edge to the last cut, or 0 if it has none
-// yet.
-func (m *merger) read(p int, events uint64) uint32 {
+// readLetter returns the number plus 1 of the letter of an edge to the last cut, or 0 if it has
+// none yet.
+func (m *merger) readLetter(p int, events uint64) uint32 {
 	n, w := len(m.l.o.Initial), &m.views[p]
 	values := m.out.values[m.out.n*n : (m.out.n+1)*n]
 	var id uint32
@@ -317,14 +319,14 @@ func (m *merger) switchLetter(p int, e *entry) {
 	if w.last.set != 0 {
 		m.out.sets[m.out.n*len(m.views)+p] |= w.a.flush(&w.last)
 	}
-	if id := m.read(p, e.Events&w.a.events); id != 0 {
+	if id := m.readLetter(p, e.Events&w.a.events); id != 0 {
 		w.last.turning = w.a.turning[id-1]
 	} else {
 		m.missed = true
 	}
 }
 
-// turn reports the violation that a run turns bad. While not alone, it makes the cut pending
+// turn reports the violation by a run that turns bad. While not alone, it makes the cut pending
 // instead, and the violation is reported when the cut is finished.
 func (m *merger) turn(p int, s *stream, e *entry) {
 	if !m.alone {

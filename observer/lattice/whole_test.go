@@ -17,7 +17,8 @@ type observations struct {
 	violations [][3]uint64
 }
 
-func tell(events []lattice.Event, props []lattice.Property, variables, cores int) observations {
+// observe returns what a lattice without a window, built on a number of cores, reports.
+func observe(events []lattice.Event, props []lattice.Property, variables, cores int) observations {
 	var all observations
 	o := lattice.Options{Properties: props, Initial: make([]uint64, variables), Violation: func(v *lattice.Violation) {
 		e, _ := v.Event()
@@ -51,10 +52,10 @@ func TestCoresAgree(t *testing.T) {
 			events, variables = lockedEvents(r, 4, 10), 2
 		}
 		props := []lattice.Property{randomProperty(r, variables), randomProperty(r, variables)}
-		one := tell(events, props, variables, 1)
+		one := observe(events, props, variables, 1)
 		violated += len(one.violations)
 		for _, cores := range []int{2, 5} {
-			if got := tell(events, props, variables, cores); !reflect.DeepEqual(got, one) {
+			if got := observe(events, props, variables, cores); !reflect.DeepEqual(got, one) {
 				t.Fatalf("seed %d, %d cores: %+v, want %+v", seed, cores, got, one)
 			}
 		}

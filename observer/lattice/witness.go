@@ -78,9 +78,10 @@ type node struct {
 	next  int    // index of the next node in the layer above; -1 for the violation
 }
 
-// Witness returns a run that shows the violation, shortest after it leaves the observed run;
-// where the run has turned bad before, it may end there. The error is ErrDropped,
-// ErrBadBefore, or a message that the plain monitor does not agree.
+// Witness returns a run that shows the violation, with as few steps after it leaves the observed
+// run as possible; where the run has turned bad before, it may end there. The error is
+// ErrDropped, ErrBadBefore, or another one if the levels or the plain monitor disagree with the
+// violation.
 func (v *Violation) Witness() (*Witness, error) {
 	l := v.lattice
 	if v.event == nil {
@@ -103,7 +104,7 @@ func (v *Violation) Witness() (*Witness, error) {
 // search goes back from a violation, one layer of nodes for each level.
 type search struct {
 	l       *Lattice
-	p, n, m int // the property; the numbers of properties and variables
+	p, n, m int // the index of the property; the numbers of properties and of variables
 	a       *automaton
 	layers  [][]node // the last one farthest back
 	levels  []*level // by layer
@@ -182,8 +183,8 @@ func (s *search) addLayer() error {
 	return nil
 }
 
-// parents appends to layer the nodes of level below from which one event leads to node n, number
-// k of the layer above, and enters the values at their cuts in before.
+// parents appends to layer those nodes of level below, not yet in seen, from which one event leads
+// to node n, number k of the layer above. It sets before to the values at their cuts, by index.
 func (s *search) parents(layer []node, seen map[node]bool, before map[int][]uint64, above, below *level, index map[string]int, k int, n node) []node {
 	cut := above.unpack(nil, above.key(n.cut, above.words))
 	values := s.values[n.cut]
@@ -229,7 +230,7 @@ func (s *search) parentKeys(nodes []node, above, below *level) map[string]int {
 	return index
 }
 
-// find sets, for the keys in index, the index of the level's cut with that key.
+// find sets each element of index, a map by key, to the index of the level's cut with that key.
 func (v *level) find(index map[string]int) {
 	var b []byte
 	for i := range v.n {
@@ -285,7 +286,7 @@ func (s *search) witness(v *Violation) *Witness {
 	}
 }
 
-// latest returns the Seq of the last event of a cut in trace order, 0 if none is kept.
+// latest returns the Seq of that event of a cut that is last in trace order, 0 if none is kept.
 func (l *Lattice) latest(cut []uint32) (seq uint64) {
 	order := -1
 	for s, n := range cut {
