@@ -120,10 +120,10 @@ func (c *channel) leave(t *thread) {
 
 func (cs *channels) remember(needed *event.Names) {
 	for _, c := range cs.known {
-		needed.Object(c.id)
+		needed.AddObject(c.id)
 	}
 	if cs.overflow != nil {
-		needed.Object(cs.overflow.id)
+		needed.AddObject(cs.overflow.id)
 	}
 }
 

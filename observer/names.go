@@ -58,7 +58,7 @@ func (o *Observer) sweep() {
 	n := &o.names
 	for id := range needed.Objects() {
 		if info := n.objects[id]; info != nil {
-			needed.Thread(info.FirstThread)
+			needed.AddThread(info.FirstThread)
 		}
 	}
 	n.threads = keepOnly(n.threads, needed.Threads())
@@ -79,35 +79,35 @@ func (o *Observer) remember(needed *event.Names) {
 
 func (p *process) remember(needed *event.Names) {
 	for _, obj := range p.objects {
-		needed.Object(obj.id)
+		needed.AddObject(obj.id)
 	}
 	for _, v := range p.vars {
-		needed.Object(v.id)
+		needed.AddObject(v.id)
 	}
 	for _, x := range p.instances {
-		needed.Object(x.id)
+		needed.AddObject(x.id)
 	}
 	for _, t := range p.byTP {
 		for ; t != nil; t = t.previous {
-			needed.Thread(t.id)
+			needed.AddThread(t.id)
 		}
 	}
 	if p.leader != nil {
-		needed.Thread(p.leader.id)
+		needed.AddThread(p.leader.id)
 	}
 }
 
 func (t *thread) remember(needed *event.Names) {
-	needed.Thread(t.id)
+	needed.AddThread(t.id)
 	for i := range t.held {
-		needed.Object(t.held[i].obj.id)
+		needed.AddObject(t.held[i].obj.id)
 	}
 	if t.condWait != nil {
-		needed.Object(t.condWait.cond.id)
-		needed.Object(t.condWait.mutex.id)
+		needed.AddObject(t.condWait.cond.id)
+		needed.AddObject(t.condWait.mutex.id)
 	}
 	for c := t.once; c != nil; c = c.outer {
-		needed.Object(c.obj.id)
+		needed.AddObject(c.obj.id)
 	}
 }
 

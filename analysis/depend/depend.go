@@ -217,9 +217,9 @@ func (g *Graph) Threads() int { return len(g.threads) }
 // Remember adds the threads and objects that a dependency may name.
 func (g *Graph) Remember(n *event.Names) {
 	for _, t := range g.threads {
-		n.Thread(t.id)
+		n.AddThread(t.id)
 		for object := range t.uses {
-			n.Object(object)
+			n.AddObject(object)
 		}
 	}
 }

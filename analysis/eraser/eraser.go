@@ -237,7 +237,7 @@ func (a *Analysis) otherEvent(e *event.Event) {
 func (a *Analysis) Remember(n *event.Names) {
 	a.locks.Remember(n)
 	for id, v := range a.vars {
-		n.Object(id)
+		n.AddObject(id)
 		v.remember(n)
 	}
 	for _, r := range a.retiredReports {

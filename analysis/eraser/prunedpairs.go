@@ -129,7 +129,7 @@ func (p *prunedPairs) remember(n *event.Names) {
 	}
 	for _, k := range []*prunedSet{&p.excluded, &p.ordered} {
 		for _, c := range k.pairs {
-			n.Object(c.Lock)
+			n.AddObject(c.Lock)
 			for i := range c.Evidence {
 				c.Evidence[i].Remember(n)
 			}

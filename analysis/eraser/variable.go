@@ -25,9 +25,9 @@ type variable struct {
 
 func (v *variable) remember(n *event.Names) {
 	for _, x := range v.accesses {
-		n.Thread(x.thread)
+		n.AddThread(x.thread)
 		for _, id := range x.held {
-			n.Object(id)
+			n.AddObject(id)
 		}
 	}
 	for _, r := range v.order {

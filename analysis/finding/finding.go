@@ -87,11 +87,11 @@ type Truth struct {
 
 // Remember adds the threads and objects of the step to n.
 func (s *Step) Remember(n *event.Names) {
-	n.Thread(s.Thread)
-	n.Thread(s.Peer)
-	n.Object(s.Object)
+	n.AddThread(s.Thread)
+	n.AddThread(s.Peer)
+	n.AddObject(s.Object)
 	for _, id := range s.Held {
-		n.Object(id)
+		n.AddObject(id)
 	}
 }
 

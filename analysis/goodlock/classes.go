@@ -179,10 +179,10 @@ func (x *instance) lockEdge(p *edge) *edge {
 // remember adds the threads and objects that a finding may still name.
 func (c *classes) remember(n *event.Names) {
 	keep := func(x *instance) {
-		n.Thread(x.thread.id)
-		n.Object(x.original.requested.Lock())
+		n.AddThread(x.thread.id)
+		n.AddObject(x.original.requested.Lock())
 		for _, id := range x.held {
-			n.Object(id)
+			n.AddObject(id)
 		}
 	}
 	for _, p := range c.search.edgesByID {

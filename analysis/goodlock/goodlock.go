@@ -184,18 +184,18 @@ func (a *Analysis) Stats() Stats {
 // Remember adds the threads and locks that a finding may still name.
 func (a *Analysis) Remember(n *event.Names) {
 	for _, t := range a.threads {
-		n.Thread(t.id)
+		n.AddThread(t.id)
 		for _, h := range t.locks.Held {
-			n.Object(h.Lock())
+			n.AddObject(h.Lock())
 		}
 	}
 	for _, p := range a.edgesByID {
-		n.Object(p.requested.Lock())
+		n.AddObject(p.requested.Lock())
 		for _, m := range p.held {
-			n.Object(m.Lock())
+			n.AddObject(m.Lock())
 		}
 		for _, x := range p.instances {
-			n.Thread(x.thread.id)
+			n.AddThread(x.thread.id)
 		}
 	}
 	for _, r := range a.reports {

@@ -170,12 +170,12 @@ func (a *Analysis) Finish() []finding.Finding {
 // Remember adds to n the threads and objects that a finding may still name.
 func (a *Analysis) Remember(n *event.Names) {
 	for id, v := range a.vars.all {
-		n.Object(id)
+		n.AddObject(id)
 		for _, xs := range [][]access{v.writes, v.reads} {
 			for i := range xs {
-				n.Thread(xs[i].thread)
+				n.AddThread(xs[i].thread)
 				for _, h := range slices.Concat(xs[i].held[:xs[i].heldCount], xs[i].moreHeld) {
-					n.Object(h.lock)
+					n.AddObject(h.lock)
 				}
 			}
 		}
@@ -187,9 +187,9 @@ func (a *Analysis) Remember(n *event.Names) {
 		r.remember(n)
 	}
 	for _, t := range a.live {
-		n.Thread(t.id)
+		n.AddThread(t.id)
 		for _, h := range t.held.Held {
-			n.Object(h.Lock())
+			n.AddObject(h.Lock())
 		}
 	}
 }

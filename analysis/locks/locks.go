@@ -200,9 +200,9 @@ func (l *Table) releasedByOther(lock event.ObjectID) {
 // Remember adds the threads and the locks that they hold.
 func (l *Table) Remember(n *event.Names) {
 	for id, t := range l.threads {
-		n.Thread(id)
+		n.AddThread(id)
 		for _, h := range t.Held {
-			n.Object(h.Lock())
+			n.AddObject(h.Lock())
 		}
 	}
 }

@@ -48,16 +48,16 @@ func newCreations() creations {
 
 func (m *creations) remember(n *event.Names) {
 	for id, x := range m.joinable {
-		n.Thread(id)
-		n.Thread(x.step.thread)
+		n.AddThread(id)
+		n.AddThread(x.step.thread)
 	}
-	n.Thread(m.inferredEnd.step.thread)
+	n.AddThread(m.inferredEnd.step.thread)
 	for _, h := range m.inferredEnd.removed {
-		n.Object(h.acquire.object)
+		n.AddObject(h.acquire.object)
 	}
 	for i := range m.refusedJoins {
-		n.Thread(m.refusedJoins[i].thread)
-		n.Thread(m.refusedJoins[i].peer)
+		n.AddThread(m.refusedJoins[i].thread)
+		n.AddThread(m.refusedJoins[i].peer)
 	}
 	m.forks.remember(n)
 	m.partings.remember(n)

@@ -431,27 +431,27 @@ func (a *Analysis) Remember(n *event.Names) {
 			f.Evidence[i].Remember(n)
 		}
 		for _, id := range f.Objects {
-			n.Object(id)
+			n.AddObject(id)
 		}
 	}
 	for _, t := range a.threads {
-		n.Thread(t.id)
+		n.AddThread(t.id)
 		for _, r := range t.removed {
-			n.Object(r.acquire.object)
+			n.AddObject(r.acquire.object)
 		}
 		for i := range t.released {
-			n.Object(t.released[i].Lock())
+			n.AddObject(t.released[i].Lock())
 		}
 	}
 	a.locks.Remember(n)
 	for id, c := range a.conds {
 		for _, w := range c.waiters {
-			n.Object(id)
-			n.Object(w.mutex)
+			n.AddObject(id)
+			n.AddObject(w.mutex)
 		}
 	}
 	for id := range a.barriers {
-		n.Object(id)
+		n.AddObject(id)
 	}
 	a.destroys.remember(n)
 	a.creations.remember(n)

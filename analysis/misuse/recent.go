@@ -34,8 +34,8 @@ func (r *recentSteps) last(is func(*step) bool) (step, bool) {
 func (r *recentSteps) remember(n *event.Names) {
 	for i := range r.steps {
 		s := &r.steps[i]
-		n.Object(s.object)
-		n.Thread(s.thread)
-		n.Thread(s.peer)
+		n.AddObject(s.object)
+		n.AddThread(s.thread)
+		n.AddThread(s.peer)
 	}
 }

@@ -86,10 +86,10 @@ func (h *History) Witnesses() execution.Tally { return h.witnesses }
 func (h *History) Remember(n *event.Names) {
 	for i := range h.log {
 		x := &h.log[i]
-		n.Thread(x.Thread)
-		n.Thread(x.Peer)
-		n.Object(x.Object)
-		n.Object(x.Object2)
+		n.AddThread(x.Thread)
+		n.AddThread(x.Peer)
+		n.AddObject(x.Object)
+		n.AddObject(x.Object2)
 	}
 }
 

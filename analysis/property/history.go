@@ -44,10 +44,10 @@ func (h *history) find(seq uint64) *event.Event {
 func (h *history) remember(n *event.Names) {
 	for i := range h.events {
 		e := &h.events[i]
-		n.Thread(e.Thread)
-		n.Thread(e.Peer)
-		n.Object(e.Object)
-		n.Object(e.Object2)
+		n.AddThread(e.Thread)
+		n.AddThread(e.Peer)
+		n.AddObject(e.Object)
+		n.AddObject(e.Object2)
 	}
 }
 

@@ -11,15 +11,15 @@ func NewNames() *Names {
 	return &Names{threads: map[ThreadID]struct{}{}, objects: map[ObjectID]struct{}{}}
 }
 
-// Thread adds a thread; 0 is none.
-func (n *Names) Thread(id ThreadID) {
+// AddThread adds a thread; 0 is none.
+func (n *Names) AddThread(id ThreadID) {
 	if id != 0 {
 		n.threads[id] = struct{}{}
 	}
 }
 
-// Object adds an object; 0 is none.
-func (n *Names) Object(id ObjectID) {
+// AddObject adds an object; 0 is none.
+func (n *Names) AddObject(id ObjectID) {
 	if id != 0 {
 		n.objects[id] = struct{}{}
 	}
