@@ -280,9 +280,9 @@ func (a *Analysis) dropThread(id event.ThreadID) {
 	a.threadCache[id%cacheSize] = nil
 }
 
-// makeSet computes the lockset of a thread. Locks that were also held at an earlier access, in the
-// same order, are only compared.
-func (a *Analysis) makeSet(t *thread) {
+// updateSet sets t.set to the lockset of the thread. It reuses the prefixes of an earlier access as
+// far as the thread holds the same locks, acquired in the same order.
+func (a *Analysis) updateSet(t *thread) {
 	if len(a.sets.sets) > a.limit {
 		a.compact()
 	}

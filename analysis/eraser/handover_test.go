@@ -78,17 +78,17 @@ func TestSetsAreOnce(t *testing.T) {
 	if read == of(1, 2) {
 		t.Error("the mode is not part of the set")
 	}
-	if got := sets.meet(of(1, 2), read, true); got != of(1) {
+	if got := sets.refine(of(1, 2), read, true); got != of(1) {
 		t.Errorf("a write under 1 and the read side of 2 leaves %v of 1 and 2", sets.sets[got])
 	}
-	if got := sets.meet(of(1, 2), read, false); got != of(1, 2) {
+	if got := sets.refine(of(1, 2), read, false); got != of(1, 2) {
 		t.Errorf("a read there leaves %v", sets.sets[got])
 	}
-	n := len(sets.met)
+	n := len(sets.refined)
 	for range 10 {
-		sets.meet(of(1, 2), read, true)
+		sets.refine(of(1, 2), read, true)
 	}
-	if len(sets.met) != n {
+	if len(sets.refined) != n {
 		t.Error("an intersection was made twice")
 	}
 }

@@ -18,6 +18,7 @@ type member = locks.Member
 // which costs time but never changes a result.
 const cacheLimit = 1 << 16
 
+// addKey has the operands of table.add.
 type addKey struct {
 	set setID
 	m   member
@@ -30,24 +31,25 @@ type addResult struct {
 	known bool
 }
 
-// slot is the index of a step in the cache.
-func (k addKey) slot() uint64 { return (uint64(k.set)*7 + uint64(k.m)) % cacheSize }
+// cacheIndex returns the index of the operation in table.addedCache.
+func (k addKey) cacheIndex() uint64 { return (uint64(k.set)*7 + uint64(k.m)) % cacheSize }
 
-// meetResult is a cached result of table.meet.
-type meetResult struct {
-	key   meetKey
+// refineResult is a cached result of table.meet.
+type refineResult struct {
+	key   refineKey
 	to    setID
 	known bool
 }
 
-// excludesResult is a cached result of table.excludes. The zero value is the correct one for two
-// empty sets.
+// excludesResult is a cached result of table.excludes. Its zero value is correct: two empty sets do
+// not exclude each other.
 type excludesResult struct {
 	a, b     setID
 	excludes bool
 }
 
-type meetKey struct {
+// refineKey has the operands of table.refine.
+type refineKey struct {
 	candidates, held setID
 	write            bool
 }
@@ -56,14 +58,14 @@ type meetKey struct {
 // program in its steady state allocates nothing (as Savage et al., Eraser, TOCS 15(4) 1997,
 // section 3.2, do).
 type table struct {
-	sets           [][]member
-	buckets        map[uint64][]setID
-	added          map[addKey]setID
-	addedCache     [cacheSize]addResult // direct-mapped cache of added
-	met            map[meetKey]setID
-	exclusions     map[[2]setID]bool
-	common         map[[2]setID]setID
-	metCache       [cacheSize]meetResult     // direct-mapped cache of met
+	sets           [][]member                // by identifier
+	buckets        map[uint64][]setID        // by hash: the sets with that hash
+	added          map[addKey]setID          // results of add
+	addedCache     [cacheSize]addResult      // direct-mapped cache of added
+	refined        map[refineKey]setID       // results of refine
+	exclusions     map[[2]setID]bool         // results of excludes
+	common         map[[2]setID]setID        // results of guards
+	refinedCache   [cacheSize]refineResult   // direct-mapped cache of refined
 	exclusionCache [cacheSize]excludesResult // direct-mapped cache of exclusions
 	scratch        []member
 }
@@ -71,7 +73,7 @@ type table struct {
 func newTable() *table {
 	t := &table{
 		added:      map[addKey]setID{},
-		met:        map[meetKey]setID{},
+		refined:    map[refineKey]setID{},
 		exclusions: map[[2]setID]bool{}, common: map[[2]setID]setID{},
 	}
 	t.reset()
@@ -84,10 +86,10 @@ func (t *table) reset() {
 	t.buckets = map[uint64][]setID{hash(nil): {0}}
 	clear(t.added)
 	clear(t.addedCache[:])
-	clear(t.met)
+	clear(t.refined)
 	clear(t.exclusions)
 	clear(t.common)
-	clear(t.metCache[:])
+	clear(t.refinedCache[:])
 	clear(t.exclusionCache[:])
 }
 
@@ -117,6 +119,7 @@ func (t *table) intern(s []member) setID {
 	return id
 }
 
+// cacheResult adds a result to a table of results, and returns it.
 func cacheResult[K comparable, V any](cache map[K]V, k K, v V) V {
 	if len(cache) >= cacheLimit {
 		clear(cache)
@@ -125,9 +128,10 @@ func cacheResult[K comparable, V any](cache map[K]V, k K, v V) V {
 	return v
 }
 
+// add returns the set s with member m added.
 func (t *table) add(s setID, m member) setID {
 	k := addKey{s, m}
-	cached := &t.addedCache[k.slot()]
+	cached := &t.addedCache[k.cacheIndex()]
 	if !cached.known || cached.key != k {
 		*cached = addResult{k, t.addUncached(s, m), true}
 	}
@@ -159,18 +163,18 @@ func (t *table) protecting(held setID, write bool) setID {
 	return t.intern(t.scratch)
 }
 
-// meet returns the candidate set refined by an access made under held.
-func (t *table) meet(candidates, held setID, write bool) setID {
-	k := meetKey{candidates, held, write}
-	cached := &t.metCache[(candidates*7+held)%cacheSize]
+// refine returns the candidates that protect an access made under held.
+func (t *table) refine(candidates, held setID, write bool) setID {
+	k := refineKey{candidates, held, write}
+	cached := &t.refinedCache[(candidates*7+held)%cacheSize]
 	if !cached.known || cached.key != k {
-		*cached = meetResult{k, t.meetUncached(k), true}
+		*cached = refineResult{k, t.refineUncached(k), true}
 	}
 	return cached.to
 }
 
-func (t *table) meetUncached(k meetKey) setID {
-	if r, ok := t.met[k]; ok {
+func (t *table) refineUncached(k refineKey) setID {
+	if r, ok := t.refined[k]; ok {
 		return r
 	}
 	t.scratch = t.scratch[:0]
@@ -179,7 +183,7 @@ func (t *table) meetUncached(k meetKey) setID {
 			t.scratch = append(t.scratch, c)
 		}
 	}
-	return cacheResult(t.met, k, t.intern(t.scratch))
+	return cacheResult(t.refined, k, t.intern(t.scratch))
 }
 
 // covers reports whether the lock, as held in set s, protects an access.
@@ -235,6 +239,7 @@ func (t *table) guards(a, b setID) setID {
 	return cacheResult(t.common, k, t.intern(t.scratch))
 }
 
+// excludes is table.excludes for two sets as slices.
 func excludes(a, b []member) bool {
 	for len(a) > 0 && len(b) > 0 {
 		switch la, lb := a[0].Lock(), b[0].Lock(); {

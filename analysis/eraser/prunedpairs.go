@@ -21,23 +21,22 @@ type prunedKey struct {
 
 // prunedPairs collects the pairs of accesses that are no race. A nil *prunedPairs collects nothing.
 type prunedPairs struct {
-	excluded, ordered prunedSet
-	latest            access // reused, to avoid an allocation
+	excluded, ordered prunedSet // pruned since a lock excludes them, or since they are ordered
+	latest            access    // reused, to avoid an allocation
 }
 
-// prunedSet holds the candidates pruned for one reason, and the number of accesses of those that
-// had no room.
+// prunedSet holds the candidates pruned for one reason.
 type prunedSet struct {
 	pairs   map[prunedKey]*finding.Pruned
-	dropped uint64
+	dropped uint64 // number of occurrences of candidates for which there was no room
 }
 
 func newPrunedPairs() *prunedPairs {
 	return &prunedPairs{excluded: prunedSet{pairs: map[prunedKey]*finding.Pruned{}}, ordered: prunedSet{pairs: map[prunedKey]*finding.Pruned{}}}
 }
 
-// count counts one more occurrence of a candidate and returns the candidate, or nil if it is new.
-// If it is new, room reports whether it can be kept.
+// count counts an occurrence of a candidate, and returns the candidate. For a new one it returns
+// nil, and whether there is room to keep it; without room, it counts the occurrence as dropped.
 func (k *prunedSet) count(key prunedKey) (known *finding.Pruned, room bool) {
 	if c := k.pairs[key]; c != nil {
 		c.Count++
@@ -62,7 +61,8 @@ func (p *prunedPairs) addExcluded(sets *table, x *access, t *thread, e *event.Ev
 	}
 }
 
-// addOrdered records x and e, where x is ordered before e, if they conflict otherwise.
+// addOrdered records x and e, which are no race, if that is so because x is ordered before e: if
+// one of them is a write, and not both are atomic.
 func (p *prunedPairs) addOrdered(x *access, t *thread, e *event.Event) {
 	if p == nil || !x.op.IsWrite() && !e.Op.IsWrite() || x.flags&e.Flags&event.Atomic != 0 {
 		return
@@ -89,11 +89,12 @@ func (x *access) fill(s *finding.Step, object event.ObjectID) {
 	s.Held, s.HeldAt = held, heldAt
 }
 
-// Excluded returns the pairs of call stacks at which two threads access a variable, one of them
-// writing, that a lock excludes from each other and nothing else orders, sorted by their first
-// accesses; with Options.CollectPruned. The lock of a pair is the one with the least identifier.
-// Its count is the number of pairs of an access with the last accesses of other threads before it.
-// At most 1,000 pairs are returned; dropped is the number of such occurrences of other pairs.
+// Excluded returns, with Options.CollectPruned, the pairs of conflicting accesses of two threads
+// that a lock excludes from each other and nothing else orders. Accesses at the same two call
+// stacks are one pair; the pairs are sorted by their first accesses. Pruned.Lock is the lock with
+// the least identifier. Pruned.Count is the number of occurrences: of an access together with the
+// last access of another thread before it. At most 1,000 pairs are returned; dropped is the number
+// of occurrences of other pairs.
 func (a *Analysis) Excluded() (pairs []finding.Pruned, dropped uint64) {
 	if a.pruned == nil {
 		return nil, 0
@@ -101,10 +102,10 @@ func (a *Analysis) Excluded() (pairs []finding.Pruned, dropped uint64) {
 	return a.pruned.excluded.sorted()
 }
 
-// Ordered returns, in the same way, the pairs of call stacks of which one access is before the
-// other in every schedule. The evidence of a pair is its latest accesses, by which the pairs are
-// sorted. Pruned.By is not set. Other accesses at the same two call stacks may race, or exclude
-// each other by a lock.
+// Ordered returns, in the same way, the pairs of accesses of which one happens before the other in
+// every schedule. The evidence of a pair is its latest accesses, by which the pairs are sorted.
+// Pruned.By is not set. Other accesses at the same two call stacks may race, or a lock may exclude
+// them from each other.
 func (a *Analysis) Ordered() (pairs []finding.Pruned, dropped uint64) {
 	if a.pruned == nil {
 		return nil, 0
@@ -112,6 +113,8 @@ func (a *Analysis) Ordered() (pairs []finding.Pruned, dropped uint64) {
 	return a.pruned.ordered.sorted()
 }
 
+// sorted returns the candidates by the positions of their evidence, and the number of dropped
+// occurrences.
 func (k *prunedSet) sorted() (pairs []finding.Pruned, dropped uint64) {
 	for _, c := range k.pairs {
 		pairs = append(pairs, *c)
@@ -122,7 +125,7 @@ func (k *prunedSet) sorted() (pairs []finding.Pruned, dropped uint64) {
 	return pairs, k.dropped
 }
 
-// remember adds the threads and objects that are still named.
+// remember adds the threads and objects that a candidate may still name.
 func (p *prunedPairs) remember(n *event.Names) {
 	if p == nil {
 		return

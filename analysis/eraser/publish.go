@@ -3,19 +3,20 @@ package eraser
 import "github.com/tracepredict/tracepredict/observer/event"
 
 // Publication. A thread that creates an object initialises it before any other thread can have a
-// pointer to it, and then hands it over: it puts it into a queue under a lock, or posts a
-// semaphore. The pointer itself passes through memory that is not observed. So the must-order has
-// no edge for it, and a schedule in which the other thread accesses the object first would seem
-// possible, though that thread has no pointer then. So when the first access of another thread
-// comes, the accesses of a field's first owner that happen before it in this run are discarded.
-// This is Eraser's exclusive state, with the hand-over checked. Without a happens-before edge the
-// accesses are kept: it is a race to hand over an object without synchronisation.
+// pointer to it, and then publishes it: it puts it into a queue under a lock, or posts a semaphore.
+// The pointer itself passes through memory that is not observed. So the must-order has no edge for
+// it, and a schedule in which another thread accesses the object first would seem possible, though
+// that thread has no pointer then. So at the first access of another thread to a field, the
+// accesses by the field's first owner that happen before it in this run are discarded. This is
+// Eraser's exclusive state, with a check that the object was published. Accesses without a
+// happens-before edge to the other thread's access are kept: publishing an object without
+// synchronisation is a race.
 
 // publication is the happens-before order of this run, as vector clocks: the must-order, and the
 // edges from each release to the later acquires. It starts with the first access of a field, so
 // programs without observed fields do not pay for it.
 type publication struct {
-	enabled bool
+	enabled bool                             // a field has been accessed
 	slots   [][]event.Epoch                  // by slot: its vector clock
 	objects map[event.ObjectID][]event.Epoch // by object: the join of the clocks of its releases
 }
@@ -80,8 +81,8 @@ func (p *publication) before(slot uint32, epoch event.Epoch, e *event.Event) boo
 	return int(slot) < len(known) && epoch <= known[slot]
 }
 
-// discardPublished discards the accesses that the first owner of a field made before it handed the
-// object over; e is the first access of another thread.
+// discardPublished discards the accesses that the first owner of a field made before it published
+// the object; e is the first access of another thread.
 func (a *Analysis) discardPublished(v *variable, e *event.Event) {
 	kept := v.accesses[:0]
 	for _, x := range v.accesses {

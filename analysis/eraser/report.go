@@ -23,11 +23,12 @@ func keyOf(x *access, e *event.Event) pairKey {
 	return k
 }
 
+// raceReport is a finding under construction.
 type raceReport struct {
 	variable  event.ObjectID
 	steps     [2]finding.Step // in order of the run
-	count     int
-	noWarning bool // there was no warning of the state machine
+	count     int             // number of pairs of accesses
+	noWarning bool            // the state machine has given no warning of the variable
 }
 
 func (r *raceReport) remember(n *event.Names) {

@@ -13,9 +13,9 @@ type variable struct {
 	warned     bool // the state machine has given a warning
 	candidates setID
 	guard      setID // the locks that protected all accesses so far
-	guarding   bool  // guard has been started
+	guardValid bool  // guard has been started
 	owner      event.ThreadID
-	last       *access                 // the latest access of all
+	last       *access                 // the latest access of all threads
 	accesses   []*access               // at most Options.History
 	pairs      map[pairKey]*raceReport // at most Options.MaxPairs
 	order      []*raceReport           // the values of pairs, in order of discovery
@@ -59,7 +59,7 @@ type access struct {
 
 func (a *Analysis) access(e *event.Event) {
 	t := a.thread(e.Thread)
-	a.makeSet(t)
+	a.updateSet(t)
 	v := a.variable(e.Object)
 	a.advance(v, t, e)
 	a.pair(v, t, e)
@@ -109,7 +109,7 @@ func (a *Analysis) setOwner(v *variable, t *thread, e *event.Event) {
 	}
 }
 
-// share updates the state for an access to a variable that has an owner, or several users.
+// share updates the state and the candidates for an access to a variable that is not Virgin.
 func (a *Analysis) share(v *variable, t *thread, e *event.Event) {
 	write := e.Op.IsWrite()
 	if v.state == Exclusive && v.owner == e.Thread {
@@ -128,16 +128,16 @@ func (a *Analysis) share(v *variable, t *thread, e *event.Event) {
 		v.candidates, v.seeded = a.sets.protecting(t.set, write), true
 		return
 	}
-	v.candidates = a.sets.meet(v.candidates, t.set, write)
+	v.candidates = a.sets.refine(v.candidates, t.set, write)
 }
 
-// pair finds the kept accesses that e may race with, then keeps e.
+// pair finds the kept accesses that e may race with, and then keeps e.
 func (a *Analysis) pair(v *variable, t *thread, e *event.Event) {
 	if v.state == Virgin {
 		return
 	}
 	if x := v.last; x != nil && x.replacedBy(t, e) {
-		// No other access came between: what e races with, the latest access raced with already.
+		// No other access came in between, so e races with the same accesses as the latest one.
 		x.record(t, e)
 		return
 	}
@@ -170,20 +170,20 @@ func (a *Analysis) pair(v *variable, t *thread, e *event.Event) {
 		v.fallback = a.lastOther(v, t, e)
 	}
 	if mine == nil {
-		mine = a.keep(v)
+		mine = a.accessToFill(v)
 	}
 	mine.record(t, e)
 	v.last = mine
 }
 
-// guarded reports whether one lock protected each access so far, e included. Then no two of them
+// guarded reports whether some lock protected all accesses so far, including e. Then no two of them
 // can race. Writers must hold the lock exclusively.
 func (a *Analysis) guarded(v *variable, t *thread, e *event.Event) bool {
 	write := e.Op.IsWrite()
-	if v.guarding {
-		v.guard = a.sets.meet(v.guard, t.set, write)
+	if v.guardValid {
+		v.guard = a.sets.refine(v.guard, t.set, write)
 	} else {
-		v.guard, v.guarding = a.sets.protecting(t.set, write), true
+		v.guard, v.guardValid = a.sets.protecting(t.set, write), true
 	}
 	return v.guard != 0
 }
@@ -204,12 +204,13 @@ func (a *Analysis) lastOther(v *variable, t *thread, e *event.Event) *raceReport
 	return newReport(best, t, e)
 }
 
-// replacedBy reports whether e would replace x.
+// replacedBy reports whether e replaces x, as the last access of its kind; see access.
 func (x *access) replacedBy(t *thread, e *event.Event) bool {
 	return x.thread == e.Thread && x.set == t.set && x.op == e.Op && x.stack == e.Stack &&
 		(x.flags^e.Flags)&event.Atomic == 0 && (x.version == t.locks.Changes || x.sameHeld(t))
 }
 
+// sameHeld reports whether t holds the locks held at x, acquired at the same call stacks.
 func (x *access) sameHeld(t *thread) bool {
 	if len(x.held) != len(t.locks.Held) {
 		return false
@@ -248,8 +249,8 @@ func (x *access) record(t *thread, e *event.Event) {
 	x.flags, x.op, x.stack = e.Flags, e.Op, e.Stack
 }
 
-// keep returns an access to fill: a new one, or the oldest if there is no room.
-func (a *Analysis) keep(v *variable) *access {
+// accessToFill returns an access to fill: a new one, or the oldest if there is no room.
+func (a *Analysis) accessToFill(v *variable) *access {
 	if len(v.accesses) < a.opts.History {
 		x := &access{}
 		v.accesses = append(v.accesses, x)
@@ -265,6 +266,7 @@ func (a *Analysis) keep(v *variable) *access {
 	return oldest
 }
 
+// reportVerdict calls Options.OnAccess.
 func (a *Analysis) reportVerdict(v *variable, e *event.Event) {
 	d := &a.verdict
 	d.Seq, d.Variable, d.State, d.Seeded = e.Seq, e.Object, v.state, v.seeded

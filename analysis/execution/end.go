@@ -7,8 +7,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// endOf returns how many of the steps are executed; the others are the error.
-func endOf(steps []finding.Step, kind finding.Kind) int {
+// executedSteps returns how many of the steps are executed. The error is at the steps after them.
+func executedSteps(steps []finding.Step, kind finding.Kind) int {
 	switch kind {
 	case finding.Race:
 		return max(0, len(steps)-2)
@@ -22,8 +22,8 @@ func endOf(steps []finding.Step, kind finding.Kind) int {
 	return len(steps)
 }
 
-// ends returns nil if the last steps are the error.
-func (s *state) ends(last []finding.Step, kind finding.Kind) *Refusal {
+// checkEnd returns nil if the error can occur next, at the last steps.
+func (s *state) checkEnd(last []finding.Step, kind finding.Kind) *Refusal {
 	switch kind {
 	case finding.Property:
 		return nil
@@ -57,7 +57,7 @@ func (s *state) deadlock(last []finding.Step) *Refusal {
 	return refuse(Goal, "the %d blocked threads do not wait for each other in a cycle", len(last))
 }
 
-// blocked returns the acquire at which a thread should wait.
+// blocked returns the acquire at which a thread should wait: its next event, which must match x.
 func (s *state) blocked(x *finding.Step) (*event.Event, *Refusal) {
 	i, refusal := s.enabled(x.Thread)
 	if refusal != nil {
@@ -116,6 +116,7 @@ func (s *state) race(last []finding.Step) *Refusal {
 	return conflict(pair[0], pair[1])
 }
 
+// conflict returns nil if the two accesses conflict.
 func conflict(a, b *event.Event) *Refusal {
 	switch {
 	case !a.Op.IsAccess() || !b.Op.IsAccess() || a.Object != b.Object:

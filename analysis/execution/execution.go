@@ -2,7 +2,8 @@
 // nothing else: no clocks, no closures, and not how a witness was found.
 //
 // The input is a run, and then schedules of its events, each a plain list of steps with the error
-// in which it should end. The result is nil, or the step that breaks a rule, and the rule.
+// in which it should end. The result for a schedule is nil if it is a witness, otherwise the step
+// that breaks a rule, and the rule.
 // docs/witnesses.md has the rules in words, under the names of type Rule.
 //
 // What an event needs is computed from the run once (Observe, in run.go): which store a load saw,
@@ -28,17 +29,17 @@ type Rule uint8
 
 // The rules.
 const (
-	ProgramOrder Rule = iota // each thread executes its events in the order of the run
+	ProgramOrder Rule = iota // each thread executes its events in their order in the run
 	Creation                 // a thread begins after its creation
 	Ending                   // a thread is joined after its last event
-	Lifetime                 // an object is made, then used, then destroyed
-	Exclusion                // a lock has one holder, or readers
-	Attempt                  // an attempt fails on a lock held as in the run, or on a semaphore at 0
+	Lifetime                 // an object is initialised, then used, then destroyed
+	Exclusion                // a lock has one holder, or only readers
+	Attempt                  // an attempt fails during the same critical section as in the run, or on a semaphore at 0
 	Writer                   // a read sees the write that it saw in the run
 	Waking                   // a notified thread waits before the notification and wakes after it
 	Generations              // the generations of a barrier are those of the run
 	Count                    // a semaphore does not fall below 0
-	Once                     // a thread that finds an initialisation done comes after it
+	Once                     // a thread finds an initialisation done only after it is done
 	Messages                 // a received message was sent, after the same messages as in the run
 	Goal                     // the error can occur next
 )
@@ -56,9 +57,9 @@ func (r Rule) String() string {
 type Refusal struct {
 	Step   int // number of the step that breaks the rule, from 1
 	Rule   Rule
-	Why    string // names events, threads and objects by number
-	Unseen bool   // the run itself breaks the rule there, so something was not recorded
-	step   finding.Step
+	Why    string       // how it breaks the rule; identifies events, threads and objects by number
+	Unseen bool         // the run itself breaks the rule there, so something was not recorded
+	step   finding.Step // the step with that number
 }
 
 // Error implements error.
@@ -82,11 +83,11 @@ type Checker interface {
 	Check(steps []finding.Step, kind finding.Kind) error
 }
 
-// NewChecker makes the Checker of a run. The packages that find witnesses use DefaultChecker,
+// NewChecker returns the Checker of a run. The packages that find witnesses use DefaultChecker,
 // unless a test sets another.
 type NewChecker func(run []event.Event) Checker
 
-// DefaultChecker is the NewChecker that makes a Run.
+// DefaultChecker is the NewChecker that returns a *Run.
 func DefaultChecker(run []event.Event) Checker { return Observe(run) }
 
 // Tally counts the results of checkers.
@@ -121,14 +122,14 @@ func (t *Tally) Add(o Tally) {
 // non-nil error is a *Refusal.
 func (r *Run) Check(steps []finding.Step, kind finding.Kind) error {
 	s := r.start()
-	end := endOf(steps, kind)
+	end := executedSteps(steps, kind)
 	for k := range steps[:end] {
 		if refusal := s.step(&steps[k]); refusal != nil {
 			refusal.Step, refusal.step = k+1, steps[k]
 			return refusal
 		}
 	}
-	if refusal := s.ends(steps[end:], kind); refusal != nil {
+	if refusal := s.checkEnd(steps[end:], kind); refusal != nil {
 		refusal.Step = len(steps)
 		if refusal.Step > 0 {
 			refusal.step = steps[refusal.Step-1]
@@ -141,22 +142,23 @@ func (r *Run) Check(steps []finding.Step, kind finding.Kind) error {
 // state is the state of the execution after the steps so far.
 type state struct {
 	*Run
-	when    []int32 // by event: the step that executed it, from 1; 0: not executed
-	heads   []int32 // by queue: a number of its first events that are executed; see head
-	objects []object
-	steps   int32
+	when    []int32  // by event: the step that executed it, from 1; 0: not executed
+	heads   []int32  // by queue: how many of its first events are known to be executed; see head
+	objects []object // by object number; see Run.ids
+	steps   int32    // number of steps so far
 }
 
 // object is the state of an object of any kind.
 type object struct {
 	holders   []int32 // of a lock: the acquires of its open critical sections; see Run.holder
 	writer    int32   // of a variable: its last write, or noSource
-	destroyed bool    // destroyed
+	destroyed bool    // by a destroy that is not inferred
 	sent      int32   // of a channel: the number of messages sent
-	ordered   int32   // of a channel: how many of these, from the first on, are those of the run
+	ordered   int32   // of a channel: how many of the first messages are the same as in the run
 	value     int64   // of a semaphore
 }
 
+// start returns the state before the first step.
 func (r *Run) start() *state {
 	s := &state{Run: r, when: make([]int32, len(r.events)), heads: make([]int32, len(r.queues)), objects: make([]object, r.objects)}
 	for o := range s.objects {
@@ -171,6 +173,7 @@ func (r *Run) start() *state {
 	return s
 }
 
+// step executes the thread's next event, which must be x.
 func (s *state) step(x *finding.Step) *Refusal {
 	i, refusal := s.next(x.Thread)
 	if refusal != nil {
@@ -180,11 +183,11 @@ func (s *state) step(x *finding.Step) *Refusal {
 	if e.Seq != x.Seq || e.Op != x.Op || e.Object != x.Object || e.Peer != x.Peer {
 		return refuse(ProgramOrder, "event %d is next (%s of object %d, peer %d), not event %d (object %d, peer %d)", e.Seq, e.Op, e.Object, e.Peer, x.Seq, x.Object, x.Peer)
 	}
-	if refusal := s.may(i); refusal != nil {
-		refusal.Unseen = s.unexplained(i)
+	if refusal := s.check(i); refusal != nil {
+		refusal.Unseen = s.breaksRule(i)
 		return refusal
 	}
-	s.do(i)
+	s.execute(i)
 	return nil
 }
 
@@ -210,7 +213,7 @@ func (s *state) ready(i int32) *Refusal {
 	return nil
 }
 
-// head returns how many of the first events of a queue have been executed.
+// head returns how many events of a queue have been executed without a gap, from the first on.
 func (s *state) head(q int32) int32 {
 	list := s.queues[q]
 	for int(s.heads[q]) < len(list) && s.when[list[s.heads[q]]] > 0 {
@@ -219,21 +222,22 @@ func (s *state) head(q int32) int32 {
 	return s.heads[q]
 }
 
-// may returns nil if the event can be executed now.
-func (s *state) may(i int32) *Refusal {
+// check returns nil if the event, the next one of its thread, can be executed now.
+func (s *state) check(i int32) *Refusal {
 	if refusal := s.ready(i); refusal != nil {
 		return refusal
 	}
-	if may := ruleOf(s.events[i].Op).may; may != nil {
-		return may(s, i, &s.objects[s.object[i]])
+	if check := ruleOf(s.events[i].Op).check; check != nil {
+		return check(s, i, &s.objects[s.object[i]])
 	}
 	return nil
 }
 
-func (s *state) do(i int32) {
+// execute updates the state for an event.
+func (s *state) execute(i int32) {
 	s.steps++
 	s.when[i] = s.steps
-	if do := ruleOf(s.events[i].Op).do; do != nil {
-		do(s, i, &s.objects[s.object[i]])
+	if apply := ruleOf(s.events[i].Op).apply; apply != nil {
+		apply(s, i, &s.objects[s.object[i]])
 	}
 }

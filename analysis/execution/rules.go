@@ -6,16 +6,18 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// rule is the rule of an operation: may checks it in a state, and do updates the state. What must
-// have happened before the operation in any state is a need (run.go).
+// rule is the rule of an operation. What must have happened before the operation in any case is not
+// checked here: it is a need (run.go). The argument i is the event, o the state of its object.
 type rule struct {
-	may func(s *state, i int32, o *object) *Refusal
-	do  func(s *state, i int32, o *object)
+	// check returns nil if the operation can happen in the state. A nil check: always.
+	check func(s *state, i int32, o *object) *Refusal
+	// apply updates the state; nil: it does not change.
+	apply func(s *state, i int32, o *object)
 }
 
 var rules = [event.NumOps]rule{
-	event.Acquire:       {(*state).free, (*state).take},
-	event.AcquireRead:   {(*state).free, (*state).take},
+	event.Acquire:       {(*state).free, (*state).acquire},
+	event.AcquireRead:   {(*state).free, (*state).acquire},
 	event.AcquireFailed: {(*state).held, nil},
 	event.Release:       {(*state).open, (*state).release},
 	event.Read:          {(*state).sees, nil},
@@ -53,10 +55,10 @@ func (s *state) excludes(h int32, op event.Op) bool {
 	return op == event.Acquire || h < 0 || s.events[h].Op == event.Acquire
 }
 
-func (s *state) take(i int32, o *object) { o.holders = append(o.holders, i) }
+func (s *state) acquire(i int32, o *object) { o.holders = append(o.holders, i) }
 
-// held checks a failed trylock, or an acquire that timed out: the lock is held, by a critical
-// section at which the attempt also failed in the run (holder's lock → failure → holder's unlock).
+// held checks a failed trylock, or an acquire that timed out: the lock must be held, by a critical
+// section during which the attempt failed in the run (its acquire → failure → its release).
 func (s *state) held(i int32, o *object) *Refusal {
 	for _, h := range o.holders {
 		if h < i && i < s.closedBy(h) {
@@ -66,8 +68,8 @@ func (s *state) held(i int32, o *object) *Refusal {
 	return refuse(Attempt, "nobody holds lock %d of those who did in the run", s.events[i].Object)
 }
 
-// open checks a release: its critical section must be open. If the run has no acquire for it, it
-// is always possible.
+// open checks a release: the critical section that it ends must be open. A release without an
+// acquire in the run is always possible.
 func (s *state) open(i int32, o *object) *Refusal {
 	if h := s.source[i]; h != noSource && !slices.Contains(o.holders, h) {
 		return refuse(Exclusion, "lock %d is not held", s.events[i].Object)
@@ -81,8 +83,7 @@ func (s *state) release(i int32, o *object) {
 	}
 }
 
-// sees checks a read of an atomic or observed variable: it must see the same write as in the run.
-// A read-modify-write is one event.
+// sees checks a read or read-modify-write of a variable: it must see the same write as in the run.
 func (s *state) sees(i int32, o *object) *Refusal {
 	switch want := s.source[i]; {
 	case want == anySource || want == o.writer:
@@ -96,8 +97,7 @@ func (s *state) sees(i int32, o *object) *Refusal {
 
 func (s *state) write(i int32, o *object) { o.writer = i }
 
-// positive checks a semaphore wait: the value must be above 0. zero, below, checks a failed
-// sem_trywait: the value must be 0 at that time.
+// positive checks a semaphore wait: the value must be above 0.
 func (s *state) positive(i int32, o *object) *Refusal {
 	if o.value <= 0 {
 		return refuse(Count, "semaphore %d is %d", s.events[i].Object, o.value)
@@ -105,6 +105,7 @@ func (s *state) positive(i int32, o *object) *Refusal {
 	return nil
 }
 
+// zero checks a failed sem_trywait: the value must be 0.
 func (s *state) zero(i int32, o *object) *Refusal {
 	if o.value != 0 {
 		return refuse(Attempt, "semaphore %d is %d, not 0", s.events[i].Object, o.value)
@@ -116,7 +117,7 @@ func (s *state) post(_ int32, o *object) { o.value++ }
 func (s *state) wait(_ int32, o *object) { o.value-- }
 
 // notified checks a wake: wait → notification → wake. A notification without a waiting thread
-// wakes none, which is no error; so the rule checks at the wake whether the notification came
+// wakes none, which is no error. So the rule checks at the wake whether the notification came
 // during the wait. A wake that timed out, or was spurious, needs no notification.
 func (s *state) notified(i int32, _ *object) *Refusal {
 	sent := s.source[i]
@@ -131,9 +132,7 @@ func (s *state) notified(i int32, _ *object) *Refusal {
 	return nil
 }
 
-// send counts a message of a futex, pipe or eventfd: write → the read of those bytes. Messages are
-// received in the order in which they were sent, so those before a received one must be the same
-// as in the run.
+// send counts a message of a futex, pipe or eventfd.
 func (s *state) send(i int32, o *object) {
 	all := s.queues[s.sends[s.object[i]]]
 	if o.sent == o.ordered && int(o.sent) < len(all) && all[o.sent] == i {
@@ -142,6 +141,8 @@ func (s *state) send(i int32, o *object) {
 	o.sent++
 }
 
+// arrived checks a receive. Messages are received in the order in which they were sent, so the
+// received message, and those sent before it, must be the same as in the run.
 func (s *state) arrived(i int32, o *object) *Refusal {
 	if o.ordered < s.source[i] {
 		return refuse(Messages, "it needs %s first, and no other message before that", s.name(s.queues[s.sends[s.object[i]]][o.ordered]))

@@ -17,24 +17,25 @@ type Run struct {
 	object  []int32                  // by event: its object; 0 is none
 	objects int                      // number of objects, none included
 	source  []int32                  // by event: its source, see noSource below
-	closed  []int32                  // by event: for an acquire, its release
+	closed  []int32                  // by acquire: its release; MaxInt32: none
 	waitOf  map[int32]int32          // by wake: the wait that it ends
 	needs   []need                   // of all events, in the order of the run
 	needTo  []int32                  // by event: the index after its last need in needs
 	queues  [][]int32                // lists of events, see need
 	sends   map[int32]int32          // by object: the queue of its messages
 
-	initial       map[int32]int64 // by object: the value of a semaphore
-	heldBefore    map[int32]int32 // by object: the release of a lock that was held when the run begins
-	unexplainable []bool          // by event; nil until needed
+	initial     map[int32]int64 // by object: the value of a semaphore
+	heldBefore  map[int32]int32 // by object: the release of a lock that was held when the run begins
+	brokenByRun []bool          // by event: the run itself breaks the event's rule; nil until needed
 }
 
-// need is the condition that a number of the first events of a queue have been executed. A queue
-// holds the events of one thread, or those of one sort of one object, in the order of the run. All
+// need is the condition that the first events of a queue have been executed. A queue is a list, in
+// the order of the run, of the events of one thread, or of one sort of events of one object. All
 // edges M of the order table that do not depend on a state are needs.
 type need struct {
-	queue, first int32
-	rule         Rule
+	queue int32
+	first int32 // number of the events
+	rule  Rule  // the rule that is broken without them
 }
 
 // The source of an event: for a read, the write that it saw; for a release, the acquire; for a
@@ -45,7 +46,7 @@ const (
 	unknownSource
 	// anySource is the source of a read that happened earlier than its position in the run,
 	// when the variable had the value that it saw (event.Late). Its thread did nothing else in
-	// between, so a witness may execute the read whichever the last write is.
+	// between, so a witness may execute the read after any write.
 	anySource
 )
 
@@ -70,6 +71,7 @@ func (r *Run) closedBy(h int32) int32 {
 	return r.closed[h]
 }
 
+// needFrom returns the index of the event's first need in needs.
 func (r *Run) needFrom(i int32) int32 {
 	if i == 0 {
 		return 0
@@ -81,17 +83,17 @@ func (r *Run) needFrom(i int32) int32 {
 // not an operation: it only shows that the memory was used for another object by then.
 func isEnd(e *event.Event) bool { return e.Op == event.Destroy && e.Flags&event.Inferred == 0 }
 
-// unexplained reports whether the run itself breaks the rule at this event.
-func (r *Run) unexplained(i int32) bool {
-	if r.unexplainable == nil {
-		r.unexplainable = make([]bool, len(r.events))
+// breaksRule reports whether the run itself breaks the rule at this event.
+func (r *Run) breaksRule(i int32) bool {
+	if r.brokenByRun == nil {
+		r.brokenByRun = make([]bool, len(r.events))
 		s := r.start()
 		for j := range r.events {
-			r.unexplainable[j] = s.may(int32(j)) != nil
-			s.do(int32(j))
+			r.brokenByRun[j] = s.check(int32(j)) != nil
+			s.execute(int32(j))
 		}
 	}
-	return r.unexplainable[i]
+	return r.brokenByRun[i]
 }
 
 // Observe computes from a run, or from the part of it that was recorded, what its events need. The
@@ -106,7 +108,7 @@ func Observe(events []event.Event) *Run {
 			initial: map[int32]int64{}, heldBefore: map[int32]int32{},
 		},
 		fork: map[event.ThreadID]int32{}, waiting: map[event.ThreadID]int32{}, arrivedIn: map[arrivalKey]int{},
-		destroyed: map[event.ObjectID]bool{}, poster: map[event.ObjectID]event.ThreadID{}, history: []history{{}},
+		destroyed: map[event.ObjectID]bool{}, poster: map[event.ObjectID]event.ThreadID{}, objectsSoFar: []objectSoFar{{}},
 	}
 	for i := range events {
 		w.lookAhead(&events[i])
@@ -115,19 +117,19 @@ func Observe(events []event.Event) *Run {
 		w.visit(int32(i), &events[i])
 		w.needTo[i] = int32(len(w.needs))
 	}
-	w.objects = len(w.history)
+	w.objects = len(w.objectsSoFar)
 	return w.Run
 }
 
 // walk is the state of the pass over the run.
 type walk struct {
 	*Run
-	fork      map[event.ThreadID]int32 // by thread: the queue of its fork
-	waiting   map[event.ThreadID]int32 // by thread: its current wait
-	arrivedIn map[arrivalKey]int       // of barriers: the generation of the thread's last arrival
-	destroyed map[event.ObjectID]bool
-	poster    map[event.ObjectID]event.ThreadID // the only thread that posts, or 0
-	history   []history                         // by object
+	fork         map[event.ThreadID]int32 // by thread: the queue of its fork
+	waiting      map[event.ThreadID]int32 // by thread: its current wait
+	arrivedIn    map[arrivalKey]int       // of barriers: the generation of the thread's last arrival
+	destroyed    map[event.ObjectID]bool
+	poster       map[event.ObjectID]event.ThreadID // the only thread that posts, or 0
+	objectsSoFar []objectSoFar                     // by object
 }
 
 type arrivalKey struct {
@@ -135,12 +137,12 @@ type arrivalKey struct {
 	object int32
 }
 
-// history is the state of an object so far in the run.
-type history struct {
+// objectSoFar is the state of an object so far in the run.
+type objectSoFar struct {
 	open  []int32 // acquires without a release so far
-	known bool    // whether the lock was held when the run begins is known
+	known bool    // it is known whether the lock was held when the run begins
 	write int32   // the last write, plus 1; 0: none
-	queue []int32 // by sort, plus 1; nil: none
+	queue []int32 // by sort: the queue, plus 1; 0: none; nil: no queues
 	extra *extra
 }
 
@@ -157,14 +159,14 @@ const (
 	sorts
 )
 
-// extra is the part of history that few objects have.
+// extra is the part of objectSoFar that few objects have.
 type extra struct {
-	sent        []int32 // signals that no wake has taken, and broadcasts
+	sent        []int32 // broadcasts, and signals that have not ended a wait
 	size        int     // number of threads of a generation of a barrier; 0: unknown
 	generations []generation
-	balance     int64
-	waits       int64
-	hasInitial  bool // Init recorded the initial value
+	balance     int64 // of a semaphore: posts minus waits
+	waits       int64 // of a semaphore: waits
+	hasInitial  bool  // Init recorded the initial value
 }
 
 // generation is one use of a barrier, beginning with an arrival.
@@ -189,14 +191,15 @@ func (w *walk) lookAhead(e *event.Event) {
 	}
 }
 
+// visit computes the queues, the needs and the source of the next event of the run.
 func (w *walk) visit(i int32, e *event.Event) {
 	w.enqueue(i, e)
 	if e.Object != 0 {
 		o, known := w.ids[e.Object]
 		if !known {
-			o = int32(len(w.history))
+			o = int32(len(w.objectsSoFar))
 			w.ids[e.Object] = o
-			w.history = append(w.history, history{})
+			w.objectsSoFar = append(w.objectsSoFar, objectSoFar{})
 		}
 		w.object[i] = o
 		w.lifetime(i, e)
@@ -234,7 +237,7 @@ func (w *walk) need(queue int32, first int, rule Rule) {
 
 // queueOf returns a queue of the event's object, which it makes if there is none.
 func (w *walk) queueOf(i int32, sort int) int32 {
-	p := &w.history[w.object[i]]
+	p := &w.objectsSoFar[w.object[i]]
 	if p.queue == nil {
 		p.queue = make([]int32, sorts)
 	}
@@ -244,6 +247,7 @@ func (w *walk) queueOf(i int32, sort int) int32 {
 	return p.queue[sort] - 1
 }
 
+// enter adds the event to a queue of its object.
 func (w *walk) enter(i int32, sort int) {
 	q := w.queueOf(i, sort)
 	w.queues[q] = append(w.queues[q], i)
@@ -255,8 +259,10 @@ func (w *walk) needAll(i int32, sort int, rule Rule) {
 	w.need(q, len(w.queues[q]), rule)
 }
 
+// lifetime adds the needs of the object's lifetime: uses need the init, and the destroy needs all
+// uses.
 func (w *walk) lifetime(i int32, e *event.Event) {
-	if p := &w.history[w.object[i]]; p.queue != nil && p.queue[inits] != 0 {
+	if p := &w.objectsSoFar[w.object[i]]; p.queue != nil && p.queue[inits] != 0 {
 		w.need(p.queue[inits]-1, 1, Lifetime)
 	}
 	if isEnd(e) {
@@ -264,6 +270,7 @@ func (w *walk) lifetime(i int32, e *event.Event) {
 	}
 }
 
+// event computes the needs and the source of an event by its operation.
 func (w *walk) event(i int32, e *event.Event) {
 	w.source[i], w.closed[i] = noSource, math.MaxInt32
 	switch e.Op {
@@ -275,7 +282,7 @@ func (w *walk) event(i int32, e *event.Event) {
 	case event.Read, event.Write, event.Update:
 		w.access(i, e)
 	case event.Acquire, event.AcquireRead:
-		p := &w.history[w.object[i]]
+		p := &w.objectsSoFar[w.object[i]]
 		p.known, p.open = true, append(p.open, i)
 	case event.Release:
 		w.release(i, e)
@@ -306,7 +313,7 @@ func (w *walk) join(e *event.Event) {
 }
 
 func (w *walk) access(i int32, e *event.Event) {
-	p := &w.history[w.object[i]]
+	p := &w.objectsSoFar[w.object[i]]
 	if e.Op != event.Write {
 		w.source[i] = w.writeSeenBy(e, p.write)
 	}
@@ -336,7 +343,7 @@ func (w *walk) writeSeenBy(e *event.Event, last int32) int32 {
 // release finds the acquire of a release: the thread's own, or else the oldest open one. A lock
 // without an acquire before its first release was held when the recording began.
 func (w *walk) release(i int32, e *event.Event) {
-	p := &w.history[w.object[i]]
+	p := &w.objectsSoFar[w.object[i]]
 	if !p.known {
 		p.known = true
 		w.heldBefore[w.object[i]], w.source[i] = i, ^i
@@ -352,15 +359,15 @@ func (w *walk) release(i int32, e *event.Event) {
 
 // extraOf returns the extra of the event's object, which it makes if there is none.
 func (w *walk) extraOf(i int32) *extra {
-	p := &w.history[w.object[i]]
+	p := &w.objectsSoFar[w.object[i]]
 	if p.extra == nil {
 		p.extra = &extra{}
 	}
 	return p.extra
 }
 
-// condition finds for a wake the oldest notification since its wait that no other wake has taken.
-// A broadcast can end any number of waits.
+// condition finds the notification that ended the wait of a wake: the oldest one since that wait
+// that is a broadcast, or a signal that has not ended another wait.
 func (w *walk) condition(i int32, e *event.Event) {
 	m := w.extraOf(i)
 	switch e.Op {

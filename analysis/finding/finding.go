@@ -41,7 +41,8 @@ const (
 	Potential Confidence = "potential"
 )
 
-// Order is what the witness keeps of the order of the run: how the finding was predicted.
+// Order names the part of the run's order that the witness keeps, and so how the finding was
+// predicted.
 type Order string
 
 // The orders. docs/findings.md explains each.
@@ -85,7 +86,7 @@ type Truth struct {
 	Holds bool
 }
 
-// Remember adds the threads and objects of the step to n.
+// Remember adds the threads and objects of the step to n, so that their names are kept.
 func (s *Step) Remember(n *event.Names) {
 	n.AddThread(s.Thread)
 	n.AddThread(s.Peer)
@@ -112,8 +113,8 @@ type Finding struct {
 	Threads []event.ThreadID `json:"threads"` // in the order of Evidence
 	// Evidence has one step for each side: the two accesses of a race; of a
 	// deadlock, for each thread of the cycle the acquire that would block,
-	// with what the thread holds; of a property the events that changed places, or
-	// the one by which the observed run violates it.
+	// with what the thread holds; of a property the events whose order differs between the
+	// run and the witness, or the event at which the observed run violates it.
 	Evidence []Step `json:"-"`
 	Witness  []Step `json:"-"` // the interleaving, where there is one
 	// Observed has the steps of the run in place of the Witness, for a property: the events
@@ -121,8 +122,9 @@ type Finding struct {
 	Observed []Step   `json:"-"`
 	Order    Order    `json:"order"`
 	Assumes  []string `json:"assumes"` // "race-free", "guarded-data"
-	// Bounded reports that one of the acquires of a deadlock has a time limit.
-	Bounded bool `json:"bounded,omitempty"`
+	// HasTimeout reports that a wait of the deadlock has a time limit, so that its threads
+	// do not wait for ever.
+	HasTimeout bool `json:"bounded,omitempty"`
 	// NoCycle reports, for an observed deadlock, that the threads of Evidence form no cycle,
 	// but no thread is left that could end their waits. Lost has, for each condition that
 	// they wait on, the last signal that was sent while no thread waited.

@@ -35,17 +35,17 @@ type Class struct {
 	Process uint32
 }
 
-// classes are the edges of classes. A class is identified by its first lock.
+// classes searches for cycles of lock classes. A class is identified by its first lock.
 type classes struct {
-	a         *Analysis
-	search    *Analysis // an analysis whose locks are classes
-	of        map[event.ObjectID]event.ObjectID
-	first     map[Class]event.ObjectID
-	names     map[event.ObjectID]string // names of classes
-	sameClass map[event.ObjectID]*sameClass
-	pairsLeft int // number of pairs that may still be recorded
+	a         *Analysis                         // of the locks
+	search    *Analysis                         // of the classes: its edges are those between classes
+	of        map[event.ObjectID]event.ObjectID // cache of class: by lock, its class
+	first     map[Class]event.ObjectID          // by class: its first lock
+	names     map[event.ObjectID]string         // names of classes
+	sameClass map[event.ObjectID]*sameClass     // by class
+	pairsLeft int                               // number of pairs that may still be recorded
 	found     []finding.Finding
-	known     map[string]bool // cycles of classes that are already known
+	known     map[string]bool // by cycleKey: cycles of classes that are already reported
 }
 
 // sameClass records how locks of one class are requested while others of the class are held.
@@ -129,7 +129,8 @@ func (c *classes) addEdge(p *edge) {
 	}
 }
 
-// copyInstance copies an instance of an edge of locks, p, into one of an edge of classes.
+// copyInstance copies x, an instance of the edge of locks p, into an instance of an edge of
+// classes, and returns that.
 func (c *classes) copyInstance(to, x *instance, p *edge) *instance {
 	*to = *x
 	to.original, to.clock = p, c.a.clocks.share(x.clock)
@@ -157,7 +158,7 @@ func (c *classes) addSameClass(class, held event.ObjectID, p *edge) {
 	}
 }
 
-// classify adds an edge to the edges of classes before it is discarded.
+// classify adds an edge to the edges of classes.
 func (a *Analysis) classify(p *edge) {
 	if a.opts.Class == nil {
 		return
@@ -236,6 +237,7 @@ func (c *classes) keyOfReport(r *report) string {
 	return cycleKey(ids)
 }
 
+// keyOfEdges returns the key of a cycle of edges of classes.
 func (c *classes) keyOfEdges(cycle []*edge) string {
 	ids := make([]event.ObjectID, 0, len(cycle))
 	for _, p := range cycle {
@@ -283,18 +285,18 @@ func (c *classes) addSameClassFindings() {
 	}
 	slices.Sort(all)
 	for _, class := range all {
-		if x, y := c.sameClass[class].meet(); x != nil && len(c.found) < c.a.opts.MaxFindings {
+		if x, y := c.sameClass[class].concurrentPair(); x != nil && len(c.found) < c.a.opts.MaxFindings {
 			c.add([]*instance{x, y})
 		}
 	}
 }
 
-// meet returns two instances of a class within itself at which two threads can be at the same
-// time.
-func (n *sameClass) meet() (x, y *instance) {
+// concurrentPair returns two concurrent instances of a class within itself, or nil if there are
+// none.
+func (n *sameClass) concurrentPair() (x, y *instance) {
 	for i, x := range n.instances {
 		for _, y := range n.instances[i+1:] {
-			if canMeet(x.original, x, y.original, y) {
+			if concurrent(x.original, x, y.original, y) {
 				return x, y
 			}
 		}
@@ -317,7 +319,7 @@ func (c *classes) add(choice []*instance) {
 		s := x.step(x.original, x.last)
 		f.Evidence = append(f.Evidence, s)
 		f.Objects, f.Threads = append(f.Objects, s.Object), append(f.Threads, s.Thread)
-		f.Bounded = f.Bounded || s.Flags&event.Timed != 0
+		f.HasTimeout = f.HasTimeout || s.Flags&event.Timed != 0
 		if name := c.names[c.class(s.Object)]; name != "" && !slices.Contains(f.Classes, name) {
 			f.Classes = append(f.Classes, name)
 		}

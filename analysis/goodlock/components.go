@@ -14,7 +14,7 @@ func components(edges []*edge) map[event.ObjectID]int {
 			c.next[from] = append(c.next[from], to)
 		}
 	}
-	c.index, c.low, c.of = make([]int, len(c.next)), make([]int, len(c.next)), make([]int, len(c.next))
+	c.index, c.low, c.component = make([]int, len(c.next)), make([]int, len(c.next)), make([]int, len(c.next))
 	for v := range c.next {
 		if c.index[v] == 0 {
 			c.visit(v)
@@ -22,26 +22,28 @@ func components(edges []*edge) map[event.ObjectID]int {
 	}
 	out := make(map[event.ObjectID]int, len(c.number))
 	for lock, v := range c.number {
-		out[lock] = c.of[v]
+		out[lock] = c.component[v]
 	}
 	return out
 }
 
+// tarjan is the state of the search. It numbers the locks from 0, as nodes.
 type tarjan struct {
-	number map[event.ObjectID]int
-	next   [][]int
-	index  []int // from 1, in the order of the visits; 0: not visited
-	low    []int
-	of     []int // from 1; 0: still on the stack, or not visited
-	stack  []int
-	path   []step
-	visits int
-	found  int
+	number     map[event.ObjectID]int // by lock: its node
+	next       [][]int                // by node: its successors
+	index      []int                  // from 1, in the order of the visits; 0: not visited
+	low        []int                  // by node: the least index of a node on the stack known to be reachable from it
+	component  []int                  // from 1; 0: still on the stack, or not visited
+	stack      []int                  // visited nodes without a component yet
+	path       []step                 // from the first node to the one being visited
+	visits     int
+	components int // number of components found
 }
 
 // step is a node of the current path, and the number of its successors that have been visited.
 type step struct{ node, seen int }
 
+// node returns the node of a lock, and makes it if there is none.
 func (c *tarjan) node(lock event.ObjectID) int {
 	v, ok := c.number[lock]
 	if !ok {
@@ -52,6 +54,7 @@ func (c *tarjan) node(lock event.ObjectID) int {
 	return v
 }
 
+// visit visits all nodes reachable from root that are not visited yet.
 func (c *tarjan) visit(root int) {
 	c.enter(root)
 	for len(c.path) > 0 {
@@ -65,7 +68,7 @@ func (c *tarjan) visit(root int) {
 		switch {
 		case c.index[w] == 0:
 			c.enter(w)
-		case c.of[w] == 0:
+		case c.component[w] == 0:
 			c.low[at.node] = min(c.low[at.node], c.index[w])
 		}
 	}
@@ -89,10 +92,10 @@ func (c *tarjan) leave(v int) {
 	if c.low[v] < c.index[v] {
 		return
 	}
-	c.found++
-	for c.of[v] == 0 {
+	c.components++
+	for c.component[v] == 0 {
 		w := c.stack[len(c.stack)-1]
 		c.stack = c.stack[:len(c.stack)-1]
-		c.of[w] = c.found
+		c.component[w] = c.components
 	}
 }

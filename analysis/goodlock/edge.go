@@ -14,9 +14,9 @@ import (
 type edge struct {
 	id        int
 	requested member
-	held      []member // sorted; empty only of a writer that readers wait behind
+	held      []member // sorted; empty only for a write lock that readers may wait behind
 	instances []*instance
-	cache     [edgeCacheSize]*instance // the latest instance found, by the low bits of the thread
+	cache     [edgeCacheSize]*instance // direct-mapped cache of instances, by the low bits of the thread
 	evicted   bool                     // some instances were evicted
 	inverses  []int                    // ids of the edges with which it could be a cycle of two
 }
@@ -24,20 +24,20 @@ type edge struct {
 // edgeCacheSize is the number of entries of the direct-mapped cache of an edge's instances.
 const edgeCacheSize = 4
 
-// instance is one or more acquires of an edge by one thread, at one call stack and with the held
-// locks acquired at the same call stacks, between which the must-order has no new edge between the
-// thread and others. The first and the last acquire stand for all.
+// instance is one or more acquires of an edge by one thread. They have the same call stack, and the
+// held locks were acquired at the same call stacks. Between them, the must-order has no new edge
+// between the thread and others. So the first and the last acquire represent all.
 type instance struct {
 	thread      *thread
-	segment     uint64
+	segment     uint64           // thread.segment at the acquires
 	stack       event.StackID    // call stack of the acquire
 	held        []event.ObjectID // in order of acquisition
 	heldAt      []event.StackID
 	slot        uint32
 	clock       *clock
 	first, last moment
-	cacheIndex  int   // index of its entry in the instanceCache, if that entry has this x
-	original    *edge // with lock classes: the edge of locks that this is a copy of
+	cacheIndex  int   // index in the instanceCache; stale unless the entry there has this instance
+	original    *edge // of an edge of classes: the edge of locks whose instance this is a copy of
 }
 
 // moment is the time of one acquire.
@@ -49,8 +49,8 @@ type moment struct {
 
 func momentOf(e *event.Event) moment { return moment{e.Seq, e.Time, e.Epoch, e.Flags} }
 
-// requested records the latest acquire of t, made while it held the other locks of t.locks.Held.
-func (a *Analysis) requested(t *thread, e *event.Event) {
+// addRequest records an acquire by t, of the last lock of t.locks.Held while t held the others.
+func (a *Analysis) addRequest(t *thread, e *event.Event) {
 	a.snapshot(t, e)
 	if a.addCached(t, e) {
 		return
@@ -78,7 +78,7 @@ func (a *Analysis) requested(t *thread, e *event.Event) {
 		thread: t, segment: t.segment, stack: e.Stack, held: n.parent.path, heldAt: x.heldAt[:0],
 		slot: e.Slot, clock: a.clocks.share(t.clock), first: momentOf(e), last: momentOf(e),
 	}
-	for _, h := range t.above() {
+	for _, h := range t.heldBefore() {
 		x.heldAt = append(x.heldAt, h.Stack)
 	}
 	p.instances = append(p.instances, x)
@@ -86,8 +86,8 @@ func (a *Analysis) requested(t *thread, e *event.Event) {
 	a.cacheInstance(p, x, t, e)
 }
 
-// edgeOf returns the edge of a node, which it makes if there is none, or nil for lack of
-// room.
+// edgeOf returns the edge of a node, which it makes if there is none. It returns nil if there is no
+// room for a new edge.
 func (a *Analysis) edgeOf(n *node, t *thread, e *event.Event) *edge {
 	held := n.heldAbove()
 	key := edgeKey(held, n.m)
@@ -101,7 +101,7 @@ func (a *Analysis) edgeOf(n *node, t *thread, e *event.Event) *edge {
 	p := &edge{id: a.nextID, requested: n.m, held: held}
 	a.edges[key] = p
 	a.edgesByID = append(a.edgesByID, p)
-	a.use(p, 1)
+	a.countLocks(p, 1)
 	a.findInverses(p)
 	if a.opts.OnEdge != nil && len(held) > 0 {
 		a.opts.OnEdge(acquireStep(t, e))
@@ -112,7 +112,7 @@ func (a *Analysis) edgeOf(n *node, t *thread, e *event.Event) *edge {
 // acquireStep returns the acquire that the thread has just made, as evidence.
 func acquireStep(t *thread, e *event.Event) finding.Step {
 	s := finding.Step{Seq: e.Seq, Time: e.Time, Thread: t.id, Op: e.Op, Flags: e.Flags, Object: e.Object, Stack: e.Stack}
-	for _, h := range t.above() {
+	for _, h := range t.heldBefore() {
 		s.Held, s.HeldAt = append(s.Held, h.Lock()), append(s.HeldAt, h.Stack)
 	}
 	return s
@@ -126,9 +126,9 @@ func edgeKey(held []member, requested member) string {
 	return string(b)
 }
 
-// use adds n to the number of occurrences of each lock of the edge, and drops what is known of
-// locks that occur no more.
-func (a *Analysis) use(p *edge, n int) {
+// countLocks adds n to the number of occurrences of each lock of the edge, and drops the state of
+// locks that no longer occur.
+func (a *Analysis) countLocks(p *edge, n int) {
 	count := func(lock event.ObjectID) {
 		if a.inUse[lock] += n; a.inUse[lock] == 0 {
 			if a.destroyed[lock] {
@@ -144,6 +144,7 @@ func (a *Analysis) use(p *edge, n int) {
 	}
 }
 
+// destroy records that a lock was destroyed, and sweeps if many objects have been destroyed.
 func (a *Analysis) destroy(lock event.ObjectID) {
 	if a.inUse[lock] > 0 {
 		a.destroyed[lock] = true
@@ -205,7 +206,7 @@ func (a *Analysis) dropFinished() {
 		}
 		a.stats.EvictedEdges++
 		a.classify(p)
-		a.use(p, -1)
+		a.countLocks(p, -1)
 		delete(a.edges, edgeKey(p.held, p.requested))
 		a.dropRequester(p)
 		a.instanceCount -= len(p.instances)
@@ -232,8 +233,8 @@ func (a *Analysis) countFinished() int {
 
 // finished reports whether no new edge can hold the lock that p requests, or none can request a
 // lock that p holds, because these locks are destroyed. So p is in no cycle of two with a new
-// edge. A longer cycle is lost in which only p and its neighbour on the side of the destroyed
-// lock are old.
+// edge. If p is discarded, longer cycles are missed that consist of p, the old edge next to it that
+// shares the destroyed lock, and new edges.
 func (a *Analysis) finished(p *edge) bool {
 	if a.destroyed[p.requested.Lock()] {
 		return true
@@ -266,11 +267,12 @@ func (p *edge) find(t *thread, e *event.Event) *instance {
 	return nil
 }
 
+// is reports whether the event, an acquire by t, belongs to x.
 func (x *instance) is(t *thread, e *event.Event) bool {
 	if x.thread != t || x.segment != t.segment || x.stack != e.Stack || x.clock != t.clock {
 		return false
 	}
-	for i, h := range t.above() {
+	for i, h := range t.heldBefore() {
 		if x.heldAt[i] != h.Stack || x.held[i] != h.Lock() {
 			return false
 		}
@@ -278,15 +280,14 @@ func (x *instance) is(t *thread, e *event.Event) bool {
 	return true
 }
 
-// above returns the locks that the thread held when it acquired its latest lock.
-func (t *thread) above() []locks.Held { return t.locks.Held[:len(t.locks.Held)-1] }
+// heldBefore returns the locks that the thread already held when it acquired its latest lock.
+func (t *thread) heldBefore() []locks.Held { return t.locks.Held[:len(t.locks.Held)-1] }
 
 // guaranteedInstances is the number of instances that each edge may have even after MaxInstances is
 // reached.
 const guaranteedInstances = 4
 
-// room returns an instance to fill: a new one, or, if the edge has enough, the oldest one
-// outside the first half of the thread that has most instances there.
+// room returns an instance to fill: a new one, or the victim if the edge has no room for another.
 func (a *Analysis) room(p *edge) *instance {
 	limit := a.opts.History
 	if a.instanceCount >= a.opts.MaxInstances {
@@ -306,6 +307,8 @@ func (a *Analysis) room(p *edge) *instance {
 	return x
 }
 
+// victim returns the index of the instance to evict, from the index from on: the oldest one of the
+// thread that has most instances there.
 func (p *edge) victim(from int) int {
 	var buf [8]share
 	shares, best := buf[:0], 0
@@ -322,7 +325,7 @@ func (p *edge) victim(from int) int {
 	return shares[best].first
 }
 
-// share is the number of instances that a thread has in the second half of an edge's.
+// share counts the instances of one thread that victim looks at.
 type share struct {
 	thread *thread
 	first  int // index of the first of them
@@ -333,7 +336,7 @@ type share struct {
 // period. The entry of the thread's own slot is that of the first of them. That is enough: only
 // distinct threads are compared, and the epochs of an earlier user of the slot are below it.
 type clock struct {
-	users int
+	users int // number of instances and threads that refer to it
 	must  []event.Epoch
 }
 
@@ -344,7 +347,7 @@ func (c *clock) at(slot uint32) event.Epoch {
 	return 0
 }
 
-// equalBut reports whether all entries of the clock except that of slot equal those of must.
+// equalBut reports whether the clock equals must in all entries except that of slot.
 func (c *clock) equalBut(slot uint32, must []event.Epoch) bool {
 	if len(c.must) != len(must) {
 		return false
@@ -357,10 +360,11 @@ func (c *clock) equalBut(slot uint32, must []event.Epoch) bool {
 	return true
 }
 
-// clockPool reuses clocks without users.
+// clockPool reuses the memory of clocks that no longer have users.
 type clockPool struct{ free []*clock }
 
-func (p *clockPool) take(must []event.Epoch) *clock {
+// get returns a clock with these entries and one user.
+func (p *clockPool) get(must []event.Epoch) *clock {
 	if n := len(p.free); n > 0 {
 		c := p.free[n-1]
 		p.free = p.free[:n-1]
@@ -371,11 +375,13 @@ func (p *clockPool) take(must []event.Epoch) *clock {
 	return &clock{1, slices.Clone(must)}
 }
 
+// share adds a user.
 func (p *clockPool) share(c *clock) *clock {
 	c.users++
 	return c
 }
 
+// drop removes a user; nil is no clock.
 func (p *clockPool) drop(c *clock) {
 	if c == nil {
 		return
@@ -394,5 +400,5 @@ func (a *Analysis) snapshot(t *thread, e *event.Event) {
 	t.clockEpoch = e.Epoch
 	a.beginPeriod(t)
 	a.clocks.drop(t.clock)
-	t.clock = a.clocks.take(e.Must)
+	t.clock = a.clocks.get(e.Must)
 }

@@ -14,7 +14,7 @@ const maxExplained = 1000
 // Options.Explain for those that cannot.
 func (a *Analysis) explain() {
 	s := a.newSearch()
-	s.ignoreMeets = true
+	s.ignoreConcurrency = true
 	reported := 0
 	var possible bool
 	s.onChoice = func([]*edge, []*instance) { possible, s.tuples = true, maxTuples }
@@ -52,6 +52,7 @@ func (a *Analysis) explainLimits(s *search, reported int) {
 	}
 }
 
+// gated reports whether two edges of the cycle have a gate lock.
 func gated(cycle []*edge) bool {
 	for i, p := range cycle {
 		for _, q := range cycle[:i] {
@@ -63,6 +64,7 @@ func gated(cycle []*edge) bool {
 	return false
 }
 
+// pruned returns the cycle, which cannot occur, with the reason.
 func (a *Analysis) pruned(cycle []*edge) finding.Pruned {
 	p := finding.Pruned{Kind: finding.Deadlock, Why: finding.Ordered}
 	choice, distinct := distinctThreads(cycle)
@@ -91,8 +93,8 @@ func (a *Analysis) pruned(cycle []*edge) finding.Pruned {
 	return p
 }
 
-// orders returns the fork or join that puts one of the two before the other; the step has no Op if
-// there is none.
+// orders returns the fork or join that orders the last requests of the two instances. The step has
+// no Op if none is found.
 func (a *Analysis) orders(x, y *instance) finding.Step {
 	switch {
 	case x.last.epoch <= y.clock.at(x.slot):
@@ -103,8 +105,9 @@ func (a *Analysis) orders(x, y *instance) finding.Step {
 	return finding.Step{}
 }
 
-// between returns the join of x's thread if y's thread knows of it, otherwise the fork by x's
-// thread that created y's thread or an ancestor of it.
+// between returns what orders moment i of x before moment j of y: the join of x's thread if y's
+// thread comes after it, otherwise the fork by x's thread that created y's thread or an ancestor of
+// it. The step has no Op if neither is found.
 func (a *Analysis) between(x *instance, i moment, y *instance, j moment) finding.Step {
 	if l := x.thread.join; l.op != event.None && (l.by == y.thread.id && l.epoch < j.epoch || l.epoch <= y.clock.at(l.slot)) {
 		return l.step(x.thread.id)
@@ -131,6 +134,7 @@ func linkOf(e *event.Event) link {
 	return link{op: e.Op, by: e.Thread, stack: e.Stack, slot: e.Slot, epoch: e.Epoch, seq: e.Seq, time: e.Time}
 }
 
+// step returns the fork or join of the thread as evidence.
 func (l link) step(of event.ThreadID) finding.Step {
 	return finding.Step{Seq: l.seq, Time: l.time, Thread: l.by, Op: l.op, Peer: of, Stack: l.stack}
 }
@@ -149,6 +153,9 @@ func distinctThreads(cycle []*edge) (choice []*instance, ok bool) {
 	return choice, ok
 }
 
+// assign chooses an instance for edge i of a thread that is not in tried, and moves other edges to
+// other instances if that is needed. It reports whether it succeeded. indexOf has the edge of each
+// thread used so far.
 func assign(cycle []*edge, choice []*instance, indexOf map[*thread]int, i int, tried map[*thread]bool) bool {
 	for _, x := range cycle[i].instances {
 		if tried[x.thread] {

@@ -113,21 +113,21 @@ type Analysis struct {
 	ownLocks         bool // locks is not shared
 	threads          map[event.ThreadID]*thread
 	threadCache      [threadCacheSize]*thread // direct-mapped cache of threads, by the low bits of the ID
-	root             *node
-	nodes            int
+	root             *node                    // of the lock tree
+	nodes            int                      // number of nodes of the lock tree
 	edges            map[string]*edge
 	requesters       map[event.ObjectID][]requester // with Options.OnInverse: edges by requested lock
 	edgesByID        []*edge                        // all edges, by id
-	nextID           int
-	instanceCount    int                     // number of instances of all edges
-	destroyed        map[event.ObjectID]bool // destroyed locks that occur in some edge
-	inUse            map[event.ObjectID]int  // number of occurrences of a lock in edges
+	nextID           int                            // the latest edge id
+	instanceCount    int                            // number of instances of all edges
+	destroyed        map[event.ObjectID]bool        // destroyed locks that occur in some edge
+	inUse            map[event.ObjectID]int         // number of occurrences of a lock in edges
 	clocks           clockPool
 	instanceCache    instanceCache
-	periods          uint64
-	reports          map[string]*report
-	classes          *classes // nil until needed
-	final            []*report
+	periods          uint64             // number of periods begun so far
+	reports          map[string]*report // by findingKey
+	classes          *classes           // nil until needed
+	final            []*report          // set by Finish: the reports in the order of the findings
 	stats            Stats
 	retryAt          uint64                  // value of DroppedEdges at which makeRoom tries again
 	writerPreferring map[event.ObjectID]bool // rwlocks whose readers wait behind a waiting writer
@@ -232,7 +232,7 @@ type thread struct {
 // section is a critical section of a thread.
 type section struct {
 	m      member
-	seq    uint64
+	seq    uint64 // of the acquire
 	holder *thread
 }
 
@@ -299,7 +299,7 @@ func (a *Analysis) acquire(t *thread, e *event.Event) {
 		return
 	}
 	if e.Flags&(event.Try|event.Inferred) == 0 && (len(t.locks.Held) > 1 || a.mayBlockReaders(e)) {
-		a.requested(t, e)
+		a.addRequest(t, e)
 	}
 	if a.nodes > 4*a.opts.MaxEdges {
 		a.clearTree()
@@ -317,7 +317,8 @@ func (a *Analysis) fork(t *thread, e *event.Event) {
 	}
 }
 
-// join finds the locks that the parent held during the whole life of its child.
+// join records the end of the joined thread. If t is its parent, join also finds the locks that t
+// held during the whole life of the child.
 func (a *Analysis) join(t *thread, e *event.Event) {
 	c := a.threads[e.Peer]
 	if c == nil {
@@ -333,7 +334,7 @@ func (a *Analysis) join(t *thread, e *event.Event) {
 		}
 	}
 	a.end(c)
-	a.forget(c)
+	a.dropThread(c)
 }
 
 func (a *Analysis) detach(id event.ThreadID) {
@@ -343,22 +344,22 @@ func (a *Analysis) detach(id event.ThreadID) {
 	}
 	c.detached = true
 	if c.ended {
-		a.forget(c)
+		a.dropThread(c)
 	}
 }
 
-// end drops the state that only a running thread needs.
+// end records that a thread has ended, and drops the state that only a running thread needs.
 func (a *Analysis) end(t *thread) {
 	t.ended = true
 	t.nodes, t.validNodes = nil, 0
 	a.clocks.drop(t.clock)
 	t.clock = nil
 	if t.detached {
-		a.forget(t)
+		a.dropThread(t)
 	}
 }
 
-func (a *Analysis) forget(t *thread) {
+func (a *Analysis) dropThread(t *thread) {
 	t.parent, t.forkHeld = nil, nil
 	delete(a.threads, t.id)
 	if cached := &a.threadCache[t.id%threadCacheSize]; *cached == t {

@@ -2,20 +2,20 @@ package goodlock
 
 import "github.com/tracepredict/tracepredict/observer/event"
 
-// cacheEntry is an entry of the table that finds the instance of a repeated acquire. It holds all
-// that distinguishes one such acquire from another, in one cache line, and a pointer to the
-// instance. A program with thousands of edges would otherwise wait for memory a dozen times an
-// acquire, for the tree, the edge and the instance.
+// cacheEntry is an entry of the cache that finds the instance of a repeated acquire. In one cache
+// line of the processor it holds all that distinguishes one such acquire from another, and a
+// pointer to the instance. Without it, a program with thousands of edges would wait for memory a
+// dozen times at each acquire, for the tree, the edge and the instance.
 type cacheEntry struct {
-	x      *instance
-	period uint64 // thread.period, or free or dropped
-	thread event.ThreadID
-	lock   event.ObjectID // the lock requested
-	stack  event.StackID
-	modes  uint16 // a bit a lock, 1: shared; the held ones, outermost lowest, then the requested one
-	depth  uint16 // number of held locks
-	held   [maxCachedHeld]heldLock
-	_      [8]byte // pads the entry to a cache line of 64 bytes
+	instance *instance
+	period   uint64 // thread.period, or free or dropped
+	thread   event.ThreadID
+	lock     event.ObjectID // the lock requested
+	stack    event.StackID
+	modes    uint16 // bit i is the mode of held[i], bit depth that of the requested lock; 1: shared
+	depth    uint16 // number of held locks
+	held     [maxCachedHeld]heldLock
+	_        [8]byte // pads the entry to a cache line of 64 bytes
 }
 
 type heldLock struct {
@@ -23,17 +23,17 @@ type heldLock struct {
 	stack event.StackID
 }
 
-// maxCachedHeld is the maximum number of held locks of an acquire that the table can hold.
+// maxCachedHeld is the maximum number of held locks of an acquire that the cache can hold.
 const maxCachedHeld = 3
 
-// minCacheSize and maxCacheSize bound the entries of the table. It grows with the number of
-// instances.
+// minCacheSize and maxCacheSize bound the number of entries of the cache, which grows with the
+// number of instances.
 const minCacheSize, maxCacheSize = 1 << 8, 1 << 18
 
-// fill describes the acquire that t has just made. It returns false if t holds no other lock, or
-// too many.
+// fill sets all fields but the instance, for the acquire that t has just made. It returns false if
+// t holds no other lock, or too many.
 func (g *cacheEntry) fill(t *thread, stack event.StackID) bool {
-	above := t.above()
+	above := t.heldBefore()
 	if len(above) == 0 || len(above) > maxCachedHeld {
 		return false
 	}
@@ -57,7 +57,7 @@ func (g *cacheEntry) hash() uint32 {
 	return uint32(h >> 32)
 }
 
-// same reports whether the two are acquires of one instance, in one period of a thread.
+// same reports whether the two entries are of acquires that belong to one instance.
 func (g *cacheEntry) same(o *cacheEntry) bool {
 	return g.period == o.period && g.thread == o.thread && g.lock == o.lock && g.stack == o.stack &&
 		g.modes == o.modes && g.depth == o.depth && g.held == o.held
@@ -78,10 +78,12 @@ const (
 	dropped = ^uint64(0) // the entry was removed: a lookup goes on
 )
 
+// grow gives the cache n entries, all free.
 func (t *instanceCache) grow(n int) { t.all = make([]cacheEntry, n) }
 
 func (t *instanceCache) at(hash uint32, way int) int { return (int(hash) + way) & (len(t.all) - 1) }
 
+// find returns the entry that is the same as g, or nil.
 func (t *instanceCache) find(g *cacheEntry) *cacheEntry {
 	hash := g.hash()
 	for way := range ways {
@@ -96,23 +98,23 @@ func (t *instanceCache) find(g *cacheEntry) *cacheEntry {
 	return nil
 }
 
-// add puts an entry into a slot without an instance, or replaces another entry.
+// add copies an entry into a slot without an instance, or replaces another entry.
 func (t *instanceCache) add(g *cacheEntry) {
 	hash := g.hash()
 	to := t.at(hash, int(hash>>28)%ways)
 	for way := range ways {
-		if at := t.at(hash, way); t.all[at].x == nil {
+		if at := t.at(hash, way); t.all[at].instance == nil {
 			to = at
 			break
 		}
 	}
 	t.all[to] = *g
-	g.x.cacheIndex = to
+	g.instance.cacheIndex = to
 }
 
 // drop removes the entry of an instance.
 func (t *instanceCache) drop(x *instance) {
-	if x.cacheIndex < len(t.all) && t.all[x.cacheIndex].x == x {
+	if x.cacheIndex < len(t.all) && t.all[x.cacheIndex].instance == x {
 		t.all[x.cacheIndex] = cacheEntry{period: dropped}
 	}
 }
@@ -123,7 +125,8 @@ func (a *Analysis) beginPeriod(t *thread) {
 	t.period = a.periods
 }
 
-// addCached adds an acquire to its instance and returns true, if the table has an entry for it.
+// addCached adds an acquire to its instance if the cache has an entry for it. It reports whether it
+// did.
 func (a *Analysis) addCached(t *thread, e *event.Event) bool {
 	var g cacheEntry
 	if !g.fill(t, e.Stack) {
@@ -133,13 +136,12 @@ func (a *Analysis) addCached(t *thread, e *event.Event) bool {
 	if cached == nil {
 		return false
 	}
-	cached.x.last = momentOf(e)
+	cached.instance.last = momentOf(e)
 	return true
 }
 
-// cacheInstance enters an instance in the table under its latest acquire. Instances of an
-// edge with an inverse are not entered, because OnAcquired must be called for each of their
-// acquires.
+// cacheInstance adds an entry for an instance and its latest acquire. Instances of an edge with an
+// inverse are not cached, because OnAcquired must be called for each of their acquires.
 func (a *Analysis) cacheInstance(p *edge, x *instance, t *thread, e *event.Event) {
 	if len(p.inverses) > 0 {
 		return
@@ -147,7 +149,7 @@ func (a *Analysis) cacheInstance(p *edge, x *instance, t *thread, e *event.Event
 	if n := len(a.instanceCache.all); a.instanceCount > n/2 && n < maxCacheSize {
 		a.instanceCache.grow(2 * n)
 	}
-	g := cacheEntry{x: x}
+	g := cacheEntry{instance: x}
 	if g.fill(t, e.Stack) {
 		a.instanceCache.add(&g)
 	}

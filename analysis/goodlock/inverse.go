@@ -17,18 +17,16 @@ func (p *edge) lockOrderEdge() finding.LockOrderEdge {
 	return n
 }
 
-// The bounds of the work and memory that findInverses spends on one edge: its inverses, and the
-// edges examined for each held lock.
+// The bounds of the work and memory that findInverses spends on one edge.
 const (
-	maxInverses = 64
-	maxExamined = 1 << 10
+	maxInverses = 64      // inverses of the edge
+	maxExamined = 1 << 10 // edges examined for each held lock
 )
 
-// requester is an entry in the list of the edges that request a lock. It has a 64-bit Bloom filter
-// of the locks that the edge holds, so that most of a list are skipped without reading the
-// edge.
+// requester is an entry in the list of the edges that request a lock. The Bloom filter lets
+// findInverses skip most edges of the list without reading them.
 type requester struct {
-	heldFilter uint64
+	heldFilter uint64 // Bloom filter of the locks that the edge holds
 	edge       *edge
 }
 

@@ -17,7 +17,8 @@ const (
 	WriterPreferring               // of all locks, readers wait behind a waiting writer
 )
 
-// recordKind records whether the kind of a lock makes its readers wait behind waiting writers.
+// recordKind records the lock of an acquire that recorded the lock's kind, if that kind makes
+// readers wait behind waiting writers.
 func (a *Analysis) recordKind(e *event.Event) {
 	if a.opts.Policy == ByLockKind && e.Kind == event.KindRWLock && e.Value == event.PreferWriterNonrecursive {
 		a.writerPreferring[e.Object] = true
@@ -44,7 +45,7 @@ func (a *Analysis) acquireAgain(t *thread, e *event.Event) {
 	}
 	held := t.locks.Held
 	t.locks.Held = append(held, locks.Held{Member: locks.MemberOf(e.Object, true), Stack: e.Stack, Seq: e.Seq})
-	a.requested(t, e)
+	a.addRequest(t, e)
 	t.locks.Held = held
 	t.validNodes = min(t.validNodes, len(held))
 }

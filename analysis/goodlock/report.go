@@ -19,7 +19,7 @@ type report struct {
 	timed      bool                // a thread of the first candidate stops waiting at a time limit
 	queued     string              // why a reader waits behind a writer; "" if none does
 	threads    map[string]struct{} // the merged sets of threads, as keys
-	candidates [][]uint64
+	candidates [][]uint64          // see Candidates; from the cycle's smallest requested lock on
 }
 
 // maxMerged bounds the number of sets of threads that one report distinguishes.
@@ -69,6 +69,8 @@ func (r *report) setEvidence(cycle []*edge, choice []*instance, start int, queue
 	}
 }
 
+// smallestRequest returns the index of the edge that requests the smallest lock, where the evidence
+// of a cycle begins.
 func smallestRequest(cycle []*edge) int {
 	best := 0
 	for i, p := range cycle {
@@ -124,6 +126,7 @@ func (r *report) allThreads() []event.ThreadID {
 	return slices.Sorted(maps.Keys(all))
 }
 
+// step returns the acquire of x at moment m as evidence; x is an instance of p.
 func (x *instance) step(p *edge, m moment) finding.Step {
 	op := event.Acquire
 	if p.requested.Shared() {
@@ -154,7 +157,7 @@ func (r *report) alternatives(choice []*instance, start, limit int) {
 		}
 		x := choice[(start+i)%len(choice)]
 		for _, m := range x.moments() {
-			if !meetsAll(choice, start, moments, x, m) {
+			if !unorderedWithAll(choice, start, moments, x, m) {
 				continue
 			}
 			moments, seqs = append(moments, m), append(seqs, m.seq)
@@ -165,6 +168,7 @@ func (r *report) alternatives(choice []*instance, start, limit int) {
 	pick(0)
 }
 
+// moments returns the first and the last acquire of the instance, or one if they are the same.
 func (x *instance) moments() []moment {
 	if x.first.seq == x.last.seq {
 		return []moment{x.first}
@@ -172,7 +176,9 @@ func (x *instance) moments() []moment {
 	return []moment{x.first, x.last}
 }
 
-func meetsAll(choice []*instance, start int, moments []moment, x *instance, m moment) bool {
+// unorderedWithAll reports whether the must-order leaves moment m of x unordered with the moments
+// chosen so far, which are of the first instances of choice from start on.
+func unorderedWithAll(choice []*instance, start int, moments []moment, x *instance, m moment) bool {
 	for j, o := range moments {
 		if !unordered(choice[(start+j)%len(choice)], o, x, m) {
 			return false
@@ -247,7 +253,7 @@ func (r *report) finding() finding.Finding {
 	case r.timed:
 		f.Reason = timedReason
 	}
-	f.Bounded = r.timed
+	f.HasTimeout = r.timed
 	for _, s := range r.steps {
 		f.Objects = append(f.Objects, s.Object)
 		f.Threads = append(f.Threads, s.Thread)

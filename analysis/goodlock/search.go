@@ -8,39 +8,43 @@ import (
 
 // The search for cycles. The definition: take all sequences of edges in which each requests a
 // lock that the next holds, and the last one a lock of the first; for each, take all choices of
-// one instance of each edge such that the instances can meet (distinct threads, no common held
-// lock, no two ordered). That is exponential. So the search drops edges that are in no cycle,
-// starts each cycle at its oldest edge, stays within one component of the graph of locks,
-// extends a path only with edges that can meet all of the path, searches for short cycles
-// first, and has a budget. TestAgainstBruteForce compares it with the definition.
+// one instance of each edge such that the instances are pairwise concurrent: their threads can be
+// at their requests at the same time, since they are distinct, hold no lock in common, and neither
+// request is ordered before the other. That is exponential. So the search drops edges that are in
+// no cycle, starts each cycle at its oldest edge, stays within one component of the graph of locks,
+// extends a path only with an edge that has instances concurrent with instances of each edge of the
+// path, searches for short cycles first, and has a budget. TestAgainstBruteForce compares it with
+// the definition.
 
 type search struct {
-	a           *Analysis
-	holders     map[event.ObjectID][]*edge              // by lock: the edges that hold it
-	writers     map[event.ObjectID][]*edge              // by lock: the writers that its readers wait behind
-	meets       map[[2]int]bool                         // by ids of two edges: the result of canMeet
-	steps       int                                     // left of the budget
-	path        []*edge                                 // the path of edges followed
-	choice      []*instance                             // the instances chosen for path so far
-	length      int                                     // of the cycles searched for
-	extendable  bool                                    // a path of full length could be extended
-	tuples      int                                     // choices found for the current cycle
-	ignoreMeets bool                                    // explaining: edges need not be able to meet
-	onChoice    func(cycle []*edge, choice []*instance) // called with each choice of instances
-	onCycle     func(cycle []*edge)                     // called with each cycle of edges
-	bounds      cycleBounds
+	a                 *Analysis
+	holders           map[event.ObjectID][]*edge              // by lock: the edges that hold it
+	writers           map[event.ObjectID][]*edge              // by lock: the writers that its readers wait behind
+	concurrentEdges   map[[2]int]bool                         // by ids of two edges: the result of edgesConcurrent
+	steps             int                                     // left of the budget
+	path              []*edge                                 // the path of edges followed
+	choice            []*instance                             // the instances chosen for path so far
+	length            int                                     // of the cycles being searched for
+	extendable        bool                                    // there may be longer cycles than length
+	tuples            int                                     // number of choices found for the current cycle
+	ignoreConcurrency bool                                    // edges of a cycle need not be concurrent
+	onChoice          func(cycle []*edge, choice []*instance) // called with each choice of instances
+	onCycle           func(cycle []*edge)                     // called with each cycle of edges
+	bounds            cycleBounds
 }
 
 const (
 	// maxTuples bounds the choices of instances that are found for one cycle of edges.
 	maxTuples = 256
-	// The costs of operations more expensive than a step of about 100 ns, as profiled.
+	// reportCost is the cost of a report in steps of about 100 ns, as profiled.
 	reportCost = 64
-	meetCost   = 8 // the number of pairs of instances compared for one step
+	// comparisonsPerStep is the number of pairs of instances that are compared for one step of
+	// the budget.
+	comparisonsPerStep = 8
 )
 
 func (a *Analysis) newSearch() *search {
-	return &search{a: a, meets: map[[2]int]bool{}, steps: a.opts.Budget}
+	return &search{a: a, concurrentEdges: map[[2]int]bool{}, steps: a.opts.Budget}
 }
 
 // search finds the cycles among the edges in memory and merges them into the reports.
@@ -50,8 +54,8 @@ func (a *Analysis) search() {
 	a.stats.LongerCycles = a.stats.LongerCycles || enough && !all
 }
 
-// searchWith is search with another budget. It returns whether the budget was enough, and whether
-// there are no longer cycles than were searched for.
+// searchWith is search with another budget. It reports whether the budget was enough, and whether
+// cycles of all lengths were searched for.
 func (a *Analysis) searchWith(budget int) (enough, all bool) {
 	s := a.newSearch()
 	s.steps = budget
@@ -70,6 +74,8 @@ func (s *search) spend(n int) bool {
 	return s.steps >= 0
 }
 
+// run searches for cycles, first of two edges, then of more, until there can be no longer ones or
+// the budget is spent.
 func (s *search) run() {
 	starts := s.indexCandidates()
 	s.bounds.steps = s.steps / 4
@@ -132,6 +138,7 @@ func (s *search) extend(length int) {
 	}
 }
 
+// extendBy extends s.path by each of the edges next that can follow, and finds the cycles.
 func (s *search) extendBy(next []*edge, length int) {
 	first, last := s.path[0], s.path[len(s.path)-1]
 	for _, p := range next {
@@ -149,10 +156,10 @@ func (s *search) extendBy(next []*edge, length int) {
 	}
 }
 
-// canExtend reports whether p can be added to s.path.
+// canExtend reports whether p can be in a cycle together with the edges of s.path.
 func (s *search) canExtend(p *edge) bool {
 	for _, q := range s.path {
-		if q.requested.Lock() == p.requested.Lock() && !s.behind(q, p) && !s.behind(p, q) || !s.ignoreMeets && !s.canMeet(q, p) {
+		if q.requested.Lock() == p.requested.Lock() && !s.behind(q, p) && !s.behind(p, q) || !s.ignoreConcurrency && !s.edgesConcurrent(q, p) {
 			return false
 		}
 	}
@@ -194,23 +201,23 @@ func (p *edge) gate(q *edge) event.ObjectID {
 	return 0
 }
 
-// canMeet reports whether some instance of p and some instance of q can meet; the result is
-// cached.
-func (s *search) canMeet(p, q *edge) bool {
+// edgesConcurrent reports whether some instance of p and some instance of q are concurrent; the
+// result is cached.
+func (s *search) edgesConcurrent(p, q *edge) bool {
 	k := [2]int{min(p.id, q.id), max(p.id, q.id)}
-	if r, ok := s.meets[k]; ok {
+	if r, ok := s.concurrentEdges[k]; ok {
 		return r
 	}
-	s.spend(1 + len(p.instances)*len(q.instances)/meetCost)
+	s.spend(1 + len(p.instances)*len(q.instances)/comparisonsPerStep)
 	r := p.gate(q) == 0 && slices.ContainsFunc(p.instances, func(x *instance) bool {
-		return slices.ContainsFunc(q.instances, func(y *instance) bool { return canMeet(p, x, q, y) })
+		return slices.ContainsFunc(q.instances, func(y *instance) bool { return concurrent(p, x, q, y) })
 	})
-	s.meets[k] = r
+	s.concurrentEdges[k] = r
 	return r
 }
 
-// choose picks an instance for each edge of the cycle from the i-th on, in all ways in which
-// the instances can meet.
+// choose picks an instance for each edge of the cycle from the i-th on, in all ways in which the
+// instances are pairwise concurrent.
 func (s *search) choose(i int) {
 	if i == len(s.path) {
 		s.tuples++
@@ -231,20 +238,21 @@ func (s *search) choose(i int) {
 	}
 }
 
+// fits reports whether instance x of p is concurrent with the instances chosen so far.
 func (s *search) fits(p *edge, x *instance) bool {
 	for j, y := range s.choice {
-		if !canMeet(s.path[j], y, p, x) {
+		if !concurrent(s.path[j], y, p, x) {
 			return false
 		}
 	}
 	return true
 }
 
-// canMeet reports whether x of p and y of q, which hold no lock in common, can be at their
-// requests at the same time.
-func canMeet(p *edge, x *instance, q *edge, y *instance) bool {
+// concurrent reports whether the threads of x and y can be at their requests at the same time. x is
+// an instance of p, and y of q; the two edges have no held lock in common.
+func concurrent(p *edge, x *instance, q *edge, y *instance) bool {
 	if x.original != nil && x.original.gate(y.original) != 0 {
-		return false // a gate lock that the edges of classes do not have
+		return false // the edges of locks have a gate lock, which those of classes do not show
 	}
 	return x.thread != y.thread && unordered(x, x.last, y, y.last) && guard(x.lockEdge(p), x.thread, y.lockEdge(q), y.thread) == 0
 }
@@ -255,8 +263,9 @@ func unordered(x *instance, i moment, y *instance, j moment) bool {
 	return i.epoch > y.clock.at(x.slot) && j.epoch > x.clock.at(y.slot)
 }
 
-// guard returns a lock that keeps the two apart because the parent of one of the threads holds it
-// during that thread's whole life. It returns 0 if there is none.
+// guard returns a lock that excludes edge p of thread t and edge q of thread u from each other,
+// since a parent of one of the threads holds it during that thread's whole life. It returns 0 if
+// there is none.
 func guard(p *edge, t *thread, q *edge, u *thread) event.ObjectID {
 	for c := t; c != nil; c = c.within {
 		if l := c.guarded(q, u); l != 0 {
@@ -271,8 +280,10 @@ func guard(p *edge, t *thread, q *edge, u *thread) event.ObjectID {
 	return 0
 }
 
-// guarded returns a lock held around t that u, if it is not the holder of that lock, held in
-// edge q, or that was held around u. It returns 0 if there is none.
+// guarded returns a lock that the parent of t held during the whole life of t, and that excludes
+// thread u at edge q. That is the case if u, another thread than that parent, held the lock too, or
+// if a parent held it during the whole life of u in another critical section. It returns 0 if there
+// is none.
 func (t *thread) guarded(q *edge, u *thread) event.ObjectID {
 	for _, g := range t.guards {
 		if u != g.holder && slices.ContainsFunc(q.held, g.m.Conflicts) {

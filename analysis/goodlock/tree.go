@@ -20,7 +20,7 @@ type node struct {
 	path     []event.ObjectID // the locks from the root to this node
 	children []child          // a hash table whose size is a power of two, at most half full
 	count    int              // number of children
-	edge     *edge            // requests m while holding the path above; nil: none yet
+	edge     *edge            // the edge that requests m while it holds the locks above; nil: none yet
 }
 
 // child is a slot of the hash table of children. The member is stored next to the pointer so that
@@ -30,7 +30,7 @@ type child struct {
 	n *node
 }
 
-// child returns the child of n for m, which it makes if there is none.
+// child returns the child of n for m, and makes it if there is none.
 func (a *Analysis) child(n *node, m member) *node {
 	if n.count > 0 {
 		if c := n.children[n.slot(m)].n; c != nil {

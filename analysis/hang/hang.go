@@ -13,8 +13,8 @@ import (
 // Analysis turns Holds and Blocked events into findings: the hangs of the run. Memory is bounded
 // by the number of hangs, of which maxFindings are kept, and of live conditions.
 type Analysis struct {
-	// held are the Holds events of the hang that is being recorded; the Op of a step is the mode
-	// of the lock.
+	// held are, by thread, the Holds events of the hang that is being read; the Op of a step is the
+	// mode of the lock.
 	held    map[event.ThreadID][]finding.Step
 	steps   []finding.Step                  // the Blocked events of that hang
 	waits   map[event.ObjectID]int          // by condition: the number of threads in a wait
@@ -22,6 +22,7 @@ type Analysis struct {
 	found   []finding.Finding
 }
 
+// The bounds of memory; what exceeds them is not reported.
 const (
 	maxFindings = 1000
 	maxSides    = 1 << 12 // threads of one finding
@@ -58,7 +59,7 @@ func (a *Analysis) Event(e *event.Event) {
 	}
 }
 
-// Wants reports whether the analysis needs events of the operation.
+// Wants reports whether Event uses events of the operation.
 func Wants(op event.Op) bool {
 	switch op {
 	case event.Holds, event.Blocked, event.Wait, event.Wake, event.Signal, event.Broadcast, event.Destroy:
@@ -67,6 +68,7 @@ func Wants(op event.Op) bool {
 	return false
 }
 
+// step returns the event as evidence.
 func step(e *event.Event) finding.Step {
 	return finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags &^ (event.HasValue | event.Inferred), Object: e.Object, Peer: e.Peer, Stack: e.Stack}
 }
@@ -78,6 +80,7 @@ func holding(e *event.Event) finding.Step {
 	return s
 }
 
+// blocked processes a Blocked event. The last one of a hang completes its finding.
 func (a *Analysis) blocked(e *event.Event) {
 	s, attempt := step(e), e.Attempt()
 	s.Op, s.Blocked, s.Readers = attempt.Op, true, attempt.Readers
@@ -99,7 +102,8 @@ func (a *Analysis) blocked(e *event.Event) {
 	a.steps, a.held = nil, map[event.ThreadID][]finding.Step{}
 }
 
-// finding returns the finding of one hang. last is the attempt of the hang's last thread.
+// finding returns the finding of the hang that has been read; last is its last attempt, which
+// describes the whole hang.
 func (a *Analysis) finding(last event.Attempt) finding.Finding {
 	f := finding.Finding{Kind: finding.Deadlock, Confidence: finding.Observed, Evidence: a.steps, Count: 1}
 	if last.Handlers {
@@ -114,7 +118,7 @@ func (a *Analysis) finding(last event.Attempt) finding.Finding {
 		if s.Object != 0 {
 			f.Objects = append(f.Objects, s.Object)
 		}
-		f.Bounded = f.Bounded || s.Flags&event.Timed != 0
+		f.HasTimeout = f.HasTimeout || s.Flags&event.Timed != 0
 	}
 	if s := a.steps[0]; len(a.steps) == 1 && last.Cycle && s.Op.IsAcquire() && slices.Contains(s.Held, s.Object) {
 		f.Kind, f.Rule = finding.Misuse, finding.Relock

@@ -5,11 +5,11 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// variable is the state of a variable. An access is dropped once a later one comes after it in
-// the order and conflicts with everything that it conflicts with: any access that races with
-// the dropped one, and comes after the later one, races with the later one too.
+// variable is the state of a variable. An access is dropped when a later one happens after it and
+// conflicts with everything that it conflicts with: any further access that races with the dropped
+// one races with the later one too.
 type variable struct {
-	last *access // the latest access, valid until the next one that slowAccess takes; nil: none
+	last *access // the latest access; nil: none
 	init *mark   // nil: not observed
 	// Of the last write: its value, whether that is known, and whether it was atomic.
 	value  uint64
@@ -17,26 +17,26 @@ type variable struct {
 	atomic bool
 
 	id      event.ObjectID
-	writes  []access  // the last one first
-	one     [1]access // the first array of writes, which is mostly large enough
-	reads   []access
-	spare   [][]heldLock // arrays of access.moreHeld to be used again
+	writes  []access     // the last one first
+	one     [1]access    // the first array of writes, which is large enough for most variables
+	reads   []access     // the last one last
+	spare   [][]heldLock // arrays of access.moreHeld to be reused
 	reports reports
 }
 
 // access is an access that later ones are compared with, and the data for a finding.
 type access struct {
-	mark
+	mark      // of its event
 	thread    event.ThreadID
 	changes   uint32 // locks.Thread.Changes when held was copied
 	seq       uint64
-	at        uint64 // ns
+	timestamp uint64 // on CLOCK_MONOTONIC, ns
 	value     uint64
 	stack     event.StackID
 	flags     event.Flags
 	op        event.Op
 	heldCount uint8                // number of locks in held
-	held      [inlineHeld]heldLock // the first locks that the thread held: mostly all
+	held      [inlineHeld]heldLock // the first locks that the thread held: usually all
 	moreHeld  []heldLock           // the others
 }
 
@@ -49,6 +49,7 @@ type heldLock struct {
 // inlineHeld is the number of held locks for which an access needs no array of its own.
 const inlineHeld = 2
 
+// access processes an access.
 func (a *Analysis) access(t *thread, e *event.Event) {
 	v := a.vars.known(e.Object)
 	if v == nil {
@@ -64,8 +65,8 @@ func (a *Analysis) access(t *thread, e *event.Event) {
 	a.slowAccess(v, t, e)
 }
 
-// same reports whether e repeats the latest access of the variable: all that e races with, that
-// one raced with already.
+// same reports whether e repeats x, the latest access of the variable. Then all accesses that e
+// races with already race with x.
 func (x *access) same(t *thread, e *event.Event) bool {
 	return x.thread == e.Thread && x.op == e.Op && x.stack == e.Stack && x.changes == t.held.Changes && (x.flags^e.Flags)&(event.Atomic|event.NoSource|event.Late) == 0
 }
@@ -73,7 +74,7 @@ func (x *access) same(t *thread, e *event.Event) bool {
 // repeat makes x the access e, which has the same operation, call stack and held locks.
 func (x *access) repeat(c *pool, t *thread, e *event.Event) {
 	x.set(c, t)
-	x.seq, x.at, x.value, x.flags = e.Seq, e.Time, e.Value, e.Flags
+	x.seq, x.timestamp, x.value, x.flags = e.Seq, e.Time, e.Value, e.Flags
 }
 
 // recordWrite records the value of a write. It also advances the thread's time, so that a thread
@@ -85,15 +86,15 @@ func (v *variable) recordWrite(t *thread, e *event.Event) {
 	t.tick()
 }
 
-// slowAccess takes an access that must be compared with those before.
+// slowAccess processes an access that must be compared with earlier ones.
 func (a *Analysis) slowAccess(v *variable, t *thread, e *event.Event) {
 	c := &a.clocks
 	if v.init != nil {
 		t.joinAt(c, v.init)
 	}
-	v.before(a, t, e)
+	v.joinBeforeCheck(a, t, e)
 	a.check(v, t, e)
-	a.joinWrite(v, t, e)
+	a.joinAfterCheck(v, t, e)
 	if e.Op.IsWrite() {
 		v.reads = v.prune(c, t, v.reads, e)
 		v.writes = v.makeRoom(c, t, v.writes, e)
@@ -110,10 +111,12 @@ func (a *Analysis) slowAccess(v *variable, t *thread, e *event.Event) {
 	v.recordWrite(t, e)
 }
 
-// before draws the edges to an access that count already when it is checked: those to a late
-// read, and that from an atomic write to the atomic read of it. Two atomic accesses do not
-// race, so their edge need not wait.
-func (v *variable) before(a *Analysis, t *thread, e *event.Event) {
+// joinBeforeCheck draws the edges to an access that exist already when the access is checked for
+// races. A late read is ordered after all accesses of the variable so far, because it happened
+// before the last of them and not at its position in the run (event.Late). An atomic read comes
+// after the atomic write that it reads; its edge need not wait for the check, because two atomic
+// accesses do not race.
+func (v *variable) joinBeforeCheck(a *Analysis, t *thread, e *event.Event) {
 	if e.Op == event.Write {
 		return
 	}
@@ -131,8 +134,9 @@ func (v *variable) before(a *Analysis, t *thread, e *event.Event) {
 	}
 }
 
-// joinWrite draws the edge from the write that an access reads, after the access has been checked.
-func (a *Analysis) joinWrite(v *variable, t *thread, e *event.Event) {
+// joinAfterCheck draws the edge from the write that an access reads. It is called after check, so
+// that the edge does not hide a race of the two.
+func (a *Analysis) joinAfterCheck(v *variable, t *thread, e *event.Event) {
 	switch {
 	case e.Op == event.Write || e.Flags&event.Late != 0:
 	case e.Flags&event.NoSource != 0 || e.Op == event.Read && v.contradicts(e):

@@ -21,11 +21,11 @@ func joinMark(v *vector, p *pool, k *mark) {
 	(*v)[k.slot] = max(own, k.time) // the shared clock's own count may be later than the mark
 }
 
-// maximum makes to the pointwise maximum of a and b. Slices to and a have the same length; b
-// may be shorter.
-func maximum(to, a, b []event.Epoch) {
+// maximum sets dst to the pointwise maximum of a and b. dst and a have the same length; b may be
+// shorter.
+func maximum(dst, a, b []event.Epoch) {
 	n := min(len(a), len(b))
-	x, y, z := a[:n], b[:n], to[:n]
+	x, y, z := a[:n], b[:n], dst[:n]
 	for len(z) >= 4 && len(x) >= 4 && len(y) >= 4 {
 		z[0] = max(x[0], y[0])
 		z[1] = max(x[1], y[1])
@@ -36,29 +36,29 @@ func maximum(to, a, b []event.Epoch) {
 	for i := range z {
 		z[i] = max(x[i], y[i])
 	}
-	copy(to[n:], a[n:])
+	copy(dst[n:], a[n:])
 }
 
-// version is a clock that a thread and several marks share. It changes only in the entry of
-// the thread's slot, for which a mark has its own time.
+// version is a clock that a thread and any number of marks share. While marks share it, only the
+// entry of the thread's slot changes, for which each mark has its own time.
 type version struct {
 	refs  int32 // the thread and the marks that share it
 	id    int32 // index in pool.all
 	known vector
-	room  [32]event.Epoch // the array of known, unless that is longer
+	room  [32]event.Epoch // the array of known, unless known is longer
 }
 
 // pool holds all versions. Marks refer to them by index instead of by pointer: each event
 // changes marks, and writing pointers would cost more while the garbage collector runs.
 type pool struct {
 	all   []*version // the first is nil
-	spare []int32    // indices of those that nothing shares
+	spare []int32    // indices of the versions with no references
 }
 
-// unit divides the length of a thread's first clock.
-const unit = 4
+// clockUnit is the number to a multiple of which the length of a thread's first clock is rounded.
+const clockUnit = 4
 
-// get returns a version, shared once, with arbitrary contents.
+// get returns a version with one reference and arbitrary contents.
 func (p *pool) get() *version {
 	if n := len(p.spare); n > 0 {
 		v := p.all[p.spare[n-1]]
@@ -67,7 +67,7 @@ func (p *pool) get() *version {
 		return v
 	}
 	if len(p.all) == 0 {
-		p.all = append(p.all, nil) // 0 names none
+		p.all = append(p.all, nil) // index 0 is none
 	}
 	v := &version{refs: 1, id: int32(len(p.all))}
 	v.known = v.room[:0:len(v.room)]
@@ -75,8 +75,8 @@ func (p *pool) get() *version {
 	return v
 }
 
-// put ends one sharing of a version.
-func (p *pool) put(v *version) {
+// drop removes one reference to a version.
+func (p *pool) drop(v *version) {
 	if v.refs--; v.refs == 0 {
 		p.spare = append(p.spare, v.id)
 	}
@@ -89,7 +89,7 @@ type mark struct {
 	clock int32 // index of the version that is its clock; 0: no event
 }
 
-// set makes k the mark of t's present event.
+// set makes k the mark of t's current event.
 func (k *mark) set(p *pool, t *thread) {
 	k.slot, k.time = t.slot, t.time
 	if k.clock != t.clock.id {
@@ -99,9 +99,10 @@ func (k *mark) set(p *pool, t *thread) {
 	}
 }
 
+// drop makes k the mark of no event.
 func (k *mark) drop(p *pool) {
 	if k.clock != 0 {
-		p.put(p.all[k.clock])
+		p.drop(p.all[k.clock])
 		k.clock = 0
 	}
 }
@@ -109,7 +110,7 @@ func (k *mark) drop(p *pool) {
 // marks is a set of events, at most one a slot.
 type marks []mark
 
-// set adds the present event of t, in place of an earlier one of its slot.
+// set adds the current event of t, and removes an earlier event of the same slot.
 func (ks *marks) set(p *pool, t *thread) {
 	for i := range *ks {
 		if (*ks)[i].slot == t.slot {
@@ -121,7 +122,7 @@ func (ks *marks) set(p *pool, t *thread) {
 	(*ks)[len(*ks)-1].set(p, t)
 }
 
-// cover adds the present event of t and removes the events that come before it.
+// cover adds the current event of t and removes the events that come before it.
 func (ks *marks) cover(p *pool, t *thread) {
 	kept := (*ks)[:0]
 	for _, k := range *ks {
@@ -135,6 +136,7 @@ func (ks *marks) cover(p *pool, t *thread) {
 	(*ks)[len(kept)].set(p, t)
 }
 
+// drop removes all events.
 func (ks *marks) drop(p *pool) {
 	for i := range *ks {
 		(*ks)[i].drop(p)
@@ -147,17 +149,17 @@ type thread struct {
 	id    event.ThreadID
 	slot  uint32
 	time  event.Epoch // from 1; advanced after each event that an edge may lead from
-	clock *version    // what comes before the thread's next event
+	clock *version    // the events that come before the thread's next event
 	held  *locks.Thread
 	ended bool
 }
 
-// knows reports whether the event comes before the thread's next one.
+// knows reports whether the event k comes before the thread's next event.
 func (t *thread) knows(k *mark) bool {
 	return k.time <= t.clock.known.At(k.slot)
 }
 
-// tick advances the thread's time: marks made before do not cover later events.
+// tick advances the thread's time, so that marks of earlier events do not include later ones.
 func (t *thread) tick() {
 	t.time++
 	t.clock.known[t.slot] = t.time
@@ -197,7 +199,7 @@ func (t *thread) learn(p *pool, v vector) {
 	to := old
 	if old.refs > 1 {
 		to = p.get()
-		p.put(old)
+		p.drop(old)
 		t.clock = to
 	}
 	to.known = slices.Grow(to.known[:0], len(long))[:len(long)]
@@ -230,7 +232,7 @@ func (a *Analysis) begin(e *event.Event) *thread {
 		t.clock = a.clocks.get()
 		t.clock.known = t.clock.known[:0]
 	}
-	t.clock.known.Extend((len(a.slots) + unit - 1) / unit * unit)
+	t.clock.known.Extend((len(a.slots) + clockUnit - 1) / clockUnit * clockUnit)
 	t.clock.known[t.slot] = t.time
 	a.slots[e.Slot], a.live[t.id] = t, t
 	if k := a.pending[t.id]; k != nil {
@@ -241,7 +243,7 @@ func (a *Analysis) begin(e *event.Event) *thread {
 	return t
 }
 
-// leave marks the end of a thread whose slot another thread takes over, for a later join.
+// leave keeps the last event of a thread, whose slot another thread gets now, for a later join.
 func (a *Analysis) leave(t *thread) {
 	if a.live[t.id] != t {
 		return
@@ -302,6 +304,7 @@ func (a *Analysis) detach(peer event.ThreadID) {
 	}
 }
 
+// end records that the thread has ended.
 func (a *Analysis) end(t *thread) {
 	t.ended = true
 	if a.detached[t.id] {

@@ -6,14 +6,14 @@
 // Vector clocks over the edges M and O of the order table: fork and join, release to
 // the next acquire (readers of a rwlock do not order readers), condition variables,
 // barriers, semaphores, once, messages, an atomic store and the load that reads it.
-// An access is compared with an epoch (a slot and its time), not with a clock: the
-// last write and the last reads of a variable are such epochs, one where all are
-// ordered, more where they race or are concurrent reads (Flanagan, Freund,
-// "FastTrack", PLDI 2009). A read joins the clock of the write that it reads, after it
-// has been checked (Mathur, Kini, Viswanathan, "What Happens-After the First Race?",
-// OOPSLA 2018: SHB). Without that a second race may be no race at all, since the program
-// might have taken another path after reading another value. With it, each race that is
-// found has a schedule that is this run up to the race and in which the race comes next.
+// An access is compared with the epochs (slot and time) of the last write and the last reads
+// of the variable, not with whole clocks. There is one epoch if these accesses are ordered,
+// and several if they race or are concurrent reads (Flanagan, Freund, "FastTrack", PLDI
+// 2009). A read joins the clock of the write that it reads, after it has been checked
+// (Mathur, Kini, Viswanathan, "What Happens-After the First Race?", OOPSLA 2018: SHB).
+// Without this edge, a second race may be no race at all, since the program might have taken
+// another path after reading another value. With it, each reported race has a schedule that
+// consists of a part of this run, in its order, after which both accesses come next.
 //
 // The order is that of package order's Must, Observed and Outcome, so that in each race's
 // schedule every operation ends as in this run: an arrival at a barrier comes after those of
@@ -23,9 +23,9 @@
 //
 // # Cost
 //
-// Once a mark shares a clock, the clock is never changed, except for the count of
-// its own slot; to make a mark of an event is to share its thread's clock. So an
-// event costs O(1), except for an edge that brings something new: O(slots). Nothing is
+// A mark identifies an event and its clock, which it shares with the event's thread. As long
+// as a mark shares a clock, only the entry of the thread's own slot is changed. So an event
+// costs O(1), except for an edge after which a thread knows more events: O(slots). Nothing is
 // allocated in the steady state. Memory is bounded by live threads, locks and
 // variables; each may share a clock of O(slots). Destroyed objects are dropped; the races
 // found on them are kept.
@@ -48,8 +48,8 @@ type Options struct {
 	// MaxPairs is the largest number of pairs of call stacks for which races of one variable
 	// are reported. Default 64.
 	MaxPairs int
-	// Locks lists the locks that threads hold. It must take each event before the analysis
-	// does. Default: the analysis computes the held locks itself.
+	// Locks is the table of the locks that threads hold. The caller passes it each event before
+	// the analysis gets the event. Default: the analysis has a table of its own.
 	Locks *locks.Table
 }
 
@@ -58,7 +58,7 @@ type Stats struct {
 	Variables    int    // in memory now
 	Locks        int    // in memory now
 	Races        uint64 // pairs of accesses found to race
-	DroppedPairs uint64 // races discarded for lack of room (MaxPairs)
+	DroppedPairs uint64 // races not kept for lack of room (MaxPairs)
 }
 
 // Analysis finds races. It implements finding.Analysis.
@@ -67,19 +67,19 @@ type Analysis struct {
 	held      *locks.Table
 	ownLocks  bool // the analysis itself passes events to held
 	clocks    pool
-	slots     []*thread // by event.Event.Slot
-	live      map[event.ThreadID]*thread
-	pending   map[event.ThreadID]*mark // by child that has no event yet: its fork
-	ended     map[event.ThreadID]*mark // by thread not joined whose slot was taken over: its last event
-	detached  map[event.ThreadID]bool
-	inits     map[event.ObjectID]*mark
+	slots     []*thread                  // by event.Event.Slot: the latest thread that had it
+	live      map[event.ThreadID]*thread // the threads that have their slot, without those joined, or detached and ended
+	pending   map[event.ThreadID]*mark   // by child without an event so far: its fork
+	ended     map[event.ThreadID]*mark   // by thread not joined whose slot another thread has now: its last event
+	detached  map[event.ThreadID]bool    // detached threads that have not ended
+	inits     map[event.ObjectID]*mark   // by object: its initialisation
 	locks     table[lock]
 	vars      table[variable]
-	others    table[object]
+	others    table[object] // conditions, barriers, semaphores, onces and channels
 	matcher   *order.Matcher
 	sets      []eventSet // by order.Ref
 	shared    order.Common[event.Epoch]
-	uncertain bool // an edge may be missing from here on
+	uncertain bool // an edge may be missing, since something was not observed
 	found     races
 }
 
@@ -106,7 +106,7 @@ func (a *Analysis) Stats() Stats {
 	return Stats{Variables: len(a.vars.all), Locks: len(a.locks.all), Races: a.found.races, DroppedPairs: a.found.dropped}
 }
 
-// Event takes the next event of the run, as finding.Analysis requires.
+// Event processes the next event of the run; finding.Analysis.
 func (a *Analysis) Event(e *event.Event) {
 	if e.Kind == event.KindInstance || e.Op.IsCall() {
 		return // it orders nothing
@@ -122,7 +122,7 @@ func (a *Analysis) Event(e *event.Event) {
 	}
 }
 
-// otherEvent takes an event that is neither an access nor a lock operation.
+// otherEvent processes an event that is neither an access nor a lock operation.
 func (a *Analysis) otherEvent(t *thread, e *event.Event) {
 	if a.ownLocks {
 		a.held.Event(e)

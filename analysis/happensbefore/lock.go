@@ -2,17 +2,17 @@ package happensbefore
 
 import "github.com/tracepredict/tracepredict/observer/event"
 
-// lock is the state of a mutex, spin lock or rwlock. The fields that a mutex needs lie in one
+// lock is the state of a mutex, spin lock or rwlock. The fields that a mutex needs are in one
 // cache line of the processor.
 type lock struct {
-	init      *mark // nil: not observed
-	write     mark  // the last exclusive release
-	holder    mark  // the acquire, while the lock is held exclusively
-	exclusive bool  // it is held exclusively
-	more      bool  // the following fields may hold events
-	reads     marks // shared releases since the last exclusive one
-	readers   marks // acquires of sections that hold it shared
-	failed    marks // failed attempts since it was acquired
+	init       *mark // nil: not observed
+	write      mark  // the last exclusive release
+	holder     mark  // the acquire, while the lock is held exclusively
+	exclusive  bool  // it is held exclusively
+	otherMarks bool  // reads, readers or failed may have events
+	reads      marks // shared releases since the last exclusive acquire
+	readers    marks // acquires of the critical sections that hold it shared
+	failed     marks // failed attempts since it was last acquired
 }
 
 func (a *Analysis) lockEvent(t *thread, e *event.Event) {
@@ -28,7 +28,7 @@ func (a *Analysis) lockEvent(t *thread, e *event.Event) {
 	switch e.Op {
 	case event.Acquire:
 		t.joinAt(c, &l.write)
-		if l.more {
+		if l.otherMarks {
 			l.acquireExclusive(c, t)
 		}
 		l.exclusive = true
@@ -36,14 +36,14 @@ func (a *Analysis) lockEvent(t *thread, e *event.Event) {
 		a.acquire(t, e)
 	case event.AcquireRead:
 		t.joinAt(c, &l.write)
-		l.exclusive, l.more = false, true
+		l.exclusive, l.otherMarks = false, true
 		l.readers.set(c, t)
 		a.acquire(t, e)
 	case event.AcquireFailed:
 		t.joinAt(c, &l.holder)
 		t.joinAll(c, l.readers)
 		l.failed.set(c, t)
-		l.more = true
+		l.otherMarks = true
 	case event.Release:
 		t.joinAll(c, l.failed)
 		l.release(c, t)
@@ -67,19 +67,19 @@ func (l *lock) acquireExclusive(c *pool, t *thread) {
 	l.reads.drop(c)
 	l.failed.drop(c)
 	l.readers.drop(c)
-	l.more = false
+	l.otherMarks = false
 }
 
 func (l *lock) release(c *pool, t *thread) {
 	if !l.exclusive {
 		l.reads.cover(c, t)
-		l.more = true
+		l.otherMarks = true
 		return
 	}
 	l.exclusive = false
 	l.write.set(c, t)
 	l.holder.drop(c)
-	if l.more {
+	if l.otherMarks {
 		l.readers.drop(c)
 		l.failed.drop(c)
 	}

@@ -12,13 +12,13 @@ type object struct {
 	order order.Object
 }
 
-// eventSet is a set of events that package order names by a Ref.
+// eventSet is a set of events that package order identifies by a Ref.
 type eventSet struct {
-	one   mark   // the event, if it is one
-	clock vector // the join of their clocks, if they are several
+	one   mark   // the event, if the set has one
+	clock vector // the join of the events' clocks, if the set has several
 }
 
-// add adds the present event of t.
+// add adds the current event of t.
 func (s *eventSet) add(p *pool, t *thread) {
 	if s.one.clock == 0 && len(s.clock) == 0 {
 		s.one.set(p, t)
@@ -44,11 +44,13 @@ func (s *eventSet) spill(p *pool) {
 	s.one.drop(p)
 }
 
+// drop removes all events.
 func (s *eventSet) drop(p *pool) {
 	s.one.drop(p)
 	s.clock = s.clock[:0]
 }
 
+// object processes an event of a condition, barrier, semaphore, once or channel.
 func (a *Analysis) object(t *thread, e *event.Event) {
 	o := a.others.known(e.Object)
 	if o == nil {
@@ -93,7 +95,7 @@ func (a *Analysis) synchronise(t *thread, o *object, e *event.Event) {
 	}
 }
 
-// common returns the events that the clocks of more than x.Beyond sleepers' waits include.
+// common returns the events that come before more than x.Beyond of the waits of x.Sleepers.
 func (a *Analysis) common(x *order.Match) vector {
 	width := 0
 	for _, s := range x.Sleepers {

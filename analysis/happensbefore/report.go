@@ -28,15 +28,15 @@ type report struct {
 	pair      pair
 	steps     [2]finding.Step // of the first race, in order of the run
 	last      [2]uint64       // Seq of the accesses of the last race
-	count     int             // races
-	uncertain bool            // Race.Unsure
+	count     int             // number of races
+	uncertain bool            // Race.Uncertain
 }
 
 // reports holds the reports of a variable.
 type reports struct {
-	of     map[pair]*report
-	order  []*report // in the order in which they were made
-	latest *report   // the report of the last race
+	of     map[pair]*report // by pair; at most Options.MaxPairs
+	order  []*report        // in the order in which they were made
+	latest *report          // the report of the last race
 }
 
 // races holds the reports on variables whose lifetime ended, and counts of all races.
@@ -76,7 +76,7 @@ func (a *Analysis) race(v *variable, x *access, t *thread, e *event.Event) {
 	}
 	var y access
 	y.copyHeld(v, t.held.Held)
-	y.thread, y.op, y.stack, y.seq, y.at, y.value, y.flags = e.Thread, e.Op, e.Stack, e.Seq, e.Time, e.Value, e.Flags
+	y.thread, y.op, y.stack, y.seq, y.timestamp, y.value, y.flags = e.Thread, e.Op, e.Stack, e.Seq, e.Time, e.Value, e.Flags
 	r = &report{
 		variable: v.id, pair: k, steps: [2]finding.Step{x.step(v.id), y.step(v.id)}, last: [2]uint64{x.seq, e.Seq}, count: 1,
 		uncertain: a.uncertain || (x.flags|e.Flags)&event.AfterHole != 0,
@@ -90,7 +90,7 @@ func (a *Analysis) race(v *variable, x *access, t *thread, e *event.Event) {
 
 // step returns the access as a step of a finding.
 func (x *access) step(variable event.ObjectID) finding.Step {
-	s := finding.Step{Seq: x.seq, Time: x.at, Thread: x.thread, Op: x.op, Flags: x.flags, Object: variable, Stack: x.stack, Value: x.value}
+	s := finding.Step{Seq: x.seq, Time: x.timestamp, Thread: x.thread, Op: x.op, Flags: x.flags, Object: variable, Stack: x.stack, Value: x.value}
 	for _, h := range slices.Concat(x.held[:x.heldCount], x.moreHeld) {
 		s.Held, s.HeldAt = append(s.Held, h.lock), append(s.HeldAt, h.stack)
 	}

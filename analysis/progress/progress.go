@@ -1,7 +1,7 @@
-// Package progress reports, while a program runs, how its locks are nested: each lock-order
-// edge when it is first seen (Havelund, SPIN 2000, Section 4.1), and when no new one has come
-// for some time. The input is steps of evidence, the output sentences. The package knows neither
-// flags nor processes.
+// Package progress reports, while a program runs, each lock-order edge when it is first seen
+// (Havelund, SPIN 2000, Section 4.1), that there has been no new one for some time, and deadlocks
+// as soon as they are predicted. The input is steps of evidence and findings, the output
+// sentences. The package knows neither flags nor processes.
 package progress
 
 import (
@@ -55,18 +55,18 @@ type Timer interface {
 	Stop() bool
 }
 
-// Quiet waits until nothing new has come for some time. A nil Quiet does not wait.
+// Quiet waits until there has been no new lock order for some time. A nil Quiet does not wait.
 type Quiet struct {
 	after func(time.Duration, func()) Timer
-	d     time.Duration
+	d     time.Duration // how long there must be no new lock order
 
 	mu    sync.Mutex // guards the fields below; only methods of the timer are called under it
 	timer Timer
 	over  bool // the wait has ended
 }
 
-// NewQuiet returns a Quiet that waits for d. The function after calls another function when
-// a duration has passed; nil: time.AfterFunc.
+// NewQuiet returns a Quiet that waits for d. after starts a timer that calls a function when a
+// duration has passed; nil: time.AfterFunc.
 func NewQuiet(d time.Duration, after func(time.Duration, func()) Timer) *Quiet {
 	if after == nil {
 		after = func(d time.Duration, f func()) Timer { return time.AfterFunc(d, f) }
@@ -74,7 +74,8 @@ func NewQuiet(d time.Duration, after func(time.Duration, func()) Timer) *Quiet {
 	return &Quiet{after: after, d: d}
 }
 
-// Begin starts the wait. When it is over, settled is called, unless End is called first.
+// Begin starts the wait. When it is over, settled is called by the timer, unless End is called
+// first.
 func (q *Quiet) Begin(settled func()) {
 	if q == nil {
 		return

@@ -15,7 +15,7 @@ func WriteHangs(w io.Writer, r Report, o TextOptions) error {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		what := "the program hangs"
-		if f.Bounded {
+		if f.HasTimeout {
 			what = "threads of the program wait for each other"
 		}
 		if f.Confidence == finding.Potential {

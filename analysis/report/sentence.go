@@ -37,7 +37,7 @@ func (n names) deadlock(f *Finding) string {
 	if f.Confidence == finding.Observed {
 		verb = "block each other"
 	}
-	if f.Bounded {
+	if f.HasTimeout {
 		until = " until one gives up"
 	}
 	verb += until
@@ -55,11 +55,11 @@ func (n names) sides(f *Finding) string {
 		}
 		parts = append(parts, fmt.Sprintf("T%d %s%s%s", side.Thread, holds, waitsFor(side), after(" at ", n.at(side.Stack))))
 	}
-	said := strings.Join(parts, ", while ")
+	text := strings.Join(parts, ", while ")
 	if more := f.hiddenSides(); more > 0 {
-		said += fmt.Sprintf(", and %s in the same way", counted(uint64(more), "more thread", "more threads"))
+		text += fmt.Sprintf(", and %s in the same way", counted(uint64(more), "more thread", "more threads"))
 	}
-	return said
+	return text
 }
 
 // heldInCycle returns the locks of the cycle that a side holds; "" for a thread that holds

@@ -17,8 +17,9 @@ func (s *Suite) Bounds() run.Bounds {
 
 const defaultEvents = 1 << 18
 
-// eventsFor returns the number of events to keep when so many critical sections are kept for each
-// lock and thread: the default, or proportionally more if sections exceeds its own default.
+// eventsFor returns the number of events to keep if the given number of critical sections is kept
+// for each lock and thread: defaultEvents, or proportionally more if that number exceeds the
+// default of analysis/predict.
 func eventsFor(sections int) int {
 	if sections <= predict.DefaultSections {
 		return defaultEvents

@@ -10,8 +10,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Pruned returns the candidates that are no findings, or have no witness, each with its reason;
-// after Finish, with Options.Explain.
+// Pruned returns, after Finish and with Options.Explain, the candidates that are no findings, or
+// have no witness, each with its reason.
 func (s *Suite) Pruned() []finding.Pruned { return s.pruned }
 
 // Explains reports whether Pruned collects candidates.
@@ -20,12 +20,14 @@ func (s *Suite) Explains() bool { return s.explain }
 // Locks returns the counts of the lock-order analysis: what it kept, and what its bounds left out.
 func (s *Suite) Locks() goodlock.Stats { return s.goodlock.Stats() }
 
-// settle computes the verdict of a finding. With Options.Explain, a finding that is not predicted
-// is added to Pruned.
+// settle takes a potential finding to a verdict, as predict.History.Settle describes: a predicted
+// one gets its witness, another one the reason why it has none. HasTimeout is set again, since the
+// witness may have other evidence. With Options.Explain, a finding that is not predicted is added
+// to Pruned, with the evidence that it had before.
 func (s *Suite) settle(f *finding.Finding, candidates [][]uint64) predict.Result {
-	evidence, objects := f.Evidence, f.Objects
+	evidence, objects := f.Evidence, f.Objects // Settle may replace them
 	r := s.history.Settle(f, candidates)
-	f.Bounded = f.Kind == finding.Deadlock && slices.ContainsFunc(f.Evidence, func(e finding.Step) bool { return e.Flags&event.Timed != 0 })
+	f.HasTimeout = f.Kind == finding.Deadlock && slices.ContainsFunc(f.Evidence, func(e finding.Step) bool { return e.Flags&event.Timed != 0 })
 	if !s.explain || r.Verdict == predict.Predicted {
 		return r
 	}
@@ -71,7 +73,7 @@ func (s *Suite) addExcluded(known map[accessPair]bool) {
 	s.unlisted(more, "were kept apart by a lock")
 }
 
-// unlisted adds to Pruned the number of accesses for which a list had no room.
+// unlisted adds to Pruned the number of accesses that are not listed for lack of room, if any.
 func (s *Suite) unlisted(more uint64, were string) {
 	if more == 0 {
 		return

@@ -32,9 +32,10 @@ func (s *Suite) races() []finding.Finding {
 	return out
 }
 
-// observed looks for a schedule that shows a race of this run, if the trace kept still has the
-// events needed. If the checker rejects the schedule, the race depends on an event that was not
-// recorded and that may have ordered the two accesses; it is then only potential.
+// observed returns the finding for a race of this run, with a schedule that shows it if the kept
+// part of the trace has the events needed. If it has them and there is no schedule, or the checker
+// refuses it, something that was not recorded may have ordered the two accesses. Then the race is
+// only potential.
 func (s *Suite) observed(r happensbefore.Race) finding.Finding {
 	f := r.Finding
 	switch result := s.settle(&f, r.Instances); {
@@ -48,12 +49,14 @@ func (s *Suite) observed(r happensbefore.Race) finding.Finding {
 	return f
 }
 
-// accessPair identifies an error: findings with equal accesses are one.
+// accessPair identifies the two accesses of a race, in either order: findings with equal pairs are
+// one error.
 type accessPair struct {
 	variable event.ObjectID
 	a, b     accessSite
 }
 
+// accessSite is the call stack and the operation of an access.
 type accessSite struct {
 	stack event.StackID
 	op    event.Op

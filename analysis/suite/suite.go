@@ -53,7 +53,7 @@ type Suite struct {
 	eraser   *eraser.Analysis
 	order    *happensbefore.Analysis
 	goodlock *goodlock.Analysis
-	history  *predict.History
+	history  *predict.History // the kept part of the trace
 	depend   *depend.Graph
 	hangs    *hang.Analysis
 	misuse   *misuse.Analysis
@@ -94,7 +94,7 @@ func New(o Options) *Suite {
 // Event processes the next event of the run; finding.Analysis.
 func (s *Suite) Event(e *event.Event) {
 	if e.Kind == event.KindInstance || e.Op.IsCall() {
-		return // it orders nothing
+		return // the analyses do not use it
 	}
 	s.locks.Event(e)
 	if hang.Wants(e.Op) {
@@ -132,7 +132,7 @@ func (s *Suite) Uses() []run.Use { return s.eraser.Uses() }
 // Finish returns the findings. For a predicted finding, or an observed race, doubt returns a
 // sentence why it may be wrong, or "" if there is no reason: an order that was not observed, or an
 // acquire that was not recorded. With such a reason, the finding is only potential. If doubt is
-// nil, no finding is doubted.
+// nil, no finding changes for this reason.
 func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	races := s.races()
 	s.addPrunedRaces(races)
@@ -148,7 +148,7 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	return finding.Downgrade(append(found, s.hangs.Finish()...), doubt)
 }
 
-// Witnesses returns the numbers of schedules that were found and then checked.
+// Witnesses returns the number of witnesses found, and of those that the checker refused.
 func (s *Suite) Witnesses() execution.Tally { return s.history.Witnesses() }
 
 // Hangs returns the hangs of the run so far, in the order in which they were found.

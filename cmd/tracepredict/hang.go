@@ -93,7 +93,7 @@ func (h *hangWatcher) reportNew() {
 		_, _ = h.stderr.Write(text.Bytes()) // if this fails, the report still has the hang
 	}
 	for _, f := range fresh {
-		if f.Confidence == finding.Observed && !f.Bounded {
+		if f.Confidence == finding.Observed && !f.HasTimeout {
 			h.act(&f)
 			return
 		}

@@ -13,12 +13,12 @@ import (
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
-// A variable is known to be guarded after DefaultGuarded recorded accesses, among which the
-// thread changed steadyTurns times, all under the same locks.
+// A variable is known to be guarded after DefaultGuarded recorded accesses, all under the same
+// locks, of which at least minSwitches were made by another thread than the access before.
 const (
 	DefaultGuarded = 1 << 12
 
-	steadyTurns = 16
+	minSwitches = 16
 	reportEvery = 100 * time.Millisecond
 	reportAfter = 1 << 14 // records after which reportGuarded is called even if the reader is never idle
 )
@@ -69,7 +69,7 @@ func (s *Sharing) reportGuarded() {
 		s.reported = map[event.ObjectID]bool{}
 	}
 	for _, u := range s.Analyses.Uses() {
-		if s.reported[u.Variable] || len(u.Guards) == 0 || u.StableAccesses < s.Guarded || u.ThreadSwitches < steadyTurns {
+		if s.reported[u.Variable] || len(u.Guards) == 0 || u.StableAccesses < s.Guarded || u.ThreadSwitches < minSwitches {
 			continue
 		}
 		if o, ok := s.Observer.ObjectInfo(u.Variable); ok {

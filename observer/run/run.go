@@ -186,7 +186,7 @@ type Use struct {
 	// Conflicts reports that two threads made conflicting accesses that only locks, or
 	// nothing, order.
 	Conflicts bool
-	// Guards are the locks that are held at all conflicting accesses, sorted.
+	// Guards are the locks that were held at all conflicting accesses, sorted.
 	Guards []event.ObjectID
 	// StableAccesses is the number of accesses since Guards last changed. ThreadSwitches is the
 	// number of these that were made by another thread than the previous access.
