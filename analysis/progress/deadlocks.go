@@ -43,5 +43,5 @@ func (d *Deadlocks) Report(f *finding.Finding) {
 	}
 	d.seen[text] = true
 	// An error of the output is ignored: the report at the end has all of this.
-	_, _ = fmt.Fprintf(d.Out, "tracepredict: deadlock predicted: %s (the full report, with what is doubtful about it, follows at the end)\n", text)
+	_, _ = fmt.Fprintf(d.Out, "tracepredict: deadlock predicted: %s (the report at the end has its confidence and assumptions)\n", text)
 }

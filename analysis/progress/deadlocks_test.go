@@ -9,7 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 )
 
-func TestEachDeadlockIsTold(t *testing.T) {
+func TestEachDeadlockIsReported(t *testing.T) {
 	var out bytes.Buffer
 	d := Deadlocks{Names: program{}, Out: &out}
 	f := finding.Finding{
@@ -17,7 +17,7 @@ func TestEachDeadlockIsTold(t *testing.T) {
 	}
 	d.Report(&f)
 	d.Report(&f)
-	want := `tracepredict: deadlock predicted: T2 and T3 can block each other for ever: T2 holds 'a' and waits for 'b' at x.c:21, while T3 holds 'b' and waits for 'a' at x.c:31 (the full report, with what is doubtful about it, follows at the end)
+	want := `tracepredict: deadlock predicted: T2 and T3 can block each other for ever: T2 holds 'a' and waits for 'b' at x.c:21, while T3 holds 'b' and waits for 'a' at x.c:31 (the report at the end has its confidence and assumptions)
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)

@@ -13,7 +13,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// program has locks a and b, and others without names that places made.
+// program has locks a and b, locks 3 to 5 without names that were initialised at one source
+// location, and others of which only the address is known.
 type program struct{}
 
 func (program) Object(id event.ObjectID) run.Object {
@@ -44,7 +45,7 @@ func edgeStep(thread event.ThreadID, stack event.StackID, locks ...event.ObjectI
 	}
 }
 
-func TestEachNewNestingIsTold(t *testing.T) {
+func TestEachNewEdgeIsReported(t *testing.T) {
 	var out bytes.Buffer
 	n := LockOrderEdges{Names: program{}, Out: &out}
 	for _, s := range []finding.Step{

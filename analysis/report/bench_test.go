@@ -14,7 +14,7 @@ import (
 // long names and deep stacks.
 const (
 	manyFindings = 1000
-	manyPlaces   = 4000
+	manyStacks   = 4000
 	manyObjects  = 2000
 	manyThreads  = 16
 	witnessSteps = 20
@@ -22,15 +22,15 @@ const (
 )
 
 func manyTable() table {
-	t := table{objects: map[event.ObjectID]run.Object{}, threads: map[event.ThreadID]run.Thread{}, places: map[event.StackID][]event.Frame{}}
-	for i := range manyPlaces {
+	t := table{objects: map[event.ObjectID]run.Object{}, threads: map[event.ThreadID]run.Thread{}, stacks: map[event.StackID][]event.Frame{}}
+	for i := range manyStacks {
 		var frames []event.Frame
 		for d := range stackDepth {
 			frames = append(frames, src(
 				fmt.Sprintf("store::Table<std::__cxx11::basic_string<char>, store::Row<%d>, std::allocator<std::pair<int const, int>>>::visit_%d(std::function<void (int)>)", i%97, i),
 				fmt.Sprintf("/home/u/store/src/part%d/table%d.cc", d, i%300), 10+i%900))
 		}
-		t.places[event.StackID(i+1)] = stackOf(frames...)
+		t.stacks[event.StackID(i+1)] = stackOf(frames...)
 	}
 	for i := range manyObjects {
 		info := run.Object{Addr: uint64(0x10000 + 64*i), Kind: event.KindMutex, Init: event.StackID(i + 1), First: event.StackID(i + 1), FirstThread: 1}
@@ -50,9 +50,9 @@ func many(n int) []finding.Finding {
 	var fs []finding.Finding
 	for i := range n {
 		object := func(k int) event.ObjectID { return event.ObjectID(2*((i*7+k)%(manyObjects/2)) + 1 + i%2) }
-		place := func(k int) event.StackID { return event.StackID((i*2+k*3)%manyPlaces + 1) }
+		stack := func(k int) event.StackID { return event.StackID((i*2+k*3)%manyStacks + 1) }
 		step := func(k int) finding.Step {
-			return finding.Step{Seq: uint64(i*1000 + k), Thread: event.ThreadID(1 + (i+k)%manyThreads), Op: event.Acquire, Object: object(k), Stack: place(k)}
+			return finding.Step{Seq: uint64(i*1000 + k), Thread: event.ThreadID(1 + (i+k)%manyThreads), Op: event.Acquire, Object: object(k), Stack: stack(k)}
 		}
 		f := finding.Finding{
 			Kind: []finding.Kind{finding.Race, finding.Deadlock}[i%2], Confidence: finding.Predicted, Order: finding.OrderSyncPreserving,
@@ -63,7 +63,7 @@ func many(n int) []finding.Finding {
 			if i%2 == 0 {
 				side.Op, side.Value, side.Flags, side.Object = event.Write, uint64(k), event.HasValue, object(0)
 			} else {
-				side.Held, side.HeldAt = []event.ObjectID{object(1 - k)}, []event.StackID{place(9 + k)}
+				side.Held, side.HeldAt = []event.ObjectID{object(1 - k)}, []event.StackID{stack(9 + k)}
 			}
 			f.Evidence = append(f.Evidence, side)
 			f.Threads, f.Objects = append(f.Threads, side.Thread), append(f.Objects, side.Object)

@@ -77,6 +77,7 @@ func compareSteps(a, b finding.Step) int {
 		cmp.Compare(a.Object, b.Object), cmp.Compare(a.Stack, b.Stack), cmp.Compare(a.Op, b.Op))
 }
 
+// rotate returns s with the first k elements moved to the end.
 func rotate[T any](s []T, k int) []T {
 	return slices.Concat(s[k:], s[:k])
 }
@@ -119,6 +120,7 @@ func sortedSet(s []string) []string {
 	return slices.Compact(s)
 }
 
+// mentioned returns the threads that the finding refers to, sorted.
 func mentioned(f *finding.Finding) []event.ThreadID {
 	ids := slices.Clone(f.Threads)
 	for _, steps := range [][]finding.Step{f.Evidence, f.Witness, f.Observed, f.Lost} {
@@ -226,8 +228,8 @@ func (b *builder) thread(id event.ThreadID) Thread {
 	return t
 }
 
-// sketch returns the schedule that the evidence suggests: each side acquires the locks that
-// it holds, then each attempts its own step. No checker has accepted it.
+// sketch returns the schedule that the evidence suggests, nil if there is none: each side
+// acquires the locks that it holds, then each attempts its own step. No checker has accepted it.
 func sketch(f *Finding) []Step {
 	if f.Kind == finding.Deadlock && f.Confidence == finding.Observed {
 		return nil // the evidence shows the real schedule
@@ -263,4 +265,5 @@ func requestedByOther(f *Finding, i int, o Object) bool {
 	return false
 }
 
+// same reports whether two objects are one.
 func same(a, b Object) bool { return a.Name == b.Name && a.Addr == b.Addr }

@@ -69,7 +69,7 @@ func readers(s Step) string {
 func (n names) noCycle(f *Finding) string {
 	s := f.Evidence[0]
 	if len(f.Evidence) == 1 && s.Op.IsAcquire() {
-		return fmt.Sprintf("T%d %s%s for ever: the thread that held it has ended", s.Thread, waitsFor(s), after(" at ", n.at(s.Stack)))
+		return fmt.Sprintf("T%d %s%s for ever: the thread that held it has ended", s.Thread, waitsFor(s), prefixed(" at ", n.at(s.Stack)))
 	}
 	text := fmt.Sprintf("all %d threads wait, and nobody is left to wake them: ", len(f.Evidence))
 	switch len(f.Evidence) {
@@ -80,7 +80,7 @@ func (n names) noCycle(f *Finding) string {
 	}
 	text += n.sides(f)
 	for _, l := range f.Lost {
-		text += fmt.Sprintf("; T%d signalled %s%s when nobody waited", l.Thread, quoted(l.Object), after(" at ", n.at(l.Stack)))
+		text += fmt.Sprintf("; T%d signalled %s%s when nobody waited", l.Thread, quoted(l.Object), prefixed(" at ", n.at(l.Stack)))
 	}
 	return text
 }
@@ -91,8 +91,8 @@ func (n names) relock(f *Finding) string {
 	since := ""
 	for _, h := range s.Held {
 		if s.Object != nil && same(h.Object, *s.Object) {
-			since = after(" since ", n.at(h.Stack))
+			since = prefixed(" since ", n.at(h.Stack))
 		}
 	}
-	return fmt.Sprintf("T%d locks %s again%s, holds it%s, and waits for itself for ever", s.Thread, quoted(s.Object), after(" at ", n.at(s.Stack)), since)
+	return fmt.Sprintf("T%d locks %s again%s, holds it%s, and waits for itself for ever", s.Thread, quoted(s.Object), prefixed(" at ", n.at(s.Stack)), since)
 }

@@ -22,7 +22,7 @@ func LockOrderEdge(s finding.Step, r run.Namer) (text, locks string) {
 	for _, h := range step.Held {
 		name := n.lockName(h.Object)
 		held = append(held, name)
-		at = append(at, name+after(" from ", n.at(h.Stack)))
+		at = append(at, name+prefixed(" from ", n.at(h.Stack)))
 	}
 	slices.Sort(held)
 	text = fmt.Sprintf("%s takes %s%s while it holds %s", b.thread(s.Thread).name(), wanted, n.in(step.Stack), strings.Join(at, " and "))

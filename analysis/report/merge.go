@@ -82,6 +82,7 @@ func count(group []Finding) int {
 	return n
 }
 
+// eventsKey is equal for findings with the same events as evidence.
 func eventsKey(f finding.Finding) string {
 	var b strings.Builder
 	for _, s := range f.Evidence {
@@ -105,6 +106,7 @@ func compareInstances(a, b Finding) int {
 	return cmp.Compare(fmt.Sprintf("%+v", a.Finding), fmt.Sprintf("%+v", b.Finding))
 }
 
+// witnessCost returns the length of the witness; without one, more than any length.
 func witnessCost(f finding.Finding) int {
 	if len(f.Witness) == 0 {
 		return int(^uint(0) >> 1)
@@ -143,6 +145,7 @@ func (r Report) count(c finding.Confidence) int {
 	return n
 }
 
+// rank returns the index of x in order; if x is not in it, the length of order.
 func rank[T comparable](order []T, x T) int {
 	if i := slices.Index(order, x); i >= 0 {
 		return i

@@ -12,7 +12,7 @@ import (
 func (n names) misuse(f *Finding) string {
 	wrong := f.Evidence[0]
 	who := thread(f, wrong.Thread).label()
-	what, at := quoted(wrong.Object), after(" at ", n.at(wrong.Stack))
+	what, at := quoted(wrong.Object), prefixed(" at ", n.at(wrong.Stack))
 	switch f.Rule {
 	case finding.Relock:
 		return fmt.Sprintf("%s locks %s again%s%s", who, what, at, n.atOther(f, ", which it holds since %s", ", which it holds"))
@@ -37,6 +37,7 @@ func (n names) misuse(f *Finding) string {
 	return n.misuseOfThread(f, who, at)
 }
 
+// misuseOfThread is misuse for the rules on threads.
 func (n names) misuseOfThread(f *Finding, who, at string) string {
 	wrong := f.Evidence[0]
 	peer := thread(f, wrong.Peer).label()
@@ -71,8 +72,8 @@ func (n names) exitHolding(f *Finding, who string) string {
 	if len(f.Evidence) < 2 {
 		return who + " ends while it holds a lock"
 	}
-	text, taken := fmt.Sprintf("%s ends while it holds %s", who, quoted(f.Evidence[1].Object)), f.Evidence[1]
-	if taken.Op == event.Acquire && taken.Flags&event.Inferred != 0 {
+	text, acquired := fmt.Sprintf("%s ends while it holds %s", who, quoted(f.Evidence[1].Object)), f.Evidence[1]
+	if acquired.Op == event.Acquire && acquired.Flags&event.Inferred != 0 {
 		return text + n.atOther(f, ", which it has again since it was cancelled in its wait at %s", ", which it has again since it was cancelled in its wait")
 	}
 	return text + n.atOther(f, ", locked at %s", "")
@@ -114,6 +115,7 @@ func (n names) atOther(f *Finding, with, instead string) string {
 	return instead
 }
 
+// objectAt returns the name of the object with index i of the finding.
 func objectAt(f *Finding, i int) string {
 	if i >= len(f.Objects) {
 		return "something"

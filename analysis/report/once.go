@@ -53,8 +53,8 @@ func (f *Finding) hiddenThreads() []event.ThreadID {
 // maxListed is the number of threads, or of other instances, that the text names.
 const maxListed = 8
 
-// similar prints which threads do the same as the sides shown, and which instances were merged.
-func (p *printer) similar(f *Finding) {
+// alsoSeen prints which threads do the same as the sides shown, and which instances were merged.
+func (p *printer) alsoSeen(f *Finding) {
 	if more := f.hiddenThreads(); len(more) > 0 {
 		p.out.WriteByte('\n')
 		p.para(unchanged, 3, 5, fmt.Sprintf("and %s in the same way: %s",
@@ -98,6 +98,7 @@ func (p *printer) others(f *Finding) {
 	p.para(unchanged, 3, 5, "also seen: "+strings.Join(parts, "; "))
 }
 
+// namesOf returns the names of the first few objects.
 func namesOf(objects []Object) string {
 	var names []string
 	for i := range objects {

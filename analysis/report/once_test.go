@@ -13,10 +13,11 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Names of philosophers' findings: place 1 is where the fork on the left is taken, 2 the one
-// on the right; forks are objects from 1, philosophers threads from 2.
+// tableOfPhilosophers returns the names of n philosophers' findings. At stack 1 a philosopher
+// acquires the fork on the left, at stack 2 the one on the right. Forks are objects from 1,
+// philosophers are threads from 2.
 func tableOfPhilosophers(n int) table {
-	t := table{objects: map[event.ObjectID]run.Object{}, threads: map[event.ThreadID]run.Thread{}, places: map[event.StackID][]event.Frame{
+	t := table{objects: map[event.ObjectID]run.Object{}, threads: map[event.ThreadID]run.Thread{}, stacks: map[event.StackID][]event.Frame{
 		1: stackOf(within("dine", 24, 21)), 2: stackOf(within("dine", 25, 21)), 3: stackOf(within("lay", 33, 31)),
 		4: stackOf(within("dine_late", 44, 41)), 5: stackOf(within("dine_late", 45, 41)),
 	}}
@@ -66,12 +67,12 @@ func TestAThousandPhilosophersAreOneFinding(t *testing.T) {
 	}
 }
 
-// TestOfARingEachRoleIsShownOnce checks that the report of a cycle shows each role once, so
+// TestEachRoleOfACycleIsShownOnce checks that the report of a cycle shows each role once, so
 // that one of a thousand sides fits on a page.
-func TestOfARingEachRoleIsShownOnce(t *testing.T) {
+func TestEachRoleOfACycleIsShownOnce(t *testing.T) {
 	for name, f := range map[string]finding.Finding{"same": philosophers(1000), "late": philosophers(1000, 3, 700), "four": philosophers(4)} {
 		rep := Build(Run{Summary: run.Summary{Program: "philosophers", Threads: 1001}}, []finding.Finding{f}, tableOfPhilosophers(1000))
-		golden(t, "ring-"+name+".txt", []byte(text(t, rep, TextOptions{Width: 120})))
+		golden(t, "cycle-"+name+".txt", []byte(text(t, rep, TextOptions{Width: 120})))
 	}
 }
 
@@ -108,7 +109,7 @@ func changed(change func(*event.Frame, *run.Object)) string {
 	frame := event.Frame{Function: "Desk::sell(int)", File: "/home/u/desk.cc", Line: 26, Start: 20, Module: "/opt/shop/libdesk.so.1", Offset: 0x31}
 	object := run.Object{Name: "desks[3].sold", Addr: 0x4000, Kind: event.KindVariable}
 	change(&frame, &object)
-	tab := table{objects: map[event.ObjectID]run.Object{1: object}, places: map[event.StackID][]event.Frame{1: {frame}, 2: {src("refund", "/home/u/desk.cc", 90)}}}
+	tab := table{objects: map[event.ObjectID]run.Object{1: object}, stacks: map[event.StackID][]event.Frame{1: {frame}, 2: {src("refund", "/home/u/desk.cc", 90)}}}
 	f := finding.Finding{Kind: finding.Race, Objects: []event.ObjectID{1}, Evidence: []finding.Step{
 		{Seq: 1, Thread: 2, Op: event.Write, Object: 1, Stack: 1}, {Seq: 2, Thread: 3, Op: event.Write, Object: 1, Stack: 2}}}
 	return Build(Run{}, []finding.Finding{f}, tab).Findings[0].Fingerprint
@@ -208,7 +209,7 @@ func TestModuleNames(t *testing.T) {
 // source location and acquired at the same two, become one finding, also with other callers.
 func TestOneDefectManyObjects(t *testing.T) {
 	tab := tableOfPhilosophers(40)
-	tab.places[6] = append([]event.Frame{within("dine", 24, 21)}, stackOf(within("feast", 90, 80))...)
+	tab.stacks[6] = append([]event.Frame{within("dine", 24, 21)}, stackOf(within("feast", 90, 80))...)
 	var all []finding.Finding
 	for i := range 20 {
 		f := philosophers(2)

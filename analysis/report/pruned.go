@@ -126,6 +126,7 @@ func (n names) prunedSentence(p *Pruned, reason string) string {
 	return what + ": " + why
 }
 
+// why returns a phrase for the argument that pruned the candidate.
 func (n names) why(p *Pruned, reason string) string {
 	switch p.Why {
 	case finding.OneThread:
@@ -181,7 +182,7 @@ func (p *printer) pruned(r Report) {
 	}
 	p.out.WriteByte('\n')
 	if len(r.Pruned) == 0 {
-		p.para(p.style.title, 0, 2, "No candidate was dropped")
+		p.para(p.style.title, 0, 2, "No candidate was pruned")
 		return
 	}
 	p.para(p.style.title, 0, 2, "Candidates that are no findings, or have no checked schedule")

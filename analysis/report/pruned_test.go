@@ -12,10 +12,10 @@ import (
 )
 
 func dropped() []finding.Pruned {
-	ring, pair := deadlock(ledger, till), race()
+	cycle, pair := deadlock(ledger, till), race()
 	by := finding.Step{Thread: 1, Op: event.Join, Peer: 2, Stack: 10}
 	candidate := func(why finding.Why, lock event.ObjectID) finding.Pruned {
-		return finding.Pruned{Kind: finding.Deadlock, Why: why, Lock: lock, Objects: ring.Objects, Evidence: ring.Evidence}
+		return finding.Pruned{Kind: finding.Deadlock, Why: why, Lock: lock, Objects: cycle.Objects, Evidence: cycle.Evidence}
 	}
 	joined, created := candidate(finding.Ordered, 0), candidate(finding.Ordered, 0)
 	joined.By, created.By = by, finding.Step{Thread: 1, Op: event.Fork, Peer: 3, Stack: 11}
@@ -56,7 +56,7 @@ func TestExplainOrder(t *testing.T) {
 
 func TestExplainNothing(t *testing.T) {
 	r := explained(nil)
-	if got := text(t, r, TextOptions{}); !strings.Contains(got, "No candidate was dropped") {
+	if got := text(t, r, TextOptions{}); !strings.Contains(got, "No candidate was pruned") {
 		t.Errorf("%s", got)
 	}
 	var asked, not map[string]any

@@ -19,8 +19,8 @@ import (
 // Run describes the observed run.
 type Run struct {
 	run.Summary
-	// Called is the usual name of the program, in a report of a moment; "" if that is the
-	// name of its file.
+	// Called is the usual name of the program, in a report with ThreadStates; "" if that is
+	// the name of its file.
 	Called string
 	// Properties describes how much was checked; nil without a specification.
 	Properties *Properties
@@ -114,13 +114,13 @@ type Report struct {
 	// requested. See Explain.
 	Pruned    []Pruned
 	Explained bool
-	// ThreadStates has the states of the threads, in a report of a moment; nil in one of a run.
-	// See AddThreadStates.
+	// ThreadStates are what the threads of a running program do at one moment; nil in the report
+	// of a run. See AddThreadStates.
 	ThreadStates []ThreadState
 	// Generated reports that Finding.Suppression is set, as requested.
 	Generated bool
 
-	names names // names of the files, also of findings that are left out; nil if Build did not make the report
+	names names // short names of all files, also those of findings left out; nil if Build did not make the report
 }
 
 // Finding is a finding.Finding with names for identifiers. Its JSON tags, those of
@@ -128,7 +128,7 @@ type Report struct {
 type Finding struct {
 	finding.Finding
 	Objects   []Object `json:"-"`
-	Mentioned []Thread `json:"-"` // all threads of evidence, witness and sketch, by ID
+	Mentioned []Thread `json:"-"` // all threads that the finding refers to, by ID
 	Evidence  []Step   `json:"evidence"`
 	Witness   []Step   `json:"witness"` // empty if there is none
 	// Sketch is, if there is no witness, a schedule that the evidence suggests. No checker
@@ -151,7 +151,7 @@ type Finding struct {
 	Suppression string   `json:"suppression,omitempty"` // a block that suppresses it; "" if it was not requested
 }
 
-// Instance is another instance of a finding that was merged into it.
+// Instance is an instance with other threads or objects that was merged into a finding.
 type Instance struct {
 	Confidence finding.Confidence `json:"confidence"`
 	Objects    []Object           `json:"-"` // as in a Finding, at most 16
@@ -168,7 +168,7 @@ type Object struct {
 	ByMember bool
 	// Anonymous reports that no symbol names the object, and Name is its address.
 	Anonymous bool
-	numbered  bool // nothing is known of it, and Name is its kind and number
+	numbered  bool // Name is its kind and number, since nothing else is known
 }
 
 // form returns how the values of the object are written; nil: as numbers.

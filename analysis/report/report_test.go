@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "renew the golden files")
 type table struct {
 	objects map[event.ObjectID]run.Object
 	threads map[event.ThreadID]run.Thread
-	places  map[event.StackID][]event.Frame
+	stacks  map[event.StackID][]event.Frame
 	base    uint64
 }
 
@@ -46,7 +46,7 @@ func (t table) Thread(id event.ThreadID) run.Thread { return t.threads[id] }
 func (t table) Func(event.FuncID) event.Func { return event.Func{} }
 
 func (t table) Frames(id event.StackID) []event.Frame {
-	frames := slices.Clone(t.places[id])
+	frames := slices.Clone(t.stacks[id])
 	for i := range frames {
 		frames[i].Addr += t.base
 	}
@@ -87,7 +87,7 @@ func shopTable() table {
 			3: {TID: 4244, Name: "shop", Start: "back_desk", Parent: 1, Created: 11},
 			4: {TID: 4245, Name: "größe-线程"},
 		},
-		places: map[event.StackID][]event.Frame{
+		stacks: map[event.StackID][]event.Frame{
 			1:  stackOf(lock, src("sell", "/home/u/shop/shop.c", 20), src("front_desk", "/home/u/shop/shop.c", 41)),
 			2:  stackOf(lock, src("sell", "/home/u/shop/shop.c", 22), src("front_desk", "/home/u/shop/shop.c", 41)),
 			3:  stackOf(lock, src("refund", "/home/u/shop/desk/shop.c", 30), src("back_desk", "/home/u/shop/desk/shop.c", 55)),
@@ -396,12 +396,12 @@ func TestFingerprint(t *testing.T) {
 	}
 	other.Confidence, other.Witness, other.Assumes = finding.Potential, nil, nil
 	elsewhere := shopTable()
-	for id, frames := range elsewhere.places {
+	for id, frames := range elsewhere.stacks {
 		for i := range frames {
 			frames[i].File = strings.Replace(frames[i].File, "/home/u/", "/build/ci/", 1)
 			frames[i].Module = strings.Replace(frames[i].Module, "/opt/", "/tmp/", 1)
 		}
-		elsewhere.places[id] = frames
+		elsewhere.stacks[id] = frames
 	}
 	for name, got := range map[string]string{
 		"address layout":         one(deadlock(ledger, till), moved),
@@ -415,7 +415,7 @@ func TestFingerprint(t *testing.T) {
 	}
 
 	line := shopTable()
-	line.places[2] = stackOf(src("sell", "/home/u/shop/shop.c", 23))
+	line.stacks[2] = stackOf(src("sell", "/home/u/shop/shop.c", 23))
 	renamed := shopTable()
 	renamed.objects[ledger] = run.Object{Name: "book", Kind: event.KindMutex}
 	for name, got := range map[string]string{
@@ -446,7 +446,7 @@ func TestRaceUnderAReadLock(t *testing.T) {
 	}
 }
 
-func TestSketchTakesTheLocksOfTheRing(t *testing.T) {
+func TestSketchAcquiresTheLocksOfTheCycle(t *testing.T) {
 	f := deadlock(ledger, till)
 	f.Witness, f.Confidence = nil, finding.Potential
 	f.Evidence[0].Held = []event.ObjectID{heapA, ledger}
@@ -479,7 +479,7 @@ func TestLongWitnessShowsWhatMatters(t *testing.T) {
 	}
 }
 
-func TestWithoutNamesOrPlaces(t *testing.T) {
+func TestWithoutNamesOrLocations(t *testing.T) {
 	bare := func(a, b event.ObjectID) finding.Finding {
 		f := deadlock(a, b)
 		for i := range f.Evidence {
@@ -577,7 +577,7 @@ func TestAnyNamesHold(t *testing.T) {
 		tab.objects[tickets] = run.Object{Name: word.Draw(rt, "object"), Addr: rapid.Uint64().Draw(rt, "address")}
 		tab.threads[2] = run.Thread{Start: word.Draw(rt, "start"), Name: word.Draw(rt, "comm")}
 		for id := event.StackID(1); id < 8; id++ {
-			tab.places[id] = []event.Frame{{
+			tab.stacks[id] = []event.Frame{{
 				Function: word.Draw(rt, "function"), File: word.Draw(rt, "file"),
 				Line: rapid.IntRange(-1, 1<<40).Draw(rt, "line"), Module: word.Draw(rt, "module"),
 			}}

@@ -19,16 +19,16 @@ type row struct {
 
 // schedule prints the schedule that shows the error, with a column for each thread.
 func (p *printer) schedule(f *Finding) {
-	title, steps := "Another schedule that leads there:", f.Witness
+	title, steps := "Another schedule that shows it:", f.Witness
 	switch {
 	case f.Confidence != finding.Observed:
-	case f.Kind == finding.Race: // nothing ordered them, but another event may have come between
-		title = "A schedule that leads there:"
+	case f.Kind == finding.Race: // in the run, other events may have come between the accesses
+		title = "A schedule that shows it:"
 	default:
-		title = "The schedule that led there:"
+		title = "The schedule of this run:"
 	}
 	if len(steps) == 0 {
-		title, steps = "How it could come about (a sketch, not checked):", f.Sketch
+		title, steps = "How it could happen (a sketch, not checked):", f.Sketch
 	}
 	if len(steps) == 0 {
 		return
@@ -45,15 +45,16 @@ func (p *printer) scheduleTable(f *Finding, title string, steps []Step) {
 	p.out.WriteByte('\n')
 	p.para(p.style.title, 3, 3, title)
 	rows := p.rows(f, steps)
-	lanes := columnThreads(rows)
-	lane := (p.width - 3 - gap*(len(lanes)-1)) / max(len(lanes), 1)
-	if lane < minColumn {
+	threads := columnThreads(rows)
+	width := (p.width - 3 - gap*(len(threads)-1)) / max(len(threads), 1)
+	if width < minColumn {
 		p.list(rows)
 		return
 	}
-	p.columnTable(f, rows, lanes, min(lane, 48))
+	p.columnTable(f, rows, threads, min(width, 48))
 }
 
+// columnThreads returns the threads that have a column.
 func columnThreads(rows []row) []event.ThreadID {
 	var ids []event.ThreadID
 	for _, r := range rows {
@@ -89,11 +90,11 @@ func (p *printer) rows(f *Finding, steps []Step) []row {
 			}
 			continue // another thread that is shown does the same
 		}
-		if i < sides && len(s.Truth) == 0 && (!matters(objects, s) || repeated(steps[i+1:sides], s)) {
+		if i < sides && len(s.Truth) == 0 && (!matters(objects, s) || repeatedLater(steps[i+1:sides], s)) {
 			skipped++
 			continue
 		}
-		rows = append(rows, row{s.Thread, p.does(s), p.names.at(s.Stack), i >= sides})
+		rows = append(rows, row{s.Thread, p.stepText(s), p.names.at(s.Stack), i >= sides})
 	}
 	if n := len(rows) - maxSteps; n > 0 {
 		rows, skipped = rows[n:], skipped+n
@@ -104,15 +105,16 @@ func (p *printer) rows(f *Finding, steps []Step) []row {
 	return rows
 }
 
-// repeated reports whether the same thread does the same at the same source location again
+// repeatedLater reports whether the same thread does the same at the same source location again
 // later.
-func repeated(later []Step, s Step) bool {
+func repeatedLater(later []Step, s Step) bool {
 	return slices.ContainsFunc(later, func(l Step) bool {
 		return l.Thread == s.Thread && l.Op == s.Op && l.Peer == s.Peer && l.Stack.Top() == s.Stack.Top() &&
 			(l.Object == nil) == (s.Object == nil) && (l.Object == nil || same(*l.Object, *s.Object))
 	})
 }
 
+// matters reports whether a step is a fork, a join, or on one of the objects.
 func matters(objects []Object, s Step) bool {
 	if s.Op == event.Fork || s.Op == event.Join {
 		return true
@@ -120,6 +122,7 @@ func matters(objects []Object, s Step) bool {
 	return s.Object != nil && slices.ContainsFunc(objects, func(o Object) bool { return same(o, *s.Object) })
 }
 
+// list prints the steps one below the other, for a report too narrow for columns.
 func (p *printer) list(rows []row) {
 	for _, r := range rows {
 		text := r.text
@@ -143,16 +146,17 @@ func (p *printer) rowStyle(r row) func(string) string {
 	return unchanged
 }
 
-func (p *printer) columnTable(f *Finding, rows []row, lanes []event.ThreadID, width int) {
+// columnTable prints the steps in a column of the given width for each thread.
+func (p *printer) columnTable(f *Finding, rows []row, threads []event.ThreadID, width int) {
 	var head strings.Builder
 	head.WriteString("   ")
-	for _, id := range lanes {
+	for _, id := range threads {
 		head.WriteString(pad(shortText(thread(f, id).name(), width), width+gap))
 	}
 	p.line(p.style.dim, strings.TrimRight(head.String(), " "))
 	for _, r := range rows {
-		lane := max(slices.Index(lanes, r.thread), 0)
-		indent := strings.Repeat(" ", 3+lane*(width+gap))
+		column := max(slices.Index(threads, r.thread), 0)
+		indent := strings.Repeat(" ", 3+column*(width+gap))
 		for _, l := range cell(r, width) {
 			p.line(unchanged, indent+p.rowStyle(r)(l))
 		}
@@ -180,8 +184,8 @@ func pad(s string, width int) string {
 	return s + strings.Repeat(" ", max(width-columns(s), 0))
 }
 
-// does returns a step in words, as "locks ledger".
-func (p *printer) does(s Step) string {
+// stepText returns a step in words, as "locks ledger".
+func (p *printer) stepText(s Step) string {
 	verb := verbs(s.Op)
 	switch {
 	case s.Blocked && (s.Object != nil || s.Peer != 0):
@@ -206,11 +210,12 @@ func (p *printer) does(s Step) string {
 	if s.Flags&event.TimedOut != 0 {
 		verb += " (timed out)"
 	}
-	return verb + letter(s.Truth)
+	return verb + propositions(s.Truth)
 }
 
-// letter returns what holds, as specifications write it: " {p, !q}".
-func letter(truth []finding.Truth) string {
+// propositions returns the propositions with their truth values, in the form of specifications:
+// " {p, !q}".
+func propositions(truth []finding.Truth) string {
 	if len(truth) == 0 {
 		return ""
 	}
@@ -228,6 +233,7 @@ func letter(truth []finding.Truth) string {
 	return " {" + strings.Join(literals, ", ") + "}"
 }
 
+// verbs returns an operation as a verb with its preposition, as "waits on".
 func verbs(o event.Op) string {
 	switch o {
 	case event.Read:

@@ -14,6 +14,7 @@ import (
 // location of their initialisation.
 func (n names) sentence(f *Finding) string { return n.withOrigins(f, n.sentenceOf(f)) }
 
+// sentenceOf is sentence without the locations.
 func (n names) sentenceOf(f *Finding) string {
 	switch {
 	case f.Message != "":
@@ -53,7 +54,7 @@ func (n names) sides(f *Finding) string {
 		if held := heldInCycle(f, i); held != "" {
 			holds = "holds " + held + " and "
 		}
-		parts = append(parts, fmt.Sprintf("T%d %s%s%s", side.Thread, holds, waitsFor(side), after(" at ", n.at(side.Stack))))
+		parts = append(parts, fmt.Sprintf("T%d %s%s%s", side.Thread, holds, waitsFor(side), prefixed(" at ", n.at(side.Stack))))
 	}
 	text := strings.Join(parts, ", while ")
 	if more := f.hiddenSides(); more > 0 {
@@ -121,15 +122,18 @@ func (n names) generic(f *Finding) string {
 	return what
 }
 
-func (n names) in(s Stack) string { return after(" in ", n.where(s)) }
+// in returns " in function at file:line", or the known part of it; "" if nothing is known.
+func (n names) in(s Stack) string { return prefixed(" in ", n.where(s)) }
 
-func after(prefix, s string) string {
+// prefixed returns prefix and s, or "" if s is empty.
+func prefixed(prefix, s string) string {
 	if s == "" {
 		return ""
 	}
 	return prefix + s
 }
 
+// access returns a phrase for the operation of a step, as "atomic write".
 func access(s Step) string {
 	if s.Flags&event.Kernel != 0 && s.Op.IsAccess() {
 		return s.Op.String() + " " + byKernel(s)
@@ -150,6 +154,7 @@ func byKernel(s Step) string {
 	return "by the kernel in " + call
 }
 
+// capital returns s with its first letter in upper case.
 func capital(s string) string {
 	if s == "" {
 		return s
@@ -158,6 +163,7 @@ func capital(s string) string {
 	return strings.ToUpper(s[:n]) + s[n:]
 }
 
+// quoted returns the name of an object in a sentence.
 func quoted(o *Object) string {
 	if o == nil {
 		return "something"
@@ -183,7 +189,7 @@ func threadList(steps []Step, more int) string {
 	return strings.Join(ids[:len(ids)-1], ", ") + " and " + ids[len(ids)-1]
 }
 
-// label returns the name of a thread as its column has it: "T2 worker".
+// label returns the name of a thread, with its process if there are several: "T2 worker".
 func (t Thread) label() string {
 	if t.Process != "" {
 		return t.name() + " of " + t.Process
@@ -191,6 +197,7 @@ func (t Thread) label() string {
 	return t.name()
 }
 
+// name returns the number of the thread with what else identifies it.
 func (t Thread) name() string {
 	switch {
 	case t.Main:
@@ -268,6 +275,7 @@ func (n names) describe(o Object) string {
 	return o.Name
 }
 
+// origin returns where an object was initialised or first seen; "" if that is unknown.
 func (n names) origin(o Object) string {
 	switch {
 	case len(o.Init.Frames) > 0:

@@ -9,8 +9,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// chainOf returns a call stack of functions of a program, each on its own line.
-func chainOf(functions ...string) Stack {
+// stackOfFunctions returns a call stack of functions of a program, each on its own line.
+func stackOfFunctions(functions ...string) Stack {
 	var frames []event.Frame
 	for i, f := range functions {
 		frames = append(frames, event.Frame{Function: f, File: "p.c", Line: len(f), Module: "/bin/p", Addr: uint64(i)})
@@ -22,8 +22,8 @@ func chainOf(functions ...string) Stack {
 // recursion repeats once.
 func TestLongStacks(t *testing.T) {
 	for name, c := range map[string]struct {
-		chain string
-		want  string
+		functions string
+		want      string
 	}{
 		"short":     {"a bb main", "#0 a p.c:1|#1 bb p.c:2|#2 main p.c:4"},
 		"recursion": {"a bb bb bb main", "#0 a p.c:1|#1 bb p.c:2|   ... 3 times|#4 main p.c:4"},
@@ -32,7 +32,7 @@ func TestLongStacks(t *testing.T) {
 		"eight":     {"a b c d e f g main", "#0 a p.c:1|#1 b p.c:1|#2 c p.c:1|#3 d p.c:1|#4 e p.c:1|... 2 more|#7 main p.c:4"},
 		"long":      {"a b c d e f f g main", "#0 a p.c:1|#1 b p.c:1|#2 c p.c:1|#3 d p.c:1|#4 e p.c:1|... 3 more|#8 main p.c:4"},
 	} {
-		lines := newPrinter(Report{}, TextOptions{}).stack(chainOf(strings.Fields(c.chain)...), 70)
+		lines := newPrinter(Report{}, TextOptions{}).stack(stackOfFunctions(strings.Fields(c.functions)...), 70)
 		for i, l := range lines {
 			lines[i] = strings.TrimPrefix(l, "  ")
 		}
@@ -44,7 +44,7 @@ func TestLongStacks(t *testing.T) {
 
 // TestLongStacksVerbose checks that Verbose shows each frame, still with recursions once.
 func TestLongStacksVerbose(t *testing.T) {
-	lines := newPrinter(Report{}, TextOptions{Verbose: true}).stack(chainOf(strings.Fields("a b c d e f f g main")...), 70)
+	lines := newPrinter(Report{}, TextOptions{Verbose: true}).stack(stackOfFunctions(strings.Fields("a b c d e f f g main")...), 70)
 	want := []string{"  #0 a p.c:1", "  #1 b p.c:1", "  #2 c p.c:1", "  #3 d p.c:1", "  #4 e p.c:1", "  #5 f p.c:1", "     ... 2 times", "  #7 g p.c:1", "  #8 main p.c:4"}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -52,18 +52,18 @@ func TestLongStacksVerbose(t *testing.T) {
 }
 
 func TestCallers(t *testing.T) {
-	for chain, want := range map[string]string{
+	for functions, want := range map[string]string{
 		"": "", "main": "main", "spawn main": "spawn < main", "r r r main": "r < main", "a b c d e main": "a < b < c < ... < main",
 	} {
-		if got := callers(chainOf(strings.Fields(chain)...)); got != want && chain != "" {
-			t.Errorf("%s: %q, want %q", chain, got, want)
+		if got := callers(stackOfFunctions(strings.Fields(functions)...)); got != want && functions != "" {
+			t.Errorf("%s: %q, want %q", functions, got, want)
 		}
 	}
 	p := newPrinter(Report{}, TextOptions{})
-	if got := p.startedAt(chainOf("spawn", "main")); got != "started at p.c:5 (spawn < main)" {
+	if got := p.startedAt(stackOfFunctions("spawn", "main")); got != "started at p.c:5 (spawn < main)" {
 		t.Error(got)
 	}
-	if got := p.startedAt(chainOf("main")); got != "started at p.c:4" {
+	if got := p.startedAt(stackOfFunctions("main")); got != "started at p.c:4" {
 		t.Error(got)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// written is what the report has of call chains.
+// written is a JSON report with its call stacks.
 type written struct {
 	Findings []struct {
 		Evidence   []writtenStep
@@ -38,13 +38,13 @@ func readBack(t testing.TB, r Report) written {
 	return w
 }
 
-// chain is what a number stands for.
-func (w *written) chain(id int) []event.Frame {
+// framesOf returns the frames of the stack with a number.
+func (w *written) framesOf(id int) []event.Frame {
 	return each(w.Stacks[id], func(f int) event.Frame { return w.Frames[f] })
 }
 
-// deepTable has the chains of shopTable, and one as deep as is asked for, in which a
-// library's frames come first.
+// deepTable returns shopTable with stack 1 replaced by one of the given depth, whose innermost
+// frames are those of a library.
 func deepTable(depth, library int) table {
 	t := shopTable()
 	var frames []event.Frame
@@ -54,14 +54,14 @@ func deepTable(depth, library int) table {
 	for i := range depth - library {
 		frames = append(frames, src(fmt.Sprintf("f%d", i), "/home/u/shop/shop.c", 100+i))
 	}
-	t.places[1] = frames
+	t.stacks[1] = frames
 	return t
 }
 
-// TestChainsOfSides checks that a side has up to 16 frames, and a step of a schedule those up
+// TestStacksOfSides checks that a side has up to 16 frames, and a step of a schedule those up
 // to the one with index own_frame; both always have at least these. The number of the stack
 // leads to all frames.
-func TestChainsOfSides(t *testing.T) {
+func TestStacksOfSides(t *testing.T) {
 	for _, c := range []struct{ depth, library, side, step int }{
 		{1, 0, 1, 1}, {16, 2, 16, 3}, {17, 2, 16, 3}, {64, 0, 16, 1}, {64, 20, 21, 21},
 	} {
@@ -72,7 +72,7 @@ func TestChainsOfSides(t *testing.T) {
 			Stack
 			want int
 		}{{side.Stack, c.side}, {step.Stack, c.step}} {
-			whole := w.chain(s.ID)
+			whole := w.framesOf(s.ID)
 			if len(s.Inner) != s.want || len(whole) != c.depth || s.At != c.library {
 				t.Errorf("%+v: %d frames, of %d, frame %d is the program's", c, len(s.Inner), len(whole), s.At)
 			} else if diff := cmp.Diff(whole[:s.want], s.Inner); diff != "" {
@@ -82,12 +82,12 @@ func TestChainsOfSides(t *testing.T) {
 	}
 }
 
-// TestChainsAreDistinct checks that each frame and each stack is in the tables once, even if
+// TestStacksAreDistinct checks that each frame and each stack is in the tables once, even if
 // several steps have it, and that each is referred to.
-func TestChainsAreDistinct(t *testing.T) {
+func TestStacksAreDistinct(t *testing.T) {
 	names := shopTable()
-	names.places[2] = append([]event.Frame(nil), names.places[1]...)
-	names.places[2][0].Addr++ // JSON omits addresses
+	names.stacks[2] = append([]event.Frame(nil), names.stacks[1]...)
+	names.stacks[2][0].Addr++ // JSON omits addresses
 	w := readBack(t, Build(shopRun(), all(), names))
 	stacks, frames := map[string]bool{}, map[event.Frame]bool{}
 	for _, s := range w.Stacks {
@@ -97,7 +97,7 @@ func TestChainsAreDistinct(t *testing.T) {
 		frames[f] = true
 	}
 	if len(stacks) != len(w.Stacks) || len(frames) != len(w.Frames) {
-		t.Errorf("%d different chains of %d, %d different frames of %d", len(stacks), len(w.Stacks), len(frames), len(w.Frames))
+		t.Errorf("%d different stacks of %d, %d different frames of %d", len(stacks), len(w.Stacks), len(frames), len(w.Frames))
 	}
 	used := map[int]bool{0: true}
 	for _, f := range w.Findings {
@@ -116,14 +116,14 @@ func TestChainsAreDistinct(t *testing.T) {
 	}
 	for id := range w.Stacks {
 		if !used[id] {
-			t.Errorf("nothing refers to chain %d: %v", id, w.chain(id))
+			t.Errorf("nothing refers to stack %d: %v", id, w.framesOf(id))
 		}
 	}
 }
 
-// TestChainNumbers checks that stacks get the same number if their frames are equal in JSON,
+// TestStackNumbers checks that stacks get the same number if their frames are equal in JSON,
 // and that the number leads back to the stack.
-func TestChainNumbers(t *testing.T) {
+func TestStackNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		frame := rapid.Custom(func(t *rapid.T) event.Frame {
 			return event.Frame{
@@ -132,11 +132,11 @@ func TestChainNumbers(t *testing.T) {
 			}
 		})
 		c, numbers := newStacks(0), map[string]int{}
-		for _, frames := range rapid.SliceOf(rapid.SliceOfN(frame, 0, 3)).Draw(t, "chains") {
+		for _, frames := range rapid.SliceOf(rapid.SliceOfN(frame, 0, 3)).Draw(t, "stacks") {
 			want := each(frames, func(f event.Frame) event.Frame { f.Addr = 0; return f })
 			id, text := c.id(newStack(frames)), fmt.Sprint(want)
 			if diff := cmp.Diff(want, each(c.stacks[id], func(f int) event.Frame { return c.frames[f] })); diff != "" {
-				t.Fatalf("chain %d (-want +got):\n%s", id, diff)
+				t.Fatalf("stack %d (-want +got):\n%s", id, diff)
 			}
 			if old, seen := numbers[text]; seen && old != id {
 				t.Fatalf("%s is %d and %d", text, old, id)

@@ -90,38 +90,38 @@ func (p *printer) stats(r Report) {
 	}
 	p.out.WriteByte('\n')
 	p.line(p.style.title, "Statistics")
-	say := func(format string, args ...any) { p.para(unchanged, 2, 4, fmt.Sprintf(format, args...)) }
-	say("events: %s", p.events(r))
-	say("seen: %s, %s, %s", counted(uint64(max(r.Run.Threads, 0)), "thread", "threads"), counted(s.Variables, "variable", "variables"), counted(s.Locks, "lock", "locks"))
-	say("witnesses: %s found and checked, %d refused%s", counted(s.Witnesses.Checked, "schedule", "schedules"), s.Witnesses.Refused, unseen(s.Witnesses.Unseen))
-	say("tracepredict: %s", used(s.Tool))
+	write := func(format string, args ...any) { p.para(unchanged, 2, 4, fmt.Sprintf(format, args...)) }
+	write("events: %s", p.events(r))
+	write("seen: %s, %s, %s", counted(uint64(max(r.Run.Threads, 0)), "thread", "threads"), counted(s.Variables, "variable", "variables"), counted(s.Locks, "lock", "locks"))
+	write("witnesses: %s found and checked, %d refused%s", counted(s.Witnesses.Checked, "schedule", "schedules"), s.Witnesses.Refused, unseenText(s.Witnesses.Unseen))
+	write("tracepredict: %s", usageText(s.Tool))
 	if s.Program != nil {
-		say("program: %s", used(Usage{CPUTime: *s.Program}))
+		write("program: %s", usageText(Usage{CPUTime: *s.Program}))
 	}
 	if b := s.RingBuffer; b != nil {
-		waits := "it never waited"
+		waits := "the program never waited"
 		if b.Waits > 0 {
 			waits = fmt.Sprintf("the program waited %s, %.3f s in all", counted(uint64(b.Waits), "time", "times"), b.Waited.Seconds())
 		}
-		say("ring buffer: at most %s of %s taken; %s", size(b.HighWater), size(b.Bytes), waits)
+		write("ring buffer: at most %s of %s used; %s", byteSize(b.HighWater), byteSize(b.Bytes), waits)
 	}
 	if l := s.Lattice; l != nil {
-		say("lattice: %s, %s (at most %d on a level), %s; left out: %s on %s, %s too late; at most %s waited",
+		write("lattice: %s, %s (at most %d on a level), %s; left out: %s on %s, %s too late; at most %s waited",
 			counted(l.Levels, "level", "levels"), counted(l.States, "state", "states"), l.Widest, counted(l.Edges, "step", "steps"),
 			counted(l.Dropped, "state", "states"), counted(l.CutLevels, "level", "levels"), counted(l.Late, "event", "events"),
 			counted(uint64(max(l.Queue, 0)), "event", "events"))
 	}
 	if t := s.Latency; t != nil {
-		say("latency from event to verdict, of %s: median %s, 99 %% at most %s, all at most %s",
-			counted(t.Events, "event", "events"), short(t.Median), short(t.P99), short(t.Max))
+		write("latency from event to verdict, of %s: median %s, 99 %% at most %s, all at most %s",
+			counted(t.Events, "event", "events"), shortDuration(t.Median), shortDuration(t.P99), shortDuration(t.Max))
 	}
 }
 
-func unseen(refused uint64) string {
+func unseenText(refused uint64) string {
 	if refused == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %d more for something of the run that was not seen", refused)
+	return fmt.Sprintf(", %d more because something in the run was not recorded", refused)
 }
 
 func (p *printer) events(r Report) string {
@@ -139,19 +139,20 @@ func (p *printer) events(r Report) string {
 	return text
 }
 
-func used(u Usage) string {
+// usageText returns a phrase for the resource usage of a process.
+func usageText(u Usage) string {
 	text := fmt.Sprintf("%.3f s of CPU", u.CPU.Seconds())
 	if u.Elapsed > 0 {
 		text += fmt.Sprintf(" in %.3f s", u.Elapsed.Seconds())
 	}
 	if u.Peak > 0 {
-		text += fmt.Sprintf(", at most %s of memory", size(u.Peak))
+		text += fmt.Sprintf(", at most %s of memory", byteSize(u.Peak))
 	}
 	return text
 }
 
-// size returns a number of bytes in a readable unit.
-func size(n uint64) string {
+// byteSize returns a number of bytes in a readable unit.
+func byteSize(n uint64) string {
 	switch {
 	case n < 1<<10:
 		return counted(n, "byte", "bytes")
@@ -161,8 +162,8 @@ func size(n uint64) string {
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
 
-// short returns a duration in three digits.
-func short(d time.Duration) string {
+// shortDuration returns a duration with about three digits.
+func shortDuration(d time.Duration) string {
 	switch {
 	case d < time.Microsecond:
 		return fmt.Sprintf("%d ns", d.Nanoseconds())

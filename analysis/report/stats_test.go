@@ -39,9 +39,9 @@ func TestStatsOfARecordedRun(t *testing.T) {
 	}
 }
 
-// TestPartlyCheckedIsSaid checks that the report shows when only a part of the runs was
+// TestPartlyCheckedIsReported checks that the report shows when only a part of the runs was
 // checked, so that no violation found is not mistaken for no violation at all.
-func TestPartlyCheckedIsSaid(t *testing.T) {
+func TestPartlyCheckedIsReported(t *testing.T) {
 	run := shopRun()
 	run.AddProperties(&Properties{Names: []string{"safe"}, Window: 1, Queue: 32, Levels: 4, States: 5, Dropped: 3, CutLevels: 2, Widest: 1})
 	partly := text(t, Build(run, nil, nil), TextOptions{Width: 200})

@@ -120,10 +120,10 @@ func (p *printer) generated(r Report) {
 }
 
 type jsonSuppressions struct {
-	Findings int               `json:"findings"`
-	Count    int               `json:"count"`
-	Foreign  int               `json:"other_tools"`
-	By       []jsonSuppression `json:"by"`
+	Findings      int               `json:"findings"`
+	Count         int               `json:"count"`
+	ForOtherTools int               `json:"other_tools"`
+	By            []jsonSuppression `json:"by"`
 }
 
 type jsonSuppression struct {
@@ -141,7 +141,7 @@ func toJSONSuppressions(s *Suppressions) *jsonSuppressions {
 	if s == nil {
 		return nil
 	}
-	out := &jsonSuppressions{Foreign: s.ForOtherTools, By: []jsonSuppression{}}
+	out := &jsonSuppressions{ForOtherTools: s.ForOtherTools, By: []jsonSuppression{}}
 	for _, e := range s.Each {
 		j := jsonSuppression{Name: clean(e.Name), File: clean(e.File), Line: e.Line, Count: e.Count,
 			Observed: e.Findings[finding.Observed], Predicted: e.Findings[finding.Predicted], Potential: e.Findings[finding.Potential]}

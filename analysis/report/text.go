@@ -20,7 +20,7 @@ import (
 // TextOptions are the layout of the text report.
 type TextOptions struct {
 	// Width is the width of the terminal, in columns; 0 means 80, less than 32 means 32.
-	// Only fingerprints and source locations exceed it.
+	// Only fingerprints and source locations may exceed it.
 	Width int
 	// Color adds terminal escapes. The caller sets it for a terminal, if NO_COLOR is not in
 	// the environment.
@@ -34,9 +34,9 @@ type TextOptions struct {
 const (
 	defaultWidth = 80
 	minWidth     = 32
-	minSide      = 34 // least columns of a side's block; in narrower reports, sides follow each other
+	minSide      = 34 // least columns of a side's block; with fewer, the sides are below each other
 	minColumn    = 22 // least columns of a thread in a schedule
-	gap          = 3
+	gap          = 3  // columns between two blocks
 	maxCallers   = 6  // frames of a stack that the text shows
 	maxNamed     = 4  // functions of a call stack that one line shows
 	maxSteps     = 40 // lines of a schedule that the text shows
@@ -67,6 +67,7 @@ func WriteText(w io.Writer, r Report, o TextOptions) error {
 	return nil
 }
 
+// printer formats a report as text.
 type printer struct {
 	out   strings.Builder
 	names names
@@ -76,6 +77,7 @@ type printer struct {
 	all   bool // TextOptions.Verbose
 }
 
+// styles add terminal escapes to text, or leave it unchanged.
 type styles struct {
 	bad, title, dim, warn func(string) string
 }
@@ -116,6 +118,8 @@ func (p *printer) para(style func(string) string, indent, hang int, text string)
 	p.line(style, wrap(text, p.width, indent, hang)...)
 }
 
+// wrap returns text as lines of at most width columns, the first one indented by indent and the
+// others by hang.
 func wrap(text string, width, indent, hang int) []string {
 	lines := strings.Split(ansi.Wrap(text, max(width-max(indent, hang), 8), ""), "\n")
 	for i, l := range lines {
@@ -128,6 +132,7 @@ func wrap(text string, width, indent, hang int) []string {
 	return lines
 }
 
+// head prints the first lines of the report of a run: the verdict and its limits.
 func (p *printer) head(r Report) {
 	style := p.style.title
 	if len(r.Findings) > 0 {
@@ -136,7 +141,7 @@ func (p *printer) head(r Report) {
 	p.para(style, 0, 2, summary(r))
 	if r.Run.Lost > 0 {
 		p.para(p.style.warn, 2, 4, fmt.Sprintf(
-			"WARNING: the trace has holes: %s lost. Errors can be missed, and order that nobody saw can make a prediction false.",
+			"WARNING: the trace is incomplete: %s lost. Errors can be missed, and a prediction can be false because of lost synchronisation.",
 			counted(r.Run.Lost, "event was", "events were")))
 	}
 	p.suppressions(r)
@@ -247,6 +252,7 @@ func verdict(r Report) string {
 	return strings.Join(groups, "; ")
 }
 
+// kindCounts returns "1 deadlock, 2 races".
 func kindCounts(fs []Finding) string {
 	var order []finding.Kind
 	counts := map[finding.Kind]uint64{}
@@ -270,6 +276,7 @@ func plural(s string) string {
 	return s + "s"
 }
 
+// counted returns a number and what it counts, in the singular or the plural.
 func counted(n uint64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -277,6 +284,7 @@ func counted(n uint64, one, many string) string {
 	return thousands(n) + " " + many
 }
 
+// thousands returns n with a comma before each group of three digits.
 func thousands(n uint64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -295,6 +303,7 @@ func seconds(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
+// finding prints a finding.
 func (p *printer) finding(number int, f *Finding) {
 	p.out.WriteByte('\n')
 	title := fmt.Sprintf("%d. %s %s", number, strings.ToUpper(string(f.Kind)), f.Confidence)
@@ -344,7 +353,7 @@ func (p *printer) sides(f *Finding) {
 	if n == 0 {
 		return
 	}
-	defer p.similar(f)
+	defer p.alsoSeen(f)
 	room := p.width - 3
 	if each := (room - gap*(n-1)) / n; n > 1 && each >= minSide {
 		blocks, widths := make([][]string, n), make([]int, n)
@@ -376,9 +385,9 @@ func (p *printer) side(f *Finding, i, width int) []string {
 	for _, h := range s.Held {
 		lines = append(lines, p.located("holds "+p.object(&h.Object)+forReading(h), ", locked in", h.Stack, width)...)
 	}
-	does := p.does(s)
+	does := p.stepText(s)
 	if f.Kind == finding.Deadlock {
-		does = p.does(Step{Step: finding.Step{Op: s.Op, Peer: s.Peer, Blocked: true, Flags: s.Flags}, Object: s.Object})
+		does = p.stepText(Step{Step: finding.Step{Op: s.Op, Peer: s.Peer, Blocked: true, Flags: s.Flags}, Object: s.Object})
 	}
 	lines = append(lines, p.located(does, " in", s.Stack, width)...)
 	if len(s.Held) == 0 && f.Kind == finding.Race {
@@ -402,6 +411,7 @@ func (p *printer) located(what, in string, s Stack, width int) []string {
 	return append(wrap(what+in, width, 0, 2), p.stack(s, width)...)
 }
 
+// threadHead returns the lines that identify the thread of a side.
 func (p *printer) threadHead(f *Finding, id event.ThreadID, width int) []string {
 	t := thread(f, id)
 	head := wrap(shortText(t.label(), width), width, 0, 2)
@@ -426,6 +436,7 @@ func (p *printer) startedAt(s Stack) string {
 	return text
 }
 
+// thread returns a thread that the finding mentions.
 func thread(f *Finding, id event.ThreadID) Thread {
 	for _, t := range f.Mentioned {
 		if t.ID == id {
@@ -435,6 +446,7 @@ func thread(f *Finding, id event.ThreadID) Thread {
 	return Thread{ID: id}
 }
 
+// object returns the name of an object with its kind, shortened.
 func (p *printer) object(o *Object) string {
 	if o.Anonymous || o.Kind == event.KindUnknown || o.Kind == event.KindVariable || o.Kind == event.KindField {
 		return shortName(o.Name, p.width/2)
@@ -468,6 +480,7 @@ func (p *printer) stack(s Stack, width int) []string {
 	return append(lines, p.frameRun(runs[last], width)...)
 }
 
+// frameRun returns a run of frames as lines.
 func (p *printer) frameRun(r frameRun, width int) []string {
 	lines := p.frame(r.at, r.frame, width)
 	if r.times > 1 {
@@ -482,6 +495,7 @@ type frameRun struct {
 	at, times int
 }
 
+// runsOf returns the frames with each run of equal ones as one.
 func runsOf(frames []event.Frame) []frameRun {
 	var runs []frameRun
 	for i, f := range frames {
@@ -555,6 +569,7 @@ func (p *printer) anonymous(f *Finding) {
 	}
 }
 
+// involved returns the objects of the finding and the locks that its threads hold, each once.
 func involved(f *Finding) []Object {
 	all := slices.Clone(f.Objects)
 	for _, s := range f.Evidence {
@@ -577,58 +592,59 @@ func involved(f *Finding) []Object {
 // basis prints the confidence of the finding and its assumptions.
 func (p *printer) basis(f *Finding) {
 	p.out.WriteByte('\n')
-	says := string(f.Confidence) + ": " + basis(f) + "."
+	says := string(f.Confidence) + ": " + confidenceText(f) + "."
 	if f.Reason != "" {
 		says += " " + capital(strings.TrimSuffix(f.Reason, ".")) + "."
 	}
 	p.para(unchanged, 3, 5, says)
 	for _, a := range f.Assumes {
-		p.para(unchanged, 3, 5, "it assumes "+assumption(a))
+		p.para(unchanged, 3, 5, "it assumes "+assumptionText(a))
 	}
 	p.depends(f)
 	p.line(p.style.dim, "   fingerprint "+f.Fingerprint)
 }
 
-func basis(f *Finding) string {
+// confidenceText returns a sentence for the evidence of a finding.
+func confidenceText(f *Finding) string {
 	switch {
 	case f.Confidence == finding.Observed && f.Kind == finding.Race && len(f.Witness) > 0:
-		return "nothing in this run ordered the two accesses; a checked schedule leads to both" + keeps(f.Order)
+		return "nothing in this run ordered the two accesses; a checked schedule leads to both" + orderText(f.Order)
 	case f.Confidence == finding.Observed && f.Kind == finding.Race:
 		return "nothing in this run ordered the two accesses"
 	case f.Confidence == finding.Observed:
 		return "this run did it"
 	case f.Confidence == finding.Predicted:
-		return "a checked schedule leads to it" + keeps(f.Order)
+		return "a checked schedule leads to it" + orderText(f.Order)
 	case len(f.Witness) > 0:
 		return "a schedule of what was observed leads to it, but what was not observed may forbid that schedule"
 	case f.Kind == finding.Deadlock:
-		return "the order of locks says so; no checked schedule leads to it"
+		return "the lock order suggests it; no checked schedule leads to it"
 	case f.Kind == finding.Race:
-		return "the locks held say so; no checked schedule leads to it"
+		return "the locks held at the accesses suggest it; no checked schedule leads to it"
 	}
-	return "a heuristic says so; no checked schedule leads to it"
+	return "a heuristic suggests it; no checked schedule leads to it"
 }
 
-// keeps returns a phrase for what a schedule keeps of the order of the run, with its name in
+// orderText returns a phrase for what a schedule keeps of the order of the run, with its name in
 // JSON.
-func keeps(o finding.Order) string {
+func orderText(o finding.Order) string {
 	switch o {
 	case finding.OrderNone:
 		return ""
 	case finding.OrderSync:
 		return ", which keeps the run's order of all synchronisation (sync)"
 	case finding.OrderExclusion:
-		return ", in which whole critical sections change places (exclusion)"
+		return ", in which whole critical sections are reordered (exclusion)"
 	case finding.OrderSyncPreserving:
 		return ", which keeps the run's order of critical sections (sync-preserving)"
 	case finding.OrderReversal:
-		return ", in which critical sections of one lock change places (reversal)"
+		return ", in which critical sections of one lock are reordered (reversal)"
 	}
 	return fmt.Sprintf(" (order: %s)", o)
 }
 
-// assumption returns a phrase for what a prediction assumes, with its name in JSON.
-func assumption(a string) string {
+// assumptionText returns a phrase for what a prediction assumes, with its name in JSON.
+func assumptionText(a string) string {
 	switch a {
 	case "race-free":
 		return "that memory that was not watched has no race (race-free)"

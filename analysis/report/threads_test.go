@@ -15,18 +15,18 @@ import (
 func TestThreadsOfStdThread(t *testing.T) {
 	library := event.Frame{Module: "/usr/lib/libstdc++.so.6", Offset: 0xd4490}
 	invoke := event.Frame{Function: "void std::__invoke_impl<void, f>(f)", File: "/usr/include/c++/12/bits/invoke.h", Line: 61}
-	chain := func(outer ...event.Frame) []event.Frame {
+	stack := func(outer ...event.Frame) []event.Frame {
 		return append([]event.Frame{src("sell", "/src/desk.cc", 26), src("serve", "/src/desk.cc", 40)}, outer...)
 	}
 	for _, c := range []struct {
 		start, want string
 		frames      []event.Frame
 	}{
-		{"libstdc++.so.6+0xd4490", "serve", chain(invoke, library)},
-		{"execute_native_thread_routine", "serve", chain(invoke, library)},
-		{"libstdc++.so.6+0xd4490", "libstdc++.so.6+0xd4490", chain()}, // cut short: serve may be called by another
+		{"libstdc++.so.6+0xd4490", "serve", stack(invoke, library)},
+		{"execute_native_thread_routine", "serve", stack(invoke, library)},
+		{"libstdc++.so.6+0xd4490", "libstdc++.so.6+0xd4490", stack()}, // cut short: serve may be called by another
 		{"libstdc++.so.6+0xd4490", "libstdc++.so.6+0xd4490", []event.Frame{invoke, library}},
-		{"work", "work", chain(invoke, library)},
+		{"work", "work", stack(invoke, library)},
 	} {
 		f := Finding{Evidence: []Step{{Step: finding.Step{Thread: 2}, Stack: newStack(c.frames)}}, Mentioned: []Thread{{ID: 2, Thread: run.Thread{Start: c.start}}, {ID: 1, Thread: run.Thread{Main: true}}}}
 		f.nameThreads()

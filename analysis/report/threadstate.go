@@ -24,11 +24,11 @@ type ThreadState struct {
 }
 
 // AddThreadStates adds the states of the threads of the process, in the order of threads. The
-// report is then one of a moment, not of a run.
-func (r *Report) AddThreadStates(seen []run.ThreadState, names run.Namer) {
+// report then describes this moment, not a run.
+func (r *Report) AddThreadStates(states []run.ThreadState, names run.Namer) {
 	b := newBuilder(names)
 	r.ThreadStates = []ThreadState{}
-	for _, s := range seen {
+	for _, s := range states {
 		d := ThreadState{
 			Thread: b.thread(s.Thread), Stopped: s.Stopped, Call: clean(s.Call), By: s.By, Ended: s.Ended,
 			Step: Step{Step: finding.Step{Thread: s.Thread, Op: s.Op, Peer: s.Peer, Readers: s.Readers}, Stack: b.stack(s.Stack)},
@@ -116,7 +116,7 @@ func StateCounts(all []ThreadState) string {
 	return threads
 }
 
-// statesHead prints the first lines of a report of a moment.
+// statesHead prints the first lines of a report with ThreadStates.
 func (p *printer) statesHead(r Report) {
 	style, verdict := p.style.title, "no hang in"
 	if len(r.Findings) > 0 {

@@ -30,9 +30,9 @@ func (p *printer) watched(r Report) {
 		shown = r.Run.Watched
 	}
 	p.out.WriteByte('\n')
-	p.para(p.style.title, 0, 2, fmt.Sprintf("Of %s, threads share %d; %d %s used by one thread alone, %d never",
+	p.para(p.style.title, 0, 2, fmt.Sprintf("%s: %d shared by threads, %d used by one thread only, %d never used",
 		counted(uint64(len(r.Run.Watched)+r.Run.Untouched), "variable", "variables"), len(shared),
-		len(r.Run.Watched)-len(shared), were(len(r.Run.Watched)-len(shared)), r.Run.Untouched))
+		len(r.Run.Watched)-len(shared), r.Run.Untouched))
 	more := 0
 	if !p.all && len(shown) > maxShown {
 		shown, more = shown[:maxShown], len(shown)-maxShown
@@ -44,13 +44,6 @@ func (p *printer) watched(r Report) {
 	if len(dropped) > 0 && !p.all {
 		p.para(unchanged, 2, 4, "Not watched to the end: "+droppedList(dropped))
 	}
-}
-
-func were(n int) string {
-	if n == 1 {
-		return "was"
-	}
-	return "were"
 }
 
 // table prints the variables in columns, with long names shortened.
@@ -95,6 +88,7 @@ func nameOf(w run.Watched) string {
 	return fmt.Sprintf("%s (%s)", w.Variable, counted(w.Elements, "element", "elements"))
 }
 
+// guardText returns the entry of the column GUARDED BY.
 func guardText(w run.Watched) string {
 	switch w.Use {
 	case run.UseUnshared:
@@ -111,14 +105,15 @@ func guardText(w run.Watched) string {
 	return "no common lock"
 }
 
+// outcomeText returns the entry of the column WATCHED.
 func outcomeText(w run.Watched) string {
 	switch w.Outcome {
 	case run.OutcomeUnshared:
-		return fmt.Sprintf("until %s: one thread alone", seconds(w.Until))
+		return fmt.Sprintf("until %s: used by one thread only", seconds(w.Until))
 	case run.OutcomeGuarded:
-		return fmt.Sprintf("until %s: well guarded", seconds(w.Until))
+		return fmt.Sprintf("until %s: always under the same lock", seconds(w.Until))
 	case run.OutcomeEnough:
-		return fmt.Sprintf("until %s: enough of an array", seconds(w.Until))
+		return fmt.Sprintf("until %s: limit of accesses to an array", seconds(w.Until))
 	}
 	return "to the end"
 }
@@ -140,7 +135,7 @@ func droppedList(ws []run.Watched) string {
 		if n := len(names) - 5; n > 0 {
 			names, tail = names[:5], fmt.Sprintf(" and %d more", n)
 		}
-		why := map[string]string{run.OutcomeUnshared: "used by one thread alone", run.OutcomeGuarded: "always under the same lock", run.OutcomeEnough: "arrays with as many accesses as are recorded of one"}[outcome]
+		why := map[string]string{run.OutcomeUnshared: "used by one thread only", run.OutcomeGuarded: "always under the same lock", run.OutcomeEnough: "arrays that reached the limit of recorded accesses"}[outcome]
 		parts = append(parts, why+": "+strings.Join(names, ", ")+tail)
 	}
 	return strings.Join(parts, "; ")
