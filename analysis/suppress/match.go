@@ -95,13 +95,13 @@ func (r *rule) matchesObjects(c *subject) bool {
 }
 
 // matchesSides reports whether the groups of patterns from the n-th on can be assigned to
-// different sides that they match and that are not in taken.
+// different sides that they match and that are not used.
 func (r *rule) matchesSides(c *subject, n int, used []bool) bool {
 	if n == len(r.sides) {
 		return true
 	}
 	for i, stacks := range c.sides {
-		if used[i] || !slices.ContainsFunc(stacks, func(ch stack) bool { return matchesStack(r.sides[n], ch) }) {
+		if used[i] || !slices.ContainsFunc(stacks, func(s stack) bool { return matchesStack(r.sides[n], s) }) {
 			continue
 		}
 		used[i] = true
@@ -114,7 +114,7 @@ func (r *rule) matchesSides(c *subject, n int, used []bool) bool {
 }
 
 // matchesStack reports whether the runs of patterns match frames of the stack, one run after the
-// other, with any number of frames before, between and behind them. It uses the first match of
+// other, with any number of frames before, between and after them. It uses the first match of
 // each run: that leaves the most frames for the later runs.
 func matchesStack(runs []frames, c stack) bool {
 	for _, run := range runs {
@@ -146,7 +146,7 @@ func (run frames) matchesAt(c stack) bool {
 }
 
 func (p framePattern) matches(n *names) bool {
-	switch p.what {
+	switch p.field {
 	case function:
 		return n.function != "" && (spelling.Glob(p.pattern, n.function) || spelling.Glob(p.pattern, n.withoutParams))
 	case module:

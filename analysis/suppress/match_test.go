@@ -8,20 +8,20 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// matchesSomewhere is the simple model of follow: it tries all positions of the runs.
-func matchesSomewhere(runs []frames, c stack) bool {
+// matchesAnywhere is the simple model of matchesStack: it tries all positions of the runs.
+func matchesAnywhere(runs []frames, c stack) bool {
 	if len(runs) == 0 {
 		return true
 	}
 	for at := 0; at+len(runs[0]) <= len(c); at++ {
-		if runs[0].matchesAt(c[at:]) && matchesSomewhere(runs[1:], c[at+len(runs[0]):]) {
+		if runs[0].matchesAt(c[at:]) && matchesAnywhere(runs[1:], c[at+len(runs[0]):]) {
 			return true
 		}
 	}
 	return false
 }
 
-func TestFollowTriesAll(t *testing.T) {
+func TestMatchesStackAgainstModel(t *testing.T) {
 	pattern := rapid.Custom(func(t *rapid.T) framePattern {
 		return framePattern{function, rapid.SampledFrom([]string{"a", "b", "*", "?b"}).Draw(t, "pattern")}
 	})
@@ -34,13 +34,13 @@ func TestFollowTriesAll(t *testing.T) {
 		for _, f := range rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "ab"}), 0, 8).Draw(t, "stack") {
 			c = append(c, names{function: f, withoutParams: f})
 		}
-		if got, want := matchesStack(runs, c), matchesSomewhere(runs, c); got != want {
+		if got, want := matchesStack(runs, c), matchesAnywhere(runs, c); got != want {
 			t.Fatalf("got %v, want %v", got, want)
 		}
 	})
 }
 
-func TestParametersAreToldApart(t *testing.T) {
+func TestParametersAreDistinguished(t *testing.T) {
 	for name, want := range map[string]string{
 		"":                                      "",
 		"main":                                  "main",

@@ -62,11 +62,11 @@ type Error struct {
 // Error implements error: file:line:column: message.
 func (e *Error) Error() string { return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Col, e.Message) }
 
-// maxFaults bounds the errors of a file that are reported.
-const maxFaults = 10
+// maxErrors bounds the errors of a file that are reported.
+const maxErrors = 10
 
 // Parse reads suppressions; name is the file name in messages. The returned error joins the
-// first maxFaults errors, each an *Error.
+// first maxErrors errors, each an *Error.
 func Parse(r io.Reader, name string) (*Set, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxSize+1))
 	if err != nil {
@@ -76,7 +76,7 @@ func Parse(r io.Reader, name string) (*Set, error) {
 		return nil, &Error{name, 1, 1, fmt.Sprintf("the file is larger than %d MiB: are these suppressions?", maxSize>>20)}
 	}
 	p := parser{file: name, lines: strings.Split(string(text), "\n"), set: New()}
-	for p.next() && len(p.errs) < maxFaults {
+	for p.next() && len(p.errs) < maxErrors {
 		p.block()
 	}
 	if len(p.errs) > 0 {
@@ -85,6 +85,7 @@ func Parse(r io.Reader, name string) (*Set, error) {
 	return p.set, nil
 }
 
+// parser reads the blocks of a file.
 type parser struct {
 	file  string
 	lines []string
@@ -118,7 +119,7 @@ func (p *parser) fail(at int, format string, args ...any) {
 // next closing brace.
 func (p *parser) block() {
 	r := &rule{file: p.file, line: p.n, userDefined: true}
-	faults := len(p.errs)
+	errsBefore := len(p.errs)
 	if p.text != "{" {
 		p.fail(0, "%s where a suppression should begin: write { on a line by itself", quote(p.text))
 		p.skip()
@@ -138,7 +139,7 @@ func (p *parser) block() {
 	}
 	p.kinds(r)
 	p.patterns(r)
-	if len(p.errs) == faults {
+	if len(p.errs) == errsBefore {
 		p.set.add(r)
 	}
 }
@@ -207,9 +208,9 @@ func (p *parser) kinds(r *rule) {
 		case !known(kind):
 			p.fail(at, "%s is no kind of finding: it is race, deadlock, misuse, property or *", quote(text))
 		case qualified && kind != string(finding.Property) && kind != string(finding.Misuse):
-			p.fail(at, "%s: only misuse and property have a name behind the kind", quote(part))
+			p.fail(at, "%s: only misuse and property have a name after the kind", quote(part))
 		case qualified && qualifier == "":
-			p.fail(at+len(part), "behind %s: a name or a glob is expected", quote(part))
+			p.fail(at+len(part), "after %s: a name or a glob is expected", quote(part))
 		}
 		r.kinds = append(r.kinds, kindPattern{finding.Kind(kind), qualifier})
 		at += len(part) + 1
@@ -218,13 +219,13 @@ func (p *parser) kinds(r *rule) {
 
 // patterns reads the lines below the kind, up to the closing brace.
 func (p *parser) patterns(r *rule) {
-	begun := p.n
+	firstLine := p.n
 	side := []frames{nil}
 	anyPattern := false
 	for p.next() && p.text != "}" {
 		anyPattern = true
 		switch {
-		case p.n-begun > maxLines:
+		case p.n-firstLine > maxLines:
 			p.fail(0, "more than %d lines in a suppression", maxLines)
 			p.skip()
 			return
@@ -259,7 +260,7 @@ func (p *parser) pattern(r *rule, side []frames) {
 	run := &side[len(side)-1]
 	switch {
 	case found && pattern == "":
-		p.fail(len(key)+1, "behind %s: a name or a glob is expected", key)
+		p.fail(len(key)+1, "after %s: a name or a glob is expected", key)
 	case found && key == "object":
 		r.object = append(r.object, pattern)
 	case found && key == "fun":

@@ -23,7 +23,7 @@ type Set struct {
 	// literal has, by function name, the indices of the rules whose first function pattern
 	// without wildcards is that name: of a thousand rules only a few need to be tried.
 	literal       map[string][]int
-	rest          []int // the indices of the other rules
+	rest          []int // the indices of the rules without such a pattern
 	forOtherTools int   // number of blocks for other tools
 }
 
@@ -48,15 +48,17 @@ type kindPattern struct {
 // frames is a run of patterns that must match consecutive frames.
 type frames []framePattern
 
+// framePattern is a pattern for one of the texts of a frame.
 type framePattern struct {
-	what    what
+	field   frameField
 	pattern string
 }
 
-type what uint8
+// frameField is a text of a frame.
+type frameField uint8
 
 const (
-	function what = iota
+	function frameField = iota
 	module
 	source
 )
@@ -93,7 +95,7 @@ func (r *rule) literal() (string, bool) {
 	for _, side := range r.sides {
 		for _, run := range side {
 			for _, p := range run {
-				if p.what == function && isLiteral(p.pattern) {
+				if p.field == function && isLiteral(p.pattern) {
 					return p.pattern, true
 				}
 			}

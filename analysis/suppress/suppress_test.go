@@ -101,7 +101,7 @@ func TestWhatMatches(t *testing.T) {
 		{race(), "tracepredict:race fun:sell and fun:sell", false},
 		{race(), "tracepredict:race fun:sell and fun:front_desk", false}, // of one side
 		{race(), "tracepredict:race fun:start_thread and fun:sell", true},
-		{race(), "tracepredict:race fun:* fun:* fun:* fun:* fun:*", false}, // chains of four
+		{race(), "tracepredict:race fun:* fun:* fun:* fun:* fun:*", false}, // stacks of four
 		// Modules and sources.
 		{race(), "tracepredict:race obj:*/shop", true},
 		{race(), "tracepredict:race obj:shop", true},
@@ -136,7 +136,7 @@ func TestWhatMatches(t *testing.T) {
 		{misuse(), "misuse:destroy-held ...", false},
 		{property(), "tracepredict:property:landing.safe ...", true},
 		{property(), "tracepredict:property:landing ...", false},
-		{property(), "tracepredict:property:landing.safe fun:f", false}, // without a chain
+		{property(), "tracepredict:property:landing.safe fun:f", false}, // without a stack
 	} {
 		if got := parse(t, strings.Fields(c.lines)...).Suppresses(c.of); got != c.want {
 			t.Errorf("%s: %v", c.lines, got)
@@ -153,11 +153,11 @@ func TestFaults(t *testing.T) {
 		"{\nn\ntracepredict:rice\nfun:f\n}": `t.supp:3:14: "rice" is no kind of finding: it is race, deadlock, misuse, property or *`,
 		"{\nn\n  tracepredict:race,dead\nfun:f\n}":                      `t.supp:3:21: "dead" is no kind of finding: it is race, deadlock, misuse, property or *`,
 		"{\nn\ntracepredct:race\nfun:f\n}":                              `t.supp:3:1: "tracepredct" is no kind of finding: it is race, deadlock, misuse, property or *`,
-		"{\nn\ntracepredict:race:x\nfun:f\n}":                           `t.supp:3:14: "race:x": only misuse and property have a name behind the kind`,
-		"{\nn\ntracepredict:misuse:\nfun:f\n}":                          `t.supp:3:21: behind "misuse:": a name or a glob is expected`,
+		"{\nn\ntracepredict:race:x\nfun:f\n}":                           `t.supp:3:14: "race:x": only misuse and property have a name after the kind`,
+		"{\nn\ntracepredict:misuse:\nfun:f\n}":                          `t.supp:3:21: after "misuse:": a name or a glob is expected`,
 		"{\nn\ntracepredict:race\n}":                                    `t.supp:4:1: a suppression needs a line of what it matches: object:, fun:, obj:, src: or ...`,
 		"{\nn\ntracepredict:race\nfun:f\n":                              `t.supp:5:1: the file ends inside of the suppression "n": } is expected`,
-		"{\nn\ntracepredict:race\n\tfun:\n}":                            `t.supp:4:6: behind fun: a name or a glob is expected`,
+		"{\nn\ntracepredict:race\n\tfun:\n}":                            `t.supp:4:6: after fun: a name or a glob is expected`,
 		"{\nn\ntracepredict:race\n  main\n}":                            `t.supp:4:3: "main": object:, fun:, obj:, src:, ..., and or } is expected`,
 		"{\nn\nrace\nfn:f\n}\n# c\n{\nm\nrace\n{\n}\n":                  "t.supp:4:1: \"fn:f\": object:, fun:, obj:, src:, ..., and or } is expected\nt.supp:10:1: \"{\": object:, fun:, obj:, src:, ..., and or } is expected",
 		"{\nn\nrace\nfun:f" + strings.Repeat("\nand\nfun:g", 8) + "\n}": `t.supp:19:1: more than 8 sides in a suppression`,
