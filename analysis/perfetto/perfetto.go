@@ -34,14 +34,14 @@ type Options struct {
 // Writer writes a timeline. New makes it, and Close completes the timeline.
 type Writer struct {
 	encoder
-	opts    Options
-	where   map[event.StackID]arguments // results of at
-	now     int64
-	timed   bool  // an event so far had a time
-	base    int64 // time of the run at position 0 of the timeline, ns
-	threads map[event.ThreadID]*track
-	locks   map[event.ObjectID]holding
-	flows   uint64
+	opts      Options
+	locations map[event.StackID]arguments // results of at
+	now       int64
+	timed     bool  // an event so far had a time
+	base      int64 // time of the run at position 0 of the timeline, ns
+	threads   map[event.ThreadID]*track
+	locks     map[event.ObjectID]holding
+	flows     uint64
 }
 
 // track is the timeline of a thread.
@@ -74,7 +74,7 @@ type holding struct {
 func New(out io.Writer, opts Options) *Writer {
 	w := &Writer{
 		encoder: newEncoder(bufio.NewWriterSize(out, 1<<16)), opts: opts,
-		threads: map[event.ThreadID]*track{}, locks: map[event.ObjectID]holding{}, where: map[event.StackID]arguments{},
+		threads: map[event.ThreadID]*track{}, locks: map[event.ObjectID]holding{}, locations: map[event.StackID]arguments{},
 	}
 	name := path.Base(opts.Program)
 	if opts.Program == "" {
@@ -84,8 +84,8 @@ func New(out io.Writer, opts Options) *Writer {
 	return w
 }
 
-// stamp returns the time of an event on the timeline in ns, counted from the first event
-// that has a time. Each event before that takes a microsecond.
+// stamp returns the time of an event on the timeline in ns. Until an event has a time, events are a
+// microsecond apart; from then on the timeline follows the times of events.
 func (w *Writer) stamp(e *event.Event) int64 {
 	switch {
 	case e.Time != 0 && !w.timed:
@@ -111,6 +111,7 @@ func (w *Writer) Event(e *event.Event) {
 	w.draw(t, e, before)
 }
 
+// track returns the track of the event's thread, which its first event begins.
 func (w *Writer) track(e *event.Event, ts int64) *track {
 	t := w.threads[e.Thread]
 	if t != nil && t.seen {
@@ -127,6 +128,7 @@ func (w *Writer) track(e *event.Event, ts int64) *track {
 	return t
 }
 
+// draw adds an event to its track; before is the time of the event before it on the track.
 func (w *Writer) draw(t *track, e *event.Event, before int64) {
 	switch e.Op {
 	case event.Begin:
@@ -177,9 +179,9 @@ func (w *Writer) returned(t *track, e *event.Event) {
 		w.instant(t, trackEvent{name: "return " + f.Name, category: "call", args: w.callArgs(e, &f)})
 		return
 	}
-	again := append([]slice(nil), t.open[at+1:]...)
+	inner := append([]slice(nil), t.open[at+1:]...)
 	w.closeFrom(t, at)
-	for _, s := range again {
+	for _, s := range inner {
 		if s.fn == 0 {
 			w.begin(t, s)
 		}
@@ -255,13 +257,14 @@ func (w *Writer) finish(t *track, object event.ObjectID) {
 	if at < 0 {
 		return
 	}
-	again := append([]slice(nil), t.open[at+1:]...)
+	inner := append([]slice(nil), t.open[at+1:]...)
 	w.closeFrom(t, at)
-	for _, s := range again {
+	for _, s := range inner {
 		w.begin(t, s)
 	}
 }
 
+// closeFrom ends the slices from index at on.
 func (w *Writer) closeFrom(t *track, at int) {
 	for range t.open[at:] {
 		w.event(trackEvent{typ: sliceEnd, track: t.id, time: t.last})
@@ -294,6 +297,7 @@ func (w *Writer) released(t *track, e *event.Event) {
 	w.finish(t, e.Object)
 }
 
+// forked writes an instant, from which an arrow leads to the child.
 func (w *Writer) forked(t *track, e *event.Event) {
 	w.flows++
 	child := w.threads[e.Peer]
@@ -305,6 +309,8 @@ func (w *Writer) forked(t *track, e *event.Event) {
 	w.instant(t, trackEvent{name: "starts " + w.threadName(e.Peer), category: "thread", starts: w.flows, args: w.at(e)})
 }
 
+// end ends the slices of a thread that has ended, after an instant from which an arrow can lead to
+// the join.
 func (w *Writer) end(t *track) {
 	w.flows++
 	t.end = w.flows
@@ -329,6 +335,7 @@ func (w *Writer) joined(t *track, e *event.Event, before int64) {
 	}
 }
 
+// mark writes an event that begins or ends no slice.
 func (w *Writer) mark(t *track, e *event.Event) {
 	name := e.Op.String()
 	if e.Object != 0 {
@@ -364,7 +371,7 @@ func (w *Writer) at(e *event.Event) arguments {
 	if w.opts.Names == nil || e.Stack == 0 {
 		return nil
 	}
-	if known, ok := w.where[e.Stack]; ok {
+	if known, ok := w.locations[e.Stack]; ok {
 		return known
 	}
 	f := run.OwnFrame(w.opts.Names.Frames(e.Stack))
@@ -376,7 +383,7 @@ func (w *Writer) at(e *event.Event) arguments {
 	if where != "" {
 		args = arguments{{key: "at", text: where}}
 	}
-	w.where[e.Stack] = args
+	w.locations[e.Stack] = args
 	return args
 }
 

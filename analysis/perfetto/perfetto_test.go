@@ -423,7 +423,7 @@ func TestClocksDiffer(t *testing.T) {
 		}
 		for _, e := range all {
 			if strings.HasPrefix(e.name, "may wait") {
-				t.Errorf("taken before at %d: %v", since, e)
+				t.Errorf("acquired before at %d: %v", since, e)
 			}
 		}
 	}
