@@ -11,8 +11,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// apartOf returns the pairs of accesses that locks exclude from each other.
-func apartOf(events []event.Event) (pairs []finding.Pruned, more uint64) {
+// excludedOf returns the pairs of accesses that locks exclude from each other.
+func excludedOf(events []event.Event) (pairs []finding.Pruned, more uint64) {
 	a := New(Options{CollectPruned: true, EveryPair: true, History: 1000})
 	for i := range events {
 		a.Event(&events[i])
@@ -20,12 +20,12 @@ func apartOf(events []event.Event) (pairs []finding.Pruned, more uint64) {
 	return a.Excluded()
 }
 
-// TestApart has one pair of call stacks three times, and one with a third call stack.
-func TestApart(t *testing.T) {
+// TestExcluded has one pair of call stacks three times, and one with a third call stack.
+func TestExcluded(t *testing.T) {
 	locked := func(th event.ThreadID, op event.Op, p event.StackID) []event.Event {
 		return []event.Event{at(th, event.Acquire, l, 1), at(th, op, x, p), at(th, event.Release, l, 3)}
 	}
-	pairs, more := apartOf(twoTasks(slices.Concat(
+	pairs, more := excludedOf(twoTasks(slices.Concat(
 		locked(2, event.Write, 10), locked(3, event.Read, 11), locked(2, event.Write, 10), locked(3, event.Write, 12),
 		[]event.Event{at(3, event.Read, x, 13)})...)) // a race
 	type pair struct {
@@ -45,15 +45,15 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// TestApartIsBounded checks that at most maxPruned pairs of call stacks are kept and the others
+// TestExcludedIsBounded checks that at most maxPruned pairs of call stacks are kept and the others
 // counted.
-func TestApartIsBounded(t *testing.T) {
+func TestExcludedIsBounded(t *testing.T) {
 	var body []event.Event
 	for i := range event.StackID(2 * maxPruned) {
 		th := event.ThreadID(2 + i%2)
 		body = append(body, at(th, event.Acquire, l, 1), at(th, event.Write, x, 100+i), at(th, event.Release, l, 3))
 	}
-	if pairs, more := apartOf(twoTasks(body...)); len(pairs) != maxPruned || more < maxPruned {
+	if pairs, more := excludedOf(twoTasks(body...)); len(pairs) != maxPruned || more < maxPruned {
 		t.Errorf("%d pairs, %d more", len(pairs), more)
 	}
 }
@@ -73,9 +73,9 @@ func TestOrderedAgainstPlainModel(t *testing.T) {
 			a.Event(&events[i])
 		}
 		got := naivePairs(accesses)
-		apart, _ := a.Excluded()
+		excluded, _ := a.Excluded()
 		ordered, _ := a.Ordered()
-		for _, p := range slices.Concat(apart, ordered) {
+		for _, p := range slices.Concat(excluded, ordered) {
 			x, y := evidence(rt, accesses, p.Evidence[0].Seq), evidence(rt, accesses, p.Evidence[1].Seq)
 			if p.Why == finding.Ordered && (!naiveOrdered(x, y) || !slices.Equal(slices.Sorted(slices.Values(p.Evidence[1].Held)), slices.Sorted(slices.Values(y.all)))) {
 				rt.Fatalf("%+v is not ordered", p.Evidence)
@@ -97,9 +97,9 @@ func naiveOrdered(x, y naiveAccess) bool {
 		x.Flags&y.Flags&event.Atomic == 0 && y.Before(x.Slot, x.Epoch)
 }
 
-// TestApartAgainstPlainModel checks that the pairs of call stacks of unordered conflicting
+// TestExcludedAgainstPlainModel checks that the pairs of call stacks of unordered conflicting
 // accesses are races or excluded by a lock.
-func TestApartAgainstPlainModel(t *testing.T) {
+func TestExcludedAgainstPlainModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		events := randomRun(rt)
 		accesses := accessesOf(events)
@@ -113,11 +113,11 @@ func TestApartAgainstPlainModel(t *testing.T) {
 				}
 			}
 		}
-		pairs, _ := apartOf(events)
+		pairs, _ := excludedOf(events)
 		for _, p := range pairs {
 			x, y := evidence(rt, accesses, p.Evidence[0].Seq), evidence(rt, accesses, p.Evidence[1].Seq)
 			if !slices.Contains(x.all, p.Lock) || !slices.Contains(y.all, p.Lock) || naiveRace(x, y) || y.Before(x.Slot, x.Epoch) {
-				rt.Fatalf("%+v is not kept apart by %d", p.Evidence, p.Lock)
+				rt.Fatalf("%+v is not excluded by %d", p.Evidence, p.Lock)
 			}
 			got[naivePair{p.Objects[0], keyOf(&access{stack: x.Stack, op: x.Op}, &y.Event)}] = true
 		}

@@ -14,7 +14,7 @@ const (
 
 func act(w *eventtest.World) {
 	t := eventtest.OneOf(w.Choices, w.Live, "thread")
-	stack := event.StackID(w.Between(1, 3, "place"))
+	stack := event.StackID(w.Between(1, 3, "stack"))
 	switch w.Between(0, 9, "action") {
 	case 0, 1:
 		l := event.ObjectID(w.Between(firstLock, firstLock+lockCount-1, "lock"))

@@ -100,8 +100,8 @@ func TestRules(t *testing.T) {
 				t.Errorf("the run itself is refused: %v", err)
 			}
 			var order []int
-			for _, place := range tt.order {
-				order = append(order, place-1)
+			for _, number := range tt.order {
+				order = append(order, number-1)
 			}
 			err := execution.Observe(tt.run).Check(steps(tt.run, order), finding.Property)
 			var refusal *execution.Refusal
@@ -151,9 +151,9 @@ func TestEnds(t *testing.T) {
 	for i := range run {
 		run[i].Seq = uint64(i + 1)
 	}
-	waits := func(places ...int) []finding.Step {
+	waits := func(numbers ...int) []finding.Step {
 		out := steps(run, []int{0, 4})
-		for _, p := range places {
+		for _, p := range numbers {
 			s := step(&run[p-1])
 			s.Seq, s.Blocked = 0, true
 			out = append(out, s)

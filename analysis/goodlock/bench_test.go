@@ -11,7 +11,7 @@ import (
 const (
 	graphLocks  = 10_000
 	graphEdges  = 50_000
-	graphRings  = 1_000
+	graphCycles = 1_000
 	graphLonger = 5 // threads of the longest cycle
 )
 
@@ -31,18 +31,18 @@ func lockGraph() []event.Event {
 		edges++
 		parts = append(parts, nest(event.ThreadID(1+t%threads), event.ObjectID(1+outer), event.ObjectID(1+inner)))
 	}
-	for i := range graphRings {
+	for i := range graphCycles {
 		first, length := len(group), 2+i%(graphLonger-1)
 		for j := range length {
 			nesting(i+j, first+j, first+(j+1)%length)
 			group = append(group, i)
 		}
-		for range (graphLocks - graphRings*(2+graphLonger)/2) / graphRings { // single locks between the cycles
-			group = append(group, graphRings+len(group))
+		for range (graphLocks - graphCycles*(2+graphLonger)/2) / graphCycles { // single locks between the cycles
+			group = append(group, graphCycles+len(group))
 		}
 	}
 	for len(group) < graphLocks {
-		group = append(group, graphRings+len(group))
+		group = append(group, graphCycles+len(group))
 	}
 	seen := map[[2]int]bool{}
 	for edges < graphEdges {
@@ -65,7 +65,7 @@ func BenchmarkLockGraph(b *testing.B) {
 		a := run(Options{}, events)
 		b.StartTimer()
 		found := a.Finish()
-		if s := a.Stats(); len(found) != graphRings || s.BudgetHit || s.Edges != graphEdges {
+		if s := a.Stats(); len(found) != graphCycles || s.BudgetHit || s.Edges != graphEdges {
 			b.Fatalf("%d findings, %+v", len(found), s)
 		}
 	}

@@ -137,7 +137,7 @@ func TestCasesPlain(t *testing.T) {
 	}
 }
 
-func checkPairs(t *testing.T, pairs []wantPair, rings []string) {
+func checkPairs(t *testing.T, pairs []wantPair, cycles []string) {
 	t.Helper()
 	want := []string{}
 	for _, p := range pairs {
@@ -146,7 +146,7 @@ func checkPairs(t *testing.T, pairs []wantPair, rings []string) {
 		}
 	}
 	got := []string{}
-	for _, r := range rings {
+	for _, r := range cycles {
 		sides := strings.Fields(r)
 		if len(sides) != 2 {
 			continue

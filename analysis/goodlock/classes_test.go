@@ -88,7 +88,7 @@ func TestClassesThatAreOrdered(t *testing.T) {
 	}
 }
 
-func TestClassesApartByProcess(t *testing.T) {
+func TestClassesOfTwoProcessesDiffer(t *testing.T) {
 	class := func(l event.ObjectID) Class { return Class{letters(l).Name, uint32(l % 10)} }
 	a := run(Options{Class: class}, trace(threadsUpTo(3), nest(2, 11, 21), nest(3, 22, 12)))
 	if a.Finish(); len(a.Classes()) != 0 {
@@ -113,7 +113,7 @@ func TestClassesOfDestroyedLocks(t *testing.T) {
 	a := run(Options{Class: func(l event.ObjectID) Class { return Class{Name: "AB"[l%2 : l%2+1]} }}, trace(parts...))
 	a.Finish()
 	if a.Stats().EvictedEdges == 0 {
-		t.Fatal("nothing was forgotten")
+		t.Fatal("nothing was evicted")
 	}
 	names := event.NewNames()
 	a.Remember(names)
@@ -141,7 +141,7 @@ func naiveClasses(events []event.Event) map[string]bool {
 			return class(h.lock) == class(v.Object) && !(h.shared && v.wants().shared)
 		})
 	}
-	apart := func(v, w naiveWait) bool {
+	excluded := func(v, w naiveWait) bool {
 		for _, g := range v.held {
 			for _, h := range w.held {
 				if class(g.lock) == class(h.lock) && !(g.shared && h.shared) && class(g.lock) != class(v.Object) && class(h.lock) != class(w.Object) {
@@ -149,17 +149,17 @@ func naiveClasses(events []event.Event) map[string]bool {
 				}
 			}
 		}
-		return !meet(v, w, around)
+		return !naiveConcurrent(v, w, around)
 	}
 	out := map[string]bool{}
-	eachRing(waits, links, func(v, w naiveWait) bool { return class(v.Object) == class(w.Object) || apart(v, w) }, func(cycle []naiveWait) {
+	eachCycle(waits, links, func(v, w naiveWait) bool { return class(v.Object) == class(w.Object) || excluded(v, w) }, func(cycle []naiveWait) {
 		if slices.ContainsFunc(cycle, func(w naiveWait) bool { return !waitsForNext(cycle, w) }) {
-			out[classRing(cycle, class)] = true
+			out[classCycle(cycle, class)] = true
 		}
 	})
 	ofLocks := func(v, w naiveWait) bool { return slices.ContainsFunc(w.held, v.wants().excludes) }
-	eachRing(waits, ofLocks, func(v, w naiveWait) bool { return v.Object == w.Object || !meet(v, w, around) }, func(cycle []naiveWait) {
-		delete(out, classRing(cycle, class)) // already known as a cycle of locks
+	eachCycle(waits, ofLocks, func(v, w naiveWait) bool { return v.Object == w.Object || !naiveConcurrent(v, w, around) }, func(cycle []naiveWait) {
+		delete(out, classCycle(cycle, class)) // already known as a cycle of locks
 	})
 	return out
 }
@@ -170,7 +170,7 @@ func waitsForNext(cycle []naiveWait, w naiveWait) bool {
 	return slices.ContainsFunc(cycle[(i+1)%len(cycle)].held, w.wants().excludes)
 }
 
-func classRing(cycle []naiveWait, class func(event.ObjectID) event.ObjectID) string {
+func classCycle(cycle []naiveWait, class func(event.ObjectID) event.ObjectID) string {
 	var ids []event.ObjectID
 	for _, w := range cycle {
 		ids = append(ids, class(w.Object))
@@ -178,9 +178,9 @@ func classRing(cycle []naiveWait, class func(event.ObjectID) event.ObjectID) str
 	return cycleKey(ids)
 }
 
-// eachRing visits all sequences of waits in which each links to the next, and the last to the
-// first, and of which no two are apart.
-func eachRing(waits []naiveWait, links, apart func(v, w naiveWait) bool, visit func([]naiveWait)) {
+// eachCycle visits all sequences of waits in which each links to the next, and the last to the
+// first, and of which no two are excluded.
+func eachCycle(waits []naiveWait, links, excluded func(v, w naiveWait) bool, visit func([]naiveWait)) {
 	var extend func(cycle []naiveWait)
 	extend = func(cycle []naiveWait) {
 		last := cycle[len(cycle)-1]
@@ -188,7 +188,7 @@ func eachRing(waits []naiveWait, links, apart func(v, w naiveWait) bool, visit f
 			visit(cycle)
 		}
 		for _, w := range waits {
-			if w.Thread > cycle[0].Thread && links(last, w) && !slices.ContainsFunc(cycle, func(v naiveWait) bool { return apart(v, w) }) {
+			if w.Thread > cycle[0].Thread && links(last, w) && !slices.ContainsFunc(cycle, func(v naiveWait) bool { return excluded(v, w) }) {
 				extend(append(slices.Clip(cycle), w))
 			}
 		}

@@ -321,9 +321,9 @@ func TestDestroyedLocksMakeRoom(t *testing.T) {
 	}
 }
 
-// TestPatternsAreBounded checks that without destroyed locks no room can be made, and that what is
+// TestEdgesAreBounded checks that without destroyed locks no room can be made, and that what is
 // dropped is counted.
-func TestPatternsAreBounded(t *testing.T) {
+func TestEdgesAreBounded(t *testing.T) {
 	parts := [][]event.Event{fork(1, 2)}
 	for i := event.ObjectID(100); i < 200; i++ {
 		parts = append(parts, nest(2, i, i+1))
@@ -360,7 +360,7 @@ func TestThousandPhilosophers(t *testing.T) {
 	}
 }
 
-func TestLongRing(t *testing.T) {
+func TestLongCycle(t *testing.T) {
 	const n = 40
 	x := run(Options{}, philosophers(n))
 	f := x.Finish()
@@ -406,7 +406,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-func TestNewPatternsAreTold(t *testing.T) {
+func TestNewEdgesAreReported(t *testing.T) {
 	var got []string
 	reported := func(s finding.Step) { got = append(got, fmt.Sprint(s.Thread, s.Held, s.Object)) }
 	run(Options{OnEdge: reported}, trace(fork(1, 2), nest(1, a, b, c), nest(2, a, b, c), nest(2, b, a, c)))

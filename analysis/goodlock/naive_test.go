@@ -73,9 +73,9 @@ func naiveWaits(events []event.Event) (waits []naiveWait, around map[event.Threa
 	return waits, around
 }
 
-// meet reports whether the two can be about to happen at the same time: nothing orders them, and
+// naiveConcurrent reports whether the two can be about to happen at the same time: nothing orders them, and
 // no two critical sections around them exclude each other.
-func meet(v, w naiveWait, around map[event.ThreadID][]naiveHold) bool {
+func naiveConcurrent(v, w naiveWait, around map[event.ThreadID][]naiveHold) bool {
 	if v.Thread == w.Thread || v.Before(w.Slot, w.Epoch) || w.Before(v.Slot, v.Epoch) {
 		return false
 	}
@@ -102,7 +102,7 @@ func naiveRings(events []event.Event) map[string]bool {
 			if w.Thread <= cycle[0].Thread || !slices.ContainsFunc(w.held, last.wants().excludes) {
 				continue
 			}
-			if !slices.ContainsFunc(cycle, func(v naiveWait) bool { return v.Object == w.Object || !meet(v, w, around) }) {
+			if !slices.ContainsFunc(cycle, func(v naiveWait) bool { return v.Object == w.Object || !naiveConcurrent(v, w, around) }) {
 				extend(append(slices.Clip(cycle), w))
 			}
 		}
@@ -200,7 +200,7 @@ func checkCandidate(rt *rapid.T, seqs []uint64, bySeq map[uint64]naiveWait, arou
 			rt.Fatalf("candidate %v: %d does not wait for the next", seqs, seq)
 		}
 		for _, other := range seqs[:i] {
-			if !meet(w, bySeq[other], around) {
+			if !naiveConcurrent(w, bySeq[other], around) {
 				rt.Fatalf("candidate %v: %d and %d cannot meet", seqs, seq, other)
 			}
 		}

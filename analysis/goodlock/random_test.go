@@ -60,7 +60,7 @@ func (w *world) step() {
 	case 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16:
 		w.release(t)
 	default:
-		w.acquire(t, event.StackID(w.Between(1, 3, "place")))
+		w.acquire(t, event.StackID(w.Between(1, 3, "stack")))
 	}
 }
 

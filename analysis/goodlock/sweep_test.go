@@ -80,9 +80,9 @@ func TestSweepKeepsFindings(t *testing.T) {
 	}
 }
 
-// TestLocksOfThePast checks that a hundred thousand locks, each destroyed after its use within
+// TestDestroyedLocksAreDropped checks that a hundred thousand locks, each destroyed after its use within
 // another, leave next to nothing in memory.
-func TestLocksOfThePast(t *testing.T) {
+func TestDestroyedLocksAreDropped(t *testing.T) {
 	a := New(Options{})
 	e := func(op event.Op, o event.ObjectID) {
 		a.Event(&event.Event{Thread: 1, Op: op, Object: o, Kind: event.KindMutex, Epoch: 1, Must: []event.Epoch{1}})

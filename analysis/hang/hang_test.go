@@ -38,7 +38,7 @@ func analyse(events ...event.Event) []finding.Finding {
 	return a.Finish()
 }
 
-func TestRing(t *testing.T) {
+func TestCycle(t *testing.T) {
 	got := analyse(
 		holdsLock(1, left), blockedAt(1, right, event.Attempt{Op: event.Acquire, Following: 1, Cycle: true}),
 		holdsLock(2, right), holdsToRead(2, left+10), blockedAt(2, left, event.Attempt{Op: event.AcquireRead, Cycle: true}),
@@ -59,8 +59,8 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// TestNobodyIsLeft checks that the signals reported as lost are those for which no thread waited.
-func TestNobodyIsLeft(t *testing.T) {
+// TestLostSignals checks that the signals reported as lost are those for which no thread waited.
+func TestLostSignals(t *testing.T) {
 	signal := func(t event.ThreadID) event.Event {
 		return event.Event{Op: event.Signal, Thread: t, Object: news}
 	}

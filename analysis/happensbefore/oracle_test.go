@@ -281,7 +281,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		t.Errorf("%d threads, %d pending, %d ended, %d detached, %d inits, %d locks, %d variables, %d others", len(a.live), len(a.pending), len(a.ended), len(a.detached), len(a.inits), len(a.locks.all), len(a.vars.all), len(a.others.all))
 	}
 	if n := len(a.found.ended); n > maxEnded || n == 0 {
-		t.Errorf("%d reports of one pair of places", n)
+		t.Errorf("%d reports of one pair of call stacks", n)
 	}
 	if versions > 3*len(a.slots)+100 {
 		t.Errorf("%d clocks for %d slots", versions, len(a.slots))

@@ -162,9 +162,9 @@ func TestEveryObservedRaceHasASchedule(t *testing.T) {
 	}
 }
 
-// TestForgottenRaceIsObserved checks that a race of this run remains observed if the events that a
+// TestRaceWithDiscardedEventsIsObserved checks that a race of this run remains observed if the events that a
 // schedule needs were discarded, and that its reason says so.
-func TestForgottenRaceIsObserved(t *testing.T) {
+func TestRaceWithDiscardedEventsIsObserved(t *testing.T) {
 	var run []event.Event
 	add := func(th event.ThreadID, op event.Op, o event.ObjectID, k event.Kind) {
 		run = append(run, event.Event{Seq: uint64(len(run) + 1), Thread: th, Op: op, Object: o, Kind: k, Stack: event.StackID(len(run)%1000 + 1)})

@@ -150,12 +150,12 @@ func racing(run []event.Event, confident bool) []event.ObjectID {
 	return slices.Compact(out)
 }
 
-// TestRedundantAccessesTellNothing checks that without the unrecorded accesses every variable that
+// TestRedundantAccessesAddNothing checks that without the unrecorded accesses every variable that
 // has a race with a witness still has one, and that no other variable has a race at all. A
 // potential race may be missing: between a thread's read of its own write and the write of a
 // thread that has read that value under the same lock. The lock excludes that race, but the
 // lockset alone does not show it.
-func TestRedundantAccessesTellNothing(t *testing.T) {
+func TestRedundantAccessesAddNothing(t *testing.T) {
 	left := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		run := accessRun(rt)

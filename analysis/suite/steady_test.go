@@ -160,7 +160,7 @@ func TestMemoryDoesNotGrowWithTheRun(t *testing.T) {
 				t.Errorf("memory grew from %d to %d bytes", peak[0], peak[1])
 			}
 			if found := g.Finish(); len(found) > 0 {
-				t.Errorf("a deadlock where locks are taken in order: %+v", found[0])
+				t.Errorf("a deadlock where locks are acquired in order: %+v", found[0])
 			}
 			runtime.KeepAlive(h)
 			runtime.KeepAlive(o)
