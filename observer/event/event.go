@@ -43,7 +43,8 @@ type Op uint8
 
 // The operations. The order of a run is the order of its events. Each event is recorded
 // where its operation is sure to be ordered correctly: an acquire after it has succeeded, a
-// release before it happens.
+// release before it happens. The numbers are part of the trace format: a new operation comes
+// last. Methods and other packages rely on the order of the operations for ranges.
 const (
 	None Op = iota
 
@@ -143,7 +144,7 @@ const Cancelled uint64 = 1
 // Kind is the kind of an object.
 type Kind uint8
 
-// The kinds of object.
+// The kinds of object. The numbers are part of the trace format.
 const (
 	KindUnknown Kind = iota
 	KindVariable
@@ -162,7 +163,7 @@ const (
 // Flags qualify an event.
 type Flags uint16
 
-// The flags.
+// The flags. Their bits are part of the trace format.
 const (
 	// Try: a trylock, which never waits and so cannot block in a deadlock.
 	Try Flags = 1 << iota

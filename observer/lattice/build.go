@@ -257,8 +257,8 @@ func (l *Lattice) pendingSetsOf(j int) []pendingSet {
 }
 
 // step moves the monitors along the edge from cut i of the current level to cut j of the next,
-// and unites their sets with those of cut j. Made reports that cut j is new.
-func (l *Lattice) step(i, j int, e *entry, pending []pendingSet, made bool) {
+// and unites their sets with those of cut j, unless that is new.
+func (l *Lattice) step(i, j int, e *entry, pending []pendingSet, isNew bool) {
 	n := len(l.props)
 	for p, a := range l.props {
 		to, fresh := l.current.sets[i*n+p], false
@@ -287,7 +287,7 @@ func (l *Lattice) step(i, j int, e *entry, pending []pendingSet, made bool) {
 			}
 		}
 		at := &l.next.sets[j*n+p]
-		if !made && *at != to {
+		if !isNew && *at != to {
 			to = a.union(*at, to)
 		}
 		*at = to

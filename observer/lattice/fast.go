@@ -68,7 +68,8 @@ func (l *Lattice) collectBytes() {
 }
 
 // enabled returns the set of slots, a bit each, for whose next event a cut contains all events
-// that must come before. It does not branch, since the branches would be unpredictable.
+// that must come before. It does not branch, since the branches would be unpredictable: missing
+// is 0 if the subtraction leaves the top bits of all lanes, and only then missing-1 is negative.
 func (b *bytewise) enabled(key, top uint64) (on uint32) {
 	full, slot := key|top, uint(0)
 	for at := uint64(0); at < uint64(len(b.need)); at += 1 << laneBits {
@@ -81,7 +82,8 @@ func (b *bytewise) enabled(key, top uint64) (on uint32) {
 }
 
 // tryBytes is try for lanes of 8 bits, where no event acquires locks. Its loop over the cuts
-// does not branch.
+// does not branch: missing is 0 only for the cuts that contain all events that must come before
+// e, and whose lane of the slot has exactly the events before e.
 func (l *Lattice) tryBytes(slot, lane uint32, e *entry) {
 	top, need, shift := l.top, l.bytewise.need[slot<<laneBits|lane], slot*8&63
 	cuts := l.bytewise.cuts
@@ -109,8 +111,8 @@ func (l *Lattice) takeBytes(e *entry, cuts []uint64) {
 		cuts[w] &= cuts[w] - 1
 		key := from.keys[i] + unit
 		j := l.table.findWord(key)
-		made := j == absent
-		if made {
+		isNew := j == absent
+		if isNew {
 			l.keyBuf[0] = key
 			if l.next.n >= width {
 				l.table.drop(l.next, l.keyBuf)
@@ -122,7 +124,7 @@ func (l *Lattice) takeBytes(e *entry, cuts []uint64) {
 		}
 		l.stats.Edges++
 		if !l.single {
-			l.step(i, j, e, l.pendingSetsOf(j), made)
+			l.step(i, j, e, l.pendingSetsOf(j), isNew)
 			continue
 		}
 		set := from.sets[i]
@@ -198,7 +200,7 @@ func (m *merger) mergeWords() {
 			return
 		}
 		m.out.keys = append(m.out.keys, least)
-		m.made, m.missed = false, false
+		m.hasEdge, m.missed = false, false
 		for k := range streams {
 			s := &streams[k]
 			if s.word != least {
@@ -221,7 +223,7 @@ func (m *merger) mergeWords() {
 // the stream is.
 func (m *merger) edgeSingle(set uint32, s *stream, e *entry) {
 	at := &m.views[0].last
-	if !m.made {
+	if !m.hasEdge {
 		m.add(s, e)
 	}
 	if e.steps&1 == 0 {

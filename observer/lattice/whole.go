@@ -31,7 +31,7 @@ type merger struct {
 	// The merger stops at maxPending.
 	pending []int
 	missed  bool   // the last cut becomes pending
-	made    bool   // the last cut has an edge
+	hasEdge bool   // a step into the last cut has been taken
 	edges   uint64 // number of edges taken
 }
 
@@ -197,7 +197,7 @@ func (m *merger) advance(s *stream) {
 // open begins the cut with a key, which is the last cut until close.
 func (m *merger) open(key []uint64) {
 	m.out.keys = append(m.out.keys, key...)
-	m.made = false
+	m.hasEdge = false
 	m.missed = false
 }
 
@@ -205,8 +205,8 @@ func (m *merger) open(key []uint64) {
 func (m *merger) edge(s *stream, e *entry) {
 	v, n := m.out, len(m.views)
 	from := m.l.current.sets[s.at*n : s.at*n+n]
-	made := m.made
-	if !made {
+	hasEdge := m.hasEdge
+	if !hasEdge {
 		m.add(s, e)
 	}
 	m.edges++
@@ -244,7 +244,7 @@ func (m *merger) edge(s *stream, e *entry) {
 				to = m.step(p, to, s, e)
 			}
 		}
-		if made && into[p] != to {
+		if hasEdge && into[p] != to {
 			to = m.union(p, into[p], to)
 		}
 		into[p] = to
@@ -264,7 +264,7 @@ func (m *merger) add(s *stream, e *entry) {
 		m.views[p].last = pendingSet{}
 		v.sets = append(v.sets, 0)
 	}
-	m.made = true
+	m.hasEdge = true
 }
 
 // step returns the set that follows from a set by the event at which a stream is, where the
@@ -371,7 +371,7 @@ func (l *Lattice) gather(m *merger) {
 // redo takes the steps into a cut of the next level again, while monitors may compute new
 // results and violations may be reported.
 func (l *Lattice) redo(j int) {
-	made, n := false, len(l.props)
+	hasEdge, n := false, len(l.props)
 	l.pendingSets = longer(l.pendingSets, n)
 	clear(l.pendingSets)
 	clear(l.next.sets[j*n : (j+1)*n])
@@ -384,8 +384,8 @@ func (l *Lattice) redo(j int) {
 		l.keyBuf[l.word(slot)] -= l.unit[slot]
 		lane := l.lane(l.keyBuf, slot)
 		if i, ok := l.current.search(l.keyBuf); ok && (l.tried(i, slot) || l.observes(i, slot)) && l.enabled(l.keyBuf, slot, lane) {
-			l.step(i, j, l.chains[slot].at(l.base[slot]+lane+1), l.pendingSets, !made)
-			made = true
+			l.step(i, j, l.chains[slot].at(l.base[slot]+lane+1), l.pendingSets, !hasEdge)
+			hasEdge = true
 		}
 	}
 	for p, a := range l.props {

@@ -129,30 +129,30 @@ func (w *Writer) add(e *event.Event) {
 	c.events++
 	c.last = e.Seq
 	k := kindOf(e)
-	slot := &w.kindCache[k.cacheIndex()]
-	if slot.block != w.block || slot.kind != k {
+	cached := &w.kindCache[k.cacheIndex()]
+	if cached.block != w.block || cached.kind != k {
 		c.define(&k)
 		if w.opts.Fresh != nil {
 			w.opts.Fresh(e)
 		}
-		*slot = cachedKind{block: w.block, kind: k, number: c.kindCount}
+		*cached = cachedKind{block: w.block, kind: k, number: c.kindCount}
 		c.kindNumbers = append(c.kindNumbers, 0)
 		if e.Stack != 0 && !w.seenStacks[e.Stack] {
 			w.seenStacks[e.Stack] = true
 			c.stacks = append(c.stacks, e.Stack)
 		}
 	} else {
-		c.kindNumbers = binary.AppendUvarint(c.kindNumbers, slot.number)
+		c.kindNumbers = binary.AppendUvarint(c.kindNumbers, cached.number)
 	}
 	c.times = binary.AppendUvarint(c.times, zigzag(e.Time-c.time))
 	c.time = e.Time
 	if e.Flags&event.HasValue != 0 {
-		c.values = binary.AppendUvarint(c.values, zigzag(e.Value-slot.value))
-		slot.value = e.Value
+		c.values = binary.AppendUvarint(c.values, zigzag(e.Value-cached.value))
+		cached.value = e.Value
 	}
 	for i, v := range e.Args[:k.args] {
-		c.values = binary.AppendUvarint(c.values, zigzag(v-slot.args[i]))
-		slot.args[i] = v
+		c.values = binary.AppendUvarint(c.values, zigzag(v-cached.args[i]))
+		cached.args[i] = v
 	}
 }
 
