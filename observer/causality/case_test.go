@@ -25,47 +25,24 @@ type expected struct {
 	Order    []json.RawMessage `json:"order"`
 }
 
-// ranges holds, by thread, its slot and the range of the slot's relevant events that are its
-// own: several threads may use a slot in turn.
-type ranges struct {
-	slot  map[event.ThreadID]uint32
-	first map[event.ThreadID]uint32
-	count map[event.ThreadID]uint32
-}
-
-// stampedRun holds the clocks of a run, which byThread converts to those of the paper.
+// stampedRun holds the clocks of a run, which ByThread converts to those of the paper.
 type stampedRun struct {
-	ranges
+	eventtest.ThreadClocks
 	clocks []causality.Clock // after each event
 	raw    *causality.Clocks
 }
 
 func stampRun(events []event.Event, relevant func(i int) bool) *stampedRun {
-	s := &stampedRun{ranges: ranges{map[event.ThreadID]uint32{}, map[event.ThreadID]uint32{}, map[event.ThreadID]uint32{}}, raw: causality.New()}
+	s := &stampedRun{raw: causality.New()}
 	for i := range events {
 		r := relevant(i)
 		slot, v := s.raw.Stamp(&events[i], r)
 		if r {
-			t := events[i].Thread
-			if s.count[t] == 0 {
-				s.slot[t], s.first[t] = slot, v[slot]
-			}
-			s.count[t]++
+			s.Add(events[i].Thread, slot, v[slot])
 		}
 		s.clocks = append(s.clocks, append(causality.Clock(nil), v...))
 	}
 	return s
-}
-
-// byThread returns a clock as in the paper: a component for each thread.
-func (r *ranges) byThread(v causality.Clock, threads []event.ThreadID) []uint32 {
-	out := make([]uint32, len(threads))
-	for i, t := range threads {
-		if n := r.count[t]; n > 0 && v.At(r.slot[t]) >= r.first[t] {
-			out[i] = min(v.At(r.slot[t])-r.first[t]+1, n)
-		}
-	}
-	return out
 }
 
 func executions(t *testing.T) map[string][]eventtest.Execution {
@@ -98,7 +75,7 @@ func checkClocks(t *testing.T, x *eventtest.Execution) {
 	s := stampRun(x.Events, func(i int) bool { return x.IDs[i] != "" })
 	for i, at := range x.Index {
 		if i < len(want.Expect.Clocks) && at >= 0 {
-			if diff := cmp.Diff(want.Expect.Clocks[i], s.byThread(s.clocks[at], x.Threads)); diff != "" {
+			if diff := cmp.Diff(want.Expect.Clocks[i], s.ByThread(s.clocks[at], x.Threads)); diff != "" {
 				t.Errorf("after event %d: %s", i, diff)
 			}
 		}
@@ -123,7 +100,7 @@ func checkMessages(t *testing.T, x *eventtest.Execution, s *stampedRun, want []m
 	t.Helper()
 	byID := map[string][]uint32{}
 	for i, id := range x.IDs {
-		byID[id] = s.byThread(s.clocks[i], x.Threads)
+		byID[id] = s.ByThread(s.clocks[i], x.Threads)
 	}
 	if len(byID) != len(want) {
 		t.Errorf("%d messages, want %d", len(byID), len(want))

@@ -165,7 +165,7 @@ func TestTheorem1OfTheCases(t *testing.T) {
 		}
 		plain, ours := runPaper(t, x, false), stampRun(x.Events, func(i int) bool { return x.IDs[i] != "" })
 		for _, m := range plain.messages {
-			if diff := cmp.Diff(m.clock, ours.byThread(ours.clocks[m.event], x.Threads)); diff != "" {
+			if diff := cmp.Diff(m.clock, ours.ByThread(ours.clocks[m.event], x.Threads)); diff != "" {
 				t.Errorf("execution %d, event %d: %s", i, m.event, diff)
 			}
 		}
@@ -243,7 +243,7 @@ func TestOrderOfTheCases(t *testing.T) {
 		for i, a := range x.IDs {
 			at := slices.Index(x.Threads, x.Events[i].Thread)
 			for j, b := range x.IDs {
-				if i != j && s.byThread(s.clocks[i], x.Threads)[at] <= s.byThread(s.clocks[j], x.Threads)[at] {
+				if i != j && s.ByThread(s.clocks[i], x.Threads)[at] <= s.ByThread(s.clocks[j], x.Threads)[at] {
 					got[[2]string{a, b}] = true
 				}
 			}

@@ -181,7 +181,7 @@ func TestLemma1(t *testing.T) {
 		}
 		for j := range events {
 			want := count(func(i int) bool { return i == j || before[i][j] })
-			if diff := cmp.Diff(want, s.byThread(s.clocks[j], threads)); diff != "" {
+			if diff := cmp.Diff(want, s.ByThread(s.clocks[j], threads)); diff != "" {
 				t.Fatalf("(a) event %d: %s", j+1, diff)
 			}
 		}
@@ -197,10 +197,10 @@ func TestLemma1(t *testing.T) {
 					return false
 				})
 			}
-			if diff := cmp.Diff(some(false), s.byThread(access, threads)); diff != "" {
+			if diff := cmp.Diff(some(false), s.ByThread(access, threads)); diff != "" {
 				t.Fatalf("(b): %s", diff)
 			}
-			if diff := cmp.Diff(some(true), s.byThread(write, threads)); diff != "" {
+			if diff := cmp.Diff(some(true), s.ByThread(write, threads)); diff != "" {
 				t.Fatalf("(c): %s", diff)
 			}
 		}

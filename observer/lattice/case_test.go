@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/observer/causality"
-	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 	"github.com/tracepredict/tracepredict/observer/lattice"
 )
@@ -54,16 +53,7 @@ func explore(t *testing.T, x *eventtest.Execution, o lattice.Options) *explored 
 	for _, v := range x.Initial {
 		o.Initial = append(o.Initial, uint64(v))
 	}
-	slot, first, count := map[event.ThreadID]uint32{}, map[event.ThreadID]uint32{}, map[event.ThreadID]uint32{}
-	byThread := func(cut []uint32) []uint32 {
-		v := make([]uint32, len(x.Threads))
-		for i, t := range x.Threads {
-			if n := count[t]; n > 0 && causality.Clock(cut).At(slot[t]) >= first[t] {
-				v[i] = min(cut[slot[t]]-first[t]+1, n)
-			}
-		}
-		return v
-	}
+	var threads eventtest.ThreadClocks
 	var initial []int
 	o.Violation = func(v *lattice.Violation) {
 		out.violations++
@@ -90,10 +80,10 @@ func explore(t *testing.T, x *eventtest.Execution, o lattice.Options) *explored 
 	l.OnLevel(func(cuts [][]uint32, values [][]uint64, bad [][]bool) {
 		var level [][]uint32
 		for i, c := range cuts {
-			level = append(level, byThread(c))
+			level = append(level, threads.ByThread(c, x.Threads))
 			for p, b := range bad[i] {
 				if b {
-					out.bad[names[p]] = append(out.bad[names[p]], byThread(c))
+					out.bad[names[p]] = append(out.bad[names[p]], threads.ByThread(c, x.Threads))
 				}
 			}
 		}
@@ -111,9 +101,7 @@ func explore(t *testing.T, x *eventtest.Execution, o lattice.Options) *explored 
 		if !relevant {
 			continue
 		}
-		if count[e.Thread]++; count[e.Thread] == 1 {
-			slot[e.Thread], first[e.Thread] = s, v[s]
-		}
+		threads.Add(e.Thread, s, v[s])
 		before = append(before, uint64(i))
 		l.Event(&lattice.Event{Slot: s, Clock: v, Variable: slices.Index(x.Objects, e.Object), Value: e.Value, Seq: uint64(i)})
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/observer/causality"
-	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 	"github.com/tracepredict/tracepredict/observer/lattice"
 )
@@ -29,7 +28,7 @@ type message struct {
 func messagesOf(x *eventtest.Execution) []message {
 	var out []message
 	clocks := causality.New()
-	slot, first, count := map[event.ThreadID]uint32{}, map[event.ThreadID]uint32{}, map[event.ThreadID]uint32{}
+	var threads eventtest.ThreadClocks
 	var raw []causality.Clock
 	for i := range x.Events {
 		e := &x.Events[i]
@@ -37,19 +36,12 @@ func messagesOf(x *eventtest.Execution) []message {
 		if x.IDs[i] == "" {
 			continue
 		}
-		if count[e.Thread]++; count[e.Thread] == 1 {
-			slot[e.Thread], first[e.Thread] = s, v[s]
-		}
+		threads.Add(e.Thread, s, v[s])
 		raw = append(raw, slices.Clone(v))
 		out = append(out, message{id: x.IDs[i], thread: slices.Index(x.Threads, e.Thread), variable: slices.Index(x.Objects, e.Object), value: e.Value})
 	}
 	for i := range out {
-		out[i].clock = make([]uint32, len(x.Threads))
-		for k, t := range x.Threads {
-			if count[t] > 0 && raw[i].At(slot[t]) >= first[t] {
-				out[i].clock[k] = min(raw[i].At(slot[t])-first[t]+1, count[t])
-			}
-		}
+		out[i].clock = threads.ByThread(raw[i], x.Threads)
 	}
 	return out
 }
