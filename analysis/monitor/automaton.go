@@ -17,19 +17,19 @@ type Automaton struct {
 type AutomatonState struct {
 	Name  string
 	Bad   bool
-	Final bool // an accepting state; only shown to the reader, also in drawings
+	Final bool // an accepting state: only drawings show it, it changes no verdict
 	Edges []Edge
 }
 
-// Edge leads to the state of that index when its guard holds.
+// Edge leads to the state with index To when its guard holds.
 type Edge struct {
 	Guard ere.Cube
 	To    int
 }
 
-// NewAutomaton returns the automaton of these states, the first of which is the
-// initial one. There is an error if there is none, if there are more than
-// DefaultLimit, or if an edge leads nowhere.
+// NewAutomaton returns the automaton with these states, the first of which is the initial one.
+// It returns an error if there are no states, if there are more than DefaultLimit, or if an
+// edge leads to a state that does not exist.
 func NewAutomaton(states []AutomatonState) (*Automaton, error) {
 	switch {
 	case len(states) == 0:
@@ -53,7 +53,7 @@ func (a *Automaton) States() []AutomatonState { return a.states }
 // Start appends the initial state.
 func (a *Automaton) Start(into []State) []State { return append(into, 0) }
 
-// Step appends the states that the edges of from lead to; a state may come
+// Step appends the states that the edges of from lead to by letter l. It may append a state
 // more than once.
 func (a *Automaton) Step(into []State, from State, l Letter) []State {
 	s := &a.states[from]

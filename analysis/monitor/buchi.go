@@ -1,31 +1,32 @@
 package monitor
 
-// arc is a transition to a state of a generalised Büchi automaton. It makes promises, a set of
-// numbers. A run is accepted when it makes no promise forever.
+// arc is a transition to a state of a generalised Büchi automaton, without its letters. It
+// carries promises, a set of numbers. A run is accepted unless some promise is carried by all
+// its arcs from some point on.
 type arc struct {
 	to       uint32
 	promises set
 }
 
-// accepting is the state from which every run is accepted; the others have the
-// numbers from 1, and their arcs come from a function.
+// accepting is the number of the state from which every run is accepted. It has no arcs. The
+// other states are numbered from 1.
 const accepting = 0
 
-// buchi finds the states of a generalised Büchi automaton from which some run
-// is accepted: those that reach a strongly connected component (Tarjan's
-// algorithm) in which a run can stay forever without keeping a promise open, that is, in
-// which no promise is made by all arcs.
+// buchi finds the live states of a generalised Büchi automaton, those from which some run is
+// accepted. They are accepting, and the states from which it can be reached, or a strongly
+// connected component in which a run can stay forever without an open promise: no promise is
+// carried by all arcs within the component. The components are found by Tarjan's algorithm.
 type buchi struct {
 	sets  *sets
-	arcs  [][]arc // by state
-	live  []bool  // by state: an accepted run begins there
-	order []uint32
-	low   []uint32
-	stack []uint32
-	count uint32
+	arcs  [][]arc  // by state
+	live  []bool   // by state: an accepted run begins there
+	order []uint32 // by state: its number in the search; 0: not visited; or settled
+	low   []uint32 // by state: Tarjan's low link
+	stack []uint32 // states whose component is not known
+	count uint32   // of states visited
 }
 
-// findLive computes live.
+// findLive computes live from arcs.
 func (b *buchi) findLive() {
 	b.live = make([]bool, len(b.arcs))
 	b.order = make([]uint32, len(b.arcs))
@@ -39,7 +40,7 @@ func (b *buchi) findLive() {
 	}
 }
 
-// settled is the value of order for states whose component is known.
+// settled is the value of order of states whose component is known.
 const settled = 1<<32 - 1
 
 // visit does a depth-first search from s.
@@ -60,7 +61,8 @@ func (b *buchi) visit(s uint32) {
 	}
 }
 
-// component removes from the stack the component whose first state is s.
+// component removes from the stack the component whose first state is s, and decides whether
+// its states are live.
 func (b *buchi) component(s uint32) {
 	at := len(b.stack) - 1
 	for b.stack[at] != s {
@@ -75,6 +77,7 @@ func (b *buchi) component(s uint32) {
 	}
 }
 
+// leadsToLive reports whether an arc of a component leads to a live state of another one.
 func (b *buchi) leadsToLive(states []uint32) bool {
 	for _, s := range states {
 		for _, a := range b.arcs[s] {
@@ -86,25 +89,25 @@ func (b *buchi) leadsToLive(states []uint32) bool {
 	return false
 }
 
-// fulfils reports whether no promise is made by all arcs within a component, and
-// there are such arcs.
+// fulfils reports whether there are arcs within a component, and no promise that all of them
+// carry.
 func (b *buchi) fulfils(states []uint32) bool {
 	within := make(map[uint32]bool, len(states))
 	for _, s := range states {
 		within[s] = true
 	}
-	open, any := []uint32(nil), false
+	common, found := []uint32(nil), false
 	for _, s := range states {
 		for _, a := range b.arcs[s] {
 			if !within[a.to] {
 				continue
 			}
-			if !any {
-				open, any = b.sets.elements[a.promises], true
+			if !found {
+				common, found = b.sets.elements[a.promises], true
 			} else {
-				open = intersection(open, b.sets.elements[a.promises])
+				common = intersection(common, b.sets.elements[a.promises])
 			}
-			if len(open) == 0 {
+			if len(common) == 0 {
 				return true
 			}
 		}
@@ -112,7 +115,7 @@ func (b *buchi) fulfils(states []uint32) bool {
 	return false
 }
 
-// intersection returns what two sorted sets have in common.
+// intersection returns the elements that two sorted slices have in common.
 func intersection(a, b []uint32) []uint32 {
 	var both []uint32
 	for len(a) > 0 && len(b) > 0 {

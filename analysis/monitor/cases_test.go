@@ -15,8 +15,8 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/monitor/ltl"
 )
 
-// The cases compare two forms of a property on all words up to a length; what
-// is expected was computed by brute force from the definitions.
+// The cases compare two forms of a property on all words up to a length. The expected results
+// were computed by brute force from the definitions.
 
 type wordsCase struct {
 	Atoms    []string
@@ -102,7 +102,8 @@ func (r monitorReader) next(l Letter) reader {
 
 func (r monitorReader) bad() bool { return slices.ContainsFunc(r.states, r.m.Bad) }
 
-// wordReader tells of an expression whether it matches the word itself.
+// wordReader reads a word with an expression. It is bad when the expression matches the word
+// read so far.
 type wordReader struct {
 	d *ere.Derivatives
 	l ere.Language
@@ -221,7 +222,7 @@ func TestCasesCompare(t *testing.T) {
 	}
 }
 
-// compare reads all words up to a length by both.
+// compare makes both readers read all words up to a length.
 func (c *wordsCase) compare(left, right reader, letters []Letter, length int) outcome {
 	var o outcome
 	first := func(at **string, word []Letter) {
@@ -274,8 +275,8 @@ func TestCasesSingleWords(t *testing.T) {
 	}
 }
 
-// TestCasesEqualForAllLengths compares automata by what pairs of their
-// states words lead to.
+// TestCasesEqualForAllLengths compares two automata by the pairs of their states that words
+// lead to.
 func TestCasesEqualForAllLengths(t *testing.T) {
 	compared := 0
 	for name, c := range readCases(t) {
@@ -319,9 +320,8 @@ func alike(a, b *Deterministic, letters []Letter) bool {
 	return true
 }
 
-// TestFormsOfOnePropertyBecomeOneMonitor: minimal automata are numbered alike,
-// so that a formula, its automaton and the expression of its bad prefixes give
-// equal monitors.
+// TestFormsOfOnePropertyBecomeOneMonitor: equal minimal automata have equal numbers of states,
+// so that a formula, its automaton and the expression of its bad prefixes have equal monitors.
 func TestFormsOfOnePropertyBecomeOneMonitor(t *testing.T) {
 	compared := 0
 	for name, c := range readCases(t) {
@@ -358,8 +358,8 @@ func (c *wordsCase) smallest(t *testing.T, f form) Monitor {
 	}
 }
 
-// TestSetsMergeCase: the formula of the case monitor_sets_merge and its
-// automaton are one monitor.
+// TestSetsMergeCase: the formula of the case monitor_sets_merge and its automaton have equal
+// monitors.
 func TestSetsMergeCase(t *testing.T) {
 	c := readCases(t)["monitor_sets_merge.json"]
 	c.Atoms = []string{"a1", "b0", "c"}

@@ -18,7 +18,7 @@ func of(f *ltl.Formula, o ltl.Op, g *ltl.Formula) *ltl.Formula { return ltl.Bina
 func TestSafetyIsDecidedByMeaning(t *testing.T) {
 	for _, c := range []struct {
 		formula *ltl.Formula
-		guilty  []string // none of a safety property
+		guilty  []string // the eventualities to blame; nil for a safety property
 	}{
 		{is(ltl.Always, of(p(0), ltl.Implies, is(ltl.Once, p(1)))), nil},
 		{of(p(0), ltl.WeakUntil, p(1)), nil},
@@ -66,8 +66,8 @@ func TestSafetyIsDecidedByMeaning(t *testing.T) {
 	}
 }
 
-// TestBadBeforeTheContradictionIsMet: the first bad prefix is shorter than what
-// the shape of the formula tells.
+// TestBadBeforeTheContradictionIsMet: a prefix is bad as soon as no continuation satisfies the
+// formula, even if only later letters make a part of the formula false.
 func TestBadBeforeTheContradictionIsMet(t *testing.T) {
 	for _, f := range []*ltl.Formula{
 		of(is(ltl.Always, of(p(0), ltl.Implies, is(ltl.Next, is(ltl.Next, p(1))))), ltl.And, is(ltl.Always, is(ltl.Not, p(1)))),
@@ -92,7 +92,7 @@ func TestFutureUnderPastIsRefused(t *testing.T) {
 }
 
 func TestFromLTLNamesWhatGrows(t *testing.T) {
-	// The value of p0 twelve steps ago takes 2¹² states.
+	// The value of p0 twelve steps ago needs 2¹² states.
 	deep := p(0)
 	for range 12 {
 		deep = is(ltl.Yesterday, deep)
@@ -121,8 +121,8 @@ func TestFromLTLNamesWhatGrows(t *testing.T) {
 	}
 }
 
-// TestFromLTLNamesAnOperatorOfMany: where one letter leads to too many states
-// at once, any of the operators is to blame, but not the formula.
+// TestFromLTLNamesAnOperatorOfMany: if one letter leads to too many states at once, the error
+// names one of the operators, not the whole formula.
 func TestFromLTLNamesAnOperatorOfMany(t *testing.T) {
 	f := p(0)
 	for i := range ltl.Atoms {

@@ -4,9 +4,8 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/monitor/decision"
 )
 
-// Determinise returns the smallest deterministic monitor of the same bad words,
-// by the construction of subsets. A subset with a bad state is bad. The error
-// is a *SizeError.
+// Determinise returns the smallest deterministic monitor of the same bad words, by subset
+// construction. A subset with a bad state is bad. The error is a *SizeError.
 func (a *Automaton) Determinise(o Options) (*Deterministic, error) {
 	table := decision.New(room(o.limit()))
 	s := newSets()

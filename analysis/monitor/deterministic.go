@@ -6,24 +6,23 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/monitor/decision"
 )
 
-// Deterministic is a complete deterministic automaton with at most one bad
-// state. State 0 is the initial one, the others are numbered in the order of a breadth-first
-// search. The edges of a state are a decision diagram over the
-// propositions; where these are few, all diagrams are also one table, looked
-// up by state and letter.
+// Deterministic is a complete deterministic automaton with at most one bad state. State 0 is
+// the initial one, and the others are numbered in the order of a breadth-first search. The
+// edges of a state are a decision diagram over the propositions. If the propositions are few,
+// there is also a table of the edges of all states, by state and letter.
 type Deterministic struct {
-	choices []choice
-	roots   []ref // by state
-	bad     State // or noState
+	choices []choice // the inner nodes of all diagrams
+	roots   []ref    // by state: the root of its diagram
+	bad     State    // the bad state; noState if there is none
 	minimal bool
-	mask    uint64 // the propositions that some step depends on
+	mask    uint64 // the propositions that some edge depends on
 
-	shift uint8   // of the table's lowest proposition
-	width uint8   // propositions of the table
-	table []State // empty if there is none
+	shift uint8   // number of the table's lowest proposition
+	width uint8   // number of the table's propositions
+	table []State // the next state, by state and letter; empty without a table
 }
 
-// ref is the target of a step: a choice or, with isState, a state.
+// ref is a node of a diagram: the index of a choice or, with the bit isState, a state.
 type ref = uint32
 
 const (
@@ -31,6 +30,8 @@ const (
 	noState State = 1<<31 - 1
 )
 
+// choice is an inner node of a diagram: low is where the proposition does not hold, high where
+// it does.
 type choice struct {
 	low, high   ref
 	proposition uint8
@@ -70,12 +71,11 @@ func (d *Deterministic) States() int { return len(d.roots) }
 // Choices returns the number of inner nodes of the decision diagrams.
 func (d *Deterministic) Choices() int { return len(d.choices) }
 
-// Minimal reports whether no automaton with fewer states reads the same words
-// as bad. It is false only for monitors so large that the time was bounded.
+// Minimal reports whether no automaton with fewer states finds the same words bad. It is false
+// only for a monitor so large that its minimisation was given up.
 func (d *Deterministic) Minimal() bool { return d.minimal }
 
-// Propositions returns the propositions that a step may look at, bit i for
-// proposition i.
+// Propositions returns the propositions that some edge depends on, bit i for proposition i.
 func (d *Deterministic) Propositions() uint64 { return d.mask }
 
 // CanBeViolated reports whether some word is bad.
@@ -87,8 +87,8 @@ func (d *Deterministic) ViolatedAtOnce() bool {
 	return d.Bad(0) || d.roots[0] == isState|d.bad
 }
 
-// tableEntries bounds the table of a monitor: diagrams are more likely to stay in the
-// processor's caches than a larger table.
+// tableEntries bounds the number of entries of a monitor's table. A larger table is less likely
+// than the diagrams to stay in the processor's caches.
 const tableEntries = 1 << 16
 
 // tabulate makes the table if the propositions have adjacent numbers and are few.
@@ -108,16 +108,15 @@ func (d *Deterministic) tabulate() {
 	d.table, d.shift, d.width = table, uint8(shift), uint8(width)
 }
 
-// draft is an automaton under construction: the edges of each state are a
-// diagram whose leaves are states.
+// draft is an automaton under construction. State 0 is the initial one. The edges of a state
+// are a diagram whose leaves are states.
 type draft struct {
-	table   *decision.Table
-	roots   []decision.Node
-	bad     []bool
-	initial State
+	table *decision.Table // of the diagrams
+	roots []decision.Node // by state: the root of its diagram
+	bad   []bool          // by state
 }
 
-// finish returns the automaton, minimal if that takes no more than work steps.
+// finish returns the automaton, minimised if that visits no more than work nodes and states.
 func (d *draft) finish(work int) *Deterministic {
 	m := newMinimiser(d)
 	minimal := m.refine(work)

@@ -196,7 +196,7 @@ func TestDeterminiseMatchesTheAutomaton(t *testing.T) {
 }
 
 func TestDeterminiseIsBounded(t *testing.T) {
-	// That p0 held twelve states ago takes 2¹² subsets.
+	// Whether p0 held twelve states ago needs 2¹² subsets.
 	states := []AutomatonState{{Edges: []Edge{{ere.Cube{}, 0}, {ere.Cube{True: 1}, 1}}}}
 	for i := range 12 {
 		states = append(states, AutomatonState{Bad: i == 11, Edges: []Edge{{ere.Cube{}, i + 2}}})

@@ -11,15 +11,15 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/monitor/ere"
 )
 
-// edgeCubes and stateCubes bound the cubes that are drawn on one edge and
-// examined for one state; a number or "…" stands for the rest.
+// edgeCubes bounds the number of cubes that are drawn on one edge, and stateCubes the number
+// that are examined for one state. A number or "…" is drawn for the rest.
 const (
 	edgeCubes  = 8
 	stateCubes = 4096
 )
 
-// WriteDOT draws the monitor in the language of Graphviz, with the given name
-// for each proposition (nil: p0, p1, …). Bad states have two circles.
+// WriteDOT draws the monitor in the language of Graphviz, with the given name for each
+// proposition (nil: p0, p1, …). The bad state has two circles.
 func (d *Deterministic) WriteDOT(w io.Writer, title string, name func(int) string) error {
 	g := newDrawing(w, title)
 	for s := range d.roots {

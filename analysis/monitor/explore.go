@@ -2,13 +2,13 @@ package monitor
 
 import "github.com/tracepredict/tracepredict/analysis/monitor/decision"
 
-// Options of the constructions. The zero value is useful.
+// Options configure how monitors are made. The zero value is useful.
 type Options struct {
-	// Limit is how many states a monitor, and each automaton on the way to it,
+	// Limit is the number of states that a monitor, and each automaton from which it is made,
 	// may have, 1,048,576 at most; 0 is DefaultLimit.
 	Limit int
-	// Partial accepts a formula that is not a safety property: its monitor
-	// reports the bad prefixes that it has.
+	// Partial accepts a formula that is not a safety property. Its monitor reports the bad
+	// prefixes that the formula has.
 	Partial bool
 }
 
@@ -19,22 +19,24 @@ func (o Options) limit() int {
 	return min(o.Limit, 1<<20)
 }
 
-// perState bounds, for each state that an automaton may have, its arcs, the
-// nodes of its decision diagrams, and the sizes of what its states are made of.
+// perState is what room allows for each state that an automaton may have.
 const perState = 32
 
+// room returns the bound, for an automaton of up to limit states, on its arcs, on the nodes of
+// its decision diagrams, and on the sizes of the sets that its states are made of.
 func room(limit int) int { return perState*limit + 1<<16 }
 
-// exploration numbers the states of an automaton, which have keys, as they
-// appear.
+// exploration numbers the states of an automaton in the order in which they are found. A key
+// is what the automaton's construction calls a state.
 type exploration struct {
-	keys  []uint32
+	keys  []uint32 // by state
 	index map[uint32]State
-	roots []decision.Node // leaves are keys
+	roots []decision.Node // by state: its edges, a diagram whose leaves are keys
 }
 
-// explore finds what can be reached from a key by the given edges, whose leaves
-// are keys. It stops and returns false beyond limit states, or when full returns true.
+// explore finds the states that can be reached from a key. The function edges returns the
+// diagram of a state's edges. explore stops and returns false beyond limit states, or when full
+// returns true.
 func explore(t *decision.Table, from uint32, edges func(key uint32) decision.Node, full func() bool, limit int) (*exploration, bool) {
 	arcs := 0
 	e := &exploration{keys: []uint32{from}, index: map[uint32]State{from: 0}}
@@ -59,8 +61,8 @@ func explore(t *decision.Table, from uint32, edges func(key uint32) decision.Nod
 	return e, true
 }
 
-// draft returns the automaton that was explored, in which the states of those
-// keys are bad.
+// draft returns the automaton that was explored. A state is bad if the function bad reports
+// that of its key.
 func (e *exploration) draft(t *decision.Table, bad func(key uint32) bool) *draft {
 	d := &draft{table: decision.New(2*t.Len() + len(e.keys) + 1), bad: make([]bool, len(e.keys))}
 	copied := map[decision.Node]decision.Node{}
@@ -70,7 +72,7 @@ func (e *exploration) draft(t *decision.Table, bad func(key uint32) bool) *draft
 			return c
 		}
 		var c decision.Node
-		if p, low, high, ok := t.Ask(n); ok {
+		if p, low, high, ok := t.Branch(n); ok {
 			below := copyNode(low)
 			c = d.table.Choose(p, below, copyNode(high))
 		} else {

@@ -7,18 +7,18 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/monitor/ltl"
 )
 
-// Eventuality is a part of a formula that no beginning of a run can refute.
+// Eventuality is a part of a formula that no finite prefix of a run can refute.
 type Eventuality struct {
 	Formula *ltl.Formula
-	// Negated reports that it is the negation of Formula, as in
-	// !(always f), which is eventually !f.
+	// Negated means that the part is the negation of Formula, as in !(always f), which is
+	// eventually !f.
 	Negated bool
 }
 
-// String names the part with p0, p1, … for the propositions.
+// String returns the text of the part, with p0, p1, … for the propositions.
 func (e Eventuality) String() string { return e.Text(nil) }
 
-// Text names the part with the given name for each proposition.
+// Text returns the text of the part, with the given name for each proposition.
 func (e Eventuality) Text(name func(int) string) string {
 	text := e.Formula.Text(name)
 	if e.Negated {
@@ -30,7 +30,7 @@ func (e Eventuality) Text(name func(int) string) string {
 // NotSafetyError reports that a formula is not a safety property: some words violate it, but
 // none of their prefixes does.
 type NotSafetyError struct {
-	Eventuality // a part because of which it is none
+	Eventuality // a part that keeps the formula from being one
 }
 
 // Error names the part.
@@ -48,12 +48,11 @@ func (e *FutureUnderPastError) Error() string {
 	return fmt.Sprintf("a future operator under a past one: %v in %v", e.Future, e.Past)
 }
 
-// FromLTL returns the monitor of a formula: it is in its bad state exactly when
-// no continuation of what was read satisfies the formula. Where the formula is
-// not a safety property the error is a *NotSafetyError, or, by o.Partial, the
-// monitor has the bad prefixes that there are, and unreported names the parts
-// whose violations it cannot see. Other errors are *FutureUnderPastError,
-// *SizeError, and that of Check.
+// FromLTL returns the monitor of a formula. It is in its bad state exactly when no continuation
+// of the word read so far satisfies the formula. If the formula is not a safety property, the
+// error is a *NotSafetyError. With o.Partial there is no such error: the monitor then reports
+// the bad prefixes that the formula has, and unreported lists the parts whose violations no
+// finite run shows. Other errors are *FutureUnderPastError, *SizeError, and that of Check.
 func FromLTL(f *ltl.Formula, o Options) (m *Deterministic, unreported []Eventuality, err error) {
 	if err := f.Check(); err != nil {
 		return nil, nil, err
@@ -81,7 +80,7 @@ func FromLTL(f *ltl.Formula, o Options) (m *Deterministic, unreported []Eventual
 	return x.draft(b.table, func(key uint32) bool { return key == b.badKey }).finish(minimisationWork), unreported, nil
 }
 
-// futureUnderPast finds a future operator under a past one.
+// futureUnderPast returns an error if f has a future operator under a past one.
 func futureUnderPast(f *ltl.Formula) error {
 	future, seen := map[*ltl.Formula]bool{}, map[*ltl.Formula]bool{}
 	var find func(f *ltl.Formula) error
@@ -103,8 +102,7 @@ func futureUnderPast(f *ltl.Formula) error {
 	return find(f)
 }
 
-// firstFuture returns the first part of f, which has one, that is a future
-// operator.
+// firstFuture returns the first part of f with a future operator. There must be one.
 func firstFuture(f *ltl.Formula, future map[*ltl.Formula]bool) *ltl.Formula {
 	for !f.Op.IsFuture() {
 		for _, operand := range f.Operands() {
@@ -120,20 +118,20 @@ func firstFuture(f *ltl.Formula, future map[*ltl.Formula]bool) *ltl.Formula {
 // maxEventualities bounds the number of eventualities that are tried one by one.
 const maxEventualities = 16
 
-// culprits returns the eventualities of a formula that is not a safety property, each of which
-// is enough to make it none even if all others are weakened. It returns all eventualities if no
-// single one is enough.
+// culprits returns the eventualities because of which a formula is not a safety property: those
+// with which it is none even if all other eventualities are weakened. If there are no such
+// eventualities, it returns all. Those beyond the first maxEventualities it returns untried.
 func culprits(f *ltl.Formula, eventualities []signedFormula, limit int) []Eventuality {
 	var all, alone []Eventuality
 	seen := map[signedFormula]bool{}
-	for _, h := range eventualities {
-		if seen[h] {
+	for _, eventuality := range eventualities {
+		if seen[eventuality] {
 			continue
 		}
-		seen[h] = true
-		e := Eventuality{h.formula, h.negative}
+		seen[eventuality] = true
+		e := Eventuality{eventuality.formula, eventuality.negative}
 		all = append(all, e)
-		if len(all) > maxEventualities || !safeWithOnly(f, h, limit) {
+		if len(all) > maxEventualities || !safeWithOnly(f, eventuality, limit) {
 			alone = append(alone, e)
 		}
 	}
@@ -155,41 +153,41 @@ func safeWithOnly(f *ltl.Formula, eventuality signedFormula, limit int) bool {
 	return err == nil && safe
 }
 
-// A builder makes the monitor of a formula by four steps: the generalised Büchi
-// automaton of the formula (futures); the states of that from which some word
-// is accepted; the sets of such states that words lead to, where the empty set
-// is bad; and from these the smallest automaton. So a prefix is bad exactly
+// builder makes the monitor of a formula in four steps. It makes the generalised Büchi
+// automaton of the formula (tableau), finds its live states, from which some word is accepted
+// (buchi), makes an automaton whose states are the sets of live states that words lead to
+// (macrostates), and minimises that. The empty macrostate is bad. So a prefix is bad exactly
 // when no continuation is accepted.
 type builder struct {
-	*futures
-	goal    uint32 // the formula, as a wanted
-	limit   int
-	goals   pairs // states of the Büchi automaton: memory, set of wanted
-	buchi   buchi
-	moves   pairs // memory, set of ways
-	move    *decision.Operation
-	macros  pairs // states of the monitor: memory, set of sets of wanted
-	reduce  *decision.Operation
-	badKey  uint32 // of macros
-	goodKey uint32 // of macros: every continuation satisfies the formula
+	*tableau
+	root        uint32 // the obligation of the formula
+	limit       int    // number of states that the monitor and the Büchi automaton may have
+	buchiStates pairs  // states of the Büchi automaton: memory, set of obligations
+	buchi       buchi
+	moves       pairs               // what a letter leads to: memory, set of transitions
+	pair        *decision.Operation // from memory and set of transitions to moves
+	macros      pairs               // states of the monitor: memory, set of sets of obligations
+	reduce      *decision.Operation // from moves to macros
+	badKey      uint32              // of macros
+	goodKey     uint32              // of macros: every continuation satisfies the formula
 }
 
 func newBuilder(f *ltl.Formula, limit int, weaken func(*ltl.Formula) bool) *builder {
 	table := decision.New(room(limit))
-	b := &builder{futures: newFutures(newPast(table), limit, weaken), limit: limit}
-	b.goal = b.normal(f, false, map[*ltl.Formula]bool{})
-	b.moves, b.goals, b.macros = newPairs(), newPairs(), newPairs()
-	b.goals.number(nothingRead, noElements) // the accepting state, with any memory
-	b.move = table.Operation(b.moves.number)
-	b.reduce = table.Operation(func(move, _ uint32) uint32 { return b.macro(b.moves.both[move]) })
+	b := &builder{tableau: newTableau(newPast(table), limit, weaken), limit: limit}
+	b.root = b.normal(f, false, map[*ltl.Formula]bool{})
+	b.moves, b.buchiStates, b.macros = newPairs(), newPairs(), newPairs()
+	b.buchiStates.number(nothingRead, noElements) // the accepting state, with any memory
+	b.pair = table.Operation(b.moves.number)
+	b.reduce = table.Operation(func(move, _ uint32) uint32 { return b.macro(b.moves.list[move]) })
 	b.badKey = b.macros.number(nothingRead, noElements)
 	b.goodKey = b.macros.number(nothingRead, b.sets.of([]uint32{noElements}))
 	return b
 }
 
-// pairs numbers pairs of numbers.
+// pairs numbers pairs of numbers, from 0 in the order of their first use.
 type pairs struct {
-	both   [][2]uint32
+	list   [][2]uint32
 	unique map[[2]uint32]uint32
 }
 
@@ -199,8 +197,8 @@ func (p *pairs) number(a, b uint32) uint32 {
 	key := [2]uint32{a, b}
 	n, ok := p.unique[key]
 	if !ok {
-		n = uint32(len(p.both))
-		p.both = append(p.both, key)
+		n = uint32(len(p.list))
+		p.list = append(p.list, key)
 		p.unique[key] = n
 	}
 	return n
@@ -211,49 +209,50 @@ func (b *builder) full() bool {
 	return b.table.Full() || b.tooLarge || b.sets.size > room(b.limit)
 }
 
-// build returns the states of the monitor that words lead to.
+// build returns the states of the monitor that words lead to. The keys are numbers of macros.
 func (b *builder) build() (*exploration, error) {
-	b.goalOf(nothingRead, b.obligations(b.goal))
-	if !b.exploreGoals() {
-		return nil, &SizeError{b.limit, b.blame(b.goals.both[accepting+1:], func(wants set) []set { return []set{wants} })}
+	b.buchiState(nothingRead, b.conjuncts(b.root))
+	if !b.exploreBuchi() {
+		return nil, &SizeError{b.limit, b.blame(b.buchiStates.list[accepting+1:], func(obligations set) []set { return []set{obligations} })}
 	}
 	b.buchi.findLive()
-	start := b.macroOf(nothingRead, []set{b.obligations(b.goal)})
+	start := b.macroOf(nothingRead, []set{b.conjuncts(b.root)})
 	x, ok := explore(b.table, start, b.macroEdges, b.full, b.limit)
 	if !ok {
-		return nil, &SizeError{b.limit, b.blame(b.macros.both[b.goodKey+1:], func(family set) []set { return b.sets.elements[family] })}
+		return nil, &SizeError{b.limit, b.blame(b.macros.list[b.goodKey+1:], func(family set) []set { return b.sets.elements[family] })}
 	}
 	return x, nil
 }
 
-// goalOf numbers a state of the Büchi automaton.
-func (b *builder) goalOf(m memory, wants set) uint32 {
-	if wants == noElements {
+// buchiState returns the number of a state of the Büchi automaton.
+func (b *builder) buchiState(m memory, obligations set) uint32 {
+	if obligations == noElements {
 		return accepting
 	}
-	return b.goals.number(m, wants)
+	return b.buchiStates.number(m, obligations)
 }
 
-// exploreGoals finds the states of the Büchi automaton and their arcs.
-func (b *builder) exploreGoals() bool {
+// exploreBuchi finds the states of the Büchi automaton and their arcs. It returns false if a
+// bound was reached.
+func (b *builder) exploreBuchi() bool {
 	b.buchi = buchi{sets: b.sets, arcs: [][]arc{nil}}
-	made := 0
-	for i := accepting + 1; i < len(b.goals.both); i++ {
-		m, wants := b.goals.both[i][0], b.goals.both[i][1]
-		n := b.move.Apply(b.past.after(m), b.unfoldAll(wants, m))
+	numArcs := 0
+	for i := accepting + 1; i < len(b.buchiStates.list); i++ {
+		m, obligations := b.buchiStates.list[i][0], b.buchiStates.list[i][1]
+		n := b.pair.Apply(b.past.after(m), b.unfoldAll(obligations, m))
 		if b.full() {
 			return false
 		}
 		var arcs []arc
 		b.table.Leaves(n, func(move uint32) bool {
-			after := b.moves.both[move]
-			for _, w := range b.sets.elements[after[1]] {
-				arcs = append(arcs, arc{b.goalOf(after[0], b.ways[w].next), b.ways[w].promises})
+			after := b.moves.list[move]
+			for _, t := range b.sets.elements[after[1]] {
+				arcs = append(arcs, arc{b.buchiState(after[0], b.transitions[t].next), b.transitions[t].promises})
 			}
 			return true
 		})
 		b.buchi.arcs = append(b.buchi.arcs, arcs)
-		if made += len(arcs); made > room(b.limit) || len(b.goals.both) > b.limit {
+		if numArcs += len(arcs); numArcs > room(b.limit) || len(b.buchiStates.list) > b.limit {
 			return false
 		}
 	}
@@ -261,24 +260,24 @@ func (b *builder) exploreGoals() bool {
 }
 
 // macro returns the state of the monitor after a move.
-func (b *builder) macro(move [2]uint32) uint32 {
+func (b *builder) macro(after [2]uint32) uint32 {
 	var next []set
-	for _, w := range b.sets.elements[move[1]] {
-		next = append(next, b.ways[w].next)
+	for _, t := range b.sets.elements[after[1]] {
+		next = append(next, b.transitions[t].next)
 	}
-	return b.macroOf(move[0], next)
+	return b.macroOf(after[0], next)
 }
 
-// macroOf returns the state of the monitor in which one of the sets of wanted
-// formulas is to be satisfied by the rest of the word.
+// macroOf returns the state of the monitor after memory m in which the rest of the word must
+// satisfy one of several sets of obligations.
 func (b *builder) macroOf(m memory, oneOf []set) uint32 {
 	var live []uint32
-	for _, wants := range oneOf {
-		if wants == noElements {
+	for _, obligations := range oneOf {
+		if obligations == noElements {
 			return b.goodKey
 		}
-		if b.isLive(m, wants) {
-			live = append(live, wants)
+		if b.isLive(m, obligations) {
+			live = append(live, obligations)
 		}
 	}
 	if live == nil {
@@ -287,35 +286,35 @@ func (b *builder) macroOf(m memory, oneOf []set) uint32 {
 	return b.macros.number(m, b.sets.of(minimal(live, b.sets.within)))
 }
 
-// isLive reports whether some word satisfies the wanted formulas after a memory.
-// The members of a state of the monitor lead to everything that the state leads to, so
-// exploreGoals has found it; what it has not found comes from a table that is full.
-func (b *builder) isLive(m memory, wants set) bool {
-	goal, ok := b.goals.unique[[2]uint32{m, wants}]
-	return ok && int(goal) < len(b.buchi.live) && b.buchi.live[goal]
+// isLive reports whether some word satisfies the obligations after memory m. A state of the
+// monitor leads only to what its members lead to, so that exploreBuchi has found the state of
+// the Büchi automaton. It has not only if the table is full, and then the result is not used.
+func (b *builder) isLive(m memory, obligations set) bool {
+	state, ok := b.buchiStates.unique[[2]uint32{m, obligations}]
+	return ok && int(state) < len(b.buchi.live) && b.buchi.live[state]
 }
 
-// macroEdges returns the edges of a state of the monitor.
+// macroEdges returns the edges of a state of the monitor, a diagram whose leaves are macros.
 func (b *builder) macroEdges(key uint32) decision.Node {
 	if key == b.badKey || key == b.goodKey {
 		return b.table.Leaf(key)
 	}
-	m, family := b.macros.both[key][0], b.macros.both[key][1]
-	n := b.table.Leaf(noWay)
-	for _, wants := range b.sets.elements[family] {
-		n = b.any.Apply(n, b.unfoldAll(wants, m))
+	m, family := b.macros.list[key][0], b.macros.list[key][1]
+	n := b.table.Leaf(noTransitions)
+	for _, obligations := range b.sets.elements[family] {
+		n = b.disjunction.Apply(n, b.unfoldAll(obligations, m))
 	}
-	return b.reduce.Apply(b.move.Apply(b.past.after(m), n), b.table.Leaf(0))
+	return b.reduce.Apply(b.pair.Apply(b.past.after(m), n), b.table.Leaf(0))
 }
 
-// isSafety reports whether every word that violates the formula has a bad
-// prefix: no word that the monitor, which was explored, never finds bad
-// satisfies the negation. The product of the monitor with the Büchi automaton
-// of the negation accepts such words.
+// isSafety reports whether every word that violates the formula has a bad prefix. x is the
+// monitor that build returned. The product of the monitor with the Büchi automaton of the
+// negation accepts the words that violate the formula and have no bad prefix: the formula is a
+// safety property if there are none.
 func (b *builder) isSafety(x *exploration) (bool, error) {
 	states := newPairs()
 	states.number(b.goodKey, noElements) // the accepting state
-	negation := b.obligations(b.negate(b.goal))
+	negation := b.conjuncts(b.negate(b.root))
 	if x.keys[0] == b.badKey || x.keys[0] == b.goodKey {
 		return true, nil
 	}
@@ -323,38 +322,40 @@ func (b *builder) isSafety(x *exploration) (bool, error) {
 		return true, nil
 	}
 	states.number(x.keys[0], negation)
-	meet := newPairs()
-	both := b.table.Operation(meet.number)
+	joint := newPairs()
+	join := b.table.Operation(joint.number)
 	product := buchi{sets: b.sets, arcs: [][]arc{nil}}
-	made := 0
-	for i := 1; i < len(states.both); i++ {
-		key, wants := states.both[i][0], states.both[i][1]
-		n := both.Apply(x.roots[x.index[key]], b.unfoldAll(wants, b.macros.both[key][0]))
-		if b.full() || made > room(b.limit) || len(states.both) > b.limit {
-			return false, &SizeError{b.limit, b.origins[b.goal]}
+	numArcs := 0
+	for i := 1; i < len(states.list); i++ {
+		key, obligations := states.list[i][0], states.list[i][1]
+		n := join.Apply(x.roots[x.index[key]], b.unfoldAll(obligations, b.macros.list[key][0]))
+		if b.full() || numArcs > room(b.limit) || len(states.list) > b.limit {
+			return false, &SizeError{b.limit, b.origins[b.root]}
 		}
-		arcs := b.productArcs(n, &meet, &states)
-		made += len(arcs)
+		arcs := b.productArcs(n, &joint, &states)
+		numArcs += len(arcs)
 		product.arcs = append(product.arcs, arcs)
 	}
 	product.findLive()
 	return !product.live[1], nil
 }
 
-func (b *builder) productArcs(n decision.Node, meet, states *pairs) []arc {
+// productArcs returns the arcs of a state of the product. The leaves of n are numbers in joint,
+// pairs of a macrostate and a set of transitions. It adds new states of the product to states.
+func (b *builder) productArcs(n decision.Node, joint, states *pairs) []arc {
 	var arcs []arc
-	b.table.Leaves(n, func(met uint32) bool {
-		key, ways := meet.both[met][0], meet.both[met][1]
+	b.table.Leaves(n, func(pair uint32) bool {
+		key, transitions := joint.list[pair][0], joint.list[pair][1]
 		if key == b.badKey || key == b.goodKey {
 			return true
 		}
-		for _, w := range b.sets.elements[ways] {
-			next := b.ways[w].next
+		for _, t := range b.sets.elements[transitions] {
+			next := b.transitions[t].next
 			to := uint32(accepting)
 			if next != noElements {
 				to = states.number(key, next)
 			}
-			arcs = append(arcs, arc{to, b.ways[w].promises})
+			arcs = append(arcs, arc{to, b.transitions[t].promises})
 		}
 		return true
 	})

@@ -55,10 +55,9 @@ func checkSafety(t *testing.T, f *ltl.Formula, o *oracle, safe, unsafe *int) {
 	}
 }
 
-// TestOracleAgainstLassos holds the oracle to the definitions of the
-// operators: on a word that repeats, the oracle must find the formula true
-// exactly when the definitions do, and no beginning of a word that satisfies
-// it may be bad.
+// TestOracleAgainstLassos compares the oracle with the definitions of the operators: on a word
+// that repeats, the oracle must find the formula true exactly when the definitions do, and no
+// prefix of a word that satisfies it may be bad.
 func TestOracleAgainstLassos(t *testing.T) {
 	const formulas, propositions = 1000, 2
 	words := allWords(propositions, 3)
@@ -84,8 +83,8 @@ func TestOracleAgainstLassos(t *testing.T) {
 	}
 }
 
-// satisfies reads the word stem loop loop … for ever: the product of its
-// positions and the atoms.
+// satisfies reports whether the oracle has a fulfilling path for the word stem loop loop …, in
+// the product of the word's positions and the atoms.
 func (o *oracle) satisfies(stem, loop []Letter) bool {
 	n := len(stem) + len(loop)
 	letter := append(append([]Letter{}, stem...), loop...)

@@ -8,8 +8,8 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/monitor/ltl"
 )
 
-// program reads formulas and expressions from bytes, in reverse Polish: each
-// byte is an operator on a stack, whose operands are there or are atoms.
+// program reads formulas and expressions from bytes, in reverse Polish notation: each byte is an
+// operator on a stack, and an operand that is missing there is an atom.
 type program []byte
 
 func (b program) formula() *ltl.Formula {

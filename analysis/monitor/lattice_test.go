@@ -5,7 +5,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/lattice"
 )
 
-// The lattice names the interface by itself, since it is below.
+// Package lattice declares the interface itself, since it cannot import this package.
 var (
 	_ lattice.Monitor = monitor.Monitor(nil)
 	_ lattice.Monitor = (*monitor.Deterministic)(nil)

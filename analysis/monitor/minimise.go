@@ -6,14 +6,13 @@ import "github.com/tracepredict/tracepredict/analysis/monitor/decision"
 // automaton, which takes some seconds at most.
 const minimisationWork = 30_000_000
 
-// minimiser finds the equivalent states of a draft by Moore's refinement of
-// partitions, where the edges of a state are compared as diagrams over
-// classes.
+// minimiser finds the equivalent states of a draft by Moore's partition refinement. It compares
+// the edges of states as diagrams whose leaves are classes.
 type minimiser struct {
-	nodes   []choice // each before the nodes that use it; low is the state of a leaf
+	nodes   []choice // each after its operands; low of a leaf is its state
 	roots   []uint32 // by state, into nodes
-	class   []State  // by state
-	classes int
+	class   []State  // by state: the number of its class
+	classes int      // number of classes
 }
 
 // leafProposition marks a leaf among a minimiser's nodes.
@@ -21,19 +20,19 @@ const leafProposition = 64
 
 func newMinimiser(d *draft) *minimiser {
 	m := &minimiser{roots: make([]uint32, len(d.roots)), class: make([]State, len(d.roots))}
-	place := map[decision.Node]uint32{}
+	indexOf := map[decision.Node]uint32{}
 	var copyNode func(n decision.Node) uint32
 	copyNode = func(n decision.Node) uint32 {
-		if at, ok := place[n]; ok {
+		if at, ok := indexOf[n]; ok {
 			return at
 		}
 		c := choice{low: d.table.Value(n), proposition: leafProposition}
-		if p, low, high, ok := d.table.Ask(n); ok {
+		if p, low, high, ok := d.table.Branch(n); ok {
 			c = choice{low: copyNode(low), high: copyNode(high), proposition: uint8(p)}
 		}
 		at := uint32(len(m.nodes))
 		m.nodes = append(m.nodes, c)
-		place[n] = at
+		indexOf[n] = at
 		return at
 	}
 	for s, root := range d.roots {
@@ -47,7 +46,7 @@ func newMinimiser(d *draft) *minimiser {
 // bad state. States from which no bad state is reachable are the last class. Equivalent
 // states are in one class, and long sequences of states then take few rounds.
 func distances(d *draft) (class []State, classes int) {
-	before := make([][]State, len(d.roots))
+	predecessors := make([][]State, len(d.roots))
 	class = make([]State, len(d.roots))
 	var todo []State
 	for s, root := range d.roots {
@@ -57,13 +56,13 @@ func distances(d *draft) (class []State, classes int) {
 			todo = append(todo, State(s))
 		}
 		d.table.Leaves(root, func(to uint32) bool {
-			before[to] = append(before[to], State(s))
+			predecessors[to] = append(predecessors[to], State(s))
 			return true
 		})
 	}
 	reached := len(todo)
 	for ; len(todo) > 0; todo = todo[1:] {
-		for _, b := range before[todo[0]] {
+		for _, b := range predecessors[todo[0]] {
 			if class[b] == noState {
 				class[b] = class[todo[0]] + 1
 				classes = int(class[b]) + 1
@@ -83,8 +82,9 @@ func distances(d *draft) (class []State, classes int) {
 	return class, classes + 1
 }
 
-// refine splits the classes until equal classes have equal edges. When that
-// takes more than work visits, it makes each state a class of its own.
+// refine splits the classes until all states of a class have equal edges, and returns true. If
+// that visits more than work nodes and states, it makes each state a class of its own and
+// returns false.
 func (m *minimiser) refine(work int) bool {
 	for {
 		if work -= len(m.nodes) + len(m.roots); work < 0 {
@@ -94,11 +94,11 @@ func (m *minimiser) refine(work int) bool {
 			m.classes = len(m.class)
 			return false
 		}
-		place, _ := m.overClasses()
+		refs, _ := m.overClasses()
 		split := map[[2]uint32]State{}
 		next := make([]State, len(m.class))
 		for s, root := range m.roots {
-			key := [2]uint32{m.class[s], place[root]}
+			key := [2]uint32{m.class[s], refs[root]}
 			c, ok := split[key]
 			if !ok {
 				c = State(len(split))
@@ -113,19 +113,19 @@ func (m *minimiser) refine(work int) bool {
 	}
 }
 
-// overClasses returns for each node its function with classes for states: a ref
-// into the choices, which hold equal functions once.
-func (m *minimiser) overClasses() (place []ref, choices []choice) {
-	place = make([]ref, len(m.nodes))
+// overClasses returns the diagrams with classes in the place of states. The refs, one for each
+// node, point into choices, in which equal functions are equal refs.
+func (m *minimiser) overClasses() (refs []ref, choices []choice) {
+	refs = make([]ref, len(m.nodes))
 	unique := map[choice]ref{}
 	for i, n := range m.nodes {
 		if n.proposition == leafProposition {
-			place[i] = isState | m.class[n.low]
+			refs[i] = isState | m.class[n.low]
 			continue
 		}
-		n.low, n.high = place[n.low], place[n.high]
+		n.low, n.high = refs[n.low], refs[n.high]
 		if n.low == n.high {
-			place[i] = n.low
+			refs[i] = n.low
 			continue
 		}
 		at, ok := unique[n]
@@ -134,20 +134,20 @@ func (m *minimiser) overClasses() (place []ref, choices []choice) {
 			choices = append(choices, n)
 			unique[n] = at
 		}
-		place[i] = at
+		refs[i] = at
 	}
-	return place, choices
+	return refs, choices
 }
 
-// quotient returns the automaton of the classes that can be reached. The bad
-// states, which are never left, are one.
+// quotient returns the automaton whose states are the classes that can be reached. All bad
+// states become one state, which is never left.
 func (m *minimiser) quotient(d *draft) *Deterministic {
 	m.uniteBad(d)
-	place, choices := m.overClasses()
+	refs, choices := m.overClasses()
 	rootOf := make([]ref, m.classes)
 	bad := noState
 	for s, root := range m.roots {
-		rootOf[m.class[s]] = place[root]
+		rootOf[m.class[s]] = refs[root]
 		if d.bad[s] {
 			bad = m.class[s]
 		}
@@ -155,9 +155,10 @@ func (m *minimiser) quotient(d *draft) *Deterministic {
 	if bad != noState {
 		rootOf[bad] = isState | bad
 	}
-	return number(choices, rootOf, m.class[d.initial], bad)
+	return number(choices, rootOf, m.class[0], bad)
 }
 
+// uniteBad puts all bad states into one class.
 func (m *minimiser) uniteBad(d *draft) {
 	bad := noState
 	for s := range m.class {
@@ -171,25 +172,26 @@ func (m *minimiser) uniteBad(d *draft) {
 	}
 }
 
-// number returns the automaton with its states, and the choices of their edges,
-// in the order of a breadth-first search.
+// number returns the automaton with the states, and the choices of their edges, in the order of
+// a breadth-first search from the initial state. The roots and the leaves of choices have the
+// old numbers.
 func number(choices []choice, rootOf []ref, initial, bad State) *Deterministic {
 	d := &Deterministic{bad: noState}
-	states := map[State]State{initial: 0}
+	newState := map[State]State{initial: 0}
 	order := []State{initial}
-	placed := map[ref]ref{}
+	newRef := map[ref]ref{}
 	var visit func(r ref) ref
 	visit = func(r ref) ref {
 		if r&isState != 0 {
-			s, ok := states[r&^isState]
+			s, ok := newState[r&^isState]
 			if !ok {
 				s = State(len(order))
-				states[r&^isState] = s
+				newState[r&^isState] = s
 				order = append(order, r&^isState)
 			}
 			return isState | s
 		}
-		if at, ok := placed[r]; ok {
+		if at, ok := newRef[r]; ok {
 			return at
 		}
 		c := choices[r]
@@ -197,7 +199,7 @@ func number(choices []choice, rootOf []ref, initial, bad State) *Deterministic {
 		at := ref(len(d.choices))
 		d.choices = append(d.choices, c)
 		d.mask |= 1 << c.proposition
-		placed[r] = at
+		newRef[r] = at
 		return at
 	}
 	for i := 0; i < len(order); i++ {

@@ -22,8 +22,8 @@ type Letter = uint64
 type Monitor interface {
 	// Start appends the states before the first letter.
 	Start(into []State) []State
-	// Step appends the states after letter l from a state; none means that the
-	// run of the automaton that was there ends, which is no violation.
+	// Step appends the states after letter l from a state. If there are none, the run of the
+	// automaton ends, which is no violation.
 	Step(into []State, from State, l Letter) []State
 	// Bad reports whether a state is a violation. A bad state is never left.
 	Bad(s State) bool

@@ -6,22 +6,20 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/monitor/ltl"
 )
 
-// The oracle of temporal logic is the classical global tableau (Lichtenstein,
-// Pnueli, Zuck, The Glory of the Past), which shares nothing with the
-// construction under test. An atom is a letter and a truth value for each
-// temporal part of the formula, consistent within itself; which atom may follow
-// which is local, and a path is a word with the true values of all parts along
-// it exactly when every eventuality that is true on it for ever comes true
-// again and again. Every word has such a path, and its values are unique. So a
-// prefix is bad exactly when no path that satisfies the formula at its start
-// reads it and then lies on a fulfilling path: the answer is exact, for
-// continuations of any length. TestOracleAgainstLassos holds the oracle in turn
-// to the definitions of the operators on words that repeat.
+// The oracle of temporal logic is the classical global tableau (Lichtenstein, Pnueli, Zuck, The
+// Glory of the Past), which shares nothing with the construction under test. An atom is a
+// letter and a truth value for each temporal part of the formula, which are consistent. Which
+// atom may follow which depends on the two alone. A path is fulfilling if every eventuality
+// that it makes true comes true later; then its values are the true values of all parts along
+// its word. Every word has exactly one fulfilling path. So a prefix is bad exactly when no
+// fulfilling path begins with it and makes the formula true at its start: the answer is exact,
+// for continuations of any length. TestOracleAgainstLassos compares the oracle with the
+// definitions of the operators, on words that repeat.
 
 // oracle decides one formula.
 type oracle struct {
 	parts   []*ltl.Formula // operands before operators; the formula last
-	place   map[*ltl.Formula]int
+	index   map[*ltl.Formula]int
 	letters int
 	atoms   []atom
 	next    [][]int // by atom
@@ -35,7 +33,7 @@ type atom struct {
 
 // newOracle returns the oracle of a formula over n propositions.
 func newOracle(f *ltl.Formula, n int) *oracle {
-	o := &oracle{place: map[*ltl.Formula]int{}, letters: 1 << n}
+	o := &oracle{index: map[*ltl.Formula]int{}, letters: 1 << n}
 	o.collect(f)
 	temporal := 0
 	for _, p := range o.parts {
@@ -62,13 +60,13 @@ func newOracle(f *ltl.Formula, n int) *oracle {
 }
 
 func (o *oracle) collect(f *ltl.Formula) {
-	if _, ok := o.place[f]; ok {
+	if _, ok := o.index[f]; ok {
 		return
 	}
 	for _, operand := range f.Operands() {
 		o.collect(operand)
 	}
-	o.place[f] = len(o.parts)
+	o.index[f] = len(o.parts)
 	o.parts = append(o.parts, f)
 }
 
@@ -81,7 +79,7 @@ func (o *oracle) atom(l Letter, guess int) atom {
 			guess >>= 1
 			continue
 		}
-		a.value[i] = plain(p, l, func(f *ltl.Formula) bool { return a.value[o.place[f]] })
+		a.value[i] = plain(p, l, func(f *ltl.Formula) bool { return a.value[o.index[f]] })
 	}
 	return a
 }
@@ -121,14 +119,14 @@ func (o *oracle) mayFollow(a, b atom) bool {
 
 // operands returns the values of a part's operands.
 func (o *oracle) operands(p *ltl.Formula, a atom) (l, r bool) {
-	l = a.value[o.place[p.Left]]
+	l = a.value[o.index[p.Left]]
 	if p.Right != nil {
-		r = a.value[o.place[p.Right]]
+		r = a.value[o.index[p.Right]]
 	}
 	return l, r
 }
 
-// future returns what part i must be in a when b follows.
+// future returns the value that part i must have in a when b follows.
 func (o *oracle) future(p *ltl.Formula, i int, a, b atom) bool {
 	l, r := o.operands(p, a)
 	later := b.value[i]
@@ -138,7 +136,7 @@ func (o *oracle) future(p *ltl.Formula, i int, a, b atom) bool {
 	case ltl.Eventually:
 		return l || later
 	case ltl.Next:
-		return b.value[o.place[p.Left]]
+		return b.value[o.index[p.Left]]
 	case ltl.Until, ltl.WeakUntil:
 		return r || l && later
 	default:
@@ -146,10 +144,10 @@ func (o *oracle) future(p *ltl.Formula, i int, a, b atom) bool {
 	}
 }
 
-// past returns what part i must be in b after a.
+// past returns the value that part i must have in b after a.
 func (o *oracle) past(p *ltl.Formula, i int, a, b atom) bool {
 	l, r := o.operands(p, b)
-	before, was := a.value[i], a.value[o.place[p.Left]]
+	before, was := a.value[i], a.value[o.index[p.Left]]
 	switch p.Op {
 	case ltl.Once:
 		return l || before
@@ -170,7 +168,7 @@ func (o *oracle) past(p *ltl.Formula, i int, a, b atom) bool {
 	}
 }
 
-// initial reports whether the past parts are as the first state has them.
+// initial reports whether the past parts have the values of a first state.
 func (o *oracle) initial(a atom) bool {
 	for i, p := range o.parts {
 		if !p.Op.IsPast() {
@@ -199,8 +197,8 @@ func (o *oracle) initial(a atom) bool {
 	return true
 }
 
-// fulfils reports whether a run may stay among these atoms for ever: every
-// future part that asks for something to come sees it come, or is not asked.
+// fulfils reports whether a path that visits all these atoms again and again is fulfilling: each
+// future part is met at one of them.
 func (o *oracle) fulfils(states []int) bool {
 	for i, p := range o.parts {
 		if !p.Op.IsFuture() || p.Op == ltl.Next {
@@ -217,6 +215,7 @@ func (o *oracle) fulfils(states []int) bool {
 	return true
 }
 
+// metAt reports whether, at atom a, part i is not an eventuality that is still to come true.
 func (o *oracle) metAt(p *ltl.Formula, i int, a atom) bool {
 	l, r := o.operands(p, a)
 	switch p.Op {
@@ -235,8 +234,7 @@ func (o *oracle) metAt(p *ltl.Formula, i int, a atom) bool {
 	}
 }
 
-// start returns the atoms before any letter that have the formula at that value:
-// the initial ones, of which the first letter chooses.
+// start returns the initial atoms in which the formula has the given value.
 func (o *oracle) start(value bool) []int {
 	var states []int
 	for s, a := range o.atoms {
@@ -247,8 +245,8 @@ func (o *oracle) start(value bool) []int {
 	return states
 }
 
-// read returns the atoms of the letter among states, and after the first letter
-// of those that follow them.
+// read returns the atoms with the letter: among states if it is the first letter, else among
+// the successors of states.
 func (o *oracle) read(states []int, l Letter, first bool) []int {
 	if !first {
 		states = o.successors(states)
@@ -285,9 +283,9 @@ func (o *oracle) bad(word []Letter) bool {
 	return len(states) == 0
 }
 
-// safety reports whether every word that violates the formula has a bad prefix:
-// there is no fulfilling path that has it false, along which the set of atoms
-// that have it true never gets empty.
+// safety reports whether every word that violates the formula has a bad prefix: there is no
+// fulfilling path that makes the formula false, along which the set of atoms that make it true
+// never becomes empty.
 func (o *oracle) safety() bool {
 	type state struct {
 		set  string
@@ -356,8 +354,8 @@ func encode(set []int) string {
 	return string(b)
 }
 
-// graph finds from where a component that fulfils can be reached. It computes
-// the components by reachability forwards and backwards.
+// graph finds the states from which a component that fulfils can be reached. It computes the
+// strongly connected components by Kosaraju's algorithm.
 type graph struct {
 	next    [][]int
 	fulfils func(states []int) bool
@@ -380,7 +378,7 @@ func (g *graph) live() []bool {
 		for _, n := range states {
 			component[n] = s + 1
 		}
-		if g.circles(states, component) && g.fulfils(states) {
+		if g.hasEdge(states, component) && g.fulfils(states) {
 			for _, n := range states {
 				if !live[n] {
 					for _, b := range spread(before, n, func(b int) bool { return !live[b] }) {
@@ -393,7 +391,7 @@ func (g *graph) live() []bool {
 	return live
 }
 
-func (g *graph) circles(states, component []int) bool {
+func (g *graph) hasEdge(states, component []int) bool {
 	for _, s := range states {
 		for _, n := range g.next[s] {
 			if component[n] == component[s] {
@@ -404,8 +402,8 @@ func (g *graph) circles(states, component []int) bool {
 	return false
 }
 
-// byFinish returns the states by when a search in depth leaves them, last first
-// (Kosaraju).
+// byFinish returns the states in the order in which a depth-first search leaves them, last
+// first.
 func (g *graph) byFinish() []int {
 	seen := make([]bool, len(g.next))
 	var order []int
@@ -430,7 +428,7 @@ func (g *graph) byFinish() []int {
 	return order
 }
 
-// spread returns the states that edges lead to from s through those allowed.
+// spread returns s and the states that can be reached from it through allowed states.
 func spread(edges [][]int, s int, allowed func(int) bool) []int {
 	seen := map[int]bool{s: true}
 	all := []int{s}
@@ -445,9 +443,9 @@ func spread(edges [][]int, s int, allowed func(int) bool) []int {
 	return all
 }
 
-// holds evaluates a formula on the word stem loop loop … at position i, from
-// the definitions of the operators. Positions from horizon on repeat for past
-// and future alike, loop by loop, so that looking so far is looking at all.
+// holds evaluates a formula on the word stem loop loop … at position i, from the definitions of
+// the operators. From position horizon on the values of all parts repeat with the loop, so that
+// no later positions than one loop after it have to be examined.
 func holds(f *ltl.Formula, w *lasso, i int) bool {
 	key := evaluation{f, i}
 	v, ok := w.done[key]
@@ -469,9 +467,8 @@ type evaluation struct {
 	position int
 }
 
-// newLasso returns the word. Each past operator can put off the repetition by
-// the length of the loop and one, for each time that it is nested; each future
-// operator looks one horizon further, where all repeats.
+// newLasso returns the word, for formulas whose temporal operators are nested up to depth. Each
+// level of past operators can delay the repetition by the length of the loop and one.
 func newLasso(stem, loop []Letter, depth int) *lasso {
 	return &lasso{stem, loop, len(stem) + (depth+1)*(len(loop)+1), map[evaluation]bool{}}
 }
@@ -483,7 +480,7 @@ func (w *lasso) letter(i int) Letter {
 	return w.loop[(i-len(w.stem))%len(w.loop)]
 }
 
-// define returns the meaning of each operator by quantifiers over positions.
+// define evaluates the outermost operator by its definition, with quantifiers over positions.
 func define(f *ltl.Formula, w *lasso, i int) bool {
 	end := max(i, w.horizon) + len(w.loop)
 	at := func(g *ltl.Formula) func(int) bool { return func(j int) bool { return holds(g, w, j) } }

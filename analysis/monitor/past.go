@@ -5,13 +5,14 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/monitor/ltl"
 )
 
-// The past part of formulas is evaluated from state to state, as in Havelund
-// and Roşu, Synthesizing Monitors for Safety Properties: the value of a past
-// operator now follows from values now and from one value in the state before,
-// a bit for each operator. These bits are the memory of a state. The memory of the next
-// state is a decision diagram over the next letter.
+// The past part of formulas is evaluated from state to state, as in Havelund and Roşu,
+// Synthesizing Monitors for Safety Properties. The value of a past operator in a state follows
+// from values in that state and from one value in the state before, a bit for each operator.
+// These bits are the memory of a state. The memory of the next state is a decision diagram over
+// the next letter.
 
-// memory numbers the bits that are kept of the states read so far.
+// memory is the number, in past.memories, of the string of bits that are kept of the states
+// read so far.
 type memory = uint32
 
 // pastNode is a formula without future operators, or one of its parts; equal
@@ -19,7 +20,7 @@ type memory = uint32
 type pastNode struct {
 	op          ltl.Op
 	atom        int
-	left, right int // nodes
+	left, right int // nodes; 0 without operand
 }
 
 // past evaluates formulas without future operators.
@@ -28,15 +29,15 @@ type past struct {
 	nodes    []pastNode
 	unique   map[pastNode]int
 	origins  []*ltl.Formula // by node: a formula that it represents
-	done     map[*ltl.Formula]int
-	kept     []int       // the nodes whose last value is remembered
-	keepers  []int       // for each of kept, the first node that needs it
-	bitOf    map[int]int // the inverse of kept
+	nodeOf   map[*ltl.Formula]int
+	kept     []int       // by bit of memories: the node whose last value it is
+	keptFor  []int       // by bit: the first node that needs it
+	bitOf    map[int]int // by node: its bit, the inverse of kept
 	memories trie
-	values   map[memory][]decision.Node // by node, 0 or 1 at the leaves
-	next     map[memory]decision.Node
+	values   map[memory][]decision.Node // by node, 0 or 1 at the leaves: the results of value
+	next     map[memory]decision.Node   // the results of after
 
-	and, or, xor, implies, iff, unlike, push *decision.Operation
+	and, or, xor, implies, iff, andNot, push *decision.Operation
 }
 
 // nothingRead is the memory before the first letter.
@@ -45,7 +46,7 @@ const nothingRead memory = 0
 func newPast(t *decision.Table) *past {
 	p := &past{
 		table:  t,
-		unique: map[pastNode]int{}, done: map[*ltl.Formula]int{}, bitOf: map[int]int{},
+		unique: map[pastNode]int{}, nodeOf: map[*ltl.Formula]int{}, bitOf: map[int]int{},
 		memories: newTrie(),
 		values:   map[memory][]decision.Node{}, next: map[memory]decision.Node{},
 	}
@@ -54,14 +55,14 @@ func newPast(t *decision.Table) *past {
 	p.xor = t.Operation(func(a, b uint32) uint32 { return a ^ b })
 	p.implies = t.Operation(func(a, b uint32) uint32 { return a ^ 1 | b })
 	p.iff = t.Operation(func(a, b uint32) uint32 { return a ^ b ^ 1 })
-	p.unlike = t.Operation(func(a, b uint32) uint32 { return a &^ b })
+	p.andNot = t.Operation(func(a, b uint32) uint32 { return a &^ b })
 	p.push = t.Operation(p.memories.push)
 	return p
 }
 
 // node returns the node of a formula without future operators.
 func (p *past) node(f *ltl.Formula) int {
-	if n, ok := p.done[f]; ok {
+	if n, ok := p.nodeOf[f]; ok {
 		return n
 	}
 	key := pastNode{op: f.Op, atom: f.Atom}
@@ -80,7 +81,7 @@ func (p *past) node(f *ltl.Formula) int {
 		p.unique[key] = n
 		p.keep(n)
 	}
-	p.done[f] = n
+	p.nodeOf[f] = n
 	return n
 }
 
@@ -98,11 +99,12 @@ func (p *past) keep(n int) {
 	if _, ok := p.bitOf[n]; !ok {
 		p.bitOf[n] = len(p.kept)
 		p.kept = append(p.kept, n)
-		p.keepers = append(p.keepers, keeper)
+		p.keptFor = append(p.keptFor, keeper)
 	}
 }
 
-// value returns the value of a node after a letter that is read with memory m.
+// value returns the value of a node after the next letter, by letter, if m is the memory before
+// it.
 func (p *past) value(n int, m memory) decision.Node {
 	values, ok := p.values[m]
 	if !ok {
@@ -115,8 +117,8 @@ func (p *past) value(n int, m memory) decision.Node {
 	return values[n]
 }
 
-// evaluate returns the value of a node from those of its operands and from the
-// bits remembered, nil on the first state.
+// evaluate returns the value of a node, by letter. Values has those of its operands. Before has
+// the bits of the state before, and is nil on the first state.
 func (p *past) evaluate(n int, before []bool, values []decision.Node) decision.Node {
 	f := p.nodes[n]
 	l, r := operandValues(f, values)
@@ -126,7 +128,7 @@ func (p *past) evaluate(n int, before []bool, values []decision.Node) decision.N
 	case ltl.Atom:
 		return p.table.Choose(f.atom, p.constant(false), p.constant(true))
 	case ltl.Not:
-		return p.unlike.Apply(p.constant(true), l)
+		return p.andNot.Apply(p.constant(true), l)
 	case ltl.And:
 		return p.and.Apply(l, r)
 	case ltl.Or:
@@ -138,9 +140,9 @@ func (p *past) evaluate(n int, before []bool, values []decision.Node) decision.N
 	case ltl.Iff:
 		return p.iff.Apply(l, r)
 	case ltl.Prev, ltl.Yesterday, ltl.WeakPrev, ltl.Start, ltl.End:
-		return p.edge(f, l, before)
+		return p.previous(f, l, before)
 	case ltl.Once, ltl.Historically, ltl.Since, ltl.WeakSince, ltl.Interval, ltl.WeakInterval:
-		return p.recur(f.op, l, r, before, func() bool { return before[p.bitOf[n]] })
+		return p.recursive(f.op, l, r, before, func() bool { return before[p.bitOf[n]] })
 	default:
 		return p.constant(false)
 	}
@@ -163,18 +165,18 @@ func (p *past) constant(value bool) decision.Node {
 	return p.table.Leaf(0)
 }
 
-// edge evaluates the operators that depend on the value of their operand in the state
-// before; its value now is l.
-func (p *past) edge(f pastNode, l decision.Node, before []bool) decision.Node {
+// previous evaluates the operators that depend on the value of their operand in the state
+// before: prev, Y, Z, start and end. The operand's value in this state is l.
+func (p *past) previous(f pastNode, l decision.Node, before []bool) decision.Node {
 	was := l // the past is stationary before the first state
 	if before != nil {
 		was = p.constant(before[p.bitOf[f.left]])
 	}
 	switch {
 	case f.op == ltl.Start:
-		return p.unlike.Apply(l, was)
+		return p.andNot.Apply(l, was)
 	case f.op == ltl.End:
-		return p.unlike.Apply(was, l)
+		return p.andNot.Apply(was, l)
 	case before == nil && f.op == ltl.Yesterday:
 		return p.constant(false)
 	case before == nil && f.op == ltl.WeakPrev:
@@ -184,9 +186,9 @@ func (p *past) edge(f pastNode, l decision.Node, before []bool) decision.Node {
 	}
 }
 
-// recur evaluates the operators that follow from their own value in the state before,
-// which the function own returns.
-func (p *past) recur(op ltl.Op, l, r decision.Node, before []bool, own func() bool) decision.Node {
+// recursive evaluates the operators that follow from their own value in the state before. The
+// function own returns that value.
+func (p *past) recursive(op ltl.Op, l, r decision.Node, before []bool, own func() bool) decision.Node {
 	weak := op == ltl.Historically || op == ltl.WeakSince || op == ltl.WeakInterval
 	was := p.constant(weak)
 	if before != nil {
@@ -200,11 +202,11 @@ func (p *past) recur(op ltl.Op, l, r decision.Node, before []bool, own func() bo
 	case ltl.Since, ltl.WeakSince:
 		return p.or.Apply(r, p.and.Apply(l, was))
 	default: // [f, g) is (!g) since (f && !g)
-		return p.unlike.Apply(p.or.Apply(l, was), r)
+		return p.andNot.Apply(p.or.Apply(l, was), r)
 	}
 }
 
-// after returns the memory after a letter that is read with memory m.
+// after returns the memory after the next letter, by letter, if m is the memory before it.
 func (p *past) after(m memory) decision.Node {
 	if n, ok := p.next[m]; ok {
 		return n
@@ -231,7 +233,7 @@ func newTrie() trie {
 
 func (t *trie) root() uint32 { return 1 }
 
-// push returns the string with one bit more, 0 or 1.
+// push returns a string with one more bit, 0 or 1, at its end.
 func (t *trie) push(s, bit uint32) uint32 {
 	key := [2]uint32{s, bit}
 	n, ok := t.unique[key]
@@ -244,7 +246,7 @@ func (t *trie) push(s, bit uint32) uint32 {
 	return n
 }
 
-// bits returns the bits of a string of that length; nil for number 0.
+// bits returns the bits of a string of the given length; nil for number 0.
 func (t *trie) bits(s uint32, length int) []bool {
 	if s == 0 {
 		return nil

@@ -5,14 +5,15 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/monitor/ere"
 )
 
-// Reading determines which words are bad, given the words that an expression matches.
+// Reading determines which words an expression makes bad.
 type Reading uint8
 
 const (
-	// BadWords: the expression matches the bad prefixes. A word is bad when the
-	// expression matches a beginning of it, the word without letters included.
+	// BadWords means that a word is bad if the expression matches a prefix of it; the empty
+	// word and the word itself are prefixes too.
 	BadWords Reading = iota
-	// GoodWords: a word that cannot be continued into a match is bad.
+	// GoodWords means that a word is bad if the expression matches neither it nor any
+	// continuation of it.
 	GoodWords
 )
 
@@ -33,8 +34,8 @@ func FromERE(r *ere.Regexp, reading Reading, o Options) (*Deterministic, error) 
 	return e.draft(d.Table, bad).finish(minimisationWork), nil
 }
 
-// exploreERE finds the derivatives of an expression. With BadWords it does not explore
-// beyond a match.
+// exploreERE finds the derivatives of an expression; the keys are languages. With BadWords it
+// does not explore beyond a match. It returns false beyond limit states.
 func exploreERE(r *ere.Regexp, reading Reading, limit int) (*exploration, *ere.Derivatives, bool) {
 	d := ere.NewDerivatives(limit)
 	from := d.Language(r)
@@ -50,50 +51,50 @@ func exploreERE(r *ere.Regexp, reading Reading, limit int) (*exploration, *ere.D
 // unmatchable returns a function that reports whether an explored language is empty: no
 // derivative that contains the empty word is reachable from it.
 func unmatchable(e *exploration, d *ere.Derivatives) func(l ere.Language) bool {
-	before := make([][]State, len(e.keys))
-	hope := make([]bool, len(e.keys))
+	predecessors := make([][]State, len(e.keys))
+	canMatch := make([]bool, len(e.keys))
 	var todo []State
 	for i, root := range e.roots {
 		d.Table.Leaves(root, func(l uint32) bool {
-			before[e.index[l]] = append(before[e.index[l]], State(i))
+			predecessors[e.index[l]] = append(predecessors[e.index[l]], State(i))
 			return true
 		})
 		if d.Nullable(e.keys[i]) {
-			hope[i] = true
+			canMatch[i] = true
 			todo = append(todo, State(i))
 		}
 	}
 	for len(todo) > 0 {
 		s := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		for _, b := range before[s] {
-			if !hope[b] {
-				hope[b] = true
+		for _, b := range predecessors[s] {
+			if !canMatch[b] {
+				canMatch[b] = true
 				todo = append(todo, b)
 			}
 		}
 	}
-	return func(l ere.Language) bool { return !hope[e.index[l]] }
+	return func(l ere.Language) bool { return !canMatch[e.index[l]] }
 }
 
-// blameDepth bounds the search for the part that makes an expression too large.
+// blameDepth bounds how deep largest descends.
 const blameDepth = 12
 
-// largest returns the part that makes an expression too large: the deepest part that is
-// too large alone although none of its operands is.
+// largest returns the part that makes an expression too large: from the expression down, the
+// first operand that is too large alone, until no operand of the part is.
 func largest(r *ere.Regexp, limit int) *ere.Regexp {
 	for range blameDepth {
-		too := r
+		part := r
 		for _, operand := range r.Operands {
 			if _, _, ok := exploreERE(operand, GoodWords, limit); !ok {
-				too = operand
+				part = operand
 				break
 			}
 		}
-		if too == r {
+		if part == r {
 			break
 		}
-		r = too
+		r = part
 	}
 	return r
 }

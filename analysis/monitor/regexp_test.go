@@ -9,7 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/monitor/ere"
 )
 
-// matches is the second semantics of expressions, by their definition: it
+// matches reports whether an expression matches a word, by the definition of expressions: it
 // tries all ways to divide the word.
 func matches(r *ere.Regexp, w []Letter) bool {
 	switch r.Op {
@@ -54,8 +54,8 @@ func matchesSequence(operands []*ere.Regexp, w []Letter) bool {
 	return false
 }
 
-// matchesTimes divides the word into parts that are not empty; empty parts
-// fill up what is missing to the minimum.
+// matchesTimes divides the word into parts that are not empty. If they are fewer than the
+// minimum, the others are empty.
 func matchesTimes(r *ere.Regexp, minimum, maximum int, w []Letter) bool {
 	if len(w) == 0 {
 		return minimum <= 0 || matches(r, nil)
@@ -169,10 +169,9 @@ func TestExpressionsMatchBruteForce(t *testing.T) {
 	}
 }
 
-// TestGoodWordsAreThoseThatCanBeContinued: a word can be continued into a match
-// when it can be by fewer letters than its derivative's automaton, which is
-// minimal, has states. Brute force takes up to three: expressions are small,
-// and those with larger automata are left out.
+// TestGoodWordsAreThoseThatCanBeContinued: if a word can be continued into a match, it can be by
+// fewer letters than the minimal automaton of its derivative has states. Brute force tries up
+// to three: expressions are small, and those with larger automata are left out.
 func TestGoodWordsAreThoseThatCanBeContinued(t *testing.T) {
 	const expressions, propositions, length, further = 4000, 1, 4, 4
 	words, continuations := allWords(propositions, length), allWords(propositions, further)
@@ -220,8 +219,8 @@ func TestFromERENamesWhatGrows(t *testing.T) {
 	}
 }
 
-// TestRepetitionsOfRepetitions compares all small bounds with brute force: some
-// leave gaps, as {2,3} twice at most does.
+// TestRepetitionsOfRepetitions compares all small bounds with brute force. Some leave gaps, as
+// {2,3} at most twice does.
 func TestRepetitionsOfRepetitions(t *testing.T) {
 	a := ere.One(ere.Cube{True: 1})
 	for inner := range 25 {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// set is a number for a finite set of numbers.
+// set is the number of a finite set of numbers in a sets.
 type set = uint32
 
 // noElements is the empty set.
@@ -15,7 +15,7 @@ const noElements set = 0
 type sets struct {
 	elements [][]uint32 // by set, sorted
 	unique   map[string]set
-	size     int // elements of all sets
+	size     int // number of sets and of their elements
 }
 
 func newSets() *sets {
@@ -69,8 +69,8 @@ func (s *sets) within(a, b set) bool {
 	return true
 }
 
-// minimal returns the elements that no other one is below, in order. below is a
-// partial order.
+// minimal returns the elements that no other one is below, in ascending order. The function
+// below is a partial order.
 func minimal(elements []uint32, below func(a, b uint32) bool) []uint32 {
 	slices.Sort(elements)
 	elements = slices.Compact(elements)

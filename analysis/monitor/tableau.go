@@ -5,51 +5,55 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/monitor/ltl"
 )
 
-// The future part of formulas is unfolded one step at a time, the tableau of Couvreur,
+// The future part of formulas is unfolded one letter at a time into the tableau of Couvreur,
 // On-the-fly Verification of Linear Temporal Logic: f until g is g now, or f now and f until
-// g next, with the promise that g comes. A way to satisfy a formula by the next letter is a
-// pair: the formulas that the rest of the word must satisfy, and the promises. A word satisfies
-// the formula when some sequence of ways exists that makes no promise forever. The set of
-// formulas, together with the memory of the past, is a state of a generalised Büchi automaton
-// (see goal).
+// g next, with the promise that g comes. (Promise is Couvreur's word.) The tableau is a
+// generalised Büchi automaton. A state of it is a set of obligations, formulas that the rest
+// of the word must satisfy, together with the memory of the past (see builder.buchiState). A
+// transition leads to a set of obligations, and carries promises. A word satisfies the formula
+// when some run of the automaton on it has no promise that all transitions from some point on
+// carry.
 
-// wanted is a formula that the rest of the word must satisfy, in negation normal form with past
-// parts as its propositions. Equal ones have one number in futures.
-type wanted struct {
+// obligation is a formula that the rest of the word must satisfy, in negation normal form, with
+// formulas without future operators as its atoms. Equal obligations have one number in a
+// tableau.
+type obligation struct {
 	op          ltl.Op
-	positive    bool // of ltl.Atom: the past part holds, rather than not
-	past        int  // of ltl.Atom: a node of past
-	left, right uint32
+	past        int    // for ltl.Atom: the node of past that is the atom
+	positive    bool   // for ltl.Atom: the atom must hold, rather than not hold
+	left, right uint32 // the operands, by their number as obligations
 }
 
-// way is one way to satisfy a formula by the next letter.
-type way struct {
-	next     set // of wanted, all of which the rest of the word must satisfy
-	promises set // of wanted: until and strong release, to be fulfilled later
+// transition is one way to satisfy obligations: by the next letter, and then by the rest of
+// the word.
+type transition struct {
+	next     set // of obligations, all of which the rest of the word must satisfy
+	promises set // of obligations with until or strong release: their right operand must come
 }
 
-// futures unfolds formulas. Its diagrams have sets of ways at their leaves: each way satisfies
-// the formula, and none requires less than another in both its parts.
-type futures struct {
+// tableau unfolds obligations. Its decision diagrams have sets of transitions at their leaves.
+// A word satisfies an obligation if it satisfies one of the transitions for its first letter.
+// No transition of a set subsumes another.
+type tableau struct {
 	past          *past
 	table         *decision.Table
-	wants         []wanted
-	unique        map[wanted]uint32
-	origins       []*ltl.Formula // by wanted: a formula that it represents
-	done          map[signedFormula]uint32
-	weaken        func(*ltl.Formula) bool // reports whether an eventuality is weakened: it need not come true
-	eventualities []signedFormula         // eventualities, in the order found
+	obligations   []obligation
+	unique        map[obligation]uint32    // the number of each obligation
+	origins       []*ltl.Formula           // by obligation: a formula that it represents
+	normalForms   map[signedFormula]uint32 // the obligation of a formula or of its negation
+	weaken        func(*ltl.Formula) bool  // reports whether an eventuality is weakened: it need not come true
+	eventualities []signedFormula          // in the order found, perhaps more than once
 
 	sets                  *sets
-	ways                  []way
-	wayOf                 map[way]uint32
-	unfolded              map[unfolding]decision.Node
-	together              map[unfolding]decision.Node // by set of wanted formulas
-	negated               map[uint32]uint32
-	compared, comparisons int  // number of pairs of ways: so far, and at most
-	tooLarge              bool // a set of ways was too large
+	transitions           []transition
+	transitionOf          map[transition]uint32       // the number of each transition
+	unfolded              map[unfolding]decision.Node // the results of unfold
+	unfoldedSets          map[unfolding]decision.Node // the results of unfoldAll
+	negated               map[uint32]uint32           // the negation of an obligation
+	compared, maxCompared int                         // pairs of transitions: compared so far, and at most
+	tooLarge              bool                        // a set of transitions was too large
 
-	any, all *decision.Operation
+	disjunction, conjunction *decision.Operation // on sets of transitions
 }
 
 // signedFormula is a formula, or its negation.
@@ -58,44 +62,48 @@ type signedFormula struct {
 	negative bool
 }
 
+// unfolding is what is unfolded: an obligation or a set of obligations, by its number, after a
+// memory of the past.
 type unfolding struct {
-	want   uint32
+	of     uint32
 	memory memory
 }
 
-// noWay is the set of ways to satisfy false.
-const noWay set = noElements
+// noTransitions is the set of transitions that satisfy false.
+const noTransitions set = noElements
 
-// waysLimit bounds a set of ways. comparisonsPerState bounds the number of comparisons of
-// ways for each state that a monitor may have, which takes some seconds at most.
+// maxTransitions bounds the size of a set of transitions. comparisonsPerState bounds the number
+// of comparisons of transitions for each state that a monitor may have, which takes some
+// seconds at most.
 const (
-	waysLimit           = 1024
+	maxTransitions      = 1024
 	comparisonsPerState = 2000
 )
 
-func newFutures(p *past, limit int, weaken func(*ltl.Formula) bool) *futures {
-	u := &futures{
-		past: p, table: p.table, weaken: weaken, comparisons: comparisonsPerState * limit,
-		unique: map[wanted]uint32{}, done: map[signedFormula]uint32{},
-		sets: newSets(), wayOf: map[way]uint32{}, unfolded: map[unfolding]decision.Node{}, together: map[unfolding]decision.Node{}, negated: map[uint32]uint32{},
+func newTableau(p *past, limit int, weaken func(*ltl.Formula) bool) *tableau {
+	u := &tableau{
+		past: p, table: p.table, weaken: weaken, maxCompared: comparisonsPerState * limit,
+		unique: map[obligation]uint32{}, normalForms: map[signedFormula]uint32{},
+		sets: newSets(), transitionOf: map[transition]uint32{}, unfolded: map[unfolding]decision.Node{}, unfoldedSets: map[unfolding]decision.Node{}, negated: map[uint32]uint32{},
 	}
-	u.any = u.table.Operation(u.either)
-	u.all = u.table.Operation(u.both)
+	u.disjunction = u.table.Operation(u.disjoin)
+	u.conjunction = u.table.Operation(u.conjoin)
 	return u
 }
 
-func (u *futures) want(w wanted, origin *ltl.Formula) uint32 {
-	n, ok := u.unique[w]
+// intern returns the number of an obligation that represents the formula origin.
+func (u *tableau) intern(o obligation, origin *ltl.Formula) uint32 {
+	n, ok := u.unique[o]
 	if !ok {
-		n = uint32(len(u.wants))
-		u.wants = append(u.wants, w)
+		n = uint32(len(u.obligations))
+		u.obligations = append(u.obligations, o)
 		u.origins = append(u.origins, origin)
-		u.unique[w] = n
+		u.unique[o] = n
 	}
 	return n
 }
 
-// hasFuture reports whether a future operator is in f.
+// hasFuture reports whether a future operator is in f. It caches its results in done.
 func hasFuture(f *ltl.Formula, done map[*ltl.Formula]bool) bool {
 	has, ok := done[f]
 	if !ok {
@@ -108,67 +116,71 @@ func hasFuture(f *ltl.Formula, done map[*ltl.Formula]bool) bool {
 	return has
 }
 
-// normal returns f, or its negation, in normal form. No future operator of f is
-// under a past one.
-func (u *futures) normal(f *ltl.Formula, negative bool, future map[*ltl.Formula]bool) uint32 {
+// normal returns the obligation of f, or of its negation. No future operator of f may be under
+// a past one. The map future caches the results of hasFuture.
+func (u *tableau) normal(f *ltl.Formula, negative bool, future map[*ltl.Formula]bool) uint32 {
 	key := signedFormula{f, negative}
-	if w, ok := u.done[key]; ok {
-		return w
+	if o, ok := u.normalForms[key]; ok {
+		return o
 	}
-	var w uint32
+	var o uint32
 	if !hasFuture(f, future) {
-		w = u.want(wanted{op: ltl.Atom, positive: !negative, past: u.past.node(f)}, f)
+		o = u.intern(obligation{op: ltl.Atom, positive: !negative, past: u.past.node(f)}, f)
 	} else {
-		w = u.normalFuture(f, negative, func(g *ltl.Formula, negative bool) uint32 { return u.normal(g, negative, future) })
+		o = u.normalFuture(f, negative, func(g *ltl.Formula, negative bool) uint32 { return u.normal(g, negative, future) })
 	}
-	u.done[key] = w
-	return w
+	u.normalForms[key] = o
+	return o
 }
 
-func (u *futures) normalFuture(f *ltl.Formula, negative bool, normal func(*ltl.Formula, bool) uint32) uint32 {
+// normalFuture returns the obligation of a formula with a future operator, or of its negation.
+// The function normal does so for its operands.
+func (u *tableau) normalFuture(f *ltl.Formula, negative bool, normal func(*ltl.Formula, bool) uint32) uint32 {
 	l, r := f.Left, f.Right
 	switch f.Op {
 	case ltl.Not:
 		return normal(l, !negative)
 	case ltl.Next:
-		return u.want(wanted{op: ltl.Next, left: normal(l, negative)}, f)
+		return u.intern(obligation{op: ltl.Next, left: normal(l, negative)}, f)
 	case ltl.And:
-		return u.junction(f, ltl.And, negative, normal(l, negative), normal(r, negative))
+		return u.normalJunction(f, ltl.And, negative, normal(l, negative), normal(r, negative))
 	case ltl.Or:
-		return u.junction(f, ltl.Or, negative, normal(l, negative), normal(r, negative))
+		return u.normalJunction(f, ltl.Or, negative, normal(l, negative), normal(r, negative))
 	case ltl.Implies:
-		return u.junction(f, ltl.Or, negative, normal(l, !negative), normal(r, negative))
+		return u.normalJunction(f, ltl.Or, negative, normal(l, !negative), normal(r, negative))
 	case ltl.Xor, ltl.Iff:
 		alike := (f.Op == ltl.Iff) != negative
-		one := u.want(wanted{op: ltl.Or, left: normal(l, true), right: normal(r, !alike)}, f)
-		other := u.want(wanted{op: ltl.Or, left: normal(l, false), right: normal(r, alike)}, f)
-		return u.want(wanted{op: ltl.And, left: one, right: other}, f)
+		one := u.intern(obligation{op: ltl.Or, left: normal(l, true), right: normal(r, !alike)}, f)
+		other := u.intern(obligation{op: ltl.Or, left: normal(l, false), right: normal(r, alike)}, f)
+		return u.intern(obligation{op: ltl.And, left: one, right: other}, f)
 	case ltl.Always, ltl.Eventually:
-		return u.unending(f, negative, normal(l, negative))
+		return u.normalUnary(f, negative, normal(l, negative))
 	default:
-		return u.unfoldable(f, negative, normal(l, negative), normal(r, negative))
+		return u.normalBinary(f, negative, normal(l, negative), normal(r, negative))
 	}
 }
 
-func (u *futures) junction(f *ltl.Formula, op ltl.Op, negative bool, l, r uint32) uint32 {
+// normalJunction returns the conjunction or disjunction of l and r, the dual one if negative.
+func (u *tableau) normalJunction(f *ltl.Formula, op ltl.Op, negative bool, l, r uint32) uint32 {
 	if negative {
 		op = dual[op]
 	}
-	return u.want(wanted{op: op, left: l, right: r}, f)
+	return u.intern(obligation{op: op, left: l, right: r}, f)
 }
 
-// unending returns always or eventually l.
-func (u *futures) unending(f *ltl.Formula, negative bool, l uint32) uint32 {
-	never := u.want(wanted{op: ltl.False}, f)
+// normalUnary returns always l or eventually l. Both are expressed by binary operators.
+func (u *tableau) normalUnary(f *ltl.Formula, negative bool, l uint32) uint32 {
+	falseFormula := u.intern(obligation{op: ltl.False}, f)
 	if (f.Op == ltl.Always) != negative {
-		return u.want(wanted{op: ltl.WeakUntil, left: l, right: never}, f)
+		return u.intern(obligation{op: ltl.WeakUntil, left: l, right: falseFormula}, f)
 	}
-	ever := u.want(wanted{op: ltl.True}, f)
-	return u.want(wanted{op: u.addEventuality(f, negative, ltl.Until, ltl.WeakUntil), left: ever, right: l}, f)
+	trueFormula := u.intern(obligation{op: ltl.True}, f)
+	return u.intern(obligation{op: u.addEventuality(f, negative, ltl.Until, ltl.WeakUntil), left: trueFormula, right: l}, f)
 }
 
-// unfoldable returns one of the binary operators; each is the dual of another.
-func (u *futures) unfoldable(f *ltl.Formula, negative bool, l, r uint32) uint32 {
+// normalBinary returns until, release or one of their weak and strong forms between l and r,
+// the dual one if negative.
+func (u *tableau) normalBinary(f *ltl.Formula, negative bool, l, r uint32) uint32 {
 	op := f.Op
 	if negative {
 		op = dual[op]
@@ -179,11 +191,12 @@ func (u *futures) unfoldable(f *ltl.Formula, negative bool, l, r uint32) uint32 
 	case ltl.StrongRelease:
 		op = u.addEventuality(f, negative, op, ltl.Release)
 	}
-	return u.want(wanted{op: op, left: l, right: r}, f)
+	return u.intern(obligation{op: op, left: l, right: r}, f)
 }
 
-// addEventuality records an eventuality and returns its operator, the weak one if it is weakened.
-func (u *futures) addEventuality(f *ltl.Formula, negative bool, strong, weak ltl.Op) ltl.Op {
+// addEventuality records an eventuality and returns its operator: weak if it is weakened, else
+// strong.
+func (u *tableau) addEventuality(f *ltl.Formula, negative bool, strong, weak ltl.Op) ltl.Op {
 	u.eventualities = append(u.eventualities, signedFormula{f, negative})
 	if u.weaken(f) {
 		return weak
@@ -191,152 +204,161 @@ func (u *futures) addEventuality(f *ltl.Formula, negative bool, strong, weak ltl
 	return strong
 }
 
-// unfold returns the ways to satisfy a wanted formula by the next letter, read
-// with memory m.
-func (u *futures) unfold(w uint32, m memory) decision.Node {
-	key := unfolding{w, m}
+// unfold returns, for each next letter, the set of transitions that satisfy an obligation after
+// memory m.
+func (u *tableau) unfold(o uint32, m memory) decision.Node {
+	key := unfolding{o, m}
 	if n, ok := u.unfolded[key]; ok {
 		return n
 	}
-	n := u.unfoldNew(w, m)
+	n := u.unfoldNew(o, m)
 	u.unfolded[key] = n
 	return n
 }
 
-func (u *futures) unfoldNew(w uint32, m memory) decision.Node {
-	f := u.wants[w]
+func (u *tableau) unfoldNew(o uint32, m memory) decision.Node {
+	f := u.obligations[o]
 	switch f.op {
 	case ltl.True:
-		return u.now(noElements, noElements)
+		return u.forAnyLetter(noElements, noElements)
 	case ltl.Atom:
 		return u.table.Map(u.past.value(f.past, m), func(holds uint32) uint32 {
 			if (holds == 1) == f.positive {
-				return u.oneWay(noElements, noElements)
+				return u.oneTransition(noElements, noElements)
 			}
-			return noWay
+			return noTransitions
 		})
 	case ltl.Next:
-		return u.now(u.obligations(f.left), noElements)
+		return u.forAnyLetter(u.conjuncts(f.left), noElements)
 	case ltl.And:
-		return u.all.Apply(u.unfold(f.left, m), u.unfold(f.right, m))
+		return u.conjunction.Apply(u.unfold(f.left, m), u.unfold(f.right, m))
 	case ltl.Or:
-		return u.any.Apply(u.unfold(f.left, m), u.unfold(f.right, m))
+		return u.disjunction.Apply(u.unfold(f.left, m), u.unfold(f.right, m))
 	case ltl.Until, ltl.WeakUntil:
-		later := u.all.Apply(u.unfold(f.left, m), u.later(w, f.op == ltl.Until))
-		return u.any.Apply(u.unfold(f.right, m), later)
+		later := u.conjunction.Apply(u.unfold(f.left, m), u.postpone(o, f.op == ltl.Until))
+		return u.disjunction.Apply(u.unfold(f.right, m), later)
 	case ltl.Release, ltl.StrongRelease:
-		done := u.any.Apply(u.unfold(f.left, m), u.later(w, f.op == ltl.StrongRelease))
-		return u.all.Apply(u.unfold(f.right, m), done)
+		done := u.disjunction.Apply(u.unfold(f.left, m), u.postpone(o, f.op == ltl.StrongRelease))
+		return u.conjunction.Apply(u.unfold(f.right, m), done)
 	default:
-		return u.table.Leaf(noWay)
+		return u.table.Leaf(noTransitions)
 	}
 }
 
-// later returns the way to satisfy w by the rest of the word, with or without a promise.
-func (u *futures) later(w uint32, promise bool) decision.Node {
+// postpone returns the transition that satisfies an obligation by the rest of the word, with or
+// without a promise.
+func (u *tableau) postpone(o uint32, promise bool) decision.Node {
 	promises := noElements
 	if promise {
-		promises = u.sets.of([]uint32{w})
+		promises = u.sets.of([]uint32{o})
 	}
-	return u.now(u.obligations(w), promises)
+	return u.forAnyLetter(u.conjuncts(o), promises)
 }
 
-// obligations returns w as a set, one formula for each part of a conjunction.
-func (u *futures) obligations(w uint32) set {
+// conjuncts returns an obligation as a set: a conjunction becomes the set of its operands.
+func (u *tableau) conjuncts(o uint32) set {
 	var parts []uint32
-	var open func(w uint32)
-	open = func(w uint32) {
-		switch f := u.wants[w]; f.op {
+	var split func(o uint32)
+	split = func(o uint32) {
+		switch f := u.obligations[o]; f.op {
 		case ltl.And:
-			open(f.left)
-			open(f.right)
+			split(f.left)
+			split(f.right)
 		case ltl.True:
 		default:
-			parts = append(parts, w)
+			parts = append(parts, o)
 		}
 	}
-	open(w)
+	split(o)
 	return u.sets.of(parts)
 }
 
-func (u *futures) now(next, promises set) decision.Node {
-	return u.table.Leaf(u.oneWay(next, promises))
+// forAnyLetter returns the diagram that has one transition, for any letter.
+func (u *tableau) forAnyLetter(next, promises set) decision.Node {
+	return u.table.Leaf(u.oneTransition(next, promises))
 }
 
-func (u *futures) oneWay(next, promises set) set {
-	return u.sets.of([]uint32{u.way(way{next, promises})})
+func (u *tableau) oneTransition(next, promises set) set {
+	return u.sets.of([]uint32{u.internTransition(transition{next, promises})})
 }
 
-func (u *futures) way(w way) uint32 {
-	n, ok := u.wayOf[w]
+func (u *tableau) internTransition(t transition) uint32 {
+	n, ok := u.transitionOf[t]
 	if !ok {
-		n = uint32(len(u.ways))
-		u.ways = append(u.ways, w)
-		u.wayOf[w] = n
+		n = uint32(len(u.transitions))
+		u.transitions = append(u.transitions, t)
+		u.transitionOf[t] = n
 	}
 	return n
 }
 
-// easier reports whether way a requires no more than way b, in both parts. A run that
-// always takes the easiest ways fulfils a promise whenever a run that takes others does.
-func (u *futures) easier(a, b uint32) bool {
-	return u.sets.within(u.ways[a].next, u.ways[b].next) && u.sets.within(u.ways[a].promises, u.ways[b].promises)
+// subsumes reports whether transition a requires no more than transition b: neither more
+// obligations nor more promises. A subsumed transition can be left out: if a run with it is
+// accepted, so is the run with the other in its stead.
+func (u *tableau) subsumes(a, b uint32) bool {
+	return u.sets.within(u.transitions[a].next, u.transitions[b].next) && u.sets.within(u.transitions[a].promises, u.transitions[b].promises)
 }
 
-func (u *futures) either(a, b set) set {
-	return u.least(append(append([]uint32{}, u.sets.elements[a]...), u.sets.elements[b]...))
+// disjoin returns the transitions that satisfy one of two obligations, from those of each.
+func (u *tableau) disjoin(a, b set) set {
+	return u.withoutSubsumed(append(append([]uint32{}, u.sets.elements[a]...), u.sets.elements[b]...))
 }
 
-func (u *futures) both(a, b set) set {
-	if len(u.sets.elements[a])*len(u.sets.elements[b]) > 4*waysLimit {
+// conjoin returns the transitions that satisfy both of two obligations, from those of each.
+func (u *tableau) conjoin(a, b set) set {
+	if len(u.sets.elements[a])*len(u.sets.elements[b]) > 4*maxTransitions {
 		u.tooLarge = true
-		return noWay
+		return noTransitions
 	}
 	var joined []uint32
 	for _, x := range u.sets.elements[a] {
 		for _, y := range u.sets.elements[b] {
-			joined = append(joined, u.way(way{
-				next:     u.sets.union(u.ways[x].next, u.ways[y].next),
-				promises: u.sets.union(u.ways[x].promises, u.ways[y].promises),
+			joined = append(joined, u.internTransition(transition{
+				next:     u.sets.union(u.transitions[x].next, u.transitions[y].next),
+				promises: u.sets.union(u.transitions[x].promises, u.transitions[y].promises),
 			}))
 		}
 	}
-	return u.least(joined)
+	return u.withoutSubsumed(joined)
 }
 
-func (u *futures) least(ways []uint32) set {
-	if u.compared += len(ways) * len(ways); u.compared > u.comparisons {
+// withoutSubsumed returns the set of the transitions that no other one subsumes. If that takes
+// too long or the set is too large, it sets tooLarge, and the result is wrong.
+func (u *tableau) withoutSubsumed(transitions []uint32) set {
+	if u.compared += len(transitions) * len(transitions); u.compared > u.maxCompared {
 		u.tooLarge = true
-		return noWay
+		return noTransitions
 	}
-	ways = minimal(ways, u.easier)
-	if len(ways) > waysLimit {
+	transitions = minimal(transitions, u.subsumes)
+	if len(transitions) > maxTransitions {
 		u.tooLarge = true
-		return noWay
+		return noTransitions
 	}
-	return u.sets.of(ways)
+	return u.sets.of(transitions)
 }
 
-// unfoldAll returns the ways to satisfy all of a set of wanted formulas.
-func (u *futures) unfoldAll(wants set, m memory) decision.Node {
-	key := unfolding{wants, m}
-	if n, ok := u.together[key]; ok {
+// unfoldAll returns, for each next letter, the transitions that satisfy all of a set of
+// obligations after memory m.
+func (u *tableau) unfoldAll(obligations set, m memory) decision.Node {
+	key := unfolding{obligations, m}
+	if n, ok := u.unfoldedSets[key]; ok {
 		return n
 	}
-	n := u.now(noElements, noElements)
-	for _, w := range u.sets.elements[wants] {
-		n = u.all.Apply(n, u.unfold(w, m))
+	n := u.forAnyLetter(noElements, noElements)
+	for _, o := range u.sets.elements[obligations] {
+		n = u.conjunction.Apply(n, u.unfold(o, m))
 	}
-	u.together[key] = n
+	u.unfoldedSets[key] = n
 	return n
 }
 
-// negate returns the negation of a wanted formula, weakened where that is weakened.
-func (u *futures) negate(w uint32) uint32 {
-	if n, ok := u.negated[w]; ok {
+// negate returns the negation of an obligation. Where an eventuality was weakened, that of the
+// weak form.
+func (u *tableau) negate(o uint32) uint32 {
+	if n, ok := u.negated[o]; ok {
 		return n
 	}
-	f := u.wants[w]
+	f := u.obligations[o]
 	switch f.op {
 	case ltl.Atom:
 		f.positive = !f.positive
@@ -347,11 +369,12 @@ func (u *futures) negate(w uint32) uint32 {
 	default:
 		f.op, f.left, f.right = dual[f.op], u.negate(f.left), u.negate(f.right)
 	}
-	n := u.want(f, u.origins[w])
-	u.negated[w] = n
+	n := u.intern(f, u.origins[o])
+	u.negated[o] = n
 	return n
 }
 
+// dual maps an operator to the one that replaces it when a negation is moved to the operands.
 var dual = map[ltl.Op]ltl.Op{
 	ltl.And: ltl.Or, ltl.Or: ltl.And,
 	ltl.Until: ltl.Release, ltl.Release: ltl.Until,

@@ -1,32 +1,32 @@
-// Package decision is shared decision diagrams with numbers at their leaves:
-// functions from letters to numbers, where bit i of a letter is the value of
-// proposition i. Equal functions are equal nodes, and operations on functions
-// take time by the size of their diagrams, not by the number of letters
-// (Bryant, Graph-Based Algorithms for Boolean Function Manipulation; Fujita,
-// McGeer, Yang, Multi-Terminal Binary Decision Diagrams).
+// Package decision implements multi-terminal binary decision diagrams: functions from letters
+// to numbers, where bit i of a letter is the value of proposition i. Diagrams share their
+// nodes, and equal functions are equal nodes. The time of an operation depends on the size of
+// the diagrams, not on the number of letters (Bryant, Graph-Based Algorithms for Boolean
+// Function Manipulation; Fujita, McGeer, Yang, Multi-Terminal Binary Decision Diagrams).
 package decision
 
-// Node is a function in the table that made it. Its operands have smaller
-// numbers.
+// Node is a function in the table that made it. The nodes below it have smaller numbers.
 type Node = uint32
 
 // leaf is the proposition number of leaves, greater than all propositions.
 const leaf = 64
 
+// node is a leaf, or the functions low, where the proposition does not hold, and high, where it
+// does.
 type node struct {
-	proposition uint8
-	low, high   Node // low is the number of a leaf
+	proposition uint8 // leaf for a leaf
+	low, high   Node  // for a leaf low is its number, not a node
 }
 
-// Table holds functions.
+// Table holds the nodes of diagrams, each once.
 type Table struct {
 	nodes  []node
 	unique map[node]Node
 	limit  int
 	full   bool
 
-	seen []uint32 // by node: the last call of Leaves that saw it
-	call uint32
+	seen []uint32 // by node: the number of the last call of Leaves that visited it
+	call uint32   // the number of calls of Leaves
 }
 
 // New returns a table that holds up to limit nodes.
@@ -43,13 +43,13 @@ func (t *Table) Full() bool { return t.full }
 // Len returns the number of nodes.
 func (t *Table) Len() int { return len(t.nodes) }
 
-// Leaf returns the constant function.
+// Leaf returns the function that is value for every letter.
 func (t *Table) Leaf(value uint32) Node {
 	return t.intern(node{proposition: leaf, low: value})
 }
 
-// Choose returns the function that is low where the proposition does not hold
-// and high where it does. Both may depend only on later propositions.
+// Choose returns the function that is low where the proposition does not hold, and high where
+// it does. Both may depend only on propositions with greater numbers.
 func (t *Table) Choose(proposition int, low, high Node) Node {
 	if low == high {
 		return low
@@ -71,8 +71,8 @@ func (t *Table) intern(n node) Node {
 	return i
 }
 
-// Cube returns the function that is yes where all propositions of trues and none
-// of falses hold, else no.
+// Cube returns the function that is yes where all propositions of trues and none of falses
+// hold, and no elsewhere.
 func (t *Table) Cube(trues, falses uint64, yes, no uint32) Node {
 	if trues&falses != 0 {
 		return t.Leaf(no)
@@ -89,9 +89,9 @@ func (t *Table) Cube(trues, falses uint64, yes, no uint32) Node {
 	return f
 }
 
-// Ask returns the proposition that a node tests, the function where the proposition does
-// not hold, and the function where it does. ok is false for a leaf.
-func (t *Table) Ask(f Node) (proposition int, low, high Node, ok bool) {
+// Branch returns the proposition that a node tests, the function where the proposition does not
+// hold, and the function where it does. ok is false for a leaf.
+func (t *Table) Branch(f Node) (proposition int, low, high Node, ok bool) {
 	n := t.nodes[f]
 	return int(n.proposition), n.low, n.high, n.proposition != leaf
 }
@@ -114,8 +114,8 @@ func (t *Table) Eval(f Node, letter uint64) uint32 {
 	}
 }
 
-// Leaves calls visit once with each value that the function has for some
-// letter, until visit returns false. visit must not call Leaves.
+// Leaves calls visit once with each value that the function has for some letter, until visit
+// returns false. The function visit must not call Leaves.
 func (t *Table) Leaves(f Node, visit func(value uint32) bool) {
 	if short := len(t.nodes) - len(t.seen); short > 0 {
 		t.seen = append(t.seen, make([]uint32, short)...)
@@ -136,19 +136,19 @@ func (t *Table) leaves(f Node, visit func(value uint32) bool) bool {
 	return t.leaves(n.low, visit) && t.leaves(n.high, visit)
 }
 
-// Operation is a function of two numbers, applied to diagrams letter by letter.
-// It caches its results.
+// Operation applies a function of two numbers to diagrams, letter by letter. It caches its
+// results.
 type Operation struct {
 	table *Table
 	apply func(a, b uint32) uint32
-	done  map[[2]Node]Node
+	cache map[[2]Node]Node
 }
 
 // maxCached bounds the number of results that an operation caches.
 const maxCached = 1 << 20
 
-// Operation returns the operation on functions of this table that apply is on
-// numbers. apply must be a pure function.
+// Operation returns the operation that applies apply, which must be a pure function, to
+// functions of this table.
 func (t *Table) Operation(apply func(a, b uint32) uint32) *Operation {
 	return &Operation{t, apply, map[[2]Node]Node{}}
 }
@@ -160,7 +160,7 @@ func (o *Operation) Apply(f, g Node) Node {
 		return 0
 	}
 	key := [2]Node{f, g}
-	if r, ok := o.done[key]; ok {
+	if r, ok := o.cache[key]; ok {
 		return r
 	}
 	a, b := o.table.nodes[f], o.table.nodes[g]
@@ -173,13 +173,15 @@ func (o *Operation) Apply(f, g Node) Node {
 		low := o.Apply(fLow, gLow)
 		r = o.table.Choose(int(p), low, o.Apply(fHigh, gHigh))
 	}
-	if len(o.done) >= maxCached {
-		clear(o.done)
+	if len(o.cache) >= maxCached {
+		clear(o.cache)
 	}
-	o.done[key] = r
+	o.cache[key] = r
 	return r
 }
 
+// cofactors returns the functions that f, with node n, is where a proposition does not hold,
+// and where it does. f depends on no proposition before it.
 func cofactors(n node, f Node, proposition uint8) (low, high Node) {
 	if n.proposition != proposition {
 		return f, f
@@ -187,8 +189,7 @@ func cofactors(n node, f Node, proposition uint8) (low, high Node) {
 	return n.low, n.high
 }
 
-// Map returns the function whose value for each letter is that of change on the
-// value of f.
+// Map returns the function whose value for each letter is change of the value of f.
 func (t *Table) Map(f Node, change func(uint32) uint32) Node {
 	return t.Operation(func(a, _ uint32) uint32 { return change(a) }).Apply(f, t.Leaf(0))
 }

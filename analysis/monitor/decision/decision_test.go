@@ -7,8 +7,7 @@ import (
 
 const letters = 1 << 4
 
-// random returns a function of four propositions, and its values as they were
-// drawn.
+// random returns a random function of four propositions, and its values by letter.
 func random(t *Table, r *rand.Rand) (Node, [letters]uint32) {
 	var values [letters]uint32
 	for i := range values {

@@ -7,14 +7,14 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/monitor/decision"
 )
 
-// A language is what an expression becomes for its derivatives: hash-consed,
-// with unions and intersections flattened, sorted and without repetitions, so
-// that there are finitely many derivatives and mostly few (Brzozowski,
-// Derivatives of Regular Expressions; Owens, Reppy, Turon, Regular-expression
-// Derivatives Re-examined; Roşu and Viswanathan, Testing Extended Regular
-// Language Membership Incrementally by Rewriting). The derivative by all
-// letters at once is a decision diagram with languages at its leaves. Package
-// monitor's tests compare them with brute force, see TestExpressionsMatchBruteForce.
+// Expressions are brought into a normal form, a Language, before they are derived. Languages
+// are hash-consed, and their unions and intersections are flattened, sorted and without
+// repetitions, so that there are finitely many derivatives, and mostly few (Brzozowski,
+// Derivatives of Regular Expressions; Owens, Reppy, Turon, Regular-expression Derivatives
+// Re-examined; Roşu and Viswanathan, Testing Extended Regular Language Membership
+// Incrementally by Rewriting). The derivatives by all letters are one decision diagram with
+// languages at its leaves. TestExpressionsMatchBruteForce of package monitor compares them with
+// brute force.
 
 // Language is a set of words in the Derivatives that made it.
 type Language = uint32
@@ -26,31 +26,32 @@ const (
 	everything                 // every word
 )
 
+// form is the normal form of an expression, whose operands are languages.
 type form struct {
 	op       Op
-	cube     Cube
-	min, max int
-	operands []Language // of Concat two, the first no Concat itself
-	nullable bool
+	cube     Cube       // for Letter
+	min, max int        // for Repeat
+	operands []Language // for Concat two, the first of which is no Concat
+	nullable bool       // the word without letters is in the language
 }
 
-// Derivatives makes languages and their derivatives. Table holds the diagrams of the
-// derivatives.
+// Derivatives makes languages and their derivatives.
 type Derivatives struct {
+	// Table holds the diagrams of the derivatives.
 	Table *decision.Table
 
-	forms  []form
-	unique map[string]Language
-	done   map[Language]decision.Node
-	size   int // operands of all forms
-	limit  int
-	full   bool
+	forms   []form // by Language
+	unique  map[string]Language
+	derived map[Language]decision.Node // the results of Derivative
+	size    int                        // number of operands of all forms
+	limit   int                        // bound on size and the number of forms together
+	full    bool                       // the limit was reached
 
 	union, intersection, concat *decision.Operation
 }
 
-// The bounds of what derivatives may take, for each state that a monitor may
-// have.
+// The bounds on the numbers of diagram nodes, and of forms with their operands, for each state
+// that a monitor may have.
 const (
 	nodesPerState    = 32
 	operandsPerState = 64
@@ -59,10 +60,10 @@ const (
 // NewDerivatives returns Derivatives for a monitor of up to limit states.
 func NewDerivatives(limit int) *Derivatives {
 	d := &Derivatives{
-		Table:  decision.New(nodesPerState*limit + 1<<16),
-		unique: map[string]Language{},
-		done:   map[Language]decision.Node{},
-		limit:  operandsPerState*limit + 1<<16,
+		Table:   decision.New(nodesPerState*limit + 1<<16),
+		unique:  map[string]Language{},
+		derived: map[Language]decision.Node{},
+		limit:   operandsPerState*limit + 1<<16,
 	}
 	d.intern(form{op: Empty})
 	d.intern(form{op: Epsilon, nullable: true})
@@ -109,23 +110,23 @@ func (f form) key() string {
 	return string(b)
 }
 
-// Language returns the words that r matches. r has passed Check.
+// Language returns the language of the words that r matches. r must have passed Check.
 func (d *Derivatives) Language(r *Regexp) Language {
 	done := map[*Regexp]Language{}
-	var make func(r *Regexp) Language
-	make = func(r *Regexp) Language {
+	var language func(r *Regexp) Language
+	language = func(r *Regexp) Language {
 		if l, ok := done[r]; ok {
 			return l
 		}
 		operands := []Language{}
 		for _, o := range r.Operands {
-			operands = append(operands, make(o))
+			operands = append(operands, language(o))
 		}
 		l := d.normal(r, operands)
 		done[r] = l
 		return l
 	}
-	return make(r)
+	return language(r)
 }
 
 func (d *Derivatives) normal(r *Regexp, operands []Language) Language {
@@ -179,7 +180,7 @@ func (d *Derivatives) sequence(first, then Language) Language {
 		return d.sequence(f.operands[0], d.sequence(f.operands[1], then))
 	}
 	if first == everything {
-		// everything followed by everything and more is everything and more.
+		// everything everything X = everything X
 		if f := d.forms[then]; f.op == Concat && f.operands[0] == everything {
 			return then
 		}
@@ -246,8 +247,8 @@ func (d *Derivatives) intersect(operands []Language) Language {
 	return d.intern(form{op: Intersection, operands: flat, nullable: nullable})
 }
 
-// holdsOpposites reports whether sorted operands hold the one that absorbs all
-// others, or a language and its complement.
+// holdsOpposites reports whether sorted operands contain absorbing, or a language and its
+// complement.
 func (d *Derivatives) holdsOpposites(sorted []Language, absorbing Language) bool {
 	for _, o := range sorted {
 		if o == absorbing {
@@ -293,15 +294,15 @@ func (d *Derivatives) repeat(l Language, minimum, maximum int) Language {
 	return d.intern(form{op: Repeat, min: minimum, max: maximum, operands: []Language{l}, nullable: minimum == 0})
 }
 
-// timesLimit bounds the products of bounds, so that none overflows.
-const timesLimit = 1 << 40
+// maxTimes bounds the products of bounds, so that none overflows.
+const maxTimes = 1 << 40
 
-// flattens reports whether a repetition of a repetition allows every number of
-// times from the product of the minima to that of the maxima: the ranges for
-// each number of the outer one leave no gap between them.
+// flattens reports whether a repetition of a repetition is one repetition, from the product of
+// the minima to the product of the maxima. It is if the ranges for consecutive numbers of outer
+// repetitions leave no gap between them.
 func flattens(innerMin, innerMax, outerMin, outerMax int) bool {
 	switch {
-	case innerMin*outerMin > timesLimit || product(innerMax, outerMax) > timesLimit:
+	case innerMin*outerMin > maxTimes || product(innerMax, outerMax) > maxTimes:
 		return false
 	case innerMin <= 1 || outerMin == outerMax:
 		return true
@@ -312,7 +313,7 @@ func flattens(innerMin, innerMax, outerMin, outerMax int) bool {
 	}
 }
 
-// product multiplies maxima that are not 0.
+// product multiplies two maxima, which are not 0.
 func product(a, b int) int {
 	if a == Unbounded || b == Unbounded {
 		return Unbounded
@@ -320,15 +321,15 @@ func product(a, b int) int {
 	return a * b
 }
 
-// Derivative returns, for each letter, the language of the words that may follow the
-// letter: those words w for which letter·w is in l.
+// Derivative returns, for each letter, the derivative of l: the language of the words w for
+// which letter·w is in l.
 func (d *Derivatives) Derivative(l Language) decision.Node {
-	if n, ok := d.done[l]; ok {
+	if n, ok := d.derived[l]; ok {
 		return n
 	}
 	n := d.derive(l)
 	if !d.Full() {
-		d.done[l] = n
+		d.derived[l] = n
 	}
 	return n
 }
@@ -351,13 +352,14 @@ func (d *Derivatives) derive(l Language) decision.Node {
 	case Complement:
 		return d.Table.Map(d.Derivative(f.operands[0]), d.complement)
 	case Repeat:
-		rest := d.repeat(f.operands[0], max(f.min-1, 0), lessOne(f.max))
+		rest := d.repeat(f.operands[0], max(f.min-1, 0), decrement(f.max))
 		return d.concat.Apply(d.Derivative(f.operands[0]), d.Table.Leaf(rest))
 	default:
 		return d.Table.Leaf(nothing)
 	}
 }
 
+// fold applies an operation to the derivatives of the operands, from the first to the last.
 func (d *Derivatives) fold(o *decision.Operation, operands []Language) decision.Node {
 	n := d.Derivative(operands[0])
 	for _, l := range operands[1:] {
@@ -366,7 +368,7 @@ func (d *Derivatives) fold(o *decision.Operation, operands []Language) decision.
 	return n
 }
 
-func lessOne(maximum int) int {
+func decrement(maximum int) int {
 	if maximum == Unbounded {
 		return Unbounded
 	}

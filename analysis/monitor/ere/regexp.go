@@ -1,7 +1,7 @@
-// Package ere is extended regular expressions over states: beside union,
-// concatenation and repetition they have intersection and complement. A letter
-// of an expression is a conjunction of literals over up to 64 propositions,
-// which are known only by number; it matches every state in which it holds.
+// Package ere represents extended regular expressions over states. Beside union, concatenation
+// and repetition they have intersection and complement. A letter of an expression is a
+// conjunction of literals over up to 64 propositions, which are known only by number; it
+// matches every state in which it holds.
 package ere
 
 import (
@@ -11,21 +11,21 @@ import (
 	"strings"
 )
 
-// Cube is a conjunction of literals: every proposition whose bit is in True
-// holds, none whose bit is in False does. The zero Cube matches every state; one
-// with a bit in both matches none.
+// Cube is a conjunction of literals: every proposition whose bit is in True holds, and none
+// whose bit is in False does. The zero Cube matches every state. A Cube with a bit in both
+// matches none.
 type Cube struct {
 	True, False uint64
 }
 
-// Matches reports whether the cube holds where exactly the propositions of
+// Matches reports whether the cube matches the state in which exactly the propositions of
 // letter hold.
 func (c Cube) Matches(letter uint64) bool {
 	return letter&c.True == c.True && letter&c.False == 0
 }
 
-// Text writes the cube as the specification language does, { p, !q }, with the
-// given name for each proposition (nil: p0, p1, …).
+// Text returns the cube in the specification language, { p, !q }, with the given name for each
+// proposition (nil: p0, p1, …).
 func (c Cube) Text(name func(int) string) string {
 	if name == nil {
 		name = func(i int) string { return "p" + strconv.Itoa(i) }
@@ -49,8 +49,8 @@ func (c Cube) Text(name func(int) string) string {
 // Op is the outermost operator of an expression.
 type Op uint8
 
-// The operators. Repeat has Min and Max and one operand, Complement one; Concat,
-// Union and Intersection have any number from one.
+// The operators. Complement and Repeat have one operand, and Repeat has Min and Max. Concat,
+// Union and Intersection have one or more operands.
 const (
 	Empty   Op = iota // no word
 	Epsilon           // the word without letters
@@ -68,8 +68,8 @@ const Unbounded = -1
 // MaxRepeat is the largest Min and Max of a Repeat.
 const MaxRepeat = 100_000
 
-// Regexp is an expression, not to be changed once made. Several expressions may
-// share a part. Errors about a part of an expression point to that very part.
+// Regexp is an expression. It must not be changed once made. Several expressions may share a
+// part. Errors about a part of an expression have the pointer to it.
 type Regexp struct {
 	Op       Op
 	Cube     Cube // of Letter
@@ -83,7 +83,7 @@ func None() *Regexp { return &Regexp{Op: Empty} }
 // EmptyWord returns the expression that matches the word without letters.
 func EmptyWord() *Regexp { return &Regexp{Op: Epsilon} }
 
-// One returns the expression of one letter.
+// One returns the expression that matches the words of one letter that c matches.
 func One(c Cube) *Regexp { return &Regexp{Op: Letter, Cube: c} }
 
 // Sequence returns the concatenation of the operands.
@@ -98,13 +98,14 @@ func Both(operands ...*Regexp) *Regexp { return &Regexp{Op: Intersection, Operan
 // Not returns the complement of r: the words that it does not match.
 func Not(r *Regexp) *Regexp { return &Regexp{Op: Complement, Operands: []*Regexp{r}} }
 
-// Times returns from minimum to maximum of r; Unbounded for no maximum.
+// Times returns the repetition of r, from minimum to maximum times; the maximum may be
+// Unbounded.
 func Times(r *Regexp, minimum, maximum int) *Regexp {
 	return &Regexp{Op: Repeat, Min: minimum, Max: maximum, Operands: []*Regexp{r}}
 }
 
-// Check reports what is not an expression: operands missing or too many, unknown
-// operators, bounds of repetition that are negative, too large or in disorder.
+// Check returns an error if r is not well formed: operands are missing or too many, an operator
+// is unknown, or the bounds of a repetition are negative, too large or in disorder.
 func (r *Regexp) Check() error {
 	seen := map[*Regexp]bool{}
 	var check func(r *Regexp) error
@@ -185,18 +186,18 @@ func (r *Regexp) Propositions() uint64 {
 	return mask
 }
 
-// String writes the expression with the names p0, p1, … for the propositions.
+// String returns the expression with the names p0, p1, … for the propositions.
 func (r *Regexp) String() string { return r.Text(nil) }
 
-// Text writes the expression in the specification language, with the given
-// name for each proposition (nil: p0, p1, …).
+// Text returns the expression in the specification language, with the given name for each
+// proposition (nil: p0, p1, …).
 func (r *Regexp) Text(name func(int) string) string {
 	var b strings.Builder
 	r.write(&b, name, Union)
 	return b.String()
 }
 
-// binding returns how tight an operator binds, loosest first.
+// binding returns the precedence of an operator: greater binds tighter.
 func (o Op) binding() int {
 	switch o {
 	case Union:
@@ -214,7 +215,7 @@ func (o Op) binding() int {
 	}
 }
 
-// write writes r where an operator at least as tight as outer can stand.
+// write writes r, in parentheses if it binds less tightly than outer.
 func (r *Regexp) write(b *strings.Builder, name func(int) string, outer Op) {
 	if r.Op.binding() < outer.binding() {
 		b.WriteByte('(')

@@ -1,7 +1,7 @@
-// Package ltl is linear temporal logic with past and future operators as a
-// tree. A formula is a property of an infinite word whose letters determine which of up to
-// 64 propositions hold; propositions are known only by number. The package
-// builds and prints formulas; package monitor decides them.
+// Package ltl represents formulas of linear temporal logic, with past and future operators, as
+// trees. A formula is a property of an infinite word. A letter of the word determines which of
+// up to 64 propositions hold; propositions are known only by number. The package makes and
+// prints formulas; package monitor decides them.
 package ltl
 
 import (
@@ -27,11 +27,11 @@ const (
 	Always
 	Eventually
 	Next
-	Prev         // the state before; on the first state, that state
-	Yesterday    // the state before; false on the first state
-	WeakPrev     // the state before; true on the first state
-	Once         // now or some time before
-	Historically // now and always before
+	Prev         // true in the state before; on the first state, true in that state
+	Yesterday    // true in the state before; false on the first state
+	WeakPrev     // true in the state before; true on the first state
+	Once         // true now or in some state before
+	Historically // true now and in all states before
 	Start        // true now, and not in the state before
 	End          // false now, and true in the state before
 
@@ -50,7 +50,7 @@ const (
 	WeakInterval // [f, g)w: the same, or g was never true
 )
 
-// spelling is how String writes each operator.
+// spelling has the text of each operator, as String returns it.
 var spelling = [...]string{
 	True: "true", False: "false", Atom: "",
 	Not: "!", Always: "always", Eventually: "eventually", Next: "next",
@@ -99,9 +99,9 @@ func (o Op) IsPast() bool {
 	return false
 }
 
-// Formula is a formula, not to be changed once made. Several formulas may
-// share a part. Errors about a part of a formula point to that very part, so
-// that a reader can remember where it stood.
+// Formula is a formula. It must not be changed once made. Several formulas may share a part.
+// Errors about a part of a formula have the pointer to it, so that a caller can find its
+// position in a text.
 type Formula struct {
 	Op          Op
 	Atom        int      // only of Atom: the proposition, from 0 to 63
@@ -116,20 +116,20 @@ func Constant(value bool) *Formula {
 	return &Formula{Op: False}
 }
 
-// Proposition returns the formula that holds where proposition i does. An i
-// outside 0..63 is found by Check.
+// Proposition returns the formula that holds where proposition i does. Check returns an error
+// if i is outside 0..63.
 func Proposition(i int) *Formula { return &Formula{Op: Atom, Atom: i} }
 
-// Unary returns the operator applied to f. An operator of another arity is found
-// by Check.
+// Unary returns the operator applied to f. Check returns an error if the operator has another
+// arity.
 func Unary(o Op, f *Formula) *Formula { return &Formula{Op: o, Left: f} }
 
-// Binary returns the operator between f and g. An operator of another arity is
-// found by Check.
+// Binary returns the operator applied to f and g. Check returns an error if the operator has
+// another arity.
 func Binary(o Op, f, g *Formula) *Formula { return &Formula{Op: o, Left: f, Right: g} }
 
-// Check reports what is not a formula: operands missing or too many, unknown
-// operators, propositions outside 0..63.
+// Check returns an error if f is not well formed: operands are missing or too many, an operator
+// is unknown, or a proposition is outside 0..63.
 func (f *Formula) Check() error {
 	seen := map[*Formula]bool{}
 	var check func(f *Formula) error
@@ -195,12 +195,12 @@ func (f *Formula) Propositions() uint64 {
 	return mask
 }
 
-// String writes the formula with the names p0, p1, … for the propositions.
+// String returns the formula with the names p0, p1, … for the propositions.
 func (f *Formula) String() string { return f.Text(nil) }
 
-// Text writes the formula in the specification language, with the given name
-// for each proposition (nil: p0, p1, …). It has the parentheses that the
-// language requires, and some that only help the reader.
+// Text returns the formula in the specification language, with the given name for each
+// proposition (nil: p0, p1, …). It has the parentheses that the language requires, and some
+// that only help the reader.
 func (f *Formula) Text(name func(int) string) string {
 	var b strings.Builder
 	f.write(&b, orNumbers(name))
@@ -256,8 +256,8 @@ func (f *Formula) writePrefix(b *strings.Builder, name func(int) string) {
 	f.Left.writeOperand(b, name, f.Op)
 }
 
-// writeOperand writes f as an operand of outer: an infix operator is put in
-// parentheses, except in a sequence of one associative operator.
+// writeOperand writes f as an operand of outer. An infix operator is put in parentheses, except
+// in a sequence of the same associative operator.
 func (f *Formula) writeOperand(b *strings.Builder, name func(int) string, outer Op) {
 	infix := f.Op.Arity() == 2 && f.Op != Interval && f.Op != WeakInterval
 	chain := f.Op == outer && (outer == And || outer == Or)
