@@ -1,13 +1,14 @@
 package spec
 
 import (
-	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
 
-// Blocks whose analyses do not exist yet are checked for names and types, so that errors
-// in a file that contains one are found.
+// This file checks the names and types of blocks for which there is no analysis yet, so that
+// their errors are found all the same.
 
 func (r *resolver) blocks() {
 	for _, d := range r.Typestates {
@@ -21,8 +22,8 @@ func (r *resolver) blocks() {
 	}
 }
 
-// typestate checks that each event binds the object, that states are known, and that
-// each can be reached.
+// typestate checks that each event binds the object, and that the events and states that are
+// mentioned are declared. It adds warnings about states that cannot be reached.
 func (r *resolver) typestate(d *syntax.Typestate) {
 	events := map[string]int{}
 	for i := range d.Events {
@@ -39,19 +40,16 @@ func (r *resolver) typestate(d *syntax.Typestate) {
 		}
 	}
 	if d.Good != nil {
-		letters(d.Good, func(n syntax.Name) { known(n) })
+		walkRegex(d.Good, known)
 	}
 	index := r.states(d.States)
-	reached := make([]bool, len(d.States))
 	for _, s := range d.States {
 		for _, e := range s.Edges {
 			known(e.Event)
 			r.target(index, e.To)
 		}
 	}
-	if len(d.States) > 0 {
-		markReachable(d.States, index, 0, reached)
-	}
+	reached := reachable(d.States, index)
 	for i, s := range d.States {
 		if !reached[i] {
 			r.warn(syntax.Unreachable, s.Name.Span, "no sequence of events leads to state %q", s.Name.Text)
@@ -59,49 +57,41 @@ func (r *resolver) typestate(d *syntax.Typestate) {
 	}
 }
 
+// typestateEvent checks that the pattern of an event binds the object.
 func (r *resolver) typestateEvent(d *syntax.Typestate, e *syntax.Event) {
-	var resolved Event
-	r.bind(&resolved, &e.Pattern)
-	for _, b := range resolved.Bound {
-		if b == d.Object.Text {
-			return
-		}
+	if !slices.Contains(boundBy(e), d.Object.Text) {
+		r.problem(syntax.TypeMismatch, e.Name.Span, "the pattern of %q does not bind %q, which tells objects apart", e.Name.Text, d.Object.Text)
 	}
-	r.problem(syntax.TypeMismatch, e.Name.Span, "the pattern of %q does not bind %q, which tells objects apart", e.Name.Text, d.Object.Text)
 }
 
-func markReachable(states []syntax.State, index map[string]int, from int, reached []bool) {
-	reached[from] = true
-	for todo := []int{from}; len(todo) > 0; {
-		s := states[todo[0]]
-		todo = todo[1:]
-		for _, e := range s.Edges {
+// reachable returns, for each state, whether transitions lead to it from the first one.
+func reachable(states []syntax.State, index map[string]int) []bool {
+	reached := make([]bool, len(states))
+	if len(states) == 0 {
+		return reached
+	}
+	reached[0] = true
+	for todo := []int{0}; len(todo) > 0; todo = todo[1:] {
+		for _, e := range states[todo[0]].Edges {
 			if to, ok := index[e.To.Text]; ok && !reached[to] {
 				reached[to] = true
 				todo = append(todo, to)
 			}
 		}
 	}
+	return reached
 }
 
-// unknownAmong reports an error: a name is none of those that a block declares.
+// unknownAmong reports that a name is none of those that a block declares.
 func (r *resolver) unknownAmong(n syntax.Name, what string, among map[string]int) {
-	text := fmt.Sprintf("there is no %s %q here", what, n.Text)
-	var names []string
-	for name := range among {
-		names = append(names, name)
-	}
-	if near := syntax.Nearest(n.Text, names); near != "" {
-		text += "; did you mean \"" + near + "\"?"
-	}
-	r.problem(syntax.UnknownName, n.Span, "%s", text)
+	r.problem(syntax.UnknownName, n.Span, "there is no %s %q here%s", what, n.Text, didYouMean(n.Text, maps.Keys(among)))
 }
 
-// letters calls see for each name in an expression over letters.
-func letters(x syntax.Regex, see func(syntax.Name)) {
+// walkRegex calls see for each name in a regular expression.
+func walkRegex(x syntax.Regex, see func(syntax.Name)) {
 	all := func(parts []syntax.Regex) {
 		for _, p := range parts {
-			letters(p, see)
+			walkRegex(p, see)
 		}
 	}
 	switch x := x.(type) {
@@ -116,18 +106,19 @@ func letters(x syntax.Regex, see func(syntax.Name)) {
 	case *syntax.And:
 		all(x.Parts)
 	case *syntax.Not:
-		letters(x.X, see)
+		walkRegex(x.X, see)
 	case *syntax.Repeat:
-		letters(x.X, see)
+		walkRegex(x.X, see)
 	}
 }
 
-// mttlChecker checks a formula of knowledge.
+// mttlChecker checks an mttl formula.
 type mttlChecker struct {
 	*resolver
-	threads map[string]bool // bound by forall and exists
+	threads map[string]bool // names bound by forall and exists
 }
 
+// formula checks the formula of an mttl block.
 func (r *resolver) formula(d *syntax.MTTL) {
 	x, ok := r.arrange(d.Formula)
 	if !ok {
@@ -138,22 +129,23 @@ func (r *resolver) formula(d *syntax.MTTL) {
 	k.truth(x)
 }
 
-// thread checks that a name is a bound thread, or a declared one that is a single thread.
+// thread checks that a name is bound to a thread, or is a declared type that has one thread.
 func (k *mttlChecker) thread(n syntax.Name) {
 	if k.threads[n.Text] {
 		return
 	}
-	if i := k.find(n, threadSort); i >= 0 {
+	if i := k.find(n, kindThread); i >= 0 {
 		if t := k.Threads[i]; t.Kind != syntax.NthOf && t.Kind != syntax.MainThread {
 			k.problem(syntax.TypeMismatch, n.Span, "%q is a type of threads: @ wants one thread, bound by forall or exists, or declared as NTH of a type", n.Text)
 		}
 	}
 }
 
+// quantified checks forall or exists, and binds its threads while it checks the formula.
 func (k *mttlChecker) quantified(q *syntax.Quantified) {
 	var bound []string
 	for _, v := range q.Vars {
-		k.find(v.Type, threadSort)
+		k.find(v.Type, kindThread)
 		if k.threads[v.Name.Text] {
 			k.problem(syntax.DeclaredTwice, v.Name.Span, "%q is bound already", v.Name.Text)
 			continue
@@ -171,14 +163,14 @@ func (k *mttlChecker) quantified(q *syntax.Quantified) {
 	}
 }
 
-// truth checks a formula, value what is compared.
+// truth checks an expression that must be true or false.
 func (k *mttlChecker) truth(x syntax.Expr) {
 	if class, known := k.class(x); known && class != Bool {
 		k.problem(syntax.TypeMismatch, x.Where(), "%q is %s, where something true or false is wanted: compare it", syntax.SourceText(x), aClass(class))
 	}
 }
 
-// class returns the type of a formula or of a value in it; false where it is not known.
+// class checks an expression and returns its type; false if that is not known.
 func (k *mttlChecker) class(x syntax.Expr) (Class, bool) {
 	switch x := x.(type) {
 	case *syntax.Paren:
@@ -215,19 +207,19 @@ func (k *mttlChecker) name(n syntax.Name) (Class, bool) {
 	case !ok && n.Text == "tid":
 		return Int, true
 	case !ok:
-		k.unknown(n, varSort, propSort, eventSort, localSort)
+		k.unknown(n, kindVar, kindProp, kindEvent, kindLocal)
 		return Unknown, false
 	}
-	switch e.sort {
-	case varSort:
+	switch e.kind {
+	case kindVar:
 		k.Vars[e.index].Used = true
 		return k.Vars[e.index].Type, k.Vars[e.index].Type != Unknown
-	case localSort:
+	case kindLocal:
 		return k.Locals[e.index].Type, k.Locals[e.index].Type != Unknown
-	case propSort, eventSort:
+	case kindProp, kindEvent:
 		return Bool, true
 	}
-	k.problem(syntax.TypeMismatch, n.Span, "%q is %s, which has no value", n.Text, sortNames[e.sort])
+	k.problem(syntax.TypeMismatch, n.Span, "%q is %s, which has no value", n.Text, kindNames[e.kind])
 	return Unknown, false
 }
 
@@ -237,7 +229,7 @@ func (k *mttlChecker) unary(x *syntax.Unary) (Class, bool) {
 		return Int, true
 	}
 	if x.Op.IsFuture() {
-		k.problem(syntax.FutureUnder, x.Span, "%s looks at the future: what threads know is of the past", x.Op)
+		k.problem(syntax.FutureUnderPast, x.Span, "%s looks at the future: what threads know is of the past", x.Op)
 	}
 	k.truth(x.X)
 	return Bool, true
@@ -254,13 +246,14 @@ func (k *mttlChecker) binary(x *syntax.Binary) (Class, bool) {
 		k.class(x.Y)
 		return Bool, true
 	case x.Op.IsFuture():
-		k.problem(syntax.FutureUnder, x.Span, "%s looks at the future: what threads know is of the past", x.Op)
+		k.problem(syntax.FutureUnderPast, x.Span, "%s looks at the future: what threads know is of the past", x.Op)
 	}
 	k.truth(x.X)
 	k.truth(x.Y)
 	return Bool, true
 }
 
+// value checks an expression that must be a number.
 func (k *mttlChecker) value(x syntax.Expr) {
 	if class, known := k.class(x); known && class == Bool {
 		k.problem(syntax.TypeMismatch, x.Where(), "%q is true or false, where a number is wanted", syntax.SourceText(x))
@@ -269,7 +262,7 @@ func (k *mttlChecker) value(x syntax.Expr) {
 
 // scope checks the names of a scope, which declares its own local properties and atoms.
 func (r *resolver) scope(d *syntax.Scope) {
-	r.find(d.Sync, eventSort)
+	r.find(d.Sync, kindEvent)
 	locals, atoms := map[string]int{}, map[string]int{}
 	for i := range d.Locals {
 		l := &d.Locals[i]
@@ -287,38 +280,38 @@ func (r *resolver) scope(d *syntax.Scope) {
 		atoms[a.Name.Text] = i
 		if x, ok := r.arrange(a.Expr); ok {
 			a.Expr = x
-			r.counts(x, locals)
+			r.checkAtom(x, locals)
 		}
 	}
 	for i := range d.Checks {
 		c := &d.Checks[i]
 		if x, ok := r.arrange(c.Formula); ok {
 			c.Formula = x
-			r.own(x, "atom", atoms)
+			r.checkNames(x, "atom", atoms)
 		}
 	}
 }
 
-// localProperty checks that its formula mentions only its own events, and sync where the
-// property is carried over scopes.
+// localProperty checks that the formula of a local property mentions only the property's own
+// events and, if it continues across scopes, sync.
 func (r *resolver) localProperty(l *syntax.LocalProperty) {
-	r.find(l.Type, threadSort)
+	r.find(l.Type, kindThread)
 	events := map[string]int{}
 	for i, n := range l.Events {
 		events[n.Text] = i
-		r.find(n, eventSort)
+		r.find(n, kindEvent)
 	}
 	if l.Across {
 		events["sync"] = len(events)
 	}
 	if x, ok := r.arrange(l.Formula); ok {
 		l.Formula = x
-		r.own(x, "event", events)
+		r.checkNames(x, "event", events)
 	}
 }
 
-// own checks that a formula mentions only names that its block declares.
-func (r *resolver) own(x syntax.Expr, what string, among map[string]int) {
+// checkNames checks that a formula mentions only names that its block declares.
+func (r *resolver) checkNames(x syntax.Expr, what string, among map[string]int) {
 	walk(x, func(n syntax.Name) {
 		if _, ok := among[n.Text]; !ok {
 			r.unknownAmong(n, what, among)
@@ -326,21 +319,21 @@ func (r *resolver) own(x syntax.Expr, what string, among map[string]int) {
 	})
 }
 
-// counts checks an atom of a scope.
-func (r *resolver) counts(x syntax.Expr, locals map[string]int) {
+// checkAtom checks the expression of an atom of a scope.
+func (r *resolver) checkAtom(x syntax.Expr, locals map[string]int) {
 	switch x := x.(type) {
 	case *syntax.Paren:
-		r.counts(x.X, locals)
+		r.checkAtom(x.X, locals)
 	case *syntax.Unary:
-		r.counts(x.X, locals)
+		r.checkAtom(x.X, locals)
 	case *syntax.Binary:
-		r.counts(x.X, locals)
-		r.counts(x.Y, locals)
+		r.checkAtom(x.X, locals)
+		r.checkAtom(x.Y, locals)
 	case *syntax.Ident:
 		r.unknownAmong(x.Name, "value", map[string]int{"count": 0, "size": 0, "any": 0, "all": 0})
 	case *syntax.Count:
 		if x.Func.Text == "size" {
-			r.find(x.Of, threadSort)
+			r.find(x.Of, kindThread)
 		} else if _, ok := locals[x.Of.Text]; !ok {
 			r.unknownAmong(x.Of, "local property", locals)
 		}

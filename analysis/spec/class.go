@@ -9,11 +9,11 @@ import (
 // Class is the type of a value.
 type Class uint8
 
-// The types. Numbers are computed in 64 bits.
+// The types. Values are computed in 64 bits.
 const (
-	Unknown Class = iota // the debug information determines it
-	Int                  // with a sign
-	Uint
+	Unknown Class = iota // the debug information determines the type
+	Int                  // integers with a sign
+	Uint                 // integers without sign
 	Bool
 	Float
 	Enum
@@ -28,8 +28,7 @@ func (c Class) String() string { return classNames[c] }
 // signed reports whether values are computed with a sign.
 func (c Class) signed() bool { return c != Uint && c != Ptr }
 
-// classOf returns the type of the values of a form, and whether its narrow values are
-// sign-extended.
+// classOf returns the type of the values of a form.
 func classOf(f *event.Form) Class {
 	switch {
 	case f == nil:
@@ -50,16 +49,15 @@ func classOf(f *event.Form) Class {
 	return Uint
 }
 
-// value describes how the bits of a variable become a value: their number, and whether
-// they have a sign.
+// value describes how the bits of a variable are read as a value.
 type value struct {
 	class Class
-	bits  uint8
-	sign  bool
+	bits  uint8 // number of bits
+	sign  bool  // the highest bit is a sign, and is extended to 64 bits
 }
 
-// valueOf returns how a variable's bits are read: by its form, else as declared, in 64
-// bits.
+// valueOf returns how a variable's bits are read: by its form, or without one by its declared
+// type, in 64 bits.
 func valueOf(declared Class, f *event.Form) value {
 	if f == nil {
 		return value{class: declared, bits: 64, sign: declared.signed()}

@@ -8,45 +8,49 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// eval computes an expression over values by index. It returns false at a division by
-// zero. It retains and allocates nothing, so that any number of goroutines may share it.
+// eval computes an expression over values, which it reads by their index. It returns false at a
+// division by zero. It retains and allocates nothing, so that any number of goroutines may share
+// it.
 type eval func(values []uint64) (uint64, bool)
 
-// node is an expression with its type. A Bool is 0 or 1. While types are being checked,
-// values may have no type yet, and then the expression is not run.
+// node is a compiled expression with its type. A Bool is 0 or 1. Before the program is known,
+// types may be Unknown, and then the expression is checked but not run.
 type node struct {
-	class Class
-	run   eval
-	zero  bool // the literal 0 or 1, which a bool may be compared with
-	null  bool
+	class     Class
+	run       eval
+	zeroOrOne bool // the literal 0 or 1, with which a bool may be compared
+	null      bool // the literal null
 }
 
 // environment resolves the names of an expression.
 type environment interface {
-	// lookup returns the value that a name reads, and its index.
+	// lookup returns the index of the value that a name stands for, and how it is read; false
+	// if the name stands for no value.
 	lookup(n syntax.Name) (at int, v value, ok bool)
-	// proposition returns the expression of a named proposition.
+	// proposition returns the expression of a declared proposition.
 	proposition(n syntax.Name) (x syntax.Expr, ok bool)
-	// constant returns the value of an enumeration's constant that is compared with a
-	// variable.
+	// constant returns the value of a constant of an enumeration, which is compared with the
+	// expression with.
 	constant(n syntax.Name, with syntax.Expr) (v uint64, ok bool)
-	// missing reports an error: a name has no meaning here.
+	// missing reports the error that a name has no meaning here.
 	missing(n syntax.Name)
-	// mismatch reports an error: a type does not fit.
+	// mismatch reports a type error.
 	mismatch(at syntax.Span, format string, args ...any)
 }
 
 // compiler compiles expressions and reports their type errors.
 type compiler struct {
 	environment
-	depth int
+	depth int // number of propositions whose expressions contain the present one
 }
 
-// maxInlined bounds the depth to which propositions mention one another.
+// maxInlined bounds how deep propositions mention one another.
 const maxInlined = 64
 
+// bad is the node of an expression with an error.
 var bad = node{class: Unknown, run: func([]uint64) (uint64, bool) { return 0, false }}
 
+// constant returns the node of a constant value.
 func constant(class Class, v uint64) node {
 	return node{class: class, run: func([]uint64) (uint64, bool) { return v, true }}
 }
@@ -68,6 +72,7 @@ func (c *compiler) truth(x syntax.Expr) node {
 	return bad
 }
 
+// aClass returns a type for messages.
 func aClass(c Class) string {
 	switch c {
 	case Int, Uint, Float:
@@ -82,6 +87,7 @@ func aClass(c Class) string {
 	return "of unknown type"
 }
 
+// one returns a truth value as a number.
 func one(b bool) uint64 {
 	if b {
 		return 1
@@ -89,6 +95,7 @@ func one(b bool) uint64 {
 	return 0
 }
 
+// compile compiles an arranged expression.
 func (c *compiler) compile(x syntax.Expr) node {
 	switch x := x.(type) {
 	case *syntax.Paren:
@@ -102,7 +109,7 @@ func (c *compiler) compile(x syntax.Expr) node {
 			class = Uint
 		}
 		n := constant(class, x.Int)
-		n.zero = x.Int <= 1
+		n.zeroOrOne = x.Int <= 1
 		return n
 	case *syntax.Bool:
 		return constant(Bool, one(x.Value))
@@ -139,7 +146,7 @@ func (c *compiler) ident(x *syntax.Ident) node {
 
 func (c *compiler) unary(x *syntax.Unary) node {
 	switch x.Op {
-	case syntax.Not1:
+	case syntax.LogicalNot:
 		run := c.truth(x.X).run
 		return node{class: Bool, run: func(in []uint64) (uint64, bool) {
 			v, ok := run(in)
@@ -152,6 +159,7 @@ func (c *compiler) unary(x *syntax.Unary) node {
 	return bad
 }
 
+// sign compiles - and ~ before an operand.
 func (c *compiler) sign(x *syntax.Unary) node {
 	n := c.number(x.X, x.Op)
 	run := n.run
@@ -186,7 +194,7 @@ func (c *compiler) number(x syntax.Expr, op syntax.Operator) node {
 
 func (c *compiler) binary(x *syntax.Binary) node {
 	switch {
-	case x.Op == syntax.And2 || x.Op == syntax.Or || x.Op == syntax.Implies:
+	case x.Op == syntax.LogicalAnd || x.Op == syntax.Or || x.Op == syntax.Implies:
 		return c.lazy(x)
 	case x.Op == syntax.Xor || x.Op == syntax.Iff:
 		return c.parity(x)
@@ -199,8 +207,8 @@ func (c *compiler) binary(x *syntax.Binary) node {
 	return bad
 }
 
-// lazy compiles && and ||: as in C, the second operand is not computed where the first
-// decides.
+// lazy compiles &&, || and ->. As in C, the second operand is not computed if the first decides
+// the result.
 func (c *compiler) lazy(x *syntax.Binary) node {
 	left, right := c.truth(x.X).run, c.truth(x.Y).run
 	decides, result := uint64(0), uint64(0)
@@ -218,6 +226,7 @@ func (c *compiler) lazy(x *syntax.Binary) node {
 	}}
 }
 
+// parity compiles xor and <->.
 func (c *compiler) parity(x *syntax.Binary) node {
 	left, right := c.truth(x.X).run, c.truth(x.Y).run
 	flip := one(x.Op == syntax.Iff)
@@ -251,8 +260,8 @@ func (c *compiler) comparison(x *syntax.Binary) node {
 	}}
 }
 
-// side compiles one side of a comparison; a name that is not declared may be a
-// constant of the other side's enumeration.
+// side compiles one side of a comparison. A name that is not declared may be a constant of the
+// other side's enumeration.
 func (c *compiler) side(x, other syntax.Expr) node {
 	id, ok := unparen(x).(*syntax.Ident)
 	if !ok {
@@ -287,7 +296,7 @@ func (c *compiler) comparable(x *syntax.Binary, left, right node) {
 		}
 		equality := x.Op == syntax.Equal || x.Op == syntax.NotEqual
 		switch {
-		case a.class == Bool && (b.class != Bool && !b.zero || !equality):
+		case a.class == Bool && (b.class != Bool && !b.zeroOrOne || !equality):
 			c.mismatch(x.Where(), "%q compares something true or false with %s", syntax.SourceText(x), aClass(b.class))
 			return
 		case a.null && b.class != Ptr:
@@ -300,7 +309,7 @@ func (c *compiler) comparable(x *syntax.Binary, left, right node) {
 	}
 }
 
-// common returns the type in which two values are compared or computed.
+// common returns the type in which an operator computes with two values.
 func common(a, b node) Class {
 	switch {
 	case a.class == Float || b.class == Float:
@@ -328,8 +337,8 @@ func asFloat(n node) node {
 	}}
 }
 
-// compare returns a function that compares whole numbers by value, even if only one of
-// them has a sign.
+// compare returns a function that compares whole numbers by value, even if only one of their
+// types has a sign.
 func compare(op syntax.Operator, left, right Class) func(a, b uint64) bool {
 	switch op {
 	case syntax.Equal:
@@ -359,7 +368,7 @@ func compare(op syntax.Operator, left, right Class) func(a, b uint64) bool {
 	return func(a, b uint64) bool { return order(a, left, b, right) >= 0 }
 }
 
-// order returns -1, 0 or 1.
+// order compares two whole numbers by value, and returns -1, 0 or 1.
 func order(a uint64, left Class, b uint64, right Class) int {
 	negA, negB := left.signed() && int64(a) < 0, right.signed() && int64(b) < 0
 	switch {
@@ -368,7 +377,7 @@ func order(a uint64, left Class, b uint64, right Class) int {
 	case negB && !negA:
 		return 1
 	case a < b:
-		return -1 // Bits of equal signs have the order of their values.
+		return -1 // Numbers of the same sign are in the order of their bits.
 	case a > b:
 		return 1
 	}
@@ -428,6 +437,7 @@ func (c *compiler) arithmetic(x *syntax.Binary) node {
 	}}
 }
 
+// floatOp returns the function that computes an operator on floats; nil if it has none.
 func floatOp(op syntax.Operator) func(a, b uint64) (uint64, bool) {
 	f, bits := math.Float64frombits, math.Float64bits
 	switch op {
@@ -443,6 +453,7 @@ func floatOp(op syntax.Operator) func(a, b uint64) (uint64, bool) {
 	return nil
 }
 
+// wholeOp returns the function that computes an operator on integers, with or without a sign.
 func wholeOp(op syntax.Operator, signed bool) func(a, b uint64) (uint64, bool) {
 	switch op {
 	case syntax.Plus:
@@ -482,6 +493,7 @@ func wholeOp(op syntax.Operator, signed bool) func(a, b uint64) (uint64, bool) {
 	return func(a, b uint64) (uint64, bool) { return a >> b, true }
 }
 
+// signedOp returns the function that computes /, % or >> on integers with a sign.
 func signedOp(op syntax.Operator) func(a, b uint64) (uint64, bool) {
 	switch op {
 	case syntax.Divide:
@@ -502,8 +514,8 @@ func signedOp(op syntax.Operator) func(a, b uint64) (uint64, bool) {
 	return func(a, b uint64) (uint64, bool) { return uint64(int64(a) >> b), true }
 }
 
-// enumConstant looks for a constant of an enumeration by its name, which may be
-// qualified where the debug information has it bare.
+// enumConstant returns the value of an enumeration's constant, by its name. Either the name or
+// that in the debug information may have scopes that the other has not.
 func enumConstant(f *event.Form, name string) (uint64, bool) {
 	last := name[strings.LastIndexByte(name, ':')+1:]
 	for _, n := range f.Names {

@@ -11,17 +11,17 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
 
-// Description is what `tracepredict check` prints of a specification. Its JSON form is that
-// of the command: fields are added, never changed or removed.
+// Description is what `tracepredict check` prints of a specification. Its JSON form is that of
+// the command's output: fields are added, never changed or removed.
 type Description struct {
 	Problems     syntax.List `json:"-"`
 	Properties   []Described `json:"properties"`
-	Checks       []string    `json:"checks"`
-	NotEvaluated []string    `json:"not_evaluated"` // blocks without an analysis
+	Checks       []string    `json:"checks"`        // the requested analyses
+	NotEvaluated []string    `json:"not_evaluated"` // declarations for which there is no analysis yet
 	Watch        []string    `json:"watch"`         // as --watch takes it
 	On           []string    `json:"on"`            // as --on takes it
-	Syncs        []string    `json:"locks"`         // declared locks, conds, sems and barriers that events name
-	Threads      []string    `json:"threads"`       // declared thread types that events name
+	Syncs        []string    `json:"locks"`         // declared locks, conds, sems and barriers that events mention
+	Threads      []string    `json:"threads"`       // declared thread types that events mention
 }
 
 // Described is the description of a property.
@@ -31,17 +31,18 @@ type Described struct {
 	Logic        string                 `json:"logic"`
 	Text         string                 `json:"text"`
 	Propositions []DescribedProposition `json:"propositions"`
-	Moves        string                 `json:"moves"` // what makes a letter
-	States       int                    `json:"states"`
-	Size         string                 `json:"size"`
-	Unreported   []string               `json:"unreported"`
-	BadPrefix    []monitor.Letter       `json:"bad_prefix"` // null: it can never be violated
-	Values       []DescribedValues      `json:"values"`     // of the variables along the bad prefix, where some were found
-	Steps        []string               `json:"steps"`      // what made each state of it: "", a write, or an event's name
+	Moves        string                 `json:"moves"`      // which writes and events make letters
+	States       int                    `json:"states"`     // of the monitor
+	Size         string                 `json:"size"`       // of the monitor, in words
+	Unreported   []string               `json:"unreported"` // as in Monitor
+	BadPrefix    []monitor.Letter       `json:"bad_prefix"` // a shortest one; null: the property can never be violated
+	Values       []DescribedValues      `json:"values"`     // of the variables along the bad prefix; empty: none were found
+	Steps        []string               `json:"steps"`      // by state of the bad prefix: "", "write", or an event's name
 	Monitor      *Monitor               `json:"-"`
 }
 
-// DescribedProposition is a bit of the letters. Its text is "" for an event.
+// DescribedProposition describes the proposition that is a bit of the letters. Its text is ""
+// for an event.
 type DescribedProposition struct {
 	Name  string `json:"name"`
 	Text  string `json:"text"`
@@ -54,8 +55,8 @@ type DescribedValues struct {
 	Values []string `json:"values"`
 }
 
-// Describe makes the monitors of a specification and describes them. The specification may
-// be nil where the problems are errors. Errors of properties are added to the problems.
+// Describe makes the monitors of a specification and describes it. The specification may be nil
+// if the problems have errors. The problems of monitors are added to the problems.
 func Describe(s *Spec, problems syntax.List, o MonitorOptions) *Description {
 	d := &Description{Problems: problems, Properties: []Described{}, Checks: []string{}, NotEvaluated: []string{}, Watch: []string{}, On: []string{}, Syncs: []string{}, Threads: []string{}}
 	if s == nil {
@@ -82,6 +83,7 @@ func Describe(s *Spec, problems syntax.List, o MonitorOptions) *Description {
 	return d
 }
 
+// describePlan adds to the description what has to be probed.
 func (s *Spec) describePlan(d *Description) {
 	plan := s.Plan()
 	for _, i := range plan.Watch {
@@ -101,6 +103,7 @@ func (s *Spec) describePlan(d *Description) {
 	}
 }
 
+// describe returns the description of a property and its monitor.
 func (s *Spec) describe(p *Property, m *Monitor) Described {
 	d := Described{Name: p.Name, Message: p.Message, Logic: p.Logic.String(), Text: p.Text, Monitor: m, States: m.States(),
 		Size: m.sizeText(), Moves: s.moves(p), Unreported: append([]string{}, m.Unreported...), Propositions: []DescribedProposition{}}
@@ -115,6 +118,7 @@ func (s *Spec) describe(p *Property, m *Monitor) Described {
 	return d
 }
 
+// describeValues adds to the description of a property the values and steps of an example.
 func (s *Spec) describeValues(d *Described, p *Property, e Example) {
 	for i, v := range p.Vars {
 		values := DescribedValues{Name: s.Vars[v].Name, Values: []string{}}
@@ -136,7 +140,7 @@ func (s *Spec) describeValues(d *Described, p *Property, e Example) {
 	}
 }
 
-// sizeText returns how large a monitor is.
+// sizeText returns the size of a monitor in words.
 func (m *Monitor) sizeText() string {
 	n := len(m.p.Propositions)
 	letters := "1 letter"
@@ -183,6 +187,7 @@ func (s *Spec) moves(p *Property) string {
 	return "the initial state; " + strings.Join(parts, "; ")
 }
 
+// checkText returns a request of an analysis as specifications write it.
 func (s *Spec) checkText(c Check) string {
 	switch {
 	case c.Func != "":
@@ -205,17 +210,21 @@ func (s *Spec) checkText(c Check) string {
 func (d *Described) Letters() []string {
 	out := make([]string, len(d.BadPrefix))
 	for i, l := range d.BadPrefix {
-		names := []string{}
-		for ; l != 0; l &= l - 1 {
-			names = append(names, d.Propositions[bits.TrailingZeros64(l)].Name)
-		}
-		out[i] = "{" + strings.Join(names, ", ") + "}"
+		out[i] = "{" + strings.Join(d.holding(l), ", ") + "}"
 	}
 	return out
 }
 
-// MarshalJSON writes the description with its problems, and bad prefixes as the names
-// of the propositions that hold in each state.
+// holding returns the names of the propositions that hold in a letter.
+func (d *Described) holding(l monitor.Letter) []string {
+	names := []string{}
+	for ; l != 0; l &= l - 1 {
+		names = append(names, d.Propositions[bits.TrailingZeros64(l)].Name)
+	}
+	return names
+}
+
+// MarshalJSON writes the description with its problems.
 func (d *Description) MarshalJSON() ([]byte, error) {
 	type plain Description
 	type problem struct {
@@ -241,7 +250,7 @@ func (d *Description) MarshalJSON() ([]byte, error) {
 	}{problems, (*plain)(d)})
 }
 
-// MarshalJSON writes the bad prefix as the names of what holds in each state.
+// MarshalJSON writes the bad prefix as the names of the propositions that hold in each state.
 func (d Described) MarshalJSON() ([]byte, error) {
 	type plain Described
 	var prefix [][]string
@@ -249,11 +258,7 @@ func (d Described) MarshalJSON() ([]byte, error) {
 		prefix = [][]string{}
 	}
 	for _, l := range d.BadPrefix {
-		names := []string{}
-		for ; l != 0; l &= l - 1 {
-			names = append(names, d.Propositions[bits.TrailingZeros64(l)].Name)
-		}
-		prefix = append(prefix, names)
+		prefix = append(prefix, d.holding(l))
 	}
 	return plainJSON(struct {
 		plain
@@ -261,7 +266,8 @@ func (d Described) MarshalJSON() ([]byte, error) {
 	}{plain(d), prefix})
 }
 
-// plainJSON writes < and > as they are, unlike json.Marshal.
+// plainJSON returns the JSON form of v, in which <, > and & are not escaped, unlike in that of
+// json.Marshal.
 func plainJSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -270,8 +276,8 @@ func plainJSON(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// ForRun loads the specification of a run. Blocks that no analysis evaluates yet are errors
-// then, and so are properties without a monitor.
+// ForRun loads a specification for a run, and makes the monitors of its properties. It is an
+// error if there is no analysis for a declaration yet, or no monitor for a property.
 func ForRun(name string, o Options, mo MonitorOptions) (*Spec, []*Monitor, syntax.List) {
 	s, problems := Load(name, o)
 	if s == nil {

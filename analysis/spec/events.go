@@ -1,7 +1,7 @@
 package spec
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
@@ -14,32 +14,32 @@ type Condition struct {
 	bound int
 }
 
-// Value computes the condition. In has the bound values in the order of Event.Bound, then
-// tid, then the thread's locals in the order of Spec.Locals. It returns false at a
-// division by zero. It allocates nothing.
+// Value computes the condition. The parameter in has the bound values in the order of
+// Event.Bound, then tid, then the thread's locals in the order of Spec.Locals. Value returns
+// false at a division by zero. It allocates nothing.
 func (c *Condition) Value(in []uint64) (uint64, bool) { return c.run(in) }
 
-// Holds reports whether the condition is true. It is not if it divides by zero.
+// Holds reports whether the condition is true. A condition that divides by zero is not.
 func (c *Condition) Holds(in []uint64) bool {
 	v, ok := c.run(in)
 	return ok && v != 0
 }
 
-// Inputs returns the number of values that Value needs before the locals: those bound, and
+// Inputs returns the number of values that Value needs before the locals: the bound values and
 // tid.
 func (c *Condition) Inputs() int { return c.bound + 1 }
 
-// eventScope resolves names at an event. Bound is empty where there is no event, as for the
-// initial value of a local.
+// eventScope resolves the names in an expression about an event, or in the initial value of a
+// local.
 type eventScope struct {
 	*resolver
-	bound   []string
-	result  Class // of the last of bound, where it is the value of a write
-	literal bool  // nothing but literals
+	bound        []string // Event.Bound; nil for the initial value of a local
+	result       Class    // type of the last bound value if it is the value of a write, else Unknown
+	constantOnly bool     // for the initial value of a local: names have no value
 }
 
 func (m *eventScope) lookup(n syntax.Name) (int, value, bool) {
-	if m.literal {
+	if m.constantOnly {
 		return 0, value{}, false
 	}
 	for i, b := range m.bound {
@@ -55,7 +55,7 @@ func (m *eventScope) lookup(n syntax.Name) (int, value, bool) {
 		return len(m.bound), value{class: Int, bits: 64}, true
 	}
 	e, ok := m.names.entries[n.Text]
-	if !ok || e.sort != localSort {
+	if !ok || e.kind != kindLocal {
 		return 0, value{}, false
 	}
 	return len(m.bound) + 1 + e.index, valueOf(m.Locals[e.index].Type, nil), true
@@ -68,20 +68,18 @@ func (m *eventScope) constant(syntax.Name, syntax.Expr) (uint64, bool) { return 
 func (m *eventScope) missing(n syntax.Name) {
 	e, ok := m.names.entries[n.Text]
 	switch {
-	case m.literal:
+	case m.constantOnly:
 		m.problem(syntax.TypeMismatch, n.Span, "a local variable begins with a constant, not with %q", n.Text)
 	case !ok:
-		text := fmt.Sprintf("unknown name %q", n.Text)
-		if near := syntax.Nearest(n.Text, m.bound); near != "" {
-			text += "; did you mean \"" + near + "\"?"
-		} else if near := m.names.near(n.Text, localSort); near != "" {
-			text += "; did you mean " + near + "?"
+		suggestion := didYouMean(n.Text, slices.Values(m.bound))
+		if near := m.names.near(n.Text, kindLocal); suggestion == "" && near != "" {
+			suggestion = "; did you mean " + near + "?"
 		}
-		m.problem(syntax.UnknownName, n.Span, "%s", text)
-	case e.sort == varSort || e.sort == propSort:
+		m.problem(syntax.UnknownName, n.Span, "unknown name %q%s", n.Text, suggestion)
+	case e.kind == kindVar || e.kind == kindProp:
 		m.problem(syntax.TypeMismatch, n.Span, "%q is shared, and its value here depends on the run: use what the pattern binds, tid, or a local", n.Text)
 	default:
-		m.problem(syntax.TypeMismatch, n.Span, "%q is %s, which has no value here", n.Text, sortNames[e.sort])
+		m.problem(syntax.TypeMismatch, n.Span, "%q is %s, which has no value here", n.Text, kindNames[e.kind])
 	}
 }
 
@@ -89,17 +87,13 @@ func (m *eventScope) mismatch(at syntax.Span, format string, args ...any) {
 	m.problem(syntax.TypeMismatch, at, format, args...)
 }
 
-// isNumber reports whether a name is a number: everything that a pattern binds is one.
+// isNumber reports whether a name is a number. All bound values are.
 func (m *eventScope) isNumber(n syntax.Name) bool {
-	for _, b := range m.bound {
-		if b == n.Text {
-			return true
-		}
-	}
-	return m.resolver.isNumber(n)
+	return slices.Contains(m.bound, n.Text) || m.resolver.isNumber(n)
 }
 
-// condition compiles an expression about an event; as a truth value if truth is set.
+// condition compiles an expression about an event, which must be true or false if truth is set.
+// It returns nil if the expression cannot be arranged.
 func (m *eventScope) condition(x syntax.Expr, truth bool) *Condition {
 	tree, problems := syntax.Arrange(x, m.isNumber)
 	m.problems = append(m.problems, problems...)
@@ -114,7 +108,7 @@ func (m *eventScope) condition(x syntax.Expr, truth bool) *Condition {
 	return &Condition{compile(tree).run, len(m.bound)}
 }
 
-// event resolves a declared event.
+// event resolves the i-th declared event.
 func (r *resolver) event(i int, d *syntax.Event) {
 	e := &r.Events[i]
 	e.Var, e.Sync, e.Thread, e.By, e.Result = -1, -1, -1, -1, -1
@@ -123,10 +117,10 @@ func (r *resolver) event(i int, d *syntax.Event) {
 		e.At = d.Pattern.Func.Span
 	}
 	e.Text = eventText(d)
-	r.bind(e, &d.Pattern)
+	e.bind(&d.Pattern)
 	r.object(e, &d.Pattern)
 	if d.By != nil {
-		e.By = r.find(*d.By, threadSort)
+		e.By = r.find(*d.By, kindThread)
 	}
 	if d.When != nil {
 		before := len(r.problems)
@@ -138,7 +132,7 @@ func (r *resolver) event(i int, d *syntax.Event) {
 	}
 }
 
-// eventText returns the declaration of an event as written.
+// eventText returns the pattern and conditions of an event, as written.
 func eventText(d *syntax.Event) string {
 	at := d.Pattern.Span
 	if d.By != nil {
@@ -150,7 +144,8 @@ func eventText(d *syntax.Event) string {
 	return at.Text()
 }
 
-// written returns the declared type of the value that an event binds.
+// written returns the declared type of the written value that an event binds; Unknown if it
+// binds none.
 func (r *resolver) written(e *Event) Class {
 	if e.Result < 0 || e.Var < 0 {
 		return Unknown
@@ -158,16 +153,16 @@ func (r *resolver) written(e *Event) Class {
 	return r.Vars[e.Var].Type
 }
 
-// bind returns the names that a pattern binds, and the pattern as --on takes it.
-func (r *resolver) bind(e *Event, p *syntax.Pattern) {
-	methods := 0
+// bind sets the names that the pattern of an event binds, and the pattern as --on takes it.
+func (e *Event) bind(p *syntax.Pattern) {
+	this := 0 // 1 if the first name is this, which is no parameter in the source
 	for i, n := range p.Params {
 		if n.Text == "this" {
-			methods = 1
+			this = 1
 		}
 		if n.Text != "_" {
 			e.Bound = append(e.Bound, n.Text)
-			e.params = append(e.params, i-methods)
+			e.params = append(e.params, i-this)
 		}
 	}
 	if p.Result != nil {
@@ -179,7 +174,7 @@ func (r *resolver) bind(e *Event, p *syntax.Pattern) {
 	}
 }
 
-// onText writes the pattern of a function as --on takes it.
+// onText returns a pattern of calls or returns as --on takes it.
 func onText(p *syntax.Pattern) string {
 	var b strings.Builder
 	b.WriteString(p.Op.String())
@@ -201,11 +196,11 @@ func onText(p *syntax.Pattern) string {
 	return b.String()
 }
 
-// object looks up the object of a pattern's operation.
+// object resolves the object of a pattern's operation.
 func (r *resolver) object(e *Event, p *syntax.Pattern) {
 	switch p.Op {
 	case syntax.OpRead, syntax.OpWrite:
-		e.Var = r.find(p.Object, varSort)
+		e.Var = r.find(p.Object, kindVar)
 	case syntax.OpAcquire, syntax.OpRelease:
 		if !p.Any {
 			e.Sync = r.findSync(p.Object, syntax.Lock)
@@ -217,19 +212,22 @@ func (r *resolver) object(e *Event, p *syntax.Pattern) {
 	case syntax.OpArrive:
 		e.Sync = r.findSync(p.Object, syntax.Barrier)
 	case syntax.OpStart, syntax.OpEnd, syntax.OpFork, syntax.OpJoin:
-		e.Thread = r.find(p.Object, threadSort)
+		e.Thread = r.find(p.Object, kindThread)
 	}
 }
 
+// findSync returns the index of a lock, condition, semaphore or barrier; -1 after an error. If
+// nothing of the name is declared, findSync declares it, with a warning, as the object that is a
+// variable of that name.
 func (r *resolver) findSync(n syntax.Name, kind syntax.SyncKind) int {
 	e, ok := r.names.entries[n.Text]
-	if !ok && !r.damaged && r.names.near(n.Text, syncSort) == "" {
+	if !ok && !r.damaged && r.names.near(n.Text, kindSync) == "" {
 		r.warn(syntax.Doubtful, n.Span, "%s %q is not declared: taken for the one in the variable of that name", kind, n.Text)
 		r.sync(&syntax.Sync{Kind: kind, Name: n, Path: syntax.Path(n)})
 		return r.names.entries[n.Text].index
 	}
-	if !ok || e.sort != syncSort {
-		return r.find(n, syncSort)
+	if !ok || e.kind != kindSync {
+		return r.find(n, kindSync)
 	}
 	if got := r.Syncs[e.index].Kind; got != kind {
 		r.problem(syntax.TypeMismatch, n.Span, "%q is a %s, not a %s", n.Text, got, kind)
@@ -237,7 +235,7 @@ func (r *resolver) findSync(n syntax.Name, kind syntax.SyncKind) int {
 	return e.index
 }
 
-// useEvent marks an event as used, and everything that it mentions.
+// useEvent marks an event as used, with everything that it mentions.
 func (r *resolver) useEvent(i int) {
 	e := &r.Events[i]
 	if e.Used {
@@ -253,7 +251,7 @@ func (r *resolver) useEvent(i int) {
 	for _, t := range []int{e.Thread, e.By} {
 		r.useThread(t)
 	}
-	if e.When != nil { // Its locals depend on other events.
+	if e.When != nil { // The condition may read locals, which depend on other events.
 		for j := range r.Locals {
 			for _, c := range r.Locals[j].On {
 				r.useEvent(c.Event)
@@ -262,6 +260,7 @@ func (r *resolver) useEvent(i int) {
 	}
 }
 
+// useThread marks a type of threads as used; -1 is none.
 func (r *resolver) useThread(i int) {
 	if i < 0 {
 		return
@@ -272,22 +271,22 @@ func (r *resolver) useThread(i int) {
 	}
 }
 
-// local resolves a local variable of threads.
+// local resolves the i-th local variable.
 func (r *resolver) local(i int, d *syntax.Local) {
 	l := &r.Locals[i]
-	m := &eventScope{resolver: r, literal: true}
+	m := &eventScope{resolver: r, constantOnly: true}
 	if c := m.condition(d.Value, false); c != nil {
 		l.Value, _ = c.run(nil)
 	}
 	for _, on := range d.On {
-		e := r.find(on.Event, eventSort)
+		e := r.find(on.Event, kindEvent)
 		if e < 0 {
 			continue
 		}
 		clause := Clause{Event: e}
 		at := &eventScope{resolver: r, bound: boundBy(r.events[e]), result: r.written(&r.Events[e])}
 		for _, a := range on.Sets {
-			to := r.find(a.Name, localSort)
+			to := r.find(a.Name, kindLocal)
 			if c := at.condition(a.Value, false); c != nil && to >= 0 {
 				clause.Sets = append(clause.Sets, Assign{to, c})
 			}
@@ -296,8 +295,9 @@ func (r *resolver) local(i int, d *syntax.Local) {
 	}
 }
 
+// boundBy returns the names that the pattern of an event binds.
 func boundBy(d *syntax.Event) []string {
 	var e Event
-	(&resolver{}).bind(&e, &d.Pattern)
+	e.bind(&d.Pattern)
 	return e.Bound
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
 
-// Bounds of the search for an example with values: the number of valuations that are tried,
-// and of pairs of a valuation and a monitor state.
+// The bounds of the search for an example with values: the number of valuations, and the number
+// of pairs of a valuation and a state of the monitor.
 const (
 	maxValuations = 1 << 12
 	maxVisited    = 1 << 18
@@ -29,8 +29,9 @@ type Example struct {
 
 // Example returns a shortest run that violates a property. In each step one variable is
 // written, or one event happens. The values tried are those around the numbers that the
-// property mentions. Where they violate nothing, or there are too many, the example is
-// ShortestBad, which has no values. It returns false if there is none.
+// property mentions. If no run with these values violates the property, or there are too many
+// values, the example has the letters of ShortestBad and no values. Example returns false if no
+// word violates the property.
 func (s *Spec) Example(p *Property, m *Monitor) (Example, bool) {
 	word, ok := m.ShortestBad()
 	if !ok || len(word) == 0 {
@@ -42,28 +43,32 @@ func (s *Spec) Example(p *Property, m *Monitor) (Example, bool) {
 	return Example{Letters: word}, true
 }
 
-// search is a search in breadth over valuations and states of the monitor.
+// search is a breadth-first search over pairs of a valuation and a state of the monitor. A
+// valuation assigns one of the values tried to each variable of the property. Its number has a
+// digit for each variable, the lowest for the first, to the base of the variable's number of
+// values.
 type search struct {
-	m       *Monitor
-	letters *Letters
-	choices [][]uint64 // by Property.Vars: the values tried
-	vars    []int
-	values  []uint64 // of all variables
-	nodes   []searchNode
-	seen    map[[2]uint32]bool
-	total   int  // valuations
-	exact   bool // its steps are all possible ones
+	m          *Monitor
+	letters    *Letters
+	choices    [][]uint64 // by vars: the values tried
+	vars       []int      // Property.Vars
+	values     []uint64   // by Spec.Vars: the values of the last valuation that was set
+	nodes      []searchNode
+	seen       map[[2]uint32]bool // pairs of valuation and state that are in nodes
+	total      int                // number of valuations
+	exhaustive bool               // the steps tried are all that a run can take
 }
 
-// searchNode is a step of the search: a valuation by its number, and the step before it.
+// searchNode is a step of the search.
 type searchNode struct {
-	valuation uint32
-	state     monitor.State
-	from      int
-	event     int
+	valuation uint32        // after the step
+	state     monitor.State // after the step
+	from      int           // index of the node before it; -1: the step is the initial state
+	event     int           // index in Spec.Events; -1: none
 	letter    monitor.Letter
 }
 
+// search returns an example with values; false if it finds none.
 func (s *Spec) search(p *Property, m *Monitor) (Example, bool) {
 	x, ok := s.newSearch(p, m)
 	if !ok {
@@ -76,11 +81,11 @@ func (s *Spec) search(p *Property, m *Monitor) (Example, bool) {
 	return x.example(at), true
 }
 
-// newSearch returns a search that has not begun; false if there are too many valuations, or
-// the property's letters depend on the program.
+// newSearch returns a search that has not begun. It returns false if there are too many
+// valuations, or if the property's letters cannot be computed without the program.
 func (s *Spec) newSearch(p *Property, m *Monitor) (*search, bool) {
 	letters, problems := s.Letters(p, nil)
-	x := &search{m: m, letters: letters, vars: p.Vars, values: make([]uint64, len(s.Vars)), seen: map[[2]uint32]bool{}, total: 1, exact: exhaustive(s, p.Events)}
+	x := &search{m: m, letters: letters, vars: p.Vars, values: make([]uint64, len(s.Vars)), seen: map[[2]uint32]bool{}, total: 1, exhaustive: exhaustive(s, p.Events)}
 	if problems.HasErrors() {
 		return nil, false
 	}
@@ -94,9 +99,9 @@ func (s *Spec) newSearch(p *Property, m *Monitor) (*search, bool) {
 	return x, true
 }
 
-// run searches for a bad state and returns the step that reaches it. Whole reports whether
-// the search was exhaustive.
-func (x *search) run(events []int) (at int, found, whole bool) {
+// run searches for a bad state, and returns the index of the node that reaches it. If it finds
+// none, exhaustive reports whether the values tried reach none in any way.
+func (x *search) run(events []int) (at int, found, exhaustive bool) {
 	for v := range x.total {
 		for _, start := range x.m.Start(nil) {
 			x.step(-1, uint32(v), start, -1)
@@ -117,10 +122,11 @@ func (x *search) run(events []int) (at int, found, whole bool) {
 			x.step(i, n.valuation, n.state, e)
 		}
 	}
-	return 0, false, x.exact
+	return 0, false, x.exhaustive
 }
 
-// step visits the states of the monitor that follow from a state by a letter.
+// step adds the nodes that follow from the node from, in the given state of the monitor, by a
+// step to a valuation, with an event or with none (-1).
 func (x *search) step(from int, valuation uint32, state monitor.State, event int) {
 	x.set(valuation)
 	var events uint64
@@ -137,7 +143,7 @@ func (x *search) step(from int, valuation uint32, state monitor.State, event int
 	}
 }
 
-// set assigns the values of a valuation to the variables.
+// set sets values to those of a valuation.
 func (x *search) set(valuation uint32) {
 	for i, c := range x.choices {
 		x.values[x.vars[i]] = c[valuation%uint32(len(c))]
@@ -145,7 +151,8 @@ func (x *search) set(valuation uint32) {
 	}
 }
 
-// writes returns the valuations that differ in one variable, and the valuation itself.
+// writes returns the valuations that the write of one variable can lead to: those that differ in
+// one variable and, if there are variables, the valuation itself.
 func (x *search) writes(valuation uint32) []uint32 {
 	var out []uint32
 	if len(x.choices) > 0 {
@@ -166,6 +173,7 @@ func (x *search) writes(valuation uint32) []uint32 {
 	return out
 }
 
+// example returns the example that ends with the i-th node.
 func (x *search) example(i int) Example {
 	var e Example
 	for ; i >= 0; i = x.nodes[i].from {
@@ -217,7 +225,8 @@ func (s *Spec) candidates(p *Property, v int) []uint64 {
 	return out
 }
 
-// literals calls see for each number in an expression, of declared propositions too.
+// literals calls see for each number in an expression and in the propositions that it mentions.
+// Depth is the number of propositions that contain the expression; sign is -1 after a -.
 func (s *Spec) literals(x syntax.Expr, depth int, sign float64, see func(float64)) {
 	switch x := x.(type) {
 	case *syntax.Number:
@@ -237,7 +246,7 @@ func (s *Spec) literals(x syntax.Expr, depth int, sign float64, see func(float64
 		s.literals(x.X, depth, 1, see)
 		s.literals(x.Y, depth, 1, see)
 	case *syntax.Ident:
-		if e := s.names.entries[x.Name.Text]; e.sort == propSort && depth < maxInlined {
+		if e := s.names.entries[x.Name.Text]; e.kind == kindProp && depth < maxInlined {
 			s.literals(s.Props[e.index].Expr, depth+1, 1, see)
 		}
 	}

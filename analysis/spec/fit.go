@@ -8,20 +8,19 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Found is a variable of the program that is watched.
+// Found is a watched variable that was found in the program.
 type Found struct {
-	Path string      // as given to --watch
+	Path string      // as --watch takes it: a path of the specification, or another
 	Name string      // in the program, with all its scopes
-	Form *event.Form // the form of its values
+	Form *event.Form // of its values
 }
 
-// Fit compares the specification with the variables that were found in a program, by the
-// specification's paths and others. It returns what does not fit: types, constants of
-// enumerations, and names that events could not distinguish. Variables that were not found
-// are ignored.
+// Fit compares the specification with the watched variables of a program. It returns errors for
+// what does not fit: types, constants of enumerations, and names by which events would not
+// distinguish two variables. Variables that were not found are ignored.
 func (s *Spec) Fit(found []Found) syntax.List {
 	r := &resolver{Spec: s}
-	of := make([]*Found, len(s.Vars))
+	of := make([]*Found, len(s.Vars)) // by Spec.Vars: the variable with its path
 	forms := make([]*event.Form, len(s.Vars))
 	var known []int
 	for i := range s.Vars {
@@ -32,12 +31,12 @@ func (s *Spec) Fit(found []Found) syntax.List {
 		}
 	}
 	for _, i := range known {
-		r.distinct(i, of)
+		r.checkDistinct(i, of)
 	}
 	for i := range found {
-		r.other(&found[i], of)
+		r.checkOther(&found[i], of)
 	}
-	(&state{resolver: r, forms: forms, bound: true}).declared(known)
+	(&state{resolver: r, forms: forms, formsKnown: true}).checkTypes(known)
 	for _, p := range s.Properties {
 		if !slices.ContainsFunc(p.Vars, func(i int) bool { return of[i] == nil }) {
 			_, problems := s.Letters(p, forms)
@@ -45,13 +44,14 @@ func (s *Spec) Fit(found []Found) syntax.List {
 		}
 	}
 	for i := range s.Events {
-		r.boundFloat(&s.Events[i], forms)
+		r.checkBoundFloat(&s.Events[i], forms)
 	}
 	return s.Sorted(r.problems)
 }
 
-// distinct checks that a variable is identified by its name, and has only one name.
-func (r *resolver) distinct(i int, of []*Found) {
+// checkDistinct checks that the i-th variable of the specification is the only one with its
+// name in the program, and that its path denotes that name.
+func (r *resolver) checkDistinct(i int, of []*Found) {
 	v := &r.Vars[i]
 	for j := range i {
 		if of[j] != nil && of[j].Name == of[i].Name {
@@ -64,17 +64,18 @@ func (r *resolver) distinct(i int, of []*Found) {
 	}
 }
 
-// other checks that a further watched variable cannot be mistaken for a declared one.
-func (r *resolver) other(f *Found, of []*Found) {
+// checkOther checks that no declared variable's path denotes another watched variable too.
+func (r *resolver) checkOther(f *Found, of []*Found) {
 	i := r.Name(f.Name)
 	if i >= 0 && of[i] != nil && of[i].Name != f.Name {
 		r.problem(syntax.UnknownName, r.Vars[i].At, "%q stands for %s here, and events of %s, which is watched too, would be taken for it: write more of the name, or do not watch both", r.Vars[i].Path, of[i].Name, f.Name)
 	}
 }
 
-// boundFloat reports an error where an event binds a floating-point value: expressions over
-// bound values are compiled before the program is known, for whole numbers.
-func (r *resolver) boundFloat(e *Event, forms []*event.Form) {
+// checkBoundFloat reports an error if an event binds the value of a variable that is a float in
+// the program and has no declared type. Expressions over bound values are compiled before the
+// program is known, and compute with such a value as an integer.
+func (r *resolver) checkBoundFloat(e *Event, forms []*event.Form) {
 	if !e.Used || e.Var < 0 || e.Result < 0 || forms[e.Var] == nil {
 		return
 	}
@@ -83,39 +84,40 @@ func (r *resolver) boundFloat(e *Event, forms []*event.Form) {
 	}
 }
 
-// Sorted returns the problems in the order of the text, without duplicates.
+// Sorted returns the problems in the order of the text, without duplicates, and with no more
+// than syntax.MaxErrors errors.
 func (s *Spec) Sorted(problems syntax.List) syntax.List {
-	said := map[string]bool{}
+	seen := map[string]bool{}
 	problems = slices.DeleteFunc(problems, func(d *syntax.Diagnostic) bool {
 		key := fmt.Sprint(d.Span.Pos, d.Message)
-		defer func() { said[key] = true }()
-		return said[key]
+		defer func() { seen[key] = true }()
+		return seen[key]
 	})
 	kept, _ := problems.Sort(func(src *syntax.Source) int { return slices.Index(s.sources, src) })
 	return kept
 }
 
-// Missing returns errors, where the specification mentions it, for something that the
-// program does not have: a variable or a lock by its path, or a function by its pattern as
-// --on takes it. It is empty if the specification does not mention it.
-func (s *Spec) Missing(asked, why string) syntax.List {
+// Missing returns an error for each declaration that needs something that the program does not
+// have: a variable or a lock, by its path, or a function, by its pattern as --on takes it. The
+// parameter why is the reason, for the user.
+func (s *Spec) Missing(what, why string) syntax.List {
 	var out syntax.List
-	say := func(at syntax.Span, text string) {
+	report := func(at syntax.Span, text string) {
 		out = append(out, &syntax.Diagnostic{Kind: syntax.UnknownName, Span: at, Message: text})
 	}
 	for _, v := range s.Vars {
-		if v.Used && v.Path == asked {
-			say(v.At, fmt.Sprintf("%q cannot be watched: %s", v.Path, why))
+		if v.Used && v.Path == what {
+			report(v.At, fmt.Sprintf("%q cannot be watched: %s", v.Path, why))
 		}
 	}
 	for _, l := range s.Syncs {
-		if l.Used && l.Class == "" && l.Path == asked {
-			say(l.At, fmt.Sprintf("the %s %q cannot be found: %s", l.Kind, l.Path, why))
+		if l.Used && l.Class == "" && l.Path == what {
+			report(l.At, fmt.Sprintf("the %s %q cannot be found: %s", l.Kind, l.Path, why))
 		}
 	}
 	for _, e := range s.Events {
-		if e.Used && e.On != "" && e.On == asked {
-			say(e.At, why)
+		if e.Used && e.On != "" && e.On == what {
+			report(e.At, why)
 		}
 	}
 	return s.Sorted(out)

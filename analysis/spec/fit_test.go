@@ -7,8 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// TestFit: what of a specification does not fit a program is told before it runs, with
-// its place.
+// TestFit: what does not fit a program is reported, with its position in the specification.
 func TestFit(t *testing.T) {
 	signed, floating := &event.Form{Class: event.FormSigned, Bits: 32}, &event.Form{Class: event.FormFloat, Bits: 32}
 	enum := &event.Form{Bits: 32, Names: []event.Name{{Value: 1, Text: "OPEN"}}}
@@ -54,7 +53,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestMissing: what is not in the program is told where the specification names it.
+// TestMissing: what is not in the program is reported where the specification mentions it.
 func TestMissing(t *testing.T) {
 	s := parse(t, "var a = `x.c:a`\nvar unused = b\nevent e = call put(_, n) when n > 1\nproperty p = always (e -> a == 1)")
 	for asked, want := range map[string]string{

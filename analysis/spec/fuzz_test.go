@@ -8,8 +8,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// FuzzSpec holds that any text is a specification or has errors, that the monitors of
-// small ones are made without panic, and that letters can be computed of any values.
+// FuzzSpec checks that any text is a specification or has errors, that making the monitors of
+// small ones does not panic, and that letters can be computed from any values.
 func FuzzSpec(f *testing.F) {
 	for _, pattern := range []string{"testdata/examples/*.tps", "testdata/errors/*.tps"} {
 		files, _ := filepath.Glob(pattern)

@@ -7,27 +7,26 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Letters returns the letters of one property. Any number of goroutines may share it.
+// Letters computes the letters of one property. Any number of goroutines may share it.
 type Letters struct {
-	code   []step
-	faults atomic.Uint64
+	code   []step        // by proposition
+	faults atomic.Uint64 // propositions that divided by zero
 }
 
 // step computes one proposition.
 type step struct {
-	run   eval // nil: of an event
-	event uint64
-	bit   uint64
+	run   eval   // nil for an event
+	event uint64 // for an event: its bit in the mask of events
+	bit   uint64 // its bit in the letter
 }
 
-// Letters returns what computes a property's letters. Forms has, for each of s.Vars, the
-// form of its values in the program. Nil forms, or a nil form, mean the declared type, in
-// 64 bits. The problems are types and constants of enumerations that do not fit the
-// program.
+// Letters returns the computation of a property's letters. Forms has, for each of s.Vars, the
+// form of its values in the program. Nil forms, or a nil form, mean the declared type, in 64
+// bits. The problems are types and constants of enumerations that do not fit the program.
 func (s *Spec) Letters(p *Property, forms []*event.Form) (*Letters, syntax.List) {
 	r := &resolver{Spec: s}
-	st := &state{resolver: r, forms: forms, bound: true}
-	st.declared(p.Vars)
+	st := &state{resolver: r, forms: forms, formsKnown: true}
+	st.checkTypes(p.Vars)
 	out := &Letters{code: make([]step, len(p.Propositions))}
 	c := compiler{environment: st}
 	for i, prop := range p.Propositions {
@@ -45,10 +44,10 @@ func (s *Spec) Letters(p *Property, forms []*event.Form) (*Letters, syntax.List)
 }
 
 // Letter returns the letter of a state: bit i is set if proposition i holds. Values[i] is the
-// value of s.Vars[i], as in event.Event. Bit i of events is set if the event was s.Events[i];
-// events is 0 for the initial state. Values that the property does not read may be anything.
-// Letter retains and allocates nothing. A division by zero makes its proposition false, and
-// is counted.
+// value of s.Vars[i], as in event.Event. Bit i of events is set if the event that led to the
+// state matches s.Events[i]; events is 0 for the initial state. Values that the property does
+// not read may be anything. Letter retains and allocates nothing. A division by zero makes its
+// proposition false, and is counted.
 func (l *Letters) Letter(values []uint64, events uint64) uint64 {
 	var letter uint64
 	for i := range l.code {
@@ -72,8 +71,8 @@ func (l *Letters) Letter(values []uint64, events uint64) uint64 {
 // Faults returns the number of propositions that were false because of a division by zero.
 func (l *Letters) Faults() uint64 { return l.faults.Load() }
 
-// declared checks the declared types of variables against their forms.
-func (s *state) declared(vars []int) {
+// checkTypes compares the declared types of variables with their forms.
+func (s *state) checkTypes(vars []int) {
 	for _, i := range vars {
 		v, f := s.Vars[i], s.form(i)
 		if f == nil {
@@ -88,6 +87,7 @@ func (s *state) declared(vars []int) {
 	}
 }
 
+// aForm returns the type of a form for messages.
 func aForm(c Class) string {
 	switch c {
 	case Int:

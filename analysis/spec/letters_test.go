@@ -8,7 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// valueIn computes a proposition over the variables i, u (int and uint of 64 bits), b, f
+// truthOf computes a proposition over the variables i, u (int and uint of 64 bits), b, f
 // and p, without a program.
 func truthOf(t *testing.T, text string, values []uint64) (holds, fault bool) {
 	t.Helper()
@@ -75,7 +75,7 @@ func TestDivisionByZero(t *testing.T) {
 		"1 % u == 0":           true,
 		"1.5 / f > 0":          true,
 		"i != 0 && 1 / i == 1": true,  // two propositions: both are computed
-		"guarded":              false, // one: as in C, its second half is not
+		"guarded":              false, // one proposition: as in C, its second operand is not computed
 	} {
 		if got, fault := truthOf(t, text, zero); got || fault != wantFault {
 			t.Errorf("%s: %v, fault %v", text, got, fault)
@@ -87,7 +87,7 @@ func TestDivisionByZero(t *testing.T) {
 	}
 }
 
-// TestForms: values as events give them, cut to the width of the program's type.
+// TestForms: the bits of values in events beyond the width of the program's type are ignored.
 func TestForms(t *testing.T) {
 	s := parse(t, "var i = i\nvar u = u\nvar e : enum = e\nvar f = f\nvar b = b\nproperty x = ere bad (a c g h k)\nprop a = i == -1\nprop c = u == 255\nprop g = e == ns::OPEN && e != SHUT\nprop h = f == 0.5\nprop k = b")
 	forms := []*event.Form{
@@ -157,7 +157,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// TestWords reads the words of the JMPaX cases' automaton paths: F1 over letters.
+// TestWords reads sequences of values with the monitors of the valve example.
 func TestWords(t *testing.T) {
 	s, problems := Load("testdata/examples/valve.tps", Options{})
 	if len(problems) > 0 {

@@ -19,13 +19,13 @@ const maxFiles = 64
 type Options struct {
 	// Open opens a file; nil is os.Open of regular files.
 	Open func(name string) (io.ReadCloser, error)
-	// Path lists folders in which included files are searched that are not beside the
-	// file that includes them; nil is none.
+	// Path lists folders in which an included file is searched if it is not beside the file
+	// that includes it; nil is none.
 	Path []string
 }
 
-// Load reads a specification and the files that it includes. The problems are in
-// the order of the text; where there are errors the Spec is nil.
+// Load reads a specification and the files that it includes. The problems are in the order of
+// the text. If some are errors, the Spec is nil.
 func Load(name string, o Options) (*Spec, syntax.List) {
 	l := &loader{opts: o, rank: map[*syntax.Source]int{}, seen: map[string]bool{}}
 	if l.opts.Open == nil {
@@ -40,7 +40,8 @@ func Load(name string, o Options) (*Spec, syntax.List) {
 	return l.result(r)
 }
 
-// Parse reads a specification from one text, without includes.
+// Parse reads a specification from one text, which can include no files. The name is for
+// errors.
 func Parse(name, text string) (*Spec, syntax.List) {
 	return Load(name, Options{Open: func(n string) (io.ReadCloser, error) {
 		if n != name {
@@ -50,10 +51,11 @@ func Parse(name, text string) (*Spec, syntax.List) {
 	}})
 }
 
+// result returns what Load returns, with the problems of the loader and of the resolver.
 func (l *loader) result(r *resolver) (*Spec, syntax.List) {
-	problems, cut := append(l.problems, r.problems...).Sort(func(s *syntax.Source) int { return l.rank[s] })
-	if cut > 0 {
-		problems = append(problems, &syntax.Diagnostic{Kind: syntax.Syntax, Message: fmt.Sprintf("and %d more errors", cut)})
+	problems, omitted := append(l.problems, r.problems...).Sort(func(s *syntax.Source) int { return l.rank[s] })
+	if omitted > 0 {
+		problems = append(problems, &syntax.Diagnostic{Kind: syntax.Syntax, Message: fmt.Sprintf("and %d more errors", omitted)})
 	}
 	if problems.HasErrors() {
 		return nil, problems
@@ -61,13 +63,13 @@ func (l *loader) result(r *resolver) (*Spec, syntax.List) {
 	return r.Spec, problems
 }
 
-// loader reads files.
+// loader reads a specification's files.
 type loader struct {
 	opts     Options
-	decls    []syntax.Decl
+	decls    []syntax.Decl // of all files, without includes
 	sources  []*syntax.Source
-	rank     map[*syntax.Source]int // in the order of reading
-	seen     map[string]bool
+	rank     map[*syntax.Source]int // the index in sources
+	seen     map[string]bool        // the names of files that were read
 	problems syntax.List
 }
 
@@ -86,7 +88,8 @@ func (l *loader) fail(at syntax.Span, format string, args ...any) {
 	l.problems = append(l.problems, &syntax.Diagnostic{Kind: syntax.BadFile, Span: at, Message: fmt.Sprintf(format, args...)})
 }
 
-// load reads a file; at is where it is included. A file is read once.
+// load reads a file, which is included at the span at. It ignores a file that it has read
+// already.
 func (l *loader) load(name string, at syntax.Span) {
 	text, name, err := l.read(name, at)
 	if err != nil {
@@ -114,7 +117,8 @@ func (l *loader) load(name string, at syntax.Span) {
 	}
 }
 
-// read looks for a file beside the one that includes it, then in the path.
+// read searches a file beside the one that includes it, then in Options.Path. It returns the
+// file's text and the name under which it was found.
 func (l *loader) read(name string, at syntax.Span) (text, found string, err error) {
 	names := []string{name}
 	if at.IsValid() && !filepath.IsAbs(name) {

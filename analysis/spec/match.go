@@ -10,66 +10,66 @@ import (
 
 // Names resolves the identifiers of a run.
 type Names struct {
+	// Func returns a function, with the patterns of --on that it matches.
 	Func func(event.FuncID) event.Func
-	// Object returns an object's name as in the source.
+	// Object returns an object's name, as in the source.
 	Object func(event.ObjectID) string
 	// Thread returns a thread's start routine, its name, and whether it is the process's
 	// first.
 	Thread func(event.ThreadID) (start, name string, first bool)
-	// Variable returns which of Spec.Vars an object is, -1 for none. With nil the object's
+	// Variable returns the index in Spec.Vars of an object, -1 for none. With nil the object's
 	// name decides.
 	Variable func(event.ObjectID) int
-	// Form returns the form of a variable's values in the program, by its index in
-	// Spec.Vars. With nil, or a nil form, it is as declared, in 64 bits.
+	// Form returns the form of a variable's values in the program, by the variable's index in
+	// Spec.Vars. With nil, or a nil form, the values are as declared, in 64 bits.
 	Form func(int) *event.Form
 }
 
-// Matcher matches the events of a run with the declared events. It must see all events of
-// the run, in order. Its memory is bounded by the number of live threads that have locals,
-// of functions and of live objects.
+// Matcher matches the events of a run with the declared events. All events of the run must be
+// passed to Events, in order. Its memory is bounded by the number of functions, of live objects
+// and, if there are locals, of live threads.
 type Matcher struct {
-	s        *Spec
-	names    Names
-	by       [event.NumOps][]int // events of Spec.Events by what they may match
-	funcs    map[event.FuncID][]call
-	objects  map[event.ObjectID]object
-	locals   map[event.ThreadID][]uint64
-	last     event.ThreadID         // threads are counted up to this one
-	counts   []uint64               // by Spec.Threads: of NthOf, how many there were
-	nth      map[int]event.ThreadID // by Spec.Threads: the one
-	matched  []int                  // of the present event
-	inputs   []uint64               // of a condition
-	reads    []reading              // by Spec.Vars
-	hadEvent []bool                 // by Spec.Syncs
-	unknown  uint64
+	s           *Spec
+	names       Names
+	byOp        [event.NumOps][]int // by operation: the indices in Spec.Events that it may match
+	funcs       map[event.FuncID][]call
+	objects     map[event.ObjectID]object
+	locals      map[event.ThreadID][]uint64 // by thread: the values of Spec.Locals
+	numbered    event.ThreadID              // threads up to this one are counted
+	counts      []uint64                    // by Spec.Threads: for NthOf, the threads of the type so far
+	nthThread   map[int]event.ThreadID      // by Spec.Threads: for NthOf, the thread
+	matched     []int                       // the indices in Spec.Events that the present event matches
+	inputs      []uint64                    // for Condition.Value, reused
+	conversions []conversion                // by Spec.Vars
+	hadEvent    []bool                      // by Spec.Syncs
+	unknown     uint64                      // conditions and assignments that could not be computed
 }
 
 // call is a declared event that the calls or returns of a function may match.
 type call struct {
-	event  int
-	args   []int // for each bound name its index in Event.Args; -1: not recorded
-	result int   // which of the bound names is the result; -1
+	event int   // index in Spec.Events
+	args  []int // by bound parameter: its index in event.Event.Args; -1: not recorded
 }
 
-// object holds the indices of an object in Spec.Vars and Spec.Syncs, -1 for none.
+// object has the indices of an object in Spec.Vars and Spec.Syncs, -1 for none.
 type object struct{ variable, sync int }
 
 // NewMatcher returns a matcher for a run that has not begun.
 func (s *Spec) NewMatcher(names Names) *Matcher {
 	m := &Matcher{s: s, names: names, funcs: map[event.FuncID][]call{}, objects: map[event.ObjectID]object{},
-		locals: map[event.ThreadID][]uint64{}, counts: make([]uint64, len(s.Threads)), nth: map[int]event.ThreadID{}, reads: make([]reading, len(s.Vars)), hadEvent: make([]bool, len(s.Syncs))}
+		locals: map[event.ThreadID][]uint64{}, counts: make([]uint64, len(s.Threads)), nthThread: map[int]event.ThreadID{}, conversions: make([]conversion, len(s.Vars)), hadEvent: make([]bool, len(s.Syncs))}
 	for i := range s.Events {
 		if s.Events[i].Used {
-			for _, op := range matches[s.Events[i].Op] {
-				m.by[op] = append(m.by[op], i)
+			for _, op := range operationsOf[s.Events[i].Op] {
+				m.byOp[op] = append(m.byOp[op], i)
 			}
 		}
 	}
 	return m
 }
 
-// matches lists the operations that patterns match.
-var matches = map[syntax.Op][]event.Op{
+// operationsOf has the operations of a run that each operation of a pattern matches.
+var operationsOf = map[syntax.Op][]event.Op{
 	syntax.OpCall: {event.Call}, syntax.OpReturn: {event.Return},
 	syntax.OpAcquire: {event.Acquire, event.AcquireRead}, syntax.OpRelease: {event.Release},
 	syntax.OpWait: {event.Wait}, syntax.OpSignal: {event.Signal}, syntax.OpBroadcast: {event.Broadcast},
@@ -78,13 +78,13 @@ var matches = map[syntax.Op][]event.Op{
 	syntax.OpStart: {event.Begin}, syntax.OpEnd: {event.End}, syntax.OpFork: {event.Fork}, syntax.OpJoin: {event.Join},
 }
 
-// Events returns which declared events an event of the run is: bit i, s.Events[i], of those
-// that properties mention. It allocates nothing for functions, objects and threads that
-// it has seen.
+// Events processes the next event of the run, and returns the declared events that it matches:
+// bit i is set for s.Events[i] if a property mentions that. It allocates nothing for functions,
+// objects and threads that it has seen before.
 func (m *Matcher) Events(e *event.Event) uint64 {
-	m.count(max(e.Thread, e.Peer))
+	m.numberThreads(max(e.Thread, e.Peer))
 	var mask uint64
-	if len(m.by[e.Op]) > 0 {
+	if len(m.byOp[e.Op]) > 0 {
 		m.matched = m.matched[:0]
 		if e.Op.IsCall() {
 			m.calls(e)
@@ -107,12 +107,13 @@ func (m *Matcher) Events(e *event.Event) uint64 {
 	return mask
 }
 
-// Unknown returns the number of events whose condition could not be computed, since a
-// parameter, a result or a value was not recorded. They were treated as not matching.
+// Unknown returns how often a condition or an assignment could not be computed, since a
+// parameter, a result or a value was not recorded. Such a condition is false, and such an
+// assignment is not made.
 func (m *Matcher) Unknown() uint64 { return m.unknown }
 
-// WithoutEvents returns the locks, conditions, semaphores and barriers that declared events mention
-// and of which the run had no event.
+// WithoutEvents returns the locks, conditions, semaphores and barriers that declared events
+// mention and of which the run had no event.
 func (m *Matcher) WithoutEvents() []Sync {
 	var out []Sync
 	for i, l := range m.s.Syncs {
@@ -123,9 +124,10 @@ func (m *Matcher) WithoutEvents() []Sync {
 	return out
 }
 
-// Variable returns which of Spec.Vars an object is; -1 for none.
+// Variable returns the index in Spec.Vars of an object; -1 for none.
 func (m *Matcher) Variable(id event.ObjectID) int { return m.object(id).variable }
 
+// object returns the indices of an object.
 func (m *Matcher) object(id event.ObjectID) object {
 	if o, ok := m.objects[id]; ok {
 		return o
@@ -147,6 +149,7 @@ func (m *Matcher) object(id event.ObjectID) object {
 	return o
 }
 
+// calls adds to matched the declared events that a call or return matches.
 func (m *Matcher) calls(e *event.Event) {
 	cs, ok := m.funcs[e.Func]
 	if !ok {
@@ -168,13 +171,13 @@ func (m *Matcher) callsOf(id event.FuncID) []call {
 	var out []call
 	for i := range m.s.Events {
 		d := &m.s.Events[i]
-		asked := slices.ContainsFunc(f.Patterns, func(on event.Pattern) bool {
+		requested := slices.ContainsFunc(f.Patterns, func(on event.Pattern) bool {
 			return on.Pattern == d.On && on.Return == (d.Op == syntax.OpReturn)
 		})
-		if !asked || !d.Used {
+		if !requested || !d.Used {
 			continue
 		}
-		c := call{event: i, result: d.Result}
+		c := call{event: i}
 		for _, index := range d.params {
 			c.args = append(c.args, slices.IndexFunc(f.Params, func(p event.Param) bool { return p.Index == index }))
 		}
@@ -183,9 +186,10 @@ func (m *Matcher) callsOf(id event.FuncID) []call {
 	return out
 }
 
-// operations finds the declared events that are not of functions.
+// operations adds to matched the declared events that an event other than a call or return
+// matches.
 func (m *Matcher) operations(e *event.Event) {
-	for _, i := range m.by[e.Op] {
+	for _, i := range m.byOp[e.Op] {
 		d := &m.s.Events[i]
 		if m.concerns(d, e) && m.holds(d, e, nil) {
 			m.matched = append(m.matched, i)
@@ -193,22 +197,24 @@ func (m *Matcher) operations(e *event.Event) {
 	}
 }
 
-// concerns reports whether an event is on the object that a declared event mentions.
+// concerns reports whether an event is on the object or the thread that a declared event
+// mentions.
 func (m *Matcher) concerns(d *Event, e *event.Event) bool {
 	switch d.Op {
 	case syntax.OpRead, syntax.OpWrite:
 		return m.object(e.Object).variable == d.Var
 	case syntax.OpStart, syntax.OpEnd:
-		return m.is(e.Thread, d.Thread)
+		return m.isOfType(e.Thread, d.Thread)
 	case syntax.OpFork, syntax.OpJoin:
-		return m.is(e.Peer, d.Thread)
+		return m.isOfType(e.Peer, d.Thread)
 	}
 	return d.Sync < 0 || m.object(e.Object).sync == d.Sync
 }
 
-// holds reports whether the thread and the condition of a declared event match.
+// holds reports whether an event has the type of thread of a declared event, and meets its
+// condition. c is nil except for calls and returns.
 func (m *Matcher) holds(d *Event, e *event.Event, c *call) bool {
-	if d.By >= 0 && !m.is(e.Thread, d.By) {
+	if d.By >= 0 && !m.isOfType(e.Thread, d.By) {
 		return false
 	}
 	if d.When == nil {
@@ -221,7 +227,8 @@ func (m *Matcher) holds(d *Event, e *event.Event, c *call) bool {
 	return known && d.When.Holds(m.inputs)
 }
 
-// bind fills in what conditions read: bound values, tid, locals.
+// bind sets inputs to the bound values, tid and locals. It returns false if one of the bound
+// values was not recorded.
 func (m *Matcher) bind(d *Event, e *event.Event, c *call) (known bool) {
 	m.inputs = m.inputs[:0]
 	if c != nil {
@@ -237,33 +244,35 @@ func (m *Matcher) bind(d *Event, e *event.Event, c *call) (known bool) {
 			return false
 		}
 		m.inputs = append(m.inputs, e.Value)
-		m.read(d)
+		m.convert(d)
 	}
 	m.inputs = append(m.inputs, uint64(e.Thread))
 	m.inputs = append(m.inputs, m.localsOf(e.Thread)...)
 	return true
 }
 
-// read converts the value of a write, the last input, to one that conditions compute with.
-func (m *Matcher) read(d *Event) {
+// convert converts the last input, the value of a write, from the form in the program to the
+// value that conditions compute with.
+func (m *Matcher) convert(d *Event) {
 	if d.Var < 0 || m.names.Form == nil {
 		return
 	}
-	r := &m.reads[d.Var]
+	c := &m.conversions[d.Var]
 	at := len(m.inputs) - 1
-	if f := m.names.Form(d.Var); r.load == nil || r.form != f || r.at != at {
-		*r = reading{f, at, valueOf(m.s.Vars[d.Var].Type, f).load(at)}
+	if f := m.names.Form(d.Var); c.load == nil || c.form != f || c.at != at {
+		*c = conversion{f, at, valueOf(m.s.Vars[d.Var].Type, f).load(at)}
 	}
-	m.inputs[at], _ = r.load(m.inputs)
+	m.inputs[at], _ = c.load(m.inputs)
 }
 
-// reading describes how a written value is converted, once that is known.
-type reading struct {
-	form *event.Form
-	at   int
-	load eval
+// conversion is a cached function that converts the value of a write.
+type conversion struct {
+	form *event.Form // of the value
+	at   int         // index of the value in inputs
+	load eval        // nil: none is cached
 }
 
+// localsOf returns the locals of a thread.
 func (m *Matcher) localsOf(id event.ThreadID) []uint64 {
 	if len(m.s.Locals) == 0 {
 		return nil
@@ -278,8 +287,8 @@ func (m *Matcher) localsOf(id event.ThreadID) []uint64 {
 	return l
 }
 
-// assign sets the locals that the matched events set, in the order written. Each assignment
-// sees the results of those before it.
+// assign makes the assignments of the matched events to locals, in the order written. Each
+// assignment reads the results of those before it.
 func (m *Matcher) assign(e *event.Event) {
 	for i := range m.s.Locals {
 		for j := range m.s.Locals[i].On {
@@ -301,6 +310,8 @@ func (m *Matcher) assign(e *event.Event) {
 	}
 }
 
+// callOf returns the call of the i-th declared event and the function of e; nil if e is neither
+// call nor return.
 func (m *Matcher) callOf(e *event.Event, i int) *call {
 	if !e.Op.IsCall() {
 		return nil
@@ -314,31 +325,31 @@ func (m *Matcher) callOf(e *event.Event, i int) *call {
 	return nil
 }
 
-// count numbers, in order of creation, the threads of those types of which the specification
-// mentions a single thread.
-func (m *Matcher) count(upTo event.ThreadID) {
-	for m.last < upTo {
-		m.last++
+// numberThreads counts the threads up to upTo, in order of creation, for the declared threads
+// that are the Nth of a type.
+func (m *Matcher) numberThreads(upTo event.ThreadID) {
+	for m.numbered < upTo {
+		m.numbered++
 		for i := range m.s.Threads {
 			t := &m.s.Threads[i]
-			if t.Kind != syntax.NthOf || m.counts[i] >= t.Nth || !m.is(m.last, t.Of) {
+			if t.Kind != syntax.NthOf || m.counts[i] >= t.Nth || !m.isOfType(m.numbered, t.Of) {
 				continue
 			}
 			if m.counts[i]++; m.counts[i] == t.Nth {
-				m.nth[i] = m.last
+				m.nthThread[i] = m.numbered
 			}
 		}
 	}
 }
 
 // is reports whether a thread is of a type.
-func (m *Matcher) is(id event.ThreadID, of int) bool {
+func (m *Matcher) isOfType(id event.ThreadID, of int) bool {
 	if of < 0 || id == 0 {
 		return false
 	}
 	t := &m.s.Threads[of]
 	if t.Kind == syntax.NthOf {
-		return m.nth[of] == id
+		return m.nthThread[of] == id
 	}
 	start, name, first := m.names.Thread(id)
 	switch t.Kind {

@@ -82,7 +82,7 @@ thread second = 2 of worker
 	}
 }
 
-// TestLocals: what a condition reads of locals is the thread's own.
+// TestLocals: a condition reads the locals of the event's thread.
 func TestLocals(t *testing.T) {
 	s := parse(t, `
 lock guard = guard_lock
@@ -132,7 +132,7 @@ func TestMatcherAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestMatchedValues: the value that a write binds is read as the program writes it.
+// TestMatchedValues: the value that a write binds is read by the variable's form in the program.
 func TestMatchedValues(t *testing.T) {
 	for _, c := range []struct {
 		declared, when string
@@ -161,7 +161,7 @@ func TestMatchedValues(t *testing.T) {
 	}
 }
 
-// TestMatcherForgets: objects and threads that are gone take no memory.
+// TestMatcherForgets: the matcher keeps nothing of objects and threads that have ended.
 func TestMatcherForgets(t *testing.T) {
 	s := parse(t, "lock guard = guard_lock\nlocal n : int = 0 { on e : n := n + 1 }\nevent e = acquire guard when n < 5\nproperty p = always !e")
 	names := aRun()

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/monitor"
 	"github.com/tracepredict/tracepredict/analysis/monitor/ere"
@@ -24,17 +23,18 @@ type MonitorOptions struct {
 // Monitor is the monitor of a property.
 type Monitor struct {
 	monitor.Monitor
-	// Unreported names the parts of a formula whose violation no finite run shows (see
+	// Unreported lists the parts of a formula whose violation no finite run shows (see
 	// MonitorOptions.Partial).
 	Unreported []string
 
-	deterministic *monitor.Deterministic // or else automaton
-	automaton     *monitor.Automaton
+	deterministic *monitor.Deterministic // nil for an automaton that the user wrote
+	automaton     *monitor.Automaton     // nil for a deterministic monitor
 	p             *Property
 }
 
-// Monitor makes the monitor of a property. If the problems have errors there is no monitor.
-// Warnings are about properties that no run violates, or every run.
+// Monitor returns the monitor of a property. If the problems have errors, the monitor is nil.
+// Warnings are about properties that no run or every run violates, and about propositions that
+// never or always hold.
 func (s *Spec) Monitor(p *Property, o MonitorOptions) (*Monitor, syntax.List) {
 	m := &Monitor{p: p}
 	var parts []monitor.Eventuality
@@ -51,7 +51,7 @@ func (s *Spec) Monitor(p *Property, o MonitorOptions) (*Monitor, syntax.List) {
 		m.automaton, m.Monitor = p.Automaton, p.Automaton
 	}
 	if err != nil {
-		return nil, syntax.List{p.refused(err)}
+		return nil, syntax.List{p.monitorError(err)}
 	}
 	if m.deterministic != nil {
 		m.Monitor = m.deterministic
@@ -63,10 +63,12 @@ func (s *Spec) Monitor(p *Property, o MonitorOptions) (*Monitor, syntax.List) {
 	return m, append(problems, s.impossible(p, m, len(problems) > 0)...)
 }
 
+// name returns the name of the i-th proposition.
 func (p *Property) name(i int) string { return p.Propositions[i].Name }
 
-// refused returns the error at the part of the property of which no monitor can be made.
-func (p *Property) refused(err error) *syntax.Diagnostic {
+// monitorError returns the error that no monitor can be made, at the part of the property that
+// is the cause.
+func (p *Property) monitorError(err error) *syntax.Diagnostic {
 	d := &syntax.Diagnostic{Kind: syntax.Syntax, Span: p.body, Message: fmt.Sprintf("property %q: %v", p.Name, err)}
 	var liveness *monitor.NotSafetyError
 	var future *monitor.FutureUnderPastError
@@ -74,32 +76,33 @@ func (p *Property) refused(err error) *syntax.Diagnostic {
 	switch {
 	case errors.As(err, &liveness):
 		d.Kind = syntax.NotSafety
-		d.Span = p.where(liveness.Formula)
+		d.Span = p.spanOf(liveness.Formula)
 		d.Message = fmt.Sprintf("property %q is not a safety property: no finite run violates %q", p.Name, liveness.Text(p.name))
 		d.Notes = []string{"--partial accepts it, and reports the violations that a finite run can show"}
 	case errors.As(err, &future):
-		d.Kind = syntax.FutureUnder
-		d.Span = p.where(future.Future)
+		d.Kind = syntax.FutureUnderPast
+		d.Span = p.spanOf(future.Future)
 		d.Message = fmt.Sprintf("a future operator under a past one: %q in %q", future.Future.Text(p.name), future.Past.Text(p.name))
 	case errors.As(err, &size):
 		d.Kind = syntax.TooLarge
 		d.Message = fmt.Sprintf("the monitor of property %q would have more than %d states", p.Name, size.Limit)
 		if size.Part != nil {
-			d.Span = p.where(size.Part)
+			d.Span = p.spanOf(size.Part)
 			d.Message += fmt.Sprintf(": %q makes it grow", p.text(size.Part))
 		}
 	}
 	return d
 }
 
-// where returns the span of a part of the property; that of the whole if it is not known.
-func (p *Property) where(part any) syntax.Span {
+// spanOf returns the span of a part of the property, or of the whole if that is not known.
+func (p *Property) spanOf(part any) syntax.Span {
 	if at, ok := p.parts[part]; ok {
 		return at
 	}
 	return p.body
 }
 
+// text returns the text of a part of the property.
 func (p *Property) text(part fmt.Stringer) string {
 	switch part := part.(type) {
 	case *ltl.Formula:
@@ -110,7 +113,7 @@ func (p *Property) text(part fmt.Stringer) string {
 	return part.String()
 }
 
-// warnings returns warnings about a property that no run violates, or every run.
+// warnings returns a warning if no word violates the property, or if every first letter does.
 func (m *Monitor) warnings() syntax.List {
 	warn := func(kind syntax.Kind, format string) syntax.List {
 		return syntax.List{{Kind: kind, Warning: true, Span: m.p.body, Message: fmt.Sprintf(format, m.p.Name)}}
@@ -125,17 +128,17 @@ func (m *Monitor) warnings() syntax.List {
 	return nil
 }
 
-// subsets is the number of subsets of its states up to which an automaton is examined for
-// a warning.
-const subsets = 1000
+// maxSubsets bounds the number of subsets of an automaton's states that are examined for a
+// warning.
+const maxSubsets = 1000
 
-// violatedAtOnce reports whether every first state is bad. An automaton is determinised
-// first; if it has too many subsets there is no warning.
+// violatedAtOnce reports whether every word of one letter is bad. For an automaton it returns
+// false if there are more than maxSubsets subsets.
 func (m *Monitor) violatedAtOnce() bool {
 	if m.deterministic != nil {
 		return m.deterministic.ViolatedAtOnce()
 	}
-	d, err := m.automaton.Determinise(monitor.Options{Limit: subsets})
+	d, err := m.automaton.Determinise(monitor.Options{Limit: maxSubsets})
 	return err == nil && d.ViolatedAtOnce()
 }
 
@@ -150,8 +153,8 @@ func (m *Monitor) States() int {
 // IsDeterministic reports whether the monitor is in one state at a time.
 func (m *Monitor) IsDeterministic() bool { return m.deterministic != nil }
 
-// Size returns the size of the transitions: choices between two values of a proposition in
-// a deterministic monitor, edges in an automaton that the user wrote.
+// Size returns the number of inner nodes of the decision diagrams of a deterministic monitor, or
+// the number of edges of an automaton that the user wrote.
 func (m *Monitor) Size() int {
 	if m.deterministic != nil {
 		return m.deterministic.Choices()
@@ -172,33 +175,11 @@ func (m *Monitor) WriteDOT(w io.Writer) error {
 }
 
 // ShortestBad returns a word of the fewest letters that violates the property, as if
-// propositions were independent of each other; false if there is none. Propositions
-// whose value makes no difference do not hold in it.
+// propositions were independent of each other; false if there is none. Propositions whose value
+// makes no difference do not hold in it.
 func (m *Monitor) ShortestBad() ([]monitor.Letter, bool) {
 	if m.deterministic != nil {
 		return m.deterministic.ShortestBad()
 	}
-	type arrival struct {
-		from   int
-		letter monitor.Letter
-	}
-	states := m.automaton.States()
-	arrivals := map[int]arrival{0: {from: -1}}
-	for todo := []int{0}; len(todo) > 0; todo = todo[1:] {
-		if states[todo[0]].Bad {
-			word := []monitor.Letter{}
-			for s := todo[0]; s != 0; s = arrivals[s].from {
-				word = append(word, arrivals[s].letter)
-			}
-			slices.Reverse(word)
-			return word, true
-		}
-		for _, e := range states[todo[0]].Edges {
-			if _, seen := arrivals[e.To]; !seen && e.Guard.True&e.Guard.False == 0 {
-				arrivals[e.To] = arrival{todo[0], e.Guard.True}
-				todo = append(todo, e.To)
-			}
-		}
-	}
-	return nil, false
+	return m.automaton.ShortestBad()
 }

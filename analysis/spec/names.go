@@ -7,20 +7,21 @@ import (
 	"strings"
 )
 
-// SameName reports whether a path, as --watch takes it (docs/variables.md), denotes the
-// object of this name. The name has all scopes and no file. The path may begin with a file
-// and a line (file.c:12:hits), end with a type (hits:u32), leave out enclosing scopes,
-// unnamed scopes and the arguments of templates, and name a function's static with a dot.
+// SameName reports whether a path, as --watch takes it (docs/variables.md), denotes the object
+// with a name. The name has all scopes and no file. The path may begin with a file and a line
+// (file.c:12:hits), end with a type (hits:u32), leave out enclosing scopes, unnamed scopes and
+// the arguments of templates, and separate a static variable from its function by a dot.
 func SameName(path, name string) bool {
 	if name == "" {
 		return false
 	}
 	bare := bareName(path)
-	return path == name || bare == decimal(name) || fits(split(bare), split(name))
+	return path == name || bare == decimal(name) || denotes(split(bare), split(name))
 }
 
-// Name returns which of Spec.Vars a variable of this name in the program is; -1 for none.
-// A variable whose path is the whole name precedes one whose path leaves something out.
+// Name returns the index in Spec.Vars of the variable that has a name in the program; -1 for
+// none. A variable whose path is the whole name is preferred to one whose path leaves something
+// out.
 func (s *Spec) Name(name string) int {
 	if name == "" {
 		return -1
@@ -34,10 +35,10 @@ func (s *Spec) Name(name string) int {
 // rawTypes are the types that may follow the colon at the end of a path.
 var rawTypes = []string{"u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "f32", "f64", "bool", "ptr"}
 
-// bareName returns a path without its file, line and type.
+// bareName returns a path without its file, line and type, and with its offset in decimal.
 func bareName(p string) string {
 	for {
-		i := single(p)
+		i := singleColon(p)
 		switch {
 		case i < 0:
 			return decimal(p)
@@ -49,14 +50,15 @@ func bareName(p string) string {
 	}
 }
 
-// isSource reports whether the part before a colon is a source file: in a.c:u32, u32 is a
-// variable.
+// isSource reports whether the part of a path before a colon is a file: in a.c:u32, u32 is a
+// variable and no type.
 func isSource(p string) bool {
 	ext := path.Ext(p)
-	return slices.Contains([]string{".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".h", ".hh", ".hpp", ".rs", ".so"}, ext) && single(p) < 0
+	return slices.Contains([]string{".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".h", ".hh", ".hpp", ".rs", ".so"}, ext) && singleColon(p) < 0
 }
 
-// decimal returns a path whose trailing offset is written as in the names of objects.
+// decimal returns a path with its offset, +N at the end, written as in the names of objects: in
+// decimal, and left out if it is 0.
 func decimal(p string) string {
 	i := strings.LastIndexByte(p, '+')
 	if i <= 0 {
@@ -72,9 +74,9 @@ func decimal(p string) string {
 	return p[:i] + "+" + strconv.FormatUint(n, 10)
 }
 
-// single returns the index of the first colon of a path that is not part of a :: and not in
-// brackets; -1 if there is none.
-func single(p string) int {
+// singleColon returns the index of the first colon of a path that is not part of a :: and not
+// in brackets; -1 if there is none.
+func singleColon(p string) int {
 	depth := 0
 	for i := 0; i < len(p); i++ {
 		switch {
@@ -92,10 +94,10 @@ func single(p string) int {
 	return -1
 }
 
-// component is a part of a name with what joins it to the one before: "::", "." or "".
+// component is a part of a name, with the separator before it: "::", "." or, for the first, "".
 type component struct{ sep, text string }
 
-// split parts a name at :: and at dots, outside of brackets.
+// split splits a name at :: and at dots, outside of brackets.
 func split(name string) []component {
 	var out []component
 	depth, start, sep := 0, 0, ""
@@ -118,8 +120,9 @@ func split(name string) []component {
 	return append(out, component{sep, name[start:]})
 }
 
-// fits compares a path with a whole name from their ends.
-func fits(path, name []component) bool {
+// denotes reports whether a path denotes a whole name. It compares their components from the
+// last to the first; the path may leave out unnamed scopes, and the outermost scopes.
+func denotes(path, name []component) bool {
 	if len(path) > 1 && path[0].text == "" { // ::hits
 		path = slices.Clone(path[1:])
 		path[0].sep = ""
@@ -139,8 +142,8 @@ func fits(path, name []component) bool {
 	return i < 0 && (j < 0 || name[j+1].sep == "::")
 }
 
-// sameText reports whether a part of a path fits a part of a name. Without the arguments of
-// a template it fits every instance.
+// sameText reports whether a component of a path denotes a component of a name. Without the
+// arguments of a template it denotes every instance.
 func sameText(want, have string) bool {
 	if want == have || strings.ReplaceAll(want, " ", "") == strings.ReplaceAll(have, " ", "") {
 		return true

@@ -8,12 +8,12 @@ import (
 
 // Plan lists what has to be probed for a specification.
 type Plan struct {
-	Watch []int    // which of Spec.Vars: their Path is what --watch takes
+	Watch []int    // indices in Spec.Vars: their Path is what --watch takes
 	On    []string // patterns of functions, as --on takes them, each once
-	// Syncs are the locks, conditions, semaphores and barriers that events mention. Their
-	// calls are observed with any specification.
+	// Syncs are the indices in Spec.Syncs of the locks, conditions, semaphores and barriers that
+	// events mention. Their calls are observed with any specification.
 	Syncs []int
-	// Threads are the types of threads that events mention.
+	// Threads are the indices in Spec.Threads of the types of threads that events mention.
 	Threads []int
 }
 
@@ -46,7 +46,7 @@ func (s *Spec) Plan() Plan {
 	return p
 }
 
-// Paths returns the variables to watch, in the words of --watch.
+// Paths returns the paths of the variables to watch, as --watch takes them.
 func (s *Spec) Paths() []string {
 	var out []string
 	for _, i := range s.Plan().Watch {
@@ -77,7 +77,7 @@ func (s *Spec) Requests(analysis string) bool {
 	return false
 }
 
-// String returns the thread type as it was declared.
+// String returns how the thread type was declared. For NthOf it has no details.
 func (t *Thread) String() string {
 	switch t.Kind {
 	case syntax.ByStart:

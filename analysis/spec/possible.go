@@ -7,13 +7,13 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
 
-// A monitor knows propositions and no values: it does not know that w > 30 implies w > 26.
-// Where a property compares whole numbers only with literals, the values around the literals
-// (Spec.candidates) cover every case, and what holds for none of them never holds.
+// A monitor reads propositions and no values: it does not know that w > 30 implies w > 26. If a
+// property compares variables of whole numbers only with literals, the values around the
+// literals (Spec.candidates) cover every case, and what holds for none of them never holds.
 
 // impossible returns warnings about propositions that hold in no state or in all states, and
-// about a property that no values violate, or all. Quiet means that the property has such a
-// warning already.
+// about a property that no values or all values violate. With quiet there is no warning about
+// the property, since it has one already.
 func (s *Spec) impossible(p *Property, m *Monitor, quiet bool) syntax.List {
 	var out syntax.List
 	warn := func(kind syntax.Kind, at syntax.Span, format string, args ...any) {
@@ -41,8 +41,8 @@ func (s *Spec) impossible(p *Property, m *Monitor, quiet bool) syntax.List {
 	if !all || quiet {
 		return out
 	}
-	switch _, found, whole := x.run(p.Events); {
-	case !found && whole:
+	switch _, found, exhaustive := x.run(p.Events); {
+	case !found && exhaustive:
 		warn(syntax.NeverViolated, p.body, "property %q can never be violated, whatever the variables hold", p.Name)
 	case found && x.badAtOnce():
 		warn(syntax.AlwaysViolated, p.body, "property %q is violated by the first state of every run, whatever the variables hold", p.Name)
@@ -64,7 +64,7 @@ func (x *search) constant(bit int) (never, always bool) {
 	return never, always
 }
 
-// badAtOnce reports whether every first state is bad.
+// badAtOnce reports whether the monitor is in a bad state after every first state of a run.
 func (x *search) badAtOnce() bool {
 	for v := range x.total {
 		x.set(uint32(v))
@@ -81,8 +81,9 @@ func (x *search) badAtOnce() bool {
 	return true
 }
 
-// compares reports whether an expression is made of comparisons of variables of a declared
-// whole type with literals, and of variables that are true or false.
+// compares reports whether an expression consists of comparisons of variables that are declared
+// int or uint with literals, and of variables that are declared bool. Depth is the number of
+// propositions that contain the expression.
 func (s *Spec) compares(x syntax.Expr, depth int) bool {
 	switch x := x.(type) {
 	case *syntax.Bool:
@@ -90,34 +91,35 @@ func (s *Spec) compares(x syntax.Expr, depth int) bool {
 	case *syntax.Paren:
 		return s.compares(x.X, depth)
 	case *syntax.Unary:
-		return x.Op == syntax.Not1 && s.compares(x.X, depth)
+		return x.Op == syntax.LogicalNot && s.compares(x.X, depth)
 	case *syntax.Binary:
 		if x.Op.IsComparison() {
 			return s.whole(x.X) && literal(x.Y) || literal(x.X) && s.whole(x.Y)
 		}
 		return !x.Op.IsArithmetic() && s.compares(x.X, depth) && s.compares(x.Y, depth)
 	case *syntax.Ident:
-		switch e := s.names.entries[x.Name.Text]; e.sort {
-		case varSort:
+		switch e := s.names.entries[x.Name.Text]; e.kind {
+		case kindVar:
 			return s.Vars[e.index].Type == Bool
-		case propSort:
+		case kindProp:
 			return depth < maxInlined && s.compares(s.Props[e.index].Expr, depth+1)
 		}
 	}
 	return false
 }
 
-// whole reports whether an expression is a variable of whole numbers.
+// whole reports whether an expression is a variable that is declared int or uint.
 func (s *Spec) whole(x syntax.Expr) bool {
 	id, ok := unparen(x).(*syntax.Ident)
 	if !ok {
 		return false
 	}
 	e := s.names.entries[id.Name.Text]
-	return e.sort == varSort && (s.Vars[e.index].Type == Int || s.Vars[e.index].Type == Uint)
+	return e.kind == kindVar && (s.Vars[e.index].Type == Int || s.Vars[e.index].Type == Uint)
 }
 
-// literal reports whether an expression is a whole number that candidates are exact about.
+// literal reports whether an expression is a whole number small enough that candidates has its
+// neighbours.
 func literal(x syntax.Expr) bool {
 	x = unparen(x)
 	if n, ok := x.(*syntax.Unary); ok && n.Op == syntax.Negate {
@@ -127,8 +129,8 @@ func literal(x syntax.Expr) bool {
 	return ok && !n.Float && n.Int < math.MaxInt32
 }
 
-// exhaustive reports whether the steps of the search are all possible ones: a write of one
-// variable, or a single event.
+// exhaustive reports whether the steps of a search, a write of one variable or a single event,
+// are all that a run can take: with one event at most, which is no write or read of a variable.
 func exhaustive(s *Spec, events []int) bool {
 	return len(events) == 0 || len(events) == 1 && s.Events[events[0]].Var < 0
 }

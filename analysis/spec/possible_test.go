@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestImpossible: what no value of the variables brings about is told, and nothing else.
+// TestImpossible: there are warnings about what no values of the variables can lead to, and no
+// others.
 func TestImpossible(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"var w : int = w\nprop n = w > 30 && w < 20\nproperty p = always !n", `t.tps:3:22: warning: "w > 30 && w < 20" can never hold;t.tps:3:14: warning: property "p" can never be violated, whatever`},
@@ -26,7 +27,7 @@ func TestImpossible(t *testing.T) {
 		{"var w : int = w\nevent e = call f\nproperty p = always (e && w > 3 -> w > 2)", `can never be violated`},
 		{"var w : int = w\nevent e = call f\nevent g = return f\nproperty p = always !(e && g && w > 3)", ""},
 		{"var w : int = w\nevent e = write w\nproperty p = always !(e && !(w == 1) && prev w == 1)", ""},
-		// Told by the monitor alone, once.
+		// The monitor alone shows it: there is one warning.
 		{"var w : int = w\nproperty p = always (w > 3 || !(w > 3))", `t.tps:2:14: warning: property "p" can never be violated`},
 	} {
 		s := parse(t, c.text)

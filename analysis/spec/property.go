@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -10,21 +11,22 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
 
-// body makes the propositions and the logic of one property.
+// body makes the propositions of one property, and its formula, expression or automaton.
 type body struct {
 	*resolver
-	p     *Property
-	index map[string]int // of propositions, by their text
-	full  bool           // the error that there are too many is reported
-	count int            // the number of earlier problems
+	p       *Property
+	index   map[string]int // by text: the index in p.Propositions
+	tooMany bool           // the error that there are too many propositions was reported
+	earlier int            // number of problems before those of this property
 }
 
+// property resolves a property.
 func (r *resolver) property(d *syntax.Property) {
 	p := &Property{Name: d.Name.Text, Logic: d.Logic, Text: d.Span.Text(), Span: d.Name.Span, body: d.Span, parts: map[any]syntax.Span{}}
 	if d.Message != nil {
 		p.Message = d.Message.Text
 	}
-	b := &body{resolver: r, p: p, index: map[string]int{}, count: len(r.problems)}
+	b := &body{resolver: r, p: p, index: map[string]int{}, earlier: len(r.problems)}
 	switch d.Logic {
 	case syntax.LTL:
 		if x, ok := r.arrange(d.Formula); ok {
@@ -39,7 +41,8 @@ func (r *resolver) property(d *syntax.Property) {
 	r.Properties = append(r.Properties, p)
 }
 
-// mentions collects the variables and events that make letters of the property.
+// mentions collects the variables and events that the property mentions, and marks them as
+// used.
 func (b *body) mentions() {
 	vars, events := map[int]bool{}, map[int]bool{}
 	for _, p := range b.p.Propositions {
@@ -55,17 +58,17 @@ func (b *body) mentions() {
 	b.p.Vars, b.p.Events = slices.Sorted(maps.Keys(vars)), slices.Sorted(maps.Keys(events))
 }
 
-// proposition returns the number of the proposition with a text. If it is new, fill
-// completes it.
+// proposition returns the index of the proposition with a text. If there is none yet, it adds
+// one, which fill completes.
 func (b *body) proposition(text string, at syntax.Span, fill func(p *Proposition)) int {
 	if i, ok := b.index[text]; ok {
 		return i
 	}
 	if len(b.p.Propositions) == MaxPropositions {
-		if !b.full {
+		if !b.tooMany {
 			b.problem(syntax.TooLarge, at, "property %q has more than %d propositions", b.p.Name, MaxPropositions)
 		}
-		b.full = true
+		b.tooMany = true
 		return 0
 	}
 	p := Proposition{Name: text, Event: -1}
@@ -75,40 +78,34 @@ func (b *body) proposition(text string, at syntax.Span, fill func(p *Proposition
 	return len(b.p.Propositions) - 1
 }
 
-// named returns the proposition of a name: a declared one, an event, or a variable that is
-// true or false.
+// named returns the index of the proposition that a name is: a declared one, an event, or a
+// variable that is true or false. It returns false after an error.
 func (b *body) named(n syntax.Name) (int, bool) {
 	e, ok := b.names.entries[n.Text]
 	if !ok {
-		b.unknown(n, propSort, eventSort, varSort)
+		b.unknown(n, kindProp, kindEvent, kindVar)
 		return 0, false
 	}
-	switch e.sort {
-	case propSort:
-		b.Props[e.index].Used = true
+	switch e.kind {
+	case kindProp:
 		return b.proposition(n.Text, n.Span, func(p *Proposition) {
 			p.Expr, p.Text = &syntax.Ident{Name: n}, syntax.SourceText(b.Props[e.index].Expr)
-			p.Vars = b.readBy(p.Expr)
+			p.Vars = b.reads(p.Expr)
 		}), true
-	case eventSort:
+	case kindEvent:
 		return b.proposition(n.Text, n.Span, func(p *Proposition) { p.Event = e.index }), true
-	case varSort:
+	case kindVar:
 		return b.expression(&syntax.Ident{Name: n})
-	case localSort:
+	case kindLocal:
 		b.problem(syntax.TypeMismatch, n.Span, "%q is a local variable: those are for when and mttl alone", n.Text)
 	default:
-		b.problem(syntax.TypeMismatch, n.Span, "%q is %s, not something true or false", n.Text, sortNames[e.sort])
+		b.problem(syntax.TypeMismatch, n.Span, "%q is %s, not something true or false", n.Text, kindNames[e.kind])
 	}
 	return 0, false
 }
 
-func (b *body) readBy(x syntax.Expr) []int {
-	vars := map[int]bool{}
-	b.reads(x, vars)
-	return slices.Sorted(maps.Keys(vars))
-}
-
-// expression returns the proposition of an expression over the state.
+// expression returns the index of the proposition that an expression over the state is. It
+// returns false after an error.
 func (b *body) expression(x syntax.Expr) (int, bool) {
 	before := len(b.problems)
 	c := compiler{environment: &state{resolver: b.resolver}}
@@ -118,20 +115,21 @@ func (b *body) expression(x syntax.Expr) (int, bool) {
 	}
 	text := syntax.SourceText(unparen(x))
 	return b.proposition(text, x.Where(), func(p *Proposition) {
-		p.Expr, p.Text, p.Vars = x, text, b.readBy(x)
+		p.Expr, p.Text, p.Vars = x, text, b.reads(x)
 	}), true
 }
 
 var ltlOps = map[syntax.Operator]ltl.Op{
-	syntax.Iff: ltl.Iff, syntax.Implies: ltl.Implies, syntax.Xor: ltl.Xor, syntax.Or: ltl.Or, syntax.And2: ltl.And,
+	syntax.Iff: ltl.Iff, syntax.Implies: ltl.Implies, syntax.Xor: ltl.Xor, syntax.Or: ltl.Or, syntax.LogicalAnd: ltl.And,
 	syntax.Until: ltl.Until, syntax.WeakUntil: ltl.WeakUntil, syntax.Release: ltl.Release, syntax.StrongRelease: ltl.StrongRelease,
 	syntax.Since: ltl.Since, syntax.WeakSince: ltl.WeakSince,
-	syntax.Not1: ltl.Not, syntax.Always: ltl.Always, syntax.Eventually: ltl.Eventually, syntax.Next: ltl.Next, syntax.Prev: ltl.Prev,
+	syntax.LogicalNot: ltl.Not, syntax.Always: ltl.Always, syntax.Eventually: ltl.Eventually, syntax.Next: ltl.Next, syntax.Prev: ltl.Prev,
 	syntax.StrongPrev: ltl.Yesterday, syntax.WeakPrev: ltl.WeakPrev, syntax.Once: ltl.Once, syntax.Historically: ltl.Historically,
 	syntax.Start: ltl.Start, syntax.End: ltl.End,
 }
 
-// formula makes a formula of an arranged expression. A part with an error becomes true.
+// formula makes a formula of an arranged expression, and records its span. A part with an error
+// becomes true.
 func (b *body) formula(x syntax.Expr) *ltl.Formula {
 	f := b.formulaOf(x)
 	if _, ok := b.p.parts[f]; !ok {
@@ -175,7 +173,8 @@ func (b *body) formulaOf(x syntax.Expr) *ltl.Formula {
 	return atom(b.expression(x))
 }
 
-// constant returns the truth of an expression that reads no variable.
+// constant returns the value of an expression without names; false if it has names, or no
+// value.
 func (b *body) constant(x syntax.Expr) (value, ok bool) {
 	names := false
 	walk(x, func(syntax.Name) { names = true })
@@ -188,6 +187,7 @@ func (b *body) constant(x syntax.Expr) (value, ok bool) {
 	return v != 0, known && n.class == Bool
 }
 
+// atom returns the formula of a proposition, or true if there is none.
 func atom(i int, ok bool) *ltl.Formula {
 	if !ok {
 		return ltl.Constant(true)
@@ -220,7 +220,7 @@ func (b *body) temporal(x syntax.Expr) syntax.Expr {
 	return nil
 }
 
-// regexp makes an expression over letters.
+// regexp makes a regular expression over letters, and records its span.
 func (b *body) regexp(x syntax.Regex) *ere.Regexp {
 	r := b.regexpOf(x)
 	b.p.parts[r] = x.Where()
@@ -259,7 +259,7 @@ func (b *body) regexps(parts []syntax.Regex) []*ere.Regexp {
 	return out
 }
 
-// cube returns a letter's literals as bits.
+// cube returns the literals of a letter as bits.
 func (b *body) cube(x *syntax.Letter) ere.Cube {
 	var c ere.Cube
 	for _, l := range x.Literals {
@@ -278,8 +278,8 @@ func (b *body) cube(x *syntax.Letter) ere.Cube {
 	return c
 }
 
-// automaton makes the automaton of a property, and warns of states that no word
-// reaches.
+// automaton makes the automaton of a property. It adds warnings about states that no word
+// reaches, and about transitions out of bad states.
 func (b *body) automaton(d *syntax.Property) {
 	index := b.states(d.States)
 	states := make([]monitor.AutomatonState, len(d.States))
@@ -295,7 +295,7 @@ func (b *body) automaton(d *syntax.Property) {
 			b.warn(syntax.Doubtful, s.Name.Span, "%q is bad and never left: its transitions are not used", s.Name.Text)
 		}
 	}
-	if b.problems[b.count:].HasErrors() {
+	if b.problems[b.earlier:].HasErrors() {
 		return
 	}
 	a, err := monitor.NewAutomaton(states)
@@ -309,7 +309,7 @@ func (b *body) automaton(d *syntax.Property) {
 	b.p.Automaton = a
 }
 
-// states numbers states by name.
+// states returns the index of each state by its name.
 func (r *resolver) states(states []syntax.State) map[string]int {
 	index := map[string]int{}
 	for i, s := range states {
@@ -322,15 +322,20 @@ func (r *resolver) states(states []syntax.State) map[string]int {
 	return index
 }
 
-// target looks up the state that a transition leads to.
+// target returns the index of the state that a transition leads to; false after an error.
 func (r *resolver) target(index map[string]int, to syntax.Name) (int, bool) {
 	i, ok := index[to.Text]
 	if !ok {
-		text := "there is no state %q"
-		if near := syntax.Nearest(to.Text, slices.Collect(maps.Keys(index))); near != "" {
-			text += "; did you mean \"" + near + "\"?"
-		}
-		r.problem(syntax.UnknownName, to.Span, text, to.Text)
+		r.problem(syntax.UnknownName, to.Span, "there is no state %q%s", to.Text, didYouMean(to.Text, maps.Keys(index)))
 	}
 	return i, ok
+}
+
+// didYouMean returns the end of a message about an unknown name: the most similar one of the
+// names, or "" if none is similar.
+func didYouMean(name string, names iter.Seq[string]) string {
+	if near := syntax.Nearest(name, slices.Collect(names)); near != "" {
+		return "; did you mean \"" + near + "\"?"
+	}
+	return ""
 }

@@ -8,18 +8,20 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
 
-// resolver makes a Spec of declarations.
+// resolver makes a Spec of declarations. A resolver with a finished Spec collects further
+// problems.
 type resolver struct {
 	*Spec
-	problems syntax.List
-	damaged  bool // some declarations could not be read: unknown names may be theirs
-	events   []*syntax.Event
-	locals   []*syntax.Local
-	checks   []*syntax.Check
-	bodies   []*syntax.Property
-	others   map[string]syntax.Span // names of properties and blocks
+	problems   syntax.List
+	damaged    bool            // some declarations could not be read, and may declare unknown names
+	events     []*syntax.Event // by Spec.Events, until orderEvents
+	locals     []*syntax.Local // by Spec.Locals
+	checks     []*syntax.Check
+	bodies     []*syntax.Property
+	blockNames map[string]syntax.Span // of properties and of blocks for which there is no analysis yet
 }
 
+// problem adds an error and returns it.
 func (r *resolver) problem(kind syntax.Kind, at syntax.Span, format string, args ...any) *syntax.Diagnostic {
 	d := &syntax.Diagnostic{Kind: kind, Span: at, Message: fmt.Sprintf(format, args...)}
 	r.problems = append(r.problems, d)
@@ -30,10 +32,10 @@ func (r *resolver) warn(kind syntax.Kind, at syntax.Span, format string, args ..
 	r.problem(kind, at, format, args...).Warning = true
 }
 
-// resolve goes over the declarations three times: for names, for declarations that mention
-// no others, and for those that do, so that a name may be used before its declaration.
+// resolve declares all names before it resolves what mentions them, so that a name may be used
+// before its declaration.
 func (r *resolver) resolve(decls []syntax.Decl) {
-	r.others = map[string]syntax.Span{}
+	r.blockNames = map[string]syntax.Span{}
 	for _, d := range decls {
 		r.declare(d)
 	}
@@ -58,51 +60,53 @@ func (r *resolver) resolve(decls []syntax.Decl) {
 	r.orderEvents()
 }
 
-// name declares a name of a sort.
-func (r *resolver) name(n syntax.Name, s sort, index int, path string) {
+// name declares a name of a kind. Its path in the program is for suggestions.
+func (r *resolver) name(n syntax.Name, kind nameKind, index int, path string) {
 	if n.Text == "tid" || n.Text == "true" || n.Text == "false" || n.Text == "null" || n.Text == "_" {
 		r.problem(syntax.DeclaredTwice, n.Span, "%q has a meaning of its own and cannot be declared", n.Text)
 		return
 	}
-	before, ok := r.names.add(n.Text, entry{s, index, n.Span, path})
+	before, ok := r.names.add(n.Text, entry{kind, index, n.Span, path})
 	if !ok {
 		r.twice(n, before.span)
 	}
 }
 
+// twice reports that a name is declared already.
 func (r *resolver) twice(n syntax.Name, before syntax.Span) {
 	r.problem(syntax.DeclaredTwice, n.Span, "%q is declared already, at %s", strings.TrimPrefix(n.Text, "%"), before.Pos)
 }
 
 // block declares the name of a property or a block.
 func (r *resolver) block(n syntax.Name) {
-	if before, ok := r.others[n.Text]; ok {
+	if before, ok := r.blockNames[n.Text]; ok {
 		r.twice(n, before)
 		return
 	}
-	r.others[n.Text] = n.Span
+	r.blockNames[n.Text] = n.Span
 }
 
+// declare adds a declaration to the Spec, with its name.
 func (r *resolver) declare(d syntax.Decl) {
 	switch d := d.(type) {
 	case *syntax.Var:
-		r.name(d.Name, varSort, len(r.Vars), d.Path.Text)
-		r.single(d)
+		r.name(d.Name, kindVar, len(r.Vars), d.Path.Text)
+		r.checkVariable(d)
 		r.Vars = append(r.Vars, Var{Name: d.Name.Text, Path: d.Path.Text, Type: r.class(d.Type), Span: d.Name.Span, At: d.Path.Span})
 	case *syntax.Sync:
 		r.sync(d)
 	case *syntax.Thread:
-		r.name(d.Name, threadSort, len(r.Threads), d.Path.Text)
+		r.name(d.Name, kindThread, len(r.Threads), d.Path.Text)
 		r.Threads = append(r.Threads, Thread{Kind: d.Kind, Name: d.Name.Text, Text: d.Path.Text + d.Glob.Text, Nth: d.Nth, Of: -1, Span: d.Name.Span})
 	case *syntax.Event:
-		r.name(d.Name, eventSort, len(r.Events), d.Pattern.Func.Text)
+		r.name(d.Name, kindEvent, len(r.Events), d.Pattern.Func.Text)
 		r.Events = append(r.Events, Event{Name: d.Name.Text, Op: d.Pattern.Op, Span: d.Name.Span})
 		r.events = append(r.events, d)
 	case *syntax.Prop:
-		r.name(d.Name, propSort, len(r.Props), "")
+		r.name(d.Name, kindProp, len(r.Props), "")
 		r.Props = append(r.Props, Prop{Name: d.Name.Text, Expr: d.Expr, Span: d.Name.Span})
 	case *syntax.Local:
-		r.name(d.Name, localSort, len(r.Locals), "")
+		r.name(d.Name, kindLocal, len(r.Locals), "")
 		r.Locals = append(r.Locals, Local{Name: d.Name.Text, Type: r.class(d.Type), Span: d.Name.Span})
 		r.locals = append(r.locals, d)
 	case *syntax.Property:
@@ -122,8 +126,8 @@ func (r *resolver) declare(d syntax.Decl) {
 	}
 }
 
-// single checks that a path names one variable, which no other declaration names.
-func (r *resolver) single(d *syntax.Var) {
+// checkVariable checks that a path names one variable, which no earlier declaration names.
+func (r *resolver) checkVariable(d *syntax.Var) {
 	if strings.Contains(strings.Join(strings.Fields(d.Path.Text), " "), " of ") {
 		r.problem(syntax.TypeMismatch, d.Path.Span, "%q is a field of every object of a type: a property reads one variable", d.Path.Text)
 	}
@@ -135,13 +139,13 @@ func (r *resolver) single(d *syntax.Var) {
 	}
 }
 
-// sync declares a lock, condition, semaphore or barrier. A quoted path denotes the same
-// object wherever it is used.
+// sync declares a lock, condition, semaphore or barrier. A path in quotes declares a lock, and
+// may occur more than once.
 func (r *resolver) sync(d *syntax.Sync) {
-	if before, ok := r.names.entries[d.Name.Text]; ok && strings.HasPrefix(d.Name.Text, "%") && before.sort == syncSort {
+	if before, ok := r.names.entries[d.Name.Text]; ok && strings.HasPrefix(d.Name.Text, "%") && before.kind == kindSync {
 		return
 	}
-	r.name(d.Name, syncSort, len(r.Syncs), d.Path.Text)
+	r.name(d.Name, kindSync, len(r.Syncs), d.Path.Text)
 	s := Sync{Kind: d.Kind, Name: d.Name.Text, Path: d.Path.Text, Span: d.Name.Span, At: d.Path.Span}
 	if d.Class != nil {
 		s.Class = d.Class.Text
@@ -149,7 +153,7 @@ func (r *resolver) sync(d *syntax.Sync) {
 	r.Syncs = append(r.Syncs, s)
 }
 
-// class reads a type's name.
+// class returns the type with a name.
 func (r *resolver) class(n *syntax.Name) Class {
 	if n == nil {
 		return Unknown
@@ -163,25 +167,25 @@ func (r *resolver) class(n *syntax.Name) Class {
 	return Unknown
 }
 
-// find returns the index of a name that must be of a sort; -1 if it is not.
-func (r *resolver) find(n syntax.Name, s sort) int {
+// find returns the index of a name that must be of a kind; -1 after an error.
+func (r *resolver) find(n syntax.Name, kind nameKind) int {
 	e, ok := r.names.entries[n.Text]
 	switch {
-	case ok && e.sort == s:
+	case ok && e.kind == kind:
 		return e.index
 	case ok:
-		r.problem(syntax.TypeMismatch, n.Span, "%q is %s, not %s", n.Text, sortNames[e.sort], sortNames[s])
+		r.problem(syntax.TypeMismatch, n.Span, "%q is %s, not %s", n.Text, kindNames[e.kind], kindNames[kind])
 	default:
-		r.unknown(n, s)
+		r.unknown(n, kind)
 	}
 	return -1
 }
 
-// unknown reports that a name is not declared, unless some declarations could not be read
-// and its may be one of them.
-func (r *resolver) unknown(n syntax.Name, sorts ...sort) {
+// unknown reports that a name is not declared. If some declarations could not be read, it does
+// so only with a suggestion, since the name may be declared there.
+func (r *resolver) unknown(n syntax.Name, kinds ...nameKind) {
 	text := fmt.Sprintf("unknown name %q", n.Text)
-	if near := r.names.near(n.Text, sorts...); near != "" {
+	if near := r.names.near(n.Text, kinds...); near != "" {
 		text += "; did you mean " + near + "?"
 	} else if r.damaged {
 		return
@@ -189,7 +193,7 @@ func (r *resolver) unknown(n syntax.Name, sorts ...sort) {
 	r.problem(syntax.UnknownName, n.Span, "%s", text)
 }
 
-// nthOf looks up the type of a single thread.
+// nthOf resolves the type of which a declared thread is the Nth one.
 func (r *resolver) nthOf(i int, decls []syntax.Decl) {
 	t := &r.Threads[i]
 	if t.Kind != syntax.NthOf {
@@ -200,17 +204,17 @@ func (r *resolver) nthOf(i int, decls []syntax.Decl) {
 		if !ok || th.Name.Span != t.Span {
 			continue
 		}
-		if t.Of = r.find(th.Of, threadSort); t.Of >= 0 && r.Threads[t.Of].Kind == syntax.NthOf {
+		if t.Of = r.find(th.Of, kindThread); t.Of >= 0 && r.Threads[t.Of].Kind == syntax.NthOf {
 			r.problem(syntax.TypeMismatch, th.Of.Span, "%q is one thread already", th.Of.Text)
 		}
 	}
 }
 
-// check resolves the declaration of an analysis.
+// check resolves the request of an analysis.
 func (r *resolver) check(d *syntax.Check) {
 	c := Check{Analysis: d.Analysis.Text, Span: d.Analysis.Span}
 	for _, n := range d.Vars {
-		if i := r.find(n, varSort); i >= 0 {
+		if i := r.find(n, kindVar); i >= 0 {
 			c.Vars = append(c.Vars, i)
 		}
 	}
@@ -228,7 +232,7 @@ func (r *resolver) check(d *syntax.Check) {
 	r.Checks = append(r.Checks, c)
 }
 
-// unused adds warnings about variables that nothing mentions.
+// unused adds warnings about variables of the main file that nothing uses.
 func (r *resolver) unused() {
 	if r.damaged || r.problems.HasErrors() {
 		return
@@ -240,7 +244,8 @@ func (r *resolver) unused() {
 	}
 }
 
-// orderEvents moves the events that properties mention to the front, so that each has a bit.
+// orderEvents moves the events that properties mention to the front, so that each has a bit in
+// a mask of events.
 func (r *resolver) orderEvents() {
 	mentioned := make([]bool, len(r.Events))
 	for _, p := range r.Properties {
@@ -260,37 +265,37 @@ func (r *resolver) orderEvents() {
 			return
 		}
 	}
-	place := make([]int, len(order))
+	newIndex := make([]int, len(order))
 	events := make([]Event, len(order))
 	for to, from := range order {
-		place[from], events[to] = to, r.Events[from]
+		newIndex[from], events[to] = to, r.Events[from]
 	}
 	r.Events = events
-	r.renumber(place)
+	r.renumber(newIndex)
 }
 
-// renumber replaces indices of events by their new ones.
-func (r *resolver) renumber(place []int) {
+// renumber replaces the indices of events by newIndex.
+func (r *resolver) renumber(newIndex []int) {
 	for name, e := range r.names.entries {
-		if e.sort == eventSort {
-			e.index = place[e.index]
+		if e.kind == kindEvent {
+			e.index = newIndex[e.index]
 			r.names.entries[name] = e
 		}
 	}
 	for _, p := range r.Properties {
 		for i := range p.Events {
-			p.Events[i] = place[p.Events[i]]
+			p.Events[i] = newIndex[p.Events[i]]
 		}
 		slices.Sort(p.Events)
 		for i := range p.Propositions {
 			if at := &p.Propositions[i].Event; *at >= 0 {
-				*at = place[*at]
+				*at = newIndex[*at]
 			}
 		}
 	}
 	for i := range r.Locals {
 		for j := range r.Locals[i].On {
-			r.Locals[i].On[j].Event = place[r.Locals[i].On[j].Event]
+			r.Locals[i].On[j].Event = newIndex[r.Locals[i].On[j].Event]
 		}
 	}
 }

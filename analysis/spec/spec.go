@@ -1,6 +1,6 @@
-// Package spec resolves specifications (docs/specification.md): it looks up names, checks
-// types, makes the propositions and the logic of each property, ready for a monitor, and
-// lists what has to be probed.
+// Package spec resolves specifications (docs/specification.md). It looks up names and checks
+// types, makes the propositions, the formula and the monitor of each property, and lists what
+// has to be probed.
 //
 // The input is the text of files; the output is a Spec, or all errors in the text.
 // It reads no events itself: whoever runs monitors passes the values of the variables, and
@@ -14,8 +14,9 @@
 //	for _, p := range s.Properties {
 //		m, problems := s.Monitor(p, spec.MonitorOptions{})
 //		letters, problems := s.Letters(p, forms) // forms from the debug information
-//		state := m.Start(nil)
-//		letter := letters.Letter(values, events) // values[i] of s.Vars[i], bit i of events: s.Events[i]
+//		states := m.Start(nil)
+//		// values[i] is the value of s.Vars[i]; bit i of events is set for s.Events[i].
+//		letter := letters.Letter(values, events)
 //	}
 package spec
 
@@ -26,8 +27,8 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
 
-// MaxPropositions is the number of propositions that a property can have, and MaxEvents the
-// number of declared events that the properties of a specification can mention.
+// MaxPropositions is the largest number of propositions of a property, and MaxEvents the
+// largest number of declared events that the properties of a specification mention.
 const (
 	MaxPropositions = ltl.Atoms
 	MaxEvents       = 64
@@ -39,7 +40,7 @@ type Spec struct {
 	Vars    []Var
 	Syncs   []Sync
 	Threads []Thread
-	// Events: those that properties mention come first, at most MaxEvents.
+	// Events begin with those that properties mention, at most MaxEvents.
 	Events     []Event
 	Locals     []Local
 	Props      []Prop
@@ -56,33 +57,33 @@ type Spec struct {
 // Var is a declared variable.
 type Var struct {
 	Name string
-	Path string // as --watch names it
-	Type Class  // as declared; Unknown where the debug information determines it
-	Span syntax.Span
+	Path string      // as --watch takes it
+	Type Class       // as declared; Unknown if the debug information determines it
+	Span syntax.Span // of Name
 	At   syntax.Span // of Path
-	Used bool        // something mentions it
+	Used bool        // a property, a check or an mttl formula needs it
 }
 
 // Sync is a declared lock, condition, semaphore or barrier.
 type Sync struct {
 	Kind  syntax.SyncKind
 	Name  string
-	Class string // every field Path of this type; "" for one variable
-	Path  string
-	Span  syntax.Span
+	Class string      // the type of which Path is a field; "" if Path is a variable
+	Path  string      // as in the source
+	Span  syntax.Span // of Name
 	At    syntax.Span // of Path
-	Used  bool
+	Used  bool        // an event that is used mentions it
 }
 
 // Thread is a declared type of threads.
 type Thread struct {
 	Kind syntax.ThreadKind
 	Name string
-	Text string // the start routine, or the glob of names
-	Nth  uint64
-	Of   int // of NthOf: which of Spec.Threads
-	Span syntax.Span
-	Used bool
+	Text string      // the start routine, or the glob of names
+	Nth  uint64      // for NthOf: the number of the thread among those of the type Of, from 1
+	Of   int         // for NthOf: the index in Spec.Threads; -1 for the others
+	Span syntax.Span // of Name
+	Used bool        // an event that is used mentions it
 }
 
 // Event is a declared event.
@@ -90,43 +91,42 @@ type Event struct {
 	Name  string
 	Text  string // its pattern and conditions, as written
 	Op    syntax.Op
-	On    string   // of call and return: the pattern as --on takes it
+	On    string   // for call and return: the pattern as --on takes it
 	Bound []string // the names that it binds, parameters first
-	// Result is which of Bound is the result of a return, or the value of a write;
-	// -1 for none.
+	// Result is the index in Bound of the result of a return, or of the value of a write; -1
+	// for none.
 	Result int
-	Var    int // of read and write: which of Spec.Vars, else -1
-	Sync   int // which of Spec.Syncs, else -1: any, or of another kind
-	Thread int // of start, end, fork and join: which of Spec.Threads, else -1
-	By     int // which of Spec.Threads; -1 for any thread
-	// When is the condition of events that match; nil is no condition.
+	Var    int // for read and write: the index in Spec.Vars, else -1
+	Sync   int // the index in Spec.Syncs; -1 for any lock, and for other operations
+	Thread int // for start, end, fork and join: the index in Spec.Threads, else -1
+	By     int // the index in Spec.Threads of the type of its thread; -1 for any thread
+	// When is a condition that the event must meet; nil is no condition.
 	When *Condition
-	Span syntax.Span
+	Span syntax.Span // of Name
 	At   syntax.Span // of the pattern's function, or of its object
-	Used bool
+	Used bool        // a property, or the condition of a used event, needs it
 
-	params []int // the bound parameters by their position in the source; -1 is this
+	params []int // by bound parameter: its position in the source; -1 for this
 }
 
-// Local is a variable of each thread.
+// Local is a variable that the specification keeps for each thread.
 type Local struct {
 	Name  string
 	Type  Class
-	Value uint64 // at the thread's beginning
+	Value uint64 // when the thread begins
 	On    []Clause
-	Span  syntax.Span
+	Span  syntax.Span // of Name
 }
 
-// Clause is the effect of an event on the locals of its thread. Where Sets is empty, the
-// event only makes a state of its thread.
+// Clause has the assignments to locals that an event of their thread makes. It may have none.
 type Clause struct {
-	Event int // which of Spec.Events
+	Event int // index in Spec.Events
 	Sets  []Assign
 }
 
 // Assign sets a local.
 type Assign struct {
-	Local int
+	Local int        // index in Spec.Locals
 	Value *Condition // an expression over what the event binds, tid and locals
 }
 
@@ -134,8 +134,7 @@ type Assign struct {
 type Prop struct {
 	Name string
 	Expr syntax.Expr // arranged
-	Span syntax.Span
-	Used bool
+	Span syntax.Span // of Name
 }
 
 // Property is a property of a specification, with its propositions by number.
@@ -144,34 +143,36 @@ type Property struct {
 	Message string
 	Text    string // its body as written
 	Logic   syntax.Logic
-	// Propositions: bit i of a letter is Propositions[i].
+	// Propositions are the propositions of its letters: bit i of a letter is set if
+	// Propositions[i] holds.
 	Propositions []Proposition
-	Vars         []int // which of Spec.Vars it mentions, ascending: their writes are relevant
-	Events       []int // which of Spec.Events it mentions, ascending
-	Formula      *ltl.Formula
-	Regexp       *ere.Regexp
-	Automaton    *monitor.Automaton
-	Span         syntax.Span // of its name
+	Vars         []int              // the indices in Spec.Vars that it mentions, ascending: their writes are relevant
+	Events       []int              // the indices in Spec.Events that it mentions, ascending
+	Formula      *ltl.Formula       // for LTL
+	Regexp       *ere.Regexp        // for EREBad and EREGood
+	Automaton    *monitor.Automaton // for Automaton
+	Span         syntax.Span        // of Name
 
 	body  syntax.Span
-	parts map[any]syntax.Span // of *ltl.Formula and *ere.Regexp
+	parts map[any]syntax.Span // where the parts of Formula (*ltl.Formula) or Regexp (*ere.Regexp) are written
 }
 
-// Proposition is one of a property's.
+// Proposition is an atomic proposition of a property: a declared event, or an expression over
+// variables.
 type Proposition struct {
-	Name  string      // of a declared proposition or event, or the expression
-	Text  string      // the expression that it stands for; "" of an event
-	Event int         // which of Spec.Events; -1 for one over variables
-	Expr  syntax.Expr // arranged; nil of an event
-	Vars  []int       // which of Spec.Vars it reads, ascending
+	Name  string      // the name of a declared proposition or event, or the expression
+	Text  string      // the expression that it stands for; "" for an event
+	Event int         // index in Spec.Events; -1 for an expression
+	Expr  syntax.Expr // arranged; nil for an event
+	Vars  []int       // the indices in Spec.Vars that it reads, ascending
 }
 
 // Check is an analysis that the specification requests.
 type Check struct {
-	Analysis string // races, deadlocks, misuse or atomicity
-	Vars     []int  // of races, which of Spec.Vars
-	Func     string // of atomicity
-	Span     syntax.Span
+	Analysis string      // races, deadlocks, misuse or atomicity
+	Vars     []int       // for races: indices in Spec.Vars
+	Func     string      // for atomicity: the function
+	Span     syntax.Span // of Analysis
 }
 
 const (
@@ -179,32 +180,32 @@ const (
 	notEvaluated = " is checked for names and types but not evaluated yet"
 )
 
-// NotEvaluated returns an error for each block for which there is no analysis yet. A run
+// NotEvaluated returns an error for each declaration for which there is no analysis yet. A run
 // with such a specification is refused.
 func (s *Spec) NotEvaluated() syntax.List {
 	var out syntax.List
-	say := func(at syntax.Span, what string) {
+	report := func(at syntax.Span, what string) {
 		out = append(out, &syntax.Diagnostic{Kind: syntax.NotEvaluated, Span: at,
 			Message: what + notEvaluated + ": a run with it would find nothing"})
 	}
 	for _, c := range s.Checks {
 		if c.Analysis == atomicity {
-			say(c.Span, "check atomicity")
+			report(c.Span, "check atomicity")
 		}
 	}
 	for _, l := range s.Syncs {
 		if l.Used && l.Class != "" {
-			say(l.Span, "a lock by its class, "+l.Name)
+			report(l.Span, "a lock by its class, "+l.Name)
 		}
 	}
 	for _, d := range s.Typestates {
-		say(d.Name.Span, "typestate "+d.Name.Text)
+		report(d.Name.Span, "typestate "+d.Name.Text)
 	}
 	for _, d := range s.Formulas {
-		say(d.Name.Span, "mttl "+d.Name.Text)
+		report(d.Name.Span, "mttl "+d.Name.Text)
 	}
 	for _, d := range s.Scopes {
-		say(d.Name.Span, "scope "+d.Name.Text)
+		report(d.Name.Span, "scope "+d.Name.Text)
 	}
 	return out
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/function"
 )
 
-// parse reads a specification that has to be right.
+// parse reads a specification that must have no errors.
 func parse(t *testing.T, text string) *Spec {
 	t.Helper()
 	s, problems := Parse("t.tps", text)
@@ -22,8 +22,7 @@ func parse(t *testing.T, text string) *Spec {
 	return s
 }
 
-// TestErrors holds what is said of the files in testdata/errors against the files
-// beside them.
+// TestErrors compares the problems of the files in testdata/errors with the files beside them.
 func TestErrors(t *testing.T) {
 	files, _ := filepath.Glob("testdata/errors/*.tps")
 	if len(files) == 0 {
@@ -47,7 +46,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestExamples reads the examples and makes their monitors without a word.
+// TestExamples reads the examples and makes their monitors without any problem.
 func TestExamples(t *testing.T) {
 	files, _ := filepath.Glob("testdata/examples/*.tps")
 	if len(files) < 5 {
@@ -115,8 +114,8 @@ check races(raced)
 	}
 }
 
-// TestPatternsAreThoseOfOn: what Plan gives as --on patterns is taken by their parser,
-// with the same names.
+// TestPatternsAreThoseOfOn: the parser of --on accepts the patterns that Plan returns, and binds
+// the same names.
 func TestPatternsAreThoseOfOn(t *testing.T) {
 	for _, text := range []string{
 		"call f", "call queue_put(q, _)", "return f(x, _, y) -> r", "call Queue::*(this)", "call `operator<<`(s)",
@@ -217,7 +216,7 @@ func TestSizeLimits(t *testing.T) {
 	}
 }
 
-// TestErrorsAreBounded: a file with many errors reports twenty.
+// TestErrorsAreBounded: of many errors in a file twenty are reported.
 func TestErrorsAreBounded(t *testing.T) {
 	_, problems := Parse("t.tps", strings.Repeat("vra x = 1\n", 50))
 	if len(problems) != syntax.MaxErrors+1 || problems[syntax.MaxErrors].Message != "and 30 more errors" {
@@ -232,12 +231,12 @@ func TestConstantPropositions(t *testing.T) {
 	}
 }
 
-// TestExamplesAreRuns: an example violates the property by its values alone, as the
-// monitor reads them, and by one write or event a step; nothing shorter does.
+// TestExamplesAreRuns: the monitor finds an example bad by its values alone, each step of it is
+// one write or event, and no shorter word is bad.
 func TestExamplesAreRuns(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
-		states     int // 0: no values violate it
+		states     int // length of the example; 0: no values violate the property
 	}{
 		{"an event cannot be first", "event a = call f\nproperty p = ere good ({!a}* )", 2},
 		{"one write a step", "var x : int = x\nvar y : int = y\nproperty p = always !(once (x == 0 && y == 0) && x == 7 && y == 9)", 3},
@@ -284,9 +283,8 @@ func TestExamplesAreRuns(t *testing.T) {
 	}
 }
 
-// TestTwoForms: properties that cases give both as a formula and as an expression agree
-// on all words up to a length (JMPaX 2.0: F1 with F2 corrected for any letters; Section
-// 3.3's interval).
+// TestTwoForms: the formula and the expression of one property agree on all words up to a length
+// (JMPaX 2.0: F1 with F2 corrected for any letters; the interval of Section 3.3).
 func TestTwoForms(t *testing.T) {
 	const events = "event a = call a\nevent b = call b\nevent c = call c\nevent p = call p\nevent q = call q\nevent r = call r\n"
 	for _, c := range []struct{ ltl, ere string }{
@@ -320,8 +318,7 @@ func TestTwoForms(t *testing.T) {
 	}
 }
 
-// TestAutomataViolatedAtOnce: every first letter may be bad by several edges
-// together.
+// TestAutomataViolatedAtOnce: several edges together may make every first letter bad.
 func TestAutomataViolatedAtOnce(t *testing.T) {
 	for edges, want := range map[string]bool{
 		"{p} -> b; {!p} -> b":           true,

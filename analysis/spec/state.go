@@ -1,18 +1,22 @@
 package spec
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// state resolves names in an expression over the state: declared variables and
-// propositions. With bound, the forms of the variables are known.
+// state resolves the names in an expression over the state: declared variables and
+// propositions.
 type state struct {
 	*resolver
-	forms []*event.Form
-	bound bool
+	forms      []*event.Form // by Spec.Vars, as far as they are known
+	formsKnown bool          // the program is known: constants of enumerations must be those of forms
 }
 
+// form returns the form of a variable, nil if it is not known.
 func (s *state) form(i int) *event.Form {
 	if i < len(s.forms) {
 		return s.forms[i]
@@ -22,49 +26,52 @@ func (s *state) form(i int) *event.Form {
 
 func (s *state) lookup(n syntax.Name) (int, value, bool) {
 	e, ok := s.names.entries[n.Text]
-	if !ok || e.sort != varSort {
+	if !ok || e.kind != kindVar {
 		return 0, value{}, false
 	}
 	s.use(e.index)
 	return e.index, valueOf(s.Vars[e.index].Type, s.form(e.index)), true
 }
 
-// use marks a variable as used.
+// use marks a variable as used, while the specification is being resolved.
 func (s *state) use(i int) {
-	if !s.bound {
+	if !s.formsKnown {
 		s.Vars[i].Used = true
 	}
 }
 
 func (s *state) proposition(n syntax.Name) (syntax.Expr, bool) {
 	e, ok := s.names.entries[n.Text]
-	if !ok || e.sort != propSort {
+	if !ok || e.kind != kindProp {
 		return nil, false
 	}
 	return s.Props[e.index].Expr, true
 }
 
-// constant resolves an undeclared name as a constant of an enumeration, if it is compared
-// with a variable that may be an enumeration.
+// constant returns the value of an undeclared name that is compared with a variable, as a
+// constant of the variable's enumeration; 0 as long as the program is not known. It returns
+// false if the name cannot be such a constant.
 func (s *state) constant(n syntax.Name, with syntax.Expr) (uint64, bool) {
 	id, ok := with.(*syntax.Ident)
 	if !ok {
 		return 0, false
 	}
 	at, v, ok := s.lookup(id.Name)
-	if _, declared := s.names.entries[n.Text]; !ok || declared || !s.bound && v.class != Enum && v.class != Unknown {
+	if _, declared := s.names.entries[n.Text]; !ok || declared || !s.formsKnown && v.class != Enum && v.class != Unknown {
 		return 0, false
 	}
-	if s.bound {
-		return s.boundConstant(n, at)
+	if s.formsKnown {
+		return s.programConstant(n, at)
 	}
-	if near := s.names.near(n.Text, varSort, propSort); near != "" && v.class == Unknown {
+	if near := s.names.near(n.Text, kindVar, kindProp); near != "" && v.class == Unknown {
 		s.warn(syntax.Doubtful, n.Span, "%q is taken for a constant of an enumeration; did you mean %s?", n.Text, near)
 	}
 	return 0, true
 }
 
-func (s *state) boundConstant(n syntax.Name, at int) (uint64, bool) {
+// programConstant returns the value of a constant of a variable's enumeration, from the form of
+// the variable. After an error the value is 0.
+func (s *state) programConstant(n syntax.Name, at int) (uint64, bool) {
 	f, name := s.form(at), s.Vars[at].Name
 	if f == nil || len(f.Names) == 0 {
 		s.problem(syntax.UnknownName, n.Span, "unknown name %q: no constants of an enumeration are known for %q", n.Text, name)
@@ -88,13 +95,13 @@ func (s *state) missing(n syntax.Name) {
 	case !ok && n.Text == "tid":
 		s.problem(syntax.TypeMismatch, n.Span, "tid is of an event, not of the state")
 	case !ok:
-		s.unknown(n, varSort, propSort)
-	case e.sort == eventSort:
+		s.unknown(n, kindVar, kindProp)
+	case e.kind == kindEvent:
 		s.problem(syntax.TypeMismatch, n.Span, "%q is an event, which is no part of the state: name it in the property itself", n.Text)
-	case e.sort == localSort:
+	case e.kind == kindLocal:
 		s.problem(syntax.TypeMismatch, n.Span, "%q is a local variable: those are for when and mttl alone", n.Text)
 	default:
-		s.problem(syntax.TypeMismatch, n.Span, "%q is %s, which has no value", n.Text, sortNames[e.sort])
+		s.problem(syntax.TypeMismatch, n.Span, "%q is %s, which has no value", n.Text, kindNames[e.kind])
 	}
 }
 
@@ -108,23 +115,24 @@ func (r *resolver) isNumber(n syntax.Name) bool {
 	if !ok {
 		return n.Text == "tid"
 	}
-	switch e.sort {
-	case varSort:
+	switch e.kind {
+	case kindVar:
 		return r.Vars[e.index].Type != Bool
-	case localSort:
+	case kindLocal:
 		return r.Locals[e.index].Type != Bool
 	}
 	return false
 }
 
-// arrange makes a tree of an expression.
+// arrange makes a tree of an expression; it returns false after an error.
 func (r *resolver) arrange(x syntax.Expr) (syntax.Expr, bool) {
 	out, problems := syntax.Arrange(x, r.isNumber)
 	r.problems = append(r.problems, problems...)
 	return out, !problems.HasErrors()
 }
 
-// props resolves the declared propositions.
+// props resolves the declared propositions. One that cannot be arranged, or is circular, becomes
+// false.
 func (r *resolver) props() {
 	for i := range r.Props {
 		p := &r.Props[i]
@@ -146,13 +154,14 @@ func (r *resolver) props() {
 			used[j] = r.Vars[j].Used
 		}
 		c.truth(r.Props[i].Expr)
-		for j := range r.Vars { // Only a property that mentions it needs its variables.
+		for j := range r.Vars { // The variables are used only if a property mentions the proposition.
 			r.Vars[j].Used = used[j]
 		}
 	}
 }
 
-// circular reports whether a proposition's definition leads back to itself.
+// circular reports whether the definition of the i-th proposition leads to a proposition that is
+// defined by itself. Above has the propositions whose definitions led to it.
 func (r *resolver) circular(i int, above map[int]bool) bool {
 	if above[i] {
 		return true
@@ -161,7 +170,7 @@ func (r *resolver) circular(i int, above map[int]bool) bool {
 	defer delete(above, i)
 	found := false
 	walk(r.Props[i].Expr, func(n syntax.Name) {
-		if e, ok := r.names.entries[n.Text]; ok && e.sort == propSort && !found && len(above) < maxInlined {
+		if e, ok := r.names.entries[n.Text]; ok && e.kind == kindProp && !found && len(above) < maxInlined {
 			found = r.circular(e.index, above)
 		}
 	})
@@ -190,21 +199,22 @@ func walk(x syntax.Expr, see func(syntax.Name)) {
 	}
 }
 
-// reads returns the variables that an expression reads, through propositions too.
-func (r *resolver) reads(x syntax.Expr, into map[int]bool) {
-	r.readsFrom(x, into, map[int]bool{})
-}
-
-func (r *resolver) readsFrom(x syntax.Expr, into, seen map[int]bool) {
-	walk(x, func(n syntax.Name) {
-		switch e := r.names.entries[n.Text]; e.sort {
-		case varSort:
-			into[e.index] = true
-		case propSort:
+// reads returns the indices of the variables that an expression reads, directly or by
+// propositions, ascending.
+func (r *resolver) reads(x syntax.Expr) []int {
+	vars, seen := map[int]bool{}, map[int]bool{}
+	var add func(n syntax.Name)
+	add = func(n syntax.Name) {
+		switch e := r.names.entries[n.Text]; e.kind {
+		case kindVar:
+			vars[e.index] = true
+		case kindProp:
 			if !seen[e.index] {
 				seen[e.index] = true
-				r.readsFrom(r.Props[e.index].Expr, into, seen)
+				walk(r.Props[e.index].Expr, add)
 			}
 		}
-	})
+	}
+	walk(x, add)
+	return slices.Sorted(maps.Keys(vars))
 }

@@ -2,45 +2,46 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
 
-// sort is what a name stands for.
-type sort uint8
+// nameKind is the kind of declaration of a name.
+type nameKind uint8
 
 const (
-	noSort sort = iota
-	varSort
-	syncSort
-	threadSort
-	eventSort
-	propSort
-	localSort
-	boundSort // what an event's pattern binds
-	tidSort
+	kindNone nameKind = iota
+	kindVar
+	kindSync
+	kindThread
+	kindEvent
+	kindProp
+	kindLocal
 )
 
-var sortNames = [...]string{"nothing", "a variable", "a lock, cond, sem or barrier", "a thread type", "an event", "a proposition", "a local variable", "a bound value", "the thread's number"}
+var kindNames = [...]string{"nothing", "a variable", "a lock, cond, sem or barrier", "a thread type", "an event", "a proposition", "a local variable"}
 
 // entry is a declared name.
 type entry struct {
-	sort  sort
-	index int // in the Spec's list of that sort
-	span  syntax.Span
-	path  string // of the program, for suggestions
+	kind  nameKind
+	index int         // in the Spec's list of that kind
+	span  syntax.Span // of the name
+	path  string      // what it stands for in the program, for suggestions
 }
 
-// table holds the declared names.
+// table holds the declared names. The name of a lock that was declared by a path in quotes
+// begins with %.
 type table struct {
 	entries map[string]entry
-	order   []string
+	order   []string // in the order of declaration
 }
 
 func newTable() *table { return &table{entries: map[string]entry{}} }
 
-// add declares a name, or returns its earlier declaration.
+// add declares a name. If it is declared already, add returns its earlier declaration and
+// false.
 func (t *table) add(name string, e entry) (before entry, ok bool) {
 	if old, dup := t.entries[name]; dup {
 		return old, false
@@ -50,20 +51,15 @@ func (t *table) add(name string, e entry) (before entry, ok bool) {
 	return e, true
 }
 
-// near returns a suggestion for an unknown name, among the names of a sort: one of similar
-// spelling, or one whose path in the program begins with it.
-func (t *table) near(name string, sorts ...sort) string {
+// near returns a suggestion for an unknown name, among the names of some kinds: a name of
+// similar spelling, or one whose path in the program contains it. It returns "" if there is
+// none.
+func (t *table) near(name string, kinds ...nameKind) string {
 	var names []string
 	for _, n := range t.order {
-		e := t.entries[n]
-		fits := len(sorts) == 0
-		for _, s := range sorts {
-			fits = fits || e.sort == s
+		if slices.Contains(kinds, t.entries[n].kind) && !strings.HasPrefix(n, "%") {
+			names = append(names, n)
 		}
-		if !fits || strings.HasPrefix(n, "%") {
-			continue
-		}
-		names = append(names, n)
 	}
 	if n := syntax.Nearest(name, names); n != "" {
 		return t.describe(n)
@@ -76,6 +72,7 @@ func (t *table) near(name string, sorts ...sort) string {
 	return ""
 }
 
+// describe returns a name for a message, with its path in the program.
 func (t *table) describe(name string) string {
 	if path := t.entries[name].path; path != "" && path != name {
 		return fmt.Sprintf("%q (%s)", name, path)

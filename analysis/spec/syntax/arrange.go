@@ -2,25 +2,24 @@ package syntax
 
 import "fmt"
 
-// Arrange makes a tree of an expression that Parse returned as a row of operands and
-// operators. Precedence depends on whether the operands of & | ^ ~ are numbers; isNumber
-// reports that of a name. Between numbers these operators bind tighter than a comparison,
-// between propositions looser.
+// Arrange makes a tree of an expression that Parse returned as a Flat. The precedence of & | ^
+// depends on whether their operands are numbers: between numbers they bind tighter than a
+// comparison, between propositions looser. The meaning of ~ depends on that too. The function
+// isNumber reports whether a name is a number.
 func Arrange(x Expr, isNumber func(Name) bool) (Expr, List) {
 	a := &arranger{isNumber: isNumber}
 	out := a.expr(x)
 	return out, a.errs
 }
 
-// The levels of binding, from loose to tight.
+// The levels of precedence, from loose to tight.
 const (
 	levelIff = iota + 1
 	levelImplies
 	levelXor
 	levelOr
 	levelAnd
-	levelSince
-	levelUnary
+	levelTemporal
 	levelCompare
 	levelBitOr
 	levelBitXor
@@ -31,6 +30,7 @@ const (
 	levelSign
 )
 
+// level returns the precedence of an operator between operands.
 func level(op Operator) int {
 	switch op {
 	case Iff:
@@ -41,7 +41,7 @@ func level(op Operator) int {
 		return levelXor
 	case Or:
 		return levelOr
-	case And2:
+	case LogicalAnd:
 		return levelAnd
 	case BitOr:
 		return levelBitOr
@@ -59,9 +59,10 @@ func level(op Operator) int {
 	if op.IsComparison() {
 		return levelCompare
 	}
-	return levelSince
+	return levelTemporal
 }
 
+// arranger makes trees of expressions, and collects the errors.
 type arranger struct {
 	isNumber func(Name) bool
 	errs     List
@@ -85,12 +86,12 @@ func (a *arranger) expr(x Expr) Expr {
 	return x
 }
 
-// row is a Flat while it is made a tree.
+// row is a Flat of which a tree is made, by precedence climbing.
 type row struct {
 	*arranger
 	terms []Term
 	ops   []FlatOp
-	at    int // the next operator
+	at    int // index of the next operator, and of the next operand
 }
 
 func (a *arranger) flat(f *Flat) Expr {
@@ -102,15 +103,15 @@ func (a *arranger) flat(f *Flat) Expr {
 	return r.binary(levelIff)
 }
 
-// classify makes & | ^ ~ operators of bits, where the operands beside them are
-// numbers, or else of logic.
+// classify replaces & | ^ ~ by operators of bits if the operands beside them are numbers, else
+// by operators of logic.
 func (r *row) classify() {
 	for i := range r.terms {
 		t := &r.terms[i]
-		number := r.number(t.X)
+		number := r.isNumeric(t.X)
 		for j := range t.Prefix {
 			if op := &t.Prefix[j]; op.Op == Tilde {
-				op.Op = Not1
+				op.Op = LogicalNot
 				if number {
 					op.Op = Complement
 				}
@@ -118,12 +119,12 @@ func (r *row) classify() {
 		}
 	}
 	bits := map[Operator]Operator{Amp: BitAnd, Pipe: BitOr, Caret: BitXor}
-	logic := map[Operator]Operator{Amp: And2, Pipe: Or, Caret: Xor}
+	logic := map[Operator]Operator{Amp: LogicalAnd, Pipe: Or, Caret: Xor}
 	for i := range r.ops {
 		op := &r.ops[i]
 		if bit, ok := bits[op.Op]; ok {
 			left, right := r.terms[i], r.terms[i+1]
-			if r.number(left.X) && r.number(right.X) && !hasLogic(right.Prefix) {
+			if r.isNumeric(left.X) && r.isNumeric(right.X) && !hasLogic(right.Prefix) {
 				op.Op = bit
 			} else {
 				op.Op = logic[op.Op]
@@ -132,6 +133,7 @@ func (r *row) classify() {
 	}
 }
 
+// hasLogic reports whether an operator of logic is among the operators before an operand.
 func hasLogic(prefix []FlatOp) bool {
 	for _, op := range prefix {
 		if !op.Op.IsArithmetic() && op.Op != AtThread {
@@ -141,17 +143,17 @@ func hasLogic(prefix []FlatOp) bool {
 	return false
 }
 
-// number reports whether an arranged expression is a number.
-func (a *arranger) number(x Expr) bool {
+// isNumeric reports whether an arranged expression is a number.
+func (a *arranger) isNumeric(x Expr) bool {
 	switch x := x.(type) {
 	case *Ident:
 		return a.isNumber(x.Name)
 	case *Number, *Count:
 		return true
 	case *Paren:
-		return a.number(x.X)
+		return a.isNumeric(x.X)
 	case *At:
-		return a.number(x.X)
+		return a.isNumeric(x.X)
 	case *Unary:
 		return x.Op.IsArithmetic()
 	case *Binary:
@@ -160,19 +162,20 @@ func (a *arranger) number(x Expr) bool {
 	return false
 }
 
-// binary reads operators that bind at least as tight as a level.
+// binary returns the tree of the next operand and of the operators after it whose precedence is
+// at least a level.
 func (r *row) binary(least int) Expr {
-	return r.further(r.unary(), least)
+	return r.extend(r.unary(), least)
 }
 
-// unary takes the next operand with its prefixes.
+// unary returns the tree of the next operand and the operators before it.
 func (r *row) unary() Expr {
 	t := r.terms[r.at]
 	return r.prefixed(t.Prefix, t.X)
 }
 
-// prefixed applies prefixes to an operand: a logical one to the whole of a comparison, a
-// sign and @t only to the operand.
+// prefixed applies the operators before an operand to it. A sign or @t applies to the operand
+// alone, an operator of logic to the whole comparison that the operand begins.
 func (r *row) prefixed(prefix []FlatOp, x Expr) Expr {
 	if len(prefix) == 0 {
 		return x
@@ -187,11 +190,12 @@ func (r *row) prefixed(prefix []FlatOp, x Expr) Expr {
 	case op.Op.IsArithmetic():
 		return &Unary{op.Op, inner, op.Span}
 	}
-	return &Unary{op.Op, r.further(inner, levelCompare), op.Span}
+	return &Unary{op.Op, r.extend(inner, levelCompare), op.Span}
 }
 
-// further continues after x with operators that bind at least as tight as a level.
-func (r *row) further(x Expr, least int) Expr {
+// extend returns the tree of x and of the operators after it whose precedence is at least a
+// level.
+func (r *row) extend(x Expr, least int) Expr {
 	for r.at < len(r.ops) && level(r.ops[r.at].Op) >= least {
 		op := r.ops[r.at]
 		next := level(op.Op) + 1
@@ -204,20 +208,16 @@ func (r *row) further(x Expr, least int) Expr {
 	return x
 }
 
-// join puts an operator between two operands, and refuses what has two readings.
+// join returns an operator with its two operands. It reports an error if these have two
+// readings.
 func (r *row) join(op FlatOp, x, y Expr) Expr {
 	out := &Binary{op.Op, x, y, op.Span}
-	switch {
-	case op.Op.binaryTemporal():
+	switch logic := op.Op == LogicalAnd || op.Op == Or; {
+	case logic || op.Op.binaryTemporal():
 		if inner, ok := bare(x, Operator.binaryTemporal); ok {
 			r.twoReadings(out, fmt.Sprintf("(%s) %s %s", SourceText(x), op.word(), SourceText(y)),
 				fmt.Sprintf("%s %s (%s %s %s)", SourceText(inner.X), inner.Span.Text(), SourceText(inner.Y), op.word(), SourceText(y)))
-		}
-	case op.Op == And2 || op.Op == Or:
-		if inner, ok := bare(x, Operator.binaryTemporal); ok {
-			r.twoReadings(out, fmt.Sprintf("(%s) %s %s", SourceText(x), op.word(), SourceText(y)),
-				fmt.Sprintf("%s %s (%s %s %s)", SourceText(inner.X), inner.Span.Text(), SourceText(inner.Y), op.word(), SourceText(y)))
-		} else if inner, ok := bare(y, Operator.binaryTemporal); ok {
+		} else if inner, ok := bare(y, Operator.binaryTemporal); ok && logic {
 			r.twoReadings(out, fmt.Sprintf("%s %s (%s)", SourceText(x), op.word(), SourceText(y)),
 				fmt.Sprintf("(%s %s %s) %s %s", SourceText(x), op.word(), SourceText(inner.X), inner.Span.Text(), SourceText(inner.Y)))
 		}
@@ -232,18 +232,21 @@ func (r *row) join(op FlatOp, x, y Expr) Expr {
 // word returns the operator as it was written.
 func (o FlatOp) word() string { return o.Span.Text() }
 
-// bare returns x if it is an operation of a sort without parentheses.
-func bare(x Expr, sort func(Operator) bool) (*Binary, bool) {
+// bare returns x if it is an operation that is not in parentheses, and reports whether is
+// reports true of its operator.
+func bare(x Expr, is func(Operator) bool) (*Binary, bool) {
 	b, ok := x.(*Binary)
-	return b, ok && sort(b.Op)
+	return b, ok && is(b.Op)
 }
 
+// twoReadings reports an error with the two ways to put parentheses.
 func (a *arranger) twoReadings(x *Binary, one, other string) {
 	a.errs = append(a.errs, &Diagnostic{Kind: Ambiguous, Span: x.Where(), Message: "this has two readings: put parentheses",
 		Notes: []string{"either  " + one, "or      " + other}})
 }
 
-// comparisons refuses a comparison of a comparison, such as & between numbers makes.
+// comparisons reports an error for a comparison x of the comparison inner. Often & between
+// numbers is the cause.
 func (a *arranger) comparisons(x, inner *Binary) {
 	d := &Diagnostic{Kind: Ambiguous, Span: x.Where(), Message: "a comparison beside a comparison: put parentheses"}
 	signs := map[Operator]string{BitAnd: "&&", BitOr: "||", BitXor: "xor"}

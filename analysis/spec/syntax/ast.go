@@ -1,24 +1,24 @@
 package syntax
 
-// File is what a text declares.
+// File has the declarations of one text.
 type File struct {
 	Source *Source
 	Decls  []Decl
 }
 
-// Name is a name that is declared or used.
+// Name is a name in the specification, where it is declared or used.
 type Name struct {
 	Text string
 	Span Span
 }
 
-// Path is a name of the program: a variable, a function, a field.
+// Path names something in the program: a variable, a function or a field.
 type Path struct {
 	Text string
 	Span Span
 }
 
-// Text is a string.
+// Text is the text of a string, without quotes.
 type Text struct {
 	Text string
 	Span Span
@@ -31,7 +31,7 @@ type Decl interface {
 	Where() Span
 }
 
-// Include takes the declarations of another file.
+// Include adds the declarations of another file.
 type Include struct {
 	File Text
 }
@@ -39,14 +39,14 @@ type Include struct {
 // Var is a watched variable.
 type Var struct {
 	Name Name
-	Type *Name // nil: the debug information's
+	Type *Name // nil: the debug information determines it
 	Path Path
 }
 
-// SyncKind is the sort of a synchronising object.
+// SyncKind is the kind of a synchronisation object.
 type SyncKind uint8
 
-// The sorts of synchronising object.
+// The kinds of synchronisation object.
 const (
 	Lock SyncKind = iota
 	Cond
@@ -59,8 +59,8 @@ var syncNames = [...]string{"lock", "cond", "sem", "barrier"}
 // String returns the keyword.
 func (k SyncKind) String() string { return syncNames[k&3] }
 
-// Sync is a lock, a condition, a semaphore or a barrier: of the variable Path, or
-// of every object's field Path, of type Class.
+// Sync is a lock, a condition, a semaphore or a barrier: the variable Path or, with Class, the
+// field Path of every object of that type.
 type Sync struct {
 	Kind  SyncKind
 	Name  Name
@@ -76,20 +76,20 @@ const (
 	ByStart ThreadKind = iota // by their start routine, Path
 	ByName                    // by their name, Glob
 	MainThread
-	NthOf // one, in order of creation, of those of type Of
+	NthOf // the Nth, in order of creation, of the type Of
 )
 
 // Thread is a type of threads.
 type Thread struct {
 	Kind ThreadKind
 	Name Name
-	Path Path
-	Glob Text
-	Nth  uint64
-	Of   Name
+	Path Path   // for ByStart
+	Glob Text   // for ByName
+	Nth  uint64 // for NthOf, from 1
+	Of   Name   // for NthOf
 }
 
-// Event is a kind of event.
+// Event is a declared event: a pattern of the events of a run.
 type Event struct {
 	Name    Name
 	Pattern Pattern
@@ -97,10 +97,10 @@ type Event struct {
 	When    Expr  // nil: always
 }
 
-// Op is what a pattern matches.
+// Op is the operation that a pattern matches.
 type Op uint8
 
-// What patterns match.
+// The operations.
 const (
 	OpCall Op = iota
 	OpReturn
@@ -135,11 +135,11 @@ func (o Op) String() string {
 type Pattern struct {
 	Op     Op
 	Span   Span
-	Func   Path   // of call and return
-	Params []Name // bound in order, "_" for none
-	Result *Name  // of return; of write: the value
-	Any    bool   // acquire any, release any
-	Object Name   // the declared object, or thread type
+	Func   Path   // for call and return
+	Params []Name // the names that the parameters bind, in order; "_" binds none
+	Result *Name  // the name that the result of a return, or the value of a write, binds
+	Any    bool   // for acquire and release: of any lock
+	Object Name   // for the others: the declared object or thread type
 }
 
 // Prop is a named proposition over the state.
@@ -148,7 +148,7 @@ type Prop struct {
 	Expr Expr
 }
 
-// Local is a variable of each thread that the specification keeps.
+// Local is a variable that the specification keeps for each thread.
 type Local struct {
 	Name  Name
 	Type  *Name
@@ -156,7 +156,7 @@ type Local struct {
 	On    []Clause
 }
 
-// Clause is what one event does to local variables; nothing where Sets is empty.
+// Clause has the assignments to local variables that an event makes. It may have none.
 type Clause struct {
 	Event Name
 	Sets  []Assign
@@ -168,7 +168,7 @@ type Assign struct {
 	Value Expr
 }
 
-// Logic is how a property is given.
+// Logic is the formalism of a property.
 type Logic uint8
 
 // The logics.
@@ -181,18 +181,20 @@ const (
 
 var logicNames = [...]string{"ltl", "ere bad", "ere good", "automaton"}
 
-// String names the logic.
+// String returns the name of the logic.
 func (l Logic) String() string { return logicNames[l&3] }
 
-// Property is what must never happen.
+// Property is a property of runs: a formula that every run must satisfy, an expression that a
+// run must not match or must be able to match, or an automaton whose bad states a run must not
+// reach.
 type Property struct {
 	Name    Name
 	Message *Text
 	Logic   Logic
-	Formula Expr    // of LTL
-	Regex   Regex   // of EREBad and EREGood
-	States  []State // of Automaton
-	Span    Span    // of the whole body
+	Formula Expr    // for LTL
+	Regex   Regex   // for EREBad and EREGood
+	States  []State // for Automaton
+	Span    Span    // the whole body
 }
 
 // State is a state of an automaton or a typestate.
@@ -213,21 +215,21 @@ type Edge struct {
 // Check requests a built-in analysis.
 type Check struct {
 	Analysis Name
-	Vars     []Name // of races
-	Func     *Path  // of atomicity
+	Vars     []Name // for races
+	Func     *Path  // for atomicity
 }
 
 // Typestate is a protocol of the use of objects.
 type Typestate struct {
 	Name   Name
 	Object Name // the bound name that identifies the object
-	Type   Text // as written
+	Type   Text // the object's type, as written
 	Events []Event
 	States []State
-	Good   Regex // in place of States
+	Good   Regex // an expression in place of States; nil: none
 }
 
-// MTTL is a formula of knowledge.
+// MTTL is a formula on what threads know of one another.
 type MTTL struct {
 	Name    Name
 	Message *Text
@@ -243,16 +245,17 @@ type Scope struct {
 	Checks []ScopeCheck
 }
 
-// LocalProperty is a property of the threads of a type, judged in each region.
+// LocalProperty is a property of the threads of a type, evaluated anew after each synchronising
+// action.
 type LocalProperty struct {
 	Name    Name
 	Type    Name
 	Events  []Name
 	Formula Expr
-	Across  bool // carried over scopes
+	Across  bool // across scopes: its evaluation continues after a synchronising action
 }
 
-// ScopeCheck is what must hold of a scope's states.
+// ScopeCheck is a formula that the global states of a scope must satisfy.
 type ScopeCheck struct {
 	Message *Text
 	Formula Expr
@@ -295,8 +298,8 @@ func (d *MTTL) Where() Span { return d.Name.Span }
 // Where returns the span of the name.
 func (d *Scope) Where() Span { return d.Name.Span }
 
-// Expr is an expression or a formula: *Ident, *Number, *Bool, *Null, *Unary,
-// *Binary, *Interval, *At, *Count, *Quantified, *Paren, and *Flat until Arrange.
+// Expr is an expression or a formula: *Ident, *Number, *Bool, *Null, *Unary, *Binary,
+// *Interval, *At, *Count, *Quantified or *Paren. Before Arrange it may be *Flat too.
 type Expr interface {
 	// Where returns the span of the whole.
 	Where() Span
@@ -337,7 +340,7 @@ type Binary struct {
 	Span Span // of the operator
 }
 
-// Interval is [F, G), or [F, G)w where Weak.
+// Interval is [F, G) or, if it is weak, [F, G)w.
 type Interval struct {
 	F, G Expr
 	Weak bool
@@ -355,11 +358,11 @@ type At struct {
 type Count struct {
 	Func    Name
 	Of      Name
-	Verdict string // T, F, ?, na; "" of size
+	Verdict string // V: T, F, ? or na; "" for size
 	Span    Span
 }
 
-// Quantified is forall or exists over living threads.
+// Quantified is forall or exists over the threads that are alive.
 type Quantified struct {
 	Exists bool
 	Vars   []ThreadVar
@@ -368,7 +371,7 @@ type Quantified struct {
 	Span   Span
 }
 
-// ThreadVar is a name for a thread of a type.
+// ThreadVar is a name that stands for a thread of a type.
 type ThreadVar struct{ Name, Type Name }
 
 // Paren is an expression in parentheses.
@@ -377,7 +380,7 @@ type Paren struct {
 	Span Span
 }
 
-// Flat is a row of operands with the operators before and between them. Arrange makes a
+// Flat is a sequence of operands with the operators before and between them. Arrange makes a
 // tree of it.
 type Flat struct {
 	Terms []Term
@@ -390,10 +393,10 @@ type Term struct {
 	X      Expr
 }
 
-// FlatOp is an operator in a row.
+// FlatOp is an operator in a Flat.
 type FlatOp struct {
 	Op     Operator
-	Thread Name // of @t
+	Thread Name // for AtThread: t of @t
 	Span   Span
 }
 
@@ -440,14 +443,14 @@ func (x *Flat) Where() Span {
 	return Span{s.Pos, last.X.Where().End}
 }
 
-// Regex is an expression over letters: *Letter, *Cat, *Alt, *And, *Not, *Repeat,
+// Regex is a regular expression over letters: *Letter, *Cat, *Alt, *And, *Not, *Repeat,
 // *Epsilon or *Empty.
 type Regex interface {
 	// Where returns the span of the whole.
 	Where() Span
 }
 
-// Letter is a state in which its literals hold.
+// Letter matches a state in which all its literals hold.
 type Letter struct {
 	Literals []Literal
 	Span     Span
@@ -459,32 +462,32 @@ type Literal struct {
 	Name Name
 }
 
-// Cat is one after the other.
+// Cat is a concatenation.
 type Cat struct{ Parts []Regex }
 
-// Alt is one or another.
+// Alt is a union.
 type Alt struct{ Parts []Regex }
 
-// And is all at once.
+// And is an intersection.
 type And struct{ Parts []Regex }
 
-// Not is the complement.
+// Not is a complement.
 type Not struct {
 	X    Regex
-	Span Span // of the sign
+	Span Span // of the operator
 }
 
-// Repeat is X from Min to Max times; Max -1 is no limit.
+// Repeat is X from Min to Max times. A Max of -1 is no limit.
 type Repeat struct {
 	X        Regex
 	Min, Max int
-	End      int
+	End      int // offset after its last byte
 }
 
-// Epsilon is the empty word.
+// Epsilon matches the empty word.
 type Epsilon struct{ Span Span }
 
-// Empty is no word.
+// Empty matches no word.
 type Empty struct{ Span Span }
 
 // Where returns the span of the whole.
@@ -511,6 +514,7 @@ func (x *Epsilon) Where() Span { return x.Span }
 // Where returns the span of the whole.
 func (x *Empty) Where() Span { return x.Span }
 
+// spanOf returns the span from the first part to the last.
 func spanOf(parts []Regex) Span {
 	return Span{parts[0].Where().Pos, parts[len(parts)-1].Where().End}
 }

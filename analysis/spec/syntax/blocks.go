@@ -2,7 +2,7 @@ package syntax
 
 import "strings"
 
-// property reads NAME [MESSAGE] = FORMULA, an expression or an automaton.
+// property reads property NAME [MESSAGE] = and a formula, a regular expression or an automaton.
 func (p *parser) property() Decl {
 	p.advance()
 	d := &Property{Name: p.name("the property's name"), Message: p.message()}
@@ -29,7 +29,7 @@ func (p *parser) property() Decl {
 	return d
 }
 
-// message reads the string that reports show.
+// message reads the string that reports show, and returns nil if there is none.
 func (p *parser) message() *Text {
 	if p.tok.kind != tokString {
 		return nil
@@ -44,7 +44,7 @@ func (p *parser) equals() {
 	}
 }
 
-// formula reads a formula, or a string that holds one ("LTL=F(read)").
+// formula reads a formula, or a string that contains one ("LTL=F(read)").
 func (p *parser) formula(in exprContext) Expr {
 	if p.tok.kind != tokString {
 		return p.expr(in)
@@ -70,8 +70,8 @@ func (p *parser) formula(in exprContext) Expr {
 	return x
 }
 
-// wholeRegex reads an expression, and adds a hint to the error where the next line does not
-// continue it.
+// wholeRegex reads a regular expression that ends a statement. If the next line looks like a
+// continuation, the error has a hint.
 func (p *parser) wholeRegex() Regex {
 	x := p.regex()
 	if !p.tok.nl && p.tok.kind != tokEOF && !p.isOp(";") && !p.isOp("}") {
@@ -83,8 +83,8 @@ func (p *parser) wholeRegex() Regex {
 	return x
 }
 
-// state reads a state; in an automaton its edges have letters, in a typestate the
-// names of events.
+// state reads a state. With letters, for an automaton, its edges have letters, and it may be
+// bad; in a typestate they have the names of events.
 func (p *parser) state(letters bool) State {
 	s := State{}
 	switch {
@@ -147,7 +147,7 @@ func (p *parser) typestate() Decl {
 	return d
 }
 
-// rawType reads a type of the program's language, to the closing parenthesis.
+// rawType reads a type of the program's language, from a colon to the closing parenthesis.
 func (p *parser) rawType() Text {
 	colon := p.tok
 	depth, end := 0, colon.end
@@ -203,7 +203,7 @@ func (p *parser) quantified() Expr {
 	if !p.isWord("forall") && !p.isWord("exists") {
 		return p.expr(exprMTTL)
 	}
-	p.nest()
+	p.enter()
 	defer func() { p.depth-- }()
 	t := p.advance()
 	q := &Quantified{Exists: t.text == "exists"}

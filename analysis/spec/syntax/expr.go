@@ -2,21 +2,21 @@ package syntax
 
 import "strings"
 
-// exprContext is what an expression may hold.
+// exprContext determines which operators an expression may have.
 type exprContext uint8
 
 const (
 	exprState   exprContext = iota // no temporal operator
 	exprFormula                    // temporal operators
 	exprCount                      // count(p, V) and comparisons of such counts
-	exprMTTL                       // past operators and @t; = compares
+	exprMTTL                       // temporal operators, @t, and = for a comparison
 )
 
 func (c exprContext) temporal() bool { return c == exprFormula || c == exprMTTL }
 
-// expr reads a row of operands and operators, to the first token that cannot go on.
+// expr reads a Flat, up to the first token that cannot continue it.
 func (p *parser) expr(in exprContext) Expr {
-	p.nest()
+	p.enter()
 	defer func() { p.depth-- }()
 	f := &Flat{Terms: []Term{p.term(in)}}
 	for {
@@ -30,8 +30,8 @@ func (p *parser) expr(in exprContext) Expr {
 	}
 }
 
-// infix reports whether an operator between operands stands here. A line that begins
-// with one goes on with the line before.
+// infix returns the operator between operands that tok is. A line that begins with one
+// continues the line before.
 func (p *parser) infix(in exprContext) (Operator, bool) {
 	switch p.tok.kind {
 	case tokOp:
@@ -70,7 +70,7 @@ func (p *parser) term(in exprContext) (t Term) {
 	return t
 }
 
-// prefix reports whether an operator before an operand stands here.
+// prefix returns the operator before an operand that tok is.
 func (p *parser) prefix(in exprContext) (Operator, bool) {
 	switch p.tok.kind {
 	case tokOp:
@@ -92,8 +92,8 @@ func (p *parser) prefix(in exprContext) (Operator, bool) {
 	return NoOperator, false
 }
 
-// operandFollows distinguishes an operator's letter or word from a name of equal spelling:
-// an operator is followed by an operand.
+// operandFollows reports whether an operand follows tok, a word that is an operator only then,
+// and otherwise a name.
 func (p *parser) operandFollows(in exprContext) bool {
 	next := p.peek()
 	if next.nl && p.paren == 0 && (len(p.tok.text) == 1 || next.kind == tokName && declarations[next.text]) {
@@ -119,7 +119,7 @@ func (p *parser) operandFollows(in exprContext) bool {
 }
 
 func (p *parser) operand(in exprContext) Expr {
-	p.grow()
+	p.countOperand()
 	t := p.tok
 	at := p.span(t.off, t.end)
 	switch t.kind {
@@ -211,6 +211,7 @@ func (p *parser) word(in exprContext) Expr {
 	return &Ident{Name{t.text, p.span(t.off, t.end)}}
 }
 
+// intervalCall reads interval(f, g).
 func (p *parser) intervalCall(in exprContext) Expr {
 	t := p.advance()
 	p.advance()
@@ -228,8 +229,8 @@ func (p *parser) intervalCall(in exprContext) Expr {
 	return x
 }
 
-// count reads count(p, V), size(t), any(p, V) and all(p, V), of which V is T where
-// it is left out of any and all.
+// count reads count(p, V), size(t), any(p, V) or all(p, V). In any and all V may be left out,
+// and is T then.
 func (p *parser) count() Expr {
 	t := p.advance()
 	x := &Count{Func: Name{t.text, p.span(t.off, t.end)}}

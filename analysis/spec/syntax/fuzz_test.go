@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// FuzzParse holds that any text is read to its end without panic, that a place is
-// given for each error, and that what was read can be arranged.
+// FuzzParse checks that any text is read to its end without panic, that each error has a
+// position, and that what was read can be arranged.
 func FuzzParse(f *testing.F) {
 	f.Add(listing)
 	f.Add(scopeText)

@@ -7,29 +7,28 @@ import (
 	"unicode/utf8"
 )
 
-// tokenKind is the sort of a token.
+// tokenKind is the kind of a token.
 type tokenKind uint8
 
 const (
 	tokEOF    tokenKind = iota
-	tokName             // also with :: inside
-	tokNumber           // integer, character
+	tokName             // a name; it may contain ::
+	tokNumber           // an integer or a character
 	tokFloat
 	tokString
 	tokQuoted // a path in backquotes
 	tokOp
-	tokBad // its error is reported already
+	tokBad // the lexer has reported an error
 )
 
-// token is one word of the text. Newlines are no tokens: nl is set if one precedes the
-// token.
+// token is a token of the text. Newlines and comments are no tokens.
 type token struct {
 	kind  tokenKind
-	nl    bool
-	blank bool // a blank or newline stands before
+	nl    bool // a newline precedes it
+	blank bool // a blank, a comment or a newline precedes it
 	text  string
-	off   int
-	end   int
+	off   int // offset of its first byte
+	end   int // offset after its last byte
 	value uint64
 	float float64
 }
@@ -38,10 +37,11 @@ type token struct {
 // read the same part of the text again as a path.
 type lexer struct {
 	src   *Source
-	at    int
-	limit int // end of the part that is read
-	fail  func(Span, string, ...any)
-	alert func(Span, string, ...any) // reports an error that affects the rest of the file
+	at    int // offset of the next byte
+	limit int // offset after the last byte that is read
+	// fail reports an error. failAlways reports one that affects the rest of the file, even
+	// while the rest of a statement is skipped.
+	fail, failAlways func(Span, string, ...any)
 }
 
 // operators lists the operators, with the longer first where one is a prefix of another.
@@ -51,8 +51,8 @@ var operators = []string{
 	"<", ">", "=", "!", "&", "|", "^", "~", "[", "]", "(", ")", "{", "}", ",", ";", ":", ".", "+", "-", "*", "/", "%", "?", "@",
 }
 
-// pasted maps mathematical signs to operators.
-var pasted = map[rune]string{
+// symbols maps mathematical symbols to operators, or to names with the meaning of one.
+var symbols = map[rune]string{
 	'¬': "!", '∧': "&&", '∨': "||", '→': "->", '⇒': "->", '↔': "<->", '⇔': "<->", '⊕': "^", '□': "[]", '◇': "<>", '◊': "<>", '⊙': "(*)", '𝒮': "S",
 	'≤': "<=", '≥': ">=", '≠': "!=", '○': "X",
 }
@@ -65,7 +65,7 @@ func isNameByte(c byte) bool { return isNameStart(c) || isDigit(c) }
 
 // next reads the next token.
 func (l *lexer) next() token {
-	t := l.blanks()
+	t := l.skipBlanks()
 	t.off = l.at
 	if l.at >= l.limit {
 		t.end = l.at
@@ -77,9 +77,9 @@ func (l *lexer) next() token {
 	case isDigit(c), c == '.' && l.at+1 < l.limit && isDigit(l.src.Text[l.at+1]):
 		l.number(&t)
 	case c == '\'':
-		l.char(&t)
+		l.charLiteral(&t)
 	case c == '"':
-		l.str(&t)
+		l.stringLiteral(&t)
 	case c == '`':
 		l.quoted(&t)
 	default:
@@ -89,8 +89,8 @@ func (l *lexer) next() token {
 	return t
 }
 
-// blanks passes over blanks and comments.
-func (l *lexer) blanks() (t token) {
+// skipBlanks skips blanks and comments, and returns a token with nl and blank set.
+func (l *lexer) skipBlanks() (t token) {
 	for l.at < l.limit {
 		rest := l.src.Text[l.at:l.limit]
 		switch {
@@ -111,7 +111,7 @@ func (l *lexer) blanks() (t token) {
 			}
 		case strings.HasPrefix(rest, "/*"):
 			t.blank = true
-			t.nl = l.comment(rest) || t.nl
+			t.nl = l.skipComment(rest) || t.nl
 		default:
 			return t
 		}
@@ -119,11 +119,12 @@ func (l *lexer) blanks() (t token) {
 	return t
 }
 
-// comment passes over a comment in /* */; one that holds a newline ends a line.
-func (l *lexer) comment(rest string) (nl bool) {
+// skipComment skips a comment in /* */, with which rest begins. It reports whether the comment
+// contains a newline.
+func (l *lexer) skipComment(rest string) (nl bool) {
 	i := strings.Index(rest[2:], "*/")
 	if i < 0 {
-		l.alert(Span{Pos{l.src, l.at}, l.at + 2}, "this comment has no end")
+		l.failAlways(Span{Pos{l.src, l.at}, l.at + 2}, "this comment has no end")
 		l.at = l.limit
 		return true
 	}
@@ -131,7 +132,7 @@ func (l *lexer) comment(rest string) (nl bool) {
 	return strings.Contains(rest[:i+2], "\n")
 }
 
-// name reads a name; a::b is one, the constant b of a.
+// name reads a name. The constant b of the enumeration a, a::b, is one name.
 func (l *lexer) name() string {
 	start := l.at
 	for l.at < l.limit {
@@ -147,6 +148,7 @@ func (l *lexer) name() string {
 	return l.src.Text[start:l.at]
 }
 
+// number reads an integer or a floating-point number, with the suffixes of C.
 func (l *lexer) number(t *token) {
 	start := l.at
 	for l.at < l.limit && l.inNumber(start) {
@@ -178,12 +180,13 @@ func (l *lexer) number(t *token) {
 	l.fail(Span{Pos{l.src, start}, l.at}, "%s %s", t.text, why)
 }
 
+// octal reports whether a number is written as an octal one.
 func octal(digits string) bool {
 	return len(digits) > 1 && digits[0] == '0' && isDigit(digits[1]) && !strings.ContainsAny(digits, ".eE") || strings.HasPrefix(digits, "0o") || strings.HasPrefix(digits, "0O")
 }
 
-// inNumber reports whether the next byte belongs to the number that began at start:
-// signs do behind an exponent's letter, a dot before a digit or at the number's end.
+// inNumber reports whether the next byte belongs to the number that began at start. A sign
+// belongs to it after the letter of an exponent, and the first dot unless a name follows it.
 func (l *lexer) inNumber(start int) bool {
 	c := l.src.Text[l.at]
 	if isNameByte(c) {
@@ -201,8 +204,8 @@ func (l *lexer) inNumber(start int) bool {
 	return false
 }
 
-// char reads a character in single quotes.
-func (l *lexer) char(t *token) {
+// charLiteral reads a character in single quotes.
+func (l *lexer) charLiteral(t *token) {
 	start := l.at
 	rest := l.src.Text[l.at+1 : l.limit]
 	r, _, tail, err := strconv.UnquoteChar(rest, '\'')
@@ -216,16 +219,16 @@ func (l *lexer) char(t *token) {
 	t.kind, t.text, t.value = tokNumber, l.src.Text[start:l.at], uint64(r)
 }
 
-// formulaPrefix begins a string that holds a formula, as Listing 1.1 writes them;
-// such a one may go over lines.
+// formulaPrefix begins a string that contains a formula, as in Listing 1.1 of the paper on
+// opportunistic monitoring. Such a string may continue over several lines.
 const formulaPrefix = "LTL="
 
-// str reads a string with C's escapes.
-func (l *lexer) str(t *token) {
+// stringLiteral reads a string with C's escapes.
+func (l *lexer) stringLiteral(t *token) {
 	start := l.at
-	lines := strings.HasPrefix(l.src.Text[start+1:l.limit], formulaPrefix)
+	multiline := strings.HasPrefix(l.src.Text[start+1:l.limit], formulaPrefix)
 	for l.at++; ; l.at++ {
-		if l.at >= l.limit || l.src.Text[l.at] == '\n' && !lines {
+		if l.at >= l.limit || l.src.Text[l.at] == '\n' && !multiline {
 			t.kind = tokBad
 			l.fail(Span{Pos{l.src, start}, start + 1}, "this string has no end")
 			return
@@ -242,6 +245,7 @@ func (l *lexer) str(t *token) {
 	t.text, t.kind = l.unescape(start+1, l.at-1)
 }
 
+// unescape returns the text of a string between two offsets, with its escapes replaced.
 func (l *lexer) unescape(from, to int) (string, tokenKind) {
 	var b strings.Builder
 	rest := l.src.Text[from:to]
@@ -296,7 +300,7 @@ func (l *lexer) operator(t *token) {
 	}
 	r, n := utf8.DecodeRuneInString(rest)
 	l.at += n
-	op, ok := pasted[r]
+	op, ok := symbols[r]
 	switch {
 	case ok && isNameStart(op[0]):
 		t.kind, t.text = tokName, op
@@ -319,7 +323,8 @@ func describeRune(r rune) string {
 // destructors, $ for names that compilers make.
 func isPathByte(c byte) bool { return isNameByte(c) || strings.IndexByte(".:[]~$", c) >= 0 }
 
-// path reads a path from a position. In patterns of functions * and ? are part of it.
+// path reads a path from an offset. With glob, for patterns of functions, * and ? are part of
+// it.
 func (l *lexer) path(off int, glob bool) (text string) {
 	l.at = off
 	for l.at < l.limit {

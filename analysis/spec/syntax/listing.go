@@ -2,9 +2,9 @@ package syntax
 
 import "strings"
 
-// Listing 1.1 of the paper on opportunistic monitoring: selectors and types. They
-// become the events and thread types that they mean; quoted patterns are those of
-// the language, or the names of functions.
+// This file reads the blocks selectors and types of Listing 1.1 of the paper on opportunistic
+// monitoring. They become declarations of events and thread types. A quoted pattern is one of
+// the specification language, or the name of a function that is called.
 
 // selectors reads { event NAME on "…" [when "…"] … }.
 func (p *parser) selectors() []Decl {
@@ -34,6 +34,7 @@ func (p *parser) types() []Decl {
 	return out
 }
 
+// typeItem reads spawn on "…", or the selector of an event by threads of the type.
 func (p *parser) typeItem(name Name) []Decl {
 	if p.takeWord("spawn") {
 		p.needWord("on")
@@ -43,7 +44,7 @@ func (p *parser) typeItem(name Name) []Decl {
 	return p.selector(&name)
 }
 
-// selector reads event NAME on "…" [when "…"].
+// selector reads event NAME on "…" [when "…"]. By is the type of the threads, nil for any.
 func (p *parser) selector(by *Name) []Decl {
 	if !p.takeWord("event") {
 		p.expected(`"event" or "}"`)
@@ -63,7 +64,7 @@ func (p *parser) selector(by *Name) []Decl {
 	return []Decl{e}
 }
 
-// lockName reads "%lockname == PATH" and gives the path.
+// lockName reads "%lockname == PATH" and returns the path.
 func (p *parser) lockName() Text {
 	t := p.str("a condition in quotes")
 	left, right, ok := strings.Cut(t.Text, "==")
@@ -74,8 +75,9 @@ func (p *parser) lockName() Text {
 	return Text{path, t.Span}
 }
 
-// quotedPattern sets the pattern of an event. It declares the lock that the event's
-// condition mentions.
+// quotedPattern sets the pattern of an event. It returns a declaration of the lock that the
+// event's condition names, nil without a lock. The lock's name is its path after a %, so that
+// it differs from all names in the text.
 func (p *parser) quotedPattern(e *Event, on Text, lock *Text) Decl {
 	e.Pattern.Span = on.Span
 	verb := strings.ToLower(on.Text[strings.LastIndexByte(on.Text, '.')+1:])
@@ -106,7 +108,7 @@ func (p *parser) quotedPattern(e *Event, on Text, lock *Text) Decl {
 	return nil
 }
 
-// within reads a pattern that stands in quotes.
+// within reads a pattern of the specification language that stands in quotes.
 func (p *parser) within(on Text) Pattern {
 	outer, tok, prev := p.lexer, p.tok, p.prev
 	p.lexer.at, p.lexer.limit = on.Span.Off+1, on.Span.End-1

@@ -7,8 +7,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
-// Nearest returns the name most similar to another: one that differs only in case, or in few
-// letters for its length; "" if there is none.
+// Nearest returns the name among others that is most similar to name: one that differs only in
+// case, or in few letters for its length. It returns "" if there is none.
 func Nearest(name string, among []string) string {
 	best, least := "", 0
 	among = slices.Clone(among)
@@ -17,7 +17,7 @@ func Nearest(name string, among []string) string {
 		limit := max(len(name), len(a)) / 3
 		if strings.HasPrefix(name, a) {
 			limit = max(limit, 3)
-		} else if letters(name) == letters(a) {
+		} else if sortedLetters(name) == sortedLetters(a) {
 			limit = max(limit, 2) // Two letters were swapped.
 		}
 		d := spelling.Distance(strings.ToLower(name), strings.ToLower(a), limit)
@@ -31,8 +31,8 @@ func Nearest(name string, among []string) string {
 	return best
 }
 
-// letters returns the letters of a name in their own order.
-func letters(name string) string {
+// sortedLetters returns the letters of a name in alphabetical order.
+func sortedLetters(name string) string {
 	b := []byte(name)
 	slices.Sort(b)
 	return string(b)

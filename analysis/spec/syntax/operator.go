@@ -12,7 +12,7 @@ const (
 	Implies
 	Xor
 	Or
-	And2
+	LogicalAnd
 
 	Until
 	WeakUntil
@@ -21,13 +21,13 @@ const (
 	Since
 	WeakSince
 
-	Not1
+	LogicalNot
 	Always
 	Eventually
 	Next
-	Prev       // stationary on the first state
-	StrongPrev // Y: false there
-	WeakPrev   // Z: true there
+	Prev       // on the first state its operand's value there
+	StrongPrev // Y: false on the first state
+	WeakPrev   // Z: true on the first state
 	Once
 	Historically
 	Start // start(f)
@@ -69,15 +69,15 @@ var operatorNames = [...]string{
 	"&", "|", "^", "~",
 }
 
-// String returns the spelling that printed formulas have.
+// String returns the spelling of the operator in messages.
 func (o Operator) String() string { return operatorNames[o] }
 
-// IsTemporal reports whether the operator looks at other states.
+// IsTemporal reports whether the operator depends on other states than the present one.
 func (o Operator) IsTemporal() bool {
-	return o >= Until && o <= WeakSince || o >= Always && o <= End
+	return o.binaryTemporal() || o >= Always && o <= End
 }
 
-// IsFuture reports whether the operator looks at later states.
+// IsFuture reports whether the operator depends on later states.
 func (o Operator) IsFuture() bool {
 	return o >= Until && o <= StrongRelease || o >= Always && o <= Next
 }
@@ -85,49 +85,55 @@ func (o Operator) IsFuture() bool {
 // IsComparison reports whether the operator compares two values.
 func (o Operator) IsComparison() bool { return o >= Equal && o <= GreaterEqual }
 
-// IsArithmetic reports whether operands and result are numbers.
+// IsArithmetic reports whether the operator's operands and result are numbers.
 func (o Operator) IsArithmetic() bool { return o >= BitOr && o <= Complement }
 
 // binaryTemporal reports whether the operator is until, release, since or one of their weak
 // and strong forms.
 func (o Operator) binaryTemporal() bool { return o >= Until && o <= WeakSince }
 
-// infixOps are the signs between operands, infixWords the words.
+// infixOps are the operators that stand between operands and are no words.
 var infixOps = map[string]Operator{
-	"<->": Iff, "<=>": Iff, "->": Implies, "=>": Implies, "||": Or, `\/`: Or, "&&": And2, `/\`: And2,
+	"<->": Iff, "<=>": Iff, "->": Implies, "=>": Implies, "||": Or, `\/`: Or, "&&": LogicalAnd, `/\`: LogicalAnd,
 	"==": Equal, "!=": NotEqual, "<": Less, "<=": LessEqual, ">": Greater, ">=": GreaterEqual,
 	"<<": ShiftLeft, ">>": ShiftRight, "+": Plus, "-": Minus, "*": Times, "/": Divide, "%": Modulo,
 	"&": Amp, "|": Pipe, "^": Caret,
 }
 
+// logicWords are the words of logical operators between operands.
 var logicWords = map[string]Operator{
-	"iff": Iff, "IFF": Iff, "implies": Implies, "IMPLIES": Implies, "xor": Xor, "XOR": Xor, "or": Or, "OR": Or, "and": And2, "AND": And2,
+	"iff": Iff, "IFF": Iff, "implies": Implies, "IMPLIES": Implies, "xor": Xor, "XOR": Xor, "or": Or, "OR": Or, "and": LogicalAnd, "AND": LogicalAnd,
 }
 
+// temporalWords are the words of temporal operators between operands.
 var temporalWords = map[string]Operator{
 	"until": Until, "U": Until, "weak_until": WeakUntil, "W": WeakUntil, "release": Release, "R": Release,
 	"strong_release": StrongRelease, "M": StrongRelease, "since": Since, "S": Since, "weak_since": WeakSince, "B": WeakSince,
 }
 
-// prefixOps are the signs before an operand, prefixWords the words.
+// prefixOps are the operators that stand before an operand and are no words, except for the
+// temporal ones.
 var prefixOps = map[string]Operator{
-	"!": Not1, "~": Tilde, "-": Negate, "+": Plus,
+	"!": LogicalNot, "~": Tilde, "-": Negate, "+": Plus,
 }
 
+// temporalPrefixOps are the temporal operators before an operand that are no words.
 var temporalPrefixOps = map[string]Operator{
 	"[]": Always, "<>": Eventually, "(*)": Prev, "<*>": Once, "[*]": Historically,
 }
 
+// prefixWords are the words of logical operators before an operand.
 var prefixWords = map[string]Operator{
-	"not": Not1, "NOT": Not1,
+	"not": LogicalNot, "NOT": LogicalNot,
 }
 
+// temporalPrefixWords are the words of temporal operators before an operand.
 var temporalPrefixWords = map[string]Operator{
 	"always": Always, "G": Always, "globally": Always, "eventually": Eventually, "F": Eventually, "finally": Eventually, "next": Next, "X": Next,
 	"prev": Prev, "previously": Prev, "Y": StrongPrev, "Z": WeakPrev, "once": Once, "O": Once, "historically": Historically, "hist": Historically, "H": Historically,
 }
 
-// functionWords take their operand in parentheses.
+// functionWords are the words of operators whose operand stands in parentheses.
 var functionWords = map[string]Operator{
 	"start": Start, "rise": Start, "end": End, "fall": End,
 }

@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// maxDepth bounds how deep expressions and blocks nest, maxOperands how many operands
-// one statement has.
+// maxDepth bounds how deep expressions and blocks are nested, and maxOperands the number of
+// operands of one statement.
 const (
 	maxDepth    = 200
 	maxOperands = 1 << 12
 )
 
-// Parse reads a text. What is wrong with it is in the list, one entry for each
-// statement that cannot be read; the others are in the file.
+// Parse reads a text. The list has an error for each statement that cannot be read, and
+// warnings; the file has the other statements.
 func Parse(src *Source) (*File, List) {
 	p := &parser{lexer: lexer{src: src, limit: min(len(src.Text), MaxSource)}}
-	p.lexer.fail, p.lexer.alert = p.addError, p.addErrorAlways
+	p.lexer.fail, p.lexer.failAlways = p.addError, p.addErrorAlways
 	f := &File{Source: src}
 	if len(src.Text) > MaxSource {
 		p.addError(Span{Pos{src, 0}, 0}, "a specification has at most %d bytes", MaxSource)
@@ -34,15 +34,16 @@ func Parse(src *Source) (*File, List) {
 // by a panic of type giveUp, which never leaves the package.
 type parser struct {
 	lexer
-	tok   token
-	prev  int // end of the token before
-	depth int // of expressions and blocks
-	paren int // of parentheses, in which newlines mean nothing
-	errs  List
-	size  int  // operands of the statement
-	muted bool // addError records nothing: the rest of a statement is being skipped
+	tok      token // the present token
+	prev     int   // end of the token before tok
+	depth    int   // number of expressions and blocks that contain tok
+	paren    int   // number of parentheses that contain tok; in them newlines have no meaning
+	errs     List
+	operands int  // number of operands of the statement so far
+	muted    bool // addError records nothing: the rest of a statement is being skipped
 }
 
+// giveUp is the panic that leaves a statement whose error has been reported.
 type giveUp struct{}
 
 // addError records an error, unless the rest of a statement is being skipped.
@@ -63,14 +64,14 @@ func (p *parser) warn(at Span, format string, args ...any) {
 	p.errs = append(p.errs, &Diagnostic{Kind: Doubtful, Warning: true, Span: at, Message: fmt.Sprintf(format, args...)})
 }
 
-// failAt leaves the statement with an error.
+// failAt records an error and leaves the statement.
 func (p *parser) failAt(at Span, format string, args ...any) {
 	p.addError(at, format, args...)
 	panic(giveUp{})
 }
 
-// expected leaves the statement: something else stands at the token. A hint may
-// say what to write.
+// expected reports that tok is not what the syntax requires, and leaves the statement. The hint
+// is added to the message.
 func (p *parser) expected(what string, hint ...string) {
 	if p.tok.kind == tokBad {
 		panic(giveUp{})
@@ -82,25 +83,26 @@ func (p *parser) expected(what string, hint ...string) {
 	p.failAt(p.here(), "%s", text)
 }
 
+// describe returns the token for a message.
 func (t *token) describe() string {
 	switch t.kind {
 	case tokEOF:
 		return "the end of the file"
 	case tokString:
-		return fmt.Sprintf("the string %q", cut(t.text, 20))
+		return fmt.Sprintf("the string %q", truncate(t.text, 20))
 	case tokQuoted:
-		return "`" + cut(t.text, 40) + "`"
+		return "`" + truncate(t.text, 40) + "`"
 	}
 	if t.nl {
-		return fmt.Sprintf("the next line's %q", cut(t.text, 40))
+		return fmt.Sprintf("the next line's %q", truncate(t.text, 40))
 	}
-	return fmt.Sprintf("%q", cut(t.text, 40))
+	return fmt.Sprintf("%q", truncate(t.text, 40))
 }
 
 func (p *parser) span(from, to int) Span { return Span{Pos{p.src, from}, to} }
 
-// here returns the position for an error about a missing token: at the end of a line that is
-// the line's end, not the next line.
+// here returns the span for an error about tok. If tok is on the next line and something is
+// missing before it, that is the end of the present line.
 func (p *parser) here() Span {
 	if p.prev > 0 && (p.tok.kind == tokEOF || p.tok.nl && p.paren == 0 || p.stray()) {
 		return p.span(p.prev, p.prev+1)
@@ -108,7 +110,8 @@ func (p *parser) here() Span {
 	return p.span(p.tok.off, p.tok.end)
 }
 
-// unexpected leaves the statement at its first token.
+// unexpected is expected for the first token of a statement: the error is at tok, even if a
+// newline precedes it.
 func (p *parser) unexpected(what string, hint ...string) {
 	if p.tok.kind == tokBad {
 		panic(giveUp{})
@@ -118,12 +121,13 @@ func (p *parser) unexpected(what string, hint ...string) {
 	p.expected(what, hint...)
 }
 
-// stray reports whether the token begins the next declaration, though the present one
-// is not whole: within parentheses it must not be indented.
+// stray reports whether tok begins the next declaration although the present one is not
+// complete. Within parentheses that is so only if tok is not indented.
 func (p *parser) stray() bool {
 	return p.tok.nl && p.beginsDeclaration() && (p.paren == 0 || p.src.Text[p.tok.off-1] == '\n')
 }
 
+// advance reads the next token into tok, and returns the present one.
 func (p *parser) advance() token {
 	t := p.tok
 	p.prev = t.end
@@ -132,7 +136,7 @@ func (p *parser) advance() token {
 	return t
 }
 
-// peek returns the token after the present one.
+// peek returns the token after tok.
 func (p *parser) peek() token {
 	return p.peekAfter(p.tok)
 }
@@ -142,7 +146,7 @@ func (p *parser) peekAfter(t token) token {
 	l := p.lexer
 	l.at = t.end
 	l.fail = func(Span, string, ...any) {}
-	l.alert = l.fail
+	l.failAlways = l.fail
 	return l.next()
 }
 
@@ -150,7 +154,7 @@ func (p *parser) isOp(text string) bool { return p.tok.kind == tokOp && p.tok.te
 
 func (p *parser) isWord(text string) bool { return p.tok.kind == tokName && p.tok.text == text }
 
-// takeOp skips an operator and reports true if it is the present token.
+// takeOp reports whether tok is the operator, and skips it if so.
 func (p *parser) takeOp(text string) bool {
 	if !p.isOp(text) {
 		return false
@@ -159,6 +163,7 @@ func (p *parser) takeOp(text string) bool {
 	return true
 }
 
+// takeWord reports whether tok is the word, and skips it if so.
 func (p *parser) takeWord(text string) bool {
 	if !p.isWord(text) {
 		return false
@@ -167,6 +172,7 @@ func (p *parser) takeWord(text string) bool {
 	return true
 }
 
+// needOp skips the operator, which must be tok, and returns it.
 func (p *parser) needOp(text string) token {
 	if !p.isOp(text) {
 		p.expected(fmt.Sprintf("%q", text))
@@ -174,13 +180,14 @@ func (p *parser) needOp(text string) token {
 	return p.advance()
 }
 
+// needWord skips the word, which must be tok.
 func (p *parser) needWord(text string) {
 	if !p.takeWord(text) {
 		p.expected(fmt.Sprintf("%q", text))
 	}
 }
 
-// name reads a name; what describes it in errors.
+// name reads a name. The parameter what describes it in errors.
 func (p *parser) name(what string) Name {
 	if p.tok.kind != tokName || p.stray() {
 		p.expected(what)
@@ -192,6 +199,7 @@ func (p *parser) name(what string) Name {
 	return Name{t.text, p.span(t.off, t.end)}
 }
 
+// str reads a string. The parameter what describes it in errors.
 func (p *parser) str(what string) Text {
 	if p.tok.kind != tokString {
 		p.expected(what)
@@ -200,7 +208,8 @@ func (p *parser) str(what string) Text {
 	return Text{t.text, p.span(t.off, t.end)}
 }
 
-// pathName reads a path; what describes it in errors.
+// pathName reads a path. The parameter what describes it in errors. With glob it may contain *
+// and ?.
 func (p *parser) pathName(what string, glob bool) Path {
 	if p.tok.kind == tokQuoted {
 		t := p.advance()
@@ -220,22 +229,22 @@ func (p *parser) pathName(what string, glob bool) Path {
 	return Path{text, p.span(off, off+len(text))}
 }
 
-// nest counts a level of nesting, and fails beyond the bound.
-func (p *parser) nest() {
+// enter counts a level of nesting, and fails beyond maxDepth. The caller decrements depth.
+func (p *parser) enter() {
 	if p.depth++; p.depth > maxDepth {
 		p.failAt(p.here(), "nested more than %d deep", maxDepth)
 	}
 }
 
-// grow counts an operand, and fails beyond the bound.
-func (p *parser) grow() {
-	if p.size++; p.size > maxOperands {
+// countOperand counts an operand, and fails beyond maxOperands.
+func (p *parser) countOperand() {
+	if p.operands++; p.operands > maxOperands {
 		p.failAt(p.here(), "a statement of more than %d operands", maxOperands)
 	}
 }
 
-// statement runs the reading of one, and after an error passes over the rest of it.
-// Skip does that.
+// statement calls read to read a statement, and reports whether that succeeded. After an error
+// it calls skip to skip the rest of the statement.
 func (p *parser) statement(read func(), skip func()) (ok bool) {
 	start, depth, paren := p.tok.off, p.depth, p.paren
 	defer func() {
@@ -267,12 +276,12 @@ var declarations = map[string]bool{
 
 const declarationWords = "include, var, lock, cond, sem, barrier, thread, event, prop, local, property, check, typestate, mttl or scope"
 
-// file reads one statement of a file.
+// file reads one declaration of a file.
 func (p *parser) file(f *File) {
 	if p.takeOp(";") {
 		return
 	}
-	p.size = 0
+	p.operands = 0
 	p.statement(func() {
 		f.Decls = append(f.Decls, p.declaration()...)
 		p.endOfStatement()
@@ -295,13 +304,13 @@ func (p *parser) skipDeclaration() {
 		case p.tok.nl && p.beginsDeclaration() && (braces <= 0 || p.src.Text[p.tok.off-1] == '\n'):
 			return
 		case braces <= 0 && p.tok.nl && p.tok.kind == tokName && p.src.Text[p.tok.off-1] == '\n' && p.peek().kind == tokName:
-			return // a declaration whose word is misspelt
+			return // Perhaps a declaration whose word is misspelt.
 		}
 	}
 }
 
-// beginsDeclaration reports whether the token is a declaration's word with what
-// follows it.
+// beginsDeclaration reports whether tok is the word of a declaration, followed by what may
+// follow it.
 func (p *parser) beginsDeclaration() bool {
 	if p.tok.kind != tokName || !declarations[p.tok.text] {
 		return false
@@ -318,6 +327,7 @@ func (p *parser) endOfStatement() {
 	p.expected("a newline or \";\" after the statement")
 }
 
+// declaration reads a declaration, which may stand for several.
 func (p *parser) declaration() []Decl {
 	if p.tok.kind != tokName {
 		p.unexpected("a declaration ("+declarationWords+")", newlineHint)
@@ -363,7 +373,7 @@ func (p *parser) declaration() []Decl {
 	return nil
 }
 
-// newlineHint explains why a line does not continue a statement.
+// newlineHint explains why a line does not continue the statement before it.
 const newlineHint = "a newline ends a statement, unless an operator stands before or after it or it is in parentheses"
 
 func keys(m map[string]bool) []string {
@@ -377,14 +387,14 @@ func keys(m map[string]bool) []string {
 func (p *parser) varDecl() Decl {
 	p.advance()
 	d := &Var{Name: p.name("the variable's name")}
-	d.Type = p.typeOf()
+	d.Type = p.optionalType()
 	p.needOp("=")
 	d.Path = p.pathName("a variable of the program", false)
 	return d
 }
 
-// typeOf reads a type, where one is given.
-func (p *parser) typeOf() *Name {
+// optionalType reads a colon and a type, and returns nil if there is no colon.
+func (p *parser) optionalType() *Name {
 	if !p.takeOp(":") {
 		return nil
 	}
@@ -470,6 +480,7 @@ func (p *parser) event() *Event {
 	}
 }
 
+// prop reads NAME = EXPR. In a scope a colon may stand in place of =.
 func (p *parser) prop(in exprContext) *Prop {
 	d := &Prop{Name: p.name("the proposition's name")}
 	if in != exprCount || !p.takeOp(":") {
@@ -479,10 +490,11 @@ func (p *parser) prop(in exprContext) *Prop {
 	return d
 }
 
+// local reads local NAME [: TYPE] = EXPR [{ on … }].
 func (p *parser) local() Decl {
 	p.advance()
 	d := &Local{Name: p.name("the variable's name")}
-	d.Type = p.typeOf()
+	d.Type = p.optionalType()
 	p.needOp("=")
 	d.Value = p.expr(exprState)
 	if p.isOp("{") {
@@ -491,10 +503,10 @@ func (p *parser) local() Decl {
 	return d
 }
 
-// block reads the statements between braces.
+// block reads statements in braces. It calls read for each.
 func (p *parser) block(read func()) {
 	p.needOp("{")
-	p.nest()
+	p.enter()
 	paren := p.paren
 	p.paren = 0
 	for !p.isOp("}") {
@@ -509,7 +521,7 @@ func (p *parser) block(read func()) {
 			p.endOfStatement()
 		}, p.skipInBlock)
 		if !ok && !p.isOp("}") && p.beginsDeclaration() && p.src.Text[max(p.tok.off-1, 0)] == '\n' {
-			panic(giveUp{}) // the block was never closed
+			panic(giveUp{}) // The brace that closes the block is missing.
 		}
 	}
 	p.paren = paren
@@ -517,14 +529,14 @@ func (p *parser) block(read func()) {
 	p.advance()
 }
 
-// unclosed reports whether a declaration that no block holds begins at a line's
-// first column.
+// unclosed reports whether the brace that closes a block is missing: at the first column of a
+// line begins a declaration that no block may contain.
 func (p *parser) unclosed() bool {
 	inside := p.tok.text == "property" || p.tok.text == "check" || p.tok.text == "event"
 	return !inside && p.stray() && p.src.Text[p.tok.off-1] == '\n'
 }
 
-// skipInBlock passes on to the block's next statement, or its end.
+// skipInBlock skips to the block's next statement or its end.
 func (p *parser) skipInBlock() {
 	braces := 0
 	for first := true; p.tok.kind != tokEOF; first = false {
@@ -547,8 +559,7 @@ func (p *parser) skipInBlock() {
 	}
 }
 
-// clause reads on EVENT : NAME := EXPR ; …; the assignments of one event may be
-// several, with nothing between them but semicolons or newlines.
+// clause reads on EVENT : NAME := EXPR …, with semicolons or newlines between the assignments.
 func (p *parser) clause() Clause {
 	p.needWord("on")
 	c := Clause{Event: p.name("an event")}
@@ -585,7 +596,7 @@ func (p *parser) check() Decl {
 	return d
 }
 
-// list reads a comma-separated list in parentheses.
+// list reads a comma-separated list in parentheses. It calls read for each element.
 func (p *parser) list(read func()) {
 	p.needOp("(")
 	p.paren++

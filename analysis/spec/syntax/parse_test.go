@@ -10,7 +10,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/golden"
 )
 
-// numbers are the names that the tests take for numbers.
+// numbers are the names that are numbers in the tests.
 func numbers(n Name) bool { return strings.Contains(" v w x y z n tid atomic ", " "+n.Text+" ") }
 
 // declOf reads one declaration.
@@ -366,8 +366,7 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// TestErrors holds what is said of each file in testdata/errors against the file
-// beside it.
+// TestErrors compares the errors of each file in testdata/errors with the file beside it.
 func TestErrors(t *testing.T) {
 	files, err := filepath.Glob("testdata/errors/*.tps")
 	if err != nil || len(files) == 0 {

@@ -5,6 +5,7 @@ import "strings"
 // MaxParams is the number of parameters that one pattern can bind.
 const MaxParams = 6
 
+// opOf returns the operation that a word names.
 func opOf(word string) (Op, bool) {
 	for i, n := range opNames {
 		if n == word {
@@ -39,6 +40,7 @@ func (p *parser) pattern() Pattern {
 	return out
 }
 
+// function reads the rest of a pattern of calls or returns: FUNCTION [(NAME, …)] [-> NAME].
 func (p *parser) function(out *Pattern) {
 	out.Func = p.pathName("the name of a function", true)
 	if p.isOp("(") {
@@ -52,11 +54,11 @@ func (p *parser) function(out *Pattern) {
 	}
 	p.advance()
 	r := p.name("a name for the result")
-	p.bound(out, r)
+	p.checkBound(out, r)
 	out.Result = &r
 }
 
-// params reads the names of parameters.
+// params reads the names that a pattern binds to parameters, in parentheses.
 func (p *parser) params(out *Pattern) {
 	if next := p.peek(); next.kind == tokOp && next.text == ")" {
 		p.advance()
@@ -68,13 +70,13 @@ func (p *parser) params(out *Pattern) {
 		if n.Text == "this" && len(out.Params) > 0 {
 			p.failAt(n.Span, "this is the first parameter of a method")
 		}
-		p.bound(out, n)
+		p.checkBound(out, n)
 		out.Params = append(out.Params, n)
 	})
 }
 
-// bound refuses a second name of the same text, and more than can be had.
-func (p *parser) bound(out *Pattern, n Name) {
+// checkBound fails if a pattern binds a name twice, or more than MaxParams parameters.
+func (p *parser) checkBound(out *Pattern, n Name) {
 	bound := 0
 	for _, other := range out.Params {
 		if other.Text == n.Text && n.Text != "_" {
@@ -89,7 +91,8 @@ func (p *parser) bound(out *Pattern, n Name) {
 	}
 }
 
-// operation reads the object of a pattern that is not of a function.
+// operation reads the rest of a pattern that is not of a function: the object, and for a write
+// the name that its value binds.
 func (p *parser) operation(out *Pattern) {
 	if (out.Op == OpAcquire || out.Op == OpRelease) && p.takeWord("any") {
 		out.Any = true

@@ -2,12 +2,12 @@ package syntax
 
 import "fmt"
 
-// MaxRepeat bounds the numbers of {m,n}.
+// MaxRepeat is the largest number in {m,n}.
 const MaxRepeat = 1000
 
-// regex reads alternatives.
+// regex reads a regular expression: alternatives of intersections of concatenations.
 func (p *parser) regex() Regex {
-	p.nest()
+	p.enter()
 	defer func() { p.depth-- }()
 	parts := []Regex{p.regexAnd()}
 	for p.isOp("|") || p.isOp("||") || p.isOp(`\/`) {
@@ -43,8 +43,8 @@ func (p *parser) regexCat() Regex {
 	return &Cat{parts}
 }
 
-// regexFollows reports whether a further part stands here. Outside of parentheses a
-// newline ends the expression.
+// regexFollows reports whether tok begins a further part of a concatenation. Outside of
+// parentheses a newline ends the expression.
 func (p *parser) regexFollows() bool {
 	if p.tok.nl && p.paren == 0 || p.stray() {
 		return false
@@ -63,17 +63,17 @@ func (p *parser) regexFollows() bool {
 	return false
 }
 
-// regexRepeat reads a part with the signs before and behind it: those behind bind
-// tighter.
+// regexRepeat reads a part with its complements before it and its repetitions after it, which
+// bind tighter.
 func (p *parser) regexRepeat() Regex {
 	if p.isOp("!") || p.isOp("~") {
-		p.nest()
+		p.enter()
 		defer func() { p.depth-- }()
 		t := p.advance()
 		return &Not{X: p.regexRepeat(), Span: p.span(t.off, t.end)}
 	}
 	x := p.regexAtom()
-	for n := 0; p.postfix(); n++ {
+	for n := 0; p.repetitionFollows(); n++ {
 		if n > maxDepth {
 			p.failAt(p.here(), "more than %d repetitions of one another", maxDepth)
 		}
@@ -82,8 +82,8 @@ func (p *parser) regexRepeat() Regex {
 	return x
 }
 
-// postfix reports whether a repetition stands here: { is one before a digit.
-func (p *parser) postfix() bool {
+// repetitionFollows reports whether tok begins a repetition; { does before a number.
+func (p *parser) repetitionFollows() bool {
 	if p.tok.kind != tokOp || p.tok.nl && p.paren == 0 {
 		return false
 	}
@@ -96,6 +96,7 @@ func (p *parser) postfix() bool {
 	return false
 }
 
+// repeat reads one repetition of x: *, +, ? or {m,n}.
 func (p *parser) repeat(x Regex) Regex {
 	t := p.advance()
 	r := &Repeat{X: x, Max: -1, End: t.end}
@@ -113,7 +114,7 @@ func (p *parser) repeat(x Regex) Regex {
 	return r
 }
 
-// bounds reads m,n} or m} or m,}.
+// bounds reads the rest of a repetition in braces: m,n} or m} or m,}.
 func (p *parser) bounds(r *Repeat) {
 	r.Min = p.times()
 	r.Max = r.Min
@@ -143,7 +144,7 @@ func (p *parser) times() int {
 }
 
 func (p *parser) regexAtom() Regex {
-	p.grow()
+	p.countOperand()
 	t := p.tok
 	switch {
 	case p.isOp("("):
@@ -192,6 +193,7 @@ func (p *parser) letter() *Letter {
 	return x
 }
 
+// literal reads a proposition with any number of negations.
 func (p *parser) literal() Literal {
 	not := false
 	for p.isOp("!") || p.isOp("~") || p.isWord("not") && p.peek().kind == tokName {

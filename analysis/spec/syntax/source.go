@@ -1,10 +1,10 @@
-// Package syntax reads the text of specifications (docs/specification.md): a lexer, a
-// recursive-descent parser that continues after errors, and the tree of declarations that
-// it makes, each with its position in the text.
+// Package syntax reads the text of specifications (docs/specification.md). It has a lexer, a
+// recursive-descent parser that continues after errors, and the tree of declarations that the
+// parser makes, each with its position in the text.
 //
-// In goes text. Out come declarations and diagnostics. The package knows the syntax and not
-// the meaning: it looks up no name, and where the meaning of `&` depends on whether its
-// operands are numbers, the caller of Arrange decides. It opens no file.
+// The input is text; the output is declarations and diagnostics. The package knows the syntax
+// and not the meaning: it looks up no name, and the caller of Arrange decides which names are
+// numbers, on which the meaning of `&` depends. It opens no file.
 package syntax
 
 import (
@@ -18,17 +18,17 @@ import (
 // MaxSource bounds the text of one file, in bytes.
 const MaxSource = 1 << 20
 
-// MaxErrors is how many errors of a file are reported.
+// MaxErrors is the number of errors of a specification that are reported.
 const MaxErrors = 20
 
 // Source is the text of one file.
 type Source struct {
-	Name  string // as errors name it
+	Name  string // for errors
 	Text  string
-	lines []int // where each line begins
+	lines []int // the offset of the beginning of each line
 }
 
-// NewSource makes a source of a text.
+// NewSource returns the source with a name and a text.
 func NewSource(name, text string) *Source {
 	s := &Source{Name: name, Text: text, lines: []int{0}}
 	for i := 0; i < len(text); i++ {
@@ -45,20 +45,20 @@ type Pos struct {
 	Off int // in bytes
 }
 
-// IsValid reports whether it is a position in a text.
+// IsValid reports whether p is a position in a text.
 func (p Pos) IsValid() bool { return p.Src != nil }
 
-// Line counts from 1.
+// Line returns the number of the line, from 1.
 func (p Pos) Line() int {
 	return sort.SearchInts(p.Src.lines, p.Off+1)
 }
 
-// Column counts characters from 1.
+// Column returns the number of the character in its line, from 1.
 func (p Pos) Column() int {
 	return utf8.RuneCountInString(p.Src.Text[p.Src.lines[p.Line()-1]:p.Off]) + 1
 }
 
-// String returns file:line:column.
+// String returns file:line:column, or "-" for no position.
 func (p Pos) String() string {
 	if !p.IsValid() {
 		return "-"
@@ -66,7 +66,7 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.Src.Name, p.Line(), p.Column())
 }
 
-// line returns the text of the line, and the offset of the position in it, in bytes.
+// line returns the text of the line, and the offset in it of the position, in bytes.
 func (p Pos) line() (text string, at int) {
 	start := p.Src.lines[p.Line()-1]
 	text, _, _ = strings.Cut(p.Src.Text[start:], "\n")
@@ -79,7 +79,7 @@ type Span struct {
 	End int // offset after its last byte
 }
 
-// Text returns the text of the span, on one line.
+// Text returns the text of the span on one line, with single blanks.
 func (s Span) Text() string {
 	if !s.IsValid() {
 		return ""
@@ -90,28 +90,27 @@ func (s Span) Text() string {
 // Kind is the kind of a diagnostic.
 type Kind uint8
 
-// The kinds of error.
+// The kinds of diagnostic.
 const (
-	Syntax         Kind = iota // something else was expected
-	Ambiguous                  // it has two readings
-	UnknownName                // nothing of that name is declared
-	DeclaredTwice              // a name has two declarations
-	TypeMismatch               // a value is not of the type that is wanted
-	NotSafety                  // a formula that no finite run violates
-	FutureUnder                // a future operator under a past one
-	NeverViolated              // the monitor cannot reach its bad state
-	AlwaysViolated             // the first state violates it already
-	Unreachable                // a state of an automaton that no word reaches
-	Concurrent                 // two threads can do the synchronising action at once
-	TooLarge                   // a size limit
-	NotEvaluated               // no analysis for it yet
-	BadFile                    // a file cannot be read
-	Doubtful                   // it can be read, but may not be what was meant
+	Syntax          Kind = iota // something else was expected
+	Ambiguous                   // the text has two readings
+	UnknownName                 // nothing of that name is declared
+	DeclaredTwice               // a name has two declarations
+	TypeMismatch                // a value does not have the type that is needed
+	NotSafety                   // a formula is not a safety property
+	FutureUnderPast             // a future operator is under a past one
+	NeverViolated               // no run violates a property
+	AlwaysViolated              // the first state of every run violates a property
+	Unreachable                 // no word leads to a state of an automaton
+	TooLarge                    // a size is above its limit
+	NotEvaluated                // there is no analysis for a declaration yet
+	BadFile                     // a file cannot be read
+	Doubtful                    // the text can be read, but may not be what was meant
 )
 
 var kindNames = [...]string{
 	"syntax", "ambiguous", "unknown-name", "declared-twice", "type-mismatch", "not-a-safety-property", "future-under-past",
-	"never-violated", "always-violated", "unreachable-state", "concurrent-synchronising-action", "size-limit",
+	"never-violated", "always-violated", "unreachable-state", "size-limit",
 	"not-evaluated", "file", "doubtful",
 }
 
@@ -144,10 +143,10 @@ func (d *Diagnostic) Error() string {
 	return printable(text)
 }
 
-// maxShown bounds the width of a source line that is shown.
+// maxShown bounds the width, in characters, of a source line that is shown.
 const maxShown = 120
 
-// Detail returns the message, the line with a caret below, and the notes.
+// Detail returns the message, the source line with carets below the span, and the notes.
 func (d *Diagnostic) Detail() string {
 	var b strings.Builder
 	b.WriteString(d.Error())
@@ -161,6 +160,7 @@ func (d *Diagnostic) Detail() string {
 	return b.String()
 }
 
+// excerpt writes the source line with carets below the span. It shortens a long line.
 func (d *Diagnostic) excerpt(b *strings.Builder) {
 	text, at := d.Span.line()
 	end := min(max(d.Span.End-d.Span.Off, 1)+at, max(len(text), at+1))
@@ -169,7 +169,7 @@ func (d *Diagnostic) excerpt(b *strings.Builder) {
 	if n := utf8.RuneCountInString(before); n > maxShown/2 {
 		before = "…" + string([]rune(before)[n-maxShown/2:])
 	}
-	marked, after = cut(marked, maxShown/2), cut(after, maxShown/2)
+	marked, after = truncate(marked, maxShown/2), truncate(after, maxShown/2)
 	fmt.Fprintf(b, " %4d | %s\n", d.Span.Line(), printable(before+marked+after))
 	pad := strings.Map(func(r rune) rune {
 		if r == '\t' {
@@ -180,14 +180,15 @@ func (d *Diagnostic) excerpt(b *strings.Builder) {
 	fmt.Fprintf(b, "      | %s%s\n", pad, strings.Repeat("^", max(utf8.RuneCountInString(marked), 1)))
 }
 
-func cut(text string, n int) string {
+// truncate returns the first n characters of a text, with … for the rest.
+func truncate(text string, n int) string {
 	if utf8.RuneCountInString(text) <= n {
 		return text
 	}
 	return string([]rune(text)[:n]) + "…"
 }
 
-// printable replaces what a terminal would interpret.
+// printable replaces the characters that a terminal would interpret.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' || unicode.IsPrint(r) {
@@ -197,10 +198,10 @@ func printable(text string) string {
 	}, text)
 }
 
-// List is what is wrong with a specification, in the order of the text.
+// List holds the errors and warnings about a specification.
 type List []*Diagnostic
 
-// Error returns every entry with its line.
+// Error returns the Detail of every entry.
 func (l List) Error() string {
 	var b strings.Builder
 	for _, d := range l {
@@ -209,7 +210,7 @@ func (l List) Error() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// HasErrors reports whether there is more than warnings.
+// HasErrors reports whether some entry is not a warning.
 func (l List) HasErrors() bool {
 	for _, d := range l {
 		if !d.Warning {
@@ -219,9 +220,9 @@ func (l List) HasErrors() bool {
 	return false
 }
 
-// Sort brings entries into the order of the text, files in the order given by
-// rank, and keeps at most MaxErrors errors; cut counts those left out.
-func (l List) Sort(rank func(*Source) int) (kept List, cut int) {
+// Sort sorts the list in place, by file in the order of rank, then by position. It returns the
+// sorted list with at most MaxErrors errors, and the number of errors that it omitted.
+func (l List) Sort(rank func(*Source) int) (kept List, omitted int) {
 	sort.SliceStable(l, func(i, j int) bool {
 		a, b := l[i].Span, l[j].Span
 		if a.Src != b.Src {
@@ -234,11 +235,11 @@ func (l List) Sort(rank func(*Source) int) (kept List, cut int) {
 		if !d.Warning {
 			errors++
 			if errors > MaxErrors {
-				cut++
+				omitted++
 				continue
 			}
 		}
 		kept = append(kept, d)
 	}
-	return kept, cut
+	return kept, omitted
 }
