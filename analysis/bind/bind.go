@@ -1,8 +1,7 @@
 // Package bind binds a specification to a run: it matches the events of the run with the
-// declarations of the specification, and has the properties checked on all runs that the
-// observed causality allows. The input is events, in trace order, and the names of their
-// identifiers; the output is the findings of analysis/property. It reads no files and knows no
-// process.
+// declarations of the specification, and checks the properties, by analysis/property, on all
+// runs that the observed causality allows. The input is events, in trace order, and the names
+// of their identifiers; the output is findings. It reads no files and knows no process.
 package bind
 
 import (
@@ -23,7 +22,7 @@ import (
 // Options configure a Run.
 type Options struct {
 	Spec     *spec.Spec
-	Monitors []*spec.Monitor // one for each of Spec.Properties
+	Monitors []*spec.Monitor // by Spec.Properties
 	Names    run.Namer
 	// Window and Queue are those of property.Options.
 	Window, Queue int
@@ -41,12 +40,12 @@ type Run struct {
 	monitors      []*spec.Monitor
 	match         *spec.Matcher
 	names         run.Namer
-	forms         []*event.Form    // of spec.Vars, as far as they were seen
-	objects       []event.ObjectID // likewise
-	seen          int              // the number of variables whose object was seen
-	others        int              // further objects of these names, in forked processes
-	threads       map[event.ThreadID]run.Thread
-	letters       []*letters
+	forms         []*event.Form                 // by spec.Vars: the form of its values; nil until its object is seen
+	objects       []event.ObjectID              // by spec.Vars: its object; 0 until it is seen
+	seen          int                           // number of variables whose object was seen
+	otherObjects  int                           // number of further objects with these names, in forked processes
+	threads       map[event.ThreadID]run.Thread // of live threads
+	letters       []*letters                    // by spec.Properties
 	window, queue int
 }
 
@@ -82,8 +81,8 @@ func New(o Options) (*Run, error) {
 	return r, err
 }
 
-// variable returns the index of the specification's variable that an object is, -1 for
-// none. A name denotes the object that was seen first: that of the first process.
+// variable returns the index in Spec.Vars of an object, -1 for none. A name denotes the object
+// that was seen first, which is that of the first process.
 func (r *Run) variable(id event.ObjectID) int {
 	o := r.names.Object(id)
 	if o.Kind != event.KindVariable {
@@ -96,14 +95,14 @@ func (r *Run) variable(id event.ObjectID) int {
 		r.objects[i], r.forms[i] = id, o.Form
 		r.seen++
 	case r.objects[i] != id:
-		r.others++
+		r.otherObjects++
 		return -1
 	}
 	return i
 }
 
-// thread returns what the type of a thread depends on: its start routine, its name, and
-// whether it is the first thread. It is called at each event.
+// thread returns what the type of a thread depends on: its start routine, its name, and whether
+// it is the first thread. It caches the answer, since it may be called at each event.
 func (r *Run) thread(id event.ThreadID) (start, name string, first bool) {
 	t, ok := r.threads[id]
 	if !ok {
@@ -121,24 +120,24 @@ func (r *Run) Event(e *event.Event) {
 	}
 }
 
-// letters computes the letters of a property. The form of a variable is known once the
-// variable is seen: at its initial value, or at its first access. Several goroutines may
-// compute letters at once, but none while a variable is seen for the first time.
+// letters computes the letters of a property. The form of a variable is known once the variable
+// is seen, at its initial value or its first access. Several goroutines may compute letters at
+// once, but none while a variable is seen for the first time.
 type letters struct {
 	run      *Run
 	property *spec.Property
 	fitted   atomic.Pointer[fitted]
 }
 
-// fitted computes letters from variables in the forms that are known.
+// fitted computes letters from variables in the forms that were known when it was made.
 type fitted struct {
 	code     *spec.Letters // nil: the types do not fit the program
 	problems syntax.List
-	seen     int // variables whose form is known
+	seen     int // Run.seen when it was made
 }
 
-// Letter implements lattice.Labels. The letters of a property whose types do not fit the
-// program have no meaning; Unfit then returns an error.
+// Letter implements lattice.Labels. If the types of the property do not fit the program, the
+// letter is 0 and has no meaning, and Unfit returns an error.
 func (l *letters) Letter(values []uint64, events uint64) uint64 {
 	f := l.fitted.Load()
 	if f == nil || f.seen != l.run.seen {
@@ -152,8 +151,8 @@ func (l *letters) Letter(values []uint64, events uint64) uint64 {
 	return f.code.Letter(values, events)
 }
 
-// Unfit returns an error that names what of the specification does not fit the program
-// that ran, so that the properties were not checked. It is nil if everything fits.
+// Unfit returns an error if the specification does not fit the program that ran, so that the
+// properties were not checked. The error lists what does not fit.
 func (r *Run) Unfit() error {
 	var all syntax.List
 	for _, l := range r.letters {
@@ -167,7 +166,8 @@ func (r *Run) Unfit() error {
 	return fmt.Errorf("the properties were not checked: %w", all)
 }
 
-// Report returns, for a report, how much was checked; nil for a nil Run.
+// Report returns the part of a report about the properties: how much was checked, and their
+// definitions. It returns nil for a nil Run.
 func (r *Run) Report() *report.Properties {
 	if r == nil {
 		return nil
@@ -177,8 +177,8 @@ func (r *Run) Report() *report.Properties {
 		Window: r.window, Queue: r.queue, Complete: s.Complete(), Levels: s.Levels, States: s.Cuts, Dropped: s.Dropped,
 		CutLevels: s.Cut, Late: s.Late, Widest: s.Widest, Notes: slices.Clone(r.Analysis.Notes()),
 	}
-	if r.others > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("%d variables of other processes have the names of the specification's: they were not checked", r.others))
+	if r.otherObjects > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%d variables of other processes have the names of the specification's: they were not checked", r.otherObjects))
 	}
 	for i, v := range r.spec.Vars {
 		if v.Used && r.objects[i] == 0 {

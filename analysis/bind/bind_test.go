@@ -49,8 +49,8 @@ func check(t *testing.T, text string, w world, events []event.Event) (*Run, []fi
 	return r, r.Finish()
 }
 
-// TestFormsComeWithTheVariables: the values of a variable that nothing was told of before
-// its first write are read as the program writes them.
+// TestFormsComeWithTheVariables: the form of a variable that was not known before its first
+// write is used from that write on.
 func TestFormsComeWithTheVariables(t *testing.T) {
 	const text = "var a : int = first\nvar b : int = second\nproperty low = always (a == 0 || b < 0)\n"
 	minus := uint64(1<<32 - 1)
@@ -67,7 +67,7 @@ func TestFormsComeWithTheVariables(t *testing.T) {
 	}
 }
 
-// TestOneObjectAName: the variable of a forked process is another of the same name.
+// TestOneObjectAName: the variable of a forked process is another object of the same name.
 func TestOneObjectAName(t *testing.T) {
 	const text = "var a : int = first\nproperty low = always a < 5\n"
 	r, found := check(t, text, world{1: "first", 2: "first"}, []event.Event{{Op: event.Write, Object: 1, Value: 1}, {Op: event.Write, Object: 2, Value: 7}})
@@ -84,7 +84,7 @@ func TestUnfit(t *testing.T) {
 	}
 }
 
-// TestUnrecorded: that nothing is known of a variable is said.
+// TestUnrecorded: there is a note if nothing is known of a variable.
 func TestUnrecorded(t *testing.T) {
 	const text = "var a : int = first\nvar b : int = second\nproperty low = always (a < 5 || b < 5)\n"
 	r, _ := check(t, text, world{1: "first"}, []event.Event{{Op: event.Write, Object: 1, Value: 1}})
@@ -94,7 +94,7 @@ func TestUnrecorded(t *testing.T) {
 	}
 }
 
-// TestDefinitions: the report says what properties mean.
+// TestDefinitions: the report has the definitions of properties.
 func TestDefinitions(t *testing.T) {
 	const text = "var a : int = first\nvar second : int = second\nprop low = a < 5\nthread t = main\nevent put = write a -> v by t when v > 2\nproperty p \"too high\" =\n  always (put -> low || second == 1)\n"
 	r, _ := check(t, text, world{1: "first"}, []event.Event{{Op: event.Write, Object: 1, Value: 1}})

@@ -1,7 +1,7 @@
 // Package calls counts the calls and returns that match the patterns of --on, and the
 // instances that they were made on. The input is events, in order; the output is counts, from
 // which the user sees whether a pattern matched what was meant. The package makes no findings.
-// Memory is bounded by the number of patterns and of live instances.
+// Memory is bounded by the number of functions, of patterns and of live instances.
 package calls
 
 import (
@@ -9,19 +9,19 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Counter counts. Make it with New.
+// Counter counts calls and returns. New makes it.
 type Counter struct {
 	names  func(event.FuncID) event.Func
-	counts []run.Calls
-	index  map[event.Pattern]int
-	funcs  [][]int // by FuncID: the counts of its events
+	counts []run.Calls           // one for each pattern
+	index  map[event.Pattern]int // the index in counts
+	funcs  [][]int               // by FuncID: the indices in counts of the patterns that the function matches
 	seen   map[pair]struct{}
 }
 
 // pair is a live instance and a count that includes it.
 type pair struct {
 	object event.ObjectID
-	count  int
+	count  int // index in counts
 }
 
 // New returns a counter that calls names for the functions of events. The given patterns
@@ -61,6 +61,7 @@ func (c *Counter) Event(e *event.Event) {
 	}
 }
 
+// add counts an event on an instance, 0 for none.
 func (c *Counter) add(i int, object event.ObjectID) {
 	c.counts[i].Events++
 	if object == 0 {
@@ -73,7 +74,7 @@ func (c *Counter) add(i int, object event.ObjectID) {
 	}
 }
 
-// of returns the indices of the counts of a function's events. FuncIDs are dense.
+// of returns the indices in counts of the patterns that a function matches. FuncIDs are dense.
 func (c *Counter) of(id event.FuncID) []int {
 	for int(id) >= len(c.funcs) {
 		var is []int

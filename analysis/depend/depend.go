@@ -1,16 +1,16 @@
 // Package depend finds the threads that matter to a finding: those that it names, and those
 // without which these would not have reached their events. It implements the dependency graph
-// and the extended race window of Havelund (Using Runtime Analysis to Guide Model
-// Checking of Java Programs, SPIN 2000, Figure 11), with the edges that the figure
-// lacks: a thread that waits for a signal depends on the thread that sends it.
+// and the extended race window of Havelund (Using Runtime Analysis to Guide Model Checking of
+// Java Programs, SPIN 2000, Figure 11), with edges that the figure lacks: a thread that waits
+// for a signal depends on the threads that send it.
 //
 // A thread needs the thread that created it, the threads that write what it reads, and
 // those that signal what it waits for; and so on from these. Threads that only acquire the
 // same locks are listed separately: they can block it, but it does not need them.
 //
-// The input is the events of a run, the output dependencies. The package knows no findings,
-// names or schedules, and ignores times: each thread that ever wrote a variable counts as one
-// from which a reader may have read.
+// The input is the events of a run, the output dependencies. The package does not know findings,
+// names or schedules, and ignores the order of events: a reader of a variable depends on each
+// thread that writes it, before or after.
 //
 // Memory is bounded by MaxUses, for any number of threads and objects; Partial reports that
 // some of them were left out.
@@ -26,7 +26,7 @@ import (
 
 const defaultMaxUses = 1 << 16
 
-// Options bounds the graph. The zero value is useful.
+// Options bound the graph. The zero value is useful.
 type Options struct {
 	// MaxUses bounds the number of threads, plus that of pairs of a thread and an object
 	// that it uses. Each takes about 200 bytes. Default 65536.
@@ -44,8 +44,8 @@ const (
 	locks
 )
 
-// roles has the roles of each operation.
-var roles = [event.NumOps]role{
+// rolesOf has the roles that each operation shows.
+var rolesOf = [event.NumOps]role{
 	event.Read: reads, event.Write: writes, event.Update: reads | writes,
 	event.Acquire: locks, event.AcquireRead: locks, event.AcquireFailed: locks,
 	event.Wait: waits, event.Wake: waits, event.Signal: signals, event.Broadcast: signals,
@@ -59,29 +59,31 @@ var roles = [event.NumOps]role{
 type Graph struct {
 	opts    Options
 	threads map[event.ThreadID]*thread
-	cache   [cachedThreads]*thread // direct-mapped, by number modulo its length
+	cache   [cachedThreads]*thread // direct-mapped cache of threads, by number modulo its length
 	uses    int                    // number of uses of all threads
 	partial bool                   // MaxUses was reached
-	// users has the uses of each object; nil until needed, and after a new use.
+	// users has the uses of each object. It is nil until it is needed, and after a new use.
 	users map[event.ObjectID][]*use
 }
 
 // The sizes of the caches in front of the maps of threads and of uses.
 const (
 	cachedThreads = 64
-	firstCached   = 16      // initial number of cached uses of a thread
-	mostCached    = 1 << 12 // largest number of cached uses of a thread
+	minCached     = 16      // initial number of cached uses of a thread
+	maxCached     = 1 << 12 // largest number of cached uses of a thread
 )
 
+// thread has the uses of a thread.
 type thread struct {
 	id      event.ThreadID
 	created finding.Step // the fork by its parent; Op is None if it was not recorded
 	uses    map[event.ObjectID]*use
-	cache   []cachedUse // direct-mapped, by object; its length is a power of two; nil after the thread's end
+	cache   []cachedUse // direct-mapped cache of uses, by object; its length is a power of two; nil after the thread's end
 }
 
-// cachedUse is a cached use in four bytes, the object in the bits above the roles. Most events
-// add no role, and there may be as many uses as threads times objects.
+// cachedUse is a cached use in four bytes, with the object in the bits above the roles. It is
+// small since there may be as many uses as threads times objects. Most events add no role, so
+// that the cache answers for them.
 type cachedUse uint32
 
 const roleBits = 5
@@ -105,7 +107,9 @@ type use struct {
 	thread event.ThreadID
 	object event.ObjectID
 	roles  role
-	supply finding.Step // the first write, signal or acquire; Op is None if there was none
+	// supply is the event that first showed the role writes or signals, the later one if both;
+	// without these roles the first acquire. Op is None if there was none.
+	supply finding.Step
 }
 
 // New returns an empty graph.
@@ -125,13 +129,14 @@ func (g *Graph) Event(e *event.Event) {
 		if t := g.threads[e.Thread]; t != nil {
 			t.cache = nil
 		}
-	case e.Op < event.NumOps && roles[e.Op] != 0 && e.Object != 0:
+	case e.Op < event.NumOps && rolesOf[e.Op] != 0 && e.Object != 0:
 		if t := g.thread(e.Thread); t != nil {
-			g.used(t, e)
+			g.recordUse(t, e)
 		}
 	}
 }
 
+// fork records which thread created another.
 func (g *Graph) fork(e *event.Event) {
 	g.thread(e.Thread)
 	if c := g.thread(e.Peer); c != nil && c.created.Op == event.None {
@@ -139,25 +144,26 @@ func (g *Graph) fork(e *event.Event) {
 	}
 }
 
-func (g *Graph) used(t *thread, e *event.Event) {
-	if len(t.cache) < mostCached && len(t.cache) <= len(t.uses) {
-		t.cache = make([]cachedUse, max(firstCached, 2*len(t.cache)))
+// recordUse adds the roles that an event of thread t shows to the thread's use of the object.
+func (g *Graph) recordUse(t *thread, e *event.Event) {
+	if len(t.cache) < maxCached && len(t.cache) <= len(t.uses) {
+		t.cache = make([]cachedUse, max(minCached, 2*len(t.cache)))
 	}
 	slot := &t.cache[int(e.Object)&(len(t.cache)-1)]
-	if slot.has(e.Object, roles[e.Op]) {
+	if slot.has(e.Object, rolesOf[e.Op]) {
 		return
 	}
 	u := g.use(t, e.Object)
 	if u == nil {
 		return
 	}
-	if fresh := roles[e.Op] &^ u.roles; fresh != 0 {
+	if fresh := rolesOf[e.Op] &^ u.roles; fresh != 0 {
 		u.add(fresh, e)
 	}
 	*slot = cachedUseOf(e.Object, u.roles)
 }
 
-// add adds the new roles fresh, shown by event e.
+// add adds the new roles fresh, which event e shows.
 func (u *use) add(fresh role, e *event.Event) {
 	const supplies = writes | signals
 	if fresh&supplies != 0 || fresh&locks != 0 && u.supply.Op == event.None {
@@ -166,6 +172,7 @@ func (u *use) add(fresh role, e *event.Event) {
 	u.roles |= fresh
 }
 
+// thread returns a thread, which it adds if it is new; nil if there is no room.
 func (g *Graph) thread(id event.ThreadID) *thread {
 	slot := &g.cache[id%cachedThreads]
 	if t := *slot; t != nil && t.id == id {
@@ -190,6 +197,8 @@ func (g *Graph) room() bool {
 	return !full
 }
 
+// use returns the use of an object by a thread, which it adds if it is new; nil if there is no
+// room.
 func (g *Graph) use(t *thread, object event.ObjectID) *use {
 	u := t.uses[object]
 	if u == nil {
@@ -211,7 +220,7 @@ func (g *Graph) use(t *thread, object event.ObjectID) *use {
 // may matter.
 func (g *Graph) Partial() bool { return g.partial }
 
-// Threads returns the number of threads that the graph knows.
+// Threads returns the number of threads in the graph.
 func (g *Graph) Threads() int { return len(g.threads) }
 
 // Remember adds the threads and objects that a dependency may name.
@@ -237,12 +246,12 @@ func (g *Graph) Extend(window []event.ThreadID) []finding.Dependency {
 		id := x.queue[0]
 		x.queue = x.queue[1:]
 		if t := g.threads[id]; t != nil {
-			x.needs(t)
+			x.addNeeded(t)
 		}
 	}
 	for _, id := range inside {
 		if t := g.threads[id]; t != nil {
-			x.contends(t)
+			x.addContending(t)
 		}
 	}
 	return x.found
@@ -252,18 +261,19 @@ func (g *Graph) Extend(window []event.ThreadID) []finding.Dependency {
 type extension struct {
 	g       *Graph
 	reached map[event.ThreadID]bool // threads of the window, and those found
-	queue   []event.ThreadID        // threads whose needs have not been added
+	queue   []event.ThreadID        // threads for which addNeeded has not been called
 	objects map[supplyKey]bool      // objects whose suppliers have been added
 	found   []finding.Dependency
 }
 
+// supplyKey is an object and the role of the threads that supply it: writes or signals.
 type supplyKey struct {
 	object event.ObjectID
-	roles  role // role of the threads that supply it: writes or signals
+	role   role
 }
 
-// needs adds the threads without which t would not have reached its events.
-func (x *extension) needs(t *thread) {
+// addNeeded adds the threads without which t would not have reached its events.
+func (x *extension) addNeeded(t *thread) {
 	if t.created.Op != event.None {
 		x.add(finding.Creates, t.created, t.id)
 	}
@@ -277,12 +287,14 @@ func (x *extension) needs(t *thread) {
 	}
 }
 
+// addSuppliers adds the threads with the role by for the object of u, on which the thread of u
+// depends.
 func (x *extension) addSuppliers(how finding.Influence, u *use, by role) {
-	if k := (supplyKey{u.object, by}); x.objects[k] {
+	key := supplyKey{u.object, by}
+	if x.objects[key] {
 		return
-	} else {
-		x.objects[k] = true
 	}
+	x.objects[key] = true
 	for _, v := range x.g.usersOf(u.object) {
 		if v.roles&by != 0 {
 			x.add(how, v.supply, u.thread)
@@ -290,8 +302,8 @@ func (x *extension) addSuppliers(how finding.Influence, u *use, by role) {
 	}
 }
 
-// contends adds the threads that acquire a lock that t acquires too.
-func (x *extension) contends(t *thread) {
+// addContending adds the threads that acquire a lock that t acquires too.
+func (x *extension) addContending(t *thread) {
 	for _, u := range t.sorted() {
 		if u.roles&locks == 0 {
 			continue
@@ -305,6 +317,7 @@ func (x *extension) contends(t *thread) {
 	}
 }
 
+// add adds the thread of the step by, on which the thread on depends.
 func (x *extension) add(how finding.Influence, by finding.Step, on event.ThreadID) {
 	if x.reached[by.Thread] {
 		return
@@ -314,6 +327,7 @@ func (x *extension) add(how finding.Influence, by finding.Step, on event.ThreadI
 	x.found = append(x.found, finding.Dependency{How: how, Thread: by.Thread, On: on, Step: by})
 }
 
+// sorted returns the uses of a thread in the order of objects.
 func (t *thread) sorted() []*use {
 	out := make([]*use, 0, len(t.uses))
 	for _, u := range t.uses {

@@ -51,8 +51,8 @@ func expectation(t *testing.T, c *eventtest.Case) (w wantCase) {
 	return w
 }
 
-// graphOf returns the graph of a case, in which the fields of an object are one object, as
-// in the paper; without signals and locks, if these are not asked for, as in Figure 11.
+// graphOf returns the graph of a case, in which the fields of an object are one object, as in
+// the paper. Unless signals and locks are requested, it has none, as in Figure 11.
 func graphOf(c *eventtest.Case, synchronising bool) (*Graph, map[event.ObjectID]string) {
 	whole, names := map[string]event.ObjectID{}, map[event.ObjectID]string{}
 	g := New(Options{})
@@ -72,7 +72,7 @@ func graphOf(c *eventtest.Case, synchronising bool) (*Graph, map[event.ObjectID]
 	return g, names
 }
 
-// window names the extended window, sorted.
+// window returns the names of the threads of the extended window, sorted.
 func window(g *Graph, c *eventtest.Case, of []string) []string {
 	var ids []event.ThreadID
 	for _, name := range of {
@@ -129,9 +129,9 @@ func describe(g *Graph, th *thread, objects map[event.ObjectID]string, names *ev
 	return w
 }
 
-// TestWindowsThatCanEnd: with signals the window has whom its threads wait for; where
-// the restricted program of the paper's window can never end and the whole one can,
-// the window is the larger one.
+// TestWindowsThatCanEnd: with signals the window contains the threads for which its threads wait.
+// If the program restricted to the paper's window can never end and the whole program can, the
+// window is larger than the paper's.
 func TestWindowsThatCanEnd(t *testing.T) {
 	cases := readCases(t)
 	for name, tc := range map[string]struct {
@@ -173,7 +173,7 @@ func TestWindowsThatCanEnd(t *testing.T) {
 	}
 }
 
-// TestBounds: what does not fit is said, and the rest is right.
+// TestBounds: if not all threads and uses fit, the graph is partial, and what it has is right.
 func TestBounds(t *testing.T) {
 	g := New(Options{MaxUses: 4})
 	for i := range 10 {

@@ -17,7 +17,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// wanted makes a property of one of a case.
+// wanted returns the property for one of a case.
 func wanted(t *testing.T, name string, w eventtest.PropertyAutomaton, variables []string) *property.Property {
 	t.Helper()
 	m, labels, err := w.Monitor(variables)

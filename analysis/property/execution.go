@@ -13,9 +13,9 @@ import (
 
 var errDiscarded = errors.New("it begins before the part of the run that was kept")
 
-// execution completes a witness, which has only relevant events, to the steps of a whole
-// execution: each event of the witness is preceded by all events that must happen before
-// it. The checker of executions has accepted the steps that it returns.
+// execution completes a witness, which has only relevant events, to an execution: each event of
+// the witness is preceded by all events that must happen before it. It returns the steps after
+// the part that is common with the observed run. The checker of executions has accepted them.
 func (a *Analysis) execution(w *lattice.Witness) ([]finding.Step, error) {
 	last := w.From
 	for i := range w.Steps {
@@ -25,7 +25,7 @@ func (a *Analysis) execution(w *lattice.Witness) ([]finding.Step, error) {
 		return nil, errDiscarded
 	}
 	run := a.history.upTo(last)
-	common := a.history.at(w.From + 1)
+	common := a.history.position(w.From + 1)
 	order, err := arrange(run, a.history.relevant, common, w, clocksOf(a.o.Exclusion))
 	if err != nil {
 		return nil, err
@@ -45,9 +45,9 @@ func (a *Analysis) execution(w *lattice.Witness) ([]finding.Step, error) {
 	return steps[common:], nil
 }
 
-// arrange returns the positions of the events after the common part, in an order that keeps
-// the order of the witness and in which each event follows all that precede it by the clocks
-// full, for which every event is relevant.
+// arrange returns the positions in run of the events after the common part, in an order that
+// keeps the order of the witness and in which each event follows all events that happen before
+// it. The clocks full, for which every event is relevant, determine which do.
 func arrange(run []event.Event, relevant []bool, common int, w *lattice.Witness, full *causality.Clocks) ([]int, error) {
 	slots, clocks := make([]uint32, len(run)), make([]causality.Clock, len(run))
 	at := map[uint64]int{}
@@ -76,7 +76,7 @@ func arrange(run []event.Event, relevant []bool, common int, w *lattice.Witness,
 	return order, nil
 }
 
-// stepOf returns an event as a step.
+// stepOf returns the step of an execution that is an event of the run.
 func stepOf(e *event.Event) finding.Step {
 	return finding.Step{
 		Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer,

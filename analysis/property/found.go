@@ -9,7 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/lattice"
 )
 
-// The reasons why a violation on another run is only potential. Sentences for the user.
+// The reasons why a finding is only potential, as sentences for the user.
 const (
 	reasonHoles     = "events of this run were lost, so what orders these may have been lost too"
 	reasonNoValue   = "a write of a watched variable did not tell its value"
@@ -17,7 +17,8 @@ const (
 	reasonNoWitness = "no schedule could be made of it: %v"
 )
 
-// violation makes a finding of a violation, or counts it to the finding of the same key.
+// violation makes a finding of a violation, or adds it to the count of the finding with the same
+// key.
 func (a *Analysis) violation(v *lattice.Violation) {
 	if a.violated[v.Property] {
 		return // The observed run has shown it already.
@@ -34,7 +35,7 @@ func (a *Analysis) violation(v *lattice.Violation) {
 	case old == nil && !v.Observed && a.countOf(v.Property) >= maxFindings:
 		a.omitted++
 		return
-	case old != nil && !a.better(old, v):
+	case old != nil && !a.mayImprove(old, v):
 		old.Count++
 		return
 	}
@@ -59,15 +60,16 @@ func (a *Analysis) violation(v *lattice.Violation) {
 // maxTries bounds the number of searches for a witness of one finding.
 const maxTries = 4
 
-// better reports whether a violation may lead to a finding of higher confidence than the
+// mayImprove reports whether a violation may lead to a finding of higher confidence than the
 // existing one.
-func (a *Analysis) better(old *finding.Finding, v *lattice.Violation) bool {
+func (a *Analysis) mayImprove(old *finding.Finding, v *lattice.Violation) bool {
 	if v.Observed {
 		return old.Confidence != finding.Observed
 	}
 	return old.Confidence == finding.Potential && old.Count < maxTries
 }
 
+// countOf returns the number of findings of a property.
 func (a *Analysis) countOf(property int) (n int) {
 	for _, k := range a.order {
 		if k.property == property {
@@ -99,28 +101,28 @@ func (a *Analysis) finding(v *lattice.Violation) (f *finding.Finding, observed b
 	case err != nil:
 		e, _ := v.Event()
 		f.Evidence = a.steps(p, []lattice.Step{{Seq: e.Seq}})
-		a.doubt(f, fmt.Sprintf(reasonNoWitness, err))
+		a.downgrade(f, fmt.Sprintf(reasonNoWitness, err))
 	case observed:
 		f.Evidence = a.steps(p, w.Steps)
 		f.Witness = f.Evidence
 	default:
 		a.explain(f, p, w)
 	}
-	if why := a.unseen(p, observed); why != "" {
-		a.doubt(f, why)
+	if why := a.missingInput(p, observed); why != "" {
+		a.downgrade(f, why)
 	}
 	a.addThreadsAndObjects(f)
 	return f, observed
 }
 
-// isObserved reports whether a witness is a prefix of the observed run. The lattice finds the
-// observed run as one path of many, before it follows that run separately.
+// isObserved reports whether a witness is a part of the observed run from w.From on. The lattice
+// may find the observed run as one path of many before it reports that run as observed.
 func (a *Analysis) isObserved(w *lattice.Witness) bool {
 	if len(w.Steps) == 0 {
 		return false
 	}
 	next := 0
-	for i := a.history.at(w.From + 1); i < a.history.at(w.Steps[len(w.Steps)-1].Seq+1); i++ {
+	for i := a.history.position(w.From + 1); i < a.history.position(w.Steps[len(w.Steps)-1].Seq+1); i++ {
 		if !a.history.relevant[i] {
 			continue
 		}
@@ -132,6 +134,7 @@ func (a *Analysis) isObserved(w *lattice.Witness) bool {
 	return next == len(w.Steps)
 }
 
+// message returns the message of a finding.
 func (a *Analysis) message(p *Property, observed bool) string {
 	what := "this run violates " + p.Name
 	if !observed {
@@ -143,7 +146,8 @@ func (a *Analysis) message(p *Property, observed bool) string {
 	return what
 }
 
-func (a *Analysis) doubt(f *finding.Finding, reason string) {
+// downgrade makes a finding potential with a reason, unless it is potential already.
+func (a *Analysis) downgrade(f *finding.Finding, reason string) {
 	if f.Confidence != finding.Potential {
 		f.Confidence, f.Reason = finding.Potential, reason
 	}
@@ -151,28 +155,28 @@ func (a *Analysis) doubt(f *finding.Finding, reason string) {
 
 // explain fills in the evidence and the witness of a finding about another run.
 func (a *Analysis) explain(f *finding.Finding, p *Property, w *lattice.Witness) {
-	f.Observed = a.observed(p, w)
-	f.Evidence = a.sides(p, w, f.Observed)
+	f.Observed = a.observedSteps(p, w)
+	f.Evidence = a.evidence(p, w, f.Observed)
 	steps, err := a.execution(w)
 	if err != nil {
 		f.Witness = a.steps(p, w.Steps)
-		a.doubt(f, fmt.Sprintf(reasonNoWitness, err))
+		a.downgrade(f, fmt.Sprintf(reasonNoWitness, err))
 		return
 	}
 	f.Witness = steps
 	a.addTruth(f.Witness, p, w.Steps)
 }
 
-// observed returns what the run did from the last common state to the last event of the
-// witness, restricted to the events that the property reads.
-func (a *Analysis) observed(p *Property, w *lattice.Witness) []finding.Step {
+// observedSteps returns the events that the property reads, in the order of the observed run,
+// from the last common state to the last event of the witness.
+func (a *Analysis) observedSteps(p *Property, w *lattice.Witness) []finding.Step {
 	last := w.From
 	for i := range w.Steps {
 		last = max(last, w.Steps[i].Seq)
 	}
 	var out []finding.Step
 	values := slices.Clone(w.Values)
-	for i := a.history.at(w.From + 1); i < a.history.at(last+1); i++ {
+	for i := a.history.position(w.From + 1); i < a.history.position(last+1); i++ {
 		if !a.history.relevant[i] {
 			continue
 		}
@@ -191,9 +195,9 @@ func (a *Analysis) observed(p *Property, w *lattice.Witness) []finding.Step {
 	return out
 }
 
-// sides returns the events of a witness that are reordered, and the one that violates the
-// property; then the events of the run that the witness leaves out, which come later.
-func (a *Analysis) sides(p *Property, w *lattice.Witness, observed []finding.Step) []finding.Step {
+// evidence returns the events of a witness that are reordered, and the one that violates the
+// property, then the observed steps that the witness leaves out, since they come after it.
+func (a *Analysis) evidence(p *Property, w *lattice.Witness, observed []finding.Step) []finding.Step {
 	out := a.steps(p, reordered(w, a.keyOf))
 	for _, s := range observed {
 		overtaken := !slices.ContainsFunc(w.Steps, func(w lattice.Step) bool { return w.Seq == s.Seq })
@@ -213,8 +217,9 @@ func (p *Property) truth(l lattice.Letter) []finding.Truth {
 	return out
 }
 
-// unseen returns a sentence on what the finding depends on that was not seen, "" if nothing.
-func (a *Analysis) unseen(p *Property, observed bool) string {
+// missingInput returns a sentence on something that was not recorded and on which a finding of
+// the property depends, "" if there is nothing.
+func (a *Analysis) missingInput(p *Property, observed bool) string {
 	switch {
 	case a.lostEvents && !observed:
 		return reasonHoles
@@ -238,7 +243,7 @@ func (a *Analysis) keyOf(seq uint64) (k key) {
 }
 
 // reordered returns the events of a witness that are reordered, and the one that violates the
-// property. Of several events of one key it returns the last.
+// property. Of several events with the same key it returns the last.
 func reordered(w *lattice.Witness, keyOf func(seq uint64) key) []lattice.Step {
 	var out []lattice.Step
 	seen := map[key]bool{}
@@ -253,10 +258,10 @@ func reordered(w *lattice.Witness, keyOf func(seq uint64) key) []lattice.Step {
 	return out
 }
 
-// maxEvidence bounds the sides of a finding.
+// maxEvidence bounds the number of steps in the evidence of a finding.
 const maxEvidence = 6
 
-// inverted reports whether step i is reordered with another step.
+// inverted reports whether another step is on the other side of step i than in the observed run.
 func inverted(steps []lattice.Step, i int) bool {
 	for j := range steps {
 		if (j < i) != (steps[j].Seq < steps[i].Seq) && j != i {
@@ -266,7 +271,7 @@ func inverted(steps []lattice.Step, i int) bool {
 	return false
 }
 
-// steps returns the steps of a witness alone, without the other events of an execution.
+// steps returns the steps of a witness, with which propositions hold after each.
 func (a *Analysis) steps(p *Property, in []lattice.Step) []finding.Step {
 	var out []finding.Step
 	for i := range in {
@@ -278,8 +283,7 @@ func (a *Analysis) steps(p *Property, in []lattice.Step) []finding.Step {
 	return out
 }
 
-// addTruth adds to the steps of an execution which propositions hold after the steps of
-// the witness.
+// addTruth adds to the steps that are steps of the witness w which propositions hold after them.
 func (a *Analysis) addTruth(steps []finding.Step, p *Property, w []lattice.Step) {
 	for i := range steps {
 		k := slices.IndexFunc(w, func(s lattice.Step) bool { return s.Seq == steps[i].Seq })

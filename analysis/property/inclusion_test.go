@@ -13,7 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// order is which events of a run come before which.
+// order returns, for events j and i of a run, whether j comes before i: before[j][i].
 func order(events []event.Event, c *causality.Clocks) [][]bool {
 	slots, clocks := make([]uint32, len(events)), make([]causality.Clock, len(events))
 	before := make([][]bool, len(events))
@@ -28,8 +28,8 @@ func order(events []event.Event, c *causality.Clocks) [][]bool {
 	return before
 }
 
-// enumerate visits the runs of an order, as positions of events; may says which event may
-// come next after those, besides.
+// enumerate calls visit with each run that an order allows, as positions of events. The function
+// may reports whether an event may come next after others, apart from the order.
 func enumerate(before [][]bool, run []int, may func(run []int, i int) bool, visit func(run []int)) {
 	if len(run) == len(before) {
 		visit(run)
@@ -49,7 +49,8 @@ func enumerate(before [][]bool, run []int, may func(run []int, i int) bool, visi
 	}
 }
 
-// TestRunsOfSyncAreOfExclusionAreFeasible enumerates all of them.
+// TestRunsOfSyncAreOfExclusionAreFeasible enumerates all runs: those that the causality of this
+// run allows are allowed with critical sections reordered too, and these are feasible.
 func TestRunsOfSyncAreOfExclusionAreFeasible(t *testing.T) {
 	more := 0
 	for seed := range uint64(60) {
@@ -90,7 +91,7 @@ func TestRunsOfSyncAreOfExclusionAreFeasible(t *testing.T) {
 	}
 }
 
-// unlocked reports whether event i may come after a run as far as locks go.
+// unlocked reports whether the locks allow event i to come after a run.
 func unlocked(events []event.Event, run []int, i int) bool {
 	e := &events[i]
 	if e.Op != event.Acquire && e.Op != event.AcquireRead {

@@ -9,8 +9,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// TestLatency: with two events in the queue a level is closed when the second comes, so
-// that each event waits for the next, and the last for the end of the run.
+// TestLatency: with two events in the queue a level is closed when the second arrives, so that
+// each event waits for the next one, and the last for the end of the run.
 func TestLatency(t *testing.T) {
 	var now uint64
 	latency := stats.NewLatency(func() uint64 { return now })
@@ -27,7 +27,7 @@ func TestLatency(t *testing.T) {
 			Seq: uint64(i + 1), Time: at, Thread: 1, Slot: 0, Op: event.Write, Kind: event.KindVariable, Object: event.ObjectID(1 + i%2),
 			Value: 7, Flags: event.HasValue,
 		}
-		now = at + 5 // the way through the ring buffer
+		now = at + 5 // time in the ring buffer
 		a.Event(&e)
 		read := event.Event{Seq: e.Seq, Time: at + 1, Thread: 1, Op: event.Read, Kind: event.KindVariable, Object: 1}
 		a.Event(&read) // not relevant

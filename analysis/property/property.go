@@ -7,20 +7,22 @@
 // letters that it reads. The vector clocks are those of observer/causality, and the runs are
 // the paths of observer/lattice. The output is findings: the observed run violates a property, or
 // another run does, shown from the last state that the two have in common. The package
-// knows nothing of specifications.
+// does not know specifications.
 //
 // # Trust
 //
-// A finding is predicted only if the plain monitor reaches its bad state on the witness and
-// package execution accepts the witness: all events of the run that the witness needs, in an
-// order that keeps the order of the witness. Package execution knows the rules of locks,
-// reads, waits and so on, but no clocks. Otherwise, or where part of the run was not seen,
-// the finding is potential and has the reason.
+// A finding about another run is predicted only if the monitor reaches its bad state on the
+// witness, and package execution accepts the witness: all events of the run that the witness
+// needs, in an order that keeps the order of the witness. Package execution knows the rules of
+// locks, reads, waits and so on, but no clocks. Otherwise, or if part of the run was not
+// observed, the finding is potential and has the reason.
 //
 // # Bounds
 //
-// Options.History events of the run and as many cuts are kept for witnesses. A property
-// has at most maxFindings findings, one for each call stack at which runs become bad.
+// For witnesses at least Options.History events of the run are kept, if it has so many, and at
+// most twice as many; the lattice keeps its default number of cuts. A property has at most
+// maxFindings findings about other runs, one for each thread and call stack with which runs
+// become bad.
 package property
 
 import (
@@ -37,7 +39,7 @@ import (
 
 // Options configure an Analysis.
 type Options struct {
-	// Properties are what is checked, at most MaxProperties.
+	// Properties are checked; there are at most MaxProperties.
 	Properties []Property
 	// Variables are the names of the variables that the letters depend on, by index.
 	Variables []string
@@ -47,11 +49,11 @@ type Options struct {
 	// Variable returns the index of the variable that an object is, -1 for none. It is
 	// called once for each object that is accessed.
 	Variable func(event.ObjectID) int
-	// Events returns the set of declared events that an event of the run is (bit i: event
+	// Events returns the set of declared events that an event of the run matches (bit i: event
 	// i). With nil there are none.
 	Events func(*event.Event) uint64
-	// Window is w, the most states that a level of the lattice keeps; 0 is no limit.
-	// Queue is l, the number of events that wait until a level is closed; 0 is no limit.
+	// Window is the largest number of states that a level of the lattice keeps; 0 is no limit.
+	// Queue is the number of events that wait until a level is closed; 0 is no limit.
 	Window, Queue int
 	// Exclusion allows whole critical sections of a lock to be reordered: the causality is
 	// then that of this run without the edges of locks, and acquires and releases are steps
@@ -61,14 +63,14 @@ type Options struct {
 	History int
 	// Found, if not nil, is called for each finding as soon as it is made.
 	Found func(*finding.Finding)
-	// NewChecker makes the checker of witnesses; default execution.DefaultChecker.
+	// NewChecker returns the checker of witnesses; default execution.DefaultChecker.
 	NewChecker execution.NewChecker
 	// Latency records when an event enters the lattice and how many levels have been built;
 	// nil measures nothing.
 	Latency *stats.Latency
 }
 
-// MaxProperties is the number of properties that can be checked at once.
+// MaxProperties is the largest number of properties that can be checked at once.
 const MaxProperties = 64
 
 // Property is what is checked on every run.
@@ -78,7 +80,7 @@ type Property struct {
 	Monitor lattice.Monitor
 	Labels  lattice.Labels
 	// Variables are the indices of the variables whose writes make a letter. Events is the
-	// set of declared events that do.
+	// set of declared events that make a letter.
 	Variables []int
 	Events    uint64
 	// Propositions are the names of the bits of a letter, for witnesses.
@@ -97,11 +99,11 @@ type Analysis struct {
 	variable     map[event.ObjectID]int
 	history      history
 	lostEvents   bool
-	allValued    bool // every write of a variable had its value
+	allValued    bool // every write of a variable so far had its value
 	findings     map[key]*finding.Finding
-	order        []key
+	order        []key  // of findings, as they were made
 	violated     []bool // by property: the observed run violates it
-	omitted      uint64 // violations beyond maxFindings
+	omitted      uint64 // number of violations beyond maxFindings
 
 	witnesses execution.Tally
 }
@@ -113,11 +115,12 @@ type key struct {
 	thread   event.ThreadID
 }
 
-// maxFindings bounds the findings of a property.
+// maxFindings bounds the number of findings of a property about other runs than the observed
+// one.
 const maxFindings = 16
 
-// New returns the analysis of a run that has not begun. There is an error if there are
-// more than MaxProperties properties, or if the initial values are not one for each variable.
+// New returns the analysis of a run that has not begun. It returns an error if there are more
+// than MaxProperties properties, or if there is not one initial value for each variable.
 func New(o Options) (*Analysis, error) {
 	if len(o.Properties) > MaxProperties {
 		return nil, fmt.Errorf("check %d properties at once: at most %d", len(o.Properties), MaxProperties)
@@ -191,7 +194,8 @@ func (a *Analysis) Event(e *event.Event) {
 	}
 }
 
-// locking returns what the event does to a lock, where critical sections may be reordered.
+// locking returns what the event does to a lock; NoLock unless critical sections may be
+// reordered.
 func (a *Analysis) locking(e *event.Event) lattice.Locking {
 	if !a.o.Exclusion {
 		return lattice.NoLock
@@ -225,13 +229,14 @@ func (a *Analysis) variableOf(e *event.Event) int {
 	return v
 }
 
-// setInitial records the value of a variable at the beginning of observation.
+// setInitial records the value of a variable from an Init event, unless the lattice has begun.
 func (a *Analysis) setInitial(v int, e *event.Event) {
 	if e.Flags&event.HasValue != 0 && a.lattice == nil {
 		a.initial[v], a.initialKnown[v] = e.Value, true
 	}
 }
 
+// begin makes the lattice, whose initial state has the initial values so far.
 func (a *Analysis) begin() {
 	o := lattice.Options{
 		Width: a.o.Window, Queue: a.o.Queue, Initial: a.initial, Violation: a.violation,
@@ -262,7 +267,7 @@ func (a *Analysis) Finish() []finding.Finding {
 	return out
 }
 
-// Stats returns figures of the part of the lattice that was explored so far.
+// Stats returns figures of the part of the lattice that has been explored.
 func (a *Analysis) Stats() lattice.Stats {
 	if a.lattice == nil {
 		return lattice.Stats{}
@@ -274,8 +279,8 @@ func (a *Analysis) Stats() lattice.Stats {
 // error of this package, of the clocks or of the lattice.
 func (a *Analysis) Witnesses() execution.Tally { return a.witnesses }
 
-// Notes returns sentences, for the user, on what limits the answer: what the window left
-// out of the runs that were checked.
+// Notes returns sentences for the user: which part of the runs was checked, and what was
+// assumed or left out.
 func (a *Analysis) Notes() []string {
 	s := a.Stats()
 	if len(a.o.Properties) == 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/lattice"
 )
 
-// word is a monitor that is bad once it has read these letters in this order, others
+// word is a monitor that is bad once it has read its letters in order, perhaps with others
 // between them.
 type word []lattice.Letter
 
@@ -28,7 +28,7 @@ func (w word) Step(into []lattice.State, from lattice.State, l lattice.Letter) [
 	return append(into, from)
 }
 
-// sums are letters of the values of both variables and the events.
+// sums computes letters from the values of both variables and the events.
 type sums struct{}
 
 func (sums) Letter(values []uint64, events uint64) lattice.Letter {
@@ -42,8 +42,8 @@ func randomWord(r *rand.Rand) (w word) {
 	return w
 }
 
-// randomAnalysis makes the analysis of a random run, with posts of the semaphore as
-// declared events.
+// randomAnalysis returns the analysis of a random run, with posts of the semaphore as declared
+// events.
 func randomAnalysis(t *testing.T, r *rand.Rand, o property.Options) *property.Analysis {
 	t.Helper()
 	for range 4 {
@@ -99,8 +99,8 @@ type refusing struct{}
 
 func (refusing) Check([]finding.Step, finding.Kind) error { return errors.New("refused for the test") }
 
-// TestNothingIsPredictedWithoutAWitness: under a checker that refuses all, no property
-// is violated on another run than the observed one, and each refusal is counted.
+// TestNothingIsPredictedWithoutAWitness: if the checker refuses all witnesses, no property is
+// predicted to be violated on another run, and each refusal is counted.
 func TestNothingIsPredictedWithoutAWitness(t *testing.T) {
 	refused := uint64(0)
 	for seed := range uint64(60) {

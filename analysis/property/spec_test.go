@@ -23,7 +23,7 @@ property f1 "the valve opens too late" = always (q -> ((r && p) since start(p)))
 property f2 = ere bad ({ }* { !p } { p }+ ( { p, !r } { p }* { q } | { q, !r } ) { }* | { p }* { q } { }*)
 `
 
-// TestSpecification has the monitors and letters of specifications work on the lattice.
+// TestSpecification runs the monitors and letters of specifications on the lattice.
 func TestSpecification(t *testing.T) {
 	s, problems := spec.Parse("valve.tps", valve)
 	if problems.HasErrors() {

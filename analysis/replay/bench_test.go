@@ -17,13 +17,12 @@ import (
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
-// nothing is a sink, for what reading and clocks take by themselves.
+// nothing is a sink that does nothing, to measure reading and clocks alone.
 type nothing struct{}
 
 func (nothing) Event(*event.Event) {}
 
-// potential is the analyses that find what may be, without the history that
-// finds a witness.
+// potential runs the analyses that find candidates, without those that find witnesses.
 type potential struct {
 	eraser   *eraser.Analysis
 	goodlock *goodlock.Analysis
@@ -61,10 +60,9 @@ func (unnamed) Func(event.FuncID) event.Func       { return event.Func{} }
 func (unnamed) Object(event.ObjectID) run.Object   { return run.Object{} }
 func (unnamed) Thread(event.ThreadID) run.Thread   { return run.Thread{} }
 
-// BenchmarkReplay replays a trace of a million events: decompression, decoding and
-// clocks alone; with the analyses that find what may be; with all. An operation is
-// an event. Each trace is analysed anew, so what an analysis sets up is shared
-// out over its events.
+// BenchmarkReplay replays a trace of a million events: decompression, decoding and clocks alone;
+// with the analyses that find candidates; with all analyses. An operation is an event. Each
+// trace is analysed anew, so that the cost of setting up an analysis is divided among the events.
 func BenchmarkReplay(b *testing.B) {
 	const events = 1 << 20
 	file := busyTrace(b, events)
@@ -105,8 +103,8 @@ func BenchmarkReplay(b *testing.B) {
 	}
 }
 
-// busy is the processor time of this process so far: what other processes take of
-// the machine does not count.
+// busy returns the processor time of this process so far, on which other processes have no
+// influence.
 func busy(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -115,7 +113,7 @@ func busy(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestBusy: the benchmark's run has nothing to find, and can be.
+// TestBusy: the benchmark's run has no findings, and is possible.
 func TestBusy(t *testing.T) {
 	src, err := trace.NewReader(bytes.NewReader(busyTrace(t, 1<<15)), "busy")
 	if err != nil {

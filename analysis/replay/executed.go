@@ -10,35 +10,36 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Unobserved synchronisation may have ordered two sides of a finding if any thread executed
-// a synchronising instruction that is not observed before the later side. One thread is
-// enough: another thread may load what an atomic exchange stored by a plain instruction,
-// which is not recorded, and hand it on by observed synchronisation. Only the first hit of
-// each thread is known, so the time of that hit cannot exclude an order.
+// Some synchronising instructions are not observed; only the first execution by each thread is
+// recorded. Such an instruction may have ordered the two sides of a finding if any thread
+// executed it before the later side. One thread is enough: another thread may load what an
+// atomic exchange stored by a plain instruction, which is not recorded, and hand it on by
+// observed synchronisation. A thread may have executed the instruction again at any time after
+// the first, so the time of the first cannot exclude an order.
 
-// unseenOrder returns a sentence on the instruction, of those that may have ordered the
-// sides of f, that most threads of f executed. It is "" if there is none.
+// unseenOrder returns a sentence on an instruction that may have ordered the sides of f: of all
+// such instructions, the one that most threads of f executed. It is "" if there is none.
 func unseenOrder(executed []run.Executed, f *finding.Finding) string {
 	later := laterSide(f)
-	best, who := -1, -1
+	best, mostSides := -1, -1
 	for i := range executed {
-		if sides, any := before(&executed[i], f, later); any && len(sides) > who {
-			best, who = i, len(sides)
+		if sides, anyThread := executedBefore(&executed[i], f, later); anyThread && len(sides) > mostSides {
+			best, mostSides = i, len(sides)
 		}
 	}
 	if best < 0 {
 		return ""
 	}
 	e := &executed[best]
-	sides, _ := before(e, f, later)
+	sides, _ := executedBefore(e, f, later)
 	if len(sides) == 0 {
 		sides = e.Threads()
 	}
 	return fmt.Sprintf("%s synchronised unobserved (%s), which may order any two events", names(sides, e.ObservedUntil > 0), e.Description)
 }
 
-// laterSide returns the Seq of the last event of the finding's evidence. Without evidence it
-// is the largest number, since all events may matter.
+// laterSide returns the largest Seq of the events of a finding. Without events it is the largest
+// number, since all events may matter.
 func laterSide(f *finding.Finding) uint64 {
 	later := uint64(0)
 	for _, steps := range [][]finding.Step{f.Evidence, f.Witness, f.Observed} {
@@ -52,15 +53,15 @@ func laterSide(f *finding.Finding) uint64 {
 	return later
 }
 
-// before returns the threads of the finding that executed an instruction before an event,
-// and reports whether any thread at all may have.
-func before(e *run.Executed, f *finding.Finding, later uint64) (sides []event.ThreadID, any bool) {
-	any = e.ObservedUntil != 0 && e.ObservedUntil <= later
+// executedBefore returns the threads of the finding's evidence that executed an instruction
+// before the event with the Seq later, and whether any thread at all may have.
+func executedBefore(e *run.Executed, f *finding.Finding, later uint64) (sides []event.ThreadID, anyThread bool) {
+	anyThread = e.ObservedUntil != 0 && e.ObservedUntil <= later
 	for _, h := range e.Hits {
 		if h.Since > later {
 			continue
 		}
-		any = true
+		anyThread = true
 		for i := range f.Evidence {
 			if f.Evidence[i].Thread == h.Thread {
 				sides = append(sides, h.Thread)
@@ -68,10 +69,10 @@ func before(e *run.Executed, f *finding.Finding, later uint64) (sides []event.Th
 			}
 		}
 	}
-	return sides, any
+	return sides, anyThread
 }
 
-// names returns "T1", "T1 and T2", "T1, T2 and perhaps others".
+// names returns "T1" or "T1 and T2", and with others "T1, T2 and perhaps others".
 func names(ids []event.ThreadID, others bool) string {
 	var words []string
 	for _, id := range ids {
@@ -89,9 +90,10 @@ func names(ids []event.ThreadID, others bool) string {
 	}
 }
 
-// maxExecutedNotes bounds the notes on such instructions; the JSON report has more.
+// maxExecutedNotes bounds the number of notes on unobserved instructions.
 const maxExecutedNotes = 3
 
+// executedNotes returns notes on the unobserved instructions that were executed.
 func executedNotes(all []run.Executed) []string {
 	var notes []string
 	for i := range all {

@@ -9,8 +9,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// What was executed unobserved before the later side casts doubt, whoever did it; of
-// several places one is named where threads of the finding were.
+// An unobserved instruction that any thread executed before the later side is a reason for doubt.
+// Of several, one that threads of the finding executed is named.
 func TestDoubtOfExecuted(t *testing.T) {
 	at := func(place string, left uint64, hits ...run.Hit) run.Executed {
 		return run.Executed{Description: place, Hits: hits, ObservedUntil: left}
@@ -45,7 +45,7 @@ func TestDoubtOfExecuted(t *testing.T) {
 	}
 }
 
-// A report has a note for each of a few places, and all of them in order.
+// A report has a note for each of the first few unobserved instructions, in order.
 func TestExecutedInReport(t *testing.T) {
 	var s run.Summary
 	for _, place := range []string{"a", "b", "c", "d", "e"} {

@@ -36,7 +36,8 @@ type nobody struct{}
 
 func (nobody) Event(*event.Event) {}
 
-// TestThreadsWithoutEnd take a memory of the square of their number.
+// TestThreadsWithoutEnd: threads that never end need memory of the square of their number, which
+// is bounded.
 func TestThreadsWithoutEnd(t *testing.T) {
 	n, err := events(&threads{}, nobody{}, 1<<22)
 	if err == nil || !strings.Contains(err.Error(), "too many threads") || n < 1<<11 || n > 1<<11+checkEvery {
@@ -44,7 +45,7 @@ func TestThreadsWithoutEnd(t *testing.T) {
 	}
 }
 
-// oneName gives everything the same name.
+// oneName returns the same name for everything.
 type oneName string
 
 func (s oneName) Frames(event.StackID) []event.Frame {
@@ -61,8 +62,8 @@ func (s oneName) Func(event.FuncID) event.Func {
 	return event.Func{Name: string(s), Params: []event.Param{{Name: string(s)}}, Patterns: []event.Pattern{{Pattern: string(s)}}}
 }
 
-// FuzzReport writes a trace of any events and names, and makes a report of it:
-// what a trace says need not be a run.
+// FuzzReport writes a trace of any events and names, which need not be those of a run, and makes
+// a report of it.
 func FuzzReport(f *testing.F) {
 	f.Add([]byte{1, 2, 1, 0, 0, 0, 2, 2, 1, 0, 0, 0, 1, 4, 1, 0, 0, 0}, "\x1b[2J")
 	f.Add([]byte{1, 9, 0, 2, 0, 0, 2, 9, 0, 2, 0, 0, 1, 10, 0, 1, 0, 0}, "n")
@@ -89,7 +90,7 @@ func FuzzReport(f *testing.F) {
 		}
 		rep, err := Report(r, Options{Suite: suite.Options{History: 4}})
 		if err != nil {
-			return // an event that cannot be
+			return // The trace refuses an event that is impossible.
 		}
 		var text, js bytes.Buffer
 		if err := report.WriteText(&text, rep, report.TextOptions{}); err != nil {
@@ -104,7 +105,8 @@ func FuzzReport(f *testing.F) {
 	})
 }
 
-// eventOf makes an event of six bytes, of few values so that they meet.
+// eventOf makes an event of six bytes. Its fields have few values, so that events are often on
+// the same object.
 func eventOf(b []byte, seq uint64) *event.Event {
 	e := &event.Event{Seq: seq, Time: seq, Thread: event.ThreadID(b[0]%5 + 1), Op: event.Op(b[1]) % event.NumOps,
 		Object: event.ObjectID(b[2] % 6), Peer: event.ThreadID(b[3] % 6), Object2: event.ObjectID(b[3] / 64), Stack: event.StackID(b[4] % 9), Kind: event.Kind(b[4] / 32)}

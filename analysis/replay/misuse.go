@@ -7,8 +7,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// downgradeMisuse makes findings that a thread does not hold a lock potential, where calls were
-// not seen to return: one of these calls may have acquired the lock.
+// downgradeMisuse makes the findings potential that say that a thread does not hold a lock, if
+// some calls could not be followed to their return: one of them may have acquired the lock.
 func downgradeMisuse(found []finding.Finding, s run.Summary) {
 	if s.UnreturnedCalls == 0 {
 		return

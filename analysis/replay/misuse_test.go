@@ -7,7 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// TestDoubtMisuse: a lock that may have been taken unseen may be held.
+// TestDoubtMisuse: a lock that may have been acquired unobserved may be held.
 func TestDoubtMisuse(t *testing.T) {
 	for rule, doubted := range map[finding.Rule]bool{finding.UnlockNotHeld: true, finding.WaitNotHeld: true, finding.JoinTwice: false} {
 		for _, unfollowed := range []uint64{0, 3} {

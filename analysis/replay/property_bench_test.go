@@ -17,13 +17,13 @@ import (
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
-// The run on which properties are checked: threads that write variables of their own,
-// and now and then, so many writes apart on average, enter a section of one of some locks.
+// The run on which properties are checked: threads write variables of their own, and sometimes,
+// so many writes apart on average, enter a critical section of one of some locks.
 const (
 	writers   = 8
 	apart     = 24
 	mutexes   = 4
-	ringSize  = 10 // states of the monitor
+	cycleSize = 10 // states of the monitor
 	benchCone = 64 // states of a level, and events in the queue
 )
 
@@ -64,8 +64,8 @@ func writtenTrace(tb testing.TB, writes int) []byte {
 	return out.Bytes()
 }
 
-// round is a monitor that goes on where the sum of the values is a multiple of 5, and is
-// never bad: a state may hold all of its own.
+// round is a monitor whose states form a cycle. It advances if the sum of the values is a
+// multiple of 5, and is never bad. A cut may have all of its states.
 type round lattice.State
 
 func (round) Start(into []lattice.State) []lattice.State { return append(into, 0) }
@@ -97,23 +97,23 @@ func (sums) Letter(values []uint64, _ uint64) (l lattice.Letter) {
 	return l
 }
 
-// checked is the analysis of properties; at each quarter of the writes it looks at memory.
+// checked runs the analysis of properties, and measures memory at each quarter of the writes.
 type checked struct {
 	*property.Analysis
 	b        *testing.B
 	writes   int
 	all      int
-	heap     [4]float64 // MB alive, with the collector's rubbish gone
+	heap     [4]float64 // MB, after a garbage collection
 	resident [4]float64 // MB
 	mallocs  [4]uint64
 	states   [4]uint64
-	looking  time.Duration // processor time that this took
+	looking  time.Duration // processor time of measuring memory
 }
 
 func newChecked(b *testing.B, writes int) *checked {
 	b.Helper()
 	o := property.Options{
-		Properties: []property.Property{{Name: "round", Monitor: round(ringSize), Labels: sums{}}},
+		Properties: []property.Property{{Name: "round", Monitor: round(cycleSize), Labels: sums{}}},
 		Window:     benchCone, Queue: benchCone,
 		Variable: func(id event.ObjectID) int { return int(id) - 1 },
 	}
@@ -148,7 +148,7 @@ func (c *checked) look(quarter int) {
 	c.looking += busy(c.b) - began
 }
 
-// resident is what of this process is in memory, in MB; 0 if it cannot be had.
+// resident returns the resident set size of this process in MB; 0 if it is not known.
 func resident() float64 {
 	raw, _ := os.ReadFile("/proc/self/statm")
 	fields := bytes.Fields(raw)
@@ -159,8 +159,9 @@ func resident() float64 {
 	return float64(pages) * float64(os.Getpagesize()) / 1e6
 }
 
-// BenchmarkProperties checks a property of ten states on the trace of a million writes
-// of eight threads, witnesses kept: from the file to the last level, on one core.
+// BenchmarkProperties checks a property whose monitor has ten states on the trace of a million
+// writes of eight threads, from the file to the last level, with events kept for witnesses, on
+// one core.
 func BenchmarkProperties(b *testing.B) {
 	const writes = 1_000_000
 	file := writtenTrace(b, writes)

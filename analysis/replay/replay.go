@@ -1,8 +1,7 @@
 // Package replay makes the report of a recorded run: it reads events from a trace, computes
-// clocks again, runs the analyses and names what their findings refer to. The same trace
-// makes the same report, byte for byte, and a trace that was recorded live makes the report
-// of the live run. The package knows neither how a trace is stored nor how a report is
-// printed.
+// clocks, runs the analyses and names what their findings refer to. The same trace makes the
+// same report, byte for byte, and a trace that was recorded live makes the report of the live
+// run. The package knows neither how a trace is stored nor how a report is printed.
 package replay
 
 import (
@@ -27,17 +26,17 @@ type Sink interface {
 	Event(*event.Event)
 }
 
-// maxCells bounds the memory for vector clocks, in cells of 4 bytes: a trace of a megabyte
-// may have a hundred thousand threads that are never joined, each with a clock of all
-// others. The bound is checked once in checkEvery events.
+// maxCells bounds the memory for vector clocks, in cells of 4 bytes. Without it a trace of a
+// megabyte could need too much: it may have a hundred thousand threads that are never joined,
+// each with a clock of all others. The bound is checked once in checkEvery events.
 const (
 	maxCells   = 1 << 30
 	checkEvery = 1024
 )
 
 // Events passes all events of a source to sink, with the vector clocks of must-happen-before,
-// and returns their number. The error is the source's; the events before it have been passed
-// on. Nothing is allocated per event.
+// and returns their number. The error is the source's, or that there are too many threads and
+// objects; the events before it have been passed on. Nothing is allocated per event.
 func Events(src trace.Source, sink Sink) (uint64, error) { return events(src, sink, maxCells) }
 
 func events(src trace.Source, sink Sink, cells uint64) (uint64, error) {
@@ -71,8 +70,8 @@ type Options struct {
 	Stats bool
 }
 
-// Report analyses a run. A source that is cut short gives a report with a note
-// on what is missing, and findings no better than potential.
+// Report analyses a run and returns its report. If the source is cut short, the report has a
+// note on that, and no finding is better than potential.
 func Report(src trace.Source, opts Options) (report.Report, error) {
 	if opts.LockClasses {
 		opts.Suite.LockClass = report.ClassOf(src.Names())
@@ -100,7 +99,7 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 		return report.Report{}, err
 	}
 	s := summaryOf(src, n)
-	if len(s.Calls) == 0 { // The trace was cut before its counts.
+	if len(s.Calls) == 0 { // The trace may have been cut before its counts.
 		s.Calls = counter.Counts()
 	}
 	names := src.Names()
@@ -128,8 +127,8 @@ func Build(observed report.Run, s *suite.Suite, findings []finding.Finding, name
 	return rep
 }
 
-// Mistakes returns notes on witnesses that were found and that the checker of executions
-// refused: each is an error of tracepredict. Properties may be nil.
+// Mistakes returns a note if the checker of executions refused witnesses that were found: each
+// is an error of tracepredict. Properties may be nil.
 func Mistakes(s *suite.Suite, properties *bind.Run) []string {
 	w := s.Witnesses()
 	if properties != nil {
@@ -142,8 +141,8 @@ func Mistakes(s *suite.Suite, properties *bind.Run) []string {
 		"this is an error of tracepredict, please report it with a trace (--record)", w.Refused, w.Checked)}
 }
 
-// Findings finishes the analyses of a run that has ended; properties may be nil. Raced
-// is that of Options.
+// Findings finishes the analyses of a run that has ended, and returns their findings. Properties
+// may be nil; raced is that of Options.
 func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.Namer, raced func(string) bool) ([]finding.Finding, error) {
 	doubt := Doubt(sum)
 	found := slices.DeleteFunc(s.Finish(doubt), func(f finding.Finding) bool {
@@ -160,7 +159,7 @@ func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.N
 	return append(finding.Downgrade(violated, doubt), found...), nil
 }
 
-// sinks is a Sink that passes events to all its sinks.
+// sinks is a Sink that passes each event to several sinks.
 type sinks []Sink
 
 func (all sinks) Event(e *event.Event) {
@@ -172,6 +171,8 @@ func (all sinks) Event(e *event.Event) {
 // truncatable is a source whose trace may have been cut short.
 type truncatable interface{ Cut() *trace.Cut }
 
+// summaryOf returns the summary of the run of a source that has been read. Of a trace that was
+// cut short it has what is known.
 func summaryOf(src trace.Source, events uint64) run.Summary {
 	s, whole := src.Summary()
 	if whole {
@@ -192,8 +193,8 @@ func Run(s run.Summary) report.Run {
 	return report.Run{Summary: s}
 }
 
-// Doubt returns a function for suite.Finish: it returns why a finding of the run may be
-// wrong even though it has a witness, "" if nothing of the run suggests that.
+// Doubt returns a function for suite.Finish, which returns the reason why a finding of the run
+// may be wrong even though it has a witness, "" if there is none.
 func Doubt(s run.Summary) func(*finding.Finding) string {
 	until := map[event.ThreadID]uint64{}
 	for _, u := range s.UncertainHolders {

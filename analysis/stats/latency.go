@@ -37,8 +37,8 @@ func (l *Latency) grow() {
 	l.times, l.first = larger, 0
 }
 
-// LevelsClosed adds the latencies of the events whose levels have been closed since the last call.
-// Levels is the number of levels that have been closed so far.
+// LevelsClosed adds the latencies of the events whose levels have been closed since the last
+// call. Levels is the number of levels that have been closed so far.
 func (l *Latency) LevelsClosed(levels uint64) {
 	if l == nil || levels == l.closedLevels {
 		return
@@ -62,7 +62,7 @@ type Histogram struct {
 	n, max uint64
 }
 
-// subBits is the logarithm of the number of buckets for each power of two.
+// subBits is the binary logarithm of the number of buckets for each power of two.
 const subBits = 5
 
 // Add counts a value.
@@ -72,8 +72,8 @@ func (h *Histogram) Add(v uint64) {
 	h.max = max(h.max, v)
 }
 
-// bucket returns the bucket of a value: exact below 2<<subBits, else by the highest bit and
-// the subBits bits below it.
+// bucket returns the bucket of a value. Values below 2<<subBits have a bucket each. For others
+// the highest bit and the subBits bits below it determine the bucket.
 func bucket(v uint64) int {
 	shift := max(bits.Len64(v)-subBits-1, 0)
 	return shift<<subBits + int(v>>shift)
@@ -91,8 +91,8 @@ func (h *Histogram) N() uint64 { return h.n }
 // Max returns the largest value; 0 if there was none.
 func (h *Histogram) Max() uint64 { return h.max }
 
-// Quantile returns a value that a share q, from 0 to 1, of the values do not exceed: the least
-// such value but for the width of a bucket. It returns 0 without values.
+// Quantile returns the q-quantile of the values, for q from 0 to 1, up to the width of a bucket:
+// the least value that a share q of the values do not exceed. It returns 0 without values.
 func (h *Histogram) Quantile(q float64) uint64 {
 	want := uint64(q*float64(h.n) + 0.999999)
 	want = min(max(want, 1), h.n)

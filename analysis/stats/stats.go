@@ -24,6 +24,7 @@ func (c *Counter) Event(e *event.Event) {
 	}
 }
 
+// object counts an object that an event is on, if it is new.
 func (c *Counter) object(id event.ObjectID, k event.Kind) {
 	if id == 0 || !c.seen.add(uint64(id)) {
 		return
@@ -39,7 +40,7 @@ func (c *Counter) object(id event.ObjectID, k event.Kind) {
 // Remember implements observer.Rememberer: a Counter names nothing.
 func (c *Counter) Remember(*event.Names) {}
 
-// Count is the number of events of an operation.
+// Count is the number of events with an operation.
 type Count struct {
 	Op     event.Op
 	Events uint64
@@ -75,27 +76,27 @@ type slidingSet struct {
 }
 
 // add adds an identifier, and reports whether it is new.
-func (r *slidingSet) add(id uint64) bool {
-	if id+window <= r.last {
+func (s *slidingSet) add(id uint64) bool {
+	if id+window <= s.last {
 		return false
 	}
-	if id > r.last {
-		r.advance(id)
+	if id > s.last {
+		s.advance(id)
 	}
-	word, bit := &r.bits[id%window/64], uint64(1)<<(id%64)
+	word, bit := &s.bits[id%window/64], uint64(1)<<(id%64)
 	fresh := *word&bit == 0
 	*word |= bit
 	return fresh
 }
 
 // advance makes room for identifiers up to id.
-func (r *slidingSet) advance(id uint64) {
-	if id-r.last >= window {
-		clear(r.bits[:])
+func (s *slidingSet) advance(id uint64) {
+	if id-s.last >= window {
+		clear(s.bits[:])
 	} else {
-		for i := r.last + 1; i <= id; i++ {
-			r.bits[i%window/64] &^= 1 << (i % 64)
+		for i := s.last + 1; i <= id; i++ {
+			s.bits[i%window/64] &^= 1 << (i % 64)
 		}
 	}
-	r.last = id
+	s.last = id
 }

@@ -23,7 +23,7 @@ func TestCounter(t *testing.T) {
 		{Op: event.Wake, Object: 1, Kind: event.KindCond, Object2: 5},
 		{Op: event.AcquireRead, Object: 6, Kind: event.KindRWLock},
 		{Op: event.Signal, Object: 1, Kind: event.KindCond},
-		{Op: event.NumOps}, // of a trace of later days
+		{Op: event.NumOps}, // an operation that a later version may add
 	} {
 		c.Event(&e)
 	}
@@ -36,8 +36,7 @@ func TestCounter(t *testing.T) {
 	}
 }
 
-// TestRecent meets identifiers as runs do: new ones in order but for a few, old ones at
-// any time.
+// TestRecent adds identifiers as runs do: new ones nearly in order, and old ones at any time.
 func TestRecent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r slidingSet
@@ -47,7 +46,7 @@ func TestRecent(t *testing.T) {
 			step := rapid.SampledFrom([]uint64{1, 3, window / 2, window - 1}).Draw(t, "step")
 			for _, id := range []uint64{next + step, next, 1 + next/2} {
 				if !met[id] && id+window <= r.last {
-					continue // further behind than any run is
+					continue // No run has a new identifier so far behind.
 				}
 				if got := r.add(id); got == met[id] {
 					t.Fatalf("identifier %d: fresh %v, met %v", id, got, met[id])
@@ -82,7 +81,7 @@ func TestLatency(t *testing.T) {
 	l.LevelsClosed(3) // 110
 	l.LevelsClosed(3)
 	now = 390
-	l.LevelsClosed(9) // 0: the clock of another core; no more than five events came
+	l.LevelsClosed(9) // 0, since the clock of another core may be behind; there were five events
 	h := l.Spread()
 	if h.N() != 4 || h.Max() != 400 || h.Quantile(0) != 0 || h.Quantile(1) != 400 {
 		t.Errorf("%d values up to %d, from %d to %d", h.N(), h.Max(), h.Quantile(0), h.Quantile(1))
