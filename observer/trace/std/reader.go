@@ -252,7 +252,7 @@ func (r *Reader) actor(name string) (*thread, error) {
 		t = r.newThread(name)
 		r.threads[name] = t
 	}
-	if t.inferred { // this line has its name
+	if t.inferred { // this line shows which name it has
 		t.inferred, t.name = false, name
 		for _, alias := range []string{name, "T" + name, trimT(name)} {
 			if alias != name && r.threads[alias] == t {
