@@ -18,16 +18,6 @@ import (
 	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
-// Reason returns the error without its remedy, on one line.
-func (e *Error) Reason() string {
-	return strings.ReplaceAll((&Error{What: e.What, Err: e.Err}).Error(), "\n", " ")
-}
-
-// Lacks reports whether a capability that the tool uses is known to be missing.
-func (c Circumstances) Lacks(name string) bool {
-	return slices.Contains(c.Missing, name) || name == CapSysPtrace && c.NoPtrace
-}
-
 // Error is something that the tool lacks, with a remedy.
 type Error struct {
 	What   string // what is missing, or in the way
@@ -47,6 +37,11 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, "; %s", e.Remedy)
 	}
 	return b.String()
+}
+
+// Reason returns the error without its remedy, on one line.
+func (e *Error) Reason() string {
+	return strings.ReplaceAll((&Error{What: e.What, Err: e.Err}).Error(), "\n", " ")
 }
 
 // Unwrap returns the cause.
@@ -126,6 +121,11 @@ func Read() Circumstances {
 		}
 	}
 	return c
+}
+
+// Lacks reports whether a capability that the tool uses is known to be missing.
+func (c Circumstances) Lacks(name string) bool {
+	return slices.Contains(c.Missing, name) || name == CapSysPtrace && c.NoPtrace
 }
 
 // selfPath returns the tool's path for commands that a person is to type, quoted for a shell.
