@@ -1,4 +1,4 @@
-// Package bpf holds the programs that run in the kernel, the record that they share with Go, and
+// Package bpf holds the programs that run in the kernel, the records that they share with Go, and
 // the objects that clang compiles from them, which are committed so that building needs only Go.
 //
 // It exports the generated loader (LoadTracepredict) and the types of records, of sites, and of
@@ -33,11 +33,12 @@ type (
 	FunctionSite = TracepredictFunctionSite
 	// Signature describes what is recorded of the calls of a function; struct signature.
 	Signature = TracepredictSignature
-	// TaskLine is a thread that was alive when observation began.
+	// TaskLine is a thread that existed when the observation began; struct task_line.
 	TaskLine = TracepredictTaskLine
 	// Sleeper is what a thread is doing; struct sleeper of sleeper.h.
 	Sleeper = TracepredictSleeper
-	// LostLine is the number of lost records of a thread that no record has reported.
+	// LostLine is the number of lost records of a thread that no record has reported; struct
+	// lost_line.
 	LostLine = TracepredictLostLine
 	// WatchKey identifies a hardware watchpoint; struct watch_key.
 	WatchKey = TracepredictWatchKey

@@ -100,8 +100,8 @@ const (
 
 // The bits of the Result of an OpTouch; enum touch_hint of record.h.
 const (
-	TouchSource = 1 // rsi points into the variable, or just after it
-	TouchDest   = 2 // rdi points into the variable, or just after it
+	TouchSource = 1 // rsi points at or near the variable; with RecKernel: into user memory
+	TouchDest   = 2 // rdi does likewise
 	TouchPart   = 4 // times TouchPart: index, 0 to 3, of the watchpoint of the variable that fired
 	// TouchCall marks an access by the kernel. TouchCount is then multiplied by the number of the
 	// thread's system calls that have accessed a variable.
@@ -137,8 +137,8 @@ const (
 	FromKind            // 1 plus the 4 bytes at a distance from the object's address; 0: unreadable
 )
 
-// Success says for which results of the function an operation had its effect; enum success of
-// site.h.
+// Success determines for which results of the function an operation had its effect; enum success
+// of site.h.
 type Success uint8
 
 // The success rules of site.h, in its order.

@@ -1,7 +1,7 @@
 package bpf
 
-// Values says how to compute, from the record of an atomic access of a variable, the values that it
-// read and wrote: from Value, and from Extra, which is a register.
+// Values determines how to compute, from the record of an atomic access of a variable, the
+// values that it read and wrote: from Value, and from Extra, which is a register.
 type Values uint8
 
 // The ways to compute them. Delta is a constant of the site.

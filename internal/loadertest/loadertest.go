@@ -49,7 +49,8 @@ func Serve(roles map[string]func(arg string) error) {
 	os.Exit(0)
 }
 
-// Ready tells the test that the helper is ready, and waits for it to close standard input.
+// Ready reports to the test that the helper is ready, and waits until the test closes standard
+// input.
 func Ready() {
 	fmt.Println("ready")
 	io.Copy(io.Discard, os.Stdin)
