@@ -10,7 +10,7 @@ import (
 )
 
 // Signal sends a signal to the first process. It returns target.ErrEnded if the process has
-// ended; another error names the missing right.
+// ended. If the tool lacks the right to send a signal, the error says why.
 func (s *Session) Signal(sig unix.Signal) error {
 	s.mu.Lock()
 	process := s.target

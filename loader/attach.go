@@ -39,14 +39,14 @@ func Attach(ctx context.Context, pid int, opts Options, tasks func([]Task), star
 		return Result{}, err
 	}
 	s.noteChildren(pid)
-	watching := s.watch(s.holdAttached) // before started: the program runs already, and hits probes
+	watchErr := s.watch(s.holdAttached) // before started: the program runs already, and hits probes
 	if started != nil {
 		started(s)
 	}
 	s.startReading() // after started: the handler may need what started was given
-	if watching != nil {
+	if watchErr != nil {
 		_, _ = s.finish()
-		return Result{}, watching
+		return Result{}, watchErr
 	}
 	if opts.Duration > 0 {
 		var cancel context.CancelFunc
@@ -58,9 +58,8 @@ func Attach(ctx context.Context, pid int, opts Options, tasks func([]Task), star
 	return Result{Lost: lost}, err
 }
 
-// noteChildren adds a note on the processes that the process had forked before the observation
-// began, since a server may leave all its work to them. It adds none where the kernel does not
-// list children.
+// noteChildren adds a note on the children that a process had before the observation began, since
+// a server may leave all its work to them. It adds none where the kernel does not list children.
 func (s *Session) noteChildren(pid int) {
 	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	if err != nil {

@@ -49,7 +49,7 @@ type processLink struct {
 	link  attach.Link
 }
 
-// hit counts a hit at a time in ns. It returns true once: for the hit that is one too many.
+// hit counts a hit at a time in ns. It returns true once: for the first hit above busyBurst.
 func (c *hitCounter) hit(time uint64) bool {
 	if c.removed {
 		return false
@@ -152,7 +152,7 @@ func (s *Session) attachRemovable(p *removableProbes, to attach.LinkTarget, prob
 
 // discards reports whether a record is discarded because its atomic variable, which the user
 // did not name, is accessed too often. It counts the record, and starts to remove the
-// variable's probes at the hit that is one too many. Records that arrive during the removal are
+// variable's probes at the first hit above busyBurst. Records that arrive during the removal are
 // discarded too, because some of the probes are gone by then and the others see only a part of
 // the accesses. The reader's goroutine alone calls it.
 func (s *Session) discards(r *bpf.Record) bool {

@@ -13,8 +13,8 @@ type Initial struct {
 	Value    uint64 // the bytes of the variable, at most 8, little-endian, zero-extended
 }
 
-// InitialValues returns the variables of the first process that the user named, each with its
-// value at the start as its file has it. It leaves out variables that the dynamic linker fills.
+// InitialValues returns the variables of the first process that the user named, each with the
+// initial value that its file contains. It leaves out variables that the dynamic linker fills.
 func (s *Session) InitialValues() []Initial {
 	return s.namedValues(func(v *variable.Variable, _ uint64) (uint64, bool) { return v.File.Initial(v.Addr, v.Size) })
 }

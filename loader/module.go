@@ -93,8 +93,8 @@ func (m *Module) bias(mp procfs.Mapping) (uint64, bool) {
 	return 0, false
 }
 
-// offsetWatched adds base, the index of the plan's first variable that the user did not name, to
-// the indices of such variables in the sites, which were relative to the plan.
+// offsetWatched makes the indices of variables that the user did not name, which are relative to
+// the plan, absolute: it adds base, the index of the first such variable of the plan.
 func (m *Module) offsetWatched(base uint32) {
 	for i := range m.Plan.Sites {
 		if s := &m.Plan.Sites[i]; s.Program == probes.ProgramShared {
@@ -103,9 +103,10 @@ func (m *Module) offsetWatched(base uint32) {
 	}
 }
 
-// probesOf returns the module's probes of what the user named, with absolute site indices. A
+// permanentProbes returns the module's probes that are not removed while the program runs: all but
+// its UnseenProbes and those of variables that the user did not name. Site indices are absolute. A
 // site that is chained behind another at the same address has no probe of its own.
-func (m *Module) probesOf() []attach.Probe {
+func (m *Module) permanentProbes() []attach.Probe {
 	var ps []attach.Probe
 	for i, s := range m.Plan.Sites {
 		index := m.Base + uint32(i)
@@ -168,10 +169,10 @@ func (s *Session) UnseenIn(m *Module) (n int, first, what string) {
 	if err != nil {
 		return 1, m.Path, err.Error()
 	}
-	observed, told := m.Plan.Observed(), m.reportedAddrs()
+	observed, reported := m.Plan.Observed(), m.reportedAddrs()
 	names := symbolize.New(m.Bin, symbolize.WithoutDWARF())
 	for _, site := range unseen.Sites {
-		if observed(site) || told[site.Addr] {
+		if observed(site) || reported[site.Addr] {
 			continue
 		}
 		if n++; n == 1 {

@@ -72,12 +72,13 @@ type Options struct {
 	// Follow: the processes that the program forks, and the programs that these execute, are
 	// observed too, until the first process ends.
 	Follow bool
-	// Accept checks the variables that were found, by the names that the user gave, before the
-	// program runs and when its libraries are mapped. An error is wrong usage, and the program
-	// does not run; a process that was found runs on. Nil accepts all variables.
+	// Accept checks the variables that were found, by the names that the user gave. It is called
+	// once, when the libraries are mapped and a started program has not run yet. An error is wrong
+	// usage: it ends a started program, while an attached process runs on. Nil accepts all
+	// variables.
 	Accept func(map[string]variable.Variable) error
-	// RemovalLimits determine when the probes of a variable are removed that the user did not
-	// name and that only one thread accesses. Default: never.
+	// RemovalLimits determine when the probes of variables that the user did not name are
+	// removed. Default: never.
 	RemovalLimits RemovalLimits
 }
 
@@ -96,7 +97,7 @@ type Session struct {
 	opts     Options
 	tracer   *attach.Tracer
 	job      job              // job control of a started program
-	held     bool             // the processes are traced: each stops at its execve and fork
+	traced   bool             // ptrace traces the processes: each stops at its execve and fork
 	throttle *ptrace.Throttle // nil: the program is never made to wait
 	unnamed  *unnamedWatcher  // of variables that the user did not name; nil without Options.Plan.Shared
 
@@ -187,8 +188,8 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 	return s, nil
 }
 
-// watch starts the goroutine that watches the ring buffer, which calls press when the ring
-// buffer is too full. A press that takes long delays that goroutine alone.
+// watch starts the goroutine that watches the ring buffer, which calls hold when the ring
+// buffer is too full. A hold that takes long delays that goroutine alone.
 func (s *Session) watch(hold func()) error {
 	if s.throttle == nil {
 		return nil
@@ -492,6 +493,7 @@ func boolToInt(b bool) int {
 	return 0
 }
 
+// known reports whether a mapping is a segment of the process already.
 func (p *process) known(m procfs.Mapping) bool {
 	for _, seg := range p.segments {
 		if seg.Lo == m.Lo && seg.Hi == m.Hi && seg.Module == p.modules[m.File] {
@@ -601,17 +603,17 @@ func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
 	return mod, nil
 }
 
-// linkTo returns the target of links of the module's probes for the process. Once the first
+// linkTarget returns the target of links of the module's probes for the process. Once the first
 // thread has called pthread_exit, the kernel's filter by process rejects all hits; then the link
 // has no filter, and the BPF program looks for the process itself.
-func (p *process) linkTo(m *Module) attach.LinkTarget {
+func (p *process) linkTarget(m *Module) attach.LinkTarget {
 	return attach.LinkTarget{File: m.file, Owner: p.pid, Unfiltered: procfs.Dir(p.pid) != fmt.Sprintf("/proc/%d", p.pid)}
 }
 
 // attach attaches a module's probes except its UnseenProbes, which attachUnseen attaches.
 func (s *Session) attach(p *process, mod *Module) error {
-	to := p.linkTo(mod)
-	if err := s.tracer.Attach(to, mod.probesOf()); err != nil {
+	to := p.linkTarget(mod)
+	if err := s.tracer.Attach(to, mod.permanentProbes()); err != nil {
 		return err
 	}
 	if err := s.attachUnnamedAtomics(mod, to); err != nil {
@@ -625,9 +627,9 @@ func (s *Session) attach(p *process, mod *Module) error {
 	return s.watchVariables(p, mod)
 }
 
-// forgetProgram discards what belongs to the program that the process ran before an execve, and
+// discardProgram discards what belongs to the program that the process ran before an execve, and
 // removes its probes.
-func (s *Session) forgetProgram(pid int) error {
+func (s *Session) discardProgram(pid int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.processOf(pid)
@@ -662,7 +664,7 @@ func (f filter) Record(r *bpf.Record) {
 		_ = f.s.syncLate(int(r.Tgid), r.Time)
 		return
 	}
-	if f.s.opts.Follow && !f.s.held {
+	if f.s.opts.Follow && !f.s.traced {
 		f.s.handleLifetime(r)
 	}
 	if bpf.Op(r.Op) == bpf.OpUnseen && r.Result != 0 {
@@ -715,7 +717,7 @@ func (f filter) Idle() {
 			_ = f.s.syncLate(pid, monotonic())
 		}
 	}
-	if f.s.opts.Follow && !f.s.held {
+	if f.s.opts.Follow && !f.s.traced {
 		f.s.findLateLibraries()
 	}
 	f.s.opts.Handler.Idle()

@@ -13,13 +13,13 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// Variables that the user did not name (probes.Options.Shared) are watched while it pays. Their
-// probes have links of their own, each for a batch of probes. An unnamedWatcher reads, from time
-// to time, what the BPF programs count, and removes the probes of a variable that one thread
-// alone accesses often, or that several threads access under a lock that does not change. A link
-// can only be removed as a whole. So the probes of the batch that are still needed get a new
-// link first, and no access is missed; while both links exist, the BPF programs recognise the
-// newer one by its generation.
+// Variables that the user did not name (probes.Options.Shared) are watched while their accesses
+// can still show something new. Their probes have links of their own, each for a batch of
+// probes. An unnamedWatcher reads, from time to time, what the BPF programs count, and removes
+// the probes of a variable that one thread alone accesses often, or that several threads access
+// under a lock that does not change. A link can only be removed as a whole. So the probes of the
+// batch that are still needed get a new link first, and no access is missed; while both links
+// exist, the BPF programs recognise the newer one by its generation.
 
 // RemovalLimits determine when the probes of a variable that the user did not name are removed:
 // because only one thread accesses it, or, for an array, because enough accesses were recorded.
@@ -62,9 +62,9 @@ const (
 var outcomeNames = [...]string{"kept", "unshared", "guarded", "enough"}
 
 // String returns the outcome's name in reports and traces.
-func (f Outcome) String() string {
-	if int(f) < len(outcomeNames) {
-		return outcomeNames[f]
+func (o Outcome) String() string {
+	if int(o) < len(outcomeNames) {
+		return outcomeNames[o]
 	}
 	return "unknown"
 }
@@ -75,7 +75,7 @@ type Watched struct {
 	Hits     uint64 // accesses that probes saw, recorded or not
 	Shared   bool   // more than one thread accessed it
 	Outcome  Outcome
-	Until    time.Duration // from when the program began to run; 0 with OutcomeKept
+	Until    time.Duration // from Session.Began to the removal of the probes; 0 with OutcomeKept
 }
 
 // unnamedVariable is what an unnamedWatcher knows of a variable.
@@ -247,8 +247,8 @@ func (l *RemovalLimits) outcome(v *unnamedVariable, t bpf.Tally) Outcome {
 	return OutcomeKept
 }
 
-// shrinkBatches gives a new link to each batch with probes none of whose variables is watched
-// any more.
+// shrinkBatches removes, from all batches, the probes none of whose variables is watched any
+// more. Each batch that changes gets a new link.
 func (w *unnamedWatcher) shrinkBatches() error {
 	var errs []error
 	var old []attach.Link

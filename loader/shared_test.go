@@ -30,14 +30,14 @@ func TestSharedProbes(t *testing.T) {
 	if diff := cmp.Diff(want, m.sharedProbes(), cmp.AllowUnexported(chainedProbe{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]attach.Probe{{Offset: 1, Site: 10}}, m.probesOf()); diff != "" {
+	if diff := cmp.Diff([]attach.Probe{{Offset: 1, Site: 10}}, m.permanentProbes()); diff != "" {
 		t.Errorf("what was named (-want +got):\n%s", diff)
 	}
 }
 
 func TestFate(t *testing.T) {
-	letGo := DefaultRemovalLimits()
-	aloneHits, loneHits := letGo.Unshared, letGo.SingleThread
+	limits := DefaultRemovalLimits()
+	aloneHits, loneHits := limits.Unshared, limits.SingleThread
 	for name, c := range map[string]struct {
 		v    unnamedVariable
 		t    bpf.Tally
@@ -51,11 +51,11 @@ func TestFate(t *testing.T) {
 		"hot, several":               {unnamedVariable{}, bpf.Tally{Hits: loneHits, Crowd: loneHits, Shared: 1}, OutcomeKept},
 		"guarded":                    {unnamedVariable{guarded: true}, bpf.Tally{Shared: 1}, OutcomeGuarded},
 		"guarded, but of one thread": {unnamedVariable{guarded: true}, bpf.Tally{}, OutcomeKept},
-		"enough of an array":         {unnamedVariable{}, bpf.Tally{Shared: 1, Recorded: uint32(letGo.ArrayAccesses)}, OutcomeEnough},
-		"nearly enough":              {unnamedVariable{}, bpf.Tally{Shared: 1, Recorded: uint32(letGo.ArrayAccesses) - 1}, OutcomeKept},
+		"enough of an array":         {unnamedVariable{}, bpf.Tally{Shared: 1, Recorded: uint32(limits.ArrayAccesses)}, OutcomeEnough},
+		"nearly enough":              {unnamedVariable{}, bpf.Tally{Shared: 1, Recorded: uint32(limits.ArrayAccesses) - 1}, OutcomeKept},
 		"hot, but it orders threads": {unnamedVariable{Watched: Watched{Variable: variable.Variable{Atomic: true}}}, bpf.Tally{Hits: loneHits, Crowd: loneHits}, OutcomeKept},
 	} {
-		if got := letGo.outcome(&c.v, c.t); got != c.want {
+		if got := limits.outcome(&c.v, c.t); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 		never := RemovalLimits{}

@@ -43,7 +43,7 @@ func Start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 		return Result{}, err
 	}
 	s.begin(held.PID)
-	s.held = true
+	s.traced = true
 	if started != nil {
 		started(s)
 	}
@@ -113,7 +113,7 @@ func (s *Session) trace(held *ptrace.Held, endObservation func()) traceResult {
 	}
 	if err != nil {
 		held.GiveUp() // if it still waits: the tool may lack the right to signal it
-		kill(s.PID()) // the program stands at its start, or cannot be observed
+		kill(s.PID()) // the program is stopped at its start, or cannot be observed
 		_, _ = t.Run()
 	}
 	return traceResult{exit: exit, err: err}
@@ -130,7 +130,7 @@ func neverRan(exit ptrace.Exit, held *ptrace.Held) error {
 
 // newProgram handles an execve, after which nothing of the process's former program is left.
 func (s *Session) newProgram(pid int) error {
-	if err := s.forgetProgram(pid); err != nil {
+	if err := s.discardProgram(pid); err != nil {
 		return err
 	}
 	// The process becomes a target only at its first execve, because before it the waiting
@@ -141,7 +141,7 @@ func (s *Session) newProgram(pid int) error {
 	return s.sync(pid)
 }
 
-// child handles a fork. The child stands at its first instruction.
+// child handles a fork. The child is stopped before its first instruction.
 func (s *Session) child(parent, pid int, shared bool) {
 	if err := s.forked(parent, pid, shared); err != nil {
 		s.noteAbout(pid, "process %d, forked by %d, is not observed: %v", pid, parent, err)
@@ -153,11 +153,11 @@ func (s *Session) traceHeld(t *ptrace.Tracee, held *ptrace.Held) (ptrace.Exit, e
 		return ptrace.Exit{}, err
 	}
 	ptrace.RaisePriority()
-	ours, err := ptrace.NewWaker()
+	waker, err := ptrace.NewWaker()
 	if err != nil {
 		return ptrace.Exit{}, err
 	}
-	if err := s.watch(ours.Wake); err != nil {
+	if err := s.watch(waker.Wake); err != nil {
 		return ptrace.Exit{}, err
 	}
 	if err := held.Release(); err != nil {
@@ -264,7 +264,7 @@ func fromTerminal(s unix.Signal) bool {
 
 // job stops the tool together with its program, as the Ctrl-Z of a shell does. If the tool were
 // stopped first, the program would not stop, because its threads stop only when the tracer has
-// passed the signal on. If the program ignores the key, the tool does not stop, and the program
+// passed the signal on. If the program ignores Ctrl-Z, the tool does not stop, and the program
 // keeps the terminal.
 type job struct {
 	mu     sync.Mutex // guards the fields below; no other lock is acquired while it is held
@@ -272,8 +272,8 @@ type job struct {
 	halted uint64     // when the program stopped, likewise; 0: it runs
 }
 
-// maxStopDelay is the longest time, in ns, between the key and a stop of the program that
-// counts as its result. A program may do something first, such as restoring the terminal.
+// maxStopDelay is the longest time, in ns, between Ctrl-Z and a stop of the program that counts
+// as its result. A program may do something first, such as restoring the terminal.
 const maxStopDelay = 2_000_000_000
 
 // ask handles a request to stop the tool. The program may have stopped before.

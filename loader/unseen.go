@@ -8,25 +8,25 @@ import (
 	"github.com/tracepredict/tracepredict/probes"
 )
 
-// Instructions that synchronise without being observed (probes.UnseenProbe) have probes
-// with a BPF program of their own. It sends a record, with the thread, for each of the
-// first hits. Then the probe is removed, and from that moment on any thread may have
-// executed the instruction. Probes are removed by closing their link, which takes the
-// kernel long, so neighbouring probes of the plan are a group that shares a link.
+// Instructions that synchronise without being observed (probes.UnseenProbe) have probes with a
+// BPF program of their own. It sends a record, with the thread, for each of the first hits. Then
+// the probe is removed, and from that moment on any thread may have executed the instruction.
+// Probes are removed by closing their link, which takes the kernel long, so neighbouring probes
+// of the plan are a group that shares a link.
 
 // maxGroups bounds the groups of probes, and so the links, of one file.
 const maxGroups = 64
 
-// unseenRef is what a number in records stands for: an UnseenProbe of a module, and the
-// group that has its link.
+// unseenRef is what a number in records stands for: an UnseenProbe of a module, and the group
+// that has its link.
 type unseenRef struct {
 	module *Module
 	group  *removableProbes
 }
 
-// numberUnseen assigns numbers to the module's UnseenProbes, and groups them. If those
-// of all files exceed bpf.MaxUnseen, the module's have no numbers and are not attached.
-// The caller holds s.mu.
+// numberUnseen assigns numbers to the module's UnseenProbes, and groups them. If those of all
+// files exceed bpf.MaxUnseen, the module's have no numbers and are not attached. The caller
+// holds s.mu.
 func (s *Session) numberUnseen(m *Module) {
 	n := len(m.Plan.UnseenProbes)
 	if len(s.unseen)+n > bpf.MaxUnseen {
@@ -48,7 +48,7 @@ func (s *Session) attachUnseen(p *process, m *Module) error {
 	if !m.unseenNumbered {
 		return nil
 	}
-	m.attachedLate = m.attachedLate || s.running && !s.held
+	m.attachedLate = m.attachedLate || s.running && !s.traced
 	byGroup := map[*removableProbes][]attach.Probe{}
 	seen := map[uint64]bool{}
 	var groups []*removableProbes
@@ -65,16 +65,16 @@ func (s *Session) attachUnseen(p *process, m *Module) error {
 		byGroup[g] = append(byGroup[g], attach.Probe{Offset: probe.Offset, Site: number, Program: probes.ProgramUnseen})
 	}
 	for _, g := range groups {
-		if err := s.attachRemovable(g, p.linkTo(m), byGroup[g]); err != nil {
+		if err := s.attachRemovable(g, p.linkTarget(m), byGroup[g]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// removeUnseen removes the group of the UnseenProbe of a number in records. It does so
-// on a goroutine of its own, because the kernel takes long and the reader must not
-// wait. The reader's goroutine alone calls it.
+// removeUnseen removes the group of the UnseenProbe of a number in records. It does so on a
+// goroutine of its own, because the kernel takes long and the reader must not wait. The reader's
+// goroutine alone calls it.
 func (s *Session) removeUnseen(number uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,8 +95,8 @@ func (s *Session) removeUnseen(number uint64) {
 	})
 }
 
-// UnseenProbe returns the UnseenProbe of a number in records, and the plan that it
-// belongs to; ok is false if there is none.
+// UnseenProbe returns the UnseenProbe of a number in records, and the plan that it belongs to;
+// ok is false if there is none.
 func (s *Session) UnseenProbe(number uint64) (plan *probes.Plan, probe probes.UnseenProbe, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,14 +107,14 @@ func (s *Session) UnseenProbe(number uint64) (plan *probes.Plan, probe probes.Un
 	return m.Plan, m.Plan.UnseenProbes[uint32(number)-m.firstUnseen], true
 }
 
-// reportedAddrs returns the addresses of the instructions whose first executions a
-// probe reports.
+// reportedAddrs returns the addresses of the instructions whose first executions a probe
+// reports.
 func (m *Module) reportedAddrs() map[uint64]bool {
-	at := map[uint64]bool{}
+	addrs := map[uint64]bool{}
 	if m.unseenNumbered && !m.attachedLate {
 		for _, probe := range m.Plan.UnseenProbes {
-			at[probe.At] = true
+			addrs[probe.At] = true
 		}
 	}
-	return at
+	return addrs
 }

@@ -15,9 +15,9 @@ import (
 // page of the process on the tool's behalf, which fails with EINTR in a task that has been
 // killed; the kernel then gives up ("leaking uprobe"). Solution: the tool does not make such a
 // system call itself. It clones a task that lives for this one call only. The task shares memory
-// and descriptors with the tool, and has a thread group and a session of its own, which no
-// signal for the tool's reaches. If the tool dies meanwhile, the task completes the call, and
-// the kernel closes the descriptors only when the call is over.
+// and descriptors with the tool, and has a thread group and a session of its own, so that
+// signals sent to those of the tool do not reach it. If the tool dies meanwhile, the task
+// completes the call, and the kernel closes the descriptors only when the call is over.
 //
 // That task runs no Go code, only the two or three system calls of calltask_*.s: it has no stack
 // of its own and handles no signal.

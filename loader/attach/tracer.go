@@ -34,8 +34,8 @@ type TracerOptions struct {
 	Stacks Stacks
 	// Shared makes room for variables that the user did not name.
 	Shared bool
-	// Enough is the number of accesses to one array that are recorded; 0: all. It is
-	// the field of loader.RemovalLimits of this name.
+	// ArrayAccesses is the number of accesses to one array that are recorded; 0: all. It is the
+	// field of this name of loader.RemovalLimits.
 	ArrayAccesses uint64
 	// NoCalls and NoVariables leave out the programs for functions that the user asked for, and
 	// for fields and watchpoints, because the kernel takes long to verify them.
@@ -57,8 +57,8 @@ const DefaultRingBytes = 64 << 20
 
 const (
 	// The last 1/lifeShare of the ring buffer is reserved for records of beginnings and ends of
-	// threads and of libraries that are mapped: to lose one of these does more harm than to lose
-	// an event.
+	// threads and of libraries that are mapped: losing one of these does more harm than
+	// losing an event.
 	lifeShare = 16
 	// Copies of new call stacks are sent only while less than 1/stackShare of the ring buffer is
 	// unread. At the same mark the program is made to wait.
@@ -148,12 +148,12 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	for _, p := range spec.Programs {
 		p.KernelVersion = 1
 	}
-	removeUnneeded(spec, opts)
+	stubUnneeded(spec, opts)
 	return nil
 }
 
-// removeUnneeded replaces the programs that are not needed by programs that do nothing.
-func removeUnneeded(spec *ebpf.CollectionSpec, opts TracerOptions) {
+// stubUnneeded replaces the programs that are not needed by programs that do nothing.
+func stubUnneeded(spec *ebpf.CollectionSpec, opts TracerOptions) {
 	var names []string
 	if !opts.Shared {
 		names = append(names, "on_shared")
@@ -538,7 +538,7 @@ func (t *Tracer) IgnoreVariable(index uint32) error {
 	return nil
 }
 
-// SetSeveralThreads tells the programs that the process has several threads already.
+// SetSeveralThreads makes the BPF programs assume that the process has several threads already.
 func (t *Tracer) SetSeveralThreads() error {
 	if err := t.objs.Crowded.Set(uint32(1)); err != nil {
 		return fmt.Errorf("tell the programs of threads: %w", err)

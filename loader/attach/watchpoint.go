@@ -30,7 +30,7 @@ import (
 // ErrNoWatchpoint is the error that errors.Is finds in errors about hardware watchpoints.
 var ErrNoWatchpoint = errors.New("no hardware watchpoint")
 
-// Flags of struct perf_event_attr that the library does not name (Linux 5.13).
+// Flags of struct perf_event_attr that golang.org/x/sys/unix does not name (Linux 5.13).
 const (
 	perfInheritThread = 1 << 35
 	perfRemoveOnExec  = 1 << 36
@@ -86,9 +86,8 @@ func (t *Tracer) Watch(pid int, addr uint64, size int, w bpf.Watch) error {
 	return nil
 }
 
-// startCalls attaches, before the first watchpoint, the programs that record when a thread
-// begins its next system call and when it ends: one system call may access a variable several
-// times.
+// startCalls attaches, before the first watchpoint, the programs that record that a thread begins
+// its next system call, or ends: one system call may access a variable several times.
 func (t *Tracer) startCalls() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

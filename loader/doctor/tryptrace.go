@@ -36,8 +36,8 @@ func explainPtrace(err error) error {
 	}
 	c := need.Read()
 	if scope, ok, _ := procfs.Setting("kernel.yama.ptrace_scope"); ok {
-		if need := explainYama(c, scope); need != nil {
-			return need
+		if yama := explainYama(c, scope); yama != nil {
+			return yama
 		}
 	}
 	if c.NoPtrace {

@@ -12,8 +12,7 @@ import (
 
 // core(5) describes where the kernel puts core dumps.
 
-// CoreDumpLocation returns a sentence on where a core dump of a process would be put
-// now.
+// CoreDumpLocation returns a sentence on where a core dump of a process would be put now.
 func CoreDumpLocation(pid int) string {
 	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
 	if err != nil {

@@ -26,8 +26,8 @@ func OwnPIDNamespace() (pidNamespace, error) {
 	return pidNamespace{dev: st.Dev, Inode: st.Ino}, nil
 }
 
-// HelperDev returns the device number for the BPF programs. It is 0 in the initial namespace,
-// where IDs need no translation, which is cheaper.
+// HelperDev returns the device number for the helper bpf_get_ns_current_pid_tgid. It is 0 in the
+// initial namespace, where IDs need no translation, which is cheaper.
 func (n pidNamespace) HelperDev() uint64 {
 	if n.Inode == initialPIDNamespace {
 		return 0

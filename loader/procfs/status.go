@@ -24,7 +24,7 @@ func Setting(name string) (n int, ok bool, err error) {
 	return n, true, nil
 }
 
-// Status reads /proc/PID/status. pid is a process, a thread or "self".
+// Status reads /proc/PID/status. pid is a process, a thread, "PID/task/TID" or "self".
 func Status(pid string) (map[string]string, error) {
 	text, err := os.ReadFile("/proc/" + pid + "/status")
 	if err != nil {

@@ -85,8 +85,8 @@ func Ended(status map[string]string) bool {
 	return strings.HasPrefix(status["State"], "Z") || strings.HasPrefix(status["State"], "X")
 }
 
-// IsKernelThread reports whether a process is a thread of the kernel. It reads the flags of the
-// scheduler where status has no Kthread, which is before Linux 6.8.
+// IsKernelThread reports whether a process is a thread of the kernel. Where status has no
+// Kthread, which is before Linux 6.8, it reads the flags of the task.
 func IsKernelThread(pid int, status map[string]string) bool {
 	if k, ok := status["Kthread"]; ok {
 		return k == "1"

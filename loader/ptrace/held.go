@@ -20,9 +20,9 @@ import (
 // ends when the tool dies before releasing it.
 const heldArg = "__tracepredict-held"
 
-// heldFDs are the ends of pipes that the waiting process has. Their numbers, which are
-// its further arguments, are those that they have in the tool: the program may have
-// been given descriptors of any other number, from 3 on.
+// heldFDs are the ends of pipes that the waiting process has. Their numbers, which are its
+// further arguments, are those that they have in the tool: the program may have been given
+// descriptors of any other number, from 3 on.
 type heldFDs struct {
 	start int // one byte: become the program; end of file: the tool has ended
 	plan  int // the Plan, as JSON

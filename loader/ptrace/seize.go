@@ -26,7 +26,7 @@ func (t *Throttle) HoldUntraced() {
 	}
 	h.detachAll()
 	if h.anySeized {
-		t.count(time.Since(began))
+		t.countHold(time.Since(began))
 	}
 }
 
@@ -47,9 +47,9 @@ func (h *seizure) stop(pid, tid int) {
 	if !h.seized[tid] {
 		// New threads need not be traced: a thread that is held creates none.
 		if err := ptrace(unix.PTRACE_SEIZE, tid, 0, 0); err != nil {
-			if !errors.Is(err, unix.ESRCH) && !procfs.HasEnded(pid, tid) { // not if it exits
+			if !errors.Is(err, unix.ESRCH) && !procfs.HasEnded(pid, tid) { // an exiting thread is no obstacle
 				h.refused[tid] = true
-				h.throttle.obstacle(pid, whyNotSeized(pid, tid, err))
+				h.throttle.recordObstacle(pid, whyNotSeized(pid, tid, err))
 			}
 			return
 		}
@@ -81,9 +81,9 @@ func (h *seizure) reap() {
 	}
 }
 
-// maxDetachLooks bounds the looks of detachAll, busyPause apart, for stops of threads that do
-// not leave the kernel. Threads that have not stopped then are detached when the tracer's thread
-// ends.
+// maxDetachLooks is how often detachAll looks, at intervals of busyPause, for stops of threads
+// that have not left the kernel. Threads that have not stopped by then are detached by the kernel
+// when the tracer's thread ends.
 const maxDetachLooks = 20
 
 // detachAll detaches all threads. Pending signals are delivered then, and a thread that was in a

@@ -113,16 +113,16 @@ func (t *Throttle) RecordStall(d time.Duration) {
 	t.stall = max(t.stall, d)
 }
 
-func (t *Throttle) count(d time.Duration) {
+func (t *Throttle) countHold(d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.holds++
 	t.held += d
 }
 
-// obstacle records why a process could not be made to wait. It keeps the first reason for each
-// process.
-func (t *Throttle) obstacle(pid int, why string) {
+// recordObstacle records why a process could not be made to wait. It keeps the first reason for
+// each process.
+func (t *Throttle) recordObstacle(pid int, why string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.obstacles == nil {

@@ -45,12 +45,12 @@ func TestThrottleNotes(t *testing.T) {
 		stopped = "tracepredict itself was stopped, or kept from running, for 1.5 s, so the program could not be made to wait: a larger --ring gives it more time"
 		small   = "the ring buffer was full before the program could be made to wait: give a larger --ring"
 	)
-	holds := func(b *Throttle) { b.count(200 * time.Millisecond); b.count(300 * time.Millisecond) }
+	holds := func(b *Throttle) { b.countHold(200 * time.Millisecond); b.countHold(300 * time.Millisecond) }
 	absent := func(b *Throttle) { b.RecordStall(1500 * time.Millisecond); b.RecordStall(time.Millisecond) }
 	traced := func(b *Throttle) {
-		b.obstacle(7, "seven")
-		b.obstacle(7, "again")
-		b.obstacle(3, "three")
+		b.recordObstacle(7, "seven")
+		b.recordObstacle(7, "again")
+		b.recordObstacle(3, "three")
 	}
 	for _, c := range []struct {
 		name string

@@ -174,7 +174,7 @@ func (t *Tracee) starting() bool {
 func (t *Tracee) endHold() {
 	if t.holding {
 		t.holding = false
-		t.Throttle.count(time.Since(t.since))
+		t.Throttle.countHold(time.Since(t.since))
 	}
 }
 

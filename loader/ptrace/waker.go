@@ -52,7 +52,7 @@ func NewWaker() (waker, error) {
 
 // Wake interrupts the wait. It has no effect if it comes just before the wait, so a caller that
 // needs an answer calls Wake until it has one.
-func (b waker) Wake() { _ = unix.Tgkill(os.Getpid(), b.tid, wakeSignal) }
+func (w waker) Wake() { _ = unix.Tgkill(os.Getpid(), w.tid, wakeSignal) }
 
 func sigaction(to, from *kernelSigaction) error {
 	_, _, e := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(wakeSignal), uintptr(unsafe.Pointer(to)), uintptr(unsafe.Pointer(from)),

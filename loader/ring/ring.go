@@ -19,9 +19,9 @@ import (
 
 // Buffer reads a BPF ring buffer in place. The Reader of cilium/ebpf takes a lock, copies the
 // record and releases its space for each record. The producers read the consumer's position
-// whenever they reserve space, so that releasing each record by itself moves that word from core
-// to core. Here a record is read in place and the space of many is released at once. The
-// producers' side is kernel/bpf/ringbuf.c of the kernel.
+// whenever they reserve space, so that releasing each record by itself moves that cache line
+// from core to core. Here a record is read in place and the space of many is released at once.
+// The producers' side is kernel/bpf/ringbuf.c of the kernel.
 //
 // cilium/ebpf's ringbuf.RawReader is to replace this file once a release has it and the
 // benchmark of the pipeline is equal; v0.22.0, the newest release, does not have it.

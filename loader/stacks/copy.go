@@ -58,12 +58,12 @@ func (c Collector) Finish(r *bpf.StackRecord) *Copy {
 	}
 	delete(c, r.Tid)
 	k.head = *r
-	k.putBack()
+	k.restoreReturns()
 	return k
 }
 
-// putBack replaces, in the copy, the return addresses of uretprobes by the original ones.
-func (k *Copy) putBack() {
+// restoreReturns replaces, in the copy, the return addresses of uretprobes by the original ones.
+func (k *Copy) restoreReturns() {
 	for _, r := range k.returns {
 		if at := r.at - k.base; at < uint64(len(k.bytes)) && uint64(len(k.bytes))-at >= 8 {
 			binary.LittleEndian.PutUint64(k.bytes[at:], r.original)

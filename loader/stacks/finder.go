@@ -29,10 +29,10 @@ type Finder struct {
 
 	mu       sync.Mutex       // guards the fields below; no other lock is acquired while it is held
 	found    *sync.Cond       // signalled when another call stack has been found
-	ids      map[uint32]int32 // by call stack ID: index in known, -1 while it is being looked for
+	ids      map[uint32]int32 // by call stack ID: index in stacks, -1 while it is being looked for
 	complete int              // IDs whose call stack reaches the first function of thread or program
 	stacks   [][]uint64       // the distinct call stacks
-	numbers  map[string]int32 // index in known, by the bytes of the call stack
+	numbers  map[string]int32 // index in stacks, by the bytes of the call stack
 }
 
 // Space finds the code at addresses of processes.
@@ -58,18 +58,18 @@ const (
 
 // New returns a finder for the processes of a space; Run does its work.
 func New(space Space) *Finder {
-	c := &Finder{
+	f := &Finder{
 		space: space, todo: make(chan *Copy, maxCopies), ended: make(chan struct{}), tables: map[*elf.File]*unwind.Table{}, ids: map[uint32]int32{}, numbers: map[string]int32{},
 	}
-	c.found = sync.NewCond(&c.mu)
-	return c
+	f.found = sync.NewCond(&f.mu)
+	return f
 }
 
 // Add queues a copy to be unwound, unless its ID is known already or maxIDs IDs are.
 func (f *Finder) Add(k *Copy) {
 	f.mu.Lock()
-	_, again := f.ids[k.head.Stack]
-	if again || len(f.ids) >= maxIDs {
+	_, known := f.ids[k.head.Stack]
+	if known || len(f.ids) >= maxIDs {
 		f.mu.Unlock()
 		return
 	}
@@ -99,7 +99,7 @@ func (f *Finder) Run() {
 	}
 }
 
-// number returns the index of a call stack in known, and adds it if it is new. The caller holds
+// number returns the index of a call stack in stacks, and adds it if it is new. The caller holds
 // mu.
 func (f *Finder) number(pcs []uint64) int32 {
 	key := make([]byte, 0, 8*len(pcs))
@@ -156,9 +156,9 @@ func native() layout {
 	return layout{insn.AMD64, 16, 16}
 }
 
-// unwind returns the call stack of a copy, and why it ends. The kernel may have stepped a copy
-// of the instruction elsewhere when a watchpoint trapped; the record then has the original
-// address in Caller.
+// unwind returns the call stack of a copy, and why it ends. When a watchpoint trapped, the
+// kernel may have been stepping a copy of the instruction out of line; the original address is
+// then in Caller.
 func (f *Finder) unwind(k *Copy) (pcs []uint64, end unwind.End) {
 	n := native()
 	regs := unwind.Regs{PC: k.head.Regs[n.pc]}
