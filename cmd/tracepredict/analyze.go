@@ -140,7 +140,7 @@ func openTrace(name string, strict bool) (src trace.Source, closeTrace func(), e
 		err = fmt.Errorf("%s: it is empty", name)
 	case err != nil && err != io.EOF:
 		err = fmt.Errorf("%s: %w", name, err)
-	case bytes.ContainsFunc(start, noText):
+	case bytes.ContainsFunc(start, notInText):
 		err = fmt.Errorf("%s: this is not a trace: neither tracepredict's format nor STD text", name)
 	default:
 		src, err = std.NewReader(buffered, name, std.ReaderOptions{Strict: strict}), nil
@@ -152,5 +152,5 @@ func openTrace(name string, strict bool) (src trace.Source, closeTrace func(), e
 	return src, closeTrace, nil
 }
 
-// noText reports whether a text, STD text included, cannot contain a character.
-func noText(c rune) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' || c == 0x7f }
+// notInText reports whether a character occurs in no text, and so not in STD text.
+func notInText(c rune) bool { return c < ' ' && c != '\t' && c != '\n' && c != '\r' || c == 0x7f }

@@ -44,7 +44,7 @@ Exit status: 0, 2 if the specification is faulty.`,
 	fs := cmd.Flags()
 	fs.StringVar(&f.format, "format", "text", "format of the description: `text|json`")
 	fs.BoolVar(&f.dot, "dot", false, "draw the monitors in the language of Graphviz instead")
-	f.reading(cmd)
+	f.registerReading(cmd)
 	return cmd
 }
 

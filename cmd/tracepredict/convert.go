@@ -109,12 +109,12 @@ func (a *app) convertTo(f *convertFlags, src trace.Source, out io.Writer) error 
 	}
 	cut, _ := src.(interface{ Cut() *trace.Cut })
 	whole := err == nil && (cut == nil || cut.Cut() == nil)
-	left, closing := w.finish(whole)
+	omissions, closing := w.finish(whole)
 	if err == nil && !whole {
 		fmt.Fprintf(a.stderr, "tracepredict: %s\n", cut.Cut())
 	}
-	if left != "" {
-		fmt.Fprintf(a.stderr, "tracepredict: %s\n", left)
+	if omissions != "" {
+		fmt.Fprintf(a.stderr, "tracepredict: %s\n", omissions)
 	}
 	return errors.Join(err, closing)
 }
@@ -123,7 +123,7 @@ func (a *app) convertTo(f *convertFlags, src trace.Source, out io.Writer) error 
 // short, and returns a sentence on what the format could not represent.
 type eventWriter interface {
 	Event(*event.Event)
-	finish(whole bool) (left string, err error)
+	finish(whole bool) (omissions string, err error)
 }
 
 func newEventWriter(f *convertFlags, src trace.Source, out io.Writer) (eventWriter, error) {

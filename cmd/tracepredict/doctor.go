@@ -84,16 +84,16 @@ func verdict(missing []string, checks []doctor.Check) string {
 // checks that it helps: those that failed or, if none did, those that are unknown.
 func remedies(checks []doctor.Check) string {
 	var order []string
-	mends := map[string]map[doctor.State][]string{}
+	helped := map[string]map[doctor.State][]string{}
 	for _, c := range checks {
 		if c.Remedy == "" || c.State == doctor.Yes {
 			continue
 		}
-		if mends[c.Remedy] == nil {
+		if helped[c.Remedy] == nil {
 			order = append(order, c.Remedy)
-			mends[c.Remedy] = map[doctor.State][]string{}
+			helped[c.Remedy] = map[doctor.State][]string{}
 		}
-		mends[c.Remedy][c.State] = append(mends[c.Remedy][c.State], c.Name)
+		helped[c.Remedy][c.State] = append(helped[c.Remedy][c.State], c.Name)
 	}
 	if len(order) == 0 {
 		return ""
@@ -101,9 +101,9 @@ func remedies(checks []doctor.Check) string {
 	var b strings.Builder
 	b.WriteString("\nWhat to do:\n")
 	for _, r := range order {
-		names := mends[r][doctor.No]
+		names := helped[r][doctor.No]
 		if len(names) == 0 {
-			names = mends[r][doctor.Unknown]
+			names = helped[r][doctor.Unknown]
 		}
 		fmt.Fprintf(&b, "  for %s:\n    %s\n", strings.Join(names, ", "), r)
 	}

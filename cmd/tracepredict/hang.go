@@ -106,7 +106,7 @@ func (h *hangWatcher) act(f *finding.Finding) {
 		h.advise()
 		return
 	}
-	if err := h.finish(f); err != nil {
+	if err := h.endProgram(f); err != nil {
 		fmt.Fprintf(h.stderr, "tracepredict: --on-hang: %s\n", report.Sanitize(err.Error()))
 	}
 }
@@ -122,7 +122,8 @@ func (h *hangWatcher) advise() {
 	fmt.Fprintln(h.stderr, "tracepredict: the program is left as it is; --on-hang kill or core ends one that hangs")
 }
 
-func (h *hangWatcher) finish(f *finding.Finding) error {
+// endProgram ends the process that hangs, with a core dump if --on-hang asks for one.
+func (h *hangWatcher) endProgram(f *finding.Finding) error {
 	s := h.run.live.Session
 	pid, sig := s.PID(), unix.SIGKILL
 	if t, ok := h.run.live.Observer.ThreadInfo(f.Threads[0]); ok {

@@ -51,7 +51,7 @@ Exit status: 0 if no hang was found, 66 if one was, 125 if tracepredict failed, 
 
 // hang looks at a process once and reports what its threads do.
 func (a *app) hang(ctx context.Context, f *observeFlags, pid int) error {
-	r, err := newRun(f, a.stderr, true)
+	r, err := newObservation(f, a.stderr, true)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,8 @@ func (a *app) hang(ctx context.Context, f *observeFlags, pid int) error {
 	return a.reportStates(r, program, seen)
 }
 
-// reportStates prints the report of such a look.
+// reportStates prints the report of the command hang: the hangs that were found, and what each
+// thread does.
 func (a *app) reportStates(r *observation, program string, seen []run.ThreadState) error {
 	look := report.Run{Summary: run.Summary{
 		Program: program, PID: r.live.Session.PID(), Threads: len(seen), Duration: time.Since(r.live.Session.Began()), Notes: r.live.Session.Notes(),

@@ -142,7 +142,7 @@ func readTable(name string) (synctab.Table, error) {
 	return table, nil
 }
 
-// observeFlags are the flags of exec and attach.
+// observeFlags are the flags of exec and attach. hang uses their defaults.
 type observeFlags struct {
 	planFlags
 	reportFlags
@@ -235,7 +235,7 @@ type observation struct {
 	hangs   *hangWatcher
 }
 
-func newRun(f *observeFlags, stderr io.Writer, attached bool) (*observation, error) {
+func newObservation(f *observeFlags, stderr io.Writer, attached bool) (*observation, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
@@ -388,7 +388,7 @@ asked for) and the program itself exited with 0; 125 if tracepredict failed, 126
 }
 
 func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []string) error {
-	r, err := newRun(f, a.stderr, false)
+	r, err := newObservation(f, a.stderr, false)
 	if err != nil {
 		return err
 	}
@@ -496,7 +496,7 @@ func endSignals() []os.Signal {
 }
 
 func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
-	r, err := newRun(f, a.stderr, true)
+	r, err := newObservation(f, a.stderr, true)
 	if err != nil {
 		return err
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// locks returns the options of the analysis of lock orders. If the flags ask for it, the
-// analysis prints new lock-order edges (--progress), or ends the observation when there have
-// been none for some time (--settle).
+// locks returns the options of the analysis of lock orders. With --progress the analysis prints
+// new lock-order edges; with --settle it ends the observation when there have been none for some
+// time.
 func (r *observation) locks(stderr io.Writer) goodlock.Options {
 	opts := r.flags.locks()
 	if r.flags.settle > 0 {

@@ -32,11 +32,11 @@ type specFlags struct {
 func (f *specFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.file, "spec", "", "check the properties of a specification, `FILE`.tps, on all runs that the observed causality allows; what it names is observed (docs/specification.md)")
-	f.reading(cmd)
+	f.registerReading(cmd)
 }
 
-// reading registers the flags for reading a specification. check has them too.
-func (f *specFlags) reading(cmd *cobra.Command) {
+// registerReading registers the flags for reading a specification. check has them too.
+func (f *specFlags) registerReading(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.BoolVar(&f.partial, "partial", false, "accept properties that are not safety properties: violations that no finite run can show are named, and never reported")
 	fs.StringArrayVar(&f.include, "include", nil, "look in this `FOLDER` for files that the specification includes; repeatable")
@@ -112,16 +112,16 @@ func (s *specification) withLocations(err error) error {
 		return err
 	}
 	var problems syntax.List
-	rest := s.takeProblems(err, &problems)
+	rest := s.splitProblems(err, &problems)
 	if len(problems) == 0 {
 		return err
 	}
 	return usage("%w", errors.Join(s.Sorted(problems), errors.Join(rest...)))
 }
 
-// takeProblems returns the parts of an error that do not concern the specification. It adds the
+// splitProblems returns the parts of an error that do not concern the specification. It adds the
 // other parts to problems.
-func (s *specification) takeProblems(err error, problems *syntax.List) (rest []error) {
+func (s *specification) splitProblems(err error, problems *syntax.List) (rest []error) {
 	var list syntax.List
 	switch e := err.(type) {
 	case syntax.List:
@@ -132,12 +132,12 @@ func (s *specification) takeProblems(err error, problems *syntax.List) (rest []e
 		list = s.Missing(e.Pattern.Text, e.Error())
 	case interface{ Unwrap() []error }:
 		for _, part := range e.Unwrap() {
-			rest = append(rest, s.takeProblems(part, problems)...)
+			rest = append(rest, s.splitProblems(part, problems)...)
 		}
 		return rest
 	case interface{ Unwrap() error }:
 		before := len(*problems)
-		if rest = s.takeProblems(e.Unwrap(), problems); len(*problems) > before {
+		if rest = s.splitProblems(e.Unwrap(), problems); len(*problems) > before {
 			return rest
 		}
 	}

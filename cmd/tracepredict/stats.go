@@ -59,7 +59,7 @@ type liveStats struct {
 	counter    stats.Counter
 	latency    *stats.Latency
 	own        ownUsage      // the tool's, from the start
-	attached   bool          // the program was attached to; its processor time counts from first on
+	attached   bool          // the program was attached to; its processor time counts from cpuAtBegin
 	cpuAtBegin time.Duration // processor time of the attached program when its probes were in
 	cpuNow     time.Duration // its processor time when it was last read
 	readAt     time.Time     // when that was

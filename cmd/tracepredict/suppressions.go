@@ -12,16 +12,16 @@ import (
 
 // suppressFlags select the findings that reports leave out.
 type suppressFlags struct {
-	files    []string
-	plain    bool // --no-default-suppressions
-	generate bool
-	set      *suppress.Set // the suppressions, set by load
+	files      []string
+	noDefaults bool // --no-default-suppressions
+	generate   bool
+	set        *suppress.Set // the suppressions, set by load
 }
 
 func (f *suppressFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringArrayVar(&f.files, "suppressions", nil, "leave out of the report, and of the exit status, the findings that a suppression in `FILE` matches (docs/suppressions.md); repeatable")
-	fs.BoolVar(&f.plain, "no-default-suppressions", false, "do not use the suppressions that come with tracepredict, which 'tracepredict suppressions' prints")
+	fs.BoolVar(&f.noDefaults, "no-default-suppressions", false, "do not use the suppressions that come with tracepredict, which 'tracepredict suppressions' prints")
 	fs.BoolVar(&f.generate, "gen-suppressions", false, "print, after the report, a suppression for each finding that is shown")
 }
 
@@ -31,7 +31,7 @@ func (f *suppressFlags) load() error {
 	if err != nil {
 		return fmt.Errorf("--suppressions %w", err)
 	}
-	if !f.plain {
+	if !f.noDefaults {
 		builtin, err := suppress.Builtin()
 		if err != nil {
 			return err

@@ -16,14 +16,14 @@ func usage(format string, args ...any) error {
 	return &loader.UsageError{Err: fmt.Errorf(format, args...)}
 }
 
-// oneOf returns a usage error if a flag's value is not one of those allowed.
-func oneOf[T ~string](flag, value string, may ...T) error {
-	if slices.Contains(may, T(value)) {
+// oneOf returns a usage error if a flag's value is not one of the allowed ones.
+func oneOf[T ~string](flag, value string, allowed ...T) error {
+	if slices.Contains(allowed, T(value)) {
 		return nil
 	}
-	text := string(may[0])
-	for i, v := range may[1:] {
-		if i+2 == len(may) {
+	text := string(allowed[0])
+	for i, v := range allowed[1:] {
+		if i+2 == len(allowed) {
 			text += " or " + string(v)
 		} else {
 			text += ", " + string(v)
