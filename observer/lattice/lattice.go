@@ -30,7 +30,7 @@
 // # Representation
 //
 // A cut is packed into lanes of 8, 16 or 32 bits, one for each slot, counted from a base
-// that moves with the levels: one subtraction compares eight lanes (cut.go). Sets of
+// that moves with the levels: one subtraction compares all lanes of a word (cut.go). Sets of
 // the states of a small monitor are masks, united as they come to a cut and stepped once
 // (masks.go). Other sets are interned, and the results of set × letter and set ∪ set are
 // cached, so that a step is a look-up (sets.go). The arrays of levels are reused; in the
