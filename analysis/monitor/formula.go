@@ -102,7 +102,8 @@ func futureUnderPast(f *ltl.Formula) error {
 	return find(f)
 }
 
-// firstFuture returns the first part of f with a future operator. There must be one.
+// firstFuture returns the first part of f whose outermost operator is a future one. There must
+// be such a part.
 func firstFuture(f *ltl.Formula, future map[*ltl.Formula]bool) *ltl.Formula {
 	for !f.Op.IsFuture() {
 		for _, operand := range f.Operands() {
@@ -141,8 +142,8 @@ func culprits(f *ltl.Formula, eventualities []signedFormula, limit int) []Eventu
 	return alone
 }
 
-// safeWithOnly reports whether the formula is a safety property when all its
-// eventualities but one are weakened.
+// safeWithOnly reports whether a formula is a safety property if all its eventualities but one
+// are weakened. It returns false if that takes too many states to decide.
 func safeWithOnly(f *ltl.Formula, eventuality signedFormula, limit int) bool {
 	b := newBuilder(f, limit, func(g *ltl.Formula) bool { return g != eventuality.formula })
 	x, err := b.build()

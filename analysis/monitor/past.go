@@ -15,8 +15,7 @@ import (
 // read so far.
 type memory = uint32
 
-// pastNode is a formula without future operators, or one of its parts; equal
-// parts are one node.
+// pastNode is a formula without future operators, or a part of one. Equal parts are one node.
 type pastNode struct {
 	op          ltl.Op
 	atom        int

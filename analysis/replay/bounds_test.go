@@ -10,9 +10,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/trace/std"
 )
 
-// TestHistoryIsTold: what was evicted is counted and noted; with a larger history nothing is
+// TestEvictedEventsAreNoted: what was evicted is counted and noted; with a larger history nothing is
 // evicted, and an error whose schedule needs it is found.
-func TestHistoryIsTold(t *testing.T) {
+func TestEvictedEventsAreNoted(t *testing.T) {
 	var text strings.Builder
 	// A race that locks hide, at the beginning of a run of many critical sections.
 	text.WriteString("T1|w(x)|1\nT1|acq(l)|2\nT1|rel(l)|3\nT2|acq(l)|4\nT2|rel(l)|5\nT2|w(x)|6\n")

@@ -16,10 +16,10 @@ type refusing struct{}
 
 func (refusing) Check([]finding.Step, finding.Kind) error { return errors.New("no") }
 
-// TestMistakesAreTold: a schedule that was found and that the checker refuses is in the notes,
+// TestRefusedWitnessesAreNoted: a schedule that was found and that the checker refuses is in the notes,
 // in the figures and among the pruned candidates, whether these are requested or not; one that
 // the checker accepts is in the figures alone.
-func TestMistakesAreTold(t *testing.T) {
+func TestRefusedWitnessesAreNoted(t *testing.T) {
 	const text = "T1|acq(a)|1\nT1|acq(b)|2\nT1|rel(b)|3\nT1|rel(a)|4\nT2|acq(b)|5\nT2|acq(a)|6\nT2|rel(a)|7\nT2|rel(b)|8\n"
 	for _, mistaken := range []bool{false, true} {
 		o := Options{Suite: suite.Options{Explain: true}, Stats: true}

@@ -164,8 +164,8 @@ func (m *Matcher) calls(e *event.Event) {
 	}
 }
 
-// callsOf returns the declared events that match a function, with the indices of their
-// bound names among its recorded arguments.
+// callsOf returns the declared events that calls or returns of a function may match, with the
+// indices of the bound parameters among the function's recorded arguments.
 func (m *Matcher) callsOf(id event.FuncID) []call {
 	f := m.names.Func(id)
 	var out []call
@@ -342,7 +342,7 @@ func (m *Matcher) numberThreads(upTo event.ThreadID) {
 	}
 }
 
-// is reports whether a thread is of a type.
+// isOfType reports whether a thread is of a declared type; -1 is none.
 func (m *Matcher) isOfType(id event.ThreadID, of int) bool {
 	if of < 0 || id == 0 {
 		return false

@@ -161,8 +161,8 @@ func TestMatchedValues(t *testing.T) {
 	}
 }
 
-// TestMatcherForgets: the matcher keeps nothing of objects and threads that have ended.
-func TestMatcherForgets(t *testing.T) {
+// TestMatcherMemoryIsBounded: the matcher keeps nothing of objects and threads that have ended.
+func TestMatcherMemoryIsBounded(t *testing.T) {
 	s := parse(t, "lock guard = guard_lock\nlocal n : int = 0 { on e : n := n + 1 }\nevent e = acquire guard when n < 5\nproperty p = always !e")
 	names := aRun()
 	names.Object = func(id event.ObjectID) string { return []string{"guard_lock", "other"}[id%2] }

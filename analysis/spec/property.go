@@ -195,8 +195,8 @@ func atom(i int, ok bool) *ltl.Formula {
 	return ltl.Proposition(i)
 }
 
-// temporal returns the part of an expression over one state that is a temporal operator or
-// an event, nil if there is none.
+// temporal returns the first part of an expression that is a temporal operation, nil if there is
+// none.
 func (b *body) temporal(x syntax.Expr) syntax.Expr {
 	switch x := x.(type) {
 	case *syntax.Paren:

@@ -36,8 +36,8 @@ func TestCounter(t *testing.T) {
 	}
 }
 
-// TestRecent adds identifiers as runs do: new ones nearly in order, and old ones at any time.
-func TestRecent(t *testing.T) {
+// TestSlidingSet adds identifiers as runs do: new ones nearly in order, and old ones at any time.
+func TestSlidingSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var r slidingSet
 		met := map[uint64]bool{}
