@@ -32,9 +32,9 @@ type instance struct {
 	segment     uint64           // thread.segment at the acquires
 	stack       event.StackID    // call stack of the acquire
 	held        []event.ObjectID // in order of acquisition
-	heldAt      []event.StackID
-	slot        uint32
-	clock       *clock
+	heldAt      []event.StackID  // by held lock: the call stack of its acquire
+	slot        uint32           // of the thread, for clocks
+	clock       *clock           // the must-order clock at the acquires
 	first, last moment
 	cacheIndex  int   // index in the instanceCache; stale unless the entry there has this instance
 	original    *edge // of an edge of classes: the edge of locks whose instance this is a copy of

@@ -120,7 +120,7 @@ func TestBoundsOfLockOrder(t *testing.T) {
 }
 
 // TestBoundOfReversals checks the same for the search for schedules in which critical
-// sections change places.
+// sections are reordered.
 func TestBoundOfReversals(t *testing.T) {
 	needBPF(t)
 	_, r := pruned(t, "errand", "--reversals", "1")
