@@ -44,7 +44,7 @@ type (
 	WatchKey = TracepredictWatchKey
 	// Watch describes what a hardware watchpoint observes; struct watch.
 	Watch = TracepredictWatch
-	// WatchedLine is a thread that has one of our hardware watchpoints; struct watched_line.
+	// WatchedLine is a thread that has a hardware watchpoint of the tool; struct watched_line.
 	WatchedLine = TracepredictWatchedLine
 	// KernelCode is code of the kernel that accessed a variable; struct kernel_code.
 	KernelCode = TracepredictKernelCode

@@ -26,7 +26,7 @@ const (
 // removableProbes is a group of probes that may be removed while the process runs, and their
 // links.
 type removableProbes struct {
-	name    string // of their variable; of a group of probes.UnseenProbe, the path of their file
+	name    string // name of their variable or, for a group of UnseenProbes, path of their file
 	removed bool   // the probes are removed, or are about to be; used by the reader's goroutine alone
 
 	mu     sync.Mutex // guards the fields below; acquired before the Tracer's

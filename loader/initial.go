@@ -6,8 +6,8 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// Initial is a watched variable with a value.
-type Initial struct {
+// VariableValue is a watched variable with a value.
+type VariableValue struct {
 	Variable variable.Variable
 	Addr     uint64 // in the process
 	Value    uint64 // the bytes of the variable, at most 8, little-endian, zero-extended
@@ -15,13 +15,13 @@ type Initial struct {
 
 // InitialValues returns the variables of the first process that the user named, each with the
 // initial value that its file contains. It leaves out variables that the dynamic linker fills.
-func (s *Session) InitialValues() []Initial {
+func (s *Session) InitialValues() []VariableValue {
 	return s.namedValues(func(v *variable.Variable, _ uint64) (uint64, bool) { return v.File.Initial(v.Addr, v.Size) })
 }
 
 // ValuesNow returns the variables of the first process that the user named, each with its
 // present value in memory. It leaves out variables whose memory cannot be read.
-func (s *Session) ValuesNow() []Initial {
+func (s *Session) ValuesNow() []VariableValue {
 	pid := s.PID()
 	return s.namedValues(func(v *variable.Variable, addr uint64) (uint64, bool) {
 		var b [8]byte
@@ -30,10 +30,12 @@ func (s *Session) ValuesNow() []Initial {
 	})
 }
 
-func (s *Session) namedValues(value func(v *variable.Variable, addr uint64) (uint64, bool)) []Initial {
+// namedValues returns the variables of the first process that the user named and for which value
+// returns a value.
+func (s *Session) namedValues(value func(v *variable.Variable, addr uint64) (uint64, bool)) []VariableValue {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var out []Initial
+	var out []VariableValue
 	seen := map[string]bool{} // by name; the program's own variable comes before a library's
 	for _, seg := range s.first.segments {
 		for i := range seg.Module.Plan.Variables {
@@ -43,7 +45,7 @@ func (s *Session) namedValues(value func(v *variable.Variable, addr uint64) (uin
 			}
 			seen[v.Name] = true
 			if x, ok := value(v, v.Addr+seg.Bias); ok {
-				out = append(out, Initial{*v, v.Addr + seg.Bias, x})
+				out = append(out, VariableValue{*v, v.Addr + seg.Bias, x})
 			}
 		}
 	}

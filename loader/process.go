@@ -98,6 +98,7 @@ func (s *Session) add(p *process) {
 	s.setLive()
 }
 
+// setLive updates live. The caller holds s.mu.
 func (s *Session) setLive() {
 	var pids []int
 	for _, p := range s.processes {
@@ -188,6 +189,8 @@ func (s *Session) untracedExec(pid int, since uint64) {
 // record reports these libraries.
 const maxLoadingTime = time.Second
 
+// noteMissed adds a note that a process was not observed from since until now. The caller holds
+// s.mu.
 func (s *Session) noteMissed(format string, since uint64, pid int, program string) {
 	s.note(fmt.Sprintf(format, pid, program, float64(monotonic()-since)/1e6))
 }

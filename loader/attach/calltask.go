@@ -19,7 +19,7 @@ import (
 // signals sent to those of the tool do not reach it. If the tool dies meanwhile, the task
 // completes the call, and the kernel closes the descriptors only when the call is over.
 //
-// That task runs no Go code, only the two or three system calls of calltask_*.s: it has no stack
+// That task runs no Go code, only the three system calls of calltask_*.s: it has no stack
 // of its own and handles no signal.
 
 // errKilled means that the task was killed, which only a signal sent to the task itself can do.

@@ -71,11 +71,11 @@ type Tracer struct {
 	objs bpf.TracepredictObjects
 	Ring *ring.Buffer
 
-	mu            sync.Mutex          // guards the fields below; no other lock is acquired while it is held
-	links         []link.Link         // to tracepoints
-	callsAttached bool                // on_watched_call is attached, see startCalls
-	closers       map[int][]io.Closer // links of probes in files, and hardware watchpoints, by process ID
-	sites         uint32              // next free index; index 0 means no site
+	mu                   sync.Mutex          // guards the fields below; no other lock is acquired while it is held
+	links                []link.Link         // to tracepoints
+	watchedCallsAttached bool                // on_watched_call is attached, see attachWatchedCalls
+	closers              map[int][]io.Closer // links of probes in files, and hardware watchpoints, by process ID
+	sites                uint32              // next free index; index 0 means no site
 
 	signatures map[bpf.Signature]uint32 // index of each signature
 }
@@ -198,14 +198,14 @@ func (t *Tracer) start() error {
 // startMessages attaches the programs for system calls. sys_exit comes before sys_enter, so that
 // the return of each call that was seen to begin is seen too.
 func (t *Tracer) startMessages() error {
-	if err := t.attachCalls("sys_exit", t.objs.OnCallOut); err != nil {
+	if err := t.attachSyscallTracepoint("sys_exit", t.objs.OnCallOut); err != nil {
 		return err
 	}
-	return t.attachCalls("sys_enter", t.objs.OnCallIn)
+	return t.attachSyscallTracepoint("sys_enter", t.objs.OnCallIn)
 }
 
-// attachCalls attaches a program to a tracepoint of system calls.
-func (t *Tracer) attachCalls(name string, prog *ebpf.Program) error {
+// attachSyscallTracepoint attaches a program to a tracepoint of system calls.
+func (t *Tracer) attachSyscallTracepoint(name string, prog *ebpf.Program) error {
 	l, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: name, Program: prog})
 	if err != nil {
 		return fmt.Errorf("attach the tracepoint %s of system calls: %w", name, err)

@@ -69,7 +69,7 @@ func closeEvents(events []int) error {
 // Watch sets a hardware watchpoint on size bytes at an address of a process, in all its threads
 // and those that they create, until the probes of the process are removed.
 func (t *Tracer) Watch(pid int, addr uint64, size int, w bpf.Watch) error {
-	if err := t.startCalls(); err != nil {
+	if err := t.attachWatchedCalls(); err != nil {
 		return err
 	}
 	key := bpf.WatchKey{Addr: addr, Tgid: uint32(pid)}
@@ -86,18 +86,18 @@ func (t *Tracer) Watch(pid int, addr uint64, size int, w bpf.Watch) error {
 	return nil
 }
 
-// startCalls attaches, before the first watchpoint, the programs that record that a thread begins
+// attachWatchedCalls attaches, before the first watchpoint, the programs that record that a thread begins
 // its next system call, or ends: one system call may access a variable several times.
-func (t *Tracer) startCalls() error {
+func (t *Tracer) attachWatchedCalls() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.callsAttached {
+	if t.watchedCallsAttached {
 		return nil
 	}
-	if err := t.attachCalls("sys_enter", t.objs.OnWatchedCall); err != nil {
+	if err := t.attachSyscallTracepoint("sys_enter", t.objs.OnWatchedCall); err != nil {
 		return err
 	}
-	t.callsAttached = true
+	t.watchedCallsAttached = true
 	exit, err := link.AttachTracing(link.TracingOptions{Program: t.objs.OnWatchedExit})
 	if err != nil {
 		return fmt.Errorf("attach the tracepoint of threads that end: %w", err)
@@ -173,7 +173,8 @@ func openWatchpoint(tid int, addr uint64, size, prog int) (fd int, err error) {
 	return fd, nil
 }
 
-// openEvent opens such an event, which is disabled.
+// openEvent opens the event of a watchpoint, disabled, for a thread and for those that it will
+// create.
 func openEvent(tid int, addr uint64, size int) (fd int, err error) {
 	if runtime.GOARCH != "amd64" {
 		return -1, unix.EOPNOTSUPP // on other architectures they trap before the access

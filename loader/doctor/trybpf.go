@@ -104,8 +104,8 @@ func probeTaskIterator() error {
 }
 
 const (
-	probeCookieValue = 0x7e57_c00c
-	neverHit         = ^uint64(0)
+	probeCookieValue = 0x7e57_c00c // cookie of the probe on probedFunction
+	neverHit         = ^uint64(0)  // result of hitOwnProbe if the BPF program did not run
 )
 
 func probeUprobe() error {

@@ -123,7 +123,7 @@ func Start(plan Plan, stdout *os.File) (*Held, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the tool's own binary: %w", err)
 	}
-	goR, goW, err := os.Pipe()
+	startR, startW, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("make a pipe: %w", err)
 	}
@@ -138,12 +138,12 @@ func Start(plan Plan, stdout *os.File) (*Held, error) {
 	if stdout == nil {
 		stdout = os.Stdout
 	}
-	fds := heldFDs{start: int(goR.Fd()), plan: int(planR.Fd()), fail: int(failW.Fd())}
+	fds := heldFDs{start: int(startR.Fd()), plan: int(planR.Fd()), fail: int(failW.Fd())}
 	pid, err := syscall.ForkExec(self, append([]string{self}, fds.args()...), &syscall.ProcAttr{
 		Env:   target.OriginalEnviron(),
 		Files: append([]uintptr{os.Stdin.Fd(), stdout.Fd(), os.Stderr.Fd()}, inherited(fds)...),
 	})
-	for _, f := range []*os.File{goR, planR, failW} {
+	for _, f := range []*os.File{startR, planR, failW} {
 		f.Close()
 	}
 	if err != nil {
@@ -154,7 +154,7 @@ func Start(plan Plan, stdout *os.File) (*Held, error) {
 	if err != nil {
 		return nil, fmt.Errorf("tell a process to become %s: %w", plan.Path, err)
 	}
-	h := &Held{PID: pid, gate: goW, fail: failR}
+	h := &Held{PID: pid, gate: startW, fail: failR}
 	if n, err := failR.Read(make([]byte, 1)); n != 1 {
 		h.gate.Close()
 		return nil, fmt.Errorf("start a process for %s: it ended before it could wait: %w", plan.Path, err)
@@ -162,8 +162,8 @@ func Start(plan Plan, stdout *os.File) (*Held, error) {
 	return h, nil
 }
 
-// closed stands for a descriptor that a new process does not inherit.
-const closed = ^uintptr(0)
+// notInherited stands for a descriptor that a new process does not inherit.
+const notInherited = ^uintptr(0)
 
 // inherited returns the descriptors from 3 to the highest in fds that a new process inherits,
 // each under the number that it has here: those in fds, and those that the tool itself was
@@ -175,7 +175,7 @@ func inherited(fds heldFDs) []uintptr {
 		if own := fd == fds.start || fd == fds.plan || fd == fds.fail; own || err == nil && flags&unix.FD_CLOEXEC == 0 {
 			files = append(files, uintptr(fd))
 		} else {
-			files = append(files, closed)
+			files = append(files, notInherited)
 		}
 	}
 	return files
@@ -197,7 +197,7 @@ func (h *Held) GiveUp() { h.gate.Close() }
 func (h *Held) Abandon() {
 	h.gate.Close()
 	h.fail.Close()
-	_, _ = syscall.Wait4(h.PID, nil, 0, nil) // an error is of no interest: nobody reads the reason either
+	_, _ = syscall.Wait4(h.PID, nil, 0, nil) // an error changes nothing: the process has ended, or ends soon
 }
 
 // Failure returns the reason why the process could not become the program; "" if it could.

@@ -2,9 +2,9 @@ package target
 
 // The exit statuses of a tool that could not do its part, as env(1) defines them.
 const (
-	ExitFailed      = 125 // tracepredict itself failed
-	ExitCannotRun   = 126 // the program exists and cannot be run or observed
-	ExitNoSuchThing = 127 // the program does not exist
+	ExitFailed    = 125 // tracepredict itself failed
+	ExitCannotRun = 126 // the program exists and cannot be run or observed
+	ExitNotFound  = 127 // the program does not exist
 )
 
 // ExitError is an error that determines the tool's exit status.

@@ -46,7 +46,7 @@ func DropPrivileges(become *Credentials, files *fileUser) error {
 	if err != nil {
 		return err
 	}
-	keep := keptBy(caps)
+	keep := neededOf(caps)
 	if err := dropBounding(caps, keep); err != nil {
 		return fmt.Errorf("limit the capabilities that can be had: %w", err)
 	}
@@ -71,10 +71,10 @@ func onAllThreads(trap, a1, a2 uintptr) error {
 	return nil
 }
 
-// keptBy returns the capabilities that the tool keeps: those that it uses and may have. If
+// neededOf returns the capabilities of a set that the tool keeps: those that it uses. If
 // CAP_SYS_ADMIN stands for one of them, as in a container set up for older kernels, that is
 // kept.
-func keptBy(s need.CapabilitySet) []capability.Cap {
+func neededOf(s need.CapabilitySet) []capability.Cap {
 	var keep []capability.Cap
 	for _, n := range need.CapabilitiesUsed {
 		c := n.Cap
@@ -109,7 +109,8 @@ func dropBounding(s need.CapabilitySet, keep []capability.Cap) error {
 	return nil
 }
 
-// changeUser leaves the permitted capabilities as they are. The effective ones may be lost.
+// changeUser makes the tool become a user or, if become is nil, open files with the rights of one.
+// It leaves the permitted capabilities as they are. The effective ones may be lost.
 func changeUser(become *Credentials, files *fileUser) error {
 	switch {
 	case become != nil:

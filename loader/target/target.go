@@ -184,7 +184,7 @@ func ResolveProgram(name string) (string, error) {
 }
 
 func notFound(what, remedy string) error {
-	return &ExitError{Code: ExitNoSuchThing, Err: &need.Error{What: what, Remedy: remedy, Kind: os.ErrNotExist}}
+	return &ExitError{Code: ExitNotFound, Err: &need.Error{What: what, Remedy: remedy, Kind: os.ErrNotExist}}
 }
 
 func findProgram(name string) (string, error) {

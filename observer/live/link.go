@@ -18,8 +18,8 @@ type Link struct {
 	Session  *loader.Session
 	Observer *observer.Observer
 
-	sites  []*observer.SiteInfo // by index; nil: not yet requested by the observer
-	values []loader.Initial     // see KeepValues
+	sites  []*observer.SiteInfo   // by index; nil: not yet requested by the observer
+	values []loader.VariableValue // see KeepValues
 }
 
 // NewLink returns a Link without an observer and a session.
