@@ -65,7 +65,7 @@ type actor struct {
 
 	mu          sync.Mutex      // guards stderr and commandTime
 	commandTime time.Duration   // processor time of commands that have ended
-	done        map[string]bool // properties whose actions have been started
+	done        map[string]bool // properties whose actions have been started; used by the goroutine of violated alone
 	running     sync.WaitGroup  // actions that run
 }
 

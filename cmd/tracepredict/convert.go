@@ -63,7 +63,7 @@ func (a *app) convert(f *convertFlags, from, to string) error {
 		return err
 	}
 	defer closeTrace()
-	if same(from, to) {
+	if sameFile(from, to) {
 		return usage("%s: a trace cannot be written over itself", to)
 	}
 	out, err := createOutput(to, f.to)
@@ -77,7 +77,8 @@ func (a *app) convert(f *convertFlags, from, to string) error {
 	return err
 }
 
-func same(from, to string) bool {
+// sameFile reports whether two names are those of one regular file.
+func sameFile(from, to string) bool {
 	a, errA := os.Stat(from)
 	b, errB := os.Stat(to)
 	return errA == nil && errB == nil && os.SameFile(a, b) && a.Mode().IsRegular()

@@ -161,7 +161,7 @@ type observeFlags struct {
 	guarded  uint64
 	progress bool
 	onHang   string
-	settle   time.Duration // a flag of attach alone
+	settle   time.Duration // only attach has this flag
 }
 
 func (f *observeFlags) register(cmd *cobra.Command) {
@@ -307,6 +307,7 @@ func eventPatterns(patterns []function.Pattern) []event.Pattern {
 	return out
 }
 
+// started is called when the session exists, before its first record is read.
 func (r *observation) started(s *loader.Session, program string) {
 	r.live.Begin(s)
 	if r.record != nil {

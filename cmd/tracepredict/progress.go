@@ -49,7 +49,7 @@ func (r *observation) deadlocks(stderr io.Writer) func(*finding.Finding) {
 	return func(f *finding.Finding) {
 		for _, s := range f.Evidence {
 			if t, ok := r.live.Observer.ThreadInfo(s.Thread); !ok || s.Seq <= t.MayHoldUntil {
-				return // the thread may have held locks already; the report says so
+				return // the thread may have held locks that were not observed; the report notes that
 			}
 		}
 		deadlocks.Report(f)

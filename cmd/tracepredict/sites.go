@@ -104,6 +104,7 @@ func writeSites(w io.Writer, plan *probes.Plan) error {
 	return writeVariables(w, plan)
 }
 
+// probeKind returns the text of the column PROBE.
 func probeKind(s probes.Site) string {
 	switch {
 	case s.Return:
@@ -122,6 +123,7 @@ func probeKind(s probes.Site) string {
 	return "call"
 }
 
+// observes returns the text of the column OBSERVES.
 func observes(s probes.Site) string {
 	if bpf.Action(s.BPF.Action) == bpf.ActionReturn {
 		return "its return"
