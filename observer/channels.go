@@ -62,9 +62,9 @@ type channel struct {
 	sending        []channelCall
 	receiving      []channelCall
 
-	events   uint64    // number of Receive and Receiving events
-	openings []opening // oldest first; only where bytes are counted
-	opened   uint64    // number of first events that happen before every Sent from now on
+	events   uint64         // number of Receive and Receiving events
+	receives []receiveEvent // oldest first; only where bytes are counted
+	ordered  uint64         // number of the last event that happens before every Sent from now on
 }
 
 // channelCall is a send or receive that has not returned.
@@ -75,9 +75,9 @@ type channelCall struct {
 	reported bool   // of a receive: a Receiving event was made for it
 }
 
-// opening is a receive that makes room: the number of its event among the events of the
-// channel, from 1, and the earliest position of its bytes in the stream.
-type opening struct{ event, begin uint64 }
+// receiveEvent is the first event of a receive: its number among the events of the channel, from 1,
+// and the earliest position of the received bytes in the stream.
+type receiveEvent struct{ event, begin uint64 }
 
 // The smallest room of a channel, in bytes and, where each send takes room of its own, in
 // sends. A pipe has at least two pages. BPF marks channels with less room
@@ -91,8 +91,8 @@ func newChannels(attached bool) channels {
 	return channels{known: map[channelKey]*channel{}, inexact: attached}
 }
 
-// open records that an unobserved process or call may use all channels from now on.
-func (cs *channels) open() {
+// setInexact records that an unobserved process or call may use all channels from now on.
+func (cs *channels) setInexact() {
 	cs.inexact = true
 	for _, c := range cs.known {
 		c.exact = false
@@ -140,7 +140,7 @@ func (o *Observer) message(t *thread, r *bpf.Record) {
 	kind := bpf.ChannelKind(r.Result) &^ bpf.ChannelTight
 	switch {
 	case kind == bpf.ChannelUnseen:
-		o.channels.open()
+		o.channels.setInexact()
 		return
 	case kind < 0 || int(kind) >= len(channelNames):
 		return
@@ -273,13 +273,13 @@ func (o *Observer) emitSent(t *thread, r *bpf.Record, c *channel, end uint64) {
 // that may begin more than roomBytes before end.
 func (c *channel) knownBy(end uint64) uint64 {
 	past := 0
-	for past < len(c.openings) && c.sent > roomBytes && c.openings[past].begin < c.sent-roomBytes {
-		c.opened = max(c.opened, c.openings[past].event)
+	for past < len(c.receives) && c.sent > roomBytes && c.receives[past].begin < c.sent-roomBytes {
+		c.ordered = max(c.ordered, c.receives[past].event)
 		past++
 	}
-	c.openings = slices.Delete(c.openings, 0, past)
-	n := c.opened
-	for _, x := range c.openings {
+	c.receives = slices.Delete(c.receives, 0, past)
+	n := c.ordered
+	for _, x := range c.receives {
 		if x.begin < end-roomBytes {
 			n = max(n, x.event)
 		}
@@ -287,23 +287,23 @@ func (c *channel) knownBy(end uint64) uint64 {
 	return n
 }
 
-// opens counts the event of a receive, and adds an opening if it is the first event of that
-// receive. Beyond maxOpenings it discards the oldest opening, whose event then
-// happens before every later Sent.
-func (c *channel) opens(m channelCall) {
+// addReceive counts the event of a receive, and adds a receiveEvent if it is the first event of
+// that receive. Beyond maxReceives it discards the oldest receiveEvent, whose event then happens
+// before every later Sent.
+func (c *channel) addReceive(m channelCall) {
 	c.events++
 	if !c.exact || m.reported {
 		return
 	}
-	c.openings = append(c.openings, opening{c.events, m.begin})
-	if len(c.openings) > maxOpenings {
-		c.opened = max(c.opened, c.openings[0].event)
-		c.openings = slices.Delete(c.openings, 0, 1)
+	c.receives = append(c.receives, receiveEvent{c.events, m.begin})
+	if len(c.receives) > maxReceives {
+		c.ordered = max(c.ordered, c.receives[0].event)
+		c.receives = slices.Delete(c.receives, 0, 1)
 	}
 }
 
-// maxOpenings bounds the receives that are distinguished in a channel.
-const maxOpenings = 1 << 10
+// maxReceives bounds the receives that are distinguished in a channel.
+const maxReceives = 1 << 10
 
 // received handles the return of a receive. A receive of 0 bytes is the end of the stream,
 // and happens after all sends.
@@ -319,7 +319,7 @@ func (o *Observer) received(t *thread, r *bpf.Record, c *channel) {
 		return
 	}
 	o.emitReceiving(c, t)
-	c.opens(m)
+	c.addReceive(m)
 	end := uint64(math.MaxUint64)
 	if c.kind != bpf.ChannelFutex && r.Value != 0 {
 		c.received = add(c.received, r.Value)
@@ -345,7 +345,7 @@ func (o *Observer) emitReceiving(c *channel, t *thread) {
 		if x.reported || x.thread == t {
 			continue
 		}
-		c.opens(*x)
+		c.addReceive(*x)
 		x.reported = true
 		e := o.begin(x.thread, nil, event.Receiving)
 		e.Object, e.Kind, e.Flags = c.id, event.KindChannel, event.Inferred

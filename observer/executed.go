@@ -8,8 +8,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// recordExecuted handles the record that a thread executes, or has executed after its
-// previous record, code that synchronises unobserved.
+// recordExecuted handles the record of an execution of code whose synchronisation no probe
+// observes. The execution may have begun at any time after the thread's previous record.
 func (o *Observer) recordExecuted(t *thread, r *bpf.Record) {
 	since := t.lastEvent + 1
 	e := o.executed[r.Object]
@@ -25,8 +25,9 @@ func (o *Observer) recordExecuted(t *thread, r *bpf.Record) {
 	}
 }
 
-// Executed returns the unobserved synchronising places that were executed while there were
-// several threads, or that were not observed to the end, in the order of their numbers.
+// Executed returns the instructions that synchronise unobserved, in the order of their numbers:
+// those that were executed while there were several threads, and those whose executions were
+// not recorded to the end of the run.
 func (o *Observer) Executed() []run.Executed {
 	var all []run.Executed
 	for _, number := range slices.Sorted(maps.Keys(o.executed)) {

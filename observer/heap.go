@@ -21,7 +21,7 @@ type block struct {
 // heap is the allocated memory of a process.
 type heap struct {
 	blocks addrs[*block]
-	// alive has the address of each live variable, synchronisation object and instance.
+	// live has the address of each live variable, synchronisation object and instance.
 	live addrs[struct{}]
 }
 

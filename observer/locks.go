@@ -81,8 +81,8 @@ func (o *Observer) readAgain(t *thread, r *bpf.Record, obj *object) {
 	o.send()
 }
 
-// recordKind adds the kind of a read-write lock to the event of its first acquisition.
-func (o *Observer) recordKind(e *event.Event, r *bpf.Record, obj *object) {
+// addLockKind adds the kind of a read-write lock to the event of its first acquisition.
+func (o *Observer) addLockKind(e *event.Event, r *bpf.Record, obj *object) {
 	if obj.kindReported || r == nil || !o.site(r).RecordsLockKind || r.Value == 0 || r.Value > 1+event.PreferWriterNonrecursive {
 		return
 	}
@@ -103,7 +103,7 @@ func (o *Observer) acquire(t *thread, r *bpf.Record, obj *object, op event.Op, f
 	e := o.begin(t, r, op)
 	e.Object, e.Kind, e.Flags = obj.id, obj.kind, flags
 	if obj.kind == event.KindRWLock {
-		o.recordKind(e, r, obj)
+		o.addLockKind(e, r, obj)
 	}
 	o.send()
 }
@@ -288,7 +288,7 @@ func (o *Observer) duringWait(t *thread, r *bpf.Record) bool {
 }
 
 // belowWait handles a record from a frame inside the wait's frame. An operation that a signal
-// handler must not do, or hardly ever does, is taken to come from a cleanup handler,
+// handler must not do, or hardly ever does, is assumed to come from a cleanup handler,
 // which runs with the mutex held; the wait then ends. It reports whether the record needs
 // no further handling.
 func (o *Observer) belowWait(t *thread, r *bpf.Record) bool {

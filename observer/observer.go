@@ -165,7 +165,7 @@ type Observer struct {
 	unknown      SiteInfo   // returned by site for an unknown index
 	funcs        funcs
 	channels     channels
-	executed     map[uint64]*run.Executed // code that synchronises unobserved, by its number in records
+	executed     map[uint64]*run.Executed // instructions that synchronise unobserved, by their numbers in records
 	endedObjects endedObjects
 	unjoinable   recentMap[event.ThreadID] // joined or detached threads that have ended, by thread pointer
 

@@ -278,7 +278,7 @@ func (o *Observer) resume(end bool) {
 }
 
 // try handles the first waiting record and reports whether it succeeded: false if the record
-// must still wait. With forced, the record does not wait.
+// must still wait. With noWait, it is handled even if its store has not arrived.
 func (o *Observer) try(noWait bool) bool {
 	o.noWait, o.mustWait = noWait, false
 	p := &o.postponed[0]

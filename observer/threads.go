@@ -31,7 +31,7 @@ type thread struct {
 	once     *onceCall // its innermost call of pthread_once; nil: none
 
 	joined   uint64 // thread pointer of the thread that it joined last
-	joinedAt uint64 // time at which that call was entered
+	joinedAt uint64 // time at which that join was entered
 
 	created  event.StackID // stack of its current call of pthread_create; 0: none
 	start    uint64        // start routine passed to that call
@@ -176,7 +176,7 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 	tid, tgid := uint32(r.Object), r.Tgid
 	if r.Flags&bpf.RecProcess != 0 {
 		if !o.opts.Follow {
-			o.channels.open() // the child has inherited them
+			o.channels.setInexact() // the child has inherited them
 			o.stats.Children++
 			return // the child is not observed
 		}

@@ -41,7 +41,7 @@ type Touch struct {
 // touchKey identifies an instruction that accessed a variable, in one process.
 type touchKey struct {
 	ip, object uint64
-	hint       int32 // bits touchHints of the record
+	hint       int32 // touchHints bits of the record's Result
 }
 
 // pendingTouch is an access to which further records may belong.
@@ -56,8 +56,11 @@ const (
 	maxPart    = 3
 )
 
+// touchPart returns the bit of the watchpoint that made a record; see pendingTouch.parts.
 func touchPart(r *bpf.Record) int32 { return 1 << (r.Result / bpf.TouchPart & maxPart) }
 
+// touchCount returns the remaining count of a repeated instruction, or the number of a system call,
+// from the record of a watchpoint.
 func touchCount(r *bpf.Record) int32 { return r.Result / bpf.TouchCount }
 
 // touched handles the record of a hardware watchpoint.
@@ -65,7 +68,7 @@ func (o *Observer) touched(t *thread, r *bpf.Record) {
 	what := o.touch(t, r)
 	for i := range t.touches {
 		if p := t.touches[i]; p.continues(r) {
-			p.join(r, what)
+			p.extend(r, what)
 			copy(t.touches[i:], t.touches[i+1:]) // touches stay in the order of their last records
 			t.touches[len(t.touches)-1] = p
 			return
@@ -87,8 +90,8 @@ func sameCall(q, r *bpf.Record) bool {
 	return q.Flags&r.Flags&bpf.RecKernel != 0 && q.Result&r.Result&bpf.TouchCall != 0 && touchCount(q) == touchCount(r)
 }
 
-// join adds a further record to the access.
-func (p *pendingTouch) join(r *bpf.Record, what Touch) {
+// extend adds a further record to the access.
+func (p *pendingTouch) extend(r *bpf.Record, what Touch) {
 	if sameCall(&p.record, r) {
 		p.what.Op = combinedOp(p.what.Op, what.Op)
 		p.what.Atomic = p.what.Atomic && what.Atomic

@@ -45,6 +45,7 @@ type variable struct {
 // accessOps translates bpf.OpRead and those after it.
 var accessOps = [...]event.Op{event.Read, event.Write, event.Update}
 
+// accessed handles the record of an access by a probed instruction.
 func (o *Observer) accessed(t *thread, r *bpf.Record) {
 	info := o.site(r)
 	if info.Check != 0 && o.expectedAddr(t, r, info.Check) != r.Object {
@@ -107,7 +108,7 @@ type touchedElement struct {
 	site   uint32
 }
 
-// element is a part of an array that such an access touches.
+// element is a part of an array that is touched by an access of one element.
 type element struct {
 	addr  uint64
 	name  string
@@ -192,6 +193,8 @@ func (o *Observer) consistent(v *variable, t *thread, r *bpf.Record, value uint6
 	return false
 }
 
+// wrote records the last write of a variable. If the stale read before it saw the written value,
+// and swapWindow allows, it counts the two as swapped.
 func (o *Observer) wrote(v *variable, t *thread, r *bpf.Record, value uint64) {
 	w := write{time: r.Time, value: value, thread: t.id, known: r.Flags&bpf.RecValue != 0}
 	if s := v.stale; s.known && w.known && s.value == w.value && s.thread != w.thread && w.time-s.time < swapWindow {

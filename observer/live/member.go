@@ -22,7 +22,7 @@ import (
 // that offset. If a function only passes on its own argument, the search continues in its
 // caller. Each step must be certain; the first one that is not ends the search.
 
-// maxPassed bounds how many functions are followed to their callers.
+// maxPassed bounds the number of functions that are followed to their callers.
 const maxPassed = 8
 
 // member returns the type and member that an object is, as struct job.mu, or the function on
@@ -58,7 +58,7 @@ type passedObject struct {
 	function uint64 // its entry, as linked
 	argument int    // number of the argument, from 1
 	offset   int64  // the object's offset from the argument, in bytes
-	// behind reports that the argument points to a C++ lock holder, such as a
+	// viaHolder reports that the argument points to a C++ lock holder, such as a
 	// std::unique_lock, and the object is the lock that the holder refers to.
 	viaHolder bool
 }

@@ -53,7 +53,8 @@ func (l *Link) siteInfo(index uint32, site *probes.Site) *observer.SiteInfo {
 		info.Parts = partsOf(site)
 	}
 	if site.Target == probes.TargetCompared && info.Elements == nil {
-		// No access matches 1, which stands for a variable of another process's program.
+		// An address of 0 means that only another process's program has the variable. Then Check
+		// is 1, which is the address of no access.
 		info.Check = max(1, s.VariableAddr(s.PID(), site.Variable))
 	}
 	return info

@@ -98,26 +98,26 @@ func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {
 	return append(notes, s.Notes()...)
 }
 
-// maxExecuted bounds the places in a summary. A verdict depends on the earliest place only;
-// the others serve to name a place.
+// maxExecuted bounds the run.Executed in a summary. A verdict depends only on the earliest; the
+// others are named in reports.
 const maxExecuted = 128
 
-// executed adds descriptions to the executed places, and returns the maxExecuted earliest
-// ones, in order.
-func executed(s *loader.Session, places []run.Executed) []run.Executed {
-	slices.SortStableFunc(places, func(a, b run.Executed) int { return cmp.Compare(first(a), first(b)) })
-	places = places[:min(len(places), maxExecuted)]
-	for i := range places {
-		e := &places[i]
+// executed adds descriptions to instructions that synchronise unobserved, and returns at most
+// maxExecuted of them, in the order of first.
+func executed(s *loader.Session, all []run.Executed) []run.Executed {
+	slices.SortStableFunc(all, func(a, b run.Executed) int { return cmp.Compare(first(a), first(b)) })
+	all = all[:min(len(all), maxExecuted)]
+	for i := range all {
+		e := &all[i]
 		e.Description = "synchronisation"
-		if plan, place, ok := s.UnseenProbe(e.Number); ok {
-			e.Description = plan.Describe(place)
+		if plan, probe, ok := s.UnseenProbe(e.Number); ok {
+			e.Description = plan.Describe(probe)
 		}
 	}
-	return places
+	return all
 }
 
-// first returns the number of the first event that a place may have ordered.
+// first returns the number of the first event that an execution of e may have ordered.
 func first(e run.Executed) uint64 {
 	at := e.ObservedUntil
 	for _, h := range e.Hits {
