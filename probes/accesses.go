@@ -37,7 +37,7 @@ func (b *builder) accesses(v variable.Variable) error {
 	return nil
 }
 
-// storesIn maps the address of each access to whether it is a write for which sort reports true.
+// storesIn maps the address of each access to whether it is a write for which counts reports true.
 // The probe of a load may move past those writes, because they are observed themselves.
 func storesIn(accesses []variable.Access, counts func(variable.Access) bool) map[uint64]bool {
 	stores := map[uint64]bool{}

@@ -305,7 +305,7 @@ func uniqueNames(vars, others []variable.Variable) {
 }
 
 // atomic plans the probes of the accesses of one atomic variable, or none if there are more than
-// left. It returns their number.
+// room. It returns their number.
 func (b *builder) atomic(v variable.Variable, found variable.Answer, room int) (int, error) {
 	if found.Err != nil {
 		return 0, found.Err

@@ -29,7 +29,7 @@ type Escape struct {
 	How    variable.EscapeKind
 	Callee string // the function that the address is passed to, "" if unknown
 	// Function, File and Line are the source location of Addr, as far as symbols and debug
-	// information tell; zero if unknown.
+	// information show; zero if unknown.
 	Function, File string
 	Line           int
 }
@@ -66,8 +66,9 @@ func (p *Plan) frames(addr uint64) []symbolize.Frame {
 	return p.source.Frames(addr)
 }
 
-// count counts an access of an atomic array that got this number of sites. An access of another
-// width than the element's is one of another member of the same structures, and needs no site.
+// count counts an access of an atomic array for which sites were planned, or none if sites is 0. An
+// access of another width than the element's is one of another member of the same structures, and
+// needs no site.
 func (c *Coverage) count(b *builder, a variable.Access, sites int) {
 	v := &c.Variable
 	other := checks(a) && a.Callee == "" && !a.Repeats && a.Width != v.Size && v.Array.Stride > uint64(v.Size)

@@ -259,8 +259,9 @@ func (m *methods) tailJumps() error {
 	return nil
 }
 
-// returnSite plans the probe of one such return or jump, where Place found a site or failed with
-// err. result is 1 if the result register holds the function's result there, else 0.
+// returnSite plans the probe of one return of a function, or of one indirect jump out of it, for
+// which cheapsite found a site or failed with err. result is 1 if the result register holds the
+// function's result there, else 0.
 func (m *methods) returnSite(fn *function.Function, at uint64, where cheapsite.Site, result uint8, err error) error {
 	if err != nil || m.planned[at] {
 		return err

@@ -158,9 +158,9 @@ func (b *builder) syncWants(a variable.Access) []syncWant {
 	return []syncWant{{op: bpf.OpUpdate, second: bpf.FromMemory, extra: insn.NoReg}}
 }
 
-// operandBefore finds where the value of the instruction's register operand, which the instruction
-// overwrites, can still be read after it: the value is a constant, or still in the register that it
-// was copied from.
+// operandBefore finds where the value of reg, a register that the access reads and overwrites, can
+// be read after the access: the value is a constant, or still in the register that it was copied
+// from.
 func (b *builder) operandBefore(a variable.Access, reg insn.Reg, w *syncWant) bool {
 	line := b.image.LineBefore(a.Addr)
 	var later insn.RegSet // registers written between this instruction and the access
@@ -186,8 +186,8 @@ func (b *builder) operandBefore(a variable.Access, reg insn.Reg, w *syncWant) bo
 	return false
 }
 
-// copied does the same for a register that was last written by copying 32 bits of another register,
-// or by clearing it.
+// copied does what operandBefore does if in, the last instruction that writes the register before
+// the access, copies 32 bits of another register to it, or clears it.
 func (b *builder) copied(in *insn.Inst, reg insn.Reg, width int, later insn.RegSet, w *syncWant) bool {
 	code, err := b.plan.File.Bytes(in.Addr, in.Len)
 	if err != nil || width > 4 {

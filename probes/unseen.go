@@ -25,13 +25,14 @@ type UnseenProbe struct {
 	Why    string // one line for people
 }
 
-// maxUnseen bounds the instructions of one file that get such a probe. Rust's standard library,
+// maxUnseen bounds the instructions of one file that get an UnseenProbe. Rust's standard library,
 // linked statically, has hundreds.
 const maxUnseen = 2048
 
-// maxUnseenText bounds the size of code, in bytes, that is searched for such instructions. The
-// search of a cryptographic library takes a fifth of a second. Without it, nothing that the
-// library might order could be predicted in the many programs that use it.
+// maxUnseenText bounds the size of code, in bytes, that is searched for instructions that
+// synchronise without being observed. The search of a cryptographic library takes a fifth of a
+// second. Without it, nothing that the library might order could be predicted in the many programs
+// that use it.
 const maxUnseenText = 8 << 20
 
 // planUnseen plans a probe for each instruction of the file that synchronises without being
@@ -84,8 +85,8 @@ func (b *builder) orderingSites() (sites []elf.UnseenSite, ok bool, err error) {
 // the system call returns before the step is done, so that the bytes after the copy run too
 // (measured: in a static program's brk they store relative to rip, and the program dies of
 // SIGSEGV); a clone's child continues there (SIGTRAP).
-func (b *builder) unseenProbe(s elf.UnseenSite, taken func(uint64) bool) (UnseenProbe, bool) {
-	where, ok := b.image.ExecutionSite(s.Addr, taken)
+func (b *builder) unseenProbe(s elf.UnseenSite, occupied func(uint64) bool) (UnseenProbe, bool) {
+	where, ok := b.image.ExecutionSite(s.Addr, occupied)
 	if !ok {
 		return UnseenProbe{}, false
 	}
@@ -103,8 +104,9 @@ func (p *Plan) Observed() func(elf.UnseenSite) bool {
 	return func(s elf.UnseenSite) bool { return at[s.Addr] || at[s.Func.Lo] }
 }
 
-// Describe returns a name for a place: "atomic instruction in push at queue.cc:12", or with its
-// address in the file where no function is known: "atomic instruction at libz.so.1+0x3f".
+// Describe returns the kind and the location of a probe's instruction: "atomic instruction in push
+// at queue.cc:12", or with its address in the file where no function is known: "atomic instruction
+// at libz.so.1+0x3f".
 func (p *Plan) Describe(probe UnseenProbe) string {
 	f := ownFrame(p.frames(probe.At))
 	if short, err := demangle.ToString(f.Linkage, demangle.NoParams, demangle.NoTemplateParams, demangle.NoClones, demangle.MaxLength(12)); err == nil {

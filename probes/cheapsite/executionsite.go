@@ -5,7 +5,7 @@ import "github.com/tracepredict/tracepredict/probes/insn"
 // ExecutionSite finds a site whose probe fires if the instruction at addr is executed, before or
 // after it: at addr, or at the next instruction that accepts a probe (on x86-64 the kernel accepts
 // none at a lock prefix), as long as control goes straight on. Where a branch leads to the site,
-// the probe may fire although addr was not executed. taken reports whether the probe may neither
+// the probe may fire although addr was not executed. occupied reports whether the probe may neither
 // move to an address nor pass it. ExecutionSite returns false if there is no such site. On arm64
 // the probe does not move: between an exclusive load and its store it would make the store fail
 // every time.

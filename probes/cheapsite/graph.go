@@ -29,7 +29,7 @@ type node struct {
 	index int // of its state in graph.states
 	end   ending
 	next  []uint64
-	live  bool // a return, or a jump that hands the call on, can follow
+	live  bool // a return or a tail call can follow
 }
 
 // graph holds the instructions that a call of a function may execute, and at each of them what is
@@ -44,7 +44,7 @@ type graph struct {
 	predecessors map[uint64][]uint64 // predecessors of each node
 	slots        bool                // whether the contents of the function's stack frame are tracked
 	escapes      bool                // whether the function makes a pointer to its stack
-	calls        map[uint64]ending   // whether a call of a function returns (continues) or not (neverReturns), by entry
+	calls        map[uint64]ending   // results of call, by the entry of the called function
 	failure      string
 }
 
@@ -123,7 +123,7 @@ func (g *graph) add(at uint64) *node {
 func (g *graph) visit(n *node) {
 	in := &n.in
 	n.end, n.next = continues, n.next[:0]
-	g.escapes = g.escapes || g.im.takesStack(in)
+	g.escapes = g.escapes || g.im.takesStackAddress(in)
 	after := *g.state(n)
 	after.step(g, in)
 	switch in.Kind {
@@ -175,7 +175,7 @@ func (g *graph) edge(n *node, to uint64, s *state) {
 	g.flow(to, s)
 }
 
-// jump follows an unconditional jump, unless it hands the call on to another function, about which
+// jump follows an unconditional jump, unless it is a tail call of another function, about which
 // nothing is known.
 func (g *graph) jump(n *node, after *state) {
 	to := g.im.ExtentAt(n.in.Target)
@@ -218,9 +218,9 @@ func (g *graph) liveSuccessors(at uint64) []uint64 {
 	return out
 }
 
-// takesStack reports whether in makes a pointer into the stack, by using sp other than to address
-// memory, to push and pop, and to move it.
-func (im *Image) takesStack(in *insn.Inst) bool {
+// takesStackAddress reports whether in makes a pointer into the stack, by using sp other than to
+// address memory, to push and pop, and to move it.
+func (im *Image) takesStackAddress(in *insn.Inst) bool {
 	sp := im.Arch().SP()
 	if !in.Known || !in.Reads.Has(sp) {
 		return false
@@ -326,17 +326,18 @@ func (g *graph) mayObserve(addr uint64) bool {
 }
 
 // neverReturns reports whether a call of the function at addr is certain never to return: neither a
-// return nor a jump out of known code can be reached. It follows nested calls to this depth.
-func (im *Image) neverReturns(addr uint64, deep int) bool {
+// return nor a jump out of known code can be reached. It follows calls that are nested at most
+// depth deep.
+func (im *Image) neverReturns(addr uint64, depth int) bool {
 	never, known := im.noReturn[addr]
 	if !known {
-		never = im.findNeverReturns(addr, deep)
+		never = im.findNeverReturns(addr, depth)
 		im.noReturn[addr] = never
 	}
 	return never
 }
 
-func (im *Image) findNeverReturns(addr uint64, deep int) bool {
+func (im *Image) findNeverReturns(addr uint64, depth int) bool {
 	left := maxNodes / 4
 	_, never := code.Reach([]uint64{addr}, func(at uint64) ([]uint64, bool) {
 		in, err := im.Decode(at)
@@ -347,7 +348,7 @@ func (im *Image) findNeverReturns(addr uint64, deep int) bool {
 		switch {
 		case in.Kind == insn.Return || in.Kind == insn.IndirectJump:
 			return nil, false
-		case in.Kind.Calls() && !e.Contains(in.End()), in.Kind == insn.Call && deep > 0 && in.Target != addr && im.neverReturns(in.Target, deep-1):
+		case in.Kind.Calls() && !e.Contains(in.End()), in.Kind == insn.Call && depth > 0 && in.Target != addr && im.neverReturns(in.Target, depth-1):
 			return nil, true
 		}
 		return in.Next(), !in.Kind.FallsThrough() || e.Contains(in.End())

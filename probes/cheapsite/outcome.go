@@ -79,9 +79,9 @@ type Tail struct {
 // Outcomes holds the sites at which the calls of a function are observed.
 type Outcomes struct {
 	Sites []Outcome // sorted by address
-	// Tails are jumps by which the function hands a call on to another function, with the stack
-	// pointer and the operands as they were at its entry. For the calls that get there, such a jump
-	// is as good a site as the entry.
+	// Tails are tail calls of other functions, at which the stack pointer and the operands are as
+	// they were at the function's entry. For the calls that get there, such a jump is as good a site
+	// as the entry.
 	Tails []Tail
 	// Hot has the classes of the sites on the shortest path that synchronises and returns: the cost
 	// of an uncontended call.
@@ -296,7 +296,7 @@ func (o *outcomes) hot() []Class {
 	return hot
 }
 
-// hasTailCalls reports whether the function hands calls on to another function.
+// hasTailCalls reports whether the function ends in a tail call on some path.
 func (o *outcomes) hasTailCalls() bool {
 	for _, n := range o.nodes {
 		if n.end == tailCalls {

@@ -8,7 +8,7 @@ type Frame[V any] []Word[V]
 
 // Word is what is known of eight bytes of a stack frame.
 type Word[V any] struct {
-	At    int64 // the distance in bytes from a fixed place in the frame, which the user chooses
+	At    int64 // the distance in bytes from a fixed point of the frame, which the user chooses
 	Value V
 }
 

@@ -85,11 +85,11 @@ type collector struct {
 	jumps        []indirect
 }
 
-// indirect is an indirect jump at at, in the extent with this index, and the address from which the
-// instructions before it are decoded.
+// indirect is an indirect jump.
 type indirect struct {
-	extent   int
-	from, at uint64
+	extent int    // index of the extent that contains it
+	from   uint64 // address from which the instructions before it are decoded
+	at     uint64 // its address
 }
 
 // window is the number of instructions before an indirect jump that are examined to find its

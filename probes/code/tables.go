@@ -70,8 +70,8 @@ func (im *Image) IndirectJump(addr uint64, e *Extent) ([]uint64, JumpKind) {
 	return im.resolve(from, addr, e)
 }
 
-// resolve does the work of IndirectJump for the jump at at; it evaluates the instructions from from
-// on.
+// resolve does the work of IndirectJump for the jump at the address at. It evaluates the
+// instructions from the address from on.
 func (im *Image) resolve(from, at uint64, e *Extent) ([]uint64, JumpKind) {
 	in, err := im.Decode(at)
 	if err != nil {
@@ -89,7 +89,8 @@ func (im *Image) resolve(from, at uint64, e *Extent) ([]uint64, JumpKind) {
 	return nil, JumpUnknown
 }
 
-// isNotrack reports whether the jump at at has the notrack prefix, 3e, or cannot be read.
+// isNotrack reports whether the jump at the address at has the notrack prefix, 3e, or cannot be
+// read.
 func (im *Image) isNotrack(at uint64) bool {
 	b, err := im.Bytes(at, 3)
 	for i := 0; err == nil && i < len(b); i++ {

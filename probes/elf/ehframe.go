@@ -12,11 +12,11 @@ import (
 
 // cie is the part of a common information entry that its FDEs need.
 type cie struct {
-	enc  byte // encoding of the FDE's addresses
-	lsda byte // encoding of its pointer to an exception table; encOmit if it has none
-	z    bool // the FDE has augmentation data
-	odd  bool // not all of the augmentation data is understood
-	ok   bool
+	enc        byte // encoding of the FDE's addresses
+	lsda       byte // encoding of its pointer to an exception table; encOmit if it has none
+	z          bool // the FDE has augmentation data
+	incomplete bool // not all of the augmentation data is understood
+	ok         bool
 }
 
 // frameParser reads one .eh_frame.
@@ -152,7 +152,7 @@ func (r *Cursor) augmentation(letters string) cie {
 			r.Value(r.U8())
 		case 'S', 'B', 'G': // no data: signal frame, arm64 pointer keys
 		default:
-			c.odd = true
+			c.incomplete = true
 			return c // what follows an unknown letter cannot be read; in practice 'R' comes first
 		}
 	}
@@ -197,7 +197,7 @@ func (r *Cursor) exceptionTable(c cie) (at uint64, present, ok bool) {
 	if !c.z || r.LEB(false) == 0 && !r.failed {
 		return 0, false, false
 	}
-	if c.odd || r.failed {
+	if c.incomplete || r.failed {
 		return 0, true, false
 	}
 	if c.lsda == encOmit {

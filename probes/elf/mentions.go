@@ -12,8 +12,8 @@ import (
 // To find the instructions that use one address, all code must be searched. For many addresses, an
 // index of the addresses that code may mention is made once.
 
-// mention is a place in the code whose four bytes may denote the address to: as a displacement from
-// the end of the instruction, or as an absolute address.
+// mention is the address of four bytes of code that may denote the address to: as a displacement
+// from the end of the instruction, or as an absolute address.
 type mention struct{ to, at uint64 }
 
 // maxMentions bounds the number of entries in the index, of 16 bytes each. Code mentions data about
@@ -24,7 +24,7 @@ const maxMentions = 1 << 23
 // relative to the end of the immediate.
 const maxTrailing = 4
 
-// Mentions returns the places in the code, sorted, at which four bytes may denote an address in
+// Mentions returns the addresses of code, sorted, at which four bytes may denote an address in
 // [lo, hi) as an operand of x86-64: a displacement or, in files with a fixed load address, the
 // address itself. They include all true mentions. The result is false if there is no index for
 // these addresses: they are not in memory that the program may write, the code is not x86-64, or it

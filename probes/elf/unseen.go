@@ -33,7 +33,7 @@ func (k UnseenKind) String() string {
 	return "unknown"
 }
 
-// UnseenSite is an instruction that synchronises in such a way.
+// UnseenSite is an instruction that synchronises without a pthread call.
 type UnseenSite struct {
 	Func   Range // the function extent that contains it
 	Addr   uint64
@@ -51,7 +51,7 @@ type Unseen struct {
 	Imports []string     // imported functions that order threads, called here or not
 	// Unknown are the extents, or the rest of them, that could not be decoded and may contain more.
 	Unknown []Range
-	// Hints are the places in the file's data that an atomic instruction may change through a
+	// Hints are the ranges of the file's data that an atomic instruction may change through a
 	// register, because its function makes their address. They are sorted, without duplicates.
 	Hints []Hint
 }

@@ -2,9 +2,9 @@ package spelling
 
 import "strings"
 
-// LastList returns the index of the bracket that opens the list which the last closing round
-// bracket of a name ends; -1 if there is none. In a demangled C++ name that list is the parameter
-// list, if no name follows it.
+// LastList returns the index of the opening bracket that matches the last ')' of a name; -1 if
+// there is none. In a demangled C++ name these brackets enclose the parameter list, if no name
+// follows.
 func LastList(name string) int {
 	depth := 0
 	for i := strings.LastIndexByte(name, ')'); i >= 0; i-- {

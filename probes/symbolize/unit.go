@@ -408,8 +408,8 @@ func (p *parsedUnit) chain(addr uint64) (chain []int32, start uint64) {
 	return nil, 0
 }
 
-// descend returns the call at and the calls inlined at addr below it. Children come after their
-// parents in calls, so this ends.
+// descend returns the call with index at and, below it, the calls that are inlined at addr.
+// Children come after their parents in calls, so this ends.
 func (p *parsedUnit) descend(at int32, addr uint64) []int32 {
 	chain := []int32{at}
 	for {
@@ -486,8 +486,8 @@ const maxOrigins = 8
 const attrMIPSLinkageName dwarf.Attr = 0x2007
 
 // linkage returns the linked name of a function's DIE, or of the DIE that it refers to; its plain
-// name if there is no other, "" if there is none. declared is the line in the nearest of these DIEs
-// that has one.
+// name if there is no other, "" if there is none. n.declared is the line in the nearest of these
+// DIEs that has one.
 func (d *debugInfo) linkage(at dwarf.Offset) (n linked) {
 	defer func() { _ = recover() }() // a damaged reference: return the name found so far
 	n.plain = true

@@ -46,8 +46,8 @@ func Cover(addr uint64, size int) ([]Part, error) {
 	return parts, nil
 }
 
-// Hint says which registers pointed to the variable at the access. It tells the operands of a
-// string instruction apart.
+// Hint says which registers pointed to the variable at the access. It distinguishes the operands of
+// a string instruction.
 type Hint struct {
 	Source bool // rsi points into the variable, or just after it
 	Dest   bool // rdi points into the variable, or just after it
