@@ -270,7 +270,8 @@ func (o *Observer) emitSent(t *thread, r *bpf.Record, c *channel, end uint64) {
 
 // knownBy returns the number of first Receive and Receiving events of the channel that
 // happen before the return of a send that ends at position end: up to the last receive
-// that may begin more than roomBytes before end.
+// that may begin more than roomBytes before end. If less than that was sent, a send that waited did
+// so for some other reason, such as what the kernel adds to each message, and all receives count.
 func (c *channel) knownBy(end uint64) uint64 {
 	past := 0
 	for past < len(c.receives) && c.sent > roomBytes && c.receives[past].begin < c.sent-roomBytes {
@@ -280,7 +281,7 @@ func (c *channel) knownBy(end uint64) uint64 {
 	c.receives = slices.Delete(c.receives, 0, past)
 	n := c.ordered
 	for _, x := range c.receives {
-		if x.begin < end-roomBytes {
+		if end < roomBytes || x.begin < end-roomBytes {
 			n = max(n, x.event)
 		}
 	}
