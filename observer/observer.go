@@ -214,7 +214,7 @@ type Stack struct {
 }
 
 // maxStacks bounds the stacks that are kept. The BPF programs have a table of half as
-// many; an event beyond that has a stack of its own, and loader.Lost counts it.
+// many; an event beyond that has a stack ID of its own, and loader.Lost counts it.
 const maxStacks = 1 << 16
 
 // Stack implements loader.Handler: it stores the description of a call stack.

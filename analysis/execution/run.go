@@ -30,8 +30,8 @@ type Run struct {
 }
 
 // need is the condition that the first events of a queue have been executed. A queue is a list, in
-// the order of the run, of the events of one thread, or of one sort of events of one object. All
-// edges M of the order table that do not depend on a state are needs.
+// the order of the run, of the events of one thread, or of one sort of events of one object. Each
+// edge that every feasible reordering keeps, and that does not depend on a state, is a need.
 type need struct {
 	queue int32
 	first int32 // number of the events

@@ -3,7 +3,7 @@
 //
 // # Algorithm
 //
-// Vector clocks over the edges M and O of the order table: fork and join, release to
+// Vector clocks over the edges of order.Must and order.Observed: fork and join, release to
 // the next acquire (readers of a rwlock do not order readers), condition variables,
 // barriers, semaphores, once, messages, an atomic store and the load that reads it.
 // An access is compared with the epochs (slot and time) of the last write and the last reads

@@ -8,9 +8,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// closure is a set of events that is closed under thread order, M edges and reads-from. It
-// is represented by the last epoch in each slot. Method close closes it under the lock rule
-// too. It only grows.
+// closure is a set of events that is closed under thread order, the edges of order.Must and
+// reads-from. It is represented by the last epoch in each slot. Method close closes it under the
+// lock rule too. It only grows.
 type closure struct {
 	h       *History
 	at      []event.Epoch // by slot: the last epoch in the set

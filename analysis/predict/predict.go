@@ -12,7 +12,7 @@
 // # Algorithm
 //
 // The sync-preserving closure of a set of events: the smallest set that holds it
-// and is closed under thread order, the M edges of the order table and
+// and is closed under thread order, the edges of order.Must and
 // reads-from, and in which, for each lock, every critical section but the trace-latest
 // is complete (for a read-write lock: every section that a later one excludes). If
 // the closure of what precedes the candidates has none of the candidates in it,

@@ -10,7 +10,7 @@
 //
 // # What orders
 //
-// New draws the order of this run ("sync" in findings): the edges M and O of the order table.
+// New draws the order of this run ("sync" in findings): the edges of order.Must and order.Observed.
 // Writes of a variable are ordered with all its accesses, reads not with each other:
 // a read joins the write clock of the variable. Locks are variables, written at an acquire
 // and at a release; the shared side of a read-write lock reads. A failed attempt reads a lock

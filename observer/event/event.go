@@ -231,7 +231,7 @@ type Event struct {
 	Args []uint64
 
 	// Slot and Epoch identify this event in clocks: event e comes before f
-	// in every feasible reordering (edges M of the order table) if
+	// in every feasible reordering (the edges of order.Must) if
 	// e.Epoch <= f.Must[e.Slot]. A thread may reuse the slot of an ended
 	// one that must come before it.
 	Slot  uint32

@@ -31,15 +31,15 @@ type Tier uint8
 
 // The tiers.
 const (
-	// Must is M of the order table: every feasible reordering that executes both ends.
+	// Must is the order that every feasible reordering keeps if it executes both ends.
 	Must Tier = 1 << iota
-	// Observed is O: the order of this run, which another run may change.
+	// Observed is the order of this run, which another run may change.
 	Observed
 	// Outcome, with Must and Observed, is the order of the schedules in which every operation
 	// also has the outcome that it had in this run.
 	Outcome
 	// Kept is the order of this run between operations that exclude each other or compete for
-	// the same thing (X of the order table), as sync-preserving prediction keeps it.
+	// the same thing, as sync-preserving prediction keeps it.
 	Kept
 )
 
