@@ -75,7 +75,7 @@ func TestSweepKeepsFindings(t *testing.T) {
 			rt.Fatalf("-want +got:\n%s", d)
 		}
 	})
-	if dropped == 0 || found == 0 {
+	if !testing.Short() && (dropped == 0 || found == 0) {
 		t.Errorf("%d edges were dropped and %d cycles found: the test shows nothing", dropped, found)
 	}
 }

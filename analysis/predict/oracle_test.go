@@ -578,7 +578,7 @@ func TestPredictedCanHappen(t *testing.T) {
 		})
 	})
 	t.Log(count)
-	if count[outcome{finding.Race, Predicted}] == 0 || count[outcome{finding.Race, Refuted}] == 0 {
+	if !testing.Short() && (count[outcome{finding.Race, Predicted}] == 0 || count[outcome{finding.Race, Refuted}] == 0) {
 		t.Errorf("verdicts %v: the test shows nothing", count)
 	}
 }
@@ -709,7 +709,7 @@ func TestCheckAcceptsWhatCanHappen(t *testing.T) {
 		}
 	})
 	t.Log(accepted, refused)
-	if accepted == 0 || refused == 0 {
+	if !testing.Short() && (accepted == 0 || refused == 0) {
 		t.Errorf("%d accepted, %d refused: the test shows nothing", accepted, refused)
 	}
 }
@@ -810,7 +810,7 @@ func TestForgettingIsNeverFalse(t *testing.T) {
 		})
 	})
 	t.Log(count)
-	if count[outcome{Predicted, Predicted}] == 0 || count[outcome{Predicted, Unknown}] == 0 {
+	if !testing.Short() && (count[outcome{Predicted, Predicted}] == 0 || count[outcome{Predicted, Unknown}] == 0) {
 		t.Errorf("verdicts %v: the test shows nothing", count)
 	}
 }

@@ -176,7 +176,7 @@ func TestAgreesWithPlainModel(t *testing.T) {
 			reused++
 		}
 	})
-	if reused == 0 {
+	if !testing.Short() && reused == 0 {
 		t.Error("no trace reused a slot: the test shows nothing")
 	}
 }
