@@ -39,3 +39,13 @@ func (c Choices) Bool(what string) bool { return c(2, what) == 1 }
 
 // OneOf chooses one of s, which is not empty.
 func OneOf[T any](c Choices, s []T, what string) T { return s[c(len(s), what)] }
+
+// FiveTimes returns the property five times over, each time with new draws. It is for tests that
+// also want their draws to show something rare: with -short, rapid checks a property only 20 times.
+func FiveTimes(property func(*rapid.T)) func(*rapid.T) {
+	return func(t *rapid.T) {
+		for range 5 {
+			property(t)
+		}
+	}
+}
