@@ -264,7 +264,7 @@ func (s *scheduler) can(slot uint32) bool {
 	case event.Write:
 		return s.mayWrite(slot, i)
 	case event.Signal, event.Broadcast:
-		return !slices.ContainsFunc(s.ended[i], func(w wait) bool { return !s.hasRun(w.begin) && s.within(s.must, w.wake) })
+		return !s.precedesWait(i, s.must)
 	case event.Wake:
 		return !s.missed[i]
 	}
@@ -373,9 +373,15 @@ func (s *scheduler) mayPreclude(slot uint32) bool {
 		}
 		return readers > 0 || (!alone && s.reads[i].may > 0)
 	case event.Signal, event.Broadcast:
-		return slices.ContainsFunc(s.ended[i], func(w wait) bool { return !s.hasRun(w.begin) && s.within(s.limit, w.wake) })
+		return s.precedesWait(i, s.limit)
 	}
 	return false
+}
+
+// precedesWait reports whether a wait that notification i ended in the run has not begun, and its
+// wake is one of the first n events of its slot, n given by slot.
+func (s *scheduler) precedesWait(i int32, n []int32) bool {
+	return slices.ContainsFunc(s.ended[i], func(w wait) bool { return !s.hasRun(w.begin) && s.within(n, w.wake) })
 }
 
 // notify records, if n is 1, that notification i runs before the waits that have not begun. If n
