@@ -267,8 +267,9 @@ func (w *unnamedWatcher) shrinkBatches() error {
 	return errors.Join(append(errs, attach.CloseAll(old))...)
 }
 
-// shrink removes such probes from a batch, and gives it a new link. It returns the old link,
-// for the caller to close, 0 if there is none, and whether the batch has any probe left.
+// shrink removes the probes of a batch that no variable needs any more, and attaches the others by
+// a new link. It returns the old link, which the caller closes, 0 if there is none, and whether the
+// batch has any probe left.
 func (w *unnamedWatcher) shrink(b *batch) (old attach.Link, hasProbes bool, err error) {
 	next := *b
 	next.probes = slices.DeleteFunc(slices.Clone(b.probes), func(p chainedProbe) bool {

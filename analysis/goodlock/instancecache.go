@@ -78,7 +78,7 @@ const (
 	dropped = ^uint64(0) // the entry was removed: a lookup goes on
 )
 
-// grow gives the cache n entries, all free.
+// grow replaces the entries by n that are free.
 func (t *instanceCache) grow(n int) { t.all = make([]cacheEntry, n) }
 
 func (t *instanceCache) at(hash uint32, way int) int { return (int(hash) + way) & (len(t.all) - 1) }

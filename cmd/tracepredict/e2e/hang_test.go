@@ -41,8 +41,8 @@ var hangKinds = []struct{ kind, found, sentence string }{
 }
 
 // TestHangWhileObserved checks that a hang is reported while the program hangs, that
-// the program is ended if that is requested, and that a trace of the run gives the same
-// report.
+// the program is ended if that is requested, and that the report of a trace of
+// the run is the same.
 func TestHangWhileObserved(t *testing.T) {
 	needBPF(t)
 	program := hangsFixture(t, "gcc")

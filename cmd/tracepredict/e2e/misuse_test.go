@@ -99,7 +99,7 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
-// TestNoMisuse checks that correct use gives no finding.
+// TestNoMisuse checks that no finding is reported for correct use.
 func TestNoMisuse(t *testing.T) {
 	needBPF(t)
 	args := []string{"exec", "--", misuseProgram(t), "fine"}

@@ -24,7 +24,7 @@ func watchedIn(t *testing.T, r jsonReport) map[string]jsonWatched {
 
 // TestWatchSharedFindsTheRace checks that the report lists the shared variables of the
 // example with their locks, that the probes of a variable that one thread accesses
-// often are removed early, and that the trace gives the same report.
+// often are removed early, and that the report of the trace is the same.
 func TestWatchSharedFindsTheRace(t *testing.T) {
 	needBPF(t)
 	trace := filepath.Join(t.TempDir(), "run.trace")

@@ -57,7 +57,7 @@ func wantCallStacks(t *testing.T, chains []string, want ...string) {
 	}
 }
 
-// hasSubsequence tells whether a call stack contains the given functions in this order,
+// hasSubsequence reports whether a call stack contains the given functions in this order,
 // perhaps with others in between.
 func hasSubsequence(chain, through []string) bool {
 	for _, f := range chain {

@@ -92,8 +92,8 @@ func TestHundredThreads(t *testing.T) { expectLogs(t, "hundred.c") }
 
 const inNamespace = "TRACEPREDICT_TEST_IN_NAMESPACE"
 
-// TestThreadIDsUsedAgain checks that threads to which the kernel gives the same id one
-// after the other are different threads. It runs, with the tool, in a PID namespace of
+// TestThreadIDsUsedAgain checks that threads that have the same id one after the
+// other are different threads. It runs, with the tool, in a PID namespace of
 // its own, so as not to use up the machine's ids.
 func TestThreadIDsUsedAgain(t *testing.T) {
 	needBPF(t)

@@ -7,8 +7,8 @@ import (
 )
 
 // TestUnseenSync checks that synchronisation that is not observed weakens a finding
-// only if it was executed and could have ordered the two sides, and that a trace gives
-// the same report.
+// only if it was executed and could have ordered the two sides, and that the report
+// of a trace is the same.
 func TestUnseenSync(t *testing.T) {
 	needBPF(t)
 	for _, c := range []struct {

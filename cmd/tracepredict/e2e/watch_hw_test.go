@@ -280,7 +280,7 @@ func TestWatchpointLibrary(t *testing.T) {
 }
 
 // TestWatchpointTaken checks that, where another tool uses the processor's watchpoints,
-// --watch uses probes and gives the reason, and --watch-hw fails with it.
+// --watch uses probes and reports the reason, and --watch-hw fails with it.
 func TestWatchpointTaken(t *testing.T) {
 	needBPF(t)
 	server, pid := startPointed(t)

@@ -1,5 +1,5 @@
-// A thread ends while it holds a robust mutex. Who gets it next gives it back without making it
-// consistent, after which nobody gets it any more.
+// A thread ends while it holds a robust mutex. The next owner unlocks it without making it
+// consistent, after which no thread can lock it.
 //
 // expect: misuse
 #include "threads.h"
