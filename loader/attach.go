@@ -34,12 +34,20 @@ func Attach(ctx context.Context, pid int, opts Options, tasks func([]Task), star
 	}
 	s.early = early
 	s.begin(pid)
-	if err := s.attachAll(tasks); err != nil {
+	if err = s.guardWatchpoints(); err == nil {
+		err = s.attachAll(tasks)
+	}
+	if err != nil {
 		s.tracer.Close()
+		s.guard.stop()
 		return Result{}, err
 	}
 	s.noteChildren(pid)
-	watchErr := s.watch(s.holdAttached) // before started: the program runs already, and hits probes
+	hold := s.holdAttached
+	if s.guard != nil {
+		hold = s.guard.wake
+	}
+	watchErr := s.watch(hold) // before started: the program runs already, and hits probes
 	if started != nil {
 		started(s)
 	}

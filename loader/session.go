@@ -100,6 +100,10 @@ type Session struct {
 	traced   bool             // ptrace traces the processes: each stops at its execve and fork
 	throttle *ptrace.Throttle // nil: the program is never made to wait
 	unnamed  *unnamedWatcher  // of variables that the user did not name; nil without Options.Plan.Shared
+	// guard traces an attached process while it may have hardware watchpoints; nil: none is needed,
+	// or unguarded says why it is impossible.
+	guard     *guard
+	unguarded string
 
 	mu         sync.Mutex // guards the fields below; acquired before the Tracer's
 	first      *process
@@ -124,6 +128,8 @@ type Session struct {
 
 	hitCounters atomic.Pointer[[]*hitCounter] // counters by site; nil for sites of other variables
 	removing    sync.WaitGroup                // goroutines that remove probes of variables that are too busy
+
+	unexplained atomic.Uint64 // accesses of which only a debug exception without a cause was seen
 
 	live    pidSet         // processes that are observed and have not ended
 	closing sync.WaitGroup // goroutines that close links of processes that have ended
@@ -299,7 +305,11 @@ func (s *Session) VariableAddr(pid int, name string) uint64 {
 func (s *Session) Notes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	notes := append(slices.Clone(s.notes), s.throttle.Notes(s.lost.Records > 0)...)
+	unexplained := s.unexplained.Load()
+	notes := append(slices.Clone(s.notes), s.throttle.Notes(s.lost.Records > unexplained)...)
+	if unexplained > 0 {
+		notes = append(notes, fmt.Sprintf("of the events lost, %d were accesses to watched variables: this virtual machine did not tell which variable, a fault of hypervisors (KVM before Linux 6.14)", unexplained))
+	}
 	if s.lost.LifeRecords > 0 {
 		notes = append(notes, fmt.Sprintf("of the events lost, %d were beginnings or ends of threads, or libraries that came: who made and who joined a thread may be wrong", s.lost.LifeRecords))
 	}
@@ -747,12 +757,14 @@ func (s *Session) finish() (Lost, error) {
 		<-s.watchDone
 		runtime.GOMAXPROCS(s.processors)
 	}
+	s.guard.stop()
 	close(s.stop)
 	<-s.readDone
 	s.finder.End()
 	s.removing.Wait()
 	s.collectWatched()
 	lost, lostErr := s.tracer.Lost()
+	lost.Records += s.unexplained.Load()
 	if lost.Records > 0 {
 		lostErr = errors.Join(lostErr, s.reportLost())
 	}

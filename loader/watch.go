@@ -107,7 +107,9 @@ func (s *Session) limitWatchpoints(p *process) {
 		return
 	}
 	p.limited = true
-	if free, why := attach.FreeWatchpoints(p.pid); why != nil {
+	if s.unguarded != "" {
+		p.planner.LimitHardware(0, s.unguarded)
+	} else if free, why := attach.FreeWatchpoints(p.pid); why != nil {
 		p.planner.LimitHardware(free, why.Error())
 	}
 }

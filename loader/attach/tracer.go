@@ -432,6 +432,20 @@ func (t *Tracer) LostByThread() (map[uint32]bpf.LostLine, error) {
 	return m, nil
 }
 
+// CountLost counts an event that a thread of a process has lost without a BPF program's knowledge.
+// The thread must be in a stop of ptrace, since otherwise it changes its line itself.
+func (t *Tracer) CountLost(tid, pid int) error {
+	line := bpf.LostLine{Tgid: uint32(pid)}
+	if err := t.objs.Lost.Lookup(uint32(tid), &line); err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+		return fmt.Errorf("read the lost records of thread %d: %w", tid, err)
+	}
+	line.Records++
+	if err := t.objs.Lost.Put(uint32(tid), line); err != nil {
+		return fmt.Errorf("count a lost record of thread %d: %w", tid, err)
+	}
+	return t.objs.AnyLost.Set(uint32(1))
+}
+
 // LostLifeRecords returns the present value of Lost.LifeRecords.
 func (t *Tracer) LostLifeRecords() uint64 {
 	var n uint64

@@ -4,10 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"unsafe"
 
 	"github.com/cilium/ebpf"
@@ -16,6 +14,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader/need"
+	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/probes/watchpoint"
 )
 
@@ -84,6 +83,13 @@ func (t *Tracer) Watch(pid int, addr uint64, size int, w bpf.Watch) error {
 	defer t.mu.Unlock()
 	t.closers[pid] = append(t.closers[pid], l)
 	return nil
+}
+
+// HasWatched reports whether a hardware watchpoint has ever been set.
+func (t *Tracer) HasWatched() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.watchedCallsAttached
 }
 
 // attachWatchedCalls attaches, before the first watchpoint, the programs that record that a thread begins
@@ -196,16 +202,12 @@ const trialThreads = 256
 // FreeWatchpoints returns how many hardware watchpoints each thread of a process can still have,
 // and the reason if that is not all. It finds out by opening some.
 func FreeWatchpoints(pid int) (free int, why error) {
-	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	tids, err := procfs.Threads(pid)
 	if err != nil {
 		return 0, err
 	}
 	free = watchpoint.Registers
-	for _, task := range tasks[:min(len(tasks), trialThreads)] {
-		tid, err := strconv.Atoi(task.Name())
-		if err != nil {
-			continue
-		}
+	for _, tid := range tids[:min(len(tids), trialThreads)] {
 		n, err := tryWatchpoints(tid, free)
 		if err != nil && !errors.Is(err, unix.ESRCH) {
 			free, why = n, explainWatchpoint(tid, err)

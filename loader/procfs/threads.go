@@ -27,6 +27,22 @@ func EachRunning(pid int, f func(tid int)) {
 	}
 }
 
+// Threads returns the IDs of the threads of a process, those that have ended but are not reaped
+// among them.
+func Threads(pid int) ([]int, error) {
+	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return nil, err
+	}
+	var tids []int
+	for _, task := range tasks {
+		if tid, err := strconv.Atoi(task.Name()); err == nil {
+			tids = append(tids, tid)
+		}
+	}
+	return tids, nil
+}
+
 // threadState returns the letter of the state in a stat file of proc(5); 0 if the thread has
 // ended.
 func threadState(stat string, buf []byte) byte {

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -47,9 +48,11 @@ type Tracee struct {
 	OnContinue   func()                             // the end of a group stop; also a new thread's first stop
 	OnFork       func(parent, pid int, shared bool) // shared: in its parent's memory
 	OnEnd        func(pid int)                      // a process that was forked has ended
+	OnTrap       func(tid int) (ours bool)          // a debug exception that the thread did not cause itself
 	loading      map[int]procfs.Mapping             // by process ID: the dynamic loader's code, while it runs
 	forked       map[int]bool                       // processes that were forked and have not ended
 	executedOnce bool                               // the program has been executed
+	released     atomic.Bool                        // Run returns without waiting for the program's end
 
 	Throttle *Throttle               // nil: the program is never made to wait
 	holding  bool                    // running threads are interrupted, stops are kept
@@ -75,7 +78,12 @@ func (e Exit) Code() int {
 // NewTracee returns a Tracee for a process that is not traced yet. With follow, the processes
 // that it forks are traced too.
 func NewTracee(pid int, follow bool) *Tracee {
-	return &Tracee{pid: pid, follow: follow, loading: map[int]procfs.Mapping{}, forked: map[int]bool{}}
+	return &Tracee{
+		pid: pid, follow: follow, loading: map[int]procfs.Mapping{}, forked: map[int]bool{},
+		OnStop: func() {}, OnContinue: func() {},
+		OnFork: func(int, int, bool) {}, OnEnd: func(int) {},
+		OnTrap: func(int) bool { return false },
+	}
 }
 
 // Seize begins to trace the program, from the calling operating system thread.
@@ -90,13 +98,61 @@ func (t *Tracee) Seize() error {
 	return nil
 }
 
+// SeizeThreads begins to trace, from the calling operating system thread, all threads of a program
+// that runs already, and those that they will create. It stops none of them.
+func (t *Tracee) SeizeThreads() error {
+	t.executedOnce = true
+	options := unix.PTRACE_O_TRACECLONE
+	if t.follow {
+		options |= followOptions
+	}
+	tried := map[int]bool{}
+	for {
+		tids, err := procfs.Threads(t.pid)
+		if err != nil {
+			return fmt.Errorf("trace process %d: %w", t.pid, err)
+		}
+		tids = slices.DeleteFunc(tids, func(tid int) bool { return tried[tid] })
+		if len(tids) == 0 {
+			return nil
+		}
+		for _, tid := range tids {
+			tried[tid] = true
+			if err := t.seizeThread(tid, options); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// seizeThread begins to trace a thread, unless it has ended or is traced since its creation by
+// one that was seized before.
+func (t *Tracee) seizeThread(tid, options int) error {
+	err := ptrace(unix.PTRACE_SEIZE, tid, 0, uintptr(options))
+	if err == nil || errors.Is(err, unix.ESRCH) || procfs.HasEnded(t.pid, tid) {
+		return nil
+	}
+	task := fmt.Sprintf("%d/task/%d", t.pid, tid)
+	if status, e := procfs.Status(task); e == nil && status["TracerPid"] == strconv.Itoa(unix.Gettid()) {
+		return nil
+	}
+	if who := procfs.TracerOf(task); who != "" {
+		return fmt.Errorf("process %d is traced by %s: %w", t.pid, who, err)
+	}
+	return fmt.Errorf("trace process %d: %w", t.pid, err)
+}
+
+// Release makes Run return without waiting for the program's end, once the thread that runs it is
+// woken. It may be called from any thread.
+func (t *Tracee) Release() { t.released.Store(true) }
+
 // ErrNeverRan means that the process ended before it became the program.
 var ErrNeverRan = errors.New("the program was not executed")
 
 // Run handles the program's stops, and makes it wait when the throttle asks for it, until the
-// program ends.
+// program ends or Release is called.
 func (t *Tracee) Run() (Exit, error) {
-	for {
+	for !t.released.Load() {
 		if err := t.updateHold(); err != nil {
 			return Exit{}, err
 		}
@@ -123,6 +179,7 @@ func (t *Tracee) Run() (Exit, error) {
 			}
 		}
 	}
+	return Exit{}, nil
 }
 
 // handleOrKeep handles a stop, or keeps it during a hold.
@@ -234,6 +291,8 @@ func (t *Tracee) handleStop(tid int, ws unix.WaitStatus) error {
 		t.firstStop(tid)
 		return t.resume(tid, 0)
 	case event != 0:
+		return t.resume(tid, 0)
+	case sig == unix.SIGTRAP && unexplainedTrap(tid) && t.OnTrap(tid):
 		return t.resume(tid, 0)
 	}
 	return t.resume(tid, sig)

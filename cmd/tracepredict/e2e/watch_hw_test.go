@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes"
@@ -239,6 +240,91 @@ func TestWatchpointThreads(t *testing.T) {
 			t.Errorf("%s: %d reads and %d writes, want 2000 each", lossy, reads, writes)
 		}
 	}
+}
+
+// TestWatchpointUnexplainedTrap checks that a debug exception for which the kernel found no cause
+// does not end a program that has watchpoints, and that a SIGTRAP of its own does.
+func TestWatchpointUnexplainedTrap(t *testing.T) {
+	needBPF(t)
+	const trap = 128 + int(unix.SIGTRAP)
+	for _, c := range []struct {
+		reason  string
+		watched bool
+		want    int
+	}{
+		{"unexplained", true, 0},
+		{"unexplained", false, trap},
+		{"raise", true, trap},
+		{"int1", true, trap},
+		{"int3", true, trap},
+		{"step", true, trap},
+	} {
+		t.Run(fmt.Sprint(c.reason, " ", c.watched), func(t *testing.T) {
+			report := filepath.Join(t.TempDir(), "report")
+			args := []string{"exec", "--format", "json", "--output", report}
+			if c.watched {
+				args = append(args, "--watch-hw", "shared")
+			}
+			tool := startTool(t, childOptions{}, append(args, "--", processFixture(t, "trapped.c"))...)
+			tool.waitLine("ready ")
+			tool.send(c.reason)
+			tool.send("quit")
+			tool.want(c.want)
+			wantLost := 0
+			if c.watched && c.want == 0 {
+				wantLost = 1
+			}
+			if r := readLossy(t, report); r.Run.Lost != wantLost {
+				t.Errorf("%d events are lost, want %d", r.Run.Lost, wantLost)
+			}
+		})
+	}
+}
+
+// TestWatchpointUnexplainedTrapAttached checks the same for an attached program, which is traced
+// only in a virtual machine.
+func TestWatchpointUnexplainedTrapAttached(t *testing.T) {
+	needBPF(t)
+	server := startChild(t, childOptions{}, processFixture(t, "trapped.c"))
+	pid := lineNumber(t, server, "ready ")
+	tool, report := attachTo(t, pid, "--watch-hw", "shared")
+	if threadStates(pid, "TracerPid")[0] == "0" {
+		t.Skip("not in a virtual machine: the program is not traced")
+	}
+	order(server, "unexplained")
+	tool.signal(unix.SIGINT)
+	tool.want(0)
+	if r := readLossy(t, report); r.Run.Lost != 1 {
+		t.Errorf("%d events are lost, want 1", r.Run.Lost)
+	}
+	wantLeftAlone(t, pid)
+	server.send("quit")
+	server.want(0)
+}
+
+// TestWatchpointTraced checks that a program that a debugger traces gets no watchpoint in a
+// virtual machine.
+func TestWatchpointTraced(t *testing.T) {
+	needBPF(t)
+	testtool.Need(t, "gdb")
+	server, pid := startPointed(t)
+	gdb := startChild(t, childOptions{}, "gdb", "-nx", "-q", "-iex", "set debuginfod enabled off",
+		"-ex", "set confirm off", "-ex", "set pagination off", "-p", fmt.Sprint(pid))
+	gdb.send("continue")
+	poll(t, "gdb to let the program go", func() bool { return strings.Contains(gdb.out.String(), "Continuing.") && !stopped(pid) })
+	tool := startTool(t, childOptions{}, "attach", "--watch-hw", "shared", "--duration", "1s", "-p", fmt.Sprint(pid))
+	if status := tool.wait(); status == 0 {
+		t.Skip("not in a virtual machine: the watchpoint is set")
+	}
+	tool.want(125)
+	if text := tool.err.String(); !strings.Contains(text, "is traced by gdb") || !strings.Contains(text, "detach the debugger") {
+		t.Errorf("it says %s", text)
+	}
+	wantChoice(t, pid, "shared is watched by probes, though they do not see all its accesses: process")
+	gdb.cmd.Process.Kill()
+	gdb.wait()
+	server.send("quit")
+	server.want(0)
 }
 
 // TestWatchpointCapabilities checks that CAP_PERFMON suffices.

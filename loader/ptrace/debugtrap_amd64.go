@@ -1,0 +1,48 @@
+package ptrace
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The causes of a SIGTRAP by which the kernel reports a debug exception to the program, see
+// get_si_code in arch/x86/include/asm/traps.h.
+const (
+	trapBrkpt  = 1 // TRAP_BRKPT: no watchpoint and no single step; the instruction int1
+	trapTrace  = 2 // TRAP_TRACE: a single step
+	trapHwbkpt = 4 // TRAP_HWBKPT: a watchpoint of a debugger, which a traced thread cannot have
+)
+
+const (
+	trapFlag = 1 << 8 // of the flags register: single step
+	int1     = 0xf1   // the instruction
+)
+
+// unexplainedTrap reports whether a thread, which is in a stop for SIGTRAP, had a debug exception
+// that it did not cause itself, by single steps or by int1.
+func unexplainedTrap(tid int) bool {
+	var info struct {
+		signo, errno, code, _ int32
+		addr                  uint64
+		_                     [104]byte
+	}
+	if ptrace(unix.PTRACE_GETSIGINFO, tid, 0, uintptr(unsafe.Pointer(&info))) != nil {
+		return false // the thread has been killed
+	}
+	var regs unix.PtraceRegs
+	if unix.PtraceGetRegs(tid, &regs) != nil {
+		return false
+	}
+	switch info.code {
+	case trapHwbkpt:
+		return true
+	case trapTrace:
+		return regs.Eflags&trapFlag == 0
+	case trapBrkpt:
+		var before [1]byte
+		_, err := unix.PtracePeekText(tid, uintptr(regs.Rip-1), before[:])
+		return err == nil && before[0] != int1
+	}
+	return false
+}
