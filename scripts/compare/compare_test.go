@@ -164,59 +164,6 @@ func TestNewPageHasItsMarks(t *testing.T) {
 	}
 }
 
-// TestRunEnds: what waits for ever or computes for ever is ended, and that is told; how long
-// it takes is no matter.
-func TestRunEnds(t *testing.T) {
-	for _, c := range []struct {
-		script       string
-		limit, still time.Duration
-		ended        bool
-	}{
-		{"echo said", time.Hour, time.Hour, true},
-		{"echo said; exec sleep 100000", time.Hour, time.Second, false},
-		{"echo said; while :; do :; done", time.Second, time.Hour, false},
-	} {
-		r := runner{config: config{still: c.still}}
-		_, ended, err := r.run(t.Context(), c.limit, nil, []string{"sh", "-c", c.script})
-		if err != nil || ended != c.ended {
-			t.Errorf("%s: ended %v, %v", c.script, ended, err)
-		}
-	}
-	r := runner{config: config{still: time.Second}}
-	if _, _, err := r.run(t.Context(), time.Second, nil, []string{"/no/such/tool"}); err == nil {
-		t.Error("a tool that is not there runs")
-	}
-}
-
-// TestKept: what was made is used again only if it is there and was made of the same.
-func TestKept(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "said.txt")
-	if key("a").keep(file) != nil || key("a").isOf(file) {
-		t.Error("a file that is not there is used")
-	}
-	if err := os.WriteFile(file, []byte("said"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if !key("a").isOf(file) || key("b").isOf(file) || key("a", "").isOf(file) || key("ab", "c") == key("a", "bc") {
-		t.Error("it is not told what a file was made of")
-	}
-}
-
-func TestEach(t *testing.T) {
-	list := []int{3, 4, 5, 6}
-	done := make([]int, len(list))
-	errs := each(3, list, func(i, n int) error {
-		done[i] = n
-		if n == 5 {
-			return os.ErrInvalid
-		}
-		return nil
-	})
-	if !slices.Equal(done, list) || !slices.Equal(errs, []error{nil, nil, os.ErrInvalid, nil}) {
-		t.Errorf("%v, %v", done, errs)
-	}
-}
-
 func TestProgress(t *testing.T) {
 	var said strings.Builder
 	p := newProgress(&said, 5, 2, 2)

@@ -1,11 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/tracepredict/tracepredict/scripts/trial"
 )
 
 // parseHelgrind reads what valgrind --tool=helgrind writes on standard error.
@@ -144,21 +145,12 @@ func tsanKind(what string) string {
 
 // parseOwn reads tracepredict's JSON report.
 func parseOwn(text string) ([]report, error) {
-	var r struct {
-		Run      *struct{ Events uint64 }
-		Findings []struct {
-			Kind, Confidence, Message string
-			Objects                   []string
-		}
-	}
-	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		return nil, fmt.Errorf("tracepredict's report: %w", err)
-	}
-	if r.Run == nil {
-		return nil, fmt.Errorf("tracepredict's report has no run")
+	findings, err := trial.Findings(text)
+	if err != nil {
+		return nil, err
 	}
 	var reports []report
-	for _, f := range r.Findings {
+	for _, f := range findings {
 		reports = append(reports, report{kind: f.Kind, objects: f.Objects, text: f.Confidence + ": " + f.Message})
 	}
 	return reports, nil

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/tracepredict/tracepredict/scripts/trial"
 )
 
 // report is one thing that a tool said.
@@ -65,48 +66,31 @@ func readPrograms(dir string, only []string) ([]program, error) {
 }
 
 func parseProgram(text string) (p program, err error) {
-	var sentences strings.Builder
+	comment := trial.Opening(text, "expect", "run", "build", "hangs", "timed")
+	p.title = comment.Title
 	expects := false
-	for line := range strings.Lines(text) {
-		comment, ok := strings.CutPrefix(strings.TrimSpace(line), "//")
-		if !ok {
-			break
-		}
-		key, rest, isKey := strings.Cut(strings.TrimSpace(comment), ":")
-		words := strings.Fields(rest)
-		switch {
-		case isKey && key == "expect" && len(words) > 0:
-			expects = true
-			if words[0] != "nothing" {
+	for _, line := range comment.Lines {
+		words := strings.Fields(line.Rest)
+		switch line.Key {
+		case "expect":
+			expects = expects || len(words) > 0
+			if len(words) > 0 && words[0] != "nothing" {
 				p.expect = append(p.expect, report{kind: words[0], objects: words[1:]})
 			}
-		case isKey && key == "run":
+		case "run":
 			p.flags = words
-		case isKey && key == "build":
+		case "build":
 			p.build = words
-		case strings.TrimSpace(comment) == "hangs":
+		case "hangs":
 			p.hangs = true
-		case strings.TrimSpace(comment) == "timed":
+		case "timed":
 			p.timed = true
-		default:
-			sentences.WriteString(comment)
 		}
 	}
 	if !expects {
 		return p, fmt.Errorf("its opening comment has no line expect: KIND or expect: nothing")
 	}
-	p.title = firstSentence(strings.TrimSpace(sentences.String()))
 	return p, nil
-}
-
-// sentenceEnd is where enough of a sentence has been said for a table.
-var sentenceEnd = regexp.MustCompile(`[.;:] `)
-
-func firstSentence(text string) string {
-	if at := sentenceEnd.FindStringIndex(text); at != nil {
-		text = text[:at[0]]
-	}
-	return strings.TrimSuffix(text, ".")
 }
 
 // verdict is what the reports of one tool on one program come to.
@@ -136,14 +120,5 @@ func (r report) is(expected report) bool {
 	if len(expected.objects) == 0 || len(r.objects) == 0 {
 		return true
 	}
-	return slices.ContainsFunc(r.objects, func(o string) bool { return lastName(o) == expected.objects[0] })
-}
-
-// lastName takes the innermost name of what tools write with more or fewer of the
-// scopes around it.
-func lastName(s string) string {
-	if i := strings.LastIndexAny(s, ":."); i >= 0 {
-		s = s[i+1:]
-	}
-	return s
+	return slices.ContainsFunc(r.objects, func(o string) bool { return trial.LastName(o) == expected.objects[0] })
 }

@@ -1,22 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/tracepredict/tracepredict/scripts/figures"
-	"github.com/tracepredict/tracepredict/scripts/proc"
+	"github.com/tracepredict/tracepredict/scripts/trial"
 )
 
 type runner struct {
@@ -47,7 +42,7 @@ func newRunner(ctx context.Context, c config) (*runner, error) {
 		return nil, err
 	}
 	r.header = string(header)
-	if r.compiler, err = firstLine(ctx, compilerVersion); err != nil {
+	if r.compiler, err = trial.FirstLine(ctx, compilerVersion); err != nil {
 		return nil, err
 	}
 	return r, os.MkdirAll(c.logs, 0o755)
@@ -64,7 +59,7 @@ func (r *runner) all(ctx context.Context, programs []program) ([]row, error) {
 	}
 	r.progress = newProgress(os.Stderr, len(programs), rounds, r.jobs)
 	found := make([]row, len(programs))
-	errs := each(r.jobs, programs, func(i int, p program) error {
+	errs := trial.Each(r.jobs, programs, func(i int, p program) error {
 		var err error
 		found[i], err = r.program(ctx, p)
 		return err
@@ -81,30 +76,9 @@ func (r *runner) all(ctx context.Context, programs []program) ([]row, error) {
 		rows = append(rows, res)
 	}
 	if ctx.Err() != nil {
-		return rows, errInterrupted
+		return rows, trial.ErrInterrupted
 	}
 	return rows, errors.Join(errs...)
-}
-
-// each does something with all of a list, at most jobs of them at once, and gives what
-// came of each.
-func each[T any](jobs int, list []T, do func(int, T) error) []error {
-	errs := make([]error, len(list))
-	next := make(chan int)
-	var workers sync.WaitGroup
-	for range min(jobs, len(list)) {
-		workers.Go(func() {
-			for i := range next {
-				errs[i] = do(i, list[i])
-			}
-		})
-	}
-	for i := range list {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
-	return errs
 }
 
 // program builds a program and runs it under each tool.
@@ -149,14 +123,7 @@ func (r *runner) compile(ctx context.Context, p program, suffix string) error {
 	if err != nil {
 		return err
 	}
-	made := key(r.compiler, strings.Join(args, " "), r.header, string(source))
-	if !r.fresh && made.isOf(out) {
-		return nil
-	}
-	if text, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, text)
-	}
-	return made.keep(out)
+	return trial.Build(ctx, r.fresh, out, args, r.compiler, r.header, string(source))
 }
 
 // slowdown is what a program may take under a tool, times its plain time.
@@ -184,8 +151,8 @@ func (r *runner) look(ctx context.Context, p program, t tool, limit func() (time
 		return v, false, err
 	}
 	command := t.command(p, binary, file+".json")
-	said := key(t.version, t.sum, strings.Join(t.env, " "), strings.Join(command, " "), r.still.String(), string(code))
-	kept = !r.fresh && said.isOf(file+".txt")
+	said := trial.Key(t.version, t.sum, strings.Join(t.env, " "), strings.Join(command, " "), r.still.String(), string(code))
+	kept = !r.fresh && said.IsOf(file+".txt")
 	if !kept {
 		if err := r.hear(ctx, t.env, command, file, limit); err != nil {
 			return v, false, err
@@ -194,7 +161,7 @@ func (r *runner) look(ctx context.Context, p program, t tool, limit func() (time
 	if v, err = judged(p, t, file); err != nil || v.unended {
 		return v, kept, err // a busy machine may have been why it did not end: it is asked again
 	}
-	return v, kept, said.keep(file + ".txt")
+	return v, kept, said.Keep(file + ".txt")
 }
 
 // judged reads what hear kept.
@@ -237,66 +204,11 @@ func (r *runner) hear(ctx context.Context, env, command []string, file string, l
 	return os.WriteFile(file+".txt", []byte(said), 0o644)
 }
 
-var errInterrupted = errors.New("interrupted")
-
-// grace is what a program that was asked to end may take for it.
-const grace = 3 * time.Second
-
-// run runs a command line to its end, until its time is over, or until it hangs: then it is
-// asked to end, and a little later it is killed. It gives what was said, and whether it
-// ended by itself.
+// run runs a command line until its time is over or it hangs, and gives what it said and whether
+// it ended by itself. How it ended is no matter: what it said is judged.
 func (r *runner) run(ctx context.Context, limit time.Duration, env, args []string) (said string, ended bool, err error) {
-	within, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	cmd := exec.CommandContext(within, args[0], args[1:]...)
-	var text bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &text, &text
-	cmd.Env = append(os.Environ(), env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGTERM) }
-	cmd.WaitDelay = grace
-	if err := cmd.Start(); err != nil {
-		return "", false, err
-	}
-	over := make(chan struct{}) // ends the watcher, which the next line waits for
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		if hangs(over, cmd.Process.Pid, r.still) {
-			cancel()
-		}
-	}()
-	_ = cmd.Wait() // how it ended is no matter: what it said is judged
-	ended = within.Err() == nil
-	close(over)
-	<-watched
-	_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // whatever it left behind
-	if ctx.Err() != nil {
-		return "", false, errInterrupted
-	}
-	return text.String(), ended, nil
-}
-
-// samples is how often it is looked whether a program is still until it is taken to hang.
-const samples = 10
-
-// hangs returns true when no thread of a process, or of one below it, was seen to run for so
-// long, and false when over is closed. On a busy machine a thread that waits for a processor runs.
-func hangs(over <-chan struct{}, pid int, still time.Duration) bool {
-	tick := time.NewTicker(still / samples)
-	defer tick.Stop()
-	for asleep := 0; asleep < samples; {
-		select {
-		case <-over:
-			return false
-		case <-tick.C:
-		}
-		asleep++
-		if !proc.Still(pid) {
-			asleep = 0
-		}
-	}
-	return true
+	ran, err := trial.Run(ctx, limit, r.still, env, args)
+	return ran.Said, ran.Ended, err
 }
 
 // time runs a program plain and under each tool in turn, so that a busy machine is the

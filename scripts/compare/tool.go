@@ -5,8 +5,8 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
-	"os/exec"
-	"strings"
+
+	"github.com/tracepredict/tracepredict/scripts/trial"
 )
 
 // tool is a way to run a program. command gives its command line; report is the file
@@ -51,7 +51,7 @@ func allTools(own string) []tool {
 // identify fills in the version of a tool, and of one of this tree what tells it from another build.
 func (t *tool) identify(ctx context.Context, own string) (err error) {
 	if t.ask != nil {
-		t.version, err = firstLine(ctx, t.ask)
+		t.version, err = trial.FirstLine(ctx, t.ask)
 		return err
 	}
 	t.version = "this tree"
@@ -61,13 +61,3 @@ func (t *tool) identify(ctx context.Context, own string) (err error) {
 }
 
 var compilerVersion = []string{"gcc", "--version"}
-
-// firstLine returns the first line of what a command says.
-func firstLine(ctx context.Context, args []string) (string, error) {
-	text, err := exec.CommandContext(ctx, args[0], args[1:]...).Output()
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", strings.Join(args, " "), err)
-	}
-	first, _, _ := strings.Cut(string(text), "\n")
-	return strings.TrimSpace(first), nil
-}

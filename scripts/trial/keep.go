@@ -1,4 +1,4 @@
-package main
+package trial
 
 import (
 	"crypto/sha256"
@@ -7,22 +7,23 @@ import (
 	"os"
 )
 
-// made is a digest of all that a file follows from. It stands in a file beside it, so
+// Made is a digest of all that a file follows from. It stands in a file beside it, so
 // that what was made of the same is not made again.
-type made string
+type Made string
 
-func key(parts ...string) made {
+// Key makes the digest.
+func Key(parts ...string) Made {
 	h := sha256.New()
 	for _, p := range parts {
 		fmt.Fprintf(h, "%d %s\n", len(p), p)
 	}
-	return made(hex.EncodeToString(h.Sum(nil)))
+	return Made(hex.EncodeToString(h.Sum(nil)))
 }
 
 const keySuffix = ".key"
 
-// isOf reports whether the file is there and was made of that.
-func (m made) isOf(file string) bool {
+// IsOf reports whether the file is there and was made of that.
+func (m Made) IsOf(file string) bool {
 	if _, err := os.Stat(file); err != nil {
 		return false
 	}
@@ -30,8 +31,8 @@ func (m made) isOf(file string) bool {
 	return err == nil && string(text) == string(m)
 }
 
-// keep records that the file was made from that digest. It must be called last, or a file
+// Keep records that the file was made from that digest. It must be called last, or a file
 // whose making was interrupted would seem complete.
-func (m made) keep(file string) error {
+func (m Made) Keep(file string) error {
 	return os.WriteFile(file+keySuffix, []byte(m), 0o644)
 }
