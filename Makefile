@@ -60,6 +60,12 @@ compare: ## run defective and innocent programs under Helgrind, DRD, ThreadSanit
 	$(GO) -C scripts build -buildvcs=false -o ../build/compare/compare ./compare
 	scripts/as-root build/compare/compare $(COMPAREFLAGS)
 
+verdicts: ## run innocent programs and defective ones under this alone, and write docs/verdicts.md
+	scripts/setup demo
+	$(MAKE) --no-print-directory build
+	$(GO) -C scripts build -buildvcs=false -o ../build/verdicts/verdicts ./verdicts
+	scripts/as-root build/verdicts/verdicts $(VERDICTSFLAGS)
+
 soak: ## observe for SOAK (20m) a program of threads and locks that come and go
 	scripts/setup demo
 	$(MAKE) --no-print-directory build
@@ -97,6 +103,6 @@ install: build ## install into PREFIX/bin
 	install -D -m 0755 tracepredict $(DESTDIR)$(PREFIX)/bin/tracepredict
 
 clean: ## remove what was built
-	rm -rf tracepredict build/bench build/real build/compare build/pgo build/examples build/staticcheck
+	rm -rf tracepredict build/bench build/real build/compare build/verdicts build/pgo build/examples build/staticcheck
 
-.PHONY: help build examples demo test check bench plots real compare soak long-trace pgo generate fmt lint fuzz install clean
+.PHONY: help build examples demo test check bench plots real compare verdicts soak long-trace pgo generate fmt lint fuzz install clean
