@@ -14,6 +14,7 @@ import (
 	"github.com/tracepredict/tracepredict/loader/target"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/libname"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 )
 
@@ -194,7 +195,7 @@ func (s *Session) OwnCall(pid int, ip, caller uint64) bool {
 	if !ok {
 		return false
 	}
-	if probes.RuntimeLibrary(seg.Module.Path) {
+	if libname.Runtime(seg.Module.Path) {
 		seg, ok = s.Segment(pid, caller)
 		return ok && seg.Module.calledBefore(caller-seg.Bias, "syscall")
 	}
@@ -223,7 +224,7 @@ func (m *Module) calledBefore(addr uint64, function string) bool {
 func (m *Module) systemCalls() map[uint64]string {
 	m.callsOnce.Do(func() {
 		m.calls = map[uint64]string{}
-		if probes.RuntimeLibrary(m.Path) {
+		if libname.Runtime(m.Path) {
 			return
 		}
 		unseen, err := m.Plan.Unseen()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/libname"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
@@ -75,7 +76,7 @@ func (p *Planner) atomics(b *builder) error {
 
 // searchesAtomics reports whether the file is searched for atomic variables.
 func (b *builder) searchesAtomics() bool {
-	return b.opts.Atomics && !RuntimeLibrary(b.plan.File.Name())
+	return b.opts.Atomics && !libname.Runtime(b.plan.File.Name())
 }
 
 // elementNotes adds a note that names the atomic elements of arrays that may be accessed without
@@ -365,18 +366,4 @@ func (b *builder) countSites() {
 	for i := range b.plan.Sites {
 		b.sitesAt[b.plan.Sites[i].Addr]++
 	}
-}
-
-// RuntimeLibrary reports whether a file name is that of a C or C++ run-time library or of an
-// allocator. The synchronisation in these libraries implements the calls that are observed, or
-// orders nothing that a program may rely on.
-func RuntimeLibrary(name string) bool {
-	base := path.Base(name)
-	for _, prefix := range []string{"libc.so", "libc-", "ld-linux", "ld-musl", "ld-", "libpthread", "libstdc++.so", "libgcc_s.so", "libc++.so", "libc++abi.so", "libm.so", "libm-", "librt", "libdl",
-		"libatomic.so", "libjemalloc", "libtcmalloc", "libmimalloc"} {
-		if strings.HasPrefix(base, prefix) {
-			return true
-		}
-	}
-	return false
 }

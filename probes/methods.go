@@ -3,15 +3,14 @@ package probes
 import (
 	"fmt"
 	"maps"
-	"path"
 	"slices"
-	"strings"
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/function"
 	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/libname"
 )
 
 // methods plans the probes of the functions that the patterns of Options.On match.
@@ -297,12 +296,11 @@ func (p *Planner) Unmatched() []int {
 	return out
 }
 
-// mayLoad reports whether a file other than the C library imports dlopen or dlmopen, so that a file
-// loaded later may contain what has not been found.
+// mayLoad reports whether a file other than the C and C++ libraries imports dlopen or dlmopen, so
+// that a file loaded later may contain what has not been found.
 func (p *Planner) mayLoad() bool {
 	for _, f := range p.files {
-		base := path.Base(f.Name())
-		if strings.HasPrefix(base, "libc.") || strings.HasPrefix(base, "ld-") {
+		if libname.Language(f.Name()) {
 			continue
 		}
 		if slices.Contains(f.Undefined(), "dlopen") || slices.Contains(f.Undefined(), "dlmopen") {

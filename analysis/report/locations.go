@@ -9,6 +9,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
+	"github.com/tracepredict/tracepredict/probes/libname"
 )
 
 // Top returns the frame with index s.At, the innermost one of the program's own code; the
@@ -24,8 +25,14 @@ func newStack(frames []event.Frame) Stack {
 	return Stack{Frames: frames, At: run.OwnIndex(frames)}
 }
 
-// startRoutines are prefixes of the C++ library's start routines, which each std::thread has.
-var startRoutines = []string{"libstdc++.so", "libc++.so", "execute_native_thread_routine", "std::", "void* std::"}
+// startsInLibrary reports whether a start routine, a function or an offset in a module, is one of the
+// C++ library's, which each std::thread has.
+func startsInLibrary(start string) bool {
+	module, _, _ := strings.Cut(start, "+0x")
+	function := strings.TrimPrefix(start, "void* ")
+	return libname.CPlusPlus(module) || strings.HasPrefix(function, "std::") ||
+		function == "execute_native_thread_routine" || function == "execute_native_thread_routine_compat"
+}
 
 // nameThreads replaces the start routine of threads that start in the C++ library by the
 // outermost known function of the program that it calls.
@@ -40,8 +47,7 @@ func (f *Finding) nameThreads() {
 	}
 	for i := range f.Mentioned {
 		t := &f.Mentioned[i]
-		library := slices.ContainsFunc(startRoutines, func(s string) bool { return strings.HasPrefix(t.Start, s) })
-		if runs[t.ID] != "" && library {
+		if runs[t.ID] != "" && startsInLibrary(t.Start) {
 			t.Start = runs[t.ID]
 		}
 	}

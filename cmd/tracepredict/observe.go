@@ -475,15 +475,22 @@ func calledAs(pid int, program string) string {
 	return program
 }
 
-// kernelName returns the kernel's name of a process if the name of its file does not begin with
-// it; otherwise "".
+// kernelName returns the kernel's name of a process if its file has another; otherwise "".
 func kernelName(pid int, program string) string {
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	comm := strings.TrimSpace(string(name))
-	if err != nil || strings.HasPrefix(filepath.Base(program), comm) {
-		return ""
+	if comm := strings.TrimSpace(string(name)); err == nil && !namesFile(comm, program) {
+		return comm
 	}
-	return comm
+	return ""
+}
+
+// maxComm is the length of the kernel's name of a process, in bytes (TASK_COMM_LEN without its end).
+const maxComm = 15
+
+// namesFile reports whether the kernel's name of a process is that of its file.
+func namesFile(comm, program string) bool {
+	base := filepath.Base(program)
+	return comm == base[:min(len(base), maxComm)]
 }
 
 // endSignals returns the signals that end an observation. SIGHUP does not where the tool was

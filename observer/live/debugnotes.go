@@ -10,10 +10,10 @@ import (
 
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer/event"
-	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/debugpkg"
 	"github.com/tracepredict/tracepredict/probes/dwarf"
 	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/libname"
 )
 
 // missingInfo describes what the frames of a module in the stacks of a report lack.
@@ -50,7 +50,7 @@ func (l *Link) DebugNotes(stacks func(visit func([]event.Frame))) []string {
 // that start a thread or the program need no names, and of their other frames the function
 // is enough.
 func missingNames(frames []event.Frame, found map[string]missingInfo) {
-	for len(frames) > 0 && probes.RuntimeLibrary(frames[len(frames)-1].Module) {
+	for len(frames) > 0 && libname.Runtime(frames[len(frames)-1].Module) {
 		frames = frames[:len(frames)-1]
 	}
 	for _, f := range frames {
@@ -58,7 +58,7 @@ func missingNames(frames []event.Frame, found map[string]missingInfo) {
 		case f.Module == "" || f.Module == event.KernelModule:
 		case f.Function == "":
 			found[f.Module] = missingInfo{functions: true}
-		case f.File == "" && !probes.RuntimeLibrary(f.Module):
+		case f.File == "" && !libname.Runtime(f.Module):
 			found[f.Module] = missingInfo{functions: found[f.Module].functions}
 		}
 	}

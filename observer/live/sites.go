@@ -1,7 +1,6 @@
 package live
 
 import (
-	"path"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/loader"
@@ -9,6 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/function"
+	"github.com/tracepredict/tracepredict/probes/libname"
 	"github.com/tracepredict/tracepredict/probes/synctab"
 	"github.com/tracepredict/tracepredict/probes/variable"
 	"github.com/tracepredict/tracepredict/probes/watchpoint"
@@ -164,7 +164,7 @@ func (l *Link) Touch(r observer.Trap) observer.Touch {
 	if !ok {
 		return observer.Touch{}
 	}
-	if dynamicLoader(seg.Module.Path) {
+	if libname.Loader(seg.Module.Path) {
 		return observer.Touch{Relocation: true}
 	}
 	width := 0
@@ -190,13 +190,6 @@ func touchOf(r observer.Trap, a watchpoint.Access, ok bool) observer.Touch {
 		t.Op = event.Read
 	}
 	return t
-}
-
-// dynamicLoader reports whether a path is that of the dynamic loader, which relocates
-// addresses in variables before the program runs. It returns false for musl's, which is
-// the C library itself, whose functions the program calls.
-func dynamicLoader(p string) bool {
-	return strings.HasPrefix(path.Base(p), "ld-linux")
 }
 
 // beforeTrap returns the address of the instruction that had been executed when the

@@ -10,7 +10,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
-	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/libname"
 )
 
 // Summary returns the summary of a run of program, with the limits of its result: lost
@@ -133,7 +133,7 @@ func first(e run.Executed) uint64 {
 // because theirs implement the calls that are observed.
 func unseenSync(s *loader.Session) string {
 	for _, m := range s.Modules() {
-		if probes.RuntimeLibrary(m.Path) {
+		if libname.Runtime(m.Path) {
 			continue
 		}
 		n, first, what := s.UnseenIn(m)

@@ -3,9 +3,11 @@ package run
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/probes/libname"
 )
 
 // OwnFrame returns the frame of a stack that a reader looks for: the innermost one of
@@ -43,44 +45,19 @@ func OwnIndex(frames []event.Frame) int {
 	return max(own, 0)
 }
 
-// libraryModules are prefixes of the file names of libraries, and the module of the kernel.
-var libraryModules = []string{
-	"libc.so", "libc-", "libc.musl", "ld-linux", "ld-musl", "libpthread", "libstdc++", "libc++", "libgcc_s", event.KernelModule,
-}
-
 // libraryPaths are parts of the paths of libraries' source files and headers.
 var libraryPaths = []string{
 	"/usr/include/", "/usr/lib/gcc", "/include/c++/", "/rustc/", "/nptl/", "/sysdeps/",
 }
 
-// libraryFunctions are prefixes of library functions, for a static binary, which contains the
-// libraries. They count only for frames without a source line.
-var libraryFunctions = []string{
-	"pthread_", "__pthread_", "___pthread_", "__gthread_", "mtx_", "cnd_", "thrd_", "sem_", "__cxa_guard_",
-	"std::", "start_thread", "clone", "__clone", "__libc_start", "_start",
-}
-
 // OfLibrary reports whether a frame belongs to the C or C++ library or the kernel, rather
 // than to the program. It is a guess by names, which affects only what a report shows first
-// and never what is found.
+// and never what is found. Names of functions are for a static binary, which contains the
+// libraries; they count only for frames without a source line.
 func OfLibrary(f event.Frame) bool {
-	module := path.Base(f.Module)
-	for _, p := range libraryModules {
-		if strings.HasPrefix(module, p) {
-			return true
-		}
-	}
-	for _, p := range libraryPaths {
-		if strings.Contains(f.File, p) {
-			return true
-		}
-	}
-	for _, p := range libraryFunctions {
-		if f.File == "" && strings.HasPrefix(f.Function, p) {
-			return true
-		}
-	}
-	return false
+	return f.Module == event.KernelModule || libname.Language(f.Module) ||
+		f.File == "" && libname.OfThreads(f.Function) ||
+		slices.ContainsFunc(libraryPaths, func(p string) bool { return strings.Contains(f.File, p) })
 }
 
 // FrameName returns the function of a frame, or the module and offset where that is

@@ -29,3 +29,28 @@ func TestOwnFrame(t *testing.T) {
 		}
 	}
 }
+
+// TestOfLibrary checks frames of libraries beside frames whose module or function only begins like
+// one.
+func TestOfLibrary(t *testing.T) {
+	for _, c := range []struct {
+		frame event.Frame
+		want  bool
+	}{
+		{event.Frame{Module: "/lib/x86_64-linux-gnu/libc.so.6"}, true},
+		{event.Frame{Module: "/usr/lib/libc-client.so.2007e"}, false},
+		{event.Frame{Module: "/lib/libpthread-2.31.so"}, true},
+		{event.Frame{Module: "/usr/lib/libpthreadpool.so"}, false},
+		{event.Frame{Module: event.KernelModule}, true},
+		{event.Frame{Module: event.KernelModule + "x"}, false},
+		{event.Frame{Module: "/bin/static", Function: "sem_wait"}, true},
+		{event.Frame{Module: "/bin/static", Function: "sem_wait", File: "/src/sem.c"}, false},
+		{event.Frame{Module: "/bin/p", Function: "sem_pool_take"}, false},
+		{event.Frame{Module: "/bin/p", Function: "clone_buffer"}, false},
+		{event.Frame{Module: "/bin/p", Function: "_start_worker"}, false},
+	} {
+		if got := OfLibrary(c.frame); got != c.want {
+			t.Errorf("%+v: %v", c.frame, got)
+		}
+	}
+}

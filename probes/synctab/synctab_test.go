@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/libname"
 )
 
 func mustBuiltin(t testing.TB) Table {
@@ -308,5 +309,16 @@ func TestDocumentExamples(t *testing.T) {
 	}
 	if e, ok := table.Match("spin_acquire", ""); !ok || e.Kind != KindSpin {
 		t.Error("spin_acquire is not found")
+	}
+}
+
+// TestFunctionsOfThreads checks that every built-in name is known as one of the libraries'.
+func TestFunctionsOfThreads(t *testing.T) {
+	for _, e := range mustBuiltin(t).Entries() {
+		for _, name := range e.Names {
+			if !libname.OfThreads(name) {
+				t.Errorf("libname does not know %s", name)
+			}
+		}
 	}
 }

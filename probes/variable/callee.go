@@ -1,11 +1,11 @@
 package variable
 
 import (
-	"slices"
 	"strings"
 
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/libname"
 )
 
 // What is known of a function that is called while a register holds the address: which registers it
@@ -55,14 +55,6 @@ func memoryCalls(name string) (memoryCall, bool) {
 	return memoryCall{}, false
 }
 
-// synchronises reports whether a function, by the beginning of its name, operates on an object of
-// synchronisation at the address and keeps no address.
-func synchronises(name string) bool {
-	return slices.ContainsFunc([]string{
-		"pthread_mutex_", "pthread_cond_", "pthread_rwlock_", "pthread_spin_", "pthread_barrier_", "sem_", "mtx_", "cnd_",
-	}, func(prefix string) bool { return strings.HasPrefix(strings.TrimLeft(name, "_"), prefix) })
-}
-
 // arguments returns how many arguments some frequently called functions of the C library take; -1
 // for other functions.
 func arguments(name string) int {
@@ -101,7 +93,7 @@ func (f *flow) passes(in *insn.Inst) insn.RegSet {
 		return allRegs
 	}
 	name := f.known().calleeName(in.Target)
-	if _, ok := memoryCalls(name); ok || synchronises(name) {
+	if _, ok := memoryCalls(name); ok || libname.OnObject(name) {
 		return 0
 	}
 	if n := arguments(name); n >= 0 {
