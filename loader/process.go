@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/probes"
@@ -264,7 +265,7 @@ func (s *Session) noteRemaining() {
 		}
 	}
 	if n > 0 {
-		s.note(fmt.Sprintf("%d processes that the program started go on, and are no longer observed (the first: process %d)", n, first))
+		s.note(plural.Sprintf("%d {process that the program started goes on, and is|processes that the program started go on, and are} no longer observed (the first: process %d)", n, first))
 	}
 }
 

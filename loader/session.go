@@ -29,6 +29,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/loader/ptrace"
@@ -308,10 +309,10 @@ func (s *Session) Notes() []string {
 	unexplained := s.unexplained.Load()
 	notes := append(slices.Clone(s.notes), s.throttle.Notes(s.lost.Records > unexplained)...)
 	if unexplained > 0 {
-		notes = append(notes, fmt.Sprintf("of the events lost, %d were accesses to watched variables: this virtual machine did not tell which variable, a fault of hypervisors (KVM before Linux 6.14)", unexplained))
+		notes = append(notes, plural.Sprintf("of the events lost, %d {was an access to a watched variable|were accesses to watched variables}: this virtual machine did not tell which variable, a fault of hypervisors (KVM before Linux 6.14)", unexplained))
 	}
 	if s.lost.LifeRecords > 0 {
-		notes = append(notes, fmt.Sprintf("of the events lost, %d were beginnings or ends of threads, or libraries that came: who made and who joined a thread may be wrong", s.lost.LifeRecords))
+		notes = append(notes, plural.Sprintf("of the events lost, %d {was the beginning or end of a thread, or a library|were beginnings or ends of threads, or libraries} that came: who made and who joined a thread may be wrong", s.lost.LifeRecords))
 	}
 	return notes
 }

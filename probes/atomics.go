@@ -64,7 +64,7 @@ func (p *Planner) atomics(b *builder) error {
 			return fmt.Errorf("find the accesses of %s in %s: %w", all[i].Name, b.plan.File.Name(), err)
 		}
 		if room -= n; room <= 0 {
-			b.note("%s has more than %d accesses of atomic variables: those of %d variables are not observed", b.plan.File.Name(), maxAtomicSites, len(all)-i)
+			b.note("%s has more than %d accesses of atomic variables: those of %d {variable|variables} are not observed", b.plan.File.Name(), maxAtomicSites, len(all)-i)
 			break
 		}
 	}
@@ -153,7 +153,7 @@ func (b *builder) guards(names *symbolize.Table, most int) (vars []variable.Vari
 		}
 	}
 	if omitted > 0 {
-		b.note("the guards of %d static objects of %s are not observed: that their making comes before all use is then not known", omitted, f.Name())
+		b.note("the guards of %d static {object|objects} of %s are not observed: that {its|their} making comes before all use is then not known", omitted, f.Name())
 	}
 	return vars
 }
@@ -330,7 +330,7 @@ func (b *builder) atomic(v variable.Variable, found variable.Answer, room int) (
 		return b.sitesAt[s.Addr] > bpf.MaxChain
 	})
 	if n := len(fresh) - len(kept); n > 0 {
-		b.note("%d accesses of the atomic variable %s share a place with too many others: they are not observed", n, v.Name)
+		b.note("%d {access|accesses} of the atomic variable %s {shares|share} a place with too many others: {it is|they are} not observed", n, v.Name)
 	}
 	for i := range kept {
 		kept[i].Program = ProgramAtomic

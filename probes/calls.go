@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -102,7 +103,7 @@ func (b *builder) match() []call {
 		}
 	}
 	if long.Refused > 0 {
-		b.note("%d functions have names of more than %d bytes, or too many long ones: if they are synchronisation calls, they are not seen", long.Refused, elf.MaxMangled)
+		b.note("%d {function has a name|functions have names} of more than %d bytes, or too many long ones: if they are synchronisation calls, they are not seen", long.Refused, elf.MaxMangled)
 	}
 	calls := make([]call, 0, len(byAddr))
 	for _, c := range byAddr {
@@ -356,7 +357,7 @@ func (b *builder) functionAt(addr uint64) string {
 }
 
 func (b *builder) note(format string, args ...any) {
-	b.plan.Notes = append(b.plan.Notes, fmt.Sprintf(format, args...))
+	b.plan.Notes = append(b.plan.Notes, plural.Sprintf(format, args...))
 }
 
 // place returns the best address for a probe. With EntrySites that is the original address, unless

@@ -165,7 +165,7 @@ func (b *builder) lifetimes(fd field.Field, res field.Result) error {
 	}
 	functions, n := named(res.Inlined)
 	if n > 0 {
-		b.note("%d constructors and destructors of %s are inlined, in functions %s: the lifetimes that they begin and end are seen only where memory is allocated and freed", n, fd.Spec.Type, functions)
+		b.note("%d {constructor or destructor|constructors and destructors} of %s {is inlined, in|are inlined, in functions} %s: the {lifetime that it begins or ends is|lifetimes that they begin and end are} seen only where memory is allocated and freed", n, fd.Spec.Type, functions)
 	}
 	return nil
 }
@@ -230,7 +230,7 @@ func (b *builder) fieldNotes(fd field.Field, res field.Result) {
 		b.note("%d different types in %s are called %s: the accesses of all are seen", fd.Definitions, b.plan.File.Name(), fd.Spec.Type)
 	}
 	if functions, n := named(res.Unknown); n > 0 {
-		b.note("%d instructions that may access %s through something that is not understood are not seen, in functions %s", n, fd.Name, functions)
+		b.note("%d {instruction|instructions} that may access %s through something that is not understood {is not seen, in|are not seen, in functions} %s", n, fd.Name, functions)
 	}
 }
 

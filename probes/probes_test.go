@@ -359,7 +359,7 @@ func TestAccesses(t *testing.T) {
 			}
 		}
 		notes := strings.Join(p.Notes, "\n")
-		if !strings.Contains(notes, "the address of taken escapes at 1 places") {
+		if !strings.Contains(notes, "the address of taken escapes at 1 place in") {
 			t.Errorf("notes: %s", notes)
 		}
 	}

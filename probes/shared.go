@@ -145,16 +145,16 @@ func (b *builder) censusNotes(c *variable.Census, omitted int) {
 		b.note("neither debug information nor symbols tell of a global or static variable of %s: --watch-shared has nothing to watch in it; if there are some, compile with -g, do not strip it, or install its debug symbols", name)
 	}
 	if n := len(c.Escaped); n > 0 {
-		b.note("the addresses of %d variables of %s are taken (%s): accesses through pointers are not seen", n, name, listNames(c.Escaped))
+		b.note("{the address|the addresses} of %d {variable|variables} of %s {is|are} taken (%s): accesses through pointers are not seen", n, name, listNames(c.Escaped))
 	}
 	if c.Unnamed > 0 {
-		b.note("%d data symbols of %s have no debug information while others have: they are not watched", c.Unnamed, name)
+		b.note("%d data {symbol|symbols} of %s {has|have} no debug information while others have: {it is|they are} not watched", c.Unnamed, name)
 	}
 	if n := c.Unknown + c.Doubtful; n > 0 {
-		b.note("%d instructions of %s that may access its data are not understood, or access one of several variables: they are not seen", n, name)
+		b.note("%d {instruction|instructions} of %s that may access its data {is not understood, or accesses|are not understood, or access} one of several variables: {it is|they are} not seen", n, name)
 	}
 	if omitted > 0 {
-		b.note("%d variables of %s are not watched: there would be more than %d variables, or than %d sites", omitted, name, bpf.MaxWatched, maxShared)
+		b.note("%d {variable|variables} of %s {is|are} not watched: there would be more than %d variables, or than %d sites", omitted, name, bpf.MaxWatched, maxShared)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/analysis/stats"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
@@ -178,7 +179,7 @@ func (r *Run) Report() *report.Properties {
 		CutLevels: s.Cut, Late: s.Late, Widest: s.Widest, Notes: slices.Clone(r.Analysis.Notes()),
 	}
 	if r.otherObjects > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("%d variables of other processes have the names of the specification's: they were not checked", r.otherObjects))
+		out.Notes = append(out.Notes, plural.Sprintf("%d {variable of another process has a name|variables of other processes have the names} of the specification's: {it was|they were} not checked", r.otherObjects))
 	}
 	for i, v := range r.spec.Vars {
 		if v.Used && r.objects[i] == 0 {
@@ -189,7 +190,7 @@ func (r *Run) Report() *report.Properties {
 		out.Notes = append(out.Notes, fmt.Sprintf("there was no event of the %s %s", l.Kind, l.Path))
 	}
 	if n := r.match.Unknown(); n > 0 {
-		out.Notes = append(out.Notes, fmt.Sprintf("%d events were not matched, for what their condition speaks of was not recorded", n))
+		out.Notes = append(out.Notes, plural.Sprintf("%d {event was not matched, for what its|events were not matched, for what their} condition speaks of was not recorded", n))
 	}
 	for i, p := range r.spec.Properties {
 		out.Names = append(out.Names, p.Name)
@@ -198,7 +199,7 @@ func (r *Run) Report() *report.Properties {
 			out.Notes = append(out.Notes, fmt.Sprintf("property %s: what no finite run can show is not reported: %s", p.Name, part))
 		}
 		if f := r.letters[i].fitted.Load(); f != nil && f.code != nil && f.code.Faults() > 0 {
-			out.Notes = append(out.Notes, fmt.Sprintf("property %s: a division by zero made a proposition false %d times", p.Name, f.code.Faults()))
+			out.Notes = append(out.Notes, plural.Sprintf("property %s: a division by zero made a proposition false %d {time|times}", p.Name, f.code.Faults()))
 		}
 	}
 	return out

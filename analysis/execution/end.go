@@ -38,7 +38,7 @@ func (s *state) checkEnd(last []finding.Step, kind finding.Kind) *Refusal {
 // deadlock checks that the threads wait for each other in a cycle.
 func (s *state) deadlock(last []finding.Step) *Refusal {
 	if len(last) < 2 {
-		return refuse(Goal, "a deadlock's witness ends with %d blocked acquires, want two or more", len(last))
+		return refuse(Goal, "a deadlock's witness ends with two or more blocked acquires, this one with %d", len(last))
 	}
 	requests := make([]*event.Event, len(last))
 	for k := range last {
@@ -100,7 +100,7 @@ func (s *state) cycle(requests []*event.Event, distance int) bool {
 // not matter.
 func (s *state) race(last []finding.Step) *Refusal {
 	if len(last) != 2 {
-		return refuse(Goal, "a race's witness ends with two accesses, this one has %d steps", len(last))
+		return refuse(Goal, "a race's witness ends with two accesses, the steps of this one are %d", len(last))
 	}
 	var pair [2]*event.Event
 	for k := range last {

@@ -1,9 +1,8 @@
 package goodlock
 
 import (
-	"fmt"
-
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -37,7 +36,7 @@ func (a *Analysis) explain() {
 // explained.
 func (a *Analysis) explainLimits(s *search, reported int) {
 	add := func(format string, args ...any) {
-		a.opts.Explain(finding.Pruned{Kind: finding.Deadlock, Why: finding.Budget, Reason: fmt.Sprintf(format, args...)})
+		a.opts.Explain(finding.Pruned{Kind: finding.Deadlock, Why: finding.Budget, Reason: plural.Sprintf(format, args...)})
 	}
 	if s.steps < 0 {
 		add("the search for cycles of locks ended after %d steps, at cycles of %d threads", a.opts.Budget, s.length)
@@ -45,10 +44,10 @@ func (a *Analysis) explainLimits(s *search, reported int) {
 		add("cycles of more than %d threads were not looked for", a.opts.MaxThreads)
 	}
 	if n := a.stats.DroppedEdges; n > 0 {
-		add("%d acquisitions had lock orders for which there was no room", n)
+		add("%d {acquisition|acquisitions} had lock orders for which there was no room", n)
 	}
 	if reported > maxExplained {
-		add("%d more cycles were dropped", reported-maxExplained)
+		add("%d more {cycle was|cycles were} dropped", reported-maxExplained)
 	}
 }
 

@@ -26,12 +26,14 @@
 package property
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/stats"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/causality"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/lattice"
@@ -133,7 +135,7 @@ func New(o Options) (*Analysis, error) {
 	}
 	n := len(o.Variables)
 	if o.Initial != nil && len(o.Initial) != n {
-		return nil, fmt.Errorf("check properties of %d variables with %d initial values", n, len(o.Initial))
+		return nil, errors.New(plural.Sprintf("check properties of %d {variable|variables} with %d initial {value|values}", n, len(o.Initial)))
 	}
 	initial, known := make([]uint64, n), make([]bool, n)
 	copy(initial, o.Initial)
@@ -288,16 +290,16 @@ func (a *Analysis) Notes() []string {
 	}
 	var notes []string
 	if s.Complete() {
-		notes = append(notes, fmt.Sprintf("properties were checked on every run that the observed causality allows (%d states)", s.Cuts))
+		notes = append(notes, plural.Sprintf("properties were checked on every run that the observed causality allows (%d {state|states})", s.Cuts))
 	} else {
 		notes = append(notes, fmt.Sprintf("properties were checked on part of the runs that the observed causality allows, and others may violate them: "+
 			"the window (--window %d, --queue %d) left out %s; wider ones check more, 0 and 0 check all", a.o.Window, a.o.Queue, leftOut(&s)))
 	}
 	if n := a.clocks.Forced(); n > 0 {
-		notes = append(notes, fmt.Sprintf("%d threads were taken to begin after others had ended, as in this run", n))
+		notes = append(notes, plural.Sprintf("%d {thread was|threads were} taken to begin after others had ended, as in this run", n))
 	}
 	if a.omitted > 0 {
-		notes = append(notes, fmt.Sprintf("%d violations of properties at further places are not shown", a.omitted))
+		notes = append(notes, plural.Sprintf("%d {violation of a property at a further place is|violations of properties at further places are} not shown", a.omitted))
 	}
 	return notes
 }
@@ -306,10 +308,10 @@ func (a *Analysis) Notes() []string {
 func leftOut(s *lattice.Stats) string {
 	var parts []string
 	if s.Dropped > 0 {
-		parts = append(parts, fmt.Sprintf("%d states at %d of %d levels", s.Dropped, s.Cut, s.Levels))
+		parts = append(parts, plural.Sprintf("%d {state|states} at %d of %d {level|levels}", s.Dropped, s.Cut, s.Levels))
 	}
 	if s.Late > 0 {
-		parts = append(parts, fmt.Sprintf("states of levels that were closed before %d of their events came", s.Late))
+		parts = append(parts, plural.Sprintf("states of levels that were closed before %d of their events came", s.Late))
 	}
 	return strings.Join(parts, ", and ")
 }

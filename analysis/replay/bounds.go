@@ -1,9 +1,8 @@
 package replay
 
 import (
-	"fmt"
-
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
@@ -12,15 +11,15 @@ import (
 func bounds(s *suite.Suite) (*run.Bounds, []string) {
 	b := s.Bounds()
 	var notes []string
-	say := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	say := func(format string, args ...any) { notes = append(notes, plural.Sprintf(format, args...)) }
 	if b.EvictedSections+b.EvictedEvents > 0 {
-		say("%d critical sections and %d events of the run were forgotten to bound memory: an error whose schedule needs them may be missed, or have none to show (a larger --history than %d keeps more)", b.EvictedSections, b.EvictedEvents, b.Sections)
+		say("%d critical {section|sections} and %d {event|events} of the run were forgotten to bound memory: an error whose schedule needs them may be missed, or have none to show (a larger --history than %d keeps more)", b.EvictedSections, b.EvictedEvents, b.Sections)
 	}
 	if b.EvictedAccesses > 0 {
-		say("%d accesses were forgotten by the lockset analysis, for want of room: races with them may be missed", b.EvictedAccesses)
+		say("%d {access was|accesses were} forgotten by the lockset analysis, for want of room: races with {it|them} may be missed", b.EvictedAccesses)
 	}
 	if b.DroppedPairs > 0 {
-		say("%d races are in places beyond those that are kept of a variable", b.DroppedPairs)
+		say("%d {race is|races are} in places beyond those that are kept of a variable", b.DroppedPairs)
 	}
 	if b.Unsettled > 0 {
 		say("the search for schedules in which critical sections change places ended at its budget; what it did not settle is potential (%d): --confidence potential shows it, and a larger --reversals may settle it", b.Unsettled)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
@@ -99,7 +100,7 @@ func executedNotes(all []run.Executed) []string {
 	for i := range all {
 		e := &all[i]
 		if i == maxExecutedNotes {
-			return append(notes, fmt.Sprintf("%d other places that synchronise in ways that are not observed were executed too", len(all)-i))
+			return append(notes, plural.Sprintf("%d other {place that synchronises in a way that is not observed was|places that synchronise in ways that are not observed were} executed too", len(all)-i))
 		}
 		notes = append(notes, fmt.Sprintf("%s synchronised unobserved: %s", names(e.Threads(), e.ObservedUntil > 0), e.Description))
 	}

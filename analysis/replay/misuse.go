@@ -1,9 +1,8 @@
 package replay
 
 import (
-	"fmt"
-
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
@@ -17,7 +16,7 @@ func downgradeMisuse(found []finding.Finding, s run.Summary) {
 		switch f := &found[i]; f.Rule {
 		case finding.UnlockNotHeld, finding.UnlockByOther, finding.WaitNotHeld:
 			f.Confidence = finding.Potential
-			f.Reason = fmt.Sprintf("%d calls could not be followed to their return, and one may have taken the lock", s.UnreturnedCalls)
+			f.Reason = plural.Sprintf("%d {call could not be followed to its return, and it|calls could not be followed to their return, and one} may have taken the lock", s.UnreturnedCalls)
 		}
 	}
 }

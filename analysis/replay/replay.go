@@ -15,6 +15,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/stats"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -137,7 +138,7 @@ func Mistakes(s *suite.Suite, properties *bind.Run) []string {
 	if w.Refused == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("the checker of witnesses refused %d of the %d schedules that were found, and nothing that they were to show is called predicted: "+
+	return []string{plural.Sprintf("the checker of witnesses refused %d of the %d {schedule that was|schedules that were} found, and nothing that they were to show is called predicted: "+
 		"this is an error of tracepredict, please report it with a trace (--record)", w.Refused, w.Checked)}
 }
 

@@ -150,14 +150,14 @@ func (m *Monitor) sizeText() string {
 	case n > 0:
 		letters = fmt.Sprintf("%d letters", 1<<n)
 	}
-	kind := "deterministic, " + plural(m.Size(), "choice")
+	kind := "deterministic, " + counted(m.Size(), "choice")
 	if !m.IsDeterministic() {
-		kind = "as given, " + plural(m.Size(), "transition")
+		kind = "as given, " + counted(m.Size(), "transition")
 	}
-	return fmt.Sprintf("%s, %s; %s", plural(m.States(), "state"), letters, kind)
+	return fmt.Sprintf("%s, %s; %s", counted(m.States(), "state"), letters, kind)
 }
 
-func plural(n int, what string) string {
+func counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+	"github.com/tracepredict/tracepredict/internal/plural"
 )
 
 // maxFiles bounds the number of files of a specification, including its includes.
@@ -55,7 +56,7 @@ func Parse(name, text string) (*Spec, syntax.List) {
 func (l *loader) result(r *resolver) (*Spec, syntax.List) {
 	problems, omitted := append(l.problems, r.problems...).Sort(func(s *syntax.Source) int { return l.rank[s] })
 	if omitted > 0 {
-		problems = append(problems, &syntax.Diagnostic{Kind: syntax.Syntax, Message: fmt.Sprintf("and %d more errors", omitted)})
+		problems = append(problems, &syntax.Diagnostic{Kind: syntax.Syntax, Message: plural.Sprintf("and %d more {error|errors}", omitted)})
 	}
 	if problems.HasErrors() {
 		return nil, problems

@@ -1,12 +1,12 @@
 package suite
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/predict"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -78,7 +78,7 @@ func (s *Suite) unlisted(more uint64, were string) {
 	if more == 0 {
 		return
 	}
-	reason := fmt.Sprintf("%d times more accesses %s, at more pairs of places than are listed", more, were)
+	reason := plural.Sprintf("%d {time|times} more accesses %s, at more pairs of places than are listed", more, were)
 	s.pruned = append(s.pruned, finding.Pruned{Kind: finding.Race, Why: finding.Budget, Reason: reason})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/variable"
@@ -53,7 +54,7 @@ func isAccess(s probes.Site) bool {
 
 func writeVariable(w io.Writer, plan *probes.Plan, c probes.Coverage, sites []probes.Site) error {
 	v := c.Variable
-	fmt.Fprintf(w, "\n%s at 0x%x, %s, %d bytes\n", report.Sanitize(v.Name), v.Addr, report.Sanitize(v.Type), v.Size)
+	fmt.Fprintf(w, "\n%s at 0x%x, %s, %s\n", report.Sanitize(v.Name), v.Addr, report.Sanitize(v.Type), plural.Sprintf("%d {byte|bytes}", v.Size))
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	if len(sites) > 0 {
 		fmt.Fprintln(t, "  INSTRUCTION\tACCESS\tPROBE\tCOST\tTOUCHES IT\tSOURCE")
@@ -102,5 +103,5 @@ func summary(c probes.Coverage, sites []probes.Site) string {
 	if c.Complete() {
 		return strings.Join(parts, ", ") + ": every access by this file is seen"
 	}
-	return strings.Join(parts, ", ") + fmt.Sprintf("; %d places from which on accesses may go unseen", len(c.Escapes))
+	return strings.Join(parts, ", ") + plural.Sprintf("; %d {place|places} from which on accesses may go unseen", len(c.Escapes))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/suppress"
+	"github.com/tracepredict/tracepredict/internal/plural"
 )
 
 // suppressFlags select the findings that reports leave out.
@@ -84,7 +85,7 @@ func (a *app) checkSuppressions(names []string) error {
 		return err
 	}
 	for i, s := range sets {
-		fmt.Fprintf(a.stdout, "%s: %d suppressions, %d for other tools\n", report.Sanitize(names[i]), s.Len(), s.ForOtherTools())
+		fmt.Fprint(a.stdout, plural.Sprintf("%s: %d {suppression|suppressions}, %d for other tools\n", report.Sanitize(names[i]), s.Len(), s.ForOtherTools()))
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/cilium/ebpf/link"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/loader/need"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/loader/ring"
@@ -342,7 +343,7 @@ func (t *Tracer) Link(to LinkTarget, probes []Probe, generation uint16) (Link, e
 	l, err := linkProbes(fmt.Sprintf("/proc/self/fd/%d", to.File.Fd()), t.program(probes[0]).FD(), probes[0].Return, pid, offsets, cookies)
 	runtime.KeepAlive(to.File)
 	if err != nil {
-		return 0, fmt.Errorf("attach %d probes to %s: %w", len(probes), to.File.Name(), err)
+		return 0, fmt.Errorf("%s to %s: %w", plural.Sprintf("attach %d {probe|probes}", len(probes)), to.File.Name(), err)
 	}
 	return l, nil
 }

@@ -70,7 +70,7 @@ func dispatch(raw []byte, h Handler) error {
 	case kind == bpf.RecordStackPart && size == unsafe.Sizeof(bpf.StackPart{}):
 		h.Part((*bpf.StackPart)(at))
 	default:
-		return fmt.Errorf("the ring buffer brought a record of kind %d with %d bytes", kind, size)
+		return fmt.Errorf("the ring buffer brought a record of kind %d with the length %d", kind, size)
 	}
 	return nil
 }

@@ -318,5 +318,5 @@ func (s *search) check(w *Witness) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("the plain monitor is not bad after the %d steps", len(w.Steps))
+	return fmt.Errorf("the plain monitor is not bad after all steps (%d)", len(w.Steps))
 }

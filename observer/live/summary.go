@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -30,7 +31,7 @@ func (l *Link) Summary(program string, lost loader.Lost) run.Summary {
 		sum.Doubt = fmt.Sprintf("%s is not observed, and may so order any two events", paths[0])
 	}
 	if lost.Records > 0 {
-		sum.Doubt = fmt.Sprintf("%d events were lost, and what they did may order the two sides", lost.Records)
+		sum.Doubt = plural.Sprintf("%d {event was lost, and what it|events were lost, and what they} did may order the two sides", lost.Records)
 	}
 	sum.Executed = executed(s, o.Executed())
 	for id := event.ThreadID(1); ; id++ {
@@ -71,22 +72,22 @@ func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {
 	var notes []string
 	add := func(n uint64, format string) {
 		if n > 0 {
-			notes = append(notes, fmt.Sprintf(format, n))
+			notes = append(notes, plural.Sprintf(format, n))
 		}
 	}
 	st := o.Stats()
-	add(lost.Pending, "%d calls could not be followed to their return")
-	add(lost.Stacks+lost.Untabled, "%d places have no calling chain")
-	add(lost.Incomplete, "%d calling chains may be cut short: the ring buffer had no room for the stacks of so many new places at a time, or more than 64 chains lead to a place")
-	add(st.Unclassified, "%d accesses that a hardware watchpoint saw were made by code that does not tell read from write: taken for a write where the value had changed")
-	add(lost.Blocks, "%d blocks of memory were allocated while too many were followed: that they were freed was not seen")
-	add(st.Contradicted, "%d reads saw another value than the last write recorded: they carry no order")
+	add(lost.Pending, "%d {call|calls} could not be followed to their return")
+	add(lost.Stacks+lost.Untabled, "%d {place has|places have} no calling chain")
+	add(lost.Incomplete, "%d calling {chain|chains} may be cut short: the ring buffer had no room for the stacks of so many new places at a time, or more than 64 chains lead to a place")
+	add(st.Unclassified, "%d {access|accesses} that a hardware watchpoint saw {was|were} made by code that does not tell read from write: taken for a write where the value had changed")
+	add(lost.Blocks, "%d {block|blocks} of memory {was|were} allocated while too many were followed: that {it was|they were} freed was not seen")
+	add(st.Contradicted, "%d {read|reads} saw another value than the last write recorded: {it carries|they carry} no order")
 	if o.Attached() {
-		add(st.UnheldReleases, "%d releases were of locks that were not seen to be taken: held since before the observation began")
+		add(st.UnheldReleases, "%d {release was of a lock that was|releases were of locks that were} not seen to be taken: held since before the observation began")
 	} else {
-		add(st.UnheldReleases, "%d releases were made by threads that were not seen to hold the lock")
+		add(st.UnheldReleases, "%d {release was made by a thread that was|releases were made by threads that were} not seen to hold the lock")
 	}
-	add(st.InferredReleases, "%d locks were taken although no release by their holder was seen")
+	add(st.InferredReleases, "%d {lock was|locks were} taken although no release by {its|their} holder was seen")
 	if st.Children == 1 {
 		notes = append(notes, "a process that the program started was not observed: --follow observes such too")
 	} else {
@@ -138,7 +139,7 @@ func unseenSync(s *loader.Session) string {
 		}
 		n, first, what := s.UnseenIn(m)
 		if n > 0 {
-			return fmt.Sprintf("code of %s synchronises by itself at %d places that are not observed (the first: %s in %s), and may so order any two events",
+			return plural.Sprintf("code of %s synchronises by itself at %d {place that is|places that are} not observed (the first: %s in %s), and may so order any two events",
 				path.Base(m.Path), n, what, first)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -124,11 +125,11 @@ func (l *Link) AddWatched(sum *run.Summary, uses []run.Use, names run.Namer) {
 		}
 	}
 	if dropped > 0 {
-		sum.Notes = append(sum.Notes, fmt.Sprintf("%d variables were not watched to the end: what threads did to them later is not in the findings", dropped))
+		sum.Notes = append(sum.Notes, plural.Sprintf("%d {variable was|variables were} not watched to the end: what threads did to {it|them} later is not in the findings", dropped))
 	}
 	if n := len(sum.Watched) - maxWatched; n > 0 {
 		sum.Watched = sum.Watched[:maxWatched]
-		sum.Notes = append(sum.Notes, fmt.Sprintf("%d more variables were accessed than are listed", n))
+		sum.Notes = append(sum.Notes, plural.Sprintf("%d more {variable was|variables were} accessed than are listed", n))
 	}
 }
 

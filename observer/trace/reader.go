@@ -10,6 +10,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
@@ -40,7 +41,7 @@ type Cut struct {
 func (c Cut) String() string {
 	s := fmt.Sprintf("the trace is cut short after event %d", c.After)
 	if c.Dropped > 0 {
-		s += fmt.Sprintf(" (at byte %d; %d bytes of a block that is not whole were left out)", c.Offset, c.Dropped)
+		s += plural.Sprintf(" (at byte %d; %d {byte|bytes} of a block that is not whole {was|were} left out)", c.Offset, c.Dropped)
 	}
 	return s + ": what followed is missing, and what the end tells of the run"
 }
@@ -240,7 +241,7 @@ func (r *Reader) define() error {
 	case r.stack > 1<<32-1:
 		why = fmt.Sprintf("place %d", r.stack)
 	case k.args > event.MaxArgs || int64(k.fn) > int64(r.names.Funcs()):
-		why = fmt.Sprintf("function %d of %d, %d arguments", k.fn, r.names.Funcs(), k.args)
+		why = plural.Sprintf("function %d of %d, %d {argument|arguments}", k.fn, r.names.Funcs(), k.args)
 	case k.op.IsCall() && k.fn == 0:
 		why = fmt.Sprintf("%s without a function", k.op)
 	case needsPeer(k.op) && k.peer == 0:
@@ -384,7 +385,7 @@ func (r *Reader) decompress(payload []byte, size uint32) ([]byte, error) {
 		return r.raw, r.wrong(fmt.Errorf("decompress the block: %w", err))
 	}
 	if len(out) != int(size) {
-		return out, r.wrong(fmt.Errorf("the block has %d bytes decompressed, and says %d", len(out), size))
+		return out, r.wrong(fmt.Errorf("the length of the decompressed block is %d, and it says %d", len(out), size))
 	}
 	return out, nil
 }

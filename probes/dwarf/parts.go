@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
@@ -98,7 +99,7 @@ func (s *splitter) skeletons() {
 		}
 	}
 	if s.unread > 1 {
-		s.missing = append(s.missing, fmt.Sprintf("and so are %d more units of %s", s.unread-1, s.file.Name()))
+		s.missing = append(s.missing, plural.Sprintf("and so {is|are} %d more {unit|units} of %s", s.unread-1, s.file.Name()))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
@@ -223,7 +224,7 @@ func (j *joiner) move(b []byte, by uint64, size int) error {
 	case 8:
 		v = order.Uint64(b)
 	default:
-		return fmt.Errorf("%w: an offset of %d bytes", elf.ErrMalformed, len(b))
+		return fmt.Errorf("%w: "+plural.Sprintf("an offset of %d {byte|bytes}", len(b)), elf.ErrMalformed)
 	}
 	if v > uint64(size) {
 		return fmt.Errorf("%w: it refers to byte 0x%x of %d", elf.ErrMalformed, v, size)

@@ -3,8 +3,10 @@ package dwarf
 import (
 	"debug/dwarf"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
@@ -88,9 +90,9 @@ func readUnit(section string, b []byte, at int) (u Unit, err error) {
 		u.End = dwarf.Offset(body)
 		return u, nil
 	case n > uint64(len(b)-body):
-		return u, fmt.Errorf("the unit at 0x%x of .debug_%s has %d bytes, the section %d more", at, section, n, len(b)-body)
+		return u, errors.New(plural.Sprintf("the unit at 0x%x of .debug_%s has %d {byte|bytes}, the section %d more", at, section, n, len(b)-body))
 	case n < minUnit:
-		return u, fmt.Errorf("the unit at 0x%x of .debug_%s has %d bytes", at, section, n)
+		return u, errors.New(plural.Sprintf("the unit at 0x%x of .debug_%s has %d {byte|bytes}", at, section, n))
 	}
 	u.End = dwarf.Offset(body + int(n))
 	r := elf.NewCursor(b[body:u.End], 0, 0)
@@ -108,7 +110,7 @@ func readUnit(section string, b []byte, at int) (u Unit, err error) {
 		u.address = int(r.U8())
 	}
 	if r.Failed() {
-		return u, fmt.Errorf("the unit at 0x%x of .debug_%s has %d bytes", at, section, n)
+		return u, errors.New(plural.Sprintf("the unit at 0x%x of .debug_%s has %d {byte|bytes}", at, section, n))
 	}
 	if u.refAddr = u.word; u.Version < 3 {
 		u.refAddr = u.address

@@ -72,7 +72,7 @@ func (f *File) SectionData(s *elf.Section) (b []byte, err error) {
 // uncompressed.
 func (f *File) checkExpansion(s *elf.Section, size uint64) error {
 	if size > maxUnchecked && size/maxExpansion > s.FileSize || size > MaxDebug {
-		return f.Fail(ErrTooLarge, int64(s.Offset), "compressed section %s has %d bytes and claims %d", s.Name, s.FileSize, size)
+		return f.Fail(ErrTooLarge, int64(s.Offset), "compressed section %s has %d {byte|bytes} and claims %d", s.Name, s.FileSize, size)
 	}
 	return nil
 }

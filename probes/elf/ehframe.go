@@ -3,6 +3,8 @@ package elf
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/tracepredict/tracepredict/internal/plural"
 )
 
 // This file reads the extents of functions from call frame information, which the compiler writes
@@ -73,7 +75,7 @@ func (p *frameParser) entry() (more bool, err error) {
 	back := uint64(p.U32()) // the distance from here to the CIE; 0: this is a CIE
 	switch {
 	case p.failed:
-		return false, fmt.Errorf("%w: entry of %d bytes", ErrTruncated, n)
+		return false, fmt.Errorf("%w: %s", ErrTruncated, plural.Sprintf("entry of %d {byte|bytes}", n))
 	case back == 0:
 		err = p.readCIE(at, end)
 	case back > uint64(at):
@@ -91,7 +93,7 @@ func (p *frameParser) length() (uint64, error) {
 		n = p.U64()
 	}
 	if p.failed || n > uint64(len(p.b)-p.pos) {
-		return 0, fmt.Errorf("%w: length %d, %d bytes left", ErrTruncated, n, len(p.b)-p.pos)
+		return 0, fmt.Errorf("%w: %s", ErrTruncated, plural.Sprintf("length %d, %d {byte|bytes} left", n, len(p.b)-p.pos))
 	}
 	if n > 0 && n < 4 {
 		return 0, fmt.Errorf("%w: length %d", ErrMalformed, n)

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/tracepredict/tracepredict/internal/plural"
 )
 
 // The sentinels that errors of this package match with errors.Is.
@@ -56,7 +58,7 @@ const NoOffset = -1
 
 // Fail returns an error about the file. off is an offset in the file, or NoOffset.
 func (f *File) Fail(kind error, off int64, format string, args ...any) *Error {
-	return &Error{Path: f.name, Kind: kind, Offset: off, Reason: fmt.Sprintf(format, args...), Remedy: remedyFor(kind)}
+	return &Error{Path: f.name, Kind: kind, Offset: off, Reason: plural.Sprintf(format, args...), Remedy: remedyFor(kind)}
 }
 
 func remedyFor(kind error) string {

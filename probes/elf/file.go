@@ -259,7 +259,7 @@ func (f *File) addSegment(p *elf.Prog) error {
 	filesz := p.Filesz
 	if p.Off > f.size || filesz > f.size-p.Off {
 		if !f.opts.DebugOnly {
-			return f.Fail(ErrTruncated, int64(f.size), "a segment of %d bytes at 0x%x ends beyond the file's %d bytes", p.Filesz, p.Off, f.size)
+			return f.Fail(ErrTruncated, int64(f.size), "a segment of %d {byte|bytes} at 0x%x ends beyond the file's %d bytes", p.Filesz, p.Off, f.size)
 		}
 		filesz = 0
 	}
@@ -288,10 +288,10 @@ func (f *File) read(off, n uint64) ([]byte, error) { return f.readUpTo(off, n, m
 // readUpTo is read with another bound than maxRead.
 func (f *File) readUpTo(off, n, most uint64) ([]byte, error) {
 	if off > f.size || n > f.size-off {
-		return nil, f.Fail(ErrTruncated, int64(min(off, f.size)), "%d bytes wanted at 0x%x, the file has %d", n, off, f.size)
+		return nil, f.Fail(ErrTruncated, int64(min(off, f.size)), "%d {byte|bytes} wanted at 0x%x, the file has %d", n, off, f.size)
 	}
 	if n > most {
-		return nil, f.Fail(ErrTooLarge, int64(off), "%d bytes wanted at 0x%x, at most %d are read", n, off, most)
+		return nil, f.Fail(ErrTooLarge, int64(off), "%d {byte|bytes} wanted at 0x%x, at most %d are read", n, off, most)
 	}
 	b := make([]byte, n)
 	k, err := f.r.ReadAt(b, int64(off))
@@ -451,7 +451,7 @@ func (f *File) TextSize() (n uint64) {
 // be changed. Errors match ErrAddress (errors.Is).
 func (f *File) Bytes(addr uint64, n int) ([]byte, error) {
 	if n < 0 {
-		return nil, f.Fail(ErrAddress, NoOffset, "%d bytes wanted at address 0x%x", n, addr)
+		return nil, f.Fail(ErrAddress, NoOffset, "%d {byte|bytes} wanted at address 0x%x", n, addr)
 	}
 	return f.image(addr, uint64(n))
 }
@@ -460,7 +460,7 @@ func (f *File) Bytes(addr uint64, n int) ([]byte, error) {
 func (f *File) exactly(addr, n uint64) ([]byte, error) {
 	b, err := f.image(addr, n)
 	if err == nil && uint64(len(b)) < n {
-		return nil, f.Fail(ErrAddress, NoOffset, "no %d bytes at address 0x%x", n, addr)
+		return nil, f.Fail(ErrAddress, NoOffset, "no %d {byte|bytes} at address 0x%x", n, addr)
 	}
 	return b, err
 }

@@ -107,7 +107,7 @@ func (f *File) checkType(t elf.Type) error {
 // allocated.
 func (f *File) checkTables(h *elf.Header64) error {
 	if h.Phnum > 0 && h.Phentsize != phdrSize {
-		return f.Fail(ErrMalformed, 54, "program headers of %d bytes, want %d", h.Phentsize, phdrSize)
+		return f.Fail(ErrMalformed, 54, "program headers of %d {byte|bytes}, want %d", h.Phentsize, phdrSize)
 	}
 	if h.Phnum > maxSegments {
 		return f.Fail(ErrMalformed, 56, "%d program headers, Linux takes %d", h.Phnum, maxSegments)
@@ -130,7 +130,7 @@ func (f *File) checkTables(h *elf.Header64) error {
 		n = binary.LittleEndian.Uint64(first)
 	}
 	if h.Shentsize != shdrSize {
-		return f.Fail(ErrMalformed, 58, "section headers of %d bytes, want %d", h.Shentsize, shdrSize)
+		return f.Fail(ErrMalformed, 58, "section headers of %d {byte|bytes}, want %d", h.Shentsize, shdrSize)
 	}
 	if n > maxSections {
 		return f.Fail(ErrMalformed, int64(min(h.Shoff, f.size)), "%d section headers, at most %d are read", n, maxSections)

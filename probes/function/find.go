@@ -9,6 +9,7 @@ import (
 
 	"github.com/ianlancetaylor/demangle"
 
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/spelling"
@@ -125,7 +126,7 @@ func Find(f *elf.File, patterns []Pattern) (Found, error) {
 		return x.out, err
 	}
 	if x.long.Refused > 0 {
-		x.note("%d functions of %s have names of more than %d bytes, or too many long ones: they are not looked at", x.long.Refused, f.Name(), elf.MaxMangled)
+		x.note("%d {function|functions} of %s with {a name|names} of more than %d bytes, or with too many long ones, {is|are} not looked at", x.long.Refused, f.Name(), elf.MaxMangled)
 	}
 	return x.out, nil
 }
@@ -180,7 +181,7 @@ func (x *finder) dropMisfits() {
 }
 
 func (x *finder) note(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(x.out.Notes, text) {
+	if text := plural.Sprintf(format, args...); !slices.Contains(x.out.Notes, text) {
 		x.out.Notes = append(x.out.Notes, text)
 	}
 }

@@ -1,11 +1,11 @@
 package function
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
@@ -33,7 +33,7 @@ func (x *finder) addVersions(s elf.Symbol, name string, on []int, best int) {
 	for _, addr := range versions {
 		x.add(addr, name, on, best)
 	}
-	text := fmt.Sprintf("%s is chosen when %s is loaded, among %d versions: all are observed", name, x.file.Name(), len(versions))
+	text := plural.Sprintf("%s is chosen when %s is loaded, among %d {version|versions}: all are observed", name, x.file.Name(), len(versions))
 	if others := x.sharing(name, versions); len(others) > 0 {
 		text += "; they are those of " + strings.Join(others, ", ") + " too, whose calls look the same"
 	}

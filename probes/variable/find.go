@@ -10,6 +10,7 @@ import (
 
 	"github.com/ianlancetaylor/demangle"
 
+	"github.com/tracepredict/tracepredict/internal/plural"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
@@ -277,7 +278,7 @@ func (c candidate) variable(q query) (Variable, error) {
 	}
 	v := c.found
 	refuse := func(r Reason, format string, args ...any) (Variable, error) {
-		return Variable{}, &Error{Name: q.text, Reason: r, Message: fmt.Sprintf(format, args...)}
+		return Variable{}, &Error{Name: q.text, Reason: r, Message: plural.Sprintf(format, args...)}
 	}
 	switch v.storage {
 	case perThread:
@@ -310,7 +311,7 @@ func (c candidate) variable(q query) (Variable, error) {
 func (c candidate) fromSymbol(q query) (Variable, error) {
 	s := c.sym
 	refuse := func(r Reason, format string, args ...any) (Variable, error) {
-		return Variable{}, &Error{Name: q.text, Reason: r, Message: fmt.Sprintf(format, args...)}
+		return Variable{}, &Error{Name: q.text, Reason: r, Message: plural.Sprintf(format, args...)}
 	}
 	plain := plainName(s.Name)
 	raw := q.raw
@@ -332,7 +333,7 @@ func (c candidate) fromSymbol(q query) (Variable, error) {
 	case raw == nil:
 		raw = &rawType{name: "uint" + strconv.FormatUint(8*s.Size, 10), size: int(s.Size), class: Uint}
 	case s.Size > 0 && (q.offset > s.Size || uint64(raw.size) > s.Size-q.offset):
-		return refuse(WrongType, "%s has %d bytes: no %s is at %d", plain, s.Size, raw.name, q.offset)
+		return refuse(WrongType, "%s has %d {byte|bytes}: no %s is at %d", plain, s.Size, raw.name, q.offset)
 	}
 	v := Variable{Name: plain, Symbol: c.linkage(), File: c.file, Addr: s.Addr + q.offset, Size: raw.size, Type: raw.name, Class: raw.class}
 	if q.offset > 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tracepredict/tracepredict/internal/plural"
 	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
@@ -164,7 +165,7 @@ func (s *position) element(q query, name string, n uint64) *Error {
 	case limit < 0:
 		return s.refuse(q, WrongType, "the debug information does not say how many elements %s%s has", name, s.path)
 	case n >= uint64(limit):
-		return s.refuse(q, NotFound, "%s%s has %d elements, the last is [%d]", name, s.path, limit, limit-1)
+		return s.refuse(q, NotFound, "%s%s has %d {element|elements}, the last is [%d]", name, s.path, limit, limit-1)
 	}
 	s.start += n * uint64(size)
 	s.path += fmt.Sprintf("[%d]", n)
@@ -183,7 +184,7 @@ func (s *position) typeText() string {
 }
 
 func (s *position) refuse(q query, r Reason, format string, args ...any) *Error {
-	return &Error{Name: q.text, Reason: r, Message: fmt.Sprintf(format, args...)}
+	return &Error{Name: q.text, Reason: r, Message: plural.Sprintf(format, args...)}
 }
 
 // pointer returns the error for a path through a pointer, with the alternative to it.
@@ -345,7 +346,7 @@ func (s *position) asRaw(v *Variable, q query, base uint64, t typeInfo) *Error {
 	case s.row || s.bits > 0:
 		return s.refuse(q, WrongType, "a type can be given for a whole variable or member alone")
 	case q.offset > size || uint64(q.raw.size) > size-q.offset:
-		return s.refuse(q, WrongType, "it has type %s of %d bytes: no %s is at %d", t.text, size, q.raw.name, q.offset)
+		return s.refuse(q, WrongType, "it has type %s of %d {byte|bytes}: no %s is at %d", t.text, size, q.raw.name, q.offset)
 	}
 	s.start += q.offset
 	v.Addr, v.Size, v.Type, v.Class = base+s.start, q.raw.size, q.raw.name, q.raw.class

@@ -135,7 +135,7 @@ func (r *Regexp) checkShape() error {
 	switch r.Op {
 	case Empty, Epsilon, Letter:
 		if n != 0 {
-			return fmt.Errorf("expression: a letter has %d operands", n)
+			return fmt.Errorf("expression: a letter with operands: %d", n)
 		}
 	case Concat, Union, Intersection:
 		if n == 0 {
@@ -143,7 +143,7 @@ func (r *Regexp) checkShape() error {
 		}
 	case Complement, Repeat:
 		if n != 1 {
-			return fmt.Errorf("expression: %d operands instead of one", n)
+			return fmt.Errorf("expression: one operand is wanted, not %d", n)
 		}
 		if r.Op == Repeat {
 			return checkBounds(r.Min, r.Max)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
@@ -195,7 +196,7 @@ func (r *Reader) nextLine() ([]byte, error) {
 // event parses a line, reads the lines of its stack, and queues its events.
 func (r *Reader) event(text []byte) error {
 	if n := bytes.Count(text, []byte("|")) + 1; n != 3 {
-		return fmt.Errorf("%q has %d fields, want thread|operation(operand)|location", clip(text), n)
+		return errors.New(plural.Sprintf("%q has %d {field|fields}, want thread|operation(operand)|location", clip(text), n))
 	}
 	var fields [3][]byte
 	var rest []byte
