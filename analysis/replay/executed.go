@@ -1,8 +1,10 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
@@ -94,9 +96,11 @@ func names(ids []event.ThreadID, others bool) string {
 // maxExecutedNotes bounds the number of notes on unobserved instructions.
 const maxExecutedNotes = 3
 
-// executedNotes returns notes on the unobserved instructions that were executed.
+// executedNotes returns notes on the unobserved instructions that were executed. Instructions of
+// one description, such as those of an inlined function, share a note.
 func executedNotes(all []run.Executed) []string {
 	var notes []string
+	all = byDescription(all)
 	for i := range all {
 		e := &all[i]
 		if i == maxExecutedNotes {
@@ -105,4 +109,30 @@ func executedNotes(all []run.Executed) []string {
 		notes = append(notes, fmt.Sprintf("%s synchronised unobserved: %s", names(e.Threads(), e.ObservedUntil > 0), e.Description))
 	}
 	return notes
+}
+
+// byDescription returns one Executed for each description, in the order of the first of each, with
+// the threads of all.
+func byDescription(all []run.Executed) []run.Executed {
+	var out []run.Executed
+	at := map[string]int{}
+	for _, e := range all {
+		i, ok := at[e.Description]
+		if !ok {
+			i = len(out)
+			at[e.Description] = i
+			out = append(out, run.Executed{Description: e.Description})
+		}
+		one := &out[i]
+		one.ObservedUntil = max(one.ObservedUntil, e.ObservedUntil)
+		for _, h := range e.Hits {
+			if !slices.ContainsFunc(one.Hits, func(x run.Hit) bool { return x.Thread == h.Thread }) {
+				one.Hits = append(one.Hits, h)
+			}
+		}
+	}
+	for i := range out {
+		slices.SortFunc(out[i].Hits, func(a, b run.Hit) int { return cmp.Compare(a.Thread, b.Thread) })
+	}
+	return out
 }

@@ -1,6 +1,7 @@
 package replay_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -57,5 +58,20 @@ func TestExecutedInReport(t *testing.T) {
 	}
 	if n := len(rep.Notes); n != 4 || rep.Notes[0] != "T1 and T3 synchronised unobserved: a" || !strings.HasPrefix(rep.Notes[3], "2 other places") {
 		t.Errorf("notes: %q", rep.Notes)
+	}
+}
+
+// Instructions with one description, as of a function that is inlined twice, share a note.
+func TestExecutedNotesAreDistinct(t *testing.T) {
+	s := run.Summary{Executed: []run.Executed{
+		{Description: "a", Hits: []run.Hit{{Thread: 3, Since: 1}, {Thread: 1, Since: 2}}},
+		{Description: "b", Hits: []run.Hit{{Thread: 1, Since: 2}}},
+		{Description: "a", Hits: []run.Hit{{Thread: 2, Since: 2}, {Thread: 3, Since: 1}}},
+		{Description: "b", ObservedUntil: 7},
+	}}
+	got := replay.Run(s).Notes
+	want := []string{"T1, T2 and T3 synchronised unobserved: a", "T1 and perhaps others synchronised unobserved: b"}
+	if !slices.Equal(got, want) {
+		t.Errorf("notes: %q, want %q", got, want)
 	}
 }

@@ -803,3 +803,25 @@ func TestPropertyShowsWhatHolds(t *testing.T) {
 		t.Errorf("the JSON has no propositions:\n%s", &out)
 	}
 }
+
+// TestNoSentenceTwice checks that a note, or a reason that several findings share, is written once.
+func TestNoSentenceTwice(t *testing.T) {
+	var fs []finding.Finding
+	for i, object := range []event.ObjectID{tickets, queue, heapA} {
+		f := race()
+		f.Objects = []event.ObjectID{object}
+		f.Evidence = slices.Clone(f.Evidence)
+		for k := range f.Evidence {
+			f.Evidence[k].Object = object
+			f.Evidence[k].Seq += uint64(i)
+		}
+		fs = append(fs, f)
+	}
+	const note = "nothing was recorded of it"
+	out := strings.Join(strings.Fields(text(t, Build(Run{Summary: run.Summary{Notes: []string{note, "other", note}}}, fs, shopTable()), TextOptions{})), " ")
+	for sentence, want := range map[string]int{note: 1, fs[0].Reason[len("the"):]: 1, "The reason is that of 1.": 2} {
+		if got := strings.Count(out, sentence); got != want {
+			t.Errorf("%q is written %d times, want %d:\n%s", sentence, got, want, out)
+		}
+	}
+}

@@ -75,6 +75,8 @@ type printer struct {
 	width int
 	style styles
 	all   bool // TextOptions.Verbose
+	// reasons are the reasons that were printed, each with the number of its finding.
+	reasons map[string]int
 }
 
 // styles add terminal escapes to text, or leave it unchanged.
@@ -86,7 +88,7 @@ func newPrinter(r Report, o TextOptions) *printer {
 	if o.Width == 0 {
 		o.Width = defaultWidth
 	}
-	return &printer{run: &r.Run, all: o.Verbose, names: newNames(r), width: max(o.Width, minWidth), style: newStyles(o.Color)}
+	return &printer{reasons: map[string]int{}, run: &r.Run, all: o.Verbose, names: newNames(r), width: max(o.Width, minWidth), style: newStyles(o.Color)}
 }
 
 func newStyles(color bool) styles {
@@ -148,7 +150,10 @@ func (p *printer) head(r Report) {
 	for _, c := range r.Run.Calls {
 		p.para(unchanged[string], 2, 4, callCount(c))
 	}
-	for _, note := range r.Run.Notes {
+	for i, note := range r.Run.Notes {
+		if slices.Contains(r.Run.Notes[:i], note) {
+			continue
+		}
 		p.para(p.style.warn, 2, 4, "note: "+note)
 	}
 }
@@ -323,7 +328,7 @@ func (p *printer) finding(number int, f *Finding) {
 	p.sides(f)
 	p.anonymous(f)
 	p.schedule(f)
-	p.basis(f)
+	p.basis(number, f)
 }
 
 // definition prints the text of a property and the meanings of the names in it.
@@ -590,18 +595,27 @@ func involved(f *Finding) []Object {
 }
 
 // basis prints the confidence of the finding and its assumptions.
-func (p *printer) basis(f *Finding) {
+func (p *printer) basis(number int, f *Finding) {
 	p.out.WriteByte('\n')
-	says := string(f.Confidence) + ": " + confidenceText(f) + "."
-	if f.Reason != "" {
-		says += " " + capital(strings.TrimSuffix(f.Reason, ".")) + "."
-	}
-	p.para(unchanged, 3, 5, says)
+	p.para(unchanged, 3, 5, string(f.Confidence)+": "+confidenceText(f)+"."+p.reason(number, f))
 	for _, a := range f.Assumes {
 		p.para(unchanged, 3, 5, "it assumes "+assumptionText(a))
 	}
 	p.depends(f)
 	p.line(p.style.dim, "   fingerprint "+f.Fingerprint)
+}
+
+// reason returns the finding's reason as a sentence that begins with a blank; "" if there is none. A
+// reason that an earlier finding has too is not written again.
+func (p *printer) reason(number int, f *Finding) string {
+	if f.Reason == "" {
+		return ""
+	}
+	if earlier, ok := p.reasons[f.Reason]; ok {
+		return fmt.Sprintf(" The reason is that of %d.", earlier)
+	}
+	p.reasons[f.Reason] = number
+	return " " + capital(strings.TrimSuffix(f.Reason, ".")) + "."
 }
 
 // confidenceText returns a sentence for the evidence of a finding.
