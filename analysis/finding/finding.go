@@ -3,7 +3,11 @@
 // resolves identifiers and prints.
 package finding
 
-import "github.com/tracepredict/tracepredict/observer/event"
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
 
 // Analysis receives the events of a run in trace order and returns its findings at the end.
 // It does not depend on BPF, a ring buffer or ELF files, so that a recorded trace, a live
@@ -36,10 +40,22 @@ const (
 	Observed Confidence = "observed"
 	// Predicted: the checker accepts a witness.
 	Predicted Confidence = "predicted"
-	// Potential: a heuristic such as a lockset or a lock graph reports it, or
-	// something that was not observed could order the events.
+	// Likely: the checker accepts a witness, but something that was not observed could forbid
+	// it; Finding.Reason names that.
+	Likely Confidence = "likely"
+	// Potential: a heuristic such as a lockset or a lock graph reports it, and there is no
+	// witness.
 	Potential Confidence = "potential"
 )
+
+// Confidences returns all confidences, from strongest.
+func Confidences() []Confidence { return []Confidence{Observed, Predicted, Likely, Potential} }
+
+// AtLeast reports whether a confidence is as strong as another one, or stronger.
+func (c Confidence) AtLeast(other Confidence) bool {
+	all := Confidences()
+	return slices.Index(all, c) <= slices.Index(all, other)
+}
 
 // Order names the part of the run's order that the witness keeps, and so how the finding was
 // predicted.
@@ -101,8 +117,8 @@ func (s *Step) Remember(n *event.Names) {
 type Finding struct {
 	Kind       Kind       `json:"kind"`
 	Confidence Confidence `json:"confidence"`
-	// Reason is a sentence for the user on why Confidence is potential although a witness
-	// might be expected; else "".
+	// Reason is a sentence for the user: of a likely finding what could forbid its witness, of a
+	// potential one why it has none, where one might be expected; else "".
 	Reason   string `json:"reason,omitempty"`
 	Property string `json:"property"`       // the name of the specification's property, or ""
 	Rule     Rule   `json:"rule,omitempty"` // the rule of use that a misuse breaks, or ""
@@ -142,17 +158,22 @@ type Finding struct {
 	AllThreads []event.ThreadID `json:"-"`
 }
 
-// Downgrade changes the confidence of predicted findings that may be wrong to potential. It
-// does so for observed races too, since unobserved synchronisation may have ordered the two
-// accesses. The function doubt returns the reason as a sentence, or "" if there is none; with
-// a nil doubt, no finding changes. Downgrade changes and returns all.
+// Downgrade changes the confidence of predicted findings that may be wrong to likely. It does so
+// for observed races too, since unobserved synchronisation may have ordered the two accesses; one
+// without a witness becomes potential. The function doubt returns the reason as a sentence, or ""
+// if there is none; with a nil doubt, no finding changes. Downgrade changes and returns all.
 func Downgrade(all []Finding, doubt func(*Finding) string) []Finding {
 	for i := range all {
 		f := &all[i]
-		if doubt == nil || f.Confidence == Potential || f.Confidence == Observed && f.Kind != Race {
+		if doubt == nil || !f.Confidence.AtLeast(Predicted) || f.Confidence == Observed && f.Kind != Race {
 			continue
 		}
-		if why := doubt(f); why != "" {
+		why := doubt(f)
+		switch {
+		case why == "":
+		case len(f.Witness) > 0:
+			f.Confidence, f.Reason = Likely, why
+		default:
 			f.Confidence, f.Reason = Potential, why
 		}
 	}

@@ -373,7 +373,7 @@ func (a *Analysis) usedDestroyed(e *event.Event) {
 	case e.Flags&event.Inferred == 0:
 		f.Confidence, f.Reason = finding.Observed, ""
 	case f.Count == 1:
-		f.Confidence, f.Reason = finding.Potential, mayBeReinitialised
+		f.Confidence, f.Reason = finding.Likely, mayBeReinitialised
 	}
 }
 

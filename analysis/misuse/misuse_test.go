@@ -37,11 +37,11 @@ func findings(t testing.TB, text string) []string {
 	}
 	var out []string
 	for _, f := range a.Finish() {
-		if f.Kind != finding.Misuse || (f.Confidence == finding.Potential) != (f.Reason != "") || len(f.Threads) != len(f.Evidence) {
+		if f.Kind != finding.Misuse || (f.Confidence == finding.Likely) != (f.Reason != "") || len(f.Threads) != len(f.Evidence) {
 			t.Errorf("%+v", f)
 		}
 		s := string(f.Rule)
-		if f.Confidence == finding.Potential {
+		if f.Confidence == finding.Likely {
 			s += "?"
 		}
 		for _, e := range f.Evidence {

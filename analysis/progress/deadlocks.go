@@ -21,14 +21,19 @@ type Deadlocks struct {
 	// Out receives a line for each deadlock.
 	Out io.Writer
 
+	// Confidence returns the confidence of a deadlock as far as is known so far; it must not be
+	// nil. A deadlock of less than Least is not reported.
+	Confidence func(*finding.Finding) finding.Confidence
+	Least      finding.Confidence
+
 	// Suppressed reports whether to leave out a deadlock; nil: none is left out.
 	Suppressed func(*report.Finding) bool
 
 	seen map[string]bool
 }
 
-// Report reports a predicted deadlock, unless it is suppressed or was reported already, or
-// maxDeadlocks were reported.
+// Report reports a predicted deadlock, unless it is suppressed, weaker than Least or was reported
+// already, or maxDeadlocks were reported.
 func (d *Deadlocks) Report(f *finding.Finding) {
 	resolved := report.Resolve(*f, d.Names)
 	if d.Suppressed != nil && d.Suppressed(&resolved) {
@@ -42,6 +47,10 @@ func (d *Deadlocks) Report(f *finding.Finding) {
 		d.seen = map[string]bool{}
 	}
 	d.seen[text] = true
+	confidence := d.Confidence(f)
+	if !confidence.AtLeast(d.Least) {
+		return
+	}
 	// An error of the output is ignored: the report at the end has all of this.
-	_, _ = fmt.Fprintf(d.Out, "tracepredict: deadlock predicted: %s (the report at the end has its confidence and assumptions)\n", text)
+	_, _ = fmt.Fprintf(d.Out, "tracepredict: deadlock %s: %s (the report at the end says what it rests on)\n", confidence, text)
 }

@@ -101,7 +101,7 @@ func (a *Analysis) finding(v *lattice.Violation) (f *finding.Finding, observed b
 	case err != nil:
 		e, _ := v.Event()
 		f.Evidence = a.steps(p, []lattice.Step{{Seq: e.Seq}})
-		a.downgrade(f, fmt.Sprintf(reasonNoWitness, err))
+		a.downgrade(f, finding.Potential, fmt.Sprintf(reasonNoWitness, err))
 	case observed:
 		f.Evidence = a.steps(p, w.Steps)
 		f.Witness = f.Evidence
@@ -109,7 +109,7 @@ func (a *Analysis) finding(v *lattice.Violation) (f *finding.Finding, observed b
 		a.explain(f, p, w)
 	}
 	if why := a.missingInput(p, observed); why != "" {
-		a.downgrade(f, why)
+		a.downgrade(f, finding.Likely, why)
 	}
 	a.addThreadsAndObjects(f)
 	return f, observed
@@ -146,10 +146,10 @@ func (a *Analysis) message(p *Property, observed bool) string {
 	return what
 }
 
-// downgrade makes a finding potential with a reason, unless it is potential already.
-func (a *Analysis) downgrade(f *finding.Finding, reason string) {
-	if f.Confidence != finding.Potential {
-		f.Confidence, f.Reason = finding.Potential, reason
+// downgrade gives a finding a weaker confidence with a reason, unless it is as weak already.
+func (a *Analysis) downgrade(f *finding.Finding, to finding.Confidence, reason string) {
+	if !to.AtLeast(f.Confidence) {
+		f.Confidence, f.Reason = to, reason
 	}
 }
 
@@ -160,7 +160,7 @@ func (a *Analysis) explain(f *finding.Finding, p *Property, w *lattice.Witness) 
 	steps, err := a.execution(w)
 	if err != nil {
 		f.Witness = a.steps(p, w.Steps)
-		a.downgrade(f, fmt.Sprintf(reasonNoWitness, err))
+		a.downgrade(f, finding.Potential, fmt.Sprintf(reasonNoWitness, err))
 		return
 	}
 	f.Witness = steps

@@ -6,7 +6,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// downgradeMisuse makes the findings potential that say that a thread does not hold a lock, if
+// downgradeMisuse makes the findings likely that say that a thread does not hold a lock, if
 // some calls could not be followed to their return: one of them may have acquired the lock.
 func downgradeMisuse(found []finding.Finding, s run.Summary) {
 	if s.UnreturnedCalls == 0 {
@@ -15,7 +15,7 @@ func downgradeMisuse(found []finding.Finding, s run.Summary) {
 	for i := range found {
 		switch f := &found[i]; f.Rule {
 		case finding.UnlockNotHeld, finding.UnlockByOther, finding.WaitNotHeld:
-			f.Confidence = finding.Potential
+			f.Confidence = finding.Likely
 			f.Reason = plural.Sprintf("%d {call could not be followed to its return, and it|calls could not be followed to their return, and one} may have taken the lock", s.UnreturnedCalls)
 		}
 	}

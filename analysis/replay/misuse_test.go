@@ -13,7 +13,7 @@ func TestDoubtMisuse(t *testing.T) {
 		for _, unfollowed := range []uint64{0, 3} {
 			found := []finding.Finding{{Kind: finding.Misuse, Rule: rule, Confidence: finding.Observed}}
 			downgradeMisuse(found, run.Summary{UnreturnedCalls: unfollowed})
-			if got := found[0].Confidence == finding.Potential && found[0].Reason != ""; got != (doubted && unfollowed > 0) {
+			if got := found[0].Confidence == finding.Likely && found[0].Reason != ""; got != (doubted && unfollowed > 0) {
 				t.Errorf("%s, %d calls: %+v", rule, unfollowed, found[0])
 			}
 		}

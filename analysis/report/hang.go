@@ -18,7 +18,7 @@ func WriteHangs(w io.Writer, r Report, o TextOptions) error {
 		if f.HasTimeout {
 			what = "threads of the program wait for each other"
 		}
-		if f.Confidence == finding.Potential {
+		if f.Confidence != finding.Observed {
 			what = "the program may hang"
 		}
 		p.para(p.style.bad, 0, 2, fmt.Sprintf("tracepredict: %s: %s.", what, f.Message))

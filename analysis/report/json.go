@@ -19,6 +19,7 @@ type jsonConfidence struct {
 	Least     finding.Confidence `json:"least"`
 	Observed  int                `json:"observed"`
 	Predicted int                `json:"predicted"`
+	Likely    int                `json:"likely"`
 	Potential int                `json:"potential"`
 }
 
@@ -121,7 +122,8 @@ func unchanged[T any](x T) T { return x }
 func toJSONConfidence(r Report) jsonConfidence {
 	return jsonConfidence{
 		Least:    cmp.Or(r.Least, finding.Potential),
-		Observed: r.count(finding.Observed), Predicted: r.count(finding.Predicted), Potential: r.count(finding.Potential),
+		Observed: r.count(finding.Observed), Predicted: r.count(finding.Predicted),
+		Likely: r.count(finding.Likely), Potential: r.count(finding.Potential),
 	}
 }
 

@@ -115,7 +115,7 @@ func witnessCost(f finding.Finding) int {
 }
 
 var (
-	confidences = []finding.Confidence{finding.Observed, finding.Predicted, finding.Potential}
+	confidences = finding.Confidences()
 	kinds       = []finding.Kind{finding.Property, finding.Deadlock, finding.Race, finding.Misuse}
 )
 

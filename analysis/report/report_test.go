@@ -297,7 +297,7 @@ func TestAtLeast(t *testing.T) {
 		if err := json.Unmarshal(writeJSON(t, r), &got); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(jsonConfidence{c.least, 1, 2, 1}, got.Confidence); diff != "" || len(got.Findings) != c.shown {
+		if diff := cmp.Diff(jsonConfidence{c.least, 1, 2, 0, 1}, got.Confidence); diff != "" || len(got.Findings) != c.shown {
 			t.Errorf("%s: %d findings in JSON; (-want +got)\n%s", c.least, len(got.Findings), diff)
 		}
 	}

@@ -133,6 +133,7 @@ type jsonSuppression struct {
 	Findings  int    `json:"findings"`
 	Observed  int    `json:"observed"`
 	Predicted int    `json:"predicted"`
+	Likely    int    `json:"likely"`
 	Potential int    `json:"potential"`
 	Count     int    `json:"count"`
 }
@@ -144,8 +145,9 @@ func toJSONSuppressions(s *Suppressions) *jsonSuppressions {
 	out := &jsonSuppressions{ForOtherTools: s.ForOtherTools, By: []jsonSuppression{}}
 	for _, e := range s.Each {
 		j := jsonSuppression{Name: clean(e.Name), File: clean(e.File), Line: e.Line, Count: e.Count,
-			Observed: e.Findings[finding.Observed], Predicted: e.Findings[finding.Predicted], Potential: e.Findings[finding.Potential]}
-		j.Findings = j.Observed + j.Predicted + j.Potential
+			Observed: e.Findings[finding.Observed], Predicted: e.Findings[finding.Predicted],
+			Likely: e.Findings[finding.Likely], Potential: e.Findings[finding.Potential]}
+		j.Findings = j.Observed + j.Predicted + j.Likely + j.Potential
 		out.By, out.Findings, out.Count = append(out.By, j), out.Findings+j.Findings, out.Count+j.Count
 	}
 	return out

@@ -629,8 +629,8 @@ func confidenceText(f *Finding) string {
 		return "this run did it"
 	case f.Confidence == finding.Predicted:
 		return "a checked schedule leads to it" + orderText(f.Order)
-	case len(f.Witness) > 0:
-		return "a schedule of what was observed leads to it, but what was not observed may forbid that schedule"
+	case f.Confidence == finding.Likely:
+		return "a checked schedule of what was observed leads to it" + orderText(f.Order) + ", but what was not observed could forbid that schedule"
 	case f.Kind == finding.Deadlock:
 		return "the lock order suggests it; no checked schedule leads to it"
 	case f.Kind == finding.Race:

@@ -67,13 +67,13 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// TestDoubt checks that a doubted finding is potential and has the doubt as its reason, and that
+// TestDoubt checks that a doubted finding with a schedule is likely and has the doubt as its reason, and that
 // doubt is called only for findings that are more than potential.
 func TestDoubt(t *testing.T) {
 	for _, name := range []string{"01_simple_ww", "d01_abba"} {
 		events := read(t, name)
 		for _, f := range findings(events, func(*finding.Finding) string { return "because" }) {
-			if f.Confidence != finding.Potential || f.Reason != "because" {
+			if f.Confidence != finding.Likely || f.Reason != "because" {
 				t.Errorf("%s: %s, %q", name, f.Confidence, f.Reason)
 			}
 		}

@@ -41,7 +41,7 @@ the program are needed.
 
 A trace that is cut short, for example by kill -9, is analysed up to that point, and the report says so.
 
-Exit status: 0 without findings (of the --confidence asked for), 66 if any trace has some, 125 if a trace cannot be read, 2 for wrong usage.`,
+Exit status: 0 without findings (of the confidence that --fail-on names), 66 if any trace has some, 125 if a trace cannot be read, 2 for wrong usage.`,
 		Example: `  sudo tracepredict exec --record shop.trace --watch tickets -- ./shop
   tracepredict analyze shop.trace
   ssh server sudo tracepredict attach --record - --duration 30s -p 4711 | tracepredict analyze -`,
@@ -80,20 +80,20 @@ func (a *app) analyze(f *analyzeFlags, names []string) error {
 	}
 	var errs []error
 	for _, name := range names {
-		n, err := f.analyzeTrace(p, name)
+		fails, err := f.analyzeTrace(p, name)
 		errs = append(errs, err)
-		if n > 0 {
+		if fails {
 			a.status = f.findings
 		}
 	}
 	return errors.Join(append(errs, p.close())...)
 }
 
-// analyzeTrace reports on one trace, and returns the number of findings that are shown.
-func (f *analyzeFlags) analyzeTrace(p *printer, name string) (findings int, err error) {
+// analyzeTrace reports on one trace, and whether it has findings that --fail-on names.
+func (f *analyzeFlags) analyzeTrace(p *printer, name string) (fails bool, err error) {
 	src, closeTrace, err := openTrace(name, f.strict)
 	if err != nil {
-		return 0, err
+		return false, err
 	}
 	defer closeTrace()
 	own := startUsage()
@@ -107,9 +107,9 @@ func (f *analyzeFlags) analyzeTrace(p *printer, name string) (findings int, err 
 	var unfit syntax.List
 	switch {
 	case errors.As(err, &unfit):
-		return 0, usage("%s: %w", name, err)
+		return false, usage("%s: %w", name, err)
 	case err != nil:
-		return 0, err
+		return false, err
 	}
 	if rep.Stats != nil {
 		rep.Stats.Tool = own.since()

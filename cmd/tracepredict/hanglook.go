@@ -21,7 +21,7 @@ import (
 func (a *app) hangCommand() *cobra.Command {
 	var f observeFlags
 	f.register(&cobra.Command{}) // sets the defaults of flags that this command does not have
-	f.confidence = string(finding.Potential)
+	f.confidence, f.failOn = string(finding.Potential), string(finding.Potential)
 	cmd := &cobra.Command{
 		Use:   "hang [flags] PID",
 		Short: "Say at once whether a running program hangs, and what each thread waits for",
@@ -92,8 +92,8 @@ func (a *app) reportStates(r *observation, program string, seen []run.ThreadStat
 	rep := report.Build(look, r.suite.Hangs(), r.live)
 	rep.AddThreadStates(seen, r.live)
 	rep.Run.Notes = append(rep.Run.Notes, r.debugNotes(rep)...)
-	shown, err := r.printer.print(rep)
-	if shown > 0 {
+	fails, err := r.printer.print(rep)
+	if fails {
 		a.status = r.flags.findings
 	}
 	if err != nil {

@@ -316,9 +316,9 @@ func (r *observation) started(s *loader.Session, program string) {
 	r.hangs.start()
 }
 
-// report analyses the run, writes the report and the end of the trace, and returns the number of
-// findings that are shown.
-func (r *observation) report(res loader.Result, program string) (int, error) {
+// report analyses the run, and writes the report and the end of the trace. It reports whether there
+// are findings that --fail-on names.
+func (r *observation) report(res loader.Result, program string) (fails bool, err error) {
 	r.hangs.end()
 	r.live.Observer.Finish()
 	var names run.Namer = r.live
@@ -331,7 +331,7 @@ func (r *observation) report(res loader.Result, program string) (int, error) {
 	r.live.AddWatched(&summary, r.suite.Uses(), names)
 	findings, err := replay.Findings(r.suite, r.bound, summary, names, r.flags.reportsRaces)
 	if err != nil {
-		return 0, errors.Join(err, r.finishRecord(summary), r.printer.close())
+		return false, errors.Join(err, r.finishRecord(summary), r.printer.close())
 	}
 	observed := replay.Run(summary)
 	observed.AddProperties(r.bound.Report())
@@ -341,10 +341,10 @@ func (r *observation) report(res loader.Result, program string) (int, error) {
 	rep.Run.Notes = append(rep.Run.Notes, replay.Mistakes(r.suite, r.bound)...)
 	summary.Remedies = r.debugNotes(rep)
 	rep.Run.Notes = append(rep.Run.Notes, summary.Remedies...)
-	shown, err := r.printer.print(rep)
+	fails, err = r.printer.print(rep)
 	err = errors.Join(err, r.finishRecord(summary), r.printer.close())
 	r.actor.wait()
-	return shown, err
+	return fails, err
 }
 
 // finishRecord writes the end of the trace, if the run is recorded.
@@ -367,8 +367,8 @@ there in one line as soon as it is predicted.
 
 A program that makes events faster than they are analysed is made to wait, so that none is lost; with --lossy it never waits.
 
-Exit status: the program's own (128 + n if signal n ended it); 66 if there are findings (of the --confidence
-asked for) and the program itself exited with 0; 125 if tracepredict failed, 126 and 127 if PROGRAM cannot be run or is not found; 2 for wrong usage.`,
+Exit status: the program's own (128 + n if signal n ended it); 66 if there are findings (of the confidence that
+--fail-on names) and the program itself exited with 0; 125 if tracepredict failed, 126 and 127 if PROGRAM cannot be run or is not found; 2 for wrong usage.`,
 		Example: `  sudo tracepredict exec -- ./server --port 8080
   sudo tracepredict exec --watch tickets --watch order.c:total -- ./shop
   sudo tracepredict exec --format json --output report.json -- ./run-tests`,
@@ -406,12 +406,12 @@ func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []str
 	if err != nil {
 		return f.specification.withLocations(err)
 	}
-	n, err := r.report(res, path)
+	fails, err := r.report(res, path)
 	if err != nil {
 		return err
 	}
 	a.status = res.Exit.Code()
-	if n > 0 && a.status == 0 {
+	if fails && a.status == 0 {
 		a.status = f.findings
 	}
 	return nil
@@ -440,7 +440,7 @@ two threads is reported there in one line as soon as it is predicted.
 If the process makes events faster than they are analysed, it is stopped briefly, so that none is lost; with --lossy it never is.
 While a debugger is attached to it, it cannot be stopped: then events may be lost, and the report says how many.
 
-Exit status: 0 without findings (of the --confidence asked for), 66 with, 125 if tracepredict failed, 2 for wrong usage.`,
+Exit status: 0 without findings (of the confidence that --fail-on names), 66 with, 125 if tracepredict failed, 2 for wrong usage.`,
 		Example: `  sudo tracepredict attach -p $(pidof memcached) --duration 30s
   sudo tracepredict attach -p 4711 --watch server.c:connections
   sudo tracepredict attach -p 4711 --progress --settle 30s`,
@@ -532,11 +532,11 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 	if err != nil {
 		return f.specification.withLocations(err)
 	}
-	n, err := r.report(res, program)
+	fails, err := r.report(res, program)
 	if err != nil {
 		return err
 	}
-	if n > 0 {
+	if fails {
 		a.status = f.findings
 	}
 	return nil

@@ -16,6 +16,9 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/suppress"
 )
 
+// failOnNever is the value of --fail-on with which no finding determines the exit status.
+const failOnNever = "never"
+
 // reportFlags are the flags of all commands that print reports.
 type reportFlags struct {
 	suppressFlags
@@ -27,9 +30,11 @@ type reportFlags struct {
 	reversals int
 	verbose   bool
 	stats     bool
-	// confidence is the weakest confidence of findings that are shown and count for the exit
-	// status.
+	// confidence is the weakest confidence of findings that are shown.
 	confidence string
+	// failOn is the weakest confidence of findings that determine the exit status, whether they
+	// are shown or not; failOnNever: none does.
+	failOn string
 }
 
 func (f *reportFlags) register(cmd *cobra.Command) {
@@ -38,7 +43,8 @@ func (f *reportFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.format, "format", "text", "format of the report: `text|json`")
 	fs.StringVar(&f.output, "output", "", "write the report to `FILE` instead of standard error; - is standard output")
 	fs.IntVar(&f.findings, "findings-exit", exitFindings, "exit status `N` that says there are findings")
-	fs.StringVar(&f.confidence, "confidence", string(finding.Predicted), "show findings of this confidence or a stronger one, and count the others: `observed|predicted|potential`; only findings that are shown affect the exit status")
+	fs.StringVar(&f.confidence, "confidence", string(finding.Likely), "show findings of this confidence or a stronger one, and count the others: `observed|predicted|likely|potential`")
+	fs.StringVar(&f.failOn, "fail-on", string(finding.Likely), "end with the status of --findings-exit if there are findings of this confidence or a stronger one, shown or not: `observed|predicted|likely|potential|never`")
 	fs.BoolVar(&f.verbose, "verbose", false, "list in a text report every variable that --watch-shared watched and what became of it, every suppression and what it left out, and long call stacks in full")
 	fs.BoolVar(&f.stats, "stats", false, "report statistics too: events by kind, CPU time and memory of the tool, CPU time of the program, how full the ring buffer was and, with --spec, how much of the lattice was built and how long verdicts took")
 	fs.IntVar(&f.history, "history", 0, fmt.Sprintf("critical sections `N` kept for each lock and thread, to predict from (%d if 0, at least 2), and events in proportion; what is discarded or evicted is counted and reported", predict.DefaultSections))
@@ -47,7 +53,8 @@ func (f *reportFlags) register(cmd *cobra.Command) {
 
 func (f *reportFlags) check() error {
 	if err := cmp.Or(oneOf("format", f.format, "text", "json"),
-		oneOf("confidence", f.confidence, finding.Observed, finding.Predicted, finding.Potential)); err != nil {
+		oneOf("confidence", f.confidence, finding.Confidences()...),
+		oneOf("fail-on", f.failOn, append(finding.Confidences(), failOnNever)...)); err != nil {
 		return err
 	}
 	if f.findings < 0 || f.findings > 255 {
@@ -80,19 +87,26 @@ func newPrinter(f *reportFlags, std io.Writer) (*printer, error) {
 }
 
 // print writes the whole report at once, so that the program's output to the same terminal does
-// not come between its lines. It returns the number of findings that are shown.
-func (p *printer) print(rep report.Report) (int, error) {
-	rep = p.flags.apply(rep).AtLeast(finding.Confidence(p.flags.confidence))
+// not come between its lines. It reports whether there are findings that --fail-on names.
+func (p *printer) print(rep report.Report) (fails bool, err error) {
+	rep = p.flags.apply(rep)
+	fails = p.flags.fails(rep)
+	rep = rep.AtLeast(finding.Confidence(p.flags.confidence))
 	if p.flags.generate {
 		rep = suppress.Generate(rep)
 	}
-	err := p.write(rep)
+	err = p.write(rep)
 	if err == nil && len(rep.Findings) > 0 && p.out != nil && p.flags.output != standard {
 		// Without this line the log of a job that fails because of the findings would not show
 		// why.
 		fmt.Fprintf(p.std, "%s; the report is in %s\n", report.Headline(rep), report.Sanitize(p.flags.output))
 	}
-	return len(rep.Findings), err
+	return fails, err
+}
+
+// fails reports whether a report has findings that --fail-on names.
+func (f *reportFlags) fails(rep report.Report) bool {
+	return f.failOn != failOnNever && len(rep.AtLeast(finding.Confidence(f.failOn)).Findings) > 0
 }
 
 func (p *printer) write(rep report.Report) error {

@@ -7,6 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/progress"
+	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -40,20 +41,21 @@ func (r *observation) classes() func(event.ObjectID) (string, uint32) {
 }
 
 // deadlocks returns a function that prints deadlocks when they are predicted, while the program
-// runs; nil if predictions are not shown.
+// runs, with the confidence that they have as far as is known then; nil if predictions are not
+// shown.
 func (r *observation) deadlocks(stderr io.Writer) func(*finding.Finding) {
-	if finding.Confidence(r.flags.confidence) == finding.Observed {
+	least := finding.Confidence(r.flags.confidence)
+	if least == finding.Observed {
 		return nil
 	}
-	deadlocks := &progress.Deadlocks{Names: r.live, Out: stderr, Suppressed: func(f *report.Finding) bool { return r.flags.set.Suppresses(f) }}
-	return func(f *finding.Finding) {
-		for _, s := range f.Evidence {
-			if t, ok := r.live.Observer.ThreadInfo(s.Thread); !ok || s.Seq <= t.MayHoldUntil {
-				return // the thread may have held locks that were not observed; the report notes that
-			}
-		}
-		deadlocks.Report(f)
+	deadlocks := &progress.Deadlocks{
+		Names: r.live, Out: stderr, Least: least,
+		Confidence: func(f *finding.Finding) finding.Confidence {
+			return finding.Downgrade([]finding.Finding{*f}, replay.Doubt(r.live.DoubtsNow()))[0].Confidence
+		},
+		Suppressed: func(f *report.Finding) bool { return r.flags.set.Suppresses(f) },
 	}
+	return deadlocks.Report
 }
 
 // settleNotes returns a note that --settle ended the observation, if it did.

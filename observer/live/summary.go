@@ -19,25 +19,46 @@ import (
 func (l *Link) Summary(program string, lost loader.Lost) run.Summary {
 	s, o := l.Session, l.Observer
 	st := o.Stats()
-	sum := run.Summary{Program: program, Duration: l.duration(), Processes: l.Processes(), PID: s.PID(), LastProgram: s.LastProgram(), Events: st.Events, Lost: lost.Records, LostThreads: st.ThreadsWithHoles, Threads: st.Threads, Notes: notes(s, o, lost), Doubt: unseenSync(s), UnreturnedCalls: lost.Pending}
-	if sum.Doubt != "" {
-		sum.Notes = append(sum.Notes, sum.Doubt+": what is predicted is potential at most, which --confidence potential shows")
+	sum := run.Summary{Program: program, Duration: l.duration(), Processes: l.Processes(), PID: s.PID(), LastProgram: s.LastProgram(), Events: st.Events, Lost: lost.Records, LostThreads: st.ThreadsWithHoles, Threads: st.Threads, Notes: notes(s, o, lost), UnreturnedCalls: lost.Pending}
+	if unseen := unseenSync(s); unseen != "" {
+		sum.Notes = append(sum.Notes, unseen+": what is predicted is likely at most")
 	}
 	if busy := s.TooBusy(); len(busy) > 0 {
 		sum.Notes = append(sum.Notes, tooBusy(busy))
-		sum.Doubt = cmp.Or(sum.Doubt, fmt.Sprintf("%s is accessed too often to be observed to the end, and may so order any two events", busy[0]))
 	}
-	if paths := s.Unobserved(); len(paths) > 0 && sum.Doubt == "" {
-		sum.Doubt = fmt.Sprintf("%s is not observed, and may so order any two events", paths[0])
-	}
+	l.addDoubts(&sum)
 	if lost.Records > 0 {
 		sum.Doubt = plural.Sprintf("%d {event was lost, and what it|events were lost, and what they} did may order the two sides", lost.Records)
+	}
+	return sum
+}
+
+// DoubtsNow returns a summary with only the reasons, known so far, why a prediction from the run may
+// be wrong. The goroutine that reads records must call it.
+func (l *Link) DoubtsNow() run.Summary {
+	var sum run.Summary
+	l.addDoubts(&sum)
+	if n := l.Observer.Stats().ThreadsWithHoles; n > 0 {
+		sum.Doubt = plural.Sprintf("events of %d {thread was|threads were} lost, and what they did may order the two sides", n)
+	}
+	return sum
+}
+
+// addDoubts adds the reasons, known so far, why a prediction from the run may be wrong.
+func (l *Link) addDoubts(sum *run.Summary) {
+	s, o := l.Session, l.Observer
+	sum.Doubt = unseenSync(s)
+	if busy := s.TooBusy(); len(busy) > 0 {
+		sum.Doubt = cmp.Or(sum.Doubt, fmt.Sprintf("%s is accessed too often to be observed to the end, and may so order any two events", busy[0]))
+	}
+	if paths := s.Unobserved(); len(paths) > 0 {
+		sum.Doubt = cmp.Or(sum.Doubt, fmt.Sprintf("%s is not observed, and may so order any two events", paths[0]))
 	}
 	sum.Executed = executed(s, o.Executed())
 	for id := event.ThreadID(1); ; id++ {
 		t, ok := o.ThreadInfo(id)
 		if !ok {
-			return sum
+			return
 		}
 		if t.MayHoldUntil > 0 {
 			sum.UncertainHolders = append(sum.UncertainHolders, run.UncertainHolder{Thread: id, Until: t.MayHoldUntil})

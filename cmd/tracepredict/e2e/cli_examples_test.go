@@ -196,26 +196,44 @@ func observeExample(t *testing.T, name, sites string, want expectation) jsonRepo
 	return r
 }
 
-// TestConfidence checks that a finding without a witness is counted but not shown,
-// unless it is requested, and that it does not change the exit status.
+// TestConfidence checks that --confidence chooses what is shown, and --fail-on what fails the run,
+// shown or not.
 func TestConfidence(t *testing.T) {
 	needBPF(t)
 	trace := filepath.Join(t.TempDir(), "trace")
 	c := startTool(t, childOptions{}, "exec", "--record", trace, "--watch", "order", "--", example(t, "handoff20"))
-	c.want(0)
-	const says = "\n1 potential finding is not shown: --confidence potential shows it\n"
-	if text := c.err.String(); !strings.HasPrefix(text, "tracepredict: no findings in handoff20") || !strings.HasSuffix(text, says) {
+	c.want(66)
+	const likely, hidden = "1. RACE likely", "\n1 likely finding is not shown: --confidence likely shows it\n"
+	if text := c.err.String(); !strings.Contains(text, likely) || strings.Contains(text, "not shown") {
 		t.Errorf("the report is %q", text)
 	}
-	c = startTool(t, childOptions{}, "analyze", "--confidence", "potential", trace)
-	c.want(66)
-	if text := c.err.String(); !strings.Contains(text, "1. RACE potential") || strings.Contains(text, "not shown") {
-		t.Errorf("with all findings the report is %q", text)
+	for _, c := range []struct {
+		args   []string
+		status int
+		shown  bool
+	}{
+		{nil, 66, true},
+		{[]string{"--confidence", "potential"}, 66, true},
+		{[]string{"--confidence", "predicted"}, 66, false},
+		{[]string{"--fail-on", "predicted"}, 0, true},
+		{[]string{"--fail-on", "never"}, 0, true},
+		{[]string{"--fail-on", "potential", "--confidence", "observed"}, 66, false},
+	} {
+		tool := startTool(t, childOptions{}, append([]string{"analyze", trace}, c.args...)...)
+		tool.want(c.status)
+		if text := tool.err.String(); strings.Contains(text, likely) != c.shown || strings.HasSuffix(text, hidden) == c.shown {
+			t.Errorf("%q: the report is %q", c.args, text)
+		}
 	}
-	c = startTool(t, childOptions{}, "analyze", "--confidence", "sure", trace)
-	c.want(2)
-	if text := c.err.String(); !strings.Contains(text, "--confidence sure: it is observed, predicted or potential") {
-		t.Errorf("it says %q", text)
+	for _, c := range [][]string{
+		{"--confidence", "sure", "--confidence sure: it is observed, predicted, likely or potential"},
+		{"--fail-on", "sure", "--fail-on sure: it is observed, predicted, likely, potential or never"},
+	} {
+		tool := startTool(t, childOptions{}, "analyze", c[0], c[1], trace)
+		tool.want(2)
+		if text := tool.err.String(); !strings.Contains(text, c[2]) {
+			t.Errorf("it says %q", text)
+		}
 	}
 }
 

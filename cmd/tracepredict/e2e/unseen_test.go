@@ -20,8 +20,8 @@ func TestUnseenSync(t *testing.T) {
 		{"", "predicted", "", ""},
 		{"alone", "predicted", "", ""},
 		{"late", "predicted", "", "atomic instruction in ring at places.c:21"},
-		{"locked", "potential", "synchronised unobserved (atomic instruction in enter at places.c:17)", "atomic instruction in enter at places.c:17"},
-		{"hot", "potential", "and perhaps others synchronised unobserved (atomic instruction in enter at places.c:17)", "atomic instruction in enter at places.c:17"},
+		{"locked", "likely", "synchronised unobserved (atomic instruction in enter at places.c:17)", "atomic instruction in enter at places.c:17"},
+		{"hot", "likely", "and perhaps others synchronised unobserved (atomic instruction in enter at places.c:17)", "atomic instruction in enter at places.c:17"},
 	} {
 		t.Run(c.mode, func(t *testing.T) {
 			dir := t.TempDir()
@@ -54,7 +54,7 @@ func TestUnseenSync(t *testing.T) {
 func TestUnseenSyncWithoutAtomics(t *testing.T) {
 	needBPF(t)
 	_, r := reported(t, "exec", "--no-atomics", "--watch", "tally", "--", processFixture(t, "places.c", "-g"))
-	wantSummary(t, r, "potential race of tally")
+	wantSummary(t, r, "likely race of tally")
 	if got := r.Findings[0].Reason; !strings.Contains(got, "synchronises by itself at 2 places") {
 		t.Errorf("the reason is %q", got)
 	}
@@ -78,7 +78,7 @@ func TestUnseenSyncOnHeap(t *testing.T) {
 				t.Fatalf("no findings; notes: %q", r.Run.Notes)
 			}
 			for _, f := range r.Findings {
-				if f.Confidence != "potential" {
+				if f.Confidence != "likely" && f.Confidence != "potential" {
 					t.Errorf("%s", f)
 				}
 			}
