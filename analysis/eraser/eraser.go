@@ -68,8 +68,9 @@ const (
 const minDestroyed = 1 << 12
 
 const (
-	defaultHistory  = 64
-	defaultMaxPairs = 64
+	defaultHistory    = 64
+	defaultMaxPairs   = 64
+	defaultExtraPairs = 1 << 12
 )
 
 // cacheSize is the number of entries of each direct-mapped cache: of threads, of variables, and of
@@ -93,9 +94,12 @@ type Options struct {
 	// History is the maximum number of accesses kept for a variable: the last of each thread,
 	// lockset, call stack, operation and atomicity. Default 64.
 	History int
-	// MaxPairs is the maximum number of pairs of call stacks for which a variable can be reported.
+	// MaxPairs is the number of pairs of call stacks for which each variable can be reported.
 	// Default 64.
 	MaxPairs int
+	// ExtraPairs is the number of further pairs, for all variables together. Default 4096; if
+	// MaxPairs is set, 0.
+	ExtraPairs int
 	// Uses records how threads use each variable; see Analysis.Uses.
 	Uses bool
 	// CollectPruned collects the pairs of accesses that exclude each other by a lock or are
@@ -127,7 +131,7 @@ type Stats struct {
 	Variables       int    // number in memory now
 	Locksets        int    // number of interned locksets in memory now
 	EvictedAccesses uint64 // accesses discarded for lack of room (History)
-	DroppedPairs    uint64 // pairs not kept for lack of room (MaxPairs)
+	DroppedPairs    uint64 // pairs not kept for lack of room (MaxPairs, ExtraPairs)
 }
 
 // Analysis is the lockset analysis. It implements finding.Analysis.
@@ -139,11 +143,12 @@ type Analysis struct {
 	threads        map[event.ThreadID]*thread
 	threadCache    [cacheSize]*thread // direct-mapped cache of threads, by the low bits of the ID
 	vars           map[event.ObjectID]*variable
-	variableCache  [cacheSize]*variable      // direct-mapped cache of vars
-	retiredReports []*raceReport             // reports on variables whose lifetime ended
-	retired        map[pairKey]*retiredCount // counts of retiredReports, by pair of call stacks
+	variableCache  [cacheSize]*variable         // direct-mapped cache of vars
+	retiredReports []*raceReport                // reports on variables whose lifetime ended
+	retired        map[retiredKey]*retiredCount // counts of retiredReports
 	publication    publication
 	pruned         *prunedPairs // nil without Options.CollectPruned
+	extraPairs     int          // number of pairs in memory beyond Options.MaxPairs of a variable
 	stats          Stats
 	verdict        Verdict
 	limit          int // number of interned sets beyond which unused ones are removed
@@ -159,7 +164,7 @@ func New(opts Options) *Analysis {
 		opts.History = defaultHistory
 	}
 	if opts.MaxPairs <= 0 {
-		opts.MaxPairs = defaultMaxPairs
+		opts.MaxPairs, opts.ExtraPairs = defaultMaxPairs, max(opts.ExtraPairs, defaultExtraPairs)
 	}
 	var pairs *prunedPairs
 	if opts.CollectPruned {
@@ -177,7 +182,7 @@ func New(opts Options) *Analysis {
 		sets:         newTable(),
 		threads:      map[event.ThreadID]*thread{},
 		vars:         map[event.ObjectID]*variable{},
-		retired:      map[pairKey]*retiredCount{},
+		retired:      map[retiredKey]*retiredCount{},
 		publication:  publication{objects: map[event.ObjectID][]event.Epoch{}},
 		limit:        cacheLimit,
 		compactAfter: minDestroyed,
@@ -305,25 +310,33 @@ func (a *Analysis) retire(id event.ObjectID) {
 	for _, r := range a.reports(v) {
 		a.retireReport(r)
 	}
+	a.extraPairs -= max(0, len(v.order)-a.opts.MaxPairs)
 	delete(a.vars, id)
 	a.variableCache[id%cacheSize] = nil
 }
 
-// retiredCount counts the reports on variables whose lifetime ended, for one pair of call stacks.
+// retiredKey identifies reports that are counted together: those at one pair of call stacks, apart
+// from those without a warning, so that these leave no warning without room.
+type retiredKey struct {
+	pair      pairKey
+	noWarning bool
+}
+
+// retiredCount counts the reports on variables whose lifetime ended, for one retiredKey.
 type retiredCount struct {
 	n    int
 	last *raceReport
 }
 
-// maxRetired bounds the reports kept for one pair of call stacks on variables whose lifetime ended:
-// such reports on many short-lived objects are one error.
+// maxRetired bounds the reports kept for one retiredKey on variables whose lifetime ended: such
+// reports on many short-lived objects are one error.
 const maxRetired = 64
 
 // retireReport keeps a report on a variable whose lifetime ended. If there are maxRetired of its
-// pair of call stacks, it adds the count of the report to the last of those instead.
+// key, it adds the count of the report to the last of those instead.
 func (a *Analysis) retireReport(r *raceReport) {
 	x, y := &r.steps[0], &r.steps[1]
-	k := keyOf(&access{stack: x.Stack, op: x.Op}, &event.Event{Stack: y.Stack, Op: y.Op})
+	k := retiredKey{keyOf(&access{stack: x.Stack, op: x.Op}, &event.Event{Stack: y.Stack, Op: y.Op}), r.noWarning}
 	d := a.retired[k]
 	if d == nil {
 		d = &retiredCount{}

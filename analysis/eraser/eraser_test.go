@@ -1,6 +1,7 @@
 package eraser
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -172,5 +173,37 @@ func BenchmarkEvent(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		a.Event(&events[i%len(events)])
+	}
+}
+
+// TestRaces checks that Races with EveryPair marks the variables of which the state machine does
+// not warn, and that it holds the latest accesses of each pair of threads.
+func TestRaces(t *testing.T) {
+	const lock, x = 1, 2
+	run := []event.Event{}
+	add := func(thread event.ThreadID, op event.Op, object event.ObjectID, stack event.StackID) {
+		run = append(run, event.Event{Seq: uint64(len(run) + 1), Thread: thread, Op: op, Object: object, Stack: stack})
+	}
+	add(1, event.Write, x, 1)
+	for _, thread := range []event.ThreadID{2, 3, 2} {
+		add(thread, event.Acquire, lock, 2)
+		add(thread, event.Write, x, 3)
+		add(thread, event.Release, lock, 4)
+	}
+	for _, warned := range []bool{false, true} {
+		if warned {
+			add(3, event.Write, x, 3)
+		}
+		got := analyse(Options{EveryPair: true}, run).Races()
+		want := [][]uint64{{1, 9}, {1, 6}}
+		if warned {
+			want[1][1] = 11
+		}
+		if len(got) == 0 || got[0].Warned != warned || got[0].Partial || !slices.EqualFunc(got[0].Instances, want, slices.Equal) {
+			t.Errorf("%+v", got)
+		}
+		if all := analyse(Options{}, run).Races(); warned != (len(all) > 0) {
+			t.Errorf("without EveryPair: %+v", all)
+		}
 	}
 }

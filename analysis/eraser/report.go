@@ -29,6 +29,57 @@ type raceReport struct {
 	steps     [2]finding.Step // in order of the run
 	count     int             // number of pairs of accesses
 	noWarning bool            // the state machine has given no warning of the variable
+	instances []instance      // at most maxInstances
+	latest    int             // the index in instances of the latest one
+	partial   bool            // there were more instances than maxInstances
+}
+
+// instance is the latest pair of accesses of a report by the same two threads.
+type instance struct {
+	seqs  [2]uint64 // in order of the run
+	sides [2]side   // in any order
+}
+
+// side identifies the accesses of one thread that are equal but for their time.
+type side struct {
+	thread event.ThreadID
+	stack  event.StackID
+	op     event.Op
+	atomic bool
+}
+
+// maxInstances bounds the pairs of threads that are kept of a report.
+const maxInstances = 16
+
+// addInstance records that x and e are an instance of the report.
+func (r *raceReport) addInstance(x *access, e *event.Event) {
+	a := side{x.thread, x.stack, x.op, x.flags&event.Atomic != 0}
+	b := side{e.Thread, e.Stack, e.Op, e.Flags&event.Atomic != 0}
+	if r.latest < len(r.instances) && r.instances[r.latest].record(a, b, x.seq, e.Seq) {
+		return
+	}
+	for i := range r.instances {
+		if r.instances[i].record(a, b, x.seq, e.Seq) {
+			r.latest = i
+			return
+		}
+	}
+	if len(r.instances) == maxInstances {
+		r.partial = true
+		return
+	}
+	r.latest = len(r.instances)
+	r.instances = append(r.instances, instance{[2]uint64{x.seq, e.Seq}, [2]side{a, b}})
+}
+
+// record makes the accesses x and e, of sides a and b, the latest of the instance. It returns
+// false if the instance has other sides.
+func (i *instance) record(a, b side, x, e uint64) bool {
+	if i.sides != [2]side{a, b} && i.sides != [2]side{b, a} {
+		return false
+	}
+	i.seqs = [2]uint64{x, e}
+	return true
 }
 
 func (r *raceReport) remember(n *event.Names) {
@@ -44,22 +95,27 @@ func (a *Analysis) addReport(v *variable, x *access, t *thread, e *event.Event) 
 	k := keyOf(x, e)
 	if r := v.pairs[k]; r != nil {
 		r.count++
+		r.addInstance(x, e)
 		return
 	}
 	if len(v.pairs) >= a.opts.MaxPairs {
-		a.stats.DroppedPairs++
-		return
+		if a.extraPairs >= a.opts.ExtraPairs {
+			a.stats.DroppedPairs++
+			return
+		}
+		a.extraPairs++
 	}
 	if v.pairs == nil {
 		v.pairs = map[pairKey]*raceReport{}
 	}
 	r := newReport(x, t, e)
+	r.addInstance(x, e)
 	v.pairs[k] = r
 	v.order = append(v.order, r)
 }
 
 func newReport(x *access, t *thread, e *event.Event) *raceReport {
-	return &raceReport{e.Object, [2]finding.Step(steps(x, t, e)), 1, false}
+	return &raceReport{variable: e.Object, steps: [2]finding.Step(steps(x, t, e)), count: 1}
 }
 
 // steps returns x and e as evidence.
@@ -103,10 +159,46 @@ func (a *Analysis) reports(v *variable) []*raceReport {
 	return nil
 }
 
-// Finish returns the findings, sorted by variable, then by the position of the second access in
+// Race is a pair of call stacks at which two threads access a variable, with nothing that orders
+// the accesses or excludes them from each other.
+type Race struct {
+	finding.Finding
+	// Warned reports that the state machine warns of the variable. It is always true without
+	// Options.EveryPair.
+	Warned bool
+	// Instances holds, for each pair of threads, the Seq of their latest two such accesses, in
+	// order of the run. It has at most 16 pairs; Partial reports that there were more.
+	Instances [][]uint64
+	Partial   bool
+}
+
+// Races returns the findings, sorted by variable, then by the position of the second access in
 // the run.
+func (a *Analysis) Races() []Race {
+	reports := a.sorted()
+	out := make([]Race, len(reports))
+	for i, r := range reports {
+		out[i] = Race{Finding: r.finding(), Warned: !r.noWarning, Partial: r.partial}
+		for j := range r.instances {
+			out[i].Instances = append(out[i].Instances, slices.Clone(r.instances[j].seqs[:]))
+		}
+	}
+	return out
+}
+
+// Finish returns the findings, in the order of Races.
 func (a *Analysis) Finish() []finding.Finding {
-	all := a.retiredReports
+	reports := a.sorted()
+	out := make([]finding.Finding, len(reports))
+	for i, r := range reports {
+		out[i] = r.finding()
+	}
+	return out
+}
+
+// sorted returns all reports, in the order of Races.
+func (a *Analysis) sorted() []*raceReport {
+	all := slices.Clone(a.retiredReports)
 	for _, v := range a.vars {
 		all = append(all, a.reports(v)...)
 	}
@@ -114,11 +206,7 @@ func (a *Analysis) Finish() []finding.Finding {
 		return cmp.Or(cmp.Compare(x.variable, y.variable), cmp.Compare(x.steps[1].Seq, y.steps[1].Seq),
 			cmp.Compare(x.steps[0].Seq, y.steps[0].Seq))
 	})
-	out := make([]finding.Finding, 0, len(all))
-	for _, r := range all {
-		out = append(out, r.finding())
-	}
-	return out
+	return all
 }
 
 func (r *raceReport) finding() finding.Finding {

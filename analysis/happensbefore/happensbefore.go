@@ -41,13 +41,19 @@ import (
 	"github.com/tracepredict/tracepredict/observer/order"
 )
 
-const defaultMaxPairs = 64
+const (
+	defaultMaxPairs   = 64
+	defaultExtraPairs = 1 << 12
+)
 
 // Options bound the memory. The zero value is useful.
 type Options struct {
-	// MaxPairs is the largest number of pairs of call stacks for which races of one variable
-	// are reported. Default 64.
+	// MaxPairs is the number of pairs of call stacks for which races of each variable are
+	// reported. Default 64.
 	MaxPairs int
+	// ExtraPairs is the number of further pairs, for all variables together. Default 4096; if
+	// MaxPairs is set, 0.
+	ExtraPairs int
 	// Locks is the table of the locks that threads hold. The caller passes it each event before
 	// the analysis gets the event. Default: the analysis has a table of its own.
 	Locks *locks.Table
@@ -58,7 +64,7 @@ type Stats struct {
 	Variables    int    // in memory now
 	Locks        int    // in memory now
 	Races        uint64 // pairs of accesses found to race
-	DroppedPairs uint64 // races not kept for lack of room (MaxPairs)
+	DroppedPairs uint64 // races not kept for lack of room (MaxPairs, ExtraPairs)
 }
 
 // Analysis finds races. It implements finding.Analysis.
@@ -81,6 +87,7 @@ type Analysis struct {
 	shared    order.Common[event.Epoch]
 	uncertain bool // an edge may be missing, since something was not observed
 	found     races
+	extra     int // number of reports in memory beyond Options.MaxPairs of a variable
 }
 
 var _ finding.Analysis = (*Analysis)(nil)
@@ -88,7 +95,7 @@ var _ finding.Analysis = (*Analysis)(nil)
 // New returns an analysis of a run that has not begun.
 func New(o Options) *Analysis {
 	if o.MaxPairs <= 0 {
-		o.MaxPairs = defaultMaxPairs
+		o.MaxPairs, o.ExtraPairs = defaultMaxPairs, max(o.ExtraPairs, defaultExtraPairs)
 	}
 	own := o.Locks == nil
 	if own {
@@ -196,6 +203,7 @@ func (a *Analysis) destroy(t *thread, e *event.Event) {
 	if v := a.vars.remove(e.Object); v != nil {
 		v.destroy(c, t, inferred)
 		a.found.retire(v)
+		a.extra -= max(0, len(v.reports.order)-a.opts.MaxPairs)
 	}
 	if o := a.others.remove(e.Object); o != nil {
 		a.destroyObject(t, o, inferred)

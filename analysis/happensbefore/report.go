@@ -71,8 +71,11 @@ func (a *Analysis) race(v *variable, x *access, t *thread, e *event.Event) {
 		return
 	}
 	if len(v.reports.of) >= a.opts.MaxPairs {
-		a.found.dropped++
-		return
+		if a.extra >= a.opts.ExtraPairs {
+			a.found.dropped++
+			return
+		}
+		a.extra++
 	}
 	var y access
 	y.copyHeld(v, t.held.Held)

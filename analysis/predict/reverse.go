@@ -29,7 +29,7 @@ type reversal struct {
 	bySlot     *slotLog
 	base       []event.Epoch // by slot: all events up to this epoch happen as observed
 	steps      int           // of the budget, left
-	tried      int           // choices of instances, one a side
+	tried      int           // choices of instances, one a side, that could be unordered
 	incomplete bool          // a choice that might have led to a schedule was not fully tried
 	free       bool          // for some choice, no instance must come before another
 	found      *scheduler    // the one that found a schedule; nil: none did
@@ -91,7 +91,6 @@ func (r *reversal) tryChoices(total int) bool {
 // choose tries the choices of instances for the sides from i on whose indices add up to rest.
 func (r *reversal) choose(i, rest int) bool {
 	if i == len(r.sides) {
-		r.tried++
 		return rest == 0 && r.try()
 	}
 	from := 0
@@ -124,12 +123,13 @@ func (r *reversal) try() bool {
 		return false
 	}
 	base := r.base
-	for range 2 {
+	for again := range 2 {
 		small, likely := r.necessary(base, false)
 		need, ok := r.necessary(base, true)
 		if !ok {
 			return false
 		}
+		r.tried += 1 - again
 		if later := r.beyondGaps(need, base); later != nil {
 			r.incomplete, base = true, later
 			continue
@@ -147,6 +147,7 @@ func (r *reversal) try() bool {
 // set is more likely to have a schedule. It returns false if the set contains one of the
 // instances, or if these would not block each other.
 func (r *reversal) necessary(base []event.Epoch, free bool) (*closure, bool) {
+	r.steps -= 1 + len(base)/4
 	r.c = &closure{h: r.h, at: slices.Clone(r.h.cut), next: make([]int, len(base)), free: free}
 	for slot, upto := range base {
 		r.c.raise(uint32(slot), upto)

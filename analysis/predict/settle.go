@@ -21,9 +21,31 @@ func (h *History) Settle(f *finding.Finding, candidates [][]uint64) Result {
 		candidates = [][]uint64{evidenceSeqs(f)}
 	}
 	asked := make([]*question, len(candidates))
-	answers := make([]Result, len(candidates))
 	for i, c := range candidates {
 		asked[i] = h.questionAbout(f.Kind, c)
+	}
+	return h.settle(f, asked)
+}
+
+// SettleRace is Settle for a race of which each candidate, the Seq of two accesses, stands for all
+// kept accesses of the same two threads that differ from these only in time, value and locks held.
+// The two accesses of Evidence are tried first.
+func (h *History) SettleRace(f *finding.Finding, candidates [][]uint64) Result {
+	exact := h.questionAbout(finding.Race, evidenceSeqs(f))
+	asked := []*question{exact}
+	for _, c := range candidates {
+		q := h.ask(finding.Race, Pattern{h.equivalentAccesses(c[0]), h.equivalentAccesses(c[1])})
+		if len(q.sides[0])+len(q.sides[1]) > 2 || !slices.EqualFunc(q.sides, exact.sides, slices.Equal) {
+			asked = append(asked, q)
+		}
+	}
+	return h.settle(f, asked)
+}
+
+// settle asks the questions about a finding, as Settle describes.
+func (h *History) settle(f *finding.Finding, asked []*question) Result {
+	answers := make([]Result, len(asked))
+	for i := range asked {
 		if answers[i] = asked[i].preserving(); answers[i].Verdict == Predicted {
 			h.setPredicted(f, &answers[i])
 			return answers[i]
@@ -120,6 +142,43 @@ func (h *History) equivalentAcquires(c *event.Event) []uint64 {
 		same := e != nil && e.Thread == c.Thread && e.Op == c.Op
 		if same && (e.Seq == c.Seq || slices.Equal(held, h.heldBefore(e.Slot, e.Epoch))) {
 			out = append(out, e.Seq)
+		}
+	}
+	return out
+}
+
+// accessClass identifies accesses that differ only in time, value and locks held.
+type accessClass struct {
+	object event.ObjectID
+	thread event.ThreadID
+	stack  event.StackID
+	op     event.Op
+	atomic bool
+}
+
+func classOf(x *entry) accessClass {
+	return accessClass{x.Object, x.Thread, x.Stack, x.Op, x.Flags&event.Atomic != 0}
+}
+
+// equivalentAccesses returns the Seq of the kept accesses of the class of one of them, in ascending
+// order.
+func (h *History) equivalentAccesses(seq uint64) []uint64 {
+	x := h.entry(seq)
+	if x == nil || !x.Op.IsAccess() || h.discarded(x) {
+		return []uint64{seq}
+	}
+	if h.accesses == nil {
+		h.accesses = h.classify()
+	}
+	return h.accesses[classOf(x)]
+}
+
+// classify returns the Seq of all kept accesses, by class.
+func (h *History) classify() map[accessClass][]uint64 {
+	out := map[accessClass][]uint64{}
+	for i := range h.log {
+		if x := &h.log[i]; x.Op.IsAccess() && !h.discarded(x) {
+			out[classOf(x)] = append(out[classOf(x)], x.Seq)
 		}
 	}
 	return out

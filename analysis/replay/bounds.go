@@ -22,7 +22,10 @@ func bounds(s *suite.Suite) (*run.Bounds, []string) {
 		say("%d {race is|races are} in places beyond those that are kept of a variable", b.DroppedPairs)
 	}
 	if b.Unsettled > 0 {
-		say("the search for schedules in which critical sections change places ended at its budget; what it did not settle is potential (%d): --confidence potential shows it, and a larger --reversals may settle it", b.Unsettled)
+		say("the search for schedules in which critical sections change places ended at its budget before it settled %d {candidate|candidates}: those that locks alone suspect are potential (--confidence potential shows them), and a larger --reversals may settle them", b.Unsettled)
+	}
+	if b.NotAsked > 0 {
+		say("there were too many candidates for races to try all of them: for %d, no schedule was searched for, or only for some pairs of threads", b.NotAsked)
 	}
 	return &b, notes
 }

@@ -3,6 +3,7 @@ package suite
 import (
 	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/eraser"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/predict"
@@ -28,27 +29,38 @@ func (s *Suite) settle(f *finding.Finding, candidates [][]uint64) predict.Result
 	evidence, objects := f.Evidence, f.Objects // Settle may replace them
 	r := s.history.Settle(f, candidates)
 	f.HasTimeout = f.Kind == finding.Deadlock && slices.ContainsFunc(f.Evidence, func(e finding.Step) bool { return e.Flags&event.Timed != 0 })
-	if !s.explain || r.Verdict == predict.Predicted {
-		return r
+	if r.Verdict != predict.Predicted {
+		s.explainUnpredicted(f, r, objects, evidence)
+	}
+	return r
+}
+
+// explainUnpredicted adds to Pruned, with Options.Explain, a finding that is not predicted, with
+// the objects and the evidence that it had before it was settled.
+func (s *Suite) explainUnpredicted(f *finding.Finding, r predict.Result, objects []event.ObjectID, evidence []finding.Step) {
+	if !s.explain {
+		return
 	}
 	why := finding.Refuted
 	if r.Verdict == predict.Unknown {
 		why = finding.Unknown
 	}
 	s.pruned = append(s.pruned, finding.Pruned{Kind: f.Kind, Why: why, Reason: r.Reason, Objects: objects, Evidence: evidence})
-	return r
 }
 
 // addPrunedRaces adds to Pruned the pairs of call stacks at which several threads access a
 // variable, one of them writing, that are no race: those that a lock excludes from each other, and
 // those whose accesses are ordered in every schedule.
-func (s *Suite) addPrunedRaces(races []finding.Finding) {
+func (s *Suite) addPrunedRaces(races []finding.Finding, others []eraser.Race) {
 	if !s.explain {
 		return
 	}
 	known := map[accessPair]bool{}
 	for i := range races {
 		known[pairOf(&races[i])] = true
+	}
+	for i := range others {
+		known[pairOf(&others[i].Finding)] = true
 	}
 	s.addExcluded(known)
 	pairs, more := s.eraser.Ordered()

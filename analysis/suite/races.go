@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/eraser"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/happensbefore"
 	"github.com/tracepredict/tracepredict/analysis/predict"
@@ -11,25 +12,65 @@ import (
 )
 
 // races returns the races observed in this run, then those predicted or suspected for other
-// schedules. A pair of call stacks that was observed to race is not returned again.
-func (s *Suite) races() []finding.Finding {
-	var out []finding.Finding
+// schedules where locksets warn of the variable. A pair of call stacks that was observed to race is
+// not returned again. The other candidates, of which locksets do not warn, are findings only if
+// predicted settles them.
+func (s *Suite) races() (out []finding.Finding, others []eraser.Race) {
 	known := map[accessPair]int{}
 	for _, r := range s.order.Races() {
 		known[pairOf(&r.Finding)] = len(out)
 		out = append(out, s.observed(r))
 	}
-	suspected := s.eraser.Finish()
-	for i := range suspected {
-		f := &suspected[i]
-		if at, ok := known[pairOf(f)]; ok {
-			out[at].Count = max(out[at].Count, f.Count)
-			continue
+	candidates := s.eraser.Races()
+	for i := range candidates {
+		c := &candidates[i]
+		at, observed := known[pairOf(&c.Finding)]
+		switch {
+		case observed && c.Warned:
+			out[at].Count = max(out[at].Count, c.Count)
+		case observed:
+		case !c.Warned:
+			others = append(others, *c)
+		default:
+			s.settleRace(c)
+			out = append(out, c.Finding)
 		}
-		s.settle(f, nil)
-		out = append(out, *f)
+	}
+	return out, others
+}
+
+// maxOthers bounds the candidates without a warning that predicted asks about.
+const maxOthers = 1 << 12
+
+// predicted returns the candidates for which there is a schedule. The others are silent, because no
+// other analysis suspects them. It is called last, since it may spend what is left of
+// Options.Reversals.
+func (s *Suite) predicted(candidates []eraser.Race) []finding.Finding {
+	var out []finding.Finding
+	asked := min(len(candidates), maxOthers)
+	s.notAsked += uint64(len(candidates) - asked)
+	for i := range candidates[:asked] {
+		c := &candidates[i]
+		c.Reason = ""
+		if s.settleRace(c).Verdict == predict.Predicted {
+			out = append(out, c.Finding)
+		}
 	}
 	return out
+}
+
+// settleRace is settle for a candidate of the lockset analysis.
+func (s *Suite) settleRace(c *eraser.Race) predict.Result {
+	evidence := c.Evidence // SettleRace may replace it
+	r := s.history.SettleRace(&c.Finding, c.Instances)
+	if r.Verdict == predict.Predicted {
+		return r
+	}
+	if c.Partial {
+		s.notAsked++
+	}
+	s.explainUnpredicted(&c.Finding, r, c.Objects, evidence)
+	return r
 }
 
 // observed returns the finding for a race of this run, with a schedule that shows it if the kept

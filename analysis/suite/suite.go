@@ -59,6 +59,7 @@ type Suite struct {
 	misuse   *misuse.Analysis
 	explain  bool
 	pruned   []finding.Pruned
+	notAsked uint64 // candidates for races that were not asked about, or not for all threads
 }
 
 // New returns a suite.
@@ -74,7 +75,7 @@ func New(o Options) *Suite {
 	}
 	o.Misuse.Locks = held
 	s.misuse = misuse.New(o.Misuse)
-	s.eraser = eraser.New(eraser.Options{Uses: o.Uses, CollectPruned: o.Explain, Locks: held})
+	s.eraser = eraser.New(eraser.Options{EveryPair: true, Uses: o.Uses, CollectPruned: o.Explain, Locks: held})
 	s.order = happensbefore.New(happensbefore.Options{Locks: held})
 	if o.OnDeadlock != nil {
 		online := predict.NewOnline(history, o.OnDeadlock)
@@ -134,14 +135,14 @@ func (s *Suite) Uses() []run.Use { return s.eraser.Uses() }
 // acquire that was not recorded. With such a reason, the finding is only potential. If doubt is
 // nil, no finding changes for this reason.
 func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
-	races := s.races()
-	s.addPrunedRaces(races)
+	races, others := s.races()
+	s.addPrunedRaces(races, others)
 	deadlocks := s.goodlock.Finish()
 	candidates := s.goodlock.Candidates()
 	for i := range deadlocks {
 		s.settle(&deadlocks[i], candidates[i])
 	}
-	found := slices.Concat(races, deadlocks, s.goodlock.Classes(), s.misuse.Finish())
+	found := slices.Concat(races, s.predicted(others), deadlocks, s.goodlock.Classes(), s.misuse.Finish())
 	for i := range found {
 		found[i].Depends, found[i].Partial = s.depend.Extend(found[i].Threads), s.depend.Partial()
 	}

@@ -216,6 +216,9 @@ type Bounds struct {
 	// Unsettled counts the candidates for which the budget was spent before all
 	// schedules with critical sections in another order had been searched.
 	Unsettled uint64 `json:"candidates_unsettled"`
+	// NotAsked counts the candidates for races for which not all pairs of threads were tried, or
+	// none, because there were too many.
+	NotAsked uint64 `json:"candidates_not_asked"`
 }
 
 // ThreadState is the state of a thread of a live process at one moment.
