@@ -54,6 +54,9 @@ func readPrograms(dir string, only []string) ([]program, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", file, err)
 			}
+			if slices.ContainsFunc(programs, func(o program) bool { return o.name == p.name }) {
+				return nil, fmt.Errorf("%s: another program has the same name", file)
+			}
 			if len(only) == 0 || slices.Contains(only, p.name) {
 				programs = append(programs, p)
 			}
@@ -154,10 +157,8 @@ func (e expectation) is(f trial.Finding) bool {
 // names reports whether a finding's object is what the source names so: with or without the scopes
 // around it, as a field of a type, a variable on a stack, or an element.
 func names(object, name string) bool {
-	if field, ok := strings.CutPrefix(object, "'"); ok {
-		object, _, _ = strings.Cut(field, " of ")
-	}
 	object, _, _ = strings.Cut(object, " on the stack of ")
+	object, _, _ = strings.Cut(strings.TrimPrefix(object, "'"), " of ")
 	for _, o := range []string{object, trial.LastName(object)} {
 		if whole, _, _ := strings.Cut(o, "["); o == name || whole == name {
 			return true

@@ -62,7 +62,7 @@ func TestReadPrograms(t *testing.T) {
 	if _, err := readPrograms(dir, []string{"d"}); err == nil {
 		t.Error("a program that is not there is found")
 	}
-	for name, text := range map[string]string{"innocent/x.c": "// T.\n// expect: race x\n", "defective/x.c": "// T.\n", "innocent/y.c": "int x;\n"} {
+	for name, text := range map[string]string{"innocent/x.c": "// T.\n// expect: race x\n", "defective/x.c": "// T.\n", "innocent/y.c": "int x;\n", "defective/b.c": "// T.\n// expect: race x\n"} {
 		write(name, text)
 		if _, err := readPrograms(dir, nil); err == nil {
 			t.Errorf("%s: %q is taken", name, text)
@@ -94,6 +94,8 @@ func TestNames(t *testing.T) {
 		{"slots[3]", "slots[3]", true},
 		{"slots[3]", "slots[4]", false},
 		{"'state of struct conn' at 0x55d0c2a4f2c0", "state", true},
+		{"stats.hits of ns::Queue<int>", "hits", true},
+		{"sold of struct desk", "desk", false},
 		{"mine on the stack of main (0x7ffe00)", "mine", true},
 		{"totals", "total", false},
 		{"the mutex initialised in open_pool at pool.c:41 (0x5581c0de2a0)", "pool", false},
