@@ -34,6 +34,11 @@ type expectation struct {
 
 func (p program) innocent() bool { return len(p.expect) == 0 }
 
+// binary is where it is built, below the folder for that.
+func (p program) binary() string {
+	return filepath.Join(filepath.Base(filepath.Dir(p.path)), p.name)
+}
+
 // The folders of the programs. What a program is follows from where it lies.
 const (
 	innocent  = "innocent"
@@ -54,7 +59,7 @@ func readPrograms(dir string, only []string) ([]program, error) {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", file, err)
 			}
-			if slices.ContainsFunc(programs, func(o program) bool { return o.name == p.name }) {
+			if slices.ContainsFunc(programs, func(o program) bool { return o.binary() == p.binary() }) {
 				return nil, fmt.Errorf("%s: another program has the same name", file)
 			}
 			if len(only) == 0 || slices.Contains(only, p.name) {

@@ -82,7 +82,7 @@ const attempts = 3
 
 // program builds a program, runs it and judges the report.
 func (r *runner) program(ctx context.Context, p program) (v verdict, err error) {
-	binary := filepath.Join(r.logs, filepath.Base(filepath.Dir(p.path)), p.name)
+	binary := filepath.Join(r.logs, p.binary())
 	if err := r.compile(ctx, p, binary); err != nil {
 		return v, err
 	}

@@ -62,7 +62,7 @@ func TestReadPrograms(t *testing.T) {
 	if _, err := readPrograms(dir, []string{"d"}); err == nil {
 		t.Error("a program that is not there is found")
 	}
-	for name, text := range map[string]string{"innocent/x.c": "// T.\n// expect: race x\n", "defective/x.c": "// T.\n", "innocent/y.c": "int x;\n", "defective/b.c": "// T.\n// expect: race x\n"} {
+	for name, text := range map[string]string{"innocent/x.c": "// T.\n// expect: race x\n", "defective/x.c": "// T.\n", "innocent/y.c": "int x;\n", "innocent/a.cc": "// T.\n"} {
 		write(name, text)
 		if _, err := readPrograms(dir, nil); err == nil {
 			t.Errorf("%s: %q is taken", name, text)
