@@ -1,5 +1,5 @@
 // The same shared_ptr variable is read and written by two threads, but by std::atomic_load and atomic_store, which lock inside the library.
-// watch: 'size of struct Table'
+// watch: size of struct Table
 #include "turns.h"
 #include <memory>
 #include <thread>

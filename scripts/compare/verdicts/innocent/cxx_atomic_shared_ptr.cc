@@ -1,5 +1,5 @@
 // Readers copy a configuration that a writer replaces, both under no lock, but the pointer is a std::atomic<std::shared_ptr>, and each version is never changed.
-// watch: 'limit of struct Config'
+// watch: limit of struct Config
 #include "turns.h"
 #include <atomic>
 #include <memory>

@@ -1,5 +1,5 @@
 // The cache's thread uses an object that its owner may drop at any moment, but it holds a weak_ptr and locks that: it has the object, or nothing.
-// watch: 'size of struct Entry'
+// watch: size of struct Entry
 #include "turns.h"
 #include <atomic>
 #include <memory>

@@ -7,10 +7,7 @@ static long buffers[2], sum;
 
 static void *fills(void *unused) {
 	for (int i = 0; i < 6; i++) {
-		if (i % 2)
-			buffers[1] = i;
-		else
-			buffers[0] = i;
+		buffers[i % 2] = i;
 		pthread_barrier_wait(&step);
 	}
 	return unused;
@@ -18,7 +15,7 @@ static void *fills(void *unused) {
 
 static void *shows(void *unused) {
 	for (int i = 0; i < 6; i++) {
-		sum += i % 2 ? buffers[0] : buffers[1];
+		sum += buffers[!(i % 2)];
 		pthread_barrier_wait(&step);
 	}
 	return unused;

@@ -1,5 +1,5 @@
 // A configuration is written and read under no lock, but its pointer is published by an atomic store when it is complete, and it never changes afterwards.
-// watch: 'limit of struct config'
+// watch: limit of struct config
 #include "turns.h"
 #include <stdatomic.h>
 

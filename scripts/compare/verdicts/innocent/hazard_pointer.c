@@ -1,5 +1,5 @@
 // A node is freed by one thread while another may have loaded its address, but the reader has announced it and tested again, and the owner looks before it frees.
-// watch: 'value of struct node'
+// watch: value of struct node
 #include "turns.h"
 #include <stdatomic.h>
 

@@ -1,5 +1,5 @@
 // A connection is filled without a lock and read by the event loop without a lock, but the loop gets it from epoll_wait after epoll_ctl has added it.
-// watch: 'bytes of struct conn'
+// watch: bytes of struct conn
 #include "turns.h"
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

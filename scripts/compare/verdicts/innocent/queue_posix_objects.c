@@ -1,5 +1,5 @@
 // Jobs are filled and changed under no lock by two threads, but their addresses go through a POSIX message queue, one owner at a time.
-// watch: 'size of struct job'
+// watch: size of struct job
 #include "turns.h"
 #include <fcntl.h>
 #include <mqueue.h>

@@ -1,5 +1,5 @@
 // The old table is changed under no lock after the new one is published, but the writer first waits until the count of readers inside is zero.
-// watch: tables[0], tables[1]
+// watch: shared
 #include "turns.h"
 #include <stdatomic.h>
 
@@ -16,7 +16,7 @@ static void *reads(void *unused) {
 				break;
 			atomic_fetch_sub(&inside[which], 1);
 		}
-		long v = which ? tables[1] : tables[0];
+		long v = tables[which];
 		atomic_fetch_sub(&inside[which], 1);
 		need(v > 0, "value");
 	}
@@ -28,10 +28,7 @@ static void *writes(void *unused) {
 		int old = atomic_load(&active);
 		while (atomic_load(&inside[!old]))
 			rest(1);
-		if (old)
-			tables[0]++;
-		else
-			tables[1]++;
+		tables[!old]++;
 		atomic_store(&active, !old);
 	}
 	return unused;

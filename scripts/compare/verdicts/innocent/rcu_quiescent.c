@@ -1,5 +1,5 @@
 // A version is freed while readers use versions under no lock, but only after every reader has announced a quiescent state later than the exchange.
-// watch: 'value of struct version'
+// watch: value of struct version
 #include "turns.h"
 #include <stdatomic.h>
 

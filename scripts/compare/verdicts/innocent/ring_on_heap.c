@@ -1,5 +1,5 @@
 // A ring of jobs on the heap, with its indices beside it; each job is plain memory that changes owner by the release and acquire of an index.
-// watch: 'cost of struct job'
+// watch: cost of struct job
 #include "turns.h"
 #include <stdatomic.h>
 

@@ -1,5 +1,5 @@
 // Nodes are filled before a push and read after the pop under no lock, but the stack is taken as a whole by one exchange, which also excludes reuse below a thread.
-// watch: 'value of struct node'
+// watch: value of struct node
 #include "turns.h"
 #include <stdatomic.h>
 

@@ -35,6 +35,12 @@ static inline void both(routine *x, routine *y) {
 	pthread_join(t, NULL);
 }
 
+// own_cache lets malloc make what it keeps for this thread, so that the next block can lie where another thread's was.
+static inline void own_cache(void) {
+	void *volatile small = malloc(1);
+	free(small);
+}
+
 static inline void nest(pthread_mutex_t *outer, pthread_mutex_t *inner) {
 	pthread_mutex_lock(outer);
 	pthread_mutex_lock(inner);

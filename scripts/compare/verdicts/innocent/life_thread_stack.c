@@ -1,0 +1,26 @@
+// Two threads nest locks on their stacks in opposite orders, at the same addresses, but the second got the first one's stack after its end.
+#include "turns.h"
+
+static void *inner(void *swap) {
+	pthread_mutex_t m[2] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+	nest(&m[swap != NULL], &m[swap == NULL]);
+	return NULL;
+}
+
+static void *forth(void *unused) {
+	rest(10);
+	pthread_join(start(inner, NULL), NULL);
+	rest(60);
+	return unused;
+}
+
+static void *back(void *unused) {
+	rest(30);
+	pthread_join(start(inner, &unused), NULL);
+	return unused;
+}
+
+int main(void) {
+	both(forth, back);
+	return 0;
+}
