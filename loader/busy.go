@@ -170,29 +170,39 @@ func (s *Session) discards(r *bpf.Record) bool {
 // removeBusy removes the probes of a variable, and records that the variable is too busy. It
 // runs on a goroutine of its own, because the kernel takes long and the reader must not wait.
 func (s *Session) removeBusy(c *hitCounter) {
-	err := s.closeLinks(&c.removableProbes)
+	owners, err := s.closeLinks(&c.removableProbes)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tooBusy = append(s.tooBusy, c.name)
+	s.tooBusy = append(s.tooBusy, Blind{Name: c.name, Processes: owners})
 	if err != nil {
 		s.note(fmt.Sprintf("the probes of %s could not be removed: %v", c.name, err))
 	}
 }
 
-// closeLinks closes the links of p, and lets none be added any more.
-func (s *Session) closeLinks(p *removableProbes) error {
+// closeLinks closes the links of p, and lets none be added any more. It returns the processes to
+// which the links belonged.
+func (s *Session) closeLinks(p *removableProbes) (owners []uint32, err error) {
 	var links []attach.Link
 	for _, l := range p.removeLinks() {
+		if owner := uint32(l.owner); !slices.Contains(owners, owner) {
+			owners = append(owners, owner)
+		}
 		if s.tracer.Replace(l.owner, l.link, 0) { // otherwise the process has ended
 			links = append(links, l.link)
 		}
 	}
-	return attach.CloseAll(links)
+	return owners, attach.CloseAll(links)
 }
 
-// TooBusy returns the names of the atomic variables that the user did not name and whose probes
-// were removed because they were accessed too often. It is valid at the end of the run.
-func (s *Session) TooBusy() []string {
+// Blind is what synchronises unobserved in some processes.
+type Blind struct {
+	Name      string   // of a variable, or path of a file
+	Processes []uint32 // process IDs
+}
+
+// TooBusy returns the atomic variables that the user did not name and whose probes were removed
+// because they were accessed too often. It is valid at the end of the run.
+func (s *Session) TooBusy() []Blind {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.tooBusy)

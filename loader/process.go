@@ -32,8 +32,13 @@ type process struct {
 	used         map[*Module]bool          // modules of the present program or of one before an execve
 	segments     []Segment                 // mappings of the present program, in the order of their discovery
 	past         []Segment                 // mappings of the programs before an execve
-	loadingUntil time.Time                 // when findLateLibraries stops looking for its libraries; zero: it does not look, see untracedExec
-	ended        bool                      // it has ended
+	// copied reports that segments are those of the process that forked this one, until an execve;
+	// parents is the number of entries of past that were. Meanwhile the process had one thread,
+	// unless it never came to an execve.
+	copied       bool
+	parents      int
+	loadingUntil time.Time // when findLateLibraries stops looking for its libraries; zero: it does not look, see untracedExec
+	ended        bool      // it has ended
 }
 
 func (s *Session) newProcess(pid int) *process {
@@ -52,6 +57,9 @@ func (s *Session) reset(p *process) {
 	p.attached = map[*Module]bool{}
 	p.watched = map[*Module]uint64{}
 	p.past = append(p.past, p.segments...)
+	if p.copied {
+		p.copied, p.parents = false, len(p.past)
+	}
 	p.segments = nil
 }
 
@@ -138,7 +146,8 @@ func (s *Session) forked(parent, pid int, shared bool) error {
 		return nil
 	}
 	p.planner, p.limited = from.planner, from.limited
-	p.segments, p.past = slices.Clone(from.segments), slices.Clone(from.past)
+	p.segments, p.past, p.copied = slices.Clone(from.segments), slices.Clone(from.past), true
+	p.parents = len(p.past)
 	var fresh []*Module
 	for id, m := range from.modules {
 		p.modules[id], p.used[m] = m, true

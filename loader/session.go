@@ -116,7 +116,7 @@ type Session struct {
 	sites      []*probes.Site              // by index in records; the first is nil
 	unseen     []unseenRef                 // by number in records; the first is none
 	notes      []string                    // sentences for the report
-	unobserved []string                    // paths, see Unobserved
+	unobserved []Blind                     // see Unobserved
 	resolved   bool                        // with Follow: a former program had all variables to watch
 	running    bool                        // the program runs, with the probes of its libraries in
 	began      time.Time                   // when running became true
@@ -125,7 +125,7 @@ type Session struct {
 	watched    []Watched                   // valid at the end
 
 	hitCountersByName map[string]*hitCounter // of atomic variables that the user did not name, by name
-	tooBusy           []string               // the names of those whose probes were removed, see TooBusy
+	tooBusy           []Blind                // those whose probes were removed, see TooBusy
 
 	hitCounters atomic.Pointer[[]*hitCounter] // counters by site; nil for sites of other variables
 	removing    sync.WaitGroup                // goroutines that remove probes of variables that are too busy
@@ -465,7 +465,7 @@ func (s *Session) leaveUnobserved(p *process, path string, err error) error {
 	case path == p.program || s.endedProcess(p) || errors.Is(err, attach.ErrNoWatchpoint):
 		return err
 	}
-	s.unobserved = append(s.unobserved, path)
+	s.unobserved = append(s.unobserved, Blind{Name: path, Processes: []uint32{uint32(p.pid)}})
 	s.note(fmt.Sprintf("%s is not observed: %v", path, err))
 	return nil
 }
@@ -537,9 +537,9 @@ func (s *Session) endedProcess(p *process) bool {
 	return err != nil
 }
 
-// Unobserved returns the files whose code the process runs without probes, because they could
-// not be read. That code may synchronise in ways that were not observed.
-func (s *Session) Unobserved() []string {
+// Unobserved returns the files whose code processes run without probes, because they could not be
+// read. That code may synchronise in ways that were not observed.
+func (s *Session) Unobserved() []Blind {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.unobserved)

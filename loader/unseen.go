@@ -2,6 +2,7 @@ package loader
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader/attach"
@@ -87,7 +88,7 @@ func (s *Session) removeUnseen(number uint64) {
 	}
 	g.removed = true
 	s.removing.Go(func() {
-		if err := s.closeLinks(g); err != nil {
+		if _, err := s.closeLinks(g); err != nil {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.note(fmt.Sprintf("the probes of what synchronises in %s could not be removed: %v", g.name, err))
@@ -105,6 +106,36 @@ func (s *Session) UnseenProbe(number uint64) (plan *probes.Plan, probe probes.Un
 	}
 	m := s.unseen[number].module
 	return m.Plan, m.Plan.UnseenProbes[uint32(number)-m.firstUnseen], true
+}
+
+// UnseenProcesses returns what ProcessesWith returns for the module of the UnseenProbe of a number in
+// records.
+func (s *Session) UnseenProcesses(number uint64) []uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if number == 0 || number >= uint64(len(s.unseen)) {
+		return nil
+	}
+	return s.processesWith(s.unseen[number].module)
+}
+
+// ProcessesWith returns the IDs of the processes that have mapped a module, except those that only
+// had a copy of their parent's memory between their fork and their execve.
+func (s *Session) ProcessesWith(m *Module) []uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.processesWith(m)
+}
+
+func (s *Session) processesWith(m *Module) []uint32 {
+	var ids []uint32
+	has := func(seg Segment) bool { return seg.Module == m }
+	for _, p := range s.all {
+		if slices.ContainsFunc(p.segments, has) || slices.ContainsFunc(p.past[p.parents:], has) {
+			ids = append(ids, uint32(p.pid))
+		}
+	}
+	return ids
 }
 
 // reportedAddrs returns the addresses of the instructions whose first executions a probe

@@ -20,12 +20,16 @@ import (
 // observed synchronisation. A thread may have executed the instruction again at any time after
 // the first, so the time of the first cannot exclude an order.
 
-// unseenOrder returns a sentence on an instruction that may have ordered the sides of f: of all
-// such instructions, the one that most threads of f executed. It is "" if there is none.
-func unseenOrder(executed []run.Executed, f *finding.Finding) string {
+// unseenOrder returns a sentence on an instruction that may have ordered the sides of f, whose
+// threads belong to some processes: of all such instructions, the one that most threads of f
+// executed. It is "" if there is none.
+func unseenOrder(executed []run.Executed, f *finding.Finding, own []uint32) string {
 	later := laterSide(f)
 	best, mostSides := -1, -1
 	for i := range executed {
+		if !concerns(executed[i].Processes, own) {
+			continue
+		}
 		if sides, anyThread := executedBefore(&executed[i], f, later); anyThread && len(sides) > mostSides {
 			best, mostSides = i, len(sides)
 		}

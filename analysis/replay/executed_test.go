@@ -38,9 +38,39 @@ func TestDoubtOfExecuted(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := replay.Doubt(run.Summary{Executed: tt.executed})(&finding.Finding{Evidence: tt.evidence, Witness: tt.witness})
+			got := replay.Doubt(run.Summary{Executed: tt.executed}, &run.Names{})(&finding.Finding{Evidence: tt.evidence, Witness: tt.witness})
 			if (got == "") != (tt.want == "") || !strings.HasPrefix(got, tt.want) {
 				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// What one process synchronises unobserved is no reason to doubt a finding about threads of another
+// one; where the processes are unknown, it is.
+func TestDoubtHasAScope(t *testing.T) {
+	var names run.Names
+	for _, pid := range []uint32{10, 10, 20} {
+		names.AddThread(run.Thread{TGID: pid})
+	}
+	hit := []run.Hit{{Thread: 3, Since: 1}}
+	for _, c := range []struct {
+		name string
+		sum  run.Summary
+		want bool
+	}{
+		{"instruction of the own process", run.Summary{Executed: []run.Executed{{Hits: hit, Processes: []uint32{20, 10}}}}, true},
+		{"instruction of another", run.Summary{Executed: []run.Executed{{Hits: hit, Processes: []uint32{20}}}}, false},
+		{"instruction of an unknown process", run.Summary{Executed: []run.Executed{{Hits: hit}}}, true},
+		{"no longer observed in another", run.Summary{Executed: []run.Executed{{ObservedUntil: 1, Processes: []uint32{20}}}}, false},
+		{"code of the own process", run.Summary{Doubts: []run.Doubt{{Reason: "x", Processes: []uint32{10}}}}, true},
+		{"code of another", run.Summary{Doubts: []run.Doubt{{Reason: "x", Processes: []uint32{20}}}}, false},
+		{"lost events", run.Summary{Doubt: "x"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := finding.Finding{Evidence: []finding.Step{{Thread: 1, Seq: 10}, {Thread: 2, Seq: 20}}}
+			if got := replay.Doubt(c.sum, &names)(&f); (got != "") != c.want {
+				t.Errorf("%q", got)
 			}
 		})
 	}

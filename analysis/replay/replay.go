@@ -145,7 +145,7 @@ func Mistakes(s *suite.Suite, properties *bind.Run) []string {
 // Findings finishes the analyses of a run that has ended, and returns their findings. Properties
 // may be nil; raced is that of Options.
 func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.Namer, raced func(string) bool) ([]finding.Finding, error) {
-	doubt := Doubt(sum)
+	doubt := Doubt(sum, names)
 	found := slices.DeleteFunc(s.Finish(doubt), func(f finding.Finding) bool {
 		return f.Kind == finding.Race && raced != nil && len(f.Objects) > 0 && !raced(names.Object(f.Objects[0]).Name)
 	})
@@ -195,8 +195,9 @@ func Run(s run.Summary) report.Run {
 }
 
 // Doubt returns a function for suite.Finish, which returns the reason why a finding of the run
-// may be wrong even though it has a witness, "" if there is none.
-func Doubt(s run.Summary) func(*finding.Finding) string {
+// may be wrong even though it has a witness, "" if there is none. What one process synchronises
+// unobserved is no reason to doubt a finding about the threads of others.
+func Doubt(s run.Summary, names run.Namer) func(*finding.Finding) string {
 	until := map[event.ThreadID]uint64{}
 	for _, u := range s.UncertainHolders {
 		until[u.Thread] = u.Until
@@ -210,6 +211,32 @@ func Doubt(s run.Summary) func(*finding.Finding) string {
 				return fmt.Sprintf("T%d may have held a lock then that it took before the observation began", e.Thread)
 			}
 		}
-		return unseenOrder(s.Executed, f)
+		own := processesOf(f, names)
+		for _, d := range s.Doubts {
+			if concerns(d.Processes, own) {
+				return d.Reason
+			}
+		}
+		return unseenOrder(s.Executed, f, own)
 	}
+}
+
+// processesOf returns the kernel's IDs of the processes of a finding's threads; nil if the process
+// of one of them is unknown.
+func processesOf(f *finding.Finding, names run.Namer) []uint32 {
+	var ids []uint32
+	for _, e := range f.Evidence {
+		id := names.Thread(e.Thread).TGID
+		if id == 0 {
+			return nil
+		}
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// concerns reports whether what happens in some processes concerns others; nil is any process.
+func concerns(processes, others []uint32) bool {
+	return len(processes) == 0 || len(others) == 0 ||
+		slices.ContainsFunc(processes, func(id uint32) bool { return slices.Contains(others, id) })
 }

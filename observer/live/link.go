@@ -20,6 +20,8 @@ type Link struct {
 
 	sites  []*observer.SiteInfo   // by index; nil: not yet requested by the observer
 	values []loader.VariableValue // see KeepValues
+	// unseenIn has, for the modules that DoubtsNow has searched, the result of unseenIn.
+	unseenIn map[*loader.Module]string
 }
 
 // NewLink returns a Link without an observer and a session.

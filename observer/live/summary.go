@@ -20,11 +20,12 @@ func (l *Link) Summary(program string, lost loader.Lost) run.Summary {
 	s, o := l.Session, l.Observer
 	st := o.Stats()
 	sum := run.Summary{Program: program, Duration: l.duration(), Processes: l.Processes(), PID: s.PID(), LastProgram: s.LastProgram(), Events: st.Events, Lost: lost.Records, LostThreads: st.ThreadsWithHoles, Threads: st.Threads, Notes: notes(s, o, lost), UnreturnedCalls: lost.Pending}
-	if unseen := unseenSync(s); unseen != "" {
-		sum.Notes = append(sum.Notes, unseen+": what is predicted is likely at most")
-	}
 	if busy := s.TooBusy(); len(busy) > 0 {
 		sum.Notes = append(sum.Notes, tooBusy(busy))
+	}
+	l.unseenIn = nil // DoubtsNow may have searched before the last probes were in
+	if unseen := l.unseenSync(); len(unseen) > 0 {
+		sum.Notes = append(sum.Notes, unseen[0].Reason+": what is predicted is likely at most")
 	}
 	l.addDoubts(&sum)
 	if lost.Records > 0 {
@@ -47,12 +48,12 @@ func (l *Link) DoubtsNow() run.Summary {
 // addDoubts adds the reasons, known so far, why a prediction from the run may be wrong.
 func (l *Link) addDoubts(sum *run.Summary) {
 	s, o := l.Session, l.Observer
-	sum.Doubt = unseenSync(s)
-	if busy := s.TooBusy(); len(busy) > 0 {
-		sum.Doubt = cmp.Or(sum.Doubt, fmt.Sprintf("%s is accessed too often to be observed to the end, and may so order any two events", busy[0]))
+	sum.Doubts = l.unseenSync()
+	for _, busy := range s.TooBusy() {
+		sum.Doubts = append(sum.Doubts, run.Doubt{Reason: busy.Name + " is accessed too often to be observed to the end, and may so order any two events", Processes: busy.Processes})
 	}
-	if paths := s.Unobserved(); len(paths) > 0 {
-		sum.Doubt = cmp.Or(sum.Doubt, fmt.Sprintf("%s is not observed, and may so order any two events", paths[0]))
+	for _, file := range s.Unobserved() {
+		sum.Doubts = append(sum.Doubts, run.Doubt{Reason: file.Name + " is not observed, and may so order any two events", Processes: file.Processes})
 	}
 	sum.Executed = executed(s, o.Executed())
 	for id := event.ThreadID(1); ; id++ {
@@ -81,10 +82,10 @@ func (l *Link) Processes() []run.Process {
 
 // tooBusy returns a sentence on the atomic variables whose observation was ended because of
 // its cost, and on the option that observes them anyway.
-func tooBusy(variables []string) string {
-	which, them := fmt.Sprintf("the atomic variable %s was", variables[0]), "it"
+func tooBusy(variables []loader.Blind) string {
+	which, them := fmt.Sprintf("the atomic variable %s was", variables[0].Name), "it"
 	if n := len(variables); n > 1 {
-		which, them = fmt.Sprintf("%d atomic variables (%s and others) were", n, variables[0]), "them"
+		which, them = fmt.Sprintf("%d atomic variables (%s and others) were", n, variables[0].Name), "them"
 	}
 	return which + " accessed too often to be observed to the end: --watch observes " + them + " whatever the cost"
 }
@@ -120,23 +121,32 @@ func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {
 	return append(notes, s.Notes()...)
 }
 
-// maxExecuted bounds the run.Executed in a summary. A verdict depends only on the earliest; the
-// others are named in reports.
+// maxExecuted bounds, for each process, the run.Executed in a summary. A verdict depends only on the
+// earliest; the others are named in reports.
 const maxExecuted = 128
 
-// executed adds descriptions to instructions that synchronise unobserved, and returns at most
-// maxExecuted of them, in the order of first.
+// executed adds descriptions and processes to instructions that synchronise unobserved, and returns
+// them in the order of first, at most maxExecuted of each process.
 func executed(s *loader.Session, all []run.Executed) []run.Executed {
 	slices.SortStableFunc(all, func(a, b run.Executed) int { return cmp.Compare(first(a), first(b)) })
-	all = all[:min(len(all), maxExecuted)]
-	for i := range all {
-		e := &all[i]
+	counts := map[uint32]int{}
+	var kept []run.Executed
+	for _, e := range all {
 		e.Description = "synchronisation"
 		if plan, probe, ok := s.UnseenProbe(e.Number); ok {
 			e.Description = plan.Describe(probe)
 		}
+		e.Processes = s.UnseenProcesses(e.Number)
+		early := false
+		for _, pid := range e.Processes {
+			early = early || counts[pid] < maxExecuted
+			counts[pid]++
+		}
+		if early {
+			kept = append(kept, e)
+		}
 	}
-	return all
+	return kept
 }
 
 // first returns the number of the first event that an execution of e may have ordered.
@@ -150,19 +160,36 @@ func first(e run.Executed) uint64 {
 	return at
 }
 
-// unseenSync returns a sentence on synchronisation in the own code of the program that no
-// probe observes: atomic instructions and futex calls. System libraries are left out,
-// because theirs implement the calls that are observed.
-func unseenSync(s *loader.Session) string {
-	for _, m := range s.Modules() {
-		if libname.Runtime(m.Path) {
-			continue
+// unseenSync returns the doubts about synchronisation in the own code of the program that no probe
+// observes: atomic instructions and futex calls. System libraries are left out, because theirs
+// implement the calls that are observed.
+func (l *Link) unseenSync() []run.Doubt {
+	var doubts []run.Doubt
+	for _, m := range l.Session.Modules() {
+		reason, known := l.unseenIn[m]
+		if !known {
+			reason = unseenIn(l.Session, m)
+			if l.unseenIn == nil {
+				l.unseenIn = map[*loader.Module]string{}
+			}
+			l.unseenIn[m] = reason
 		}
-		n, first, what := s.UnseenIn(m)
-		if n > 0 {
-			return plural.Sprintf("code of %s synchronises by itself at %d {place that is|places that are} not observed (the first: %s in %s), and may so order any two events",
-				path.Base(m.Path), n, what, first)
+		if reason != "" {
+			doubts = append(doubts, run.Doubt{Reason: reason, Processes: l.Session.ProcessesWith(m)})
 		}
 	}
-	return ""
+	return doubts
+}
+
+// unseenIn returns the reason for doubt that the code of a module gives; "" if there is none.
+func unseenIn(s *loader.Session, m *loader.Module) string {
+	if libname.Runtime(m.Path) {
+		return ""
+	}
+	n, first, what := s.UnseenIn(m)
+	if n == 0 {
+		return ""
+	}
+	return plural.Sprintf("code of %s synchronises by itself at %d {place that is|places that are} not observed (the first: %s in %s), and may so order any two events",
+		path.Base(m.Path), n, what, first)
 }

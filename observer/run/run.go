@@ -79,6 +79,8 @@ type Summary struct {
 	// Doubt is the reason why any prediction from the run may be wrong, such as
 	// synchronisation that was not observed, or lost events; "" if there is none.
 	Doubt string `json:"unseen,omitempty"`
+	// Doubts are such reasons that concern some processes only.
+	Doubts []Doubt `json:"doubts,omitempty"`
 	// UnreturnedCalls is the number of calls whose return was not recorded: they may have
 	// acquired locks.
 	UnreturnedCalls uint64 `json:"unfollowed,omitempty"`
@@ -97,6 +99,12 @@ type Summary struct {
 	// those that were not.
 	Watched   []Watched `json:"watched,omitempty"`
 	Untouched int       `json:"untouched,omitempty"`
+}
+
+// Doubt is a reason why a prediction about threads of some processes may be wrong.
+type Doubt struct {
+	Reason    string   `json:"reason"`
+	Processes []uint32 `json:"pids"` // their kernel's IDs
 }
 
 // UncertainHolder is a thread that may have held locks whose acquisition was not recorded.
@@ -122,6 +130,9 @@ type Executed struct {
 	// ObservedUntil is the number of the first event after which executions were no longer
 	// observed, so that any thread may have executed it; 0: it was observed to the end.
 	ObservedUntil uint64 `json:"left,omitempty"`
+	// Processes are the kernel's IDs of the processes that have the code; empty: unknown. Code of
+	// one process orders no threads of another.
+	Processes []uint32 `json:"pids,omitempty"`
 }
 
 // Threads returns the threads that were observed to execute it, in order.

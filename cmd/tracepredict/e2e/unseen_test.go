@@ -60,6 +60,17 @@ func TestUnseenSyncWithoutAtomics(t *testing.T) {
 	}
 }
 
+// TestUnseenSyncOfAnotherProcess checks that what a wrapper synchronises unobserved is no reason to
+// doubt what is found in the program that it runs.
+func TestUnseenSyncOfAnotherProcess(t *testing.T) {
+	needBPF(t)
+	_, r := reported(t, "exec", "--follow", "--", processFixture(t, "wrapper.c"), example(t, "shop"))
+	wantSummary(t, r, "predicted deadlock of ledger, stock")
+	if len(r.Run.Executed) == 0 {
+		t.Errorf("the wrapper synchronised observed: %q", r.Run.Notes)
+	}
+}
+
 // TestUnseenSyncOnHeap checks synchronisation by atomic variables on the heap, in C++
 // and Rust.
 func TestUnseenSyncOnHeap(t *testing.T) {
