@@ -132,10 +132,10 @@ func parseProgram(text string) (p program, err error) {
 }
 
 // watch translates the variables of a line, which commas separate, since a field is
-// named by several words.
+// named by several words, with or without the quotes that a shell would need.
 func watch(list string) (flags []string) {
 	for name := range strings.SplitSeq(list, ",") {
-		switch name = strings.TrimSpace(name); name {
+		switch name = strings.Trim(strings.TrimSpace(name), "'"); name {
 		case "":
 		case "shared":
 			flags = append(flags, "--watch-shared")

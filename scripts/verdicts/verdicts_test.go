@@ -12,7 +12,7 @@ import (
 
 func TestParseProgram(t *testing.T) {
 	p, err := parseProgram("// Two threads: both\n// write. In turn.\n//\n// expect: race total\n// expect: deadlock a b\n" +
-		"// watch: total, shared,state of struct conn\n// args: --order io\n// build: -fopenmp -DX\nint total;\n")
+		"// watch: total, shared,'state of struct conn'\n// args: --order io\n// build: -fopenmp -DX\nint total;\n")
 	if err != nil {
 		t.Fatal(err)
 	}
