@@ -15,7 +15,7 @@ import (
 
 // countedPlural matches a count before a noun in the plural, perhaps with a word between them.
 var countedPlural = regexp.MustCompile(`(?:^|[^T])%d (?:[a-z]+ )?(accesses|acquisitions|arguments|bits|blocks|bytes|calls|chains|cycles|elements|errors|events|fields|` +
-	`files|functions|headers|instructions|levels|letters|lines|locks|loads|names|objects|operands|parameters|parts|places|probes|processes|properties|` +
+	`files|functions|headers|instructions|levels|letters|lines|locks|names|objects|operands|parameters|parts|places|probes|processes|properties|` +
 	`races|readers|reads|records|releases|schedules|sections|sites|slots|states|steps|suppressions|symbols|threads|times|types|units|` +
 	`values|variables|versions|violations|watchpoints|writes)\b`)
 

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tracepredict/tracepredict/loader/need"
 	"github.com/tracepredict/tracepredict/loader/ptrace"
 	"github.com/tracepredict/tracepredict/loader/target"
 )
@@ -18,6 +19,11 @@ import (
 // the observation ends. If tasks is not nil, Attach calls it before the first record, with the
 // threads that exist already. If started is not nil, Attach calls it when all probes are in.
 func Attach(ctx context.Context, pid int, opts Options, tasks func([]Task), started func(*Session)) (Result, error) {
+	res, err := attachTo(ctx, pid, opts, tasks, started)
+	return res, need.ExplainFiles(err)
+}
+
+func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), started func(*Session)) (Result, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return Result{}, fmt.Errorf("observe process %d: %w", pid, err)

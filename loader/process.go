@@ -220,7 +220,7 @@ func (s *Session) findLateLibraries() {
 	}
 	s.mu.Unlock()
 	for _, pid := range loading {
-		_ = s.sync(pid) // it may have ended
+		s.noteUnsynced(pid, s.sync(pid))
 	}
 }
 

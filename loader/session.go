@@ -31,6 +31,7 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/loader/attach"
+	"github.com/tracepredict/tracepredict/loader/need"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/loader/ptrace"
 	"github.com/tracepredict/tracepredict/loader/stacks"
@@ -462,11 +463,11 @@ func (s *Session) leaveUnobserved(p *process, path string, err error) error {
 	switch {
 	case errors.As(err, &wrong), errors.As(err, &tooMany): // in what the user asked to watch
 		return &UsageError{Err: err}
-	case path == p.program || s.endedProcess(p) || errors.Is(err, attach.ErrNoWatchpoint):
+	case path == p.program || s.endedProcess(p) || errors.Is(err, attach.ErrNoWatchpoint) || !s.running && need.OutOfFiles(err):
 		return err
 	}
 	s.unobserved = append(s.unobserved, Blind{Name: path, Processes: []uint32{uint32(p.pid)}})
-	s.note(fmt.Sprintf("%s is not observed: %v", path, err))
+	s.note(fmt.Sprintf("%s is not observed: %v", path, s.reason(err)))
 	return nil
 }
 
@@ -488,6 +489,14 @@ func (s *Session) syncLate(pid int, since uint64) error {
 		}
 	}
 	return nil
+}
+
+// noteUnsynced adds a note that libraries which a process has loaded while it runs are not observed.
+// Other errors than a lack of file descriptors mean that the process has ended.
+func (s *Session) noteUnsynced(pid int, err error) {
+	if need.OutOfFiles(err) {
+		s.noteAbout(pid, "what process %d loads is not observed any more: %v", pid, err)
+	}
 }
 
 // monotonic returns the present time on the clock of the records, in ns.
@@ -550,9 +559,26 @@ func (s *Session) Unobserved() []Blind {
 func (s *Session) noteAbout(pid int, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.endedProcess(s.processOf(pid)) {
-		s.note(fmt.Sprintf(format, args...))
+	if s.endedProcess(s.processOf(pid)) {
+		return
 	}
+	for i := range args {
+		if err, ok := args[i].(error); ok {
+			args[i] = s.reason(err)
+		}
+	}
+	s.note(fmt.Sprintf(format, args...))
+}
+
+// reason returns an error for a note. What to do for lack of file descriptors becomes a note of its
+// own, once. The caller holds s.mu.
+func (s *Session) reason(err error) error {
+	var lack *need.Error
+	if !need.OutOfFiles(err) || !errors.As(need.ExplainFiles(err), &lack) {
+		return err
+	}
+	s.note(lack.What + ": " + lack.Remedy)
+	return errors.New("no file descriptor was left")
 }
 
 // note adds a sentence to the notes unless it is there already. The caller holds s.mu.
@@ -670,9 +696,8 @@ func (f filter) Record(r *bpf.Record) {
 	if f.afterEnd(r) && bpf.Op(r.Op) != bpf.OpHole { // it may report losses from before the end
 		return
 	}
-	if bpf.Op(r.Op) == bpf.OpLibrary {
-		// A library was mapped or unmapped. An error here means that the process has ended.
-		_ = f.s.syncLate(int(r.Tgid), r.Time)
+	if bpf.Op(r.Op) == bpf.OpLibrary { // a library was mapped or unmapped
+		f.s.noteUnsynced(int(r.Tgid), f.s.syncLate(int(r.Tgid), r.Time))
 		return
 	}
 	if f.s.opts.Follow && !f.s.traced {
@@ -725,7 +750,7 @@ func (f filter) Idle() {
 		// The lost records may include that of a library that was mapped.
 		f.s.lostLifeRecords = n
 		for _, pid := range f.s.livePIDs() {
-			_ = f.s.syncLate(pid, monotonic())
+			f.s.noteUnsynced(pid, f.s.syncLate(pid, monotonic()))
 		}
 	}
 	if f.s.opts.Follow && !f.s.traced {

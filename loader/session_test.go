@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -37,6 +38,37 @@ func TestProbesOf(t *testing.T) {
 	}
 	if sites := m.bpfSites(); len(sites) != 5 || sites[0].Next != 2 || sites[2].Next != 0 {
 		t.Errorf("sites: %+v", sites)
+	}
+}
+
+// TestOutOfFiles: for lack of a file descriptor a program is not started with libraries that are
+// not observed; once it runs, a note names each, and one what to do.
+func TestOutOfFiles(t *testing.T) {
+	p := &process{pid: os.Getpid(), program: "/bin/program"}
+	s := &Session{first: p, processes: map[int]*process{p.pid: p}}
+	lack := &os.PathError{Op: "open", Path: "/lib/a.so", Err: unix.EMFILE}
+	if err := s.leaveUnobserved(p, "/lib/a.so", lack); !errors.Is(err, unix.EMFILE) {
+		t.Errorf("before the program runs: %v", err)
+	}
+	if err := s.leaveUnobserved(p, "/lib/b.so", unix.EACCES); err != nil {
+		t.Error(err)
+	}
+	s.running = true
+	for _, path := range []string{"/lib/a.so", "/lib/c.so"} {
+		if err := s.leaveUnobserved(p, path, lack); err != nil {
+			t.Errorf("while the program runs: %v", err)
+		}
+	}
+	s.noteUnsynced(p.pid, lack)
+	s.noteUnsynced(p.pid, unix.ESRCH)
+	remedies := 0
+	for _, n := range s.notes {
+		if strings.Contains(n, "raise the limit: ulimit -n") {
+			remedies++
+		}
+	}
+	if remedies != 1 || len(s.notes) != 5 || len(s.unobserved) != 3 {
+		t.Errorf("%d remedies; notes %q, unobserved %v", remedies, s.notes, s.unobserved)
 	}
 }
 

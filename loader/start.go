@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tracepredict/tracepredict/loader/need"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/loader/ptrace"
 	"github.com/tracepredict/tracepredict/loader/target"
@@ -31,6 +32,11 @@ type Program struct {
 // before the first record; the program has not run then, and may end while its libraries are
 // being loaded.
 func Start(ctx context.Context, prog Program, opts Options, started func(*Session)) (Result, error) {
+	res, err := start(ctx, prog, opts, started)
+	return res, need.ExplainFiles(err)
+}
+
+func start(ctx context.Context, prog Program, opts Options, started func(*Session)) (Result, error) {
 	// The process is started before privileges are dropped, so that the program has those that
 	// it would have without the tool.
 	held, err := ptrace.Start(ptrace.Plan{Path: prog.Path, Args: prog.Args, User: prog.User}, prog.Stdout)

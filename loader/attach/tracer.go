@@ -66,6 +66,10 @@ const (
 	stackShare = ring.HighMark
 )
 
+// spareFiles is the number of file descriptors that loading the BPF objects needs besides one for
+// each program and map: for descriptions of their types, and for trying features of the kernel.
+const spareFiles = 16
+
 // Tracer is the loaded BPF side: programs, maps and links. Its methods may be called
 // concurrently; one goroutine calls Ring.Run.
 type Tracer struct {
@@ -92,6 +96,10 @@ func NewTracer(opts TracerOptions) (*Tracer, error) {
 		return nil, err
 	}
 	t := &Tracer{sites: 1, closers: map[int][]io.Closer{}, signatures: map[bpf.Signature]uint32{}}
+	// The library that loads the objects takes some errors for lack of a feature of the kernel.
+	if err := need.CheckFiles(len(spec.Maps) + len(spec.Programs) + spareFiles); err != nil {
+		return nil, need.ExplainFiles(fmt.Errorf("load the BPF programs: %w", err))
+	}
 	if err := spec.LoadAndAssign(&t.objs, nil); err != nil {
 		return nil, need.ExplainLoad(err)
 	}

@@ -168,6 +168,8 @@ func ExplainLoad(err error) error {
 func (c Circumstances) explain(err error) error {
 	refused, denied := AsRefusal(err)
 	switch {
+	case OutOfFiles(err):
+		return ExplainFiles(err)
 	case denied && c.Nested:
 		return &Error{
 			What:   "BPF programs cannot be loaded from within a user namespace (a rootless container, unshare -U)",

@@ -51,6 +51,8 @@ func TestExplain(t *testing.T) {
 		{"old", with(func(c *Circumstances) { c.Release = "5.15.0-91-generic" }), unix.EINVAL, "Linux 5.15.0-91-generic is too old", "Linux 6.6"},
 		{"no BPF", good, unix.ENOSYS, "no bpf system call", "CONFIG_BPF_SYSCALL"},
 		{"memory", good, unix.ENOMEM, "not enough memory", "memory limit"},
+		{"descriptors of the process", with(func(c *Circumstances) { c.noBTF = true }), unix.EMFILE, "file descriptors ran out (at most", "raise the limit: ulimit -n"},
+		{"descriptors of the system", good, unix.ENFILE, "the system has as many files open as it may", "fs.file-max"},
 		{"anything else", with(func(c *Circumstances) { c.Missing = []string{"CAP_BPF"} }), errors.New("odd"), "did not take", "tracepredict doctor"},
 		{"refused without cause", good, unix.EPERM, "did not take", "tracepredict doctor"},
 	} {
