@@ -2,12 +2,14 @@ package probes
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/clib"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
@@ -25,6 +27,7 @@ type builder struct {
 	returnsPlanned   map[uint64]bool // return instructions that have a probe
 	lifetimesPlanned map[uint64]bool // constructors and destructors that have a probe
 	tableCalls       map[uint64]call // functions that the table lists, by address
+	library          *clib.Library   // computed at first use
 	stubs            map[uint64]string
 	names            *symbolize.Table // computed at first use
 	destroyedMark    destroyedMark
@@ -80,7 +83,7 @@ func (b *builder) calls() error {
 	return nil
 }
 
-// match returns the functions of the file that the table lists, under every version of their
+// match returns the functions of the file that the table means, under every version of their
 // symbols, each address once, sorted by address.
 func (b *builder) match() []call {
 	byAddr := map[uint64]call{}
@@ -94,7 +97,7 @@ func (b *builder) match() []call {
 			plain = demangled(s.Name)
 		}
 		e, ok := b.opts.Table.Match(s.Name, plain)
-		if !ok {
+		if !ok || b.namesake(s, e) {
 			continue
 		}
 		old, had := byAddr[s.Addr]
@@ -111,6 +114,38 @@ func (b *builder) match() []call {
 	}
 	sort.Slice(calls, func(i, j int) bool { return calls[i].addr < calls[j].addr })
 	return calls
+}
+
+// namesake reports whether a function only has the name of the C library's function that a row of
+// the built-in table means, and adds it to the plan's namesakes. Whoever defines a function of the
+// C++ ABI's guards defines what compilers call, and a user's rows mean every function.
+func (b *builder) namesake(s elf.Symbol, e synctab.Entry) bool {
+	switch e.Op {
+	case bpf.OpGuardAcquire, bpf.OpGuardRelease, bpf.OpGuardAbort:
+		return false
+	}
+	if !e.Builtin {
+		return false
+	}
+	if b.library == nil {
+		b.library = clib.Of(b.plan.File)
+	}
+	why := b.library.Foreign(s.Name, s.Addr, b.sourceFile)
+	if why == "" {
+		return false
+	}
+	n := Namesake{Name: s.Name, Addr: s.Addr, Why: why}
+	if !slices.Contains(b.plan.Namesakes, n) {
+		b.plan.Namesakes = append(b.plan.Namesakes, n)
+	}
+	return true
+}
+
+// sourceFile returns the source file of the function that begins at an address, "" if there is no
+// debug information about it.
+func (b *builder) sourceFile(addr uint64) string {
+	frames := b.plan.frames(addr)
+	return frames[len(frames)-1].File
 }
 
 // prefer reports whether a function gets the meaning of this name rather than that of an older name

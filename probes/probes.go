@@ -161,6 +161,9 @@ type Plan struct {
 	Objects []variable.Variable
 	// Calls is the number of functions of the table that the file holds.
 	Calls int
+	// Namesakes are the functions that have the names of calls of the C library and are not the C
+	// library's. They are not observed.
+	Namesakes []Namesake
 	// Methods is the number of entries of functions that match Options.On, those of inlined copies
 	// included.
 	Methods int
@@ -169,6 +172,13 @@ type Plan struct {
 	source *symbolize.Table // computed at first use
 	byName map[string]*variable.Variable
 	fields []variable.Variable // watched fields, as variables without an address
+}
+
+// Namesake is a function that has the name of a call of the C library and is not the C library's.
+type Namesake struct {
+	Name string
+	Addr uint64
+	Why  string // why it is not, as words that describe the function
 }
 
 // Variable returns the observed variable of the file that has the name.

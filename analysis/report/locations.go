@@ -25,17 +25,21 @@ func newStack(frames []event.Frame) Stack {
 	return Stack{Frames: frames, At: run.OwnIndex(frames)}
 }
 
-// startsInLibrary reports whether a start routine, a function or an offset in a module, is one of the
-// C++ library's, which each std::thread has.
-func startsInLibrary(start string) bool {
-	module, _, _ := strings.Cut(start, "+0x")
-	function := strings.TrimPrefix(start, "void* ")
-	return libname.CPlusPlus(module) || strings.HasPrefix(function, "std::") ||
-		function == "execute_native_thread_routine" || function == "execute_native_thread_routine_compat"
+// startRoutines are the start routines that libstdc++ and the sanitizers have for all threads.
+var startRoutines = []string{
+	"execute_native_thread_routine", "execute_native_thread_routine_compat",
+	"asan_thread_start(void*)", "__lsan_thread_start_func", "__tsan_thread_start_func",
 }
 
-// nameThreads replaces the start routine of threads that start in the C++ library by the
-// outermost known function of the program that it calls.
+// startsInLibrary reports whether a start routine, a function or an offset in a module, is one of
+// the C++ library's or a sanitizer's, which many threads have.
+func startsInLibrary(start string) bool {
+	module, _, _ := strings.Cut(start, "+0x")
+	return libname.CPlusPlus(module) || slices.Contains(startRoutines, start) ||
+		strings.HasPrefix(strings.TrimPrefix(start, "void* "), "std::")
+}
+
+// nameThreads replaces the start routine of threads that start in a library by the outermost known function of the program that it calls.
 func (f *Finding) nameThreads() {
 	runs := map[event.ThreadID]string{}
 	for _, steps := range f.steps() {

@@ -24,6 +24,7 @@ func TestThreadsOfStdThread(t *testing.T) {
 	}{
 		{"libstdc++.so.6+0xd4490", "serve", stack(invoke, library)},
 		{"execute_native_thread_routine", "serve", stack(invoke, library)},
+		{"asan_thread_start(void*)", "serve", stack(event.Frame{Function: "asan_thread_start(void*)", File: "asan_interceptors.cpp", Line: 225, Module: "/usr/lib/libasan.so.8.0.0"})},
 		{"execute_native_thread_routine_of_mine", "execute_native_thread_routine_of_mine", stack(invoke, library)},
 		{"libstdc++.so_tools.so+0x10", "libstdc++.so_tools.so+0x10", stack(invoke, library)},
 		{"libstdc++.so.6+0xd4490", "libstdc++.so.6+0xd4490", stack()}, // cut short: serve may be called by another

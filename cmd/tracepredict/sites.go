@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -32,6 +33,7 @@ of the others. one-shot records whether, and by which threads, an instruction is
 observed; it is soon removed.
 After the table, each watched variable is listed with its instructions and their source lines, whether each touches the variable
 always or only if a comparison says so when the probe is hit (elements of arrays), and where its address goes so that accesses may not be seen.
+Functions that only have the names of the C library's calls are listed with the reason: they are not observed, unless --sync says what they do.
 A program's lock calls are in its C library: see tracepredict sites /lib/x86_64-linux-gnu/libc.so.6.`,
 		Example: `  tracepredict sites /lib/x86_64-linux-gnu/libc.so.6
   tracepredict sites --watch tickets ./shop`,
@@ -95,13 +97,43 @@ func writeSites(w io.Writer, plan *probes.Plan) error {
 	for _, p := range plan.UnseenProbes {
 		fmt.Fprintf(t, "0x%x\t%+d\t%s\tone-shot\t%s\t\t%s\n", p.Addr, int64(p.Addr-p.At), p.Class, report.Sanitize(plan.Describe(p)), p.Why)
 	}
-	for _, n := range plan.Notes {
+	for _, n := range slices.Concat(plan.Notes, namesakes(plan)) {
 		fmt.Fprintf(t, "note: %s\n", report.Sanitize(n))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	return writeVariables(w, plan)
+}
+
+// maxNamesakes bounds the number of functions that one line lists.
+const maxNamesakes = 12
+
+// namesakes returns, for each reason, a line on the functions that have names of the C library's
+// calls and are not observed.
+func namesakes(plan *probes.Plan) []string {
+	var reasons []string
+	names, more := map[string][]string{}, map[string]int{}
+	for _, n := range plan.Namesakes {
+		switch list := names[n.Why]; {
+		case slices.Contains(list, n.Name):
+		case len(list) == maxNamesakes:
+			more[n.Why]++
+		default:
+			if len(list) == 0 {
+				reasons = append(reasons, n.Why)
+			}
+			names[n.Why] = append(list, n.Name)
+		}
+	}
+	for i, why := range reasons {
+		list := strings.Join(names[why], ", ")
+		if n := more[why]; n > 0 {
+			list += fmt.Sprintf(" and %d more", n)
+		}
+		reasons[i] = fmt.Sprintf("not observed, %s: %s; a file for --sync can say what they do", why, list)
+	}
+	return reasons
 }
 
 // probeKind returns the text of the column PROBE.

@@ -11,6 +11,7 @@ import (
 type dynamic struct {
 	present                           bool
 	needed                            []string
+	soname                            string
 	strings                           stringTable
 	symtab, versym, verdef, verneed   uint64
 	nverdef, nverneed                 uint64
@@ -67,10 +68,10 @@ func (f *File) readDynamic(p *elf.Prog) error {
 	}
 	d := &f.dyn
 	d.present = true
-	var strtab, strsz uint64
+	var strtab, strsz, soname uint64
 	var needed []uint64
 	fields := map[elf.DynTag]*uint64{
-		elf.DT_STRTAB: &strtab, elf.DT_STRSZ: &strsz, elf.DT_SYMTAB: &d.symtab,
+		elf.DT_STRTAB: &strtab, elf.DT_STRSZ: &strsz, elf.DT_SYMTAB: &d.symtab, elf.DT_SONAME: &soname,
 		elf.DT_VERSYM: &d.versym, elf.DT_VERDEF: &d.verdef, elf.DT_VERDEFNUM: &d.nverdef,
 		elf.DT_VERNEED: &d.verneed, elf.DT_VERNEEDNUM: &d.nverneed,
 		elf.DT_HASH: &d.hash, elf.DT_GNU_HASH: &d.gnuHash,
@@ -96,6 +97,7 @@ func (f *File) readDynamic(p *elf.Prog) error {
 		return fmt.Errorf("string table: %w", err)
 	}
 	d.strings = stringTable(table)
+	d.soname, _ = d.strings.at(soname) // the string at 0 is empty
 	for _, n := range needed {
 		if name, ok := d.strings.at(n); ok && name != "" {
 			d.needed = append(d.needed, name)

@@ -354,6 +354,9 @@ func (f *File) Interp() string { return f.interp }
 // Needed returns the names of the libraries (DT_NEEDED) in the file's order.
 func (f *File) Needed() []string { return append([]string(nil), f.dyn.needed...) }
 
+// SOName returns the name by which other files need this library (DT_SONAME), or "".
+func (f *File) SOName() string { return f.dyn.soname }
+
 // Entry returns the address of the first instruction, as linked.
 func (f *File) Entry() uint64 { return f.elf.Entry }
 

@@ -26,25 +26,29 @@ var loaders = []string{"ld", "ld-linux", "ld-linux-x86-64", "ld-linux-aarch64", 
 // cpp are the libraries of C++.
 var cpp = []string{"libstdc++", "libc++"}
 
-// others are the rest of the C library, libraries of compilers, allocators, and the sanitizers'
-// run-time libraries.
+// sanitizers are the run-time libraries of compilers' sanitizers, which interpose functions of the C
+// library.
+var sanitizers = []string{"libasan", "libhwasan", "liblsan", "libtsan", "libubsan"}
+
+// others are the rest of the C library, libraries of compilers, and allocators.
 var others = []string{
 	"libm", "librt", "libdl", "libatomic",
 	"libjemalloc", "libmimalloc", "libmimalloc-secure", "libmimalloc-debug",
 	"libtcmalloc", "libtcmalloc_debug", "libtcmalloc_minimal", "libtcmalloc_minimal_debug", "libtcmalloc_and_profiler",
-	"libasan", "libhwasan", "liblsan", "libtsan", "libubsan",
 }
 
-// Runtime reports whether a path is that of a C or C++ run-time library, of an allocator or of a
-// sanitizer. The synchronisation in these libraries implements the calls that are observed, or
+// Runtime reports whether a path is that of a C or C++ run-time library, of a sanitizer or of an
+// allocator. The synchronisation in these libraries implements the calls that are observed, or
 // orders nothing that a program may rely on.
 func Runtime(file string) bool {
 	return Language(file) || slices.Contains(others, Stem(file))
 }
 
-// Language reports whether a path is that of a run-time library of C or C++, or of a dynamic loader.
+// Language reports whether a path is that of a run-time library of C or C++, of a sanitizer, or of a
+// dynamic loader: one whose functions stand between the program and what it calls.
 func Language(file string) bool {
-	return Loader(file) || slices.Contains(language, Stem(file))
+	stem := Stem(file)
+	return slices.Contains(loaders, stem) || slices.Contains(language, stem) || slices.Contains(sanitizers, stem)
 }
 
 // Loader reports whether a path is that of a dynamic loader. It returns false for musl's, which is

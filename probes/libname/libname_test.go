@@ -30,8 +30,8 @@ func TestLibraries(t *testing.T) {
 		"/usr/lib/libtcmalloc_minimal.so.4":     runtime,
 		"/usr/lib/libmimalloc.so.2.1":           runtime,
 		"/usr/lib/libmimalloc-secure.so":        runtime,
-		"/usr/lib/libtsan.so.2.0.0":             runtime,
-		"/usr/lib/liblsan.so.0":                 runtime,
+		"/usr/lib/libtsan.so.2.0.0":             language | runtime,
+		"/usr/lib/liblsan.so.0":                 language | runtime,
 
 		"/usr/lib/librte_ring.so.23":              0,
 		"/usr/lib/librtmp.so.1":                   0,

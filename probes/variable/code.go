@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/probes/clib"
 	"github.com/tracepredict/tracepredict/probes/code"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -169,16 +170,17 @@ func (c *Code) begins(addr uint64) bool {
 	return c.objects[addr]
 }
 
-// calleeName returns the name of a function of the file that is called directly; "" if it has no
-// name.
+// calleeName returns the name of a function that is called directly; "" if it has none, or is the
+// file's own, whatever its name.
 func (c *Code) calleeName(addr uint64) string {
 	if c.names == nil {
 		c.names = map[uint64]string{}
 		if c.file == nil {
 			return ""
 		}
+		library := clib.Of(c.file)
 		for _, s := range c.file.Symbols() {
-			if old := c.names[s.Addr]; s.Addr != 0 && (old == "" || len(s.Name) < len(old)) {
+			if old := c.names[s.Addr]; s.Addr != 0 && (old == "" || len(s.Name) < len(old)) && library.Foreign(s.Name, s.Addr, nil) == "" {
 				c.names[s.Addr] = s.Name
 			}
 		}
