@@ -10,9 +10,9 @@ __attribute__((noinline)) static void set(struct item *c, long value) { c->value
 static void *grows(void *unused) {
 	own_cache();
 	rest(10);
-	struct item *table = malloc(100 * sizeof *table), *wall = malloc(5000);
+	struct item *table = kept(malloc(100 * sizeof *table)), *wall = kept(malloc(5000));
 	set(table, 1);
-	table = realloc(table, 400 * sizeof *table);
+	table = kept(realloc(table, 400 * sizeof *table));
 	set(table, 2);
 	rest(40);
 	free(wall);
@@ -23,7 +23,7 @@ static void *grows(void *unused) {
 static void *allocates(void *unused) {
 	own_cache();
 	rest(20);
-	struct item *table = malloc(100 * sizeof *table);
+	struct item *table = kept(malloc(100 * sizeof *table));
 	set(table, 7);
 	free(table);
 	return unused;
