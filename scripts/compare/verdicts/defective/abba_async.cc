@@ -1,5 +1,5 @@
-// Opposite orders in two tasks of std::async: both futures are asked for only after both tasks have been
-// started, so nothing keeps one task after the other.
+// Opposite orders in two tasks of std::async: both futures are asked for only after both tasks have
+// been started, so nothing keeps one task after the other.
 //
 // expect: deadlock index_lock cache_lock
 #include <future>

@@ -1,5 +1,5 @@
-// A subject calls its observers under its lock, and an observer locks itself; unsubscribing goes the other way
-// round. What is called is reached by std::function, so no function shows both locks.
+// A subject calls its observers under its lock, and an observer locks itself; unsubscribing goes
+// the other way round. What is called is reached by std::function, so no function shows both locks.
 //
 // expect: deadlock
 #include <functional>

@@ -1,5 +1,5 @@
-// Opposite orders by unique_locks that are made with defer_lock and locked one by one later, one of them
-// after it was moved.
+// Opposite orders by unique_locks that are made with defer_lock and locked one by one later, one of
+// them after it was moved.
 //
 // expect: deadlock reader writer
 #include <mutex>

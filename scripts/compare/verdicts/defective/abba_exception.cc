@@ -1,5 +1,5 @@
-// Opposite orders, where one thread leaves both sections by an exception and takes the locks again, in the same
-// order as before, when it tries again.
+// Opposite orders, where one thread leaves both sections by an exception and takes the locks again,
+// in the same order as before, when it tries again.
 //
 // expect: deadlock disk network
 #include <mutex>

@@ -1,5 +1,5 @@
-// Opposite orders: each thread looks at files between its two locks, which allocates memory, calls the
-// system and orders nothing.
+// Opposite orders: each thread looks at files between its two locks, which allocates memory, calls
+// the system and orders nothing.
 //
 // expect: deadlock config paths
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Opposite orders: both threads add to an atomic counter in a structure on the heap, whose value is only
-// printed in the end and keeps nobody waiting.
+// Opposite orders: both threads add to an atomic counter in a structure on the heap, whose value is
+// only printed in the end and keeps nobody waiting.
 //
 // expect: deadlock mains backup
 #include <atomic>

@@ -1,4 +1,5 @@
-// Opposite orders of two mtx_t of C11 in threads of thrd_create, which main joins after it has made both.
+// Opposite orders of two mtx_t of C11 in threads of thrd_create, which main joins after it has made
+// both.
 //
 // expect: deadlock brush paint
 #include <threads.h>
@@ -33,7 +34,9 @@ static int inside(void *unused) {
 
 int main(void) {
 	thrd_t t, u;
-	if (mtx_init(&brush, mtx_plain) || mtx_init(&paint, mtx_plain) || thrd_create(&t, outside, 0) || thrd_create(&u, inside, 0))
+	if (mtx_init(&brush, mtx_plain) || mtx_init(&paint, mtx_plain))
+		return 1;
+	if (thrd_create(&t, outside, 0) || thrd_create(&u, inside, 0))
 		return 1;
 	thrd_join(t, 0);
 	thrd_join(u, 0);

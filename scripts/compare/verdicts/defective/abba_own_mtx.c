@@ -1,5 +1,6 @@
-// Opposite orders of locks that the program makes of POSIX mutexes under the names of C11, as TinyCThread does:
-// a flag and the mutex behind it, so that the names are not those of the C library's functions.
+// Opposite orders of locks that the program makes of POSIX mutexes under the names of C11, as
+// TinyCThread does: a flag and the mutex behind it, so that the names are not those of the C
+// library's functions.
 //
 // expect: deadlock
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// Opposite orders: each thread fulfils a promise of its own in its inner section, and only main waits
-// for the two futures, so the promises order neither thread after the other.
+// Opposite orders: each thread fulfils a promise of its own in its inner section, and only main
+// waits for the two futures, so the promises order neither thread after the other.
 //
 // expect: deadlock left right
 #include <future>

@@ -1,5 +1,5 @@
-// Opposite orders in two jobs that a pool takes from a queue: two workers took one each, and nothing makes
-// the second job wait for the first one's end.
+// Opposite orders in two jobs that a pool takes from a queue: two workers took one each, and
+// nothing makes the second job wait for the first one's end.
 //
 // expect: deadlock users groups
 #include <condition_variable>

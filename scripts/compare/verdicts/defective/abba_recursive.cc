@@ -1,5 +1,5 @@
-// Opposite orders of two recursive mutexes, each of which its owner locks once more, by a method that
-// calls another: what is locked again is harmless, the orders are not.
+// Opposite orders of two recursive mutexes, each of which its owner locks once more, by a method
+// that calls another: what is locked again is harmless, the orders are not.
 //
 // expect: deadlock
 #include <mutex>

@@ -1,5 +1,5 @@
-// A scoped_lock of two mutexes is safe by itself, but one thread calls it while it holds a third lock,
-// for which another thread waits that holds one of the two.
+// A scoped_lock of two mutexes is safe by itself, but one thread calls it while it holds a third
+// lock, for which another thread waits that holds one of the two.
 //
 // expect: deadlock gate
 #include <mutex>

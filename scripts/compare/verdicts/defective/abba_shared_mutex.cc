@@ -1,5 +1,5 @@
-// Opposite orders of a shared_mutex and a mutex: one thread holds the shared_mutex only for reading, but
-// the other wants it for writing, so reading is enough to keep it out.
+// Opposite orders of a shared_mutex and a mutex: one thread holds the shared_mutex only for
+// reading, but the other wants it for writing, so reading is enough to keep it out.
 //
 // expect: deadlock table log_lock
 #include <mutex>

@@ -1,5 +1,5 @@
-// Opposite orders: each thread copies and drops a shared_ptr in its sections, whose reference count is
-// changed by atomic instructions but decides nothing, so both can hold their first lock.
+// Opposite orders: each thread copies and drops a shared_ptr in its sections, whose reference count
+// is changed by atomic instructions but decides nothing, so both can hold their first lock.
 //
 // expect: deadlock stock ledger
 #include <memory>

@@ -1,5 +1,5 @@
-// Opposite orders: a static atomic counter gives out numbers for the log in both threads; which number
-// a thread gets decides nothing about its locks.
+// Opposite orders: a static atomic counter gives out numbers for the log in both threads; which
+// number a thread gets decides nothing about its locks.
 //
 // expect: deadlock accounts journal
 #include <atomic>

@@ -1,5 +1,5 @@
-// Opposite orders, and in the inner sections strings grow and are printed: the allocator's and the stream's own
-// locks order nothing that matters.
+// Opposite orders, and in the inner sections strings grow and are printed: the allocator's and the
+// stream's own locks order nothing that matters.
 //
 // expect: deadlock names phones
 #include <iostream>

@@ -1,5 +1,5 @@
-// Opposite orders in two packaged tasks whose results main takes in the order in which they were begun; the first
-// result is not needed for the second.
+// Opposite orders in two packaged tasks whose results main takes in the order in which they were
+// begun; the first result is not needed for the second.
 //
 // expect: deadlock source target
 #include <future>

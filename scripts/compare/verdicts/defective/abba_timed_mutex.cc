@@ -1,5 +1,5 @@
-// Opposite orders of two timed mutexes, whose waits have limits but are begun again while the outer lock is kept:
-// both threads try for ever.
+// Opposite orders of two timed mutexes, whose waits have limits but are begun again while the outer
+// lock is kept: both threads try for ever.
 //
 // expect: deadlock drill saw
 #include <chrono>

@@ -1,5 +1,6 @@
-// Opposite orders, one of the four acquisitions with a time limit of an hour, after which the thread would give up
-// and exit with an error: the deadlock lasts an hour and then the program fails.
+// Opposite orders, one of the four acquisitions with a time limit of an hour, after which the
+// thread would give up and exit with an error: the deadlock lasts an hour and then the program
+// fails.
 //
 // expect: deadlock tea milk
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// Two accounts on the heap, and each transfer locks the one from which it takes first: two transfers in opposite
-// directions at the same time block each other.
+// Two accounts on the heap, and each transfer locks the one from which it takes first: two
+// transfers in opposite directions at the same time block each other.
 //
 // expect: deadlock
 #include <memory>

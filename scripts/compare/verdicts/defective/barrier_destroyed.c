@@ -1,4 +1,5 @@
-// A barrier for three is destroyed while two threads wait at it: they are left there when the process ends.
+// A barrier for three is destroyed while two threads wait at it: they are left there when the
+// process ends.
 //
 // expect: misuse start
 #include <pthread.h>

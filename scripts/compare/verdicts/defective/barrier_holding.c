@@ -1,5 +1,5 @@
-// One thread waits at a barrier while it holds the lock that the other needs before it gets there: in the run the
-// other had its section behind it.
+// One thread waits at a barrier while it holds the lock that the other needs before it gets there:
+// in the run the other had its section behind it.
 //
 // expect: deadlock
 #include <pthread.h>

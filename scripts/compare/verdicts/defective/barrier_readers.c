@@ -1,5 +1,5 @@
-// Three threads meet at a barrier; one of them holds a read-write lock for reading there, which is enough to keep out
-// the one that writes before it gets there.
+// Three threads meet at a barrier; one of them holds a read-write lock for reading there, which is
+// enough to keep out the one that writes before it gets there.
 //
 // expect: deadlock
 #include <pthread.h>

@@ -1,4 +1,5 @@
-// A condition is destroyed while a thread waits on it, though without an end in sight: main ends the process then.
+// A condition is destroyed while a thread waits on it, though without an end in sight: main ends
+// the process then.
 //
 // expect: misuse changed
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// A structure with a condition is cleared by memset while a thread waits on it: the condition forgets the waiter, no
-// signal reaches it any more, and it is left behind when the process ends.
+// A structure with a condition is cleared by memset while a thread waits on it: the condition
+// forgets the waiter, no signal reaches it any more, and it is left behind when the process ends.
 //
 // expect: misuse changed
 #include <pthread.h>

@@ -1,4 +1,5 @@
-// Two threads wait on one condition at the same time, each with a mutex of its own, by waits with a time limit.
+// Two threads wait on one condition at the same time, each with a mutex of its own, by waits with a
+// time limit.
 //
 // expect: misuse changed
 #include <pthread.h>

@@ -1,4 +1,5 @@
-// A thread leaves its section by longjmp, when what it reads is wrong, and ends: nothing unlocks the mutex.
+// A thread leaves its section by longjmp, when what it reads is wrong, and ends: nothing unlocks
+// the mutex.
 //
 // expect: misuse input
 #include <pthread.h>

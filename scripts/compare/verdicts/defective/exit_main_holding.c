@@ -1,5 +1,5 @@
-// main returns, and so ends the process, while it holds the lock of a registry: on one path it does not unlock it, and
-// whoever still runs then and wants the lock keeps waiting.
+// main returns, and so ends the process, while it holds the lock of a registry: on one path it does
+// not unlock it, and whoever still runs then and wants the lock keeps waiting.
 //
 // expect: misuse registry
 #include <pthread.h>

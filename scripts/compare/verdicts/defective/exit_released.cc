@@ -1,5 +1,5 @@
-// A unique_lock is released by mistake, not unlocked, before its thread ends: the mutex stays locked, and the thread
-// that locked it before in the run would wait for ever if it came after.
+// A unique_lock is released by mistake, not unlocked, before its thread ends: the mutex stays
+// locked, and the thread that locked it before in the run would wait for ever if it came after.
 //
 // expect: misuse buffer
 #include <mutex>

@@ -1,4 +1,5 @@
-// A session is freed while its lock is held: the thread that holds it unlocks what may be another object's memory.
+// A session is freed while its lock is held: the thread that holds it unlocks what may be another
+// object's memory.
 //
 // expect: misuse
 #include <pthread.h>

@@ -1,4 +1,5 @@
-// An object deletes itself within its own section: the unlock of the lock_guard comes after the memory is gone.
+// An object deletes itself within its own section: the unlock of the lock_guard comes after the
+// memory is gone.
 //
 // expect: misuse
 #include <mutex>

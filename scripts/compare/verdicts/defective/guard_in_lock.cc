@@ -1,6 +1,6 @@
-// The constructor of a static local object locks what a caller holds: while one thread constructs it and wants
-// the lock, the other holds the lock and waits for the construction to end. In the run it had ended before.
-// The mutex is recursive so that each thread alone would succeed.
+// The constructor of a static local object locks what a caller holds: while one thread constructs
+// it and wants the lock, the other holds the lock and waits for the construction to end. In the run
+// it had ended before. The mutex is recursive so that each thread alone would succeed.
 //
 // expect: deadlock
 #include <mutex>

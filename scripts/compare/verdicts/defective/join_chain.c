@@ -1,5 +1,5 @@
-// main joins a helper while it holds the outer lock: a third thread may hold the inner lock then and wait for the outer
-// one, and the helper needs the inner one before it can end.
+// main joins a helper while it holds the outer lock: a third thread may hold the inner lock then
+// and wait for the outer one, and the helper needs the inner one before it can end.
 //
 // expect: deadlock
 #include <pthread.h>

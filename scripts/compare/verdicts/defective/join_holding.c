@@ -1,5 +1,5 @@
-// main joins a thread while it holds the lock that this thread needs before it can end: in the run the thread had
-// its section behind it when main took the lock.
+// main joins a thread while it holds the lock that this thread needs before it can end: in the run
+// the thread had its section behind it when main took the lock.
 //
 // expect: deadlock
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// main asks a future for its result while it holds the lock that the task takes at its end: in the run the task
-// was through when main took the lock.
+// main asks a future for its result while it holds the lock that the task takes at its end: in the
+// run the task was through when main took the lock.
 //
 // expect: deadlock
 #include <future>

@@ -1,5 +1,5 @@
-// A jthread that is a member is joined by the assignment of another one, under the lock of the object, which the old
-// thread locks when it reports: in the run it had reported before.
+// A jthread that is a member is joined by the assignment of another one, under the lock of the
+// object, which the old thread locks when it reports: in the run it had reported before.
 //
 // expect: deadlock
 #include <mutex>

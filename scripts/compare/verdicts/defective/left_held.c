@@ -1,5 +1,5 @@
-// A thread ends on a path that leaves its lock held; the other locked it before, in the run, and would wait for ever
-// if it came after.
+// A thread ends on a path that leaves its lock held; the other locked it before, in the run, and
+// would wait for ever if it came after.
 //
 // expect: deadlock
 #include <pthread.h>

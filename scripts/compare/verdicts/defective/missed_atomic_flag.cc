@@ -1,5 +1,5 @@
-// The predicate is an atomic flag that is set, and signalled, without the mutex: between the waiter's look at it and its
-// sleep both can happen, and the signal is lost.
+// The predicate is an atomic flag that is set, and signalled, without the mutex: between the
+// waiter's look at it and its sleep both can happen, and the signal is lost.
 //
 // expect: deadlock
 #include <atomic>

@@ -1,4 +1,5 @@
-// Two threads wait for a start signal without a predicate: whichever comes after the broadcast sleeps for ever.
+// Two threads wait for a start signal without a predicate: whichever comes after the broadcast
+// sleeps for ever.
 //
 // expect: deadlock
 #include <condition_variable>

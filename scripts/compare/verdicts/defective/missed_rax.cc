@@ -1,5 +1,6 @@
-// Two threads count each other's events, as in the Remote Agent: each looks at the other's count, and waits if it has
-// not changed since. The look is not under the mutex of the wait, so a signal may come in between, and is lost.
+// Two threads count each other's events, as in the Remote Agent: each looks at the other's count,
+// and waits if it has not changed since. The look is not under the mutex of the wait, so a signal
+// may come in between, and is lost.
 //
 // expect: deadlock
 #include <atomic>

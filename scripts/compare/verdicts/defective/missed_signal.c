@@ -1,5 +1,5 @@
-// A wait without a predicate: if the signal is sent before the wait begins, nobody ever wakes the waiter. In the run it
-// was sent after.
+// A wait without a predicate: if the signal is sent before the wait begins, nobody ever wakes the
+// waiter. In the run it was sent after.
 //
 // expect: deadlock
 #include <pthread.h>

@@ -1,5 +1,6 @@
-// Two threads wait on one condition, each for a number of its own, and each number is told by a signal, not a broadcast:
-// the signal may wake the other one, which sleeps again, and nobody tells the right one.
+// Two threads wait on one condition, each for a number of its own, and each number is told by a
+// signal, not a broadcast: the signal may wake the other one, which sleeps again, and nobody tells
+// the right one.
 //
 // expect: deadlock
 #include <pthread.h>

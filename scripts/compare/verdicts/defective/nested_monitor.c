@@ -1,5 +1,6 @@
-// A nested monitor: the consumer waits with the inner mutex while it holds the outer one, which the producer locks
-// before it can signal. In the run the producer had left the outer one before the consumer took it.
+// A nested monitor: the consumer waits with the inner mutex while it holds the outer one, which the
+// producer locks before it can signal. In the run the producer had left the outer one before the
+// consumer took it.
 //
 // expect: deadlock
 #include <pthread.h>

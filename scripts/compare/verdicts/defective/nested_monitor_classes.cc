@@ -1,5 +1,5 @@
-// A nested monitor in two classes: the pool waits for an item of its channel under its own lock, which the producer
-// needs before it can put the item in.
+// A nested monitor in two classes: the pool waits for an item of its channel under its own lock,
+// which the producer needs before it can put the item in.
 //
 // expect: deadlock
 #include <condition_variable>

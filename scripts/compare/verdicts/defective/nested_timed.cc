@@ -1,5 +1,5 @@
-// A nested monitor with a time limit for each wait, after which the consumer looks again, but keeps the outer lock that the
-// producer needs before it can fill the shelf: it looks for ever.
+// A nested monitor with a time limit for each wait, after which the consumer looks again, but keeps
+// the outer lock that the producer needs before it can fill the shelf: it looks for ever.
 //
 // expect: deadlock
 #include <chrono>

@@ -1,6 +1,6 @@
-// std::call_once within a lock, and the initialiser wants that lock: a thread that holds the lock waits for
-// the other's initialiser to end, which waits for the lock. In the run the initialiser was over before.
-// The mutex is recursive so that each thread alone would succeed.
+// std::call_once within a lock, and the initialiser wants that lock: a thread that holds the lock
+// waits for the other's initialiser to end, which waits for the lock. In the run the initialiser
+// was over before. The mutex is recursive so that each thread alone would succeed.
 //
 // expect: deadlock
 #include <mutex>

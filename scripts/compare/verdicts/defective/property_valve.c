@@ -1,5 +1,6 @@
-// A valve is opened after the pump was started only because the thread that opens it is slow: nothing makes it wait for
-// the pump. property_valve.tps says that the valve is open only while the pump runs.
+// A valve is opened after the pump was started only because the thread that opens it is slow:
+// nothing makes it wait for the pump. property_valve.tps says that the valve is open only while the
+// pump runs.
 //
 // expect: property
 // args: --spec scripts/compare/verdicts/defective/property_valve.tps

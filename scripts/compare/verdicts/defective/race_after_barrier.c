@@ -1,5 +1,5 @@
-// Two threads compute in phases that a barrier keeps apart, but one of them corrects its half after the barrier, when the
-// other may read it.
+// Two threads compute in phases that a barrier keeps apart, but one of them corrects its half after
+// the barrier, when the other may read it.
 //
 // expect: race left
 // watch: left, right

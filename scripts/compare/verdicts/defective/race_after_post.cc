@@ -1,5 +1,5 @@
-// A buffer is filled, and announced by a promise; the filler adds its checksum after that, while the reader, who was only
-// slow in this run, may read it.
+// A buffer is filled, and announced by a promise; the filler adds its checksum after that, while
+// the reader, who was only slow in this run, may read it.
 //
 // expect: race checksum
 // watch: checksum

@@ -1,5 +1,5 @@
-// A parcel is handed over by a condition, but the sender writes on it once more after the signal, when the receiver may
-// have it already.
+// A parcel is handed over by a condition, but the sender writes on it once more after the signal,
+// when the receiver may have it already.
 //
 // expect: race label
 // watch: label, sent

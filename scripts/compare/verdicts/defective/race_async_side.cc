@@ -1,5 +1,5 @@
-// A task of std::async stores its progress in a variable besides its result, which main reads before it asks for the
-// result.
+// A task of std::async stores its progress in a variable besides its result, which main reads
+// before it asks for the result.
 //
 // expect: race progress
 // watch: progress

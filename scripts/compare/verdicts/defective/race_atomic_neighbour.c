@@ -1,5 +1,6 @@
-// Beside an atomic number of users lies a plain total, which both threads add to before or after they count themselves:
-// the atomic counter orders them only in the order in which this run came to it.
+// Beside an atomic number of users lies a plain total, which both threads add to before or after
+// they count themselves: the atomic counter orders them only in the order in which this run came to
+// it.
 //
 // expect: race total
 // watch: pool.total

@@ -1,5 +1,5 @@
-// A maximum is written under no lock before an entry is put into a map under a lock; another thread puts its entry in,
-// too, and then writes the maximum. The map does not say which came first.
+// A maximum is written under no lock before an entry is put into a map under a lock; another thread
+// puts its entry in, too, and then writes the maximum. The map does not say which came first.
 //
 // expect: race maximum
 // watch: shared

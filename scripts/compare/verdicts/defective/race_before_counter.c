@@ -1,5 +1,6 @@
-// Each thread writes the last visitor without a lock, the first before and the second after it counts under a lock. Both
-// sections access the count, but its value decides nothing, so they may come in the other order.
+// Each thread writes the last visitor without a lock, the first before and the second after it
+// counts under a lock. Both sections access the count, but its value decides nothing, so they may
+// come in the other order.
 //
 // expect: race last
 // watch: last

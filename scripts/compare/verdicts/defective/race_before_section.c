@@ -1,5 +1,6 @@
-// A total is written under no lock, then the log's lock is taken and given back; the other thread writes the total under
-// the log's lock. Happens-before hides it; if the other's section comes first, nothing orders the two writes.
+// A total is written under no lock, then the log's lock is taken and given back; the other thread
+// writes the total under the log's lock. Happens-before hides it; if the other's section comes
+// first, nothing orders the two writes.
 //
 // expect: race total
 // watch: total

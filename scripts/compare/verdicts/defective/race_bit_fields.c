@@ -1,4 +1,5 @@
-// Two flags of one byte have a lock each: whoever writes one writes the byte, and may undo what the other wrote.
+// Two flags of one byte have a lock each: whoever writes one writes the byte, and may undo what the
+// other wrote.
 //
 // expect: race
 // watch: door.open

@@ -1,4 +1,5 @@
-// A table is filled once under a lock, but whether it is filled is asked without it first, and then it is read.
+// A table is filled once under a lock, but whether it is filled is asked without it first, and then
+// it is read.
 //
 // expect: race filled
 // watch: shared

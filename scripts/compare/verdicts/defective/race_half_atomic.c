@@ -1,4 +1,5 @@
-// One thread adds to a number by an atomic instruction, the other by a plain increment, which may lose what was added.
+// One thread adds to a number by an atomic instruction, the other by a plain increment, which may
+// lose what was added.
 //
 // expect: race hits
 // watch: hits

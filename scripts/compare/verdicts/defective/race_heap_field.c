@@ -1,4 +1,5 @@
-// A desk on the heap counts what was sold: one thread counts under the desk's lock, the other without it.
+// A desk on the heap counts what was sold: one thread counts under the desk's lock, the other
+// without it.
 //
 // expect: race sold
 // watch: sold of struct desk

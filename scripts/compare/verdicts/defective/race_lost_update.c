@@ -1,5 +1,5 @@
-// A balance is read without the lock, and the new one, computed from it, is written under the lock: what another thread
-// wrote in between is lost.
+// A balance is read without the lock, and the new one, computed from it, is written under the lock:
+// what another thread wrote in between is lost.
 //
 // expect: race balance
 // watch: balance

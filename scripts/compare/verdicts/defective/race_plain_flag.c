@@ -1,5 +1,5 @@
-// A message is published by a flag that is not atomic: the reader looks at it once, and the two accesses of the flag are
-// ordered by nothing.
+// A message is published by a flag that is not atomic: the reader looks at it once, and the two
+// accesses of the flag are ordered by nothing.
 //
 // expect: race ready
 // watch: ready, message

@@ -1,4 +1,5 @@
-// Both threads count hits in a cache while they hold its lock, but only for reading, which lets both in.
+// Both threads count hits in a cache while they hold its lock, but only for reading, which lets
+// both in.
 //
 // expect: race hits
 // watch: hits

@@ -1,4 +1,5 @@
-// A thread spins on a volatile flag until another has set it: volatile is not atomic, so the flag itself races.
+// A thread spins on a volatile flag until another has set it: volatile is not atomic, so the flag
+// itself races.
 //
 // expect: race done
 // watch: done, result

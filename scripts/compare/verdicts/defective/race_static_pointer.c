@@ -1,4 +1,5 @@
-// A static counter is changed through pointers that each thread is given, by one under a lock and by the other without.
+// A static counter is changed through pointers that each thread is given, by one under a lock and
+// by the other without.
 //
 // expect: race counter
 // watch: counter

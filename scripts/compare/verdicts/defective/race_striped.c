@@ -1,5 +1,5 @@
-// Eight cells have four locks: one function takes the lock of the cell's number modulo four, the other that of the
-// number divided by two.
+// Eight cells have four locks: one function takes the lock of the cell's number modulo four, the
+// other that of the number divided by two.
 //
 // expect: race cells
 // watch: shared
@@ -7,7 +7,7 @@
 
 #include "fortune.h"
 
-static pthread_mutex_t locks[4] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER};
+static pthread_mutex_t locks[4];
 static int cells[8];
 
 static void *put(void *cell) {
@@ -30,6 +30,8 @@ static void *take(void *cell) {
 
 int main(void) {
 	pthread_t t, u;
+	for (int i = 0; i < 4; i++)
+		pthread_mutex_init(&locks[i], 0);
 	pthread_create(&t, 0, put, (void *)5);
 	pthread_create(&u, 0, take, (void *)5);
 	pthread_join(t, 0);

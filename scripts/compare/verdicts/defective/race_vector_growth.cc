@@ -1,4 +1,5 @@
-// Two threads append to one vector without a lock: each writes the vector's end, and either may let it grow.
+// Two threads append to one vector without a lock: each writes the vector's end, and either may let
+// it grow.
 //
 // expect: race
 // watch: lines._M_impl._M_finish

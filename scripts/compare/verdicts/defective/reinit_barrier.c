@@ -1,5 +1,5 @@
-// A barrier is initialised again, for three instead of two, while a thread waits at it: that thread is counted no more,
-// and is left behind when the process ends.
+// A barrier is initialised again, for three instead of two, while a thread waits at it: that thread
+// is counted no more, and is left behind when the process ends.
 //
 // expect: misuse phase
 #include <pthread.h>

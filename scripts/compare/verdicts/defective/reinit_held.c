@@ -1,4 +1,5 @@
-// A mutex is initialised again, by a reset, while another thread holds it: its section is open to all from then on.
+// A mutex is initialised again, by a reset, while another thread holds it: its section is open to
+// all from then on.
 //
 // expect: misuse lock
 #include <pthread.h>

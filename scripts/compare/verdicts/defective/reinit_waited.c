@@ -1,5 +1,5 @@
-// A condition is initialised again while a thread waits on it: the condition forgets the waiter, whom only its time
-// limit, after which it looks again, saves.
+// A condition is initialised again while a thread waits on it: the condition forgets the waiter,
+// whom only its time limit, after which it looks again, saves.
 //
 // expect: misuse changed
 #include <pthread.h>

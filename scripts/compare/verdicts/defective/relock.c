@@ -1,4 +1,5 @@
-// An error-checking mutex is locked again by its owner, who does not look at the result, and unlocked twice.
+// An error-checking mutex is locked again by its owner, who does not look at the result, and
+// unlocked twice.
 //
 // expect: misuse ledger
 #include <pthread.h>

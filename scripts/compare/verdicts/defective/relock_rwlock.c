@@ -1,5 +1,5 @@
-// A reader that finds the table too small asks for the write lock of the rwlock that it still holds; the call is refused
-// and it writes all the same.
+// A reader that finds the table too small asks for the write lock of the rwlock that it still
+// holds; the call is refused and it writes all the same.
 //
 // expect: misuse table
 #include <pthread.h>

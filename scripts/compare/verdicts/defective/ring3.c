@@ -1,12 +1,13 @@
-// Three locks in a ring: each of three threads holds one and wants the next, so no two of them are enough and no
-// function shows the cycle.
+// Three locks in a ring: each of three threads holds one and wants the next, so no two of them are
+// enough and no function shows the cycle.
 //
 // expect: deadlock fork_a fork_b fork_c
 #include <pthread.h>
 
 #include "fortune.h"
 
-static pthread_mutex_t fork_a = PTHREAD_MUTEX_INITIALIZER, fork_b = PTHREAD_MUTEX_INITIALIZER, fork_c = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t fork_a = PTHREAD_MUTEX_INITIALIZER, fork_b = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t fork_c = PTHREAD_MUTEX_INITIALIZER;
 static int meals;
 
 static void eat(pthread_mutex_t *left, pthread_mutex_t *right) {

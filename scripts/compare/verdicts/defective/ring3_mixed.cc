@@ -1,5 +1,5 @@
-// A ring of a mutex, a shared_mutex and a recursive mutex in three threads, two of which do other things under
-// their locks first.
+// A ring of a mutex, a shared_mutex and a recursive mutex in three threads, two of which do other
+// things under their locks first.
 //
 // expect: deadlock model view controller
 #include <mutex>

@@ -1,5 +1,5 @@
-// A read-write lock that prefers writers is locked for reading twice by one thread: a writer that begins to wait in
-// between keeps the second out, and the first keeps out the writer.
+// A read-write lock that prefers writers is locked for reading twice by one thread: a writer that
+// begins to wait in between keeps the second out, and the first keeps out the writer.
 //
 // expect: deadlock
 #include <pthread.h>

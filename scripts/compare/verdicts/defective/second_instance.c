@@ -1,5 +1,6 @@
-// One function locks pairs of locks in both orders: of the pair tick and tock both orders lie under a gate lock, so
-// nothing can happen; of the pair ping and pong they do not, so the two threads can block each other.
+// One function locks pairs of locks in both orders: of the pair tick and tock both orders lie under
+// a gate lock, so nothing can happen; of the pair ping and pong they do not, so the two threads can
+// block each other.
 //
 // expect: deadlock ping pong
 #include <pthread.h>

@@ -1,5 +1,6 @@
-// Three pairs of nodes on the heap are linked by the same two functions: of the first two pairs main makes one order
-// alone and joins the other's thread before the next; only of the last pair two threads make both at once.
+// Three pairs of nodes on the heap are linked by the same two functions: of the first two pairs
+// main makes one order alone and joins the other's thread before the next; only of the last pair
+// two threads make both at once.
 //
 // expect: deadlock
 #include <memory>

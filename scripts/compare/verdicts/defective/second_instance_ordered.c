@@ -1,5 +1,5 @@
-// A pair of locks is used in both orders twice, by the same functions: the first time a condition makes the second
-// thread wait for the first one's end of it; the second time nothing does.
+// A pair of locks is used in both orders twice, by the same functions: the first time a condition
+// makes the second thread wait for the first one's end of it; the second time nothing does.
 //
 // expect: deadlock late.x late.y
 #include <pthread.h>

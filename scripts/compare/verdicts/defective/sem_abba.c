@@ -1,5 +1,5 @@
-// Two binary semaphores used as locks in opposite orders: each thread can take its first, and the posts that would
-// help come only after what the other waits for.
+// Two binary semaphores used as locks in opposite orders: each thread can take its first, and the
+// posts that would help come only after what the other waits for.
 //
 // expect: deadlock
 #include <pthread.h>

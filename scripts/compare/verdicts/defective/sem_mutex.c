@@ -1,5 +1,5 @@
-// A mutex and a semaphore of two permits, which one thread takes both of: it holds the permits and wants the mutex,
-// while the other holds the mutex and wants a permit.
+// A mutex and a semaphore of two permits, which one thread takes both of: it holds the permits and
+// wants the mutex, while the other holds the mutex and wants a permit.
 //
 // expect: deadlock
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// A worker posts that a result is there only within a section of the lock that main holds while it waits for the
-// post: in the run the worker was quicker.
+// A worker posts that a result is there only within a section of the lock that main holds while it
+// waits for the post: in the run the worker was quicker.
 //
 // expect: deadlock
 #include <pthread.h>

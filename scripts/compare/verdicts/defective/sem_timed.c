@@ -1,5 +1,5 @@
-// A mutex and a binary semaphore in opposite orders; the wait for the semaphore has a time limit, but is begun again while
-// the mutex is kept.
+// A mutex and a binary semaphore in opposite orders; the wait for the semaphore has a time limit,
+// but is begun again while the mutex is kept.
 //
 // expect: deadlock
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// Each of three threads takes two of three permits, one by one: when each of them has one, none is left, and no thread
-// gives back what it has before it has two.
+// Each of three threads takes two of three permits, one by one: when each of them has one, none is
+// left, and no thread gives back what it has before it has two.
 //
 // expect: deadlock
 #include <pthread.h>

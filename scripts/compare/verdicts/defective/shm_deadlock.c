@@ -1,5 +1,5 @@
-// Two processes lock two mutexes in memory that they share, in opposite orders: the mutexes are made for it, and each
-// process can hold its first one.
+// Two processes lock two mutexes in memory that they share, in opposite orders: the mutexes are
+// made for it, and each process can hold its first one.
 //
 // expect: deadlock
 // args: --follow

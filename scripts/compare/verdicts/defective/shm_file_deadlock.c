@@ -1,5 +1,5 @@
-// A server and a client, each a process of its own, map one file at different addresses and lock its two
-// robust mutexes in opposite orders: a robust mutex helps only if its owner ends.
+// A server and a client, each a process of its own, map one file at different addresses and lock
+// its two robust mutexes in opposite orders: a robust mutex helps only if its owner ends.
 //
 // expect: deadlock
 // args: --follow

@@ -1,5 +1,5 @@
-// A mutex in shared memory and one of the process itself are nested in opposite orders by two threads of a process that
-// another one, which has the shared memory too, forked.
+// A mutex in shared memory and one of the process itself are nested in opposite orders by two
+// threads of a process that another one, which has the shared memory too, forked.
 //
 // expect: deadlock
 // args: --follow

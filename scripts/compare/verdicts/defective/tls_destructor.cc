@@ -1,5 +1,5 @@
-// main joins a thread while it holds the lock that the destructor of a thread_local object takes when the thread ends:
-// in the run the thread had ended before.
+// main joins a thread while it holds the lock that the destructor of a thread_local object takes
+// when the thread ends: in the run the thread had ended before.
 //
 // expect: deadlock
 #include <mutex>

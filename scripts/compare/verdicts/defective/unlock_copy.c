@@ -1,5 +1,5 @@
-// A structure is copied while its mutex is held, and the copy's mutex is unlocked: nobody had locked the copy, and the
-// original stays locked.
+// A structure is copied while its mutex is held, and the copy's mutex is unlocked: nobody had
+// locked the copy, and the original stays locked.
 //
 // expect: misuse copy.lock
 #include <pthread.h>

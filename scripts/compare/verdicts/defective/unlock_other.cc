@@ -1,4 +1,5 @@
-// A std::mutex is handed over: the thread that locked it lets another one unlock it, which only a semaphore permits.
+// A std::mutex is handed over: the thread that locked it lets another one unlock it, which only a
+// semaphore permits.
 //
 // expect: misuse turn
 #include <mutex>

@@ -1,4 +1,5 @@
-// A reader gives its read lock back twice, the second time on behalf of another reader, who believes itself alone.
+// A reader gives its read lock back twice, the second time on behalf of another reader, who
+// believes itself alone.
 //
 // expect: misuse map
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// A semaphore is destroyed by main while a thread has yet to post it: in another schedule the thread is quicker, in this
-// one it posts what is destroyed.
+// A semaphore is destroyed by main while a thread has yet to post it: in another schedule the
+// thread is quicker, in this one it posts what is destroyed.
 //
 // expect: misuse done
 #include <pthread.h>

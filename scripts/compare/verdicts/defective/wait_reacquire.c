@@ -1,5 +1,5 @@
-// A thread waits with the outer of two mutexes and keeps the inner one, so that it locks the outer one again while it
-// holds the inner one: against the order in which the other thread nests them.
+// A thread waits with the outer of two mutexes and keeps the inner one, so that it locks the outer
+// one again while it holds the inner one: against the order in which the other thread nests them.
 //
 // expect: deadlock
 #include <pthread.h>
