@@ -309,6 +309,9 @@ func TestAllThatCanHappen(t *testing.T) {
 		}
 		for kind, c := range count {
 			t.Logf("full %v, %s: %+v", full, kind, *c)
+			if c.missed > 0 {
+				t.Errorf("full %v, %s: %+v", full, kind, *c)
+			}
 			if c.preserving == 0 || (c.reversal == 0 && !full) {
 				t.Errorf("%s: %+v: the test shows nothing", kind, *c)
 			}

@@ -2,7 +2,6 @@ package replay
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -57,107 +56,128 @@ func parseLines(text string) []traceLine {
 
 // schedules enumerates the schedules of a trace.
 type schedules struct {
-	lines  []traceLine
-	of     map[int][]int // by thread: its lines
-	reads  []int         // by line: the line whose write it reads; -1: none
-	needs  [][]int       // by line: lines that come before it in every schedule
-	wakes  map[int][]int // by notification: the waits that it ends
-	seen   map[string]bool
-	racing map[[2]int]bool // pairs of lines, the lesser first
+	lines    []traceLine
+	of       [maxTraceThreads][]int // by thread: its lines
+	position []int                  // by line: its index in of
+	reads    []int8                 // by line: the line whose write it reads, from 1; 0: none
+	needs    [][]int                // by line: lines that come before it in every schedule
+	wakes    [][]int                // by notification: the waits that it ends
+	objects  map[string]int         // numbers of the variables and of the locks, each from 0
+	seen     map[scheduleState]bool
+	racing   map[[2]int]bool // pairs of lines, the lesser first
 }
+
+const (
+	maxTraceThreads = 6
+	maxTraceObjects = 4
+)
 
 // scheduleState is the state after a part of a schedule.
 type scheduleState struct {
-	done   map[int]int    // by thread: number of its lines executed
-	writer map[string]int // by variable: the line of its last write
-	holder map[string]int // by lock: its holder
-	missed map[int]bool   // the waits whose notification came before them: they never end
+	done   [maxTraceThreads]int8 // by thread: number of its lines executed
+	writer [maxTraceObjects]int8 // by variable: the line of its last write, from 1; 0: none
+	holder [maxTraceObjects]int8 // by lock: its holder; 0: none
+	missed uint64                // the waits, a bit each, whose notification came before them: they never end
 }
 
 // enumerate returns the pairs of lines that race in some schedule.
 func enumerate(lines []traceLine) map[[2]int]bool {
-	s := &schedules{lines: lines, of: map[int][]int{}, reads: make([]int, len(lines)), needs: make([][]int, len(lines)), wakes: map[int][]int{}, seen: map[string]bool{}, racing: map[[2]int]bool{}}
-	writer := map[string]int{}
+	s := &schedules{
+		lines: lines, reads: make([]int8, len(lines)), needs: make([][]int, len(lines)), wakes: make([][]int, len(lines)),
+		objects: map[string]int{}, seen: map[scheduleState]bool{}, racing: map[[2]int]bool{},
+	}
+	var writer [maxTraceObjects]int8
+	counts := map[bool]int{}
 	for i, l := range lines {
+		s.position = append(s.position, len(s.of[l.thread]))
 		s.of[l.thread] = append(s.of[l.thread], i)
-		s.reads[i] = -1
-		switch w, ok := writer[l.on]; {
-		case l.op == "w":
-			writer[l.on] = i
-		case l.op == "r" && ok:
-			s.reads[i] = w
+		access := l.op == "r" || l.op == "w"
+		if _, ok := s.objects[l.on]; !ok && (access || l.op == "acq") {
+			s.objects[l.on] = counts[access]
+			counts[access]++
+		}
+		switch o := s.objects[l.on]; l.op {
+		case "w":
+			writer[o] = int8(i + 1)
+		case "r":
+			s.reads[i] = writer[o]
 		}
 	}
 	s.addNeeds()
-	s.visit(scheduleState{map[int]int{}, map[string]int{}, map[string]int{}, map[int]bool{}})
+	s.visit(scheduleState{})
 	return s.racing
 }
 
-// addNeeds sets needs: for forks, joins and the notifications of waits.
+// addNeeds sets needs and wakes: for forks, joins and the notifications of waits. A wait ends at its
+// thread's next line, by the oldest notification since it began, unless that is a notify that
+// ended another wait. Without one it ended by itself.
 func (s *schedules) addNeeds() {
-	type sleeper struct{ thread, wait int }
-	asleep := map[string][]sleeper{}
-	notifiedBy := map[int]int{} // by waiting thread: the line of its notification
+	waits := map[int]int{} // by thread in a wait: the line of the wait
+	spent := map[int]bool{}
 	for i, l := range s.lines {
-		if n, ok := notifiedBy[l.thread]; ok {
-			s.needs[i] = append(s.needs[i], n)
-			delete(notifiedBy, l.thread)
-		}
-		for c := range asleep { // a thread that goes on without a notification woke by itself
-			asleep[c] = slices.DeleteFunc(asleep[c], func(x sleeper) bool { return x.thread == l.thread })
+		if w, ok := waits[l.thread]; ok {
+			s.addWake(w, i, spent)
+			delete(waits, l.thread)
 		}
 		var peer int
 		fmt.Sscanf(l.on, "T%d", &peer)
-		switch l.op {
+		switch of := s.of[peer]; l.op {
 		case "fork":
-			if of := s.of[peer]; len(of) > 0 {
+			if len(of) > 0 {
 				s.needs[of[0]] = append(s.needs[of[0]], i)
 			}
 		case "join":
-			s.needs[i] = append(s.needs[i], s.of[peer][len(s.of[peer])-1])
+			s.needs[i] = append(s.needs[i], of[len(of)-1])
 		case "wait":
-			asleep[l.on] = append(asleep[l.on], sleeper{l.thread, i})
-		case "notify", "notifyAll":
-			woken := asleep[l.on]
-			if l.op == "notify" {
-				woken = woken[:min(1, len(woken))]
-			}
-			for _, x := range woken {
-				s.wakes[i] = append(s.wakes[i], x.wait)
-				notifiedBy[x.thread] = i
-			}
-			asleep[l.on] = slices.Clone(asleep[l.on][len(woken):])
+			waits[l.thread] = i
 		}
+	}
+}
+
+// addWake sets needs and wakes for a wait and the line of its thread that follows it. Spent are the
+// notifications that ended another wait.
+func (s *schedules) addWake(wait, next int, spent map[int]bool) {
+	for n := wait + 1; n < next; n++ {
+		op := s.lines[n].op
+		if op != "notifyAll" && (op != "notify" || spent[n]) {
+			continue
+		}
+		spent[n] = op == "notify"
+		s.needs[next] = append(s.needs[next], n)
+		s.wakes[n] = append(s.wakes[n], wait)
+		return
 	}
 }
 
 // visit visits the states that follow x.
 func (s *schedules) visit(x scheduleState) {
-	key := fmt.Sprint(x.done, x.writer, x.missed)
-	if s.seen[key] {
+	if s.seen[x] {
 		return
 	}
-	s.seen[key] = true
+	s.seen[x] = true
 	var next []int
 	for t, of := range s.of {
-		n := x.done[t]
-		if n < len(of) && s.ready(&x, of[n]) && (n == 0 || !x.missed[of[n-1]]) {
+		n := int(x.done[t])
+		if n < len(of) && s.ready(&x, of[n]) && (n == 0 || x.missed>>of[n-1]&1 == 0) {
 			next = append(next, of[n])
 		}
 	}
 	s.addRaces(next)
 	for _, i := range next {
 		if s.possible(&x, i) {
-			s.visit(s.after(&x, i))
+			s.visit(s.after(x, i))
 		}
 	}
 }
 
+// executed reports whether a line is executed in a state.
+func (s *schedules) executed(x *scheduleState, i int) bool {
+	return s.position[i] < int(x.done[s.lines[i].thread])
+}
+
 // ready reports whether what a line needs has been executed.
 func (s *schedules) ready(x *scheduleState, i int) bool {
-	return !slices.ContainsFunc(s.needs[i], func(n int) bool {
-		return slices.Index(s.of[s.lines[n].thread], n) >= x.done[s.lines[n].thread]
-	})
+	return !slices.ContainsFunc(s.needs[i], func(n int) bool { return !s.executed(x, n) })
 }
 
 // addRaces records which of the lines, each the next one of its thread, race.
@@ -175,36 +195,33 @@ func (s *schedules) addRaces(next []int) {
 
 // possible reports whether a line that is ready can be executed.
 func (s *schedules) possible(x *scheduleState, i int) bool {
-	l := s.lines[i]
-	switch l.op {
+	switch o := s.objects[s.lines[i].on]; s.lines[i].op {
 	case "acq":
-		return x.holder[l.on] == 0
+		return x.holder[o] == 0
 	case "r":
-		w, ok := x.writer[l.on]
-		return ok == (s.reads[i] >= 0) && (!ok || w == s.reads[i])
+		return x.writer[o] == s.reads[i]
 	}
 	return true
 }
 
 // after returns the state after a line.
-func (s *schedules) after(x *scheduleState, i int) scheduleState {
-	y := scheduleState{maps.Clone(x.done), maps.Clone(x.writer), maps.Clone(x.holder), maps.Clone(x.missed)}
+func (s *schedules) after(x scheduleState, i int) scheduleState {
 	l := s.lines[i]
 	for _, w := range s.wakes[i] {
-		if t := s.lines[w].thread; slices.Index(s.of[t], w) >= x.done[t] {
-			y.missed[w] = true
+		if !s.executed(&x, w) {
+			x.missed |= 1 << w
 		}
 	}
-	y.done[l.thread]++
-	switch l.op {
+	x.done[l.thread]++
+	switch o := s.objects[l.on]; l.op {
 	case "acq":
-		y.holder[l.on] = l.thread
+		x.holder[o] = int8(l.thread)
 	case "rel":
-		delete(y.holder, l.on)
+		x.holder[o] = 0
 	case "w":
-		y.writer[l.on] = i
+		x.writer[o] = int8(i + 1)
 	}
-	return y
+	return x
 }
 
 // drawing is a random run under construction.
@@ -229,7 +246,7 @@ func drawLines(r *rand.Rand, n int) []traceLine {
 			d.live = append(d.live, t)
 		}
 	}
-	locks, variables, conditions := 1+r.IntN(3), 1+r.IntN(3), false
+	locks, variables, conditions := 1+r.IntN(3), 1+r.IntN(3), r.IntN(3) == 0
 	for range 20 * n {
 		if len(d.lines) >= n {
 			break

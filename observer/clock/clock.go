@@ -71,7 +71,6 @@ type Must struct {
 	spareObjects []*object              // likewise
 	matcher      *order.Matcher
 	sets         []mark // by order.Ref
-	common       order.Common[event.Epoch]
 
 	forced       uint64 // see Forced
 	contradicted uint64 // see Contradicted
@@ -200,15 +199,6 @@ func (m *Must) synchronise(t *thread, o *object, e *event.Event) *order.Match {
 	x := m.matcher.Match(&o.order, e)
 	for _, edge := range x.Edges {
 		t.join(&m.sets[edge.From])
-	}
-	if n := len(x.Sleepers); n > 0 {
-		width := 0
-		for _, s := range x.Sleepers {
-			width = max(width, len(m.sets[s].clock))
-		}
-		t.joinClock(m.common.Beyond(x.Beyond, n, width, func(i int, slot uint32) event.Epoch {
-			return m.sets[x.Sleepers[i]].clock.At(slot)
-		}))
 	}
 	return x
 }

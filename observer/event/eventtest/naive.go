@@ -152,7 +152,9 @@ func (n *Naive) before(o *naiveObject, clock Set, e event.Event, inferred bool) 
 	case event.Wake:
 		o.wake(clock, e, n.observed)
 	case event.Signal, event.Broadcast:
-		o.notify(clock, e.Op == event.Broadcast)
+		if n.observed {
+			o.notify(clock, e.Op == event.Broadcast)
+		}
 	case event.BarrierArrive:
 		n.arrive(o, clock)
 	case event.BarrierDepart:
