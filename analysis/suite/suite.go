@@ -57,6 +57,7 @@ type Suite struct {
 	depend   *depend.Graph
 	hangs    *hang.Analysis
 	misuse   *misuse.Analysis
+	early    early
 	explain  bool
 	pruned   []finding.Pruned
 	notAsked uint64 // candidates for races that were not asked about, or not for all threads
@@ -77,10 +78,9 @@ func New(o Options) *Suite {
 	s.misuse = misuse.New(o.Misuse)
 	s.eraser = eraser.New(eraser.Options{EveryPair: true, Uses: o.Uses, CollectPruned: o.Explain, Locks: held})
 	s.order = happensbefore.New(happensbefore.Options{Locks: held})
-	if o.OnDeadlock != nil {
-		online := predict.NewOnline(history, o.OnDeadlock)
-		o.Locks.OnInverse, o.Locks.OnAcquired = online.Inverse, online.Acquired
-	}
+	s.early = early{found: map[string][]finding.Finding{}, report: o.OnDeadlock}
+	online := predict.NewOnline(history, s.early.add)
+	o.Locks.OnInverse, o.Locks.OnAcquired = online.Inverse, online.Acquired
 	if o.LockClass != nil {
 		o.Locks.Class = func(id event.ObjectID) (c goodlock.Class) {
 			c.Name, c.Process = o.LockClass(id)
@@ -125,6 +125,7 @@ func (s *Suite) Remember(n *event.Names) {
 	s.depend.Remember(n)
 	s.hangs.Remember(n)
 	s.misuse.Remember(n)
+	s.early.remember(n)
 }
 
 // Uses returns how threads used each variable so far, and under which locks; with Options.Uses.
@@ -132,7 +133,7 @@ func (s *Suite) Uses() []run.Use { return s.eraser.Uses() }
 
 // Finish returns the findings. For a predicted finding, or an observed race, doubt returns a
 // sentence why it may be wrong, or "" if there is no reason: an order that was not observed, or an
-// acquire that was not recorded. With such a reason, the finding is only potential. If doubt is
+// acquire that was not recorded. With such a reason, the finding is likely at most. If doubt is
 // nil, no finding changes for this reason.
 func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	races, others := s.races()
@@ -141,7 +142,9 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	candidates := s.goodlock.Candidates()
 	for i := range deadlocks {
 		s.settle(&deadlocks[i], candidates[i])
+		s.early.settle(&deadlocks[i])
 	}
+	deadlocks = append(deadlocks, s.early.rest()...)
 	found := slices.Concat(races, s.predicted(others), deadlocks, s.goodlock.Classes(), s.misuse.Finish())
 	for i := range found {
 		found[i].Depends, found[i].Partial = s.depend.Extend(found[i].Threads), s.depend.Partial()
