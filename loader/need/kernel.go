@@ -3,6 +3,7 @@ package need
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -57,6 +58,18 @@ func OlderThan(release, version string) bool {
 	a, b, err := ParseRelease(release)
 	c, d, err2 := ParseRelease(version)
 	return err == nil && err2 == nil && (a < c || a == c && b < d)
+}
+
+// securityModules returns the names of the kernel's security modules that may forbid tracing; "" if
+// there is none, or the kernel does not show them.
+func securityModules() string {
+	list, err := os.ReadFile("/sys/kernel/security/lsm")
+	if err != nil {
+		return ""
+	}
+	may := []string{"apparmor", "bpf", "landlock", "selinux", "smack", "yama"}
+	names := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(list)), ","), func(n string) bool { return !slices.Contains(may, n) })
+	return strings.Join(names, ", ")
 }
 
 func inUserNamespace() bool {

@@ -99,6 +99,8 @@ type Circumstances struct {
 	Self      string   // the tool's own path, quoted for a shell
 	Lockdown  string   // "", "integrity" or "confidentiality"
 	CapsKnown bool     // the tool's capabilities could be read
+	// SecurityModules are the names of the kernel's security modules; "" if they are not known.
+	SecurityModules string
 }
 
 // Read returns the circumstances of this process.
@@ -106,6 +108,7 @@ func Read() Circumstances {
 	c := Circumstances{Nested: inUserNamespace(), Lockdown: lockdownMode(), Release: kernelRelease(), Self: selfPath()}
 	_, err := os.Stat(BTFPath)
 	c.noBTF = errors.Is(err, os.ErrNotExist)
+	c.SecurityModules = securityModules()
 	if status, err := procfs.Status("self"); err == nil {
 		c.seccomp = status["Seccomp"] == "2"
 	}

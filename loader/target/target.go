@@ -107,7 +107,7 @@ func checkProgram(pid int, status map[string]string) error {
 	path, err := os.Readlink(exe)
 	switch {
 	case errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM):
-		return notYours(pid, status)
+		return notYours(need.Read(), pid, status, err)
 	case errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH):
 		return vanished(pid, status)
 	case err != nil:
@@ -128,19 +128,45 @@ func vanished(pid int, status map[string]string) error {
 	return &need.Error{What: fmt.Sprintf("process %d (%s) has just ended", pid, status["Name"]), Remedy: findProcess, Kind: ErrNoProcess}
 }
 
-func notYours(pid int, status map[string]string) error {
-	c := need.Read()
+// notYours returns the error for a process whose program the kernel does not show to this user.
+func notYours(c need.Circumstances, pid int, status map[string]string, err error) error {
+	if c.CapsKnown && !c.NoPtrace {
+		return refusedWithAll(c, pid, status, err)
+	}
 	remedy := fmt.Sprintf("run the same command as root: sudo %s ...", c.Self)
 	owner, _, _ := strings.Cut(status["Uid"], "\t")
 	what := fmt.Sprintf("process %d (%s) belongs to %s", pid, status["Name"], userName(owner))
 	if owner == strconv.Itoa(os.Getuid()) {
 		what = fmt.Sprintf("process %d (%s) does not let its own user look into it (it is set-uid, has capabilities, or asked for it)", pid, status["Name"])
 	}
+	if c.Lacks(need.CapSysPtrace) && os.Geteuid() == 0 {
+		return &need.Error{
+			What: "missing " + need.CapSysPtrace + ", which root has elsewhere: " + what, Kind: ErrNotYours, Err: err,
+			Remedy: "start the container or service with it: --cap-add SYS_PTRACE, or AmbientCapabilities=CAP_SYS_PTRACE",
+		}
+	}
 	if c.Lacks(need.CapSysPtrace) {
 		what = "missing " + need.CapSysPtrace + ": " + what
 		remedy += fmt.Sprintf("; or give the binary its capabilities: sudo setcap %s %s", need.FileCapabilities, c.Self)
 	}
 	return &need.Error{What: what, Remedy: remedy, Kind: ErrNotYours}
+}
+
+// refusedWithAll returns the error for a process that may not be looked into although CAP_SYS_PTRACE
+// is in effect, with which the kernel's own rules allow it: more privileges would not help.
+func refusedWithAll(c need.Circumstances, pid int, status map[string]string, err error) error {
+	what := fmt.Sprintf("process %d (%s) may not be looked into, even with %s", pid, status["Name"], need.CapSysPtrace)
+	if c.Nested {
+		return &need.Error{What: what + ": it is outside of the user namespace (a rootless container, unshare -U) of tracepredict", Remedy: "run tracepredict outside of it", Err: err, Kind: ErrNotYours}
+	}
+	who := "a security module of the kernel"
+	if c.SecurityModules != "" {
+		who += " (" + c.SecurityModules + ")"
+	}
+	return &need.Error{
+		What: what + ": " + who + " or the sandbox of this machine protects it", Err: err, Kind: ErrNotYours,
+		Remedy: "observe another process, or look for the refusal in the kernel's log: dmesg, or ausearch -m avc",
+	}
 }
 
 func userName(uid string) string {
