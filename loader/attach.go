@@ -40,6 +40,8 @@ func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), st
 	}
 	s.early = early
 	s.begin(pid)
+	goOn := context.AfterFunc(ctx, func() { s.abandon(target.ExitFailed, "it was ended while the probes were being planned") })
+	defer goOn()
 	if err = s.guardWatchpoints(); err == nil {
 		err = s.attachAll(tasks)
 	}

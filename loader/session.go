@@ -131,6 +131,8 @@ type Session struct {
 	hitCounters atomic.Pointer[[]*hitCounter] // counters by site; nil for sites of other variables
 	removing    sync.WaitGroup                // goroutines that remove probes of variables that are too busy
 
+	abandoned atomic.Pointer[target.ExitError] // why the planning of probes is to end; nil: it goes on
+
 	unexplained atomic.Uint64 // accesses of which only a debug exception without a cause was seen
 
 	live    pidSet         // processes that are observed and have not ended
@@ -414,6 +416,9 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 	for _, m := range maps {
 		if !m.Exec || m.File.Inode == 0 || p.known(m) {
 			continue
+		}
+		if err := s.checkAbandoned(); err != nil {
+			return nil, err
 		}
 		mod, err := s.addMapping(p, m)
 		if err != nil {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader/attach"
+	"github.com/tracepredict/tracepredict/loader/ptrace"
+	"github.com/tracepredict/tracepredict/loader/target"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
@@ -125,7 +127,7 @@ func TestPassSignals(t *testing.T) {
 		if err := program.Start(); err != nil {
 			t.Fatal(err)
 		}
-		stop := passSignals(program.Process.Pid, new(job))
+		stop := passSignals(program.Process.Pid, new(job), func(syscall.Signal) {})
 		if err := unix.Kill(os.Getpid(), sig); err != nil {
 			t.Fatal(err)
 		}
@@ -150,5 +152,48 @@ func TestUsageError(t *testing.T) {
 	cause := errors.New("cause")
 	if err := (&UsageError{Err: cause}); err.Error() != "cause" || !errors.Is(err, cause) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestAbandon: planning ends when the session is abandoned, unless the program runs already.
+func TestAbandon(t *testing.T) {
+	s := &Session{first: &process{pid: os.Getpid()}}
+	if err := s.checkAbandoned(); err != nil {
+		t.Error(err)
+	}
+	s.interrupted(unix.SIGTSTP) // does not end a program
+	if err := s.checkAbandoned(); err != nil {
+		t.Error(err)
+	}
+	s.interrupted(unix.SIGINT)
+	s.abandon(1, "later")
+	var exit *target.ExitError
+	if err := s.checkAbandoned(); !errors.Is(err, ErrNotBegun) || !errors.As(err, &exit) || exit.Code != 130 || !strings.Contains(err.Error(), "SIGINT") {
+		t.Errorf("got %v, %+v", err, exit)
+	}
+	if err := s.ready(); !errors.Is(err, ErrNotBegun) {
+		t.Errorf("got %v", err)
+	}
+	s.running = true
+	if err := s.checkAbandoned(); err != nil {
+		t.Errorf("while the program runs: %v", err)
+	}
+}
+
+func TestIgnores(t *testing.T) {
+	for _, c := range []struct {
+		mask string
+		sig  unix.Signal
+		want bool
+	}{{"0000000000000000", unix.SIGINT, false}, {"0000000000000002", unix.SIGINT, true}, {"0000000000000001", unix.SIGINT, false}, {"0000000000000001", unix.SIGHUP, true}, {"", unix.SIGINT, true}} {
+		if got := ignores(map[string]string{"SigIgn": c.mask}, c.sig); got != c.want {
+			t.Errorf("%v with %q: %v", c.sig, c.mask, got)
+		}
+	}
+	for exit, code := range map[ptrace.Exit]int{{}: 125, {Status: 127}: 127, {Signal: unix.SIGTERM}: 143} {
+		var e *target.ExitError
+		if err := endedEarly(exit); !errors.As(err, &e) || e.Code != code || !errors.Is(err, ErrNotBegun) {
+			t.Errorf("%+v: %v with status %d, want %d", exit, err, e.Code, code)
+		}
 	}
 }

@@ -54,7 +54,7 @@ func start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 		started(s)
 	}
 	s.startReading()
-	stopSignals := passSignals(s.PID(), &s.job)
+	stopSignals := passSignals(s.PID(), &s.job, s.interrupted)
 	defer stopSignals()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -122,6 +122,9 @@ func (s *Session) trace(held *ptrace.Held, endObservation func()) traceResult {
 		kill(s.PID()) // the program is stopped at its start, or cannot be observed
 		_, _ = t.Run()
 	}
+	if err == nil && first {
+		err = endedEarly(exit)
+	}
 	return traceResult{exit: exit, err: err}
 }
 
@@ -180,6 +183,9 @@ func (s *Session) ready() error {
 	if s.ended {
 		return nil
 	}
+	if err := s.checkAbandoned(); err != nil {
+		return err
+	}
 	var missing, unfit error
 	if !s.opts.Follow { // with Follow, a program executed later may have the variable
 		missing = s.first.planner.Unresolved()
@@ -233,7 +239,8 @@ func errNotObservable(modules map[procfs.FileID]*Module) error {
 
 // passSignals keeps the tool alive when the terminal interrupts both it and the program, and
 // passes the signals that are sent to the tool alone on to the program.
-func passSignals(pid int, job *job) (stop func()) {
+// interrupted is called for each of them first.
+func passSignals(pid int, job *job, interrupted func(unix.Signal)) (stop func()) {
 	c := make(chan os.Signal, 16)
 	done := make(chan struct{})
 	signal.Notify(c, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGTSTP)
@@ -241,6 +248,7 @@ func passSignals(pid int, job *job) (stop func()) {
 		defer close(done)
 		for sig := range c {
 			s, ok := sig.(unix.Signal)
+			interrupted(s)
 			if s == unix.SIGTSTP {
 				job.ask()
 			}
