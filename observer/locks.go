@@ -59,6 +59,7 @@ func (o *Observer) acquired(t *thread, r *bpf.Record) {
 	}
 	if h := t.holding(obj); h != nil && !obj.unlockedByOther {
 		h.depth++ // a recursive acquisition: only the outermost level is an event
+		o.inner++
 		o.readAgain(t, r, obj)
 		return
 	}

@@ -145,6 +145,8 @@ type Stats struct {
 type Observer struct {
 	opts  Options
 	clock *clock.Must
+	// inner is the number of acquisitions at inner levels, which make no events.
+	inner uint64
 	stats Stats
 	ev    event.Event // reused for all
 	args  [event.MaxArgs]uint64
@@ -223,6 +225,10 @@ func (o *Observer) Stack(s *bpf.StackRecord) {
 		o.stacks[event.StackID(s.Stack)] = Stack{Site: s.Site, Call: s.Call, TGID: s.Tgid, Caller: s.Caller}
 	}
 }
+
+// InnerAcquisitions returns the number of acquisitions of locks that their threads held already,
+// which make no events.
+func (o *Observer) InnerAcquisitions() uint64 { return o.inner }
 
 // StackOf returns the description of a call stack, and whether it was recorded.
 func (o *Observer) StackOf(p event.StackID) (Stack, bool) {

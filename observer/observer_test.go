@@ -1021,3 +1021,20 @@ func TestStartAt(t *testing.T) {
 		t.Errorf("%v, %+v", l.broken, l.o.Stats())
 	}
 }
+
+// TestInnerAcquisitions counts the acquisitions that make no events.
+func TestInnerAcquisitions(t *testing.T) {
+	l := newListener()
+	for _, r := range parseRecords(t, two+`
+		11 acquire A
+		11 acquire A
+		11 release A
+		11 release A
+		11 acquire A
+	`) {
+		l.o.Record(&r)
+	}
+	if got := l.o.InnerAcquisitions(); got != 1 {
+		t.Errorf("%d inner acquisitions, want 1", got)
+	}
+}

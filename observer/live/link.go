@@ -22,6 +22,8 @@ type Link struct {
 	values []loader.VariableValue // see KeepValues
 	// unseenIn has, for the modules that DoubtsNow has searched, the result of unseenIn.
 	unseenIn map[*loader.Module]string
+
+	readings readings // see ReadsNothing
 }
 
 // NewLink returns a Link without an observer and a session.

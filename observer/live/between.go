@@ -1,0 +1,168 @@
+package live
+
+import (
+	"fmt"
+	"path"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/between"
+	"github.com/tracepredict/tracepredict/probes/elf"
+)
+
+// readings keeps the answers of ReadsNothing.
+type readings struct {
+	examiners map[int]*examiner // by process
+	budget    int               // instructions that may still be examined for all processes
+	answers   map[readingKey]reading
+}
+
+type readingKey struct {
+	from, to event.StackID
+	last     bool
+}
+
+type reading struct {
+	ok  bool
+	why string
+}
+
+// examiner is an Examiner of one process.
+type examiner struct {
+	*between.Examiner
+	link *Link
+	pid  int
+	// calls has, for each file, the entries of its functions that make an event whenever they are
+	// called.
+	calls map[*elf.File]map[uint64]bool
+}
+
+// ReadsNothing reports whether the code that a thread executed between two consecutive events, at
+// these call stacks, depends on no memory that another thread may have written, so that the thread
+// would execute the same code in any schedule. The first event is a successful operation of a
+// synchronisation function; both are calls of such functions. why says what the code depends on, or
+// why that is not known.
+func (l *Link) ReadsNothing(from, to event.StackID) (ok bool, why string) {
+	return l.readsNothing(readingKey{from, to, false})
+}
+
+// ReadsNothingBefore is ReadsNothing for a thread that executes nothing after the second event: what
+// the code between the two reads and keeps for later does not matter.
+func (l *Link) ReadsNothingBefore(from, to event.StackID) (ok bool, why string) {
+	return l.readsNothing(readingKey{from, to, true})
+}
+
+func (l *Link) readsNothing(key readingKey) (ok bool, why string) {
+	r := &l.readings
+	if r.answers == nil {
+		*r = readings{examiners: map[int]*examiner{}, answers: map[readingKey]reading{}, budget: between.DefaultBudget}
+	}
+	a, known := r.answers[key]
+	if !known {
+		a.ok, a.why = l.examine(key)
+		r.answers[key] = a
+	}
+	return a.ok, a.why
+}
+
+const notExamined = "not examined"
+
+// examine answers a query.
+func (l *Link) examine(key readingKey) (ok bool, why string) {
+	if l.Session == nil || l.readings.budget <= 0 {
+		return false, notExamined
+	}
+	from, known := l.observed.StackOf(key.from)
+	to, known2 := l.observed.StackOf(key.to)
+	if !known || !known2 || from.Call > 0 || to.Call > 0 || from.TGID != to.TGID {
+		return false, notExamined
+	}
+	x := l.examiner(int(from.TGID))
+	q := between.Query{From: l.callStack(key.from, from), To: l.callStack(key.to, to), Last: key.last,
+		Unrecorded: l.Observer.InnerAcquisitions() > 0 || l.Observer.Stats().Lost > 0}
+	x.Budget = l.readings.budget
+	ok, reason := x.ReadsNothing(q)
+	l.readings.budget = x.Budget
+	return ok, reason.Text(func(addr uint64) string { return l.sourceLocation(x.pid, addr) })
+}
+
+func (l *Link) examiner(pid int) *examiner {
+	x := l.readings.examiners[pid]
+	if x == nil {
+		x = &examiner{link: l, pid: pid, calls: map[*elf.File]map[uint64]bool{}}
+		x.Examiner = between.New(x)
+		l.readings.examiners[pid] = x
+	}
+	return x
+}
+
+// sourceLocation returns the source location of an instruction as file:line, or the function.
+func (r *Names) sourceLocation(pid int, addr uint64) string {
+	frames := r.at(pid, addr, false)
+	switch f := frames[0]; {
+	case f.File != "" && f.Line > 0:
+		return fmt.Sprintf("%s:%d", path.Base(f.File), f.Line)
+	case f.Function != "":
+		return f.Function
+	}
+	return fmt.Sprintf("%#x", addr)
+}
+
+// Code implements between.Process.
+func (x *examiner) Code(addr uint64) (*elf.File, uint64, bool) {
+	seg, ok := x.link.process.Segment(x.pid, addr)
+	if !ok {
+		return nil, 0, false
+	}
+	return seg.Module.Bin, seg.Bias, true
+}
+
+// Synchronises implements between.Process.
+func (x *examiner) Synchronises(f *elf.File, entry uint64) bool { return x.entries(f)[entry] }
+
+// Imports implements between.Process.
+func (x *examiner) Imports(name string) bool {
+	for _, seg := range x.link.process.Segments(x.pid) {
+		for _, s := range seg.Module.Bin.Lookup(name) {
+			if x.Synchronises(seg.Module.Bin, s.Addr) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (x *examiner) entries(f *elf.File) map[uint64]bool {
+	if known, ok := x.calls[f]; ok {
+		return known
+	}
+	entries := map[uint64]bool{}
+	x.calls[f] = entries
+	for _, seg := range x.link.process.Segments(x.pid) {
+		if seg.Module.Bin != f || seg.Module.Plan == nil {
+			continue
+		}
+		for i := range seg.Module.Plan.Sites {
+			s := &seg.Module.Plan.Sites[i]
+			if fn, ok := f.FunctionAt(s.At); ok && isCall(s) {
+				entries[fn.Lo] = true
+			}
+		}
+	}
+	return entries
+}
+
+// isCall reports whether a site observes the calls of a function that synchronises, and that calls
+// no other code of the program.
+func isCall(s *probes.Site) bool {
+	if s.Program != probes.ProgramNamed || s.Variable != "" || s.Method != nil {
+		return false
+	}
+	switch bpf.Op(s.BPF.Op) {
+	case bpf.OpAcquire, bpf.OpAcquireRead, bpf.OpRelease, bpf.OpWait, bpf.OpSignal, bpf.OpBroadcast, bpf.OpBarrier, bpf.OpSemPost,
+		bpf.OpSemWait, bpf.OpInit, bpf.OpDestroy, bpf.OpCreate, bpf.OpJoin, bpf.OpDetach:
+		return true
+	}
+	return false
+}

@@ -1,0 +1,85 @@
+package between
+
+import (
+	"slices"
+	"strings"
+)
+
+// endsPath reports whether a function never returns to its caller. An exception that it throws is
+// followed in walker.throws.
+func endsPath(name string) bool {
+	return throws(name) || slices.Contains([]string{
+		"abort", "exit", "_exit", "_Exit", "quick_exit", "__assert_fail", "__assert_perror_fail", "__stack_chk_fail", "__fortify_fail",
+		"pthread_exit", "thrd_exit", "_ZSt9terminatev", "__clang_call_terminate", "longjmp", "siglongjmp", "_longjmp", "__longjmp_chk",
+	}, name)
+}
+
+// throws reports whether a function throws an exception whenever it is called.
+func throws(name string) bool {
+	return strings.HasPrefix(name, "_ZSt") && strings.Contains(name, "__throw_") ||
+		slices.Contains([]string{"__cxa_throw", "__cxa_rethrow", "_Unwind_Resume", "_Unwind_RaiseException"}, name)
+}
+
+// readsNothing reports whether a function of the C or C++ library reads no memory that another
+// thread may write, and has no effect on which the caller depends.
+func readsNothing(name string) bool {
+	return slices.Contains([]string{"pthread_self", "thrd_current", "__errno_location", "__tls_get_addr", "sched_yield"}, name)
+}
+
+// keepsNothing returns the number of leading arguments of a function of the C or C++ library that
+// may be addresses; it keeps none of them when it returns, except as copies and pthread_create say.
+// -1: any number. ok is false for a function that is not known.
+func keepsNothing(name string) (n int, ok bool) {
+	if synchronises(name) {
+		return 6, true
+	}
+	if s, ok := strings.CutSuffix(name, "_chk"); ok {
+		name = strings.TrimPrefix(s, "__")
+	}
+	if strings.HasPrefix(name, "__isoc") {
+		name = name[strings.LastIndex(name, "_")+1:]
+	}
+	for n, names := range keepers {
+		if slices.Contains(names, name) {
+			return n, true
+		}
+	}
+	return 0, endsPath(name) || readsNothing(name)
+}
+
+// keepers are the functions of keepsNothing by the number of leading arguments that may be
+// addresses.
+var keepers = [...][]string{
+	0: {"rand", "random", "getpid", "gettid", "fork", "sleep", "usleep", "putchar", "close", "malloc", "calloc", "_Znwm", "_Znam",
+		"__cxa_end_catch", "__cxa_allocate_exception", "clock", "abs", "isatty", "getppid"},
+	1: {"free", "_ZdlPv", "_ZdlPvm", "_ZdaPv", "strlen", "puts", "perror", "atoi", "atol", "atoll", "atof", "time", "rand_r", "fflush", "fclose", "__cxa_begin_catch", "memset", "realloc", "pipe", "getenv"},
+	2: {"nanosleep", "thrd_sleep", "clock_gettime", "gettimeofday", "fputs", "fputc", "putc", "strcmp", "strcpy", "strcat", "strncpy", "strncmp", "memcmp", "read", "write",
+		"memcpy", "memmove", "mempcpy", "strchr", "strrchr", "strstr", "bzero", "clock_getres", "open", "stat", "fstat", "pread", "pwrite", "poll"},
+	4: {"fwrite", "fread", "clock_nanosleep", "strtol", "strtoul", "strtoll", "strtoull", "strtod", "fgets", "select"},
+	6: {"printf", "fprintf", "sprintf", "snprintf", "dprintf", "scanf", "sscanf", "fscanf", "vsnprintf"},
+}
+
+// synchronises reports whether a function, by its name, operates on an object of synchronisation, or
+// on a thread, and keeps no address.
+func synchronises(name string) bool {
+	name = strings.TrimLeft(name, "_")
+	return slices.ContainsFunc([]string{
+		"pthread_mutex_", "pthread_cond_", "pthread_rwlock_", "pthread_spin_", "pthread_barrier_", "sem_", "mtx_", "cnd_",
+		"pthread_create", "pthread_join", "pthread_detach", "thrd_create", "thrd_join", "thrd_detach",
+		"ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE", "ZNSt18condition_variable10notify_", "ZNSt6thread4joinEv",
+	}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// operands returns the number of arguments that a synchronisation function takes, at most.
+func operands(name string) int {
+	name = strings.TrimLeft(name, "_")
+	for _, s := range []string{"timed", "clock", "cond_wait", "cnd_wait", "_init", "create", "join", "exit", "once"} {
+		if strings.Contains(name, s) {
+			return 6
+		}
+	}
+	if synchronises(name) {
+		return 1
+	}
+	return 6
+}

@@ -1,0 +1,577 @@
+package between
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// walker explores the paths from the first event of a query.
+type walker struct {
+	*explorer
+	x       *Examiner
+	query   Query
+	why     Why
+	outside int // return addresses of From that belong to frames outside the outermost context
+	now     place
+	arrived bool
+}
+
+// fail ends the exploration with a reason.
+func (w *walker) fail(why Why) bool {
+	w.why = why
+	return false
+}
+
+// maxFrames bounds the depth of contexts.
+const maxFrames = maxObjects - 2
+
+// outer is the number of frames outside the one that both events have in common that are examined:
+// code may have pointers to them.
+const outer = 3
+
+// located is an address of the process in a file.
+type located struct {
+	image *image
+	pc    uint64 // as linked
+	bias  uint64
+}
+
+func (x *Examiner) locate(addr uint64) (l located, ok bool) {
+	f, bias, ok := x.process.Code(addr)
+	if !ok || f.Arch() != insn.AMD64 {
+		return l, false
+	}
+	return located{x.image(f), addr - bias, bias}, true
+}
+
+// inCall reports whether an address is in a function whose calls are events.
+func (x *Examiner) inCall(addr uint64) bool {
+	l, ok := x.locate(addr)
+	if !ok {
+		return false
+	}
+	fn, ok := l.image.FunctionAt(l.pc)
+	return ok && x.process.Synchronises(l.image.File, fn.Lo)
+}
+
+// begin finds the contexts of the first event, and what is known in them. It returns false if the
+// query is answered.
+func (w *walker) begin() bool {
+	from, to := w.query.From, w.query.To
+	if len(from) < 2 || len(to) < 2 {
+		return w.fail(Why{Kind: NotUnderstood})
+	}
+	if !w.x.inCall(from[0]) || !w.x.inCall(to[0]) {
+		return w.fail(Why{Kind: NotUnderstood, At: from[0]})
+	}
+	common := 0
+	for common < min(len(from), len(to))-1 && from[len(from)-1-common] == to[len(to)-1-common] {
+		common++
+	}
+	if common == 0 {
+		return w.fail(Why{Kind: NoPath})
+	}
+	frames := from[1:]
+	needed := max(len(frames)-common, 1)
+	if needed > maxFrames/2 {
+		return w.fail(Why{Kind: TooMuch})
+	}
+	w.explorer = newExplorer(0)
+	w.explorer.control, w.explorer.refuses = w.control, w.refuses
+	w.explorer.trouble = func(p place, k Kind) { w.fail(Why{Kind: k, At: p.process(p.pc)}) }
+	w.explorer.memory = func(p place) memory { w.now = p; return w }
+	for n := min(len(frames), needed+outer, maxFrames/2); ; {
+		s, c, failed := w.frames(frames, n)
+		if failed < 0 {
+			w.outside = len(frames) - n
+			w.start(s, c, frames[0])
+			return true
+		}
+		if failed < needed {
+			return false
+		}
+		n, w.why = failed, Why{}
+	}
+}
+
+// frames makes the contexts of the first n frames. If it fails for one, it returns its number,
+// otherwise -1.
+func (w *walker) frames(frames []uint64, n int) (s *state, c *context, failed int) {
+	s = &state{}
+	for i := n - 1; i >= 0; i-- {
+		if c = w.enter(s, c, frames, i); c == nil {
+			return s, c, i
+		}
+	}
+	return s, c, -1
+}
+
+// start adds the place where the first event's call returns.
+func (w *walker) start(s *state, c *context, ret uint64) {
+	l, _ := w.x.locate(ret)
+	result := value{}
+	if w.succeeds(l.image) {
+		result.bytes = 4 // it returned 0
+	}
+	s.afterCall(result)
+	s.regs[insn.RDX] = value{}
+	w.left = w.x.left
+	w.flow(place{c, l.pc}, s)
+}
+
+// succeeds reports whether the first event is an operation that returns 0 whenever it is recorded. A
+// robust mutex may also be acquired with EOWNERDEAD.
+func (w *walker) succeeds(im *image) bool {
+	for _, name := range im.got {
+		if strings.HasPrefix(name, "pthread_mutexattr_setrobust") {
+			return false
+		}
+	}
+	l, ok := w.x.locate(w.query.From[0])
+	if !ok {
+		return false
+	}
+	name := strings.TrimLeft(l.image.FunctionName(l.pc), "_")
+	return slices.Contains([]string{"pthread_mutex_lock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_spin_lock", "mtx_lock"}, name)
+}
+
+// enter makes the context of the frame that frames[i] returns to, and sets s to the state at the
+// call there.
+func (w *walker) enter(s *state, out *context, frames []uint64, i int) *context {
+	l, ok := w.x.locate(frames[i])
+	if !ok {
+		w.fail(Why{Kind: NotUnderstood, At: frames[i]})
+		return nil
+	}
+	fn, ok := l.image.FunctionAt(l.pc - 1)
+	if !ok || !w.isEntry(l.image, fn.Lo, frames, i) {
+		w.fail(Why{Kind: NotUnderstood, At: frames[i]})
+		return nil
+	}
+	var of objects
+	c := &context{outer: out, image: l.image, bias: l.bias, inner: map[uint64]*context{}}
+	if out != nil {
+		c.depth, c.ret, c.sp = out.depth+1, frames[i+1], s.regs[insn.RSP]
+		for r := range insn.Reg(numRegs) {
+			if r != insn.RSP && s.regs[r].may != 0 {
+				of |= only(1 + int(r))
+			}
+		}
+	}
+	c.sum = w.x.summary(l.image, fn.Lo, of)
+	at := c.sum.calls[l.pc]
+	if at == nil {
+		w.fail(Why{Kind: NotUnderstood, At: frames[i]})
+		return nil
+	}
+	w.compose(s, c, at)
+	return c
+}
+
+// isEntry reports whether a function begins at an address, rather than a part of one: there is a
+// symbol, or the frame outside calls the address.
+func (w *walker) isEntry(im *image, addr uint64, frames []uint64, i int) bool {
+	if name := im.FunctionName(addr); name != "" {
+		return !strings.HasSuffix(name, ".cold")
+	}
+	if i+1 >= len(frames) {
+		return false
+	}
+	l, ok := w.x.locate(frames[i+1])
+	return ok && l.image == im && im.callBefore(l.pc) == addr
+}
+
+// callBefore returns the target of the direct call that ends at an address; 0 if there is none.
+func (im *image) callBefore(pc uint64) uint64 {
+	if in, _ := im.at(pc - 5); in != nil && in.Kind == insn.Call && in.End() == pc {
+		return in.Target
+	}
+	return 0
+}
+
+// compose sets s, the state at the call of a context's function, to that at a call in it, which is
+// given in terms of the function's summary.
+func (w *walker) compose(s *state, c *context, at *state) {
+	caller := *s
+	if c.outer != nil && c.sum.leaks == ^objects(0) {
+		caller.forget(^objects(0))
+	}
+	within := func(v value) value {
+		n, certain := v.object()
+		out := value{may: w.objectsOf(&caller, c, v.may), bytes: v.bytes, off: v.off, in: v.in, local: v.local}
+		switch {
+		case !certain:
+		case n == own:
+			out.base, out.exact = uint8(c.depth+1), v.exact
+		case n == arguments || c.outer == nil:
+			out.off = 0
+		default:
+			a := caller.regs[n-1]
+			if !v.exact {
+				a = value{base: a.base, may: a.may}
+			}
+			return a.plus(v.off)
+		}
+		return out
+	}
+	next := state{frames: slices.Clone(caller.frames)}
+	for r := range next.regs {
+		next.regs[r] = within(at.regs[r])
+	}
+	f := frame{rest: within(at.frames[own].rest)}
+	for _, word := range at.frames[own].words {
+		if v := within(word.Value); !v.plain() {
+			f.words = f.words.Put(word.At, v)
+		}
+	}
+	next.frames = append(next.frames, f)
+	next.forget(w.objectsOf(&caller, c, c.sum.writes) &^ only(c.depth))
+	*s = next
+}
+
+// objectsOf returns the objects of the walk for those of a summary.
+func (w *walker) objectsOf(caller *state, c *context, of objects) (out objects) {
+	if of&only(own) != 0 {
+		out |= only(c.depth)
+	}
+	if c.outer == nil {
+		return out
+	}
+	for r := range numRegs {
+		if of&only(1+r) != 0 {
+			out |= caller.regs[r].may
+		}
+	}
+	if of&only(arguments) != 0 {
+		out |= only(c.depth - 1)
+	}
+	return out
+}
+
+// process returns the address in the process.
+func (c *context) process(pc uint64) uint64 { return pc + c.bias }
+
+// finish explores.
+func (w *walker) finish() {
+	before := w.left
+	done := w.explorer.run()
+	w.x.left -= before - max(w.left, 0)
+	if done && !w.arrived && !slices.Equal(w.query.From[1:], w.query.To[1:]) {
+		w.fail(Why{Kind: NoPath})
+	}
+}
+
+func (w *walker) frame() int      { return w.now.depth }
+func (w *walker) file() *elf.File { return w.now.image.File }
+
+// at returns the address in the process of the instruction that is being visited.
+func (w *walker) at(in *insn.Inst) uint64 { return w.now.process(in.Addr) }
+
+// place returns the number of the frame that an address is certainly in, and the offset in it. An
+// address above a frame's canonical frame address is in the frame outside.
+func (w *walker) place(at value) (n int, off int64, exact, ok bool) {
+	n, ok = at.object()
+	if !ok {
+		return 0, 0, false, false
+	}
+	off, exact = at.off, at.exact
+	c := w.now.context
+	for c != nil && c.depth > n {
+		c = c.outer
+	}
+	for ; exact && off >= 0; n-- {
+		if c == nil || c.outer == nil {
+			return 0, 0, false, false
+		}
+		if m, ok := c.sp.object(); !ok || m != n-1 {
+			return 0, 0, false, false
+		}
+		off, exact = off+c.sp.off, c.sp.exact
+		c = c.outer
+	}
+	return n, off, exact, true
+}
+
+// safe reports whether no other thread can find the address of a frame.
+func (w *walker) safe(n int) bool {
+	c := w.now.context
+	for c.depth > n {
+		c = c.outer
+	}
+	return c.sum.leaks&only(own) == 0
+}
+
+func (w *walker) load(s *state, in *insn.Inst, at value, size int) (value, bool) {
+	shared := value{read: w.at(in)}
+	if at.read != 0 {
+		return shared, w.fail(Why{Kind: Address, At: w.at(in), Read: at.read})
+	}
+	n, off, exact, certain := w.place(at)
+	switch {
+	case at.local:
+		return ofThread(in), true
+	case certain && (w.safe(n) || in.SPChange > 0 || in.NMem == 0): // pops and leave restore what the caller had
+		return s.frames[n].load(off, exact, size), true
+	case at.in != nil && at.base == 0 && (at.bytes == 8 || at.region()):
+		im := w.x.image(at.in)
+		if im.constant(uint64(at.off), size) {
+			return value{}, true
+		}
+	}
+	return shared, true
+}
+
+// ofThread returns what an instruction loads from thread-local storage: the word at its beginning
+// has its address (System V ABI of x86-64, thread-local storage).
+func ofThread(in *insn.Inst) value {
+	m := &in.Mem[0]
+	first := in.NMem == 1 && m.Segment && m.Base == insn.NoReg && m.Index == insn.NoReg && m.Disp == 0 && m.Size == wordSize
+	return value{local: first}
+}
+
+func (w *walker) store(s *state, in *insn.Inst, at value, size int, v value) bool {
+	if at.read != 0 {
+		return w.fail(Why{Kind: Address, At: w.at(in), Read: at.read})
+	}
+	if at.local {
+		if v.read != 0 {
+			return w.fail(Why{Kind: Kept, At: w.at(in), Read: v.read})
+		}
+		return true
+	}
+	if n, off, exact, certain := w.place(at); certain {
+		s.change(n).store(off, exact, size, v)
+		return true
+	}
+	s.forget(at.may)
+	if v.read == 0 {
+		return true
+	}
+	for n := range s.frames {
+		if at.may&only(n) != 0 {
+			f := s.change(n)
+			f.rest.read = firstRead(f.rest.read, v.read)
+		}
+	}
+	return true
+}
+
+// control implements explorer.control.
+func (w *walker) control(p place, s *state, in *insn.Inst) bool {
+	w.now = p
+	tail := in.Kind == insn.Jump || in.Kind == insn.IndirectJump
+	if name := p.image.imported(in); name != "" && (tail || in.Kind.Calls()) {
+		return w.leave(p, s, in, name, w.x.process.Imports(name))
+	}
+	switch in.Kind {
+	case insn.CondJump:
+		return w.branch(p, s, in)
+	case insn.Jump, insn.Call:
+		if event := w.x.process.Synchronises(p.image.File, in.Target); event || p.image.endsPath(in) {
+			return w.leave(p, s, in, p.image.FunctionName(in.Target), event)
+		}
+		if in.Kind == insn.Call {
+			return w.call(p, s, in)
+		}
+		w.flow(place{p.context, in.Target}, s)
+		return true
+	case insn.Return:
+		return w.back(p, s, in)
+	case insn.Stop:
+		return true
+	case insn.Syscall:
+		return w.fail(Why{Kind: Kernel, At: w.at(in)})
+	}
+	return w.fail(Why{Kind: Indirect, At: w.at(in)})
+}
+
+func (w *walker) branch(p place, s *state, in *insn.Inst) bool {
+	if in.Cond == 0 { // jrcxz, loop
+		if !in.Known || s.regs[insn.RCX].read != 0 {
+			return w.fail(Why{Kind: Branch, At: w.at(in), Read: s.regs[insn.RCX].read})
+		}
+		s.regs[insn.RCX] = s.regs[insn.RCX].vague()
+	} else if s.flags.read != 0 {
+		return w.fail(Why{Kind: Branch, At: w.at(in), Read: s.flags.read})
+	}
+	taken, known := false, false
+	if in.Cond != 0 {
+		taken, known = s.flags.holds(in.Cond - 1)
+	}
+	if !known || taken {
+		w.flow(place{p.context, in.Target}, s)
+	}
+	if !known || !taken {
+		w.flow(place{p.context, in.End()}, s)
+	}
+	return true
+}
+
+// call continues in the function that is called.
+func (w *walker) call(p place, s *state, in *insn.Inst) bool {
+	if p.depth+1 >= maxFrames {
+		return w.fail(Why{Kind: TooMuch, At: w.at(in)})
+	}
+	c := p.inner[in.End()]
+	if c == nil {
+		c = &context{outer: p.context, image: p.image, bias: p.bias, ret: p.process(in.End()), depth: p.depth + 1, sp: s.regs[insn.RSP], inner: map[uint64]*context{}}
+		c.sum = w.x.summary(p.image, in.Target, 0)
+		p.inner[in.End()] = c
+	}
+	if c.sp != s.regs[insn.RSP] {
+		return w.fail(Why{Kind: NotUnderstood, At: w.at(in)})
+	}
+	next := *s
+	next.frames = append(slices.Clone(s.frames[:p.depth+1]), frame{})
+	next.regs[insn.RSP] = to(c.depth, -wordSize)
+	w.flow(place{c, in.Target}, &next)
+	return true
+}
+
+// back continues behind the call of the function that returns.
+func (w *walker) back(p place, s *state, in *insn.Inst) bool {
+	if p.outer == nil {
+		return w.fail(Why{Kind: Leaves, At: w.at(in)})
+	}
+	l, ok := w.x.locate(p.ret)
+	if !ok || l.image != p.outer.image {
+		return w.fail(Why{Kind: NotUnderstood, At: p.ret})
+	}
+	next := *s
+	next.frames = slices.Clone(s.frames[:p.depth])
+	gone := func(v value) value {
+		if n, ok := v.object(); ok && n == p.depth {
+			v = v.vague()
+		}
+		v.may &^= only(p.depth)
+		return v
+	}
+	for r := range next.regs {
+		next.regs[r] = gone(next.regs[r])
+	}
+	next.vector = gone(next.vector)
+	for i := range next.frames {
+		f := next.frames[i]
+		words := slices.Clone(f.words)
+		for j := range words {
+			words[j].Value = gone(words[j].Value)
+		}
+		next.frames[i] = frame{words, gone(f.rest)}
+	}
+	next.regs[insn.RSP] = p.sp
+	w.flow(place{p.outer, l.pc}, &next)
+	return true
+}
+
+// leave handles a call of, or a jump to, a function outside the code that is examined, or one whose
+// calls are events.
+func (w *walker) leave(p place, s *state, in *insn.Inst, name string, event bool) bool {
+	chain := p.context
+	ret := p.ret
+	if in.Kind.Calls() {
+		ret = p.process(in.End())
+	} else if chain = p.outer; chain == nil {
+		return w.fail(Why{Kind: Leaves, At: w.at(in)})
+	}
+	switch {
+	case event && w.isSecond(chain, ret):
+		w.arrived = true
+		return w.check(chain, s, in, name)
+	case event && !w.query.Unrecorded:
+		return true // another event
+	case throws(name):
+		return w.throws(p, in)
+	case endsPath(name):
+		return true
+	case !readsNothing(name):
+		return w.fail(Why{Kind: Calls, At: w.at(in), Name: name})
+	}
+	s.afterCall(value{local: name == "__errno_location" || name == "__tls_get_addr"})
+	s.regs[insn.RDX] = value{}
+	if in.Kind.Calls() {
+		w.flow(place{p.context, in.End()}, s)
+		return true
+	}
+	return w.back(p, s, in)
+}
+
+// isSecond reports whether a call from a context, which returns to ret, is the second event's.
+func (w *walker) isSecond(c *context, ret uint64) bool {
+	to := w.query.To[1:]
+	for ; c != nil; c = c.outer {
+		if len(to) == 0 || to[0] != ret {
+			return false
+		}
+		to, ret = to[1:], c.ret
+	}
+	return slices.Equal(to, w.query.From[len(w.query.From)-w.outside:])
+}
+
+// check reports whether the state at the second event depends on nothing that was read.
+func (w *walker) check(c *context, s *state, in *insn.Inst, name string) bool {
+	for _, r := range insn.AMD64.Arguments()[:operands(name)] {
+		if read := s.regs[r].read; read != 0 {
+			return w.fail(Why{Kind: Argument, At: w.at(in), Read: read})
+		}
+	}
+	if w.query.Last {
+		return true
+	}
+	for r := range insn.Reg(numRegs) {
+		if read := s.regs[r].read; read != 0 && !insn.AMD64.CallerSaved().Has(r) {
+			return w.fail(Why{Kind: Kept, At: w.at(in), Read: read})
+		}
+	}
+	for _, f := range s.frames[:c.depth+1] {
+		read := f.rest.read
+		for _, word := range f.words {
+			read = firstRead(read, word.Value.read)
+		}
+		if read != 0 {
+			return w.fail(Why{Kind: Kept, At: w.at(in), Read: read})
+		}
+	}
+	return true
+}
+
+// throws reports whether an exception leaves all frames that are examined.
+func (w *walker) throws(p place, in *insn.Inst) bool {
+	for c := p.context; c != nil; c = c.outer {
+		if c.sum.catches {
+			return w.fail(Why{Kind: Throws, At: w.at(in)})
+		}
+	}
+	return true
+}
+
+// refuses reports whether an instruction asks the clock or the processor, or may stop the program
+// because of what was read.
+func (w *walker) refuses(p place, s *state, in *insn.Inst, code []byte) bool {
+	op, _, rest := opcode(code)
+	switch {
+	case op == 0x0f31 || op == 0x0fa2 || op == 0x0f01 || op == 0x0fc7 && in.NMem == 0:
+		w.fail(Why{Kind: Kernel, At: p.process(in.Addr)})
+		return true
+	case (op == 0xf6 || op == 0xf7) && len(rest) > 0 && rest[0]>>4&3 == 3: // a division
+		read := firstRead(s.regs[insn.RAX].read, s.regs[insn.RDX].read)
+		for r := range insn.Reg(numRegs) {
+			if in.Reads.Has(r) {
+				read = firstRead(read, s.regs[r].read)
+			}
+		}
+		w.now = p
+		for i := range in.NMem {
+			if v, ok := w.load(s, in, s.address(&in.Mem[i]), in.Mem[i].Size); !ok || v.read != 0 {
+				read = firstRead(read, v.read)
+			}
+		}
+		if read != 0 {
+			w.fail(Why{Kind: Branch, At: p.process(in.Addr), Read: read})
+			return true
+		}
+	}
+	return false
+}
