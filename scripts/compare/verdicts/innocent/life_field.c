@@ -9,7 +9,7 @@ __attribute__((noinline)) static void step(struct conn *c) { c->state++; }
 
 static void *serves(void *p) {
 	own_cache();
-	rest(10 + 20 * (long)p);
+	rest(40 + 80 * (long)p);
 	struct conn *c = kept(malloc(sizeof *c));
 	c->fd = 3;
 	c->state = 0;

@@ -7,7 +7,7 @@ struct job { pthread_mutex_t state, queue; char text[3000]; };
 
 static void *serves(void *unused) {
 	own_cache();
-	rest(10);
+	rest(40);
 	struct conn *c = malloc(sizeof *c);
 	pthread_mutex_init(&c->input, NULL);
 	pthread_mutex_init(&c->output, NULL);
@@ -20,7 +20,7 @@ static void *serves(void *unused) {
 
 static void *works(void *unused) {
 	own_cache();
-	rest(20);
+	rest(120);
 	struct job *j = malloc(sizeof *j);
 	pthread_mutex_init(&j->state, NULL);
 	pthread_mutex_init(&j->queue, NULL);

@@ -12,7 +12,7 @@ static struct pair *make(void) {
 
 static void *forth(void *unused) {
 	own_cache();
-	rest(10);
+	rest(40);
 	struct pair *p = make();
 	nest(&p->a, &p->b);
 	free(p);
@@ -21,7 +21,7 @@ static void *forth(void *unused) {
 
 static void *back(void *unused) {
 	own_cache();
-	rest(20);
+	rest(120);
 	struct pair *p = make();
 	nest(&p->b, &p->a);
 	free(p);

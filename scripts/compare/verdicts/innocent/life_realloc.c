@@ -9,12 +9,12 @@ __attribute__((noinline)) static void set(struct item *c, long value) { c->value
 
 static void *grows(void *unused) {
 	own_cache();
-	rest(10);
+	rest(40);
 	struct item *table = kept(malloc(100 * sizeof *table)), *wall = kept(malloc(5000));
 	set(table, 1);
 	table = kept(realloc(table, 400 * sizeof *table));
 	set(table, 2);
-	rest(40);
+	rest(160);
 	free(wall);
 	free(table);
 	return unused;
@@ -22,7 +22,7 @@ static void *grows(void *unused) {
 
 static void *allocates(void *unused) {
 	own_cache();
-	rest(20);
+	rest(120);
 	struct item *table = kept(malloc(100 * sizeof *table));
 	set(table, 7);
 	free(table);

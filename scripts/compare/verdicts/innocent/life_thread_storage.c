@@ -12,14 +12,14 @@ static void *inner(void *swap) {
 }
 
 static void *forth(void *unused) {
-	rest(10);
+	rest(20);
 	pthread_join(start(inner, NULL), NULL);
-	rest(60);
+	rest(150);
 	return unused;
 }
 
 static void *back(void *unused) {
-	rest(30);
+	rest(80);
 	pthread_join(start(inner, &unused), NULL);
 	return unused;
 }

@@ -6,7 +6,7 @@ struct node { long header[200]; pthread_mutex_t left, right; };
 
 static void *forth(void *unused) {
 	own_cache();
-	rest(10);
+	rest(40);
 	struct node *n = calloc(1, sizeof *n);
 	nest(&n->left, &n->right);
 	free(n);
@@ -15,7 +15,7 @@ static void *forth(void *unused) {
 
 static void *back(void *unused) {
 	own_cache();
-	rest(20);
+	rest(120);
 	struct node *n = calloc(1, sizeof *n);
 	nest(&n->right, &n->left);
 	free(n);

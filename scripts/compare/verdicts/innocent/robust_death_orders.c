@@ -1,4 +1,4 @@
-// The next owner reads what the dead one wrote after its last unlock: but the dead one held the robust mutex, and EOWNERDEAD comes after its death.
+// The heir changes what the dead thread wrote, and no unlock lies between, but the dead one held the robust mutex, and EOWNERDEAD comes after its death.
 // watch: note
 #include "turns.h"
 #include <errno.h>
