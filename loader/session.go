@@ -277,6 +277,9 @@ func (s *Session) Unmatched() []function.Pattern {
 
 // Variable returns the variable that a site accesses; ok is false if the site accesses none.
 func (s *Session) Variable(site *probes.Site) (v variable.Variable, ok bool) {
+	if site.Field != nil {
+		return *site.Field, true
+	}
 	if site.Variable == "" {
 		return v, false
 	}

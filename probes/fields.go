@@ -19,7 +19,14 @@ type watchedField struct {
 	spec  field.Spec
 	field field.Field // set once found is
 	found bool        // the debug information of some file describes it
+	least int64       // bytes of the smallest type that has the name in some file; 0: not known
+	// wrong is why a type of that name has no such field, or none that can be watched; nil if there
+	// is no such type.
+	wrong *variable.Error
 }
+
+// maxForms bounds the number of forms in which a file's types of one name may have a field.
+const maxForms = 16
 
 // fieldsOf separates the names of the form "FIELD of TYPE" from the other names to watch.
 func fieldsOf(names []string) (fields []*watchedField, rest []string, err error) {
@@ -37,11 +44,15 @@ func fieldsOf(names []string) (fields []*watchedField, rest []string, err error)
 	return fields, rest, nil
 }
 
-// unresolvedFields returns an error for each field that has not been found in any file.
+// unresolvedFields returns an error for each field that has not been found in any file so far.
 func (p *Planner) unresolvedFields() []error {
 	var errs []error
 	for _, w := range p.fields {
-		if !w.found {
+		switch {
+		case w.found:
+		case w.wrong != nil:
+			errs = append(errs, w.wrong)
+		default:
 			errs = append(errs, &variable.Error{Name: w.spec.Text, Reason: variable.NotFound,
 				Message: fmt.Sprintf("no type %s is described by the debug information: compile with -g, and write the type as in the source", w.spec.Type)})
 		}
@@ -53,10 +64,11 @@ func (p *Planner) unresolvedFields() []error {
 // objects that contain them.
 func (p *Planner) watchFields(b *builder, f *elf.File) error {
 	for _, w := range p.fields {
-		fd, ok, err := field.Find(f, w.spec)
+		fds, ok, err := field.Find(f, w.spec)
 		var wrong *field.Error
 		if errors.As(err, &wrong) {
-			return &variable.Error{Name: w.spec.Text, Reason: variable.NotFound, Message: err.Error()}
+			w.refuse(variable.NotFound, err.Error())
+			continue
 		}
 		if err != nil {
 			return err
@@ -64,21 +76,8 @@ func (p *Planner) watchFields(b *builder, f *elf.File) error {
 		if !ok {
 			continue
 		}
-		scalar, err := variable.ScalarAt(f, fd.Type)
-		if fd.BitSize != 0 {
-			scalar.Size = fd.Size
-		}
-		if err != nil {
-			return &variable.Error{Name: w.spec.Text, Reason: variable.WrongType, Message: fmt.Sprintf("it has %v", err)}
-		}
-		if !w.found {
-			if other := p.sharing(fd); other != "" {
-				return &variable.Error{Name: w.spec.Text, Reason: variable.WrongType, Message: "it lies in the same bytes as " + other + ", which is watched too: an access of one is an access of both"}
-			}
-			w.field, w.found = fd, true
-		}
-		if err := b.field(fd, scalar); err != nil {
-			return fmt.Errorf("find the accesses of %s in %s: %w", fd.Name, f.Name(), err)
+		if err := p.watchForms(b, w, fds); err != nil {
+			return err
 		}
 	}
 	if len(p.fields) == 0 {
@@ -88,6 +87,70 @@ func (p *Planner) watchFields(b *builder, f *elf.File) error {
 		return fmt.Errorf("find what allocates memory in %s: %w", f.Name(), err)
 	}
 	return nil
+}
+
+// watchForms plans the probes of a field in all types of the file that have its type's name. If some
+// of them have a field that can be watched, the others get a note.
+func (p *Planner) watchForms(b *builder, w *watchedField, fds []field.Field) error {
+	if n := len(fds) - maxForms; n > 0 {
+		b.note("%s has %d more {form|forms} in %s: {it is|they are} not watched", w.spec.Text, n, b.plan.File.Name())
+		fds = fds[:maxForms]
+	}
+	var refused error
+	var watched []field.Field
+	for _, fd := range fds {
+		scalar, err := variable.ScalarAt(b.plan.File, fd.Type)
+		if err != nil {
+			refused = errors.Join(refused, err)
+			continue
+		}
+		if fd.BitSize != 0 {
+			scalar.Size = fd.Size
+		}
+		if !w.found {
+			if other := p.sharing(fd); other != "" {
+				return &variable.Error{Name: w.spec.Text, Reason: variable.WrongType, Message: "it lies in the same bytes as " + other + ", which is watched too: an access of one is an access of both"}
+			}
+			w.field, w.found = fd, true
+			if w.wrong != nil && w.wrong.Reason != variable.NotFound {
+				b.note("in an earlier file it is not seen: %v", w.wrong)
+			}
+		}
+		if w.least == 0 || fd.TypeSize < w.least {
+			w.least = fd.TypeSize
+		}
+		if err := b.field(fd, scalar); err != nil {
+			return fmt.Errorf("find the accesses of %s in %s: %w", fd.Name, b.plan.File.Name(), err)
+		}
+		watched = append(watched, fd)
+	}
+	b.formNotes(w, watched, refused)
+	if refused != nil {
+		w.refuse(variable.WrongType, fmt.Sprintf("it has %v", refused))
+	}
+	return nil
+}
+
+// refuse stores why a field was not found. A type of the same name in another file may have it. That
+// a field cannot be watched says more than that there is none.
+func (w *watchedField) refuse(reason variable.Reason, message string) {
+	if w.wrong == nil || w.wrong.Reason == variable.NotFound && reason != variable.NotFound {
+		w.wrong = &variable.Error{Name: w.spec.Text, Reason: reason, Message: message}
+	}
+}
+
+// formNotes adds notes about the types of the file that share the name of a watched field's type.
+func (b *builder) formNotes(w *watchedField, watched []field.Field, refused error) {
+	definitions := 0
+	for _, fd := range watched {
+		definitions += fd.Definitions
+	}
+	if definitions > 1 {
+		b.note("%d different types in %s are called %s: the accesses of all are seen", definitions, b.plan.File.Name(), w.spec.Type)
+	}
+	if refused != nil && w.found {
+		b.note("another type in %s is called %s, and its %s cannot be watched: it has %v", b.plan.File.Name(), w.spec.Type, strings.Join(w.spec.Path, "."), refused)
+	}
 }
 
 // sharing returns the name of a field found earlier that lies in the same bytes, "" if there is
@@ -105,9 +168,9 @@ func (p *Planner) sharing(fd field.Field) string {
 // leastObject returns the size in bytes of the smallest type whose fields are watched; 1 while the
 // size of one of them is unknown.
 func (p *Planner) leastObject() int64 {
-	least := p.fields[0].field.TypeSize
+	least := p.fields[0].least
 	for _, w := range p.fields {
-		least = min(least, w.field.TypeSize)
+		least = min(least, w.least)
 	}
 	return max(least, 1)
 }
@@ -130,7 +193,7 @@ func (b *builder) field(fd field.Field, scalar variable.Scalar) error {
 	}
 	v := variable.Variable{Name: fd.Name, Size: scalar.Size, Type: scalar.Type, Class: scalar.Class, Atomic: atomic, Signed: scalar.Signed, Char: scalar.Char, Constants: scalar.Constants,
 		Bits: variable.Bits{Offset: fd.BitOffset, Size: fd.BitSize}}
-	b.plan.fields = append(b.plan.fields, v)
+	watched := v
 	for i, a := range accesses {
 		m := &res.Accesses[i].Mem
 		if m.Fixed && named[a.Addr] {
@@ -144,7 +207,7 @@ func (b *builder) field(fd field.Field, scalar variable.Scalar) error {
 		if !ok {
 			continue
 		}
-		s.Atomic, s.Target, s.Inside = atomic, TargetField, res.Accesses[i].Inside
+		s.Atomic, s.Target, s.Inside, s.Field = atomic, TargetField, res.Accesses[i].Inside, &watched
 		b.plan.Sites = append(b.plan.Sites, s)
 	}
 	b.fieldNotes(fd, res)
@@ -226,9 +289,6 @@ func accessOf(a *field.Access, size int) variable.Access {
 const maxNamedFunctions = 8
 
 func (b *builder) fieldNotes(fd field.Field, res field.Result) {
-	if fd.Definitions > 1 {
-		b.note("%d different types in %s are called %s: the accesses of all are seen", fd.Definitions, b.plan.File.Name(), fd.Spec.Type)
-	}
 	if functions, n := named(res.Unknown); n > 0 {
 		b.note("%d {instruction|instructions} that may access %s through something that is not understood {is not seen, in|are not seen, in functions} %s", n, fd.Name, functions)
 	}

@@ -124,6 +124,9 @@ type Site struct {
 	Variable   string // name of the accessed variable or field; "" if the site is no access
 	Target     Target
 	Inside     int64 // distance of the field from the beginning of the object, in bytes, for TargetField
+	// Field, for TargetField, is the field as a variable without an address. Fields of one name may
+	// differ between types of one name.
+	Field *variable.Variable
 	// Conditional marks an instruction that accesses the variable in some executions and other
 	// memory in others; only the accesses of the variable are recorded.
 	Conditional bool
@@ -171,7 +174,6 @@ type Plan struct {
 	unseen *elf.Unseen      // computed at first use
 	source *symbolize.Table // computed at first use
 	byName map[string]*variable.Variable
-	fields []variable.Variable // watched fields, as variables without an address
 }
 
 // Namesake is a function that has the name of a call of the C library and is not the C library's.
@@ -192,7 +194,7 @@ func (p *Plan) Variable(name string) (v variable.Variable, ok bool) {
 // indexNames builds the index for Variable; it is called once all variables are known.
 func (p *Plan) indexNames() {
 	p.byName = map[string]*variable.Variable{}
-	for _, vars := range [][]variable.Variable{p.Variables, p.Atomics, p.Shared, p.fields} {
+	for _, vars := range [][]variable.Variable{p.Variables, p.Atomics, p.Shared} {
 		for i := range vars {
 			if v := &vars[i]; p.byName[v.Name] == nil {
 				p.byName[v.Name] = v

@@ -37,7 +37,7 @@ func (db *database) accesses(fd Field) (Result, error) {
 	fi.out.Lifetimes, fi.out.Inlined = p.lifetimes, p.inlined
 	for _, t := range db.sortedTargets() {
 		if pl, err := db.member(t, fd.Spec.Path); err == nil {
-			if pl.size == int64(fd.Size) {
+			if db.formOf(pl) == db.form(fd) {
 				off := pl.at
 				fi.within[t] = off
 				db.inherited(t, off, fd.Spec.Path[0], fi.bases)

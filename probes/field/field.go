@@ -90,7 +90,7 @@ type Field struct {
 	// TypeSize is the size in bytes of an object of the type; the smallest if several types have
 	// the name.
 	TypeSize int64
-	// Definitions is the number of different types that have the name; all are watched.
+	// Definitions is the number of different types of the name in which the field has this form.
 	Definitions int
 }
 
@@ -139,17 +139,18 @@ type Lifetime struct {
 }
 
 // Find finds a field by the description of the type in one file's debug information; ok is false if
-// the file does not describe the type.
-func Find(f *bin.File, s Spec) (fd Field, ok bool, err error) {
+// the file does not describe the type. If several types have the name, there is one field for each
+// form that it has in them: its size and its own type.
+func Find(f *bin.File, s Spec) (fds []Field, ok bool, err error) {
 	defer recoverDamage(&err, f)
 	db, err := load(f, s)
 	if err != nil || len(db.targets) == 0 {
-		return Field{}, false, err
+		return nil, false, err
 	}
-	return db.field(s)
+	return db.fields(s)
 }
 
-// Accesses finds the instructions of f that access the field.
+// Accesses finds the instructions of f that access the field in the types in which it has this form.
 func Accesses(f *bin.File, fd Field) (res Result, err error) {
 	defer recoverDamage(&err, f)
 	db, err := load(f, fd.Spec)

@@ -2,6 +2,7 @@ package field
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,6 +58,18 @@ func compile(t *testing.T, compiler, source string, flags ...string) *bin.File {
 	return f
 }
 
+// findOne finds a field that has one form in its file.
+func findOne(f *bin.File, s Spec) (Field, bool, error) {
+	fds, ok, err := Find(f, s)
+	if err != nil || len(fds) == 0 {
+		return Field{}, ok, err
+	}
+	if len(fds) > 1 {
+		return Field{}, ok, fmt.Errorf("%d forms", len(fds))
+	}
+	return fds[0], ok, nil
+}
+
 // expected returns the lines of a source that contain the comment "HITS".
 func expected(t *testing.T, source string) map[int]bool {
 	t.Helper()
@@ -87,7 +100,7 @@ func TestAccessesByLine(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fd, ok, err := Find(f, spec)
+			fd, ok, err := findOne(f, spec)
 			if err != nil || !ok || fd.Offset != 48 || fd.Size != 4 || fd.TypeSize != 56 {
 				t.Fatalf("%+v %v %v", fd, ok, err)
 			}
@@ -153,7 +166,7 @@ func TestBits(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, ok, err := Find(f, spec)
+				got, ok, err := findOne(f, spec)
 				if err != nil || !ok {
 					t.Fatalf("%s: %v %v", name, ok, err)
 				}
@@ -176,7 +189,7 @@ func TestLifetimes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fd, ok, err := Find(f, spec)
+			fd, ok, err := findOne(f, spec)
 			if err != nil || !ok {
 				t.Fatal(ok, err)
 			}

@@ -241,11 +241,46 @@ func (db *database) empty(t *dw.Type, depth int) bool {
 	return vacant
 }
 
-// field finds the field in the definitions of the type.
-func (db *database) field(s Spec) (Field, bool, error) {
-	fd := Field{Spec: s, Name: s.Text}
+// form is what the code that accesses a field must agree on.
+type form struct {
+	size, bit, bits, encoding int64
+	tag                       dwarf.Tag
+	name                      string
+	atomic                    bool
+}
+
+// formOf returns the form of a field of a type that lies in its object's bytes as pl says.
+func (db *database) formOf(pl position) form {
+	f := form{size: pl.size, bit: pl.bit, bits: pl.bits}
+	t := db.TypeAt(pl.typ)
+	for range maxChain {
+		if t == nil || !t.IsName() {
+			break
+		}
+		f.atomic = f.atomic || t.Tag == dwarf.TagAtomicType
+		t = db.TypeAt(t.Of)
+	}
+	if t = db.Type(pl.typ); t != nil {
+		f.tag, f.name, f.encoding = t.Tag, t.Name, t.Encoding
+	}
+	return f
+}
+
+// form returns the form of a field.
+func (db *database) form(fd Field) form {
+	return db.formOf(position{size: int64(fd.Size), typ: fd.Type, bit: int64(fd.BitOffset), bits: int64(fd.BitSize)})
+}
+
+// fields finds the field in the definitions of the type: one field for each form. Its offset is that
+// of the first definition.
+func (db *database) fields(s Spec) ([]Field, bool, error) {
+	type layout struct {
+		form          form
+		typeSize, off int64
+	}
+	var fds []Field
 	var firstErr error
-	seen := map[[2]int64]bool{}
+	forms, seen := map[form]int{}, map[layout]bool{}
 	for _, t := range db.sortedTargets() {
 		pl, err := db.member(t, s.Path)
 		if err != nil {
@@ -254,25 +289,28 @@ func (db *database) field(s Spec) (Field, bool, error) {
 			}
 			continue
 		}
-		if seen[[2]int64{t.Size(), pl.at}] {
+		if pl.size >= 1<<31 {
+			pl.size = 0
+		}
+		kind := db.formOf(pl)
+		if l := (layout{kind, t.Size(), pl.at}); seen[l] {
 			continue
+		} else {
+			seen[l] = true
 		}
-		seen[[2]int64{t.Size(), pl.at}] = true
-		fd.Definitions++
-		if fd.Definitions > 1 {
-			fd.TypeSize = min(fd.TypeSize, t.Size())
-			continue
+		i, known := forms[kind]
+		if !known {
+			i = len(fds)
+			forms[kind] = i
+			fds = append(fds, Field{Spec: s, Name: s.Text, Size: int(pl.size), Type: pl.typ, Offset: pl.at, TypeSize: t.Size(), BitOffset: int(pl.bit), BitSize: int(pl.bits)})
 		}
-		if pl.size < 1<<31 {
-			fd.Size = int(pl.size)
-		}
-		fd.Type, fd.Offset, fd.TypeSize = pl.typ, pl.at, t.Size()
-		fd.BitOffset, fd.BitSize = int(pl.bit), int(pl.bits)
+		fds[i].TypeSize = min(fds[i].TypeSize, t.Size())
+		fds[i].Definitions++
 	}
-	if fd.Definitions == 0 {
-		return fd, len(db.targets) > 0, firstErr
+	if len(fds) == 0 {
+		return nil, len(db.targets) > 0, firstErr
 	}
-	return fd, true, nil
+	return fds, true, nil
 }
 
 func (db *database) sortedTargets() []*dw.Type {

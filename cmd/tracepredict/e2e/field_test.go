@@ -122,7 +122,7 @@ func TestFieldOfBase(t *testing.T) {
 				t.Errorf("the program did (-), observed were (+):\n%s", diff)
 			}
 			if !slices.ContainsFunc(r.Session.Notes(), func(n string) bool {
-				return strings.Contains(n, "are not seen, in functions") && strings.Contains(n, c.without)
+				return strings.Contains(n, "not seen, in "+c.without)
 			}) {
 				t.Errorf("%s is not noted: %q", c.without, r.Session.Notes())
 			}
@@ -206,5 +206,17 @@ func TestFieldAllocators(t *testing.T) {
 				t.Errorf("the program did (-), observed were (+):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestTypesOfOneName checks that a race on a field is found in the second of two types of one name,
+// in which the field has another size and place, and that there is none under a mutex.
+func TestTypesOfOneName(t *testing.T) {
+	for _, flags := range [][]string{nil, {"-DGUARDED"}} {
+		program := processFixture(t, "twojobs.c", append(flags, "testdata/process/twojobs_other.c")...)
+		_, r := reported(t, "exec", "--watch", "state of struct Job", "--", program)
+		if got := r.summary(); strings.Contains(got, "race of state of struct Job") != (flags == nil) {
+			t.Errorf("%v: findings %q", flags, got)
+		}
 	}
 }
