@@ -168,7 +168,6 @@ func (o *Observer) releasing(t *thread, r *bpf.Record) {
 	if h.depth--; h.depth == 0 {
 		o.emitInconsistent(t, r, h, 0)
 		o.release(t, r, obj, 0)
-		t.unlocked = unlocked{addr: r.Object, sp: r.Sp, site: r.Site, event: o.stats.Events}
 	}
 }
 

@@ -20,28 +20,54 @@ const (
 	errOwnerDead = 130 // EOWNERDEAD, with which an acquisition succeeds
 )
 
-// unlocked describes the last release or detach of a thread.
-type unlocked struct {
-	addr, sp uint64 // the lock or the pthread_t, and the stack pointer
+// lastCall describes the last call of a thread that was recorded at its entry: a release, a post, a
+// signal, a broadcast or a detach.
+type lastCall struct {
+	addr, sp uint64 // the object or the pthread_t, and the stack pointer
 	site     uint32
-	event    uint64 // number of the event
+	op       bpf.Op
+	event    uint64 // number of the run's last event after the call was handled
 }
 
-// maxInner bounds the distance in bytes between the frames of an unlock function and of
-// the unlock function that it calls.
+// maxInner bounds the distance in bytes between the frames of a function of the table and of the
+// function of the table that it calls.
 const maxInner = 512
 
-// insideLastUnlock reports whether a release is a call made by the release function recorded
-// just before, as C11's mtx_unlock calls pthread_mutex_unlock. Likewise for a detach.
-func (t *thread) insideLastUnlock(r *bpf.Record) bool {
-	u := &t.unlocked
-	return u.addr == r.Object && u.site != r.Site && u.event == t.lastEvent && r.Sp <= u.sp && u.sp-r.Sp < maxInner
+// insideLastCall reports whether a call is made by the function whose call was recorded just before,
+// as C11's mtx_unlock calls pthread_mutex_unlock, and a library of LD_PRELOAD that wraps it the real
+// one: both are one operation.
+func (t *thread) insideLastCall(r *bpf.Record) bool {
+	u := &t.lastCall
+	return u.addr == r.Object && u.op == bpf.Op(r.Op) && u.site != r.Site && u.event == t.lastEvent && r.Sp <= u.sp && u.sp-r.Sp < maxInner
+}
+
+// atEntry handles a call that is recorded at its entry alone, unless it is part of the last one.
+func (o *Observer) atEntry(t *thread, r *bpf.Record) {
+	if t.insideLastCall(r) {
+		t.lastCall.event = o.stats.Events
+		return
+	}
+	switch bpf.Op(r.Op) {
+	case bpf.OpRelease:
+		o.releasing(t, r)
+	case bpf.OpSignal:
+		o.signals(t, r, event.Signal)
+	case bpf.OpBroadcast:
+		o.signals(t, r, event.Broadcast)
+	case bpf.OpSemPost:
+		o.emitOn(t, r, event.SemPost, o.object(t, r, event.KindSemaphore))
+	}
+	o.setLastCall(t, r)
+}
+
+func (o *Observer) setLastCall(t *thread, r *bpf.Record) {
+	t.lastCall = lastCall{addr: r.Object, sp: r.Sp, site: r.Site, op: bpf.Op(r.Op), event: o.stats.Events}
 }
 
 // emitUnheld sends a ReleaseUnheld if it is certain that t releases obj without holding it.
 // Cond is the condition that t is about to wait on; nil for an unlock.
 func (o *Observer) emitUnheld(t *thread, r *bpf.Record, obj, cond *object) {
-	if !o.knowsHolders(t, obj) || cond == nil && t.insideLastUnlock(r) {
+	if !o.knowsHolders(t, obj) {
 		return
 	}
 	e := o.begin(t, r, event.ReleaseUnheld)
@@ -220,7 +246,7 @@ func (o *Observer) detachesAgain(t *thread, r *bpf.Record, u *thread, peer event
 	if u != nil {
 		peer = max(peer, u.id)
 	}
-	if peer == 0 || o.stats.ThreadsWithHoles > 0 || t.insideLastUnlock(r) {
+	if peer == 0 || o.stats.ThreadsWithHoles > 0 || t.insideLastCall(r) {
 		return
 	}
 	o.begin(t, r, event.DetachAgain).Peer = peer

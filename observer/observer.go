@@ -305,18 +305,12 @@ func (o *Observer) dispatch(t *thread, r *bpf.Record, args *[event.MaxArgs]uint6
 	switch bpf.Op(r.Op) {
 	case bpf.OpAcquire, bpf.OpAcquireRead:
 		o.acquired(t, r)
-	case bpf.OpRelease:
-		o.releasing(t, r)
+	case bpf.OpRelease, bpf.OpSignal, bpf.OpBroadcast, bpf.OpSemPost:
+		o.atEntry(t, r)
 	case bpf.OpWait:
 		o.waits(t, r)
-	case bpf.OpSignal:
-		o.signals(t, r, event.Signal)
-	case bpf.OpBroadcast:
-		o.signals(t, r, event.Broadcast)
 	case bpf.OpBarrier:
 		o.barrier(t, r)
-	case bpf.OpSemPost:
-		o.emitOn(t, r, event.SemPost, o.object(t, r, event.KindSemaphore))
 	case bpf.OpSemWait:
 		o.semWaited(t, r)
 	case bpf.OpOnce, bpf.OpGuardAcquire, bpf.OpGuardRelease, bpf.OpGuardAbort:

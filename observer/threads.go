@@ -37,7 +37,7 @@ type thread struct {
 	start    uint64        // start routine passed to that call
 	joinable bool          // that call certainly makes a joinable thread
 
-	unlocked unlocked // its last release or detach
+	lastCall lastCall
 
 	touches []pendingTouch // at most one, except those of one system call
 
@@ -268,7 +268,7 @@ func (o *Observer) detaches(t *thread, r *bpf.Record) {
 	u.detached = true
 	o.begin(t, r, event.Detach).Peer = u.id
 	o.send()
-	t.unlocked = unlocked{addr: r.Object, sp: r.Sp, site: r.Site, event: o.stats.Events}
+	o.setLastCall(t, r)
 	if u.ended {
 		o.retire(u)
 	}
