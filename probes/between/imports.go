@@ -70,6 +70,11 @@ func synchronises(name string) bool {
 	}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
+// locks reports whether a function that synchronises only operates on an object of synchronisation.
+func locks(name string) bool {
+	return synchronises(name) && !strings.Contains(name, "create") && !strings.Contains(name, "join")
+}
+
 // operands returns the number of arguments that a synchronisation function takes, at most.
 func operands(name string) int {
 	name = strings.TrimLeft(name, "_")

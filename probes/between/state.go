@@ -15,6 +15,8 @@ type state struct {
 	flags flags
 	// vector is what the vector registers together may hold.
 	vector value
+	// wrote has, in a summary, the objects that may have been written to.
+	wrote  objects
 	frames []frame // by the number of the object; shared between states until it is changed
 }
 
@@ -46,6 +48,8 @@ func (s *state) join(from *state) (changed bool) {
 		changed = changed || f != s.flags
 		s.flags = f
 	}
+	changed = changed || from.wrote&^s.wrote != 0
+	s.wrote |= from.wrote
 	frames := slices.Clone(s.frames)
 	some := false
 	for i := range frames {
@@ -143,9 +147,12 @@ func (f *frame) all(at int64, exact bool, size int) value {
 // maxWords bounds the words of one frame that are tracked.
 const maxWords = 200
 
+// maxStore bounds the bytes of one store that are tracked.
+const maxStore = 64
+
 // store records that size bytes at an offset are written; 0: a number that is not known.
 func (f *frame) store(at int64, exact bool, size int, v value) {
-	if !exact || size == 0 || size > 64 || len(f.words) > maxWords {
+	if !exact || size == 0 || size > maxStore || len(f.words) > maxWords {
 		f.blur()
 		f.rest = join(f.rest, v.vague())
 		return
@@ -179,6 +186,12 @@ func (f *frame) store(at int64, exact bool, size int, v value) {
 			f.words = f.words.Put(at+int64(done), part)
 		}
 	}
+}
+
+// mayStore records that size bytes at an offset may be written.
+func (f *frame) mayStore(at int64, size int, v value) {
+	old := f.all(at, true, size)
+	f.store(at, true, size, value{may: v.may | old.may, read: firstRead(v.read, old.read)})
 }
 
 // redZone is the number of bytes below the stack pointer that a function may use.

@@ -30,12 +30,35 @@ type summary struct {
 	flows [known]objects
 	// writes has the objects that the function may write to.
 	writes objects
-	result value
+	// extents has, for each object, the part that the function may write to by an address whose
+	// distance from the argument is known.
+	extents [known]extent
+	result  value
 	// calls has the state at each call, by the address behind the call.
 	calls map[uint64]*state
 	// catches means that the function may catch an exception.
 	catches bool
 	busy    bool // it is being computed
+}
+
+// extent is the part of an object from lo to hi. In a summary that the function may write to other
+// parts too, any is set.
+type extent struct {
+	lo, hi    int64
+	some, any bool
+}
+
+// add adds n bytes at an offset; n is 0 if the number is not known.
+func (e *extent) add(at int64, exact bool, n int) {
+	if !exact || n <= 0 {
+		e.any = true
+		return
+	}
+	if !e.some {
+		e.lo, e.hi, e.some = at, at+int64(n), true
+		return
+	}
+	e.lo, e.hi = min(e.lo, at), max(e.hi, at+int64(n))
 }
 
 // maxSummary bounds the instructions visited for one summary.
@@ -45,7 +68,7 @@ const maxSummary = 20000
 func unknownSummary() *summary {
 	s := &summary{leaks: ^objects(0), writes: ^objects(0), catches: true}
 	for i := range s.flows {
-		s.flows[i] = ^objects(0)
+		s.flows[i], s.extents[i].any = ^objects(0), true
 	}
 	return s
 }
@@ -273,20 +296,35 @@ func (z *summarizer) store(s *state, _ *insn.Inst, at value, size int, v value) 
 	switch {
 	case !certain:
 		z.sum.leaks |= v.may
-		z.sum.writes |= at.may
+		z.writesAnywhere(s, at.may)
 		s.forget(at.may)
 	case n != own:
+		z.sum.extents[n].add(at.off, at.exact, size)
+		z.writes(s, only(n))
 		z.sum.flows[n] |= v.may &^ (only(n) | only(own))
 		z.sum.leaks |= v.may & only(own) // the object may be anywhere
-		z.sum.writes |= only(n)
 	case at.exact && at.off >= 0:
 		z.sum.flows[arguments] |= v.may &^ only(own)
-		z.sum.writes |= only(arguments)
+		z.writes(s, only(arguments))
 	default:
 		z.stored |= v.may
 		s.change(own).store(at.off, at.exact, size, v)
 	}
 	return true
+}
+
+// writesAnywhere is writes for an address that is not known.
+func (z *summarizer) writesAnywhere(s *state, to objects) {
+	z.writes(s, to)
+	for n := range z.sum.extents {
+		z.sum.extents[n].any = z.sum.extents[n].any || to&only(n) != 0
+	}
+}
+
+// writes records that objects other than the own frame may be written to.
+func (z *summarizer) writes(s *state, to objects) {
+	z.sum.writes |= to &^ only(own)
+	s.wrote |= to &^ only(own)
 }
 
 // control implements explorer.control.
@@ -405,18 +443,42 @@ func passes(s *state, which objects) (may objects) {
 // call applies the effect of a call of a function.
 func (z *summarizer) call(s *state, callee *summary) {
 	z.sum.leaks |= passes(s, callee.leaks)
-	written := passes(s, callee.writes)
-	z.sum.writes |= written &^ only(own)
 	result := translate(s, callee.result)
 	for n := 1; n < known; n++ {
-		if v := (value{may: passes(s, callee.flows[n])}); v.may != 0 {
-			z.store(s, nil, passed(s, n).somewhere(), 0, v)
+		v := value{may: passes(s, callee.flows[n])}
+		if a, e := passed(s, n), callee.extents[n]; a.exact && !e.any {
+			z.mayStore(s, a, e, v)
+		} else if v.may != 0 {
+			z.store(s, nil, a.somewhere(), 0, v)
+		}
+		if callee.writes&only(n) != 0 {
+			z.written(s, passed(s, n), callee.extents[n])
 		}
 	}
-	if written&only(own) != 0 {
-		s.forget(only(own))
-	}
 	s.afterCall(result)
+}
+
+// mayStore records that a callee may store v in a part of what it was passed.
+func (z *summarizer) mayStore(s *state, at value, e extent, v value) {
+	n, _ := at.object()
+	size := int(e.hi - e.lo)
+	if !e.some {
+		return
+	}
+	if at = at.plus(e.lo); n == own && at.off < 0 && size <= maxStore {
+		z.stored |= v.may
+		s.change(own).mayStore(at.off, size, v)
+		return
+	}
+	z.store(s, nil, at, size, v)
+}
+
+// written records that a callee wrote to what it was passed, or what can be reached from there.
+func (z *summarizer) written(s *state, at value, e extent) {
+	if !at.exact || e.any {
+		z.writesAnywhere(s, at.may)
+		s.forget(at.may & only(own))
+	}
 }
 
 // translate returns a value of a callee's summary as one of its caller.
@@ -456,7 +518,7 @@ func (s *state) afterCall(result value) {
 func (z *summarizer) callUnknown(s *state) {
 	for _, r := range passing {
 		z.sum.leaks |= s.regs[r].may
-		z.sum.writes |= s.regs[r].may
+		z.writesAnywhere(s, s.regs[r].may)
 	}
 	z.sum.leaks |= outgoing(s)
 	z.sum.leaks |= s.vector.may
@@ -492,10 +554,13 @@ func (z *summarizer) callImport(s *state, name string) {
 		return
 	}
 	result := value{}
+	if locks(name) {
+		n = 0 // it only writes the object of synchronisation, which holds no addresses
+	}
 	for i, r := range args {
 		if i < n || n < 0 {
 			s.forget(s.regs[r].may & only(own))
-			z.sum.writes |= s.regs[r].may &^ only(own)
+			z.writesAnywhere(s, s.regs[r].may)
 			result.may |= s.regs[r].may
 		}
 	}

@@ -228,7 +228,7 @@ func (w *walker) compose(s *state, c *context, at *state) {
 		}
 	}
 	next.frames = append(next.frames, f)
-	next.forget(w.objectsOf(&caller, c, c.sum.writes) &^ only(c.depth))
+	next.forget(w.objectsOf(&caller, c, at.wrote) &^ only(c.depth))
 	*s = next
 }
 
