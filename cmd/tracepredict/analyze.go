@@ -24,9 +24,9 @@ type analyzeFlags struct {
 	coneFlags
 	lockFlags
 	misuseFlags
-	spec          specFlags
-	specification *specification // the content of spec; nil without --spec
-	strict        bool
+	spec           specFlags
+	specification  *specification // the content of spec; nil without --spec
+	strict, repair bool
 }
 
 func (a *app) analyzeCommand() *cobra.Command {
@@ -39,7 +39,8 @@ in the STD text format of the RAPID tools (T1|acq(L2)|17); the content decides w
 separately and has its own report, in the order given: with --format json, one object after the other. Neither privileges nor
 the program are needed.
 
-A trace that is cut short, for example by kill -9, is analysed up to that point, and the report says so.
+A trace that is cut short, for example by kill -9, is analysed up to that point, and the report says so. Published STD text may have
+lines that no run can have: --repair reads it all the same, and notes in the report say what it mended.
 
 Exit status: 0 without findings (of the confidence that --fail-on names), 66 if any trace has some, 125 if a trace cannot be read, 2 for wrong usage.`,
 		Example: `  sudo tracepredict exec --record shop.trace --watch tickets -- ./shop
@@ -61,6 +62,7 @@ Exit status: 0 without findings (of the confidence that --fail-on names), 66 if 
 	f.lockFlags.register(cmd)
 	f.misuseFlags.register(cmd)
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "accept only STD text that RAPID itself reads")
+	cmd.Flags().BoolVar(&f.repair, "repair", false, "mend STD text that no run can have, and say how")
 	return cmd
 }
 
@@ -68,6 +70,9 @@ Exit status: 0 without findings (of the confidence that --fail-on names), 66 if 
 func (a *app) analyze(f *analyzeFlags, names []string) error {
 	if err := errors.Join(f.reportFlags.check(), f.coneFlags.check(), f.lockFlags.check(), f.misuseFlags.check()); err != nil {
 		return err
+	}
+	if f.strict && f.repair {
+		return usage("--strict and --repair: a text that is mended is not what RAPID reads")
 	}
 	var err error
 	if f.specification, err = f.spec.load(); err != nil {
@@ -91,7 +96,7 @@ func (a *app) analyze(f *analyzeFlags, names []string) error {
 
 // analyzeTrace reports on one trace, and whether it has findings that --fail-on names.
 func (f *analyzeFlags) analyzeTrace(p *printer, name string) (fails bool, err error) {
-	src, closeTrace, err := openTrace(name, f.strict)
+	src, closeTrace, err := openTrace(name, f.strict, f.repair)
 	if err != nil {
 		return false, err
 	}
@@ -105,7 +110,10 @@ func (f *analyzeFlags) analyzeTrace(p *printer, name string) (fails bool, err er
 		Stats:       f.stats,
 	})
 	var unfit syntax.List
+	var wrong *std.Error
 	switch {
+	case errors.As(err, &wrong) && wrong.Mendable && !f.strict:
+		return false, fmt.Errorf("%w; --repair mends such lines, and says how", err)
 	case errors.As(err, &unfit):
 		return false, usage("%s: %w", name, err)
 	case err != nil:
@@ -117,9 +125,9 @@ func (f *analyzeFlags) analyzeTrace(p *printer, name string) (fails bool, err er
 	return p.print(rep)
 }
 
-// openTrace opens a trace in any format, which it recognises by the content. strict concerns STD
-// text.
-func openTrace(name string, strict bool) (src trace.Source, closeTrace func(), err error) {
+// openTrace opens a trace in any format, which it recognises by the content. strict and repair
+// concern STD text.
+func openTrace(name string, strict, repair bool) (src trace.Source, closeTrace func(), err error) {
 	var in io.Reader = os.Stdin
 	closeTrace = func() {}
 	if name != standard {
@@ -142,6 +150,8 @@ func openTrace(name string, strict bool) (src trace.Source, closeTrace func(), e
 		err = fmt.Errorf("%s: %w", name, err)
 	case bytes.ContainsFunc(start, notInText):
 		err = fmt.Errorf("%s: this is not a trace: neither tracepredict's format nor STD text", name)
+	case repair:
+		src, closeTrace, err = openRepaired(buffered, name, closeTrace)
 	default:
 		src, err = std.NewReader(buffered, name, std.ReaderOptions{Strict: strict}), nil
 	}
@@ -150,6 +160,31 @@ func openTrace(name string, strict bool) (src trace.Source, closeTrace func(), e
 		return nil, nil, err
 	}
 	return src, closeTrace, nil
+}
+
+// openRepaired opens STD text that is mended. It reads the text twice, and so copies it to a
+// temporary file first: it may come from a pipe. closeText closes in, and the function that is
+// returned does so too.
+func openRepaired(in io.Reader, name string, closeText func()) (src trace.Source, closeAll func(), err error) {
+	text, err := os.CreateTemp("", "tracepredict-*.std")
+	if err != nil {
+		return nil, closeText, fmt.Errorf("%s: repair: %w", name, err)
+	}
+	closeAll = func() {
+		text.Close()
+		closeText()
+	}
+	if err := os.Remove(text.Name()); err != nil {
+		return nil, closeAll, fmt.Errorf("%s: repair: %w", name, err)
+	}
+	repairs, err := std.Scan(io.TeeReader(in, text), name)
+	if err != nil {
+		return nil, closeAll, err
+	}
+	if _, err := text.Seek(0, io.SeekStart); err != nil {
+		return nil, closeAll, fmt.Errorf("%s: repair: %w", name, err)
+	}
+	return std.NewReader(text, name, std.ReaderOptions{Repairs: repairs}), closeAll, nil
 }
 
 // notInText reports whether a character occurs in no text, and so not in STD text.

@@ -58,7 +58,7 @@ func (a *app) convert(f *convertFlags, from, to string) error {
 	if err := oneOf("dialect", f.dialect, std.Dialects()...); err != nil {
 		return err
 	}
-	src, closeTrace, err := openTrace(from, f.strict)
+	src, closeTrace, err := openTrace(from, f.strict, false)
 	if err != nil {
 		return err
 	}

@@ -91,6 +91,8 @@ func (r *Reader) acquire(t *thread, name string, stack event.StackID) error {
 		l.depth++
 		r.reacquired++
 		return nil
+	case l.holder != nil && r.mends(heldByOther):
+		r.takeFrom(l, t)
 	case l.holder != nil:
 		return fmt.Errorf("%s takes %s, which %s has since line %d", t.name, name, l.holder.name, l.line)
 	}
@@ -107,6 +109,8 @@ func (r *Reader) acquire(t *thread, name string, stack event.StackID) error {
 func (r *Reader) release(t *thread, name string, stack event.StackID) error {
 	l := r.lock(t, name, stack)
 	switch {
+	case l.holder != t && r.mends(notHeld):
+		return nil
 	case l.holder == nil:
 		return fmt.Errorf("%s releases %s, which nobody has", t.name, name)
 	case l.holder != t:
@@ -124,8 +128,14 @@ func (r *Reader) release(t *thread, name string, stack event.StackID) error {
 func (r *Reader) fork(t *thread, name string, stack event.StackID) error {
 	u := r.operandThread(name)
 	switch {
+	case u == t && r.mends(byItself):
+		return nil
 	case u == t:
 		return fmt.Errorf("%s forks itself", t.name)
+	case (u.forked != 0 || u.joined != 0) && r.mends(forkedAgain):
+		u = r.nextOfName(u)
+	case u.first != 0 && r.mends(forkedLate):
+		return nil
 	case u.forked != 0:
 		return fmt.Errorf("%s was forked already in line %d", u.name, u.forked)
 	case u.joined != 0:
@@ -145,8 +155,13 @@ func (r *Reader) fork(t *thread, name string, stack event.StackID) error {
 // operation: the later joins are left out.
 func (r *Reader) join(t *thread, name string, stack event.StackID) error {
 	u := r.operandThread(name)
-	if u == t {
+	switch {
+	case u == t && r.mends(byItself):
+		return nil
+	case u == t:
 		return fmt.Errorf("%s joins itself", t.name)
+	case r.opts.Repairs != nil && r.opts.Repairs.early[r.at] && r.mends(joinedEarly):
+		return nil
 	}
 	if u.joined != 0 {
 		if r.rejoined == "" {
@@ -162,7 +177,10 @@ func (r *Reader) join(t *thread, name string, stack event.StackID) error {
 // wait begins a condition wait. Its mutex is the lock that the thread's previous line released;
 // nil if there is none. The thread wakes at its next line.
 func (r *Reader) wait(t *thread, name string, mutex *lock, stack event.StackID) error {
-	if t.waiting {
+	switch {
+	case t.waiting && r.mends(waitsAlready):
+		r.wake(t, stack)
+	case t.waiting:
 		return fmt.Errorf("%s waits, and waits already", t.name)
 	}
 	t.waiting, t.mutex = true, mutex

@@ -23,6 +23,9 @@ const (
 type ReaderOptions struct {
 	// Strict rejects lines that RAPID itself does not read.
 	Strict bool
+	// Repairs, if not nil, mends lines that no run can have; it is what Scan returned for the
+	// same text. It must be nil with Strict.
+	Repairs *Repairs
 }
 
 // Reader reads an STD trace; a trace.Source. Its memory depends on the number of threads, objects
@@ -52,16 +55,19 @@ type Reader struct {
 	// How many lines were skipped, by the reason, and acquires of a lock by its holder.
 	blank, comments, transactions, reacquired int
 	rejoined                                  string // why an order is missing; "" if none is
+	mended                                    mended
 }
 
 // thread is a thread of the trace. It may have several names in Reader.threads; see operandThread.
 type thread struct {
 	id       event.ThreadID
 	name     string
-	inferred bool // only forks and joins have named it so far, by a bare number
-	first    int  // number of its first line; 0: none
-	forked   int  // number of the line of its fork; 0: none
-	joined   int  // number of the line of its join; 0: none
+	base     string // the name in the text: that of name without a number (Reader.nextOfName)
+	number   int    // of the threads of this base before
+	inferred bool   // only forks and joins have named it so far, by a bare number
+	first    int    // number of its first line; 0: none
+	forked   int    // number of the line of its fork; 0: none
+	joined   int    // number of the line of its join; 0: none
 
 	lastReleased *lock // the lock that its previous line released; nil: none
 	waiting      bool  // its previous line was a wait
@@ -110,6 +116,11 @@ func (r *Reader) Summary() (s run.Summary, whole bool) {
 	if r.rejoined != "" {
 		s.Notes = append(s.Notes, r.rejoined)
 	}
+	notes, doubt := r.mendedNotes()
+	s.Notes = append(s.Notes, notes...)
+	if s.Doubt == "" {
+		s.Doubt = doubt
+	}
 	return s, true
 }
 
@@ -152,10 +163,22 @@ func (r *Reader) line() error {
 		r.comments++
 		return nil
 	case isIndented(text):
-		return r.wrap(errors.New("a line of a stack, and no event before it"))
+		return r.wrapLine(errors.New("a line of a stack, and no event before it"))
 	}
 	r.current = append(r.current[:0], trimmed...) // reading the lines of its stack overwrites text
-	return r.wrap(r.event(r.current))
+	return r.wrapLine(r.event(r.current))
+}
+
+// wrapLine is wrap for an error that a line causes, which is mended if the Reader mends lines.
+func (r *Reader) wrapLine(err error) error {
+	err = r.mendLine(err)
+	var before, wrong *Error
+	of := errors.As(err, &before)
+	err = r.wrap(err)
+	if !of && errors.As(err, &wrong) {
+		wrong.Mendable = true
+	}
+	return err
 }
 
 // isIndented reports whether a line begins with a blank: it is part of a stack.
@@ -214,6 +237,9 @@ func (r *Reader) event(text []byte) error {
 	if err != nil {
 		return err
 	}
+	if t.joined != 0 { // which is mended
+		return r.skipStack()
+	}
 	if bytes.HasPrefix(fields[1], []byte("begin")) || bytes.HasPrefix(fields[1], []byte("end")) {
 		r.transactions++
 		return r.skipStack()
@@ -254,7 +280,7 @@ func (r *Reader) actor(name string) (*thread, error) {
 		r.threads[name] = t
 	}
 	if t.inferred { // this line shows which name it has
-		t.inferred, t.name = false, name
+		t.inferred, t.name, t.base = false, name, name
 		for _, alias := range []string{name, "T" + name, trimT(name)} {
 			if alias != name && r.threads[alias] == t {
 				delete(r.threads, alias)
@@ -262,11 +288,15 @@ func (r *Reader) actor(name string) (*thread, error) {
 		}
 		r.names.SetThread(t.id, run.Thread{Name: name})
 	}
+	if t.joined != 0 && r.mends(actsJoined) {
+		return t, nil
+	}
 	if t.joined != 0 {
 		return nil, fmt.Errorf("%s acts after it was joined in line %d", name, t.joined)
 	}
 	if t.first == 0 {
 		t.first = r.at
+		r.holdBefore(t)
 	}
 	return t, nil
 }
@@ -285,7 +315,7 @@ func trimT(name string) string {
 // newThread adds a thread to the names.
 func (r *Reader) newThread(name string) *thread {
 	r.charge(name)
-	return &thread{id: r.names.AddThread(run.Thread{Name: name}), name: name}
+	return &thread{id: r.names.AddThread(run.Thread{Name: name}), name: name, base: name}
 }
 
 // operandThread returns the thread that a fork or join names. Some writers leave out the T: a bare

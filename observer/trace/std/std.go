@@ -23,6 +23,8 @@ type Error struct {
 	Name string // of the trace
 	Line int    // from 1
 	Err  error
+	// Mendable reports that a Reader with ReaderOptions.Repairs reads the line.
+	Mendable bool
 }
 
 // Error returns name, line and cause.

@@ -359,7 +359,7 @@ func count(events []event.Event) int {
 	return n
 }
 
-// FuzzReader: what is read can be written and read again.
+// FuzzReader: what is read can be written and read again, and any text can be repaired.
 func FuzzReader(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.std")
 	if err != nil {
@@ -378,6 +378,10 @@ func FuzzReader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, strict bool) {
 		if len(text) > 1<<14 {
 			t.Skip()
+		}
+		var wrong *Error
+		if repaired, _, err := readRepaired(text); errors.As(err, &wrong) && wrong.Mendable || malformed(repaired) != "" {
+			t.Fatalf("repaired: %v, %s", err, malformed(repaired))
 		}
 		events, r, err := readAll(text, ReaderOptions{Strict: strict})
 		if err != nil {
