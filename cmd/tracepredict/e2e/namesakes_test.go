@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -68,5 +69,27 @@ func TestSitesOfNamesakes(t *testing.T) {
 	out.wait()
 	if text := out.out.String(); !strings.Contains(text, "acquire spinlock") || !strings.Contains(text, ": mtx_unlock; a file") {
 		t.Errorf("sites --sync:\n%s", text)
+	}
+}
+
+// TestLibrariesOfLongerNames checks that a library whose name begins like that of a run-time library
+// is not taken for one: the synchronisation in it may order accesses, so that no race of them is
+// certain.
+func TestLibrariesOfLongerNames(t *testing.T) {
+	for _, name := range []string{"librte_ring.so.23", "libdlist.so", "ld-tool.so", "libc-client.so.2", "libring.so"} {
+		t.Run(name, func(t *testing.T) {
+			library := filepath.Join(t.TempDir(), name)
+			if err := compile("gcc", "testdata/process/ringlib.c", library, []string{"-shared", "-fPIC", "-O2"}); err != nil {
+				t.Fatal(err)
+			}
+			program := filepath.Join(t.TempDir(), "ringuser")
+			if err := compile("gcc", "testdata/process/ringuser.c", program, []string{"-O2", "-pthread", library}); err != nil {
+				t.Fatal(err)
+			}
+			_, r := reported(t, "exec", "--watch", "parcel", "--", program)
+			if got := r.summary(); strings.Contains(got, "observed") || strings.Contains(got, "predicted") {
+				t.Errorf("findings: %s", got)
+			}
+		})
 	}
 }
