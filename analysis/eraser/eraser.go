@@ -144,6 +144,7 @@ type Analysis struct {
 	threadCache    [cacheSize]*thread // direct-mapped cache of threads, by the low bits of the ID
 	vars           map[event.ObjectID]*variable
 	variableCache  [cacheSize]*variable         // direct-mapped cache of vars
+	fresh          []*raceReport                // made since TakeNew was last called
 	retiredReports []*raceReport                // reports on variables whose lifetime ended
 	retired        map[retiredKey]*retiredCount // counts of retiredReports
 	publication    publication

@@ -112,6 +112,9 @@ func (a *Analysis) addReport(v *variable, x *access, t *thread, e *event.Event) 
 	r.addInstance(x, e)
 	v.pairs[k] = r
 	v.order = append(v.order, r)
+	if len(a.fresh) < maxFresh {
+		a.fresh = append(a.fresh, r)
+	}
 }
 
 func newReport(x *access, t *thread, e *event.Event) *raceReport {
@@ -175,7 +178,10 @@ type Race struct {
 // Races returns the findings, sorted by variable, then by the position of the second access in
 // the run.
 func (a *Analysis) Races() []Race {
-	reports := a.sorted()
+	return racesOf(a.sorted())
+}
+
+func racesOf(reports []*raceReport) []Race {
 	out := make([]Race, len(reports))
 	for i, r := range reports {
 		out[i] = Race{Finding: r.finding(), Warned: !r.noWarning, Partial: r.partial}
@@ -183,6 +189,18 @@ func (a *Analysis) Races() []Race {
 			out[i].Instances = append(out[i].Instances, slices.Clone(r.instances[j].seqs[:]))
 		}
 	}
+	return out
+}
+
+// maxFresh bounds the reports that TakeNew returns.
+const maxFresh = 1 << 10
+
+// TakeNew returns the pairs that were found since it was last called, with a warning or without, at
+// most 1,024 of them. Their Warned has no meaning: it is decided at the end of the variable.
+func (a *Analysis) TakeNew() []Race {
+	out := racesOf(a.fresh)
+	clear(a.fresh)
+	a.fresh = a.fresh[:0]
 	return out
 }
 

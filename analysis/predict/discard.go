@@ -353,6 +353,10 @@ func (h *History) removeStale() {
 // evict makes room in the log. It removes the events that trim discarded and, if more than
 // three quarters are left, the oldest quarter or more.
 func (h *History) evict() {
+	if h.opt.BeforeEviction != nil {
+		h.opt.BeforeEviction()
+		h.checkerOfLog, h.bySlot, h.accesses = nil, nil, nil
+	}
 	h.moveLoneOf(0)
 	if h.mayExceed {
 		h.update()

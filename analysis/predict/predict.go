@@ -76,6 +76,9 @@ type Options struct {
 	// change places. It counts steps of about 0.1 microseconds, of all questions together;
 	// one question may use at most a sixteenth. Default DefaultReversals; negative: no search.
 	Reversals int
+	// BeforeEviction, if not nil, is called before events are evicted: questions about them can
+	// still be asked then.
+	BeforeEviction func()
 	// Judges makes the checker of witnesses; default execution.DefaultChecker.
 	Judges execution.NewChecker
 }

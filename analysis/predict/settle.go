@@ -31,6 +31,23 @@ func (h *History) Settle(f *finding.Finding, candidates [][]uint64) Result {
 // kept accesses of the same two threads that differ from these only in time, value and locks held.
 // The two accesses of Evidence are tried first.
 func (h *History) SettleRace(f *finding.Finding, candidates [][]uint64) Result {
+	return h.settle(f, h.questionsAboutRace(f, candidates))
+}
+
+// PredictRace is SettleRace without the search for reversals. Where it predicts nothing, the
+// finding does not change, and another question may be asked later.
+func (h *History) PredictRace(f *finding.Finding, candidates [][]uint64) bool {
+	for _, q := range h.questionsAboutRace(f, candidates) {
+		if r := q.preserving(); r.Verdict == Predicted {
+			h.setPredicted(f, &r)
+			return true
+		}
+	}
+	return false
+}
+
+// questionsAboutRace returns the questions of SettleRace.
+func (h *History) questionsAboutRace(f *finding.Finding, candidates [][]uint64) []*question {
 	exact := h.questionAbout(finding.Race, evidenceSeqs(f))
 	asked := []*question{exact}
 	for _, c := range candidates {
@@ -39,7 +56,7 @@ func (h *History) SettleRace(f *finding.Finding, candidates [][]uint64) Result {
 			asked = append(asked, q)
 		}
 	}
-	return h.settle(f, asked)
+	return asked
 }
 
 // settle asks the questions about a finding, as Settle describes.

@@ -36,11 +36,16 @@ func (k *early) add(f *finding.Finding) {
 func (k *early) remember(n *event.Names) {
 	for _, same := range k.found {
 		for i := range same {
-			for _, steps := range [][]finding.Step{same[i].Evidence, same[i].Witness} {
-				for j := range steps {
-					steps[j].Remember(n)
-				}
-			}
+			rememberFinding(n, &same[i])
+		}
+	}
+}
+
+// rememberFinding adds the threads and objects of a finding.
+func rememberFinding(n *event.Names, f *finding.Finding) {
+	for _, steps := range [][]finding.Step{f.Evidence, f.Witness} {
+		for j := range steps {
+			steps[j].Remember(n)
 		}
 	}
 }

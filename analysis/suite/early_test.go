@@ -33,3 +33,38 @@ func TestEarlyPredictionsStay(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 }
+
+// TestEarlyRacesStay checks that a race that needs another schedule is predicted although the
+// history has evicted the events that it needs, and that its innocent twin is no finding.
+func TestEarlyRacesStay(t *testing.T) {
+	for _, c := range []struct {
+		begin string
+		races int
+	}{
+		{"T1|w(z)|3\nT1|acq(A)|4\nT1|rel(A)|5\nT2|acq(A)|6\nT2|w(z)|7\nT2|rel(A)|8\n", 1},
+		{"T1|acq(A)|4\nT1|w(z)|3\nT1|rel(A)|5\nT2|acq(A)|6\nT2|w(z)|7\nT2|rel(A)|8\n", 0},
+	} {
+		text := "T0|fork(T1)|1\nT0|fork(T2)|2\n" + c.begin +
+			strings.Repeat("T1|w(x)|11\nT1|acq(C)|12\nT1|rel(C)|13\nT2|acq(C)|14\nT2|w(y)|15\nT2|rel(C)|16\n", 1<<17)
+		events, _, err := eventtest.ParseSTD(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := suite.New(suite.Options{})
+		for i := range events {
+			s.Event(&events[i])
+		}
+		if s.Bounds().EvictedEvents == 0 {
+			t.Fatalf("%+v", s.Bounds())
+		}
+		found := s.Finish(nil)
+		if len(found) != c.races {
+			t.Fatalf("%+v", found)
+		}
+		for _, f := range found {
+			if f.Confidence != finding.Predicted || len(f.Witness) == 0 || f.Reason != "" {
+				t.Errorf("%+v", f)
+			}
+		}
+	}
+}

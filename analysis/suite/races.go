@@ -59,10 +59,34 @@ func (s *Suite) predicted(candidates []eraser.Race) []finding.Finding {
 	return out
 }
 
+// maxEarlyRaces bounds the races that are kept from before an eviction.
+const maxEarlyRaces = 1 << 8
+
+// predictRaces predicts what it can of the new candidates before the events that they need are
+// evicted.
+func (s *Suite) predictRaces() {
+	for _, c := range s.eraser.TakeNew() {
+		if len(s.earlyRaces) >= maxEarlyRaces {
+			return
+		}
+		key := pairOf(&c.Finding)
+		if s.history.PredictRace(&c.Finding, c.Instances) {
+			c.Reason = ""
+			s.earlyRaces[key] = c.Finding
+		}
+	}
+}
+
 // settleRace is settle for a candidate of the lockset analysis.
 func (s *Suite) settleRace(c *eraser.Race) predict.Result {
 	evidence := c.Evidence // SettleRace may replace it
 	r := s.history.SettleRace(&c.Finding, c.Instances)
+	if r.Verdict != predict.Predicted {
+		if f, ok := s.earlyRaces[pairOf(&c.Finding)]; ok {
+			f.Count = c.Count
+			c.Finding, r = f, predict.Result{Verdict: predict.Predicted}
+		}
+	}
 	if r.Verdict == predict.Predicted {
 		return r
 	}

@@ -58,16 +58,19 @@ type Suite struct {
 	hangs    *hang.Analysis
 	misuse   *misuse.Analysis
 	early    early
-	explain  bool
-	pruned   []finding.Pruned
-	notAsked uint64 // candidates for races that were not asked about, or not for all threads
+	// earlyRaces holds the races that were predicted before events were evicted.
+	earlyRaces map[accessPair]finding.Finding
+	explain    bool
+	pruned     []finding.Pruned
+	notAsked   uint64 // candidates for races that were not asked about, or not for all threads
 }
 
 // New returns a suite.
 func New(o Options) *Suite {
-	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals, Judges: o.NewChecker})
 	held := locks.New()
-	s := &Suite{locks: held, explain: o.Explain, history: history, depend: depend.New(depend.Options{}), hangs: hang.New()}
+	s := &Suite{locks: held, explain: o.Explain, depend: depend.New(depend.Options{}), hangs: hang.New(), earlyRaces: map[accessPair]finding.Finding{}}
+	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals, Judges: o.NewChecker, BeforeEviction: s.predictRaces})
+	s.history = history
 	if o.Explain {
 		o.Locks.Explain = func(p finding.Pruned) {
 			s.setOrderedBy(&p)
@@ -126,6 +129,9 @@ func (s *Suite) Remember(n *event.Names) {
 	s.hangs.Remember(n)
 	s.misuse.Remember(n)
 	s.early.remember(n)
+	for _, f := range s.earlyRaces {
+		rememberFinding(n, &f)
+	}
 }
 
 // Uses returns how threads used each variable so far, and under which locks; with Options.Uses.
