@@ -139,7 +139,7 @@ func build(t testing.TB, compiler, source string, flags ...string) (*fixture, []
 }
 
 // stacks returns the call stacks of the first two calls of pthread_mutex_lock in a function.
-func (f *fixture) stacks(t *testing.T, name string) (from, to []uint64) {
+func (f *fixture) stacks(t testing.TB, name string) (from, to []uint64) {
 	t.Helper()
 	main, ok := f.program.FunctionAt(f.program.Lookup("main")[0].Addr)
 	if !ok {
@@ -185,6 +185,63 @@ func TestC(t *testing.T) {
 	} {
 		t.Run(c.compiler+" "+c.flags, func(t *testing.T) { check(t, c.compiler, "locks.c", c.flags) })
 	}
+}
+
+// TestQuery checks what the fields of a query change.
+func TestQuery(t *testing.T) {
+	f, _ := build(t, "gcc", "locks.c", "-O0")
+	for _, c := range []struct {
+		name             string
+		last, unrecorded bool
+		want             Kind
+	}{
+		{"no_keeps", false, false, Kept},
+		{"no_keeps", true, false, NoReason},
+		{"no_lock_by_pointer", true, false, Argument},
+		{"yes_may_return", false, false, NoReason},
+		{"yes_may_return", false, true, Calls},
+		{"yes_adjacent", false, true, NoReason},
+	} {
+		from, to := f.stacks(t, c.name)
+		ok, why := New(f).ReadsNothing(Query{From: from, To: to, Last: c.last, Unrecorded: c.unrecorded})
+		if why.Kind != c.want || ok != (c.want == NoReason) {
+			t.Errorf("%s, last %v, unrecorded %v: %v, %s", c.name, c.last, c.unrecorded, ok, why.Text(f.where))
+		}
+	}
+	from, to := f.stacks(t, "yes_adjacent")
+	other, _ := f.stacks(t, "yes_counts")
+	for _, q := range []Query{{}, {From: from}, {From: from[:1], To: to}, {From: from, To: other}, {From: to, To: from}, {From: []uint64{1, 2}, To: []uint64{3, 2}}} {
+		if ok, why := New(f).ReadsNothing(q); ok {
+			t.Errorf("%+v: %v, %+v", q, ok, why)
+		}
+	}
+	x := New(f)
+	x.Budget = 50
+	if ok, why := x.ReadsNothing(Query{From: from, To: to}); ok || x.Budget > 0 {
+		t.Errorf("with %d instructions left: %v, %+v", x.Budget, ok, why)
+	}
+}
+
+// BenchmarkReadsNothing measures queries about functions that were not examined before. The
+// budget of instructions is chosen by the time of one.
+func BenchmarkReadsNothing(b *testing.B) {
+	f, names := build(b, "gcc", "locks.c", "-O0")
+	var qs []Query
+	for _, name := range names {
+		from, to := f.stacks(b, name)
+		qs = append(qs, Query{From: from, To: to})
+	}
+	x := New(f)
+	x.ReadsNothing(qs[0])
+	instructions := 0
+	for b.Loop() {
+		x = New(f)
+		for _, q := range qs {
+			x.ReadsNothing(q)
+		}
+		instructions += DefaultBudget - x.Budget
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(instructions), "ns/instruction")
 }
 
 func TestCPlusPlus(t *testing.T) {

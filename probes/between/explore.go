@@ -185,8 +185,12 @@ func (im *image) constant(addr uint64, size int) bool {
 }
 
 // endsPath reports whether an instruction calls or jumps to a function of a statically linked C or
-// C++ library that never returns to its caller.
+// C++ library that never returns to its caller. In other files the names may be the program's own.
 func (im *image) endsPath(in *insn.Inst) bool {
 	fn, ok := im.FunctionAt(in.Target)
-	return ok && fn.Lo == in.Target && endsPath(im.FunctionName(in.Target))
+	if !ok || fn.Lo != in.Target {
+		return false
+	}
+	name := im.FunctionName(in.Target)
+	return im.Static() && endsPath(name) || name == "__clang_call_terminate"
 }

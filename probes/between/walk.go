@@ -217,19 +217,35 @@ func (w *walker) compose(s *state, c *context, at *state) {
 		}
 		return out
 	}
+	shared := c.sum.leaks&only(own) != 0 // others may have written what the frame's words hold
 	next := state{frames: slices.Clone(caller.frames)}
 	for r := range next.regs {
 		next.regs[r] = within(at.regs[r])
+		pointsToFrame := at.regs[r].base != 0 && (r == int(insn.RSP) || r == int(insn.RBP))
+		if shared && !pointsToFrame {
+			next.regs[r] = next.regs[r].vague()
+		}
 	}
 	f := frame{rest: within(at.frames[own].rest)}
 	for _, word := range at.frames[own].words {
-		if v := within(word.Value); !v.plain() {
+		v := within(word.Value)
+		if shared && !isSaved(word.Value) {
+			v = v.vague()
+		}
+		if !v.plain() {
 			f.words = f.words.Put(word.At, v)
 		}
 	}
 	next.frames = append(next.frames, f)
 	next.forget(w.objectsOf(&caller, c, at.wrote) &^ only(c.depth))
 	*s = next
+}
+
+// isSaved reports whether a value in a summary is what a register that calls preserve had at the
+// function's entry.
+func isSaved(v value) bool {
+	n, certain := v.object()
+	return certain && v.exact && v.off == 0 && n >= 1 && n <= numRegs && !insn.AMD64.CallerSaved().Has(insn.Reg(n-1))
 }
 
 // objectsOf returns the objects of the walk for those of a summary.
@@ -552,6 +568,9 @@ func (w *walker) throws(p place, in *insn.Inst) bool {
 func (w *walker) refuses(p place, s *state, in *insn.Inst, code []byte) bool {
 	op, _, rest := opcode(code)
 	switch {
+	case op == 0x9c || op == 0x9d || op == 0x9e || op == 0x9f: // flags as a number
+		w.fail(Why{Kind: NotUnderstood, At: p.process(in.Addr)})
+		return true
 	case op == 0x0f31 || op == 0x0fa2 || op == 0x0f01 || op == 0x0fc7 && in.NMem == 0:
 		w.fail(Why{Kind: Kernel, At: p.process(in.Addr)})
 		return true

@@ -13,23 +13,24 @@ import (
 // looks at the stock before it locks the ledger.
 func TestCodeBetweenAcquisitions(t *testing.T) {
 	for _, c := range []struct {
-		source string
-		ok     bool
-		why    string
+		compiler, source, flags string // flags: one word more for each test
+		ok                      bool
+		why                     string
 	}{
-		{"../../../../examples/shop/shop.c", true, ""},
-		{"between.c", false, "the branch at between.c:"},
+		{"gcc", "../../../../examples/shop/shop.c", "-O0 -O2 -static", true, ""},
+		{"gcc", "between.c", "-O0 -O2 -static", false, "the branch at between.c:"},
+		{"g++", "between.cc", "-O0 -O1 -O2", true, ""},
 	} {
-		for _, flags := range []string{"-O0", "-O2", "-O0 -static", "-O2 -static"} {
-			t.Run(filepath.Base(c.source)+flags, func(t *testing.T) {
-				r := observe(t, build(t, "gcc", c.source, append(strings.Fields(flags), "-g", "-pthread")...), options{})
+		for _, flag := range strings.Fields(c.flags) {
+			t.Run(filepath.Base(c.source)+flag, func(t *testing.T) {
+				r := observe(t, build(t, c.compiler, c.source, flag, "-g", "-pthread"), options{})
 				asked := 0
 				last := map[event.ThreadID]event.Event{}
 				for _, e := range r.Events {
 					if from := last[e.Thread]; e.Op == event.Acquire && from.Op == event.Acquire {
 						asked++
 						if ok, why := r.Link.ReadsNothing(from.Stack, e.Stack); ok != c.ok || !strings.Contains(why, c.why) {
-							t.Errorf("%v, %q", ok, why)
+							t.Errorf("%v, %q\nfrom %v\nto %v", ok, why, r.Link.Frames(from.Stack), r.Link.Frames(e.Stack))
 						}
 					}
 					if e.Op == event.Acquire || e.Op == event.Release {

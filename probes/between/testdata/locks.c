@@ -143,6 +143,12 @@ F yes_array_on_stack(struct account *p, int n) {
 	pthread_mutex_unlock(&b);
 	pthread_mutex_unlock(&a);
 }
+F no_constant_that_others_change(struct account *p, int n) {
+	volatile int local = 0;
+	escaped = (int *)&local;
+	int x = local;
+	BOTH(if (x && flag) shared = 1);
+}
 F no_float(struct account *p, int n) { BOTH(if (*(volatile float *)&flag > 1.5f) shared = 1); }
 static __thread int depth;
 F yes_thread_local(struct account *p, int n) { BOTH(if (depth++) shared = 1); }
