@@ -199,6 +199,7 @@ func (s *Session) ready() error {
 	if err := s.checkObservable(); err != nil {
 		return err
 	}
+	s.noteLeakCheck()
 	s.running, s.began = true, time.Now()
 	return nil
 }
