@@ -233,6 +233,7 @@ type observation struct {
 	quiet   *progress.Quiet // nil without --settle
 	figures *liveStats      // nil without --stats
 	hangs   *hangWatcher
+	notes   []string // sentences for the report
 }
 
 func newObservation(f *observeFlags, stderr io.Writer, attached bool) (*observation, error) {
@@ -335,7 +336,7 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	}
 	observed := replay.Run(summary)
 	observed.AddProperties(r.bound.Report())
-	observed.Notes = append(observed.Notes, r.settleNotes()...)
+	observed.Notes = slices.Concat(observed.Notes, r.settleNotes(), r.notes)
 	rep := replay.Build(observed, r.suite, findings, names)
 	rep.Stats = r.stats()
 	rep.Run.Notes = append(rep.Run.Notes, replay.Mistakes(r.suite, r.bound)...)
@@ -389,14 +390,20 @@ Exit status: the program's own (128 + n if signal n ended it); 66 if there are f
 }
 
 func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []string) error {
+	path, notFound := target.ResolveProgram(args[0])
+	var script []string
+	if shell := target.Interpreter(path); notFound == nil && shell != "" && !f.follow {
+		f.follow = true // what a script does is done by the programs that it starts
+		script = []string{fmt.Sprintf("%s is a script: its interpreter, %s, and the processes that it starts are observed, as with --follow", path, shell)}
+	}
 	r, err := newObservation(f, a.stderr, false)
 	if err != nil {
 		return err
 	}
+	r.notes = script
 	opts := r.options()
-	path, err := target.ResolveProgram(args[0])
-	if err != nil {
-		return err
+	if notFound != nil {
+		return notFound
 	}
 	who, err := target.LookupUser(user)
 	if err != nil {

@@ -194,7 +194,7 @@ func checkBinary(path string) error {
 	return nil
 }
 
-// ResolveProgram returns the path of the program that exec is to run. Like env(1), it looks for
+// ResolveProgram returns the path of the program, or of the script, that exec is to run. Like env(1), it looks for
 // a name without a slash in the directories of PATH. Errors are *ExitError: 127 if there is no
 // such program, 126 if it cannot be run or observed. They wrap errors of the operating system,
 // *need.Error or *elf.Error.
@@ -203,7 +203,9 @@ func ResolveProgram(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := checkRunnable(path); err != nil {
+	if err := checkRunnable(path); errors.Is(err, os.ErrNotExist) { // a script's interpreter
+		return "", &ExitError{Code: ExitNotFound, Err: err}
+	} else if err != nil {
 		return "", &ExitError{Code: ExitCannotRun, Err: err}
 	}
 	return path, nil
@@ -310,33 +312,52 @@ func checkRunnable(path string) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, elf.ErrNotELF):
-		return explainScript(path, err)
+		return checkScript(path, err, maxScripts)
 	case errors.Is(err, os.ErrPermission):
 		return &need.Error{What: path + " may be executed but not read, and its code must be read to place probes", Remedy: "run tracepredict with sudo", Err: err}
 	}
 	return err
 }
 
-// explainScript returns an error for a file that is not a program. Its remedy is what to name
-// instead.
-func explainScript(path string, err error) error {
+// maxScripts is the number of scripts that the kernel follows, each the interpreter of the one before.
+const maxScripts = 5
+
+// checkScript returns an error unless the file, which is no ELF file, is a script that the kernel runs
+// by a program that can be observed.
+func checkScript(path string, cause error, left int) error {
 	command, line := interpreter(path)
 	if command == nil {
 		return &need.Error{
 			What:   path + " is not a native program",
-			Remedy: fmt.Sprintf("if it is a shell script, observe the shell: tracepredict exec -- /bin/sh %s; else name a program", need.ShellQuote(path)),
-			Kind:   err,
+			Remedy: fmt.Sprintf("if it is a shell script, observe the shell: tracepredict exec --follow -- /bin/sh %s; else name a program", need.ShellQuote(path)),
+			Kind:   cause,
 		}
 	}
-	words := make([]string, 0, len(command)+1)
-	for _, w := range append(command, path) {
-		words = append(words, need.ShellQuote(w))
+	err := checkExecutable(command[0])
+	if err == nil {
+		if err = checkBinary(command[0]); errors.Is(err, elf.ErrNotELF) && left > 1 {
+			return checkScript(command[0], err, left-1)
+		}
 	}
-	return &need.Error{
-		What:   fmt.Sprintf("%s is a script, run by %q, and has no code of its own to observe", path, line),
-		Remedy: fmt.Sprintf("observe its interpreter: tracepredict exec -- %s; or name the program that the script starts", strings.Join(words, " ")),
-		Kind:   elf.ErrNotELF,
+	if err != nil {
+		return &need.Error{What: fmt.Sprintf("%s is a script, run by %q, which cannot be observed", path, line), Err: err}
 	}
+	return nil
+}
+
+// Interpreter returns the program that the kernel runs for a script that ResolveProgram has accepted;
+// "" for any other file.
+func Interpreter(path string) string {
+	found := ""
+	for range maxScripts {
+		command, _ := interpreter(path)
+		if command == nil {
+			break
+		}
+		found = command[0]
+		path = found
+	}
+	return found
 }
 
 // interpreter reads the first line of a script as the kernel does (binfmt_script). command is

@@ -202,7 +202,8 @@ func programs(t *testing.T) string {
 	loadertest.CopyBinary(t, in("cut"), func(b []byte) []byte { return b[:100] })
 	loadertest.CopyBinary(t, in("object"), func(b []byte) []byte { b[16] = 1; return b })
 	for name, text := range map[string]string{
-		"script": "#!/bin/sh\ntrue\n", "envscript": "#! /usr/bin/env  perl -w\n", "text": "true\n", "empty": "", "bang": "#!\n",
+		"script": "#!/bin/sh\ntrue\n", "envscript": "#! /usr/bin/env  perl -w\n", "text": "true\n", "empty": "", "bang": "#!\n", "orphan": "#!/nowhere/sh -e\n", "scriptscript": "#!" + in("script") + "\n",
+		"textscript": "#!" + in("text") + "\n", "sparcscript": "#!" + in("sparc") + "\n", "loopscript": "#!" + in("loopscript") + "\n",
 	} {
 		if err := os.WriteFile(in(name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
@@ -242,8 +243,13 @@ func TestResolveProgram(t *testing.T) {
 		{name: "sparc", code: 126, kind: elfbinary.ErrArch, words: []string{"SPARC"}},
 		{name: "cut", code: 126, kind: elfbinary.ErrTruncated},
 		{name: "object", code: 126, kind: elfbinary.ErrType, words: []string{"object file"}},
-		{name: "script", code: 126, kind: elfbinary.ErrNotELF, words: []string{`"/bin/sh"`, "tracepredict exec -- /bin/sh " + dir + "/script"}},
-		{name: "envscript", code: 126, kind: elfbinary.ErrNotELF, words: []string{"exec -- /usr/bin/env 'perl -w' "}},
+		{name: "script"},
+		{name: "envscript"},
+		{name: "scriptscript"},
+		{name: "orphan", code: 127, kind: os.ErrNotExist, words: []string{`run by "/nowhere/sh -e"`}, env: true},
+		{name: "textscript", code: 126, kind: elfbinary.ErrNotELF, words: []string{"is not a native program"}},
+		{name: "sparcscript", code: 126, kind: elfbinary.ErrArch, words: []string{"is a script", "SPARC"}},
+		{name: "loopscript", code: 126, kind: elfbinary.ErrNotELF, words: []string{"is a script"}, env: true},
 		{name: "text", code: 126, kind: elfbinary.ErrNotELF, words: []string{"/bin/sh"}},
 		{name: "empty", code: 126, kind: elfbinary.ErrNotELF},
 		{name: "bang", code: 126, kind: elfbinary.ErrNotELF},
@@ -266,6 +272,15 @@ func TestResolveProgram(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestInterpreter(t *testing.T) {
+	dir := programs(t)
+	for name, want := range map[string]string{"good": "", "script": "/bin/sh", "envscript": "/usr/bin/env", "scriptscript": "/bin/sh", "text": "", "bang": ""} {
+		if got := Interpreter(dir + "/" + name); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
 	}
 }
 
@@ -318,7 +333,7 @@ func TestResolveProgramInPath(t *testing.T) {
 		{name: "dir", path: dir + ":" + later, want: later + "/dir"},
 		{name: "data", path: dir + ":/nowhere", code: 126},
 		{name: "dir", path: dir, code: 126},
-		{name: "script", path: dir, code: 126, differs: true}, // it runs
+		{name: "script", path: dir, want: dir + "/script"},
 		{name: "", path: dir, code: 127},
 	} {
 		t.Run(c.name+" in "+c.path, func(t *testing.T) {
