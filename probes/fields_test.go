@@ -14,6 +14,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/function"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
@@ -24,13 +25,13 @@ __attribute__((noinline)) int one(struct Job *j) { j->state = 7; return j->id; }
 int main(int argc, char **argv) { struct Job j = {argc, 2}; (void)argv; return one(&j) + other(argc); }
 `
 
-// twoFiles compiles oneJob with another file, whose text is given, into a program, or into a program
+// twoFiles compiles two files, whose texts are given, into a program, or into a program
 // and a library.
-func twoFiles(t *testing.T, other string, library bool) []*elf.File {
+func twoFiles(t *testing.T, one, other string, library bool) []*elf.File {
 	t.Helper()
 	testtool.Need(t, "gcc")
 	dir := t.TempDir()
-	for name, text := range map[string]string{"one.c": oneJob, "two.c": other} {
+	for name, text := range map[string]string{"one.c": one, "two.c": other} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +73,7 @@ func TestTypesOfOneName(t *testing.T) {
 	} {
 		for _, library := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/library=%v", name, library), func(t *testing.T) {
-				files := twoFiles(t, "struct Job { "+c.members+" };\n"+use, library)
+				files := twoFiles(t, oneJob, "struct Job { "+c.members+" };\n"+use, library)
 				p := NewPlanner(Options{Table: table(t), Watch: []string{"state of struct Job"}})
 				var got []string
 				var notes []string
@@ -134,7 +135,7 @@ func classOf(v *variable.Variable) string {
 // that it is refused where none has.
 func TestTypeWithoutField(t *testing.T) {
 	for _, library := range []bool{false, true} {
-		files := twoFiles(t, "struct Job { int id; struct { int a[3]; } state, late; };\n__attribute__((noinline)) int two(struct Job *j) { return j->id++ + j->late.a[1]; }\nint other(int n) { struct Job j = {n}; return two(&j); }\n", library)
+		files := twoFiles(t, oneJob, "struct Job { int id; struct { int a[3]; } state, late; };\n__attribute__((noinline)) int two(struct Job *j) { return j->id++ + j->late.a[1]; }\nint other(int n) { struct Job j = {n}; return two(&j); }\n", library)
 		for name, want := range map[string]string{
 			"state of struct Job": "",
 			"late of struct Job":  "it has type struct",
@@ -157,6 +158,34 @@ func TestTypeWithoutField(t *testing.T) {
 			if want != "" && (!errors.As(err, &wrong) || !strings.Contains(err.Error(), want)) {
 				t.Errorf("library %v, %s: %v", library, name, err)
 			}
+		}
+	}
+}
+
+// TestFunctionsOfOneName checks that a pattern matches each function of a name, of one file or of
+// several.
+func TestFunctionsOfOneName(t *testing.T) {
+	pattern, err := function.Parse("call run")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const one = "int other(int);\n__attribute__((noinline)) static int run(int *n) { return ++*n; }\nint main(int argc, char **argv) { (void)argv; return run(&argc) + other(argc); }\n"
+	const two = "__attribute__((noinline)) static long run(long n, long *at) { return *at += n; }\nint other(int n) { long at = n; return (int)run(3, &at); }\n"
+	for _, library := range []bool{false, true} {
+		p, found := NewPlanner(Options{Table: table(t), On: []function.Pattern{pattern}}), 0
+		for _, f := range twoFiles(t, one, two, library) {
+			plan, err := p.Plan(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range plan.Sites {
+				if s.Method != nil {
+					found++
+				}
+			}
+		}
+		if found != 2 {
+			t.Errorf("library %v: %d functions, not 2", library, found)
 		}
 	}
 }
