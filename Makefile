@@ -66,6 +66,12 @@ verdicts: ## run innocent programs and defective ones under this alone, and writ
 	$(GO) -C scripts build -buildvcs=false -o ../build/verdicts/verdicts ./verdicts
 	scripts/as-root build/verdicts/verdicts $(VERDICTSFLAGS)
 
+randomc: ## run random C programs, and compare the findings with all their interleavings
+	scripts/setup randomc
+	$(MAKE) --no-print-directory build
+	$(GO) -C scripts build -buildvcs=false -o ../build/randomc/randomc ./randomc
+	scripts/as-root build/randomc/randomc $(RANDOMCFLAGS)
+
 soak: ## observe for SOAK (20m) a program of threads and locks that come and go
 	scripts/setup demo
 	$(MAKE) --no-print-directory build
@@ -103,6 +109,6 @@ install: build ## install into PREFIX/bin
 	install -D -m 0755 tracepredict $(DESTDIR)$(PREFIX)/bin/tracepredict
 
 clean: ## remove what was built
-	rm -rf tracepredict build/bench build/real build/compare build/verdicts build/pgo build/examples build/staticcheck
+	rm -rf tracepredict build/bench build/real build/compare build/verdicts build/randomc build/pgo build/examples build/staticcheck
 
-.PHONY: help build examples demo test check bench plots real compare verdicts soak long-trace pgo generate fmt lint fuzz install clean
+.PHONY: help build examples demo test check bench plots real compare verdicts randomc soak long-trace pgo generate fmt lint fuzz install clean
