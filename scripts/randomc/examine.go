@@ -66,6 +66,7 @@ func (c config) program(ctx context.Context, seed uint64) verdict {
 	}
 	folder := filepath.Join(c.kept, strconv.FormatUint(seed, 10))
 	source := p.text(run)
+	v.watched, _ = c.watched(p)
 	report, err := c.observe(ctx, p, folder, source, v.summary(source, run))
 	if err == nil {
 		v.findings, v.others, err = parseReport(report)
@@ -108,16 +109,26 @@ const attempts = 6
 
 var errLate = errors.New("the program did not keep to its time slots")
 
-// watch returns the flags that have the program's variables watched.
-func (c config) watch(p *program) []string {
-	if c.shared {
-		return []string{"--watch-shared"}
+// watches decides, by the name of a way to watch, whether the plain variable of a number is watched.
+var watches = map[string]func(int) bool{
+	"all":    func(int) bool { return true },
+	"half":   func(i int) bool { return i%2 == 0 },
+	"none":   func(int) bool { return false },
+	"shared": func(int) bool { return true },
+}
+
+// watched returns the plain variables that are watched, and the flags that do that.
+func (c config) watched(p *program) (names, flags []string) {
+	for i, name := range p.variables[p.atomics:] {
+		if watches[c.watch](i) {
+			names = append(names, name)
+			flags = append(flags, "--watch", name)
+		}
 	}
-	var out []string
-	for _, name := range p.variables[p.atomics:] {
-		out = append(out, "--watch", name)
+	if c.watch == "shared" {
+		flags = []string{"--watch-shared"}
 	}
-	return out
+	return names, flags
 }
 
 // observe keeps a program in a folder, runs it under the tool, and returns the report.
@@ -150,11 +161,12 @@ func (c config) once(ctx context.Context, p *program, folder, path string, slot 
 		return nil, err
 	}
 	_ = os.Remove(output)
-	args := slices.Concat([]string{"exec"}, c.watch(p), []string{"--format", "json", "--output", output,
+	_, flags := c.watched(p)
+	args := slices.Concat([]string{"exec"}, flags, []string{"--format", "json", "--output", output,
 		"--confidence", "potential", "--findings-exit", "66", "--", binary})
 	status, err := c.command(ctx, c.tool, args...)
-	if status == late {
-		return nil, errLate
+	if status == late || errors.Is(err, context.DeadlineExceeded) {
+		return nil, errLate // a thread that misses its slot can also block others for ever
 	}
 	if status != 66 && err != nil {
 		return nil, err
@@ -172,6 +184,9 @@ func (c config) command(ctx context.Context, name string, args ...string) (statu
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second
 	if err := cmd.Run(); err != nil {
+		if within.Err() != nil {
+			err = within.Err()
+		}
 		return cmd.ProcessState.ExitCode(), fmt.Errorf("%s %s: %w\n%s", name, strings.Join(args, " "), err, &said)
 	}
 	return 0, nil

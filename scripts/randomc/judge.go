@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -11,16 +12,35 @@ type verdict struct {
 	seed      uint64
 	truth     faults          // of all interleavings
 	reachable map[fault][]int // of the reorderings of the run, with one each
+	watched   []string        // variables
 	findings  []found
 	others    int // findings that are neither races nor deadlocks
 	err       error
+}
+
+// unasked reports whether an error is a race on a variable that is not watched.
+func (v verdict) unasked(f fault) bool {
+	kind, rest, _ := strings.Cut(string(f), " ")
+	variable, _, _ := strings.Cut(rest, " ")
+	return kind == "race" && !slices.Contains(v.watched, variable)
+}
+
+// misled reports whether the program breaks what predictions assume: that variables which are not
+// watched have no races.
+func (v verdict) misled() bool {
+	for f := range v.truth {
+		if v.unasked(f) {
+			return true
+		}
+	}
+	return false
 }
 
 // wrong returns the findings that the tool vouches for and no interleaving shows.
 func (v verdict) wrong() []found {
 	var out []found
 	for _, f := range v.findings {
-		if f.level >= predicted && !v.truth[f.fault] {
+		if f.level >= predicted && !v.truth[f.fault] && !v.misled() {
 			out = append(out, f)
 		}
 	}
@@ -42,7 +62,7 @@ func (v verdict) level(f fault) level {
 func (v verdict) missed() []fault {
 	var out []fault
 	for _, f := range v.truth.sorted() {
-		if _, ok := v.reachable[f]; ok && v.level(f) < likely {
+		if _, ok := v.reachable[f]; ok && v.level(f) < likely && !v.unasked(f) {
 			out = append(out, f)
 		}
 	}
@@ -76,6 +96,7 @@ func (v verdict) why(f fault) string {
 // totals counts over all programs, races and deadlocks apart.
 type totals struct {
 	programs, failed, others int
+	misled                   int // programs that break what predictions assume
 	kinds                    map[string]*counts
 }
 
@@ -106,7 +127,13 @@ func (t *totals) add(v verdict) {
 	}
 	t.programs++
 	t.others += v.others
+	if v.misled() {
+		t.misled++
+	}
 	for f := range v.truth {
+		if v.unasked(f) {
+			continue
+		}
 		c := t.of(f)
 		c.truth++
 		if _, ok := v.reachable[f]; ok {
@@ -116,7 +143,7 @@ func (t *totals) add(v verdict) {
 		}
 	}
 	for _, f := range v.findings {
-		if !v.truth[f.fault] {
+		if !v.truth[f.fault] && !v.misled() {
 			t.of(f.fault).wrong[int(f.level)]++
 		}
 	}
@@ -128,6 +155,9 @@ const least = 0.95
 // print writes the totals, and returns an error if they are not what is asked for.
 func (t *totals) print(w io.Writer) error {
 	fmt.Fprintf(w, "%d programs, %d that could not be judged; findings of other kinds: %d\n", t.programs, t.failed, t.others)
+	if t.misled > 0 {
+		fmt.Fprintf(w, "%d of them have races on variables that are not watched: what is said of them is not judged\n", t.misled)
+	}
 	wrong, all, shown := 0, 0, 0
 	for _, kind := range []string{"race", "deadlock"} {
 		c := t.kinds[kind]

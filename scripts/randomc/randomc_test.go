@@ -331,7 +331,7 @@ func TestParseReport(t *testing.T) {
 // A finding that is no error is false from predicted on, and an error of a reordering is missed below likely.
 func TestJudge(t *testing.T) {
 	for l := range levels {
-		v := verdict{truth: faults{"race x 1 2": true}, reachable: map[fault][]int{"race x 1 2": nil}, findings: []found{
+		v := verdict{watched: []string{"x"}, truth: faults{"race x 1 2": true}, reachable: map[fault][]int{"race x 1 2": nil}, findings: []found{
 			{fault: "race x 1 2", level: level(l)}, {fault: "race x 1 3", level: level(l)},
 		}}
 		if got, want := len(v.wrong()) > 0, level(l) >= predicted; got != want {
@@ -346,5 +346,20 @@ func TestJudge(t *testing.T) {
 		if err := all.print(&text); (err == nil) != (level(l) == likely) {
 			t.Errorf("%v: %v after\n%s", level(l), err, &text)
 		}
+	}
+}
+
+// Of a program with a race on a variable that is not watched, false findings are not judged, and
+// that race is not missed.
+func TestJudgeUnwatched(t *testing.T) {
+	v := verdict{watched: []string{"x"}, truth: faults{"race y 1 2": true}, reachable: map[fault][]int{"race y 1 2": nil}, findings: []found{
+		{fault: "race x 1 3", level: predicted},
+	}}
+	if len(v.wrong()) > 0 || len(v.missed()) > 0 {
+		t.Errorf("false %v, missed %v", v.wrong(), v.missed())
+	}
+	v.watched = append(v.watched, "y")
+	if len(v.wrong()) != 1 || len(v.missed()) != 1 {
+		t.Errorf("false %v, missed %v, want one each", v.wrong(), v.missed())
 	}
 }
