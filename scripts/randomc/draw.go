@@ -29,7 +29,7 @@ type weights struct {
 
 // draw makes a random program from a seed, with its run: the first of those that the seed leads to
 // whose run can end well and which is small enough to enumerate.
-func draw(seed uint64) (*program, []event, faults) {
+func draw(seed uint64) (*program, []event, truth) {
 	for attempt := uint64(0); ; attempt++ {
 		r := rand.New(rand.NewPCG(seed, attempt))
 		p := drawProgram(r)

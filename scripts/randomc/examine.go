@@ -59,7 +59,7 @@ func (c config) program(ctx context.Context, seed uint64) verdict {
 		return v
 	}
 	for f := range v.reachable {
-		if !v.truth[f] {
+		if !v.truth.faults[f] {
 			v.err = fmt.Errorf("the enumerations contradict each other: %s", f)
 			return v
 		}
@@ -90,7 +90,7 @@ func (v verdict) summary(source string, run []event) string {
 	for i := range run {
 		b.WriteString(text(i))
 	}
-	for _, f := range v.truth.sorted() {
+	for _, f := range v.truth.faults.sorted() {
 		path, ok := v.reachable[f]
 		if !ok {
 			fmt.Fprintf(&b, "\n%s, by other schedules only\n", f)

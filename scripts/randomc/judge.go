@@ -10,7 +10,7 @@ import (
 // verdict is what became of one program.
 type verdict struct {
 	seed      uint64
-	truth     faults          // of all interleavings
+	truth     truth           // of all interleavings
 	reachable map[fault][]int // of the reorderings of the run, with one each
 	watched   []string        // variables
 	findings  []found
@@ -28,7 +28,7 @@ func (v verdict) unasked(f fault) bool {
 // misled reports whether the program breaks what predictions assume: that variables which are not
 // watched have no races.
 func (v verdict) misled() bool {
-	for f := range v.truth {
+	for f := range v.truth.faults {
 		if v.unasked(f) {
 			return true
 		}
@@ -40,7 +40,7 @@ func (v verdict) misled() bool {
 func (v verdict) wrong() []found {
 	var out []found
 	for _, f := range v.findings {
-		if f.level >= predicted && !v.truth[f.fault] && !v.misled() {
+		if f.level >= predicted && !v.truth.holds(f.fault) && !v.misled() {
 			out = append(out, f)
 		}
 	}
@@ -61,7 +61,7 @@ func (v verdict) level(f fault) level {
 // missed returns the errors that a reordering of the run reaches and that are not at least likely.
 func (v verdict) missed() []fault {
 	var out []fault
-	for _, f := range v.truth.sorted() {
+	for _, f := range v.truth.faults.sorted() {
 		if _, ok := v.reachable[f]; ok && v.level(f) < likely && !v.unasked(f) {
 			out = append(out, f)
 		}
@@ -130,7 +130,7 @@ func (t *totals) add(v verdict) {
 	if v.misled() {
 		t.misled++
 	}
-	for f := range v.truth {
+	for f := range v.truth.faults {
 		if v.unasked(f) {
 			continue
 		}
@@ -143,7 +143,7 @@ func (t *totals) add(v verdict) {
 		}
 	}
 	for _, f := range v.findings {
-		if !v.truth[f.fault] && !v.misled() {
+		if !v.truth.holds(f.fault) && !v.misled() {
 			t.of(f.fault).wrong[int(f.level)]++
 		}
 	}

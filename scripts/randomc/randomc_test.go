@@ -202,11 +202,11 @@ func TestTruth(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := twoThreads(c.main, c.one, c.two)
-			truth, ok := p.truth()
+			all, ok := p.truth()
 			if !ok {
 				t.Fatal("too many states")
 			}
-			if got := rename(p, truth.sorted()); !slices.Equal(got, c.truth) {
+			if got := rename(p, all.faults.sorted()); !slices.Equal(got, c.truth) {
 				t.Errorf("errors of all interleavings: %q, want %q", got, c.truth)
 			}
 			run := sequence(t, p, c.steps...)
@@ -231,14 +231,14 @@ func keys(m map[fault][]int) []fault {
 func TestReorderingsAreInterleavings(t *testing.T) {
 	count := 0
 	for seed := range uint64(300) {
-		p, run, truth := draw(seed)
+		p, run, all := draw(seed)
 		reachable, ok := p.reachable(run)
 		if !ok {
 			t.Fatalf("seed %d: too many reorderings", seed)
 		}
 		for f, path := range reachable {
 			count++
-			if !truth[f] {
+			if !all.faults[f] {
 				t.Errorf("seed %d: %s is no error", seed, f)
 			}
 			if !replay(p, run, path)[f] {
@@ -331,7 +331,7 @@ func TestParseReport(t *testing.T) {
 // A finding that is no error is false from predicted on, and an error of a reordering is missed below likely.
 func TestJudge(t *testing.T) {
 	for l := range levels {
-		v := verdict{watched: []string{"x"}, truth: faults{"race x 1 2": true}, reachable: map[fault][]int{"race x 1 2": nil}, findings: []found{
+		v := verdict{watched: []string{"x"}, truth: truth{faults: faults{"race x 1 2": true}}, reachable: map[fault][]int{"race x 1 2": nil}, findings: []found{
 			{fault: "race x 1 2", level: level(l)}, {fault: "race x 1 3", level: level(l)},
 		}}
 		if got, want := len(v.wrong()) > 0, level(l) >= predicted; got != want {
@@ -352,7 +352,7 @@ func TestJudge(t *testing.T) {
 // Of a program with a race on a variable that is not watched, false findings are not judged, and
 // that race is not missed.
 func TestJudgeUnwatched(t *testing.T) {
-	v := verdict{watched: []string{"x"}, truth: faults{"race y 1 2": true}, reachable: map[fault][]int{"race y 1 2": nil}, findings: []found{
+	v := verdict{watched: []string{"x"}, truth: truth{faults: faults{"race y 1 2": true}}, reachable: map[fault][]int{"race y 1 2": nil}, findings: []found{
 		{fault: "race x 1 3", level: predicted},
 	}}
 	if len(v.wrong()) > 0 || len(v.missed()) > 0 {
@@ -361,5 +361,52 @@ func TestJudgeUnwatched(t *testing.T) {
 	v.watched = append(v.watched, "y")
 	if len(v.wrong()) != 1 || len(v.missed()) != 1 {
 		t.Errorf("false %v, missed %v, want one each", v.wrong(), v.missed())
+	}
+}
+
+// Threads that stand for ever are known whatever they wait for.
+func TestStuck(t *testing.T) {
+	sleep := statement{kind: wait, object: 0, mutex: 0}
+	note := statement{kind: signal, object: 0}
+	nested := []statement{{kind: create, object: 1}, acquire(1), {kind: join, object: 1}, free(1)}
+	for _, c := range []struct {
+		name           string
+		main, one, two []statement
+		want           []string // sets of threads
+	}{
+		{name: "nothing", one: []statement{acquire(0), free(0)}, two: []statement{acquire(0), free(0)}},
+		{name: "a cycle of locks", one: []statement{acquire(0), acquire(1), free(1), free(0)}, two: []statement{acquire(1), acquire(0), free(0), free(1)}, want: []string{"main r1 r2"}},
+		{name: "a join under a lock that the other needs", main: nested, one: []statement{acquire(1), free(1)}, want: []string{"main r1"}},
+		{name: "a post that comes in time", one: []statement{takes(0)}, two: []statement{posts(0)}},
+		{name: "a post that needs a lock", one: []statement{acquire(0), takes(0), free(0)}, two: []statement{acquire(0), posts(0), free(0)}, want: []string{"main r1 r2", "r1"}},
+		{name: "a wait for a predicate", one: []statement{acquire(0), sleep, free(0)}, two: []statement{acquire(0), sets(1), note, free(0)}},
+		{name: "a notification that can be missed", one: []statement{acquire(0), sleep, free(0)}, two: []statement{note, acquire(0), sets(1), free(0)}, want: []string{"main", "main r1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := twoThreads(c.main, c.one, c.two)
+			all, _ := p.truth()
+			var got []string
+			for _, lines := range all.stuck {
+				var names []string
+				for _, l := range lines {
+					names = append(names, routineOf(p, strconv.Itoa(l)))
+				}
+				slices.Sort(names)
+				got = append(got, strings.Join(names, " "))
+			}
+			slices.Sort(got)
+			if got = slices.Compact(got); !slices.Equal(got, c.want) {
+				t.Errorf("stand for ever: %q, want %q", got, c.want)
+			}
+			for _, lines := range all.stuck {
+				var sides []string
+				for _, l := range lines {
+					sides = append(sides, side("any", l))
+				}
+				if !all.holds(deadlock(sides)) || all.holds(deadlock(append(sides, side("any", 1)))) {
+					t.Errorf("%v is judged wrongly", lines)
+				}
+			}
+		})
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -33,17 +34,63 @@ func (f faults) sorted() []fault {
 	return out
 }
 
+// truth is what can happen in a program.
+type truth struct {
+	faults faults
+	stuck  map[string][]int // sorted lines at which threads can stand for ever at the same time
+}
+
+// holds reports whether an error can happen. Threads that block each other for ever need not wait
+// for locks alone: then the lines are those of all or some of the threads that stand for ever.
+func (t truth) holds(f fault) bool {
+	if t.faults[f] {
+		return true
+	}
+	sides, ok := strings.CutPrefix(string(f), "deadlock ")
+	if !ok {
+		return false
+	}
+	var lines []int
+	for one := range strings.FieldsSeq(sides) {
+		line, err := strconv.Atoi(one[strings.LastIndex(one, "@")+1:])
+		if err != nil {
+			return false
+		}
+		lines = append(lines, line)
+	}
+	for _, stuck := range t.stuck {
+		if contains(stuck, lines) {
+			return true
+		}
+	}
+	return false
+}
+
+// contains reports whether all of some numbers are among others, each as often.
+func contains(all, some []int) bool {
+	rest := slices.Clone(all)
+	for _, n := range some {
+		i := slices.Index(rest, n)
+		if i < 0 {
+			return false
+		}
+		rest = slices.Delete(rest, i, i+1)
+	}
+	return true
+}
+
 // mostStates bounds an enumeration.
 const mostStates = 600_000
 
 // truth returns the errors of all interleavings of a program: two conflicting plain accesses that
 // are the next steps of two threads, and threads that wait for each other's locks in a cycle. A
 // condition wait may wake spuriously, as POSIX allows. It is not ok if there are too many states.
-func (p *program) truth() (found faults, ok bool) {
-	found = faults{}
+func (p *program) truth() (found truth, ok bool) {
+	found = truth{faults: faults{}, stuck: map[string][]int{}}
 	begin := p.initial()
 	seen := map[state]struct{}{begin: {}}
 	queue := []state{begin}
+	moves := map[state]uint8{}
 	var next []state
 	for len(queue) > 0 {
 		s := queue[len(queue)-1]
@@ -51,7 +98,8 @@ func (p *program) truth() (found faults, ok bool) {
 		if p.over(&s) {
 			continue // the process has ended
 		}
-		p.judge(&s, found)
+		p.judge(&s, found.faults)
+		p.stand(&s, p.moves(s, moves), found.stuck)
 		next = p.successors(&s, next[:0])
 		for _, n := range next {
 			if _, known := seen[n]; !known {
@@ -60,10 +108,46 @@ func (p *program) truth() (found faults, ok bool) {
 			}
 		}
 		if len(seen) > mostStates {
-			return nil, false
+			return truth{}, false
 		}
 	}
 	return found, true
+}
+
+// moves returns, a bit each, the threads that some continuation without spurious wakes lets take a
+// step. There is no cycle of states: a wait is left once for each notification.
+func (p *program) moves(s state, known map[state]uint8) uint8 {
+	if p.over(&s) {
+		return 0
+	}
+	if out, ok := known[s]; ok {
+		return out
+	}
+	var out uint8
+	for t := range p.routine {
+		if p.enabled(&s, t) {
+			out |= 1 << t
+			for _, next := range p.step(s, t, nil) {
+				out |= p.moves(next, known)
+			}
+		}
+	}
+	known[s] = out
+	return out
+}
+
+// stand adds the lines of the threads of a state that will never move.
+func (p *program) stand(s *state, moves uint8, stuck map[string][]int) {
+	var lines []int
+	for t := range p.routine {
+		if in := p.current(s, t); in != nil && moves&(1<<t) == 0 {
+			lines = append(lines, in.line)
+		}
+	}
+	if len(lines) > 0 {
+		slices.Sort(lines)
+		stuck[fmt.Sprint(lines)] = lines
+	}
 }
 
 // successors appends all states that follow one, with spurious wakes.
