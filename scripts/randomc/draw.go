@@ -66,8 +66,21 @@ func drawProgram(r *rand.Rand) *program {
 		p.conditions = append(p.conditions, condition{r.IntN(p.mutexes), p.atomics + r.IntN(len(p.variables)-p.atomics), 1})
 	}
 	d := &drawer{program: p, r: r}
+	if r.Float64() < 0.4 {
+		d.guard()
+	}
 	d.threads(2 + r.IntN(2))
 	return p
+}
+
+// guard draws a mutex for each variable, so that there are no races.
+func (d *drawer) guard() {
+	for range d.variables {
+		d.guards = append(d.guards, d.r.IntN(d.mutexes))
+	}
+	for i := range d.conditions {
+		d.conditions[i].mutex = d.guards[d.conditions[i].variable]
+	}
 }
 
 func (d *drawer) theme() weights {
@@ -178,7 +191,7 @@ func (d *drawer) acquire(held []int, own *[]int, depth int) []statement {
 	}
 	d.left -= 2
 	if depth < 2 && d.r.Float64() < 0.15 {
-		body := append(d.block(append(held, l), depth+1), statement{kind: unlock, object: l})
+		body := append(d.block(append(slices.Clone(held), l), depth+1), statement{kind: unlock, object: l})
 		return []statement{{kind: tryLock, object: l, body: body, other: d.otherwise(held, depth)}}
 	}
 	*own = append(*own, l)
@@ -229,7 +242,7 @@ func (d *drawer) handover(held []int) []statement {
 		return []statement{begin, set, note, end}
 	case x < 0.85:
 		return []statement{begin, set, end, note}
-	case x < 0.95:
+	case x < 0.95 && len(d.guards) == 0:
 		return []statement{set, begin, note, end} // the predicate changes without the mutex
 	}
 	return []statement{note}
@@ -248,8 +261,18 @@ func (d *drawer) semaphore(held []int, depth int) []statement {
 	return []statement{s}
 }
 
-// variable draws an access of a variable.
+// variable draws an access of a variable, under its mutex if it has one.
 func (d *drawer) variable(v int, held []int, depth int) []statement {
+	if v < d.atomics || len(d.guards) == 0 || slices.Contains(held, d.guards[v]) {
+		return d.access(v, held, depth)
+	}
+	m := d.guards[v]
+	d.left -= 2
+	inside := d.access(v, append(slices.Clone(held), m), depth)
+	return slices.Concat([]statement{{kind: lock, object: m}}, inside, []statement{{kind: unlock, object: m}})
+}
+
+func (d *drawer) access(v int, held []int, depth int) []statement {
 	s := statement{kind: write, object: v, value: 1}
 	d.left--
 	switch x := d.r.Float64(); {

@@ -50,6 +50,7 @@ type program struct {
 	locks      []string // names; the first mutexes of them are mutexes, the rest read-write locks
 	mutexes    int
 	conditions []condition
+	guards     []int // the mutex that each plain variable is accessed under; empty if there is no such rule
 	semaphores []int // initial values
 	variables  []string
 	atomics    int   // the first so many variables are atomic

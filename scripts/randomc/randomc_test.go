@@ -281,6 +281,26 @@ func replay(p *program, run []event, path []int) faults {
 	return found
 }
 
+// Variables that are accessed under one mutex each have no race.
+func TestGuardedVariables(t *testing.T) {
+	programs := 0
+	for seed := range uint64(100) {
+		p, _, all := draw(seed)
+		if len(p.guards) == 0 {
+			continue
+		}
+		programs++
+		for f := range all.faults {
+			if strings.HasPrefix(string(f), "race") {
+				t.Errorf("seed %d: %s", seed, f)
+			}
+		}
+	}
+	if programs < 10 {
+		t.Errorf("only %d programs of 100", programs)
+	}
+}
+
 // Every run that is drawn ends, and is the same for the same seed.
 func TestDrawIsReproducible(t *testing.T) {
 	for seed := range uint64(30) {
