@@ -67,6 +67,7 @@ func (c config) program(ctx context.Context, seed uint64) verdict {
 	folder := filepath.Join(c.kept, strconv.FormatUint(seed, 10))
 	source := p.text(run)
 	v.watched, _ = c.watched(p)
+	v.coarse = c.watch == "shared" // it leaves out redundant accesses
 	report, err := c.observe(ctx, p, folder, source, v.summary(source, run))
 	if err == nil {
 		v.findings, v.others, err = parseReport(report)

@@ -13,6 +13,7 @@ type verdict struct {
 	truth     truth           // of all interleavings
 	reachable map[fault][]int // of the reorderings of the run, with one each
 	watched   []string        // variables
+	coarse    bool            // a race is found if any race on its variable is
 	findings  []found
 	others    int // findings that are neither races nor deadlocks
 	err       error
@@ -20,9 +21,8 @@ type verdict struct {
 
 // unasked reports whether an error is a race on a variable that is not watched.
 func (v verdict) unasked(f fault) bool {
-	kind, rest, _ := strings.Cut(string(f), " ")
-	variable, _, _ := strings.Cut(rest, " ")
-	return kind == "race" && !slices.Contains(v.watched, variable)
+	variable := variableOf(f)
+	return variable != "" && !slices.Contains(v.watched, variable)
 }
 
 // misled reports whether the program breaks what predictions assume: that variables which are not
@@ -51,11 +51,20 @@ func (v verdict) wrong() []found {
 func (v verdict) level(f fault) level {
 	best := none
 	for _, one := range v.findings {
-		if one.fault == f {
+		if one.fault == f || v.coarse && v.truth.holds(one.fault) && variableOf(f) != "" && variableOf(one.fault) == variableOf(f) {
 			best = max(best, one.level)
 		}
 	}
 	return best
+}
+
+// variableOf returns the variable of a race, and "" of another error.
+func variableOf(f fault) string {
+	words := strings.Fields(string(f))
+	if len(words) < 2 || words[0] != "race" {
+		return ""
+	}
+	return words[1]
 }
 
 // missed returns the errors that a reordering of the run reaches and that are not at least likely.

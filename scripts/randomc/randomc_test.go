@@ -430,3 +430,27 @@ func TestStuck(t *testing.T) {
 		})
 	}
 }
+
+// Where redundant accesses are not recorded, one race on a variable stands for the others on it, but
+// not for those on others, and not if it is false.
+func TestJudgeCoarsely(t *testing.T) {
+	for _, c := range []struct {
+		found fault
+		want  level
+	}{
+		{"race x 1 2", predicted},
+		{"race x 1 3", predicted},
+		{"race x 1 4", none},
+		{"race y 1 2", none},
+		{"deadlock a@1 b@2", none},
+	} {
+		v := verdict{coarse: true, truth: truth{faults: faults{"race x 1 2": true, "race x 1 3": true, "race y 1 2": true, "deadlock a@1 b@2": true}},
+			findings: []found{{fault: c.found, level: predicted}}}
+		if got := v.level("race x 1 2"); got != c.want {
+			t.Errorf("%s found: %v, want %v", c.found, got, c.want)
+		}
+		if v.coarse = false; v.level("race x 1 2") != none && c.found != "race x 1 2" {
+			t.Errorf("%s found: it stands for another", c.found)
+		}
+	}
+}
