@@ -51,6 +51,7 @@ __u32 last_stack; /* the last call stack ID */
 __u32 any_lost;   /* a line of lost has records */
 __u32 any_far;    /* far_calls may hold something */
 __u32 tight;      /* more than ring_limit may be unread */
+__u64 unseen_alone; /* hits of on_unseen before there was a second thread */
 __u32 crowded;    /* some observed process has had a second thread; set by user space too */
 
 /* Set before loading. */

@@ -384,6 +384,7 @@ const (
 	TracepredictVarStackLimit        = "stack_limit"
 	TracepredictVarTight             = "tight"
 	TracepredictVarUnnamed           = "unnamed"
+	TracepredictVarUnseenAlone       = "unseen_alone"
 	TracepredictVarUntabledStacks    = "untabled_stacks"
 	TracepredictVarUnusedCallRecord  = "unused_call_record"
 	TracepredictVarUnusedLostLine    = "unused_lost_line"
@@ -507,6 +508,7 @@ type TracepredictVariableSpecs struct {
 	StackLimit        *ebpf.VariableSpec `ebpf:"stack_limit"`
 	Tight             *ebpf.VariableSpec `ebpf:"tight"`
 	Unnamed           *ebpf.VariableSpec `ebpf:"unnamed"`
+	UnseenAlone       *ebpf.VariableSpec `ebpf:"unseen_alone"`
 	UntabledStacks    *ebpf.VariableSpec `ebpf:"untabled_stacks"`
 	UnusedCallRecord  *ebpf.VariableSpec `ebpf:"unused_call_record"`
 	UnusedLostLine    *ebpf.VariableSpec `ebpf:"unused_lost_line"`
@@ -607,6 +609,7 @@ type TracepredictVariables struct {
 	StackLimit        *ebpf.Variable `ebpf:"stack_limit"`
 	Tight             *ebpf.Variable `ebpf:"tight"`
 	Unnamed           *ebpf.Variable `ebpf:"unnamed"`
+	UnseenAlone       *ebpf.Variable `ebpf:"unseen_alone"`
 	UntabledStacks    *ebpf.Variable `ebpf:"untabled_stacks"`
 	UnusedCallRecord  *ebpf.Variable `ebpf:"unused_call_record"`
 	UnusedLostLine    *ebpf.Variable `ebpf:"unused_lost_line"`

@@ -9,6 +9,7 @@
 
 #define MAX_UNSEEN 8192 /* number 0 is none */
 #define UNSEEN_HITS 16
+#define UNSEEN_ALONE 65536 /* of all instructions together, before there is a second thread */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -29,6 +30,9 @@ int on_unseen(struct pt_regs *ctx)
 		return 0;
 	hits = bpf_map_lookup_elem(&unseen_hits, &number);
 	if (!hits)
+		return 0;
+	/* The only thread of a process orders nothing; but its hits cost, too. */
+	if (!crowded && !follow && __sync_fetch_and_add(&unseen_alone, 1) < UNSEEN_ALONE)
 		return 0;
 	n = __sync_fetch_and_add(hits, 1) + 1;
 	if (n > UNSEEN_HITS &&

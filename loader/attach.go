@@ -131,7 +131,7 @@ func (s *Session) attachAll(tasks func([]Task)) error {
 	if err != nil {
 		return err
 	}
-	if s.unnamed != nil && len(lines) > 1 {
+	if len(lines) > 1 {
 		if err := s.tracer.SetSeveralThreads(); err != nil {
 			return err
 		}

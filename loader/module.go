@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -158,6 +159,18 @@ func (m *Module) addSignatures(t *attach.Tracer, sites []bpf.Site) error {
 		sites[i].Function().Signature = number
 	}
 	return nil
+}
+
+// makesChannels reports whether the module's own code may make channels through which threads pass
+// each other messages.
+func (m *Module) makesChannels() bool { return !libname.Runtime(m.Path) && m.Bin.MakesChannels() }
+
+// UnseenChannels returns the modules that may make such channels if messages are not recorded.
+func (s *Session) UnseenChannels() []*Module {
+	if s.opts.Messages != MessagesNever {
+		return nil
+	}
+	return slices.DeleteFunc(s.Modules(), func(m *Module) bool { return !m.makesChannels() })
 }
 
 // UnseenIn returns the number of instructions in a module's code that synchronise without being

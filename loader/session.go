@@ -65,9 +65,9 @@ type Options struct {
 	// It is for a tool that does nothing but observe. Where the binary cannot drop privileges
 	// (cgo), a note of the session says so.
 	DropPrivileges bool
-	// Messages: the messages that threads pass each other through the kernel (pipes, sockets,
-	// eventfds, futexes) are recorded too.
-	Messages bool
+	// Messages says whether the messages that threads pass each other through the kernel (pipes,
+	// sockets, eventfds, futexes) are recorded too.
+	Messages Messages
 	// NoProbes: no probe is attached, so there are no records of events. Sleepers still reports
 	// what the threads are doing.
 	NoProbes bool
@@ -83,6 +83,16 @@ type Options struct {
 	// removed. Default: never.
 	RemovalLimits RemovalLimits
 }
+
+// Messages says when messages through the kernel are recorded.
+type Messages uint8
+
+// The values of Messages.
+const (
+	MessagesAuto   Messages = iota // from when a file is mapped whose code may make channels
+	MessagesAlways                 // from the beginning
+	MessagesNever
+)
 
 // Handler receives the contents of the ring buffer, in the order of the run. The records lie in
 // the ring buffer itself: they are read-only, and what is kept must be copied.
@@ -170,7 +180,7 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 	tracer, err := attach.NewTracer(attach.TracerOptions{
 		RingBytes: opts.RingBytes, Stacks: opts.Stacks, Shared: plan.Shared, ArrayAccesses: opts.RemovalLimits.ArrayAccesses,
 		NoCalls: len(plan.On) == 0, NoVariables: len(plan.Watch)+len(plan.Hardware) == 0, NoUnseen: !plan.Atomics,
-		Follow: opts.Follow, NoProbes: opts.NoProbes, Messages: opts.Messages,
+		Follow: opts.Follow, NoProbes: opts.NoProbes, Messages: opts.Messages != MessagesNever,
 	})
 	if err != nil {
 		return nil, err
@@ -187,6 +197,12 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 		stop:              make(chan struct{}),
 		readDone:          make(chan struct{}),
 		copies:            stacks.Collector{},
+	}
+	if opts.Messages == MessagesAlways {
+		if err := tracer.StartMessages(); err != nil {
+			tracer.Close()
+			return nil, err
+		}
 	}
 	s.finder = stacks.New(s)
 	if opts.Plan.Shared {
@@ -610,6 +626,11 @@ func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
 	mod, err := openModule(p.pid, m, m.Path == p.program, s.early)
 	if err != nil {
 		return nil, err
+	}
+	if s.opts.Messages == MessagesAuto && !s.opts.NoProbes && mod.makesChannels() {
+		if err := s.tracer.StartMessages(); err != nil {
+			return nil, err
+		}
 	}
 	if s.opts.NoProbes {
 		mod.Plan = &probes.Plan{}

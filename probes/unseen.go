@@ -22,6 +22,7 @@ type UnseenProbe struct {
 	Offset uint64 // file offset of Addr
 	Class  cheapsite.Class
 	What   elf.UnseenKind
+	Callee string // the function that the instruction calls, or ""
 	Why    string // one line for people
 }
 
@@ -86,12 +87,16 @@ func (b *builder) orderingSites() (sites []elf.UnseenSite, ok bool, err error) {
 // (measured: in a static program's brk they store relative to rip, and the program dies of
 // SIGSEGV); a clone's child continues there (SIGTRAP).
 func (b *builder) unseenProbe(s elf.UnseenSite, occupied func(uint64) bool) (UnseenProbe, bool) {
-	where, ok := b.image.ExecutionSite(s.Addr, occupied)
+	at := s.Addr
+	if s.Return != 0 {
+		at = s.Return
+	}
+	where, ok := b.image.ExecutionSite(at, occupied)
 	if !ok {
 		return UnseenProbe{}, false
 	}
 	off, err := b.plan.File.Offset(where.Addr)
-	return UnseenProbe{At: s.Addr, Addr: where.Addr, Offset: off, Class: where.Class, What: s.What, Why: where.Why}, err == nil
+	return UnseenProbe{At: s.Addr, Addr: where.Addr, Offset: off, Class: where.Class, What: s.What, Callee: s.Callee, Why: where.Why}, err == nil
 }
 
 // Observed returns a function that reports whether an instruction that synchronises is observed
@@ -112,13 +117,17 @@ func (p *Plan) Describe(probe UnseenProbe) string {
 	if short, err := demangle.ToString(f.Linkage, demangle.NoParams, demangle.NoTemplateParams, demangle.NoClones, demangle.MaxLength(12)); err == nil {
 		f.Function = strings.ReplaceAll(short, "::<>", "") // what demangling leaves of Rust's generics
 	}
+	what := probe.What.String()
+	if probe.What == elf.UnseenCall && probe.Callee != "" {
+		what += " of " + probe.Callee
+	}
 	switch {
 	case f.Function == "":
-		return fmt.Sprintf("%s at %s+0x%x", probe.What, path.Base(p.File.Name()), probe.At)
+		return fmt.Sprintf("%s at %s+0x%x", what, path.Base(p.File.Name()), probe.At)
 	case f.File == "" || f.Line == 0:
-		return fmt.Sprintf("%s in %s", probe.What, f.Function)
+		return fmt.Sprintf("%s in %s", what, f.Function)
 	}
-	return fmt.Sprintf("%s in %s at %s:%d", probe.What, f.Function, path.Base(f.File), f.Line)
+	return fmt.Sprintf("%s in %s at %s:%d", what, f.Function, path.Base(f.File), f.Line)
 }
 
 // ownFrame returns the innermost frame whose source file is not in a compiler's headers or

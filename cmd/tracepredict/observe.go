@@ -176,7 +176,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.DurationVar(&f.duration, "duration", 0, "stop observing after this time (30s, 5m); the program goes on")
 	fs.IntVar(&f.ring, "ring", attach.DefaultRingBytes>>20, "size of the ring buffer in `MiB`, a power of two")
 	fs.BoolVar(&f.follow, "follow", false, "observe the processes that the program forks too, and what they execute, until the first process ends")
-	fs.StringVar(&f.order, "order", "", "also observe other means that order threads: `io`, messages through pipes, sockets, eventfds and futexes (docs/order-io.md)")
+	fs.StringVar(&f.order, "order", orderAuto, "observe messages between threads through pipes, sockets, eventfds and futexes, and how they order the threads: `auto|io|none`; auto does so once the program, or a library that it loads, can make such channels (docs/order-io.md)")
 	fs.StringVar(&f.stacks, "stacks", "full", "what to record of the code that made events, once for each call stack: `full|caller|none`, the whole call stack, the caller alone, or nothing, so that findings name no code")
 	defaults := loader.DefaultRemovalLimits()
 	fs.Uint64Var(&f.removal.Unshared, "unshared-after", defaults.Unshared, "with --watch-shared, stop watching a variable after `N` accesses while there are several threads, all by one of them; 0 is never")
@@ -195,8 +195,8 @@ func (f *observeFlags) check() error {
 	if f.record == standard && f.output == standard {
 		return usage("--record - and --output -: only one of them can go to standard output")
 	}
-	if f.order != "" && f.order != "io" {
-		return oneOf("order", f.order, "io")
+	if err := oneOf("order", f.order, orderAuto, orderIO, orderNone); err != nil {
+		return err
 	}
 	if err := oneOf("stacks", f.stacks, "full", "caller", "none"); err != nil {
 		return err
@@ -218,6 +218,16 @@ func (f *observeFlags) check() error {
 
 // stacks maps the values of --stacks.
 var stacks = map[string]attach.Stacks{"full": attach.StacksFull, "caller": attach.StacksCaller, "none": attach.StacksNone}
+
+// The values of --order.
+const (
+	orderAuto = "auto"
+	orderIO   = "io"
+	orderNone = "none"
+)
+
+// messages maps the values of --order.
+var messages = map[string]loader.Messages{orderAuto: loader.MessagesAuto, orderIO: loader.MessagesAlways, orderNone: loader.MessagesNever}
 
 // observation is one observed run, from the flags to the report.
 type observation struct {
@@ -296,7 +306,7 @@ func (r *observation) options() loader.Options {
 	if r.figures != nil {
 		r.figures.Handler, handler = handler, r.figures
 	}
-	return loader.Options{Plan: r.plan, Accept: r.flags.specification.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: r.flags.order == "io", RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
+	return loader.Options{Plan: r.plan, Accept: r.flags.specification.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
 }
 
 // eventPatterns returns the patterns as events describe them.

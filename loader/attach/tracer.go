@@ -47,8 +47,8 @@ type TracerOptions struct {
 	Follow bool
 	// NoProbes leaves out all programs except those that list threads and what these are doing.
 	NoProbes bool
-	// Messages records the system calls by which threads pass each other messages. Each system
-	// call on the machine then costs a look-up of its process.
+	// Messages loads the programs that record the system calls by which threads pass each other
+	// messages; see StartMessages.
 	Messages bool
 }
 
@@ -79,6 +79,7 @@ type Tracer struct {
 	mu                   sync.Mutex          // guards the fields below; no other lock is acquired while it is held
 	links                []link.Link         // to tracepoints
 	watchedCallsAttached bool                // on_watched_call is attached, see attachWatchedCalls
+	messagesStarted      bool                // see StartMessages
 	closers              map[int][]io.Closer // links of probes in files, and hardware watchpoints, by process ID
 	sites                uint32              // next free index; index 0 means no site
 
@@ -106,12 +107,6 @@ func NewTracer(opts TracerOptions) (*Tracer, error) {
 	if err := t.start(); err != nil {
 		t.Close()
 		return nil, err
-	}
-	if opts.Messages {
-		if err := t.startMessages(); err != nil {
-			t.Close()
-			return nil, err
-		}
 	}
 	return t, nil
 }
@@ -204,9 +199,16 @@ func (t *Tracer) start() error {
 	return nil
 }
 
-// startMessages attaches the programs for system calls. sys_exit comes before sys_enter, so that
-// the return of each call that was seen to begin is seen too.
-func (t *Tracer) startMessages() error {
+// StartMessages attaches the programs for system calls, if it has not done so before. From then on
+// each system call on the machine costs a look-up of its process. sys_exit comes before sys_enter,
+// so that the return of each call that was seen to begin is seen too.
+func (t *Tracer) StartMessages() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.messagesStarted {
+		return nil
+	}
+	t.messagesStarted = true
 	if err := t.attachSyscallTracepoint("sys_exit", t.objs.OnCallOut); err != nil {
 		return err
 	}

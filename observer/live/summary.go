@@ -52,6 +52,12 @@ func (l *Link) addDoubts(sum *run.Summary) {
 	for _, busy := range s.TooBusy() {
 		sum.Doubts = append(sum.Doubts, run.Doubt{Reason: busy.Name + " is accessed too often to be observed to the end, and may so order any two events", Processes: busy.Processes})
 	}
+	for _, m := range s.UnseenChannels() {
+		sum.Doubts = append(sum.Doubts, run.Doubt{
+			Reason:    path.Base(m.Path) + " may make pipes, sockets or eventfds, through which messages are not observed (--order none), and which may so order any two events",
+			Processes: s.ProcessesWith(m),
+		})
+	}
 	for _, file := range s.Unobserved() {
 		sum.Doubts = append(sum.Doubts, run.Doubt{Reason: file.Name + " is not observed, and may so order any two events", Processes: file.Processes})
 	}

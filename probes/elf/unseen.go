@@ -17,7 +17,7 @@ type UnseenKind uint8
 const (
 	UnseenAtomic  UnseenKind = iota // an atomic read-modify-write instruction, or a fence
 	UnseenSyscall                   // a system call instruction, or a call of syscall(2)
-	UnseenCall                      // a call of a library's atomic or futex function
+	UnseenCall                      // a call of a library's function that orders threads
 )
 
 // String returns the kind as text for people.
@@ -39,6 +39,9 @@ type UnseenSite struct {
 	Addr   uint64
 	What   UnseenKind
 	Callee string // the imported function that is called, or ""
+	// Return is the address to which the call returns, if the function orders threads when it
+	// returns and not when it is called, as a wait does; else 0.
+	Return uint64
 	// Mem is the memory that an atomic instruction changes; Size is 0 if there is none, as with a
 	// fence.
 	Mem insn.Mem
@@ -91,6 +94,19 @@ func (f *File) ImportsOrdering() bool {
 		_, ok := orderingImport(name)
 		return ok
 	})
+}
+
+// MakesChannels reports whether the file's code may make channels through which threads pass each
+// other messages: it imports, or a static file contains, a function that makes pipes, sockets,
+// eventfds or timers.
+func (f *File) MakesChannels() bool {
+	undefined := f.Undefined()
+	for _, name := range []string{"pipe", "pipe2", "popen", "mkfifo", "mkfifoat", "socket", "socketpair", "eventfd", "timerfd_create"} {
+		if slices.Contains(undefined, name) || f.Static() && len(f.Lookup(name)) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Restartable reports whether the file may contain restartable sequences (rseq(2)), which the
@@ -214,6 +230,9 @@ func (f *File) unseenIn(fn Range, plt map[uint64]string, u *Unseen) error {
 		regs.note(f, &in)
 		if what, callee, ok := f.unseen(&in, plt); ok && !fenceOnStack(&in, code) {
 			site := UnseenSite{Func: fn, Addr: addr, What: what, Callee: callee}
+			if next := addr + uint64(in.Len); waitingCall(callee) && isCall(&in) && next < fn.Hi {
+				site.Return = next
+			}
 			if what == UnseenAtomic && in.NMem > 0 {
 				site.Mem = in.Mem[0]
 			}
@@ -283,6 +302,39 @@ var orderingImports = [...]string{
 	"_ZNSt3__123__cxx_atomic_notify_", "_ZNSt3__117__cxx_atomic_wait",
 }
 
+// waitingCall reports whether a function of the C library waits for what another thread or process
+// does, or asks whether it has happened, by other means than those of the table: the end of a child,
+// a signal, a descriptor, a message, a connection.
+func waitingCall(name string) bool {
+	switch name {
+	case "wait", "wait3", "wait4", "waitid", "waitpid", "pclose", "system",
+		"sigwait", "sigwaitinfo", "sigtimedwait", "sigsuspend", "pause",
+		"poll", "ppoll", "__poll_chk", "__ppoll_chk", "select", "pselect", "epoll_wait", "epoll_pwait", "epoll_pwait2",
+		"accept", "accept4", "msgrcv", "mq_receive", "mq_timedreceive", "inotify_add_watch":
+		return true
+	}
+	return false
+}
+
+// wakingCall reports whether a function of the C library wakes, interrupts or excludes other threads
+// by other means than those of the table: a signal, a timer, a connection, a message, the lock of a
+// file or of a stream, a semaphore of System V.
+func wakingCall(name string) bool {
+	switch name {
+	case "kill", "killpg", "pthread_kill", "tgkill", "sigqueue", "pthread_sigqueue", "pthread_cancel",
+		"alarm", "ualarm", "setitimer", "timer_settime", "timerfd_settime",
+		"epoll_ctl", "connect", "shutdown",
+		"msgsnd", "msgctl", "mq_send", "mq_timedsend", "mq_notify", "semop", "semtimedop", "semctl",
+		"flock", "lockf", "lockf64", "fcntl", "fcntl64", "flockfile", "ftrylockfile", "funlockfile",
+		"pthread_mutex_consistent":
+		return true
+	}
+	return false
+}
+
+// isCall reports whether an instruction calls a function, and does not jump to it.
+func isCall(in *insn.Inst) bool { return in.Kind == insn.Call || in.Kind == insn.IndirectCall }
+
 func orderingImport(name string) (UnseenKind, bool) {
 	if name == "" {
 		return 0, false
@@ -290,7 +342,7 @@ func orderingImport(name string) (UnseenKind, bool) {
 	if name == "syscall" {
 		return UnseenSyscall, true
 	}
-	if name == "futex" || name == "membarrier" {
+	if name == "futex" || name == "membarrier" || waitingCall(name) || wakingCall(name) {
 		return UnseenCall, true
 	}
 	for _, p := range orderingImports {

@@ -3,6 +3,7 @@ package e2e
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,25 +31,31 @@ func TestOrderIO(t *testing.T) {
 	}
 }
 
-// TestWithoutOrderIO checks that messages are observed only on request, and that
-// accesses that only they order are a race otherwise.
+// TestWithoutOrderIO checks that messages are observed where the program can make channels, and
+// that, with --order none, accesses that only they order are a likely race.
 func TestWithoutOrderIO(t *testing.T) {
 	needBPF(t)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "run.trace")
-	_, with := reported(t, "exec", "--order=io", "--watch", "letter", "--watch", "stamp", "--record", file, "--", example(t, "pipe"))
+	_, with := reported(t, "exec", "--watch", "letter", "--watch", "stamp", "--record", file, "--", example(t, "pipe"))
 	_, again := reported(t, "analyze", file)
 	if diff := cmp.Diff(with.Findings, again.Findings); diff != "" {
 		t.Errorf("live (-), of the trace (+):\n%s", diff)
 	}
-	_, without := reported(t, "exec", "--watch", "letter", "--watch", "stamp", "--", example(t, "pipe"))
+	if len(with.Findings) != 1 || with.Findings[0].Objects[0] != "stamp" || with.Findings[0].Confidence == "likely" {
+		t.Errorf("found %v, want a race of stamp", with.Findings)
+	}
+	_, without := reported(t, "exec", "--order", "none", "--watch", "letter", "--watch", "stamp", "--", example(t, "pipe"))
 	var racy []string
 	for _, f := range without.Findings {
 		racy = append(racy, f.Objects...)
+		if f.Confidence != "likely" || !strings.Contains(f.Reason, "(--order none)") {
+			t.Errorf("%s: %s", f, f.Reason)
+		}
 	}
 	slices.Sort(racy)
 	if diff := cmp.Diff([]string{"letter", "stamp"}, racy); diff != "" {
-		t.Errorf("without --order=io expected (-), found (+):\n%s", diff)
+		t.Errorf("with --order none expected (-), found (+):\n%s", diff)
 	}
 }
 
