@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/libname"
 	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
@@ -45,13 +46,15 @@ func Near(files []*elf.File, p Pattern) []string {
 	return nil
 }
 
-// functionNames returns the names of the functions in the symbol tables of f.
+// functionNames returns the names of the functions in the symbol tables of f; of a run-time library,
+// such as the C library, only of those that it offers to programs.
 func functionNames(f *elf.File) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		var long elf.Demangling
+		runtime := libname.Runtime(f.Name())
 		for _, s := range f.Symbols() {
 			name, clone := splitClone(s.Name)
-			if s.Kind != elf.Func || clone >= clonePart {
+			if s.Kind != elf.Func || clone >= clonePart || runtime && !s.Dynamic {
 				continue
 			}
 			if strings.HasPrefix(name, "_Z") || strings.HasPrefix(name, "_R") {
@@ -59,6 +62,9 @@ func functionNames(f *elf.File) iter.Seq[string] {
 					continue
 				}
 				name = spellings(name, 1)[0]
+			}
+			if _, last := splitLast(name); runtime && strings.HasPrefix(last, "_") {
+				continue // for use by the library itself
 			}
 			if !yield(name) {
 				return

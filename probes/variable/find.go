@@ -12,6 +12,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/internal/plural"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/libname"
 )
 
 // FindIn finds a variable by name in a program and its libraries. The files are given in the order
@@ -97,7 +98,11 @@ func (fd *Finder) explain(err error) error {
 func (fd *Finder) candidates(q query) []candidate {
 	var all []candidate
 	for _, f := range fd.files {
-		all = append(all, fd.inFile(f, q)...)
+		found := fd.inFile(f, q)
+		if len(found) > 1 && q.file == "" && libname.Runtime(f.Name()) && !slices.Contains(exported(f), q.head(1)[0]) {
+			continue // statics of the C library that share a name, such as lock: the user means none of them
+		}
+		all = append(all, found...)
 		// The program's own variables come first, and if it has one, the libraries' debug
 		// information need not be read. A dynamic symbol alone may be the copy of a library's
 		// variable, whose type only the library describes.
@@ -437,7 +442,7 @@ func (fd *Finder) notFound(q query) error {
 	for _, k := range q.heads() {
 		path := q.head(k)
 		for _, f := range fd.files {
-			if x := fd.index(f); x != nil && len(path) <= 2 {
+			if x := fd.index(f); x != nil && len(path) <= 2 && !libname.Runtime(f.Name()) {
 				if function, ok := x.local(path[k-1]); ok && (k == 1 || strings.HasSuffix("::"+function, "::"+path[0])) {
 					return &Error{Name: q.text, Reason: LocalOnly, Message: fmt.Sprintf(
 						"it is a local variable of %s: each call has its own; only variables with one address for the whole run can be watched", function)}
@@ -472,6 +477,10 @@ func (fd *Finder) names() (known, silent []string) {
 	left := maxKnown
 	for _, f := range fd.files {
 		x := fd.index(f)
+		if libname.Runtime(f.Name()) {
+			known = append(known, exported(f)...)
+			continue
+		}
 		if x == nil {
 			silent = append(silent, why(f, fd.failed[f]))
 			for _, s := range f.Symbols() {
@@ -491,6 +500,18 @@ func (fd *Finder) names() (known, silent []string) {
 		}
 	}
 	return known, silent
+}
+
+// exported returns the names of the variables that a run-time library, such as the C library, offers
+// to programs. A user hardly means one of its others.
+func exported(f *bin.File) []string {
+	var names []string
+	for _, s := range f.Symbols() {
+		if s.Kind == bin.Object && s.Dynamic && s.Addr != 0 && !strings.HasPrefix(s.Name, "_") {
+			names = append(names, s.Name)
+		}
+	}
+	return names
 }
 
 func why(f *bin.File, err error) string {
