@@ -19,8 +19,8 @@ type readings struct {
 }
 
 type readingKey struct {
-	from, to event.StackID
-	last     bool
+	from, to     event.StackID
+	last, writes bool
 }
 
 type reading struct {
@@ -44,16 +44,23 @@ type examiner struct {
 // synchronisation function; both are calls of such functions. why says what the code depends on, or
 // why that is not known.
 func (l *Link) ReadsNothing(from, to event.StackID) (ok bool, why string) {
-	return l.readsNothing(readingKey{from, to, false})
+	return l.answer(readingKey{from: from, to: to})
 }
 
 // ReadsNothingBefore is ReadsNothing for a thread that executes nothing after the second event: what
 // the code between the two reads and keeps for later does not matter.
 func (l *Link) ReadsNothingBefore(from, to event.StackID) (ok bool, why string) {
-	return l.readsNothing(readingKey{from, to, true})
+	return l.answer(readingKey{from: from, to: to, last: true})
 }
 
-func (l *Link) readsNothing(key readingKey) (ok bool, why string) {
+// WritesNothing reports whether the code that a thread executed between two consecutive events, as
+// for ReadsNothing, writes no memory that another thread may read. A critical section all of whose
+// code writes nothing can be left out of a schedule, whatever the others read.
+func (l *Link) WritesNothing(from, to event.StackID) (ok bool, why string) {
+	return l.answer(readingKey{from: from, to: to, writes: true})
+}
+
+func (l *Link) answer(key readingKey) (ok bool, why string) {
 	r := &l.readings
 	if r.answers == nil {
 		*r = readings{examiners: map[int]*examiner{}, answers: map[readingKey]reading{}, budget: between.DefaultBudget}
@@ -82,7 +89,11 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 	q := between.Query{From: l.callStack(key.from, from), To: l.callStack(key.to, to), Last: key.last,
 		Unrecorded: l.Observer.InnerAcquisitions() > 0 || l.Observer.Stats().Lost > 0}
 	x.Budget = l.readings.budget
-	ok, reason := x.ReadsNothing(q)
+	ask := x.ReadsNothing
+	if key.writes {
+		ask = x.WritesNothing
+	}
+	ok, reason := ask(q)
 	l.readings.budget = x.Budget
 	return ok, reason.Text(func(addr uint64) string { return l.sourceLocation(x.pid, addr) })
 }

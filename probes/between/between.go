@@ -78,6 +78,8 @@ const (
 	TooMuch
 	// NoPath: no path leads from the first event to the second.
 	NoPath
+	// Writes: memory is written that another thread may read.
+	Writes
 )
 
 // Why is a reason. Addresses are those of the process, 0 if there is none.
@@ -120,6 +122,8 @@ func (w Why) Text(location func(uint64) string) string {
 		return "the function returns" + at
 	case TooMuch:
 		return "there is too much code between them"
+	case Writes:
+		return "memory is written" + at
 	case NoPath:
 		return "no path between them was found in the code"
 	}
@@ -164,11 +168,19 @@ func New(p Process) *Examiner {
 
 // ReadsNothing reports whether the code between two events depends on nothing that another thread
 // may have written; if it does, or that cannot be shown, why is the reason.
-func (x *Examiner) ReadsNothing(q Query) (ok bool, why Why) {
+func (x *Examiner) ReadsNothing(q Query) (ok bool, why Why) { return x.ask(q, false) }
+
+// WritesNothing reports whether the code between two events writes no memory that another thread may
+// read, except for what the synchronisation functions write; if it does, or that cannot be shown,
+// why is the reason. A critical section of such code has no effect on the threads that execute
+// theirs later.
+func (x *Examiner) WritesNothing(q Query) (ok bool, why Why) { return x.ask(q, true) }
+
+func (x *Examiner) ask(q Query, writes bool) (ok bool, why Why) {
 	x.left = min(maxQuery, x.Budget)
 	before := x.left
 	defer func() { x.Budget -= before - max(x.left, 0) }()
-	w := walker{x: x, query: q}
+	w := walker{x: x, query: q, writes: writes}
 	if w.begin() {
 		w.finish()
 	}

@@ -14,7 +14,8 @@ type walker struct {
 	x       *Examiner
 	query   Query
 	why     Why
-	outside int // return addresses of From that belong to frames outside the outermost context
+	outside int  // return addresses of From that belong to frames outside the outermost context
+	writes  bool // what is asked is what the code writes, not what it reads
 	now     place
 	arrived bool
 }
@@ -322,6 +323,9 @@ func (w *walker) safe(n int) bool {
 
 func (w *walker) load(s *state, in *insn.Inst, at value, size int) (value, bool) {
 	shared := value{read: w.at(in)}
+	if w.writes {
+		shared.read = 0
+	}
 	if at.read != 0 {
 		return shared, w.fail(Why{Kind: Address, At: w.at(in), Read: at.read})
 	}
@@ -358,7 +362,11 @@ func (w *walker) store(s *state, in *insn.Inst, at value, size int, v value) boo
 		}
 		return true
 	}
-	if n, off, exact, certain := w.place(at); certain {
+	n, off, exact, certain := w.place(at)
+	if w.writes && (!certain || !w.safe(n) && in.NMem > 0) {
+		return w.fail(Why{Kind: Writes, At: w.at(in)})
+	}
+	if certain {
 		s.change(n).store(off, exact, size, v)
 		return true
 	}
