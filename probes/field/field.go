@@ -50,7 +50,8 @@ func Parse(name string) (s Spec, ok bool, err error) {
 	}
 	s.Type = squeeze(strings.TrimPrefix(right, "::"))
 	s.Path = strings.Split(strings.ReplaceAll(left, " ", ""), ".")
-	for _, part := range append([]string{s.Type}, s.Path...) {
+	bare, _, _ := strings.Cut(s.Type, "<")
+	for _, part := range append([]string{bare}, s.Path...) {
 		if part == "" || strings.ContainsAny(part, "*[]") {
 			return Spec{}, true, &Error{"write a field as FIELD of TYPE, such as 'state of struct conn' or 'stats.hits of ns::Queue<int>'"}
 		}

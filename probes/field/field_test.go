@@ -27,6 +27,7 @@ func TestParse(t *testing.T) {
 		{in: "server.hits"},
 		{in: "offset"},
 		{in: "a of ", bad: false},
+		{in: "hits of Queue<*, conn *>", path: "hits", typ: "Queue<*,conn*>", ok: true},
 		{in: "a of struct conn *", ok: true, bad: true},
 		{in: "a..b of t", ok: true, bad: true},
 		{in: "a[3] of t", ok: true, bad: true},
@@ -38,6 +39,28 @@ func TestParse(t *testing.T) {
 		}
 		if ok && !c.bad && (strings.Join(s.Path, "|") != c.path || s.Tag != c.tag || s.Type != c.typ) {
 			t.Errorf("%q: %+v", c.in, s)
+		}
+	}
+}
+
+// TestInstances checks which types a name with template arguments stands for: arguments that have
+// defaults may be left out, * is any, and a type of exactly that name comes first.
+func TestInstances(t *testing.T) {
+	f := compile(t, "g++", "instances.cc")
+	for name, want := range map[string]int{
+		"hits of ns::Queue<int>": 1, "hits of Queue<ns::Queue<long int>>": 1, "hits of Queue<int, *>": 1, "hits of Queue<*>": 4, "hits of Queue<ns::Queue<*>>": 1,
+		"hits of Queue<char>": 1, "hits of Queue<short>": 0, "hits of Queue<*, int>": 1, "hits of eue<int>": 0, "n of Pack<int>": 1, "n of Pack<*>": 2,
+	} {
+		spec, _, err := Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		db, err := load(f, spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(db.targets); got != want {
+			t.Errorf("%s: %d types, want %d", name, got, want)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
 // database holds the types of one file.
@@ -57,12 +58,20 @@ func load(f *bin.File, s Spec) (*database, error) {
 func (db *database) index(s Spec) error {
 	defs := dw.NewDefinitions()
 	db.Definition = func(t *dw.Type) dwarf.Offset { return defs.Of(t.Offset) }
-	var found []dwarf.Offset
+	var found, instances []dwarf.Offset
+	add := func(qualified string, at dwarf.Offset) {
+		switch name := squeeze(qualified); {
+		case matches(name, s.Type):
+			found = append(found, at)
+		case strings.Contains(s.Type, "<") && spelling.InstanceSuffix(s.Type, name):
+			instances = append(instances, at)
+		}
+	}
 	err := dw.Walk(db.Tree, &db.Parts[0], func(e *dwarf.Entry, _ *dw.CompileUnit, in *dw.Scope) (*dw.Scope, error) {
 		switch e.Tag {
 		case dwarf.TagTypedef:
-			if s.Tag == "" && matches(in.Qualify(dw.Name(e), ""), s.Type) {
-				found = append(found, e.Offset)
+			if s.Tag == "" {
+				add(in.Qualify(dw.Name(e), ""), e.Offset)
 			}
 		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
 			name := dw.Name(e)
@@ -72,14 +81,17 @@ func (db *database) index(s Spec) error {
 			qualified := in.Qualify(name, "")
 			defs.Add(e, qualified)
 			tagged := s.Tag == "" || (s.Tag == "union") == (e.Tag == dwarf.TagUnionType)
-			if tagged && !dw.Flag(e, dwarf.AttrDeclaration) && matches(qualified, s.Type) {
-				found = append(found, e.Offset)
+			if tagged && !dw.Flag(e, dwarf.AttrDeclaration) {
+				add(qualified, e.Offset)
 			}
 		}
 		return dw.ScopeOf(e, in), nil
 	})
 	if err != nil {
 		return fmt.Errorf("read debug information of %s: %w", db.file.Name(), err)
+	}
+	if len(found) == 0 { // no type has exactly that name
+		found = instances
 	}
 	db.setTargets(found)
 	return nil
@@ -99,9 +111,9 @@ func (db *database) setTargets(found []dwarf.Offset) {
 	}
 }
 
-// matches reports whether a qualified name ends in the name that the user wrote.
+// matches reports whether a qualified name, without white space, ends in the name that the user wrote.
 func matches(qualified, asked string) bool {
-	rest, ok := strings.CutSuffix(squeeze(qualified), asked)
+	rest, ok := strings.CutSuffix(qualified, asked)
 	return ok && (rest == "" || strings.HasSuffix(rest, "::"))
 }
 

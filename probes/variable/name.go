@@ -343,9 +343,11 @@ type component struct {
 // match compares the names in a query with a qualified name.
 func match(path []string, name []component) matchLevel {
 	i, j := len(path)-1, len(name)-1
+	exact := true // no template argument is left out
 	for i >= 0 && j >= 0 {
 		switch {
 		case sameComponent(path[i], name[j].name):
+			exact = exact && (!strings.Contains(path[i], "<") || path[i] == squeeze(name[j].name))
 			i--
 			j--
 		case name[j].optional:
@@ -360,7 +362,7 @@ func match(path []string, name []component) matchLevel {
 	switch {
 	case i >= 0:
 		return noMatch
-	case j >= 0:
+	case j >= 0 || !exact:
 		return suffixMatch
 	}
 	return fullMatch
@@ -370,7 +372,7 @@ func match(path []string, name []component) matchLevel {
 // arguments matches every instance.
 func sameComponent(want, have string) bool {
 	have = squeeze(have)
-	if want == have {
+	if spelling.Instance(want, have) {
 		return true
 	}
 	bare, _, template := strings.Cut(have, "<")
