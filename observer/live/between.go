@@ -41,7 +41,8 @@ type examiner struct {
 // ReadsNothing reports whether the code that a thread executed between two consecutive events, at
 // these call stacks, depends on no memory that another thread may have written, so that the thread
 // would execute the same code in any schedule. The first event is a successful operation of a
-// synchronisation function; both are calls of such functions. why says what the code depends on, or
+// synchronisation function; both are calls of such functions. A to of 0 stands for the next event,
+// whichever it is: releases have no call stacks. why says what the code depends on, or
 // why that is not known.
 func (l *Link) ReadsNothing(from, to event.StackID) (ok bool, why string) {
 	return l.answer(readingKey{from: from, to: to})
@@ -82,12 +83,20 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 	}
 	from, known := l.observed.StackOf(key.from)
 	to, known2 := l.observed.StackOf(key.to)
+	if key.to == 0 {
+		to, known2 = from, true
+	}
 	if !known || !known2 || from.Call > 0 || to.Call > 0 || from.TGID != to.TGID {
 		return false, notExamined
 	}
 	x := l.examiner(int(from.TGID))
-	q := between.Query{From: l.callStack(key.from, from), To: l.callStack(key.to, to), Last: key.last,
+	q := between.Query{From: l.callStack(key.from, from), Last: key.last,
 		Unrecorded: l.Observer.InnerAcquisitions() > 0 || l.Observer.Stats().Lost > 0}
+	if key.to != 0 {
+		if q.To = l.callStack(key.to, to); len(q.To) == 0 {
+			return false, notExamined
+		}
+	}
 	x.Budget = l.readings.budget
 	ask := x.ReadsNothing
 	if key.writes {

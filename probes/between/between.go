@@ -135,6 +135,7 @@ type Query struct {
 	// From and To are the call stacks of the events, innermost frame first: the address of the
 	// instruction or, for a call of a synchronisation function, an address in that function; then
 	// return addresses. The first event must not be an attempt that failed.
+	// A To that is nil stands for the next event, whichever it is.
 	From, To []uint64
 	// Unrecorded means that calls of synchronisation functions may have made no events, so that some
 	// may lie between the two.

@@ -210,9 +210,15 @@ func TestQuery(t *testing.T) {
 	}
 	from, to := f.stacks(t, "yes_adjacent")
 	other, _ := f.stacks(t, "yes_counts")
-	for _, q := range []Query{{}, {From: from}, {From: from[:1], To: to}, {From: from, To: other}, {From: to, To: from}, {From: []uint64{1, 2}, To: []uint64{3, 2}}} {
+	for _, q := range []Query{{}, {From: from, To: []uint64{}}, {From: from[:1], To: to}, {From: from, To: other}, {From: to, To: from}, {From: []uint64{1, 2}, To: []uint64{3, 2}}} {
 		if ok, why := New(f).ReadsNothing(q); ok {
 			t.Errorf("%+v: %v, %+v", q, ok, why)
+		}
+	}
+	for name, want := range map[string]bool{"yes_may_return": true, "yes_counts": true, "no_keeps": false, "no_reads_for_a_branch": false} {
+		from, _ := f.stacks(t, name)
+		if ok, why := New(f).ReadsNothing(Query{From: from}); ok != want {
+			t.Errorf("%s to the next event: %v, %s", name, ok, why.Text(f.where))
 		}
 	}
 	x := New(f)

@@ -62,6 +62,9 @@ func (x *Examiner) inCall(addr uint64) bool {
 // query is answered.
 func (w *walker) begin() bool {
 	from, to := w.query.From, w.query.To
+	if to == nil && len(from) > 0 {
+		to = from
+	}
 	if len(from) < 2 || len(to) < 2 {
 		return w.fail(Why{Kind: NotUnderstood})
 	}
@@ -276,7 +279,7 @@ func (w *walker) finish() {
 	before := w.left
 	done := w.explorer.run()
 	w.x.left -= before - max(w.left, 0)
-	if done && !w.arrived && !slices.Equal(w.query.From[1:], w.query.To[1:]) {
+	if done && !w.arrived && w.query.To != nil && !slices.Equal(w.query.From[1:], w.query.To[1:]) {
 		w.fail(Why{Kind: NoPath})
 	}
 }
@@ -524,6 +527,9 @@ func (w *walker) leave(p place, s *state, in *insn.Inst, name string, event bool
 
 // isSecond reports whether a call from a context, which returns to ret, is the second event's.
 func (w *walker) isSecond(c *context, ret uint64) bool {
+	if w.query.To == nil {
+		return true
+	}
 	to := w.query.To[1:]
 	for ; c != nil; c = c.outer {
 		if len(to) == 0 || to[0] != ret {
