@@ -29,57 +29,37 @@ type raceReport struct {
 	steps     [2]finding.Step // in order of the run
 	count     int             // number of pairs of accesses
 	noWarning bool            // the state machine has given no warning of the variable
-	instances []instance      // at most maxInstances
-	latest    int             // the index in instances of the latest one
-	partial   bool            // there were more instances than maxInstances
+	threads   []threadPair    // at most maxInstances
+	latest    [][2]uint64     // by index in threads: the Seq of the latest two accesses, in order of the run
+	partial   bool            // there were more pairs of threads than maxInstances
 }
 
-// instance is the latest pair of accesses of a report by the same two threads.
-type instance struct {
-	seqs  [2]uint64 // in order of the run
-	sides [2]side   // in any order
-}
-
-// side identifies the accesses of one thread that are equal but for their time.
-type side struct {
-	thread event.ThreadID
-	stack  event.StackID
-	op     event.Op
-	atomic bool
+// threadPair identifies the accesses of a report by two threads: the threads, that of the call stack
+// pairKey.stackA first, and whether the accesses are atomic.
+type threadPair struct {
+	a, b   event.ThreadID
+	atomic [2]bool
 }
 
 // maxInstances bounds the pairs of threads that are kept of a report.
 const maxInstances = 16
 
-// addInstance records that x and e are an instance of the report.
-func (r *raceReport) addInstance(x *access, e *event.Event) {
-	a := side{x.thread, x.stack, x.op, x.flags&event.Atomic != 0}
-	b := side{e.Thread, e.Stack, e.Op, e.Flags&event.Atomic != 0}
-	if r.latest < len(r.instances) && r.instances[r.latest].record(a, b, x.seq, e.Seq) {
-		return
+// addInstance records that x and e are an instance of the report with key k.
+func (r *raceReport) addInstance(k pairKey, x *access, e *event.Event) {
+	p := threadPair{x.thread, e.Thread, [2]bool{x.flags&event.Atomic != 0, e.Flags&event.Atomic != 0}}
+	same := k.stackA == k.stackB && k.opA == k.opB
+	if same && p.b < p.a || !same && (x.stack != k.stackA || x.op != k.opA) {
+		p = threadPair{p.b, p.a, [2]bool{p.atomic[1], p.atomic[0]}}
 	}
-	for i := range r.instances {
-		if r.instances[i].record(a, b, x.seq, e.Seq) {
-			r.latest = i
-			return
-		}
-	}
-	if len(r.instances) == maxInstances {
+	at := slices.Index(r.threads, p)
+	switch {
+	case at >= 0:
+		r.latest[at] = [2]uint64{x.seq, e.Seq}
+	case len(r.threads) == maxInstances:
 		r.partial = true
-		return
+	default:
+		r.threads, r.latest = append(r.threads, p), append(r.latest, [2]uint64{x.seq, e.Seq})
 	}
-	r.latest = len(r.instances)
-	r.instances = append(r.instances, instance{[2]uint64{x.seq, e.Seq}, [2]side{a, b}})
-}
-
-// record makes the accesses x and e, of sides a and b, the latest of the instance. It returns
-// false if the instance has other sides.
-func (i *instance) record(a, b side, x, e uint64) bool {
-	if i.sides != [2]side{a, b} && i.sides != [2]side{b, a} {
-		return false
-	}
-	i.seqs = [2]uint64{x, e}
-	return true
 }
 
 func (r *raceReport) remember(n *event.Names) {
@@ -95,7 +75,7 @@ func (a *Analysis) addReport(v *variable, x *access, t *thread, e *event.Event) 
 	k := keyOf(x, e)
 	if r := v.pairs[k]; r != nil {
 		r.count++
-		r.addInstance(x, e)
+		r.addInstance(k, x, e)
 		return
 	}
 	if len(v.pairs) >= a.opts.MaxPairs {
@@ -109,7 +89,7 @@ func (a *Analysis) addReport(v *variable, x *access, t *thread, e *event.Event) 
 		v.pairs = map[pairKey]*raceReport{}
 	}
 	r := newReport(x, t, e)
-	r.addInstance(x, e)
+	r.addInstance(k, x, e)
 	v.pairs[k] = r
 	v.order = append(v.order, r)
 	if len(a.fresh) < maxFresh {
@@ -185,8 +165,8 @@ func racesOf(reports []*raceReport) []Race {
 	out := make([]Race, len(reports))
 	for i, r := range reports {
 		out[i] = Race{Finding: r.finding(), Warned: !r.noWarning, Partial: r.partial}
-		for j := range r.instances {
-			out[i].Instances = append(out[i].Instances, slices.Clone(r.instances[j].seqs[:]))
+		for _, seqs := range r.latest {
+			out[i].Instances = append(out[i].Instances, slices.Clone(seqs[:]))
 		}
 	}
 	return out

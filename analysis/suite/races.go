@@ -39,17 +39,23 @@ func (s *Suite) races() (out []finding.Finding, others []eraser.Race) {
 	return out, others
 }
 
-// maxOthers bounds the candidates without a warning that predicted asks about.
-const maxOthers = 1 << 12
+// Bounds of the candidates without a warning: how many predicted asks about, and how many it
+// returns, each with a witness.
+const (
+	maxOthers    = 1 << 12
+	maxPredicted = 1 << 8
+)
 
 // predicted returns the candidates for which there is a schedule. The others are silent, because no
 // other analysis suspects them. It is called last, since it may spend what is left of
 // Options.Reversals.
 func (s *Suite) predicted(candidates []eraser.Race) []finding.Finding {
 	var out []finding.Finding
-	asked := min(len(candidates), maxOthers)
-	s.notAsked += uint64(len(candidates) - asked)
-	for i := range candidates[:asked] {
+	for i := range candidates {
+		if i == maxOthers || len(out) == maxPredicted {
+			s.notAsked += uint64(len(candidates) - i)
+			break
+		}
 		c := &candidates[i]
 		c.Reason = ""
 		if s.settleRace(c).Verdict == predict.Predicted {
