@@ -128,21 +128,28 @@ func (p plain) value(before []int, sem event.ObjectID) int {
 	return v + p.balance(before, sem)
 }
 
-// posted reports whether wait v+j comes after post j, which is required if only one thread posts.
+// posted reports whether wait v+j comes after post j, which is required if only one thread posts,
+// and had not waited before any of its posts.
 func (p plain) posted(before []int, i int) bool {
 	v, known := p.initial(p[i].Object)
 	waits := 0
 	var posts []int
+	var waited []event.ThreadID
+	lock := false
 	for j := range p {
 		switch {
 		case p[j].Object != p[i].Object:
 		case p[j].Op == event.SemPost:
 			posts = append(posts, j)
-		case p[j].Op == event.SemWait && j <= i:
-			waits++
+			lock = lock || slices.Contains(waited, p[j].Thread)
+		case p[j].Op == event.SemWait:
+			waited = append(waited, p[j].Thread)
+			if j <= i {
+				waits++
+			}
 		}
 	}
-	if !known || slices.ContainsFunc(posts, func(j int) bool { return p[j].Thread != p[posts[0]].Thread }) {
+	if !known || lock || slices.ContainsFunc(posts, func(j int) bool { return p[j].Thread != p[posts[0]].Thread }) {
 		return true
 	}
 	return !slices.ContainsFunc(posts[:max(0, waits-v)], func(j int) bool { return !slices.Contains(before, j) })

@@ -25,6 +25,7 @@ type Run struct {
 	sends   map[int32]int32          // by object: the queue of its messages
 
 	initial     map[int32]int64 // by object: the value of a semaphore
+	counted     map[int32]bool  // by object: the initial value of a semaphore was recorded
 	heldBefore  map[int32]int32 // by object: the release of a lock that was held when the run begins
 	brokenByRun []bool          // by event: the run itself breaks the event's rule; nil until needed
 }
@@ -105,10 +106,10 @@ func Observe(events []event.Event) *Run {
 		Run: &Run{
 			events: events, threads: map[event.ThreadID]int32{}, ids: map[event.ObjectID]int32{0: 0}, object: make([]int32, n), source: make([]int32, n),
 			closed: make([]int32, n), waitOf: map[int32]int32{}, needTo: make([]int32, n), sends: map[int32]int32{},
-			initial: map[int32]int64{}, heldBefore: map[int32]int32{},
+			initial: map[int32]int64{}, counted: map[int32]bool{}, heldBefore: map[int32]int32{},
 		},
 		fork: map[event.ThreadID]int32{}, waiting: map[event.ThreadID]int32{}, arrivedIn: map[arrivalKey]int{},
-		destroyed: map[event.ObjectID]bool{}, poster: map[event.ObjectID]event.ThreadID{}, objectsSoFar: []objectSoFar{{}},
+		destroyed: map[event.ObjectID]bool{}, poster: map[event.ObjectID]event.ThreadID{}, hasWaited: map[semaphoreUse]bool{}, objectsSoFar: []objectSoFar{{}},
 	}
 	for i := range events {
 		w.lookAhead(&events[i])
@@ -128,8 +129,15 @@ type walk struct {
 	waiting      map[event.ThreadID]int32 // by thread: its current wait
 	arrivedIn    map[arrivalKey]int       // of barriers: the generation of the thread's last arrival
 	destroyed    map[event.ObjectID]bool
-	poster       map[event.ObjectID]event.ThreadID // the only thread that posts, or 0
-	objectsSoFar []objectSoFar                     // by object
+	poster       map[event.ObjectID]event.ThreadID // the only thread that posts, or 0: there are several, or it had waited
+	hasWaited    map[semaphoreUse]bool
+	objectsSoFar []objectSoFar // by object
+}
+
+// semaphoreUse is a thread's use of a semaphore.
+type semaphoreUse struct {
+	thread    event.ThreadID
+	semaphore event.ObjectID
 }
 
 type arrivalKey struct {
@@ -183,11 +191,13 @@ func (w *walk) lookAhead(e *event.Event) {
 			w.destroyed[e.Object] = true
 		}
 	case event.SemPost:
-		if by, known := w.poster[e.Object]; known && by != e.Thread {
+		if by, known := w.poster[e.Object]; known && by != e.Thread || w.hasWaited[semaphoreUse{e.Thread, e.Object}] {
 			w.poster[e.Object] = 0
 		} else {
 			w.poster[e.Object] = e.Thread
 		}
+	case event.SemWait:
+		w.hasWaited[semaphoreUse{e.Thread, e.Object}] = true
 	}
 }
 
@@ -449,6 +459,7 @@ func (w *walk) init(i int32, e *event.Event) {
 	switch e.Kind {
 	case event.KindSemaphore:
 		w.initial[w.object[i]], w.extraOf(i).hasInitial = int64(min(e.Value, 1<<31)), true
+		w.counted[w.object[i]] = true
 	case event.KindBarrier:
 		w.extraOf(i).size = int(min(e.Value, 1<<31))
 	}

@@ -395,17 +395,21 @@ func (m *machine) semValue(before []int) int {
 }
 
 // posted reports whether wait v+j comes after post j, where v is known and only one thread
-// posts; otherwise it returns true.
+// posts, which had not waited before; otherwise it returns true.
 func (m *machine) posted(wait int, in func(int) bool) bool {
 	if !slices.ContainsFunc(m.out, func(e event.Event) bool { return e.Op == event.Init && e.Object == theSem }) {
 		return true
 	}
 	need, by := -m.initial, event.ThreadID(0)
+	waited := map[event.ThreadID]bool{}
 	for j := range m.out {
 		switch o := &m.out[j]; {
-		case o.Op == event.SemWait && j <= wait:
-			need++
-		case o.Op == event.SemPost && by != 0 && by != o.Thread:
+		case o.Op == event.SemWait:
+			waited[o.Thread] = true
+			if j <= wait {
+				need++
+			}
+		case o.Op == event.SemPost && (by != 0 && by != o.Thread || waited[o.Thread]):
 			return true
 		case o.Op == event.SemPost:
 			by = o.Thread

@@ -69,7 +69,8 @@ const (
 	// PostToWait: post j comes before wait v+j, which it lets through, v being the initial
 	// value, where only one thread posts.
 	PostToWait
-	// AnyPostToWait is PostToWait where several threads post: the post of another thread might
+	// AnyPostToWait is PostToWait where several threads post, or one that had waited, as a
+	// semaphore that serves as a lock is used: the post of another thread might
 	// have let the wait through instead.
 	AnyPostToWait
 	// PostToUncountedWait is PostToWait where v is unknown and assumed to be 0, which requires
@@ -221,7 +222,7 @@ func (m *Matcher) Match(o *Object, e *event.Event) *Match {
 	case event.SemPost:
 		m.post(ensure(&o.semaphore), e.Thread)
 	case event.SemWait:
-		m.semWait(ensure(&o.semaphore))
+		m.semWait(ensure(&o.semaphore), e.Thread)
 	case event.SemFailed:
 		m.fail(ensure(&o.semaphore))
 	case event.Send, event.Sent, event.Receive, event.Receiving, event.ReceiveFailed:

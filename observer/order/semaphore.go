@@ -1,22 +1,31 @@
 package order
 
-import "github.com/tracepredict/tracepredict/observer/event"
+import (
+	"slices"
 
-// maxPosts bounds the posts that are kept until they are matched with a wait.
-const maxPosts = 1 << 12
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+const (
+	// maxPosts bounds the posts that are kept until they are matched with a wait.
+	maxPosts = 1 << 12
+	// maxWaiters bounds the threads that are known to have waited.
+	maxWaiters = 32
+)
 
 // semaphore matches post j with wait v+j, v being the initial value.
 type semaphore struct {
-	counted     bool           // v is known
-	mixed       bool           // more than one thread has posted
-	initialLeft uint64         // number of waits to come that need no post: the rest of v
-	poster      event.ThreadID // of the last post; 0: there is none
-	posts       []Ref          // oldest first
-	matched     int            // number of posts, at the head of posts, that have been matched
-	posted      Ref            // all posts, while v is unknown
-	last        Ref            // the last wait
-	waits       Ref            // all waits
-	failed      Ref            // failed attempts since the last post
+	counted     bool             // v is known
+	mixed       bool             // more than one thread has posted, or one that had waited
+	initialLeft uint64           // number of waits to come that need no post: the rest of v
+	poster      event.ThreadID   // of the last post; 0: there is none
+	posts       []Ref            // oldest first
+	matched     int              // number of posts, at the head of posts, that have been matched
+	posted      Ref              // all posts, while v is unknown
+	waiters     []event.ThreadID // the first maxWaiters threads that have waited
+	last        Ref              // the last wait
+	waits       Ref              // all waits
+	failed      Ref              // failed attempts since the last post
 }
 
 // Counted reports whether the object is a semaphore whose value is known.
@@ -44,7 +53,7 @@ func (s *semaphore) relation() Relation {
 func (m *Matcher) post(s *semaphore, thread event.ThreadID) {
 	m.edge(s.failed, FailureToPost)
 	m.release(&s.failed)
-	s.mixed = s.mixed || s.poster != 0 && s.poster != thread
+	s.mixed = s.mixed || s.poster != 0 && s.poster != thread || slices.Contains(s.waiters, thread)
 	s.poster = thread
 	if !s.counted && m.wants(EarlierPostToUncountedWait) {
 		m.add(&s.posted)
@@ -90,7 +99,10 @@ func (m *Matcher) dropPosts(s *semaphore) {
 }
 
 // semWait draws the edge from the post that let a wait through, and records the wait.
-func (m *Matcher) semWait(s *semaphore) {
+func (m *Matcher) semWait(s *semaphore, thread event.ThreadID) {
+	if len(s.waiters) < maxWaiters && !slices.Contains(s.waiters, thread) {
+		s.waiters = append(s.waiters, thread)
+	}
 	switch {
 	case s.initialLeft > 0:
 		s.initialLeft--

@@ -37,12 +37,13 @@ type naiveObject struct {
 	generations []*naiveGeneration // of a barrier
 	size        uint64             // of a barrier; 0: unknown
 
-	known, mixed        bool  // of a semaphore: its initial value is known; several threads have posted
+	known, mixed        bool  // of a semaphore: its initial value is known; several threads have posted, or one that had waited
 	initialLeft         int   // number of waits that need no post
 	posts               []Set // not yet matched with a wait
 	poster              event.ThreadID
-	posted, waits, last Set // all posts, all waits, the last wait
-	failures            Set // failed attempts since the last post
+	waited              []event.ThreadID // the threads that have waited
+	posted, waits, last Set              // all posts, all waits, the last wait
+	failures            Set              // failed attempts since the last post
 
 	released, read, holders, attempts Set // of a lock
 	exclusive                         bool
@@ -304,6 +305,7 @@ func (n *Naive) semaphore(o *naiveObject, me Set, e event.Event) {
 			me.add(o.waits)
 		}
 	case event.SemWait:
+		o.waited = append(o.waited, e.Thread)
 		switch {
 		case !o.known:
 			if n.outcome {
@@ -320,7 +322,7 @@ func (n *Naive) semaphore(o *naiveObject, me Set, e event.Event) {
 
 // post records a post.
 func (o *naiveObject) post(me Set, thread event.ThreadID, observed bool) {
-	if o.poster != 0 && o.poster != thread {
+	if o.poster != 0 && o.poster != thread || slices.Contains(o.waited, thread) {
 		o.mixed = true
 	}
 	o.poster = thread
