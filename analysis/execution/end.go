@@ -35,10 +35,14 @@ func (s *state) checkEnd(last []finding.Step, kind finding.Kind) *Refusal {
 	return refuse(Goal, "nothing is known of a witness for %q", kind)
 }
 
-// deadlock checks that the threads wait for each other in a cycle.
+// deadlock checks that the threads wait for each other in a cycle of locks, or that none of them can
+// ever go on.
 func (s *state) deadlock(last []finding.Step) *Refusal {
-	if len(last) < 2 {
-		return refuse(Goal, "a deadlock's witness ends with two or more blocked acquires, this one with %d", len(last))
+	if len(last) == 0 {
+		return refuse(Goal, "a deadlock's witness ends with blocked threads, this one with none")
+	}
+	if len(last) == 1 || slices.ContainsFunc(last, func(x finding.Step) bool { return !x.Op.IsAcquire() }) {
+		return s.stuck(last)
 	}
 	requests := make([]*event.Event, len(last))
 	for k := range last {

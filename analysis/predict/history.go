@@ -39,11 +39,13 @@ type History struct {
 	rearranged int
 	// reversals is the number of steps of Options.Reversals that are spent.
 	reversals int
-	witnesses execution.Tally
-	unsettled uint64 // findings that were not settled because Options.Reversals was spent
-	hasStale  bool   // lists still contain sections that lie in gaps
-	outdated  bool   // locks still contain evicted sections; the next update rebuilds them
-	mayExceed bool   // some lock may have more than enough sections
+	// stuckSteps is the number of steps that Stuck has taken.
+	stuckSteps int
+	witnesses  execution.Tally
+	unsettled  uint64 // findings that were not settled because Options.Reversals was spent
+	hasStale   bool   // lists still contain sections that lie in gaps
+	outdated   bool   // locks still contain evicted sections; the next update rebuilds them
+	mayExceed  bool   // some lock may have more than enough sections
 
 	spare    []*lockSlot // not in use
 	overfull []*lockSlot // scratch of update

@@ -144,6 +144,9 @@ type Result struct {
 	Chosen []uint64
 	// Timed reports that a blocked acquire has a time limit: the deadlock would end by itself.
 	Timed bool
+	// Reordered, of a result of Stuck, has the Seq of two acquires of a lock, or waits for a
+	// semaphore, of which the witness executes the first after the second or not at all; else zeros.
+	Reordered [2]uint64
 	// Order is the kind of reordering that the witness is.
 	Order finding.Order
 	// Assumes holds the assumptions of the prediction, for finding.Finding.Assumes.

@@ -127,7 +127,7 @@ func (h *History) setPredicted(f *finding.Finding, r *Result) {
 		}
 		f.Evidence = append(f.Evidence, s)
 		f.Threads = append(f.Threads, s.Thread)
-		if f.Kind == finding.Deadlock {
+		if f.Kind == finding.Deadlock && s.Object != 0 {
 			f.Objects = append(f.Objects, s.Object)
 		}
 	}

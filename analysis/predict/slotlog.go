@@ -18,12 +18,13 @@ type slotLog struct {
 	pair   []int32   // by event: its object and slot, as a dense number
 	// source holds, by event, the write that a read or update read, or one of the constants
 	// below; of a failed attempt at a lock, whichever if no holder is known, else initially.
-	source []int32
-	until  []int32          // by event: the release of an acquire; more than any event: none
-	closes []int32          // by event: the acquire that belongs to a release, or noAcquire
-	after  map[int32]int32  // by event: of a send, the send before it in its channel
-	value  map[int32]int32  // by object: value of a semaphore at the beginning of the log
-	ended  map[int32][]wait // by notification: the waits on a condition that it ended
+	source  []int32
+	until   []int32          // by event: the release of an acquire; more than any event: none
+	closes  []int32          // by event: the acquire that belongs to a release, or noAcquire
+	after   map[int32]int32  // by event: of a send, the send before it in its channel
+	value   map[int32]int32  // by object: value of a semaphore at the beginning of the log
+	counted map[int32]bool   // by object: the initial value of a semaphore is known
+	ended   map[int32][]wait // by notification: the waits on a condition that it ended
 	// The numbers of different objects, and of pairs of object and slot.
 	objects, pairs int
 }
@@ -51,7 +52,7 @@ func (h *History) slotLogs() *slotLog {
 	l := &slotLog{
 		h: h, of: make([][]int32, len(h.slots)), needTo: make([]int32, n), object: make([]int32, n), pair: make([]int32, n),
 		source: make([]int32, n), closes: make([]int32, n), until: make([]int32, n), after: map[int32]int32{}, value: map[int32]int32{},
-		ended: map[int32][]wait{},
+		counted: map[int32]bool{}, ended: map[int32][]wait{},
 	}
 	w := slotWalk{
 		slotLog: l, dense: map[event.ObjectID]int32{}, paired: map[[2]uint32]int32{}, write: map[event.ObjectID]int32{},
@@ -224,6 +225,7 @@ func (w *slotWalk) initial(i int32, x *entry) {
 		w.number(i, x)
 		w.value[w.object[i]] = int32(min(x.Value, mostCounted))
 		w.sems[w.object[i]] = semWalk{recorded: true}
+		w.counted[w.object[i]] = true
 	}
 }
 

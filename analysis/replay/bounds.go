@@ -25,7 +25,7 @@ func bounds(s *suite.Suite) (*run.Bounds, []string) {
 		say("the search for schedules in which critical sections change places ended at its budget before it settled %d {candidate|candidates}: those that locks alone suspect are potential (--confidence potential shows them), and a larger --reversals may settle them", b.Unsettled)
 	}
 	if b.NotAsked > 0 {
-		say("there were too many candidates for races to try all of them: for %d, no schedule was searched for, or only for some pairs of threads", b.NotAsked)
+		say("there were too many candidates for races and deadlocks to try all of them: for %d, no schedule was searched for, or only for some pairs of threads", b.NotAsked)
 	}
 	return &b, notes
 }

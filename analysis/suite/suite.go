@@ -62,7 +62,7 @@ type Suite struct {
 	earlyRaces map[accessPair]finding.Finding
 	explain    bool
 	pruned     []finding.Pruned
-	notAsked   uint64 // candidates for races that were not asked about, or not for all threads
+	notAsked   uint64 // candidates for races or deadlocks that were not asked about, or not for all threads
 }
 
 // New returns a suite.
@@ -151,7 +151,7 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 		s.early.settle(&deadlocks[i])
 	}
 	deadlocks = append(deadlocks, s.early.rest()...)
-	found := slices.Concat(races, s.predicted(others), deadlocks, s.goodlock.Classes(), s.misuse.Finish())
+	found := slices.Concat(races, s.predicted(others), deadlocks, s.stuck(), s.goodlock.Classes(), s.misuse.Finish())
 	for i := range found {
 		found[i].Depends, found[i].Partial = s.depend.Extend(found[i].Threads), s.depend.Partial()
 	}

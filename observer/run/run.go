@@ -228,7 +228,7 @@ type Bounds struct {
 	// schedules with critical sections in another order had been searched.
 	Unsettled uint64 `json:"candidates_unsettled"`
 	// NotAsked counts the candidates for races for which not all pairs of threads were tried, or
-	// none, because there were too many.
+	// none, and those for deadlocks that were not tried, because there were too many.
 	NotAsked uint64 `json:"candidates_not_asked"`
 }
 

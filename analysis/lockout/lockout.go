@@ -1,0 +1,236 @@
+// Package lockout finds candidates for deadlocks that are no cycle of locks alone: a thread joins
+// another, or waits for a condition, a semaphore or a barrier, while it holds what other threads
+// requested earlier in the run. If one of those had come later, it might never let the thread go on.
+//
+// The input is the kept events of a run, in their order; the output a list of candidates, each with
+// the events that are to come later (predict.History.Stuck). The package does not know whether
+// there is such a schedule.
+//
+// # Algorithm
+//
+// What a thread holds are locks, and semaphores that it waited for and has not posted yet, if it
+// ever posts them. At each event that ends a wait, and at each acquire or wait for a semaphore, the
+// thread holds some of them. For each, every other thread's last request of it before the thread
+// got it is a candidate: that request is to come later. So are all of these requests together, and,
+// if the thread to join never requests what is held, its last request of what the delayed thread
+// holds at its own. Acquires under locks alone are left to package goodlock.
+//
+// # Cost
+//
+// A run of n events takes O(n) time and memory, and O(maxBack) for each thing held at a wait. Of
+// candidates at the same call stacks the first maxAlike are returned, and maxCandidates in all.
+package lockout
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// The bounds of what is returned.
+const (
+	maxCandidates = 256
+	maxAlike      = 2  // candidates with the same call stacks
+	maxBack       = 64 // requests of an object that are searched for those of other threads
+)
+
+// Candidate is a list of events, each by its Seq, that are to come later than in the run.
+type Candidate []uint64
+
+// Find returns the candidates of a run, and the number of those that maxCandidates left out.
+// It reads the events twice.
+func Find(events iter.Seq[*event.Event]) (all []Candidate, leftOut uint64) {
+	s := search{
+		posters: map[use]bool{}, threads: map[event.ThreadID]*thread{}, requests: map[event.ObjectID][]request{},
+		alike: map[likeness]int{},
+	}
+	any := false
+	for e := range events {
+		if e.Op == event.SemPost {
+			s.posters[use{e.Thread, e.Object}] = true
+		}
+		any = any || waits(e.Op)
+	}
+	if !any {
+		return nil, 0
+	}
+	for e := range events {
+		s.event(e)
+	}
+	return s.found, s.leftOut
+}
+
+// waits reports whether an event of the operation ends a wait that may be part of a candidate.
+func waits(op event.Op) bool {
+	switch op {
+	case event.Join, event.Wake, event.BarrierDepart, event.SemWait, event.End:
+		return true
+	}
+	return false
+}
+
+// search is the state of the pass over the events.
+type search struct {
+	posters  map[use]bool // the threads that post a semaphore
+	threads  map[event.ThreadID]*thread
+	requests map[event.ObjectID][]request // by lock or semaphore, in the order of the run
+	alike    map[likeness]int             // number of candidates
+	found    []Candidate
+	leftOut  uint64
+}
+
+// use is a thread's use of a semaphore.
+type use struct {
+	thread    event.ThreadID
+	semaphore event.ObjectID
+}
+
+// thread is what a thread holds and has requested.
+type thread struct {
+	held []request // locks, and permits of semaphores; oldest first
+}
+
+// request is an acquire of a lock or a wait for a semaphore, which has succeeded.
+type request struct {
+	seq    uint64
+	thread event.ThreadID
+	object event.ObjectID
+	stack  event.StackID
+	permit bool   // of a semaphore
+	shared bool   // as a reader
+	inner  uint64 // the request of what the thread acquired last of what it held; 0: it held nothing
+	held   event.ObjectID
+}
+
+// likeness is what candidates have in common that show the same defect.
+type likeness struct {
+	op                   event.Op
+	waits, holds, delays event.StackID
+	delayed              int // number of events that are to come later
+}
+
+func (s *search) event(e *event.Event) {
+	switch e.Op {
+	case event.Acquire, event.AcquireRead, event.SemWait:
+		s.request(e)
+	case event.Release:
+		s.release(e.Thread, e.Object)
+	case event.SemPost:
+		if s.posters[use{e.Thread, e.Object}] {
+			s.release(e.Thread, e.Object)
+		}
+	case event.Join, event.Wake, event.BarrierDepart, event.End:
+		s.wait(e, false)
+	}
+}
+
+func (s *search) thread(id event.ThreadID) *thread {
+	t := s.threads[id]
+	if t == nil {
+		t = &thread{}
+		s.threads[id] = t
+	}
+	return t
+}
+
+// request takes an acquire or a wait for a semaphore.
+func (s *search) request(e *event.Event) {
+	t := s.thread(e.Thread)
+	permit := e.Op == event.SemWait
+	if e.Flags&event.Try == 0 {
+		s.wait(e, !permit)
+	}
+	r := request{seq: e.Seq, thread: e.Thread, object: e.Object, stack: e.Stack, permit: permit, shared: e.Op == event.AcquireRead}
+	if n := len(t.held); n > 0 {
+		r.inner, r.held = t.held[n-1].seq, t.held[n-1].object
+	}
+	if e.Flags&(event.Try|event.Inferred) == 0 {
+		s.requests[e.Object] = append(s.requests[e.Object], r)
+	}
+	if !permit || s.posters[use{e.Thread, e.Object}] {
+		t.held = append(t.held, r)
+	}
+}
+
+// release takes a release or a post by a thread: of what it holds of the object, the last is gone.
+func (s *search) release(id event.ThreadID, o event.ObjectID) {
+	t := s.thread(id)
+	for i := len(t.held) - 1; i >= 0; i-- {
+		if t.held[i].object == o {
+			t.held = slices.Delete(t.held, i, i+1)
+			return
+		}
+	}
+}
+
+// wait adds the candidates for the wait that an event ends. An acquire waits only for permits.
+func (s *search) wait(e *event.Event, acquire bool) {
+	for _, h := range s.thread(e.Thread).held {
+		if acquire && !h.permit {
+			continue
+		}
+		var all Candidate
+		for _, r := range s.before(h) {
+			s.add(e, h, r, Candidate{r.seq})
+			if u, ok := s.joinedBehind(e, r); ok {
+				s.add(e, h, u, Candidate{r.seq, u.seq})
+			}
+			all = append(all, r.seq)
+		}
+		if len(all) > 1 {
+			s.add(e, h, request{}, all)
+		}
+	}
+}
+
+// before returns the last requests of other threads for what h holds that conflict with h and came
+// before it.
+func (s *search) before(h request) []request {
+	return lastOf(s.requests[h.object], h.seq, func(r request) bool { return r.thread != h.thread && !(r.shared && h.shared) })
+}
+
+// joinedBehind returns the last request, by the thread that e joins, of what r's thread holds at its
+// request r, if that came before r's thread got it.
+func (s *search) joinedBehind(e *event.Event, r request) (request, bool) {
+	if e.Op != event.Join || r.inner == 0 || r.thread == e.Peer {
+		return request{}, false
+	}
+	for _, u := range lastOf(s.requests[r.held], r.inner, func(u request) bool { return u.thread == e.Peer }) {
+		return u, true
+	}
+	return request{}, false
+}
+
+// lastOf returns each thread's last request before that Seq, of those that match. It looks at
+// maxBack requests.
+func lastOf(all []request, seq uint64, match func(request) bool) []request {
+	at, _ := slices.BinarySearchFunc(all, seq, func(r request, seq uint64) int {
+		if r.seq < seq {
+			return -1
+		}
+		return 1
+	})
+	var out []request
+	for i := at - 1; i >= max(0, at-maxBack); i-- {
+		r := all[i]
+		if match(r) && !slices.ContainsFunc(out, func(o request) bool { return o.thread == r.thread }) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// add adds a candidate for the wait that e ends while h is held, unless there are enough like it.
+func (s *search) add(e *event.Event, h, r request, c Candidate) {
+	key := likeness{e.Op, e.Stack, h.stack, r.stack, len(c)}
+	if s.alike[key] >= maxAlike {
+		return
+	}
+	if len(s.found) >= maxCandidates {
+		s.leftOut++
+		return
+	}
+	s.alike[key]++
+	s.found = append(s.found, c)
+}

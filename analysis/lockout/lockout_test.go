@@ -1,0 +1,115 @@
+package lockout_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/analysis/lockout"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+const (
+	a event.ObjectID = iota + 1
+	b
+	s
+	cond
+	barrier
+)
+
+func of(t event.ThreadID, op event.Op, o event.ObjectID) event.Event {
+	return event.Event{Thread: t, Op: op, Object: o}
+}
+
+func joins(t, u event.ThreadID) event.Event { return event.Event{Thread: t, Op: event.Join, Peer: u} }
+
+// find returns the candidates of a run whose events are numbered from 1.
+func find(run []event.Event) ([]lockout.Candidate, uint64) {
+	return lockout.Find(func(yield func(*event.Event) bool) {
+		for i := range run {
+			e := run[i]
+			e.Seq = uint64(i + 1)
+			if !yield(&e) {
+				return
+			}
+		}
+	})
+}
+
+func TestFind(t *testing.T) {
+	try := of(2, event.Acquire, a)
+	try.Flags = event.Try
+	tests := []struct {
+		name string
+		run  []event.Event
+		want []lockout.Candidate
+	}{
+		{"a join while holding", []event.Event{
+			of(2, event.Acquire, a), of(2, event.Release, a), of(1, event.Acquire, a), joins(1, 2),
+		}, []lockout.Candidate{{1}}},
+		{"the last request of each thread", []event.Event{
+			of(2, event.Acquire, a), of(2, event.Release, a), of(2, event.Acquire, a), of(2, event.Release, a), of(3, event.Acquire, a), of(3, event.Release, a),
+			of(1, event.Acquire, a), joins(1, 2),
+		}, []lockout.Candidate{{5}, {3}, {5, 3}}},
+		{"a join after the release", []event.Event{
+			of(2, event.Acquire, a), of(2, event.Release, a), of(1, event.Acquire, a), of(1, event.Release, a), joins(1, 2),
+		}, nil},
+		{"a request that does not wait", []event.Event{try, of(2, event.Release, a), of(1, event.Acquire, a), joins(1, 2)}, nil},
+		{"two readers", []event.Event{
+			of(2, event.AcquireRead, a), of(2, event.Release, a), of(1, event.AcquireRead, a), joins(1, 2),
+		}, nil},
+		{"a reader and a writer", []event.Event{
+			of(2, event.Acquire, a), of(2, event.Release, a), of(1, event.AcquireRead, a), joins(1, 2),
+		}, []lockout.Candidate{{1}}},
+		{"a third thread between", []event.Event{
+			of(2, event.Acquire, b), of(2, event.Release, b), of(3, event.Acquire, b), of(3, event.Acquire, a), of(3, event.Release, a), of(3, event.Release, b),
+			of(1, event.Acquire, a), joins(1, 2),
+		}, []lockout.Candidate{{4}, {4, 1}}},
+		{"waits for a condition, and at a barrier", []event.Event{
+			of(2, event.Acquire, a), of(2, event.Release, a), of(1, event.Acquire, a), of(1, event.Wait, cond), of(1, event.Wake, cond),
+			of(1, event.BarrierArrive, barrier), of(1, event.BarrierDepart, barrier),
+		}, []lockout.Candidate{{1}, {1}}},
+		{"semaphores in opposite orders", []event.Event{
+			of(2, event.SemWait, s), of(2, event.SemWait, b), of(2, event.SemPost, b), of(2, event.SemPost, s),
+			of(1, event.SemWait, b), of(1, event.SemWait, s), of(1, event.SemPost, s), of(1, event.SemPost, b),
+		}, []lockout.Candidate{{2}}},
+		{"a semaphore that is not given back", []event.Event{
+			of(2, event.SemWait, s), of(2, event.SemWait, b), of(1, event.SemWait, b), of(1, event.SemWait, s),
+		}, nil},
+		{"a lock under a permit", []event.Event{
+			of(2, event.Acquire, a), of(2, event.SemWait, s), of(2, event.SemPost, s), of(2, event.Release, a),
+			of(1, event.SemWait, s), of(1, event.Acquire, a), of(1, event.Release, a), of(1, event.SemPost, s),
+		}, []lockout.Candidate{{2}}},
+		{"locks alone", []event.Event{
+			of(2, event.Acquire, a), of(2, event.Acquire, b), of(2, event.Release, b), of(2, event.Release, a),
+			of(1, event.Acquire, b), of(1, event.Acquire, a), of(1, event.Release, a), of(1, event.Release, b), joins(1, 2),
+		}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, leftOut := find(tt.run)
+			if diff := cmp.Diff(tt.want, got); diff != "" || leftOut != 0 {
+				t.Errorf("left out %d (-want +got):\n%s", leftOut, diff)
+			}
+		})
+	}
+}
+
+// TestBounds checks that alike candidates are few, and that the number of all is bounded.
+func TestBounds(t *testing.T) {
+	round := []event.Event{of(2, event.Acquire, a), of(2, event.Release, a), of(1, event.Acquire, a), joins(1, 2), of(1, event.Release, a)}
+	if all, leftOut := find(slices.Repeat(round, 50)); len(all) != 2 || leftOut != 0 {
+		t.Errorf("%d candidates with the same stacks, %d left out", len(all), leftOut)
+	}
+	var run []event.Event
+	for i := range 300 {
+		for _, e := range round {
+			e.Stack = event.StackID(i + 1)
+			run = append(run, e)
+		}
+	}
+	if all, leftOut := find(run); len(all) != 256 || leftOut != 44 {
+		t.Errorf("%d candidates, %d left out", len(all), leftOut)
+	}
+}

@@ -1,0 +1,408 @@
+package predict
+
+import (
+	"math"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Stuck finds out whether the run can end with threads that wait for each other for ever, at joins,
+// waits for conditions, semaphores and barriers as well as at locks, if some threads come later than
+// in the run: each of the events given by Seq waits until nothing else can happen. From the first of
+// them on, all events of the run that still can happen do, in the order of the run.
+//
+// Unlike Deadlock, it does not search: there is one such schedule. The threads that it leaves
+// waiting for each other are the deadlock, and of several sets of them the smallest is. A cycle of
+// locks alone is refuted: Deadlock finds these. So is a wait whose signal came before it began: the
+// thread may look at what the signal is about before it waits, and then not wait.
+func (h *History) Stuck(later []uint64) Result {
+	if h.blind {
+		return unknown(eventEvicted)
+	}
+	if h.stuckSteps >= h.opt.Reversals/stuckShare {
+		h.unsettled++
+		return unknown(exhausted)
+	}
+	l := h.slotLogs()
+	late := map[int32]bool{}
+	first := int32(len(h.log))
+	for _, seq := range later {
+		x := h.entry(seq)
+		if x == nil || h.discarded(x) {
+			return unknown(eventEvicted)
+		}
+		i := int32(h.index(seq))
+		late[i], first = true, min(first, i)
+	}
+	s := l.rest(first)
+	h.stuckSteps += s.runLate(late)
+	b := blockedIn(s)
+	chosen := b.smallest()
+	if len(chosen) == 0 {
+		return refuted(nobodyStuck)
+	}
+	q := h.ask(finding.Deadlock, make(Pattern, len(chosen)))
+	for k, i := range chosen {
+		e := h.log[i].event()
+		e.Op = attempted(e.Op)
+		q.chosen[k] = &e
+	}
+	r := q.scheduled(s)
+	r.Timed = slices.ContainsFunc(chosen, func(i int32) bool { return b.timed(i) })
+	if r.Verdict == Unknown {
+		return r
+	}
+	r.Reordered = s.reordered()
+	return r
+}
+
+// stuckShare is the part of Options.Reversals that all calls of Stuck together may spend: a quarter.
+const stuckShare = 4
+
+// nobodyStuck is the reason of Stuck where every thread goes on.
+const nobodyStuck = "the threads go on in the schedule that was tried"
+
+// SetStuck makes f the deadlock that a result of Stuck shows.
+func (h *History) SetStuck(f *finding.Finding, r *Result) {
+	h.setPredicted(f, r)
+	f.HasTimeout = r.Timed
+}
+
+// attempted returns the operation at which a thread waits whose next event is of that operation.
+func attempted(op event.Op) event.Op {
+	switch op {
+	case event.Wake:
+		return event.Wait
+	case event.BarrierDepart:
+		return event.BarrierArrive
+	}
+	return op
+}
+
+// rest returns a scheduler that has run the events before event first as observed, and may run all
+// others.
+func (l *slotLog) rest(first int32) *scheduler {
+	base, must, limit := make([]int32, len(l.of)), make([]int32, len(l.of)), make([]int32, len(l.of))
+	for slot, events := range l.of {
+		at, _ := slices.BinarySearch(events, first)
+		base[slot], limit[slot] = int32(at), int32(len(events))
+	}
+	s := l.newScheduler(base, must, limit, 0)
+	s.trail = s.trail[:0]
+	return s
+}
+
+// runLate runs all events that can happen, in the order of the run, except that the late ones wait
+// until nothing else can happen. It returns the number of steps that it took.
+func (s *scheduler) runLate(late map[int32]bool) int {
+	steps := len(s.h.log) / 8
+	for {
+		steps += 1 + len(s.at)/8
+		next := int32(-1)
+		for slot := range s.at {
+			i, ok := s.next(uint32(slot))
+			if ok && !late[i] && (next < 0 || i < next) && s.can(uint32(slot)) {
+				next = i
+			}
+		}
+		switch {
+		case next >= 0:
+			s.run(s.h.log[next].Slot)
+		case len(late) > 0:
+			late = nil
+		default:
+			return steps
+		}
+	}
+}
+
+// reordered returns two events whose critical sections of a lock, or whose waits for a semaphore,
+// the schedule executes in another order than the run, or of which it executes only the second.
+// Without the data that they guard nobody knows whether the threads then do the same as in the run.
+// It returns zeros if there are none.
+func (s *scheduler) reordered() (pair [2]uint64) {
+	latest := map[int32]int32{} // by object: the last acquire of the run that was executed
+	for _, m := range s.trail {
+		x := &s.h.log[m.event]
+		if !x.Op.IsAcquire() && x.Op != event.SemWait {
+			continue
+		}
+		o := s.object[m.event]
+		if at, any := latest[o]; any && at > m.event && s.conflict(m.event, at) {
+			return [2]uint64{x.Seq, s.h.log[at].Seq}
+		}
+		latest[o] = max(latest[o], m.event)
+	}
+	for slot, events := range s.of {
+		for _, i := range events[s.at[slot]:] {
+			x := &s.h.log[i]
+			if at, any := latest[s.object[i]]; any && (x.Op.IsAcquire() || x.Op == event.SemWait) && at > i && s.conflict(i, at) {
+				return [2]uint64{x.Seq, s.h.log[at].Seq}
+			}
+		}
+	}
+	return pair
+}
+
+// conflict reports whether two acquires of a lock, or waits for a semaphore, belong to two threads
+// and not both to readers.
+func (s *scheduler) conflict(i, j int32) bool {
+	x, y := &s.h.log[i], &s.h.log[j]
+	return x.Object == y.Object && x.Thread != y.Thread && !(x.Op == event.AcquireRead && y.Op == event.AcquireRead)
+}
+
+// blocked holds what the threads wait for at the end of a schedule.
+type blocked struct {
+	*scheduler
+	at      map[event.ThreadID]int32            // by thread: the event at which it waits
+	helpers map[helpKey]map[event.ThreadID]bool // the threads that have such operations left
+	waits   map[event.ThreadID][]event.ThreadID // by thread: those that could let it go on, all of them blocked too
+}
+
+// helpKey identifies the operations on an object that end the waits at events of that operation.
+type helpKey struct {
+	ends   event.Op
+	object event.ObjectID
+}
+
+// blockedIn returns the threads that can never go on after the schedule: the largest set in which
+// each waits for others of the set only.
+func blockedIn(s *scheduler) *blocked {
+	b := &blocked{s, map[event.ThreadID]int32{}, map[helpKey]map[event.ThreadID]bool{}, map[event.ThreadID][]event.ThreadID{}}
+	for slot, events := range s.of {
+		rest := events[s.at[slot]:]
+		if len(rest) > 0 {
+			b.at[s.h.log[rest[0]].Thread] = rest[0]
+		}
+		for _, i := range rest {
+			b.help(&s.h.log[i])
+		}
+	}
+	for again := true; again; {
+		again = false
+		for t, i := range b.at {
+			by, ok := b.waitsFor(i)
+			if !ok {
+				delete(b.at, t)
+				delete(b.waits, t)
+				again = true
+				continue
+			}
+			b.waits[t] = by
+		}
+	}
+	return b
+}
+
+// help records an operation that could end waits, if it is one.
+func (b *blocked) help(x *entry) {
+	var ends event.Op
+	switch x.Op {
+	case event.SemPost:
+		ends = event.SemWait
+	case event.Signal, event.Broadcast:
+		ends = event.Wake
+	case event.BarrierArrive:
+		ends = event.BarrierDepart
+	default:
+		return
+	}
+	key := helpKey{ends, x.Object}
+	if b.helpers[key] == nil {
+		b.helpers[key] = map[event.ThreadID]bool{}
+	}
+	b.helpers[key][x.Thread] = true
+}
+
+// waitsFor returns the threads that could let the thread of event i go on, and whether all of them
+// are blocked or have ended.
+func (b *blocked) waitsFor(i int32) ([]event.ThreadID, bool) {
+	x := &b.h.log[i]
+	if x.Flags&event.Try != 0 {
+		return nil, false
+	}
+	switch x.Op {
+	case event.Acquire, event.AcquireRead:
+		return b.holder(i, x)
+	case event.Join:
+		_, ok := b.at[x.Peer]
+		return []event.ThreadID{x.Peer}, ok
+	case event.SemWait:
+		if b.value[b.object[i]] > 0 || !b.counted[b.object[i]] {
+			return nil, false
+		}
+	case event.Wake:
+		if b.missed[i] || b.mayHaveBeenWoken(i) {
+			return nil, false
+		}
+	case event.BarrierDepart:
+	default:
+		return nil, false
+	}
+	var by []event.ThreadID
+	for t := range b.helpers[helpKey{x.Op, x.Object}] {
+		if _, ok := b.at[t]; !ok {
+			return nil, false
+		}
+		if t != x.Thread {
+			by = append(by, t)
+		}
+	}
+	slices.Sort(by)
+	return by, true
+}
+
+// mayHaveBeenWoken reports whether a notification that ended no other wait was executed during the
+// wait that event i ends, or it is not known what ended the wait in the run.
+func (b *blocked) mayHaveBeenWoken(i int32) bool {
+	wait := b.waitOf(i)
+	if wait < 0 {
+		return true
+	}
+	since := -1 // index in the trail
+	for k, m := range b.trail {
+		x := &b.h.log[m.event]
+		switch {
+		case m.event == wait:
+			since = k
+		case x.Object != b.h.log[wait].Object:
+		case x.Op == event.Broadcast && (since >= 0 || b.within(b.base, wait)):
+			return true
+		case x.Op == event.Signal && (since >= 0 || b.within(b.base, wait)) && !b.awoke(m.event):
+			return true
+		}
+	}
+	return b.within(b.base, wait) && b.notifiedInBase(wait)
+}
+
+// notifiedInBase reports whether, of the events that run as observed, one after a wait is a
+// notification of its condition that has ended no other wait.
+func (b *blocked) notifiedInBase(wait int32) bool {
+	for i := int(wait) + 1; i < len(b.h.log); i++ {
+		x := &b.h.log[i]
+		if x.Object == b.h.log[wait].Object && b.within(b.base, int32(i)) && (x.Op == event.Broadcast || x.Op == event.Signal && !b.awoke(int32(i))) {
+			return true
+		}
+	}
+	return false
+}
+
+// awoke reports whether a notification has ended a wait.
+func (b *blocked) awoke(i int32) bool {
+	return slices.ContainsFunc(b.ended[i], func(w wait) bool { return b.hasRun(w.wake) })
+}
+
+// waitOf returns the wait that event i, a wake, ends: the event of its thread before it; -1 if that
+// is none.
+func (b *blocked) waitOf(i int32) int32 {
+	events := b.of[b.h.log[i].Slot]
+	at, _ := slices.BinarySearch(events, i)
+	if at == 0 || b.h.log[events[at-1]].Op != event.Wait || b.h.log[events[at-1]].Thread != b.h.log[i].Thread {
+		return -1
+	}
+	return events[at-1]
+}
+
+// holder returns the thread that holds the lock that event i requests.
+func (b *blocked) holder(i int32, x *entry) ([]event.ThreadID, bool) {
+	for _, j := range b.open[b.object[i]] {
+		h := &b.h.log[j]
+		if x.Op != event.Acquire && h.Op != event.Acquire || h.Thread == x.Thread {
+			continue
+		}
+		by := []event.ThreadID{h.Thread}
+		if release := b.until[j]; release != math.MaxInt32 && b.h.log[release].Thread != h.Thread {
+			by = append(by, b.h.log[release].Thread)
+		}
+		if !slices.ContainsFunc(by, func(t event.ThreadID) bool { _, ok := b.at[t]; return !ok }) {
+			return by, true
+		}
+		if events := b.of[h.Slot]; b.h.log[events[b.scheduler.at[h.Slot]-1]].Op == event.End && b.until[j] == math.MaxInt32 {
+			return nil, true
+		}
+	}
+	return nil, false
+}
+
+// smallest returns the events at which the threads of the smallest set wait that is blocked in
+// itself, but no cycle of locks; nil if there is none. A thread comes before those that it waits
+// for.
+func (b *blocked) smallest() []int32 {
+	threads := make([]event.ThreadID, 0, len(b.at))
+	for t := range b.at {
+		threads = append(threads, t)
+	}
+	slices.Sort(threads)
+	var best []int32
+	for _, t := range threads {
+		set := b.around(t)
+		locks := !slices.ContainsFunc(set, func(i int32) bool { return !b.h.log[i].Op.IsAcquire() })
+		if (!locks || len(set) == 1) && (best == nil || len(set) < len(best)) {
+			best = set
+		}
+	}
+	return best
+}
+
+// around returns the event at which a thread waits, and those of all threads that it waits for.
+func (b *blocked) around(t event.ThreadID) []int32 {
+	seen := map[event.ThreadID]bool{t: true}
+	todo := []event.ThreadID{t}
+	var out []int32
+	for len(todo) > 0 {
+		u := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		out = append(out, b.at[u])
+		for _, v := range b.waits[u] {
+			if !seen[v] {
+				seen[v] = true
+				todo = append(todo, v)
+			}
+		}
+	}
+	return out
+}
+
+// timed reports whether the wait at event i has a time limit.
+func (b *blocked) timed(i int32) bool {
+	x := &b.h.log[i]
+	if x.Flags&event.Timed != 0 {
+		return true
+	}
+	if x.Op != event.Wake {
+		return false
+	}
+	w := b.waitOf(i)
+	return w >= 0 && b.h.log[w].Flags&event.Timed != 0
+}
+
+// compact removes the discarded events from the log, so that schedules need not contain them.
+func (h *History) compact() {
+	h.moveLoneOf(0)
+	h.update()
+	h.removeStale()
+	h.sweep()
+	h.checkerOfLog, h.bySlot, h.accesses = nil, nil, nil
+}
+
+// Kept calls yield for each kept event, in the order of the run; it is the source of candidates for
+// Stuck. After it, the history takes no more events.
+func (h *History) Kept(yield func(*event.Event) bool) {
+	h.compact()
+	for i := range h.log {
+		e := h.log[i].event()
+		if !yield(&e) {
+			return
+		}
+	}
+}
+
+// ThreadOf returns the thread of an event, given by Seq; 0 if it was evicted.
+func (h *History) ThreadOf(seq uint64) event.ThreadID {
+	if x := h.entry(seq); x != nil {
+		return x.Thread
+	}
+	return 0
+}

@@ -1,0 +1,58 @@
+package suite
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/lockout"
+	"github.com/tracepredict/tracepredict/analysis/predict"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// stuck returns the deadlocks of other schedules that are no cycle of locks alone. It is called
+// after all other questions, since the history then takes no more events.
+func (s *Suite) stuck() []finding.Finding {
+	candidates, leftOut := lockout.Find(s.history.Kept)
+	s.notAsked += leftOut
+	var out []finding.Finding
+	at := map[string]int{} // by cycleKey
+	for _, c := range candidates {
+		r := s.history.Stuck(c)
+		if r.Verdict != predict.Predicted {
+			continue
+		}
+		f := finding.Finding{Kind: finding.Deadlock, Count: 1}
+		s.history.SetStuck(&f, &r)
+		key := cycleKey(&f)
+		if i, known := at[key]; known {
+			out[i].Count++
+			continue
+		}
+		if f.Reason = s.mayBePrevented(&f, &r); f.Reason != "" {
+			f.Confidence = finding.Likely
+		}
+		at[key] = len(out)
+		out = append(out, f)
+	}
+	return out
+}
+
+// mayBePrevented returns a sentence why the schedule of a deadlock may not lead there, "" if nothing
+// is known that could prevent it.
+func (s *Suite) mayBePrevented(f *finding.Finding, r *predict.Result) string {
+	if f.HasTimeout {
+		return "a wait has a time limit, after which its thread may let the others go on"
+	}
+	if r.Reordered[0] == 0 {
+		return ""
+	}
+	var threads []event.ThreadID
+	for _, seq := range r.Reordered {
+		threads = append(threads, s.history.ThreadOf(seq))
+	}
+	slices.SortFunc(threads, cmp.Compare)
+	return fmt.Sprintf("what T%d and T%d do under a lock that both acquire, or a semaphore that both wait for, comes in another order than in the run, "+
+		"and the data that it guards, which were not recorded, may prevent that", threads[0], threads[1])
+}

@@ -1,0 +1,108 @@
+package suite_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/event/eventtest"
+)
+
+// TestStuck checks deadlocks that are no cycle of locks alone, each with a twin in which no schedule
+// leads there.
+func TestStuck(t *testing.T) {
+	const (
+		a event.ObjectID = iota + 1
+		b
+		s
+		cond
+		barrier
+	)
+	of := func(t event.ThreadID, op event.Op, o event.ObjectID) event.Event {
+		return event.Event{Thread: t, Op: op, Object: o}
+	}
+	fork := func(t, u event.ThreadID) event.Event { return event.Event{Thread: t, Op: event.Fork, Peer: u} }
+	join := func(t, u event.ThreadID) event.Event { return event.Event{Thread: t, Op: event.Join, Peer: u} }
+	initial := func(o event.ObjectID, kind event.Kind, v uint64) event.Event {
+		return event.Event{Thread: 1, Op: event.Init, Object: o, Kind: kind, Value: v, Flags: event.HasValue}
+	}
+	likely := []string{"likely deadlock"}
+	opposite := func(permits uint64) []event.Event {
+		return []event.Event{
+			initial(a, event.KindSemaphore, permits), initial(b, event.KindSemaphore, permits), fork(1, 2), fork(1, 3),
+			of(2, event.SemWait, a), of(2, event.SemWait, b), of(2, event.SemPost, b), of(2, event.SemPost, a),
+			of(3, event.SemWait, b), of(3, event.SemWait, a), of(3, event.SemPost, a), of(3, event.SemPost, b),
+		}
+	}
+	monitor := func(outer event.Op) []event.Event {
+		return []event.Event{
+			fork(1, 2), fork(1, 3), of(2, outer, a), of(2, event.Release, a),
+			of(3, outer, a), of(3, event.Acquire, b), of(3, event.Release, b), of(3, event.Wait, cond),
+			of(2, event.Acquire, b), of(2, event.Signal, cond), of(2, event.Release, b),
+			of(3, event.Wake, cond), of(3, event.Acquire, b), of(3, event.Release, b), of(3, event.Release, a),
+		}
+	}
+	tests := []struct {
+		name string
+		run  []event.Event
+		want []string
+	}{
+		{"a join while holding", []event.Event{
+			fork(1, 2), of(2, event.Acquire, a), of(2, event.Release, a), of(2, event.End, 0), of(1, event.Acquire, a), join(1, 2), of(1, event.Release, a),
+		}, likely},
+		{"a join while holding what the joined thread never takes", []event.Event{
+			fork(1, 2), of(2, event.Acquire, b), of(2, event.Release, b), of(2, event.End, 0), of(1, event.Acquire, a), join(1, 2), of(1, event.Release, a),
+		}, nil},
+		{"a join after a post of the joined thread", []event.Event{
+			initial(s, event.KindSemaphore, 0), fork(1, 2), of(2, event.Acquire, a), of(2, event.Release, a), of(2, event.SemPost, s), of(2, event.End, 0),
+			of(1, event.SemWait, s), of(1, event.Acquire, a), join(1, 2), of(1, event.Release, a),
+		}, nil},
+		{"a join while a third thread holds", []event.Event{
+			fork(1, 2), fork(1, 3), of(2, event.Acquire, b), of(2, event.Release, b), of(2, event.End, 0),
+			of(3, event.Acquire, b), of(3, event.Acquire, a), of(3, event.Release, a), of(3, event.Release, b),
+			of(1, event.Acquire, a), join(1, 2), of(1, event.Release, a), join(1, 3),
+		}, likely},
+		{"a nested monitor", monitor(event.Acquire), likely},
+		{"a nested monitor of readers", monitor(event.AcquireRead), nil},
+		{"semaphores in opposite orders", opposite(1), likely},
+		{"semaphores of two permits in opposite orders", opposite(2), nil},
+		{"a barrier while holding", []event.Event{
+			initial(barrier, event.KindBarrier, 2), fork(1, 2), fork(1, 3), of(2, event.Acquire, a), of(2, event.Release, a), of(2, event.BarrierArrive, barrier),
+			of(3, event.Acquire, a), of(3, event.BarrierArrive, barrier), of(3, event.BarrierDepart, barrier), of(3, event.Release, a), of(2, event.BarrierDepart, barrier),
+		}, likely},
+		{"a barrier while holding what others take behind it", []event.Event{
+			initial(barrier, event.KindBarrier, 2), fork(1, 2), fork(1, 3), of(2, event.BarrierArrive, barrier),
+			of(3, event.Acquire, a), of(3, event.BarrierArrive, barrier), of(3, event.BarrierDepart, barrier), of(3, event.Release, a), of(2, event.BarrierDepart, barrier),
+			of(2, event.Acquire, a), of(2, event.Release, a),
+		}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			run := slices.Clone(tt.run)
+			for i := range run {
+				run[i].Seq, run[i].Stack = uint64(i+1), event.StackID(i+1)
+			}
+			eventtest.Stamp(run)
+			analyses := suite.New(suite.Options{})
+			for i := range run {
+				analyses.Event(&run[i])
+			}
+			found := analyses.Finish(nil)
+			if diff := cmp.Diff(tt.want, brief(found)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			for _, f := range found {
+				if len(f.Witness) == 0 || !strings.Contains(f.Reason, "comes in another order than in the run") {
+					t.Errorf("%d steps of a schedule, reason %q", len(f.Witness), f.Reason)
+				}
+			}
+			if w := analyses.Witnesses(); w.Refused > 0 {
+				t.Errorf("the checker refused %d schedules", w.Refused)
+			}
+		})
+	}
+}
