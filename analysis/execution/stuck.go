@@ -96,10 +96,39 @@ func (s *state) neverGoesOn(i int32, all blockedSet) *Refusal {
 // neverReleased reports whether only a blocked thread can release the critical section h, or its
 // thread has ended.
 func (s *state) neverReleased(h int32, all blockedSet) bool {
-	if by := s.closedBy(h); int(by) < len(s.events) && !all.has(s.events[by].Thread) {
+	by := s.closedBy(h)
+	switch {
+	case int(by) >= len(s.events) || all.has(s.events[by].Thread):
+	case s.events[by].Thread == s.holder(h) && s.leaves(by):
+		return true
+	default:
 		return false
 	}
 	return all.has(s.holder(h)) || s.hasEnded(s.holder(h))
+}
+
+// leaves reports whether an event is one of the inferred releases before the end of a thread that
+// has executed all events before these, and its lock stays held: in the run nobody acquires it after
+// that, and it is no mutex that was initialised with attributes, which may make it a robust one.
+func (s *state) leaves(release int32) bool {
+	list := s.queues[s.threads[s.events[release].Thread]]
+	at := len(list) - 1
+	if e := &s.events[list[at]]; e.Op != event.End || e.Flags&event.WithProcess != 0 {
+		return false
+	}
+	for at > 0 && s.events[list[at-1]].Op == event.Release && s.events[list[at-1]].Flags&event.Inferred != 0 {
+		at--
+	}
+	if s.head(s.threads[s.events[release].Thread]) < int32(at) || release < list[at] {
+		return false
+	}
+	for i := range s.events {
+		e := &s.events[i]
+		if s.object[i] == s.object[release] && (int32(i) > release && e.Op.IsAcquire() || e.Op == event.Init && e.Flags&event.HasValue != 0 && e.Value != 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // hasEnded reports whether a thread's end was executed.

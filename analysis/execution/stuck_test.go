@@ -44,6 +44,25 @@ func TestStuckEnds(t *testing.T) {
 		{"a lock left held", []event.Event{
 			of(1, event.Acquire, lock), of(1, event.Release, lock), of(2, event.Acquire, lock), of(2, event.End, 0),
 		}, []int{3, 4}, []int{1}, true},
+		{"a lock left held, with an inferred release", []event.Event{
+			of(1, event.Acquire, lock), of(1, event.Release, lock), of(2, event.Acquire, lock), flagged(of(2, event.Release, lock), event.Inferred), of(2, event.End, 0),
+		}, []int{3}, []int{1}, true},
+		{"a lock left held, but acquired later", []event.Event{
+			of(1, event.Acquire, lock), of(1, event.Release, lock), of(2, event.Acquire, lock), flagged(of(2, event.Release, lock), event.Inferred), of(2, event.End, 0),
+			of(3, event.Acquire, lock),
+		}, []int{3}, []int{1}, false},
+		{"a lock left held at the end of the process", []event.Event{
+			of(1, event.Acquire, lock), of(1, event.Release, lock), of(2, event.Acquire, lock), flagged(of(2, event.Release, lock), event.Inferred),
+			flagged(of(2, event.End, 0), event.WithProcess),
+		}, []int{3}, []int{1}, false},
+		{"a mutex with attributes left held", []event.Event{
+			valued(1, event.Init, lock, event.KindMutex, 1), of(1, event.Acquire, lock), of(1, event.Release, lock), of(2, event.Acquire, lock),
+			flagged(of(2, event.Release, lock), event.Inferred), of(2, event.End, 0),
+		}, []int{1, 4}, []int{2}, false},
+		{"an inferred release before other events", []event.Event{
+			of(1, event.Acquire, lock), of(1, event.Release, lock), of(2, event.Acquire, lock), flagged(of(2, event.Release, lock), event.Inferred),
+			of(2, event.Signal, condition), of(2, event.End, 0),
+		}, []int{3}, []int{1}, false},
 		{"a lock held by a thread that goes on", []event.Event{
 			of(1, event.Acquire, lock), of(1, event.Release, lock), of(2, event.Acquire, lock), of(2, event.End, 0),
 		}, []int{3}, []int{1}, false},

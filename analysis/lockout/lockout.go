@@ -2,6 +2,10 @@
 // another, or waits for a condition, a semaphore or a barrier, while it holds what other threads
 // requested earlier in the run. If one of those had come later, it might never let the thread go on.
 //
+// Two more kinds of wait can last for ever. A wait on a condition of which the signal comes before
+// it, because the thread that signals does not need the mutex for that; and an acquire of a lock
+// that its holder keeps at its end.
+//
 // The input is the kept events of a run, in their order; the output a list of candidates, each with
 // the events that are to come later (predict.History.Stuck). The package does not know whether
 // there is such a schedule.
@@ -14,6 +18,10 @@
 // got it is a candidate: that request is to come later. So are all of these requests together, and,
 // if the thread to join never requests what is held, its last request of what the delayed thread
 // holds at its own. Acquires under locks alone are left to package goodlock.
+//
+// For each wait on a condition, the release of the mutex by which it begins is a candidate. It comes
+// after all that the thread looked at before it decided to wait. For each lock that a thread holds at
+// its end, every other thread's last request of it before is a candidate.
 //
 // # Cost
 //
@@ -35,8 +43,11 @@ const (
 	maxBack       = 64 // requests of an object that are searched for those of other threads
 )
 
-// Candidate is a list of events, each by its Seq, that are to come later than in the run.
-type Candidate []uint64
+// Candidate is a way in which another schedule may differ from the run.
+type Candidate struct {
+	Later []uint64       // the events, each by its Seq, that are to come later than in the run
+	Left  event.ThreadID // the thread that is to end with locks held; 0: none
+}
 
 // Find returns the candidates of a run, and the number of those that maxCandidates left out.
 // It reads the events twice.
@@ -88,7 +99,8 @@ type use struct {
 
 // thread is what a thread holds and has requested.
 type thread struct {
-	held []request // locks, and permits of semaphores; oldest first
+	held  []request // locks, and permits of semaphores; oldest first
+	began uint64    // the release by which its latest wait on a condition began; 0: none
 }
 
 // request is an acquire of a lock or a wait for a semaphore, which has succeeded.
@@ -115,14 +127,39 @@ func (s *search) event(e *event.Event) {
 	case event.Acquire, event.AcquireRead, event.SemWait:
 		s.request(e)
 	case event.Release:
-		s.release(e.Thread, e.Object)
+		s.released(e)
 	case event.SemPost:
 		if s.posters[use{e.Thread, e.Object}] {
 			s.release(e.Thread, e.Object)
 		}
-	case event.Join, event.Wake, event.BarrierDepart, event.End:
+	case event.Wake:
+		if t := s.thread(e.Thread); t.began != 0 && e.Flags&(event.Inferred|event.TimedOut) == 0 {
+			s.add(e, request{}, request{}, Candidate{Later: []uint64{t.began}})
+		}
+		s.wait(e, false)
+	case event.Join, event.BarrierDepart:
 		s.wait(e, false)
 	}
+}
+
+// released takes a release. One that is inferred may be at the end of its thread.
+func (s *search) released(e *event.Event) {
+	t := s.thread(e.Thread)
+	t.began = 0
+	switch {
+	case e.Flags&event.InCondWait != 0:
+		t.began = e.Seq
+	case e.Flags&event.Inferred != 0:
+		for _, h := range t.held {
+			if h.object != e.Object {
+				continue
+			}
+			for _, r := range s.before(h) {
+				s.add(e, h, r, Candidate{[]uint64{r.seq}, e.Thread})
+			}
+		}
+	}
+	s.release(e.Thread, e.Object)
 }
 
 func (s *search) thread(id event.ThreadID) *thread {
@@ -170,16 +207,16 @@ func (s *search) wait(e *event.Event, acquire bool) {
 		if acquire && !h.permit {
 			continue
 		}
-		var all Candidate
+		var all []uint64
 		for _, r := range s.before(h) {
-			s.add(e, h, r, Candidate{r.seq})
+			s.add(e, h, r, Candidate{Later: []uint64{r.seq}})
 			if u, ok := s.joinedBehind(e, r); ok {
-				s.add(e, h, u, Candidate{r.seq, u.seq})
+				s.add(e, h, u, Candidate{Later: []uint64{r.seq, u.seq}})
 			}
 			all = append(all, r.seq)
 		}
 		if len(all) > 1 {
-			s.add(e, h, request{}, all)
+			s.add(e, h, request{}, Candidate{Later: all})
 		}
 	}
 }
@@ -223,7 +260,7 @@ func lastOf(all []request, seq uint64, match func(request) bool) []request {
 
 // add adds a candidate for the wait that e ends while h is held, unless there are enough like it.
 func (s *search) add(e *event.Event, h, r request, c Candidate) {
-	key := likeness{e.Op, e.Stack, h.stack, r.stack, len(c)}
+	key := likeness{e.Op, e.Stack, h.stack, r.stack, len(c.Later)}
 	if s.alike[key] >= maxAlike {
 		return
 	}

@@ -37,6 +37,20 @@ func find(run []event.Event) ([]lockout.Candidate, uint64) {
 	})
 }
 
+// later returns candidates of events that come later.
+func later(all ...[]uint64) []lockout.Candidate {
+	var out []lockout.Candidate
+	for _, l := range all {
+		out = append(out, lockout.Candidate{Later: l})
+	}
+	return out
+}
+
+func flagged(e event.Event, f event.Flags) event.Event {
+	e.Flags = f
+	return e
+}
+
 func TestFind(t *testing.T) {
 	try := of(2, event.Acquire, a)
 	try.Flags = event.Try
@@ -47,11 +61,11 @@ func TestFind(t *testing.T) {
 	}{
 		{"a join while holding", []event.Event{
 			of(2, event.Acquire, a), of(2, event.Release, a), of(1, event.Acquire, a), joins(1, 2),
-		}, []lockout.Candidate{{1}}},
+		}, later([]uint64{1})},
 		{"the last request of each thread", []event.Event{
 			of(2, event.Acquire, a), of(2, event.Release, a), of(2, event.Acquire, a), of(2, event.Release, a), of(3, event.Acquire, a), of(3, event.Release, a),
 			of(1, event.Acquire, a), joins(1, 2),
-		}, []lockout.Candidate{{5}, {3}, {5, 3}}},
+		}, later([]uint64{5}, []uint64{3}, []uint64{5, 3})},
 		{"a join after the release", []event.Event{
 			of(2, event.Acquire, a), of(2, event.Release, a), of(1, event.Acquire, a), of(1, event.Release, a), joins(1, 2),
 		}, nil},
@@ -61,26 +75,35 @@ func TestFind(t *testing.T) {
 		}, nil},
 		{"a reader and a writer", []event.Event{
 			of(2, event.Acquire, a), of(2, event.Release, a), of(1, event.AcquireRead, a), joins(1, 2),
-		}, []lockout.Candidate{{1}}},
+		}, later([]uint64{1})},
 		{"a third thread between", []event.Event{
 			of(2, event.Acquire, b), of(2, event.Release, b), of(3, event.Acquire, b), of(3, event.Acquire, a), of(3, event.Release, a), of(3, event.Release, b),
 			of(1, event.Acquire, a), joins(1, 2),
-		}, []lockout.Candidate{{4}, {4, 1}}},
+		}, later([]uint64{4}, []uint64{4, 1})},
 		{"waits for a condition, and at a barrier", []event.Event{
 			of(2, event.Acquire, a), of(2, event.Release, a), of(1, event.Acquire, a), of(1, event.Wait, cond), of(1, event.Wake, cond),
 			of(1, event.BarrierArrive, barrier), of(1, event.BarrierDepart, barrier),
-		}, []lockout.Candidate{{1}, {1}}},
+		}, later([]uint64{1}, []uint64{1})},
 		{"semaphores in opposite orders", []event.Event{
 			of(2, event.SemWait, s), of(2, event.SemWait, b), of(2, event.SemPost, b), of(2, event.SemPost, s),
 			of(1, event.SemWait, b), of(1, event.SemWait, s), of(1, event.SemPost, s), of(1, event.SemPost, b),
-		}, []lockout.Candidate{{2}}},
+		}, later([]uint64{2})},
 		{"a semaphore that is not given back", []event.Event{
 			of(2, event.SemWait, s), of(2, event.SemWait, b), of(1, event.SemWait, b), of(1, event.SemWait, s),
 		}, nil},
 		{"a lock under a permit", []event.Event{
 			of(2, event.Acquire, a), of(2, event.SemWait, s), of(2, event.SemPost, s), of(2, event.Release, a),
 			of(1, event.SemWait, s), of(1, event.Acquire, a), of(1, event.Release, a), of(1, event.SemPost, s),
-		}, []lockout.Candidate{{2}}},
+		}, later([]uint64{2})},
+		{"a wait on a condition", []event.Event{
+			of(1, event.Acquire, a), flagged(of(1, event.Release, a), event.InCondWait), of(1, event.Wait, cond), of(2, event.Signal, cond), of(1, event.Wake, cond),
+		}, later([]uint64{2})},
+		{"a wait that times out", []event.Event{
+			of(1, event.Acquire, a), flagged(of(1, event.Release, a), event.InCondWait), of(1, event.Wait, cond), flagged(of(1, event.Wake, cond), event.TimedOut),
+		}, nil},
+		{"a lock left held", []event.Event{
+			of(2, event.Acquire, a), of(2, event.Release, a), of(1, event.Acquire, a), flagged(of(1, event.Release, a), event.Inferred), of(1, event.End, 0),
+		}, []lockout.Candidate{{Later: []uint64{1}, Left: 1}}},
 		{"locks alone", []event.Event{
 			of(2, event.Acquire, a), of(2, event.Acquire, b), of(2, event.Release, b), of(2, event.Release, a),
 			of(1, event.Acquire, b), of(1, event.Acquire, a), of(1, event.Release, a), of(1, event.Release, b), joins(1, 2),

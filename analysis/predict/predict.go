@@ -147,6 +147,9 @@ type Result struct {
 	// Reordered, of a result of Stuck, has the Seq of two acquires of a lock, or waits for a
 	// semaphore, of which the witness executes the first after the second or not at all; else zeros.
 	Reordered [2]uint64
+	// Missed, of a result of Stuck, is the Seq of the notification that comes before the wait of the
+	// only thread that waits; 0: there is none.
+	Missed uint64
 	// Order is the kind of reordering that the witness is.
 	Order finding.Order
 	// Assumes holds the assumptions of the prediction, for finding.Finding.Assumes.

@@ -15,9 +15,13 @@ import (
 //
 // Unlike Deadlock, it does not search: there is one such schedule. The threads that it leaves
 // waiting for each other are the deadlock, and of several sets of them the smallest is. A cycle of
-// locks alone is refuted: Deadlock finds these. So is a wait whose signal came before it began: the
+// locks alone is refuted: Deadlock finds these. So is a wait whose signal came before it began,
+// unless the release by which the wait begins is itself one of the events that come later: the
 // thread may look at what the signal is about before it waits, and then not wait.
-func (h *History) Stuck(later []uint64) Result {
+//
+// If left is not 0, that thread ends with the locks that it holds, which the run shows by inferred
+// releases before its end.
+func (h *History) Stuck(later []uint64, left event.ThreadID) Result {
 	if h.blind {
 		return unknown(eventEvicted)
 	}
@@ -37,8 +41,13 @@ func (h *History) Stuck(later []uint64) Result {
 		late[i], first = true, min(first, i)
 	}
 	s := l.rest(first)
+	kept, ok := s.leave(left)
+	if !ok {
+		return refuted(nobodyStuck)
+	}
 	h.stuckSteps += s.runLate(late)
-	b := blockedIn(s)
+	b := &blocked{s, map[event.ThreadID]int32{}, map[helpKey]map[event.ThreadID]bool{}, map[event.ThreadID][]event.ThreadID{}, s.beganBy(late), kept}
+	b.find()
 	chosen := b.smallest()
 	if len(chosen) == 0 {
 		return refuted(nobodyStuck)
@@ -55,7 +64,67 @@ func (h *History) Stuck(later []uint64) Result {
 		return r
 	}
 	r.Reordered = s.reordered()
+	if len(chosen) == 1 && b.missed[chosen[0]] {
+		r.Missed = h.log[b.notificationOf(chosen[0])].Seq
+	}
 	return r
+}
+
+// leave makes a thread stop before the inferred releases at its end, if it is not 0. It returns
+// these releases, and whether the thread has ended while it held locks that nobody acquired again
+// and that are no robust mutexes.
+func (s *scheduler) leave(t event.ThreadID) (map[int32]bool, bool) {
+	if t == 0 {
+		return nil, true
+	}
+	if s.h.cutThrough() || s.h.evicted > 0 {
+		return nil, false // the mutex may have been initialised as a robust one
+	}
+	for slot, events := range s.of {
+		end := len(events) - 1
+		for end >= 0 && s.h.log[events[end]].Thread != t {
+			end--
+		}
+		if end < 0 || s.h.log[events[end]].Op != event.End || s.h.log[events[end]].Flags&event.WithProcess != 0 {
+			continue
+		}
+		kept := map[int32]bool{}
+		at := end
+		for ; at > 0 && s.h.log[events[at-1]].Op == event.Release && s.h.log[events[at-1]].Flags&event.Inferred != 0; at-- {
+			kept[events[at-1]] = !s.inheritable(events[at-1])
+		}
+		if int32(at) < s.base[slot] {
+			return nil, false
+		}
+		s.limit[slot] = int32(at)
+		return kept, len(kept) > 0
+	}
+	return nil, false
+}
+
+// inheritable reports whether the lock of an inferred release was acquired later, or is a mutex
+// that was initialised with attributes, which may make it a robust one.
+func (s *scheduler) inheritable(release int32) bool {
+	for i := range s.h.log {
+		x := &s.h.log[i]
+		if x.Object == s.h.log[release].Object && (int32(i) > release && x.Op.IsAcquire() || x.Op == event.Init && x.Flags&event.HasValue != 0 && x.Value != 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// beganBy returns the wakes of the waits on conditions that begin by one of the events.
+func (s *scheduler) beganBy(late map[int32]bool) map[int32]bool {
+	out := map[int32]bool{}
+	for i := range late {
+		events := s.of[s.h.log[i].Slot]
+		at, _ := slices.BinarySearch(events, i)
+		if s.h.log[i].Flags&event.InCondWait != 0 && at+2 < len(events) && s.h.log[events[at+1]].Op == event.Wait {
+			out[events[at+2]] = true
+		}
+	}
+	return out
 }
 
 // stuckShare is the part of Options.Reversals that all calls of Stuck together may spend: a quarter.
@@ -67,6 +136,10 @@ const nobodyStuck = "the threads go on in the schedule that was tried"
 // SetStuck makes f the deadlock that a result of Stuck shows.
 func (h *History) SetStuck(f *finding.Finding, r *Result) {
 	h.setPredicted(f, r)
+	f.NoCycle = len(r.Chosen) == 1
+	if x := h.entry(r.Missed); x != nil {
+		f.Lost = []finding.Step{stepOf(x)}
+	}
 	f.HasTimeout = r.Timed
 }
 
@@ -159,6 +232,8 @@ type blocked struct {
 	at      map[event.ThreadID]int32            // by thread: the event at which it waits
 	helpers map[helpKey]map[event.ThreadID]bool // the threads that have such operations left
 	waits   map[event.ThreadID][]event.ThreadID // by thread: those that could let it go on, all of them blocked too
+	begun   map[int32]bool                      // the wakes that may have missed their notification
+	kept    map[int32]bool                      // by inferred release at the end of a thread: its lock stays held
 }
 
 // helpKey identifies the operations on an object that end the waits at events of that operation.
@@ -167,17 +242,16 @@ type helpKey struct {
 	object event.ObjectID
 }
 
-// blockedIn returns the threads that can never go on after the schedule: the largest set in which
-// each waits for others of the set only.
-func blockedIn(s *scheduler) *blocked {
-	b := &blocked{s, map[event.ThreadID]int32{}, map[helpKey]map[event.ThreadID]bool{}, map[event.ThreadID][]event.ThreadID{}}
-	for slot, events := range s.of {
-		rest := events[s.at[slot]:]
+// find finds the threads that can never go on after the schedule: the largest set in which each
+// waits for others of the set only.
+func (b *blocked) find() {
+	for slot, events := range b.of {
+		rest := events[b.scheduler.at[slot]:]
 		if len(rest) > 0 {
-			b.at[s.h.log[rest[0]].Thread] = rest[0]
+			b.at[b.h.log[rest[0]].Thread] = rest[0]
 		}
 		for _, i := range rest {
-			b.help(&s.h.log[i])
+			b.help(&b.h.log[i])
 		}
 	}
 	for again := true; again; {
@@ -193,7 +267,6 @@ func blockedIn(s *scheduler) *blocked {
 			b.waits[t] = by
 		}
 	}
-	return b
 }
 
 // help records an operation that could end waits, if it is one.
@@ -234,7 +307,7 @@ func (b *blocked) waitsFor(i int32) ([]event.ThreadID, bool) {
 			return nil, false
 		}
 	case event.Wake:
-		if b.missed[i] || b.mayHaveBeenWoken(i) {
+		if b.missed[i] && !b.begun[i] || b.mayHaveBeenWoken(i) {
 			return nil, false
 		}
 	case event.BarrierDepart:
@@ -294,6 +367,16 @@ func (b *blocked) awoke(i int32) bool {
 	return slices.ContainsFunc(b.ended[i], func(w wait) bool { return b.hasRun(w.wake) })
 }
 
+// notificationOf returns the notification that ended the wait of a wake that missed it.
+func (b *blocked) notificationOf(wake int32) int32 {
+	for by, all := range b.ended {
+		if slices.ContainsFunc(all, func(w wait) bool { return w.wake == wake }) {
+			return by
+		}
+	}
+	return 0
+}
+
 // waitOf returns the wait that event i, a wake, ends: the event of its thread before it; -1 if that
 // is none.
 func (b *blocked) waitOf(i int32) int32 {
@@ -311,6 +394,9 @@ func (b *blocked) holder(i int32, x *entry) ([]event.ThreadID, bool) {
 		h := &b.h.log[j]
 		if x.Op != event.Acquire && h.Op != event.Acquire || h.Thread == x.Thread {
 			continue
+		}
+		if b.kept[b.until[j]] {
+			return nil, true
 		}
 		by := []event.ThreadID{h.Thread}
 		if release := b.until[j]; release != math.MaxInt32 && b.h.log[release].Thread != h.Thread {

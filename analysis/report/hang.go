@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -68,6 +69,9 @@ func readers(s Step) string {
 // whose lock was never released.
 func (n names) noCycle(f *Finding) string {
 	s := f.Evidence[0]
+	if len(f.Witness) > 0 {
+		return n.alone(f)
+	}
 	if len(f.Evidence) == 1 && s.Op.IsAcquire() {
 		return fmt.Sprintf("T%d %s%s for ever: the thread that held it has ended", s.Thread, waitsFor(s), prefixed(" at ", n.at(s.Stack)))
 	}
@@ -83,6 +87,21 @@ func (n names) noCycle(f *Finding) string {
 		text += fmt.Sprintf("; T%d signalled %s%s when nobody waited", l.Thread, quoted(l.Object), prefixed(" at ", n.at(l.Stack)))
 	}
 	return text
+}
+
+// alone returns the sentence of a thread that waits for ever in another schedule, because its
+// signal comes too early, or the thread that holds a lock ends.
+func (n names) alone(f *Finding) string {
+	s, until := f.Evidence[0], "for ever"
+	if f.HasTimeout {
+		until = "until it gives up"
+	}
+	wait := strings.Replace(waitsFor(s), "waits", "can wait", 1)
+	text := fmt.Sprintf("T%d %s%s %s", s.Thread, wait, prefixed(" at ", n.at(s.Stack)), until)
+	for _, l := range f.Lost {
+		return text + fmt.Sprintf(": T%d signals %s%s before T%d waits", l.Thread, quoted(l.Object), prefixed(" at ", n.at(l.Stack)), s.Thread)
+	}
+	return text + ": the thread that holds it ends"
 }
 
 // relock returns the sentence of a thread that waits for itself.

@@ -19,7 +19,7 @@ func (s *Suite) stuck() []finding.Finding {
 	var out []finding.Finding
 	at := map[string]int{} // by cycleKey
 	for _, c := range candidates {
-		r := s.history.Stuck(c)
+		r := s.history.Stuck(c.Later, c.Left)
 		if r.Verdict != predict.Predicted {
 			continue
 		}
@@ -44,6 +44,9 @@ func (s *Suite) stuck() []finding.Finding {
 func (s *Suite) mayBePrevented(f *finding.Finding, r *predict.Result) string {
 	if f.HasTimeout {
 		return "a wait has a time limit, after which its thread may let the others go on"
+	}
+	if len(f.Lost) > 0 {
+		return fmt.Sprintf("T%d may signal again, or not before the wait begins: what decides that may not be recorded", f.Lost[0].Thread)
 	}
 	if r.Reordered[0] == 0 {
 		return ""
