@@ -137,7 +137,11 @@ type Finding struct {
 	// that the property reads, from the last state that the two schedules have in common.
 	Observed []Step   `json:"-"`
 	Order    Order    `json:"order"`
-	Assumes  []string `json:"assumes"` // "race-free", "guarded-data"
+	Assumes  []string `json:"assumes"` // RaceFree, GuardedData
+	// Spans is, with GuardedData, the code on which the witness rests: if none of it reads what
+	// another thread may have written, the assumption holds. A Span without a thread stands for
+	// code that is not known.
+	Spans []Span `json:"-"`
 	// HasTimeout reports that a wait of the deadlock has a time limit, so that its threads
 	// do not wait for ever.
 	HasTimeout bool `json:"bounded,omitempty"`
@@ -156,6 +160,20 @@ type Finding struct {
 	Count   int          `json:"count"` // number of instances merged into this one, at least 1
 	// AllThreads are the threads of all these instances, if there may be more than in Threads.
 	AllThreads []event.ThreadID `json:"-"`
+}
+
+// The assumptions of a prediction, as reports spell them. docs/findings.md explains each.
+const (
+	RaceFree    = "race-free"
+	GuardedData = "guarded-data"
+)
+
+// Span is the code that a thread executed between two consecutive events, at these call stacks. Last
+// reports that the witness ends with the second event.
+type Span struct {
+	Thread   event.ThreadID
+	From, To event.StackID
+	Last     bool
 }
 
 // Downgrade changes the confidence of predicted findings that may be wrong to likely. It does so

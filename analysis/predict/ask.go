@@ -193,9 +193,9 @@ func (q *question) projected() Result {
 			w.add(&e)
 		}
 	}
-	assumes := []string{"race-free"}
+	assumes := []string{finding.RaceFree}
 	if q.c.skips() {
-		assumes = append(assumes, "guarded-data")
+		assumes = append(assumes, finding.GuardedData)
 	}
 	return q.checked(&w, finding.OrderSyncPreserving, assumes)
 }
@@ -212,6 +212,12 @@ func (q *question) checked(w *witness, by finding.Order, assumes []string) Resul
 	q.h.witnesses.Count(err)
 	if err != nil {
 		return refusal(err)
+	}
+	if slices.Contains(assumes, finding.GuardedData) {
+		var ok bool
+		if r.Spans, ok = q.h.spans(w.steps, q.chosen); !ok {
+			r.Spans = []finding.Span{{}}
+		}
 	}
 	r.Witness, r.Elided = w.steps, q.h.evicted
 	// The kept steps should contain the creation of each side's thread, and its acquires.

@@ -154,6 +154,7 @@ type Result struct {
 	Order finding.Order
 	// Assumes holds the assumptions of the prediction, for finding.Finding.Assumes.
 	Assumes []string
+	Spans   []finding.Span // for finding.Finding.Spans
 }
 
 func unknown(reason string) Result { return Result{Verdict: Unknown, Reason: reason} }

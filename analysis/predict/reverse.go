@@ -275,5 +275,5 @@ func (q *question) scheduled(s *scheduler) Result {
 		e := q.h.log[i].event()
 		w.add(&e)
 	}
-	return q.checked(&w, finding.OrderReversal, []string{"guarded-data", "race-free"})
+	return q.checked(&w, finding.OrderReversal, []string{finding.GuardedData, finding.RaceFree})
 }

@@ -114,7 +114,7 @@ func (h *History) questionAbout(kind finding.Kind, choice []uint64) *question {
 // setPredicted makes the finding Predicted, as the witness shows it.
 func (h *History) setPredicted(f *finding.Finding, r *Result) {
 	f.Confidence, f.Order = finding.Predicted, r.Order
-	f.Witness, f.Assumes = r.Witness, r.Assumes
+	f.Witness, f.Assumes, f.Spans = r.Witness, r.Assumes, r.Spans
 	f.Evidence, f.Threads = nil, nil
 	if f.Kind == finding.Deadlock {
 		f.Objects = nil

@@ -92,9 +92,10 @@ func (a *Analysis) finding(v *lattice.Violation) (f *finding.Finding, observed b
 	if observed {
 		f.Confidence = finding.Observed
 	} else {
-		f.Confidence, f.Order, f.Assumes = finding.Predicted, finding.OrderSync, []string{"race-free"}
+		f.Confidence, f.Order, f.Assumes = finding.Predicted, finding.OrderSync, []string{finding.RaceFree}
 		if a.o.Exclusion {
-			f.Order, f.Assumes = finding.OrderExclusion, []string{"guarded-data", "race-free"}
+			f.Order, f.Assumes = finding.OrderExclusion, []string{finding.GuardedData, finding.RaceFree}
+			f.Spans = []finding.Span{{}} // the code of the sections is not examined
 		}
 	}
 	switch {

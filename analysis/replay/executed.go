@@ -20,16 +20,32 @@ import (
 // observed synchronisation. A thread may have executed the instruction again at any time after
 // the first, so the time of the first cannot exclude an order.
 
-// unseenOrder returns a sentence on an instruction that may have ordered the sides of f, whose
-// threads belong to some processes: of all such instructions, the one that most threads of f
-// executed. It is "" if there is none.
-func unseenOrder(executed []run.Executed, f *finding.Finding, own []uint32) string {
+// inProcesses returns the instructions that may have ordered threads of some processes, with the
+// executions by their threads.
+func inProcesses(all []run.Executed, own []uint32, names run.Namer) []run.Executed {
+	if len(own) == 0 {
+		return all
+	}
+	var out []run.Executed
+	for _, e := range all {
+		if !concerns(e.Processes, own) {
+			continue
+		}
+		e.Hits = slices.DeleteFunc(slices.Clone(e.Hits), func(h run.Hit) bool {
+			pid := names.Thread(h.Thread).TGID
+			return pid != 0 && !slices.Contains(own, pid)
+		})
+		out = append(out, e)
+	}
+	return out
+}
+
+// unseenOrder returns a sentence on an instruction that may have ordered the sides of f: of all
+// such instructions, the one that most threads of f executed. It is "" if there is none.
+func unseenOrder(executed []run.Executed, f *finding.Finding) string {
 	later := laterSide(f)
 	best, mostSides := -1, -1
 	for i := range executed {
-		if !concerns(executed[i].Processes, own) {
-			continue
-		}
 		if sides, anyThread := executedBefore(&executed[i], f, later); anyThread && len(sides) > mostSides {
 			best, mostSides = i, len(sides)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/replay"
+	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
@@ -38,7 +39,7 @@ func TestDoubtOfExecuted(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := replay.Doubt(run.Summary{Executed: tt.executed}, &run.Names{})(&finding.Finding{Evidence: tt.evidence, Witness: tt.witness})
+			got := replay.Doubt(run.Summary{Executed: tt.executed}, &run.Names{}, nil)(&finding.Finding{Evidence: tt.evidence, Witness: tt.witness})
 			if (got == "") != (tt.want == "") || !strings.HasPrefix(got, tt.want) {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
@@ -59,9 +60,11 @@ func TestDoubtHasAScope(t *testing.T) {
 		sum  run.Summary
 		want bool
 	}{
-		{"instruction of the own process", run.Summary{Executed: []run.Executed{{Hits: hit, Processes: []uint32{20, 10}}}}, true},
+		{"instruction of the own process", run.Summary{Executed: []run.Executed{{Hits: []run.Hit{{Thread: 1, Since: 1}}, Processes: []uint32{20, 10}}}}, true},
 		{"instruction of another", run.Summary{Executed: []run.Executed{{Hits: hit, Processes: []uint32{20}}}}, false},
-		{"instruction of an unknown process", run.Summary{Executed: []run.Executed{{Hits: hit}}}, true},
+		{"instruction of both, executed by another", run.Summary{Executed: []run.Executed{{Hits: hit, Processes: []uint32{10, 20}}}}, false},
+		{"instruction of both, no longer observed", run.Summary{Executed: []run.Executed{{Hits: hit, ObservedUntil: 5, Processes: []uint32{10, 20}}}}, true},
+		{"instruction of an unknown process", run.Summary{Executed: []run.Executed{{Hits: []run.Hit{{Thread: 4, Since: 1}}}}}, true},
 		{"no longer observed in another", run.Summary{Executed: []run.Executed{{ObservedUntil: 1, Processes: []uint32{20}}}}, false},
 		{"code of the own process", run.Summary{Doubts: []run.Doubt{{Reason: "x", Processes: []uint32{10}}}}, true},
 		{"code of another", run.Summary{Doubts: []run.Doubt{{Reason: "x", Processes: []uint32{20}}}}, false},
@@ -69,7 +72,7 @@ func TestDoubtHasAScope(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := finding.Finding{Evidence: []finding.Step{{Thread: 1, Seq: 10}, {Thread: 2, Seq: 20}}}
-			if got := replay.Doubt(c.sum, &names)(&f); (got != "") != c.want {
+			if got := replay.Doubt(c.sum, &names, nil)(&f); (got != "") != c.want {
 				t.Errorf("%q", got)
 			}
 		})
@@ -103,5 +106,35 @@ func TestExecutedNotesAreDistinct(t *testing.T) {
 	want := []string{"T1, T2 and T3 synchronised unobserved: a", "T1 and perhaps others synchronised unobserved: b"}
 	if !slices.Equal(got, want) {
 		t.Errorf("notes: %q, want %q", got, want)
+	}
+}
+
+// A lock without an initialisation, in memory that no symbol contains, may be two locks that lay there
+// one after the other. A deadlock of it is likely at most, and so is one of which a wait ends by itself.
+func TestDoubtOfLives(t *testing.T) {
+	var names run.Names
+	heap := names.AddObject(run.Object{Member: "struct pair.a", Addr: 0x1000})
+	made := names.AddObject(run.Object{Member: "struct pair.a", Addr: 0x2000, Init: 7})
+	static := names.AddObject(run.Object{Name: "a", Addr: 0x3000})
+	local := names.AddObject(run.Object{Member: "main", Addr: 0x4000})
+	imported := names.AddObject(run.Object{})
+	for _, c := range []struct {
+		name    string
+		finding finding.Finding
+		want    string
+	}{
+		{"heap", finding.Finding{Objects: []event.ObjectID{static, heap}}, "the memory of struct pair.a may have been freed"},
+		{"initialised", finding.Finding{Objects: []event.ObjectID{made, static}}, ""},
+		{"stack", finding.Finding{Objects: []event.ObjectID{local}}, ""},
+		{"imported", finding.Finding{Objects: []event.ObjectID{imported}}, ""},
+		{"with a time limit", finding.Finding{Objects: []event.ObjectID{static}, HasTimeout: true}, "a wait of this cycle has a time limit"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.finding.Kind, c.finding.Confidence = finding.Deadlock, finding.Predicted
+			got := replay.Doubt(run.Summary{}, &names, nil)(&c.finding)
+			if (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+		})
 	}
 }

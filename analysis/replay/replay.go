@@ -5,9 +5,11 @@
 package replay
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/bind"
 	"github.com/tracepredict/tracepredict/analysis/calls"
@@ -104,7 +106,7 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 		s.Calls = counter.Counts()
 	}
 	names := src.Names()
-	findings, err := Findings(analyses, properties, s, names, opts.Raced)
+	findings, err := Findings(analyses, properties, s, names, recordedCode(s), opts.Raced)
 	if err != nil {
 		return report.Report{}, err
 	}
@@ -143,9 +145,9 @@ func Mistakes(s *suite.Suite, properties *bind.Run) []string {
 }
 
 // Findings finishes the analyses of a run that has ended, and returns their findings. Properties
-// may be nil; raced is that of Options.
-func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.Namer, raced func(string) bool) ([]finding.Finding, error) {
-	doubt := Doubt(sum, names)
+// may be nil; code is that of Doubt, raced that of Options.
+func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.Namer, code Code, raced func(string) bool) ([]finding.Finding, error) {
+	doubt := Doubt(sum, names, code)
 	found := slices.DeleteFunc(s.Finish(doubt), func(f finding.Finding) bool {
 		return f.Kind == finding.Race && raced != nil && len(f.Objects) > 0 && !raced(names.Object(f.Objects[0]).Name)
 	})
@@ -194,10 +196,87 @@ func Run(s run.Summary) report.Run {
 	return report.Run{Summary: s}
 }
 
+// Code says what the code of a program reads between two consecutive events of a thread, given by
+// their call stacks.
+type Code interface {
+	// ReadsNothing reports whether the thread executes the same in any schedule, as the code depends
+	// on no memory that another thread may have written; otherwise why says what it depends on.
+	ReadsNothing(from, to event.StackID) (ok bool, why string)
+	// ReadsNothingBefore is the same for a thread that executes nothing after the second event.
+	ReadsNothingBefore(from, to event.StackID) (ok bool, why string)
+}
+
+// recordedCode returns what a trace says about the code of its program; nil if it is an imported
+// trace, which has no process, and all accesses.
+func recordedCode(s run.Summary) Code {
+	if s.PID == 0 {
+		return nil
+	}
+	code := answers{}
+	for _, r := range s.Readings {
+		code[readingKey{r.From, r.To, r.Last}] = r
+	}
+	return code
+}
+
+// answers are the answers that a live run has recorded; Code.
+type answers map[readingKey]run.Reading
+
+type readingKey struct {
+	from, to event.StackID
+	last     bool
+}
+
+// ReadsNothing implements Code.
+func (a answers) ReadsNothing(from, to event.StackID) (ok bool, why string) {
+	return a.find(readingKey{from, to, false})
+}
+
+// ReadsNothingBefore implements Code.
+func (a answers) ReadsNothingBefore(from, to event.StackID) (ok bool, why string) {
+	return a.find(readingKey{from, to, true})
+}
+
+func (a answers) find(key readingKey) (ok bool, why string) {
+	r, known := a[key]
+	if !known {
+		return false, "the trace does not say what its code reads"
+	}
+	return r.Why == "", r.Why
+}
+
+// guardedData settles the assumption of a predicted finding that the sections which its witness leaves
+// out or moves decide nothing by unrecorded data. Where the code shows that, the assumption goes;
+// otherwise the result is the reason for doubt.
+func guardedData(f *finding.Finding, code Code) string {
+	i := slices.Index(f.Assumes, finding.GuardedData)
+	if i < 0 || f.Confidence != finding.Predicted {
+		return ""
+	}
+	for _, s := range f.Spans {
+		ok, why := false, "not examined"
+		switch {
+		case s.Thread == 0 || code == nil:
+		case s.Last:
+			ok, why = code.ReadsNothingBefore(s.From, s.To)
+		default:
+			ok, why = code.ReadsNothing(s.From, s.To)
+		}
+		if !ok {
+			return fmt.Sprintf("the schedule leaves critical sections out or moves them, and what they wrote may decide what T%d does in its own (%s)", s.Thread, why)
+		}
+	}
+	f.Assumes = slices.Delete(slices.Clone(f.Assumes), i, i+1)
+	return ""
+}
+
 // Doubt returns a function for suite.Finish, which returns the reason why a finding of the run
 // may be wrong even though it has a witness, "" if there is none. What one process synchronises
 // unobserved is no reason to doubt a finding about the threads of others.
-func Doubt(s run.Summary, names run.Namer) func(*finding.Finding) string {
+//
+// With code, the assumption that sections which were left out or moved decide nothing is settled too:
+// see guardedData. code is nil if the run has all accesses, as an imported trace does.
+func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) string {
 	until := map[event.ThreadID]uint64{}
 	for _, u := range s.UncertainHolders {
 		until[u.Thread] = u.Until
@@ -211,14 +290,46 @@ func Doubt(s run.Summary, names run.Namer) func(*finding.Finding) string {
 				return fmt.Sprintf("T%d may have held a lock then that it took before the observation began", e.Thread)
 			}
 		}
+		if f.Kind == finding.Deadlock && f.Confidence == finding.Predicted {
+			if why := cmp.Or(temporary(f), severalLives(f, names)); why != "" {
+				return why
+			}
+		}
 		own := processesOf(f, names)
 		for _, d := range s.Doubts {
 			if concerns(d.Processes, own) {
 				return d.Reason
 			}
 		}
-		return unseenOrder(s.Executed, f, own)
+		if why := unseenOrder(inProcesses(s.Executed, own, names), f); why != "" || code == nil {
+			return why
+		}
+		return guardedData(f, code)
 	}
+}
+
+// temporary returns the reason for doubt that a wait of a deadlock has a time limit.
+func temporary(f *finding.Finding) string {
+	if !f.HasTimeout {
+		return ""
+	}
+	return cmp.Or(f.Reason, "a wait of this cycle has a time limit, after which its thread may let the others go on")
+}
+
+// severalLives returns the reason for doubt that a lock of a deadlock lies in memory that may have been
+// freed and used again: its sides may then be about two locks. A lock that a call initialised has a
+// life of its own, and memory on a stack ends with its frame.
+func severalLives(f *finding.Finding, names run.Namer) string {
+	for _, id := range f.Objects {
+		o := names.Object(id)
+		onStack := o.Member != "" && !strings.Contains(o.Member, ".")
+		if o.Addr == 0 || o.Name != "" || o.Init != 0 || onStack {
+			continue
+		}
+		return fmt.Sprintf("the memory of %s may have been freed and used again in between: no call initialised the lock, and it is not known when its memory was freed",
+			cmp.Or(o.Member, fmt.Sprintf("the lock at %#x", o.Addr)))
+	}
+	return ""
 }
 
 // processesOf returns the kernel's IDs of the processes of a finding's threads; nil if the process

@@ -141,7 +141,7 @@ func toJSONRun(r Run) jsonRun {
 	s := &out.Summary
 	s.Notes = notNil(s.Notes)
 	s.Calls = each(s.Calls, func(c run.Calls) run.Calls { c.Return = false; return c }) // the pattern shows it
-	s.LastProgram, s.Remedies, s.Doubt, s.Doubts, s.UnreturnedCalls, s.UncertainHolders = "", nil, "", nil, 0, nil
+	s.LastProgram, s.Remedies, s.Doubt, s.Doubts, s.Readings, s.UnreturnedCalls, s.UncertainHolders = "", nil, "", nil, nil, 0, nil
 	s.Executed, s.Processes, s.Watched, s.Untouched = nil, nil, nil, 0
 	return out
 }

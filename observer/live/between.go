@@ -1,11 +1,15 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
 	"path"
+	"slices"
+	"strings"
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/between"
 	"github.com/tracepredict/tracepredict/probes/elf"
@@ -68,10 +72,24 @@ func (l *Link) answer(key readingKey) (ok bool, why string) {
 	}
 	a, known := r.answers[key]
 	if !known {
-		a.ok, a.why = l.examine(key)
+		if a.ok, a.why = l.examine(key); a.ok {
+			a.why = ""
+		}
 		r.answers[key] = a
 	}
 	return a.ok, a.why
+}
+
+// Readings returns the answers that ReadsNothing and ReadsNothingBefore have given.
+func (l *Link) Readings() []run.Reading {
+	var all []run.Reading
+	for key, a := range l.readings.answers {
+		all = append(all, run.Reading{From: key.from, To: key.to, Last: key.last, Why: a.why})
+	}
+	slices.SortFunc(all, func(a, b run.Reading) int {
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), strings.Compare(a.Why, b.Why))
+	})
+	return all
 }
 
 const notExamined = "not examined"

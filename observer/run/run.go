@@ -90,6 +90,8 @@ type Summary struct {
 	// Executed are the instructions and calls that may have ordered threads unobserved; only the
 	// earliest ones, if there are many.
 	Executed []Executed `json:"executed,omitempty"`
+	// Readings say what the code of the program reads where a finding depends on it.
+	Readings []Reading `json:"readings,omitempty"`
 	// Processes are the observed processes, the first one first; empty if there was
 	// only one.
 	Processes []Process `json:"processes,omitempty"`
@@ -105,6 +107,15 @@ type Summary struct {
 type Doubt struct {
 	Reason    string   `json:"reason"`
 	Processes []uint32 `json:"pids"` // their kernel's IDs
+}
+
+// Reading says what the code reads that a thread executes between two consecutive events.
+type Reading struct {
+	From event.StackID `json:"from"`           // call stack of the first event
+	To   event.StackID `json:"to"`             // of the second
+	Last bool          `json:"last,omitempty"` // the thread executes nothing after the second
+	// Why says what it reads that another thread may have written; "" if it reads nothing.
+	Why string `json:"why,omitempty"`
 }
 
 // UncertainHolder is a thread that may have held locks whose acquisition was not recorded.
