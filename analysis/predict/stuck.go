@@ -46,8 +46,9 @@ func (h *History) Stuck(later []uint64, left event.ThreadID) Result {
 		return refuted(nobodyStuck)
 	}
 	h.stuckSteps += s.runLate(late)
-	b := &blocked{s, map[event.ThreadID]int32{}, map[helpKey]map[event.ThreadID]bool{}, map[event.ThreadID][]event.ThreadID{}, s.beganBy(late), kept}
+	b := &blocked{s, map[event.ThreadID]int32{}, map[helpKey]map[event.ThreadID]bool{}, map[event.ThreadID][]event.ThreadID{}, s.beganBy(late), kept, map[int32]bool{}}
 	b.find()
+	h.stuckSteps += len(b.woken) * len(h.log) / 8
 	chosen := b.smallest()
 	if len(chosen) == 0 {
 		return refuted(nobodyStuck)
@@ -234,6 +235,7 @@ type blocked struct {
 	waits   map[event.ThreadID][]event.ThreadID // by thread: those that could let it go on, all of them blocked too
 	begun   map[int32]bool                      // the wakes that may have missed their notification
 	kept    map[int32]bool                      // by inferred release at the end of a thread: its lock stays held
+	woken   map[int32]bool                      // by wake: the result of mayHaveBeenWoken
 }
 
 // helpKey identifies the operations on an object that end the waits at events of that operation.
@@ -307,7 +309,12 @@ func (b *blocked) waitsFor(i int32) ([]event.ThreadID, bool) {
 			return nil, false
 		}
 	case event.Wake:
-		if b.missed[i] && !b.begun[i] || b.mayHaveBeenWoken(i) {
+		woken, known := b.woken[i]
+		if !known {
+			woken = b.mayHaveBeenWoken(i)
+			b.woken[i] = woken
+		}
+		if woken || b.missed[i] && !b.begun[i] {
 			return nil, false
 		}
 	case event.BarrierDepart:
@@ -474,11 +481,12 @@ func (h *History) compact() {
 }
 
 // Kept calls yield for each kept event, in the order of the run; it is the source of candidates for
-// Stuck. After it, the history takes no more events.
+// Stuck. The event is reused for the next call. After Kept, the history takes no more events.
 func (h *History) Kept(yield func(*event.Event) bool) {
 	h.compact()
+	var e event.Event
 	for i := range h.log {
-		e := h.log[i].event()
+		e = h.log[i].event()
 		if !yield(&e) {
 			return
 		}
