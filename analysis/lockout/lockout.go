@@ -20,7 +20,9 @@
 // holds at its own. Acquires under locks alone are left to package goodlock.
 //
 // For each wait on a condition, the release of the mutex by which it begins is a candidate. It comes
-// after all that the thread looked at before it decided to wait. For each lock that a thread holds at
+// after all that the thread looked at before it decided to wait. If the thread read an atomic
+// variable before it acquired the mutex, and the thread that signals wrote it with the mutex held,
+// the look is outside the mutex: then that acquire is a candidate too. For each lock that a thread holds at
 // its end, every other thread's last request of it before is a candidate.
 //
 // # Cost
@@ -41,12 +43,14 @@ const (
 	maxCandidates = 256
 	maxAlike      = 2  // candidates with the same call stacks
 	maxBack       = 64 // requests of an object that are searched for those of other threads
+	maxRecent     = 8  // accesses of atomic variables that are kept for a thread
 )
 
 // Candidate is a way in which another schedule may differ from the run.
 type Candidate struct {
 	Later []uint64       // the events, each by its Seq, that are to come later than in the run
 	Left  event.ThreadID // the thread that is to end with locks held; 0: none
+	Wait  uint64         // the release by which a wait begins that may miss its signal; 0: none
 }
 
 // Find returns the candidates of a run, and the number of those that maxCandidates left out.
@@ -54,7 +58,7 @@ type Candidate struct {
 func Find(events iter.Seq[*event.Event]) (all []Candidate, leftOut uint64) {
 	s := search{
 		posters: map[use]bool{}, threads: map[event.ThreadID]*thread{}, requests: map[event.ObjectID][]request{},
-		alike: map[likeness]int{},
+		alike: map[likeness]int{}, notified: map[event.ObjectID]notification{},
 	}
 	any := false
 	for e := range events {
@@ -85,10 +89,18 @@ func waits(op event.Op) bool {
 type search struct {
 	posters  map[use]bool // the threads that post a semaphore
 	threads  map[event.ThreadID]*thread
-	requests map[event.ObjectID][]request // by lock or semaphore, in the order of the run
-	alike    map[likeness]int             // number of candidates
+	requests map[event.ObjectID][]request    // by lock or semaphore, in the order of the run
+	alike    map[likeness]int                // number of candidates
+	notified map[event.ObjectID]notification // by condition: the latest one
 	found    []Candidate
 	leftOut  uint64
+}
+
+// notification is a signal or broadcast, with the locks that its thread holds then.
+type notification struct {
+	thread event.ThreadID
+	held   []request
+	writes recent
 }
 
 // use is a thread's use of a semaphore.
@@ -101,6 +113,9 @@ type use struct {
 type thread struct {
 	held  []request // locks, and permits of semaphores; oldest first
 	began uint64    // the release by which its latest wait on a condition began; 0: none
+	mutex request   // the acquire of the mutex of that wait
+	// reads and writes are the latest accesses of atomic variables.
+	reads, writes recent
 }
 
 // request is an acquire of a lock or a wait for a semaphore, which has succeeded.
@@ -113,6 +128,22 @@ type request struct {
 	shared bool   // as a reader
 	inner  uint64 // the request of what the thread acquired last of what it held; 0: it held nothing
 	held   event.ObjectID
+}
+
+// recent holds a thread's latest accesses of atomic variables.
+type recent struct {
+	last [maxRecent]access
+	n    int
+}
+
+type access struct {
+	seq      uint64
+	variable event.ObjectID
+}
+
+func (r *recent) add(e *event.Event) {
+	r.last[r.n%maxRecent] = access{e.Seq, e.Object}
+	r.n++
 }
 
 // likeness is what candidates have in common that show the same defect.
@@ -133,13 +164,57 @@ func (s *search) event(e *event.Event) {
 			s.release(e.Thread, e.Object)
 		}
 	case event.Wake:
-		if t := s.thread(e.Thread); t.began != 0 && e.Flags&(event.Inferred|event.TimedOut) == 0 {
-			s.add(e, request{}, request{}, Candidate{Later: []uint64{t.began}})
-		}
+		s.woken(e)
 		s.wait(e, false)
+	case event.Read, event.Write, event.Update:
+		s.access(e)
+	case event.Signal, event.Broadcast:
+		t := s.thread(e.Thread)
+		s.notified[e.Object] = notification{e.Thread, slices.Clone(t.held), t.writes}
 	case event.Join, event.BarrierDepart:
 		s.wait(e, false)
 	}
+}
+
+func (s *search) access(e *event.Event) {
+	if e.Flags&event.Atomic == 0 {
+		return
+	}
+	t := s.thread(e.Thread)
+	if e.Op == event.Read {
+		t.reads.add(e)
+	} else {
+		t.writes.add(e)
+	}
+}
+
+// woken adds the candidates for a wait on a condition that a signal has ended.
+func (s *search) woken(e *event.Event) {
+	t := s.thread(e.Thread)
+	if t.began == 0 || e.Flags&(event.Inferred|event.TimedOut) != 0 {
+		return
+	}
+	s.add(e, request{}, request{}, Candidate{Later: []uint64{t.began}, Wait: t.began})
+	if n, known := s.notified[e.Object]; known && n.looked(t) {
+		s.add(e, t.mutex, request{}, Candidate{Later: []uint64{t.mutex.seq}, Wait: t.began})
+	}
+}
+
+// looked reports whether a thread that was woken by n read an atomic variable before it acquired
+// the mutex of its wait, and n's thread wrote that variable with the mutex held.
+func (n *notification) looked(t *thread) bool {
+	at := slices.IndexFunc(n.held, func(h request) bool { return h.object == t.mutex.object && h.seq > t.mutex.seq })
+	if at < 0 || t.mutex.seq == 0 {
+		return false
+	}
+	for _, w := range n.writes.last {
+		if w.seq > n.held[at].seq && slices.ContainsFunc(t.reads.last[:], func(r access) bool {
+			return r.variable == w.variable && r.seq != 0 && r.seq < t.mutex.seq
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // released takes a release. One that is inferred may be at the end of its thread.
@@ -148,14 +223,17 @@ func (s *search) released(e *event.Event) {
 	t.began = 0
 	switch {
 	case e.Flags&event.InCondWait != 0:
-		t.began = e.Seq
+		t.began, t.mutex = e.Seq, request{}
+		if i := slices.IndexFunc(t.held, func(h request) bool { return h.object == e.Object }); i >= 0 {
+			t.mutex = t.held[i]
+		}
 	case e.Flags&event.Inferred != 0:
 		for _, h := range t.held {
 			if h.object != e.Object {
 				continue
 			}
 			for _, r := range s.before(h) {
-				s.add(e, h, r, Candidate{[]uint64{r.seq}, e.Thread})
+				s.add(e, h, r, Candidate{Later: []uint64{r.seq}, Left: e.Thread})
 			}
 		}
 	}

@@ -97,7 +97,15 @@ func TestFind(t *testing.T) {
 		}, later([]uint64{2})},
 		{"a wait on a condition", []event.Event{
 			of(1, event.Acquire, a), flagged(of(1, event.Release, a), event.InCondWait), of(1, event.Wait, cond), of(2, event.Signal, cond), of(1, event.Wake, cond),
-		}, later([]uint64{2})},
+		}, []lockout.Candidate{{Later: []uint64{2}, Wait: 2}}},
+		{"a look outside the mutex", []event.Event{
+			flagged(of(1, event.Read, s), event.Atomic), of(1, event.Acquire, a), flagged(of(1, event.Release, a), event.InCondWait), of(1, event.Wait, cond),
+			of(2, event.Acquire, a), flagged(of(2, event.Update, s), event.Atomic), of(2, event.Signal, cond), of(2, event.Release, a), of(1, event.Wake, cond),
+		}, []lockout.Candidate{{Later: []uint64{3}, Wait: 3}, {Later: []uint64{2}, Wait: 3}}},
+		{"a look at what is written outside the mutex", []event.Event{
+			flagged(of(1, event.Read, s), event.Atomic), of(1, event.Acquire, a), flagged(of(1, event.Release, a), event.InCondWait), of(1, event.Wait, cond),
+			flagged(of(2, event.Update, s), event.Atomic), of(2, event.Acquire, a), of(2, event.Signal, cond), of(2, event.Release, a), of(1, event.Wake, cond),
+		}, []lockout.Candidate{{Later: []uint64{3}, Wait: 3}}},
 		{"a wait that times out", []event.Event{
 			of(1, event.Acquire, a), flagged(of(1, event.Release, a), event.InCondWait), of(1, event.Wait, cond), flagged(of(1, event.Wake, cond), event.TimedOut),
 		}, nil},

@@ -16,12 +16,12 @@ import (
 // Unlike Deadlock, it does not search: there is one such schedule. The threads that it leaves
 // waiting for each other are the deadlock, and of several sets of them the smallest is. A cycle of
 // locks alone is refuted: Deadlock finds these. So is a wait whose signal came before it began,
-// unless the release by which the wait begins is itself one of the events that come later: the
-// thread may look at what the signal is about before it waits, and then not wait.
+// unless wait is the Seq of the release by which it begins: the thread may look at what the signal is
+// about before it waits, and then not wait.
 //
 // If left is not 0, that thread ends with the locks that it holds, which the run shows by inferred
 // releases before its end.
-func (h *History) Stuck(later []uint64, left event.ThreadID) Result {
+func (h *History) Stuck(later []uint64, left event.ThreadID, wait uint64) Result {
 	if h.blind {
 		return unknown(eventEvicted)
 	}
@@ -46,7 +46,7 @@ func (h *History) Stuck(later []uint64, left event.ThreadID) Result {
 		return refuted(nobodyStuck)
 	}
 	h.stuckSteps += s.runLate(late)
-	b := &blocked{s, map[event.ThreadID]int32{}, map[helpKey]map[event.ThreadID]bool{}, map[event.ThreadID][]event.ThreadID{}, s.beganBy(late), kept, map[int32]bool{}}
+	b := &blocked{s, map[event.ThreadID]int32{}, map[helpKey]map[event.ThreadID]bool{}, map[event.ThreadID][]event.ThreadID{}, s.beganBy(wait), kept, map[int32]bool{}}
 	b.find()
 	h.stuckSteps += len(b.woken) * len(h.log) / 8
 	chosen := b.smallest()
@@ -115,17 +115,19 @@ func (s *scheduler) inheritable(release int32) bool {
 	return false
 }
 
-// beganBy returns the wakes of the waits on conditions that begin by one of the events.
-func (s *scheduler) beganBy(late map[int32]bool) map[int32]bool {
-	out := map[int32]bool{}
-	for i := range late {
-		events := s.of[s.h.log[i].Slot]
-		at, _ := slices.BinarySearch(events, i)
-		if s.h.log[i].Flags&event.InCondWait != 0 && at+2 < len(events) && s.h.log[events[at+1]].Op == event.Wait {
-			out[events[at+2]] = true
-		}
+// beganBy returns the wake of the wait on a condition that begins by a release, given by Seq; -1 if
+// there is none.
+func (s *scheduler) beganBy(release uint64) int32 {
+	x := s.h.entry(release)
+	if x == nil || x.Flags&event.InCondWait == 0 {
+		return -1
 	}
-	return out
+	events := s.of[x.Slot]
+	at, _ := slices.BinarySearch(events, int32(s.h.index(release)))
+	if at+2 >= len(events) || s.h.log[events[at+1]].Op != event.Wait {
+		return -1
+	}
+	return events[at+2]
 }
 
 // stuckShare is the part of Options.Reversals that all calls of Stuck together may spend: a quarter.
@@ -233,7 +235,7 @@ type blocked struct {
 	at      map[event.ThreadID]int32            // by thread: the event at which it waits
 	helpers map[helpKey]map[event.ThreadID]bool // the threads that have such operations left
 	waits   map[event.ThreadID][]event.ThreadID // by thread: those that could let it go on, all of them blocked too
-	begun   map[int32]bool                      // the wakes that may have missed their notification
+	begun   int32                               // the wake that may have missed its notification; -1: none
 	kept    map[int32]bool                      // by inferred release at the end of a thread: its lock stays held
 	woken   map[int32]bool                      // by wake: the result of mayHaveBeenWoken
 }
@@ -314,7 +316,7 @@ func (b *blocked) waitsFor(i int32) ([]event.ThreadID, bool) {
 			woken = b.mayHaveBeenWoken(i)
 			b.woken[i] = woken
 		}
-		if woken || b.missed[i] && !b.begun[i] {
+		if woken || b.missed[i] && b.begun != i {
 			return nil, false
 		}
 	case event.BarrierDepart:

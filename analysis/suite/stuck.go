@@ -19,7 +19,7 @@ func (s *Suite) stuck() []finding.Finding {
 	var out []finding.Finding
 	at := map[string]int{} // by cycleKey
 	for _, c := range candidates {
-		r := s.history.Stuck(c.Later, c.Left)
+		r := s.history.Stuck(c.Later, c.Left, c.Wait)
 		if r.Verdict != predict.Predicted {
 			continue
 		}

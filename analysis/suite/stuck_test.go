@@ -54,6 +54,19 @@ func TestStuck(t *testing.T) {
 		run := append([]event.Event{fork(1, 2), of(1, event.Acquire, a), release, of(1, event.Wait, cond)}, before...)
 		return append(run, of(2, event.Signal, cond), of(1, event.Wake, cond), acquire, of(1, event.Release, a))
 	}
+	// counted is a wait for a change of atomic variable b, which thread 1 reads before it acquires
+	// mutex a, and again if it should, as the fixed variants of the Remote Agent do.
+	counted := func(again ...event.Event) []event.Event {
+		release, acquire := of(1, event.Release, a), of(1, event.Acquire, a)
+		release.Flags, acquire.Flags = event.InCondWait, event.InCondWait
+		read := of(1, event.Read, b)
+		read.Flags = event.Atomic
+		update := of(2, event.Update, b)
+		update.Flags = event.Atomic
+		run := append([]event.Event{fork(1, 2), read, of(1, event.Acquire, a)}, again...)
+		return append(run, release, of(1, event.Wait, cond), of(2, event.Acquire, a), update, of(2, event.Signal, cond), of(2, event.Release, a),
+			of(1, event.Wake, cond), acquire, of(1, event.Release, a))
+	}
 	left := func(more ...event.Event) []event.Event {
 		release := of(3, event.Release, a)
 		release.Flags = event.Inferred
@@ -96,6 +109,8 @@ func TestStuck(t *testing.T) {
 		}, nil},
 		{"a signal that needs no mutex", signalled(), likely},
 		{"a signal after a section of the mutex", signalled(of(2, event.Acquire, a), of(2, event.Release, a)), nil},
+		{"a look outside the mutex", counted(), likely},
+		{"a look under the mutex", counted(event.Event{Thread: 1, Op: event.Read, Object: b, Flags: event.Atomic}), nil},
 		{"a lock left held", left(), []string{"likely deadlock", "observed misuse"}},
 		{"a lock left held and acquired again", left(of(1, event.Acquire, a), of(1, event.Release, a)), []string{"observed misuse"}},
 	}
