@@ -48,8 +48,11 @@ func (s *Suite) mayBePrevented(f *finding.Finding, r *predict.Result) string {
 	if len(f.Lost) > 0 {
 		return fmt.Sprintf("T%d may signal again, or not before the wait begins: what decides that may not be recorded", f.Lost[0].Thread)
 	}
+	if !f.NoCycle && !slices.ContainsFunc(f.Evidence, helpable) {
+		return "" // what its critical sections read decides (finding.GuardedData)
+	}
 	if r.Reordered[0] == 0 {
-		return ""
+		return "a signal handler, a timer or another process may end a wait, and it is not known whether there is one"
 	}
 	var threads []event.ThreadID
 	for _, seq := range r.Reordered {
@@ -59,3 +62,7 @@ func (s *Suite) mayBePrevented(f *finding.Finding, r *predict.Result) string {
 	return fmt.Sprintf("what T%d and T%d do under a lock that both acquire, or a semaphore that both wait for, comes in another order than in the run, "+
 		"and the data that it guards, which were not recorded, may prevent that", threads[0], threads[1])
 }
+
+// helpable reports whether a thread waits for something that a signal handler or another process may
+// do too, unlike the end of a thread or the release of a lock.
+func helpable(s finding.Step) bool { return !s.Op.IsAcquire() && s.Op != event.Join }
