@@ -39,6 +39,27 @@ func (s *Suite) stuck() []finding.Finding {
 	return out
 }
 
+// withoutCycles returns the deadlocks without those that contain a cycle that is a finding itself: the
+// other threads wait only because those of the cycle do.
+func withoutCycles(stuck, cycles []finding.Finding) []finding.Finding {
+	return slices.DeleteFunc(stuck, func(f finding.Finding) bool {
+		return slices.ContainsFunc(cycles, func(c finding.Finding) bool {
+			return c.Confidence != finding.Potential && len(c.Evidence) < len(f.Evidence) && containsRequests(&f, &c)
+		})
+	})
+}
+
+// containsRequests reports whether a deadlock has, at the same call stacks, each request of a cycle.
+func containsRequests(f, cycle *finding.Finding) bool {
+	for i := range cycle.Evidence {
+		want := &cycle.Evidence[i]
+		if !slices.ContainsFunc(f.Evidence, func(s finding.Step) bool { return s.Stack == want.Stack && s.Op == want.Op }) {
+			return false
+		}
+	}
+	return len(cycle.Evidence) > 0
+}
+
 // mayBePrevented returns a sentence why the schedule of a deadlock may not lead there, "" if nothing
 // is known that could prevent it.
 func (s *Suite) mayBePrevented(f *finding.Finding, r *predict.Result) string {

@@ -151,11 +151,13 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 		s.early.settle(&deadlocks[i])
 	}
 	deadlocks = append(deadlocks, s.early.rest()...)
-	found := slices.Concat(races, s.predicted(others), deadlocks, s.stuck(), s.goodlock.Classes(), s.misuse.Finish())
+	hangs := s.hangs.Finish()
+	stuck := withoutCycles(s.stuck(), append(slices.Clone(deadlocks), hangs...))
+	found := slices.Concat(races, s.predicted(others), deadlocks, stuck, s.goodlock.Classes(), s.misuse.Finish())
 	for i := range found {
 		found[i].Depends, found[i].Partial = s.depend.Extend(found[i].Threads), s.depend.Partial()
 	}
-	return finding.Downgrade(append(found, s.hangs.Finish()...), doubt)
+	return finding.Downgrade(append(found, hangs...), doubt)
 }
 
 // Witnesses returns the number of witnesses found, and of those that the checker refused.

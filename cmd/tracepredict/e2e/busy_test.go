@@ -26,7 +26,7 @@ func TestBusyAtomics(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			report := filepath.Join(t.TempDir(), "report.json")
-			args := append([]string{"exec", "--confidence", "potential", "--format", "json", "--output", report}, c.flags...)
+			args := append([]string{"exec", "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", report}, c.flags...)
 			tool := startTool(t, childOptions{}, append(args, "--", processFixture(t, "busy.c"), fmt.Sprint(c.hits))...)
 			tool.want(0)
 			if !tool.out.has(fmt.Sprintf("counted %d 2", 2*c.hits)) {

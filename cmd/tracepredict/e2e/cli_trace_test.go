@@ -21,11 +21,11 @@ func TestTraceReplaysAsLive(t *testing.T) {
 			want := readExpectation(t, "../../../examples/"+name+"/expected.json")
 			dir := t.TempDir()
 			live, file, again := filepath.Join(dir, "live.json"), filepath.Join(dir, "run.trace"), filepath.Join(dir, "again.json")
-			args := []string{"exec", "--confidence", "potential", "--format", "json", "--output", live, "--record", file}
+			args := []string{"exec", "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", live, "--record", file}
 			for _, v := range want.Watch {
 				args = append(args, "--watch", v)
 			}
-			replay := []string{"analyze", "--confidence", "potential", "--format", "json", "--output", again}
+			replay := []string{"analyze", "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", again}
 			if want.Spec != "" {
 				spec := []string{"--spec", filepath.Join("../../../examples", name, want.Spec)}
 				args, replay = append(args, spec...), append(replay, spec...)
@@ -59,13 +59,13 @@ func TestTraceOfAttach(t *testing.T) {
 	server, pid := startServer(t)
 	dir := t.TempDir()
 	live, file, again := filepath.Join(dir, "live.json"), filepath.Join(dir, "run.trace"), filepath.Join(dir, "again.json")
-	tool := startTool(t, childOptions{}, "attach", "--confidence", "potential", "--format", "json", "--output", live, "--record", file, "-p", fmt.Sprint(pid))
+	tool := startTool(t, childOptions{}, "attach", "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", live, "--record", file, "-p", fmt.Sprint(pid))
 	poll(t, "the probes", func() bool { return tool.err.has("tracepredict: observing ") })
 	server.ask("twist")
 	tool.signal(unix.SIGINT)
 	tool.want(66)
 	server.want(0)
-	startTool(t, childOptions{}, "analyze", "--confidence", "potential", "--format", "json", "--output", again, file).want(66)
+	startTool(t, childOptions{}, "analyze", "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", again, file).want(66)
 	wantSameFile(t, live, again)
 }
 
@@ -137,13 +137,13 @@ func TestTraceOfAKilledTool(t *testing.T) {
 	poll(t, "the probes", func() bool { return tool.err.has("tracepredict: observing ") })
 	server.ask("twist")
 	poll(t, "the trace of what the server did", func() bool {
-		c := startTool(t, childOptions{}, "analyze", "--confidence", "potential", "--format", "json", file)
+		c := startTool(t, childOptions{}, "analyze", "--confidence", "potential", "--fail-on", "potential", "--format", "json", file)
 		return c.wait() == 66
 	})
 	tool.signal(unix.SIGKILL)
 	tool.want(128 + int(unix.SIGKILL))
 	server.want(0)
-	c := startTool(t, childOptions{}, "analyze", "--confidence", "potential", file)
+	c := startTool(t, childOptions{}, "analyze", "--confidence", "potential", "--fail-on", "potential", file)
 	c.want(66)
 	text := c.err.String()
 	for _, want := range []string{"DEADLOCK", "the trace is cut short after event", "CUT SHORT", "twist.h"} {

@@ -62,7 +62,7 @@ func checkValues(t *testing.T, program string, names ...string) {
 	again, asJSON := filepath.Join(dir, "again.txt"), filepath.Join(dir, "again.json")
 	startTool(t, childOptions{}, "analyze", "--output", again, file).want(66)
 	wantSameFile(t, live, again)
-	startTool(t, childOptions{}, "analyze", "--confidence", "potential", "--format", "json", "--output", asJSON, file).want(66)
+	startTool(t, childOptions{}, "analyze", "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", asJSON, file).want(66)
 	text, err := os.ReadFile(live)
 	if err != nil {
 		t.Fatal(err)

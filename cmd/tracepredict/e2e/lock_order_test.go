@@ -124,7 +124,7 @@ func TestBoundsOfLockOrder(t *testing.T) {
 func TestBoundOfReversals(t *testing.T) {
 	needBPF(t)
 	_, r := pruned(t, "errand", "--reversals", "1")
-	if notes := strings.Join(r.Run.Notes, "\n"); !strings.Contains(notes, "a larger --reversals may settle it") || len(r.Findings) != 1 || r.Findings[0].Confidence != "potential" {
+	if notes := strings.Join(r.Run.Notes, "\n"); !strings.Contains(notes, "a larger --reversals may settle them") || len(r.Findings) != 1 || r.Findings[0].Confidence != "potential" {
 		t.Errorf("notes %q, findings %+v", notes, r.Findings)
 	}
 }
@@ -202,12 +202,12 @@ func TestRAX(t *testing.T) {
 
 // TestDeadlockOfStaticPrograms checks that the variables by which a C library counts
 // threads and keeps their stacks add no order, and that its other synchronisation makes
-// the finding potential.
+// the finding likely.
 func TestDeadlockOfStaticPrograms(t *testing.T) {
 	for _, c := range []struct{ name, compiler, flags, want string }{
-		{"glibc", "gcc", "", "predicted deadlock of a, b"},
+		{"glibc", "gcc", "", "likely deadlock of a, b"},
 		{"glibc, static", "gcc", "-static", "potential deadlock of a, b"},
-		{"musl, static", "musl-gcc", "-static", "potential deadlock of a, b"},
+		{"musl, static", "musl-gcc", "-static", "likely deadlock of a, b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			needBPF(t)

@@ -87,13 +87,13 @@ func TestMisuse(t *testing.T) {
 		}
 		found = slices.Delete(found, i, i+1)
 	}
-	startTool(t, childOptions{Env: []string{"PATH="}}, "analyze", "--format", "json", "--confidence", "potential", "--output", again, file).want(66)
+	startTool(t, childOptions{Env: []string{"PATH="}}, "analyze", "--format", "json", "--confidence", "potential", "--fail-on", "potential", "--output", again, file).want(66)
 	if f := readReport(t, again).Findings; !slices.ContainsFunc(f, func(f jsonFinding) bool {
 		return f.Rule == uncertainCase[1] && f.Confidence == "likely" && slices.Equal(namedLines(f), slices.Concat(marked(t, "wrong", uncertainCase[0]), marked(t, "other", uncertainCase[0])))
 	}) {
 		t.Errorf("%s: no likely finding", uncertainCase[0])
 	}
-	startTool(t, childOptions{Env: []string{"PATH="}}, "analyze", "--misuse", "off", "--confidence", "potential", file).want(0)
+	startTool(t, childOptions{Env: []string{"PATH="}}, "analyze", "--misuse", "off", "--confidence", "potential", "--fail-on", "potential", file).want(0)
 	for _, f := range found {
 		if f.Rule == uncertainCase[1] && f.Confidence == "likely" {
 			continue

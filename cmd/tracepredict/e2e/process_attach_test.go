@@ -18,7 +18,7 @@ import (
 func attachTo(t testing.TB, pid int, args ...string) (c *child, report string) {
 	t.Helper()
 	report = filepath.Join(t.TempDir(), "report.json")
-	words := append([]string{"attach", "-p", strconv.Itoa(pid), "--confidence", "potential", "--format", "json", "--output", report}, args...)
+	words := append([]string{"attach", "-p", strconv.Itoa(pid), "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", report}, args...)
 	c = startTool(t, childOptions{}, words...)
 	waitObserving(t, c)
 	if len(args) == 0 && mapsExe(pid) && len(linksOf(t, pid)) == 0 {
@@ -178,7 +178,7 @@ func TestAttachTwiceAtOnce(t *testing.T) {
 func TestAttachToAnObservedProgram(t *testing.T) {
 	needBPF(t)
 	report := filepath.Join(t.TempDir(), "exec.json")
-	c := startTool(t, childOptions{}, "exec", "--confidence", "potential", "--format", "json", "--output", report, "--", processFixture(t, "server.c"))
+	c := startTool(t, childOptions{}, "exec", "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", report, "--", processFixture(t, "server.c"))
 	pid := lineNumber(t, c, "ready ")
 	tool, attached := attachTo(t, pid)
 	c.ask("twist")
@@ -309,7 +309,7 @@ func TestToolInAPIDNamespace(t *testing.T) {
 	needUnshare(t, "--pid", "--fork", "--mount-proc")
 	report := filepath.Join(t.TempDir(), "report.json")
 	c := startChild(t, childOptions{}, "unshare", "--pid", "--fork", "--mount-proc", toolPath(t),
-		"exec", "--watch", "tickets", "--confidence", "potential", "--format", "json", "--output", report, "--", example(t, "shop"))
+		"exec", "--watch", "tickets", "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", report, "--", example(t, "shop"))
 	c.want(66)
 	r := readReport(t, report)
 	wantFound(t, r, "predicted deadlock of ledger, stock", "predicted race of tickets")

@@ -39,7 +39,7 @@ func wantProcesses(t testing.TB, r jsonReport) []int {
 func TestFollowForks(t *testing.T) {
 	needBPF(t)
 	report := filepath.Join(t.TempDir(), "report.json")
-	c := startTool(t, childOptions{}, "exec", "--follow", "--confidence", "potential", "--format", "json", "--output", report, "--", processFixture(t, "forks.c"))
+	c := startTool(t, childOptions{}, "exec", "--follow", "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", report, "--", processFixture(t, "forks.c"))
 	c.want(66)
 	r := readReport(t, report)
 	wantFound(t, r, twistFound)
@@ -82,7 +82,7 @@ func TestFollowPrograms(t *testing.T) {
 	needBPF(t)
 	testtool.Need(t, "setarch")
 	report := filepath.Join(t.TempDir(), "report.json")
-	c := startTool(t, childOptions{}, "exec", "--follow", "--watch", "hits", "--confidence", "potential", "--format", "json", "--output", report, "--",
+	c := startTool(t, childOptions{}, "exec", "--follow", "--watch", "hits", "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", report, "--",
 		"setarch", "-R", "sh", "-c", `"$0" thread & "$1"; wait`, processFixture(t, "execs.c"), processFixture(t, "racer.c"))
 	c.want(66)
 	r := readReport(t, report)
@@ -140,7 +140,7 @@ func TestFollowLeavesTheRest(t *testing.T) {
 	if err := unix.Mkfifo(end, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := startTool(t, childOptions{}, "exec", "--follow", "--confidence", "potential", "--format", "json", "--output", report, "--",
+	c := startTool(t, childOptions{}, "exec", "--follow", "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", report, "--",
 		"sh", "-c", `{ echo "child $(exec sh -c 'echo $PPID')"; cat <"$0" >/dev/null; "$1" twist; } & while ! [ -e "$0.go" ]; do sleep 0.01; done`, end, processFixture(t, "execs.c"))
 	pid := lineNumber(t, c, "child ")
 	if err := os.WriteFile(end+".go", nil, 0o600); err != nil {

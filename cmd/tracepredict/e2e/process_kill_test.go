@@ -187,12 +187,12 @@ func TestProgramDies(t *testing.T) {
 }
 
 // wantReported checks that a tool whose program has ended made a report. That a thread
-// may have held a lock from before the observation, which makes a potential race, is no
+// may have held a lock from before the observation, which makes a likely race, is no
 // error.
 func wantReported(c *child) {
 	c.t.Helper()
 	text := c.err.String()
-	if !strings.Contains(text, "no findings in ") && !strings.Contains(text, "1 race potential in ") || strings.Contains(text, "panic") {
+	if !strings.Contains(text, "no findings in ") && !strings.Contains(text, "1 race likely in ") || strings.Contains(text, "panic") {
 		c.t.Errorf("no report: %s", text)
 	}
 }

@@ -46,7 +46,7 @@ func stall(t testing.TB, attach bool, threads, pairs string, flags ...string) *s
 		f.Close()
 		<-drained
 	})
-	flags = append([]string{"--record", fifo, "--confidence", "potential", "--format", "json", "--output", s.report}, flags...)
+	flags = append([]string{"--record", fifo, "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", s.report}, flags...)
 	program := []string{processFixture(t, "locks.c"), threads, pairs}
 	if attach {
 		s.program = startChild(t, childOptions{}, append(program, "wait")...)
@@ -196,7 +196,7 @@ func TestTracedProgramLosesEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	tool := startTool(t, childOptions{}, "attach", "--ring", "1", "--record", fifo, "--confidence", "potential", "--format", "json", "--output", report, "-p", fmt.Sprint(pid))
+	tool := startTool(t, childOptions{}, "attach", "--ring", "1", "--record", fifo, "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", report, "-p", fmt.Sprint(pid))
 	waitObserving(t, tool)
 	tracer.send("go")
 	tracer.waitLine("sum ")

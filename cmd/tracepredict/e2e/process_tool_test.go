@@ -367,7 +367,7 @@ func readLossy(t testing.TB, path string) jsonReport {
 func reported(t testing.TB, args ...string) (int, jsonReport) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.json")
-	c := startTool(t, childOptions{}, append([]string{args[0], "--confidence", "potential", "--format", "json", "--output", path}, args[1:]...)...)
+	c := startTool(t, childOptions{}, append([]string{args[0], "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", path}, args[1:]...)...)
 	status := c.wait()
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("no report: %s", c.err.String())

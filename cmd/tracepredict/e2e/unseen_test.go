@@ -26,7 +26,7 @@ func TestUnseenSync(t *testing.T) {
 		t.Run(c.mode, func(t *testing.T) {
 			dir := t.TempDir()
 			file, live, again := filepath.Join(dir, "trace"), filepath.Join(dir, "live.json"), filepath.Join(dir, "again.json")
-			tool := startTool(t, childOptions{}, "exec", "--confidence", "potential", "--watch", "tally", "--record", file, "--format", "json", "--output", live, "--", processFixture(t, "places.c", "-g"), c.mode)
+			tool := startTool(t, childOptions{}, "exec", "--confidence", "potential", "--fail-on", "potential", "--watch", "tally", "--record", file, "--format", "json", "--output", live, "--", processFixture(t, "places.c", "-g"), c.mode)
 			tool.want(66)
 			if !tool.out.has("tally 3") {
 				t.Errorf("the program said %q", tool.out.String())
@@ -43,7 +43,7 @@ func TestUnseenSync(t *testing.T) {
 			if got := strings.Join(places, ", "); got != c.executed {
 				t.Errorf("executed: %q, want %q", got, c.executed)
 			}
-			startTool(t, childOptions{}, "analyze", "--confidence", "potential", "--format", "json", "--output", again, file).want(66)
+			startTool(t, childOptions{}, "analyze", "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", again, file).want(66)
 			wantSameFile(t, live, again)
 		})
 	}
