@@ -47,12 +47,12 @@ __u64 lost_pending;    /* operations whose return will not be recognised */
 __u64 untabled_stacks; /* events whose call stack had no room in the table */
 __u64 lost_blocks;     /* of the heap, beyond the table: their end will not be recorded */
 
-__u32 last_stack; /* the last call stack ID */
-__u32 any_lost;   /* a line of lost has records */
-__u32 any_far;    /* far_calls may hold something */
-__u32 tight;      /* more than ring_limit may be unread */
+__u32 last_stack;   /* the last call stack ID */
+__u32 any_lost;     /* a line of lost has records */
+__u32 any_far;      /* far_calls may hold something */
+__u32 tight;        /* more than ring_limit may be unread */
 __u64 unseen_alone; /* hits of on_unseen before there was a second thread */
-__u32 crowded;    /* some observed process has had a second thread; set by user space too */
+__u32 crowded;      /* some observed process has had a second thread; set by user space too */
 
 /* Set before loading. */
 const volatile __u64 pidns_dev; /* the tool's PID namespace, 0 in the initial one */
