@@ -33,7 +33,7 @@ func TestSectionsChangePlaces(t *testing.T) {
 	specifiedOf(t, program, text).want(0)
 	c := specifiedOf(t, program, text, "--causality", "exclusion")
 	c.want(66)
-	if text := c.err.String(); !strings.Contains(text, "PROPERTY predicted (in_order)") || !strings.Contains(text, "(exclusion)") {
+	if text := c.err.String(); !strings.Contains(text, "PROPERTY likely (in_order)") || !strings.Contains(text, "(exclusion)") {
 		t.Errorf("the report:\n%s", text)
 	}
 }
