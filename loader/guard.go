@@ -12,7 +12,7 @@ import (
 	"github.com/tracepredict/tracepredict/loader/ptrace"
 )
 
-// Debug exceptions without a cause. Problem: register DR6 tells the kernel which watchpoint caused
+// Debug exceptions of which the cause is lost. Problem: register DR6 tells the kernel which watchpoint caused
 // a debug exception. A hypervisor may lose it: KVM before Linux 6.14 loads an old value when it
 // resumes the guest between the exception and the reading of the register, as was measured about
 // once in 100,000 accesses. The kernel then finds no watchpoint, takes the exception for the

@@ -147,7 +147,7 @@ func (a *Analysis) message(p *Property, observed bool) string {
 	return what
 }
 
-// downgrade gives a finding a weaker confidence with a reason, unless it is as weak already.
+// downgrade lowers the confidence of a finding, and sets the reason, unless it is that low already.
 func (a *Analysis) downgrade(f *finding.Finding, to finding.Confidence, reason string) {
 	if !to.AtLeast(f.Confidence) {
 		f.Confidence, f.Reason = to, reason

@@ -123,7 +123,7 @@ var (
 // those.
 func (r Report) AtLeast(least finding.Confidence) Report {
 	shown := 0 // they are sorted by confidence
-	for shown < len(r.Findings) && rank(confidences, r.Findings[shown].Confidence) <= rank(confidences, least) {
+	for shown < len(r.Findings) && r.Findings[shown].Confidence.AtLeast(least) {
 		shown++
 	}
 	hidden := map[finding.Confidence]int{}

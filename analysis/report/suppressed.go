@@ -63,7 +63,7 @@ func (r Report) suppressed() (findings, by int) {
 	for _, s := range r.Run.Suppressions.Each {
 		n := 0
 		for c, k := range s.Findings {
-			if r.Least == "" || rank(confidences, c) <= rank(confidences, r.Least) {
+			if r.Least == "" || c.AtLeast(r.Least) {
 				n += k
 			}
 		}

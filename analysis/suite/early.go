@@ -50,8 +50,8 @@ func rememberFinding(n *event.Names, f *finding.Finding) {
 	}
 }
 
-// settle gives to a deadlock that could not be predicted at the end what was predicted earlier, and
-// discards the earlier findings of the same cycle.
+// settle replaces a deadlock that could not be predicted at the end by the earlier prediction of the
+// same cycle, if there is one. It discards the earlier findings of that cycle.
 func (k *early) settle(f *finding.Finding) {
 	key := cycleKey(f)
 	same := k.found[key]

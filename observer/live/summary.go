@@ -187,7 +187,7 @@ func (l *Link) unseenSync() []run.Doubt {
 	return doubts
 }
 
-// unseenIn returns the reason for doubt that the code of a module gives; "" if there is none.
+// unseenIn returns why a prediction is in doubt because of the code of a module; "" if it is not.
 func unseenIn(s *loader.Session, m *loader.Module) string {
 	if libname.Runtime(m.Path) {
 		return ""

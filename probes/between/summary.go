@@ -396,8 +396,8 @@ func (z *summarizer) followed(s *state) (of objects) {
 // passing are the registers that a function may find arguments in.
 var passing = append([]insn.Reg{insn.RAX, insn.R10}, insn.AMD64.Arguments()...)
 
-// known reports whether an instruction calls or jumps to a function of the file whose effect its
-// name tells: one of a statically linked library.
+// known reports whether an instruction calls or jumps to a function of the file whose effect is known
+// by its name: one of a statically linked library.
 func (z *summarizer) known(in *insn.Inst) bool {
 	return in.Kind != insn.CondJump && (z.image.endsPath(in) || z.x.process.Synchronises(z.image.File, in.Target))
 }

@@ -124,7 +124,8 @@ const (
 	mendings
 )
 
-// mendingText says how often a line was mended in that way, and gives the first one's number.
+// mendingText returns a sentence on how many lines were mended in that way, with the number of the
+// first.
 var mendingText = [mendings]string{
 	forkedAgain:  "%d {fork|forks} of a thread that was forked or joined before {begins|begin} another thread of that name (first in line %d)",
 	forkedLate:   "%d {fork|forks} of a thread that had acted already {was|were} left out (first in line %d)",
