@@ -307,6 +307,26 @@ func (s *Session) Variable(site *probes.Site) (v variable.Variable, ok bool) {
 	return v, false
 }
 
+// NamedVariables returns the names, as sites have them, of the variables and fields that the user
+// asked to watch and that were found, sorted.
+func (s *Session) NamedVariables() []string {
+	var names []string
+	for _, m := range s.Modules() {
+		for i := range m.Plan.Sites {
+			if site := &m.Plan.Sites[i]; site.Variable != "" && site.Program == probes.ProgramNamed {
+				names = append(names, site.Variable)
+			}
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, v := range s.first.planner.Found() {
+		names = append(names, v.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // VariableAddr returns the address of a watched variable in a process; 0 if the file of the
 // variable is not mapped.
 func (s *Session) VariableAddr(pid int, name string) uint64 {

@@ -163,13 +163,14 @@ type Observer struct {
 
 	foundStacks uint32 // number of call stacks stored for threads found waiting; see Blocked
 
-	partRecord   bpf.Record // scratch record of an access to one part of an array; see parts
-	unknown      SiteInfo   // returned by site for an unknown index
-	funcs        funcs
-	channels     channels
-	executed     map[uint64]*run.Executed // instructions that synchronise unobserved, by their numbers in records
-	endedObjects endedObjects
-	unjoinable   recentMap[event.ThreadID] // joined or detached threads that have ended, by thread pointer
+	partRecord    bpf.Record      // scratch record of an access to one part of an array; see parts
+	unknown       SiteInfo        // returned by site for an unknown index
+	accessedNames map[string]bool // those SiteInfo.Variable that were accessed
+	funcs         funcs
+	channels      channels
+	executed      map[uint64]*run.Executed // instructions that synchronise unobserved, by their numbers in records
+	endedObjects  endedObjects
+	unjoinable    recentMap[event.ThreadID] // joined or detached threads that have ended, by thread pointer
 
 	postponed []postponedRecord // records kept back; the first is a load whose store is missing; see synchronising.go
 	missing   missingStore      // the missing store
@@ -188,15 +189,16 @@ const (
 // New returns an observer without any threads, objects or events.
 func New(opts Options) *Observer {
 	return &Observer{
-		opts:      opts,
-		clock:     clock.New(),
-		threads:   map[uint32]*thread{},
-		processes: map[uint32]*process{},
-		names:     newNames(opts.Sinks),
-		stacks:    map[event.StackID]Stack{},
-		channels:  newChannels(opts.Attached),
-		executed:  map[uint64]*run.Executed{},
-		funcs:     funcs{bySite: map[uint32]event.FuncID{}, byText: map[string]event.FuncID{}},
+		opts:          opts,
+		clock:         clock.New(),
+		threads:       map[uint32]*thread{},
+		processes:     map[uint32]*process{},
+		names:         newNames(opts.Sinks),
+		accessedNames: map[string]bool{},
+		stacks:        map[event.StackID]Stack{},
+		channels:      newChannels(opts.Attached),
+		executed:      map[uint64]*run.Executed{},
+		funcs:         funcs{bySite: map[uint32]event.FuncID{}, byText: map[string]event.FuncID{}},
 	}
 }
 

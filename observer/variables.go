@@ -1,6 +1,8 @@
 package observer
 
 import (
+	"cmp"
+
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -167,12 +169,17 @@ func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variab
 	}
 	v := &variable{id: o.names.addObject(obj), kind: obj.Kind}
 	t.process.vars[r.Object] = v
+	o.accessedNames[cmp.Or(info.array, info.Variable)] = true
 	if s := info.Sync; s != nil && s.HasInitial && !o.opts.Attached && !t.process.forked {
 		v.last = write{value: s.Initial, known: true}
 	}
 	t.process.addLive(r.Object)
 	return v
 }
+
+// Accessed reports whether an access of a variable with this name, which is that of its sites,
+// was recorded. An element or a field counts as its array or type.
+func (o *Observer) Accessed(name string) bool { return o.accessedNames[name] }
 
 // value extracts the bits of the variable from the value of its storage unit.
 func (s *SiteInfo) value(v uint64) uint64 {

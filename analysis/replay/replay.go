@@ -92,11 +92,8 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 	if properties != nil {
 		sinks = append(sinks, properties)
 	}
-	var figures *stats.Counter
-	if opts.Stats {
-		figures = &stats.Counter{}
-		sinks = append(sinks, figures)
-	}
+	var counts stats.Counter
+	sinks = append(sinks, &counts)
 	n, err := Events(src, sinks)
 	if err != nil {
 		return report.Report{}, err
@@ -112,17 +109,20 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 	}
 	observed := Run(s)
 	observed.AddProperties(properties.Report())
-	out := Build(observed, analyses, findings, names)
+	out := Build(observed, analyses, findings, names, Coverage(&counts, names, opts.Raced, !opts.Suite.Misuse.Off))
 	out.Run.Notes = append(out.Run.Notes, s.Remedies...)
-	out.Stats = Stats(figures, analyses, properties, nil)
+	if opts.Stats {
+		out.Stats = Stats(&counts, analyses, properties, nil)
+	}
 	out.Run.Notes = append(out.Run.Notes, Mistakes(analyses, properties)...)
 	return out, nil
 }
 
-// Build returns the report of a run with its findings.
-func Build(observed report.Run, s *suite.Suite, findings []finding.Finding, names run.Namer) report.Report {
+// Build returns the report of a run with its findings and what was looked for.
+func Build(observed report.Run, s *suite.Suite, findings []finding.Finding, names run.Namer, c report.Coverage) report.Report {
 	observed.AddLocks(locks(s))
 	observed.AddBounds(bounds(s))
+	observed.AddCoverage(c)
 	rep := report.Build(observed, findings, names)
 	if s.Explains() {
 		rep.Explain(s.Pruned(), names)

@@ -9,13 +9,9 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/suite"
 )
 
-// Stats returns the figures of a run that has ended, in the form of a report. It returns nil
-// without a counter. The caller adds the processor time and memory of the processes. Properties
-// and latency may be nil.
+// Stats returns the figures of a run that has ended, in the form of a report. The caller adds the
+// processor time and memory of the processes. Properties and latency may be nil.
 func Stats(c *stats.Counter, s *suite.Suite, properties *bind.Run, latency *stats.Latency) *report.Stats {
-	if c == nil {
-		return nil
-	}
 	out := &report.Stats{Variables: c.Variables(), Locks: c.Locks()}
 	for _, n := range c.Events() {
 		out.Events = append(out.Events, report.OpCount{Operation: n.Op.String(), Events: n.Events})

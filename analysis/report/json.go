@@ -37,6 +37,8 @@ type jsonRun struct {
 	Properties *Properties `json:"properties,omitempty"`
 	Locks      *Locks      `json:"lock_order,omitempty"`
 	Bounds     *run.Bounds `json:"history,omitempty"`
+	// Coverage is present if it is known.
+	Coverage *Coverage `json:"coverage,omitempty"`
 	// Suppressed is present if suppressions were applied.
 	Suppressed *jsonSuppressions `json:"suppressed,omitempty"`
 }
@@ -133,7 +135,7 @@ func toJSONRun(r Run) jsonRun {
 		Executed: each(r.Executed, func(e run.Executed) jsonExecuted {
 			return jsonExecuted{e.Description, e.Threads(), e.ObservedUntil > 0}
 		}),
-		Properties: r.Properties, Locks: r.Locks, Bounds: r.Bounds, Suppressed: toJSONSuppressions(r.Suppressions),
+		Properties: r.Properties, Locks: r.Locks, Bounds: r.Bounds, Coverage: r.Coverage, Suppressed: toJSONSuppressions(r.Suppressions),
 	}
 	if len(out.Processes) == 0 {
 		out.Processes = []run.Process{{PID: r.PID, Program: cmp.Or(r.LastProgram, r.Program)}}
@@ -142,7 +144,7 @@ func toJSONRun(r Run) jsonRun {
 	s.Notes = notNil(s.Notes)
 	s.Calls = each(s.Calls, func(c run.Calls) run.Calls { c.Return = false; return c }) // the pattern shows it
 	s.LastProgram, s.Remedies, s.Doubt, s.Doubts, s.Readings, s.UnreturnedCalls, s.UncertainHolders = "", nil, "", nil, nil, 0, nil
-	s.Executed, s.Processes, s.Watched, s.Untouched = nil, nil, nil, 0
+	s.Executed, s.Processes, s.Watched, s.Untouched, s.NeverAccessed = nil, nil, nil, 0, nil
 	return out
 }
 

@@ -28,6 +28,8 @@ type Run struct {
 	Locks *Locks
 	// Bounds describes how much of the run the predictions kept; nil if unknown.
 	Bounds *run.Bounds
+	// Coverage describes what was looked for; nil if unknown.
+	Coverage *Coverage
 	// Suppressions are those that were applied to the report; nil if there are none.
 	Suppressions *Suppressions
 }

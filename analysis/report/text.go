@@ -146,6 +146,7 @@ func (p *printer) head(r Report) {
 			"WARNING: the trace is incomplete: %s lost. Errors can be missed, and a prediction can be false because of lost synchronisation.",
 			counted(r.Run.Lost, "event was", "events were")))
 	}
+	p.coverage(r)
 	p.suppressions(r)
 	for _, c := range r.Run.Calls {
 		p.para(unchanged[string], 2, 4, callCount(c))
@@ -269,12 +270,12 @@ func kindCounts(fs []Finding) string {
 	}
 	parts := make([]string, 0, len(order))
 	for _, k := range order {
-		parts = append(parts, counted(counts[k], string(k), plural(string(k))))
+		parts = append(parts, counted(counts[k], string(k), kindPlural(string(k))))
 	}
 	return strings.Join(parts, ", ")
 }
 
-func plural(s string) string {
+func kindPlural(s string) string {
 	if strings.HasSuffix(s, "y") {
 		return s[:len(s)-1] + "ies"
 	}

@@ -8,10 +8,16 @@ import "github.com/tracepredict/tracepredict/observer/event"
 // Counter counts the events of a run by operation, and the objects that they were on.
 // The zero value is ready.
 type Counter struct {
-	events           [event.NumOps]uint64
-	variables, locks uint64
-	seen             slidingSet
+	events  [event.NumOps]uint64
+	objects [event.NumKinds]uint64
+	seen    slidingSet
+	plain   slidingSet // of the variables with accesses that are not atomic
+	raced   []event.ObjectID
+	more    uint64 // number of such variables beyond those in raced
 }
+
+// maxRaced bounds the variables that Counter keeps.
+const maxRaced = 1 << 12
 
 // Event counts the next event of the run.
 func (c *Counter) Event(e *event.Event) {
@@ -22,23 +28,32 @@ func (c *Counter) Event(e *event.Event) {
 	if e.Op == event.Wait || e.Op == event.Wake {
 		c.object(e.Object2, event.KindMutex)
 	}
+	if e.Op.IsAccess() && e.Flags&event.Atomic == 0 && c.plain.add(uint64(e.Object)) {
+		c.addRaced(e.Object)
+	}
 }
 
 // object counts an object that an event is on, if it is new.
 func (c *Counter) object(id event.ObjectID, k event.Kind) {
-	if id == 0 || !c.seen.add(uint64(id)) {
-		return
-	}
-	switch k {
-	case event.KindVariable, event.KindField:
-		c.variables++
-	case event.KindMutex, event.KindRWLock, event.KindSpin:
-		c.locks++
+	if id != 0 && k < event.NumKinds && c.seen.add(uint64(id)) {
+		c.objects[k]++
 	}
 }
 
-// Remember implements observer.Rememberer: a Counter names nothing.
-func (c *Counter) Remember(*event.Names) {}
+func (c *Counter) addRaced(id event.ObjectID) {
+	if len(c.raced) == maxRaced {
+		c.more++
+		return
+	}
+	c.raced = append(c.raced, id)
+}
+
+// Remember implements observer.Rememberer: it adds the variables that Raced returns.
+func (c *Counter) Remember(n *event.Names) {
+	for _, id := range c.raced {
+		n.AddObject(id)
+	}
+}
 
 // Count is the number of events with an operation.
 type Count struct {
@@ -57,11 +72,22 @@ func (c *Counter) Events() []Count {
 	return out
 }
 
+// Objects returns the number of objects of a kind that appear in events.
+func (c *Counter) Objects(k event.Kind) uint64 { return c.objects[k] }
+
 // Variables returns the number of variables and fields of objects that appear in events.
-func (c *Counter) Variables() uint64 { return c.variables }
+func (c *Counter) Variables() uint64 {
+	return c.objects[event.KindVariable] + c.objects[event.KindField]
+}
 
 // Locks returns the number of mutexes, read-write locks and spin locks that appear in events.
-func (c *Counter) Locks() uint64 { return c.locks }
+func (c *Counter) Locks() uint64 {
+	return c.objects[event.KindMutex] + c.objects[event.KindRWLock] + c.objects[event.KindSpin]
+}
+
+// Raced returns the first variables and fields with accesses that can race, those that are not
+// atomic, and the number of further ones.
+func (c *Counter) Raced() (first []event.ObjectID, more uint64) { return c.raced, c.more }
 
 // window bounds the difference of identifiers between an object that is used for the first
 // time and the largest identifier used so far: objects further behind count as seen.

@@ -31,8 +31,16 @@ func TestCounter(t *testing.T) {
 	if diff := cmp.Diff(want, c.Events()); diff != "" {
 		t.Error(diff)
 	}
-	if c.Variables() != 2 || c.Locks() != 3 {
-		t.Errorf("%d variables, %d locks; want 2 and 3", c.Variables(), c.Locks())
+	c.Event(&event.Event{Op: event.Update, Object: 7, Kind: event.KindVariable, Flags: event.Atomic})
+	c.Event(&event.Event{Op: event.Read, Object: 3, Kind: event.KindVariable})
+	if first, more := c.Raced(); !slices.Equal(first, []event.ObjectID{3, 4}) || more != 0 {
+		t.Errorf("races can be in %v and %d more; want 3, 4", first, more)
+	}
+	if n := c.Objects(event.KindVariable); n != 2 {
+		t.Errorf("%d variables, want 2", n)
+	}
+	if c.Variables() != 3 || c.Locks() != 3 {
+		t.Errorf("%d variables, %d locks; want 3 and 3", c.Variables(), c.Locks())
 	}
 }
 

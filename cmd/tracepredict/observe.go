@@ -21,6 +21,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/progress"
 	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/stats"
 	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/loader/attach"
@@ -241,7 +242,8 @@ type observation struct {
 	bound   *bind.Run // nil without --spec
 	actor   *actor
 	quiet   *progress.Quiet // nil without --settle
-	figures *liveStats      // nil without --stats
+	counts  stats.Counter
+	figures *liveStats // nil without --stats
 	hangs   *hangWatcher
 	notes   []string // sentences for the report
 }
@@ -265,10 +267,7 @@ func newObservation(f *observeFlags, stderr io.Writer, attached bool) (*observat
 	}
 	r.plan = plan
 	r.calls = calls.New(r.live.Func, eventPatterns(plan.On))
-	sinks := []observer.Sink{r.suite, r.calls}
-	if r.figures != nil {
-		sinks = append(sinks, &r.figures.counter)
-	}
+	sinks := []observer.Sink{r.suite, r.calls, &r.counts}
 	if r.actor, err = newActor(f.action, func() *loader.Session { return r.live.Session }, stderr); err != nil {
 		return nil, err
 	}
@@ -348,7 +347,7 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	observed := replay.Run(summary)
 	observed.AddProperties(r.bound.Report())
 	observed.Notes = slices.Concat(observed.Notes, r.settleNotes(), r.notes)
-	rep := replay.Build(observed, r.suite, findings, names)
+	rep := replay.Build(observed, r.suite, findings, names, replay.Coverage(&r.counts, names, r.flags.reportsRaces, !r.flags.checked.Off))
 	rep.Stats = r.stats()
 	rep.Run.Notes = append(rep.Run.Notes, replay.Mistakes(r.suite, r.bound)...)
 	summary.Remedies = r.debugNotes(rep)

@@ -56,7 +56,6 @@ func peakMemory() uint64 {
 // the processor time of an attached program from time to time. A nil liveStats collects nothing.
 type liveStats struct {
 	loader.Handler
-	counter    stats.Counter
 	latency    *stats.Latency
 	own        ownUsage      // the tool's, from the start
 	attached   bool          // the program was attached to; its processor time counts from cpuAtBegin
@@ -131,7 +130,7 @@ func (r *observation) stats() *report.Stats {
 	if l == nil {
 		return nil
 	}
-	s := replay.Stats(&l.counter, r.suite, r.bound, l.latency)
+	s := replay.Stats(&r.counts, r.suite, r.bound, l.latency)
 	ring, program := r.live.Session.RingUse(), l.program(r.actor.cpu())
 	s.RingBuffer = &report.RingBufferStats{Bytes: ring.Bytes, HighWater: ring.HighWater, Waits: ring.Waits, Waited: ring.Waited}
 	s.Program, s.Tool = &program, l.own.since()

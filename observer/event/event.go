@@ -158,6 +158,9 @@ const (
 	KindInstance // the object that a method was called on
 	KindField    // a variable too: a field of the object at the address
 	KindChannel  // a pipe, a socket, an eventfd or a futex, through which threads pass messages
+
+	// NumKinds is the number of kinds.
+	NumKinds
 )
 
 // Flags qualify an event.

@@ -28,6 +28,11 @@ func (l *Link) Summary(program string, lost loader.Lost) run.Summary {
 		sum.Notes = append(sum.Notes, unseen[0].Reason+": what is predicted is likely at most")
 	}
 	l.addDoubts(&sum)
+	for _, name := range s.NamedVariables() {
+		if !o.Accessed(name) {
+			sum.NeverAccessed = append(sum.NeverAccessed, name)
+		}
+	}
 	if lost.Records > 0 {
 		sum.Doubt = plural.Sprintf("%d {event was lost, and what it|events were lost, and what they} did may order the two sides", lost.Records)
 	}

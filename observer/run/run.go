@@ -101,6 +101,9 @@ type Summary struct {
 	// those that were not.
 	Watched   []Watched `json:"watched,omitempty"`
 	Untouched int       `json:"untouched,omitempty"`
+	// NeverAccessed are the variables and fields that were watched by name and of which no
+	// access was recorded, sorted.
+	NeverAccessed []string `json:"never_accessed,omitempty"`
 }
 
 // Doubt is a reason why a prediction about threads of some processes may be wrong.

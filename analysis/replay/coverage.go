@@ -1,0 +1,44 @@
+package replay
+
+import (
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/stats"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
+)
+
+// Coverage returns what was looked for in a run whose events c counted. raced is that of Options;
+// misuse says whether misuse was looked for.
+func Coverage(c *stats.Counter, names run.Namer, raced func(string) bool, misuse bool) report.Coverage {
+	out := report.Coverage{Misuse: misuse}
+	for k := range event.NumKinds {
+		if n := c.Objects(k); n > 0 && synchronises(k) {
+			out.Objects = append(out.Objects, report.KindCount{Kind: k, Count: n})
+		}
+	}
+	ids, more := c.Raced()
+	for _, id := range ids {
+		switch o := names.Object(id); {
+		case raced != nil && !raced(o.Name):
+		case o.Kind == event.KindField:
+			out.Fields++
+		default:
+			out.Variables++
+		}
+	}
+	if out.Fields > out.Variables {
+		out.Fields += more
+	} else {
+		out.Variables += more
+	}
+	return out
+}
+
+// synchronises reports whether objects of a kind order threads.
+func synchronises(k event.Kind) bool {
+	switch k {
+	case event.KindUnknown, event.KindVariable, event.KindField, event.KindInstance:
+		return false
+	}
+	return true
+}

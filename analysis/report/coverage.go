@@ -1,0 +1,153 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/internal/plural"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Coverage says what was looked for in a run, and what was not, so that "no findings" is not
+// taken for more than it is.
+type Coverage struct {
+	// Objects are the synchronisation objects that were used, by kind, in the order of kinds.
+	Objects []KindCount `json:"objects"`
+	// Variables and Fields are those in which races were looked for: at least one
+	// access was recorded that is not atomic. Each element of an array counts, and the field of
+	// each object.
+	Variables uint64 `json:"variables"`
+	Fields    uint64 `json:"fields"`
+	// Misuse reports that misuse was looked for.
+	Misuse bool `json:"misuse"`
+
+	LookedFor    []string `json:"looked_for"`
+	NotLookedFor []string `json:"not_looked_for"`
+	// NotPredicted says why nothing could be predicted from the run, and what to do; "" if
+	// something could have been.
+	NotPredicted string `json:"nothing_predicted,omitempty"`
+}
+
+// KindCount is a number of objects of one kind.
+type KindCount struct {
+	Kind  event.Kind `json:"-"`
+	Name  string     `json:"kind"`
+	Count uint64     `json:"count"`
+}
+
+// AddCoverage sets Coverage, with the sentences for it. The other parts of the run are already
+// set.
+func (r *Run) AddCoverage(c Coverage) {
+	c.Objects = notNil(c.Objects)
+	for i := range c.Objects {
+		c.Objects[i].Name = c.Objects[i].Kind.String()
+	}
+	c.LookedFor, c.NotLookedFor = []string{}, []string{}
+	r.coverRaces(&c)
+	r.coverDeadlocks(&c)
+	if c.Misuse && len(c.Objects) > 0 {
+		c.LookedFor = append(c.LookedFor, "misuse of these")
+	}
+	if p := r.Properties; p != nil && len(p.Names) > 0 {
+		c.LookedFor = append(c.LookedFor, fmt.Sprintf("violations of %s", strings.Join(p.Names, ", ")))
+	}
+	c.NotPredicted = r.notPredicted(&c)
+	r.Coverage = &c
+}
+
+// coverRaces adds the sentence on races.
+func (r *Run) coverRaces(c *Coverage) {
+	var in []string
+	if c.Variables > 0 {
+		in = append(in, counted(c.Variables, "variable", "variables"))
+	}
+	if c.Fields > 0 {
+		in = append(in, counted(c.Fields, "field of an object", "fields of objects"))
+	}
+	switch {
+	case len(in) > 0:
+		text := "races in " + strings.Join(in, " and ")
+		if n := r.Untouched; n > 0 {
+			text += plural.Sprintf(" (%d more {was|were} watched and never accessed)", n)
+		}
+		c.LookedFor = append(c.LookedFor, text)
+	case r.Untouched+len(r.Watched) > 0:
+		c.NotLookedFor = append(c.NotLookedFor, "races, since no access of a watched variable was seen")
+	case len(r.NeverAccessed) == 0:
+		c.NotLookedFor = append(c.NotLookedFor, "races, since no variable was watched (--watch NAME; --watch-shared finds those that threads share)")
+	}
+	if n := len(r.NeverAccessed); n > 0 {
+		names, more := r.NeverAccessed, ""
+		if n > maxNamed {
+			names, more = names[:maxNamed], fmt.Sprintf(" and %d more", n-maxNamed)
+		}
+		c.NotLookedFor = append(c.NotLookedFor, fmt.Sprintf("races in %s%s, of which no access was seen", strings.Join(names, ", "), more))
+	}
+}
+
+// kindForms are the names, in singular and plural, of the kinds of objects at which threads can wait for each other.
+var kindForms = map[event.Kind][2]string{
+	event.KindMutex: {"mutex", "mutexes"}, event.KindRWLock: {"read-write lock", "read-write locks"}, event.KindSpin: {"spin lock", "spin locks"},
+	event.KindCond: {"condition", "conditions"}, event.KindBarrier: {"barrier", "barriers"}, event.KindSemaphore: {"semaphore", "semaphores"},
+	event.KindOnce: {"once", "onces"},
+}
+
+// coverDeadlocks adds the sentence on deadlocks.
+func (r *Run) coverDeadlocks(c *Coverage) {
+	var among []string
+	for _, k := range c.Objects {
+		if forms, ok := kindForms[k.Kind]; ok {
+			among = append(among, counted(k.Count, forms[0], forms[1]))
+		}
+	}
+	if len(among) == 0 {
+		c.NotLookedFor = append(c.NotLookedFor, "deadlocks, since the program called no lock or other object of docs/sync-table.md (--sync FILE describes its own)")
+		return
+	}
+	text := "deadlocks of " + enumerated(among)
+	if r.Locks != nil && r.Locks.Edges == 0 {
+		text += " (no lock was taken while another was held)"
+	}
+	c.LookedFor = append(c.LookedFor, text)
+}
+
+// notPredicted returns Coverage.NotPredicted.
+func (r *Run) notPredicted(c *Coverage) string {
+	switch {
+	case r.Events == 0:
+		return "the program did nothing that is observed: observe it for longer, or while it has work"
+	case r.Threads <= max(1, len(r.Processes)):
+		return "only one thread ran: observe a run in which several threads work"
+	case len(c.Objects) == 0 && c.Variables+c.Fields == 0:
+		return "nothing that threads share was observed: --watch-shared finds variables"
+	}
+	return ""
+}
+
+// enumerated returns "a", "a and b" or "a, b and c".
+func enumerated(words []string) string {
+	if last := len(words) - 1; last > 0 {
+		return strings.Join(words[:last], ", ") + " and " + words[last]
+	}
+	return strings.Join(words, "")
+}
+
+// coverage prints what was looked for, and what not, in a run without findings.
+func (p *printer) coverage(r Report) {
+	c := r.Run.Coverage
+	if c == nil || len(r.Findings) > 0 {
+		return
+	}
+	if len(c.LookedFor) > 0 {
+		p.para(unchanged[string], 2, 4, "looked for: "+strings.Join(c.LookedFor, "; "))
+	}
+	if len(c.NotLookedFor) > 0 {
+		p.para(unchanged[string], 2, 4, "not looked for: "+strings.Join(c.NotLookedFor, "; "))
+	}
+	if n := len(r.Run.Executed); n > 0 {
+		p.para(unchanged[string], 2, 4, plural.Sprintf("not seen: what %d {place|places} in the code {synchronises|synchronise} (notes below)", n))
+	}
+	if c.NotPredicted != "" {
+		p.para(unchanged[string], 2, 4, "nothing could be predicted, since "+c.NotPredicted)
+	}
+}
