@@ -187,17 +187,42 @@ func (h *History) cutThrough() bool {
 func (q *question) projected() Result {
 	w := witness{held: map[event.ThreadID]holds{}}
 	w.steps = make([]finding.Step, 0, q.size()+len(q.chosen))
+	var waits skippedWaits
 	for i := range q.h.log {
-		if x := &q.h.log[i]; q.c.hasEntry(x) {
+		x := &q.h.log[i]
+		kept := q.c.hasEntry(x)
+		if kept {
 			e := x.event()
 			w.add(&e)
 		}
+		waits.add(x, kept)
 	}
 	assumes := []string{finding.RaceFree}
-	if q.c.skips() {
+	if waits.any || q.c.skips() {
 		assumes = append(assumes, finding.GuardedData)
 	}
 	return q.checked(&w, finding.OrderSyncPreserving, assumes)
+}
+
+// skippedWaits finds waits for a semaphore, or posts, that a witness leaves out although it contains a
+// later wait for the semaphore. It is closure.skips for semaphores.
+type skippedWaits struct {
+	objects map[event.ObjectID]bool // the semaphores of which an operation is left out
+	any     bool
+}
+
+// add takes the next event of the run, and whether the witness contains it.
+func (s *skippedWaits) add(x *entry, kept bool) {
+	switch {
+	case x.Op != event.SemWait && x.Op != event.SemPost:
+	case kept:
+		s.any = s.any || x.Op == event.SemWait && s.objects[x.Object]
+	default:
+		if s.objects == nil {
+			s.objects = map[event.ObjectID]bool{}
+		}
+		s.objects[x.Object] = true
+	}
 }
 
 // checked appends the error to a witness, has it checked and returns the result.

@@ -12,10 +12,11 @@ import (
 const maxSpans = 64
 
 // spans returns the code on which a witness rests that leaves critical sections out or moves them:
-// what the threads execute within the sections that it keeps, of a lock of which a section that came
-// before in the run is left out, or comes later in the witness. If that code reads nothing, the
-// threads execute the same in the witness. steps are the whole witness, and its last events, which
-// are attempted, are chosen. ok is false if there are more than maxSpans.
+// what the threads execute within the sections that it keeps, of a lock of which it does not execute
+// the same sections before, in the same order, as the run. Waits for semaphores begin sections too.
+// If that code reads nothing, the threads execute the same in the witness. steps are the whole
+// witness, and its last events, which are attempted, are chosen. ok is false if there are more than
+// maxSpans.
 func (h *History) spans(steps []finding.Step, chosen []*event.Event) (spans []finding.Span, ok bool) {
 	at := make(map[uint64]int, len(steps))
 	executed := map[event.ThreadID][]span{}
@@ -37,8 +38,8 @@ func (h *History) spans(steps []finding.Step, chosen []*event.Event) (spans []fi
 			add(x, true)
 		}
 	}
-	for _, all := range h.sectionsByLock() {
-		for _, s := range h.affected(all, at) {
+	for _, o := range h.guardedObjects() {
+		for _, s := range o.affected(at, h.evicted+h.thinned > 0) {
 			for _, x := range executed[s.thread] {
 				if x.from >= s.begin && x.from < s.end && !slices.Contains(spans, x.Span) {
 					spans = append(spans, x.Span)
@@ -61,63 +62,132 @@ type span struct {
 	finding.Span
 }
 
-// heldSpan is a critical section.
+// heldSpan is a critical section, or what a thread executes from a wait for a semaphore to its next
+// post of that semaphore.
 type heldSpan struct {
 	thread     event.ThreadID
-	seq        uint64 // of the event that acquires the lock
+	seq        uint64 // of the event that acquires the lock, or of the wait
 	begin, end event.Epoch
 	shared     bool
+	posts      int // of a wait: the number of posts that it needs
 }
 
-// sectionsByLock returns the critical sections in the log, in the order in which they begin. A wait
-// on a condition ends one of its mutex, and begins another.
-func (h *History) sectionsByLock() map[event.ObjectID][]heldSpan {
-	all := map[event.ObjectID][]heldSpan{}
-	end := func(lock event.ObjectID, x *entry) {
-		for i := len(all[lock]) - 1; i >= 0; i-- {
-			if s := &all[lock][i]; s.thread == x.Thread && s.end == noEnd {
-				s.end = x.Epoch
-				return
-			}
-		}
-	}
+// guardedObject is a lock or a semaphore, with what the data that it guards depend on: its sections in
+// the order in which they begin, and its posts, each by its Seq.
+type guardedObject struct {
+	sections []heldSpan
+	posts    []uint64
+	value    uint64 // the initial value of a semaphore
+	counted  bool   // it is recorded
+}
+
+// guardedObjects returns the locks and semaphores of the log. A wait on a condition ends a critical
+// section of its mutex, and begins another.
+func (h *History) guardedObjects() map[event.ObjectID]*guardedObject {
+	all := map[event.ObjectID]*guardedObject{}
 	for i := range h.log {
 		switch x := &h.log[i]; x.Op {
-		case event.Acquire, event.AcquireRead:
-			all[x.Object] = append(all[x.Object], heldSpan{x.Thread, x.Seq, x.Epoch, noEnd, x.Op == event.AcquireRead})
+		case event.Init:
+			if x.Kind == event.KindSemaphore && x.Flags&event.HasValue != 0 {
+				o := guarded(all, x)
+				o.value, o.counted = x.Value, true
+			}
+		case event.Acquire, event.AcquireRead, event.SemWait:
+			guarded(all, x).begin(x)
 		case event.Release:
-			end(x.Object, x)
+			guarded(all, x).end(x)
+		case event.SemPost:
+			o := guarded(all, x)
+			o.end(x)
+			o.posts = append(o.posts, x.Seq)
 		}
 	}
 	return all
 }
 
+// guarded returns the object of an event, which it makes if there is none.
+func guarded(all map[event.ObjectID]*guardedObject, x *entry) *guardedObject {
+	o := all[x.Object]
+	if o == nil {
+		o = &guardedObject{}
+		all[x.Object] = o
+	}
+	return o
+}
+
+// begin adds the section that an event begins. A wait for a semaphore needs as many posts as it is
+// waits before it and itself, less the initial value; all posts so far if that is not known.
+func (o *guardedObject) begin(x *entry) {
+	s := heldSpan{thread: x.Thread, seq: x.Seq, begin: x.Epoch, end: noEnd, shared: x.Op == event.AcquireRead}
+	switch n := uint64(len(o.sections)) + 1; {
+	case x.Op != event.SemWait:
+	case !o.counted:
+		s.posts = len(o.posts)
+	case n > o.value:
+		s.posts = min(int(n-o.value), len(o.posts))
+	}
+	o.sections = append(o.sections, s)
+}
+
+// end ends the thread's latest section that is open.
+func (o *guardedObject) end(x *entry) {
+	for i := len(o.sections) - 1; i >= 0; i-- {
+		if s := &o.sections[i]; s.thread == x.Thread && s.end == noEnd {
+			s.end = x.Epoch
+			return
+		}
+	}
+}
+
 // noEnd is the end of a section that has none.
 const noEnd = ^event.Epoch(0)
 
-// affected returns the kept ones of the sections of a lock whose thread may read other data in the
-// witness than in the run: a section of another thread that came before in the run does not in the
-// witness. at has the position of each kept event, by Seq. If sections were discarded or evicted, one
-// of those may have come before any section.
-func (h *History) affected(all []heldSpan, at map[uint64]int) []heldSpan {
-	const never = int(^uint(0) >> 1)
-	latest := map[event.ThreadID]int{} // position of the exclusive sections so far, never if one is left out
+// affected returns the kept sections whose thread may read other data in the witness than in the run:
+// the exclusive sections before it, or the posts that it needs, are not the same ones in the same
+// order. at has the position of each kept event, by Seq. With incomplete, the log lacks sections,
+// which may have come before any section.
+func (o *guardedObject) affected(at map[uint64]int, incomplete bool) []heldSpan {
+	var exclusive []uint64
+	for i := range o.sections {
+		if s := &o.sections[i]; !s.shared {
+			exclusive = append(exclusive, s.seq)
+		}
+	}
+	executed := inOrder(exclusive, at)
+	sameSections, samePosts := commonPrefix(exclusive, executed), commonPrefix(o.posts, inOrder(o.posts, at))
 	var affected []heldSpan
-	for _, s := range all {
-		position, kept := at[s.seq]
-		if !kept {
-			position = never
-		}
-		moved := kept && h.evicted+h.thinned > 0
-		for thread, p := range latest {
-			moved = moved || kept && thread != s.thread && p > position
-		}
-		if moved {
-			affected = append(affected, s)
+	before := 0 // exclusive sections before s in the run
+	for _, s := range o.sections {
+		if position, kept := at[s.seq]; kept {
+			now, _ := slices.BinarySearchFunc(executed, position, func(seq uint64, p int) int { return cmp.Compare(at[seq], p) })
+			if incomplete || now != before || before > sameSections || s.posts > samePosts {
+				affected = append(affected, s)
+			}
 		}
 		if !s.shared {
-			latest[s.thread] = max(latest[s.thread], position)
+			before++
 		}
 	}
 	return affected
+}
+
+// inOrder returns those of some events that have a position, in the order of their positions.
+func inOrder(events []uint64, at map[uint64]int) []uint64 {
+	var out []uint64
+	for _, seq := range events {
+		if _, kept := at[seq]; kept {
+			out = append(out, seq)
+		}
+	}
+	slices.SortFunc(out, func(a, b uint64) int { return cmp.Compare(at[a], at[b]) })
+	return out
+}
+
+// commonPrefix returns the length of the longest common prefix of two lists.
+func commonPrefix(a, b []uint64) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
 }

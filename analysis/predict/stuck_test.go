@@ -14,12 +14,9 @@ import (
 // refuses no schedule, each can happen by the definitions of the rules, and none of the threads
 // that it leaves waiting goes on in any schedule of the events that are left.
 func TestStuckIsStuck(t *testing.T) {
-	runs := uint64(4000)
-	if testing.Short() {
-		runs = 500
-	}
+	const runs = 4000
 	found := map[event.Op]int{}
-	for seed := range runs {
+	for seed := range uint64(runs) {
 		m := small(seed, true)
 		eventtest.Stamp(m.out)
 		h := record(m.out, Options{})

@@ -1,0 +1,110 @@
+package replay_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/replay"
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
+	"github.com/tracepredict/tracepredict/observer/trace"
+)
+
+// reportOf writes a run of a process as a trace, with what its code reads, and makes the report of
+// the trace. Each event has its number as its Seq and call stack.
+func reportOf(t *testing.T, events []event.Event, readings []run.Reading) report.Report {
+	t.Helper()
+	var file bytes.Buffer
+	w, err := trace.NewWriter(&file, trace.WriterOptions{Names: unnamed{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range events {
+		e := events[i]
+		e.Seq, e.Stack = uint64(i+1), event.StackID(i+1)
+		w.Event(&e)
+	}
+	if err := w.Close(run.Summary{PID: 1, Events: uint64(len(events)), Threads: 3, Readings: readings}); err != nil {
+		t.Fatal(err)
+	}
+	r, err := trace.NewReader(&file, "guarded")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep, err := replay.Report(r, replay.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rep
+}
+
+// TestGuardedData: a deadlock whose schedule moves critical sections, or what lies between a wait for a
+// semaphore and the post, is predicted only if the trace says that the code of all that was moved
+// reads nothing. Where one of it does, or the trace does not say, it is likely.
+func TestGuardedData(t *testing.T) {
+	const (
+		a event.ObjectID = iota + 1
+		b
+		s
+	)
+	of := func(t event.ThreadID, op event.Op, o event.ObjectID) event.Event {
+		e := event.Event{Thread: t, Op: op, Object: o, Kind: event.KindMutex}
+		if o == s && op > event.Release {
+			e.Kind = event.KindSemaphore
+		}
+		return e
+	}
+	// The second thread has its section of s before the first one's, and then requests the locks in
+	// the other order. begins and ends are the operations of a section of s.
+	swapped := func(begins, ends event.Op) []event.Event {
+		return []event.Event{
+			{Thread: 1, Op: event.Init, Object: s, Kind: event.KindSemaphore, Value: 1, Flags: event.HasValue},
+			{Thread: 1, Op: event.Fork, Peer: 2}, {Thread: 1, Op: event.Fork, Peer: 3},
+			of(2, begins, s), of(2, event.Acquire, a), of(2, event.Acquire, b), of(2, event.Release, b), of(2, event.Release, a), of(2, ends, s),
+			of(3, begins, s), of(3, ends, s), of(3, event.Acquire, b), of(3, event.Acquire, a), of(3, event.Release, a), of(3, event.Release, b),
+		}
+	}
+	semaphore, mutex := swapped(event.SemWait, event.SemPost), swapped(event.Acquire, event.Release)[1:]
+	const branch = "the branch at x.c:1 depends on memory read at x.c:1"
+	// read has the answers about the code that was moved, which begins with the event of that number:
+	// what the first and the second thread read in their sections of s.
+	read := func(begin event.StackID, first, second string) []run.Reading {
+		return []run.Reading{
+			{From: begin, To: begin + 1, Why: first}, {From: begin + 1, To: begin + 2, Last: true},
+			{From: begin + 6, To: begin + 7, Why: second}, {From: begin + 8, To: begin + 9, Last: true},
+		}
+	}
+	tests := []struct {
+		name     string
+		run      []event.Event
+		readings []run.Reading
+		want     finding.Confidence
+	}{
+		{"of a semaphore, reads nothing", semaphore, read(4, "", ""), finding.Predicted},
+		{"of a semaphore, the first reads", semaphore, read(4, branch, ""), finding.Likely},
+		{"of a semaphore, the second reads", semaphore, read(4, "", branch), finding.Likely},
+		{"of a semaphore, not examined", semaphore, nil, finding.Likely},
+		{"of a mutex, reads nothing", mutex, read(3, "", ""), finding.Predicted},
+		{"of a mutex, the first reads", mutex, read(3, branch, ""), finding.Likely},
+		{"of a mutex, the second reads", mutex, read(3, "", branch), finding.Likely},
+		{"of a mutex, not examined", mutex, nil, finding.Likely},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			rep := reportOf(t, tt.run, tt.readings)
+			if len(rep.Findings) != 1 {
+				t.Fatalf("%+v", rep.Findings)
+			}
+			f := &rep.Findings[0]
+			if f.Kind != finding.Deadlock || f.Confidence != tt.want || f.Order != finding.OrderReversal {
+				t.Errorf("%s %s by %s, %q", f.Confidence, f.Kind, f.Order, f.Reason)
+			}
+			if tt.want == finding.Likely && !strings.Contains(f.Reason, "leaves critical sections out or moves them") {
+				t.Errorf("reason %q", f.Reason)
+			}
+		})
+	}
+}
