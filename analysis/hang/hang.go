@@ -20,6 +20,18 @@ type Analysis struct {
 	waits   map[event.ObjectID]int          // by condition: the number of threads in a wait
 	signals map[event.ObjectID]finding.Step // by condition: the last signal when no thread waited
 	found   []finding.Finding
+	// withdrawn are the indices in found of the hangs that went on.
+	withdrawn map[int]bool
+	stuck     map[event.ThreadID][]wait // the waits without a time limit of the hangs that were found
+	onGoesOn  func(*finding.Finding)
+}
+
+// wait is what a thread of a hang waits for.
+type wait struct {
+	hang   int // index in found
+	op     event.Op
+	object event.ObjectID
+	peer   event.ThreadID
 }
 
 // The bounds of memory; what exceeds them is not reported.
@@ -29,13 +41,17 @@ const (
 	maxHeld     = 64      // locks of one thread
 )
 
-// New returns an analysis.
-func New() *Analysis {
-	return &Analysis{held: map[event.ThreadID][]finding.Step{}, waits: map[event.ObjectID]int{}, signals: map[event.ObjectID]finding.Step{}}
+// New returns an analysis. It calls onGoesOn, if that is not nil, for each hang that goes on after
+// it was found.
+func New(onGoesOn func(*finding.Finding)) *Analysis {
+	return &Analysis{onGoesOn: onGoesOn, withdrawn: map[int]bool{}, stuck: map[event.ThreadID][]wait{}, held: map[event.ThreadID][]finding.Step{}, waits: map[event.ObjectID]int{}, signals: map[event.ObjectID]finding.Step{}}
 }
 
 // Event processes the next event of the run; finding.Analysis.
 func (a *Analysis) Event(e *event.Event) {
+	if len(a.stuck) > 0 {
+		a.goesOn(e)
+	}
 	switch e.Op {
 	case event.Holds:
 		if held := a.held[e.Thread]; len(held) < maxHeld && (len(held) > 0 || len(a.held) < maxSides) {
@@ -59,9 +75,62 @@ func (a *Analysis) Event(e *event.Event) {
 	}
 }
 
-// Wants reports whether Event uses events of the operation.
-func Wants(op event.Op) bool {
-	switch op {
+// goesOn withdraws the hangs in which the thread of an event waited, if the event shows that its
+// wait has ended: something that was not seen ended it. The end of the whole process does not.
+func (a *Analysis) goesOn(e *event.Event) {
+	for _, w := range a.stuck[e.Thread] {
+		if w.endedBy(e) {
+			a.withdraw(w.hang)
+			a.goesOn(e)
+			return
+		}
+	}
+}
+
+// endedBy reports whether an event of the thread shows that its wait has ended.
+func (w wait) endedBy(e *event.Event) bool {
+	if e.Flags&(event.Inferred|event.WithProcess) != 0 {
+		return false
+	}
+	switch e.Op {
+	case event.Holds, event.Blocked:
+		return false
+	case event.End:
+		return true
+	case event.Acquire, event.AcquireRead, event.AcquireFailed:
+		return w.op.IsAcquire() && e.Object == w.object
+	case event.Wake:
+		return w.op == event.Wait && e.Object == w.object
+	case event.SemWait, event.SemFailed:
+		return w.op == event.SemWait && e.Object == w.object
+	case event.BarrierDepart:
+		return w.op == event.BarrierArrive && e.Object == w.object
+	case event.Join, event.JoinFailed:
+		return w.op == event.Join && (w.peer == 0 || e.Peer == w.peer)
+	}
+	return w.op == event.None // it is not known what it waited for
+}
+
+func (a *Analysis) withdraw(hang int) {
+	a.withdrawn[hang] = true
+	for t, waits := range a.stuck {
+		if waits = slices.DeleteFunc(waits, func(w wait) bool { return w.hang == hang }); len(waits) > 0 {
+			a.stuck[t] = waits
+		} else {
+			delete(a.stuck, t)
+		}
+	}
+	if a.onGoesOn != nil {
+		a.onGoesOn(&a.found[hang])
+	}
+}
+
+// Wants reports whether Event uses the event.
+func (a *Analysis) Wants(e *event.Event) bool {
+	if len(a.stuck) > 0 && a.stuck[e.Thread] != nil {
+		return true
+	}
+	switch e.Op {
 	case event.Holds, event.Blocked, event.Wait, event.Wake, event.Signal, event.Broadcast, event.Destroy:
 		return true
 	}
@@ -98,8 +167,20 @@ func (a *Analysis) blocked(e *event.Event) {
 	}
 	if len(a.found) < maxFindings {
 		a.found = append(a.found, a.finding(attempt))
+		a.watch(len(a.found) - 1)
 	}
 	a.steps, a.held = nil, map[event.ThreadID][]finding.Step{}
+}
+
+// watch begins to look whether the hang goes on. One with a time limit is known to.
+func (a *Analysis) watch(hang int) {
+	f := &a.found[hang]
+	if f.HasTimeout {
+		return
+	}
+	for _, s := range f.Evidence {
+		a.stuck[s.Thread] = append(a.stuck[s.Thread], wait{hang: hang, op: s.Op, object: s.Object, peer: s.Peer})
+	}
 }
 
 // finding returns the finding of the hang that has been read; last is its last attempt, which
@@ -140,11 +221,22 @@ func (a *Analysis) lost() []finding.Step {
 	return lost
 }
 
-// Findings returns the hangs found so far, in the order of the run.
+// Findings returns the hangs found so far, in the order of the run, with those that went on.
 func (a *Analysis) Findings() []finding.Finding { return a.found }
 
-// Finish returns the hangs of the run; finding.Analysis.
-func (a *Analysis) Finish() []finding.Finding { return a.found }
+// Finish returns the hangs of the run that did not go on; finding.Analysis.
+func (a *Analysis) Finish() []finding.Finding {
+	var lasting []finding.Finding
+	for i := range a.found {
+		if !a.withdrawn[i] {
+			lasting = append(lasting, a.found[i])
+		}
+	}
+	return lasting
+}
+
+// Withdrawn returns the number of hangs that went on.
+func (a *Analysis) Withdrawn() int { return len(a.withdrawn) }
 
 // Remember adds the threads and objects that a finding may still name.
 func (a *Analysis) Remember(n *event.Names) {

@@ -30,7 +30,7 @@ func blockedAt(t event.ThreadID, o event.ObjectID, a event.Attempt) event.Event 
 }
 
 func analyse(events ...event.Event) []finding.Finding {
-	a := New()
+	a := New(nil)
 	for i := range events {
 		events[i].Seq = uint64(i + 1)
 		a.Event(&events[i])
@@ -97,5 +97,67 @@ func TestHandlersMakeItPotential(t *testing.T) {
 	got := analyse(blockedAt(1, news, event.Attempt{Op: event.Wait, Handlers: true}))
 	if len(got) != 1 || got[0].Confidence != finding.Potential || got[0].Reason == "" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestGoesOn checks that a hang whose threads go on is withdrawn, that one whose process ends is
+// not, and that a wait with a time limit, which ends by itself, is not either.
+func TestGoesOn(t *testing.T) {
+	cycle := func(flags event.Flags) []event.Event {
+		second := blockedAt(2, left, event.Attempt{Op: event.Acquire, Cycle: true})
+		second.Flags |= flags
+		return []event.Event{
+			holdsLock(1, left), blockedAt(1, right, event.Attempt{Op: event.Acquire, Following: 1, Cycle: true}),
+			holdsLock(2, right), second,
+		}
+	}
+	all := func(op event.Op) []event.Event {
+		return []event.Event{blockedAt(1, news, event.Attempt{Op: op, Following: 1}), blockedAt(2, news, event.Attempt{Op: op})}
+	}
+	joins := blockedAt(1, 0, event.Attempt{Op: event.Join})
+	joins.Peer = 2
+	for _, c := range []struct {
+		name   string
+		events []event.Event
+		then   event.Event
+		over   bool
+	}{
+		{"the lock is acquired", cycle(0), event.Event{Op: event.Acquire, Thread: 2, Object: left}, true},
+		{"the attempt fails", cycle(0), event.Event{Op: event.AcquireFailed, Thread: 1, Object: right}, true},
+		{"a handler takes another lock", cycle(0), event.Event{Op: event.Acquire, Thread: 2, Object: news}, false},
+		{"another thread takes it", cycle(0), event.Event{Op: event.Acquire, Thread: 3, Object: left}, false},
+		{"the process ends", cycle(0), event.Event{Op: event.End, Thread: 2, Flags: event.WithProcess}, false},
+		{"the thread ends", cycle(0), event.Event{Op: event.End, Thread: 2}, true},
+		{"an end that was deduced", cycle(0), event.Event{Op: event.End, Thread: 2, Flags: event.Inferred}, false},
+		{"it is seen again", cycle(0), holdsLock(2, right), false},
+		{"a time limit", cycle(event.Timed), event.Event{Op: event.AcquireFailed, Thread: 2, Object: left, Flags: event.TimedOut}, false},
+		{"woken", all(event.Wait), event.Event{Op: event.Wake, Thread: 2, Object: news}, true},
+		{"woken at another condition", all(event.Wait), event.Event{Op: event.Wake, Thread: 2, Object: left}, false},
+		{"a post", all(event.SemWait), event.Event{Op: event.SemWait, Thread: 1, Object: news}, true},
+		{"an arrival", all(event.BarrierArrive), event.Event{Op: event.BarrierDepart, Thread: 1, Object: news}, true},
+		{"the end of another", []event.Event{joins}, event.Event{Op: event.Join, Thread: 1, Peer: 2}, true},
+		{"the end of a third", []event.Event{joins}, event.Event{Op: event.Join, Thread: 1, Peer: 3}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			told := 0
+			a := New(func(*finding.Finding) { told++ })
+			for i, e := range append(c.events, c.then) {
+				e.Seq = uint64(i + 1)
+				if i == len(c.events) && !a.Wants(&e) && c.over {
+					t.Fatal("the analysis does not want the event")
+				}
+				a.Event(&e)
+			}
+			left := 1
+			if c.over {
+				left = 0
+			}
+			if n := len(a.Finish()); n != left || a.Withdrawn() != 1-left || told != 1-left {
+				t.Errorf("%d hangs, %d withdrawn, told %d times; want %d", n, a.Withdrawn(), told, left)
+			}
+			if len(a.Findings()) != 1 {
+				t.Errorf("%d hangs were found, want 1", len(a.Findings()))
+			}
+		})
 	}
 }

@@ -123,6 +123,9 @@ func Build(observed report.Run, s *suite.Suite, findings []finding.Finding, name
 	observed.AddLocks(locks(s))
 	observed.AddBounds(bounds(s))
 	observed.AddCoverage(c)
+	if n := s.HangsOver(); n > 0 {
+		observed.Notes = append(observed.Notes, plural.Sprintf("%d {hang was seen whose threads went on later, and it is|hangs were seen whose threads went on later, and they are} not reported: something that was not observed ended {it|them}", n))
+	}
 	rep := report.Build(observed, findings, names)
 	if s.Explains() {
 		rep.Explain(s.Pruned(), names)

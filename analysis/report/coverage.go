@@ -101,7 +101,7 @@ func (r *Run) coverDeadlocks(c *Coverage) {
 		}
 	}
 	if len(among) == 0 {
-		c.NotLookedFor = append(c.NotLookedFor, "deadlocks, since the program called no lock or other object of docs/sync-table.md (--sync FILE describes its own)")
+		c.NotLookedFor = append(c.NotLookedFor, "deadlocks, since no lock or other object of docs/sync-table.md was used (--sync FILE describes other ones)")
 		return
 	}
 	text := "deadlocks of " + enumerated(among)
@@ -115,7 +115,7 @@ func (r *Run) coverDeadlocks(c *Coverage) {
 func (r *Run) notPredicted(c *Coverage) string {
 	switch {
 	case r.Events == 0:
-		return "the program did nothing that is observed: observe it for longer, or while it has work"
+		return "nothing that is observed was done: observe for longer, or while there is work"
 	case r.Threads <= max(1, len(r.Processes)):
 		return "only one thread ran: observe a run in which several threads work"
 	case len(c.Objects) == 0 && c.Variables+c.Fields == 0:

@@ -30,7 +30,7 @@ func TestCoverage(t *testing.T) {
 		},
 		{
 			name: "variables", coverage: Coverage{Variables: 12, Fields: 1},
-			want: []string{"looked for: races in 12 variables and 1 field of an object", "not looked for: deadlocks, since the program called no lock"}, not: "races, since",
+			want: []string{"looked for: races in 12 variables and 1 field of an object", "not looked for: deadlocks, since no lock or other object"}, not: "races, since",
 		},
 		{
 			name: "watched, never accessed", coverage: Coverage{Objects: locks}, change: func(r *Run) { r.NeverAccessed = []string{"a", "b", "c", "d", "e", "f"} },
@@ -55,7 +55,7 @@ func TestCoverage(t *testing.T) {
 		},
 		{
 			name: "nothing", change: func(r *Run) { r.Events, r.Threads = 0, 0 },
-			want: []string{"nothing could be predicted, since the program did nothing that is observed"}, not: "only one thread",
+			want: []string{"nothing could be predicted, since nothing that is observed was done"}, not: "only one thread",
 		},
 		{
 			name: "unobserved synchronisation", coverage: Coverage{Objects: locks}, change: func(r *Run) { r.Executed = make([]run.Executed, 1) },

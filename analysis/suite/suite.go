@@ -40,6 +40,9 @@ type Options struct {
 	// OnDeadlock, if not nil, is called for deadlocks of two threads when they are predicted while
 	// the program runs. Finish returns them too.
 	OnDeadlock func(*finding.Finding)
+	// OnHangOver, if not nil, is called for each hang that goes on after it was found: it is no
+	// finding any more.
+	OnHangOver func(*finding.Finding)
 	Misuse     misuse.Options // which rules of misuse are checked
 	// NewChecker makes the checkers of witnesses; default execution.DefaultChecker.
 	NewChecker execution.NewChecker
@@ -68,7 +71,7 @@ type Suite struct {
 // New returns a suite.
 func New(o Options) *Suite {
 	held := locks.New()
-	s := &Suite{locks: held, explain: o.Explain, depend: depend.New(depend.Options{}), hangs: hang.New(), earlyRaces: map[accessPair]finding.Finding{}}
+	s := &Suite{locks: held, explain: o.Explain, depend: depend.New(depend.Options{}), hangs: hang.New(o.OnHangOver), earlyRaces: map[accessPair]finding.Finding{}}
 	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals, Judges: o.NewChecker, BeforeEviction: s.predictRaces})
 	s.history = history
 	if o.Explain {
@@ -101,7 +104,7 @@ func (s *Suite) Event(e *event.Event) {
 		return // the analyses do not use it
 	}
 	s.locks.Event(e)
-	if hang.Wants(e.Op) {
+	if s.hangs.Wants(e) {
 		s.hangs.Event(e)
 	}
 	s.misuse.Event(e)
@@ -163,5 +166,9 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 // Witnesses returns the number of witnesses found, and of those that the checker refused.
 func (s *Suite) Witnesses() execution.Tally { return s.history.Witnesses() }
 
-// Hangs returns the hangs of the run so far, in the order in which they were found.
+// HangsOver returns the number of hangs that went on, and so are no findings.
+func (s *Suite) HangsOver() int { return s.hangs.Withdrawn() }
+
+// Hangs returns the hangs of the run so far, in the order in which they were found, with those
+// that went on.
 func (s *Suite) Hangs() []finding.Finding { return s.hangs.Findings() }

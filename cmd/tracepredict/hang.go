@@ -100,6 +100,14 @@ func (h *hangWatcher) reportNew() {
 	}
 }
 
+// over prints that a hang which was printed has gone on. The goroutine that reads records calls it.
+func (h *hangWatcher) over(f *finding.Finding) {
+	resolved := report.Resolve(*f, h.run.live)
+	if f.Confidence.AtLeast(finding.Confidence(h.run.flags.confidence)) && !h.run.flags.set.Suppresses(&resolved) {
+		fmt.Fprintln(h.stderr, "tracepredict: the threads of this hang went on, so it is none:", report.Sanitize(resolved.Message))
+	}
+}
+
 // act ends the program if --on-hang asks for it.
 func (h *hangWatcher) act(f *finding.Finding) {
 	if h.run.flags.onHang == hangReport {

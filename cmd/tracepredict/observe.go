@@ -18,6 +18,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/bind"
 	"github.com/tracepredict/tracepredict/analysis/calls"
+	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/progress"
 	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/report"
@@ -256,7 +257,7 @@ func newObservation(f *observeFlags, stderr io.Writer, attached bool) (*observat
 	r := &observation{flags: f, live: live.NewLink()}
 	r.suite = suite.New(suite.Options{
 		History: f.history, Reversals: f.reversals, Uses: f.shared, Locks: r.locks(stderr), LockClass: r.classes(), Explain: f.explain,
-		OnDeadlock: r.deadlocks(stderr), Misuse: f.checked,
+		OnDeadlock: r.deadlocks(stderr), OnHangOver: func(f *finding.Finding) { r.hangs.over(f) }, Misuse: f.checked,
 	})
 	if f.stats {
 		r.figures = newLiveStats(attached, func() *loader.Session { return r.live.Session })

@@ -121,6 +121,26 @@ func TestHangThatEndsByItself(t *testing.T) {
 	wantSummary(t, readReport(t, report), "observed deadlock of a, b")
 }
 
+// TestHangThatGoesOn checks that a hang that is seen and then goes on, since the handler of a signal
+// ends it, is withdrawn, live and in the report of the recorded run.
+func TestHangThatGoesOn(t *testing.T) {
+	needBPF(t)
+	trace := filepath.Join(t.TempDir(), "run.trace")
+	tool := startTool(t, childOptions{}, "exec", "--confidence", "potential", "--fail-on", "potential", "--record", trace, "--", hangsFixture(t, "gcc"), "woken")
+	tool.want(0)
+	const note = "1 hang was seen whose threads went on later"
+	for _, want := range []string{"no findings in ", note, "tracepredict: the threads of this hang went on, so it is none: "} {
+		if !strings.Contains(tool.err.String(), want) {
+			t.Errorf("%q is not in\n%s", want, tool.err.String())
+		}
+	}
+	again := startTool(t, childOptions{}, "analyze", "--confidence", "potential", "--fail-on", "potential", trace)
+	again.want(0)
+	if !strings.Contains(again.err.String(), note) {
+		t.Errorf("analyze says\n%s", again.err.String())
+	}
+}
+
 // TestHangBefore checks that attach reports at once that a process hangs already.
 func TestHangBefore(t *testing.T) {
 	needBPF(t)

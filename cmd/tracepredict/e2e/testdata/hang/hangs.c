@@ -160,6 +160,11 @@ static void joined(void) {
 }
 static void nothing(int s) { (void)s; }
 
+static void deliver(int number) {
+	(void)number;
+	sem_post(&items);
+}
+
 int main(int argc, char **argv) {
 	const char *kind = argc > 1 ? argv[1] : "";
 	int is(const char *name) { return !strcmp(kind, name); }
@@ -202,6 +207,11 @@ int main(int argc, char **argv) {
 		start(arrives), start(arrives);
 	else if (is("idle"))
 		start(executive), start(takes);
+	else if (is("woken")) { // by the handler of a timer, after every thread waits
+		signal(SIGALRM, deliver);
+		alarm(2);
+		start(takes);
+	}
 	ready();
 	if (is("part") || is("idle")) { // the first thread goes on
 		char line[16];
