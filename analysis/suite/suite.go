@@ -52,15 +52,16 @@ type Options struct {
 
 // Suite holds all analyses of a run.
 type Suite struct {
-	locks    *locks.Table // shared by the analyses
-	eraser   *eraser.Analysis
-	order    *happensbefore.Analysis
-	goodlock *goodlock.Analysis
-	history  *predict.History // the kept part of the trace
-	depend   *depend.Graph
-	hangs    *hang.Analysis
-	misuse   *misuse.Analysis
-	early    early
+	locks          *locks.Table // shared by the analyses
+	eraser         *eraser.Analysis
+	order          *happensbefore.Analysis
+	goodlock       *goodlock.Analysis
+	history        *predict.History // the kept part of the trace
+	depend         *depend.Graph
+	hangs          *hang.Analysis
+	misuse         *misuse.Analysis
+	early          early
+	contradictions contradictions
 	// earlyRaces holds the races that were predicted before events were evicted.
 	earlyRaces map[accessPair]finding.Finding
 	explain    bool
@@ -71,7 +72,7 @@ type Suite struct {
 // New returns a suite.
 func New(o Options) *Suite {
 	held := locks.New()
-	s := &Suite{locks: held, explain: o.Explain, depend: depend.New(depend.Options{}), hangs: hang.New(o.OnHangOver), earlyRaces: map[accessPair]finding.Finding{}}
+	s := &Suite{locks: held, explain: o.Explain, depend: depend.New(depend.Options{}), hangs: hang.New(o.OnHangOver), earlyRaces: map[accessPair]finding.Finding{}, contradictions: contradictions{locks: map[event.ObjectID]contradiction{}}}
 	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals, Judges: o.NewChecker, BeforeEviction: s.predictRaces})
 	s.history = history
 	if o.Explain {
@@ -104,6 +105,7 @@ func (s *Suite) Event(e *event.Event) {
 		return // the analyses do not use it
 	}
 	s.locks.Event(e)
+	s.contradictions.event(e)
 	if s.hangs.Wants(e) {
 		s.hangs.Event(e)
 	}
@@ -160,7 +162,7 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	for i := range found {
 		found[i].Depends, found[i].Partial = s.depend.Extend(found[i].Threads), s.depend.Partial()
 	}
-	return finding.Downgrade(append(found, hangs...), doubt)
+	return finding.Downgrade(append(found, hangs...), s.WithContradictions(doubt))
 }
 
 // Witnesses returns the number of witnesses found, and of those that the checker refused.

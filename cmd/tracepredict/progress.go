@@ -51,7 +51,7 @@ func (r *observation) deadlocks(stderr io.Writer) func(*finding.Finding) {
 	deadlocks := &progress.Deadlocks{
 		Names: r.live, Out: stderr, Least: least,
 		Confidence: func(f *finding.Finding) finding.Confidence {
-			return finding.Downgrade([]finding.Finding{*f}, replay.Doubt(r.live.DoubtsNow(), r.live, r.live))[0].Confidence
+			return finding.Downgrade([]finding.Finding{*f}, r.suite.WithContradictions(replay.Doubt(r.live.DoubtsNow(), r.live, r.live)))[0].Confidence
 		},
 		Suppressed: func(f *report.Finding) bool { return r.flags.set.Suppresses(f) },
 	}
