@@ -98,6 +98,14 @@ const (
 	RecSkipped = 128
 )
 
+// What glibc writes into an object that it destroys, and where a condition variable counts the
+// threads that wait; marked of sync.h.
+const (
+	CondDestroyed  = 1 << 2     // bit of a condition variable's word
+	WaitersShift   = 3          // the bits from here on are the number of threads that wait
+	MutexDestroyed = 0xffffffff // word of a mutex
+)
+
 // The bits of the Result of an OpTouch; enum touch_hint of record.h.
 const (
 	TouchSource = 1 // rsi points at or near the variable; with RecKernel: into user memory

@@ -99,7 +99,9 @@ struct sync_site {
 	__u8 result_from; /* ACTION_OUTCOME: FROM_IMM, result; FROM_REG, the result register */
 	__s32 result;     /* what the function will return */
 	__s32 mark_disp;  /* where, from the object, the 4 bytes are that mark can be set in */
-	__u8 mark;        /* bits by which an object says that it was destroyed; 0: none */
+	/* Bits by which an object says that it was destroyed, and how many threads wait, extended
+	 * by its highest bit; 0: none. */
+	__s8 mark;
 	__u8 extra;       /* a register whose value is recorded too, plus one */
 	__u8 pad[2];
 };

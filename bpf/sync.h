@@ -110,13 +110,16 @@ static __always_inline bool nested(struct slot *slot, __u64 sp, __u64 object)
 	return false;
 }
 
-/* Returns those of the bits of a site's mark that are set in the object. */
+/* Returns those of the bits of a site's mark that are set in the object. What cannot be read was
+ * not destroyed, and as many threads wait as can be. */
+#define COND_DESTROYED 4
 static __always_inline __u64 marked(struct site *site, __u64 object)
 {
-	__u32 word = 0;
+	__u32 word, mark = (__s32)site->sync.mark;
 
-	bpf_probe_read_user(&word, sizeof(word), (void *)(object + site->sync.mark_disp));
-	return word & site->sync.mark;
+	if (bpf_probe_read_user(&word, sizeof(word), (void *)(object + site->sync.mark_disp)))
+		return mark & ~COND_DESTROYED;
+	return word & mark;
 }
 
 /* Returns the operand FROM_KIND. */

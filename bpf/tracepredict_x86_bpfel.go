@@ -279,7 +279,7 @@ type TracepredictSyncSite struct {
 	ResultFrom uint8
 	Result     int32
 	MarkDisp   int32
-	Mark       uint8
+	Mark       int8
 	Extra      uint8
 	Pad        [2]uint8
 }

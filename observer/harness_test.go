@@ -32,10 +32,11 @@ var testSites = []SiteInfo{
 	{Variable: "x", Shift: 3, Mask: 0x1f},
 	{Kind: event.KindRWLock, RecordsLockKind: true},
 	{Kind: event.KindMutex, ReportsOwnerDead: true}, {Kind: event.KindCond, ReportsOwnerDead: true},
+	{Kind: event.KindMutex, Marks: true}, {Kind: event.KindCond, Marks: true, CountsWaiters: true},
 }
 
 var siteNames = map[string]uint32{
-	"mutex": 1, "rwlock": 2, "spin": 3, "cond": 4, "barrier": 5, "sem": 6, "once": 7, "try": 8, "var": 9, "checked": 10, "atomic": 11, "bits": 12, "made": 13, "robust": 14, "waits": 15, "none": 0,
+	"mutex": 1, "rwlock": 2, "spin": 3, "cond": 4, "barrier": 5, "sem": 6, "once": 7, "try": 8, "var": 9, "checked": 10, "atomic": 11, "bits": 12, "made": 13, "robust": 14, "waits": 15, "marks": 16, "counts": 17, "none": 0,
 }
 
 var usualSite = map[bpf.Op]string{
@@ -233,10 +234,10 @@ func (c *checker) event(e *event.Event) error {
 	if err := c.life(e); err != nil {
 		return err
 	}
-	if e.Op == event.UseDestroyed && !c.destroyed[e.Object] {
+	if (e.Op == event.UseDestroyed || e.Op == event.DestroyAgain) && !c.destroyed[e.Object] {
 		return fmt.Errorf("the object is not gone")
 	}
-	if c.destroyed[e.Object] && e.Op != event.Wake && e.Op != event.UseDestroyed { // a condition may be destroyed once all are woken
+	if c.destroyed[e.Object] && e.Op != event.Wake && e.Op != event.UseDestroyed && e.Op != event.DestroyAgain { // a condition may be destroyed once all are woken
 		return fmt.Errorf("the object is gone")
 	}
 	err := c.object(e)

@@ -224,6 +224,8 @@ func (o *Observer) waited(t *thread, r *bpf.Record) {
 		case t.condWait.sp != r.Sp:
 		case r.Result == errNotOwner:
 			o.woken(t, r, 0) // an error-checking mutex: the call neither waited nor acquired it
+		case r.Result == errNotRecoverable:
+			o.woken(t, r, 0) // a robust mutex that cannot be acquired any more
 		default:
 			mutex := t.condWait.mutex
 			o.wake(t, r, wakeFlags(r.Result))

@@ -18,6 +18,8 @@ const (
 	errInvalid   = 22  // EINVAL
 	errDeadlock  = 35  // EDEADLK
 	errOwnerDead = 130 // EOWNERDEAD, with which an acquisition succeeds
+	// errNotRecoverable is ENOTRECOVERABLE: the mutex is robust and was not made consistent.
+	errNotRecoverable = 131
 )
 
 // lastCall describes the last call of a thread that was recorded at its entry: a release, a post, a
@@ -100,12 +102,13 @@ func (o *Observer) usedDestroyed(t *thread, r *bpf.Record) bool {
 	if !ok || !g.destroyed || g.kind != event.KindMutex {
 		return false
 	}
-	o.emitDestroyed(t, r, g, 0)
+	o.emitOnEnded(t, r, event.UseDestroyed, g, 0)
 	return true
 }
 
-func (o *Observer) emitDestroyed(t *thread, r *bpf.Record, g endedObject, flags event.Flags) {
-	e := o.begin(t, r, event.UseDestroyed)
+// emitOnEnded sends the event of a misuse of an object that was destroyed.
+func (o *Observer) emitOnEnded(t *thread, r *bpf.Record, op event.Op, g endedObject, flags event.Flags) {
+	e := o.begin(t, r, op)
 	e.Object, e.Kind, e.Flags = g.id, g.kind, flags
 	o.send()
 }
@@ -115,14 +118,14 @@ func (o *Observer) emitDestroyed(t *thread, r *bpf.Record, g endedObject, flags 
 // the record shows the mark and the destruction was recorded, emitMarked sends a
 // UseDestroyed and returns true.
 func (o *Observer) emitMarked(t *thread, r *bpf.Record) bool {
-	if r.Extra == 0 || o.stats.ThreadsWithHoles > 0 {
+	if r.Extra&bpf.CondDestroyed == 0 || o.stats.ThreadsWithHoles > 0 {
 		return false
 	}
 	g, ok := o.endedObjects.get(t.process, r.Object)
 	if !ok || !g.destroyed || g.kind != event.KindCond {
 		return false
 	}
-	o.emitDestroyed(t, r, g, 0)
+	o.emitOnEnded(t, r, event.UseDestroyed, g, 0)
 	return true
 }
 
@@ -211,13 +214,41 @@ func (o *Observer) emitReused(t *thread, r *bpf.Record, addr uint64) {
 		return
 	}
 	switch op := bpf.Op(r.Op); {
-	case op == bpf.OpSemPost && g.private && addr%pageSize != 0, op == bpf.OpSemWait && g.private && addr%pageSize != 0:
-		o.emitDestroyed(t, r, g, 0)
-	case op == bpf.OpBarrier && g.private && r.Flags&bpf.RecLeave == 0:
-		o.emitDestroyed(t, r, g, 0)
+	case (op == bpf.OpSemPost || op == bpf.OpSemWait || op == bpf.OpBarrier && r.Flags&bpf.RecLeave == 0) && g.onlyByCalls(addr):
+		o.emitOnEnded(t, r, event.UseDestroyed, g, 0)
 	case (op == bpf.OpAcquire || op == bpf.OpAcquireRead) && (kind == event.KindSpin || kind == event.KindRWLock && g.initialised):
-		o.emitDestroyed(t, r, g, event.Inferred)
+		o.emitOnEnded(t, r, event.UseDestroyed, g, event.Inferred)
 	}
+}
+
+// destroyedAgain handles the destroy of what is not alive, as far as it is known. If a call has
+// destroyed it before, it was not initialised since then: it has the mark of the C library, or can be
+// initialised only by a call. What may have been initialised without one makes an inferred event.
+func (o *Observer) destroyedAgain(t *thread, r *bpf.Record) {
+	g, ok := o.endedObjects.get(t.process, r.Object)
+	if !ok || !g.destroyed || g.kind != o.site(r).Kind || o.stats.ThreadsWithHoles > 0 {
+		return
+	}
+	var flags event.Flags
+	switch marked := o.site(r).Marks; {
+	case marked && g.kind == event.KindMutex:
+		ok = r.Extra == bpf.MutexDestroyed
+	case marked && g.kind == event.KindCond:
+		ok = r.Extra&bpf.CondDestroyed != 0
+	case g.kind == event.KindBarrier || g.kind == event.KindSemaphore:
+		ok = g.onlyByCalls(r.Object)
+	default:
+		ok, flags = g.initialised && !g.held, event.Inferred
+	}
+	if ok {
+		o.emitOnEnded(t, r, event.DestroyAgain, g, flags)
+	}
+}
+
+// onlyByCalls reports whether a destroyed barrier or semaphore can be initialised again only by a call
+// that is recorded.
+func (g *endedObject) onlyByCalls(addr uint64) bool {
+	return g.private && (g.kind == event.KindBarrier || addr%pageSize != 0)
 }
 
 // joinRefused handles a join that failed. A join that failed by its time limit, or because the

@@ -43,7 +43,7 @@ func TestMisuse(t *testing.T) {
 			T2 release A1 inferred
 			T2 destroy A1
 			T2 destroy A2 inferred
-			T2 init A3 =0
+			T2 init A3 A2 =0
 			T2 release-unheld A3`, nil},
 		{"made anew while held", `
 			11 acquire A
@@ -52,7 +52,116 @@ func TestMisuse(t *testing.T) {
 			T2 acquire A1
 			T2 release A1 inferred
 			T3 destroy A1 inferred
-			T3 init A2 =0`, nil},
+			T3 init A2 A1 =0`, nil},
+		{"made anew as something else", `
+			11 acquire A
+			11 release A
+			12 init A kind=sem
+			12 init A kind=sem`, `
+			T2 acquire A1
+			T2 release A1
+			T3 destroy A1 inferred
+			T3 init A2 =0
+			T3 destroy A2 inferred
+			T3 init A3 A2 =0`, nil},
+		{"destroyed twice, as its mark says", `
+			11 init A kind=marks
+			11 destroy A kind=marks entered=0x100
+			12 destroy A kind=marks entered=0xffffffff
+			12 destroy B kind=marks entered=0xffffffff
+			11 init C kind=counts
+			11 destroy C kind=counts entered=8
+			11 destroy C kind=counts entered=12`, `
+			T2 init A1 =0
+			T2 destroy A1
+			T3 destroy-again A1
+			T2 init C2 =0
+			T2 destroy C2
+			T2 destroy-again C2`, nil},
+		{"destroyed twice, and initialised in between without a call, as its mark says", `
+			11 init A kind=marks
+			11 destroy A kind=marks
+			12 destroy A kind=marks
+			11 init C kind=counts
+			11 destroy C kind=counts
+			11 destroy C kind=counts entered=8`, `
+			T2 init A1 =0
+			T2 destroy A1
+			T2 init C2 =0
+			T2 destroy C2`, nil},
+		{"destroyed twice, without a mark", `
+			11 init A
+			11 destroy A
+			12 destroy A
+			11 init R kind=rwlock
+			11 destroy R kind=rwlock
+			12 destroy R kind=rwlock
+			12 acquire L
+			12 release L
+			12 destroy L
+			12 destroy L`, `
+			T2 init A1 =0
+			T2 destroy A1
+			T3 destroy-again A1 inferred
+			T2 init R2 =0
+			T2 destroy R2
+			T3 destroy-again R2 inferred
+			T3 acquire L3
+			T3 release L3
+			T3 destroy L3`, nil},
+		{"a destroy that was refused, and done again", `
+			11 init A
+			11 acquire A
+			12 destroy A
+			12 destroy A`, `
+			T2 init A1 =0
+			T2 acquire A1
+			T2 release A1 inferred
+			T3 destroy A1`, nil},
+		{"destroyed, made again, destroyed", `
+			11 init A kind=marks
+			11 destroy A kind=marks
+			11 init A kind=marks
+			12 destroy A kind=marks`, `
+			T2 init A1 =0
+			T2 destroy A1
+			T2 init A2 =0
+			T3 destroy A2`, nil},
+		{"destroyed, and used by another kind in between", `
+			11 init A
+			11 destroy A
+			11 init A kind=sem
+			11 destroy A kind=sem
+			11 destroy A`, `
+			T2 init A1 =0
+			T2 destroy A1
+			T2 init A2 =0
+			T2 destroy A2`, nil},
+		{"a destroy within a destroy", `
+			11 init 0x53008 kind=sem
+			11 destroy 0x53008 kind=sem sp=90
+			11 destroy 0x53008 kind=none sp=82
+			11 destroy 0x53008 kind=sem sp=90
+			11 init 0x54008 kind=sem entered=1
+			11 destroy 0x54008 kind=sem
+			11 destroy 0x54008 kind=sem
+			11 init S kind=sem
+			11 destroy S kind=sem
+			11 destroy S kind=sem`, `
+			T2 init S1 =0
+			T2 destroy S1
+			T2 destroy-again S1
+			T2 init T2 =0
+			T2 destroy T2
+			T2 init S3 =0
+			T2 destroy S3`, nil},
+		{"a barrier destroyed twice", `
+			11 init B kind=barrier
+			11 destroy B kind=barrier
+			12 destroy B kind=barrier`, `
+			T2 init B1 =0
+			T2 destroy B1
+			T3 destroy-again B1`, nil},
 		{"locked after it was destroyed", `
 			11 init A
 			11 destroy A
@@ -117,7 +226,7 @@ func TestMisuse(t *testing.T) {
 			T2 destroy C1
 			T2 signal C2
 			T2 destroy C2 inferred
-			T2 init C3 =0
+			T2 init C3 C2 =0
 			T2 signal C3`, nil},
 		{"semaphores that were made and destroyed by calls", `
 			11 init 0x53008 kind=sem
@@ -189,6 +298,17 @@ func TestMisuse(t *testing.T) {
 			T3 release L3
 			T3 destroy L3
 			T3 acquire-read L4`, nil},
+		{"a wait that does not get its robust mutex again", `
+			11 acquire A
+			11 wait C with=A sp=90
+			11 wait C with=A sp=90 leave result=131
+			12 init A`, `
+			T2 acquire A1
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T2 wake C2 A1
+			T3 destroy A1 inferred
+			T3 init A3 A1 =0`, nil},
 		{"a wait that is refused, since the thread does not hold the mutex", `
 			11 wait C with=A sp=90
 			11 wait C with=A sp=90 leave result=1

@@ -369,16 +369,20 @@ func (m *model) reinitialise(th *mthread, name byte) {
 		if m.ids[name] != 0 {
 			m.expect("T%d destroy %s", th.id, m.obj(name))
 			m.destroy(name, m.initialised[name])
+		} else if m.destroyed[name] != 0 {
+			m.expect("T%d destroy-again %c%d inferred", th.id, name, m.destroyed[name])
 		}
 		return
 	}
+	again := ""
 	if m.ids[name] != 0 {
+		again = " " + m.obj(name)
 		m.expect("T%d destroy %s inferred", th.id, m.obj(name))
 		m.destroy(name, false)
 	}
 	m.initialised[name] = true
 	m.record(th, bpf.OpInit, name, bpf.Record{})
-	m.expect("T%d init %s =0", th.id, m.obj(name))
+	m.expect("T%d init %s%s =0", th.id, m.obj(name), again)
 }
 
 func (m *model) destroy(name byte, calls bool) {

@@ -115,32 +115,47 @@ func (o *Observer) ObjectInfo(id event.ObjectID) (obj run.Object, ok bool) {
 }
 
 // lifetime handles initialisation and destruction. The initialisation of a live object
-// makes a new one: programs that initialise again without destroying are common.
+// makes a new one, whose Init names the old one: programs that initialise again without
+// destroying are common.
 func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 	if bpf.Op(r.Op) == bpf.OpDestroy {
-		if obj := t.process.objects[r.Object]; obj != nil {
-			o.endObject(t, r, obj)
-		}
+		o.destroys(t, r)
 		return
 	}
-	doubted := false
+	doubted, again := false, event.ObjectID(0)
 	if old := t.process.objects[r.Object]; old != nil {
 		doubted = old.held()
 		if old.initBy == t && r.Sp < old.initSp {
 			return // a call within the recorded one: glibc's mtx_init calls pthread_mutex_init
 		}
 		o.endObject(t, nil, old)
+		if old.kind == o.site(r).Kind {
+			again = old.id
+		}
 	}
 	obj := o.newObject(t, r, r.Object, event.KindUnknown)
 	obj.initBy, obj.initSp, obj.initialised, obj.holderUncertain, obj.private = t, r.Sp, true, doubted, r.Extra == 0
 	o.names.objects[obj.id].Init = event.StackID(r.Stack)
 	e := o.begin(t, r, event.Init)
-	e.Object, e.Kind = obj.id, obj.kind
+	e.Object, e.Object2, e.Kind = obj.id, again, obj.kind
 	e.Value, e.Flags = r.Value, event.HasValue
 	if obj.kind == event.KindMutex {
 		e.Value = min(e.Value, 1) // the record has the address of the attributes; 0: none
 	}
 	o.send()
+}
+
+// destroys handles a call that destroys an object, unless it is part of the last one.
+func (o *Observer) destroys(t *thread, r *bpf.Record) {
+	if t.insideLastCall(r) {
+		return
+	}
+	if obj := t.process.objects[r.Object]; obj != nil {
+		o.endObject(t, r, obj)
+	} else {
+		o.destroyedAgain(t, r)
+	}
+	o.setLastCall(t, r)
 }
 
 // endObject ends the lifetime of an object: the next use of its address is another object.

@@ -62,6 +62,10 @@ type SiteInfo struct {
 	// RecordsLockKind reports that the record of an acquisition contains 1 + the kind of the
 	// read-write lock (event.PreferReader and so on), 0 if that could not be read.
 	RecordsLockKind bool
+	// Marks reports that the record contains the mark by which the C library's conditions and
+	// mutexes say that they were destroyed. CountsWaiters reports that it also contains the
+	// number of threads that wait on the condition, from bit bpf.WaitersShift on.
+	Marks, CountsWaiters bool
 	// ReportsOwnerDead reports that the call returns EOWNERDEAD if the last owner of the
 	// mutex died while holding it.
 	ReportsOwnerDead bool

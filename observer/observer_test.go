@@ -244,7 +244,7 @@ func TestLifetimes(t *testing.T) {
 			T2 acquire A1
 			T2 release A1
 			T2 destroy A1 inferred
-			T2 init A2 =0`, &Stats{}},
+			T2 init A2 A1 =0`, &Stats{}},
 		{"destroy without a past", `
 			11 destroy A`, ``, &Stats{}},
 		{"init of a live object that another holds", `
@@ -256,7 +256,7 @@ func TestLifetimes(t *testing.T) {
 			T2 acquire A1
 			T2 release A1 inferred
 			T3 destroy A1 inferred
-			T3 init A2 =0
+			T3 init A2 A1 =0
 			T3 acquire A2
 			T3 release A2`, &Stats{UnheldReleases: 1}},
 		{"destroyed while held", `

@@ -30,7 +30,7 @@ type builder struct {
 	library          *clib.Library   // computed at first use
 	stubs            map[uint64]string
 	names            *symbolize.Table // computed at first use
-	destroyedMark    destroyedMark
+	marks            marks
 	table            slotAddress    // of the variable whose accesses are being planned
 	cover            *Coverage      // of the atomic array that is being planned; nil while there is none
 	sitesAt          map[uint64]int // number of sites at each address; see countSites
@@ -63,7 +63,7 @@ func (b *builder) calls() error {
 		at[c.addr] = c
 	}
 	b.tableCalls, b.stubs = at, b.plan.File.PLTTargets()
-	b.findMark(calls)
+	b.findMarks(calls)
 	for _, c := range calls {
 		if b.wraps(c, at) {
 			if err := b.wrapper(c); err != nil {
@@ -326,7 +326,7 @@ func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site
 	if e.Second > 0 {
 		d.SecondFrom, d.SecondReg = uint8(bpf.FromReg), uint8(b.argument(e.Second))
 	}
-	b.destroyedMark.recordIn(d, e)
+	b.marks.recordIn(&s, d, e)
 	if e.Shared > 0 {
 		d.Extra = 1 + uint8(b.argument(e.Shared))
 	}

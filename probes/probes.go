@@ -108,6 +108,8 @@ type Site struct {
 	Timed            bool
 	RecordsLockKind  bool // an acquire that records the kind of the read-write lock
 	ReportsOwnerDead bool // a call of the C library whose result is EOWNERDEAD if the mutex's last owner died holding it
+	Marks            bool // of a condition or a mutex: the record says whether it is marked as destroyed
+	CountsWaiters    bool // of a condition: the record says how many threads wait
 	NoInnerCalls     bool // a wait that releases its mutex itself, not by a call that is probed too
 	Atomic           bool
 	// Argument is the number of the argument that is the object of a call that synchronises, counted

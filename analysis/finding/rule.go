@@ -15,8 +15,14 @@ const (
 	UnlockByOther Rule = "unlock-by-other"
 	// DestroyHeld: a lock is destroyed while a thread holds it.
 	DestroyHeld Rule = "destroy-held"
+	// DestroyTwice: an object is destroyed that was destroyed before and not initialised again.
+	DestroyTwice Rule = "destroy-twice"
 	// DestroyWaited: a condition or a barrier is destroyed while a thread waits on it.
 	DestroyWaited Rule = "destroy-waited"
+	// ReinitHeld: a lock is initialised again while a thread holds it.
+	ReinitHeld Rule = "reinit-held"
+	// ReinitWaited: a condition or a barrier is initialised again while a thread waits on it.
+	ReinitWaited Rule = "reinit-waited"
 	// UseDestroyed: an object is used that was destroyed and not initialised again.
 	UseDestroyed Rule = "use-destroyed"
 	// WaitNotHeld: a thread waits on a condition with a mutex that it does not hold.
@@ -45,7 +51,7 @@ const (
 // Rules returns all rules, in the order of docs/misuse.md.
 func Rules() []Rule {
 	return []Rule{
-		UnlockNotHeld, UnlockByOther, Relock, DestroyHeld, DestroyWaited, UseDestroyed, WaitNotHeld, WaitTwoMutexes, UnlockInconsistent, ExitHolding,
-		JoinDetached, JoinTwice, JoinSelf, DetachTwice, NeverJoined,
+		UnlockNotHeld, UnlockByOther, Relock, DestroyHeld, DestroyWaited, DestroyTwice, ReinitHeld, ReinitWaited, UseDestroyed, WaitNotHeld, WaitTwoMutexes,
+		UnlockInconsistent, ExitHolding, JoinDetached, JoinTwice, JoinSelf, DetachTwice, NeverJoined,
 	}
 }

@@ -45,6 +45,7 @@ type Analysis struct {
 	anyRobust      bool                    // withAttributes had no more room, so any mutex may be robust
 	removals       []removal               // locks removed from holders by the latest consecutive events
 	destroys       recentSteps             // the latest destroys of objects
+	replaced       use                     // of the object of the latest inferred Destroy
 	creations      creations
 	off            bool // nothing is found any more: there was a hole, or Options.Off is set
 	found          map[key]*finding.Finding
@@ -168,7 +169,9 @@ func (a *Analysis) rare(e *event.Event) {
 	case event.ReleaseUnheld:
 		a.releaseUnheld(t, e)
 	case event.UseDestroyed:
-		a.usedDestroyed(e)
+		a.onDestroyed(finding.UseDestroyed, e)
+	case event.DestroyAgain:
+		a.onDestroyed(finding.DestroyTwice, e)
 	case event.ReleaseInconsistent:
 		if h := a.held(e); h != nil {
 			a.report(finding.UnlockInconsistent, stepOf(e), acquireBy(e.Thread, h))
@@ -315,13 +318,64 @@ func (a *Analysis) lifetime(e *event.Event) {
 	if e.Flags&event.Inferred == 0 {
 		a.destroy(e)
 		a.destroys.add(stepOf(e))
+	} else {
+		a.replaced = a.useAt(e)
 	}
 	delete(a.withAttributes, e.Object)
 	delete(a.barriers, e.Object)
 	delete(a.conds, e.Object)
 }
 
+// use is how a thread uses an object whose lifetime ends.
+type use struct {
+	object event.ObjectID
+	by     step   // the acquire, the wait or the arrival of the thread; op is None if no thread uses it
+	doubt  string // why the thread may not use it any more; "": it does
+}
+
+// useAt returns how a thread uses the object that an event destroys.
+func (a *Analysis) useAt(e *event.Event) use {
+	u := use{object: e.Object}
+	switch e.Kind {
+	case event.KindCond:
+		var certain bool
+		if u.by, certain = a.conds[e.Object].blocked(0); !certain {
+			u.doubt = mayBeOver
+		}
+	case event.KindBarrier:
+		if b := a.barriers[e.Object]; b.blocked() {
+			u.by = b.last
+		} else {
+			u.by, u.doubt = b.leaving(), mayHaveLeft
+		}
+	default:
+		if r, ok := a.heldBefore(e); ok {
+			u.by = r.acquire
+		}
+	}
+	return u
+}
+
+// heldBefore returns a lock that a destroy found held: the event just before the destroy is the release
+// that removed it from its holder.
+func (a *Analysis) heldBefore(e *event.Event) (removal, bool) {
+	n := len(a.removals)
+	if n == 0 || a.removals[n-1].seq != e.Seq-1 {
+		return removal{}, false
+	}
+	i := slices.IndexFunc(a.removals, func(r removal) bool { return r.acquire.object == e.Object })
+	if i < 0 || a.removals[i].releasedByOther {
+		return removal{}, false
+	}
+	return a.removals[i], true
+}
+
+// initialise processes an Init. If it initialises an object again, the inferred Destroy of that
+// object came just before.
 func (a *Analysis) initialise(e *event.Event) {
+	if u := a.replaced; e.Object2 != 0 && u.object == e.Object2 {
+		a.reinitialised(stepOf(e), u)
+	}
 	switch {
 	case e.Flags&event.HasValue == 0:
 	case e.Kind == event.KindMutex && e.Value != 0:
@@ -335,50 +389,82 @@ func (a *Analysis) initialise(e *event.Event) {
 	}
 }
 
-// destroy reports a destroy of an object in use. If a lock is held, the event just before the
-// destroy is the release that removed it from its holder.
-func (a *Analysis) destroy(e *event.Event) {
-	switch e.Kind {
-	case event.KindCond:
-		if w, ok := a.conds[e.Object].blocked(0); ok {
-			a.report(finding.DestroyWaited, stepOf(e), w)
-		}
-		return
-	case event.KindBarrier:
-		if b := a.barriers[e.Object]; b.blocked() {
-			a.report(finding.DestroyWaited, stepOf(e), b.last)
-		}
-		return
-	}
-	n := len(a.removals)
-	if n == 0 || a.removals[n-1].seq != e.Seq-1 {
-		return
-	}
-	i := slices.IndexFunc(a.removals, func(r removal) bool { return r.acquire.object == e.Object })
-	if i >= 0 && !a.removals[i].releasedByOther {
-		a.report(finding.DestroyHeld, stepOf(e), a.removals[i].acquire)
+// reinitialised reports that an object was initialised again while it was used as u says. A lock whose
+// acquire is inferred is the copy that the child of a fork has: programs initialise it again to
+// make it usable.
+func (a *Analysis) reinitialised(wrong step, u use) {
+	wrong.object, wrong.with = u.object, 0
+	switch {
+	case u.by.op == event.None:
+	case !u.by.op.IsAcquire():
+		a.reportDoubted(u.doubt, finding.ReinitWaited, wrong, u.by)
+	case u.by.flags&event.Inferred == 0:
+		a.report(finding.ReinitHeld, wrong, u.by)
+		a.explained(u.object)
 	}
 }
 
-func (a *Analysis) usedDestroyed(e *event.Event) {
+// explained is called when a lock was removed from its holders because it was destroyed or initialised
+// again: they do not hold it at their end.
+func (a *Analysis) explained(lock event.ObjectID) {
+	for _, r := range a.removals {
+		if t := a.threads[r.acquire.thread]; t != nil && len(t.removed) > 0 {
+			t.removed = slices.DeleteFunc(t.removed, func(r removal) bool { return r.acquire.object == lock })
+			if len(t.removed) == 0 {
+				a.withRemoved--
+			}
+		}
+	}
+}
+
+// destroy reports a destroy of an object in use. After a broadcast a condition may be destroyed at
+// once, and a barrier once a thread has left it. A wait with a time limit may be over.
+func (a *Analysis) destroy(e *event.Event) {
+	switch u := a.useAt(e); {
+	case u.by.op == event.None || u.doubt != "":
+	case u.by.op.IsAcquire():
+		a.report(finding.DestroyHeld, stepOf(e), u.by)
+		a.explained(u.object)
+	default:
+		a.report(finding.DestroyWaited, stepOf(e), u.by)
+	}
+}
+
+// onDestroyed reports an operation on an object that was destroyed.
+func (a *Analysis) onDestroyed(rule finding.Rule, e *event.Event) {
 	s, ok := a.destroys.last(func(s *step) bool { return s.object == e.Object })
 	if !ok {
 		return
 	}
 	wrong := stepOf(e)
-	wrong.flags &^= event.Inferred // of UseDestroyed it means that an Init may have been missed
-	f := a.report(finding.UseDestroyed, wrong, s)
-	switch {
-	case f == nil:
-	case e.Flags&event.Inferred == 0:
-		f.Confidence, f.Reason = finding.Observed, ""
-	case f.Count == 1:
-		f.Confidence, f.Reason = finding.Likely, mayBeReinitialised
+	wrong.flags &^= event.Inferred // it means that an Init may have been missed
+	doubt := ""
+	if e.Flags&event.Inferred != 0 {
+		doubt = mayBeReinitialised
 	}
+	a.reportDoubted(doubt, rule, wrong, s)
 }
 
-// mayBeReinitialised is the reason why a use after a destroy may be correct.
-const mayBeReinitialised = "it may have been initialised again without a call, by a static initialiser or another process"
+// The reasons why what seems to be a misuse may be correct: mayBeReinitialised for an operation on a
+// destroyed object, mayBeOver for one that conflicts with a wait with a time limit, mayHaveLeft for one
+// that conflicts with a thread at a barrier at which all have arrived.
+const (
+	mayBeReinitialised = "it may have been initialised again without a call, by a static initialiser or another process"
+	mayBeOver          = "the other wait has a time limit, and its thread may have given up by then and been waiting for its mutex"
+	mayHaveLeft        = "all threads had arrived, and the other one may have left the barrier by then, though its call had not returned"
+)
+
+// reportDoubted is report of a finding that is only likely if there is a reason for doubt, unless
+// another instance of it has none.
+func (a *Analysis) reportDoubted(doubt string, rule finding.Rule, wrong step, others ...step) {
+	switch f := a.report(rule, wrong, others...); {
+	case f == nil:
+	case doubt == "":
+		f.Confidence, f.Reason = finding.Observed, ""
+	case f.Count == 1:
+		f.Confidence, f.Reason = finding.Likely, doubt
+	}
+}
 
 // report records a finding: the wrong operation, and those it conflicts with. It returns the
 // finding, or nil if the rule is not checked.

@@ -227,6 +227,117 @@ func TestRules(t *testing.T) {
 		{"a barrier of unknown size", `
 			2 barrier-arrive b
 			1 destroy b`, nil},
+		{"destroyed twice", `
+			1 destroy m
+			2 destroy-again m`, []string{"destroy-twice 2 1"}},
+		{"perhaps destroyed twice", `
+			1 destroy m
+			2 destroy-again m inferred`, []string{"destroy-twice? 2 1"}},
+		{"initialised again while held", `
+			2 acquire m
+			2 release m inferred
+			1 destroy m inferred
+			1 init n m =0`, []string{"reinit-held 4 1"}},
+		{"initialised again while held, and the holder ends after an unlock that makes no event", `
+			2 acquire m
+			2 acquire n
+			2 release m inferred
+			1 destroy m inferred
+			1 init n m =0
+			2 release n inferred
+			2 end`, []string{"reinit-held 5 1", "exit-holding 7 2"}},
+		{"destroyed while held, and the holder ends after an unlock that makes no event", `
+			2 acquire m
+			2 release m inferred
+			1 destroy m
+			2 end`, []string{"destroy-held 3 1"}},
+		{"initialised again while held by its own thread", `
+			1 acquire m
+			1 release m inferred
+			1 destroy m inferred
+			1 init n m =0`, []string{"reinit-held 4 1"}},
+		{"initialised again while two threads read it", `
+			2 acquire-read m
+			3 acquire-read m
+			2 release m inferred
+			3 release m inferred
+			1 destroy m inferred
+			1 init n m =0`, []string{"reinit-held 6 1"}},
+		{"initialised again while unlocked", `
+			2 acquire m
+			2 release m
+			1 destroy m inferred
+			1 init n m =0`, nil},
+		{"initialised again after another thread unlocked it", `
+			2 acquire m
+			1 release-unheld m
+			2 release m inferred
+			1 destroy m inferred
+			1 init n m =0`, []string{"unlock-by-other 2 1"}},
+		{"initialised in the memory of a held one", `
+			2 acquire m
+			2 release m inferred
+			1 destroy m inferred
+			1 init n =0`, nil},
+		{"the copy that the child of a fork has, made usable", `
+			2 acquire m inferred
+			2 release m inferred
+			2 destroy m inferred
+			2 init n m =0`, nil},
+		{"condition initialised again while waited for", `
+			2 wait c m
+			1 destroy c inferred
+			1 init d c =0`, []string{"reinit-waited 3 1"}},
+		{"condition initialised again while waited for with a time limit", `
+			2 wait c m timed
+			1 destroy c inferred
+			1 init d c =0`, []string{"reinit-waited? 3 1"}},
+		{"condition initialised again, and the wait is over", `
+			2 wait c m timed
+			2 wake c m timed-out
+			1 destroy c inferred
+			1 init d c =0`, nil},
+		{"condition initialised again after its only waiter was woken", `
+			2 wait c m
+			1 signal c
+			1 destroy c inferred
+			1 init d c =0`, nil},
+		{"condition in the memory of one that was waited for", `
+			2 wait c m
+			1 destroy c inferred
+			1 init d =0`, nil},
+		{"another condition initialised again", `
+			2 wait c m
+			1 destroy c inferred
+			1 init n m =0`, nil},
+		{"a barrier initialised again while one waits", `
+			1 init b =2
+			2 barrier-arrive b
+			1 destroy b inferred
+			1 init d b =3`, []string{"reinit-waited 4 2"}},
+		{"a barrier initialised again by the first to leave", `
+			1 init b =2
+			2 barrier-arrive b
+			1 barrier-arrive b
+			1 barrier-depart b
+			1 destroy b inferred
+			1 init d b =3
+			2 barrier-depart b`, []string{"reinit-waited? 6 2"}},
+		{"a barrier initialised again once all have left", `
+			1 init b =2
+			2 barrier-arrive b
+			1 barrier-arrive b
+			1 barrier-depart b
+			2 barrier-depart b
+			1 destroy b inferred
+			1 init d b =3`, nil},
+		{"a barrier initialised again at which another process arrives", `
+			1 init b =3
+			1 barrier-arrive b
+			2 barrier-arrive b
+			1 barrier-depart b
+			1 destroy b inferred
+			1 init d b =3`, nil},
 		{"used after it was destroyed", `
 			1 destroy m
 			2 use-destroyed m`, []string{"use-destroyed 2 1"}},
@@ -254,6 +365,22 @@ func TestRules(t *testing.T) {
 		{"two mutexes", `
 			1 wait c m
 			2 wait c n`, []string{"wait-two-mutexes 2 1"}},
+		{"two mutexes, the second with a time limit", `
+			1 wait c m
+			2 wait c n timed`, []string{"wait-two-mutexes 2 1"}},
+		{"two mutexes, and of the first's waiters one has a time limit", `
+			1 wait c m timed
+			3 wait c m
+			2 wait c n`, []string{"wait-two-mutexes 3 2"}},
+		{"two mutexes, and of the first's waiters, one with a time limit, one was woken", `
+			1 wait c m timed
+			3 wait c m
+			2 signal c
+			2 wait c n`, []string{"wait-two-mutexes? 4 2"}},
+		{"two mutexes, after the time limit", `
+			1 wait c m timed
+			1 wake c m timed-out
+			2 wait c n`, nil},
 		{"two mutexes, one after the other", `
 			1 wait c m
 			2 broadcast c
@@ -263,7 +390,7 @@ func TestRules(t *testing.T) {
 			2 wait d n`, nil},
 		{"two mutexes, of which the first may have given up", `
 			1 wait c m timed
-			2 wait c n`, nil},
+			2 wait c n`, []string{"wait-two-mutexes? 2 1"}},
 		{"ends holding", `
 			2 acquire m
 			2 release m inferred

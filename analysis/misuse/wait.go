@@ -21,21 +21,30 @@ type waiter struct {
 	timed bool // the wait has a time limit: it may have ended without an event yet
 }
 
-// blocked reports whether some thread certainly waits with another mutex than the given one. It
-// returns the wait of the latest thread that may be the one.
-func (c *condition) blocked(mutex event.ObjectID) (step, bool) {
+// blocked returns the wait of the latest thread that may wait with another mutex than the given one,
+// and whether some thread certainly does. If none may, the op of the wait is None.
+func (c *condition) blocked(mutex event.ObjectID) (last step, certain bool) {
 	if c == nil {
 		return step{}, false
 	}
-	var last step
-	certain := -c.woken
+	var lastUntimed step
+	all, untimed := -c.woken, -c.woken
 	for _, w := range c.waiters {
-		if !w.timed && w.mutex != mutex {
-			last = w.step
-			certain++
+		if w.mutex == mutex {
+			continue
+		}
+		last, all = w.step, all+1
+		if !w.timed {
+			lastUntimed, untimed = w.step, untimed+1
 		}
 	}
-	return last, certain > 0
+	switch {
+	case untimed > 0:
+		return lastUntimed, true
+	case all > 0:
+		return last, false
+	}
+	return step{}, false
 }
 
 // leave removes a thread from the waiters. signalled reports whether a signal may have ended its
@@ -85,8 +94,12 @@ func (a *Analysis) beginWait(t *thread, e *event.Event) {
 		a.conds[e.Object] = c
 	}
 	s := stepOf(e)
-	if other, ok := c.blocked(e.Object2); ok {
-		a.report(finding.WaitTwoMutexes, s, other)
+	if other, certain := c.blocked(e.Object2); other.op != event.None {
+		doubt := ""
+		if !certain {
+			doubt = mayBeOver
+		}
+		a.reportDoubted(doubt, finding.WaitTwoMutexes, s, other)
 	}
 	c.waiters = append(c.waiters, waiter{step: s, mutex: e.Object2, timed: e.Flags&event.Timed != 0})
 	t.wait = c
@@ -107,6 +120,7 @@ func (a *Analysis) leaveWait(t *thread, signalled bool) {
 type barrier struct {
 	threads      uint64 // threads of a generation; 0: unknown, or threads of other processes take part
 	arrivals     uint64
+	inside       []step // arrivals of the threads that have not departed
 	last         step
 	lastDeparted bool // the thread of last has departed
 }
@@ -116,6 +130,15 @@ func (b *barrier) blocked() bool {
 	return b != nil && b.threads > 0 && b.arrivals%b.threads != 0 && !b.lastDeparted
 }
 
+// leaving returns the arrival of a thread that has not departed, though all had arrived. If there is
+// none, its op is None.
+func (b *barrier) leaving() step {
+	if b == nil || b.threads == 0 || len(b.inside) == 0 {
+		return step{}
+	}
+	return b.inside[len(b.inside)-1]
+}
+
 // barrier processes arrivals and departures. If a thread departs from an incomplete generation, a
 // thread of another process, whose events are not recorded, completed it.
 func (a *Analysis) barrier(t *thread, e *event.Event) {
@@ -123,9 +146,13 @@ func (a *Analysis) barrier(t *thread, e *event.Event) {
 		b := a.barriers[e.Object]
 		if t.barrier = b; b != nil {
 			b.arrivals++
+			b.inside = append(b.inside, stepOf(e))
 			b.last, b.lastDeparted, t.arrival = stepOf(e), false, b.arrivals
 		}
 		return
+	}
+	if b := t.barrier; b != nil {
+		b.inside = slices.DeleteFunc(b.inside, func(s step) bool { return s.thread == t.id })
 	}
 	if b := t.barrier; b != nil && b.threads > 0 {
 		if generation := (t.arrival - 1) / b.threads; b.arrivals < (generation+1)*b.threads {

@@ -6,17 +6,30 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// downgradeMisuse makes the findings likely that say that a thread does not hold a lock, if
-// some calls could not be followed to their return: one of them may have acquired the lock.
-func downgradeMisuse(found []finding.Finding, s run.Summary) {
-	if s.UnreturnedCalls == 0 {
-		return
-	}
+// downgradeMisuse makes the findings likely that something unrecorded could make correct: an acquire
+// within a call that could not be followed to its return, or the end of an object's memory.
+func downgradeMisuse(found []finding.Finding, s run.Summary, names run.Namer) {
 	for i := range found {
-		switch f := &found[i]; f.Rule {
-		case finding.UnlockNotHeld, finding.UnlockByOther, finding.WaitNotHeld:
-			f.Confidence = finding.Likely
-			f.Reason = plural.Sprintf("%d {call could not be followed to its return, and it|calls could not be followed to their return, and one} may have taken the lock", s.UnreturnedCalls)
+		f := &found[i]
+		if f.Kind != finding.Misuse || f.Confidence != finding.Observed {
+			continue
+		}
+		if why := misuseDoubt(f, s, names); why != "" {
+			f.Confidence, f.Reason = finding.Likely, why
 		}
 	}
+}
+
+func misuseDoubt(f *finding.Finding, s run.Summary, names run.Namer) string {
+	switch f.Rule {
+	case finding.UnlockNotHeld, finding.UnlockByOther, finding.WaitNotHeld:
+		if s.UnreturnedCalls > 0 {
+			return plural.Sprintf("%d {call could not be followed to its return, and it|calls could not be followed to their return, and one} may have taken the lock", s.UnreturnedCalls)
+		}
+	case finding.ReinitHeld, finding.ReinitWaited:
+		if o := names.Object(f.Objects[0]); o.Name == "" {
+			return "its memory may have been freed and used again in between, since it is not known when that was freed"
+		}
+	}
+	return ""
 }

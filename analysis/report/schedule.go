@@ -294,6 +294,8 @@ func verbs(o event.Op) string {
 		return "makes"
 	case event.Destroy:
 		return "destroys"
+	case event.DestroyAgain:
+		return "destroys again"
 	case event.Hole:
 		return "loses events"
 	case event.Send:

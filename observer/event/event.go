@@ -85,7 +85,8 @@ const (
 	OnceDone  // the initialiser has returned
 	OnceLeave // returned to a caller that did not run the initialiser
 
-	// Init: the object's lifetime begins. With HasValue, Value is the value of a semaphore or
+	// Init: the object's lifetime begins. Object2 is the object of the same kind that was alive at
+	// its address and is initialised again; its inferred Destroy comes just before. With HasValue, Value is the value of a semaphore or
 	// a variable, or the number of threads of a barrier. For a mutex it is 1 if the mutex was
 	// initialised with attributes, which may make it a robust one, and else 0.
 	Init
@@ -125,6 +126,10 @@ const (
 	// robust mutex whose last owner died while holding it and which no thread has made
 	// consistent; with InCondWait in a wait on a condition.
 	ReleaseInconsistent
+
+	// DestroyAgain is a misuse: Object, which was destroyed, is destroyed again without having been
+	// initialised in between; if Inferred, it may have been initialised without a call.
+	DestroyAgain
 
 	NumOps
 )
@@ -220,7 +225,7 @@ type Event struct {
 	Value   uint64 // of the variable, zero-extended, with HasValue; see Send, Receive
 	Thread  ThreadID
 	Object  ObjectID
-	Object2 ObjectID // the mutex of Wait and Wake; the condition of a ReleaseUnheld in a wait; the object that the result of a Return points to
+	Object2 ObjectID // the mutex of Wait and Wake; the condition of a ReleaseUnheld in a wait; the object that an Init initialises again; the object that the result of a Return points to
 	Peer    ThreadID // of Fork, Join, JoinFailed, Detach, DetachAgain
 	Stack   StackID
 	Op      Op
@@ -262,7 +267,7 @@ func (o Op) IsAccess() bool { return o == Read || o == Write || o == Update }
 // IsMisuse reports whether the event only records that a rule of the threads' interface was
 // broken.
 func (o Op) IsMisuse() bool {
-	return o >= ReleaseUnheld && o <= DetachAgain || o == ReleaseInconsistent
+	return o >= ReleaseUnheld && o <= DetachAgain || o >= ReleaseInconsistent && o <= DestroyAgain
 }
 
 // IsWrite reports whether the event changes a variable.
@@ -283,6 +288,7 @@ var opNames = [NumOps]string{
 	"once-enter", "once-done", "once-leave", "init", "destroy", "hole", "call", "return",
 	"send", "sent", "receive", "receiving", "receive-failed", "holds", "blocked",
 	"release-unheld", "join-failed", "use-destroyed", "detach-again", "acquire-again", "release-inconsistent",
+	"destroy-again",
 }
 
 // String returns the operation's name as the reports and traces spell it.

@@ -20,15 +20,15 @@
 static bool fine;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, spare = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t handed = PTHREAD_MUTEX_INITIALIZER, kept = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t made;
+static pthread_mutex_t made, owned;
 static mtx_t plain;
 static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER, broken = PTHREAD_RWLOCK_INITIALIZER;
-static pthread_cond_t ready, rung, rung_at;
+static pthread_cond_t ready, rung, rung_at, bell;
 static sem_t spent;
 static pthread_barrier_t gate;
 static pthread_rwlock_t shelf, closed;
 static sem_t here, go, off;
-static bool is_ready;
+static bool is_ready, has_rung;
 static pid_t worker_id;
 
 static void check(int error, const char *what)
@@ -219,6 +219,80 @@ static void destroy_woken(void)
 	wake_all();
 	pthread_cond_destroy(&ready);
 	finish(t);
+}
+
+static void destroy_twice(void)
+{
+	const pthread_mutex_t again = PTHREAD_MUTEX_INITIALIZER;
+
+	pthread_mutex_init(&owned, NULL);
+	pthread_mutex_destroy(&owned); /* other destroy_twice */
+	if (fine)
+		owned = again;
+	pthread_mutex_destroy(&owned); /* wrong destroy_twice */
+}
+
+static void destroy_condition_twice(void)
+{
+	const pthread_cond_t again = PTHREAD_COND_INITIALIZER;
+
+	pthread_cond_init(&bell, NULL);
+	pthread_cond_destroy(&bell); /* other destroy_condition_twice */
+	if (fine)
+		bell = again;
+	pthread_cond_destroy(&bell); /* wrong destroy_condition_twice */
+}
+
+static void destroy_semaphore_twice(void)
+{
+	sem_init(&spent, 0, 1);
+	sem_destroy(&spent); /* other destroy_semaphore_twice */
+	if (fine)
+		sem_init(&spent, 0, 1);
+	sem_destroy(&spent); /* wrong destroy_semaphore_twice */
+}
+
+static void reinit_held(void)
+{
+	pthread_mutex_init(&owned, NULL);
+	pthread_mutex_lock(&owned); /* other reinit_held */
+	if (fine)
+		pthread_mutex_unlock(&owned);
+	pthread_mutex_init(&owned, NULL); /* wrong reinit_held */
+}
+
+/* Waits, and for ever if the condition has forgotten it. */
+static void *listener(void *arg)
+{
+	pthread_mutex_lock(&lock);
+	sem_post(&here);
+	while (!has_rung)
+		pthread_cond_wait(&bell, &lock); /* other reinit_waited */
+	pthread_mutex_unlock(&lock);
+	return arg;
+}
+
+static void ring(void)
+{
+	pthread_mutex_lock(&lock);
+	has_rung = true;
+	pthread_cond_broadcast(&bell);
+	pthread_mutex_unlock(&lock);
+}
+
+static void reinit_waited(void)
+{
+	pthread_t t;
+
+	has_rung = false;
+	pthread_cond_init(&bell, NULL);
+	t = start(listener);
+	await(&lock);
+	if (fine) {
+		ring();
+		finish(t);
+	}
+	pthread_cond_init(&bell, NULL); /* wrong reinit_waited */
 }
 
 static void wait_two_mutexes(void)
@@ -564,6 +638,7 @@ static const struct {
 } cases[] = {
 #define CASE(f) {#f, f}
 	CASE(unlock_not_held), CASE(unlock_rwlock), CASE(unlock_c11), CASE(unlock_by_other), CASE(post_by_other), CASE(relock), CASE(relock_rwlock),
+	CASE(destroy_twice), CASE(destroy_condition_twice), CASE(destroy_semaphore_twice), CASE(reinit_held), CASE(reinit_waited),
 	CASE(destroy_held), CASE(destroy_waited), CASE(destroy_woken), CASE(wait_two_mutexes), CASE(wait_not_held), CASE(use_destroyed),
 	CASE(signal_destroyed), CASE(wait_destroyed), CASE(post_destroyed), CASE(post_shared), CASE(barrier_destroyed), CASE(rwlock_destroyed), CASE(destroy_rwlock),
 	CASE(exit_holding), CASE(exit_robust), CASE(unlock_inconsistent), CASE(wait_inconsistent), CASE(exit_cancelled), CASE(exit_of_process), CASE(join_detached), CASE(join_made_detached), CASE(join_twice), CASE(join_self), CASE(detach_twice), CASE(detach_joined),
