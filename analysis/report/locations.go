@@ -157,12 +157,12 @@ func (n names) where(s Stack) string {
 	}
 	f := s.Top()
 	if line := n.line(f); line != "" {
-		return run.FrameName(f) + " at " + line
+		return sentenceName(f) + " at " + line
 	}
 	if f.Function != "" && f.Module != "" {
-		return run.FrameName(f) + " of " + path.Base(f.Module)
+		return sentenceName(f) + " of " + path.Base(f.Module)
 	}
-	return run.FrameName(f)
+	return sentenceName(f)
 }
 
 // at returns "file:line", or the function if the line is unknown; "" if nothing is known.
@@ -173,8 +173,11 @@ func (n names) at(s Stack) string {
 	if line := n.line(s.Top()); line != "" {
 		return line
 	}
-	return run.FrameName(s.Top())
+	return sentenceName(s.Top())
 }
+
+// sentenceName returns the name of a frame in a sentence.
+func sentenceName(f event.Frame) string { return inSentence(run.FrameName(f)) }
 
 // stacks returns every stack of the report.
 func (r Report) stacks() []Stack {

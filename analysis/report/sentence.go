@@ -168,13 +168,14 @@ func quoted(o *Object) string {
 	if o == nil {
 		return "something"
 	}
+	name := inSentence(o.Name)
 	if o.Anonymous {
-		return fmt.Sprintf("the %s %s", o.Kind, o.Name)
+		return fmt.Sprintf("the %s %s", o.Kind, name)
 	}
 	if (o.ByMember || o.Kind == event.KindField) && o.Addr != 0 {
-		return fmt.Sprintf("'%s' at %#x", o.Name, o.Addr)
+		return fmt.Sprintf("'%s' at %#x", name, o.Addr)
 	}
-	return "'" + o.Name + "'"
+	return "'" + name + "'"
 }
 
 // threadList returns "T2, T3 and T4", or "T2, T3 and 998 more threads".

@@ -40,6 +40,64 @@ func shortName(s string, width int) string {
 
 const dots = "..."
 
+// maxSentenceName is the width of a name in a sentence, in columns.
+const maxSentenceName = 100
+
+// inSentence shortens a name for a sentence. Of C++ template arguments it removes the innermost
+// first: Queue<map<string<...>>> says more than Queue<...>.
+func inSentence(s string) string {
+	if columns(s) <= maxSentenceName {
+		return s
+	}
+	for depth := nesting(s); depth > 0; depth-- {
+		if short := emptiedFrom(s, depth); columns(short) <= maxSentenceName {
+			return short
+		}
+	}
+	return shortName(s, maxSentenceName)
+}
+
+// nesting returns the depth to which <> are nested in s; 0 if they do not match.
+func nesting(s string) int {
+	deepest, depth := 0, 0
+	for _, r := range s {
+		switch r {
+		case '<':
+			depth++
+			deepest = max(deepest, depth)
+		case '>':
+			if depth--; depth < 0 {
+				return 0
+			}
+		}
+	}
+	if depth != 0 {
+		return 0
+	}
+	return deepest
+}
+
+// emptiedFrom returns s without the contents of the <> that are nested to a depth; 1 is the
+// outermost.
+func emptiedFrom(s string, from int) string {
+	var b strings.Builder
+	depth := 0
+	for _, r := range s {
+		if r == '>' {
+			depth--
+		}
+		if depth < from {
+			b.WriteRune(r)
+		}
+		if r == '<' {
+			if depth++; depth == from {
+				b.WriteString(dots)
+			}
+		}
+	}
+	return b.String()
+}
+
 // shortText shortens a text with names to at most width columns. It removes template
 // arguments and parameters first, then the middle.
 func shortText(s string, width int) string {
