@@ -22,8 +22,10 @@
 // For each wait on a condition, the release of the mutex by which it begins is a candidate. It comes
 // after all that the thread looked at before it decided to wait. If the thread read an atomic
 // variable before it acquired the mutex, and the thread that signals wrote it with the mutex held,
-// the look is outside the mutex: then that acquire is a candidate too. For each lock that a thread holds at
-// its end, every other thread's last request of it before is a candidate.
+// the look is outside the mutex: then that acquire is a candidate too. Otherwise it is one if the
+// thread waits whatever it finds once it has the mutex, which only its code shows
+// (Candidate.Decides). For each lock that a thread holds at its end, every other thread's last
+// request of it before is a candidate.
 //
 // # Cost
 //
@@ -44,6 +46,7 @@ const (
 	maxAlike      = 2  // candidates with the same call stacks
 	maxBack       = 64 // requests of an object that are searched for those of other threads
 	maxRecent     = 8  // accesses of atomic variables that are kept for a thread
+	maxPath       = 8  // events of a thread before a wait whose call stacks are kept
 )
 
 // Candidate is a way in which another schedule may differ from the run.
@@ -51,7 +54,13 @@ type Candidate struct {
 	Later []uint64       // the events, each by its Seq, that are to come later than in the run
 	Left  event.ThreadID // the thread that is to end with locks held; 0: none
 	Wait  uint64         // the release by which a wait begins that may miss its signal; 0: none
+	// Decides is the code by which the thread comes to the wait. If some of it decides by what other
+	// threads may have written whether to go on to the wait, this is no candidate.
+	Decides []Code
 }
+
+// Code is what a thread executes between two consecutive events, at these call stacks.
+type Code struct{ From, To event.StackID }
 
 // Find returns the candidates of a run, and the number of those that maxCandidates left out.
 // It reads the events twice.
@@ -116,6 +125,14 @@ type thread struct {
 	mutex request   // the acquire of the mutex of that wait
 	// reads and writes are the latest accesses of atomic variables.
 	reads, writes recent
+	path          []step // the latest events, at most maxPath
+	toWait        []Code // from the acquire of the mutex of the latest wait to the wait; nil: not known
+}
+
+// step is an event and its call stack.
+type step struct {
+	seq   uint64
+	stack event.StackID
 }
 
 // request is an acquire of a lock or a wait for a semaphore, which has succeeded.
@@ -154,6 +171,15 @@ type likeness struct {
 }
 
 func (s *search) event(e *event.Event) {
+	s.react(e)
+	t := s.thread(e.Thread)
+	if len(t.path) == maxPath {
+		t.path = append(t.path[:0], t.path[1:]...)
+	}
+	t.path = append(t.path, step{e.Seq, e.Stack})
+}
+
+func (s *search) react(e *event.Event) {
 	switch e.Op {
 	case event.Acquire, event.AcquireRead, event.SemWait:
 		s.request(e)
@@ -163,6 +189,9 @@ func (s *search) event(e *event.Event) {
 		if s.posters[use{e.Thread, e.Object}] {
 			s.release(e.Thread, e.Object)
 		}
+	case event.Wait:
+		t := s.thread(e.Thread)
+		t.toWait = t.codeTo(e)
 	case event.Wake:
 		s.woken(e)
 		s.wait(e, false)
@@ -197,7 +226,26 @@ func (s *search) woken(e *event.Event) {
 	s.add(e, request{}, request{}, Candidate{Later: []uint64{t.began}, Wait: t.began})
 	if n, known := s.notified[e.Object]; known && n.looked(t) {
 		s.add(e, t.mutex, request{}, Candidate{Later: []uint64{t.mutex.seq}, Wait: t.began})
+	} else if len(t.toWait) > 0 {
+		s.add(e, t.mutex, request{}, Candidate{Later: []uint64{t.mutex.seq}, Wait: t.began, Decides: t.toWait})
 	}
+}
+
+// codeTo returns the code from the acquire of the mutex to a wait without a time limit; nil if that is
+// not known.
+func (t *thread) codeTo(wait *event.Event) (all []Code) {
+	at := slices.IndexFunc(t.path, func(p step) bool { return p.seq == t.mutex.seq })
+	if at < 0 || t.began == 0 || wait.Flags&event.Timed != 0 {
+		return nil
+	}
+	from := t.path[at].stack
+	for _, p := range t.path[at+1:] {
+		if p.seq != t.began {
+			all = append(all, Code{from, p.stack})
+			from = p.stack
+		}
+	}
+	return append(all, Code{from, wait.Stack})
 }
 
 // looked reports whether a thread that was woken by n read an atomic variable before it acquired

@@ -51,6 +51,11 @@ func flagged(e event.Event, f event.Flags) event.Event {
 	return e
 }
 
+func stacked(e event.Event, s event.StackID) event.Event {
+	e.Stack = s
+	return e
+}
+
 func TestFind(t *testing.T) {
 	try := of(2, event.Acquire, a)
 	try.Flags = event.Try
@@ -97,6 +102,17 @@ func TestFind(t *testing.T) {
 		}, later([]uint64{2})},
 		{"a wait on a condition", []event.Event{
 			of(1, event.Acquire, a), flagged(of(1, event.Release, a), event.InCondWait), of(1, event.Wait, cond), of(2, event.Signal, cond), of(1, event.Wake, cond),
+		}, []lockout.Candidate{{Later: []uint64{2}, Wait: 2}, {Later: []uint64{1}, Wait: 2, Decides: []lockout.Code{{}}}}},
+		{"events between the acquire and the wait", []event.Event{
+			stacked(of(1, event.Acquire, a), 1), stacked(of(1, event.SemPost, s), 2), flagged(of(1, event.Release, a), event.InCondWait), stacked(of(1, event.Wait, cond), 4),
+			of(2, event.Signal, cond), of(1, event.Wake, cond),
+		}, []lockout.Candidate{{Later: []uint64{3}, Wait: 3}, {Later: []uint64{1}, Wait: 3, Decides: []lockout.Code{{From: 1, To: 2}, {From: 2, To: 4}}}}},
+		{"many events between the acquire and the wait", slices.Concat([]event.Event{of(1, event.Acquire, a)}, slices.Repeat([]event.Event{of(1, event.SemPost, s)}, 8),
+			[]event.Event{flagged(of(1, event.Release, a), event.InCondWait), of(1, event.Wait, cond), of(2, event.Signal, cond), of(1, event.Wake, cond)},
+		), []lockout.Candidate{{Later: []uint64{10}, Wait: 10}}},
+		{"a wait with a time limit", []event.Event{
+			of(1, event.Acquire, a), flagged(of(1, event.Release, a), event.InCondWait), flagged(of(1, event.Wait, cond), event.Timed), of(2, event.Signal, cond),
+			of(1, event.Wake, cond),
 		}, []lockout.Candidate{{Later: []uint64{2}, Wait: 2}}},
 		{"a look outside the mutex", []event.Event{
 			flagged(of(1, event.Read, s), event.Atomic), of(1, event.Acquire, a), flagged(of(1, event.Release, a), event.InCondWait), of(1, event.Wait, cond),
@@ -105,7 +121,7 @@ func TestFind(t *testing.T) {
 		{"a look at what is written outside the mutex", []event.Event{
 			flagged(of(1, event.Read, s), event.Atomic), of(1, event.Acquire, a), flagged(of(1, event.Release, a), event.InCondWait), of(1, event.Wait, cond),
 			flagged(of(2, event.Update, s), event.Atomic), of(2, event.Acquire, a), of(2, event.Signal, cond), of(2, event.Release, a), of(1, event.Wake, cond),
-		}, []lockout.Candidate{{Later: []uint64{3}, Wait: 3}}},
+		}, []lockout.Candidate{{Later: []uint64{3}, Wait: 3}, {Later: []uint64{2}, Wait: 3, Decides: []lockout.Code{{}}}}},
 		{"a wait that times out", []event.Event{
 			of(1, event.Acquire, a), flagged(of(1, event.Release, a), event.InCondWait), of(1, event.Wait, cond), flagged(of(1, event.Wake, cond), event.TimedOut),
 		}, nil},

@@ -2,8 +2,12 @@ package replay_test
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/replay"
@@ -104,6 +108,57 @@ func TestGuardedData(t *testing.T) {
 			}
 			if tt.want == finding.Likely && !strings.Contains(f.Reason, "leaves critical sections out or moves them") {
 				t.Errorf("reason %q", f.Reason)
+			}
+		})
+	}
+}
+
+// TestMissedSignal: a wait on a condition can miss its signal although that is sent with the mutex
+// held, unless the thread looks for what the signal is about once it has the mutex. The trace says
+// whether it does.
+func TestMissedSignal(t *testing.T) {
+	const (
+		a event.ObjectID = iota + 1
+		cond
+	)
+	of := func(t event.ThreadID, op event.Op, o event.ObjectID, f event.Flags) event.Event {
+		return event.Event{Thread: t, Op: op, Object: o, Flags: f}
+	}
+	forks := []event.Event{{Thread: 1, Op: event.Fork, Peer: 2}}
+	// missable has a wait of thread 1, which thread 2 ends by a signal, after some events. more comes
+	// between the acquire of the mutex and the wait.
+	missable := func(before []event.Event, more ...event.Event) []event.Event {
+		return slices.Concat(before, []event.Event{of(1, event.Acquire, a, 0)}, more, []event.Event{
+			of(1, event.Release, a, event.InCondWait), of(1, event.Wait, cond, 0),
+			of(2, event.Acquire, a, 0), of(2, event.Signal, cond, 0), of(2, event.Release, a, 0),
+			of(1, event.Wake, cond, 0), of(1, event.Acquire, a, event.InCondWait), of(1, event.Release, a, 0),
+		})
+	}
+	decides := func(from, to event.StackID, why string) run.Reading {
+		return run.Reading{From: from, To: to, Decides: true, Why: why}
+	}
+	const branch = "the branch at x.c:1 depends on memory read at x.c:1"
+	tests := []struct {
+		name     string
+		run      []event.Event
+		readings []run.Reading
+		want     []string
+	}{
+		{"without a look", missable(forks), []run.Reading{decides(2, 4, "")}, []string{"likely deadlock"}},
+		{"with a look", missable(forks), []run.Reading{decides(2, 4, branch)}, nil},
+		{"not known", missable(forks), nil, nil},
+		{"the code reads nothing that is kept", missable(forks), []run.Reading{{From: 2, To: 4}}, nil},
+		{"the thread that signals is created with the mutex held", missable(nil, forks...), []run.Reading{decides(1, 2, ""), decides(2, 4, "")}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			rep := reportOf(t, tt.run, tt.readings)
+			var got []string
+			for _, f := range rep.Findings {
+				got = append(got, fmt.Sprintf("%s %s", f.Confidence, f.Kind))
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}

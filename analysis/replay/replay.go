@@ -151,6 +151,13 @@ func Mistakes(s *suite.Suite, properties *bind.Run) []string {
 // may be nil; code is that of Doubt, raced that of Options.
 func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.Namer, code Code, raced func(string) bool) ([]finding.Finding, error) {
 	doubt := Doubt(sum, names, code)
+	s.DecideBy(func(from, to event.StackID) bool {
+		if code == nil {
+			return true // what the threads read is in the run
+		}
+		ok, _ := code.DecidesNothing(from, to)
+		return ok
+	})
 	found := slices.DeleteFunc(s.Finish(doubt), func(f finding.Finding) bool {
 		return f.Kind == finding.Race && raced != nil && len(f.Objects) > 0 && !raced(names.Object(f.Objects[0]).Name)
 	})
@@ -207,6 +214,9 @@ type Code interface {
 	ReadsNothing(from, to event.StackID) (ok bool, why string)
 	// ReadsNothingBefore is the same for a thread that executes nothing after the second event.
 	ReadsNothingBefore(from, to event.StackID) (ok bool, why string)
+	// DecidesNothing reports whether the thread comes from the first event to the second in any
+	// schedule, even if it reads other data on the way.
+	DecidesNothing(from, to event.StackID) (ok bool, why string)
 }
 
 // recordedCode returns what a trace says about the code of its program; nil if it is an imported
@@ -217,7 +227,7 @@ func recordedCode(s run.Summary) Code {
 	}
 	code := answers{}
 	for _, r := range s.Readings {
-		code[readingKey{r.From, r.To, r.Last}] = r
+		code[readingKey{r.From, r.To, r.Last, r.Decides}] = r
 	}
 	return code
 }
@@ -226,18 +236,23 @@ func recordedCode(s run.Summary) Code {
 type answers map[readingKey]run.Reading
 
 type readingKey struct {
-	from, to event.StackID
-	last     bool
+	from, to      event.StackID
+	last, decides bool
 }
 
 // ReadsNothing implements Code.
 func (a answers) ReadsNothing(from, to event.StackID) (ok bool, why string) {
-	return a.find(readingKey{from, to, false})
+	return a.find(readingKey{from: from, to: to})
 }
 
 // ReadsNothingBefore implements Code.
 func (a answers) ReadsNothingBefore(from, to event.StackID) (ok bool, why string) {
-	return a.find(readingKey{from, to, true})
+	return a.find(readingKey{from: from, to: to, last: true})
+}
+
+// DecidesNothing implements Code.
+func (a answers) DecidesNothing(from, to event.StackID) (ok bool, why string) {
+	return a.find(readingKey{from: from, to: to, decides: true})
 }
 
 func (a answers) find(key readingKey) (ok bool, why string) {

@@ -19,6 +19,9 @@ func (s *Suite) stuck() []finding.Finding {
 	var out []finding.Finding
 	at := map[string]int{} // by cycleKey
 	for _, c := range candidates {
+		if !s.comesToWait(c.Decides) {
+			continue
+		}
 		r := s.history.Stuck(c.Later, c.Left, c.Wait)
 		if r.Verdict != predict.Predicted {
 			continue
@@ -37,6 +40,11 @@ func (s *Suite) stuck() []finding.Finding {
 		out = append(out, f)
 	}
 	return out
+}
+
+// comesToWait reports whether a thread certainly comes to its wait by some code.
+func (s *Suite) comesToWait(code []lockout.Code) bool {
+	return !slices.ContainsFunc(code, func(c lockout.Code) bool { return s.decidesNothing == nil || !s.decidesNothing(c.From, c.To) })
 }
 
 // withoutCycles returns the deadlocks without those that contain a cycle that is a finding itself: the

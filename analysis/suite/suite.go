@@ -66,7 +66,9 @@ type Suite struct {
 	earlyRaces map[accessPair]finding.Finding
 	explain    bool
 	pruned     []finding.Pruned
-	notAsked   uint64 // candidates for races or deadlocks that were not asked about, or not for all threads
+	// decidesNothing is that of DecideBy; nil: nothing is known of the code.
+	decidesNothing func(from, to event.StackID) bool
+	notAsked       uint64 // candidates for races or deadlocks that were not asked about, or not for all threads
 }
 
 // New returns a suite.
@@ -141,6 +143,11 @@ func (s *Suite) Remember(n *event.Names) {
 
 // Uses returns how threads used each variable so far, and under which locks; with Options.Uses.
 func (s *Suite) Uses() []run.Use { return s.eraser.Uses() }
+
+// DecideBy sets the function that reports whether the code which a thread executed between two
+// consecutive events, at these call stacks, comes from the first to the second whatever other threads
+// have written. Without it, no candidate that depends on this becomes a finding.
+func (s *Suite) DecideBy(nothing func(from, to event.StackID) bool) { s.decidesNothing = nothing }
 
 // Finish returns the findings. For a predicted finding, or an observed race, doubt returns a
 // sentence why it may be wrong, or "" if there is no reason: an order that was not observed, or an

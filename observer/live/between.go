@@ -23,8 +23,8 @@ type readings struct {
 }
 
 type readingKey struct {
-	from, to     event.StackID
-	last, writes bool
+	from, to              event.StackID
+	last, writes, decides bool
 }
 
 type reading struct {
@@ -65,6 +65,12 @@ func (l *Link) WritesNothing(from, to event.StackID) (ok bool, why string) {
 	return l.answer(readingKey{from: from, to: to, writes: true})
 }
 
+// DecidesNothing reports whether a thread comes from the first of two consecutive events, as for
+// ReadsNothing, to the second whatever other threads have written.
+func (l *Link) DecidesNothing(from, to event.StackID) (ok bool, why string) {
+	return l.answer(readingKey{from: from, to: to, decides: true})
+}
+
 func (l *Link) answer(key readingKey) (ok bool, why string) {
 	r := &l.readings
 	if r.answers == nil {
@@ -80,16 +86,29 @@ func (l *Link) answer(key readingKey) (ok bool, why string) {
 	return a.ok, a.why
 }
 
-// Readings returns the answers that ReadsNothing and ReadsNothingBefore have given.
+// Readings returns the answers that ReadsNothing, ReadsNothingBefore and DecidesNothing have given.
 func (l *Link) Readings() []run.Reading {
 	var all []run.Reading
 	for key, a := range l.readings.answers {
-		all = append(all, run.Reading{From: key.from, To: key.to, Last: key.last, Why: a.why})
+		if !key.writes {
+			all = append(all, run.Reading{From: key.from, To: key.to, Last: key.last, Decides: key.decides, Why: a.why})
+		}
 	}
 	slices.SortFunc(all, func(a, b run.Reading) int {
-		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), strings.Compare(a.Why, b.Why))
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), strings.Compare(a.Why, b.Why), compareBools(a.Last, b.Last), compareBools(a.Decides, b.Decides))
 	})
 	return all
+}
+
+// compareBools orders false before true.
+func compareBools(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 const notExamined = "not examined"
@@ -117,8 +136,11 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 	}
 	x.Budget = l.readings.budget
 	ask := x.ReadsNothing
-	if key.writes {
+	switch {
+	case key.writes:
 		ask = x.WritesNothing
+	case key.decides:
+		ask = x.DecidesNothing
 	}
 	ok, reason := ask(q)
 	l.readings.budget = x.Budget

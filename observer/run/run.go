@@ -117,6 +117,8 @@ type Reading struct {
 	From event.StackID `json:"from"`           // call stack of the first event
 	To   event.StackID `json:"to"`             // of the second
 	Last bool          `json:"last,omitempty"` // the thread executes nothing after the second
+	// Decides reports that the question is only what decides whether the thread comes to the second.
+	Decides bool `json:"decides,omitempty"`
 	// Why says what it reads that another thread may have written; "" if it reads nothing.
 	Why string `json:"why,omitempty"`
 }

@@ -145,6 +145,15 @@ type Query struct {
 	Last bool
 }
 
+// question is what is asked about the code between two events.
+type question uint8
+
+const (
+	reads   question = iota // ReadsNothing
+	writes                  // WritesNothing
+	decides                 // DecidesNothing
+)
+
 // Examiner answers queries about one process. It keeps what it learns about functions. It is not for
 // concurrent use.
 type Examiner struct {
@@ -169,19 +178,26 @@ func New(p Process) *Examiner {
 
 // ReadsNothing reports whether the code between two events depends on nothing that another thread
 // may have written; if it does, or that cannot be shown, why is the reason.
-func (x *Examiner) ReadsNothing(q Query) (ok bool, why Why) { return x.ask(q, false) }
+func (x *Examiner) ReadsNothing(q Query) (ok bool, why Why) { return x.ask(q, reads) }
 
 // WritesNothing reports whether the code between two events writes no memory that another thread may
 // read, except for what the synchronisation functions write; if it does, or that cannot be shown,
 // why is the reason. A critical section of such code has no effect on the threads that execute
 // theirs later.
-func (x *Examiner) WritesNothing(q Query) (ok bool, why Why) { return x.ask(q, true) }
+func (x *Examiner) WritesNothing(q Query) (ok bool, why Why) { return x.ask(q, writes) }
 
-func (x *Examiner) ask(q Query, writes bool) (ok bool, why Why) {
+// DecidesNothing reports whether no branch between two events depends on memory that another thread
+// may have written, so that the thread comes to the second event whatever the others did; if one
+// does, or that cannot be shown, why is the reason. Which object the second event is about, and what
+// is accessed on the way, may depend on such memory. The second event may be a wait on a condition
+// that a function of the C++ library makes.
+func (x *Examiner) DecidesNothing(q Query) (ok bool, why Why) { return x.ask(q, decides) }
+
+func (x *Examiner) ask(q Query, about question) (ok bool, why Why) {
 	x.left = min(maxQuery, x.Budget)
 	before := x.left
 	defer func() { x.Budget -= before - max(x.left, 0) }()
-	w := walker{x: x, query: q, writes: writes}
+	w := walker{x: x, query: q, about: about}
 	if w.begin() {
 		w.finish()
 	}

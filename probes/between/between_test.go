@@ -248,6 +248,22 @@ func TestWritesNothing(t *testing.T) {
 	}
 }
 
+// TestDecidesNothing checks whether branches between two events depend on what the code reads.
+func TestDecidesNothing(t *testing.T) {
+	for _, flags := range []string{"-O0", "-O2", "-O2 -static"} {
+		f, _ := build(t, "gcc", "locks.c", strings.Fields(flags)...)
+		for name, want := range map[string]Kind{
+			"yes_adjacent": NoReason, "yes_counts": NoReason, "no_lock_by_pointer": NoReason, "no_lock_of_next": NoReason, "no_keeps": NoReason,
+			"no_reads_for_a_branch": Branch, "no_one_of_two_branches": Branch, "no_helper_reads": Branch, "no_call_by_pointer": Indirect,
+		} {
+			from, to := f.stacks(t, name)
+			if ok, why := New(f).DecidesNothing(Query{From: from, To: to}); why.Kind != want || ok != (want == NoReason) {
+				t.Errorf("%s %s: %v, %s", flags, name, ok, why.Text(f.where))
+			}
+		}
+	}
+}
+
 // BenchmarkReadsNothing measures queries about functions that were not examined before. The
 // budget of instructions is chosen by the time of one.
 func BenchmarkReadsNothing(b *testing.B) {

@@ -26,6 +26,11 @@ func readsNothing(name string) bool {
 	return slices.Contains([]string{"pthread_self", "thrd_current", "__errno_location", "__tls_get_addr", "sched_yield"}, name)
 }
 
+// waitsWithin reports whether a function of the C++ library does nothing but wait on a condition.
+func waitsWithin(name string) bool {
+	return name == "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE"
+}
+
 // keepsNothing returns the number of leading arguments of a function of the C or C++ library that
 // may be addresses; it keeps none of them when it returns, except as copies and pthread_create say.
 // -1: any number. ok is false for a function that is not known.

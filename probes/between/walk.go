@@ -14,8 +14,8 @@ type walker struct {
 	x       *Examiner
 	query   Query
 	why     Why
-	outside int  // return addresses of From that belong to frames outside the outermost context
-	writes  bool // what is asked is what the code writes, not what it reads
+	outside int // return addresses of From that belong to frames outside the outermost context
+	about   question
 	now     place
 	arrived bool
 }
@@ -326,8 +326,11 @@ func (w *walker) safe(n int) bool {
 
 func (w *walker) load(s *state, in *insn.Inst, at value, size int) (value, bool) {
 	shared := value{read: w.at(in)}
-	if w.writes {
+	if w.about == writes {
 		shared.read = 0
+	}
+	if at.read != 0 && w.about == decides {
+		return shared, true
 	}
 	if at.read != 0 {
 		return shared, w.fail(Why{Kind: Address, At: w.at(in), Read: at.read})
@@ -356,6 +359,9 @@ func ofThread(in *insn.Inst) value {
 }
 
 func (w *walker) store(s *state, in *insn.Inst, at value, size int, v value) bool {
+	if at.read != 0 && w.about == decides {
+		at = value{may: at.may}
+	}
 	if at.read != 0 {
 		return w.fail(Why{Kind: Address, At: w.at(in), Read: at.read})
 	}
@@ -366,7 +372,7 @@ func (w *walker) store(s *state, in *insn.Inst, at value, size int, v value) boo
 		return true
 	}
 	n, off, exact, certain := w.place(at)
-	if w.writes && (!certain || !w.safe(n) && in.NMem > 0) {
+	if w.about == writes && (!certain || !w.safe(n) && in.NMem > 0) {
 		return w.fail(Why{Kind: Writes, At: w.at(in)})
 	}
 	if certain {
@@ -504,6 +510,9 @@ func (w *walker) leave(p place, s *state, in *insn.Inst, name string, event bool
 		return w.fail(Why{Kind: Leaves, At: w.at(in)})
 	}
 	switch {
+	case w.about == decides && waitsWithin(name) && w.waits(chain, ret):
+		w.arrived = true
+		return true
 	case event && w.isSecond(chain, ret):
 		w.arrived = true
 		return w.check(chain, s, in, name)
@@ -527,10 +536,19 @@ func (w *walker) leave(p place, s *state, in *insn.Inst, name string, event bool
 
 // isSecond reports whether a call from a context, which returns to ret, is the second event's.
 func (w *walker) isSecond(c *context, ret uint64) bool {
-	if w.query.To == nil {
-		return true
-	}
-	to := w.query.To[1:]
+	return w.query.To == nil || w.isCall(c, ret, w.query.To[1:])
+}
+
+// waits reports whether the second event is made by the function of a call, which either calls the one
+// of the C library or jumps to it.
+func (w *walker) waits(c *context, ret uint64) bool {
+	to := w.query.To
+	return len(to) > 1 && w.isCall(c, ret, to[1:]) || len(to) > 2 && w.isCall(c, ret, to[2:])
+}
+
+// isCall reports whether a call from a context, which returns to ret, is the one that these frames of
+// the second event's call stack return to.
+func (w *walker) isCall(c *context, ret uint64, to []uint64) bool {
 	for ; c != nil; c = c.outer {
 		if len(to) == 0 || to[0] != ret {
 			return false
@@ -542,6 +560,9 @@ func (w *walker) isSecond(c *context, ret uint64) bool {
 
 // check reports whether the state at the second event depends on nothing that was read.
 func (w *walker) check(c *context, s *state, in *insn.Inst, name string) bool {
+	if w.about == decides {
+		return true
+	}
 	for _, r := range insn.AMD64.Arguments()[:operands(name)] {
 		if read := s.regs[r].read; read != 0 {
 			return w.fail(Why{Kind: Argument, At: w.at(in), Read: read})

@@ -1,12 +1,20 @@
 /* The main thread waits for another one while it holds a mutex. The argument selects how: "join"
    joins it, "post" waits for its post. With a second argument the other thread needs another mutex.
-   The order of this run is kept by a look at the number of threads, which no lock shows. */
+   With "signal" the other thread waits for a signal of the main thread, which comes when it waits;
+   with a second argument it waits only if there was none. The order of this run is kept by a look at
+   the number of threads, or at what the other thread does, which no lock shows. */
+#include <dirent.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int signalled;
 static pthread_mutex_t config = PTHREAD_MUTEX_INITIALIZER, journal = PTHREAD_MUTEX_INITIALIZER;
 static sem_t loaded;
 
@@ -31,11 +39,71 @@ static int threads(void)
 	return n;
 }
 
+static void *await(void *unused)
+{
+	pthread_mutex_lock(&config);
+	pthread_cond_wait(&changed, &config);
+	pthread_mutex_unlock(&config);
+	return unused;
+}
+
+static void *check_and_await(void *unused)
+{
+	pthread_mutex_lock(&config);
+	while (!signalled)
+		pthread_cond_wait(&changed, &config);
+	pthread_mutex_unlock(&config);
+	return unused;
+}
+
+/* sleeps reports whether another thread is in a futex wait. */
+static int sleeps(void)
+{
+	char name[64], line[128];
+	struct dirent *d;
+	int found = 0;
+	DIR *dir = opendir("/proc/self/task");
+
+	while (dir && (d = readdir(dir))) {
+		FILE *f;
+		int tid = atoi(d->d_name);
+
+		if (tid == 0 || tid == getpid())
+			continue;
+		snprintf(name, sizeof(name), "/proc/self/task/%d/syscall", tid);
+		f = fopen(name, "r");
+		if (f && fgets(line, sizeof(line), f) && atoi(line) == SYS_futex)
+			found = 1;
+		if (f)
+			fclose(f);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+static int signals(void *(*waits)(void *))
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, waits, NULL);
+	while (!sleeps())
+		sched_yield();
+	pthread_mutex_lock(&config);
+	signalled = 1;
+	pthread_cond_signal(&changed);
+	pthread_mutex_unlock(&config);
+	pthread_join(t, NULL);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t t;
 	int posts = argc > 1 && strcmp(argv[1], "post") == 0;
 
+	if (argc > 1 && strcmp(argv[1], "signal") == 0)
+		return signals(argc > 2 ? check_and_await : await);
 	sem_init(&loaded, 0, 0);
 	pthread_create(&t, NULL, load, argc > 2 ? &journal : &config);
 	while (threads() > 1)
