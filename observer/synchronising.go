@@ -23,6 +23,8 @@ import (
 // If several stores wrote the value that a load saw, the last recorded one counts as its
 // source. The load may have seen another; but a run in which that one does not happen, and
 // the load sees the same value, is as possible, so no false prediction follows.
+//
+// If the value of the last store was not recorded, the first load that cannot be late shows it.
 
 // Sync describes an access that synchronises: which values its record has, and the initial
 // value of the variable.
@@ -32,6 +34,9 @@ type Sync struct {
 	Width      uint8  // bytes
 	Initial    uint64
 	HasInitial bool // Initial is known
+	// Store means that the access is an exchange whose old value the thread does not use, and so a
+	// store. The old value only shows which store came before it.
+	Store bool
 }
 
 // optional is a value that may be unknown.
@@ -100,7 +105,7 @@ type missingStore struct {
 func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.Record) {
 	read, wrote := info.Sync.values(r)
 	op := accessOps[bpf.Op(r.Op)-bpf.OpRead]
-	if op == event.Update && read.known && read == wrote {
+	if op == event.Update && read.known && read == wrote && !info.Sync.Store {
 		op = event.Read // an exchange that wrote the old value again, as of a thread that waits for a lock
 	}
 	if v.sync == nil {
@@ -109,12 +114,19 @@ func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.R
 	var flags event.Flags
 	if op != event.Write {
 		var postpone bool
-		if flags, postpone = o.source(t, v, op, read, r); postpone {
+		if flags, postpone = o.source(t, v, op, info, read, r); postpone {
 			return
 		}
 	}
+	own := info.Flags
+	if info.Sync.Store {
+		op, flags = event.Write, 0
+	}
+	if op != event.Update {
+		own &^= event.ResultUnused
+	}
 	e := o.begin(t, r, op)
-	e.Object, e.Kind, e.Flags = v.id, v.kind, info.Flags|flags
+	e.Object, e.Kind, e.Flags = v.id, v.kind, own|flags
 	shown := wrote
 	if op == event.Read {
 		shown = read
@@ -129,13 +141,18 @@ func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.R
 
 // source returns the flags of the event that describe the store whose value the access saw
 // (0, Late, NoSource), and whether the record must wait for that store.
-func (o *Observer) source(t *thread, v *variable, op event.Op, read optional, r *bpf.Record) (flags event.Flags, postpone bool) {
+func (o *Observer) source(t *thread, v *variable, op event.Op, info *SiteInfo, read optional, r *bpf.Record) (flags event.Flags, postpone bool) {
 	h := v.sync
 	switch {
 	case read.known && (v.last.known && v.last.value == read.value || !v.last.known && h.stores == 0):
 		return 0, false
 	case op == event.Read && read.known && h.mayBeLate(t.id, read):
 		return event.Late, false
+	case read.known && !v.last.known:
+		v.last.value, v.last.known = read.value, true // what the last store wrote is seen here first
+		return 0, false
+	case !read.known && op == event.Update && info.orderless():
+		return 0, false
 	case read.known && v.last.known && !o.noWait && h.unexplained < maxUnexplained:
 		o.missing = missingStore{object: r.Object, value: read.value, tgid: r.Tgid, tid: r.Tid}
 		o.mustWait = true
@@ -147,6 +164,12 @@ func (o *Observer) source(t *thread, v *variable, op event.Op, read optional, r 
 	}
 	h.unexplained++
 	return event.NoSource | event.Late, false
+}
+
+// orderless reports whether it need not be known which store came before an update at the site: the
+// update makes its thread do nothing else, or it is not atomic and orders nothing.
+func (s *SiteInfo) orderless() bool {
+	return s.Flags&event.ResultUnused != 0 || s.Flags&event.Atomic == 0
 }
 
 // recordStore adds a store to the history of the variable, or records that t has seen the

@@ -11,11 +11,27 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// The sites of the accesses that synchronise: a load, a store, and exchanges.
+// The sites of the accesses that synchronise: 1 has loads, stores and exchanges, oldSite exchanges
+// whose written value is not known, countSite updates of which nothing is known and whose result is
+// not used, flagSite the same whose result is used, plainSite updates that are not atomic, and
+// storeSite exchanges whose old value is not used.
 var syncSites = []SiteInfo{
 	{},
 	{Variable: "x", Flags: event.Atomic, Sync: &Sync{How: bpf.ValuesBoth, Width: 4, HasInitial: true}},
+	{Variable: "x", Flags: event.Atomic, Sync: &Sync{How: bpf.ValuesOld, Width: 4, HasInitial: true}},
+	{Variable: "x", Flags: event.Atomic | event.ResultUnused, Sync: &Sync{Width: 4, HasInitial: true}},
+	{Variable: "x", Flags: event.Atomic, Sync: &Sync{Width: 4, HasInitial: true}},
+	{Variable: "x", Sync: &Sync{Width: 4, HasInitial: true}},
+	{Variable: "x", Flags: event.Atomic | event.ResultUnused, Sync: &Sync{How: bpf.ValuesBoth, Width: 4, HasInitial: true, Store: true}},
 }
+
+const (
+	oldSite = iota + 2
+	countSite
+	flagSite
+	plainSite
+	storeSite
+)
 
 type eventCollector struct{ events []event.Event }
 
@@ -52,6 +68,9 @@ func spell(events []event.Event) (out []string) {
 		if e.Flags&event.Late != 0 {
 			s += " late"
 		}
+		if e.Flags&event.ResultUnused != 0 {
+			s += " unused"
+		}
 		out = append(out, s)
 	}
 	return out
@@ -62,6 +81,11 @@ func TestSynchronising(t *testing.T) {
 	r := func(time uint64, tid uint32, v uint64) bpf.Record { return syncRecord(time, tid, bpf.OpRead, v, 0) }
 	u := func(time uint64, tid uint32, from, to uint64) bpf.Record {
 		return syncRecord(time, tid, bpf.OpUpdate, from, to)
+	}
+	at := func(site uint32, time uint64, tid uint32, from, to uint64) bpf.Record {
+		r := u(time, tid, from, to)
+		r.Site = site
+		return r
 	}
 	const late = maxWaitTime + 10
 	tests := []struct {
@@ -81,6 +105,16 @@ func TestSynchronising(t *testing.T) {
 		{"an exchange that changes nothing reads", []bpf.Record{u(1, 10, 0, 1), u(2, 11, 1, 1)}, []string{"1 update 1", "2 read 1"}},
 		{"a chain of counts", []bpf.Record{u(1, 12, 2, 3), u(2, 11, 1, 2), u(3, 10, 0, 1)}, []string{"3 update 1", "2 update 2", "1 update 3"}},
 		{"nobody stored it", []bpf.Record{r(1, 11, 9), r(late, 11, 0)}, []string{"1 read 9 no source late", "1 read 0"}},
+		{"an exchange whose value is seen later", []bpf.Record{at(oldSite, 1, 10, 0, 0), r(2, 11, 7), r(3, 12, 7), u(4, 10, 7, 8)},
+			[]string{"1 update 0", "2 read 7", "3 read 7", "1 update 8"}},
+		{"an exchange whose value is seen later, and then contradicted", []bpf.Record{at(oldSite, 1, 10, 0, 0), r(2, 11, 7), r(3, 12, 6), r(late, 12, 7)},
+			[]string{"1 update 0", "2 read 7", "3 read 6 no source late", "3 read 7"}},
+		{"a load before an exchange of unknown value", []bpf.Record{w(1, 10, 3), at(oldSite, 2, 10, 3, 0), r(3, 11, 3)}, []string{"1 write 3", "1 update 0", "2 read 3 late"}},
+		{"an update of which only the result is known", []bpf.Record{at(flagSite, 1, 10, 0, 4), r(2, 11, 4)}, []string{"1 update 4 no source late", "2 read 4"}},
+		{"the same without a use of the result", []bpf.Record{at(countSite, 1, 10, 0, 4), r(2, 11, 4)}, []string{"1 update 4 unused", "2 read 4"}},
+		{"an update that is not atomic", []bpf.Record{w(1, 10, 3), at(plainSite, 2, 10, 0, 4), r(3, 11, 4)}, []string{"1 write 3", "1 update 4", "2 read 4"}},
+		{"an exchange whose old value is not used", []bpf.Record{at(storeSite, 1, 10, 0, 1), at(storeSite, 2, 11, 1, 1), r(3, 12, 1)}, []string{"1 write 1", "2 write 1", "3 read 1"}},
+		{"such exchanges in the order of their values", []bpf.Record{at(storeSite, 1, 10, 2, 3), at(storeSite, 2, 11, 0, 2), r(3, 12, 3)}, []string{"1 write 2", "2 write 3", "3 read 3"}},
 		{"the run ends", []bpf.Record{r(1, 11, 9)}, []string{"1 read 9 no source late"}},
 	}
 	for _, tt := range tests {

@@ -28,7 +28,7 @@ func (b *builder) accesses(v variable.Variable) error {
 		}
 		cover.Sites++
 		for i := range sites {
-			sites[i].Atomic = atomic
+			sites[i].Atomic = atomic && indivisible(v, a)
 		}
 		b.plan.Sites = append(b.plan.Sites, sites...)
 	}
@@ -96,6 +96,13 @@ func anyAtomic(as []variable.Access) bool {
 		}
 	}
 	return false
+}
+
+// indivisible reports whether an access of an atomic variable may be an atomic operation. Every load and
+// store may be. A read-modify-write that is not indivisible is none, unless the variable's type says
+// that it is: compilers combine a relaxed load, an addition and a relaxed store.
+func indivisible(v variable.Variable, a variable.Access) bool {
+	return a.Atomic || a.Kind != variable.Update || v.Atomic && !v.AtomicByUse
 }
 
 // index returns the index register of the address of an access; NoReg if it has none.
@@ -225,7 +232,7 @@ var accessOps = map[variable.Kind]bpf.Op{variable.Read: bpf.OpRead, variable.Wri
 
 func (b *builder) accessSite(v variable.Variable, a variable.Access, w want, where cheapsite.Site) Site {
 	s := newSite(a.Addr, where, "")
-	s.Variable, s.Conditional = v.Name, a.Inside
+	s.Variable, s.Conditional, s.ResultUnused = v.Name, a.Inside, b.resultUnused(a)
 	s.BPF = bpf.Site{Op: uint8(accessOps[a.Kind]), Action: uint8(bpf.ActionEmit), When: a.If, SpDelta: int32(where.SPDelta)}
 	d := &s.BPF.Access
 	d.Width = uint8(v.Size)

@@ -227,7 +227,7 @@ func (b *builder) unseen() (elf.Unseen, error) {
 // atomicAt returns an atomic variable of which only the code is known: its address and size. A data
 // symbol names it, if there is one; otherwise its address does.
 func atomicAt(f *elf.File, names *symbolize.Table, addr uint64, size int) variable.Variable {
-	v := variable.Variable{Name: fmt.Sprintf("0x%x", addr), File: f, Addr: addr, Size: size, Type: fmt.Sprintf("uint%d", 8*size), Class: variable.Uint, Atomic: true}
+	v := variable.Variable{Name: fmt.Sprintf("0x%x", addr), File: f, Addr: addr, Size: size, Type: fmt.Sprintf("uint%d", 8*size), Class: variable.Uint, Atomic: true, AtomicByUse: true}
 	name, off, ok := names.Data(addr)
 	switch {
 	case !ok:

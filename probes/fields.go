@@ -191,7 +191,7 @@ func (b *builder) field(fd field.Field, scalar variable.Scalar) error {
 	for _, s := range b.plan.Sites {
 		named[s.At] = named[s.At] || s.Variable != ""
 	}
-	v := variable.Variable{Name: fd.Name, Size: scalar.Size, Type: scalar.Type, Class: scalar.Class, Atomic: atomic, Signed: scalar.Signed, Char: scalar.Char, Constants: scalar.Constants,
+	v := variable.Variable{Name: fd.Name, Size: scalar.Size, Type: scalar.Type, Class: scalar.Class, Atomic: atomic, AtomicByUse: atomic && !scalar.Atomic, Signed: scalar.Signed, Char: scalar.Char, Constants: scalar.Constants,
 		Bits: variable.Bits{Offset: fd.BitOffset, Size: fd.BitSize}}
 	watched := v
 	for i, a := range accesses {
@@ -207,7 +207,7 @@ func (b *builder) field(fd field.Field, scalar variable.Scalar) error {
 		if !ok {
 			continue
 		}
-		s.Atomic, s.Target, s.Inside, s.Field = atomic, TargetField, res.Accesses[i].Inside, &watched
+		s.Atomic, s.Target, s.Inside, s.Field = atomic && indivisible(v, a), TargetField, res.Accesses[i].Inside, &watched
 		b.plan.Sites = append(b.plan.Sites, s)
 	}
 	b.fieldNotes(fd, res)

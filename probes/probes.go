@@ -123,9 +123,13 @@ type Site struct {
 	Delta      uint64
 	Initial    uint64
 	HasInitial bool
-	Variable   string // name of the accessed variable or field; "" if the site is no access
-	Target     Target
-	Inside     int64 // distance of the field from the beginning of the object, in bytes, for TargetField
+	// ResultUnused marks an update of which nothing is left in the thread but the value that it wrote.
+	// Store marks one of those whose written value does not depend on what it read: an exchange.
+	ResultUnused bool
+	Store        bool
+	Variable     string // name of the accessed variable or field; "" if the site is no access
+	Target       Target
+	Inside       int64 // distance of the field from the beginning of the object, in bytes, for TargetField
 	// Field, for TargetField, is the field as a variable without an address. Fields of one name may
 	// differ between types of one name.
 	Field *variable.Variable

@@ -112,6 +112,8 @@ type syncWant struct {
 	atNext  bool // the probe must sit at the next instruction, because it reads the flags
 	mayStay bool // the probe may sit at the access itself, and so fire before it
 	spin    bool
+	// exchange means that what the instruction writes does not depend on what it reads.
+	exchange bool
 }
 
 const (
@@ -128,7 +130,7 @@ func (b *builder) syncWants(a variable.Access) []syncWant {
 	m := decodeModify(code)
 	switch m.op {
 	case modifyExchange:
-		w := syncWant{op: bpf.OpUpdate, extra: m.reg, values: bpf.ValuesOld}
+		w := syncWant{op: bpf.OpUpdate, extra: m.reg, values: bpf.ValuesOld, exchange: true}
 		if b.operandBefore(a, m.reg, &w) {
 			w.values, w.spin = bpf.ValuesBoth, true
 		}
@@ -261,7 +263,7 @@ func (b *builder) syncAccess(v variable.Variable, a variable.Access, may uint8) 
 	initial, known := initial(v)
 	for i := range sites {
 		s := &sites[i]
-		s.Atomic, s.Sync, s.Initial, s.HasInitial = true, true, initial, known
+		s.Atomic, s.Sync, s.Initial, s.HasInitial = indivisible(v, a), true, initial, known
 		if may&bpf.SiteSpin == 0 {
 			s.BPF.Flags &^= bpf.SiteSpin
 		}
@@ -402,6 +404,7 @@ func (b *builder) syncSite(v variable.Variable, a variable.Access, w syncWant, w
 		s.BPF.Flags |= bpf.SiteSpin
 	}
 	s.Values, s.Delta = w.values, w.delta
+	s.Store = w.exchange && s.ResultUnused
 	if w.when != 0 {
 		s.Why = fmt.Sprintf("%s, if it %s", s.Why, map[uint8]string{ifEqual: "succeeded", ifNotEqual: "failed"}[w.when])
 	}

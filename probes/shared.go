@@ -67,12 +67,13 @@ func overlaps(v variable.Variable, named []variable.Variable) bool {
 
 // sharedVariable plans the probes of the accesses of a variable that the user did not name.
 func (b *builder) sharedVariable(v variable.Accessed) error {
-	atomic := v.Variable.Atomic || anyAtomic(v.Accesses)
-	v.Variable.Atomic = atomic
+	typed := v.Variable.Atomic
+	atomic := typed || anyAtomic(v.Accesses)
+	v.Variable.Atomic, v.Variable.AtomicByUse = atomic, atomic && !typed
 	stores := storesIn(v.Accesses, func(a variable.Access) bool { return !a.Atomic })
 	return b.sharedSites(v.Variable, v.Accesses, func(a variable.Access) (Site, bool, error) {
 		s, ok, err := b.sharedSite(v.Variable, a, stores)
-		if s.Atomic = atomic; atomic {
+		if s.Atomic = atomic && indivisible(v.Variable, a); atomic {
 			s.BPF.Flags |= bpf.SiteOrders
 		}
 		return s, ok, err

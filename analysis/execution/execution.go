@@ -152,6 +152,7 @@ type state struct {
 type object struct {
 	holders   []int32 // of a lock: the acquires of its open critical sections; see Run.holder
 	writer    int32   // of a variable: its last write, or noSource
+	changed   bool    // the variable has another value than after that write in the run
 	destroyed bool    // by a destroy that is not inferred
 	sent      int32   // of a channel: the number of messages sent
 	ordered   int32   // of a channel: how many of the first messages are the same as in the run

@@ -36,6 +36,9 @@ func shortRun(r *rand.Rand, n int) []event.Event {
 	for i := range run {
 		if e := &run[i]; e.Op == event.Write && r.IntN(4) == 0 {
 			e.Op = event.Update
+			if r.IntN(2) == 0 {
+				e.Flags |= event.ResultUnused
+			}
 		}
 	}
 	if r.IntN(3) == 0 {

@@ -37,7 +37,7 @@ func (p plain) allows(before []int, i int, in func(int) bool) bool {
 	case event.AcquireFailed:
 		return slices.ContainsFunc(p.open(before, e.Object), func(j int) bool { return slices.Contains(p.open(first(i), e.Object), j) })
 	case event.Read, event.Update:
-		return p.lastWrite(before, e.Object) == p.lastWrite(first(i), e.Object)
+		return blind(e) || p.sameValue(before, first(i), e.Object)
 	case event.SemWait:
 		return p.value(before, e.Object) > 0 && p.posted(before, i)
 	case event.SemFailed:
@@ -85,6 +85,19 @@ func (p plain) lastWrite(before []int, v event.ObjectID) int {
 	}
 	return -1
 }
+
+// sameValue reports whether a variable has the same value after two orders of events: the same event
+// wrote it last and, if that is a blind update, it had the same value before that.
+func (p plain) sameValue(a, b []int, v event.ObjectID) bool {
+	i, j := p.lastWrite(a, v), p.lastWrite(b, v)
+	if i != j || i < 0 || !blind(&p[i]) {
+		return i == j
+	}
+	return p.sameValue(a[:slices.Index(a, i)], b[:slices.Index(b, i)], v)
+}
+
+// blind reports whether what an update read goes nowhere but into the value that it wrote.
+func blind(e *event.Event) bool { return e.Op == event.Update && e.Flags&event.ResultUnused != 0 }
 
 func (p plain) lastOf(i int, op event.Op) int {
 	for j := i - 1; j >= 0; j-- {

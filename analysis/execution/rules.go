@@ -21,7 +21,7 @@ var rules = [event.NumOps]rule{
 	event.AcquireFailed: {(*state).held, nil},
 	event.Release:       {(*state).open, (*state).release},
 	event.Read:          {(*state).sees, nil},
-	event.Update:        {(*state).sees, (*state).write},
+	event.Update:        {(*state).updates, (*state).update},
 	event.Write:         {nil, (*state).write},
 	event.SemPost:       {nil, (*state).post},
 	event.SemWait:       {(*state).positive, (*state).wait},
@@ -86,8 +86,10 @@ func (s *state) release(i int32, o *object) {
 // sees checks a read or read-modify-write of a variable: it must see the same write as in the run.
 func (s *state) sees(i int32, o *object) *Refusal {
 	switch want := s.source[i]; {
-	case want == anySource || want == o.writer:
+	case want == anySource || want == o.writer && !o.changed:
 		return nil
+	case want == o.writer:
+		return refuse(Writer, "%s left another value in variable %d than in the run", s.name(want), s.events[i].Object)
 	case want == unknownSource:
 		return refuse(Writer, "the value read from variable %d is not that of the write before it", s.events[i].Object)
 	default:
@@ -95,7 +97,20 @@ func (s *state) sees(i int32, o *object) *Refusal {
 	}
 }
 
-func (s *state) write(i int32, o *object) { o.writer = i }
+func (s *state) write(i int32, o *object) { o.writer, o.changed = i, false }
+
+// updates checks a read-modify-write. One whose result is not used does the same whatever it sees, but
+// may leave another value; see update.
+func (s *state) updates(i int32, o *object) *Refusal {
+	if s.events[i].Flags&event.ResultUnused != 0 {
+		return nil
+	}
+	return s.sees(i, o)
+}
+
+func (s *state) update(i int32, o *object) {
+	o.writer, o.changed = i, o.changed || s.source[i] != o.writer
+}
 
 // positive checks a semaphore wait: the value must be above 0.
 func (s *state) positive(i int32, o *object) *Refusal {

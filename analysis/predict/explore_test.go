@@ -29,9 +29,11 @@ type explorer struct {
 // exploredState is a state of the exploration: all that later steps depend on.
 type exploredState struct {
 	done  uint64  // the events that have happened
-	last  [3]int8 // write of varX, varY and theAtomic, or -1
+	last  [3]int8 // write of varX, varY and theAtomic, or -1; with changed, if it left another value than in the run
 	awake uint64  // notifications that came during the wait that they ended in the run
 }
+
+const changed = 64
 
 // explore returns the errors that can happen. With notified, it returns only those in which each
 // notification that ended a wait in the run comes after that wait began, even if the waiter
@@ -142,7 +144,7 @@ func (x *explorer) may(s *exploredState, i int) bool {
 			return j < i && (x.release[j] < 0 || i < x.release[j])
 		})
 	case event.Read, event.Update:
-		return int(s.last[variable(e.Object)]) == x.source[i]
+		return blind(e) || int(s.last[variable(e.Object)]) == x.source[i]
 	case event.SemWait:
 		return x.semaphore(s) > 0
 	case event.SemFailed:
@@ -158,7 +160,12 @@ func (x *explorer) after(s exploredState, i int) exploredState {
 	e := &x.m.out[i]
 	s.done |= bit(i)
 	if e.Op.IsWrite() {
-		s.last[variable(e.Object)] = int8(i)
+		last := &s.last[variable(e.Object)]
+		if i := int8(i); blind(e) && int(*last) != x.source[i] {
+			*last = changed + i
+		} else {
+			*last = i
+		}
 	}
 	for wake, sent := range x.m.match {
 		if sent == i && s.has(x.m.lastOf(wake, event.Wait)) {

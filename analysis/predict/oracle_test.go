@@ -152,7 +152,7 @@ func (m *machine) act(c eventtest.Choices, id event.ThreadID) {
 	case 0, 1, 2, 3, 4:
 		m.lock(c, id, lockA+event.ObjectID(c.Between(0, 3, "lock")))
 	case 5, 6:
-		m.emit(event.Event{Thread: id, Op: eventtest.OneOf(c, []event.Op{event.Read, event.Write}, "access"), Object: varX + event.ObjectID(c.Between(0, 1, "var"))})
+		m.access(c, id)
 	case 7:
 		m.endOrFork(c, id)
 	case 8:
@@ -168,12 +168,25 @@ func (m *machine) act(c eventtest.Choices, id event.ThreadID) {
 		m.arrive(id)
 	case 16, 17:
 		op := eventtest.OneOf(c, []event.Op{event.Read, event.Write, event.Update}, "atomic")
-		m.emit(event.Event{Thread: id, Op: op, Object: theAtomic, Kind: event.KindVariable, Flags: event.Atomic})
+		flags := event.Atomic
+		if op == event.Update && c.Bool("unused") {
+			flags |= event.ResultUnused
+		}
+		m.emit(event.Event{Thread: id, Op: op, Object: theAtomic, Kind: event.KindVariable, Flags: flags})
 	case 18:
 		m.once(id)
 	case 19, 20:
 		m.lifetime(c, id)
 	}
+}
+
+// access reads, writes or increments a plain variable.
+func (m *machine) access(c eventtest.Choices, id event.ThreadID) {
+	e := event.Event{Thread: id, Op: eventtest.OneOf(c, []event.Op{event.Read, event.Write}, "access"), Object: varX + event.ObjectID(c.Between(0, 1, "var"))}
+	if e.Op == event.Write && m.full && c.Bool("increment") {
+		e.Op, e.Flags = event.Update, event.ResultUnused
+	}
+	m.emit(e)
 }
 
 // once runs the initialiser, or finds that another has.
@@ -328,7 +341,7 @@ func (m *machine) mayObject(before []int, i int, e *event.Event, in func(int) bo
 	case event.AcquireFailed:
 		return m.heldAsObserved(before, i)
 	case event.Read, event.Update:
-		return m.lastWrite(before, e.Object) == m.lastWrite(upTo(i), e.Object)
+		return blind(e) || m.sameValue(before, upTo(i), e.Object)
 	case event.SemWait:
 		return m.semValue(before) > 0 && m.posted(i, in)
 	case event.SemFailed:
@@ -353,6 +366,19 @@ func (m *machine) mayObject(before []int, i int, e *event.Event, in func(int) bo
 	}
 	return true
 }
+
+// sameValue reports whether a variable has the same value after two orders of events: the same event
+// wrote it last and, if that is a blind update, it had the same value before that.
+func (m *machine) sameValue(a, b []int, v event.ObjectID) bool {
+	i, j := m.lastWrite(a, v), m.lastWrite(b, v)
+	if i != j || i < 0 || !blind(&m.out[i]) {
+		return i == j
+	}
+	return m.sameValue(a[:slices.Index(a, i)], b[:slices.Index(b, i)], v)
+}
+
+// blind reports whether what an update read goes nowhere but into the value that it wrote.
+func blind(e *event.Event) bool { return e.Op == event.Update && e.Flags&event.ResultUnused != 0 }
 
 func upTo(i int) []int {
 	var out []int

@@ -23,7 +23,7 @@ type scheduler struct {
 	base         []int32        // by slot: number of events that run first, as observed
 	at           []int32        // by slot: number of events that have run
 	open         [][]int32      // by object: acquires of the sections that are open
-	last         []int32        // by variable: the last write, or initially
+	last         []int32        // by variable: the last write, or initially or mixed
 	final        map[int32]bool // acquires whose sections stay open at the goal
 	pending      []tally        // by object: acquires, semaphore waits and writes still to come
 	ofPair       []int32        // by object and slot: likewise, up to the limit
@@ -104,13 +104,14 @@ func (s *scheduler) expect(i int32, must bool, n int32) {
 	}
 	if x.Op == event.Read || x.Op == event.Update {
 		if t := s.readers(s.source[i], s.object[i]); t != nil {
+			must = must && !x.blind() // it can run after another write too
 			add(t, false)
 		}
 	}
 }
 
 // readers returns the count of reads still to come of a write to a variable, or of its initial
-// value; nil for a source that is no write.
+// value; nil for another source.
 func (s *scheduler) readers(write, variable int32) *tally {
 	switch {
 	case write >= 0:
@@ -260,7 +261,7 @@ func (s *scheduler) can(slot uint32) bool {
 	case event.Read:
 		return s.sees(i)
 	case event.Update:
-		return s.sees(i) && s.mayWrite(slot, i)
+		return (x.blind() || s.sees(i)) && s.mayWrite(slot, i)
 	case event.Write:
 		return s.mayWrite(slot, i)
 	case event.Signal, event.Broadcast:
@@ -348,7 +349,7 @@ func (s *scheduler) sees(i int32) bool {
 // slot's next event, i, would overwrite.
 func (s *scheduler) mayWrite(slot uint32, i int32) bool {
 	t := s.readers(s.last[s.object[i]], s.object[i])
-	return t.must == 0 || (t.must == 1 && s.at[slot] < s.must[slot] && s.seesLast(i))
+	return t == nil || t.must == 0 || (t.must == 1 && s.at[slot] < s.must[slot] && s.seesLast(i) && !s.h.log[i].blind())
 }
 
 // seesLast reports whether an event is an update that reads the last write.
@@ -367,7 +368,10 @@ func (s *scheduler) mayPreclude(slot uint32) bool {
 	case event.Release, event.SemPost:
 		return s.failures[o] > 0
 	case event.Write, event.Update:
-		readers := s.readers(s.last[o], o).may
+		readers := int32(0)
+		if t := s.readers(s.last[o], o); t != nil {
+			readers = t.may
+		}
 		if s.seesLast(i) {
 			readers--
 		}
@@ -418,7 +422,11 @@ func (s *scheduler) run(slot uint32) {
 		s.value[o]--
 	case x.Op.IsWrite():
 		m.before = s.last[o]
-		s.setLast(o, i)
+		if x.blind() && s.source[i] != m.before {
+			s.setLast(o, mixed)
+		} else {
+			s.setLast(o, i)
+		}
 	case x.Op == event.Signal, x.Op == event.Broadcast:
 		s.notify(i, 1)
 	}

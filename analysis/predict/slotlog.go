@@ -36,6 +36,7 @@ type wait struct{ begin, wake int32 }
 const (
 	initially int32 = -1 - iota // the initial value
 	unseen                      // not known: the read cannot run
+	mixed                       // a write that left another value than in the run; no read has it as its source
 	whichever                   // any write, or none
 )
 

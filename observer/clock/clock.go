@@ -134,6 +134,8 @@ func (m *Must) Stamp(e *event.Event) {
 // last write's (both with event.HasValue): racing accesses may be recorded in
 // the wrong order, and an edge that the values contradict would carry false causality.
 // A read with event.Late gets none either: Stamp has drawn the edges from all accesses before.
+// An update with event.ResultUnused gets none, since what it read decides nothing in its thread;
+// but a read of its value comes after all the writes that this value is made of.
 func (m *Must) Done(e *event.Event) {
 	if e.Op.IsAccess() {
 		m.accessed(e)
@@ -147,13 +149,19 @@ func (m *Must) accessed(e *event.Event) {
 	if t == nil || o == nil {
 		return
 	}
-	if e.Op != event.Write && e.Flags&(event.NoSource|event.Late) == 0 {
+	blind := blindUpdate(e)
+	if e.Op != event.Write && !blind && e.Flags&(event.NoSource|event.Late) == 0 {
 		m.joinWrite(t, o, e)
 	}
 	if e.Op.IsWrite() {
-		o.setWrite(t, e)
+		o.setWrite(t, e, blind)
 	}
 	o.recordUse(t)
+}
+
+// blindUpdate reports whether the event is an update that may come after any write.
+func blindUpdate(e *event.Event) bool {
+	return e.Op == event.Update && e.Flags&event.ResultUnused != 0
 }
 
 // joinWrite draws the edge from the last write to a read, unless their values differ.
@@ -179,7 +187,7 @@ func (m *Must) before(t *thread, o *object, e *event.Event) *order.Match {
 		if e.Flags&event.Late != 0 {
 			o.flushLastUse()
 			t.joinClock(o.uses)
-		} else if o.atomic && e.Flags&(event.Atomic|event.NoSource) == event.Atomic && (e.Op == event.Update || !o.contradicts(e)) {
+		} else if o.atomic && !blindUpdate(e) && e.Flags&(event.Atomic|event.NoSource) == event.Atomic && (e.Op == event.Update || !o.contradicts(e)) {
 			// Two atomic accesses do not race, so their edge need not wait for Done.
 			t.join(&o.write)
 		}

@@ -86,6 +86,9 @@ func (w *world) running(t *rapid.T, e *event.Event) {
 		if e.Op != event.Write && rapid.IntRange(0, 3).Draw(t, "late") == 0 {
 			e.Flags |= event.Late
 		}
+		if e.Op == event.Update && rapid.Bool().Draw(t, "unused") {
+			e.Flags |= event.ResultUnused
+		}
 		if rapid.Bool().Draw(t, "valued") {
 			e.Flags |= event.HasValue
 			e.Value = uint64(rapid.IntRange(0, 1).Draw(t, "value"))

@@ -133,6 +133,12 @@ func TestEdges(t *testing.T) {
 			nil, nil, [][2]int{{0, 2}}},
 		{"an atomic value that contradicts", []ev{{1, event.Write, o, event.HasValue | event.Atomic, 1}, {2, event.Read, o, event.HasValue | event.Atomic, 2}, {2, event.Begin, 0, 0, 0}},
 			nil, nil, [][2]int{{0, 1}, {0, 2}}},
+		{"counters whose values nobody uses, and a load of their sum", []ev{{1, event.Update, o, event.Atomic | event.ResultUnused, 0}, {2, event.Update, o, event.Atomic | event.ResultUnused, 0}, {2, event.Begin, 0, 0, 0}, {3, event.Read, o, event.Atomic, 0}},
+			[][2]int{{0, 3}, {1, 3}}, [][2]int{{0, 1}, {0, 2}}, nil},
+		{"a counter whose value is used", []ev{{1, event.Update, o, event.Atomic | event.ResultUnused, 0}, {2, event.Update, o, event.Atomic, 0}, {3, event.Read, o, event.Atomic, 0}},
+			[][2]int{{0, 1}, {0, 2}, {1, 2}}, nil, nil},
+		{"a store between counters and a load", []ev{{1, event.Update, o, event.Atomic | event.ResultUnused, 0}, {2, event.Write, o, event.Atomic, 0}, {3, event.Update, o, event.Atomic | event.ResultUnused, 0}, {4, event.Read, o, event.Atomic, 0}},
+			[][2]int{{1, 3}, {2, 3}}, [][2]int{{1, 2}}, [][2]int{{0, 1}, {0, 3}}},
 		{"an atomic load recorded late", []ev{{1, event.Write, o, event.Atomic, 0}, {3, event.Read, o, event.Atomic, 0}, {2, event.Read, o, event.Atomic | event.Late, 0}, {2, event.Begin, 0, 0, 0}},
 			[][2]int{{0, 2}, {1, 2}, {1, 3}}, nil, nil},
 	}

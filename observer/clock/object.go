@@ -16,7 +16,7 @@ type object struct {
 	lastEpoch event.Epoch
 	uses      order.Vector[event.Epoch] // the join of the clocks of all uses
 	init      mark                      // of Init
-	write     mark                      // of the last write
+	write     mark                      // of the last write, and of those whose values went into its value without an edge
 	value     uint64                    // of the last write
 	valued    bool                      // value is known
 	atomic    bool                      // the last write was atomic
@@ -98,9 +98,14 @@ func (o *object) flushLastUse() {
 	}
 }
 
-// setWrite records e as the last write.
-func (o *object) setWrite(t *thread, e *event.Event) {
-	o.write.set(t)
+// setWrite records e as the last write. Blind reports that no edge leads from the write before it,
+// of whose value its value is made.
+func (o *object) setWrite(t *thread, e *event.Event, blind bool) {
+	if blind && o.write.epoch != 0 {
+		o.write.join(t.clock)
+	} else {
+		o.write.set(t)
+	}
 	o.value, o.valued = e.Value, e.Flags&event.HasValue != 0
 	o.atomic = e.Flags&event.Atomic != 0
 }

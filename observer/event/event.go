@@ -212,6 +212,10 @@ const (
 	// WithProcess: this End is part of the end of the whole process. Value, with HasValue, is
 	// the process's status as wait(2) returns it.
 	WithProcess
+	// ResultUnused: what this Update read goes nowhere but into the value that it wrote, as in a
+	// counter that is incremented. It may come after any write: only a later read of the variable
+	// shows which one.
+	ResultUnused
 )
 
 // Epoch counts the events of one clock slot, from 1.

@@ -47,8 +47,11 @@ func (l *Link) siteInfo(index uint32, site *probes.Site) *observer.SiteInfo {
 	if site.Atomic {
 		info.Flags |= event.Atomic
 	}
+	if site.ResultUnused {
+		info.Flags |= event.ResultUnused
+	}
 	if site.Sync {
-		info.Sync = &observer.Sync{How: site.Values, Delta: site.Delta, Width: site.BPF.Access.Width, Initial: site.Initial, HasInitial: site.HasInitial}
+		info.Sync = &observer.Sync{Store: site.Store, How: site.Values, Delta: site.Delta, Width: site.BPF.Access.Width, Initial: site.Initial, HasInitial: site.HasInitial}
 	}
 	if site.Array != nil {
 		info.Parts = partsOf(site)

@@ -197,11 +197,19 @@ func (c *Code) calleeName(addr uint64) string {
 func (c *Code) returnsAddress(fn bin.Range) bool {
 	may, ok := c.returns[fn.Lo]
 	if !ok {
-		if c.results == nil {
-			c.results = newResults(c.file)
-		}
-		may = c.results.mayReturnAddress(fn.Lo)
+		may = c.resultTypes().mayReturnAddress(fn.Lo)
 		c.returns[fn.Lo] = may
 	}
 	return may
 }
+
+func (c *Code) resultTypes() *results {
+	if c.results == nil {
+		c.results = newResults(c.file)
+	}
+	return c.results
+}
+
+// ResultSize returns the size in bytes of the result of the function that begins at an address, 0 for
+// void; -1 if it is not known.
+func (c *Code) ResultSize(entry uint64) int64 { return c.resultTypes().size(entry) }

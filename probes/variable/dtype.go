@@ -228,50 +228,76 @@ func newResults(f *bin.File) (rs *results) {
 }
 
 // mayReturnAddress reports whether the function at an address may return one.
-func (rs *results) mayReturnAddress(at uint64) (may bool) {
-	defer func() {
-		if recover() != nil { // damaged data
-			may = true
-		}
-	}()
-	for _, n := range rs.spans.At(at) {
-		return rs.inUnit(rs.spans.Unit(n), at)
-	}
-	return true
+func (rs *results) mayReturnAddress(at uint64) bool {
+	may := true
+	rs.function(at, func(e *dwarf.Entry, u *dw.CompileUnit) { may = rs.x.addressResult(e, u) })
+	return may
 }
 
-// inUnit reports whether the function at an address, in unit u, may return an address.
-func (rs *results) inUnit(u dw.Unit, at uint64) bool {
-	may := true
+// size returns the size in bytes of the result of the function at an address, 0 for void; -1 if it is
+// not known.
+func (rs *results) size(at uint64) int64 {
+	size := int64(-1)
+	rs.function(at, func(e *dwarf.Entry, u *dw.CompileUnit) {
+		off, void := rs.x.resultType(e)
+		if void {
+			size = 0
+		} else if t := rs.x.TypeAt(off).Complete(); off != 0 && t != nil {
+			size = t.Size()
+		}
+	})
+	return size
+}
+
+// function calls visit with the entry of the function at an address, if there is one.
+func (rs *results) function(at uint64, visit func(*dwarf.Entry, *dw.CompileUnit)) {
+	defer func() { _ = recover() }() // damaged data
+	for _, n := range rs.spans.At(at) {
+		rs.inUnit(rs.spans.Unit(n), at, visit)
+		return
+	}
+}
+
+// inUnit is function for a function in unit u.
+func (rs *results) inUnit(u dw.Unit, at uint64, visit func(*dwarf.Entry, *dw.CompileUnit)) {
 	_ = dw.WalkUnit(rs.x.Tree, &rs.x.Parts[0], u, func(e *dwarf.Entry, u *dw.CompileUnit, in struct{}) (struct{}, error) {
 		if rs.left--; rs.left < 0 {
 			return in, dw.ErrStop
 		}
 		if low, ok := e.Val(dwarf.AttrLowpc).(uint64); ok && low == at && e.Tag == dwarf.TagSubprogram {
 			rs.x.Budget = maxTypeEntries
-			may = rs.x.addressResult(e, u)
+			visit(e, u)
 			return in, dw.ErrStop
 		}
 		return in, nil
-	}) // damaged data: it may
-	return may
+	}) // damaged data: it is not found
 }
 
 // addressResult reports whether the result of a function, by its entry or one that the entry
 // completes, can hold an address.
 func (x *index) addressResult(e *dwarf.Entry, u *dw.CompileUnit) bool {
+	off, void := x.resultType(e)
+	if void || off == 0 {
+		return !void
+	}
+	t := x.typeOf(off, u)
+	return t.refusal != "" || t.size >= 8 && t.class != Float
+}
+
+// resultType returns the type of the result of a function, by its entry or one that the entry
+// completes; 0 if it is not known, or void.
+func (x *index) resultType(e *dwarf.Entry) (off dwarf.Offset, void bool) {
 	for range maxChain {
 		if off, ok := e.Val(dwarf.AttrType).(dwarf.Offset); ok {
-			t := x.typeOf(off, u)
-			return t.refusal != "" || t.size >= 8 && t.class != Float
+			return off, false
 		}
 		off := dw.Origin(e)
 		if off == 0 {
-			return false // void
+			return 0, true
 		}
 		if e = x.Entry(off); e == nil {
-			return true
+			return 0, false
 		}
 	}
-	return true
+	return 0, false
 }

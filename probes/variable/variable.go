@@ -65,10 +65,13 @@ type Variable struct {
 	Bits Bits
 	// Atomic reports whether accesses synchronise: the type is _Atomic, std::atomic or a similar
 	// one.
-	Atomic   bool
-	Volatile bool
-	DeclFile string // where it is declared; "" if unknown
-	DeclLine int    // 0 if unknown
+	Atomic bool
+	// AtomicByUse, with Atomic, reports that the type does not say so: atomic instructions change the
+	// variable. It may be changed by others too.
+	AtomicByUse bool
+	Volatile    bool
+	DeclFile    string // where it is declared; "" if unknown
+	DeclLine    int    // 0 if unknown
 	// Whole is the address range, as linked, of the variable that this one is a member or element
 	// of; empty if it is a variable of its own. Symbol is then the name of the whole.
 	Whole elf.Range

@@ -132,6 +132,9 @@ func (o *naiveObject) sawLastWrite(e *event.Event) bool {
 	return e.Flags&(event.NoSource|event.Late) == 0 && !(e.Op == event.Read && o.valued && e.Flags&event.HasValue != 0 && o.value != e.Value)
 }
 
+// blind reports whether what an update read goes nowhere but into the value that it wrote.
+func blind(e *event.Event) bool { return e.Op == event.Update && e.Flags&event.ResultUnused != 0 }
+
 // before adds the edges into e to the clock of its thread.
 func (n *Naive) before(o *naiveObject, clock Set, e event.Event, inferred bool) {
 	switch e.Op {
@@ -139,7 +142,7 @@ func (n *Naive) before(o *naiveObject, clock Set, e event.Event, inferred bool) 
 		if e.Flags&event.Late != 0 {
 			clock.add(o.uses)
 		}
-		if o.atomic && e.Flags&event.Atomic != 0 && o.sawLastWrite(&e) {
+		if o.atomic && e.Flags&event.Atomic != 0 && o.sawLastWrite(&e) && (n.observed || !blind(&e)) {
 			clock.add(o.write)
 		}
 	case event.Join:
@@ -253,11 +256,16 @@ func (n *Naive) after(o *naiveObject, me Set, e event.Event) {
 		o.receives = append(o.receives, maps.Clone(me))
 	}
 	if e.Op.IsAccess() {
-		if e.Op != event.Write && o.sawLastWrite(&e) {
+		ordered := n.observed || !blind(&e)
+		if e.Op != event.Write && ordered && o.sawLastWrite(&e) {
 			me.add(o.write)
 		}
 		if e.Op.IsWrite() {
+			before := o.write
 			o.write = maps.Clone(me)
+			if !ordered {
+				o.write.add(before)
+			}
 			o.value, o.valued, o.atomic = e.Value, e.Flags&event.HasValue != 0, e.Flags&event.Atomic != 0
 		}
 	}

@@ -11,6 +11,7 @@ static long reads[4][N], writes[4][N];
 enum { SLOTS, STATE, GRID, WORD };
 
 _Atomic int slots[N];
+static volatile int replaced;
 static struct { long plain; _Atomic short n; _Atomic long state; char pad[5]; } table[N];
 static struct { int first; _Atomic unsigned char grid[2][3]; } box;
 static union { _Atomic int word; float number; } both;
@@ -19,7 +20,7 @@ __attribute__((noinline)) static int each(int i)
 {
 	W(SLOTS, i), atomic_store_explicit(&slots[i], i + 1, memory_order_release);
 	R(SLOTS, i), W(SLOTS, i), atomic_fetch_add(&slots[i], 2);
-	R(SLOTS, i), W(SLOTS, i), atomic_exchange(&slots[i], 100 + i);
+	R(SLOTS, i), W(SLOTS, i), replaced = atomic_exchange(&slots[i], 100 + i);
 	int was = 100 + i;
 	R(SLOTS, i), W(SLOTS, i), atomic_compare_exchange_strong(&slots[i], &was, 50);
 	R(SLOTS, i), atomic_compare_exchange_strong(&slots[i], &was, 60);
@@ -47,7 +48,7 @@ __attribute__((noinline)) static int rows(int i, int j)
 
 __attribute__((noinline)) static int named(void)
 {
-	R(SLOTS, 3), W(SLOTS, 3), slots[3] = 8; /* no index at run time; an exchange */
+	W(SLOTS, 3), slots[3] = 8; /* no index at run time; an exchange that only stores */
 	R(SLOTS, 3), W(SLOTS, 3), slots[3]++;
 	W(WORD, 0), atomic_store_explicit(&both.word, 4, memory_order_relaxed);
 	R(WORD, 0);
