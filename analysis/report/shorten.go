@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -49,12 +50,17 @@ func inSentence(s string) string {
 	if columns(s) <= maxSentenceName {
 		return s
 	}
-	for depth := nesting(s); depth > 0; depth-- {
-		if short := emptiedFrom(s, depth); columns(short) <= maxSentenceName {
-			return short
-		}
+	return shortName(withoutInner(s, maxSentenceName), maxSentenceName)
+}
+
+// withoutInner returns s without its innermost template arguments: as many levels of them as
+// leave at most most bytes, if some do; otherwise s.
+func withoutInner(s string, most int) string {
+	kept := sort.Search(nesting(s), func(depth int) bool { return len(emptiedFrom(s, depth+1)) > most })
+	if kept == 0 {
+		return s
 	}
-	return shortName(s, maxSentenceName)
+	return emptiedFrom(s, kept)
 }
 
 // nesting returns the depth to which <> are nested in s; 0 if they do not match.
@@ -178,8 +184,11 @@ const longest = 4096
 
 // clean makes text from a program, a file or a trace harmless to a terminal and to readers of
 // the report. Characters that do not print, line feeds included, become their codes, and a
-// text of more than 4 KiB is reduced to both its ends. The result is valid UTF-8.
+// text of more than 4 KiB loses its innermost template arguments, or its middle. The result is valid UTF-8.
 func clean(s string) string {
+	if len(s) > longest {
+		s = withoutInner(s, longest)
+	}
 	if len(s) > longest {
 		const end = longest / 2
 		s = s[:end] + "..." + s[len(s)-end:]

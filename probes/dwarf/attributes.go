@@ -2,16 +2,17 @@ package dwarf
 
 import "debug/dwarf"
 
-// maxText bounds a name in the debug information, in bytes: a user cannot write a longer one.
-const maxText = 4096
+// maxText bounds a name in the debug information, in bytes. A C++ type of containers of
+// containers has a name of many KiB, and without its end it is no instance of its template.
+const maxText = 1 << 15
 
-// Text returns the text of an attribute, its first 4 KiB; "" if there is none.
+// Text returns the text of an attribute, its first 32 KiB; "" if there is none.
 func Text(e *dwarf.Entry, a dwarf.Attr) string {
 	s, _ := e.Val(a).(string)
 	return s[:min(len(s), maxText)]
 }
 
-// Name returns the name of an entry, its first 4 KiB; "" if it has none.
+// Name returns the name of an entry, its first 32 KiB; "" if it has none.
 func Name(e *dwarf.Entry) string { return Text(e, dwarf.AttrName) }
 
 // Flag reports whether an attribute is present and set.

@@ -145,8 +145,13 @@ type Lifetime struct {
 func Find(f *bin.File, s Spec) (fds []Field, ok bool, err error) {
 	defer recoverDamage(&err, f)
 	db, err := load(f, s)
-	if err != nil || len(db.targets) == 0 {
+	switch {
+	case err != nil:
 		return nil, false, err
+	case len(db.targets) == 0 && db.template:
+		return nil, false, &Error{fmt.Sprintf("%s is a template: name an instance, as %s<int>, or all with %s<*>", s.Type, s.Type, s.Type)}
+	case len(db.targets) == 0:
+		return nil, false, nil
 	}
 	return db.fields(s)
 }

@@ -2,6 +2,7 @@ package field
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -61,6 +62,43 @@ func TestInstances(t *testing.T) {
 		}
 		if got := len(db.targets); got != want {
 			t.Errorf("%s: %d types, want %d", name, got, want)
+		}
+	}
+}
+
+// TestLongNames checks that a type whose name has several KiB is an instance of its template.
+func TestLongNames(t *testing.T) {
+	f := compile(t, "g++", "long.cc")
+	spec, _, err := Parse("hits of Queue<*>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := load(f, spec)
+	if err != nil || len(db.targets) != 2 {
+		t.Errorf("%d types, %v; want 2", len(db.targets), err)
+	}
+}
+
+// TestTemplateWithoutArguments checks that a template that is named without arguments is refused
+// with the way to name its instances, but not a type of that name.
+func TestTemplateWithoutArguments(t *testing.T) {
+	f := compile(t, "g++", "long.cc")
+	for name, want := range map[string]string{
+		"hits of Queue": "Queue is a template: name an instance, as Queue<int>, or all with Queue<*>",
+		"hits of Heap":  "",
+		"hits of eue":   "",
+	} {
+		spec, _, err := Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, ok, err := Find(f, spec)
+		var wrong *Error
+		switch {
+		case ok:
+			t.Errorf("%s is found", name)
+		case want == "" && err != nil, want != "" && (!errors.As(err, &wrong) || wrong.Reason != want):
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

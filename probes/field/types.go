@@ -19,7 +19,10 @@ type database struct {
 	*dw.Tree
 	file    *bin.File
 	targets map[dwarf.Offset]*dw.Type // the definitions of the type whose field is watched
-	partial bool                      // types are in other units than the code that uses them
+	// template reports that the type, of which there are no targets, is a template that was named
+	// without arguments.
+	template bool
+	partial  bool // types are in other units than the code that uses them
 	// vacant reports, for structures of at most one byte, whether they have no data.
 	vacant map[*dw.Type]bool
 }
@@ -65,6 +68,8 @@ func (db *database) index(s Spec) error {
 			found = append(found, at)
 		case strings.Contains(s.Type, "<") && spelling.InstanceSuffix(s.Type, name):
 			instances = append(instances, at)
+		case !strings.Contains(s.Type, "<") && spelling.InstanceSuffix(s.Type+"<*>", name):
+			db.template = true
 		}
 	}
 	err := dw.Walk(db.Tree, &db.Parts[0], func(e *dwarf.Entry, _ *dw.CompileUnit, in *dw.Scope) (*dw.Scope, error) {
