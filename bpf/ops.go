@@ -101,7 +101,8 @@ const (
 // What glibc writes into an object that it destroys, and where a condition variable counts the
 // threads that wait; marked of sync.h.
 const (
-	CondDestroyed  = 1 << 2     // bit of a condition variable's word
+	CondShared     = 1 << 0     // bit of a condition variable's word: other processes use it too
+	CondDestroyed  = 1 << 2     // another one
 	WaitersShift   = 3          // the bits from here on are the number of threads that wait
 	MutexDestroyed = 0xffffffff // word of a mutex
 )

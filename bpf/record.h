@@ -120,8 +120,8 @@ struct record {
 	__u64 object; /* address the operation acts on */
 	__u64 value;  /* variable's value, or the operation's second operand */
 	/* A third operand. Of a join: the time of its entry. Of OP_TOUCH: an instruction pointer. Of
-	 * a use or destroy of a condition: bit 2 if it is marked as destroyed, and from bit 3 on, if
-	 * the site says so, how many threads wait. Of a destroy of a mutex: all of 32 bits if it is
+	 * a use or destroy of a condition: bit 2 if it is marked as destroyed; if the site says so, bit 0
+	 * if processes share it, and from bit 3 on how many threads wait. Of a destroy of a mutex: all of 32 bits if it is
 	 * marked as destroyed. Of an init: the register that
 	 * says whether the object is shared. Of an access: the register that the site names; of an
 	 * element of an array: its distance from the array's beginning. Else 0. */

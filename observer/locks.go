@@ -212,6 +212,8 @@ func (o *Observer) waits(t *thread, r *bpf.Record) {
 	e := o.begin(t, r, event.Wait)
 	e.Object, e.Kind, e.Object2, e.Flags = w.cond.id, w.cond.kind, w.mutex.id, o.site(r).Flags
 	o.send()
+	w.cond.waiters++
+	w.cond.waitersUncertain = w.cond.waitersUncertain || t.cancelled || o.site(r).CountsWaiters && r.Extra&bpf.CondShared != 0
 	t.condWait = w
 }
 
@@ -260,6 +262,7 @@ func (o *Observer) wake(t *thread, r *bpf.Record, flags event.Flags) {
 func (o *Observer) woken(t *thread, r *bpf.Record, flags event.Flags) *condWait {
 	w := t.condWait
 	t.condWait = nil
+	w.cond.waiters--
 	w.mutex = o.objectAt(t, r, w.mutex.addr, event.KindMutex) // another mutex may be at the address by now
 	e := o.begin(t, r, event.Wake)
 	e.Object, e.Kind, e.Object2, e.Flags = w.cond.id, w.cond.kind, w.mutex.id, flags

@@ -130,12 +130,20 @@ func (o *Observer) emitMarked(t *thread, r *bpf.Record) bool {
 }
 
 // signals handles a signal or a broadcast. It makes no event of that kind for a condition
-// variable that was destroyed, since no thread waits on it.
+// variable that was destroyed, since no thread waits on it. If fewer threads wait by the memory of
+// the condition than were seen to, the event has their number, unless another process or a cancellation
+// may have ended a wait.
 func (o *Observer) signals(t *thread, r *bpf.Record, op event.Op) {
 	if o.emitMarked(t, r) && o.liveObject(t.process, r.Object) == nil {
 		return
 	}
-	o.emitOn(t, r, op, o.object(t, r, event.KindCond))
+	obj := o.object(t, r, event.KindCond)
+	e := o.begin(t, r, op)
+	e.Object, e.Kind = obj.id, obj.kind
+	if n := r.Extra >> bpf.WaitersShift; o.site(r).CountsWaiters && n < uint64(obj.waiters) && !obj.waitersUncertain && !t.process.cancelsUnknown {
+		e.Value, e.Flags = n, event.HasValue
+	}
+	o.send()
 }
 
 // mayInherit handles the return of a call by which t may have acquired a mutex whose last
@@ -174,8 +182,14 @@ func (o *Observer) emitInconsistent(t *thread, r *bpf.Record, h *hold, flags eve
 
 // cancels handles a request to cancel a thread.
 func (o *Observer) cancels(t *thread, r *bpf.Record) {
-	if u := t.process.byPointer(r.Object, r.Time); u != nil {
-		u.cancelled = true
+	u := t.process.byPointer(r.Object, r.Time)
+	if u == nil {
+		t.process.cancelsUnknown = true
+		return
+	}
+	u.cancelled = true
+	if u.condWait != nil {
+		u.condWait.cond.waitersUncertain = true
 	}
 }
 

@@ -215,6 +215,56 @@ func TestMisuse(t *testing.T) {
 			T2 acquire A2 in-wait
 			T2 use-destroyed C1
 			T2 signal C3`, nil},
+		{"a condition whose memory forgets who waits", `
+			11 acquire A
+			11 wait C with=A sp=90 kind=counts
+			12 signal C kind=counts entered=8
+			12 signal C kind=counts
+			12 broadcast C kind=counts
+			11 wait C with=A sp=90 leave kind=counts
+			12 signal C kind=counts`, `
+			T2 acquire A1
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T3 signal C2
+			T3 signal C2 =0
+			T3 broadcast C2 =0
+			T2 wake C2 A1
+			T2 acquire A1 in-wait
+			T3 signal C2`, nil},
+		{"a condition that processes share, whose memory forgets who waits", `
+			11 acquire A
+			11 wait C with=A sp=90 kind=counts entered=1
+			12 signal C kind=counts entered=1`, `
+			T2 acquire A1
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T3 signal C2`, nil},
+		{"a condition whose memory forgets who waits, where threads are cancelled", `
+			11 acquire A
+			11 wait C with=A sp=90 kind=counts
+			12 cancel 0x7000
+			12 signal C kind=counts`, `
+			T2 acquire A1
+			T2 release A1 in-wait
+			T2 wait C2 A1
+			T3 signal C2`, nil},
+		{"a condition whose memory forgets a waiter, where a thread that waits is cancelled", `
+			11 fork 13 tp=0x7000
+			11 acquire A
+			11 release A
+			13 acquire A
+			13 wait C with=A sp=90 kind=counts
+			11 cancel 0x7000
+			11 signal C kind=counts`, `
+			T2 fork T4
+			T4 begin
+			T2 acquire A1
+			T2 release A1
+			T4 acquire A1
+			T4 release A1 in-wait
+			T4 wait C2 A1
+			T2 signal C2`, nil},
 		{"a condition that does not", `
 			11 destroy C kind=cond
 			11 signal C entered=4

@@ -10,19 +10,21 @@ import (
 
 // object is a synchronisation object during its lifetime.
 type object struct {
-	process         *process // the process in which it is at addr
-	addr            uint64
-	id              event.ObjectID
-	kind            event.Kind
-	kindKnown       bool      // a site determines the kind
-	unlockedByOther bool      // a thread other than the holder has called unlock
-	holderUncertain bool      // its holder is uncertain: it was destroyed or initialised while held, or a release is missing
-	initialised     bool      // its initialisation was recorded
-	private         bool      // that initialisation made it for this process only
-	kindReported    bool      // an event has reported the kind of the rwlock
-	ended           bool      // its lifetime is over
-	holder          *thread   // the thread that holds it exclusively; nil: none
-	shared          []*thread // the threads that hold a rwlock for reading
+	process          *process // the process in which it is at addr
+	addr             uint64
+	id               event.ObjectID
+	kind             event.Kind
+	kindKnown        bool      // a site determines the kind
+	unlockedByOther  bool      // a thread other than the holder has called unlock
+	holderUncertain  bool      // its holder is uncertain: it was destroyed or initialised while held, or a release is missing
+	initialised      bool      // its initialisation was recorded
+	private          bool      // that initialisation made it for this process only
+	kindReported     bool      // an event has reported the kind of the rwlock
+	ended            bool      // its lifetime is over
+	holder           *thread   // the thread that holds it exclusively; nil: none
+	shared           []*thread // the threads that hold a rwlock for reading
+	waiters          int       // of a condition: threads that were seen to begin a wait and not to end it
+	waitersUncertain bool      // of a condition: processes share it, or a thread that waits there was cancelled
 	// initBy and initSp are the thread and the stack pointer of the call that initialised it,
 	// until another operation acts on it; initBy is nil afterwards.
 	initBy *thread

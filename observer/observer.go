@@ -63,8 +63,9 @@ type SiteInfo struct {
 	// read-write lock (event.PreferReader and so on), 0 if that could not be read.
 	RecordsLockKind bool
 	// Marks reports that the record contains the mark by which the C library's conditions and
-	// mutexes say that they were destroyed. CountsWaiters reports that it also contains the
-	// number of threads that wait on the condition, from bit bpf.WaitersShift on.
+	// mutexes say that they were destroyed. CountsWaiters reports that it also contains
+	// whether processes share the condition and, from bit bpf.WaitersShift on, the number of
+	// threads that wait on it.
 	Marks, CountsWaiters bool
 	// ReportsOwnerDead reports that the call returns EOWNERDEAD if the last owner of the
 	// mutex died while holding it.

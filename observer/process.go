@@ -18,6 +18,7 @@ type process struct {
 	heap           *heap                // nil before the first record about heap memory
 	living         int                  // number of threads that have not ended
 	forked         bool                 // forked under observation, so that it ends with its last thread
+	cancelsUnknown bool                 // pthread_cancel was called for a thread that is not known
 	inParentMemory bool                 // it began in its parent's memory (vfork), with its parent's locks
 
 	checks  map[uint32]uint64 // Options.CheckIn, by site

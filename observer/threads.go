@@ -246,6 +246,9 @@ func (o *Observer) finishThread(t *thread, r *bpf.Record) {
 	t.leaveOnce()
 	o.channels.leave(t)
 	t.ended = true
+	if t.condWait != nil {
+		t.condWait.cond.waiters--
+	}
 	t.held, t.condWait, t.ownStack = nil, nil, nil
 	delete(o.threads, t.tid)
 	if t.detached {

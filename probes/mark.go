@@ -58,7 +58,7 @@ func (m *marks) recordIn(site *Site, s *bpf.SyncSite, e synctab.Entry) {
 		site.Marks, site.CountsWaiters = true, m.counts
 		s.MarkDisp, s.Mark = int32(m.cond.offset), bpf.CondDestroyed
 		if m.counts {
-			s.Mark |= -1 << bpf.WaitersShift // BPF extends it to 32 bits
+			s.Mark |= -1<<bpf.WaitersShift | bpf.CondShared // BPF extends it to 32 bits
 		}
 	case e.Kind == synctab.KindMutex && m.mutex.found && e.Op == bpf.OpDestroy:
 		site.Marks = true

@@ -23,6 +23,8 @@ const (
 	ReinitHeld Rule = "reinit-held"
 	// ReinitWaited: a condition or a barrier is initialised again while a thread waits on it.
 	ReinitWaited Rule = "reinit-waited"
+	// OverwrittenWaited: the memory of a condition is overwritten while a thread waits on it.
+	OverwrittenWaited Rule = "overwritten-waited"
 	// UseDestroyed: an object is used that was destroyed and not initialised again.
 	UseDestroyed Rule = "use-destroyed"
 	// WaitNotHeld: a thread waits on a condition with a mutex that it does not hold.
@@ -51,7 +53,7 @@ const (
 // Rules returns all rules, in the order of docs/misuse.md.
 func Rules() []Rule {
 	return []Rule{
-		UnlockNotHeld, UnlockByOther, Relock, DestroyHeld, DestroyWaited, DestroyTwice, ReinitHeld, ReinitWaited, UseDestroyed, WaitNotHeld, WaitTwoMutexes,
+		UnlockNotHeld, UnlockByOther, Relock, DestroyHeld, DestroyWaited, DestroyTwice, ReinitHeld, ReinitWaited, OverwrittenWaited, UseDestroyed, WaitNotHeld, WaitTwoMutexes,
 		UnlockInconsistent, ExitHolding, JoinDetached, JoinTwice, JoinSelf, DetachTwice, NeverJoined,
 	}
 }

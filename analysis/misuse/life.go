@@ -144,6 +144,13 @@ func (a *Analysis) joinFailed(e *event.Event) {
 // just before.
 func (a *Analysis) end(t *thread, e *event.Event) {
 	s, m := stepOf(e), &a.creations
+	if t.wait != nil {
+		for i := range t.wait.waiters {
+			if w := &t.wait.waiters[i]; w.step.thread == t.id {
+				a.reportForgotten(w)
+			}
+		}
+	}
 	a.leaveWait(t, false)
 	switch {
 	case e.Flags&event.WithProcess != 0:

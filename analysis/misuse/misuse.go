@@ -500,6 +500,11 @@ func (a *Analysis) report(rule finding.Rule, wrong step, others ...step) *findin
 // Finish returns the findings, sorted by their wrong operations; finding.Analysis.
 func (a *Analysis) Finish() []finding.Finding {
 	a.reportDetached()
+	for _, c := range a.conds {
+		for i := range c.waiters {
+			a.reportForgotten(&c.waiters[i])
+		}
+	}
 	out := make([]finding.Finding, 0, len(a.found))
 	for _, f := range a.found {
 		out = append(out, *f)

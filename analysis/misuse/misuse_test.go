@@ -338,6 +338,44 @@ func TestRules(t *testing.T) {
 			1 barrier-depart b
 			1 destroy b inferred
 			1 init d b =3`, nil},
+		{"signalled, and its memory knows of no waiter", `
+			2 wait c m
+			1 acquire m
+			1 signal c =0
+			1 release m`, []string{"overwritten-waited 3 1"}},
+		{"signalled after the unlock, and its memory knows of one of two waiters", `
+			2 wait c m
+			3 wait c m
+			1 acquire m
+			1 release m
+			1 broadcast c =1
+			1 signal c =1
+			2 end
+			3 end`, []string{"overwritten-waited 5 1", "overwritten-waited 5 2"}},
+		{"signalled before the waiter has certainly begun", `
+			1 acquire m
+			2 wait c m
+			1 signal c =0
+			1 release m`, nil},
+		{"signalled, and the waiter, with a time limit, may be gone", `
+			2 wait c m timed
+			1 acquire m
+			1 signal c =0
+			1 release m`, nil},
+		{"signalled, and one of two waiters was woken before", `
+			2 wait c m
+			3 wait c m
+			1 acquire m
+			1 signal c
+			1 signal c =1
+			1 release m`, nil},
+		{"signalled, and the waiter is awake again", `
+			2 wait c m
+			1 acquire m
+			1 signal c =0
+			1 release m
+			2 wake c m
+			2 acquire m in-wait`, nil},
 		{"used after it was destroyed", `
 			1 destroy m
 			2 use-destroyed m`, []string{"use-destroyed 2 1"}},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -19,6 +20,9 @@ type waiter struct {
 	step  step
 	mutex event.ObjectID
 	timed bool // the wait has a time limit: it may have ended without an event yet
+	// missed is the first signal or broadcast that did not reach the thread, since the memory of
+	// the condition was overwritten. If there was none, its op is None.
+	missed step
 }
 
 // blocked returns the wait of the latest thread that may wait with another mutex than the given one,
@@ -68,18 +72,57 @@ func (a *Analysis) condition(t *thread, e *event.Event) {
 		a.beginWait(t, e)
 	case event.Wake:
 		a.leaveWait(t, e.Flags&event.TimedOut == 0)
-	case event.Signal:
-		if a.waiting > 0 {
-			if c := a.conds[e.Object]; c != nil {
-				c.woken = min(c.woken+1, len(c.waiters))
-			}
+	case event.Signal, event.Broadcast:
+		c := a.conds[e.Object]
+		if a.waiting == 0 || c == nil || e.Flags&event.HasValue != 0 && a.reachesNobody(t, e, c) {
+			return
 		}
-	case event.Broadcast:
-		if a.waiting > 0 {
-			if c := a.conds[e.Object]; c != nil {
-				c.waiters, c.woken = c.waiters[:0], 0
-			}
+		if e.Op == event.Broadcast {
+			c.waiters, c.woken = c.waiters[:0], 0
+		} else {
+			c.woken = min(c.woken+1, len(c.waiters))
 		}
+	}
+}
+
+// reachesNobody processes a signal or a broadcast whose condition says in its memory that fewer
+// threads wait than were seen to, and reports whether its memory was overwritten. Then the memory does
+// not know of some thread that certainly waits: without a time limit, and for so long that the
+// signalling thread has acquired the mutex since. Such a thread is not reported before the end of the
+// run, or its own: it may wake without having been signalled.
+func (a *Analysis) reachesNobody(t *thread, e *event.Event, c *condition) bool {
+	held, known := a.locks.Thread(t.id), -c.woken
+	certain := func(w *waiter) bool {
+		i := held.Find(w.mutex)
+		return !w.timed && (i >= 0 && held.Held[i].Seq > w.step.seq || t.releasedSince(w.mutex, w.step.seq))
+	}
+	for i := range c.waiters {
+		if certain(&c.waiters[i]) {
+			known++
+		}
+	}
+	if known <= 0 || e.Value >= uint64(known) {
+		return false
+	}
+	for i := range c.waiters {
+		if w := &c.waiters[i]; certain(w) && w.missed.op == event.None {
+			w.missed = stepOf(e)
+		}
+	}
+	return true
+}
+
+// releasedSince reports whether one of the last locks that the thread released is this one, acquired
+// after an event.
+func (t *thread) releasedSince(lock event.ObjectID, seq uint64) bool {
+	return slices.ContainsFunc(t.released[:], func(h locks.Held) bool { return h.Lock() == lock && h.Seq > seq })
+}
+
+// reportForgotten reports that the memory of a condition was overwritten while a thread waited on it,
+// which waits to the end.
+func (a *Analysis) reportForgotten(w *waiter) {
+	if w.missed.op != event.None {
+		a.report(finding.OverwrittenWaited, w.missed, w.step)
 	}
 }
 

@@ -30,6 +30,8 @@ func (n names) misuse(f *Finding) string {
 		return fmt.Sprintf("%s initialises %s again%s, which %s holds%s", who, what, at, n.holder(f), n.atOther(f, " since %s", ""))
 	case finding.ReinitWaited:
 		return fmt.Sprintf("%s initialises %s again%s, while %s waits there%s", who, what, at, n.second(f), n.atOther(f, " since %s", ""))
+	case finding.OverwrittenWaited:
+		return fmt.Sprintf("%s %s %s%s, whose memory was overwritten while %s waits there%s", who, verbs(wrong.Op), what, at, n.second(f), n.atOther(f, " since %s", ""))
 	case finding.UseDestroyed:
 		return fmt.Sprintf("%s uses %s%s, which %s destroyed%s", who, what, at, n.holder(f), n.atOther(f, " at %s", ""))
 	case finding.UnlockInconsistent:

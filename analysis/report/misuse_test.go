@@ -43,6 +43,8 @@ func TestMisuseSentences(t *testing.T) {
 			front + " initialises 'ledger' again at shop/shop.c:22, which " + back + " holds since desk/shop.c:32"},
 		{finding.ReinitWaited, []finding.Step{step(2, 2, event.Init, ledger, 2), step(1, 3, event.Wait, ledger, 4)},
 			front + " initialises 'ledger' again at shop/shop.c:22, while " + back + " waits there since desk/shop.c:32"},
+		{finding.OverwrittenWaited, []finding.Step{step(2, 2, event.Signal, ledger, 2), step(1, 3, event.Wait, ledger, 4)},
+			front + " signals 'ledger' at shop/shop.c:22, whose memory was overwritten while " + back + " waits there since desk/shop.c:32"},
 		{finding.UseDestroyed, []finding.Step{step(2, 2, event.UseDestroyed, ledger, 2), step(1, 3, event.Destroy, ledger, 4)},
 			front + " uses 'ledger' at shop/shop.c:22, which " + back + " destroyed at desk/shop.c:32"},
 		{finding.WaitNotHeld, []finding.Step{step(2, 2, event.Wait, ledger, 2)}, front + " waits on 'ledger' at shop/shop.c:22 with 'till+0x8', which it does not hold"},

@@ -70,10 +70,12 @@ const (
 
 	// A condition wait is four events: Release of the mutex, Wait, then
 	// Wake and Acquire of the mutex.
-	Wait      // Object is the condition, Object2 the mutex (already released)
-	Wake      // likewise; flag TimedOut if nobody signalled
-	Signal    // wakes one
-	Broadcast // wakes all
+	Wait // Object is the condition, Object2 the mutex (already released)
+	Wake // likewise; flag TimedOut if nobody signalled
+	// Signal wakes one. With HasValue, Value is the number of threads that wait by the memory
+	// of the condition, if these are fewer than were seen to wait.
+	Signal
+	Broadcast // wakes all; its Value as of Signal
 
 	BarrierArrive
 	BarrierDepart

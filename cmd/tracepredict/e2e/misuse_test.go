@@ -17,7 +17,7 @@ var misuseCases = [][2]string{
 	{"wait_not_held", "wait-not-held"}, {"use_destroyed", "use-destroyed"}, {"exit_holding", "exit-holding"}, {"join_detached", "join-detached"},
 	{"join_made_detached", "join-detached"}, {"join_twice", "join-twice"}, {"join_self", "join-self"}, {"detach_twice", "detach-twice"}, {"detach_joined", "detach-twice"}, {"never_joined", "never-joined"},
 	{"destroy_twice", "destroy-twice"}, {"destroy_condition_twice", "destroy-twice"}, {"destroy_semaphore_twice", "destroy-twice"},
-	{"reinit_held", "reinit-held"}, {"reinit_waited", "reinit-waited"},
+	{"reinit_held", "reinit-held"}, {"reinit_waited", "reinit-waited"}, {"overwritten", "overwritten-waited"},
 	{"signal_destroyed", "use-destroyed"}, {"wait_destroyed", "use-destroyed"}, {"post_destroyed", "use-destroyed"}, {"barrier_destroyed", "use-destroyed"},
 	{"destroy_rwlock", "destroy-held"}, {"destroy_waited", "destroy-waited"},
 }

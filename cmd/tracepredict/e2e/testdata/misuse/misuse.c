@@ -267,7 +267,7 @@ static void *listener(void *arg)
 	pthread_mutex_lock(&lock);
 	sem_post(&here);
 	while (!has_rung)
-		pthread_cond_wait(&bell, &lock); /* other reinit_waited */
+		pthread_cond_wait(&bell, &lock); /* other reinit_waited overwritten */
 	pthread_mutex_unlock(&lock);
 	return arg;
 }
@@ -276,7 +276,7 @@ static void ring(void)
 {
 	pthread_mutex_lock(&lock);
 	has_rung = true;
-	pthread_cond_broadcast(&bell);
+	pthread_cond_broadcast(&bell); /* wrong overwritten */
 	pthread_mutex_unlock(&lock);
 }
 
@@ -293,6 +293,25 @@ static void reinit_waited(void)
 		finish(t);
 	}
 	pthread_cond_init(&bell, NULL); /* wrong reinit_waited */
+}
+
+static void overwritten(void)
+{
+	const pthread_cond_t again = PTHREAD_COND_INITIALIZER;
+	pthread_t t;
+
+	has_rung = false;
+	pthread_cond_init(&bell, NULL);
+	t = start(listener);
+	await(&lock);
+	if (!fine)
+		bell = again;
+	ring();
+	if (fine) {
+		finish(t);
+		bell = again;
+		ring();
+	}
 }
 
 static void wait_two_mutexes(void)
@@ -638,7 +657,7 @@ static const struct {
 } cases[] = {
 #define CASE(f) {#f, f}
 	CASE(unlock_not_held), CASE(unlock_rwlock), CASE(unlock_c11), CASE(unlock_by_other), CASE(post_by_other), CASE(relock), CASE(relock_rwlock),
-	CASE(destroy_twice), CASE(destroy_condition_twice), CASE(destroy_semaphore_twice), CASE(reinit_held), CASE(reinit_waited),
+	CASE(destroy_twice), CASE(destroy_condition_twice), CASE(destroy_semaphore_twice), CASE(reinit_held), CASE(reinit_waited), CASE(overwritten),
 	CASE(destroy_held), CASE(destroy_waited), CASE(destroy_woken), CASE(wait_two_mutexes), CASE(wait_not_held), CASE(use_destroyed),
 	CASE(signal_destroyed), CASE(wait_destroyed), CASE(post_destroyed), CASE(post_shared), CASE(barrier_destroyed), CASE(rwlock_destroyed), CASE(destroy_rwlock),
 	CASE(exit_holding), CASE(exit_robust), CASE(unlock_inconsistent), CASE(wait_inconsistent), CASE(exit_cancelled), CASE(exit_of_process), CASE(join_detached), CASE(join_made_detached), CASE(join_twice), CASE(join_self), CASE(detach_twice), CASE(detach_joined),
