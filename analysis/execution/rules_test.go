@@ -19,6 +19,7 @@ const (
 	condition
 	channel
 	flag
+	once
 )
 
 // of returns an event of a thread.

@@ -51,6 +51,8 @@ func (s *state) waitsAt(x *finding.Step) (int32, *Refusal) {
 		op = event.Wait
 	case event.BarrierDepart:
 		op = event.BarrierArrive
+	case event.OnceLeave:
+		op = event.OnceEnter
 	}
 	if op != x.Op || e.Object != x.Object || e.Peer != x.Peer {
 		return 0, refuse(Goal, "thread %d goes on with %s of object %d, not with what is to block", e.Thread, e.Op, e.Object)
@@ -83,6 +85,10 @@ func (s *state) neverGoesOn(i int32, all blockedSet) *Refusal {
 		if _, known := s.waitOf[i]; !known || s.source[i] == noSource {
 			return refuse(Goal, "the run does not show what ended the wait on condition %d", e.Object)
 		}
+	case e.Op == event.OnceLeave:
+		if t := s.initialiser(i); t == e.Thread || !all.has(t) {
+			return refuse(Goal, "no blocked thread is within the initialisation %d", e.Object)
+		}
 	case e.Op == event.BarrierDepart:
 		if !s.lacks(i, Generations) {
 			return refuse(Goal, "all threads of the generation of barrier %d have arrived", e.Object)
@@ -91,6 +97,34 @@ func (s *state) neverGoesOn(i int32, all blockedSet) *Refusal {
 		return refuse(Goal, "%s does not block", e.Op)
 	}
 	return nil
+}
+
+// initialiser returns the thread that is within the initialisation which event i, a return without it,
+// is about: the first that entered it in the schedule, if it is the only one that completes it in the
+// run, and has not done so. It returns 0 if there is none.
+func (s *state) initialiser(i int32) event.ThreadID {
+	first := int32(-1)
+	done := int32(-1)
+	for j := range s.events {
+		if s.object[j] != s.object[i] {
+			continue
+		}
+		switch s.events[j].Op {
+		case event.OnceEnter:
+			if s.when[j] > 0 && (first < 0 || s.when[j] < s.when[first]) {
+				first = int32(j)
+			}
+		case event.OnceDone:
+			if done >= 0 || s.when[j] > 0 {
+				return 0
+			}
+			done = int32(j)
+		}
+	}
+	if first < 0 || done < 0 || s.events[first].Thread != s.events[done].Thread {
+		return 0
+	}
+	return s.events[first].Thread
 }
 
 // neverReleased reports whether only a blocked thread can release the critical section h, or its

@@ -104,6 +104,30 @@ func TestStuckEnds(t *testing.T) {
 			of(2, event.Acquire, lock), of(2, event.Release, lock), of(1, event.Acquire, lock), of(1, event.Wait, condition),
 			of(2, event.Signal, condition), of(1, event.Wake, condition), of(1, event.Release, lock), of(3, event.Broadcast, condition),
 		}, []int{3, 4}, []int{1, 6}, false},
+		{"an initialiser that needs what is held", []event.Event{
+			of(2, event.OnceEnter, once), of(2, event.Acquire, lock), of(2, event.Release, lock), of(2, event.OnceDone, once),
+			of(1, event.Acquire, lock), of(1, event.OnceEnter, once), of(1, event.OnceLeave, once), of(1, event.Release, lock),
+		}, []int{1, 5, 6}, []int{2, 7}, true},
+		{"an initialiser that was not entered", []event.Event{
+			of(2, event.Acquire, lock), of(2, event.Release, lock), of(2, event.OnceEnter, once), of(2, event.OnceDone, once),
+			of(1, event.Acquire, lock), of(1, event.OnceEnter, once), of(1, event.OnceLeave, once), of(1, event.Release, lock),
+		}, []int{5, 6}, []int{1, 7}, false},
+		{"another thread enters the initialiser first", []event.Event{
+			of(2, event.OnceEnter, once), of(2, event.Acquire, lock), of(2, event.Release, lock), of(2, event.OnceDone, once),
+			of(1, event.Acquire, lock), of(1, event.OnceEnter, once), of(1, event.OnceLeave, once), of(1, event.Release, lock),
+		}, []int{5, 6, 1}, []int{2, 7}, false},
+		{"an initialiser that goes on", []event.Event{
+			of(2, event.OnceEnter, once), of(2, event.Acquire, other), of(2, event.Release, other), of(2, event.OnceDone, once),
+			of(1, event.Acquire, lock), of(1, event.OnceEnter, once), of(1, event.OnceLeave, once), of(1, event.Release, lock),
+		}, []int{1, 5, 6}, []int{7}, false},
+		{"an initialisation that is done", []event.Event{
+			of(2, event.OnceEnter, once), of(2, event.OnceDone, once), of(2, event.Acquire, lock), of(2, event.Release, lock),
+			of(1, event.Acquire, lock), of(1, event.OnceEnter, once), of(1, event.OnceLeave, once), of(1, event.Release, lock),
+		}, []int{1, 2, 5, 6}, []int{3, 7}, false},
+		{"an initialisation that two threads complete", []event.Event{
+			of(2, event.OnceEnter, once), of(2, event.Acquire, lock), of(2, event.Release, lock), of(2, event.OnceDone, once),
+			of(1, event.Acquire, lock), of(1, event.OnceEnter, once), of(1, event.OnceLeave, once), of(1, event.Release, lock), of(3, event.OnceDone, once),
+		}, []int{1, 5, 6}, []int{2, 7}, false},
 		{"a wait that timed out", []event.Event{
 			of(1, event.Wait, condition), flagged(of(1, event.Wake, condition), event.TimedOut),
 		}, []int{1}, []int{2}, false},
@@ -149,6 +173,8 @@ func waiting(e *event.Event) finding.Step {
 		s.Op = event.Wait
 	case event.BarrierDepart:
 		s.Op = event.BarrierArrive
+	case event.OnceLeave:
+		s.Op = event.OnceEnter
 	}
 	return s
 }

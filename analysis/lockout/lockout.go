@@ -1,6 +1,7 @@
 // Package lockout finds candidates for deadlocks that are no cycle of locks alone: a thread joins
-// another, or waits for a condition, a semaphore or a barrier, while it holds what other threads
-// requested earlier in the run. If one of those had come later, it might never let the thread go on.
+// another, or waits for a condition, a semaphore, a barrier or an initialisation, while it holds what
+// other threads requested earlier in the run. If one of those had come later, it might never let the
+// thread go on.
 //
 // Two more kinds of wait can last for ever. A wait on a condition of which the signal comes before
 // it, because the thread that signals does not need the mutex for that; and an acquire of a lock
@@ -67,7 +68,7 @@ type Code struct{ From, To event.StackID }
 func Find(events iter.Seq[*event.Event]) (all []Candidate, leftOut uint64) {
 	s := search{
 		posters: map[use]bool{}, threads: map[event.ThreadID]*thread{}, requests: map[event.ObjectID][]request{},
-		alike: map[likeness]int{}, notified: map[event.ObjectID]notification{},
+		alike: map[likeness]int{}, notified: map[event.ObjectID]notification{}, entered: map[use]uint64{}, done: map[event.ObjectID]initialisation{},
 	}
 	any := false
 	for e := range events {
@@ -88,7 +89,7 @@ func Find(events iter.Seq[*event.Event]) (all []Candidate, leftOut uint64) {
 // waits reports whether an event of the operation ends a wait that may be part of a candidate.
 func waits(op event.Op) bool {
 	switch op {
-	case event.Join, event.Wake, event.BarrierDepart, event.SemWait, event.End:
+	case event.Join, event.Wake, event.BarrierDepart, event.SemWait, event.OnceLeave, event.End:
 		return true
 	}
 	return false
@@ -101,6 +102,8 @@ type search struct {
 	requests map[event.ObjectID][]request    // by lock or semaphore, in the order of the run
 	alike    map[likeness]int                // number of candidates
 	notified map[event.ObjectID]notification // by condition: the latest one
+	entered  map[use]uint64                  // the latest entry into an initialisation
+	done     map[event.ObjectID]initialisation
 	found    []Candidate
 	leftOut  uint64
 }
@@ -112,10 +115,16 @@ type notification struct {
 	writes recent
 }
 
-// use is a thread's use of a semaphore.
+// use is a thread's use of an object.
 type use struct {
-	thread    event.ThreadID
-	semaphore event.ObjectID
+	thread event.ThreadID
+	object event.ObjectID
+}
+
+// initialisation is what a thread does once for all, from one event to another, each by its Seq.
+type initialisation struct {
+	thread      event.ThreadID
+	begin, done uint64
 }
 
 // thread is what a thread holds and has requested.
@@ -202,6 +211,30 @@ func (s *search) react(e *event.Event) {
 		s.notified[e.Object] = notification{e.Thread, slices.Clone(t.held), t.writes}
 	case event.Join, event.BarrierDepart:
 		s.wait(e, false)
+	case event.OnceEnter:
+		s.entered[use{e.Thread, e.Object}] = e.Seq
+	case event.OnceDone:
+		if begin := s.entered[use{e.Thread, e.Object}]; begin != 0 {
+			s.done[e.Object] = initialisation{e.Thread, begin, e.Seq}
+		}
+	case event.OnceLeave:
+		s.initialised(e)
+	}
+}
+
+// initialised adds the candidates for a thread that finds an initialisation done: of what it holds, the
+// initialiser requested something too.
+func (s *search) initialised(e *event.Event) {
+	by, known := s.done[e.Object]
+	if !known || by.thread == e.Thread {
+		return
+	}
+	for _, h := range s.thread(e.Thread).held {
+		for _, r := range lastOf(s.requests[h.object], by.done, func(r request) bool {
+			return r.thread == by.thread && r.seq > by.begin && !(r.shared && h.shared)
+		}) {
+			s.add(e, h, r, Candidate{Later: []uint64{r.seq}})
+		}
 	}
 }
 

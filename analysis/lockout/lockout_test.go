@@ -16,6 +16,7 @@ const (
 	s
 	cond
 	barrier
+	once
 )
 
 func of(t event.ThreadID, op event.Op, o event.ObjectID) event.Event {
@@ -122,6 +123,17 @@ func TestFind(t *testing.T) {
 			flagged(of(1, event.Read, s), event.Atomic), of(1, event.Acquire, a), flagged(of(1, event.Release, a), event.InCondWait), of(1, event.Wait, cond),
 			flagged(of(2, event.Update, s), event.Atomic), of(2, event.Acquire, a), of(2, event.Signal, cond), of(2, event.Release, a), of(1, event.Wake, cond),
 		}, []lockout.Candidate{{Later: []uint64{3}, Wait: 3}, {Later: []uint64{2}, Wait: 3, Decides: []lockout.Code{{}}}}},
+		{"an initialiser that needs what is held", []event.Event{
+			of(2, event.OnceEnter, once), of(2, event.Acquire, a), of(2, event.Release, a), of(2, event.OnceDone, once), of(2, event.Acquire, a), of(2, event.Release, a),
+			of(1, event.Acquire, a), of(1, event.OnceEnter, once), of(1, event.OnceLeave, once),
+		}, later([]uint64{2})},
+		{"an initialiser that needs another lock", []event.Event{
+			of(2, event.Acquire, a), of(2, event.OnceEnter, once), of(2, event.Acquire, b), of(2, event.Release, b), of(2, event.OnceDone, once), of(2, event.Release, a),
+			of(1, event.Acquire, a), of(1, event.OnceLeave, once),
+		}, nil},
+		{"an initialiser whose beginning was not seen", []event.Event{
+			of(2, event.Acquire, a), of(2, event.Release, a), of(2, event.OnceDone, once), of(1, event.Acquire, a), of(1, event.OnceLeave, once),
+		}, nil},
 		{"a wait that times out", []event.Event{
 			of(1, event.Acquire, a), flagged(of(1, event.Release, a), event.InCondWait), of(1, event.Wait, cond), flagged(of(1, event.Wake, cond), event.TimedOut),
 		}, nil},

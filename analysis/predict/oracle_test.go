@@ -51,8 +51,9 @@ type machine struct {
 	rounds   int
 	initial  int
 	awaiting map[event.ThreadID]bool
-	pipe     *pipe // nil: no messages
-	done     bool  // the initialiser of theOnce has returned
+	pipe     *pipe          // nil: no messages
+	within   event.ThreadID // the thread that runs the initialiser of theOnce, or has run it
+	done     bool           // it has returned
 	brief    life
 }
 
@@ -189,13 +190,24 @@ func (m *machine) access(c eventtest.Choices, id event.ThreadID) {
 	m.emit(e)
 }
 
-// once runs the initialiser, or finds that another has.
+// once begins the initialiser, ends it, or finds that another thread has.
 func (m *machine) once(id event.ThreadID) {
-	op := event.OnceLeave
-	if !m.done {
-		op, m.done = event.OnceDone, true
+	e := event.Event{Thread: id, Op: event.OnceLeave, Object: theOnce, Kind: event.KindOnce}
+	switch {
+	case m.within == 0:
+		e.Op, m.within = event.OnceEnter, id
+	case m.within == id && !m.done:
+		e.Op, m.done = event.OnceDone, true
+	case !m.done:
+		return
 	}
-	m.emit(event.Event{Thread: id, Op: op, Object: theOnce, Kind: event.KindOnce})
+	m.emit(e)
+}
+
+// initialises reports whether event i, which finds the initialisation done in the run, would run the
+// initialiser itself: no thread has begun it.
+func (m *machine) initialises(before []int, i int) bool {
+	return m.out[i].Op == event.OnceLeave && !slices.ContainsFunc(before, func(j int) bool { return m.out[j].Op == event.OnceEnter })
 }
 
 // lifetime initialises lockBrief, uses it or, once no thread holds it, destroys it.

@@ -9,7 +9,7 @@ import (
 )
 
 // Stuck finds out whether the run can end with threads that wait for each other for ever, at joins,
-// waits for conditions, semaphores and barriers as well as at locks, if some threads come later than
+// waits for conditions, semaphores, barriers and initialisations as well as at locks, if some threads come later than
 // in the run: each of the events given by Seq waits until nothing else can happen. From the first of
 // them on, all events of the run that still can happen do, in the order of the run.
 //
@@ -153,6 +153,8 @@ func attempted(op event.Op) event.Op {
 		return event.Wait
 	case event.BarrierDepart:
 		return event.BarrierArrive
+	case event.OnceLeave:
+		return event.OnceEnter
 	}
 	return op
 }
@@ -306,6 +308,10 @@ func (b *blocked) waitsFor(i int32) ([]event.ThreadID, bool) {
 	case event.Join:
 		_, ok := b.at[x.Peer]
 		return []event.ThreadID{x.Peer}, ok
+	case event.OnceLeave:
+		t := b.initialiser(x)
+		_, ok := b.at[t]
+		return []event.ThreadID{t}, ok && t != x.Thread
 	case event.SemWait:
 		if b.value[b.object[i]] > 0 || !b.counted[b.object[i]] {
 			return nil, false
@@ -334,6 +340,43 @@ func (b *blocked) waitsFor(i int32) ([]event.ThreadID, bool) {
 	}
 	slices.Sort(by)
 	return by, true
+}
+
+// initialiser returns the thread that is within the initialisation of the object of x: the only one
+// that completes it in the run, and the first to enter it in the schedule. It returns 0 if there is no
+// such thread.
+func (b *blocked) initialiser(x *entry) event.ThreadID {
+	var by event.ThreadID
+	for i := range b.h.log {
+		y := &b.h.log[i]
+		if y.Object != x.Object || y.Op != event.OnceDone {
+			continue
+		}
+		if by != 0 || b.hasRun(int32(i)) {
+			return 0
+		}
+		by = y.Thread
+	}
+	enters := func(i int32) bool { return b.h.log[i].Object == x.Object && b.h.log[i].Op == event.OnceEnter }
+	for i := range b.h.log {
+		if enters(int32(i)) && b.within(b.base, int32(i)) {
+			return oneOf(by, b.h.log[i].Thread)
+		}
+	}
+	for _, m := range b.trail {
+		if enters(m.event) {
+			return oneOf(by, b.h.log[m.event].Thread)
+		}
+	}
+	return 0
+}
+
+// oneOf returns a thread if it is the same as another, else 0.
+func oneOf(a, b event.ThreadID) event.ThreadID {
+	if a != b {
+		return 0
+	}
+	return a
 }
 
 // mayHaveBeenWoken reports whether a notification that ended no other wait was executed during the

@@ -14,7 +14,7 @@ import (
 // refuses no schedule, each can happen by the definitions of the rules, and none of the threads
 // that it leaves waiting goes on in any schedule of the events that are left.
 func TestStuckIsStuck(t *testing.T) {
-	const runs = 4000
+	const runs = 16000
 	found := map[event.Op]int{}
 	for seed := range uint64(runs) {
 		m := small(seed, true)
@@ -26,6 +26,9 @@ func TestStuckIsStuck(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		for range 8 {
 			later := []uint64{1 + r.Uint64N(uint64(len(m.out)))}
+			if within := m.withinOnce(); len(within) > 0 && r.IntN(2) == 0 {
+				later[0] = within[r.IntN(len(within))]
+			}
 			if r.IntN(2) == 0 {
 				later = append(later, 1+r.Uint64N(uint64(len(m.out))))
 			}
@@ -42,11 +45,25 @@ func TestStuckIsStuck(t *testing.T) {
 		}
 	}
 	t.Log(found)
-	for _, op := range []event.Op{event.Acquire, event.SemWait, event.Join, event.BarrierArrive} {
+	for _, op := range []event.Op{event.Acquire, event.SemWait, event.Join, event.BarrierArrive, event.OnceEnter} {
 		if found[op] == 0 {
 			t.Errorf("no thread was left waiting at %s: the test shows nothing of it", op)
 		}
 	}
+}
+
+// withinOnce returns the Seq of the acquires during the initialisation.
+func (m *machine) withinOnce() (all []uint64) {
+	within := false
+	for i := range m.out {
+		switch e := &m.out[i]; {
+		case e.Object == theOnce:
+			within = e.Op == event.OnceEnter || within && e.Thread != m.within
+		case within && e.Thread == m.within && e.Op.IsAcquire():
+			all = append(all, e.Seq)
+		}
+	}
+	return all
 }
 
 // verifyStuck checks a prediction of Stuck by the definitions.
@@ -83,6 +100,9 @@ func (m *machine) goesOn(seq, events []int, seen map[string]bool) int {
 	}
 	seen[string(done)] = true
 	for _, i := range m.heads(seq) {
+		if m.initialises(seq, i) && slices.Contains(events, i) {
+			return i
+		}
 		if !m.may(seq, i) {
 			continue
 		}

@@ -49,6 +49,8 @@ func waitsFor(s Step) string {
 		return "waits on " + quoted(s.Object)
 	case s.Op == event.BarrierArrive:
 		return "waits at " + quoted(s.Object)
+	case s.Op == event.OnceEnter:
+		return "waits until " + quoted(s.Object) + " is initialised"
 	}
 	return "waits for " + quoted(s.Object) + readers(s)
 }

@@ -93,5 +93,7 @@ func (s *Suite) mayBePrevented(f *finding.Finding, r *predict.Result) string {
 }
 
 // helpable reports whether a thread waits for something that a signal handler or another process may
-// do too, unlike the end of a thread or the release of a lock.
-func helpable(s finding.Step) bool { return !s.Op.IsAcquire() && s.Op != event.Join }
+// do too, unlike the end of a thread, the release of a lock or the end of an initialisation.
+func helpable(s finding.Step) bool {
+	return !s.Op.IsAcquire() && s.Op != event.Join && s.Op != event.OnceEnter
+}

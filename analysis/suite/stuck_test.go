@@ -22,6 +22,7 @@ func TestStuck(t *testing.T) {
 		s
 		cond
 		barrier
+		once
 	)
 	of := func(t event.ThreadID, op event.Op, o event.ObjectID) event.Event {
 		return event.Event{Thread: t, Op: op, Object: o}
@@ -67,6 +68,14 @@ func TestStuck(t *testing.T) {
 		return append(run, release, of(1, event.Wait, cond), of(2, event.Acquire, a), update, of(2, event.Signal, cond), of(2, event.Release, a),
 			of(1, event.Wake, cond), acquire, of(1, event.Release, a))
 	}
+	// initialised is an initialisation during which thread 2 holds one lock, and which thread 1 finds
+	// done while it holds another.
+	initialised := func(held, needed event.ObjectID) []event.Event {
+		return []event.Event{
+			of(2, event.OnceEnter, once), of(2, event.Acquire, needed), of(2, event.Release, needed), of(2, event.OnceDone, once),
+			of(1, event.Acquire, held), of(1, event.OnceEnter, once), of(1, event.OnceLeave, once), of(1, event.Release, held),
+		}
+	}
 	left := func(more ...event.Event) []event.Event {
 		release := of(3, event.Release, a)
 		release.Flags = event.Inferred
@@ -111,6 +120,9 @@ func TestStuck(t *testing.T) {
 		{"a signal after a section of the mutex", signalled(of(2, event.Acquire, a), of(2, event.Release, a)), nil},
 		{"a look outside the mutex", counted(), likely},
 		{"a look under the mutex", counted(event.Event{Thread: 1, Op: event.Read, Object: b, Flags: event.Atomic}), nil},
+		{"an initialiser that needs what is held", initialised(a, a), predicted},
+		{"an initialiser that needs a lock under the one that is held", initialised(a, b), nil},
+		{"an initialiser under the lock that is held", slices.Concat([]event.Event{of(2, event.Acquire, s)}, initialised(a, b)[:4], []event.Event{of(2, event.Release, s)}, initialised(s, b)[4:]), nil},
 		{"a lock left held", left(), []string{"likely deadlock", "observed misuse"}},
 		{"a lock left held and acquired again", left(of(1, event.Acquire, a), of(1, event.Release, a)), []string{"observed misuse"}},
 	}
