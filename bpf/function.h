@@ -82,6 +82,7 @@ static __always_inline void send_call(
 	c = reserve(thread, sizeof(*c), false, 1);
 	if (!c)
 		return;
+	mark_used(event.object);
 	fill_header(&event, RECORD_CALL, thread, event.stack);
 	event.time = bpf_ktime_get_ns();
 	c->head = event;

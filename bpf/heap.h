@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * The heap, where fields of objects are watched: its blocks have lifetimes. Recorded are the
- * blocks that are as large as an object of a watched type, and their ends: most of what a
- * program allocates is smaller, or not of that type.
+ * Lifetimes of memory. What ends (free, realloc, munmap) is recorded if there may be an object in
+ * it, which a bit says for each 64 bytes. How large a block is, the word before it says (glibc), or
+ * a map, into which its allocation puts it. Where fields of objects are watched, the allocations of
+ * blocks as large as an object of a watched type are recorded, too.
  */
 #ifndef TRACEPREDICT_HEAP_H
 #define TRACEPREDICT_HEAP_H
@@ -12,30 +13,117 @@ struct block_key {
 	__u32 tgid;
 	__u32 pad;
 };
+/* Twice the size of each block, plus one if its allocation was recorded. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1 << 20);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, struct block_key);
-	__type(value, __u8);
+	__type(value, __u64);
 } blocks SEC(".maps");
 
-static __always_inline void add_block(__u64 addr, __u32 tgid)
+static __always_inline void add_block(__u64 addr, __u32 tgid, __u64 size, bool recorded)
 {
 	struct block_key key = {.addr = addr, .tgid = tgid};
-	__u8 one = 1;
+	__u64 value = size << 1 | recorded;
 
-	if (bpf_map_update_elem(&blocks, &key, &one, BPF_ANY))
+	if (bpf_map_update_elem(&blocks, &key, &value, BPF_ANY))
 		__sync_fetch_and_add(&lost_blocks, 1);
 }
 
-/* Removes a block. Returns whether it was recorded. It is removed before it is freed:
- * afterwards its address may be another's. */
-static __always_inline bool remove_block(__u64 addr, __u32 tgid)
+/* What the probes of the heap have cost on each processor, by the costs of their sites. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} heap_costs SEC(".maps");
+#define HEAP_COST_STEP 4096
+
+/* Counts what a hit costs, and reports it now and then. */
+static __always_inline void count_cost(struct site *site, __u64 thread)
+{
+	__u32 only = 0;
+	__u64 *cost, before;
+
+	if (!site->heap.cost)
+		return;
+	cost = bpf_map_lookup_elem(&heap_costs, &only);
+	if (!cost)
+		return;
+	before = *cost;
+	*cost = before + site->heap.cost;
+	if ((before ^ *cost) & HEAP_COST_STEP)
+		send_now(thread, (struct record){.op = OP_HEAP_COST, .value = HEAP_COST_STEP},
+			false, true);
+}
+
+#define MAX_PAGES 64
+
+/* Returns whether there may be an object in memory. What is large is not searched. Not static, so
+ * that the verifier judges it by itself, once. */
+__noinline int holds_object(__u64 addr, __u64 size)
+{
+	__u64 page = addr >> PAGE_SHIFT, last, mask, *granules;
+
+	if (!size)
+		return 0;
+	last = (addr + size - 1) >> PAGE_SHIFT;
+	if (last - page >= MAX_PAGES)
+		return 1;
+	mask = ~0ULL << (addr >> GRANULE_SHIFT & 63);
+	for (int i = 0; i < MAX_PAGES; i++) {
+		if (page >= last)
+			break;
+		granules = used_granules(page);
+		if (granules && *granules & mask)
+			return 1;
+		mask = ~0ULL;
+		page++;
+	}
+	mask &= ~0ULL >> (63 - ((addr + size - 1) >> GRANULE_SHIFT & 63));
+	granules = used_granules(page);
+	return granules && *granules & mask;
+}
+
+/* Memory that ends. */
+struct ending {
+	__u64 size;    /* bytes; 0: not known */
+	bool recorded; /* its allocation was */
+	bool holds;    /* there may be an object in it */
+};
+
+#define CHUNK_MAPPED 2 /* of glibc's malloc: the chunk is a mapping of its own */
+
+/* Returns what is known of a block or mapping that is about to end. A block is removed from the map
+ * before it is freed: afterwards its address may be another's. */
+static __always_inline struct ending ending_of(
+	struct pt_regs *ctx, struct site *site, __u64 addr, __u32 tgid)
 {
 	struct block_key key = {.addr = addr, .tgid = tgid};
+	struct ending e = {};
+	__u64 *known, word = 0;
 
-	return addr && !bpf_map_delete_elem(&blocks, &key);
+	if (!addr)
+		return e;
+	if (site->flags & SITE_RANGE) {
+		e.size = (reg(ctx, site->heap.old_reg - 1) + 4095) & ~4095ULL;
+		e.holds = holds_object(addr, e.size);
+		return e;
+	}
+	if (~site->heap.keep) {
+		known = bpf_map_lookup_elem(&blocks, &key);
+		if (known) {
+			e.size = *known >> 1;
+			e.recorded = *known & 1;
+			bpf_map_delete_elem(&blocks, &key);
+		}
+	}
+	if (!e.size && site->flags & SITE_HEADER &&
+		!bpf_probe_read_user(&word, sizeof(word), (void *)(addr - 8)) && word >= 32)
+		e.size = (word & ~7ULL) - (word & CHUNK_MAPPED ? 16 : 8);
+	e.holds = holds_object(addr, e.size);
+	return e;
 }
 
 /* Handles the entry of a function that allocates, frees, makes or ends. */
@@ -46,7 +134,8 @@ static __always_inline void heap_entered(
 	struct pending_call call = {.sp = sp, .object = object_of(ctx, site), .site = index};
 	struct record event = {.op = site->op, .site = index, .object = call.object, .sp = sp};
 	struct slot *slot = slot_of(thread);
-	bool recorded = false;
+	struct ending old = {};
+	bool ends;
 
 	if (site->op == OP_CONSTRUCT) {
 		event.value = site->heap.size;
@@ -58,26 +147,41 @@ static __always_inline void heap_entered(
 		remember(slot, thread, &call);
 		return;
 	}
-	if (site->op != OP_ALLOC)
-		recorded = remove_block(call.object, thread >> 32);
+	count_cost(site, thread);
+	if (site->op != OP_ALLOC) {
+		old = ending_of(ctx, site, call.object, thread >> 32);
+		event.value = old.size;
+	}
+	ends = old.recorded || old.holds;
 	if (site->op == OP_FREE) {
-		if (recorded)
-			send(thread, event);
+		event.result = site->flags & SITE_RANGE ? 1 : 0;
+		if (old.holds)
+			event.stack = stack_of(ctx, site, index, sp, thread, slot);
+		if (ends)
+			send_now(thread, event, false, false);
 		return;
 	}
 	call.second = reg(ctx, site->heap.size_reg - 1);
 	if (site->heap.factor_reg)
 		call.second *= reg(ctx, site->heap.factor_reg - 1);
-	if (!recorded && call.second < site->heap.least)
+	if (!ends && call.second < site->heap.keep)
 		return;
-	call.stack = stack_of(ctx, site, index, sp, thread, slot);
-	if (recorded) {
+	if (ends || call.second >= site->heap.least)
+		call.stack = stack_of(ctx, site, index, sp, thread, slot);
+	if (ends) {
 		event.stack = call.stack;
-		send(thread, event);
+		call.entered = old.size;
+		send_now(thread, event, false, false);
 	} else if (site->op != OP_ALLOC) {
 		call.object = 0;
 	}
 	remember(slot, thread, &call);
+}
+
+/* Returns whether a function of a site that moves memory has failed, by what it returned. */
+static __always_inline bool move_failed(struct site *site, __u64 block, __u64 size)
+{
+	return site->flags & SITE_RANGE ? block == ~0ULL : !block && size;
 }
 
 /* Handles the return of a call saved at stack pointer sp, if there is one. */
@@ -87,6 +191,7 @@ static __always_inline void heap_left(struct pt_regs *ctx, __u64 thread, __u64 s
 	struct pending_call call;
 	struct site *site;
 	__u8 flags = REC_LEAVE;
+	bool recorded, tell;
 
 	if (!recall(slot_of(thread), thread, sp, &call, true))
 		return;
@@ -97,26 +202,44 @@ static __always_inline void heap_left(struct pt_regs *ctx, __u64 thread, __u64 s
 		((__u32)block || bpf_probe_read_user(&block, sizeof(block), (void *)call.object)))
 		return;
 	if (site->op == OP_DESTRUCT) {
-		block = call.object;
-	} else if (!block && site->op == OP_ALLOC) {
+		send(thread, (struct record){.op = site->op,
+				     .flags = flags,
+				     .site = call.site,
+				     .object = call.object,
+				     .value = call.second,
+				     .sp = sp});
 		return;
-	} else if (!block && call.second) { /* realloc failed */
-		if (!call.object)
-			return;
-		block = call.object;
-		flags |= REC_FAILED;
-	} else if (call.second < site->heap.least) {
-		block = 0;
 	}
-	if (block && site->op != OP_DESTRUCT)
-		add_block(block, thread >> 32);
-	send(thread, (struct record){.op = site->op,
-			     .flags = flags,
-			     .site = call.site,
-			     .stack = call.stack,
-			     .object = block,
-			     .value = call.second,
-			     .sp = sp});
+	recorded = call.second >= site->heap.least;
+	tell = recorded;
+	if (site->op == OP_MOVE) {
+		tell = tell || call.object;
+		if (move_failed(site, block, call.second)) {
+			if (!call.object)
+				return;
+			block = call.object;
+			call.second = call.entered;
+			flags |= REC_FAILED;
+		}
+	} else if (!block) {
+		return;
+	} else if (!recorded) { /* in memory whose end may not have been seen */
+		tell = holds_object(block, call.second);
+	}
+	if (block && call.second >= site->heap.keep)
+		add_block(block, thread >> 32, call.second, recorded);
+	if (!tell)
+		return;
+	send_now(thread,
+		(struct record){.op = site->op,
+			.flags = flags,
+			.site = call.site,
+			.stack = call.stack,
+			.object = block,
+			.value = call.second,
+			.sp = sp,
+			.result = !recorded},
+		false, false);
 }
 
 /* Handles one site of a chain. */

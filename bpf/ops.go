@@ -46,6 +46,7 @@ const (
 	OpUnseen
 	OpConsistent
 	OpCancel
+	OpHeapCost
 
 	numOps
 )
@@ -56,7 +57,7 @@ var opNames = [numOps]string{
 	"guard-abort", "init", "destroy", "create", "join", "detach", "read",
 	"write", "update", "fork", "exit", "library", "exec", "task", "hole", "touch",
 	"call", "return", "alloc", "free", "move", "send", "receive", "construct", "destruct", "unseen",
-	"consistent", "cancel",
+	"consistent", "cancel", "heap-cost",
 }
 
 // String returns the operation's name, as tables of calls and plans spell it.
@@ -192,6 +193,10 @@ const (
 	SiteSpin     = 8
 	SiteOrders   = 16 // an access of an atomic variable, which orders threads and is never redundant
 	SiteIndirect = 32 // OpAlloc: the block's address is stored where the object points
+	// SiteHeader marks an OpFree or OpMove of a block whose size is in the word before it, as glibc's
+	// malloc stores it.
+	SiteHeader = 64
+	SiteRange  = 128 // the same of memory whose size is in a register, and which ends in whole pages
 )
 
 // ChannelKind is the kind of channel through which a message goes; enum channel_kind of record.h.

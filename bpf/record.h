@@ -50,10 +50,15 @@ enum op {
 	OP_TOUCH, /* an access that a hardware watchpoint saw, after it; see touch_hint */
 	OP_CALL,  /* a function was entered; object is its instance */
 	OP_RETURN, /* it returns value, with REC_VALUE; the rest as at its entry */
-	OP_ALLOC,  /* after it returned: object is the block, value its size */
-	OP_FREE,   /* before it happens: object is the block */
-	/* realloc of a block. Entry: object is the block. REC_LEAVE: object is what it has become
-	 * (0: freed, or too small to matter), value its size; REC_FAILED: it is unchanged. */
+	/* After it returned: object is the block, value its size. With result 1 all that is known is
+	 * that the memory holds nothing of before. */
+	OP_ALLOC,
+	/* Before it happens: object is the memory, value its size, 0 if not known here; result is 1 if
+	 * it is a mapping, whose contents may be mapped elsewhere. */
+	OP_FREE,
+	/* realloc of a block. Entry: object is the block, value its size, 0 if not known here.
+	 * REC_LEAVE: object is what it has become (0: freed), value its size, result 1 if its
+	 * allocation is not to be recorded; REC_FAILED: it is unchanged. */
 	OP_MOVE,
 	/* object is a channel, result its enum channel_kind. Entry: value is how many bytes at
 	 * most; REC_LEAVE: how many, or with REC_FAILED an error. Of a futex, value is the caller's
@@ -67,6 +72,9 @@ enum op {
 	OP_UNSEEN,
 	OP_CONSISTENT, /* pthread_mutex_consistent was entered */
 	OP_CANCEL,     /* pthread_cancel was entered: object is the pthread_t */
+	/* Probes of the heap have cost so much, in value, since a processor said so last. User space
+	 * sets result to 1 where they are removed. */
+	OP_HEAP_COST,
 };
 
 /* What threads hand each other messages through. */

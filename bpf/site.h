@@ -60,6 +60,10 @@ enum {
 	SITE_ORDERS =
 		16, /* an access that orders threads (of an atomic variable): never redundant */
 	SITE_INDIRECT = 32, /* OP_ALLOC: the block's address goes where object points */
+	/* OP_FREE, OP_MOVE: the block's size is in the word before it, as glibc's malloc puts it
+	 * there. */
+	SITE_HEADER = 64,
+	SITE_RANGE = 128, /* likewise: in the register old_reg; what ends are whole pages */
 };
 
 /* access_site.times: one element of a string instruction, if its count is not 0 (x86-64) */
@@ -108,10 +112,13 @@ struct sync_site {
 
 /* A function that allocates or frees, a constructor or a destructor. */
 struct heap_site {
-	__u64 least;               /* blocks of fewer bytes are not recorded */
+	__u64 least;               /* the allocation of fewer bytes is not recorded */
+	__u64 keep;                /* the size of a block of fewer bytes is not remembered */
 	__u64 size;                /* OP_CONSTRUCT, OP_DESTRUCT: bytes of the object */
 	__u8 size_reg, factor_reg; /* registers that multiply to the block's size, plus one */
-	__u8 pad[6];
+	__u8 old_reg;              /* SITE_RANGE: the register with the old size, plus one */
+	__u8 cost;                 /* of a hit, see heap_costs; 0: it is not counted */
+	__u8 pad[4];
 };
 
 /* A function that the user asked for. */

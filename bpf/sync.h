@@ -175,6 +175,7 @@ static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 
 	} else {
 		stack = stack_of(ctx, site, index, sp, thread, slot);
 	}
+	mark_used(object);
 	send_now(thread,
 		(struct record){.op = site->op,
 			.site = index,

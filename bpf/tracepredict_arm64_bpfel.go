@@ -68,10 +68,13 @@ type TracepredictFunctionSite struct {
 type TracepredictHeapSite struct {
 	_         structs.HostLayout
 	Least     uint64
+	Keep      uint64
 	Size      uint64
 	SizeReg   uint8
 	FactorReg uint8
-	Pad       [6]uint8
+	OldReg    uint8
+	Cost      uint8
+	Pad       [4]uint8
 }
 
 type TracepredictIoCall struct {
@@ -332,6 +335,7 @@ const (
 	TracepredictMapBlocks            = "blocks"
 	TracepredictMapDropped           = "dropped"
 	TracepredictMapFarCalls          = "far_calls"
+	TracepredictMapHeapCosts         = "heap_costs"
 	TracepredictMapIoCalls           = "io_calls"
 	TracepredictMapKernelCalls       = "kernel_calls"
 	TracepredictMapKernelCodes       = "kernel_codes"
@@ -345,6 +349,7 @@ const (
 	TracepredictMapStacks            = "stacks"
 	TracepredictMapTargets           = "targets"
 	TracepredictMapUnseenHits        = "unseen_hits"
+	TracepredictMapUsed              = "used"
 	TracepredictMapWatched           = "watched"
 	TracepredictMapWatches           = "watches"
 	TracepredictProgListSleepers     = "list_sleepers"
@@ -468,6 +473,7 @@ type TracepredictMapSpecs struct {
 	Blocks         *ebpf.MapSpec `ebpf:"blocks"`
 	Dropped        *ebpf.MapSpec `ebpf:"dropped"`
 	FarCalls       *ebpf.MapSpec `ebpf:"far_calls"`
+	HeapCosts      *ebpf.MapSpec `ebpf:"heap_costs"`
 	IoCalls        *ebpf.MapSpec `ebpf:"io_calls"`
 	KernelCalls    *ebpf.MapSpec `ebpf:"kernel_calls"`
 	KernelCodes    *ebpf.MapSpec `ebpf:"kernel_codes"`
@@ -481,6 +487,7 @@ type TracepredictMapSpecs struct {
 	Stacks         *ebpf.MapSpec `ebpf:"stacks"`
 	Targets        *ebpf.MapSpec `ebpf:"targets"`
 	UnseenHits     *ebpf.MapSpec `ebpf:"unseen_hits"`
+	Used           *ebpf.MapSpec `ebpf:"used"`
 	Watched        *ebpf.MapSpec `ebpf:"watched"`
 	Watches        *ebpf.MapSpec `ebpf:"watches"`
 }
@@ -546,6 +553,7 @@ type TracepredictMaps struct {
 	Blocks         *ebpf.Map `ebpf:"blocks"`
 	Dropped        *ebpf.Map `ebpf:"dropped"`
 	FarCalls       *ebpf.Map `ebpf:"far_calls"`
+	HeapCosts      *ebpf.Map `ebpf:"heap_costs"`
 	IoCalls        *ebpf.Map `ebpf:"io_calls"`
 	KernelCalls    *ebpf.Map `ebpf:"kernel_calls"`
 	KernelCodes    *ebpf.Map `ebpf:"kernel_codes"`
@@ -559,6 +567,7 @@ type TracepredictMaps struct {
 	Stacks         *ebpf.Map `ebpf:"stacks"`
 	Targets        *ebpf.Map `ebpf:"targets"`
 	UnseenHits     *ebpf.Map `ebpf:"unseen_hits"`
+	Used           *ebpf.Map `ebpf:"used"`
 	Watched        *ebpf.Map `ebpf:"watched"`
 	Watches        *ebpf.Map `ebpf:"watches"`
 }
@@ -568,6 +577,7 @@ func (m *TracepredictMaps) Close() error {
 		m.Blocks,
 		m.Dropped,
 		m.FarCalls,
+		m.HeapCosts,
 		m.IoCalls,
 		m.KernelCalls,
 		m.KernelCodes,
@@ -581,6 +591,7 @@ func (m *TracepredictMaps) Close() error {
 		m.Stacks,
 		m.Targets,
 		m.UnseenHits,
+		m.Used,
 		m.Watched,
 		m.Watches,
 	)

@@ -35,12 +35,29 @@ type removableProbes struct {
 }
 
 // hitCounter counts the hits of an atomic variable that the user did not name, and has the
-// links of its probes. The reader's goroutine alone uses level and time. They are a leaky
-// bucket: level is its content in hits at time, and busyRate is how fast it drains.
+// links of its probes. The reader's goroutine alone uses account.
 type hitCounter struct {
 	removableProbes
+	account bucket
+}
+
+// bucket is a leaky bucket: level is its content at a time.
+type bucket struct {
 	level uint64
-	time  uint64 // when level was last brought up to date, ns
+	time  uint64 // ns
+}
+
+// add drains the bucket, at a rate per second, until a time in ns, puts n into it, and reports whether
+// it holds more than size.
+func (b *bucket) add(n, time, rate, size uint64) bool {
+	if time > b.time {
+		each := 1_000_000_000 / rate
+		drained := (time - b.time) / each
+		b.level -= min(b.level, drained)
+		b.time += drained * each
+	}
+	b.level += n
+	return b.level > size
 }
 
 // processLink is a link and the process that it belongs to.
@@ -54,14 +71,7 @@ func (c *hitCounter) hit(time uint64) bool {
 	if c.removed {
 		return false
 	}
-	if time > c.time {
-		const each = 1_000_000_000 / busyRate
-		drained := (time - c.time) / each
-		c.level -= min(c.level, drained)
-		c.time += drained * each
-	}
-	c.level++
-	c.removed = c.level > busyBurst
+	c.removed = c.account.add(1, time, busyRate, busyBurst)
 	return c.removed
 }
 

@@ -106,13 +106,13 @@ func (m *Module) offsetWatched(base uint32) {
 }
 
 // permanentProbes returns the module's probes that are not removed while the program runs: all but
-// its UnseenProbes and those of variables that the user did not name. Site indices are absolute. A
+// its UnseenProbes, those of variables that the user did not name, and those of the ends of memory. Site indices are absolute. A
 // site that is chained behind another at the same address has no probe of its own.
 func (m *Module) permanentProbes() []attach.Probe {
 	var ps []attach.Probe
 	for i, s := range m.Plan.Sites {
 		index := m.Base + uint32(i)
-		if s.Program == probes.ProgramShared || s.Program == probes.ProgramAtomic {
+		if s.Program == probes.ProgramShared || s.Program == probes.ProgramAtomic || s.Program == probes.ProgramLives {
 			continue
 		}
 		if !m.Plan.Chained(i) {

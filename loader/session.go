@@ -135,6 +135,8 @@ type Session struct {
 	lost       Lost                        // valid at the end
 	watched    []Watched                   // valid at the end
 
+	heap heapProbes // see lives.go
+
 	hitCountersByName map[string]*hitCounter // of atomic variables that the user did not name, by name
 	tooBusy           []Blind                // those whose probes were removed, see TooBusy
 
@@ -179,7 +181,7 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 	plan := opts.Plan
 	tracer, err := attach.NewTracer(attach.TracerOptions{
 		RingBytes: opts.RingBytes, Stacks: opts.Stacks, Shared: plan.Shared, ArrayAccesses: opts.RemovalLimits.ArrayAccesses,
-		NoCalls: len(plan.On) == 0, NoVariables: len(plan.Watch)+len(plan.Hardware) == 0, NoUnseen: !plan.Atomics,
+		NoCalls: len(plan.On) == 0, NoVariables: len(plan.Watch)+len(plan.Hardware) == 0, NoHeap: len(plan.Watch) == 0 && !plan.Lives, NoUnseen: !plan.Atomics,
 		Follow: opts.Follow, NoProbes: opts.NoProbes, Messages: opts.Messages != MessagesNever,
 	})
 	if err != nil {
@@ -191,6 +193,7 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 		modules:           map[procfs.FileID][]*Module{},
 		processes:         map[int]*process{},
 		hitCountersByName: map[string]*hitCounter{},
+		heap:              heapProbes{removableProbes: removableProbes{name: "what frees memory"}},
 		sites:             []*probes.Site{nil},
 		unseen:            make([]unseenRef, 1),
 		notes:             notes,
@@ -705,6 +708,9 @@ func (s *Session) attach(p *process, mod *Module) error {
 	if err := s.attachUnnamedAtomics(mod, to); err != nil {
 		return err
 	}
+	if err := s.attachLives(mod, to); err != nil {
+		return err
+	}
 	if s.unnamed != nil {
 		if err := s.unnamed.attach(mod, to); err != nil {
 			return err
@@ -757,6 +763,14 @@ func (f filter) Record(r *bpf.Record) {
 	}
 	if f.s.discards(r) {
 		return
+	}
+	if bpf.Op(r.Op) == bpf.OpHeapCost {
+		if !f.s.heapCost(r) {
+			return
+		}
+		removed := *r // the record itself is read-only
+		removed.Result = 1
+		r = &removed
 	}
 	f.s.opts.Handler.Record(r)
 }

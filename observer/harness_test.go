@@ -125,7 +125,7 @@ func setField(tb testing.TB, r *bpf.Record, field string) {
 	case "value":
 		r.Flags |= bpf.RecValue
 		r.Value = number(tb, value)
-	case "with", "tp", "start":
+	case "with", "tp", "start", "size":
 		r.Value = number(tb, value)
 	case "sp":
 		r.Sp = number(tb, value)
@@ -170,7 +170,7 @@ var flagNames = []struct {
 	name string
 }{
 	{event.Try, "try"}, {event.TimedOut, "timed-out"}, {event.Atomic, "atomic"}, {event.InCondWait, "in-wait"}, {event.Inferred, "inferred"},
-	{event.NoSource, "no-source"},
+	{event.NoSource, "no-source"}, {event.Freed, "freed"},
 	{event.AfterHole, "after-hole"}, {event.Kernel, "kernel"},
 }
 

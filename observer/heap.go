@@ -5,15 +5,17 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// This file follows heap memory. When a block is freed, the lifetimes of the objects in it
-// end, and the next use of their addresses is another object. The end is an inferred
+// This file follows memory. When a block is freed, or a mapping removed, the lifetimes of the
+// objects in it end, and the next use of their addresses is another object. The end is an inferred
 // Destroy, which orders nothing: the allocator's own locks are not observed, and the
 // thread that frees a block need not be ordered with those that used it. The probes record
-// only blocks that may contain an object with a watched field.
+// the ends of memory that may contain an object, and allocations only of blocks that may contain an
+// object with a watched field.
 
 // block is an allocated block of memory.
 type block struct {
 	size   uint64         // bytes
+	moving bool           // realloc is moving it, and its allocation was not recorded
 	stack  event.StackID  // call stack of the allocation
 	thread event.ThreadID // thread that allocated it
 }
@@ -68,25 +70,22 @@ func (p *process) blockAt(addr uint64) *block {
 	return nil
 }
 
-// heapCall handles malloc, free, realloc and similar functions.
+// heapCall handles malloc, free, realloc, munmap and similar functions.
 func (o *Observer) heapCall(t *thread, r *bpf.Record) {
 	h := o.heapOf(t.process)
 	switch bpf.Op(r.Op) {
 	case bpf.OpAlloc:
 		o.allocated(t, r)
 	case bpf.OpFree:
-		o.freed(t, h, r.Object)
+		o.freed(t, h, r)
 	case bpf.OpConstruct, bpf.OpDestruct:
-		o.endObjects(t, h, r.Object, r.Value) // in any block or on a stack
+		o.endObjects(t, h, nil, r.Object, r.Value) // in any block or on a stack
 	case bpf.OpMove:
 		if r.Flags&bpf.RecLeave == 0 {
-			t.reallocated, t.reallocAddr = nil, r.Object
-			if at, b, ok := h.blocks.upTo(r.Object); ok && at == r.Object {
-				t.reallocated = b
-			}
-			return
+			t.moves(h, r)
+		} else {
+			o.moved(t, h, r)
 		}
-		o.moved(t, h, r)
 	}
 }
 
@@ -97,19 +96,38 @@ func (o *Observer) allocated(t *thread, r *bpf.Record) {
 	if at, b, ok := h.blocks.upTo(r.Object); ok && at == r.Object && b == t.lastBlock && b.size == r.Value {
 		return
 	}
-	o.endWithin(t, h, r.Object, r.Value)
+	o.endWithin(t, h, nil, r.Object, r.Value)
+	if r.Result != 0 {
+		return
+	}
 	b := &block{size: r.Value, stack: event.StackID(r.Stack), thread: t.id}
 	h.blocks.put(r.Object, b)
 	t.lastBlock = b
 }
 
-// freed ends the lifetime of a block.
-func (o *Observer) freed(t *thread, h *heap, addr uint64) {
-	at, b, ok := h.blocks.upTo(addr)
-	if !ok || at != addr {
-		return
+// freed ends the lifetime of a block or a mapping. What is in a mapping may be in another one too, so
+// that a lock there may go on being held.
+func (o *Observer) freed(t *thread, h *heap, r *bpf.Record) {
+	size := r.Value
+	if at, b, ok := h.blocks.upTo(r.Object); ok && at == r.Object {
+		size = max(size, b.size)
 	}
-	o.endWithin(t, h, addr, b.size)
+	free := r
+	if r.Result != 0 {
+		free = nil
+	}
+	o.endWithin(t, h, free, r.Object, size)
+}
+
+// moves handles the entry of realloc.
+func (t *thread) moves(h *heap, r *bpf.Record) {
+	t.reallocated, t.reallocAddr = nil, r.Object
+	if at, b, ok := h.blocks.upTo(r.Object); ok && at == r.Object {
+		t.reallocated = b
+	} else if r.Value > 0 {
+		t.reallocated = &block{size: r.Value, moving: true}
+		h.blocks.put(r.Object, t.reallocated)
+	}
 }
 
 // moved handles the return of realloc. The old block has been freed by then, and its
@@ -117,33 +135,49 @@ func (o *Observer) freed(t *thread, h *heap, addr uint64) {
 func (o *Observer) moved(t *thread, h *heap, r *bpf.Record) {
 	old, from := t.reallocated, t.reallocAddr
 	t.reallocated = nil
+	if _, now, _ := h.blocks.upTo(from); now != old {
+		old = nil
+	}
+	if old != nil && old.moving {
+		h.blocks.remove(from)
+	}
 	if r.Flags&bpf.RecFailed != 0 {
 		return
 	}
-	_, now, _ := h.blocks.upTo(from)
-	if old == nil || now != old {
-		old = nil
-	}
-	if old != nil && r.Object == from && r.Value >= old.size {
-		old.size = r.Value // it has grown in place
+	if old == nil || r.Object != from {
+		if old != nil {
+			o.endWithin(t, h, nil, from, old.size)
+		}
+		if r.Object != 0 {
+			o.allocated(t, r)
+		}
 		return
 	}
-	if old != nil && r.Object == from {
-		o.endWithin(t, h, from+r.Value, old.size-r.Value)
-		old.size = r.Value
-		return
+	if r.Value < old.size {
+		o.endWithin(t, h, nil, from+r.Value, old.size-r.Value)
 	}
-	if old != nil {
-		o.endWithin(t, h, from, old.size)
-	}
-	if r.Object != 0 {
-		o.allocated(t, r)
+	old.size = r.Value
+	if old.moving && r.Result == 0 {
+		h.blocks.put(from, &block{size: r.Value, stack: event.StackID(r.Stack), thread: t.id})
 	}
 }
 
+// stopsLives records that the ends of memory are not recorded from now on, because the probes cost
+// too much.
+func (o *Observer) stopsLives(r *bpf.Record) {
+	if r.Result != 0 && !o.livesStopped {
+		o.livesStopped, o.livesUntil = true, o.stats.Events
+	}
+}
+
+// LivesUntil returns the number of the last event before the ends of memory were not recorded any
+// more; ok is false if they are recorded to the end.
+func (o *Observer) LivesUntil() (seq uint64, ok bool) { return o.livesUntil, o.livesStopped }
+
 // endWithin ends the lifetimes of the blocks, variables, objects and instances that begin in
-// a range of size bytes.
-func (o *Observer) endWithin(t *thread, h *heap, addr, size uint64) {
+// a range of size bytes. Free is the record of the call that frees the memory; nil: the call is not
+// known.
+func (o *Observer) endWithin(t *thread, h *heap, free *bpf.Record, addr, size uint64) {
 	end := addr + size
 	if end < addr {
 		end = ^uint64(0)
@@ -151,15 +185,19 @@ func (o *Observer) endWithin(t *thread, h *heap, addr, size uint64) {
 	for at, _, ok := h.blocks.next(addr, end); ok; at, _, ok = h.blocks.next(addr, end) {
 		h.blocks.remove(at)
 	}
-	o.endObjects(t, h, addr, size)
+	o.endObjects(t, h, free, addr, size)
 }
 
 // endObjects ends the lifetimes of the variables, objects and instances that begin in a
-// range of size bytes.
-func (o *Observer) endObjects(t *thread, h *heap, addr, size uint64) {
+// range of size bytes; free as for endWithin.
+func (o *Observer) endObjects(t *thread, h *heap, free *bpf.Record, addr, size uint64) {
 	end := addr + size
 	if end < addr {
 		end = ^uint64(0)
+	}
+	flags := event.Inferred
+	if free != nil {
+		flags |= event.Freed
 	}
 	p := t.process
 	for at, _, ok := h.live.next(addr, end); ok; at, _, ok = h.live.next(addr, end) {
@@ -168,7 +206,7 @@ func (o *Observer) endObjects(t *thread, h *heap, addr, size uint64) {
 			o.endVariable(t, at, v)
 		}
 		if obj := p.objects[at]; obj != nil {
-			o.endObject(t, nil, obj)
+			o.endObjectAs(t, free, obj, flags)
 		}
 		if x := p.instances[at]; x != nil {
 			o.endInstance(t, at, x)

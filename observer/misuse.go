@@ -220,10 +220,15 @@ const pageSize = 4096
 // emitReused handles the first use of an address without a recorded initialisation. Barriers
 // and semaphores are initialised by calls only: one that was initialised and destroyed by
 // calls is still destroyed. A read-write lock or a spin lock may have been initialised
-// without a call, so that its event is inferred.
+// without a call, so that its event is inferred. The thread that held a lock when its memory was freed
+// unlocks that lock.
 func (o *Observer) emitReused(t *thread, r *bpf.Record, addr uint64) {
 	kind := o.site(r).Kind
 	g, ok := o.endedObjects.get(t.process, addr)
+	if ok && g.freedFrom == t && bpf.Op(r.Op) == bpf.OpRelease && o.stats.ThreadsWithHoles == 0 {
+		o.emitOnEnded(t, r, event.UseDestroyed, g, 0)
+		return
+	}
 	if !ok || addr != r.Object || !g.destroyed || g.held || g.kind != kind || o.stats.ThreadsWithHoles > 0 {
 		return
 	}
@@ -327,10 +332,12 @@ func (o *Observer) retire(t *thread) {
 
 // endedObject describes the last object at an address, whose lifetime is over.
 type endedObject struct {
-	id          event.ObjectID
-	kind        event.Kind
-	destroyed   bool // a call destroyed it; false: its end was inferred from the next use of its memory
-	held        bool // a thread held it when it was destroyed, so that the call may have failed
+	id        event.ObjectID
+	kind      event.Kind
+	destroyed bool // a call destroyed it; false: its end was inferred from the next use of its memory
+	held      bool // a thread held it when it was destroyed, so that the call may have failed, or freed
+	// freedFrom is the thread that held it exclusively when its memory was freed; nil: none.
+	freedFrom   *thread
 	initialised bool // a call initialised it
 	private     bool // that call made it for this process only
 }
@@ -341,13 +348,20 @@ type endedObjects struct {
 	heldDiscarded bool // an endedObject with held was discarded
 }
 
-func (g *endedObjects) add(obj *object, destroyed bool) {
-	held := destroyed && obj.held()
-	old, full := g.put(obj.process, obj.addr, endedObject{id: obj.id, kind: obj.kind, destroyed: destroyed, held: held, initialised: obj.initialised, private: obj.private})
+// add adds an object whose lifetime ends with an event with these flags.
+func (g *endedObjects) add(obj *object, flags event.Flags) {
+	ended := endedObject{id: obj.id, kind: obj.kind, destroyed: flags == 0, initialised: obj.initialised, private: obj.private}
+	if ended.destroyed || flags&event.Freed != 0 {
+		ended.held = obj.held()
+	}
+	if flags&event.Freed != 0 && !obj.unlockedByOther && !obj.holderUncertain {
+		ended.freedFrom = obj.holder
+	}
+	old, full := g.put(obj.process, obj.addr, ended)
 	g.heldDiscarded = g.heldDiscarded || full && old.held
 }
 
-// mayBeHeld reports whether a new object at an address may be the one that was destroyed there
+// mayBeHeld reports whether a new object at an address may be the one that was destroyed or freed there
 // while a thread held it. A thread may then still hold it.
 func (g *endedObjects) mayBeHeld(p *process, addr uint64) bool {
 	old, _ := g.get(p, addr)

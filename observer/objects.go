@@ -164,16 +164,22 @@ func (o *Observer) destroys(t *thread, r *bpf.Record) {
 // Each thread that still holds it releases it. R is the record of its destruction by t; if it
 // is nil, the event is inferred and orders nothing.
 func (o *Observer) endObject(t *thread, r *bpf.Record, obj *object) {
-	o.endedObjects.add(obj, r != nil)
+	if r == nil {
+		o.endObjectAs(t, nil, obj, event.Inferred)
+	} else {
+		o.endObjectAs(t, r, obj, 0)
+	}
+}
+
+// endObjectAs does the same; the event of the end has these flags.
+func (o *Observer) endObjectAs(t *thread, r *bpf.Record, obj *object, flags event.Flags) {
+	o.endedObjects.add(obj, flags)
 	if obj.holder != nil {
 		o.release(obj.holder, nil, obj, event.Inferred)
 	}
 	o.releaseShared(obj)
 	e := o.begin(t, r, event.Destroy)
-	e.Object, e.Kind = obj.id, obj.kind
-	if r == nil {
-		e.Flags = event.Inferred
-	}
+	e.Object, e.Kind, e.Flags = obj.id, obj.kind, flags
 	o.send()
 	obj.ended = true
 	if obj.process.objects[obj.addr] == obj {

@@ -177,6 +177,9 @@ type Observer struct {
 	endedObjects  endedObjects
 	unjoinable    recentMap[event.ThreadID] // joined or detached threads that have ended, by thread pointer
 
+	livesUntil   uint64 // number of the last event before the ends of memory were not recorded any more
+	livesStopped bool   // livesUntil is valid
+
 	postponed []postponedRecord // records kept back; the first is a load whose store is missing; see synchronising.go
 	missing   missingStore      // the missing store
 	mustWait  bool              // set while a record is handled: it must be kept back
@@ -275,6 +278,10 @@ func (o *Observer) handle(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	}
 	if bpf.Op(r.Op) == bpf.OpUnseen {
 		o.recordExecuted(o.thread(r), r)
+		return
+	}
+	if bpf.Op(r.Op) == bpf.OpHeapCost {
+		o.stopsLives(r)
 		return
 	}
 	if r.Time < o.startTime && !ofThreads(bpf.Op(r.Op)) {

@@ -116,6 +116,14 @@ func (b *builder) match() []call {
 	return calls
 }
 
+// clib returns the C library in the file.
+func (b *builder) clib() *clib.Library {
+	if b.library == nil {
+		b.library = clib.Of(b.plan.File)
+	}
+	return b.library
+}
+
 // namesake reports whether a function only has the name of the C library's function that a row of
 // the built-in table means, and adds it to the plan's namesakes. Whoever defines a function of the
 // C++ ABI's guards defines what compilers call, and a user's rows mean every function.
@@ -127,10 +135,7 @@ func (b *builder) namesake(s elf.Symbol, e synctab.Entry) bool {
 	if !e.Builtin {
 		return false
 	}
-	if b.library == nil {
-		b.library = clib.Of(b.plan.File)
-	}
-	why := b.library.Foreign(s.Name, s.Addr, b.sourceFile)
+	why := b.clib().Foreign(s.Name, s.Addr, b.sourceFile)
 	if why == "" {
 		return false
 	}

@@ -80,10 +80,10 @@ func (p *Planner) watchFields(b *builder, f *elf.File) error {
 			return err
 		}
 	}
-	if len(p.fields) == 0 {
+	if len(p.fields) == 0 && !p.opts.Lives {
 		return nil
 	}
-	if err := b.heap(p.leastObject()); err != nil {
+	if err := b.planHeap(len(p.fields) > 0, p.leastObject()); err != nil {
 		return fmt.Errorf("find what allocates memory in %s: %w", f.Name(), err)
 	}
 	return nil
@@ -168,6 +168,9 @@ func (p *Planner) sharing(fd field.Field) string {
 // leastObject returns the size in bytes of the smallest type whose fields are watched; 1 while the
 // size of one of them is unknown.
 func (p *Planner) leastObject() int64 {
+	if len(p.fields) == 0 {
+		return 1
+	}
 	least := p.fields[0].least
 	for _, w := range p.fields {
 		least = min(least, w.least)

@@ -2,6 +2,8 @@ package probes
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -17,6 +19,7 @@ type allocator struct {
 	object   int  // the argument that points to the block; if indirect, to the word that receives its address
 	size     int  // the argument that is the block's size in bytes
 	factor   int  // the argument by which the size is multiplied
+	old      int  // the argument that is the size of the memory that ends, which is whole pages
 	indirect bool // the block's address is returned through object, as posix_memalign does
 	unwinds  bool // may throw an exception, so that it can have no uretprobe
 }
@@ -47,6 +50,12 @@ var operators = map[string]allocator{
 	"_ZdaP": {op: bpf.OpFree, object: 1},
 }
 
+// mappings are the functions of the C library that end mappings of memory.
+var mappings = map[string]allocator{
+	"munmap": {op: bpf.OpFree, object: 1, old: 2},
+	"mremap": {op: bpf.OpMove, object: 1, old: 2, size: 3},
+}
+
 // plainAllocator returns an allocator's name without the prefix that a library which may
 // replace libc's allocator puts before it (jemalloc's je_, mimalloc's mi_, tcmalloc's tc_).
 func plainAllocator(name string) string {
@@ -58,21 +67,69 @@ func plainAllocator(name string) string {
 	return name
 }
 
+// maxAllocatorName is the length of the longest name of an allocator of C, prefix included.
+const maxAllocatorName = len("je_posix_memalign")
+
 func allocatorNamed(name string) (allocator, bool) {
-	name = plainAllocator(name)
-	if a, ok := allocators[name]; ok {
-		return a, true
+	if strings.HasPrefix(name, "_Z") {
+		if len(name) < 5 {
+			return allocator{}, false
+		}
+		a, ok := operators[name[:5]]
+		return a, ok
 	}
-	if len(name) < 5 {
+	if len(name) > maxAllocatorName {
 		return allocator{}, false
 	}
-	a, ok := operators[name[:5]]
+	a, ok := allocators[plainAllocator(name)]
 	return a, ok
 }
 
-// heap plans the probes of the functions that allocate and free memory, for objects of at least
-// this number of bytes.
-func (b *builder) heap(least int64) error {
+// heap says what is recorded of the functions of a file that allocate and free memory.
+type heap struct {
+	program Program
+	least   uint64 // allocations of at least this number of bytes are recorded
+	keep    uint64 // the sizes of blocks of at least this number of bytes are remembered
+	// header reports that the size of a block is in the word before it, so that it need not be
+	// remembered.
+	header bool
+}
+
+const (
+	never = math.MaxUint64 // no block is so large
+	// smallestObject is the least number of bytes of a block that is remembered: a semaphore, the
+	// smallest object that a deadlock may be about, and no spin lock, which has 4.
+	smallestObject = 32
+)
+
+// planHeap plans the probes of the functions that allocate and free memory. With fields, the
+// allocations of objects of at least least bytes are recorded, and the probes remain whatever they
+// cost. Without, only ends of memory are recorded.
+func (b *builder) planHeap(fields bool, least int64) error {
+	h := heap{program: ProgramLives, least: never, keep: smallestObject, header: b.hasHeaders()}
+	if fields {
+		h = heap{program: ProgramHeap, least: uint64(least), keep: min(uint64(least), smallestObject), header: h.header}
+		if h.header {
+			h.keep = h.least
+		}
+	} else if h.header {
+		h.keep = never
+	}
+	at := b.allocatorsByAddress()
+	for _, addr := range slices.Sorted(maps.Keys(at)) {
+		a, _ := allocatorNamed(at[addr])
+		if b.delegates(addr, at) || a.op == bpf.OpAlloc && h.keep == never {
+			continue
+		}
+		if err := b.allocator(addr, at[addr], a, h); err != nil {
+			return fmt.Errorf("%s at 0x%x: %w", at[addr], addr, err)
+		}
+	}
+	return b.planMappings(h, len(at) > 0)
+}
+
+// allocatorsByAddress returns the names of the file's functions that allocate and free.
+func (b *builder) allocatorsByAddress() map[uint64]string {
 	at := map[uint64]string{}
 	for _, s := range b.plan.File.Symbols() {
 		if s.Kind != elf.Func || s.Addr == 0 {
@@ -82,20 +139,43 @@ func (b *builder) heap(least int64) error {
 			at[s.Addr] = s.Name
 		}
 	}
-	var entries []uint64
-	for addr := range at {
-		entries = append(entries, addr)
-	}
-	slices.Sort(entries)
-	for _, addr := range entries {
-		if b.delegates(addr, at) {
-			continue
-		}
-		if err := b.allocator(addr, at[addr], least); err != nil {
-			return fmt.Errorf("%s at 0x%x: %w", at[addr], addr, err)
+	return at
+}
+
+// planMappings plans the probes of the functions that end mappings: those of the C library, and of an
+// allocator, as tcmalloc, that puts its own before them.
+func (b *builder) planMappings(h heap, allocator bool) error {
+	h.least, h.keep, h.header = never, never, false
+	for _, name := range slices.Sorted(maps.Keys(mappings)) {
+		for _, s := range b.plan.File.Lookup(name) {
+			if s.Kind != elf.Func || s.Addr == 0 || !allocator && b.clib().Foreign(name, s.Addr, b.sourceFile) != "" {
+				continue
+			}
+			if err := b.allocator(s.Addr, name, mappings[name], h); err != nil {
+				return fmt.Errorf("%s at 0x%x: %w", name, s.Addr, err)
+			}
+			break
 		}
 	}
 	return nil
+}
+
+// sizeDistance is how many bytes before a block glibc's malloc stores its size.
+const sizeDistance = 8
+
+// hasHeaders reports whether the allocator of the file is glibc's, as the code of its function
+// malloc_usable_size shows: it reads the word before the block.
+func (b *builder) hasHeaders() bool {
+	f := b.plan.File
+	if len(f.Lookup("__libc_free")) == 0 || b.arch.Arguments() == nil {
+		return false
+	}
+	for _, s := range f.Lookup("malloc_usable_size") {
+		if s.Kind == elf.Func && b.image.Loads(s.Addr, b.argument(1), -sizeDistance, sizeDistance) {
+			return true
+		}
+	}
+	return false
 }
 
 // delegates reports whether a function calls another one of the same operation that is probed too
@@ -118,9 +198,8 @@ func (b *builder) delegates(addr uint64, at map[uint64]string) bool {
 	return false
 }
 
-func (b *builder) allocator(addr uint64, name string, least int64) error {
-	a, _ := allocatorNamed(name)
-	want := cheapsite.Want{At: addr, Reads: b.entryReads(a.object, a.size, a.factor), Sense: cheapsite.Entry}
+func (b *builder) allocator(addr uint64, name string, a allocator, h heap) error {
+	want := cheapsite.Want{At: addr, Reads: b.entryReads(a.object, a.size, a.factor, a.old), Sense: cheapsite.Entry}
 	if a.op == bpf.OpFree {
 		want.Sense = cheapsite.Before
 	}
@@ -134,30 +213,48 @@ func (b *builder) allocator(addr uint64, name string, least int64) error {
 		return nil
 	}
 	s := newSite(addr, where, name)
-	s.Program, s.Return = ProgramHeap, want.Return
+	s.Program, s.Return = h.program, want.Return
 	s.BPF = bpf.Site{Op: uint8(a.op), Action: uint8(bpf.ActionSave), AtEntry: 1, SpDelta: int32(where.SPDelta)}
+	b.setAllocator(&s, a, h)
+	b.plan.Sites = append(b.plan.Sites, s)
+	if a.op == bpf.OpFree || want.Return {
+		return nil
+	}
+	return b.heapReturns(call{addr: addr, name: name}, h.program)
+}
+
+// setAllocator sets what the BPF program knows of a function that allocates or frees.
+func (b *builder) setAllocator(s *Site, a allocator, h heap) {
 	d := s.BPF.Heap()
-	d.Least = uint64(least)
+	d.Least, d.Keep = h.least, h.keep
 	if a.op == bpf.OpFree {
 		s.BPF.Action = uint8(bpf.ActionEmit)
 	}
 	if a.object > 0 {
 		s.BPF.ObjectFrom, s.BPF.ObjectReg = uint8(bpf.FromReg), uint8(b.argument(a.object))
 	}
-	if a.size > 0 {
-		d.SizeReg = 1 + uint8(b.argument(a.size))
+	register := func(argument int) uint8 {
+		if argument == 0 {
+			return 0
+		}
+		return 1 + uint8(b.argument(argument))
 	}
-	if a.factor > 0 {
-		d.FactorReg = 1 + uint8(b.argument(a.factor))
-	}
-	if a.indirect {
+	d.SizeReg, d.FactorReg, d.OldReg = register(a.size), register(a.factor), register(a.old)
+	switch {
+	case a.indirect:
 		s.BPF.Flags = bpf.SiteIndirect
+	case a.old > 0:
+		s.BPF.Flags = bpf.SiteRange
+	case h.header && a.op != bpf.OpAlloc:
+		s.BPF.Flags = bpf.SiteHeader
 	}
-	b.plan.Sites = append(b.plan.Sites, s)
-	if a.op == bpf.OpFree || want.Return {
-		return nil
+	switch {
+	case h.program != ProgramLives:
+	case a.op == bpf.OpFree:
+		d.Cost = uint8(costOf(s.Class))
+	default:
+		d.Cost = uint8(costOfCall(s.Class, s.Return))
 	}
-	return b.heapReturns(call{addr: addr, name: name}, ProgramHeap)
 }
 
 // heapReturns plans probes at the returns of a function whose calls the BPF program on_heap stores

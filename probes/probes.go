@@ -48,6 +48,8 @@ type Options struct {
 	// Atomics observes the accesses of atomic variables as synchronisation, whichever variables are
 	// watched.
 	Atomics bool
+	// Lives records the ends of memory, as far as the cost permits, even if no field is watched.
+	Lives bool
 }
 
 // Program identifies the BPF program that runs when a probe is hit, and when the probe is attached
@@ -71,6 +73,9 @@ const (
 	// ProgramHeapLate observes where lifetimes of objects end, after the other programs at the same
 	// address have run.
 	ProgramHeapLate
+	// ProgramLives is ProgramHeap where no field is watched: its probes are removed once they cost too
+	// much.
+	ProgramLives
 	// ProgramCall observes calls and returns of functions that the user asked for.
 	ProgramCall
 	// ProgramUnseen records which threads execute unseen synchronisation, and is removed soon. No

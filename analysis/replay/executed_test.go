@@ -111,27 +111,48 @@ func TestExecutedNotesAreDistinct(t *testing.T) {
 
 // A lock without an initialisation, in memory that no symbol contains, may be two locks that lay there
 // one after the other. A deadlock of it is likely at most, and so is one of which a wait ends by itself.
+// Where ends of memory are not recorded, an initialised lock may be two locks as well.
 func TestDoubtOfLives(t *testing.T) {
 	var names run.Names
+	thread := names.AddThread(run.Thread{TGID: 7})
 	heap := names.AddObject(run.Object{Member: "struct pair.a", Addr: 0x1000})
 	made := names.AddObject(run.Object{Member: "struct pair.a", Addr: 0x2000, Init: 7})
 	static := names.AddObject(run.Object{Name: "a", Addr: 0x3000})
 	local := names.AddObject(run.Object{Member: "main", Addr: 0x4000})
 	imported := names.AddObject(run.Object{})
+	field := names.AddObject(run.Object{Member: "state of struct conn", Addr: 0x5000, Kind: event.KindField})
+	deadlock := func(objects ...event.ObjectID) finding.Finding {
+		return finding.Finding{Kind: finding.Deadlock, Objects: objects, Evidence: []finding.Step{{Seq: 5, Thread: thread}, {Seq: 9, Thread: thread}}}
+	}
+	race := deadlock(field)
+	race.Kind = finding.Race
+	timed := deadlock(static)
+	timed.HasTimeout = true
+	never, since5, since9 := run.Untracked{}, run.Untracked{After: 5}, run.Untracked{After: 9}
 	for _, c := range []struct {
-		name    string
-		finding finding.Finding
-		want    string
+		name      string
+		finding   finding.Finding
+		untracked []run.Untracked
+		want      string
 	}{
-		{"heap", finding.Finding{Objects: []event.ObjectID{static, heap}}, "the memory of struct pair.a may have been freed"},
-		{"initialised", finding.Finding{Objects: []event.ObjectID{made, static}}, ""},
-		{"stack", finding.Finding{Objects: []event.ObjectID{local}}, ""},
-		{"imported", finding.Finding{Objects: []event.ObjectID{imported}}, ""},
-		{"with a time limit", finding.Finding{Objects: []event.ObjectID{static}, HasTimeout: true}, "a wait of this cycle has a time limit"},
+		{"heap", deadlock(static, heap), nil, "the memory of struct pair.a may have been used again"},
+		{"initialised", deadlock(made, static), nil, ""},
+		{"initialised, never tracked", deadlock(static, made), []run.Untracked{never}, "the memory of struct pair.a may have been freed"},
+		{"initialised, untracked between the sides", deadlock(made, static), []run.Untracked{since5}, "the memory of struct pair.a may have been freed"},
+		{"initialised, untracked after the sides", deadlock(made, static), []run.Untracked{since9}, ""},
+		{"initialised, another process is untracked", deadlock(made), []run.Untracked{{Processes: []uint32{8}}}, ""},
+		{"initialised, its process is untracked", deadlock(made), []run.Untracked{{Processes: []uint32{8, 7}}}, "the memory of struct pair.a may have been freed"},
+		{"static, never tracked", deadlock(static), []run.Untracked{never}, ""},
+		{"stack", deadlock(local), nil, ""},
+		{"stack, never tracked", deadlock(local), []run.Untracked{never}, ""},
+		{"imported", deadlock(imported), []run.Untracked{never}, ""},
+		{"field", race, nil, ""},
+		{"field, never tracked", race, []run.Untracked{never}, "its memory may have been freed"},
+		{"with a time limit", timed, nil, "a wait of this cycle has a time limit"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.finding.Kind, c.finding.Confidence = finding.Deadlock, finding.Predicted
-			got := replay.Doubt(run.Summary{}, &names, nil)(&c.finding)
+			c.finding.Confidence = finding.Predicted
+			got := replay.Doubt(run.Summary{Untracked: c.untracked}, &names, nil)(&c.finding)
 			if (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) {
 				t.Errorf("%q, want %q", got, c.want)
 			}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/bind"
 	"github.com/tracepredict/tracepredict/analysis/calls"
@@ -308,12 +307,12 @@ func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) str
 				return fmt.Sprintf("T%d may have held a lock then that it took before the observation began", e.Thread)
 			}
 		}
-		if f.Kind == finding.Deadlock && f.Confidence == finding.Predicted {
-			if why := cmp.Or(temporary(f), severalLives(f, names)); why != "" {
+		own := processesOf(f, names)
+		if f.Confidence == finding.Predicted {
+			if why := cmp.Or(temporary(f), severalLives(f, names, tracked(s.Untracked, f, own))); why != "" {
 				return why
 			}
 		}
-		own := processesOf(f, names)
 		for _, d := range s.Doubts {
 			if concerns(d.Processes, own) {
 				return d.Reason
@@ -328,26 +327,10 @@ func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) str
 
 // temporary returns the reason for doubt that a wait of a deadlock has a time limit.
 func temporary(f *finding.Finding) string {
-	if !f.HasTimeout {
+	if f.Kind != finding.Deadlock || !f.HasTimeout {
 		return ""
 	}
 	return cmp.Or(f.Reason, "a wait of this cycle has a time limit, after which its thread may let the others go on")
-}
-
-// severalLives returns the reason for doubt that a lock of a deadlock lies in memory that may have been
-// freed and used again: its sides may then be about two locks. A lock that a call initialised has a
-// life of its own, and memory on a stack ends with its frame.
-func severalLives(f *finding.Finding, names run.Namer) string {
-	for _, id := range f.Objects {
-		o := names.Object(id)
-		onStack := o.Member != "" && !strings.Contains(o.Member, ".")
-		if o.Addr == 0 || o.Name != "" || o.Init != 0 || onStack {
-			continue
-		}
-		return fmt.Sprintf("the memory of %s may have been freed and used again in between: no call initialised the lock, and it is not known when its memory was freed",
-			cmp.Or(o.Member, fmt.Sprintf("the lock at %#x", o.Addr)))
-	}
-	return ""
 }
 
 // processesOf returns the kernel's IDs of the processes of a finding's threads; nil if the process

@@ -66,7 +66,7 @@ func (f *planFlags) register(cmd *cobra.Command) {
 }
 
 func (f *planFlags) options() (probes.Options, error) {
-	opts := probes.Options{Watch: without(f.watch, f.hw), Hardware: f.hw, Shared: f.shared, Atomics: !f.noAtomics}
+	opts := probes.Options{Watch: without(f.watch, f.hw), Hardware: f.hw, Shared: f.shared, Atomics: !f.noAtomics, Lives: true}
 	if !f.noHW {
 		opts.Choose = probes.Hardware{Registers: watchpoint.Registers}
 	}

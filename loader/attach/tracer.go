@@ -38,9 +38,9 @@ type TracerOptions struct {
 	// ArrayAccesses is the number of accesses to one array that are recorded; 0: all. It is the
 	// field of this name of loader.RemovalLimits.
 	ArrayAccesses uint64
-	// NoCalls and NoVariables leave out the programs for functions that the user asked for, and
-	// for fields and watchpoints, because the kernel takes long to verify them.
-	NoCalls, NoVariables bool
+	// NoCalls, NoVariables and NoHeap leave out the programs for functions that the user asked for,
+	// for watchpoints, and for lifetimes of memory, because the kernel takes long to verify them.
+	NoCalls, NoVariables, NoHeap bool
 	// NoUnseen leaves out the program for instructions that synchronise without being observed.
 	NoUnseen bool
 	// Follow makes the processes that a target forks targets too.
@@ -166,7 +166,10 @@ func stubUnneeded(spec *ebpf.CollectionSpec, opts TracerOptions) {
 		names = append(names, "on_call")
 	}
 	if opts.NoVariables {
-		names = append(names, "on_heap", "on_heap_return", "on_watch", "on_watched_call", "on_watched_exit", "list_watched")
+		names = append(names, "on_watch", "on_watched_call", "on_watched_exit", "list_watched")
+	}
+	if opts.NoHeap {
+		names = append(names, "on_heap", "on_heap_return")
 	}
 	if opts.NoUnseen {
 		names = append(names, "on_unseen")
@@ -327,7 +330,7 @@ func (t *Tracer) program(p Probe) *ebpf.Program {
 		return t.objs.OnUnseen
 	case probes.ProgramCall:
 		return t.objs.OnCall
-	case probes.ProgramHeap, probes.ProgramHeapLate:
+	case probes.ProgramHeap, probes.ProgramHeapLate, probes.ProgramLives:
 		if p.Return {
 			return t.objs.OnHeapReturn
 		}

@@ -218,6 +218,9 @@ const (
 	// counter that is incremented. It may come after any write: only a later read of the variable
 	// shows which one.
 	ResultUnused
+	// Freed: this inferred Destroy is the end of the memory that the object was in, by the thread, at
+	// the call stack of the event.
+	Freed
 )
 
 // Epoch counts the events of one clock slot, from 1.

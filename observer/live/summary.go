@@ -23,6 +23,9 @@ func (l *Link) Summary(program string, lost loader.Lost) run.Summary {
 	if busy := s.TooBusy(); len(busy) > 0 {
 		sum.Notes = append(sum.Notes, tooBusy(busy))
 	}
+	if after, ok := o.LivesUntil(); ok {
+		sum.Notes = append(sum.Notes, fmt.Sprintf("memory was freed too often to be tracked to the end: after event %d, what is predicted of locks in memory that may have been used again is likely at most", after))
+	}
 	l.unseenIn = nil // DoubtsNow may have searched before the last probes were in
 	if unseen := l.unseenSync(); len(unseen) > 0 {
 		sum.Notes = append(sum.Notes, unseen[0].Reason+": what is predicted is likely at most")
@@ -66,6 +69,7 @@ func (l *Link) addDoubts(sum *run.Summary) {
 	for _, file := range s.Unobserved() {
 		sum.Doubts = append(sum.Doubts, run.Doubt{Reason: file.Name + " is not observed, and may so order any two events", Processes: file.Processes})
 	}
+	sum.Untracked = untracked(s, o)
 	sum.Executed = executed(s, o.Executed())
 	for id := event.ThreadID(1); ; id++ {
 		t, ok := o.ThreadInfo(id)
@@ -76,6 +80,17 @@ func (l *Link) addDoubts(sum *run.Summary) {
 			sum.UncertainHolders = append(sum.UncertainHolders, run.UncertainHolder{Thread: id, Until: t.MayHoldUntil})
 		}
 	}
+}
+
+// untracked returns where, as far as is known, the ends of memory were not recorded.
+func untracked(s *loader.Session, o *observer.Observer) []run.Untracked {
+	if after, ok := o.LivesUntil(); ok {
+		return []run.Untracked{{After: after}}
+	}
+	if never := s.Untracked(); len(never) > 0 {
+		return []run.Untracked{{Processes: never}}
+	}
+	return nil
 }
 
 // Processes returns the observed processes, nil if there is only one.

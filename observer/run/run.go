@@ -87,6 +87,9 @@ type Summary struct {
 	// UncertainHolders are the threads that lived when the observation began and may have held
 	// locks then.
 	UncertainHolders []UncertainHolder `json:"unsure,omitempty"`
+	// Untracked says where the ends of memory were not recorded, so that two objects in the same
+	// memory, one after the other, may be taken for one.
+	Untracked []Untracked `json:"lives_untracked,omitempty"`
 	// Executed are the instructions and calls that may have ordered threads unobserved; only the
 	// earliest ones, if there are many.
 	Executed []Executed `json:"executed,omitempty"`
@@ -110,6 +113,12 @@ type Summary struct {
 type Doubt struct {
 	Reason    string   `json:"reason"`
 	Processes []uint32 `json:"pids"` // their kernel's IDs
+}
+
+// Untracked says since when the ends of memory are not recorded in some processes.
+type Untracked struct {
+	After     uint64   `json:"after"`          // the last event before that; 0: never recorded
+	Processes []uint32 `json:"pids,omitempty"` // their kernel's IDs; none: all
 }
 
 // Reading says what the code reads that a thread executes between two consecutive events.

@@ -30,7 +30,7 @@ func TestNumbersAreDocumented(t *testing.T) {
 	}
 	for flag, number := range map[event.Flags]int{
 		event.Try: 1, event.Timed: 2, event.TimedOut: 4, event.Atomic: 8, event.HasValue: 16, event.InCondWait: 32, event.Inferred: 64,
-		event.NoSource: 128, event.AfterHole: 256, event.Kernel: 512, event.Late: 1024,
+		event.NoSource: 128, event.AfterHole: 256, event.Kernel: 512, event.Late: 1024, event.Freed: 16384,
 	} {
 		if int(flag) != number {
 			t.Errorf("flag %d has become %d", number, flag)

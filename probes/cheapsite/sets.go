@@ -93,6 +93,26 @@ func pointed(points map[insn.Reg]int64, in *insn.Inst) (offset int64, known bool
 	return offset, in.NMem == 1 && known && m.Index == insn.NoReg && m.Size == 4 && offset >= 0 && offset < maxOffset
 }
 
+// Loads reports whether the function at entry, in its first instructions, reads size bytes at an
+// offset from the address in register arg, and branches over no call before.
+func (im *Image) Loads(entry uint64, arg insn.Reg, offset int64, size int) bool {
+	points := map[insn.Reg]int64{arg: 0}
+	for range maxSets {
+		in, err := im.Decode(entry)
+		if err != nil || !in.Known || in.Kind != insn.Plain && in.Kind != insn.Nop && in.Kind != insn.CondJump {
+			return false
+		}
+		for _, m := range in.Mem[:in.NMem] {
+			if base, known := points[m.Base]; known && m.Read && m.Index == insn.NoReg && m.Size == size && base+m.Disp == offset {
+				return true
+			}
+		}
+		follow(points, &in)
+		entry += uint64(in.Len)
+	}
+	return false
+}
+
 // follow updates, for one instruction, which registers point at a known distance from the address
 // that arg held at the entry.
 func follow(points map[insn.Reg]int64, in *insn.Inst) {

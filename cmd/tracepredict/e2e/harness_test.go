@@ -131,6 +131,7 @@ type options struct {
 	Sync       []string // paths of additional tables of calls
 	EntrySites bool     // probes at their original addresses
 	Atomics    bool     // also observe atomic variables that are not named
+	Lives      bool     // record the ends of memory
 	Context    context.Context
 	// MayLose: lost records are no error, since a hypervisor may lose an access that a watchpoint saw.
 	MayLose bool
@@ -163,7 +164,7 @@ func (c *collector) Event(e *event.Event) {
 func observe(t testing.TB, program string, opts options) *run {
 	t.Helper()
 	needBPF(t)
-	plan := probes.Options{Watch: opts.Watch, Hardware: opts.Hardware, On: patterns(t, opts.On), EntrySites: opts.EntrySites, Atomics: opts.Atomics, Table: tables(t, opts.Sync)}
+	plan := probes.Options{Watch: opts.Watch, Hardware: opts.Hardware, On: patterns(t, opts.On), EntrySites: opts.EntrySites, Atomics: opts.Atomics, Lives: opts.Lives, Table: tables(t, opts.Sync)}
 	r, sink := &run{program: program, Link: live.NewLink()}, &collector{}
 	r.Link.Observe(observer.Options{Sinks: []observer.Sink{sink}}, false)
 	r.Observer = r.Link.Observer

@@ -1,0 +1,80 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+const libraries = "/usr/lib/x86_64-linux-gnu/"
+
+// TestLives checks that memory which is freed or unmapped and used again holds other objects, though
+// no field is watched, with the C library's allocator and with others.
+func TestLives(t *testing.T) {
+	for _, c := range []struct {
+		library string
+		flags   []string
+	}{
+		{"", nil}, {"", []string{"-static"}}, {"libjemalloc.so.2", nil}, {"libtcmalloc_minimal.so.4", nil}, {"libmimalloc.so.2", nil},
+		{"libjemalloc.a", nil}, {"libtcmalloc_minimal.a", nil},
+	} {
+		t.Run(c.library+strings.Join(c.flags, ""), func(t *testing.T) {
+			flags := append([]string{"-O1", "-std=c++17", "-pthread"}, c.flags...)
+			if c.library != "" {
+				if _, err := os.Stat(libraries + c.library); err != nil {
+					t.Skipf("no %s: scripts/setup test installs it where the distribution has it", c.library)
+				}
+			}
+			if strings.HasSuffix(c.library, ".a") {
+				flags = append(flags, libraries+c.library, "-ldl", "-lm", "-lstdc++")
+			}
+			program := build(t, "g++", "memory.cc", flags...)
+			if strings.HasSuffix(c.library, ".a") || c.library == "" {
+				checkLives(t, observe(t, program, options{Lives: true}))
+				return
+			}
+			t.Setenv("LD_PRELOAD", libraries+c.library)
+			checkLives(t, observe(t, program, options{Lives: true}))
+		})
+	}
+}
+
+// checkLives compares the lives of the locks with what the program printed: how each step ended memory,
+// whether it got the same memory again, and where its lock was.
+func checkLives(t *testing.T, r *run) {
+	lives := map[uint64]int{} // of the locks, by address
+	seen := map[event.ObjectID]bool{}
+	for i := range r.Events {
+		if e := &r.Events[i]; e.Op == event.Acquire && !seen[e.Object] {
+			seen[e.Object] = true
+			o, _ := r.Observer.ObjectInfo(e.Object)
+			lives[o.Addr]++
+		}
+	}
+	want := map[uint64]int{} // of the locks, by address
+	same := 0
+	for line := range strings.Lines(r.Output) {
+		var name string
+		var again int
+		var addr uint64
+		if _, err := fmt.Sscanf(line, "%s %d 0x%x", &name, &again, &addr); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		want[addr]++
+		if again != 0 && name != "kept" {
+			want[addr]++
+			same++
+		}
+	}
+	if same == 0 {
+		t.Error("no memory was used again")
+	}
+	for addr, n := range want {
+		if lives[addr] < n {
+			t.Errorf("at %#x were %d locks, observed %d", addr, n, lives[addr])
+		}
+	}
+}

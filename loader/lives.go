@@ -1,0 +1,106 @@
+package loader
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader/attach"
+	"github.com/tracepredict/tracepredict/probes"
+)
+
+// Ends of memory are recorded while that is cheap. A program may free memory millions of times a
+// second, and each time hits a probe, whether there is an object in the memory or not. So the BPF
+// programs count what the hits cost, and the probes are removed once they have cost too much. From
+// then on it is not known whether an object is one or several, one after the other in the same
+// memory, and the findings say so.
+
+// The bounds on the cost of the probes of the heap of all processes together, in hits of an emulated
+// probe, each of which takes less than a microsecond: per second in the long run, and in a burst.
+const (
+	heapRate  = 20_000
+	heapBurst = 1 << 17
+)
+
+// heapProbes are the probes that record ends of memory, and the account of their cost, which the
+// reader's goroutine alone uses.
+type heapProbes struct {
+	removableProbes
+	account bucket
+}
+
+// livesProbes returns the module's probes that record ends of memory: those at entries and other
+// instructions, and the uretprobes.
+func (m *Module) livesProbes() (entries, returns []attach.Probe) {
+	for i, s := range m.Plan.Sites {
+		if s.Program != probes.ProgramLives {
+			continue
+		}
+		p := attach.Probe{Offset: s.Offset, Site: m.Base + uint32(i), Program: s.Program}
+		if !m.Plan.Chained(i) {
+			entries = append(entries, p)
+		}
+		if s.Return {
+			p.Return = true
+			returns = append(returns, p)
+		}
+	}
+	return entries, returns
+}
+
+// attachLives attaches the module's probes that record ends of memory. The caller holds s.mu.
+func (s *Session) attachLives(m *Module, to attach.LinkTarget) error {
+	entries, returns := m.livesProbes()
+	for _, ps := range [][]attach.Probe{returns, entries} {
+		if len(ps) == 0 {
+			continue
+		}
+		if err := s.attachRemovable(&s.heap.removableProbes, to, ps); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// heapCost handles a record of what the probes of the heap have cost. It starts to remove them when
+// that is too much, and reports whether it does. The reader's goroutine alone calls it.
+func (s *Session) heapCost(r *bpf.Record) bool {
+	if s.heap.removed || !s.heap.account.add(r.Value, r.Time, heapRate, heapBurst) {
+		return false
+	}
+	s.heap.removed = true
+	s.removing.Go(s.removeHeap)
+	return true
+}
+
+// removeHeap removes the probes of the heap. It runs on a goroutine of its own, because the kernel
+// takes long and the reader must not wait.
+func (s *Session) removeHeap() {
+	if _, err := s.closeLinks(&s.heap.removableProbes); err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.note(fmt.Sprintf("the probes of what frees memory could not be removed: %v", err))
+	}
+}
+
+// recordsLives reports whether the plan records ends of blocks of memory.
+func (m *Module) recordsLives() bool {
+	return slices.ContainsFunc(m.Plan.Sites, func(s probes.Site) bool {
+		return (s.Program == probes.ProgramLives || s.Program == probes.ProgramHeap) && bpf.Op(s.BPF.Op) == bpf.OpFree && s.BPF.Flags&bpf.SiteRange == 0
+	})
+}
+
+// Untracked returns the IDs of the processes in which the ends of blocks of memory are not recorded,
+// because no file that they have mapped is known to free memory.
+func (s *Session) Untracked() []uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ids []uint32
+	for _, p := range s.all {
+		has := func(seg Segment) bool { return seg.Module.recordsLives() }
+		if !slices.ContainsFunc(p.segments, has) && !slices.ContainsFunc(p.past[p.parents:], has) {
+			ids = append(ids, uint32(p.pid))
+		}
+	}
+	return ids
+}
