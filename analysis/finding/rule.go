@@ -17,6 +17,8 @@ const (
 	DestroyHeld Rule = "destroy-held"
 	// DestroyTwice: an object is destroyed that was destroyed before and not initialised again.
 	DestroyTwice Rule = "destroy-twice"
+	// FreeHeld: the memory that a lock is in is freed while a thread holds the lock.
+	FreeHeld Rule = "free-held"
 	// DestroyWaited: a condition or a barrier is destroyed while a thread waits on it.
 	DestroyWaited Rule = "destroy-waited"
 	// ReinitHeld: a lock is initialised again while a thread holds it.
@@ -53,7 +55,7 @@ const (
 // Rules returns all rules, in the order of docs/misuse.md.
 func Rules() []Rule {
 	return []Rule{
-		UnlockNotHeld, UnlockByOther, Relock, DestroyHeld, DestroyWaited, DestroyTwice, ReinitHeld, ReinitWaited, OverwrittenWaited, UseDestroyed, WaitNotHeld, WaitTwoMutexes,
+		UnlockNotHeld, UnlockByOther, Relock, DestroyHeld, FreeHeld, DestroyWaited, DestroyTwice, ReinitHeld, ReinitWaited, OverwrittenWaited, UseDestroyed, WaitNotHeld, WaitTwoMutexes,
 		UnlockInconsistent, ExitHolding, JoinDetached, JoinTwice, JoinSelf, DetachTwice, NeverJoined,
 	}
 }

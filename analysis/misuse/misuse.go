@@ -47,6 +47,7 @@ type Analysis struct {
 	destroys       recentSteps             // the latest destroys of objects
 	replaced       use                     // of the object of the latest inferred Destroy
 	creations      creations
+	freedLocks     freedLocks
 	off            bool // nothing is found any more: there was a hole, or Options.Off is set
 	found          map[key]*finding.Finding
 }
@@ -169,7 +170,9 @@ func (a *Analysis) rare(e *event.Event) {
 	case event.ReleaseUnheld:
 		a.releaseUnheld(t, e)
 	case event.UseDestroyed:
-		a.onDestroyed(finding.UseDestroyed, e)
+		if !a.unlockedFreed(e) {
+			a.onDestroyed(finding.UseDestroyed, e)
+		}
 	case event.DestroyAgain:
 		a.onDestroyed(finding.DestroyTwice, e)
 	case event.ReleaseInconsistent:
@@ -318,6 +321,8 @@ func (a *Analysis) lifetime(e *event.Event) {
 	if e.Flags&event.Inferred == 0 {
 		a.destroy(e)
 		a.destroys.add(stepOf(e))
+	} else if e.Flags&event.Freed != 0 {
+		a.freed(e)
 	} else {
 		a.replaced = a.useAt(e)
 	}

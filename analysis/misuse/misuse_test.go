@@ -19,7 +19,7 @@ import (
 // The call stack is the number of the line. Mutexes are m and n, conditions c and d, barriers b.
 
 var flags = map[string]event.Flags{
-	"inferred": event.Inferred, "in-wait": event.InCondWait, "timed": event.Timed, "timed-out": event.TimedOut, "try": event.Try, "joinable": event.Joinable,
+	"inferred": event.Inferred, "in-wait": event.InCondWait, "timed": event.Timed, "timed-out": event.TimedOut, "try": event.Try, "freed": event.Freed, "joinable": event.Joinable,
 }
 
 var kindOf = map[string]event.Kind{"m": event.KindMutex, "n": event.KindMutex, "c": event.KindCond, "d": event.KindCond, "b": event.KindBarrier}
@@ -151,6 +151,30 @@ func TestRules(t *testing.T) {
 			1 acquire m
 			1 release m inferred
 			2 destroy m inferred`, nil},
+		{"freed while held", `
+			1 acquire m
+			1 release m inferred
+			2 destroy m inferred freed`, []string{"free-held? 3 1"}},
+		{"freed while held, then unlocked", `
+			1 acquire m
+			1 release m inferred
+			1 destroy m inferred freed
+			1 use-destroyed m`, []string{"free-held 3 1"}},
+		{"unlocked, then freed", `
+			1 acquire m
+			1 release m
+			2 destroy m inferred freed`, nil},
+		{"unlocked by another, then freed", `
+			1 acquire m
+			2 release-unheld m
+			1 release m inferred
+			2 destroy m inferred freed`, []string{"unlock-by-other 2 1"}},
+		{"a release that was not seen, and later freed", `
+			1 acquire m
+			1 release m inferred
+			2 acquire m
+			2 release m
+			2 destroy m inferred freed`, nil},
 		{"released, then destroyed", `
 			1 acquire m
 			1 release m

@@ -22,6 +22,8 @@ func (n names) misuse(f *Finding) string {
 		return fmt.Sprintf("%s unlocks %s%s, which %s holds%s", who, what, at, n.second(f), n.atOther(f, " since %s", ""))
 	case finding.DestroyHeld:
 		return fmt.Sprintf("%s destroys %s%s, which %s holds%s", who, what, at, n.holder(f), n.atOther(f, " since %s", ""))
+	case finding.FreeHeld:
+		return fmt.Sprintf("%s frees the memory of %s%s, which %s holds%s", who, what, at, n.holder(f), n.atOther(f, " since %s", ""))
 	case finding.DestroyWaited:
 		return fmt.Sprintf("%s destroys %s%s, while %s waits there%s", who, what, at, n.second(f), n.atOther(f, " since %s", ""))
 	case finding.DestroyTwice:

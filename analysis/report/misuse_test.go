@@ -29,6 +29,8 @@ func TestMisuseSentences(t *testing.T) {
 			front + " unlocks 'ledger' at shop/shop.c:22, which nobody holds: it locked it last at shop/shop.c:20"},
 		{finding.UnlockByOther, []finding.Step{step(2, 2, event.ReleaseUnheld, ledger, 0), step(1, 3, event.Acquire, ledger, 4)},
 			front + " unlocks 'ledger', which " + back + " holds since desk/shop.c:32"},
+		{finding.FreeHeld, []finding.Step{step(2, 2, event.Destroy, ledger, 2), step(1, 3, event.Acquire, ledger, 4)},
+			front + " frees the memory of 'ledger' at shop/shop.c:22, which " + back + " holds since desk/shop.c:32"},
 		{finding.DestroyHeld, []finding.Step{step(2, 2, event.Destroy, ledger, 2), step(1, 3, event.Acquire, ledger, 4)},
 			front + " destroys 'ledger' at shop/shop.c:22, which " + back + " holds since desk/shop.c:32"},
 		{finding.DestroyHeld, []finding.Step{step(2, 2, event.Destroy, ledger, 2), step(1, 2, event.Acquire, ledger, 0)},

@@ -192,6 +192,8 @@ func (p *printer) stepText(s Step) string {
 		verb = "waits for"
 	case s.Blocked:
 		verb = "waits"
+	case s.Op == event.Destroy && s.Flags&event.Freed != 0:
+		verb = "frees the memory of"
 	case s.Flags&event.Atomic != 0 && s.Op.IsAccess():
 		verb = "atomically " + verb
 	}

@@ -19,6 +19,7 @@ var misuseCases = [][2]string{
 	{"destroy_twice", "destroy-twice"}, {"destroy_condition_twice", "destroy-twice"}, {"destroy_semaphore_twice", "destroy-twice"},
 	{"reinit_held", "reinit-held"}, {"reinit_waited", "reinit-waited"}, {"overwritten", "overwritten-waited"},
 	{"signal_destroyed", "use-destroyed"}, {"wait_destroyed", "use-destroyed"}, {"post_destroyed", "use-destroyed"}, {"barrier_destroyed", "use-destroyed"},
+	{"free_held", "free-held"},
 	{"destroy_rwlock", "destroy-held"}, {"destroy_waited", "destroy-waited"},
 }
 
@@ -26,7 +27,7 @@ var misuseCases = [][2]string{
 var uncertainCase = [2]string{"rwlock_destroyed", "use-destroyed"}
 
 // innocentCases break no rule. The last one ends the process.
-var innocentCases = []string{"post_by_other", "post_shared", "destroy_woken", "exit_robust", "never_ended", "exit_of_process"}
+var innocentCases = []string{"free_handed", "free_last", "post_by_other", "post_shared", "destroy_woken", "exit_robust", "never_ended", "exit_of_process"}
 
 func misuseProgram(t *testing.T) string {
 	t.Helper()

@@ -147,6 +147,79 @@ static void destroy_held(void)
 		pthread_mutex_unlock(&made);
 }
 
+struct session {
+	char name[64];
+	pthread_mutex_t lock;
+};
+
+static struct session *session;
+
+static struct session *make_session(void)
+{
+	struct session *s = calloc(1, sizeof(*s));
+
+	__asm__ volatile("" : "+r"(s) : : "memory");
+	return s;
+}
+
+static void free_held(void)
+{
+	struct session *s = make_session();
+
+	pthread_mutex_lock(&s->lock); /* other free_held */
+	if (fine)
+		pthread_mutex_unlock(&s->lock);
+	free(s); /* wrong free_held */
+	if (!fine)
+		pthread_mutex_unlock(&s->lock);
+}
+
+static void *owner(void *arg)
+{
+	pthread_mutex_lock(&session->lock);
+	session->name[0]++;
+	pthread_mutex_unlock(&session->lock);
+	sem_post(&here);
+	return arg;
+}
+
+/* What a thread has unlocked and handed over another may free. */
+static void free_handed(void)
+{
+	pthread_t t;
+
+	session = make_session();
+	t = start(owner);
+	sem_wait(&here);
+	free(session);
+	finish(t);
+}
+
+static void *leaves(void *arg)
+{
+	int left;
+
+	pthread_mutex_lock(&session->lock);
+	left = ++session->name[0];
+	pthread_mutex_unlock(&session->lock);
+	if (left == 2)
+		free(session);
+	return arg;
+}
+
+/* The last one to unlock may free, and memory that is used again has other locks. */
+static void free_last(void)
+{
+	for (int i = 0; i < 3; i++) {
+		pthread_t t;
+
+		session = make_session();
+		t = start(leaves);
+		leaves(NULL);
+		finish(t);
+	}
+}
+
 static void *waiter(void *arg)
 {
 	pthread_mutex_lock(&lock);
@@ -658,6 +731,7 @@ static const struct {
 #define CASE(f) {#f, f}
 	CASE(unlock_not_held), CASE(unlock_rwlock), CASE(unlock_c11), CASE(unlock_by_other), CASE(post_by_other), CASE(relock), CASE(relock_rwlock),
 	CASE(destroy_twice), CASE(destroy_condition_twice), CASE(destroy_semaphore_twice), CASE(reinit_held), CASE(reinit_waited), CASE(overwritten),
+	CASE(free_held), CASE(free_handed), CASE(free_last),
 	CASE(destroy_held), CASE(destroy_waited), CASE(destroy_woken), CASE(wait_two_mutexes), CASE(wait_not_held), CASE(use_destroyed),
 	CASE(signal_destroyed), CASE(wait_destroyed), CASE(post_destroyed), CASE(post_shared), CASE(barrier_destroyed), CASE(rwlock_destroyed), CASE(destroy_rwlock),
 	CASE(exit_holding), CASE(exit_robust), CASE(unlock_inconsistent), CASE(wait_inconsistent), CASE(exit_cancelled), CASE(exit_of_process), CASE(join_detached), CASE(join_made_detached), CASE(join_twice), CASE(join_self), CASE(detach_twice), CASE(detach_joined),
