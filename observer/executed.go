@@ -20,19 +20,22 @@ func (o *Observer) recordExecuted(t *thread, r *bpf.Record) {
 	if r.Result != 0 && e.ObservedUntil == 0 {
 		e.ObservedUntil = since
 	}
-	if o.names.lastThread > 1 && !slices.ContainsFunc(e.Hits, func(h run.Hit) bool { return h.Thread == t.id }) {
-		e.Hits = append(e.Hits, run.Hit{Thread: t.id, Since: since})
+	if o.names.lastThread > 1 {
+		e.Hits = append(e.Hits, run.Hit{Thread: t.id, Since: since, Until: o.stats.Events + uint64(len(o.postponed))})
 	}
 }
 
 // Executed returns the instructions that synchronise unobserved, in the order of their numbers:
 // those that were executed while there were several threads, and those whose executions were
-// not recorded to the end of the run.
+// not recorded to the end of the run. Their hits are all that were recorded: the BPF program sends
+// only the first.
 func (o *Observer) Executed() []run.Executed {
 	var all []run.Executed
 	for _, number := range slices.Sorted(maps.Keys(o.executed)) {
 		if e := o.executed[number]; len(e.Hits) > 0 || e.ObservedUntil > 0 {
-			all = append(all, *e)
+			one := *e
+			one.Hits = slices.Clone(e.Hits)
+			all = append(all, one)
 		}
 	}
 	return all

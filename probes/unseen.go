@@ -8,16 +8,19 @@ import (
 
 	"github.com/ianlancetaylor/demangle"
 
+	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
+	"github.com/tracepredict/tracepredict/probes/waiting"
 )
 
 // UnseenProbe is the probe of an instruction by which the program synchronises without being
 // observed, for example an atomic instruction that accesses memory through a pointer. It records
 // which threads execute the instruction, not what that does.
 type UnseenProbe struct {
-	At     uint64 // address of the instruction
+	At     uint64 // address of the instruction; of a loop that waits, of the load that decides
 	Addr   uint64 // address of the probe
 	Offset uint64 // file offset of Addr
 	Class  cheapsite.Class
@@ -59,12 +62,83 @@ func (b *builder) planUnseen() error {
 		}
 		unseenProbes = append(unseenProbes, probe)
 	}
+	waits, err := b.waits(func(addr uint64) bool { return sites[addr] })
+	if err != nil {
+		return err
+	}
+	if room := maxUnseen - len(unseenProbes); len(waits) > room && room >= 0 {
+		b.note("%s has %d loops that wait for other threads, too many: {it is|they are} not observed which end", path.Base(b.plan.File.Name()), len(waits))
+		waits = nil
+	}
+	unseenProbes = append(unseenProbes, waits...)
 	if len(unseenProbes) > maxUnseen {
 		b.note("%s synchronises by itself at %d places that are not observed, more than the %d at which probes would tell whether they are executed: all are taken to be", path.Base(b.plan.File.Name()), len(unseenProbes), maxUnseen)
 		return nil
 	}
 	b.plan.UnseenProbes = unseenProbes
 	return nil
+}
+
+// maxWaitText bounds the size of code, in bytes, that is searched for loops that wait. The search of
+// 1 MB takes a quarter of a second.
+const maxWaitText = 2 << 20
+
+// waits plans the probes of the ends of loops that wait for a value that another thread stores. A
+// loop whose load is recorded needs none: what it sees is known.
+func (b *builder) waits(occupied func(uint64) bool) ([]UnseenProbe, error) {
+	f := b.plan.File
+	if f.TextSize() > maxWaitText || holdsLibrary(f) {
+		return nil, nil
+	}
+	recorded := map[uint64]bool{}
+	for i := range b.plan.Sites {
+		s := &b.plan.Sites[i]
+		recorded[s.At] = recorded[s.At] || s.Variable != "" && !s.Conditional && s.Program != ProgramCall
+	}
+	found, whole, err := waiting.Find(f, waiting.Options{
+		Arrivals: b.image.Arrivals,
+		Holds:    b.holds,
+		Known:    func(load uint64) bool { return recorded[load] },
+		Skip:     b.inTable,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("look for loops that wait in %s: %w", f.Name(), err)
+	}
+	if !whole && f.Arch() == insn.AMD64 {
+		b.note("%s is too large to be searched for all loops that wait for other threads", path.Base(f.Name()))
+	}
+	var out []UnseenProbe
+	for _, w := range found {
+		probe, ok := b.unseenProbe(elf.UnseenSite{Addr: w.Load, Return: w.Exit, What: elf.UnseenWait}, occupied)
+		if !ok {
+			b.note("the end of the loop that waits at 0x%x of %s cannot be observed", w.Load, path.Base(f.Name()))
+			continue
+		}
+		out = append(out, probe)
+	}
+	return out, nil
+}
+
+// holds returns how many more locks a thread holds after the call of a function than before. ok is
+// false if the function is not of the table. name is that of an import.
+func (b *builder) holds(entry uint64, name string) (change int, ok bool) {
+	e := b.tableCalls[entry].entry
+	if name != "" {
+		if e, ok = b.opts.Table.Match(name, demangled(name)); !ok {
+			return 0, false
+		}
+	} else if _, ok = b.tableCalls[entry]; !ok {
+		return 0, false
+	}
+	switch e.Op {
+	case bpf.OpAcquire, bpf.OpAcquireRead:
+		if !e.Try {
+			return 1, true
+		}
+	case bpf.OpRelease:
+		return -1, true
+	}
+	return 0, true
 }
 
 // orderingSites returns the instructions of the file that synchronise. ok is false if they are

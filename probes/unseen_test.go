@@ -74,3 +74,43 @@ func TestUnseenProbes(t *testing.T) {
 		})
 	}
 }
+
+const waitsSource = `
+static volatile int flag;
+struct gate { int unused; volatile int open; };
+__attribute__((noinline)) void by_name(void) { while (!flag) ; }
+__attribute__((noinline)) void by_pointer(struct gate *g) { while (!g->open) ; }
+int main(int argc, char **argv) { (void)argv; if (argc > 1) by_name(); if (argc > 2) by_pointer((struct gate *)argv); flag = 1; return 0; }
+`
+
+// TestWaitProbes checks that a plan has a probe where a loop that waits is left, unless its load is
+// recorded.
+func TestWaitProbes(t *testing.T) {
+	f := build(t, "gcc", waitsSource, "-O2", "-g")
+	for _, tt := range []struct {
+		name string
+		opts Options
+		want []string
+	}{
+		{"nothing watched", Options{Atomics: true}, []string{"loop that waits in by_name", "loop that waits in by_pointer"}},
+		{"the flag watched", Options{Atomics: true, Watch: []string{"flag"}}, []string{"loop that waits in by_pointer"}},
+		{"the field watched", Options{Atomics: true, Watch: []string{"open of struct gate"}}, []string{"loop that waits in by_name"}},
+		{"not asked for", Options{}, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := plan(t, f, tt.opts)
+			var got []string
+			for _, probe := range p.UnseenProbes {
+				text, _, _ := strings.Cut(p.Describe(probe), " at ")
+				got = append(got, text)
+				if probe.Addr == probe.At {
+					t.Errorf("%s: the probe is in the loop", text)
+				}
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -19,6 +19,11 @@ import (
 // atomic exchange stored by a plain instruction, which is not recorded, and hand it on by
 // observed synchronisation. A thread may have executed the instruction again at any time after
 // the first, so the time of the first cannot exclude an order.
+//
+// Of a loop that waits, all executions are recorded until it is not observed any more. What it
+// orders comes after the store that ended it, so it may have ordered the sides only if it ended
+// after the earlier one and before the later one. The thread of the earlier access of a race only
+// hands on, by what was observed, what it did itself.
 
 // inProcesses returns the instructions that may have ordered threads of some processes, with the
 // executions by their threads.
@@ -43,10 +48,10 @@ func inProcesses(all []run.Executed, own []uint32, names run.Namer) []run.Execut
 // unseenOrder returns a sentence on an instruction that may have ordered the sides of f: of all
 // such instructions, the one that most threads of f executed. It is "" if there is none.
 func unseenOrder(executed []run.Executed, f *finding.Finding) string {
-	later := laterSide(f)
+	earlier, later := earlierSide(f), laterSide(f)
 	best, mostSides := -1, -1
 	for i := range executed {
-		if sides, anyThread := executedBefore(&executed[i], f, later); anyThread && len(sides) > mostSides {
+		if sides, anyThread := executedBetween(&executed[i], f, earlier, later); anyThread && len(sides) > mostSides {
 			best, mostSides = i, len(sides)
 		}
 	}
@@ -54,11 +59,15 @@ func unseenOrder(executed []run.Executed, f *finding.Finding) string {
 		return ""
 	}
 	e := &executed[best]
-	sides, _ := executedBefore(e, f, later)
+	sides, _ := executedBetween(e, f, earlier, later)
 	if len(sides) == 0 {
 		sides = e.Threads()
 	}
-	return fmt.Sprintf("%s synchronised unobserved (%s), which may order any two events", names(sides, e.ObservedUntil > 0), e.Description)
+	what := "may order any two events"
+	if e.Waits {
+		what = "may order what followed after what other threads did before"
+	}
+	return fmt.Sprintf("%s synchronised unobserved (%s), which %s", names(sides, e.ObservedUntil > 0), e.Description, what)
 }
 
 // laterSide returns the largest Seq of the events of a finding. Without events it is the largest
@@ -76,15 +85,42 @@ func laterSide(f *finding.Finding) uint64 {
 	return later
 }
 
-// executedBefore returns the threads of the finding's evidence that executed an instruction
-// before the event with the Seq later, and whether any thread at all may have.
-func executedBefore(e *run.Executed, f *finding.Finding, later uint64) (sides []event.ThreadID, anyThread bool) {
+// earlierSide returns the evidence with the smallest Seq; the zero Step if there is none.
+func earlierSide(f *finding.Finding) finding.Step {
+	var earlier finding.Step
+	for i, s := range f.Evidence {
+		if i == 0 || s.Seq < earlier.Seq {
+			earlier = s
+		}
+	}
+	return earlier
+}
+
+// mayOrder reports whether an execution may have ordered a finding's earlier side before the event
+// with the Seq later.
+func mayOrder(e *run.Executed, h run.Hit, f *finding.Finding, earlier finding.Step, later uint64) bool {
+	if h.Since > later {
+		return false
+	}
+	if !e.Waits {
+		return true
+	}
+	return (h.Until == 0 || h.Until >= earlier.Seq) && (f.Kind != finding.Race || h.Thread != earlier.Thread)
+}
+
+// executedBetween returns the threads of the finding's evidence that executed an instruction which
+// may have ordered its earlier side before the event with the Seq later, and whether any thread at
+// all may have.
+func executedBetween(e *run.Executed, f *finding.Finding, earlier finding.Step, later uint64) (sides []event.ThreadID, anyThread bool) {
 	anyThread = e.ObservedUntil != 0 && e.ObservedUntil <= later
 	for _, h := range e.Hits {
-		if h.Since > later {
+		if !mayOrder(e, h, f, earlier, later) {
 			continue
 		}
 		anyThread = true
+		if slices.Contains(sides, h.Thread) {
+			continue
+		}
 		for i := range f.Evidence {
 			if f.Evidence[i].Thread == h.Thread {
 				sides = append(sides, h.Thread)
@@ -141,7 +177,7 @@ func byDescription(all []run.Executed) []run.Executed {
 		if !ok {
 			i = len(out)
 			at[e.Description] = i
-			out = append(out, run.Executed{Description: e.Description})
+			out = append(out, run.Executed{Description: e.Description, Waits: e.Waits})
 		}
 		one := &out[i]
 		one.ObservedUntil = max(one.ObservedUntil, e.ObservedUntil)

@@ -47,6 +47,44 @@ func TestDoubtOfExecuted(t *testing.T) {
 	}
 }
 
+// A loop that waits is a reason for doubt only if one of its executions lies between the sides, and is
+// not one of the thread that made a race's earlier access.
+func TestDoubtOfWaits(t *testing.T) {
+	at := func(left uint64, hits ...run.Hit) run.Executed {
+		return run.Executed{Description: "p", Waits: true, Hits: hits, ObservedUntil: left}
+	}
+	steps := []finding.Step{{Thread: 1, Seq: 10}, {Thread: 2, Seq: 20}}
+	race, deadlock := finding.Race, finding.Deadlock
+	tests := []struct {
+		name     string
+		kind     finding.Kind
+		executed run.Executed
+		want     string // how the reason begins; "" for none
+	}{
+		{"by the later side, between", race, at(0, run.Hit{Thread: 2, Since: 12, Until: 15}), "T2 synchronised unobserved (p), which may order what followed"},
+		{"by the later side, perhaps between", race, at(0, run.Hit{Thread: 2, Since: 5, Until: 10}), "T2 synchronised"},
+		{"by the later side, before", race, at(0, run.Hit{Thread: 2, Since: 5, Until: 9}), ""},
+		{"by the later side, before and between", race, at(0, run.Hit{Thread: 2, Since: 5, Until: 9}, run.Hit{Thread: 2, Since: 13, Until: 14}), "T2 synchronised"},
+		{"by the later side, after", race, at(0, run.Hit{Thread: 2, Since: 21, Until: 21}), ""},
+		{"by the earlier side", race, at(0, run.Hit{Thread: 1, Since: 12, Until: 15}), ""},
+		{"by the earlier side of a deadlock", deadlock, at(0, run.Hit{Thread: 1, Since: 12, Until: 15}), "T1 synchronised"},
+		{"by a third", race, at(0, run.Hit{Thread: 3, Since: 12, Until: 15}), "T3 synchronised"},
+		{"by a third, before", deadlock, at(0, run.Hit{Thread: 3, Since: 1, Until: 2}), ""},
+		{"not looked at any more", race, at(15, run.Hit{Thread: 3, Since: 1, Until: 2}), "T3 and perhaps others synchronised"},
+		{"not looked at any more, too late", race, at(21, run.Hit{Thread: 3, Since: 1, Until: 2}), ""},
+		{"of a trace that does not say until when", race, at(0, run.Hit{Thread: 2, Since: 5}), "T2 synchronised"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := &finding.Finding{Kind: tt.kind, Evidence: steps}
+			got := replay.Doubt(run.Summary{Executed: []run.Executed{tt.executed}}, &run.Names{}, nil)(f)
+			if (got == "") != (tt.want == "") || !strings.HasPrefix(got, tt.want) {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
 // What one process synchronises unobserved is no reason to doubt a finding about threads of another
 // one; where the processes are unknown, it is.
 func TestDoubtHasAScope(t *testing.T) {

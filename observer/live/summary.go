@@ -11,6 +11,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
+	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/libname"
 )
 
@@ -159,8 +160,13 @@ func executed(s *loader.Session, all []run.Executed) []run.Executed {
 	var kept []run.Executed
 	for _, e := range all {
 		e.Description = "synchronisation"
-		if plan, probe, ok := s.UnseenProbe(e.Number); ok {
+		plan, probe, ok := s.UnseenProbe(e.Number)
+		if ok {
 			e.Description = plan.Describe(probe)
+			e.Waits = probe.What == elf.UnseenWait
+		}
+		if !e.Waits {
+			e.First()
 		}
 		e.Processes = s.UnseenProcesses(e.Number)
 		early := false

@@ -6,6 +6,7 @@
 package run
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -149,8 +150,11 @@ type Process struct {
 type Executed struct {
 	Number      uint64 `json:"-"`     // its number in records; 0 if it was read from a trace
 	Description string `json:"place"` // for example "atomic instruction in push at queue.c:12"
+	// Waits reports that it only waits for what other threads do: it orders what its thread does
+	// later after what others did, and nothing else.
+	Waits bool `json:"waits,omitempty"`
 	// Hits are the first executions by each thread, in order, since there were several
-	// threads: the only thread of a process orders nothing.
+	// threads: the only thread of a process orders nothing. If it Waits, they are all executions.
 	Hits []Hit `json:"hits,omitempty"`
 	// ObservedUntil is the number of the first event after which executions were no longer
 	// observed, so that any thread may have executed it; 0: it was observed to the end.
@@ -160,20 +164,38 @@ type Executed struct {
 	Processes []uint32 `json:"pids,omitempty"`
 }
 
-// Threads returns the threads that were observed to execute it, in order.
+// Threads returns the threads that were observed to execute it, in the order of their first hits.
 func (e *Executed) Threads() []event.ThreadID {
-	ids := make([]event.ThreadID, len(e.Hits))
-	for i, h := range e.Hits {
-		ids[i] = h.Thread
+	ids := make([]event.ThreadID, 0, len(e.Hits))
+	for _, h := range e.Hits {
+		if !slices.Contains(ids, h.Thread) {
+			ids = append(ids, h.Thread)
+		}
 	}
 	return ids
 }
 
-// Hit is the first execution of an Executed by a thread. It happened before the thread's
+// First leaves only the first hit of each thread, which may have executed it again at any time.
+func (e *Executed) First() {
+	seen := map[event.ThreadID]bool{}
+	e.Hits = slices.DeleteFunc(e.Hits, func(h Hit) bool {
+		again := seen[h.Thread]
+		seen[h.Thread] = true
+		return again
+	})
+	for i := range e.Hits {
+		e.Hits[i].Until = 0
+	}
+}
+
+// Hit is an execution of an Executed by a thread. It happened before the thread's
 // events with numbers from Since on, and after its earlier events.
 type Hit struct {
 	Thread event.ThreadID `json:"thread"`
 	Since  uint64         `json:"since"`
+	// Until is the number of the last event, of any thread, that may have happened before it. 0: that
+	// is not known, or the thread may have executed it again at any time.
+	Until uint64 `json:"until,omitempty"`
 }
 
 // Calls counts the events of the functions that match a pattern.

@@ -18,6 +18,7 @@ const (
 	UnseenAtomic  UnseenKind = iota // an atomic read-modify-write instruction, or a fence
 	UnseenSyscall                   // a system call instruction, or a call of syscall(2)
 	UnseenCall                      // a call of a library's function that orders threads
+	UnseenWait                      // a loop that waits for a value that another thread stores; see probes/waiting
 )
 
 // String returns the kind as text for people.
@@ -29,6 +30,8 @@ func (k UnseenKind) String() string {
 		return "system call"
 	case UnseenCall:
 		return "call"
+	case UnseenWait:
+		return "loop that waits"
 	}
 	return "unknown"
 }

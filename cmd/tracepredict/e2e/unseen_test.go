@@ -103,3 +103,39 @@ func TestUnseenSyncOnHeap(t *testing.T) {
 		})
 	}
 }
+
+// TestLoopsThatWait checks that a loop which waits until another thread stores a value weakens a
+// finding that it may refute, and that one which is left for another reason, or not executed, does
+// not. The report of the trace is the same.
+func TestLoopsThatWait(t *testing.T) {
+	needBPF(t)
+	for _, c := range []struct{ mode, confidence, executed string }{
+		{"waits", "likely", "loop that waits in second at gates.c:30"},
+		{"polls", "predicted", ""},
+		{"", "predicted", ""},
+	} {
+		t.Run(c.mode, func(t *testing.T) {
+			dir := t.TempDir()
+			file, live, again := filepath.Join(dir, "trace"), filepath.Join(dir, "live.json"), filepath.Join(dir, "again.json")
+			tool := startTool(t, childOptions{}, "exec", "--watch", "tally", "--record", file, "--format", "json", "--output", live, "--", processFixture(t, "gates.c", "-g"), c.mode)
+			tool.want(66)
+			if !tool.out.has("tally 2") {
+				t.Errorf("the program said %q", tool.out.String())
+			}
+			r := readReport(t, live)
+			wantSummary(t, r, c.confidence+" race of tally")
+			if got := r.Findings[0].Reason; !strings.Contains(got, c.executed) || c.executed == "" && got != "" {
+				t.Errorf("the reason is %q, want %q", got, c.executed)
+			}
+			var places []string
+			for _, e := range r.Run.Executed {
+				places = append(places, e.Place)
+			}
+			if got := strings.Join(places, ", "); got != c.executed {
+				t.Errorf("executed: %q, want %q", got, c.executed)
+			}
+			startTool(t, childOptions{}, "analyze", "--format", "json", "--output", again, file).want(66)
+			wantSameFile(t, live, again)
+		})
+	}
+}

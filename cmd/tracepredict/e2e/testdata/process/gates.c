@@ -1,0 +1,53 @@
+// Two threads change tally. The argument says what the second one does before: it "waits" until the
+// first one has opened a gate on the heap, it "polls" such a gate that nobody opens, or it looks once.
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gate {
+	int unused;
+	atomic_int open;
+};
+
+static int tally;
+static const char *mode;
+
+__attribute__((noinline)) static void change(void) { tally++; }
+
+static void *first(void *p) {
+	struct gate *gates = p;
+	change();
+	atomic_store_explicit(&gates[0].open, 1, memory_order_release);
+	return NULL;
+}
+
+static void *second(void *p) {
+	struct gate *gates = p;
+	if (strcmp(mode, "waits") == 0)
+		while (!atomic_load_explicit(&gates[0].open, memory_order_acquire))
+			sched_yield();
+	if (strcmp(mode, "polls") == 0)
+		for (int i = 0; i < 3; i++) {
+			if (atomic_load_explicit(&gates[1].open, memory_order_acquire))
+				return p;
+			sched_yield();
+		}
+	change();
+	return NULL;
+}
+
+int main(int argc, char **argv) {
+	pthread_t t, u;
+	mode = argc > 1 ? argv[1] : "";
+	struct gate *gates = calloc(2, sizeof *gates);
+	if (pthread_create(&t, NULL, first, gates) || pthread_create(&u, NULL, second, gates))
+		return 1;
+	pthread_join(t, NULL);
+	pthread_join(u, NULL);
+	printf("tally %d\n", tally);
+	free(gates);
+	return 0;
+}

@@ -1,0 +1,199 @@
+package waiting
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/libname"
+)
+
+// effect is what a function does that matters to a loop that calls it.
+type effect struct {
+	busy    bool
+	unknown bool // it may store anywhere
+	idles   bool
+	stores  []span // relative to the registers at its entry
+	loads   []load // on which the result depends
+	result  value
+	held    int8 // locks at its return
+}
+
+const (
+	maxDepth  = 6
+	maxCallee = 2048 // bytes
+	// touched is the number of bytes that a function of another file is taken to write at an address
+	// that it gets.
+	touched = 32
+)
+
+// effect returns the effect of the function that begins at an address.
+func (x *Finder) effect(entry uint64, depth int) *effect {
+	if e := x.effects[entry]; e != nil {
+		if e.busy {
+			return &effect{unknown: true} // a recursion
+		}
+		return e
+	}
+	fn, ok := x.file.FunctionAt(entry)
+	if !ok || fn.Lo != entry || fn.Hi-fn.Lo > maxCallee || depth >= maxDepth {
+		return &effect{unknown: true}
+	}
+	e := &effect{busy: true}
+	x.effects[entry] = e
+	*e = x.effectOf(fn, depth)
+	return e
+}
+
+func (x *Finder) effectOf(fn elf.Range, depth int) effect {
+	r, err := x.routine(fn)
+	if err != nil || r == nil || r.Open {
+		return effect{unknown: true}
+	}
+	g := &region{x: x, r: r, depth: depth + 1, blocks: make([]int, len(r.Blocks))}
+	for i := range g.blocks {
+		g.blocks[i] = i
+	}
+	g.solve(x.entry())
+	if g.failed {
+		return effect{unknown: true}
+	}
+	e := effect{unknown: g.unknown, idles: g.idles, stores: g.stores, loads: g.loads, result: g.result, held: g.held}
+	if !g.othersDecide(e.result.loads) {
+		e.result = value{}
+	}
+	return e
+}
+
+// call changes a state to that after a call has returned.
+func (g *region) call(s *state, in *insn.Inst) {
+	name := g.x.imported(in)
+	result := value{}
+	switch {
+	case name != "":
+		g.callImport(s, name)
+	case in.Kind == insn.IndirectCall || in.Kind == insn.IndirectJump:
+		g.unknown = true
+		g.passes(s, true)
+	case g.rough:
+		result = value{class: loaded, loads: returned}
+	default:
+		result = g.callFunction(s, g.x.effect(in.Target, g.depth))
+	}
+	if !g.rough {
+		s.held = hold(s.held, g.x.holds(in))
+	}
+	for reg := range insn.Reg(len(s.regs)) {
+		if insn.AMD64.CallerSaved().Has(reg) {
+			s.regs[reg] = value{}
+		}
+	}
+	s.regs[insn.RAX], s.flags = result, value{}
+}
+
+// idle are functions of the C library that sleep, or let other threads run, and change no memory of
+// the program but what they are told to.
+var idle = []string{"nanosleep", "clock_nanosleep", "usleep", "sleep", "thrd_sleep", "sched_yield", "pthread_yield", "thrd_yield", "poll", "syscall"}
+
+// harmless are other functions that loops which wait call, and that change no memory of the program.
+var harmless = []string{"pthread_testcancel", "pthread_self", "getpid", "gettid", "puts", "putchar", "printf", "fflush"}
+
+// callImport records what a function of another file may write.
+func (g *region) callImport(s *state, name string) {
+	if slices.Contains(idle, name) {
+		g.idles = true
+		return
+	}
+	if !slices.Contains(harmless, name) && !libname.OnObject(name) {
+		g.passes(s, false)
+	}
+}
+
+// passes records that a call may write to where its arguments point.
+func (g *region) passes(s *state, all bool) {
+	args := insn.AMD64.Arguments()
+	if !all {
+		args = args[:3]
+	}
+	for _, reg := range args {
+		v := s.regs[reg]
+		switch {
+		case v.root == 0 || v.class == varies:
+		case g.ofFrame(v.root):
+			g.overwrite(s, span{v.root, v.off, touched})
+		default:
+			g.stored(span{v.root, v.off, touched})
+		}
+	}
+}
+
+// overwrite records that a called function writes a part of the frame.
+func (g *region) overwrite(s *state, to span) {
+	g.writes(to)
+	s.frame = s.frame.Overwrite(g.x.key(to.root, to.off), to.size)
+}
+
+// callFunction records what a function of the file does, and returns its result.
+func (g *region) callFunction(s *state, e *effect) value {
+	g.idles = g.idles || e.idles
+	if e.unknown {
+		g.unknown = true
+		g.passes(s, true)
+	}
+	for _, w := range e.stores {
+		to := g.x.translate(s, w)
+		switch {
+		case to.root != 0 && g.ofFrame(to.root):
+			g.overwrite(s, to)
+		default:
+			g.stored(to)
+		}
+	}
+	if e.result.class != loaded {
+		if e.result.class == fixed && e.result.root != 0 && g.x.roots[e.result.root].kind == absolute {
+			return e.result
+		}
+		return value{}
+	}
+	out := value{class: fixed}
+	for n := range e.loads {
+		if e.result.loads>>n&1 == 0 {
+			continue
+		}
+		from := g.x.translate(s, e.loads[n].span)
+		if from.root == 0 {
+			return value{}
+		}
+		out = combine(out, g.passedLoad(s, e.loads[n].at, from))
+	}
+	return out
+}
+
+// passedLoad returns the value that a called function loads from a span of its caller's.
+func (g *region) passedLoad(s *state, at uint64, from span) value {
+	return g.loadFrom(s, at, from, 0)
+}
+
+// translate returns a span of a called function in terms of the caller; without a root if it is not
+// known.
+func (x *Finder) translate(s *state, from span) span {
+	id, off := x.translateRoot(s, from.root)
+	return span{id, from.off + off, from.size}
+}
+
+func (x *Finder) translateRoot(s *state, id rootID) (rootID, int64) {
+	r := x.roots[id]
+	switch r.kind {
+	case absolute, fromInstruction:
+		return id, 0
+	case fromRegister:
+		if v := s.regs[r.reg&15]; v.class != varies {
+			return v.root, v.off
+		}
+	case fromMemory:
+		if parent, off := x.translateRoot(s, r.parent); parent != 0 {
+			return x.id(root{kind: fromMemory, parent: parent, off: r.off + off}), 0
+		}
+	}
+	return 0, 0
+}

@@ -1,0 +1,299 @@
+// Package waiting finds loops that wait, without a call of the table, until another thread stores a
+// value: loops with an exit that is decided by what is loaded from one address, again in each
+// iteration, and to which the loop itself does not store. Either all exits are such, or the loop
+// pauses, sleeps or yields. Such ad-hoc synchronisation is described
+// by Xiong et al., "Ad Hoc Synchronization Considered Harmful" (SyncFinder, OSDI 2010), and by
+// Jannesari and Tichy, "Identifying Ad-hoc Synchronization for Enhanced Race Detection" (Helgrind+,
+// IPDPS 2010).
+//
+// The input is an open binary; the output is, for each such exit, the load that decides and the
+// address at which control leaves the loop. The search is by data flow within the function, and
+// through direct calls. It proves nothing: a loop may be found that no other thread ends, and one
+// that leaves by a value kept in a structure on the way may be missed. It knows no process.
+package waiting
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/probes/code"
+	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// Wait is an exit of a loop that waits.
+type Wait struct {
+	Func elf.Range // the function extent that contains the loop
+	Exit uint64    // where control goes on once the value is there
+	Load uint64    // the first of the instructions whose values decide; it may be in a called function
+	// Static are the variables at fixed addresses whose values decide. It is empty if none is known.
+	Static []Static
+}
+
+// Static is a range of the file's data that an instruction loads.
+type Static struct {
+	Addr uint64
+	Size int
+}
+
+// File is the binary whose code is searched, as elf.File.
+type File interface {
+	Arch() insn.Arch
+	// Bytes returns up to n bytes from an address on, fewer where the section ends.
+	Bytes(addr uint64, n int) ([]byte, error)
+	// Functions returns the extents of functions, and FunctionAt the one that contains an address.
+	Functions() []elf.Range
+	FunctionAt(addr uint64) (elf.Range, bool)
+	// PLTTargets and GOTSlots return the names of imports, by the addresses of their stubs and slots.
+	PLTTargets() map[uint64]string
+	GOTSlots() map[uint64]string
+	// IsData reports whether the program may write at an address.
+	IsData(addr uint64) bool
+}
+
+// Options describe what the caller knows of the code.
+type Options struct {
+	// Arrivals reports where jump tables and exceptions land; see code.Arrivals.
+	Arrivals code.Arrivals
+	// Holds returns how many more locks a thread holds after a call than before: 1, 0 or -1. ok is
+	// false if the function is not one that locks. name is that of an import, "" for a function of
+	// the file, which begins at entry.
+	Holds func(entry uint64, name string) (change int, ok bool)
+	// Known reports whether each execution of the load at an address is recorded anyway.
+	Known func(load uint64) bool
+	// Skip reports whether a function's loops are left out.
+	Skip func(elf.Range) bool
+}
+
+const (
+	maxWork     = 1 << 21 // instructions visited for one file, each as often as it is visited
+	maxFunction = 1 << 17 // bytes
+	maxLoop     = 1 << 12 // instructions
+)
+
+// Finder finds the loops that wait in one file. It is not safe for concurrent use.
+type Finder struct {
+	Options
+	file    File
+	plt     map[uint64]string
+	slots   map[uint64]string
+	roots   []root
+	rootIDs map[root]rootID
+	effects map[uint64]*effect
+	work    int
+}
+
+// Find returns the waits of a file, sorted by Exit and without duplicates. whole is false if the
+// search of all code would have taken too long, or if the architecture is not supported.
+func Find(f File, opts Options) (waits []Wait, whole bool, err error) {
+	if f.Arch() != insn.AMD64 {
+		return nil, false, nil
+	}
+	x := &Finder{Options: opts, file: f, plt: f.PLTTargets(), slots: f.GOTSlots(), rootIDs: map[root]rootID{}, effects: map[uint64]*effect{}, work: maxWork}
+	x.roots = make([]root, 1) // number 0 is none
+	for _, fn := range f.Functions() {
+		if !x.jumpsBack(fn) || opts.Skip != nil && opts.Skip(fn) {
+			continue
+		}
+		r, err := x.routine(fn)
+		if err != nil {
+			return nil, false, fmt.Errorf("look for loops that wait: %w", err)
+		}
+		if r == nil {
+			continue
+		}
+		for _, l := range r.Loops() {
+			waits = append(waits, x.loop(r, &l)...)
+		}
+	}
+	slices.SortStableFunc(waits, func(a, b Wait) int { return cmp.Compare(a.Exit, b.Exit) })
+	return merge(waits), x.work > 0, nil
+}
+
+// merge makes one of the waits that leave at the same address.
+func merge(waits []Wait) []Wait {
+	var out []Wait
+	for _, w := range waits {
+		n := len(out) - 1
+		if n < 0 || out[n].Exit != w.Exit {
+			out = append(out, w)
+			continue
+		}
+		out[n].Load = min(out[n].Load, w.Load)
+		for _, s := range w.Static {
+			if !slices.Contains(out[n].Static, s) {
+				out[n].Static = append(out[n].Static, s)
+			}
+		}
+	}
+	return out
+}
+
+// jumpsBack reports whether a function contains a branch to itself or to a lower address within it.
+func (x *Finder) jumpsBack(fn elf.Range) bool {
+	if fn.Hi-fn.Lo > maxFunction {
+		return false
+	}
+	bytes, err := x.file.Bytes(fn.Lo, int(fn.Hi-fn.Lo))
+	if err != nil {
+		return false
+	}
+	for at := fn.Lo; len(bytes) > 0; {
+		s, ok := insn.Skim(x.file.Arch(), bytes, at)
+		if !ok || s.Len <= 0 {
+			return false
+		}
+		if s.Kind.Branches() && s.Target <= at && s.Target >= fn.Lo {
+			return true
+		}
+		bytes, at = bytes[s.Len:], at+uint64(s.Len)
+	}
+	return false
+}
+
+// routine is the code of one function.
+type routine struct {
+	*code.Graph
+	fn      elf.Range
+	bytes   []byte
+	leaked  []span // of the frame: where addresses are computed
+	pointer bool   // rbp is the frame pointer
+	whole   *region
+}
+
+// routine decodes a function; nil if it cannot be decoded, or control may arrive anywhere in it.
+func (x *Finder) routine(fn elf.Range) (*routine, error) {
+	bytes, err := x.file.Bytes(fn.Lo, int(fn.Hi-fn.Lo))
+	if err != nil || uint64(len(bytes)) != fn.Hi-fn.Lo {
+		return nil, nil // a section that is not loaded
+	}
+	undecoded := false
+	insts := insn.DecodeRun(make([]insn.Inst, 0, len(bytes)/4), x.file.Arch(), bytes, fn.Lo, func(uint64) { undecoded = true })
+	if undecoded || len(insts) == 0 {
+		return nil, nil
+	}
+	if x.work -= len(insts); x.work <= 0 {
+		return nil, nil
+	}
+	jumps := slices.ContainsFunc(insts, func(in insn.Inst) bool { return in.Kind == insn.IndirectJump })
+	var at []uint64
+	open := jumps
+	if x.Arrivals != nil {
+		at, open = x.Arrivals(fn)
+	}
+	r := &routine{Graph: code.NewGraph(insts, at, jumps && open), fn: fn, bytes: bytes}
+	for i := range insts {
+		r.pointer = r.pointer || insts[i].Sum.Dst == insn.RBP && insts[i].Sum.Src == insn.RSP && insts[i].Sum.Add == insn.NoReg
+	}
+	for i := range insts {
+		s := insts[i].Sum
+		if s.Offset() && s.Dst != insn.RSP && s.Dst != insn.RBP && (s.Src == insn.RSP || s.Src == insn.RBP && r.pointer) {
+			r.leaked = append(r.leaked, span{root: x.register(s.Src), off: s.Imm})
+		}
+	}
+	return r, nil
+}
+
+// code returns the bytes of an instruction.
+func (r *routine) code(in *insn.Inst) []byte {
+	return r.bytes[in.Addr-r.fn.Lo:][:in.Len]
+}
+
+// loop returns the exits of a loop by which it waits.
+func (x *Finder) loop(r *routine, l *code.Loop) []Wait {
+	size := 0
+	for _, b := range l.Blocks {
+		size += r.Blocks[b].Hi - r.Blocks[b].Lo
+	}
+	if size > maxLoop || !x.mayWait(r, l) {
+		return nil
+	}
+	if rough := x.region(r, l, 0, true); len(rough.exits) == 0 || rough.failed {
+		return nil // as in most loops, at a fraction of the cost
+	}
+	waits := x.region(r, l, 0, false).waits()
+	if len(waits) == 0 {
+		return nil
+	}
+	if held := x.heldAt(r, l.Head); held > 0 {
+		return x.region(r, l, held, false).waits()
+	}
+	return waits
+}
+
+// mayWait reports whether a loop has an exit and an instruction that loads from elsewhere than the
+// frame, or calls.
+func (x *Finder) mayWait(r *routine, l *code.Loop) bool {
+	exits, loads := false, false
+	for _, b := range l.Blocks {
+		for i := r.Blocks[b].Lo; i < r.Blocks[b].Hi; i++ {
+			in := &r.Insts[i]
+			loads = loads || in.Kind.Calls()
+			for _, m := range in.Mem[:in.NMem] {
+				loads = loads || m.Read
+			}
+		}
+		last := &r.Insts[r.Blocks[b].Hi-1]
+		exits = exits || last.Kind == insn.CondJump
+	}
+	return exits && loads
+}
+
+// heldAt returns the number of locks that a thread is known to hold where a block begins.
+func (x *Finder) heldAt(r *routine, block int) int8 {
+	x.work -= len(r.Insts)
+	solver := code.Solver[int8]{Join: func(into, from *int8) bool {
+		if *from >= *into {
+			return false
+		}
+		*into = *from
+		return true
+	}}
+	solver.Solve(r.Graph, func(int) (int8, bool) { return 0, true }, func(s *int8, in *insn.Inst) bool {
+		if in.Kind.Calls() {
+			*s = hold(*s, x.holds(in))
+		}
+		return true
+	})
+	if !solver.Reached(block) {
+		return 0
+	}
+	return solver.Before[block]
+}
+
+// maxHeld bounds the number of locks that are counted.
+const maxHeld = 8
+
+func hold(held int8, change int) int8 { return int8(min(max(int(held)+change, 0), maxHeld)) }
+
+// holds returns the change of the number of held locks by a call.
+func (x *Finder) holds(in *insn.Inst) int {
+	name := x.imported(in)
+	if in.Kind == insn.IndirectCall && name == "" {
+		return 0
+	}
+	if x.Holds != nil {
+		if n, ok := x.Holds(in.Target, name); ok {
+			return n
+		}
+	}
+	if name != "" {
+		return 0
+	}
+	return int(x.effect(in.Target, 0).held)
+}
+
+// imported returns the name of the function of another file that an instruction calls or jumps to;
+// "" if it is none.
+func (x *Finder) imported(in *insn.Inst) string {
+	switch in.Kind {
+	case insn.Call, insn.Jump, insn.CondJump:
+		return x.plt[in.Target]
+	case insn.IndirectCall, insn.IndirectJump:
+		if in.NMem == 1 && in.Mem[0].Fixed {
+			return x.slots[in.Mem[0].Addr]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,188 @@
+package waiting_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/internal/testtool"
+	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/waiting"
+)
+
+// Each function of these programs begins with yes_ if it has a loop that waits, with no_ if not.
+const loopsC = `
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sched.h>
+#include <unistd.h>
+#define LOAD(x) __atomic_load_n(&(x), __ATOMIC_ACQUIRE)
+#define STORE(x, v) __atomic_store_n(&(x), v, __ATOMIC_RELEASE)
+struct gate { int unused; int open; struct gate *next; volatile int *flag; long slots[8]; };
+int ready, other;
+static long table[4];
+__attribute__((noinline)) void outside(void *);
+void *volatile kept;
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+__attribute__((noinline)) static int is_set(int *p) { return LOAD(*p); }
+__attribute__((noinline)) static int next_of(int *p) { *p = *p + 1; return LOAD(*p); }
+__attribute__((noinline)) static void rests(void) { usleep(10); }
+
+void yes_static(void) { while (!LOAD(ready)) usleep(1); }
+void yes_spins(void) { while (!LOAD(ready)) ; }
+void yes_static_and_work(void) { long n = 0; while (!LOAD(ready)) table[n++ & 3] = n; }
+void yes_pointer(struct gate *g) { while (LOAD(g->open) != 2) sched_yield(); }
+void yes_through_two(struct gate *g) { while (!*g->flag) usleep(1); }
+void yes_element(struct gate *g, int i) { while (LOAD(g->slots[i]) == 0) usleep(1); }
+void yes_compared(struct gate *g, long n) { while (n - LOAD(g->slots[2]) == 4) usleep(1); }
+void yes_do(struct gate *g) { do usleep(1); while (LOAD(g->open) != 1); }
+void yes_middle(struct gate *g) { for (;;) { usleep(1); if (LOAD(g->open)) break; usleep(2); } }
+void yes_bounded(struct gate *g) { for (int i = 0; i < 1000 && !LOAD(g->open); i++) usleep(1); }
+void yes_bounded_pause(struct gate *g) { for (int i = 0; i < 1000 && !LOAD(g->open); i++) __asm__ volatile ("pause"); }
+void yes_bounded_helper(struct gate *g) { for (int i = 0; i < 1000 && !LOAD(g->open); i++) rests(); }
+void yes_helper(struct gate *g) { while (!is_set(&g->open)) usleep(1); }
+void yes_both(struct gate *g) { while (!LOAD(g->open) || !LOAD(ready)) usleep(1); }
+long yes_ring(struct gate *g) {
+	long sum = 0;
+	for (long i = 0; i < 10; i++) {
+		while (LOAD(g->slots[0]) == i) usleep(1);
+		sum += g->slots[i & 3];
+		STORE(g->slots[1], i + 1);
+	}
+	return sum;
+}
+int yes_own(void) { int done = 0; outside(&done); while (!LOAD(done)) usleep(1); return done; }
+
+int no_walk(struct gate *g) { int n = 0; while (g && g->unused) { g = g->next; n++; } return n; }
+long no_sum(struct gate *g) { long s = 0; for (int i = 0; i < g->open; i++) s += g->slots[i & 7]; return s; }
+void no_own_store(struct gate *g) { while (LOAD(g->open)) { g->open--; usleep(1); } }
+void no_helper_stores(struct gate *g) { while (!next_of(&g->open)) ; }
+void no_helper_changes(struct gate *g) { while (!LOAD(g->open)) next_of(&g->open); }
+void no_given_away(struct gate *g) { while (!LOAD(g->open)) if (read(0, &g->open, 4) < 0) sched_yield(); }
+void no_cursor(struct gate *g) { while (g->next->unused) { STORE(g->next, g->next->next); usleep(1); } }
+int no_string(const char *s) { int n = 0; while (*s++) n++; return n; }
+void no_condition(struct gate *g) {
+	pthread_mutex_lock(&m);
+	while (!g->open) pthread_cond_wait(&c, &m);
+	pthread_mutex_unlock(&m);
+}
+void no_under_lock(struct gate *g) {
+	for (int seen = 0; !seen; usleep(1)) {
+		pthread_mutex_lock(&m);
+		seen = g->open;
+		pthread_mutex_unlock(&m);
+	}
+}
+int no_search(struct gate *g, long key) { for (int i = 0; i < 8; i++) { if (g->slots[i] == key) return i; if (g->open) return -1; } return -2; }
+void no_once(struct gate *g) { if (!LOAD(g->open)) usleep(1); }
+void outside(void *p) { kept = p; }
+int main(int argc, char **argv) { return argc + !argv + (yes_spins != NULL) + table[1]; }
+`
+
+const loopsCC = `
+#include <atomic>
+#include <thread>
+#include <chrono>
+struct gate { std::atomic<bool> open; int plain; };
+static std::atomic<int> ready;
+void yes_atomic(gate *g) { while (!g->open.load(std::memory_order_acquire)) std::this_thread::yield(); }
+void yes_static() { while (ready.load() != 2) std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+void yes_lambda(gate *g) { auto done = [&] { return g->open.load(); }; while (!done()) std::this_thread::yield(); }
+void no_counts(gate *g) { for (int i = 0; i < g->plain; i++) std::this_thread::yield(); }
+void *keep[] = {(void *)yes_atomic, (void *)yes_static, (void *)yes_lambda, (void *)no_counts};
+int main() { return keep[0] == nullptr; }
+`
+
+// found returns the functions of a program that have loops that wait, without prefixes of mangling.
+func found(t *testing.T, compiler, source string, flags ...string) (waits []string, all []string) {
+	t.Helper()
+	testtool.Need(t, compiler)
+	dir := t.TempDir()
+	file, exe := filepath.Join(dir, "loops.c"), filepath.Join(dir, "loops")
+	if strings.HasSuffix(compiler, "++") {
+		file += "c"
+	}
+	if err := os.WriteFile(file, []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(compiler, append(flags, "-g", "-pthread", "-w", "-o", exe, file)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	f, err := elf.Open(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	got, whole, err := waiting.Find(f, waiting.Options{Arrivals: cheapsite.NewImage(f).Arrivals, Holds: holds})
+	if err != nil || !whole {
+		t.Fatalf("whole %v, %v", whole, err)
+	}
+	short := func(name string) string {
+		if strings.Contains(name, "UlvE_") { // the lambda itself
+			return ""
+		}
+		for _, prefix := range []string{"yes_", "no_"} {
+			if i := strings.Index(name, prefix); i >= 0 && (i == 0 || strings.HasPrefix(name, "_Z")) {
+				return strings.TrimSuffix(strings.TrimSuffix(name[i:], "P4gate"), "v")
+			}
+		}
+		return ""
+	}
+	for _, w := range got {
+		if !w.Func.Contains(w.Exit) {
+			t.Errorf("%s: the exit 0x%x is elsewhere", f.FunctionName(w.Func.Lo), w.Exit)
+		}
+		waits = append(waits, short(f.FunctionName(w.Func.Lo)))
+	}
+	for _, fn := range f.Functions() {
+		all = append(all, short(f.FunctionName(fn.Lo)))
+	}
+	slices.Sort(waits)
+	return slices.Compact(waits), all
+}
+
+func holds(_ uint64, name string) (int, bool) {
+	switch name {
+	case "pthread_mutex_lock":
+		return 1, true
+	case "pthread_mutex_unlock":
+		return -1, true
+	case "pthread_cond_wait":
+		return 0, true
+	}
+	return 0, false
+}
+
+// TestFind checks, at several levels of optimisation, which functions have loops that wait.
+func TestFind(t *testing.T) {
+	for _, c := range []struct {
+		compiler, source string
+		// unseen are functions whose loops are not found, by the level.
+		unseen map[string][]string
+	}{
+		{"gcc", loopsC, nil},
+		// It makes one value of two conditions, by branches; and it moves a load behind the test of a loop.
+		{"clang-19", loopsC, map[string][]string{"-O0": {"yes_bounded", "yes_bounded_pause", "yes_bounded_helper", "yes_both"}, "-Os": {"yes_own"}}},
+		{"g++", loopsCC, nil},
+	} {
+		for _, level := range []string{"-O0", "-O1", "-O2", "-Os", "-O3"} {
+			t.Run(c.compiler+level, func(t *testing.T) {
+				waits, all := found(t, c.compiler, c.source, level)
+				for _, name := range all {
+					if name == "" || slices.Contains(c.unseen[level], name) {
+						continue
+					}
+					if got, want := slices.Contains(waits, name), strings.HasPrefix(name, "yes_"); got != want {
+						t.Errorf("%s: %v", name, got)
+					}
+				}
+			})
+		}
+	}
+}
