@@ -26,6 +26,7 @@ type Run struct {
 
 	initial     map[int32]int64 // by object: the value of a semaphore
 	counted     map[int32]bool  // by object: the initial value of a semaphore was recorded
+	writers     map[int32]bool  // by object: a read-write lock at which readers wait behind a waiting writer
 	heldBefore  map[int32]int32 // by object: the release of a lock that was held when the run begins
 	brokenByRun []bool          // by event: the run itself breaks the event's rule; nil until needed
 }
@@ -106,7 +107,7 @@ func Observe(events []event.Event) *Run {
 		Run: &Run{
 			events: events, threads: map[event.ThreadID]int32{}, ids: map[event.ObjectID]int32{0: 0}, object: make([]int32, n), source: make([]int32, n),
 			closed: make([]int32, n), waitOf: map[int32]int32{}, needTo: make([]int32, n), sends: map[int32]int32{},
-			initial: map[int32]int64{}, counted: map[int32]bool{}, heldBefore: map[int32]int32{},
+			initial: map[int32]int64{}, counted: map[int32]bool{}, writers: map[int32]bool{}, heldBefore: map[int32]int32{},
 		},
 		fork: map[event.ThreadID]int32{}, waiting: map[event.ThreadID]int32{}, arrivedIn: map[arrivalKey]int{},
 		destroyed: map[event.ObjectID]bool{}, poster: map[event.ObjectID]event.ThreadID{}, hasWaited: map[semaphoreUse]bool{}, objectsSoFar: []objectSoFar{{}},
@@ -294,6 +295,9 @@ func (w *walk) event(i int32, e *event.Event) {
 	case event.Acquire, event.AcquireRead:
 		p := &w.objectsSoFar[w.object[i]]
 		p.known, p.open = true, append(p.open, i)
+		if e.Kind == event.KindRWLock && e.Flags&event.HasValue != 0 && e.Value == event.PreferWriterNonrecursive {
+			w.writers[w.object[i]] = true
+		}
 	case event.Release:
 		w.release(i, e)
 	case event.OnceDone:

@@ -85,6 +85,10 @@ func (s *state) neverGoesOn(i int32, all blockedSet) *Refusal {
 		if _, known := s.waitOf[i]; !known || s.source[i] == noSource {
 			return refuse(Goal, "the run does not show what ended the wait on condition %d", e.Object)
 		}
+	case e.Op == event.AcquireAgain && e.Flags&event.Try == 0:
+		if !s.writers[s.object[i]] || !s.writerWaits(i, all) {
+			return refuse(Goal, "no blocked thread requests lock %d as a writer, or readers may not wait for it", e.Object)
+		}
 	case e.Op == event.OnceLeave:
 		if t := s.initialiser(i); t == e.Thread || !all.has(t) {
 			return refuse(Goal, "no blocked thread is within the initialisation %d", e.Object)
@@ -97,6 +101,16 @@ func (s *state) neverGoesOn(i int32, all blockedSet) *Refusal {
 		return refuse(Goal, "%s does not block", e.Op)
 	}
 	return nil
+}
+
+// writerWaits reports whether a blocked thread other than that of event i requests its lock as a writer.
+func (s *state) writerWaits(i int32, all blockedSet) bool {
+	for t, j := range all {
+		if t != s.events[i].Thread && s.events[j].Op == event.Acquire && s.object[j] == s.object[i] {
+			return true
+		}
+	}
+	return false
 }
 
 // initialiser returns the thread that is within the initialisation which event i, a return without it,

@@ -18,6 +18,7 @@ func TestStuckEnds(t *testing.T) {
 		return valued(1, event.Init, semaphore, event.KindSemaphore, n)
 	}
 	two := valued(1, event.Init, barrier, event.KindBarrier, 2)
+	readerFirst := func(kind uint64) event.Event { return valued(2, event.AcquireRead, lock, event.KindRWLock, kind) }
 	tests := []struct {
 		name  string
 		run   []event.Event
@@ -104,6 +105,19 @@ func TestStuckEnds(t *testing.T) {
 			of(2, event.Acquire, lock), of(2, event.Release, lock), of(1, event.Acquire, lock), of(1, event.Wait, condition),
 			of(2, event.Signal, condition), of(1, event.Wake, condition), of(1, event.Release, lock), of(3, event.Broadcast, condition),
 		}, []int{3, 4}, []int{1, 6}, false},
+		{"a reader behind a writer", []event.Event{
+			readerFirst(event.PreferWriterNonrecursive), of(2, event.AcquireAgain, lock), of(2, event.Release, lock), of(1, event.Acquire, lock), of(1, event.Release, lock),
+		}, []int{1}, []int{2, 4}, true},
+		{"a reader beside a writer", []event.Event{
+			readerFirst(event.PreferWriter), of(2, event.AcquireAgain, lock), of(2, event.Release, lock), of(1, event.Acquire, lock), of(1, event.Release, lock),
+		}, []int{1}, []int{2, 4}, false},
+		{"a reader behind a writer of another lock", []event.Event{
+			readerFirst(event.PreferWriterNonrecursive), of(2, event.AcquireAgain, lock), of(2, event.Release, lock), of(1, event.Acquire, other), of(1, event.Release, other),
+		}, []int{1}, []int{2, 4}, false},
+		{"a reader that tries, behind a writer", []event.Event{
+			readerFirst(event.PreferWriterNonrecursive), flagged(of(2, event.AcquireAgain, lock), event.Try), of(2, event.Release, lock),
+			of(1, event.Acquire, lock), of(1, event.Release, lock),
+		}, []int{1}, []int{2, 4}, false},
 		{"an initialiser that needs what is held", []event.Event{
 			of(2, event.OnceEnter, once), of(2, event.Acquire, lock), of(2, event.Release, lock), of(2, event.OnceDone, once),
 			of(1, event.Acquire, lock), of(1, event.OnceEnter, once), of(1, event.OnceLeave, once), of(1, event.Release, lock),

@@ -68,7 +68,7 @@ type Code struct{ From, To event.StackID }
 func Find(events iter.Seq[*event.Event]) (all []Candidate, leftOut uint64) {
 	s := search{
 		posters: map[use]bool{}, threads: map[event.ThreadID]*thread{}, requests: map[event.ObjectID][]request{},
-		alike: map[likeness]int{}, notified: map[event.ObjectID]notification{}, entered: map[use]uint64{}, done: map[event.ObjectID]initialisation{},
+		alike: map[likeness]int{}, notified: map[event.ObjectID]notification{}, entered: map[use]uint64{}, done: map[event.ObjectID]initialisation{}, writers: map[event.ObjectID]bool{},
 	}
 	any := false
 	for e := range events {
@@ -83,13 +83,16 @@ func Find(events iter.Seq[*event.Event]) (all []Candidate, leftOut uint64) {
 	for e := range events {
 		s.event(e)
 	}
+	for i := range s.again {
+		s.behindWriter(&s.again[i])
+	}
 	return s.found, s.leftOut
 }
 
 // waits reports whether an event of the operation ends a wait that may be part of a candidate.
 func waits(op event.Op) bool {
 	switch op {
-	case event.Join, event.Wake, event.BarrierDepart, event.SemWait, event.OnceLeave, event.End:
+	case event.Join, event.Wake, event.BarrierDepart, event.SemWait, event.OnceLeave, event.AcquireAgain, event.End:
 		return true
 	}
 	return false
@@ -104,6 +107,8 @@ type search struct {
 	notified map[event.ObjectID]notification // by condition: the latest one
 	entered  map[use]uint64                  // the latest entry into an initialisation
 	done     map[event.ObjectID]initialisation
+	writers  map[event.ObjectID]bool // the read-write locks at which readers wait behind a waiting writer
+	again    []event.Event           // read locks of these that a thread acquires again while it holds them
 	found    []Candidate
 	leftOut  uint64
 }
@@ -211,6 +216,10 @@ func (s *search) react(e *event.Event) {
 		s.notified[e.Object] = notification{e.Thread, slices.Clone(t.held), t.writes}
 	case event.Join, event.BarrierDepart:
 		s.wait(e, false)
+	case event.AcquireAgain:
+		if s.writers[e.Object] && e.Flags&(event.Try|event.Inferred) == 0 && len(s.again) < maxCandidates {
+			s.again = append(s.again, *e)
+		}
 	case event.OnceEnter:
 		s.entered[use{e.Thread, e.Object}] = e.Seq
 	case event.OnceDone:
@@ -219,6 +228,19 @@ func (s *search) react(e *event.Event) {
 		}
 	case event.OnceLeave:
 		s.initialised(e)
+	}
+}
+
+// behindWriter adds the candidates for a thread that acquires a lock for reading again: a writer that
+// requests it in between waits for the first, and makes the second wait.
+func (s *search) behindWriter(e *event.Event) {
+	all := s.requests[e.Object]
+	writes := func(r request) bool { return r.thread != e.Thread && !r.shared }
+	if slices.ContainsFunc(all, func(r request) bool { return r.seq > e.Seq && writes(r) }) {
+		s.add(e, request{}, request{}, Candidate{Later: []uint64{e.Seq}})
+	}
+	for _, r := range lastOf(all, e.Seq, writes) {
+		s.add(e, request{}, r, Candidate{Later: []uint64{r.seq, e.Seq}})
 	}
 }
 
@@ -334,6 +356,9 @@ func (s *search) thread(id event.ThreadID) *thread {
 func (s *search) request(e *event.Event) {
 	t := s.thread(e.Thread)
 	permit := e.Op == event.SemWait
+	if e.Kind == event.KindRWLock && e.Flags&event.HasValue != 0 && e.Value == event.PreferWriterNonrecursive {
+		s.writers[e.Object] = true
+	}
 	if e.Flags&event.Try == 0 {
 		s.wait(e, !permit)
 	}

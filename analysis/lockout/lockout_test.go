@@ -60,6 +60,7 @@ func stacked(e event.Event, s event.StackID) event.Event {
 func TestFind(t *testing.T) {
 	try := of(2, event.Acquire, a)
 	try.Flags = event.Try
+	reads := event.Event{Thread: 2, Op: event.AcquireRead, Object: a, Kind: event.KindRWLock, Flags: event.HasValue, Value: event.PreferWriterNonrecursive}
 	tests := []struct {
 		name string
 		run  []event.Event
@@ -133,6 +134,21 @@ func TestFind(t *testing.T) {
 		}, nil},
 		{"an initialiser whose beginning was not seen", []event.Event{
 			of(2, event.Acquire, a), of(2, event.Release, a), of(2, event.OnceDone, once), of(1, event.Acquire, a), of(1, event.OnceLeave, once),
+		}, nil},
+		{"a reader again, before a writer", []event.Event{
+			reads, of(2, event.AcquireAgain, a), of(2, event.Release, a), of(1, event.Acquire, a), of(1, event.Release, a), of(2, event.AcquireRead, b),
+		}, later([]uint64{2})},
+		{"a reader again, after a writer", []event.Event{
+			of(1, event.Acquire, a), of(1, event.Release, a), reads, of(2, event.AcquireAgain, a), of(2, event.Release, a),
+		}, later([]uint64{1, 4})},
+		{"a reader again, among readers", []event.Event{
+			of(1, event.AcquireRead, a), of(1, event.Release, a), reads, of(2, event.AcquireAgain, a), of(2, event.Release, a),
+		}, nil},
+		{"a reader again, which tries", []event.Event{
+			of(1, event.Acquire, a), of(1, event.Release, a), reads, flagged(of(2, event.AcquireAgain, a), event.Try), of(2, event.Release, a),
+		}, nil},
+		{"a reader again, of a lock that prefers readers", []event.Event{
+			of(1, event.Acquire, a), of(1, event.Release, a), of(2, event.AcquireRead, a), of(2, event.AcquireAgain, a), of(2, event.Release, a),
 		}, nil},
 		{"a wait that times out", []event.Event{
 			of(1, event.Acquire, a), flagged(of(1, event.Release, a), event.InCondWait), of(1, event.Wait, cond), flagged(of(1, event.Wake, cond), event.TimedOut),

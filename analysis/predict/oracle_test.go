@@ -210,6 +210,15 @@ func (m *machine) initialises(before []int, i int) bool {
 	return m.out[i].Op == event.OnceLeave && !slices.ContainsFunc(before, func(j int) bool { return m.out[j].Op == event.OnceEnter })
 }
 
+// behindWriter reports whether event i acquires lockRW for reading again while another thread requests
+// it as a writer. The lock keeps such readers out.
+func (m *machine) behindWriter(before []int, i int) bool {
+	return m.out[i].Op == event.AcquireAgain && slices.ContainsFunc(m.heads(before), func(j int) bool {
+		e := &m.out[j]
+		return e.Op == event.Acquire && e.Object == m.out[i].Object && e.Thread != m.out[i].Thread && e.Flags&event.Try == 0
+	})
+}
+
 // lifetime initialises lockBrief, uses it or, once no thread holds it, destroys it.
 func (m *machine) lifetime(c eventtest.Choices, id event.ThreadID) {
 	switch {
@@ -243,6 +252,11 @@ func (m *machine) lock(c eventtest.Choices, id event.ThreadID, lock event.Object
 		e.Kind = event.KindRWLock
 	}
 	if at := slices.Index(holders, id); at >= 0 {
+		if lock == lockRW && m.shared && m.full && c.Between(0, 2, "again") == 0 {
+			e.Op = event.AcquireAgain
+			m.emit(e)
+			return
+		}
 		e.Op = event.Release
 		m.held[lock] = slices.Delete(slices.Clone(holders), at, at+1)
 		m.emit(e)
@@ -262,6 +276,9 @@ func (m *machine) lock(c eventtest.Choices, id event.ThreadID, lock event.Object
 			e.Flags = event.Try
 		case 1:
 			e.Flags = event.Timed
+		}
+		if lock == lockRW && m.full {
+			e.Flags, e.Value = e.Flags|event.HasValue, event.PreferWriterNonrecursive
 		}
 		m.held[lock] = append(holders, id)
 		m.emit(e)

@@ -19,12 +19,13 @@ type slotLog struct {
 	// source holds, by event, the write that a read or update read, or one of the constants
 	// below; of a failed attempt at a lock, whichever if no holder is known, else initially.
 	source  []int32
-	until   []int32          // by event: the release of an acquire; more than any event: none
-	closes  []int32          // by event: the acquire that belongs to a release, or noAcquire
-	after   map[int32]int32  // by event: of a send, the send before it in its channel
-	value   map[int32]int32  // by object: value of a semaphore at the beginning of the log
-	counted map[int32]bool   // by object: the initial value of a semaphore is known
-	ended   map[int32][]wait // by notification: the waits on a condition that it ended
+	until   []int32                 // by event: the release of an acquire; more than any event: none
+	closes  []int32                 // by event: the acquire that belongs to a release, or noAcquire
+	after   map[int32]int32         // by event: of a send, the send before it in its channel
+	value   map[int32]int32         // by object: value of a semaphore at the beginning of the log
+	counted map[int32]bool          // by object: the initial value of a semaphore is known
+	ended   map[int32][]wait        // by notification: the waits on a condition that it ended
+	writers map[event.ObjectID]bool // the read-write locks at which readers wait behind a waiting writer
 	// The numbers of different objects, and of pairs of object and slot.
 	objects, pairs int
 }
@@ -53,7 +54,7 @@ func (h *History) slotLogs() *slotLog {
 	l := &slotLog{
 		h: h, of: make([][]int32, len(h.slots)), needTo: make([]int32, n), object: make([]int32, n), pair: make([]int32, n),
 		source: make([]int32, n), closes: make([]int32, n), until: make([]int32, n), after: map[int32]int32{}, value: map[int32]int32{},
-		counted: map[int32]bool{}, ended: map[int32][]wait{},
+		counted: map[int32]bool{}, ended: map[int32][]wait{}, writers: map[event.ObjectID]bool{},
 	}
 	w := slotWalk{
 		slotLog: l, dense: map[event.ObjectID]int32{}, paired: map[[2]uint32]int32{}, write: map[event.ObjectID]int32{},
@@ -109,6 +110,9 @@ func (w *slotWalk) visit(i int32, x *entry) {
 		w.number(i, x)
 		w.open[x.Object] = append(w.open[x.Object], i)
 		w.until[i] = math.MaxInt32
+		if x.Kind == event.KindRWLock && x.Flags&event.HasValue != 0 && x.Value == event.PreferWriterNonrecursive {
+			w.writers[x.Object] = true
+		}
 	case event.AcquireFailed:
 		w.number(i, x)
 		w.failed(i, x)

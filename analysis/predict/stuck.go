@@ -173,7 +173,8 @@ func (l *slotLog) rest(first int32) *scheduler {
 }
 
 // runLate runs all events that can happen, in the order of the run, except that the late ones wait
-// until nothing else can happen. It returns the number of steps that it took.
+// until nothing else can happen. A late AcquireAgain behind a writer waits on. It returns the number
+// of steps that it took.
 func (s *scheduler) runLate(late map[int32]bool) int {
 	steps := len(s.h.log) / 8
 	for {
@@ -188,12 +189,46 @@ func (s *scheduler) runLate(late map[int32]bool) int {
 		switch {
 		case next >= 0:
 			s.run(s.h.log[next].Slot)
-		case len(late) > 0:
-			late = nil
 		default:
-			return steps
+			left := s.behindWriters(late)
+			if len(left) == len(late) {
+				return steps
+			}
+			late = left
 		}
 	}
+}
+
+// behindWriters returns those of the late events that are the next ones of their slots and each an
+// AcquireAgain of a lock which another thread requests as a writer next.
+func (s *scheduler) behindWriters(late map[int32]bool) map[int32]bool {
+	left := map[int32]bool{}
+	for slot := range s.at {
+		i, ok := s.next(uint32(slot))
+		if ok && late[i] && len(s.waitingWriters(&s.h.log[i])) > 0 {
+			left[i] = true
+		}
+	}
+	return left
+}
+
+// waitingWriters returns, for an AcquireAgain of a lock at which readers wait behind writers, the
+// threads that request the lock as writers next.
+func (s *scheduler) waitingWriters(x *entry) (threads []event.ThreadID) {
+	if x.Op != event.AcquireAgain || !s.writers[x.Object] {
+		return nil
+	}
+	for slot := range s.at {
+		i, ok := s.next(uint32(slot))
+		if !ok {
+			continue
+		}
+		y := &s.h.log[i]
+		if y.Op == event.Acquire && y.Object == x.Object && y.Thread != x.Thread && y.Flags&event.Try == 0 {
+			threads = append(threads, y.Thread)
+		}
+	}
+	return threads
 }
 
 // reordered returns two events whose critical sections of a lock, or whose waits for a semaphore,
@@ -308,6 +343,13 @@ func (b *blocked) waitsFor(i int32) ([]event.ThreadID, bool) {
 	case event.Join:
 		_, ok := b.at[x.Peer]
 		return []event.ThreadID{x.Peer}, ok
+	case event.AcquireAgain:
+		for _, t := range b.waitingWriters(x) {
+			if _, ok := b.at[t]; ok {
+				return []event.ThreadID{t}, true
+			}
+		}
+		return nil, false
 	case event.OnceLeave:
 		t := b.initialiser(x)
 		_, ok := b.at[t]

@@ -45,7 +45,7 @@ func TestStuckIsStuck(t *testing.T) {
 		}
 	}
 	t.Log(found)
-	for _, op := range []event.Op{event.Acquire, event.SemWait, event.Join, event.BarrierArrive, event.OnceEnter} {
+	for _, op := range []event.Op{event.Acquire, event.SemWait, event.Join, event.BarrierArrive, event.OnceEnter, event.AcquireAgain} {
 		if found[op] == 0 {
 			t.Errorf("no thread was left waiting at %s: the test shows nothing of it", op)
 		}
@@ -103,7 +103,7 @@ func (m *machine) goesOn(seq, events []int, seen map[string]bool) int {
 		if m.initialises(seq, i) && slices.Contains(events, i) {
 			return i
 		}
-		if !m.may(seq, i) {
+		if !m.may(seq, i) || m.behindWriter(seq, i) {
 			continue
 		}
 		if slices.Contains(events, i) {

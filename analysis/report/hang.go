@@ -41,7 +41,7 @@ func waitsFor(s Step) string {
 		return fmt.Sprintf("waits for T%d to end", s.Peer)
 	case s.Op == event.Join:
 		return "waits for a thread to end"
-	case s.Op == event.AcquireRead:
+	case s.Op == event.AcquireRead || s.Op == event.AcquireAgain:
 		return "waits to read " + quoted(s.Object)
 	case s.Object == nil && s.Op == event.Wait: // musl's condition variables do not show the address
 		return "waits to be woken"

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/lockout"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -14,7 +15,7 @@ import (
 // stuck returns the deadlocks of other schedules that are no cycle of locks alone. It is called
 // after all other questions, since the history then takes no more events.
 func (s *Suite) stuck() []finding.Finding {
-	candidates, leftOut := lockout.Find(s.history.Kept)
+	candidates, leftOut := lockout.Find(s.waits)
 	s.notAsked += leftOut
 	var out []finding.Finding
 	at := map[string]int{} // by cycleKey
@@ -57,6 +58,41 @@ func withoutCycles(stuck, cycles []finding.Finding) []finding.Finding {
 	})
 }
 
+// waits calls yield for the kept events, without the second acquires of readers if these are not to
+// wait behind writers.
+func (s *Suite) waits(yield func(*event.Event) bool) {
+	s.history.Kept(func(e *event.Event) bool {
+		return e.Op == event.AcquireAgain && s.policy == goodlock.ReaderPreferring || yield(e)
+	})
+}
+
+// showCycles gives each potential cycle the schedule of the deadlock that has the same requests, if there
+// is one, and returns the other deadlocks. A cycle has none of its own if a reader waits behind a
+// writer.
+func showCycles(cycles, stuck []finding.Finding) []finding.Finding {
+	return slices.DeleteFunc(stuck, func(g finding.Finding) bool {
+		for i := range cycles {
+			f := &cycles[i]
+			if f.Confidence == finding.Potential && len(f.Evidence) == len(g.Evidence) && hasRequests(f, &g) {
+				f.Confidence, f.Reason, f.Order, f.HasTimeout = g.Confidence, g.Reason, g.Order, g.HasTimeout
+				f.Witness, f.Assumes, f.Spans = g.Witness, g.Assumes, g.Spans
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// hasRequests reports whether each request of f is also one of g: of the same object, at the same call
+// stack, by the same thread.
+func hasRequests(f, g *finding.Finding) bool {
+	return !slices.ContainsFunc(f.Evidence, func(x finding.Step) bool {
+		return !slices.ContainsFunc(g.Evidence, func(y finding.Step) bool {
+			return x.Object == y.Object && x.Stack == y.Stack && x.Thread == y.Thread
+		})
+	})
+}
+
 // containsRequests reports whether a deadlock has, at the same call stacks, each request of a cycle.
 func containsRequests(f, cycle *finding.Finding) bool {
 	for i := range cycle.Evidence {
@@ -95,5 +131,5 @@ func (s *Suite) mayBePrevented(f *finding.Finding, r *predict.Result) string {
 // helpable reports whether a thread waits for something that a signal handler or another process may
 // do too, unlike the end of a thread, the release of a lock or the end of an initialisation.
 func helpable(s finding.Step) bool {
-	return !s.Op.IsAcquire() && s.Op != event.Join && s.Op != event.OnceEnter
+	return !s.Op.IsAcquire() && s.Op != event.AcquireAgain && s.Op != event.Join && s.Op != event.OnceEnter
 }

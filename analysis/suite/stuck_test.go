@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
@@ -68,6 +69,17 @@ func TestStuck(t *testing.T) {
 		return append(run, release, of(1, event.Wait, cond), of(2, event.Acquire, a), update, of(2, event.Signal, cond), of(2, event.Release, a),
 			of(1, event.Wake, cond), acquire, of(1, event.Release, a))
 	}
+	// again is a lock that thread 2 acquires twice for reading, and thread 1 for writing before that.
+	again := func(kind uint64) []event.Event {
+		run := []event.Event{
+			of(1, event.Acquire, a), of(1, event.Release, a), of(2, event.AcquireRead, a), of(2, event.AcquireAgain, a), of(2, event.Release, a),
+		}
+		for i := range run {
+			run[i].Kind = event.KindRWLock
+		}
+		run[0].Flags, run[0].Value = event.HasValue, kind
+		return run
+	}
 	// initialised is an initialisation during which thread 2 holds one lock, and which thread 1 finds
 	// done while it holds another.
 	initialised := func(held, needed event.ObjectID) []event.Event {
@@ -120,6 +132,8 @@ func TestStuck(t *testing.T) {
 		{"a signal after a section of the mutex", signalled(of(2, event.Acquire, a), of(2, event.Release, a)), nil},
 		{"a look outside the mutex", counted(), likely},
 		{"a look under the mutex", counted(event.Event{Thread: 1, Op: event.Read, Object: b, Flags: event.Atomic}), nil},
+		{"a reader behind a writer", again(event.PreferWriterNonrecursive), predicted},
+		{"a reader beside a writer", again(event.PreferWriter), nil},
 		{"an initialiser that needs what is held", initialised(a, a), predicted},
 		{"an initialiser that needs a lock under the one that is held", initialised(a, b), nil},
 		{"an initialiser under the lock that is held", slices.Concat([]event.Event{of(2, event.Acquire, s)}, initialised(a, b)[:4], []event.Event{of(2, event.Release, s)}, initialised(s, b)[4:]), nil},
@@ -160,5 +174,35 @@ func TestStuck(t *testing.T) {
 				t.Errorf("the checker refused %d schedules", w.Refused)
 			}
 		})
+	}
+}
+
+// TestReadAgain checks that the schedule of a reader behind a writer goes to the cycle of locks that is
+// found without one, and that there is neither if readers are not to wait behind writers.
+func TestReadAgain(t *testing.T) {
+	const lock event.ObjectID = 1
+	run := []event.Event{
+		{Thread: 1, Op: event.Acquire, Flags: event.HasValue, Value: event.PreferWriterNonrecursive}, {Thread: 1, Op: event.Release},
+		{Thread: 2, Op: event.AcquireRead}, {Thread: 2, Op: event.AcquireAgain}, {Thread: 2, Op: event.Release},
+	}
+	for i := range run {
+		run[i].Seq, run[i].Stack, run[i].Object, run[i].Kind = uint64(i+1), event.StackID(i+1), lock, event.KindRWLock
+	}
+	eventtest.Stamp(run)
+	for policy, want := range map[goodlock.Policy][]string{goodlock.ByLockKind: {"predicted deadlock"}, goodlock.ReaderPreferring: nil} {
+		analyses := suite.New(suite.Options{Locks: goodlock.Options{Policy: policy}})
+		for i := range run {
+			e := run[i]
+			analyses.Event(&e)
+		}
+		found := analyses.Finish(nil)
+		if diff := cmp.Diff(want, brief(found)); diff != "" {
+			t.Errorf("policy %d: (-want +got):\n%s", policy, diff)
+		}
+		for _, f := range found {
+			if n := len(f.Witness); n < 2 || f.Witness[n-1].Object != lock || !f.Witness[n-2].Blocked || f.Reason != "" {
+				t.Errorf("%+v", f)
+			}
+		}
 	}
 }

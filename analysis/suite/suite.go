@@ -61,6 +61,7 @@ type Suite struct {
 	hangs          *hang.Analysis
 	misuse         *misuse.Analysis
 	early          early
+	policy         goodlock.Policy
 	contradictions contradictions
 	// earlyRaces holds the races that were predicted before events were evicted.
 	earlyRaces map[accessPair]finding.Finding
@@ -74,7 +75,7 @@ type Suite struct {
 // New returns a suite.
 func New(o Options) *Suite {
 	held := locks.New()
-	s := &Suite{locks: held, explain: o.Explain, depend: depend.New(depend.Options{}), hangs: hang.New(o.OnHangOver), earlyRaces: map[accessPair]finding.Finding{}, contradictions: contradictions{locks: map[event.ObjectID]contradiction{}}}
+	s := &Suite{policy: o.Locks.Policy, locks: held, explain: o.Explain, depend: depend.New(depend.Options{}), hangs: hang.New(o.OnHangOver), earlyRaces: map[accessPair]finding.Finding{}, contradictions: contradictions{locks: map[event.ObjectID]contradiction{}}}
 	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals, Judges: o.NewChecker, BeforeEviction: s.predictRaces})
 	s.history = history
 	if o.Explain {
@@ -164,7 +165,7 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	}
 	deadlocks = append(deadlocks, s.early.rest()...)
 	hangs := s.hangs.Finish()
-	stuck := withoutCycles(s.stuck(), append(slices.Clone(deadlocks), hangs...))
+	stuck := showCycles(deadlocks, withoutCycles(s.stuck(), append(slices.Clone(deadlocks), hangs...)))
 	found := slices.Concat(races, s.predicted(others), deadlocks, stuck, s.goodlock.Classes(), s.misuse.Finish())
 	for i := range found {
 		found[i].Depends, found[i].Partial = s.depend.Extend(found[i].Threads), s.depend.Partial()
