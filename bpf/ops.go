@@ -47,6 +47,7 @@ const (
 	OpConsistent
 	OpCancel
 	OpHeapCost
+	OpQuit
 
 	numOps
 )
@@ -57,7 +58,7 @@ var opNames = [numOps]string{
 	"guard-abort", "init", "destroy", "create", "join", "detach", "read",
 	"write", "update", "fork", "exit", "library", "exec", "task", "hole", "touch",
 	"call", "return", "alloc", "free", "move", "send", "receive", "construct", "destruct", "unseen",
-	"consistent", "cancel", "heap-cost",
+	"consistent", "cancel", "heap-cost", "quit",
 }
 
 // String returns the operation's name, as tables of calls and plans spell it.

@@ -75,6 +75,7 @@ enum op {
 	/* Probes of the heap have cost so much, in value, since a processor said so last. User space
 	 * sets result to 1 where they are removed. */
 	OP_HEAP_COST,
+	OP_QUIT,       /* exit was entered: the process is about to end */
 };
 
 /* What threads hand each other messages through. */

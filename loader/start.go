@@ -207,7 +207,7 @@ func (s *Session) ready() error {
 // checkObservable returns an error if the program has no call that could be observed.
 func (s *Session) checkObservable() error {
 	for _, m := range s.first.modules {
-		if m.Plan.Calls+m.Plan.Methods > 0 {
+		if m.Plan.Calls-m.Plan.Quits+m.Plan.Methods > 0 {
 			return nil
 		}
 	}

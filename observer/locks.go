@@ -95,6 +95,9 @@ func (o *Observer) addLockKind(e *event.Event, r *bpf.Record, obj *object) {
 func (o *Observer) acquire(t *thread, r *bpf.Record, obj *object, op event.Op, flags event.Flags, depth int) {
 	o.releaseOthers(obj, op)
 	obj.unlockedByOther = false
+	if obj.lastUser != t.id {
+		obj.lastUser, obj.otherUser = t.id, obj.lastUser
+	}
 	t.held = append(t.held, hold{obj: obj, depth: depth, stack: event.StackID(r.Stack)})
 	if op == event.AcquireRead {
 		obj.shared = append(obj.shared, t)

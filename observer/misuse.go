@@ -213,6 +213,27 @@ func (o *Observer) leftWait(t *thread, r *bpf.Record) {
 	o.send()
 }
 
+// emitQuit sends a QuitHolding for each lock with which t, whose call of exit has ended the process, ends,
+// if another thread has held it too. In the child of a fork, the copies of its parent's locks have had no
+// other holder.
+func (o *Observer) emitQuit(t *thread, r *bpf.Record) {
+	if t.quit == 0 || r == nil || r.Flags&bpf.RecProcess == 0 || o.stats.ThreadsWithHoles > 0 {
+		return
+	}
+	for _, h := range t.held {
+		peer := h.obj.otherUser
+		if peer == t.id { // of a read-write lock the last one may be another reader
+			peer = h.obj.lastUser
+		}
+		if peer == 0 || h.obj.unlockedByOther || h.obj.holderUncertain {
+			continue
+		}
+		e := o.begin(t, r, event.QuitHolding)
+		e.Object, e.Kind, e.Peer, e.Stack = h.obj.id, h.obj.kind, peer, t.quit
+		o.send()
+	}
+}
+
 // pageSize divides the addresses of named semaphores: sem_open, which is not observed, maps
 // each, perhaps at the address of a destroyed one.
 const pageSize = 4096

@@ -265,6 +265,40 @@ func TestMisuse(t *testing.T) {
 			T4 release A1 in-wait
 			T4 wait C2 A1
 			T2 signal C2`, nil},
+		{"exit while holding what another thread has held", `
+			12 acquire A
+			12 release A
+			11 acquire A
+			11 acquire B
+			12 acquire-read R
+			11 acquire-read R
+			11 quit place=3
+			11 exit 11 process`, `
+			T3 acquire A1
+			T3 release A1
+			T2 acquire A1
+			T2 acquire B2
+			T3 acquire-read R3
+			T2 acquire-read R3
+			T2 quit-holding T3 A1
+			T2 quit-holding T3 R3
+			T2 release R3 inferred
+			T2 release B2 inferred
+			T2 release A1 inferred
+			T2 end =0`, nil},
+		{"exit by another thread, or by a system call", `
+			12 acquire A
+			12 release A
+			11 acquire A
+			12 quit place=3
+			11 exit 11 process
+			12 exit 12 process`, `
+			T3 acquire A1
+			T3 release A1
+			T2 acquire A1
+			T2 release A1 inferred
+			T2 end =0
+			T3 end =0`, nil},
 		{"a condition that does not", `
 			11 destroy C kind=cond
 			11 signal C entered=4

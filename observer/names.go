@@ -80,6 +80,8 @@ func (o *Observer) remember(needed *event.Names) {
 func (p *process) remember(needed *event.Names) {
 	for _, obj := range p.objects {
 		needed.AddObject(obj.id)
+		needed.AddThread(obj.otherUser)
+		needed.AddThread(obj.lastUser)
 	}
 	for _, v := range p.vars {
 		needed.AddObject(v.id)

@@ -25,6 +25,9 @@ type object struct {
 	shared           []*thread // the threads that hold a rwlock for reading
 	waiters          int       // of a condition: threads that were seen to begin a wait and not to end it
 	waitersUncertain bool      // of a condition: processes share it, or a thread that waits there was cancelled
+	// lastUser is the thread that acquired the lock last, otherUser another one that acquired it
+	// before; 0 if there is none.
+	lastUser, otherUser event.ThreadID
 	// initBy and initSp are the thread and the stack pointer of the call that initialised it,
 	// until another operation acts on it; initBy is nil afterwards.
 	initBy *thread

@@ -331,6 +331,8 @@ func (o *Observer) dispatch(t *thread, r *bpf.Record, args *[event.MaxArgs]uint6
 		o.onceRecord(t, r)
 	case bpf.OpInit, bpf.OpDestroy:
 		o.lifetime(t, r)
+	case bpf.OpQuit:
+		t.quit = event.StackID(r.Stack)
 	case bpf.OpConsistent:
 		o.madeConsistent(t, r)
 	case bpf.OpCreate, bpf.OpFork, bpf.OpExit, bpf.OpJoin, bpf.OpDetach, bpf.OpCancel, bpf.OpExec, bpf.OpTask:

@@ -26,6 +26,8 @@ type thread struct {
 	lostEvents  bool   // events of it were lost
 	lastEvent   uint64 // number of the last event of the run after its last record was handled
 
+	quit event.StackID // stack of its call of exit; 0: none
+
 	held     []hold
 	condWait *condWait // nil if it is not in a condition wait
 	once     *onceCall // its innermost call of pthread_once; nil: none
@@ -226,6 +228,7 @@ func (o *Observer) end(t *thread, r *bpf.Record) {
 			o.endObject(t, nil, obj)
 		}
 	}
+	o.emitQuit(t, r)
 	// The release holds for every kind of mutex: the next owner inherits a robust one, and
 	// any other is never acquired again unless a thread that does not hold it unlocks it.
 	o.releaseAll(t)
@@ -325,7 +328,7 @@ func (o *Observer) execveCall(t *thread, r *bpf.Record) {
 	}
 	o.releaseAll(t)
 	t.leaveOnce()
-	t.ownStack = nil
+	t.ownStack, t.quit = nil, 0
 	t.created, t.start, t.joinable = 0, 0, false
 	o.removeObjects(t.process)
 	clear(t.process.byTP)

@@ -61,6 +61,9 @@ func (b *builder) calls() error {
 	at := map[uint64]call{}
 	for _, c := range calls {
 		at[c.addr] = c
+		if c.entry.Op == bpf.OpQuit {
+			b.plan.Quits++
+		}
 	}
 	b.tableCalls, b.stubs = at, b.plan.File.PLTTargets()
 	b.findMarks(calls)
@@ -126,10 +129,11 @@ func (b *builder) clib() *clib.Library {
 
 // namesake reports whether a function only has the name of the C library's function that a row of
 // the built-in table means, and adds it to the plan's namesakes. Whoever defines a function of the
-// C++ ABI's guards defines what compilers call, and a user's rows mean every function.
+// C++ ABI's guards defines what compilers call, whoever defines exit what the start of the program
+// calls, and a user's rows mean every function.
 func (b *builder) namesake(s elf.Symbol, e synctab.Entry) bool {
 	switch e.Op {
-	case bpf.OpGuardAcquire, bpf.OpGuardRelease, bpf.OpGuardAbort:
+	case bpf.OpGuardAcquire, bpf.OpGuardRelease, bpf.OpGuardAbort, bpf.OpQuit:
 		return false
 	}
 	if !e.Builtin {

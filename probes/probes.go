@@ -175,6 +175,8 @@ type Plan struct {
 	Objects []variable.Variable
 	// Calls is the number of functions of the table that the file holds.
 	Calls int
+	// Quits is the number of those that end the process: alone they are nothing to observe.
+	Quits int
 	// Namesakes are the functions that have the names of calls of the C library and are not the C
 	// library's. They are not observed.
 	Namesakes []Namesake

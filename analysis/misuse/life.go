@@ -174,6 +174,15 @@ func (a *Analysis) end(t *thread, e *event.Event) {
 	a.threadCache[t.id%cacheSize] = nil
 }
 
+// quitHolding reports that a thread has ended the process while it held a lock that another thread used.
+func (a *Analysis) quitHolding(e *event.Event) {
+	h := a.held(e)
+	if h == nil || a.anyRobust || a.withAttributes[e.Object] {
+		return
+	}
+	a.reportDoubted(mayHoldOnPurpose, finding.ExitHolding, stepOf(e), acquireBy(e.Thread, h))
+}
+
 // heldAtEnd returns the locks that a thread wrongly still holds at its end.
 func (a *Analysis) heldAtEnd(t *thread) []removal {
 	if a.anyRobust {

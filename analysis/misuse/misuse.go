@@ -173,6 +173,8 @@ func (a *Analysis) rare(e *event.Event) {
 		if !a.unlockedFreed(e) {
 			a.onDestroyed(finding.UseDestroyed, e)
 		}
+	case event.QuitHolding:
+		a.quitHolding(e)
 	case event.DestroyAgain:
 		a.onDestroyed(finding.DestroyTwice, e)
 	case event.ReleaseInconsistent:
@@ -452,10 +454,12 @@ func (a *Analysis) onDestroyed(rule finding.Rule, e *event.Event) {
 
 // The reasons why what seems to be a misuse may be correct: mayBeReinitialised for an operation on a
 // destroyed object, mayBeOver for one that conflicts with a wait with a time limit, mayHaveLeft for one
-// that conflicts with a thread at a barrier at which all have arrived.
+// that conflicts with a thread at a barrier at which all have arrived,
+// mayHoldOnPurpose for a lock that is held when the process ends.
 const (
 	mayBeReinitialised = "it may have been initialised again without a call, by a static initialiser or another process"
 	mayBeOver          = "the other wait has a time limit, and its thread may have given up by then and been waiting for its mutex"
+	mayHoldOnPurpose   = "it may hold the lock on purpose, so that no other thread changes what the lock guards while the process ends"
 	mayHaveLeft        = "all threads had arrived, and the other one may have left the barrier by then, though its call had not returned"
 )
 
@@ -515,7 +519,8 @@ func (a *Analysis) Finish() []finding.Finding {
 		out = append(out, *f)
 	}
 	slices.SortFunc(out, func(x, y finding.Finding) int {
-		return cmp.Or(cmp.Compare(x.Evidence[0].Seq, y.Evidence[0].Seq), cmp.Compare(x.Rule, y.Rule), slices.Compare(x.Objects, y.Objects))
+		return cmp.Or(cmp.Compare(x.Evidence[0].Seq, y.Evidence[0].Seq), cmp.Compare(x.Rule, y.Rule), slices.Compare(x.Objects, y.Objects),
+			cmp.Compare(x.Evidence[len(x.Evidence)-1].Seq, y.Evidence[len(y.Evidence)-1].Seq))
 	})
 	return out
 }

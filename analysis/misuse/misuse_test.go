@@ -453,6 +453,17 @@ func TestRules(t *testing.T) {
 		{"two mutexes, of which the first may have given up", `
 			1 wait c m timed
 			2 wait c n`, []string{"wait-two-mutexes? 2 1"}},
+		{"ends the process holding", `
+			1 acquire m
+			1 quit-holding m 2
+			1 release m inferred
+			1 end process =0`, []string{"exit-holding? 2 1"}},
+		{"ends the process holding what may be robust", `
+			1 init m =1
+			1 acquire m
+			1 quit-holding m 2
+			1 release m inferred
+			1 end process =0`, nil},
 		{"ends holding", `
 			2 acquire m
 			2 release m inferred

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
@@ -34,6 +35,37 @@ func TestDoubtReinit(t *testing.T) {
 			if got := found[0].Confidence == finding.Likely && found[0].Reason != ""; got != doubted {
 				t.Errorf("%s of %d: %+v", rule, id, found[0])
 			}
+		}
+	}
+}
+
+// TestMainReturned: only a call of exit by the C library's own code shows that main has returned.
+func TestMainReturned(t *testing.T) {
+	frames := func(functions ...string) (stack []event.Frame) {
+		for _, f := range functions {
+			module, name, _ := strings.Cut(f, " ")
+			stack = append(stack, event.Frame{Module: map[string]string{"c": "/lib/libc.so.6", "p": "/bin/p", "l": "/lib/libown.so"}[module], Function: name})
+		}
+		return stack
+	}
+	for _, c := range []struct {
+		stack []event.Frame
+		want  bool
+	}{
+		{frames("c exit", "c __libc_start_call_main", "c __libc_start_main", "p _start"), true},
+		{frames("c exit", "c ", "c __libc_start_main", "p _start"), true}, // libc without local symbols
+		{frames("c ", "c __libc_start_main", "p _start"), true},
+		{frames("p exit", "p __libc_start_call_main", "p __libc_start_main", "p _start"), true}, // static
+		{frames("p exit", "p main", "p __libc_start_call_main", "p __libc_start_main", "p _start"), false},
+		{frames("c exit", "p fails", "p main", "c __libc_start_call_main", "p _start"), false},
+		{frames("c exit", "p ", "c ", "c __libc_start_main", "p _start"), false}, // a stripped program
+		{frames("c exit", "c err", "p main", "c __libc_start_main", "p _start"), false},
+		{frames("c exit", "l fails", "l serves", "c ", "c clone"), false},
+		{frames("c exit"), false},
+		{nil, false},
+	} {
+		if got := mainReturned(c.stack); got != c.want {
+			t.Errorf("%+v: %v", c.stack, got)
 		}
 	}
 }

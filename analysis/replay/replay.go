@@ -160,6 +160,7 @@ func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.N
 	found := slices.DeleteFunc(s.Finish(doubt), func(f finding.Finding) bool {
 		return f.Kind == finding.Race && raced != nil && len(f.Objects) > 0 && !raced(names.Object(f.Objects[0]).Name)
 	})
+	found = slices.DeleteFunc(found, func(f finding.Finding) bool { return quitsInside(&f, names) })
 	downgradeMisuse(found, sum, names)
 	if properties == nil {
 		return found, nil

@@ -82,6 +82,10 @@ func (n names) exitHolding(f *Finding, who string) string {
 	if len(f.Evidence) < 2 {
 		return who + " ends while it holds a lock"
 	}
+	if f.Evidence[0].Op == event.QuitHolding {
+		return fmt.Sprintf("main has returned, which ends the process, while %s holds %s%s; %s has used it too",
+			who, quoted(f.Evidence[1].Object), n.atOther(f, ", locked at %s", ""), thread(f, f.Evidence[0].Peer).label())
+	}
 	text, acquired := fmt.Sprintf("%s ends while it holds %s", who, quoted(f.Evidence[1].Object)), f.Evidence[1]
 	if acquired.Op == event.Acquire && acquired.Flags&event.Inferred != 0 {
 		return text + n.atOther(f, ", which it has again since it was cancelled in its wait at %s", ", which it has again since it was cancelled in its wait")

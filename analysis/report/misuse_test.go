@@ -61,6 +61,8 @@ func TestMisuseSentences(t *testing.T) {
 		{finding.WaitTwoMutexes, []finding.Step{step(2, 2, event.Wait, ledger, 2), step(1, 3, event.Wait, ledger, 4)},
 			front + " waits on 'ledger' with 'till+0x8' at shop/shop.c:22, while " + back + " waits there with the mutex initialised in order_new at order.c:12 (0x9000) since desk/shop.c:32"},
 		{finding.ExitHolding, []finding.Step{step(2, 2, event.End, 0, 0), step(1, 2, event.Acquire, ledger, 1)}, front + " ends while it holds 'ledger', locked at shop/shop.c:20"},
+		{finding.ExitHolding, []finding.Step{{Seq: 2, Thread: 1, Op: event.QuitHolding, Object: ledger, Peer: 2}, step(1, 1, event.Acquire, ledger, 10)},
+			"main has returned, which ends the process, while " + mine + " holds 'ledger', locked at shop/shop.c:60; " + front + " has used it too"},
 		{finding.JoinDetached, []finding.Step{peer(2, 1, 2, event.JoinFailed, 10), peer(1, 1, 2, event.Detach, 11)},
 			mine + " joins " + front + " at shop/shop.c:60, which it detached at shop/shop.c:61"},
 		{finding.JoinDetached, []finding.Step{peer(2, 1, 2, event.JoinFailed, 10), peer(1, 1, 2, event.Fork, 11)},

@@ -198,7 +198,7 @@ func (p *printer) stepText(s Step) string {
 		verb = "atomically " + verb
 	}
 	switch {
-	case s.Peer != 0:
+	case s.Peer != 0 && s.Op != event.QuitHolding:
 		verb += fmt.Sprintf(" T%d", s.Peer)
 	case s.Object != nil:
 		verb += " " + shortName(s.Object.Name, p.width/2)
@@ -296,6 +296,8 @@ func verbs(o event.Op) string {
 		return "makes"
 	case event.Destroy:
 		return "destroys"
+	case event.QuitHolding:
+		return "ends the process holding"
 	case event.DestroyAgain:
 		return "destroys again"
 	case event.Hole:

@@ -630,6 +630,8 @@ func confidenceText(f *Finding) string {
 		return "this run did it"
 	case f.Confidence == finding.Predicted:
 		return "a checked schedule leads to it" + orderText(f.Order)
+	case f.Confidence == finding.Likely && f.Kind == finding.Misuse:
+		return "this run did it, but what was not observed could make it correct"
 	case f.Confidence == finding.Likely:
 		return "a checked schedule of what was observed leads to it" + orderText(f.Order) + ", but what was not observed could forbid that schedule"
 	case f.Kind == finding.Deadlock:

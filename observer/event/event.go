@@ -133,6 +133,10 @@ const (
 	// initialised in between; if Inferred, it may have been initialised without a call.
 	DestroyAgain
 
+	// QuitHolding is a misuse: the thread has called exit at Stack, or returned from main, and the
+	// process ends while the thread holds Object, which thread Peer has held too.
+	QuitHolding
+
 	NumOps
 )
 
@@ -235,7 +239,7 @@ type Event struct {
 	Thread  ThreadID
 	Object  ObjectID
 	Object2 ObjectID // the mutex of Wait and Wake; the condition of a ReleaseUnheld in a wait; the object that an Init initialises again; the object that the result of a Return points to
-	Peer    ThreadID // of Fork, Join, JoinFailed, Detach, DetachAgain
+	Peer    ThreadID // of Fork, Join, JoinFailed, Detach, DetachAgain, QuitHolding
 	Stack   StackID
 	Op      Op
 	Kind    Kind // of Object
@@ -276,7 +280,7 @@ func (o Op) IsAccess() bool { return o == Read || o == Write || o == Update }
 // IsMisuse reports whether the event only records that a rule of the threads' interface was
 // broken.
 func (o Op) IsMisuse() bool {
-	return o >= ReleaseUnheld && o <= DetachAgain || o >= ReleaseInconsistent && o <= DestroyAgain
+	return o >= ReleaseUnheld && o <= DetachAgain || o >= ReleaseInconsistent && o <= QuitHolding
 }
 
 // IsWrite reports whether the event changes a variable.
@@ -297,7 +301,7 @@ var opNames = [NumOps]string{
 	"once-enter", "once-done", "once-leave", "init", "destroy", "hole", "call", "return",
 	"send", "sent", "receive", "receiving", "receive-failed", "holds", "blocked",
 	"release-unheld", "join-failed", "use-destroyed", "detach-again", "acquire-again", "release-inconsistent",
-	"destroy-again",
+	"destroy-again", "quit-holding",
 }
 
 // String returns the operation's name as the reports and traces spell it.

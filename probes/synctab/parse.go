@@ -397,6 +397,7 @@ var operations = map[bpf.Op]operation{
 	bpf.OpDetach:       {kinds: []Kind{KindThread}},
 	bpf.OpConsistent:   {kinds: []Kind{KindMutex}},
 	bpf.OpCancel:       {kinds: []Kind{KindThread}},
+	bpf.OpQuit:         {kinds: []Kind{KindThread}},
 }
 
 func operationNames() []string {

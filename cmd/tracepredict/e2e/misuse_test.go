@@ -117,6 +117,23 @@ func TestNoMisuse(t *testing.T) {
 	}
 }
 
+// TestReturnHolding checks that a lock is reported that main holds when it returns, if another thread has
+// used it.
+func TestReturnHolding(t *testing.T) {
+	needBPF(t)
+	status, r := reported(t, "exec", "--", misuseProgram(t), "return_holding")
+	if status != 66 || len(r.Findings) != 1 {
+		t.Fatalf("status %d, findings %+v", status, r.Findings)
+	}
+	f := r.Findings[0]
+	if f.Rule != "exit-holding" || f.Confidence != "likely" || !slices.Equal(namedLines(f), marked(t, "other", "return_holding")) {
+		t.Errorf("%s %s, lines %v: %s", f.Confidence, f.Rule, namedLines(f), f.Message)
+	}
+	if status, r := reported(t, "exec", "--", misuseProgram(t), "fine", "return_holding"); status != 0 || len(r.Findings) != 0 {
+		t.Errorf("unlocked: status %d, findings %+v", status, r.Findings)
+	}
+}
+
 // TestMisuseText checks the sentences of findings.
 func TestMisuseText(t *testing.T) {
 	needBPF(t)

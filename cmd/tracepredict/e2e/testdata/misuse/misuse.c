@@ -619,6 +619,22 @@ static void exit_of_process(void)
 	exit(0);
 }
 
+static void *user_of_kept(void *arg)
+{
+	pthread_mutex_lock(&kept);
+	pthread_mutex_unlock(&kept);
+	return arg;
+}
+
+/* main returns with what is locked here. */
+static void return_holding(void)
+{
+	finish(start(user_of_kept));
+	pthread_mutex_lock(&kept); /* other return_holding */
+	if (fine)
+		pthread_mutex_unlock(&kept);
+}
+
 /* Threads that are detached have a semaphore of their own: they may be late. */
 static void *dawdler(void *arg)
 {
@@ -734,7 +750,7 @@ static const struct {
 	CASE(free_held), CASE(free_handed), CASE(free_last),
 	CASE(destroy_held), CASE(destroy_waited), CASE(destroy_woken), CASE(wait_two_mutexes), CASE(wait_not_held), CASE(use_destroyed),
 	CASE(signal_destroyed), CASE(wait_destroyed), CASE(post_destroyed), CASE(post_shared), CASE(barrier_destroyed), CASE(rwlock_destroyed), CASE(destroy_rwlock),
-	CASE(exit_holding), CASE(exit_robust), CASE(unlock_inconsistent), CASE(wait_inconsistent), CASE(exit_cancelled), CASE(exit_of_process), CASE(join_detached), CASE(join_made_detached), CASE(join_twice), CASE(join_self), CASE(detach_twice), CASE(detach_joined),
+	CASE(exit_holding), CASE(exit_robust), CASE(unlock_inconsistent), CASE(wait_inconsistent), CASE(exit_cancelled), CASE(exit_of_process), CASE(return_holding), CASE(join_detached), CASE(join_made_detached), CASE(join_twice), CASE(join_self), CASE(detach_twice), CASE(detach_joined),
 	CASE(never_joined), CASE(never_ended),
 };
 
