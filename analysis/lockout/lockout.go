@@ -31,7 +31,8 @@
 // # Cost
 //
 // A run of n events takes O(n) time and memory, and O(maxBack) for each thing held at a wait. Of
-// candidates at the same call stacks the first maxAlike are returned, and maxCandidates in all.
+// candidates at the same call stacks the first maxAlike and the last maxAlike are returned: what comes
+// later in the run may still help a thread at an early one. There are maxCandidates in all.
 package lockout
 
 import (
@@ -44,7 +45,7 @@ import (
 // The bounds of what is returned.
 const (
 	maxCandidates = 256
-	maxAlike      = 2  // candidates with the same call stacks
+	maxAlike      = 2  // candidates with the same call stacks, at the beginning of the run and at its end each
 	maxBack       = 64 // requests of an object that are searched for those of other threads
 	maxRecent     = 8  // accesses of atomic variables that are kept for a thread
 	maxPath       = 8  // events of a thread before a wait whose call stacks are kept
@@ -68,7 +69,7 @@ type Code struct{ From, To event.StackID }
 func Find(events iter.Seq[*event.Event]) (all []Candidate, leftOut uint64) {
 	s := search{
 		posters: map[use]bool{}, threads: map[event.ThreadID]*thread{}, requests: map[event.ObjectID][]request{},
-		alike: map[likeness]int{}, notified: map[event.ObjectID]notification{}, entered: map[use]uint64{}, done: map[event.ObjectID]initialisation{}, writers: map[event.ObjectID]bool{},
+		alike: map[likeness]*alike{}, notified: map[event.ObjectID]notification{}, entered: map[use]uint64{}, done: map[event.ObjectID]initialisation{}, writers: map[event.ObjectID]bool{},
 	}
 	any := false
 	for e := range events {
@@ -102,8 +103,8 @@ func waits(op event.Op) bool {
 type search struct {
 	posters  map[use]bool // the threads that post a semaphore
 	threads  map[event.ThreadID]*thread
-	requests map[event.ObjectID][]request    // by lock or semaphore, in the order of the run
-	alike    map[likeness]int                // number of candidates
+	requests map[event.ObjectID][]request // by lock or semaphore, in the order of the run
+	alike    map[likeness]*alike
 	notified map[event.ObjectID]notification // by condition: the latest one
 	entered  map[use]uint64                  // the latest entry into an initialisation
 	done     map[event.ObjectID]initialisation
@@ -175,6 +176,12 @@ type access struct {
 func (r *recent) add(e *event.Event) {
 	r.last[r.n%maxRecent] = access{e.Seq, e.Object}
 	r.n++
+}
+
+// alike counts candidates that have much in common, and has the indices in found of the latest of them.
+type alike struct {
+	n      int
+	latest [maxAlike]int
 }
 
 // likeness is what candidates have in common that show the same defect.
@@ -445,13 +452,23 @@ func lastOf(all []request, seq uint64, match func(request) bool) []request {
 // add adds a candidate for the wait that e ends while h is held, unless there are enough like it.
 func (s *search) add(e *event.Event, h, r request, c Candidate) {
 	key := likeness{e.Op, e.Stack, h.stack, r.stack, len(c.Later)}
-	if s.alike[key] >= maxAlike {
+	like := s.alike[key]
+	if like == nil {
+		like = &alike{}
+		s.alike[key] = like
+	}
+	if like.n >= 2*maxAlike {
+		s.found[like.latest[like.n%maxAlike]] = c
+		like.n++
 		return
 	}
 	if len(s.found) >= maxCandidates {
 		s.leftOut++
 		return
 	}
-	s.alike[key]++
+	if like.n >= maxAlike {
+		like.latest[like.n%maxAlike] = len(s.found)
+	}
+	like.n++
 	s.found = append(s.found, c)
 }
