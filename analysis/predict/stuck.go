@@ -46,9 +46,12 @@ func (h *History) Stuck(later []uint64, left event.ThreadID, wait uint64) Result
 		return refuted(nobodyStuck)
 	}
 	h.stuckSteps += s.runLate(late)
-	b := &blocked{s, map[event.ThreadID]int32{}, map[helpKey]map[event.ThreadID]bool{}, map[event.ThreadID][]event.ThreadID{}, s.beganBy(wait), kept, map[int32]bool{}}
+	b := &blocked{
+		scheduler: s, at: map[event.ThreadID]int32{}, helpers: map[helpKey]map[event.ThreadID]bool{}, waits: map[event.ThreadID][]event.ThreadID{},
+		begun: s.beganBy(wait), kept: kept, woken: map[int32]bool{}, initialisers: map[event.ObjectID]event.ThreadID{},
+	}
 	b.find()
-	h.stuckSteps += len(b.woken) * len(h.log) / 8
+	h.stuckSteps += (len(b.woken) + len(b.initialisers)) * len(h.log) / 8
 	chosen := b.smallest()
 	if len(chosen) == 0 {
 		return refuted(nobodyStuck)
@@ -269,12 +272,13 @@ func (s *scheduler) conflict(i, j int32) bool {
 // blocked holds what the threads wait for at the end of a schedule.
 type blocked struct {
 	*scheduler
-	at      map[event.ThreadID]int32            // by thread: the event at which it waits
-	helpers map[helpKey]map[event.ThreadID]bool // the threads that have such operations left
-	waits   map[event.ThreadID][]event.ThreadID // by thread: those that could let it go on, all of them blocked too
-	begun   int32                               // the wake that may have missed its notification; -1: none
-	kept    map[int32]bool                      // by inferred release at the end of a thread: its lock stays held
-	woken   map[int32]bool                      // by wake: the result of mayHaveBeenWoken
+	at           map[event.ThreadID]int32            // by thread: the event at which it waits
+	helpers      map[helpKey]map[event.ThreadID]bool // the threads that have such operations left
+	waits        map[event.ThreadID][]event.ThreadID // by thread: those that could let it go on, all of them blocked too
+	begun        int32                               // the wake that may have missed its notification; -1: none
+	kept         map[int32]bool                      // by inferred release at the end of a thread: its lock stays held
+	woken        map[int32]bool                      // by wake: the result of mayHaveBeenWoken
+	initialisers map[event.ObjectID]event.ThreadID   // by initialisation: the result of initialiser
 }
 
 // helpKey identifies the operations on an object that end the waits at events of that operation.
@@ -351,7 +355,11 @@ func (b *blocked) waitsFor(i int32) ([]event.ThreadID, bool) {
 		}
 		return nil, false
 	case event.OnceLeave:
-		t := b.initialiser(x)
+		t, known := b.initialisers[x.Object]
+		if !known {
+			t = b.initialiser(x)
+			b.initialisers[x.Object] = t
+		}
 		_, ok := b.at[t]
 		return []event.ThreadID{t}, ok && t != x.Thread
 	case event.SemWait:
