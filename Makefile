@@ -72,6 +72,11 @@ randomc: ## run random C programs, and compare the findings with all their inter
 	$(GO) -C scripts build -buildvcs=false -o ../build/randomc/randomc ./randomc
 	scripts/as-root build/randomc/randomc $(RANDOMCFLAGS)
 
+othercalls: ## measure what system calls of other processes cost while messages are observed
+	scripts/setup demo
+	$(MAKE) --no-print-directory build
+	scripts/othercalls
+
 soak: ## observe for SOAK (20m) a program of threads and locks that come and go
 	scripts/setup demo
 	$(MAKE) --no-print-directory build
@@ -111,4 +116,4 @@ install: build ## install into PREFIX/bin
 clean: ## remove what was built
 	rm -rf tracepredict build/bench build/real build/compare build/verdicts build/randomc build/pgo build/examples build/staticcheck
 
-.PHONY: help build examples demo test check bench plots real compare verdicts randomc soak long-trace pgo generate fmt lint fuzz install clean
+.PHONY: help build examples demo test check bench plots real compare verdicts randomc othercalls soak long-trace pgo generate fmt lint fuzz install clean
