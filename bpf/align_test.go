@@ -196,6 +196,10 @@ func TestConstants(t *testing.T) {
 		"SUCCESS_ALWAYS": uint64(SuccessAlways), "SUCCESS_ZERO": uint64(SuccessZero), "SUCCESS_NONZERO": uint64(SuccessNonzero),
 		"CHANNEL_UNSEEN": uint64(ChannelUnseen), "CHANNEL_PIPE": uint64(ChannelPipe), "CHANNEL_FIFO": uint64(ChannelFIFO), "CHANNEL_SOCKET": uint64(ChannelSocket),
 		"CHANNEL_EVENTFD": uint64(ChannelEventfd), "CHANNEL_TIMERFD": uint64(ChannelTimerfd), "CHANNEL_FUTEX": uint64(ChannelFutex), "CHANNEL_TIGHT": uint64(ChannelTight),
+		"CHANNEL_SIGNAL": uint64(ChannelSignal), "CHANNEL_TIMER": uint64(ChannelTimer), "CHANNEL_EPOLL": uint64(ChannelEpoll), "CHANNEL_LISTENER": uint64(ChannelListener),
+		"CHANNEL_QUEUE": uint64(ChannelQueue), "CHANNEL_SEMAPHORE": uint64(ChannelSemaphore), "CHANNEL_FILE_LOCK": uint64(ChannelFileLock),
+		"CHANNEL_CHILD": uint64(ChannelChild), "CHANNEL_DOUBT": uint64(ChannelDoubt), "CHANNEL_READY": uint64(ChannelReady),
+		"DOUBT_INOTIFY": uint64(DoubtInotify), "DOUBT_FIFO": uint64(DoubtFIFO), "DOUBT_POLL": uint64(DoubtPoll),
 		"SUCCESS_BARRIER": uint64(SuccessBarrier), "SUCCESS_TRUE8": uint64(SuccessTrue8),
 	}
 	for op := OpNone; op < numOps; op++ {
@@ -207,7 +211,7 @@ func TestConstants(t *testing.T) {
 		}
 	}
 	for name := range want {
-		for _, family := range []string{"OP_", "REC_", "SITE_", "ACTION_", "FROM_", "SUCCESS_", "TOUCH_", "SCALE_", "TIMES_", "CHANNEL_", "RECORD_", "REACH_"} {
+		for _, family := range []string{"OP_", "REC_", "SITE_", "ACTION_", "FROM_", "SUCCESS_", "TOUCH_", "SCALE_", "TIMES_", "CHANNEL_", "DOUBT_", "RECORD_", "REACH_"} {
 			if _, ok := have[name]; !ok && strings.HasPrefix(name, family) {
 				t.Errorf("Go does not know %s", name)
 			}

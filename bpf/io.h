@@ -41,6 +41,7 @@ struct files_struct {
 } CORE;
 struct sock_common {
 	unsigned short skc_family;
+	volatile unsigned char skc_state;
 	__u16 skc_dport; /* in the order of the network */
 	__u16 skc_num;
 } CORE;
@@ -55,15 +56,27 @@ struct socket {
 	short type;
 	struct sock *sk;
 } CORE;
+struct mq_attr {
+	long mq_maxmsg;
+} CORE;
+struct mqueue_inode_info {
+	struct inode vfs_inode;
+	struct mq_attr attr;
+} CORE;
 
 #define S_IFMT 0170000
 #define S_IFIFO 0010000
 #define S_IFSOCK 0140000
+#define S_IFREG 0100000
 #define PIPEFS_MAGIC 0x50495045
+#define MQUEUE_MAGIC 0x19800202
+#define SMALL_QUEUE 8
 #define AF_UNIX 1
 #define AF_INET 2
 #define AF_INET6 10
+#define AF_NETLINK 16
 #define SOCK_DGRAM 2
+#define TCP_LISTEN 10 /* of AF_UNIX, too */
 #define SMALL_SNDBUF (1 << 16)
 #define O_PACKETS IO_CALL(040000, 0200000) /* O_DIRECT */
 
@@ -94,6 +107,38 @@ struct socket {
 #define CALL_TIMERFD_SETTIME IO_CALL(286, 86)
 #define CALL_FUTEX IO_CALL(202, 98)
 #define CALL_IO_URING_SETUP 425
+#define CALL_MQ_TIMEDSEND IO_CALL(242, 182)
+#define CALL_MQ_TIMEDRECEIVE IO_CALL(243, 183)
+#define CALL_MSGSND IO_CALL(69, 189)
+#define CALL_MSGRCV IO_CALL(70, 188)
+#define CALL_MSGCTL IO_CALL(71, 187)
+#define CALL_TIMER_SETTIME IO_CALL(223, 110)
+#define CALL_SETITIMER IO_CALL(38, 103)
+#define CALL_ALARM IO_CALL(37, NO_CALL + 37)
+#define CALL_RT_SIGTIMEDWAIT IO_CALL(128, 137)
+#define CALL_POLL IO_CALL(7, NO_CALL + 7)
+#define CALL_PPOLL IO_CALL(271, 73)
+#define CALL_SELECT IO_CALL(23, NO_CALL + 23)
+#define CALL_PSELECT6 IO_CALL(270, 72)
+#define CALL_EPOLL_CTL IO_CALL(233, 21)
+#define CALL_EPOLL_WAIT IO_CALL(232, NO_CALL + 232)
+#define CALL_EPOLL_PWAIT IO_CALL(281, 22)
+#define CALL_EPOLL_PWAIT2 441
+#define CALL_CONNECT IO_CALL(42, 203)
+#define CALL_LISTEN IO_CALL(50, 201)
+#define CALL_ACCEPT IO_CALL(43, 202)
+#define CALL_ACCEPT4 IO_CALL(288, 242)
+#define CALL_SEMOP IO_CALL(65, 193)
+#define CALL_SEMTIMEDOP IO_CALL(220, 192)
+#define CALL_SEMCTL IO_CALL(66, 191)
+#define CALL_FLOCK IO_CALL(73, 32)
+#define CALL_FCNTL IO_CALL(72, 25)
+#define CALL_WAIT4 IO_CALL(61, 260)
+#define CALL_WAITID IO_CALL(247, 95)
+#define CALL_OPEN IO_CALL(2, NO_CALL + 2)
+#define CALL_OPENAT IO_CALL(257, 56)
+#define CALL_OPENAT2 437
+#define NO_CALL 100000 /* and more: this architecture has none */
 
 #define FUTEX_WAIT 0
 #define FUTEX_WAKE 1
@@ -110,6 +155,7 @@ struct socket {
 #define FUTEX_COMMAND 127
 
 #define UNBOUNDED (~0ULL)
+#define SYSTEM_V (1ULL << 44) /* of the key of a queue of messages: the rest is its identifier */
 
 /* What messages go through. */
 struct channel {
@@ -182,9 +228,30 @@ static __always_inline void anonymous(struct channel *c, struct file *f)
 		c->kind = CHANNEL_EVENTFD;
 	else if (__builtin_memcmp(name, "[timerfd]", 9) == 0)
 		c->kind = CHANNEL_TIMERFD;
+	else if (__builtin_memcmp(name, "[eventpoll]", 11) == 0)
+		c->kind = CHANNEL_EPOLL;
+	else if (__builtin_memcmp(name, "[signalfd]", 10) == 0)
+		c->kind = CHANNEL_SIGNAL;
+	else if (__builtin_memcmp(name, "inotify", 8) == 0 ||
+		 __builtin_memcmp(name, "[fanotify]", 10) == 0)
+		c->kind = CHANNEL_DOUBT;
 	else
 		return;
 	c->key = veiled(BPF_CORE_READ(f, private_data));
+	if (c->kind == CHANNEL_SIGNAL)
+		c->key = ANY_SIGNAL;
+	else if (c->kind == CHANNEL_DOUBT)
+		c->key = DOUBT_INOTIFY;
+}
+
+/* Returns the key of the sockets that listen at a port; all listeners of AF_UNIX are one. */
+static __always_inline __u64 listener_key(__u16 family, __u16 port)
+{
+	if (family == AF_UNIX)
+		return 1 << 16;
+	if (family == AF_INET || family == AF_INET6)
+		return 2 << 16 | port;
+	return 0;
 }
 
 /* Finds what a socket sends to, or receives from. What comes in at one end of a stream of
@@ -198,8 +265,19 @@ static __always_inline void socket_channel(struct channel *c, struct file *f, bo
 	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
 	__u64 here, there;
 
+	if (family == AF_NETLINK) { /* by which the C library learns of messages (mq_notify) */
+		c->kind = CHANNEL_QUEUE;
+		c->key = ANY_QUEUE;
+		return;
+	}
 	if (family != AF_UNIX && family != AF_INET && family != AF_INET6)
 		return;
+	here = BPF_CORE_READ(sk, __sk_common.skc_num);
+	if (BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_LISTEN) {
+		c->kind = CHANNEL_LISTENER;
+		c->key = listener_key(family, here);
+		return;
+	}
 	c->kind = CHANNEL_SOCKET;
 	if (send && BPF_CORE_READ(sk, sk_sndbuf) < SMALL_SNDBUF)
 		c->kind |= CHANNEL_TIGHT;
@@ -213,44 +291,88 @@ static __always_inline void socket_channel(struct channel *c, struct file *f, bo
 		c->key = veiled(send ? BPF_CORE_READ((struct unix_sock *)sk, peer) : sk);
 		return;
 	}
-	here = BPF_CORE_READ(sk, __sk_common.skc_num);
 	there = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
 	c->key = send ? here << 16 | there : there << 16 | here;
 }
 
-/* Returns the channel behind a descriptor of the current thread. */
-static __always_inline struct channel channel_of(__s32 fd, bool send)
+/* Returns the open file behind a descriptor of the current thread; null if there is none. */
+static __always_inline struct file *file_of(__s32 fd)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
-	struct channel c = {};
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	struct file **files = BPF_CORE_READ(table, fd);
 	struct file *f = 0;
+
+	if (fd < 0 || fd >= BPF_CORE_READ(table, max_fds))
+		return 0;
+	bpf_probe_read_kernel(&f, sizeof(f), files + fd);
+	return f;
+}
+
+/* Returns the key of the listener that a socket is about to be; 0 if it can be none. */
+__noinline __u64 bound_key(__s32 fd)
+{
+	struct file *f = file_of(fd);
+	struct socket *s;
+	struct sock *sk;
+
+	if (!f || (BPF_CORE_READ(f, f_inode, i_mode) & S_IFMT) != S_IFSOCK)
+		return 0;
+	s = BPF_CORE_READ(f, private_data);
+	sk = BPF_CORE_READ(s, sk);
+	return listener_key(BPF_CORE_READ(sk, __sk_common.skc_family),
+		BPF_CORE_READ(sk, __sk_common.skc_num));
+}
+
+/* Finds out what queue of messages a file is, if it is one. */
+static __always_inline void queue_channel(struct channel *c, struct inode *inode)
+{
+	struct mqueue_inode_info *info = 0;
+
+	if (BPF_CORE_READ(inode, i_sb, s_magic) != MQUEUE_MAGIC)
+		return;
+	c->kind = CHANNEL_QUEUE;
+	c->key = veiled(inode);
+	if (!bpf_core_field_exists(info->attr)) {
+		c->kind |= CHANNEL_TIGHT;
+		return;
+	}
+	info = (void *)inode - bpf_core_field_offset(info->vfs_inode);
+	if (BPF_CORE_READ(info, attr.mq_maxmsg) < SMALL_QUEUE)
+		c->kind |= CHANNEL_TIGHT;
+}
+
+/* Finds the channel behind a descriptor of the current thread. Returns whether it is open. */
+__noinline int find_channel(struct channel *c, __s32 fd, bool send)
+{
+	struct file *f = file_of(fd);
 	struct inode *inode;
 	unsigned short mode;
 
-	if (fd < 0 || fd >= BPF_CORE_READ(table, max_fds))
-		return c;
-	bpf_probe_read_kernel(&f, sizeof(f), files + fd);
+	if (!c)
+		return 0;
+	*c = (struct channel){};
 	if (!f)
-		return c;
+		return 0;
 	inode = BPF_CORE_READ(f, f_inode);
 	mode = BPF_CORE_READ(inode, i_mode) & S_IFMT;
 	if (mode == S_IFIFO) {
 		bool named = BPF_CORE_READ(inode, i_sb, s_magic) != PIPEFS_MAGIC;
 
-		c.kind = named ? CHANNEL_FIFO : CHANNEL_PIPE;
-		c.key = BPF_CORE_READ(inode, i_ino);
+		c->kind = named ? CHANNEL_FIFO : CHANNEL_PIPE;
+		c->key = BPF_CORE_READ(inode, i_ino);
 		if (BPF_CORE_READ(f, f_flags) & O_PACKETS)
-			c.kind |= CHANNEL_TIGHT;
+			c->kind |= CHANNEL_TIGHT;
 		if (named)
-			c.key ^= (__u64)BPF_CORE_READ(inode, i_sb, s_dev) << 32;
+			c->key ^= (__u64)BPF_CORE_READ(inode, i_sb, s_dev) << 32;
 	} else if (mode == S_IFSOCK) {
-		socket_channel(&c, f, send);
+		socket_channel(c, f, send);
+	} else if (mode == S_IFREG) {
+		queue_channel(c, inode);
 	} else {
-		anonymous(&c, f);
+		anonymous(c, f);
 	}
-	return c;
+	return 1;
 }
 
 /* Finds the channels of a futex call: the futex's address in the process. */
@@ -306,6 +428,7 @@ static __always_inline bool io_call_of(struct io_call *call, struct io_args *a)
 	case CALL_RECVFROM:
 	case CALL_RECVMSG:
 	case CALL_RECVMMSG:
+	case CALL_MQ_TIMEDRECEIVE:
 		from = a->arg[0];
 		break;
 	case CALL_WRITE:
@@ -317,6 +440,7 @@ static __always_inline bool io_call_of(struct io_call *call, struct io_args *a)
 	case CALL_TIMERFD_SETTIME:
 	case CALL_CLOSE:
 	case CALL_SHUTDOWN:
+	case CALL_MQ_TIMEDSEND:
 		to = a->arg[0];
 		break;
 	case CALL_VMSPLICE: /* either way */
@@ -338,16 +462,29 @@ static __always_inline bool io_call_of(struct io_call *call, struct io_args *a)
 	case CALL_FUTEX:
 		futex_channels(call, a);
 		return call->send.key || call->receive.key;
+	case CALL_MSGCTL:
+		if (a->arg[1])
+			return false;
+	case CALL_MSGSND: /* or IPC_RMID, which ends all waits */
+		call->send = (struct channel){.key = SYSTEM_V | a->arg[0], .kind = CHANNEL_QUEUE};
+		return true;
+	case CALL_MSGRCV:
+		call->receive = (struct channel){.key = SYSTEM_V | a->arg[0], .kind = CHANNEL_QUEUE};
+		return true;
 	default:
 		return false;
 	}
 	if (to >= 0) {
-		call->send = channel_of(to, true);
+		find_channel(&call->send, to, true);
+		if (call->send.kind >= CHANNEL_SIGNAL && call->send.kind != CHANNEL_LISTENER &&
+			(call->send.kind & ~CHANNEL_TIGHT) != CHANNEL_QUEUE &&
+			call->send.kind < CHANNEL_TIGHT)
+			call->send.key = 0; /* closed, which tells nobody */
 		if (splices(a->nr))
 			call->send.kind |= CHANNEL_TIGHT;
 	}
 	if (from >= 0)
-		call->receive = channel_of(from, false);
+		find_channel(&call->receive, from, false);
 	return call->send.key || call->receive.key;
 }
 
@@ -388,6 +525,8 @@ static __noinline int io_record(struct io_call *call, __u64 thread, __u64 bytes,
 	return 0;
 }
 
+#include "notice.h"
+
 struct raw_args {
 	__u64 args[2];
 };
@@ -419,6 +558,7 @@ int on_call_in(struct raw_args *ctx)
 		call.send.kind = CHANNEL_UNSEEN;
 		io_record(&call, thread, 0, OP_SEND);
 	}
+	notice_entered(thread, &a);
 	if (!io_call_of(&call, &a))
 		return 0;
 	if (call.receive.key)
@@ -445,9 +585,9 @@ int on_call_out(struct raw_args *ctx)
 		call = *begun;
 		bpf_map_delete_elem(&io_calls, &tid);
 	} else {
-		/* Under way when observation began, if anything. */
+		/* Otherwise under way when observation began, if anything. */
 		read_call(&a, ctx->args[0], false);
-		if (!io_call_of(&call, &a))
+		if (notice_left(thread, &a, result) || !io_call_of(&call, &a))
 			return 0;
 	}
 	if (result < 0)

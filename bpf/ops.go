@@ -48,6 +48,7 @@ const (
 	OpCancel
 	OpHeapCost
 	OpQuit
+	OpUnwind
 
 	numOps
 )
@@ -58,7 +59,7 @@ var opNames = [numOps]string{
 	"guard-abort", "init", "destroy", "create", "join", "detach", "read",
 	"write", "update", "fork", "exit", "library", "exec", "task", "hole", "touch",
 	"call", "return", "alloc", "free", "move", "send", "receive", "construct", "destruct", "unseen",
-	"consistent", "cancel", "heap-cost", "quit",
+	"consistent", "cancel", "heap-cost", "quit", "unwind",
 }
 
 // String returns the operation's name, as tables of calls and plans spell it.
@@ -212,7 +213,41 @@ const (
 	ChannelEventfd
 	ChannelTimerfd
 	ChannelFutex
+	ChannelSignal // its Object is the signal, or AnySignal; see record.h for the values
+	ChannelTimer  // all timers of the process that send signals
+	ChannelEpoll
+	ChannelListener  // a socket that is connected to
+	ChannelQueue     // of messages; Object AnyQueue: any of them
+	ChannelSemaphore // of System V
+	ChannelFileLock
+	ChannelChild // a child process that has ended
+	ChannelDoubt // an order of which only this end is seen: Object is a Doubt
+
 	// ChannelTight is added to another kind: the channel has little room, or the call takes more of
 	// its room than the message's bytes.
 	ChannelTight ChannelKind = 256
+	// ChannelReady is added to another kind: nothing was moved, but there is something to receive, or
+	// room for it.
+	ChannelReady ChannelKind = 512
+	// ChannelOfFD is the number of low bits of the kind of a ChannelEpoll; the others are the kind of
+	// the channel whose descriptor is in the set.
+	ChannelOfFD = 16
+)
+
+// Values in records of some kinds of channel; see record.h.
+const (
+	AnySignal = 0xffff // Object: a signalfd, which may have any signal
+	AnyQueue  = 0xffff // Object: news of any queue
+	FromTimer = 1      // Value: a timer has sent the signal
+	AnyCode   = 2      // Value: a timer may have sent it
+)
+
+// Doubt is an order of which only one end is seen; enum doubt of record.h.
+type Doubt uint64
+
+// The doubts of record.h, in its order.
+const (
+	DoubtInotify Doubt = 1 + iota // a file has changed
+	DoubtFIFO                     // the other end of a FIFO was opened
+	DoubtPoll                     // more descriptors are ready than are recorded
 )

@@ -76,6 +76,7 @@ enum op {
 	 * sets result to 1 where they are removed. */
 	OP_HEAP_COST,
 	OP_QUIT,       /* exit was entered: the process is about to end */
+	OP_UNWIND,     /* the thread has begun to end, by pthread_exit or because it was cancelled */
 };
 
 /* What threads hand each other messages through. */
@@ -87,8 +88,40 @@ enum channel_kind {
 	CHANNEL_EVENTFD,
 	CHANNEL_TIMERFD,
 	CHANNEL_FUTEX, /* object is its address in the process */
+	/* object is the signal, or ANY_SIGNAL. OP_SEND: value is the process that it is sent to and,
+	 * in its low 32 bits, the thread, if it is for one. OP_RECEIVE: value is ANY_CODE if it may
+	 * be a timer's, FROM_TIMER if it is. */
+	CHANNEL_SIGNAL,
+	CHANNEL_TIMER, /* all those of the process that send signals */
+	/* An epoll set. value is the data of the descriptor. OP_SEND: the descriptor is added or
+	 * changed, its own channel is extra, of the kind in result above CHANNEL_OF_FD. OP_RECEIVE:
+	 * it is ready; with CHANNEL_READY all descriptors of the set may be. */
+	CHANNEL_EPOLL,
+	CHANNEL_LISTENER, /* a socket that is connected to */
+	CHANNEL_QUEUE,    /* of messages; ANY_QUEUE: of any */
+	/* Of System V: object is one more than the set's identifier, value whether values go up
+	 * (1), and down (2); OP_RECEIVE: which of these was waited for. */
+	CHANNEL_SEMAPHORE,
+	CHANNEL_FILE_LOCK, /* object is the file, value who owns its lock */
+	CHANNEL_CHILD,     /* object is a child process that has ended */
+	CHANNEL_DOUBT,     /* OP_RECEIVE: of an order of which only this end is seen; see doubt */
 	/* Added to another: it has little room, or the call takes more of it than its bytes. */
 	CHANNEL_TIGHT = 256,
+	/* Added to another: nothing moved, but there is something to receive, or room. */
+	CHANNEL_READY = 512,
+};
+
+#define CHANNEL_OF_FD 16
+#define ANY_SIGNAL 0xffff
+#define ANY_QUEUE 0xffff
+#define FROM_TIMER 1
+#define ANY_CODE 2
+
+/* Orders of which only one end is seen: object of a CHANNEL_DOUBT. */
+enum doubt {
+	DOUBT_INOTIFY = 1, /* a file has changed */
+	DOUBT_FIFO,        /* the other end of a FIFO was opened */
+	DOUBT_POLL,        /* more descriptors are ready than are recorded */
 };
 
 /* record.flags */

@@ -23,6 +23,7 @@
  *   sched.h                on_fork, on_exit, on_exec, list_tasks: the life of threads
  *   watch.h                on_watch and its helpers: hardware watchpoints
  *   io.h                   on_call_in, on_call_out: messages through the kernel
+ *   notice.h               on_signal_sent, on_signal_came: signals, and what else orders threads
  *   sleeper.h              list_sleepers: what threads are doing
  */
 #include <linux/bpf.h>

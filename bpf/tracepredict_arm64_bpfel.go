@@ -118,6 +118,12 @@ type TracepredictKnownStack struct {
 	Word   [8]uint64
 }
 
+type TracepredictLockedFile struct {
+	_     structs.HostLayout
+	Key   uint64
+	Owner uint64
+}
+
 type TracepredictLostLine struct {
 	_       structs.HostLayout
 	Records uint64
@@ -339,6 +345,7 @@ const (
 	TracepredictMapIoCalls           = "io_calls"
 	TracepredictMapKernelCalls       = "kernel_calls"
 	TracepredictMapKernelCodes       = "kernel_codes"
+	TracepredictMapLockedFiles       = "locked_files"
 	TracepredictMapLost              = "lost"
 	TracepredictMapPendingReturns    = "pending_returns"
 	TracepredictMapReadings          = "readings"
@@ -366,6 +373,8 @@ const (
 	TracepredictProgOnProbe          = "on_probe"
 	TracepredictProgOnReturn         = "on_return"
 	TracepredictProgOnShared         = "on_shared"
+	TracepredictProgOnSignalCame     = "on_signal_came"
+	TracepredictProgOnSignalSent     = "on_signal_sent"
 	TracepredictProgOnUnseen         = "on_unseen"
 	TracepredictProgOnWatch          = "on_watch"
 	TracepredictProgOnWatchedCall    = "on_watched_call"
@@ -376,6 +385,7 @@ const (
 	TracepredictVarCutStacks         = "cut_stacks"
 	TracepredictVarEnough            = "enough"
 	TracepredictVarFollow            = "follow"
+	TracepredictVarLastOwner         = "last_owner"
 	TracepredictVarLastStack         = "last_stack"
 	TracepredictVarLostBlocks        = "lost_blocks"
 	TracepredictVarLostLives         = "lost_lives"
@@ -460,6 +470,8 @@ type TracepredictProgramSpecs struct {
 	OnProbe       *ebpf.ProgramSpec `ebpf:"on_probe"`
 	OnReturn      *ebpf.ProgramSpec `ebpf:"on_return"`
 	OnShared      *ebpf.ProgramSpec `ebpf:"on_shared"`
+	OnSignalCame  *ebpf.ProgramSpec `ebpf:"on_signal_came"`
+	OnSignalSent  *ebpf.ProgramSpec `ebpf:"on_signal_sent"`
 	OnUnseen      *ebpf.ProgramSpec `ebpf:"on_unseen"`
 	OnWatch       *ebpf.ProgramSpec `ebpf:"on_watch"`
 	OnWatchedCall *ebpf.ProgramSpec `ebpf:"on_watched_call"`
@@ -477,6 +489,7 @@ type TracepredictMapSpecs struct {
 	IoCalls        *ebpf.MapSpec `ebpf:"io_calls"`
 	KernelCalls    *ebpf.MapSpec `ebpf:"kernel_calls"`
 	KernelCodes    *ebpf.MapSpec `ebpf:"kernel_codes"`
+	LockedFiles    *ebpf.MapSpec `ebpf:"locked_files"`
 	Lost           *ebpf.MapSpec `ebpf:"lost"`
 	PendingReturns *ebpf.MapSpec `ebpf:"pending_returns"`
 	Readings       *ebpf.MapSpec `ebpf:"readings"`
@@ -502,6 +515,7 @@ type TracepredictVariableSpecs struct {
 	CutStacks         *ebpf.VariableSpec `ebpf:"cut_stacks"`
 	Enough            *ebpf.VariableSpec `ebpf:"enough"`
 	Follow            *ebpf.VariableSpec `ebpf:"follow"`
+	LastOwner         *ebpf.VariableSpec `ebpf:"last_owner"`
 	LastStack         *ebpf.VariableSpec `ebpf:"last_stack"`
 	LostBlocks        *ebpf.VariableSpec `ebpf:"lost_blocks"`
 	LostLives         *ebpf.VariableSpec `ebpf:"lost_lives"`
@@ -557,6 +571,7 @@ type TracepredictMaps struct {
 	IoCalls        *ebpf.Map `ebpf:"io_calls"`
 	KernelCalls    *ebpf.Map `ebpf:"kernel_calls"`
 	KernelCodes    *ebpf.Map `ebpf:"kernel_codes"`
+	LockedFiles    *ebpf.Map `ebpf:"locked_files"`
 	Lost           *ebpf.Map `ebpf:"lost"`
 	PendingReturns *ebpf.Map `ebpf:"pending_returns"`
 	Readings       *ebpf.Map `ebpf:"readings"`
@@ -581,6 +596,7 @@ func (m *TracepredictMaps) Close() error {
 		m.IoCalls,
 		m.KernelCalls,
 		m.KernelCodes,
+		m.LockedFiles,
 		m.Lost,
 		m.PendingReturns,
 		m.Readings,
@@ -607,6 +623,7 @@ type TracepredictVariables struct {
 	CutStacks         *ebpf.Variable `ebpf:"cut_stacks"`
 	Enough            *ebpf.Variable `ebpf:"enough"`
 	Follow            *ebpf.Variable `ebpf:"follow"`
+	LastOwner         *ebpf.Variable `ebpf:"last_owner"`
 	LastStack         *ebpf.Variable `ebpf:"last_stack"`
 	LostBlocks        *ebpf.Variable `ebpf:"lost_blocks"`
 	LostLives         *ebpf.Variable `ebpf:"lost_lives"`
@@ -653,6 +670,8 @@ type TracepredictPrograms struct {
 	OnProbe       *ebpf.Program `ebpf:"on_probe"`
 	OnReturn      *ebpf.Program `ebpf:"on_return"`
 	OnShared      *ebpf.Program `ebpf:"on_shared"`
+	OnSignalCame  *ebpf.Program `ebpf:"on_signal_came"`
+	OnSignalSent  *ebpf.Program `ebpf:"on_signal_sent"`
 	OnUnseen      *ebpf.Program `ebpf:"on_unseen"`
 	OnWatch       *ebpf.Program `ebpf:"on_watch"`
 	OnWatchedCall *ebpf.Program `ebpf:"on_watched_call"`
@@ -675,6 +694,8 @@ func (p *TracepredictPrograms) Close() error {
 		p.OnProbe,
 		p.OnReturn,
 		p.OnShared,
+		p.OnSignalCame,
+		p.OnSignalSent,
 		p.OnUnseen,
 		p.OnWatch,
 		p.OnWatchedCall,

@@ -186,7 +186,7 @@ func (s *Session) UnseenIn(m *Module) (n int, first, what string) {
 	observed, reported := m.Plan.Observed(), m.reportedAddrs()
 	names := symbolize.New(m.Bin, symbolize.WithoutDWARF())
 	for _, site := range unseen.Sites {
-		if observed(site) || reported[site.Addr] {
+		if observed(site) || reported[site.Addr] || s.Ordered(site.Callee) {
 			continue
 		}
 		if n++; n == 1 {

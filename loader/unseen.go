@@ -7,6 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // Instructions that synchronise without being observed (probes.UnseenProbe) have probes with a
@@ -148,4 +149,20 @@ func (m *Module) reportedAddrs() map[uint64]bool {
 		}
 	}
 	return addrs
+}
+
+// Ordered reports whether what calls of a function of the C library order is recorded elsewhere: by the
+// kernel's records of system calls and signals, or where a thread that was cancelled begins to end.
+func (s *Session) Ordered(function string) bool {
+	if function == "pthread_cancel" {
+		return s.observes(bpf.OpUnwind)
+	}
+	return s.tracer.Messages() && elf.OrdersByKernel(function)
+}
+
+// observes reports whether there is a probe site of an operation.
+func (s *Session) observes(op bpf.Op) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.sites, func(site *probes.Site) bool { return site != nil && bpf.Op(site.BPF.Op) == op })
 }

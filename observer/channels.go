@@ -37,7 +37,8 @@ import (
 type channelKey struct {
 	object uint64
 	kind   bpf.ChannelKind
-	tgid   uint32 // of a futex; else 0
+	tgid   uint32 // of a futex or of signals, the process or the thread; else 0
+	owner  uint64 // what else tells notices apart; see notices.go
 }
 
 // channels are the channels of a run.
@@ -56,6 +57,8 @@ type channel struct {
 	kind  bpf.ChannelKind
 	exact bool // all receivers are observed, so that bytes are counted
 	tight bool // bpf.ChannelTight was seen: a send may wait for room at any fill level
+
+	pending uint64 // of a signal: how often it was sent and has not come
 
 	sent, received uint64 // bytes of the calls that have returned
 	sends          uint64 // number of sends that have returned
@@ -137,12 +140,15 @@ func add(a, b uint64) uint64 {
 
 // message handles the record of a call that sends or receives.
 func (o *Observer) message(t *thread, r *bpf.Record) {
-	kind := bpf.ChannelKind(r.Result) &^ bpf.ChannelTight
+	kind := bpf.ChannelKind(r.Result) & (1<<bpf.ChannelOfFD - 1) &^ (bpf.ChannelTight | bpf.ChannelReady)
 	switch {
 	case kind == bpf.ChannelUnseen:
 		o.channels.setInexact()
 		return
-	case kind < 0 || int(kind) >= len(channelNames):
+	case int(kind) >= len(channelNames):
+		return
+	case isNotice(r, kind):
+		o.notice(t, r, kind)
 		return
 	}
 	if kind == bpf.ChannelFutex && !o.ownFutex(t, r) {
@@ -169,32 +175,41 @@ func (o *Observer) ownFutex(t *thread, r *bpf.Record) bool {
 
 // channel returns the channel of a record.
 func (o *Observer) channel(t *thread, r *bpf.Record, kind bpf.ChannelKind) *channel {
-	cs, key := &o.channels, channelKey{object: r.Object, kind: kind}
+	key := channelKey{object: r.Object, kind: kind}
 	if kind == bpf.ChannelFutex {
 		key.tgid = r.Tgid
 	}
-	c := cs.known[key]
-	switch {
-	case c != nil:
-	case len(cs.known) < maxChannels:
-		c = o.newChannel(t, r, kind)
-		c.exact = kind == bpf.ChannelPipe && !cs.inexact
-		cs.known[key] = c
-	default:
-		if cs.overflow == nil {
-			cs.overflow = o.newChannel(t, r, bpf.ChannelSocket)
-			cs.overflow.tight = true
-		}
-		c = cs.overflow
-	}
+	c := o.channelAt(t, r, key)
 	c.tight = c.tight || bpf.ChannelKind(r.Result)&bpf.ChannelTight != 0
 	return c
 }
 
+// channelAt returns the channel with a key, and makes it at a record if there is none.
+func (o *Observer) channelAt(t *thread, r *bpf.Record, key channelKey) *channel {
+	cs := &o.channels
+	if c := cs.known[key]; c != nil {
+		return c
+	}
+	if len(cs.known) < maxChannels {
+		c := o.newChannel(t, r, key.kind)
+		c.exact = key.kind == bpf.ChannelPipe && !cs.inexact
+		cs.known[key] = c
+		return c
+	}
+	if cs.overflow == nil {
+		cs.overflow = o.newChannel(t, r, bpf.ChannelSocket)
+		cs.overflow.tight = true
+	}
+	return cs.overflow
+}
+
 func (o *Observer) newChannel(t *thread, r *bpf.Record, kind bpf.ChannelKind) *channel {
 	obj := run.Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindChannel, Name: channelNames[kind], First: event.StackID(r.Stack), FirstThread: t.id}
-	if kind == bpf.ChannelPipe {
+	switch kind {
+	case bpf.ChannelPipe:
 		obj.Name = fmt.Sprintf("pipe:[%d]", r.Object)
+	case bpf.ChannelSignal:
+		obj.Name = fmt.Sprintf("signal %d", r.Object)
 	}
 	return &channel{id: o.names.addObject(obj), kind: kind}
 }
@@ -202,7 +217,9 @@ func (o *Observer) newChannel(t *thread, r *bpf.Record, kind bpf.ChannelKind) *c
 // channelNames are the names of channels in reports. A futex has the name of its variable.
 var channelNames = [...]string{
 	bpf.ChannelUnseen: "", bpf.ChannelPipe: "pipe", bpf.ChannelFIFO: "FIFO", bpf.ChannelSocket: "socket", bpf.ChannelEventfd: "eventfd",
-	bpf.ChannelTimerfd: "timerfd", bpf.ChannelFutex: "",
+	bpf.ChannelTimerfd: "timerfd", bpf.ChannelFutex: "", bpf.ChannelSignal: "signal", bpf.ChannelTimer: "timers", bpf.ChannelEpoll: "epoll",
+	bpf.ChannelListener: "listener", bpf.ChannelQueue: "message queue", bpf.ChannelSemaphore: "semaphore set", bpf.ChannelFileLock: "file lock",
+	bpf.ChannelChild: "child process", bpf.ChannelDoubt: "", channelDeath: "owner's death", channelCancel: "cancellation",
 }
 
 // position prepares the event of a message at a position of the stream. The event has a
@@ -227,8 +244,11 @@ func (o *Observer) sent(t *thread, r *bpf.Record, c *channel) {
 		return
 	}
 	bytes := r.Value
-	if c.kind == bpf.ChannelFutex || c.kind == bpf.ChannelTimerfd {
+	switch c.kind {
+	case bpf.ChannelFutex, bpf.ChannelTimerfd:
 		bytes = 0
+	case bpf.ChannelQueue: // messages are counted
+		bytes = 1
 	}
 	end := add(c.sent, bytes)
 	for _, x := range c.sending {
@@ -246,7 +266,7 @@ func (c *channel) mayHaveWaited(end uint64) bool {
 	switch c.kind {
 	case bpf.ChannelPipe, bpf.ChannelFIFO:
 		return c.tight || end > roomBytes
-	case bpf.ChannelSocket:
+	case bpf.ChannelSocket, bpf.ChannelQueue:
 		return c.tight || end > roomBytes || c.sends > roomSends
 	}
 	return false
@@ -310,7 +330,7 @@ const maxReceives = 1 << 10
 // and happens after all sends.
 func (o *Observer) received(t *thread, r *bpf.Record, c *channel) {
 	m, _ := removeCall(&c.receiving, t)
-	if r.Flags&bpf.RecFailed != 0 {
+	if r.Flags&bpf.RecFailed != 0 && (c.kind != bpf.ChannelQueue || int64(r.Value) != -errRemoved) {
 		if int64(r.Value) == -errAgain && c.kind != bpf.ChannelFutex {
 			o.emitReceiving(c, t)
 			e := o.begin(t, r, event.ReceiveFailed)
@@ -322,7 +342,7 @@ func (o *Observer) received(t *thread, r *bpf.Record, c *channel) {
 	o.emitReceiving(c, t)
 	c.addReceive(m)
 	end := uint64(math.MaxUint64)
-	if c.kind != bpf.ChannelFutex && r.Value != 0 {
+	if c.kind != bpf.ChannelFutex && r.Value != 0 && r.Flags&bpf.RecFailed == 0 {
 		c.received = add(c.received, r.Value)
 		end = c.received
 		for _, x := range c.receiving {
@@ -333,8 +353,11 @@ func (o *Observer) received(t *thread, r *bpf.Record, c *channel) {
 	o.send()
 }
 
-// errAgain is EAGAIN.
-const errAgain = 11
+// Errors of receives.
+const (
+	errAgain   = 11 // EAGAIN
+	errRemoved = 43 // EIDRM: the queue was removed, which ended the wait
+)
 
 // emitReceiving sends a Receiving event for each receive of other threads than t that has
 // not returned: it may have received its bytes before t did, or have made room. Its

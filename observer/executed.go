@@ -40,3 +40,48 @@ func (o *Observer) Executed() []run.Executed {
 	}
 	return all
 }
+
+// The doubts that the observer has besides those of bpf.Doubt.
+const (
+	doubtChild bpf.Doubt = 1<<16 + iota
+	doubtSignal
+	doubtPermit
+	doubtOwner
+	doubtUnderWay
+)
+
+// doubtText describes each doubt.
+var doubtText = map[bpf.Doubt]string{
+	bpf.DoubtInotify: "news by inotify that a file has changed",
+	bpf.DoubtFIFO:    "the open of a FIFO, which waits for its other end",
+	bpf.DoubtPoll:    "a wait for more descriptors than are recorded",
+	doubtChild:       "a wait for a child process that is not observed",
+	doubtSignal:      "a signal that no observed thread has sent",
+	doubtPermit:      "a wait for a semaphore, which no recorded post let through",
+	doubtOwner:       "a robust mutex of an owner whose death is not observed",
+	doubtUnderWay:    "a call that was under way when the observation began",
+}
+
+// maxReturns bounds the returns of one kind that are kept. After so many, each event may be behind
+// another one.
+const maxReturns = 256
+
+// doubt records that t has just come to know something that other threads may have done, by a call
+// of which only the return is seen: whatever happened before may come before what t does from now on.
+func (o *Observer) doubt(t *thread, why bpf.Doubt) {
+	number := uint64(why)<<32 | uint64(t.process.id)
+	e := o.executed[number]
+	if e == nil {
+		e = &run.Executed{Number: number, Description: doubtText[why], Waits: true, Processes: []uint32{t.process.id}}
+		o.executed[number] = e
+	}
+	if o.names.lastThread < 2 {
+		return
+	}
+	if len(e.Hits) == maxReturns {
+		e.Waits = false
+		return
+	}
+	now := o.stats.Events
+	e.Hits = append(e.Hits, run.Hit{Thread: t.id, Since: now + 1, Until: now})
+}

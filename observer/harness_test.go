@@ -176,6 +176,9 @@ var flagNames = []struct {
 
 func (l *listener) name(id event.ObjectID) string {
 	info, _ := l.o.ObjectInfo(id)
+	if letter := info.Addr >> 12; info.Kind == event.KindChannel && (letter < 'A' || letter > 'Z') {
+		return fmt.Sprintf("%s%d", strings.ReplaceAll(info.Name, " ", "-"), id)
+	}
 	return fmt.Sprintf("%c%d", rune(info.Addr>>12), id)
 }
 

@@ -336,9 +336,17 @@ func (o *Observer) barrier(t *thread, r *bpf.Record) {
 func (o *Observer) semWaited(t *thread, r *bpf.Record) {
 	obj := o.object(t, r, event.KindSemaphore)
 	e := o.begin(t, r, event.SemWait)
-	if r.Flags&bpf.RecFailed != 0 {
+	failed := r.Flags&bpf.RecFailed != 0
+	if failed {
 		e.Op = event.SemFailed
 	}
 	e.Object, e.Kind, e.Flags = obj.id, obj.kind, o.site(r).Flags
 	o.send()
+	switch {
+	case failed:
+	case obj.permits > 0:
+		obj.permits--
+	default: // an unseen post, or an initial value that is not known, let it through
+		o.doubt(t, doubtPermit)
+	}
 }

@@ -57,7 +57,9 @@ func (o *Observer) atEntry(t *thread, r *bpf.Record) {
 	case bpf.OpBroadcast:
 		o.signals(t, r, event.Broadcast)
 	case bpf.OpSemPost:
-		o.emitOn(t, r, event.SemPost, o.object(t, r, event.KindSemaphore))
+		obj := o.object(t, r, event.KindSemaphore)
+		obj.permits++
+		o.emitOn(t, r, event.SemPost, obj)
 	}
 	o.setLastCall(t, r)
 }
@@ -155,6 +157,22 @@ func (o *Observer) mayInherit(t *thread, r *bpf.Record, obj *object) {
 	if h := t.holding(obj); h != nil {
 		h.inconsistent = true
 	}
+	if key := (channelKey{object: obj.addr, kind: channelDeath, tgid: t.process.id}); o.channels.known[key] != nil {
+		o.hear(t, r, key)
+	} else {
+		o.doubt(t, doubtOwner)
+	}
+}
+
+// tellsDeath sends, before t ends, a Send for each mutex that it holds and that may be robust: who
+// gets it with EOWNERDEAD comes after that.
+func (o *Observer) tellsDeath(t *thread) {
+	for _, h := range t.held {
+		if h.obj.attributes {
+			own := bpf.Record{Time: o.now, Tid: t.tid, Tgid: t.process.id, Object: h.obj.addr}
+			o.tell(t, &own, channelKey{object: h.obj.addr, kind: channelDeath, tgid: t.process.id})
+		}
+	}
 }
 
 // madeConsistent handles a call of pthread_mutex_consistent.
@@ -188,8 +206,19 @@ func (o *Observer) cancels(t *thread, r *bpf.Record) {
 		return
 	}
 	u.cancelled = true
+	o.tell(t, r, cancelKey(u))
 	if u.condWait != nil {
 		u.condWait.cond.waitersUncertain = true
+	}
+}
+
+// cancelKey returns the channel of the requests to cancel a thread.
+func cancelKey(u *thread) channelKey { return channelKey{object: uint64(u.id), kind: channelCancel} }
+
+// unwinds handles that a thread begins to end. If that was asked of it, it comes after the request.
+func (o *Observer) unwinds(t *thread, r *bpf.Record) {
+	if t.cancelled {
+		o.hear(t, r, cancelKey(t))
 	}
 }
 

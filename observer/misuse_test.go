@@ -264,6 +264,7 @@ func TestMisuse(t *testing.T) {
 			T4 acquire A1
 			T4 release A1 in-wait
 			T4 wait C2 A1
+			T2 send cancellation3
 			T2 signal C2`, nil},
 		{"exit while holding what another thread has held", `
 			12 acquire A
@@ -485,6 +486,7 @@ func TestMisuse(t *testing.T) {
 			T2 acquire A1
 			T2 release A1 in-wait
 			T2 wait C2 A1
+			T3 send cancellation3
 			T2 wake C2 A1 timed-out inferred
 			T2 acquire A1 =1 in-wait inferred
 			T2 release A1 inferred
@@ -496,6 +498,7 @@ func TestMisuse(t *testing.T) {
 			12 join p1 entered=9`, `
 			T2 release-unheld A2 C1 in-wait
 			T2 wait C1 A2
+			T3 send cancellation3
 			T2 wake C1 A2 timed-out inferred
 			T2 acquire A2 =1 in-wait inferred
 			T2 release A2 inferred
@@ -516,9 +519,11 @@ func TestMisuse(t *testing.T) {
 			T2 release A1 in-wait
 			T2 wait C2 A1
 			T3 acquire A1
+			T3 send cancellation3
 			T2 end
 			T3 release A1 in-wait
 			T3 wait C2 A1
+			T1 send cancellation4
 			T3 end =0
 			T1 release-unheld A1 C2 in-wait
 			T1 wait C2 A1

@@ -33,6 +33,10 @@ type object struct {
 	initBy *thread
 	initSp uint64
 
+	attributes bool   // a mutex that was initialised with attributes, so that it may be robust
+	permits    uint64 // value of a semaphore as far as it is recorded
+	onceFailed bool   // an initialiser was left by an exception or a cancellation
+
 	onceDone  bool        // the initialisation by pthread_once is over
 	onceUsers []*onceCall // the calls of pthread_once that entered before that
 }
@@ -139,12 +143,14 @@ func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 		}
 	}
 	obj := o.newObject(t, r, r.Object, event.KindUnknown)
+	obj.permits = r.Value
 	obj.initBy, obj.initSp, obj.initialised, obj.holderUncertain, obj.private = t, r.Sp, true, doubted, r.Extra == 0
 	o.names.objects[obj.id].Init = event.StackID(r.Stack)
 	e := o.begin(t, r, event.Init)
 	e.Object, e.Object2, e.Kind = obj.id, again, obj.kind
 	e.Value, e.Flags = r.Value, event.HasValue
 	if obj.kind == event.KindMutex {
+		obj.attributes = r.Value != 0
 		e.Value = min(e.Value, 1) // the record has the address of the attributes; 0: none
 	}
 	o.send()
@@ -214,8 +220,11 @@ func (o *Observer) onceRecord(t *thread, r *bpf.Record) {
 		if r.Result == 0 {
 			o.emitOn(t, r, event.OnceLeave, obj)
 		} else {
+			o.beginsAgain(t, r, obj)
 			o.emitOn(t, r, event.OnceEnter, obj)
 		}
+	case bpf.OpGuardAbort:
+		o.failedOnce(t, obj)
 	case bpf.OpGuardRelease:
 		o.emitOn(t, r, event.OnceDone, obj)
 	case bpf.OpOnce:
@@ -244,18 +253,61 @@ func (o *Observer) passedGuard(t *thread, r *bpf.Record) bool {
 
 // insideOnce handles a record of a thread that has not been seen to leave all its calls of
 // pthread_once: it removes the calls whose frames are gone.
-func (t *thread) insideOnce(r *bpf.Record) {
+func (o *Observer) insideOnce(t *thread, r *bpf.Record) {
 	for t.once != nil && t.once.sp <= r.Sp {
-		t.once.abandon() // an exception or a cancellation unwound its frame
+		o.abandonOnce(t.once) // an exception or a cancellation unwound its frame
 		t.once = t.once.outer
 	}
-	if t.once != nil && r.Sp != 0 {
+	if t.once != nil && r.Sp != 0 && !t.once.nested {
 		t.once.nested = true
+		o.initialises(t, r, t.once.obj)
 	}
 }
 
+// initialises handles the first event of t within an initialiser. Only one runs at a time: if another
+// thread began one before, that has ended, and t comes after it.
+func (o *Observer) initialises(t *thread, r *bpf.Record, obj *object) {
+	if obj.onceDone {
+		return
+	}
+	for _, u := range slices.Clone(obj.onceUsers) {
+		if u.nested && u.thread != t {
+			o.abandonOnce(u)
+		}
+	}
+	o.beginsAgain(t, r, obj)
+}
+
+// abandonOnce handles that a call of pthread_once has been left, or will be, without its return.
+func (o *Observer) abandonOnce(c *onceCall) {
+	initialised := slices.Contains(c.obj.onceUsers, c) && c.nested
+	c.abandon()
+	if initialised && !c.obj.ended {
+		o.failedOnce(c.thread, c.obj)
+	}
+}
+
+// failedOnce sends an inferred OnceDone: an initialiser was left by an exception or a cancellation.
+func (o *Observer) failedOnce(t *thread, obj *object) {
+	obj.onceFailed = true
+	e := o.begin(t, nil, event.OnceDone)
+	e.Object, e.Kind, e.Flags = obj.id, obj.kind, event.Inferred
+	o.send()
+}
+
+// beginsAgain sends an inferred OnceLeave if t runs the initialiser after another one failed, which
+// must come before.
+func (o *Observer) beginsAgain(t *thread, r *bpf.Record, obj *object) {
+	if !obj.onceFailed {
+		return
+	}
+	e := o.begin(t, r, event.OnceLeave)
+	e.Object, e.Kind, e.Flags, e.Stack = obj.id, obj.kind, event.Inferred, 0
+	o.send()
+}
+
 func (o *Observer) onceEntered(t *thread, r *bpf.Record, obj *object) {
-	t.insideOnce(r)
+	o.insideOnce(t, r)
 	t.once = &onceCall{obj: obj, thread: t, sp: r.Sp, outer: t.once}
 	if !obj.onceDone {
 		obj.onceUsers = append(obj.onceUsers, t.once)
@@ -271,7 +323,7 @@ func (c *onceCall) abandon() {
 func (o *Observer) onceLeft(t *thread, r *bpf.Record, obj *object) {
 	own := t.once
 	for own != nil && own.sp < r.Sp {
-		own.abandon() // an exception or a cancellation unwound its frame
+		o.abandonOnce(own) // an exception or a cancellation unwound its frame
 		own = own.outer
 	}
 	t.once = own
@@ -294,6 +346,9 @@ func (o *Observer) onceLeft(t *thread, r *bpf.Record, obj *object) {
 	}
 	obj.onceUsers = nil
 	initialiser.done = true
+	if !initialiser.nested {
+		o.beginsAgain(initialiser.thread, nil, obj)
+	}
 	o.emitOn(initialiser.thread, r, event.OnceDone, obj)
 	if initialiser != own {
 		o.emitOn(t, r, event.OnceLeave, obj)

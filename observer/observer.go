@@ -173,6 +173,7 @@ type Observer struct {
 	accessedNames map[string]bool // those SiteInfo.Variable that were accessed
 	funcs         funcs
 	channels      channels
+	notices       notices
 	executed      map[uint64]*run.Executed // instructions that synchronise unobserved, by their numbers in records
 	endedObjects  endedObjects
 	unjoinable    recentMap[event.ThreadID] // joined or detached threads that have ended, by thread pointer
@@ -305,10 +306,13 @@ func (o *Observer) handle(r *bpf.Record, args *[event.MaxArgs]uint64) {
 		return
 	}
 	if t.once != nil && bpf.Op(r.Op) != bpf.OpOnce {
-		t.insideOnce(r)
+		o.insideOnce(t, r)
 	}
 	if o.opts.Declare != nil && !ofThreads(bpf.Op(r.Op)) {
 		o.declare(t, r)
+	}
+	if t.underWay {
+		o.returned(t, r)
 	}
 	o.dispatch(t, r, args)
 	t.lastEvent = o.stats.Events
@@ -335,7 +339,7 @@ func (o *Observer) dispatch(t *thread, r *bpf.Record, args *[event.MaxArgs]uint6
 		t.quit = event.StackID(r.Stack)
 	case bpf.OpConsistent:
 		o.madeConsistent(t, r)
-	case bpf.OpCreate, bpf.OpFork, bpf.OpExit, bpf.OpJoin, bpf.OpDetach, bpf.OpCancel, bpf.OpExec, bpf.OpTask:
+	case bpf.OpCreate, bpf.OpFork, bpf.OpExit, bpf.OpJoin, bpf.OpDetach, bpf.OpCancel, bpf.OpUnwind, bpf.OpExec, bpf.OpTask:
 		o.threadCall(t, r)
 	case bpf.OpRead, bpf.OpWrite, bpf.OpUpdate:
 		o.accessed(t, r)

@@ -688,6 +688,7 @@ func TestProcesses(t *testing.T) {
 			T4 acquire A2
 			T2 acquire A1
 			T4 release A2
+			T4 send child-process3
 			T4 end`, stats: &Stats{}},
 		{name: "a child holds what its maker held", in: `
 			11 acquire A
@@ -757,10 +758,11 @@ func TestProcesses(t *testing.T) {
 			T4 begin
 			T4 acquire A1
 			T4 release A1 inferred
+			T4 send child-process2
 			T4 end
 			T1 fork T5
 			T5 begin
-			T5 acquire A2`, stats: &Stats{}},
+			T5 acquire A3`, stats: &Stats{}},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			l := newListener()
@@ -827,11 +829,30 @@ func TestOthers(t *testing.T) {
 			11 once O sp=90 leave`, `
 			T2 once-enter O1
 			T2 write X2 =1
+			T2 once-done O1 inferred
 			T2 write X2 =1
 			T3 once-enter O1
+			T3 once-leave O1 inferred
 			T3 once-done O1
 			T2 once-enter O1
 			T2 once-leave O1`, &Stats{}},
+		{"once: left by an exception, which shows where another begins", `
+			11 once O sp=90
+			11 write X sp=50 value=1
+			12 once O sp=90
+			12 write X sp=50 value=2
+			11 write Y sp=200 value=1
+			12 write X sp=50 value=3
+			12 once O sp=90 leave`, `
+			T2 once-enter O1
+			T2 write X2 =1
+			T3 once-enter O1
+			T2 once-done O1 inferred
+			T3 once-leave O1 inferred
+			T3 write X2 =2
+			T2 write Y3 =1
+			T3 write X2 =3
+			T3 once-done O1`, &Stats{}},
 		{"once in once", `
 			11 once O sp=90
 			11 once Q sp=50
@@ -851,8 +872,10 @@ func TestOthers(t *testing.T) {
 			12 once O sp=90 leave`, `
 			T2 once-enter O1
 			T2 write X2 =1
+			T2 once-done O1 inferred
 			T2 end
 			T3 once-enter O1
+			T3 once-leave O1 inferred
 			T3 once-done O1`, &Stats{}},
 		{"a static guard says who initialised", `
 			11 guard-acquire G result=1
@@ -861,7 +884,18 @@ func TestOthers(t *testing.T) {
 			12 guard-abort G`, `
 			T2 once-enter G1
 			T2 once-done G1
-			T3 once-leave G1`, &Stats{}},
+			T3 once-leave G1
+			T3 once-done G1 inferred`, &Stats{}},
+		{"a static guard: an initialiser that was left comes before the next", `
+			11 guard-acquire G result=1
+			11 guard-abort G
+			12 guard-acquire G result=1
+			12 guard-release G`, `
+			T2 once-enter G1
+			T2 once-done G1 inferred
+			T3 once-leave G1 inferred
+			T3 once-enter G1
+			T3 once-done G1`, &Stats{}},
 		{"accesses", `
 			11 read X value=0
 			11 write X value=7

@@ -24,6 +24,7 @@ type thread struct {
 	detached    bool
 	cancelled   bool   // pthread_cancel was called for it
 	lostEvents  bool   // events of it were lost
+	underWay    bool   // it lived when the observation began, and may not have returned from a call of then
 	lastEvent   uint64 // number of the last event of the run after its last record was handled
 
 	quit event.StackID // stack of its call of exit; 0: none
@@ -92,7 +93,21 @@ func (o *Observer) AddTask(l bpf.TaskLine, start uint64) {
 	if t == nil {
 		t = o.addExisting(&bpf.Record{Tid: l.Tid, Tgid: l.Tgid}, run.Thread{TID: l.Tid, TGID: l.Tgid, StartAddr: start})
 	}
+	t.underWay = true
 	o.setPointer(t, l.ThreadPointer)
+}
+
+// returned handles the first record of a thread that lived when the observation began. It may just have
+// returned from a call that waited then, and of which there is no other record.
+func (o *Observer) returned(t *thread, r *bpf.Record) {
+	switch op, leave := bpf.Op(r.Op), r.Flags&bpf.RecLeave != 0; {
+	case op == bpf.OpReceive && leave && bpf.ChannelKind(r.Result) == bpf.ChannelFutex && !o.ownFutex(t, r):
+		return // which makes no event
+	case op == bpf.OpReceive && leave, op == bpf.OpExit:
+	default:
+		o.doubt(t, doubtUnderWay)
+	}
+	t.underWay = false
 }
 
 // addExisting adds a thread that lived before the observation began.
@@ -169,6 +184,8 @@ func (o *Observer) threadCall(t *thread, r *bpf.Record) {
 		o.detaches(t, r)
 	case bpf.OpCancel:
 		o.cancels(t, r)
+	case bpf.OpUnwind:
+		o.unwinds(t, r)
 	case bpf.OpExec:
 		o.execveCall(t, r)
 	}
@@ -231,6 +248,9 @@ func (o *Observer) end(t *thread, r *bpf.Record) {
 	o.emitQuit(t, r)
 	// The release holds for every kind of mutex: the next owner inherits a robust one, and
 	// any other is never acquired again unless a thread that does not hold it unlocks it.
+	if r == nil || r.Flags&bpf.RecProcess == 0 {
+		o.tellsDeath(t)
+	}
 	o.releaseAll(t)
 	o.finishThread(t, r)
 }
@@ -238,6 +258,12 @@ func (o *Observer) end(t *thread, r *bpf.Record) {
 // finishThread sends the End of t and discards the state that only a live thread needs.
 func (o *Observer) finishThread(t *thread, r *bpf.Record) {
 	o.flushTouches(t)
+	for c := t.once; c != nil; c = c.outer {
+		o.abandonOnce(c)
+	}
+	if t.process.forked && t.process.living == 1 && o.opts.Follow {
+		o.tellsEnd(t, r)
+	}
 	o.begin(t, r, event.End).Stack = 0
 	switch {
 	case r == nil:

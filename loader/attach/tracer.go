@@ -175,7 +175,7 @@ func stubUnneeded(spec *ebpf.CollectionSpec, opts TracerOptions) {
 		names = append(names, "on_unseen")
 	}
 	if !opts.Messages {
-		names = append(names, "on_call_in", "on_call_out")
+		names = append(names, "on_call_in", "on_call_out", "on_signal_sent", "on_signal_came")
 	}
 	for name := range spec.Programs {
 		if opts.NoProbes && name != "list_tasks" && name != "list_sleepers" {
@@ -202,9 +202,9 @@ func (t *Tracer) start() error {
 	return nil
 }
 
-// StartMessages attaches the programs for system calls, if it has not done so before. From then on
-// each system call on the machine costs a look-up of its process. sys_exit comes before sys_enter,
-// so that the return of each call that was seen to begin is seen too.
+// StartMessages attaches the programs for system calls and signals, if it has not done so before.
+// From then on each system call on the machine costs a look-up of its process. What receives comes
+// before what sends, so that the return of each call that was seen to begin is seen too.
 func (t *Tracer) StartMessages() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -212,17 +212,29 @@ func (t *Tracer) StartMessages() error {
 		return nil
 	}
 	t.messagesStarted = true
-	if err := t.attachSyscallTracepoint("sys_exit", t.objs.OnCallOut); err != nil {
-		return err
+	for _, p := range []struct {
+		tracepoint string
+		program    *ebpf.Program
+	}{{"signal_deliver", t.objs.OnSignalCame}, {"signal_generate", t.objs.OnSignalSent}, {"sys_exit", t.objs.OnCallOut}, {"sys_enter", t.objs.OnCallIn}} {
+		if err := t.attachRawTracepoint(p.tracepoint, p.program); err != nil {
+			return err
+		}
 	}
-	return t.attachSyscallTracepoint("sys_enter", t.objs.OnCallIn)
+	return nil
 }
 
-// attachSyscallTracepoint attaches a program to a tracepoint of system calls.
-func (t *Tracer) attachSyscallTracepoint(name string, prog *ebpf.Program) error {
+// Messages reports whether StartMessages was called.
+func (t *Tracer) Messages() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.messagesStarted
+}
+
+// attachRawTracepoint attaches a program to a tracepoint.
+func (t *Tracer) attachRawTracepoint(name string, prog *ebpf.Program) error {
 	l, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: name, Program: prog})
 	if err != nil {
-		return fmt.Errorf("attach the tracepoint %s of system calls: %w", name, err)
+		return fmt.Errorf("attach the tracepoint %s: %w", name, err)
 	}
 	t.links = append(t.links, l)
 	return nil

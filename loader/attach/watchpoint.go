@@ -100,7 +100,7 @@ func (t *Tracer) attachWatchedCalls() error {
 	if t.watchedCallsAttached {
 		return nil
 	}
-	if err := t.attachSyscallTracepoint("sys_enter", t.objs.OnWatchedCall); err != nil {
+	if err := t.attachRawTracepoint("sys_enter", t.objs.OnWatchedCall); err != nil {
 		return err
 	}
 	t.watchedCallsAttached = true

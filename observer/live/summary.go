@@ -159,16 +159,18 @@ func executed(s *loader.Session, all []run.Executed) []run.Executed {
 	counts := map[uint32]int{}
 	var kept []run.Executed
 	for _, e := range all {
-		e.Description = "synchronisation"
-		plan, probe, ok := s.UnseenProbe(e.Number)
-		if ok {
-			e.Description = plan.Describe(probe)
-			e.Waits = probe.What == elf.UnseenWait
+		if e.Description == "" {
+			e.Description, e.Processes = "synchronisation", s.UnseenProcesses(e.Number)
+			if plan, probe, ok := s.UnseenProbe(e.Number); ok {
+				if s.Ordered(probe.Callee) {
+					continue
+				}
+				e.Description, e.Waits = plan.Describe(probe), probe.What == elf.UnseenWait
+			}
 		}
 		if !e.Waits {
 			e.First()
 		}
-		e.Processes = s.UnseenProcesses(e.Number)
 		early := false
 		for _, pid := range e.Processes {
 			early = early || counts[pid] < maxExecuted

@@ -100,16 +100,27 @@ func (f *File) ImportsOrdering() bool {
 }
 
 // MakesChannels reports whether the file's code may make channels through which threads pass each
-// other messages: it imports, or a static file contains, a function that makes pipes, sockets,
-// eventfds or timers.
+// other messages, or tell each other something through the kernel: it imports, or a static file
+// contains, a function that makes pipes, sockets, eventfds, timers, queues of messages, semaphores of
+// System V, or locks of files, or that sends or awaits signals.
 func (f *File) MakesChannels() bool {
 	undefined := f.Undefined()
-	for _, name := range []string{"pipe", "pipe2", "popen", "mkfifo", "mkfifoat", "socket", "socketpair", "eventfd", "timerfd_create"} {
+	for _, name := range channelMakers {
 		if slices.Contains(undefined, name) || f.Static() && len(f.Lookup(name)) > 0 {
 			return true
 		}
 	}
 	return false
+}
+
+// channelMakers are functions without which no thread makes a channel, or is told anything by it.
+// Those that hardly any program does without (fcntl, waitpid, poll) are left out: their calls have
+// probes of their own unless one of these is there too.
+var channelMakers = []string{
+	"pipe", "pipe2", "popen", "mkfifo", "mkfifoat", "socket", "socketpair", "eventfd", "timerfd_create",
+	"kill", "pthread_kill", "tgkill", "sigqueue", "pthread_sigqueue", "sigwait", "sigwaitinfo", "sigtimedwait", "sigsuspend", "signalfd",
+	"timer_settime", "setitimer", "ualarm", "epoll_ctl", "mq_open", "msgget", "semget", "semop", "semtimedop", "flock",
+	"inotify_init", "inotify_init1", "fanotify_init",
 }
 
 // Restartable reports whether the file may contain restartable sequences (rseq(2)), which the
@@ -321,18 +332,23 @@ func waitingCall(name string) bool {
 
 // wakingCall reports whether a function of the C library wakes, interrupts or excludes other threads
 // by other means than those of the table: a signal, a timer, a connection, a message, the lock of a
-// file or of a stream, a semaphore of System V.
+// file, a semaphore of System V.
 func wakingCall(name string) bool {
 	switch name {
 	case "kill", "killpg", "pthread_kill", "tgkill", "sigqueue", "pthread_sigqueue", "pthread_cancel",
 		"alarm", "ualarm", "setitimer", "timer_settime", "timerfd_settime",
 		"epoll_ctl", "connect", "shutdown",
 		"msgsnd", "msgctl", "mq_send", "mq_timedsend", "mq_notify", "semop", "semtimedop", "semctl",
-		"flock", "lockf", "lockf64", "fcntl", "fcntl64", "flockfile", "ftrylockfile", "funlockfile",
-		"pthread_mutex_consistent":
+		"flock", "lockf", "lockf64", "fcntl", "fcntl64":
 		return true
 	}
 	return false
+}
+
+// OrdersByKernel reports whether all that a function of the C library orders is ordered by the kernel
+// where records of system calls and signals show it, if they are made (bpf/notice.h).
+func OrdersByKernel(name string) bool {
+	return name != "pthread_cancel" && (waitingCall(name) || wakingCall(name))
 }
 
 // isCall reports whether an instruction calls a function, and does not jump to it.

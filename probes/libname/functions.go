@@ -31,7 +31,8 @@ pthread_setcancelstate pthread_setcanceltype pthread_setspecific pthread_sigmask
 pthread_testcancel pthread_timedjoin_np pthread_tryjoin_np pthread_yield sem_open sem_unlink
 thrd_create thrd_current thrd_detach thrd_equal thrd_exit thrd_join thrd_sleep thrd_yield call_once
 tss_create tss_delete tss_get tss_set
-start_thread clone clone3 exit _start _start_c`)
+flockfile _IO_flockfile ftrylockfile _IO_ftrylockfile funlockfile _IO_funlockfile
+start_thread clone clone3 exit _start _start_c __libc_unwind_link_get`)
 
 func words(text string) map[string]bool {
 	set := map[string]bool{}

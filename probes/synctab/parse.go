@@ -398,6 +398,7 @@ var operations = map[bpf.Op]operation{
 	bpf.OpConsistent:   {kinds: []Kind{KindMutex}},
 	bpf.OpCancel:       {kinds: []Kind{KindThread}},
 	bpf.OpQuit:         {kinds: []Kind{KindThread}},
+	bpf.OpUnwind:       {kinds: []Kind{KindThread}},
 }
 
 func operationNames() []string {

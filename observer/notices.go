@@ -1,0 +1,353 @@
+package observer
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// This file handles what orders threads through the kernel without bytes: signals and
+// timers, readiness of descriptors, connections, semaphores of System V, locks of files,
+// the end of child processes. Each is a channel: what tells others is a Send, recorded before
+// it happens, and what is told is a Receive, recorded after it happened, which comes after
+// every Send on that channel before it.
+//
+//   - A signal for a thread and one for its process are two channels. A thread that is told of
+//     a signal receives from both. The signals of a timer come after all calls that set a timer
+//     of the process.
+//   - A descriptor in an epoll set has a channel of its own, on which epoll_ctl sends. Who is
+//     told by epoll_wait that it is ready receives from that, and as if by poll.
+//   - Who is told that a descriptor is ready has received nothing, but comes after the sends
+//     without which it would not be ready.
+//   - A lock of a file has a channel for each of its owners: to unlock sends on the owner's, and
+//     to lock receives from those of all others.
+
+// notices is what the observer knows of such channels besides the channels themselves.
+type notices struct {
+	interests map[interest][]channelKey // the own channels of the descriptors in epoll sets
+	owners    map[uint64][]uint64       // of locks, by file
+}
+
+// interest identifies a descriptor in an epoll set, or all those that have the same data.
+type interest struct{ set, data uint64 }
+
+// The bounds of notices. Beyond them, who is told comes after more than it needs to.
+const (
+	maxInterests = 1 << 12
+	maxSameData  = 64 // descriptors of an epoll set with the same data
+	maxOwners    = 64
+)
+
+// The channels that no record names: the death of who holds a mutex, and requests to cancel a thread.
+const (
+	channelDeath bpf.ChannelKind = bpf.ChannelDoubt + 1 + iota
+	channelCancel
+)
+
+// forThread is added to the Object of a channel of signals for one thread.
+const forThread = 1 << 16
+
+// isNotice reports whether a record of a kind of channel is of no bytes that are moved.
+func isNotice(r *bpf.Record, kind bpf.ChannelKind) bool {
+	return kind >= bpf.ChannelSignal && kind != bpf.ChannelQueue || bpf.ChannelKind(r.Result)&bpf.ChannelReady != 0 ||
+		kind == bpf.ChannelQueue && r.Object == bpf.AnyQueue
+}
+
+// notice handles the record of a notice, or of readiness.
+func (o *Observer) notice(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
+	ready := bpf.ChannelKind(r.Result)&bpf.ChannelReady != 0
+	switch sends, leave := bpf.Op(r.Op) == bpf.OpSend, r.Flags&bpf.RecLeave != 0; {
+	case leave && r.Flags&bpf.RecFailed != 0:
+	case leave && ready && kind != bpf.ChannelEpoll, leave && !sends && kind == bpf.ChannelQueue:
+		o.ready(t, r, channelKey{object: r.Object, kind: kind})
+	case sends && !leave:
+		o.tells(t, r, kind)
+	case leave && !sends:
+		o.told(t, r, kind)
+	}
+}
+
+// tells handles a call that tells others something.
+func (o *Observer) tells(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
+	switch key := (channelKey{object: r.Object, kind: kind}); kind {
+	case bpf.ChannelSignal:
+		key.tgid = uint32(r.Value >> 32)
+		if tid := uint32(r.Value); tid != 0 {
+			key.object, key.tgid = key.object|forThread, tid
+		}
+		o.tell(t, r, key)
+	case bpf.ChannelTimer:
+		key.tgid = r.Tgid
+		o.tell(t, r, key)
+	case bpf.ChannelEpoll:
+		o.interested(t, r, bpf.ChannelKind(r.Result)>>bpf.ChannelOfFD)
+	case bpf.ChannelSemaphore:
+		for way := uint64(1); way <= 2; way++ {
+			if r.Value&way != 0 {
+				o.tell(t, r, semaphoreKey(r, way))
+			}
+		}
+	case bpf.ChannelFileLock:
+		o.tell(t, r, o.lockKey(r))
+	case bpf.ChannelListener:
+		o.tell(t, r, key)
+	}
+}
+
+// told handles a call that was told something.
+func (o *Observer) told(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
+	switch key := (channelKey{object: r.Object, kind: kind}); kind {
+	case bpf.ChannelSignal:
+		o.signalled(t, r)
+	case bpf.ChannelEpoll:
+		o.polled(t, r)
+	case bpf.ChannelSemaphore:
+		for way := uint64(1); way <= 2; way++ {
+			if r.Value&way != 0 {
+				o.hear(t, r, semaphoreKey(r, way))
+			}
+		}
+	case bpf.ChannelFileLock:
+		own := o.lockKey(r)
+		for _, owner := range o.notices.owners[r.Object] {
+			if owner != own.owner {
+				o.hear(t, r, channelKey{object: r.Object, kind: kind, owner: owner})
+			}
+		}
+	case bpf.ChannelChild:
+		o.reaped(t, r)
+	case bpf.ChannelListener:
+		o.hear(t, r, key)
+	case bpf.ChannelDoubt:
+		o.doubt(t, bpf.Doubt(r.Object))
+	}
+}
+
+// semaphoreKey returns the channel of the values of a set of semaphores that go up (1) or down (2).
+func semaphoreKey(r *bpf.Record, way uint64) channelKey {
+	return channelKey{object: r.Object, kind: bpf.ChannelSemaphore, owner: way}
+}
+
+// lockKey returns the channel of the owner of a lock of a file.
+func (o *Observer) lockKey(r *bpf.Record) channelKey {
+	key := channelKey{object: r.Object, kind: bpf.ChannelFileLock, owner: r.Value}
+	owners := o.notices.owners[r.Object]
+	switch {
+	case slices.Contains(owners, r.Value):
+	case len(owners) < maxOwners:
+		if o.notices.owners == nil {
+			o.notices.owners = map[uint64][]uint64{}
+		}
+		o.notices.owners[r.Object] = append(owners, r.Value)
+	default:
+		key.owner = owners[0]
+	}
+	return key
+}
+
+// tell sends a Send on a channel.
+func (o *Observer) tell(t *thread, r *bpf.Record, key channelKey) {
+	c := o.channelAt(t, r, key)
+	c.pending++
+	o.position(t, r, event.Send, c, 0)
+	o.send()
+}
+
+// hear sends a Receive from a channel, if anything was sent on it.
+func (o *Observer) hear(t *thread, r *bpf.Record, key channelKey) {
+	c := o.channels.known[key]
+	if c == nil {
+		if c = o.channels.overflow; c == nil {
+			return
+		}
+	}
+	c.addReceive(channelCall{reported: true})
+	o.position(t, r, event.Receive, c, math.MaxUint64)
+	o.send()
+}
+
+// signalled handles a signal that has come to a thread: its handler is about to run, or a wait
+// for it has returned. If no observed thread has sent it, nor a timer, who did so is not known.
+func (o *Observer) signalled(t *thread, r *bpf.Record) {
+	sent := r.Value != bpf.FromTimer && o.hearSignals(t, r, r.Object)
+	if timers := (channelKey{object: 1, kind: bpf.ChannelTimer, tgid: r.Tgid}); r.Value != 0 && o.channels.known[timers] != nil {
+		o.hear(t, r, timers)
+		sent = true
+	}
+	if !sent && r.Object != bpf.AnySignal {
+		o.doubt(t, doubtSignal)
+	}
+}
+
+// hearSignals sends a Receive from each channel of a signal, or of any signal, that is for the
+// thread or its process. It reports whether such a signal was pending.
+func (o *Observer) hearSignals(t *thread, r *bpf.Record, signal uint64) (pending bool) {
+	if signal == bpf.AnySignal {
+		o.hearAll(t, r, func(k channelKey) bool {
+			return k.kind == bpf.ChannelSignal && (k.tgid == r.Tgid && k.object < forThread || k.tgid == r.Tid && k.object > forThread) ||
+				k.kind == bpf.ChannelTimer && k.tgid == r.Tgid
+		})
+		return true
+	}
+	for _, key := range []channelKey{
+		{object: signal | forThread, kind: bpf.ChannelSignal, tgid: r.Tid},
+		{object: signal, kind: bpf.ChannelSignal, tgid: r.Tgid},
+	} {
+		c := o.channels.known[key]
+		if c == nil {
+			continue
+		}
+		o.hear(t, r, key)
+		if c.pending == 0 {
+			continue
+		}
+		if pending = true; signal < firstQueued {
+			c.pending = 0
+		} else {
+			c.pending--
+		}
+	}
+	return pending
+}
+
+// firstQueued is the first signal that comes as often as it was sent; others come once if they are
+// sent again before they came.
+const firstQueued = 32
+
+// hearAll sends a Receive from each of the channels that match.
+func (o *Observer) hearAll(t *thread, r *bpf.Record, match func(channelKey) bool) {
+	var keys []channelKey
+	for key := range maps.Keys(o.channels.known) {
+		if match(key) {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b channelKey) int {
+		return cmp.Compare(o.channels.known[a].id, o.channels.known[b].id)
+	})
+	for _, key := range keys {
+		o.hear(t, r, key)
+	}
+}
+
+// ready handles a call that says that there is something to receive from a channel, or room in it.
+func (o *Observer) ready(t *thread, r *bpf.Record, key channelKey) {
+	if o.readyOfMany(t, r, key) {
+		return
+	}
+	c := o.channels.known[key]
+	if c == nil {
+		return
+	}
+	if bpf.Op(r.Op) == bpf.OpSend {
+		if c.mayHaveWaited(add(c.sent, 1)) {
+			o.emitSent(t, r, c, add(c.sent, 1))
+		}
+		return
+	}
+	o.emitReceiving(c, t)
+	c.addReceive(channelCall{reported: true})
+	end := add(c.received, 1)
+	for _, x := range c.receiving {
+		end = add(end, x.bytes)
+	}
+	o.position(t, r, event.Receive, c, end)
+	o.send()
+}
+
+// readyOfMany handles the readiness of a descriptor that stands for several channels, or for none.
+// It reports whether the descriptor is such a one.
+func (o *Observer) readyOfMany(t *thread, r *bpf.Record, key channelKey) bool {
+	switch {
+	case bpf.Op(r.Op) == bpf.OpSend:
+		return key.kind >= bpf.ChannelSignal && key.kind != bpf.ChannelQueue
+	case key.kind == bpf.ChannelSignal:
+		o.hearSignals(t, r, bpf.AnySignal)
+	case key.kind == bpf.ChannelQueue && key.object == bpf.AnyQueue:
+		o.hearAll(t, r, func(k channelKey) bool { return k.kind == bpf.ChannelQueue })
+	case key.kind == bpf.ChannelDoubt:
+		o.doubt(t, bpf.Doubt(key.object))
+	case key.kind == bpf.ChannelEpoll:
+		o.polledAny(t, r, key.object)
+	default:
+		return false
+	}
+	return true
+}
+
+// interested handles a call of epoll_ctl. Kind is that of the descriptor's own channel.
+func (o *Observer) interested(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
+	at, own := interest{r.Object, r.Value}, channelKey{object: r.Extra, kind: kind &^ bpf.ChannelTight}
+	if o.notices.interests == nil {
+		o.notices.interests = map[interest][]channelKey{}
+	}
+	all, known := o.notices.interests[at]
+	if (known || len(o.notices.interests) < maxInterests) && len(all) < maxSameData && !slices.Contains(all, own) {
+		o.notices.interests[at] = append(all, own)
+	}
+	o.tell(t, r, interestKey(at))
+}
+
+func interestKey(at interest) channelKey {
+	return channelKey{object: at.set, kind: bpf.ChannelEpoll, owner: at.data}
+}
+
+// polled handles a descriptor that epoll_wait has returned as ready.
+func (o *Observer) polled(t *thread, r *bpf.Record) {
+	if bpf.ChannelKind(r.Result)&bpf.ChannelReady != 0 {
+		o.polledAny(t, r, r.Object)
+		return
+	}
+	at := interest{r.Object, r.Value}
+	if all := o.notices.interests[at]; len(all) == 0 || len(all) == maxSameData {
+		o.doubt(t, bpf.DoubtPoll)
+	}
+	o.interestReady(t, r, at)
+}
+
+// interestReady handles that a descriptor in an epoll set is ready.
+func (o *Observer) interestReady(t *thread, r *bpf.Record, at interest) {
+	o.hear(t, r, interestKey(at))
+	for _, key := range o.notices.interests[at] {
+		if key.kind != bpf.ChannelUnseen && key.kind != bpf.ChannelEpoll {
+			o.ready(t, r, key)
+		}
+	}
+}
+
+// polledAny handles that any descriptor of an epoll set may be ready.
+func (o *Observer) polledAny(t *thread, r *bpf.Record, set uint64) {
+	var all []interest
+	for at := range maps.Keys(o.notices.interests) {
+		if at.set == set {
+			all = append(all, at)
+		}
+	}
+	slices.SortFunc(all, func(a, b interest) int { return cmp.Compare(a.data, b.data) })
+	for _, at := range all {
+		o.interestReady(t, r, at)
+	}
+}
+
+// reaped handles a wait that has returned since a child process has ended.
+func (o *Observer) reaped(t *thread, r *bpf.Record) {
+	key := channelKey{object: r.Object, kind: bpf.ChannelChild}
+	if o.channels.known[key] == nil {
+		o.doubt(t, doubtChild)
+		return
+	}
+	o.hear(t, r, key)
+}
+
+// tellsEnd sends, before a thread of a forked process ends, the Send for who waits for that process.
+func (o *Observer) tellsEnd(t *thread, r *bpf.Record) {
+	own := bpf.Record{Time: o.now, Tid: t.tid, Tgid: t.process.id, Object: uint64(t.process.id)}
+	if r != nil {
+		own.Time = r.Time
+	}
+	o.tell(t, &own, channelKey{object: own.Object, kind: bpf.ChannelChild})
+}

@@ -1,0 +1,179 @@
+package observer
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// told is a record of a notice.
+type told struct {
+	tid           uint32
+	op            bpf.Op
+	kind          bpf.ChannelKind
+	object, value uint64
+	extra         uint64
+	leave, failed bool
+}
+
+func (n told) record() bpf.Record {
+	r := bpf.Record{Tid: n.tid, Tgid: 1, Op: uint8(n.op), Object: n.object, Value: n.value, Extra: n.extra, Result: int32(n.kind)}
+	if n.leave {
+		r.Flags |= bpf.RecLeave
+	}
+	if n.failed {
+		r.Flags |= bpf.RecFailed
+	}
+	return r
+}
+
+func sends(tid uint32, kind bpf.ChannelKind, object, value uint64) told {
+	return told{tid: tid, op: bpf.OpSend, kind: kind, object: object, value: value}
+}
+
+func comes(tid uint32, kind bpf.ChannelKind, object, value uint64) told {
+	return told{tid: tid, op: bpf.OpReceive, kind: kind, object: object, value: value, leave: true}
+}
+
+// watches is a call of epoll_ctl that adds the descriptor of a channel.
+func watches(tid uint32, set, data uint64, kind bpf.ChannelKind, object uint64) told {
+	return told{tid: tid, op: bpf.OpSend, kind: bpf.ChannelEpoll | kind<<bpf.ChannelOfFD, object: set, value: data, extra: object}
+}
+
+// TestNotices lets thread 11 write a variable and then tell others something, of which thread 12 learns
+// before it writes a variable too: the first write comes before the second in every schedule if that is
+// what 12 was told of, and only then.
+func TestNotices(t *testing.T) {
+	const process, thread12, thread13 = 1 << 32, 1<<32 | 12, 1<<32 | 13
+	for _, c := range []struct {
+		name    string
+		records []told
+		ordered bool
+		doubts  string
+	}{
+		{"a signal to a thread", []told{sends(11, bpf.ChannelSignal, 10, thread12), comes(12, bpf.ChannelSignal, 10, 0)}, true, ""},
+		{"a signal to the process", []told{sends(11, bpf.ChannelSignal, 10, process), comes(12, bpf.ChannelSignal, 10, 0)}, true, ""},
+		{"another signal", []told{sends(11, bpf.ChannelSignal, 12, process), comes(12, bpf.ChannelSignal, 10, 0)}, false, "a signal that no observed thread has sent"},
+		{"a signal to another thread", []told{sends(11, bpf.ChannelSignal, 10, thread13), comes(12, bpf.ChannelSignal, 10, 0)}, false, "a signal that no observed thread has sent"},
+		{"a signal, then one from outside", []told{sends(13, bpf.ChannelSignal, 10, thread12), comes(12, bpf.ChannelSignal, 10, 0), comes(12, bpf.ChannelSignal, 10, 0)}, false, "a signal that no observed thread has sent"},
+		{"a signal that is queued", []told{sends(11, bpf.ChannelSignal, 40, thread12), sends(11, bpf.ChannelSignal, 40, thread12), comes(12, bpf.ChannelSignal, 40, 0), comes(12, bpf.ChannelSignal, 40, 0)}, true, ""},
+		{"a signalfd", []told{sends(11, bpf.ChannelSignal, 10, process), comes(12, bpf.ChannelSignal, bpf.AnySignal, 128)}, true, ""},
+		{"a signalfd with nothing", []told{sends(11, bpf.ChannelSignal, 10, process), {tid: 12, op: bpf.OpReceive, kind: bpf.ChannelSignal, object: bpf.AnySignal, leave: true, failed: true}}, false, ""},
+		{"a signalfd that is ready", []told{sends(11, bpf.ChannelSignal, 10, process), comes(12, bpf.ChannelSignal|bpf.ChannelReady, bpf.AnySignal, 0)}, true, ""},
+		{"a timer", []told{sends(11, bpf.ChannelTimer, 1, 0), comes(12, bpf.ChannelSignal, 14, bpf.FromTimer)}, true, ""},
+		{"a timer, waited for", []told{sends(11, bpf.ChannelTimer, 1, 0), comes(12, bpf.ChannelSignal, 14, bpf.AnyCode)}, true, ""},
+		{"a timer, and a signal", []told{sends(11, bpf.ChannelTimer, 1, 0), comes(12, bpf.ChannelSignal, 14, 0)}, false, "a signal that no observed thread has sent"},
+		{"an eventfd that is ready", []told{sends(11, bpf.ChannelEventfd, 7, 8), comes(12, bpf.ChannelEventfd|bpf.ChannelReady, 7, 0)}, true, ""},
+		{"another eventfd that is ready", []told{sends(11, bpf.ChannelEventfd, 8, 8), comes(12, bpf.ChannelEventfd|bpf.ChannelReady, 7, 0)}, false, ""},
+		{"a byte in front", []told{sends(13, bpf.ChannelPipe, 7, 1), {tid: 13, op: bpf.OpSend, kind: bpf.ChannelPipe, object: 7, value: 1, leave: true}, sends(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelPipe|bpf.ChannelReady, 7, 0)}, false, ""},
+		{"added to a set", []told{watches(11, 5, 3, bpf.ChannelPipe, 7), comes(12, bpf.ChannelEpoll, 5, 3)}, true, ""},
+		{"added to another set", []told{watches(13, 5, 3, bpf.ChannelPipe, 7), watches(11, 6, 3, bpf.ChannelPipe, 7), comes(12, bpf.ChannelEpoll, 5, 3)}, false, ""},
+		{"ready in a set", []told{watches(13, 5, 3, bpf.ChannelEventfd, 7), sends(11, bpf.ChannelEventfd, 7, 8), comes(12, bpf.ChannelEpoll, 5, 3)}, true, ""},
+		{"ready in a set, of two with the same data", []told{watches(13, 5, 0, bpf.ChannelEventfd, 7), watches(13, 5, 0, bpf.ChannelEventfd, 8), sends(11, bpf.ChannelEventfd, 7, 8), comes(12, bpf.ChannelEpoll, 5, 0)}, true, ""},
+		{"ready in a set, but another", []told{watches(13, 5, 3, bpf.ChannelEventfd, 7), watches(13, 5, 4, bpf.ChannelEventfd, 8), sends(11, bpf.ChannelEventfd, 8, 8), comes(12, bpf.ChannelEpoll, 5, 3)}, false, ""},
+		{"any ready in a set", []told{watches(13, 5, 3, bpf.ChannelEventfd, 7), watches(13, 5, 4, bpf.ChannelEventfd, 8), sends(11, bpf.ChannelEventfd, 8, 8), comes(12, bpf.ChannelEpoll|bpf.ChannelReady, 5, 0)}, true, ""},
+		{"unknown in a set", []told{comes(12, bpf.ChannelEpoll, 5, 3)}, false, "a wait for more descriptors than are recorded"},
+		{"a connection", []told{sends(11, bpf.ChannelListener, 9, 0), comes(12, bpf.ChannelListener, 9, 0)}, true, ""},
+		{"a connection elsewhere", []told{sends(11, bpf.ChannelListener, 8, 0), comes(12, bpf.ChannelListener, 9, 0)}, false, ""},
+		{"values of semaphores go up", []told{sends(11, bpf.ChannelSemaphore, 2, 1), comes(12, bpf.ChannelSemaphore, 2, 1)}, true, ""},
+		{"values of semaphores go down", []told{sends(11, bpf.ChannelSemaphore, 2, 2), comes(12, bpf.ChannelSemaphore, 2, 1)}, false, ""},
+		{"zero is waited for", []told{sends(11, bpf.ChannelSemaphore, 2, 2), comes(12, bpf.ChannelSemaphore, 2, 2)}, true, ""},
+		{"a lock of a file", []told{sends(11, bpf.ChannelFileLock, 3, 1), comes(12, bpf.ChannelFileLock, 3, 2)}, true, ""},
+		{"a lock of one open file", []told{sends(11, bpf.ChannelFileLock, 3, 1), comes(12, bpf.ChannelFileLock, 3, 1)}, false, ""},
+		{"a lock of another file", []told{sends(11, bpf.ChannelFileLock, 4, 1), comes(12, bpf.ChannelFileLock, 3, 2)}, false, ""},
+		{"a message in a queue", []told{sends(11, bpf.ChannelQueue, 3, 1), comes(12, bpf.ChannelQueue, 3, 1)}, true, ""},
+		{"a queue that was removed", []told{sends(11, bpf.ChannelQueue, 3, 1), {tid: 12, op: bpf.OpReceive, kind: bpf.ChannelQueue, object: 3, value: ^uint64(errRemoved - 1), leave: true, failed: true}}, true, ""},
+		{"news of a queue", []told{sends(11, bpf.ChannelQueue, 3, 1), comes(12, bpf.ChannelQueue, bpf.AnyQueue, 32)}, true, ""},
+		{"an unknown child", []told{comes(12, bpf.ChannelChild, 99, 0)}, false, "a wait for a child process that is not observed"},
+		{"news by inotify", []told{comes(12, bpf.ChannelDoubt, uint64(bpf.DoubtInotify), 16)}, false, "news by inotify that a file has changed"},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
+			var writes []event.Event
+			o := New(Options{Sites: site, Sinks: []Sink{sinkFunc(func(e *event.Event) {
+				if e.Op == event.Write {
+					w := *e
+					w.Must = append([]event.Epoch(nil), e.Must...)
+					writes = append(writes, w)
+				}
+			})}})
+			records := parseRecords(t, "1 fork 11 tp=p1\n1 fork 12 tp=p2\n1 fork 13 tp=p3\n11 write X value=1")
+			for _, n := range c.records {
+				records = append(records, n.record())
+			}
+			records = append(records, parseRecords(t, "12 write X value=2")...)
+			for i := range records {
+				records[i].Time = uint64(i + 1)
+				o.Record(&records[i])
+			}
+			if got := writes[1].Before(writes[0].Slot, writes[0].Epoch); got != c.ordered {
+				t.Errorf("ordered: %v, want %v", got, c.ordered)
+			}
+			var doubts []string
+			for _, e := range o.Executed() {
+				if !e.Waits || len(e.Hits) != 1 || e.Hits[0].Since > writes[1].Seq {
+					t.Errorf("%+v", e)
+				}
+				doubts = append(doubts, e.Description)
+			}
+			if diff := cmp.Diff(c.doubts, strings.Join(doubts, "; ")); diff != "" {
+				t.Errorf("doubts expected (-), found (+):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestUnseenPosts checks which waits for a semaphore are in doubt.
+func TestUnseenPosts(t *testing.T) {
+	for _, c := range []struct {
+		records string
+		doubts  int
+	}{
+		{"11 init S kind=semaphore with=1\n12 sem-wait S", 0},
+		{"11 init S kind=semaphore with=1\n12 sem-wait S\n13 sem-wait S", 1},
+		{"11 sem-post S\n12 sem-wait S\n12 sem-wait S failed", 0},
+		{"12 sem-wait S\n11 sem-post S\n12 sem-wait S", 1},
+	} {
+		l := newListener()
+		for _, r := range parseRecords(t, "1 fork 11 tp=p1\n1 fork 12 tp=p2\n"+c.records) {
+			l.o.Record(&r)
+		}
+		hits := 0
+		for _, e := range l.o.Executed() {
+			hits += len(e.Hits)
+		}
+		if hits != c.doubts {
+			t.Errorf("%q: %d doubts, want %d\nevents: %q", c.records, hits, c.doubts, l.lines)
+		}
+	}
+}
+
+// TestUnderWay lets threads live when the observation begins. What they do first may follow a call that
+// waited then, except if the record shows what ended the wait.
+func TestUnderWay(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		record bpf.Record
+		doubts int
+	}{
+		{"a lock", bpf.Record{Op: uint8(bpf.OpAcquire), Object: 0x1000}, 1},
+		{"the end", bpf.Record{Op: uint8(bpf.OpExit), Object: 12}, 0},
+		{"a message", comes(12, bpf.ChannelSocket, 3, 1).record(), 0},
+		{"a futex of the C library", comes(12, bpf.ChannelFutex, 3, 0).record(), 0},
+	} {
+		o := New(Options{Sites: site, Attached: true})
+		o.AddTask(bpf.TaskLine{Tid: 1, Tgid: 1}, 0)
+		o.AddTask(bpf.TaskLine{Tid: 12, Tgid: 1}, 0)
+		for range 2 {
+			c.record.Tid, c.record.Tgid, c.record.Time = 12, 1, c.record.Time+1
+			o.Record(&c.record)
+		}
+		if got := fmt.Sprint(len(o.Executed())); got != fmt.Sprint(c.doubts) {
+			t.Errorf("%s: %s doubts, want %d", c.name, got, c.doubts)
+		}
+	}
+}
