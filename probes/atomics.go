@@ -109,6 +109,7 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for atomic instructions of %s: %w", f.Name(), err)
 	}
+	b.withoutRuntime(&code)
 	b.indivisible, b.allSwept = code.Sites, whole
 	names, typed := b.symbols(), len(all)
 	for _, s := range code.Sites {
@@ -219,6 +220,7 @@ func (b *builder) unseen() (elf.Unseen, error) {
 		if err != nil {
 			return u, fmt.Errorf("look for atomic instructions of %s: %w", b.plan.File.Name(), err)
 		}
+		b.withoutRuntime(&u)
 		b.plan.unseen = &u
 	}
 	return *b.plan.unseen, nil

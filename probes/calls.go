@@ -24,10 +24,12 @@ type builder struct {
 	image            *cheapsite.Image
 	code             *variable.Code
 	arch             insn.Arch
-	returnsPlanned   map[uint64]bool // return instructions that have a probe
-	lifetimesPlanned map[uint64]bool // constructors and destructors that have a probe
-	tableCalls       map[uint64]call // functions that the table lists, by address
-	library          *clib.Library   // computed at first use
+	returnsPlanned   map[uint64]bool        // return instructions that have a probe
+	lifetimesPlanned map[uint64]bool        // constructors and destructors that have a probe
+	tableCalls       map[uint64]call        // functions that the table lists, by address
+	library          *clib.Library          // computed at first use
+	runtime          map[uint64]bool        // by the address of a function: ofRuntime; nil before its first use
+	cpp              func(addr uint64) bool // cppLibrary; nil before the first use of ofRuntime
 	stubs            map[uint64]string
 	names            *symbolize.Table // computed at first use
 	marks            marks
@@ -148,6 +150,14 @@ func (b *builder) namesake(s elf.Symbol, e synctab.Entry) bool {
 		b.plan.Namesakes = append(b.plan.Namesakes, n)
 	}
 	return true
+}
+
+// cLibrary returns the C library in the file.
+func (b *builder) cLibrary() *clib.Library {
+	if b.library == nil {
+		b.library = clib.Of(b.plan.File)
+	}
+	return b.library
 }
 
 // sourceFile returns the source file of the function that begins at an address, "" if there is no

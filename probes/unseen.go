@@ -87,7 +87,7 @@ const maxWaitText = 2 << 20
 // loop whose load is recorded needs none: what it sees is known.
 func (b *builder) waits(occupied func(uint64) bool) ([]UnseenProbe, error) {
 	f := b.plan.File
-	if f.TextSize() > maxWaitText || holdsLibrary(f) {
+	if f.TextSize() > maxWaitText {
 		return nil, nil
 	}
 	recorded := map[uint64]bool{}
@@ -95,11 +95,15 @@ func (b *builder) waits(occupied func(uint64) bool) ([]UnseenProbe, error) {
 		s := &b.plan.Sites[i]
 		recorded[s.At] = recorded[s.At] || s.Variable != "" && !s.Conditional && s.Program != ProgramCall
 	}
-	found, whole, err := waiting.Find(f, waiting.Options{
+	var file waiting.File = f
+	if f.Static() {
+		file = b.importing()
+	}
+	found, whole, err := waiting.Find(file, waiting.Options{
 		Arrivals: b.image.Arrivals,
 		Holds:    b.holds,
 		Known:    func(load uint64) bool { return recorded[load] },
-		Skip:     b.inTable,
+		Skip:     func(fn elf.Range) bool { return b.inTable(fn) || f.Static() && b.ofRuntime(fn) },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for loops that wait in %s: %w", f.Name(), err)

@@ -33,6 +33,56 @@ __asm__ (".text\n.type more, @function\nmore: .fill " MORE ", 1, 0x90\n ret\n.si
 int main(int argc, char **argv) { (void)argv; int x[2] = {0}; add(x); direct(); plain(x); return swap(x) + argc; }
 `
 
+// TestUnseenInStaticCPlusPlus checks that of a static program with C++'s library only the program's
+// own places get probes, also where they are in instances of the library's templates.
+func TestUnseenInStaticCPlusPlus(t *testing.T) {
+	const source = `
+#include <iostream>
+#include <memory>
+#include <poll.h>
+std::shared_ptr<int> shared = std::make_shared<int>(3);
+__attribute__((noinline)) int copy() { std::shared_ptr<int> mine = shared; return *mine; }
+__attribute__((noinline)) int look(struct pollfd *p) { return poll(p, 1, 0) + 1; }
+int main() { struct pollfd p = {0, POLLIN, 0}; std::cout << copy() + look(&p) << "\n"; }
+`
+	p := plan(t, build(t, "g++", source, "-O2", "-g", "-pthread", "-static", "-x", "c++"), Options{Atomics: true})
+	in := map[string]bool{}
+	for _, place := range p.UnseenProbes {
+		text, _, _ := strings.Cut(p.Describe(place), " at ")
+		in[text] = true
+	}
+	if !in["atomic instruction in copy"] || !in["call of poll in look"] || len(in) > 8 {
+		t.Errorf("%d places: %v", len(p.UnseenProbes), in)
+	}
+	for text := range in {
+		if strings.Contains(text, "locale") || strings.Contains(text, "_IO_") || strings.Contains(text, "arena") {
+			t.Errorf("a place of a library: %s", text)
+		}
+	}
+}
+
+// TestWaitsInStaticProgram checks that a loop that sleeps while it waits is found where the function
+// that sleeps is part of the file, and that loops of the C library in it are not.
+func TestWaitsInStaticProgram(t *testing.T) {
+	const source = `
+#include <time.h>
+static int flag;
+__attribute__((noinline)) void await(int *p) { struct timespec t = {0, 1000}; while (!__atomic_load_n(p, __ATOMIC_ACQUIRE)) nanosleep(&t, 0); }
+int main(int argc, char **argv) { (void)argv; if (argc > 1) await(&flag); return 0; }
+`
+	for _, flags := range [][]string{{"-O2", "-g"}, {"-O2", "-g", "-static"}, {"-O2", "-static"}} {
+		p := plan(t, build(t, "gcc", source, flags...), Options{Atomics: true})
+		var got []string
+		for _, place := range p.UnseenProbes {
+			text, _, _ := strings.Cut(p.Describe(place), " at ")
+			got = append(got, text)
+		}
+		if !slices.Equal(got, []string{"loop that waits in await"}) {
+			t.Errorf("%v: %v", flags, got)
+		}
+	}
+}
+
 // TestUnseenProbes checks that a plan has a probe for each place of a file that
 // synchronises without being observed, or for none.
 func TestUnseenProbes(t *testing.T) {
@@ -51,7 +101,10 @@ func TestUnseenProbes(t *testing.T) {
 		{"restartable sequences", []string{"-DRSEQ"}, Options{Atomics: true}, nil},
 		{"much code", []string{"-DMORE=\"3000000\""}, Options{Atomics: true}, base},
 		{"too much code", []string{"-DMORE=\"9000000\""}, Options{Atomics: true}, nil},
-		{"the C library in it", []string{"-static"}, Options{Atomics: true}, nil},
+		{"the C library in it", []string{"-static"}, Options{Atomics: true}, base},
+		{"the C library in it, without debug information", []string{"-static", "-g0"}, Options{Atomics: true}, base},
+		{"the C library in it, and calls too", []string{"-static", "-DFUTEX"}, Options{Atomics: true}, slices.Concat(base, []string{"system call in wake"})},
+		{"functions named as in a C library", []string{"-static", "-g0", "-Dadd=__libc_add", "-Dswap=_IO_swap"}, Options{Atomics: true}, []string{"atomic instruction in _IO_swap", "atomic instruction in __libc_add"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -9,6 +9,7 @@
 package clib
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -91,6 +92,58 @@ func (l *Library) Foreign(name string, addr uint64, source func(uint64) string) 
 		return "in the program's own code, before the C library's"
 	}
 	return ""
+}
+
+// startUp are the functions with which a C library's code begins in a static program: the start-up
+// code needs them first. No program has functions of these names.
+var startUp = []string{"__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "__libc_init_first", "libc_start_main_stage2", "__init_libc", "__uClibc_main", "__libc_init"}
+
+// certain returns the address from which on all code is the C library's. Unlike lowest it does not
+// rely on the beginnings of names.
+func (l *Library) certain() uint64 {
+	from := l.start
+	for _, name := range startUp {
+		for _, s := range l.file.Lookup(name) {
+			if s.Kind == elf.Func && s.Addr > l.file.Entry() {
+				from = min(from, s.Addr)
+			}
+		}
+	}
+	return from
+}
+
+// Owns reports whether the code of the function that begins at an address is certain to be the C
+// library's, whatever its name. source is that of Foreign.
+func (l *Library) Owns(addr uint64, source func(uint64) string) bool {
+	if l.whole || l.start == 0 {
+		return l.whole
+	}
+	if source != nil {
+		if known, own := l.compiledElsewhere(source(addr), source); known {
+			return own == ""
+		}
+	}
+	return addr >= l.certain() || addr < l.file.Entry() && l.rarelyExecuted(addr)
+}
+
+// rarelyExecuted reports whether a function before the entry, where linkers put what is rarely
+// executed, is a part of one of the library's, or is abort, which C reserves for its library.
+func (l *Library) rarelyExecuted(addr uint64) bool {
+	symbols := l.file.Symbols()
+	i, _ := slices.BinarySearchFunc(symbols, addr, func(s elf.Symbol, a uint64) int { return cmp.Compare(s.Addr, a) })
+	for ; i < len(symbols) && symbols[i].Addr == addr; i++ {
+		if symbols[i].Name == "abort" && !symbols[i].Local {
+			return true
+		}
+		whole, part := strings.CutSuffix(symbols[i].Name, ".cold")
+		if !part {
+			continue
+		}
+		all := l.file.Lookup(whole)
+		owned := func(s elf.Symbol) bool { return s.Addr >= l.certain() }
+		return len(all) > 0 && !slices.ContainsFunc(all, func(s elf.Symbol) bool { return !owned(s) })
+	}
+	return false
 }
 
 // aliased reports whether the library is glibc of version 2.34 or later, which has a reserved name

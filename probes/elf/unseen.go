@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -91,12 +92,15 @@ func (u Unseen) First(k UnseenKind) (UnseenSite, bool) {
 	return UnseenSite{}, false
 }
 
-// ImportsOrdering reports whether the file imports a function that orders threads.
+// ImportsOrdering reports whether the file imports a function that orders threads, or, as a static
+// file, contains one.
 func (f *File) ImportsOrdering() bool {
-	return slices.ContainsFunc(f.Undefined(), func(name string) bool {
+	orders := func(name string) bool {
 		_, ok := orderingImport(name)
 		return ok
-	})
+	}
+	return slices.ContainsFunc(f.Undefined(), orders) ||
+		f.Static() && slices.ContainsFunc(f.Symbols(), func(s Symbol) bool { return s.Kind == Func && s.Addr != 0 && orders(s.Name) })
 }
 
 // MakesChannels reports whether the file's code may make channels through which threads pass each
@@ -144,7 +148,7 @@ func (f *File) UnseenSync() (Unseen, error) {
 	if len(f.elf.Sections) == 0 {
 		stubs = nil
 	}
-	plt := f.PLTTargets()
+	plt := f.orderingTargets()
 	for _, fn := range subtract(f.Functions(), stubs) {
 		if err := f.unseenIn(fn, plt, &u); err != nil {
 			return u, fmt.Errorf("look for unseen synchronisation: %w", err)
@@ -152,6 +156,27 @@ func (f *File) UnseenSync() (Unseen, error) {
 	}
 	u.sort()
 	return u, nil
+}
+
+// orderingTargets returns the names of the functions that are called at addresses of the file: its
+// stubs of imports, and in a static file the functions that order threads.
+func (f *File) orderingTargets() map[uint64]string {
+	targets := f.PLTTargets()
+	if !f.Static() {
+		return targets
+	}
+	targets = maps.Clone(targets)
+	if targets == nil {
+		targets = map[uint64]string{}
+	}
+	for _, s := range f.Symbols() {
+		if s.Kind == Func && s.Addr != 0 && targets[s.Addr] == "" {
+			if _, ok := orderingImport(s.Name); ok {
+				targets[s.Addr] = s.Name
+			}
+		}
+	}
+	return targets
 }
 
 func (u *Unseen) sort() {

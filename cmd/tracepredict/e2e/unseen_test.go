@@ -8,9 +8,14 @@ import (
 
 // TestUnseenSync checks that synchronisation that is not observed weakens a finding
 // only if it was executed and could have ordered the two sides, and that the report
-// of a trace is the same.
+// of a trace is the same. That a static program contains its C library makes no difference.
 func TestUnseenSync(t *testing.T) {
 	needBPF(t)
+	t.Run("dynamic", func(t *testing.T) { testUnseenSync(t, "-g") })
+	t.Run("static", func(t *testing.T) { testUnseenSync(t, "-g", "-static") })
+}
+
+func testUnseenSync(t *testing.T, flags ...string) {
 	for _, c := range []struct {
 		mode       string
 		confidence string
@@ -26,7 +31,7 @@ func TestUnseenSync(t *testing.T) {
 		t.Run(c.mode, func(t *testing.T) {
 			dir := t.TempDir()
 			file, live, again := filepath.Join(dir, "trace"), filepath.Join(dir, "live.json"), filepath.Join(dir, "again.json")
-			tool := startTool(t, childOptions{}, "exec", "--confidence", "potential", "--fail-on", "potential", "--watch", "tally", "--record", file, "--format", "json", "--output", live, "--", processFixture(t, "places.c", "-g"), c.mode)
+			tool := startTool(t, childOptions{}, "exec", "--confidence", "potential", "--fail-on", "potential", "--watch", "tally", "--record", file, "--format", "json", "--output", live, "--", processFixture(t, "places.c", flags...), c.mode)
 			tool.want(66)
 			if !tool.out.has("tally 3") {
 				t.Errorf("the program said %q", tool.out.String())
