@@ -137,10 +137,10 @@ func TestReadersBehindAWriter(t *testing.T) {
 	readers := build(t, "gcc", "lock_order/readers.c", "-O2", "-fno-omit-frame-pointer", "-pthread")
 	again := build(t, "gcc", "lock_order/read_again.c", "-O2", "-fno-omit-frame-pointer", "-pthread")
 	for name, tc := range map[string]struct {
-		program   []string
-		queues    bool
-		sides     int
-		predicted bool // where the lock's kind says that the reader waits
+		program []string
+		queues  bool
+		sides   int
+		likely  bool // where the lock's kind says that the reader waits
 	}{
 		"initialised for writers":  {[]string{readers}, true, 3, false},
 		"read again":               {[]string{again}, false, 2, false},
@@ -150,22 +150,22 @@ func TestReadersBehindAWriter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			trace := filepath.Join(t.TempDir(), "trace")
 			status, live := reported(t, append([]string{"exec", "--record", trace, "--"}, tc.program...)...)
-			wantQueue(t, "exec", status, live, tc.queues, tc.sides, tc.predicted, "PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP, as its memory said")
+			wantQueue(t, "exec", status, live, tc.queues, tc.sides, tc.likely, "PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP, as its memory said")
 			for policy, queues := range map[string]bool{"auto": tc.queues, "reader": false, "writer": true} {
 				status, r := reported(t, "analyze", "--rwlock-policy", policy, trace)
 				why := "as its memory said"
 				if policy == "writer" {
 					why = "--rwlock-policy writer"
 				}
-				wantQueue(t, policy, status, r, queues, tc.sides, tc.predicted, why)
+				wantQueue(t, policy, status, r, queues, tc.sides, tc.likely, why)
 			}
 		})
 	}
 }
 
-// wantQueue checks whether the report has the deadlock of a reader behind a writer, predicted or with
-// the reason why it is not.
-func wantQueue(t *testing.T, how string, status int, r jsonReport, queues bool, sides int, predicted bool, why string) {
+// wantQueue checks whether the report has the deadlock of a reader behind a writer, with its reason. One
+// that is likely is doubted for the loop in which the program's writer waits.
+func wantQueue(t *testing.T, how string, status int, r jsonReport, queues bool, sides int, likely bool, why string) {
 	t.Helper()
 	if !queues {
 		if status != 0 || len(r.Findings) != 0 {
@@ -178,10 +178,10 @@ func wantQueue(t *testing.T, how string, status int, r jsonReport, queues bool, 
 		return
 	}
 	confidence := "potential"
-	if predicted {
-		confidence, why = "predicted", ""
+	if likely {
+		confidence, why = "likely", "loop that waits"
 	}
-	if f := r.Findings[0]; f.Kind != "deadlock" || f.Confidence != confidence || len(f.Evidence) != sides || !strings.Contains(f.Reason, why) || predicted && f.Reason != "" {
+	if f := r.Findings[0]; f.Kind != "deadlock" || f.Confidence != confidence || len(f.Evidence) != sides || !strings.Contains(f.Reason, why) {
 		t.Errorf("%s: %+v", how, f)
 	}
 }
@@ -200,6 +200,7 @@ func TestRAX(t *testing.T) {
 		}
 	}
 	_, r := reported(t, "exec", "--watch", "count of struct event", "--", example(t, "rax"))
+	r.Findings = slices.DeleteFunc(r.Findings, func(f jsonFinding) bool { return f.Kind == "deadlock" }) // the missed signal, which needs some luck
 	if len(r.Findings) != 1 || len(r.Findings[0].Depends) != 1 || r.Findings[0].Depends[0].How != "creates" || r.Findings[0].Depends[0].Thread != 1 {
 		t.Errorf("%+v", r.Findings)
 	}
