@@ -32,6 +32,7 @@ type process struct {
 	used         map[*Module]bool          // modules of the present program or of one before an execve
 	segments     []Segment                 // mappings of the present program, in the order of their discovery
 	past         []Segment                 // mappings of the programs before an execve
+	unmapped     map[Segment]bool          // the segments that were unmapped at some time
 	// copied reports that segments are those of the process that forked this one, until an execve;
 	// parents is the number of entries of past that were. Meanwhile the process had one thread,
 	// unless it never came to an execve.
@@ -60,7 +61,7 @@ func (s *Session) reset(p *process) {
 	if p.copied {
 		p.copied, p.parents = false, len(p.past)
 	}
-	p.segments = nil
+	p.segments, p.unmapped = nil, map[Segment]bool{}
 }
 
 // Process is an observed process, for reports.

@@ -451,6 +451,9 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if exe == p.program { // otherwise the mappings may be those of another program
+		p.findUnloaded(maps)
+	}
 	p.program, p.firstProgram = exe, cmp.Or(p.firstProgram, exe)
 	s.limitWatchpoints(p)
 	// The program comes before its libraries, because variables are looked for in it first.

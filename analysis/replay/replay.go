@@ -310,7 +310,7 @@ func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) str
 		}
 		own := processesOf(f, names)
 		if f.Confidence == finding.Predicted {
-			if why := cmp.Or(temporary(f), severalLives(f, names, tracked(s.Untracked, f, own))); why != "" {
+			if why := cmp.Or(temporary(f), severalLives(f, names, untracked(s.Untracked, f, own))); why != "" {
 				return why
 			}
 		}

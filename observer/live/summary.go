@@ -85,13 +85,16 @@ func (l *Link) addDoubts(sum *run.Summary) {
 
 // untracked returns where, as far as is known, the ends of memory were not recorded.
 func untracked(s *loader.Session, o *observer.Observer) []run.Untracked {
+	var all []run.Untracked
 	if after, ok := o.LivesUntil(); ok {
-		return []run.Untracked{{After: after}}
+		all = append(all, run.Untracked{After: after})
+	} else if never := s.Untracked(); len(never) > 0 {
+		all = append(all, run.Untracked{Processes: never})
 	}
-	if never := s.Untracked(); len(never) > 0 {
-		return []run.Untracked{{Processes: never}}
+	for _, u := range s.Unloaded() {
+		all = append(all, run.Untracked{Processes: []uint32{u.PID}, Lo: u.Memory.Lo, Hi: u.Memory.Hi})
 	}
-	return nil
+	return all
 }
 
 // Processes returns the observed processes, nil if there is only one.

@@ -120,6 +120,10 @@ type Doubt struct {
 type Untracked struct {
 	After     uint64   `json:"after"`          // the last event before that; 0: never recorded
 	Processes []uint32 `json:"pids,omitempty"` // their kernel's IDs; none: all
+	// Lo and Hi are the addresses [Lo, Hi) that this is about, as of a library that was unloaded; both 0:
+	// all but those of variables and of stacks.
+	Lo uint64 `json:"lo,omitempty"`
+	Hi uint64 `json:"hi,omitempty"`
 }
 
 // Reading says what the code reads that a thread executes between two consecutive events.

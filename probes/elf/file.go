@@ -255,6 +255,24 @@ func (f *File) loadSegments() error {
 	return nil
 }
 
+// Memory returns the addresses, as linked, from the beginning of the first segment that is loaded to the
+// end of the last, in whole pages.
+func (f *File) Memory() Range {
+	const page = 4096
+	var r Range
+	for i, s := range f.segments {
+		lo, hi := s.addr&^(page-1), s.addr+s.memsz
+		if i == 0 || lo < r.Lo {
+			r.Lo = lo
+		}
+		r.Hi = max(r.Hi, hi)
+	}
+	if r.Hi <= ^uint64(0)-page {
+		r.Hi = (r.Hi + page - 1) &^ (page - 1)
+	}
+	return r
+}
+
 func (f *File) addSegment(p *elf.Prog) error {
 	filesz := p.Filesz
 	if p.Off > f.size || filesz > f.size-p.Off {

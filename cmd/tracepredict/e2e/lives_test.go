@@ -3,6 +3,8 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,6 +77,40 @@ func checkLives(t *testing.T, r *run) {
 	for addr, n := range want {
 		if lives[addr] < n {
 			t.Errorf("at %#x were %d locks, observed %d", addr, n, lives[addr])
+		}
+	}
+}
+
+// TestLivesStop checks that a program which frees memory very often does so at its own speed soon, and
+// that a deadlock is then likely, and predicted otherwise. The trace says the same.
+func TestLivesStop(t *testing.T) {
+	needBPF(t)
+	program := build(t, "gcc", "lives_storm.c", "-O1", "-pthread")
+	for _, c := range []struct {
+		args       []string
+		confidence string
+		reason     string
+		note       bool
+	}{
+		{nil, "predicted", "", false},
+		{[]string{"storm"}, "likely", "may have been freed and used again in between, which was not recorded", true},
+	} {
+		file := filepath.Join(t.TempDir(), "run.trace")
+		_, live := reported(t, append([]string{"exec", "--record", file, "--", program}, c.args...)...)
+		_, again := reported(t, "analyze", file)
+		for from, r := range map[string]jsonReport{"exec": live, "analyze": again} {
+			i := slices.IndexFunc(r.Findings, func(f jsonFinding) bool { return f.Kind == "deadlock" })
+			if i < 0 {
+				t.Errorf("%s %v: no deadlock: %s", from, c.args, r.summary())
+				continue
+			}
+			if f := r.Findings[i]; f.Confidence != c.confidence || !strings.Contains(f.Reason, c.reason) {
+				t.Errorf("%s %v: %s, %q", from, c.args, f.Confidence, f.Reason)
+			}
+			noted := slices.ContainsFunc(r.Run.Notes, func(n string) bool { return strings.HasPrefix(n, "memory was freed too often") })
+			if noted != c.note {
+				t.Errorf("%s %v: notes %q", from, c.args, r.Run.Notes)
+			}
 		}
 	}
 }

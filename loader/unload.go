@@ -1,0 +1,48 @@
+package loader
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/loader/procfs"
+	"github.com/tracepredict/tracepredict/probes/elf"
+)
+
+// When a library is unloaded, its variables end, and another library may get its addresses. The dynamic
+// loader unmaps it by system calls of its own. They are not recorded: the mappings, which are read
+// whenever the loader has changed its list of libraries, show only that a library is gone, and not
+// when.
+
+// findUnloaded records which segments of a process are not mapped any more. The caller holds s.mu.
+func (p *process) findUnloaded(maps []procfs.Mapping) {
+	for _, seg := range p.segments {
+		mapped := slices.ContainsFunc(maps, func(m procfs.Mapping) bool {
+			return m.Lo < seg.Hi && seg.Lo < m.Hi && p.modules[m.File] == seg.Module
+		})
+		if !mapped {
+			p.unmapped[seg] = true
+		}
+	}
+}
+
+// Unloaded is the memory of a library that a process has unloaded.
+type Unloaded struct {
+	PID    uint32
+	Memory elf.Range
+}
+
+// Unloaded returns the memory of the libraries that were unloaded, as far as is known.
+func (s *Session) Unloaded() []Unloaded {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []Unloaded
+	for _, p := range s.all {
+		for _, seg := range p.segments {
+			if !p.unmapped[seg] {
+				continue
+			}
+			r := seg.Module.Bin.Memory()
+			all = append(all, Unloaded{uint32(p.pid), elf.Range{Lo: seg.Bias + r.Lo, Hi: seg.Bias + r.Hi}})
+		}
+	}
+	return all
+}
