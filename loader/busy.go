@@ -11,22 +11,27 @@ import (
 )
 
 // Atomic variables that the user did not name are observed while the cost is low. Some are
-// counters that a program changes at each allocation: such an access orders little, and its
-// probe costs much. So the probes of each variable have links of their own, which are removed
-// once the variable is accessed more often than busyRate. From then on the tool does not know
-// what the variable orders, and the findings say so.
+// counters that a program changes at each allocation, others are polled: such an access orders
+// little, and its probe costs much. So each of their probes has a link of its own, which is
+// removed once it is hit more often than busyRate. The other accesses of the variable stay
+// observed: where one thread polls what another writes, the writes are. From then on the tool does
+// not know what the accesses of the removed probe order, and the findings say so.
 
-// The bounds on the hits of such a variable: hits per second in the long run, and hits in a
-// burst.
+// The bounds on the hits of such a probe: hits per second in the long run, and hits in a burst.
 const (
 	busyRate  = 2000
 	busyBurst = 1 << 14
 )
 
+// maxOwnLinks bounds the probes of a file that have links of their own. Of further variables, all
+// probes of loads have one link, and all others another.
+const maxOwnLinks = 512
+
 // removableProbes is a group of probes that may be removed while the process runs, and their
 // links.
 type removableProbes struct {
 	name    string // name of their variable or, for a group of UnseenProbes, path of their file
+	in      string // the function of the only probe of the variable; "" if there may be several
 	removed bool   // the probes are removed, or are about to be; used by the reader's goroutine alone
 
 	mu     sync.Mutex // guards the fields below; acquired before the Tracer's
@@ -34,8 +39,15 @@ type removableProbes struct {
 	links  []processLink
 }
 
-// hitCounter counts the hits of an atomic variable that the user did not name, and has the
-// links of its probes. The reader's goroutine alone uses account.
+// hitGroup identifies the probes of atomic variables that are removed together.
+type hitGroup struct {
+	site     uint32 // the first site of a probe that has a link of its own; 0 for others
+	variable string
+	loads    bool
+}
+
+// hitCounter counts the hits of a group of probes of an atomic variable that the user did not name,
+// and has their links. The reader's goroutine alone uses account.
 type hitCounter struct {
 	removableProbes
 	account bucket
@@ -84,20 +96,29 @@ func (p *removableProbes) removeLinks() []processLink {
 	return links
 }
 
-// unnamedAtomics returns the module's probes of atomic variables that the user did not name, by
-// variable, and the names of these variables in the order of their first sites.
-func (m *Module) unnamedAtomics() (names []string, byVariable map[string][]attach.Probe) {
-	byVariable = map[string][]attach.Probe{}
-	for i, s := range m.Plan.Sites {
-		if s.Program != probes.ProgramAtomic || m.Plan.Chained(i) {
-			continue
+// atomicProbe is a probe of atomic variables that the user did not name: its sites, by their index in
+// the plan, and its group.
+type atomicProbe struct {
+	first, end int
+	group      hitGroup
+}
+
+// unnamedAtomics returns the module's probes of atomic variables that the user did not name.
+func (m *Module) unnamedAtomics() []atomicProbe {
+	var all []atomicProbe
+	for i := range m.Plan.Sites {
+		switch n := len(all); {
+		case m.Plan.Sites[i].Program != probes.ProgramAtomic:
+		case n > 0 && all[n-1].end == i && m.Plan.Chained(i):
+			all[n-1].end++
+		case n < maxOwnLinks:
+			all = append(all, atomicProbe{i, i + 1, hitGroup{site: m.Base + uint32(i) + 1}})
+		default:
+			s := &m.Plan.Sites[i]
+			all = append(all, atomicProbe{i, i + 1, hitGroup{variable: s.Variable, loads: bpf.Op(s.BPF.Op) == bpf.OpRead}})
 		}
-		if byVariable[s.Variable] == nil {
-			names = append(names, s.Variable)
-		}
-		byVariable[s.Variable] = append(byVariable[s.Variable], attach.Probe{Offset: s.Offset, Site: m.Base + uint32(i)})
 	}
-	return names, byVariable
+	return all
 }
 
 // addHitCounters makes the reader count the hits of the module's sites of atomic variables that
@@ -107,26 +128,27 @@ func (s *Session) addHitCounters(m *Module) {
 	if old := s.hitCounters.Load(); old != nil {
 		all = slices.Clone(*old) // the reader uses the old slice
 	}
-	for i := range m.Plan.Sites {
-		site := &m.Plan.Sites[i]
-		if site.Program != probes.ProgramAtomic {
-			continue
+	for _, p := range m.unnamedAtomics() {
+		for index := int(m.Base) + p.first; index < int(m.Base)+p.end; index++ {
+			for len(all) <= index {
+				all = append(all, nil)
+			}
+			all[index] = s.hitCounter(m, p)
 		}
-		index := int(m.Base) + i
-		for len(all) <= index {
-			all = append(all, nil)
-		}
-		all[index] = s.hitCounter(site.Variable)
 	}
 	s.hitCounters.Store(&all)
 }
 
-// hitCounter returns the counter of the variable of a name. The caller holds s.mu.
-func (s *Session) hitCounter(name string) *hitCounter {
-	c := s.hitCountersByName[name]
+// hitCounter returns the counter of a probe's group. The caller holds s.mu.
+func (s *Session) hitCounter(m *Module, p atomicProbe) *hitCounter {
+	c := s.hitCountersByGroup[p.group]
 	if c == nil {
-		c = &hitCounter{removableProbes: removableProbes{name: name}}
-		s.hitCountersByName[name] = c
+		site := &m.Plan.Sites[p.first]
+		c = &hitCounter{removableProbes: removableProbes{name: site.Variable}}
+		if p.group.site != 0 {
+			c.in = site.Function
+		}
+		s.hitCountersByGroup[p.group] = c
 	}
 	return c
 }
@@ -134,9 +156,16 @@ func (s *Session) hitCounter(name string) *hitCounter {
 // attachUnnamedAtomics attaches the probes of the module's atomic variables that the user did
 // not name. The caller holds s.mu.
 func (s *Session) attachUnnamedAtomics(m *Module, to attach.LinkTarget) error {
-	names, byVariable := m.unnamedAtomics()
-	for _, name := range names {
-		if err := s.attachRemovable(&s.hitCountersByName[name].removableProbes, to, byVariable[name]); err != nil {
+	var groups []hitGroup
+	byGroup := map[hitGroup][]attach.Probe{}
+	for _, p := range m.unnamedAtomics() {
+		if byGroup[p.group] == nil {
+			groups = append(groups, p.group)
+		}
+		byGroup[p.group] = append(byGroup[p.group], attach.Probe{Offset: m.Plan.Sites[p.first].Offset, Site: m.Base + uint32(p.first)})
+	}
+	for _, g := range groups {
+		if err := s.attachRemovable(&s.hitCountersByGroup[g].removableProbes, to, byGroup[g]); err != nil {
 			return err
 		}
 	}
@@ -160,11 +189,10 @@ func (s *Session) attachRemovable(p *removableProbes, to attach.LinkTarget, prob
 	return nil
 }
 
-// discards reports whether a record is discarded because its atomic variable, which the user
-// did not name, is accessed too often. It counts the record, and starts to remove the
-// variable's probes at the first hit above busyBurst. Records that arrive during the removal are
-// discarded too, because some of the probes are gone by then and the others see only a part of
-// the accesses. The reader's goroutine alone calls it.
+// discards reports whether a record is discarded because its probe, of an atomic variable that the
+// user did not name, is hit too often. It counts the record, and starts to remove the probe at the
+// first hit above busyBurst. Records that arrive during the removal are discarded too, because the
+// probe is gone in some processes by then. The reader's goroutine alone calls it.
 func (s *Session) discards(r *bpf.Record) bool {
 	all := s.hitCounters.Load()
 	if all == nil || int(r.Site) >= len(*all) || (*all)[r.Site] == nil {
@@ -177,16 +205,29 @@ func (s *Session) discards(r *bpf.Record) bool {
 	return c.removed
 }
 
-// removeBusy removes the probes of a variable, and records that the variable is too busy. It
-// runs on a goroutine of its own, because the kernel takes long and the reader must not wait.
+// removeBusy removes the probes of a group, and records that they are hit too often. It runs on a goroutine of its own, because the kernel takes long and the reader must not wait.
 func (s *Session) removeBusy(c *hitCounter) {
 	owners, err := s.closeLinks(&c.removableProbes)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.tooBusy = append(s.tooBusy, Blind{Name: c.name, Processes: owners})
+	s.addTooBusy(c, owners)
 	if err != nil {
 		s.note(fmt.Sprintf("the probes of %s could not be removed: %v", c.name, err))
 	}
+}
+
+// addTooBusy records that the probes of a group were removed from some processes. The caller holds s.mu.
+func (s *Session) addTooBusy(c *hitCounter, owners []uint32) {
+	at := slices.IndexFunc(s.tooBusy, func(b Blind) bool { return b.Name == c.name })
+	if at < 0 {
+		at = len(s.tooBusy)
+		s.tooBusy = append(s.tooBusy, Blind{Name: c.name})
+	}
+	b := &s.tooBusy[at]
+	in := append(slices.Clone(b.In), c.in)
+	slices.Sort(in)
+	b.In = slices.Compact(in)
+	b.Processes = slices.Compact(slices.Sorted(slices.Values(slices.Concat(b.Processes, owners))))
 }
 
 // closeLinks closes the links of p, and lets none be added any more. It returns the processes to
@@ -207,11 +248,12 @@ func (s *Session) closeLinks(p *removableProbes) (owners []uint32, err error) {
 // Blind is what synchronises unobserved in some processes.
 type Blind struct {
 	Name      string   // of a variable, or path of a file
+	In        []string // the functions that accessed the variable unobserved, sorted; "": others may too
 	Processes []uint32 // process IDs
 }
 
-// TooBusy returns the atomic variables that the user did not name and whose probes were removed
-// because they were accessed too often. It is valid at the end of the run.
+// TooBusy returns the atomic variables that the user did not name and some of whose probes were removed
+// because they were hit too often. It is valid at the end of the run.
 func (s *Session) TooBusy() []Blind {
 	s.mu.Lock()
 	defer s.mu.Unlock()

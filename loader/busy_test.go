@@ -1,6 +1,14 @@
 package loader
 
-import "testing"
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes"
+)
 
 // TestBusy: a variable is too busy because of a burst, or of a rate that lasts, but never
 // because of the total of its hits.
@@ -29,5 +37,47 @@ func TestBusy(t *testing.T) {
 		if got < c.want*99/100 || got > c.want*101/100+1 && c.want != 0 || c.want == 0 && got != 0 {
 			t.Errorf("%s: too busy at hit %d, want %d", c.name, got, c.want)
 		}
+	}
+}
+
+// TestUnnamedAtomics checks which sites share a probe, and which probes are removed together: each
+// alone, as long as there are few; then all loads of a variable, and all that change it.
+func TestUnnamedAtomics(t *testing.T) {
+	site := func(addr uint64, program probes.Program, variable string, op bpf.Op) probes.Site {
+		return probes.Site{Addr: addr, Program: program, Variable: variable, BPF: bpf.Site{Op: uint8(op)}}
+	}
+	m := &Module{Base: 10, Plan: &probes.Plan{Sites: []probes.Site{
+		site(0x10, probes.ProgramNamed, "", bpf.OpAcquire), site(0x10, probes.ProgramAtomic, "x", bpf.OpRead), site(0x10, probes.ProgramAtomic, "y", bpf.OpWrite),
+		site(0x20, probes.ProgramNamed, "z", bpf.OpRead), site(0x30, probes.ProgramAtomic, "x", bpf.OpWrite),
+	}}}
+	want := []atomicProbe{{1, 3, hitGroup{site: 12}}, {4, 5, hitGroup{site: 15}}}
+	if got := m.unnamedAtomics(); !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	m.Plan.Sites = nil
+	for i := range uint64(maxOwnLinks + 4) {
+		m.Plan.Sites = append(m.Plan.Sites, site(0x10*i, probes.ProgramAtomic, "x", []bpf.Op{bpf.OpRead, bpf.OpUpdate}[i%2]))
+	}
+	groups := map[hitGroup]int{}
+	for _, p := range m.unnamedAtomics() {
+		groups[p.group]++
+	}
+	if len(groups) != maxOwnLinks+2 || groups[hitGroup{variable: "x", loads: true}] != 2 || groups[hitGroup{variable: "x"}] != 2 {
+		t.Errorf("%d groups, of the last %d and %d probes", len(groups), groups[hitGroup{variable: "x", loads: true}], groups[hitGroup{variable: "x"}])
+	}
+}
+
+// TestAddTooBusy checks that removed probes of one variable are one entry, with their functions.
+func TestAddTooBusy(t *testing.T) {
+	s := &Session{}
+	for _, c := range []struct {
+		name, in string
+		owner    uint32
+	}{{"x", "look", 7}, {"y", "", 7}, {"x", "look", 8}, {"x", "add", 7}} {
+		s.addTooBusy(&hitCounter{removableProbes: removableProbes{name: c.name, in: c.in}}, []uint32{c.owner})
+	}
+	want := []Blind{{Name: "x", In: []string{"add", "look"}, Processes: []uint32{7, 8}}, {Name: "y", In: []string{""}, Processes: []uint32{7}}}
+	if diff := cmp.Diff(want, s.TooBusy()); diff != "" {
+		t.Error(diff)
 	}
 }

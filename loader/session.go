@@ -137,8 +137,8 @@ type Session struct {
 
 	heap heapProbes // see lives.go
 
-	hitCountersByName map[string]*hitCounter // of atomic variables that the user did not name, by name
-	tooBusy           []Blind                // those whose probes were removed, see TooBusy
+	hitCountersByGroup map[hitGroup]*hitCounter // of atomic variables that the user did not name
+	tooBusy            []Blind                  // those whose probes were removed, see TooBusy
 
 	hitCounters atomic.Pointer[[]*hitCounter] // counters by site; nil for sites of other variables
 	removing    sync.WaitGroup                // goroutines that remove probes of variables that are too busy
@@ -188,18 +188,18 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 		return nil, err
 	}
 	s := &Session{
-		opts:              opts,
-		tracer:            tracer,
-		modules:           map[procfs.FileID][]*Module{},
-		processes:         map[int]*process{},
-		hitCountersByName: map[string]*hitCounter{},
-		heap:              heapProbes{removableProbes: removableProbes{name: "what frees memory"}},
-		sites:             []*probes.Site{nil},
-		unseen:            make([]unseenRef, 1),
-		notes:             notes,
-		stop:              make(chan struct{}),
-		readDone:          make(chan struct{}),
-		copies:            stacks.Collector{},
+		opts:               opts,
+		tracer:             tracer,
+		modules:            map[procfs.FileID][]*Module{},
+		processes:          map[int]*process{},
+		hitCountersByGroup: map[hitGroup]*hitCounter{},
+		heap:               heapProbes{removableProbes: removableProbes{name: "what frees memory"}},
+		sites:              []*probes.Site{nil},
+		unseen:             make([]unseenRef, 1),
+		notes:              notes,
+		stop:               make(chan struct{}),
+		readDone:           make(chan struct{}),
+		copies:             stacks.Collector{},
 	}
 	if opts.Messages == MessagesAlways {
 		if err := tracer.StartMessages(); err != nil {

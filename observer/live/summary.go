@@ -59,7 +59,7 @@ func (l *Link) addDoubts(sum *run.Summary) {
 	s, o := l.Session, l.Observer
 	sum.Doubts = l.unseenSync()
 	for _, busy := range s.TooBusy() {
-		sum.Doubts = append(sum.Doubts, run.Doubt{Reason: busy.Name + " is accessed too often to be observed to the end, and may so order any two events", Processes: busy.Processes})
+		sum.Doubts = append(sum.Doubts, run.Doubt{Reason: fmt.Sprintf("%s is accessed too often%s to be observed to the end, and may so order any two events", busy.Name, functions(busy.In)), Processes: busy.Processes})
 	}
 	for _, m := range s.UnseenChannels() {
 		sum.Doubts = append(sum.Doubts, run.Doubt{
@@ -110,14 +110,28 @@ func (l *Link) Processes() []run.Process {
 	return out
 }
 
+// functions returns the words that name functions, for what happens in them: at most two names.
+func functions(names []string) string {
+	switch {
+	case len(names) == 0 || names[0] == "":
+		return ""
+	case len(names) == 1:
+		return " in " + names[0]
+	case len(names) == 2:
+		return " in " + names[0] + " and " + names[1]
+	}
+	return plural.Sprintf(" in %s and %d other {function|functions}", names[0], len(names)-1)
+}
+
 // tooBusy returns a sentence on the atomic variables whose observation was ended because of
 // its cost, and on the option that observes them anyway.
 func tooBusy(variables []loader.Blind) string {
-	which, them := fmt.Sprintf("the atomic variable %s was", variables[0].Name), "it"
+	which, them, in := fmt.Sprintf("the atomic variable %s was", variables[0].Name), "it", functions(variables[0].In)
 	if n := len(variables); n > 1 {
 		which, them = fmt.Sprintf("%d atomic variables (%s and others) were", n, variables[0].Name), "them"
+		in = ""
 	}
-	return which + " accessed too often to be observed to the end: --watch observes " + them + " whatever the cost"
+	return which + " accessed too often" + in + " to be observed to the end: --watch observes " + them + " whatever the cost"
 }
 
 func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -39,6 +40,44 @@ func TestBusyAtomics(t *testing.T) {
 			notes := strings.Join(r.Run.Notes, "\n")
 			if said := strings.Contains(notes, "the atomic variable allocations was accessed too often"); said != c.let {
 				t.Errorf("let go: %v, want %v: %q", said, c.let, notes)
+			}
+		})
+	}
+}
+
+// TestPolledAtomic checks that a variable that is polled too often loses the probe that is hit so
+// often, not those of its writer, and that the finding which rests on that is likely and names where.
+// Its twin polls less, and is silent.
+func TestPolledAtomic(t *testing.T) {
+	needBPF(t)
+	for _, c := range []struct {
+		name   string
+		polls  int
+		doubts bool
+	}{{"seldom", 100, false}, {"often", 100_000, true}} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			trace, text := filepath.Join(dir, "trace"), filepath.Join(dir, "text.std")
+			_, r := reported(t, "exec", "--record", trace, "--watch", "data", "--", processFixture(t, "polled.c"), fmt.Sprint(c.polls))
+			notes := strings.Join(r.Run.Notes, "\n")
+			if said := strings.Contains(notes, "the atomic variable flag was accessed too often in look"); said != c.doubts {
+				t.Errorf("notes: %q", notes)
+			}
+			startTool(t, childOptions{}, "convert", "--to", "std", trace, text).want(0)
+			events, err := os.ReadFile(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(string(events), "|w(flag)|"); n != 1 {
+				t.Errorf("%d writes of the flag were observed, want 1", n)
+			}
+			if !c.doubts {
+				wantSummary(t, r, "")
+				return
+			}
+			wantSummary(t, r, "likely race of data")
+			if why := r.Findings[0].Reason; !strings.Contains(why, "flag is accessed too often in look") {
+				t.Errorf("reason %q", why)
 			}
 		})
 	}
