@@ -121,7 +121,26 @@ func (t *Tally) Add(o Tally) {
 // cycle, each the next event of its thread. For finding.Property only the steps are checked. A
 // non-nil error is a *Refusal.
 func (r *Run) Check(steps []finding.Step, kind finding.Kind) error {
+	if refusal := r.start().checkAll(steps, kind); refusal != nil {
+		return refusal
+	}
+	return nil
+}
+
+// CheckUnexplained is Check for a witness that may execute reads whose values no recorded write left:
+// something that was not recorded wrote them, and may do so at another time in the witness. It returns
+// the Seq of those reads.
+func (r *Run) CheckUnexplained(steps []finding.Step, kind finding.Kind) (reads []uint64, err error) {
 	s := r.start()
+	s.lenient = true
+	if refusal := s.checkAll(steps, kind); refusal != nil {
+		return nil, refusal
+	}
+	return s.unexplained, nil
+}
+
+// checkAll executes a witness, and checks that the error can occur.
+func (s *state) checkAll(steps []finding.Step, kind finding.Kind) *Refusal {
 	end := executedSteps(steps, kind)
 	for k := range steps[:end] {
 		if refusal := s.step(&steps[k]); refusal != nil {
@@ -146,6 +165,9 @@ type state struct {
 	heads   []int32  // by queue: how many of its first events are known to be executed; see head
 	objects []object // by object number; see Run.ids
 	steps   int32    // number of steps so far
+	// lenient executes reads whose source is not known; unexplained has their Seq.
+	lenient     bool
+	unexplained []uint64
 }
 
 // object is the state of an object of any kind.

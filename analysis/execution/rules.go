@@ -20,7 +20,7 @@ var rules = [event.NumOps]rule{
 	event.AcquireRead:   {(*state).free, (*state).acquire},
 	event.AcquireFailed: {(*state).held, nil},
 	event.Release:       {(*state).open, (*state).release},
-	event.Read:          {(*state).sees, nil},
+	event.Read:          {(*state).sees, (*state).read},
 	event.Update:        {(*state).updates, (*state).update},
 	event.Write:         {nil, (*state).write},
 	event.SemPost:       {nil, (*state).post},
@@ -90,10 +90,18 @@ func (s *state) sees(i int32, o *object) *Refusal {
 		return nil
 	case want == o.writer:
 		return refuse(Writer, "%s left another value in variable %d than in the run", s.name(want), s.events[i].Object)
-	case want == unknownSource:
+	case want == unknownSource && s.lenient:
+		return nil
+	case want == unknownSource || want == unseenStore:
 		return refuse(Writer, "the value read from variable %d is not that of the write before it", s.events[i].Object)
 	default:
 		return refuse(Writer, "variable %d was written last by %s, in the run by %s", s.events[i].Object, s.name(o.writer), s.name(want))
+	}
+}
+
+func (s *state) read(i int32, _ *object) {
+	if s.source[i] == unknownSource {
+		s.unexplained = append(s.unexplained, s.events[i].Seq)
 	}
 }
 
@@ -109,7 +117,12 @@ func (s *state) updates(i int32, o *object) *Refusal {
 }
 
 func (s *state) update(i int32, o *object) {
-	o.writer, o.changed = i, o.changed || s.source[i] != o.writer
+	unknown := s.source[i] == unknownSource
+	if unknown && s.events[i].Flags&event.ResultUnused == 0 {
+		s.read(i, o)
+	}
+	o.changed = (o.changed || s.source[i] != o.writer) && !(unknown && s.lenient)
+	o.writer = i
 }
 
 // positive checks a semaphore wait: the value must be above 0.

@@ -46,6 +46,9 @@ const (
 	noSource int32 = math.MinInt32 + iota // there is none
 	// unknownSource is the source of a read whose value is not that of the last write.
 	unknownSource
+	// unseenStore is the source of an atomic read that saw another value than recorded accesses of
+	// the variable before it: a store came in between that was not recorded, and orders the read.
+	unseenStore
 	// anySource is the source of a read that happened earlier than its position in the run,
 	// when the variable had the value that it saw (event.Late). Its thread did nothing else in
 	// between, so a witness may execute the read after any write.
@@ -151,6 +154,7 @@ type objectSoFar struct {
 	open  []int32 // acquires without a release so far
 	known bool    // it is known whether the lock was held when the run begins
 	write int32   // the last write, plus 1; 0: none
+	read  int32   // the first read, plus 1; 0: none
 	queue []int32 // by sort: the queue, plus 1; 0: none; nil: no queues
 	extra *extra
 }
@@ -330,6 +334,12 @@ func (w *walk) access(i int32, e *event.Event) {
 	p := &w.objectsSoFar[w.object[i]]
 	if e.Op != event.Write {
 		w.source[i] = w.writeSeenBy(e, p.write)
+		if w.source[i] == unknownSource && e.Flags&event.Atomic != 0 && !w.onlySaw(p, e) {
+			w.source[i] = unseenStore
+		}
+		if p.read == 0 {
+			p.read = i + 1
+		}
 	}
 	if e.Op.IsWrite() {
 		p.write = i + 1
@@ -352,6 +362,16 @@ func (w *walk) writeSeenBy(e *event.Event, last int32) int32 {
 		return unknownSource
 	}
 	return last - 1
+}
+
+// onlySaw reports whether all accesses of a variable before e, which reads, were reads of the same value.
+// Then it may have had this value since the program began, although its file says otherwise.
+func (w *walk) onlySaw(p *objectSoFar, e *event.Event) bool {
+	if p.write != 0 || p.read == 0 {
+		return p.write == 0
+	}
+	first := &w.events[p.read-1]
+	return first.Flags&e.Flags&event.HasValue != 0 && first.Value == e.Value
 }
 
 // release finds the acquire of a release: the thread's own, or else the oldest open one. A lock

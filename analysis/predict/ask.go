@@ -75,6 +75,10 @@ type question struct {
 	missed bool           // an instance was evicted
 	tries  []int          // by side: number of instances that are trylocks, which do not block
 	given  Result         // the answer, if it has a Reason
+	// lenient executes reads whose source is not known; unexplained reports that without it such a
+	// read stood in the way.
+	lenient     bool
+	unexplained bool
 }
 
 func (q *question) search() Result {
@@ -233,9 +237,10 @@ func (q *question) checked(w *witness, by finding.Order, assumes []string) Resul
 		r.Chosen = append(r.Chosen, e.Seq)
 		r.Timed = r.Timed || e.Flags&event.Timed != 0
 	}
-	err := q.h.checker().Check(w.steps, q.kind)
+	err := q.check(w.steps, &r)
 	q.h.witnesses.Count(err)
 	if err != nil {
+		q.unexplained = q.unexplained || execution.Unseen(err)
 		return refusal(err)
 	}
 	if slices.Contains(assumes, finding.GuardedData) {
@@ -251,6 +256,21 @@ func (q *question) checked(w *witness, by finding.Order, assumes []string) Resul
 		r.Elided += uint64(extra)
 	}
 	return r
+}
+
+// lenientChecker is a Checker that can execute reads whose source is not known.
+type lenientChecker interface {
+	CheckUnexplained(steps []finding.Step, kind finding.Kind) (reads []uint64, err error)
+}
+
+// check has a witness checked, and sets r.Unexplained.
+func (q *question) check(steps []finding.Step, r *Result) (err error) {
+	judge := q.h.checker()
+	if lenient, ok := judge.(lenientChecker); ok && q.lenient {
+		r.Unexplained, err = lenient.CheckUnexplained(steps, q.kind)
+		return err
+	}
+	return judge.Check(steps, q.kind)
 }
 
 func (q *question) size() int {

@@ -155,6 +155,8 @@ type Result struct {
 	// Assumes holds the assumptions of the prediction, for finding.Finding.Assumes.
 	Assumes []string
 	Spans   []finding.Span // for finding.Finding.Spans
+	// Unexplained holds the Seq of the reads for finding.Finding.Unexplained.
+	Unexplained []uint64
 }
 
 func unknown(reason string) Result { return Result{Verdict: Unknown, Reason: reason} }
@@ -173,7 +175,8 @@ const (
 	noConflict   = "the accesses do not conflict"
 	// The checker refuses a witness either because something was not seen, or because of an
 	// error of this package.
-	unexplained = "the schedule that was found cannot be executed, as something of the run was not seen: %v"
-	toolError   = "the schedule that was found is none, which is an error of tracepredict: %v"
-	oneThread   = "one thread alone cannot do it"
+	unexplained     = "the schedule that was found cannot be executed, as something of the run was not seen: %v"
+	toolError       = "the schedule that was found is none, which is an error of tracepredict: %v"
+	unexplainedRead = "any schedule that leads there needs a read of a value that no recorded write left"
+	oneThread       = "one thread alone cannot do it"
 )

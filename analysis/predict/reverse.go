@@ -61,6 +61,9 @@ func (q *question) reverse(before Result) Result {
 	if !r.free {
 		return refuted(ordered)
 	}
+	if r.unexplained {
+		return unknown(unexplainedRead)
+	}
 	return refuted(noReordering)
 }
 
@@ -250,8 +253,9 @@ func (r *reversal) schedule(base, must, limit []event.Epoch) bool {
 		return out
 	}
 	s := r.bySlot.newScheduler(counts(base), counts(must), counts(limit), r.steps)
+	s.lenient = r.lenient
 	ok := s.find()
-	r.steps = s.steps
+	r.steps, r.unexplained = s.steps, r.unexplained || s.unexplained
 	if ok {
 		r.found = s
 	}

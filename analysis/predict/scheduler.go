@@ -38,6 +38,8 @@ type scheduler struct {
 	seen         map[uint64]struct{} // hashes of the states that were branched from
 	state        uint64              // hash of the present state
 	steps        int                 // of the budget, left
+	lenient      bool                // reads whose source is not known can run
+	unexplained  bool                // without lenient, such a read was not run
 }
 
 // tally counts events still to come: exclusive and shared ones that must run, and all that may.
@@ -337,7 +339,8 @@ func (s *scheduler) fails(i int32) bool {
 func (s *scheduler) sees(i int32) bool {
 	switch want := s.source[i]; want {
 	case unseen:
-		return false
+		s.unexplained = s.unexplained || !s.lenient
+		return s.lenient
 	case whichever:
 		return true
 	default:

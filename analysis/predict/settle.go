@@ -14,8 +14,9 @@ import (
 // same locks held. If a candidate is predicted, the finding becomes Predicted, with witness
 // and assumptions, and its Evidence, Objects and Threads become those of the witness.
 // Otherwise the finding keeps its confidence, and gets a Reason if it has none yet. Schedules
-// that keep the order of critical sections are tried for all candidates first. Settle returns
-// the Result of the candidate that decided.
+// that keep the order of critical sections are tried for all candidates first, and last those that
+// execute reads whose values no recorded write left (Finding.Unexplained). Settle returns the Result
+// of the candidate that decided.
 func (h *History) Settle(f *finding.Finding, candidates [][]uint64) Result {
 	if len(candidates) == 0 {
 		candidates = [][]uint64{evidenceSeqs(f)}
@@ -82,10 +83,27 @@ func (h *History) settle(f *finding.Finding, asked []*question) Result {
 	if best.Reason == exhausted {
 		h.unsettled++
 	}
+	for _, q := range asked {
+		if r := q.leniently(); r.Verdict == Predicted {
+			h.setPredicted(f, &r)
+			return r
+		}
+	}
 	if f.Reason == "" {
 		f.Reason = best.Reason
 	}
 	return best
+}
+
+// leniently answers a question again, if reads stood in the way whose values no recorded write left:
+// those may be executed.
+func (q *question) leniently() Result {
+	if !q.unexplained || q.given.Reason != "" {
+		return q.given
+	}
+	again := q.h.ask(q.kind, q.sides)
+	again.lenient = true
+	return again.answer()
 }
 
 // Evicted reports whether the answer is unknown only because events were evicted.
@@ -114,7 +132,12 @@ func (h *History) questionAbout(kind finding.Kind, choice []uint64) *question {
 // setPredicted makes the finding Predicted, as the witness shows it.
 func (h *History) setPredicted(f *finding.Finding, r *Result) {
 	f.Confidence, f.Order = finding.Predicted, r.Order
-	f.Witness, f.Assumes, f.Spans = r.Witness, r.Assumes, r.Spans
+	f.Witness, f.Assumes, f.Spans, f.Unexplained = r.Witness, r.Assumes, r.Spans, nil
+	for _, seq := range r.Unexplained {
+		if x := h.entry(seq); x != nil {
+			f.Unexplained = append(f.Unexplained, stepOf(x))
+		}
+	}
 	f.Evidence, f.Threads = nil, nil
 	if f.Kind == finding.Deadlock {
 		f.Objects = nil

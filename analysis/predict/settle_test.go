@@ -41,6 +41,56 @@ func TestSettleDeadlock(t *testing.T) {
 	}
 }
 
+// TestSettleUnexplained checks that a race behind a read of a value that no recorded write left is
+// found, in the order of the run and in another, and that the read is named; a read of a recorded
+// value is not. An edge that must be kept refutes both.
+func TestSettleUnexplained(t *testing.T) {
+	const valued = event.HasValue
+	for _, tt := range []struct {
+		name        string
+		value       uint64 // that is read; 1 was written
+		swap, join  bool
+		unexplained int
+		verdict     Verdict
+	}{
+		{"recorded", 1, false, false, 0, Predicted},
+		{"not recorded", 2, false, false, 1, Predicted},
+		{"recorded, sections change places", 1, true, false, 0, Predicted},
+		{"not recorded, sections change places", 2, true, false, 1, Predicted},
+		{"not recorded, and joined", 2, false, true, 0, Refuted},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFeed(Options{})
+			f.add(event.Event{Thread: 1, Op: event.Write, Object: varY, Flags: valued, Value: 1})
+			f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 2})
+			f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 3})
+			var a, b uint64
+			if tt.swap { // the write of the second thread must come within its section, that of the third behind
+				f.add(event.Event{Thread: 2, Op: event.Acquire, Object: lockA})
+				a = f.add(event.Event{Thread: 2, Op: event.Write, Object: varX})
+				f.add(event.Event{Thread: 2, Op: event.Release, Object: lockA})
+			} else {
+				a = f.add(event.Event{Thread: 2, Op: event.Write, Object: varX})
+			}
+			f.add(event.Event{Thread: 2, Op: event.End})
+			if tt.join {
+				f.add(event.Event{Thread: 3, Op: event.Join, Peer: 2})
+			}
+			f.nest(3, lockA)
+			f.add(event.Event{Thread: 3, Op: event.Read, Object: varY, Flags: valued, Value: tt.value})
+			b = f.add(event.Event{Thread: 3, Op: event.Write, Object: varX})
+			x := finding.Finding{Kind: finding.Race, Confidence: finding.Potential, Objects: []event.ObjectID{varX}, Evidence: []finding.Step{{Seq: a}, {Seq: b}}}
+			r := f.h.Settle(&x, nil)
+			if r.Verdict != tt.verdict || len(x.Unexplained) != tt.unexplained {
+				t.Fatalf("%v: %s, with %d unexplained reads", r.Verdict, r.Reason, len(x.Unexplained))
+			}
+			if tt.unexplained > 0 && (x.Unexplained[0].Op != event.Read || x.Unexplained[0].Object != varY) {
+				t.Errorf("%+v", x.Unexplained)
+			}
+		})
+	}
+}
+
 func TestSettleRace(t *testing.T) {
 	f := newFeed(Options{})
 	f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 2})

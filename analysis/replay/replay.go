@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"path"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/bind"
@@ -319,11 +320,27 @@ func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) str
 				return d.Reason
 			}
 		}
-		if why := unseenOrder(inProcesses(s.Executed, own, names), f); why != "" || code == nil {
+		why := unseenOrder(inProcesses(s.Executed, own, names), f)
+		if why == "" && len(f.Unexplained) > 0 {
+			why = unexplained(&f.Unexplained[0], names)
+		}
+		if why != "" || code == nil {
 			return why
 		}
 		return guardedData(f, code)
 	}
+}
+
+// unexplained returns the reason for doubt that a schedule executes a read of a value that no recorded
+// write left.
+func unexplained(read *finding.Step, names run.Namer) string {
+	at := ""
+	if frames := names.Frames(read.Stack); len(frames) > 0 && frames[0].Line > 0 {
+		at = fmt.Sprintf(" at %s:%d", path.Base(frames[0].File), frames[0].Line)
+	} else if len(frames) > 0 && frames[0].Function != "" {
+		at = " in " + frames[0].Function
+	}
+	return fmt.Sprintf("T%d read a value of %s%s that no recorded write left, and what wrote it may order any two events", read.Thread, cmp.Or(names.Object(read.Object).Name, "a variable"), at)
 }
 
 // temporary returns the reason for doubt that a wait of a deadlock has a time limit.

@@ -5,6 +5,7 @@
 package suite
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/depend"
@@ -170,7 +171,18 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	for i := range found {
 		found[i].Depends, found[i].Partial = s.depend.Extend(found[i].Threads), s.depend.Partial()
 	}
-	return finding.Downgrade(append(found, hangs...), s.WithContradictions(doubt))
+	return downgradeUnexplained(finding.Downgrade(append(found, hangs...), s.WithContradictions(doubt)))
+}
+
+// downgradeUnexplained makes findings likely that are still more, although their witness executes reads
+// whose values no recorded write left.
+func downgradeUnexplained(all []finding.Finding) []finding.Finding {
+	for i := range all {
+		if f := &all[i]; len(f.Unexplained) > 0 && f.Confidence.AtLeast(finding.Predicted) {
+			f.Confidence, f.Reason = finding.Likely, fmt.Sprintf("T%d read a value that no recorded write left", f.Unexplained[0].Thread)
+		}
+	}
+	return all
 }
 
 // Witnesses returns the number of witnesses found, and of those that the checker refused.

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -28,4 +29,21 @@ func TestUpdates(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestUnexplainedRead checks that a race behind the read of a value whose write was not seen is likely,
+// and names the read. Its twin, in which the sides are ordered, is silent.
+func TestUnexplainedRead(t *testing.T) {
+	needBPF(t)
+	program := build(t, "gcc", "behind.c", "-O1", "-g", "-pthread")
+	trace := filepath.Join(t.TempDir(), "trace")
+	_, r := reported(t, "exec", "--record", trace, "--no-watch-hw", "--watch", "data", "--watch", "head", "--", program)
+	wantSummary(t, r, "likely race of data")
+	if why := "T3 read a value of head at behind.c:24 that no recorded write left"; !strings.Contains(r.Findings[0].Reason, why) {
+		t.Errorf("reason %q, want %q", r.Findings[0].Reason, why)
+	}
+	_, again := reported(t, "analyze", trace)
+	wantSummary(t, again, "likely race of data")
+	_, r = reported(t, "exec", "--no-watch-hw", "--watch", "data", "--watch", "head", "--", program, "ordered")
+	wantSummary(t, r, "")
 }
