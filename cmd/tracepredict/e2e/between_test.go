@@ -44,3 +44,24 @@ func TestCodeBetweenAcquisitions(t *testing.T) {
 		}
 	}
 }
+
+// TestSwappedWait checks that a deadlock is not predicted whose schedule moves a section before another
+// one, if it contains a wait on a condition that did not wait in the run only because of that other one.
+// Its twin, a section that only counts, is predicted.
+func TestSwappedWait(t *testing.T) {
+	needBPF(t)
+	program := build(t, "gcc", "swapped.c", "-O1", "-g", "-pthread")
+	for _, c := range []struct {
+		args        []string
+		found, code string
+	}{{nil, "likely deadlock of one, two", "the branch at swapped.c:32 depends on memory read at swapped.c:32"}, {[]string{"counts"}, "predicted deadlock of one, two", ""}} {
+		trace := filepath.Join(t.TempDir(), "trace")
+		_, r := reported(t, append([]string{"exec", "--record", trace, "--", program}, c.args...)...)
+		wantSummary(t, r, c.found)
+		if why := r.Findings[0].Reason; !strings.Contains(why, c.code) {
+			t.Errorf("reason %q, want %q in it", why, c.code)
+		}
+		_, again := reported(t, "analyze", trace)
+		wantSummary(t, again, c.found)
+	}
+}
