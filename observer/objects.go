@@ -35,7 +35,9 @@ type object struct {
 
 	attributes bool   // a mutex that was initialised with attributes, so that it may be robust
 	permits    uint64 // value of a semaphore as far as it is recorded
-	onceFailed bool   // an initialiser was left by an exception or a cancellation
+	// onceFailed is the thread whose initialiser was left last by an exception or a cancellation; nil:
+	// none was.
+	onceFailed *thread
 
 	onceDone  bool        // the initialisation by pthread_once is over
 	onceUsers []*onceCall // the calls of pthread_once that entered before that
@@ -289,16 +291,16 @@ func (o *Observer) abandonOnce(c *onceCall) {
 
 // failedOnce sends an inferred OnceDone: an initialiser was left by an exception or a cancellation.
 func (o *Observer) failedOnce(t *thread, obj *object) {
-	obj.onceFailed = true
+	obj.onceFailed = t
 	e := o.begin(t, nil, event.OnceDone)
 	e.Object, e.Kind, e.Flags = obj.id, obj.kind, event.Inferred
 	o.send()
 }
 
-// beginsAgain sends an inferred OnceLeave if t runs the initialiser after another one failed, which
-// must come before.
+// beginsAgain sends an inferred OnceLeave if t runs the initialiser after that of another thread failed,
+// which must come before.
 func (o *Observer) beginsAgain(t *thread, r *bpf.Record, obj *object) {
-	if !obj.onceFailed {
+	if obj.onceFailed == nil || obj.onceFailed == t {
 		return
 	}
 	e := o.begin(t, r, event.OnceLeave)
