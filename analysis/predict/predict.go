@@ -169,9 +169,9 @@ const (
 	inclusion    = "no other schedule that keeps the observed order of critical sections leads there"
 	onlyTrylocks = "the acquire is a trylock, which does not block"
 	noCycle      = "the locks do not make these threads wait for each other"
-	noReordering = "no other schedule leads there, though critical sections were allowed to change places"
+	noReordering = "no schedule leads there in which each thread reads what it read in this run, also where critical sections change places"
 	exhausted    = "no other schedule that keeps the observed order of critical sections leads there, and not all others were tried; a larger --reversals may tell"
-	ordered      = "one of its sides comes before another in every schedule"
+	ordered      = "one of its sides comes before another in every schedule in which each thread reads what it read in this run"
 	noConflict   = "the accesses do not conflict"
 	// The checker refuses a witness either because something was not seen, or because of an
 	// error of this package.
