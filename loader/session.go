@@ -905,3 +905,13 @@ type Result struct {
 
 // kill ends a program that the tool has started and cannot observe.
 func kill(pid int) { _ = unix.Kill(pid, unix.SIGKILL) }
+
+// SharedMemory returns the writable mappings of a process that were made to be shared with others; nil
+// if they cannot be read.
+func SharedMemory(pid int) []procfs.Mapping {
+	all, err := procfs.Maps(pid)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(all, func(m procfs.Mapping) bool { return !m.Shared || !m.Write })
+}

@@ -96,6 +96,9 @@ func (o *Observer) allocated(t *thread, r *bpf.Record) {
 	if at, b, ok := h.blocks.upTo(r.Object); ok && at == r.Object && b == t.lastBlock && b.size == r.Value {
 		return
 	}
+	if r.Result != 0 {
+		t.process.leaveWithin(r.Object, r.Object+r.Value)
+	}
 	o.endWithin(t, h, nil, r.Object, r.Value)
 	if r.Result != 0 {
 		return
@@ -115,6 +118,7 @@ func (o *Observer) freed(t *thread, h *heap, r *bpf.Record) {
 	free := r
 	if r.Result != 0 {
 		free = nil
+		t.process.leaveWithin(r.Object, r.Object+size)
 	}
 	o.endWithin(t, h, free, r.Object, size)
 }

@@ -93,8 +93,7 @@ func (o *Observer) newObject(t *thread, r *bpf.Record, addr uint64, kind event.K
 		old.ended = true
 	}
 	obj := &object{process: t.process, id: id, addr: addr, kind: kind, kindKnown: sure, holderUncertain: o.endedObjects.mayBeHeld(t.process, addr)}
-	t.process.objects[addr] = obj
-	t.process.addLive(addr)
+	obj.place()
 	if onOwnStack(t, r, addr) {
 		if t.ownStack == nil {
 			t.ownStack = map[uint64]bool{}
@@ -193,10 +192,7 @@ func (o *Observer) endObjectAs(t *thread, r *bpf.Record, obj *object, flags even
 	e.Object, e.Kind, e.Flags = obj.id, obj.kind, flags
 	o.send()
 	obj.ended = true
-	if obj.process.objects[obj.addr] == obj {
-		delete(obj.process.objects, obj.addr)
-		obj.process.removeLive(obj.addr)
-	}
+	obj.remove()
 }
 
 // onceCall is a call of pthread_once that has not returned; see onceRecord.

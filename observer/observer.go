@@ -101,6 +101,9 @@ type Options struct {
 	Attached bool
 	// Follow reports that forked processes are observed too.
 	Follow bool
+	// SharedMemory returns the memory of a process that its children share with it, when it has forked
+	// one. Nil: they share none.
+	SharedMemory func(tgid uint32) []Range
 	// CheckIn returns SiteInfo.Check for a site in a forked process, which may run another
 	// program. Nil: forked processes have the value of the first process.
 	CheckIn func(tgid, index uint32) uint64

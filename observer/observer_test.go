@@ -1072,3 +1072,122 @@ func TestInnerAcquisitions(t *testing.T) {
 		t.Errorf("%d inner acquisitions, want 1", got)
 	}
 }
+
+// TestSharedMemory checks which objects of two processes are one: those in memory that is shared and that
+// were there before the fork, as long as both have the memory.
+func TestSharedMemory(t *testing.T) {
+	for _, c := range []observation{
+		{name: "one lock in shared memory, two in private memory", in: `
+			1 init S
+			1 init A
+			1 fork 60 process
+			60 acquire S of=60
+			60 acquire A of=60
+			60 release S of=60
+			1 acquire S
+			1 acquire A`, out: `
+			T1 init S1 =0
+			T1 init A2 =0
+			T1 fork T4
+			T4 begin
+			T4 acquire S1
+			T4 acquire A3
+			T4 release S1
+			T1 acquire S1
+			T1 acquire A2`},
+		{name: "held by the parent at the fork", in: `
+			1 acquire S
+			1 fork 60 process
+			60 release S of=60
+			1 release S`, out: `
+			T1 acquire S1
+			T1 fork T4
+			T4 begin
+			T4 release-unheld S1
+			T1 release S1`},
+		{name: "first used by both after the fork, beside one from before it", in: `
+			1 init 0x53100
+			1 fork 60 process
+			60 acquire S of=60
+			60 release S of=60
+			1 acquire S`, out: `
+			T1 init S1 =0
+			T1 fork T4
+			T4 begin
+			T4 acquire S2
+			T4 release S2
+			T1 acquire S2`},
+		{name: "nothing there before the fork: each may have mapped it for itself", in: `
+			1 init A
+			1 fork 60 process
+			60 acquire S of=60
+			1 acquire S`, out: `
+			T1 init A1 =0
+			T1 fork T4
+			T4 begin
+			T4 acquire S2
+			T1 acquire S3`},
+		{name: "destroyed by one, made again by the other", in: `
+			1 init S
+			1 fork 60 process
+			60 destroy S of=60
+			1 init S
+			60 acquire S of=60`, out: `
+			T1 init S1 =0
+			T1 fork T4
+			T4 begin
+			T4 destroy S1
+			T1 init S2 =0
+			T4 acquire S2`},
+		{name: "unmapped by the child, which uses the address for other memory", in: `
+			1 init S
+			1 fork 60 process
+			60 free S with=0x1000 result=1 of=60
+			1 acquire S
+			60 acquire S of=60`, out: `
+			T1 init S1 =0
+			T1 fork T4
+			T4 begin
+			T1 acquire S1
+			T4 acquire S2`},
+		{name: "unmapped by the parent, and used by two children", in: `
+			1 init S
+			1 fork 60 process
+			1 fork 61 process
+			1 free S with=0x1000 result=1
+			60 acquire S of=60
+			60 release S of=60
+			60 exit 60 of=60
+			61 acquire S of=61
+			1 acquire S`, out: `
+			T1 init S1 =0
+			T1 fork T4
+			T4 begin
+			T1 fork T5
+			T5 begin
+			T4 acquire S1
+			T4 release S1
+			T4 send child-process2
+			T4 end
+			T5 acquire S1
+			T1 acquire S3`},
+		{name: "a child that executes another program", in: `
+			1 init S
+			1 fork 60 process
+			60 exec 60 of=60
+			60 acquire S of=60
+			1 acquire S`, out: `
+			T1 init S1 =0
+			T1 fork T4
+			T4 begin
+			T4 acquire S2
+			T1 acquire S1`},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
+			l := newListener()
+			l.o.opts.Follow = true
+			l.o.opts.SharedMemory = func(uint32) []Range { return []Range{{'S' << 12, 'S'<<12 + 0x1000}} }
+			c.checkWith(t, l)
+		})
+	}
+}

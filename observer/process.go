@@ -1,18 +1,20 @@
 package observer
 
 import (
+	"slices"
+
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// process is the address space of one process. Processes share no object: a forked child
-// has copies of all objects of its parent. (Memory that processes do share is not
-// recognised: a lock in it is a different lock in each process.)
+// process is the address space of one process. A forked child has copies of all objects of its
+// parent, except of those in memory that the two share (region).
 type process struct {
 	id             uint32             // the kernel's id
 	byTP           map[uint64]*thread // the latest thread with each thread pointer
 	leader         *thread            // the thread that runs or ran main; nil after it was joined
 	objects        map[uint64]*object // live, by address
+	regions        []*region          // memory that it shares with other processes
 	vars           map[uint64]*variable
 	instances      map[uint64]*instance // live, by address
 	heap           *heap                // nil before the first record about heap memory
@@ -42,6 +44,9 @@ func (o *Observer) process(tgid uint32) *process {
 func (o *Observer) inherit(parent, child *thread, r *bpf.Record) {
 	own := bpf.Record{Time: r.Time, Tid: child.tid, Tgid: child.process.id}
 	for _, h := range parent.held {
+		if child.process.objects[h.obj.addr] == h.obj {
+			continue // in shared memory: the parent alone holds it
+		}
 		obj := o.newObject(child, &own, h.obj.addr, h.obj.kind)
 		obj.kindKnown = h.obj.kindKnown
 		op := event.AcquireRead
@@ -63,6 +68,9 @@ func (o *Observer) removeProcess(p *process) {
 func (o *Observer) removeObjects(p *process) {
 	o.endedObjects.removeProcess(p)
 	o.unjoinable.removeProcess(p)
+	for _, g := range slices.Clone(p.regions) {
+		p.leave(g)
+	}
 	for _, obj := range p.objects {
 		obj.ended = true
 		o.clock.Drop(obj.id)

@@ -224,6 +224,7 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 	if tgid != r.Tgid {
 		u.process.forked, u.process.inParentMemory = true, r.Flags&bpf.RecShared != 0
 		if r.Flags&bpf.RecShared == 0 {
+			o.share(t.process, u.process)
 			o.inherit(t, u, r)
 		}
 	}

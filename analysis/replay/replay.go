@@ -311,7 +311,7 @@ func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) str
 		}
 		own := processesOf(f, names)
 		if f.Confidence == finding.Predicted {
-			if why := cmp.Or(temporary(f), severalLives(f, names, untracked(s.Untracked, f, own))); why != "" {
+			if why := cmp.Or(temporary(f), severalLives(f, names, untracked(s.Untracked, f, own)), acrossProcesses(own)); why != "" {
 				return why
 			}
 		}
@@ -349,6 +349,14 @@ func temporary(f *finding.Finding) string {
 		return ""
 	}
 	return cmp.Or(f.Reason, "a wait of this cycle has a time limit, after which its thread may let the others go on")
+}
+
+// acrossProcesses returns the reason for doubt that the threads of a finding are of several processes.
+func acrossProcesses(own []uint32) string {
+	if len(own) == 0 || !slices.ContainsFunc(own, func(id uint32) bool { return id != own[0] }) {
+		return ""
+	}
+	return "the threads are of several processes, which may wait for each other by what is not recorded: the end of a child (waitpid), a signal, a file"
 }
 
 // processesOf returns the kernel's IDs of the processes of a finding's threads; nil if the process

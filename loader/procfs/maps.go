@@ -24,6 +24,7 @@ type Mapping struct {
 	Offset  uint64 // in the file
 	Exec    bool
 	Write   bool
+	Shared  bool // processes that have it see each other's writes (MAP_SHARED)
 	File    FileID
 	Path    string // as the process names it; "" for anonymous memory
 	Deleted bool   // the file has been deleted
@@ -71,7 +72,7 @@ func parseMapping(line string) (Mapping, error) {
 	if m.File.Inode, _ = strconv.ParseUint(fields[4], 10, 64); err != nil {
 		return m, fmt.Errorf("%q is not a mapping: %w", line, err)
 	}
-	m.Exec, m.Write = fields[1][2] == 'x', fields[1][1] == 'w'
+	m.Exec, m.Write, m.Shared = fields[1][2] == 'x', fields[1][1] == 'w', fields[1][3] == 's'
 	if len(fields) == 6 {
 		m.Path = strings.TrimLeft(fields[5], " ")
 		m.Path, m.Deleted = strings.CutSuffix(m.Path, " (deleted)")

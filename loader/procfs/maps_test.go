@@ -21,7 +21,7 @@ ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0                  [vsysca
 		{Lo: 0x7f0000000000, Hi: 0x7f0000001000, Write: true},
 		{Lo: 0x7f0000002000, Hi: 0x7f0000003000, Offset: 0x1000, File: FileID{0xfe, 10, 99}, Path: "/lib/x.so", Deleted: true},
 		{Lo: 0xffffffffff600000, Hi: 0xffffffffff601000, Exec: true, Path: "[vsyscall]"},
-		{Lo: 0x7f0000004000, Hi: 0x7f0000005000, Exec: true, Write: true, File: FileID{0, 5, 7}},
+		{Lo: 0x7f0000004000, Hi: 0x7f0000005000, Exec: true, Write: true, Shared: true, File: FileID{0, 5, 7}},
 	}
 	got, err := ParseMaps(strings.NewReader(text))
 	if err != nil {
@@ -51,7 +51,7 @@ func TestMapsRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := Mapping{
 			Lo: rapid.Uint64().Draw(t, "lo"), Hi: rapid.Uint64().Draw(t, "hi"), Offset: rapid.Uint64().Draw(t, "offset"),
-			Exec: rapid.Bool().Draw(t, "exec"), Write: rapid.Bool().Draw(t, "write"), Deleted: rapid.Bool().Draw(t, "gone"),
+			Exec: rapid.Bool().Draw(t, "exec"), Write: rapid.Bool().Draw(t, "write"), Deleted: rapid.Bool().Draw(t, "gone"), Shared: rapid.Bool().Draw(t, "shared"),
 			File: FileID{rapid.Uint32().Draw(t, "major"), rapid.Uint32().Draw(t, "minor"), rapid.Uint64().Draw(t, "inode")},
 			Path: rapid.StringMatching(`/[a-z /:()-]{0,20}[a-z]`).Draw(t, "path"),
 		}
@@ -61,6 +61,9 @@ func TestMapsRoundTrip(t *testing.T) {
 		}
 		if m.Exec {
 			mode[2] = 'x'
+		}
+		if m.Shared {
+			mode[3] = 's'
 		}
 		line := fmt.Sprintf("%08x-%08x %s %08x %02x:%02x %d", m.Lo, m.Hi, mode, m.Offset, m.File.Major, m.File.Minor, m.File.Inode)
 		line = fmt.Sprintf("%-73s%s", line+" ", m.Path)

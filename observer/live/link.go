@@ -33,12 +33,22 @@ func NewLink() *Link { return &Link{Names: NewNames(nil, nil)} }
 // session. With declare, the sinks receive the initial values of watched variables.
 func (l *Link) Observe(opts observer.Options, declare bool) {
 	opts.Sites, opts.CheckIn, opts.Touch = l.site, l.checkIn, l.Touch
+	opts.SharedMemory = l.sharedMemory
 	opts.Futex = func(tgid uint32, ip, caller uint64) bool { return l.Session.OwnCall(int(tgid), ip, caller) }
 	if declare {
 		opts.Declare = l.declared
 	}
 	l.Observer = observer.New(opts)
 	l.observed = l.Observer
+}
+
+// sharedMemory returns the mappings of a process that were made to be shared, as far as they can be read.
+func (l *Link) sharedMemory(tgid uint32) []observer.Range {
+	var shared []observer.Range
+	for _, m := range loader.SharedMemory(int(tgid)) {
+		shared = append(shared, observer.Range{Lo: m.Lo, Hi: m.Hi})
+	}
+	return shared
 }
 
 // Begin sets the session. It is called before the first record.

@@ -199,3 +199,20 @@ func childrenOf(pid int) (children []int) {
 	}
 	return children
 }
+
+// TestFollowSharedMemory checks that a lock in memory that processes share is one lock, and that its copies
+// in memory of their own are several.
+func TestFollowSharedMemory(t *testing.T) {
+	needBPF(t)
+	program := processFixture(t, "shared.c")
+	status, r := reported(t, "exec", "--follow", "--confidence", "potential", "--", program)
+	if status != 66 || len(r.Findings) != 1 {
+		t.Fatalf("status %d, findings %+v", status, r.Findings)
+	}
+	if f := r.Findings[0]; f.Kind != "deadlock" || f.Confidence != "likely" || !strings.Contains(f.Reason, "several processes") {
+		t.Errorf("%s %s: %s (%s)", f.Confidence, f.Kind, f.Message, f.Reason)
+	}
+	if status, r := reported(t, "exec", "--follow", "--confidence", "potential", "--fail-on", "potential", "--", program, "private"); status != 0 || len(r.Findings) != 0 {
+		t.Errorf("copies: status %d, findings %+v", status, r.Findings)
+	}
+}

@@ -1,0 +1,43 @@
+/*
+ * shared: a parent and its child nest two mutexes in opposite orders, one after the other. The mutexes
+ * are in memory that the two share. shared private: they are in memory of which the child has a copy.
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct page {
+	pthread_mutex_t in, out;
+};
+
+static void nest(pthread_mutex_t *outer, pthread_mutex_t *inner)
+{
+	pthread_mutex_lock(outer);
+	pthread_mutex_lock(inner);
+	pthread_mutex_unlock(inner);
+	pthread_mutex_unlock(outer);
+}
+
+int main(int argc, char **argv)
+{
+	int how = argc > 1 ? MAP_PRIVATE : MAP_SHARED, status;
+	struct page *page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, how | MAP_ANONYMOUS, -1, 0);
+	pthread_mutexattr_t shared;
+	pid_t child;
+
+	(void)argv;
+	pthread_mutexattr_init(&shared);
+	pthread_mutexattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+	pthread_mutex_init(&page->in, &shared);
+	pthread_mutex_init(&page->out, &shared);
+	child = fork();
+	if (!child) {
+		nest(&page->in, &page->out);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	nest(&page->out, &page->in);
+	return status;
+}
