@@ -125,6 +125,11 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 	}
 	p.watchedElements(b, all)
 	all = p.distinct(all)
+	polled, err := p.polled(b, names, all)
+	if err != nil {
+		return nil, err
+	}
+	all = p.distinct(append(all, polled...))
 	if room := maxAtomics - len(all); room > 0 {
 		all = p.distinct(append(all, b.guards(names, room)...))
 	}
@@ -138,6 +143,49 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 	}
 	uniqueNames(all, p.atomic)
 	return all, nil
+}
+
+// polled returns the file's variables for which loops wait that sleep, if all their accesses can be
+// observed and one of them stores: what such a loop sees orders the threads. Whether the accesses are
+// atomic does not show in the code. As data, which they are too if they are not atomic, they are
+// observed if the user watches them; then they are no atomic variables. Loops that do not sleep
+// would load too often.
+func (p *Planner) polled(b *builder, names *symbolize.Table, known []variable.Variable) ([]variable.Variable, error) {
+	if p.opts.Shared && p.files[0] == b.plan.File {
+		return nil, nil
+	}
+	waits, err := b.findWaits()
+	if err != nil {
+		return nil, err
+	}
+	var vars []variable.Variable
+	busy := map[uint64]bool{}
+	for _, w := range waits {
+		for _, l := range w.Loads {
+			if l.Size == 0 || !b.plan.File.IsData(l.Addr) {
+				continue
+			}
+			busy[l.Addr] = busy[l.Addr] || !w.Sleeps
+			vars = append(vars, atomicAt(b.plan.File, names, l.Addr, l.Size))
+		}
+	}
+	vars = slices.DeleteFunc(vars, func(v variable.Variable) bool { return busy[v.Addr] })
+	vars = slices.DeleteFunc(p.distinct(vars), func(v variable.Variable) bool {
+		return slices.ContainsFunc(known, func(o variable.Variable) bool { return overlap(o, v) })
+	})
+	queries := make([]variable.Query, min(len(vars), maxAtomics))
+	for i := range queries {
+		queries[i] = variable.Query{Variable: vars[i], Escapes: true}
+	}
+	var out []variable.Variable
+	for i, a := range b.code.Direct(queries) {
+		r := &a.Result
+		complete := a.Err == nil && len(r.Escapes) == 0 && len(r.Unknown) == 0 && len(r.Undecoded) == 0
+		if complete && slices.ContainsFunc(r.Accesses, func(x variable.Access) bool { return x.Kind != variable.Read }) {
+			out = append(out, vars[i])
+		}
+	}
+	return out, nil
 }
 
 // guards returns at most this number of guard variables of C++'s static objects. Compiled code

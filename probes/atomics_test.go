@@ -198,3 +198,68 @@ int main(void) { return made() + level(); }
 		t.Error(diff)
 	}
 }
+
+const polledSource = `
+#include <unistd.h>
+static int flag;      /* a loop that sleeps waits for it */
+static int spun;      /* a loop that does not sleep waits for it too */
+static int given;     /* its address goes elsewhere */
+static int never;     /* nothing stores it */
+static int counted;   /* no loop waits for it */
+static int *volatile kept;
+__attribute__((noinline)) void wait_flag(void) { while (!__atomic_load_n(&flag, __ATOMIC_ACQUIRE)) usleep(1); }
+__attribute__((noinline)) void set_flag(void) { __atomic_store_n(&flag, 1, __ATOMIC_RELEASE); }
+__attribute__((noinline)) int see_flag(void) { return __atomic_load_n(&flag, __ATOMIC_ACQUIRE); }
+__attribute__((noinline)) void wait_spun(void) { while (!__atomic_load_n(&spun, __ATOMIC_ACQUIRE)) usleep(1); }
+__attribute__((noinline)) void spin_spun(void) { while (!__atomic_load_n(&spun, __ATOMIC_ACQUIRE)) ; }
+__attribute__((noinline)) void set_spun(void) { __atomic_store_n(&spun, 1, __ATOMIC_RELEASE); }
+__attribute__((noinline)) void wait_given(void) { while (!__atomic_load_n(&given, __ATOMIC_ACQUIRE)) usleep(1); }
+__attribute__((noinline)) void set_given(void) { __atomic_store_n(&given, 1, __ATOMIC_RELEASE); kept = &given; }
+__attribute__((noinline)) void wait_never(void) { while (!__atomic_load_n(&never, __ATOMIC_ACQUIRE)) usleep(1); }
+__attribute__((noinline)) void count(void) { while (counted < 9) { counted++; usleep(1); } }
+int main(int argc, char **argv) {
+	(void)argv;
+	set_flag(); set_spun(); set_given(); count();
+	if (argc > 1) { wait_flag(); wait_spun(); spin_spun(); wait_given(); wait_never(); }
+	return see_flag() - 1;
+}
+`
+
+// TestPolled checks that a variable for which loops wait that sleep is observed as one that
+// synchronises, if all its accesses can be observed, and that the others keep the probes where their
+// loops are left.
+func TestPolled(t *testing.T) {
+	flag := []string{"see_flag read flag", "set_flag write flag", "wait_flag read flag", "wait_flag read flag"}
+	loops := []string{"loop that waits in spin_spun", "loop that waits in wait_given", "loop that waits in wait_never", "loop that waits in wait_spun"}
+	for _, tt := range []struct {
+		name          string
+		opts          Options
+		planned, left []string
+	}{
+		{"as synchronisation", Options{Atomics: true}, flag, loops},
+		{"as data", Options{Atomics: true, Watch: []string{"flag"}}, nil, loops},
+		{"with all shared variables", Options{Atomics: true, Shared: true}, nil, []string{"loop that waits in wait_given"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := plan(t, build(t, "gcc", polledSource, "-O2", "-g"), tt.opts)
+			var planned, left []string
+			for _, s := range p.Sites {
+				if s.Sync {
+					planned = append(planned, s.Function+" "+bpf.Op(s.BPF.Op).String()+" "+s.Variable)
+				}
+			}
+			for _, probe := range p.UnseenProbes {
+				text, _, _ := strings.Cut(p.Describe(probe), " at ")
+				left = append(left, text)
+			}
+			slices.Sort(planned)
+			slices.Sort(left)
+			if diff := cmp.Diff(tt.planned, planned); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(tt.left, left); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

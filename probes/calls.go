@@ -15,6 +15,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/synctab"
 	"github.com/tracepredict/tracepredict/probes/variable"
+	"github.com/tracepredict/tracepredict/probes/waiting"
 )
 
 // builder makes the plan of one file.
@@ -39,6 +40,10 @@ type builder struct {
 
 	indivisible []elf.UnseenSite // the atomic instructions that findAtomics found
 	allSwept    bool             // indivisible covers all code of the file
+
+	escaped    []string // the objects watched for Options.Shared whose address escapes
+	waitsFound []waiting.Wait
+	waitsKnown bool // waitsFound has been computed
 }
 
 // call is a function of the file that is listed in the table of calls.

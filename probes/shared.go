@@ -24,6 +24,7 @@ func (b *builder) shared(named []variable.Variable) error {
 		return err
 	}
 	b.countSites()
+	b.escaped = census.Escaped
 	omitted := 0
 	for _, v := range census.Variables {
 		if overlaps(v.Variable, named) {

@@ -129,11 +129,12 @@ func TestUnseenProbes(t *testing.T) {
 }
 
 const waitsSource = `
+#include <pthread.h>
 static volatile int flag;
 struct gate { int unused; volatile int open; };
 __attribute__((noinline)) void by_name(void) { while (!flag) ; }
 __attribute__((noinline)) void by_pointer(struct gate *g) { while (!g->open) ; }
-int main(int argc, char **argv) { (void)argv; if (argc > 1) by_name(); if (argc > 2) by_pointer((struct gate *)argv); flag = 1; return 0; }
+int main(int argc, char **argv) { (void)argv; if (argc > 1) by_name(); if (argc > 2) by_pointer((struct gate *)argv); flag = 1; return pthread_join(pthread_self(), 0) == 0; }
 `
 
 // TestWaitProbes checks that a plan has a probe where a loop that waits is left, unless its load is

@@ -5,13 +5,16 @@ import (
 	"slices"
 )
 
-// Loop is the natural loop of an edge that leads back to a block which dominates it: that block and
-// those from which the edge is reached without passing it (Aho, Lam, Sethi and Ullman, "Compilers",
-// section 9.6.6). A loop with several such edges is several Loops: compilers join the heads of nested
-// loops, and a loop that only waits is then a part of one that works.
+// Loop is the loop of an edge that leads back: the blocks of the cycles that the edge closes, without
+// those of loops around it. If the edge's target dominates its source, that is the natural loop of the
+// edge (Aho, Lam, Sethi and Ullman, "Compilers", section 9.6.6). A loop with several such edges is
+// several Loops: compilers join the heads of nested loops, and a loop that only waits is then a part
+// of one that works.
 type Loop struct {
 	Head, Latch int   // the edge leads from Latch to Head
 	Blocks      []int // sorted; Head and Latch are among them
+	// Entries are the other blocks at which control may enter the loop, sorted; none if it is natural.
+	Entries []int
 }
 
 // Contains reports whether a block is in the loop.
@@ -20,20 +23,24 @@ func (l *Loop) Contains(block int) bool {
 	return ok
 }
 
-// Loops returns the natural loops of a graph, sorted by their heads and latches. A cycle that control
-// can enter at several blocks is none. An Open graph has no loops.
+// Loops returns the loops of a graph, sorted by their heads and latches. An Open graph has none.
 func (g *Graph) Loops() []Loop {
 	if g.Open || !g.jumpsBack() {
 		return nil
 	}
 	order, number := g.reversePostorder()
-	dominator := g.dominators(order, number)
 	into := g.predecessors()
+	outside := make([]bool, len(g.Blocks))
+	for _, root := range g.roots() {
+		outside[root] = true
+	}
 	var loops []Loop
 	for _, latch := range order {
 		for _, head := range g.Blocks[latch].Next {
-			if dominates(dominator, number, head, latch) {
-				loops = append(loops, naturalLoop(head, latch, into, number))
+			if number[head] <= number[latch] {
+				l := g.loop(head, latch, into, number)
+				l.findEntries(into, number, outside)
+				loops = append(loops, l)
 			}
 		}
 	}
@@ -41,22 +48,43 @@ func (g *Graph) Loops() []Loop {
 	return loops
 }
 
-// naturalLoop returns the loop of an edge. into has the predecessors of all blocks.
-func naturalLoop(head, latch int, into [][]int, number []int) Loop {
-	inside, _ := Reach([]int{latch}, func(block int) ([]int, bool) {
+// loop returns the loop of an edge, without its entries: of the blocks that follow its head in reverse
+// postorder those that are on a path from the head to the latch.
+func (g *Graph) loop(head, latch int, into [][]int, number []int) Loop {
+	follow := func(blocks []int) (out []int) {
+		for _, b := range blocks {
+			if number[b] >= number[head] {
+				out = append(out, b)
+			}
+		}
+		return out
+	}
+	to, _ := Reach([]int{latch}, func(block int) ([]int, bool) {
 		if block == head {
 			return nil, true
 		}
-		return into[block], true
+		return follow(into[block]), true
 	})
-	l := Loop{Head: head, Latch: latch, Blocks: []int{head}}
-	for block := range inside {
-		if block != head && number[block] >= 0 {
+	from, _ := Reach([]int{head}, func(block int) ([]int, bool) { return follow(g.Blocks[block].Next), true })
+	l := Loop{Head: head, Latch: latch}
+	for block := range to {
+		if from[block] {
 			l.Blocks = append(l.Blocks, block)
 		}
 	}
 	slices.Sort(l.Blocks)
 	return l
+}
+
+// findEntries finds the entries. outside has the blocks that control may enter from outside the
+// function.
+func (l *Loop) findEntries(into [][]int, number []int, outside []bool) {
+	for _, block := range l.Blocks {
+		enters := func(from int) bool { return number[from] >= 0 && !l.Contains(from) }
+		if block != l.Head && (outside[block] || slices.ContainsFunc(into[block], enters)) {
+			l.Entries = append(l.Entries, block)
+		}
+	}
 }
 
 // jumpsBack reports whether a block leads to itself or to one at a lower address.
@@ -80,9 +108,6 @@ func (g *Graph) predecessors() [][]int {
 	}
 	return into
 }
-
-// outside stands for whatever leads into a function: the dominator of its entries.
-const outside = -1
 
 // roots returns the blocks that control may enter from outside.
 func (g *Graph) roots() []int {
@@ -131,67 +156,4 @@ func (g *Graph) reversePostorder() (order, number []int) {
 		number[block] = i
 	}
 	return order, number
-}
-
-// dominators returns the immediate dominator of each block that is reached (Cooper, Harvey and
-// Kennedy, "A simple, fast dominance algorithm", 2001); that of an entry is outside.
-func (g *Graph) dominators(order, number []int) []int {
-	const unknown = -2
-	idom := make([]int, len(g.Blocks))
-	for i := range idom {
-		idom[i] = unknown
-	}
-	entry := make([]bool, len(g.Blocks))
-	for _, root := range g.roots() {
-		idom[root], entry[root] = outside, true
-	}
-	into := g.predecessors()
-	common := func(a, b int) int {
-		for a != b {
-			switch {
-			case a == outside || b == outside:
-				return outside
-			case number[a] > number[b]:
-				a = idom[a]
-			default:
-				b = idom[b]
-			}
-		}
-		return a
-	}
-	for changed := true; changed; {
-		changed = false
-		for _, block := range order {
-			if entry[block] {
-				continue
-			}
-			now := unknown
-			for _, from := range into[block] {
-				switch {
-				case number[from] < 0 || idom[from] == unknown:
-				case now == unknown:
-					now = from
-				default:
-					now = common(now, from)
-				}
-			}
-			if now != unknown && idom[block] != now {
-				idom[block], changed = now, true
-			}
-		}
-	}
-	return idom
-}
-
-// dominates reports whether all paths from outside to b pass a.
-func dominates(idom, number []int, a, b int) bool {
-	if number[a] < 0 || number[b] < 0 {
-		return false
-	}
-	for b != a {
-		if b = idom[b]; b == outside || number[b] < number[a] {
-			return false
-		}
-	}
-	return true
 }

@@ -50,15 +50,50 @@ func naiveLoops(g *Graph) (loops []Loop) {
 	return loops
 }
 
-// TestLoops compares the loops of random graphs with those of the definition.
+// TestLoops compares the loops of random graphs that have one entry each with the natural loops, and
+// checks what all loops have in common.
 func TestLoops(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := drawGraph(t)
-		got, want := g.Loops(), naiveLoops(g)
-		if !slices.EqualFunc(got, want, func(a, b Loop) bool {
+		var natural []Loop
+		for _, l := range g.Loops() {
+			checkLoop(t, g, &l)
+			if len(l.Entries) == 0 {
+				natural = append(natural, l)
+			}
+		}
+		want := naiveLoops(g)
+		if !slices.EqualFunc(natural, want, func(a, b Loop) bool {
 			return a.Head == b.Head && a.Latch == b.Latch && slices.Equal(a.Blocks, b.Blocks)
 		}) {
-			t.Errorf("blocks %v, entries %v:\n%v, want\n%v", g.Blocks, g.ExternalEntries, got, want)
+			t.Errorf("blocks %v, entries %v:\n%v, want\n%v", g.Blocks, g.ExternalEntries, natural, want)
 		}
 	})
+}
+
+// checkLoop checks that each block of a loop is on a cycle of the loop through its edge, and that
+// control enters the loop at its head and its entries alone.
+func checkLoop(t *rapid.T, g *Graph, l *Loop) {
+	inside := func(b int) ([]int, bool) {
+		return slices.DeleteFunc(slices.Clone(g.Blocks[b].Next), func(n int) bool { return !l.Contains(n) }), true
+	}
+	after, _ := Reach([]int{l.Head}, inside)
+	for _, b := range l.Blocks {
+		before, _ := Reach([]int{b}, inside)
+		if !after[b] || !before[l.Latch] {
+			t.Errorf("blocks %v: block %d is not on a cycle of %v", g.Blocks, b, *l)
+		}
+	}
+	for b := range reached(g, g.roots(), -1) {
+		for _, n := range g.Blocks[b].Next {
+			if !l.Contains(b) && l.Contains(n) && n != l.Head && !slices.Contains(l.Entries, n) {
+				t.Errorf("blocks %v: %d leads into %v", g.Blocks, b, *l)
+			}
+		}
+	}
+	for _, b := range g.roots() {
+		if l.Contains(b) && b != l.Head && !slices.Contains(l.Entries, b) {
+			t.Errorf("blocks %v: %v begins at %d too", g.Blocks, *l, b)
+		}
+	}
 }

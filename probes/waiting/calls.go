@@ -2,6 +2,7 @@ package waiting
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -13,6 +14,7 @@ type effect struct {
 	busy    bool
 	unknown bool // it may store anywhere
 	idles   bool
+	sleeps  bool
 	stores  []span // relative to the registers at its entry
 	loads   []load // on which the result depends
 	result  value
@@ -58,7 +60,7 @@ func (x *Finder) effectOf(fn elf.Range, depth int) effect {
 	if g.failed {
 		return effect{unknown: true}
 	}
-	e := effect{unknown: g.unknown, idles: g.idles, stores: g.stores, loads: g.loads, result: g.result, held: g.held}
+	e := effect{unknown: g.unknown, idles: g.idles, sleeps: g.sleeps, stores: g.stores, loads: g.loads, result: g.result, held: g.held}
 	if !g.othersDecide(e.result.loads) {
 		e.result = value{}
 	}
@@ -95,13 +97,16 @@ func (g *region) call(s *state, in *insn.Inst) {
 // the program but what they are told to.
 var idle = []string{"nanosleep", "clock_nanosleep", "usleep", "sleep", "thrd_sleep", "sched_yield", "pthread_yield", "thrd_yield", "poll", "syscall"}
 
+// Idles reports whether a function of the C library sleeps, or lets other threads run.
+func Idles(name string) bool { return slices.Contains(idle, name) }
+
 // harmless are other functions that loops which wait call, and that change no memory of the program.
 var harmless = []string{"pthread_testcancel", "pthread_self", "getpid", "gettid", "puts", "putchar", "printf", "fflush"}
 
 // callImport records what a function of another file may write.
 func (g *region) callImport(s *state, name string) {
-	if slices.Contains(idle, name) {
-		g.idles = true
+	if Idles(name) {
+		g.idles, g.sleeps = true, g.sleeps || strings.HasSuffix(name, "sleep")
 		return
 	}
 	if !slices.Contains(harmless, name) && !libname.OnObject(name) {
@@ -135,7 +140,7 @@ func (g *region) overwrite(s *state, to span) {
 
 // callFunction records what a function of the file does, and returns its result.
 func (g *region) callFunction(s *state, e *effect) value {
-	g.idles = g.idles || e.idles
+	g.idles, g.sleeps = g.idles || e.idles, g.sleeps || e.sleeps
 	if e.unknown {
 		g.unknown = true
 		g.passes(s, true)

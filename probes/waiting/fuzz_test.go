@@ -62,7 +62,7 @@ func FuzzFind(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, w := range waits {
-			if w.Load < base || w.Load >= base+uint64(len(b)) {
+			if len(w.Loads) == 0 || w.Loads[0].At < base || w.Loads[0].At >= base+uint64(len(b)) {
 				t.Errorf("%+v", w)
 			}
 		}

@@ -13,7 +13,8 @@ type region struct {
 	x       *Finder
 	r       *routine
 	depth   int         // of calls
-	blocks  []int       // blocks[0] is where control enters it
+	blocks  []int       // control enters it at blocks[0]
+	entries []int       // indexes of other blocks at which it does
 	node    map[int]int // index in blocks
 	solver  code.Solver[state]
 	loads   []load
@@ -26,6 +27,7 @@ type region struct {
 	exits   []exit
 	busy    bool  // an exit is decided by what the region itself changes
 	idles   bool  // it pauses, or calls a function that sleeps or yields
+	sleeps  bool  // it calls a function that sleeps
 	result  value // of a function
 	held    int8  // locks at the return of a function
 	returns bool
@@ -57,6 +59,9 @@ const (
 func (x *Finder) region(r *routine, l *code.Loop, held int8, rough bool) *region {
 	g := &region{x: x, r: r, rough: rough, blocks: []int{l.Head}}
 	for _, b := range l.Blocks {
+		if slices.Contains(l.Entries, b) {
+			g.entries = append(g.entries, len(g.blocks))
+		}
 		if b != l.Head {
 			g.blocks = append(g.blocks, b)
 		}
@@ -87,7 +92,11 @@ func (x *Finder) region(r *routine, l *code.Loop, held int8, rough bool) *region
 // registers with addresses of one object are known to be that.
 func (x *Finder) before(r *routine, head int, reg insn.Reg) value {
 	own := value{class: fixed, root: x.register(reg)}
+	if len(r.Insts) > maxWhole {
+		return own
+	}
 	if r.whole == nil {
+		// Registers alone are followed.
 		r.whole = &region{x: x, r: r, rough: true, blocks: make([]int, len(r.Blocks))}
 		for i := range r.whole.blocks {
 			r.whole.blocks[i] = i
@@ -153,6 +162,9 @@ func (g *region) solve(entry state) {
 		g.loads = g.loads[:0]
 		g.solver.Reset(len(g.blocks))
 		g.solver.Flow(0, &entry)
+		for _, n := range g.entries {
+			g.solver.Flow(n, &entry)
+		}
 		g.failed = g.failed || !g.solver.Run(func(n int) bool { return g.visit(n) })
 	}
 	if g.failed {
@@ -450,7 +462,7 @@ func (g *region) store(s *state, in *insn.Inst, m *insn.Mem, v value) {
 	} else if in.HasImm {
 		v = g.x.constant(int64(in.ValueImm))
 	}
-	if v.class != varies && !m.Read && len(s.frame) < maxWords {
+	if g.r.whole != g && v.class != varies && !m.Read && len(s.frame) < maxWords {
 		s.frame = s.frame.Put(key, word{v, to.size})
 	}
 }
@@ -472,25 +484,24 @@ func (g *region) waits() (out []Wait) {
 		return nil
 	}
 	for _, e := range g.exits {
-		w := Wait{Func: g.r.fn, Exit: e.to}
+		w := Wait{Func: g.r.fn, Exit: e.to, Sleeps: g.sleeps}
 		for n := range g.loads {
-			if l := &g.loads[n]; e.by.loads>>n&1 != 0 && !g.known(l) {
-				if w.Load == 0 {
-					w.Load = l.at
-				}
-				if g.x.roots[l.root].kind == absolute {
-					w.Static = append(w.Static, Static{uint64(l.off), l.size})
-				}
+			if e.by.loads>>n&1 == 0 {
+				continue
 			}
+			l := &g.loads[n]
+			one := Load{At: l.at}
+			if g.x.roots[l.root].kind == absolute {
+				one.Addr, one.Size = uint64(l.off), l.size
+			}
+			w.Loads = append(w.Loads, one)
 		}
-		if w.Load != 0 && g.othersDecide(e.by.loads) {
+		if len(w.Loads) > 0 && g.othersDecide(e.by.loads) {
 			out = append(out, w)
 		}
 	}
 	return out
 }
-
-func (g *region) known(l *load) bool { return g.x.Known != nil && g.x.Known(l.at) }
 
 // othersDecide reports whether only other threads store to the memory of some loads, and to that from
 // which their addresses are loaded.

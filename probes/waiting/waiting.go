@@ -26,13 +26,17 @@ import (
 type Wait struct {
 	Func elf.Range // the function extent that contains the loop
 	Exit uint64    // where control goes on once the value is there
-	Load uint64    // the first of the instructions whose values decide; it may be in a called function
-	// Static are the variables at fixed addresses whose values decide. It is empty if none is known.
-	Static []Static
+	// Loads are the instructions whose values decide, by their addresses.
+	Loads []Load
+	// Sleeps reports that the loop sleeps, so that its loads are executed rarely.
+	Sleeps bool
 }
 
-// Static is a range of the file's data that an instruction loads.
-type Static struct {
+// Load is an instruction that loads a value from memory that other threads may write. It may be in a
+// function that the loop calls.
+type Load struct {
+	At uint64
+	// Addr and Size are the range of the file's data that it loads; Size is 0 if that is not known.
 	Addr uint64
 	Size int
 }
@@ -60,8 +64,6 @@ type Options struct {
 	// false if the function is not one that locks. name is that of an import, "" for a function of
 	// the file, which begins at entry.
 	Holds func(entry uint64, name string) (change int, ok bool)
-	// Known reports whether each execution of the load at an address is recorded anyway.
-	Known func(load uint64) bool
 	// Skip reports whether a function's loops are left out.
 	Skip func(elf.Range) bool
 }
@@ -69,7 +71,8 @@ type Options struct {
 const (
 	maxWork     = 1 << 21 // instructions visited for one file, each as often as it is visited
 	maxFunction = 1 << 17 // bytes
-	maxLoop     = 1 << 12 // instructions
+	maxWhole    = 1 << 10 // instructions of a function that is examined around its loops too
+	maxLoop     = 1 << 9  // instructions: loops that wait do little
 )
 
 // Finder finds the loops that wait in one file. It is not safe for concurrent use.
@@ -120,12 +123,12 @@ func merge(waits []Wait) []Wait {
 			out = append(out, w)
 			continue
 		}
-		out[n].Load = min(out[n].Load, w.Load)
-		for _, s := range w.Static {
-			if !slices.Contains(out[n].Static, s) {
-				out[n].Static = append(out[n].Static, s)
-			}
-		}
+		out[n].Loads = append(out[n].Loads, w.Loads...)
+		out[n].Sleeps = out[n].Sleeps && w.Sleeps
+	}
+	for i := range out {
+		slices.SortFunc(out[i].Loads, func(a, b Load) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Addr, b.Addr)) })
+		out[i].Loads = slices.Compact(out[i].Loads)
 	}
 	return out
 }

@@ -57,6 +57,10 @@ long yes_ring(struct gate *g) {
 	}
 	return sum;
 }
+void yes_two_ways(struct gate *g, int n) {
+	if (n == 3) goto in;
+	if (n == 4) while (!LOAD(g->open)) { in: usleep(1); }
+}
 int yes_own(void) { int done = 0; outside(&done); while (!LOAD(done)) usleep(1); return done; }
 
 int no_walk(struct gate *g) { int n = 0; while (g && g->unused) { g = g->next; n++; } return n; }

@@ -115,7 +115,7 @@ func TestUnseenSyncOnHeap(t *testing.T) {
 func TestLoopsThatWait(t *testing.T) {
 	needBPF(t)
 	for _, c := range []struct{ mode, confidence, executed string }{
-		{"waits", "likely", "loop that waits in second at gates.c:30"},
+		{"waits", "likely", "loop that waits in second at gates.c:36"},
 		{"polls", "predicted", ""},
 		{"", "predicted", ""},
 	} {
@@ -141,6 +141,29 @@ func TestLoopsThatWait(t *testing.T) {
 			}
 			startTool(t, childOptions{}, "analyze", "--format", "json", "--output", again, file).want(66)
 			wantSameFile(t, live, again)
+		})
+	}
+}
+
+// TestFlagsThatOrder checks that a static flag for which a loop waits that sleeps orders the threads
+// only if it is set in time, and that it is a race itself if it is watched.
+func TestFlagsThatOrder(t *testing.T) {
+	needBPF(t)
+	for _, c := range []struct{ mode, watch, want string }{
+		{"sleeps", "tally", ""},
+		{"early", "tally", "predicted race of tally"},
+		{"sleeps", "tally,flag", "predicted race of flag"},
+	} {
+		t.Run(c.mode+" "+c.watch, func(t *testing.T) {
+			args := []string{"exec"}
+			for _, name := range strings.Split(c.watch, ",") {
+				args = append(args, "--watch", name)
+			}
+			_, r := reported(t, append(args, "--", processFixture(t, "gates.c", "-g"), c.mode)...)
+			wantSummary(t, r, c.want)
+			if len(r.Run.Executed) > 0 {
+				t.Errorf("synchronised unobserved: %v", r.Run.Executed)
+			}
 		})
 	}
 }

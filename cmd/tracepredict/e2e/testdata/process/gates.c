@@ -1,25 +1,31 @@
 // Two threads change tally. The argument says what the second one does before: it "waits" until the
-// first one has opened a gate on the heap, it "polls" such a gate that nobody opens, or it looks once.
+// first one has opened a gate on the heap, it "polls" such a gate that nobody opens, or it "sleeps"
+// until a static flag is set; the first one sets it afterwards or, if "early" is said, before.
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct gate {
 	int unused;
 	atomic_int open;
 };
 
-static int tally;
+static int tally, flag;
 static const char *mode;
 
 __attribute__((noinline)) static void change(void) { tally++; }
 
 static void *first(void *p) {
 	struct gate *gates = p;
+	if (strcmp(mode, "early") == 0)
+		__atomic_store_n(&flag, 1, __ATOMIC_RELEASE);
 	change();
+	if (strcmp(mode, "sleeps") == 0)
+		__atomic_store_n(&flag, 1, __ATOMIC_RELEASE);
 	atomic_store_explicit(&gates[0].open, 1, memory_order_release);
 	return NULL;
 }
@@ -29,6 +35,9 @@ static void *second(void *p) {
 	if (strcmp(mode, "waits") == 0)
 		while (!atomic_load_explicit(&gates[0].open, memory_order_acquire))
 			sched_yield();
+	if (strcmp(mode, "sleeps") == 0 || strcmp(mode, "early") == 0)
+		while (!__atomic_load_n(&flag, __ATOMIC_ACQUIRE))
+			usleep(1000);
 	if (strcmp(mode, "polls") == 0)
 		for (int i = 0; i < 3; i++) {
 			if (atomic_load_explicit(&gates[1].open, memory_order_acquire))
