@@ -438,6 +438,9 @@ struct kernel_siginfo {
 	int si_signo, si_code;
 } CORE;
 
+#define PF_EXITING 4 /* of task_struct */
+#define SIG_IGN 1    /* and 0, SIG_DFL */
+
 struct signal_args {
 	__u64 args[5];
 };
@@ -472,6 +475,9 @@ int on_signal_sent(struct signal_args *ctx)
 
 	if (!is_target(thread) || of_timer(sig, signal_code(ctx->args[1])))
 		return 0;
+	/* A thread whose end was recorded sends no more. */
+	if (BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), flags) & PF_EXITING)
+		return 0;
 	to = target_of(task);
 	if (!to)
 		return 0;
@@ -484,8 +490,12 @@ SEC("raw_tp/signal_deliver")
 int on_signal_came(struct signal_args *ctx)
 {
 	__u64 thread = current_thread(), sig = (__u32)ctx->args[0];
+	__u64 handler = 0; /* the first member of struct k_sigaction */
 
 	if (!is_target(thread))
+		return 0;
+	bpf_probe_read_kernel(&handler, sizeof(handler), (void *)ctx->args[2]);
+	if (handler <= SIG_IGN) /* what runs no handler tells the program nothing */
 		return 0;
 	notice(thread, sig, of_timer(sig, signal_code(ctx->args[1])) ? FROM_TIMER : 0, CAME,
 		CHANNEL_SIGNAL);
