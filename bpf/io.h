@@ -132,6 +132,9 @@ struct mqueue_inode_info {
 #define CALL_SEMTIMEDOP IO_CALL(220, 192)
 #define CALL_SEMCTL IO_CALL(66, 191)
 #define CALL_FLOCK IO_CALL(73, 32)
+#define CALL_KILL IO_CALL(62, 129)
+#define CALL_TKILL IO_CALL(200, 130)
+#define CALL_TGKILL IO_CALL(234, 131)
 #define CALL_FCNTL IO_CALL(72, 25)
 #define CALL_WAIT4 IO_CALL(61, 260)
 #define CALL_WAITID IO_CALL(247, 95)
@@ -320,8 +323,8 @@ __noinline __u64 bound_key(__s32 fd)
 		return 0;
 	s = BPF_CORE_READ(f, private_data);
 	sk = BPF_CORE_READ(s, sk);
-	return listener_key(BPF_CORE_READ(sk, __sk_common.skc_family),
-		BPF_CORE_READ(sk, __sk_common.skc_num));
+	return listener_key(
+		BPF_CORE_READ(sk, __sk_common.skc_family), BPF_CORE_READ(sk, __sk_common.skc_num));
 }
 
 /* Finds out what queue of messages a file is, if it is one. */
@@ -469,7 +472,8 @@ static __always_inline bool io_call_of(struct io_call *call, struct io_args *a)
 		call->send = (struct channel){.key = SYSTEM_V | a->arg[0], .kind = CHANNEL_QUEUE};
 		return true;
 	case CALL_MSGRCV:
-		call->receive = (struct channel){.key = SYSTEM_V | a->arg[0], .kind = CHANNEL_QUEUE};
+		call->receive =
+			(struct channel){.key = SYSTEM_V | a->arg[0], .kind = CHANNEL_QUEUE};
 		return true;
 	default:
 		return false;

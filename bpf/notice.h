@@ -187,6 +187,7 @@ static __always_inline void accepted(__u64 thread, struct io_args *a)
 #define SETALL 17
 #define IPC_RMID 0
 #define EIDRM 43
+#define ESRCH 3
 
 struct sem_op {
 	__u16 num;
@@ -345,7 +346,8 @@ static __always_inline void notice_entered(__u64 thread, struct io_args *a)
 		break;
 	case CALL_SEMCTL:
 		if (a->arg[2] == SETVAL || a->arg[2] == SETALL || a->arg[2] == IPC_RMID)
-			notice(thread, a->arg[0] + 1, SEM_UP | SEM_DOWN, OP_SEND, CHANNEL_SEMAPHORE);
+			notice(thread, a->arg[0] + 1, SEM_UP | SEM_DOWN, OP_SEND,
+				CHANNEL_SEMAPHORE);
 		break;
 	case CALL_FLOCK:
 	case CALL_FCNTL:
@@ -410,6 +412,12 @@ static __always_inline bool notice_left(__u64 thread, struct io_args *a, __s64 r
 	case CALL_FCNTL:
 		if (result == 0 && locks_file(a, false))
 			file_lock(thread, a->arg[0], lock_command(a), false);
+		return true;
+	case CALL_KILL:
+	case CALL_TKILL:
+	case CALL_TGKILL:
+		if (result == -ESRCH)
+			doubt(thread, DOUBT_GONE);
 		return true;
 	case CALL_WAIT4:
 		if (result > 0)

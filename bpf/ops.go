@@ -250,4 +250,5 @@ const (
 	DoubtInotify Doubt = 1 + iota // a file has changed
 	DoubtFIFO                     // the other end of a FIFO was opened
 	DoubtPoll                     // more descriptors are ready than are recorded
+	DoubtGone                     // a thread or process has ended: a signal could not be sent to it
 )

@@ -75,8 +75,8 @@ enum op {
 	/* Probes of the heap have cost so much, in value, since a processor said so last. User space
 	 * sets result to 1 where they are removed. */
 	OP_HEAP_COST,
-	OP_QUIT,       /* exit was entered: the process is about to end */
-	OP_UNWIND,     /* the thread has begun to end, by pthread_exit or because it was cancelled */
+	OP_QUIT,   /* exit was entered: the process is about to end */
+	OP_UNWIND, /* the thread has begun to end, by pthread_exit or because it was cancelled */
 };
 
 /* What threads hand each other messages through. */
@@ -122,6 +122,7 @@ enum doubt {
 	DOUBT_INOTIFY = 1, /* a file has changed */
 	DOUBT_FIFO,        /* the other end of a FIFO was opened */
 	DOUBT_POLL,        /* more descriptors are ready than are recorded */
+	DOUBT_GONE,        /* a thread or process has ended: a signal could not be sent to it */
 };
 
 /* record.flags */

@@ -106,7 +106,7 @@ struct sync_site {
 	/* Bits by which an object says that it was destroyed, and how many threads wait, extended
 	 * by its highest bit; 0: none. */
 	__s8 mark;
-	__u8 extra;       /* a register whose value is recorded too, plus one */
+	__u8 extra; /* a register whose value is recorded too, plus one */
 	__u8 pad[2];
 };
 

@@ -55,6 +55,7 @@ var doubtText = map[bpf.Doubt]string{
 	bpf.DoubtInotify: "news by inotify that a file has changed",
 	bpf.DoubtFIFO:    "the open of a FIFO, which waits for its other end",
 	bpf.DoubtPoll:    "a wait for more descriptors than are recorded",
+	bpf.DoubtGone:    "a signal that could not be sent, since its thread or process had ended",
 	doubtChild:       "a wait for a child process that is not observed",
 	doubtSignal:      "a signal that no observed thread has sent",
 	doubtPermit:      "a wait for a semaphore, which no recorded post let through",
