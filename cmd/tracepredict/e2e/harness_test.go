@@ -346,7 +346,7 @@ func (n names) line(e *event.Event) string {
 	if e.Object != 0 {
 		words = append(words, n.objects[e.Object])
 	}
-	if e.Object2 != 0 {
+	if e.Object2 != 0 && e.Op != event.Init { // programs do not say what an init takes the place of
 		words = append(words, n.objects[e.Object2])
 	}
 	if e.Peer != 0 {

@@ -1,6 +1,7 @@
 // Two threads that take two locks in opposite orders, one after the other:
-// the second waits for a plain flag of the first, an order that any other
-// schedule may miss.
+// the second begins long after the first has ended, which is no order, so that
+// any other schedule may bring them together. (A flag would order them, for it
+// is seen that a thread waits for one.)
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,6 @@
 #include <unistd.h>
 
 static pthread_mutex_t left_lock = PTHREAD_MUTEX_INITIALIZER, right_lock = PTHREAD_MUTEX_INITIALIZER;
-static volatile int turned;
 
 static inline void nap(void) {
 	struct timespec t = {0, 1000000};
@@ -21,13 +21,16 @@ __attribute__((noinline)) static void *left_first(void *unused) {
 	pthread_mutex_lock(&right_lock);
 	pthread_mutex_unlock(&right_lock);
 	pthread_mutex_unlock(&left_lock);
-	turned = 1;
 	return unused;
 }
 
-__attribute__((noinline)) static void *right_first(void *unused) {
-	while (!turned)
+static inline void later(void) {
+	for (int i = 0; i < 50; i++)
 		nap();
+}
+
+__attribute__((noinline)) static void *right_first(void *unused) {
+	later();
 	pthread_mutex_lock(&right_lock);
 	pthread_mutex_lock(&left_lock);
 	pthread_mutex_unlock(&left_lock);
@@ -37,7 +40,6 @@ __attribute__((noinline)) static void *right_first(void *unused) {
 
 __attribute__((unused)) static void twist(void) {
 	pthread_t a, b;
-	turned = 0;
 	if (pthread_create(&a, NULL, left_first, NULL) || pthread_create(&b, NULL, right_first, NULL))
 		abort();
 	pthread_join(a, NULL);

@@ -24,13 +24,11 @@ static void *north_first(void *unused) {
 	own_take(&south);
 	own_give(&south);
 	own_give(&north);
-	turned = 1;
 	return unused;
 }
 
 static void *south_first(void *unused) {
-	while (!turned)
-		nap();
+	later();
 	own_take(&south);
 	own_take(&north);
 	own_give(&north);
@@ -40,7 +38,6 @@ static void *south_first(void *unused) {
 
 void lib_twist(void) {
 	pthread_t a, b;
-	turned = 0;
 	pthread_create(&a, NULL, north_first, NULL);
 	pthread_create(&b, NULL, south_first, NULL);
 	pthread_join(a, NULL);
