@@ -44,3 +44,28 @@ T3 write Z4 =1`, "\n")
 		t.Errorf("%+v is before %+v", release, write)
 	}
 }
+
+// TestAccessedDeclared checks that a variable of which only the initial value is known does not
+// count as accessed, and that one that is accessed afterwards does.
+func TestAccessedDeclared(t *testing.T) {
+	sites := func(i uint32) *SiteInfo {
+		s := *site(i)
+		s.Variable = "x"
+		return &s
+	}
+	l := &listener{checker: newChecker()}
+	l.o = New(Options{Sites: sites, Sinks: []Sink{l}, Declare: func() []Declared { return []Declared{{Addr: 'X' << 12, Variable: "x", Value: 7}} }})
+	record := func(text string) {
+		for _, r := range parseRecords(t, text) {
+			l.o.Record(&r)
+		}
+	}
+	record(two + "\n\t\t11 acquire A")
+	if l.o.Accessed("x") {
+		t.Error("declared, and so accessed")
+	}
+	record("11 read X value=7")
+	if !l.o.Accessed("x") || l.o.Accessed("y") {
+		t.Error("the access is not known, or another one is")
+	}
+}

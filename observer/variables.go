@@ -42,6 +42,8 @@ type variable struct {
 	touching *thread
 
 	sync *history // the recent stores, if the variable synchronises; else nil
+	// declared reports that the variable is known by its initial value alone: no access was recorded.
+	declared bool
 }
 
 // accessOps translates bpf.OpRead and those after it.
@@ -100,6 +102,7 @@ func (o *Observer) parts(t *thread, r *bpf.Record, info *SiteInfo) {
 			named := SiteInfo{Variable: e.name, Form: e.form, array: info.Variable}
 			v = o.newVariable(t, part, &named)
 		}
+		o.markAccessed(v, info)
 		o.access(t, part, v, accessOps[bpf.Op(r.Op)-bpf.OpRead], info, info.Flags)
 	}
 }
@@ -132,7 +135,15 @@ func (o *Observer) variable(t *thread, r *bpf.Record, info *SiteInfo) *variable 
 	if v == nil {
 		v = o.newVariable(t, r, info)
 	}
+	o.markAccessed(v, info)
 	return v
+}
+
+// markAccessed records the first access of a variable whose initial value was declared.
+func (o *Observer) markAccessed(v *variable, info *SiteInfo) {
+	if v.declared {
+		v.declared, o.accessedNames[info.Variable] = false, true
+	}
 }
 
 // access sends the event of an access.

@@ -24,13 +24,10 @@ struct {
 	unsigned long wide : 40;
 } all;
 
-/* A plain flag keeps the order, which any other schedule may miss. */
-static volatile int turn;
-
-static void await(int mine) {
-	struct timespec t = {0, 1000000};
-	while (turn != mine)
-		nanosleep(&t, NULL);
+/* Time keeps the order, which any other schedule may miss. (A flag would order the threads.) */
+static void pause_for(long milliseconds) {
+	struct timespec t = {0, milliseconds * 1000000};
+	nanosleep(&t, NULL);
 }
 
 __attribute__((noinline)) static void set(bool b, char c, int n, enum mode m, double d, struct node *p) {
@@ -51,15 +48,13 @@ __attribute__((noinline)) static void set(bool b, char c, int n, enum mode m, do
 
 static void *first(void *unused) {
 	set(true, 'a', -3, OPEN, 0.5, (struct node *)0x1000);
-	turn = 1;
-	await(2);
+	pause_for(150);
 	return unused;
 }
 
 static void *second(void *unused) {
-	await(1);
+	pause_for(50);
 	set(false, '\n', 6, SHUT, -2.25, NULL);
-	turn = 2;
 	return unused;
 }
 
