@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader/procfs"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
@@ -17,6 +18,8 @@ import (
 type Task struct {
 	bpf.TaskLine
 	Start uint64 // address of its start routine; 0: unknown
+	// Sleeps reports that it was then in a call that only waits for a time to pass.
+	Sleeps bool
 }
 
 // descriptor is the position of the start routine in glibc's thread descriptors.
@@ -62,12 +65,13 @@ func words(f *bin.File, symbol string, n int) ([]uint32, bool) {
 	return out, true
 }
 
-// withStartRoutines adds the start routine of each thread, if the C library has it.
+// withStartRoutines adds the start routine of each thread, if the C library has it, and whether the
+// thread sleeps.
 func (s *Session) withStartRoutines(lines []bpf.TaskLine) []Task {
 	tasks := make([]Task, len(lines))
 	known := map[uint32]*descriptor{}
 	for i, l := range lines {
-		tasks[i].TaskLine = l
+		tasks[i].TaskLine, tasks[i].Sleeps = l, procfs.Sleeps(int(l.Tgid), int(l.Tid))
 		d, asked := known[l.Tgid]
 		if !asked {
 			d = s.descriptor(int(l.Tgid))

@@ -610,7 +610,7 @@ func TestMisuseUnderAttach(t *testing.T) {
 					told++
 				}
 			})}})
-			o.AddTask(bpf.TaskLine{Tid: 1, Tgid: 1}, 0)
+			o.AddTask(bpf.TaskLine{Tid: 1, Tgid: 1}, 0, false)
 			o.StartAt(100)
 			for _, r := range parseRecords(t, c.records) {
 				o.Record(&r)

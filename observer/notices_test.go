@@ -158,16 +158,18 @@ func TestUnderWay(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		record bpf.Record
+		sleeps bool
 		doubts int
 	}{
-		{"a lock", bpf.Record{Op: uint8(bpf.OpAcquire), Object: 0x1000}, 1},
-		{"the end", bpf.Record{Op: uint8(bpf.OpExit), Object: 12}, 0},
-		{"a message", comes(12, bpf.ChannelSocket, 3, 1).record(), 0},
-		{"a futex of the C library", comes(12, bpf.ChannelFutex, 3, 0).record(), 0},
+		{"a lock", bpf.Record{Op: uint8(bpf.OpAcquire), Object: 0x1000}, false, 1},
+		{"a lock after a sleep", bpf.Record{Op: uint8(bpf.OpAcquire), Object: 0x1000}, true, 0},
+		{"the end", bpf.Record{Op: uint8(bpf.OpExit), Object: 12}, false, 0},
+		{"a message", comes(12, bpf.ChannelSocket, 3, 1).record(), false, 0},
+		{"a futex of the C library", comes(12, bpf.ChannelFutex, 3, 0).record(), false, 0},
 	} {
 		o := New(Options{Sites: site, Attached: true})
-		o.AddTask(bpf.TaskLine{Tid: 1, Tgid: 1}, 0)
-		o.AddTask(bpf.TaskLine{Tid: 12, Tgid: 1}, 0)
+		o.AddTask(bpf.TaskLine{Tid: 1, Tgid: 1}, 0, false)
+		o.AddTask(bpf.TaskLine{Tid: 12, Tgid: 1}, 0, c.sleeps)
 		for range 2 {
 			c.record.Tid, c.record.Tgid, c.record.Time = 12, 1, c.record.Time+1
 			o.Record(&c.record)

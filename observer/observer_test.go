@@ -937,7 +937,7 @@ func TestOthers(t *testing.T) {
 // TestInfos checks the descriptions of threads and objects that reports need.
 func TestInfos(t *testing.T) {
 	l := newListener()
-	l.o.AddTask(bpf.TaskLine{Tid: 1, Tgid: 1, ThreadPointer: 9 << 32}, 0)
+	l.o.AddTask(bpf.TaskLine{Tid: 1, Tgid: 1, ThreadPointer: 9 << 32}, 0, false)
 	for _, r := range parseRecords(t, two+`
 		11 init A place=3
 		12 acquire B place=4

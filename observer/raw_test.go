@@ -54,7 +54,7 @@ func FuzzRawRecords(f *testing.F) {
 			case 0xfe:
 				o.Stack(&bpf.StackRecord{Stack: r.Stack, Site: r.Site, Caller: r.Object})
 			case 0xff:
-				o.AddTask(bpf.TaskLine{Tid: r.Tid, Tgid: r.Tgid, ThreadPointer: r.Object}, 0)
+				o.AddTask(bpf.TaskLine{Tid: r.Tid, Tgid: r.Tgid, ThreadPointer: r.Object}, 0, false)
 			default:
 				o.Record(&r)
 			}

@@ -87,13 +87,14 @@ func (o *Observer) ThreadInfo(id event.ThreadID) (t run.Thread, ok bool) {
 }
 
 // AddTask adds a thread that lived when the observation began. Start is the address of its
-// start routine, 0 if that is not known.
-func (o *Observer) AddTask(l bpf.TaskLine, start uint64) {
+// start routine, 0 if that is not known. sleeps reports that it is in a call that only waits for a
+// time to pass.
+func (o *Observer) AddTask(l bpf.TaskLine, start uint64, sleeps bool) {
 	t := o.threads[l.Tid]
 	if t == nil {
 		t = o.addExisting(&bpf.Record{Tid: l.Tid, Tgid: l.Tgid}, run.Thread{TID: l.Tid, TGID: l.Tgid, StartAddr: start})
 	}
-	t.underWay = true
+	t.underWay = !sleeps
 	o.setPointer(t, l.ThreadPointer)
 }
 

@@ -32,7 +32,7 @@ func BenchmarkPipeline(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			o := observer.New(observer.Options{Sites: benchSite, Sinks: c.sinks(), Attached: true})
 			for _, tid := range []uint32{1, 2} {
-				o.AddTask(bpf.TaskLine{Tid: tid, Tgid: 1}, 0)
+				o.AddTask(bpf.TaskLine{Tid: tid, Tgid: 1}, 0, false)
 			}
 			records := benchRecords()
 			b.ReportAllocs()

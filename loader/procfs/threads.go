@@ -70,6 +70,18 @@ func lastCut(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
+// Sleeps reports whether a thread is in a system call that only waits for a time to pass, so that its
+// return says nothing of other threads. It is false if that is not known.
+func Sleeps(pid, tid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, tid))
+	if err != nil {
+		return false
+	}
+	number, _, _ := strings.Cut(string(text), " ")
+	n, err := strconv.Atoi(number)
+	return err == nil && (n == unix.SYS_NANOSLEEP || n == unix.SYS_CLOCK_NANOSLEEP)
+}
+
 // HasEnded reports whether a thread has ended, or is about to.
 func HasEnded(pid, tid int) bool {
 	switch threadState(fmt.Sprintf("/proc/%d/task/%d/stat", pid, tid), make([]byte, 256)) {

@@ -1,9 +1,15 @@
 package procfs
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestThreadState(t *testing.T) {
@@ -51,4 +57,43 @@ func TestStatFlags(t *testing.T) {
 func FuzzStatFlags(f *testing.F) {
 	f.Add("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0")
 	f.Fuzz(func(_ *testing.T, stat string) { statFlags(stat) })
+}
+
+// TestSleeps checks that a process that only waits for time to pass is told from one that waits for
+// input.
+func TestSleeps(t *testing.T) {
+	for command, want := range map[string]bool{"sleep": true, "cat": false} {
+		c := exec.Command(command)
+		if want {
+			c.Args = append(c.Args, "1000")
+		}
+		in, err := c.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Start(); err != nil {
+			t.Skip(err)
+		}
+		call := fmt.Sprintf("/proc/%d/task/%d/syscall", c.Process.Pid, c.Process.Pid)
+		calls := map[bool][]int{true: {unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP}, false: {unix.SYS_READ}}[want]
+		for asleep := false; !asleep; { // until it is in its call
+			text, err := os.ReadFile(call)
+			if err != nil {
+				t.Skip(err)
+			}
+			for _, n := range calls {
+				asleep = asleep || strings.HasPrefix(string(text), fmt.Sprint(n)+" ")
+			}
+			runtime.Gosched()
+		}
+		if got := Sleeps(c.Process.Pid, c.Process.Pid); got != want {
+			t.Errorf("%s: %v", command, got)
+		}
+		in.Close()
+		c.Process.Kill()
+		c.Wait()
+	}
+	if Sleeps(-1, -1) {
+		t.Error("no process sleeps")
+	}
 }

@@ -99,7 +99,7 @@ func TestHangsAreConfirmed(t *testing.T) {
 			var events blockedEvents
 			o := observer.New(observer.Options{Sinks: []observer.Sink{&events}, Attached: true})
 			for _, tid := range []uint32{theProcess, 11} {
-				o.AddTask(bpf.TaskLine{Tid: tid, Tgid: theProcess}, 0)
+				o.AddTask(bpf.TaskLine{Tid: tid, Tgid: theProcess}, 0, false)
 			}
 			told := 0
 			h := newHangs(Hangs{Threads: &stopped{looks: c.looks, memory: c.memory, caught: c.caught}, Observer: o, OnHangs: func() { told++ }})
@@ -120,7 +120,7 @@ func TestHoldersByEvents(t *testing.T) {
 	const table, mutex = 0x3000, 0x1000
 	o := observer.New(observer.Options{Attached: true, Sites: func(uint32) *observer.SiteInfo { return &observer.SiteInfo{Kind: event.KindRWLock} }})
 	for _, tid := range []uint32{theProcess, 11} {
-		o.AddTask(bpf.TaskLine{Tid: tid, Tgid: theProcess}, 0)
+		o.AddTask(bpf.TaskLine{Tid: tid, Tgid: theProcess}, 0, false)
 	}
 	o.Record(&bpf.Record{Tid: theProcess, Tgid: theProcess, Op: uint8(bpf.OpAcquireRead), Object: table, Site: 1})
 	writer := sleeper(11, table+8, 1)

@@ -57,7 +57,7 @@ func (l *Link) Begin(s *loader.Session) { l.Session, l.process = s, s }
 // AddTasks adds the threads that lived before the observation began to the observer.
 func (l *Link) AddTasks(ts []loader.Task) {
 	for _, t := range ts {
-		l.Observer.AddTask(t.TaskLine, t.Start)
+		l.Observer.AddTask(t.TaskLine, t.Start, t.Sleeps)
 	}
 }
 

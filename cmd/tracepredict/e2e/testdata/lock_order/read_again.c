@@ -1,5 +1,5 @@
 // Two threads read 'table', one of them twice, one inside the other, and a third one writes: one after the
-// other, by a plain flag. Whether the writer can come between the two reads and block them
+// other, which only time orders. Whether the writer can come between the two reads and block them
 // for ever is a matter of the lock's kind, the program's argument.
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -7,12 +7,10 @@
 #include <time.h>
 
 static pthread_rwlock_t table;
-static volatile int turn;
 
-static void await(int mine) {
-	struct timespec t = {0, 1000000};
-	while (turn != mine)
-		nanosleep(&t, NULL);
+static void await(int turn) {
+	struct timespec t = {0, turn * 40000000L};
+	nanosleep(&t, NULL);
 }
 
 static void *reader(void *unused) {
@@ -21,7 +19,6 @@ static void *reader(void *unused) {
 	pthread_rwlock_rdlock(&table);
 	pthread_rwlock_unlock(&table);
 	pthread_rwlock_unlock(&table);
-	turn = 1;
 	return unused;
 }
 
@@ -29,7 +26,6 @@ static void *other_reader(void *unused) {
 	await(1);
 	pthread_rwlock_rdlock(&table);
 	pthread_rwlock_unlock(&table);
-	turn = 2;
 	return unused;
 }
 

@@ -1,5 +1,5 @@
 // Two threads read 'table' and take 'log', in opposite orders, and a third one writes:
-// one after the other, by a plain flag. Only if a reader waits behind a writer can
+// one after the other, which only time orders. Only if a reader waits behind a writer can
 // they block each other.
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -7,12 +7,10 @@
 
 static pthread_rwlock_t table = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
-static volatile int turn;
 
-static void await(int mine) {
-	struct timespec t = {0, 1000000};
-	while (turn != mine)
-		nanosleep(&t, NULL);
+static void await(int turn) {
+	struct timespec t = {0, turn * 40000000L};
+	nanosleep(&t, NULL);
 }
 
 static void *table_first(void *unused) {
@@ -21,7 +19,6 @@ static void *table_first(void *unused) {
 	pthread_mutex_lock(&log_lock);
 	pthread_mutex_unlock(&log_lock);
 	pthread_rwlock_unlock(&table);
-	turn = 1;
 	return unused;
 }
 
@@ -31,7 +28,6 @@ static void *log_first(void *unused) {
 	pthread_rwlock_rdlock(&table);
 	pthread_rwlock_unlock(&table);
 	pthread_mutex_unlock(&log_lock);
-	turn = 2;
 	return unused;
 }
 
