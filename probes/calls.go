@@ -157,14 +157,6 @@ func (b *builder) namesake(s elf.Symbol, e synctab.Entry) bool {
 	return true
 }
 
-// cLibrary returns the C library in the file.
-func (b *builder) cLibrary() *clib.Library {
-	if b.library == nil {
-		b.library = clib.Of(b.plan.File)
-	}
-	return b.library
-}
-
 // sourceFile returns the source file of the function that begins at an address, "" if there is no
 // debug information about it.
 func (b *builder) sourceFile(addr uint64) string {
