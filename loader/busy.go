@@ -205,7 +205,8 @@ func (s *Session) discards(r *bpf.Record) bool {
 	return c.removed
 }
 
-// removeBusy removes the probes of a group, and records that they are hit too often. It runs on a goroutine of its own, because the kernel takes long and the reader must not wait.
+// removeBusy removes the probes of a group, and records that they are hit too often. It runs on a
+// goroutine of its own, because the kernel takes long and the reader must not wait.
 func (s *Session) removeBusy(c *hitCounter) {
 	owners, err := s.closeLinks(&c.removableProbes)
 	s.mu.Lock()

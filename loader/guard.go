@@ -12,8 +12,8 @@ import (
 	"github.com/tracepredict/tracepredict/loader/ptrace"
 )
 
-// Debug exceptions of which the cause is lost. Problem: register DR6 tells the kernel which watchpoint caused
-// a debug exception. A hypervisor may lose it: KVM before Linux 6.14 loads an old value when it
+// This file handles debug exceptions whose cause is lost. Problem: register DR6 shows the kernel which
+// watchpoint caused a debug exception. A hypervisor may lose it: KVM before Linux 6.14 loads an old value when it
 // resumes the guest between the exception and the reading of the register, as was measured about
 // once in 100,000 accesses. The kernel then finds no watchpoint, takes the exception for the
 // program's own, and sends SIGTRAP, which ends the program. Solution: ptrace withholds such a

@@ -38,7 +38,7 @@ type channelKey struct {
 	object uint64
 	kind   bpf.ChannelKind
 	tgid   uint32 // of a futex or of signals, the process or the thread; else 0
-	owner  uint64 // what else tells notices apart; see notices.go
+	owner  uint64 // distinguishes the channels of one object; see notices.go
 }
 
 // channels are the channels of a run.

@@ -22,7 +22,7 @@ func (o *Observer) declare(t *thread, r *bpf.Record) {
 	o.opts.Declare = nil
 	for _, d := range ask() {
 		obj := run.Object{Addr: d.Addr, TGID: t.process.id, Kind: event.KindVariable, Name: d.Variable, Form: d.Form, FirstThread: t.id}
-		v := &variable{id: o.names.addObject(obj), kind: obj.Kind, declared: true}
+		v := &variable{id: o.names.addObject(obj), kind: obj.Kind}
 		t.process.vars[d.Addr] = v
 		e := o.begin(t, r, event.Init)
 		e.Object, e.Kind, e.Flags, e.Value, e.Stack = v.id, v.kind, event.Inferred|event.HasValue, d.Value, 0

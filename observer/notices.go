@@ -12,17 +12,17 @@ import (
 
 // This file handles what orders threads through the kernel without bytes: signals and
 // timers, readiness of descriptors, connections, semaphores of System V, locks of files,
-// the end of child processes. Each is a channel: what tells others is a Send, recorded before
-// it happens, and what is told is a Receive, recorded after it happened, which comes after
-// every Send on that channel before it.
+// the end of child processes. Each has a channel. The call that has an effect on other threads
+// makes a Send, recorded before the effect. The call, or the signal handler, that shows the effect
+// makes a Receive, recorded after it, which comes after every earlier Send on that channel.
 //
-//   - A signal for a thread and one for its process are two channels. A thread that is told of
-//     a signal receives from both. The signals of a timer come after all calls that set a timer
+//   - A signal for a thread and one for its process are two channels. The thread that a signal
+//     reaches receives from both. The signals of a timer come after all calls that set a timer
 //     of the process.
-//   - A descriptor in an epoll set has a channel of its own, on which epoll_ctl sends. Who is
-//     told by epoll_wait that it is ready receives from that, and as if by poll.
-//   - Who is told that a descriptor is ready has received nothing, but comes after the sends
-//     without which it would not be ready.
+//   - A descriptor in an epoll set has a channel of its own, on which epoll_ctl sends. The thread
+//     to which epoll_wait reports it as ready receives from that, and as if by poll.
+//   - A thread to which a descriptor is reported as ready has received nothing, but comes after
+//     the sends without which it would not be ready.
 //   - A lock of a file has a channel for each of its owners: to unlock sends on the owner's, and
 //     to lock receives from those of all others.
 
@@ -35,7 +35,7 @@ type notices struct {
 // interest identifies a descriptor in an epoll set, or all those that have the same data.
 type interest struct{ set, data uint64 }
 
-// The bounds of notices. Beyond them, who is told comes after more than it needs to.
+// The bounds of notices. Beyond them, a Receive comes after more than it needs to.
 const (
 	maxInterests = 1 << 12
 	maxSameData  = 64 // descriptors of an epoll set with the same data
@@ -65,41 +65,41 @@ func (o *Observer) notice(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
 	case leave && ready && kind != bpf.ChannelEpoll, leave && !sends && kind == bpf.ChannelQueue:
 		o.ready(t, r, channelKey{object: r.Object, kind: kind})
 	case sends && !leave:
-		o.tells(t, r, kind)
+		o.noticeSent(t, r, kind)
 	case leave && !sends:
-		o.told(t, r, kind)
+		o.noticeReceived(t, r, kind)
 	}
 }
 
-// tells handles a call that tells others something.
-func (o *Observer) tells(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
+// noticeSent handles a call that has an effect on other threads.
+func (o *Observer) noticeSent(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
 	switch key := (channelKey{object: r.Object, kind: kind}); kind {
 	case bpf.ChannelSignal:
 		key.tgid = uint32(r.Value >> 32)
 		if tid := uint32(r.Value); tid != 0 {
 			key.object, key.tgid = key.object|forThread, tid
 		}
-		o.tell(t, r, key)
+		o.emitSendOn(t, r, key)
 	case bpf.ChannelTimer:
 		key.tgid = r.Tgid
-		o.tell(t, r, key)
+		o.emitSendOn(t, r, key)
 	case bpf.ChannelEpoll:
 		o.interested(t, r, bpf.ChannelKind(r.Result)>>bpf.ChannelOfFD)
 	case bpf.ChannelSemaphore:
 		for way := uint64(1); way <= 2; way++ {
 			if r.Value&way != 0 {
-				o.tell(t, r, semaphoreKey(r, way))
+				o.emitSendOn(t, r, semaphoreKey(r, way))
 			}
 		}
 	case bpf.ChannelFileLock:
-		o.tell(t, r, o.lockKey(r))
+		o.emitSendOn(t, r, o.lockKey(r))
 	case bpf.ChannelListener:
-		o.tell(t, r, key)
+		o.emitSendOn(t, r, key)
 	}
 }
 
-// told handles a call that was told something.
-func (o *Observer) told(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
+// noticeReceived handles a call, or a signal, that shows the effect of another thread's call.
+func (o *Observer) noticeReceived(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
 	switch key := (channelKey{object: r.Object, kind: kind}); kind {
 	case bpf.ChannelSignal:
 		o.signalled(t, r)
@@ -108,20 +108,20 @@ func (o *Observer) told(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
 	case bpf.ChannelSemaphore:
 		for way := uint64(1); way <= 2; way++ {
 			if r.Value&way != 0 {
-				o.hear(t, r, semaphoreKey(r, way))
+				o.emitReceiveFrom(t, r, semaphoreKey(r, way))
 			}
 		}
 	case bpf.ChannelFileLock:
 		own := o.lockKey(r)
 		for _, owner := range o.notices.owners[r.Object] {
 			if owner != own.owner {
-				o.hear(t, r, channelKey{object: r.Object, kind: kind, owner: owner})
+				o.emitReceiveFrom(t, r, channelKey{object: r.Object, kind: kind, owner: owner})
 			}
 		}
 	case bpf.ChannelChild:
 		o.reaped(t, r)
 	case bpf.ChannelListener:
-		o.hear(t, r, key)
+		o.emitReceiveFrom(t, r, key)
 	case bpf.ChannelDoubt:
 		o.doubt(t, bpf.Doubt(r.Object))
 	}
@@ -149,16 +149,16 @@ func (o *Observer) lockKey(r *bpf.Record) channelKey {
 	return key
 }
 
-// tell sends a Send on a channel.
-func (o *Observer) tell(t *thread, r *bpf.Record, key channelKey) {
+// emitSendOn sends a Send on a channel.
+func (o *Observer) emitSendOn(t *thread, r *bpf.Record, key channelKey) {
 	c := o.channelAt(t, r, key)
 	c.pending++
 	o.position(t, r, event.Send, c, 0)
 	o.send()
 }
 
-// hear sends a Receive from a channel, if anything was sent on it.
-func (o *Observer) hear(t *thread, r *bpf.Record, key channelKey) {
+// emitReceiveFrom sends a Receive from a channel, if anything was sent on it.
+func (o *Observer) emitReceiveFrom(t *thread, r *bpf.Record, key channelKey) {
 	c := o.channels.known[key]
 	if c == nil {
 		if c = o.channels.overflow; c == nil {
@@ -173,9 +173,9 @@ func (o *Observer) hear(t *thread, r *bpf.Record, key channelKey) {
 // signalled handles a signal that has come to a thread: its handler is about to run, or a wait
 // for it has returned. If no observed thread has sent it, nor a timer, who did so is not known.
 func (o *Observer) signalled(t *thread, r *bpf.Record) {
-	sent := r.Value != bpf.FromTimer && o.hearSignals(t, r, r.Object)
+	sent := r.Value != bpf.FromTimer && o.receiveSignals(t, r, r.Object)
 	if timers := (channelKey{object: 1, kind: bpf.ChannelTimer, tgid: r.Tgid}); r.Value != 0 && o.channels.known[timers] != nil {
-		o.hear(t, r, timers)
+		o.emitReceiveFrom(t, r, timers)
 		sent = true
 	}
 	if !sent && r.Object != bpf.AnySignal {
@@ -183,11 +183,11 @@ func (o *Observer) signalled(t *thread, r *bpf.Record) {
 	}
 }
 
-// hearSignals sends a Receive from each channel of a signal, or of any signal, that is for the
+// receiveSignals sends a Receive from each channel of a signal, or of any signal, that is for the
 // thread or its process. It reports whether such a signal was pending.
-func (o *Observer) hearSignals(t *thread, r *bpf.Record, signal uint64) (pending bool) {
+func (o *Observer) receiveSignals(t *thread, r *bpf.Record, signal uint64) (pending bool) {
 	if signal == bpf.AnySignal {
-		o.hearAll(t, r, func(k channelKey) bool {
+		o.emitReceiveFromAll(t, r, func(k channelKey) bool {
 			return k.kind == bpf.ChannelSignal && (k.tgid == r.Tgid && k.object < forThread || k.tgid == r.Tid && k.object > forThread) ||
 				k.kind == bpf.ChannelTimer && k.tgid == r.Tgid
 		})
@@ -201,7 +201,7 @@ func (o *Observer) hearSignals(t *thread, r *bpf.Record, signal uint64) (pending
 		if c == nil {
 			continue
 		}
-		o.hear(t, r, key)
+		o.emitReceiveFrom(t, r, key)
 		if c.pending == 0 {
 			continue
 		}
@@ -218,8 +218,8 @@ func (o *Observer) hearSignals(t *thread, r *bpf.Record, signal uint64) (pending
 // sent again before they came.
 const firstQueued = 32
 
-// hearAll sends a Receive from each of the channels that match.
-func (o *Observer) hearAll(t *thread, r *bpf.Record, match func(channelKey) bool) {
+// emitReceiveFromAll sends a Receive from each of the channels that match.
+func (o *Observer) emitReceiveFromAll(t *thread, r *bpf.Record, match func(channelKey) bool) {
 	var keys []channelKey
 	for key := range maps.Keys(o.channels.known) {
 		if match(key) {
@@ -230,7 +230,7 @@ func (o *Observer) hearAll(t *thread, r *bpf.Record, match func(channelKey) bool
 		return cmp.Compare(o.channels.known[a].id, o.channels.known[b].id)
 	})
 	for _, key := range keys {
-		o.hear(t, r, key)
+		o.emitReceiveFrom(t, r, key)
 	}
 }
 
@@ -266,9 +266,9 @@ func (o *Observer) readyOfMany(t *thread, r *bpf.Record, key channelKey) bool {
 	case bpf.Op(r.Op) == bpf.OpSend:
 		return key.kind >= bpf.ChannelSignal && key.kind != bpf.ChannelQueue
 	case key.kind == bpf.ChannelSignal:
-		o.hearSignals(t, r, bpf.AnySignal)
+		o.receiveSignals(t, r, bpf.AnySignal)
 	case key.kind == bpf.ChannelQueue && key.object == bpf.AnyQueue:
-		o.hearAll(t, r, func(k channelKey) bool { return k.kind == bpf.ChannelQueue })
+		o.emitReceiveFromAll(t, r, func(k channelKey) bool { return k.kind == bpf.ChannelQueue })
 	case key.kind == bpf.ChannelDoubt:
 		o.doubt(t, bpf.Doubt(key.object))
 	case key.kind == bpf.ChannelEpoll:
@@ -289,7 +289,7 @@ func (o *Observer) interested(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
 	if (known || len(o.notices.interests) < maxInterests) && len(all) < maxSameData && !slices.Contains(all, own) {
 		o.notices.interests[at] = append(all, own)
 	}
-	o.tell(t, r, interestKey(at))
+	o.emitSendOn(t, r, interestKey(at))
 }
 
 func interestKey(at interest) channelKey {
@@ -311,7 +311,7 @@ func (o *Observer) polled(t *thread, r *bpf.Record) {
 
 // interestReady handles that a descriptor in an epoll set is ready.
 func (o *Observer) interestReady(t *thread, r *bpf.Record, at interest) {
-	o.hear(t, r, interestKey(at))
+	o.emitReceiveFrom(t, r, interestKey(at))
 	for _, key := range o.notices.interests[at] {
 		if key.kind != bpf.ChannelUnseen && key.kind != bpf.ChannelEpoll {
 			o.ready(t, r, key)
@@ -340,14 +340,14 @@ func (o *Observer) reaped(t *thread, r *bpf.Record) {
 		o.doubt(t, doubtChild)
 		return
 	}
-	o.hear(t, r, key)
+	o.emitReceiveFrom(t, r, key)
 }
 
-// tellsEnd sends, before a thread of a forked process ends, the Send for who waits for that process.
-func (o *Observer) tellsEnd(t *thread, r *bpf.Record) {
+// emitProcessEnd sends, before a thread of a forked process ends, the Send for who waits for that process.
+func (o *Observer) emitProcessEnd(t *thread, r *bpf.Record) {
 	own := bpf.Record{Time: o.now, Tid: t.tid, Tgid: t.process.id, Object: uint64(t.process.id)}
 	if r != nil {
 		own.Time = r.Time
 	}
-	o.tell(t, &own, channelKey{object: own.Object, kind: bpf.ChannelChild})
+	o.emitSendOn(t, &own, channelKey{object: own.Object, kind: bpf.ChannelChild})
 }

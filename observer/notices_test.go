@@ -11,8 +11,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// told is a record of a notice.
-type told struct {
+// noticeRecord is a record of a notice.
+type noticeRecord struct {
 	tid           uint32
 	op            bpf.Op
 	kind          bpf.ChannelKind
@@ -21,7 +21,7 @@ type told struct {
 	leave, failed bool
 }
 
-func (n told) record() bpf.Record {
+func (n noticeRecord) record() bpf.Record {
 	r := bpf.Record{Tid: n.tid, Tgid: 1, Op: uint8(n.op), Object: n.object, Value: n.value, Extra: n.extra, Result: int32(n.kind)}
 	if n.leave {
 		r.Flags |= bpf.RecLeave
@@ -32,65 +32,65 @@ func (n told) record() bpf.Record {
 	return r
 }
 
-func sends(tid uint32, kind bpf.ChannelKind, object, value uint64) told {
-	return told{tid: tid, op: bpf.OpSend, kind: kind, object: object, value: value}
+func sends(tid uint32, kind bpf.ChannelKind, object, value uint64) noticeRecord {
+	return noticeRecord{tid: tid, op: bpf.OpSend, kind: kind, object: object, value: value}
 }
 
-func comes(tid uint32, kind bpf.ChannelKind, object, value uint64) told {
-	return told{tid: tid, op: bpf.OpReceive, kind: kind, object: object, value: value, leave: true}
+func comes(tid uint32, kind bpf.ChannelKind, object, value uint64) noticeRecord {
+	return noticeRecord{tid: tid, op: bpf.OpReceive, kind: kind, object: object, value: value, leave: true}
 }
 
 // watches is a call of epoll_ctl that adds the descriptor of a channel.
-func watches(tid uint32, set, data uint64, kind bpf.ChannelKind, object uint64) told {
-	return told{tid: tid, op: bpf.OpSend, kind: bpf.ChannelEpoll | kind<<bpf.ChannelOfFD, object: set, value: data, extra: object}
+func watches(tid uint32, set, data uint64, kind bpf.ChannelKind, object uint64) noticeRecord {
+	return noticeRecord{tid: tid, op: bpf.OpSend, kind: bpf.ChannelEpoll | kind<<bpf.ChannelOfFD, object: set, value: data, extra: object}
 }
 
-// TestNotices lets thread 11 write a variable and then tell others something, of which thread 12 learns
-// before it writes a variable too: the first write comes before the second in every schedule if that is
-// what 12 was told of, and only then.
+// TestNotices has thread 11 write a variable and then make a call, and thread 12 see the effect of a call
+// before it writes a variable too: the first write comes before the second in every schedule if the
+// effect is that of the call of thread 11, and only then.
 func TestNotices(t *testing.T) {
 	const process, thread12, thread13 = 1 << 32, 1<<32 | 12, 1<<32 | 13
 	for _, c := range []struct {
 		name    string
-		records []told
+		records []noticeRecord
 		ordered bool
 		doubts  string
 	}{
-		{"a signal to a thread", []told{sends(11, bpf.ChannelSignal, 10, thread12), comes(12, bpf.ChannelSignal, 10, 0)}, true, ""},
-		{"a signal to the process", []told{sends(11, bpf.ChannelSignal, 10, process), comes(12, bpf.ChannelSignal, 10, 0)}, true, ""},
-		{"another signal", []told{sends(11, bpf.ChannelSignal, 12, process), comes(12, bpf.ChannelSignal, 10, 0)}, false, "a signal that no observed thread has sent"},
-		{"a signal to another thread", []told{sends(11, bpf.ChannelSignal, 10, thread13), comes(12, bpf.ChannelSignal, 10, 0)}, false, "a signal that no observed thread has sent"},
-		{"a signal, then one from outside", []told{sends(13, bpf.ChannelSignal, 10, thread12), comes(12, bpf.ChannelSignal, 10, 0), comes(12, bpf.ChannelSignal, 10, 0)}, false, "a signal that no observed thread has sent"},
-		{"a signal that is queued", []told{sends(11, bpf.ChannelSignal, 40, thread12), sends(11, bpf.ChannelSignal, 40, thread12), comes(12, bpf.ChannelSignal, 40, 0), comes(12, bpf.ChannelSignal, 40, 0)}, true, ""},
-		{"a signalfd", []told{sends(11, bpf.ChannelSignal, 10, process), comes(12, bpf.ChannelSignal, bpf.AnySignal, 128)}, true, ""},
-		{"a signalfd with nothing", []told{sends(11, bpf.ChannelSignal, 10, process), {tid: 12, op: bpf.OpReceive, kind: bpf.ChannelSignal, object: bpf.AnySignal, leave: true, failed: true}}, false, ""},
-		{"a signalfd that is ready", []told{sends(11, bpf.ChannelSignal, 10, process), comes(12, bpf.ChannelSignal|bpf.ChannelReady, bpf.AnySignal, 0)}, true, ""},
-		{"a timer", []told{sends(11, bpf.ChannelTimer, 1, 0), comes(12, bpf.ChannelSignal, 14, bpf.FromTimer)}, true, ""},
-		{"a timer, waited for", []told{sends(11, bpf.ChannelTimer, 1, 0), comes(12, bpf.ChannelSignal, 14, bpf.AnyCode)}, true, ""},
-		{"a timer, and a signal", []told{sends(11, bpf.ChannelTimer, 1, 0), comes(12, bpf.ChannelSignal, 14, 0)}, false, "a signal that no observed thread has sent"},
-		{"an eventfd that is ready", []told{sends(11, bpf.ChannelEventfd, 7, 8), comes(12, bpf.ChannelEventfd|bpf.ChannelReady, 7, 0)}, true, ""},
-		{"another eventfd that is ready", []told{sends(11, bpf.ChannelEventfd, 8, 8), comes(12, bpf.ChannelEventfd|bpf.ChannelReady, 7, 0)}, false, ""},
-		{"a byte in front", []told{sends(13, bpf.ChannelPipe, 7, 1), {tid: 13, op: bpf.OpSend, kind: bpf.ChannelPipe, object: 7, value: 1, leave: true}, sends(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelPipe|bpf.ChannelReady, 7, 0)}, false, ""},
-		{"added to a set", []told{watches(11, 5, 3, bpf.ChannelPipe, 7), comes(12, bpf.ChannelEpoll, 5, 3)}, true, ""},
-		{"added to another set", []told{watches(13, 5, 3, bpf.ChannelPipe, 7), watches(11, 6, 3, bpf.ChannelPipe, 7), comes(12, bpf.ChannelEpoll, 5, 3)}, false, ""},
-		{"ready in a set", []told{watches(13, 5, 3, bpf.ChannelEventfd, 7), sends(11, bpf.ChannelEventfd, 7, 8), comes(12, bpf.ChannelEpoll, 5, 3)}, true, ""},
-		{"ready in a set, of two with the same data", []told{watches(13, 5, 0, bpf.ChannelEventfd, 7), watches(13, 5, 0, bpf.ChannelEventfd, 8), sends(11, bpf.ChannelEventfd, 7, 8), comes(12, bpf.ChannelEpoll, 5, 0)}, true, ""},
-		{"ready in a set, but another", []told{watches(13, 5, 3, bpf.ChannelEventfd, 7), watches(13, 5, 4, bpf.ChannelEventfd, 8), sends(11, bpf.ChannelEventfd, 8, 8), comes(12, bpf.ChannelEpoll, 5, 3)}, false, ""},
-		{"any ready in a set", []told{watches(13, 5, 3, bpf.ChannelEventfd, 7), watches(13, 5, 4, bpf.ChannelEventfd, 8), sends(11, bpf.ChannelEventfd, 8, 8), comes(12, bpf.ChannelEpoll|bpf.ChannelReady, 5, 0)}, true, ""},
-		{"unknown in a set", []told{comes(12, bpf.ChannelEpoll, 5, 3)}, false, "a wait for more descriptors than are recorded"},
-		{"a connection", []told{sends(11, bpf.ChannelListener, 9, 0), comes(12, bpf.ChannelListener, 9, 0)}, true, ""},
-		{"a connection elsewhere", []told{sends(11, bpf.ChannelListener, 8, 0), comes(12, bpf.ChannelListener, 9, 0)}, false, ""},
-		{"values of semaphores go up", []told{sends(11, bpf.ChannelSemaphore, 2, 1), comes(12, bpf.ChannelSemaphore, 2, 1)}, true, ""},
-		{"values of semaphores go down", []told{sends(11, bpf.ChannelSemaphore, 2, 2), comes(12, bpf.ChannelSemaphore, 2, 1)}, false, ""},
-		{"zero is waited for", []told{sends(11, bpf.ChannelSemaphore, 2, 2), comes(12, bpf.ChannelSemaphore, 2, 2)}, true, ""},
-		{"a lock of a file", []told{sends(11, bpf.ChannelFileLock, 3, 1), comes(12, bpf.ChannelFileLock, 3, 2)}, true, ""},
-		{"a lock of one open file", []told{sends(11, bpf.ChannelFileLock, 3, 1), comes(12, bpf.ChannelFileLock, 3, 1)}, false, ""},
-		{"a lock of another file", []told{sends(11, bpf.ChannelFileLock, 4, 1), comes(12, bpf.ChannelFileLock, 3, 2)}, false, ""},
-		{"a message in a queue", []told{sends(11, bpf.ChannelQueue, 3, 1), comes(12, bpf.ChannelQueue, 3, 1)}, true, ""},
-		{"a queue that was removed", []told{sends(11, bpf.ChannelQueue, 3, 1), {tid: 12, op: bpf.OpReceive, kind: bpf.ChannelQueue, object: 3, value: ^uint64(errRemoved - 1), leave: true, failed: true}}, true, ""},
-		{"news of a queue", []told{sends(11, bpf.ChannelQueue, 3, 1), comes(12, bpf.ChannelQueue, bpf.AnyQueue, 32)}, true, ""},
-		{"an unknown child", []told{comes(12, bpf.ChannelChild, 99, 0)}, false, "a wait for a child process that is not observed"},
-		{"news by inotify", []told{comes(12, bpf.ChannelDoubt, uint64(bpf.DoubtInotify), 16)}, false, "news by inotify that a file has changed"},
+		{"a signal to a thread", []noticeRecord{sends(11, bpf.ChannelSignal, 10, thread12), comes(12, bpf.ChannelSignal, 10, 0)}, true, ""},
+		{"a signal to the process", []noticeRecord{sends(11, bpf.ChannelSignal, 10, process), comes(12, bpf.ChannelSignal, 10, 0)}, true, ""},
+		{"another signal", []noticeRecord{sends(11, bpf.ChannelSignal, 12, process), comes(12, bpf.ChannelSignal, 10, 0)}, false, "a signal that no observed thread has sent"},
+		{"a signal to another thread", []noticeRecord{sends(11, bpf.ChannelSignal, 10, thread13), comes(12, bpf.ChannelSignal, 10, 0)}, false, "a signal that no observed thread has sent"},
+		{"a signal, then one from outside", []noticeRecord{sends(13, bpf.ChannelSignal, 10, thread12), comes(12, bpf.ChannelSignal, 10, 0), comes(12, bpf.ChannelSignal, 10, 0)}, false, "a signal that no observed thread has sent"},
+		{"a signal that is queued", []noticeRecord{sends(11, bpf.ChannelSignal, 40, thread12), sends(11, bpf.ChannelSignal, 40, thread12), comes(12, bpf.ChannelSignal, 40, 0), comes(12, bpf.ChannelSignal, 40, 0)}, true, ""},
+		{"a signalfd", []noticeRecord{sends(11, bpf.ChannelSignal, 10, process), comes(12, bpf.ChannelSignal, bpf.AnySignal, 128)}, true, ""},
+		{"a signalfd with nothing", []noticeRecord{sends(11, bpf.ChannelSignal, 10, process), {tid: 12, op: bpf.OpReceive, kind: bpf.ChannelSignal, object: bpf.AnySignal, leave: true, failed: true}}, false, ""},
+		{"a signalfd that is ready", []noticeRecord{sends(11, bpf.ChannelSignal, 10, process), comes(12, bpf.ChannelSignal|bpf.ChannelReady, bpf.AnySignal, 0)}, true, ""},
+		{"a timer", []noticeRecord{sends(11, bpf.ChannelTimer, 1, 0), comes(12, bpf.ChannelSignal, 14, bpf.FromTimer)}, true, ""},
+		{"a timer, waited for", []noticeRecord{sends(11, bpf.ChannelTimer, 1, 0), comes(12, bpf.ChannelSignal, 14, bpf.AnyCode)}, true, ""},
+		{"a timer, and a signal", []noticeRecord{sends(11, bpf.ChannelTimer, 1, 0), comes(12, bpf.ChannelSignal, 14, 0)}, false, "a signal that no observed thread has sent"},
+		{"an eventfd that is ready", []noticeRecord{sends(11, bpf.ChannelEventfd, 7, 8), comes(12, bpf.ChannelEventfd|bpf.ChannelReady, 7, 0)}, true, ""},
+		{"another eventfd that is ready", []noticeRecord{sends(11, bpf.ChannelEventfd, 8, 8), comes(12, bpf.ChannelEventfd|bpf.ChannelReady, 7, 0)}, false, ""},
+		{"a byte in front", []noticeRecord{sends(13, bpf.ChannelPipe, 7, 1), {tid: 13, op: bpf.OpSend, kind: bpf.ChannelPipe, object: 7, value: 1, leave: true}, sends(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelPipe|bpf.ChannelReady, 7, 0)}, false, ""},
+		{"added to a set", []noticeRecord{watches(11, 5, 3, bpf.ChannelPipe, 7), comes(12, bpf.ChannelEpoll, 5, 3)}, true, ""},
+		{"added to another set", []noticeRecord{watches(13, 5, 3, bpf.ChannelPipe, 7), watches(11, 6, 3, bpf.ChannelPipe, 7), comes(12, bpf.ChannelEpoll, 5, 3)}, false, ""},
+		{"ready in a set", []noticeRecord{watches(13, 5, 3, bpf.ChannelEventfd, 7), sends(11, bpf.ChannelEventfd, 7, 8), comes(12, bpf.ChannelEpoll, 5, 3)}, true, ""},
+		{"ready in a set, of two with the same data", []noticeRecord{watches(13, 5, 0, bpf.ChannelEventfd, 7), watches(13, 5, 0, bpf.ChannelEventfd, 8), sends(11, bpf.ChannelEventfd, 7, 8), comes(12, bpf.ChannelEpoll, 5, 0)}, true, ""},
+		{"ready in a set, but another", []noticeRecord{watches(13, 5, 3, bpf.ChannelEventfd, 7), watches(13, 5, 4, bpf.ChannelEventfd, 8), sends(11, bpf.ChannelEventfd, 8, 8), comes(12, bpf.ChannelEpoll, 5, 3)}, false, ""},
+		{"any ready in a set", []noticeRecord{watches(13, 5, 3, bpf.ChannelEventfd, 7), watches(13, 5, 4, bpf.ChannelEventfd, 8), sends(11, bpf.ChannelEventfd, 8, 8), comes(12, bpf.ChannelEpoll|bpf.ChannelReady, 5, 0)}, true, ""},
+		{"unknown in a set", []noticeRecord{comes(12, bpf.ChannelEpoll, 5, 3)}, false, "a wait for more descriptors than are recorded"},
+		{"a connection", []noticeRecord{sends(11, bpf.ChannelListener, 9, 0), comes(12, bpf.ChannelListener, 9, 0)}, true, ""},
+		{"a connection elsewhere", []noticeRecord{sends(11, bpf.ChannelListener, 8, 0), comes(12, bpf.ChannelListener, 9, 0)}, false, ""},
+		{"values of semaphores go up", []noticeRecord{sends(11, bpf.ChannelSemaphore, 2, 1), comes(12, bpf.ChannelSemaphore, 2, 1)}, true, ""},
+		{"values of semaphores go down", []noticeRecord{sends(11, bpf.ChannelSemaphore, 2, 2), comes(12, bpf.ChannelSemaphore, 2, 1)}, false, ""},
+		{"zero is waited for", []noticeRecord{sends(11, bpf.ChannelSemaphore, 2, 2), comes(12, bpf.ChannelSemaphore, 2, 2)}, true, ""},
+		{"a lock of a file", []noticeRecord{sends(11, bpf.ChannelFileLock, 3, 1), comes(12, bpf.ChannelFileLock, 3, 2)}, true, ""},
+		{"a lock of one open file", []noticeRecord{sends(11, bpf.ChannelFileLock, 3, 1), comes(12, bpf.ChannelFileLock, 3, 1)}, false, ""},
+		{"a lock of another file", []noticeRecord{sends(11, bpf.ChannelFileLock, 4, 1), comes(12, bpf.ChannelFileLock, 3, 2)}, false, ""},
+		{"a message in a queue", []noticeRecord{sends(11, bpf.ChannelQueue, 3, 1), comes(12, bpf.ChannelQueue, 3, 1)}, true, ""},
+		{"a queue that was removed", []noticeRecord{sends(11, bpf.ChannelQueue, 3, 1), {tid: 12, op: bpf.OpReceive, kind: bpf.ChannelQueue, object: 3, value: ^uint64(errRemoved - 1), leave: true, failed: true}}, true, ""},
+		{"news of a queue", []noticeRecord{sends(11, bpf.ChannelQueue, 3, 1), comes(12, bpf.ChannelQueue, bpf.AnyQueue, 32)}, true, ""},
+		{"an unknown child", []noticeRecord{comes(12, bpf.ChannelChild, 99, 0)}, false, "a wait for a child process that is not observed"},
+		{"news by inotify", []noticeRecord{comes(12, bpf.ChannelDoubt, uint64(bpf.DoubtInotify), 16)}, false, "news by inotify that a file has changed"},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			var writes []event.Event

@@ -12,6 +12,8 @@ import (
 // Range is a range [Lo, Hi) of addresses.
 type Range struct{ Lo, Hi uint64 }
 
+func (r Range) contains(addr uint64) bool { return r.Lo <= addr && addr < r.Hi }
+
 // region is a range of memory that processes have at the same address.
 type region struct {
 	Range
@@ -48,7 +50,7 @@ func (p *process) join(g *region) {
 	g.processes = append(g.processes, p)
 	p.regions = append(p.regions, g)
 	for addr, obj := range g.processes[0].objects {
-		if addr >= g.Lo && addr < g.Hi {
+		if g.contains(addr) {
 			obj.placeIn(p)
 		}
 	}
@@ -57,7 +59,7 @@ func (p *process) join(g *region) {
 // regionAt returns the shared region around an address, nil if there is none.
 func (p *process) regionAt(addr uint64) *region {
 	for _, g := range p.regions {
-		if addr >= g.Lo && addr < g.Hi {
+		if g.contains(addr) {
 			return g
 		}
 	}
@@ -73,7 +75,7 @@ func (p *process) leave(g *region) {
 		return
 	}
 	for addr, obj := range p.objects {
-		if addr >= g.Lo && addr < g.Hi {
+		if g.contains(addr) {
 			delete(p.objects, addr)
 			p.removeLive(addr)
 			if obj.process == p {
@@ -92,14 +94,17 @@ func (p *process) leaveWithin(addr, end uint64) {
 	}
 }
 
+// sharers returns the processes in whose memory an object is.
+func (obj *object) sharers() []*process {
+	if g := obj.process.regionAt(obj.addr); g != nil {
+		return g.processes
+	}
+	return []*process{obj.process}
+}
+
 // place makes an object the one at its address, in each process that shares the memory.
 func (obj *object) place() {
-	g := obj.process.regionAt(obj.addr)
-	if g == nil {
-		obj.placeIn(obj.process)
-		return
-	}
-	for _, p := range g.processes {
+	for _, p := range obj.sharers() {
 		obj.placeIn(p)
 	}
 }
@@ -111,19 +116,10 @@ func (obj *object) placeIn(p *process) {
 
 // remove removes an object from its address, in each process that shares the memory.
 func (obj *object) remove() {
-	g := obj.process.regionAt(obj.addr)
-	if g == nil {
-		obj.removeFrom(obj.process)
-		return
-	}
-	for _, p := range g.processes {
-		obj.removeFrom(p)
-	}
-}
-
-func (obj *object) removeFrom(p *process) {
-	if p.objects[obj.addr] == obj {
-		delete(p.objects, obj.addr)
-		p.removeLive(obj.addr)
+	for _, p := range obj.sharers() {
+		if p.objects[obj.addr] == obj {
+			delete(p.objects, obj.addr)
+			p.removeLive(obj.addr)
+		}
 	}
 }

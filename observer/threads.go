@@ -251,7 +251,7 @@ func (o *Observer) end(t *thread, r *bpf.Record) {
 	// The release holds for every kind of mutex: the next owner inherits a robust one, and
 	// any other is never acquired again unless a thread that does not hold it unlocks it.
 	if r == nil || r.Flags&bpf.RecProcess == 0 {
-		o.tellsDeath(t)
+		o.emitOwnerDeath(t)
 	}
 	o.releaseAll(t)
 	o.finishThread(t, r)
@@ -264,7 +264,7 @@ func (o *Observer) finishThread(t *thread, r *bpf.Record) {
 		o.abandonOnce(c)
 	}
 	if t.process.forked && t.process.living == 1 && o.opts.Follow {
-		o.tellsEnd(t, r)
+		o.emitProcessEnd(t, r)
 	}
 	o.begin(t, r, event.End).Stack = 0
 	switch {

@@ -1,8 +1,6 @@
 package observer
 
 import (
-	"cmp"
-
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -42,8 +40,8 @@ type variable struct {
 	touching *thread
 
 	sync *history // the recent stores, if the variable synchronises; else nil
-	// declared reports that the variable is known by its initial value alone: no access was recorded.
-	declared bool
+	// accessed reports that an access was recorded; otherwise its initial value alone is known.
+	accessed bool
 }
 
 // accessOps translates bpf.OpRead and those after it.
@@ -139,10 +137,10 @@ func (o *Observer) variable(t *thread, r *bpf.Record, info *SiteInfo) *variable 
 	return v
 }
 
-// markAccessed records the first access of a variable whose initial value was declared.
+// markAccessed records the first access of a variable, by the name that its site has.
 func (o *Observer) markAccessed(v *variable, info *SiteInfo) {
-	if v.declared {
-		v.declared, o.accessedNames[info.Variable] = false, true
+	if !v.accessed {
+		v.accessed, o.accessedNames[info.Variable] = true, true
 	}
 }
 
@@ -180,7 +178,6 @@ func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variab
 	}
 	v := &variable{id: o.names.addObject(obj), kind: obj.Kind}
 	t.process.vars[r.Object] = v
-	o.accessedNames[cmp.Or(info.array, info.Variable)] = true
 	if s := info.Sync; s != nil && s.HasInitial && !o.opts.Attached && !t.process.forked {
 		v.last = write{value: s.Initial, known: true}
 	}

@@ -16,8 +16,8 @@ func Coverage(c *stats.Counter, names run.Namer, raced func(string) bool, misuse
 			out.Objects = append(out.Objects, report.KindCount{Kind: k, Count: n})
 		}
 	}
-	ids, more := c.Raced()
-	for _, id := range ids {
+	out.Variables, out.Fields = c.MoreRaced(event.KindVariable), c.MoreRaced(event.KindField)
+	for _, id := range c.Raced() {
 		switch o := names.Object(id); {
 		case raced != nil && !raced(o.Name):
 		case o.Kind == event.KindField:
@@ -25,11 +25,6 @@ func Coverage(c *stats.Counter, names run.Namer, raced func(string) bool, misuse
 		default:
 			out.Variables++
 		}
-	}
-	if out.Fields > out.Variables {
-		out.Fields += more
-	} else {
-		out.Variables += more
 	}
 	return out
 }

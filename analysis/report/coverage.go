@@ -124,14 +124,6 @@ func (r *Run) notPredicted(c *Coverage) string {
 	return ""
 }
 
-// enumerated returns "a", "a and b" or "a, b and c".
-func enumerated(words []string) string {
-	if last := len(words) - 1; last > 0 {
-		return strings.Join(words[:last], ", ") + " and " + words[last]
-	}
-	return strings.Join(words, "")
-}
-
 // coverage prints what was looked for, and what not, in a run without findings.
 func (p *printer) coverage(r Report) {
 	c := r.Run.Coverage

@@ -152,7 +152,7 @@ func functionName(name string) string {
 		name, _, _ = strings.Cut(name, suffix)
 	}
 	name = strings.ReplaceAll(name, "[abi:cxx11]", "")
-	short := emptied(name, '<', '>', "")
+	short := emptied(name, '<', '>', "", 1)
 	if short == name {
 		return name
 	}
@@ -170,7 +170,7 @@ func lambdaName(name string) string {
 	if !strings.Contains(name, "{lambda") || !strings.Contains(name, call) {
 		return name
 	}
-	parts := strings.Split(emptied(name, '{', '}', "lambda"), call)
+	parts := strings.Split(emptied(name, '{', '}', "lambda", 1), call)
 	for i := range parts[1:] { // between two calls, and behind the last, are parameters
 		if _, inner, ok := strings.Cut(parts[i+1], "::{"); ok {
 			parts[i+1] = "::{" + inner

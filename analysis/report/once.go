@@ -70,10 +70,7 @@ func threadNumbers(ids []event.ThreadID, total int) string {
 	if more := total - len(ids); more > 0 {
 		parts = append(parts[:len(parts):len(parts)], fmt.Sprintf("%d more", more))
 	}
-	if len(parts) == 1 {
-		return parts[0]
-	}
-	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
+	return enumerated(parts)
 }
 
 // others prints the instances of the finding with other threads or objects.

@@ -187,7 +187,15 @@ func threadList(steps []Step, more int) string {
 	if more > 0 {
 		ids = append(ids, counted(uint64(more), "more thread", "more threads"))
 	}
-	return strings.Join(ids[:len(ids)-1], ", ") + " and " + ids[len(ids)-1]
+	return enumerated(ids)
+}
+
+// enumerated returns "a", "a and b" or "a, b and c".
+func enumerated(words []string) string {
+	if last := len(words) - 1; last > 0 {
+		return strings.Join(words[:last], ", ") + " and " + words[last]
+	}
+	return strings.Join(words, "")
 }
 
 // label returns the name of a thread, with its process if there are several: "T2 worker".

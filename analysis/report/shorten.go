@@ -56,11 +56,11 @@ func inSentence(s string) string {
 // withoutInner returns s without its innermost template arguments: as many levels of them as
 // leave at most most bytes, if some do; otherwise s.
 func withoutInner(s string, most int) string {
-	kept := sort.Search(nesting(s), func(depth int) bool { return len(emptiedFrom(s, depth+1)) > most })
+	kept := sort.Search(nesting(s), func(depth int) bool { return len(emptied(s, '<', '>', dots, depth+1)) > most })
 	if kept == 0 {
 		return s
 	}
-	return emptiedFrom(s, kept)
+	return emptied(s, '<', '>', dots, kept)
 }
 
 // nesting returns the depth to which <> are nested in s; 0 if they do not match.
@@ -81,27 +81,6 @@ func nesting(s string) int {
 		return 0
 	}
 	return deepest
-}
-
-// emptiedFrom returns s without the contents of the <> that are nested to a depth; 1 is the
-// outermost.
-func emptiedFrom(s string, from int) string {
-	var b strings.Builder
-	depth := 0
-	for _, r := range s {
-		if r == '>' {
-			depth--
-		}
-		if depth < from {
-			b.WriteRune(r)
-		}
-		if r == '<' {
-			if depth++; depth == from {
-				b.WriteString(dots)
-			}
-		}
-	}
-	return b.String()
 }
 
 // shortText shortens a text with names to at most width columns. It removes template
@@ -146,31 +125,30 @@ func tail(s string, width int) string {
 // collapse empties each outermost bracket: f<int, g<int>>::h gives f<...>::h.
 // Text whose brackets do not match (operator<) stays as it is.
 func collapse(s string, open, shut rune) string {
-	if short := emptied(s, open, shut, dots); len(short) < len(s) {
+	if short := emptied(s, open, shut, dots, 1); len(short) < len(s) {
 		return short
 	}
 	return s
 }
 
-// emptied returns s with the contents of each outermost bracket replaced by inside.
-func emptied(s string, open, shut rune, inside string) string {
+// emptied returns s with the contents of each bracket of a depth replaced by inside; those of depth
+// 1 are the outermost ones. Text whose brackets do not match stays as it is.
+func emptied(s string, open, shut rune, inside string, level int) string {
 	var b strings.Builder
 	depth := 0
 	for _, r := range s {
-		switch {
-		case r == open:
-			if depth == 0 {
-				b.WriteString(string(open) + inside)
-			}
-			depth++
-		case r == shut:
-			depth--
-			if depth < 0 {
+		if r == shut {
+			if depth--; depth < 0 {
 				return s
 			}
 		}
-		if depth == 0 {
+		if depth < level {
 			b.WriteRune(r)
+		}
+		if r == open {
+			if depth++; depth == level {
+				b.WriteString(inside)
+			}
 		}
 	}
 	if depth != 0 {

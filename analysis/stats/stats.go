@@ -13,7 +13,7 @@ type Counter struct {
 	seen    slidingSet
 	plain   slidingSet // of the variables with accesses that are not atomic
 	raced   []event.ObjectID
-	more    uint64 // number of such variables beyond those in raced
+	more    [event.NumKinds]uint64 // number of such variables beyond those in raced, by kind
 }
 
 // maxRaced bounds the variables that Counter keeps.
@@ -29,7 +29,7 @@ func (c *Counter) Event(e *event.Event) {
 		c.object(e.Object2, event.KindMutex)
 	}
 	if e.Op.IsAccess() && e.Flags&event.Atomic == 0 && c.plain.add(uint64(e.Object)) {
-		c.addRaced(e.Object)
+		c.addRaced(e.Object, e.Kind)
 	}
 }
 
@@ -40,12 +40,13 @@ func (c *Counter) object(id event.ObjectID, k event.Kind) {
 	}
 }
 
-func (c *Counter) addRaced(id event.ObjectID) {
-	if len(c.raced) == maxRaced {
-		c.more++
-		return
+func (c *Counter) addRaced(id event.ObjectID, k event.Kind) {
+	switch {
+	case len(c.raced) < maxRaced:
+		c.raced = append(c.raced, id)
+	case k < event.NumKinds:
+		c.more[k]++
 	}
-	c.raced = append(c.raced, id)
 }
 
 // Remember implements observer.Rememberer: it adds the variables that Raced returns.
@@ -86,8 +87,11 @@ func (c *Counter) Locks() uint64 {
 }
 
 // Raced returns the first variables and fields with accesses that can race, those that are not
-// atomic, and the number of further ones.
-func (c *Counter) Raced() (first []event.ObjectID, more uint64) { return c.raced, c.more }
+// atomic.
+func (c *Counter) Raced() []event.ObjectID { return c.raced }
+
+// MoreRaced returns the number of such variables of a kind beyond those of Raced.
+func (c *Counter) MoreRaced(k event.Kind) uint64 { return c.more[k] }
 
 // window bounds the difference of identifiers between an object that is used for the first
 // time and the largest identifier used so far: objects further behind count as seen.

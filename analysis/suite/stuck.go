@@ -66,10 +66,10 @@ func (s *Suite) waits(yield func(*event.Event) bool) {
 	})
 }
 
-// showCycles gives each potential cycle the schedule of the deadlock that has the same requests, if there
-// is one, and returns the other deadlocks. A cycle has none of its own if a reader waits behind a
-// writer.
-func showCycles(cycles, stuck []finding.Finding) []finding.Finding {
+// addSchedules adds to each potential cycle of locks the schedule of the deadlock in stuck that has the
+// same requests, if there is one, and returns the other deadlocks of stuck. Of a cycle in which a reader
+// waits behind a writer, only stuck has a schedule.
+func addSchedules(cycles, stuck []finding.Finding) []finding.Finding {
 	return slices.DeleteFunc(stuck, func(g finding.Finding) bool {
 		for i := range cycles {
 			f := &cycles[i]

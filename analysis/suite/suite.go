@@ -166,7 +166,7 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	}
 	deadlocks = append(deadlocks, s.early.rest()...)
 	hangs := s.hangs.Finish()
-	stuck := showCycles(deadlocks, withoutCycles(s.stuck(), append(slices.Clone(deadlocks), hangs...)))
+	stuck := addSchedules(deadlocks, withoutCycles(s.stuck(), append(slices.Clone(deadlocks), hangs...)))
 	found := slices.Concat(races, s.predicted(others), deadlocks, stuck, s.goodlock.Classes(), s.misuse.Finish())
 	for i := range found {
 		found[i].Depends, found[i].Partial = s.depend.Extend(found[i].Threads), s.depend.Partial()

@@ -59,41 +59,59 @@ func FuzzStatFlags(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, stat string) { statFlags(stat) })
 }
 
-// TestSleeps checks that a process that only waits for time to pass is told from one that waits for
+// TestSleeps checks that a process that only waits for time to pass is distinguished from one that waits for
 // input.
 func TestSleeps(t *testing.T) {
-	for command, want := range map[string]bool{"sleep": true, "cat": false} {
-		c := exec.Command(command)
-		if want {
-			c.Args = append(c.Args, "1000")
+	for _, c := range []struct {
+		command []string
+		calls   []int // the system calls in which it waits
+		want    bool
+	}{
+		{[]string{"sleep", "1000"}, []int{unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP}, true},
+		{[]string{"cat"}, []int{unix.SYS_READ}, false},
+	} {
+		pid := start(t, c.command)
+		awaitCall(t, pid, c.calls)
+		if got := Sleeps(pid, pid); got != c.want {
+			t.Errorf("%v: %v", c.command, got)
 		}
-		in, err := c.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Start(); err != nil {
-			t.Skip(err)
-		}
-		call := fmt.Sprintf("/proc/%d/task/%d/syscall", c.Process.Pid, c.Process.Pid)
-		calls := map[bool][]int{true: {unix.SYS_NANOSLEEP, unix.SYS_CLOCK_NANOSLEEP}, false: {unix.SYS_READ}}[want]
-		for asleep := false; !asleep; { // until it is in its call
-			text, err := os.ReadFile(call)
-			if err != nil {
-				t.Skip(err)
-			}
-			for _, n := range calls {
-				asleep = asleep || strings.HasPrefix(string(text), fmt.Sprint(n)+" ")
-			}
-			runtime.Gosched()
-		}
-		if got := Sleeps(c.Process.Pid, c.Process.Pid); got != want {
-			t.Errorf("%s: %v", command, got)
-		}
-		in.Close()
-		c.Process.Kill()
-		c.Wait()
 	}
 	if Sleeps(-1, -1) {
 		t.Error("no process sleeps")
+	}
+}
+
+// start starts a command with an input that has nothing; it is ended with the test.
+func start(t *testing.T, command []string) (pid int) {
+	t.Helper()
+	c := exec.Command(command[0], command[1:]...)
+	if _, err := c.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Process.Kill()
+		c.Wait()
+	})
+	return c.Process.Pid
+}
+
+// awaitCall returns once a process is in one of the system calls. It skips the test where the kernel
+// does not show them.
+func awaitCall(t *testing.T, pid int, calls []int) {
+	t.Helper()
+	for {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, pid))
+		if err != nil {
+			t.Skipf("the kernel does not show in which system call a process is: %v", err)
+		}
+		for _, n := range calls {
+			if strings.HasPrefix(string(text), fmt.Sprint(n)+" ") {
+				return
+			}
+		}
+		runtime.Gosched()
 	}
 }

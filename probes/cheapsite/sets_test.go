@@ -73,7 +73,7 @@ func TestSetsInGlibc(t *testing.T) {
 	c := openCode(t, glibc)
 	s, ok := c.symbols["pthread_cond_destroy"]
 	if !ok {
-		t.Skip("no such function")
+		t.Skip("this glibc has no pthread_cond_destroy")
 	}
 	offset, ok := NewImage(c).Sets(s.Value, insn.RDI, 4)
 	t.Logf("0x%x %v", offset, ok)

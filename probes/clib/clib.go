@@ -94,9 +94,9 @@ func (l *Library) Foreign(name string, addr uint64, source func(uint64) string) 
 	return ""
 }
 
-// startUp are the functions with which a C library's code begins in a static program: the start-up
-// code needs them first. No program has functions of these names.
-var startUp = []string{"__libc_start_main", "__libc_start_main_impl", "__libc_start_call_main", "__libc_init_first", "libc_start_main_stage2", "__init_libc", "__uClibc_main", "__libc_init"}
+// startUp are functions beside those of starts with which a C library's code may begin in a static
+// program: the start-up code needs them first. No program has functions of these names.
+var startUp = []string{"__libc_start_call_main", "__libc_init_first", "libc_start_main_stage2", "__init_libc"}
 
 // certain returns the address from which on all code is the C library's. Unlike lowest it does not
 // rely on the beginnings of names.
@@ -129,13 +129,11 @@ func (l *Library) Owns(addr uint64, source func(uint64) string) bool {
 // rarelyExecuted reports whether a function before the entry, where linkers put what is rarely
 // executed, is a part of one of the library's, or is abort, which C reserves for its library.
 func (l *Library) rarelyExecuted(addr uint64) bool {
-	symbols := l.file.Symbols()
-	i, _ := slices.BinarySearchFunc(symbols, addr, func(s elf.Symbol, a uint64) int { return cmp.Compare(s.Addr, a) })
-	for ; i < len(symbols) && symbols[i].Addr == addr; i++ {
-		if symbols[i].Name == "abort" && !symbols[i].Local {
+	for _, s := range l.symbolsAt(addr) {
+		if s.Name == "abort" && !s.Local {
 			return true
 		}
-		whole, part := strings.CutSuffix(symbols[i].Name, ".cold")
+		whole, part := strings.CutSuffix(s.Name, ".cold")
 		if !part {
 			continue
 		}
@@ -175,20 +173,21 @@ func (l *Library) compiledElsewhere(file string, source func(uint64) string) (kn
 // hasReservedAlias reports whether the function has a name that C reserves for its library: glibc's
 // sem_wait is also called __new_sem_wait.
 func (l *Library) hasReservedAlias(name string, addr uint64) bool {
-	symbols := l.file.Symbols()
-	i, _ := slices.BinarySearchFunc(symbols, addr, func(s elf.Symbol, a uint64) int {
-		if s.Addr < a {
-			return -1
-		}
-		return 1
-	})
 	plain := strings.TrimLeft(name, "_")
-	for ; i < len(symbols) && symbols[i].Addr == addr; i++ {
-		if strings.HasPrefix(symbols[i].Name, "__") && strings.Contains(symbols[i].Name, plain) {
-			return true
-		}
+	return slices.ContainsFunc(l.symbolsAt(addr), func(s elf.Symbol) bool {
+		return strings.HasPrefix(s.Name, "__") && strings.Contains(s.Name, plain)
+	})
+}
+
+// symbolsAt returns the symbols with an address.
+func (l *Library) symbolsAt(addr uint64) []elf.Symbol {
+	symbols := l.file.Symbols()
+	first, _ := slices.BinarySearchFunc(symbols, addr, func(s elf.Symbol, a uint64) int { return cmp.Compare(s.Addr, a) })
+	end := first
+	for end < len(symbols) && symbols[end].Addr == addr {
+		end++
 	}
-	return false
+	return symbols[first:end]
 }
 
 // landmarks are the beginnings of names of functions that only a C library has.

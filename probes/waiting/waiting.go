@@ -1,10 +1,9 @@
 // Package waiting finds loops that wait, without a call of the table, until another thread stores a
 // value: loops with an exit that is decided by what is loaded from one address, again in each
 // iteration, and to which the loop itself does not store. Either all exits are such, or the loop
-// pauses, sleeps or yields. Such ad-hoc synchronisation is described
-// by Xiong et al., "Ad Hoc Synchronization Considered Harmful" (SyncFinder, OSDI 2010), and by
-// Jannesari and Tichy, "Identifying Ad-hoc Synchronization for Enhanced Race Detection" (Helgrind+,
-// IPDPS 2010).
+// pauses, sleeps or yields. Such ad-hoc synchronisation is described by Xiong et al., "Ad Hoc
+// Synchronization Considered Harmful" (SyncFinder, OSDI 2010), and by Jannesari and Tichy,
+// "Identifying Ad-hoc Synchronization for Enhanced Race Detection" (Helgrind+, IPDPS 2010).
 //
 // The input is an open binary; the output is, for each such exit, the load that decides and the
 // address at which control leaves the loop. The search is by data flow within the function, and

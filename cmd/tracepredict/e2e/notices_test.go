@@ -8,12 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// notices are the ways in which notices.c tells a thread something without a message.
+// notices are the arguments of notices.c: the ways in which a thread affects another one without a message.
 var notices = []string{"handler", "sigwait", "signalfd", "timer", "poll", "select", "epoll", "added", "accept", "semop", "msgrcv", "mq", "flock", "record",
 	"owner", "stream", "cancel"}
 
-// TestNotices checks that a variable which one thread wrote before it told another is in no race, and
-// that one which it wrote afterwards is, also when the trace is analysed.
+// TestNotices checks that a variable which one thread wrote before the call for which another waits is in
+// no race, and that one which it wrote afterwards is, also when the trace is analysed.
 func TestNotices(t *testing.T) {
 	needBPF(t)
 	program := build(t, "gcc", "notices.c", "-O1", "-g", "-pthread")

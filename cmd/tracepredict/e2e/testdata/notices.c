@@ -1,6 +1,6 @@
-// Threads that tell each other something through the kernel without a message: main writes `before`, tells
-// the other thread, and writes `after`; the other one, when it has been told, reads both. So `before` is in
-// no race, whichever way it was told, and `after` is in one. With a second argument the other thread is
+// Threads that affect each other through the kernel without a message: main writes `before`, makes a call
+// for which the other thread waits (a signal, a post, an unlock), and writes `after`; the other one then
+// reads both. So `before` is in no race, whichever the call, and `after` is in one. With a second argument the other thread is
 // there before main waits for a line on standard input, and in the midst of its wait.
 #define _GNU_SOURCE
 #include <errno.h>
