@@ -108,7 +108,7 @@ static __always_inline struct ending ending_of(
 		return e;
 	if (site->flags & SITE_RANGE) {
 		e.size = (reg(ctx, site->heap.old_reg - 1) + 4095) & ~4095ULL;
-		e.holds = holds_object(addr, e.size);
+		e.holds = site->heap.always || holds_object(addr, e.size);
 		return e;
 	}
 	if (~site->heap.keep) {
@@ -122,6 +122,8 @@ static __always_inline struct ending ending_of(
 	if (!e.size && site->flags & SITE_HEADER &&
 		!bpf_probe_read_user(&word, sizeof(word), (void *)(addr - 8)) && word >= 32)
 		e.size = (word & ~7ULL) - (word & CHUNK_MAPPED ? 16 : 8);
+	if (!e.size && site->op == OP_FREE && site->heap.size_reg)
+		e.size = reg(ctx, site->heap.size_reg - 1);
 	e.holds = holds_object(addr, e.size);
 	return e;
 }
@@ -148,6 +150,9 @@ static __always_inline void heap_entered(
 		return;
 	}
 	count_cost(site, thread);
+	if (site->heap.if_reg &&
+		((reg(ctx, site->heap.if_reg - 1) ^ site->heap.if_value) & site->heap.if_mask))
+		return;
 	if (site->op != OP_ALLOC) {
 		old = ending_of(ctx, site, call.object, thread >> 32);
 		event.value = old.size;
@@ -155,7 +160,7 @@ static __always_inline void heap_entered(
 	ends = old.recorded || old.holds;
 	if (site->op == OP_FREE) {
 		event.result = site->flags & SITE_RANGE ? 1 : 0;
-		if (old.holds)
+		if (old.holds && !event.result) /* a held lock may be in another mapping, too */
 			event.stack = stack_of(ctx, site, index, sp, thread, slot);
 		if (ends)
 			send_now(thread, event, false, false);

@@ -115,10 +115,14 @@ struct heap_site {
 	__u64 least;               /* the allocation of fewer bytes is not recorded */
 	__u64 keep;                /* the size of a block of fewer bytes is not remembered */
 	__u64 size;                /* OP_CONSTRUCT, OP_DESTRUCT: bytes of the object */
-	__u8 size_reg, factor_reg; /* registers that multiply to the block's size, plus one */
+	__u8 size_reg, factor_reg; /* registers that multiply to the block's size, plus one; of
+				    * OP_FREE they matter if the size is not known otherwise */
 	__u8 old_reg;              /* SITE_RANGE: the register with the old size, plus one */
 	__u8 cost;                 /* of a hit, see heap_costs; 0: it is not counted */
-	__u8 pad[4];
+	__u8 if_reg;               /* OP_FREE: the register that decides, plus one; 0: none */
+	__u8 always;               /* SITE_RANGE: what ends is recorded, whatever is in it */
+	__u8 pad[2];
+	__u32 if_mask, if_value;   /* memory ends if the bits of the mask in if_reg are these */
 };
 
 /* A function that the user asked for. */

@@ -74,7 +74,11 @@ type TracepredictHeapSite struct {
 	FactorReg uint8
 	OldReg    uint8
 	Cost      uint8
-	Pad       [4]uint8
+	IfReg     uint8
+	Always    uint8
+	Pad       [2]uint8
+	IfMask    uint32
+	IfValue   uint32
 }
 
 type TracepredictIoCall struct {

@@ -8,9 +8,9 @@ import (
 )
 
 // When a library is unloaded, its variables end, and another library may get its addresses. The dynamic
-// loader unmaps it by system calls of its own. They are not recorded: the mappings, which are read
-// whenever the loader has changed its list of libraries, show only that a library is gone, and not
-// when.
+// loader unmaps it by a function of its own. Where that function is not known, as in a static program,
+// the mappings, which are read whenever the loader has changed its list of libraries, show only that a
+// library is gone, and not when.
 
 // findUnloaded records which segments of a process are not mapped any more. The caller holds s.mu.
 func (p *process) findUnloaded(maps []procfs.Mapping) {
@@ -30,12 +30,22 @@ type Unloaded struct {
 	Memory elf.Range
 }
 
-// Unloaded returns the memory of the libraries that were unloaded, as far as is known.
+// recordsUnloads reports whether the ends of the memory of libraries are recorded: the process has
+// probes in its dynamic loader.
+func (p *process) recordsUnloads() bool {
+	return slices.ContainsFunc(p.segments, func(seg Segment) bool { return seg.Module.Plan.Unloads && p.attached[seg.Module] })
+}
+
+// Unloaded returns the memory of the libraries that were unloaded, as far as is known, where that is
+// not recorded.
 func (s *Session) Unloaded() []Unloaded {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []Unloaded
 	for _, p := range s.all {
+		if p.recordsUnloads() {
+			continue
+		}
 		for _, seg := range p.segments {
 			if !p.unmapped[seg] {
 				continue

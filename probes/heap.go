@@ -1,6 +1,7 @@
 package probes
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
 // allocator is a function that begins or ends the lifetime of memory. Arguments are counted from 1;
@@ -22,6 +24,9 @@ type allocator struct {
 	old      int  // the argument that is the size of the memory that ends, which is whole pages
 	indirect bool // the block's address is returned through object, as posix_memalign does
 	unwinds  bool // may throw an exception, so that it can have no uretprobe
+	// flags is the argument that decides whether memory ends: if it has all the bits of flag.
+	flags int
+	flag  uint32
 }
 
 // allocators are the functions of C that allocate and free (C23, 7.24.3; POSIX),
@@ -38,7 +43,64 @@ var allocators = map[string]allocator{
 	"reallocarray":   {op: bpf.OpMove, object: 1, size: 2, factor: 3},
 	"free":           {op: bpf.OpFree, object: 1},
 	"cfree":          {op: bpf.OpFree, object: 1},
-	"free_sized":     {op: bpf.OpFree, object: 1},
+	"free_sized":     {op: bpf.OpFree, object: 1, size: 2},
+
+	"free_aligned_sized": {op: bpf.OpFree, object: 1, size: 3},
+}
+
+// ownAllocators are functions that libraries add to those: jemalloc(3), and the headers mimalloc.h
+// and tcmalloc.h.
+var ownAllocators = map[string]allocator{
+	"mallocx":  {op: bpf.OpAlloc, size: 1},
+	"rallocx":  {op: bpf.OpMove, object: 1, size: 2},
+	"dallocx":  {op: bpf.OpFree, object: 1},
+	"sdallocx": {op: bpf.OpFree, object: 1, size: 2},
+
+	"mi_malloc_small":        {op: bpf.OpAlloc, size: 1},
+	"mi_malloc_aligned":      {op: bpf.OpAlloc, size: 1},
+	"mi_zalloc":              {op: bpf.OpAlloc, size: 1},
+	"mi_zalloc_small":        {op: bpf.OpAlloc, size: 1},
+	"mi_zalloc_aligned":      {op: bpf.OpAlloc, size: 1},
+	"mi_mallocn":             {op: bpf.OpAlloc, size: 1, factor: 2},
+	"mi_calloc_aligned":      {op: bpf.OpAlloc, size: 1, factor: 2},
+	"mi_new":                 {op: bpf.OpAlloc, size: 1, unwinds: true},
+	"mi_new_nothrow":         {op: bpf.OpAlloc, size: 1, unwinds: true},
+	"mi_new_aligned":         {op: bpf.OpAlloc, size: 1, unwinds: true},
+	"mi_new_aligned_nothrow": {op: bpf.OpAlloc, size: 1, unwinds: true},
+	"mi_new_n":               {op: bpf.OpAlloc, size: 1, factor: 2, unwinds: true},
+	"mi_heap_malloc":         {op: bpf.OpAlloc, size: 2},
+	"mi_heap_malloc_small":   {op: bpf.OpAlloc, size: 2},
+	"mi_heap_malloc_aligned": {op: bpf.OpAlloc, size: 2},
+	"mi_heap_zalloc":         {op: bpf.OpAlloc, size: 2},
+	"mi_heap_zalloc_aligned": {op: bpf.OpAlloc, size: 2},
+	"mi_heap_mallocn":        {op: bpf.OpAlloc, size: 2, factor: 3},
+	"mi_heap_calloc":         {op: bpf.OpAlloc, size: 2, factor: 3},
+	"mi_realloc_aligned":     {op: bpf.OpMove, object: 1, size: 2},
+	"mi_reallocn":            {op: bpf.OpMove, object: 1, size: 2, factor: 3},
+	"mi_rezalloc":            {op: bpf.OpMove, object: 1, size: 2},
+	"mi_recalloc":            {op: bpf.OpMove, object: 1, size: 2, factor: 3},
+	"mi_heap_realloc":        {op: bpf.OpMove, object: 2, size: 3},
+	"mi_heap_reallocn":       {op: bpf.OpMove, object: 2, size: 3, factor: 4},
+	"mi_free_size":           {op: bpf.OpFree, object: 1, size: 2},
+	"mi_free_size_aligned":   {op: bpf.OpFree, object: 1, size: 2},
+	"mi_free_aligned":        {op: bpf.OpFree, object: 1},
+
+	"tc_new":                       {op: bpf.OpAlloc, size: 1, unwinds: true},
+	"tc_new_nothrow":               {op: bpf.OpAlloc, size: 1, unwinds: true},
+	"tc_new_aligned":               {op: bpf.OpAlloc, size: 1, unwinds: true},
+	"tc_newarray":                  {op: bpf.OpAlloc, size: 1, unwinds: true},
+	"tc_newarray_nothrow":          {op: bpf.OpAlloc, size: 1, unwinds: true},
+	"tc_newarray_aligned":          {op: bpf.OpAlloc, size: 1, unwinds: true},
+	"tc_delete":                    {op: bpf.OpFree, object: 1},
+	"tc_delete_nothrow":            {op: bpf.OpFree, object: 1},
+	"tc_delete_sized":              {op: bpf.OpFree, object: 1, size: 2},
+	"tc_delete_aligned":            {op: bpf.OpFree, object: 1},
+	"tc_delete_sized_aligned":      {op: bpf.OpFree, object: 1, size: 2},
+	"tc_deletearray":               {op: bpf.OpFree, object: 1},
+	"tc_deletearray_nothrow":       {op: bpf.OpFree, object: 1},
+	"tc_deletearray_sized":         {op: bpf.OpFree, object: 1, size: 2},
+	"tc_deletearray_aligned":       {op: bpf.OpFree, object: 1},
+	"tc_deletearray_sized_aligned": {op: bpf.OpFree, object: 1, size: 2},
 }
 
 // operators are the allocation functions of C++, by the beginning of their mangled names (Itanium
@@ -50,10 +112,15 @@ var operators = map[string]allocator{
 	"_ZdaP": {op: bpf.OpFree, object: 1},
 }
 
+// mapFixed is MAP_FIXED: a new mapping replaces what is at its address.
+const mapFixed = 0x10
+
 // mappings are the functions of the C library that end mappings of memory.
 var mappings = map[string]allocator{
 	"munmap": {op: bpf.OpFree, object: 1, old: 2},
 	"mremap": {op: bpf.OpMove, object: 1, old: 2, size: 3},
+	"mmap":   {op: bpf.OpFree, object: 1, old: 2, flags: 4, flag: mapFixed},
+	"mmap64": {op: bpf.OpFree, object: 1, old: 2, flags: 4, flag: mapFixed},
 }
 
 // plainAllocator returns an allocator's name without the prefix that a library which may
@@ -68,7 +135,7 @@ func plainAllocator(name string) string {
 }
 
 // maxAllocatorName is the length of the longest name of an allocator of C, prefix included.
-const maxAllocatorName = len("je_posix_memalign")
+const maxAllocatorName = len("tc_deletearray_sized_aligned")
 
 func allocatorNamed(name string) (allocator, bool) {
 	if strings.HasPrefix(name, "_Z") {
@@ -80,6 +147,9 @@ func allocatorNamed(name string) (allocator, bool) {
 	}
 	if len(name) > maxAllocatorName {
 		return allocator{}, false
+	}
+	if a, ok := ownAllocators[strings.TrimPrefix(name, "je_")]; ok {
+		return a, true
 	}
 	a, ok := allocators[plainAllocator(name)]
 	return a, ok
@@ -93,6 +163,8 @@ type heap struct {
 	// header reports that the size of a block is in the word before it, so that it need not be
 	// remembered.
 	header bool
+	// always reports that the end of a mapping is recorded, whatever is in it.
+	always bool
 }
 
 const (
@@ -146,18 +218,58 @@ func (b *builder) allocatorsByAddress() map[uint64]string {
 // allocator, as tcmalloc, that puts its own before them.
 func (b *builder) planMappings(h heap, allocator bool) error {
 	h.least, h.keep, h.header = never, never, false
+	planned := map[uint64]bool{}
 	for _, name := range slices.Sorted(maps.Keys(mappings)) {
 		for _, s := range b.plan.File.Lookup(name) {
-			if s.Kind != elf.Func || s.Addr == 0 || !allocator && b.clib().Foreign(name, s.Addr, b.sourceFile) != "" {
+			if s.Kind != elf.Func || s.Addr == 0 || planned[s.Addr] || !allocator && b.clib().Foreign(name, s.Addr, b.sourceFile) != "" {
 				continue
 			}
+			planned[s.Addr] = true
 			if err := b.allocator(s.Addr, name, mappings[name], h); err != nil {
 				return fmt.Errorf("%s at 0x%x: %w", name, s.Addr, err)
 			}
 			break
 		}
 	}
+	return b.planUnloads(h)
+}
+
+// unmaps are the instructions with which a function begins that unmaps memory by the system call
+// munmap: without marks for the branches to it.
+var unmaps = map[insn.Arch][]byte{
+	insn.AMD64: {0xb8, 11, 0, 0, 0, 0x0f, 0x05},                  // mov $11, %eax; syscall
+	insn.ARM64: {0xe8, 0x1a, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4}, // mov x8, #215; svc #0
+}
+
+// planUnloads plans a probe of the function by which a dynamic loader unmaps libraries. The loader
+// of glibc, which has no symbol for it, calls it rarely: the probe remains whatever it costs.
+func (b *builder) planUnloads(h heap) error {
+	f := b.plan.File
+	if f.Interp() != "" || len(f.Lookup(loaderHook)) == 0 || len(f.Lookup("munmap")) > 0 {
+		return nil
+	}
+	h.program, h.always = ProgramHeap, true
+	for _, fn := range f.Functions() {
+		if !b.beginsWith(fn, unmaps[f.Arch()]) {
+			continue
+		}
+		if err := b.allocator(fn.Lo, "munmap", mappings["munmap"], h); err != nil {
+			return fmt.Errorf("munmap at 0x%x: %w", fn.Lo, err)
+		}
+		b.plan.Unloads = true
+	}
 	return nil
+}
+
+// beginsWith reports whether a function begins with some instructions, after a mark that branches may
+// come there.
+func (b *builder) beginsWith(fn elf.Range, want []byte) bool {
+	at := fn.Lo
+	if b.image.IsMark(at) {
+		at += 4
+	}
+	got, err := b.image.Bytes(at, len(want))
+	return err == nil && len(want) > 0 && bytes.Equal(got, want)
 }
 
 // sizeDistance is how many bytes before a block glibc's malloc stores its size.
@@ -199,7 +311,7 @@ func (b *builder) delegates(addr uint64, at map[uint64]string) bool {
 }
 
 func (b *builder) allocator(addr uint64, name string, a allocator, h heap) error {
-	want := cheapsite.Want{At: addr, Reads: b.entryReads(a.object, a.size, a.factor, a.old), Sense: cheapsite.Entry}
+	want := cheapsite.Want{At: addr, Reads: b.entryReads(a.object, a.size, a.factor, a.old, a.flags), Sense: cheapsite.Entry}
 	if a.op == bpf.OpFree {
 		want.Sense = cheapsite.Before
 	}
@@ -240,6 +352,10 @@ func (b *builder) setAllocator(s *Site, a allocator, h heap) {
 		return 1 + uint8(b.argument(argument))
 	}
 	d.SizeReg, d.FactorReg, d.OldReg = register(a.size), register(a.factor), register(a.old)
+	d.IfReg, d.IfMask, d.IfValue = register(a.flags), a.flag, a.flag
+	if h.always {
+		d.Always = 1
+	}
 	switch {
 	case a.indirect:
 		s.BPF.Flags = bpf.SiteIndirect

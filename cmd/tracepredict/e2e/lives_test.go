@@ -114,3 +114,26 @@ func TestLivesStop(t *testing.T) {
 		}
 	}
 }
+
+// TestUnloaded checks that the locks of an unloaded library end with it. A deadlock of locks that were
+// loaded at one time is predicted.
+func TestUnloaded(t *testing.T) {
+	needBPF(t)
+	program := build(t, "gcc", "unloaded.c", "-O1", "-pthread", "-ldl")
+	forth := build(t, "gcc", "unloaded_plugin.c", "-O1", "-g", "-shared", "-fPIC", "-DOUTER=first", "-DINNER=second")
+	back := build(t, "gcc", "unloaded_plugin.c", "-O1", "-g", "-shared", "-fPIC", "-DOUTER=second", "-DINNER=first")
+	for how, want := range map[string]string{"apart": "", "together": "predicted", "again": "predicted"} {
+		file := filepath.Join(t.TempDir(), "run.trace")
+		_, live := reported(t, "exec", "--record", file, "--", program, how, forth, back)
+		_, again := reported(t, "analyze", file)
+		for from, r := range map[string]jsonReport{"exec": live, "analyze": again} {
+			var got []string
+			for _, f := range r.Findings {
+				got = append(got, strings.TrimSpace(f.Confidence+" "+f.Reason))
+			}
+			if strings.Join(got, ", ") != want {
+				t.Errorf("%s %s: %q, want %q", from, how, got, want)
+			}
+		}
+	}
+}
