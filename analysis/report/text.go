@@ -120,11 +120,17 @@ func (p *printer) para(style func(string) string, indent, hang int, text string)
 	p.line(style, wrap(text, p.width, indent, hang)...)
 }
 
+// unbroken stands for a hyphen while a text is wrapped: ansi.Wrap ends lines behind hyphens, and a
+// flag such as --follow could not be copied from two lines.
+const unbroken = "\u2011"
+
 // wrap returns text as lines of at most width columns, the first one indented by indent and the
 // others by hang.
 func wrap(text string, width, indent, hang int) []string {
+	text = strings.ReplaceAll(text, "-", unbroken)
 	lines := strings.Split(ansi.Wrap(text, max(width-max(indent, hang), 8), ""), "\n")
 	for i, l := range lines {
+		l = strings.ReplaceAll(l, unbroken, "-")
 		by := hang
 		if i == 0 {
 			by = indent
