@@ -11,8 +11,9 @@ import (
 // Settle takes a potential deadlock or race to a verdict. Each candidate is a list of Seq, one
 // for each step of Evidence and in that order; without candidates, Evidence itself is the only
 // one. For a deadlock a candidate stands for all kept acquires of the same threads with the
-// same locks held. If a candidate is predicted, the finding becomes Predicted, with witness
-// and assumptions, and its Evidence, Objects and Threads become those of the witness.
+// same locks held, first for those at the same call stacks, which show this finding and not
+// another one of the same locks. If a candidate is predicted, the finding becomes Predicted, with
+// witness and assumptions, and its Evidence, Objects and Threads become those of the witness.
 // Otherwise the finding keeps its confidence, and gets a Reason if it has none yet. Schedules
 // that keep the order of critical sections are tried for all candidates first, and last those that
 // execute reads whose values no recorded write left (Finding.Unexplained). Settle returns the Result
@@ -21,11 +22,50 @@ func (h *History) Settle(f *finding.Finding, candidates [][]uint64) Result {
 	if len(candidates) == 0 {
 		candidates = [][]uint64{evidenceSeqs(f)}
 	}
+	if f.Kind == finding.Deadlock {
+		return h.settleDeadlock(f, candidates)
+	}
 	asked := make([]*question, len(candidates))
 	for i, c := range candidates {
 		asked[i] = h.questionAbout(f.Kind, c)
 	}
 	return h.settle(f, asked)
+}
+
+// settleDeadlock is Settle for a deadlock.
+func (h *History) settleDeadlock(f *finding.Finding, candidates [][]uint64) Result {
+	exact := h.patternsOf(candidates, true)
+	r := h.decide(f, h.questionsAbout(exact))
+	if r.Verdict != Predicted {
+		wide := slices.DeleteFunc(h.patternsOf(candidates, false), func(p Pattern) bool { return containsPattern(exact, p) })
+		if len(wide) > 0 {
+			r = h.decide(f, h.questionsAbout(wide))
+		}
+	}
+	h.conclude(f, &r)
+	return r
+}
+
+// patternsOf returns the different patterns that the candidates for a deadlock stand for.
+func (h *History) patternsOf(candidates [][]uint64, exact bool) (all []Pattern) {
+	for _, c := range candidates {
+		if p := h.patternOf(c, exact); !containsPattern(all, p) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func containsPattern(all []Pattern, p Pattern) bool {
+	return slices.ContainsFunc(all, func(o Pattern) bool { return slices.EqualFunc(o, p, slices.Equal) })
+}
+
+func (h *History) questionsAbout(patterns []Pattern) []*question {
+	out := make([]*question, len(patterns))
+	for i, p := range patterns {
+		out[i] = h.ask(finding.Deadlock, p)
+	}
+	return out
 }
 
 // SettleRace is Settle for a race of which each candidate, the Seq of two accesses, stands for all
@@ -62,6 +102,27 @@ func (h *History) questionsAboutRace(f *finding.Finding, candidates [][]uint64) 
 
 // settle asks the questions about a finding, as Settle describes.
 func (h *History) settle(f *finding.Finding, asked []*question) Result {
+	r := h.decide(f, asked)
+	h.conclude(f, &r)
+	return r
+}
+
+// conclude counts a finding that was not settled, and sets its Reason, unless it is predicted.
+func (h *History) conclude(f *finding.Finding, r *Result) {
+	if r.Verdict == Predicted {
+		return
+	}
+	if r.Reason == exhausted {
+		h.unsettled++
+	}
+	if f.Reason == "" {
+		f.Reason = r.Reason
+	}
+}
+
+// decide asks the questions about a finding. If one is answered by a prediction, the finding becomes
+// Predicted.
+func (h *History) decide(f *finding.Finding, asked []*question) Result {
 	answers := make([]Result, len(asked))
 	for i := range asked {
 		if answers[i] = asked[i].preserving(); answers[i].Verdict == Predicted {
@@ -80,17 +141,11 @@ func (h *History) settle(f *finding.Finding, asked []*question) Result {
 			best = r
 		}
 	}
-	if best.Reason == exhausted {
-		h.unsettled++
-	}
 	for _, q := range asked {
 		if r := q.leniently(); r.Verdict == Predicted {
 			h.setPredicted(f, &r)
 			return r
 		}
-	}
-	if f.Reason == "" {
-		f.Reason = best.Reason
 	}
 	return best
 }
@@ -118,12 +173,9 @@ func evidenceSeqs(f *finding.Finding) []uint64 {
 	return out
 }
 
-// questionAbout returns the question about one candidate.
+// questionAbout returns the question about one candidate that is no deadlock.
 func (h *History) questionAbout(kind finding.Kind, choice []uint64) *question {
-	switch {
-	case kind == finding.Deadlock:
-		return h.ask(kind, h.patternOf(choice))
-	case kind == finding.Race && len(choice) == 2:
+	if kind == finding.Race && len(choice) == 2 {
 		return h.race(choice[0], choice[1])
 	}
 	return &question{h: h, given: unknown("nothing predicts this kind of finding")}
@@ -157,30 +209,64 @@ func (h *History) setPredicted(f *finding.Finding, r *Result) {
 }
 
 // patternOf returns the pattern that a candidate stands for: all kept acquires that differ from
-// the chosen ones only in their time.
-func (h *History) patternOf(choice []uint64) Pattern {
+// the chosen ones only in their time or, unless exact, in their call stacks.
+func (h *History) patternOf(choice []uint64, exact bool) Pattern {
 	h.update()
 	h.removeStale()
 	p := make(Pattern, len(choice))
+	var before *event.Event // of the side before: it requests what this one holds
+	if n := len(choice); n > 0 {
+		before = h.find(choice[n-1])
+	}
 	for i, seq := range choice {
-		if c := h.find(seq); c != nil && c.Op.IsAcquire() {
-			p[i] = h.equivalentAcquires(c)
-		} else {
+		c := h.find(seq)
+		switch {
+		case c == nil || !c.Op.IsAcquire():
 			p[i] = []uint64{seq}
+		case exact && before != nil:
+			p[i] = h.sameAcquires(c, before.Object)
+		default:
+			p[i] = h.equivalentAcquires(c)
 		}
+		before = c
 	}
 	return p
+}
+
+// sameAcquires returns those of equivalentAcquires at the same call stack, with the lock that blocks
+// the other side acquired at the same call stack too.
+func (h *History) sameAcquires(c *event.Event, blocking event.ObjectID) []uint64 {
+	at := h.acquiredAt(c.Slot, c.Epoch, blocking)
+	return h.acquiresLike(c, func(e *entry) bool { return e.Stack == c.Stack && h.acquiredAt(e.Slot, e.Epoch, blocking) == at })
+}
+
+// acquiredAt returns the call stack at which a lock was acquired that is held in a slot before the
+// acquire at that epoch; 0: it is not held.
+func (h *History) acquiredAt(slot uint32, acquire event.Epoch, lock event.ObjectID) event.StackID {
+	for x := range h.slots[slot].heldAt(acquire - 1) {
+		if x.lock == lock {
+			if e := h.entry(x.seq); e != nil {
+				return e.Stack
+			}
+		}
+	}
+	return 0
 }
 
 // equivalentAcquires returns the Seq of the kept acquires of the same lock by the same thread, with
 // the same locks held; c is among them.
 func (h *History) equivalentAcquires(c *event.Event) []uint64 {
+	return h.acquiresLike(c, func(*entry) bool { return true })
+}
+
+// acquiresLike returns those of equivalentAcquires that match.
+func (h *History) acquiresLike(c *event.Event, match func(*entry) bool) []uint64 {
 	var out []uint64
 	held := h.heldBefore(c.Slot, c.Epoch)
 	for _, x := range h.lockSlot(c.Slot, c.Object).sections {
 		e := h.entry(x.seq)
 		same := e != nil && e.Thread == c.Thread && e.Op == c.Op
-		if same && (e.Seq == c.Seq || slices.Equal(held, h.heldBefore(e.Slot, e.Epoch))) {
+		if same && (e.Seq == c.Seq || match(e) && slices.Equal(held, h.heldBefore(e.Slot, e.Epoch))) {
 			out = append(out, e.Seq)
 		}
 	}

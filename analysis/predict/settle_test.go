@@ -41,6 +41,67 @@ func TestSettleDeadlock(t *testing.T) {
 	}
 }
 
+// TestSettleByStack checks that a deadlock at call stacks of its own is settled for itself, although
+// the same threads acquire the same locks elsewhere too and are asked about there with less effort. Only
+// if it cannot happen is the finding settled by those other acquires.
+func TestSettleByStack(t *testing.T) {
+	const early, late = 10, 20
+	for _, tt := range []struct {
+		name    string
+		outer   event.StackID // at which the second nesting acquires the outer lock
+		inner   event.StackID // likewise the inner one
+		reverse bool          // of the second nesting only a reversal leads to a deadlock
+		joined  bool          // the second nesting comes after the other thread
+		want    event.StackID // of the inner lock, in the evidence
+	}{
+		{"the request elsewhere", early, late, false, false, late},
+		{"what is held acquired elsewhere", late, early + 1, false, false, early + 1},
+		{"by reversal only", early, late, true, false, late},
+		{"ordered by a join", early, late, false, true, early + 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			f := newFeed(Options{})
+			nest := func(outer, inner event.StackID) uint64 {
+				f.add(event.Event{Thread: 1, Op: event.Acquire, Object: lockA, Stack: outer})
+				seq := f.add(event.Event{Thread: 1, Op: event.Acquire, Object: lockB, Stack: inner})
+				f.add(event.Event{Thread: 1, Op: event.Release, Object: lockB})
+				f.add(event.Event{Thread: 1, Op: event.Release, Object: lockA})
+				return seq
+			}
+			f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 2})
+			first := nest(early, early+1)
+			var second, other uint64
+			if tt.reverse {
+				second = nest(tt.outer, tt.inner)
+				f.nest(2, lockA)
+				nest(early, early+1)
+			}
+			other = f.nest(2, lockB, lockA)
+			if tt.joined {
+				f.add(event.Event{Thread: 2, Op: event.End})
+				f.add(event.Event{Thread: 1, Op: event.Join, Peer: 2})
+			}
+			if second == 0 {
+				second = nest(tt.outer, tt.inner)
+			}
+			x := finding.Finding{Kind: finding.Deadlock, Confidence: finding.Potential, Evidence: []finding.Step{{Seq: second}, {Seq: other}}}
+			if r := f.h.Settle(&x, nil); r.Verdict != Predicted {
+				t.Fatalf("%v: %s", r.Verdict, r.Reason)
+			}
+			want := second
+			if tt.joined {
+				want = first
+			}
+			if e := x.Evidence[0]; e.Stack != tt.want || e.Seq != want {
+				t.Errorf("evidence %+v", e)
+			}
+			if wantOrder := map[bool]finding.Order{false: finding.OrderSyncPreserving, true: finding.OrderReversal}[tt.reverse]; x.Order != wantOrder {
+				t.Errorf("order %s", x.Order)
+			}
+		})
+	}
+}
+
 // TestSettleUnexplained checks that a race behind a read of a value that no recorded write left is
 // found, in the order of the run and in another, and that the read is named; a read of a recorded
 // value is not. An edge that must be kept refutes both.
