@@ -78,15 +78,18 @@ const (
 
 // sort computes the order by address, which find searches.
 func (b *builder) sort() {
-	byAddr := func(x, y insn.Inst) int { return cmp.Compare(x.Addr, y.Addr) }
-	if slices.IsSortedFunc(b.Insts, byAddr) {
+	sorted := true
+	for i := 1; i < len(b.Insts) && sorted; i++ {
+		sorted = b.Insts[i-1].Addr <= b.Insts[i].Addr
+	}
+	if sorted {
 		return
 	}
 	b.order = make([]int, len(b.Insts))
 	for i := range b.order {
 		b.order[i] = i
 	}
-	slices.SortStableFunc(b.order, func(i, j int) int { return byAddr(b.Insts[i], b.Insts[j]) })
+	slices.SortStableFunc(b.order, func(i, j int) int { return cmp.Compare(b.Insts[i].Addr, b.Insts[j].Addr) })
 }
 
 // at returns the index of the instruction at a position of the order by address.

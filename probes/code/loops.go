@@ -34,11 +34,12 @@ func (g *Graph) Loops() []Loop {
 	for _, root := range g.roots() {
 		outside[root] = true
 	}
+	c := cycles{Graph: g, into: into, number: number, marks: make([]cycleMark, len(g.Blocks))}
 	var loops []Loop
 	for _, latch := range order {
 		for _, head := range g.Blocks[latch].Next {
 			if number[head] <= number[latch] {
-				l := g.loop(head, latch, into, number)
+				l := c.loop(head, latch)
 				l.findEntries(into, number, outside)
 				loops = append(loops, l)
 			}
@@ -48,32 +49,53 @@ func (g *Graph) Loops() []Loop {
 	return loops
 }
 
+// cycles finds the blocks of loops. marks has the number of the last loop that each block was found
+// in, on the way back from its latch and then forth from its head.
+type cycles struct {
+	*Graph
+	into   [][]int
+	number []int
+	marks  []cycleMark
+	todo   []int
+	loops  int
+}
+
+type cycleMark struct{ back, forth int }
+
 // loop returns the loop of an edge, without its entries: of the blocks that follow its head in reverse
 // postorder those that are on a path from the head to the latch.
-func (g *Graph) loop(head, latch int, into [][]int, number []int) Loop {
-	follow := func(blocks []int) (out []int) {
-		for _, b := range blocks {
-			if number[b] >= number[head] {
-				out = append(out, b)
-			}
+func (c *cycles) loop(head, latch int) Loop {
+	c.loops++
+	c.visit(latch, func(block int) []int {
+		if m := &c.marks[block]; c.number[block] < c.number[head] || m.back == c.loops {
+			return nil
+		} else if m.back = c.loops; block == head {
+			return nil
 		}
-		return out
-	}
-	to, _ := Reach([]int{latch}, func(block int) ([]int, bool) {
-		if block == head {
-			return nil, true
-		}
-		return follow(into[block]), true
+		return c.into[block]
 	})
-	from, _ := Reach([]int{head}, func(block int) ([]int, bool) { return follow(g.Blocks[block].Next), true })
 	l := Loop{Head: head, Latch: latch}
-	for block := range to {
-		if from[block] {
-			l.Blocks = append(l.Blocks, block)
+	c.visit(head, func(block int) []int { // each block on a path to one of the loop is one, too
+		m := &c.marks[block]
+		if m.back != c.loops || m.forth == c.loops {
+			return nil
 		}
-	}
+		m.forth = c.loops
+		l.Blocks = append(l.Blocks, block)
+		return c.Blocks[block].Next
+	})
 	slices.Sort(l.Blocks)
 	return l
+}
+
+// visit visits a block and those that next returns for a visited one, as often as it does.
+func (c *cycles) visit(from int, next func(block int) []int) {
+	c.todo = append(c.todo[:0], from)
+	for len(c.todo) > 0 {
+		last := len(c.todo) - 1
+		block := c.todo[last]
+		c.todo = append(c.todo[:last], next(block)...)
+	}
 }
 
 // findEntries finds the entries. outside has the blocks that control may enter from outside the

@@ -243,18 +243,30 @@ func (im *Image) table(regs *registers, in *insn.Inst) ([]uint64, bool) {
 	return nil, false
 }
 
+// entries returns the bytes of the first entries of a table; fewer than size if it cannot.
+func (im *Image) entries(at uint64, size int) []byte {
+	const several = 32
+	if b, err := im.source.Bytes(at, several*size); err == nil {
+		return b
+	}
+	b, _ := im.source.Bytes(at, size) // the file may end early
+	return b
+}
+
 // readTable returns the targets in a table: entries of size bytes, added to base, until one is not
 // in an executable section. It returns false if there are none or too many.
 func (im *Image) readTable(at uint64, size int, base uint64) ([]uint64, bool) {
 	var out []uint64
-	for len(out) < maxTable {
+	var b []byte
+	for ; len(out) < maxTable; b = b[size:] {
 		if im.TableEntries == 0 {
 			return nil, false
 		}
 		im.TableEntries--
-		b, err := im.source.Bytes(at+uint64(len(out)*size), size)
-		if err != nil || len(b) < size {
-			break
+		if len(b) < size {
+			if b = im.entries(at+uint64(len(out)*size), size); len(b) < size {
+				break
+			}
 		}
 		to := base
 		if size == 4 {
