@@ -49,7 +49,11 @@ func (x *Finder) effect(entry uint64, depth int) *effect {
 
 func (x *Finder) effectOf(fn elf.Range, depth int) effect {
 	r, err := x.routine(fn)
-	if err != nil || r == nil || r.Open {
+	if err != nil || r == nil {
+		return effect{unknown: true}
+	}
+	defer x.done(r)
+	if r.Open {
 		return effect{unknown: true}
 	}
 	g := &region{x: x, r: r, depth: depth + 1, blocks: make([]int, len(r.Blocks))}
@@ -197,7 +201,7 @@ func (x *Finder) translateRoot(s *state, id rootID) (rootID, int64) {
 		}
 	case fromMemory:
 		if parent, off := x.translateRoot(s, r.parent); parent != 0 {
-			return x.id(root{kind: fromMemory, parent: parent, off: r.off + off}), 0
+			return x.memory(parent, r.off+off), 0
 		}
 	}
 	return 0, 0

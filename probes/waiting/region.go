@@ -12,11 +12,10 @@ import (
 type region struct {
 	x       *Finder
 	r       *routine
-	depth   int         // of calls
-	blocks  []int       // control enters it at blocks[0]
-	entries []int       // indexes of other blocks at which it does
-	node    map[int]int // index in blocks
-	solver  code.Solver[state]
+	depth   int                 // of calls
+	blocks  []int               // control enters it at blocks[0]
+	entries []int               // indexes of other blocks at which it does
+	solver  *code.Solver[state] // nil after solve, but for that of a whole function
 	loads   []load
 	stores  []span // elsewhere than in the frame
 	written []span // of the frame
@@ -152,11 +151,14 @@ func (g *region) writes(s span) {
 
 // solve computes the states from that at the entry on, until nothing changes.
 func (g *region) solve(entry state) {
-	g.node = make(map[int]int, len(g.blocks))
-	for i, b := range g.blocks {
-		g.node[b] = i
+	if g.r.nodes == nil {
+		g.r.nodes = make([]node, len(g.r.Blocks))
 	}
-	g.solver.Join = (*state).join
+	for i, b := range g.blocks {
+		g.r.nodes[b] = node{g, i}
+	}
+	g.solver = g.x.solver()
+	defer g.x.solved(g)
 	for g.grown = true; g.grown && !g.failed; {
 		g.grown = false
 		g.loads = g.loads[:0]
@@ -178,6 +180,23 @@ func (g *region) solve(entry state) {
 	}
 }
 
+// solver returns a solver whose memory can be used again.
+func (x *Finder) solver() *code.Solver[state] {
+	if n := len(x.solvers) - 1; n >= 0 {
+		s := x.solvers[n]
+		x.solvers = x.solvers[:n]
+		return s
+	}
+	return &code.Solver[state]{Join: (*state).join}
+}
+
+// solved gives the solver of a region back, if its states are not needed any more.
+func (x *Finder) solved(g *region) {
+	if g.r.whole != g {
+		x.solvers, g.solver = append(x.solvers, g.solver), nil
+	}
+}
+
 // visit steps through a block. It returns false if the work is used up.
 func (g *region) visit(n int) bool {
 	b := &g.r.Blocks[g.blocks[n]]
@@ -194,9 +213,9 @@ func (g *region) visit(n int) bool {
 		return true
 	}
 	for _, next := range b.Next {
-		if to, ok := g.node[next]; ok {
+		if to := g.r.nodes[next]; to.region == g {
 			g.x.work -= len(s.frame) / 16
-			g.solver.Flow(to, &s)
+			g.solver.Flow(to.index, &s)
 		}
 	}
 	return true
@@ -220,8 +239,7 @@ func (g *region) leaves(s *state, in *insn.Inst, b *code.Block) {
 	case insn.CondJump:
 		stays := func(addr uint64) bool {
 			return slices.ContainsFunc(b.Next, func(n int) bool {
-				_, inside := g.node[n]
-				return inside && g.r.Insts[g.r.Blocks[n].Lo].Addr == addr
+				return g.r.nodes[n].region == g && g.r.Insts[g.r.Blocks[n].Lo].Addr == addr
 			})
 		}
 		if stays(in.Target) == stays(in.End()) {
@@ -397,7 +415,7 @@ func (g *region) load(s *state, in *insn.Inst, m *insn.Mem) value {
 func (g *region) loadFrom(s *state, at uint64, from span, via uint64) value {
 	deref := value{class: fixed}
 	if from.root != 0 {
-		deref.root = g.x.id(root{kind: fromMemory, parent: from.root, off: from.off})
+		deref.root = g.x.memory(from.root, from.off)
 	}
 	if g.x.roots[from.root].kind == absolute && !g.x.file.IsData(uint64(from.off)) || g.x.slots[uint64(from.off)] != "" && g.x.roots[from.root].kind == absolute {
 		return deref // nothing writes there

@@ -60,10 +60,41 @@ func (x *Finder) id(r root) rootID {
 	return n
 }
 
-func (x *Finder) register(r insn.Reg) rootID { return x.id(root{kind: fromRegister, reg: r}) }
+// The numbers of the roots that a Finder begins with: none, that of constants, and the registers.
+const (
+	constants     rootID = 1
+	firstRegister rootID = 2
+)
+
+func firstRoots() []root {
+	roots := []root{{}, {kind: absolute}}
+	for reg := range flags {
+		roots = append(roots, root{kind: fromRegister, reg: reg})
+	}
+	return roots
+}
+
+func (x *Finder) register(r insn.Reg) rootID { return firstRegister + rootID(r&15) }
 
 func (x *Finder) constant(v int64) value {
-	return value{class: fixed, root: x.id(root{kind: absolute}), off: v}
+	return value{class: fixed, root: constants, off: v}
+}
+
+// memory returns the root that is the value in memory, off bytes from another root.
+func (x *Finder) memory(parent rootID, off int64) rootID {
+	at := place{parent, off}
+	n, ok := x.inMemory[at]
+	if !ok {
+		n = rootID(len(x.roots))
+		x.roots, x.inMemory[at] = append(x.roots, root{kind: fromMemory, parent: parent, off: off}), n
+	}
+	return n
+}
+
+// place is an address relative to a root.
+type place struct {
+	root rootID
+	off  int64
 }
 
 // static reports whether an address relative to a root is a constant, or was loaded from such.

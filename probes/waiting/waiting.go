@@ -77,13 +77,17 @@ const (
 // Finder finds the loops that wait in one file. It is not safe for concurrent use.
 type Finder struct {
 	Options
-	file    File
-	plt     map[uint64]string
-	slots   map[uint64]string
-	roots   []root
-	rootIDs map[root]rootID
-	effects map[uint64]*effect
-	work    int
+	file     File
+	plt      map[uint64]string
+	slots    map[uint64]string
+	roots    []root
+	rootIDs  map[root]rootID // of the roots that are elements of arrays, or computed by instructions
+	inMemory map[place]rootID
+	solvers  []*code.Solver[state] // that are not used now
+	buffers  [][]insn.Inst         // likewise
+	effects  map[uint64]*effect
+	callers  map[uint64]*caller // by the entries of functions
+	work     int
 }
 
 // Find returns the waits of a file, sorted by Exit and without duplicates. whole is false if the
@@ -92,8 +96,7 @@ func Find(f File, opts Options) (waits []Wait, whole bool, err error) {
 	if f.Arch() != insn.AMD64 {
 		return nil, false, nil
 	}
-	x := &Finder{Options: opts, file: f, plt: f.PLTTargets(), slots: f.GOTSlots(), rootIDs: map[root]rootID{}, effects: map[uint64]*effect{}, work: maxWork}
-	x.roots = make([]root, 1) // number 0 is none
+	x := newFinder(f, opts)
 	for _, fn := range f.Functions() {
 		if !x.jumpsBack(fn) || opts.Skip != nil && opts.Skip(fn) {
 			continue
@@ -108,9 +111,18 @@ func Find(f File, opts Options) (waits []Wait, whole bool, err error) {
 		for _, l := range r.Loops() {
 			waits = append(waits, x.loop(r, &l)...)
 		}
+		x.done(r)
 	}
 	slices.SortStableFunc(waits, func(a, b Wait) int { return cmp.Compare(a.Exit, b.Exit) })
 	return merge(waits), x.work > 0, nil
+}
+
+func newFinder(f File, opts Options) *Finder {
+	return &Finder{
+		Options: opts, file: f, plt: f.PLTTargets(), slots: f.GOTSlots(), work: maxWork,
+		roots: firstRoots(), rootIDs: map[root]rootID{}, inMemory: map[place]rootID{},
+		effects: map[uint64]*effect{}, callers: map[uint64]*caller{},
+	}
 }
 
 // merge makes one of the waits that leave at the same address.
@@ -162,6 +174,13 @@ type routine struct {
 	leaked  []span // of the frame: where addresses are computed
 	pointer bool   // rbp is the frame pointer
 	whole   *region
+	nodes   []node // by block: where it is in the region that is solved now
+}
+
+// node is a block of a region, by its index there.
+type node struct {
+	region *region
+	index  int
 }
 
 // routine decodes a function; nil if it cannot be decoded, or control may arrive anywhere in it.
@@ -171,14 +190,18 @@ func (x *Finder) routine(fn elf.Range) (*routine, error) {
 		return nil, nil // a section that is not loaded
 	}
 	undecoded := false
-	insts := insn.DecodeRun(make([]insn.Inst, 0, len(bytes)/4), x.file.Arch(), bytes, fn.Lo, func(uint64) { undecoded = true })
+	insts := insn.DecodeRun(x.buffer(), x.file.Arch(), bytes, fn.Lo, func(uint64) { undecoded = true })
 	if undecoded || len(insts) == 0 {
+		x.buffers = append(x.buffers, insts)
 		return nil, nil
 	}
 	if x.work -= len(insts); x.work <= 0 {
 		return nil, nil
 	}
-	jumps := slices.ContainsFunc(insts, func(in insn.Inst) bool { return in.Kind == insn.IndirectJump })
+	jumps := false
+	for i := range insts {
+		jumps = jumps || insts[i].Kind == insn.IndirectJump
+	}
 	var at []uint64
 	open := jumps
 	if x.Arrivals != nil {
@@ -197,21 +220,50 @@ func (x *Finder) routine(fn elf.Range) (*routine, error) {
 	return r, nil
 }
 
+// buffer returns memory for instructions.
+func (x *Finder) buffer() []insn.Inst {
+	n := len(x.buffers) - 1
+	if n < 0 {
+		return nil
+	}
+	b := x.buffers[n]
+	x.buffers = x.buffers[:n]
+	return b[:0]
+}
+
+// done gives the memory of a function back, which is not used any more.
+func (x *Finder) done(r *routine) {
+	x.buffers = append(x.buffers, r.Insts)
+	if r.whole != nil {
+		x.solvers = append(x.solvers, r.whole.solver)
+	}
+	r.Graph, r.whole = nil, nil
+}
+
 // code returns the bytes of an instruction.
 func (r *routine) code(in *insn.Inst) []byte {
 	return r.bytes[in.Addr-r.fn.Lo:][:in.Len]
 }
 
-// loop returns the exits of a loop by which it waits.
-func (x *Finder) loop(r *routine, l *code.Loop) []Wait {
-	size := 0
+// loopSize returns the number of instructions in a loop.
+func loopSize(r *routine, l *code.Loop) (size int) {
 	for _, b := range l.Blocks {
 		size += r.Blocks[b].Hi - r.Blocks[b].Lo
 	}
-	if size > maxLoop || !x.mayWait(r, l) {
+	return size
+}
+
+// loop returns the exits of a loop by which it waits.
+func (x *Finder) loop(r *routine, l *code.Loop) []Wait {
+	size := loopSize(r, l)
+	if size > maxLoop {
 		return nil
 	}
-	if rough := x.region(r, l, 0, true); len(rough.exits) == 0 || rough.failed {
+	if x.work -= size / 4; !x.mayEnd(r, l) {
+		return nil
+	}
+	rough := x.region(r, l, 0, true)
+	if len(rough.exits) == 0 || rough.failed || rough.busy && !x.mayIdle(r, l.Blocks) {
 		return nil // as in most loops, at a fraction of the cost
 	}
 	waits := x.region(r, l, 0, false).waits()
@@ -222,24 +274,6 @@ func (x *Finder) loop(r *routine, l *code.Loop) []Wait {
 		return x.region(r, l, held, false).waits()
 	}
 	return waits
-}
-
-// mayWait reports whether a loop has an exit and an instruction that loads from elsewhere than the
-// frame, or calls.
-func (x *Finder) mayWait(r *routine, l *code.Loop) bool {
-	exits, loads := false, false
-	for _, b := range l.Blocks {
-		for i := r.Blocks[b].Lo; i < r.Blocks[b].Hi; i++ {
-			in := &r.Insts[i]
-			loads = loads || in.Kind.Calls()
-			for _, m := range in.Mem[:in.NMem] {
-				loads = loads || m.Read
-			}
-		}
-		last := &r.Insts[r.Blocks[b].Hi-1]
-		exits = exits || last.Kind == insn.CondJump
-	}
-	return exits && loads
 }
 
 // heldAt returns the number of locks that a thread is known to hold where a block begins.
