@@ -159,7 +159,7 @@ static __always_inline void heap_entered(
 	}
 	ends = old.recorded || old.holds;
 	if (site->op == OP_FREE) {
-		event.result = site->flags & SITE_RANGE ? 1 : 0;
+		event.result = site->flags & SITE_RANGE ? 1 + site->heap.always : 0;
 		if (old.holds && !event.result) /* a held lock may be in another mapping, too */
 			event.stack = stack_of(ctx, site, index, sp, thread, slot);
 		if (ends)

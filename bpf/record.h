@@ -54,7 +54,7 @@ enum op {
 	 * that the memory holds nothing of before. */
 	OP_ALLOC,
 	/* Before it happens: object is the memory, value its size, 0 if not known here; result is 1 if
-	 * it is a mapping, whose contents may be mapped elsewhere. */
+	 * it is a mapping, whose contents may be mapped elsewhere, and 2 if the loader unmaps it. */
 	OP_FREE,
 	/* realloc of a block. Entry: object is the block, value its size, 0 if not known here.
 	 * REC_LEAVE: object is what it has become (0: freed), value its size, result 1 if its

@@ -14,6 +14,7 @@ import (
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
 // process is one process of a session: the first one, or, with Options.Follow, one that it has
@@ -33,6 +34,7 @@ type process struct {
 	segments     []Segment                 // mappings of the present program, in the order of their discovery
 	past         []Segment                 // mappings of the programs before an execve
 	unmapped     map[Segment]bool          // the segments that were unmapped at some time
+	overlaid     []elf.Range               // where segments of several files were, one after the other
 	// copied reports that segments are those of the process that forked this one, until an execve;
 	// parents is the number of entries of past that were. Meanwhile the process had one thread,
 	// unless it never came to an execve.
@@ -61,7 +63,7 @@ func (s *Session) reset(p *process) {
 	if p.copied {
 		p.copied, p.parents = false, len(p.past)
 	}
-	p.segments, p.unmapped = nil, map[Segment]bool{}
+	p.segments, p.unmapped, p.overlaid = nil, map[Segment]bool{}, nil
 }
 
 // Process is an observed process, for reports.
@@ -148,6 +150,7 @@ func (s *Session) forked(parent, pid int, shared bool) error {
 	}
 	p.planner, p.limited = from.planner, from.limited
 	p.segments, p.past, p.copied = slices.Clone(from.segments), slices.Clone(from.past), true
+	p.overlaid = slices.Clone(from.overlaid)
 	p.parents = len(p.past)
 	var fresh []*Module
 	for id, m := range from.modules {

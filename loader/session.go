@@ -584,7 +584,9 @@ func (s *Session) addMapping(p *process, m procfs.Mapping) (*Module, error) {
 		p.modules[m.File], p.used[mod] = mod, true
 	}
 	if bias, ok := mod.bias(m); ok {
-		p.segments = append(p.segments, Segment{Lo: m.Lo, Hi: m.Hi, Bias: bias, Module: mod})
+		if before := p.add(Segment{Lo: m.Lo, Hi: m.Hi, Bias: bias, Module: mod}); before != nil && len(p.overlaid) == 1 {
+			s.note(fmt.Sprintf("%s was loaded where %s had been: what both had at the same addresses is named as in the last file that was loaded there", m.Path, before.Path))
+		}
 	}
 	return mod, nil
 }

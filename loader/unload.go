@@ -7,10 +7,9 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
-// When a library is unloaded, its variables end, and another library may get its addresses. The dynamic
-// loader unmaps it by a function of its own. Where that function is not known, as in a static program,
-// the mappings, which are read whenever the loader has changed its list of libraries, show only that a
-// library is gone, and not when.
+// When a library is unloaded, its variables end, and other memory may get its addresses. Where the function
+// of the dynamic loader that unmaps it has a probe, that is recorded. The mappings, which are read
+// whenever the loader has changed its list of libraries, show only that a library is gone, and not when.
 
 // findUnloaded records which segments of a process are not mapped any more. The caller holds s.mu.
 func (p *process) findUnloaded(maps []procfs.Mapping) {
@@ -24,28 +23,38 @@ func (p *process) findUnloaded(maps []procfs.Mapping) {
 	}
 }
 
+// add adds a segment. Where it overlaps one of another file, that one was unloaded: add returns such a
+// file, or nil.
+func (p *process) add(seg Segment) (before *Module) {
+	for _, old := range p.segments {
+		if lo, hi := max(old.Lo, seg.Lo), min(old.Hi, seg.Hi); lo < hi && (old.Module != seg.Module || old.Bias != seg.Bias) {
+			p.overlaid, before = append(p.overlaid, elf.Range{Lo: lo, Hi: hi}), old.Module
+		}
+	}
+	p.segments = append(p.segments, seg)
+	return before
+}
+
+// Overlaid reports whether the present program of a process has had code of several files at an address,
+// one after the other.
+func (s *Session) Overlaid(pid int, addr uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.processOf(pid).overlaid, func(r elf.Range) bool { return r.Contains(addr) })
+}
+
 // Unloaded is the memory of a library that a process has unloaded.
 type Unloaded struct {
 	PID    uint32
 	Memory elf.Range
 }
 
-// recordsUnloads reports whether the ends of the memory of libraries are recorded: the process has
-// probes in its dynamic loader.
-func (p *process) recordsUnloads() bool {
-	return slices.ContainsFunc(p.segments, func(seg Segment) bool { return seg.Module.Plan.Unloads && p.attached[seg.Module] })
-}
-
-// Unloaded returns the memory of the libraries that were unloaded, as far as is known, where that is
-// not recorded.
+// Unloaded returns the memory of the libraries that were unloaded, as far as is known.
 func (s *Session) Unloaded() []Unloaded {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []Unloaded
 	for _, p := range s.all {
-		if p.recordsUnloads() {
-			continue
-		}
 		for _, seg := range p.segments {
 			if !p.unmapped[seg] {
 				continue

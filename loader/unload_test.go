@@ -5,7 +5,31 @@ import (
 	"testing"
 
 	"github.com/tracepredict/tracepredict/loader/procfs"
+	"github.com/tracepredict/tracepredict/probes/elf"
 )
+
+// TestOverlaid: code of several files was where a segment overlaps one of another file, or of another part
+// of the same file.
+func TestOverlaid(t *testing.T) {
+	one, two := &Module{Path: "/one"}, &Module{Path: "/two"}
+	first := Segment{Lo: 0x5000, Hi: 0x7000, Bias: 0x4000, Module: one}
+	for _, c := range []struct {
+		name string
+		then Segment
+		want []elf.Range
+	}{
+		{"elsewhere", Segment{Lo: 0x7000, Hi: 0x9000, Bias: 0x6000, Module: two}, nil},
+		{"another file", Segment{Lo: 0x6000, Hi: 0x9000, Bias: 0x5000, Module: two}, []elf.Range{{Lo: 0x6000, Hi: 0x7000}}},
+		{"another part", Segment{Lo: 0x5000, Hi: 0x6000, Bias: 0x3000, Module: one}, []elf.Range{{Lo: 0x5000, Hi: 0x6000}}},
+		{"again", first, nil},
+	} {
+		p := &process{}
+		p.add(first)
+		if before := p.add(c.then); !slices.Equal(p.overlaid, c.want) || len(p.segments) != 2 || (before == one) != (c.want != nil) {
+			t.Errorf("%s: %v, want %v", c.name, p.overlaid, c.want)
+		}
+	}
+}
 
 // TestFindUnloaded: a segment is unloaded once no mapping of its file overlaps it, and remains so when
 // the file is mapped there again.

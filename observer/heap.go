@@ -1,6 +1,8 @@
 package observer
 
 import (
+	"slices"
+
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -121,6 +123,40 @@ func (o *Observer) freed(t *thread, h *heap, r *bpf.Record) {
 		t.process.leaveWithin(r.Object, r.Object+size)
 	}
 	o.endWithin(t, h, free, r.Object, size)
+	if r.Result == unloads {
+		t.process.unloaded(r.Object, r.Object+size, o.stats.Events)
+	}
+}
+
+// unloads is the result of an OpFree record of memory that the dynamic loader unmaps.
+const unloads = 2
+
+// unload is memory that the dynamic loader has unmapped, after the event seq.
+type unload struct{ lo, hi, seq uint64 }
+
+// maxUnloads bounds the unloads that are kept of a process.
+const maxUnloads = 4096
+
+// unloaded records that the dynamic loader has unmapped memory.
+func (p *process) unloaded(lo, hi, seq uint64) {
+	if i := slices.IndexFunc(p.unloads, func(u unload) bool { return u.lo == lo && u.hi == hi }); i >= 0 {
+		p.unloads[i].seq = seq
+	} else if len(p.unloads) < maxUnloads {
+		p.unloads = append(p.unloads, unload{lo, hi, seq})
+	}
+}
+
+// UnloadedAfter returns the number of the last event before a process has last unmapped a library that
+// was in a range of memory; 0 if that was not recorded.
+func (o *Observer) UnloadedAfter(tgid uint32, lo, hi uint64) (seq uint64) {
+	if p := o.processes[tgid]; p != nil {
+		for _, u := range p.unloads {
+			if u.lo <= lo && hi <= u.hi {
+				seq = max(seq, u.seq)
+			}
+		}
+	}
+	return seq
 }
 
 // moves handles the entry of realloc.

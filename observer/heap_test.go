@@ -117,3 +117,28 @@ func TestLivesStop(t *testing.T) {
 		}
 	}
 }
+
+// TestUnloadedAfter checks what is known of the last unloading of a library. The library at L has the size
+// 0x2000.
+func TestUnloadedAfter(t *testing.T) {
+	for _, c := range []struct {
+		name, records string
+		want          uint64
+	}{
+		{"not recorded", "1 acquire A", 0},
+		{"unloaded", "1 acquire A\n1 free L size=0x2000 result=2\n1 acquire B", 2},
+		{"with others", "1 acquire A\n1 free L size=0x3000 result=2", 2},
+		{"twice", "1 acquire A\n1 free L size=0x2000 result=2\n1 acquire B\n1 free L size=0x2000 result=2", 3},
+		{"a part of it", "1 acquire A\n1 free L size=0x1000 result=2", 0},
+		{"another mapping", "1 acquire A\n1 free L size=0x2000 result=1", 0},
+	} {
+		l := newListener()
+		for _, r := range parseRecords(t, c.records) {
+			l.o.Record(&r)
+		}
+		lo := number(t, "L")
+		if got := l.o.UnloadedAfter(1, lo, lo+0x2000); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+}

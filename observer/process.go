@@ -17,11 +17,12 @@ type process struct {
 	regions        []*region          // memory that it shares with other processes
 	vars           map[uint64]*variable
 	instances      map[uint64]*instance // live, by address
-	heap           *heap                // nil before the first record about heap memory
-	living         int                  // number of threads that have not ended
-	forked         bool                 // forked under observation, so that it ends with its last thread
-	cancelsUnknown bool                 // pthread_cancel was called for a thread that is not known
-	inParentMemory bool                 // it began in its parent's memory (vfork), with its parent's locks
+	unloads        []unload
+	heap           *heap // nil before the first record about heap memory
+	living         int   // number of threads that have not ended
+	forked         bool  // forked under observation, so that it ends with its last thread
+	cancelsUnknown bool  // pthread_cancel was called for a thread that is not known
+	inParentMemory bool  // it began in its parent's memory (vfork), with its parent's locks
 
 	checks  map[uint32]uint64 // Options.CheckIn, by site
 	touches map[touchKey]Touch

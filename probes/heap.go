@@ -256,7 +256,6 @@ func (b *builder) planUnloads(h heap) error {
 		if err := b.allocator(fn.Lo, "munmap", mappings["munmap"], h); err != nil {
 			return fmt.Errorf("munmap at 0x%x: %w", fn.Lo, err)
 		}
-		b.plan.Unloads = true
 	}
 	return nil
 }

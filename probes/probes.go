@@ -169,9 +169,6 @@ type Plan struct {
 	// UnseenProbes are the probes of the instructions that synchronise without being observed. Each
 	// records which threads execute its instruction.
 	UnseenProbes []UnseenProbe
-	// Unloads reports that the file is the dynamic loader, and that each end of the memory of a library
-	// is recorded.
-	Unloads bool
 	// Notes are sentences about what cannot be observed in this file.
 	Notes []string
 	// Objects are the objects of Options.Objects that the file defines.

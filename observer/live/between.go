@@ -169,10 +169,11 @@ func (r *Names) sourceLocation(pid int, addr uint64) string {
 	return fmt.Sprintf("%#x", addr)
 }
 
-// Code implements between.Process.
+// Code implements between.Process. Of code that was unloaded, and other code loaded there, it is not
+// known which of them was executed.
 func (x *examiner) Code(addr uint64) (*elf.File, uint64, bool) {
 	seg, ok := x.link.process.Segment(x.pid, addr)
-	if !ok {
+	if !ok || x.link.process.Overlaid(x.pid, addr) {
 		return nil, 0, false
 	}
 	return seg.Module.Bin, seg.Bias, true

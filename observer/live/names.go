@@ -30,6 +30,7 @@ type Process interface {
 	PID() int
 	Segment(pid int, addr uint64) (loader.Segment, bool)
 	Segments(pid int) []loader.Segment
+	Overlaid(pid int, addr uint64) bool
 	Site(index uint32) *probes.Site
 	CallStack(place uint32) []uint64
 }

@@ -30,6 +30,7 @@ func (p *process) CallStack(place uint32) []uint64 { return p.chains[place] }
 
 func (p *process) PID() int                      { return 1 }
 func (p *process) Segments(int) []loader.Segment { return p.segments }
+func (p *process) Overlaid(int, uint64) bool     { return false }
 
 func (p *process) Site(index uint32) *probes.Site {
 	if int(index) < len(p.sites) {

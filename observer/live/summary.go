@@ -92,7 +92,7 @@ func untracked(s *loader.Session, o *observer.Observer) []run.Untracked {
 		all = append(all, run.Untracked{Processes: never})
 	}
 	for _, u := range s.Unloaded() {
-		all = append(all, run.Untracked{Processes: []uint32{u.PID}, Lo: u.Memory.Lo, Hi: u.Memory.Hi})
+		all = append(all, run.Untracked{After: o.UnloadedAfter(u.PID, u.Memory.Lo, u.Memory.Hi), Processes: []uint32{u.PID}, Lo: u.Memory.Lo, Hi: u.Memory.Hi})
 	}
 	return all
 }
