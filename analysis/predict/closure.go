@@ -15,7 +15,7 @@ type closure struct {
 	h       *History
 	at      []event.Epoch // by slot: the last epoch in the set
 	next    []int         // by slot: index of the first need of an event outside the set
-	free    bool          // edges that a reversal may drop (need.kept) are left out
+	free    bool          // edges that a reversal may drop (History.droppable) are left out
 	inexact bool          // discarded sections made it larger than it need be
 	of      int           // History.rearranged, when next was set
 }
@@ -40,7 +40,7 @@ func (c *closure) before(e *event.Event) {
 		if n.epoch != e.Epoch {
 			break
 		}
-		if !c.free || !n.kept {
+		if !c.free || !c.h.droppable(&n) {
 			c.raise(n.slot, n.upto)
 		}
 	}
@@ -63,7 +63,7 @@ func (c *closure) raise(slot uint32, upto event.Epoch) {
 		}
 		i := c.next[n.slot]
 		for ; i < len(s.needs) && s.needs[i].epoch <= c.at[n.slot]; i++ {
-			if !c.free || !s.needs[i].kept {
+			if !c.free || !c.h.droppable(&s.needs[i]) {
 				todo = append(todo, s.needs[i])
 			}
 		}

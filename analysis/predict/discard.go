@@ -294,7 +294,7 @@ func (s *slotHistory) join(epoch event.Epoch) {
 		if gone[0] != in {
 			begin, in = to, gone[0]
 		}
-		same := slices.IndexFunc(s.needs[begin:to], func(x need) bool { return x.slot == n.slot && x.kept == n.kept })
+		same := slices.IndexFunc(s.needs[begin:to], func(x need) bool { return x.slot == n.slot && x.kept == n.kept && x.semaphore == n.semaphore })
 		if same >= 0 {
 			x := &s.needs[begin+same]
 			x.upto = max(x.upto, n.upto)

@@ -24,6 +24,9 @@ type History struct {
 	orders map[event.ObjectID]*order.Object
 	match  *order.Matcher
 	points [][]point // by order.Ref
+	// semaphores holds the index in posters of the semaphores of which an edge has one.
+	semaphores map[event.ObjectID]uint16
+	posters    []posters // the first is of no semaphore
 
 	cut     []event.Epoch // by slot: the last epoch of the evicted beginning of the run; 0: none
 	evicted uint64        // events
@@ -64,6 +67,8 @@ func New(o Options) *History {
 		locks:  map[event.ObjectID]*lockHistory{},
 		orders: map[event.ObjectID]*order.Object{},
 		match:  order.New(order.Kept),
+
+		semaphores: map[event.ObjectID]uint16{}, posters: make([]posters, 1),
 	}
 }
 
@@ -174,7 +179,35 @@ type need struct {
 	// kept reports that a reversal may drop the edge, as long as the value of the semaphore
 	// allows its operations, or another reader holds the lock at a failed attempt.
 	kept bool
+	// semaphore is, of a kept edge from a post of the only thread that had posted so far, the index in
+	// History.posters of the semaphore: a reversal may drop the edge only if that changes. 0: it may drop it.
+	semaphore uint16
 }
+
+// droppable reports whether a reversal may drop an edge.
+func (h *History) droppable(n *need) bool {
+	return n.kept && (n.semaphore == 0 || h.posters[n.semaphore].several)
+}
+
+// posters is what is known of the threads that post to a semaphore.
+type posters struct {
+	several bool // more than one thread has posted, or one that had waited
+}
+
+// semaphoreIndex returns the index in History.posters of a semaphore; 0: there are too many.
+func (h *History) semaphoreIndex(id event.ObjectID) uint16 {
+	at, known := h.semaphores[id]
+	if !known && len(h.posters) < maxSemaphores {
+		at = uint16(len(h.posters))
+		h.posters = append(h.posters, posters{})
+		h.semaphores[id] = at
+	}
+	return at
+}
+
+// maxSemaphores bounds the semaphores of a run whose posters are told apart. Of further ones no edge
+// from a post to a wait is kept by reversals.
+const maxSemaphores = 1<<16 - 1
 
 // section is a critical section, from the acquire to the release of one lock. Questions need the
 // sections of any part of the log, by slot and with releases by other threads; package locks knows
@@ -301,11 +334,11 @@ func (h *History) need(e *event.Event, slot uint32, upto event.Epoch) {
 	}
 }
 
-// needKept adds an edge that is not in the clocks, and that a reversal may drop.
-func (h *History) needKept(e *event.Event, slot uint32, upto event.Epoch) {
+// needKept adds an edge that is not in the clocks, and that a reversal may drop; see need.semaphore.
+func (h *History) needKept(e *event.Event, slot uint32, upto event.Epoch, semaphore uint16) {
 	if slot != e.Slot && upto > 0 {
 		s := h.slot(e.Slot)
-		s.needs = append(s.needs, need{epoch: e.Epoch, slot: slot, upto: upto, kept: true})
+		s.needs = append(s.needs, need{epoch: e.Epoch, slot: slot, upto: upto, kept: true, semaphore: semaphore})
 	}
 }
 
@@ -456,7 +489,7 @@ func (h *History) failed(e *event.Event) {
 		s := h.slots[slot]
 		s.markImpure()
 		if x := &s.held[s.open[at]]; x.shared {
-			h.needKept(e, slot, x.acquire) // another reader may hold the lock instead
+			h.needKept(e, slot, x.acquire, 0) // another reader may hold the lock instead
 		} else {
 			h.need(e, slot, x.acquire)
 		}
@@ -467,6 +500,7 @@ func (h *History) failed(e *event.Event) {
 // critical sections of a destroyed lock are kept, since the events before its end can still
 // be reordered.
 func (h *History) destroy(id event.ObjectID) {
+	delete(h.semaphores, id)
 	if o := h.orders[id]; o != nil {
 		h.match.Drop(o)
 		delete(h.orders, id)
@@ -489,10 +523,19 @@ func (h *History) synchronise(e *event.Event) {
 		h.orders[e.Object] = o
 	}
 	x := h.match.Match(o, e)
+	if e.Op == event.SemPost && !o.SinglePoster() {
+		if at, known := h.semaphores[e.Object]; known {
+			h.posters[at].several = true
+		}
+	}
 	for _, edge := range x.Edges {
+		semaphore := uint16(0)
+		if edge.Relation == order.PostToWait {
+			semaphore = h.semaphoreIndex(e.Object)
+		}
 		for _, p := range h.points[edge.From] {
 			if e.Op == event.SemWait || e.Op == event.SemFailed {
-				h.needKept(e, p.slot, p.epoch)
+				h.needKept(e, p.slot, p.epoch, semaphore)
 			} else {
 				h.need(e, p.slot, p.epoch)
 			}

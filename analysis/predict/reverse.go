@@ -39,7 +39,13 @@ type reversal struct {
 // sync-preserving one. It is returned as it is where no reversal can help or none is allowed.
 func (q *question) reverse(before Result) Result {
 	h := q.h
-	if h.opt.Reversals < 0 || h.blind || q.given.Reason != "" || !settleable(before.Reason) {
+	if h.blind || q.given.Reason != "" || !settleable(before.Reason) {
+		return before
+	}
+	if q.ordered() {
+		return refuted(ordered)
+	}
+	if h.opt.Reversals < 0 {
 		return before
 	}
 	if h.reversals >= h.opt.Reversals {
@@ -65,6 +71,34 @@ func (q *question) reverse(before Result) Result {
 		return unknown(unexplainedRead)
 	}
 	return refuted(noReordering)
+}
+
+// ordered reports whether, of any choice of instances, one must come before another. It is as
+// question.search, but for the edges alone that every schedule keeps.
+func (q *question) ordered() bool {
+	o := q.h.ask(q.kind, q.sides)
+	o.c = q.h.start()
+	o.c.free = true
+	for {
+		for i := range o.sides {
+			if !o.pick(i) {
+				return !o.missed && o.tries[i] == 0 && !o.c.inexact && !o.evicted(i)
+			}
+			o.c.before(o.chosen[i])
+		}
+		if !o.advance() {
+			return false
+		}
+	}
+}
+
+// evicted reports whether some instance of a side is of the evicted part of the run: an acquire of a lock
+// that was held at its end is kept all the same.
+func (q *question) evicted(side int) bool {
+	return slices.ContainsFunc(q.sides[side], func(seq uint64) bool {
+		e := q.h.find(seq)
+		return e != nil && e.Epoch <= q.h.cut[e.Slot]
+	})
 }
 
 // settleable reports whether a schedule with reversals may lead to the error, when that is the

@@ -290,7 +290,7 @@ func (s *scheduler) needed(slot uint32, i int32) bool {
 		from = s.needTo[s.of[slot][at-1]]
 	}
 	for _, n := range s.h.slots[slot].needs[from:s.needTo[i]] {
-		if n.kept {
+		if s.h.droppable(&n) {
 			continue // can checks the state of the lock or the semaphore instead
 		}
 		if at := s.at[n.slot]; int(at) < len(s.of[n.slot]) && s.h.log[s.of[n.slot][at]].Epoch <= n.upto {

@@ -38,8 +38,8 @@ func (h *History) settleDeadlock(f *finding.Finding, candidates [][]uint64) Resu
 	r := h.decide(f, h.questionsAbout(exact))
 	if r.Verdict != Predicted {
 		wide := slices.DeleteFunc(h.patternsOf(candidates, false), func(p Pattern) bool { return containsPattern(exact, p) })
-		if len(wide) > 0 {
-			r = h.decide(f, h.questionsAbout(wide))
+		if w := h.decide(f, h.questionsAbout(wide)); w.Verdict == Predicted {
+			r = w
 		}
 	}
 	h.conclude(f, &r)
@@ -137,7 +137,7 @@ func (h *History) decide(f *finding.Finding, asked []*question) Result {
 			h.setPredicted(f, &r)
 			return r
 		}
-		if i == 0 || r.Verdict == Unknown {
+		if i == 0 || r.Verdict == Unknown || best.Reason == ordered {
 			best = r
 		}
 	}
@@ -160,6 +160,10 @@ func (q *question) leniently() Result {
 	again.lenient = true
 	return again.answer()
 }
+
+// Ordered reports whether the answer is that of any choice of instances one comes before another in
+// every schedule.
+func (r *Result) Ordered() bool { return r.Verdict == Refuted && r.Reason == ordered }
 
 // Evicted reports whether the answer is unknown only because events were evicted.
 func (r *Result) Evicted() bool { return r.Verdict == Unknown && r.Reason == eventEvicted }

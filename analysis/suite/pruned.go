@@ -42,10 +42,15 @@ func (s *Suite) explainUnpredicted(f *finding.Finding, r predict.Result, objects
 		return
 	}
 	why := finding.Refuted
-	if r.Verdict == predict.Unknown {
+	switch {
+	case r.Verdict == predict.Unknown:
 		why = finding.Unknown
+	case r.Ordered():
+		why = finding.Ordered
 	}
-	s.pruned = append(s.pruned, finding.Pruned{Kind: f.Kind, Why: why, Reason: r.Reason, Objects: objects, Evidence: evidence})
+	p := finding.Pruned{Kind: f.Kind, Why: why, Reason: r.Reason, Objects: objects, Evidence: evidence}
+	s.setOrderedBy(&p)
+	s.pruned = append(s.pruned, p)
 }
 
 // addPrunedRaces adds to Pruned the pairs of call stacks at which several threads access a

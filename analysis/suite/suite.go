@@ -160,11 +160,7 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	s.addPrunedRaces(races, others)
 	deadlocks := s.goodlock.Finish()
 	candidates := s.goodlock.Candidates()
-	for i := range deadlocks {
-		s.settle(&deadlocks[i], candidates[i])
-		s.early.settle(&deadlocks[i])
-	}
-	deadlocks = append(deadlocks, s.early.rest()...)
+	deadlocks = append(s.settled(deadlocks, candidates), s.early.rest()...)
 	hangs := s.hangs.Finish()
 	stuck := addSchedules(deadlocks, withoutCycles(s.stuck(), append(slices.Clone(deadlocks), hangs...)))
 	found := slices.Concat(races, s.predicted(others), deadlocks, stuck, s.goodlock.Classes(), s.misuse.Finish())
@@ -172,6 +168,21 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 		found[i].Depends, found[i].Partial = s.depend.Extend(found[i].Threads), s.depend.Partial()
 	}
 	return downgradeUnexplained(finding.Downgrade(append(found, hangs...), s.WithContradictions(doubt)))
+}
+
+// settled takes potential deadlocks to a verdict, and returns them without those that cannot happen since
+// one side comes before another in every schedule: the clocks do not show the order by semaphores.
+func (s *Suite) settled(deadlocks []finding.Finding, candidates [][][]uint64) []finding.Finding {
+	out := deadlocks[:0]
+	for i := range deadlocks {
+		f := deadlocks[i]
+		r := s.settle(&f, candidates[i])
+		s.early.settle(&f)
+		if !r.Ordered() || f.Confidence != finding.Potential {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // downgradeUnexplained makes findings likely that are still more, although their witness executes reads

@@ -67,9 +67,10 @@ const (
 	// ArriveToArrive: a generation's arrivals come before those of the next one.
 	ArriveToArrive
 	// PostToWait: post j comes before wait v+j, which it lets through, v being the initial
-	// value, where only one thread posts.
+	// value, where only one thread has posted so far. Every schedule keeps it if no other thread posts
+	// later in the run either, which is known only at the end: see Object.SinglePoster.
 	PostToWait
-	// AnyPostToWait is PostToWait where several threads post, or one that had waited, as a
+	// AnyPostToWait is PostToWait where several threads have posted, or one that had waited, as a
 	// semaphore that serves as a lock is used: the post of another thread might
 	// have let the wait through instead.
 	AnyPostToWait
@@ -111,7 +112,7 @@ var Table = [relations]Tier{
 	LaterNotifyToWake:          Observed,
 	ArriveToDepart:             Must,
 	ArriveToArrive:             Observed | Kept,
-	PostToWait:                 Must | Observed | Kept,
+	PostToWait:                 Observed | Kept,
 	AnyPostToWait:              Observed | Kept,
 	PostToUncountedWait:        Kept,
 	EarlierPostToUncountedWait: Outcome,

@@ -31,6 +31,10 @@ type semaphore struct {
 // Counted reports whether the object is a semaphore whose value is known.
 func (o *Object) Counted() bool { return o.semaphore != nil && o.semaphore.counted }
 
+// SinglePoster reports whether the object is a semaphore to which only one thread has posted so far, one
+// that had not waited for it before.
+func (o *Object) SinglePoster() bool { return o.semaphore != nil && !o.semaphore.mixed }
+
 // Uncount makes the value of a semaphore unknown from now on.
 func (o *Object) Uncount() {
 	if o.semaphore != nil {

@@ -37,13 +37,11 @@ type naiveObject struct {
 	generations []*naiveGeneration // of a barrier
 	size        uint64             // of a barrier; 0: unknown
 
-	known, mixed        bool  // of a semaphore: its initial value is known; several threads have posted, or one that had waited
+	known               bool  // of a semaphore: its initial value is known
 	initialLeft         int   // number of waits that need no post
 	posts               []Set // not yet matched with a wait
-	poster              event.ThreadID
-	waited              []event.ThreadID // the threads that have waited
-	posted, waits, last Set              // all posts, all waits, the last wait
-	failures            Set              // failed attempts since the last post
+	posted, waits, last Set   // all posts, all waits, the last wait
+	failures            Set   // failed attempts since the last post
 
 	released, read, holders, attempts Set // of a lock
 	exclusive                         bool
@@ -240,7 +238,7 @@ func (n *Naive) after(o *naiveObject, me Set, e event.Event) {
 		g.arrived++
 		g.closed = g.arrived == o.size
 	case event.SemPost:
-		o.post(me, e.Thread, n.observed)
+		o.post(me, n.observed)
 	case event.SemWait:
 		o.last = maps.Clone(me)
 		o.waits.add(me)
@@ -313,7 +311,6 @@ func (n *Naive) semaphore(o *naiveObject, me Set, e event.Event) {
 			me.add(o.waits)
 		}
 	case event.SemWait:
-		o.waited = append(o.waited, e.Thread)
 		switch {
 		case !o.known:
 			if n.outcome {
@@ -329,14 +326,8 @@ func (n *Naive) semaphore(o *naiveObject, me Set, e event.Event) {
 }
 
 // post records a post.
-func (o *naiveObject) post(me Set, thread event.ThreadID, observed bool) {
-	if o.poster != 0 && o.poster != thread || slices.Contains(o.waited, thread) {
-		o.mixed = true
-	}
-	o.poster = thread
-	if o.mixed && !observed {
-		o.posts = nil
-	} else if o.known {
+func (o *naiveObject) post(me Set, observed bool) {
+	if observed && o.known {
 		o.posts = append(o.posts, maps.Clone(me))
 	}
 	if !o.known {
