@@ -77,7 +77,7 @@ func (g *region) call(s *state, in *insn.Inst) {
 	result := value{}
 	switch {
 	case name != "":
-		g.callImport(s, name)
+		result = g.callImport(s, in, name)
 	case in.Kind == insn.IndirectCall || in.Kind == insn.IndirectJump:
 		g.unknown = true
 		g.passes(s, true)
@@ -107,15 +107,142 @@ func Idles(name string) bool { return slices.Contains(idle, name) }
 // harmless are other functions that loops which wait call, and that change no memory of the program.
 var harmless = []string{"pthread_testcancel", "pthread_self", "getpid", "gettid", "puts", "putchar", "printf", "fflush"}
 
-// callImport records what a function of another file may write.
-func (g *region) callImport(s *state, name string) {
+// unshared are functions of which no other thread changes the result, apart from that of memory: they
+// compute, look at the clock, or change what they are told to.
+var unshared = words(`
+rand random rand_r drand48 lrand48 mrand48 erand48 nrand48 jrand48 arc4random arc4random_uniform
+time clock clock_gettime clock_getres gettimeofday times localtime localtime_r gmtime gmtime_r mktime timegm
+difftime strftime ctime ctime_r asctime asctime_r
+malloc calloc realloc reallocarray free memalign aligned_alloc posix_memalign _Znwm _Znam _ZdlPv _ZdlPvm _ZdaPv
+memcpy memmove memset memcmp memchr memrchr memmem bcmp bcopy bzero mempcpy rawmemchr
+strlen strnlen strcpy strncpy strcat strncat strcmp strncmp strcasecmp strncasecmp strcoll strchr strrchr
+strchrnul strstr strcasestr strspn strcspn strpbrk strtok strtok_r strsep strdup strndup stpcpy stpncpy
+strerror strerror_r strsignal atoi atol atoll atof strtol strtoll strtoul strtoull strtod strtof strtold
+abs labs llabs div ldiv lldiv qsort bsearch isatty sysconf getpagesize getenv secure_getenv
+printf fprintf sprintf snprintf vprintf vfprintf vsprintf vsnprintf dprintf puts fputs putchar fputc putc
+fwrite fflush perror write writev pwrite send sendto sendmsg close fclose
+abort exit _exit _Exit _ZSt9terminatev __stack_chk_fail __assert_fail __errno_location __error
+sched_getcpu getcpu getuid geteuid getgid getegid
+`)
+
+// readers are those of them that write nothing where their arguments point.
+var readers = words(`
+memcmp bcmp memchr memrchr memmem rawmemchr strlen strnlen strcmp strncmp strcasecmp strncasecmp strcoll
+strchr strrchr strchrnul strstr strcasestr strspn strcspn strpbrk atoi atol atoll atof
+`)
+
+// observed are functions that return when, or because, another thread has done something, and of which
+// that is recorded. Of those that read it is not: they may read a file.
+var observed = words(`
+recv recvfrom recvmsg recvmmsg accept accept4 connect
+select pselect ppoll epoll_wait epoll_pwait epoll_pwait2 wait waitpid waitid wait3 wait4
+sigwait sigwaitinfo sigtimedwait sigsuspend pause kill tgkill pthread_kill pthread_sigqueue sigqueue
+mq_receive mq_timedreceive mq_send mq_timedsend msgrcv msgsnd semop semtimedop flock lockf
+eventfd_read eventfd_write
+`)
+
+func words(text string) map[string]bool {
+	set := map[string]bool{}
+	for _, w := range strings.Fields(text) {
+		set[w] = true
+	}
+	return set
+}
+
+// asks reports whether what a function of another file returns, or writes where its arguments point,
+// may depend on what another thread did, unobserved: whether a file is there, what the kernel has
+// counted, how far a library is.
+func asks(name string) bool {
+	plain := strings.TrimSuffix(strings.TrimPrefix(name, "__"), "_chk")
+	return !Idles(name) && !slices.Contains(harmless, name) && !libname.OfThreads(name) &&
+		!unshared[name] && !unshared[plain] && !observed[name] && !observed[plain]
+}
+
+// callImport records what a function of another file may write, and returns its result.
+func (g *region) callImport(s *state, in *insn.Inst, name string) value {
 	if Idles(name) {
 		g.idles, g.sleeps = true, g.sleeps || strings.HasSuffix(name, "sleep")
-		return
+		return value{}
 	}
-	if !slices.Contains(harmless, name) && !libname.OnObject(name) {
-		g.passes(s, false)
+	if slices.Contains(harmless, name) || libname.OnObject(name) {
+		return value{}
 	}
+	if !asks(name) {
+		result := g.ofAnswers(s)
+		if !readers[name] {
+			g.passes(s, false)
+		}
+		return result
+	}
+	for _, reg := range insn.AMD64.Arguments()[:maxAnswers] {
+		v := s.regs[reg]
+		if v.root == 0 || v.class == varies {
+			continue
+		}
+		to := g.ofStack(span{v.root, v.off, maxObject})
+		if !g.ofFrame(to.root) {
+			g.stored(span{v.root, v.off, touched})
+			continue
+		}
+		s.frame = s.frame.Overwrite(g.x.key(v.root, v.off), touched)
+		g.answered(answer{to, in.Addr})
+	}
+	return g.askedAt(in.Addr)
+}
+
+// ofAnswers returns the value that a function computes if one of its arguments points to what another
+// function has answered, as strcmp does.
+func (g *region) ofAnswers(s *state) value {
+	for _, reg := range insn.AMD64.Arguments()[:2] {
+		v := s.regs[reg]
+		if v.root == 0 || v.class == varies {
+			continue
+		}
+		if at, ok := g.answerIn(span{v.root, v.off, 1}); ok {
+			return g.askedAt(at)
+		}
+	}
+	return value{}
+}
+
+// maxAnswers is the number of arguments through which a function is taken to answer at most.
+const maxAnswers = 4
+
+// answer is a part of the frame where the function that is called at an address may write what it has
+// been asked for.
+type answer struct {
+	span
+	at uint64
+}
+
+func (g *region) answered(a answer) {
+	if !slices.Contains(g.answers, a) {
+		g.failed = g.failed || len(g.answers) == maxSpans
+		g.answers, g.grown = append(g.answers, a), true
+	}
+}
+
+// answerIn returns the address of the call that has answered in a span of the frame, which nothing else
+// writes and of whose contents no more is known.
+func (g *region) answerIn(from span) (at uint64, ok bool) {
+	to := g.ofStack(from)
+	i := slices.IndexFunc(g.answers, func(a answer) bool { return a.overlaps(to) })
+	if i < 0 || slices.ContainsFunc(g.written, func(w span) bool { return g.ofStack(w).overlaps(to) }) {
+		return 0, false
+	}
+	return g.answers[i].at, true
+}
+
+// askedAt returns the value that the function called at an address answers.
+func (g *region) askedAt(at uint64) value {
+	n := slices.IndexFunc(g.loads, func(l load) bool { return l.at == at && l.asked })
+	if n < 0 {
+		if n = len(g.loads); n == maxLoads {
+			return value{}
+		}
+		g.loads = append(g.loads, load{at: at, asked: true})
+	}
+	return value{class: answered, loads: 1 << n}
 }
 
 // passes records that a call may write to where its arguments point.
@@ -158,7 +285,7 @@ func (g *region) callFunction(s *state, e *effect) value {
 			g.stored(to)
 		}
 	}
-	if e.result.class != loaded {
+	if e.result.class < loaded {
 		if e.result.class == fixed && e.result.root != 0 && g.x.roots[e.result.root].kind == absolute {
 			return e.result
 		}
@@ -167,6 +294,10 @@ func (g *region) callFunction(s *state, e *effect) value {
 	out := value{class: fixed}
 	for n := range e.loads {
 		if e.result.loads>>n&1 == 0 {
+			continue
+		}
+		if e.loads[n].asked {
+			out = combine(out, g.askedAt(e.loads[n].at))
 			continue
 		}
 		from := g.x.translate(s, e.loads[n].span)

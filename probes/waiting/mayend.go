@@ -65,7 +65,7 @@ func (r *routine) stays(b *code.Block, l *code.Loop, addr uint64) bool {
 
 // flowThrough adds what an instruction may compute.
 func (x *Finder) flowThrough(f *flow, r *routine, in *insn.Inst) {
-	if in.Kind == insn.Call && x.imported(in) == "" {
+	if name := x.imported(in); in.Kind == insn.Call && name == "" || in.Kind.Calls() && name != "" && !Idles(name) {
 		f.known, f.loaded = f.known.With(insn.RAX), f.loaded.With(insn.RAX)
 	}
 	known, loaded := f.of(r, in)

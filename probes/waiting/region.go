@@ -19,10 +19,14 @@ type region struct {
 	loads   []load
 	stores  []span // elsewhere than in the frame
 	written []span // of the frame
-	rough   bool   // called functions are not examined: each may return what it loads, and stores nothing
-	unknown bool   // it calls code that is not known, which may store anywhere
-	grown   bool   // written has grown, so that what is known must be computed again
-	final   bool   // it has been computed
+	answers []answer
+	// copies are the registers that hold the stack pointer plus a constant where the loop begins, with
+	// that constant; nil: not computed, since the loop asks nothing.
+	copies  map[insn.Reg]int64
+	rough   bool // called functions are not examined: each may return what it loads, and stores nothing
+	unknown bool // it calls code that is not known, which may store anywhere
+	grown   bool // written has grown, so that what is known must be computed again
+	final   bool // it has been computed
 	exits   []exit
 	busy    bool  // an exit is decided by what the region itself changes
 	idles   bool  // it pauses, or calls a function that sleeps or yields
@@ -38,6 +42,7 @@ type load struct {
 	at  uint64
 	via uint64 // the loads on which its address depends
 	span
+	asked bool // it is a call of another file's function instead, which tells what others have done
 }
 
 // exit is where control leaves a loop, and the value that decides it.
@@ -66,14 +71,21 @@ func (x *Finder) region(r *routine, l *code.Loop, held int8, rough bool) *region
 		}
 	}
 	var changes insn.RegSet
+	asking := false
 	for _, b := range l.Blocks {
 		for i := r.Blocks[b].Lo; i < r.Blocks[b].Hi; i++ {
-			changes |= r.Insts[i].Overwrites(insn.AMD64)
-			g.writesFrame(&r.Insts[i])
+			in := &r.Insts[i]
+			changes |= in.Overwrites(insn.AMD64)
+			g.writesFrame(in)
+			name := x.imported(in)
+			asking = asking || name != "" && asks(name)
 		}
 	}
 	s := x.entry()
 	s.held = held
+	if asking {
+		g.copies = x.copies(r, l.Head, changes)
+	}
 	for reg := range insn.Reg(len(s.regs)) {
 		switch {
 		case reg == insn.RSP:
@@ -91,8 +103,22 @@ func (x *Finder) region(r *routine, l *code.Loop, held int8, rough bool) *region
 // registers with addresses of one object are known to be that.
 func (x *Finder) before(r *routine, head int, reg insn.Reg) value {
 	own := value{class: fixed, root: x.register(reg)}
-	if len(r.Insts) > maxWhole {
+	whole := x.whole(r, head)
+	if whole == nil {
 		return own
+	}
+	v := whole.regs[reg]
+	if v.class == varies || v.root == 0 || x.roots[v.root] == (root{kind: fromRegister, reg: insn.RSP}) {
+		return own
+	}
+	return value{class: fixed, root: v.root, off: v.off}
+}
+
+// whole returns what is known of the registers before a block, by all of the function; nil if nothing
+// is.
+func (x *Finder) whole(r *routine, block int) *state {
+	if len(r.Insts) > maxWhole {
+		return nil
 	}
 	if r.whole == nil {
 		// Registers alone are followed.
@@ -102,14 +128,36 @@ func (x *Finder) before(r *routine, head int, reg insn.Reg) value {
 		}
 		r.whole.solve(x.entry())
 	}
-	if r.whole.failed || !r.whole.solver.Reached(head) {
-		return own
+	if r.whole.failed || !r.whole.solver.Reached(block) {
+		return nil
 	}
-	v := r.whole.solver.Before[head].regs[reg]
-	if v.class == varies || v.root == 0 || x.roots[v.root] == (root{kind: fromRegister, reg: insn.RSP}) {
-		return own
+	return &r.whole.solver.Before[block]
+}
+
+// copies returns the registers that hold the stack pointer plus a constant before a loop which does not
+// change them, with the constants.
+func (x *Finder) copies(r *routine, head int, changes insn.RegSet) map[insn.Reg]int64 {
+	out := map[insn.Reg]int64{}
+	sp := x.whole(r, head)
+	if sp == nil || sp.regs[insn.RSP].root != x.register(insn.RSP) {
+		return out
 	}
-	return value{class: fixed, root: v.root, off: v.off}
+	for reg := range insn.Reg(len(sp.regs)) {
+		if v := sp.regs[reg]; v.class != varies && v.root == x.register(insn.RSP) && (reg == insn.RSP || !changes.Has(reg)) {
+			out[reg] = v.off - sp.regs[insn.RSP].off
+		}
+	}
+	return out
+}
+
+// ofStack returns a span of the frame as one relative to the stack pointer, if it is known to be that.
+func (g *region) ofStack(s span) span {
+	if r := &g.x.roots[s.root]; r.kind == fromRegister {
+		if by, ok := g.copies[r.reg]; ok {
+			return span{g.x.register(insn.RSP), s.off + by, s.size}
+		}
+	}
+	return s
 }
 
 // entry returns the state in which each register has a value that is its own root.
@@ -252,7 +300,7 @@ func (g *region) leaves(s *state, in *insn.Inst, b *code.Block) {
 		switch {
 		case in.Cond == 0 || s.flags.class == varies:
 			g.busy = true
-		case s.flags.class == loaded:
+		case s.flags.class >= loaded:
 			g.exits = append(g.exits, exit{to, s.flags})
 		}
 	}
@@ -420,6 +468,9 @@ func (g *region) loadFrom(s *state, at uint64, from span, via uint64) value {
 	if g.x.roots[from.root].kind == absolute && !g.x.file.IsData(uint64(from.off)) || g.x.slots[uint64(from.off)] != "" && g.x.roots[from.root].kind == absolute {
 		return deref // nothing writes there
 	}
+	if at, ok := g.answerIn(from); ok {
+		return g.askedAt(at)
+	}
 	if from.root != 0 && g.ofFrame(from.root) {
 		if w, ok := s.frame.Get(g.x.key(from.root, from.off)); ok && w.size >= from.size {
 			return w.value
@@ -502,6 +553,9 @@ func (g *region) waits() (out []Wait) {
 		return nil
 	}
 	for _, e := range g.exits {
+		if !g.idles && e.by.class == answered {
+			continue // a loop that works through what it asks for
+		}
 		w := Wait{Func: g.r.fn, Exit: e.to, Sleeps: g.sleeps}
 		for n := range g.loads {
 			if e.by.loads>>n&1 == 0 {
@@ -509,7 +563,7 @@ func (g *region) waits() (out []Wait) {
 			}
 			l := &g.loads[n]
 			one := Load{At: l.at}
-			if g.x.roots[l.root].kind == absolute {
+			if !l.asked && g.x.roots[l.root].kind == absolute {
 				one.Addr, one.Size = uint64(l.off), l.size
 			}
 			w.Loads = append(w.Loads, one)
@@ -536,6 +590,9 @@ func (g *region) othersDecide(loads uint64) bool {
 
 // others reports whether the loop itself does not store to the memory of a load.
 func (g *region) others(l *load) bool {
+	if l.asked {
+		return true
+	}
 	if g.unknown && !g.x.static(l.root) {
 		return false
 	}

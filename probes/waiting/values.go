@@ -11,15 +11,16 @@ import (
 type class uint8
 
 const (
-	varies class = iota // by what the loop does, or in an unknown way
-	fixed               // not at all
-	loaded              // only by what other threads store to the memory of some loads
+	varies   class = iota // by what the loop does, or in an unknown way
+	fixed                 // not at all
+	loaded                // only by what other threads store to the memory of some loads
+	answered              // only by that, and by what functions of other files answer
 )
 
 // value is what is known of a register, of the flags, or of a word of the frame.
 type value struct {
 	class class
-	loads uint64 // if loaded: by number, the loads on which it depends
+	loads uint64 // if loaded or answered: by number, the loads on which it depends
 	// root and off describe the value as an address: off bytes from a root. No root: it is not known.
 	root rootID
 	off  int64
@@ -122,6 +123,8 @@ func join(a, b value) value {
 	switch {
 	case a == b:
 		return a
+	case a.class == answered || b.class == answered:
+		return combine(a, b) // which of two branches is taken is decided by answers too, as a rule
 	case a.class == loaded && b.class == loaded:
 		j := combine(a, b)
 		if a.root == b.root && a.off == b.off {
