@@ -127,10 +127,10 @@ func (r *Run) Check(steps []finding.Step, kind finding.Kind) error {
 	return nil
 }
 
-// CheckUnexplained is Check for a witness that may execute reads whose values no recorded write left:
-// something that was not recorded wrote them, and may do so at another time in the witness. It returns
-// the Seq of those reads.
-func (r *Run) CheckUnexplained(steps []finding.Step, kind finding.Kind) (reads []uint64, err error) {
+// CheckUnexplained is Check for a witness that may execute reads whose values no recorded write left,
+// and semaphore waits for which there was no recorded post: something that was not recorded wrote or
+// posted, and may do so at another time in the witness. It returns the Seq of those events.
+func (r *Run) CheckUnexplained(steps []finding.Step, kind finding.Kind) (unexplained []uint64, err error) {
 	s := r.start()
 	s.lenient = true
 	if refusal := s.checkAll(steps, kind); refusal != nil {
@@ -165,7 +165,7 @@ type state struct {
 	heads   []int32  // by queue: how many of its first events are known to be executed; see head
 	objects []object // by object number; see Run.ids
 	steps   int32    // number of steps so far
-	// lenient executes reads whose source is not known; unexplained has their Seq.
+	// lenient executes events of unknownSource; unexplained has their Seq.
 	lenient     bool
 	unexplained []uint64
 }

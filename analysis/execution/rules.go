@@ -125,9 +125,13 @@ func (s *state) update(i int32, o *object) {
 	o.writer = i
 }
 
-// positive checks a semaphore wait: the value must be above 0.
+// positive checks a semaphore wait: the value must be above 0. If it was 0 in the run too, a post was
+// not recorded, and the wait may succeed at any time.
 func (s *state) positive(i int32, o *object) *Refusal {
-	if o.value <= 0 {
+	if s.source[i] == unknownSource && s.lenient {
+		return nil
+	}
+	if o.value <= 0 || s.source[i] == unknownSource {
 		return refuse(Count, "semaphore %d is %d", s.events[i].Object, o.value)
 	}
 	return nil
@@ -142,7 +146,14 @@ func (s *state) zero(i int32, o *object) *Refusal {
 }
 
 func (s *state) post(_ int32, o *object) { o.value++ }
-func (s *state) wait(_ int32, o *object) { o.value-- }
+
+func (s *state) wait(i int32, o *object) {
+	if s.source[i] == unknownSource {
+		s.unexplained = append(s.unexplained, s.events[i].Seq)
+		return
+	}
+	o.value--
+}
 
 // notified checks a wake: wait → notification → wake. A notification without a waiting thread
 // wakes none, which is no error. So the rule checks at the wake whether the notification came

@@ -44,7 +44,8 @@ type need struct {
 // wake, the notification; for a receive, the number of messages; or one of these values.
 const (
 	noSource int32 = math.MinInt32 + iota // there is none
-	// unknownSource is the source of a read whose value is not that of the last write.
+	// unknownSource is the source of a read whose value is not that of the last write, and of a
+	// semaphore wait for which no post is left.
 	unknownSource
 	// unseenStore is the source of an atomic read that saw another value than recorded accesses of
 	// the variable before it: a store came in between that was not recorded, and orders the read.
@@ -464,6 +465,10 @@ func (w *walk) semaphore(i int32, e *event.Event) {
 		m.balance++
 		w.enter(i, posts)
 	case event.SemWait:
+		if m.hasInitial && m.balance+w.initial[o] <= 0 {
+			w.source[i] = unknownSource
+			return
+		}
 		m.balance--
 		m.waits++
 		if m.hasInitial && w.poster[e.Object] != 0 {

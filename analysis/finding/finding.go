@@ -142,8 +142,9 @@ type Finding struct {
 	// another thread may have written, the assumption holds. A Span without a thread stands for
 	// code that is not known.
 	Spans []Span `json:"-"`
-	// Unexplained are reads that the witness executes although no recorded write left the values that
-	// they read.
+	// Unexplained are events on which the finding rests although the record contradicts them: reads of
+	// values that no recorded write left, semaphore waits without a post, and so on. Peer of what a
+	// thread did after it had been joined is that thread.
 	Unexplained []Step `json:"-"`
 	// HasTimeout reports that a wait of the deadlock has a time limit, so that its threads
 	// do not wait for ever.

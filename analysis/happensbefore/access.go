@@ -1,6 +1,7 @@
 package happensbefore
 
 import (
+	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -11,7 +12,8 @@ import (
 type variable struct {
 	last *access // the latest access; nil: none
 	init *mark   // nil: not observed
-	// Of the last write: its value, whether that is known, and whether it was atomic.
+	// Of the last write: its value, whether that is known, and whether it was atomic. As long as there
+	// is none, the value is that of the first read.
 	value  uint64
 	valued bool
 	atomic bool
@@ -22,6 +24,8 @@ type variable struct {
 	reads   []access     // the last one last
 	spare   [][]heldLock // arrays of access.moreHeld to be reused
 	reports reports
+
+	contradiction *finding.Step // see Analysis.Contradicted; nil: there is none
 }
 
 // access is an access that later ones are compared with, and the data for a finding.
@@ -82,6 +86,8 @@ func (x *access) repeat(c *pool, t *thread, e *event.Event) {
 func (v *variable) recordWrite(t *thread, e *event.Event) {
 	if e.Op.IsWrite() {
 		v.value, v.valued, v.atomic = e.Value, e.Flags&event.HasValue != 0, e.Flags&event.Atomic != 0
+	} else if !v.valued && len(v.writes) == 0 && e.Flags&event.HasValue != 0 {
+		v.value, v.valued = e.Value, true
 	}
 	t.tick()
 }
@@ -108,7 +114,32 @@ func (a *Analysis) slowAccess(v *variable, t *thread, e *event.Event) {
 		v.last = &v.reads[len(v.reads)-1]
 	}
 	v.last.fill(c, v, t, e)
+	if e.Op == event.Read && v.contradicts(e) {
+		a.contradict(v, e)
+	}
 	v.recordWrite(t, e)
+}
+
+// maxContradicted bounds the variables of Analysis.contradicted.
+const maxContradicted = 1 << 12
+
+// contradict records that e, the last access of the variable, read another value than the last write
+// wrote. An atomic or late read need not have happened after that write.
+func (a *Analysis) contradict(v *variable, e *event.Event) {
+	if e.Flags&(event.Late|event.Atomic) == 0 && v.contradiction == nil && len(a.contradicted) < maxContradicted {
+		x := v.last.step(v.id)
+		v.contradiction, a.contradicted[v.id] = &x, v
+	}
+}
+
+// Contradicted returns the first read of a variable that shows that some write was not recorded: its
+// value is not that of the last write or, if there is none, of an earlier read, although all accesses
+// of the variable are ordered. It returns nil if there is none.
+func (a *Analysis) Contradicted(variable event.ObjectID) *finding.Step {
+	if v := a.contradicted[variable]; v != nil && len(v.reports.order) == 0 {
+		return v.contradiction
+	}
+	return nil
 }
 
 // joinBeforeCheck draws the edges to an access that exist already when the access is checked for

@@ -88,6 +88,8 @@ type Analysis struct {
 	uncertain bool // an edge may be missing, since something was not observed
 	found     races
 	extra     int // number of reports in memory beyond Options.MaxPairs of a variable
+	// contradicted has the variables of which a read was not that of the write before it.
+	contradicted map[event.ObjectID]*variable
 }
 
 var _ finding.Analysis = (*Analysis)(nil)
@@ -103,7 +105,7 @@ func New(o Options) *Analysis {
 	}
 	return &Analysis{
 		opts: o, held: o.Locks, ownLocks: own, live: map[event.ThreadID]*thread{}, pending: map[event.ThreadID]*mark{}, ended: map[event.ThreadID]*mark{}, detached: map[event.ThreadID]bool{},
-		inits: map[event.ObjectID]*mark{}, locks: newTable[lock](), vars: newTable[variable](), others: newTable[object](),
+		inits: map[event.ObjectID]*mark{}, contradicted: map[event.ObjectID]*variable{}, locks: newTable[lock](), vars: newTable[variable](), others: newTable[object](),
 		matcher: order.New(order.Must | order.Observed | order.Outcome), found: races{endedCounts: map[pair]*endedCount{}},
 	}
 }

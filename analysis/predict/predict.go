@@ -177,6 +177,6 @@ const (
 	// error of this package.
 	unexplained     = "the schedule that was found cannot be executed, as something of the run was not seen: %v"
 	toolError       = "the schedule that was found is none, which is an error of tracepredict: %v"
-	unexplainedRead = "any schedule that leads there needs a read of a value that no recorded write left"
+	unexplainedRead = "any schedule that leads there needs what the record does not explain: a read of a value that no recorded write left, or a wait for a semaphore without a post"
 	oneThread       = "one thread alone cannot do it"
 )

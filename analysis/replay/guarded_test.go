@@ -21,6 +21,12 @@ import (
 // the trace. Each event has its number as its Seq and call stack.
 func reportOf(t *testing.T, events []event.Event, readings []run.Reading) report.Report {
 	t.Helper()
+	return reportOfRun(t, events, run.Summary{PID: 1, Threads: 3, Readings: readings})
+}
+
+// reportOfRun is reportOf with a summary of the run.
+func reportOfRun(t *testing.T, events []event.Event, s run.Summary) report.Report {
+	t.Helper()
 	var file bytes.Buffer
 	w, err := trace.NewWriter(&file, trace.WriterOptions{Names: unnamed{}})
 	if err != nil {
@@ -31,7 +37,8 @@ func reportOf(t *testing.T, events []event.Event, readings []run.Reading) report
 		e.Seq, e.Stack = uint64(i+1), event.StackID(i+1)
 		w.Event(&e)
 	}
-	if err := w.Close(run.Summary{PID: 1, Events: uint64(len(events)), Threads: 3, Readings: readings}); err != nil {
+	s.Events = uint64(len(events))
+	if err := w.Close(s); err != nil {
 		t.Fatal(err)
 	}
 	r, err := trace.NewReader(&file, "guarded")

@@ -331,16 +331,32 @@ func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) str
 	}
 }
 
-// unexplained returns the reason for doubt that a schedule executes a read of a value that no recorded
-// write left.
-func unexplained(read *finding.Step, names run.Namer) string {
+// unexplained returns the reason for doubt that a finding rests on an event which the record
+// contradicts.
+func unexplained(x *finding.Step, names run.Namer) string {
 	at := ""
-	if frames := names.Frames(read.Stack); len(frames) > 0 && frames[0].Line > 0 {
+	if frames := names.Frames(x.Stack); len(frames) > 0 && frames[0].Line > 0 {
 		at = fmt.Sprintf(" at %s:%d", path.Base(frames[0].File), frames[0].Line)
 	} else if len(frames) > 0 && frames[0].Function != "" {
 		at = " in " + frames[0].Function
 	}
-	return fmt.Sprintf("T%d read a value of %s%s that no recorded write left, and what wrote it may order any two events", read.Thread, cmp.Or(names.Object(read.Object).Name, "a variable"), at)
+	object := names.Object(x.Object).Name
+	switch x.Op {
+	case event.SemWait:
+		return fmt.Sprintf("T%d got past its wait for %s%s although no recorded post was left, and what posted may order any two events", x.Thread, cmp.Or(object, "a semaphore"), at)
+	case event.Wake:
+		return fmt.Sprintf("T%d woke from its wait on %s%s although no recorded notification was left, and what woke it may order any two events", x.Thread, cmp.Or(object, "a condition"), at)
+	case event.BarrierDepart:
+		return fmt.Sprintf("T%d left %s%s although fewer threads than it waits for were seen to arrive, and those not seen may order any two events", x.Thread, cmp.Or(object, "a barrier"), at)
+	case event.Receive:
+		return fmt.Sprintf("T%d received%s from %s, to which nobody was seen to send, and what sent may order any two events", x.Thread, at, cmp.Or(object, "a channel"))
+	case event.Join:
+		return fmt.Sprintf("T%d was joined twice, the second time%s, so that what its end orders is not known", x.Peer, at)
+	}
+	if x.Peer == x.Thread {
+		return fmt.Sprintf("T%d went on%s after it had been joined, so that what its end orders is not known", x.Thread, at)
+	}
+	return fmt.Sprintf("T%d read a value of %s%s that no recorded write left, and what wrote it may order any two events", x.Thread, cmp.Or(object, "a variable"), at)
 }
 
 // temporary returns the reason for doubt that a wait of a deadlock has a time limit.

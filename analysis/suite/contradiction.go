@@ -8,12 +8,32 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// contradictions are the locks of which the record contradicts itself: a thread acquired one that
-// another thread held, or the memory of one became another object while it was held. A release
-// was then not seen, so that its thread seemed to hold the lock for longer than it did.
+// contradictions are the objects and threads of which the record contradicts itself, so that something
+// was not seen. A thread acquired a lock that another thread held, or the memory of a lock became
+// another object while it was held: a release was not seen, and its thread seemed to hold the lock for
+// longer than it did. A semaphore let a thread through although its value was 0, a thread woke and
+// nobody had notified it, it left a barrier before all had arrived, or it received from a channel of its
+// process to which nobody had sent. A thread was joined twice, or did
+// something after it had been joined. The contradictions of variables are happensbefore's.
 type contradictions struct {
-	locks map[event.ObjectID]contradiction
-	last  event.Event // the last event if that is an inferred release; else the zero value
+	locks      map[event.ObjectID]contradiction
+	last       event.Event                 // the last event if that is an inferred release; else the zero value
+	counts     map[event.ObjectID]*counted // by semaphore, condition, barrier or channel
+	joined     []uint64                    // by thread, a bit each
+	unexpected map[event.ThreadID]finding.Step
+}
+
+// counted is what is counted of a semaphore, condition, barrier or channel.
+type counted struct {
+	known  bool         // a semaphore's value, or a barrier's size, is known
+	value  uint64       // a semaphore's value; number of wakes that the notifications so far allow; size of a barrier
+	begun  uint64       // number of arrivals at a barrier, or of sends
+	ended  uint64       // number of departures
+	failed finding.Step // the first event that contradicts the count; the zero Step: there is none
+}
+
+func newContradictions() contradictions {
+	return contradictions{locks: map[event.ObjectID]contradiction{}, counts: map[event.ObjectID]*counted{}, unexpected: map[event.ThreadID]finding.Step{}}
 }
 
 type contradiction struct {
@@ -34,6 +54,148 @@ func (c *contradictions) event(e *event.Event) {
 	if e.Op == event.Release && e.Flags&event.Inferred != 0 {
 		c.last = event.Event{Thread: e.Thread, Object: e.Object}
 	}
+	if c.hasJoined(e.Thread) && (e.Op.IsAccess() || e.Op.IsAcquire()) && e.Flags&(event.Inferred|event.Late) == 0 {
+		c.unexpect(e.Thread, e)
+	}
+	switch e.Op {
+	case event.Join:
+		c.join(e)
+	case event.SemPost, event.SemWait, event.Signal, event.Broadcast, event.Wake, event.BarrierArrive, event.BarrierDepart, event.Send, event.Receive, event.Init:
+		c.count(e)
+	case event.Destroy:
+		if x := c.counts[e.Object]; x != nil && x.failed.Seq == 0 {
+			delete(c.counts, e.Object)
+		}
+	}
+}
+
+// maxJoined bounds the numbers of the threads that are known to have been joined.
+const maxJoined = 1 << 20
+
+func (c *contradictions) hasJoined(t event.ThreadID) bool {
+	at := int(t / 64)
+	return at < len(c.joined) && c.joined[at]>>(t%64)&1 != 0
+}
+
+// join records that a thread was joined.
+func (c *contradictions) join(e *event.Event) {
+	if c.hasJoined(e.Peer) {
+		c.unexpect(e.Peer, e)
+	}
+	if e.Peer >= maxJoined {
+		return
+	}
+	for int(e.Peer/64) >= len(c.joined) {
+		c.joined = append(c.joined, 0)
+	}
+	c.joined[e.Peer/64] |= 1 << (e.Peer % 64)
+}
+
+// unexpect records an event of a thread, or its join, after it was joined.
+func (c *contradictions) unexpect(t event.ThreadID, e *event.Event) {
+	if _, known := c.unexpected[t]; known || len(c.unexpected) == maxContradictions {
+		return
+	}
+	step := stepOf(e)
+	if e.Op != event.Join {
+		step.Peer = t
+	}
+	c.unexpected[t] = step
+}
+
+func stepOf(e *event.Event) finding.Step {
+	return finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer, Stack: e.Stack, Value: e.Value}
+}
+
+// endless is the number of wakes that a broadcast allows: it may also wake threads whose waits were
+// recorded after it.
+const endless = 1 << 62
+
+// count processes an event of a semaphore, condition, barrier or channel.
+func (c *contradictions) count(e *event.Event) {
+	x := c.counts[e.Object]
+	if x == nil {
+		if e.Op == event.Init && (e.Flags&(event.HasValue|event.Inferred) != event.HasValue || e.Kind != event.KindSemaphore && e.Kind != event.KindBarrier) {
+			return
+		}
+		x = &counted{}
+		c.counts[e.Object] = x
+	}
+	possible := true
+	switch e.Op {
+	case event.Init:
+		x.known, x.value = true, e.Value
+	case event.SemPost, event.Signal:
+		x.value = min(x.value+1, endless)
+	case event.Broadcast:
+		x.value = endless
+	case event.SemWait:
+		possible = !x.known || x.value > 0
+		x.value -= min(x.value, 1)
+	case event.Wake:
+		if e.Flags&(event.TimedOut|event.Inferred) == 0 {
+			possible = x.value > 0
+			x.value -= min(x.value, 1)
+		}
+	case event.BarrierArrive:
+		x.begun++
+	case event.BarrierDepart:
+		x.ended++
+		possible = !x.known || x.value == 0 || x.ended <= x.begun/x.value*x.value
+	case event.Send:
+		x.begun++
+	case event.Receive:
+		possible = x.begun > 0 || e.Flags&event.HasValue == 0 // bytes are counted if only these threads use the channel
+	}
+	if !possible && x.failed.Seq == 0 {
+		x.failed = stepOf(e)
+	}
+}
+
+// remember adds the threads and objects that a reason for doubt may name.
+func (c *contradictions) remember(n *event.Names) {
+	for _, x := range c.counts {
+		x.failed.Remember(n)
+	}
+	for _, x := range c.unexpected {
+		x.Remember(n)
+	}
+}
+
+// under returns the events that the record contradicts, of those on which the witness of a finding
+// rests: of a variable if the witness executes a read of it, of a semaphore, condition, barrier or
+// channel if it executes the end of a wait there, and of a thread if it executes something of it, or its join.
+func (s *Suite) under(f *finding.Finding) []finding.Step {
+	var out []finding.Step
+	add := func(x *finding.Step) {
+		if x != nil && x.Seq != 0 && !slices.ContainsFunc(out, func(y finding.Step) bool { return y.Seq == x.Seq }) {
+			out = append(out, *x)
+		}
+	}
+	c := &s.contradictions
+	for i := range executed(f) {
+		step := &f.Witness[i]
+		switch step.Op {
+		case event.Read, event.Update:
+			add(s.order.Contradicted(step.Object))
+		case event.SemWait, event.Wake, event.BarrierDepart, event.Receive:
+			if x := c.counts[step.Object]; x != nil {
+				add(&x.failed)
+			}
+		}
+		for _, t := range []event.ThreadID{step.Thread, step.Peer} {
+			if x, bad := c.unexpected[t]; bad {
+				add(&x)
+			}
+		}
+	}
+	return out
+}
+
+// executed returns the steps of a finding's witness before those of its evidence, which happen at once
+// or never.
+func executed(f *finding.Finding) []finding.Step {
+	return f.Witness[:max(0, len(f.Witness)-len(f.Evidence))]
 }
 
 // pair processes an inferred release and the event after it, on the same lock.
@@ -82,12 +244,16 @@ func (c *contradictions) doubt(f *finding.Finding) string {
 }
 
 // WithContradictions returns a function that returns the reason for doubt of another one, or else
-// that, known so far, the record contradicts itself about one of the finding's locks; nil for nil.
+// that, known so far, the record contradicts itself about one of the finding's locks; nil for nil. It
+// sets Finding.Unexplained first.
 func (s *Suite) WithContradictions(doubt func(*finding.Finding) string) func(*finding.Finding) string {
 	if doubt == nil {
 		return nil
 	}
 	return func(f *finding.Finding) string {
+		if f.Confidence == finding.Predicted && len(f.Unexplained) == 0 {
+			f.Unexplained = s.under(f)
+		}
 		if why := doubt(f); why != "" {
 			return why
 		}

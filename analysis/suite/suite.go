@@ -76,7 +76,7 @@ type Suite struct {
 // New returns a suite.
 func New(o Options) *Suite {
 	held := locks.New()
-	s := &Suite{policy: o.Locks.Policy, locks: held, explain: o.Explain, depend: depend.New(depend.Options{}), hangs: hang.New(o.OnHangOver), earlyRaces: map[accessPair]finding.Finding{}, contradictions: contradictions{locks: map[event.ObjectID]contradiction{}}}
+	s := &Suite{policy: o.Locks.Policy, locks: held, explain: o.Explain, depend: depend.New(depend.Options{}), hangs: hang.New(o.OnHangOver), earlyRaces: map[accessPair]finding.Finding{}, contradictions: newContradictions()}
 	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals, Judges: o.NewChecker, BeforeEviction: s.predictRaces})
 	s.history = history
 	if o.Explain {
@@ -138,6 +138,7 @@ func (s *Suite) Remember(n *event.Names) {
 	s.hangs.Remember(n)
 	s.misuse.Remember(n)
 	s.early.remember(n)
+	s.contradictions.remember(n)
 	for _, f := range s.earlyRaces {
 		rememberFinding(n, &f)
 	}
@@ -185,12 +186,12 @@ func (s *Suite) settled(deadlocks []finding.Finding, candidates [][][]uint64) []
 	return out
 }
 
-// downgradeUnexplained makes findings likely that are still more, although their witness executes reads
-// whose values no recorded write left.
+// downgradeUnexplained makes findings likely that are still more, although they rest on events that the
+// record contradicts.
 func downgradeUnexplained(all []finding.Finding) []finding.Finding {
 	for i := range all {
 		if f := &all[i]; len(f.Unexplained) > 0 && f.Confidence.AtLeast(finding.Predicted) {
-			f.Confidence, f.Reason = finding.Likely, fmt.Sprintf("T%d read a value that no recorded write left", f.Unexplained[0].Thread)
+			f.Confidence, f.Reason = finding.Likely, fmt.Sprintf("the record contradicts itself at event %d of T%d", f.Unexplained[0].Seq, f.Unexplained[0].Thread)
 		}
 	}
 	return all
