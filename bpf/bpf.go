@@ -88,6 +88,10 @@ const MaxSites = 1 << 16
 // (OpUnseen); 0 means none.
 const MaxUnseen = 1 << 13
 
+// UnseenEarly marks, in the cookie of the probe of such an instruction, that executions count while the
+// process has one thread too. Their records have a Value.
+const UnseenEarly = 1 << 16
+
 // MaxArgs bounds the number of parameters of a call that are recorded.
 const MaxArgs = 6
 

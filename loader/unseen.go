@@ -64,6 +64,9 @@ func (s *Session) attachUnseen(p *process, m *Module) error {
 		if byGroup[g] == nil {
 			groups = append(groups, g)
 		}
+		if probe.What == elf.UnseenPointer {
+			number |= bpf.UnseenEarly
+		}
 		byGroup[g] = append(byGroup[g], attach.Probe{Offset: probe.Offset, Site: number, Program: probes.ProgramUnseen})
 	}
 	for _, g := range groups {
@@ -149,6 +152,19 @@ func (m *Module) reportedAddrs() map[uint64]bool {
 		}
 	}
 	return addrs
+}
+
+// Pointed returns the atomic variables of the module that may have been accessed unobserved from the
+// beginning on. earlier reports that the program ran before it was observed.
+func (s *Session) Pointed(m *Module, earlier bool) []probes.Pointed {
+	all := slices.Clone(m.Plan.Pointed)
+	reported := m.reportedAddrs()
+	for _, probe := range m.Plan.UnseenProbes {
+		if probe.What == elf.UnseenPointer && (earlier || !reported[probe.At]) {
+			all = append(all, probes.Pointed{Variable: probe.Variable, Where: m.Plan.Describe(probe)})
+		}
+	}
+	return all
 }
 
 // Ordered reports whether what calls of a function of the C library order is recorded elsewhere: by the

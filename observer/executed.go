@@ -20,7 +20,7 @@ func (o *Observer) recordExecuted(t *thread, r *bpf.Record) {
 	if r.Result != 0 && e.ObservedUntil == 0 {
 		e.ObservedUntil = since
 	}
-	if o.names.lastThread > 1 {
+	if o.names.lastThread > 1 || r.Value != 0 {
 		e.Hits = append(e.Hits, run.Hit{Thread: t.id, Since: since, Until: o.stats.Events + uint64(len(o.postponed))})
 	}
 }

@@ -55,13 +55,16 @@ func (p *Planner) atomics(b *builder) error {
 	all, room := slices.Concat(p.atomic, fileAtomics), maxAtomicSites
 	queries := make([]variable.Query, len(all))
 	for i, v := range all {
-		queries[i].Variable, queries[i].Escapes = v, v.Array != nil
+		queries[i].Variable, queries[i].Escapes = v, !guard(v)
 	}
 	covered := len(b.plan.Coverage)
 	for i, a := range b.code.Direct(queries) {
 		n, err := b.atomic(all[i], a, room)
 		if err != nil {
 			return fmt.Errorf("find the accesses of %s in %s: %w", all[i].Name, b.plan.File.Name(), err)
+		}
+		if !guard(all[i]) {
+			b.pointersTo(all[i].Name, a.Result)
 		}
 		if room -= n; room <= 0 {
 			b.note("%s has more than %d accesses of atomic variables: those of %d {variable|variables} are not observed", b.plan.File.Name(), maxAtomicSites, len(all)-i)
@@ -101,7 +104,10 @@ func (b *builder) elementNotes(covers []Coverage) {
 // findAtomics returns the atomic variables of the file, except those that are watched by name.
 func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 	f := b.plan.File
-	all, err := variable.AtomicTyped(f)
+	all, large, err := variable.AtomicTyped(f)
+	for _, name := range large {
+		b.plan.Pointed = append(b.plan.Pointed, Pointed{name, "any of " + name})
+	}
 	if err != nil {
 		b.note("%v: atomic variables are known by their instructions alone", err)
 	}
@@ -194,7 +200,7 @@ func (b *builder) guards(names *symbolize.Table, most int) (vars []variable.Vari
 	f, omitted := b.plan.File, 0
 	for _, s := range f.Symbols() {
 		switch {
-		case !strings.HasPrefix(s.Name, "_ZGV") || !f.IsData(s.Addr):
+		case !strings.HasPrefix(s.Name, guardPrefix) || !f.IsData(s.Addr):
 		case len(vars) == most:
 			omitted++
 		default:
@@ -205,6 +211,15 @@ func (b *builder) guards(names *symbolize.Table, most int) (vars []variable.Vari
 		b.note("the guards of %d static {object|objects} of %s are not observed: that {its|their} making comes before all use is then not known", omitted, f.Name())
 	}
 	return vars
+}
+
+// guardPrefix begins the mangled names of guards.
+const guardPrefix = "_ZGV"
+
+// guard reports whether a variable is a guard. The C++ run-time library gets its address from the code
+// that checks it, and nothing else does.
+func guard(v variable.Variable) bool {
+	return v.AtomicByUse && (strings.HasPrefix(v.Name, guardPrefix) || strings.HasPrefix(v.Name, "guard variable for "))
 }
 
 // holdsLibrary reports whether a file is a static program that contains its C library.

@@ -39,6 +39,7 @@ type builder struct {
 	sitesAt          map[uint64]int // number of sites at each address; see countSites
 
 	indivisible []elf.UnseenSite // the atomic instructions that findAtomics found
+	pointers    []atomicPointer  // to atomic variables, where their addresses are not followed
 	allSwept    bool             // indivisible covers all code of the file
 
 	escaped    []string // the objects watched for Options.Shared whose address escapes

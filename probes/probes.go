@@ -169,6 +169,9 @@ type Plan struct {
 	// UnseenProbes are the probes of the instructions that synchronise without being observed. Each
 	// records which threads execute its instruction.
 	UnseenProbes []UnseenProbe
+	// Pointed are the atomic variables that may be accessed without being observed, from the beginning
+	// on or from instructions on that can have no probe, with where their addresses go.
+	Pointed []Pointed
 	// Notes are sentences about what cannot be observed in this file.
 	Notes []string
 	// Objects are the objects of Options.Objects that the file defines.

@@ -26,7 +26,10 @@ type UnseenProbe struct {
 	Class  cheapsite.Class
 	What   elf.UnseenKind
 	Callee string // the function that the instruction calls, or ""
-	Why    string // one line for people
+	// Variable is the name of the atomic variable whose address goes where it is not followed; "" if
+	// What is not elf.UnseenPointer.
+	Variable string
+	Why      string // one line for people
 }
 
 // maxUnseen bounds the instructions of one file that get an UnseenProbe. Rust's standard library,
@@ -43,9 +46,24 @@ const maxUnseenText = 8 << 20
 // observed. It plans none if one of them can have no probe: then hits of the others change no
 // verdict.
 func (b *builder) planUnseen() error {
+	probes, err := b.unseenProbes()
+	if err != nil {
+		return err
+	}
+	if probes == nil {
+		for _, p := range b.pointers {
+			b.pointed(p)
+		}
+	}
+	b.plan.UnseenProbes = probes
+	return nil
+}
+
+// unseenProbes returns the probes that planUnseen plans; nil if there are none.
+func (b *builder) unseenProbes() ([]UnseenProbe, error) {
 	unseen, ok, err := b.orderingSites()
 	if err != nil || !ok {
-		return err
+		return nil, err
 	}
 	observed, sites := b.plan.Observed(), map[uint64]bool{}
 	for i := range b.plan.Sites {
@@ -58,25 +76,25 @@ func (b *builder) planUnseen() error {
 		}
 		probe, ok := b.unseenProbe(s, func(addr uint64) bool { return sites[addr] })
 		if !ok {
-			return nil
+			return nil, nil
 		}
 		unseenProbes = append(unseenProbes, probe)
 	}
-	waits, err := b.waits(func(addr uint64) bool { return sites[addr] })
+	occupied := func(addr uint64) bool { return sites[addr] }
+	waits, err := b.waits(occupied)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if room := maxUnseen - len(unseenProbes); len(waits) > room && room >= 0 {
 		b.note("%s has %d loops that wait for other threads, too many: {it is|they are} not observed which end", path.Base(b.plan.File.Name()), len(waits))
 		waits = nil
 	}
-	unseenProbes = append(unseenProbes, waits...)
+	unseenProbes = slices.Concat(unseenProbes, waits)
 	if len(unseenProbes) > maxUnseen {
 		b.note("%s synchronises by itself at %d places that are not observed, more than the %d at which probes would tell whether they are executed: all are taken to be", path.Base(b.plan.File.Name()), len(unseenProbes), maxUnseen)
-		return nil
+		return nil, nil
 	}
-	b.plan.UnseenProbes = unseenProbes
-	return nil
+	return append(unseenProbes, b.pointerProbes(occupied)...), nil
 }
 
 // maxWaitText bounds the size of code, in bytes, that is searched for loops that wait. The search of
@@ -242,6 +260,9 @@ func (p *Plan) Describe(probe UnseenProbe) string {
 		f.Function = strings.ReplaceAll(short, "::<>", "") // what demangling leaves of Rust's generics
 	}
 	what := probe.What.String()
+	if probe.Variable != "" {
+		what = "pointer to " + probe.Variable
+	}
 	if probe.What == elf.UnseenCall && probe.Callee != "" {
 		what += " of " + probe.Callee
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
+	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/libname"
 )
@@ -228,8 +229,21 @@ func (l *Link) unseenSync() []run.Doubt {
 		if reason != "" {
 			doubts = append(doubts, run.Doubt{Reason: reason, Processes: l.Session.ProcessesWith(m)})
 		}
+		if all := l.Session.Pointed(m, l.Observer.Attached()); len(all) > 0 {
+			doubts = append(doubts, run.Doubt{Reason: pointedReason(all), Processes: l.Session.ProcessesWith(m)})
+		}
 	}
 	return doubts
+}
+
+// pointedReason returns why a prediction is in doubt because of atomic variables that may be accessed
+// unobserved.
+func pointedReason(all []probes.Pointed) string {
+	more := ""
+	if n := len(all) - 1; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("atomic variables may be accessed unobserved, which may order any two events (%s%s)", all[0].Where, more)
 }
 
 // unseenIn returns why a prediction is in doubt because of the code of a module; "" if it is not.

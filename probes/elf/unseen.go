@@ -20,6 +20,7 @@ const (
 	UnseenSyscall                   // a system call instruction, or a call of syscall(2)
 	UnseenCall                      // a call of a library's function that orders threads
 	UnseenWait                      // a loop that waits for a value that another thread stores; see probes/waiting
+	UnseenPointer                   // a pointer to an atomic variable, through which it may be accessed
 )
 
 // String returns the kind as text for people.
@@ -33,6 +34,8 @@ func (k UnseenKind) String() string {
 		return "call"
 	case UnseenWait:
 		return "loop that waits"
+	case UnseenPointer:
+		return "pointer to an atomic variable"
 	}
 	return "unknown"
 }

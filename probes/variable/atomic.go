@@ -20,17 +20,18 @@ const MaxAtomicTyped = 1 << 12
 // structures and unions of such a type. The elements of an array, or the same members of its
 // elements, are one variable. All have 1, 2, 4 or 8 bytes and an address, by which they are sorted.
 // Without debug information the result is empty, and there is no error. If there are more than
-// MaxAtomicTyped, some are left out.
-func AtomicTyped(f *bin.File) (vars []Variable, err error) {
+// MaxAtomicTyped, some are left out. Large are the names of variables with such members in arrays within
+// elements of other arrays, both with more than eight elements: these are left out.
+func AtomicTyped(f *bin.File) (vars []Variable, large []string, err error) {
 	defer func() { // the standard library's reader of debug information can panic
 		if r := recover(); r != nil {
-			vars, err = nil, fmt.Errorf("look for atomic variables of %s: the debug information is damaged: %v", f.Name(), r)
+			vars, large, err = nil, nil, fmt.Errorf("look for atomic variables of %s: the debug information is damaged: %v", f.Name(), r)
 		}
 	}()
 	fd := NewFinder([]*bin.File{f})
 	x := fd.index(f)
 	if x == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
 	seeker := atomicSeeker{x: x, known: map[dwarf.Offset][]atomicPath{}}
 	for _, v := range x.all(func([]component) bool { return true }) {
@@ -42,13 +43,18 @@ func AtomicTyped(f *bin.File) (vars []Variable, err error) {
 		}
 		for _, path := range seeker.paths(v.typ, v.typUnit) {
 			c := candidate{file: f, found: &v, parts: 1}
-			if got, err := c.variable(path.query()); err == nil && got.Atomic && path.spread(&got) {
+			got, err := c.variable(path.query())
+			switch {
+			case err != nil || !got.Atomic:
+			case path.large:
+				large = append(large, strings.ReplaceAll(got.Name, "[0]", "[]"))
+			case path.spread(&got):
 				vars = append(vars, fd.copied(got))
 			}
 		}
 	}
 	slices.SortStableFunc(vars, func(a, b Variable) int { return cmp.Compare(a.Addr, b.Addr) })
-	return slices.CompactFunc(vars, func(a, b Variable) bool { return a.Addr == b.Addr }), nil
+	return slices.CompactFunc(vars, func(a, b Variable) bool { return a.Addr == b.Addr }), large, nil
 }
 
 // atomicPath is the path from a variable to an atomic part of it. A part without a name is a
@@ -56,6 +62,8 @@ func AtomicTyped(f *bin.File) (vars []Variable, err error) {
 type atomicPath struct {
 	parts []part
 	array *Array // the array that the path goes through at its first element; nil if none
+	after int    // number of subscripts after those of the array
+	large bool   // the path leads through two arrays with too many elements
 }
 
 // query returns the path in the form of a parsed user query.
@@ -77,8 +85,11 @@ func (p atomicPath) spread(v *Variable) bool {
 	if p.array == nil {
 		return true
 	}
-	first := strings.Repeat("[0]", len(p.array.Dims))
-	at := strings.LastIndex(v.Name, first)
+	first, at := strings.Repeat("[0]", len(p.array.Dims)), len(v.Name)
+	for range p.after {
+		at = max(strings.LastIndexByte(v.Name[:at], '['), 0)
+	}
+	at = strings.LastIndex(v.Name[:at], first)
 	if at < 0 || uint64(v.Size) > p.array.Stride {
 		return false
 	}
@@ -98,6 +109,9 @@ const (
 	maxAtomicMembers = 64
 	maxAtomicDepth   = 8
 	maxAtomicArray   = 1 << 30
+	// maxUnfolded bounds the elements of an array that are variables of their own, since another
+	// array is within or around them. An instruction may access any of them, with a site for each.
+	maxUnfolded = 8
 )
 
 // paths returns the paths to the atomic parts of a variable of a type: an empty path if the
@@ -138,12 +152,54 @@ func (a *atomicSeeker) elements(of *dw.Type, u *dw.CompileUnit, depth int) (out 
 		return nil
 	}
 	for _, p := range a.within(of.Of, u, depth+1) {
-		if p.array == nil {
-			subscript := part{index: make([]uint64, len(array.Dims))}
-			out = append(out, atomicPath{parts: append([]part{subscript}, p.parts...), array: array})
-		}
+		out = append(out, p.inElements(array)...)
 	}
 	return out
+}
+
+// inElements returns the paths that lead through the elements of an array and go on as p. If p goes
+// through an array itself, there is one path for each element of the smaller one of the two.
+func (p atomicPath) inElements(array *Array) (out []atomicPath) {
+	inner := p.array
+	if inner == nil && !p.large {
+		p.parts, p.array = p.below(make([]uint64, len(array.Dims))), array
+		return []atomicPath{p}
+	}
+	zeros := make([]uint64, len(array.Dims))
+	if p.large || min(array.length(), inner.length()) > maxUnfolded {
+		return []atomicPath{{parts: p.below(zeros), large: true}}
+	}
+	if array.length() <= inner.length() {
+		for i := range array.length() {
+			out = append(out, atomicPath{parts: p.below(array.subscripts(i)), array: inner, after: p.after})
+		}
+		return out
+	}
+	for i := range inner.length() {
+		q := atomicPath{parts: p.below(zeros), array: array}
+		for _, x := range p.parts {
+			q.after += len(x.index)
+		}
+		q.parts[1+p.arrayPart()].index = inner.subscripts(i)
+		out = append(out, q)
+	}
+	return out
+}
+
+// below returns the parts of p after subscripts of an enclosing array.
+func (p atomicPath) below(subscripts []uint64) []part {
+	return append([]part{{index: subscripts}}, p.parts...)
+}
+
+// arrayPart returns the index of the part that has the subscripts of p.array.
+func (p atomicPath) arrayPart() int {
+	for i, after := len(p.parts)-1, 0; i >= 0; i-- {
+		if len(p.parts[i].index) > 0 && after == p.after {
+			return i
+		}
+		after += len(p.parts[i].index)
+	}
+	return 0
 }
 
 func (a *atomicSeeker) members(t *dw.Type, u *dw.CompileUnit, depth int) []atomicPath {

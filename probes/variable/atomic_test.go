@@ -1,6 +1,7 @@
 package variable
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -43,7 +44,7 @@ func TestAtomicTyped(t *testing.T) {
 	} {
 		t.Run(c.compiler+c.source, func(t *testing.T) {
 			f := build(t, c.compiler, c.flags, []string{c.source}, map[string]string{c.source: c.text})
-			vars, err := AtomicTyped(f)
+			vars, _, err := AtomicTyped(f)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,6 +64,49 @@ func TestAtomicTyped(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestNestedArrays checks that atomic members in arrays within elements of arrays are found: of the
+// smaller array, each element is a variable of its own.
+func TestNestedArrays(t *testing.T) {
+	f := build(t, "gcc", []string{"-g"}, []string{"a.c"}, map[string]string{"a.c": `
+#include <stdatomic.h>
+struct cell { long pad; atomic_int set; };
+static struct { char n; struct cell in[3]; } wide[20];
+static struct { char n; struct cell in[20]; } deep[1][2];
+static struct { char n; struct cell in[9]; } large[9];
+static struct { struct { struct cell in[2]; } mid[2]; } three[9];
+int main(void) { wide[1].in[2].set = deep[0][1].in[3].set = large[4].in[2].set = three[1].mid[0].in[1].set = 1; return 0; }
+`})
+	vars, large, err := AtomicTyped(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, v := range vars {
+		got = append(got, v.Name)
+		first, last := strings.Replace(v.Name, "[]", strings.Repeat("[0]", len(v.Array.Dims)), 1), v.Name
+		for _, n := range v.Array.Dims {
+			last = strings.Replace(last, "[]", fmt.Sprintf("[%d]", n-1), 1)
+		}
+		if found := mustFind(t, f, first); found.Addr != v.Addr {
+			t.Errorf("%s begins at 0x%x, want 0x%x", v.Name, v.Addr, found.Addr)
+		}
+		if at, found := v.Addr+v.Array.Span()-v.Array.Stride, mustFind(t, f, last); found.Addr != at {
+			t.Errorf("%s ends at 0x%x, want 0x%x", v.Name, at, found.Addr)
+		}
+	}
+	want := []string{
+		"deep[0][0].in[].set", "deep[0][1].in[].set",
+		"three[].mid[0].in[0].set", "three[].mid[0].in[1].set", "three[].mid[1].in[0].set", "three[].mid[1].in[1].set",
+		"wide[].in[0].set", "wide[].in[1].set", "wide[].in[2].set",
+	}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if want := []string{"large[].in[].set"}; !slices.Equal(large, want) {
+		t.Errorf("large: %q, want %q", large, want)
 	}
 }
 

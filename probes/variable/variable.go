@@ -99,6 +99,18 @@ func (a *Array) Span() uint64 {
 	return n
 }
 
+// length returns the number of elements.
+func (a *Array) length() uint64 { return a.Span() / a.Stride }
+
+// subscripts returns the subscripts of an element, counted from 0.
+func (a *Array) subscripts(i uint64) []uint64 {
+	out := make([]uint64, len(a.Dims))
+	for d := len(a.Dims) - 1; d >= 0; d-- {
+		out[d], i = i%a.Dims[d], i/a.Dims[d]
+	}
+	return out
+}
+
 // begins reports whether the variable, or an element of it, begins at addr.
 func (v *Variable) begins(addr uint64) bool {
 	if v.Array == nil {

@@ -65,6 +65,45 @@ func TestUnseenSyncWithoutAtomics(t *testing.T) {
 	}
 }
 
+// TestPointersToAtomics checks that accesses of an atomic variable through pointers, which are not
+// observed, weaken a finding from where its address goes to where it is not followed, and that an
+// element whose index is computed orders threads. The report of the trace is the same.
+func TestPointersToAtomics(t *testing.T) {
+	needBPF(t)
+	for _, c := range []struct{ mode, define, summary, reason string }{
+		{"", "", "predicted race of data", ""},
+		{"other", "", "predicted race of data", ""},
+		{"direct", "", "", ""},
+		{"nested", "", "", ""},
+		{"passed", "", "likely race of data", "(pointer to passed in may_go at handed_out.c:"},
+		{"called", "", "likely race of data", "(pointer to called in "},
+		{"handed", "", "likely race of data", "(pointer to handed in main at handed_out.c:"},
+		{"", "-DLISTED", "likely race of data", "(pointer to listed, in data at 0x"},
+		{"", "-DWIDE", "likely race of data", "(any of wide[].cells[].set)"},
+	} {
+		t.Run(c.mode+c.define, func(t *testing.T) {
+			flags := []string{"-g"}
+			if c.define != "" {
+				flags = append(flags, c.define)
+			}
+			dir := t.TempDir()
+			file, live, again := filepath.Join(dir, "trace"), filepath.Join(dir, "live.json"), filepath.Join(dir, "again.json")
+			want := 66
+			if c.summary == "" {
+				want = 0
+			}
+			startTool(t, childOptions{}, "exec", "--watch", "data", "--record", file, "--format", "json", "--output", live, "--", processFixture(t, "handed_out.c", flags...), c.mode).want(want)
+			r := readReport(t, live)
+			wantSummary(t, r, c.summary)
+			if len(r.Findings) > 0 && !strings.Contains(r.Findings[0].Reason, c.reason) {
+				t.Errorf("the reason is %q, want %q", r.Findings[0].Reason, c.reason)
+			}
+			startTool(t, childOptions{}, "analyze", "--format", "json", "--output", again, file).want(want)
+			wantSameFile(t, live, again)
+		})
+	}
+}
+
 // TestUnseenSyncOfAnotherProcess checks that what a wrapper synchronises unobserved is no reason to
 // doubt what is found in the program that it runs.
 func TestUnseenSyncOfAnotherProcess(t *testing.T) {
