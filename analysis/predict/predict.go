@@ -180,3 +180,9 @@ const (
 	unexplainedRead = "any schedule that leads there needs what the record does not explain: a read of a value that no recorded write left, or a wait for a semaphore without a post"
 	oneThread       = "one thread alone cannot do it"
 )
+
+// Refutes reports whether the reason why a candidate is not predicted says that no schedule leads there,
+// which presumes that the run was recorded completely.
+func Refutes(reason string) bool {
+	return reason == inclusion || reason == noReordering || reason == exhausted || reason == ordered || reason == unreleased
+}

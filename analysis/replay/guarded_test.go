@@ -1,7 +1,6 @@
 package replay_test
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,11 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
-	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
 // reportOf writes a run of a process as a trace, with what its code reads, and makes the report of
@@ -27,29 +25,7 @@ func reportOf(t *testing.T, events []event.Event, readings []run.Reading) report
 // reportOfRun is reportOf with a summary of the run.
 func reportOfRun(t *testing.T, events []event.Event, s run.Summary) report.Report {
 	t.Helper()
-	var file bytes.Buffer
-	w, err := trace.NewWriter(&file, trace.WriterOptions{Names: unnamed{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range events {
-		e := events[i]
-		e.Seq, e.Stack = uint64(i+1), event.StackID(i+1)
-		w.Event(&e)
-	}
-	s.Events = uint64(len(events))
-	if err := w.Close(s); err != nil {
-		t.Fatal(err)
-	}
-	r, err := trace.NewReader(&file, "guarded")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rep, err := replay.Report(r, replay.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return rep
+	return reportWith(t, events, s, suite.Options{}, false)
 }
 
 // TestGuardedData: a deadlock whose schedule moves critical sections, or what lies between a wait for a

@@ -162,6 +162,7 @@ func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.N
 		return f.Kind == finding.Race && raced != nil && len(f.Objects) > 0 && !raced(names.Object(f.Objects[0]).Name)
 	})
 	found = slices.DeleteFunc(found, func(f finding.Finding) bool { return quitsInside(&f, names) })
+	withholdRefutations(found, s.Pruned(), sum, names)
 	downgradeMisuse(found, sum, names)
 	if properties == nil {
 		return found, nil
@@ -306,10 +307,10 @@ func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) str
 		}
 		for _, e := range f.Evidence {
 			if e.Seq <= until[e.Thread] {
-				return fmt.Sprintf("T%d may have held a lock then that it took before the observation began", e.Thread)
+				return mayHaveHeld(e.Thread)
 			}
 		}
-		own := processesOf(f, names)
+		own := processesOf(f.Evidence, names)
 		if f.Confidence == finding.Predicted {
 			if why := cmp.Or(temporary(f), severalLives(f, names, untracked(s.Untracked, f, own)), acrossProcesses(own)); why != "" {
 				return why
@@ -329,6 +330,54 @@ func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) str
 		}
 		return guardedData(f, code)
 	}
+}
+
+// withholdRefutations changes the reasons that say that no schedule leads to an error, where the run was
+// not recorded completely: then one that was not found may lead there all the same.
+func withholdRefutations(found []finding.Finding, pruned []finding.Pruned, sum run.Summary, names run.Namer) {
+	for i := range found {
+		f := &found[i]
+		if why := incomplete(sum, f.Evidence, names); why != "" && suite.Refutes(f.Reason) {
+			f.Reason = notFound + why
+		}
+	}
+	for i := range pruned {
+		p := &pruned[i]
+		if why := incomplete(sum, p.Evidence, names); why != "" && suite.Refutes(p.Reason) {
+			p.Why, p.Reason = finding.Unknown, notFound+why
+		}
+	}
+}
+
+const notFound = "no schedule that leads there was found, but the record is not whole: "
+
+// incomplete returns the reason why the record of a run may lack events that matter to these; "" if
+// there is none.
+func incomplete(sum run.Summary, evidence []finding.Step, names run.Namer) string {
+	if sum.Doubt != "" {
+		return sum.Doubt
+	}
+	for _, e := range evidence {
+		if e.Flags&event.AfterHole != 0 {
+			return fmt.Sprintf("events of T%d were lost", e.Thread)
+		}
+		for _, u := range sum.UncertainHolders {
+			if u.Thread == e.Thread && e.Seq <= u.Until {
+				return mayHaveHeld(e.Thread)
+			}
+		}
+	}
+	own := processesOf(evidence, names)
+	for _, d := range sum.Doubts {
+		if concerns(d.Processes, own) {
+			return d.Reason
+		}
+	}
+	return ""
+}
+
+func mayHaveHeld(t event.ThreadID) string {
+	return fmt.Sprintf("T%d may have held a lock then that it took before the observation began", t)
 }
 
 // unexplained returns the reason for doubt that a finding rests on an event which the record
@@ -375,11 +424,11 @@ func acrossProcesses(own []uint32) string {
 	return "the threads are of several processes, which may wait for each other by what is not recorded: the end of a child (waitpid), a signal, a file"
 }
 
-// processesOf returns the kernel's IDs of the processes of a finding's threads; nil if the process
+// processesOf returns the kernel's IDs of the processes of the evidence's threads; nil if the process
 // of one of them is unknown.
-func processesOf(f *finding.Finding, names run.Namer) []uint32 {
+func processesOf(evidence []finding.Step, names run.Namer) []uint32 {
 	var ids []uint32
-	for _, e := range f.Evidence {
+	for _, e := range evidence {
 		id := names.Thread(e.Thread).TGID
 		if id == 0 {
 			return nil
