@@ -139,6 +139,18 @@ func (r *Run) CheckUnexplained(steps []finding.Step, kind finding.Kind) (unexpla
 	return s.unexplained, nil
 }
 
+// CheckTaken is Check for a deadlock in which a signal, given by Seq, may have woken another thread than
+// in the run: one that waited on the same condition when the signal was executed, and waits again until
+// the notification that woke it in the run.
+func (r *Run) CheckTaken(steps []finding.Step, signal uint64) error {
+	s := r.start()
+	s.taken = signal
+	if refusal := s.checkAll(steps, finding.Deadlock); refusal != nil {
+		return refusal
+	}
+	return nil
+}
+
 // checkAll executes a witness, and checks that the error can occur.
 func (s *state) checkAll(steps []finding.Step, kind finding.Kind) *Refusal {
 	end := executedSteps(steps, kind)
@@ -168,6 +180,7 @@ type state struct {
 	// lenient executes events of unknownSource; unexplained has their Seq.
 	lenient     bool
 	unexplained []uint64
+	taken       uint64 // the Seq of the signal of CheckTaken; 0: none
 }
 
 // object is the state of an object of any kind.

@@ -218,12 +218,30 @@ func (s *state) nobodyHelps(all blockedSet) *Refusal {
 			switch {
 			case s.when[j] == 0 && !all.has(e.Thread):
 				return refuse(Goal, "%s could still help thread %d", s.name(int32(j)), s.events[i].Thread)
-			case how == notification && s.when[j] > s.when[s.waitOf[i]] && !(e.Op == event.Signal && awoke[int32(j)]):
+			case how == notification && s.when[j] > s.when[s.waitOf[i]] && !(e.Op == event.Signal && (awoke[int32(j)] || s.isTaken(int32(j)))):
 				return refuse(Waking, "%s could have ended the wait of thread %d", s.name(int32(j)), s.events[i].Thread)
 			}
 		}
 	}
 	return nil
+}
+
+// isTaken reports whether another thread than in the run may have taken signal j (CheckTaken): it waited
+// then, and the notification that ended its wait in the run had not come.
+func (s *state) isTaken(j int32) bool {
+	if s.taken == 0 || s.events[j].Seq != s.taken {
+		return false
+	}
+	for wake, wait := range s.waitOf {
+		by := s.source[wake]
+		if by == noSource || by == j || s.object[wake] != s.object[j] {
+			continue
+		}
+		if s.when[wait] > 0 && s.when[wait] < s.when[j] && (s.when[by] == 0 || s.when[by] > s.when[j]) {
+			return true
+		}
+	}
+	return false
 }
 
 // awoke returns the notifications that ended the waits that have ended.

@@ -28,6 +28,14 @@
 // (Candidate.Decides). For each lock that a thread holds at its end, every other thread's last
 // request of it before is a candidate.
 //
+// A signal may wake another thread than the one that it woke in the run. If that one waits for something
+// else, it waits again, and the signal is lost. It is a candidate if both threads waited when it was sent,
+// each was woken by a signal of its own, neither wait has a time limit, and the second signal was sent
+// in a critical section that begins after the first, so that what it tells was not so before. The thread
+// that takes the signal must never notify the condition itself, as it might pass the signal on. The
+// threads wait for different things if they looked at different variables, or wait at different places in
+// the code, which the caller knows (Candidate.Sites).
+//
 // # Cost
 //
 // A run of n events takes O(n) time and memory, and O(maxBack) for each thing held at a wait. Of
@@ -59,6 +67,14 @@ type Candidate struct {
 	// Decides is the code by which the thread comes to the wait. If some of it decides by what other
 	// threads may have written whether to go on to the wait, this is no candidate.
 	Decides []Code
+	// Taken is the Seq of a signal that another thread may take than the one that it woke in the run,
+	// whose wake has the Seq Wake; 0: none. Later is empty then.
+	Taken, Wake uint64
+	// Sites holds the call stacks of the two waits, that of the thread which takes the signal last. If they
+	// are at one place in the code, this is no candidate, unless Data: the threads looked at different
+	// variables. Nor is it one if the code at the last passes signals on.
+	Sites [2]event.StackID
+	Data  bool
 }
 
 // Code is what a thread executes between two consecutive events, at these call stacks.
@@ -69,12 +85,16 @@ type Code struct{ From, To event.StackID }
 func Find(events iter.Seq[*event.Event]) (all []Candidate, leftOut uint64) {
 	s := search{
 		posters: map[use]bool{}, threads: map[event.ThreadID]*thread{}, requests: map[event.ObjectID][]request{},
+		notifiers: map[use]bool{}, conditions: map[event.ObjectID]*condition{},
 		alike: map[likeness]*alike{}, notified: map[event.ObjectID]notification{}, entered: map[use]uint64{}, done: map[event.ObjectID]initialisation{}, writers: map[event.ObjectID]bool{},
 	}
 	any := false
 	for e := range events {
 		if e.Op == event.SemPost {
 			s.posters[use{e.Thread, e.Object}] = true
+		}
+		if e.Op == event.Signal || e.Op == event.Broadcast {
+			s.notifiers[use{e.Thread, e.Object}] = true
 		}
 		any = any || waits(e.Op)
 	}
@@ -101,17 +121,19 @@ func waits(op event.Op) bool {
 
 // search is the state of the pass over the events.
 type search struct {
-	posters  map[use]bool // the threads that post a semaphore
-	threads  map[event.ThreadID]*thread
-	requests map[event.ObjectID][]request // by lock or semaphore, in the order of the run
-	alike    map[likeness]*alike
-	notified map[event.ObjectID]notification // by condition: the latest one
-	entered  map[use]uint64                  // the latest entry into an initialisation
-	done     map[event.ObjectID]initialisation
-	writers  map[event.ObjectID]bool // the read-write locks at which readers wait behind a waiting writer
-	again    []event.Event           // read locks of these that a thread acquires again while it holds them
-	found    []Candidate
-	leftOut  uint64
+	posters    map[use]bool // the threads that post a semaphore
+	notifiers  map[use]bool // the threads that notify a condition
+	conditions map[event.ObjectID]*condition
+	threads    map[event.ThreadID]*thread
+	requests   map[event.ObjectID][]request // by lock or semaphore, in the order of the run
+	alike      map[likeness]*alike
+	notified   map[event.ObjectID]notification // by condition: the latest one
+	entered    map[use]uint64                  // the latest entry into an initialisation
+	done       map[event.ObjectID]initialisation
+	writers    map[event.ObjectID]bool // the read-write locks at which readers wait behind a waiting writer
+	again      []event.Event           // read locks of these that a thread acquires again while it holds them
+	found      []Candidate
+	leftOut    uint64
 }
 
 // notification is a signal or broadcast, with the locks that its thread holds then.
@@ -140,6 +162,7 @@ type thread struct {
 	mutex request   // the acquire of the mutex of that wait
 	// reads and writes are the latest accesses of atomic variables.
 	reads, writes recent
+	looks         recent // the latest reads of any variables
 	path          []step // the latest events, at most maxPath
 	toWait        []Code // from the acquire of the mutex of the latest wait to the wait; nil: not known
 }
@@ -213,14 +236,17 @@ func (s *search) react(e *event.Event) {
 	case event.Wait:
 		t := s.thread(e.Thread)
 		t.toWait = t.codeTo(e)
+		s.condition(e.Object).sleep(t, e)
 	case event.Wake:
 		s.woken(e)
 		s.wait(e, false)
+		s.wakeFrom(e)
 	case event.Read, event.Write, event.Update:
 		s.access(e)
 	case event.Signal, event.Broadcast:
 		t := s.thread(e.Thread)
 		s.notified[e.Object] = notification{e.Thread, slices.Clone(t.held), t.writes}
+		s.condition(e.Object).notify(e)
 	case event.Join, event.BarrierDepart:
 		s.wait(e, false)
 	case event.AcquireAgain:
@@ -268,6 +294,9 @@ func (s *search) initialised(e *event.Event) {
 }
 
 func (s *search) access(e *event.Event) {
+	if e.Op != event.Write {
+		s.thread(e.Thread).looks.add(e)
+	}
 	if e.Flags&event.Atomic == 0 {
 		return
 	}

@@ -79,6 +79,7 @@ type question struct {
 	// read stood in the way.
 	lenient     bool
 	unexplained bool
+	taken       uint64 // the Seq of a signal that another thread than in the run may have taken; 0: none
 }
 
 func (q *question) search() Result {
@@ -263,9 +264,20 @@ type lenientChecker interface {
 	CheckUnexplained(steps []finding.Step, kind finding.Kind) (reads []uint64, err error)
 }
 
+// takenChecker is a Checker that can execute a signal which wakes another thread than in the run, one that
+// waits again.
+type takenChecker interface {
+	CheckTaken(steps []finding.Step, signal uint64) error
+}
+
 // check has a witness checked, and sets r.Unexplained.
 func (q *question) check(steps []finding.Step, r *Result) (err error) {
 	judge := q.h.checker()
+	if q.taken != 0 {
+		if knows, ok := judge.(takenChecker); ok {
+			return knows.CheckTaken(steps, q.taken)
+		}
+	}
 	if lenient, ok := judge.(lenientChecker); ok && q.lenient {
 		r.Unexplained, err = lenient.CheckUnexplained(steps, q.kind)
 		return err

@@ -150,6 +150,8 @@ type Result struct {
 	// Missed, of a result of Stuck, is the Seq of the notification that comes before the wait of the
 	// only thread that waits; 0: there is none.
 	Missed uint64
+	// Taken, of a result of StuckByTaken, is the Seq of the signal that another thread took.
+	Taken uint64
 	// Order is the kind of reordering that the witness is.
 	Order finding.Order
 	// Assumes holds the assumptions of the prediction, for finding.Finding.Assumes.

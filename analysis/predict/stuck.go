@@ -46,17 +46,71 @@ func (h *History) Stuck(later []uint64, left event.ThreadID, wait uint64) Result
 		return refuted(nobodyStuck)
 	}
 	h.stuckSteps += s.runLate(late)
-	b := &blocked{
-		scheduler: s, at: map[event.ThreadID]int32{}, helpers: map[helpKey]map[event.ThreadID]bool{}, waits: map[event.ThreadID][]event.ThreadID{},
-		begun: s.beganBy(wait), kept: kept, woken: map[int32]bool{}, initialisers: map[event.ObjectID]event.ThreadID{},
-	}
+	b := newBlocked(s)
+	b.begun, b.kept = s.beganBy(wait), kept
 	b.find()
 	h.stuckSteps += (len(b.woken) + len(b.initialisers)) * len(h.log) / 8
-	chosen := b.smallest()
+	return b.result(b.smallest(), 0)
+}
+
+// StuckByTaken finds out whether the run can end with threads that wait for ever if a signal, given by
+// Seq, wakes another thread than in the run, where wake is the Seq of the wake of the one that it woke. The
+// other one waits on the same condition then, and waits again until it is woken as in the run. All else
+// that can happen does, in the order of the run.
+func (h *History) StuckByTaken(signal, wake uint64) Result {
+	if h.blind || h.entry(signal) == nil || h.entry(wake) == nil {
+		return unknown(eventEvicted)
+	}
+	if h.stuckSteps >= h.opt.Reversals/stuckShare {
+		h.unsettled++
+		return unknown(exhausted)
+	}
+	l := h.slotLogs()
+	i, by := int32(h.index(wake)), int32(h.index(signal))
+	if !slices.ContainsFunc(l.ended[by], func(w wait) bool { return w.wake == i }) || !l.takes(by) {
+		return refuted(nobodyStuck)
+	}
+	s := l.rest(i)
+	slot := h.log[i].Slot
+	s.limit[slot] = s.at[slot]
+	h.stuckSteps += s.runLate(nil)
+	b := newBlocked(s)
+	b.taken = by
+	b.find()
+	h.stuckSteps += len(b.woken) * len(h.log) / 8
+	if b.at[h.log[i].Thread] != i {
+		return refuted(nobodyStuck)
+	}
+	return b.result(b.around(h.log[i].Thread), signal)
+}
+
+// takes reports whether another thread than the one that a signal woke in the run waited for it too.
+func (l *slotLog) takes(signal int32) bool {
+	for by, all := range l.ended {
+		if by > signal && l.h.log[by].Object == l.h.log[signal].Object && slices.ContainsFunc(all, func(w wait) bool { return w.begin < signal }) {
+			return true
+		}
+	}
+	return false
+}
+
+// newBlocked returns what the threads wait for at the end of the schedule of s, before it is found.
+func newBlocked(s *scheduler) *blocked {
+	return &blocked{
+		scheduler: s, at: map[event.ThreadID]int32{}, helpers: map[helpKey]map[event.ThreadID]bool{}, waits: map[event.ThreadID][]event.ThreadID{},
+		begun: -1, taken: -1, woken: map[int32]bool{}, initialisers: map[event.ObjectID]event.ThreadID{},
+	}
+}
+
+// result returns the result of Stuck if threads wait for each other at these events, or of StuckByTaken if
+// taken is not 0.
+func (b *blocked) result(chosen []int32, taken uint64) Result {
+	s, h := b.scheduler, b.h
 	if len(chosen) == 0 {
 		return refuted(nobodyStuck)
 	}
 	q := h.ask(finding.Deadlock, make(Pattern, len(chosen)))
+	q.taken = taken
 	for k, i := range chosen {
 		e := h.log[i].event()
 		e.Op = attempted(e.Op)
@@ -67,7 +121,7 @@ func (h *History) Stuck(later []uint64, left event.ThreadID, wait uint64) Result
 	if r.Verdict == Unknown {
 		return r
 	}
-	r.Reordered = s.reordered()
+	r.Reordered, r.Taken = s.reordered(), taken
 	if len(chosen) == 1 && b.missed[chosen[0]] {
 		r.Missed = h.log[b.notificationOf(chosen[0])].Seq
 	}
@@ -276,6 +330,7 @@ type blocked struct {
 	helpers      map[helpKey]map[event.ThreadID]bool // the threads that have such operations left
 	waits        map[event.ThreadID][]event.ThreadID // by thread: those that could let it go on, all of them blocked too
 	begun        int32                               // the wake that may have missed its notification; -1: none
+	taken        int32                               // the signal that another thread took than in the run; -1: none
 	kept         map[int32]bool                      // by inferred release at the end of a thread: its lock stays held
 	woken        map[int32]bool                      // by wake: the result of mayHaveBeenWoken
 	initialisers map[event.ObjectID]event.ThreadID   // by initialisation: the result of initialiser
@@ -442,7 +497,7 @@ func (b *blocked) mayHaveBeenWoken(i int32) bool {
 		switch {
 		case m.event == wait:
 			since = k
-		case x.Object != b.h.log[wait].Object:
+		case x.Object != b.h.log[wait].Object || m.event == b.taken:
 		case x.Op == event.Broadcast && (since >= 0 || b.within(b.base, wait)):
 			return true
 		case x.Op == event.Signal && (since >= 0 || b.within(b.base, wait)) && !b.awoke(m.event):
@@ -457,7 +512,7 @@ func (b *blocked) mayHaveBeenWoken(i int32) bool {
 func (b *blocked) notifiedInBase(wait int32) bool {
 	for i := int(wait) + 1; i < len(b.h.log); i++ {
 		x := &b.h.log[i]
-		if x.Object == b.h.log[wait].Object && b.within(b.base, int32(i)) && (x.Op == event.Broadcast || x.Op == event.Signal && !b.awoke(int32(i))) {
+		if x.Object == b.h.log[wait].Object && int32(i) != b.taken && b.within(b.base, int32(i)) && (x.Op == event.Broadcast || x.Op == event.Signal && !b.awoke(int32(i))) {
 			return true
 		}
 	}

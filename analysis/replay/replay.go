@@ -158,6 +158,19 @@ func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.N
 		ok, _ := code.DecidesNothing(from, to)
 		return ok
 	})
+	s.WaitsBy(suite.Waits{
+		Elsewhere: func(a, b event.StackID) bool {
+			x, y := run.OwnFrame(names.Frames(a)), run.OwnFrame(names.Frames(b))
+			return x != (event.Frame{}) && y != (event.Frame{}) && (x.Module != y.Module || x.Function != y.Function || x.Offset != y.Offset)
+		},
+		PassesNothingOn: func(wait event.StackID) bool {
+			if code == nil {
+				return true // what the threads do is in the run
+			}
+			ok, _ := code.PassesNothingOn(wait)
+			return ok
+		},
+	})
 	found := slices.DeleteFunc(s.Finish(doubt), func(f finding.Finding) bool {
 		return f.Kind == finding.Race && raced != nil && len(f.Objects) > 0 && !raced(names.Object(f.Objects[0]).Name)
 	})
@@ -219,6 +232,9 @@ type Code interface {
 	// DecidesNothing reports whether the thread comes from the first event to the second in any
 	// schedule, even if it reads other data on the way.
 	DecidesNothing(from, to event.StackID) (ok bool, why string)
+	// PassesNothingOn reports whether the function that waited on a condition at a call stack notifies
+	// no condition, itself or by other code.
+	PassesNothingOn(wait event.StackID) (ok bool, why string)
 }
 
 // recordedCode returns what a trace says about the code of its program; nil if it is an imported
@@ -229,7 +245,7 @@ func recordedCode(s run.Summary) Code {
 	}
 	code := answers{}
 	for _, r := range s.Readings {
-		code[readingKey{r.From, r.To, r.Last, r.Decides}] = r
+		code[readingKey{r.From, r.To, r.Last, r.Decides, r.Passes}] = r
 	}
 	return code
 }
@@ -238,8 +254,8 @@ func recordedCode(s run.Summary) Code {
 type answers map[readingKey]run.Reading
 
 type readingKey struct {
-	from, to      event.StackID
-	last, decides bool
+	from, to              event.StackID
+	last, decides, passes bool
 }
 
 // ReadsNothing implements Code.
@@ -255,6 +271,11 @@ func (a answers) ReadsNothingBefore(from, to event.StackID) (ok bool, why string
 // DecidesNothing implements Code.
 func (a answers) DecidesNothing(from, to event.StackID) (ok bool, why string) {
 	return a.find(readingKey{from: from, to: to, decides: true})
+}
+
+// PassesNothingOn implements Code.
+func (a answers) PassesNothingOn(wait event.StackID) (ok bool, why string) {
+	return a.find(readingKey{from: wait, passes: true})
 }
 
 func (a answers) find(key readingKey) (ok bool, why string) {

@@ -92,7 +92,7 @@ func (n names) noCycle(f *Finding) string {
 }
 
 // alone returns the sentence of a thread that waits for ever in another schedule, because its
-// signal comes too early, or the thread that holds a lock ends.
+// signal comes too early or wakes another thread, or the thread that holds a lock ends.
 func (n names) alone(f *Finding) string {
 	s, until := f.Evidence[0], "for ever"
 	if f.HasTimeout {
@@ -102,6 +102,9 @@ func (n names) alone(f *Finding) string {
 	text := fmt.Sprintf("T%d %s%s %s", s.Thread, wait, prefixed(" at ", n.at(s.Stack)), until)
 	for _, l := range f.Lost {
 		return text + fmt.Sprintf(": T%d signals %s%s before T%d waits", l.Thread, quoted(l.Object), prefixed(" at ", n.at(l.Stack)), s.Thread)
+	}
+	if !s.Op.IsAcquire() {
+		return text + ": another thread takes its signal, and waits again"
 	}
 	return text + ": the thread that holds it ends"
 }

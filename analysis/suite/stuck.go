@@ -15,15 +15,12 @@ import (
 // stuck returns the deadlocks of other schedules that are no cycle of locks alone. It is called
 // after all other questions, since the history then takes no more events.
 func (s *Suite) stuck() []finding.Finding {
-	candidates, leftOut := lockout.Find(s.waits)
+	candidates, leftOut := lockout.Find(s.keptWaits)
 	s.notAsked += leftOut
 	var out []finding.Finding
 	at := map[string]int{} // by cycleKey
 	for _, c := range candidates {
-		if !s.comesToWait(c.Decides) {
-			continue
-		}
-		r := s.history.Stuck(c.Later, c.Left, c.Wait)
+		r := s.askStuck(&c)
 		if r.Verdict != predict.Predicted {
 			continue
 		}
@@ -43,6 +40,26 @@ func (s *Suite) stuck() []finding.Finding {
 	return out
 }
 
+// askStuck returns the answer about a candidate.
+func (s *Suite) askStuck(c *lockout.Candidate) predict.Result {
+	switch {
+	case c.Taken == 0 && s.comesToWait(c.Decides):
+		return s.history.Stuck(c.Later, c.Left, c.Wait)
+	case c.Taken != 0 && s.mayBeLost(c):
+		return s.history.StuckByTaken(c.Taken, c.Wake)
+	}
+	return predict.Result{}
+}
+
+// mayBeLost reports whether a thread that takes the signal of a candidate waits for something else, and
+// does not pass the signal on.
+func (s *Suite) mayBeLost(c *lockout.Candidate) bool {
+	if s.waits.PassesNothingOn == nil || !s.waits.PassesNothingOn(c.Sites[1]) {
+		return false
+	}
+	return c.Data || s.waits.Elsewhere != nil && s.waits.Elsewhere(c.Sites[0], c.Sites[1])
+}
+
 // comesToWait reports whether a thread certainly comes to its wait by some code.
 func (s *Suite) comesToWait(code []lockout.Code) bool {
 	return !slices.ContainsFunc(code, func(c lockout.Code) bool { return s.decidesNothing == nil || !s.decidesNothing(c.From, c.To) })
@@ -58,9 +75,9 @@ func withoutCycles(stuck, cycles []finding.Finding) []finding.Finding {
 	})
 }
 
-// waits calls yield for the kept events, without the second acquires of readers if these are not to
+// keptWaits calls yield for the kept events, without the second acquires of readers if these are not to
 // wait behind writers.
-func (s *Suite) waits(yield func(*event.Event) bool) {
+func (s *Suite) keptWaits(yield func(*event.Event) bool) {
 	s.history.Kept(func(e *event.Event) bool {
 		return e.Op == event.AcquireAgain && s.policy == goodlock.ReaderPreferring || yield(e)
 	})
@@ -109,6 +126,10 @@ func containsRequests(f, cycle *finding.Finding) bool {
 func (s *Suite) mayBePrevented(f *finding.Finding, r *predict.Result) string {
 	if f.HasTimeout {
 		return "a wait has a time limit, after which its thread may let the others go on"
+	}
+	if r.Taken != 0 {
+		return fmt.Sprintf("the signal of T%d wakes another thread than in this run, which waits for the same condition elsewhere or looks at other data; "+
+			"whether that thread then waits again may not be recorded", s.history.ThreadOf(r.Taken))
 	}
 	if len(f.Lost) > 0 {
 		return fmt.Sprintf("T%d may signal again, or not before the wait begins: what decides that may not be recorded", f.Lost[0].Thread)

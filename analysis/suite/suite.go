@@ -70,6 +70,7 @@ type Suite struct {
 	pruned     []finding.Pruned
 	// decidesNothing is that of DecideBy; nil: nothing is known of the code.
 	decidesNothing func(from, to event.StackID) bool
+	waits          Waits  // that of WaitsBy
 	notAsked       uint64 // candidates for races or deadlocks that were not asked about, or not for all threads
 }
 
@@ -151,6 +152,17 @@ func (s *Suite) Uses() []run.Use { return s.eraser.Uses() }
 // consecutive events, at these call stacks, comes from the first to the second whatever other threads
 // have written. Without it, no candidate that depends on this becomes a finding.
 func (s *Suite) DecideBy(nothing func(from, to event.StackID) bool) { s.decidesNothing = nothing }
+
+// Waits says what is known of the code that waits on conditions, given by the call stacks of waits. If a
+// function is nil, nothing is known.
+type Waits struct {
+	Elsewhere       func(a, b event.StackID) bool // the two are at different places of the program's code
+	PassesNothingOn func(wait event.StackID) bool // if it is woken for something else, it can only wait again
+}
+
+// WaitsBy sets what is known of the code that waits on conditions. Without it, no signal is assumed to be
+// lost because another thread takes it.
+func (s *Suite) WaitsBy(w Waits) { s.waits = w }
 
 // Finish returns the findings. For a predicted finding, or an observed race, doubt returns a
 // sentence why it may be wrong, or "" if there is no reason: an order that was not observed, or an

@@ -25,6 +25,7 @@ type readings struct {
 type readingKey struct {
 	from, to              event.StackID
 	last, writes, decides bool
+	passes                bool // the question of PassesNothingOn about from
 }
 
 type reading struct {
@@ -71,6 +72,12 @@ func (l *Link) DecidesNothing(from, to event.StackID) (ok bool, why string) {
 	return l.answer(readingKey{from: from, to: to, decides: true})
 }
 
+// PassesNothingOn reports whether the function that waited on a condition at a call stack can only wait
+// again if it is woken for something else: it notifies no condition, and calls no code that may.
+func (l *Link) PassesNothingOn(wait event.StackID) (ok bool, why string) {
+	return l.answer(readingKey{from: wait, passes: true})
+}
+
 func (l *Link) answer(key readingKey) (ok bool, why string) {
 	r := &l.readings
 	if r.answers == nil {
@@ -86,16 +93,17 @@ func (l *Link) answer(key readingKey) (ok bool, why string) {
 	return a.ok, a.why
 }
 
-// Readings returns the answers that ReadsNothing, ReadsNothingBefore and DecidesNothing have given.
+// Readings returns the answers that ReadsNothing, ReadsNothingBefore, DecidesNothing and PassesNothingOn
+// have given.
 func (l *Link) Readings() []run.Reading {
 	var all []run.Reading
 	for key, a := range l.readings.answers {
 		if !key.writes {
-			all = append(all, run.Reading{From: key.from, To: key.to, Last: key.last, Decides: key.decides, Why: a.why})
+			all = append(all, run.Reading{From: key.from, To: key.to, Last: key.last, Decides: key.decides, Passes: key.passes, Why: a.why})
 		}
 	}
 	slices.SortFunc(all, func(a, b run.Reading) int {
-		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), strings.Compare(a.Why, b.Why), compareBools(a.Last, b.Last), compareBools(a.Decides, b.Decides))
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), strings.Compare(a.Why, b.Why), compareBools(a.Last, b.Last), compareBools(a.Decides, b.Decides), compareBools(a.Passes, b.Passes))
 	})
 	return all
 }
@@ -135,6 +143,11 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 		}
 	}
 	x.Budget = l.readings.budget
+	if key.passes {
+		ok, reason := x.PassesNothingOn(q.From)
+		l.readings.budget = x.Budget
+		return ok, reason.Text(func(addr uint64) string { return l.sourceLocation(x.pid, addr) })
+	}
 	ask := x.ReadsNothing
 	switch {
 	case key.writes:

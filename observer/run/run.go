@@ -133,6 +133,9 @@ type Reading struct {
 	Last bool          `json:"last,omitempty"` // the thread executes nothing after the second
 	// Decides reports that the question is only what decides whether the thread comes to the second.
 	Decides bool `json:"decides,omitempty"`
+	// Passes reports that the question is whether the function of the first event, a wait on a condition,
+	// notifies conditions.
+	Passes bool `json:"passes,omitempty"`
 	// Why says what it reads that another thread may have written; "" if it reads nothing.
 	Why string `json:"why,omitempty"`
 }

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static int signalled;
+static int signalled, finished;
 static pthread_mutex_t config = PTHREAD_MUTEX_INITIALIZER, journal = PTHREAD_MUTEX_INITIALIZER;
 static sem_t loaded;
 
@@ -56,7 +56,16 @@ static void *check_and_await(void *unused)
 	return unused;
 }
 
-/* sleeps reports whether another thread is in a futex wait. */
+static void *await_end(void *unused)
+{
+	pthread_mutex_lock(&config);
+	while (!finished)
+		pthread_cond_wait(&changed, &config);
+	pthread_mutex_unlock(&config);
+	return unused;
+}
+
+/* sleeps returns the number of other threads that are in a futex wait. */
 static int sleeps(void)
 {
 	char name[64], line[128];
@@ -73,7 +82,7 @@ static int sleeps(void)
 		snprintf(name, sizeof(name), "/proc/self/task/%d/syscall", tid);
 		f = fopen(name, "r");
 		if (f && fgets(line, sizeof(line), f) && atoi(line) == SYS_futex)
-			found = 1;
+			found++;
 		if (f)
 			fclose(f);
 	}
@@ -97,6 +106,31 @@ static int signals(void *(*waits)(void *))
 	return 0;
 }
 
+/* kinds tells two threads that wait for different things on one condition, each when both wait or the
+   other has ended: "kinds" by signals, with a second argument by broadcasts. */
+static int kinds(int (*tell)(pthread_cond_t *))
+{
+	pthread_t t, u;
+
+	pthread_create(&t, NULL, check_and_await, NULL);
+	while (sleeps() < 1)
+		sched_yield();
+	pthread_create(&u, NULL, await_end, NULL);
+	while (sleeps() < 2)
+		sched_yield();
+	pthread_mutex_lock(&config);
+	signalled = 1;
+	tell(&changed);
+	pthread_mutex_unlock(&config);
+	pthread_join(t, NULL);
+	pthread_mutex_lock(&config);
+	finished = 1;
+	tell(&changed);
+	pthread_mutex_unlock(&config);
+	pthread_join(u, NULL);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t t;
@@ -104,6 +138,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "signal") == 0)
 		return signals(argc > 2 ? check_and_await : await);
+	if (argc > 1 && strcmp(argv[1], "kinds") == 0)
+		return kinds(argc > 2 ? pthread_cond_broadcast : pthread_cond_signal);
 	sem_init(&loaded, 0, 0);
 	pthread_create(&t, NULL, load, argc > 2 ? &journal : &config);
 	while (threads() > 1)
