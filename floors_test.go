@@ -67,7 +67,7 @@ var floors = []floor{
 	{"analysis/execution", []string{"analysis/finding", "observer/event"}, "the checker of witnesses knows the rules of an execution, and nothing of who found them"},
 	{"analysis/predict", []string{"analysis/execution", "analysis/finding", "observer/event", "observer/order"}, "what is predicted is checked by others"},
 	{"analysis/golden", nil, "files that tests compare with have no meaning"},
-	{"analysis/suite", []string{"analysis/finding", "analysis/depend", "analysis/eraser", "analysis/execution", "analysis/goodlock", "analysis/hang", "analysis/happensbefore", "analysis/lockout", "analysis/locks", "analysis/misuse", "analysis/predict", "observer/event", "observer/run"}, "analyses take events: no BPF, no ring buffer, no ELF file"},
+	{"analysis/suite", []string{"analysis/finding", "analysis/depend", "analysis/eraser", "analysis/execution", "analysis/goodlock", "analysis/hang", "analysis/happensbefore", "analysis/lockout", "analysis/locks", "analysis/misuse", "analysis/predict", "observer/clock", "observer/event", "observer/run"}, "analyses take events: no BPF, no ring buffer, no ELF file"},
 	{"analysis/monitor/*", []string{"analysis/monitor/decision"}, "formulas, expressions and decision diagrams know propositions by number"},
 	{"analysis/monitor", []string{"analysis/monitor/*"}, "a monitor reads letters and knows no events"},
 	{"analysis/property", []string{"analysis/execution", "analysis/finding", "analysis/stats", "observer/event", "observer/causality", "observer/lattice"}, "properties are checked on the lattice, their witnesses by the checker of executions"},

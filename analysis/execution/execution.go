@@ -35,7 +35,7 @@ const (
 	Lifetime                 // an object is initialised, then used, then destroyed
 	Exclusion                // a lock has one holder, or only readers
 	Attempt                  // an attempt fails during the same critical section as in the run, or on a semaphore at 0
-	Writer                   // a read sees the write that it saw in the run
+	Writer                   // a read sees the write that it saw in the run, or one of the same value
 	Waking                   // a notified thread waits before the notification and wakes after it
 	Generations              // the generations of a barrier are those of the run
 	Count                    // a semaphore does not fall below 0

@@ -86,14 +86,50 @@ func (p plain) lastWrite(before []int, v event.ObjectID) int {
 	return -1
 }
 
-// sameValue reports whether a variable has the same value after two orders of events: the same event
-// wrote it last and, if that is a blind update, it had the same value before that.
-func (p plain) sameValue(a, b []int, v event.ObjectID) bool {
-	i, j := p.lastWrite(a, v), p.lastWrite(b, v)
-	if i != j || i < 0 || !blind(&p[i]) {
-		return i == j
+// sameValue reports whether a variable has the same value after an order of events as at a point of the
+// run: the same event wrote it last, or one of the same value and, if that is a blind update, the
+// variable had the same value before that as in the run.
+func (p plain) sameValue(a, run []int, v event.ObjectID) bool {
+	i, j := p.lastWrite(a, v), p.lastWrite(run, v)
+	if i >= 0 && blind(&p[i]) && !p.sameValue(a[:slices.Index(a, i)], first(i), v) {
+		return false
 	}
-	return p.sameValue(a[:slices.Index(a, i)], b[:slices.Index(b, i)], v)
+	x, known := p.left(i, v)
+	y, also := p.left(j, v)
+	return i == j || known && also && x == y
+}
+
+// left returns the value that write i left in a variable, or that it had initially if i is -1, if all
+// values of the variable are known.
+func (p plain) left(i int, v event.ObjectID) (value uint64, known bool) {
+	last, initial, read := -1, uint64(0), false
+	for j := range p {
+		e := &p[j]
+		if e.Op == event.Hole {
+			return 0, false
+		}
+		if !e.Op.IsAccess() || e.Object != v {
+			continue
+		}
+		want := initial
+		if last >= 0 {
+			want = p[last].Value
+		}
+		switch {
+		case e.Flags&event.HasValue == 0 || e.Flags&(event.NoSource|event.Late) != 0:
+			return 0, false
+		case e.Op != event.Read:
+			last = j
+		case last < 0 && !read:
+			initial, read = e.Value, true
+		case e.Value != want:
+			return 0, false
+		}
+	}
+	if i >= 0 {
+		return p[i].Value, true
+	}
+	return initial, read
 }
 
 // blind reports whether what an update read goes nowhere but into the value that it wrote.

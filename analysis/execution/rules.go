@@ -83,10 +83,13 @@ func (s *state) release(i int32, o *object) {
 	}
 }
 
-// sees checks a read or read-modify-write of a variable: it must see the same write as in the run.
+// sees checks a read or read-modify-write of a variable: it must see the same write as in the run, or
+// another one that left the same value.
 func (s *state) sees(i int32, o *object) *Refusal {
 	switch want := s.source[i]; {
 	case want == anySource || want == o.writer && !o.changed:
+		return nil
+	case !o.changed && s.sameValue(s.object[i], want, o.writer):
 		return nil
 	case want == o.writer:
 		return refuse(Writer, "%s left another value in variable %d than in the run", s.name(want), s.events[i].Object)
@@ -121,7 +124,8 @@ func (s *state) update(i int32, o *object) {
 	if unknown && s.events[i].Flags&event.ResultUnused == 0 {
 		s.read(i, o)
 	}
-	o.changed = (o.changed || s.source[i] != o.writer) && !(unknown && s.lenient)
+	same := !o.changed && (s.source[i] == o.writer || s.sameValue(s.object[i], s.source[i], o.writer))
+	o.changed = !same && !(unknown && s.lenient)
 	o.writer = i
 }
 

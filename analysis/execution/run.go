@@ -28,6 +28,7 @@ type Run struct {
 	counted     map[int32]bool  // by object: the initial value of a semaphore was recorded
 	writers     map[int32]bool  // by object: a read-write lock at which readers wait behind a waiting writer
 	heldBefore  map[int32]int32 // by object: the release of a lock that was held when the run begins
+	values      []knownValues   // by object: of a variable
 	brokenByRun []bool          // by event: the run itself breaks the event's rule; nil until needed
 }
 
@@ -124,6 +125,7 @@ func Observe(events []event.Event) *Run {
 		w.needTo[i] = int32(len(w.needs))
 	}
 	w.objects = len(w.objectsSoFar)
+	w.Run.findValues()
 	return w.Run
 }
 

@@ -50,6 +50,9 @@ func (q *question) preserving() Result {
 	if q.given.Reason != "" {
 		return q.given
 	}
+	if q.h.byValue {
+		return refuted(inclusion) // the closure does not know which writes leave the values that are read
+	}
 	q.c = q.h.start()
 	if r := q.search(); r.Verdict != Predicted {
 		return r

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -144,9 +145,9 @@ func (x *explorer) may(s *exploredState, i int) bool {
 			return j < i && (x.release[j] < 0 || i < x.release[j])
 		})
 	case event.Read, event.Update:
-		return blind(e) || int(s.last[variable(e.Object)]) == x.source[i]
+		return blind(e) || x.sees(s, i)
 	case event.SemWait:
-		return x.semaphore(s) > 0
+		return x.semaphore(s) > 0 && x.m.posted(i, s.has)
 	case event.SemFailed:
 		return x.semaphore(s) == 0
 	case event.Wake:
@@ -161,10 +162,10 @@ func (x *explorer) after(s exploredState, i int) exploredState {
 	s.done |= bit(i)
 	if e.Op.IsWrite() {
 		last := &s.last[variable(e.Object)]
-		if i := int8(i); blind(e) && int(*last) != x.source[i] {
-			*last = changed + i
+		if sees := e.Op == event.Update && x.sees(&s, i); blind(e) && !sees {
+			*last = changed + int8(i)
 		} else {
-			*last = i
+			*last = int8(i)
 		}
 	}
 	for wake, sent := range x.m.match {
@@ -173,6 +174,12 @@ func (x *explorer) after(s exploredState, i int) exploredState {
 		}
 	}
 	return s
+}
+
+// sees reports whether a read or update sees the value that it saw in the run.
+func (x *explorer) sees(s *exploredState, i int) bool {
+	last, v := int(s.last[variable(x.m.out[i].Object)]), x.m.out[i].Object
+	return last == x.source[i] || last < changed && x.m.equalWrites(last, x.source[i], v)
 }
 
 // holders returns the acquires of the open sections that exclude e.
@@ -258,7 +265,7 @@ func can(found map[string]bool, kind finding.Kind, p Pattern, chosen []int) bool
 }
 
 // recall counts the errors that can happen, and those predicted, by the kind of reordering.
-type recall struct{ feasible, preserving, reversal, missed int }
+type recall struct{ feasible, preserving, reversal, byValue, missed int }
 
 // compare asks all questions about a run. Nothing may be predicted that no interleaving shows,
 // and each error must be found that can happen with every notification after the beginning of
@@ -266,7 +273,15 @@ type recall struct{ feasible, preserving, reversal, missed int }
 func (m *machine) compare(t testing.TB, count map[finding.Kind]*recall) {
 	eventtest.Stamp(m.out)
 	found, looked := explore(m, false), explore(m, true)
-	m.ask(record(m.out, Options{}), func(kind finding.Kind, p Pattern, r Result) {
+	h := record(m.out, Options{})
+	again := h.ByValue(clock.New(), func(*event.Event) {})
+	m.ask(h, func(kind finding.Kind, p Pattern, r Result) {
+		byValue := false
+		if r.Verdict == Refuted && again != nil {
+			if r = again.ask(kind, p).answer(); r.Verdict == Predicted {
+				byValue = true
+			}
+		}
 		feasible := can(found, kind, p, nil)
 		var chosen []int
 		for _, seq := range r.Chosen {
@@ -281,6 +296,8 @@ func (m *machine) compare(t testing.TB, count map[finding.Kind]*recall) {
 			t.Fatalf("%s %v can happen, but: %s\n%v", kind, p, r.Reason, m.out)
 		case r.Verdict == Refuted && feasible:
 			c.missed++
+		case byValue:
+			c.byValue++
 		case r.Order == finding.OrderReversal:
 			c.reversal++
 		case r.Verdict == Predicted:
@@ -324,6 +341,46 @@ func TestAllThatCanHappen(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAllThatCanHappenByValue does the same for runs whose variables have values, which other writes may
+// leave too.
+func TestAllThatCanHappenByValue(t *testing.T) {
+	n := uint64(2000)
+	if testing.Short() {
+		n = 500
+	}
+	for _, full := range []bool{false, true} {
+		count := map[finding.Kind]*recall{finding.Race: {}, finding.Deadlock: {}}
+		for seed := range n {
+			valuedRun(seed, full).compare(t, count)
+		}
+		for kind, c := range count {
+			t.Logf("full %v, %s: %+v", full, kind, *c)
+			if c.missed > 0 {
+				t.Errorf("full %v, %s: %+v", full, kind, *c)
+			}
+			if c.byValue == 0 && !full {
+				t.Errorf("%s: %+v: the test shows nothing", kind, *c)
+			}
+		}
+	}
+}
+
+// valuedRun returns a small trace with values, and more accesses.
+func valuedRun(seed uint64, full bool) *machine {
+	c := eventtest.Seeded(seed)
+	m := newMachine(c, full)
+	m.nests = seed%4 == 1
+	for range c.Between(12, 40, "events") {
+		if id := eventtest.OneOf(c, m.live, "thread"); c.Between(0, 2, "access") > 0 || m.awaiting[id] || m.leaving[id] || slices.Contains(m.arrived, id) {
+			m.step(c, id)
+		} else {
+			m.access(c, id)
+		}
+	}
+	m.drawValues(c)
+	return m
 }
 
 // FuzzAllThatCanHappen does the same for any seed.

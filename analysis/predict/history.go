@@ -46,6 +46,7 @@ type History struct {
 	stuckSteps int
 	witnesses  execution.Tally
 	unsettled  uint64 // findings that were not settled because Options.Reversals was spent
+	byValue    bool   // reads may see any write of the value that they saw in the run; see ByValue
 	hasStale   bool   // lists still contain sections that lie in gaps
 	outdated   bool   // locks still contain evicted sections; the next update rebuilds them
 	mayExceed  bool   // some lock may have more than enough sections

@@ -396,14 +396,58 @@ func (m *machine) mayObject(before []int, i int, e *event.Event, in func(int) bo
 	return true
 }
 
-// sameValue reports whether a variable has the same value after two orders of events: the same event
-// wrote it last and, if that is a blind update, it had the same value before that.
-func (m *machine) sameValue(a, b []int, v event.ObjectID) bool {
-	i, j := m.lastWrite(a, v), m.lastWrite(b, v)
-	if i != j || i < 0 || !blind(&m.out[i]) {
-		return i == j
+// sameValue reports whether a variable has the same value after an order of events as at a point of the
+// run: the same event wrote it last, or one of the same value and, if that is a blind update, the
+// variable had the same value before that as in the run.
+func (m *machine) sameValue(a, run []int, v event.ObjectID) bool {
+	i := m.lastWrite(a, v)
+	if i >= 0 && blind(&m.out[i]) && !m.sameValue(a[:slices.Index(a, i)], upTo(i), v) {
+		return false
 	}
-	return m.sameValue(a[:slices.Index(a, i)], b[:slices.Index(b, i)], v)
+	return m.equalWrites(i, m.lastWrite(run, v), v)
+}
+
+// equalWrites reports whether two writes of a variable, -1 for its initial value, are the same or leave
+// the same value, all values of the variable being known.
+func (m *machine) equalWrites(i, j int, v event.ObjectID) bool {
+	initial, known := uint64(0), false
+	for k := range m.out {
+		e := &m.out[k]
+		if !e.Op.IsAccess() || e.Object != v {
+			continue
+		}
+		if e.Flags&event.HasValue == 0 {
+			return i == j
+		}
+		if e.Op == event.Read && m.lastWrite(upTo(k), v) < 0 {
+			initial, known = e.Value, true
+		}
+	}
+	left := func(i int) (uint64, bool) {
+		if i < 0 {
+			return initial, known
+		}
+		return m.out[i].Value, true
+	}
+	x, ok := left(i)
+	y, also := left(j)
+	return i == j || ok && also && x == y
+}
+
+// drawValues gives the accesses values, few enough that writes repeat them. Sometimes one access has
+// none.
+func (m *machine) drawValues(c eventtest.Choices) {
+	value := map[event.ObjectID]uint64{}
+	for i := range m.out {
+		e := &m.out[i]
+		if !e.Op.IsAccess() || c.Between(0, 30, "unknown") == 0 {
+			continue
+		}
+		if e.Op.IsWrite() {
+			value[e.Object] = uint64(c.Between(0, 1, "value"))
+		}
+		e.Value, e.Flags = value[e.Object], e.Flags|event.HasValue
+	}
 }
 
 // blind reports whether what an update read goes nowhere but into the value that it wrote.
@@ -782,7 +826,11 @@ func (m *machine) plainAny(kind finding.Kind, p Pattern, chosen []int) bool {
 func TestCheckAcceptsWhatCanHappen(t *testing.T) {
 	accepted, refused := 0, 0
 	rapid.Check(t, eventtest.FiveTimes(func(t *rapid.T) {
-		m := draw(eventtest.Drawn(t), 60, rapid.Bool().Draw(t, "full"))
+		c := eventtest.Drawn(t)
+		m := draw(c, 60, rapid.Bool().Draw(t, "full"))
+		if c.Bool("values") {
+			m.drawValues(c)
+		}
 		seq := m.walk(t)
 		kind, last := m.end(t, seq)
 		want := m.feasible(seq) && ((kind == finding.Race && m.races(seq, last[0], last[1])) || (kind == finding.Deadlock && (m.formsCycle(seq, last) || m.formsCycle(seq, reversed(last)))))

@@ -351,7 +351,11 @@ func (s *scheduler) sees(i int32) bool {
 // mayWrite reports whether no other event that must run still has to read the value that the
 // slot's next event, i, would overwrite.
 func (s *scheduler) mayWrite(slot uint32, i int32) bool {
-	t := s.readers(s.last[s.object[i]], s.object[i])
+	last := s.last[s.object[i]]
+	if last == initially && s.rewritten[^s.object[i]] || last >= 0 && s.rewritten[last] {
+		return true // another write of the same value may follow
+	}
+	t := s.readers(last, s.object[i])
 	return t == nil || t.must == 0 || (t.must == 1 && s.at[slot] < s.must[slot] && s.seesLast(i) && !s.h.log[i].blind())
 }
 
@@ -378,7 +382,8 @@ func (s *scheduler) mayPreclude(slot uint32) bool {
 		if s.seesLast(i) {
 			readers--
 		}
-		return readers > 0 || (!alone && s.reads[i].may > 0)
+		mine := s.readers(s.left[i], o)
+		return readers > 0 || (!alone && mine.may > 0)
 	case event.Signal, event.Broadcast:
 		return s.precedesWait(i, s.limit)
 	}
@@ -428,7 +433,7 @@ func (s *scheduler) run(slot uint32) {
 		if x.blind() && s.source[i] != m.before {
 			s.setLast(o, mixed)
 		} else {
-			s.setLast(o, i)
+			s.setLast(o, s.left[i])
 		}
 	case x.Op == event.Signal, x.Op == event.Broadcast:
 		s.notify(i, 1)

@@ -18,14 +18,20 @@ type slotLog struct {
 	pair   []int32   // by event: its object and slot, as a dense number
 	// source holds, by event, the write that a read or update read, or one of the constants
 	// below; of a failed attempt at a lock, whichever if no holder is known, else initially.
-	source  []int32
-	until   []int32                 // by event: the release of an acquire; more than any event: none
-	closes  []int32                 // by event: the acquire that belongs to a release, or noAcquire
-	after   map[int32]int32         // by event: of a send, the send before it in its channel
-	value   map[int32]int32         // by object: value of a semaphore at the beginning of the log
-	counted map[int32]bool          // by object: the initial value of a semaphore is known
-	ended   map[int32][]wait        // by notification: the waits on a condition that it ended
-	writers map[event.ObjectID]bool // the read-write locks at which readers wait behind a waiting writer
+	source []int32
+	// left has, by write, what the write leaves, as reads have it in source: the write itself or, with
+	// History.byValue, the first write of the same value, or initially.
+	left []int32
+	// rewritten has, with History.byValue, the elements of left that several writes leave, or that the
+	// variable (its number, bitwise complemented) has initially and after some write.
+	rewritten map[int32]bool
+	until     []int32                 // by event: the release of an acquire; more than any event: none
+	closes    []int32                 // by event: the acquire that belongs to a release, or noAcquire
+	after     map[int32]int32         // by event: of a send, the send before it in its channel
+	value     map[int32]int32         // by object: value of a semaphore at the beginning of the log
+	counted   map[int32]bool          // by object: the initial value of a semaphore is known
+	ended     map[int32][]wait        // by notification: the waits on a condition that it ended
+	writers   map[event.ObjectID]bool // the read-write locks at which readers wait behind a waiting writer
 	// The numbers of different objects, and of pairs of object and slot.
 	objects, pairs int
 }
@@ -53,13 +59,16 @@ func (h *History) slotLogs() *slotLog {
 	n := len(h.log)
 	l := &slotLog{
 		h: h, of: make([][]int32, len(h.slots)), needTo: make([]int32, n), object: make([]int32, n), pair: make([]int32, n),
-		source: make([]int32, n), closes: make([]int32, n), until: make([]int32, n), after: map[int32]int32{}, value: map[int32]int32{},
+		source: make([]int32, n), left: make([]int32, n), rewritten: map[int32]bool{}, closes: make([]int32, n), until: make([]int32, n), after: map[int32]int32{}, value: map[int32]int32{},
 		counted: map[int32]bool{}, ended: map[int32][]wait{}, writers: map[event.ObjectID]bool{},
 	}
 	w := slotWalk{
 		slotLog: l, dense: map[event.ObjectID]int32{}, paired: map[[2]uint32]int32{}, write: map[event.ObjectID]int32{},
 		open: map[event.ObjectID][]int32{}, sems: map[int32]semWalk{}, sent: map[event.ObjectID]int32{},
 		matcher: order.New(order.Must), conditions: map[event.ObjectID]*order.Object{}, asleep: map[event.ThreadID]int32{},
+	}
+	if h.byValue {
+		w.values = valuedWrites(h.log)
 	}
 	next := make([]int, len(h.slots)) // by slot: the first need of its next event
 	for i := range h.log {
@@ -84,7 +93,8 @@ type slotWalk struct {
 	*slotLog
 	dense  map[event.ObjectID]int32   // numbers of objects
 	paired map[[2]uint32]int32        // numbers of pairs of object number and slot
-	write  map[event.ObjectID]int32   // the latest write of a variable
+	write  map[event.ObjectID]int32   // what the latest write of a variable left
+	values valued                     // with History.byValue
 	open   map[event.ObjectID][]int32 // acquires of the open sections of a lock, oldest first
 	sems   map[int32]semWalk          // by object number
 	sent   map[event.ObjectID]int32   // the latest send of a channel
@@ -192,7 +202,19 @@ func (w *slotWalk) access(i int32, x *entry) {
 		w.source[i] = last
 	}
 	if x.Op.IsWrite() {
-		w.write[x.Object] = i
+		w.wrote(i, x)
+	}
+}
+
+// wrote sets what a write leaves.
+func (w *slotWalk) wrote(i int32, x *entry) {
+	left := w.values.left(i, x)
+	w.left[i], w.write[x.Object] = left, left
+	switch {
+	case left == initially:
+		w.rewritten[^w.object[i]] = true
+	case left != i:
+		w.rewritten[left] = true
 	}
 }
 

@@ -50,6 +50,18 @@ func (h *History) spans(steps []finding.Step, chosen []*event.Event) (spans []fi
 			}
 		}
 	}
+	if h.byValue {
+		for thread, begin := range h.otherWrites(steps[:len(steps)-len(chosen)]) {
+			for _, x := range executed[thread] {
+				if x.from >= begin && !slices.Contains(spans, x.Span) {
+					spans = append(spans, x.Span)
+				}
+			}
+		}
+		if len(spans) > maxSpans {
+			return nil, false
+		}
+	}
 	slices.SortFunc(spans, func(a, b finding.Span) int {
 		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})

@@ -70,14 +70,20 @@ type Suite struct {
 	pruned     []finding.Pruned
 	// decidesNothing is that of DecideBy; nil: nothing is known of the code.
 	decidesNothing func(from, to event.StackID) bool
-	waits          Waits  // that of WaitsBy
-	notAsked       uint64 // candidates for races or deadlocks that were not asked about, or not for all threads
+	waits          Waits // that of WaitsBy
+	// lockOptions are those of another lock-order analysis of the same events, and byValueWitnesses
+	// the counts of its witnesses; see byValue.
+	lockOptions      goodlock.Options
+	byValueWitnesses execution.Tally
+	notAsked         uint64 // candidates for races or deadlocks that were not asked about, or not for all threads
 }
 
 // New returns a suite.
 func New(o Options) *Suite {
 	held := locks.New()
 	s := &Suite{policy: o.Locks.Policy, locks: held, explain: o.Explain, depend: depend.New(depend.Options{}), hangs: hang.New(o.OnHangOver), earlyRaces: map[accessPair]finding.Finding{}, contradictions: newContradictions()}
+	s.lockOptions = o.Locks
+	s.lockOptions.OnEdge, s.lockOptions.Explain, s.lockOptions.Class = nil, nil, nil
 	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals, Judges: o.NewChecker, BeforeEviction: s.predictRaces})
 	s.history = history
 	if o.Explain {
@@ -173,10 +179,11 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	s.addPrunedRaces(races, others)
 	deadlocks := s.goodlock.Finish()
 	candidates := s.goodlock.Candidates()
-	deadlocks = append(s.settled(deadlocks, candidates), s.early.rest()...)
+	races = append(races, s.predicted(others)...)
+	deadlocks, races = s.byValue(append(s.settled(deadlocks, candidates), s.early.rest()...), races)
 	hangs := s.hangs.Finish()
 	stuck := addSchedules(deadlocks, withoutCycles(s.stuck(), append(slices.Clone(deadlocks), hangs...)))
-	found := slices.Concat(races, s.predicted(others), deadlocks, stuck, s.goodlock.Classes(), s.misuse.Finish())
+	found := slices.Concat(races, deadlocks, stuck, s.goodlock.Classes(), s.misuse.Finish())
 	for i := range found {
 		found[i].Depends, found[i].Partial = s.depend.Extend(found[i].Threads), s.depend.Partial()
 	}
@@ -210,7 +217,11 @@ func downgradeUnexplained(all []finding.Finding) []finding.Finding {
 }
 
 // Witnesses returns the number of witnesses found, and of those that the checker refused.
-func (s *Suite) Witnesses() execution.Tally { return s.history.Witnesses() }
+func (s *Suite) Witnesses() execution.Tally {
+	w := s.history.Witnesses()
+	w.Add(s.byValueWitnesses)
+	return w
+}
 
 // HangsOver returns the number of hangs that went on, and so are no findings.
 func (s *Suite) HangsOver() int { return s.hangs.Withdrawn() }

@@ -31,6 +31,22 @@ func TestUpdates(t *testing.T) {
 	}
 }
 
+// TestSameValue checks that an atomic flag which two threads may both find clear hides neither a deadlock
+// nor a race behind it, and that its innocent twin, in which one operation takes the flag, is silent.
+func TestSameValue(t *testing.T) {
+	needBPF(t)
+	program := build(t, "gcc", "gate.c", "-O1", "-g", "-pthread")
+	for _, c := range []struct{ name, found string }{{"look", "likely deadlock of one, two; likely race of total"}, {"exchange", ""}} {
+		t.Run(c.name, func(t *testing.T) {
+			trace := filepath.Join(t.TempDir(), "trace")
+			_, r := reported(t, "exec", "--record", trace, "--watch", "total", "--", program, c.name)
+			wantSummary(t, r, c.found)
+			_, again := reported(t, "analyze", trace)
+			wantSummary(t, again, c.found)
+		})
+	}
+}
+
 // TestUnexplainedRead checks that a race behind the read of a value whose write was not seen is likely,
 // and names the read. Its twin, in which the sides are ordered, is silent.
 func TestUnexplainedRead(t *testing.T) {

@@ -1,0 +1,193 @@
+package predict
+
+import (
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// A read that sees another write than in the run, but the same value, does the same: maximal causality
+// (Şerbănuţă, Chen, Roşu, "Maximal Causal Models for Sequentially Consistent Systems", RV 2012; Huang,
+// Meredith, Roşu, "Maximal Sound Predictive Race Detection with Control Flow Abstraction", PLDI 2014).
+// So the edge from a write to a read of its value orders nothing where another write leaves that value:
+// ByValue returns a history without such edges. In its schedules each read sees the value that it read
+// in the run, of whichever write (slotLog.left). The search is that for reversals.
+//
+// This holds only for variables whose values are all known: see valuedWrites.
+
+// Stamper stamps events with the clocks of the must-order, as clock.Must does.
+type Stamper interface {
+	Stamp(*event.Event)
+	Done(*event.Event)
+}
+
+// ByValue returns a history of the same events, in which reads may see other writes of the values that
+// they read in the run. Must, the clocks of a run that has not begun, stamps the events, without the
+// edges to those reads, and each is passed to each before the next one. ByValue returns nil if there are
+// no such reads, if some events were evicted or discarded, or if no steps are left for the search.
+func (h *History) ByValue(must Stamper, each func(*event.Event)) *History {
+	h.update()
+	if h.evicted+h.thinned > 0 || h.blind || h.reversals >= h.opt.Reversals {
+		return nil
+	}
+	free := h.repeated()
+	if len(free) == 0 {
+		return nil
+	}
+	o := h.opt
+	o.BeforeEviction, o.Reversals, o.Events = nil, o.Reversals-h.reversals, max(o.Events, len(h.log)+1)
+	v := New(o)
+	v.byValue = true
+	for i := range h.log {
+		e := h.log[i].event()
+		flags := e.Flags
+		if free[e.Seq] {
+			// No edge is drawn, neither to the event nor, from before an update, to what reads its value.
+			e.Flags = e.Flags&^event.ResultUnused | event.NoSource
+		}
+		must.Stamp(&e)
+		stamped := e.Flags
+		e.Flags = flags
+		v.Event(&e)
+		each(&e)
+		e.Flags = stamped
+		must.Done(&e)
+	}
+	return v
+}
+
+// repeated returns the Seq of the reads and updates that may see another write of the same value.
+func (h *History) repeated() map[uint64]bool {
+	writes := valuedWrites(h.log)
+	number := map[variableValue]int{} // of the writes that leave the value, the initial one included
+	for object, v := range writes.of {
+		for _, first := range v.first {
+			if !v.unknown && first == initially {
+				number[variableValue{object, initially}] = 1
+			}
+		}
+	}
+	for i := range h.log {
+		if x := &h.log[i]; x.Op.IsWrite() {
+			number[variableValue{x.Object, writes.left(int32(i), x)}]++
+		}
+	}
+	free, last := map[uint64]bool{}, map[event.ObjectID]int32{}
+	for i := range h.log {
+		x := &h.log[i]
+		if !x.Op.IsAccess() {
+			continue
+		}
+		from, written := last[x.Object]
+		if !written {
+			from = initially
+		}
+		if x.Op != event.Write && number[variableValue{x.Object, from}] > 1 {
+			free[x.Seq] = true
+		}
+		if x.Op.IsWrite() {
+			last[x.Object] = writes.left(int32(i), x)
+		}
+	}
+	return free
+}
+
+// variableValue is a variable and what a write leaves in it; see valued.left.
+type variableValue struct {
+	object event.ObjectID
+	left   int32
+}
+
+// values are what is known of the values of a variable, and the first write of each of them.
+type values struct {
+	unknown bool // some value is not known, or contradicts another
+	known   bool // value is that of the variable so far
+	value   uint64
+	first   map[uint64]int32 // by value: the first write that leaves it, as an index in the log, or initially
+}
+
+// valued are the values of the variables of a log.
+type valued struct{ of map[event.ObjectID]*values }
+
+// valuedWrites finds the values of the variables of a log. All values of a variable are known if each
+// access has its value and each read saw the value of the write before it, and if no event of any
+// thread was lost: else something may have written the variable that was not recorded.
+func valuedWrites(log []entry) valued {
+	all := valued{map[event.ObjectID]*values{}}
+	lost := false
+	for i := range log {
+		x := &log[i]
+		lost = lost || x.Op == event.Hole || x.Flags&event.AfterHole != 0
+		if !x.Op.IsAccess() {
+			continue
+		}
+		v := all.of[x.Object]
+		if v == nil {
+			v = &values{first: map[uint64]int32{}}
+			all.of[x.Object] = v
+		}
+		v.add(int32(i), x)
+	}
+	for _, v := range all.of {
+		v.unknown = v.unknown || lost
+	}
+	return all
+}
+
+// add takes the next access of the variable, event i of the log.
+func (v *values) add(i int32, x *entry) {
+	switch {
+	case x.Flags&event.HasValue == 0 || x.Flags&(event.NoSource|event.Late) != 0:
+		v.unknown = true
+		return
+	case x.Op == event.Read && v.known:
+		v.unknown = v.unknown || v.value != x.Value
+	case x.Op == event.Read:
+		i = initially
+	}
+	v.known, v.value = true, x.Value
+	if _, seen := v.first[x.Value]; !seen {
+		v.first[x.Value] = i
+	}
+}
+
+// left returns what stands for the value that write i of the log leaves: the first write of the same
+// value, initially if the variable had that value before all writes, or i itself if not all values
+// of the variable are known.
+func (v valued) left(i int32, x *entry) int32 {
+	if of := v.of[x.Object]; of != nil && !of.unknown {
+		return of.first[x.Value]
+	}
+	return i
+}
+
+// otherWrites returns, by thread, the epoch of its first atomic read that sees another write in a
+// witness than in the run. What the thread read later of data that were not recorded may differ, as
+// after an acquire (spans).
+func (h *History) otherWrites(steps []finding.Step) map[event.ThreadID]event.Epoch {
+	saw, last := map[uint64]uint64{}, map[event.ObjectID]uint64{}
+	for i := range h.log {
+		x := &h.log[i]
+		if x.Op.IsAccess() {
+			saw[x.Seq] = last[x.Object]
+		}
+		if x.Op.IsWrite() {
+			last[x.Object] = x.Seq
+		}
+	}
+	clear(last)
+	first := map[event.ThreadID]event.Epoch{}
+	for _, s := range steps {
+		x := h.entry(s.Seq)
+		if x == nil || !x.Op.IsAccess() {
+			continue
+		}
+		_, known := first[x.Thread]
+		if !known && x.Op != event.Write && !x.blind() && x.Flags&event.Atomic != 0 && saw[x.Seq] != last[x.Object] {
+			first[x.Thread] = x.Epoch
+		}
+		if x.Op.IsWrite() {
+			last[x.Object] = x.Seq
+		}
+	}
+	return first
+}

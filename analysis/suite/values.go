@@ -1,0 +1,99 @@
+package suite
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/analysis/eraser"
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/goodlock"
+	"github.com/tracepredict/tracepredict/analysis/locks"
+	"github.com/tracepredict/tracepredict/analysis/predict"
+	"github.com/tracepredict/tracepredict/observer/clock"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// byValue asks again about deadlocks and races that are not predicted, and about those whose sides the
+// order of writes and reads keeps apart: for schedules in which a read sees another write than in the
+// run, but the same value (predict.History.ByValue). A candidate that then is predicted replaces its
+// finding, or is added.
+func (s *Suite) byValue(deadlocks, races []finding.Finding) (moreDeadlocks, moreRaces []finding.Finding) {
+	held := locks.New()
+	o := s.lockOptions
+	o.Locks = held
+	cycles, sets := goodlock.New(o), eraser.New(eraser.Options{EveryPair: true, Locks: held})
+	history := s.history.ByValue(clock.New(), func(e *event.Event) {
+		held.Event(e)
+		if e.Op != event.AcquireAgain {
+			sets.Event(e)
+		}
+		cycles.Event(e)
+	})
+	if history == nil {
+		return deadlocks, races
+	}
+	deadlocks = deadlocksByValue(history, cycles, deadlocks)
+	races = racesByValue(history, sets, races)
+	s.byValueWitnesses = history.Witnesses()
+	return deadlocks, races
+}
+
+// deadlocksByValue is byValue for deadlocks.
+func deadlocksByValue(history *predict.History, cycles *goodlock.Analysis, all []finding.Finding) []finding.Finding {
+	known := map[string]int{}
+	for i := range all {
+		known[requestsOf(&all[i])] = i
+	}
+	found, candidates := cycles.Finish(), cycles.Candidates()
+	for i := range found {
+		f := &found[i]
+		at, seen := known[requestsOf(f)]
+		if seen && all[at].Confidence != finding.Potential {
+			continue
+		}
+		if history.Settle(f, candidates[i]).Verdict != predict.Predicted {
+			continue
+		}
+		f.HasTimeout = slices.ContainsFunc(f.Evidence, func(e finding.Step) bool { return e.Flags&event.Timed != 0 })
+		if f.Reason = ""; seen {
+			all[at] = *f
+		} else {
+			all = append(all, *f)
+		}
+	}
+	return all
+}
+
+// requestsOf identifies the requests of a deadlock, in any order.
+func requestsOf(f *finding.Finding) string {
+	var all []string
+	for _, e := range f.Evidence {
+		all = append(all, fmt.Sprint(e.Thread, e.Object, e.Stack))
+	}
+	slices.Sort(all)
+	return strings.Join(all, ",")
+}
+
+// racesByValue is byValue for races.
+func racesByValue(history *predict.History, sets *eraser.Analysis, all []finding.Finding) []finding.Finding {
+	known := map[accessPair]int{}
+	for i := range all {
+		known[pairOf(&all[i])] = i
+	}
+	for i, c := range sets.Races() {
+		at, seen := known[pairOf(&c.Finding)]
+		if i >= maxOthers || seen && all[at].Confidence != finding.Potential {
+			continue
+		}
+		if history.SettleRace(&c.Finding, c.Instances).Verdict != predict.Predicted {
+			continue
+		}
+		if c.Reason = ""; seen {
+			all[at] = c.Finding
+		} else {
+			all = append(all, c.Finding)
+		}
+	}
+	return all
+}

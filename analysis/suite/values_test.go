@@ -1,0 +1,89 @@
+package suite_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/event/eventtest"
+)
+
+// The objects of guardedByFlag.
+const (
+	flag event.ObjectID = iota + 1
+	lockA
+	lockB
+	data
+)
+
+// guardedByFlag returns a run in which two threads, one after the other, enter a section, acquire two
+// locks in it or write data, and leave it. A thread enters by a read of the flag and a write, or by one
+// read-modify-write.
+func guardedByFlag(indivisible, locking bool) []event.Event {
+	run := []event.Event{{Thread: 1, Op: event.Fork, Peer: 2}, {Thread: 1, Op: event.Fork, Peer: 3}}
+	add := func(t event.ThreadID, op event.Op, o event.ObjectID, value uint64, flags event.Flags) {
+		e := event.Event{Thread: t, Op: op, Object: o, Kind: event.KindVariable, Value: value, Flags: flags}
+		if o == lockA || o == lockB {
+			e.Kind = event.KindMutex
+		}
+		run = append(run, e)
+	}
+	const known = event.Atomic | event.HasValue
+	section := func(t event.ThreadID, first, second event.ObjectID) {
+		add(t, event.Read, flag, 0, known)
+		if indivisible {
+			add(t, event.Update, flag, 1, known)
+		} else {
+			add(t, event.Write, flag, 1, known)
+		}
+		if locking {
+			add(t, event.Acquire, first, 0, 0)
+			add(t, event.Acquire, second, 0, 0)
+			add(t, event.Release, second, 0, 0)
+			add(t, event.Release, first, 0, 0)
+		} else {
+			add(t, event.Write, data, 0, 0)
+		}
+		add(t, event.Write, flag, 0, known)
+	}
+	section(2, lockA, lockB)
+	section(3, lockB, lockA)
+	for i := range run {
+		run[i].Seq = uint64(i + 1)
+	}
+	return run
+}
+
+// TestSameValue checks that a flag which two threads may both find clear keeps them apart in no other
+// schedule, but does so if they take it by one operation, or if its values are not known.
+func TestSameValue(t *testing.T) {
+	for _, c := range []struct {
+		indivisible, locking bool
+		change               func(run []event.Event)
+		want                 []string
+	}{
+		{locking: true, want: []string{"predicted deadlock"}},
+		{locking: false, want: []string{"predicted race"}},
+		{indivisible: true, locking: true},
+		{indivisible: true, locking: false},
+		{locking: true, change: func(run []event.Event) { run[3].Flags &^= event.HasValue }},
+		{locking: true, change: func(run []event.Event) { run[len(run)-1].Flags &^= event.HasValue }},
+		{locking: true, change: func(run []event.Event) { run[8].Value, run[9].Value = 2, 2 }}, // T2 leaves another value than at first
+		{locking: false, change: func(run []event.Event) { run[3].Flags &^= event.HasValue }},
+	} {
+		t.Run(fmt.Sprint(c.indivisible, c.locking, c.change != nil), func(t *testing.T) {
+			run := guardedByFlag(c.indivisible, c.locking)
+			if c.change != nil {
+				c.change(run)
+			}
+			eventtest.Stamp(run)
+			found := findings(run, func(*finding.Finding) string { return "" })
+			found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Confidence == finding.Potential })
+			if got := brief(found); !slices.Equal(got, c.want) {
+				t.Errorf("found %v, want %v", got, c.want)
+			}
+		})
+	}
+}
