@@ -14,22 +14,29 @@ const maxSpans = 64
 // spans returns the code on which a witness rests that leaves critical sections out or moves them:
 // what the threads execute within the sections that it keeps, of a lock of which it does not execute
 // the same sections before, in the same order, as the run. Waits for semaphores begin sections too.
-// If that code reads nothing, the threads execute the same in the witness. steps are the whole
+// If that code reads nothing, the threads execute the same in the witness. A span goes beyond the accesses
+// that it contains, so that it leads from one call to the next. steps are the whole
 // witness, and its last events, which are attempted, are chosen. ok is false if there are more than
 // maxSpans.
 func (h *History) spans(steps []finding.Step, chosen []*event.Event) (spans []finding.Span, ok bool) {
 	at := make(map[uint64]int, len(steps))
 	executed := map[event.ThreadID][]span{}
-	previous := map[event.ThreadID]*entry{}
+	previous := map[event.ThreadID]*entry{} // the last event that is no access
+	accessed := map[event.ThreadID]*entry{} // the last access after that
 	add := func(x *entry, last bool) {
 		if p := previous[x.Thread]; p != nil {
 			executed[x.Thread] = append(executed[x.Thread], span{p.Epoch, finding.Span{Thread: x.Thread, From: p.Stack, To: x.Stack, Last: last}})
 		}
+		delete(accessed, x.Thread)
 		previous[x.Thread] = x
 	}
 	for i := range steps[:len(steps)-len(chosen)] {
 		at[steps[i].Seq] = i
-		if x := h.entry(steps[i].Seq); x != nil {
+		switch x := h.entry(steps[i].Seq); {
+		case x == nil:
+		case x.Op.IsAccess():
+			accessed[x.Thread] = x
+		default:
 			add(x, false)
 		}
 	}
@@ -37,6 +44,9 @@ func (h *History) spans(steps []finding.Step, chosen []*event.Event) (spans []fi
 		if x := h.entry(e.Seq); x != nil {
 			add(x, true)
 		}
+	}
+	for _, x := range accessed {
+		add(x, false)
 	}
 	for _, o := range h.guardedObjects() {
 		for _, s := range o.affected(at, h.evicted+h.thinned > 0) {

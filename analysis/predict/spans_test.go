@@ -128,18 +128,34 @@ func TestSpansAreTheDefinition(t *testing.T) {
 }
 
 // spansOf returns the code between the events of a section and the next ones of its thread, if these
-// are executed. The last n of the executed ones are attempted.
+// are executed. It passes over accesses, unless none but these follow. The last n of the executed
+// events are attempted.
 func (m *machine) spansOf(section, executed []int, n int) (all []finding.Span) {
 	for _, i := range section {
-		next := -1
-		for j := i + 1; j < len(m.out) && next < 0; j++ {
-			if m.out[j].Thread == m.out[i].Thread {
-				next = j
-			}
+		if m.out[i].Op.IsAccess() {
+			continue
 		}
-		if at := slices.Index(executed, next); next >= 0 && at >= 0 {
-			all = append(all, finding.Span{Thread: m.out[i].Thread, From: m.out[i].Stack, To: m.out[next].Stack, Last: at >= len(executed)-n})
+		if to, last := m.nextCall(i, executed, n); to >= 0 {
+			all = append(all, finding.Span{Thread: m.out[i].Thread, From: m.out[i].Stack, To: m.out[to].Stack, Last: last})
 		}
 	}
 	return all
+}
+
+// nextCall returns the end of the span that begins with event i, or -1, and whether it is attempted.
+func (m *machine) nextCall(i int, executed []int, n int) (to int, last bool) {
+	to = -1
+	for j := i + 1; j < len(m.out); j++ {
+		if m.out[j].Thread != m.out[i].Thread {
+			continue
+		}
+		at := slices.Index(executed, j)
+		if at < 0 {
+			return to, false
+		}
+		if to, last = j, at >= len(executed)-n; last || !m.out[j].Op.IsAccess() {
+			return to, last
+		}
+	}
+	return to, false
 }

@@ -45,6 +45,26 @@ func TestCodeBetweenAcquisitions(t *testing.T) {
 	}
 }
 
+// TestPathToWatchedAccess checks that a deadlock is predicted although a kept section accesses a watched
+// variable on the way to its second acquisition, and is likely if the code before the access depends on
+// what the other section wrote.
+func TestPathToWatchedAccess(t *testing.T) {
+	needBPF(t)
+	for _, c := range []struct{ program, found, code string }{
+		{example(t, "shop"), "predicted deadlock of ledger, stock", ""},
+		{build(t, "gcc", "peeks.c", "-O1", "-g", "-pthread"), "likely deadlock of ledger, stock", "the branch at peeks.c:28 depends on memory read at peeks.c:28"},
+	} {
+		trace := filepath.Join(t.TempDir(), "trace")
+		_, r := reported(t, "exec", "--record", trace, "--watch", "entries", "--", c.program)
+		wantSummary(t, r, c.found)
+		if why := r.Findings[0].Reason; !strings.Contains(why, c.code) {
+			t.Errorf("reason %q, want %q in it", why, c.code)
+		}
+		_, again := reported(t, "analyze", trace)
+		wantSummary(t, again, c.found)
+	}
+}
+
 // TestSwappedWait checks that a deadlock is not predicted whose schedule moves a section before another
 // one, if it contains a wait on a condition that did not wait in the run only because of that other one.
 // Its twin, a section that only counts, is predicted.

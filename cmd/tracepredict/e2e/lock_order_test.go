@@ -100,7 +100,7 @@ func TestExplainValue(t *testing.T) {
 		t.Errorf("%q, want %q in it", got, want)
 	}
 	_, r = reported(t, "exec", "--watch", "entries", "--", example(t, "shop"))
-	wantSummary(t, r, "likely deadlock of ledger, stock")
+	wantSummary(t, r, "predicted deadlock of ledger, stock")
 }
 
 // TestBoundsOfLockOrder checks that the report says when a bound is reached.
