@@ -14,6 +14,7 @@ struct super_block {
 } CORE;
 struct inode {
 	unsigned short i_mode;
+	unsigned int i_rdev;
 	unsigned long i_ino;
 	struct super_block *i_sb;
 } CORE;
@@ -39,7 +40,12 @@ struct fdtable {
 struct files_struct {
 	struct fdtable *fdt;
 } CORE;
+struct in6_addr {
+	__u32 words[4];
+};
 struct sock_common {
+	__u32 skc_daddr, skc_rcv_saddr; /* in the order of the network */
+	struct in6_addr skc_v6_daddr, skc_v6_rcv_saddr;
 	unsigned short skc_family;
 	volatile unsigned char skc_state;
 	__u16 skc_dport; /* in the order of the network */
@@ -49,12 +55,21 @@ struct sock {
 	struct sock_common __sk_common;
 	int sk_sndbuf;
 } CORE;
+struct inet_sock {
+	__u16 inet_sport; /* in the order of the network; a connection that was reset keeps it */
+} CORE;
 struct unix_sock {
 	struct sock *peer;
 } CORE;
 struct socket {
 	short type;
 	struct sock *sk;
+} CORE;
+struct tty_struct {
+	struct tty_struct *link;
+} CORE;
+struct tty_file_private {
+	struct tty_struct *tty;
 } CORE;
 struct mq_attr {
 	long mq_maxmsg;
@@ -68,6 +83,9 @@ struct mqueue_inode_info {
 #define S_IFIFO 0010000
 #define S_IFSOCK 0140000
 #define S_IFREG 0100000
+#define S_IFCHR 0020000
+#define ANON_INODE_MAGIC 0x09041934
+#define PIDFS_MAGIC 0x50494446
 #define PIPEFS_MAGIC 0x50495045
 #define MQUEUE_MAGIC 0x19800202
 #define SMALL_QUEUE 8
@@ -104,6 +122,11 @@ struct mqueue_inode_info {
 #define CALL_RECVMMSG IO_CALL(299, 243)
 #define CALL_CLOSE IO_CALL(3, 57)
 #define CALL_SHUTDOWN IO_CALL(48, 210)
+#define CALL_DUP2 IO_CALL(33, NO_CALL + 33)
+#define CALL_DUP3 IO_CALL(292, 24)
+#define CALL_CLOSE_RANGE 436
+#define CALL_IOCTL IO_CALL(16, 29)
+#define CALL_RT_SIGPENDING IO_CALL(127, 136)
 #define CALL_TIMERFD_SETTIME IO_CALL(286, 86)
 #define CALL_FUTEX IO_CALL(202, 98)
 #define CALL_IO_URING_SETUP 425
@@ -171,6 +194,8 @@ struct channel {
 struct io_call {
 	struct channel send, receive;
 	__u64 ip, caller; /* of a futex call */
+	__s32 to;         /* the descriptor that it sends to */
+	__u32 copies;     /* what it receives stays where it is */
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -235,16 +260,42 @@ static __always_inline void anonymous(struct channel *c, struct file *f)
 		c->kind = CHANNEL_EPOLL;
 	else if (__builtin_memcmp(name, "[signalfd]", 10) == 0)
 		c->kind = CHANNEL_SIGNAL;
-	else if (__builtin_memcmp(name, "inotify", 8) == 0 ||
-		 __builtin_memcmp(name, "[fanotify]", 10) == 0)
-		c->kind = CHANNEL_DOUBT;
 	else
-		return;
+		c->kind = CHANNEL_DOUBT;
 	c->key = veiled(BPF_CORE_READ(f, private_data));
 	if (c->kind == CHANNEL_SIGNAL)
 		c->key = ANY_SIGNAL;
 	else if (c->kind == CHANNEL_DOUBT)
-		c->key = DOUBT_INOTIFY;
+		c->key = __builtin_memcmp(name, "inotify", 8) == 0 ||
+					 __builtin_memcmp(name, "[fanotify]", 10) == 0
+				 ? DOUBT_INOTIFY
+				 : DOUBT_READY;
+}
+
+#define MAJOR_TTY 4
+#define MAJOR_TTY_SELF 5 /* and /dev/ptmx */
+#define MAJOR_PTY_FIRST 136
+#define MAJOR_PTY_LAST 143
+
+/* Finds the end of a terminal that a file sends to or receives from. */
+static __always_inline void terminal_channel(struct channel *c, struct file *f, __u32 device, bool send)
+{
+	struct tty_file_private *own = BPF_CORE_READ(f, private_data);
+	__u32 major = device >> 20;
+	struct tty_struct *tty;
+
+	if (!(major == MAJOR_TTY || major == MAJOR_TTY_SELF ||
+		    (major >= MAJOR_PTY_FIRST && major <= MAJOR_PTY_LAST)))
+		return;
+	if (!bpf_core_type_exists(struct tty_file_private))
+		return;
+	tty = BPF_CORE_READ(own, tty);
+	if (send)
+		tty = BPF_CORE_READ(tty, link);
+	if (!tty)
+		return;
+	c->kind = CHANNEL_TERMINAL;
+	c->key = veiled(tty);
 }
 
 /* Returns the key of the sockets that listen at a port; all listeners of AF_UNIX are one. */
@@ -255,6 +306,25 @@ static __always_inline __u64 listener_key(__u16 family, __u16 port)
 	if (family == AF_INET || family == AF_INET6)
 		return 2 << 16 | port;
 	return 0;
+}
+
+/* Returns whether the other end of a connection may be on another machine: whether its address is
+ * neither a loopback's nor that of this end. */
+static __always_inline bool is_far(struct sock *sk, __u16 family)
+{
+	struct in6_addr there, here;
+
+	if (family == AF_INET6 && bpf_core_field_exists(sk->__sk_common.skc_v6_daddr)) {
+		there = BPF_CORE_READ(sk, __sk_common.skc_v6_daddr);
+		here = BPF_CORE_READ(sk, __sk_common.skc_v6_rcv_saddr);
+		if (there.words[0] | there.words[1] | there.words[2] | there.words[3])
+			return there.words[0] != here.words[0] || there.words[1] != here.words[1] ||
+			       there.words[2] != here.words[2] || there.words[3] != here.words[3];
+		return true;
+	}
+	there.words[0] = BPF_CORE_READ(sk, __sk_common.skc_daddr);
+	here.words[0] = BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
+	return !there.words[0] || (there.words[0] != here.words[0] && (there.words[0] & 0xff) != 127);
 }
 
 /* Finds what a socket sends to, or receives from. What comes in at one end of a stream of
@@ -284,6 +354,8 @@ static __always_inline void socket_channel(struct channel *c, struct file *f, bo
 	c->kind = CHANNEL_SOCKET;
 	if (send && BPF_CORE_READ(sk, sk_sndbuf) < SMALL_SNDBUF)
 		c->kind |= CHANNEL_TIGHT;
+	if (family != AF_UNIX && is_far(sk, family))
+		c->kind |= CHANNEL_FAR;
 	if (type == SOCK_DGRAM) {
 		c->key = family == AF_UNIX ? 1 : 2;
 		return;
@@ -295,6 +367,7 @@ static __always_inline void socket_channel(struct channel *c, struct file *f, bo
 		return;
 	}
 	there = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
+	here = __builtin_bswap16(BPF_CORE_READ((struct inet_sock *)sk, inet_sport));
 	c->key = send ? here << 16 | there : there << 16 | here;
 }
 
@@ -345,6 +418,19 @@ static __always_inline void queue_channel(struct channel *c, struct inode *inode
 		c->kind |= CHANNEL_TIGHT;
 }
 
+/* Finds out what a file is that looks like a regular one. */
+static __always_inline void regular_channel(struct channel *c, struct file *f, struct inode *inode)
+{
+	unsigned long magic = BPF_CORE_READ(inode, i_sb, s_magic);
+
+	if (magic == ANON_INODE_MAGIC)
+		anonymous(c, f);
+	else if (magic == PIDFS_MAGIC)
+		*c = (struct channel){.kind = CHANNEL_DOUBT, .key = DOUBT_READY};
+	else
+		queue_channel(c, inode);
+}
+
 /* Finds the channel behind a descriptor of the current thread. Returns whether it is open. */
 __noinline int find_channel(struct channel *c, __s32 fd, bool send)
 {
@@ -371,8 +457,10 @@ __noinline int find_channel(struct channel *c, __s32 fd, bool send)
 	} else if (mode == S_IFSOCK) {
 		socket_channel(c, f, send);
 	} else if (mode == S_IFREG) {
-		queue_channel(c, inode);
-	} else {
+		regular_channel(c, f, inode);
+	} else if (mode == S_IFCHR) {
+		terminal_channel(c, f, BPF_CORE_READ(inode, i_rdev), send);
+	} else if (mode == 0) {
 		anonymous(c, f);
 	}
 	return 1;
@@ -418,6 +506,16 @@ static __always_inline bool splices(__u64 nr)
 	return nr == CALL_SENDFILE || nr == CALL_VMSPLICE || nr == CALL_SPLICE || nr == CALL_TEE;
 }
 
+#define O_ACCMODE 3
+#define STDERR 2
+
+static __always_inline bool is_written(__s32 fd)
+{
+	struct file *f = file_of(fd);
+
+	return f && BPF_CORE_READ(f, f_flags) & O_ACCMODE;
+}
+
 /* Finds what a system call sends to and receives from; false if nothing. To close a
  * descriptor may tell the other end of it. */
 static __always_inline bool io_call_of(struct io_call *call, struct io_args *a)
@@ -446,9 +544,11 @@ static __always_inline bool io_call_of(struct io_call *call, struct io_args *a)
 	case CALL_MQ_TIMEDSEND:
 		to = a->arg[0];
 		break;
-	case CALL_VMSPLICE: /* either way */
-		to = a->arg[0];
-		from = a->arg[0];
+	case CALL_VMSPLICE: /* the way for which the pipe is open */
+		if (is_written(a->arg[0]))
+			to = a->arg[0];
+		else
+			from = a->arg[0];
 		break;
 	case CALL_SENDFILE:
 		to = a->arg[0];
@@ -461,6 +561,7 @@ static __always_inline bool io_call_of(struct io_call *call, struct io_args *a)
 	case CALL_TEE:
 		from = a->arg[0];
 		to = a->arg[1];
+		call->copies = 1;
 		break;
 	case CALL_FUTEX:
 		futex_channels(call, a);
@@ -484,6 +585,9 @@ static __always_inline bool io_call_of(struct io_call *call, struct io_args *a)
 			(call->send.kind & ~CHANNEL_TIGHT) != CHANNEL_QUEUE &&
 			call->send.kind < CHANNEL_TIGHT)
 			call->send.key = 0; /* closed, which tells nobody */
+		call->to = to;
+		if (to && to <= STDERR)
+			call->send.kind |= CHANNEL_FAR;
 		if (splices(a->nr))
 			call->send.kind |= CHANNEL_TIGHT;
 	}
@@ -573,6 +677,20 @@ int on_call_in(struct raw_args *ctx)
 	return 0;
 }
 
+#define EPIPE 32
+#define ECONNRESET 104
+
+/* Reports, of a send that failed since the other end was closed, that it has received the end of
+ * what comes from there. */
+__noinline int refused(__u64 thread, __s32 fd)
+{
+	struct io_call call = {};
+
+	if (find_channel(&call.receive, fd, false) && call.receive.key)
+		io_record(&call, thread, 0, REC_LEAVE << 8 | OP_RECEIVE);
+	return 0;
+}
+
 SEC("raw_tp/sys_exit")
 int on_call_out(struct raw_args *ctx)
 {
@@ -597,9 +715,13 @@ int on_call_out(struct raw_args *ctx)
 	if (result < 0)
 		flags |= REC_FAILED;
 	if (call.receive.key)
-		io_record(&call, thread, result, flags << 8 | OP_RECEIVE);
+		io_record(&call, thread, call.copies && result > 0 ? 0 : result,
+			flags << 8 | OP_RECEIVE);
 	if (call.send.key)
 		io_record(&call, thread, result, flags << 8 | OP_SEND);
+	if (call.send.key && call.send.kind != CHANNEL_FUTEX &&
+		(result == -EPIPE || result == -ECONNRESET))
+		refused(thread, call.to);
 	return 0;
 }
 

@@ -29,8 +29,11 @@ static __always_inline void doubt(__u64 thread, __u64 why)
 
 /* Readiness. */
 
+#define POLLIN 1
+#define POLLOUT 4
 #define POLLIN_ANY 0x20db /* IN, PRI, ERR, HUP, NVAL, RDNORM, RDBAND, RDHUP */
 #define POLLOUT_ANY 0x304 /* OUT, WRNORM, WRBAND */
+#define ENDED_ANY 0x2018   /* ERR, HUP, RDHUP */
 #define MOST_READY 16
 
 struct polled_fd {
@@ -38,14 +41,18 @@ struct polled_fd {
 	__s16 events, revents;
 };
 
-/* Reports that a descriptor can be read, or written. */
-__noinline int ready(__u64 thread, __s32 fd, bool in, bool out)
+/* Reports which of the events a descriptor is ready for. */
+__noinline int ready(__u64 thread, __s32 fd, __u32 events)
 {
 	struct channel c = {};
 
-	if (in && find_channel(&c, fd, false) && c.key)
-		notice(thread, c.key, 0, CAME, c.kind | CHANNEL_READY);
-	if (out && find_channel(&c, fd, true) && c.key)
+	if (events & POLLIN_ANY && find_channel(&c, fd, false) && c.key)
+		send(thread, (struct record){.op = OP_RECEIVE,
+				     .flags = REC_LEAVE,
+				     .object = c.key,
+				     .extra = events & ENDED_ANY,
+				     .result = c.kind | CHANNEL_READY});
+	if (events & POLLOUT_ANY && find_channel(&c, fd, true) && c.key)
 		notice(thread, c.key, 0, REC_LEAVE << 8 | OP_SEND, c.kind | CHANNEL_READY);
 	return 0;
 }
@@ -59,7 +66,7 @@ static __always_inline void polled(__u64 thread, __u64 at, __u64 n)
 			return;
 		bpf_probe_read_user(&p, sizeof(p), (void *)(at + i * sizeof(p)));
 		if (p.revents)
-			ready(thread, p.fd, p.revents & POLLIN_ANY, p.revents & POLLOUT_ANY);
+			ready(thread, p.fd, (__u16)p.revents);
 	}
 	if (n > MOST_READY)
 		doubt(thread, DOUBT_POLL);
@@ -85,7 +92,7 @@ static long select_one(__u32 fd, struct selection *s)
 		return 1;
 	}
 	s->left--;
-	ready(s->thread, fd, s->in, !s->in);
+	ready(s->thread, fd, s->in ? POLLIN : POLLOUT);
 	return 0;
 }
 
@@ -126,9 +133,21 @@ static __always_inline void epoll_changed(__u64 thread, struct io_args *a)
 			     .result = CHANNEL_EPOLL | c.kind << CHANNEL_OF_FD});
 }
 
+__noinline int epoll_one(__u64 thread, __u64 set, __u64 data, __u32 events)
+{
+	send(thread, (struct record){.op = OP_RECEIVE,
+			     .flags = REC_LEAVE,
+			     .object = set,
+			     .value = data,
+			     .extra = events & ENDED_ANY,
+			     .result = CHANNEL_EPOLL});
+	return 0;
+}
+
 static __always_inline void epoll_came(__u64 thread, struct io_args *a, __s64 n)
 {
 	struct channel set = {};
+	__u32 events;
 	__u64 data;
 
 	find_channel(&set, a->arg[0], false);
@@ -138,9 +157,12 @@ static __always_inline void epoll_came(__u64 thread, struct io_args *a, __s64 n)
 		if (i >= n)
 			return;
 		data = 0;
+		events = 0;
 		bpf_probe_read_user(
 			&data, sizeof(data), (void *)(a->arg[1] + i * EPOLL_SIZE + EPOLL_DATA));
-		notice(thread, set.key, data, CAME, CHANNEL_EPOLL);
+		bpf_probe_read_user(
+			&events, sizeof(events), (void *)(a->arg[1] + i * EPOLL_SIZE));
+		epoll_one(thread, set.key, data, events);
 	}
 	if (n > MOST_READY) /* all that it has */
 		notice(thread, set.key, 0, CAME, CHANNEL_EPOLL | CHANNEL_READY);
@@ -161,6 +183,7 @@ static __always_inline __u64 listener_at(__u64 address)
 
 #define EAGAIN 11
 #define EINTR 4
+#define ECONNREFUSED 111
 #define ERESTARTSYS 512 /* and the next ones: the call is begun again */
 
 /* Returns whether a wait was ended by what it waited for, be it an error. */
@@ -169,13 +192,18 @@ static __always_inline bool ended(__s64 result)
 	return result >= 0 || (result != -EAGAIN && result != -EINTR && result > -ERESTARTSYS);
 }
 
-static __always_inline void accepted(__u64 thread, struct io_args *a)
+static __always_inline void accepted(__u64 thread, struct io_args *a, __s64 result)
 {
-	struct channel c = {};
+	struct channel c = {}, connection = {};
 
 	find_channel(&c, a->arg[0], false);
-	if (c.kind == CHANNEL_LISTENER)
-		notice(thread, c.key, 0, CAME, CHANNEL_LISTENER);
+	if (c.kind != CHANNEL_LISTENER)
+		return;
+	if (result >= 0)
+		find_channel(&connection, result, false);
+	else
+		connection.kind = CHANNEL_FAR;
+	notice(thread, c.key, 0, CAME, CHANNEL_LISTENER | (connection.kind & CHANNEL_FAR));
 }
 
 /* Semaphores of System V. */
@@ -312,7 +340,79 @@ static __always_inline void opened(__u64 thread, __s32 fd)
 		doubt(thread, DOUBT_FIFO);
 }
 
+/* Descriptors that are closed otherwise than by close. */
+
+__noinline int closed(__u64 thread, __s32 fd)
+{
+	struct io_call call = {};
+
+	if (last_owner)
+		closes_locked(thread, fd);
+	if (!find_channel(&call.send, fd, true) || !call.send.key ||
+		((call.send.kind & 0xff) >= CHANNEL_SIGNAL &&
+			(call.send.kind & 0xff) != CHANNEL_LISTENER))
+		return 0;
+	io_record(&call, thread, 0, OP_SEND);
+	return io_record(&call, thread, 0, REC_LEAVE << 8 | OP_SEND);
+}
+
+struct closing {
+	__u64 thread;
+	__u32 first;
+};
+
+static long close_one(__u32 i, struct closing *c)
+{
+	closed(c->thread, c->first + i);
+	return 0;
+}
+
+#define CLOSE_RANGE_CLOEXEC 4
+#define MOST_CLOSED 4096
+
+static __always_inline void range_closed(__u64 thread, struct io_args *a)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u32 open = BPF_CORE_READ(task, files, fdt, max_fds);
+	__u32 first = a->arg[0], last = a->arg[1], n;
+	struct closing c = {.thread = thread, .first = first};
+
+	if (a->arg[2] & CLOSE_RANGE_CLOEXEC || !open || first >= open)
+		return;
+	n = (last < open ? last : open - 1) - first + 1;
+	bpf_loop(n < MOST_CLOSED ? n : MOST_CLOSED, close_one, &c, 0);
+}
+
+#define FIONREAD 0x541b
+
+/* Reports that a descriptor has something to read, if a call has said so. */
+static __always_inline void counted(__u64 thread, struct io_args *a)
+{
+	__s32 bytes = 0;
+
+	if ((__u32)a->arg[1] != FIONREAD)
+		return;
+	bpf_probe_read_user(&bytes, sizeof(bytes), (void *)a->arg[2]);
+	if (bytes > 0)
+		ready(thread, a->arg[0], POLLIN);
+}
+
 #define SI_PID 16 /* where siginfo_t has the ID of a child */
+#define P_PID 1
+#define WNOHANG 1
+
+/* Returns whether a call of waitid has ended a wait, and the child that it may name. */
+static __always_inline bool waited_for(struct io_args *a, __u32 *pid)
+{
+	*pid = 0;
+	if (a->arg[2]) {
+		bpf_probe_read_user(pid, sizeof(*pid), (void *)(a->arg[2] + SI_PID));
+		return *pid;
+	}
+	if (a->arg[0] == P_PID)
+		*pid = a->arg[1];
+	return !(a->arg[3] & WNOHANG); /* else nobody can tell */
+}
 
 /* Reports what a system call of a thread tells others, when it is entered. */
 static __always_inline void notice_entered(__u64 thread, struct io_args *a)
@@ -358,6 +458,14 @@ static __always_inline void notice_entered(__u64 thread, struct io_args *a)
 		if (last_owner)
 			closes_locked(thread, a->arg[0]);
 		break;
+	case CALL_DUP2:
+	case CALL_DUP3:
+		if (a->arg[0] != a->arg[1])
+			closed(thread, a->arg[1]);
+		break;
+	case CALL_CLOSE_RANGE:
+		range_closed(thread, a);
+		break;
 	}
 }
 
@@ -365,10 +473,20 @@ static __always_inline void notice_entered(__u64 thread, struct io_args *a)
  * is such a call. */
 static __always_inline bool notice_left(__u64 thread, struct io_args *a, __s64 result)
 {
-	__u64 key;
+	__u64 key = 0;
 	__u32 pid = 0;
 
 	switch (a->nr) {
+	case CALL_RT_SIGPENDING:
+		if (result == 0)
+			bpf_probe_read_user(&key, sizeof(key), (void *)a->arg[0]);
+		if (result == 0 && key)
+			notice(thread, ANY_SIGNAL, 0, CAME, CHANNEL_SIGNAL | CHANNEL_READY);
+		return true;
+	case CALL_IOCTL:
+		if (result == 0)
+			counted(thread, a);
+		return true;
 	case CALL_RT_SIGTIMEDWAIT:
 		if (result > 0)
 			notice(thread, result, ANY_CODE, CAME, CHANNEL_SIGNAL);
@@ -396,11 +514,13 @@ static __always_inline bool notice_left(__u64 thread, struct io_args *a, __s64 r
 		key = listener_at(a->arg[1]);
 		if (key && result == 0)
 			notice(thread, key | LISTENS, 0, CAME, CHANNEL_LISTENER);
+		if (key && result == -ECONNREFUSED)
+			notice(thread, key, 0, CAME, CHANNEL_LISTENER | CHANNEL_FAR);
 		return true;
 	case CALL_ACCEPT:
 	case CALL_ACCEPT4:
 		if (ended(result))
-			accepted(thread, a);
+			accepted(thread, a, result);
 		return true;
 	case CALL_SEMOP:
 	case CALL_SEMTIMEDOP:
@@ -424,9 +544,7 @@ static __always_inline bool notice_left(__u64 thread, struct io_args *a, __s64 r
 			notice(thread, result, 0, CAME, CHANNEL_CHILD);
 		return true;
 	case CALL_WAITID:
-		if (result == 0)
-			bpf_probe_read_user(&pid, sizeof(pid), (void *)(a->arg[2] + SI_PID));
-		if (pid)
+		if (result == 0 && waited_for(a, &pid))
 			notice(thread, pid, 0, CAME, CHANNEL_CHILD);
 		return true;
 	case CALL_OPEN:
@@ -481,15 +599,17 @@ int on_signal_sent(struct signal_args *ctx)
 	struct task_struct *task = (void *)ctx->args[2];
 	bool group = (__u32)ctx->args[3];
 
-	if (!is_target(thread) || of_timer(sig, signal_code(ctx->args[1])))
+	__s32 code = signal_code(ctx->args[1]);
+
+	if (!is_target(thread) || of_timer(sig, code))
 		return 0;
 	/* A thread whose end was recorded sends no more. */
 	if (BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), flags) & PF_EXITING)
 		return 0;
 	to = target_of(task);
-	if (!to)
+	if (!to && code > 0) /* to a process that is not observed, by the kernel: as to who traces this one */
 		return 0;
-	notice(thread, sig, to << 32 | (group ? 0 : task_id(task)), OP_SEND, CHANNEL_SIGNAL);
+	notice(thread, sig, to << 32 | (group || !to ? 0 : task_id(task)), OP_SEND, CHANNEL_SIGNAL);
 	return 0;
 }
 

@@ -213,6 +213,7 @@ const (
 	ChannelEventfd
 	ChannelTimerfd
 	ChannelFutex
+	ChannelTerminal
 	ChannelSignal // its Object is the signal, or AnySignal; see record.h for the values
 	ChannelTimer  // all timers of the process that send signals
 	ChannelEpoll
@@ -220,7 +221,7 @@ const (
 	ChannelQueue     // of messages; Object AnyQueue: any of them
 	ChannelSemaphore // of System V
 	ChannelFileLock
-	ChannelChild // a child process that has ended
+	ChannelChild // a child process that has ended; Object 0: it is not known which
 	ChannelDoubt // an order of which only this end is seen: Object is a Doubt
 
 	// ChannelTight is added to another kind: the channel has little room, or the call takes more of
@@ -229,6 +230,9 @@ const (
 	// ChannelReady is added to another kind: nothing was moved, but there is something to receive, or
 	// room for it.
 	ChannelReady ChannelKind = 512
+	// ChannelFar is added to another kind: the other end is on another machine, or nobody there is
+	// expected to answer.
+	ChannelFar ChannelKind = 1024
 	// ChannelOfFD is the number of low bits of the kind of a ChannelEpoll; the others are the kind of
 	// the channel whose descriptor is in the set.
 	ChannelOfFD = 16
@@ -250,5 +254,6 @@ const (
 	DoubtInotify Doubt = 1 + iota // a file has changed
 	DoubtFIFO                     // the other end of a FIFO was opened
 	DoubtPoll                     // more descriptors are ready than are recorded
+	DoubtReady                    // a descriptor of another kind is ready
 	DoubtGone                     // a thread or process has ended: a signal could not be sent to it
 )

@@ -88,6 +88,7 @@ enum channel_kind {
 	CHANNEL_EVENTFD,
 	CHANNEL_TIMERFD,
 	CHANNEL_FUTEX, /* object is its address in the process */
+	CHANNEL_TERMINAL, /* object is the end that is read */
 	/* object is the signal, or ANY_SIGNAL. OP_SEND: value is the process that it is sent to and,
 	 * in its low 32 bits, the thread, if it is for one. OP_RECEIVE: value is ANY_CODE if it may
 	 * be a timer's, FROM_TIMER if it is. */
@@ -103,12 +104,14 @@ enum channel_kind {
 	 * (1), and down (2); OP_RECEIVE: which of these was waited for. */
 	CHANNEL_SEMAPHORE,
 	CHANNEL_FILE_LOCK, /* object is the file, value who owns its lock */
-	CHANNEL_CHILD,     /* object is a child process that has ended */
+	CHANNEL_CHILD,     /* object is a child process that has ended; 0: it is not known which */
 	CHANNEL_DOUBT,     /* OP_RECEIVE: of an order of which only this end is seen; see doubt */
 	/* Added to another: it has little room, or the call takes more of it than its bytes. */
 	CHANNEL_TIGHT = 256,
 	/* Added to another: nothing moved, but there is something to receive, or room. */
 	CHANNEL_READY = 512,
+	/* Added to another: its other end is on another machine, or nobody there is expected to answer. */
+	CHANNEL_FAR = 1024,
 };
 
 #define CHANNEL_OF_FD 16
@@ -122,6 +125,7 @@ enum doubt {
 	DOUBT_INOTIFY = 1, /* a file has changed */
 	DOUBT_FIFO,        /* the other end of a FIFO was opened */
 	DOUBT_POLL,        /* more descriptors are ready than are recorded */
+	DOUBT_READY,       /* a descriptor of another kind is ready */
 	DOUBT_GONE,        /* a thread or process has ended: a signal could not be sent to it */
 };
 

@@ -97,6 +97,8 @@ type TracepredictIoCall struct {
 	}
 	Ip     uint64
 	Caller uint64
+	To     int32
+	Copies uint32
 }
 
 type TracepredictKernelCall struct {

@@ -46,6 +46,7 @@ type channels struct {
 	known    map[channelKey]*channel
 	overflow *channel // stands for all channels beyond maxChannels; nil if there are none
 	inexact  bool     // an unobserved process or call may receive, or may have sent before
+	outside  int      // how often something was sent that no observed thread has received; see outside.go
 }
 
 // maxChannels bounds the channels that are distinguished. All others share one channel.
@@ -58,6 +59,7 @@ type channel struct {
 	exact bool // all receivers are observed, so that bytes are counted
 	tight bool // bpf.ChannelTight was seen: a send may wait for room at any fill level
 
+	outside outside
 	pending uint64 // of a signal: how often it was sent and has not come
 
 	sent, received uint64 // bytes of the calls that have returned
@@ -73,9 +75,10 @@ type channel struct {
 // channelCall is a send or receive that has not returned.
 type channelCall struct {
 	thread   *thread
-	bytes    uint64 // largest number of bytes that it may move
-	begin    uint64 // of a receive: the earliest position of its bytes in the stream
-	reported bool   // of a receive: a Receiving event was made for it
+	bytes    uint64   // largest number of bytes that it may move
+	begin    uint64   // the earliest position of its bytes in the stream
+	reported bool     // of a receive: a Receiving event was made for it
+	from     *channel // of a send: where the call itself receives what it sends (splice); else nil
 }
 
 // receiveEvent is the first event of a receive: its number among the events of the channel, from 1,
@@ -115,7 +118,10 @@ func (cs *channels) leave(t *thread) {
 
 func (c *channel) leave(t *thread) {
 	_, received := removeCall(&c.receiving, t)
-	_, sent := removeCall(&c.sending, t)
+	send, sent := removeCall(&c.sending, t)
+	if sent {
+		c.sent = add(c.sent, send.bytes)
+	}
 	if received || sent {
 		c.exact = false
 	}
@@ -140,7 +146,7 @@ func add(a, b uint64) uint64 {
 
 // message handles the record of a call that sends or receives.
 func (o *Observer) message(t *thread, r *bpf.Record) {
-	kind := bpf.ChannelKind(r.Result) & (1<<bpf.ChannelOfFD - 1) &^ (bpf.ChannelTight | bpf.ChannelReady)
+	kind := bpf.ChannelKind(r.Result) & (1<<bpf.ChannelOfFD - 1) &^ (bpf.ChannelTight | bpf.ChannelReady | bpf.ChannelFar)
 	switch {
 	case kind == bpf.ChannelUnseen:
 		o.channels.setInexact()
@@ -163,6 +169,7 @@ func (o *Observer) message(t *thread, r *bpf.Record) {
 	case leave:
 		o.received(t, r, c)
 	default:
+		t.receiving = c
 		c.receiving = append(c.receiving, channelCall{thread: t, bytes: r.Value, begin: c.received})
 	}
 }
@@ -217,7 +224,7 @@ func (o *Observer) newChannel(t *thread, r *bpf.Record, kind bpf.ChannelKind) *c
 // channelNames are the names of channels in reports. A futex has the name of its variable.
 var channelNames = [...]string{
 	bpf.ChannelUnseen: "", bpf.ChannelPipe: "pipe", bpf.ChannelFIFO: "FIFO", bpf.ChannelSocket: "socket", bpf.ChannelEventfd: "eventfd",
-	bpf.ChannelTimerfd: "timerfd", bpf.ChannelFutex: "", bpf.ChannelSignal: "signal", bpf.ChannelTimer: "timers", bpf.ChannelEpoll: "epoll",
+	bpf.ChannelTimerfd: "timerfd", bpf.ChannelFutex: "", bpf.ChannelTerminal: "terminal", bpf.ChannelSignal: "signal", bpf.ChannelTimer: "timers", bpf.ChannelEpoll: "epoll",
 	bpf.ChannelListener: "listener", bpf.ChannelQueue: "message queue", bpf.ChannelSemaphore: "semaphore set", bpf.ChannelFileLock: "file lock",
 	bpf.ChannelChild: "child process", bpf.ChannelDoubt: "", channelDeath: "owner's death", channelCancel: "cancellation",
 }
@@ -233,15 +240,24 @@ func (o *Observer) position(t *thread, r *bpf.Record, op event.Op, c *channel, a
 }
 
 func (o *Observer) sends(t *thread, r *bpf.Record, c *channel) {
-	c.sending = append(c.sending, channelCall{thread: t, bytes: r.Value})
+	from := t.receiving
+	if from == c {
+		from = nil
+	}
+	o.markOutside(t, r, c)
+	c.sending = append(c.sending, channelCall{thread: t, bytes: r.Value, begin: c.sent, from: from})
 	o.position(t, r, event.Send, c, c.sent)
 	o.send()
 }
 
 func (o *Observer) sent(t *thread, r *bpf.Record, c *channel) {
-	removeCall(&c.sending, t)
+	m, _ := removeCall(&c.sending, t)
 	if r.Flags&bpf.RecFailed != 0 {
 		return
+	}
+	if m.from != nil { // now it comes after what it received
+		o.position(t, r, event.Send, c, m.begin)
+		o.send()
 	}
 	bytes := r.Value
 	switch c.kind {
@@ -329,8 +345,10 @@ const maxReceives = 1 << 10
 // received handles the return of a receive. A receive of 0 bytes is the end of the stream,
 // and happens after all sends.
 func (o *Observer) received(t *thread, r *bpf.Record, c *channel) {
+	t.receiving = nil
 	m, _ := removeCall(&c.receiving, t)
-	if r.Flags&bpf.RecFailed != 0 && (c.kind != bpf.ChannelQueue || int64(r.Value) != -errRemoved) {
+	failed := r.Flags&bpf.RecFailed != 0
+	if failed && !endedBy(c.kind, -int64(r.Value)) {
 		if int64(r.Value) == -errAgain && c.kind != bpf.ChannelFutex {
 			o.emitReceiving(c, t)
 			e := o.begin(t, r, event.ReceiveFailed)
@@ -342,7 +360,8 @@ func (o *Observer) received(t *thread, r *bpf.Record, c *channel) {
 	o.emitReceiving(c, t)
 	c.addReceive(m)
 	end := uint64(math.MaxUint64)
-	if c.kind != bpf.ChannelFutex && r.Value != 0 && r.Flags&bpf.RecFailed == 0 {
+	stopped := failed || r.Value == 0
+	if c.kind != bpf.ChannelFutex && !stopped {
 		c.received = add(c.received, r.Value)
 		end = c.received
 		for _, x := range c.receiving {
@@ -351,13 +370,37 @@ func (o *Observer) received(t *thread, r *bpf.Record, c *channel) {
 	}
 	o.position(t, r, event.Receive, c, end)
 	o.send()
+	if stopped {
+		o.receiveEnds(t, r)
+	}
+	o.relayed(t, r, c, 0)
+	o.fromOutside(t, c.kind|bpf.ChannelKind(r.Result)&bpf.ChannelFar, c, 0, stopped)
 }
+
+// allSent is the end of a receive that comes after all sends.
+const allSent = math.MaxUint64
 
 // Errors of receives.
 const (
-	errAgain   = 11 // EAGAIN
-	errRemoved = 43 // EIDRM: the queue was removed, which ended the wait
+	errIO      = 5   // EIO: the other end of a terminal was closed
+	errAgain   = 11  // EAGAIN
+	errPipe    = 32  // EPIPE: the other end was closed
+	errRemoved = 43  // EIDRM: the queue was removed, which ended the wait
+	errReset   = 104 // ECONNRESET: the other end was closed, with data that it had not received
 )
+
+// endedBy reports whether an error of a receive says that the other end is closed, or the channel removed.
+func endedBy(kind bpf.ChannelKind, err int64) bool {
+	switch kind {
+	case bpf.ChannelQueue:
+		return err == errRemoved
+	case bpf.ChannelTerminal:
+		return err == errIO
+	case bpf.ChannelFutex:
+		return false
+	}
+	return err == errPipe || err == errReset
+}
 
 // emitReceiving sends a Receiving event for each receive of other threads than t that has
 // not returned: it may have received its bytes before t did, or have made room. Its

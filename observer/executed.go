@@ -48,6 +48,7 @@ const (
 	doubtPermit
 	doubtOwner
 	doubtUnderWay
+	doubtOutside
 )
 
 // doubtText describes each doubt.
@@ -55,12 +56,14 @@ var doubtText = map[bpf.Doubt]string{
 	bpf.DoubtInotify: "news by inotify that a file has changed",
 	bpf.DoubtFIFO:    "the open of a FIFO, which waits for its other end",
 	bpf.DoubtPoll:    "a wait for more descriptors than are recorded",
+	bpf.DoubtReady:   "a wait for a descriptor of a kind that is not observed",
 	bpf.DoubtGone:    "a signal that could not be sent, since its thread or process had ended",
 	doubtChild:       "a wait for a child process that is not observed",
 	doubtSignal:      "a signal that no observed thread has sent",
 	doubtPermit:      "a wait for a semaphore, which no recorded post let through",
 	doubtOwner:       "a robust mutex of an owner whose death is not observed",
 	doubtUnderWay:    "a call that was under way when the observation began",
+	doubtOutside:     "a receive from a process that is not observed",
 }
 
 // maxReturns bounds the returns of one kind that are kept. After so many, each event may be behind

@@ -3,7 +3,6 @@ package observer
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/bpf"
@@ -30,6 +29,7 @@ import (
 type notices struct {
 	interests map[interest][]channelKey // the own channels of the descriptors in epoll sets
 	owners    map[uint64][]uint64       // of locks, by file
+	ends      []channelKey              // of the processes that have ended last
 }
 
 // interest identifies a descriptor in an epoll set, or all those that have the same data.
@@ -63,7 +63,7 @@ func (o *Observer) notice(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
 	switch sends, leave := bpf.Op(r.Op) == bpf.OpSend, r.Flags&bpf.RecLeave != 0; {
 	case leave && r.Flags&bpf.RecFailed != 0:
 	case leave && ready && kind != bpf.ChannelEpoll, leave && !sends && kind == bpf.ChannelQueue:
-		o.ready(t, r, channelKey{object: r.Object, kind: kind})
+		o.ready(t, r, channelKey{object: r.Object, kind: kind | bpf.ChannelKind(r.Result)&bpf.ChannelFar})
 	case sends && !leave:
 		o.noticeSent(t, r, kind)
 	case leave && !sends:
@@ -75,7 +75,10 @@ func (o *Observer) notice(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
 func (o *Observer) noticeSent(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
 	switch key := (channelKey{object: r.Object, kind: kind}); kind {
 	case bpf.ChannelSignal:
-		key.tgid = uint32(r.Value >> 32)
+		if key.tgid = uint32(r.Value >> 32); key.tgid == 0 {
+			o.tellsOutside(t)
+			return
+		}
 		if tid := uint32(r.Value); tid != 0 {
 			key.object, key.tgid = key.object|forThread, tid
 		}
@@ -122,6 +125,9 @@ func (o *Observer) noticeReceived(t *thread, r *bpf.Record, kind bpf.ChannelKind
 		o.reaped(t, r)
 	case bpf.ChannelListener:
 		o.emitReceiveFrom(t, r, key)
+		if c := o.channels.known[key]; (c == nil || c.pending == 0) && bpf.ChannelKind(r.Result)&bpf.ChannelFar == 0 {
+			o.fromOutside(t, bpf.ChannelSocket, nil, 0, false)
+		}
 	case bpf.ChannelDoubt:
 		o.doubt(t, bpf.Doubt(r.Object))
 	}
@@ -165,9 +171,7 @@ func (o *Observer) emitReceiveFrom(t *thread, r *bpf.Record, key channelKey) {
 			return
 		}
 	}
-	c.addReceive(channelCall{reported: true})
-	o.position(t, r, event.Receive, c, math.MaxUint64)
-	o.send()
+	o.receiveAll(t, r, c)
 }
 
 // signalled handles a signal that has come to a thread: its handler is about to run, or a wait
@@ -236,10 +240,15 @@ func (o *Observer) emitReceiveFromAll(t *thread, r *bpf.Record, match func(chann
 
 // ready handles a call that says that there is something to receive from a channel, or room in it.
 func (o *Observer) ready(t *thread, r *bpf.Record, key channelKey) {
+	far, ended := key.kind&bpf.ChannelFar, r.Extra != 0
+	key.kind &^= bpf.ChannelFar
 	if o.readyOfMany(t, r, key) {
 		return
 	}
 	c := o.channels.known[key]
+	if bpf.Op(r.Op) == bpf.OpReceive {
+		defer o.fromOutside(t, key.kind|far, c, 1, ended)
+	}
 	if c == nil {
 		return
 	}
@@ -255,6 +264,11 @@ func (o *Observer) ready(t *thread, r *bpf.Record, key channelKey) {
 	for _, x := range c.receiving {
 		end = add(end, x.bytes)
 	}
+	if ended {
+		end = allSent
+		o.receiveEnds(t, r)
+	}
+	o.relayed(t, r, c, 0)
 	o.position(t, r, event.Receive, c, end)
 	o.send()
 }
@@ -272,7 +286,7 @@ func (o *Observer) readyOfMany(t *thread, r *bpf.Record, key channelKey) bool {
 	case key.kind == bpf.ChannelDoubt:
 		o.doubt(t, bpf.Doubt(key.object))
 	case key.kind == bpf.ChannelEpoll:
-		o.polledAny(t, r, key.object)
+		o.polledAny(t, r, key.object, 0)
 	default:
 		return false
 	}
@@ -299,28 +313,35 @@ func interestKey(at interest) channelKey {
 // polled handles a descriptor that epoll_wait has returned as ready.
 func (o *Observer) polled(t *thread, r *bpf.Record) {
 	if bpf.ChannelKind(r.Result)&bpf.ChannelReady != 0 {
-		o.polledAny(t, r, r.Object)
+		o.polledAny(t, r, r.Object, 0)
 		return
 	}
 	at := interest{r.Object, r.Value}
 	if all := o.notices.interests[at]; len(all) == 0 || len(all) == maxSameData {
 		o.doubt(t, bpf.DoubtPoll)
 	}
-	o.interestReady(t, r, at)
+	o.interestReady(t, r, at, 0)
 }
 
-// interestReady handles that a descriptor in an epoll set is ready.
-func (o *Observer) interestReady(t *thread, r *bpf.Record, at interest) {
+// maxNested bounds how deep epoll sets are in epoll sets, as the kernel does.
+const maxNested = 5
+
+// interestReady handles that a descriptor in an epoll set is ready, itself nested in so many others.
+func (o *Observer) interestReady(t *thread, r *bpf.Record, at interest, depth int) {
 	o.emitReceiveFrom(t, r, interestKey(at))
 	for _, key := range o.notices.interests[at] {
-		if key.kind != bpf.ChannelUnseen && key.kind != bpf.ChannelEpoll {
+		switch {
+		case key.kind == bpf.ChannelUnseen:
+		case key.kind != bpf.ChannelEpoll:
 			o.ready(t, r, key)
+		case depth < maxNested:
+			o.polledAny(t, r, key.object, depth+1)
 		}
 	}
 }
 
 // polledAny handles that any descriptor of an epoll set may be ready.
-func (o *Observer) polledAny(t *thread, r *bpf.Record, set uint64) {
+func (o *Observer) polledAny(t *thread, r *bpf.Record, set uint64, depth int) {
 	var all []interest
 	for at := range maps.Keys(o.notices.interests) {
 		if at.set == set {
@@ -329,12 +350,15 @@ func (o *Observer) polledAny(t *thread, r *bpf.Record, set uint64) {
 	}
 	slices.SortFunc(all, func(a, b interest) int { return cmp.Compare(a.data, b.data) })
 	for _, at := range all {
-		o.interestReady(t, r, at)
+		o.interestReady(t, r, at, depth)
 	}
 }
 
 // reaped handles a wait that has returned since a child process has ended.
 func (o *Observer) reaped(t *thread, r *bpf.Record) {
+	if r.Object == 0 { // any
+		o.receiveEnds(t, r)
+	}
 	key := channelKey{object: r.Object, kind: bpf.ChannelChild}
 	if o.channels.known[key] == nil {
 		o.doubt(t, doubtChild)
@@ -343,11 +367,29 @@ func (o *Observer) reaped(t *thread, r *bpf.Record) {
 	o.emitReceiveFrom(t, r, key)
 }
 
+// maxEnds bounds the ends of processes that may be what ended a channel.
+const maxEnds = 16
+
+// receiveEnds sends a Receive from the end of each of the last observed processes that have ended, which
+// closed what these had open.
+func (o *Observer) receiveEnds(t *thread, r *bpf.Record) {
+	for _, key := range o.notices.ends {
+		o.emitReceiveFrom(t, r, key)
+	}
+}
+
 // emitProcessEnd sends, before a thread of a forked process ends, the Send for who waits for that process.
 func (o *Observer) emitProcessEnd(t *thread, r *bpf.Record) {
 	own := bpf.Record{Time: o.now, Tid: t.tid, Tgid: t.process.id, Object: uint64(t.process.id)}
 	if r != nil {
 		own.Time = r.Time
 	}
-	o.emitSendOn(t, &own, channelKey{object: own.Object, kind: bpf.ChannelChild})
+	key := channelKey{object: own.Object, kind: bpf.ChannelChild}
+	o.emitSendOn(t, &own, key)
+	if !slices.Contains(o.notices.ends, key) {
+		o.notices.ends = append(o.notices.ends, key)
+	}
+	if n := len(o.notices.ends) - maxEnds; n > 0 {
+		o.notices.ends = slices.Delete(o.notices.ends, 0, n)
+	}
 }

@@ -40,6 +40,21 @@ func comes(tid uint32, kind bpf.ChannelKind, object, value uint64) noticeRecord 
 	return noticeRecord{tid: tid, op: bpf.OpReceive, kind: kind, object: object, value: value, leave: true}
 }
 
+// enters is the entry of a receive of a byte from a pipe.
+func enters(tid uint32, object uint64) noticeRecord {
+	return noticeRecord{tid: tid, op: bpf.OpReceive, kind: bpf.ChannelPipe, object: object, value: 1}
+}
+
+// returns is the return of a send.
+func returns(tid uint32, kind bpf.ChannelKind, object, value uint64) noticeRecord {
+	return noticeRecord{tid: tid, op: bpf.OpSend, kind: kind, object: object, value: value, leave: true}
+}
+
+// fails is the return of a receive that has failed.
+func fails(tid uint32, kind bpf.ChannelKind, object, err uint64) noticeRecord {
+	return noticeRecord{tid: tid, op: bpf.OpReceive, kind: kind, object: object, value: -err, leave: true, failed: true}
+}
+
 // watches is a call of epoll_ctl that adds the descriptor of a channel.
 func watches(tid uint32, set, data uint64, kind bpf.ChannelKind, object uint64) noticeRecord {
 	return noticeRecord{tid: tid, op: bpf.OpSend, kind: bpf.ChannelEpoll | kind<<bpf.ChannelOfFD, object: set, value: data, extra: object}
@@ -50,6 +65,7 @@ func watches(tid uint32, set, data uint64, kind bpf.ChannelKind, object uint64) 
 // effect is that of the call of thread 11, and only then.
 func TestNotices(t *testing.T) {
 	const process, thread12, thread13 = 1 << 32, 1<<32 | 12, 1<<32 | 13
+	const outsider = "a receive from a process that is not observed"
 	for _, c := range []struct {
 		name    string
 		records []noticeRecord
@@ -89,6 +105,31 @@ func TestNotices(t *testing.T) {
 		{"a message in a queue", []noticeRecord{sends(11, bpf.ChannelQueue, 3, 1), comes(12, bpf.ChannelQueue, 3, 1)}, true, ""},
 		{"a queue that was removed", []noticeRecord{sends(11, bpf.ChannelQueue, 3, 1), {tid: 12, op: bpf.OpReceive, kind: bpf.ChannelQueue, object: 3, value: ^uint64(errRemoved - 1), leave: true, failed: true}}, true, ""},
 		{"news of a queue", []noticeRecord{sends(11, bpf.ChannelQueue, 3, 1), comes(12, bpf.ChannelQueue, bpf.AnyQueue, 32)}, true, ""},
+		{"a signal that is pending", []noticeRecord{sends(11, bpf.ChannelSignal, 10, process), comes(12, bpf.ChannelSignal|bpf.ChannelReady, bpf.AnySignal, 0)}, true, ""},
+		{"ready in a set in a set", []noticeRecord{watches(13, 5, 3, bpf.ChannelEventfd, 7), watches(13, 6, 4, bpf.ChannelEpoll, 5), sends(11, bpf.ChannelEventfd, 7, 8), comes(12, bpf.ChannelEpoll, 6, 4)}, true, ""},
+		{"ready in a set in itself", []noticeRecord{watches(13, 5, 3, bpf.ChannelEpoll, 5), sends(11, bpf.ChannelEventfd, 7, 8), comes(12, bpf.ChannelEpoll, 5, 3)}, false, ""},
+		{"a set with what is not known", []noticeRecord{watches(13, 5, 3, bpf.ChannelDoubt, uint64(bpf.DoubtReady)), comes(12, bpf.ChannelEpoll, 5, 3)}, false, "a wait for a descriptor of a kind that is not observed"},
+		{"a line through a terminal", []noticeRecord{sends(11, bpf.ChannelTerminal, 7, 3), returns(11, bpf.ChannelTerminal, 7, 3), comes(12, bpf.ChannelTerminal, 7, 3)}, true, ""},
+		{"a terminal that was closed", []noticeRecord{sends(11, bpf.ChannelTerminal, 7, 0), returns(11, bpf.ChannelTerminal, 7, 0), fails(12, bpf.ChannelTerminal, 7, errIO)}, true, ""},
+		{"a connection that was reset", []noticeRecord{sends(11, bpf.ChannelSocket, 7, 0), returns(11, bpf.ChannelSocket, 7, 0), fails(12, bpf.ChannelSocket, 7, errReset)}, true, ""},
+		{"a receive that failed otherwise", []noticeRecord{sends(11, bpf.ChannelSocket, 7, 0), returns(11, bpf.ChannelSocket, 7, 0), fails(12, bpf.ChannelSocket, 7, errRemoved)}, false, ""},
+		{"a pipe closed behind bytes", []noticeRecord{sends(13, bpf.ChannelPipe, 7, 9), returns(13, bpf.ChannelPipe, 7, 9), sends(11, bpf.ChannelPipe, 7, 0), returns(11, bpf.ChannelPipe, 7, 0), {tid: 12, op: bpf.OpReceive, kind: bpf.ChannelPipe | bpf.ChannelReady, object: 7, extra: 0x10, leave: true}}, true, ""},
+		{"a pipe with bytes in front of its end", []noticeRecord{sends(13, bpf.ChannelPipe, 7, 9), returns(13, bpf.ChannelPipe, 7, 9), sends(11, bpf.ChannelPipe, 7, 0), returns(11, bpf.ChannelPipe, 7, 0), comes(12, bpf.ChannelPipe|bpf.ChannelReady, 7, 0)}, false, ""},
+		{"spliced by a call under way", []noticeRecord{enters(13, 7), sends(13, bpf.ChannelPipe, 8, 1), sends(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelPipe, 8, 1)}, true, ""},
+		{"spliced by a call under way, and ready", []noticeRecord{enters(13, 7), sends(13, bpf.ChannelPipe, 8, 1), sends(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelPipe|bpf.ChannelReady, 8, 0)}, true, ""},
+		{"spliced by a call that has returned", []noticeRecord{enters(13, 7), sends(13, bpf.ChannelPipe, 8, 1), sends(11, bpf.ChannelPipe, 7, 1), comes(13, bpf.ChannelPipe, 7, 1), returns(13, bpf.ChannelPipe, 8, 1), comes(12, bpf.ChannelPipe, 8, 1)}, true, ""},
+		{"spliced before", []noticeRecord{enters(13, 7), sends(13, bpf.ChannelPipe, 8, 1), comes(13, bpf.ChannelPipe, 7, 1), returns(13, bpf.ChannelPipe, 8, 1), sends(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelPipe, 8, 1)}, false, ""},
+		{"an answer from outside", []noticeRecord{sends(11, bpf.ChannelPipe, 7, 1), returns(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelPipe, 8, 1)}, false, outsider},
+		{"an answer from outside that is ready", []noticeRecord{sends(11, bpf.ChannelSocket, 7, 1), returns(11, bpf.ChannelSocket, 7, 1), comes(12, bpf.ChannelSocket|bpf.ChannelReady, 8, 0)}, false, outsider},
+		{"an answer to a signal", []noticeRecord{sends(11, bpf.ChannelSignal, 10, 0), comes(12, bpf.ChannelSocket, 8, 1)}, false, outsider},
+		{"a connection from outside", []noticeRecord{sends(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelListener, 9, 0)}, false, outsider},
+		{"a connection from afar", []noticeRecord{sends(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelListener|bpf.ChannelFar, 9, 0)}, false, ""},
+		{"bytes from outside behind others", []noticeRecord{sends(13, bpf.ChannelPipe, 8, 1), returns(13, bpf.ChannelPipe, 8, 1), sends(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelPipe, 8, 2)}, false, outsider},
+		{"a request from outside", []noticeRecord{comes(12, bpf.ChannelPipe, 8, 1)}, false, ""},
+		{"an answer to the same thread", []noticeRecord{sends(12, bpf.ChannelPipe, 7, 1), returns(12, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelPipe, 8, 1)}, false, ""},
+		{"a request from outside after a message", []noticeRecord{sends(11, bpf.ChannelPipe, 7, 1), returns(11, bpf.ChannelPipe, 7, 1), comes(13, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelPipe, 8, 1)}, false, ""},
+		{"a request from afar", []noticeRecord{sends(11, bpf.ChannelPipe, 7, 1), returns(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelSocket|bpf.ChannelFar, 8, 1)}, false, ""},
+		{"a request after a print", []noticeRecord{sends(11, bpf.ChannelPipe|bpf.ChannelFar, 7, 1), returns(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelPipe, 8, 1)}, false, ""},
 		{"an unknown child", []noticeRecord{comes(12, bpf.ChannelChild, 99, 0)}, false, "a wait for a child process that is not observed"},
 		{"news by inotify", []noticeRecord{comes(12, bpf.ChannelDoubt, uint64(bpf.DoubtInotify), 16)}, false, "news by inotify that a file has changed"},
 	} {

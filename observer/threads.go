@@ -44,6 +44,10 @@ type thread struct {
 
 	touches []pendingTouch // at most one, except those of one system call
 
+	receiving   *channel // of its current call; nil: none
+	outside     int      // channels and others of channels.outside of which it is the only sender
+	toldOutside bool     // it has made a process that is not observed, or sent it a signal
+
 	ownStack map[uint64]bool // addresses of objects first seen on its own stack
 }
 
@@ -198,6 +202,7 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 		if !o.opts.Follow {
 			o.channels.setInexact() // the child has inherited them
 			o.stats.Children++
+			o.tellsOutside(t)
 			return // the child is not observed
 		}
 		tgid = tid

@@ -127,7 +127,7 @@ var channelMakers = []string{
 	"pipe", "pipe2", "popen", "mkfifo", "mkfifoat", "socket", "socketpair", "eventfd", "timerfd_create",
 	"kill", "pthread_kill", "tgkill", "sigqueue", "pthread_sigqueue", "sigwait", "sigwaitinfo", "sigtimedwait", "sigsuspend", "signalfd",
 	"timer_settime", "setitimer", "ualarm", "epoll_ctl", "mq_open", "msgget", "semget", "semop", "semtimedop", "flock",
-	"inotify_init", "inotify_init1", "fanotify_init",
+	"inotify_init", "inotify_init1", "fanotify_init", "openpty", "forkpty", "posix_openpt", "getpt", "pidfd_open",
 }
 
 // Restartable reports whether the file may contain restartable sequences (rseq(2)), which the
