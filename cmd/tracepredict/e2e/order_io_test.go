@@ -10,13 +10,14 @@ import (
 )
 
 // handOvers are the ways in which messages.c passes its variable to another thread.
-var handOvers = []string{"pipe", "vector", "socketpair", "datagram", "packet", "tcp", "eventfd", "timer", "end", "futex", "room", "forked"}
+var handOvers = []string{"pipe", "vector", "socketpair", "datagram", "packet", "tcp", "eventfd", "timer", "end", "futex", "room", "forked",
+	"replaced", "range", "refused", "spliced", "terminal", "nested", "counted", "pending"}
 
 // TestOrderIO checks that a variable that was passed by a message is in no race,
 // however it was passed, also when the trace is analysed.
 func TestOrderIO(t *testing.T) {
 	needBPF(t)
-	program := build(t, "gcc", "messages.c", "-O2", "-pthread")
+	program := build(t, "gcc", "messages.c", "-O2", "-pthread", "-lutil")
 	for _, how := range handOvers {
 		t.Run(how, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "run.trace")
@@ -59,13 +60,32 @@ func TestWithoutOrderIO(t *testing.T) {
 	}
 }
 
+// TestAnswerFromOutside has a process that is not observed answer one thread what another has sent it: the
+// race is likely at most, if that process is not observed, and none otherwise.
+func TestAnswerFromOutside(t *testing.T) {
+	needBPF(t)
+	program := build(t, "gcc", "messages.c", "-O2", "-pthread", "-lutil")
+	_, alone := reported(t, "exec", "--watch", "shared", "--", program, "answered")
+	for _, f := range alone.Findings {
+		if f.Confidence != "likely" || !strings.Contains(f.Reason, "a receive from a process that is not observed") {
+			t.Errorf("%s: %s", f, f.Reason)
+		}
+	}
+	if len(alone.Findings) != 1 {
+		t.Errorf("found %v, want a race of shared", alone.Findings)
+	}
+	if _, followed := reported(t, "exec", "--follow", "--watch", "shared", "--", program, "answered"); len(followed.Findings) != 0 {
+		t.Errorf("with --follow found %v", followed.Findings)
+	}
+}
+
 // TestOrderIOAttached lets threads pass variables that run already when the observation
 // begins, the first of them in a call that was under way.
 func TestOrderIOAttached(t *testing.T) {
 	needBPF(t)
 	for _, how := range []string{"pipe", "socketpair", "futex"} {
 		t.Run(how, func(t *testing.T) {
-			c := startChild(t, childOptions{}, build(t, "gcc", "messages.c", "-O2", "-pthread"), how, "later")
+			c := startChild(t, childOptions{}, build(t, "gcc", "messages.c", "-O2", "-pthread", "-lutil"), how, "later")
 			tool, report := attachTo(t, c.pid(), "--order=io", "--watch", "shared")
 			c.send("x")
 			c.want(0)

@@ -5,12 +5,16 @@
 #include <linux/futex.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <pty.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
@@ -73,6 +77,53 @@ static void wake(void) {
 		usleep(1000);
 }
 static void sleep_on(void) { must(syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0) == 0, "futex"); }
+static void close_by_dup(void) { must(dup2(open("/dev/null", O_RDONLY), to) == to, "dup2"); }
+static void close_range_of_it(void) { must(syscall(SYS_close_range, to, to, 0) == 0, "close_range"); }
+static void close_reader(void) { must(close(from) == 0, "close"); }
+static void write_refused(void) {
+	while (write(to, "x", 1) == 1)
+		usleep(1000);
+	must(errno == EPIPE, "write that is refused");
+}
+// Moves on what comes.
+static int between[2];
+static void *splices(void *unused) {
+	must(splice(between[0], NULL, to, NULL, 1, 0) == 1, "splice");
+	return unused;
+}
+static void write_between(void) { must(write(between[1], "x", 1) == 1, "write"); }
+static void read_line(void) {
+	char line[8];
+	must(read(from, line, sizeof line) == 2, "read line");
+}
+static void write_line(void) { must(write(to, "x\n", 2) == 2, "write line"); }
+static int nested(int in) {
+	struct epoll_event e = {.events = EPOLLIN};
+	int set = epoll_create1(0);
+	must(epoll_ctl(set, EPOLL_CTL_ADD, in, &e) == 0, "epoll_ctl");
+	return set;
+}
+static void wait_nested(void) {
+	struct epoll_event e;
+	must(epoll_wait(from, &e, 1, -1) == 1, "epoll_wait");
+}
+static void count(void) {
+	for (int n = 0; n == 0; usleep(1000))
+		must(ioctl(from, FIONREAD, &n) == 0, "ioctl");
+}
+static void send_signal(void) { kill(getpid(), SIGUSR1); }
+static void pending(void) {
+	sigset_t s;
+	do
+		must(usleep(1000) == 0 && sigpending(&s) == 0, "sigpending");
+	while (!sigismember(&s, SIGUSR1));
+}
+static void answer(int in, int out) {
+	char c;
+	if (fork() == 0)
+		_exit(read(in, &c, 1) != 1 || write(out, &c, 1) != 1);
+}
+
 // Fills the pipe: it is through only when somebody has received.
 static char big[1 << 20];
 static void receive_all(void) {
@@ -123,6 +174,39 @@ static void use(const char *how) {
 		send_it = wake, receive_it = sleep_on;
 	if (!strcmp(how, "room"))
 		send_it = receive_all, receive_it = write_all;
+	if (!strcmp(how, "replaced"))
+		send_it = close_by_dup, receive_it = read_end;
+	if (!strcmp(how, "range"))
+		send_it = close_range_of_it, receive_it = read_end;
+	if (!strcmp(how, "refused")) {
+		signal(SIGPIPE, SIG_IGN);
+		send_it = close_reader, receive_it = write_refused;
+	}
+	if (!strcmp(how, "spliced")) {
+		pthread_t m;
+		must(pipe(between) == 0 && pthread_create(&m, NULL, splices, NULL) == 0 && pthread_detach(m) == 0, "splicer");
+		send_it = write_between;
+	}
+	if (!strcmp(how, "terminal")) {
+		must(openpty(&to, &from, NULL, NULL, NULL) == 0, "openpty");
+		send_it = write_line, receive_it = read_line;
+	}
+	if (!strcmp(how, "nested"))
+		from = nested(nested(from)), receive_it = wait_nested;
+	if (!strcmp(how, "counted"))
+		receive_it = count;
+	if (!strcmp(how, "pending")) {
+		sigset_t s;
+		sigemptyset(&s);
+		sigaddset(&s, SIGUSR1);
+		pthread_sigmask(SIG_BLOCK, &s, NULL);
+		send_it = send_signal, receive_it = pending;
+	}
+	if (!strcmp(how, "answered")) {
+		must(pipe(between) == 0, "pipe");
+		answer(between[0], to);
+		send_it = write_between;
+	}
 	if (!strcmp(how, "forked") && fork() == 0)
 		_exit(0);
 }
