@@ -64,7 +64,7 @@ struct task_struct {
 	unsigned long nvcsw, nivcsw;
 	struct signal_struct *signal;
 	struct pid *thread_pid;
-	struct task_struct *group_leader;
+	struct task_struct *group_leader, *real_parent;
 	struct thread_struct thread;
 	struct uprobe_task *utask;
 	struct files_struct *files;

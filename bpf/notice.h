@@ -397,16 +397,27 @@ static __always_inline void counted(__u64 thread, struct io_args *a)
 		ready(thread, a->arg[0], POLLIN);
 }
 
-#define SI_PID 16 /* where siginfo_t has the ID of a child */
+#define SI_CODE 8 /* where siginfo_t has how a child ended, its ID, and by which signal */
+#define SI_PID 16
+#define SI_STATUS 24
+#define CLD_KILLED 2
+#define CLD_DUMPED 3
 #define P_PID 1
 #define WNOHANG 1
 
-/* Returns whether a call of waitid has ended a wait, and the child that it may name. */
-static __always_inline bool waited_for(struct io_args *a, __u32 *pid)
+/* Returns whether a call of waitid has ended a wait, the child that it may name, and the signal that
+ * ended that child, or 0. */
+static __always_inline bool waited_for(struct io_args *a, __u32 *pid, __u32 *status)
 {
+	__u32 code = 0;
+
 	*pid = 0;
 	if (a->arg[2]) {
 		bpf_probe_read_user(pid, sizeof(*pid), (void *)(a->arg[2] + SI_PID));
+		bpf_probe_read_user(&code, sizeof(code), (void *)(a->arg[2] + SI_CODE));
+		if (code == CLD_KILLED || code == CLD_DUMPED)
+			bpf_probe_read_user(
+				status, sizeof(*status), (void *)(a->arg[2] + SI_STATUS));
 		return *pid;
 	}
 	if (a->arg[0] == P_PID)
@@ -474,7 +485,7 @@ static __always_inline void notice_entered(__u64 thread, struct io_args *a)
 static __always_inline bool notice_left(__u64 thread, struct io_args *a, __s64 result)
 {
 	__u64 key = 0;
-	__u32 pid = 0;
+	__u32 pid = 0, status = 0;
 
 	switch (a->nr) {
 	case CALL_RT_SIGPENDING:
@@ -540,12 +551,14 @@ static __always_inline bool notice_left(__u64 thread, struct io_args *a, __s64 r
 			doubt(thread, DOUBT_GONE);
 		return true;
 	case CALL_WAIT4:
+		if (result > 0 && a->arg[1])
+			bpf_probe_read_user(&status, sizeof(status), (void *)a->arg[1]);
 		if (result > 0)
-			notice(thread, result, 0, CAME, CHANNEL_CHILD);
+			notice(thread, result, status & 0x7f, CAME, CHANNEL_CHILD);
 		return true;
 	case CALL_WAITID:
-		if (result == 0 && waited_for(a, &pid))
-			notice(thread, pid, 0, CAME, CHANNEL_CHILD);
+		if (result == 0 && waited_for(a, &pid, &status))
+			notice(thread, pid, status, CAME, CHANNEL_CHILD);
 		return true;
 	case CALL_OPEN:
 	case CALL_OPENAT:
@@ -591,6 +604,16 @@ static __always_inline bool of_timer(__u64 sig, __s32 code)
 	       (code == SI_KERNEL && (sig == SIGALRM || sig == SIGVTALRM || sig == SIGPROF));
 }
 
+/* Returns the ID of a task's process if it is a child, not observed, of the thread's process; else 0. */
+static __always_inline __u32 child_of(__u64 thread, struct task_struct *task)
+{
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+
+	if (task_id(BPF_CORE_READ(leader, real_parent, group_leader)) != thread >> 32)
+		return 0;
+	return task_id(leader);
+}
+
 /* Runs in the sender: sig, info, task, group, result. */
 SEC("raw_tp/signal_generate")
 int on_signal_sent(struct signal_args *ctx)
@@ -607,6 +630,8 @@ int on_signal_sent(struct signal_args *ctx)
 	if (BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), flags) & PF_EXITING)
 		return 0;
 	to = target_of(task);
+	if (!to)
+		to = child_of(thread, task);
 	if (!to && code > 0) /* to a process that is not observed, by the kernel: as to who traces this one */
 		return 0;
 	notice(thread, sig, to << 32 | (group || !to ? 0 : task_id(task)), OP_SEND, CHANNEL_SIGNAL);

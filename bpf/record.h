@@ -104,7 +104,9 @@ enum channel_kind {
 	 * (1), and down (2); OP_RECEIVE: which of these was waited for. */
 	CHANNEL_SEMAPHORE,
 	CHANNEL_FILE_LOCK, /* object is the file, value who owns its lock */
-	CHANNEL_CHILD,     /* object is a child process that has ended; 0: it is not known which */
+	/* Object is a child process that has ended, 0 if it is not known which; value is the signal that
+	 * ended it, or 0. */
+	CHANNEL_CHILD,
 	CHANNEL_DOUBT,     /* OP_RECEIVE: of an order of which only this end is seen; see doubt */
 	/* Added to another: it has little room, or the call takes more of it than its bytes. */
 	CHANNEL_TIGHT = 256,

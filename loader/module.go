@@ -165,6 +165,12 @@ func (m *Module) addSignatures(t *attach.Tracer, sites []bpf.Site) error {
 // each other messages.
 func (m *Module) makesChannels() bool { return !libname.Runtime(m.Path) && m.Bin.MakesChannels() }
 
+// waitsForChildren reports whether the module's own code may wait for child processes that order
+// threads, or, with follow, other processes.
+func (m *Module) waitsForChildren(follow bool) bool {
+	return !libname.Runtime(m.Path) && m.Bin.WaitsForChildren(follow)
+}
+
 // UnseenChannels returns the modules that may make such channels if messages are not recorded.
 func (s *Session) UnseenChannels() []*Module {
 	if s.opts.Messages != MessagesNever {

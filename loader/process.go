@@ -206,7 +206,22 @@ const maxLoadingTime = time.Second
 // noteMissed adds a note that a process was not observed from since until now. The caller holds
 // s.mu.
 func (s *Session) noteMissed(format string, since uint64, pid int, program string) {
-	s.note(fmt.Sprintf(format, pid, program, float64(monotonic()-since)/1e6))
+	note := fmt.Sprintf(format, pid, program, float64(monotonic()-since)/1e6)
+	s.note(note)
+	s.late = append(s.late, LateProcess{uint32(pid), note})
+}
+
+// LateProcess is a process that was not observed when it began, with a sentence that says so.
+type LateProcess struct {
+	PID  uint32
+	Note string
+}
+
+// LateProcesses returns the processes that were not observed when they began, or began another program.
+func (s *Session) LateProcesses() []LateProcess {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.late)
 }
 
 // findLateLibraries looks for new libraries of programs that were executed less than

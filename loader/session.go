@@ -127,6 +127,7 @@ type Session struct {
 	sites      []*probes.Site              // by index in records; the first is nil
 	unseen     []unseenRef                 // by number in records; the first is none
 	notes      []string                    // sentences for the report
+	late       []LateProcess               // whose beginnings were not observed
 	unobserved []Blind                     // see Unobserved
 	resolved   bool                        // with Follow: a former program had all variables to watch
 	running    bool                        // the program runs, with the probes of its libraries in
@@ -655,7 +656,7 @@ func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.opts.Messages == MessagesAuto && !s.opts.NoProbes && mod.makesChannels() {
+	if s.opts.Messages == MessagesAuto && !s.opts.NoProbes && (mod.makesChannels() || mod.waitsForChildren(s.opts.Follow)) {
 		if err := s.tracer.StartMessages(); err != nil {
 			return nil, err
 		}

@@ -30,6 +30,7 @@ type notices struct {
 	interests map[interest][]channelKey // the own channels of the descriptors in epoll sets
 	owners    map[uint64][]uint64       // of locks, by file
 	ends      []channelKey              // of the processes that have ended last
+	children  map[uint32]*childEnds     // by the kernel's ID of the parent
 }
 
 // interest identifies a descriptor in an epoll set, or all those that have the same data.
@@ -78,6 +79,9 @@ func (o *Observer) noticeSent(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
 		if key.tgid = uint32(r.Value >> 32); key.tgid == 0 {
 			o.tellsOutside(t)
 			return
+		}
+		if o.processes[key.tgid] == nil { // a child that is not observed
+			o.tellsOutside(t)
 		}
 		if tid := uint32(r.Value); tid != 0 {
 			key.object, key.tgid = key.object|forThread, tid
@@ -180,6 +184,9 @@ func (o *Observer) signalled(t *thread, r *bpf.Record) {
 	sent := r.Value != bpf.FromTimer && o.receiveSignals(t, r, r.Object)
 	if timers := (channelKey{object: 1, kind: bpf.ChannelTimer, tgid: r.Tgid}); r.Value != 0 && o.channels.known[timers] != nil {
 		o.emitReceiveFrom(t, r, timers)
+		sent = true
+	}
+	if r.Object == signalChild && o.receiveChildEnds(t, r) {
 		sent = true
 	}
 	if !sent && r.Object != bpf.AnySignal {
@@ -354,17 +361,25 @@ func (o *Observer) polledAny(t *thread, r *bpf.Record, set uint64, depth int) {
 	}
 }
 
-// reaped handles a wait that has returned since a child process has ended.
+// reaped handles a wait that has returned since a child process has ended. The child was forked
+// before. If it is not observed, it is not known what made it end, unless a signal did that an
+// observed thread has sent.
 func (o *Observer) reaped(t *thread, r *bpf.Record) {
 	if r.Object == 0 { // any
 		o.receiveEnds(t, r)
 	}
 	key := channelKey{object: r.Object, kind: bpf.ChannelChild}
-	if o.channels.known[key] == nil {
+	known := o.channels.known[key] != nil
+	o.emitReceiveFrom(t, r, key)
+	if known && o.opts.Follow {
+		return
+	}
+	killed := channelKey{object: r.Value, kind: bpf.ChannelSignal, tgid: uint32(r.Object)}
+	if r.Value == 0 || o.channels.known[killed] == nil {
 		o.doubt(t, doubtChild)
 		return
 	}
-	o.emitReceiveFrom(t, r, key)
+	o.emitReceiveFrom(t, r, killed)
 }
 
 // maxEnds bounds the ends of processes that may be what ended a channel.
@@ -378,7 +393,8 @@ func (o *Observer) receiveEnds(t *thread, r *bpf.Record) {
 	}
 }
 
-// emitProcessEnd sends, before a thread of a forked process ends, the Send for who waits for that process.
+// emitProcessEnd sends, before the last thread of a forked process ends, the Send for who waits for that
+// process, and the one for whom its parent's SIGCHLD reaches.
 func (o *Observer) emitProcessEnd(t *thread, r *bpf.Record) {
 	own := bpf.Record{Time: o.now, Tid: t.tid, Tgid: t.process.id, Object: uint64(t.process.id)}
 	if r != nil {
@@ -392,4 +408,54 @@ func (o *Observer) emitProcessEnd(t *thread, r *bpf.Record) {
 	if n := len(o.notices.ends) - maxEnds; n > 0 {
 		o.notices.ends = slices.Delete(o.notices.ends, 0, n)
 	}
+	o.childEnded(t.process.parent, key)
+}
+
+// childEnds are the ends of the last children of a process.
+type childEnds struct {
+	keys []channelKey
+	due  int // number of ends for which no SIGCHLD has reached a thread
+}
+
+// childEnded adds the end of a child of a process.
+func (o *Observer) childEnded(parent uint32, key channelKey) {
+	c := o.notices.children[parent]
+	if c == nil {
+		c = &childEnds{}
+		if o.notices.children == nil {
+			o.notices.children = map[uint32]*childEnds{}
+		}
+		o.notices.children[parent] = c
+	}
+	c.due++
+	if !slices.Contains(c.keys, key) {
+		c.keys = append(c.keys, key)
+	}
+	if n := len(c.keys) - maxEnds; n > 0 {
+		c.keys = slices.Delete(c.keys, 0, n)
+	}
+}
+
+// receiveChildEnds sends a Receive from the end of each of the last children of the process of t, whose
+// SIGCHLD has reached t. It reports whether such a signal was pending.
+func (o *Observer) receiveChildEnds(t *thread, r *bpf.Record) bool {
+	c := o.notices.children[t.process.id]
+	if c == nil || c.due == 0 {
+		return false
+	}
+	c.due--
+	for _, key := range c.keys {
+		o.emitReceiveFrom(t, r, key)
+	}
+	return true
+}
+
+// signalChild is SIGCHLD, which the kernel sends when a child ends.
+const signalChild = 17
+
+// emitForked sends the Send of a thread that forks a process which is not observed, for who waits for
+// that process.
+func (o *Observer) emitForked(t *thread, r *bpf.Record) {
+	own := bpf.Record{Time: r.Time, Tid: t.tid, Tgid: t.process.id, Object: r.Object}
+	o.emitSendOn(t, &own, channelKey{object: r.Object, kind: bpf.ChannelChild})
 }

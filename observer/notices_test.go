@@ -26,6 +26,9 @@ func (n noticeRecord) record() bpf.Record {
 	if n.leave {
 		r.Flags |= bpf.RecLeave
 	}
+	if n.op == bpf.OpFork {
+		r.Flags |= bpf.RecProcess
+	}
 	if n.failed {
 		r.Flags |= bpf.RecFailed
 	}
@@ -53,6 +56,11 @@ func returns(tid uint32, kind bpf.ChannelKind, object, value uint64) noticeRecor
 // fails is the return of a receive that has failed.
 func fails(tid uint32, kind bpf.ChannelKind, object, err uint64) noticeRecord {
 	return noticeRecord{tid: tid, op: bpf.OpReceive, kind: kind, object: object, value: -err, leave: true, failed: true}
+}
+
+// forks is a fork of a process.
+func forks(tid uint32, child uint64) noticeRecord {
+	return noticeRecord{tid: tid, op: bpf.OpFork, object: child}
 }
 
 // watches is a call of epoll_ctl that adds the descriptor of a channel.
@@ -131,6 +139,11 @@ func TestNotices(t *testing.T) {
 		{"a request from afar", []noticeRecord{sends(11, bpf.ChannelPipe, 7, 1), returns(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelSocket|bpf.ChannelFar, 8, 1)}, false, ""},
 		{"a request after a print", []noticeRecord{sends(11, bpf.ChannelPipe|bpf.ChannelFar, 7, 1), returns(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelPipe, 8, 1)}, false, ""},
 		{"an unknown child", []noticeRecord{comes(12, bpf.ChannelChild, 99, 0)}, false, "a wait for a child process that is not observed"},
+		{"a child, killed", []noticeRecord{sends(11, bpf.ChannelSignal, 15, 99<<32), comes(12, bpf.ChannelChild, 99, 15)}, true, ""},
+		{"a child, killed by another signal", []noticeRecord{sends(11, bpf.ChannelSignal, 9, 99<<32), comes(12, bpf.ChannelChild, 99, 15)}, false, "a wait for a child process that is not observed"},
+		{"another child, killed", []noticeRecord{sends(11, bpf.ChannelSignal, 15, 98<<32), comes(12, bpf.ChannelChild, 99, 15)}, false, "a wait for a child process that is not observed"},
+		{"a child, forked", []noticeRecord{forks(11, 99), comes(12, bpf.ChannelChild, 99, 0)}, true, "a wait for a child process that is not observed"},
+		{"another child, forked", []noticeRecord{forks(11, 98), comes(12, bpf.ChannelChild, 99, 0)}, false, "a wait for a child process that is not observed"},
 		{"news by inotify", []noticeRecord{comes(12, bpf.ChannelDoubt, uint64(bpf.DoubtInotify), 16)}, false, "news by inotify that a file has changed"},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
@@ -163,6 +176,46 @@ func TestNotices(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.doubts, strings.Join(doubts, "; ")); diff != "" {
 				t.Errorf("doubts expected (-), found (+):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestFollowedChild lets a thread fork a process that is observed, and end it: who waits for it, and whom
+// the parent's SIGCHLD reaches, comes after the end.
+func TestFollowedChild(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		told    noticeRecord
+		ordered bool
+		doubts  int
+	}{
+		{"wait", comes(12, bpf.ChannelChild, 99, 0), true, 0},
+		{"wait for another", comes(12, bpf.ChannelChild, 98, 0), false, 1},
+		{"SIGCHLD", comes(12, bpf.ChannelSignal, signalChild, bpf.AnyCode), true, 0},
+		{"another signal", comes(12, bpf.ChannelSignal, 10, bpf.AnyCode), false, 1},
+	} {
+		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
+			var writes []event.Event
+			o := New(Options{Follow: true, Sites: site, Sinks: []Sink{sinkFunc(func(e *event.Event) {
+				if e.Op == event.Write {
+					w := *e
+					w.Must = append([]event.Epoch(nil), e.Must...)
+					writes = append(writes, w)
+				}
+			})}})
+			records := parseRecords(t, "1 fork 11 tp=p1\n1 fork 12 tp=p2\n11 write X value=1")
+			records = append(records, forks(11, 99).record(), bpf.Record{Op: uint8(bpf.OpExit), Object: 99, Tid: 99, Tgid: 99}, c.told.record())
+			records = append(records, parseRecords(t, "12 write X value=2")...)
+			for i := range records {
+				records[i].Time = uint64(i + 1)
+				o.Record(&records[i])
+			}
+			if got := writes[1].Before(writes[0].Slot, writes[0].Epoch); got != c.ordered {
+				t.Errorf("ordered: %v, want %v", got, c.ordered)
+			}
+			if got := len(o.Executed()); got != c.doubts {
+				t.Errorf("%d doubts, want %d", got, c.doubts)
 			}
 		})
 	}

@@ -627,7 +627,8 @@ func TestThreads(t *testing.T) {
 			T4 release A1 inferred
 			T4 end`, &Stats{}},
 		{"another process", `
-			11 fork 60 process`, ``, &Stats{Children: 1}},
+			11 fork 60 process`, `
+			T2 send child-process1`, &Stats{Children: 1}},
 		{"the first thread leaves", `
 			1 exit
 			11 acquire A

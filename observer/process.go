@@ -18,11 +18,12 @@ type process struct {
 	vars           map[uint64]*variable
 	instances      map[uint64]*instance // live, by address
 	unloads        []unload
-	heap           *heap // nil before the first record about heap memory
-	living         int   // number of threads that have not ended
-	forked         bool  // forked under observation, so that it ends with its last thread
-	cancelsUnknown bool  // pthread_cancel was called for a thread that is not known
-	inParentMemory bool  // it began in its parent's memory (vfork), with its parent's locks
+	heap           *heap  // nil before the first record about heap memory
+	parent         uint32 // the kernel's id of the process that forked it under observation; else 0
+	living         int    // number of threads that have not ended
+	forked         bool   // forked under observation, so that it ends with its last thread
+	cancelsUnknown bool   // pthread_cancel was called for a thread that is not known
+	inParentMemory bool   // it began in its parent's memory (vfork), with its parent's locks
 
 	checks  map[uint32]uint64 // Options.CheckIn, by site
 	touches map[touchKey]Touch

@@ -203,6 +203,7 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 			o.channels.setInexact() // the child has inherited them
 			o.stats.Children++
 			o.tellsOutside(t)
+			o.emitForked(t, r)
 			return // the child is not observed
 		}
 		tgid = tid
@@ -229,6 +230,7 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 	o.send()
 	if tgid != r.Tgid {
 		u.process.forked, u.process.inParentMemory = true, r.Flags&bpf.RecShared != 0
+		u.process.parent = t.process.id
 		if r.Flags&bpf.RecShared == 0 {
 			o.share(t.process, u.process)
 			o.inherit(t, u, r)

@@ -442,7 +442,7 @@ func acrossProcesses(own []uint32) string {
 	if len(own) == 0 || !slices.ContainsFunc(own, func(id uint32) bool { return id != own[0] }) {
 		return ""
 	}
-	return "the threads are of several processes, which may wait for each other by what is not recorded: the end of a child (waitpid), a signal, a file"
+	return "the threads are of several processes, which may wait for each other by what is not recorded: a signal, a file, memory that they map"
 }
 
 // processesOf returns the kernel's IDs of the processes of the evidence's threads; nil if the process

@@ -71,6 +71,9 @@ func (l *Link) addDoubts(sum *run.Summary) {
 	for _, file := range s.Unobserved() {
 		sum.Doubts = append(sum.Doubts, run.Doubt{Reason: file.Name + " is not observed, and may so order any two events", Processes: file.Processes})
 	}
+	for _, p := range s.LateProcesses() {
+		sum.Doubts = append(sum.Doubts, run.Doubt{Reason: p.Note + ", and may order any two events", Processes: []uint32{p.PID}})
+	}
 	sum.Untracked = untracked(s, o)
 	sum.Executed = executed(s, o.Executed())
 	for id := event.ThreadID(1); ; id++ {

@@ -111,17 +111,25 @@ func (f *File) ImportsOrdering() bool {
 // contains, a function that makes pipes, sockets, eventfds, timers, queues of messages, semaphores of
 // System V, or locks of files, or that sends or awaits signals.
 func (f *File) MakesChannels() bool {
+	return f.hasAny(channelMakers)
+}
+
+// WaitsForChildren reports whether the file's code may wait for the end of child processes and start
+// threads, or, with children, whether it may wait for them at all.
+func (f *File) WaitsForChildren(children bool) bool {
+	return f.hasAny([]string{"wait", "waitpid", "waitid", "wait3", "wait4"}) && (children || f.hasAny([]string{"pthread_create", "thrd_create"}))
+}
+
+// hasAny reports whether the file imports one of the functions, or contains it as a static file.
+func (f *File) hasAny(names []string) bool {
 	undefined := f.Undefined()
-	for _, name := range channelMakers {
-		if slices.Contains(undefined, name) || f.Static() && len(f.Lookup(name)) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, func(name string) bool {
+		return slices.Contains(undefined, name) || f.Static() && len(f.Lookup(name)) > 0
+	})
 }
 
 // channelMakers are functions without which no thread makes a channel, or is told anything by it.
-// Those that hardly any program does without (fcntl, waitpid, poll) are left out: their calls have
+// Those that hardly any program does without (fcntl, poll) are left out: their calls have
 // probes of their own unless one of these is there too.
 var channelMakers = []string{
 	"pipe", "pipe2", "popen", "mkfifo", "mkfifoat", "socket", "socketpair", "eventfd", "timerfd_create",

@@ -10,7 +10,7 @@ import (
 
 // notices are the arguments of notices.c: the ways in which a thread affects another one without a message.
 var notices = []string{"handler", "sigwait", "signalfd", "timer", "poll", "select", "epoll", "added", "accept", "semop", "msgrcv", "mq", "flock", "record",
-	"owner", "stream", "cancel"}
+	"owner", "stream", "cancel", "killed"}
 
 // TestNotices checks that a variable which one thread wrote before the call for which another waits is in
 // no race, and that one which it wrote afterwards is, also when the trace is analysed.
@@ -29,6 +29,17 @@ func TestNotices(t *testing.T) {
 				t.Errorf("live (-), of the trace (+):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestForkedAndWaited checks that what a thread did before it forked a process comes before the return of
+// the wait for that process, and that what it did later is in doubt, since the process is not observed.
+func TestForkedAndWaited(t *testing.T) {
+	needBPF(t)
+	_, report := reported(t, "exec", "--order=io", "--watch", "before", "--watch", "after", "--", build(t, "gcc", "notices.c", "-O1", "-g", "-pthread"), "spawned")
+	wantSummary(t, report, "likely race of after")
+	if got := report.Findings[0].Reason; !strings.Contains(got, "a wait for a child process that is not observed") {
+		t.Errorf("the reason is %q", got)
 	}
 }
 

@@ -201,7 +201,7 @@ func childrenOf(pid int) (children []int) {
 }
 
 // TestFollowSharedMemory checks that a lock in memory that processes share is one lock, and that its copies
-// in memory of their own are several.
+// in memory of their own are several. The end of the child orders those who wait for it.
 func TestFollowSharedMemory(t *testing.T) {
 	needBPF(t)
 	program := processFixture(t, "shared.c")
@@ -212,7 +212,9 @@ func TestFollowSharedMemory(t *testing.T) {
 	if f := r.Findings[0]; f.Kind != "deadlock" || f.Confidence != "likely" || !strings.Contains(f.Reason, "several processes") {
 		t.Errorf("%s %s: %s (%s)", f.Confidence, f.Kind, f.Message, f.Reason)
 	}
-	if status, r := reported(t, "exec", "--follow", "--confidence", "potential", "--fail-on", "potential", "--", program, "private"); status != 0 || len(r.Findings) != 0 {
-		t.Errorf("copies: status %d, findings %+v", status, r.Findings)
+	for _, mode := range []string{"private", "waited"} {
+		if status, r := reported(t, "exec", "--follow", "--confidence", "potential", "--fail-on", "potential", "--", program, mode); status != 0 || len(r.Findings) != 0 {
+			t.Errorf("%s: status %d, findings %+v", mode, status, r.Findings)
+		}
 	}
 }

@@ -23,6 +23,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,6 +33,7 @@ static const char *how;
 static int fd, set, held, first_file, second_file;
 static volatile sig_atomic_t handled;
 static pthread_t other;
+static pid_t child;
 static pthread_mutex_t robust, plain = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static sem_t *here, *there;
@@ -85,6 +87,11 @@ static void wait_for_it(void) {
 		ready();
 	else if (is("accept"))
 		close(accept(fd, 0, 0));
+	else if (is("killed"))
+		waitpid(child, &s, 0);
+	else if (is("spawned"))
+		while (wait(NULL) < 0)
+			poll(NULL, 0, 1);
 	else if (is("semop"))
 		semop(fd, &(struct sembuf){0, -1, 0}, 1);
 	else if (is("msgrcv"))
@@ -141,6 +148,10 @@ static void tell(void) {
 		epoll_ctl(set, EPOLL_CTL_ADD, fd, &(struct epoll_event){.events = EPOLLIN});
 	else if (is("accept"))
 		connect(first_file, (struct sockaddr *)&name, sizeof name);
+	else if (is("killed"))
+		kill(child, SIGTERM);
+	else if (is("spawned") && !fork())
+		_exit(0);
 	else if (is("semop"))
 		semop(fd, &(struct sembuf){0, 1, 0}, 1);
 	else if (is("msgrcv"))
@@ -187,6 +198,10 @@ static int prepare(void) {
 	else if (is("accept")) {
 		fd = socket(AF_UNIX, SOCK_STREAM, 0), first_file = socket(AF_UNIX, SOCK_STREAM, 0);
 		return bind(fd, (struct sockaddr *)&name, sizeof name) || listen(fd, 1);
+	} else if (is("killed")) {
+		child = fork();
+		while (!child)
+			pause();
 	} else if (is("semop"))
 		fd = semget(IPC_PRIVATE, 1, 0600);
 	else if (is("msgrcv"))

@@ -1,9 +1,11 @@
 /*
- * shared: a parent and its child nest two mutexes in opposite orders, one after the other. The mutexes
- * are in memory that the two share. shared private: they are in memory of which the child has a copy.
+ * shared: a parent and its child nest two mutexes in opposite orders, which a pause keeps apart. The
+ * mutexes are in memory that the two share. shared private: they are in memory of which the child has a
+ * copy. shared waited: the parent waits for the end of the child before it nests them.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,12 +24,12 @@ static void nest(pthread_mutex_t *outer, pthread_mutex_t *inner)
 
 int main(int argc, char **argv)
 {
-	int how = argc > 1 ? MAP_PRIVATE : MAP_SHARED, status;
+	const char *mode = argc > 1 ? argv[1] : "";
+	int how = strcmp(mode, "private") ? MAP_SHARED : MAP_PRIVATE, status;
 	struct page *page = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, how | MAP_ANONYMOUS, -1, 0);
 	pthread_mutexattr_t shared;
 	pid_t child;
 
-	(void)argv;
 	pthread_mutexattr_init(&shared);
 	pthread_mutexattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
 	pthread_mutex_init(&page->in, &shared);
@@ -37,7 +39,12 @@ int main(int argc, char **argv)
 		nest(&page->in, &page->out);
 		_exit(0);
 	}
+	if (strcmp(mode, "waited")) {
+		usleep(100000);
+		nest(&page->out, &page->in);
+	}
 	waitpid(child, &status, 0);
-	nest(&page->out, &page->in);
+	if (!strcmp(mode, "waited"))
+		nest(&page->out, &page->in);
 	return status;
 }
