@@ -122,7 +122,7 @@ func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.R
 	if info.Sync.Store {
 		op, flags = event.Write, 0
 	}
-	if op != event.Update {
+	if op != event.Update && bpf.Op(r.Op) != bpf.OpRead {
 		own &^= event.ResultUnused
 	}
 	e := o.begin(t, r, op)

@@ -128,7 +128,8 @@ type Site struct {
 	Delta      uint64
 	Initial    uint64
 	HasInitial bool
-	// ResultUnused marks an update of which nothing is left in the thread but the value that it wrote.
+	// ResultUnused marks an update of which nothing is left in the thread but the value that it wrote,
+	// and a read whose value the thread at most prints.
 	// Store marks one of those whose written value does not depend on what it read: an exchange.
 	ResultUnused bool
 	Store        bool

@@ -26,12 +26,13 @@ type left struct {
 	regs  insn.RegSet
 	flags bool
 	inner bool // in a function that the one with the instruction calls
+	shown bool // it may be printed
 }
 
 // resultUnused reports whether what an update read is certainly not used by the thread, apart from
-// the value that it wrote.
+// the value that it wrote; for a read, whether it is at most printed.
 func (b *builder) resultUnused(a variable.Access) bool {
-	if b.arch != insn.AMD64 || a.Kind != variable.Update || a.Callee != "" || a.Repeats || a.If != 0 {
+	if b.arch != insn.AMD64 || a.Kind == variable.Write || a.Callee != "" || a.Repeats || a.If != 0 {
 		return false
 	}
 	in, err := b.image.Decode(a.Addr)
@@ -39,7 +40,7 @@ func (b *builder) resultUnused(a variable.Access) bool {
 		return false
 	}
 	steps, returned := 0, insn.RegSet(0)
-	_, unused := code.Reach([]left{{pc: in.End(), regs: in.Writes, flags: !in.KeepsFlags}}, func(l left) ([]left, bool) {
+	_, unused := code.Reach([]left{{pc: in.End(), regs: in.Writes, flags: !in.KeepsFlags, shown: a.Kind == variable.Read}}, func(l left) ([]left, bool) {
 		if steps++; steps > maxUnusedSteps {
 			return nil, false
 		}
@@ -102,9 +103,13 @@ func (b *builder) after(l left) (next []left, returned insn.RegSet, ok bool) {
 	}
 	for _, pc := range in.Next() {
 		if b.stubs[pc] != "" {
-			return nil, 0, l.regs&argumentRegs == 0 // a call, with the caller's return address
+			// A call, with the caller's return address.
+			if l.regs&argumentRegs == 0 {
+				return nil, 0, true
+			}
+			return nil, 1 << insn.RAX, l.shown && !l.inner && prints[b.stubs[pc]]
 		}
-		next = append(next, left{pc, l.regs, l.flags, l.inner})
+		next = append(next, left{pc, l.regs, l.flags, l.inner, l.shown})
 	}
 	return next, 0, true
 }
@@ -114,14 +119,25 @@ func (b *builder) after(l left) (next []left, returned insn.RegSet, ok bool) {
 func (b *builder) afterCall(l left, in *insn.Inst) (next []left, ok bool) {
 	l.flags = false
 	if in.Kind == insn.Call && b.stubs[in.Target] == "" && l.regs != 0 {
-		return []left{{pc: in.Target, regs: l.regs, inner: true}}, true
+		return []left{{pc: in.Target, regs: l.regs, inner: true, shown: l.shown}}, true
 	}
-	if l.regs&argumentRegs != 0 {
+	used := l.regs&argumentRegs != 0
+	if used && !(l.shown && in.Kind == insn.Call && prints[b.stubs[in.Target]]) {
 		return nil, false
 	}
 	l.regs &^= clobbered
+	if used {
+		l.regs |= 1 << insn.RAX // how much was printed
+	}
 	l.pc = in.End()
 	return []left{l}, true
+}
+
+// prints are the functions that print their arguments, and do nothing else with them.
+var prints = map[string]bool{
+	"printf": true, "fprintf": true, "dprintf": true, "__printf_chk": true, "__fprintf_chk": true, "__dprintf_chk": true,
+	"putchar": true, "_ZNSolsEi": true, "_ZNSolsEj": true, "_ZNSolsEl": true, "_ZNSolsEm": true, "_ZNSo9_M_insertIlEERSoT_": true,
+	"_ZNSo9_M_insertImEERSoT_": true, "_ZNSo9_M_insertIbEERSoT_": true,
 }
 
 // opcode is the operation of an instruction of x86-64: its last opcode byte, what comes before it,

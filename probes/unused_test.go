@@ -7,6 +7,50 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 )
 
+// TestPrinted finds reads whose values the thread at most prints, and tells them from those that decide
+// something, or may.
+func TestPrinted(t *testing.T) {
+	source := `
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+_Atomic int f;
+int seen, table[9];
+#define F __attribute__((noinline))
+F void yes_print(void) { printf("%d\n", atomic_load(&f)); }
+F void yes_stream(void) { fprintf(stderr, "%d\n", atomic_load(&f)); seen = 1; }
+F void no_branch(void) { if (atomic_load(&f)) seen = 1; }
+F void no_loop(void) { while (!atomic_load(&f)) ; }
+F void no_count(void) { if (printf("%d\n", atomic_load(&f)) > 2) seen = 1; }
+F void no_index(void) { printf("%d\n", table[atomic_load(&f)]); }
+F void no_kept(void) { seen = atomic_load(&f); }
+F void no_sleep(void) { usleep(atomic_load(&f)); }
+F int no_returned(void) { return atomic_load(&f); }
+F void no_also(void) { int v = atomic_load(&f); printf("%d\n", v); if (v) seen = 1; }
+int main(void) {
+	atomic_store(&f, 1);
+	yes_print(); yes_stream(); no_branch(); no_loop(); no_count(); no_index(); no_kept(); no_sleep(); no_also();
+	return no_returned();
+}
+`
+	for _, c := range []struct{ compiler, flag string }{{"gcc", "-O1"}, {"gcc", "-O2"}, {"clang-19", "-O2"}} {
+		found := map[string]bool{}
+		for _, s := range plan(t, build(t, c.compiler, source, c.flag, "-g", "-no-pie"), Options{Atomics: true}).Sites {
+			if !s.Sync || bpf.Op(s.BPF.Op) != bpf.OpRead {
+				continue
+			}
+			found[s.Function] = true
+			if want := strings.HasPrefix(s.Function, "yes_"); s.ResultUnused != want {
+				t.Errorf("%s %s: %s: printed %v", c.compiler, c.flag, s.Function, s.ResultUnused)
+			}
+		}
+		if len(found) < 6 {
+			t.Errorf("%s %s: reads in %d functions: the test shows nothing", c.compiler, c.flag, len(found))
+		}
+	}
+}
+
 // TestResultUnused checks which updates are known to leave nothing in their thread but the value that
 // they write, and which exchanges are stores. The functions' names tell.
 func TestResultUnused(t *testing.T) {

@@ -146,6 +146,9 @@ type Finding struct {
 	// values that no recorded write left, semaphore waits without a post, and so on. Peer of what a
 	// thread did after it had been joined is that thread.
 	Unexplained []Step `json:"-"`
+	// OtherValues are reads that see other values in the witness than in the run. Their threads at most
+	// print what they read, as far as their code shows.
+	OtherValues []Step `json:"-"`
 	// HasTimeout reports that a wait of the deadlock has a time limit, so that its threads
 	// do not wait for ever.
 	HasTimeout bool `json:"bounded,omitempty"`

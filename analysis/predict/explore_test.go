@@ -145,7 +145,7 @@ func (x *explorer) may(s *exploredState, i int) bool {
 			return j < i && (x.release[j] < 0 || i < x.release[j])
 		})
 	case event.Read, event.Update:
-		return blind(e) || x.sees(s, i)
+		return blind(e) || idle(e) || x.sees(s, i)
 	case event.SemWait:
 		return x.semaphore(s) > 0 && x.m.posted(i, s.has)
 	case event.SemFailed:

@@ -127,6 +127,9 @@ func (x *entry) event() event.Event {
 // blind reports whether the event is an update that may come after any write.
 func (x *entry) blind() bool { return x.Op == event.Update && x.Flags&event.ResultUnused != 0 }
 
+// idle reports whether the event is a read whose value its thread at most prints: it may see any write.
+func (x *entry) idle() bool { return x.Op == event.Read && x.Flags&event.ResultUnused != 0 }
+
 // keep appends an event to the log. The log grows in large steps up to its full size, since
 // copying it often would cost more than all other work on it.
 func (h *History) keep(e *event.Event) {

@@ -370,7 +370,7 @@ func (m *machine) mayObject(before []int, i int, e *event.Event, in func(int) bo
 	case event.AcquireFailed:
 		return m.heldAsObserved(before, i)
 	case event.Read, event.Update:
-		return blind(e) || m.sameValue(before, upTo(i), e.Object)
+		return blind(e) || idle(e) || m.sameValue(before, upTo(i), e.Object)
 	case event.SemWait:
 		return m.semValue(before) > 0 && m.posted(i, in)
 	case event.SemFailed:
@@ -447,8 +447,14 @@ func (m *machine) drawValues(c eventtest.Choices) {
 			value[e.Object] = uint64(c.Between(0, 1, "value"))
 		}
 		e.Value, e.Flags = value[e.Object], e.Flags|event.HasValue
+		if e.Op == event.Read && c.Between(0, 9, "idle") == 0 {
+			e.Flags |= event.ResultUnused
+		}
 	}
 }
+
+// idle reports whether a thread at most prints what it reads.
+func idle(e *event.Event) bool { return e.Op == event.Read && e.Flags&event.ResultUnused != 0 }
 
 // blind reports whether what an update read goes nowhere but into the value that it wrote.
 func blind(e *event.Event) bool { return e.Op == event.Update && e.Flags&event.ResultUnused != 0 }

@@ -194,6 +194,10 @@ func (h *History) setPredicted(f *finding.Finding, r *Result) {
 			f.Unexplained = append(f.Unexplained, stepOf(x))
 		}
 	}
+	f.OtherValues = nil
+	if h.byValue {
+		f.OtherValues = h.otherValues(r.Witness[:len(r.Witness)-len(r.Chosen)])
+	}
 	f.Evidence, f.Threads = nil, nil
 	if f.Kind == finding.Deadlock {
 		f.Objects = nil

@@ -194,7 +194,7 @@ func (w *slotWalk) access(i int32, x *entry) {
 	case x.Op == event.Write:
 	case x.Flags&event.NoSource != 0:
 		w.source[i] = unseen
-	case x.Flags&event.Late != 0:
+	case x.Flags&event.Late != 0 || w.h.byValue && x.idle():
 		w.source[i] = whichever
 	case !written:
 		w.source[i] = initially

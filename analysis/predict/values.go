@@ -13,6 +13,9 @@ import (
 // in the run, of whichever write (slotLog.left). The search is that for reversals.
 //
 // This holds only for variables whose values are all known: see valuedWrites.
+//
+// A read whose value its thread at most prints (idle) may see any write. That is shown by the code of its
+// function alone, so what rests on it is likely at most (finding.Finding.OtherValues).
 
 // Stamper stamps events with the clocks of the must-order, as clock.Must does.
 type Stamper interface {
@@ -81,7 +84,7 @@ func (h *History) repeated() map[uint64]bool {
 		if !written {
 			from = initially
 		}
-		if x.Op != event.Write && number[variableValue{x.Object, from}] > 1 {
+		if x.idle() && x.Flags&event.NoSource == 0 || x.Op != event.Write && number[variableValue{x.Object, from}] > 1 {
 			free[x.Seq] = true
 		}
 		if x.Op.IsWrite() {
@@ -164,6 +167,30 @@ func (v valued) left(i int32, x *entry) int32 {
 // witness than in the run. What the thread read later of data that were not recorded may differ, as
 // after an acquire (spans).
 func (h *History) otherWrites(steps []finding.Step) map[event.ThreadID]event.Epoch {
+	first := map[event.ThreadID]event.Epoch{}
+	h.changedReads(steps, func(x *entry, _ *finding.Step, _ uint64) {
+		if _, known := first[x.Thread]; !known && x.Flags&event.Atomic != 0 {
+			first[x.Thread] = x.Epoch
+		}
+	})
+	return first
+}
+
+// otherValues returns the steps of a witness that read another value than in the run, or may: those of
+// reads whose value the thread at most prints.
+func (h *History) otherValues(steps []finding.Step) (out []finding.Step) {
+	h.changedReads(steps, func(x *entry, s *finding.Step, by uint64) {
+		w := h.entry(by)
+		if x.idle() && (w == nil || w.Flags&x.Flags&event.HasValue == 0 || w.Value != x.Value) {
+			out = append(out, *s)
+		}
+	})
+	return out
+}
+
+// changedReads calls each for the reads and updates that see another write in a witness than in the run,
+// with the Seq of that write, 0 if there is none.
+func (h *History) changedReads(steps []finding.Step, each func(x *entry, s *finding.Step, by uint64)) {
 	saw, last := map[uint64]uint64{}, map[event.ObjectID]uint64{}
 	for i := range h.log {
 		x := &h.log[i]
@@ -175,19 +202,16 @@ func (h *History) otherWrites(steps []finding.Step) map[event.ThreadID]event.Epo
 		}
 	}
 	clear(last)
-	first := map[event.ThreadID]event.Epoch{}
-	for _, s := range steps {
-		x := h.entry(s.Seq)
+	for i := range steps {
+		x := h.entry(steps[i].Seq)
 		if x == nil || !x.Op.IsAccess() {
 			continue
 		}
-		_, known := first[x.Thread]
-		if !known && x.Op != event.Write && !x.blind() && x.Flags&event.Atomic != 0 && saw[x.Seq] != last[x.Object] {
-			first[x.Thread] = x.Epoch
+		if x.Op != event.Write && !x.blind() && saw[x.Seq] != last[x.Object] {
+			each(x, &steps[i], last[x.Object])
 		}
 		if x.Op.IsWrite() {
 			last[x.Object] = x.Seq
 		}
 	}
-	return first
 }

@@ -346,6 +346,9 @@ func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) str
 		if why == "" && len(f.Unexplained) > 0 {
 			why = unexplained(&f.Unexplained[0], names)
 		}
+		if why == "" && len(f.OtherValues) > 0 {
+			why = otherValue(&f.OtherValues[0], names)
+		}
 		if why != "" || code == nil {
 			return why
 		}
@@ -463,4 +466,13 @@ func processesOf(evidence []finding.Step, names run.Namer) []uint32 {
 func concerns(processes, others []uint32) bool {
 	return len(processes) == 0 || len(others) == 0 ||
 		slices.ContainsFunc(processes, func(id uint32) bool { return slices.Contains(others, id) })
+}
+
+// otherValue returns the reason for doubt that a read sees another value in a schedule than in the run.
+func otherValue(read *finding.Step, names run.Namer) string {
+	at := ""
+	if frames := names.Frames(read.Stack); len(frames) > 0 && frames[0].Line > 0 {
+		at = fmt.Sprintf(" at %s:%d", path.Base(frames[0].File), frames[0].Line)
+	}
+	return fmt.Sprintf("in this schedule T%d reads another value of %s%s than in this run, and it was not checked that it then does the same", read.Thread, cmp.Or(names.Object(read.Object).Name, "a variable"), at)
 }

@@ -206,11 +206,13 @@ func (s *Suite) settled(deadlocks []finding.Finding, candidates [][][]uint64) []
 }
 
 // downgradeUnexplained makes findings likely that are still more, although they rest on events that the
-// record contradicts.
+// record contradicts, or on reads of other values.
 func downgradeUnexplained(all []finding.Finding) []finding.Finding {
 	for i := range all {
 		if f := &all[i]; len(f.Unexplained) > 0 && f.Confidence.AtLeast(finding.Predicted) {
 			f.Confidence, f.Reason = finding.Likely, fmt.Sprintf("the record contradicts itself at event %d of T%d", f.Unexplained[0].Seq, f.Unexplained[0].Thread)
+		} else if len(f.OtherValues) > 0 && f.Confidence.AtLeast(finding.Predicted) {
+			f.Confidence, f.Reason = finding.Likely, fmt.Sprintf("in this schedule T%d reads another value than in this run, and it was not checked that it then does the same", f.OtherValues[0].Thread)
 		}
 	}
 	return all

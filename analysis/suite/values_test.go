@@ -56,6 +56,34 @@ func guardedByFlag(indivisible, locking bool) []event.Event {
 	return run
 }
 
+// TestPrintedValue checks that a read whose value its thread at most prints keeps no deadlock apart, but
+// makes it likely at most, and that any other read of it does.
+func TestPrintedValue(t *testing.T) {
+	for _, printed := range []bool{true, false} {
+		run := []event.Event{
+			{Thread: 1, Op: event.Fork, Peer: 2}, {Thread: 1, Op: event.Fork, Peer: 3},
+			{Thread: 2, Op: event.Acquire, Object: lockA, Kind: event.KindMutex}, {Thread: 2, Op: event.Acquire, Object: lockB, Kind: event.KindMutex},
+			{Thread: 2, Op: event.Update, Object: flag, Kind: event.KindVariable, Value: 1, Flags: event.Atomic | event.HasValue | event.ResultUnused},
+			{Thread: 2, Op: event.Release, Object: lockB, Kind: event.KindMutex}, {Thread: 2, Op: event.Release, Object: lockA, Kind: event.KindMutex},
+			{Thread: 3, Op: event.Read, Object: flag, Kind: event.KindVariable, Value: 1, Flags: event.Atomic | event.HasValue},
+			{Thread: 3, Op: event.Acquire, Object: lockB, Kind: event.KindMutex}, {Thread: 3, Op: event.Acquire, Object: lockA, Kind: event.KindMutex},
+			{Thread: 3, Op: event.Release, Object: lockA, Kind: event.KindMutex}, {Thread: 3, Op: event.Release, Object: lockB, Kind: event.KindMutex},
+		}
+		var want []string
+		if printed {
+			run[7].Flags |= event.ResultUnused
+			want = []string{"likely deadlock"}
+		}
+		for i := range run {
+			run[i].Seq = uint64(i + 1)
+		}
+		eventtest.Stamp(run)
+		if got := brief(findings(run, func(*finding.Finding) string { return "" })); !slices.Equal(got, want) {
+			t.Errorf("printed %v: found %v, want %v", printed, got, want)
+		}
+	}
+}
+
 // TestSameValue checks that a flag which two threads may both find clear keeps them apart in no other
 // schedule, but does so if they take it by one operation, or if its values are not known.
 func TestSameValue(t *testing.T) {

@@ -220,7 +220,7 @@ const (
 	WithProcess
 	// ResultUnused: what this Update read goes nowhere but into the value that it wrote, as in a
 	// counter that is incremented. It may come after any write: only a later read of the variable
-	// shows which one.
+	// shows which one. Of a Read: its thread at most prints the value.
 	ResultUnused
 	// Freed: this inferred Destroy is the end of the memory that the object was in, by the thread, at
 	// the call stack of the event.

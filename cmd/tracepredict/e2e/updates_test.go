@@ -47,6 +47,24 @@ func TestSameValue(t *testing.T) {
 	}
 }
 
+// TestPrintedValue checks that a read of an atomic counter whose value is only printed does not hide a
+// deadlock, which is likely since the thread reads another value, and that a look at the counter that
+// decides does.
+func TestPrintedValue(t *testing.T) {
+	needBPF(t)
+	program := build(t, "gcc", "printed.c", "-O1", "-g", "-pthread")
+	trace := filepath.Join(t.TempDir(), "trace")
+	_, r := reported(t, "exec", "--record", trace, "--", program)
+	wantSummary(t, r, "likely deadlock of in, out")
+	if why := "in this schedule T3 reads another value of sent at printed.c:28 than in this run, and it was not checked that it then does the same"; r.Findings[0].Reason != why {
+		t.Errorf("reason %q, want %q", r.Findings[0].Reason, why)
+	}
+	_, again := reported(t, "analyze", trace)
+	wantSummary(t, again, "likely deadlock of in, out")
+	_, r = reported(t, "exec", "--", program, "decides")
+	wantSummary(t, r, "")
+}
+
 // TestUnexplainedRead checks that a race behind the read of a value whose write was not seen is likely,
 // and names the read. Its twin, in which the sides are ordered, is silent.
 func TestUnexplainedRead(t *testing.T) {
