@@ -134,6 +134,9 @@ type Stats struct {
 	// be recorded in the wrong order: a contradicted read and the write that explains it
 	// soon afterwards, or a synchronising load and its store.
 	Contradicted, Swapped uint64
+	// Forced counts threads that are taken to begin after an earlier thread has ended, to bound the
+	// number of slots of the clocks; see clock.Must.Forced.
+	Forced uint64
 	// UnheldReleases counts releases by a thread that did not hold the lock.
 	UnheldReleases uint64
 	// InferredReleases counts releases that were not recorded, but must have happened
@@ -216,7 +219,7 @@ func New(opts Options) *Observer {
 
 // Stats returns the counts so far.
 func (o *Observer) Stats() Stats {
-	o.stats.Threads = int(o.names.lastThread)
+	o.stats.Threads, o.stats.Forced = int(o.names.lastThread), o.clock.Forced()
 	return o.stats
 }
 

@@ -41,3 +41,11 @@ func TestEvictedEventsAreNoted(t *testing.T) {
 		t.Errorf("for 4000 sections %d events are kept", h.Events)
 	}
 }
+
+// TestUnexaminedSpans: a reason for doubt names no thread that does not exist.
+func TestUnexaminedSpans(t *testing.T) {
+	f := finding.Finding{Kind: finding.Deadlock, Confidence: finding.Predicted, Assumes: []string{finding.GuardedData}, Spans: []finding.Span{{}}}
+	if why := guardedData(&f, nil); !strings.Contains(why, "may decide what threads do in theirs") || strings.Contains(why, "T0") {
+		t.Errorf("%q", why)
+	}
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
@@ -39,7 +40,7 @@ func (nobody) Event(*event.Event) {}
 // TestThreadsWithoutEnd: threads that never end need memory of the square of their number, which
 // is bounded.
 func TestThreadsWithoutEnd(t *testing.T) {
-	n, err := events(&threads{}, nobody{}, 1<<22)
+	n, err := events(&threads{}, nobody{}, clock.New(), 1<<22)
 	if err == nil || !strings.Contains(err.Error(), "too many threads") || n < 1<<11 || n > 1<<11+checkEvery {
 		t.Errorf("%d events, %v", n, err)
 	}

@@ -6,8 +6,9 @@ import (
 	"github.com/tracepredict/tracepredict/internal/plural"
 )
 
-// locks returns how far the lock graph was searched, and notes on what bounds left out.
-func locks(s *suite.Suite) (*report.Locks, []string) {
+// locks returns how far the lock graph was searched, and notes on what bounds left out. forced is
+// run.Summary.Forced.
+func locks(s *suite.Suite, forced uint64) (*report.Locks, []string) {
 	n := s.Locks()
 	var notes []string
 	say := func(format string, args ...any) { notes = append(notes, plural.Sprintf(format, args...)) }
@@ -22,6 +23,9 @@ func locks(s *suite.Suite) (*report.Locks, []string) {
 	}
 	if n.DroppedFindings > 0 {
 		say("%d {cycle of locks was|cycles of locks were} found beyond those that are kept", n.DroppedFindings)
+	}
+	if forced > 0 {
+		say("%d {thread|threads} had to be taken to begin after others had ended, since so many ended threads had not been joined: errors between these may be missed", forced)
 	}
 	return &report.Locks{Edges: n.Edges, Acquisitions: n.Instances, Complete: len(notes) == 0 && n.EvictedEdges == 0}, notes
 }

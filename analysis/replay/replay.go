@@ -40,10 +40,11 @@ const (
 // Events passes all events of a source to sink, with the vector clocks of must-happen-before,
 // and returns their number. The error is the source's, or that there are too many threads and
 // objects; the events before it have been passed on. Nothing is allocated per event.
-func Events(src trace.Source, sink Sink) (uint64, error) { return events(src, sink, maxCells) }
+func Events(src trace.Source, sink Sink) (uint64, error) {
+	return events(src, sink, clock.New(), maxCells)
+}
 
-func events(src trace.Source, sink Sink, cells uint64) (uint64, error) {
-	must := clock.New()
+func events(src trace.Source, sink Sink, must *clock.Must, cells uint64) (uint64, error) {
 	var e event.Event
 	for n := uint64(0); ; n++ {
 		if n%checkEvery == 0 && must.Cells() > cells {
@@ -94,11 +95,13 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 	}
 	var counts stats.Counter
 	sinks = append(sinks, &counts)
-	n, err := Events(src, sinks)
+	must := clock.New()
+	n, err := events(src, sinks, must, maxCells)
 	if err != nil {
 		return report.Report{}, err
 	}
 	s := summaryOf(src, n)
+	s.Forced = must.Forced()
 	if len(s.Calls) == 0 { // The trace may have been cut before its counts.
 		s.Calls = counter.Counts()
 	}
@@ -120,7 +123,7 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 
 // Build returns the report of a run with its findings and what was looked for.
 func Build(observed report.Run, s *suite.Suite, findings []finding.Finding, names run.Namer, c report.Coverage) report.Report {
-	observed.AddLocks(locks(s))
+	observed.AddLocks(locks(s, observed.Forced))
 	observed.AddBounds(bounds(s))
 	observed.AddCoverage(c)
 	if n := s.HangsOver(); n > 0 {
@@ -295,9 +298,12 @@ func guardedData(f *finding.Finding, code Code) string {
 		return ""
 	}
 	for _, s := range f.Spans {
+		if s.Thread == 0 {
+			return "the schedule leaves critical sections out or moves them, and what they wrote may decide what threads do in theirs (not examined)"
+		}
 		ok, why := false, "not examined"
 		switch {
-		case s.Thread == 0 || code == nil:
+		case code == nil:
 		case s.Last:
 			ok, why = code.ReadsNothingBefore(s.From, s.To)
 		default:

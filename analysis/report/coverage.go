@@ -76,6 +76,9 @@ func (r *Run) coverRaces(c *Coverage) {
 	case len(r.NeverAccessed) == 0:
 		c.NotLookedFor = append(c.NotLookedFor, "races, since no variable was watched (--watch NAME; --watch-shared finds those that threads share)")
 	}
+	if len(in) > 0 && len(r.Processes) > 1 {
+		c.NotLookedFor = append(c.NotLookedFor, "races between processes, since variables are not followed from one process to another")
+	}
 	if n := len(r.NeverAccessed); n > 0 {
 		names, more := r.NeverAccessed, ""
 		if n > maxNamed {
@@ -116,8 +119,10 @@ func (r *Run) notPredicted(c *Coverage) string {
 	switch {
 	case r.Events == 0:
 		return "nothing that is observed was done: observe for longer, or while there is work"
-	case r.Threads <= max(1, len(r.Processes)):
+	case r.Threads <= 1:
 		return "only one thread ran: observe a run in which several threads work"
+	case r.Threads <= len(r.Processes) && (r.Locks == nil || r.Locks.Edges == 0):
+		return "each process ran one thread only, and variables are not followed from one process to another: observe a run in which a process has several threads"
 	case len(c.Objects) == 0 && c.Variables+c.Fields == 0:
 		return "nothing that threads share was observed: --watch-shared finds variables"
 	}

@@ -51,7 +51,14 @@ func TestCoverage(t *testing.T) {
 		{
 			name: "processes of one thread", coverage: Coverage{Objects: locks},
 			change: func(r *Run) { r.Threads, r.Processes = 2, []run.Process{{PID: 1}, {PID: 2}} },
-			want:   []string{"nothing could be predicted, since only one thread ran"},
+			want:   []string{"nothing could be predicted, since each process ran one thread only, and variables are not followed"}, not: "only one thread ran",
+		},
+		{
+			name: "processes of one thread that nest locks", coverage: Coverage{Objects: locks, Variables: 1},
+			change: func(r *Run) {
+				r.Threads, r.Processes, r.Locks = 2, []run.Process{{PID: 1}, {PID: 2}}, &Locks{Edges: 2}
+			},
+			want: []string{"not looked for: races between processes, since variables are not followed"}, not: "nothing could be predicted",
 		},
 		{
 			name: "nothing", change: func(r *Run) { r.Events, r.Threads = 0, 0 },

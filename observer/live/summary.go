@@ -21,7 +21,7 @@ import (
 func (l *Link) Summary(program string, lost loader.Lost) run.Summary {
 	s, o := l.Session, l.Observer
 	st := o.Stats()
-	sum := run.Summary{Program: program, Duration: l.duration(), Processes: l.Processes(), PID: s.PID(), LastProgram: s.LastProgram(), Events: st.Events, Lost: lost.Records, LostThreads: st.ThreadsWithHoles, Threads: st.Threads, Notes: notes(s, o, lost), UnreturnedCalls: lost.Pending}
+	sum := run.Summary{Program: program, Duration: l.duration(), Processes: l.Processes(), PID: s.PID(), LastProgram: s.LastProgram(), Events: st.Events, Lost: lost.Records, LostThreads: st.ThreadsWithHoles, Threads: st.Threads, Forced: st.Forced, Notes: notes(s, o, lost), UnreturnedCalls: lost.Pending}
 	if busy := s.TooBusy(); len(busy) > 0 {
 		sum.Notes = append(sum.Notes, tooBusy(busy))
 	}

@@ -74,6 +74,8 @@ type Summary struct {
 	// Cut reports that the trace ends before the run does. Events and Threads then count what
 	// the trace has, and the other fields have the values of its first block.
 	Cut bool `json:"-"`
+	// Forced counts the threads that the clocks had to take to begin after earlier ones had ended.
+	Forced uint64 `json:"-"`
 	// Remedies are sentences on what would supply the names that are missing in the
 	// findings of the live report.
 	Remedies []string `json:"remedies,omitempty"`

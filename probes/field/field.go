@@ -52,6 +52,9 @@ func Parse(name string) (s Spec, ok bool, err error) {
 	s.Path = strings.Split(strings.ReplaceAll(left, " ", ""), ".")
 	bare, _, _ := strings.Cut(s.Type, "<")
 	for _, part := range append([]string{bare}, s.Path...) {
+		if part != bare && strings.Contains(part, "[") {
+			return Spec{}, true, &Error{"an array in an object, or an element of it, cannot be watched as a field of a type: watch that of a variable, such as 'pool.parts[0]'"}
+		}
 		if part == "" || strings.ContainsAny(part, "*[]") {
 			return Spec{}, true, &Error{"write a field as FIELD of TYPE, such as 'state of struct conn' or 'stats.hits of ns::Queue<int>'"}
 		}

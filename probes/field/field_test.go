@@ -38,6 +38,9 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q: %v, %v", c.in, ok, err)
 			continue
 		}
+		if err != nil && strings.Contains(err.Error(), "watch that of a variable") != strings.Contains(c.in, "[") {
+			t.Errorf("%q: %v", c.in, err)
+		}
 		if ok && !c.bad && (strings.Join(s.Path, "|") != c.path || s.Tag != c.tag || s.Type != c.typ) {
 			t.Errorf("%q: %+v", c.in, s)
 		}

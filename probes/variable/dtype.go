@@ -67,7 +67,7 @@ func (x *index) typeAt(off dwarf.Offset, u *dw.CompileUnit, depth int) typeInfo 
 	case dwarf.TagUnionType:
 		return refuse(tagged("union", t.Name, u), ": name a member")
 	case dwarf.TagArrayType:
-		return refuse(inner().text+"[]", ": name an element")
+		return refuse(inner().text+"[]", nameAnElement)
 	case dwarf.TagReferenceType, dwarf.TagRvalueReferenceType:
 		return refuse(inner().text+" &", ": name the variable that it refers to")
 	case dwarf.TagSubroutineType:
@@ -103,6 +103,9 @@ func (x *index) enumeration(from *dw.Type, name string) typeInfo {
 	})
 	return t
 }
+
+// nameAnElement is the advice where an array was named.
+const nameAnElement = ": name an element"
 
 func refuse(name, why string) typeInfo {
 	if name == "" {

@@ -3,6 +3,7 @@ package variable
 import (
 	"debug/dwarf"
 	"fmt"
+	"strings"
 
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
@@ -27,6 +28,9 @@ func ScalarAt(f *bin.File, off dwarf.Offset) (Scalar, error) {
 		return Scalar{}, err
 	}
 	t := x.typeOf(off, nil)
+	if what, array := strings.CutSuffix(t.refusal, nameAnElement); array {
+		return Scalar{}, fmt.Errorf("%s: an array in an object cannot be watched as a field of a type", what)
+	}
 	if t.refusal != "" {
 		return Scalar{}, fmt.Errorf("%s", t.refusal)
 	}
