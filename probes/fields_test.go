@@ -137,9 +137,10 @@ func TestTypeWithoutField(t *testing.T) {
 	for _, library := range []bool{false, true} {
 		files := twoFiles(t, oneJob, "struct Job { int id; struct { int a[3]; } state, late; };\n__attribute__((noinline)) int two(struct Job *j) { return j->id++ + j->late.a[1]; }\nint other(int n) { struct Job j = {n}; return two(&j); }\n", library)
 		for name, want := range map[string]string{
-			"state of struct Job": "",
-			"late of struct Job":  "it has type struct",
-			"never of struct Job": "the type has no member never",
+			"state of struct Job":  "",
+			"late of struct Job":   "it has type struct",
+			"never of struct Job":  "the type has no member never",
+			"late.a of struct Job": "an array in an object cannot be watched as a field of a type",
 		} {
 			p := NewPlanner(Options{Table: table(t), Watch: []string{name}})
 			var notes []string
