@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"strings"
+
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/stats"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -12,7 +14,11 @@ import (
 func Coverage(c *stats.Counter, names run.Namer, raced func(string) bool, misuse bool) report.Coverage {
 	out := report.Coverage{Misuse: misuse}
 	for k := range event.NumKinds {
-		if n := c.Objects(k); n > 0 && synchronises(k) {
+		n := c.Objects(k)
+		if k == event.KindMutex {
+			n -= ofLoader(c.Mutexes(), names)
+		}
+		if n > 0 && synchronises(k) {
 			out.Objects = append(out.Objects, report.KindCount{Kind: k, Count: n})
 		}
 	}
@@ -27,6 +33,17 @@ func Coverage(c *stats.Counter, names run.Namer, raced func(string) bool, misuse
 		}
 	}
 	return out
+}
+
+// ofLoader returns the number of mutexes that are the dynamic loader's own: it locks them in every
+// program.
+func ofLoader(mutexes []event.ObjectID, names run.Namer) (n uint64) {
+	for _, id := range mutexes {
+		if strings.HasPrefix(names.Object(id).Name, "_rtld_global") {
+			n++
+		}
+	}
+	return n
 }
 
 // synchronises reports whether objects of a kind order threads.

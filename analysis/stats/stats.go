@@ -14,10 +14,14 @@ type Counter struct {
 	plain   slidingSet // of the variables with accesses that are not atomic
 	raced   []event.ObjectID
 	more    [event.NumKinds]uint64 // number of such variables beyond those in raced, by kind
+	mutexes []event.ObjectID       // the first maxMutexes
 }
 
 // maxRaced bounds the variables that Counter keeps.
 const maxRaced = 1 << 12
+
+// maxMutexes bounds the mutexes that Counter keeps.
+const maxMutexes = 1 << 10
 
 // Event counts the next event of the run.
 func (c *Counter) Event(e *event.Event) {
@@ -37,6 +41,9 @@ func (c *Counter) Event(e *event.Event) {
 func (c *Counter) object(id event.ObjectID, k event.Kind) {
 	if id != 0 && k < event.NumKinds && c.seen.add(uint64(id)) {
 		c.objects[k]++
+		if k == event.KindMutex && len(c.mutexes) < maxMutexes {
+			c.mutexes = append(c.mutexes, id)
+		}
 	}
 }
 
@@ -49,12 +56,18 @@ func (c *Counter) addRaced(id event.ObjectID, k event.Kind) {
 	}
 }
 
-// Remember implements observer.Rememberer: it adds the variables that Raced returns.
+// Remember implements observer.Rememberer: it adds the objects that Raced and Mutexes return.
 func (c *Counter) Remember(n *event.Names) {
 	for _, id := range c.raced {
 		n.AddObject(id)
 	}
+	for _, id := range c.mutexes {
+		n.AddObject(id)
+	}
 }
+
+// Mutexes returns the first mutexes that appear in events.
+func (c *Counter) Mutexes() []event.ObjectID { return c.mutexes }
 
 // Count is the number of events with an operation.
 type Count struct {
