@@ -54,11 +54,13 @@ struct sock_common {
 struct sock {
 	struct sock_common __sk_common;
 	int sk_sndbuf;
+	__u8 sk_userlocks : 4;
 } CORE;
 struct inet_sock {
 	__u16 inet_sport; /* in the order of the network; a connection that was reset keeps it */
 } CORE;
 struct unix_sock {
+	void *addr;
 	struct sock *peer;
 } CORE;
 struct socket {
@@ -278,7 +280,8 @@ static __always_inline void anonymous(struct channel *c, struct file *f)
 #define MAJOR_PTY_LAST 143
 
 /* Finds the end of a terminal that a file sends to or receives from. */
-static __always_inline void terminal_channel(struct channel *c, struct file *f, __u32 device, bool send)
+static __always_inline void terminal_channel(
+	struct channel *c, struct file *f, __u32 device, bool send)
 {
 	struct tty_file_private *own = BPF_CORE_READ(f, private_data);
 	__u32 major = device >> 20;
@@ -324,7 +327,20 @@ static __always_inline bool is_far(struct sock *sk, __u16 family)
 	}
 	there.words[0] = BPF_CORE_READ(sk, __sk_common.skc_daddr);
 	here.words[0] = BPF_CORE_READ(sk, __sk_common.skc_rcv_saddr);
-	return !there.words[0] || (there.words[0] != here.words[0] && (there.words[0] & 0xff) != 127);
+	return !there.words[0] ||
+	       (there.words[0] != here.words[0] && (there.words[0] & 0xff) != 127);
+}
+
+#define SOCK_BINDPORT_LOCK 8
+
+/* Returns whether a stream was accepted by its own process: it has the name of the listener, while
+ * who connects has none unless it asked for one. */
+static __always_inline bool is_accepted(struct sock *sk, __u16 family)
+{
+	if (family != AF_UNIX)
+		return BPF_CORE_READ_BITFIELD_PROBED(sk, sk_userlocks) & SOCK_BINDPORT_LOCK;
+	return bpf_core_type_exists(struct unix_sock) &&
+	       BPF_CORE_READ((struct unix_sock *)sk, addr);
 }
 
 /* Finds what a socket sends to, or receives from. What comes in at one end of a stream of
@@ -354,7 +370,7 @@ static __always_inline void socket_channel(struct channel *c, struct file *f, bo
 	c->kind = CHANNEL_SOCKET;
 	if (send && BPF_CORE_READ(sk, sk_sndbuf) < SMALL_SNDBUF)
 		c->kind |= CHANNEL_TIGHT;
-	if (family != AF_UNIX && is_far(sk, family))
+	if ((family != AF_UNIX && is_far(sk, family)) || is_accepted(sk, family))
 		c->kind |= CHANNEL_FAR;
 	if (type == SOCK_DGRAM) {
 		c->key = family == AF_UNIX ? 1 : 2;

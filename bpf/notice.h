@@ -33,7 +33,7 @@ static __always_inline void doubt(__u64 thread, __u64 why)
 #define POLLOUT 4
 #define POLLIN_ANY 0x20db /* IN, PRI, ERR, HUP, NVAL, RDNORM, RDBAND, RDHUP */
 #define POLLOUT_ANY 0x304 /* OUT, WRNORM, WRBAND */
-#define ENDED_ANY 0x2018   /* ERR, HUP, RDHUP */
+#define ENDED_ANY 0x2018  /* ERR, HUP, RDHUP */
 #define MOST_READY 16
 
 struct polled_fd {
@@ -160,8 +160,7 @@ static __always_inline void epoll_came(__u64 thread, struct io_args *a, __s64 n)
 		events = 0;
 		bpf_probe_read_user(
 			&data, sizeof(data), (void *)(a->arg[1] + i * EPOLL_SIZE + EPOLL_DATA));
-		bpf_probe_read_user(
-			&events, sizeof(events), (void *)(a->arg[1] + i * EPOLL_SIZE));
+		bpf_probe_read_user(&events, sizeof(events), (void *)(a->arg[1] + i * EPOLL_SIZE));
 		epoll_one(thread, set.key, data, events);
 	}
 	if (n > MOST_READY) /* all that it has */
@@ -632,7 +631,8 @@ int on_signal_sent(struct signal_args *ctx)
 	to = target_of(task);
 	if (!to)
 		to = child_of(thread, task);
-	if (!to && code > 0) /* to a process that is not observed, by the kernel: as to who traces this one */
+	if (!to &&
+		code > 0) /* to a process that is not observed, by the kernel: as to who traces this one */
 		return 0;
 	notice(thread, sig, to << 32 | (group || !to ? 0 : task_id(task)), OP_SEND, CHANNEL_SIGNAL);
 	return 0;

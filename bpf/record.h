@@ -87,7 +87,7 @@ enum channel_kind {
 	CHANNEL_SOCKET, /* object tells some sockets apart */
 	CHANNEL_EVENTFD,
 	CHANNEL_TIMERFD,
-	CHANNEL_FUTEX, /* object is its address in the process */
+	CHANNEL_FUTEX,    /* object is its address in the process */
 	CHANNEL_TERMINAL, /* object is the end that is read */
 	/* object is the signal, or ANY_SIGNAL. OP_SEND: value is the process that it is sent to and,
 	 * in its low 32 bits, the thread, if it is for one. OP_RECEIVE: value is ANY_CODE if it may
@@ -107,7 +107,7 @@ enum channel_kind {
 	/* Object is a child process that has ended, 0 if it is not known which; value is the signal that
 	 * ended it, or 0. */
 	CHANNEL_CHILD,
-	CHANNEL_DOUBT,     /* OP_RECEIVE: of an order of which only this end is seen; see doubt */
+	CHANNEL_DOUBT, /* OP_RECEIVE: of an order of which only this end is seen; see doubt */
 	/* Added to another: it has little room, or the call takes more of it than its bytes. */
 	CHANNEL_TIGHT = 256,
 	/* Added to another: nothing moved, but there is something to receive, or room. */

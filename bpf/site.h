@@ -120,9 +120,9 @@ struct heap_site {
 	__u8 old_reg;              /* SITE_RANGE: the register with the old size, plus one */
 	__u8 cost;                 /* of a hit, see heap_costs; 0: it is not counted */
 	__u8 if_reg;               /* OP_FREE: the register that decides, plus one; 0: none */
-	__u8 always;               /* SITE_RANGE: what ends is a library, and is recorded whatever is in it */
+	__u8 always; /* SITE_RANGE: what ends is a library, and is recorded whatever is in it */
 	__u8 pad[2];
-	__u32 if_mask, if_value;   /* memory ends if the bits of the mask in if_reg are these */
+	__u32 if_mask, if_value; /* memory ends if the bits of the mask in if_reg are these */
 };
 
 /* A function that the user asked for. */

@@ -10,7 +10,7 @@
 #define MAX_UNSEEN 8192 /* number 0 is none */
 #define UNSEEN_HITS 16
 #define UNSEEN_EARLY (1 << 16) /* of a cookie: counts while a process has one thread, too */
-#define UNSEEN_ALONE 65536 /* of all instructions together, before there is a second thread */
+#define UNSEEN_ALONE 65536     /* of all instructions together, before there is a second thread */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -42,7 +42,10 @@ int on_unseen(struct pt_regs *ctx)
 		n & (n - 1)) /* asked again at powers of 2: a record may have been lost */
 		return 0;
 	send_now(thread,
-		(struct record){.op = OP_UNSEEN, .object = number, .value = early, .result = n >= UNSEEN_HITS},
+		(struct record){.op = OP_UNSEEN,
+			.object = number,
+			.value = early,
+			.result = n >= UNSEEN_HITS},
 		false, n == UNSEEN_HITS);
 	return 0;
 }

@@ -12,7 +12,8 @@ import (
 //   - what it received no observed thread has sent,
 //   - another thread has sent something since there were two threads that no observed thread has
 //     received: data, the end of a channel, a signal to such a process, or such a process itself,
-//   - and the other end is not on another machine (bpf.ChannelFar).
+//   - and the other end is neither on another machine nor a client, which may ask what it likes
+//     (bpf.ChannelFar).
 //
 // What goes to standard output and standard error counts as no message: nobody there is expected to
 // answer. So a receive is no doubt in a server whose clients are on other machines, nor in a program
