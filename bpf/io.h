@@ -54,7 +54,6 @@ struct sock_common {
 struct sock {
 	struct sock_common __sk_common;
 	int sk_sndbuf;
-	__u8 sk_userlocks : 4;
 } CORE;
 struct inet_sock {
 	__u16 inet_sport; /* in the order of the network; a connection that was reset keeps it */
@@ -301,13 +300,15 @@ static __always_inline void terminal_channel(
 	c->key = veiled(tty);
 }
 
+#define TCP_LISTENERS 2
+
 /* Returns the key of the sockets that listen at a port; all listeners of AF_UNIX are one. */
 static __always_inline __u64 listener_key(__u16 family, __u16 port)
 {
 	if (family == AF_UNIX)
 		return 1 << 16;
 	if (family == AF_INET || family == AF_INET6)
-		return 2 << 16 | port;
+		return TCP_LISTENERS << 16 | port;
 	return 0;
 }
 
@@ -331,16 +332,38 @@ static __always_inline bool is_far(struct sock *sk, __u16 family)
 	       (there.words[0] != here.words[0] && (there.words[0] & 0xff) != 127);
 }
 
-#define SOCK_BINDPORT_LOCK 8
+/* The ports of TCP at which observed processes have accepted connections, a bit for each. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << 10);
+	__type(key, __u32);
+	__type(value, __u64);
+} accepting SEC(".maps");
 
-/* Returns whether a stream was accepted by its own process: it has the name of the listener, while
- * who connects has none unless it asked for one. */
+static __always_inline void mark_accepting(__u16 port)
+{
+	__u32 word = port >> 6;
+	__u64 *ports = bpf_map_lookup_elem(&accepting, &word), bit = 1ULL << (port & 63);
+
+	if (ports && !(*ports & bit))
+		__sync_fetch_and_or(ports, bit);
+}
+
+/* Returns whether a stream was accepted by an observed process. One of AF_UNIX then has the name of the
+ * listener, while who connects has none unless it asked for one. */
 static __always_inline bool is_accepted(struct sock *sk, __u16 family)
 {
-	if (family != AF_UNIX)
-		return BPF_CORE_READ_BITFIELD_PROBED(sk, sk_userlocks) & SOCK_BINDPORT_LOCK;
-	return bpf_core_type_exists(struct unix_sock) &&
-	       BPF_CORE_READ((struct unix_sock *)sk, addr);
+	__u16 port;
+	__u32 word;
+	__u64 *ports;
+
+	if (family == AF_UNIX)
+		return bpf_core_type_exists(struct unix_sock) &&
+		       BPF_CORE_READ((struct unix_sock *)sk, addr);
+	port = __builtin_bswap16(BPF_CORE_READ((struct inet_sock *)sk, inet_sport));
+	word = port >> 6;
+	ports = bpf_map_lookup_elem(&accepting, &word);
+	return ports && *ports & 1ULL << (port & 63);
 }
 
 /* Finds what a socket sends to, or receives from. What comes in at one end of a stream of

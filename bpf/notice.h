@@ -191,18 +191,16 @@ static __always_inline bool ended(__s64 result)
 	return result >= 0 || (result != -EAGAIN && result != -EINTR && result > -ERESTARTSYS);
 }
 
-static __always_inline void accepted(__u64 thread, struct io_args *a, __s64 result)
+static __always_inline void accepted(__u64 thread, struct io_args *a)
 {
-	struct channel c = {}, connection = {};
+	struct channel c = {};
 
 	find_channel(&c, a->arg[0], false);
 	if (c.kind != CHANNEL_LISTENER)
 		return;
-	if (result >= 0)
-		find_channel(&connection, result, false);
-	else
-		connection.kind = CHANNEL_FAR;
-	notice(thread, c.key, 0, CAME, CHANNEL_LISTENER | (connection.kind & CHANNEL_FAR));
+	if (c.key >> 16 == TCP_LISTENERS)
+		mark_accepting(c.key);
+	notice(thread, c.key, 0, CAME, CHANNEL_LISTENER | CHANNEL_FAR);
 }
 
 /* Semaphores of System V. */
@@ -530,7 +528,7 @@ static __always_inline bool notice_left(__u64 thread, struct io_args *a, __s64 r
 	case CALL_ACCEPT:
 	case CALL_ACCEPT4:
 		if (ended(result))
-			accepted(thread, a, result);
+			accepted(thread, a);
 		return true;
 	case CALL_SEMOP:
 	case CALL_SEMTIMEDOP:

@@ -344,6 +344,7 @@ type TracepredictWatchedLine struct {
 //
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
+	TracepredictMapAccepting         = "accepting"
 	TracepredictMapBlocks            = "blocks"
 	TracepredictMapDropped           = "dropped"
 	TracepredictMapFarCalls          = "far_calls"
@@ -488,6 +489,7 @@ type TracepredictProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type TracepredictMapSpecs struct {
+	Accepting      *ebpf.MapSpec `ebpf:"accepting"`
 	Blocks         *ebpf.MapSpec `ebpf:"blocks"`
 	Dropped        *ebpf.MapSpec `ebpf:"dropped"`
 	FarCalls       *ebpf.MapSpec `ebpf:"far_calls"`
@@ -570,6 +572,7 @@ func (o *TracepredictObjects) Close() error {
 //
 // It can be passed to LoadTracepredictObjects or ebpf.CollectionSpec.LoadAndAssign.
 type TracepredictMaps struct {
+	Accepting      *ebpf.Map `ebpf:"accepting"`
 	Blocks         *ebpf.Map `ebpf:"blocks"`
 	Dropped        *ebpf.Map `ebpf:"dropped"`
 	FarCalls       *ebpf.Map `ebpf:"far_calls"`
@@ -595,6 +598,7 @@ type TracepredictMaps struct {
 
 func (m *TracepredictMaps) Close() error {
 	return _TracepredictClose(
+		m.Accepting,
 		m.Blocks,
 		m.Dropped,
 		m.FarCalls,
