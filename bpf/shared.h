@@ -184,6 +184,8 @@ __noinline __u32 one_shared(struct pt_regs *ctx, __u32 index, __u64 thread)
 
 	if (!site)
 		return 0;
+	if (site->when && !condition(ctx, site->when - 1))
+		return site->next;
 	if (site->access.reach == REACH_SHARED_ARRAY) {
 		one_element(ctx, index, thread);
 		return site->next;

@@ -173,6 +173,9 @@ func (b *builder) access(v variable.Variable, a variable.Access, stores map[uint
 		b.note("the %s of %s at 0x%x is not seen: nothing there tells where the variable is", a.Kind, v.Name, a.Addr)
 		return Site{}, false, nil
 	}
+	if s, ok := b.selected(a); ok && b.fixed(v, a) {
+		return b.selectedSite(v, a, s)
+	}
 	var best Site
 	var why string
 	found := false

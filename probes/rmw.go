@@ -133,6 +133,10 @@ func (b *builder) syncWants(a variable.Access) []syncWant {
 		w := syncWant{op: bpf.OpUpdate, extra: m.reg, values: bpf.ValuesOld, exchange: true}
 		if b.operandBefore(a, m.reg, &w) {
 			w.values, w.spin = bpf.ValuesBoth, true
+		} else if b.resultUnused(a) {
+			// Of a store, memory has the value, unless another thread has stored meanwhile. What this
+			// store wrote then shows in the old value that the other one's exchange finds.
+			w.values, w.second = bpf.ValuesBoth, bpf.FromMemory
 		}
 		return []syncWant{w}
 	case modifyExchangeAdd:

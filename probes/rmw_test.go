@@ -65,17 +65,18 @@ CODE(copied, "mov %%ecx, %%eax\n xchg %%eax, x(%%rip)")
 CODE(cleared, "xor %%eax, %%eax\n xchg %%eax, x(%%rip)")
 CODE(overwritten, "mov %%ecx, %%eax\n mov $1, %%ecx\n xchg %%eax, x(%%rip)")
 CODE(unknown, "mov y(%%rip), %%eax\n xchg %%eax, x(%%rip)")
+CODE(stored, "mov y(%%rip), %%eax\n xchg %%eax, x(%%rip)\n xor %%eax, %%eax")
 CODE(landing, "mov $7, %%eax\n test %%ecx, %%ecx\n je 1f\n mov $8, %%eax\n 1: xchg %%eax, x(%%rip)")
 CODE(loop, "mov $1, %%edx\n 1: mov %%edx, %%eax\n xchg %%eax, x(%%rip)\n test %%eax, %%eax\n jne 1b")
 CODE(added, "mov $2, %%esi\n lock xadd %%esi, x(%%rip)")
 CODE(swapped, "lock cmpxchg %%ecx, x(%%rip)\n jne 1f\n 1:")
 CODE(increment, "lock incl x(%%rip)")
 CODE(sum, "lock add %%ecx, x(%%rip)")
-int main(void) { constant(); copied(); cleared(); overwritten(); unknown(); landing(); loop(); added(); swapped(); increment(); sum(); return 0; }
+int main(void) { constant(); copied(); cleared(); overwritten(); unknown(); stored(); landing(); loop(); added(); swapped(); increment(); sum(); return 0; }
 `
 	want := map[string]string{
 		"constant": "update both imm 7", "copied": "update both reg 1", "cleared": "update both imm 0", "overwritten": "update old", "unknown": "update old",
-		"landing": "update old", "loop": "update both reg 2", "added": "update added 2", "swapped": "update both reg 1 je; read reg 0 jne",
+		"landing": "update old", "stored": "update both memory", "loop": "update both reg 2", "added": "update added 2", "swapped": "update both reg 1 je; read reg 0 jne",
 		"increment": "update result 1", "sum": "update result of reg",
 	}
 	f := build(t, "gcc", source, "-O2", "-no-pie")
@@ -104,6 +105,10 @@ func describeSync(s Site) string {
 		text += fmt.Sprint(" imm ", s.BPF.Access.Imm)
 	case bpf.FromReg:
 		text += fmt.Sprint(" reg ", s.BPF.Access.ValueReg)
+	case bpf.FromMemory:
+		if s.Values == bpf.ValuesBoth {
+			text += " memory"
+		}
 	}
 	return text + map[uint8]string{ifEqual: " je", ifNotEqual: " jne"}[s.BPF.When]
 }
