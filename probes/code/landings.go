@@ -11,9 +11,9 @@ import (
 // computed for the whole text, because parts of one function lie in different places and jump into
 // each other. There are three sources:
 //
-//   - direct branches: every extent is decoded from its start. Bytes that no extent covers, and
-//     extents that do not decode to their end, are decoded at every offset: that finds too many
-//     targets, never too few;
+//   - direct branches: every extent is decoded from its start. Bytes that no extent covers, unless
+//     they are the compiler's start-up code, and extents that do not decode to their end, are decoded
+//     at every offset: that finds too many targets, never too few;
 //   - indirect jumps: the entries of a jump table that is recognised (tables.go). A jump that is
 //     not recognised opens the extents of its function to landings anywhere;
 //   - endbr64, which marks targets of indirect jumps, the starts of extents, and what the Source
@@ -81,6 +81,7 @@ func (im *Image) Arrivals(r elf.Range) (at []uint64, open bool) {
 type collector struct {
 	*Landings
 	im           *Image
+	landmarks    []uint64   // of the Source, sorted
 	tableEntries []Crossing // the entries of jump tables
 	jumps        []indirect
 }
@@ -125,10 +126,11 @@ func (im *Image) Landings() *Landings {
 	for i := range im.extents {
 		c.extent(i)
 	}
-	c.gaps()
 	if s, ok := im.source.(Landmarks); ok {
-		c.marks = append(c.marks, s.Landmarks()...)
+		c.landmarks = slices.Sorted(slices.Values(s.Landmarks()))
 	}
+	c.gaps()
+	c.marks = append(c.marks, c.landmarks...)
 	for _, m := range c.marks {
 		c.addLanding(m)
 	}
@@ -214,7 +216,8 @@ func (c *collector) branch(at uint64, s insn.Step, from elf.Range) bool {
 	return true
 }
 
-// gaps decodes, at every offset, the text that no extent covers.
+// gaps decodes the text that no extent covers: in one line if that certainly is code, else at every
+// offset.
 func (c *collector) gaps() {
 	rest := c.im.extents
 	for _, t := range c.im.text {
@@ -225,14 +228,41 @@ func (c *collector) gaps() {
 				continue
 			}
 			if e.Lo > at {
-				c.everyOffset(elf.Range{Lo: at, Hi: e.Lo})
+				c.gap(elf.Range{Lo: at, Hi: e.Lo})
 			}
 			at = e.Hi
 		}
 		if at < t.Hi {
-			c.everyOffset(elf.Range{Lo: at, Hi: t.Hi})
+			c.gap(elf.Range{Lo: at, Hi: t.Hi})
 		}
 	}
+}
+
+// maxLine bounds the bytes of a gap that is decoded in one line: the start-up code of the C compiler, which
+// has no entries in the unwind tables.
+const maxLine = 1 << 10
+
+// gap decodes a gap. It is code in one line if it decodes to its end, and each landmark in it, of which
+// there is at least one, begins an instruction.
+func (c *collector) gap(r elf.Range) {
+	landmarks := within(c.landmarks, r)
+	found := 0
+	line := len(landmarks) > 0 && r.Hi-r.Lo <= maxLine && c.im.skim(r, func(at uint64, _ insn.Step, _ []byte) bool {
+		if found < len(landmarks) && landmarks[found] == at {
+			found++
+		}
+		return true
+	})
+	if !line || found < len(landmarks) {
+		c.everyOffset(r)
+		return
+	}
+	c.im.skim(r, func(at uint64, s insn.Step, _ []byte) bool {
+		if c.branch(at, s, r) {
+			c.certain.add(s.Target)
+		}
+		return true
+	})
 }
 
 // everyOffset adds the targets of all branches that decode at any offset of r.
