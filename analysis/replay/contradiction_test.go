@@ -113,7 +113,7 @@ func TestContradictions(t *testing.T) {
 		{"went on after its join", opposite(nil, nil, slices.Concat(events{peer(1, event.Join, 2)}, under(2)), nil), "T2 went on after it had been joined"},
 		{"a message that others may have sent", opposite(nil, events{on(2, event.Receive, channel)}, nil, nil), ""},
 		{"a message that was sent", opposite(events{with(on(1, event.Send, channel), 0)}, events{with(on(2, event.Receive, channel), 5)}, nil, nil), ""},
-		{"a message that nobody sent", opposite(nil, events{with(on(2, event.Receive, channel), 5)}, nil, nil), "T2 received from a channel, to which nobody was seen to send"},
+		{"a message that nobody sent", opposite(nil, events{with(on(2, event.Receive, channel), 5)}, nil, nil), ""},
 		{"a lock acquired while held", opposite(nil, slices.Concat(held, under(3)), nil, nil), "T3 acquired one of its locks while T2 held it"},
 	}
 	for _, tt := range tests {

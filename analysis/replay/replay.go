@@ -427,8 +427,6 @@ func unexplained(x *finding.Step, names run.Namer) string {
 		return fmt.Sprintf("T%d woke from its wait on %s%s although no recorded notification was left, and what woke it may order any two events", x.Thread, cmp.Or(object, "a condition"), at)
 	case event.BarrierDepart:
 		return fmt.Sprintf("T%d left %s%s although fewer threads than it waits for were seen to arrive, and those not seen may order any two events", x.Thread, cmp.Or(object, "a barrier"), at)
-	case event.Receive:
-		return fmt.Sprintf("T%d received%s from %s, to which nobody was seen to send, and what sent may order any two events", x.Thread, at, cmp.Or(object, "a channel"))
 	case event.Join:
 		return fmt.Sprintf("T%d was joined twice, the second time%s, so that what its end orders is not known", x.Peer, at)
 	}

@@ -12,22 +12,22 @@ import (
 // was not seen. A thread acquired a lock that another thread held, or the memory of a lock became
 // another object while it was held: a release was not seen, and its thread seemed to hold the lock for
 // longer than it did. A semaphore let a thread through although its value was 0, a thread woke and
-// nobody had notified it, it left a barrier before all had arrived, or it received from a channel of its
-// process to which nobody had sent. A thread was joined twice, or did
-// something after it had been joined. The contradictions of variables are happensbefore's.
+// nobody had notified it, or it left a barrier before all had arrived. A thread was joined twice, or did
+// something after it had been joined. A message that nobody sent is none: it comes from outside, as what a
+// program reads from its standard input does. The contradictions of variables are happensbefore's.
 type contradictions struct {
 	locks      map[event.ObjectID]contradiction
 	last       event.Event                 // the last event if that is an inferred release; else the zero value
-	counts     map[event.ObjectID]*counted // by semaphore, condition, barrier or channel
+	counts     map[event.ObjectID]*counted // by semaphore, condition or barrier
 	joined     []uint64                    // by thread, a bit each
 	unexpected map[event.ThreadID]finding.Step
 }
 
-// counted is what is counted of a semaphore, condition, barrier or channel.
+// counted is what is counted of a semaphore, condition or barrier.
 type counted struct {
 	known  bool         // a semaphore's value, or a barrier's size, is known
 	value  uint64       // a semaphore's value; number of wakes that the notifications so far allow; size of a barrier
-	begun  uint64       // number of arrivals at a barrier, or of sends
+	begun  uint64       // number of arrivals at a barrier
 	ended  uint64       // number of departures
 	failed finding.Step // the first event that contradicts the count; the zero Step: there is none
 }
@@ -60,7 +60,7 @@ func (c *contradictions) event(e *event.Event) {
 	switch e.Op {
 	case event.Join:
 		c.join(e)
-	case event.SemPost, event.SemWait, event.Signal, event.Broadcast, event.Wake, event.BarrierArrive, event.BarrierDepart, event.Send, event.Receive, event.Init:
+	case event.SemPost, event.SemWait, event.Signal, event.Broadcast, event.Wake, event.BarrierArrive, event.BarrierDepart, event.Init:
 		c.count(e)
 	case event.Destroy:
 		if x := c.counts[e.Object]; x != nil && x.failed.Seq == 0 {
@@ -142,10 +142,6 @@ func (c *contradictions) count(e *event.Event) {
 	case event.BarrierDepart:
 		x.ended++
 		possible = !x.known || x.value == 0 || x.ended <= x.begun/x.value*x.value
-	case event.Send:
-		x.begun++
-	case event.Receive:
-		possible = x.begun > 0 || e.Flags&event.HasValue == 0 // bytes are counted if only these threads use the channel
 	}
 	if !possible && x.failed.Seq == 0 {
 		x.failed = stepOf(e)
@@ -163,8 +159,8 @@ func (c *contradictions) remember(n *event.Names) {
 }
 
 // under returns the events that the record contradicts, of those on which the witness of a finding
-// rests: of a variable if the witness executes a read of it, of a semaphore, condition, barrier or
-// channel if it executes the end of a wait there, and of a thread if it executes something of it, or its join.
+// rests: of a variable if the witness executes a read of it, of a semaphore, condition or barrier
+// if it executes the end of a wait there, and of a thread if it executes something of it, or its join.
 func (s *Suite) under(f *finding.Finding) []finding.Step {
 	var out []finding.Step
 	add := func(x *finding.Step) {
@@ -178,7 +174,7 @@ func (s *Suite) under(f *finding.Finding) []finding.Step {
 		switch step.Op {
 		case event.Read, event.Update:
 			add(s.order.Contradicted(step.Object))
-		case event.SemWait, event.Wake, event.BarrierDepart, event.Receive:
+		case event.SemWait, event.Wake, event.BarrierDepart:
 			if x := c.counts[step.Object]; x != nil {
 				add(&x.failed)
 			}

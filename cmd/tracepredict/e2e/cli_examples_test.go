@@ -214,7 +214,7 @@ func TestConfidence(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "trace")
 	c := startTool(t, childOptions{}, "exec", "--record", trace, "--watch", "order", "--", example(t, "handoff20"))
 	c.want(66)
-	const likely, hidden = "1. RACE likely", "\n1 likely finding is not shown: --confidence likely shows it\n"
+	const likely, hidden = "1. RACE likely", "\n2 likely findings are not shown: --confidence likely shows them\n"
 	if text := c.err.String(); !strings.Contains(text, likely) || strings.Contains(text, "not shown") {
 		t.Errorf("the report is %q", text)
 	}
