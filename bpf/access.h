@@ -93,6 +93,8 @@ static __always_inline bool whole(__s64 bytes, __u32 element)
 	return element && n % element == 0;
 }
 
+static __noinline int named_words(__u64 thread, __u64 at, __u64 size);
+
 /* Sends the record of an access. */
 static __always_inline void send_access(struct pt_regs *ctx, struct site *site, __u32 index,
 	__u64 thread, struct slot *slot, struct record access)
@@ -101,6 +103,8 @@ static __always_inline void send_access(struct pt_regs *ctx, struct site *site, 
 	access.site = index;
 	access.sp = REG_SP(ctx) + site->sp_delta;
 	access.stack = stack_of(ctx, site, index, access.sp, thread, slot);
+	if (!(access.flags & REC_ORDERS))
+		named_words(thread, access.object, site->access.width);
 	send(thread, access);
 }
 
@@ -154,7 +158,7 @@ static __noinline int checked(struct pt_regs *ctx, struct site *site, __u32 inde
 	return 0;
 }
 
-/* Handles an access of an element of an array, which the index tells. Other parts of the
+/* Handles an access of an element of an array, which the index selects. Other parts of the
  * object that the array is in are none. A thread that waits for one element does not say
  * again what it read. */
 static __noinline int element(struct pt_regs *ctx, struct site *site, __u32 index, __u64 thread)

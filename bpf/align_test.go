@@ -185,11 +185,12 @@ func constants(t *testing.T) map[string]uint64 {
 func TestConstants(t *testing.T) {
 	want := constants(t)
 	have := map[string]uint64{
-		"REC_LEAVE": RecLeave, "REC_FAILED": RecFailed, "REC_VALUE": RecValue, "REC_PROCESS": RecProcess, "REC_SHARED": RecShared, "REC_KERNEL": RecKernel, "REC_SKIPPED": RecSkipped,
+		"REC_LEAVE": RecLeave, "REC_FAILED": RecFailed, "REC_VALUE": RecValue, "REC_PROCESS": RecProcess, "REC_SHARED": RecShared, "REC_KERNEL": RecKernel, "REC_PAST": RecPast, "REC_ORDERS": RecOrders, "REC_SKIPPED": RecSkipped,
 		"TOUCH_SOURCE": TouchSource, "TOUCH_DEST": TouchDest, "TOUCH_PART": TouchPart, "TOUCH_CALL": TouchCall, "TOUCH_COUNT": TouchCount,
 		"SITE_NO_STACK": SiteNoStack, "SITE_LEAF": SiteLeaf, "SITE_INLINED": SiteInlined, "SCALE_BITS": ScaleBits, "SCALE_BITS32": ScaleBits32, "TIMES_EACH": TimesEach, "SITE_SPIN": SiteSpin, "SITE_ORDERS": SiteOrders, "SITE_INDIRECT": SiteIndirect, "SITE_HEADER": SiteHeader, "SITE_RANGE": SiteRange,
 		"RECORD_EVENT": RecordEvent, "RECORD_CALL": RecordCall, "RECORD_STACK": RecordStack, "RECORD_STACK_PART": RecordStackPart,
-		"REACH_VARIABLE": uint64(ReachVariable), "REACH_HOME": uint64(ReachHome), "REACH_TABLE": uint64(ReachTable), "REACH_ELEMENT": uint64(ReachElement), "REACH_ARRAY": uint64(ReachArray), "REACH_SHARED_ARRAY": uint64(ReachSharedArray),
+		"REACH_VARIABLE": uint64(ReachVariable), "REACH_HOME": uint64(ReachHome), "REACH_TABLE": uint64(ReachTable), "REACH_ELEMENT": uint64(ReachElement), "REACH_ARRAY": uint64(ReachArray), "REACH_SHARED_ARRAY": uint64(ReachSharedArray), "REACH_REMEMBER": uint64(ReachRemember), "REACH_REMEMBERED": uint64(ReachRemembered),
+		"REACH_RANGE": uint64(ReachRange), "REACH_CALLED": uint64(ReachCalled), "REACH_RETURNED": uint64(ReachReturned),
 		"ACTION_EMIT": uint64(ActionEmit), "ACTION_SAVE": uint64(ActionSave), "ACTION_BOTH": uint64(ActionBoth), "ACTION_RETURN": uint64(ActionReturn), "ACTION_CALLER": uint64(ActionCaller), "ACTION_OUTCOME": uint64(ActionOutcome), "ACTION_TAIL": uint64(ActionTail),
 		"FROM_NOWHERE": uint64(FromNowhere), "FROM_REG": uint64(FromReg), "FROM_FIXED": uint64(FromFixed), "FROM_IMM": uint64(FromImm),
 		"FROM_MEMORY": uint64(FromMemory), "FROM_STACK": uint64(FromStack), "FROM_KIND": uint64(FromKind),

@@ -108,3 +108,12 @@ const KernelCodeBefore = 32
 // MaxWatched bounds the number of variables of one run that are watched although the user did not
 // name them.
 const MaxWatched = 1 << 15
+
+// WordBits is the binary logarithm of the number of words in the table of accesses through pointers,
+// AtomicWordBits if only atomic code's are observed, and PageBits that of the number of bits that say which
+// pages have such words.
+const (
+	WordBits       = 20
+	AtomicWordBits = 14
+	PageBits       = 22
+)

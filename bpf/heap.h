@@ -156,6 +156,9 @@ static __always_inline void heap_entered(
 	if (site->op != OP_ALLOC) {
 		old = ending_of(ctx, site, call.object, thread >> 32);
 		event.value = old.size;
+		if (forget_words(call.object, old.size, thread >> 32,
+			    site->flags & SITE_RANGE ? 0 : thread))
+			old.holds = true;
 	}
 	ends = old.recorded || old.holds;
 	if (site->op == OP_FREE) {
@@ -196,7 +199,7 @@ static __always_inline void heap_left(struct pt_regs *ctx, __u64 thread, __u64 s
 	struct pending_call call;
 	struct site *site;
 	__u8 flags = REC_LEAVE;
-	bool recorded, tell;
+	bool recorded, wanted;
 
 	if (!recall(slot_of(thread), thread, sp, &call, true))
 		return;
@@ -216,9 +219,9 @@ static __always_inline void heap_left(struct pt_regs *ctx, __u64 thread, __u64 s
 		return;
 	}
 	recorded = call.second >= site->heap.least;
-	tell = recorded;
+	wanted = recorded;
 	if (site->op == OP_MOVE) {
-		tell = tell || call.object;
+		wanted = wanted || call.object;
 		if (move_failed(site, block, call.second)) {
 			if (!call.object)
 				return;
@@ -229,11 +232,12 @@ static __always_inline void heap_left(struct pt_regs *ctx, __u64 thread, __u64 s
 	} else if (!block) {
 		return;
 	} else if (!recorded) { /* in memory whose end may not have been seen */
-		tell = holds_object(block, call.second);
+		wanted = holds_object(block, call.second);
 	}
+	forget_words(block, call.second, thread >> 32, 0);
 	if (block && call.second >= site->heap.keep)
 		add_block(block, thread >> 32, call.second, recorded);
-	if (!tell)
+	if (!wanted)
 		return;
 	send_now(thread,
 		(struct record){.op = site->op,

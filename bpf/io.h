@@ -197,6 +197,8 @@ struct io_call {
 	__u64 ip, caller; /* of a futex call */
 	__s32 to;         /* the descriptor that it sends to */
 	__u32 copies;     /* what it receives stays where it is */
+	__u32 shuts;      /* it ends what comes in at its own end, for other threads there */
+	__u32 pad;
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -547,6 +549,7 @@ static __always_inline bool splices(__u64 nr)
 
 #define O_ACCMODE 3
 #define STDERR 2
+#define SHUT_WR 1
 
 static __always_inline bool is_written(__s32 fd)
 {
@@ -625,6 +628,7 @@ static __always_inline bool io_call_of(struct io_call *call, struct io_args *a)
 			call->send.kind < CHANNEL_TIGHT)
 			call->send.key = 0; /* closed, which tells nobody */
 		call->to = to;
+		call->shuts = a->nr == CALL_SHUTDOWN && a->arg[1] != SHUT_WR;
 		if (to && to <= STDERR)
 			call->send.kind |= CHANNEL_FAR;
 		if (splices(a->nr))
@@ -672,6 +676,17 @@ static __noinline int io_record(struct io_call *call, __u64 thread, __u64 bytes,
 	return 0;
 }
 
+/* Reports that a call ends what comes in at its own end of a socket: a thread that waits there
+ * receives the end. */
+static __noinline int shut(__s32 fd, __u64 thread, __u32 what)
+{
+	struct io_call own = {};
+
+	if (find_channel(&own.send, fd, false) && own.send.key)
+		io_record(&own, thread, 0, what);
+	return 0;
+}
+
 #include "notice.h"
 
 struct raw_args {
@@ -712,6 +727,8 @@ int on_call_in(struct raw_args *ctx)
 		io_record(&call, thread, most(&a), OP_RECEIVE);
 	if (call.send.key)
 		io_record(&call, thread, most(&a), OP_SEND);
+	if (call.shuts)
+		shut(call.to, thread, OP_SEND);
 	bpf_map_update_elem(&io_calls, &tid, &call, BPF_ANY);
 	return 0;
 }
@@ -758,6 +775,8 @@ int on_call_out(struct raw_args *ctx)
 			flags << 8 | OP_RECEIVE);
 	if (call.send.key)
 		io_record(&call, thread, result, flags << 8 | OP_SEND);
+	if (call.shuts)
+		shut(call.to, thread, flags << 8 | OP_SEND);
 	if (call.send.key && call.send.kind != CHANNEL_FUTEX &&
 		(result == -EPIPE || result == -ECONNRESET))
 		refused(thread, call.to);

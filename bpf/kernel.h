@@ -38,6 +38,9 @@ struct thread_struct {
 #define CURRENT_THREAD_POINTER(task) ((task)->thread.uw.tp_value)
 #endif
 struct signal_struct {
+	struct {
+		int counter;
+	} live; /* threads of the process */
 	unsigned int flags;
 	int group_exit_code;
 } CORE;

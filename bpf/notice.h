@@ -419,10 +419,10 @@ static __always_inline bool waited_for(struct io_args *a, __u32 *pid, __u32 *sta
 	}
 	if (a->arg[0] == P_PID)
 		*pid = a->arg[1];
-	return !(a->arg[3] & WNOHANG); /* else nobody can tell */
+	return !(a->arg[3] & WNOHANG); /* else it is not known whether one ended */
 }
 
-/* Reports what a system call of a thread tells others, when it is entered. */
+/* Reports what a system call of a thread notifies others of, when it is entered. */
 static __always_inline void notice_entered(__u64 thread, struct io_args *a)
 {
 	__u64 key;
@@ -477,7 +477,7 @@ static __always_inline void notice_entered(__u64 thread, struct io_args *a)
 	}
 }
 
-/* Reports what a system call of a thread has told it, when it has returned. Returns whether it
+/* Reports what a system call of a thread has been notified of, when it has returned. Returns whether it
  * is such a call. */
 static __always_inline bool notice_left(__u64 thread, struct io_args *a, __s64 result)
 {
@@ -646,7 +646,7 @@ int on_signal_came(struct signal_args *ctx)
 	if (!is_target(thread))
 		return 0;
 	bpf_probe_read_kernel(&handler, sizeof(handler), (void *)ctx->args[2]);
-	if (handler <= SIG_IGN) /* what runs no handler tells the program nothing */
+	if (handler <= SIG_IGN) /* what runs no handler does not notify the program */
 		return 0;
 	notice(thread, sig, of_timer(sig, signal_code(ctx->args[1])) ? FROM_TIMER : 0, CAME,
 		CHANNEL_SIGNAL);

@@ -96,6 +96,12 @@ const (
 	RecProcess = 8  // OpFork of a process, not of a thread; OpExit with the whole process
 	RecShared  = 16 // with RecProcess: the child shares its parent's memory until it executes a program
 	RecKernel  = 32 // OpTouch: the kernel made the access, in a system call of the thread
+	// RecPast marks an access through a pointer that the thread made at the time Value, and that is
+	// recorded now, since another thread has accessed the same memory.
+	RecPast = 64
+	// RecOrders marks an access through a pointer of memory that atomic instructions access: Object is
+	// its address, and Value and Extra are as those of an access of an atomic variable.
+	RecOrders = RecProcess
 	// RecSkipped marks an access before which writes of the variable were redundant and not
 	// recorded: the value recorded last is not the value that the variable had.
 	RecSkipped = 128
@@ -173,6 +179,11 @@ const (
 	ReachElement                  // the accessed bytes, if the index is at a multiple of Stride
 	ReachArray                    // the accessed bytes, if they are an element of the array at Home
 	ReachSharedArray              // the accessed bytes, if they lie in the array at Home
+	ReachRemember                 // nothing yet: the address is remembered, for a load that destroys it
+	ReachRemembered               // the bytes at the address that was remembered last
+	ReachRange                    // the bytes that a function is called to access
+	ReachCalled                   // nothing yet: a call is remembered that accesses bytes before it returns
+	ReachReturned                 // the bytes that a remembered call has accessed
 )
 
 // TimesEach, in AccessSite.Times, marks an access of one element of a string instruction, if its

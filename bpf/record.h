@@ -139,6 +139,12 @@ enum {
 	REC_PROCESS = 8, /* OP_FORK of a process, not of a thread; OP_EXIT with the whole process */
 	REC_SHARED = 16, /* with REC_PROCESS: in its parent's memory, until it executes a program */
 	REC_KERNEL = 32, /* OP_TOUCH by the kernel, in a system call of the thread */
+	/* Of an access through a pointer: the thread made it at the time value, in ns; it is sent now,
+	 * since another thread has accessed the same memory. */
+	REC_PAST = 64,
+	/* Of an access through a pointer: atomic instructions access the memory; object is its address,
+	 * and value and extra are as those of an access of an atomic variable. */
+	REC_ORDERS = 8,
 	/* Of an access: writes of the variable just before it were redundant, and not recorded. */
 	REC_SKIPPED = 128,
 };
@@ -162,8 +168,10 @@ struct record {
 	__u8 pad;
 	__u32 tid; /* in the tool's PID namespace */
 	__u32 tgid;
-	__u32 stack;  /* call stack ID; 0: not recorded */
-	__s32 result; /* what the function returned, low 32 bits */
+	__u32 stack; /* call stack ID; 0: not recorded */
+	/* What the function returned, low 32 bits. Of an access of data through a pointer: how far from
+	 * the address in the register object lies, if a library function accesses a range. */
+	__s32 result;
 	__u32 site;   /* index into sites */
 	__u64 time;   /* bpf_ktime_get_ns when made */
 	__u64 object; /* address the operation acts on */

@@ -86,6 +86,9 @@ int on_exit(__u64 *ctx)
 	if (any_lost)
 		end_losses(thread);
 	slot = slot_of(thread);
+	forget_stack(slot, CURRENT_THREAD_POINTER(task), thread >> 32);
+	if (!task->signal->live.counter)
+		forget_process(thread >> 32);
 	if (slot)
 		slot->tid = 0;
 	return 0;
@@ -100,6 +103,7 @@ int on_exec(__u64 *ctx)
 	if (!is_target(thread))
 		return 0;
 	send_now(thread, (struct record){.op = OP_EXEC, .object = old}, true, true);
+	forget_process(thread >> 32);
 	if (any_lost)
 		move_losses(old, thread);
 	return 0;

@@ -210,6 +210,8 @@ __noinline __u32 one_shared(struct pt_regs *ctx, __u32 index, __u64 thread)
 		flags |= REC_SKIPPED;
 	if (site->flags & SITE_ORDERS)
 		count_order(thread);
+	else
+		named_words(thread, object, site->access.width);
 	sp = REG_SP(ctx) + site->sp_delta;
 	stack = stack_of(ctx, site, index, sp, thread, slot);
 	send_unordered(thread, (struct record){.op = site->op,

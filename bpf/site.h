@@ -48,6 +48,18 @@ enum reach {
 	REACH_ARRAY,    /* what is touched, if it is an element of the array at home: span bytes,
 			     * the elements stride apart */
 	REACH_SHARED_ARRAY, /* what is touched, if it lies in the array at home of span bytes */
+	/* Of on_pointer: the address is only remembered, for a load that destroys it; and what is touched is
+	 * at the address remembered last. */
+	REACH_REMEMBER,
+	REACH_REMEMBERED,
+	/* Of on_pointer, of a call: as many bytes from object on as times holds, or span, times the extra
+	 * register, at most stride if that is not 0. */
+	REACH_RANGE,
+	/* Likewise, once the call has returned: object, times and extra are remembered at the call. */
+	REACH_CALLED,
+	/* Behind such a call, which is home bytes from here: as many elements as the result says, of width
+	 * bytes, plus imm, at most as many as times was. */
+	REACH_RETURNED,
 };
 
 /* site.flags */

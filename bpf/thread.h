@@ -118,7 +118,9 @@ struct slot {
 	 * writes and synchronisation. They decide which accesses are redundant. They are never
 	 * reset: the slot's next thread goes on counting. */
 	__u64 events, outs;
-	__u64 taken; /* cookie of the last hit of on_shared */
+	__u64 remembered; /* see REACH_REMEMBER */
+	__u64 lowest;     /* address of its stack that it has accessed; 0: none */
+	__u64 taken;      /* cookie of the last hit of on_shared */
 	/* Numbers of locks that the thread has acquired and not released, by a hash. */
 	__u8 held[1 << HELD_BITS];
 	struct pending_call calls[NEAR_CALLS];
@@ -162,6 +164,7 @@ static __always_inline struct slot *slot_of(__u32 tid)
 		for (int i = 0; i < 1 << HELD_BITS; i++)
 			slot->held[i] = 0;
 		slot->outer_stack = 0;
+		slot->lowest = 0;
 		slot->events++;
 		slot->outs++;
 		return slot;

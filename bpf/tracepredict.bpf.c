@@ -17,6 +17,7 @@
  *   probe.h                what the programs of probes share
  *   sync.h, access.h       on_probe, on_return: synchronisation calls, variables by name
  *   shared.h               on_shared: variables that nobody named
+ *   pointer.h              on_pointer: memory that is reached through pointers
  *   function.h             on_call: functions that the user asked for
  *   heap.h                 on_heap, on_heap_return: lifetimes of memory
  *   unseen.h               on_unseen: instructions that synchronise unobserved
@@ -66,9 +67,12 @@ const volatile bool want_stacks = true;
 const volatile __u32 stack_bytes =
 	32 << 10; /* of the stack are sent of each new call stack, at most */
 const volatile __u32 stack_limit =
-	32 << 20;            /* and none while so much is unread: the rest is for events */
-const volatile bool follow;  /* forked processes are observed too */
-const volatile bool unnamed; /* variables that nobody named are watched (on_shared) */
+	32 << 20;                     /* and none while so much is unread: the rest is for events */
+const volatile bool follow;           /* forked processes are observed too */
+const volatile bool unnamed;          /* variables that nobody named are watched (on_shared) */
+const volatile bool through_pointers; /* accesses through pointers are observed */
+const volatile bool all_pointers;     /* not only those of atomic code */
+const volatile __u32 word_bits = 20;  /* there are so many words, as a power of two */
 const volatile __u64 enough; /* so many accesses of the elements of an array are recorded; 0: all */
 
 #include "regs.h"
@@ -80,6 +84,7 @@ const volatile __u64 enough; /* so many accesses of the elements of an array are
 #include "sync.h"
 #include "access.h"
 #include "shared.h"
+#include "pointer.h"
 #include "function.h"
 #include "heap.h"
 #include "unseen.h"

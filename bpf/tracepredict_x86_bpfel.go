@@ -99,6 +99,8 @@ type TracepredictIoCall struct {
 	Caller uint64
 	To     int32
 	Copies uint32
+	Shuts  uint32
+	Pad    uint32
 }
 
 type TracepredictKernelCall struct {
@@ -239,6 +241,8 @@ type TracepredictSlot struct {
 	Pad        uint32
 	Events     uint64
 	Outs       uint64
+	Remembered uint64
+	Lowest     uint64
 	Taken      uint64
 	Held       [32]uint8
 	Calls      [4]TracepredictPendingCall
@@ -340,6 +344,21 @@ type TracepredictWatchedLine struct {
 	Tgid uint32
 }
 
+type TracepredictWord struct {
+	_         structs.HostLayout
+	Key       uint64
+	Owner     uint64
+	Wrote     uint64
+	Read      uint64
+	WroteSite uint32
+	ReadSite  uint32
+	WroteFrom int32
+	ReadFrom  int32
+	Named     uint64
+	Last      uint64
+	Atomic    uint64
+}
+
 // Names of all BPF objects in the ELF.
 //
 // Used for safe lookups in a Collection or CollectionSpec.
@@ -355,6 +374,7 @@ const (
 	TracepredictMapLockedFiles       = "locked_files"
 	TracepredictMapLost              = "lost"
 	TracepredictMapPendingReturns    = "pending_returns"
+	TracepredictMapPointerHits       = "pointer_hits"
 	TracepredictMapReadings          = "readings"
 	TracepredictMapRingBuffer        = "ring_buffer"
 	TracepredictMapSignatures        = "signatures"
@@ -366,6 +386,8 @@ const (
 	TracepredictMapUsed              = "used"
 	TracepredictMapWatched           = "watched"
 	TracepredictMapWatches           = "watches"
+	TracepredictMapWordPages         = "word_pages"
+	TracepredictMapWords             = "words"
 	TracepredictProgListSleepers     = "list_sleepers"
 	TracepredictProgListTasks        = "list_tasks"
 	TracepredictProgListWatched      = "list_watched"
@@ -377,6 +399,7 @@ const (
 	TracepredictProgOnFork           = "on_fork"
 	TracepredictProgOnHeap           = "on_heap"
 	TracepredictProgOnHeapReturn     = "on_heap_return"
+	TracepredictProgOnPointer        = "on_pointer"
 	TracepredictProgOnProbe          = "on_probe"
 	TracepredictProgOnReturn         = "on_return"
 	TracepredictProgOnShared         = "on_shared"
@@ -386,12 +409,15 @@ const (
 	TracepredictProgOnWatch          = "on_watch"
 	TracepredictProgOnWatchedCall    = "on_watched_call"
 	TracepredictProgOnWatchedExit    = "on_watched_exit"
+	TracepredictVarAllPointers       = "all_pointers"
 	TracepredictVarAnyFar            = "any_far"
 	TracepredictVarAnyLost           = "any_lost"
 	TracepredictVarCrowded           = "crowded"
+	TracepredictVarCutRanges         = "cut_ranges"
 	TracepredictVarCutStacks         = "cut_stacks"
 	TracepredictVarEnough            = "enough"
 	TracepredictVarFollow            = "follow"
+	TracepredictVarFullWords         = "full_words"
 	TracepredictVarLastOwner         = "last_owner"
 	TracepredictVarLastStack         = "last_stack"
 	TracepredictVarLostBlocks        = "lost_blocks"
@@ -399,11 +425,14 @@ const (
 	TracepredictVarLostPending       = "lost_pending"
 	TracepredictVarLostRecords       = "lost_records"
 	TracepredictVarLostStacks        = "lost_stacks"
+	TracepredictVarMixedWords        = "mixed_words"
+	TracepredictVarOwnWords          = "own_words"
 	TracepredictVarPidnsDev          = "pidns_dev"
 	TracepredictVarPidnsIno          = "pidns_ino"
 	TracepredictVarRingLimit         = "ring_limit"
 	TracepredictVarStackBytes        = "stack_bytes"
 	TracepredictVarStackLimit        = "stack_limit"
+	TracepredictVarThroughPointers   = "through_pointers"
 	TracepredictVarTight             = "tight"
 	TracepredictVarUnnamed           = "unnamed"
 	TracepredictVarUnseenAlone       = "unseen_alone"
@@ -419,6 +448,7 @@ const (
 	TracepredictVarUnusedWatchedLine = "unused_watched_line"
 	TracepredictVarWakeBytes         = "wake_bytes"
 	TracepredictVarWantStacks        = "want_stacks"
+	TracepredictVarWordBits          = "word_bits"
 )
 
 // LoadTracepredict returns the embedded CollectionSpec for Tracepredict.
@@ -474,6 +504,7 @@ type TracepredictProgramSpecs struct {
 	OnFork        *ebpf.ProgramSpec `ebpf:"on_fork"`
 	OnHeap        *ebpf.ProgramSpec `ebpf:"on_heap"`
 	OnHeapReturn  *ebpf.ProgramSpec `ebpf:"on_heap_return"`
+	OnPointer     *ebpf.ProgramSpec `ebpf:"on_pointer"`
 	OnProbe       *ebpf.ProgramSpec `ebpf:"on_probe"`
 	OnReturn      *ebpf.ProgramSpec `ebpf:"on_return"`
 	OnShared      *ebpf.ProgramSpec `ebpf:"on_shared"`
@@ -500,6 +531,7 @@ type TracepredictMapSpecs struct {
 	LockedFiles    *ebpf.MapSpec `ebpf:"locked_files"`
 	Lost           *ebpf.MapSpec `ebpf:"lost"`
 	PendingReturns *ebpf.MapSpec `ebpf:"pending_returns"`
+	PointerHits    *ebpf.MapSpec `ebpf:"pointer_hits"`
 	Readings       *ebpf.MapSpec `ebpf:"readings"`
 	RingBuffer     *ebpf.MapSpec `ebpf:"ring_buffer"`
 	Signatures     *ebpf.MapSpec `ebpf:"signatures"`
@@ -511,18 +543,23 @@ type TracepredictMapSpecs struct {
 	Used           *ebpf.MapSpec `ebpf:"used"`
 	Watched        *ebpf.MapSpec `ebpf:"watched"`
 	Watches        *ebpf.MapSpec `ebpf:"watches"`
+	WordPages      *ebpf.MapSpec `ebpf:"word_pages"`
+	Words          *ebpf.MapSpec `ebpf:"words"`
 }
 
 // TracepredictVariableSpecs contains global variables before they are loaded into the kernel.
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type TracepredictVariableSpecs struct {
+	AllPointers       *ebpf.VariableSpec `ebpf:"all_pointers"`
 	AnyFar            *ebpf.VariableSpec `ebpf:"any_far"`
 	AnyLost           *ebpf.VariableSpec `ebpf:"any_lost"`
 	Crowded           *ebpf.VariableSpec `ebpf:"crowded"`
+	CutRanges         *ebpf.VariableSpec `ebpf:"cut_ranges"`
 	CutStacks         *ebpf.VariableSpec `ebpf:"cut_stacks"`
 	Enough            *ebpf.VariableSpec `ebpf:"enough"`
 	Follow            *ebpf.VariableSpec `ebpf:"follow"`
+	FullWords         *ebpf.VariableSpec `ebpf:"full_words"`
 	LastOwner         *ebpf.VariableSpec `ebpf:"last_owner"`
 	LastStack         *ebpf.VariableSpec `ebpf:"last_stack"`
 	LostBlocks        *ebpf.VariableSpec `ebpf:"lost_blocks"`
@@ -530,11 +567,14 @@ type TracepredictVariableSpecs struct {
 	LostPending       *ebpf.VariableSpec `ebpf:"lost_pending"`
 	LostRecords       *ebpf.VariableSpec `ebpf:"lost_records"`
 	LostStacks        *ebpf.VariableSpec `ebpf:"lost_stacks"`
+	MixedWords        *ebpf.VariableSpec `ebpf:"mixed_words"`
+	OwnWords          *ebpf.VariableSpec `ebpf:"own_words"`
 	PidnsDev          *ebpf.VariableSpec `ebpf:"pidns_dev"`
 	PidnsIno          *ebpf.VariableSpec `ebpf:"pidns_ino"`
 	RingLimit         *ebpf.VariableSpec `ebpf:"ring_limit"`
 	StackBytes        *ebpf.VariableSpec `ebpf:"stack_bytes"`
 	StackLimit        *ebpf.VariableSpec `ebpf:"stack_limit"`
+	ThroughPointers   *ebpf.VariableSpec `ebpf:"through_pointers"`
 	Tight             *ebpf.VariableSpec `ebpf:"tight"`
 	Unnamed           *ebpf.VariableSpec `ebpf:"unnamed"`
 	UnseenAlone       *ebpf.VariableSpec `ebpf:"unseen_alone"`
@@ -550,6 +590,7 @@ type TracepredictVariableSpecs struct {
 	UnusedWatchedLine *ebpf.VariableSpec `ebpf:"unused_watched_line"`
 	WakeBytes         *ebpf.VariableSpec `ebpf:"wake_bytes"`
 	WantStacks        *ebpf.VariableSpec `ebpf:"want_stacks"`
+	WordBits          *ebpf.VariableSpec `ebpf:"word_bits"`
 }
 
 // TracepredictObjects contains all objects after they have been loaded into the kernel.
@@ -583,6 +624,7 @@ type TracepredictMaps struct {
 	LockedFiles    *ebpf.Map `ebpf:"locked_files"`
 	Lost           *ebpf.Map `ebpf:"lost"`
 	PendingReturns *ebpf.Map `ebpf:"pending_returns"`
+	PointerHits    *ebpf.Map `ebpf:"pointer_hits"`
 	Readings       *ebpf.Map `ebpf:"readings"`
 	RingBuffer     *ebpf.Map `ebpf:"ring_buffer"`
 	Signatures     *ebpf.Map `ebpf:"signatures"`
@@ -594,6 +636,8 @@ type TracepredictMaps struct {
 	Used           *ebpf.Map `ebpf:"used"`
 	Watched        *ebpf.Map `ebpf:"watched"`
 	Watches        *ebpf.Map `ebpf:"watches"`
+	WordPages      *ebpf.Map `ebpf:"word_pages"`
+	Words          *ebpf.Map `ebpf:"words"`
 }
 
 func (m *TracepredictMaps) Close() error {
@@ -609,6 +653,7 @@ func (m *TracepredictMaps) Close() error {
 		m.LockedFiles,
 		m.Lost,
 		m.PendingReturns,
+		m.PointerHits,
 		m.Readings,
 		m.RingBuffer,
 		m.Signatures,
@@ -620,6 +665,8 @@ func (m *TracepredictMaps) Close() error {
 		m.Used,
 		m.Watched,
 		m.Watches,
+		m.WordPages,
+		m.Words,
 	)
 }
 
@@ -627,12 +674,15 @@ func (m *TracepredictMaps) Close() error {
 //
 // It can be passed to LoadTracepredictObjects or ebpf.CollectionSpec.LoadAndAssign.
 type TracepredictVariables struct {
+	AllPointers       *ebpf.Variable `ebpf:"all_pointers"`
 	AnyFar            *ebpf.Variable `ebpf:"any_far"`
 	AnyLost           *ebpf.Variable `ebpf:"any_lost"`
 	Crowded           *ebpf.Variable `ebpf:"crowded"`
+	CutRanges         *ebpf.Variable `ebpf:"cut_ranges"`
 	CutStacks         *ebpf.Variable `ebpf:"cut_stacks"`
 	Enough            *ebpf.Variable `ebpf:"enough"`
 	Follow            *ebpf.Variable `ebpf:"follow"`
+	FullWords         *ebpf.Variable `ebpf:"full_words"`
 	LastOwner         *ebpf.Variable `ebpf:"last_owner"`
 	LastStack         *ebpf.Variable `ebpf:"last_stack"`
 	LostBlocks        *ebpf.Variable `ebpf:"lost_blocks"`
@@ -640,11 +690,14 @@ type TracepredictVariables struct {
 	LostPending       *ebpf.Variable `ebpf:"lost_pending"`
 	LostRecords       *ebpf.Variable `ebpf:"lost_records"`
 	LostStacks        *ebpf.Variable `ebpf:"lost_stacks"`
+	MixedWords        *ebpf.Variable `ebpf:"mixed_words"`
+	OwnWords          *ebpf.Variable `ebpf:"own_words"`
 	PidnsDev          *ebpf.Variable `ebpf:"pidns_dev"`
 	PidnsIno          *ebpf.Variable `ebpf:"pidns_ino"`
 	RingLimit         *ebpf.Variable `ebpf:"ring_limit"`
 	StackBytes        *ebpf.Variable `ebpf:"stack_bytes"`
 	StackLimit        *ebpf.Variable `ebpf:"stack_limit"`
+	ThroughPointers   *ebpf.Variable `ebpf:"through_pointers"`
 	Tight             *ebpf.Variable `ebpf:"tight"`
 	Unnamed           *ebpf.Variable `ebpf:"unnamed"`
 	UnseenAlone       *ebpf.Variable `ebpf:"unseen_alone"`
@@ -660,6 +713,7 @@ type TracepredictVariables struct {
 	UnusedWatchedLine *ebpf.Variable `ebpf:"unused_watched_line"`
 	WakeBytes         *ebpf.Variable `ebpf:"wake_bytes"`
 	WantStacks        *ebpf.Variable `ebpf:"want_stacks"`
+	WordBits          *ebpf.Variable `ebpf:"word_bits"`
 }
 
 // TracepredictPrograms contains all programs after they have been loaded into the kernel.
@@ -677,6 +731,7 @@ type TracepredictPrograms struct {
 	OnFork        *ebpf.Program `ebpf:"on_fork"`
 	OnHeap        *ebpf.Program `ebpf:"on_heap"`
 	OnHeapReturn  *ebpf.Program `ebpf:"on_heap_return"`
+	OnPointer     *ebpf.Program `ebpf:"on_pointer"`
 	OnProbe       *ebpf.Program `ebpf:"on_probe"`
 	OnReturn      *ebpf.Program `ebpf:"on_return"`
 	OnShared      *ebpf.Program `ebpf:"on_shared"`
@@ -701,6 +756,7 @@ func (p *TracepredictPrograms) Close() error {
 		p.OnFork,
 		p.OnHeap,
 		p.OnHeapReturn,
+		p.OnPointer,
 		p.OnProbe,
 		p.OnReturn,
 		p.OnShared,
