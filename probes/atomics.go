@@ -64,7 +64,7 @@ func (p *Planner) atomics(b *builder) error {
 			return fmt.Errorf("find the accesses of %s in %s: %w", all[i].Name, b.plan.File.Name(), err)
 		}
 		if !guard(all[i]) {
-			b.pointersTo(all[i].Name, a.Result)
+			b.pointersTo(all[i], a.Result)
 		}
 		if room -= n; room <= 0 {
 			b.note("%s has more than %d accesses of atomic variables: those of %d {variable|variables} are not observed", b.plan.File.Name(), maxAtomicSites, len(all)-i)
@@ -129,6 +129,7 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 	if holdsLibrary(f) {
 		all = slices.Concat(all[:typed], slices.DeleteFunc(all[typed:], implementation))
 	}
+	all = slices.DeleteFunc(all, ofRustThreads)
 	p.watchedElements(b, all)
 	all = p.distinct(all)
 	polled, err := p.polled(b, names, all)
@@ -198,6 +199,9 @@ func (p *Planner) polled(b *builder, names *symbolize.Table, known []variable.Va
 // reads a guard directly and calls __cxa_guard_acquire only while the object is not constructed.
 func (b *builder) guards(names *symbolize.Table, most int) (vars []variable.Variable) {
 	f, omitted := b.plan.File, 0
+	if !slices.Contains(f.Undefined(), guardAcquire) && len(f.Lookup(guardAcquire)) == 0 {
+		return nil // compiled with -fno-threadsafe-statics: its guards order nothing
+	}
 	for _, s := range f.Symbols() {
 		switch {
 		case !strings.HasPrefix(s.Name, guardPrefix) || !f.IsData(s.Addr):
@@ -213,8 +217,12 @@ func (b *builder) guards(names *symbolize.Table, most int) (vars []variable.Vari
 	return vars
 }
 
-// guardPrefix begins the mangled names of guards.
-const guardPrefix = "_ZGV"
+// guardPrefix begins the mangled names of guards, and guardAcquire is the function that excludes other
+// threads while one makes the object (Itanium C++ ABI, 3.3.3).
+const (
+	guardPrefix  = "_ZGV"
+	guardAcquire = "__cxa_guard_acquire"
+)
 
 // guard reports whether a variable is a guard. The C++ run-time library gets its address from the code
 // that checks it, and nothing else does.

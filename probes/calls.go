@@ -11,6 +11,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/clib"
 	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/field"
 	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/synctab"
@@ -42,9 +43,20 @@ type builder struct {
 	pointers    []atomicPointer  // to atomic variables, where their addresses are not followed
 	allSwept    bool             // indivisible covers all code of the file
 
+	searches   searches
+	crowded    int      // accesses of variables watched for Options.Shared for which their place had no room
 	escaped    []string // the objects watched for Options.Shared whose address escapes
 	waitsFound []waiting.Wait
 	waitsKnown bool // waitsFound has been computed
+
+	// Of accesses through pointers: what says of which types they are, and how many were asked for.
+	allPointers bool // all of this file are asked for
+	arguments   *field.Arguments
+	memberNames *variable.Names
+	members     int
+	accessAt    map[uint64]bool    // instructions that access memory, by address
+	leftOut     []elf.UnseenSite   // those of atomic types that are not observed
+	lockUses    map[uint64]LockUse // by address: lockUse, computed at first use
 }
 
 // call is a function of the file that is listed in the table of calls.

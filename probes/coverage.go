@@ -122,7 +122,7 @@ const maxEscapes = 3
 
 // coverageNotes adds a note if some accesses of the variable are not observed.
 func (b *builder) coverageNotes(c Coverage) {
-	if !c.Complete() {
+	if !c.Complete() && !b.followsPointers() {
 		b.note("the address of %s escapes at %d {place|places} in %s (%s): accesses through pointers are not seen", c.Variable.Name, len(c.Escapes), b.plan.File.Name(), c.examples())
 	}
 }

@@ -2,7 +2,9 @@ package probes
 
 import (
 	"fmt"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -23,20 +25,32 @@ type atomicPointer struct {
 	callee   string
 }
 
-// pointersTo records where the address of an atomic variable goes to where it is not followed.
-func (b *builder) pointersTo(name string, res variable.Result) {
+// pointersTo records where the address of an atomic variable goes to where it is not followed. C++ code that
+// accesses a variable of an atomic type through a pointer is observed; other code may not be.
+func (b *builder) pointersTo(v variable.Variable, res variable.Result) {
+	name, seen := v.Name, !v.AtomicByUse && b.seesPointers()
 	for _, e := range res.Escapes {
+		if _, imported := b.stubs[e.Callee]; seen && !imported && e.Kind != variable.InData && b.inCPlusPlus(e.Addr) {
+			continue
+		}
 		p := atomicPointer{variable: name, addr: e.Addr, how: e.Kind}
 		if e.Callee != 0 {
 			p.callee = b.functionName(e.Callee)
 		}
-		if !b.goesToKernel(p) && !b.inRuntime(p) {
+		if !b.goesToKernel(p) && !b.inRuntime(p) && (e.Kind == variable.InData || !b.ofRustRuntime(e.Addr)) {
 			b.pointers = append(b.pointers, p)
 		}
 	}
 	for _, addr := range slices.Concat(res.Unknown, res.Undecoded) {
 		b.pointers = append(b.pointers, atomicPointer{variable: name, addr: addr, how: variable.NotUnderstood})
 	}
+}
+
+// inCPlusPlus reports whether the function around an instruction is one of C++.
+func (b *builder) inCPlusPlus(addr uint64) bool {
+	frames := b.plan.frames(addr)
+	outer := frames[len(frames)-1]
+	return strings.HasPrefix(outer.Linkage, "_Z") || slices.Contains([]string{".cc", ".cpp", ".cxx", ".C"}, path.Ext(outer.File))
 }
 
 // goesToKernel reports whether an address is an argument of a system call, as of a futex. What that
@@ -46,7 +60,7 @@ func (b *builder) goesToKernel(p atomicPointer) bool {
 		return false
 	}
 	in, err := b.image.Decode(p.addr)
-	return p.callee == "syscall" || err == nil && in.Kind == insn.Syscall
+	return p.callee == "syscall" || err == nil && in.Kind == insn.Syscall || b.waitsForAtomic(p.addr)
 }
 
 // inRuntime reports whether a pointer is in code of the C or C++ library in a static program.

@@ -20,6 +20,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/function"
+	"github.com/tracepredict/tracepredict/probes/plancache"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/synctab"
 	"github.com/tracepredict/tracepredict/probes/variable"
@@ -36,6 +37,8 @@ type Options struct {
 	// Shared watches every writable variable that the code of the program, which is the first file
 	// planned, accesses by name.
 	Shared bool
+	// Pointers observes what the code of the program accesses through pointers.
+	Pointers bool
 	// Hardware names variables to watch by hardware watchpoints. The accesses of a variable that is
 	// also in Watch are recorded twice.
 	Hardware []string
@@ -50,6 +53,14 @@ type Options struct {
 	Atomics bool
 	// Lives records the ends of memory, as far as the cost permits, even if no field is watched.
 	Lives bool
+	// Terse leaves Site.Why empty, which only people read.
+	Terse bool
+	// Progress is told how much of the code of a large program has been searched; nil: nobody is.
+	Progress func(done, all int)
+	// Cache keeps plans that name nothing of the user's, for other runs; nil: they are not kept.
+	Cache *plancache.Cache
+	// Tool identifies the build of the tool, for Cache.
+	Tool plancache.Key
 }
 
 // Program identifies the BPF program that runs when a probe is hit, and when the probe is attached
@@ -67,6 +78,11 @@ const (
 	ProgramAtomic
 	// ProgramShared observes accesses of the other variables that the user did not name.
 	ProgramShared
+	// ProgramPointer observes accesses through pointers.
+	ProgramPointer
+	// ProgramPointerAtomic observes those of atomic code. Its BPF program is that of ProgramPointer, but
+	// its probes are removed once they cost too much.
+	ProgramPointerAtomic
 	// ProgramHeap observes where lifetimes of objects begin and where memory is freed, before the
 	// other programs at the same address run.
 	ProgramHeap
@@ -133,9 +149,19 @@ type Site struct {
 	// Store marks one of those whose written value does not depend on what it read: an exchange.
 	ResultUnused bool
 	Store        bool
-	Variable     string // name of the accessed variable or field; "" if the site is no access
-	Target       Target
-	Inside       int64 // distance of the field from the beginning of the object, in bytes, for TargetField
+	// Polled marks a load by a loop that waits for the value.
+	Polled bool
+	// Callee is the name of the library function that makes the access; "" if the instruction at At does. Argument
+	// is then the one that points to the memory.
+	Callee string
+	// Lock is what the access is for, if code of an inlined lock makes it, and LockType describes the lock.
+	// Internal means that the lock guards only what the language's library keeps for itself.
+	Lock     LockUse
+	LockType string
+	Internal bool
+	Variable string // name of the accessed variable or field; "" if the site is no access
+	Target   Target
+	Inside   int64 // distance of the field from the beginning of the object, in bytes, for TargetField
 	// Field, for TargetField, is the field as a variable without an address. Fields of one name may
 	// differ between types of one name.
 	Field *variable.Variable
@@ -187,10 +213,13 @@ type Plan struct {
 	// Methods is the number of entries of functions that match Options.On, those of inlined copies
 	// included.
 	Methods int
+	// Cached reports that the plan was made by an earlier run.
+	Cached bool
 
-	unseen *elf.Unseen      // computed at first use
-	source *symbolize.Table // computed at first use
-	byName map[string]*variable.Variable
+	settled map[uint64]bool  // instructions that synchronise, and order nothing that is not observed otherwise
+	unseen  *elf.Unseen      // computed at first use
+	source  *symbolize.Table // computed at first use
+	byName  map[string]*variable.Variable
 }
 
 // Namesake is a function that has the name of a call of the C library and is not the C library's.
@@ -295,13 +324,34 @@ func (p *Planner) Plan(f *elf.File) (*Plan, error) {
 	if p.namesErr != nil {
 		return nil, p.namesErr
 	}
+	key, keep := p.key(f)
+	if keep {
+		if plan := p.load(f, key); plan != nil {
+			return plan, nil
+		}
+	}
+	plan, err := p.make(f)
+	if err == nil && keep {
+		p.store(plan, key)
+	}
+	return plan, err
+}
+
+// make makes the plan of one more file.
+func (p *Planner) make(f *elf.File) (*Plan, error) {
 	defer f.Hold()()
 	image := cheapsite.NewImage(f)
+	image.Terse = p.opts.Terse
 	b := &builder{opts: p.opts, plan: &Plan{File: f}, image: image, code: variable.NewCode(f, image.Arrivals), arch: f.Arch()}
 	if err := b.calls(); err != nil {
 		return nil, fmt.Errorf("find the synchronisation calls of %s: %w", f.Name(), err)
 	}
 	p.files = append(p.files, f)
+	b.allPointers = p.opts.Pointers && p.files[0] == f
+	b.prepareSearches()
+	if p.opts.Shared && p.files[0] == f {
+		defer b.searchAhead()()
+	}
 	if err := p.resolve(); err != nil {
 		return nil, err
 	}
@@ -332,6 +382,10 @@ func (p *Planner) Plan(f *elf.File) (*Plan, error) {
 			return nil, fmt.Errorf("find the variables of %s: %w", f.Name(), err)
 		}
 	}
+	if err := b.throughPointers(b.allPointers); err != nil {
+		return nil, fmt.Errorf("find the accesses through pointers of %s: %w", f.Name(), err)
+	}
+	b.inlinedLocks()
 	if err := b.methods(p); err != nil {
 		return nil, fmt.Errorf("find the functions asked for in %s: %w", f.Name(), err)
 	}
@@ -340,6 +394,9 @@ func (p *Planner) Plan(f *elf.File) (*Plan, error) {
 	}
 	if err := b.planUnseen(); err != nil {
 		return nil, fmt.Errorf("find what synchronises in %s: %w", f.Name(), err)
+	}
+	if err := b.markPolled(); err != nil {
+		return nil, err
 	}
 	b.plan.indexNames()
 	for _, problem := range f.Problems() {
@@ -410,6 +467,52 @@ func (s *Site) follows(before *Site) bool {
 	return s.Addr == before.Addr && s.Program == before.Program
 }
 
+// PerhapsAtomic reports whether the site is that of a plain load or store through a pointer that may be one of
+// an atomic built-in or type.
+func (s *Site) PerhapsAtomic() bool {
+	op := bpf.Op(s.BPF.Op)
+	return s.Program == ProgramPointer && (op == bpf.OpRead || op == bpf.OpWrite) && scalar(s.Width)
+}
+
+// ObservesAccess reports whether the site is that of an access of memory.
+func (s *Site) ObservesAccess() bool {
+	switch s.Program {
+	case ProgramShared, ProgramAtomic, ProgramPointer, ProgramPointerAtomic:
+		return true
+	}
+	return s.Program == ProgramNamed && s.Variable != ""
+}
+
+// inOrder sorts the sites of accesses at one address by the instructions that they observe, where several BPF
+// programs have such sites there: sites that share a probe are executed together, and must not be executed
+// around those of another program.
+func inOrder(sites []Site) {
+	for len(sites) > 0 {
+		n := 1
+		for n < len(sites) && sites[n].Addr == sites[0].Addr {
+			n++
+		}
+		here := sites[:n]
+		sites = sites[n:]
+		if access := slices.IndexFunc(here, func(s Site) bool { return s.ObservesAccess() }); access < 0 || !slices.ContainsFunc(here[access:], func(s Site) bool {
+			return s.ObservesAccess() && s.Program != here[access].Program
+		}) {
+			continue
+		}
+		slices.SortStableFunc(here, func(a, b Site) int {
+			switch x, y := a.ObservesAccess(), b.ObservesAccess(); {
+			case x && y:
+				return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Program, b.Program))
+			case x:
+				return 1
+			case y:
+				return -1
+			}
+			return 0
+		})
+	}
+}
+
 // Chained reports whether the i-th site has no probe of its own, because it shares that of the site
 // before it.
 func (p *Plan) Chained(i int) bool { return i > 0 && p.Sites[i].follows(&p.Sites[i-1]) }
@@ -421,6 +524,7 @@ func (b *builder) finish() error {
 	slices.SortStableFunc(sites, func(a, b Site) int {
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Program, b.Program), cmp.Compare(a.At, b.At))
 	})
+	inOrder(sites)
 	run := 0
 	for i := range sites {
 		if s := &sites[i]; s.Variable != "" {

@@ -70,12 +70,12 @@ func plan(t testing.TB, f *elf.File, opts Options) *Plan {
 func checkPlan(t testing.TB, p *Plan) {
 	t.Helper()
 	type key struct {
-		at, object uint64
-		op, when   uint8
+		at, object    uint64
+		op, when, reg uint8
 	}
 	seen := map[key]bool{}
 	for i, s := range p.Sites {
-		k := key{s.At, s.Addr + uint64(s.BPF.ObjectDisp), s.BPF.Op, s.BPF.When}
+		k := key{s.At, s.Addr + uint64(s.BPF.ObjectDisp), s.BPF.Op, s.BPF.When, s.BPF.ObjectReg}
 		if seen[k] {
 			t.Errorf("%s at 0x%x is planned twice", s.Function, s.At)
 		}

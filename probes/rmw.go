@@ -409,7 +409,7 @@ func (b *builder) syncSite(v variable.Variable, a variable.Access, w syncWant, w
 	}
 	s.Values, s.Delta = w.values, w.delta
 	s.Store = w.exchange && s.ResultUnused
-	if w.when != 0 {
+	if w.when != 0 && !b.opts.Terse {
 		s.Why = fmt.Sprintf("%s, if it %s", s.Why, map[uint8]string{ifEqual: "succeeded", ifNotEqual: "failed"}[w.when])
 	}
 	return s

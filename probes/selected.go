@@ -75,7 +75,7 @@ func (b *builder) conditionalMove(in *insn.Inst) (when uint8, dst insn.Reg, ok b
 	return code[1]&0xf + 1, insn.Reg(code[2]>>3&7 | rex&4<<1), true
 }
 
-// selectedSite plans the probe of such a load: at the conditional move, where the flags tell whether the
+// selectedSite plans the probe of such a load: at the conditional move, where the flags show whether the
 // value is used.
 func (b *builder) selectedSite(v variable.Variable, a variable.Access, s selection) (Site, bool, error) {
 	where, err := b.image.Place(cheapsite.Want{At: s.at, Sense: cheapsite.After, Stop: func(uint64) bool { return true }})

@@ -2,6 +2,7 @@ package probes
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/bpf"
@@ -68,7 +69,7 @@ func overlaps(v variable.Variable, named []variable.Variable) bool {
 
 // sharedVariable plans the probes of the accesses of a variable that the user did not name.
 func (b *builder) sharedVariable(v variable.Accessed) error {
-	typed := v.Variable.Atomic
+	typed := v.Variable.Atomic || slices.ContainsFunc(v.Accesses, func(a variable.Access) bool { return b.ofAtomicType(a.Addr) })
 	atomic := typed || anyAtomic(v.Accesses)
 	v.Variable.Atomic, v.Variable.AtomicByUse = atomic, atomic && !typed
 	stores := storesIn(v.Accesses, func(a variable.Access) bool { return !a.Atomic })
@@ -133,7 +134,9 @@ func (b *builder) sharedSite(v variable.Variable, a variable.Access, stores map[
 		}
 	}
 	if b.sitesAt[s.Addr] >= bpf.MaxChain || s.Class == cheapsite.Refused {
-		b.note("the %s of %s at 0x%x is one of more than %d at one place: it is not seen", a.Kind, v.Name, a.Addr, bpf.MaxChain)
+		if b.crowded++; b.crowded <= maxNamed {
+			b.note("the %s of %s at 0x%x is one of more than %d at one place: it is not seen", a.Kind, v.Name, a.Addr, bpf.MaxChain)
+		}
 		return s, false, nil
 	}
 	b.sitesAt[s.Addr]++
@@ -143,10 +146,10 @@ func (b *builder) sharedSite(v variable.Variable, a variable.Access, stores map[
 // censusNotes adds notes about the data of the program that is not watched.
 func (b *builder) censusNotes(c *variable.Census, omitted int) {
 	name := b.plan.File.Name()
-	if c.Objects == 0 {
+	if c.Objects == 0 && !b.opts.Pointers {
 		b.note("neither debug information nor symbols tell of a global or static variable of %s: --watch-shared has nothing to watch in it; if there are some, compile with -g, do not strip it, or install its debug symbols", name)
 	}
-	if n := len(c.Escaped); n > 0 {
+	if n := len(c.Escaped); n > 0 && !b.followsPointers() {
 		b.note("{the address|the addresses} of %d {variable|variables} of %s {is|are} taken (%s): accesses through pointers are not seen", n, name, listNames(c.Escaped))
 	}
 	if c.Unnamed > 0 {
@@ -154,6 +157,9 @@ func (b *builder) censusNotes(c *variable.Census, omitted int) {
 	}
 	if n := c.Unknown + c.Doubtful; n > 0 {
 		b.note("%d {instruction|instructions} of %s that may access its data {is not understood, or accesses|are not understood, or access} one of several variables: {it is|they are} not seen", n, name)
+	}
+	if n := b.crowded - maxNamed; n > 0 {
+		b.note("%d more {access|accesses} of variables of %s {is|are} among more than %d at one place: {it is|they are} not seen", n, name, bpf.MaxChain)
 	}
 	if omitted > 0 {
 		b.note("%d {variable|variables} of %s {is|are} not watched: there would be more than %d variables, or than %d sites", omitted, name, bpf.MaxWatched, maxShared)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/code"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
@@ -67,11 +68,16 @@ func (b *builder) unseenProbes() ([]UnseenProbe, error) {
 	}
 	observed, sites := b.plan.Observed(), map[uint64]bool{}
 	for i := range b.plan.Sites {
-		sites[b.plan.Sites[i].Addr] = true
+		sites[b.plan.Sites[i].Addr] = b.plan.Sites[i].Program != ProgramPointerAtomic || sites[b.plan.Sites[i].Addr]
 	}
+	b.plan.settled = map[uint64]bool{}
 	var unseenProbes []UnseenProbe
-	for _, s := range unseen {
+	for _, s := range slices.Concat(unseen, b.leftOut) {
 		if observed(s) {
+			continue
+		}
+		if s.What == elf.UnseenSyscall && b.waitsForAtomic(s.Addr) || b.ofRustRuntime(s.Addr) {
+			b.plan.settled[s.Addr] = true
 			continue
 		}
 		probe, ok := b.unseenProbe(s, func(addr uint64) bool { return sites[addr] })
@@ -97,6 +103,16 @@ func (b *builder) unseenProbes() ([]UnseenProbe, error) {
 	return append(unseenProbes, b.pointerProbes(occupied)...), nil
 }
 
+// waitsForAtomic reports whether a system call waits for the value of an atomic variable, or wakes who does, in code
+// whose accesses of such variables are observed.
+func (b *builder) waitsForAtomic(addr uint64) bool {
+	if !b.seesPointers() {
+		return false
+	}
+	frames := b.plan.frames(addr)
+	return waitNames.MatchString(frames[0].Linkage) || rustMutexUse(frames) != LockNone || inAny(frames, rustGuard)
+}
+
 // maxWaitText bounds the size of code, in bytes, that is searched for loops that wait. The search of
 // 1 MB takes 0.2 s.
 const maxWaitText = 2 << 20
@@ -104,32 +120,30 @@ const maxWaitText = 2 << 20
 // findWaits returns the ends of the file's loops that wait for a value that another thread stores.
 func (b *builder) findWaits() ([]waiting.Wait, error) {
 	f := b.plan.File
-	if b.waitsKnown || f.TextSize() > maxWaitText || !f.Static() && !b.usesThreads() {
+	if b.waitsKnown || !b.mayWait() {
 		return b.waitsFound, nil
 	}
-	var file waiting.File = f
-	if f.Static() {
-		file = b.importing()
+	found := b.searches.waits()
+	if found.err != nil {
+		return nil, fmt.Errorf("look for loops that wait in %s: %w", f.Name(), found.err)
 	}
-	found, whole, err := waiting.Find(cachedCode{file, b.image}, waiting.Options{
-		Arrivals: b.image.Arrivals,
-		Holds:    b.holds,
-		Skip:     func(fn elf.Range) bool { return b.inTable(fn) || f.Static() && b.ofRuntime(fn) },
-	})
-	if err != nil {
-		return nil, fmt.Errorf("look for loops that wait in %s: %w", f.Name(), err)
-	}
-	if !whole && f.Arch() == insn.AMD64 {
+	if !found.whole && f.Arch() == insn.AMD64 {
 		b.note("%s is too large to be searched for all loops that wait for other threads", path.Base(f.Name()))
 	}
-	b.waitsFound, b.waitsKnown = found, true
-	return found, nil
+	b.waitsFound, b.waitsKnown = found.waits, true
+	return found.waits, nil
+}
+
+// mayWait reports whether the file is searched for loops that wait.
+func (b *builder) mayWait() bool {
+	f := b.plan.File
+	return f.TextSize() <= maxWaitText && (f.Static() || b.usesThreads())
 }
 
 // cachedCode is a file whose code is read once.
 type cachedCode struct {
 	waiting.File
-	image *cheapsite.Image
+	image *code.Image
 }
 
 // Bytes returns bytes of code.
@@ -187,6 +201,28 @@ func (b *builder) waits(occupied func(uint64) bool) ([]UnseenProbe, error) {
 	return out, nil
 }
 
+// markPolled marks the loads by loops that wait.
+func (b *builder) markPolled() error {
+	if !slices.ContainsFunc(b.plan.Sites, func(s Site) bool { return s.ObservesAccess() }) {
+		return nil
+	}
+	found, err := b.findWaits()
+	if err != nil {
+		return err
+	}
+	loads := map[uint64]bool{}
+	for _, w := range found {
+		for _, l := range w.Loads {
+			loads[l.At] = true
+		}
+	}
+	for i := range b.plan.Sites {
+		s := &b.plan.Sites[i]
+		s.Polled = loads[s.At] && s.ObservesAccess()
+	}
+	return nil
+}
+
 // holds returns how many more locks a thread holds after the call of a function than before. ok is
 // false if the function is not of the table. name is that of an import.
 func (b *builder) holds(entry uint64, name string) (change int, ok bool) {
@@ -242,13 +278,14 @@ func (b *builder) unseenProbe(s elf.UnseenSite, occupied func(uint64) bool) (Uns
 }
 
 // Observed returns a function that reports whether an instruction that synchronises is observed
-// after all: by the probe of an access, or as part of a function of the table.
+// after all: by the probe of an access, or as part of a function of the table. It does so too if what the
+// instruction orders is known from others, or nothing that the program may rely on.
 func (p *Plan) Observed() func(elf.UnseenSite) bool {
 	at := map[uint64]bool{}
 	for _, site := range p.Sites {
 		at[site.At] = at[site.At] || site.Program != ProgramCall && !site.Conditional
 	}
-	return func(s elf.UnseenSite) bool { return at[s.Addr] || at[s.Func.Lo] }
+	return func(s elf.UnseenSite) bool { return at[s.Addr] || at[s.Func.Lo] || p.settled[s.Addr] }
 }
 
 // Describe returns the kind and the location of a probe's instruction: "atomic instruction in push

@@ -44,7 +44,23 @@ type Process interface {
 	Synchronises(f *elf.File, entry uint64) bool
 	// Imports is Synchronises for the function that the name of an import leads to.
 	Imports(name string) bool
+	// Inlined returns which event the instruction at an address, as linked, of a file makes without a
+	// call.
+	Inlined(f *elf.File, pc uint64) Inlined
 }
+
+// Inlined is the event that an instruction makes without a call.
+type Inlined uint8
+
+// The events.
+const (
+	InlinedNone Inlined = iota
+	// InlinedAccess is an access: what the instruction reads is recorded, and the same in every schedule.
+	InlinedAccess
+	// InlinedLock acquires or releases a lock whose code is inlined. Where an attempt to acquire it fails, the
+	// thread waits, and the next event is that it has acquired the lock.
+	InlinedLock
+)
 
 // Kind is the kind of a reason.
 type Kind uint8
@@ -134,7 +150,7 @@ func (w Why) Text(location func(uint64) string) string {
 type Query struct {
 	// From and To are the call stacks of the events, innermost frame first: the address of the
 	// instruction or, for a call of a synchronisation function, an address in that function; then
-	// return addresses. The first event must not be an attempt that failed.
+	// return addresses. The first event must not be an attempt that failed, nor one that had to wait.
 	// A To that is nil stands for the next event, whichever it is.
 	From, To []uint64
 	// Unrecorded means that calls of synchronisation functions may have made no events, so that some
@@ -198,6 +214,8 @@ func (x *Examiner) ask(q Query, about question) (ok bool, why Why) {
 	before := x.left
 	defer func() { x.Budget -= before - max(x.left, 0) }()
 	w := walker{x: x, query: q, about: about}
+	w.query.From, w.inlined = x.behind(q.From)
+	w.query.To, _ = x.behind(q.To)
 	if w.begin() {
 		w.finish()
 	}

@@ -37,6 +37,9 @@ type explorer struct {
 	// refuses, if not nil, is called before each instruction that is Straight. It returns true if the
 	// exploration ends there.
 	refuses func(p place, s *state, in *insn.Inst, code []byte) bool
+	// ends, if not nil, is called before each instruction that is Straight. It returns true if the path
+	// ends there.
+	ends func(p place, s *state, in *insn.Inst) bool
 	// trouble records why the exploration ended.
 	trouble func(p place, why Kind)
 	memory  func(p place) memory
@@ -96,6 +99,9 @@ func (e *explorer) line(p place, s *state) bool {
 		if !in.Kind.Straight() {
 			return e.control(p, s, in)
 		}
+		if e.ends != nil && e.ends(p, s, in) {
+			return true
+		}
 		if !in.Known && in.Kind != insn.Nop {
 			e.trouble(p, NotUnderstood)
 			return false
@@ -119,6 +125,7 @@ type image struct {
 	plt, got map[uint64]string
 	writable []elf.Range
 	sums     map[summaryKey]*summary
+	slots    map[uint64]uint64 // slotTarget, by slot; nil before its first use
 }
 
 type decoded struct {
@@ -167,6 +174,27 @@ func (im *image) imported(in *insn.Inst) string {
 		}
 	}
 	return ""
+}
+
+// slotTarget returns the address of the function of the file that an instruction calls through a slot of the
+// global offset table; 0 if it does not.
+func (im *image) slotTarget(in *insn.Inst) uint64 {
+	if in.Kind != insn.IndirectCall || in.NMem != 1 || !in.Mem[0].Fixed {
+		return 0
+	}
+	if im.slots == nil {
+		im.slots = im.CodeSlots()
+	}
+	return im.slots[in.Mem[0].Addr]
+}
+
+// stopsBehind reports whether what follows a call stops the program, so that the call does not return.
+func (im *image) stopsBehind(in *insn.Inst) bool {
+	next, _ := im.at(in.End())
+	if next != nil && next.Kind == insn.Jump { // to the end of several paths
+		next, _ = im.at(next.Target)
+	}
+	return next != nil && next.Kind == insn.Stop
 }
 
 // constant reports whether no code writes size bytes at an address after the program has begun: they

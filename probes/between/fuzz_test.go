@@ -9,12 +9,13 @@ import (
 )
 
 // patched is a process that consists of one file, in which every second function is one whose calls
-// are events.
+// are events, and some instructions make events without a call.
 type patched struct{ *elf.File }
 
 func (p patched) Code(uint64) (*elf.File, uint64, bool)       { return p.File, 0, true }
 func (p patched) Synchronises(_ *elf.File, entry uint64) bool { return entry>>4&1 == 0 }
 func (p patched) Imports(name string) bool                    { return len(name)&1 == 0 }
+func (p patched) Inlined(_ *elf.File, pc uint64) Inlined      { return Inlined(pc >> 2 & 15) }
 
 // FuzzBetween checks that a query about a partly overwritten program is answered.
 func FuzzBetween(f *testing.F) {

@@ -156,6 +156,12 @@ func (z *summarizer) run() bool {
 	budget := z.left
 	z.explorer.control, z.explorer.trouble = z.control, func(place, Kind) {}
 	z.explorer.memory = func(place) memory { return z }
+	z.explorer.ends = func(_ place, s *state, in *insn.Inst) bool {
+		if z.x.process.Inlined(z.image.File, in.Addr) == InlinedLock {
+			z.note(s, in)
+		}
+		return false
+	}
 	z.top = &context{image: z.image}
 	z.sum.calls = map[uint64]*state{}
 	start := state{frames: make([]frame, 1)}

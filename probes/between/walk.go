@@ -18,6 +18,24 @@ type walker struct {
 	about   question
 	now     place
 	arrived bool
+	inlined bool // the first event is made by an instruction that is not in a call
+}
+
+// behind returns the call stack of an event. That of one that an instruction makes without a call gets the
+// address behind that instruction, as if a call returned there.
+func (x *Examiner) behind(pcs []uint64) (stack []uint64, inlined bool) {
+	if len(pcs) == 0 {
+		return pcs, false
+	}
+	l, ok := x.locate(pcs[0])
+	if !ok || x.process.Inlined(l.image.File, l.pc) != InlinedLock {
+		return pcs, false
+	}
+	in, _ := l.image.at(l.pc)
+	if in == nil {
+		return pcs, false
+	}
+	return slices.Concat(pcs[:1], []uint64{in.End() + l.bias}, pcs[1:]), true
 }
 
 // fail ends the exploration with a reason.
@@ -54,6 +72,9 @@ func (x *Examiner) inCall(addr uint64) bool {
 	if !ok {
 		return false
 	}
+	if x.process.Inlined(l.image.File, l.pc) == InlinedLock {
+		return true
+	}
 	fn, ok := l.image.FunctionAt(l.pc)
 	return ok && x.process.Synchronises(l.image.File, fn.Lo)
 }
@@ -84,13 +105,16 @@ func (w *walker) begin() bool {
 		return w.fail(Why{Kind: TooMuch})
 	}
 	w.explorer = newExplorer(0)
-	w.explorer.control, w.explorer.refuses = w.control, w.refuses
+	w.explorer.control, w.explorer.refuses, w.explorer.ends = w.control, w.refuses, w.ends
 	w.explorer.trouble = func(p place, k Kind) { w.fail(Why{Kind: k, At: p.process(p.pc)}) }
 	w.explorer.memory = func(p place) memory { w.now = p; return w }
 	for n := min(len(frames), needed+outer, maxFrames/2); ; {
 		s, c, failed := w.frames(frames, n)
 		if failed < 0 {
 			w.outside = len(frames) - n
+			if w.inlined {
+				return w.startBehind(s, c)
+			}
 			w.start(s, c, frames[0])
 			return true
 		}
@@ -124,6 +148,58 @@ func (w *walker) start(s *state, c *context, ret uint64) {
 	s.regs[insn.RDX] = value{}
 	w.left = w.x.left
 	w.flow(place{c, l.pc}, s)
+}
+
+// startBehind adds the place behind the instruction that makes the first event: an atomic instruction that has
+// acquired a lock, whose word was 0.
+func (w *walker) startBehind(s *state, c *context) bool {
+	l, _ := w.x.locate(w.query.From[0])
+	in, code := l.image.at(l.pc)
+	p := place{c, l.pc}
+	w.now = p
+	if in == nil || !in.Known || in.WritesIf == 0 || !s.apply(in, code, w) {
+		return w.fail(Why{Kind: NotUnderstood, At: w.query.From[0]})
+	}
+	s.regs[insn.RAX] = value{bytes: 4}
+	s.flags = flags{known: true, size: 4} // what it compared was equal
+	w.left = w.x.left
+	w.flow(place{c, in.End()}, s)
+	return true
+}
+
+// ends implements explorer.ends: an instruction that makes an event without a call ends the path.
+func (w *walker) ends(p place, s *state, in *insn.Inst) bool {
+	if w.x.process.Inlined(p.image.File, in.Addr) != InlinedLock {
+		return false
+	}
+	w.now = p
+	switch {
+	case w.query.Unrecorded:
+		w.fail(Why{Kind: NotUnderstood, At: w.at(in)})
+	case w.isSecond(p.context, p.process(in.End())):
+		w.arrived = true
+		w.checkInlined(p.context, s, in)
+	}
+	return true
+}
+
+// checkInlined is check for an event that an instruction makes without a call.
+func (w *walker) checkInlined(c *context, s *state, in *insn.Inst) bool {
+	if w.about == decides {
+		return true
+	}
+	if read := s.address(&in.Mem[0]).read; read != 0 {
+		return w.fail(Why{Kind: Argument, At: w.at(in), Read: read})
+	}
+	if w.query.Last {
+		return true
+	}
+	for r := range insn.Reg(numRegs) {
+		if read := s.regs[r].read; read != 0 {
+			return w.fail(Why{Kind: Kept, At: w.at(in), Read: read})
+		}
+	}
+	return w.keepsNothing(c, s, in)
 }
 
 // succeeds reports whether the first event is an operation that returns 0 whenever it is recorded. A
@@ -337,6 +413,8 @@ func (w *walker) load(s *state, in *insn.Inst, at value, size int) (value, bool)
 	}
 	n, off, exact, certain := w.place(at)
 	switch {
+	case in.NMem > 0 && w.x.process.Inlined(w.file(), in.Addr) != InlinedNone:
+		return value{}, true
 	case at.local:
 		return ofThread(in), true
 	case certain && (w.safe(n) || in.SPChange > 0 || in.NMem == 0): // pops and leave restore what the caller had
@@ -396,6 +474,14 @@ func (w *walker) store(s *state, in *insn.Inst, at value, size int, v value) boo
 func (w *walker) control(p place, s *state, in *insn.Inst) bool {
 	w.now = p
 	tail := in.Kind == insn.Jump || in.Kind == insn.IndirectJump
+	if in.Kind.Calls() && p.image.stopsBehind(in) {
+		return w.throws(p, in)
+	}
+	if to := p.image.slotTarget(in); to != 0 && in.Kind == insn.IndirectCall {
+		direct := *in
+		direct.Kind, direct.Target = insn.Call, to
+		in = &direct
+	}
 	if name := p.image.imported(in); name != "" && (tail || in.Kind.Calls()) {
 		return w.leave(p, s, in, name, w.x.process.Imports(name))
 	}
@@ -576,6 +662,11 @@ func (w *walker) check(c *context, s *state, in *insn.Inst, name string) bool {
 			return w.fail(Why{Kind: Kept, At: w.at(in), Read: read})
 		}
 	}
+	return w.keepsNothing(c, s, in)
+}
+
+// keepsNothing reports whether the frames hold nothing that depends on what was read.
+func (w *walker) keepsNothing(c *context, s *state, in *insn.Inst) bool {
 	for _, f := range s.frames[:c.depth+1] {
 		read := f.rest.read
 		for _, word := range f.words {

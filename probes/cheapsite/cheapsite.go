@@ -23,6 +23,9 @@ import (
 // concurrent use.
 type Image struct {
 	*code.Image
+	// Terse leaves Site.Why empty, except where the probe is Refused or does not find the flags. To put
+	// reasons into words takes as long as to find the sites.
+	Terse    bool
 	noReturn map[uint64]bool // results of neverReturns, by function entry
 }
 

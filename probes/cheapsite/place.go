@@ -31,9 +31,51 @@ func (im *Image) Place(w Want) (Site, error) {
 		return Site{}, fmt.Errorf("place a probe at 0x%x: %w", w.At, err)
 	}
 	s := im.slide(&w)
-	site := s.place(&at)
+	site, why := s.place(&at)
+	site.Why = s.explain(&site, why)
 	site.Loops = w.Sense != After && s.loops()
 	return site, nil
+}
+
+// reason is why a probe sits where it does, which only some callers want in words.
+type reason struct {
+	kind reasonKind
+	text string // fixed words
+	at   uint64 // the address of an instruction
+}
+
+type reasonKind uint8
+
+const (
+	reasonNone      reasonKind = iota
+	reasonText                 // text alone
+	reasonAt                   // text, then how far the instruction is from At
+	reasonObstacle             // text is why the probe may not pass the instruction
+	reasonUndecoded            // the instruction does not decode
+	reasonFar                  // no site is near
+	reasonName                 // the instruction is the site
+)
+
+// explain returns a reason in words; "" if they are left out.
+func (s *slide) explain(site *Site, why reason) string {
+	if s.im.Terse && site.Class != Refused && !(site.Before && s.w.Flags) {
+		return ""
+	}
+	switch why.kind {
+	case reasonText:
+		return "stays: " + why.text
+	case reasonAt:
+		return fmt.Sprintf("stays: %s %s", why.text, s.offset(why.at))
+	case reasonObstacle:
+		return fmt.Sprintf("stays: %s (%s)", why.text, s.name(why.at))
+	case reasonUndecoded:
+		return fmt.Sprintf("stays: %s does not decode", s.offset(why.at))
+	case reasonFar:
+		return fmt.Sprintf("stays: no instruction that the kernel emulates within %d", maxSlide)
+	case reasonName:
+		return s.name(why.at)
+	}
+	return ""
 }
 
 // loops reports whether a direct jump of the same extent leads to At.
@@ -41,19 +83,18 @@ func (s *slide) loops() bool {
 	return s.ext != nil && s.im.jumps(s.ext.Range, func(in *insn.Inst) bool { return in.Target == s.w.At }) || s.im.Work == 0
 }
 
-func (s *slide) place(at *insn.Inst) Site {
+func (s *slide) place(at *insn.Inst) (Site, reason) {
 	w := s.w
 	mustMove := w.Sense == After && (len(w.Mem) > 0 || w.Flags)
 	stay := s.stay(at, mustMove)
 	if stay.Class == Emulated && !mustMove {
-		return stay
+		return stay, reason{kind: reasonName, at: at.Addr}
 	}
 	best, why := s.search(at, mustMove || stay.Class == Refused)
 	if best.Class == Emulated || best.Moved && (mustMove || stay.Class == Refused) {
-		return best
+		return best, reason{kind: reasonName, at: best.Addr}
 	}
-	stay.Why = why
-	return stay
+	return stay, why
 }
 
 func (im *Image) slide(w *Want) *slide {
@@ -77,7 +118,7 @@ func (s *slide) stay(at *insn.Inst, before bool) Site {
 	if at.RedZone && s.begins(at.Addr) {
 		class = Emulated
 	}
-	return Site{Addr: at.Addr, Class: class, Before: before, Why: s.name(at.Addr)}
+	return Site{Addr: at.Addr, Class: class, Before: before}
 }
 
 // begins reports whether addr is the first instruction of a function, where no data lies below sp
@@ -112,76 +153,76 @@ func (s *slide) offset(addr uint64) string {
 
 // search walks on from At. It returns the first emulated site or, if any is set and there is none,
 // the first site that accepts a probe. Otherwise it returns the reason why there is none.
-func (s *slide) search(at *insn.Inst, any bool) (Site, string) {
+func (s *slide) search(at *insn.Inst, any bool) (Site, reason) {
 	var fallback Site
-	if why := s.closed(); why != "" {
+	if why := s.closed(); why.kind != reasonNone {
 		return fallback, why
 	}
 	in := *at
 	for range maxSlide {
-		if why := s.obstacle(&in); why != "" {
+		if why := s.obstacle(&in); why.kind != reasonNone {
 			return fallback, why
 		}
-		if why := s.landingInside(&in); why != "" {
+		if why := s.landingInside(&in); why.kind != reasonNone {
 			return fallback, why
 		}
 		s.delta -= in.SPChange
 		next := in.End()
 		if s.delta < 0 && s.readsStack() {
-			return fallback, fmt.Sprintf("stays: the stack that the probe reads is given back at %s", s.offset(in.Addr))
+			return fallback, reason{reasonAt, "the stack that the probe reads is given back at", in.Addr}
 		}
-		if why := s.blocked(next); why != "" {
+		if why := s.blocked(next); why.kind != reasonNone {
 			return fallback, why
 		}
 		var err error
 		if in, err = s.im.Decode(next); err != nil {
-			return fallback, fmt.Sprintf("stays: %s does not decode", s.offset(next))
+			return fallback, reason{reasonUndecoded, "", next}
 		}
-		if why := s.landingInside(&in); why != "" {
+		if why := s.landingInside(&in); why.kind != reasonNone {
 			return fallback, why
 		}
 		class := classOf(&in)
 		if class == Refused || s.w.Return && s.delta != 0 {
 			continue
 		}
-		here := Site{Addr: next, Class: class, Moved: true, SPDelta: s.delta, Why: s.name(next)}
+		here := Site{Addr: next, Class: class, Moved: true, SPDelta: s.delta}
 		if class == Emulated {
-			return here, ""
+			return here, reason{}
 		}
 		if any && !fallback.Moved {
 			fallback = here
 		}
 	}
-	return fallback, fmt.Sprintf("stays: no instruction that the kernel emulates within %d", maxSlide)
+	return fallback, reason{kind: reasonFar}
 }
 
 // closed returns the reason why no probe may move in this function; "" if one may.
-func (s *slide) closed() string {
+func (s *slide) closed() reason {
 	switch {
 	case s.ext == nil:
-		return "stays: the function's extent is not known"
+		return reason{kind: reasonText, text: "the function's extent is not known"}
 	}
 	s.im.Landings()
 	switch {
 	case s.ext.Untiled:
-		return "stays: there is data in the function's code"
+		return reason{kind: reasonText, text: "there is data in the function's code"}
 	case s.ext.Open:
-		return "stays: an indirect jump of the function may land anywhere in it"
+		return reason{kind: reasonText, text: "an indirect jump of the function may land anywhere in it"}
 	}
-	return ""
+	return reason{}
 }
 
 // blocked returns the reason why the probe may neither move to addr nor pass it; "" if it may.
-func (s *slide) blocked(addr uint64) string {
+func (s *slide) blocked(addr uint64) reason {
 	switch {
 	case !s.ext.Contains(addr):
-		return "stays: the function ends at " + s.offset(addr)
+		return reason{reasonAt, "the function ends at", addr}
 	case s.im.Landings().Has(addr):
-		return fmt.Sprintf("stays: a branch may land at %s", s.offset(addr))
+		return reason{reasonAt, "a branch may land at", addr}
 	case s.w.Stop != nil && s.w.Stop(addr):
-		return fmt.Sprintf("stays: another probe's operation begins at %s", s.offset(addr))
+		return reason{reasonAt, "another probe's operation begins at", addr}
 	}
-	return ""
+	return reason{}
 }
 
 // landingInside returns the reason why the probe may neither pass in nor sit on it, which is that a
@@ -190,13 +231,13 @@ func (s *slide) blocked(addr uint64) string {
 // performs the same operation, without the lock that a single-threaded process does not need. Nor
 // do the branches count that bytes between functions would be, if they were code: they lie inside
 // instructions as often as not.
-func (s *slide) landingInside(in *insn.Inst) string {
+func (s *slide) landingInside(in *insn.Inst) reason {
 	for to := in.Addr + 1; to < in.End(); to++ {
 		if s.im.Landings().Certain(to) && !(in.Addr == s.w.At && to == in.Addr+1 && s.im.lockPrefix(in.Addr)) {
-			return fmt.Sprintf("stays: a branch may land inside of an instruction, at %s", s.offset(to))
+			return reason{reasonAt, "a branch may land inside of an instruction, at", to}
 		}
 	}
-	return ""
+	return reason{}
 }
 
 // lockPrefix reports whether the instruction at addr begins with a lock prefix.
@@ -206,7 +247,7 @@ func (im *Image) lockPrefix(addr uint64) bool {
 }
 
 // obstacle returns the reason why the probe may not pass in; "" if it may.
-func (s *slide) obstacle(in *insn.Inst) string {
+func (s *slide) obstacle(in *insn.Inst) reason {
 	own := s.w.Sense == After && in.Addr == s.w.At // the access itself
 	why := ""
 	switch {
@@ -217,7 +258,7 @@ func (s *slide) obstacle(in *insn.Inst) string {
 	case own && s.losesMem(in):
 		why = "it changes the address of what the probe reads"
 	case own:
-		return ""
+		return reason{}
 	case !in.Known:
 		why = "an instruction that is not modelled"
 	case in.Locked && s.w.Sense != Entry:
@@ -228,9 +269,9 @@ func (s *slide) obstacle(in *insn.Inst) string {
 		why = s.store(in)
 	}
 	if why == "" {
-		return ""
+		return reason{}
 	}
-	return fmt.Sprintf("stays: %s (%s)", why, s.name(in.Addr))
+	return reason{reasonObstacle, why, in.Addr}
 }
 
 // losesMem reports whether the access itself overwrites a register of its operand's address, so
@@ -310,43 +351,44 @@ func (im *Image) PlaceReturn(ret uint64, reads insn.RegSet) (Site, error) {
 		return Site{}, fmt.Errorf("place a probe at the return 0x%x: %w", ret, err)
 	}
 	s := im.slide(&Want{At: ret, Reads: reads &^ insn.RegSet(0).With(im.Arch().SP()), Sense: Before})
-	stay := s.stay(&at, false)
+	site, why := s.placeReturn(&at)
+	site.Why = s.explain(&site, why)
+	return site, nil
+}
+
+func (s *slide) placeReturn(at *insn.Inst) (Site, reason) {
+	stay := s.stay(at, false)
 	if stay.Class == Emulated {
-		return stay, nil
+		return stay, reason{kind: reasonName, at: at.Addr}
 	}
-	if why := s.closed(); why != "" {
-		stay.Why = why
-		return stay, nil
+	if why := s.closed(); why.kind != reasonNone {
+		return stay, why
 	}
-	return s.searchBack(stay), nil
+	return s.searchBack(stay)
 }
 
 // searchBack searches backwards from a return for an emulated instruction.
-func (s *slide) searchBack(stay Site) Site {
+func (s *slide) searchBack(stay Site) (Site, reason) {
 	line := s.lineTo(stay.Addr)
 	next := stay.Addr
 	for i := len(line) - 1; i >= 0; i-- {
 		in := &line[i]
 		if s.im.Landings().Has(next) {
-			stay.Why = "stays: a branch may land at " + s.offset(next)
-			return stay
+			return stay, reason{reasonAt, "a branch may land at", next}
 		}
-		if why := s.obstacle(in); why != "" {
-			stay.Why = why
-			return stay
+		if why := s.obstacle(in); why.kind != reasonNone {
+			return stay, why
 		}
-		if why := s.landingInside(in); why != "" {
-			stay.Why = why
-			return stay
+		if why := s.landingInside(in); why.kind != reasonNone {
+			return stay, why
 		}
 		s.delta += in.SPChange
 		if classOf(in) == Emulated {
-			return Site{Addr: in.Addr, Class: Emulated, Moved: true, SPDelta: s.delta, Why: s.name(in.Addr)}
+			return Site{Addr: in.Addr, Class: Emulated, Moved: true, SPDelta: s.delta}, reason{kind: reasonName, at: in.Addr}
 		}
 		next = in.Addr
 	}
-	stay.Why = "stays: no instruction before it that the kernel emulates"
-	return stay
+	return stay, reason{kind: reasonText, text: "no instruction before it that the kernel emulates"}
 }
 
 // LineBefore returns the instructions before addr that are certain to be executed, one after the
@@ -354,14 +396,14 @@ func (s *slide) searchBack(stay Site) Site {
 // the first. It returns none if that cannot be proven.
 func (im *Image) LineBefore(addr uint64) []insn.Inst {
 	s := im.slide(&Want{At: addr})
-	if s.closed() != "" {
+	if s.closed().kind != reasonNone {
 		return nil
 	}
 	line := s.lineTo(addr)
 	next := addr
 	for i := len(line) - 1; i >= 0; i-- {
 		in := &line[i]
-		if s.im.Landings().Has(next) || s.landingInside(in) != "" || !in.Kind.Straight() {
+		if s.im.Landings().Has(next) || s.landingInside(in).kind != reasonNone || !in.Kind.Straight() {
 			return line[i+1:]
 		}
 		next = in.Addr

@@ -222,6 +222,9 @@ func TestSwitch(t *testing.T) {
 	if s := place(table(0x1014, 0x1016), text); s.Moved {
 		t.Errorf("a case begins at 0x1014: %+v, want no move", s)
 	}
+	if s := place(table(0x1012, 0x1016, 0x1013, 0x1014), text); s.Addr != 0x1014 {
+		t.Errorf("what follows an entry that points inside of an instruction is not of the table: %+v, want the nop at 0x1014", s)
+	}
 	if s := place(nil, text); s.Moved {
 		t.Errorf("no table to read: %+v, want no move", s)
 	}

@@ -22,6 +22,7 @@ type Landings struct {
 	all *addresses
 	// certain is all without the landings that only the decoding at every offset has found.
 	certain *addresses
+	begins  *addresses // the instructions of the extents
 	called  *addresses // the targets of direct calls, which are certainly entries of functions
 	// crossings holds the jumps between extents, then the entries of jump tables.
 	crossings []Crossing
@@ -121,7 +122,7 @@ func (im *Image) Landings() *Landings {
 	if im.landings != nil {
 		return im.landings
 	}
-	l := &Landings{all: newAddresses(im.text), certain: newAddresses(im.text), called: newAddresses(im.text)}
+	l := &Landings{all: newAddresses(im.text), certain: newAddresses(im.text), begins: newAddresses(im.text), called: newAddresses(im.text)}
 	c := &collector{Landings: l, im: im}
 	for i := range im.extents {
 		c.extent(i)
@@ -158,6 +159,7 @@ func (c *collector) extent(i int) {
 	c.all.add(e.Lo)
 	var before lastFew
 	tiles := c.im.skim(e.Range, func(at uint64, s insn.Step, code []byte) bool {
+		c.begins.add(at)
 		if c.branch(at, s, e.Range) {
 			c.certain.add(s.Target)
 		}

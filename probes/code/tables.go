@@ -16,8 +16,9 @@ import (
 // 	jmp    *%rax
 //
 // or jmp *table(,%rax,8) where code is not position-independent. The length of the table does not
-// matter: the table is read until an entry points outside the executable sections, which yields all
-// of its targets and perhaps a few more.
+// matter: the table is read until an entry points to no instruction, which yields all of its targets and
+// perhaps a few more. Small numbers behind a table are such entries: they point into the executable
+// sections, but as often as not inside of instructions.
 
 // JumpKind is the kind of an indirect jump, by its targets.
 type JumpKind uint8
@@ -243,6 +244,16 @@ func (im *Image) table(regs *registers, in *insn.Inst) ([]uint64, bool) {
 	return nil, false
 }
 
+// insideInstruction reports whether an address is certainly not the first of an instruction: it lies in an extent
+// that decodes to its end.
+func (im *Image) insideInstruction(addr uint64) bool {
+	if im.landings == nil || im.landings.begins.has(addr) {
+		return false
+	}
+	e := im.ExtentAt(addr)
+	return e != nil && !e.Untiled
+}
+
 // entries returns the bytes of the first entries of a table; fewer than size if it cannot.
 func (im *Image) entries(at uint64, size int) []byte {
 	const several = 32
@@ -253,8 +264,8 @@ func (im *Image) entries(at uint64, size int) []byte {
 	return b
 }
 
-// readTable returns the targets in a table: entries of size bytes, added to base, until one is not
-// in an executable section. It returns false if there are none or too many.
+// readTable returns the targets in a table: entries of size bytes, added to base, until one does not
+// point to an instruction in an executable section. It returns false if there are none or too many.
 func (im *Image) readTable(at uint64, size int, base uint64) ([]uint64, bool) {
 	var out []uint64
 	var b []byte
@@ -274,7 +285,7 @@ func (im *Image) readTable(at uint64, size int, base uint64) ([]uint64, bool) {
 		} else {
 			to += binary.LittleEndian.Uint64(b)
 		}
-		if _, ok := im.section(to); !ok {
+		if _, ok := im.section(to); !ok || im.insideInstruction(to) {
 			break
 		}
 		out = append(out, to)

@@ -180,6 +180,18 @@ func (f *File) DebugDirs() []string {
 // OpenDebug opens another file that has debug information of this one, with the same options and
 // Options.DebugOnly.
 func (f *File) OpenDebug(path string) (*File, error) {
+	f.further.Store(true)
+	return f.openDebug(path)
+}
+
+// LookedFurther reports whether debug information has been looked for in other files than this one and
+// its separate debug file.
+func (f *File) LookedFurther() bool {
+	d, _ := f.DebugFile()
+	return f.further.Load() || d != nil && d.further.Load()
+}
+
+func (f *File) openDebug(path string) (*File, error) {
 	opts := f.opts
 	opts.DebugOnly = true
 	return OpenWith(path, opts)
@@ -247,7 +259,7 @@ func (f *File) debugLink() (name string, crc uint32, ok bool) {
 }
 
 func (f *File) tryDebugFile(c candidate) (*File, error) {
-	d, err := f.OpenDebug(c.path)
+	d, err := f.openDebug(c.path)
 	if err != nil {
 		return nil, err
 	}

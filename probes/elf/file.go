@@ -2,6 +2,7 @@ package elf
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"debug/elf"
 	"encoding/binary"
 	"encoding/hex"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 
@@ -54,7 +56,8 @@ type File struct {
 	interp      string
 	dyn         dynamic
 
-	mu       sync.Mutex // guards problems; no other lock is taken while it is held
+	further  atomic.Bool // see LookedFurther
+	mu       sync.Mutex  // guards problems; no other lock is taken while it is held
 	problems []error
 	held     holding
 	values   sync.Map // key of Once → func() any
@@ -332,6 +335,16 @@ func (f *File) AddProblem(err error) {
 	if len(f.problems) < 32 {
 		f.problems = append(f.problems, err)
 	}
+}
+
+// Sum returns the SHA-256 of the file's content.
+func (f *File) Sum() (sum [sha256.Size]byte, err error) {
+	h := sha256.New()
+	if _, err := io.Copy(h, io.NewSectionReader(f.r, 0, int64(f.size))); err != nil {
+		return sum, fmt.Errorf("checksum of %s: %w", f.name, err)
+	}
+	h.Sum(sum[:0])
+	return sum, nil
 }
 
 // Problems returns the errors in parts of the file that could not be read so far (at most 32). A

@@ -241,3 +241,18 @@ func armStubs(b []byte, addr uint64, slots map[uint64]string, u32 func([]byte) u
 		out[addr+uint64(start)] = name
 	}
 }
+
+// CodeSlots returns the words of the global offset table that hold the addresses of functions of the file itself,
+// with these addresses as linked.
+func (f *File) CodeSlots() map[uint64]uint64 {
+	slots, table := map[uint64]uint64{}, f.tableAreas()
+	f.eachRelocation(func(r reloc) {
+		if _, ok := rangeAt(table, r.offset); !ok || !f.isRelative(r.typ) || len(slots) >= maxPointers {
+			return
+		}
+		if _, code := f.FunctionAt(r.addend); code {
+			slots[r.offset] = r.addend
+		}
+	})
+	return slots
+}

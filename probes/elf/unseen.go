@@ -218,15 +218,38 @@ func (h *dataRefs) note(f *File, in *insn.Inst) {
 				h.data = append(h.data, at)
 			}
 		}
-		if in.Locked && !m.Fixed && !m.Segment && m.Index == insn.NoReg && len(h.mems) < maxDataRefs {
+		if in.Locked && byRegister(m) && len(h.mems) < maxDataRefs {
 			h.mems = append(h.mems, *m)
 		}
 	}
 }
 
-func (h *dataRefs) hints(f *File, fn Range, u *Unseen) {
-	for _, m := range h.mems {
-		for _, at := range h.data {
+// byRegister reports whether an operand is where one register points to.
+func byRegister(m *insn.Mem) bool { return !m.Fixed && !m.Segment && m.Index == insn.NoReg }
+
+// throughRegister reports whether an instruction is atomic and has such an operand.
+func throughRegister(in *insn.Inst) bool {
+	for i := range in.NMem {
+		if in.Locked && byRegister(&in.Mem[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// hint adds the hints of a function, whose instructions code has.
+func (f *File) hint(fn Range, code []byte, u *Unseen) {
+	var refs dataRefs
+	for addr := fn.Lo; len(code) > 0; {
+		in, err := insn.Decode(f.arch, code, addr)
+		if err != nil || in.Len <= 0 || in.Len > len(code) {
+			break
+		}
+		refs.note(f, &in)
+		code, addr = code[in.Len:], addr+uint64(in.Len)
+	}
+	for _, m := range refs.mems {
+		for _, at := range refs.data {
 			if to := at + uint64(m.Disp); f.IsData(to) && m.Size > 0 {
 				u.Hints = append(u.Hints, Hint{to, m.Size, fn})
 			}
@@ -269,28 +292,56 @@ func (f *File) unseenIn(fn Range, plt map[uint64]string, u *Unseen) error {
 	if err != nil {
 		return err
 	}
-	var regs dataRefs
-	defer func() { regs.hints(f, fn, u) }()
-	for addr := fn.Lo; len(code) > 0; {
-		in, err := insn.Decode(f.arch, code, addr)
-		if err != nil || in.Len <= 0 || in.Len > len(code) {
+	pointed := false // an atomic instruction finds its operand by a register
+	at := 0
+	for at < len(code) {
+		addr := fn.Lo + uint64(at)
+		s, ok := insn.Skim(f.arch, code[at:], addr)
+		if !ok || s.Len <= 0 || s.Len > len(code)-at {
 			u.Unknown = append(u.Unknown, Range{addr, fn.Hi})
-			return nil
+			break
 		}
-		regs.note(f, &in)
-		if what, callee, ok := f.unseen(&in, plt); ok && !fenceOnStack(&in, code) {
-			site := UnseenSite{Func: fn, Addr: addr, What: what, Callee: callee}
-			if next := addr + uint64(in.Len); waitingCall(callee) && isCall(&in) && next < fn.Hi {
-				site.Return = next
+		if maySynchronise(&s, plt) {
+			in, err := insn.Decode(f.arch, code[at:], addr)
+			if err != nil {
+				return fmt.Errorf("decode the instruction at 0x%x again: %w", addr, err)
 			}
-			if what == UnseenAtomic && in.NMem > 0 {
-				site.Mem = in.Mem[0]
-			}
-			u.Sites = append(u.Sites, site)
+			pointed = pointed || throughRegister(&in)
+			f.noteUnseen(fn, &in, code[at:], plt, u)
 		}
-		code, addr = code[in.Len:], addr+uint64(in.Len)
+		at += s.Len
+	}
+	if pointed {
+		f.hint(fn, code[:at], u)
 	}
 	return nil
+}
+
+// maySynchronise reports whether an instruction may be one that unseen accepts, or an atomic one.
+func maySynchronise(s *insn.Step, plt map[uint64]string) bool {
+	switch s.Kind {
+	case insn.Call, insn.Jump, insn.CondJump:
+		return s.MayLock || plt[s.Target] != ""
+	case insn.Syscall, insn.IndirectCall, insn.IndirectJump:
+		return true
+	}
+	return s.MayLock
+}
+
+// noteUnseen adds an instruction to the places that synchronise, if it does. Code begins with it.
+func (f *File) noteUnseen(fn Range, in *insn.Inst, code []byte, plt map[uint64]string, u *Unseen) {
+	what, callee, ok := f.unseen(in, plt)
+	if !ok || fenceOnStack(in, code) {
+		return
+	}
+	site := UnseenSite{Func: fn, Addr: in.Addr, What: what, Callee: callee}
+	if next := in.Addr + uint64(in.Len); waitingCall(callee) && isCall(in) && next < fn.Hi {
+		site.Return = next
+	}
+	if what == UnseenAtomic && in.NMem > 0 {
+		site.Mem = in.Mem[0]
+	}
+	u.Sites = append(u.Sites, site)
 }
 
 // fenceOnStack reports whether an instruction is the fence that compilers make from an atomic

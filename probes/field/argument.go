@@ -70,14 +70,23 @@ func (a *Arguments) open() (err error) {
 // At returns what the call or jump at an address passes in an argument, counted from 1; ok is false
 // if that is not known.
 func (a *Arguments) At(at uint64, argument int) (arg Argument, ok bool) {
+	reg, has := argumentRegister(a.file.Arch(), argument)
+	if !has {
+		return Argument{}, false
+	}
+	return a.Register(at, reg)
+}
+
+// Register returns what a register holds before the instruction at an address, as if it were passed
+// there; ok is false if that is not known.
+func (a *Arguments) Register(at uint64, reg insn.Reg) (arg Argument, ok bool) {
 	defer func() {
 		if recover() != nil { // damaged debug information
 			arg, ok = Argument{}, false
 		}
 	}()
-	reg, has := argumentRegister(a.file.Arch(), argument)
 	fn, known := a.file.FunctionAt(at)
-	if !has || !known || fn.Hi-fn.Lo > maxFunction {
+	if !known || fn.Hi-fn.Lo > maxFunction {
 		return Argument{}, false
 	}
 	arg.Entry = fn.Lo

@@ -286,18 +286,13 @@ func plainType(name string) string {
 	return name
 }
 
-// pointee returns the type that a type points to; nil if it is not a pointer to a structure, an
-// array or another pointer.
+// pointee returns the target of a type; nil if it is not a pointer or has none.
 func (p *program) pointee(off dwarf.Offset) *dw.Type {
 	t := p.db.Type(off)
 	if t == nil || !t.IsPointer() {
 		return nil
 	}
-	to := p.db.Type(t.Of)
-	if to == nil || !hasParts(to) {
-		return nil
-	}
-	return to
+	return p.db.target(t)
 }
 
 // variable records the location of a variable that is, or points to, a type with parts.

@@ -204,17 +204,30 @@ func (db *database) locate(t *dw.Type, off int64) (s partInfo) {
 	return s
 }
 
-// pointerAt returns the type that the pointer at an offset of a type points to; nil if there is no
-// pointer, or its target has no parts.
+// target returns the type that a pointer points to; nil if that has no parts and is not atomic. A scalar of
+// an atomic type is returned with its qualifier.
+func (db *database) target(pointer *dw.Type) *dw.Type {
+	if to := db.Type(pointer.Of); to == nil || hasParts(to) {
+		return to
+	}
+	t := db.TypeAt(pointer.Of)
+	for range maxChain {
+		if t == nil || t.Tag == dwarf.TagAtomicType {
+			return t
+		}
+		t = db.TypeAt(t.Of)
+	}
+	return nil
+}
+
+// pointerAt returns the target of the pointer at an offset of a type; nil if there is no pointer, or it has
+// no target.
 func (db *database) pointerAt(t *dw.Type, off int64) *dw.Type {
 	sp := db.locate(t, off)
 	if sp.typ == nil || !sp.typ.IsPointer() {
 		return nil
 	}
-	if to := db.Type(sp.typ.Of); to != nil && hasParts(to) {
-		return to
-	}
-	return nil
+	return db.target(sp.typ)
 }
 
 // memberAt returns the member that contains an offset. If there are several (in a union, or with

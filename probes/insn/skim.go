@@ -11,8 +11,8 @@ type Step struct {
 	Len    int
 	Kind   Kind   // as Decode returns it, but Plain for Nop and Push
 	Target uint64 // of Jump, CondJump, Call
-	// MayLock means that the instruction may change memory atomically. It is set for all
-	// instructions that do, and for some that do not.
+	// MayLock means that the instruction may change memory atomically, or be a fence. It is set for
+	// all instructions that do and are, and for some that do not.
 	MayLock bool
 }
 
@@ -70,7 +70,7 @@ const (
 		"nn.r..ny.0..s..." + "mmmm....mmmmmmmm" + "........ck.b...." + "......gg000000mf"
 	shapes0F = "................" + "mmmmmmmmmmmmmmmm" + "........mmmmmmmm" + "................" +
 		"mmmmmmmmmmmmmmmm" + "mmmmmmmmmmmmmmmm" + "mmmmmmmmmmmmmmmm" + "nnnnmmm.....mmmm" +
-		"iiiiiiiiiiiiiiii" + "mmmmmmmmmmmmmmmm" + "...mnm.....mnmmm" + "mmmmmmmm..nmmmmm" +
+		"iiiiiiiiiiiiiiii" + "mmmmmmmmmmmmmmmm" + "...mnm.....mnm.m" + "mmmmmmmm..nmmmmm" +
 		"mmnmnnnm00000000" + "mmmmmmmmmmmmmmmm" + "mmmmmmmmmmmmmmmm" + "mmmmmmmmmmmmmmm."
 )
 

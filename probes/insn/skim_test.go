@@ -25,7 +25,7 @@ func checkSkim(t *testing.T, arch Arch, code []byte, addr uint64) {
 	if branches := in.Kind == Jump || in.Kind == CondJump || in.Kind == Call; branches && !MayBranch(arch, code) {
 		t.Fatalf("% x: not known to branch", code[:in.Len])
 	}
-	if in.Locked && in.NMem > 0 && !s.MayLock {
+	if in.Locked && !s.MayLock {
 		t.Fatalf("% x: not known to lock", code[:in.Len])
 	}
 }

@@ -1,11 +1,21 @@
 package synctab
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes/spelling"
 )
+
+// Sum returns a hash of all that the table says.
+func (t Table) Sum() (sum [sha256.Size]byte) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%#v %#v %#v %q", t.entries, t.linkage, t.demangled, t.tails) // maps are in the order of their keys
+	h.Sum(sum[:0])
+	return sum
+}
 
 // Match returns the entry of a function by its linkage name (without symbol version) and its
 // demangled name, which may have parameters and may be empty. A name in the table without template

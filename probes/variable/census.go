@@ -15,8 +15,8 @@ import (
 // A census finds all writable data objects of a binary at once, for a user who does not know yet
 // which of them threads share. One pass over the code treats the whole span of the objects as one
 // variable. The accesses that it finds are then assigned to the objects and, where there is debug
-// information, to their members and elements. Where there is none, accesses that overlap are
-// assigned to one variable, which is named by its offset in the object.
+// information, to their members and elements. Where there is none, and in unions, they are assigned to
+// the bytes that they divide the object into, which are named by their offset in it.
 
 // Census is what code does with the writable data of its own file.
 type Census struct {
@@ -109,7 +109,8 @@ type leaf struct {
 	lo   uint64
 	size int
 	info typeInfo
-	ok   bool // the debug information describes it
+	ok   bool      // the debug information describes it
+	bits bin.Range // see innerScalar.bits; as addresses
 }
 
 // collect finds the objects. Symbols count only where no object has debug information. In a program
@@ -236,7 +237,8 @@ func (t *surveyor) assign(span Variable, accesses []Access) {
 			array.add(a, lo)
 			continue
 		}
-		for _, l := range t.leavesIn(lo, lo+uint64(max(a.Width, 1)), groups) {
+		bytes := t.used(a, bin.Range{Lo: lo, Hi: lo + uint64(max(a.Width, 1))})
+		for _, l := range t.leavesIn(bytes.Lo, bytes.Hi, groups) {
 			v := by[l.lo]
 			if v == nil {
 				v = &Accessed{Variable: t.variable(l)}
@@ -307,39 +309,119 @@ func (t *surveyor) leafAt(o object, at uint64) leaf {
 	}
 	l := leaf{}
 	if o.v != nil {
-		if m, ok := t.index.memberAt(o.v.typ, o.v.typUnit, int64(at-o.lo)); ok {
+		m, ok := t.index.memberAt(o.v.typ, o.v.typUnit, int64(at-o.lo))
+		if ok {
 			l = leaf{name: o.name + m.path, lo: o.lo + uint64(m.start), size: int(m.info.size), info: m.info, ok: true}
+		} else if m.bits.Hi > m.bits.Lo {
+			l.bits = bin.Range{Lo: o.lo + m.bits.Lo, Hi: o.lo + m.bits.Hi}
 		}
 	}
 	t.leaves[at] = l
 	return l
 }
 
-// unknown returns the ranges covered by overlapping accesses where the debug information describes
-// no variable. Accesses of more than 8 bytes, which copy or clear several variables, are left out.
+// unknown returns the ranges into which accesses divide the memory where the debug information describes
+// no variable: each access covers some of them, and two accesses share one exactly where they share
+// bytes. Accesses of more than 8 bytes, which copy or clear several variables, are left out.
 func (t *surveyor) unknown(span Variable, accesses []Access) []bin.Range {
 	var rs []bin.Range
 	for _, a := range accesses {
 		lo := span.Addr + uint64(a.Offset)
 		objects := t.objectsIn(lo, lo+1)
-		if a.Width > 8 || a.Maybe || len(objects) == 0 || t.leafAt(objects[0], lo).ok {
+		if a.Width > 8 || a.Maybe || len(objects) == 0 {
 			continue
 		}
-		rs = append(rs, bin.Range{Lo: lo, Hi: min(lo+uint64(max(a.Width, 1)), objects[0].hi)})
+		rs = t.undescribed(rs, objects[0], lo, min(lo+uint64(max(a.Width, 1)), objects[0].hi))
 	}
-	slices.SortFunc(rs, func(a, b bin.Range) int { return cmp.Compare(a.Lo, b.Lo) })
-	merged := rs[:0]
-	for _, r := range rs {
-		if n := len(merged); n > 0 && r.Lo < merged[n-1].Hi {
-			merged[n-1].Hi = max(merged[n-1].Hi, r.Hi)
-			continue
-		}
-		merged = append(merged, r)
-	}
-	return merged
+	return divided(rs)
 }
 
-// grouped returns the variable that overlapping accesses form at an address. Its size is 0 where
+// undescribed appends the ranges of [lo, hi) in an object that the debug information describes no variable
+// in. Bit fields that are one memory location are a range as a whole.
+func (t *surveyor) undescribed(rs []bin.Range, o object, lo, hi uint64) []bin.Range {
+	open := false // the last range may go on
+	for at := lo; at < hi; at++ {
+		switch l := t.leafAt(o, at); {
+		case l.ok:
+			open = false
+		case l.bits.Hi > l.bits.Lo:
+			rs, open = append(rs, l.bits), false
+			at = max(at, l.bits.Hi-1)
+		case open:
+			rs[len(rs)-1].Hi = at + 1
+		default:
+			rs, open = append(rs, bin.Range{Lo: at, Hi: at + 1}), true
+		}
+	}
+	return rs
+}
+
+// used returns the bytes of an access whose values matter. A compiler may load more bytes than a bit
+// field has, to extract it: then the bytes of other memory locations are not read.
+func (t *surveyor) used(a Access, r bin.Range) bin.Range {
+	objects := t.objectsIn(r.Lo, r.Lo+1)
+	if a.Kind != Read || a.Atomic || a.Width > 8 || len(objects) == 0 {
+		return r
+	}
+	var fields bin.Range
+	for at := r.Lo; at < min(r.Hi, objects[0].hi); at++ {
+		if bits := t.leafAt(objects[0], at).bits; bits.Hi > bits.Lo {
+			if fields.Hi == 0 {
+				fields.Lo = max(bits.Lo, r.Lo)
+			}
+			fields.Hi = min(bits.Hi, r.Hi)
+		}
+	}
+	if fields.Hi == 0 || fields == r || !t.extracts(a) {
+		return r
+	}
+	return fields
+}
+
+// maxUse is the number of instructions within which the use of a loaded value is looked for.
+const maxUse = 16
+
+// extracts reports whether an instruction that reads memory may do so for some of the bits only: whether
+// it does not copy what it reads, which loads a vector register, or a general one to store it next.
+func (t *surveyor) extracts(a Access) bool {
+	in, ok := t.decode(a.Addr)
+	if !ok || !in.Known || in.ValueReg == insn.NoReg {
+		return ok && (in.Tests || in.Derived.Dst != insn.NoReg)
+	}
+	reg := in.ValueReg
+	for range maxUse {
+		if in, ok = t.decode(in.End()); !ok || !in.Known || !in.Kind.Straight() {
+			return true
+		}
+		if in.Reads.Has(reg) {
+			return !(in.NMem == 1 && in.Mem[0].Write && !in.Mem[0].Read && in.ValueReg == reg && in.Mem[0].Size == a.Width)
+		}
+		if in.Writes.Has(reg) {
+			return true
+		}
+	}
+	return true
+}
+
+// divided returns what ranges cover, cut wherever one of them begins or ends.
+func divided(rs []bin.Range) (pieces []bin.Range) {
+	slices.SortFunc(rs, func(a, b bin.Range) int { return cmp.Compare(a.Lo, b.Lo) })
+	for i := 0; i < len(rs); {
+		var cuts []uint64
+		end := rs[i].Lo
+		for ; i < len(rs) && (rs[i].Lo < end || len(cuts) == 0); i++ {
+			cuts, end = append(cuts, rs[i].Lo, rs[i].Hi), max(end, rs[i].Hi)
+		}
+		slices.Sort(cuts)
+		cuts = slices.Compact(cuts)
+		for j := range cuts[1:] {
+			pieces = append(pieces, bin.Range{Lo: cuts[j], Hi: cuts[j+1]})
+		}
+	}
+	return pieces
+}
+
+// grouped returns the variable that accesses divide an object into at an address. Its size is 0 where
 // there are only wide accesses.
 func grouped(o object, at uint64, groups []bin.Range) leaf {
 	i := sort.Search(len(groups), func(i int) bool { return groups[i].Hi > at })

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 )
 
@@ -119,4 +121,60 @@ func TestCensusFindsWhatOneVariableFinds(t *testing.T) {
 			t.Errorf("%s: the census has\n%q, the variable alone\n%q", v.Variable.Name, got, want)
 		}
 	}
+}
+
+// TestCensusOfManySlots finds the accesses of more variables, through slots of the global offset table, than
+// are followed for one variable.
+func TestCensusOfManySlots(t *testing.T) {
+	var text strings.Builder
+	const n = 2 * maxSlots
+	for i := range n {
+		fmt.Fprintf(&text, "int v%d; void set%[1]d(void) { v%[1]d = %[1]d; }\n", i)
+	}
+	text.WriteString("int main(void) { return 0; }\n")
+	f := build(t, "gcc", []string{"-O1", "-g", "-fPIC", "-pie", "-Wl,--no-relax"}, []string{"a.c"}, map[string]string{"a.c": text.String()})
+	c, err := Survey(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]int{}
+	for _, v := range c.Variables {
+		seen[v.Variable.Name] = len(v.Accesses)
+	}
+	for i := range n {
+		if name := fmt.Sprintf("v%d", i); seen[name] != 1 {
+			t.Errorf("%d accesses of %s, want 1", seen[name], name)
+		}
+	}
+}
+
+// TestDivided checks that two ranges have a piece in common exactly where they have a byte in common, and
+// that pieces cover what the ranges do and do not overlap.
+func TestDivided(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var rs []bin.Range
+		for range rapid.IntRange(0, 12).Draw(t, "ranges") {
+			lo := rapid.Uint64Range(0, 24).Draw(t, "lo")
+			rs = append(rs, bin.Range{Lo: lo, Hi: lo + rapid.Uint64Range(1, 8).Draw(t, "size")})
+		}
+		pieces := divided(slices.Clone(rs))
+		for at := range uint64(40) {
+			covered := slices.ContainsFunc(rs, func(r bin.Range) bool { return r.Contains(at) })
+			n := 0
+			for _, p := range pieces {
+				if !p.Contains(at) {
+					continue
+				}
+				n++
+				for _, r := range rs {
+					if r.Contains(at) && (p.Lo < r.Lo || r.Hi < p.Hi) {
+						t.Fatalf("%v has a part of the piece %v only (of %v)", r, p, rs)
+					}
+				}
+			}
+			if covered != (n == 1) || n > 1 {
+				t.Fatalf("byte %d is in %d pieces of %v (ranges %v)", at, n, pieces, rs)
+			}
+		}
+	})
 }

@@ -96,13 +96,7 @@ func (n *Names) Member(typ dwarf.Offset, at int64, local string) (named Named, o
 	}
 	u := n.unitAt(typ)
 	l, ok := n.lockIn(typ, u, at)
-	owner := ""
-	if t := n.index.Type(typ); t != nil {
-		owner = n.typeName(t, u)
-	}
-	if owner == "" {
-		owner = n.aliases[typ]
-	}
+	owner := n.ownerName(typ, u)
 	path := anyElement(l.path)
 	switch {
 	case !ok || ofLibrary(l.class):
@@ -111,6 +105,83 @@ func (n *Names) Member(typ dwarf.Offset, at int64, local string) (named Named, o
 		return Named{Name: local + path, Class: l.class}, true
 	}
 	return Named{Name: owner + path, Class: l.class}, l.class != "" && l.certain && owner != "" && !ofLibrary(owner)
+}
+
+// DataMember is as Member, of data: it returns the name of the scalar that contains the byte at offset at.
+// In a union, and between members, it is that of the outermost member that begins there.
+func (n *Names) DataMember(typ dwarf.Offset, at int64, local string) (named Named, ok bool) {
+	defer func() {
+		if recover() != nil { // damaged
+			named, ok = Named{}, false
+		}
+	}()
+	if !n.open() {
+		return Named{}, false
+	}
+	u := n.unitAt(typ)
+	m, ok := n.index.memberAt(typ, u, at)
+	if !ok {
+		named, _ = n.Member(typ, at, local)
+		return named, named.Name != ""
+	}
+	path := anyElement(m.path)
+	if local != "" {
+		return Named{Name: local + path}, true
+	}
+	owner := n.ownerName(typ, u)
+	if owner == "" || path == "" {
+		return Named{}, false // the name of a type alone says little
+	}
+	return Named{Name: owner + path, Class: owner + path}, true
+}
+
+// Atomic reports whether the scalar that contains the byte at offset at of an object of type typ is of an
+// atomic type.
+func (n *Names) Atomic(typ dwarf.Offset, at int64) (atomic bool) {
+	defer func() {
+		if recover() != nil { // damaged
+			atomic = false
+		}
+	}()
+	if !n.open() {
+		return false
+	}
+	n.index.Budget = maxTypeEntries
+	return n.index.atomicAt(typ, at, 0)
+}
+
+// atomicAt reports whether the byte at an offset of a type is part of an object of an _Atomic type. Of a union,
+// one member is enough.
+func (x *index) atomicAt(typ dwarf.Offset, at int64, depth int) bool {
+	t := x.TypeAt(typ)
+	for ; t != nil && t.IsName() && depth < maxChain; depth++ {
+		if t.Tag == dwarf.TagAtomicType {
+			return true
+		}
+		t = x.TypeAt(t.Of)
+	}
+	if t == nil || depth >= maxChain {
+		return false
+	}
+	switch t = t.Complete(); {
+	case t.IsStructure():
+		return slices.ContainsFunc(t.Members(), func(m dw.Member) bool {
+			return m.Type != 0 && m.Bits == 0 && at >= m.Start && at < m.Start+x.Size(m.Type) && x.atomicAt(m.Type, at-m.Start, depth+1)
+		})
+	case t.Tag == dwarf.TagArrayType:
+		size := x.Size(t.Of)
+		return size > 0 && at >= 0 && x.atomicAt(t.Of, at%size, depth+1)
+	}
+	return false
+}
+
+// ownerName returns the name of a type of which an object is a member; "" if it has none.
+func (n *Names) ownerName(typ dwarf.Offset, u *dw.CompileUnit) string {
+	owner := ""
+	if t := n.index.Type(typ); t != nil {
+		owner = n.typeName(t, u)
+	}
+	return cmp.Or(owner, n.aliases[typ])
 }
 
 // ofLibrary reports whether a member belongs to the C++ library. Such a member is part of the

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 
@@ -114,11 +115,18 @@ func (t *target) windows() []bin.Range {
 		lo := min(t.near.Lo, t.v.Addr-min(t.v.Addr, maxOperand-1))
 		w = append(w, bin.Range{Lo: lo, Hi: t.near.Hi})
 	}
-	for slot := range t.slots {
+	for _, slot := range slices.Sorted(maps.Keys(t.slots)) {
+		if last := len(w) - 1; t.several && last >= 0 && w[last].Hi <= slot && slot-w[last].Hi <= maxSlotGap {
+			w[last].Hi = slot + 1 // of many variables, the slots are one table
+			continue
+		}
 		w = append(w, bin.Range{Lo: slot, Hi: slot + 1})
 	}
 	return w
 }
+
+// maxSlotGap bounds the distance in bytes between two slots that are searched for as one range.
+const maxSlotGap = 64
 
 // maxSlots bounds the slots of the global offset table that hold the address. Linkers make one, or
 // one for each of a few parts of a large program.
@@ -131,7 +139,7 @@ func (t *target) functions() ([]bin.Range, error) {
 	if len(windows) == 0 {
 		return nil, nil
 	}
-	if len(t.slots) > maxSlots {
+	if len(t.slots) > maxSlots && !t.several {
 		return nil, fmt.Errorf("%s has %d slots for the address of %s in its global offset table, at most %d are followed", t.file.Name(), len(t.slots), t.v.Symbol, maxSlots)
 	}
 	var out []bin.Range

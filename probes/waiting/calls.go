@@ -98,7 +98,7 @@ func (g *region) call(s *state, in *insn.Inst) {
 }
 
 // idle are functions of the C library that sleep, or let other threads run, and change no memory of
-// the program but what they are told to.
+// the program but what their arguments point to.
 var idle = []string{"nanosleep", "clock_nanosleep", "usleep", "sleep", "thrd_sleep", "sched_yield", "pthread_yield", "thrd_yield", "poll", "syscall"}
 
 // Idles reports whether a function of the C library sleeps, or lets other threads run.
@@ -108,7 +108,7 @@ func Idles(name string) bool { return slices.Contains(idle, name) }
 var harmless = []string{"pthread_testcancel", "pthread_self", "getpid", "gettid", "puts", "putchar", "printf", "fflush"}
 
 // unshared are functions of which no other thread changes the result, apart from that of memory: they
-// compute, look at the clock, or change what they are told to.
+// compute, look at the clock, or change what their arguments point to.
 var unshared = words(`
 rand random rand_r drand48 lrand48 mrand48 erand48 nrand48 jrand48 arc4random arc4random_uniform
 time clock clock_gettime clock_getres gettimeofday times localtime localtime_r gmtime gmtime_r mktime timegm

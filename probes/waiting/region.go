@@ -42,7 +42,7 @@ type load struct {
 	at  uint64
 	via uint64 // the loads on which its address depends
 	span
-	asked bool // it is a call of another file's function instead, which tells what others have done
+	asked bool // it is a call of another file's function instead, whose result depends on what others have done
 }
 
 // exit is where control leaves a loop, and the value that decides it.
@@ -238,7 +238,7 @@ func (x *Finder) solver() *code.Solver[state] {
 	return &code.Solver[state]{Join: (*state).join}
 }
 
-// solved gives the solver of a region back, if its states are not needed any more.
+// solved returns the solver of a region to the pool, if its states are not needed any more.
 func (x *Finder) solved(g *region) {
 	if g.r.whole != g {
 		x.solvers, g.solver = append(x.solvers, g.solver), nil

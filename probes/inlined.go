@@ -1,0 +1,205 @@
+package probes
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/symbolize"
+	"github.com/tracepredict/tracepredict/probes/variable"
+)
+
+// This file finds locks whose code is inlined. Their accesses are planned like those of other atomic variables;
+// here those are marked that acquire or release such a lock. The debug information names the functions of a lock's
+// type that an instruction was inlined from. Nothing else accesses the word of a lock of that type.
+
+// LockUse is what an access of the word of an inlined lock is for.
+type LockUse uint8
+
+// The uses.
+const (
+	LockNone     LockUse = iota // it is no access of a lock, as far as is known
+	LockAcquires                // an attempt to acquire, which is repeated until it succeeds
+	LockTries                   // one that is not repeated
+	LockReleases
+	LockKeeps // it looks at the state, or adds to it that threads wait
+)
+
+var lockUses = [...]string{"", "acquire", "try to acquire", "release", "look at"}
+
+// String returns the use in words.
+func (u LockUse) String() string {
+	if int(u) < len(lockUses) {
+		return lockUses[u]
+	}
+	return "unknown"
+}
+
+// RustMutex describes the mutexes of Rust's standard library where these wait by futex.
+const RustMutex = "std::sync::Mutex"
+
+// RustSpinLock describes a lock by which that library keeps what it knows of its threads.
+const RustSpinLock = "spin lock of Rust's std"
+
+// rustMutex matches the mangled names, legacy and v0, of the functions of that type. Since Rust 1.62 it had
+// several places.
+var rustMutex = regexp.MustCompile(`3std3sys(?:4sync5mutex5futex|3pal4unix5locks11futex_mutex|4unix5locks11futex_mutex|4unix5locks5futex)(?:NtB[0-9A-Za-z]*_)?5Mutex(4lock|8try_lock|6unlock|14lock_contended|4spin|4wake)`)
+
+// rustGuard matches those of the functions of what holds such a lock.
+var rustGuard = regexp.MustCompile(`4sync6poison5mutex(?:NtB[0-9A-Za-z]*_)?10MutexGuard|4sync5mutex(?:NtB[0-9A-Za-z]*_)?10MutexGuard|std\.\.sync\.\.(poison\.\.)?mutex\.\.MutexGuard`)
+
+var rustMutexUses = map[string]LockUse{"4lock": LockAcquires, "14lock_contended": LockAcquires, "8try_lock": LockTries, "6unlock": LockReleases, "4spin": LockKeeps, "4wake": LockKeeps}
+
+// rustSpinLock matches those of the functions that use a spin lock of the standard library, in whose word is who
+// holds it. They hold it whenever they store.
+var rustSpinLock = regexp.MustCompile(`3std3sys3pal4unix14stack_overflow11thread_info`)
+
+// rustMutexUse returns the use that the innermost of the frames shows that is a function of a mutex of Rust.
+func rustMutexUse(frames []symbolize.Frame) LockUse {
+	for _, f := range frames {
+		if m := rustMutex.FindStringSubmatch(f.Linkage); m != nil {
+			return rustMutexUses[m[1]]
+		}
+	}
+	return LockNone
+}
+
+// inAny reports whether one of the frames is of a function whose mangled name matches.
+func inAny(frames []symbolize.Frame, names *regexp.Regexp) bool {
+	return slices.ContainsFunc(frames, func(f symbolize.Frame) bool { return names.MatchString(f.Linkage) })
+}
+
+// lockUse returns what the instruction at an address is for, if an inlined lock's code contains it.
+func (b *builder) lockUse(addr uint64) LockUse {
+	use, known := b.lockUses[addr]
+	if known {
+		return use
+	}
+	frames := b.plan.frames(addr)
+	switch use = rustMutexUse(frames); {
+	case use != LockNone:
+	case b.unlocksRust(addr, frames):
+		use = LockReleases
+	case inAny(frames, rustSpinLock):
+		use = b.spinLockUse(addr)
+	}
+	if b.lockUses == nil {
+		b.lockUses = map[uint64]LockUse{}
+	}
+	b.lockUses[addr] = use
+	return use
+}
+
+// spinLockUse returns what an instruction of such a function is for, if it accesses a word as that of the spin
+// lock: a compare-and-exchange, or a store.
+func (b *builder) spinLockUse(addr uint64) LockUse {
+	in, err := b.image.Decode(addr)
+	switch {
+	case err != nil || in.NMem != 1 || in.Mem[0].Size != 8 || !in.Mem[0].Fixed:
+	case in.Locked && in.WritesIf != 0:
+		return LockAcquires
+	case !in.Locked && in.Mem[0].Write && !in.Mem[0].Read && in.HasImm && in.ValueImm == 0:
+		return LockReleases
+	}
+	return LockNone
+}
+
+// unlocksRust reports whether an instruction unlocks a mutex of Rust, although no line of the debug information
+// says so: compilers merge the ends of several paths into one that belongs to none. It exchanges 0 for what
+// is compared with 2, which says that threads wait, and lies in a function of what holds such a lock, or
+// leads to a function of the lock.
+func (b *builder) unlocksRust(addr uint64, frames []symbolize.Frame) bool {
+	if b.arch != insn.AMD64 {
+		return false
+	}
+	in, err := b.image.Decode(addr)
+	if err != nil || in.NMem != 1 || in.Mem[0].Size != 4 {
+		return false
+	}
+	bytes, err := b.plan.File.Bytes(addr, in.Len)
+	if err != nil {
+		return false
+	}
+	m := decodeModify(bytes)
+	w := syncWant{}
+	if m.op != modifyExchange || !b.operandBefore(variable.Access{Addr: addr, Len: in.Len, Width: 4}, m.reg, &w) || w.second != bpf.FromImm || w.imm != 0 {
+		return false
+	}
+	compare, err := b.plan.File.Bytes(in.End(), 4)
+	if err != nil || !comparesWith(compare, m.reg, 2) {
+		return false
+	}
+	if inAny(frames, rustGuard) {
+		return true
+	}
+	then, err := b.image.Decode(in.End())
+	if err != nil {
+		return false
+	}
+	jump, err := b.image.Decode(then.End())
+	return err == nil && jump.Kind == insn.CondJump && rustMutexUse(b.plan.frames(jump.Target)) != LockNone
+}
+
+// comparesWith reports whether code begins with a comparison of the lower half of a register of x86-64
+// with a small constant.
+func comparesWith(code []byte, reg insn.Reg, constant byte) bool {
+	rex := byte(0)
+	if len(code) > 0 && code[0]&0xf8 == 0x40 {
+		rex, code = code[0], code[1:]
+	}
+	return len(code) >= 3 && code[0] == 0x83 && code[1]&0xf8 == 0xf8 && insn.Reg(code[1]&7|rex&1<<3) == reg && code[2] == constant
+}
+
+// inlinedLocks marks the sites of accesses that inlined locks make.
+func (b *builder) inlinedLocks() {
+	if !b.seesPointers() {
+		return // of some accesses it would not be known whose they are
+	}
+	for i := range b.plan.Sites {
+		s := &b.plan.Sites[i]
+		if s.Program != ProgramAtomic && s.Program != ProgramPointerAtomic {
+			continue
+		}
+		if s.Lock = b.lockUse(s.At); s.Lock == LockNone {
+			continue
+		}
+		if bpf.Op(s.BPF.Op) == bpf.OpRead && s.BPF.When == 0 {
+			s.Lock = LockKeeps // a plain load
+		}
+		if s.LockType = RustMutex; s.BPF.Access.Width == 8 {
+			s.LockType = RustSpinLock
+		}
+		s.Internal = b.ofRustRuntime(s.At)
+		s.Why = fmt.Sprintf("%s; of a lock of type %s", s.Why, s.LockType)
+	}
+}
+
+// internalNames match the mangled names of functions by which Rust's standard library manages threads, its
+// thread-local storage and panics. What they synchronise, the program cannot rely on.
+var internalNames = regexp.MustCompile(`3std(?:3sys12thread_local|3sys3pal4unix14stack_overflow|2rt[^a-z]|9panicking|6thread9spawnhook|6thread7current|6thread2id|5alloc[^a-z])`)
+
+// servingNames match the beginning of a mangled name of Rust up to where its path begins, if that is one of the
+// crates core and alloc, or the modules of the standard library for what threads share.
+var servingNames = regexp.MustCompile(`^(?:_ZN|_R[0-9A-Za-z_]*?Cs[0-9A-Za-z]*_)(4core|5alloc|3std4sync|3std3sys4sync|)`)
+
+// ofRustRuntime reports whether an instruction belongs to such a function. What is inlined into it from the
+// crates and modules that serve others belongs to whoever calls it.
+func (b *builder) ofRustRuntime(addr uint64) bool {
+	frames := b.plan.frames(addr)
+	i := slices.IndexFunc(frames, func(f symbolize.Frame) bool {
+		m := servingNames.FindStringSubmatch(f.Linkage)
+		return m == nil || m[1] == ""
+	})
+	return i >= 0 && internalNames.MatchString(frames[i].Linkage)
+}
+
+// threadVariables match the names of variables by which that library numbers its threads and their thread-local
+// storage. No data are handed over by them.
+var threadVariables = regexp.MustCompile(`^std::sys::thread_local::|^<std::thread::id::ThreadId>::new::COUNTER`)
+
+// ofRustThreads reports whether a variable is one of these.
+func ofRustThreads(v variable.Variable) bool {
+	return v.AtomicByUse && threadVariables.MatchString(v.Name)
+}

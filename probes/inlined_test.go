@@ -1,0 +1,103 @@
+package probes
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/testtool"
+	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/symbolize"
+)
+
+func TestRustMutexUse(t *testing.T) {
+	for _, c := range []struct {
+		linkage string
+		want    LockUse
+	}{
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex4lock", LockAcquires},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex14lock_contended", LockAcquires},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex8try_lock", LockTries},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex6unlock", LockReleases},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex4spin", LockKeeps},
+		{"_ZN3std3sys4sync5mutex5futex5Mutex4lock17h0123456789abcdefE", LockAcquires},
+		{"_ZN3std3sys4unix5locks11futex_mutex5Mutex6unlock17h0123456789abcdefE", LockReleases},
+		{"_ZN3std3sys3pal4unix5locks11futex_mutex5Mutex14lock_contended17h0123456789abcdefE", LockAcquires},
+		{"_ZN3std4sync6poison5mutex14Mutex$LT$T$GT$4lock17h0df698ac206c028fE", LockNone},
+		{"_ZN6garden5futex5Mutex4lock17h0123456789abcdefE", LockNone},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync6rwlock5futexNtB2_6RwLock4read", LockNone},
+	} {
+		frames := []symbolize.Frame{{Linkage: "_ZN4core4sync6atomic11atomic_swap17hf5d5f03fe59f3d1bE"}, {Linkage: c.linkage}, {Linkage: "_ZN4shop4main17h0123456789abcdefE"}}
+		if got := rustMutexUse(frames); got != c.want {
+			t.Errorf("%s: %v, want %v", c.linkage, got, c.want)
+		}
+	}
+}
+
+func TestComparesWith(t *testing.T) {
+	for _, c := range []struct {
+		code string
+		reg  insn.Reg
+		want bool
+	}{
+		{"\x83\xf8\x02", insn.RAX, true},
+		{"\x83\xf9\x02", insn.RCX, true},
+		{"\x41\x83\xf8\x02", 8, true},
+		{"\x83\xf8\x01", insn.RAX, false},
+		{"\x83\xf9\x02", insn.RAX, false},
+		{"\x83\xe8\x02", insn.RAX, false}, // sub
+		{"\x83", insn.RAX, false},
+	} {
+		if got := comparesWith([]byte(c.code), c.reg, 2); got != c.want {
+			t.Errorf("% x of %v: %v", c.code, c.reg, got)
+		}
+	}
+}
+
+// TestRustMutexSites checks which accesses of a program of Rust are known as those of a mutex, and that atomic
+// variables of its own are not.
+func TestRustMutexSites(t *testing.T) {
+	testtool.Need(t, "rustc")
+	const source = `
+use std::sync::{Mutex, atomic::{AtomicU32, Ordering}};
+#[no_mangle] #[inline(never)] pub fn add(m: &Mutex<u32>) { *m.lock().unwrap() += 1 }
+#[no_mangle] #[inline(never)] pub fn attempt(m: &Mutex<u32>) -> bool { m.try_lock().is_ok() }
+#[no_mangle] #[inline(never)] pub fn own(a: &AtomicU32) -> u32 { a.swap(0, Ordering::AcqRel) }
+fn main() { let m = Mutex::new(1); add(&m); attempt(&m); own(&AtomicU32::new(3)); }
+`
+	dir := t.TempDir()
+	file, program := filepath.Join(dir, "m.rs"), filepath.Join(dir, "m")
+	if err := os.WriteFile(file, []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := exec.Command("rustc", "-O", "-g", "-o", program, file).CombinedOutput(); err != nil {
+		t.Fatalf("rustc: %v\n%s", err, text)
+	}
+	f, err := elf.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	p, err := NewPlanner(Options{Atomics: true}).Plan(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	uses := map[string][]LockUse{}
+	for _, s := range p.Sites {
+		if op := bpf.Op(s.BPF.Op); s.Lock != LockNone && op == bpf.OpUpdate && !slices.Contains(uses[s.Function], s.Lock) {
+			uses[s.Function] = append(uses[s.Function], s.Lock)
+			if s.LockType != RustMutex && s.LockType != RustSpinLock {
+				t.Errorf("the lock in %s has type %q", s.Function, s.LockType)
+			}
+		}
+	}
+	for function, want := range map[string][]LockUse{"add": {LockAcquires, LockReleases}, "attempt": {LockTries, LockReleases}, "own": nil} {
+		if got := uses[function]; !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", function, got, want)
+		}
+	}
+}

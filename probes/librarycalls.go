@@ -1,0 +1,263 @@
+package probes
+
+import (
+	"path"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/pointer"
+)
+
+// This file plans what functions of the C library access in memory that the program's own code tells them to
+// access. The probes are at the calls, where the arguments are in registers: which of its functions the C
+// library calls by such a name is decided when it is loaded.
+
+// memoryRange is memory that a function of the C library accesses because an argument points to it. Arguments
+// are counted from 1; 0 means that there is no such argument.
+type memoryRange struct {
+	pointer int
+	writes  bool
+	// count and size are the arguments that multiply to the number of bytes; without both, it is one byte.
+	count, size int
+	// first reports that, of these bytes, only the first one is certain to be accessed.
+	first bool
+	// returned reports that the function's result says how many elements it has accessed, plus as many as
+	// plus says, and at most as many as count says. Int reports that the result is an int.
+	returned bool
+	plus     int
+	int      bool
+}
+
+func reads(pointer int, sizes ...int) memoryRange { return rangeOf(pointer, sizes) }
+
+func writes(pointer int, sizes ...int) memoryRange {
+	r := rangeOf(pointer, sizes)
+	r.writes = true
+	return r
+}
+
+func rangeOf(pointer int, sizes []int) memoryRange {
+	r := memoryRange{pointer: pointer}
+	for i, to := range []*int{&r.count, &r.size} {
+		if i < len(sizes) {
+			*to = sizes[i]
+		}
+	}
+	return r
+}
+
+// firstByte returns the range of which only the first byte is certain to be accessed.
+func (r memoryRange) firstByte() memoryRange {
+	r.first = true
+	return r
+}
+
+// asReturned returns the range of as many elements as the result says.
+func (r memoryRange) asReturned() memoryRange {
+	r.returned = true
+	return r
+}
+
+// asPrinted returns the range of a text whose length, without the byte that ends it, is the result.
+func (r memoryRange) asPrinted() memoryRange {
+	r.returned, r.plus, r.int = true, 1, true
+	return r
+}
+
+// libraryRanges are the functions of the C library that access memory through their arguments, as far as it is
+// certain what they access, from the call on or once they have returned (C23, POSIX, the fortified functions
+// of LSB, and what glibc adds).
+var libraryRanges = map[string][]memoryRange{
+	"memcpy":  {reads(2, 3), writes(1, 3)},
+	"memset":  {writes(1, 3)},
+	"bzero":   {writes(1, 2)},
+	"bcopy":   {reads(1, 3), writes(2, 3)},
+	"memcmp":  {reads(1, 3).firstByte(), reads(2, 3).firstByte()},
+	"memchr":  {reads(1, 3).firstByte()},
+	"strcpy":  {reads(2), writes(1)},
+	"strncpy": {reads(2, 3).firstByte(), writes(1, 3)},
+	"strcat":  {reads(1), reads(2)},
+	"strncat": {reads(1), reads(2, 3).firstByte()},
+	"strlen":  {{pointer: 1, returned: true, plus: 1}},
+	"strnlen": {{pointer: 1, count: 2, returned: true, plus: 1}},
+	"strcmp":  {reads(1), reads(2)},
+	"strncmp": {reads(1, 3).firstByte(), reads(2, 3).firstByte()},
+	"strchr":  {reads(1)},
+	"strstr":  {reads(2)},
+	"strdup":  {reads(1)},
+	"strndup": {reads(1, 2).firstByte()},
+	"puts":    {reads(1)},
+	"fputs":   {reads(1)},
+	"atoi":    {reads(1)},
+	"strtol":  {reads(1)},
+
+	"sprintf":  {writes(1).asPrinted()},
+	"snprintf": {writes(1, 2).asPrinted()},
+
+	"write":  {reads(2, 3)},
+	"read":   {writes(2, 3).asReturned()},
+	"fwrite": {reads(1, 3, 2)},
+	"fread":  {writes(1, 3, 2).asReturned()},
+
+	"getrandom":   {writes(1, 2).asReturned()},
+	"__fread_chk": {writes(1, 4, 3).asReturned()},
+}
+
+// libraryAliases are functions that access what others do.
+var libraryAliases = map[string]string{
+	"memmove": "memcpy", "mempcpy": "memcpy", "explicit_bzero": "bzero", "bcmp": "memcmp", "memrchr": "memchr",
+	"stpcpy": "strcpy", "stpncpy": "strncpy", "strcasecmp": "strcmp", "strncasecmp": "strncmp",
+	"strrchr": "strchr", "strchrnul": "strchr", "index": "strchr", "rindex": "strchr",
+	"atol": "atoi", "atoll": "atoi", "atof": "atoi", "strtoul": "strtol", "strtoll": "strtol", "strtoull": "strtol",
+	"strtod": "strtol", "strtof": "strtol",
+	"vsprintf": "sprintf", "vsnprintf": "snprintf", "fputs_unlocked": "fputs",
+	"send": "write", "sendto": "write", "pwrite": "write", "pwrite64": "write",
+	"recv": "read", "recvfrom": "read", "pread": "read", "pread64": "read",
+	"fwrite_unlocked": "fwrite", "fread_unlocked": "fread", "__fread_unlocked_chk": "__fread_chk",
+	"__strdup": "strdup", "__strndup": "strndup", "__isoc23_strtol": "strtol", "__isoc23_strtoul": "strtol",
+	"__isoc23_strtoll": "strtol", "__isoc23_strtoull": "strtol",
+}
+
+// libraryFunction returns what a function of the C library accesses, and its name without what a fortified
+// function (__memcpy_chk) adds.
+func libraryFunction(symbol string) (name string, ranges []memoryRange) {
+	name = symbol
+	if s, ok := strings.CutSuffix(symbol, "_chk"); ok {
+		name = strings.TrimPrefix(s, "__")
+	}
+	for _, n := range []string{symbol, name} {
+		if alias, ok := libraryAliases[n]; ok {
+			n = alias
+		}
+		if ranges = libraryRanges[n]; ranges != nil {
+			return strings.TrimPrefix(name, "__isoc23_"), ranges
+		}
+	}
+	return "", nil
+}
+
+// libraryCallee returns a function that returns the symbol of the function to which an instruction passes
+// control, if it is the C library's and accesses memory through its arguments.
+func (b *builder) libraryCallee() func(*insn.Inst) string {
+	f := b.plan.File
+	targets, slots := f.PLTTargets(), f.GOTSlots()
+	if f.Static() {
+		targets = b.importing().targets
+	}
+	return func(in *insn.Inst) string {
+		symbol := ""
+		switch in.Kind {
+		case insn.Call, insn.Jump, insn.CondJump:
+			symbol = targets[in.Target]
+		case insn.IndirectCall, insn.IndirectJump:
+			if in.NMem == 1 && in.Mem[0].Fixed {
+				symbol = slots[in.Mem[0].Addr]
+			}
+		}
+		if _, ranges := libraryFunction(symbol); ranges == nil {
+			return ""
+		}
+		return symbol
+	}
+}
+
+// libraryCalls plans the accesses by library functions that the file's own code calls. At most most sites are
+// planned in all.
+func (b *builder) libraryCalls(calls []pointer.Call, most int) error {
+	unseen := 0
+	for _, c := range calls {
+		if b.inStub(c.Addr) {
+			continue
+		}
+		name, ranges := libraryFunction(c.Callee)
+		for i := range ranges {
+			sites, err := b.rangeSites(c, &ranges[i])
+			if err != nil {
+				return err
+			}
+			if len(sites) == 0 || len(b.plan.Sites)+len(sites) > most {
+				unseen++
+				continue
+			}
+			for j := range sites {
+				sites[j].Callee = name
+				b.sitesAt[sites[j].Addr]++
+			}
+			b.plan.Sites = append(b.plan.Sites, sites...)
+		}
+	}
+	if unseen > 0 {
+		b.note("%d {access|accesses} by library functions that %s calls {is|are} not seen", unseen, path.Base(b.plan.File.Name()))
+	}
+	return nil
+}
+
+// inStub reports whether the jump at an address is that of a stub of the procedure linkage table.
+func (b *builder) inStub(jump uint64) bool {
+	for _, before := range []uint64{0, 1, 4, 5} { // the length of endbr64, and of a prefix
+		if b.stubs[jump-before] != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// rangeSites plans the probes of one access by a library function: one at the call or, where it is known only
+// once the function has returned what was accessed, one there that remembers the arguments and one behind. There
+// is none if the access cannot be observed.
+func (b *builder) rangeSites(c pointer.Call, r *memoryRange) ([]Site, error) {
+	if r.returned && c.Tail {
+		return nil, nil
+	}
+	at, err := b.image.Place(cheapsite.Want{At: c.Addr, Sense: cheapsite.After, Stop: func(addr uint64) bool { return addr != c.Addr }})
+	if err != nil || at.Class == cheapsite.Refused || b.sitesAt[at.Addr] >= bpf.MaxChain {
+		return nil, err
+	}
+	s := b.rangeSite(c, r, at)
+	if !r.returned {
+		return []Site{s}, nil
+	}
+	next := c.Addr + uint64(c.Len)
+	behind, err := b.image.Place(cheapsite.Want{
+		At: next, Sense: cheapsite.Before, Reads: insn.RegSet(0).With(b.resultRegister()).With(b.arch.SP()),
+		Stop: func(addr uint64) bool { return b.accessAt[addr] },
+	})
+	if err != nil || behind.Class == cheapsite.Refused || b.sitesAt[behind.Addr] >= bpf.MaxChain {
+		return nil, err
+	}
+	s.BPF.Access.Reach = uint8(bpf.ReachCalled)
+	done := b.rangeSite(c, r, behind)
+	done.BPF.SpDelta = int32(behind.SPDelta)
+	d := &done.BPF.Access
+	*d = bpf.AccessSite{Reach: uint8(bpf.ReachReturned), Home: int64(at.Addr - behind.Addr), Imm: uint64(r.plus), Width: 8}
+	if r.int {
+		d.Width = 4
+	}
+	return []Site{s, done}, nil
+}
+
+// rangeSite returns the site of a call that accesses a range.
+func (b *builder) rangeSite(c pointer.Call, r *memoryRange, where cheapsite.Site) Site {
+	s := newSite(c.Addr, where, "")
+	s.Program, s.Variable, s.Conditional, s.Argument = ProgramPointer, Unnamed, true, r.pointer
+	op := bpf.OpRead
+	if r.writes {
+		op = bpf.OpWrite
+	}
+	s.BPF = bpf.Site{Op: uint8(op), Action: uint8(bpf.ActionEmit), When: c.Cond}
+	s.BPF.ObjectFrom, s.BPF.ObjectReg = uint8(bpf.FromReg), uint8(b.argument(r.pointer))
+	d := &s.BPF.Access
+	d.Reach, d.Span = uint8(bpf.ReachRange), 1
+	if r.count > 0 {
+		d.Times = 1 + uint8(b.argument(r.count))
+	}
+	if r.size > 0 {
+		d.Extra = 1 + uint8(b.argument(r.size))
+	}
+	if r.first {
+		d.Stride = 1
+	}
+	return s
+}

@@ -1,0 +1,119 @@
+package probes
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// rangeText returns what the site of a call of a library function observes: the function, the operation, the
+// argument that points to the memory, and how many bytes.
+func rangeText(s *Site) string {
+	d := &s.BPF.Access
+	argument := func(plusOne uint8) int {
+		for i, r := range insn.AMD64.Arguments() {
+			if plusOne == 1+uint8(r) {
+				return i + 1
+			}
+		}
+		return 0
+	}
+	text := fmt.Sprintf("%s %v %d:", s.Callee, bpf.Op(s.BPF.Op), s.Argument)
+	switch bpf.Reach(d.Reach) {
+	case bpf.ReachReturned:
+		return text + fmt.Sprintf(" result+%d", d.Imm)
+	case bpf.ReachCalled:
+		text += " at most"
+	case bpf.ReachRange:
+	default:
+		return text + " ?"
+	}
+	if d.Times == 0 {
+		text += fmt.Sprintf(" %d", d.Span)
+	} else {
+		text += fmt.Sprintf(" #%d", argument(d.Times))
+	}
+	if d.Extra != 0 {
+		text += fmt.Sprintf("*#%d", argument(d.Extra))
+	}
+	if d.Stride != 0 {
+		text += fmt.Sprintf(" up to %d", d.Stride)
+	}
+	if s.BPF.When != 0 {
+		text += " if"
+	}
+	return text
+}
+
+// TestLibraryCalls checks what is planned for calls of library functions, however the program is linked: the calls
+// of a function that the program defines under such a name are its own.
+func TestLibraryCalls(t *testing.T) {
+	const head = "#define _GNU_SOURCE\n#include <stdio.h>\n#include <string.h>\n#include <unistd.h>\nint main(void) { return 0; }\n"
+	copies := []string{"memcpy read 2: #3", "memcpy write 1: #3"}
+	for _, x := range []struct {
+		name, source string
+		args         []string
+		want         []string
+	}{
+		{"called", "void *f(char *a, char *b, long n) { memcpy(a, b, n); return a + 1; }", nil, copies},
+		{"called without a stub", "void *f(char *a, char *b, long n) { memcpy(a, b, n); return a + 1; }", []string{"-fno-plt"}, copies},
+		{"called last", "void *f(char *a, char *b, long n) { return memcpy(a, b, n); }", []string{"-O2"}, copies},
+		{"called last without a stub", "void *f(char *a, char *b, long n) { return memcpy(a, b, n); }", []string{"-O2", "-fno-plt"}, copies},
+		{"static", "void *f(char *a, char *b, long n) { memcpy(a, b, n); return a + 1; }", []string{"-static"}, copies},
+		{"fortified", "char t[8]; void f(char *b, long n) { memcpy(t, b, n); }", []string{"-O2", "-D_FORTIFY_SOURCE=2"}, copies},
+		{"its own", "__attribute__((noinline)) void *mempcpy(void *a, const void *b, unsigned long n) { *(char *)a = 1; return a; } void *f(char *a, char *b, long n) { return (char *)mempcpy(a, b, n) + 1; }", []string{"-fno-builtin"}, nil},
+		{"first byte", "int f(char *a, char *b, long n) { return memcmp(a, b, n) + strcmp(a, b); }", []string{"-fno-builtin"},
+			[]string{"memcmp read 1: #3 up to 1", "memcmp read 2: #3 up to 1", "strcmp read 1: 1", "strcmp read 2: 1"}},
+		{"once returned", "int f(int d, char *a, long n, FILE *s) { return read(d, a, n) + fread(a, 4, n, s) + snprintf(a, n, \"%d\", d); }", []string{"-fno-builtin"},
+			[]string{"read write 2: at most #3", "read write 2: result+0", "fread write 1: at most #3*#2", "fread write 1: result+0", "snprintf write 1: at most #2", "snprintf write 1: result+1"}},
+		{"returns to its caller's caller", "long f(int d, char *a, long n) { return read(d, a, n); }", []string{"-O2"}, nil},
+		{"at the start", "int f(int d, char *a, long n, FILE *s) { return write(d, a, n) + fwrite(a, 4, n, s); }", []string{"-fno-builtin"},
+			[]string{"write read 2: #3", "fwrite read 1: #3*#2"}},
+		{"by a pointer", "void *f(void *(*copy)(void *, const void *, unsigned long), char *a, char *b) { return (char *)copy(a, b, 4) + 1; }", nil, nil},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			p := plan(t, build(t, "gcc", head+x.source, append([]string{"-O1", "-g"}, x.args...)...), Options{Atomics: true, Pointers: true})
+			var got []string
+			for i := range p.Sites {
+				if s := &p.Sites[i]; s.Callee != "" && s.Function == "f" {
+					got = append(got, rangeText(s))
+				}
+			}
+			if diff := cmp.Diff(x.want, got); diff != "" {
+				t.Errorf("%s (notes: %q)", diff, p.Notes)
+			}
+		})
+	}
+	t.Run("default", func(t *testing.T) {
+		p := plan(t, build(t, "gcc", head+"void *f(char *a, char *b, long n) { memcpy(a, b, n); return a + 1; }", "-O1", "-g"), Options{Atomics: true})
+		for i := range p.Sites {
+			if p.Sites[i].Callee != "" {
+				t.Errorf("a site of %s, though accesses through pointers are not asked for", p.Sites[i].Callee)
+			}
+		}
+	})
+}
+
+// TestLibraryFunctions checks the names of the table.
+func TestLibraryFunctions(t *testing.T) {
+	for symbol, want := range map[string]string{
+		"memcpy": "memcpy", "__memcpy_chk": "memcpy", "memmove": "memmove", "__explicit_bzero_chk": "explicit_bzero", "__fread_chk": "fread",
+		"__isoc23_strtol": "strtol", "__vsnprintf_chk": "vsnprintf", "memcpyx": "", "": "", "_chk": "", "malloc": "", "pthread_mutex_lock": "",
+	} {
+		if name, _ := libraryFunction(symbol); name != want {
+			t.Errorf("%s is %q, want %q", symbol, name, want)
+		}
+	}
+	for alias, name := range libraryAliases {
+		if libraryRanges[name] == nil {
+			t.Errorf("%s is an alias of %s, which is not there", alias, name)
+		}
+	}
+	if _, ranges := libraryFunction("__fread_chk"); ranges[0].count != 4 || ranges[0].size != 3 {
+		t.Errorf("__fread_chk has the arguments of fread: %+v", ranges)
+	}
+}
