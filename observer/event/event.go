@@ -38,6 +38,10 @@ type Frame struct {
 // name of the system call, as "read(2)".
 const KernelModule = "[kernel]"
 
+// LibraryModule is the module of a frame for what a library function did that was observed where it was
+// called, as memcpy.
+const LibraryModule = "[library]"
+
 // Op is the operation of a thread.
 type Op uint8
 
@@ -175,7 +179,7 @@ const (
 )
 
 // Flags qualify an event.
-type Flags uint16
+type Flags uint32
 
 // The flags. Their bits are part of the trace format.
 const (
@@ -223,9 +227,38 @@ const (
 	// shows which one. Of a Read: its thread at most prints the value.
 	ResultUnused
 	// Freed: this inferred Destroy is the end of the memory that the object was in, by the thread, at
-	// the call stack of the event.
+	// the call stack of the event. This Write, of a variable behind a pointer, is that call.
 	Freed
+	// Given: another thread than that of this access of a field allocated the memory of the object.
+	Given
+	// Past: this access was made at Time, before the events around it, and stands where it was recorded.
+	// Its place is behind the last event of its thread that is not later.
+	Past
+	// PerhapsAtomic: this plain load or store, of a variable behind a pointer, may be one of an atomic built-in or
+	// type, which machine code does not show. It is taken to be atomic where the other access of a pair is.
+	PerhapsAtomic
+	// Polled: this Read is in a loop that waits for the value. If it is one of an atomic built-in, which
+	// machine code does not show, it is no race.
+	Polled
+
+	endFlags // the bit above those of all flags
 )
+
+// AllFlags has the bits of all flags.
+const AllFlags = endFlags - 1
+
+// BothAtomic reports whether two accesses of a variable, with these flags, do not race because both are
+// atomic, or because one is and the other may be.
+func BothAtomic(a, b Flags) bool {
+	const atomic = Atomic | PerhapsAtomic
+	return (a|b)&Atomic != 0 && a&atomic != 0 && b&atomic != 0
+}
+
+// RacesAsMuch reports whether an access with flags a races with whatever one with flags b would race with,
+// as far as that depends on which accesses are atomic.
+func RacesAsMuch(a, b Flags) bool {
+	return (a&Atomic == 0 || b&Atomic != 0) && (a&PerhapsAtomic == 0 || b&(Atomic|PerhapsAtomic) != 0)
+}
 
 // Epoch counts the events of one clock slot, from 1.
 type Epoch uint32

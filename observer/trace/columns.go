@@ -33,7 +33,7 @@ const (
 // cacheIndex returns the index of the only cache entry that may hold the kind.
 func (k *eventKind) cacheIndex() uint64 {
 	h := uint64(k.thread)<<32 | uint64(k.object)
-	h = h*0x9e3779b97f4a7c15 ^ (uint64(k.stack)<<32 | uint64(k.op)<<16 | uint64(k.flags))
+	h = h*0x9e3779b97f4a7c15 ^ (uint64(k.stack)<<32 | uint64(k.op)<<24 | uint64(k.flags))
 	h = h*0x9e3779b97f4a7c15 ^ (uint64(k.object2)<<32 | uint64(k.peer) ^ uint64(k.fn)<<8)
 	h *= 0x9e3779b97f4a7c15
 	return h >> (64 - kindCacheBits)

@@ -232,7 +232,7 @@ func (r *Reader) define() error {
 	switch {
 	case c.bad:
 		why = "the block has less than its events need"
-	case k.op == event.None || k.op >= event.NumOps || flags > 1<<16-1:
+	case k.op == event.None || k.op >= event.NumOps || flags > uint32(event.AllFlags):
 		why = fmt.Sprintf("unknown operation %d, flags %#x: a newer program wrote it", k.op, flags)
 	case k.thread == 0 || k.thread > threads || k.peer > threads:
 		why = fmt.Sprintf("threads %d and %d of %d", k.thread, k.peer, threads)

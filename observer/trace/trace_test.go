@@ -232,7 +232,7 @@ func randomRun(t *rapid.T) (sample, []int) {
 	for range rapid.IntRange(0, 30).Draw(t, "events") {
 		seq += rapid.SampledFrom([]uint64{1, 1, 1, 1, 1, 5}).Draw(t, "step")
 		e := event.Event{Seq: seq, Time: word.Draw(t, "time"), Op: event.Op(rapid.IntRange(1, int(event.NumOps)-1).Draw(t, "op")),
-			Kind: event.Kind(rapid.Byte().Draw(t, "kind")), Flags: event.Flags(rapid.Uint16().Draw(t, "flags")), Stack: stack.Draw(t, "stack"),
+			Kind: event.Kind(rapid.Byte().Draw(t, "kind")), Flags: event.Flags(rapid.Uint32Max(uint32(event.AllFlags)).Draw(t, "flags")), Stack: stack.Draw(t, "stack"),
 			Thread: event.ThreadID(rapid.IntRange(1, nThreads).Draw(t, "thread")), Peer: event.ThreadID(rapid.IntRange(1, nThreads).Draw(t, "peer")),
 			Object: event.ObjectID(rapid.IntRange(1, nObjects).Draw(t, "object")), Object2: event.ObjectID(rapid.IntRange(0, nObjects).Draw(t, "object2"))}
 		if e.Flags&event.HasValue != 0 {

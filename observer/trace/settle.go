@@ -1,0 +1,103 @@
+package trace
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
+)
+
+// Settled is a source whose events with flag Past stand where they were made, and have their own
+// numbers.
+type Settled struct {
+	Source
+	past     map[event.ThreadID][]event.Event // by time; those that have not been returned
+	ready    []event.Event                    // to be returned next, from next on
+	next     int
+	last     uint64   // number of the last event that was returned
+	late     []uint64 // numbers, in Source, of the events with flag Past; ascending
+	inserted []uint64 // numbers, in Source, of the events before which they were put
+}
+
+// Settle returns a source of the events of again in which the accesses of the past stand in their
+// places: each behind the last event of its thread that is not later. first is a source of the same
+// events, which is read to its end. An error of it is left to again, which has it at the same event.
+func Settle(first, again Source) *Settled {
+	s := &Settled{Source: again, past: map[event.ThreadID][]event.Event{}}
+	var e event.Event
+	for first.Next(&e) == nil {
+		if e.Flags&event.Past != 0 {
+			s.past[e.Thread] = append(s.past[e.Thread], e)
+		}
+	}
+	for _, of := range s.past {
+		slices.SortStableFunc(of, func(a, b event.Event) int { return cmp.Compare(a.Time, b.Time) })
+	}
+	return s
+}
+
+// Next implements Source.
+func (s *Settled) Next(e *event.Event) error {
+	for s.next == len(s.ready) {
+		s.ready, s.next = s.ready[:0], 0
+		if err := s.Source.Next(e); err != nil {
+			return err
+		}
+		s.take(e)
+	}
+	*e = s.ready[s.next]
+	s.next++
+	e.Flags &^= event.Past
+	s.last++
+	e.Seq = s.last
+	return nil
+}
+
+// take makes an event of the source ready, and before it the accesses of the past that come before
+// it: at the latest where they were recorded, and never before their thread begins.
+func (s *Settled) take(e *event.Event) {
+	late := e.Flags&event.Past != 0
+	past := s.past[e.Thread]
+	for len(past) > 0 && e.Op != event.Begin && (past[0].Time < e.Time || late && past[0].Time == e.Time) {
+		s.ready = append(s.ready, past[0])
+		s.inserted = append(s.inserted, e.Seq)
+		past = past[1:]
+	}
+	s.past[e.Thread] = past
+	if late {
+		s.late = append(s.late, e.Seq)
+		return
+	}
+	s.ready = append(s.ready, *e)
+}
+
+// Cut returns where the trace is cut short; nil if it is whole, or the source is no trace.
+func (s *Settled) Cut() *Cut {
+	c, ok := s.Source.(interface{ Cut() *Cut })
+	if !ok {
+		return nil
+	}
+	cut := c.Cut()
+	if cut == nil {
+		return nil
+	}
+	settled := *cut
+	settled.After = s.Number(cut.After)
+	return &settled
+}
+
+// Number returns the number that an event of the original source has in this one, once all events have
+// been returned.
+func (s *Settled) Number(seq uint64) uint64 {
+	late, _ := slices.BinarySearch(s.late, seq)
+	inserted, _ := slices.BinarySearch(s.inserted, seq+1)
+	return seq + uint64(inserted) - uint64(late)
+}
+
+// Summary implements Source.
+func (s *Settled) Summary() (sum run.Summary, whole bool) {
+	sum, whole = s.Source.Summary()
+	sum.Renumber(s.Number)
+	return sum, whole
+}
