@@ -155,7 +155,7 @@ type waiter struct {
 }
 
 func (o *Observer) waiter(b BlockedThread) waiter {
-	w := waiter{record: bpf.Record{Time: o.now, Tid: b.TID, Tgid: b.TGID, Object: b.Addr, Stack: uint32(o.addFoundStack(b))}}
+	w := waiter{record: bpf.Record{Time: o.now, Tid: b.TID, Tgid: b.TGID, Object: b.Addr, Stack: uint32(o.addFoundStack(Stack{TGID: b.TGID, Found: b.Stack}))}}
 	w.thread = o.thread(&w.record)
 	if info := o.names.threads[w.thread.id]; info != nil && info.StartAddr == 0 && b.TID != b.TGID {
 		info.StartAddr = b.Start
@@ -194,14 +194,14 @@ func (o *Observer) held(t *thread, obj *object, op event.Op, stack event.StackID
 // from 1.
 const firstFoundStack = 1 << 31
 
-// addFoundStack stores the call stack of a waiting thread and returns its new ID; 0 if the
-// thread has no call stack or maxStacks are stored already.
-func (o *Observer) addFoundStack(b BlockedThread) event.StackID {
-	if len(b.Stack) == 0 || len(o.stacks) >= maxStacks {
+// addFoundStack stores a call stack that no record has and returns its new ID; 0 if it is empty, or
+// maxStacks are stored already.
+func (o *Observer) addFoundStack(s Stack) event.StackID {
+	if len(s.Found) == 0 || len(o.stacks) >= maxStacks {
 		return 0
 	}
 	o.foundStacks++
 	id := event.StackID(firstFoundStack + o.foundStacks)
-	o.stacks[id] = Stack{TGID: b.TGID, Found: b.Stack}
+	o.stacks[id] = s
 	return id
 }

@@ -49,6 +49,8 @@ const (
 	doubtOwner
 	doubtUnderWay
 	doubtOutside
+	doubtShared
+	doubtRelease
 )
 
 // doubtText describes each doubt.
@@ -64,6 +66,8 @@ var doubtText = map[bpf.Doubt]string{
 	doubtOwner:       "a robust mutex of an owner whose death is not observed",
 	doubtUnderWay:    "a call that was under way when the observation began",
 	doubtOutside:     "a receive from a process that is not observed",
+	doubtShared:      "an atomic access of memory that is shared by its mapping",
+	doubtRelease:     "a lock of which a release was not seen",
 }
 
 // maxReturns bounds the returns of one kind that are kept. After so many, each event may be behind

@@ -33,10 +33,14 @@ var testSites = []SiteInfo{
 	{Kind: event.KindRWLock, RecordsLockKind: true},
 	{Kind: event.KindMutex, ReportsOwnerDead: true}, {Kind: event.KindCond, ReportsOwnerDead: true},
 	{Kind: event.KindMutex, Marks: true}, {Kind: event.KindCond, Marks: true, CountsWaiters: true},
+	{Variable: "state of struct conn", Field: true, Inside: 8},
+	{Pointer: true, Sync: &Sync{How: bpf.ValuesBoth, Width: 8}},
+	{Pointer: true, Flags: event.Atomic, Sync: &Sync{How: bpf.ValuesBoth, Width: 4}},
+	{Variable: "c", Bytes: 1}, {Variable: "s", Bytes: 2}, {Variable: "i", Bytes: 4}, {Variable: "l", Bytes: 8},
 }
 
 var siteNames = map[string]uint32{
-	"mutex": 1, "rwlock": 2, "spin": 3, "cond": 4, "barrier": 5, "sem": 6, "once": 7, "try": 8, "var": 9, "checked": 10, "atomic": 11, "bits": 12, "made": 13, "robust": 14, "waits": 15, "marks": 16, "counts": 17, "none": 0,
+	"mutex": 1, "rwlock": 2, "spin": 3, "cond": 4, "barrier": 5, "sem": 6, "once": 7, "try": 8, "var": 9, "checked": 10, "atomic": 11, "bits": 12, "made": 13, "robust": 14, "waits": 15, "marks": 16, "counts": 17, "field": 18, "pointer": 19, "half": 20, "char": 21, "short": 22, "int": 23, "long": 24, "none": 0,
 }
 
 var usualSite = map[bpf.Op]string{
@@ -129,7 +133,13 @@ func setField(tb testing.TB, r *bpf.Record, field string) {
 		r.Value = number(tb, value)
 	case "sp":
 		r.Sp = number(tb, value)
-	case "entered":
+	case "orders": // the value of a load or store, or what an update wrote
+		r.Flags |= bpf.RecOrders | bpf.RecValue
+		r.Value = number(tb, value)
+	case "past": // the time of the access
+		r.Flags |= bpf.RecPast
+		r.Value = number(tb, value)
+	case "entered", "bytes":
 		r.Extra = number(tb, value)
 	case "time":
 		r.Time = number(tb, value)
@@ -170,7 +180,7 @@ var flagNames = []struct {
 	name string
 }{
 	{event.Try, "try"}, {event.TimedOut, "timed-out"}, {event.Atomic, "atomic"}, {event.InCondWait, "in-wait"}, {event.Inferred, "inferred"},
-	{event.NoSource, "no-source"}, {event.Freed, "freed"},
+	{event.NoSource, "no-source"}, {event.Freed, "freed"}, {event.Given, "given"}, {event.Past, "past"},
 	{event.AfterHole, "after-hole"}, {event.Kernel, "kernel"},
 }
 

@@ -121,10 +121,36 @@ func (o *Observer) freed(t *thread, h *heap, r *bpf.Record) {
 	if r.Result != 0 {
 		free = nil
 		t.process.leaveWithin(r.Object, r.Object+size)
+	} else {
+		o.freesWords(t, h, r, size)
 	}
 	o.endWithin(t, h, free, r.Object, size)
 	if r.Result == unloads {
 		t.process.unloaded(r.Object, r.Object+size, o.stats.Events)
+	}
+}
+
+// maxFreesWords bounds the events of one call that frees memory.
+const maxFreesWords = 64
+
+// freesWords sends a write, with flag Freed, of each variable behind a pointer in a block that t frees and that
+// another thread has accessed: their accesses race with the free unless something orders them.
+func (o *Observer) freesWords(t *thread, h *heap, free *bpf.Record, size uint64) {
+	at, end, sent := free.Object, free.Object+size, 0
+	for sent < maxFreesWords && at < end {
+		next, _, ok := h.live.next(at, end)
+		if !ok {
+			return
+		}
+		at = next + 1
+		v := t.process.vars[next]
+		if v == nil || !slices.ContainsFunc(v.past, func(a pastAccess) bool { return a.thread != t }) {
+			continue
+		}
+		e := o.begin(t, free, event.Write)
+		e.Object, e.Kind, e.Flags = v.id, v.kind, event.Freed
+		o.send()
+		sent++
 	}
 }
 
@@ -186,6 +212,7 @@ func (o *Observer) moved(t *thread, h *heap, r *bpf.Record) {
 	}
 	if old == nil || r.Object != from {
 		if old != nil {
+			o.freesWords(t, h, &bpf.Record{Object: from, Stack: r.Stack}, old.size)
 			o.endWithin(t, h, nil, from, old.size)
 		}
 		if r.Object != 0 {

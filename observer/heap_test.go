@@ -2,6 +2,7 @@ package observer
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -96,6 +97,51 @@ func TestEndsOfMemory(t *testing.T) {
 				t.Errorf("no run: %q", l.broken)
 			}
 		})
+	}
+}
+
+// TestGiven checks which accesses of a field are said to be of memory that another thread allocated.
+func TestGiven(t *testing.T) {
+	for _, c := range []struct {
+		name, records string
+		given         []bool // of each access
+	}{
+		{"no block is known", `
+			1 write B kind=field
+			2 write B kind=field`, []bool{false, false}},
+		{"allocated by 1", `
+			1 alloc A leave size=0x2000
+			1 write B kind=field
+			2 write B kind=field
+			1 read B kind=field`, []bool{false, true, false}},
+		{"allocated by 1, first accessed by 2", `
+			1 alloc A leave size=0x2000
+			2 write B kind=field
+			1 read B kind=field`, []bool{true, false}},
+		{"freed, and allocated by 2", `
+			1 alloc A leave size=0x2000
+			2 write B kind=field
+			1 free A size=0x2000
+			2 alloc A leave size=0x2000
+			2 write B kind=field
+			1 write B kind=field`, []bool{true, false, true}},
+		{"a variable that is no field", `
+			1 alloc A leave size=0x2000
+			2 write B`, []bool{false}},
+	} {
+		l := newListener()
+		for _, r := range parseRecords(t, c.records) {
+			l.o.Record(&r)
+		}
+		var given []bool
+		for _, line := range l.lines {
+			if strings.Contains(line, " write ") || strings.Contains(line, " read ") {
+				given = append(given, strings.Contains(line, " given"))
+			}
+		}
+		if !slices.Equal(given, c.given) {
+			t.Errorf("%s: %v, want %v: %q", c.name, given, c.given, l.lines)
+		}
 	}
 }
 

@@ -77,11 +77,11 @@ func (o *Observer) noticeSent(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
 	switch key := (channelKey{object: r.Object, kind: kind}); kind {
 	case bpf.ChannelSignal:
 		if key.tgid = uint32(r.Value >> 32); key.tgid == 0 {
-			o.tellsOutside(t)
+			o.notifiesOutside(t)
 			return
 		}
 		if o.processes[key.tgid] == nil { // a child that is not observed
-			o.tellsOutside(t)
+			o.notifiesOutside(t)
 		}
 		if tid := uint32(r.Value); tid != 0 {
 			key.object, key.tgid = key.object|forThread, tid
@@ -402,12 +402,7 @@ func (o *Observer) emitProcessEnd(t *thread, r *bpf.Record) {
 	}
 	key := channelKey{object: own.Object, kind: bpf.ChannelChild}
 	o.emitSendOn(t, &own, key)
-	if !slices.Contains(o.notices.ends, key) {
-		o.notices.ends = append(o.notices.ends, key)
-	}
-	if n := len(o.notices.ends) - maxEnds; n > 0 {
-		o.notices.ends = slices.Delete(o.notices.ends, 0, n)
-	}
+	o.notices.ends = withEnd(o.notices.ends, key)
 	o.childEnded(t.process.parent, key)
 }
 
@@ -428,12 +423,18 @@ func (o *Observer) childEnded(parent uint32, key channelKey) {
 		o.notices.children[parent] = c
 	}
 	c.due++
-	if !slices.Contains(c.keys, key) {
-		c.keys = append(c.keys, key)
+	c.keys = withEnd(c.keys, key)
+}
+
+// withEnd adds the end of a process to the last maxEnds.
+func withEnd(ends []channelKey, key channelKey) []channelKey {
+	if slices.Contains(ends, key) {
+		return ends
 	}
-	if n := len(c.keys) - maxEnds; n > 0 {
-		c.keys = slices.Delete(c.keys, 0, n)
+	if len(ends) == maxEnds {
+		ends = slices.Delete(ends, 0, 1)
 	}
+	return append(ends, key)
 }
 
 // receiveChildEnds sends a Receive from the end of each of the last children of the process of t, whose

@@ -73,7 +73,7 @@ func watches(tid uint32, set, data uint64, kind bpf.ChannelKind, object uint64) 
 // effect is that of the call of thread 11, and only then.
 func TestNotices(t *testing.T) {
 	const process, thread12, thread13 = 1 << 32, 1<<32 | 12, 1<<32 | 13
-	const outsider = "a receive from a process that is not observed"
+	const received = "a receive from a process that is not observed"
 	for _, c := range []struct {
 		name    string
 		records []noticeRecord
@@ -127,12 +127,12 @@ func TestNotices(t *testing.T) {
 		{"spliced by a call under way, and ready", []noticeRecord{enters(13, 7), sends(13, bpf.ChannelPipe, 8, 1), sends(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelPipe|bpf.ChannelReady, 8, 0)}, true, ""},
 		{"spliced by a call that has returned", []noticeRecord{enters(13, 7), sends(13, bpf.ChannelPipe, 8, 1), sends(11, bpf.ChannelPipe, 7, 1), comes(13, bpf.ChannelPipe, 7, 1), returns(13, bpf.ChannelPipe, 8, 1), comes(12, bpf.ChannelPipe, 8, 1)}, true, ""},
 		{"spliced before", []noticeRecord{enters(13, 7), sends(13, bpf.ChannelPipe, 8, 1), comes(13, bpf.ChannelPipe, 7, 1), returns(13, bpf.ChannelPipe, 8, 1), sends(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelPipe, 8, 1)}, false, ""},
-		{"an answer from outside", []noticeRecord{sends(11, bpf.ChannelPipe, 7, 1), returns(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelPipe, 8, 1)}, false, outsider},
-		{"an answer from outside that is ready", []noticeRecord{sends(11, bpf.ChannelSocket, 7, 1), returns(11, bpf.ChannelSocket, 7, 1), comes(12, bpf.ChannelSocket|bpf.ChannelReady, 8, 0)}, false, outsider},
-		{"an answer to a signal", []noticeRecord{sends(11, bpf.ChannelSignal, 10, 0), comes(12, bpf.ChannelSocket, 8, 1)}, false, outsider},
-		{"a connection from outside", []noticeRecord{sends(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelListener, 9, 0)}, false, outsider},
+		{"an answer from outside", []noticeRecord{sends(11, bpf.ChannelPipe, 7, 1), returns(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelPipe, 8, 1)}, false, received},
+		{"an answer from outside that is ready", []noticeRecord{sends(11, bpf.ChannelSocket, 7, 1), returns(11, bpf.ChannelSocket, 7, 1), comes(12, bpf.ChannelSocket|bpf.ChannelReady, 8, 0)}, false, received},
+		{"an answer to a signal", []noticeRecord{sends(11, bpf.ChannelSignal, 10, 0), comes(12, bpf.ChannelSocket, 8, 1)}, false, received},
+		{"a connection from outside", []noticeRecord{sends(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelListener, 9, 0)}, false, received},
 		{"a connection from afar", []noticeRecord{sends(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelListener|bpf.ChannelFar, 9, 0)}, false, ""},
-		{"bytes from outside behind others", []noticeRecord{sends(13, bpf.ChannelPipe, 8, 1), returns(13, bpf.ChannelPipe, 8, 1), sends(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelPipe, 8, 2)}, false, outsider},
+		{"bytes from outside behind others", []noticeRecord{sends(13, bpf.ChannelPipe, 8, 1), returns(13, bpf.ChannelPipe, 8, 1), sends(11, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelPipe, 8, 2)}, false, received},
 		{"a request from outside", []noticeRecord{comes(12, bpf.ChannelPipe, 8, 1)}, false, ""},
 		{"an answer to the same thread", []noticeRecord{sends(12, bpf.ChannelPipe, 7, 1), returns(12, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelPipe, 8, 1)}, false, ""},
 		{"a request from outside after a message", []noticeRecord{sends(11, bpf.ChannelPipe, 7, 1), returns(11, bpf.ChannelPipe, 7, 1), comes(13, bpf.ChannelPipe, 7, 1), comes(12, bpf.ChannelPipe, 8, 1)}, false, ""},

@@ -19,6 +19,7 @@ type object struct {
 	holderUncertain  bool      // its holder is uncertain: it was destroyed or initialised while held, or a release is missing
 	initialised      bool      // its initialisation was recorded
 	private          bool      // that initialisation made it for this process only
+	inlined          bool      // the accesses of its word show who acquires and releases it, no calls
 	kindReported     bool      // an event has reported the kind of the rwlock
 	ended            bool      // its lifetime is over
 	holder           *thread   // the thread that holds it exclusively; nil: none
@@ -53,13 +54,13 @@ func (o *Observer) object(t *thread, r *bpf.Record, kind event.Kind) *object {
 }
 
 func (o *Observer) objectAt(t *thread, r *bpf.Record, addr uint64, kind event.Kind) *object {
-	obj := o.liveObject(t.process, addr)
+	obj := o.objectOrAlias(t.process, addr)
 	if obj == nil {
 		o.emitReused(t, r, addr)
 		return o.newObject(t, r, addr, kind)
 	}
 	obj.initBy = nil
-	if !obj.kindKnown || addr != r.Object {
+	if !obj.kindKnown || obj.addr != r.Object {
 		return obj
 	}
 	if k := o.site(r).Kind; k != event.KindUnknown && k != obj.kind {
@@ -68,6 +69,15 @@ func (o *Observer) objectAt(t *thread, r *bpf.Record, addr uint64, kind event.Ki
 		return o.newObject(t, r, addr, kind)
 	}
 	return obj
+}
+
+// objectOrAlias finds the live object at an address, or used at another address of the same memory; nil if
+// there is none.
+func (o *Observer) objectOrAlias(p *process, addr uint64) *object {
+	if obj := o.liveObject(p, addr); obj != nil {
+		return obj
+	}
+	return o.aliased(p, addr)
 }
 
 // liveObject finds the live object at an address, nil if there is none.
@@ -133,7 +143,7 @@ func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 		return
 	}
 	doubted, again := false, event.ObjectID(0)
-	if old := t.process.objects[r.Object]; old != nil {
+	if old := o.objectOrAlias(t.process, r.Object); old != nil {
 		doubted = old.held()
 		if old.initBy == t && r.Sp < old.initSp {
 			return // a call within the recorded one: glibc's mtx_init calls pthread_mutex_init
@@ -162,7 +172,7 @@ func (o *Observer) destroys(t *thread, r *bpf.Record) {
 	if t.insideLastCall(r) {
 		return
 	}
-	if obj := t.process.objects[r.Object]; obj != nil {
+	if obj := o.objectOrAlias(t.process, r.Object); obj != nil {
 		o.endObject(t, r, obj)
 	} else {
 		o.destroyedAgain(t, r)

@@ -74,11 +74,22 @@ type SiteInfo struct {
 	Func *event.Func
 	// Sync, if not nil, describes an access that synchronises.
 	Sync *Sync
+	// Lock is what the access is for, if code of an inlined lock makes it.
+	Lock LockUse
 	// Parts, if not nil, returns the parts of the array Variable that an access at an
 	// offset touches. The offset counts bytes from the beginning of the array; it is Extra
 	// of the record.
 	Parts func(offset uint64) []Part
-	array string // name of the array, at a site made for one of its elements
+	// Bytes is the size of the variable, if accesses of its memory through pointers are recorded too; else 0.
+	Bytes uint8
+	// Pointer reports that the site is of an access through a pointer: the record has the word and,
+	// in Extra, the bytes of it that are touched.
+	Pointer bool
+	// ordering is this, of an access through a pointer that orders threads, and parts of one that touches
+	// several variables; nil: there was none yet.
+	ordering *SiteInfo
+	parts    []*SiteInfo
+	array    string // name of the array, at a site made for one of its elements
 }
 
 // Part is a part of an array that an access touches.
@@ -87,6 +98,7 @@ type Part struct {
 	Name   string
 	Form   *event.Form // nil if unknown
 	Whole  bool        // the access touches all of this part and nothing else
+	Bytes  uint8       // as SiteInfo.Bytes
 }
 
 // Options configure an Observer.
@@ -102,8 +114,8 @@ type Options struct {
 	// Follow reports that forked processes are observed too.
 	Follow bool
 	// SharedMemory returns the memory of a process that its children share with it, when it has forked
-	// one. Nil: they share none.
-	SharedMemory func(tgid uint32) []Range
+	// one, and that it may have mapped twice. Nil: there is none.
+	SharedMemory func(tgid uint32) []SharedMapping
 	// CheckIn returns SiteInfo.Check for a site in a forked process, which may run another
 	// program. Nil: forked processes have the value of the first process.
 	CheckIn func(tgid, index uint32) uint64
@@ -116,6 +128,12 @@ type Options struct {
 	// the system call instruction, caller the word on top of the stack. Nil: no call is the
 	// program's own.
 	Futex func(tgid uint32, ip, caller uint64) bool
+	// Past receives accesses that were made before the last event, and are recorded only now, with flag
+	// Past. Nil: they are lost.
+	Past func(*event.Event)
+	// SiteAddr returns the address, in a process, of the instruction that a site observes; 0 if it is
+	// not known. Nil: none is.
+	SiteAddr func(tgid, index uint32) uint64
 	// Touch classifies an access that a hardware watchpoint saw. Nil: no access can be
 	// classified.
 	Touch func(Trap) Touch
@@ -159,8 +177,10 @@ type Observer struct {
 	// inner is the number of acquisitions at inner levels, which make no events.
 	inner uint64
 	stats Stats
-	ev    event.Event // reused for all
-	args  [event.MaxArgs]uint64
+	// formerLocks is FormerLocks.
+	formerLocks uint64
+	ev          event.Event // reused for all
+	args        [event.MaxArgs]uint64
 
 	now         uint64             // time of the current record, ns of CLOCK_MONOTONIC
 	startTime   uint64             // calls and accesses before this time are ignored; see StartAt
@@ -174,9 +194,12 @@ type Observer struct {
 
 	foundStacks uint32 // number of call stacks stored for threads found waiting; see Blocked
 
-	partRecord    bpf.Record      // scratch record of an access to one part of an array; see parts
-	unknown       SiteInfo        // returned by site for an unknown index
-	accessedNames map[string]bool // those SiteInfo.Variable that were accessed
+	gone          map[uint32]*thread          // the last thread that has ended, by the kernel's id
+	siteStacks    map[sitePlace]event.StackID // of accesses of the past
+	touchedParts  []wordPart                  // scratch: result of wordParts
+	partRecord    bpf.Record                  // scratch record of an access to one part of an array; see parts
+	unknown       SiteInfo                    // returned by site for an unknown index
+	accessedNames map[string]bool             // those SiteInfo.Variable that were accessed
 	funcs         funcs
 	channels      channels
 	notices       notices
@@ -299,6 +322,10 @@ func (o *Observer) handle(r *bpf.Record, args *[event.MaxArgs]uint64) {
 		o.changeID(r)
 	case bpf.Op(r.Op) == bpf.OpExit && o.threads[r.Tid] == nil:
 		return // the observer ended the thread when it was joined
+	}
+	if r.Flags&bpf.RecPast != 0 {
+		o.past(r)
+		return
 	}
 	t := o.thread(r)
 	if bpf.Op(r.Op) == bpf.OpHole {

@@ -1187,7 +1187,7 @@ func TestSharedMemory(t *testing.T) {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
 			l := newListener()
 			l.o.opts.Follow = true
-			l.o.opts.SharedMemory = func(uint32) []Range { return []Range{{'S' << 12, 'S'<<12 + 0x1000}} }
+			l.o.opts.SharedMemory = func(uint32) []SharedMapping { return []SharedMapping{{Range: Range{'S' << 12, 'S'<<12 + 0x1000}}} }
 			c.checkWith(t, l)
 		})
 	}

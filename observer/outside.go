@@ -58,12 +58,12 @@ func (o *Observer) unmarkOutside(c *channel) {
 	c.outside = outside{}
 }
 
-// tellsOutside records that t makes a process that is not observed, or sends it a signal.
-func (o *Observer) tellsOutside(t *thread) {
-	if o.names.lastThread < 2 || t.toldOutside {
+// notifiesOutside records that t makes a process that is not observed, or sends it a signal.
+func (o *Observer) notifiesOutside(t *thread) {
+	if o.names.lastThread < 2 || t.notifiedOutside {
 		return
 	}
-	t.toldOutside = true
+	t.notifiedOutside = true
 	t.outside++
 	o.channels.outside++
 }

@@ -15,12 +15,16 @@ type process struct {
 	leader         *thread            // the thread that runs or ran main; nil after it was joined
 	objects        map[uint64]*object // live, by address
 	regions        []*region          // memory that it shares with other processes
+	aliases        aliases
 	vars           map[uint64]*variable
+	words          map[uint64]*word     // of accesses through pointers
+	namedWords     map[uint64]bool      // words with variables that have names, which pointers may reach too
 	instances      map[uint64]*instance // live, by address
 	unloads        []unload
 	heap           *heap  // nil before the first record about heap memory
 	parent         uint32 // the kernel's id of the process that forked it under observation; else 0
 	living         int    // number of threads that have not ended
+	crowded        bool   // it has had more than one thread
 	forked         bool   // forked under observation, so that it ends with its last thread
 	cancelsUnknown bool   // pthread_cancel was called for a thread that is not known
 	inParentMemory bool   // it began in its parent's memory (vfork), with its parent's locks
@@ -81,7 +85,10 @@ func (o *Observer) removeObjects(p *process) {
 		o.clock.Drop(v.id)
 	}
 	clear(p.objects)
+	p.aliases = aliases{}
 	clear(p.vars)
+	clear(p.words)
+	clear(p.namedWords)
 	clear(p.elements)
 	p.heap = nil
 	clear(p.instances)

@@ -23,6 +23,7 @@ type region struct {
 // share makes the child of a fork share with its parent the regions that the parent shares with other
 // processes already, and the mappings that were made to be shared and have objects in them.
 func (o *Observer) share(parent, child *process) {
+	child.aliases.inherit(&parent.aliases)
 	for _, g := range parent.regions {
 		child.join(g)
 	}
@@ -39,7 +40,7 @@ func (o *Observer) share(parent, child *process) {
 		if i == len(addrs) || addrs[i] >= r.Hi || parent.regionAt(addrs[i]) != nil {
 			continue
 		}
-		g := &region{Range: r}
+		g := &region{Range: r.Range}
 		parent.join(g)
 		child.join(g)
 	}
@@ -85,8 +86,9 @@ func (p *process) leave(g *region) {
 	}
 }
 
-// leaveWithin makes a process leave the regions of which it frees memory.
+// leaveWithin makes a process leave the regions of which it frees memory, and forget their other addresses.
 func (p *process) leaveWithin(addr, end uint64) {
+	p.aliases.forget(Range{addr, end})
 	for _, g := range slices.Clone(p.regions) {
 		if addr < g.Hi && g.Lo < end {
 			p.leave(g)

@@ -15,7 +15,8 @@ import (
 // record, so the store is the next record of some other thread. The observer waits for it:
 // it keeps back the record of the load and all later records. When the store arrives, it is
 // handled first, and the kept records follow in their own order. If the store does not
-// arrive in time, the load has no source, and no witness may execute it.
+// arrive in time, the load has no source, and no witness may execute it. While a process has had only
+// one thread, that thread made the store itself, by code without a probe.
 //
 // A load may also have seen a store before the last one: then its own record is late, and
 // the later stores happened after it (event.Late).
@@ -37,6 +38,9 @@ type Sync struct {
 	// Store means that the access is an exchange whose old value the thread does not use, and so a
 	// store. The old value only shows which store came before it.
 	Store bool
+	// Whole, if not 0, is the number of bytes that the access touches: the variable is only the Width bytes
+	// from byte From on.
+	Whole, From uint8
 }
 
 // optional is a value that may be unknown.
@@ -77,6 +81,9 @@ func (s *Sync) values(r *bpf.Record) (read, wrote optional) {
 
 // truncate truncates a value to the width of the variable.
 func (s *Sync) truncate(m optional) optional {
+	if s.Whole > 0 {
+		m.value >>= 8 * s.From
+	}
 	if s.Width < 8 {
 		m.value &= 1<<(8*s.Width) - 1
 	}
@@ -88,6 +95,7 @@ func (s *Sync) truncate(m optional) optional {
 const (
 	maxWaitTime    = 100_000_000 // ns
 	maxWaitRecords = 1 << 12     // records kept back
+	maxLateTime    = 50_000      // ns, if the load may also have seen an earlier store
 	// maxUnexplained is the number of loads of one variable whose store did not arrive,
 	// after which its loads no longer wait: code without a probe stores to the variable.
 	maxUnexplained = 8
@@ -99,6 +107,7 @@ type missingStore struct {
 	value  uint64 // value that the store wrote
 	tgid   uint32
 	tid    uint32 // thread of the load
+	time   uint64 // for how long the load waits, in ns
 }
 
 // synchronised handles an access that synchronises.
@@ -122,6 +131,14 @@ func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.R
 	if info.Sync.Store {
 		op, flags = event.Write, 0
 	}
+	if o.lockAccess(t, v, info.Lock, wordAccess{op, flags, read, wrote, r}) {
+		v.recordStore(t, op, flags, wrote, r.Time)
+		return
+	}
+	if v.unsourced && op != event.Write && flags == 0 {
+		o.stats.Contradicted++
+		flags = event.NoSource
+	}
 	if op != event.Update && bpf.Op(r.Op) != bpf.OpRead {
 		own &^= event.ResultUnused
 	}
@@ -135,6 +152,7 @@ func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.R
 		e.Value = shown.value
 		e.Flags |= event.HasValue
 	}
+	v.unsourced = v.unsourced && op == event.Read
 	v.recordStore(t, op, flags, wrote, r.Time)
 	o.send()
 }
@@ -144,9 +162,23 @@ func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.R
 func (o *Observer) source(t *thread, v *variable, op event.Op, info *SiteInfo, read optional, r *bpf.Record) (flags event.Flags, postpone bool) {
 	h := v.sync
 	switch {
-	case read.known && (v.last.known && v.last.value == read.value || !v.last.known && h.stores == 0):
+	case read.known && v.divided:
+		v.divided, v.last.value, v.last.known = false, read.value, true
+		o.stats.Contradicted++ // which store it saw is not in the variable's history
+		return event.NoSource, false
+	case read.known && v.last.known && v.last.value == read.value:
+		return 0, false
+	case read.known && !v.last.known && h.stores == 0:
+		v.last.value, v.last.known = read.value, true // the initial value
+		return 0, false
+	case read.known && v.last.known && !o.opts.Attached && !t.process.crowded && !t.lostEvents:
+		o.ownStore(t, v, info, read, r)
 		return 0, false
 	case op == event.Read && read.known && h.mayBeLate(t.id, read):
+		if !o.noWait { // it may also have seen a store of the same value that is about to be recorded
+			o.await(r, read, maxLateTime)
+			return 0, true
+		}
 		return event.Late, false
 	case read.known && !v.last.known:
 		v.last.value, v.last.known = read.value, true // what the last store wrote is seen here first
@@ -154,8 +186,7 @@ func (o *Observer) source(t *thread, v *variable, op event.Op, info *SiteInfo, r
 	case !read.known && op == event.Update && info.orderless():
 		return 0, false
 	case read.known && v.last.known && !o.noWait && h.unexplained < maxUnexplained:
-		o.missing = missingStore{object: r.Object, value: read.value, tgid: r.Tgid, tid: r.Tid}
-		o.mustWait = true
+		o.await(r, read, maxWaitTime)
 		return 0, true
 	}
 	o.stats.Contradicted++
@@ -164,6 +195,23 @@ func (o *Observer) source(t *thread, v *variable, op event.Op, info *SiteInfo, r
 	}
 	h.unexplained++
 	return event.NoSource | event.Late, false
+}
+
+// ownStore sends the store, which was not recorded, that a load of the only thread that its process has had
+// saw: the thread's own.
+func (o *Observer) ownStore(t *thread, v *variable, info *SiteInfo, saw optional, r *bpf.Record) {
+	v.use, v.unsourced = wordAtomic, false
+	e := o.begin(t, r, event.Write)
+	e.Object, e.Kind, e.Stack, e.Value = v.id, v.kind, 0, saw.value
+	e.Flags = info.Flags&event.Atomic | event.Inferred | event.HasValue
+	v.recordStore(t, event.Write, 0, saw, r.Time)
+	o.send()
+}
+
+// await makes a load wait for the store that it saw, for a time in ns.
+func (o *Observer) await(r *bpf.Record, read optional, time uint64) {
+	o.missing = missingStore{object: r.Object, value: read.value, tgid: r.Tgid, tid: r.Tid, time: time}
+	o.mustWait = true
 }
 
 // orderless reports whether it need not be known which store came before an update at the site: the
@@ -182,6 +230,7 @@ func (v *variable) recordStore(t *thread, op event.Op, flags event.Flags, wrote 
 		}
 		return
 	}
+	v.divided = false
 	h.replaced[h.stores%recentStores] = optional{v.last.value, v.last.known}
 	h.stores++
 	h.saw(t.id)
@@ -253,7 +302,7 @@ func newPostponedRecord(r *bpf.Record, args *[event.MaxArgs]uint64) postponedRec
 func (o *Observer) postponeRecord(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	o.postponed = append(o.postponed, newPostponedRecord(r, args))
 	first := &o.postponed[0]
-	if o.explains(len(o.postponed)-1) || r.Time > first.Time+maxWaitTime || len(o.postponed) >= maxWaitRecords {
+	if o.explains(len(o.postponed)-1) || r.Time > first.Time+o.missing.time || len(o.postponed) >= maxWaitRecords {
 		o.resume(false)
 	}
 }
@@ -261,15 +310,16 @@ func (o *Observer) postponeRecord(r *bpf.Record, args *[event.MaxArgs]uint64) {
 // explains reports whether waiting record k is the store that the first one needs.
 func (o *Observer) explains(k int) bool {
 	r := &o.postponed[k].Record
-	if r.Object != o.missing.object || r.Tgid != o.missing.tgid || r.Tid == o.missing.tid {
+	if r.Object != o.missing.object || r.Tgid != o.missing.tgid || r.Tid == o.missing.tid || r.Time > o.postponed[0].Time+o.missing.time {
 		return false
 	}
 	op := bpf.Op(r.Op)
 	if op != bpf.OpWrite && op != bpf.OpUpdate {
 		return false
 	}
-	s := o.site(r).Sync
-	if s == nil {
+	info := o.site(r)
+	s := info.Sync
+	if s == nil || info.Pointer && r.Flags&bpf.RecOrders == 0 {
 		return false
 	}
 	_, wrote := s.values(r)
@@ -290,7 +340,7 @@ func (o *Observer) resume(end bool) {
 				continue
 			}
 			first, last := &o.postponed[0], &o.postponed[len(o.postponed)-1]
-			if k == 0 && !end && last.Time <= first.Time+maxWaitTime && len(o.postponed) < maxWaitRecords {
+			if k == 0 && !end && last.Time <= first.Time+o.missing.time && len(o.postponed) < maxWaitRecords {
 				return
 			}
 			o.try(true)

@@ -41,9 +41,11 @@ func (k *eventCollector) Event(e *event.Event) {
 	k.events = append(k.events, c)
 }
 
+// observeSync observes records of a process that has had several threads.
 func observeSync(records []bpf.Record) ([]event.Event, Stats) {
 	var k eventCollector
 	o := New(Options{Sinks: []Sink{&k}, Sites: func(i uint32) *SiteInfo { return &syncSites[min(int(i), len(syncSites)-1)] }})
+	o.process(1).crowded = true
 	for i := range records {
 		o.Record(&records[i])
 	}
@@ -99,6 +101,8 @@ func TestSynchronising(t *testing.T) {
 		{"what follows the load waits too", []bpf.Record{r(1, 11, 1), r(2, 11, 1), r(3, 12, 0), w(4, 10, 1)}, []string{"3 write 1", "1 read 1", "1 read 1", "2 read 0 late"}},
 		{"not the next record of its thread", []bpf.Record{r(1, 11, 2), w(2, 10, 1), w(3, 10, 2), r(late, 12, 2)}, []string{"1 read 2 no source late", "2 write 1", "2 write 2", "3 read 2"}},
 		{"a load recorded after the next store", []bpf.Record{w(1, 10, 1), w(2, 10, 2), r(3, 11, 1)}, []string{"1 write 1", "1 write 2", "2 read 1 late"}},
+		{"a load of an earlier value again, recorded before its store", []bpf.Record{w(1, 10, 1), w(2, 10, 2), r(3, 11, 1), w(4, 10, 1)}, []string{"1 write 1", "1 write 2", "1 write 1", "2 read 1"}},
+		{"the same, long before any such store", []bpf.Record{w(1, 10, 1), w(2, 10, 2), r(3, 11, 1), w(maxLateTime+4, 10, 1)}, []string{"1 write 1", "1 write 2", "2 read 1 late", "1 write 1"}},
 		{"of one that has seen that store", []bpf.Record{w(1, 10, 1), w(2, 10, 2), r(3, 11, 2), r(4, 11, 1), w(5, 12, 1)}, []string{"1 write 1", "1 write 2", "2 read 2", "3 write 1", "2 read 1"}},
 		{"a lock handed over before its release was recorded", []bpf.Record{u(1, 10, 0, 1), u(2, 11, 0, 1), w(3, 10, 0), w(4, 11, 0)},
 			[]string{"1 update 1", "1 write 0", "2 update 1", "2 write 0"}},
@@ -127,6 +131,36 @@ func TestSynchronising(t *testing.T) {
 			}
 			if n := uint64(len(tt.records)); stats.Records != n {
 				t.Errorf("%d records counted, want %d", stats.Records, n)
+			}
+		})
+	}
+}
+
+// TestOwnStores checks that a load of the first thread of a program, while it is the only one, saw a store of
+// that thread, and that this is not known of any other.
+func TestOwnStores(t *testing.T) {
+	w := func(time uint64, tid uint32, v uint64) bpf.Record { return syncRecord(time, tid, bpf.OpWrite, 0, v) }
+	r := func(time uint64, tid uint32, v uint64) bpf.Record { return syncRecord(time, tid, bpf.OpRead, v, 0) }
+	u := syncRecord(3, 1, bpf.OpUpdate, 7, 8)
+	for _, tt := range []struct {
+		name    string
+		records []bpf.Record
+		want    []string
+	}{
+		{"a load", []bpf.Record{w(1, 1, 1), r(2, 1, 7)}, []string{"1 write 1", "1 write 7", "1 read 7"}},
+		{"an exchange", []bpf.Record{w(1, 1, 1), u}, []string{"1 write 1", "1 write 7", "1 update 8"}},
+		{"an earlier value again", []bpf.Record{w(1, 1, 1), w(2, 1, 2), r(3, 1, 1)}, []string{"1 write 1", "1 write 2", "1 write 1", "1 read 1"}},
+		{"with another thread", []bpf.Record{w(1, 1, 1), {Time: 2, Tid: 1, Tgid: 1, Op: uint8(bpf.OpFork), Object: 2}, r(3, 1, 7)}, []string{"1 write 1", "1 read 7 no source late"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var k eventCollector
+			o := New(Options{Sinks: []Sink{&k}, Sites: func(uint32) *SiteInfo { return &syncSites[1] }})
+			for i := range tt.records {
+				o.Record(&tt.records[i])
+			}
+			o.Finish()
+			if got := spell(slices.DeleteFunc(k.events, func(e event.Event) bool { return !e.Op.IsAccess() })); !slices.Equal(got, tt.want) {
+				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
 	}

@@ -44,9 +44,9 @@ type thread struct {
 
 	touches []pendingTouch // at most one, except those of one system call
 
-	receiving   *channel // of its current call; nil: none
-	outside     int      // channels and others of channels.outside of which it is the only sender
-	toldOutside bool     // it has made a process that is not observed, or sent it a signal
+	receiving       *channel // of its current call; nil: none
+	outside         int      // channels and others of channels.outside of which it is the only sender
+	notifiedOutside bool     // it has made a process that is not observed, or sent it a signal
 
 	ownStack map[uint64]bool // addresses of objects first seen on its own stack
 }
@@ -77,6 +77,7 @@ func (o *Observer) newThread(info run.Thread) *thread {
 	if info.Main {
 		t.process.leader = t
 	}
+	t.process.crowded = t.process.crowded || t.process.living > 0
 	t.process.living++
 	return t
 }
@@ -202,7 +203,7 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 		if !o.opts.Follow {
 			o.channels.setInexact() // the child has inherited them
 			o.stats.Children++
-			o.tellsOutside(t)
+			o.notifiesOutside(t)
 			o.emitForked(t, r)
 			return // the child is not observed
 		}
@@ -289,6 +290,12 @@ func (o *Observer) finishThread(t *thread, r *bpf.Record) {
 	}
 	t.held, t.condWait, t.ownStack = nil, nil, nil
 	delete(o.threads, t.tid)
+	if o.opts.Past != nil {
+		if o.gone == nil {
+			o.gone = map[uint32]*thread{}
+		}
+		o.gone[t.tid] = t
+	}
 	if t.detached {
 		o.retire(t)
 	}

@@ -39,7 +39,14 @@ type variable struct {
 	// touching is the thread with a pending access of the variable; nil: none.
 	touching *thread
 
-	sync *history // the recent stores, if the variable synchronises; else nil
+	// allocator is the thread that allocated the memory of a field's object; 0 if none is known.
+	allocator event.ThreadID
+	sync      *history     // the recent stores, if the variable synchronises; else nil
+	past      []pastAccess // of an access through a pointer; see remember
+	use       wordUse      // what its word is used as; see inlined.go
+	unsourced bool         // it was the word of a lock, and nothing was written since
+	bytes     uint8        // as SiteInfo.Bytes
+	divided   bool         // its bytes were part of another variable before, and nothing was written since
 	// accessed reports that an access was recorded; otherwise its initial value alone is known.
 	accessed bool
 }
@@ -54,6 +61,10 @@ func (o *Observer) accessed(t *thread, r *bpf.Record) {
 		return
 	}
 	if info.Elements != nil && !info.Elements.has(r.Object-o.expectedAddr(t, r, info.Elements.Addr)) {
+		return
+	}
+	if info.Pointer {
+		o.pointed(t, r, info)
 		return
 	}
 	if info.Parts != nil {
@@ -71,7 +82,7 @@ func (o *Observer) accessed(t *thread, r *bpf.Record) {
 		o.synchronised(t, v, info, r)
 		return
 	}
-	o.access(t, r, v, accessOps[bpf.Op(r.Op)-bpf.OpRead], info, info.Flags)
+	o.named(t, r, v, info, info.Bytes)
 }
 
 // parts handles an access of an array element that is selected at run time: it makes an event
@@ -101,7 +112,7 @@ func (o *Observer) parts(t *thread, r *bpf.Record, info *SiteInfo) {
 			v = o.newVariable(t, part, &named)
 		}
 		o.markAccessed(v, info)
-		o.access(t, part, v, accessOps[bpf.Op(r.Op)-bpf.OpRead], info, info.Flags)
+		o.named(t, part, v, info, e.bytes)
 	}
 }
 
@@ -117,12 +128,13 @@ type element struct {
 	name  string
 	form  *event.Form
 	whole bool
+	bytes uint8
 }
 
 func (o *Observer) newElements(t *thread, r *bpf.Record, info *SiteInfo) []element {
 	var out []element
 	for _, p := range info.Parts(r.Extra) {
-		out = append(out, element{addr: r.Object - r.Extra + p.Offset, name: p.Name, form: p.Form, whole: p.Whole})
+		out = append(out, element{addr: r.Object - r.Extra + p.Offset, name: p.Name, form: p.Form, whole: p.Whole, bytes: p.Bytes})
 	}
 	return out
 }
@@ -153,6 +165,9 @@ func (o *Observer) access(t *thread, r *bpf.Record, v *variable, op event.Op, in
 		e.Value = value
 		e.Flags |= event.HasValue
 	}
+	if v.allocator != 0 && v.allocator != t.id {
+		e.Flags |= event.Given
+	}
 	if r.Flags&bpf.RecSkipped != 0 {
 		v.last.known = false
 	}
@@ -170,13 +185,14 @@ func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variab
 	if e := info.Elements; e != nil {
 		obj.Name = e.name(r.Object - o.expectedAddr(t, r, e.Addr))
 	}
+	var allocator event.ThreadID
 	if info.Field {
 		obj.Addr, obj.Kind = r.Object-uint64(info.Inside), event.KindField
 		if b := t.process.blockAt(obj.Addr); b != nil {
-			obj.Init = b.stack
+			obj.Init, allocator = b.stack, b.thread
 		}
 	}
-	v := &variable{id: o.names.addObject(obj), kind: obj.Kind}
+	v := &variable{id: o.names.addObject(obj), kind: obj.Kind, allocator: allocator}
 	t.process.vars[r.Object] = v
 	if s := info.Sync; s != nil && s.HasInitial && !o.opts.Attached && !t.process.forked {
 		v.last = write{value: s.Initial, known: true}

@@ -41,6 +41,8 @@ type examiner struct {
 	// calls has, for each file, the entries of its functions that make an event whenever they are
 	// called.
 	calls map[*elf.File]map[uint64]bool
+	// inlined has, for each file, its instructions that make an event without a call.
+	inlined map[*elf.File]map[uint64]between.Inlined
 }
 
 // ReadsNothing reports whether the code that a thread executed between two consecutive events, at
@@ -134,9 +136,12 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 	if !known || !known2 || from.Call > 0 || to.Call > 0 || from.TGID != to.TGID {
 		return false, notExamined
 	}
+	if site := l.Session.Site(from.Site); site != nil && site.Internal && !key.passes {
+		return true, "" // what the section reads decides nothing of the program
+	}
 	x := l.examiner(int(from.TGID))
 	q := between.Query{From: l.callStack(key.from, from), Last: key.last,
-		Unrecorded: l.Observer.InnerAcquisitions() > 0 || l.Observer.Stats().Lost > 0}
+		Unrecorded: l.Observer.InnerAcquisitions() > 0 || l.Observer.Stats().Lost > 0 || l.Observer.FormerLocks() > 0}
 	if key.to != 0 {
 		if q.To = l.callStack(key.to, to); len(q.To) == 0 {
 			return false, notExamined
@@ -163,7 +168,7 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 func (l *Link) examiner(pid int) *examiner {
 	x := l.readings.examiners[pid]
 	if x == nil {
-		x = &examiner{link: l, pid: pid, calls: map[*elf.File]map[uint64]bool{}}
+		x = &examiner{link: l, pid: pid, calls: map[*elf.File]map[uint64]bool{}, inlined: map[*elf.File]map[uint64]between.Inlined{}}
 		x.Examiner = between.New(x)
 		l.readings.examiners[pid] = x
 	}
@@ -225,6 +230,38 @@ func (x *examiner) entries(f *elf.File) map[uint64]bool {
 		}
 	}
 	return entries
+}
+
+// Inlined implements between.Process.
+func (x *examiner) Inlined(f *elf.File, pc uint64) between.Inlined {
+	all, known := x.inlined[f]
+	if !known {
+		all = map[uint64]between.Inlined{}
+		x.inlined[f] = all
+		for _, seg := range x.link.process.Segments(x.pid) {
+			if seg.Module.Bin != f || seg.Module.Plan == nil {
+				continue
+			}
+			for i := range seg.Module.Plan.Sites {
+				if s := &seg.Module.Plan.Sites[i]; inlinedEvent(s) > all[s.At] {
+					all[s.At] = inlinedEvent(s)
+				}
+			}
+		}
+	}
+	return all[pc]
+}
+
+// inlinedEvent returns which event a site observes that no call makes, if the site is sure to observe it.
+func inlinedEvent(s *probes.Site) between.Inlined {
+	switch {
+	case s.Program != probes.ProgramAtomic && s.Program != probes.ProgramPointerAtomic || s.Conditional || s.Array != nil:
+	case s.Lock != probes.LockNone && s.Lock != probes.LockKeeps:
+		return between.InlinedLock
+	case !s.ResultUnused:
+		return between.InlinedAccess
+	}
+	return between.InlinedNone
 }
 
 // isCall reports whether a site observes the calls of a function that synchronises, and that calls

@@ -55,7 +55,7 @@ func missingNames(frames []event.Frame, found map[string]missingInfo) {
 	}
 	for _, f := range frames {
 		switch {
-		case f.Module == "" || f.Module == event.KernelModule:
+		case f.Module == "" || f.Module == event.KernelModule || f.Module == event.LibraryModule:
 		case f.Function == "":
 			found[f.Module] = missingInfo{functions: true}
 		case f.File == "" && !libname.Runtime(f.Module):

@@ -34,6 +34,7 @@ func NewLink() *Link { return &Link{Names: NewNames(nil, nil)} }
 func (l *Link) Observe(opts observer.Options, declare bool) {
 	opts.Sites, opts.CheckIn, opts.Touch = l.site, l.checkIn, l.Touch
 	opts.SharedMemory = l.sharedMemory
+	opts.SiteAddr = func(tgid, index uint32) uint64 { return l.Session.SiteAddr(int(tgid), index) }
 	opts.Futex = func(tgid uint32, ip, caller uint64) bool { return l.Session.OwnCall(int(tgid), ip, caller) }
 	if declare {
 		opts.Declare = l.declared
@@ -43,10 +44,10 @@ func (l *Link) Observe(opts observer.Options, declare bool) {
 }
 
 // sharedMemory returns the mappings of a process that were made to be shared, as far as they can be read.
-func (l *Link) sharedMemory(tgid uint32) []observer.Range {
-	var shared []observer.Range
+func (l *Link) sharedMemory(tgid uint32) []observer.SharedMapping {
+	var shared []observer.SharedMapping
 	for _, m := range loader.SharedMemory(int(tgid)) {
-		shared = append(shared, observer.Range{Lo: m.Lo, Hi: m.Hi})
+		shared = append(shared, observer.SharedMapping{Range: observer.Range{Lo: m.Lo, Hi: m.Hi}, File: observer.File(m.File), Offset: m.Offset, Written: !m.Write || m.InFileSystem()})
 	}
 	return shared
 }

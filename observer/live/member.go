@@ -7,8 +7,10 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
+	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/field"
 	"github.com/tracepredict/tracepredict/probes/futex"
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -30,13 +32,16 @@ const maxPassed = 8
 // objects of a kind that were initialised or first seen with the same stack.
 func (r *Names) member(o *run.Object) variable.Named {
 	for _, p := range []event.StackID{o.Init, o.First} {
-		key := memberKey{p, o.Kind}
+		key := memberKey{stack: p, kind: o.Kind}
 		if p == 0 {
 			continue
 		}
+		if p == o.First && o.Kind == event.KindVariable {
+			key.at = o.FirstAt
+		}
 		named, ok := r.members[key]
 		if !ok {
-			named = r.memberAt(p, o.Kind)
+			named = r.memberAt(key)
 			r.members[key] = named
 		}
 		if named.Name != "" {
@@ -50,6 +55,7 @@ func (r *Names) member(o *run.Object) variable.Named {
 type memberKey struct {
 	stack event.StackID
 	kind  event.Kind
+	at    int64 // run.Object.FirstAt
 }
 
 // passedObject describes the address of an object as an argument of a function.
@@ -65,12 +71,19 @@ type passedObject struct {
 
 // memberAt returns the name of the object passed to the function at the innermost frame of a
 // stack.
-func (r *Names) memberAt(p event.StackID, kind event.Kind) variable.Named {
+func (r *Names) memberAt(key memberKey) variable.Named {
+	p, kind := key.stack, key.kind
 	st, ok := r.observed.StackOf(p)
+	if kind == event.KindVariable {
+		return r.memberAccessed(p, st, key.at)
+	}
 	if st.Found != nil {
 		return r.memberOfWait(int(st.TGID), st.Found, kind)
 	}
 	site := r.process.Site(st.Site)
+	if ok && st.Call == 0 && site != nil && site.Lock != probes.LockNone {
+		return variable.Named{Name: run.RustMutex}
+	}
 	if !ok || st.Call > 0 || site == nil || site.Argument == 0 || bpf.Op(site.BPF.Op) == bpf.OpWait && kind == event.KindMutex {
 		return variable.Named{}
 	}
@@ -83,6 +96,51 @@ func (r *Names) memberAt(p event.StackID, kind event.Kind) variable.Named {
 		return variable.Named{}
 	}
 	return r.followCallers(int(st.TGID), pcs[1:], passedObject{module: seg.Module, function: site.At, argument: site.Argument})
+}
+
+// memberAccessed returns the name of what the instruction of a stack accesses through a pointer, or of what a
+// library function accesses that it calls, from bytes behind the address that it passes.
+func (r *Names) memberAccessed(p event.StackID, st observer.Stack, from int64) variable.Named {
+	pcs := r.callStack(p, st)
+	if len(pcs) == 0 {
+		return variable.Named{}
+	}
+	seg, ok := r.process.Segment(int(st.TGID), pcs[0])
+	if !ok {
+		return variable.Named{}
+	}
+	at := pcs[0] - seg.Bias
+	if site := r.process.Site(st.Site); site != nil && site.Callee != "" {
+		a, ok := r.argumentsOf(seg.Module).At(at, site.Argument)
+		return r.dataMember(seg.Module, a, ok, from)
+	}
+	code, err := seg.Module.Bin.Bytes(at, seg.Module.Bin.Arch().MaxLen())
+	if err != nil {
+		return variable.Named{}
+	}
+	in, err := insn.Decode(seg.Module.Bin.Arch(), code, at)
+	if err != nil || in.NMem != 1 {
+		return variable.Named{}
+	}
+	m := in.Mem[0]
+	a, ok := r.argumentsOf(seg.Module).Register(at, m.Base)
+	if (!ok || a.Type == 0) && m.Index != insn.NoReg && m.Scale <= 1 {
+		a, ok = r.argumentsOf(seg.Module).Register(at, m.Index) // which of the two is the pointer is not said
+	}
+	return r.dataMember(seg.Module, a, ok, m.Disp)
+}
+
+// dataMember returns the name of what lies some bytes behind the address that an argument has, if that is
+// known.
+func (r *Names) dataMember(m *loader.Module, a field.Argument, known bool, from int64) variable.Named {
+	if !known || a.Type == 0 {
+		return variable.Named{}
+	}
+	named, _ := r.namesOf(m).DataMember(a.Type, a.At+from, a.Local)
+	if a.Local != "" {
+		named.Name = fmt.Sprintf("%s on the stack of %s", named.Name, a.Function)
+	}
+	return named
 }
 
 // memberOfWait returns the name of the object that a thread was found waiting for: the one

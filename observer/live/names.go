@@ -8,6 +8,7 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path"
@@ -80,6 +81,9 @@ func (r *Names) Frames(p event.StackID) []event.Frame {
 	if st.Call > 0 {
 		frames = append(frames, inKernel(st.Call-1))
 	}
+	if site := r.process.Site(st.Site); site != nil && site.Callee != "" {
+		frames = append(frames, event.Frame{Function: site.Callee, Module: event.LibraryModule})
+	}
 	for i, pc := range r.callStack(p, st) {
 		frames = append(frames, r.at(int(st.TGID), pc, i > 0)...)
 	}
@@ -142,6 +146,9 @@ func (r *Names) Object(id event.ObjectID) run.Object {
 	o, _ := r.observed.ObjectInfo(id)
 	if o.Name == "" && o.Addr != 0 {
 		r.setNames(&o)
+	}
+	if o.Kind == event.KindField && o.Init == 0 {
+		o.Member = cmp.Or(r.variable(int(o.TGID), o.Addr).Name, r.inModule(int(o.TGID), o.Addr))
 	}
 	return o
 }

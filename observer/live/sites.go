@@ -25,6 +25,11 @@ var kinds = map[synctab.Kind]event.Kind{
 	synctab.KindOnce:      event.KindOnce,
 }
 
+// lockUses translates package probes' uses of the words of inlined locks.
+var lockUses = map[probes.LockUse]observer.LockUse{
+	probes.LockAcquires: observer.LockAcquires, probes.LockTries: observer.LockTries, probes.LockReleases: observer.LockReleases, probes.LockKeeps: observer.LockKeeps,
+}
+
 // siteInfo returns what the observer must know of a site.
 func (l *Link) siteInfo(index uint32, site *probes.Site) *observer.SiteInfo {
 	s := l.Session
@@ -47,14 +52,30 @@ func (l *Link) siteInfo(index uint32, site *probes.Site) *observer.SiteInfo {
 	if site.Atomic {
 		info.Flags |= event.Atomic
 	}
+	if site.Polled {
+		info.Flags |= event.Polled
+	}
 	if site.ResultUnused {
 		info.Flags |= event.ResultUnused
 	}
 	if site.Sync {
 		info.Sync = &observer.Sync{Store: site.Store, How: site.Values, Delta: site.Delta, Width: site.BPF.Access.Width, Initial: site.Initial, HasInitial: site.HasInitial}
 	}
+	if site.Program == probes.ProgramPointer || site.Program == probes.ProgramPointerAtomic {
+		info.Pointer = true
+		if site.PerhapsAtomic() {
+			info.Flags |= event.PerhapsAtomic
+		}
+		info.Sync = &observer.Sync{Store: site.Store, How: site.Values, Delta: site.Delta, Width: site.BPF.Access.Width}
+	}
+	if site.Lock != probes.LockNone {
+		info.Kind, info.Lock = event.KindMutex, lockUses[site.Lock]
+	}
 	if site.Array != nil {
-		info.Parts = partsOf(site)
+		info.Parts = partsOf(site, s.FollowsPointers())
+	}
+	if s.FollowsPointers() && info.Sync == nil && !info.Field && site.Method == nil && site.ObservesAccess() && site.BPF.Access.Width <= 8 {
+		info.Bytes = site.BPF.Access.Width
 	}
 	if site.Target == probes.TargetCompared && info.Elements == nil {
 		// An address of 0 means that only another process's program has the variable. Then Check
@@ -75,8 +96,9 @@ func elements(s *loader.Session, v *variable.Variable) *observer.Elements {
 		Before: v.Name[:at], After: strings.TrimPrefix(v.Name[at:], "[]")}
 }
 
-// partsOf returns the function SiteInfo.Parts of a site.
-func partsOf(site *probes.Site) func(uint64) []observer.Part {
+// partsOf returns the function SiteInfo.Parts of a site. Pointers reports whether accesses through pointers are
+// recorded.
+func partsOf(site *probes.Site, pointers bool) func(uint64) []observer.Part {
 	return func(offset uint64) []observer.Part {
 		parts := site.Array.Parts(int64(offset), site.Width)
 		out := make([]observer.Part, len(parts))
@@ -84,6 +106,9 @@ func partsOf(site *probes.Site) func(uint64) []observer.Part {
 			out[i] = observer.Part{Offset: uint64(p.Offset), Name: p.Name, Whole: len(parts) == 1 && p.Leaf != nil && p.Offset == int64(offset) && p.Size == site.Width}
 			if p.Leaf != nil {
 				out[i].Form = FormOf(&p.Leaf.Scalar)
+			}
+			if pointers && p.Size <= 8 {
+				out[i].Bytes = uint8(p.Size)
 			}
 		}
 		return out

@@ -22,11 +22,19 @@ func (l *Link) Summary(program string, lost loader.Lost) run.Summary {
 	s, o := l.Session, l.Observer
 	st := o.Stats()
 	sum := run.Summary{Program: program, Duration: l.duration(), Processes: l.Processes(), PID: s.PID(), LastProgram: s.LastProgram(), Events: st.Events, Lost: lost.Records, LostThreads: st.ThreadsWithHoles, Threads: st.Threads, Forced: st.Forced, Notes: notes(s, o, lost), UnreturnedCalls: lost.Pending}
+	if n := s.PointerSites(); n > 0 {
+		sum.Pointers = &run.Pointers{Sites: n, Own: lost.OwnWords, Full: lost.Words}
+		sampled(&sum, s.Sampled())
+	}
 	if busy := s.TooBusy(); len(busy) > 0 {
 		sum.Notes = append(sum.Notes, tooBusy(busy))
 	}
 	if after, ok := o.LivesUntil(); ok {
-		sum.Notes = append(sum.Notes, fmt.Sprintf("memory was freed too often to be tracked to the end: after event %d, what is predicted of locks in memory that may have been used again is likely at most", after))
+		also := ""
+		if sum.Pointers != nil {
+			also = "accesses through pointers were not observed any more, and "
+		}
+		sum.Notes = append(sum.Notes, fmt.Sprintf("memory was freed too often to be tracked to the end: after event %d, %swhat is predicted of locks in memory that may have been used again is likely at most", after, also))
 	}
 	l.unseenIn = nil // DoubtsNow may have searched before the last probes were in
 	if unseen := l.unseenSync(); len(unseen) > 0 {
@@ -44,6 +52,15 @@ func (l *Link) Summary(program string, lost loader.Lost) run.Summary {
 	return sum
 }
 
+// sampled adds what was observed in samples, for a budget, to a summary.
+func sampled(sum *run.Summary, s *loader.Sampled) {
+	if s == nil {
+		return
+	}
+	sum.Pointers.Sampled, sum.Pointers.Functions = s.Functions, s.Of
+	sum.Notes = append(sum.Notes, plural.Sprintf("accesses through pointers in %d {function|functions} of %d were observed in samples, to keep the budget%s: a race there may be missed (--budget none observes all)", len(s.Functions), s.Of, functions(s.Functions)))
+}
+
 // DoubtsNow returns a summary with only the reasons, known so far, why a prediction from the run may
 // be wrong. The goroutine that reads records must call it.
 func (l *Link) DoubtsNow() run.Summary {
@@ -59,8 +76,11 @@ func (l *Link) DoubtsNow() run.Summary {
 func (l *Link) addDoubts(sum *run.Summary) {
 	s, o := l.Session, l.Observer
 	sum.Doubts = l.unseenSync()
+	if x := s.Sampled(); x != nil && x.Mixed {
+		sum.Doubts = append(sum.Doubts, run.Doubt{Reason: "accesses through pointers were observed in samples, and others of them may order any two events"})
+	}
 	for _, busy := range s.TooBusy() {
-		sum.Doubts = append(sum.Doubts, run.Doubt{Reason: fmt.Sprintf("%s is accessed too often%s to be observed to the end, and may so order any two events", busy.Name, functions(busy.In)), Processes: busy.Processes})
+		sum.Doubts = append(sum.Doubts, run.Doubt{Reason: fmt.Sprintf("%s is accessed too often%s to be observed to the end, and may so order any two events", busyName(busy.Name), functions(busy.In)), Processes: busy.Processes})
 	}
 	for _, m := range s.UnseenChannels() {
 		sum.Doubts = append(sum.Doubts, run.Doubt{
@@ -127,11 +147,22 @@ func functions(names []string) string {
 	return plural.Sprintf(" in %s and %d other {function|functions}", names[0], len(names)-1)
 }
 
+// busyName returns the words for an atomic variable whose observation was ended.
+func busyName(name string) string {
+	if name == probes.Unnamed {
+		return "an atomic variable behind a pointer"
+	}
+	return name
+}
+
 // tooBusy returns a sentence on the atomic variables whose observation was ended because of
 // its cost, and on the option that observes them anyway.
 func tooBusy(variables []loader.Blind) string {
 	which, them, in := fmt.Sprintf("the atomic variable %s was", variables[0].Name), "it", functions(variables[0].In)
-	if n := len(variables); n > 1 {
+	switch n := len(variables); {
+	case n == 1 && variables[0].Name == probes.Unnamed:
+		return busyName(probes.Unnamed) + " was accessed too often" + in + " to be observed to the end"
+	case n > 1:
 		which, them = fmt.Sprintf("%d atomic variables (%s and others) were", n, variables[0].Name), "them"
 		in = ""
 	}
@@ -151,6 +182,8 @@ func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {
 	add(lost.Incomplete, "%d calling {chain|chains} may be cut short: the ring buffer had no room for the stacks of so many new places at a time, or more than 64 chains lead to a place")
 	add(st.Unclassified, "%d {access|accesses} that a hardware watchpoint saw {was|were} made by code that does not tell read from write: taken for a write where the value had changed")
 	add(lost.Blocks, "%d {block|blocks} of memory {was|were} allocated while too many were followed: that {it was|they were} freed was not seen")
+	add(lost.CutRanges, "%d {call|calls} of library functions that access much memory, as memcpy: only what they accessed first was looked at")
+	add(lost.Words, "%d {access|accesses} through pointers {was|were} not looked at: the program used too much memory at once")
 	add(st.Contradicted, "%d {read|reads} saw another value than the last write recorded: {it carries|they carry} no order")
 	if o.Attached() {
 		add(st.UnheldReleases, "%d {release was of a lock that was|releases were of locks that were} not seen to be taken: held since before the observation began")

@@ -21,6 +21,7 @@ const (
 
 	minSwitches = 16
 	reportEvery = 100 * time.Millisecond
+	reportShare = 50      // at most this part of the time is spent on it: memory has many variables
 	reportAfter = 1 << 14 // records after which reportGuarded is called even if the reader is never idle
 )
 
@@ -65,7 +66,7 @@ func (s *Sharing) reportGuarded() {
 	if s.Session == nil || s.Guarded == 0 || now.Before(s.next) {
 		return
 	}
-	s.next = now.Add(reportEvery)
+	defer func() { s.next = time.Now().Add(max(reportEvery, reportShare*time.Since(now))) }()
 	if s.reported == nil {
 		s.reported = map[event.ObjectID]bool{}
 	}

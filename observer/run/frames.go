@@ -39,7 +39,7 @@ func OwnIndex(frames []event.Frame) int {
 	if own < 0 {
 		own = line
 	}
-	if own < 0 && len(frames) > 1 && frames[0].Module == event.KernelModule {
+	if own < 0 && len(frames) > 1 && (frames[0].Module == event.KernelModule || frames[0].Module == event.LibraryModule) {
 		own = 1
 	}
 	return max(own, 0)
@@ -55,7 +55,7 @@ var libraryPaths = []string{
 // and never what is found. Names of functions are for a static binary, which contains the
 // libraries; they count only for frames without a source line.
 func OfLibrary(f event.Frame) bool {
-	return f.Module == event.KernelModule || libname.Language(f.Module) ||
+	return f.Module == event.KernelModule || f.Module == event.LibraryModule || libname.Language(f.Module) ||
 		f.File == "" && libname.OfThreads(f.Function) ||
 		slices.ContainsFunc(libraryPaths, func(p string) bool { return strings.Contains(f.File, p) })
 }

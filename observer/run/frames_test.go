@@ -14,6 +14,7 @@ func TestOwnFrame(t *testing.T) {
 	static := event.Frame{Function: "pthread_mutex_lock", Module: "bank"}
 	stripped := event.Frame{Module: "/usr/bin/bank", Offset: 0x118d}
 	readv := event.Frame{Function: "readv(2)", Module: event.KernelModule}
+	memcpy := event.Frame{Function: "memcpy", Module: event.LibraryModule}
 	mine := event.Frame{Function: "clone_table", File: "/src/t.c", Line: 3, Module: "bank"}
 	for i, c := range []struct {
 		stack []event.Frame
@@ -22,6 +23,7 @@ func TestOwnFrame(t *testing.T) {
 		{nil, 0}, {[]event.Frame{libc, gthr, user}, 2}, {[]event.Frame{libc, bare}, 1}, {[]event.Frame{static, bare}, 1},
 		{[]event.Frame{libc}, 0}, {[]event.Frame{{Addr: 1}, libc}, 1}, {[]event.Frame{mine, user}, 0},
 		{[]event.Frame{readv, static, bare}, 2}, {[]event.Frame{readv, static}, 1}, {[]event.Frame{readv}, 0},
+		{[]event.Frame{memcpy, user}, 1}, {[]event.Frame{memcpy, bare}, 1}, {[]event.Frame{memcpy, static}, 1}, {[]event.Frame{memcpy}, 0},
 		{[]event.Frame{libc, stripped}, 1}, {[]event.Frame{libc, stripped, user}, 2},
 	} {
 		if got := OwnIndex(c.stack); got != c.want {

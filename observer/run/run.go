@@ -12,6 +12,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
+// RustMutex is the Member of an object without a Name that is a mutex of Rust's standard library.
+const RustMutex = "std::sync::Mutex"
+
 // Object describes an object: a variable, a synchronisation object, an instance or a channel.
 // The zero value of a field means that it is unknown.
 type Object struct {
@@ -19,7 +22,8 @@ type Object struct {
 	// server.lock, or with an offset, as name+0x8; "" if no symbol contains the object.
 	Name string
 	// Member describes an object without a Name: the type and its member, as struct job.mu, or
-	// the function on whose stack the object lies. Many objects may have the same Member.
+	// the function on whose stack the object lies, or RustMutex. Many objects may have the same Member. Of a
+	// field, whose Name is its type's, it is the variable of static storage that contains it.
 	Member string
 	// Class is the lock class. Objects have the same class if they are the same member of a
 	// type, elements of the same array, or initialised at the same location.
@@ -35,7 +39,10 @@ type Object struct {
 	Init        event.StackID  // call stack of its initialisation; of a field, that of the memory's allocation
 	First       event.StackID  // call stack of its first recorded use
 	FirstThread event.ThreadID // the thread of First
-	Form        *event.Form    // how reports write the values of a variable; nil: as numbers
+	// FirstAt is how many bytes the object lies behind the address that was passed to the library function
+	// which has used it, if First is a call of one. Traces do not have it.
+	FirstAt int64
+	Form    *event.Form // how reports write the values of a variable; nil: as numbers
 }
 
 // Thread describes a thread. The zero value of a field means that it is unknown.
@@ -107,9 +114,44 @@ type Summary struct {
 	// those that were not.
 	Watched   []Watched `json:"watched,omitempty"`
 	Untouched int       `json:"untouched,omitempty"`
+	// Pointers is set if accesses through pointers were observed.
+	Pointers *Pointers `json:"pointers,omitempty"`
 	// NeverAccessed are the variables and fields that were watched by name and of which no
 	// access was recorded, sorted.
 	NeverAccessed []string `json:"never_accessed,omitempty"`
+}
+
+// Pointers says how accesses through pointers were observed.
+type Pointers struct {
+	Sites int    `json:"sites"` // instructions
+	Own   uint64 `json:"own"`   // accesses of words that one thread alone had used; they are no events
+	Full  uint64 `json:"full"`  // accesses that had no room in the table
+	// Sampled are the functions that were observed in samples, for a budget, of the number Functions.
+	Sampled   []string `json:"sampled,omitempty"`
+	Functions int      `json:"functions,omitempty"`
+}
+
+// Renumber replaces the numbers of events in the summary by what number returns for them; 0, which is
+// none, remains.
+func (s *Summary) Renumber(number func(uint64) uint64) {
+	renumber := func(at *uint64) {
+		if *at != 0 {
+			*at = number(*at)
+		}
+	}
+	for i := range s.UncertainHolders {
+		renumber(&s.UncertainHolders[i].Until)
+	}
+	for i := range s.Untracked {
+		renumber(&s.Untracked[i].After)
+	}
+	for i := range s.Executed {
+		renumber(&s.Executed[i].ObservedUntil)
+		for j := range s.Executed[i].Hits {
+			renumber(&s.Executed[i].Hits[j].Since)
+			renumber(&s.Executed[i].Hits[j].Until)
+		}
+	}
 }
 
 // Doubt is a reason why a prediction about threads of some processes may be wrong.

@@ -1,0 +1,163 @@
+package observer
+
+import (
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// This file handles locks whose code is inlined, such as the mutexes of Rust's standard library. No
+// call shows them, only the accesses of their word, of which the plan says what they are for. A word
+// is such a lock from the first access that acquires it on, while every access is one that the code of a lock
+// makes: it becomes other than 0 by who acquires the lock, and 0 by who holds it. Then the accesses are
+// no events, but what they do with the lock is, and orders as with any lock.
+//
+// After any other access (one at a site that no lock has, a release by another thread, a value
+// whose store was not seen), the word is an atomic variable for good, and its accesses are events that order as
+// those of one do. Of which store a load comes then is not known until the next store: the last one was no event.
+
+// LockUse is what an access of the word of an inlined lock is for.
+type LockUse uint8
+
+// The uses.
+const (
+	LockNone     LockUse = iota // it is no access of a lock, as far as is known
+	LockAcquires                // an attempt to acquire, which is repeated until it succeeds
+	LockTries                   // one that is not repeated
+	LockReleases
+	LockKeeps // it looks at the state, and may add to it that threads wait
+)
+
+// wordUse is what the word of a variable is used as.
+type wordUse uint8
+
+const (
+	wordUndecided wordUse = iota
+	wordLock
+	wordAtomic
+)
+
+// wordAccess is an access that synchronises, with what the observer knows of it.
+type wordAccess struct {
+	op          event.Op
+	flags       event.Flags // those about its source: NoSource, Late
+	read, wrote optional
+	record      *bpf.Record
+}
+
+// lockAccess handles an access of the word of an inlined lock. It reports false if the access is one of an
+// atomic variable, of which the event is to be sent.
+func (o *Observer) lockAccess(t *thread, v *variable, use LockUse, a wordAccess) bool {
+	switch {
+	case v.use == wordAtomic:
+		if use != LockNone {
+			o.formerLocks++
+		}
+		o.releaseFormer(t, a)
+		return false
+	case v.use == wordUndecided && use == LockNone:
+		v.use = wordAtomic
+		return false
+	case v.use == wordUndecided:
+		return o.firstOfLock(t, v, use, a)
+	}
+	if o.stepOfLock(t, o.object(t, a.record, event.KindMutex), use, a) {
+		return true
+	}
+	v.use, v.unsourced = wordAtomic, true
+	o.formerLocks++
+	o.releaseFormer(t, a)
+	return false
+}
+
+// FormerLocks returns the number of accesses by code of locks of words that are atomic variables, since they were
+// used otherwise too.
+func (o *Observer) FormerLocks() uint64 { return o.formerLocks }
+
+// firstOfLock handles an access of a word of which none has acquired it. Who waits for it is not yet seen
+// to hold it; nobody else is to access it before.
+func (o *Observer) firstOfLock(t *thread, v *variable, use LockUse, a wordAccess) bool {
+	switch {
+	case a.op == event.Read && (use == LockAcquires || use == LockKeeps):
+		return true
+	case a.acquires(use) && !o.sharesWord(t.process, a.record.Object&^(wordSize-1)):
+		obj := o.object(t, a.record, event.KindMutex)
+		if obj.holder == nil {
+			v.use = wordLock
+			o.acquireInlined(t, obj, use, a)
+			return true
+		}
+	}
+	v.use = wordAtomic
+	o.formerLocks++
+	return false
+}
+
+// acquires reports whether the access acquires a lock that was free.
+func (a *wordAccess) acquires(use LockUse) bool {
+	return (use == LockAcquires || use == LockTries) && a.op == event.Update && a.flags == 0 &&
+		a.read.known && a.read.value == 0 && (!a.wrote.known || a.wrote.value != 0)
+}
+
+// releases reports whether the access makes a lock free.
+func (a *wordAccess) releases(use LockUse) bool {
+	return a.op.IsWrite() && a.flags == 0 && (a.wrote.known && a.wrote.value == 0 || !a.wrote.known && use == LockReleases)
+}
+
+// stepOfLock handles an access of a word that is a lock. It returns false if the code of a lock makes
+// no such access.
+func (o *Observer) stepOfLock(t *thread, obj *object, use LockUse, a wordAccess) bool {
+	switch {
+	case use == LockNone:
+	case a.acquires(use):
+		if obj.holder == nil {
+			o.acquireInlined(t, obj, use, a)
+			return true
+		}
+	case use == LockReleases:
+		if a.releases(use) && obj.holder == t {
+			o.release(t, a.record, obj, 0)
+			return true
+		}
+	case a.op == event.Read && use == LockTries:
+		if a.flags == 0 && obj.holder != nil {
+			e := o.begin(t, a.record, event.AcquireFailed)
+			e.Object, e.Kind, e.Flags = obj.id, obj.kind, event.Try
+			o.send()
+			return true
+		}
+	case a.op == event.Read:
+		return true
+	default: // it adds that threads wait
+		return use != LockTries && a.op == event.Update && a.flags == 0 && a.read.known && a.read.value != 0 && a.wrote.known && a.wrote.value != 0
+	}
+	return false
+}
+
+// acquireInlined makes t hold an inlined lock. What is known of its holders is not enough for findings of misuse.
+func (o *Observer) acquireInlined(t *thread, obj *object, use LockUse, a wordAccess) {
+	flags := event.Flags(0)
+	if use == LockTries {
+		flags = event.Try
+	}
+	obj.holderUncertain, obj.inlined = true, true
+	o.acquire(t, a.record, obj, event.Acquire, flags, 1)
+}
+
+// releaseFormer ends the holding of a lock whose word is an atomic variable by now, when a store has made it
+// free. Until then the lock excludes others as before.
+func (o *Observer) releaseFormer(t *thread, a wordAccess) {
+	obj := o.liveObject(t.process, a.record.Object)
+	if obj == nil || !obj.inlined || obj.holder == nil {
+		return
+	}
+	switch holder := obj.holder; {
+	case a.read.known && a.read.value == 0:
+		o.doubt(t, doubtRelease)
+		o.release(holder, nil, obj, event.Inferred)
+	case !a.op.IsWrite() || a.wrote.known && a.wrote.value != 0:
+	case holder == t:
+		o.release(t, a.record, obj, 0)
+	default:
+		o.release(holder, nil, obj, event.Inferred)
+	}
+}

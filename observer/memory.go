@@ -1,0 +1,356 @@
+package observer
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
+)
+
+// This file handles accesses through pointers. Their records come by word of eight bytes, with a bit
+// for each byte that is touched. Bytes that all accesses so far have touched together are one variable; an
+// access that touches only some of them divides it, and touches all variables of its bytes.
+
+const wordSize = 8
+
+// word has the variables of a word.
+type word struct {
+	parts []wordPart
+	// shared reports that the word may be accessed by another address, or by another process. It was found
+	// out when there were so many processes and mappings.
+	shared              bool
+	processes, mappings int
+}
+
+// wordPart is the variable of some adjacent bytes of a word.
+type wordPart struct {
+	bytes uint8 // a bit for each
+	v     *variable
+}
+
+// pointed handles the record of an access through a pointer.
+func (o *Observer) pointed(t *thread, r *bpf.Record, info *SiteInfo) {
+	if r.Flags&bpf.RecOrders != 0 {
+		o.pointedOrder(t, r, info)
+		return
+	}
+	if o.livesStopped {
+		return // the memory may be another's by now
+	}
+	op := accessOps[bpf.Op(r.Op)-bpf.OpRead]
+	o.eachTouched(t, r, func(part *bpf.Record, v *variable) {
+		o.access(t, part, v, op, info, info.Flags)
+		v.remember(pastAccess{t, op, info.Flags, event.StackID(part.Stack), r.Time})
+	})
+}
+
+// named handles an access of a variable by its name. Size is as SiteInfo.Bytes: if it is not 0, the access is one
+// of each part into which accesses through pointers have divided the variable.
+func (o *Observer) named(t *thread, r *bpf.Record, v *variable, info *SiteInfo, size uint8) {
+	op := accessOps[bpf.Op(r.Op)-bpf.OpRead]
+	if size == 0 {
+		o.access(t, r, v, op, info, info.Flags)
+		return
+	}
+	v.bytes = size
+	at := r.Object &^ (wordSize - 1)
+	var rest []wordPart
+	if t.process.words[at] != nil {
+		rest = o.wordParts(t, r, at, v.bytesIn(r.Object-at))
+	} else {
+		t.process.addNamedWord(at)
+	}
+	whole := *r
+	if len(rest) > 1 {
+		whole.Flags &^= bpf.RecValue // it is that of all parts
+	}
+	past := pastAccess{t, op, info.Flags, event.StackID(r.Stack), r.Time}
+	o.access(t, &whole, v, op, info, info.Flags)
+	v.remember(past)
+	for _, x := range rest {
+		if x.v != v {
+			o.access(t, &whole, x.v, op, info, info.Flags)
+			x.v.remember(past)
+		}
+	}
+}
+
+// bytesIn returns the bytes of a variable in the word in which it begins, as many bytes behind the beginning of
+// that word.
+func (v *variable) bytesIn(from uint64) uint8 { return uint8((1<<v.bytes - 1) << from) }
+
+// addNamedWord records that a variable with a name begins in a word.
+func (p *process) addNamedWord(at uint64) {
+	if p.namedWords == nil {
+		p.namedWords = map[uint64]bool{}
+	}
+	p.namedWords[at] = true
+}
+
+// namedParts returns the variables with names that begin in a word.
+func (p *process) namedParts(at uint64) (parts []wordPart) {
+	if !p.namedWords[at] {
+		return nil
+	}
+	covered := uint8(0)
+	for from := range uint64(wordSize) {
+		if v := p.vars[at+from]; v != nil && v.bytes > 0 && v.bytesIn(from)&covered == 0 {
+			covered |= v.bytesIn(from)
+			parts = append(parts, wordPart{v.bytesIn(from), v})
+		}
+	}
+	return parts
+}
+
+// pastAccess is an access that a thread has made.
+type pastAccess struct {
+	thread *thread
+	op     event.Op
+	flags  event.Flags
+	stack  event.StackID
+	time   uint64
+}
+
+// maxPast bounds the accesses that are remembered of a variable.
+const maxPast = 8
+
+// remember remembers the last access of each kind of each thread: when the variable is divided, they are
+// accesses of all of its parts.
+func (v *variable) remember(a pastAccess) {
+	for i := range v.past {
+		if p := &v.past[i]; p.thread == a.thread && p.op == a.op {
+			*p = a
+			return
+		}
+	}
+	if len(v.past) < maxPast {
+		v.past = append(v.past, a)
+	}
+}
+
+// sendPast sends an event of an access that was made before.
+func (o *Observer) sendPast(v *variable, a pastAccess) {
+	v.remember(a)
+	e := o.begin(a.thread, nil, a.op)
+	e.Object, e.Kind, e.Flags, e.Time, e.Stack = v.id, v.kind, a.flags|event.Past, a.time, a.stack
+	o.stats.Events++
+	e.Seq = o.stats.Events
+	o.opts.Past(e)
+}
+
+// pointedOrder handles an access, through a pointer, of memory that atomic code accesses.
+func (o *Observer) pointedOrder(t *thread, r *bpf.Record, info *SiteInfo) {
+	at := r.Object &^ (wordSize - 1)
+	shift := r.Object - at
+	whole := uint8(1<<info.Sync.Width-1) << shift
+	parts := o.wordParts(t, r, at, whole)
+	if o.sharesWord(t.process, at) && bpf.Op(r.Op) != bpf.OpWrite {
+		o.doubt(t, doubtShared)
+	}
+	for i := range parts {
+		p := &parts[i]
+		if p.bytes == whole {
+			o.synchronised(t, p.v, info.whole(bpf.Op(r.Op)), r)
+			continue
+		}
+		from := uint64(bits.TrailingZeros8(p.bytes)) - shift
+		o.synchronised(t, p.v, info.part(bpf.Op(r.Op), from, bits.OnesCount8(p.bytes)), r)
+	}
+}
+
+// sharesWord reports whether the word at an address may be accessed by another address, by another process, or
+// by the kernel in a file.
+// What is stored there so is not known to be stored to the same word.
+func (o *Observer) sharesWord(p *process, at uint64) bool {
+	if o.opts.SharedMemory == nil {
+		return false
+	}
+	o.readMappings(p, at)
+	w, all := p.words[at], p.aliases.mappings
+	if w == nil {
+		w = &word{} // no access through a pointer has come yet
+	}
+	if w.processes == len(o.processes) && w.mappings == len(all) {
+		return w.shared
+	}
+	m := p.aliases.mappingAt(at)
+	w.shared, w.processes, w.mappings = false, len(o.processes), len(all)
+	for i := range all {
+		w.shared = w.shared || m != nil && (m.Written || &all[i] != m || w.processes > 1) && all[i].File == m.File
+	}
+	return w.shared
+}
+
+// whole returns the description of an access of this site, through a pointer, that orders threads.
+func (s *SiteInfo) whole(op bpf.Op) *SiteInfo {
+	if s.ordering == nil {
+		ordering := *s
+		if op != bpf.OpUpdate {
+			ordering.Flags |= event.Atomic // a plain instruction that changes memory is divisible
+		}
+		s.ordering = &ordering
+	}
+	return s.ordering
+}
+
+// part is as whole, of an access of the size bytes from a byte on: they have only a part of its values.
+func (s *SiteInfo) part(op bpf.Op, from uint64, size int) *SiteInfo {
+	for _, known := range s.parts {
+		if known.Sync.From == uint8(from) && known.Sync.Width == uint8(size) {
+			return known
+		}
+	}
+	ordering, sync := *s.whole(op), *s.Sync
+	sync.Whole, sync.From, sync.Width = s.Sync.Width, uint8(from), uint8(size)
+	ordering.Sync, ordering.Lock = &sync, LockNone
+	s.parts = append(s.parts, &ordering)
+	return &ordering
+}
+
+// past handles the record of an access that its thread made before, and that is recorded only now. It
+// makes an event of that time, which the live analyses do not receive: its place is among the events
+// before.
+func (o *Observer) past(r *bpf.Record) {
+	if o.opts.Past == nil || o.livesStopped {
+		return
+	}
+	t := o.threads[r.Tid]
+	if t == nil || t.createdAt > r.Value {
+		if t = o.gone[r.Tid]; t == nil || t.createdAt > r.Value {
+			return // it was long ago
+		}
+	}
+	o.now = r.Time
+	op := accessOps[bpf.Op(r.Op)-bpf.OpRead]
+	info := o.site(r)
+	o.eachTouched(t, r, func(part *bpf.Record, v *variable) {
+		o.sendPast(v, pastAccess{t, op, info.Flags, event.StackID(part.Stack), r.Value})
+	})
+}
+
+// sitePlace is a site in a process.
+type sitePlace struct{ tgid, site uint32 }
+
+// siteStack returns a call stack of the site of a record alone: what was called before is not known.
+func (o *Observer) siteStack(r *bpf.Record) event.StackID {
+	at := sitePlace{r.Tgid, r.Site}
+	id, ok := o.siteStacks[at]
+	if ok || o.opts.SiteAddr == nil {
+		return id
+	}
+	if addr := o.opts.SiteAddr(r.Tgid, r.Site); addr != 0 {
+		id = o.addFoundStack(Stack{Site: r.Site, TGID: r.Tgid, Found: []uint64{addr}})
+	}
+	if o.siteStacks == nil {
+		o.siteStacks = map[sitePlace]event.StackID{}
+	}
+	o.siteStacks[at] = id
+	return id
+}
+
+// eachTouched calls f with each variable that an access through a pointer touches, and a record of the
+// access of that variable alone.
+func (o *Observer) eachTouched(t *thread, r *bpf.Record, f func(*bpf.Record, *variable)) {
+	part := *r
+	if r.Flags&bpf.RecPast != 0 {
+		part.Stack = uint32(o.siteStack(r))
+	}
+	for _, p := range o.wordParts(t, &part, r.Object, uint8(r.Extra)) {
+		part.Object = r.Object + uint64(bits.TrailingZeros8(p.bytes))
+		f(&part, p.v)
+	}
+}
+
+// wordParts returns the variables of bytes of the word at an address, and makes and divides them as needed. The
+// result is valid until the next call.
+func (o *Observer) wordParts(t *thread, r *bpf.Record, at uint64, bytes uint8) []wordPart {
+	p := t.process
+	w := p.words[at]
+	if w == nil {
+		if p.words == nil {
+			p.words = map[uint64]*word{}
+		}
+		w = &word{parts: p.namedParts(at)}
+		p.words[at] = w
+	}
+	if len(w.parts) == 1 && w.parts[0].bytes == bytes && p.vars[at+uint64(bits.TrailingZeros8(bytes))] == w.parts[0].v {
+		return w.parts
+	}
+	w.parts = slices.DeleteFunc(w.parts, func(x wordPart) bool {
+		return p.vars[at+uint64(bits.TrailingZeros8(x.bytes))] != x.v // its memory has ended
+	})
+	o.divide(t, r, w, at, bytes)
+	o.touchedParts = o.touchedParts[:0]
+	for _, x := range w.parts {
+		if x.bytes&bytes != 0 {
+			o.touchedParts = append(o.touchedParts, x)
+		}
+	}
+	return o.touchedParts
+}
+
+// divide makes each variable of a word lie within some bytes or outside of them, and adds variables for those
+// of the bytes that have none. A variable that is divided remains that of its first bytes. The others get the
+// accesses that are remembered of it.
+func (o *Observer) divide(t *thread, r *bpf.Record, w *word, at uint64, bytes uint8) {
+	covered := uint8(0)
+	for i := range w.parts {
+		x := &w.parts[i]
+		covered |= x.bytes
+		if x.bytes&bytes == 0 || x.bytes&^bytes == 0 {
+			continue
+		}
+		first := lowest(x.bytes, bytes)
+		for rest := x.bytes &^ first; rest != 0; {
+			next := lowest(rest, bytes)
+			v := o.newPointed(t, r, at, next)
+			v.divided = true
+			for _, a := range w.parts[i].v.past {
+				if o.opts.Past != nil {
+					o.sendPast(v, a)
+				}
+			}
+			w.parts = append(w.parts, wordPart{next, v})
+			x = &w.parts[i]
+			rest &^= next
+		}
+		x.bytes = first
+		x.v.last.known = false
+	}
+	for rest := bytes &^ covered; rest != 0; {
+		next := lowest(rest, bytes)
+		w.parts = append(w.parts, wordPart{next, o.newPointed(t, r, at, next)})
+		rest &^= next
+	}
+	slices.SortFunc(w.parts, func(a, b wordPart) int {
+		return cmp.Compare(bits.TrailingZeros8(a.bytes), bits.TrailingZeros8(b.bytes))
+	})
+}
+
+// lowest returns the first adjacent bytes of a set that are all in another, or all outside of it.
+func lowest(set, other uint8) (run uint8) {
+	first := set & -set
+	for b := first; b&set != 0 && b&other != 0 == (first&other != 0); b <<= 1 {
+		run |= b
+	}
+	return run
+}
+
+// newPointed makes the variable of some bytes of the word at an address, unless there is one by another name.
+func (o *Observer) newPointed(t *thread, r *bpf.Record, at uint64, bytes uint8) *variable {
+	addr := at + uint64(bits.TrailingZeros8(bytes))
+	if v := t.process.vars[addr]; v != nil {
+		return v
+	}
+	obj := run.Object{Addr: addr, TGID: t.process.id, Kind: event.KindVariable, First: event.StackID(r.Stack), FirstThread: t.id, FirstAt: int64(r.Result) + int64(addr-at)}
+	if b := t.process.blockAt(addr); b != nil {
+		obj.Init = b.stack
+	}
+	v := &variable{id: o.names.addObject(obj), kind: obj.Kind, accessed: true}
+	t.process.vars[addr] = v
+	t.process.addLive(addr)
+	return v
+}
