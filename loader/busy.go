@@ -44,6 +44,7 @@ type hitGroup struct {
 	site     uint32 // the first site of a probe that has a link of its own; 0 for others
 	variable string
 	loads    bool
+	locks    bool // they are accesses of inlined locks, whose probes are not removed
 }
 
 // hitCounter counts the hits of a group of probes of an atomic variable that the user did not name,
@@ -108,14 +109,14 @@ func (m *Module) unnamedAtomics() []atomicProbe {
 	var all []atomicProbe
 	for i := range m.Plan.Sites {
 		switch n := len(all); {
-		case m.Plan.Sites[i].Program != probes.ProgramAtomic:
+		case m.Plan.Sites[i].Program != probes.ProgramAtomic && m.Plan.Sites[i].Program != probes.ProgramPointerAtomic:
 		case n > 0 && all[n-1].end == i && m.Plan.Chained(i):
 			all[n-1].end++
 		case n < maxOwnLinks:
 			all = append(all, atomicProbe{i, i + 1, hitGroup{site: m.Base + uint32(i) + 1}})
 		default:
 			s := &m.Plan.Sites[i]
-			all = append(all, atomicProbe{i, i + 1, hitGroup{variable: s.Variable, loads: bpf.Op(s.BPF.Op) == bpf.OpRead}})
+			all = append(all, atomicProbe{i, i + 1, hitGroup{variable: s.Variable, loads: bpf.Op(s.BPF.Op) == bpf.OpRead, locks: s.Lock != probes.LockNone}})
 		}
 	}
 	return all
@@ -134,9 +135,17 @@ func (s *Session) addHitCounters(m *Module) {
 				all = append(all, nil)
 			}
 			all[index] = s.hitCounter(m, p)
+			if m.ofLock(p) {
+				all[index] = nil // what it orders, all others depend on
+			}
 		}
 	}
 	s.hitCounters.Store(&all)
+}
+
+// ofLock reports whether a probe observes an access of an inlined lock.
+func (m *Module) ofLock(p atomicProbe) bool {
+	return slices.ContainsFunc(m.Plan.Sites[p.first:p.end], func(s probes.Site) bool { return s.Lock != probes.LockNone })
 }
 
 // hitCounter returns the counter of a probe's group. The caller holds s.mu.
@@ -154,15 +163,19 @@ func (s *Session) hitCounter(m *Module, p atomicProbe) *hitCounter {
 }
 
 // attachUnnamedAtomics attaches the probes of the module's atomic variables that the user did
-// not name. The caller holds s.mu.
+// not name, but for those of attachTogether. The caller holds s.mu.
 func (s *Session) attachUnnamedAtomics(m *Module, to attach.LinkTarget) error {
 	var groups []hitGroup
 	byGroup := map[hitGroup][]attach.Probe{}
+	apart := m.isTogether()
 	for _, p := range m.unnamedAtomics() {
+		if apart[p.first] {
+			continue
+		}
 		if byGroup[p.group] == nil {
 			groups = append(groups, p.group)
 		}
-		byGroup[p.group] = append(byGroup[p.group], attach.Probe{Offset: m.Plan.Sites[p.first].Offset, Site: m.Base + uint32(p.first)})
+		byGroup[p.group] = append(byGroup[p.group], attach.Probe{Offset: m.Plan.Sites[p.first].Offset, Site: m.Base + uint32(p.first), Program: m.Plan.Sites[p.first].Program})
 	}
 	for _, g := range groups {
 		if err := s.attachRemovable(&s.hitCountersByGroup[g].removableProbes, to, byGroup[g]); err != nil {

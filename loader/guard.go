@@ -12,13 +12,14 @@ import (
 	"github.com/tracepredict/tracepredict/loader/ptrace"
 )
 
-// This file handles debug exceptions whose cause is lost. Problem: register DR6 shows the kernel which
-// watchpoint caused a debug exception. A hypervisor may lose it: KVM before Linux 6.14 loads an old value when it
-// resumes the guest between the exception and the reading of the register, as was measured about
-// once in 100,000 accesses. The kernel then finds no watchpoint, takes the exception for the
-// program's own, and sends SIGTRAP, which ends the program. Solution: ptrace withholds such a
-// signal, and the access counts as a lost event of its thread. A started program is traced in any
-// case; an attached one is traced, in a virtual machine, while it may have watchpoints.
+// This file handles debug exceptions whose cause is lost. Problem: register DR6 shows the kernel
+// which watchpoint caused a debug exception. A hypervisor may lose it: KVM before Linux 6.14 loads
+// an old value when it resumes the guest between the exception and the reading of the register, as
+// was measured about once in 100,000 accesses. The kernel then finds no watchpoint, takes the
+// exception for the program's own, and sends SIGTRAP, which ends the program. Solution: ptrace
+// withholds such a signal, and the access counts as a lost event of its thread. A started program
+// is traced in any case; an attached one is traced, in a virtual machine, while it may have
+// watchpoints.
 
 // unexplainedTrap counts a debug exception without a cause as a lost access. It returns false if no
 // watchpoint of the tool's can be its cause.

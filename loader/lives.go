@@ -62,13 +62,33 @@ func (s *Session) attachLives(m *Module, to attach.LinkTarget) error {
 	return nil
 }
 
+// heapBudget is how many times the bounds count for each part of the time that Options.Budget adds: with
+// accesses through pointers, the ends of memory are part of that cost.
+const heapBudget = 10
+
+// heapFactor returns how many times the bounds count; 0: there are none.
+func (s *Session) heapFactor() uint64 {
+	switch {
+	case !s.opts.Plan.Pointers:
+		return 1
+	case s.opts.Budget == 0:
+		return 0
+	}
+	return max(1, uint64(heapBudget*(s.opts.Budget-1)))
+}
+
 // heapCost handles a record of what the probes of the heap have cost. It starts to remove them when
-// that is too much, and reports whether it does. The reader's goroutine alone calls it.
+// that is too much, and reports whether it does. Accesses through pointers are then not observed any more:
+// what is used again would be taken for what was there before. The reader's goroutine alone calls it.
 func (s *Session) heapCost(r *bpf.Record) bool {
-	if s.heap.removed || !s.heap.account.add(r.Value, r.Time, heapRate, heapBurst) {
+	n := s.heapFactor()
+	if s.heap.removed || n == 0 || !s.heap.account.add(r.Value, r.Time, n*heapRate, n*heapBurst) {
 		return false
 	}
 	s.heap.removed = true
+	if s.thinner != nil {
+		s.thinner.over.Store(true)
+	}
 	s.removing.Go(s.removeHeap)
 	return true
 }

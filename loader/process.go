@@ -55,7 +55,7 @@ func (s *Session) reset(p *process) {
 	if s.opts.Follow && p.planner != nil && p.planner.Unresolved() == nil {
 		s.resolved = true
 	}
-	p.planner, p.limited = probes.NewPlanner(s.opts.Plan), false
+	p.planner, p.limited = probes.NewPlanner(s.planOptions()), false
 	p.modules = map[procfs.FileID]*Module{}
 	p.attached = map[*Module]bool{}
 	p.watched = map[*Module]uint64{}

@@ -82,6 +82,12 @@ type Options struct {
 	// RemovalLimits determine when the probes of variables that the user did not name are
 	// removed. Default: never.
 	RemovalLimits RemovalLimits
+	// Planning is told what is done before the program runs on, for people: "reading code of NAME" and how
+	// much of it, between 0 and 1, "" at the end. Several goroutines call it. Nil: nobody is told.
+	Planning func(what string, done float64)
+	// Budget is how many times as long as without observation the program may take, because of the probes of
+	// accesses through pointers (Options.Plan.Pointers), in processor time: more than 1; 0: there is no bound.
+	Budget float64
 }
 
 // Messages says when messages through the kernel are recorded.
@@ -111,6 +117,7 @@ type Session struct {
 	job      job              // job control of a started program
 	traced   bool             // ptrace traces the processes: each stops at its execve and fork
 	throttle *ptrace.Throttle // nil: the program is never made to wait
+	thinner  *thinner         // nil: all accesses through pointers are observed
 	unnamed  *unnamedWatcher  // of variables that the user did not name; nil without Options.Plan.Shared
 	// guard traces an attached process while it may have hardware watchpoints; nil: none is needed,
 	// or unguarded says why it is impossible.
@@ -138,7 +145,11 @@ type Session struct {
 
 	heap heapProbes // see lives.go
 
+	plans   Plans  // see Plans
+	planned string // what planFile does now, for people; changed while no other goroutine plans
+
 	hitCountersByGroup map[hitGroup]*hitCounter // of atomic variables that the user did not name
+	sampled            *Sampled                 // see Sampled
 	tooBusy            []Blind                  // those whose probes were removed, see TooBusy
 
 	hitCounters atomic.Pointer[[]*hitCounter] // counters by site; nil for sites of other variables
@@ -170,6 +181,7 @@ type Session struct {
 // newSession drops privileges by calling drop, if the options ask for it, and loads the BPF
 // programs.
 func newSession(opts Options, drop func() error) (*Session, error) {
+	opts.Plan.Terse = true
 	var notes []string
 	if opts.DropPrivileges {
 		err := drop()
@@ -181,7 +193,7 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 	}
 	plan := opts.Plan
 	tracer, err := attach.NewTracer(attach.TracerOptions{
-		RingBytes: opts.RingBytes, Stacks: opts.Stacks, Shared: plan.Shared, ArrayAccesses: opts.RemovalLimits.ArrayAccesses,
+		RingBytes: opts.RingBytes, Stacks: opts.Stacks, Shared: plan.Shared, Pointers: plan.Pointers, PointerAtomics: plan.Atomics, ArrayAccesses: opts.RemovalLimits.ArrayAccesses,
 		NoCalls: len(plan.On) == 0, NoVariables: len(plan.Watch)+len(plan.Hardware) == 0, NoHeap: len(plan.Watch) == 0 && !plan.Lives, NoUnseen: !plan.Atomics,
 		Follow: opts.Follow, NoProbes: opts.NoProbes, Messages: opts.Messages != MessagesNever,
 	})
@@ -211,6 +223,12 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 	s.finder = stacks.New(s)
 	if opts.Plan.Shared {
 		s.unnamed = newUnnamedWatcher(tracer, opts.RemovalLimits)
+	}
+	if opts.Plan.Pointers && opts.Budget > 0 {
+		if s.thinner, err = newThinner(tracer, opts.Budget, s.livePIDs); err != nil {
+			tracer.Close()
+			return nil, err
+		}
 	}
 	if !opts.Lossy {
 		s.throttle = ptrace.NewThrottle(tracer.Ring, s.livePIDs)
@@ -331,6 +349,21 @@ func (s *Session) NamedVariables() []string {
 	return slices.Compact(names)
 }
 
+// FollowsPointers reports whether all accesses through pointers of the program's code are observed.
+func (s *Session) FollowsPointers() bool { return s.opts.Plan.Pointers }
+
+// PointerSites returns the number of instructions whose accesses through pointers are observed.
+func (s *Session) PointerSites() (n int) {
+	for _, m := range s.Modules() {
+		for i := range m.Plan.Sites {
+			if m.Plan.Sites[i].Program == probes.ProgramPointer {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // VariableAddr returns the address of a watched variable in a process; 0 if the file of the
 // variable is not mapped.
 func (s *Session) VariableAddr(pid int, name string) uint64 {
@@ -343,6 +376,19 @@ func (s *Session) VariableAddr(pid int, name string) uint64 {
 					return v.Addr + seg.Bias
 				}
 			}
+		}
+	}
+	return 0
+}
+
+// SiteAddr returns the address, in a process, of the instruction that a site observes; 0 if the process
+// does not have it.
+func (s *Session) SiteAddr(pid int, index uint32) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for seg := range s.processOf(pid).backward() {
+		if m := seg.Module; index >= m.Base && index-m.Base < uint32(len(m.Plan.Sites)) {
+			return m.Plan.Sites[index-m.Base].At + seg.Bias
 		}
 	}
 	return 0
@@ -477,6 +523,10 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 			p.attached[mod] = true
 			fresh = append(fresh, mod)
 		}
+	}
+	defer s.planning("", 1)
+	if len(fresh) > 0 {
+		s.planning("attaching probes", 0)
 	}
 	if err := s.attachAllOf(p, fresh); err != nil {
 		return fresh, err
@@ -663,7 +713,7 @@ func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
 	}
 	if s.opts.NoProbes {
 		mod.Plan = &probes.Plan{}
-	} else if mod.Plan, err = p.planner.Plan(mod.Bin); err != nil {
+	} else if mod.Plan, err = s.planFile(p, mod); err != nil {
 		return nil, err
 	}
 	for _, n := range mod.Plan.Notes {
@@ -708,7 +758,7 @@ func (p *process) linkTarget(m *Module) attach.LinkTarget {
 // attach attaches a module's probes except its UnseenProbes, which attachUnseen attaches.
 func (s *Session) attach(p *process, mod *Module) error {
 	to := p.linkTarget(mod)
-	if err := s.tracer.Attach(to, mod.permanentProbes()); err != nil {
+	if err := s.tracer.Attach(to, mod.permanentProbes(s.thinner != nil)); err != nil {
 		return err
 	}
 	if err := s.attachUnnamedAtomics(mod, to); err != nil {
@@ -721,6 +771,14 @@ func (s *Session) attach(p *process, mod *Module) error {
 		if err := s.unnamed.attach(mod, to); err != nil {
 			return err
 		}
+	}
+	if s.thinner != nil {
+		if err := s.thinner.attach(mod, to); err != nil {
+			return err
+		}
+	}
+	if err := s.attachTogether(mod, to); err != nil {
+		return err
 	}
 	return s.watchVariables(p, mod)
 }
@@ -742,6 +800,9 @@ func (s *Session) discardProgram(pid int) error {
 func (s *Session) startReading() {
 	if s.unnamed != nil {
 		s.unnamed.run()
+	}
+	if s.thinner != nil {
+		s.thinner.run()
 	}
 	go s.finder.Run()
 	go func() {
@@ -766,6 +827,9 @@ func (f filter) Record(r *bpf.Record) {
 	}
 	if bpf.Op(r.Op) == bpf.OpUnseen && r.Result != 0 {
 		f.s.removeUnseen(r.Object)
+	}
+	if f.s.thinner != nil {
+		f.s.thinner.other(r)
 	}
 	if f.s.discards(r) {
 		return
@@ -846,6 +910,9 @@ func (s *Session) finish() (Lost, error) {
 	if s.unnamed != nil {
 		s.unnamed.halt()
 	}
+	if s.thinner != nil {
+		s.thinner.halt()
+	}
 	err := s.stopObserving()
 	s.closing.Wait()
 	if s.watchDone != nil {
@@ -858,6 +925,7 @@ func (s *Session) finish() (Lost, error) {
 	s.finder.End()
 	s.removing.Wait()
 	s.collectWatched()
+	s.collectSampled()
 	lost, lostErr := s.tracer.Lost()
 	lost.Records += s.unexplained.Load()
 	if lost.Records > 0 {
@@ -909,12 +977,12 @@ type Result struct {
 // kill ends a program that the tool has started and cannot observe.
 func kill(pid int) { _ = unix.Kill(pid, unix.SIGKILL) }
 
-// SharedMemory returns the writable mappings of a process that were made to be shared with others; nil
-// if they cannot be read.
+// SharedMemory returns the mappings of a process that were made to be shared with others; nil if they cannot
+// be read.
 func SharedMemory(pid int) []procfs.Mapping {
 	all, err := procfs.Maps(pid)
 	if err != nil {
 		return nil
 	}
-	return slices.DeleteFunc(all, func(m procfs.Mapping) bool { return !m.Shared || !m.Write })
+	return slices.DeleteFunc(all, func(m procfs.Mapping) bool { return !m.Shared })
 }

@@ -35,7 +35,7 @@ func TestProbesOf(t *testing.T) {
 	want := []attach.Probe{
 		{Offset: 1, Site: 10}, {Offset: 1, Site: 11, Return: true}, {Offset: 2, Site: 13}, {Offset: 2, Site: 13, Return: true}, {Offset: 3, Site: 14},
 	}
-	if diff := cmp.Diff(want, m.permanentProbes()); diff != "" {
+	if diff := cmp.Diff(want, m.permanentProbes(false)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if sites := m.bpfSites(); len(sites) != 5 || sites[0].Next != 2 || sites[2].Next != 0 {

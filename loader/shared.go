@@ -132,12 +132,16 @@ func (w *unnamedWatcher) add(vs []variable.Variable) (uint32, error) {
 	return uint32(base), nil
 }
 
-// sharedProbes returns the module's probes of variables that the user did not name, in the order
-// of the variables, so that those of one variable are in one batch or in few.
+// sharedProbes returns the module's probes of variables that the user did not name, but for those of
+// attachTogether, in the order of the variables, so that those of one variable are in one batch or in few.
 func (m *Module) sharedProbes() []chainedProbe {
 	var ps []chainedProbe
+	apart, head := m.isTogether(), 0
 	for i, s := range m.Plan.Sites {
-		if s.Program != probes.ProgramShared {
+		if !m.Plan.Chained(i) {
+			head = i
+		}
+		if s.Program != probes.ProgramShared || apart[head] {
 			continue
 		}
 		if !m.Plan.Chained(i) {
@@ -162,6 +166,25 @@ func (w *unnamedWatcher) attach(m *Module, to attach.LinkTarget) error {
 		w.tracer.SetOwner(to.Owner, b.link)
 		w.batches = append(w.batches, b)
 	}
+	return nil
+}
+
+// attachProbe attaches the probe of a site for a process. It is a batch of its own, so that its link is never
+// replaced.
+func (w *unnamedWatcher) attachProbe(m *Module, site int, to attach.LinkTarget) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	s := &m.Plan.Sites[site]
+	p := chainedProbe{probe: attach.Probe{Offset: s.Offset, Site: m.Base + uint32(site), Program: s.Program}}
+	for i := site; i == site || i < len(m.Plan.Sites) && m.Plan.Chained(i); i++ {
+		p.variables = append(p.variables, m.Plan.Sites[i].BPF.Access.Watched)
+	}
+	b := &batch{LinkTarget: to, probes: []chainedProbe{p}}
+	if err := w.linkBatch(b); err != nil {
+		return err
+	}
+	w.tracer.SetOwner(to.Owner, b.link)
+	w.batches = append(w.batches, b)
 	return nil
 }
 

@@ -30,7 +30,7 @@ func TestSharedProbes(t *testing.T) {
 	if diff := cmp.Diff(want, m.sharedProbes(), cmp.AllowUnexported(chainedProbe{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]attach.Probe{{Offset: 1, Site: 10}}, m.permanentProbes()); diff != "" {
+	if diff := cmp.Diff([]attach.Probe{{Offset: 1, Site: 10}}, m.permanentProbes(false)); diff != "" {
 		t.Errorf("what was named (-want +got):\n%s", diff)
 	}
 }

@@ -35,6 +35,8 @@ type TracerOptions struct {
 	Stacks Stacks
 	// Shared makes room for variables that the user did not name.
 	Shared bool
+	// Pointers: accesses through pointers are observed. PointerAtomics: those of atomic code are.
+	Pointers, PointerAtomics bool
 	// ArrayAccesses is the number of accesses to one array that are recorded; 0: all. It is the
 	// field of this name of loader.RemovalLimits.
 	ArrayAccesses uint64
@@ -111,6 +113,14 @@ func NewTracer(opts TracerOptions) (*Tracer, error) {
 	return t, nil
 }
 
+// wordBits returns the binary logarithm of the size of the table of words.
+func (o *TracerOptions) wordBits() uint32 {
+	if o.Pointers {
+		return bpf.WordBits
+	}
+	return bpf.AtomicWordBits
+}
+
 func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	ns, err := procfs.OwnPIDNamespace()
 	if err != nil {
@@ -124,6 +134,10 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	if opts.Shared {
 		spec.Maps[bpf.TracepredictMapWatched].MaxEntries, spec.Maps[bpf.TracepredictMapDropped].MaxEntries = bpf.MaxWatched, bpf.MaxWatched
 		spec.Maps[bpf.TracepredictMapReadings].MaxEntries = spec.Maps[bpf.TracepredictMapSlots].MaxEntries
+	}
+	if opts.Pointers || opts.PointerAtomics {
+		spec.Maps[bpf.TracepredictMapPointerHits].MaxEntries = bpf.MaxSites
+		spec.Maps[bpf.TracepredictMapWords].MaxEntries, spec.Maps[bpf.TracepredictMapWordPages].MaxEntries = 1<<opts.wordBits(), 1<<(bpf.PageBits-6)
 	}
 	if !opts.Messages {
 		spec.Maps[bpf.TracepredictMapIoCalls].MaxEntries = 1
@@ -141,7 +155,10 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	set("stack_bytes", opts.Stacks.bytes())
 	set("stack_limit", uint32(size/stackShare))
 	set("follow", opts.Follow)
-	set("unnamed", opts.Shared)
+	set("unnamed", opts.Shared || opts.Pointers)
+	set("through_pointers", opts.Pointers || opts.PointerAtomics)
+	set("all_pointers", opts.Pointers)
+	set("word_bits", opts.wordBits())
 	set("enough", opts.ArrayAccesses)
 	if err != nil {
 		return fmt.Errorf("set a constant of the BPF object: %w", err)
@@ -161,6 +178,9 @@ func stubUnneeded(spec *ebpf.CollectionSpec, opts TracerOptions) {
 	var names []string
 	if !opts.Shared {
 		names = append(names, "on_shared")
+	}
+	if !opts.Pointers && !opts.PointerAtomics {
+		names = append(names, "on_pointer")
 	}
 	if opts.NoCalls {
 		names = append(names, "on_call")
@@ -310,6 +330,7 @@ func (t *Tracer) Attach(to LinkTarget, all []Probe) error {
 		// for ends of objects, attached first, runs after those for accesses, and the one for
 		// beginnings, attached last, runs before them.
 		{probes.ProgramHeapLate, false},
+		{probes.ProgramPointer, false},
 		{probes.ProgramNamed, false}, {probes.ProgramNamed, true}, {probes.ProgramCall, false},
 		{probes.ProgramHeap, false}, {probes.ProgramHeap, true},
 	} {
@@ -338,6 +359,8 @@ func (t *Tracer) program(p Probe) *ebpf.Program {
 	switch p.Program {
 	case probes.ProgramShared:
 		return t.objs.OnShared
+	case probes.ProgramPointer, probes.ProgramPointerAtomic:
+		return t.objs.OnPointer
 	case probes.ProgramUnseen:
 		return t.objs.OnUnseen
 	case probes.ProgramCall:
@@ -424,6 +447,9 @@ type Lost struct {
 	Pending     uint64 // calls whose return was not recognised
 	Untabled    uint64 // events whose call stack had no room in the table; each got an ID of its own
 	Blocks      uint64 // heap blocks that had no room in the table; their end was not recorded
+	Words       uint64 // accesses through pointers of memory that had no room in the table
+	OwnWords    uint64 // accesses through pointers of memory that one thread alone had used: nothing is lost
+	CutRanges   uint64 // calls of library functions of whose accesses the last ones were not looked at
 }
 
 // Lost reads the counters. They are exact once the probes are removed.
@@ -432,7 +458,7 @@ func (t *Tracer) Lost() (Lost, error) {
 	for _, c := range []struct {
 		v *ebpf.Variable
 		n *uint64
-	}{{t.objs.LostRecords, &l.Records}, {t.objs.LostLives, &l.LifeRecords}, {t.objs.LostStacks, &l.Stacks}, {t.objs.CutStacks, &l.Incomplete}, {t.objs.LostPending, &l.Pending}, {t.objs.UntabledStacks, &l.Untabled}, {t.objs.LostBlocks, &l.Blocks}} {
+	}{{t.objs.LostRecords, &l.Records}, {t.objs.LostLives, &l.LifeRecords}, {t.objs.LostStacks, &l.Stacks}, {t.objs.CutStacks, &l.Incomplete}, {t.objs.LostPending, &l.Pending}, {t.objs.UntabledStacks, &l.Untabled}, {t.objs.LostBlocks, &l.Blocks}, {t.objs.FullWords, &l.Words}, {t.objs.OwnWords, &l.OwnWords}, {t.objs.CutRanges, &l.CutRanges}} {
 		if err := c.v.Get(c.n); err != nil {
 			return l, fmt.Errorf("read the counters of lost records: %w", err)
 		}
@@ -568,6 +594,27 @@ func (t *Tracer) Tallies(n int) ([]bpf.Tally, error) {
 		return nil, fmt.Errorf("read the counts of variables: %w", err)
 	}
 	return values[:got], nil
+}
+
+// PointerHits returns how often the probe of each of the first n sites was hit, of those of accesses through
+// pointers.
+func (t *Tracer) PointerHits(n int) ([]uint64, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	keys, values := make([]uint32, n), make([]uint64, n)
+	var cursor ebpf.MapBatchCursor
+	got, err := t.objs.PointerHits.BatchLookup(&cursor, keys, values, nil)
+	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
+		return nil, fmt.Errorf("read the hits of accesses through pointers: %w", err)
+	}
+	return values[:got], nil
+}
+
+// MixedWords reports whether code that is not atomic has accessed a word that atomic code had accessed.
+func (t *Tracer) MixedWords() bool {
+	var mixed uint32
+	return t.objs.MixedWords.Get(&mixed) != nil || mixed != 0
 }
 
 // IgnoreVariable makes the programs ignore a variable.

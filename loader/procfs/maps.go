@@ -30,6 +30,17 @@ type Mapping struct {
 	Deleted bool   // the file has been deleted
 }
 
+// InFileSystem reports whether the mapping shows a file that programs find by its name and usually write to by
+// system calls, rather than memory that was made to be mapped: by mmap, shmget, shm_open or memfd_create.
+func (m *Mapping) InFileSystem() bool {
+	for _, memory := range []string{"/dev/", "/memfd:", "/SYSV"} {
+		if strings.HasPrefix(m.Path, memory) {
+			return false
+		}
+	}
+	return m.Path != ""
+}
+
 // ParseMaps parses the contents of /proc/PID/maps. An error contains the number of the line.
 func ParseMaps(r io.Reader) ([]Mapping, error) {
 	var maps []Mapping

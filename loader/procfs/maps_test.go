@@ -99,3 +99,14 @@ func TestNoMaps(t *testing.T) {
 		t.Error("process -1 has mappings")
 	}
 }
+
+func TestInFileSystem(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/tmp/state": true, "/devices": true, "/var/lib/a b": true, "": false, "/dev/shm/ring": false, "/dev/zero": false,
+		"/memfd:pool": false, "/SYSV00000000": false,
+	} {
+		if m := (Mapping{Path: path}); m.InFileSystem() != want {
+			t.Errorf("%q: %v", path, !want)
+		}
+	}
+}

@@ -6,6 +6,9 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Setting reads a number under /proc/sys; ok is false if this kernel does not have that setting.
@@ -22,6 +25,17 @@ func Setting(name string) (n int, ok bool, err error) {
 		return 0, false, fmt.Errorf("read %s: %w", path, err)
 	}
 	return n, true, nil
+}
+
+// ProcessorTime returns the processor time of all threads that a process has had; false if the
+// process has ended.
+func ProcessorTime(pid int) (time.Duration, bool) {
+	clock := int32(^pid<<3 | 2) // as clock_getcpuclockid(3) makes it
+	var t unix.Timespec
+	if unix.ClockGettime(clock, &t) != nil {
+		return 0, false
+	}
+	return time.Duration(t.Nano()), true
 }
 
 // Status reads /proc/PID/status. pid is a process, a thread, "PID/task/TID" or "self".

@@ -1,0 +1,415 @@
+package loader
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader/attach"
+	"github.com/tracepredict/tracepredict/loader/procfs"
+	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/cheapsite"
+)
+
+// Accesses through pointers are the most frequent ones of a program, and each hits a probe. Options.Budget
+// bounds what that costs: where it is exceeded, the hottest of these probes are removed, and put in again
+// for a while when there is room. So code that is seldom executed is observed to the end, and hot code in
+// bursts, as in LiteRace (PLDI 2009, section 3). Probes of atomic code, locks and calls always stay.
+
+// The bounds of a thinner.
+const (
+	budgetEvery      = 20 * time.Millisecond  // between two looks at the counts
+	budgetShare      = 10                     // one part in so many of the time is spent on reading them, at most
+	credit           = 200 * time.Millisecond // what the probes may cost before the budget counts
+	handling         = 300 * time.Nanosecond  // what a hit takes besides the probe itself, about
+	backAfter        = time.Second            // between two times at which probes are put in again
+	seldom           = 64                     // hits in budgetEvery up to which a probe stays
+	maxPointerGroups = 256                    // links of one process
+	backAtOnce       = 64                     // probes that are put in again at once
+)
+
+// Sampled says how accesses through pointers were sampled for a budget.
+type Sampled struct {
+	Functions []string // those of which some probes were removed for a time, sorted
+	Of        int      // the number of functions with such probes
+	// Mixed reports that code which is not atomic has accessed memory that atomic code had accessed.
+	// What it does unobserved may order threads.
+	Mixed bool
+}
+
+// pointerProbe is a probe of accesses through pointers.
+type pointerProbe struct {
+	attach.Probe
+	function string
+	cost     time.Duration // of a hit
+	seen     uint64        // hits at the last look
+	recent   uint64        // hits between the last two looks
+	removed  time.Time     // since when it is not in; zero: it is
+}
+
+// pointerGroup is a set of probes of one file in one process that share a link.
+type pointerGroup struct {
+	attach.LinkTarget
+	link   attach.Link
+	probes []*pointerProbe
+}
+
+// thinner keeps the cost of the probes of accesses through pointers within a budget.
+type thinner struct {
+	tracer *attach.Tracer
+	factor float64 // how many times as long the program may take
+	costs  attach.Costs
+	pids   func() []int // the processes that are observed
+
+	over   atomic.Bool            // no access is observed any more
+	counts atomic.Pointer[[]bool] // by site: its hits are counted in the kernel
+	others atomic.Int64           // what the hits of other probes have cost, in ns
+
+	mu        sync.Mutex // guards the fields down to notes; acquired after Session.mu, before the Tracer's
+	groups    []*pointerGroup
+	attached  []pointerGroup           // all probes of each file in each process; they have no link
+	probes    map[uint32]*pointerProbe // by site
+	sites     int                      // the largest site, plus 1
+	spent     time.Duration            // processor time at the last look
+	debt      time.Duration            // what the probes have cost beyond the budget, at least -credit
+	backAt    time.Time                // when probes were put in again last
+	functions map[string]bool          // true: sampled
+	notes     []string                 // texts of errors
+
+	reading time.Duration // what the last reading of the counts took; run's goroutine alone uses it
+
+	stop chan struct{}
+	done sync.WaitGroup
+}
+
+func newThinner(t *attach.Tracer, factor float64, pids func() []int) (*thinner, error) {
+	costs, err := t.Costs()
+	if err != nil {
+		return nil, err
+	}
+	return &thinner{
+		tracer: t, factor: factor, costs: costs, pids: pids, debt: -credit,
+		probes: map[uint32]*pointerProbe{}, functions: map[string]bool{}, stop: make(chan struct{}),
+	}, nil
+}
+
+// attach attaches the probes of accesses through pointers of a module for a process, except those that are
+// removed now, and those of attachTogether.
+func (t *thinner) attach(m *Module, to attach.LinkTarget) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var all, now []*pointerProbe
+	apart := m.isTogether()
+	for i := range m.Plan.Sites {
+		if m.Plan.Sites[i].Program == probes.ProgramPointer && !apart[i] && !m.Plan.Chained(i) {
+			p := t.probe(m, i)
+			all = append(all, p)
+			if p.removed.IsZero() {
+				now = append(now, p)
+			}
+		}
+	}
+	counts := make([]bool, t.sites)
+	for site := range t.probes {
+		counts[site] = true
+	}
+	t.counts.Store(&counts)
+	t.attached = append(t.attached, pointerGroup{LinkTarget: to, probes: all})
+	for chunk := range slices.Chunk(now, max(8, (len(now)+maxPointerGroups-1)/maxPointerGroups)) {
+		if err := t.link(&pointerGroup{LinkTarget: to, probes: chunk}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// probe returns the probe of a site, and makes it at the first call.
+func (t *thinner) probe(m *Module, i int) *pointerProbe {
+	s, site := &m.Plan.Sites[i], m.Base+uint32(i)
+	p := t.probes[site]
+	if p == nil {
+		p = &pointerProbe{Probe: attach.Probe{Offset: s.Offset, Site: site, Program: s.Program}, function: functionOf(m, s), cost: t.costs.Stepped + handling}
+		if s.Class == cheapsite.Emulated {
+			p.cost = t.costs.Emulated + handling
+		}
+		t.probes[site] = p
+		t.sites = max(t.sites, int(site)+1)
+		if _, known := t.functions[p.function]; !known {
+			t.functions[p.function] = false
+		}
+	}
+	return p
+}
+
+// functionOf returns the name of the function that a site is in or, if it has none, where it begins.
+func functionOf(m *Module, s *probes.Site) string {
+	if s.Function != "" {
+		return s.Function
+	}
+	at := s.At
+	if fn, ok := m.Plan.File.FunctionAt(at); ok {
+		at = fn.Lo
+	}
+	return fmt.Sprintf("%s+%#x", path.Base(m.Path), at)
+}
+
+// link attaches a group's probes and adds the group.
+func (t *thinner) link(g *pointerGroup) error {
+	if err := t.relink(g); err != nil {
+		return err
+	}
+	t.tracer.SetOwner(g.Owner, g.link)
+	t.groups = append(t.groups, g)
+	return nil
+}
+
+// relink gives a group a new link.
+func (t *thinner) relink(g *pointerGroup) (err error) {
+	all := make([]attach.Probe, len(g.probes))
+	for i, p := range g.probes {
+		all[i] = p.Probe
+	}
+	g.link, err = t.tracer.Link(g.LinkTarget, all, 0)
+	return err
+}
+
+// other takes a record, and counts what a hit of another probe has cost: the program's own time is what
+// remains. The reader's goroutine alone calls it.
+func (t *thinner) other(r *bpf.Record) {
+	switch counts := t.counts.Load(); {
+	case bpf.Op(r.Op) == bpf.OpHeapCost:
+		t.others.Add(int64(r.Value) * int64(t.costs.Emulated))
+	case counts == nil || int(r.Site) >= len(*counts) || !(*counts)[r.Site]:
+		t.others.Add(int64(t.costs.Stepped))
+	}
+}
+
+// run starts a goroutine that looks at the counts until halt: every budgetEvery, or less often if reading
+// them would take more than one part in budgetShare of the time, as where there are very many sites.
+func (t *thinner) run() {
+	t.spent = t.used()
+	t.done.Go(func() {
+		next := time.NewTimer(budgetEvery)
+		defer next.Stop()
+		for {
+			select {
+			case <-t.stop:
+				return
+			case <-next.C:
+				t.check(time.Now())
+				next.Reset(max(budgetEvery, budgetShare*t.reading))
+			}
+		}
+	})
+}
+
+// halt ends that goroutine. When halt returns, the thinner attaches and removes no more probes.
+func (t *thinner) halt() {
+	close(t.stop)
+	t.done.Wait()
+}
+
+// check reads the counts, and removes probes, or puts some in again, as the budget says.
+func (t *thinner) check(now time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over.Load() {
+		t.removeAll(now)
+		return
+	}
+	hits, err := t.tracer.PointerHits(t.sites)
+	if err != nil {
+		t.note(err)
+		return
+	}
+	cost := t.count(hits)
+	t.reading = time.Since(now)
+	used := t.used()
+	others := time.Duration(t.others.Swap(0))
+	own := max(0, used-t.spent-cost-others)
+	t.spent = used
+	room := time.Duration((t.factor - 1) * float64(own))
+	t.debt = max(t.debt+cost-room, -credit)
+	switch {
+	case t.debt > 0:
+		t.thin(now, cost, room)
+		t.debt = 0
+	case t.debt == -credit && now.Sub(t.backAt) >= backAfter:
+		t.putBack()
+		t.backAt = now
+	}
+}
+
+// used returns the processor time of the processes that are observed.
+func (t *thinner) used() (sum time.Duration) {
+	for _, pid := range t.pids() {
+		d, _ := procfs.ProcessorTime(pid) // 0: it has ended
+		sum += d
+	}
+	return sum
+}
+
+// count takes the hits of each site, and returns what those since the last look have cost.
+func (t *thinner) count(hits []uint64) (cost time.Duration) {
+	for site, p := range t.probes {
+		if int(site) < len(hits) {
+			p.recent = hits[site] - p.seen
+			p.seen = hits[site]
+			cost += time.Duration(p.recent) * p.cost
+		}
+	}
+	return cost
+}
+
+// removeAll removes all probes.
+func (t *thinner) removeAll(now time.Time) {
+	if len(t.groups) == 0 {
+		return
+	}
+	for _, p := range t.probes {
+		if p.removed.IsZero() {
+			p.removed = now
+		}
+	}
+	t.note(t.shrink())
+}
+
+// thin removes the probes that cost most, until the others would have cost half of the room that there was.
+func (t *thinner) thin(now time.Time, cost, room time.Duration) {
+	hot := make([]*pointerProbe, 0, len(t.probes))
+	for _, p := range t.probes {
+		if p.recent > seldom && p.removed.IsZero() {
+			hot = append(hot, p)
+		}
+	}
+	slices.SortFunc(hot, func(a, b *pointerProbe) int {
+		return cmp.Or(cmp.Compare(time.Duration(b.recent)*b.cost, time.Duration(a.recent)*a.cost), cmp.Compare(a.Site, b.Site))
+	})
+	for _, p := range hot {
+		if cost <= room/2 {
+			break
+		}
+		cost -= time.Duration(p.recent) * p.cost
+		p.removed = now
+		t.functions[p.function] = true
+	}
+	t.note(t.shrink())
+}
+
+// shrink removes, from all groups, the probes that are to be removed. Each group that changes gets a new
+// link before the old one is removed, so that no access at the others is missed. While there are both, an
+// access is recorded twice, which changes nothing.
+func (t *thinner) shrink() error {
+	var errs []error
+	var old []attach.Link
+	var remaining []*pointerGroup
+	for _, g := range t.groups {
+		next := *g
+		next.probes = slices.DeleteFunc(slices.Clone(g.probes), func(p *pointerProbe) bool { return !p.removed.IsZero() })
+		if len(next.probes) == len(g.probes) {
+			remaining = append(remaining, g)
+			continue
+		}
+		next.link = 0
+		if len(next.probes) > 0 {
+			if err := t.relink(&next); err != nil {
+				errs, remaining = append(errs, err), append(remaining, g)
+				continue
+			}
+		}
+		switch replaced := t.tracer.Replace(g.Owner, g.link, next.link); {
+		case replaced:
+			old = append(old, g.link)
+			if next.link != 0 {
+				remaining = append(remaining, &next)
+			}
+		case next.link != 0: // the process or the observation has ended
+			old = append(old, next.link)
+		}
+	}
+	t.groups = remaining
+	return errors.Join(append(errs, attach.CloseAll(old))...)
+}
+
+// putBack attaches the probes again that were removed longest ago.
+func (t *thinner) putBack() {
+	var out []*pointerProbe
+	for _, p := range t.probes {
+		if !p.removed.IsZero() {
+			out = append(out, p)
+		}
+	}
+	if len(out) == 0 {
+		return
+	}
+	slices.SortFunc(out, func(a, b *pointerProbe) int {
+		return cmp.Or(a.removed.Compare(b.removed), cmp.Compare(a.Site, b.Site))
+	})
+	out = out[:min(len(out), backAtOnce)]
+	for _, p := range out {
+		p.removed = time.Time{}
+	}
+	t.attached = slices.DeleteFunc(t.attached, func(to pointerGroup) bool {
+		if !slices.Contains(t.pids(), to.Owner) {
+			return true
+		}
+		back := slices.DeleteFunc(slices.Clone(out), func(p *pointerProbe) bool { return !slices.Contains(to.probes, p) })
+		if len(back) > 0 {
+			t.note(t.link(&pointerGroup{LinkTarget: to.LinkTarget, probes: back}))
+		}
+		return false
+	})
+}
+
+func (t *thinner) note(err error) {
+	if err != nil && !errors.Is(err, unix.ESRCH) && !slices.Contains(t.notes, err.Error()) { // else the process has just ended
+		t.notes = append(t.notes, err.Error())
+	}
+}
+
+// sampled returns which functions were sampled; nil if none was.
+func (t *thinner) sampled() *Sampled {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := &Sampled{Of: len(t.functions), Mixed: t.tracer.MixedWords()}
+	for name, sampled := range t.functions {
+		if sampled {
+			s.Functions = append(s.Functions, name)
+		}
+	}
+	slices.Sort(s.Functions)
+	if len(s.Functions) == 0 {
+		return nil
+	}
+	return s
+}
+
+// Sampled returns how accesses through pointers were sampled; nil if all of them were observed. It is valid
+// at the end of the run.
+func (s *Session) Sampled() *Sampled {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sampled
+}
+
+// collectSampled collects the results of the thinner before the BPF programs are unloaded.
+func (s *Session) collectSampled() {
+	if s.thinner == nil {
+		return
+	}
+	sampled := s.thinner.sampled()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sampled = sampled
+	for _, n := range s.thinner.notes {
+		s.note("--budget: " + n)
+	}
+}
