@@ -148,6 +148,7 @@ type Analysis struct {
 	retiredReports []*raceReport                // reports on variables whose lifetime ended
 	retired        map[retiredKey]*retiredCount // counts of retiredReports
 	publication    publication
+	published      publishedPairs
 	pruned         *prunedPairs // nil without Options.CollectPruned
 	extraPairs     int          // number of pairs in memory beyond Options.MaxPairs of a variable
 	stats          Stats
@@ -185,6 +186,7 @@ func New(opts Options) *Analysis {
 		vars:         map[event.ObjectID]*variable{},
 		retired:      map[retiredKey]*retiredCount{},
 		publication:  publication{objects: map[event.ObjectID][]event.Epoch{}},
+		published:    publishedPairs{pairs: map[pairKey]*publishedPair{}},
 		limit:        cacheLimit,
 		compactAfter: minDestroyed,
 	}
@@ -247,6 +249,9 @@ func (a *Analysis) Remember(n *event.Names) {
 		v.remember(n)
 	}
 	for _, r := range a.retiredReports {
+		r.remember(n)
+	}
+	for _, r := range a.published.all {
 		r.remember(n)
 	}
 	a.pruned.remember(n)

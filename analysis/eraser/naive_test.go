@@ -129,9 +129,19 @@ func naivePairs(accesses []naiveAccess) map[naivePair]bool {
 func naiveRace(x, y naiveAccess) bool {
 	return x.Object == y.Object && x.Thread != y.Thread &&
 		(x.Op.IsWrite() || y.Op.IsWrite()) &&
-		x.Flags&y.Flags&event.Atomic == 0 &&
+		!atomicPair(x.Flags, y.Flags) &&
 		len(intersection(x.exclusive, y.all)) == 0 && len(intersection(x.all, y.exclusive)) == 0 &&
 		!y.Before(x.Slot, x.Epoch)
+}
+
+// atomicPair reports whether both accesses are atomic, or one is and the other may be.
+func atomicPair(x, y event.Flags) bool {
+	kinds := func(f event.Flags) (certainly, perhaps bool) {
+		return f&event.Atomic != 0, f&(event.Atomic|event.PerhapsAtomic) != 0
+	}
+	x1, x2 := kinds(x)
+	y1, y2 := kinds(y)
+	return x1 && y2 || x2 && y1
 }
 
 func TestVerdictsAgainstPlainModel(t *testing.T) {

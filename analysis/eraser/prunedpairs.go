@@ -64,7 +64,7 @@ func (p *prunedPairs) addExcluded(sets *table, x *access, t *thread, e *event.Ev
 // addOrdered records x and e, which are no race, if that is so because x is ordered before e: if
 // one of them is a write, and not both are atomic.
 func (p *prunedPairs) addOrdered(x *access, t *thread, e *event.Event) {
-	if p == nil || !x.op.IsWrite() && !e.Op.IsWrite() || x.flags&e.Flags&event.Atomic != 0 {
+	if p == nil || !x.op.IsWrite() && !e.Op.IsWrite() || event.BothAtomic(x.flags, e.Flags) {
 		return
 	}
 	k := prunedKey{variable: e.Object, stacks: keyOf(x, e)}

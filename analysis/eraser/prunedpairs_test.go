@@ -94,7 +94,7 @@ func TestOrderedAgainstPlainModel(t *testing.T) {
 
 func naiveOrdered(x, y naiveAccess) bool {
 	return x.Object == y.Object && x.Thread != y.Thread && (x.Op.IsWrite() || y.Op.IsWrite()) &&
-		x.Flags&y.Flags&event.Atomic == 0 && y.Before(x.Slot, x.Epoch)
+		!atomicPair(x.Flags, y.Flags) && y.Before(x.Slot, x.Epoch)
 }
 
 // TestExcludedAgainstPlainModel checks that the pairs of call stacks of unordered conflicting

@@ -59,6 +59,43 @@ func TestPublication(t *testing.T) {
 	}
 }
 
+// TestPublishedPairs checks that pairs with published accesses are kept apart, that the pairs of many
+// objects at one pair of call stacks take bounded memory, and that none are kept without EveryPair.
+func TestPublishedPairs(t *testing.T) {
+	const objects = 10 * maxPublishedPair
+	for _, every := range []bool{true, false} {
+		a, must, seq := New(Options{EveryPair: every}), clock.New(), uint64(0)
+		send := func(e event.Event) {
+			seq++
+			e.Seq = seq
+			must.Stamp(&e)
+			a.Event(&e)
+			must.Done(&e)
+		}
+		send(event.Event{Op: event.Begin, Thread: 1})
+		send(event.Event{Op: event.Fork, Thread: 1, Peer: 2})
+		send(event.Event{Op: event.Begin, Thread: 2})
+		for i := range objects {
+			field := event.ObjectID(i + 2)
+			for thread := event.ThreadID(1); thread <= 2; thread++ {
+				for _, op := range []event.Op{event.Acquire, event.Release} {
+					send(event.Event{Op: op, Kind: event.KindMutex, Thread: thread, Object: 1})
+				}
+				send(event.Event{Op: event.Write, Kind: event.KindField, Thread: thread, Object: field, Stack: event.StackID(thread)})
+				send(event.Event{Op: event.Acquire, Kind: event.KindMutex, Thread: thread, Object: 1})
+				send(event.Event{Op: event.Release, Kind: event.KindMutex, Thread: thread, Object: 1})
+			}
+		}
+		want := 0
+		if every {
+			want = maxPublishedPair
+		}
+		if got := a.Published(); len(got) != want || len(a.Races()) != 0 {
+			t.Errorf("every pair %t: %d pairs are published and %d races, want %d and 0", every, len(got), len(a.Races()), want)
+		}
+	}
+}
+
 // TestObjectsThatComeAndGo checks that the same race on any number of objects keeps a bounded
 // number of reports, and that all are counted.
 func TestObjectsThatComeAndGo(t *testing.T) {

@@ -33,7 +33,7 @@ func act(w *eventtest.World) {
 	default:
 		v := event.ObjectID(w.Between(firstVariable, firstVariable+variables-1, "variable"))
 		op := eventtest.OneOf(w.Choices, []event.Op{event.Read, event.Read, event.Write, event.Update}, "op")
-		flags := eventtest.OneOf(w.Choices, []event.Flags{0, 0, 0, event.Atomic}, "flags")
+		flags := eventtest.OneOf(w.Choices, []event.Flags{0, 0, event.PerhapsAtomic, event.Atomic}, "flags")
 		w.Emit(event.Event{Thread: t, Op: op, Object: v, Kind: event.KindVariable, Flags: flags, Stack: stack})
 	}
 }

@@ -55,6 +55,8 @@ type access struct {
 	stack   event.StackID
 	held    []event.ObjectID
 	heldAt  []event.StackID
+
+	published bool // see publication
 }
 
 func (a *Analysis) access(e *event.Event) {
@@ -116,7 +118,7 @@ func (a *Analysis) share(v *variable, t *thread, e *event.Event) {
 		return
 	}
 	if v.state == Exclusive && e.Kind == event.KindField && !a.opts.Plain {
-		a.discardPublished(v, e)
+		a.setApart(v, e)
 	}
 	switch {
 	case write:
@@ -153,6 +155,10 @@ func (a *Analysis) pair(v *variable, t *thread, e *event.Event) {
 		if guarded && !a.opts.Uses && !a.opts.CollectPruned {
 			continue
 		}
+		if x.published {
+			a.pairPublished(x, t, e, guarded)
+			continue
+		}
 		if !a.conflict(x, e) {
 			a.pruned.addOrdered(x, t, e)
 			continue
@@ -174,6 +180,13 @@ func (a *Analysis) pair(v *variable, t *thread, e *event.Event) {
 	}
 	mine.record(t, e)
 	v.last = mine
+}
+
+// pairPublished keeps the pair of x, which is published, and e, if they may race.
+func (a *Analysis) pairPublished(x *access, t *thread, e *event.Event, guarded bool) {
+	if a.opts.EveryPair && !guarded && a.conflict(x, e) && !a.sets.excludes(x.set, t.set) {
+		a.published.add(x, t, e)
+	}
 }
 
 // guarded reports whether some lock protected all accesses so far, including e. Then no two of them
@@ -207,7 +220,7 @@ func (a *Analysis) lastOther(v *variable, t *thread, e *event.Event) *raceReport
 // replacedBy reports whether e replaces x, as the last access of its kind; see access.
 func (x *access) replacedBy(t *thread, e *event.Event) bool {
 	return x.thread == e.Thread && x.set == t.set && x.op == e.Op && x.stack == e.Stack &&
-		(x.flags^e.Flags)&event.Atomic == 0 && (x.version == t.locks.Changes || x.sameHeld(t))
+		(x.flags^e.Flags)&(event.Atomic|event.PerhapsAtomic) == 0 && (x.version == t.locks.Changes || x.sameHeld(t))
 }
 
 // sameHeld reports whether t holds the locks held at x, acquired at the same call stacks.
@@ -228,7 +241,7 @@ func (a *Analysis) conflict(x *access, e *event.Event) bool {
 	if !x.op.IsWrite() && !e.Op.IsWrite() {
 		return false
 	}
-	if x.flags&e.Flags&event.Atomic != 0 {
+	if event.BothAtomic(x.flags, e.Flags) {
 		return false
 	}
 	return a.opts.Plain || !e.Before(x.slot, x.epoch)
@@ -247,6 +260,7 @@ func (x *access) record(t *thread, e *event.Event) {
 	x.slot, x.epoch = e.Slot, e.Epoch
 	x.seq, x.time, x.value = e.Seq, e.Time, e.Value
 	x.flags, x.op, x.stack = e.Flags, e.Op, e.Stack
+	x.published = false
 }
 
 // accessToFill returns an access to fill: a new one, or the oldest if there is no room.

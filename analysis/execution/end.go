@@ -129,7 +129,7 @@ func conflict(a, b *event.Event) *Refusal {
 		return refuse(Goal, "events %d and %d are of one thread", a.Seq, b.Seq)
 	case !a.Op.IsWrite() && !b.Op.IsWrite():
 		return refuse(Goal, "events %d and %d only read", a.Seq, b.Seq)
-	case a.Flags&b.Flags&event.Atomic != 0:
+	case event.BothAtomic(a.Flags, b.Flags):
 		return refuse(Goal, "events %d and %d are both atomic", a.Seq, b.Seq)
 	}
 	return nil

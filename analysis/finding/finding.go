@@ -96,6 +96,14 @@ type Step struct {
 	Truth []Truth `json:"-"`
 }
 
+// StepOf returns an event of the run as a step, without the locks held before it.
+func StepOf(e *event.Event) Step {
+	return Step{
+		Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer,
+		Stack: e.Stack, Value: e.Value,
+	}
+}
+
 // Truth is the truth value of a proposition.
 type Truth struct {
 	Name  string

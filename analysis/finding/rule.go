@@ -15,6 +15,9 @@ const (
 	UnlockByOther Rule = "unlock-by-other"
 	// DestroyHeld: a lock is destroyed while a thread holds it.
 	DestroyHeld Rule = "destroy-held"
+	// DestroyUnordered: a lock is destroyed, and nothing in the run orders that after another thread's
+	// last use of it.
+	DestroyUnordered Rule = "destroy-unordered"
 	// DestroyTwice: an object is destroyed that was destroyed before and not initialised again.
 	DestroyTwice Rule = "destroy-twice"
 	// FreeHeld: the memory that a lock is in is freed while a thread holds the lock.
@@ -55,7 +58,7 @@ const (
 // Rules returns all rules, in the order of docs/misuse.md.
 func Rules() []Rule {
 	return []Rule{
-		UnlockNotHeld, UnlockByOther, Relock, DestroyHeld, FreeHeld, DestroyWaited, DestroyTwice, ReinitHeld, ReinitWaited, OverwrittenWaited, UseDestroyed, WaitNotHeld, WaitTwoMutexes,
+		UnlockNotHeld, UnlockByOther, Relock, DestroyHeld, FreeHeld, DestroyWaited, DestroyUnordered, DestroyTwice, ReinitHeld, ReinitWaited, OverwrittenWaited, UseDestroyed, WaitNotHeld, WaitTwoMutexes,
 		UnlockInconsistent, ExitHolding, JoinDetached, JoinTwice, JoinSelf, DetachTwice, NeverJoined,
 	}
 }

@@ -72,7 +72,7 @@ func (a *Analysis) access(t *thread, e *event.Event) {
 // same reports whether e repeats x, the latest access of the variable. Then all accesses that e
 // races with already race with x.
 func (x *access) same(t *thread, e *event.Event) bool {
-	return x.thread == e.Thread && x.op == e.Op && x.stack == e.Stack && x.changes == t.held.Changes && (x.flags^e.Flags)&(event.Atomic|event.NoSource|event.Late) == 0
+	return x.thread == e.Thread && x.op == e.Op && x.stack == e.Stack && x.changes == t.held.Changes && (x.flags^e.Flags)&(event.Atomic|event.PerhapsAtomic|event.NoSource|event.Late) == 0
 }
 
 // repeat makes x the access e, which has the same operation, call stack and held locks.
@@ -185,7 +185,7 @@ func (v *variable) contradicts(e *event.Event) bool {
 // check finds the accesses that e races with.
 func (a *Analysis) check(v *variable, t *thread, e *event.Event) {
 	for i := range v.writes {
-		if x := &v.writes[i]; !t.knows(&x.mark) && x.flags&e.Flags&event.Atomic == 0 {
+		if x := &v.writes[i]; !t.knows(&x.mark) && !event.BothAtomic(x.flags, e.Flags) {
 			a.race(v, x, t, e)
 		}
 	}
@@ -193,7 +193,7 @@ func (a *Analysis) check(v *variable, t *thread, e *event.Event) {
 		return
 	}
 	for i := range v.reads {
-		if x := &v.reads[i]; !t.knows(&x.mark) && x.flags&e.Flags&event.Atomic == 0 {
+		if x := &v.reads[i]; !t.knows(&x.mark) && !event.BothAtomic(x.flags, e.Flags) {
 			a.race(v, x, t, e)
 		}
 	}
@@ -209,9 +209,9 @@ func (v *variable) makeRoom(c *pool, t *thread, xs []access, e *event.Event) []a
 }
 
 // redundant reports whether every access that races with x and is later than e in the run races
-// with e too: x comes before e, and e is not atomic unless x is.
+// with e too: x comes before e, and e is not more atomic than x.
 func (x *access) redundant(t *thread, e *event.Event) bool {
-	return t.knows(&x.mark) && (e.Flags&event.Atomic == 0 || x.flags&event.Atomic != 0)
+	return t.knows(&x.mark) && event.RacesAsMuch(e.Flags, x.flags)
 }
 
 // prune drops the accesses that e makes redundant.

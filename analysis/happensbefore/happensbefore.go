@@ -87,7 +87,8 @@ type Analysis struct {
 	shared    order.Common[event.Epoch]
 	uncertain bool // an edge may be missing, since something was not observed
 	found     races
-	extra     int // number of reports in memory beyond Options.MaxPairs of a variable
+	extra     int      // number of reports in memory beyond Options.MaxPairs of a variable
+	destroys  []uint64 // those of Destroys
 	// contradicted has the variables of which a read was not that of the write before it.
 	contradicted map[event.ObjectID]*variable
 }
@@ -188,6 +189,14 @@ func (a *Analysis) init(t *thread, e *event.Event) {
 	}
 }
 
+// maxDestroys bounds the result of Destroys.
+const maxDestroys = 1 << 8
+
+// Destroys returns the destroys of locks, each by its Seq, that nothing in this run orders after the last
+// exclusive release of the lock, at most 256. An inferred destroy orders nothing and is not among them,
+// nor is one after lost events.
+func (a *Analysis) Destroys() []uint64 { return a.destroys }
+
 // destroy ends the lifetime of an object: e comes after all its uses, unless it is inferred.
 func (a *Analysis) destroy(t *thread, e *event.Event) {
 	c := &a.clocks
@@ -200,6 +209,9 @@ func (a *Analysis) destroy(t *thread, e *event.Event) {
 		delete(a.inits, e.Object)
 	}
 	if l := a.locks.remove(e.Object); l != nil {
+		if !inferred && l.write.clock != 0 && !t.knows(&l.write) && !a.uncertain && len(a.destroys) < maxDestroys {
+			a.destroys = append(a.destroys, e.Seq)
+		}
 		l.destroy(c, t, inferred)
 	}
 	if v := a.vars.remove(e.Object); v != nil {

@@ -98,7 +98,20 @@ func (o *oracle) take(e *event.Event) {
 func racing(run []event.Event, past []set, i, j int) bool {
 	a, b := &run[i], &run[j]
 	return a.Op.IsAccess() && b.Op.IsAccess() && a.Object == b.Object && (a.Op.IsWrite() || b.Op.IsWrite()) &&
-		a.Flags&b.Flags&event.Atomic == 0 && !past[j][i]
+		!atomicPair(a.Flags, b.Flags) && !past[j][i]
+}
+
+// atomicPair is event.BothAtomic, case by case.
+func atomicPair(a, b event.Flags) bool {
+	switch {
+	case a&event.Atomic != 0 && b&event.Atomic != 0:
+		return true
+	case a&event.Atomic != 0:
+		return b&event.PerhapsAtomic != 0
+	case b&event.Atomic != 0:
+		return a&event.PerhapsAtomic != 0
+	}
+	return false
 }
 
 // plainRun returns a random run of the operations that the oracle knows.
@@ -117,7 +130,7 @@ func plainRun(r *rand.Rand, n int) []event.Event {
 		switch r.IntN(10) {
 		case 0, 1, 2, 3:
 			op := []event.Op{event.Read, event.Read, event.Write, event.Update}[r.IntN(4)]
-			emit(event.Event{Thread: t, Op: op, Object: x + event.ObjectID(r.IntN(2)), Kind: event.KindVariable, Flags: event.Flags(r.IntN(4)/3) * event.Atomic})
+			emit(event.Event{Thread: t, Op: op, Object: x + event.ObjectID(r.IntN(2)), Kind: event.KindVariable, Flags: []event.Flags{0, 0, event.PerhapsAtomic, event.Atomic}[r.IntN(4)]})
 		case 4, 5:
 			m := mutex + event.ObjectID(r.IntN(2))
 			if owner[m] == 0 {

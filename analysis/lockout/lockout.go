@@ -31,7 +31,7 @@
 // A signal may wake another thread than the one that it woke in the run. If that one waits for something
 // else, it waits again, and the signal is lost. It is a candidate if both threads waited when it was sent,
 // each was woken by a signal of its own, neither wait has a time limit, and the second signal was sent
-// in a critical section that begins after the first, so that what it tells was not so before. The thread
+// in a critical section that begins after the first, so that its cause did not hold before. The thread
 // that takes the signal must never notify the condition itself, as it might pass the signal on. The
 // threads wait for different things if they looked at different variables, or wait at different places in
 // the code, which the caller knows (Candidate.Sites).

@@ -44,7 +44,7 @@ func (s *search) condition(id event.ObjectID) *condition {
 	return c
 }
 
-// sleep takes a wait that begins.
+// sleep records that a wait begins.
 func (c *condition) sleep(t *thread, e *event.Event) {
 	x := sleep{thread: e.Thread, seq: e.Seq, stack: e.Stack, timed: e.Flags&event.Timed != 0, mutex: t.mutex.object}
 	for _, l := range t.looks.last {
@@ -55,7 +55,7 @@ func (c *condition) sleep(t *thread, e *event.Event) {
 	c.asleep = append(c.asleep, x)
 }
 
-// notify takes a notification.
+// notify records a notification.
 func (c *condition) notify(e *event.Event) {
 	if len(c.asleep) > 0 {
 		c.signals = append(c.signals, sent{e.Seq, e.Thread, e.Op == event.Broadcast})
@@ -109,8 +109,8 @@ func (s *search) taken(e *event.Event, x, y sleep) {
 	if x.thread == y.thread || x.timed || y.timed || x.mutex != y.mutex || y.seq > x.by.seq || s.notifiers[use{y.thread, e.Object}] {
 		return
 	}
-	tells := lastOf(s.requests[y.mutex], y.by.seq, func(r request) bool { return r.thread == y.by.thread })
-	if len(tells) == 0 || tells[0].seq < x.by.seq {
+	sections := lastOf(s.requests[y.mutex], y.by.seq, func(r request) bool { return r.thread == y.by.thread })
+	if len(sections) == 0 || sections[0].seq < x.by.seq {
 		return
 	}
 	s.add(e, request{stack: x.stack}, request{stack: y.stack}, Candidate{

@@ -62,8 +62,7 @@ func (q *question) preserving() Result {
 
 // conflicting reports whether the accesses could race at all.
 func conflicting(a, b *event.Event) bool {
-	atomic := a.Flags&event.Atomic != 0 && b.Flags&event.Atomic != 0
-	return a.Object == b.Object && a.Op.IsAccess() && b.Op.IsAccess() && (a.Op.IsWrite() || b.Op.IsWrite()) && !atomic
+	return a.Object == b.Object && a.Op.IsAccess() && b.Op.IsAccess() && (a.Op.IsWrite() || b.Op.IsWrite()) && !event.BothAtomic(a.Flags, b.Flags)
 }
 
 // question is the search for instances (acquires or accesses), one a side, that are outside
@@ -206,10 +205,18 @@ func (q *question) projected() Result {
 		waits.add(x, kept)
 	}
 	assumes := []string{finding.RaceFree}
-	if waits.any || q.c.skips() {
+	if waits.any || q.c.skips(q.last()) {
 		assumes = append(assumes, finding.GuardedData)
 	}
 	return q.checked(&w, finding.OrderSyncPreserving, assumes)
+}
+
+// last returns the Seq of the last chosen event.
+func (q *question) last() (seq uint64) {
+	for _, e := range q.chosen {
+		seq = max(seq, e.Seq)
+	}
+	return seq
 }
 
 // skippedWaits finds waits for a semaphore, or posts, that a witness leaves out although it contains a
@@ -334,10 +341,9 @@ type holds struct {
 
 func (w *witness) step(e *event.Event) finding.Step {
 	h := w.held[e.Thread]
-	return finding.Step{
-		Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer, Stack: e.Stack, Value: e.Value,
-		Held: h.locks, HeldAt: h.stacks,
-	}
+	step := finding.StepOf(e)
+	step.Held, step.HeldAt = h.locks, h.stacks
+	return step
 }
 
 // add appends a step that is executed.

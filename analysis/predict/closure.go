@@ -169,21 +169,35 @@ func (c *closure) discardedAfter(l *discardedSections, slot uint32, x *section) 
 	return true
 }
 
-// skips reports whether the set leaves out a section of a lock although it contains a later
-// one. The data that the lock guards then have values that were not recorded in this run.
-func (c *closure) skips() bool {
+// skips reports whether the set leaves out a section of a lock although it contains, or may contain, a later
+// one. The data that the lock guards then have values that were not recorded in this run. No event of the set
+// comes after the event until.
+func (c *closure) skips(until uint64) bool {
 	for _, l := range c.h.locks {
 		var latest uint64
 		for _, s := range l.slots {
 			if n := c.sections(s); n > 0 {
 				latest = max(latest, s.sections[n-1].seq)
 			}
+			if d := s.discarded; d != nil && c.at[s.slot] >= d.first {
+				latest = max(latest, min(d.seq, until))
+			}
 		}
 		for _, s := range l.slots {
-			if n := c.sections(s); n < len(s.sections) && s.sections[n].seq < latest {
+			if n := c.sections(s); n < len(s.sections) && s.sections[n].seq < latest || c.skipsDiscarded(s, latest) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// skipsDiscarded reports whether the set may leave out a discarded section that came before the event latest.
+func (c *closure) skipsDiscarded(s *lockSlot, latest uint64) bool {
+	at := c.at[s.slot]
+	if s.discarded == nil || at >= s.discarded.last {
+		return false
+	}
+	gaps := c.h.slots[s.slot].from(at + 1)
+	return len(gaps) > 0 && gaps[0].seq < latest
 }

@@ -26,7 +26,10 @@ import (
 // when more than a quarter of them is stale, or when a question is asked.
 
 // gap is a range of epochs of a slot whose events are discarded: one block or several.
-type gap struct{ first, last event.Epoch }
+type gap struct {
+	first, last event.Epoch
+	seq         uint64 // of the event of the first epoch
+}
 
 // discardedSections summarises the discarded sections of a lock in a slot.
 type discardedSections struct {
@@ -113,7 +116,7 @@ func (h *History) discardBlock(s *slotHistory, slot uint32, at int) event.Epoch 
 	s.stale.add(len(block), head.acquire)
 	h.thinned += uint64(len(block))
 	h.hasStale = true
-	h.newGaps = append(h.newGaps, gap{head.acquire, head.last})
+	h.newGaps = append(h.newGaps, gap{head.acquire, head.last, head.seq})
 	return head.last
 }
 

@@ -1,8 +1,10 @@
 package predict
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -77,6 +79,33 @@ func TestRareInTheMiddle(t *testing.T) {
 	late := f.nest(2, lockB, lockA)
 	if r := f.h.Deadlock(Pattern{{rare}, {late}}); r.Verdict != Predicted {
 		t.Errorf("%v: %s", r.Verdict, r.Reason)
+	}
+}
+
+// TestDiscardedMayDecide: a schedule that leaves out sections of a lock rests on what they did also if the
+// history has discarded them.
+func TestDiscardedMayDecide(t *testing.T) {
+	for _, between := range []int{0, 1, 5000} {
+		f := newFeed(Options{Sections: 8, Events: 256})
+		f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 2})
+		for range 5000 {
+			f.nest(1, lockA)
+			f.nest(2, lockA)
+		}
+		a := f.add(event.Event{Thread: 1, Op: event.Write, Object: varX})
+		for range between {
+			f.nest(1, lockA)
+		}
+		f.nest(2, lockA)
+		b := f.add(event.Event{Thread: 2, Op: event.Write, Object: varX})
+		for range 5000 {
+			f.nest(1, lockA)
+			f.nest(2, lockA)
+		}
+		r := f.h.Race(a, b)
+		if assumed := slices.Contains(r.Assumes, finding.GuardedData); r.Verdict != Predicted || assumed != (between > 0) {
+			t.Errorf("%d sections left out: %v, assumes %q", between, r.Verdict, r.Assumes)
+		}
 	}
 }
 

@@ -382,8 +382,8 @@ func (s *scheduler) mayPreclude(slot uint32) bool {
 		if s.seesLast(i) {
 			readers--
 		}
-		mine := s.readers(s.left[i], o)
-		return readers > 0 || (!alone && mine.may > 0)
+		left := s.readers(s.left[i], o) // of what the write leaves
+		return readers > 0 || (!alone && left.may > 0)
 	case event.Signal, event.Broadcast:
 		return s.precedesWait(i, s.limit)
 	}

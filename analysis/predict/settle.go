@@ -287,11 +287,11 @@ type accessClass struct {
 	thread event.ThreadID
 	stack  event.StackID
 	op     event.Op
-	atomic bool
+	atomic event.Flags
 }
 
 func classOf(x *entry) accessClass {
-	return accessClass{x.Object, x.Thread, x.Stack, x.Op, x.Flags&event.Atomic != 0}
+	return accessClass{x.Object, x.Thread, x.Stack, x.Op, x.Flags & (event.Atomic | event.PerhapsAtomic)}
 }
 
 // equivalentAccesses returns the Seq of the kept accesses of the class of one of them, in ascending

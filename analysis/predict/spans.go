@@ -2,6 +2,7 @@ package predict
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
@@ -48,34 +49,50 @@ func (h *History) spans(steps []finding.Step, chosen []*event.Event) (spans []fi
 	for _, x := range accessed {
 		add(x, false)
 	}
+	affected := map[event.ThreadID][]heldSpan{}
 	for _, o := range h.guardedObjects() {
 		for _, s := range o.affected(at, h.evicted+h.thinned > 0) {
-			for _, x := range executed[s.thread] {
-				if x.from >= s.begin && x.from < s.end && !slices.Contains(spans, x.Span) {
-					spans = append(spans, x.Span)
-				}
+			affected[s.thread] = append(affected[s.thread], s)
+		}
+	}
+	if h.byValue {
+		for thread, begin := range h.otherWrites(steps[:len(steps)-len(chosen)]) {
+			affected[thread] = append(affected[thread], heldSpan{thread: thread, begin: begin, end: noEnd})
+		}
+	}
+	seen := map[finding.Span]bool{}
+	for thread, sections := range affected {
+		for x := range within(executed[thread], sections) {
+			if !seen[x] {
+				seen[x] = true
+				spans = append(spans, x)
 			}
 			if len(spans) > maxSpans {
 				return nil, false
 			}
 		}
 	}
-	if h.byValue {
-		for thread, begin := range h.otherWrites(steps[:len(steps)-len(chosen)]) {
-			for _, x := range executed[thread] {
-				if x.from >= begin && !slices.Contains(spans, x.Span) {
-					spans = append(spans, x.Span)
-				}
-			}
-		}
-		if len(spans) > maxSpans {
-			return nil, false
-		}
-	}
 	slices.SortFunc(spans, func(a, b finding.Span) int {
 		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
 	})
 	return spans, true
+}
+
+// within returns those of the spans of one thread that begin in one of its sections. The spans are in their order;
+// a thread may have as many of both as the log has events.
+func within(spans []span, sections []heldSpan) iter.Seq[finding.Span] {
+	slices.SortFunc(sections, func(a, b heldSpan) int { return cmp.Compare(a.begin, b.begin) })
+	return func(yield func(finding.Span) bool) {
+		next, end := 0, event.Epoch(0) // end is the latest of the sections before next
+		for _, x := range spans {
+			for ; next < len(sections) && sections[next].begin <= x.from; next++ {
+				end = max(end, sections[next].end)
+			}
+			if x.from < end && !yield(x.Span) {
+				return
+			}
+		}
+	}
 }
 
 // span is a finding.Span and the epoch of its first event.

@@ -32,10 +32,10 @@ func (a *Analysis) execution(w *lattice.Witness) ([]finding.Step, error) {
 	}
 	steps := make([]finding.Step, 0, common+len(order))
 	for i := range common {
-		steps = append(steps, stepOf(&run[i]))
+		steps = append(steps, finding.StepOf(&run[i]))
 	}
 	for _, i := range order {
-		steps = append(steps, stepOf(&run[i]))
+		steps = append(steps, finding.StepOf(&run[i]))
 	}
 	err = a.o.NewChecker(run).Check(steps, finding.Property)
 	a.witnesses.Count(err)
@@ -74,12 +74,4 @@ func arrange(run []event.Event, relevant []bool, common int, w *lattice.Witness,
 		}
 	}
 	return order, nil
-}
-
-// stepOf returns the step of an execution that is an event of the run.
-func stepOf(e *event.Event) finding.Step {
-	return finding.Step{
-		Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer,
-		Stack: e.Stack, Value: e.Value,
-	}
 }

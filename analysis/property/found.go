@@ -188,7 +188,7 @@ func (a *Analysis) observedSteps(p *Property, w *lattice.Witness) []finding.Step
 			values[v] = e.Value
 		}
 		if writes && slices.Contains(p.Variables, v) || mask&p.Events != 0 {
-			s := stepOf(e)
+			s := finding.StepOf(e)
 			s.Truth = p.truth(p.Labels.Letter(values, mask&p.Events))
 			out = append(out, s)
 		}
@@ -277,7 +277,7 @@ func (a *Analysis) steps(p *Property, in []lattice.Step) []finding.Step {
 	var out []finding.Step
 	for i := range in {
 		if e := a.history.find(in[i].Seq); e != nil {
-			out = append(out, stepOf(e))
+			out = append(out, finding.StepOf(e))
 		}
 	}
 	a.addTruth(out, p, in)

@@ -15,13 +15,13 @@ import (
 // been used again: its sides may then be about two objects. Untracked says where the ends of memory were
 // not recorded up to the last side. Elsewhere a lock that a call initialised has one life, while the
 // memory of another may have gone through a pool of the program's own. Memory on a stack ends with its
-// frame.
+// frame. Rust lets no memory of a lock be used again while threads may use the lock.
 func severalLives(f *finding.Finding, names run.Namer, untracked []run.Untracked) string {
 	everywhere := slices.ContainsFunc(untracked, func(u run.Untracked) bool { return u.Hi == 0 })
 	for _, id := range f.Objects {
 		o := names.Object(id)
 		what := cmp.Or(o.Name, o.Member, fmt.Sprintf("the lock at %#x", o.Addr))
-		onStack := o.Member != "" && !strings.Contains(o.Member, ".")
+		onStack := o.Member != "" && o.Member != run.RustMutex && !strings.Contains(o.Member, ".")
 		switch {
 		case o.Addr == 0 && o.Kind != event.KindField:
 		case slices.ContainsFunc(untracked, func(u run.Untracked) bool { return u.Lo <= o.Addr && o.Addr < u.Hi }):
@@ -31,7 +31,7 @@ func severalLives(f *finding.Finding, names run.Namer, untracked []run.Untracked
 		case f.Kind != finding.Deadlock || o.Name != "" || onStack:
 		case everywhere:
 			return fmt.Sprintf("the memory of %s may have been freed and used again in between, which was not recorded", what)
-		case o.Init == 0:
+		case o.Init == 0 && o.Member != run.RustMutex:
 			return fmt.Sprintf("the memory of %s may have been used again in between, as by a pool of the program's own: no call initialised the lock", what)
 		}
 	}

@@ -174,6 +174,12 @@ func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.N
 			return ok
 		},
 	})
+	s.HandoversBy(suite.Handovers{
+		Static: func(o event.ObjectID) bool { return names.Object(o).Member != "" },
+		Unseen: func(f *finding.Finding) bool {
+			return unseenOrder(inProcesses(sum.Executed, processesOf(f.Evidence, names), names), f) != ""
+		},
+	})
 	found := slices.DeleteFunc(s.Finish(doubt), func(f finding.Finding) bool {
 		return f.Kind == finding.Race && raced != nil && len(f.Objects) > 0 && !raced(names.Object(f.Objects[0]).Name)
 	})
@@ -338,6 +344,9 @@ func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) str
 			}
 		}
 		own := processesOf(f.Evidence, names)
+		if i := slices.IndexFunc(f.Evidence, func(e finding.Step) bool { return e.Flags&event.Polled != 0 }); i >= 0 && f.Kind == finding.Race {
+			return fmt.Sprintf("T%d waits for the value in a loop: it is no race if the accesses are those of atomic built-ins, which machine code does not show", f.Evidence[i].Thread)
+		}
 		if f.Confidence == finding.Predicted {
 			if why := cmp.Or(temporary(f), severalLives(f, names, untracked(s.Untracked, f, own)), acrossProcesses(own)); why != "" {
 				return why

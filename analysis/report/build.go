@@ -149,7 +149,7 @@ func (b *builder) steps(in []finding.Step) []Step {
 func (b *builder) step(s *finding.Step) Step {
 	has := func(f event.Flags) bool { return s.Flags&f != 0 }
 	out := Step{
-		Step: *s, Stack: b.stack(s.Stack), Atomic: has(event.Atomic), Kernel: has(event.Kernel), Try: has(event.Try), Timed: has(event.Timed), Inferred: has(event.Inferred),
+		Step: *s, Stack: b.stack(s.Stack), Atomic: has(event.Atomic), Kernel: has(event.Kernel), Freed: s.Op == event.Write && has(event.Freed), Try: has(event.Try), Timed: has(event.Timed), Inferred: has(event.Inferred),
 	}
 	out.Truth, out.Propositions = make([]finding.Truth, 0, len(s.Truth)), make(map[string]bool, len(s.Truth))
 	for _, t := range s.Truth {

@@ -71,6 +71,8 @@ func (r *Run) coverRaces(c *Coverage) {
 			text += plural.Sprintf(" (%d more {was|were} watched and never accessed)", n)
 		}
 		c.LookedFor = append(c.LookedFor, text)
+	case r.Pointers != nil:
+		c.LookedFor = append(c.LookedFor, "races in memory that threads reach through pointers: no two of them reached the same")
 	case r.Untouched+len(r.Watched) > 0:
 		c.NotLookedFor = append(c.NotLookedFor, "races, since no access of a watched variable was seen")
 	case len(r.NeverAccessed) == 0:
@@ -123,6 +125,8 @@ func (r *Run) notPredicted(c *Coverage) string {
 		return "only one thread ran: observe a run in which several threads work"
 	case r.Threads <= len(r.Processes) && (r.Locks == nil || r.Locks.Edges == 0):
 		return "each process ran one thread only, and variables are not followed from one process to another: observe a run in which a process has several threads"
+	case len(c.Objects) == 0 && c.Variables+c.Fields == 0 && r.Pointers != nil:
+		return "nothing that threads share was seen"
 	case len(c.Objects) == 0 && c.Variables+c.Fields == 0:
 		return "nothing that threads share was observed: --watch-shared finds variables"
 	}

@@ -26,6 +26,8 @@ func (n names) misuse(f *Finding) string {
 		return fmt.Sprintf("%s frees the memory of %s%s, which %s holds%s", who, what, at, n.holder(f), n.atOther(f, " since %s", ""))
 	case finding.DestroyWaited:
 		return fmt.Sprintf("%s destroys %s%s, while %s waits there%s", who, what, at, n.second(f), n.atOther(f, " since %s", ""))
+	case finding.DestroyUnordered:
+		return fmt.Sprintf("%s destroys %s%s, and nothing orders that after its use by %s%s", who, what, at, n.second(f), n.atOther(f, " at %s", ""))
 	case finding.DestroyTwice:
 		return fmt.Sprintf("%s destroys %s%s, which %s destroyed before%s", who, what, at, n.holder(f), n.atOther(f, " at %s", ""))
 	case finding.ReinitHeld:

@@ -37,6 +37,8 @@ func TestMisuseSentences(t *testing.T) {
 			front + " destroys 'ledger' at shop/shop.c:22, which it holds"},
 		{finding.DestroyWaited, []finding.Step{step(2, 2, event.Destroy, ledger, 2), step(1, 3, event.Wait, ledger, 4)},
 			front + " destroys 'ledger' at shop/shop.c:22, while " + back + " waits there since desk/shop.c:32"},
+		{finding.DestroyUnordered, []finding.Step{step(2, 2, event.Destroy, ledger, 2), step(1, 3, event.Acquire, ledger, 4)},
+			front + " destroys 'ledger' at shop/shop.c:22, and nothing orders that after its use by " + back + " at desk/shop.c:32"},
 		{finding.DestroyTwice, []finding.Step{step(2, 2, event.DestroyAgain, ledger, 2), step(1, 3, event.Destroy, ledger, 4)},
 			front + " destroys 'ledger' at shop/shop.c:22, which " + back + " destroyed before at desk/shop.c:32"},
 		{finding.DestroyTwice, []finding.Step{step(2, 2, event.DestroyAgain, ledger, 2), step(1, 2, event.Destroy, ledger, 1)},

@@ -211,6 +211,7 @@ type Step struct {
 	Text         string          `json:"value_text,omitempty"` // Value as the source writes it
 	Atomic       bool            `json:"atomic,omitempty"`
 	Kernel       bool            `json:"system_call,omitempty"`
+	Freed        bool            `json:"freed,omitempty"` // the write is the call that frees the memory
 	Try          bool            `json:"try,omitempty"`
 	Timed        bool            `json:"timed,omitempty"`
 	Inferred     bool            `json:"inferred,omitempty"`

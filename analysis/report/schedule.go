@@ -192,7 +192,7 @@ func (p *printer) stepText(s Step) string {
 		verb = "waits for"
 	case s.Blocked:
 		verb = "waits"
-	case s.Op == event.Destroy && s.Flags&event.Freed != 0:
+	case (s.Op == event.Destroy || s.Op == event.Write) && s.Flags&event.Freed != 0:
 		verb = "frees the memory of"
 	case s.Flags&event.Atomic != 0 && s.Op.IsAccess():
 		verb = "atomically " + verb
@@ -208,6 +208,9 @@ func (p *printer) stepText(s Step) string {
 	}
 	if s.Flags&event.Kernel != 0 && s.Op.IsAccess() {
 		verb += " (" + byKernel(s) + ")"
+	}
+	if by := byLibrary(s); by != "" {
+		verb += " (" + strings.TrimSpace(by) + ")"
 	}
 	if s.Flags&event.TimedOut != 0 {
 		verb += " (timed out)"

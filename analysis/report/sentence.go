@@ -138,10 +138,21 @@ func access(s Step) string {
 	if s.Flags&event.Kernel != 0 && s.Op.IsAccess() {
 		return s.Op.String() + " " + byKernel(s)
 	}
+	if s.Flags&event.Freed != 0 && s.Op.IsAccess() {
+		return "free"
+	}
 	if s.Flags&event.Atomic != 0 && s.Op.IsAccess() {
 		return "atomic " + s.Op.String()
 	}
-	return s.Op.String()
+	return s.Op.String() + byLibrary(s)
+}
+
+// byLibrary returns a phrase for an access by a library function that the program calls; "" for others.
+func byLibrary(s Step) string {
+	if f := s.Stack.Frames; s.Op.IsAccess() && len(f) > 0 && f[0].Module == event.LibraryModule {
+		return " by " + f[0].Function
+	}
+	return ""
 }
 
 // byKernel returns a phrase for an access by the kernel, with the system call if the trace

@@ -16,6 +16,7 @@ type Stats struct {
 	Tool       Usage            `json:"tool"`
 	Program    *CPUTime         `json:"program,omitempty"` // of the live program; nil for a recorded run
 	RingBuffer *RingBufferStats `json:"ring,omitempty"`    // nil for a recorded run
+	Plans      *PlanStats       `json:"plans,omitempty"`   // nil for a recorded run
 	Lattice    *Lattice         `json:"lattice,omitempty"` // nil without a specification
 	Latency    *LatencyTime     `json:"latency,omitempty"` // nil without a specification, and for a recorded run
 }
@@ -51,6 +52,13 @@ type RingBufferStats struct {
 	HighWater uint64        `json:"high_water_bytes"` // largest fill level that the reader has found
 	Waits     int           `json:"waits"`            // number of times that the program was made to wait for the reader
 	Waited    time.Duration `json:"waited_ns"`
+}
+
+// PlanStats are figures of the plans: of where probes are put in each file of the program.
+type PlanStats struct {
+	Made   int           `json:"made"`
+	Cached int           `json:"cached"` // taken from earlier runs
+	Time   time.Duration `json:"time_ns"`
 }
 
 // Lattice counts the part of the computation lattice that was built.
@@ -104,6 +112,9 @@ func (p *printer) stats(r Report) {
 			waits = fmt.Sprintf("the program waited %s, %.3f s in all", counted(uint64(b.Waits), "time", "times"), b.Waited.Seconds())
 		}
 		write("ring buffer: at most %s of %s used; %s", byteSize(b.HighWater), byteSize(b.Bytes), waits)
+	}
+	if p := s.Plans; p != nil {
+		write("plans of where probes are put: %d made, %d of earlier runs, in %.3f s", p.Made, p.Cached, p.Time.Seconds())
 	}
 	if l := s.Lattice; l != nil {
 		write("lattice: %s, %s (at most %d on a level), %s; left out: %s on %s, %s too late; at most %s waited",

@@ -46,3 +46,26 @@ func TestThreadsOfAllInstances(t *testing.T) {
 		t.Errorf("seen %d times by %d threads, not 6 by 4", got.Count, got.ThreadCount)
 	}
 }
+
+// TestAccessByLibrary checks that a sentence names the library function that makes an access, and the code that
+// calls it.
+func TestAccessByLibrary(t *testing.T) {
+	memcpy := event.Frame{Function: "memcpy", Module: event.LibraryModule}
+	inlined := event.Frame{Function: "memcpy", File: "/usr/include/x86_64-linux-gnu/bits/string_fortified.h", Line: 29, Inlined: true}
+	for _, c := range []struct {
+		step finding.Step
+		from []event.Frame
+		want string
+	}{
+		{finding.Step{Op: event.Write}, []event.Frame{memcpy, src("fill", "/src/q.c", 12)}, "write by memcpy in fill at /src/q.c:12"},
+		{finding.Step{Op: event.Read}, []event.Frame{memcpy, inlined, src("fill", "/src/q.c", 12)}, "read by memcpy in fill at /src/q.c:12"},
+		{finding.Step{Op: event.Read}, []event.Frame{memcpy, {Module: "/bin/q", Offset: 0x1180}}, "read by memcpy in q+0x1180"},
+		{finding.Step{Op: event.Write}, []event.Frame{src("memcpy", "/src/q.c", 12)}, "write in memcpy at /src/q.c:12"},
+		{finding.Step{Op: event.Write}, nil, "write"},
+	} {
+		s := Step{Step: c.step, Stack: newStack(c.from)}
+		if got := access(s) + (names{}).in(s.Stack); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}

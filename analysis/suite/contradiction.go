@@ -96,22 +96,18 @@ func (c *contradictions) unexpect(t event.ThreadID, e *event.Event) {
 	if _, known := c.unexpected[t]; known || len(c.unexpected) == maxContradictions {
 		return
 	}
-	step := stepOf(e)
+	step := finding.StepOf(e)
 	if e.Op != event.Join {
 		step.Peer = t
 	}
 	c.unexpected[t] = step
 }
 
-func stepOf(e *event.Event) finding.Step {
-	return finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer, Stack: e.Stack, Value: e.Value}
-}
-
 // endless is the number of wakes that a broadcast allows: it may also wake threads whose waits were
 // recorded after it.
 const endless = 1 << 62
 
-// count processes an event of a semaphore, condition, barrier or channel.
+// count processes an event of a semaphore, condition or barrier.
 func (c *contradictions) count(e *event.Event) {
 	x := c.counts[e.Object]
 	if x == nil {
@@ -144,7 +140,7 @@ func (c *contradictions) count(e *event.Event) {
 		possible = !x.known || x.value == 0 || x.ended <= x.begun/x.value*x.value
 	}
 	if !possible && x.failed.Seq == 0 {
-		x.failed = stepOf(e)
+		x.failed = finding.StepOf(e)
 	}
 }
 

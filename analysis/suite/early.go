@@ -15,13 +15,14 @@ import (
 type early struct {
 	found  map[string][]finding.Finding // by cycleKey
 	n      int
-	report func(*finding.Finding) // nil: nobody is told before the end
+	report func(*finding.Finding) // nil: nothing is reported before the end
 }
 
 // maxEarly bounds the deadlocks that are kept.
 const maxEarly = 1000
 
 func (k *early) add(f *finding.Finding) {
+	f.HasTimeout = hasTimeout(f)
 	if k.n < maxEarly {
 		key := cycleKey(f)
 		k.found[key] = append(k.found[key], *f)
@@ -30,6 +31,11 @@ func (k *early) add(f *finding.Finding) {
 	if k.report != nil {
 		k.report(f)
 	}
+}
+
+// hasTimeout reports whether a wait of a deadlock has a time limit.
+func hasTimeout(f *finding.Finding) bool {
+	return slices.ContainsFunc(f.Evidence, func(e finding.Step) bool { return e.Flags&event.Timed != 0 })
 }
 
 // remember adds the threads and objects of the findings.

@@ -1,8 +1,6 @@
 package suite
 
 import (
-	"slices"
-
 	"github.com/tracepredict/tracepredict/analysis/eraser"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
@@ -28,7 +26,7 @@ func (s *Suite) Locks() goodlock.Stats { return s.goodlock.Stats() }
 func (s *Suite) settle(f *finding.Finding, candidates [][]uint64) predict.Result {
 	evidence, objects := f.Evidence, f.Objects // Settle may replace them
 	r := s.history.Settle(f, candidates)
-	f.HasTimeout = f.Kind == finding.Deadlock && slices.ContainsFunc(f.Evidence, func(e finding.Step) bool { return e.Flags&event.Timed != 0 })
+	f.HasTimeout = f.Kind == finding.Deadlock && hasTimeout(f)
 	if r.Verdict != predict.Predicted {
 		s.explainUnpredicted(f, r, objects, evidence)
 	}

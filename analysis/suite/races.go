@@ -66,17 +66,78 @@ func (s *Suite) predicted(candidates []eraser.Race) []finding.Finding {
 	return out
 }
 
-// maxEarlyRaces bounds the races that are kept from before an eviction.
-const maxEarlyRaces = 1 << 8
+// Handovers says what is known of how threads hand objects over. If a function is nil, nothing is known.
+type Handovers struct {
+	Static func(event.ObjectID) bool   // the object lies in static memory
+	Unseen func(*finding.Finding) bool // its threads may have synchronised without a record
+}
+
+// HandoversBy sets what is known of how threads hand objects over.
+func (s *Suite) HandoversBy(h Handovers) { s.handovers = h }
+
+// published returns the races with an access that, for all that is seen, the first owner of a field may
+// have made before it published the object. The pointer passes through memory that is not observed, so
+// that a schedule which leaves out a section in which it may have been passed on proves nothing: then
+// doubt has a reason, and the race is not returned, unless the object was no thread's own: it lies in
+// static memory, or in memory that a third thread allocated. Without doubt, no race is returned. Known
+// are the races found otherwise.
+func (s *Suite) published(known []finding.Finding, doubt func(*finding.Finding) string) (out []finding.Finding) {
+	if doubt == nil {
+		return nil
+	}
+	seen := map[accessPair]bool{}
+	for i := range known {
+		seen[pairOf(&known[i])] = true
+	}
+	for _, c := range s.eraser.Published() {
+		if seen[pairOf(&c.Finding)] || s.history.SettleRace(&c.Finding, c.Instances).Verdict != predict.Predicted {
+			continue
+		}
+		c.Reason = ""
+		judged := downgradeUnexplained(finding.Downgrade([]finding.Finding{c.Finding}, doubt))[0]
+		if judged.Confidence == finding.Predicted || s.nobodysOwn(&c.Finding) && slices.Contains(judged.Assumes, finding.GuardedData) {
+			out = append(out, c.Finding)
+		}
+	}
+	return out
+}
+
+// nobodysOwn reports whether neither thread of a race got the object to itself, as far as is known.
+func (s *Suite) nobodysOwn(f *finding.Finding) bool {
+	if s.handovers.Unseen == nil || s.handovers.Unseen(f) {
+		return false
+	}
+	given := f.Evidence[0].Flags&f.Evidence[1].Flags&event.Given != 0
+	return given || s.handovers.Static != nil && s.handovers.Static(f.Objects[0])
+}
+
+// maxEarlyRaces bounds the races that are kept from before an eviction. A question about a candidate takes time in
+// proportion to the history, and a program with a thousand connections has a thousand variables for one line of
+// code. So before evictions, no more than maxEarlyTries candidates with the same two call stacks are asked about,
+// and no more than earlyQuestions before the first eviction and earlyMore for each further one. What is not asked
+// then is asked at the end.
+const (
+	maxEarlyRaces  = 1 << 8
+	maxEarlyTries  = 1 << 2
+	earlyQuestions = 1 << 6
+	earlyMore      = 1 << 1
+)
 
 // predictRaces predicts what it can of the new candidates before the events that they need are
 // evicted.
 func (s *Suite) predictRaces() {
+	s.earlyLeft += earlyMore
 	for _, c := range s.eraser.TakeNew() {
-		if len(s.earlyRaces) >= maxEarlyRaces {
+		if len(s.earlyRaces) >= maxEarlyRaces || s.earlyLeft == 0 {
 			return
 		}
 		key := pairOf(&c.Finding)
+		code := key
+		code.variable = 0
+		if s.earlyTries[code]++; s.earlyTries[code] > maxEarlyTries {
+			continue
+		}
+		s.earlyLeft--
 		if s.history.PredictRace(&c.Finding, c.Instances) {
 			c.Reason = ""
 			s.earlyRaces[key] = c.Finding

@@ -64,13 +64,18 @@ type Suite struct {
 	early          early
 	policy         goodlock.Policy
 	contradictions contradictions
-	// earlyRaces holds the races that were predicted before events were evicted.
+	// earlyRaces holds the races that were predicted before events were evicted, and earlyTries, by the pair
+	// without its variable, how many candidates were asked about then.
 	earlyRaces map[accessPair]finding.Finding
+	earlyTries map[accessPair]int
+	earlyLeft  int // questions that may still be asked before an eviction
 	explain    bool
 	pruned     []finding.Pruned
 	// decidesNothing is that of DecideBy; nil: nothing is known of the code.
 	decidesNothing func(from, to event.StackID) bool
-	waits          Waits // that of WaitsBy
+	handovers      Handovers
+	checked        misuse.Options // Options.Misuse
+	waits          Waits          // that of WaitsBy
 	// lockOptions are those of another lock-order analysis of the same events, and byValueWitnesses
 	// the counts of its witnesses; see byValue.
 	lockOptions      goodlock.Options
@@ -81,7 +86,7 @@ type Suite struct {
 // New returns a suite.
 func New(o Options) *Suite {
 	held := locks.New()
-	s := &Suite{policy: o.Locks.Policy, locks: held, explain: o.Explain, depend: depend.New(depend.Options{}), hangs: hang.New(o.OnHangOver), earlyRaces: map[accessPair]finding.Finding{}, contradictions: newContradictions()}
+	s := &Suite{policy: o.Locks.Policy, locks: held, explain: o.Explain, depend: depend.New(depend.Options{}), hangs: hang.New(o.OnHangOver), earlyRaces: map[accessPair]finding.Finding{}, earlyTries: map[accessPair]int{}, earlyLeft: earlyQuestions, contradictions: newContradictions()}
 	s.lockOptions = o.Locks
 	s.lockOptions.OnEdge, s.lockOptions.Explain, s.lockOptions.Class = nil, nil, nil
 	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals, Judges: o.NewChecker, BeforeEviction: s.predictRaces})
@@ -93,7 +98,7 @@ func New(o Options) *Suite {
 		}
 	}
 	o.Misuse.Locks = held
-	s.misuse = misuse.New(o.Misuse)
+	s.misuse, s.checked = misuse.New(o.Misuse), o.Misuse
 	s.eraser = eraser.New(eraser.Options{EveryPair: true, Uses: o.Uses, CollectPruned: o.Explain, Locks: held})
 	s.order = happensbefore.New(happensbefore.Options{Locks: held})
 	s.early = early{found: map[string][]finding.Finding{}, report: o.OnDeadlock}
@@ -175,19 +180,33 @@ func (s *Suite) WaitsBy(w Waits) { s.waits = w }
 // acquire that was not recorded. With such a reason, the finding is likely at most. If doubt is
 // nil, no finding changes for this reason.
 func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
+	doubt = s.WithContradictions(doubt)
 	races, others := s.races()
 	s.addPrunedRaces(races, others)
 	deadlocks := s.goodlock.Finish()
 	candidates := s.goodlock.Candidates()
 	races = append(races, s.predicted(others)...)
+	races = append(races, s.published(races, doubt)...)
 	deadlocks, races = s.byValue(append(s.settled(deadlocks, candidates), s.early.rest()...), races)
 	hangs := s.hangs.Finish()
 	stuck := addSchedules(deadlocks, withoutCycles(s.stuck(), append(slices.Clone(deadlocks), hangs...)))
-	found := slices.Concat(races, deadlocks, stuck, s.goodlock.Classes(), s.misuse.Finish())
+	found := slices.Concat(races, deadlocks, stuck, s.goodlock.Classes(), s.misuse.Finish(), s.destroys())
+	s.addDependencies(found)
+	return downgradeUnexplained(finding.Downgrade(append(found, hangs...), doubt))
+}
+
+// addDependencies adds the threads that matter to each finding. Many findings are about the same threads.
+func (s *Suite) addDependencies(found []finding.Finding) {
+	known := map[string][]finding.Dependency{}
 	for i := range found {
-		found[i].Depends, found[i].Partial = s.depend.Extend(found[i].Threads), s.depend.Partial()
+		key := fmt.Sprint(slices.Sorted(slices.Values(found[i].Threads)))
+		depends, ok := known[key]
+		if !ok {
+			depends = s.depend.Extend(found[i].Threads)
+			known[key] = depends
+		}
+		found[i].Depends, found[i].Partial = slices.Clone(depends), s.depend.Partial()
 	}
-	return downgradeUnexplained(finding.Downgrade(append(found, hangs...), s.WithContradictions(doubt)))
 }
 
 // settled takes potential deadlocks to a verdict, and returns them without those that cannot happen since

@@ -55,7 +55,7 @@ func deadlocksByValue(history *predict.History, cycles *goodlock.Analysis, all [
 		if history.Settle(f, candidates[i]).Verdict != predict.Predicted {
 			continue
 		}
-		f.HasTimeout = slices.ContainsFunc(f.Evidence, func(e finding.Step) bool { return e.Flags&event.Timed != 0 })
+		f.HasTimeout = hasTimeout(f)
 		if f.Reason = ""; seen {
 			all[at] = *f
 		} else {
