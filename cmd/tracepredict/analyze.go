@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -143,7 +144,7 @@ func openTrace(name string, strict, repair bool) (src trace.Source, closeTrace f
 	start, err := buffered.Peek(64)
 	switch {
 	case trace.IsTrace(start):
-		src, err = trace.NewReader(buffered, name)
+		src, closeTrace, err = openSettled(in, buffered, name, closeTrace)
 	case err == io.EOF && len(start) == 0:
 		err = fmt.Errorf("%s: it is empty", name)
 	case err != nil && err != io.EOF:
@@ -160,6 +161,60 @@ func openTrace(name string, strict, repair bool) (src trace.Source, closeTrace f
 		return nil, nil, err
 	}
 	return src, closeTrace, nil
+}
+
+// openSettled opens a trace of our own format, with accesses that were recorded late where they were
+// made. It reads the trace twice, and so copies one that is no regular file to a temporary file first.
+// buffered has read the beginning of in.
+func openSettled(in io.Reader, buffered *bufio.Reader, name string, closeIn func()) (src trace.Source, closeAll func(), err error) {
+	if file, ok := in.(*os.File); ok {
+		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+			src, err := settled(file, name)
+			return src, closeIn, err
+		}
+	}
+	kept, err := unnamedFile()
+	if err != nil {
+		return nil, closeIn, fmt.Errorf("%s: %w", name, err)
+	}
+	closeAll = func() {
+		kept.Close()
+		closeIn()
+	}
+	if _, err := io.Copy(kept, buffered); err != nil {
+		return nil, closeAll, fmt.Errorf("%s: copy the trace: %w", name, err)
+	}
+	src, err = settled(kept, name)
+	return src, closeAll, err
+}
+
+// settled returns the events of a trace, with accesses that were recorded late where they were made.
+func settled(file *os.File, name string) (*trace.Settled, error) {
+	open := func() (*trace.Reader, error) {
+		return trace.NewReader(bufio.NewReaderSize(io.NewSectionReader(file, 0, math.MaxInt64), 1<<16), name)
+	}
+	first, err := open()
+	if err != nil {
+		return nil, err
+	}
+	again, err := open()
+	if err != nil {
+		return nil, err
+	}
+	return trace.Settle(first, again), nil
+}
+
+// unnamedFile creates a temporary file that ends when it is closed.
+func unnamedFile() (*os.File, error) {
+	file, err := os.CreateTemp("", "tracepredict-*.trace")
+	if err != nil {
+		return nil, fmt.Errorf("make a copy of the trace: %w", err)
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("make a copy of the trace: %w", err)
+	}
+	return file, nil
 }
 
 // openRepaired opens STD text that is mended. It reads the text twice, and so copies it to a

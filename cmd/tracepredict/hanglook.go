@@ -38,6 +38,7 @@ Exit status: 0 if no hang was found, 66 if one was, 125 if tracepredict failed, 
 			if err != nil || pid <= 0 {
 				return usage("%s is no process id", args[0])
 			}
+			f.noPlanCache = true // there are no plans
 			return a.hang(cmd.Context(), &f, pid)
 		},
 	}

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/stats"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/loader/procfs"
@@ -43,7 +45,7 @@ type planFlags struct {
 	watch         []string
 	hw            []string
 	noHW          bool
-	shared        bool
+	watchShared   string // --watch-shared
 	on            []string
 	sync          []string
 	sites         string
@@ -55,7 +57,8 @@ type planFlags struct {
 func (f *planFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringArrayVar(&f.watch, "watch", nil, "look for races on this global or static `VARIABLE`, or a member or element of one (server.stats.hits, slots[3].state), or a field of all objects of a type ('state of struct conn'); repeatable")
-	fs.BoolVar(&f.shared, "watch-shared", false, "watch every global and static variable of the program that its code names, to find those that threads share (docs/watch-shared.md)")
+	fs.StringVar(&f.watchShared, "watch-shared", sharedOff, "watch what threads may share, to find what they do: `off|static|all`; static, which --watch-shared alone means, is every global and static variable of the program that its code names; all is also what its code accesses through pointers: on the heap, on stacks, in mappings (docs/watch-shared.md)")
+	fs.Lookup("watch-shared").NoOptDefVal = sharedStatic
 	fs.StringArrayVar(&f.hw, "watch-hw", nil, "look for races on this `VARIABLE` by hardware watchpoints, which see accesses through pointers too; repeatable, at most four")
 	fs.BoolVar(&f.noHW, "no-watch-hw", false, "watch the variables of --watch by probes alone, even where these do not see all accesses")
 	fs.StringArrayVar(&f.on, "on", nil, "record calls or returns of functions as events, by a `PATTERN`: 'call F(x, _)', 'return F(x) -> r', where F is a name or glob (docs/patterns.md); repeatable")
@@ -65,13 +68,25 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.sites, "sites", "cheap", "where probes sit: `cheap|entry`, at the cheapest instruction that observes the same, or always at the original one")
 }
 
+// The values of --watch-shared.
+const (
+	sharedOff    = "off"
+	sharedStatic = "static"
+	sharedAll    = "all"
+)
+
+// shared reports whether variables that the user did not name are watched, and pointers whether accesses
+// through pointers are, too.
+func (f *planFlags) shared() bool   { return f.watchShared != sharedOff }
+func (f *planFlags) pointers() bool { return f.watchShared == sharedAll }
+
 func (f *planFlags) options() (probes.Options, error) {
-	opts := probes.Options{Watch: without(f.watch, f.hw), Hardware: f.hw, Shared: f.shared, Atomics: !f.noAtomics, Lives: true}
+	opts := probes.Options{Watch: without(f.watch, f.hw), Hardware: f.hw, Shared: f.shared(), Pointers: f.pointers(), Atomics: !f.noAtomics, Lives: true}
 	if !f.noHW {
 		opts.Choose = probes.Hardware{Registers: watchpoint.Registers}
 	}
 	opts.EntrySites = f.sites == "entry"
-	if err := cmp.Or(oneOf("sites", f.sites, "cheap", "entry"), f.addSpecified(&opts)); err != nil {
+	if err := cmp.Or(oneOf("sites", f.sites, "cheap", "entry"), oneOf("watch-shared", f.watchShared, sharedOff, sharedStatic, sharedAll), f.addSpecified(&opts)); err != nil {
 		return opts, err
 	}
 	for _, text := range f.on {
@@ -151,19 +166,21 @@ type observeFlags struct {
 	coneFlags
 	lockFlags
 	misuseFlags
-	action   []string
-	record   string
-	duration time.Duration
-	ring     int
-	lossy    bool
-	follow   bool
-	order    string
-	stacks   string
-	removal  loader.RemovalLimits
-	guarded  uint64
-	progress bool
-	onHang   string
-	settle   time.Duration // only attach has this flag
+	action      []string
+	record      string
+	duration    time.Duration
+	ring        int
+	lossy       bool
+	follow      bool
+	order       string
+	stacks      string
+	removal     loader.RemovalLimits
+	budget      string
+	guarded     uint64
+	progress    bool
+	onHang      string
+	noPlanCache bool
+	settle      time.Duration // only attach has this flag
 }
 
 func (f *observeFlags) register(cmd *cobra.Command) {
@@ -184,9 +201,11 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.Uint64Var(&f.removal.Unshared, "unshared-after", defaults.Unshared, "with --watch-shared, stop watching a variable after `N` accesses while there are several threads, all by one of them; 0 is never")
 	fs.Uint64Var(&f.removal.SingleThread, "alone-after", defaults.SingleThread, "with --watch-shared, stop watching a variable after `N` accesses by one thread alone, however many threads there are; 0 is never")
 	fs.Uint64Var(&f.removal.ArrayAccesses, "elements-after", defaults.ArrayAccesses, "with --watch-shared, stop watching an array that code accesses by a computed index after `N` recorded accesses of it; 0 is never")
+	fs.StringVar(&f.budget, "budget", defaultBudget, "with --watch-shared=all, how many times as long the program may take because of the probes of accesses through pointers, in processor time: where these cost more, the hottest code is observed in samples, and the report says so; `FACTOR|none`")
 	fs.Uint64Var(&f.guarded, "guarded-after", live.DefaultGuarded, "with --watch-shared, stop watching a variable after `N` recorded accesses by several threads that the same locks kept apart; 0 is never")
 	fs.BoolVar(&f.progress, "progress", false, "report each new lock order on standard error while the program runs (docs/lock-order.md)")
 	fs.StringVar(&f.onHang, "on-hang", hangReport, "when threads are seen to block each other for ever: `report|kill|core`; report says so at once, kill and core then end the program too (docs/hangs.md)")
+	fs.BoolVar(&f.noPlanCache, "no-plan-cache", false, "do not use the plans of earlier runs of where probes are put, and keep none (docs/performance.md)")
 	fs.BoolVar(&f.lossy, "lossy", false, "never make the program wait: events that find the ring buffer full are lost, and counted")
 }
 
@@ -212,11 +231,31 @@ func (f *observeFlags) check() error {
 	if err := oneOf("on-hang", f.onHang, hangReport, hangKill, hangCore); err != nil {
 		return err
 	}
+	if _, err := budgetFactor(f.budget); err != nil {
+		return err
+	}
 	if f.ring < 1 || f.ring > 1024 || f.ring&(f.ring-1) != 0 {
 		return usage("--ring %d: it is a power of two from 1 to 1024", f.ring)
 	}
 	return cmp.Or(notNegative("settle", f.settle), notNegative("duration", f.duration))
 }
+
+// defaultBudget is the default of --budget.
+const defaultBudget = "5x"
+
+// budgetFactor returns the number that --budget says, 0 for none.
+func budgetFactor(text string) (float64, error) {
+	if text == "none" {
+		return 0, nil
+	}
+	n, err := strconv.ParseFloat(strings.TrimSuffix(text, "x"), 64)
+	if err != nil || !(n > 1 && n <= maxBudget) {
+		return 0, usage("--budget %s: it is a factor above 1, such as 1.3x or 5x, or none", text)
+	}
+	return n, nil
+}
+
+const maxBudget = 1e6
 
 // stacks maps the values of --stacks.
 var stacks = map[string]attach.Stacks{"full": attach.StacksFull, "caller": attach.StacksCaller, "none": attach.StacksNone}
@@ -247,6 +286,8 @@ type observation struct {
 	figures *liveStats // nil without --stats
 	hangs   *hangWatcher
 	notes   []string // sentences for the report
+	stderr  io.Writer
+	pasts   int // accesses that were recorded after others that they come before
 }
 
 func newObservation(f *observeFlags, stderr io.Writer, attached bool) (*observation, error) {
@@ -255,16 +296,17 @@ func newObservation(f *observeFlags, stderr io.Writer, attached bool) (*observat
 	}
 	surviveClosedPipes()
 	r := &observation{flags: f, live: live.NewLink()}
-	r.suite = suite.New(suite.Options{
-		History: f.history, Reversals: f.reversals, Uses: f.shared, Locks: r.locks(stderr), LockClass: r.classes(), Explain: f.explain,
-		OnDeadlock: r.deadlocks(stderr), OnHangOver: func(f *finding.Finding) { r.hangs.over(f) }, Misuse: f.checked,
-	})
+	r.stderr = stderr
+	r.suite = suite.New(r.suiteOptions())
 	if f.stats {
 		r.figures = newLiveStats(attached, func() *loader.Session { return r.live.Session })
 	}
 	plan, err := f.options()
 	if err != nil {
 		return nil, err
+	}
+	if !f.noPlanCache {
+		openPlanCache(&plan)
 	}
 	r.plan = plan
 	r.calls = calls.New(r.live.Func, eventPatterns(plan.On))
@@ -284,18 +326,34 @@ func newObservation(f *observeFlags, stderr io.Writer, attached bool) (*observat
 	if r.printer, err = newPrinter(&f.reportFlags, stderr); err != nil {
 		return nil, err
 	}
-	if r.record, err = newRecording(f.record); err != nil {
+	if r.record, err = newRecording(f.record, f.pointers()); err != nil {
 		return nil, err
 	}
 	if r.record != nil {
 		sinks = append(sinks, r.record)
 	}
-	r.live.Observe(observer.Options{Sinks: sinks, Attached: attached, Follow: f.follow}, r.bound != nil || r.record != nil)
+	var past func(*event.Event)
+	if r.record != nil {
+		past = func(e *event.Event) {
+			r.pasts++
+			r.record.Event(e)
+		}
+	}
+	r.live.Observe(observer.Options{Sinks: sinks, Attached: attached, Follow: f.follow, Past: past}, r.bound != nil || r.record != nil)
 	r.hangs = newHangWatcher(r, attached, stderr)
 	if r.record != nil {
 		r.record.Observe(r.live.Observer)
 	}
 	return r, nil
+}
+
+// suiteOptions returns the options of the analyses of the run.
+func (r *observation) suiteOptions() suite.Options {
+	f := r.flags
+	return suite.Options{
+		History: f.history, Reversals: f.reversals, Uses: f.shared(), Locks: r.locks(r.stderr), LockClass: r.classes(), Explain: f.explain,
+		OnDeadlock: r.deadlocks(r.stderr), OnHangOver: func(f *finding.Finding) { r.hangs.over(f) }, Misuse: f.checked,
+	}
 }
 
 func (r *observation) options() loader.Options {
@@ -306,7 +364,12 @@ func (r *observation) options() loader.Options {
 	if r.figures != nil {
 		r.figures.Handler, handler = handler, r.figures
 	}
-	return loader.Options{Plan: r.plan, Accept: r.flags.specification.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
+	budget, _ := budgetFactor(r.flags.budget) // which check has accepted
+	var planning func(string, float64)
+	if line := newPlanningLine(r.stderr); line != nil {
+		planning = line.show
+	}
+	return loader.Options{Plan: r.plan, Planning: planning, Budget: budget, Accept: r.flags.specification.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
 }
 
 // eventPatterns returns the patterns as events describe them.
@@ -340,6 +403,9 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	summary := r.live.Summary(program, res.Lost)
 	summary.Calls = r.calls.Counts()
 	r.live.AddWatched(&summary, r.suite.Uses(), names)
+	if err := r.analyseAgain(&summary); err != nil {
+		return false, errors.Join(err, r.finishRecord(summary), r.printer.close())
+	}
 	findings, err := replay.Findings(r.suite, r.bound, summary, names, r.live, r.flags.reportsRaces)
 	if err != nil {
 		return false, errors.Join(err, r.finishRecord(summary), r.printer.close())
@@ -357,6 +423,40 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	err = errors.Join(err, r.finishRecord(summary), r.printer.close())
 	r.actor.wait()
 	return fails, err
+}
+
+// analyseAgain analyses the events of the run once more, if some accesses were recorded after
+// others that they come before.
+func (r *observation) analyseAgain(summary *run.Summary) error {
+	if r.pasts == 0 || r.record.copy == nil {
+		return nil
+	}
+	if why := r.record.copy.why; why != nil {
+		r.notes = append(r.notes, plural.Sprintf("%d {access was|accesses were} recorded late, and {is|are} missing in the analysis: the events of the run were not kept to be analysed again (%v)", r.pasts, why))
+		return nil
+	}
+	src, err := r.record.settled()
+	if err != nil {
+		return fmt.Errorf("read the events of the run again: %w", err)
+	}
+	opts := r.suiteOptions()
+	opts.OnDeadlock, opts.OnHangOver, opts.Locks.OnEdge = nil, nil, nil
+	again := suite.New(opts)
+	r.counts = stats.Counter{}
+	if _, err := replay.Events(src, both{again, &r.counts}); err != nil {
+		return fmt.Errorf("analyse the events of the run again: %w", err)
+	}
+	r.suite = again
+	summary.Renumber(src.Number)
+	return nil
+}
+
+// both passes each event to two sinks.
+type both [2]replay.Sink
+
+func (b both) Event(e *event.Event) {
+	b[0].Event(e)
+	b[1].Event(e)
 }
 
 // finishRecord writes the end of the trace, if the run is recorded.

@@ -1,39 +1,98 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"golang.org/x/term"
 
 	"github.com/tracepredict/tracepredict/observer/live"
 	"github.com/tracepredict/tracepredict/observer/run"
+	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
-// recording is the trace that --record asks for.
+// recording is the trace that --record asks for, or one that is analysed at the end of the run.
 type recording struct {
 	*live.Recorder
-	file *os.File
+	file *os.File // nil without --record
+	copy *kept    // a copy for the end of the run; nil: none is needed
 	name string
+}
+
+// kept is a trace in a file that has no name. It ends when it becomes too long, or when the file system has no
+// room: what the run is recorded for must not fill the disk of the program that runs.
+type kept struct {
+	file *os.File
+	room int64 // bytes
+	why  error // why nothing is kept any more; nil as long as all is
+}
+
+// maxKept bounds the bytes of a trace that is kept for the end of a run: so many events take minutes to analyse
+// again.
+const maxKept = 512 << 20
+
+// errTooLong is the reason why a run of more than maxKept bytes is not kept.
+var errTooLong = fmt.Errorf("their trace is longer than %d MiB", maxKept>>20)
+
+// Write implements io.Writer. It returns no error: without the copy, there still is a report.
+func (k *kept) Write(p []byte) (int, error) {
+	switch {
+	case k.why != nil:
+		return len(p), nil
+	case int64(len(p)) > k.room:
+		k.drop(errTooLong)
+		return len(p), nil
+	}
+	k.room -= int64(len(p))
+	if _, err := k.file.Write(p); err != nil {
+		k.drop(err)
+	}
+	return len(p), nil
+}
+
+// drop ends the copy, and gives its space back.
+func (k *kept) drop(why error) {
+	k.why = errors.Join(why, k.file.Truncate(0))
 }
 
 // standard is the file name that stands for standard output or standard input.
 const standard = "-"
 
-// newRecording creates the trace; it returns nil without --record.
-func newRecording(name string) (*recording, error) {
-	if name == "" {
+// newRecording creates the trace; it returns nil without --record, unless the events are needed again
+// at the end of the run.
+func newRecording(name string, again bool) (_ *recording, err error) {
+	if name == "" && !again {
 		return nil, nil
 	}
-	file, err := createTrace(name)
-	if err != nil {
-		return nil, err
+	r := &recording{name: name}
+	var outs []io.Writer
+	if name != "" {
+		if r.file, err = createTrace(name); err != nil {
+			return nil, err
+		}
+		outs = append(outs, r.file)
 	}
-	rec, err := live.NewRecorder(file)
-	if err != nil {
+	if again {
+		file, err := unnamedFile()
+		if err != nil {
+			return nil, fmt.Errorf("keep the events for the end of the run: %w", err)
+		}
+		r.copy = &kept{file: file, room: maxKept}
+		outs = append(outs, r.copy)
+	}
+	if r.Recorder, err = live.NewRecorder(io.MultiWriter(outs...)); err != nil {
 		return nil, fmt.Errorf("--record %s: %w", name, err)
 	}
-	return &recording{Recorder: rec, file: file, name: name}, nil
+	return r, nil
+}
+
+// settled returns the events of the run, with accesses that were recorded late where they were made. All
+// records must have been written.
+func (r *recording) settled() (*trace.Settled, error) {
+	return settled(r.copy.file, "the events of the run")
 }
 
 func createTrace(name string) (*os.File, error) {
@@ -53,8 +112,11 @@ func createTrace(name string) (*os.File, error) {
 // finish writes the end of the trace.
 func (r *recording) finish(s run.Summary) error {
 	err := r.Close(s)
-	if closing := r.file.Close(); err == nil {
-		err = closing
+	if r.file != nil {
+		err = cmp.Or(err, r.file.Close())
+	}
+	if r.copy != nil {
+		err = cmp.Or(err, r.copy.file.Close())
 	}
 	if err != nil {
 		return fmt.Errorf("--record %s: %w", r.name, err)

@@ -171,6 +171,8 @@ func observes(s probes.Site) string {
 		return signature(s.Method)
 	}
 	switch {
+	case s.Lock != probes.LockNone:
+		return s.Lock.String() + " " + s.LockType + ", " + s.Variable
 	case s.Array != nil:
 		text += " an element of " + s.Variable
 	case s.Variable != "":

@@ -89,7 +89,7 @@ func (l *liveStats) Idle() {
 
 // readCPU reads the processor time of an attached process, if the process still exists.
 func (l *liveStats) readCPU() {
-	if t, ok := processTime(l.session().PID()); ok {
+	if t, ok := procfs.ProcessorTime(l.session().PID()); ok {
 		l.cpuNow = t
 	}
 }
@@ -100,17 +100,6 @@ func (l *liveStats) begin() {
 		l.readCPU()
 		l.cpuAtBegin = l.cpuNow
 	}
-}
-
-// processTime returns the processor time of all threads that a process has had; false if the
-// process has ended.
-func processTime(pid int) (time.Duration, bool) {
-	clock := int32(^pid<<3 | 2) // as clock_getcpuclockid(3) makes it
-	var t unix.Timespec
-	if unix.ClockGettime(clock, &t) != nil {
-		return 0, false
-	}
-	return time.Duration(t.Nano()), true
 }
 
 // program returns the processor time of the program. That of a started program includes the
@@ -133,6 +122,8 @@ func (r *observation) stats() *report.Stats {
 	s := replay.Stats(&r.counts, r.suite, r.bound, l.latency)
 	ring, program := r.live.Session.RingUse(), l.program(r.actor.cpu())
 	s.RingBuffer = &report.RingBufferStats{Bytes: ring.Bytes, HighWater: ring.HighWater, Waits: ring.Waits, Waited: ring.Waited}
+	plans := r.live.Session.Plans()
+	s.Plans = &report.PlanStats{Made: plans.Made, Cached: plans.Cached, Time: plans.Time}
 	s.Program, s.Tool = &program, l.own.since()
 	return s
 }

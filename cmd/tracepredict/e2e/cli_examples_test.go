@@ -212,7 +212,7 @@ func observeExample(t *testing.T, name, sites string, want expectation) jsonRepo
 func TestConfidence(t *testing.T) {
 	needBPF(t)
 	trace := filepath.Join(t.TempDir(), "trace")
-	c := startTool(t, childOptions{}, "exec", "--record", trace, "--watch", "order", "--", example(t, "handoff20"))
+	c := startTool(t, childOptions{}, "exec", "--record", trace, "--watch", "order", "--", build(t, "gcc", "untyped_flag.c", "-O1", "-g", "-pthread"))
 	c.want(66)
 	const likely, hidden = "1. RACE likely", "\n2 likely findings are not shown: --confidence likely shows them\n"
 	if text := c.err.String(); !strings.Contains(text, likely) || strings.Contains(text, "not shown") {

@@ -56,6 +56,10 @@ func runTests(m *testing.M) int {
 		return 1
 	}
 	fixtureDir = dir
+	if err := os.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	return m.Run()
 }
 

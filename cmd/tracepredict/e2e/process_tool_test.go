@@ -238,7 +238,11 @@ type jsonReport struct {
 		LostThreads int      `json:"lost_threads"`
 		Threads     int      `json:"threads"`
 		Notes       []string `json:"notes"`
-		Processes   []struct {
+		Pointers    struct {
+			Sampled   []string `json:"sampled"`
+			Functions int      `json:"functions"`
+		} `json:"pointers"`
+		Processes []struct {
 			PID     int    `json:"pid"`
 			Program string `json:"program"`
 		} `json:"processes"`

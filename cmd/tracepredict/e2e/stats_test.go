@@ -35,6 +35,7 @@ type figures struct {
 			Bytes uint64
 			High  uint64 `json:"high_water_bytes"`
 		}
+		Plans   *struct{ Made, Cached int }
 		Lattice map[string]uint64
 		Latency *struct {
 			Events uint64

@@ -111,7 +111,7 @@ static void wait_for_it(void) {
 		while (!held)
 			pthread_cond_wait(&condition, &plain);
 		pthread_mutex_unlock(&plain);
-	} else if (is("twice"))
+	} else if (is("twice") || is("elsewhere"))
 		sem_wait(there);
 }
 
@@ -150,9 +150,10 @@ static void tell(void) {
 		connect(first_file, (struct sockaddr *)&name, sizeof name);
 	else if (is("killed"))
 		kill(child, SIGTERM);
-	else if (is("spawned") && !fork())
+	else if (is("spawned") && !fork()) {
+		usleep(200000); /* so that after is written before it is read */
 		_exit(0);
-	else if (is("semop"))
+	} else if (is("semop"))
 		semop(fd, &(struct sembuf){0, 1, 0}, 1);
 	else if (is("msgrcv"))
 		msgsnd(fd, &(struct { long type; char text[8]; }){1, "hello"}, 8, 0);
@@ -173,6 +174,10 @@ static void tell(void) {
 		pthread_mutex_unlock(&plain);
 	} else if (is("twice"))
 		sem_post(here);
+	else if (is("elsewhere") && !fork()) {
+		sem_post(here);
+		_exit(0);
+	}
 }
 
 static void *dies(void *unused) {
@@ -216,7 +221,10 @@ static int prepare(void) {
 		return is("flock") ? flock(first_file, LOCK_EX) : fcntl(first_file, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK});
 	} else if (is("stream"))
 		flockfile(stderr);
-	else if (is("twice")) {
+	else if (is("elsewhere")) {
+		here = there = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		return sem_init(here, 1, 0);
+	} else if (is("twice")) {
 		fd = memfd_create("semaphore", 0);
 		if (ftruncate(fd, 4096))
 			return 1;

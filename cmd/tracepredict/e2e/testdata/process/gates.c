@@ -1,6 +1,7 @@
 // Two threads change tally. The argument says what the second one does before: it "waits" until the
 // first one has opened a gate on the heap, it "polls" such a gate that nobody opens, or it "sleeps"
-// until a static flag is set; the first one sets it afterwards or, if "early" is said, before.
+// until a static flag is set; the first one sets it afterwards or, if "early" is said, before. The
+// gates are of an atomic type only with TYPED.
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -11,7 +12,11 @@
 
 struct gate {
 	int unused;
+#ifdef TYPED
 	atomic_int open;
+#else
+	int open;
+#endif
 };
 
 static int tally, flag;
@@ -26,21 +31,21 @@ static void *first(void *p) {
 	change();
 	if (strcmp(mode, "sleeps") == 0)
 		__atomic_store_n(&flag, 1, __ATOMIC_RELEASE);
-	atomic_store_explicit(&gates[0].open, 1, memory_order_release);
+	__atomic_store_n(&gates[0].open, 1, __ATOMIC_RELEASE);
 	return NULL;
 }
 
 static void *second(void *p) {
 	struct gate *gates = p;
 	if (strcmp(mode, "waits") == 0)
-		while (!atomic_load_explicit(&gates[0].open, memory_order_acquire))
+		while (!__atomic_load_n(&gates[0].open, __ATOMIC_ACQUIRE))
 			sched_yield();
 	if (strcmp(mode, "sleeps") == 0 || strcmp(mode, "early") == 0)
 		while (!__atomic_load_n(&flag, __ATOMIC_ACQUIRE))
 			usleep(1000);
 	if (strcmp(mode, "polls") == 0)
 		for (int i = 0; i < 3; i++) {
-			if (atomic_load_explicit(&gates[1].open, memory_order_acquire))
+			if (__atomic_load_n(&gates[1].open, __ATOMIC_ACQUIRE))
 				return p;
 			sched_yield();
 		}

@@ -7,6 +7,12 @@
 #include <string.h>
 #include <time.h>
 
+#ifdef UNTYPED /* where the flag is accessed, its type is not known to be atomic */
+typedef int number;
+#else
+typedef atomic_int number;
+#endif
+
 struct api {
 	void (*put)(void *);
 	int (*get)(void *);
@@ -31,24 +37,24 @@ static struct wide_row wide[10];
 #endif
 static volatile int i = 2, j = 3;
 #ifdef LISTED
-static atomic_int *volatile list[] = {&listed};
+static number *volatile list[] = {(number *)&listed};
 #endif
-static atomic_int *volatile given;
+static number *volatile given;
 static const char *mode;
 
-__attribute__((noipa)) static int is_set(atomic_int *flag)
+__attribute__((noipa)) static int is_set(number *flag)
 {
-	return atomic_load_explicit(flag, memory_order_acquire);
+	return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
 }
 
 static void put(void *flag)
 {
-	atomic_store_explicit((atomic_int *)flag, 1, memory_order_release);
+	__atomic_store_n((number *)flag, 1, __ATOMIC_RELEASE);
 }
 
 static int get(void *flag)
 {
-	return atomic_load_explicit((atomic_int *)flag, memory_order_acquire);
+	return __atomic_load_n((number *)flag, __ATOMIC_ACQUIRE);
 }
 
 static struct api *volatile api = &(struct api){put, get};
@@ -77,17 +83,17 @@ static void *first(void *unused)
 static int may_go(void)
 {
 	if (is("passed"))
-		return is_set(&passed);
+		return is_set((number *)&passed);
 	if (is("called"))
 		return api->get(&called);
 #ifdef LISTED
-	return atomic_load_explicit(list[0], memory_order_acquire);
+	return __atomic_load_n(list[0], __ATOMIC_ACQUIRE);
 #endif
 #ifdef WIDE
 	return atomic_load_explicit(&wide[i].cells[j].set, memory_order_acquire);
 #endif
 	if (is("handed"))
-		return atomic_load_explicit(given, memory_order_acquire);
+		return __atomic_load_n(given, __ATOMIC_ACQUIRE);
 	if (is("nested"))
 		return atomic_load_explicit(&rows[i].cells[j].set, memory_order_acquire);
 	if (is("other"))
@@ -111,7 +117,7 @@ int main(int argc, char **argv)
 
 	mode = argc > 1 ? argv[1] : "";
 	if (is("handed"))
-		given = &handed;
+		given = (number *)&handed;
 	pthread_create(&t[0], NULL, first, NULL);
 	pthread_create(&t[1], NULL, second, NULL);
 	pthread_join(t[0], NULL);

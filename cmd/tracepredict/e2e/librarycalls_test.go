@@ -1,0 +1,83 @@
+package e2e
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestLibraryCalls checks that what library functions access for the program is one side of a race, and that the
+// finding names them; that locks, conditions and messages order it, and that nothing is recorded which may not have
+// been accessed. The trace gives the same report.
+func TestLibraryCalls(t *testing.T) {
+	needBPF(t)
+	program := build(t, "gcc", "librarycalls.c", "-O2", "-g", "-pthread")
+	for way, by := range map[string]string{
+		"copied": "memcpy", "source": "memcpy", "cleared": "memset", "moved": "memmove", "first": "strcpy", "printed": "snprintf",
+		"measured": "strlen", "large": "memset", "received": "read", "filed": "fread", "sent": "write", "stacked": "memcpy",
+		"locked": "", "handed": "", "piped": "", "blocked": "", "beside": "", "short": "", "private": "",
+	} {
+		t.Run(way, func(t *testing.T) {
+			trace := filepath.Join(t.TempDir(), "run.trace")
+			status, r := reported(t, "exec", "--watch-shared=all", "--record", trace, "--", program, way)
+			want := ""
+			if by != "" {
+				want = "predicted race of struct message.text[]"
+			}
+			if got := r.summary(); !strings.HasPrefix(got, want) || len(r.Findings) != min(1, len(want)) {
+				t.Errorf("findings: %q, want %q (notes: %q)", got, want, r.Run.Notes)
+			}
+			if by != "" && len(r.Findings) > 0 && !strings.Contains(r.Findings[0].Message, " by "+by+" of ") {
+				t.Errorf("the finding does not name %s: %s", by, r.Findings[0].Message)
+			}
+			const cut = "1 call of library functions that access much memory, as memcpy: only what they accessed first was looked at"
+			if slices.Contains(r.Run.Notes, cut) != (way == "large") {
+				t.Errorf("notes: %q", r.Run.Notes)
+			}
+			if again, fromTrace := reported(t, "analyze", trace); again != status || cmp.Diff(r, fromTrace) != "" {
+				t.Errorf("the trace gives another report (-run +trace), status %d, want %d:\n%s", again, status, cmp.Diff(r, fromTrace))
+			}
+		})
+	}
+}
+
+// TestLibraryCallsBuilt checks that calls of library functions are seen however the program is linked.
+func TestLibraryCallsBuilt(t *testing.T) {
+	needBPF(t)
+	for _, flags := range [][]string{{"-fno-plt"}, {"-static"}, {"-no-pie"}, {"-D_FORTIFY_SOURCE=2"}} {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			program := build(t, "gcc", "librarycalls.c", append([]string{"-O2", "-g", "-pthread"}, flags...)...)
+			for way, by := range map[string]string{"copied": "memcpy", "moved": "memmove", "received": "read", "printed": "snprintf", "locked": "", "blocked": ""} {
+				_, r := reported(t, "exec", "--watch-shared=all", "--", program, way)
+				if by == "" && len(r.Findings) > 0 || by != "" && (len(r.Findings) != 1 || !strings.Contains(r.Findings[0].Message, " by "+by+" of ")) {
+					t.Errorf("%s: findings: %q, want one of %q (notes: %q)", way, r.summary(), by, r.Run.Notes)
+				}
+			}
+		})
+	}
+}
+
+// TestNamedBehindPointers checks that accesses of static variables by their names and by library functions are of
+// the same variables, whoever comes first, and that what is beside them is not. The trace gives the same report.
+func TestNamedBehindPointers(t *testing.T) {
+	needBPF(t)
+	program := build(t, "gcc", "named_behind.c", "-O1", "-g", "-pthread")
+	for way, want := range map[string]string{
+		"cleared": "counts.second", "filled": "counts.second", "element": "slots[3]", "byte": "counts+0x9",
+		"locked": "", "joined": "", "halves": "", "bytes": "", "alone": "",
+	} {
+		t.Run(way, func(t *testing.T) {
+			trace := filepath.Join(t.TempDir(), "run.trace")
+			status, r := reported(t, "exec", "--watch-shared=all", "--record", trace, "--", program, way)
+			if got := r.summary(); len(r.Findings) != min(1, len(want)) || want != "" && !strings.HasPrefix(got, "predicted race of "+want) {
+				t.Errorf("findings: %q, want one of %q (notes: %q)", got, want, r.Run.Notes)
+			}
+			if again, fromTrace := reported(t, "analyze", trace); again != status || cmp.Diff(r, fromTrace) != "" {
+				t.Errorf("the trace gives another report (-run +trace), status %d, want %d:\n%s", again, status, cmp.Diff(r, fromTrace))
+			}
+		})
+	}
+}
