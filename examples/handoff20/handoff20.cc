@@ -1,6 +1,6 @@
 // A C++20 semaphore hands an order over. The semaphore is made of atomic
-// instructions inside this program, which tracepredict does not observe: it
-// reports the race as potential only, and says why.
+// accesses inside this program, which tracepredict knows by the debug
+// information: they order what both threads do with the order.
 #include <cstdio>
 #include <semaphore>
 #include <thread>

@@ -1,7 +1,7 @@
 // Crates go from the dock to the store over a lock-free stack (Treiber, "Systems
 // Programming: Coping with Parallelism", IBM RJ 5118, 1986), which is on the heap:
-// its atomic instructions go through pointers and are not observed. That both threads
-// have executed them is, so the race is potential only.
+// its atomic accesses go through pointers. They are observed, since the debug information
+// has their type, and order what both threads do with a crate.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -32,6 +32,8 @@ type config struct {
 	only   []string
 	modes  []mode
 	user   string
+	// pointers measures what --watch-shared=all costs, and writes another part of the page.
+	pointers bool
 }
 
 func parseFlags() (c config, err error) {
@@ -46,6 +48,7 @@ func parseFlags() (c config, err error) {
 	flag.StringVar(&modes, "modes", "plain,exec,attach,exec-without-stacks", "only these ways to run them")
 	flag.StringVar(&c.user, "user", "nobody", "the user that the programs run as; most refuse to be root")
 	flag.BoolVar(&quick, "quick", false, "one round of a quarter of the load, and no page written: to see that all works")
+	flag.BoolVar(&c.pointers, "pointers", false, "measure exec --watch-shared=all with several budgets instead")
 	flag.Parse()
 	if quick {
 		c.rounds, c.scale, c.output = 1, c.scale/4, ""
@@ -56,6 +59,9 @@ func parseFlags() (c config, err error) {
 	}
 	for _, m := range strings.Split(modes, ",") {
 		c.modes = append(c.modes, mode(m))
+	}
+	if c.pointers {
+		c.modes = pointerModes
 	}
 	return c, c.check()
 }
@@ -70,11 +76,11 @@ func (c *config) check() error {
 		}
 	}
 	for _, m := range c.modes {
-		if !slices.Contains(allModes, m) {
+		if !slices.Contains(allModes, m) && !c.pointers {
 			return fmt.Errorf("-modes %s: the modes are %v", m, allModes)
 		}
 	}
-	if c.output != "" && (len(c.only) != len(names()) || len(c.modes) != len(allModes)) {
+	if c.output != "" && (len(c.only) != len(names()) || len(c.modes) != len(allModes) && !c.pointers) {
 		fmt.Fprintln(os.Stderr, "real: not all programs and modes: the page is left alone")
 		c.output = ""
 	}
@@ -105,7 +111,10 @@ func run(ctx context.Context, c config) error {
 		}
 		results = append(results, res)
 	}
-	text := render(c, results)
+	text, part := render(c, results), marks
+	if c.pointers {
+		text, part = renderPointers(c, results), pointerMarks
+	}
 	fmt.Print(text)
 	if len(failed) > 0 {
 		return fmt.Errorf("%s did not do right, see above; the page is left alone", strings.Join(failed, ", "))
@@ -113,5 +122,5 @@ func run(ctx context.Context, c config) error {
 	if c.output == "" {
 		return nil
 	}
-	return marks.Write(filepath.Clean(c.output), newPage, text)
+	return part.Write(filepath.Clean(c.output), newPage, text)
 }

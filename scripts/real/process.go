@@ -66,7 +66,11 @@ func (p *process) start(ctx context.Context, r *runner, m mode) error {
 	}
 	args := p.args
 	if m.starts() {
-		args = slices.Concat([]string{r.tool, "exec", jsonReport, allOfThem, "--output", p.report, "--findings-exit=0", "--user", r.owner.name, "--stacks=" + m.stacks(), "--"}, args)
+		options := []string{r.tool, "exec", jsonReport, allOfThem, "--output", p.report, "--findings-exit=0", "--user", r.owner.name, "--stacks=" + m.stacks()}
+		if budget, ok := m.budget(); ok {
+			options = append(options, "--watch-shared=all", "--budget="+budget)
+		}
+		args = slices.Concat(options, []string{"--"}, args)
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = p.dir

@@ -214,3 +214,24 @@ func TestStacksTable(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestPointerTable checks the ratios, and the share of functions that were watched to the end, of the run in which
+// it is least.
+func TestPointerTable(t *testing.T) {
+	all := func(seconds float64, sampled, functions int) sample {
+		s := ran(seconds, 100)
+		s.report.Run.Pointers = &struct {
+			Sampled   []string
+			Functions int
+		}{make([]string, sampled), functions}
+		return s
+	}
+	r := result{name: "p", samples: map[mode][]sample{
+		plain: {ran(1, 0), ran(1, 0)}, execed: {ran(2, 100), ran(2, 100)},
+		"all-5x": {all(8, 3, 10), all(8, 1, 10)}, "all-2x": {all(4, 0, 0), all(4, 0, 0)},
+	}}
+	got := renderPointers(config{rounds: 2}, []result{r})
+	if want := "| p | 1.00 | 2.00 | 0.00 | 4.00 | 7 of 10 | 0.00 | none | 2.00 | all | 0.00 | none |"; !strings.Contains(got, want) {
+		t.Errorf("%q is not in\n%s", want, got)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -35,8 +36,20 @@ const (
 
 var allModes = []mode{plain, execed, attach, bare}
 
+// pointerModes are those of -pointers: exec --watch-shared=all with budgets, beside exec without it.
+var pointerModes = []mode{plain, execed, budgeted + "5x", budgeted + "2x", budgeted + "1.3x"}
+
+// budgeted begins the names of modes that observe accesses through pointers; the rest is the budget.
+const budgeted = "all-"
+
+// budget returns the budget of a mode that observes accesses through pointers.
+func (m mode) budget() (budget string, ok bool) { return strings.CutPrefix(string(m), budgeted) }
+
 // starts describes whether tracepredict starts the program.
-func (m mode) starts() bool { return m == execed || m == bare }
+func (m mode) starts() bool {
+	_, all := m.budget()
+	return m == execed || m == bare || all
+}
 
 // maxRun ends a run that hangs.
 const maxRun = 4 * time.Minute
@@ -114,6 +127,10 @@ type toolReport struct {
 		Events   *uint64
 		Lost     *uint64
 		Duration int64 `json:"duration_ns"`
+		Pointers *struct {
+			Sampled   []string
+			Functions int
+		}
 	}
 	Findings []struct{ Kind, Confidence, Message string }
 }

@@ -11,8 +11,10 @@ import (
 
 var marks = figures.Marks{Begin: "<!-- real programs: written by make real -->", End: "<!-- end of real programs -->"}
 
+var pointerMarks = figures.Marks{Begin: "<!-- accesses through pointers: written by make real -->", End: "<!-- end of accesses through pointers -->"}
+
 // newPage is what the page says if there is none.
-var newPage = "# What observing costs\n\n## Real programs\n\n" + marks.Begin + "\n" + marks.End + "\n"
+var newPage = "# What observing costs\n\n## Real programs\n\n" + marks.Begin + "\n" + marks.End + "\n\n" + pointerMarks.Begin + "\n" + pointerMarks.End + "\n"
 
 // Goals: what the docs promise.
 const (
@@ -189,4 +191,48 @@ func (r result) findings(m mode) string {
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, ", ")
+}
+
+// renderPointers is the table of -pointers: how much longer the load takes than under exec alone, and which
+// share of the functions with accesses through pointers was watched to the end.
+func renderPointers(c config, results []result) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Measured with `make real REALFLAGS=-pointers`, %d rounds, on %s.\n\n", c.rounds, figures.Machine())
+	b.WriteString("| | plain, s | exec, s | start-up, s |")
+	for _, m := range pointerModes[2:] {
+		budget, _ := m.budget()
+		fmt.Fprintf(&b, " %s: times exec | functions watched to the end | start-up, s | findings |", budget)
+	}
+	b.WriteString("\n| --- | ---: | ---: | ---: |" + strings.Repeat(" ---: | ---: | ---: | --- |", len(pointerModes)-2) + "\n")
+	for _, r := range results {
+		fmt.Fprintf(&b, "| %s | %.2f | %.2f | %.2f |", r.name, r.median(plain, load), r.median(execed, load), r.median(execed, startup))
+		for _, m := range pointerModes[2:] {
+			fmt.Fprintf(&b, " %.2f | %s | %.2f | %s |", r.compare(m, execed), r.watched(m), r.median(m, startup), r.findings(m))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// watched returns how many functions were watched to the end, of those with accesses through pointers, in the
+// run in which they were fewest.
+func (r result) watched(m mode) string {
+	fewest, text := 2.0, "-"
+	for _, s := range r.samples[m] {
+		p := s.report.Run.Pointers
+		if p == nil {
+			continue
+		}
+		if p.Functions == 0 {
+			if fewest > 1 {
+				fewest, text = 1, "all"
+			}
+			continue
+		}
+		left := p.Functions - len(p.Sampled)
+		if share := float64(left) / float64(p.Functions); share < fewest {
+			fewest, text = share, fmt.Sprintf("%d of %d", left, p.Functions)
+		}
+	}
+	return text
 }

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-static char name[] = "/tmp/outsider-askXXXXXX";
+static char name[] = "/tmp/asked-XXXXXX";
 
 static void *first(void *unused) {
 	early();

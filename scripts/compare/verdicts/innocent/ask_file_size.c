@@ -23,7 +23,7 @@ static void *second(void *unused) {
 }
 
 int main(void) {
-	char name[] = "/tmp/outsider-askXXXXXX";
+	char name[] = "/tmp/asked-XXXXXX";
 	fd = mkstemp(name);
 	unlink(name);
 	both(first, second);

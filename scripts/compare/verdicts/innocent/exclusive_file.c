@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-static char name[] = "/tmp/outsider-XXXXXX";
+static char name[] = "/tmp/file-XXXXXX";
 
 static void *first(void *unused) {
 	early();

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char name[] = "/tmp/outsider-lockXXXXXX";
+static char name[] = "/tmp/lock-XXXXXX";
 
 static void *first(void *unused) {
 	early();

@@ -23,7 +23,7 @@ static void *second(void *unused) {
 }
 
 int main(void) {
-	char n[] = "/tmp/outsider-XXXXXX";
+	char n[] = "/tmp/file-XXXXXX";
 	fd = mkstemp(n);
 	unlink(n);
 	need(!ftruncate(fd, 4096), "ftruncate");

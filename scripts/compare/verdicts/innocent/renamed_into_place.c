@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-static char before[] = "/tmp/outsider-XXXXXX", after[40];
+static char before[] = "/tmp/file-XXXXXX", after[40];
 
 static void *first(void *unused) {
 	early();

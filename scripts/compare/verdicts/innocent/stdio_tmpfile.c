@@ -24,7 +24,7 @@ static void *second(void *unused) {
 }
 
 int main(void) {
-	char n[] = "/tmp/outsider-XXXXXX";
+	char n[] = "/tmp/file-XXXXXX";
 	w = fdopen(mkstemp(n), "w");
 	r = fopen(n, "r");
 	unlink(n);

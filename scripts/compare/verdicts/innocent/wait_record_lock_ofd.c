@@ -25,7 +25,7 @@ static void *second(void *unused) {
 }
 
 int main(void) {
-	char name[] = "/tmp/outsider-ofdXXXXXX";
+	char name[] = "/tmp/record-XXXXXX";
 	mine = mkstemp(name);
 	yours = open(name, O_RDWR);
 	unlink(name);
