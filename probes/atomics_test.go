@@ -236,6 +236,44 @@ int main(int argc, char **argv) {
 }
 `
 
+// TestPolledLoads checks that the loads by loops that wait are marked, and those that the compiler put before such
+// loops, of static variables and through pointers; a single look is not.
+func TestPolledLoads(t *testing.T) {
+	const source = `#include <unistd.h>
+struct gate { int unused, open; };
+int flag;
+void tell(struct gate *g, int n) { __atomic_store_n(&flag, n, __ATOMIC_RELEASE); g->open = n; }
+int see_flag(void) { return __atomic_load_n(&flag, __ATOMIC_ACQUIRE); }
+int see_gate(struct gate *g) { return __atomic_load_n(&g->open, __ATOMIC_ACQUIRE) ? 3 : 4; }
+void wait_flag(void) { while (!__atomic_load_n(&flag, __ATOMIC_ACQUIRE)) usleep(1); }
+void wait_gate(struct gate *g) { while (!__atomic_load_n(&g->open, __ATOMIC_ACQUIRE)) usleep(1); }
+int main(int argc, char **argv) { struct gate g = {0}; tell(&g, argc); wait_flag(); wait_gate(&g); return see_flag() + see_gate(&g); }
+`
+	for _, level := range []string{"-O1", "-O2", "-O3"} {
+		t.Run(level, func(t *testing.T) {
+			p := plan(t, build(t, "gcc", source, level, "-g", "-fno-inline"), Options{Atomics: true, Shared: true, Pointers: true})
+			polled, waits := 0, 0
+			for _, s := range p.Sites {
+				if !s.ObservesAccess() || s.BPF.Op == uint8(bpf.OpWrite) {
+					continue
+				}
+				if strings.HasPrefix(s.Function, "wait_") {
+					waits++
+				}
+				if s.Polled {
+					polled++
+				}
+				if want := strings.HasPrefix(s.Function, "wait_"); want != s.Polled && (want || strings.HasPrefix(s.Function, "see_")) {
+					t.Errorf("%s at 0x%x of %s: polled is %v", bpf.Op(s.BPF.Op), s.At, s.Function, s.Polled)
+				}
+			}
+			if polled == 0 || waits < 2 {
+				t.Errorf("%d polled loads of %d", polled, waits)
+			}
+		})
+	}
+}
+
 // TestPolled checks that a variable for which loops wait that sleep is observed as one that
 // synchronises, if all its accesses can be observed, and that the others keep the probes where their
 // loops are left.

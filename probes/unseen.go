@@ -201,7 +201,7 @@ func (b *builder) waits(occupied func(uint64) bool) ([]UnseenProbe, error) {
 	return out, nil
 }
 
-// markPolled marks the loads by loops that wait.
+// markPolled marks the loads by loops that wait, and those of the copies of their conditions.
 func (b *builder) markPolled() error {
 	if !slices.ContainsFunc(b.plan.Sites, func(s Site) bool { return s.ObservesAccess() }) {
 		return nil
@@ -214,6 +214,9 @@ func (b *builder) markPolled() error {
 	for _, w := range found {
 		for _, l := range w.Loads {
 			loads[l.At] = true
+		}
+		for _, at := range w.Before {
+			loads[at] = true
 		}
 	}
 	for i := range b.plan.Sites {

@@ -27,6 +27,8 @@ type Wait struct {
 	Exit uint64    // where control goes on once the value is there
 	// Loads are the instructions whose values decide, by their addresses.
 	Loads []Load
+	// Before are the addresses of loads in copies of the loop's condition that lie before the loop.
+	Before []uint64
 	// Sleeps reports that the loop sleeps, so that its loads are executed rarely.
 	Sleeps bool
 }
@@ -109,7 +111,10 @@ func Find(f File, opts Options) (waits []Wait, whole bool, err error) {
 			continue
 		}
 		for _, l := range r.Loops() {
-			waits = append(waits, x.loop(r, &l)...)
+			for _, w := range x.loop(r, &l) {
+				w.Before = r.before(&l, w.Loads)
+				waits = append(waits, w)
+			}
 		}
 		x.done(r)
 	}
@@ -135,6 +140,7 @@ func merge(waits []Wait) []Wait {
 			continue
 		}
 		out[n].Loads = append(out[n].Loads, w.Loads...)
+		out[n].Before = append(out[n].Before, w.Before...)
 		out[n].Sleeps = out[n].Sleeps && w.Sleeps
 	}
 	for i := range out {
