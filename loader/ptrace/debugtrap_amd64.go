@@ -40,9 +40,11 @@ func unexplainedTrap(tid int) bool {
 	case trapTrace:
 		return regs.Eflags&trapFlag == 0
 	case trapBrkpt:
-		var before [1]byte
-		_, err := unix.PtracePeekText(tid, uintptr(regs.Rip-1), before[:])
-		return err == nil && before[0] != int1
+		// Some hypervisors report int1 behind it, others at it: there the thread would execute it again and
+		// again if the signal was withheld.
+		var around [2]byte
+		_, err := unix.PtracePeekText(tid, uintptr(regs.Rip-1), around[:])
+		return err == nil && around[0] != int1 && around[1] != int1
 	}
 	return false
 }
