@@ -124,22 +124,28 @@ func (a *Analysis) slowAccess(v *variable, t *thread, e *event.Event) {
 const maxContradicted = 1 << 12
 
 // contradict records that e, the last access of the variable, read another value than the last write
-// wrote. An atomic or late read need not have happened after that write.
+// wrote. An atomic or late read need not have happened after that write. The first read of a loop that
+// waits for a value is kept rather than the first of all.
 func (a *Analysis) contradict(v *variable, e *event.Event) {
-	if e.Flags&(event.Late|event.Atomic) == 0 && v.contradiction == nil && len(a.contradicted) < maxContradicted {
+	if e.Flags&(event.Late|event.Atomic) != 0 || len(a.contradicted) >= maxContradicted {
+		return
+	}
+	if old := v.contradiction; old == nil || old.Flags&event.Polled < e.Flags&event.Polled {
 		x := v.last.step(v.id)
 		v.contradiction, a.contradicted[v.id] = &x, v
 	}
 }
 
-// Contradicted returns the first read of a variable that shows that some write was not recorded: its
-// value is not that of the last write or, if there is none, of an earlier read, although all accesses
-// of the variable are ordered. It returns nil if there is none.
+// Contradicted returns the first read of a variable that shows that some write was not recorded, or not before
+// it: its value is not that of the last write or, if there is none, of an earlier read. Where accesses of the
+// variable race, that may be why, and only a read counts whose loop waits for a value: it may order the threads
+// all the same. Contradicted returns nil if there is none.
 func (a *Analysis) Contradicted(variable event.ObjectID) *finding.Step {
-	if v := a.contradicted[variable]; v != nil && len(v.reports.order) == 0 {
-		return v.contradiction
+	v := a.contradicted[variable]
+	if v == nil || len(v.reports.order) > 0 && v.contradiction.Flags&event.Polled == 0 {
+		return nil
 	}
-	return nil
+	return v.contradiction
 }
 
 // joinBeforeCheck draws the edges to an access that exist already when the access is checked for

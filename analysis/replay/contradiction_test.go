@@ -74,6 +74,11 @@ func TestContradictions(t *testing.T) {
 	read := func(thread event.ThreadID, value uint64) event.Event {
 		return with(on(thread, event.Read, variable), value)
 	}
+	waits := func(thread event.ThreadID, value uint64) event.Event {
+		e := read(thread, value)
+		e.Flags |= event.Polled
+		return e
+	}
 	joins := events{peer(1, event.Join, 2), peer(1, event.Join, 3)}
 	under := func(thread event.ThreadID, all ...event.Event) events {
 		return slices.Concat(events{on(thread, event.Acquire, lockC)}, all, events{on(thread, event.Release, lockC)})
@@ -96,6 +101,8 @@ func TestContradictions(t *testing.T) {
 		{"a lock orders the accesses", opposite(events{write(1, 1)}, under(2, read(2, 1)), nil, under(1, read(1, 7))), "T1 read a value of a variable that no recorded write left"},
 		{"the schedule reads nothing of it", opposite(events{write(1, 1)}, nil, nil, append(joins, read(1, 7))), ""},
 		{"a write at the same time may have left it", opposite(events{write(1, 1)}, events{read(2, 1)}, nil, events{read(1, 7), write(2, 7)}), ""},
+		{"two reads, and a write at the same time", opposite(nil, nil, events{read(3, 0), read(3, 1)}, events{write(1, 1)}), ""},
+		{"a loop that waits for a write recorded after it", opposite(nil, nil, events{waits(3, 0), waits(3, 1)}, events{write(1, 1)}), "T3 read a value of a variable that no recorded write left"},
 		{"a semaphore with a value", opposite(events{begin(semaphore, 1)}, events{on(2, event.SemWait, semaphore)}, nil, nil), ""},
 		{"a semaphore whose value is not known", opposite(nil, events{on(2, event.SemWait, semaphore)}, nil, nil), ""},
 		{"a semaphore at 0", opposite(events{begin(semaphore, 0)}, events{on(2, event.SemWait, semaphore)}, nil, nil), "T2 got past its wait for a semaphore although no recorded post was left"},
