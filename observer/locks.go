@@ -93,23 +93,28 @@ func (o *Observer) addLockKind(e *event.Event, r *bpf.Record, obj *object) {
 
 // acquire makes t hold obj and sends the event of the acquisition.
 func (o *Observer) acquire(t *thread, r *bpf.Record, obj *object, op event.Op, flags event.Flags, depth int) {
-	o.releaseOthers(obj, op)
-	obj.unlockedByOther = false
-	if obj.lastUser != t.id {
-		obj.lastUser, obj.otherUser = t.id, obj.lastUser
-	}
-	t.held = append(t.held, hold{obj: obj, depth: depth, stack: event.StackID(r.Stack)})
-	if op == event.AcquireRead {
-		obj.shared = append(obj.shared, t)
-	} else {
-		obj.holder = t
-	}
+	o.take(t, obj, op, event.StackID(r.Stack), depth)
 	e := o.begin(t, r, op)
 	e.Object, e.Kind, e.Flags = obj.id, obj.kind, flags
 	if obj.kind == event.KindRWLock {
 		o.addLockKind(e, r, obj)
 	}
 	o.send()
+}
+
+// take makes t a holder of a lock.
+func (o *Observer) take(t *thread, obj *object, op event.Op, stack event.StackID, depth int) {
+	o.releaseOthers(obj, op)
+	obj.unlockedByOther = false
+	if obj.lastUser != t.id {
+		obj.lastUser, obj.otherUser = t.id, obj.lastUser
+	}
+	t.held = append(t.held, hold{obj: obj, depth: depth, stack: stack})
+	if op == event.AcquireRead {
+		obj.shared = append(obj.shared, t)
+	} else {
+		obj.holder = t
+	}
 }
 
 // releaseOthers sends an inferred release for each thread that can no longer hold the lock,
@@ -260,8 +265,13 @@ func wakeFlags(result int32) event.Flags {
 
 // wake ends a condition wait: it sends the Wake, and the Acquire of the mutex.
 func (o *Observer) wake(t *thread, r *bpf.Record, flags event.Flags) {
+	cancelled := flags&event.Inferred != 0 && o.cancelledWait(t)
 	w := o.woken(t, r, flags)
-	if t.holding(w.mutex) == nil {
+	switch {
+	case t.holding(w.mutex) != nil:
+	case cancelled:
+		o.acquireAfterCancel(t, r, w)
+	default:
 		o.acquire(t, r, w.mutex, event.Acquire, flags&event.Inferred|event.InCondWait, w.depth)
 	}
 }

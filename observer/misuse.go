@@ -228,15 +228,22 @@ func (o *Observer) unwinds(t *thread, r *bpf.Record) {
 // released it: t then ends with the mutex held. If no thread cancelled it, leftWait does
 // nothing, since a signal handler may have ended the thread by a system call.
 func (o *Observer) leftWait(t *thread, r *bpf.Record) {
-	w := t.condWait
-	if w == nil || !t.cancelled || t.ended || t.lostEvents || w.mutex.holder != nil || w.mutex.ended || w.mutex.unlockedByOther {
+	if t.condWait == nil || !o.cancelledWait(t) {
 		return
 	}
-	o.woken(t, r, event.Inferred|event.TimedOut)
-	o.releaseOthers(w.mutex, event.Acquire)
-	t.held = append(t.held, hold{obj: w.mutex, depth: w.depth, stack: event.StackID(w.stack)})
-	w.mutex.holder = t
-	e := o.begin(t, nil, event.Acquire)
+	o.acquireAfterCancel(t, nil, o.woken(t, r, event.Inferred|event.TimedOut))
+}
+
+// cancelledWait reports whether the condition wait that t is in was ended by its cancellation, if it has ended.
+func (o *Observer) cancelledWait(t *thread) bool {
+	m := t.condWait.mutex
+	return t.cancelled && !t.ended && !t.lostEvents && m.holder == nil && !m.ended && !m.unlockedByOther
+}
+
+// acquireAfterCancel makes t, which was cancelled in a wait, the holder of the wait's mutex again.
+func (o *Observer) acquireAfterCancel(t *thread, r *bpf.Record, w *condWait) {
+	o.take(t, w.mutex, event.Acquire, event.StackID(w.stack), w.depth)
+	e := o.begin(t, r, event.Acquire)
 	e.Object, e.Kind, e.Stack = w.mutex.id, w.mutex.kind, event.StackID(w.stack)
 	e.Value, e.Flags = event.Cancelled, event.Inferred|event.InCondWait|event.HasValue
 	o.send()
