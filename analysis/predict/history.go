@@ -45,11 +45,12 @@ type History struct {
 	// stuckSteps is the number of steps that Stuck has taken.
 	stuckSteps int
 	witnesses  execution.Tally
-	unsettled  uint64 // findings that were not settled because Options.Reversals was spent
-	byValue    bool   // reads may see any write of the value that they saw in the run; see ByValue
-	hasStale   bool   // lists still contain sections that lie in gaps
-	outdated   bool   // locks still contain evicted sections; the next update rebuilds them
-	mayExceed  bool   // some lock may have more than enough sections
+	unsettled  uint64          // findings that were not settled because Options.Reversals was spent
+	byValue    bool            // reads may see any write of the value that they saw in the run; see ByValue
+	any        map[uint64]bool // the Seq of reads and updates that may see any write; see AnyValue
+	hasStale   bool            // lists still contain sections that lie in gaps
+	outdated   bool            // locks still contain evicted sections; the next update rebuilds them
+	mayExceed  bool            // some lock may have more than enough sections
 
 	spare    []*lockSlot // not in use
 	overfull []*lockSlot // scratch of update

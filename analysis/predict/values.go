@@ -28,18 +28,50 @@ type Stamper interface {
 // edges to those reads, and each is passed to each before the next one. ByValue returns nil if there are
 // no such reads, if some events were evicted or discarded, or if no steps are left for the search.
 func (h *History) ByValue(must Stamper, each func(*event.Event)) *History {
+	return h.relaxed(h.repeated, nil, must, each)
+}
+
+// AnyValue is ByValue where reads and updates of data may see any write, too, but for those whose value, at their
+// call stack, is decisive. What their threads do after they have seen another value is not known, so that what
+// rests on it is likely at most (finding.Finding.OtherValues). Loads of atomic variables, and those by loops that
+// wait, see the values of the run: they are there to order threads.
+func (h *History) AnyValue(decisive func(stack event.StackID, value uint64) bool, must Stamper, each func(*event.Event)) *History {
+	any := map[uint64]bool{}
+	return h.relaxed(func() map[uint64]bool {
+		free := h.repeated()
+		for i := range h.log {
+			x := &h.log[i]
+			if x.data() && !x.idle() && !x.blind() && !decisive(x.Stack, x.Value) {
+				any[x.Seq], free[x.Seq] = true, true
+			}
+		}
+		if len(any) == 0 {
+			return nil
+		}
+		return free
+	}, any, must, each)
+}
+
+// data reports whether the event reads a variable that is not there to order threads.
+func (x *entry) data() bool {
+	return (x.Op == event.Read || x.Op == event.Update) && x.Flags&(event.Atomic|event.Polled|event.NoSource|event.Late) == 0
+}
+
+// relaxed returns the history in which the reads that choose returns may see another write, and those of any
+// whichever.
+func (h *History) relaxed(choose func() map[uint64]bool, any map[uint64]bool, must Stamper, each func(*event.Event)) *History {
 	h.update()
 	if h.evicted+h.thinned > 0 || h.blind || h.reversals >= h.opt.Reversals {
 		return nil
 	}
-	free := h.repeated()
+	free := choose()
 	if len(free) == 0 {
 		return nil
 	}
 	o := h.opt
 	o.BeforeEviction, o.Reversals, o.Events = nil, o.Reversals-h.reversals, max(o.Events, len(h.log)+1)
 	v := New(o)
-	v.byValue = true
+	v.byValue, v.any = true, any
 	for i := range h.log {
 		e := h.log[i].event()
 		flags := e.Flags
@@ -49,7 +81,9 @@ func (h *History) ByValue(must Stamper, each func(*event.Event)) *History {
 		}
 		must.Stamp(&e)
 		stamped := e.Flags
-		e.Flags = flags
+		if e.Flags = flags; any[e.Seq] {
+			e.Flags |= event.ResultUnused
+		}
 		v.Event(&e)
 		each(&e)
 		e.Flags = stamped
@@ -177,15 +211,65 @@ func (h *History) otherWrites(steps []finding.Step) map[event.ThreadID]event.Epo
 }
 
 // otherValues returns the steps of a witness that read another value than in the run, or may: those of
-// reads whose value the thread at most prints.
+// reads whose value the thread at most prints, or that may see any write (AnyValue).
 func (h *History) otherValues(steps []finding.Step) (out []finding.Step) {
 	h.changedReads(steps, func(x *entry, s *finding.Step, by uint64) {
 		w := h.entry(by)
-		if x.idle() && (w == nil || w.Flags&x.Flags&event.HasValue == 0 || w.Value != x.Value) {
+		if (x.idle() || h.any[x.Seq]) && (w == nil || w.Flags&x.Flags&event.HasValue == 0 || w.Value != x.Value) {
 			out = append(out, *s)
 		}
 	})
 	return out
+}
+
+// OtherRead is a read that sees another value in a schedule than in the run.
+type OtherRead struct {
+	Stack event.StackID
+	Value uint64 // in the run
+	Other uint64 // in the schedule, unless Initially
+	// Initially means that it sees the value which the variable has when the program begins, and that no read
+	// of the run tells what that is.
+	Initially bool
+}
+
+// OtherReads returns the reads of Finding.OtherValues whose values are known.
+func (h *History) OtherReads(f *finding.Finding) (out []OtherRead) {
+	begins := h.initialValues()
+	h.changedReads(f.Witness, func(x *entry, _ *finding.Step, by uint64) {
+		if !h.any[x.Seq] || x.Flags&event.HasValue == 0 {
+			return
+		}
+		r := OtherRead{Stack: x.Stack, Value: x.Value}
+		if w := h.entry(by); w != nil {
+			if r.Other = w.Value; w.Flags&event.HasValue == 0 {
+				return
+			}
+		} else if v, known := begins[x.Object]; known {
+			r.Other = v
+		} else {
+			r.Initially = true
+		}
+		if r.Initially || r.Other != r.Value {
+			out = append(out, r)
+		}
+	})
+	return out
+}
+
+// initialValues returns the values of the variables that were read before they were written.
+func (h *History) initialValues() map[event.ObjectID]uint64 {
+	values, seen := map[event.ObjectID]uint64{}, map[event.ObjectID]bool{}
+	for i := range h.log {
+		x := &h.log[i]
+		if !x.Op.IsAccess() || seen[x.Object] {
+			continue
+		}
+		seen[x.Object] = true
+		if x.Op == event.Read && x.Flags&event.HasValue != 0 && x.Flags&(event.NoSource|event.Late) == 0 {
+			values[x.Object] = x.Value
+		}
+	}
+	return values
 }
 
 // changedReads calls each for the reads and updates that see another write in a witness than in the run,
@@ -207,7 +291,7 @@ func (h *History) changedReads(steps []finding.Step, each func(x *entry, s *find
 		if x == nil || !x.Op.IsAccess() {
 			continue
 		}
-		if x.Op != event.Write && !x.blind() && saw[x.Seq] != last[x.Object] {
+		if x.Op != event.Write && (!x.blind() || h.any[x.Seq]) && saw[x.Seq] != last[x.Object] {
 			each(x, &steps[i], last[x.Object])
 		}
 		if x.Op.IsWrite() {

@@ -161,6 +161,9 @@ func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.N
 		ok, _ := code.DecidesNothing(from, to)
 		return ok
 	})
+	if code != nil {
+		s.BranchBy(code.Differs)
+	}
 	s.WaitsBy(suite.Waits{
 		Elsewhere: func(a, b event.StackID) bool {
 			x, y := run.OwnFrame(names.Frames(a)), run.OwnFrame(names.Frames(b))
@@ -244,6 +247,10 @@ type Code interface {
 	// PassesNothingOn reports whether the function that waited on a condition at a call stack notifies
 	// no condition, itself or by other code.
 	PassesNothingOn(wait event.StackID) (ok bool, why string)
+	// Differs reports whether the code that made a read at a call stack certainly takes another branch
+	// where it reads another value than the one that it has seen. If initially, that is the value which
+	// the variable has when the program begins, and other is 0.
+	Differs(read event.StackID, seen, other uint64, initially bool) bool
 }
 
 // recordedCode returns what a trace says about the code of its program; nil if it is an imported
@@ -254,7 +261,7 @@ func recordedCode(s run.Summary) Code {
 	}
 	code := answers{}
 	for _, r := range s.Readings {
-		code[readingKey{r.From, r.To, r.Last, r.Decides, r.Passes}] = r
+		code[readingKey{r.From, r.To, r.Last, r.Decides, r.Passes, r.Differs, r.Initially, r.Seen, r.Other}] = r
 	}
 	return code
 }
@@ -265,6 +272,8 @@ type answers map[readingKey]run.Reading
 type readingKey struct {
 	from, to              event.StackID
 	last, decides, passes bool
+	differs, initially    bool
+	seen, other           uint64
 }
 
 // ReadsNothing implements Code.
@@ -285,6 +294,12 @@ func (a answers) DecidesNothing(from, to event.StackID) (ok bool, why string) {
 // PassesNothingOn implements Code.
 func (a answers) PassesNothingOn(wait event.StackID) (ok bool, why string) {
 	return a.find(readingKey{from: wait, passes: true})
+}
+
+// Differs implements Code.
+func (a answers) Differs(read event.StackID, seen, other uint64, initially bool) bool {
+	ok, _ := a.find(readingKey{from: read, differs: true, initially: initially, seen: seen, other: other})
+	return ok
 }
 
 func (a answers) find(key readingKey) (ok bool, why string) {

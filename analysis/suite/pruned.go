@@ -1,6 +1,8 @@
 package suite
 
 import (
+	"slices"
+
 	"github.com/tracepredict/tracepredict/analysis/eraser"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
@@ -49,6 +51,19 @@ func (s *Suite) explainUnpredicted(f *finding.Finding, r predict.Result, objects
 	p := finding.Pruned{Kind: f.Kind, Why: why, Reason: r.Reason, Objects: objects, Evidence: evidence}
 	s.setOrderedBy(&p)
 	s.pruned = append(s.pruned, p)
+}
+
+// unpruned removes from Pruned the candidates for deadlocks that a later search predicted.
+func (s *Suite) unpruned(deadlocks []finding.Finding) {
+	predicted := map[string]bool{}
+	for i := range deadlocks {
+		if deadlocks[i].Confidence.AtLeast(finding.Predicted) {
+			predicted[requestsOf(&deadlocks[i])] = true
+		}
+	}
+	s.pruned = slices.DeleteFunc(s.pruned, func(p finding.Pruned) bool {
+		return p.Kind == finding.Deadlock && predicted[requestsOf(&finding.Finding{Evidence: p.Evidence})]
+	})
 }
 
 // addPrunedRaces adds to Pruned the pairs of call stacks at which several threads access a

@@ -73,6 +73,7 @@ type Suite struct {
 	pruned     []finding.Pruned
 	// decidesNothing is that of DecideBy; nil: nothing is known of the code.
 	decidesNothing func(from, to event.StackID) bool
+	differs        func(read event.StackID, seen, other uint64, initially bool) bool // that of BranchBy; nil: nothing is known of the code
 	handovers      Handovers
 	checked        misuse.Options // Options.Misuse
 	waits          Waits          // that of WaitsBy
@@ -164,6 +165,13 @@ func (s *Suite) Uses() []run.Use { return s.eraser.Uses() }
 // have written. Without it, no candidate that depends on this becomes a finding.
 func (s *Suite) DecideBy(nothing func(from, to event.StackID) bool) { s.decidesNothing = nothing }
 
+// BranchBy sets the function that reports whether the code that made a read, at a call stack, certainly takes another
+// branch where it reads another value than the one that it has seen: other or, if initially, the value which the
+// variable has when the program begins. Without it, no schedule is used in which a read of data sees another value.
+func (s *Suite) BranchBy(differs func(read event.StackID, seen, other uint64, initially bool) bool) {
+	s.differs = differs
+}
+
 // Waits says what is known of the code that waits on conditions, given by the call stacks of waits. If a
 // function is nil, nothing is known.
 type Waits struct {
@@ -188,6 +196,8 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	races = append(races, s.predicted(others)...)
 	races = append(races, s.published(races, doubt)...)
 	deadlocks, races = s.byValue(append(s.settled(deadlocks, candidates), s.early.rest()...), races)
+	deadlocks = s.byAnyValue(deadlocks)
+	s.unpruned(deadlocks)
 	hangs := s.hangs.Finish()
 	stuck := addSchedules(deadlocks, withoutCycles(s.stuck(), append(slices.Clone(deadlocks), hangs...)))
 	found := slices.Concat(races, deadlocks, stuck, s.goodlock.Classes(), s.misuse.Finish(), s.destroys())

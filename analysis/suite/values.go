@@ -39,6 +39,62 @@ func (s *Suite) byValue(deadlocks, races []finding.Finding) (moreDeadlocks, more
 	return deadlocks, races
 }
 
+// maxRefinements bounds how often the schedules of byAnyValue are searched anew without reads that decide.
+const maxRefinements = 16
+
+// byAnyValue asks again about deadlocks that are not predicted, and about those that the order of writes and reads
+// keeps apart: for schedules in which reads of data see other values than in the run (predict.History.AnyValue). A
+// schedule in which the code that follows such a read certainly does something else is not used: the search is
+// repeated with what that read saw. What remains is likely, since the rest of the code is not known.
+func (s *Suite) byAnyValue(deadlocks []finding.Finding) []finding.Finding {
+	if s.differs == nil || s.goodlock.Stats().Edges == 0 {
+		return deadlocks
+	}
+	decisive := map[seenAt]bool{}
+	for range maxRefinements {
+		held := locks.New()
+		o := s.lockOptions
+		o.Locks = held
+		cycles := goodlock.New(o)
+		history := s.history.AnyValue(func(stack event.StackID, value uint64) bool { return decisive[seenAt{stack, value}] }, clock.New(), func(e *event.Event) {
+			held.Event(e)
+			cycles.Event(e)
+		})
+		if history == nil {
+			return deadlocks
+		}
+		found := deadlocksByValue(history, cycles, slices.Clone(deadlocks))
+		s.byValueWitnesses.Add(history.Witnesses())
+		if !s.decide(history, found, decisive) {
+			return found
+		}
+	}
+	return deadlocks
+}
+
+// seenAt is a value that the reads at a call stack have seen.
+type seenAt struct {
+	stack event.StackID
+	value uint64
+}
+
+// decide adds the reads that certainly decide something else in the schedules of findings. It reports whether there
+// are any.
+func (s *Suite) decide(history *predict.History, found []finding.Finding, decisive map[seenAt]bool) (some bool) {
+	for i := range found {
+		if len(found[i].OtherValues) == 0 {
+			continue
+		}
+		for _, r := range history.OtherReads(&found[i]) {
+			if s.differs(r.Stack, r.Value, r.Other, r.Initially) {
+				decisive[seenAt{r.Stack, r.Value}] = true
+				some = true
+			}
+		}
+	}
+	return some
+}
+
 // deadlocksByValue is byValue for deadlocks.
 func deadlocksByValue(history *predict.History, cycles *goodlock.Analysis, all []finding.Finding) []finding.Finding {
 	known := map[string]int{}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/predict"
+	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -81,6 +83,70 @@ func TestPrintedValue(t *testing.T) {
 		if got := brief(findings(run, func(*finding.Finding) string { return "" })); !slices.Equal(got, want) {
 			t.Errorf("printed %v: found %v, want %v", printed, got, want)
 		}
+	}
+}
+
+// TestOtherValue checks that a read of data which saw what the other thread wrote keeps no deadlock apart, but makes
+// it likely at most; unless it is known to decide something else with the value of the other schedule. A load of an
+// atomic variable, or by a loop that waits, orders as before.
+func TestOtherValue(t *testing.T) {
+	asked := predict.OtherRead{Stack: 8, Value: 1, Initially: true}
+	for _, c := range []struct {
+		name    string
+		differs func(predict.OtherRead) bool
+		flags   event.Flags
+		before  []event.Event
+		asked   predict.OtherRead
+		want    []string
+	}{
+		{name: "nothing is known of the code"},
+		{name: "it may do the same", differs: func(predict.OtherRead) bool { return false }, asked: asked, want: []string{"likely deadlock"}},
+		{name: "it does something else", differs: func(predict.OtherRead) bool { return true }, asked: asked},
+		{name: "atomic", differs: func(predict.OtherRead) bool { return false }, flags: event.Atomic},
+		{name: "polled", differs: func(predict.OtherRead) bool { return false }, flags: event.Polled},
+		{name: "the first value was read", differs: func(predict.OtherRead) bool { return false }, want: []string{"likely deadlock"},
+			before: []event.Event{{Thread: 1, Op: event.Read, Object: flag, Kind: event.KindVariable, Value: 7, Flags: event.HasValue}},
+			asked:  predict.OtherRead{Stack: 9, Value: 1, Other: 7}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := slices.Concat(c.before, []event.Event{
+				{Thread: 1, Op: event.Fork, Peer: 2}, {Thread: 1, Op: event.Fork, Peer: 3},
+				{Thread: 2, Op: event.Acquire, Object: lockA, Kind: event.KindMutex}, {Thread: 2, Op: event.Acquire, Object: lockB, Kind: event.KindMutex},
+				{Thread: 2, Op: event.Write, Object: flag, Kind: event.KindVariable, Value: 1, Flags: event.HasValue | c.flags&event.Atomic},
+				{Thread: 2, Op: event.Release, Object: lockB, Kind: event.KindMutex}, {Thread: 2, Op: event.Release, Object: lockA, Kind: event.KindMutex},
+				{Thread: 3, Op: event.Acquire, Object: lockB, Kind: event.KindMutex},
+				{Thread: 3, Op: event.Read, Object: flag, Kind: event.KindVariable, Value: 1, Flags: event.HasValue | c.flags},
+				{Thread: 3, Op: event.Acquire, Object: lockA, Kind: event.KindMutex},
+				{Thread: 3, Op: event.Release, Object: lockA, Kind: event.KindMutex}, {Thread: 3, Op: event.Release, Object: lockB, Kind: event.KindMutex},
+			})
+			for i := range run {
+				run[i].Seq, run[i].Stack = uint64(i+1), event.StackID(i)
+			}
+			eventtest.Stamp(run)
+			s := suite.New(suite.Options{Explain: true})
+			var reads []predict.OtherRead
+			if c.differs != nil {
+				s.BranchBy(func(read event.StackID, seen, other uint64, initially bool) bool {
+					r := predict.OtherRead{Stack: read, Value: seen, Other: other, Initially: initially}
+					reads = append(reads, r)
+					return c.differs(r)
+				})
+			}
+			for i := range run {
+				e := run[i]
+				s.Event(&e)
+			}
+			if got := brief(s.Finish(func(*finding.Finding) string { return "" })); !slices.Equal(got, c.want) {
+				t.Errorf("found %v, want %v", got, c.want)
+			}
+			if want := slices.DeleteFunc([]predict.OtherRead{c.asked}, func(r predict.OtherRead) bool { return r == predict.OtherRead{} }); !slices.Equal(reads, want) {
+				t.Errorf("asked about %+v, want %+v", reads, want)
+			}
+			pruned := slices.ContainsFunc(s.Pruned(), func(p finding.Pruned) bool { return p.Kind == finding.Deadlock })
+			if pruned != (len(c.want) == 0) {
+				t.Errorf("the candidate is pruned: %v", pruned)
+			}
+		})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/probes"
@@ -26,6 +27,8 @@ type readingKey struct {
 	from, to              event.StackID
 	last, writes, decides bool
 	passes                bool // the question of PassesNothingOn about from
+	differs, initially    bool // that of Differs about from, and what it reads
+	seen, other           uint64
 }
 
 type reading struct {
@@ -80,6 +83,14 @@ func (l *Link) PassesNothingOn(wait event.StackID) (ok bool, why string) {
 	return l.answer(readingKey{from: wait, passes: true})
 }
 
+// Differs reports whether the code that made a read at a call stack certainly takes another branch where it reads
+// another value than the one that it has seen. If initially, that is the value which the variable has when the
+// program begins, and other is 0.
+func (l *Link) Differs(read event.StackID, seen, other uint64, initially bool) bool {
+	ok, _ := l.answer(readingKey{from: read, differs: true, initially: initially, seen: seen, other: other})
+	return ok
+}
+
 func (l *Link) answer(key readingKey) (ok bool, why string) {
 	r := &l.readings
 	if r.answers == nil {
@@ -95,17 +106,18 @@ func (l *Link) answer(key readingKey) (ok bool, why string) {
 	return a.ok, a.why
 }
 
-// Readings returns the answers that ReadsNothing, ReadsNothingBefore, DecidesNothing and PassesNothingOn
+// Readings returns the answers that ReadsNothing, ReadsNothingBefore, DecidesNothing, PassesNothingOn and Differs
 // have given.
 func (l *Link) Readings() []run.Reading {
 	var all []run.Reading
 	for key, a := range l.readings.answers {
 		if !key.writes {
-			all = append(all, run.Reading{From: key.from, To: key.to, Last: key.last, Decides: key.decides, Passes: key.passes, Why: a.why})
+			all = append(all, run.Reading{From: key.from, To: key.to, Last: key.last, Decides: key.decides, Passes: key.passes,
+				Differs: key.differs, Initially: key.initially, Seen: key.seen, Other: key.other, Why: a.why})
 		}
 	}
 	slices.SortFunc(all, func(a, b run.Reading) int {
-		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), strings.Compare(a.Why, b.Why), compareBools(a.Last, b.Last), compareBools(a.Decides, b.Decides), compareBools(a.Passes, b.Passes))
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), strings.Compare(a.Why, b.Why), compareBools(a.Differs, b.Differs), compareBools(a.Initially, b.Initially), cmp.Compare(a.Seen, b.Seen), cmp.Compare(a.Other, b.Other), compareBools(a.Last, b.Last), compareBools(a.Decides, b.Decides), compareBools(a.Passes, b.Passes))
 	})
 	return all
 }
@@ -136,6 +148,9 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 	if !known || !known2 || from.Call > 0 || to.Call > 0 || from.TGID != to.TGID {
 		return false, notExamined
 	}
+	if key.differs {
+		return l.differs(key, from), "nothing shows that it does"
+	}
 	if site := l.Session.Site(from.Site); site != nil && site.Internal && !key.passes {
 		return true, "" // what the section reads decides nothing of the program
 	}
@@ -163,6 +178,32 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 	ok, reason := ask(q)
 	l.readings.budget = x.Budget
 	return ok, reason.Text(func(addr uint64) string { return l.sourceLocation(x.pid, addr) })
+}
+
+// differs answers the question of Differs.
+func (l *Link) differs(key readingKey, from observer.Stack) bool {
+	site := l.Session.Site(from.Site)
+	if site == nil || site.Array != nil || from.Found != nil {
+		return false
+	}
+	v, named := l.Session.Variable(site)
+	if named && (v.Bits.Size > 0 || v.Array != nil) {
+		return false // the instruction loads more than the value
+	}
+	if key.initially {
+		known := false
+		if named && !l.Observer.Attached() && int(from.TGID) == l.Session.PID() {
+			key.other, known = v.File.Initial(v.Addr, v.Size)
+		}
+		if !known {
+			return false
+		}
+	}
+	x := l.examiner(int(from.TGID))
+	x.Budget = l.readings.budget
+	differs := x.Differ(l.callStack(key.from, from), key.seen, key.other)
+	l.readings.budget = x.Budget
+	return differs
 }
 
 func (l *Link) examiner(pid int) *examiner {

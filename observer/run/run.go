@@ -180,6 +180,13 @@ type Reading struct {
 	// Passes reports that the question is whether the function of the first event, a wait on a condition,
 	// notifies conditions.
 	Passes bool `json:"passes,omitempty"`
+	// Differs reports that the question is whether the first event, a read, is followed by another branch where
+	// it reads Other instead of Seen, or Initially what the variable has when the program begins; Why is "" if it
+	// is.
+	Differs   bool   `json:"differs,omitempty"`
+	Initially bool   `json:"initially,omitempty"`
+	Seen      uint64 `json:"seen,omitempty"`
+	Other     uint64 `json:"other,omitempty"`
 	// Why says what it reads that another thread may have written; "" if it reads nothing.
 	Why string `json:"why,omitempty"`
 }

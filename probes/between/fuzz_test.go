@@ -64,5 +64,9 @@ func FuzzBetween(f *testing.F) {
 			t.Errorf("%v: %+v", ok, why)
 		}
 		_ = why.Text(func(uint64) string { return "" })
+		for n, pc := range calls {
+			x.Differ([]uint64{pc, calls[n/2]}, uint64(from), uint64(to))
+			x.Differ([]uint64{fns[n%len(fns)].Lo + uint64(from)}, 0, uint64(to))
+		}
 	})
 }

@@ -67,21 +67,28 @@ func TestPathToWatchedAccess(t *testing.T) {
 
 // TestSwappedWait checks that a deadlock is not predicted whose schedule moves a section before another
 // one, if it contains a wait on a condition that did not wait in the run only because of that other one.
-// Its twin, a section that only counts, is predicted.
+// Where the flag is watched, its value shows that. Its twin, a section that only counts, is predicted.
 func TestSwappedWait(t *testing.T) {
 	needBPF(t)
 	program := build(t, "gcc", "swapped.c", "-O1", "-g", "-pthread")
 	for _, c := range []struct {
-		args        []string
+		shared, way string
 		found, code string
-	}{{nil, "likely deadlock of one, two", "the branch at swapped.c:32 depends on memory read at swapped.c:32"}, {[]string{"counts"}, "predicted deadlock of one, two", ""}} {
+	}{
+		{"off", "", "likely deadlock of one, two", "the branch at swapped.c:32 depends on memory read at swapped.c:32"},
+		{"all", "", "", ""},
+		{"off", "counts", "predicted deadlock of one, two", ""}, {"all", "counts", "predicted deadlock of one, two", ""},
+	} {
 		trace := filepath.Join(t.TempDir(), "trace")
-		_, r := reported(t, append([]string{"exec", "--record", trace, "--", program}, c.args...)...)
+		_, r := reported(t, append([]string{"exec", "--watch-shared=" + c.shared, "--record", trace, "--", program}, strings.Fields(c.way)...)...)
 		wantSummary(t, r, c.found)
+		_, again := reported(t, "analyze", trace)
+		wantSummary(t, again, c.found)
+		if len(r.Findings) == 0 {
+			continue
+		}
 		if why := r.Findings[0].Reason; !strings.Contains(why, c.code) {
 			t.Errorf("reason %q, want %q in it", why, c.code)
 		}
-		_, again := reported(t, "analyze", trace)
-		wantSummary(t, again, c.found)
 	}
 }
