@@ -29,6 +29,7 @@ type config struct {
 	jobs     int // programs that run at once
 	limit    time.Duration
 	check    bool
+	named    bool // watch only what the comments of the programs name
 }
 
 var marks = figures.Marks{Begin: "<!-- verdicts: written by make verdicts -->", End: "<!-- end of verdicts -->"}
@@ -45,13 +46,17 @@ func parseFlags() (c config, err error) {
 	flag.StringVar(&only, "only", "", "only these programs, separated by commas; the page is left alone then")
 	flag.IntVar(&c.jobs, "jobs", 2, "`N` programs at once")
 	flag.DurationVar(&c.limit, "limit", 20*time.Second, "the time that a program gets")
+	flag.BoolVar(&c.named, "named", false, "watch what the comment of a program names, instead of all that threads share; the page is left alone then")
 	flag.BoolVar(&c.check, "check", false, "fail if the verdicts are worse than they may be")
 	flag.Parse()
 	if flag.NArg() > 0 || c.jobs < 1 || c.limit <= 0 {
 		return c, errors.New("wrong usage; -help tells the flags")
 	}
 	if only != "" {
-		c.only, c.output = strings.Split(only, ","), ""
+		c.only = strings.Split(only, ",")
+	}
+	if only != "" || c.named {
+		c.output = ""
 	}
 	return c, nil
 }

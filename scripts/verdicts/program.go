@@ -15,13 +15,14 @@ import (
 //	// Why it is innocent or defective, in sentences.
 //	//
 //	// expect: KIND [OBJECT...]    defective: what a finding has to be, and to name
-//	// watch: VARIABLE, ...        each by --watch; shared: by --watch-shared
+//	// watch: VARIABLE, ...        with -named, each by --watch; shared: what threads share
 //	// args: FLAG...               more flags for tracepredict
 //	// build: FLAG...              more flags for the compiler
 type program struct {
 	name, path string
 	title      string        // the first sentence of the reason
 	expect     []expectation // any of them is the defect; none: innocent
+	watch      []string      // flags that watch what the comment names
 	flags      []string
 	build      []string
 }
@@ -121,7 +122,7 @@ func parseProgram(text string) (p program, err error) {
 			}
 			p.expect = append(p.expect, expectation{words[0], words[1:]})
 		case "watch":
-			p.flags = append(p.flags, watch(line.Rest)...)
+			p.watch = append(p.watch, watch(line.Rest)...)
 		case "args":
 			p.flags = append(p.flags, words...)
 		case "build":
@@ -163,6 +164,7 @@ func (e expectation) is(f trial.Finding) bool {
 // around it, as a field of a type, a variable on a stack, or an element.
 func names(object, name string) bool {
 	object, _, _ = strings.Cut(object, " on the stack of ")
+	object, _, _ = strings.Cut(object, " (0x")
 	object, _, _ = strings.Cut(strings.TrimPrefix(object, "'"), " of ")
 	for _, o := range []string{object, trial.LastName(object)} {
 		if whole, _, _ := strings.Cut(o, "["); o == name || whole == name {

@@ -125,6 +125,9 @@ func (r *runner) look(ctx context.Context, p program, binary string) (verdict, e
 
 func (r *runner) command(p program, binary, report string) []string {
 	args := append([]string{r.tool, "exec", "--format", "json", "--output", report, "--confidence", "potential"}, p.flags...)
+	if r.named {
+		args = append(args, p.watch...)
+	}
 	return append(args, "--", binary)
 }
 

@@ -16,8 +16,8 @@ func TestParseProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flags := []string{"--watch", "total", "--watch-shared", "--watch", "state of struct conn", "--order", "io"}
-	if p.title != "Two threads: both write" || !slices.Equal(p.flags, flags) || !slices.Equal(p.build, []string{"-fopenmp", "-DX"}) {
+	named := []string{"--watch", "total", "--watch-shared", "--watch", "state of struct conn"}
+	if p.title != "Two threads: both write" || !slices.Equal(p.watch, named) || !slices.Equal(p.flags, []string{"--order", "io"}) || !slices.Equal(p.build, []string{"-fopenmp", "-DX"}) {
 		t.Errorf("%+v", p)
 	}
 	if len(p.expect) != 2 || p.expect[0].kind != "race" || !slices.Equal(p.expect[1].objects, []string{"a", "b"}) {

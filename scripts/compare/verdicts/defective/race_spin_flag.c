@@ -1,7 +1,8 @@
 // A thread spins on a volatile flag until another has set it: volatile is not atomic, so the flag
-// itself races.
+// itself races, and orders nothing.
 //
 // expect: race done
+// expect: race result
 // watch: done, result
 #include <pthread.h>
 #include <sched.h>
