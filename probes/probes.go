@@ -39,6 +39,8 @@ type Options struct {
 	Shared bool
 	// Pointers observes what the code of the program accesses through pointers.
 	Pointers bool
+	// OnlyThreaded means that Shared and Pointers are for programs whose own code creates threads.
+	OnlyThreaded bool
 	// Hardware names variables to watch by hardware watchpoints. The accesses of a variable that is
 	// also in Watch are recorded twice.
 	Hardware []string
@@ -323,6 +325,9 @@ func (p *Planner) Found() map[string]variable.Variable { return maps.Clone(p.fou
 func (p *Planner) Plan(f *elf.File) (*Plan, error) {
 	if p.namesErr != nil {
 		return nil, p.namesErr
+	}
+	if len(p.files) == 0 && p.opts.OnlyThreaded && !createsThreads(f, p.opts.Table) {
+		p.opts.Shared, p.opts.Pointers = false, false
 	}
 	key, keep := p.key(f)
 	if keep {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,6 +47,7 @@ type planFlags struct {
 	hw            []string
 	noHW          bool
 	watchShared   string // --watch-shared
+	onlyThreaded  bool   // it was not asked for: only of programs whose code creates threads
 	on            []string
 	sync          []string
 	sites         string
@@ -57,8 +59,8 @@ type planFlags struct {
 func (f *planFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringArrayVar(&f.watch, "watch", nil, "look for races on this global or static `VARIABLE`, or a member or element of one (server.stats.hits, slots[3].state), or a field of all objects of a type ('state of struct conn'); repeatable")
-	fs.StringVar(&f.watchShared, "watch-shared", sharedOff, "watch what threads may share, to find what they do: `off|static|all`; static, which --watch-shared alone means, is every global and static variable of the program that its code names; all is also what its code accesses through pointers: on the heap, on stacks, in mappings (docs/watch-shared.md)")
-	fs.Lookup("watch-shared").NoOptDefVal = sharedStatic
+	fs.StringVar(&f.watchShared, "watch-shared", sharedAuto, "watch what threads may share, to find what they do: `auto|off|static|all`; static is every global and static variable of the program that its code names; all, which --watch-shared alone means, is also what its code accesses through pointers: on the heap, on stacks, in mappings; auto is all for exec, of programs that create threads, unless --watch, --watch-hw or --spec says what to watch, and else off (docs/watch-shared.md)")
+	fs.Lookup("watch-shared").NoOptDefVal = sharedAll
 	fs.StringArrayVar(&f.hw, "watch-hw", nil, "look for races on this `VARIABLE` by hardware watchpoints, which see accesses through pointers too; repeatable, at most four")
 	fs.BoolVar(&f.noHW, "no-watch-hw", false, "watch the variables of --watch by probes alone, even where these do not see all accesses")
 	fs.StringArrayVar(&f.on, "on", nil, "record calls or returns of functions as events, by a `PATTERN`: 'call F(x, _)', 'return F(x) -> r', where F is a name or glob (docs/patterns.md); repeatable")
@@ -70,23 +72,37 @@ func (f *planFlags) register(cmd *cobra.Command) {
 
 // The values of --watch-shared.
 const (
+	sharedAuto   = "auto"
 	sharedOff    = "off"
 	sharedStatic = "static"
 	sharedAll    = "all"
 )
 
+// chooseShared replaces auto by what it means where a run is observed from its start: what threads share is watched
+// unless the user says what is. Programs that create no threads, such as compilers that a script runs, have nothing to
+// share, and are not searched. Only code for x86-64 is searched for accesses through pointers.
+func (f *planFlags) chooseShared() {
+	switch {
+	case f.watchShared != sharedAuto || len(f.watch)+len(f.hw) > 0 || f.spec.file != "":
+	case runtime.GOARCH == "amd64":
+		f.watchShared, f.onlyThreaded = sharedAll, true
+	default:
+		f.watchShared, f.onlyThreaded = sharedStatic, true
+	}
+}
+
 // shared reports whether variables that the user did not name are watched, and pointers whether accesses
 // through pointers are, too.
-func (f *planFlags) shared() bool   { return f.watchShared != sharedOff }
+func (f *planFlags) shared() bool   { return f.watchShared == sharedStatic || f.pointers() }
 func (f *planFlags) pointers() bool { return f.watchShared == sharedAll }
 
 func (f *planFlags) options() (probes.Options, error) {
-	opts := probes.Options{Watch: without(f.watch, f.hw), Hardware: f.hw, Shared: f.shared(), Pointers: f.pointers(), Atomics: !f.noAtomics, Lives: true}
+	opts := probes.Options{Watch: without(f.watch, f.hw), Hardware: f.hw, Shared: f.shared(), Pointers: f.pointers(), OnlyThreaded: f.onlyThreaded, Atomics: !f.noAtomics, Lives: true}
 	if !f.noHW {
 		opts.Choose = probes.Hardware{Registers: watchpoint.Registers}
 	}
 	opts.EntrySites = f.sites == "entry"
-	if err := cmp.Or(oneOf("sites", f.sites, "cheap", "entry"), oneOf("watch-shared", f.watchShared, sharedOff, sharedStatic, sharedAll), f.addSpecified(&opts)); err != nil {
+	if err := cmp.Or(oneOf("sites", f.sites, "cheap", "entry"), oneOf("watch-shared", f.watchShared, sharedAuto, sharedOff, sharedStatic, sharedAll), f.addSpecified(&opts)); err != nil {
 		return opts, err
 	}
 	for _, text := range f.on {
@@ -293,6 +309,9 @@ type observation struct {
 func newObservation(f *observeFlags, stderr io.Writer, attached bool) (*observation, error) {
 	if err := f.check(); err != nil {
 		return nil, err
+	}
+	if !attached {
+		f.chooseShared()
 	}
 	surviveClosedPipes()
 	r := &observation{flags: f, live: live.NewLink()}

@@ -25,9 +25,9 @@ type recording struct {
 // kept is a trace in a file that has no name. It ends when it becomes too long, or when the file system has no
 // room: what the run is recorded for must not fill the disk of the program that runs.
 type kept struct {
-	file *os.File
-	room int64 // bytes
-	why  error // why nothing is kept any more; nil as long as all is
+	file *os.File // nil if none could be created
+	room int64    // bytes
+	why  error    // why nothing is kept any more; nil as long as all is
 }
 
 // maxKept bounds the bytes of a trace that is kept for the end of a run: so many events take minutes to analyse
@@ -36,6 +36,20 @@ const maxKept = 512 << 20
 
 // errTooLong is the reason why a run of more than maxKept bytes is not kept.
 var errTooLong = fmt.Errorf("their trace is longer than %d MiB", maxKept>>20)
+
+// newKept returns a trace that is kept, or says why none can be.
+func newKept() *kept {
+	file, err := unnamedFile()
+	return &kept{file: file, room: maxKept, why: err}
+}
+
+// close ends the file, if there is one.
+func (k *kept) close() error {
+	if k.file == nil {
+		return nil
+	}
+	return k.file.Close()
+}
 
 // Write implements io.Writer. It returns no error: without the copy, there still is a report.
 func (k *kept) Write(p []byte) (int, error) {
@@ -76,11 +90,7 @@ func newRecording(name string, again bool) (_ *recording, err error) {
 		outs = append(outs, r.file)
 	}
 	if again {
-		file, err := unnamedFile()
-		if err != nil {
-			return nil, fmt.Errorf("keep the events for the end of the run: %w", err)
-		}
-		r.copy = &kept{file: file, room: maxKept}
+		r.copy = newKept()
 		outs = append(outs, r.copy)
 	}
 	if r.Recorder, err = live.NewRecorder(io.MultiWriter(outs...)); err != nil {
@@ -116,7 +126,7 @@ func (r *recording) finish(s run.Summary) error {
 		err = cmp.Or(err, r.file.Close())
 	}
 	if r.copy != nil {
-		err = cmp.Or(err, r.copy.file.Close())
+		err = cmp.Or(err, r.copy.close())
 	}
 	if err != nil {
 		return fmt.Errorf("--record %s: %w", r.name, err)

@@ -38,6 +38,12 @@ func TestKept(t *testing.T) {
 	if size := write(long); size != 0 || !errors.Is(long.why, errTooLong) {
 		t.Errorf("too long: %d bytes, %v", size, long.why)
 	}
+	t.Setenv("TMPDIR", "/dev/null")
+	if k := newKept(); k.why == nil || k.close() != nil {
+		t.Errorf("a place without files: %+v", k)
+	} else if n, err := k.Write(make([]byte, 10)); n != 10 || err != nil {
+		t.Errorf("a place without files: %d, %v", n, err)
+	}
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,7 @@
 // A workshop with three benches, each with its own tools and tallies: of some
 // thirty variables only three belong to more than one bench. The orders and the
 // stock have a lock; that the visitors are counted without one, nobody thought of.
-// --watch-shared finds them without being told any name.
+// exec finds them without being told any name.
 #include <pthread.h>
 #include <stdio.h>
 #include <time.h>

@@ -98,7 +98,7 @@ func compileAs(output, source string, flags ...string) error {
 
 func traced(c *config, name string, threads, pairs int, program string, flags ...string) *variant {
 	report := filepath.Join(c.dir, "report.json")
-	command := slices.Concat([]string{c.tool, "exec", "--format", "json", "--output", report}, flags, []string{"--", program})
+	command := slices.Concat([]string{c.tool, "exec", "--watch-shared=off", "--format", "json", "--output", report}, flags, []string{"--", program})
 	return &variant{name: name, threads: threads, pairs: pairs, command: command, report: report}
 }
 

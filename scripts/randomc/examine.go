@@ -127,9 +127,9 @@ func (c config) watched(p *program) (names, flags []string) {
 		}
 	}
 	if c.watch == "shared" {
-		flags = []string{"--watch-shared"}
+		return names, []string{"--watch-shared"}
 	}
-	return names, flags
+	return names, append(flags, "--watch-shared=off")
 }
 
 // observe keeps a program in a folder, runs it under the tool, and returns the report.

@@ -69,6 +69,8 @@ func (p *process) start(ctx context.Context, r *runner, m mode) error {
 		options := []string{r.tool, "exec", jsonReport, allOfThem, "--output", p.report, "--findings-exit=0", "--user", r.owner.name, "--stacks=" + m.stacks()}
 		if budget, ok := m.budget(); ok {
 			options = append(options, "--watch-shared=all", "--budget="+budget)
+		} else {
+			options = append(options, "--watch-shared=off")
 		}
 		args = slices.Concat(options, []string{"--"}, args)
 	}

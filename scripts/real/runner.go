@@ -36,7 +36,7 @@ const (
 
 var allModes = []mode{plain, execed, attach, bare}
 
-// pointerModes are those of -pointers: exec --watch-shared=all with budgets, beside exec without it.
+// pointerModes are those of -pointers: exec --watch-shared=all with budgets, beside exec --watch-shared=off.
 var pointerModes = []mode{plain, execed, budgeted + "5x", budgeted + "2x", budgeted + "1.3x"}
 
 // budgeted begins the names of modes that observe accesses through pointers; the rest is the budget.

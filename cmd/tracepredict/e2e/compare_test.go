@@ -14,12 +14,10 @@ import (
 // reason.
 var knownMisses = map[string]string{
 	"fork_held":     "nothing says that a fork may come while the lock is held",
-	"heap_counter":  "--watch-shared watches global and static variables alone",
 	"own_spin_abba": "a lock made of atomic instructions is not known to be one without --sync",
 	"publication":   "on x86-64 the code of a relaxed store is that of one that releases",
-	"shared_memory": "--watch-shared watches global and static variables alone",
+	"shared_memory": "accesses of two processes are not compared",
 	"signal_lock":   "nothing says that the signal may come while the lock is held",
-	"swap":          "--watch-shared watches global and static variables alone",
 }
 
 // TestCompared checks the findings for the programs with which tracepredict is compared
@@ -41,7 +39,7 @@ func TestCompared(t *testing.T) {
 
 func compareOne(t *testing.T, file, name string) {
 	expect, flags, build := expectationsOf(t, file)
-	args := append([]string{"exec", "--watch-shared", "--confidence", "likely"}, flags...)
+	args := append([]string{"exec", "--watch-shared=all", "--confidence", "likely"}, flags...)
 	_, r := reported(t, append(args, "--", compared(t, file, build))...)
 	found := false
 	for _, f := range r.Findings {

@@ -25,7 +25,7 @@ func TestLeakCheck(t *testing.T) {
 		options string
 		note    bool
 	}{{program, "ASAN_OPTIONS=", true}, {program, "ASAN_OPTIONS=detect_leaks=0", false}, {processFixture(t, "racer.c"), "ASAN_OPTIONS=", false}} {
-		tool := startTool(t, childOptions{Env: []string{c.options}}, "exec", "--", c.program)
+		tool := startTool(t, childOptions{Env: []string{c.options}}, "exec", "--watch-shared=off", "--", c.program)
 		status := tool.wait()
 		text := strings.Join(strings.Fields(tool.err.String()), " ")
 		failed := strings.Contains(text, "LeakSanitizer has encountered a fatal error")

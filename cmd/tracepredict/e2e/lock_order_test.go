@@ -48,7 +48,7 @@ func TestAttachUntilItSettles(t *testing.T) {
 func pruned(t *testing.T, name string, flags ...string) (text string, r jsonReport) {
 	t.Helper()
 	trace := filepath.Join(t.TempDir(), "trace")
-	live := startTool(t, childOptions{}, append(append([]string{"exec", "--explain-pruned", "--record", trace}, flags...), "--", example(t, name))...)
+	live := startTool(t, childOptions{}, append(append([]string{"exec", "--watch-shared=off", "--explain-pruned", "--record", trace}, flags...), "--", example(t, name))...)
 	live.wait()
 	again := startTool(t, childOptions{}, append([]string{"analyze", "--explain-pruned", trace}, flags...)...)
 	again.wait()
@@ -219,7 +219,7 @@ func TestDeadlockOfStaticPrograms(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			needBPF(t)
 			program := build(t, c.compiler, "apart.c", append(strings.Fields(c.flags), "-O1", "-g", "-pthread")...)
-			if _, r := reported(t, "exec", "--", program); r.summary() != c.want {
+			if _, r := reported(t, "exec", "--watch-shared=off", "--", program); r.summary() != c.want {
 				t.Errorf("%s, not %s", r.summary(), c.want)
 			}
 		})

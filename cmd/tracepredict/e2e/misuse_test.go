@@ -70,7 +70,7 @@ func TestMisuse(t *testing.T) {
 	needBPF(t)
 	dir := t.TempDir()
 	live, file, again := filepath.Join(dir, "live.json"), filepath.Join(dir, "run.trace"), filepath.Join(dir, "again.json")
-	args := []string{"exec", "--format", "json", "--output", live, "--record", file, "--", misuseProgram(t), uncertainCase[0]}
+	args := []string{"exec", "--watch-shared=off", "--format", "json", "--output", live, "--record", file, "--", misuseProgram(t), uncertainCase[0]}
 	for _, c := range misuseCases {
 		args = append(args, c[0])
 	}
@@ -105,10 +105,29 @@ func TestMisuse(t *testing.T) {
 	}
 }
 
+// TestCancelledHolder checks that a thread that is cancelled in its wait is seen to end with the mutex also where
+// the accesses of its cleanup handler are watched. Its twin releases the mutex.
+func TestCancelledHolder(t *testing.T) {
+	needBPF(t)
+	for _, c := range []struct {
+		args  []string
+		rules []string
+	}{{[]string{"exit_cancelled"}, []string{"exit-holding"}}, {[]string{"fine", "exit_cancelled"}, nil}} {
+		_, r := reported(t, append([]string{"exec", "--watch-shared=all", "--", misuseProgram(t)}, c.args...)...)
+		var rules []string
+		for _, f := range r.Findings {
+			rules = append(rules, f.Rule)
+		}
+		if !slices.Equal(rules, c.rules) {
+			t.Errorf("%v: %q, want %q", c.args, rules, c.rules)
+		}
+	}
+}
+
 // TestNoMisuse checks that no finding is reported for correct use.
 func TestNoMisuse(t *testing.T) {
 	needBPF(t)
-	args := []string{"exec", "--", misuseProgram(t), "fine"}
+	args := []string{"exec", "--watch-shared=off", "--", misuseProgram(t), "fine"}
 	for _, c := range misuseCases {
 		args = append(args, c[0])
 	}

@@ -47,7 +47,7 @@ func TestLocksAreCalledAsInTheSource(t *testing.T) {
 		for _, level := range []string{"-O0", "-O2"} {
 			t.Run(tt.source+level, func(t *testing.T) {
 				trace := filepath.Join(t.TempDir(), "trace")
-				_, live := reported(t, "exec", "--record", trace, "--", build(t, tt.compiler, tt.source, "-g", level, "-pthread"))
+				_, live := reported(t, "exec", "--watch-shared=off", "--record", trace, "--", build(t, tt.compiler, tt.source, "-g", level, "-pthread"))
 				_, again := reported(t, "analyze", trace)
 				for _, r := range []jsonReport{live, again} {
 					if got := lockNames(r); !slices.Equal(got, tt.want) {
@@ -65,9 +65,9 @@ func TestLockClasses(t *testing.T) {
 	needBPF(t)
 	trace := filepath.Join(t.TempDir(), "trace")
 	program := example(t, "classes")
-	_, without := reported(t, "exec", "--record", trace, "--", program)
+	_, without := reported(t, "exec", "--watch-shared=off", "--record", trace, "--", program)
 	wantSummary(t, without, "")
-	_, live := reported(t, "exec", "--lock-classes", "--", program)
+	_, live := reported(t, "exec", "--watch-shared=off", "--lock-classes", "--", program)
 	_, again := reported(t, "analyze", "--lock-classes", trace)
 	for _, r := range []jsonReport{live, again} {
 		want := []string{"struct account.mu (0x), struct ledger.lock (0x)"}
@@ -89,7 +89,7 @@ func TestLocksInArraysOfTheHeap(t *testing.T) {
 		"-O1": "struct table.slots[].guard (0x)",
 		"-O2": "struct table.slots[].guard (0x)",
 	} {
-		_, r := reported(t, "exec", "--", build(t, "gcc", "jobs.c", "-g", level, "-pthread"))
+		_, r := reported(t, "exec", "--watch-shared=off", "--", build(t, "gcc", "jobs.c", "-g", level, "-pthread"))
 		pair := []string{slot, "struct shard.lock (0x)"}
 		slices.Sort(pair)
 		want := []string{strings.Join(pair, ", "), "struct job.mu (0x), struct job.mu (0x)"}

@@ -40,7 +40,7 @@ func TestFindingsOfNamesakes(t *testing.T) {
 	for _, flags := range [][]string{nil, {"-static"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			summary := func(flag string) string {
-				_, r := reported(t, "exec", "--", processFixture(t, "ordered.c", append(flags, flag)...))
+				_, r := reported(t, "exec", "--watch-shared=off", "--", processFixture(t, "ordered.c", append(flags, flag)...))
 				return r.summary()
 			}
 			if got := summary("-DCOUNTS"); got != "" {

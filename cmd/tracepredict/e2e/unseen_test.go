@@ -108,7 +108,7 @@ func TestPointersToAtomics(t *testing.T) {
 // doubt what is found in the program that it runs.
 func TestUnseenSyncOfAnotherProcess(t *testing.T) {
 	needBPF(t)
-	_, r := reported(t, "exec", "--follow", "--", processFixture(t, "wrapper.c"), example(t, "shop"))
+	_, r := reported(t, "exec", "--watch-shared=off", "--follow", "--", processFixture(t, "wrapper.c"), example(t, "shop"))
 	wantSummary(t, r, "predicted deadlock of ledger, stock")
 	if len(r.Run.Executed) == 0 {
 		t.Errorf("the wrapper synchronised observed: %q", r.Run.Notes)
