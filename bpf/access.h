@@ -94,6 +94,7 @@ static __always_inline bool whole(__s64 bytes, __u32 element)
 }
 
 static __noinline int named_words(__u64 thread, __u64 at, __u64 size);
+static __noinline int pointed_since(__u64 thread, __u64 at);
 
 /* Sends the record of an access. */
 static __always_inline void send_access(struct pt_regs *ctx, struct site *site, __u32 index,

@@ -37,6 +37,7 @@ struct {
 	__type(value, __u64);
 } pointer_hits SEC(".maps");
 
+__u32 joined_words; /* a thread has accessed through a pointer what another one accesses by its name */
 __u32 mixed_words; /* code that is not atomic has accessed a word that atomic code had accessed */
 
 #define HASH_FACTOR 0x9e3779b97f4a7c15ULL /* of Knuth's multiplicative hashing */
@@ -139,25 +140,31 @@ static __always_inline void send_past(
 				      .value = when >> 8});
 }
 
-/* Returns whether a site is that of a call of a library function that accesses memory. */
-static __always_inline bool by_library(__u32 index)
+/* Makes a word that an owner has used a shared one, and sends what the owner did. */
+static __always_inline void share(struct word *w, __u64 owner, __u64 thread, __u64 at)
 {
-	struct site *site = bpf_map_lookup_elem(&sites, &index);
-
-	return site && site->access.reach >= REACH_RANGE;
+	if (owner == WORD_SHARED ||
+		__sync_val_compare_and_swap(&w->owner, owner, WORD_SHARED) != owner || !owner)
+		return;
+	owner |= thread >> 32 << 32;
+	send_past(owner, OP_WRITE, w->wrote_site, w->wrote_from, at & ~7ULL, w->wrote);
+	send_past(owner, OP_READ, w->read_site, w->read_from, at & ~7ULL, w->read);
 }
 
 /* Returns whether the thread is the only one that has accessed the word, and remembers what it does
- * now. Accesses by names count for library functions only. If another thread has, the word is shared
- * from now on, and the other one's accesses are sent. */
+ * now. If another thread has, also by the name of a variable, the word is shared from now on, and the
+ * other one's accesses are sent. */
 static __always_inline bool is_own(struct word *w, struct word_access *x, bool writes)
 {
 	__u64 thread = x->thread, at = x->at;
 	__u32 tid = thread;
 	__u64 owner = w->owner;
 
-	if (w->named && w->named != tid && by_library(x->site))
+	if (w->named && w->named != tid) {
+		joined_words = 1;
+		share(w, owner, thread, at);
 		return false;
+	}
 	if (!owner) {
 		mark_page(at, thread >> 32);
 		mark_page(0,
@@ -178,12 +185,7 @@ static __always_inline bool is_own(struct word *w, struct word_access *x, bool w
 		/* Another thread may have come meanwhile, and sent what was there before. */
 		return *(volatile __u64 *)&w->owner == tid;
 	}
-	if (owner == WORD_SHARED ||
-		__sync_val_compare_and_swap(&w->owner, owner, WORD_SHARED) != owner)
-		return false;
-	owner |= thread >> 32 << 32;
-	send_past(owner, OP_WRITE, w->wrote_site, w->wrote_from, at & ~7ULL, w->wrote);
-	send_past(owner, OP_READ, w->read_site, w->read_from, at & ~7ULL, w->read);
+	share(w, owner, thread, at);
 	return false;
 }
 
@@ -219,7 +221,7 @@ static __always_inline bool word_redundant(
 }
 
 /* Notes that a thread accesses a word by the name of a variable, which is recorded as such. If another
- * thread has used the word alone, by library functions, its accesses are sent. */
+ * thread has used the word alone, through pointers, its accesses are sent. */
 static __always_inline void named_word(__u64 thread, __u64 at)
 {
 	struct word *w = word_at(word_key(at, thread >> 32), true);
@@ -234,17 +236,12 @@ static __always_inline void named_word(__u64 thread, __u64 at)
 	}
 	if (w->named != tid)
 		w->named = w->named ? WORD_SHARED : tid;
-	if ((w->last & LAST_THREAD) != (tid & LAST_THREAD))
-		w->last = 0;
+	w->last = tid & LAST_THREAD; /* no access is redundant by it, and others see who was here */
 	owner = w->owner;
-	if (!owner || owner == tid || owner == WORD_SHARED ||
-		!((w->wrote && by_library(w->wrote_site)) || (w->read && by_library(w->read_site))))
-		return;
-	if (__sync_val_compare_and_swap(&w->owner, owner, WORD_SHARED) != owner)
-		return;
-	owner |= thread >> 32 << 32;
-	send_past(owner, OP_WRITE, w->wrote_site, w->wrote_from, at & ~7ULL, w->wrote);
-	send_past(owner, OP_READ, w->read_site, w->read_from, at & ~7ULL, w->read);
+	if (owner && owner != tid) {
+		joined_words = 1;
+		share(w, owner, thread, at);
+	}
 }
 
 /* Notes that a thread accesses a variable of at most 8 bytes by its name. */
@@ -256,6 +253,18 @@ static __noinline int named_words(__u64 thread, __u64 at, __u64 size)
 	if ((at & 7) + size > 8)
 		named_word(thread, at + 7);
 	return 0;
+}
+
+/* Returns whether another thread has accessed a word through a pointer since the thread accessed it by the
+ * name of a variable. */
+static __noinline int pointed_since(__u64 thread, __u64 at)
+{
+	struct word *w;
+
+	if (!joined_words)
+		return 0;
+	w = word_at(word_key(at, thread >> 32), false);
+	return w && w->named && (w->last & LAST_THREAD) != (thread & LAST_THREAD);
 }
 
 #define RED_ZONE 128 /* bytes below the stack pointer that a function may use */
@@ -284,12 +293,7 @@ static __noinline int atomic_access(
 		mark_page(x->at, x->thread >> 32);
 		mark_page(0, x->thread >> 32);
 	}
-	if (owner != WORD_SHARED &&
-		__sync_val_compare_and_swap(&w->owner, owner, WORD_SHARED) == owner && owner) {
-		owner |= x->thread >> 32 << 32;
-		send_past(owner, OP_WRITE, w->wrote_site, w->wrote_from, x->at & ~7ULL, w->wrote);
-		send_past(owner, OP_READ, w->read_site, w->read_from, x->at & ~7ULL, w->read);
-	}
+	share(w, owner, x->thread, x->at);
 	if (~w->atomic & x->bytes)
 		__sync_fetch_and_or(&w->atomic, x->bytes);
 	extra = site->access.extra ? extra_of(ctx, &site->access) : 0;

@@ -199,6 +199,11 @@ __noinline __u32 one_shared(struct pt_regs *ctx, __u32 index, __u64 thread)
 	slot = slot_of(thread);
 	writes = site->op != OP_READ;
 	if (slot && !(site->flags & SITE_ORDERS)) {
+		if (pointed_since(thread, object)) {
+			v->shared = 1;
+			__sync_fetch_and_and(&v->last, LAST_SKIPPED);
+			__sync_fetch_and_add(&v->version, 1);
+		}
 		if (!writes && read_before(v, slot, thread, site->access.watched, second))
 			return site->next;
 		if (redundant(v, slot, thread, writes, &skipped))

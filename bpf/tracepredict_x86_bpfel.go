@@ -418,6 +418,7 @@ const (
 	TracepredictVarEnough            = "enough"
 	TracepredictVarFollow            = "follow"
 	TracepredictVarFullWords         = "full_words"
+	TracepredictVarJoinedWords       = "joined_words"
 	TracepredictVarLastOwner         = "last_owner"
 	TracepredictVarLastStack         = "last_stack"
 	TracepredictVarLostBlocks        = "lost_blocks"
@@ -560,6 +561,7 @@ type TracepredictVariableSpecs struct {
 	Enough            *ebpf.VariableSpec `ebpf:"enough"`
 	Follow            *ebpf.VariableSpec `ebpf:"follow"`
 	FullWords         *ebpf.VariableSpec `ebpf:"full_words"`
+	JoinedWords       *ebpf.VariableSpec `ebpf:"joined_words"`
 	LastOwner         *ebpf.VariableSpec `ebpf:"last_owner"`
 	LastStack         *ebpf.VariableSpec `ebpf:"last_stack"`
 	LostBlocks        *ebpf.VariableSpec `ebpf:"lost_blocks"`
@@ -683,6 +685,7 @@ type TracepredictVariables struct {
 	Enough            *ebpf.Variable `ebpf:"enough"`
 	Follow            *ebpf.Variable `ebpf:"follow"`
 	FullWords         *ebpf.Variable `ebpf:"full_words"`
+	JoinedWords       *ebpf.Variable `ebpf:"joined_words"`
 	LastOwner         *ebpf.Variable `ebpf:"last_owner"`
 	LastStack         *ebpf.Variable `ebpf:"last_stack"`
 	LostBlocks        *ebpf.Variable `ebpf:"lost_blocks"`

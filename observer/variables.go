@@ -47,6 +47,9 @@ type variable struct {
 	unsourced bool         // it was the word of a lock, and nothing was written since
 	bytes     uint8        // as SiteInfo.Bytes
 	divided   bool         // its bytes were part of another variable before, and nothing was written since
+	// rewritten reports that the thread of the last write wrote again at once, which was redundant: the value of
+	// that write is not the one recorded.
+	rewritten bool
 	// accessed reports that an access was recorded; otherwise its initial value alone is known.
 	accessed bool
 }
@@ -169,11 +172,14 @@ func (o *Observer) access(t *thread, r *bpf.Record, v *variable, op event.Op, in
 		e.Flags |= event.Given
 	}
 	if r.Flags&bpf.RecSkipped != 0 {
-		v.last.known = false
+		v.last.known, v.rewritten = false, true
 	}
-	if e.Op != event.Read {
+	switch {
+	case e.Op != event.Read:
 		o.wrote(v, t, r, value)
-	} else if !o.consistent(v, t, r, value) {
+	case v.rewritten:
+		e.Value, e.Flags = 0, e.Flags&^event.HasValue // it would contradict that of the last write recorded, from which it reads all the same
+	case !o.consistent(v, t, r, value):
 		e.Flags |= event.NoSource
 	}
 	o.send()
@@ -231,6 +237,6 @@ func (o *Observer) wrote(v *variable, t *thread, r *bpf.Record, value uint64) {
 	if s := v.stale; s.known && w.known && s.value == w.value && s.thread != w.thread && w.time-s.time < swapWindow {
 		o.stats.Swapped++
 	}
-	v.stale = write{}
+	v.stale, v.rewritten = write{}, false
 	v.last = w
 }
