@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/probes"
@@ -248,7 +250,7 @@ func (w *unnamedWatcher) check(now time.Time) {
 }
 
 func (w *unnamedWatcher) note(err error) {
-	if err != nil && !slices.Contains(w.notes, err.Error()) {
+	if err != nil && !errors.Is(err, unix.ESRCH) && !slices.Contains(w.notes, err.Error()) { // else the process has just ended
 		w.notes = append(w.notes, err.Error())
 	}
 }

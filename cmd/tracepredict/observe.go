@@ -421,10 +421,10 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	}
 	summary := r.live.Summary(program, res.Lost)
 	summary.Calls = r.calls.Counts()
-	r.live.AddWatched(&summary, r.suite.Uses(), names)
 	if err := r.analyseAgain(&summary); err != nil {
 		return false, errors.Join(err, r.finishRecord(summary), r.printer.close())
 	}
+	r.live.AddWatched(&summary, r.suite.Uses(), names)
 	findings, err := replay.Findings(r.suite, r.bound, summary, names, r.live, r.flags.reportsRaces)
 	if err != nil {
 		return false, errors.Join(err, r.finishRecord(summary), r.printer.close())

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -98,7 +99,8 @@ func (l *Link) AddWatched(sum *run.Summary, uses []run.Use, names run.Namer) {
 			}
 			arrays[info.Array].add(u)
 		case ok:
-			byName[info.Name] = mergeUses(byName[info.Name], u)
+			name := cmp.Or(info.Name, names.Object(u.Variable).Name) // it may have been accessed through a pointer first
+			byName[name] = mergeUses(byName[name], u)
 		}
 	}
 	all := s.Watched()

@@ -32,6 +32,34 @@ func TestPointers(t *testing.T) {
 	}
 }
 
+// TestByNameAndPointer checks that a static variable is one that threads share if one accesses it by its name and
+// another one through a pointer, whichever comes first; that locks and joins order these, and that neighbouring
+// members are not one variable. The trace gives the same report, which counts the threads.
+func TestByNameAndPointer(t *testing.T) {
+	needBPF(t)
+	for _, level := range []string{"-O0", "-O2"} {
+		program := build(t, "gcc", "joined.c", level, "-g", "-pthread")
+		for way, want := range map[string]string{"first": "job.count", "second": "job.count", "both": "job.count", "halves": "job.half", "published": "job.ready"} {
+			t.Run(way+level, func(t *testing.T) {
+				trace := filepath.Join(t.TempDir(), "run.trace")
+				status, r := reported(t, "exec", "--watch-shared=all", "--record", trace, "--", program, way)
+				if got := r.summary(); !slices.Contains([]string{"observed race of " + want, "predicted race of " + want}, got) {
+					t.Errorf("findings: %q, want one race of %s (notes: %q)", got, want, r.Run.Notes)
+				}
+				if w := watchedIn(t, r)[want]; w.Threads < 2 || w.Use != "unguarded" {
+					t.Errorf("%s: %+v", want, w)
+				}
+				if again, fromTrace := reported(t, "analyze", trace); again != status || cmp.Diff(r, fromTrace) != "" {
+					t.Errorf("the trace gives another report (-run +trace), status %d, want %d:\n%s", again, status, cmp.Diff(r, fromTrace))
+				}
+				if _, r := reported(t, "exec", "--watch-shared=all", "--confidence", "potential", "--", program, way, "right"); r.summary() != "" {
+					t.Errorf("the twin without the defect has findings: %q", r.summary())
+				}
+			})
+		}
+	}
+}
+
 // TestFreed checks that a call that frees or moves memory is one side of a race with another thread's access,
 // unless something orders them. The trace gives the same report.
 func TestFreed(t *testing.T) {
