@@ -158,7 +158,7 @@ func (p *Planner) findAtomics(b *builder) ([]variable.Variable, error) {
 // observed if the user watches them; then they are no atomic variables. Loops that do not sleep
 // would load too often.
 func (p *Planner) polled(b *builder, names *symbolize.Table, known []variable.Variable) ([]variable.Variable, error) {
-	if p.opts.Shared && p.files[0] == b.plan.File {
+	if p.opts.Shared && p.isOwn(b.plan.File) {
 		return nil, nil
 	}
 	waits, err := b.findWaits()

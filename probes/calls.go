@@ -51,6 +51,7 @@ type builder struct {
 
 	// Of accesses through pointers: what says of which types they are, and how many were asked for.
 	allPointers bool // all of this file are asked for
+	room        room // for what is watched besides what the user names
 	arguments   *field.Arguments
 	memberNames *variable.Names
 	members     int

@@ -34,12 +34,15 @@ type Options struct {
 	// Objects are names of locks and of other objects of any type. Reports use these names for the
 	// objects found at their addresses. Nothing is probed for them.
 	Objects []string
-	// Shared watches every writable variable that the code of the program, which is the first file
-	// planned, accesses by name.
+	// Shared watches every writable variable that the program's own code accesses by name: that of the first
+	// file planned, and of libraries that are not the system's.
 	Shared bool
-	// Pointers observes what the code of the program accesses through pointers.
+	// Pointers observes what the program's own code accesses through pointers.
 	Pointers bool
-	// OnlyThreaded means that Shared and Pointers are for programs whose own code creates threads.
+	// Modules are names of libraries, as patterns of path.Match, whose code is the program's own too.
+	Modules []string
+	// OnlyThreaded means that Shared and Pointers are for programs whose own code creates threads, or that have
+	// libraries of their own.
 	OnlyThreaded bool
 	// Hardware names variables to watch by hardware watchpoints. The accesses of a variable that is
 	// also in Watch are recorded twice.
@@ -280,6 +283,7 @@ type Planner struct {
 	failed            map[string]error             // the latest reason why a name was not found
 	atomic            []variable.Variable          // atomic variables of the files planned so far
 	registers         int                          // number of hardware watchpoints in use
+	used              room                         // by the plans so far
 	escaping          []string                     // names of Watch some of whose accesses probes do not observe
 	chosenForHardware map[string]bool              // those of them that are watched by hardware
 
@@ -326,20 +330,25 @@ func (p *Planner) Plan(f *elf.File) (*Plan, error) {
 	if p.namesErr != nil {
 		return nil, p.namesErr
 	}
-	if len(p.files) == 0 && p.opts.OnlyThreaded && !createsThreads(f, p.opts.Table) {
+	if len(p.files) == 0 && p.opts.OnlyThreaded && !createsThreads(f, p.opts.Table) && !f.HasRunPath() {
 		p.opts.Shared, p.opts.Pointers = false, false
 	}
 	key, keep := p.key(f)
 	if keep {
 		if plan := p.load(f, key); plan != nil {
+			p.use(plan)
 			return plan, nil
 		}
 	}
 	plan, err := p.make(f)
-	if err == nil && keep {
+	if err != nil {
+		return nil, err
+	}
+	if keep {
 		p.store(plan, key)
 	}
-	return plan, err
+	p.use(plan)
+	return plan, nil
 }
 
 // make makes the plan of one more file.
@@ -347,14 +356,15 @@ func (p *Planner) make(f *elf.File) (*Plan, error) {
 	defer f.Hold()()
 	image := cheapsite.NewImage(f)
 	image.Terse = p.opts.Terse
-	b := &builder{opts: p.opts, plan: &Plan{File: f}, image: image, code: variable.NewCode(f, image.Arrivals), arch: f.Arch()}
+	own := p.isOwn(f)
+	b := &builder{opts: p.opts, room: p.room(), plan: &Plan{File: f}, image: image, code: variable.NewCode(f, image.Arrivals), arch: f.Arch()}
 	if err := b.calls(); err != nil {
 		return nil, fmt.Errorf("find the synchronisation calls of %s: %w", f.Name(), err)
 	}
 	p.files = append(p.files, f)
-	b.allPointers = p.opts.Pointers && p.files[0] == f
+	b.allPointers = p.opts.Pointers && own
 	b.prepareSearches()
-	if p.opts.Shared && p.files[0] == f {
+	if p.opts.Shared && own {
 		defer b.searchAhead()()
 	}
 	if err := p.resolve(); err != nil {
@@ -382,7 +392,7 @@ func (p *Planner) make(f *elf.File) (*Plan, error) {
 	if err := p.watchFields(b, f); err != nil {
 		return nil, err
 	}
-	if p.opts.Shared && p.files[0] == f {
+	if p.opts.Shared && own {
 		if err := b.shared(slices.Concat(slices.Collect(maps.Values(p.found)), b.plan.Atomics)); err != nil {
 			return nil, fmt.Errorf("find the variables of %s: %w", f.Name(), err)
 		}

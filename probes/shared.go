@@ -14,7 +14,7 @@ import (
 // This file plans Options.Shared: all writable data of the program is watched, wherever its code
 // accesses it by name, until it is known which variables threads share.
 
-// maxShared bounds the number of sites in the plan up to which variables that the user did not name
+// maxShared bounds the number of sites in the plans of one run up to which variables that the user did not name
 // are added, so that the table has room for calls and for named variables.
 const maxShared = bpf.MaxSites * 3 / 4
 
@@ -31,7 +31,7 @@ func (b *builder) shared(named []variable.Variable) error {
 		if overlaps(v.Variable, named) {
 			continue
 		}
-		if len(b.plan.Sites)+len(v.Accesses) > maxShared || len(b.plan.Shared) == bpf.MaxWatched {
+		if len(b.plan.Sites)+len(v.Accesses) > b.room.sites || len(b.plan.Shared) == b.room.variables {
 			omitted++
 			continue
 		}
@@ -44,7 +44,7 @@ func (b *builder) shared(named []variable.Variable) error {
 		switch {
 		case overlaps(a.Variable, named):
 			b.note("of %s the elements that are watched by name are watched: not those that code picks", a.Variable.Name)
-		case len(b.plan.Sites)+len(a.Accesses) > maxShared || len(b.plan.Shared) == bpf.MaxWatched:
+		case len(b.plan.Sites)+len(a.Accesses) > b.room.sites || len(b.plan.Shared) == b.room.variables:
 			omitted++
 		default:
 			stores := storesIn(a.Accesses, func(variable.Access) bool { return true })
@@ -162,7 +162,7 @@ func (b *builder) censusNotes(c *variable.Census, omitted int) {
 		b.note("%d more {access|accesses} of variables of %s {is|are} among more than %d at one place: {it is|they are} not seen", n, name, bpf.MaxChain)
 	}
 	if omitted > 0 {
-		b.note("%d {variable|variables} of %s {is|are} not watched: there would be more than %d variables, or than %d sites", omitted, name, bpf.MaxWatched, maxShared)
+		b.note("%d {variable|variables} of %s {is|are} not watched: there would be more than %d variables, or than %d sites", omitted, name, b.room.variables, b.room.sites)
 	}
 }
 

@@ -16,11 +16,12 @@ import (
 // dependencies are what the plan of a file depends on, besides the content of files. They are encoded as
 // a plan is.
 type dependencies struct {
-	Tool                                                       plancache.Key
-	Table                                                      [sha256.Size]byte
-	First, Shared, Pointers, EntrySites, Atomics, Lives, Terse bool
-	Name, BuildID                                              string
-	Earlier                                                    []variable.Variable // the atomic variables of earlier files
+	Tool                                                     plancache.Key
+	Table                                                    [sha256.Size]byte
+	Own, Shared, Pointers, EntrySites, Atomics, Lives, Terse bool
+	Sites, Variables                                         int // that there is room for
+	Name, BuildID                                            string
+	Earlier                                                  []variable.Variable // the atomic variables of earlier files
 }
 
 // stored is a plan as it is kept. What the plan computes at its first use is computed again.
@@ -36,8 +37,12 @@ func (p *Planner) key(f *elf.File) (key plancache.Key, ok bool) {
 	if o.Cache == nil || len(o.Watch)+len(o.On)+len(o.Objects)+len(o.Hardware)+len(p.fields) > 0 {
 		return key, false
 	}
+	own, left := p.isOwn(f), room{}
+	if own {
+		left = p.room()
+	}
 	depends, err := encode(&dependencies{
-		Tool: o.Tool, Table: o.Table.Sum(), First: len(p.files) == 0,
+		Tool: o.Tool, Table: o.Table.Sum(), Own: own, Sites: left.sites, Variables: left.variables,
 		Shared: o.Shared, Pointers: o.Pointers, EntrySites: o.EntrySites, Atomics: o.Atomics, Lives: o.Lives, Terse: o.Terse,
 		Name: f.Name(), BuildID: f.BuildID(), Earlier: p.atomic,
 	}, p.filesWith(f))

@@ -55,7 +55,7 @@ func (b *builder) throughPointers(all bool) error {
 	}
 	most := maxAtomicSites + len(b.plan.Sites)
 	if all {
-		most = maxShared
+		most = b.room.sites
 		if err := b.libraryCalls(found.Calls, most); err != nil {
 			return fmt.Errorf("the calls of library functions: %w", err)
 		}

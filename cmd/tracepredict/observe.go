@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -47,7 +48,8 @@ type planFlags struct {
 	hw            []string
 	noHW          bool
 	watchShared   string // --watch-shared
-	onlyThreaded  bool   // it was not asked for: only of programs whose code creates threads
+	modules       []string
+	onlyThreaded  bool // it was not asked for: only of programs whose code creates threads
 	on            []string
 	sync          []string
 	sites         string
@@ -61,6 +63,7 @@ func (f *planFlags) register(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.watch, "watch", nil, "look for races on this global or static `VARIABLE`, or a member or element of one (server.stats.hits, slots[3].state), or a field of all objects of a type ('state of struct conn'); repeatable")
 	fs.StringVar(&f.watchShared, "watch-shared", sharedAuto, "watch what threads may share, to find what they do: `auto|off|static|all`; static is every global and static variable of the program that its code names; all, which --watch-shared alone means, is also what its code accesses through pointers: on the heap, on stacks, in mappings; auto is all for exec, of programs that create threads, unless --watch, --watch-hw or --spec says what to watch, and else off (docs/watch-shared.md)")
 	fs.Lookup("watch-shared").NoOptDefVal = sharedAll
+	fs.StringArrayVar(&f.modules, "module", nil, "with --watch-shared, what the code of this library shares too: a file `NAME` or glob (libqueue.so, 'libengine*'); libraries outside of the folders of the system, with debug information, are watched without being named; repeatable")
 	fs.StringArrayVar(&f.hw, "watch-hw", nil, "look for races on this `VARIABLE` by hardware watchpoints, which see accesses through pointers too; repeatable, at most four")
 	fs.BoolVar(&f.noHW, "no-watch-hw", false, "watch the variables of --watch by probes alone, even where these do not see all accesses")
 	fs.StringArrayVar(&f.on, "on", nil, "record calls or returns of functions as events, by a `PATTERN`: 'call F(x, _)', 'return F(x) -> r', where F is a name or glob (docs/patterns.md); repeatable")
@@ -80,14 +83,16 @@ const (
 
 // chooseShared replaces auto by what it means where a run is observed from its start: what threads share is watched
 // unless the user says what is. Programs that create no threads, such as compilers that a script runs, have nothing to
-// share, and are not searched. Only code for x86-64 is searched for accesses through pointers.
+// share, and are not searched; those with libraries of their own may create them there. Only code for x86-64 is
+// searched for accesses through pointers.
 func (f *planFlags) chooseShared() {
+	ownLibraries := os.Getenv("LD_LIBRARY_PATH")
 	switch {
 	case f.watchShared != sharedAuto || len(f.watch)+len(f.hw) > 0 || f.spec.file != "":
 	case runtime.GOARCH == "amd64":
-		f.watchShared, f.onlyThreaded = sharedAll, true
+		f.watchShared, f.onlyThreaded = sharedAll, ownLibraries == ""
 	default:
-		f.watchShared, f.onlyThreaded = sharedStatic, true
+		f.watchShared, f.onlyThreaded = sharedStatic, ownLibraries == ""
 	}
 }
 
@@ -97,12 +102,15 @@ func (f *planFlags) shared() bool   { return f.watchShared == sharedStatic || f.
 func (f *planFlags) pointers() bool { return f.watchShared == sharedAll }
 
 func (f *planFlags) options() (probes.Options, error) {
-	opts := probes.Options{Watch: without(f.watch, f.hw), Hardware: f.hw, Shared: f.shared(), Pointers: f.pointers(), OnlyThreaded: f.onlyThreaded, Atomics: !f.noAtomics, Lives: true}
+	opts := probes.Options{Watch: without(f.watch, f.hw), Hardware: f.hw, Shared: f.shared(), Pointers: f.pointers(), Modules: f.modules, OnlyThreaded: f.onlyThreaded, Atomics: !f.noAtomics, Lives: true}
 	if !f.noHW {
 		opts.Choose = probes.Hardware{Registers: watchpoint.Registers}
 	}
 	opts.EntrySites = f.sites == "entry"
 	if err := cmp.Or(oneOf("sites", f.sites, "cheap", "entry"), oneOf("watch-shared", f.watchShared, sharedAuto, sharedOff, sharedStatic, sharedAll), f.addSpecified(&opts)); err != nil {
+		return opts, err
+	}
+	if err := f.checkModules(); err != nil {
 		return opts, err
 	}
 	for _, text := range f.on {
@@ -125,6 +133,19 @@ func (f *planFlags) options() (probes.Options, error) {
 	}
 	opts.Table = table
 	return opts, nil
+}
+
+// checkModules checks the arguments of --module.
+func (f *planFlags) checkModules() error {
+	if len(f.modules) > 0 && !f.shared() {
+		return usage("--module %s is about what --watch-shared watches: add --watch-shared", f.modules[0])
+	}
+	for _, m := range f.modules {
+		if _, err := path.Match(m, ""); err != nil || m == "" || strings.Contains(m, "/") {
+			return usage("--module %q: it is the name of a file, without folders, or a glob", m)
+		}
+	}
+	return nil
 }
 
 // addSpecified adds to opts what the specification names.

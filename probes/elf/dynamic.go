@@ -12,6 +12,7 @@ type dynamic struct {
 	present                           bool
 	needed                            []string
 	soname                            string
+	runPath                           bool // libraries lie elsewhere than in the folders of the system, too
 	strings                           stringTable
 	symtab, versym, verdef, verneed   uint64
 	nverdef, nverneed                 uint64
@@ -83,6 +84,7 @@ func (f *File) readDynamic(p *elf.Prog) error {
 		if tag == elf.DT_NULL {
 			break
 		}
+		d.runPath = d.runPath || tag == elf.DT_RPATH || tag == elf.DT_RUNPATH
 		if tag == elf.DT_NEEDED {
 			needed = append(needed, val)
 		} else if p := fields[tag]; p != nil {

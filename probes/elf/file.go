@@ -385,6 +385,9 @@ func (f *File) Interp() string { return f.interp }
 // Needed returns the names of the libraries (DT_NEEDED) in the file's order.
 func (f *File) Needed() []string { return append([]string(nil), f.dyn.needed...) }
 
+// HasRunPath reports whether the file says where libraries that it needs lie (DT_RPATH, DT_RUNPATH).
+func (f *File) HasRunPath() bool { return f.dyn.runPath }
+
 // SOName returns the name by which other files need this library (DT_SONAME), or "".
 func (f *File) SOName() string { return f.dyn.soname }
 

@@ -3,11 +3,14 @@ package e2e
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
 func watchedIn(t *testing.T, r jsonReport) map[string]jsonWatched {
@@ -163,5 +166,41 @@ func TestWatchSharedEnoughOfAnArray(t *testing.T) {
 	}
 	if w := by["tickets"]; w.Fate != "kept" || w.Elements != 2 {
 		t.Errorf("tickets: %+v", w)
+	}
+}
+
+// TestOwnLibrary checks that what a library of the program's own shares is watched without being asked for, though the
+// program itself creates no threads; that one without debug information is watched by --module alone; and that the twin
+// whose library uses a lock has no finding.
+func TestOwnLibrary(t *testing.T) {
+	needBPF(t)
+	testtool.Need(t, "gcc")
+	for _, c := range []struct {
+		name, debug string
+		flags       []string
+		races       int
+	}{
+		{"with debug information", "-g", nil, 2},
+		{"without", "-g0", nil, 0},
+		{"named", "-g0", []string{"--watch-shared", "--module", "libjobs*"}, 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, args := range [][]string{
+				{"-shared", "-fPIC", "-DLIBRARY", c.debug, "-o", filepath.Join(dir, "libjobs.so")},
+				{"-g", "-o", filepath.Join(dir, "program"), "-L" + dir, "-Wl,-rpath," + dir, "-ljobs"},
+			} {
+				if out, err := exec.Command("gcc", append([]string{"-O1", "-pthread", "testdata/module.c"}, args...)...).CombinedOutput(); err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+			}
+			run := append(append([]string{"exec"}, c.flags...), "--", filepath.Join(dir, "program"))
+			if _, r := reported(t, run...); len(r.Findings) != c.races || strings.Count(r.summary(), "race of") != c.races {
+				t.Errorf("findings: %q, want %d races (notes: %q)", r.summary(), c.races, r.Run.Notes)
+			}
+			if _, r := reported(t, append(run, "locked")...); r.summary() != "" {
+				t.Errorf("the twin with a lock has findings: %q", r.summary())
+			}
+		})
 	}
 }

@@ -1,0 +1,47 @@
+package probes
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes/elf"
+)
+
+// systemFolders are where systems keep what they install: libraries there are not a program's own.
+var systemFolders = []string{"/lib", "/lib32", "/lib64", "/libx32", "/usr", "/bin", "/sbin", "/opt", "/etc", "/var", "/snap", "/nix", "/gnu", "/proc", "/sys", "/dev"}
+
+// isOwn reports whether the code of a file is the program's own: that of the program, of a library that
+// Options.Modules names, and of one that lies in no folder of the system and has debug information, since it is what
+// the user builds.
+func (p *Planner) isOwn(f *elf.File) bool {
+	if len(p.files) == 0 || p.files[0] == f {
+		return true
+	}
+	names := []string{path.Base(f.Name()), f.SOName()}
+	if slices.ContainsFunc(p.opts.Modules, func(pattern string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { ok, err := path.Match(pattern, name); return ok && err == nil })
+	}) {
+		return true
+	}
+	inSystem := slices.ContainsFunc(systemFolders, func(dir string) bool { return strings.HasPrefix(f.Name(), dir+"/") })
+	return path.IsAbs(f.Name()) && !inSystem && hasDebugInfo(f)
+}
+
+// room bounds what is planned of a file's code beyond what the user names: earlier files have a part of what one run
+// has room for.
+type room struct{ sites, variables int }
+
+// room returns what is left for one more file.
+func (p *Planner) room() room {
+	return room{max(0, maxShared-p.used.sites), max(0, bpf.MaxWatched-p.used.variables)}
+}
+
+// use takes what a plan needs from that.
+func (p *Planner) use(plan *Plan) {
+	if p.isOwn(plan.File) {
+		p.used.sites += len(plan.Sites)
+		p.used.variables += len(plan.Shared)
+	}
+}
