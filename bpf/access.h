@@ -40,22 +40,35 @@ static __always_inline __u64 extra_of(struct pt_regs *ctx, struct access_site *a
 	return a->extra ? reg(ctx, a->extra - 1) : 0;
 }
 
-/* Returns whether an access says again what the thread's last record said: it waits for
- * another thread, and turns round without doing anything that is recorded. */
+/* Returns whether an access says again what one of the thread's last records said: it waits for
+ * another thread, and turns round without doing anything else that is recorded. */
 static __always_inline bool spins(
 	struct slot *slot, struct site *site, __u32 index, __u64 second, __u64 extra)
 {
 	bool may = site->flags & SITE_SPIN && (site->op == OP_READ || second == extra);
-	bool again;
+	__u64 n;
 
 	if (!slot)
 		return false;
-	again = may && slot->spin_site == index && slot->spin_value == second &&
-		slot->spin_extra == extra;
-	slot->spin_site = may ? index : 0;
-	slot->spin_value = second;
-	slot->spin_extra = extra;
-	return again;
+	n = slot->spun;
+	for (int i = 0; i < NEAR_SPINS && may; i++) {
+		struct spin *x = &slot->spins[i];
+
+		if (i >= n)
+			break;
+		if (x->site != index || x->extra != extra)
+			continue;
+		if (x->value == second)
+			return true;
+		n = 0; /* it goes on: all that it read before may be read again */
+		break;
+	}
+	if (n >= NEAR_SPINS)
+		n = 0;
+	if (may)
+		slot->spins[n & (NEAR_SPINS - 1)] = (struct spin){second, extra, index};
+	slot->spun = may ? n + 1 : 0;
+	return false;
 }
 
 /* Returns where the variable or array of a site is. */
@@ -153,7 +166,7 @@ static __noinline int checked(struct pt_regs *ctx, struct site *site, __u32 inde
 		flags = REC_VALUE;
 	slot = slot_of(thread);
 	if (slot)
-		slot->spin_site = 0;
+		slot->spun = 0;
 	send_access(ctx, site, index, thread, slot,
 		(struct record){.object = variable, .value = second, .flags = flags});
 	return 0;
@@ -179,7 +192,7 @@ static __noinline int element(struct pt_regs *ctx, struct site *site, __u32 inde
 		if (spins(slot, site, index, second, variable))
 			return 0;
 	} else if (slot) {
-		slot->spin_site = 0;
+		slot->spun = 0;
 	}
 	send_access(ctx, site, index, thread, slot,
 		(struct record){.object = variable,
@@ -212,7 +225,7 @@ __noinline __u32 one_site(struct pt_regs *ctx, __u32 index, __u64 thread)
 	slot = slot_of(thread);
 	sp = REG_SP(ctx) + site->sp_delta;
 	if (slot)
-		slot->spin_site = 0;
+		slot->spun = 0;
 	if (site->action == ACTION_OUTCOME) {
 		outcome(ctx, site, index, thread, slot, sp);
 	} else if (site->action == ACTION_RETURN) {

@@ -325,7 +325,7 @@ static __noinline int data_access(
 	if (slot && word_redundant(w, slot, x, writes))
 		return 0;
 	if (slot)
-		slot->spin_site = 0;
+		slot->spun = 0;
 	sp = REG_SP(ctx) + site->sp_delta;
 	mark_used(x->at);
 	send_unordered(

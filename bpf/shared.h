@@ -165,7 +165,7 @@ __noinline int one_element(struct pt_regs *ctx, __u32 index, __u64 thread)
 		flags = REC_VALUE;
 	slot = slot_of(thread);
 	if (slot)
-		slot->spin_site = 0;
+		slot->spun = 0;
 	send_access(ctx, site, index, thread, slot,
 		(struct record){.object = at, .value = second, .extra = by, .flags = flags});
 	return 0;
@@ -210,7 +210,7 @@ __noinline __u32 one_shared(struct pt_regs *ctx, __u32 index, __u64 thread)
 			return site->next;
 	}
 	if (slot)
-		slot->spin_site = 0;
+		slot->spun = 0;
 	if (skipped)
 		flags |= REC_SKIPPED;
 	if (site->flags & SITE_ORDERS)

@@ -107,13 +107,20 @@ struct {
 #define NEAR_CALLS 4
 #define NEAR_STACKS 8
 #define HELD_BITS 5
+/* What a thread has read, and turns round to read again. */
+#define NEAR_SPINS 4
+struct spin {
+	__u64 value, extra;
+	__u32 site, pad;
+};
+
 struct slot {
 	__u32 tid;         /* 0: free */
 	__u32 outer_stack; /* of a wrapper entered at outer_sp; 0: none */
 	__u64 outer_sp;
-	__u64 spin_value, spin_extra; /* of the thread's last record, at spin_site */
-	__u32 spin_site;              /* 0: the last record may not be left out if it comes again */
-	__u32 pad;
+	struct spin spins
+		[NEAR_SPINS]; /* the thread's last records, if they may be left out when they come again */
+	__u64 spun;           /* how many there are */
 	/* Numbers of the thread's records, and of those from which other threads could learn:
 	 * writes and synchronisation. They decide which accesses are redundant. They are never
 	 * reset: the slot's next thread goes on counting. */

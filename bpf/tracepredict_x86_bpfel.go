@@ -235,10 +235,14 @@ type TracepredictSlot struct {
 	Tid        uint32
 	OuterStack uint32
 	OuterSp    uint64
-	SpinValue  uint64
-	SpinExtra  uint64
-	SpinSite   uint32
-	Pad        uint32
+	Spins      [4]struct {
+		_     structs.HostLayout
+		Value uint64
+		Extra uint64
+		Site  uint32
+		Pad   uint32
+	}
+	Spun       uint64
 	Events     uint64
 	Outs       uint64
 	Remembered uint64

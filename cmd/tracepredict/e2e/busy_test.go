@@ -45,6 +45,17 @@ func TestBusyAtomics(t *testing.T) {
 	}
 }
 
+// TestPolledFlags checks that a thread which reads several flags in turn, until they are set, is recorded as often as
+// one of them changes, and not as often as it reads them.
+func TestPolledFlags(t *testing.T) {
+	needBPF(t)
+	_, r := reported(t, "exec", "--watch-shared=all", "--", processFixture(t, "flags.c", "-g"))
+	if r.Run.Events < 30 || r.Run.Events > 500 {
+		t.Errorf("%d events, want 30 to 500", r.Run.Events)
+	}
+	wantSummary(t, r, "")
+}
+
 // TestPolledAtomic checks that a variable that is polled too often loses the probe that is hit so
 // often, not those of its writer, and that the finding which rests on that is likely and names where.
 // Its twin polls less, and is silent.
