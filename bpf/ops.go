@@ -49,6 +49,14 @@ const (
 	OpHeapCost
 	OpQuit
 	OpUnwind
+	OpParallel
+	OpTeamBarrier
+	OpOrderedLoop
+	OpOrderedNext
+	OpOrderedBegin
+	OpOrderedEnd
+	OpCopyBegin
+	OpCopyEnd
 
 	numOps
 )
@@ -60,6 +68,7 @@ var opNames = [numOps]string{
 	"write", "update", "fork", "exit", "library", "exec", "task", "hole", "touch",
 	"call", "return", "alloc", "free", "move", "send", "receive", "construct", "destruct", "unseen",
 	"consistent", "cancel", "heap-cost", "quit", "unwind",
+	"parallel", "team-barrier", "ordered-loop", "ordered-next", "ordered-begin", "ordered-end", "copy-begin", "copy-end",
 }
 
 // String returns the operation's name, as tables of calls and plans spell it.

@@ -77,6 +77,17 @@ enum op {
 	OP_HEAP_COST,
 	OP_QUIT,   /* exit was entered: the process is about to end */
 	OP_UNWIND, /* the thread has begun to end, by pthread_exit or because it was cancelled */
+	/* OpenMP. A parallel region: entry, its threads begin; REC_LEAVE: all have ended their parts. */
+	OP_PARALLEL,
+	OP_TEAM_BARRIER,  /* the barrier of the thread's team: as OP_BARRIER */
+	OP_ORDERED_LOOP,  /* the thread begins the next loop of its team that has ordered parts */
+	OP_ORDERED_NEXT,  /* it asks for more iterations; entry and REC_LEAVE */
+	OP_ORDERED_BEGIN, /* an ordered part of that loop begins; after it returned */
+	OP_ORDERED_END,   /* it ends; before */
+	/* A part that one thread of the team executes, and whose result the others copy: OP_COPY_BEGIN waits
+	 * for that in them, REC_FAILED in the one; that one waits in OP_COPY_END. As OP_BARRIER. */
+	OP_COPY_BEGIN,
+	OP_COPY_END,
 };
 
 /* What threads hand each other messages through. */

@@ -223,6 +223,15 @@ func (s *Session) OwnCall(pid int, ip, caller uint64) bool {
 	return seg.Module.calledBefore(ip-seg.Bias, "") || seg.Module.calledBefore(caller-seg.Bias, "syscall")
 }
 
+// OfOpenMP reports whether an address of a process lies in libgomp.
+func (s *Session) OfOpenMP(pid int, addr uint64) bool {
+	seg, ok := s.Segment(pid, addr)
+	return ok && seg.Module.OfOpenMP()
+}
+
+// OfOpenMP reports whether the module is libgomp, whose calls the table of synchronisation calls lists.
+func (m *Module) OfOpenMP() bool { return libname.Stem(m.Bin.SOName()) == "libgomp" }
+
 // maxCall is the greatest length, in bytes, of an instruction that calls a function or the
 // kernel.
 const maxCall = 7

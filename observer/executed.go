@@ -51,6 +51,7 @@ const (
 	doubtOutside
 	doubtShared
 	doubtRelease
+	doubtTeam
 )
 
 // doubtText describes each doubt.
@@ -67,6 +68,7 @@ var doubtText = map[bpf.Doubt]string{
 	doubtUnderWay:    "a call that was under way when the observation began",
 	doubtOutside:     "a receive from a process that is not observed",
 	doubtShared:      "an atomic access of memory that is shared by its mapping",
+	doubtTeam:        "a parallel region of OpenMP, whose threads are not known",
 	doubtRelease:     "a lock of which a release was not seen",
 }
 

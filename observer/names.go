@@ -104,6 +104,7 @@ func (t *thread) remember(needed *event.Names) {
 	for i := range t.held {
 		needed.AddObject(t.held[i].obj.id)
 	}
+	t.teams.remember(needed)
 	if t.condWait != nil {
 		needed.AddObject(t.condWait.cond.id)
 		needed.AddObject(t.condWait.mutex.id)

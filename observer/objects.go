@@ -98,7 +98,7 @@ func (o *Observer) newObject(t *thread, r *bpf.Record, addr uint64, kind event.K
 	if k := o.site(r).Kind; k != event.KindUnknown && addr == r.Object {
 		kind, sure = k, true
 	}
-	id := o.names.addObject(run.Object{Addr: addr, TGID: t.process.id, Kind: kind, First: event.StackID(r.Stack), FirstThread: t.id})
+	id := o.names.addObject(run.Object{Addr: addr, TGID: t.process.id, Kind: kind, Name: o.nameAt(r, addr), First: event.StackID(r.Stack), FirstThread: t.id})
 	if old := t.process.objects[addr]; old != nil {
 		old.ended = true
 	}
@@ -111,6 +111,14 @@ func (o *Observer) newObject(t *thread, r *bpf.Record, addr uint64, kind event.K
 		t.ownStack[addr] = true
 	}
 	return obj
+}
+
+// nameAt returns the name that the site of a record gives to the object at an address.
+func (o *Observer) nameAt(r *bpf.Record, addr uint64) string {
+	if addr != r.Object {
+		return ""
+	}
+	return o.site(r).ObjectName
 }
 
 // maxThreadStack is the number of bytes below a thread pointer that are considered to be

@@ -70,6 +70,8 @@ type SiteInfo struct {
 	// ReportsOwnerDead reports that the call returns EOWNERDEAD if the last owner of the
 	// mutex died while holding it.
 	ReportsOwnerDead bool
+	// ObjectName is the name of the object, if the site determines it.
+	ObjectName string
 	// Func describes the function whose calls the site records; nil at other sites.
 	Func *event.Func
 	// Sync, if not nil, describes an access that synchronises.
@@ -134,6 +136,9 @@ type Options struct {
 	// SiteAddr returns the address, in a process, of the instruction that a site observes; 0 if it is
 	// not known. Nil: none is.
 	SiteAddr func(tgid, index uint32) uint64
+	// OpenMP reports whether a start routine of a thread is libgomp's, so that the thread belongs to the team
+	// of who creates it. Nil: none is.
+	OpenMP func(tgid uint32, start uint64) bool
 	// Touch classifies an access that a hardware watchpoint saw. Nil: no access can be
 	// classified.
 	Touch func(Trap) Touch
@@ -384,6 +389,8 @@ func (o *Observer) dispatch(t *thread, r *bpf.Record, args *[event.MaxArgs]uint6
 		o.called(t, r, args)
 	case bpf.OpSend, bpf.OpReceive:
 		o.message(t, r)
+	case bpf.OpParallel, bpf.OpTeamBarrier, bpf.OpOrderedLoop, bpf.OpOrderedNext, bpf.OpOrderedBegin, bpf.OpOrderedEnd, bpf.OpCopyBegin, bpf.OpCopyEnd:
+		o.openMP(t, r)
 	}
 }
 

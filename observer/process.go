@@ -26,6 +26,7 @@ type process struct {
 	living         int    // number of threads that have not ended
 	crowded        bool   // it has had more than one thread
 	forked         bool   // forked under observation, so that it ends with its last thread
+	unknownTeams   bool   // libgomp has created threads in calls that are not observed
 	cancelsUnknown bool   // pthread_cancel was called for a thread that is not known
 	inParentMemory bool   // it began in its parent's memory (vfork), with its parent's locks
 

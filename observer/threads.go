@@ -48,6 +48,8 @@ type thread struct {
 	outside         int      // channels and others of channels.outside of which it is the only sender
 	notifiedOutside bool     // it has made a process that is not observed, or sent it a signal
 
+	teams membership
+
 	ownStack map[uint64]bool // addresses of objects first seen on its own stack
 }
 
@@ -225,6 +227,9 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 	if t.joinable && tgid == r.Tgid {
 		e.Flags = event.Joinable
 	}
+	if t.start != 0 && tgid == r.Tgid && o.opts.OpenMP != nil && o.opts.OpenMP(tgid, t.start) {
+		o.joinsTeam(t, u)
+	}
 	t.created, t.start, t.joinable = 0, 0, false
 	o.send()
 	o.begin(u, r, event.Begin).Stack = 0
@@ -271,6 +276,7 @@ func (o *Observer) finishThread(t *thread, r *bpf.Record) {
 	for c := t.once; c != nil; c = c.outer {
 		o.abandonOnce(c)
 	}
+	o.leavesTeam(t)
 	if t.process.forked && t.process.living == 1 && o.opts.Follow {
 		o.emitProcessEnd(t, r)
 	}
@@ -374,6 +380,7 @@ func (o *Observer) execveCall(t *thread, r *bpf.Record) {
 	t.created, t.start, t.joinable = 0, 0, false
 	o.removeObjects(t.process)
 	clear(t.process.byTP)
+	t.teams = membership{}
 	t.tp, t.createdAt, t.previous = 0, 0, nil // its stack and its pthread_t are gone
 	t.process.leader, t.process.inParentMemory = t, false
 }

@@ -2,6 +2,7 @@ package probes
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"sort"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/field"
 	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/libname"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/synctab"
 	"github.com/tracepredict/tracepredict/probes/variable"
@@ -157,10 +159,10 @@ func (b *builder) namesake(s elf.Symbol, e synctab.Entry) bool {
 	case bpf.OpGuardAcquire, bpf.OpGuardRelease, bpf.OpGuardAbort, bpf.OpQuit:
 		return false
 	}
-	if !e.Builtin {
+	if !e.Builtin && e.Library == "" {
 		return false
 	}
-	why := b.clib().Foreign(s.Name, s.Addr, b.sourceFile)
+	why := b.foreign(s, e)
 	if why == "" {
 		return false
 	}
@@ -169,6 +171,17 @@ func (b *builder) namesake(s elf.Symbol, e synctab.Entry) bool {
 		b.plan.Namesakes = append(b.plan.Namesakes, n)
 	}
 	return true
+}
+
+// foreign returns why a function is not the one of a library that a built-in row means; "" if it is.
+func (b *builder) foreign(s elf.Symbol, e synctab.Entry) string {
+	switch {
+	case e.Library == "":
+		return b.clib().Foreign(s.Name, s.Addr, b.sourceFile)
+	case libname.Stem(b.plan.File.SOName()) == e.Library:
+		return ""
+	}
+	return fmt.Sprintf("defined in %s, which is not %s", path.Base(b.plan.File.Name()), e.Library)
 }
 
 // sourceFile returns the source file of the function that begins at an address, "" if there is no
@@ -291,9 +304,9 @@ func (b *builder) entryReads(arguments ...int) insn.RegSet {
 // actionOf returns when the records of an operation are made: at the call, at its return, or both.
 func actionOf(op bpf.Op) bpf.Action {
 	switch op {
-	case bpf.OpAcquire, bpf.OpAcquireRead, bpf.OpSemWait, bpf.OpJoin, bpf.OpGuardAcquire:
+	case bpf.OpAcquire, bpf.OpAcquireRead, bpf.OpSemWait, bpf.OpJoin, bpf.OpGuardAcquire, bpf.OpOrderedBegin:
 		return bpf.ActionSave
-	case bpf.OpWait, bpf.OpBarrier, bpf.OpOnce:
+	case bpf.OpWait, bpf.OpBarrier, bpf.OpOnce, bpf.OpParallel, bpf.OpTeamBarrier, bpf.OpOrderedNext, bpf.OpCopyBegin, bpf.OpCopyEnd:
 		return bpf.ActionBoth
 	}
 	return bpf.ActionEmit
@@ -347,11 +360,15 @@ func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site
 		s.BPF.Flags = bpf.SiteNoStack // no finding shows where a lock was released, except one that was not held
 	}
 	s.ReportsOwnerDead = e.Builtin && e.Success == bpf.SuccessZero && (e.Op == bpf.OpAcquire && e.Kind == synctab.KindMutex || e.Op == bpf.OpWait)
-	if !e.Unwinds {
+	if !e.Unwinds && !runsProgram(e.Op) {
 		s.BPF.Flags |= bpf.SiteLeaf
 	}
 	if e.Object > 0 {
 		s.BPF.ObjectFrom, s.BPF.ObjectReg = uint8(bpf.FromReg), uint8(b.argument(e.Object))
+	}
+	if at, ok := b.standsFor(e); ok {
+		s.BPF.ObjectFrom, s.BPF.ObjectDisp = uint8(bpf.FromFixed), int64(at-where.Addr)
+		s.ObjectName = strings.TrimSuffix(e.ObjectAt, "_start")
 	}
 	if e.Second > 0 {
 		d.SecondFrom, d.SecondReg = uint8(bpf.FromReg), uint8(b.argument(e.Second))
@@ -364,6 +381,25 @@ func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site
 		d.SecondFrom, d.SecondDisp, s.RecordsLockKind = uint8(bpf.FromKind), int64(e.KindAt), true
 	}
 	return s
+}
+
+// standsFor returns the address of the function that stands for the object of a call.
+func (b *builder) standsFor(e synctab.Entry) (addr uint64, ok bool) {
+	if e.ObjectAt == "" {
+		return 0, false
+	}
+	for _, s := range b.plan.File.Lookup(e.ObjectAt) {
+		if s.Kind == elf.Func && s.Addr != 0 {
+			return s.Addr, true
+		}
+	}
+	return 0, false
+}
+
+// runsProgram reports whether calls of an operation run code of the program, whose calls are
+// operations of their own.
+func runsProgram(op bpf.Op) bool {
+	return op == bpf.OpParallel || op == bpf.OpTeamBarrier || op == bpf.OpCopyBegin || op == bpf.OpCopyEnd
 }
 
 // resultRegister returns the register that holds a function's result.

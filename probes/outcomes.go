@@ -33,7 +33,9 @@ func (b *builder) outcomes(c call, entry cheapsite.Class, ret bool) (bool, error
 		if p.Const {
 			d.ResultFrom, d.Result = uint8(bpf.FromImm), int32(p.Value)
 		}
-		s.BPF.ObjectFrom, s.BPF.ObjectReg, s.BPF.ObjectDisp = b.operandAt(p, c.entry.Object)
+		if c.entry.ObjectAt == "" {
+			s.BPF.ObjectFrom, s.BPF.ObjectReg, s.BPF.ObjectDisp = b.operandAt(p, c.entry.Object)
+		}
 		if c.entry.Second > 0 {
 			d.SecondFrom, d.SecondReg, d.SecondDisp = b.operandAt(p, c.entry.Second)
 		}

@@ -156,6 +156,8 @@ type Site struct {
 	Store        bool
 	// Polled marks a load by a loop that waits for the value.
 	Polled bool
+	// ObjectName is the name of the object that is no argument of a call; "": it is one.
+	ObjectName string
 	// Callee is the name of the library function that makes the access; "" if the instruction at At does. Argument
 	// is then the one that points to the memory.
 	Callee string

@@ -76,7 +76,7 @@ func (b *builder) unseenProbes() ([]UnseenProbe, error) {
 		if observed(s) {
 			continue
 		}
-		if s.What == elf.UnseenSyscall && b.waitsForAtomic(s.Addr) || b.ofRustRuntime(s.Addr) {
+		if s.What == elf.UnseenSyscall && b.waitsForAtomic(s.Addr) || b.ofRustRuntime(s.Addr) || s.What == elf.UnseenCall && b.opts.Table.Lists(s.Callee) {
 			b.plan.settled[s.Addr] = true
 			continue
 		}

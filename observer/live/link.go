@@ -36,6 +36,7 @@ func (l *Link) Observe(opts observer.Options, declare bool) {
 	opts.SharedMemory = l.sharedMemory
 	opts.SiteAddr = func(tgid, index uint32) uint64 { return l.Session.SiteAddr(int(tgid), index) }
 	opts.Futex = func(tgid uint32, ip, caller uint64) bool { return l.Session.OwnCall(int(tgid), ip, caller) }
+	opts.OpenMP = func(tgid uint32, start uint64) bool { return l.Session.OfOpenMP(int(tgid), start) }
 	if declare {
 		opts.Declare = l.declared
 	}

@@ -36,7 +36,7 @@ func (l *Link) siteInfo(index uint32, site *probes.Site) *observer.SiteInfo {
 	info := &observer.SiteInfo{
 		Kind: kinds[site.Kind], Variable: site.Variable, Field: site.Target == probes.TargetField, Inside: site.Inside,
 		NoInnerCalls: site.NoInnerCalls, RecordsLockKind: site.RecordsLockKind, ReportsOwnerDead: site.ReportsOwnerDead, Func: eventFunc(s, index, site),
-		Marks: site.Marks, CountsWaiters: site.CountsWaiters,
+		ObjectName: site.ObjectName, Marks: site.Marks, CountsWaiters: site.CountsWaiters,
 	}
 	if v, ok := s.Variable(site); ok {
 		info.Form = FormOf(&v)

@@ -256,7 +256,7 @@ func (l *Link) unseenSync() []run.Doubt {
 	for _, m := range l.Session.Modules() {
 		reason, known := l.unseenIn[m]
 		if !known {
-			reason = unseenIn(l.Session, m)
+			reason = unseenIn(l.Session, m, l.Observer.Attached())
 			if l.unseenIn == nil {
 				l.unseenIn = map[*loader.Module]string{}
 			}
@@ -283,8 +283,12 @@ func pointedReason(all []probes.Pointed) string {
 }
 
 // unseenIn returns why a prediction is in doubt because of the code of a module; "" if it is not.
-func unseenIn(s *loader.Session, m *loader.Module) string {
-	if libname.Runtime(m.Path) {
+// attached reports that the observation began in the middle of the run.
+func unseenIn(s *loader.Session, m *loader.Module, attached bool) string {
+	switch {
+	case libname.Stem(m.Path) == "libgomp" && (attached || !m.OfOpenMP()):
+		return "which threads belong to parallel regions of OpenMP is not known, which may so order any two events"
+	case libname.Runtime(m.Path):
 		return ""
 	}
 	n, first, what := s.UnseenIn(m)

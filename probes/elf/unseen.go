@@ -395,12 +395,13 @@ func (f *File) callee(in *insn.Inst, plt map[uint64]string) string {
 }
 
 // orderingImports are the name prefixes of functions that synchronise threads by atomics or
-// futexes: libatomic's, and those that libstdc++ and libc++ keep out of line for futures and atomic
-// waits.
+// futexes: libatomic's, those that libstdc++ and libc++ keep out of line for futures and atomic
+// waits, and libgomp's. Which of the last are in the table of calls is for others to know.
 var orderingImports = [...]string{
 	"__atomic_", "__sync_", "atomic_flag_", "atomic_thread_fence",
 	"_ZNSt28__atomic_futex_unsigned_base",
 	"_ZNSt3__123__cxx_atomic_notify_", "_ZNSt3__117__cxx_atomic_wait",
+	"GOMP_", "GOACC_", "omp_",
 }
 
 // waitingCall reports whether a function of the C library waits for what another thread or process

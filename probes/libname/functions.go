@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// onObjects are the public functions of glibc and musl that operate on an object of synchronisation,
+// onObjects are the public functions of glibc, musl and libgomp that operate on an object of synchronisation,
 // without those on attributes.
 var onObjects = words(`
 pthread_barrier_destroy pthread_barrier_init pthread_barrier_wait
@@ -20,7 +20,10 @@ pthread_rwlock_trywrlock pthread_rwlock_unlock pthread_rwlock_wrlock
 pthread_spin_destroy pthread_spin_init pthread_spin_lock pthread_spin_trylock pthread_spin_unlock
 sem_clockwait sem_close sem_destroy sem_getvalue sem_init sem_post sem_timedwait sem_trywait sem_wait
 mtx_destroy mtx_init mtx_lock mtx_timedlock mtx_trylock mtx_unlock
-cnd_broadcast cnd_destroy cnd_init cnd_signal cnd_timedwait cnd_wait`)
+cnd_broadcast cnd_destroy cnd_init cnd_signal cnd_timedwait cnd_wait
+omp_destroy_lock omp_init_lock omp_init_lock_with_hint omp_set_lock omp_test_lock omp_unset_lock
+omp_destroy_nest_lock omp_init_nest_lock omp_init_nest_lock_with_hint omp_set_nest_lock omp_test_nest_lock omp_unset_nest_lock
+GOMP_critical_name_start GOMP_critical_name_end`)
 
 // onThreads are the other functions of threads that may be on a stack: they start, end or wait for
 // threads, or call the program's code.
@@ -42,16 +45,16 @@ func words(text string) map[string]bool {
 	return set
 }
 
-// OnObject reports whether the C library has a function of this name that operates on the object of
+// OnObject reports whether the C library, or libgomp, has a function of this name that operates on the object of
 // synchronisation that its first argument points to, and keeps no address. Underscores at the
 // beginning do not count.
 func OnObject(function string) bool { return onObjects[strings.TrimLeft(function, "_")] }
 
 // reserved are the beginnings of names that only the C and C++ libraries may define (C11, 7.1.3;
-// C++20, 16.4.5.3).
-var reserved = []string{"__pthread_", "___pthread_", "__gthread_", "__cxa_guard_", "__clone", "__libc_start", "std::"}
+// C++20, 16.4.5.3), and those of OpenMP's functions.
+var reserved = []string{"GOMP_", "omp_", "__pthread_", "___pthread_", "__gthread_", "__cxa_guard_", "__clone", "__libc_start", "std::"}
 
-// OfThreads reports whether the C and C++ libraries have a function of this name that synchronises,
+// OfThreads reports whether the C and C++ libraries, or libgomp, have a function of this name that synchronises,
 // starts or ends threads or the program.
 func OfThreads(function string) bool {
 	return onObjects[function] || onThreads[function] ||

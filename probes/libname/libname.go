@@ -32,7 +32,7 @@ var sanitizers = []string{"libasan", "libhwasan", "liblsan", "libtsan", "libubsa
 
 // others are the rest of the C library, libraries of compilers, and allocators.
 var others = []string{
-	"libm", "librt", "libdl", "libatomic",
+	"libm", "librt", "libdl", "libatomic", "libgomp",
 	"libjemalloc", "libmimalloc", "libmimalloc-secure", "libmimalloc-debug",
 	"libtcmalloc", "libtcmalloc_debug", "libtcmalloc_minimal", "libtcmalloc_minimal_debug", "libtcmalloc_and_profiler",
 }

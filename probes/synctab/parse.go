@@ -120,7 +120,7 @@ func tables(v any) ([]map[string]any, bool) {
 }
 
 // columns are the keys of a row.
-var columns = []string{"name", "operation", "kind", "object", "second", "shared", "kind_at", "success", "try", "timed", "unwinds"}
+var columns = []string{"name", "operation", "kind", "object", "object_at", "library", "second", "shared", "kind_at", "success", "try", "timed", "unwinds"}
 
 // rowParser reads one row.
 type rowParser struct {
@@ -137,7 +137,7 @@ func (r *rowParser) entry() Entry {
 	r.checkColumns()
 	e := Entry{
 		Names:   r.names(),
-		Object:  r.argument("object", 1),
+		Object:  r.argument("object", 0),
 		Second:  r.argument("second", 0),
 		Shared:  r.argument("shared", 0),
 		KindAt:  r.offset("kind_at"),
@@ -152,6 +152,11 @@ func (r *rowParser) entry() Entry {
 	}
 	e.Kind = r.kind(e.Op)
 	e.Success = r.success(e)
+	e.ObjectAt, _ = r.text("object_at")
+	e.Library, _ = r.text("library")
+	if e.Object == 0 && e.ObjectAt == "" && !operations[e.Op].objectless {
+		e.Object = 1
+	}
 	r.checkOperands(e)
 	return e
 }
@@ -287,6 +292,12 @@ func (r *rowParser) success(e Entry) bpf.Success {
 func (r *rowParser) checkOperands(e Entry) {
 	waits := operations[e.Op].returns
 	switch {
+	case e.ObjectAt != "" && e.Op != bpf.OpAcquire && e.Op != bpf.OpRelease:
+		r.failKey("object_at", "only a lock can have no address of its own: remove object_at")
+	case e.ObjectAt != "" && e.Object != 0:
+		r.failKey("object_at", "the object is either an argument or none: remove object or object_at")
+	case e.Object != 0 && operations[e.Op].objectless:
+		r.failKey("object", "%s acts on the team of its thread: remove object", e.Op)
 	case e.Op == bpf.OpWait && e.Second == 0:
 		r.failKey("", "a wait needs its mutex: add second = 2 (the number of that argument)")
 	case e.Second != 0 && e.Op != bpf.OpWait && e.Op != bpf.OpInit && e.Op != bpf.OpCreate:
@@ -371,6 +382,8 @@ type operation struct {
 	kinds   []Kind // allowed kinds; the first is the default
 	returns bool   // recorded at the return, so that success, try and timed have a meaning
 	success bpf.Success
+	// objectless operations act on what the thread belongs to.
+	objectless bool
 }
 
 // operations are the operations that a function in the table can have; records of other operations
@@ -399,6 +412,14 @@ var operations = map[bpf.Op]operation{
 	bpf.OpCancel:       {kinds: []Kind{KindThread}},
 	bpf.OpQuit:         {kinds: []Kind{KindThread}},
 	bpf.OpUnwind:       {kinds: []Kind{KindThread}},
+	bpf.OpParallel:     {kinds: []Kind{KindThread}, returns: true, objectless: true},
+	bpf.OpTeamBarrier:  {kinds: []Kind{KindThread}, returns: true, objectless: true},
+	bpf.OpOrderedLoop:  {kinds: []Kind{KindThread}, objectless: true},
+	bpf.OpOrderedNext:  {kinds: []Kind{KindThread}, returns: true, objectless: true},
+	bpf.OpOrderedBegin: {kinds: []Kind{KindThread}, returns: true, objectless: true},
+	bpf.OpOrderedEnd:   {kinds: []Kind{KindThread}, objectless: true},
+	bpf.OpCopyBegin:    {kinds: []Kind{KindThread}, returns: true, success: bpf.SuccessNonzero, objectless: true},
+	bpf.OpCopyEnd:      {kinds: []Kind{KindThread}, returns: true, objectless: true},
 }
 
 func operationNames() []string {

@@ -15,6 +15,9 @@ func TestParseErrors(t *testing.T) {
 		{"syntax", "[[call]]\nname = [\n", "my.toml:2:9: unexpected EOF"},
 		{"misspelt key", "[[call]]\nname = 'a'\noperation='acquire'\n[[call]]\nname = 'f'\n  opration = 'acquire'\n", `my.toml:6:3: unknown key "opration": did you mean "operation"?`},
 		{"misspelt key of the first row", "[[call]]\nname = 'a'\noperation='acquire'\nobjet=1\n[[call]]\nname='b'\noperation='acquire'\nobject=1\n", `my.toml:4:1: unknown key "objet"`},
+		{"object of a team's operation", "[[call]]\nname = 'f'\noperation = 'team-barrier'\nobject = 1\n", `my.toml:4:1: team-barrier acts on the team of its thread: remove object`},
+		{"object at a function of a wait", "[[call]]\nname = 'f'\noperation = 'sem-wait'\nobject_at = 'f'\n", `my.toml:4:1: only a lock can have no address of its own: remove object_at`},
+		{"two objects", "[[call]]\nname = 'f'\noperation = 'release'\nobject = 1\nobject_at = 'f'\n", `my.toml:5:1: the object is either an argument or none: remove object or object_at`},
 		{"key in other case", "[[call]]\nName = 'f'\n", `my.toml:2:1: unknown key "Name": did you mean "name"?`},
 		{"single brackets", "[call]\nname = 'f'\n", "my.toml:1:1: call is not an array of tables"},
 		{"unknown table", "[[cal]]\nname = 'f'\n", `my.toml:1:1: unknown table "cal"`},
@@ -107,7 +110,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		for _, e := range table.Entries() {
-			if e.Object < 1 || e.Object > MaxArgument || e.Kind == KindNone {
+			if (e.Object < 1) != (e.ObjectAt != "" || operations[e.Op].objectless) || e.Object > MaxArgument || e.Kind == KindNone {
 				t.Errorf("accepted %+v", e)
 			}
 			for _, n := range e.Names {

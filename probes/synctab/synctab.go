@@ -65,6 +65,12 @@ type Entry struct {
 	// Second is the mutex of a wait, the initial value (semaphore) or number of threads (barrier) of
 	// an init, or the start routine of a create.
 	Object, Second int
+	// ObjectAt, if not "", is a function of the same file whose address stands for the object, which is
+	// no argument. Object is then 0, as it is of an operation that acts on no object.
+	ObjectAt string
+	// Library, if not "", is the library whose functions the row means, as in DT_SONAME without version.
+	// Without one, a built-in row means the C library's, and another one those of every file.
+	Library string
 	// Shared, for an init, is the number of the argument that is not 0 if other processes may use
 	// the object, and may initialise it too; 0 if there is none.
 	Shared int
@@ -98,7 +104,7 @@ type Table struct {
 //go:embed builtin.toml
 var builtin []byte
 
-// Builtin returns the table of glibc's and musl's calls. An error means that the built-in text is
+// Builtin returns the table of the calls of glibc, musl and libgomp. An error means that the built-in text is
 // invalid.
 func Builtin() (Table, error) {
 	entries, err := parse(bytes.NewReader(builtin), "builtin.toml")
@@ -122,6 +128,13 @@ func (t Table) Entries() []Entry {
 		}
 	}
 	return out
+}
+
+// Lists reports whether the table has a row for a function, by its linkage name. The row may be one
+// without an operation.
+func (t Table) Lists(linkage string) bool {
+	_, ok := t.linkage[linkage]
+	return ok
 }
 
 // Merge returns a table in which the rows of user take precedence over those of t for the names

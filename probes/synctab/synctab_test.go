@@ -56,6 +56,11 @@ func TestBuiltinRows(t *testing.T) {
 		{"thrd_join", Entry{Op: bpf.OpJoin, Kind: KindThread, Object: 1, Success: bpf.SuccessZero, Unwinds: true}},
 		{"call_once", Entry{Op: bpf.OpOnce, Kind: KindOnce, Object: 1, Unwinds: true}},
 		{"__cxa_guard_acquire", Entry{Op: bpf.OpGuardAcquire, Kind: KindOnce, Object: 1, Success: bpf.SuccessNonzero, Unwinds: true}},
+		{"GOMP_parallel_sections", Entry{Op: bpf.OpParallel, Kind: KindThread, Library: "libgomp"}},
+		{"GOMP_loop_end", Entry{Op: bpf.OpTeamBarrier, Kind: KindThread, Library: "libgomp"}},
+		{"GOMP_critical_end", Entry{Op: bpf.OpRelease, Kind: KindMutex, ObjectAt: "GOMP_critical_start", Library: "libgomp"}},
+		{"omp_test_nest_lock", Entry{Op: bpf.OpAcquire, Kind: KindMutex, Object: 1, Success: bpf.SuccessNonzero, Try: true, Library: "libgomp"}},
+		{"GOMP_single_copy_start", Entry{Op: bpf.OpCopyBegin, Kind: KindThread, Success: bpf.SuccessNonzero, Library: "libgomp"}},
 		{"__cxa_guard_abort", Entry{Op: bpf.OpGuardAbort, Kind: KindOnce, Object: 1}},
 	}
 	for _, tt := range tests {
@@ -76,9 +81,10 @@ func TestBuiltinRows(t *testing.T) {
 
 // TestReturnProbesAreLeafCalls has the whole list of calls that may have a return probe, so that
 // whoever adds a row must consider it here too: only calls that record something at their return,
-// and whose frames are never unwound.
+// and whose frames are never unwound. Those of libgomp run the program's code, which OpenMP lets leave a
+// region or a task only at its end.
 func TestReturnProbesAreLeafCalls(t *testing.T) {
-	leaf := regexp.MustCompile(`^(__)?pthread_(mutex_(try|timed|clock)?lock|rwlock_(try|timed|clock)?(rd|wr)lock|spin_(try)?lock|barrier_wait)$|^mtx_(try|timed)?lock$|^sem_trywait$|^(_IO_)?f(try)?lockfile$`)
+	leaf := regexp.MustCompile(`^(__)?pthread_(mutex_(try|timed|clock)?lock|rwlock_(try|timed|clock)?(rd|wr)lock|spin_(try)?lock|barrier_wait)$|^mtx_(try|timed)?lock$|^sem_trywait$|^(_IO_)?f(try)?lockfile$|^GOMP_|^omp_`)
 	for _, e := range mustBuiltin(t).Entries() {
 		if !operations[e.Op].returns {
 			continue
