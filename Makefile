@@ -28,10 +28,11 @@ demo: ## set up, build, and find the deadlock and the race of examples/shop
 	$(MAKE) --no-print-directory build examples
 	scripts/demo
 
-test: ## run every test, as root where sudo allows it
-	scripts/setup test
-	$(MAKE) --no-print-directory build
+test: ## run every unit test and the core of the end-to-end tests, as root where sudo allows it
 	scripts/test
+
+test-all: ## run every test with all its cases, all with -race, and the soak test
+	scripts/test --all
 
 check: ## format, vet, lint, floors, and the tests that need no root: what a change should pass first
 	scripts/setup check
@@ -116,4 +117,4 @@ install: build ## install into PREFIX/bin
 clean: ## remove what was built
 	rm -rf tracepredict build/bench build/real build/compare build/verdicts build/randomc build/pgo build/examples build/staticcheck
 
-.PHONY: help build examples demo test check bench plots real compare verdicts randomc othercalls soak long-trace pgo generate fmt lint fuzz install clean
+.PHONY: help build examples demo test test-all check bench plots real compare verdicts randomc othercalls soak long-trace pgo generate fmt lint fuzz install clean

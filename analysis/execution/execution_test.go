@@ -9,6 +9,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -107,10 +108,7 @@ func text(run []event.Event) string {
 // TestAllOrders checks, on short runs, that every order that keeps the program order is accepted
 // up to the first step that cannot happen by the plain model, and refused there.
 func TestAllOrders(t *testing.T) {
-	runs, orders := 10_000, 120
-	if testing.Short() {
-		runs = 500
-	}
+	runs, orders := testtool.Cases(500, 4000, 10_000), 120
 	accepted, refused := 0, map[execution.Rule]int{}
 	for seed := range uint64(runs) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -149,10 +147,7 @@ func (w *walk) prefix(r *rand.Rand, n int) []int {
 // TestMutations checks that a witness with one step left out, doubled, or exchanged with another
 // is accepted only if it can happen nevertheless.
 func TestMutations(t *testing.T) {
-	n := 10_000
-	if testing.Short() {
-		n = 500
-	}
+	n := testtool.Cases(500, 4000, 10_000)
 	kept := 0
 	for seed := range uint64(n) {
 		r := rand.New(rand.NewPCG(seed, 6))

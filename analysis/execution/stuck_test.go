@@ -8,6 +8,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -197,10 +198,7 @@ func waiting(e *event.Event) finding.Step {
 // model: no thread that the checker accepts as stuck goes on in any schedule of the events that are
 // left.
 func TestStuckNeverGoesOn(t *testing.T) {
-	runs := 3000
-	if testing.Short() {
-		runs = 600
-	}
+	runs := testtool.Cases(600, 1500, 3000)
 	accepted := map[event.Op]int{}
 	for seed := range uint64(runs) {
 		r := rand.New(rand.NewPCG(seed, 9))

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -185,10 +186,7 @@ func plainRun(r *rand.Rand, n int) []event.Event {
 // TestRacesAreThoseOfTheDefinition: on tens of thousands of random runs an access ends a
 // race exactly if the definition says so, and each pair that is reported is one.
 func TestRacesAreThoseOfTheDefinition(t *testing.T) {
-	runs, total := 30000, 0
-	if testing.Short() {
-		runs = 2000
-	}
+	runs, total := testtool.Cases(2000, 10_000, 30_000), 0
 	for seed := range runs {
 		r := rand.New(rand.NewPCG(uint64(seed), 3))
 		run := plainRun(r, 10+r.IntN(40))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
@@ -322,10 +323,7 @@ func small(seed uint64, full bool) *machine {
 
 // TestAllThatCanHappen compares prediction with exhaustive enumeration.
 func TestAllThatCanHappen(t *testing.T) {
-	n := uint64(5000) // runs of each sort
-	if testing.Short() {
-		n = 500
-	}
+	n := uint64(testtool.Cases(500, 2000, 5000)) // runs of each sort
 	for _, full := range []bool{false, true} {
 		count := map[finding.Kind]*recall{finding.Race: {}, finding.Deadlock: {}}
 		for seed := range n {
@@ -346,10 +344,7 @@ func TestAllThatCanHappen(t *testing.T) {
 // TestAllThatCanHappenByValue does the same for runs whose variables have values, which other writes may
 // leave too.
 func TestAllThatCanHappenByValue(t *testing.T) {
-	n := uint64(2000)
-	if testing.Short() {
-		n = 500
-	}
+	n := uint64(testtool.Cases(500, 1000, 2000))
 	for _, full := range []bool{false, true} {
 		count := map[finding.Kind]*recall{finding.Race: {}, finding.Deadlock: {}}
 		for seed := range n {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -73,10 +74,7 @@ func (m *machine) sectionOf(i int) (events []int) {
 // sections that may read other data than in the run. Where there are such, the prediction assumes
 // that they do the same.
 func TestSpansAreTheDefinition(t *testing.T) {
-	runs := uint64(3000)
-	if testing.Short() {
-		runs = 500
-	}
+	runs := uint64(testtool.Cases(500, 1500, 3000))
 	found := map[event.Op]int{} // sections that may read other data
 	for seed := range runs {
 		m := small(seed, true)

@@ -10,6 +10,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/observer/trace/std"
 )
 
@@ -379,10 +380,7 @@ func compareWithSchedules(t *testing.T, name string, lines []traceLine) int {
 // race that exists, at least as predicted, and no other one. In a quarter of the traces several
 // lines of a thread have one location.
 func TestEveryRaceOfSmallTraces(t *testing.T) {
-	traces := 3000
-	if testing.Short() {
-		traces = 300
-	}
+	traces := testtool.Cases(300, 1000, 3000)
 	found := 0
 	for seed := range traces {
 		r := rand.New(rand.NewPCG(uint64(seed), 16))

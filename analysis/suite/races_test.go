@@ -15,6 +15,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/happensbefore"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -123,10 +124,7 @@ func TestPotentialTraces(t *testing.T) {
 // synchronisation: each race found, not only the first one, has a schedule that the checker, which
 // does not use clocks, accepts.
 func TestEveryObservedRaceHasASchedule(t *testing.T) {
-	runs := 10000
-	if testing.Short() {
-		runs = 1000
-	}
+	runs := testtool.Cases(1000, 3000, 10_000)
 	races := 0
 	for seed := range runs {
 		r := rand.New(rand.NewPCG(uint64(seed), 9))

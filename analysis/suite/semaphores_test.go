@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -109,10 +110,7 @@ func TestPosterThatComesLate(t *testing.T) {
 // with those that an enumeration of all reorderings reaches, in random runs in which several threads post
 // to a semaphore and wait for it.
 func TestSemaphoresAgainstEnumeration(t *testing.T) {
-	runs := 6000
-	if testing.Short() {
-		runs = 1000
-	}
+	runs := testtool.Cases(1000, 3000, 6000)
 	races, cycles, late := 0, 0, 0
 	for seed := range runs {
 		run := drawSemRun(rand.New(rand.NewPCG(uint64(seed), 17)))

@@ -1,33 +1,48 @@
-// Command gotest runs go test and keeps account of the tests that skip, which go
-// test without -v does not mention.
+// Command gotest runs gotestsum, which runs go test, and keeps account of what its
+// summary leaves out: the reasons for which tests skip, and the tests that failed
+// once and passed when they were run again.
 //
-//	gotest -skipped FILE -- ARG...   runs go test ARG..., and adds what skipped to FILE
-//	gotest -summary FILE             says what skipped and why, a line for each reason
+//	gotest [flags] -packages "P..." -- ARG...   runs go test ARG... P...
+//	gotest -summary DIR                         says what the runs of DIR skipped, and which tests are flaky
+//	gotest -slowest N DIR                       lists the N slowest tests of the runs of DIR
 //
-// It prints what go test prints: of a package that passes one line, of a test
-// that fails all its output. FILE has a line for each test or subtest that
-// skipped: package, name and reason, parted by tabs.
+// The run's events, as go test -json prints them, are in DIR/NAME.json. DIR/skipped has
+// a line for each test or subtest that skipped: package, name and reason, parted by
+// tabs. DIR/flaky has a file for each flaky test: its name in the first line, then the
+// output of its first failure. On a terminal, a line shows the progress.
 package main
 
 import (
-	"bufio"
-	"cmp"
-	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"regexp"
-	"slices"
-	"strings"
+	"path/filepath"
+
+	"golang.org/x/term"
 )
 
 func main() {
-	skipped := flag.String("skipped", "", "add to this file what skips")
-	summary := flag.String("summary", "", "say what this file has")
+	var o options
+	flag.StringVar(&o.gotestsum, "gotestsum", "gotestsum", "the program gotestsum")
+	flag.StringVar(&o.dir, "dir", "build/tests", "the folder of what is kept")
+	flag.StringVar(&o.name, "name", "tests", "the name of this run in that folder")
+	flag.StringVar(&o.packages, "packages", "", "what to test, parted by spaces")
+	flag.BoolVar(&o.rerun, "rerun", false, "run tests that failed again, twice at most, if there are at most five")
+	summary := flag.String("summary", "", "say what the runs of this folder skipped, and which tests are flaky")
+	slowest := flag.Int("slowest", 0, "list this many of the slowest tests of the runs of a folder")
 	flag.Parse()
-	status, err := run(*skipped, *summary, flag.Args())
+	status, err := 0, error(nil)
+	switch {
+	case *summary != "":
+		err = summarize(os.Stdout, *summary)
+	case *slowest > 0:
+		err = listSlowest(os.Stdout, *slowest, flag.Arg(0))
+	default:
+		status, err = run(o, flag.Args())
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "gotest:", err)
 		status = 2
@@ -35,173 +50,64 @@ func main() {
 	os.Exit(status)
 }
 
-func run(skipped, summary string, args []string) (status int, err error) {
-	if summary != "" {
-		text, err := os.ReadFile(summary)
-		if err != nil {
+// options say what to run, and where its account goes.
+type options struct {
+	gotestsum, dir, name, packages string
+	rerun                          bool
+}
+
+// arguments returns the command line of gotestsum.
+func (o options) arguments(events string, color bool, args []string) []string {
+	words := []string{"--format=pkgname", "--format-icons=text", "--format-hide-empty-pkg", "--hide-summary=skipped", "--jsonfile=" + events, "--packages=" + o.packages}
+	if o.rerun {
+		words = append(words, "--rerun-fails=2", "--rerun-fails-max-failures=5")
+	}
+	if !color {
+		words = append(words, "--no-color")
+	}
+	return append(append(words, "--"), args...)
+}
+
+// run runs the tests and returns the exit status of gotestsum.
+func run(o options, args []string) (status int, err error) {
+	if err := os.MkdirAll(o.dir, 0o755); err != nil {
+		return 2, err
+	}
+	events := filepath.Join(o.dir, o.name+".json")
+	if err := os.Remove(events); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return 2, err
+	}
+	terminal := term.IsTerminal(int(os.Stdout.Fd()))
+	cmd := exec.Command(o.gotestsum, o.arguments(events, terminal, args)...)
+	cmd.Stderr = os.Stderr
+	status, err = start(cmd, events, terminal)
+	if err != nil {
+		return 2, err
+	}
+	a, err := readAccount(events)
+	if err != nil {
+		return 2, fmt.Errorf("read the events of the tests: %w", err)
+	}
+	return status, a.keep(o.dir)
+}
+
+// start runs gotestsum to its end; on a terminal, below a line that shows the progress.
+func start(cmd *exec.Cmd, events string, terminal bool) (status int, err error) {
+	if !terminal {
+		cmd.Stdout = os.Stdout
+		err = cmd.Run()
+	} else {
+		var out io.ReadCloser
+		if out, err = cmd.StdoutPipe(); err != nil {
 			return 2, err
 		}
-		fmt.Print(summarize(string(text)))
-		return 0, nil
-	}
-	file, err := os.OpenFile(skipped, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return 2, err
-	}
-	defer file.Close()
-	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
-	cmd.Stderr = os.Stderr
-	events, err := cmd.StdoutPipe()
-	if err != nil {
-		return 2, err
-	}
-	if err := cmd.Start(); err != nil {
-		return 2, err
-	}
-	r := newReader(os.Stdout, file)
-	r.verbose = slices.Contains(args, "-v")
-	readErr := r.read(events)
-	_ = cmd.Wait() // its status is asked for below
-	return cmd.ProcessState.ExitCode(), readErr
-}
-
-// event is a line of go test -json.
-type event struct{ Action, Package, Test, Output string }
-
-// reader prints what go test -json says as go test would, and what skips.
-type reader struct {
-	out, skipped io.Writer
-	verbose      bool
-	kept         map[[2]string][]string // package and test → output of a test that has not ended
-}
-
-func newReader(out, skipped io.Writer) *reader {
-	return &reader{out: out, skipped: skipped, kept: map[[2]string][]string{}}
-}
-
-func (r *reader) read(events io.Reader) error {
-	in := bufio.NewReader(events)
-	for {
-		line, err := in.ReadString('\n')
-		if line != "" {
-			var e event
-			if json.Unmarshal([]byte(line), &e) != nil {
-				fmt.Fprint(r.out, line)
-			} else if err := r.event(e); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
+		if err = cmd.Start(); err == nil {
+			showProgress(os.Stdout, out, events)
+			err = cmd.Wait()
 		}
 	}
-}
-
-func (r *reader) event(e event) error {
-	key := [2]string{e.Package, e.Test}
-	switch e.Action {
-	case "output", "build-output":
-		if r.verbose || e.Test == "" && e.Output != "PASS\n" {
-			fmt.Fprint(r.out, e.Output)
-		}
-		if e.Test != "" && !strings.HasPrefix(e.Output, "=== ") {
-			r.kept[key] = append(r.kept[key], e.Output)
-		}
-	case "pass":
-		delete(r.kept, key)
-	case "skip":
-		defer delete(r.kept, key)
-		if e.Test != "" {
-			_, err := fmt.Fprintf(r.skipped, "%s\t%s\t%s\n", e.Package, e.Test, reason(r.kept[key]))
-			return err
-		}
-	case "fail":
-		if e.Test == "" {
-			r.unended(e.Package)
-			return nil
-		}
-		r.print(key)
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) {
+		return failed.ExitCode(), nil
 	}
-	return nil
-}
-
-func (r *reader) print(key [2]string) {
-	if !r.verbose {
-		fmt.Fprint(r.out, strings.Join(r.kept[key], ""))
-	}
-	delete(r.kept, key)
-}
-
-// unended prints the output of the tests that ran when their package's program ended.
-func (r *reader) unended(name string) {
-	var keys [][2]string
-	for key := range r.kept {
-		if key[0] == name {
-			keys = append(keys, key)
-		}
-	}
-	slices.SortFunc(keys, func(a, b [2]string) int { return cmp.Compare(a[1], b[1]) })
-	for _, key := range keys {
-		r.print(key)
-	}
-}
-
-var logged = regexp.MustCompile(`^\s+\S+\.go:\d+: (.*)`)
-
-// reason returns the last line that a test logged before it skipped.
-func reason(output []string) string {
-	why := "it does not say why"
-	for _, line := range output {
-		if m := logged.FindStringSubmatch(line); m != nil {
-			why = strings.ReplaceAll(m[1], "\t", " ")
-		}
-	}
-	return why
-}
-
-// mostReasons bounds how many reasons a summary names.
-const mostReasons = 20
-
-// summarize returns a line for each reason in the text of a file of skipped
-// tests, those of the most tests first.
-func summarize(text string) string {
-	type why struct {
-		reason string
-		tests  int
-		in     []string
-	}
-	var all []*why
-	total := 0
-	for line := range strings.Lines(text) {
-		f := strings.SplitN(strings.TrimSpace(line), "\t", 3)
-		if len(f) != 3 {
-			continue
-		}
-		total++
-		i := slices.IndexFunc(all, func(w *why) bool { return w.reason == f[2] })
-		if i < 0 {
-			i, all = len(all), append(all, &why{reason: f[2]})
-		}
-		all[i].tests++
-		if name := strings.TrimPrefix(f[0], "github.com/tracepredict/tracepredict/"); !slices.Contains(all[i].in, name) {
-			all[i].in = append(all[i].in, name)
-		}
-	}
-	if total == 0 {
-		return "No test was skipped.\n"
-	}
-	slices.SortStableFunc(all, func(a, b *why) int { return b.tests - a.tests })
-	var b strings.Builder
-	fmt.Fprintf(&b, "Skipped, counting subtests: %d\n", total)
-	for i, w := range all {
-		if i == mostReasons {
-			fmt.Fprintf(&b, "      and for %d other reasons\n", len(all)-i)
-			break
-		}
-		fmt.Fprintf(&b, "%4d  %s (%s)\n", w.tests, w.reason, strings.Join(w.in, ", "))
-	}
-	return b.String()
+	return 0, err
 }

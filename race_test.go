@@ -1,0 +1,70 @@
+package tracepredict_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// scripts/race has each package, or its tests, in which a goroutine is started, each
+// with a reason, and none that is not there.
+func TestPackagesWithGoroutinesRunWithRace(t *testing.T) {
+	text, err := os.ReadFile("scripts/race")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		name, why, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if name == "" || name == "#" {
+			continue
+		}
+		if why == "" {
+			t.Errorf("scripts/race gives no reason for %s", name)
+		}
+		listed[name] = true
+	}
+	for _, p := range listPackages(t) {
+		name := local(p.ImportPath)
+		if !listed[name] && name != "cmd/tracepredict/e2e" && startsGoroutines(t, name) {
+			t.Errorf("%s starts goroutines, and scripts/race lacks it", name)
+		}
+		delete(listed, name)
+	}
+	for name := range listed {
+		t.Errorf("scripts/race names %s, and there is no such package", name)
+	}
+}
+
+// startsGoroutines reports whether a go file of the folder has a go statement, or calls
+// WaitGroup.Go.
+func startsGoroutines(t *testing.T, folder string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(files, func(file string) bool {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt:
+				found = true
+			case *ast.CallExpr:
+				s, ok := n.Fun.(*ast.SelectorExpr)
+				found = found || ok && s.Sel.Name == "Go"
+			}
+			return !found
+		})
+		return found
+	})
+}
