@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -18,6 +17,7 @@ import (
 // observed accesses are equal to these, or that the plan reports that it is not
 // complete.
 func TestAccessCorpus(t *testing.T) {
+	t.Parallel()
 	if runtime.GOARCH != "amd64" {
 		t.Skip("arrays and the stack are followed on x86-64")
 	}
@@ -65,7 +65,7 @@ func sharedDebug(t *testing.T, one, two string) {
 	t.Helper()
 	testtool.Need(t, "dwz")
 	shared := filepath.Join(t.TempDir(), "shared.debug")
-	if out, err := exec.Command("dwz", "-q", "-M", shared, "-m", shared, one, two).CombinedOutput(); err != nil {
+	if out, err := command(t, "dwz", "-q", "-M", shared, "-m", shared, one, two).CombinedOutput(); err != nil {
 		t.Fatalf("dwz: %v\n%s", err, out)
 	}
 	if _, err := os.Stat(shared); err != nil {
@@ -80,7 +80,7 @@ func corpus(t *testing.T, compiler, source string, flags []string) string {
 	testtool.Need(t, compiler)
 	out := filepath.Join(t.TempDir(), "accesses")
 	args := append([]string{"-g", "-o", out, filepath.Join("testdata", source)}, flags...)
-	if text, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
+	if text, err := command(t, compiler, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", compiler, err, text)
 	}
 	return out
@@ -100,7 +100,7 @@ func stripped(t *testing.T, program string) string {
 	}
 	for _, args := range [][]string{{"objcopy", "--only-keep-debug", bare, debug}, {"strip", bare}, {"objcopy", "--add-gnu-debuglink=" + debug, bare}} {
 		testtool.Need(t, args[0])
-		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+		if out, err := command(t, args[0], args[1:]...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
 	}
@@ -168,6 +168,7 @@ func (r *run) observedCounts() map[string]counts {
 // unions, are observed one by one without being named, or that the plan reports that
 // not all are.
 func TestAtomicElements(t *testing.T) {
+	t.Parallel()
 	if runtime.GOARCH != "amd64" {
 		t.Skip("arrays and the stack are followed on x86-64")
 	}

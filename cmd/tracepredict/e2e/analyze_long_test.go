@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"strconv"
 	"syscall"
 	"testing"
@@ -22,6 +21,7 @@ const longTrace = "TRACEPREDICT_LONG_TRACE"
 // TestAnalyzeLongTrace checks that the analysis of a trace many times as long needs no
 // more memory. The trace comes through a pipe, so that it needs no disk space.
 func TestAnalyzeLongTrace(t *testing.T) {
+	t.Parallel()
 	const short = 1_000_000
 	long := 8 * short
 	if s := os.Getenv(longTrace); s != "" {
@@ -43,7 +43,7 @@ func TestAnalyzeLongTrace(t *testing.T) {
 // KB.
 func analyzeBusy(t *testing.T, events int) int64 {
 	t.Helper()
-	cmd := exec.Command(toolPath(t), "analyze", "--format", "json", "-")
+	cmd := command(t, toolPath(t), "analyze", "--format", "json", "-")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	in, err := cmd.StdinPipe()

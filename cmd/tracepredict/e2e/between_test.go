@@ -12,6 +12,7 @@ import (
 // first one depends on memory that other threads write: not in the ticket shop, but in a shop that
 // looks at the stock before it locks the ledger.
 func TestCodeBetweenAcquisitions(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		compiler, source, flags string // flags: one word more for each test
 		ok                      bool
@@ -50,6 +51,7 @@ func TestCodeBetweenAcquisitions(t *testing.T) {
 // what the other section wrote.
 func TestPathToWatchedAccess(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, c := range []struct{ program, found, code string }{
 		{example(t, "shop"), "predicted deadlock of ledger, stock", ""},
 		{build(t, "gcc", "peeks.c", "-O1", "-g", "-pthread"), "likely deadlock of ledger, stock", "the branch at peeks.c:28 depends on memory read at peeks.c:28"},
@@ -70,6 +72,7 @@ func TestPathToWatchedAccess(t *testing.T) {
 // Where the flag is watched, its value shows that. Its twin, a section that only counts, is predicted.
 func TestSwappedWait(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := build(t, "gcc", "swapped.c", "-O1", "-g", "-pthread")
 	for _, c := range []struct {
 		shared, way string

@@ -10,6 +10,7 @@ import (
 // A copy of the structure reads and writes all of them.
 func TestBitFields(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, c := range []struct {
 		name, members, one, other string
 		race                      bool

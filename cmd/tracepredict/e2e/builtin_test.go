@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -12,11 +11,12 @@ import (
 // the C library of a static program.
 func TestBuiltinSuppressions(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	testtool.Need(t, "gcc")
 	program := filepath.Join(t.TempDir(), "library")
 	// Debug information would describe only the program, and the C library would not be
 	// watched.
-	if out, err := exec.Command("gcc", "-static", "-O1", "-pthread", "-o", program, "testdata/library.c").CombinedOutput(); err != nil {
+	if out, err := command(t, "gcc", "-static", "-O1", "-pthread", "-o", program, "testdata/library.c").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	status, all := reported(t, "exec", "--watch-shared", "--no-default-suppressions", "--", program)

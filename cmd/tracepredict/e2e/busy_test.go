@@ -13,6 +13,7 @@ import (
 // observed to the end.
 func TestBusyAtomics(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		hits     int
@@ -49,6 +50,7 @@ func TestBusyAtomics(t *testing.T) {
 // one of them changes, and not as often as it reads them.
 func TestPolledFlags(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	_, r := reported(t, "exec", "--watch-shared=all", "--", processFixture(t, "flags.c", "-g"))
 	if r.Run.Events < 30 || r.Run.Events > 500 {
 		t.Errorf("%d events, want 30 to 500", r.Run.Events)
@@ -61,6 +63,7 @@ func TestPolledFlags(t *testing.T) {
 // Its twin polls less, and is silent.
 func TestPolledAtomic(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		polls  int

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -39,7 +40,9 @@ type expectedFinding struct {
 
 var buildExamples = sync.OnceValues(func() (string, error) {
 	out := filepath.Join(fixtureDir, "examples")
-	text, err := exec.Command("make", "-C", "../../../examples", "OUT="+out).CombinedOutput()
+	ctx, cancel := context.WithTimeout(context.Background(), compileLimit)
+	defer cancel()
+	text, err := exec.CommandContext(ctx, "make", "-C", "../../../examples", "OUT="+out).CombinedOutput()
 	if err != nil {
 		return "", &exec.Error{Name: string(text), Err: err}
 	}
@@ -128,6 +131,7 @@ func fingerprints(r jsonReport) []string {
 // other addresses, and with the probes at their original addresses.
 func TestExamples(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	files, err := filepath.Glob("../../../examples/*/expected.json")
 	if err != nil || len(files) < 10 {
 		t.Fatalf("found %d expectations: %v", len(files), err)
@@ -211,6 +215,7 @@ func observeExample(t *testing.T, name, sites string, want expectation) jsonRepo
 // shown or not.
 func TestConfidence(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	trace := filepath.Join(t.TempDir(), "trace")
 	c := startTool(t, childOptions{}, "exec", "--record", trace, "--watch", "order", "--", build(t, "gcc", "untyped_flag.c", "-O1", "-g", "-pthread"))
 	c.want(66)
@@ -251,6 +256,7 @@ func TestConfidence(t *testing.T) {
 // TestExamplesText checks that the text report has source locations and is complete.
 func TestExamplesText(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	c := startTool(t, childOptions{}, "exec", "--watch", "tickets", "--", example(t, "shop"))
 	c.want(66)
 	text := c.err.String()

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 // none.
 func TestMembersWhereverTheirTypesAre(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, c := range []struct {
 		name, watch string
 		flags       string
@@ -51,7 +51,7 @@ func fieldsProgram(t *testing.T, flags []string, then [][]string) string {
 	}, then...)
 	for _, words := range commands {
 		testtool.Need(t, words[0])
-		cmd := exec.Command(words[0], words[1:]...)
+		cmd := command(t, words[0], words[1:]...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", strings.Join(words, " "), err, out)

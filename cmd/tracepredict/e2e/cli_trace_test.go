@@ -16,6 +16,7 @@ import (
 // run, byte for byte.
 func TestTraceReplaysAsLive(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, name := range []string{"shop", "fields", "bank", "condvar", "rwlock_race", "semaphore", "gate", "handoff20", "cpp_clean", "trylock", "jobs", "valve"} {
 		t.Run(name, func(t *testing.T) {
 			want := readExpectation(t, "../../../examples/"+name+"/expected.json")
@@ -56,6 +57,7 @@ func wantSameFile(t *testing.T, a, b string) {
 // replays too.
 func TestTraceOfAttach(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	server, pid := startServer(t)
 	dir := t.TempDir()
 	live, file, again := filepath.Join(dir, "live.json"), filepath.Join(dir, "run.trace"), filepath.Join(dir, "again.json")
@@ -73,6 +75,7 @@ func TestTraceOfAttach(t *testing.T) {
 // and the program's own standard output to standard error.
 func TestTraceThroughAPipe(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -97,6 +100,7 @@ func TestTraceThroughAPipe(t *testing.T) {
 // program nor the report, and that the tool reports it.
 func TestTracePipeClosed(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -114,6 +118,7 @@ func TestTracePipeClosed(t *testing.T) {
 // written any more.
 func TestTraceDiskFull(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skip(err)
@@ -131,6 +136,7 @@ func TestTraceDiskFull(t *testing.T) {
 // all findings are potential.
 func TestTraceOfAKilledTool(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	server, pid := startServer(t)
 	file := filepath.Join(t.TempDir(), "run.trace")
 	tool := startTool(t, childOptions{}, "attach", "--record", file, "-p", fmt.Sprint(pid))
@@ -157,6 +163,7 @@ func TestTraceOfAKilledTool(t *testing.T) {
 // damage.
 func TestTraceDamaged(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "run.trace")
 	startTool(t, childOptions{}, "exec", "--record", file, "--", example(t, "shop")).wait()
 	raw, err := os.ReadFile(file)
@@ -175,6 +182,7 @@ func TestTraceDamaged(t *testing.T) {
 // complete, when the reader of the tool's messages has closed its pipe, as head does.
 func TestReportReaderGone(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "run.trace")
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -31,6 +31,7 @@ var valuesWritten = map[string][2]string{
 // source does, those of members and bit fields too.
 func TestValuesAsInTheSource(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, flags := range []string{"-O0", "-O2"} {
 		t.Run(flags, func(t *testing.T) {
 			program := build(t, "gcc", "values.c", flags, "-pthread")

@@ -24,6 +24,7 @@ var knownMisses = map[string]string{
 // with other tools. The opening comment of each program lists what to report.
 func TestCompared(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	files, err := filepath.Glob("../../../scripts/compare/programs/*.c*")
 	if err != nil || len(files) < 10 {
 		t.Fatalf("found %d programs: %v", len(files), err)

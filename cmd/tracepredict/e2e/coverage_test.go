@@ -14,6 +14,7 @@ var coverageLines = regexp.MustCompile(`(?m)^ +(not )?looked for: .*\n|^ +nothin
 // that the report of the recorded run says the same.
 func TestCoverage(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := build(t, "gcc", "guarded.c", "-O1", "-pthread")
 	for _, c := range []struct {
 		name  string
@@ -56,6 +57,7 @@ func TestCoverage(t *testing.T) {
 // of a watched variable that nothing accessed.
 func TestCoverageOfLittle(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	c := startTool(t, childOptions{}, "exec", "--", "/bin/true")
 	c.want(0)
 	if text := c.err.String(); !strings.Contains(text, "nothing could be predicted, since ") {

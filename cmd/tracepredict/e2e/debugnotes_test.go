@@ -10,6 +10,7 @@ import (
 // there is no note for a program that has both.
 func TestDebugNotes(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		flags []string

@@ -15,6 +15,7 @@ import (
 // makes, each on the object that contains it, however the compiler has changed the
 // pointer.
 func TestField(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ compiler, source, watch, flags string }{
 		{"gcc", "field.c", "state of struct conn", "-O0"},
 		{"gcc", "field.c", "state of struct conn", "-O2"},
@@ -39,6 +40,7 @@ func TestField(t *testing.T) {
 // TestFieldBits checks that a bit field is observed with its own value, whatever
 // storage unit the compiler reads and writes for it.
 func TestFieldBits(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ compiler, flags string }{
 		{"gcc", "-O2"}, {"clang-19", "-O0 -gdwarf-3"},
 	} {
@@ -77,6 +79,7 @@ func (r *run) lastWritten(name string) (values []string) {
 // TestFieldCPP is TestField for C++: methods, template instances, base classes, smart
 // pointers, references that a lambda captures. A delete ends the lifetime of an object.
 func TestFieldCPP(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ compiler, watch, flags string }{
 		{"g++", "state of ns::Queue<int>", "-O0"},
 		{"g++", "state of ns::Queue<int>", "-O2"},
@@ -102,6 +105,7 @@ func TestFieldCPP(t *testing.T) {
 // derived class, that accesses through a pointer to the base class are reported as
 // missing, and that under the name of the base class they are observed too.
 func TestFieldOfBase(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		flags, watch, without string
 	}{
@@ -133,6 +137,7 @@ func TestFieldOfBase(t *testing.T) {
 // TestFieldLifetimes checks that an object at the address of an earlier one is a new
 // object, however both were allocated.
 func TestFieldLifetimes(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ compiler, flags string }{
 		{"gcc", "-O0"}, {"gcc", "-O2"}, {"gcc", "-O2 -static"}, {"musl-gcc", "-O1"},
 	} {
@@ -147,6 +152,7 @@ func TestFieldLifetimes(t *testing.T) {
 // TestFieldConstructed checks that constructors and destructors begin and end the
 // lifetimes of objects where no memory is allocated.
 func TestFieldConstructed(t *testing.T) {
+	t.Parallel()
 	for _, compiler := range []string{"g++", "clang++-19"} {
 		t.Run(compiler, func(t *testing.T) {
 			r := observe(t, build(t, compiler, "pool.cc", "-O2", "-std=c++17", "-pthread"), options{Watch: []string{"state of Task"}})
@@ -212,6 +218,7 @@ func TestFieldAllocators(t *testing.T) {
 // TestTypesOfOneName checks that a race on a field is found in the second of two types of one name,
 // in which the field has another size and place, and that there is none under a mutex.
 func TestTypesOfOneName(t *testing.T) {
+	t.Parallel()
 	for _, flags := range [][]string{nil, {"-DGUARDED"}} {
 		program := processFixture(t, "twojobs.c", append(flags, "testdata/process/twojobs_other.c")...)
 		_, r := reported(t, "exec", "--watch", "state of struct Job", "--", program)

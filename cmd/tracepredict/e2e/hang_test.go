@@ -45,6 +45,7 @@ var hangKinds = []struct{ kind, found, sentence string }{
 // the run is the same.
 func TestHangWhileObserved(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := hangsFixture(t, "gcc")
 	for _, c := range hangKinds {
 		t.Run(c.kind, func(t *testing.T) { wantHang(t, program, c.kind, c.found, c.sentence) })
@@ -83,6 +84,7 @@ var heapAddress = regexp.MustCompile(` \(0x[0-9a-f]+\)`)
 // program end normally.
 func TestHangOfSomeThreads(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	report := filepath.Join(t.TempDir(), "report.json")
 	tool := startTool(t, childOptions{}, "exec", "--format", "json", "--output", report, "--", hangsFixture(t, "gcc"), "part")
 	poll(t, "word of the hang", func() bool {
@@ -98,6 +100,7 @@ func TestHangOfSomeThreads(t *testing.T) {
 // the one that is ended.
 func TestHangOfAChild(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	tool := startTool(t, childOptions{}, "exec", "--follow", "--on-hang=kill", "--output", os.DevNull, "--", "/bin/sh", "-c", hangsFixture(t, "gcc")+" abba; exit 7")
 	pid := lineNumber(t, tool, "ready ")
 	tool.want(7)
@@ -113,6 +116,7 @@ func TestHangOfAChild(t *testing.T) {
 // hour, are reported and not killed.
 func TestHangThatEndsByItself(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	report := filepath.Join(t.TempDir(), "report.json")
 	tool := startTool(t, childOptions{}, "exec", "--on-hang=kill", "--format", "json", "--output", report, "--", hangsFixture(t, "gcc"), "limit")
 	poll(t, "word of the wait", func() bool { return strings.Contains(tool.err.String(), "until one gives up") })
@@ -125,6 +129,7 @@ func TestHangThatEndsByItself(t *testing.T) {
 // ends it, is withdrawn, live and in the report of the recorded run.
 func TestHangThatGoesOn(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	trace := filepath.Join(t.TempDir(), "run.trace")
 	tool := startTool(t, childOptions{}, "exec", "--confidence", "potential", "--fail-on", "potential", "--record", trace, "--", hangsFixture(t, "gcc"), "woken")
 	tool.want(0)
@@ -144,6 +149,7 @@ func TestHangThatGoesOn(t *testing.T) {
 // TestHangBefore checks that attach reports at once that a process hangs already.
 func TestHangBefore(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := hangsFixture(t, "gcc")
 	for _, c := range hangKinds {
 		switch c.kind {
@@ -174,6 +180,7 @@ func wantHungBefore(t *testing.T, program, kind, sentence string) {
 // no call frame information.
 func TestHangBeforeWithMusl(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := hangsFixture(t, "musl-gcc")
 	for kind, sentence := range map[string]string{
 		"abba":  "T2 waits for 'b' at hangs.c:32, while T3 waits for 'a' at hangs.c:38",
@@ -187,6 +194,7 @@ func TestHangBeforeWithMusl(t *testing.T) {
 
 func TestHangWhileObservedWithMusl(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := hangsFixture(t, "musl-gcc")
 	for _, c := range hangKinds {
 		switch c.kind {
@@ -200,6 +208,7 @@ func TestHangWhileObservedWithMusl(t *testing.T) {
 // no hang, and neither are all threads if a signal handler might wake one.
 func TestIdleIsNoHang(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, kind := range []string{"idle", "handled"} {
 		t.Run(kind, func(t *testing.T) {
 			child := startChild(t, childOptions{}, hangsFixture(t, "gcc"), kind)
@@ -219,6 +228,7 @@ func TestIdleIsNoHang(t *testing.T) {
 // doing, however the program was built, and does not disturb the threads.
 func TestHangCommand(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	static := func() string { return build(t, "gcc", "hang/hangs.c", "-O2", "-pthread", "-static") }
 	stripped := func() string { return build(t, "gcc", "hang/hangs.c", "-O2", "-pthread", "-s") }
 	cpp := func() string { return build(t, "g++", "hang/hangs.cc", "-O1", "-std=c++20", "-pthread") }
@@ -265,6 +275,7 @@ var threadIDs = regexp.MustCompile(`, tids? [0-9 ]+`)
 // hangs in, after it was predicted there too, has one fingerprint.
 func TestHangIsOneFinding(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := example(t, "hang")
 	_, quiet := reported(t, "exec", "--", program)
 	wantHangSummary(t, quiet, "likely deadlock of struct account.mu, struct account.mu")
@@ -324,6 +335,7 @@ func reportedAfter(tb testing.TB, name string) time.Duration {
 // the message says.
 func TestHangCore(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
 	if err != nil || strings.HasPrefix(string(pattern), "|") || strings.HasPrefix(string(pattern), "@") {
 		t.Skipf("core dumps become no files here: core_pattern is %q (%v)", pattern, err)
@@ -390,6 +402,7 @@ func awaitAsleep(t *testing.T, pid int) {
 // TestHangCommandJSON checks that the JSON report has an entry for each thread.
 func TestHangCommandJSON(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	child := startChild(t, childOptions{}, hangsFixture(t, "gcc"), "abba")
 	pid := lineNumber(t, child, "ready ")
 	awaitAsleep(t, pid)

@@ -60,6 +60,10 @@ func runTests(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	if err := selectCore(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	return m.Run()
 }
 
@@ -117,9 +121,15 @@ func hash(s string) uint64 {
 	return h
 }
 
+// compileLimit is how long a compiler may take: several tests may wait for its result,
+// so that it is bound by no one's.
+const compileLimit = 2 * time.Minute
+
 func compile(compiler, source, out string, flags []string) error {
 	args := append([]string{"-g", "-Wall", "-Wno-unused-function", "-o", out, source}, flags...)
-	text, err := exec.Command(compiler, args...).CombinedOutput()
+	ctx, cancel := context.WithTimeout(context.Background(), compileLimit)
+	defer cancel()
+	text, err := exec.CommandContext(ctx, compiler, args...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s %s: %w\n%s", compiler, strings.Join(args, " "), err, text)
 	}
@@ -176,12 +186,17 @@ func observe(t testing.TB, program string, opts options) *run {
 	if ctx == nil {
 		ctx = context.Background()
 	}
-	output := captureOutput(t)
+	stdout, output := captured(t)
 	var err error
-	r.Result, err = loader.Start(ctx,
-		loader.Program{Path: program, Args: append([]string{program}, opts.Args...)},
-		loader.Options{Plan: plan, Handler: recordTap{r.Observer, r, opts.Tap}},
-		func(s *loader.Session) { r.Session = s; r.Link.Begin(s) })
+	b, ended := boundOf(t), make(chan struct{})
+	go func() {
+		defer close(ended)
+		r.Result, err = loader.Start(ctx,
+			loader.Program{Path: program, Args: append([]string{program}, opts.Args...), Stdout: stdout},
+			loader.Options{Plan: plan, Handler: recordTap{r.Observer, r, opts.Tap}},
+			func(s *loader.Session) { b.owns(s.PID()); r.Session = s; r.Link.Begin(s) })
+	}()
+	await(t, "the end of "+program, ended, b.kill)
 	r.Output = output()
 	r.Observer.Finish()
 	r.Events = sink.events
@@ -234,19 +249,15 @@ func tables(t testing.TB, paths []string) synctab.Table {
 	return table
 }
 
-// captureOutput redirects the standard output of the programs that are started from now
-// on to a file. The returned function ends that and returns their output. The loader
-// passes the tool's own standard output on to programs, so that is what it replaces.
-func captureOutput(t testing.TB) func() string {
+// captured returns a file for a program's standard output, and a function that returns,
+// at the end, what the program wrote.
+func captured(t testing.TB) (f *os.File, output func() string) {
 	t.Helper()
 	f, err := os.CreateTemp(t.TempDir(), "stdout")
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := os.Stdout
-	os.Stdout = f
-	return func() string {
-		os.Stdout = own
+	return f, func() string {
 		defer f.Close()
 		text, err := os.ReadFile(f.Name())
 		if err != nil {
@@ -492,19 +503,6 @@ func eachSites(t *testing.T, f func(t *testing.T, opts options)) {
 			name = "entry"
 		}
 		t.Run(name, func(t *testing.T) { f(t, options{EntrySites: entry}) })
-	}
-}
-
-// poll waits for something that another process does: it calls cond until that returns
-// true. The test fails after a minute.
-func poll(t testing.TB, what string, cond func() bool) {
-	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(time.Minute); !cond(); <-tick.C {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain for %s", what)
-		}
 	}
 }
 

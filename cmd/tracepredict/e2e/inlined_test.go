@@ -16,6 +16,7 @@ var addressNotes = regexp.MustCompile(` \(0x[0-9a-f]+\)`)
 // more than likely, and none where that is seen. The report of the trace is the same.
 func TestRustMutexes(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := corpus(t, "rustc", "process/mutexes.rs", []string{"-O"})
 	const deadlock = " deadlock of std::sync::Mutex, std::sync::Mutex"
 	for _, c := range []struct{ mode, shared, want string }{

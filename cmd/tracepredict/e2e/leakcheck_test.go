@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,11 +11,12 @@ import (
 // where a program has it, and that it works under attach's rules: without the note it succeeds.
 func TestLeakCheck(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "none.c"), []byte("int main(void) { return 0; }\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := exec.Command("gcc", "-fsanitize=address", "-o", filepath.Join(dir, "none"), filepath.Join(dir, "none.c")).Run(); err != nil {
+	if err := command(t, "gcc", "-fsanitize=address", "-o", filepath.Join(dir, "none"), filepath.Join(dir, "none.c")).Run(); err != nil {
 		t.Skipf("gcc has no AddressSanitizer: %v", err)
 	}
 	program := build(t, "gcc", "process/racer.c", "-O2", "-pthread", "-fsanitize=address")

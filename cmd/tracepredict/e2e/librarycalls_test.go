@@ -14,6 +14,7 @@ import (
 // been accessed. The trace gives the same report.
 func TestLibraryCalls(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := build(t, "gcc", "librarycalls.c", "-O2", "-g", "-pthread")
 	for way, by := range map[string]string{
 		"copied": "memcpy", "source": "memcpy", "cleared": "memset", "moved": "memmove", "first": "strcpy", "printed": "snprintf",
@@ -47,6 +48,7 @@ func TestLibraryCalls(t *testing.T) {
 // TestLibraryCallsBuilt checks that calls of library functions are seen however the program is linked.
 func TestLibraryCallsBuilt(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, flags := range [][]string{{"-fno-plt"}, {"-static"}, {"-no-pie"}, {"-D_FORTIFY_SOURCE=2"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			program := build(t, "gcc", "librarycalls.c", append([]string{"-O2", "-g", "-pthread"}, flags...)...)
@@ -64,6 +66,7 @@ func TestLibraryCallsBuilt(t *testing.T) {
 // the same variables, whoever comes first, and that what is beside them is not. The trace gives the same report.
 func TestNamedBehindPointers(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := build(t, "gcc", "named_behind.c", "-O1", "-g", "-pthread")
 	for way, want := range map[string]string{
 		"cleared": "counts.second", "filled": "counts.second", "element": "slots[3]", "byte": "counts+0x9",

@@ -85,6 +85,7 @@ func checkLives(t *testing.T, r *run) {
 // that a deadlock is then likely, and predicted otherwise. The trace says the same.
 func TestLivesStop(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := build(t, "gcc", "lives_storm.c", "-O1", "-pthread")
 	for _, c := range []struct {
 		args       []string
@@ -119,6 +120,7 @@ func TestLivesStop(t *testing.T) {
 // loaded at one time is predicted.
 func TestUnloaded(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := build(t, "gcc", "unloaded.c", "-O1", "-pthread", "-ldl")
 	forth := build(t, "gcc", "unloaded_plugin.c", "-O1", "-g", "-shared", "-fPIC", "-DOUTER=first", "-DINNER=second")
 	back := build(t, "gcc", "unloaded_plugin.c", "-O1", "-g", "-shared", "-fPIC", "-DOUTER=second", "-DINNER=first")

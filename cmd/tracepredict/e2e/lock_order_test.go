@@ -11,6 +11,7 @@ import (
 
 func TestProgressReportsNewLockOrders(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	server, pid := startServer(t)
 	tool, report := attachTo(t, pid, "--progress")
 	server.ask("twist")
@@ -33,6 +34,7 @@ func TestProgressReportsNewLockOrders(t *testing.T) {
 
 func TestAttachUntilItSettles(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	server, pid := startServer(t)
 	tool, report := attachTo(t, pid, "--settle", "10ms")
 	tool.want(0)
@@ -61,6 +63,7 @@ func pruned(t *testing.T, name string, flags ...string) (text string, r jsonRepo
 
 func TestExplainPruned(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for name, want := range map[string][3]string{ // the reason, and parts of the text
 		"gate":       {"gate-lock", "two of them hold 'gate'", "'a' at gate.c:"},
 		"selfinvert": {"one-thread", "there are not enough threads", "selfinvert.c:"},
@@ -88,6 +91,7 @@ func TestExplainPruned(t *testing.T) {
 // named; and that the value of a counter, which goes only back into the counter, adds none.
 func TestExplainValue(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	status, r := reported(t, "exec", "--explain-pruned", "--watch", "set", "--", build(t, "gcc", "swapped.c", "-O1", "-g", "-pthread"))
 	var whys []string
 	for _, p := range r.Pruned {
@@ -106,6 +110,7 @@ func TestExplainValue(t *testing.T) {
 // TestBoundsOfLockOrder checks that the report says when a bound is reached.
 func TestBoundsOfLockOrder(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for flag, want := range map[string]string{
 		"--cycle-budget": "the search for deadlocks ended at its budget",
 		"--max-patterns": "there was no room",
@@ -124,6 +129,7 @@ func TestBoundsOfLockOrder(t *testing.T) {
 // sections are reordered.
 func TestBoundOfReversals(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	_, r := pruned(t, "errand", "--reversals", "1")
 	if notes := strings.Join(r.Run.Notes, "\n"); !strings.Contains(notes, "a larger --reversals may settle them") || len(r.Findings) != 1 || r.Findings[0].Confidence != "potential" {
 		t.Errorf("notes %q, findings %+v", notes, r.Findings)
@@ -135,6 +141,7 @@ func TestBoundOfReversals(t *testing.T) {
 // other.
 func TestReadersBehindAWriter(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	readers := build(t, "gcc", "lock_order/readers.c", "-O2", "-fno-omit-frame-pointer", "-pthread")
 	again := build(t, "gcc", "lock_order/read_again.c", "-O2", "-fno-omit-frame-pointer", "-pthread")
 	for name, tc := range map[string]struct {
@@ -192,6 +199,7 @@ func wantQueue(t *testing.T, how string, status int, r jsonReport, queues bool, 
 // not.
 func TestRAX(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	c := startTool(t, childOptions{}, "exec", "--watch", "count of struct event", "--", example(t, "rax"))
 	c.want(66)
 	whole := strings.Join(strings.Fields(c.err.String()), " ")
@@ -211,6 +219,7 @@ func TestRAX(t *testing.T) {
 // threads and keeps their stacks add no order, and that a program that contains its C library
 // has the findings of one that does not.
 func TestDeadlockOfStaticPrograms(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, compiler, flags, want string }{
 		{"glibc", "gcc", "", "likely deadlock of a, b"},
 		{"glibc, static", "gcc", "-static", "likely deadlock of a, b"},

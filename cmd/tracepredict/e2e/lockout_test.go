@@ -12,6 +12,7 @@ import (
 // broadcast.
 func TestLockout(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := build(t, "gcc", "lockout.c", "-O1", "-g", "-pthread")
 	for _, c := range []struct{ name, argument, found, sentence string }{
 		{"join", "join", "likely deadlock of config", "T1 holds 'config' and waits for T2 to end"},

@@ -81,6 +81,7 @@ func (r *run) readNumbers(t testing.TB, word string, numbers ...*int64) {
 // other, or have many parameters, and of objects that are created and freed at the same
 // addresses.
 func TestMethodsC(t *testing.T) {
+	t.Parallel()
 	for _, flags := range [][]string{{"-O0"}, {"-O2"}, {"-O2", "-fcf-protection"}, {"-O2", "-static"}} {
 		t.Run(fmt.Sprint(flags), func(t *testing.T) {
 			program := build(t, "gcc", "methods.c", append(flags, "-pthread")...)
@@ -116,6 +117,7 @@ func TestMethodsC(t *testing.T) {
 // TestMethodsCPP is TestMethodsC for the methods of C++. An exception that leaves a
 // function is no return.
 func TestMethodsCPP(t *testing.T) {
+	t.Parallel()
 	for _, flags := range [][]string{{"-O0"}, {"-O2"}, {"-O2", "-gdwarf-4", "-no-pie"}} {
 		t.Run(fmt.Sprint(flags), func(t *testing.T) {
 			program := build(t, "g++", "methods.cc", append(flags, "-std=c++17")...)
@@ -181,6 +183,7 @@ func (r *run) expectInstances(t *testing.T, pattern string, want int) {
 // TestMethodsPlugin checks that a pattern can match a function of a library that the
 // program loads itself.
 func TestMethodsPlugin(t *testing.T) {
+	t.Parallel()
 	plugin := build(t, "gcc", "methods_plugin.c", "-shared", "-fPIC")
 	program := build(t, "gcc", "methods_dlopen.c")
 	r := observe(t, program, options{Args: []string{plugin}, On: []string{"call plug_step(n)"}})
@@ -197,6 +200,7 @@ func TestMethodsPlugin(t *testing.T) {
 // function are the argument registers, and only functions that other files can use have
 // names.
 func TestMethodsStripped(t *testing.T) {
+	t.Parallel()
 	program := build(t, "gcc", "methods.c", "-O2", "-pthread", "-rdynamic", "-s")
 	r := observe(t, program, options{On: []string{"call queue_put(q, v)", "return queue_new", "call sum(n)", "return even"}})
 	r.expectExit(t, 0)
@@ -223,6 +227,7 @@ func TestMethodsStripped(t *testing.T) {
 // the compiler removed some, that a note names what is not recorded, and that all
 // versions of a function that is selected at load time are observed.
 func TestMethodsChanged(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ compiler, flags string }{{"gcc", "-O0"}, {"gcc", "-O2"}, {"clang-19", "-O2"}, {"clang-19", "-O2 -gdwarf-4"}} {
 		t.Run(c.compiler+strings.ReplaceAll(c.flags, " ", ""), func(t *testing.T) {
 			program := build(t, c.compiler, "methods_changed.c", strings.Fields(c.flags)...)
@@ -255,6 +260,7 @@ func TestMethodsChanged(t *testing.T) {
 // before the next call of the same function and after all that it did, or that a note
 // says that not all are.
 func TestMethodsInlined(t *testing.T) {
+	t.Parallel()
 	names := []string{"plain", "early", "loops", "dies", "tail"}
 	for _, c := range []struct{ compiler, flags string }{{"gcc", "-O0"}, {"gcc", "-O1"}, {"gcc", "-O2"}, {"clang-19", "-O2"}} {
 		t.Run(c.compiler+c.flags, func(t *testing.T) {

@@ -68,6 +68,7 @@ func namedLines(f jsonFinding) (lines []int) {
 // lines, also in the trace.
 func TestMisuse(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	dir := t.TempDir()
 	live, file, again := filepath.Join(dir, "live.json"), filepath.Join(dir, "run.trace"), filepath.Join(dir, "again.json")
 	args := []string{"exec", "--watch-shared=off", "--format", "json", "--output", live, "--record", file, "--", misuseProgram(t), uncertainCase[0]}
@@ -109,6 +110,7 @@ func TestMisuse(t *testing.T) {
 // the accesses of its cleanup handler are watched. Its twin releases the mutex.
 func TestCancelledHolder(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, c := range []struct {
 		args  []string
 		rules []string
@@ -127,6 +129,7 @@ func TestCancelledHolder(t *testing.T) {
 // TestNoMisuse checks that no finding is reported for correct use.
 func TestNoMisuse(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	args := []string{"exec", "--watch-shared=off", "--", misuseProgram(t), "fine"}
 	for _, c := range misuseCases {
 		args = append(args, c[0])
@@ -140,6 +143,7 @@ func TestNoMisuse(t *testing.T) {
 // used it.
 func TestReturnHolding(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	status, r := reported(t, "exec", "--", misuseProgram(t), "return_holding")
 	if status != 66 || len(r.Findings) != 1 {
 		t.Fatalf("status %d, findings %+v", status, r.Findings)
@@ -156,6 +160,7 @@ func TestReturnHolding(t *testing.T) {
 // TestMisuseText checks the sentences of findings.
 func TestMisuseText(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := misuseProgram(t)
 	c := startTool(t, childOptions{}, "exec", "--", program, "unlock_by_other")
 	c.want(66)

@@ -30,6 +30,7 @@ func lockNames(r jsonReport) []string {
 // variables and types, live and in the trace, however the program was compiled.
 func TestLocksAreCalledAsInTheSource(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, tt := range []struct {
 		compiler, source string
 		want             []string
@@ -63,6 +64,7 @@ func TestLocksAreCalledAsInTheSource(t *testing.T) {
 // acquired the same locks, live and in a trace, and only on request.
 func TestLockClasses(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	trace := filepath.Join(t.TempDir(), "trace")
 	program := example(t, "classes")
 	_, without := reported(t, "exec", "--watch-shared=off", "--record", trace, "--", program)
@@ -84,6 +86,7 @@ func TestLockClasses(t *testing.T) {
 // heap is named as a member of the type of the elements.
 func TestLocksInArraysOfTheHeap(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for level, slot := range map[string]string{
 		"-O0": "0x (mutex first seen in both at jobs.c:26)", // the index is added before the offset of the array in the structure
 		"-O1": "struct table.slots[].guard (0x)",

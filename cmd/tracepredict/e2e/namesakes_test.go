@@ -37,6 +37,7 @@ func TestInterposed(t *testing.T) {
 // that lock make no finding, and that wrappers of POSIX threads with the same names make the finding
 // that the same program with the C library's functions makes.
 func TestFindingsOfNamesakes(t *testing.T) {
+	t.Parallel()
 	for _, flags := range [][]string{nil, {"-static"}} {
 		t.Run(strings.Join(flags, " "), func(t *testing.T) {
 			summary := func(flag string) string {
@@ -57,6 +58,7 @@ func TestFindingsOfNamesakes(t *testing.T) {
 // TestSitesOfNamesakes checks that the command sites names the functions that are not the C
 // library's, each reason in one line, and that a table of the user makes one of them a site.
 func TestSitesOfNamesakes(t *testing.T) {
+	t.Parallel()
 	program := processFixture(t, "ordered.c", "-DCOUNTS")
 	out := startTool(t, childOptions{}, "sites", program)
 	out.wait()
@@ -76,6 +78,7 @@ func TestSitesOfNamesakes(t *testing.T) {
 // is not taken for one: the synchronisation in it may order accesses, so that no race of them is
 // certain.
 func TestLibrariesOfLongerNames(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"librte_ring.so.23", "libdlist.so", "ld-tool.so", "libc-client.so.2", "libring.so"} {
 		t.Run(name, func(t *testing.T) {
 			library := filepath.Join(t.TempDir(), name)

@@ -16,6 +16,7 @@ var notices = []string{"handler", "sigwait", "signalfd", "timer", "poll", "selec
 // no race, and that one which it wrote afterwards is, also when the trace is analysed.
 func TestNotices(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := build(t, "gcc", "notices.c", "-O1", "-g", "-pthread")
 	for _, how := range notices {
 		t.Run(how, func(t *testing.T) {
@@ -36,6 +37,7 @@ func TestNotices(t *testing.T) {
 // the wait for that process, and that what it did later is in doubt, since the process is not observed.
 func TestForkedAndWaited(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	_, report := reported(t, "exec", "--order=io", "--watch", "before", "--watch", "after", "--", build(t, "gcc", "notices.c", "-O1", "-g", "-pthread"), "spawned")
 	wantSummary(t, report, "likely race of after")
 	if got := report.Findings[0].Reason; !strings.Contains(got, "a wait for a child process that is not observed") {
@@ -47,6 +49,7 @@ func TestForkedAndWaited(t *testing.T) {
 // a process that is not observed, and that there is none if the post was at another address of it.
 func TestUnseenPost(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := build(t, "gcc", "notices.c", "-O1", "-g", "-pthread")
 	_, report := reported(t, "exec", "--watch", "before", "--", program, "elsewhere")
 	if len(report.Findings) != 1 || report.Findings[0].Confidence != "likely" || !strings.Contains(report.Findings[0].Reason, "a wait for a semaphore, which no recorded post let through") {
@@ -62,6 +65,7 @@ func TestUnseenPost(t *testing.T) {
 // wait returned is recorded, or what it may order is in doubt.
 func TestAttachedInWait(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, how := range []string{"condition", "sigwait", "semop", "twice"} {
 		t.Run(how, func(t *testing.T) {
 			c := startChild(t, childOptions{}, build(t, "gcc", "notices.c", "-O1", "-g", "-pthread"), how, "later")

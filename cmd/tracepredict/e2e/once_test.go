@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 // addresses give the same fingerprints.
 func TestFingerprintsOfOtherBuilds(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	testtool.Need(t, "gcc")
 	text, err := os.ReadFile("../../../examples/shop/shop.c")
 	if err != nil {
@@ -49,7 +49,7 @@ func TestFingerprintsOfOtherBuilds(t *testing.T) {
 			if err := os.WriteFile(file, []byte(c.source), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if out, err := exec.Command("gcc", slices.Concat([]string{"-g", "-fno-omit-frame-pointer", "-pthread", "-o", program, file}, c.flags)...).CombinedOutput(); err != nil {
+			if out, err := command(t, "gcc", slices.Concat([]string{"-g", "-fno-omit-frame-pointer", "-pthread", "-o", program, file}, c.flags)...).CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			status, r := reported(t, "exec", "--watch", "tickets", "--", program)
@@ -72,6 +72,7 @@ func TestFingerprintsOfOtherBuilds(t *testing.T) {
 // report of the same length.
 func TestManyPhilosophers(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	var first jsonFinding
 	for _, n := range []string{"5", "200"} {
 		status, r := reported(t, "exec", "--", example(t, "philosophers"), n)

@@ -23,6 +23,7 @@ func atTheEnd(text string) string {
 // the server runs on, and is in the report too.
 func TestDeadlockIsReportedWhileTheProgramRuns(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	server, pid := startServer(t)
 	tool, report := attachTo(t, pid)
 	server.ask("twist")

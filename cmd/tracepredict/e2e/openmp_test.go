@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,7 +19,7 @@ func needOpenMP(t *testing.T) {
 	if err := os.WriteFile(source, []byte("#include <omp.h>\nint main(void) { return omp_get_level(); }\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("gcc", "-fopenmp", "-o", source+".out", source).CombinedOutput(); err != nil {
+	if out, err := command(t, "gcc", "-fopenmp", "-o", source+".out", source).CombinedOutput(); err != nil {
 		t.Skipf("gcc cannot build with -fopenmp: %v\n%s", err, out)
 	}
 }
@@ -79,6 +78,7 @@ func TestOpenMP(t *testing.T) {
 // contains is not recorded then, so that it may decide what follows.
 func TestOpenMPStatic(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	needOpenMP(t)
 	program := build(t, "gcc", "openmp.c", "-O2", "-g", "-pthread", "-fopenmp")
 	for way, want := range map[string][]string{"critical": openMPWays["critical"], "swapped": {"likely race of sum", "predicted race of sum"}} {
@@ -97,6 +97,7 @@ func TestOpenMPStatic(t *testing.T) {
 // likely, and that the doubt is named.
 func TestOpenMPTasks(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	needOpenMP(t)
 	program := build(t, "gcc", "openmp.c", "-O1", "-g", "-pthread", "-fopenmp")
 	for _, args := range [][]string{{"task"}, {"task", "right"}} {

@@ -17,6 +17,7 @@ var handOvers = []string{"pipe", "vector", "socketpair", "datagram", "packet", "
 // however it was passed, also when the trace is analysed.
 func TestOrderIO(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := build(t, "gcc", "messages.c", "-O2", "-pthread", "-lutil")
 	for _, how := range handOvers {
 		t.Run(how, func(t *testing.T) {
@@ -36,6 +37,7 @@ func TestOrderIO(t *testing.T) {
 // that, with --order none, accesses that only they order are a likely race.
 func TestWithoutOrderIO(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "run.trace")
 	_, with := reported(t, "exec", "--watch", "letter", "--watch", "stamp", "--record", file, "--", example(t, "pipe"))
@@ -64,6 +66,7 @@ func TestWithoutOrderIO(t *testing.T) {
 // race is likely at most, if that process is not observed, and none otherwise.
 func TestAnswerFromOutside(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := build(t, "gcc", "messages.c", "-O2", "-pthread", "-lutil")
 	_, alone := reported(t, "exec", "--watch", "shared", "--", program, "answered")
 	for _, f := range alone.Findings {
@@ -83,6 +86,7 @@ func TestAnswerFromOutside(t *testing.T) {
 // begins, the first of them in a call that was under way.
 func TestOrderIOAttached(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, how := range []string{"pipe", "socketpair", "futex"} {
 		t.Run(how, func(t *testing.T) {
 			c := startChild(t, childOptions{}, build(t, "gcc", "messages.c", "-O2", "-pthread", "-lutil"), how, "later")

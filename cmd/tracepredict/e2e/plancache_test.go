@@ -10,6 +10,7 @@ import (
 // with --no-plan-cache.
 func TestPlanCache(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	dir := filepath.Join(filepath.Dir(build(t, "gcc", "swap.c", "-O2", "-pthread")), t.Name())
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)

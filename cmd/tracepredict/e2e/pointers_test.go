@@ -14,6 +14,7 @@ import (
 // neighbouring bytes are not one variable. The trace gives the same report.
 func TestPointers(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := build(t, "gcc", "pointers.c", "-O1", "-g", "-pthread")
 	for way, races := range map[string]int{"queue": 1, "locked": 0, "stack": 1, "mapping": 1, "halves": 0} {
 		t.Run(way, func(t *testing.T) {
@@ -37,6 +38,7 @@ func TestPointers(t *testing.T) {
 // members are not one variable. The trace gives the same report, which counts the threads.
 func TestByNameAndPointer(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, level := range []string{"-O0", "-O2"} {
 		program := build(t, "gcc", "joined.c", level, "-g", "-pthread")
 		for way, want := range map[string]string{"first": "job.count", "second": "job.count", "both": "job.count", "halves": "job.half", "published": "job.ready"} {
@@ -64,6 +66,7 @@ func TestByNameAndPointer(t *testing.T) {
 // unless something orders them. The trace gives the same report.
 func TestFreed(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := build(t, "gcc", "freed.c", "-O1", "-g", "-pthread")
 	const race = " race of struct job.parts"
 	for way, want := range map[string]string{"late": "predicted" + race, "grown": "predicted" + race, "shared": "likely" + race, "joined": "", "counted": "", "untouched": ""} {
@@ -86,6 +89,7 @@ func TestFreed(t *testing.T) {
 // TestBudgetWithoutSymbols checks that functions without names are told apart.
 func TestBudgetWithoutSymbols(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	_, r := reported(t, "exec", "--watch-shared=all", "--budget", "2x", "--", build(t, "gcc", "budget.c", "-O1", "-s", "-pthread"), "300000")
 	said := r.Run.Pointers.Sampled
 	if len(said) == 0 || len(said) >= r.Run.Pointers.Functions || !strings.Contains(said[0], "+0x") {
@@ -98,6 +102,7 @@ func TestBudgetWithoutSymbols(t *testing.T) {
 // such accesses do not order stays a race.
 func TestBuiltins(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := build(t, "gcc", "builtins.c", "-O1", "-g", "-pthread")
 	for way, want := range map[string]string{
 		"acquire": "likely race of struct mail.sent", "sequential": "", "late": "likely race of struct mail.letter", "divided": "predicted race of struct mail.count",
@@ -119,6 +124,7 @@ func TestBuiltins(t *testing.T) {
 // their probes are at the same instruction.
 func TestProbesTogether(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, c := range []struct{ flag, want string }{{"-DEARLY", ""}, {"-DLATE", "predicted race of struct game.data"}} {
 		t.Run(c.flag, func(t *testing.T) {
 			_, r := reported(t, "exec", "--watch-shared=all", "--", build(t, "gcc", "turns.c", "-O1", "-g", "-pthread", c.flag))

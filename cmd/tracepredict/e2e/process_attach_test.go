@@ -58,6 +58,7 @@ func (c *child) ask(command string) {
 
 func TestAttachUntilInterrupted(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, s := range []unix.Signal{unix.SIGINT, unix.SIGTERM} {
 		t.Run(s.String(), func(t *testing.T) {
 			server, pid := startServer(t)
@@ -79,6 +80,7 @@ func TestAttachUntilInterrupted(t *testing.T) {
 
 func TestAttachUntilTheProgramEnds(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	server, pid := startServer(t)
 	tool, report := attachTo(t, pid)
 	server.ask("twist")
@@ -90,6 +92,7 @@ func TestAttachUntilTheProgramEnds(t *testing.T) {
 
 func TestAttachUntilTheProgramIsKilled(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	server, pid := startServer(t)
 	tool, report := attachTo(t, pid)
 	server.ask("twist")
@@ -101,6 +104,7 @@ func TestAttachUntilTheProgramIsKilled(t *testing.T) {
 
 func TestAttachDuration(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	server, pid := startServer(t)
 	tool, report := attachTo(t, pid, "--duration", "10ms")
 	tool.want(0)
@@ -114,6 +118,7 @@ func TestAttachDuration(t *testing.T) {
 // their thread pointers: their events come before those that follow the joins.
 func TestAttachJoinsEarlierThreads(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	server, pid := startServer(t)
 	tool, report := attachTo(t, pid, "--watch", "visits")
 	server.ask("join")
@@ -133,6 +138,7 @@ func TestAttachJoinsEarlierThreads(t *testing.T) {
 
 func TestAttachWatchesAVariable(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	server, pid := startServer(t)
 	tool, report := attachTo(t, pid, "--watch", "visits")
 	server.ask("visit")
@@ -146,6 +152,7 @@ func TestAttachWatchesAVariable(t *testing.T) {
 // acquired before.
 func TestAttachWhileALockIsHeld(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	server, pid := startServer(t)
 	tool, report := attachTo(t, pid)
 	server.ask("release")
@@ -158,6 +165,7 @@ func TestAttachWhileALockIsHeld(t *testing.T) {
 
 func TestAttachTwiceAtOnce(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	server, pid := startServer(t)
 	first, firstReport := attachTo(t, pid)
 	second, secondReport := attachTo(t, pid)
@@ -177,6 +185,7 @@ func TestAttachTwiceAtOnce(t *testing.T) {
 // TestAttachToAnObservedProgram attaches to a program that runs under exec.
 func TestAttachToAnObservedProgram(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	report := filepath.Join(t.TempDir(), "exec.json")
 	c := startTool(t, childOptions{}, "exec", "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", report, "--", processFixture(t, "server.c"))
 	pid := lineNumber(t, c, "ready ")
@@ -193,6 +202,7 @@ func TestAttachToAnObservedProgram(t *testing.T) {
 // while others run.
 func TestAttachWithoutTheFirstThread(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := startChild(t, childOptions{}, processFixture(t, "leaderless.c"))
 	program.waitLine("leaderless")
 	tool, report := attachTo(t, program.pid())
@@ -206,6 +216,7 @@ func TestAttachWithoutTheFirstThread(t *testing.T) {
 // has ended.
 func TestAttachLibraryLoadedLater(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	library := processFixture(t, "twistlib.c", "-shared", "-fPIC")
 	program := startChild(t, childOptions{}, processFixture(t, "leaderless.c"), library)
 	program.waitLine("leaderless")
@@ -223,6 +234,7 @@ func TestAttachLibraryLoadedLater(t *testing.T) {
 // stopped.
 func TestAttachToAStoppedProgram(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	server, pid := startServer(t)
 	server.signal(unix.SIGSTOP)
 	poll(t, "the stop", func() bool { return stopped(pid) })
@@ -242,6 +254,7 @@ func TestAttachToAStoppedProgram(t *testing.T) {
 // run, even if the files were removed or replaced since.
 func TestAttachToReplacedFiles(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, replaced := range []bool{false, true} {
 		t.Run(fmt.Sprintf("replaced %v", replaced), func(t *testing.T) { attachToReplaced(t, replaced) })
 	}
@@ -306,6 +319,7 @@ func needUnshare(t testing.TB, flags ...string) {
 
 func TestToolInAPIDNamespace(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	needUnshare(t, "--pid", "--fork", "--mount-proc")
 	report := filepath.Join(t.TempDir(), "report.json")
 	c := startChild(t, childOptions{}, "unshare", "--pid", "--fork", "--mount-proc", toolPath(t),
@@ -329,6 +343,7 @@ func TestToolInAPIDNamespace(t *testing.T) {
 // report are those that the tool sees.
 func TestAttachIntoNamespaces(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	needUnshare(t, "--pid", "--fork", "--mount-proc")
 	server := startChild(t, childOptions{}, "unshare", "--mount", "--pid", "--fork", processFixture(t, "server.c"))
 	if inner := lineNumber(t, server, "ready "); inner != 1 {
@@ -356,6 +371,7 @@ func TestAttachIntoNamespaces(t *testing.T) {
 // named, in the program's own root directory, as in a container.
 func TestAttachIntoAnotherRoot(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	needUnshare(t, "--pid", "--fork", "--mount-proc")
 	server := startChild(t, childOptions{}, "unshare", "--mount", "--pid", "--fork", "sh", "-c",
 		`mount -t tmpfs none /mnt && cp "$0" /mnt/server && cp "$1" /mnt/libtwist.so && LD_PRELOAD=/mnt/libtwist.so exec /mnt/server`,

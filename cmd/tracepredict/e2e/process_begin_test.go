@@ -18,6 +18,7 @@ const notBegun = "nothing was observed: the observation had not begun: "
 // reported to have no findings. LD_TRACE_LOADED_OBJECTS makes the dynamic loader end with status 0.
 func TestEndedBeforeItsLibraries(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, c := range []struct {
 		env    string
 		status int
@@ -35,6 +36,7 @@ func TestEndedBeforeItsLibraries(t *testing.T) {
 // in is an error.
 func TestAttachInterruptedWhilePlanning(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	_, pid := startServer(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -15,6 +15,7 @@ import (
 // attaches later must detach first: docs/how-it-works.md.)
 func TestAttachBesideADebugger(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	testtool.Need(t, "gdb")
 	server, pid := startServer(t)
 	gdb := startChild(t, childOptions{}, "gdb", "-nx", "-q", "-iex", "set debuginfod enabled off",

@@ -18,6 +18,7 @@ const twistFound = "predicted deadlock of left_lock, right_lock"
 
 func TestExecPassesStreamsArgumentsAndEnvironment(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program, dir := processFixture(t, "echo.c"), t.TempDir()
 	report := filepath.Join(dir, "report.txt")
 	c := startTool(t, childOptions{Dir: dir, Env: []string{"E2E_MARK=here"}, Stdin: strings.NewReader("some\ninput\n")},
@@ -38,6 +39,7 @@ func TestExecPassesStreamsArgumentsAndEnvironment(t *testing.T) {
 
 func TestExecFindsTheProgramAsAShellDoes(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := processFixture(t, "echo.c")
 	path := "PATH=" + filepath.Dir(program) + ":" + os.Getenv("PATH")
 	c := startTool(t, childOptions{Env: []string{path}, Stdin: strings.NewReader("")}, "exec", "--", filepath.Base(program))
@@ -54,6 +56,7 @@ func TestExecFindsTheProgramAsAShellDoes(t *testing.T) {
 
 func TestExecWithStandardInputClosed(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	c := startChild(t, childOptions{}, "/bin/sh", "-c", `exec "$0" exec -- "$1" <&-`, toolPath(t), processFixture(t, "echo.c"))
 	c.want(0)
 	if !c.out.has("mark none") {
@@ -65,6 +68,7 @@ func TestExecWithStandardInputClosed(t *testing.T) {
 // descriptors, signals and limits that it has without tracepredict.
 func TestExecLeavesTheProgramsSurroundingsAlone(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	launch, program := processFixture(t, "launch.c"), processFixture(t, "descriptors.c")
 	plain := startChild(t, childOptions{}, launch, program)
 	plain.want(0)
@@ -81,6 +85,7 @@ func TestExecLeavesTheProgramsSurroundingsAlone(t *testing.T) {
 
 func TestExecStatus(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	echo, die, racer := processFixture(t, "echo.c"), processFixture(t, "die.c"), processFixture(t, "racer.c")
 	for _, tt := range []struct {
 		name string
@@ -107,6 +112,7 @@ func TestExecStatus(t *testing.T) {
 
 func TestExecStatusWithFindings(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := processFixture(t, "execs.c")
 	startTool(t, childOptions{}, "exec", "--findings-exit", "3", "--", program, "twist").want(3)
 	startTool(t, childOptions{}, "exec", "--findings-exit", "0", "--", program, "twist").want(0)
@@ -114,6 +120,7 @@ func TestExecStatusWithFindings(t *testing.T) {
 
 func TestExecPassesATermination(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, s := range []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGINT} {
 		t.Run(s.String(), func(t *testing.T) {
 			c := startTool(t, childOptions{Group: true}, "exec", "--", processFixture(t, "signals.c"))
@@ -137,9 +144,10 @@ func TestExecPassesATermination(t *testing.T) {
 // included.
 func TestExecInterruptOfTheTerminalArrivesOnce(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	master, slave := openTerminal(t)
 	c := &child{t: t, ended: make(chan struct{})}
-	c.cmd = terminalCommand(slave, toolPath(t), "exec", "--output", filepath.Join(t.TempDir(), "report"), "--", processFixture(t, "signals.c"))
+	c.cmd = terminalCommand(t, slave, toolPath(t), "exec", "--output", filepath.Join(t.TempDir(), "report"), "--", processFixture(t, "signals.c"))
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -168,10 +176,11 @@ func TestExecInterruptOfTheTerminalArrivesOnce(t *testing.T) {
 // the shell notices, and the job continues.
 func TestExecShellJobControl(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	testtool.Need(t, "bash")
 	master, slave := openTerminal(t)
 	c := &child{t: t, ended: make(chan struct{})}
-	c.cmd = terminalCommand(slave, "bash", "--norc", "--noprofile", "--noediting", "-i")
+	c.cmd = terminalCommand(t, slave, "bash", "--norc", "--noprofile", "--noediting", "-i")
 	c.cmd.Env = append(c.cmd.Env, `PS1=$\n`) // so that the program's output begins a line
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -229,6 +238,7 @@ func (c *child) readTerminal(master *os.File) {
 // sees it stop.
 func TestAttachStopIsSeenByTheParent(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	server := startChild(t, childOptions{}, "bash", "-c", `set -m; "$0" & wait $! ; echo "first $?"; kill -CONT $!; wait $!; echo "then $?"`, processFixture(t, "server.c"))
 	server.send("hello") // the background job does not read from the terminal: standard input is a pipe
 	pid := lineNumber(t, server, "ready ")
@@ -244,6 +254,7 @@ func TestAttachStopIsSeenByTheParent(t *testing.T) {
 
 func TestExecStopAndContinue(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, s := range []unix.Signal{unix.SIGTSTP, unix.SIGSTOP} {
 		t.Run(s.String(), func(t *testing.T) {
 			c := startTool(t, childOptions{Group: true}, "exec", "--", processFixture(t, "signals.c"))
@@ -291,6 +302,7 @@ func lineNumber(t testing.TB, c *child, prefix string) int {
 
 func TestExecAsAnotherUser(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	testtool.Need(t, "setpriv")
 	program := processFixture(t, "ident.c")
 	reference := startChild(t, childOptions{}, "setpriv", "--reuid=nobody", "--regid=nogroup", "--init-groups", program)
@@ -326,6 +338,7 @@ func TestExecAsAnotherUser(t *testing.T) {
 
 func TestExecObservesAnotherUsersProgram(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	status, r := reported(t, "exec", "--user", "nobody", "--", processFixture(t, "execs.c"), "twist")
 	wantSummary(t, r, twistFound)
 	if status != 66 {
@@ -338,6 +351,7 @@ func TestExecObservesAnotherUsersProgram(t *testing.T) {
 // not count.
 func TestExecFollowsAnExecve(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, mode := range []string{"leader", "thread"} {
 		t.Run(mode, func(t *testing.T) {
 			status, r := reported(t, "exec", "--", processFixture(t, "execs.c"), mode)
@@ -353,6 +367,7 @@ func TestExecFollowsAnExecve(t *testing.T) {
 // program that is executed.
 func TestExecDuration(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	report := filepath.Join(t.TempDir(), "report.json")
 	c := startTool(t, childOptions{}, "exec", "--duration", "200ms", "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", report, "--", processFixture(t, "execs.c"), "wait")
 	c.waitLine("ready")
@@ -384,6 +399,7 @@ func childOf(t testing.TB, pid int) int {
 
 func TestExecWithoutItsFirstThread(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	c := startTool(t, childOptions{Stdin: strings.NewReader("go on\n")}, "exec", "--", processFixture(t, "leaderless.c"))
 	c.want(66)
 	if !strings.Contains(c.err.String(), "left_first") {
@@ -407,6 +423,7 @@ kind = "mutex"
 // first thread has ended: the kernel's filter by process rejects hits in it then.
 func TestExecLibraryLoadedWithoutTheFirstThread(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	library := processFixture(t, "twistlib.c", "-shared", "-fPIC")
 	report := filepath.Join(t.TempDir(), "report.json")
 	c := startTool(t, childOptions{}, "exec", "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", report,
@@ -444,6 +461,7 @@ func wantFound(t testing.TB, r jsonReport, want ...string) {
 // not disturbed.
 func TestExecLeavesChildrenAlone(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := processFixture(t, "forks.c")
 	plain := startChild(t, childOptions{}, program)
 	plain.want(0)
@@ -461,6 +479,7 @@ func TestExecLeavesChildrenAlone(t *testing.T) {
 // taken for those of the next one at the same addresses.
 func TestExecFollowsAnExecveToTheSameAddresses(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	testtool.Need(t, "setarch")
 	status, r := reported(t, "exec", "--", "setarch", "-R", processFixture(t, "execs.c"), "thread")
 	// It is likely where the reader of records was faster than the tracer to find the next program's
@@ -480,6 +499,7 @@ func TestExecFollowsAnExecveToTheSameAddresses(t *testing.T) {
 // has executed one that cannot be observed.
 func TestExecFollowsAnExecveIntoTheUnobservable(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	launch := processFixture(t, "launch.c")
 	c := startTool(t, childOptions{Stdin: strings.NewReader("")}, "exec", "--", launch, processFixture(t, "echo.c", "-static", "-s"), "7")
 	c.want(7)
@@ -498,6 +518,7 @@ func TestExecFollowsAnExecveIntoTheUnobservable(t *testing.T) {
 // has a status and a report.
 func TestExecProgramThatCannotBeLoaded(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	dir := t.TempDir()
 	library := processFixture(t, "twistlib.c", "-shared", "-fPIC")
 	lib := filepath.Join(dir, "libgone.so")
@@ -518,6 +539,7 @@ func TestExecProgramThatCannotBeLoaded(t *testing.T) {
 
 func TestRacingAccesses(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, sites := range []string{"cheap", "entry"} {
 		t.Run(sites, func(t *testing.T) {
 			status, r := reported(t, "exec", "--sites", sites, "--watch", "hits", "--", processFixture(t, "racer.c"))

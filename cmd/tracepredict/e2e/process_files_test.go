@@ -13,7 +13,7 @@ import (
 func runWithFiles(t *testing.T, limit int, args ...string) (string, int) {
 	t.Helper()
 	words := append([]string{"-c", `ulimit -n "$0" && exec "$@"`, strconv.Itoa(limit), toolPath(t)}, args...)
-	cmd := exec.Command("/bin/sh", words...)
+	cmd := command(t, "/bin/sh", words...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	err := cmd.Run()
@@ -28,6 +28,7 @@ func runWithFiles(t *testing.T, limit int, args ...string) (string, int) {
 // and that the first run that does not fail has observed the program.
 func TestFileDescriptorsRunOut(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := processFixture(t, "racer.c")
 	failed := 0
 	for limit := 16; limit <= 200; limit += 2 {

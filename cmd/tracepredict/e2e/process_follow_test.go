@@ -38,6 +38,7 @@ func wantProcesses(t testing.TB, r jsonReport) []int {
 // instruction on.
 func TestFollowForks(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	report := filepath.Join(t.TempDir(), "report.json")
 	c := startTool(t, childOptions{}, "exec", "--follow", "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", report, "--", processFixture(t, "forks.c"))
 	c.want(66)
@@ -55,6 +56,7 @@ func TestFollowForks(t *testing.T) {
 // that the program had before the observation, and that notes say so.
 func TestUnobservedChildrenAreNoted(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	report := filepath.Join(t.TempDir(), "report.json")
 	startTool(t, childOptions{}, "exec", "--format", "json", "--output", report, "--", processFixture(t, "forks.c")).want(0)
 	const want = "6 processes that the program started were not observed: --follow observes such too"
@@ -80,6 +82,7 @@ func TestUnobservedChildrenAreNoted(t *testing.T) {
 // own: two programs, at the same addresses.
 func TestFollowPrograms(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	testtool.Need(t, "setarch")
 	report := filepath.Join(t.TempDir(), "report.json")
 	c := startTool(t, childOptions{}, "exec", "--follow", "--watch", "hits", "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", report, "--",
@@ -110,6 +113,7 @@ func TestFollowPrograms(t *testing.T) {
 // attached program are not held, so that what they do first is not observed.
 func TestFollowAttached(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	server, pid := startServer(t)
 	tool, report := attachTo(t, pid, "--follow")
 	server.send("fork")
@@ -135,6 +139,7 @@ func TestFollowAttached(t *testing.T) {
 // which children may outlive.
 func TestFollowLeavesTheRest(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	dir := t.TempDir()
 	report, end := filepath.Join(dir, "report.json"), filepath.Join(dir, "end")
 	if err := unix.Mkfifo(end, 0o600); err != nil {
@@ -168,7 +173,7 @@ func TestAccountingOfAFamily(t *testing.T) {
 	y := newTally()
 	r := startObserving(t, false, loader.Options{Handler: y, Follow: true},
 		processFixture(t, "family.c"), fmt.Sprint(children), fmt.Sprint(threads), fmt.Sprint(pairs))
-	<-y.blocking
+	await(t, "a reader that blocks", y.blocking, nil)
 	poll(t, "the wait of all", func() bool {
 		family := append(childrenOf(r.pid), r.pid)
 		return len(family) == 1+children && !slices.ContainsFunc(family, func(pid int) bool { return !isHeld(pid) })
@@ -204,6 +209,7 @@ func childrenOf(pid int) (children []int) {
 // in memory of their own are several. The end of the child orders those who wait for it.
 func TestFollowSharedMemory(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := processFixture(t, "shared.c")
 	status, r := reported(t, "exec", "--follow", "--confidence", "potential", "--", program)
 	if status != 66 || len(r.Findings) != 1 {

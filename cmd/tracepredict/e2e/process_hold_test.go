@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -119,10 +120,15 @@ func startObserving(t testing.TB, attach bool, opts loader.Options, args ...stri
 	t.Helper()
 	opts.Plan = probes.Options{Table: tables(t, nil)}
 	r := &running{ended: make(chan struct{})}
-	started := make(chan *loader.Session, 1)
-	hasStarted := func(s *loader.Session) { started <- s }
+	begun := make(chan struct{}) // closed when the observation has begun, or failed
+	hasBegun := sync.OnceFunc(func() { close(begun) })
+	hasStarted := func(s *loader.Session) {
+		r.session = s
+		hasBegun()
+	}
+	var stdout *os.File
 	observe := func() (loader.Result, error) {
-		return loader.Start(context.Background(), loader.Program{Path: args[0], Args: args}, opts, hasStarted)
+		return loader.Start(context.Background(), loader.Program{Path: args[0], Args: args, Stdout: stdout}, opts, hasStarted)
 	}
 	if attach {
 		// It is started by a shell, because a parent that waits for it would receive
@@ -137,17 +143,20 @@ func startObserving(t testing.TB, attach bool, opts loader.Options, args ...stri
 			return loader.Attach(context.Background(), r.pid, opts, nil, hasStarted)
 		}
 	} else {
-		r.in, r.output = openInput(t), captureOutput(t)
+		r.in = openInput(t)
+		stdout, r.output = captured(t)
 	}
 	go func() {
 		defer close(r.ended)
 		r.result, r.err = observe()
-		close(started)
+		hasBegun()
 	}()
-	if r.session = <-started; r.session == nil {
+	await(t, "the beginning of the observation", begun, nil)
+	if r.session == nil {
 		t.Fatal(r.err)
 	}
 	r.pid = r.session.PID()
+	boundOf(t).owns(r.pid)
 	if attach {
 		io.WriteString(r.in.(io.Writer), "go\n")
 	}
@@ -158,7 +167,7 @@ func startObserving(t testing.TB, attach bool, opts loader.Options, args ...stri
 func (r *running) end(t testing.TB) (output string) {
 	t.Helper()
 	r.in.Close()
-	<-r.ended
+	await(t, "the end of the observation", r.ended, nil)
 	if r.err != nil {
 		t.Fatal(r.err)
 	}
@@ -186,7 +195,7 @@ func TestAccounting(t *testing.T) {
 				args = append(args, "wait")
 			}
 			r := startObserving(t, c.attach, opts, args...)
-			<-y.blocking
+			await(t, "a reader that blocks", y.blocking, nil)
 			if c.lossy {
 				poll(t, "the end of the threads", func() bool { return len(threadStates(r.pid, "State")) == 1 })
 			} else {
@@ -278,7 +287,7 @@ func TestWaitsAreNotInterrupted(t *testing.T) {
 				args = append(args, "wait")
 			}
 			r := startObserving(t, attach, opts, args...)
-			<-lag.behind
+			await(t, "a program that is made to wait often enough", lag.behind, nil)
 			out := r.end(t)
 			_, result, _ := strings.Cut(out, "rounds ")
 			var rounds, wanted, interrupted, odd int

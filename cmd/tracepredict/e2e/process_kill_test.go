@@ -16,8 +16,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killRounds is how often the tool is killed, one time in four under exec.
-const killRounds = 200
+// killRounds is how often the tool is killed, one time in four under exec, and deathRounds
+// how often the program dies. The core has few of them.
+func killRounds() int {
+	if testing.Short() {
+		return 24
+	}
+	return 200
+}
+
+func deathRounds() int {
+	if testing.Short() {
+		return 12
+	}
+	return 36
+}
 
 // seed selects the random times of a test. A failed test logs it; TRACEPREDICT_SEED in
 // the environment sets it.
@@ -39,10 +52,12 @@ func seed(t testing.TB) *rand.Rand {
 // it. The time of the kill is anywhere from the tool's start to well into the run.
 func TestKill(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
+	atMost(t, 10*time.Minute, "200 kills, each at a time of its own within a second")
 	random, deaths := seed(t), deathTimes{}
 	server := startChild(t, childOptions{}, processFixture(t, "steady.c"))
 	pid := lineNumber(t, server, "pid ")
-	for i := range killRounds {
+	for i := range killRounds() {
 		if i%4 == 3 {
 			killDuringExec(t, random, &deaths)
 		} else {
@@ -148,12 +163,14 @@ func (d deathTimes) String() string {
 // reports it, passes its status on, and ends too.
 func TestProgramDies(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
+	atMost(t, 5*time.Minute, "36 deaths, each at a time of its own within a second")
 	random := seed(t)
 	deaths := []struct {
 		word   string
 		signal unix.Signal
 	}{{"kill", unix.SIGKILL}, {"segv", unix.SIGSEGV}, {"abort", unix.SIGABRT}}
-	for i := range 36 {
+	for i := range deathRounds() {
 		way := deaths[i%3]
 		if i%4 == 3 {
 			c := startTool(t, childOptions{}, "exec", "--watch", "sum", "--", processFixture(t, "steady.c"))
@@ -200,6 +217,7 @@ func wantReported(c *child) {
 // TestObserveAfterAKill checks that another run works after a kill.
 func TestObserveAfterAKill(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	server, pid := startServer(t)
 	tool, _ := attachTo(t, pid)
 	tool.signal(unix.SIGKILL)
@@ -216,6 +234,7 @@ func TestObserveAfterAKill(t *testing.T) {
 // TestProgramKilledDuringItsStart kills the program while it starts.
 func TestProgramKilledDuringItsStart(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for i := range 5 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			c := startTool(t, childOptions{}, "exec", "--", processFixture(t, "steady.c"))

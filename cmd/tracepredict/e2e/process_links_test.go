@@ -178,8 +178,8 @@ func openTerminal(t testing.TB) (master, slave *os.File) {
 }
 
 // terminalCommand returns a command that runs in a session of its own at the terminal.
-func terminalCommand(slave *os.File, args ...string) *exec.Cmd {
-	cmd := exec.Command(args[0], args[1:]...)
+func terminalCommand(t testing.TB, slave *os.File, args ...string) *exec.Cmd {
+	cmd := command(t, args[0], args[1:]...)
 	cmd.Env = cleanEnv(nil)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = slave, slave, slave
 	cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true}

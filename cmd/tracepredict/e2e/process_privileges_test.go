@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -46,10 +45,10 @@ func toolWithFileCapabilities(t testing.TB, caps string) string {
 	t.Helper()
 	testtool.Need(t, "setcap")
 	path := filepath.Join(nobodysDir(t), "tracepredict")
-	if out, err := exec.Command("cp", toolPath(t), path).CombinedOutput(); err != nil {
+	if out, err := command(t, "cp", toolPath(t), path).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if out, err := exec.Command("setcap", caps, path).CombinedOutput(); err != nil {
+	if out, err := command(t, "setcap", caps, path).CombinedOutput(); err != nil {
 		t.Skipf("this file system keeps no capabilities: %v: %s", err, out)
 	}
 	return path
@@ -70,6 +69,7 @@ func nobodysDir(t testing.TB) string {
 }
 
 func TestThreeCapabilitiesSuffice(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	ambient := append(asNobody("+bpf,+perfmon,+sys_ptrace"), toolPath(t))
 	file := append(asNobody(""), toolWithFileCapabilities(t, "cap_bpf,cap_perfmon,cap_sys_ptrace+ep"))
@@ -110,6 +110,7 @@ func TestThreeCapabilitiesSuffice(t *testing.T) {
 }
 
 func TestMissingCapabilityIsNamed(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	others := startChild(t, childOptions{}, processFixture(t, "rounds.c"))
 	others.waitLine("sum ")
@@ -152,6 +153,7 @@ func statusFields(text string) string {
 }
 
 func TestProgramHasWhatItHadWithoutTheTool(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	show := []string{"/bin/sh", "-c", "cat /proc/self/status; echo ENVIRON; env | grep -v ^_= | sort; ulimit -n"}
 	nobody := asNobody("")
@@ -200,6 +202,7 @@ func wantOnlyThree(t *testing.T, tool int, uid string) {
 }
 
 func TestToolKeepsThreeCapabilities(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	program := processFixture(t, "rounds.c")
 	for _, c := range []struct {
@@ -231,6 +234,7 @@ func TestToolKeepsThreeCapabilities(t *testing.T) {
 }
 
 func TestSignalsReachAnotherUsersProgram(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	// Under nohup SIGHUP is ignored, which the program would inherit; a signal that
 	// this process catches is not inherited as ignored. signal.Ignored cannot show
@@ -251,6 +255,7 @@ func TestSignalsReachAnotherUsersProgram(t *testing.T) {
 // that only this user may enter, is observed, and that otherwise the error names the
 // user whose rights the tool has.
 func TestPrivateProgram(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	program := filepath.Join(nobodysDir(t), "busy")
 	text, err := os.ReadFile(processFixture(t, "rounds.c"))
@@ -283,6 +288,7 @@ func TestPrivateProgram(t *testing.T) {
 // TestProgramOnOverlay observes a program on an overlay file system, as in a container,
 // where maps and stat show different inode and device numbers.
 func TestProgramOnOverlay(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	needUnshare(t, "--mount")
 	dir := nobodysDir(t)

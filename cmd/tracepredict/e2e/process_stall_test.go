@@ -84,6 +84,7 @@ func (s *stalled) wantSum() {
 
 func bothModes(t *testing.T, f func(t *testing.T, attach bool)) {
 	needBPF(t)
+	t.Parallel()
 	t.Run("exec", func(t *testing.T) { f(t, false) })
 	t.Run("attach", func(t *testing.T) { f(t, true) })
 }
@@ -184,6 +185,7 @@ func wantLoss(t testing.TB, path, why string) {
 // traces.
 func TestTracedProgramLosesEvents(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	tracer := startTool(t, childOptions{}, "exec", "--lossy", "--", processFixture(t, "locks.c"), "2", "300000", "wait")
 	pid := lineNumber(t, tracer, "pid ")
 	report := filepath.Join(t.TempDir(), "report.json")
@@ -209,6 +211,7 @@ func TestTracedProgramLosesEvents(t *testing.T) {
 // TestStoppedToolLosesEvents stops the tool itself.
 func TestStoppedToolLosesEvents(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := startChild(t, childOptions{}, processFixture(t, "locks.c"), "2", "500000", "wait")
 	pid := lineNumber(t, program, "pid ")
 	tool, report := attachTo(t, pid, "--ring", "1")

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,7 +26,9 @@ import (
 var buildTool = sync.OnceValues(func() (string, error) {
 	dir := filepath.Join(fixtureDir, "bin")
 	path := filepath.Join(dir, "tracepredict")
-	cmd := exec.Command("go", "build", "-o", path, "..")
+	ctx, cancel := context.WithTimeout(context.Background(), compileLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "..")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
 	text, err := cmd.CombinedOutput()
 	if err != nil {
@@ -135,6 +138,7 @@ func startChild(t testing.TB, opts childOptions, args ...string) *child {
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	boundOf(t).owns(c.pid())
 	go func() {
 		_ = c.cmd.Wait()
 		close(c.ended)

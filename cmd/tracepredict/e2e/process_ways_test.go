@@ -12,6 +12,7 @@ import (
 // or by exec, or by attach, and that attach leaves nothing in it.
 func TestDoesNoHarm(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	ways := processFixture(t, "ways.c")
 	library := processFixture(t, "twistlib.c", "-shared", "-fPIC")
 	table := []string{"--sync", writeTable(t, twistTable)}

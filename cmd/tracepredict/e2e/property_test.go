@@ -28,6 +28,7 @@ func specifiedOf(t *testing.T, program, text string, args ...string) *child {
 // finding names it.
 func TestSectionsChangePlaces(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := build(t, "gcc", "swap.c", "-O2", "-pthread")
 	const text = "var a : int = first\nvar b : int = second\nproperty in_order = always (b == 1 -> a == 1)\n"
 	specifiedOf(t, program, text).want(0)
@@ -42,6 +43,7 @@ func TestSectionsChangePlaces(t *testing.T) {
 // true after each step, and how much was checked, and that it has no race on a variable
 // that is watched only for a property.
 func TestPropertyReport(t *testing.T) {
+	t.Parallel()
 	c := specified(t, "var w : int = water\nvar v : int = opening\nproperty wide \"too late\" = always (w > 30 -> v > 55)\n")
 	c.want(66)
 	text := c.err.String()
@@ -62,6 +64,7 @@ func TestPropertyReport(t *testing.T) {
 // threads and synchronisation, is no finding, and that one that this run violates is
 // observed.
 func TestPropertyHolds(t *testing.T) {
+	t.Parallel()
 	const declared = "var w : int = water\nthread reader = start level_reader\nevent fill = write w by reader\nevent over = join reader\n"
 	specified(t, declared+"property rising = always (over -> w == 31)\n").want(0)
 	c := specified(t, declared+"property few = always (fill -> w < 31)\n")
@@ -74,6 +77,7 @@ func TestPropertyHolds(t *testing.T) {
 // TestOnViolation checks that the actions for a violated property are carried out while
 // the program runs.
 func TestOnViolation(t *testing.T) {
+	t.Parallel()
 	const text = "var w : int = water\nproperty low = always w < 24\n"
 	mark := filepath.Join(t.TempDir(), "mark")
 	specified(t, text, "--on-violation", "run echo $TRACEPREDICT_PROPERTY: $TRACEPREDICT_MESSAGE >"+mark).want(66)
@@ -92,6 +96,7 @@ func TestOnViolation(t *testing.T) {
 // TestUnfitSpecification checks that the errors of a specification that does not fit
 // the program have source locations, and that the program is not run.
 func TestUnfitSpecification(t *testing.T) {
+	t.Parallel()
 	const text = "var w : float = water\nvar v : int = openin\nevent put = call queue_put\nproperty low = always (w < 24 && v > 3 && !put)\n"
 	c := specified(t, text)
 	c.want(2)
@@ -113,6 +118,7 @@ func TestUnfitSpecification(t *testing.T) {
 // path with a dot.
 func TestStaticOfFunction(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := build(t, "gcc", "swap.c", "-O2", "-pthread")
 	specifiedOf(t, program, "var n : int = two.passes\nproperty none = always n == 0\n").want(66)
 }
@@ -121,6 +127,7 @@ func TestStaticOfFunction(t *testing.T) {
 // variables, so that a specification can be checked on it as on the run.
 func TestRecordThenAnalyze(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	dir := t.TempDir()
 	file, trace := filepath.Join(dir, "wide.tps"), filepath.Join(dir, "valve.trace")
 	const text = "var w : int = water\nvar v : int = opening\nproperty wide \"too late\" = always (w > 30 -> v > 55)\n"
@@ -148,6 +155,7 @@ func TestRecordThenAnalyze(t *testing.T) {
 // runs.
 func TestLockOfStructure(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := build(t, "gcc", "swap.c", "-O2", "-pthread")
 	const text = "lock l = table.lock\nevent taken = acquire l\nproperty never = always !taken\n"
 	trace := filepath.Join(t.TempDir(), "swap.trace")

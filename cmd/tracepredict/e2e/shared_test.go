@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,6 +29,7 @@ func watchedIn(t *testing.T, r jsonReport) map[string]jsonWatched {
 // often are removed early, and that the report of the trace is the same.
 func TestWatchSharedFindsTheRace(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	trace := filepath.Join(t.TempDir(), "run.trace")
 	status, r := reported(t, "exec", "--watch-shared", "--record", trace, "--", example(t, "discover"))
 	if status != 66 {
@@ -69,6 +69,7 @@ func TestWatchSharedFindsTheRace(t *testing.T) {
 // watched to the end.
 func TestWatchSharedStopsWatchingTheGuarded(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	status, r := reported(t, "exec", "--watch-shared", "--", build(t, "gcc", "guarded.c", "-O2", "-pthread"))
 	if status != 0 || len(r.Findings) > 0 {
 		t.Errorf("exit status %d, %d findings", status, len(r.Findings))
@@ -94,6 +95,7 @@ func TestWatchSharedStopsWatchingTheGuarded(t *testing.T) {
 // without the tool.
 func TestWatchSharedLeavesResultsAlone(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	c := startTool(t, childOptions{}, "exec", "--watch-shared", "--output", os.DevNull, "--", example(t, "discover"))
 	if status := c.wait(); status != 66 || c.out.String() != "11 orders, 82 left, 10 visitors, 2000000 stirs\n" {
 		t.Errorf("status %d, the program printed %q", status, c.out.String())
@@ -104,6 +106,7 @@ func TestWatchSharedLeavesResultsAlone(t *testing.T) {
 // time is one of that element, in arrays and in arrays of structures.
 func TestWatchSharedElements(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, flags := range []string{"-O0", "-O2", "-O2 -no-pie", "-O3 -static"} {
 		t.Run(flags, func(t *testing.T) {
 			program := build(t, "gcc", "picked.c", append(strings.Fields(flags), "-pthread")...)
@@ -156,6 +159,7 @@ func wantElements(t *testing.T, path string, want map[string]string) {
 // the requested number of accesses.
 func TestWatchSharedEnoughOfAnArray(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	_, r := reported(t, "exec", "--watch-shared", "--elements-after", "60", "--", build(t, "gcc", "picked.c", "-O2", "-pthread"))
 	by := watchedIn(t, r)
 	const atOnce = 8 // the number of threads that count at the same time
@@ -174,6 +178,7 @@ func TestWatchSharedEnoughOfAnArray(t *testing.T) {
 // whose library uses a lock has no finding.
 func TestOwnLibrary(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	testtool.Need(t, "gcc")
 	for _, c := range []struct {
 		name, debug string
@@ -190,7 +195,7 @@ func TestOwnLibrary(t *testing.T) {
 				{"-shared", "-fPIC", "-DLIBRARY", c.debug, "-o", filepath.Join(dir, "libjobs.so")},
 				{"-g", "-o", filepath.Join(dir, "program"), "-L" + dir, "-Wl,-rpath," + dir, "-ljobs"},
 			} {
-				if out, err := exec.Command("gcc", append([]string{"-O1", "-pthread", "testdata/module.c"}, args...)...).CombinedOutput(); err != nil {
+				if out, err := command(t, "gcc", append([]string{"-O1", "-pthread", "testdata/module.c"}, args...)...).CombinedOutput(); err != nil {
 					t.Fatalf("%v\n%s", err, out)
 				}
 			}

@@ -76,6 +76,7 @@ func withoutFramePointers(more ...string) []string {
 // TestChains checks that each call stack ends in the first function of the program or
 // of the thread, through code of the C library, which has no frame pointers.
 func TestChains(t *testing.T) {
+	t.Parallel()
 	r := observe(t, build(t, "gcc", "stacks/stacks.c", withoutFramePointers()...), options{})
 	deep := strings.Repeat(" deep", 11)
 	wantCallStacks(t, callStacksOf(r, event.Acquire),
@@ -90,12 +91,14 @@ func TestChains(t *testing.T) {
 // TestChainsCPlusPlus checks the same through the C++ library, also while an exception
 // is caught.
 func TestChainsCPlusPlus(t *testing.T) {
+	t.Parallel()
 	r := observe(t, build(t, "g++", "stacks/stacks.cc", withoutFramePointers()...), options{})
 	wantCallStacks(t, callStacksOf(r, event.Acquire), "touch below sorted main _start", "touch only __pthread_once_slow start_thread", "touch thrower main _start")
 }
 
 // TestChainsStatic checks the same for a static program, which contains the C library.
 func TestChainsStatic(t *testing.T) {
+	t.Parallel()
 	r := observe(t, build(t, "gcc", "stacks/stacks.c", withoutFramePointers("-static")...), options{})
 	wantCallStacks(t, callStacksOf(r, event.Acquire), "nest compare deep main _start", "nest first run start_thread", "handler raise interrupted main _start")
 }
@@ -104,13 +107,14 @@ func TestChainsStatic(t *testing.T) {
 // others have replaced are restored.
 func TestChainsThroughReturnProbes(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	testtool.Need(t, "bpftrace")
 	program := build(t, "gcc", "stacks/stacks.c", withoutFramePointers()...)
 	script := ""
 	for _, f := range []string{"nest", "compare", "deep", "main", "first", "run"} {
 		script += "uretprobe:" + program + ":" + f + " { @[probe] = count(); } "
 	}
-	foreign := exec.Command("bpftrace", "-e", `BEGIN { printf("ready\n"); } `+script)
+	foreign := command(t, "bpftrace", "-e", `BEGIN { printf("ready\n"); } `+script)
 	stdout, err := foreign.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -143,6 +147,7 @@ func waitFor(t *testing.T, from io.Reader, text string) {
 // TestChainsOfWrappers checks that call stacks that differ only in outer callers are
 // distinct, in several threads and in one, although all frames have the same size.
 func TestChainsOfWrappers(t *testing.T) {
+	t.Parallel()
 	for _, level := range []string{"-O0", "-O2"} {
 		t.Run(level, func(t *testing.T) {
 			r := observe(t, build(t, "gcc", "stacks/wrapped.c", "-g", level, "-fno-ipa-icf", "-pthread"), options{Watch: []string{"counter"}})
@@ -165,6 +170,7 @@ func TestChainsOfWrappers(t *testing.T) {
 // without frame pointers, reach the first function of the program or thread.
 func TestChainsOfPackage(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	testtool.Need(t, "pbzip2")
 	program, err := exec.LookPath("pbzip2")
 	if err != nil {

@@ -126,6 +126,7 @@ func TestStatsOfAttach(t *testing.T) {
 // TestWindowTooSmall checks that the report of a narrow window without a violation says
 // that not all was checked.
 func TestWindowTooSmall(t *testing.T) {
+	t.Parallel()
 	const violated = "var w : int = water\nvar v : int = opening\nproperty wide = always (w > 30 -> v > 55)\n"
 	c := specified(t, violated, "--window", "1")
 	c.want(0)

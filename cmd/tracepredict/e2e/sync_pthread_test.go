@@ -3,7 +3,6 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -31,6 +30,7 @@ var libcs = []struct {
 // the probes, and compares the events with the program's log.
 func expectLogs(t *testing.T, source string) {
 	t.Helper()
+	t.Parallel()
 	for _, libc := range libcs {
 		t.Run(libc.name, func(t *testing.T) {
 			program := build(t, libc.compiler, source, libc.flags...)
@@ -60,6 +60,7 @@ func TestExit(t *testing.T)    { expectLogs(t, "exits.c") }
 // TestOwnerDead checks that the next thread that locks a robust mutex whose owner died
 // acquires it.
 func TestOwnerDead(t *testing.T) {
+	t.Parallel()
 	for _, libc := range libcs {
 		t.Run(libc.name, func(t *testing.T) {
 			program := build(t, libc.compiler, "ownerdead.c", libc.flags...)
@@ -97,6 +98,7 @@ const inNamespace = "TRACEPREDICT_TEST_IN_NAMESPACE"
 // its own, so as not to use up the machine's ids.
 func TestThreadIDsUsedAgain(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	if os.Getenv(inNamespace) == "" {
 		runInNamespace(t)
 		return
@@ -116,7 +118,7 @@ func runInNamespace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("unshare", "--pid", "--fork", "--mount-proc", self, "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd := command(t, "unshare", "--pid", "--fork", "--mount-proc", self, "-test.run=^"+t.Name()+"$", "-test.v")
 	cmd.Env = append(os.Environ(), inNamespace+"=1")
 	text, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(text), "--- PASS: "+t.Name()) {
@@ -140,6 +142,7 @@ func (r *run) tally(t *testing.T) map[string]int {
 // TestCounts checks that no event is missing from the first lock, in a constructor, to
 // the last one, in a destructor.
 func TestCounts(t *testing.T) {
+	t.Parallel()
 	testtool.Need(t, "gcc")
 	library := build(t, "gcc", "countlib.c", "-shared", "-fPIC", "-pthread")
 	program := build(t, "gcc", "count.c", "-pthread", "-DWITH_LIBRARY", library)
@@ -163,6 +166,7 @@ func TestCounts(t *testing.T) {
 // TestCountsMusl checks that each lock is one event although musl's lock function calls
 // its public timed lock function under contention.
 func TestCountsMusl(t *testing.T) {
+	t.Parallel()
 	for _, flags := range [][]string{nil, {"-static"}} {
 		t.Run(fmt.Sprint(flags), func(t *testing.T) {
 			program := build(t, "musl-gcc", "count.c", flags...)

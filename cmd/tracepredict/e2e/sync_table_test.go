@@ -43,6 +43,7 @@ object = 1
 // TestTableOfOwnLocks checks that a program's own lock functions are observed if a
 // table names them.
 func TestTableOfOwnLocks(t *testing.T) {
+	t.Parallel()
 	table := writeTable(t, homemadeTable)
 	for _, libc := range libcs {
 		t.Run(libc.name, func(t *testing.T) {
@@ -58,6 +59,7 @@ func TestTableOfOwnLocks(t *testing.T) {
 // TestExceptions checks that events are right during and after exceptions that pass
 // through observed calls.
 func TestExceptions(t *testing.T) {
+	t.Parallel()
 	table := writeTable(t, `
 [[call]]
 name = "Lock::lock"
@@ -85,6 +87,7 @@ object = 1
 // TestLibrariesLoadedLate checks that libraries that a program loads while it runs are
 // observed, with functions that the table names and with pthread's.
 func TestLibrariesLoadedLate(t *testing.T) {
+	t.Parallel()
 	table := writeTable(t, `
 [[call]]
 name = "plugin_lock"

@@ -22,6 +22,7 @@ func TestDeep(t *testing.T) { expectLogs(t, "deep.c") }
 // TestOldVersions checks condition variables linked against the versions of before
 // 2003, which are at another address.
 func TestOldVersions(t *testing.T) {
+	t.Parallel()
 	program := build(t, "gcc", "oldversion.c", "-pthread")
 	eachSites(t, func(t *testing.T, opts options) {
 		observe(t, program, opts).expectLog(t)
@@ -31,6 +32,7 @@ func TestOldVersions(t *testing.T) {
 // TestLongjmp checks that events are right after a handler has left a wait by longjmp.
 // (With musl such a program crashes by itself.)
 func TestLongjmp(t *testing.T) {
+	t.Parallel()
 	for _, libc := range libcs {
 		if libc.compiler == "musl-gcc" {
 			continue

@@ -11,6 +11,7 @@ import (
 // of a trace is the same. That a static program contains its C library makes no difference.
 func TestUnseenSync(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	t.Run("dynamic", func(t *testing.T) { testUnseenSync(t, "-g") })
 	t.Run("static", func(t *testing.T) { testUnseenSync(t, "-g", "-static") })
 }
@@ -58,6 +59,7 @@ func testUnseenSync(t *testing.T, flags ...string) {
 // whether an instruction was executed, it counts as executed.
 func TestUnseenSyncWithoutAtomics(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	_, r := reported(t, "exec", "--no-atomics", "--watch", "tally", "--", processFixture(t, "places.c", "-g"))
 	wantSummary(t, r, "likely race of tally")
 	if got := r.Findings[0].Reason; !strings.Contains(got, "synchronises by itself at 2 places") {
@@ -70,6 +72,7 @@ func TestUnseenSyncWithoutAtomics(t *testing.T) {
 // to where it is not followed; and that an element whose index is computed orders threads. The report of the trace is the same.
 func TestPointersToAtomics(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, c := range []struct{ mode, define, summary, reason string }{
 		{"", "", "predicted race of data", ""},
 		{"other", "", "predicted race of data", ""},
@@ -108,6 +111,7 @@ func TestPointersToAtomics(t *testing.T) {
 // doubt what is found in the program that it runs.
 func TestUnseenSyncOfAnotherProcess(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	_, r := reported(t, "exec", "--watch-shared=off", "--follow", "--", processFixture(t, "wrapper.c"), example(t, "shop"))
 	wantSummary(t, r, "predicted deadlock of ledger, stock")
 	if len(r.Run.Executed) == 0 {
@@ -120,6 +124,7 @@ func TestUnseenSyncOfAnotherProcess(t *testing.T) {
 // schedule of its sections is no more than likely.
 func TestAtomicsOnHeap(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, c := range []struct {
 		compiler, source string
 		flags            []string
@@ -144,6 +149,7 @@ func TestAtomicsOnHeap(t *testing.T) {
 // pointers say that they are atomic, and that they do not order what comes after them.
 func TestPointersToAtomicScalars(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, late := range []bool{false, true} {
 		for _, args := range [][]string{nil, {"hall"}} {
 			flags, want := []string{"-g"}, ""
@@ -164,6 +170,7 @@ func TestPointersToAtomicScalars(t *testing.T) {
 // not. The report of the trace is the same.
 func TestLoopsThatWait(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, c := range []struct{ mode, define, confidence, executed string }{
 		{"waits", "", "likely", "loop that waits in second at gates.c:41"},
 		{"polls", "", "predicted", ""},
@@ -205,6 +212,7 @@ func TestLoopsThatWait(t *testing.T) {
 // tell a built-in's load from another, and that an atomic flag on the heap orders them too.
 func TestFlagsThatOrder(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, c := range []struct{ mode, watch, want string }{
 		{"sleeps", "tally", ""},
 		{"early", "tally", "predicted race of tally"},

@@ -11,6 +11,7 @@ import (
 // innocent twins are silent.
 func TestUpdates(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, flag := range []string{"-O0", "-O2"} {
 		program := build(t, "gcc", "updates.c", flag, "-g", "-pthread")
 		for _, c := range []struct{ name, found string }{
@@ -35,6 +36,7 @@ func TestUpdates(t *testing.T) {
 // nor a race behind it, and that its innocent twin, in which one operation takes the flag, is silent.
 func TestSameValue(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := build(t, "gcc", "gate.c", "-O1", "-g", "-pthread")
 	for _, c := range []struct{ name, found string }{{"look", "likely deadlock of one, two; likely race of total"}, {"exchange", ""}} {
 		t.Run(c.name, func(t *testing.T) {
@@ -52,6 +54,7 @@ func TestSameValue(t *testing.T) {
 // decides does.
 func TestPrintedValue(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := build(t, "gcc", "printed.c", "-O1", "-g", "-pthread")
 	trace := filepath.Join(t.TempDir(), "trace")
 	_, r := reported(t, "exec", "--record", trace, "--", program)
@@ -69,6 +72,7 @@ func TestPrintedValue(t *testing.T) {
 // and names the read. Its twin, in which the sides are ordered, is silent.
 func TestUnexplainedRead(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	program := build(t, "gcc", "behind.c", "-O1", "-g", "-pthread")
 	trace := filepath.Join(t.TempDir(), "trace")
 	_, r := reported(t, "exec", "--record", trace, "--no-watch-hw", "--watch", "data", "--watch", "head", "--", program)

@@ -47,6 +47,7 @@ func (r *run) accesses(s programLog, variable string) map[string][]string {
 // TestWatchpointSeesAll checks that one access by each means, all through pointers, in
 // threads created before and after, is one event with its value.
 func TestWatchpointSeesAll(t *testing.T) {
+	t.Parallel()
 	for _, flags := range []string{"-O0", "-O2", "-O2 -static", "-O2 -no-pie"} {
 		t.Run(flags, func(t *testing.T) {
 			program := build(t, "gcc", "watched.c", append(strings.Fields(flags), "-pthread")...)
@@ -71,6 +72,7 @@ func TestWatchpointSystemCalls(t *testing.T) { wantWatched(t, "syscalls.c", "sha
 // variables several times, or one that reads and writes, is one event for each
 // variable.
 func TestWatchpointSystemCallsThereAndBack(t *testing.T) {
+	t.Parallel()
 	wantWatched(t, "iovecs.c", "page.shared", "page.neighbour")
 }
 
@@ -148,6 +150,7 @@ func wantRegistersFree(t testing.TB, pid int) {
 // later, and those created while the watchpoints are set.
 func TestWatchpointAttached(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	server, pid := startPointed(t)
 	server.send("storm")
 	server.waitLine("begun")
@@ -169,6 +172,7 @@ func TestWatchpointAttached(t *testing.T) {
 // killed while it sets them.
 func TestWatchpointsGoWithTheTool(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	server, pid := startPointed(t)
 	tool, _ := attachTo(t, pid, "--watch-hw", "shared")
 	if n := freeRegisters(t, pid); n != 3 {
@@ -187,6 +191,7 @@ func TestWatchpointsGoWithTheTool(t *testing.T) {
 // the next program of the process has its own.
 func TestWatchpointExecve(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace")
 	tool := startTool(t, childOptions{}, "exec", "--watch-hw", "shared", "--record", path, "--", processFixture(t, "pointed.c"))
 	pid := lineNumber(t, tool, "ready ")
@@ -206,6 +211,7 @@ func TestWatchpointExecve(t *testing.T) {
 // first instruction on.
 func TestWatchpointFollow(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, follow := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "trace")
 		args := []string{"exec", "--watch-hw", "shared", "--record", path}
@@ -226,6 +232,7 @@ func TestWatchpointFollow(t *testing.T) {
 // TestWatchpointThreads creates very many threads, each with one access.
 func TestWatchpointThreads(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	for _, lossy := range []string{"--lossy=false", "--lossy"} {
 		path := filepath.Join(t.TempDir(), "trace")
 		tool := startTool(t, childOptions{}, "exec", "--watch-hw", "shared", "--ring", "1", lossy, "--record", path, "--", processFixture(t, "pointed.c"))
@@ -246,6 +253,7 @@ func TestWatchpointThreads(t *testing.T) {
 // does not end a program that has watchpoints, and that a SIGTRAP of its own does.
 func TestWatchpointUnexplainedTrap(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	const trap = 128 + int(unix.SIGTRAP)
 	for _, c := range []struct {
 		reason  string
@@ -285,6 +293,7 @@ func TestWatchpointUnexplainedTrap(t *testing.T) {
 // only in a virtual machine.
 func TestWatchpointUnexplainedTrapAttached(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	server := startChild(t, childOptions{}, processFixture(t, "trapped.c"))
 	pid := lineNumber(t, server, "ready ")
 	tool, report := attachTo(t, pid, "--watch-hw", "shared")
@@ -306,6 +315,7 @@ func TestWatchpointUnexplainedTrapAttached(t *testing.T) {
 // virtual machine.
 func TestWatchpointTraced(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	testtool.Need(t, "gdb")
 	server, pid := startPointed(t)
 	gdb := startChild(t, childOptions{}, "gdb", "-nx", "-q", "-iex", "set debuginfod enabled off",
@@ -329,6 +339,7 @@ func TestWatchpointTraced(t *testing.T) {
 
 // TestWatchpointCapabilities checks that CAP_PERFMON suffices.
 func TestWatchpointCapabilities(t *testing.T) {
+	t.Parallel()
 	needRoot(t)
 	tool := toolWithFileCapabilities(t, "cap_bpf,cap_perfmon,cap_sys_ptrace+ep")
 	program := processFixture(t, "pointed.c")
@@ -346,6 +357,7 @@ func TestWatchpointCapabilities(t *testing.T) {
 // may be reused, and loaded again.
 func TestWatchpointLibrary(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	library := processFixture(t, "hidden.c", "-shared", "-fPIC")
 	server := startChild(t, childOptions{Env: []string{"LIBRARY=" + library}}, processFixture(t, "pointed.c"))
 	pid := lineNumber(t, server, "ready ")
@@ -369,6 +381,7 @@ func TestWatchpointLibrary(t *testing.T) {
 // --watch uses probes and reports the reason, and --watch-hw fails with it.
 func TestWatchpointTaken(t *testing.T) {
 	needBPF(t)
+	t.Parallel()
 	server, pid := startPointed(t)
 	var fds []int
 	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_BREAKPOINT, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
@@ -410,6 +423,7 @@ func wantChoice(t testing.TB, pid int, note string, args ...string) {
 // TestWatchpointCrossCheck checks that probes and watchpoints observe, in one run, the
 // same reads and writes of each thread, with the same values in the same order.
 func TestWatchpointCrossCheck(t *testing.T) {
+	t.Parallel()
 	for _, flags := range []string{"-O0", "-O2", "-O3 -no-pie"} {
 		for _, entry := range []bool{false, true} {
 			t.Run(fmt.Sprint(flags, entry), func(t *testing.T) { crossCheck(t, flags, entry) })

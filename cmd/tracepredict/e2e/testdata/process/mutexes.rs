@@ -1,10 +1,22 @@
 // Two threads hold two mutexes of the standard library, whose code is inlined. The argument says how.
+use std::cell::UnsafeCell;
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::{Arc, Mutex, TryLockError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 type Account = Mutex<u32>;
+
+// The standard library holds locks of its own while a thread begins. The threads meet when
+// that is over, at a barrier of the C library, which orders nothing of what comes after it.
+#[repr(C, align(8))]
+struct Barrier(UnsafeCell<[u8; 64]>);
+unsafe impl Sync for Barrier {}
+extern "C" {
+    fn pthread_barrier_init(b: *mut u8, attributes: *const u8, threads: u32) -> i32;
+    fn pthread_barrier_wait(b: *mut u8) -> i32;
+}
+static BEGUN: Barrier = Barrier(UnsafeCell::new([0; 64]));
 
 static GATE: Mutex<()> = Mutex::new(());
 static POOL: Mutex<Vec<Box<Account>>> = Mutex::new(Vec::new());
@@ -106,6 +118,7 @@ fn owned(first: &Account, second: &Account) {
 fn start(wait: u64, f: fn(&Account, &Account), a: &Arc<Account>, b: &Arc<Account>) -> JoinHandle<()> {
     let (a, b) = (a.clone(), b.clone());
     thread::spawn(move || {
+        unsafe { pthread_barrier_wait(BEGUN.0.get().cast()) };
         thread::sleep(Duration::from_millis(wait));
         f(&a, &b)
     })
@@ -128,6 +141,7 @@ fn main() {
         "poisoned" => (poisoned, true, 100),
         _ => panic!("which mode?"),
     };
+    unsafe { pthread_barrier_init(BEGUN.0.get().cast(), std::ptr::null(), 2) };
     let first = start(0, f, &a, &b);
     let second = if opposite { start(wait, f, &b, &a) } else { start(wait, f, &a, &b) };
     first.join().unwrap();
