@@ -202,9 +202,12 @@ func pauseBriefly() {
 }
 
 // nextStop returns the next stop or end of a tracee of the calling thread; tid 0 if there is
-// none. It waits for one only with block, and that wait may end early.
+// none. It waits for one only with block, and that wait may end early. It takes nothing of the
+// children that the thread has started and does not trace, as it would with WALL: not their ends,
+// for which others wait, nor their stops, which another thread of the tool handles if that traces
+// them. WCLONE excludes those, since they end with SIGCHLD, and no tracee.
 func nextStop(block bool) (tid int, ws unix.WaitStatus, err error) {
-	options := unix.WALL | unix.WNOTHREAD
+	options := unix.WCLONE | unix.WNOTHREAD
 	if !block {
 		options |= unix.WNOHANG
 	}

@@ -1,8 +1,11 @@
 package ptrace
 
 import (
+	"errors"
 	"os/exec"
 	"slices"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -87,7 +90,7 @@ func TestWaker(t *testing.T) {
 	OnOneThread(func() {
 		defer close(wakers)
 		defer close(woken)
-		if err := program.Start(); err != nil { // its parent is this thread
+		if err := errors.Join(program.Start(), seize(program)); err != nil {
 			failed <- err
 			return
 		}
@@ -126,6 +129,77 @@ func TestWaker(t *testing.T) {
 	}
 	if err := <-failed; err != nil {
 		t.Fatal(err)
+	}
+}
+
+// seize makes the calling thread the tracer of a command that runs.
+func seize(c *exec.Cmd) error {
+	if c.Process == nil {
+		return nil
+	}
+	return ptrace(unix.PTRACE_SEIZE, c.Process.Pid, 0, 0)
+}
+
+// TestTracersLeaveOthersAlone: two threads have started a program each, and each traces the other
+// one's. Neither gets a stop or the end of the program that it has started and does not trace, nor
+// of a third one that nobody traces.
+func TestTracersLeaveOthersAlone(t *testing.T) {
+	type traced struct{ started, other *exec.Cmd }
+	start := func() (*exec.Cmd, error) {
+		c := exec.Command("cat")
+		if _, err := c.StdinPipe(); err != nil {
+			return nil, err
+		}
+		return c, c.Start()
+	}
+	var sides [2]traced
+	var got [2][]int
+	errs := make(chan error, 2)
+	var started, seized sync.WaitGroup
+	started.Add(2)
+	seized.Add(2)
+	untraced := make(chan *exec.Cmd, 2)
+	for i := range sides {
+		OnOneThread(func() {
+			var err error
+			sides[i].started, err = start()
+			other, err2 := start()
+			untraced <- other
+			started.Done()
+			started.Wait()
+			sides[i].other = sides[1-i].started
+			err = errors.Join(err, err2, seize(sides[i].other))
+			seized.Done()
+			seized.Wait()
+			for _, c := range []*exec.Cmd{sides[i].other, other} {
+				err = errors.Join(err, c.Process.Kill())
+			}
+			for err == nil {
+				tid, ws, waited := nextStop(true)
+				if waited != nil || tid == 0 {
+					err = waited
+					break
+				}
+				if got[i] = append(got[i], tid); ws.Exited() || ws.Signaled() {
+					break
+				}
+				err = ptrace(unix.PTRACE_CONT, tid, 0, 0)
+			}
+			errs <- err
+		})
+	}
+	if err := errors.Join(<-errs, <-errs); err != nil {
+		t.Fatal(err)
+	}
+	for i := range sides {
+		for _, pid := range got[i] {
+			if pid != sides[i].other.Process.Pid {
+				t.Errorf("tracer %d got process %d, and traces %d", i, pid, sides[i].other.Process.Pid)
+			}
+		}
+		if c := <-untraced; c.Wait() == nil || c.ProcessState == nil || c.ProcessState.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+			t.Errorf("the end of a program that nobody traces was taken: %v", c.ProcessState)
+		}
 	}
 }
 

@@ -36,7 +36,7 @@ type bound struct {
 var bounds sync.Map
 
 func boundOf(t testing.TB) *bound {
-	known, there := bounds.Load(t)
+	known, there := bounds.Load(t) // first, since most calls find it
 	if !there {
 		known, there = bounds.LoadOrStore(t, &bound{end: time.Now().Add(usualBound), allowed: usualBound})
 		if !there {
