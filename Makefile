@@ -34,6 +34,11 @@ test: ## run every unit test and the core of the end-to-end tests, as root where
 test-all: ## run every test with all its cases, all with -race, and the soak test
 	scripts/test --all
 
+repeat: ## run the core of the end-to-end tests ten times, and ten times beside a load: which fail now and then?
+	scripts/setup test
+	scripts/as-root scripts/repeat 10
+	scripts/as-root scripts/repeat --load 10
+
 check: ## format, vet, lint, floors, and the tests that need no root: what a change should pass first
 	scripts/setup check
 	scripts/check
@@ -117,4 +122,4 @@ install: build ## install into PREFIX/bin
 clean: ## remove what was built
 	rm -rf tracepredict build/bench build/real build/compare build/verdicts build/randomc build/pgo build/examples build/staticcheck
 
-.PHONY: help build examples demo test test-all check bench plots real compare verdicts randomc othercalls soak long-trace pgo generate fmt lint fuzz install clean
+.PHONY: help build examples demo test test-all repeat check bench plots real compare verdicts randomc othercalls soak long-trace pgo generate fmt lint fuzz install clean

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/internal/testtool"
@@ -34,7 +36,18 @@ import (
 
 func TestMain(m *testing.M) {
 	ptrace.MainIfHeld()
+	heedIgnored()
 	os.Exit(runTests(m))
+}
+
+// heedIgnored makes the programs that the tests start get the signals that this process
+// ignores, as it does below nohup, or in the background of a shell without job control.
+func heedIgnored() {
+	for _, s := range []os.Signal{unix.SIGHUP, unix.SIGINT, unix.SIGQUIT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
 }
 
 // fixtures caches the results of build; fixtureDir is set before the tests run.
