@@ -281,8 +281,8 @@ func (r *Reader) actor(name string) (*thread, error) {
 	}
 	if t.inferred { // this line shows which name it has
 		t.inferred, t.name, t.base = false, name, name
-		for _, alias := range []string{name, "T" + name, trimT(name)} {
-			if alias != name && r.threads[alias] == t {
+		for _, alias := range aliases(name) {
+			if r.threads[alias] == t {
 				delete(r.threads, alias)
 			}
 		}
@@ -310,6 +310,15 @@ func trimT(name string) string {
 		return name[1:]
 	}
 	return name
+}
+
+// aliases returns the other names that a thread has whose name was inferred, once a line shows
+// which one it uses.
+func aliases(name string) []string {
+	if bare := trimT(name); bare != name {
+		return []string{bare, "T" + name}
+	}
+	return []string{"T" + name}
 }
 
 // newThread adds a thread to the names.

@@ -32,8 +32,9 @@ type scan struct {
 
 // scannedThread is what is known of a thread from its lines so far.
 type scannedThread struct {
-	joins  []int // the lines of its joins since it was last forked
-	forked bool
+	joins    []int // the lines of its joins since it was last forked
+	forked   bool
+	inferred bool // only forks and joins have named it so far, by a bare number
 }
 
 // Scan reads an STD trace and returns what a Reader of the same text must know to mend it.
@@ -67,43 +68,67 @@ func Scan(in io.Reader, name string) (*Repairs, error) {
 
 // line takes a line.
 func (s *scan) line(at int, actor, op, operand string) {
-	t := s.thread(actor)
+	t := s.actor(actor)
 	for _, j := range t.joins {
 		s.early[j] = true
 	}
 	t.joins = nil
 	switch op {
 	case "fork":
-		u := s.thread(operand)
+		u := s.operand(operand)
 		u.forked, u.joins = true, nil
 	case "join":
-		if u := s.thread(operand); u != t {
+		if u := s.operand(operand); u != t {
 			u.joins = append(u.joins, at)
 		}
 	case "acq":
 		s.locks[operand] = true
 	case "rel":
 		if !s.locks[operand] && !t.forked {
-			s.held[bareName(actor)] = append(s.held[bareName(actor)], operand)
+			s.held[actor] = append(s.held[actor], operand)
 		}
 		s.locks[operand] = true
 	}
 }
 
-func (s *scan) thread(name string) *scannedThread {
-	name = bareName(name)
-	if s.threads[name] == nil {
-		s.threads[name] = &scannedThread{}
+// actor returns the thread that a line begins with, as Reader.actor does.
+func (s *scan) actor(name string) *scannedThread {
+	t := s.threads[name]
+	if t == nil {
+		t = s.newThread(name)
 	}
-	return s.threads[name]
+	if t.inferred {
+		t.inferred = false
+		for _, alias := range aliases(name) {
+			if s.threads[alias] == t {
+				delete(s.threads, alias)
+			}
+		}
+	}
+	return t
 }
 
-// bareName returns the one of a thread's names (see Reader.operandThread) that is a number.
-func bareName(name string) string {
-	if bare := trimT(name); isNumber(bare) {
-		return bare
+// operand returns the thread that a fork or join names, as Reader.operandThread does.
+func (s *scan) operand(name string) *scannedThread {
+	if t := s.threads[name]; t != nil {
+		return t
 	}
-	return name
+	if !isNumber(name) {
+		return s.newThread(name)
+	}
+	if t := s.threads["T"+name]; t != nil {
+		return t
+	}
+	t := s.newThread(name)
+	t.inferred = true
+	s.threads["T"+name] = t
+	return t
+}
+
+func (s *scan) newThread(name string) *scannedThread {
+	t := &scannedThread{}
+	s.threads[name] = t
+	return t
 }
 
 // mending is a way in which a line is mended.
@@ -189,7 +214,7 @@ func (r *Reader) holdBefore(t *thread) {
 	if r.opts.Repairs == nil || t.forked != 0 {
 		return
 	}
-	for _, name := range r.opts.Repairs.held[bareName(t.name)] {
+	for _, name := range r.opts.Repairs.held[t.name] {
 		l := r.lock(t, name, 0)
 		if l.holder != nil {
 			continue

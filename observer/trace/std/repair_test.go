@@ -27,6 +27,11 @@ func TestRepaired(t *testing.T) {
 		doubt                  bool
 	}{
 		{"well-formed", "T1|acq(l)|1\nT1|rel(l)|2\n", "T1 acquire l at 1\nT1 release l at 2\n", "", false},
+		{"a number that is the name of another thread later", "T3|acq(l)|1\nT1|join(3)|2\n3|r(x)|3\n", "T3 acquire l at 1\nT1 join T3 at 2\n3 read x at 3\n", "", false},
+		{"a number that is the name of no other thread", "T4|acq(l)|1\nT1|join(3)|2\n3|r(x)|3\n", "T4 acquire l at 1\n3 read x at 3\n",
+			"1 join of a thread that acts later was left out (first in line 2)", false},
+		{"holds a lock, and another thread has its number", "3|r(x)|1\nT3|rel(l)|2\n", "3 read x at 1\nT3 acquire l\nT3 release l at 2\n",
+			"1 lock is taken for held since before the trace begins", false},
 		{"forked twice", "T1|fork(T2)|1\nT2|acq(l)|2\nT2|r(x)|3\nT1|fork(T2)|4\nT2|r(x)|5\nT1|join(T2)|6\n",
 			"T1 fork T2 at 1\nT2 acquire l at 2\nT2 read x at 3\nT2 release l\nT1 fork T2~2 at 4\nT2~2 read x at 5\nT1 join T2~2 at 6\n",
 			"1 fork of a thread that was forked or joined before begins another thread of that name (first in line 4)", false},
