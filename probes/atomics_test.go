@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	_ "github.com/tracepredict/tracepredict/internal/fixedseed"
+
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )

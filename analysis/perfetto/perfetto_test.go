@@ -15,6 +15,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"pgregory.net/rapid"
 
+	_ "github.com/tracepredict/tracepredict/internal/fixedseed"
+
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )

@@ -7,6 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "github.com/tracepredict/tracepredict/internal/fixedseed"
+
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )

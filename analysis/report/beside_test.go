@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	_ "github.com/tracepredict/tracepredict/internal/fixedseed"
 )
 
 // TestBesideAgainstLipgloss checks that beside joins lines that fit in the same way as lines

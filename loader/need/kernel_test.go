@@ -7,6 +7,8 @@ import (
 
 	"github.com/cilium/ebpf/features"
 	"pgregory.net/rapid"
+
+	_ "github.com/tracepredict/tracepredict/internal/fixedseed"
 )
 
 func TestParseRelease(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	_ "github.com/tracepredict/tracepredict/internal/fixedseed"
 )
 
 func wait(t Thread, needs ...Thread) Wait { return Wait{Thread: t, Needs: needs} }

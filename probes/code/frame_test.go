@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/tracepredict/tracepredict/internal/fixedseed"
 )
 
 // TestFrameProperty compares a Frame with a map, and checks that a change leaves the Frame that was

@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	_ "github.com/tracepredict/tracepredict/internal/fixedseed"
+
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 

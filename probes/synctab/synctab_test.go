@@ -12,6 +12,8 @@ import (
 	"github.com/ianlancetaylor/demangle"
 	"pgregory.net/rapid"
 
+	_ "github.com/tracepredict/tracepredict/internal/fixedseed"
+
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes/libname"
 )

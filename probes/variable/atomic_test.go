@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	_ "github.com/tracepredict/tracepredict/internal/fixedseed"
 )
 
 const atomicsC = `

@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	_ "github.com/tracepredict/tracepredict/internal/fixedseed"
 )
 
 func TestCover(t *testing.T) {

@@ -68,3 +68,28 @@ func startsGoroutines(t *testing.T, folder string) bool {
 		return found
 	})
 }
+
+// A package whose tests use rapid imports internal/fixedseed.
+func TestPropertyTestsHaveAFixedSeed(t *testing.T) {
+	for _, p := range listPackages(t) {
+		name := local(p.ImportPath)
+		files, err := filepath.Glob(filepath.Join(name, "*_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		random, fixed := false, false
+		for _, file := range files {
+			parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, i := range parsed.Imports {
+				random = random || i.Path.Value == `"pgregory.net/rapid"`
+				fixed = fixed || i.Path.Value == `"github.com/tracepredict/tracepredict/internal/fixedseed"`
+			}
+		}
+		if random && !fixed {
+			t.Errorf("the tests of %s use rapid, and do not import internal/fixedseed", name)
+		}
+	}
+}
