@@ -278,7 +278,7 @@ static __always_inline void note_depth(struct pt_regs *ctx, struct slot *slot, _
 
 /* Records an access of bytes that atomic code accesses, which orders threads. What one thread alone did
  * in the word before is one side of a race, too. */
-static __noinline int atomic_access(
+static __always_inline int atomic_access(
 	struct pt_regs *ctx, struct word_access *x, struct word *w, struct slot *slot)
 {
 	struct site *site = bpf_map_lookup_elem(&sites, &x->site);
@@ -308,7 +308,7 @@ static __noinline int atomic_access(
 
 /* Records an access of data, unless the thread is the only one that uses the word. Returns whether it
  * did. */
-static __noinline int data_access(
+static __always_inline int data_access(
 	struct pt_regs *ctx, struct word_access *x, struct word *w, struct slot *slot)
 {
 	struct site *site = bpf_map_lookup_elem(&sites, &x->site);
@@ -392,32 +392,52 @@ struct range {
 	__u64 begin, size;
 };
 
+/* A range on its way, see next_of_range. */
+struct range_access {
+	struct pt_regs *ctx;
+	__u64 thread, begin, at, end;
+	__u32 site, sent, looked;
+};
+
+/* Handles the next word of a range: in a loop of the kernel's, whose body the verifier judges once. With
+ * it, the calls are nested as deeply as the kernel allows, which is why one_word's parts are inlined. */
+static int next_of_range(__u32 n, void *data)
+{
+	struct range_access *r = data;
+	__u64 at = r->at, what;
+
+	if (at >= r->end || r->sent >= MAX_RANGE_SENT)
+		return 1;
+	what = bytes_before(at, r->end) | ((at & ~7ULL) - r->begin) << ACCESS_FROM;
+	if (r->sent)
+		what |= ACCESS_MORE;
+	r->sent += one_word(r->ctx, r->site, r->thread, at, what);
+	r->at = (at | 7) + 1;
+	r->looked = n + 1;
+	return 0;
+}
+
 /* Handles the accesses of a range, by the function that a site calls. */
 static __always_inline void access_range(
-	struct pt_regs *ctx, __u32 site, __u64 thread, struct range r)
+	struct pt_regs *ctx, __u32 site, __u64 thread, struct range range)
 {
-	__u64 begin = r.begin, at = begin, end = begin + r.size, what, *hits;
+	struct range_access r = {.ctx = ctx,
+		.thread = thread,
+		.begin = range.begin,
+		.at = range.begin,
+		.end = range.begin + range.size,
+		.site = site};
 	__u32 head = bpf_get_attach_cookie(ctx);
-	int sent = 0, most = MAX_RANGE, n;
+	__u64 *hits;
 
-	if (!begin || end < begin)
+	if (!r.begin || r.end < r.begin)
 		return;
 	hits = bpf_map_lookup_elem(&pointer_hits, &head);
-	if (hits && *hits > RANGE_HOT)
-		most = MAX_HOT_RANGE;
-	for (n = 0; n < MAX_RANGE && sent < MAX_RANGE_SENT; n++) {
-		if (at >= end || n >= most)
-			break;
-		what = bytes_before(at, end) | ((at & ~7ULL) - begin) << ACCESS_FROM;
-		if (sent)
-			what |= ACCESS_MORE;
-		sent += one_word(ctx, site, thread, at, what);
-		at = (at | 7) + 1;
-	}
-	if (at < end)
+	bpf_loop(hits && *hits > RANGE_HOT ? MAX_HOT_RANGE : MAX_RANGE, next_of_range, &r, 0);
+	if (r.at < r.end)
 		__sync_fetch_and_add(&cut_ranges, 1);
 	if (hits)
-		*hits += n / RANGE_COST;
+		*hits += r.looked / RANGE_COST;
 }
 
 /* Remembers a call of a function that has accessed memory once it returns. */
@@ -489,12 +509,15 @@ __noinline __u32 one_pointer(struct pt_regs *ctx, __u32 index, __u64 thread)
 	if (site->when && !condition(ctx, site->when - 1))
 		return site->next;
 	if (site->access.reach >= REACH_RANGE) {
-		if (site->access.reach == REACH_CALLED)
+		struct range r;
+
+		if (site->access.reach == REACH_CALLED) {
 			range_called(ctx, site, index, thread);
-		else if (site->access.reach == REACH_RETURNED)
-			access_range(ctx, index, thread, range_returned(ctx, site, thread));
-		else
-			access_range(ctx, index, thread, range_of(ctx, site));
+			return site->next;
+		}
+		r = site->access.reach == REACH_RETURNED ? range_returned(ctx, site, thread)
+							 : range_of(ctx, site);
+		access_range(ctx, index, thread, r);
 		return site->next;
 	}
 	at = object_of(ctx, site) + indexed(ctx, &site->access);
