@@ -51,6 +51,8 @@ var floors = []floor{
 	{"observer/run", []string{"observer/event", "probes/libname"}, "the model of a run is data"},
 	{"observer/order", []string{"observer/event"}, "which operation comes before which is known of events alone"},
 	{"observer/event/*", []string{"observer/event", "observer/clock", "observer/order", "observer/trace/std"}, "helpers for tests of events"},
+	{"observer/lockword", []string{"observer/event"}, "which variables are locks shows in events alone"},
+	{"observer/trace", []string{"observer/event", "observer/lockword", "observer/run"}, "a trace is events and names"},
 	{"observer/trace/*", []string{"observer/event", "observer/run", "observer/trace"}, "other forms of traces"},
 	{"observer/live", []string{"bpf", "loader", "observer", "observer/event", "observer/run", "observer/stuck", "observer/trace", "probes", "probes/*"}, "a session and an observer are joined without knowing an analysis"},
 	{"observer/*", []string{"bpf", "observer/event", "observer/run", "observer/clock", "observer/order"}, "the parts of the pipeline"},

@@ -81,8 +81,12 @@ const StackPartBytes = 1 << 10
 // MaxStack is the maximal number of bytes of a stack that are sent.
 const MaxStack = 64 << 10
 
-// MaxSites bounds the number of sites of one run.
-const MaxSites = 1 << 16
+// MaxSites bounds the number of sites of one run, and MaxPointerSites that of one that observes accesses through
+// pointers.
+const (
+	MaxSites        = 1 << 16
+	MaxPointerSites = 1 << 18
+)
 
 // MaxUnseen bounds the numbers that identify instructions that synchronise without being observed
 // (OpUnseen); 0 means none.
@@ -91,6 +95,10 @@ const MaxUnseen = 1 << 13
 // UnseenEarly marks, in the cookie of the probe of such an instruction, that executions count while the
 // process has one thread too. Their records have a Value.
 const UnseenEarly = 1 << 16
+
+// UnseenAsks marks, in the cookie of the probe of the end of a loop that waits, that the loop asks by
+// system calls; UNSEEN_ASKS of unseen.h.
+const UnseenAsks = 1 << 17
 
 // MaxArgs bounds the number of parameters of a call that are recorded.
 const MaxArgs = 6
@@ -108,6 +116,9 @@ const KernelCodeBefore = 32
 // MaxWatched bounds the number of variables of one run that are watched although the user did not
 // name them.
 const MaxWatched = 1 << 15
+
+// MaxAllocations is the number of blocks of memory of which it is kept where they were allocated.
+const MaxAllocations = 1 << 18
 
 // WordBits is the binary logarithm of the number of words in the table of accesses through pointers,
 // AtomicWordBits if only atomic code's are observed, and PageBits that of the number of bits that say which

@@ -8,11 +8,6 @@
 #ifndef TRACEPREDICT_HEAP_H
 #define TRACEPREDICT_HEAP_H
 
-struct block_key {
-	__u64 addr;
-	__u32 tgid;
-	__u32 pad;
-};
 /* Twice the size of each block, plus one if its allocation was recorded. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -128,6 +123,22 @@ static __always_inline struct ending ending_of(
 	return e;
 }
 
+/* What a record of memory that ends says in its result. */
+#define ENDS_BLOCK 0
+#define ENDS_MAPPING \
+	1         /* a part of one, which another mapping may show, too: a lock there may be held */
+#define UNLOADS 2 /* a mapping of a file that the dynamic loader unmaps */
+#define UNMAPS 3  /* a mapping that munmap ends for the program: as if it were written */
+
+static __always_inline __u64 ends(struct site *site)
+{
+	if (!(site->flags & SITE_RANGE))
+		return ENDS_BLOCK;
+	if (site->op != OP_FREE || site->heap.if_reg)
+		return ENDS_MAPPING;
+	return site->heap.always ? UNLOADS : UNMAPS;
+}
+
 /* Handles the entry of a function that allocates, frees, makes or ends. */
 static __always_inline void heap_entered(
 	struct pt_regs *ctx, struct site *site, __u32 index, __u64 thread)
@@ -137,7 +148,8 @@ static __always_inline void heap_entered(
 	struct record event = {.op = site->op, .site = index, .object = call.object, .sp = sp};
 	struct slot *slot = slot_of(thread);
 	struct ending old = {};
-	bool ends;
+	__u64 how = ends(site);
+	bool sends;
 
 	if (site->op == OP_CONSTRUCT) {
 		event.value = site->heap.size;
@@ -157,26 +169,28 @@ static __always_inline void heap_entered(
 		old = ending_of(ctx, site, call.object, thread >> 32);
 		event.value = old.size;
 		if (forget_words(call.object, old.size, thread >> 32,
-			    site->flags & SITE_RANGE ? 0 : thread))
+			    how == ENDS_BLOCK || how == UNMAPS ? thread : 0))
+			old.holds = true;
+		if (!(site->flags & SITE_RANGE) && forget_allocation(call.object, thread >> 32))
 			old.holds = true;
 	}
-	ends = old.recorded || old.holds;
+	sends = old.recorded || old.holds;
 	if (site->op == OP_FREE) {
-		event.result = site->flags & SITE_RANGE ? 1 + site->heap.always : 0;
-		if (old.holds && !event.result) /* a held lock may be in another mapping, too */
+		event.result = how;
+		if (old.holds && (how == ENDS_BLOCK || how == UNMAPS))
 			event.stack = stack_of(ctx, site, index, sp, thread, slot);
-		if (ends)
+		if (sends)
 			send_now(thread, event, false, false);
 		return;
 	}
 	call.second = reg(ctx, site->heap.size_reg - 1);
 	if (site->heap.factor_reg)
 		call.second *= reg(ctx, site->heap.factor_reg - 1);
-	if (!ends && call.second < site->heap.keep)
+	if (!sends && call.second < site->heap.keep)
 		return;
-	if (ends || call.second >= site->heap.least)
+	if (sends || call.second >= site->heap.least)
 		call.stack = stack_of(ctx, site, index, sp, thread, slot);
-	if (ends) {
+	if (sends) {
 		event.stack = call.stack;
 		call.entered = old.size;
 		send_now(thread, event, false, false);

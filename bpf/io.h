@@ -162,6 +162,10 @@ struct mqueue_inode_info {
 #define CALL_FCNTL IO_CALL(72, 25)
 #define CALL_WAIT4 IO_CALL(61, 260)
 #define CALL_WAITID IO_CALL(247, 95)
+#define CALL_NANOSLEEP IO_CALL(35, 101)
+#define CALL_CLOCK_NANOSLEEP IO_CALL(230, 115)
+#define CALL_RT_SIGSUSPEND IO_CALL(130, 133)
+#define CALL_PAUSE IO_CALL(34, NO_CALL + 34)
 #define CALL_OPEN IO_CALL(2, NO_CALL + 2)
 #define CALL_OPENAT IO_CALL(257, 56)
 #define CALL_OPENAT2 437
@@ -687,7 +691,9 @@ static __noinline int shut(__s32 fd, __u64 thread, __u32 what)
 	return 0;
 }
 
+#include "waking.h"
 #include "notice.h"
+#include "asks.h"
 
 struct raw_args {
 	__u64 args[2];
@@ -712,8 +718,11 @@ int on_call_in(struct raw_args *ctx)
 	struct io_args a = {};
 	__u32 tid = thread;
 
-	if (!is_target(thread))
+	if (!is_target(thread)) {
+		if (is_kin(thread))
+			kin_sends(ctx->args[0]);
 		return 0;
+	}
 	read_call(&a, ctx->args[0], true);
 	a.nr = ctx->args[1];
 	if (hands_over(&a)) {
@@ -721,12 +730,17 @@ int on_call_in(struct raw_args *ctx)
 		io_record(&call, thread, 0, OP_SEND);
 	}
 	notice_entered(thread, &a);
+	if (asking)
+		change_entered(thread, &a);
 	if (!io_call_of(&call, &a))
 		return 0;
 	if (call.receive.key)
 		io_record(&call, thread, most(&a), OP_RECEIVE);
-	if (call.send.key)
+	if (call.send.key) {
 		io_record(&call, thread, most(&a), OP_SEND);
+		if (any_kin)
+			sends_to_kin(thread, a.nr, &call.send);
+	}
 	if (call.shuts)
 		shut(call.to, thread, OP_SEND);
 	bpf_map_update_elem(&io_calls, &tid, &call, BPF_ANY);
@@ -756,8 +770,11 @@ int on_call_out(struct raw_args *ctx)
 	struct io_args a = {};
 	__u32 flags = REC_LEAVE, tid = thread;
 
-	if (!is_target(thread))
+	if (!is_target(thread)) {
+		if (is_kin(thread) && result >= 0)
+			kin_receives(ctx->args[0]);
 		return 0;
+	}
 	begun = bpf_map_lookup_elem(&io_calls, &tid);
 	if (begun) {
 		call = *begun;
@@ -765,11 +782,15 @@ int on_call_out(struct raw_args *ctx)
 	} else {
 		/* Otherwise under way when observation began, if anything. */
 		read_call(&a, ctx->args[0], false);
+		if (asking)
+			ask_left(thread, &a, result);
 		if (notice_left(thread, &a, result) || !io_call_of(&call, &a))
 			return 0;
 	}
 	if (result < 0)
 		flags |= REC_FAILED;
+	if (call.receive.key && any_kin && result >= 0)
+		receives_from_kin(thread, &call.receive);
 	if (call.receive.key)
 		io_record(&call, thread, call.copies && result > 0 ? 0 : result,
 			flags << 8 | OP_RECEIVE);

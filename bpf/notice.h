@@ -397,13 +397,22 @@ static __always_inline void counted(__u64 thread, struct io_args *a)
 #define SI_CODE 8 /* where siginfo_t has how a child ended, its ID, and by which signal */
 #define SI_PID 16
 #define SI_STATUS 24
-#define CLD_KILLED 2
-#define CLD_DUMPED 3
+#define CLD_EXITED 1
+#define SIGCONT 18
 #define P_PID 1
 #define WNOHANG 1
 
+/* Returns the signal that ended, stopped or continued a child, of the status that wait has returned;
+ * 0 if it has ended by itself. */
+static __always_inline __u32 ended_by(__u32 status)
+{
+	if ((status & 0xff) == 0x7f)
+		return status >> 8 & 0xff;
+	return status == 0xffff ? SIGCONT : status & 0x7f;
+}
+
 /* Returns whether a call of waitid has ended a wait, the child that it may name, and the signal that
- * ended that child, or 0. */
+ * ended, stopped or continued that child; 0 if none did, ANY_STATUS if that is not known. */
 static __always_inline bool waited_for(struct io_args *a, __u32 *pid, __u32 *status)
 {
 	__u32 code = 0;
@@ -412,11 +421,12 @@ static __always_inline bool waited_for(struct io_args *a, __u32 *pid, __u32 *sta
 	if (a->arg[2]) {
 		bpf_probe_read_user(pid, sizeof(*pid), (void *)(a->arg[2] + SI_PID));
 		bpf_probe_read_user(&code, sizeof(code), (void *)(a->arg[2] + SI_CODE));
-		if (code == CLD_KILLED || code == CLD_DUMPED)
+		if (code != CLD_EXITED)
 			bpf_probe_read_user(
 				status, sizeof(*status), (void *)(a->arg[2] + SI_STATUS));
 		return *pid;
 	}
+	*status = ANY_STATUS;
 	if (a->arg[0] == P_PID)
 		*pid = a->arg[1];
 	return !(a->arg[3] & WNOHANG); /* else it is not known whether one ended */
@@ -551,7 +561,7 @@ static __always_inline bool notice_left(__u64 thread, struct io_args *a, __s64 r
 		if (result > 0 && a->arg[1])
 			bpf_probe_read_user(&status, sizeof(status), (void *)a->arg[1]);
 		if (result > 0)
-			notice(thread, result, status & 0x7f, CAME, CHANNEL_CHILD);
+			notice(thread, result, ended_by(status), CAME, CHANNEL_CHILD);
 		return true;
 	case CALL_WAITID:
 		if (result == 0 && waited_for(a, &pid, &status))
@@ -574,8 +584,7 @@ struct kernel_siginfo {
 	int si_signo, si_code;
 } CORE;
 
-#define PF_EXITING 4 /* of task_struct */
-#define SIG_IGN 1    /* and 0, SIG_DFL */
+#define SIG_IGN 1 /* and 0, SIG_DFL */
 
 struct signal_args {
 	__u64 args[5];
@@ -633,6 +642,8 @@ int on_signal_sent(struct signal_args *ctx)
 		code > 0) /* to a process that is not observed, by the kernel: as to who traces this one */
 		return 0;
 	notice(thread, sig, to << 32 | (group || !to ? 0 : task_id(task)), OP_SEND, CHANNEL_SIGNAL);
+	if (!target_of(task))
+		wakes(thread, call_of(bpf_get_current_task_btf()), BPF_CORE_READ(task, pid), 0);
 	return 0;
 }
 

@@ -162,6 +162,7 @@ const (
 	FromMemory          // the bytes at the object's address
 	FromStack           // 8 bytes at a distance from the stack pointer at the entry of the call
 	FromKind            // 1 plus the 4 bytes at a distance from the object's address; 0: unreadable
+	FromThread          // an address at a distance from the thread pointer
 )
 
 // Success determines for which results of the function an operation had its effect; enum success
@@ -190,14 +191,19 @@ const (
 	ReachSharedArray              // the accessed bytes, if they lie in the array at Home
 	ReachRemember                 // nothing yet: the address is remembered, for a load that destroys it
 	ReachRemembered               // the bytes at the address that was remembered last
-	ReachRange                    // the bytes that a function is called to access
+	ReachRange                    // the bytes that a function is called to access, or a string instruction accesses
 	ReachCalled                   // nothing yet: a call is remembered that accesses bytes before it returns
 	ReachReturned                 // the bytes that a remembered call has accessed
+	ReachString                   // the bytes before the pointer that a string instruction has moved
 )
 
 // TimesEach, in AccessSite.Times, marks an access of one element of a string instruction, if its
 // count is not 0; TIMES_EACH of site.h.
 const TimesEach = 255
+
+// TimesRemembered, in AccessSite.Times of ReachString, stands for what the last ReachRemember has remembered;
+// TIMES_REMEMBERED of site.h.
+const TimesRemembered = 254
 
 // Scales of an index that is the number of a bit; SCALE_… of site.h.
 const (
@@ -243,6 +249,8 @@ const (
 	ChannelFileLock
 	ChannelChild // a child process that has ended; Object 0: it is not known which
 	ChannelDoubt // an order of which only this end is seen: Object is a Doubt
+	ChannelWake  // a thread wakes another one that sleeps in a system call; see record.h for the values
+	ChannelAsked // something that system calls change and ask for
 
 	// ChannelTight is added to another kind: the channel has little room, or the call takes more of
 	// its room than the message's bytes.
@@ -262,6 +270,7 @@ const (
 const (
 	AnySignal = 0xffff // Object: a signalfd, which may have any signal
 	AnyQueue  = 0xffff // Object: news of any queue
+	AnyStatus = 0xffff // Value: it is not known what became of a child
 	FromTimer = 1      // Value: a timer has sent the signal
 	AnyCode   = 2      // Value: a timer may have sent it
 )

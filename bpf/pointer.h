@@ -8,14 +8,20 @@
 #ifndef TRACEPREDICT_POINTER_H
 #define TRACEPREDICT_POINTER_H
 
+/* The last access of a part of a word. */
+struct past {
+	__u64 when; /* time and bytes, see moment; 0: none */
+	__u32 site;
+	__s32 from; /* how far from the beginning of the range, see struct word_access */
+};
+
 /* A word of eight bytes of a process. */
 struct word {
-	__u64 key;         /* see word_key; 0: free */
-	__u64 owner;       /* the one thread that has accessed it, or WORD_SHARED; 0: none */
-	__u64 wrote, read; /* of the owner: time and bytes, see moment */
-	__u32 wrote_site, read_site;
-	/* How far from the beginning of the range of that access, see struct word_access. */
-	__s32 wrote_from, read_from;
+	__u64 key;   /* see word_key; 0: free */
+	__u64 owner; /* the one thread that has accessed it, or WORD_SHARED; 0: none */
+	/* Of the owner. The first of each pair is of the lower half, and of the upper one too if its bytes
+	 * say so and the second is older or none: neighbouring numbers of four bytes are two variables. */
+	struct past wrote[2], read[2];
 	__u64 named; /* the one thread that has accessed it by the name of a variable, or WORD_SHARED */
 	__u64 last;   /* of a shared word: see word_redundant */
 	__u64 atomic; /* its bytes, a bit for each, that atomic code has accessed */
@@ -125,30 +131,56 @@ struct word_access {
 	bool more;   /* of a range: another word of it was recorded before */
 };
 
-/* Sends an access that the owner of a word made in the past. */
-static __always_inline void send_past(
-	__u64 owner, enum op op, __u32 site, __s32 from, __u64 at, __u64 when)
+#define LOWER_HALF 0x0f
+#define UPPER_HALF 0xf0
+
+/* Remembers an access of a word in a pair. */
+static __always_inline void remember_access(struct past *pair, struct word_access *x)
 {
-	if (!when)
-		return;
-	send_unordered(owner, (struct record){.op = op,
-				      .flags = REC_PAST,
-				      .site = site,
-				      .result = from,
-				      .object = at,
-				      .extra = when & 0xff,
-				      .value = when >> 8});
+	struct past *p = pair;
+
+	if (!(x->bytes & LOWER_HALF))
+		p = pair + 1;
+	else if (x->bytes & UPPER_HALF)
+		pair[1].when = 0;
+	else if (pair->when & UPPER_HALF && !pair[1].when)
+		pair[1] = *pair;
+	p->site = x->site;
+	p->from = x->from;
+	p->when = moment(x->bytes);
 }
 
-/* Makes a word that an owner has used a shared one, and sends what the owner did. */
+/* Sends the accesses of a word, of a pair, that its owner made in the past. */
+static __always_inline void send_past(__u64 owner, enum op op, struct past *pair, __u64 at)
+{
+	for (int i = 0; i < 2; i++) {
+		__u64 when = pair[i].when;
+
+		if (!when)
+			continue;
+		send_unordered(owner, (struct record){.op = op,
+					      .flags = REC_PAST,
+					      .site = pair[i].site,
+					      .result = pair[i].from,
+					      .object = at,
+					      .extra = when & 0xff,
+					      .value = when >> 8});
+	}
+}
+
+/* Makes a word that an owner has used a shared one, and sends where it was allocated and what the owner
+ * did. */
 static __always_inline void share(struct word *w, __u64 owner, __u64 thread, __u64 at)
 {
 	if (owner == WORD_SHARED ||
-		__sync_val_compare_and_swap(&w->owner, owner, WORD_SHARED) != owner || !owner)
+		__sync_val_compare_and_swap(&w->owner, owner, WORD_SHARED) != owner)
+		return;
+	send_block_around(at, thread >> 32);
+	if (!owner)
 		return;
 	owner |= thread >> 32 << 32;
-	send_past(owner, OP_WRITE, w->wrote_site, w->wrote_from, at & ~7ULL, w->wrote);
-	send_past(owner, OP_READ, w->read_site, w->read_from, at & ~7ULL, w->read);
+	send_past(owner, OP_WRITE, w->wrote, at & ~7ULL);
+	send_past(owner, OP_READ, w->read, at & ~7ULL);
 }
 
 /* Returns whether the thread is the only one that has accessed the word, and remembers what it does
@@ -173,15 +205,7 @@ static __always_inline bool is_own(struct word *w, struct word_access *x, bool w
 		owner = __sync_val_compare_and_swap(&w->owner, 0, tid) ?: tid;
 	}
 	if (owner == tid) {
-		if (writes) {
-			w->wrote_site = x->site;
-			w->wrote_from = x->from;
-			w->wrote = moment(x->bytes);
-		} else {
-			w->read_site = x->site;
-			w->read_from = x->from;
-			w->read = moment(x->bytes);
-		}
+		remember_access(writes ? w->wrote : w->read, x);
 		/* Another thread may have come meanwhile, and sent what was there before. */
 		return *(volatile __u64 *)&w->owner == tid;
 	}
@@ -445,7 +469,7 @@ static __always_inline void range_called(
 	struct pt_regs *ctx, struct site *site, __u32 index, __u64 thread)
 {
 	struct access_site *a = &site->access;
-	struct pending_call call = {.sp = REG_SP(ctx),
+	struct pending_call call = {.sp = REG_SP(ctx) + site->sp_delta,
 		.object = object_of(ctx, site),
 		.second = extra_of(ctx, a) ?: !a->extra,
 		.entered = a->times ? reg(ctx, a->times - 1) : ~0ULL,
@@ -477,9 +501,13 @@ static __always_inline struct range range_returned(
 		result = (__s32)result;
 	if (result < 0)
 		return r;
-	n = result + a->imm;
-	if (n > call.entered)
-		n = call.entered;
+	if (begun->access.imm) { /* all, if the result is so great, or nothing */
+		n = (__u64)result + 1 >= begun->access.imm ? begun->access.span : 0;
+	} else {
+		n = result + a->imm;
+		if (n > call.entered)
+			n = call.entered;
+	}
 	r.begin = call.object;
 	r.size = n * call.second;
 	return r;
@@ -489,12 +517,36 @@ static __always_inline struct range range_returned(
 static __always_inline struct range range_of(struct pt_regs *ctx, struct site *site)
 {
 	struct access_site *a = &site->access;
-	struct range r = {object_of(ctx, site), a->times ? reg(ctx, a->times - 1) : a->span};
+	struct range r = {object_of(ctx, site), a->span};
 
+	if (a->times)
+		r.size *= reg(ctx, a->times - 1);
 	if (a->extra)
 		r.size *= extra_of(ctx, a);
 	if (a->stride && r.size > a->stride)
 		r.size = a->stride;
+	return r;
+}
+
+/* Returns what a string instruction has accessed before the probe. */
+static __always_inline struct range string_range(
+	struct pt_regs *ctx, struct site *site, __u64 thread)
+{
+	struct access_site *a = &site->access;
+	__u64 end = object_of(ctx, site), moved = a->imm - extra_of(ctx, a);
+	struct slot *slot;
+	struct range r = {};
+
+	if (a->times == TIMES_REMEMBERED) {
+		slot = slot_of(thread);
+		if (!slot)
+			return r;
+		moved += slot->remembered;
+	} else if (a->times) {
+		moved += reg(ctx, a->times - 1);
+	}
+	r.size = moved * (__s32)a->span;
+	r.begin = end - r.size;
 	return r;
 }
 
@@ -503,24 +555,40 @@ __noinline __u32 one_pointer(struct pt_regs *ctx, __u32 index, __u64 thread)
 {
 	struct site *site = bpf_map_lookup_elem(&sites, &index);
 	__u64 at, end, whole;
+	struct range r;
 
 	if (!site)
 		return 0;
 	if (site->when && !condition(ctx, site->when - 1))
 		return site->next;
+	if (site->op == OP_ALLOC) {
+		if (site->access.reach == REACH_CALLED)
+			range_called(ctx, site, index, thread);
+		else
+			allocated(ctx, index, thread);
+		return site->next;
+	}
+	if (!crowded) /* what one thread does alone comes before all that others do */
+		return site->next;
 	if (site->access.reach >= REACH_RANGE) {
-		struct range r;
-
 		if (site->access.reach == REACH_CALLED) {
 			range_called(ctx, site, index, thread);
 			return site->next;
 		}
-		r = site->access.reach == REACH_RETURNED ? range_returned(ctx, site, thread)
-							 : range_of(ctx, site);
+		if (site->access.reach == REACH_RETURNED)
+			r = range_returned(ctx, site, thread);
+		else if (site->access.reach == REACH_STRING)
+			r = string_range(ctx, site, thread);
+		else
+			r = range_of(ctx, site);
 		access_range(ctx, index, thread, r);
 		return site->next;
 	}
-	at = object_of(ctx, site) + indexed(ctx, &site->access);
+	if (site->object_from == FROM_THREAD)
+		at = CURRENT_THREAD_POINTER(bpf_get_current_task_btf()) + site->object_disp;
+	else
+		at = object_of(ctx, site);
+	at += indexed(ctx, &site->access);
 	if (site->access.reach) {
 		struct slot *slot = slot_of(thread);
 
@@ -551,8 +619,6 @@ int on_pointer(struct pt_regs *ctx)
 
 	if (hits)
 		(*hits)++; /* one of two at the same time may be missed */
-	if (!crowded)
-		return 0; /* what one thread does alone comes before all that others do */
 	return chain(ctx, one_pointer);
 }
 
@@ -563,7 +629,8 @@ int on_pointer(struct pt_regs *ctx)
 
 static __always_inline void forget(struct word *w)
 {
-	w->wrote = w->read = w->last = w->atomic = w->named = 0;
+	w->wrote[0].when = w->wrote[1].when = w->read[0].when = w->read[1].when = 0;
+	w->last = w->atomic = w->named = 0;
 	w->owner = 0;
 	__sync_lock_test_and_set(&w->key, 0); /* a barrier, too: it may be made again now */
 }
@@ -572,8 +639,9 @@ static __always_inline void forget(struct word *w)
 struct ended_memory {
 	__u64 at, end;
 	__u32 tgid;
-	__u32 by;   /* the thread that frees it; 0: none does, or it is not known */
-	__u32 sent; /* words of other threads than that */
+	__u32 by;    /* the thread that frees it; 0: none does, or it is not known */
+	__u64 block; /* its beginning */
+	__u32 sent;  /* words of other threads than that */
 };
 
 /* Bounds the words of which the accesses are sent when their memory is freed. */
@@ -586,10 +654,11 @@ static __always_inline void send_freed(struct word *w, struct ended_memory *e)
 
 	if (!e->by || !owner || owner == e->by || owner == WORD_SHARED || e->sent >= MAX_FREED)
 		return;
-	e->sent++;
+	if (!e->sent++)
+		send_block(e->block, e->tgid);
 	owner |= (__u64)e->tgid << 32;
-	send_past(owner, OP_WRITE, w->wrote_site, w->wrote_from, e->at & ~7ULL, w->wrote);
-	send_past(owner, OP_READ, w->read_site, w->read_from, e->at & ~7ULL, w->read);
+	send_past(owner, OP_WRITE, w->wrote, e->at & ~7ULL);
+	send_past(owner, OP_READ, w->read, e->at & ~7ULL);
 }
 
 /* Forgets the next word, or skips a page that has none. */
@@ -635,7 +704,8 @@ static int forget_if_ended(__u32 index, void *data)
  * judges it by itself, once. */
 __noinline int forget_words(__u64 addr, __u64 size, __u32 tgid, __u32 by)
 {
-	struct ended_memory e = {.at = addr & ~7ULL, .end = addr + size, .tgid = tgid, .by = by};
+	struct ended_memory e = {
+		.at = addr & ~7ULL, .end = addr + size, .tgid = tgid, .by = by, .block = addr};
 
 	if (!through_pointers || !crowded || !addr || !size)
 		return 0;
@@ -669,6 +739,7 @@ static __noinline int forget_process(__u32 tgid)
 	struct ended_memory e = {.end = ~0ULL, .tgid = tgid};
 	__u64 bit, *bits = page_bits(0, tgid, &bit);
 
+	forget_allocations(tgid);
 	if (!through_pointers || !bits || !(*bits & bit))
 		return 0;
 	__sync_fetch_and_and(bits, ~bit);

@@ -51,7 +51,7 @@ enum op {
 	OP_CALL,  /* a function was entered; object is its instance */
 	OP_RETURN, /* it returns value, with REC_VALUE; the rest as at its entry */
 	/* After it returned: object is the block, value its size. With result 1 all that is known is
-	 * that the memory holds nothing of before. */
+	 * that the memory holds nothing of before. With REC_PAST the thread made it at the time extra. */
 	OP_ALLOC,
 	/* Before it happens: object is the memory, value its size, 0 if not known here; result is 1 if
 	 * it is a mapping, whose contents may be mapped elsewhere, and 2 if the loader unmaps it. */
@@ -68,7 +68,8 @@ enum op {
 	OP_CONSTRUCT, /* a constructor is entered: object is what it makes, value its size */
 	OP_DESTRUCT,  /* a destructor has returned: likewise what it ended */
 	/* The thread is, or just was, where code synchronises unobserved: object is the number of
-	 * that instruction. With result 1 its probe is to be removed: later hits are not sent. */
+	 * that instruction; of a loop that waited by asking, extra and sp are the keys of what it
+	 * asked for last (CHANNEL_ASKED). With result 1 its probe is to be removed: later hits are not sent. */
 	OP_UNSEEN,
 	OP_CONSISTENT, /* pthread_mutex_consistent was entered */
 	OP_CANCEL,     /* pthread_cancel was entered: object is the pthread_t */
@@ -116,9 +117,17 @@ enum channel_kind {
 	CHANNEL_SEMAPHORE,
 	CHANNEL_FILE_LOCK, /* object is the file, value who owns its lock */
 	/* Object is a child process that has ended, 0 if it is not known which; value is the signal that
-	 * ended it, or 0. */
+	 * ended, stopped or continued it, 0 if none did, ANY_STATUS if that is not known. */
 	CHANNEL_CHILD,
 	CHANNEL_DOUBT, /* OP_RECEIVE: of an order of which only this end is seen; see doubt */
+	/* OP_SEND: in the system call value, the thread wakes another one: object is the number of the
+	 * wake-up, extra the observed thread, 0 if it is not observed. OP_RECEIVE, made while the
+	 * thread sleeps in a system call: it is woken by one that is not observed and was itself
+	 * woken by the wake-up object; 0: by none. */
+	CHANNEL_WAKE,
+	/* Something that system calls change and ask for (asks.h): object is its key. OP_SEND: the
+	 * thread changes it by the system call value. OP_RECEIVE: it has asked for it by that call. */
+	CHANNEL_ASKED,
 	/* Added to another: it has little room, or the call takes more of it than its bytes. */
 	CHANNEL_TIGHT = 256,
 	/* Added to another: nothing moved, but there is something to receive, or room. */
@@ -130,6 +139,7 @@ enum channel_kind {
 #define CHANNEL_OF_FD 16
 #define ANY_SIGNAL 0xffff
 #define ANY_QUEUE 0xffff
+#define ANY_STATUS 0xffff
 #define FROM_TIMER 1
 #define ANY_CODE 2
 

@@ -46,8 +46,11 @@ int on_fork(__u64 *ctx)
 	__u8 flags = 0, one = 1;
 	__u32 tid;
 
-	if (!is_target(thread))
+	if (!is_target(thread)) {
+		if (is_kin(thread) && !(clone_flags & CLONE_THREAD))
+			add_kin(task_id(child));
 		return 0;
+	}
 	tid = task_id(child);
 	if (clone_flags & CLONE_THREAD) {
 		crowded = 1;
@@ -55,6 +58,8 @@ int on_fork(__u64 *ctx)
 		flags = clone_flags & CLONE_VM ? REC_PROCESS | REC_SHARED : REC_PROCESS;
 		if (follow)
 			bpf_map_update_elem(&targets, &tid, &one, BPF_ANY);
+		else
+			add_kin(tid);
 	}
 	send_now(thread,
 		(struct record){.op = OP_FORK,

@@ -26,6 +26,7 @@ enum operand {
 	FROM_MEMORY, /* width bytes at the object's address */
 	FROM_STACK,  /* 8 bytes at disp from the stack pointer at the call's entry */
 	FROM_KIND,   /* 1 + the 4 bytes at disp from the object's address; 0: unreadable */
+	FROM_THREAD, /* disp from the thread pointer; of on_pointer */
 };
 
 /* When an operation had its effect, by what the function returned. */
@@ -52,14 +53,18 @@ enum reach {
 	 * at the address remembered last. */
 	REACH_REMEMBER,
 	REACH_REMEMBERED,
-	/* Of on_pointer, of a call: as many bytes from object on as times holds, or span, times the extra
-	 * register, at most stride if that is not 0. */
+	/* Of on_pointer, of a call or before a string instruction: span bytes from object on, as often as times
+	 * holds, times the extra register, at most stride if that is not 0. */
 	REACH_RANGE,
-	/* Likewise, once the call has returned: object, times and extra are remembered at the call. */
+	/* Likewise, once the call has returned: object, times and extra are remembered at the call. Of OP_ALLOC,
+	 * times and extra multiply to the size of the block. */
 	REACH_CALLED,
 	/* Behind such a call, which is home bytes from here: as many elements as the result says, of width
-	 * bytes, plus imm, at most as many as times was. */
+	 * bytes, plus imm, at most as many as times was. Of OP_ALLOC, the result is the block. */
 	REACH_RETURNED,
+	/* Of on_pointer, behind a string instruction, where object is the end of what it has accessed: imm
+	 * plus times minus the extra register, times span, which is signed. */
+	REACH_STRING,
 };
 
 /* site.flags */
@@ -78,9 +83,10 @@ enum {
 	SITE_RANGE = 128, /* likewise: in the register old_reg; what ends are whole pages */
 };
 
-/* access_site.times: one element of a string instruction, if its count is not 0 (x86-64) */
+/* access_site.times, of string instructions (x86-64) */
 enum {
-	TIMES_EACH = 255,
+	TIMES_EACH = 255,       /* one element, if the count is not 0 */
+	TIMES_REMEMBERED = 254, /* REACH_STRING: what the last REACH_REMEMBER has remembered */
 };
 
 /* access_site.scale, where the index numbers a bit */
@@ -160,7 +166,7 @@ struct site {
 	__s64 object_disp; /* FROM_FIXED: object address minus probe address; FROM_REG: added */
 	union {
 		struct access_site
-			access; /* OP_READ, OP_WRITE, OP_UPDATE; the largest is the first */
+			access; /* OP_READ, OP_WRITE, OP_UPDATE, of on_pointer OP_ALLOC; the largest is the first */
 		struct sync_site sync;
 		struct heap_site heap;
 		struct function_site function; /* OP_CALL, OP_RETURN */

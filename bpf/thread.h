@@ -22,6 +22,31 @@ static __always_inline bool is_target(__u64 thread)
 	return bpf_map_lookup_elem(&targets, &tgid);
 }
 
+/* Processes that are not observed and that observed ones have forked, themselves or by others of these. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, __u8);
+} kin SEC(".maps");
+
+__u32 any_kin; /* there have been such */
+
+static __always_inline bool is_kin(__u64 thread)
+{
+	__u32 tgid = thread >> 32;
+
+	return any_kin && bpf_map_lookup_elem(&kin, &tgid);
+}
+
+static __always_inline void add_kin(__u32 tgid)
+{
+	__u8 one = 1;
+
+	any_kin = 1;
+	bpf_map_update_elem(&kin, &tgid, &one, BPF_ANY);
+}
+
 /* Returns the current thread, as the tool's /proc names it. */
 static __always_inline __u64 current_thread(void)
 {

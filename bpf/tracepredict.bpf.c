@@ -17,6 +17,7 @@
  *   probe.h                what the programs of probes share
  *   sync.h, access.h       on_probe, on_return: synchronisation calls, variables by name
  *   shared.h               on_shared: variables that nobody named
+ *   allocation.h           where blocks of memory were allocated
  *   pointer.h              on_pointer: memory that is reached through pointers
  *   function.h             on_call: functions that the user asked for
  *   heap.h                 on_heap, on_heap_return: lifetimes of memory
@@ -25,6 +26,8 @@
  *   watch.h                on_watch and its helpers: hardware watchpoints
  *   io.h                   on_call_in, on_call_out: messages through the kernel
  *   notice.h               on_signal_sent, on_signal_came: signals, and what else orders threads
+ *   asks.h                 loops that wait by asking
+ *   waking.h               on_waking: who wakes a thread
  *   sleeper.h              list_sleepers: what threads are doing
  */
 #include <linux/bpf.h>
@@ -84,6 +87,7 @@ const volatile __u64 enough; /* so many accesses of the elements of an array are
 #include "sync.h"
 #include "access.h"
 #include "shared.h"
+#include "allocation.h"
 #include "pointer.h"
 #include "function.h"
 #include "heap.h"

@@ -31,6 +31,26 @@ type TracepredictAccessSite struct {
 	Times     uint8
 }
 
+type TracepredictAllocation struct {
+	_     structs.HostLayout
+	Size  uint64
+	Time  uint64
+	Tid   uint32
+	Stack uint32
+	Site  uint32
+	Large uint16
+	Sent  uint16
+}
+
+type TracepredictAsker struct {
+	_       structs.HostLayout
+	Key     [2]uint64
+	Known   [2]uint64
+	Version [2]uint32
+	Pauses  uint32
+	Pad     uint32
+}
+
 type TracepredictBlockKey struct {
 	_    structs.HostLayout
 	Addr uint64
@@ -42,6 +62,14 @@ type TracepredictCallRecord struct {
 	_    structs.HostLayout
 	Head TracepredictRecord
 	Args [6]uint64
+}
+
+type TracepredictChanged struct {
+	_       structs.HostLayout
+	Changer uint32
+	Version uint32
+	Unasked uint32
+	Pad     uint32
 }
 
 type TracepredictFarKey struct {
@@ -124,6 +152,14 @@ type TracepredictKnownStack struct {
 	At     [8]uint16
 	_      [4]byte
 	Word   [8]uint64
+}
+
+type TracepredictLargeBlock struct {
+	_    structs.HostLayout
+	Addr uint64
+	Size uint64
+	Tgid uint32
+	Pad  uint32
 }
 
 type TracepredictLockedFile struct {
@@ -349,18 +385,24 @@ type TracepredictWatchedLine struct {
 }
 
 type TracepredictWord struct {
-	_         structs.HostLayout
-	Key       uint64
-	Owner     uint64
-	Wrote     uint64
-	Read      uint64
-	WroteSite uint32
-	ReadSite  uint32
-	WroteFrom int32
-	ReadFrom  int32
-	Named     uint64
-	Last      uint64
-	Atomic    uint64
+	_     structs.HostLayout
+	Key   uint64
+	Owner uint64
+	Wrote [2]struct {
+		_    structs.HostLayout
+		When uint64
+		Site uint32
+		From int32
+	}
+	Read [2]struct {
+		_    structs.HostLayout
+		When uint64
+		Site uint32
+		From int32
+	}
+	Named  uint64
+	Last   uint64
+	Atomic uint64
 }
 
 // Names of all BPF objects in the ELF.
@@ -368,19 +410,25 @@ type TracepredictWord struct {
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	TracepredictMapAccepting         = "accepting"
+	TracepredictMapAllocations       = "allocations"
+	TracepredictMapAskers            = "askers"
 	TracepredictMapBlocks            = "blocks"
+	TracepredictMapChanges           = "changes"
 	TracepredictMapDropped           = "dropped"
 	TracepredictMapFarCalls          = "far_calls"
 	TracepredictMapHeapCosts         = "heap_costs"
 	TracepredictMapIoCalls           = "io_calls"
 	TracepredictMapKernelCalls       = "kernel_calls"
 	TracepredictMapKernelCodes       = "kernel_codes"
+	TracepredictMapKin               = "kin"
+	TracepredictMapLargeBlocks       = "large_blocks"
 	TracepredictMapLockedFiles       = "locked_files"
 	TracepredictMapLost              = "lost"
 	TracepredictMapPendingReturns    = "pending_returns"
 	TracepredictMapPointerHits       = "pointer_hits"
 	TracepredictMapReadings          = "readings"
 	TracepredictMapRingBuffer        = "ring_buffer"
+	TracepredictMapSentBy            = "sent_by"
 	TracepredictMapSignatures        = "signatures"
 	TracepredictMapSites             = "sites"
 	TracepredictMapSlots             = "slots"
@@ -390,6 +438,7 @@ const (
 	TracepredictMapUsed              = "used"
 	TracepredictMapWatched           = "watched"
 	TracepredictMapWatches           = "watches"
+	TracepredictMapWokenBy           = "woken_by"
 	TracepredictMapWordPages         = "word_pages"
 	TracepredictMapWords             = "words"
 	TracepredictProgListSleepers     = "list_sleepers"
@@ -410,12 +459,17 @@ const (
 	TracepredictProgOnSignalCame     = "on_signal_came"
 	TracepredictProgOnSignalSent     = "on_signal_sent"
 	TracepredictProgOnUnseen         = "on_unseen"
+	TracepredictProgOnWaking         = "on_waking"
 	TracepredictProgOnWatch          = "on_watch"
 	TracepredictProgOnWatchedCall    = "on_watched_call"
 	TracepredictProgOnWatchedExit    = "on_watched_exit"
 	TracepredictVarAllPointers       = "all_pointers"
+	TracepredictVarAllocationStacks  = "allocation_stacks"
+	TracepredictVarAnyAllocations    = "any_allocations"
 	TracepredictVarAnyFar            = "any_far"
+	TracepredictVarAnyKin            = "any_kin"
 	TracepredictVarAnyLost           = "any_lost"
+	TracepredictVarAsking            = "asking"
 	TracepredictVarCrowded           = "crowded"
 	TracepredictVarCutRanges         = "cut_ranges"
 	TracepredictVarCutStacks         = "cut_stacks"
@@ -425,6 +479,7 @@ const (
 	TracepredictVarJoinedWords       = "joined_words"
 	TracepredictVarLastOwner         = "last_owner"
 	TracepredictVarLastStack         = "last_stack"
+	TracepredictVarLastWake          = "last_wake"
 	TracepredictVarLostBlocks        = "lost_blocks"
 	TracepredictVarLostLives         = "lost_lives"
 	TracepredictVarLostPending       = "lost_pending"
@@ -439,6 +494,7 @@ const (
 	TracepredictVarStackLimit        = "stack_limit"
 	TracepredictVarThroughPointers   = "through_pointers"
 	TracepredictVarTight             = "tight"
+	TracepredictVarToolTgid          = "tool_tgid"
 	TracepredictVarUnnamed           = "unnamed"
 	TracepredictVarUnseenAlone       = "unseen_alone"
 	TracepredictVarUntabledStacks    = "untabled_stacks"
@@ -516,6 +572,7 @@ type TracepredictProgramSpecs struct {
 	OnSignalCame  *ebpf.ProgramSpec `ebpf:"on_signal_came"`
 	OnSignalSent  *ebpf.ProgramSpec `ebpf:"on_signal_sent"`
 	OnUnseen      *ebpf.ProgramSpec `ebpf:"on_unseen"`
+	OnWaking      *ebpf.ProgramSpec `ebpf:"on_waking"`
 	OnWatch       *ebpf.ProgramSpec `ebpf:"on_watch"`
 	OnWatchedCall *ebpf.ProgramSpec `ebpf:"on_watched_call"`
 	OnWatchedExit *ebpf.ProgramSpec `ebpf:"on_watched_exit"`
@@ -526,19 +583,25 @@ type TracepredictProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type TracepredictMapSpecs struct {
 	Accepting      *ebpf.MapSpec `ebpf:"accepting"`
+	Allocations    *ebpf.MapSpec `ebpf:"allocations"`
+	Askers         *ebpf.MapSpec `ebpf:"askers"`
 	Blocks         *ebpf.MapSpec `ebpf:"blocks"`
+	Changes        *ebpf.MapSpec `ebpf:"changes"`
 	Dropped        *ebpf.MapSpec `ebpf:"dropped"`
 	FarCalls       *ebpf.MapSpec `ebpf:"far_calls"`
 	HeapCosts      *ebpf.MapSpec `ebpf:"heap_costs"`
 	IoCalls        *ebpf.MapSpec `ebpf:"io_calls"`
 	KernelCalls    *ebpf.MapSpec `ebpf:"kernel_calls"`
 	KernelCodes    *ebpf.MapSpec `ebpf:"kernel_codes"`
+	Kin            *ebpf.MapSpec `ebpf:"kin"`
+	LargeBlocks    *ebpf.MapSpec `ebpf:"large_blocks"`
 	LockedFiles    *ebpf.MapSpec `ebpf:"locked_files"`
 	Lost           *ebpf.MapSpec `ebpf:"lost"`
 	PendingReturns *ebpf.MapSpec `ebpf:"pending_returns"`
 	PointerHits    *ebpf.MapSpec `ebpf:"pointer_hits"`
 	Readings       *ebpf.MapSpec `ebpf:"readings"`
 	RingBuffer     *ebpf.MapSpec `ebpf:"ring_buffer"`
+	SentBy         *ebpf.MapSpec `ebpf:"sent_by"`
 	Signatures     *ebpf.MapSpec `ebpf:"signatures"`
 	Sites          *ebpf.MapSpec `ebpf:"sites"`
 	Slots          *ebpf.MapSpec `ebpf:"slots"`
@@ -548,6 +611,7 @@ type TracepredictMapSpecs struct {
 	Used           *ebpf.MapSpec `ebpf:"used"`
 	Watched        *ebpf.MapSpec `ebpf:"watched"`
 	Watches        *ebpf.MapSpec `ebpf:"watches"`
+	WokenBy        *ebpf.MapSpec `ebpf:"woken_by"`
 	WordPages      *ebpf.MapSpec `ebpf:"word_pages"`
 	Words          *ebpf.MapSpec `ebpf:"words"`
 }
@@ -557,8 +621,12 @@ type TracepredictMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type TracepredictVariableSpecs struct {
 	AllPointers       *ebpf.VariableSpec `ebpf:"all_pointers"`
+	AllocationStacks  *ebpf.VariableSpec `ebpf:"allocation_stacks"`
+	AnyAllocations    *ebpf.VariableSpec `ebpf:"any_allocations"`
 	AnyFar            *ebpf.VariableSpec `ebpf:"any_far"`
+	AnyKin            *ebpf.VariableSpec `ebpf:"any_kin"`
 	AnyLost           *ebpf.VariableSpec `ebpf:"any_lost"`
+	Asking            *ebpf.VariableSpec `ebpf:"asking"`
 	Crowded           *ebpf.VariableSpec `ebpf:"crowded"`
 	CutRanges         *ebpf.VariableSpec `ebpf:"cut_ranges"`
 	CutStacks         *ebpf.VariableSpec `ebpf:"cut_stacks"`
@@ -568,6 +636,7 @@ type TracepredictVariableSpecs struct {
 	JoinedWords       *ebpf.VariableSpec `ebpf:"joined_words"`
 	LastOwner         *ebpf.VariableSpec `ebpf:"last_owner"`
 	LastStack         *ebpf.VariableSpec `ebpf:"last_stack"`
+	LastWake          *ebpf.VariableSpec `ebpf:"last_wake"`
 	LostBlocks        *ebpf.VariableSpec `ebpf:"lost_blocks"`
 	LostLives         *ebpf.VariableSpec `ebpf:"lost_lives"`
 	LostPending       *ebpf.VariableSpec `ebpf:"lost_pending"`
@@ -582,6 +651,7 @@ type TracepredictVariableSpecs struct {
 	StackLimit        *ebpf.VariableSpec `ebpf:"stack_limit"`
 	ThroughPointers   *ebpf.VariableSpec `ebpf:"through_pointers"`
 	Tight             *ebpf.VariableSpec `ebpf:"tight"`
+	ToolTgid          *ebpf.VariableSpec `ebpf:"tool_tgid"`
 	Unnamed           *ebpf.VariableSpec `ebpf:"unnamed"`
 	UnseenAlone       *ebpf.VariableSpec `ebpf:"unseen_alone"`
 	UntabledStacks    *ebpf.VariableSpec `ebpf:"untabled_stacks"`
@@ -620,19 +690,25 @@ func (o *TracepredictObjects) Close() error {
 // It can be passed to LoadTracepredictObjects or ebpf.CollectionSpec.LoadAndAssign.
 type TracepredictMaps struct {
 	Accepting      *ebpf.Map `ebpf:"accepting"`
+	Allocations    *ebpf.Map `ebpf:"allocations"`
+	Askers         *ebpf.Map `ebpf:"askers"`
 	Blocks         *ebpf.Map `ebpf:"blocks"`
+	Changes        *ebpf.Map `ebpf:"changes"`
 	Dropped        *ebpf.Map `ebpf:"dropped"`
 	FarCalls       *ebpf.Map `ebpf:"far_calls"`
 	HeapCosts      *ebpf.Map `ebpf:"heap_costs"`
 	IoCalls        *ebpf.Map `ebpf:"io_calls"`
 	KernelCalls    *ebpf.Map `ebpf:"kernel_calls"`
 	KernelCodes    *ebpf.Map `ebpf:"kernel_codes"`
+	Kin            *ebpf.Map `ebpf:"kin"`
+	LargeBlocks    *ebpf.Map `ebpf:"large_blocks"`
 	LockedFiles    *ebpf.Map `ebpf:"locked_files"`
 	Lost           *ebpf.Map `ebpf:"lost"`
 	PendingReturns *ebpf.Map `ebpf:"pending_returns"`
 	PointerHits    *ebpf.Map `ebpf:"pointer_hits"`
 	Readings       *ebpf.Map `ebpf:"readings"`
 	RingBuffer     *ebpf.Map `ebpf:"ring_buffer"`
+	SentBy         *ebpf.Map `ebpf:"sent_by"`
 	Signatures     *ebpf.Map `ebpf:"signatures"`
 	Sites          *ebpf.Map `ebpf:"sites"`
 	Slots          *ebpf.Map `ebpf:"slots"`
@@ -642,6 +718,7 @@ type TracepredictMaps struct {
 	Used           *ebpf.Map `ebpf:"used"`
 	Watched        *ebpf.Map `ebpf:"watched"`
 	Watches        *ebpf.Map `ebpf:"watches"`
+	WokenBy        *ebpf.Map `ebpf:"woken_by"`
 	WordPages      *ebpf.Map `ebpf:"word_pages"`
 	Words          *ebpf.Map `ebpf:"words"`
 }
@@ -649,19 +726,25 @@ type TracepredictMaps struct {
 func (m *TracepredictMaps) Close() error {
 	return _TracepredictClose(
 		m.Accepting,
+		m.Allocations,
+		m.Askers,
 		m.Blocks,
+		m.Changes,
 		m.Dropped,
 		m.FarCalls,
 		m.HeapCosts,
 		m.IoCalls,
 		m.KernelCalls,
 		m.KernelCodes,
+		m.Kin,
+		m.LargeBlocks,
 		m.LockedFiles,
 		m.Lost,
 		m.PendingReturns,
 		m.PointerHits,
 		m.Readings,
 		m.RingBuffer,
+		m.SentBy,
 		m.Signatures,
 		m.Sites,
 		m.Slots,
@@ -671,6 +754,7 @@ func (m *TracepredictMaps) Close() error {
 		m.Used,
 		m.Watched,
 		m.Watches,
+		m.WokenBy,
 		m.WordPages,
 		m.Words,
 	)
@@ -681,8 +765,12 @@ func (m *TracepredictMaps) Close() error {
 // It can be passed to LoadTracepredictObjects or ebpf.CollectionSpec.LoadAndAssign.
 type TracepredictVariables struct {
 	AllPointers       *ebpf.Variable `ebpf:"all_pointers"`
+	AllocationStacks  *ebpf.Variable `ebpf:"allocation_stacks"`
+	AnyAllocations    *ebpf.Variable `ebpf:"any_allocations"`
 	AnyFar            *ebpf.Variable `ebpf:"any_far"`
+	AnyKin            *ebpf.Variable `ebpf:"any_kin"`
 	AnyLost           *ebpf.Variable `ebpf:"any_lost"`
+	Asking            *ebpf.Variable `ebpf:"asking"`
 	Crowded           *ebpf.Variable `ebpf:"crowded"`
 	CutRanges         *ebpf.Variable `ebpf:"cut_ranges"`
 	CutStacks         *ebpf.Variable `ebpf:"cut_stacks"`
@@ -692,6 +780,7 @@ type TracepredictVariables struct {
 	JoinedWords       *ebpf.Variable `ebpf:"joined_words"`
 	LastOwner         *ebpf.Variable `ebpf:"last_owner"`
 	LastStack         *ebpf.Variable `ebpf:"last_stack"`
+	LastWake          *ebpf.Variable `ebpf:"last_wake"`
 	LostBlocks        *ebpf.Variable `ebpf:"lost_blocks"`
 	LostLives         *ebpf.Variable `ebpf:"lost_lives"`
 	LostPending       *ebpf.Variable `ebpf:"lost_pending"`
@@ -706,6 +795,7 @@ type TracepredictVariables struct {
 	StackLimit        *ebpf.Variable `ebpf:"stack_limit"`
 	ThroughPointers   *ebpf.Variable `ebpf:"through_pointers"`
 	Tight             *ebpf.Variable `ebpf:"tight"`
+	ToolTgid          *ebpf.Variable `ebpf:"tool_tgid"`
 	Unnamed           *ebpf.Variable `ebpf:"unnamed"`
 	UnseenAlone       *ebpf.Variable `ebpf:"unseen_alone"`
 	UntabledStacks    *ebpf.Variable `ebpf:"untabled_stacks"`
@@ -745,6 +835,7 @@ type TracepredictPrograms struct {
 	OnSignalCame  *ebpf.Program `ebpf:"on_signal_came"`
 	OnSignalSent  *ebpf.Program `ebpf:"on_signal_sent"`
 	OnUnseen      *ebpf.Program `ebpf:"on_unseen"`
+	OnWaking      *ebpf.Program `ebpf:"on_waking"`
 	OnWatch       *ebpf.Program `ebpf:"on_watch"`
 	OnWatchedCall *ebpf.Program `ebpf:"on_watched_call"`
 	OnWatchedExit *ebpf.Program `ebpf:"on_watched_exit"`
@@ -770,6 +861,7 @@ func (p *TracepredictPrograms) Close() error {
 		p.OnSignalCame,
 		p.OnSignalSent,
 		p.OnUnseen,
+		p.OnWaking,
 		p.OnWatch,
 		p.OnWatchedCall,
 		p.OnWatchedExit,

@@ -22,7 +22,8 @@ import (
 // Accesses through pointers are the most frequent ones of a program, and each hits a probe. Options.Budget
 // bounds what that costs: where it is exceeded, the hottest of these probes are removed, and put in again
 // for a while when there is room. So code that is seldom executed is observed to the end, and hot code in
-// bursts, as in LiteRace (PLDI 2009, section 3). Probes of atomic code, locks and calls always stay.
+// bursts, as in LiteRace (PLDI 2009, section 3). Probes of atomic code, locks and calls always stay. Those of calls
+// that allocate only name what is found: they are removed before others, and have a bound of their own.
 
 // The bounds of a thinner.
 const (
@@ -32,14 +33,20 @@ const (
 	handling         = 300 * time.Nanosecond  // what a hit takes besides the probe itself, about
 	backAfter        = time.Second            // between two times at which probes are put in again
 	seldom           = 64                     // hits in budgetEvery up to which a probe stays
-	maxPointerGroups = 256                    // links of one process
+	maxPointerGroups = 512                    // links of one process
 	backAtOnce       = 64                     // probes that are put in again at once
+
+	// Of calls that allocate: what a hit takes besides the probe itself, about, and their part of the processor time
+	// of the program, with the same credit.
+	keeping        = 500 * time.Nanosecond
+	allocatedShare = 10
 )
 
-// Sampled says how accesses through pointers were sampled for a budget.
+// Sampled says which accesses through pointers were not observed all the time.
 type Sampled struct {
-	Functions []string // those of which some probes were removed for a time, sorted
+	Functions []string // those of which some probes were removed for a time, for a budget, sorted
 	Of        int      // the number of functions with such probes
+	Siteless  int      // the number of functions that had none, for lack of room
 	// Mixed reports that code which is not atomic has accessed memory that atomic code had accessed.
 	// What it does unobserved may order threads.
 	Mixed bool
@@ -48,11 +55,12 @@ type Sampled struct {
 // pointerProbe is a probe of accesses through pointers.
 type pointerProbe struct {
 	attach.Probe
-	function string
+	function string        // "" if it only observes calls that allocate
 	cost     time.Duration // of a hit
 	seen     uint64        // hits at the last look
 	recent   uint64        // hits between the last two looks
 	removed  time.Time     // since when it is not in; zero: it is
+	out      uint64        // when it was removed first (CLOCK_MONOTONIC, ns); 0: never
 }
 
 // pointerGroup is a set of probes of one file in one process that share a link.
@@ -77,9 +85,11 @@ type thinner struct {
 	groups    []*pointerGroup
 	attached  []pointerGroup           // all probes of each file in each process; they have no link
 	probes    map[uint32]*pointerProbe // by site
+	all       []*pointerProbe          // the same ones
 	sites     int                      // the largest site, plus 1
 	spent     time.Duration            // processor time at the last look
 	debt      time.Duration            // what the probes have cost beyond the budget, at least -credit
+	nameDebt  time.Duration            // likewise of those of calls that allocate, beyond their part
 	backAt    time.Time                // when probes were put in again last
 	functions map[string]bool          // true: sampled
 	notes     []string                 // texts of errors
@@ -96,7 +106,7 @@ func newThinner(t *attach.Tracer, factor float64, pids func() []int) (*thinner, 
 		return nil, err
 	}
 	return &thinner{
-		tracer: t, factor: factor, costs: costs, pids: pids, debt: -credit,
+		tracer: t, factor: factor, costs: costs, pids: pids, debt: -credit, nameDebt: -credit,
 		probes: map[uint32]*pointerProbe{}, functions: map[string]bool{}, stop: make(chan struct{}),
 	}, nil
 }
@@ -136,17 +146,31 @@ func (t *thinner) probe(m *Module, i int) *pointerProbe {
 	s, site := &m.Plan.Sites[i], m.Base+uint32(i)
 	p := t.probes[site]
 	if p == nil {
-		p = &pointerProbe{Probe: attach.Probe{Offset: s.Offset, Site: site, Program: s.Program}, function: functionOf(m, s), cost: t.costs.Stepped + handling}
+		p = &pointerProbe{Probe: attach.Probe{Offset: s.Offset, Site: site, Program: s.Program}, function: m.accessing(i), cost: t.costs.Stepped}
 		if s.Class == cheapsite.Emulated {
-			p.cost = t.costs.Emulated + handling
+			p.cost = t.costs.Emulated
 		}
-		t.probes[site] = p
+		if p.cost += handling; p.function == "" {
+			p.cost += keeping - handling
+		}
+		t.probes[site], t.all = p, append(t.all, p)
 		t.sites = max(t.sites, int(site)+1)
-		if _, known := t.functions[p.function]; !known {
+		if _, known := t.functions[p.function]; !known && p.function != "" {
 			t.functions[p.function] = false
 		}
 	}
 	return p
+}
+
+// accessing returns the name of the function whose accesses the probe of a site observes; "" if it observes none
+// but allocations.
+func (m *Module) accessing(i int) string {
+	for j := i; j == i || j < len(m.Plan.Sites) && m.Plan.Chained(j); j++ {
+		if s := &m.Plan.Sites[j]; !s.Allocates() {
+			return functionOf(m, s)
+		}
+	}
+	return ""
 }
 
 // functionOf returns the name of the function that a site is in or, if it has none, where it begins.
@@ -230,17 +254,22 @@ func (t *thinner) check(now time.Time) {
 		t.note(err)
 		return
 	}
-	cost := t.count(hits)
+	cost, names := t.count(hits)
 	t.reading = time.Since(now)
 	used := t.used()
 	others := time.Duration(t.others.Swap(0))
+	share := (used - t.spent) / allocatedShare
 	own := max(0, used-t.spent-cost-others)
 	t.spent = used
+	if t.nameDebt = max(t.nameDebt+names-share, -credit); t.nameDebt > 0 {
+		t.thin(now, names, share, true)
+		t.nameDebt = 0
+	}
 	room := time.Duration((t.factor - 1) * float64(own))
 	t.debt = max(t.debt+cost-room, -credit)
 	switch {
 	case t.debt > 0:
-		t.thin(now, cost, room)
+		t.thin(now, cost, room, false)
 		t.debt = 0
 	case t.debt == -credit && now.Sub(t.backAt) >= backAfter:
 		t.putBack()
@@ -257,16 +286,20 @@ func (t *thinner) used() (sum time.Duration) {
 	return sum
 }
 
-// count takes the hits of each site, and returns what those since the last look have cost.
-func (t *thinner) count(hits []uint64) (cost time.Duration) {
-	for site, p := range t.probes {
-		if int(site) < len(hits) {
-			p.recent = hits[site] - p.seen
-			p.seen = hits[site]
+// count takes the hits of each site, and returns what those since the last look have cost, and what those of calls
+// that allocate have.
+func (t *thinner) count(hits []uint64) (cost, names time.Duration) {
+	for _, p := range t.all {
+		if int(p.Site) < len(hits) {
+			p.recent = hits[p.Site] - p.seen
+			p.seen = hits[p.Site]
 			cost += time.Duration(p.recent) * p.cost
+			if p.function == "" {
+				names += time.Duration(p.recent) * p.cost
+			}
 		}
 	}
-	return cost
+	return cost, names
 }
 
 // removeAll removes all probes.
@@ -274,23 +307,30 @@ func (t *thinner) removeAll(now time.Time) {
 	if len(t.groups) == 0 {
 		return
 	}
-	for _, p := range t.probes {
+	for _, p := range t.all {
 		if p.removed.IsZero() {
-			p.removed = now
+			p.remove(now)
 		}
 	}
 	t.note(t.shrink())
 }
 
-// thin removes the probes that cost most, until the others would have cost half of the room that there was.
-func (t *thinner) thin(now time.Time, cost, room time.Duration) {
-	hot := make([]*pointerProbe, 0, len(t.probes))
-	for _, p := range t.probes {
-		if p.recent > seldom && p.removed.IsZero() {
+// thin removes the probes that cost most, until the others would have cost half of the room that there was. Those
+// of calls that allocate come first; with names, they alone are removed.
+func (t *thinner) thin(now time.Time, cost, room time.Duration, names bool) {
+	hot := make([]*pointerProbe, 0, 64)
+	for _, p := range t.all {
+		if p.recent > seldom && p.removed.IsZero() && (!names || p.function == "") {
 			hot = append(hot, p)
 		}
 	}
 	slices.SortFunc(hot, func(a, b *pointerProbe) int {
+		if x, y := a.function == "", b.function == ""; x != y {
+			if x {
+				return -1
+			}
+			return 1
+		}
 		return cmp.Or(cmp.Compare(time.Duration(b.recent)*b.cost, time.Duration(a.recent)*a.cost), cmp.Compare(a.Site, b.Site))
 	})
 	for _, p := range hot {
@@ -298,10 +338,20 @@ func (t *thinner) thin(now time.Time, cost, room time.Duration) {
 			break
 		}
 		cost -= time.Duration(p.recent) * p.cost
-		p.removed = now
-		t.functions[p.function] = true
+		p.remove(now)
+		if p.function != "" {
+			t.functions[p.function] = true
+		}
 	}
 	t.note(t.shrink())
+}
+
+// remove marks a probe as one that is to be removed.
+func (p *pointerProbe) remove(now time.Time) {
+	p.removed = now
+	if p.out == 0 {
+		p.out = monotonic()
+	}
 }
 
 // shrink removes, from all groups, the probes that are to be removed. Each group that changes gets a new
@@ -342,7 +392,7 @@ func (t *thinner) shrink() error {
 // putBack attaches the probes again that were removed longest ago.
 func (t *thinner) putBack() {
 	var out []*pointerProbe
-	for _, p := range t.probes {
+	for _, p := range t.all {
 		if !p.removed.IsZero() {
 			out = append(out, p)
 		}
@@ -392,7 +442,7 @@ func (t *thinner) sampled() *Sampled {
 	return s
 }
 
-// Sampled returns how accesses through pointers were sampled; nil if all of them were observed. It is valid
+// Sampled returns which accesses through pointers were not observed all the time; nil if all of them were. It is valid
 // at the end of the run.
 func (s *Session) Sampled() *Sampled {
 	s.mu.Lock()
@@ -400,15 +450,32 @@ func (s *Session) Sampled() *Sampled {
 	return s.sampled
 }
 
+// siteless returns the number of functions whose accesses through pointers had no probes for lack of room.
+func (s *Session) siteless() (n int) {
+	for _, m := range s.Modules() {
+		n += m.Plan.Siteless
+	}
+	return n
+}
+
 // collectSampled collects the results of the thinner before the BPF programs are unloaded.
 func (s *Session) collectSampled() {
-	if s.thinner == nil {
-		return
+	var sampled *Sampled
+	if s.thinner != nil {
+		sampled = s.thinner.sampled()
 	}
-	sampled := s.thinner.sampled()
+	if n := s.siteless(); n > 0 {
+		if sampled == nil {
+			sampled = &Sampled{Mixed: s.tracer.MixedWords()}
+		}
+		sampled.Siteless = n
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sampled = sampled
+	if s.thinner == nil {
+		return
+	}
 	for _, n := range s.thinner.notes {
 		s.note("--budget: " + n)
 	}

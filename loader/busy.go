@@ -44,7 +44,7 @@ type hitGroup struct {
 	site     uint32 // the first site of a probe that has a link of its own; 0 for others
 	variable string
 	loads    bool
-	locks    bool // they are accesses of inlined locks, whose probes are not removed
+	locks    bool // they are, or may be, accesses of inlined locks, whose probes are not removed
 }
 
 // hitCounter counts the hits of a group of probes of an atomic variable that the user did not name,
@@ -116,7 +116,7 @@ func (m *Module) unnamedAtomics() []atomicProbe {
 			all = append(all, atomicProbe{i, i + 1, hitGroup{site: m.Base + uint32(i) + 1}})
 		default:
 			s := &m.Plan.Sites[i]
-			all = append(all, atomicProbe{i, i + 1, hitGroup{variable: s.Variable, loads: bpf.Op(s.BPF.Op) == bpf.OpRead, locks: s.Lock != probes.LockNone}})
+			all = append(all, atomicProbe{i, i + 1, hitGroup{variable: s.Variable, loads: bpf.Op(s.BPF.Op) == bpf.OpRead, locks: s.Lock != probes.LockNone || s.Kept}})
 		}
 	}
 	return all
@@ -143,9 +143,9 @@ func (s *Session) addHitCounters(m *Module) {
 	s.hitCounters.Store(&all)
 }
 
-// ofLock reports whether a probe observes an access of an inlined lock.
+// ofLock reports whether a probe observes an access of an inlined lock, or may do so.
 func (m *Module) ofLock(p atomicProbe) bool {
-	return slices.ContainsFunc(m.Plan.Sites[p.first:p.end], func(s probes.Site) bool { return s.Lock != probes.LockNone })
+	return slices.ContainsFunc(m.Plan.Sites[p.first:p.end], func(s probes.Site) bool { return s.Lock != probes.LockNone || s.Kept })
 }
 
 // hitCounter returns the counter of a probe's group. The caller holds s.mu.

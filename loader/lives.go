@@ -105,9 +105,12 @@ func (s *Session) removeHeap() {
 
 // recordsLives reports whether the plan records ends of blocks of memory.
 func (m *Module) recordsLives() bool {
-	return slices.ContainsFunc(m.Plan.Sites, func(s probes.Site) bool {
-		return (s.Program == probes.ProgramLives || s.Program == probes.ProgramHeap) && bpf.Op(s.BPF.Op) == bpf.OpFree && s.BPF.Flags&bpf.SiteRange == 0
+	m.freesOnce.Do(func() {
+		m.frees = slices.ContainsFunc(m.Plan.Sites, func(s probes.Site) bool {
+			return (s.Program == probes.ProgramLives || s.Program == probes.ProgramHeap) && bpf.Op(s.BPF.Op) == bpf.OpFree && s.BPF.Flags&bpf.SiteRange == 0
+		})
 	})
+	return m.frees
 }
 
 // Untracked returns the IDs of the processes in which the ends of blocks of memory are not recorded,
@@ -123,4 +126,11 @@ func (s *Session) Untracked() []uint32 {
 		}
 	}
 	return ids
+}
+
+// SeesFrees reports whether the ends of blocks of memory are recorded in the present program of a process.
+func (s *Session) SeesFrees(pid int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.processOf(pid).segments, func(seg Segment) bool { return seg.Module.recordsLives() })
 }

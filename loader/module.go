@@ -37,6 +37,9 @@ type Module struct {
 
 	calls     map[uint64]string // the result of systemCalls
 	callsOnce sync.Once
+
+	frees     bool // the result of recordsLives
+	freesOnce sync.Once
 }
 
 // Segment is an executable mapping of a module. Segments of libraries that were unloaded are
@@ -166,6 +169,16 @@ func (m *Module) addSignatures(t *attach.Tracer, sites []bpf.Site) error {
 // makesChannels reports whether the module's own code may make channels through which threads pass
 // each other messages.
 func (m *Module) makesChannels() bool { return !libname.Runtime(m.Path) && m.Bin.MakesChannels() }
+
+// locksFiles reports whether the module's own code may lock files by fcntl.
+func (m *Module) locksFiles() bool {
+	return !libname.Runtime(m.Path) && slices.ContainsFunc(m.Plan.UnseenProbes, func(p probes.UnseenProbe) bool { return p.Locks })
+}
+
+// asks reports whether the module's own code has loops that wait by asking the kernel.
+func (m *Module) asks() bool {
+	return !libname.Runtime(m.Path) && slices.ContainsFunc(m.Plan.UnseenProbes, func(p probes.UnseenProbe) bool { return p.Asks })
+}
 
 // waitsForChildren reports whether the module's own code may wait for child processes that order
 // threads, or, with follow, other processes.

@@ -29,6 +29,7 @@ type process struct {
 	limited      bool                      // planner has been given the number of free watchpoints
 	modules      map[procfs.FileID]*Module // the files that the present program maps
 	attached     map[*Module]bool          // its probes are attached, or attaching them has failed
+	in           map[*Module]uint64        // since when its probes are in (CLOCK_MONOTONIC, ns)
 	watched      map[*Module]uint64        // modules with hardware watchpoints; the load bias then
 	used         map[*Module]bool          // modules of the present program or of one before an execve
 	segments     []Segment                 // mappings of the present program, in the order of their discovery
@@ -57,7 +58,7 @@ func (s *Session) reset(p *process) {
 	}
 	p.planner, p.limited = probes.NewPlanner(s.planOptions()), false
 	p.modules = map[procfs.FileID]*Module{}
-	p.attached = map[*Module]bool{}
+	p.attached, p.in = map[*Module]bool{}, map[*Module]uint64{}
 	p.watched = map[*Module]uint64{}
 	p.past = append(p.past, p.segments...)
 	if p.copied {

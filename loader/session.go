@@ -356,7 +356,7 @@ func (s *Session) FollowsPointers() bool { return s.opts.Plan.Pointers }
 func (s *Session) PointerSites() (n int) {
 	for _, m := range s.Modules() {
 		for i := range m.Plan.Sites {
-			if m.Plan.Sites[i].Program == probes.ProgramPointer {
+			if s := &m.Plan.Sites[i]; s.Program == probes.ProgramPointer && !s.Allocates() {
 				n++
 			}
 		}
@@ -551,7 +551,9 @@ func (s *Session) attachAllOf(p *process, fresh []*Module) error {
 			if err := s.leaveUnobserved(p, mod.Path, err); err != nil {
 				return err
 			}
+			continue
 		}
+		p.in[mod] = monotonic()
 	}
 	return nil
 }
@@ -716,6 +718,9 @@ func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
 	} else if mod.Plan, err = s.planFile(p, mod); err != nil {
 		return nil, err
 	}
+	if err := s.startCalls(mod); err != nil {
+		return nil, err
+	}
 	for _, n := range mod.Plan.Notes {
 		s.note(n)
 	}
@@ -753,6 +758,19 @@ func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
 // has no filter, and the BPF program looks for the process itself.
 func (p *process) linkTarget(m *Module) attach.LinkTarget {
 	return attach.LinkTarget{File: m.file, Owner: p.pid, Unfiltered: procfs.Dir(p.pid) != fmt.Sprintf("/proc/%d", p.pid)}
+}
+
+// startCalls has system calls recorded, if the plan of a module shows that they order threads and that is wanted.
+func (s *Session) startCalls(m *Module) error {
+	switch {
+	case s.opts.Messages == MessagesNever || s.opts.NoProbes:
+		return nil
+	case m.asks():
+		return s.tracer.StartAsking()
+	case s.opts.Messages == MessagesAuto && m.locksFiles():
+		return s.tracer.StartMessages()
+	}
+	return nil
 }
 
 // attach attaches a module's probes except its UnseenProbes, which attachUnseen attaches.

@@ -85,6 +85,7 @@ type unnamedVariable struct {
 	Watched
 	guarded   bool      // setGuarded was called: all threads that access it hold a common lock
 	removedAt time.Time // when Outcome was decided, if it is not OutcomeKept
+	out       uint64    // the same on CLOCK_MONOTONIC, in ns; else 0
 }
 
 // batch is a set of probes that share a link.
@@ -240,7 +241,7 @@ func (w *unnamedWatcher) check(now time.Time) {
 			continue
 		}
 		if v.Outcome = w.limits.outcome(v, t); v.Outcome != OutcomeKept {
-			v.removedAt, changed = now, true
+			v.removedAt, v.out, changed = now, monotonic(), true
 			w.note(w.tracer.IgnoreVariable(uint32(i)))
 		}
 	}

@@ -67,6 +67,9 @@ func (s *Session) attachUnseen(p *process, m *Module) error {
 		if probe.What == elf.UnseenPointer {
 			number |= bpf.UnseenEarly
 		}
+		if probe.Asks {
+			number |= bpf.UnseenAsks
+		}
 		byGroup[g] = append(byGroup[g], attach.Probe{Offset: probe.Offset, Site: number, Program: probes.ProgramUnseen})
 	}
 	for _, g := range groups {

@@ -151,6 +151,12 @@ func (o *Observer) message(t *thread, r *bpf.Record) {
 	case kind == bpf.ChannelUnseen:
 		o.channels.setInexact()
 		return
+	case kind == bpf.ChannelWake:
+		o.woke(t, r)
+		return
+	case kind == bpf.ChannelAsked:
+		o.asked(t, r)
+		return
 	case int(kind) >= len(channelNames):
 		return
 	case isNotice(r, kind):
@@ -226,7 +232,7 @@ var channelNames = [...]string{
 	bpf.ChannelUnseen: "", bpf.ChannelPipe: "pipe", bpf.ChannelFIFO: "FIFO", bpf.ChannelSocket: "socket", bpf.ChannelEventfd: "eventfd",
 	bpf.ChannelTimerfd: "timerfd", bpf.ChannelFutex: "", bpf.ChannelTerminal: "terminal", bpf.ChannelSignal: "signal", bpf.ChannelTimer: "timers", bpf.ChannelEpoll: "epoll",
 	bpf.ChannelListener: "listener", bpf.ChannelQueue: "message queue", bpf.ChannelSemaphore: "semaphore set", bpf.ChannelFileLock: "file lock",
-	bpf.ChannelChild: "child process", bpf.ChannelDoubt: "", channelDeath: "owner's death", channelCancel: "cancellation",
+	bpf.ChannelChild: "child process", bpf.ChannelDoubt: "", bpf.ChannelWake: "", bpf.ChannelAsked: "", channelDeath: "owner's death", channelCancel: "cancellation",
 }
 
 // position prepares the event of a message at a position of the stream. The event has a

@@ -9,9 +9,13 @@ import (
 )
 
 // recordExecuted handles the record of an execution of code whose synchronisation no probe
-// observes. The execution may have begun at any time after the thread's previous record.
+// observes. The execution may have begun at any time after the thread's previous record; where a loop is left, also
+// before the records of the probes that are at the same instruction.
 func (o *Observer) recordExecuted(t *thread, r *bpf.Record) {
 	since := t.lastEvent + 1
+	if t.atExit {
+		since = t.beforeExit + 1
+	}
 	e := o.executed[r.Object]
 	if e == nil {
 		e = &run.Executed{Number: r.Object}
@@ -21,7 +25,7 @@ func (o *Observer) recordExecuted(t *thread, r *bpf.Record) {
 		e.ObservedUntil = since
 	}
 	if o.names.lastThread > 1 || r.Value != 0 {
-		e.Hits = append(e.Hits, run.Hit{Thread: t.id, Since: since, Until: o.stats.Events + uint64(len(o.postponed))})
+		e.Hits = append(e.Hits, run.Hit{Thread: t.id, Since: since, Until: o.stats.Events + uint64(len(o.postponed)), Cause: o.askedCause(t, r.Extra, r.Sp)})
 	}
 }
 
@@ -93,5 +97,5 @@ func (o *Observer) doubt(t *thread, why bpf.Doubt) {
 		return
 	}
 	now := o.stats.Events
-	e.Hits = append(e.Hits, run.Hit{Thread: t.id, Since: now + 1, Until: now})
+	e.Hits = append(e.Hits, run.Hit{Thread: t.id, Since: now + 1, Until: now, Cause: t.woken})
 }

@@ -12,7 +12,7 @@ import (
 // Destroy, which orders nothing: the allocator's own locks are not observed, and the
 // thread that frees a block need not be ordered with those that used it. The probes record
 // the ends of memory that may contain an object, and allocations only of blocks that may contain an
-// object with a watched field.
+// object with a watched field, or in which threads share a word.
 
 // block is an allocated block of memory.
 type block struct {
@@ -20,6 +20,8 @@ type block struct {
 	moving bool           // realloc is moving it, and its allocation was not recorded
 	stack  event.StackID  // call stack of the allocation
 	thread event.ThreadID // thread that allocated it
+	// late reports that the allocation was recorded after the fact; see pastAllocation.
+	late bool
 }
 
 // heap is the allocated memory of a process.
@@ -27,6 +29,23 @@ type heap struct {
 	blocks addrs[*block]
 	// live has the address of each live variable, synchronisation object and instance.
 	live addrs[struct{}]
+	// frees are the last calls that ended blocks, in a ring; nextFree is the place of the next one.
+	frees    [1 << 10]blockFree
+	nextFree int
+}
+
+// blockFree is a call that ended a block.
+type blockFree struct{ addr, time uint64 }
+
+// addFree adds a call that ends the block at an address.
+func (h *heap) addFree(r *bpf.Record) {
+	h.frees[h.nextFree] = blockFree{r.Object, r.Time}
+	h.nextFree = (h.nextFree + 1) % len(h.frees)
+}
+
+// freedSince reports whether the block at an address ended after a time, as far as the recent ends show that are kept.
+func (h *heap) freedSince(addr, time uint64) bool {
+	return slices.ContainsFunc(h.frees[:], func(f blockFree) bool { return f.addr == addr && f.time > time })
 }
 
 // heapOf returns the heap of a process, and makes it at the first record about the heap.
@@ -61,15 +80,37 @@ func (p *process) removeLive(addr uint64) {
 	}
 }
 
-// blockAt returns the block around an address, nil if none is known.
-func (p *process) blockAt(addr uint64) *block {
+// blockAt returns the block around an address, and where it begins; nil if none is known.
+func (p *process) blockAt(addr uint64) (at uint64, b *block) {
 	if p.heap == nil {
-		return nil
+		return 0, nil
 	}
 	if at, b, ok := p.heap.blocks.upTo(addr); ok && addr-at < b.size {
-		return b
+		return at, b
 	}
-	return nil
+	return 0, nil
+}
+
+// pastAllocation handles the record of an allocation of the past: a word of the block is shared, and the block has not
+// been freed. Where frees are not observed, or were not yet when it was allocated, it may be another block by now; so
+// may it if it was freed between the access by which it is shared and the record.
+func (o *Observer) pastAllocation(r *bpf.Record) {
+	p := o.processes[r.Tgid]
+	if p == nil || r.Extra < o.startTime || o.opts.SeesFrees != nil && !o.opts.SeesFrees(r.Tgid) {
+		return
+	}
+	h := o.heapOf(p)
+	if at, old, ok := h.blocks.upTo(r.Object); ok && at == r.Object && !old.late || h.freedSince(r.Object, r.Extra) {
+		return
+	}
+	b := &block{size: r.Value, stack: event.StackID(r.Stack), late: true}
+	if b.stack == 0 {
+		b.stack = o.siteStack(r)
+	}
+	if t := o.threadAt(r.Tid, r.Extra); t != nil {
+		b.thread = t.id
+	}
+	h.blocks.put(r.Object, b)
 }
 
 // heapCall handles malloc, free, realloc, munmap and similar functions.
@@ -111,17 +152,19 @@ func (o *Observer) allocated(t *thread, r *bpf.Record) {
 }
 
 // freed ends the lifetime of a block or a mapping. What is in a mapping may be in another one too, so
-// that a lock there may go on being held.
+// that a lock there may go on being held; but who accesses it at its address then, crashes.
 func (o *Observer) freed(t *thread, h *heap, r *bpf.Record) {
 	size := r.Value
 	if at, b, ok := h.blocks.upTo(r.Object); ok && at == r.Object {
 		size = max(size, b.size)
 	}
 	free := r
+	h.addFree(r)
 	if r.Result != 0 {
 		free = nil
 		t.process.leaveWithin(r.Object, r.Object+size)
-	} else {
+	}
+	if r.Result == 0 || r.Result == unmaps {
 		o.freesWords(t, h, r, size)
 	}
 	o.endWithin(t, h, free, r.Object, size)
@@ -154,8 +197,11 @@ func (o *Observer) freesWords(t *thread, h *heap, free *bpf.Record, size uint64)
 	}
 }
 
-// unloads is the result of an OpFree record of memory that the dynamic loader unmaps.
-const unloads = 2
+// Results of OpFree records: of memory that the dynamic loader unmaps, and of a mapping that munmap ends.
+const (
+	unloads = 2
+	unmaps  = 3
+)
 
 // unload is memory that the dynamic loader has unmapped, after the event seq.
 type unload struct{ lo, hi, seq uint64 }
@@ -188,6 +234,7 @@ func (o *Observer) UnloadedAfter(tgid uint32, lo, hi uint64) (seq uint64) {
 // moves handles the entry of realloc.
 func (t *thread) moves(h *heap, r *bpf.Record) {
 	t.reallocated, t.reallocAddr = nil, r.Object
+	h.addFree(r)
 	if at, b, ok := h.blocks.upTo(r.Object); ok && at == r.Object {
 		t.reallocated = b
 	} else if r.Value > 0 {

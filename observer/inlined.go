@@ -60,13 +60,21 @@ func (o *Observer) lockAccess(t *thread, v *variable, use LockUse, a wordAccess)
 	case v.use == wordUndecided:
 		return o.firstOfLock(t, v, use, a)
 	}
-	if o.stepOfLock(t, o.object(t, a.record, event.KindMutex), use, a) {
+	if o.takeStep(t, o.object(t, a.record, event.KindMutex), use, a) {
 		return true
 	}
 	v.use, v.unsourced = wordAtomic, true
 	o.formerLocks++
 	o.releaseFormer(t, a)
 	return false
+}
+
+// takeStep handles an access of a word that is a lock. It returns false if the code of such a lock makes no such access.
+func (o *Observer) takeStep(t *thread, obj *object, use LockUse, a wordAccess) bool {
+	if obj.kind == event.KindRWLock {
+		return o.stepOfRWLock(t, obj, use, a)
+	}
+	return o.stepOfLock(t, obj, use, a)
 }
 
 // FormerLocks returns the number of accesses by code of locks of words that are atomic variables, since they were
@@ -81,9 +89,8 @@ func (o *Observer) firstOfLock(t *thread, v *variable, use LockUse, a wordAccess
 		return true
 	case a.acquires(use) && !o.sharesWord(t.process, a.record.Object&^(wordSize-1)):
 		obj := o.object(t, a.record, event.KindMutex)
-		if obj.holder == nil {
+		if obj.holder == nil && len(obj.shared) == 0 && o.takeStep(t, obj, use, a) {
 			v.use = wordLock
-			o.acquireInlined(t, obj, use, a)
 			return true
 		}
 	}
@@ -110,7 +117,7 @@ func (o *Observer) stepOfLock(t *thread, obj *object, use LockUse, a wordAccess)
 	case use == LockNone:
 	case a.acquires(use):
 		if obj.holder == nil {
-			o.acquireInlined(t, obj, use, a)
+			o.acquireInlined(t, obj, use, a, event.Acquire)
 			return true
 		}
 	case use == LockReleases:
@@ -134,20 +141,25 @@ func (o *Observer) stepOfLock(t *thread, obj *object, use LockUse, a wordAccess)
 }
 
 // acquireInlined makes t hold an inlined lock. What is known of its holders is not enough for findings of misuse.
-func (o *Observer) acquireInlined(t *thread, obj *object, use LockUse, a wordAccess) {
+func (o *Observer) acquireInlined(t *thread, obj *object, use LockUse, a wordAccess, op event.Op) {
 	flags := event.Flags(0)
 	if use == LockTries {
 		flags = event.Try
 	}
 	obj.holderUncertain, obj.inlined = true, true
-	o.acquire(t, a.record, obj, event.Acquire, flags, 1)
+	o.acquire(t, a.record, obj, op, flags, 1)
 }
 
 // releaseFormer ends the holding of a lock whose word is an atomic variable by now, when a store has made it
 // free. Until then the lock excludes others as before.
 func (o *Observer) releaseFormer(t *thread, a wordAccess) {
 	obj := o.liveObject(t.process, a.record.Object)
-	if obj == nil || !obj.inlined || obj.holder == nil {
+	if obj == nil || !obj.inlined || obj.holder == nil && len(obj.shared) == 0 {
+		return
+	}
+	if obj.kind == event.KindRWLock { // how many hold it, such a word may not say
+		o.doubt(t, doubtRelease)
+		o.releaseOthers(obj, event.Acquire)
 		return
 	}
 	switch holder := obj.holder; {

@@ -21,10 +21,21 @@ var lockSites = []SiteInfo{
 	{Kind: event.KindMutex, Lock: LockKeeps, Variable: "x", Flags: event.Atomic, Sync: &Sync{How: bpf.ValuesBoth, Width: 4, HasInitial: true}},
 }
 
+// rwLockSites are those of an inlined read-write lock.
+var rwLockSites = func() (sites []SiteInfo) {
+	for _, s := range lockSites {
+		if s.Kind == event.KindMutex {
+			s.Kind = event.KindRWLock
+		}
+		sites = append(sites, s)
+	}
+	return sites
+}()
+
 // observeLock observes records of a process that has had several threads, and spells the events of objects.
-func observeLock(records []bpf.Record) (out []string, o *Observer) {
+func observeLock(sites []SiteInfo, records []bpf.Record) (out []string, o *Observer) {
 	var k eventCollector
-	o = New(Options{Sinks: []Sink{&k}, Sites: func(i uint32) *SiteInfo { return &lockSites[min(int(i), len(lockSites)-1)] }})
+	o = New(Options{Sinks: []Sink{&k}, Sites: func(i uint32) *SiteInfo { return &sites[min(int(i), len(sites)-1)] }})
 	o.process(1).crowded = true
 	for i := range records {
 		o.Record(&records[i])
@@ -51,14 +62,17 @@ func observeLock(records []bpf.Record) (out []string, o *Observer) {
 	return out, o
 }
 
-func TestInlinedLock(t *testing.T) {
-	at := func(use LockUse, op bpf.Op) func(time uint64, tid uint32, from, to uint64) bpf.Record {
-		return func(time uint64, tid uint32, from, to uint64) bpf.Record {
-			r := syncRecord(time, tid, op, from, to)
-			r.Site = uint32(use)
-			return r
-		}
+// lockRecords returns a function that makes records of accesses of an inlined lock, for one use and operation.
+func lockRecords(use LockUse, op bpf.Op) func(time uint64, tid uint32, from, to uint64) bpf.Record {
+	return func(time uint64, tid uint32, from, to uint64) bpf.Record {
+		r := syncRecord(time, tid, op, from, to)
+		r.Site = uint32(use)
+		return r
 	}
+}
+
+func TestInlinedLock(t *testing.T) {
+	at := lockRecords
 	acquire, try, release, mark := at(LockAcquires, bpf.OpUpdate), at(LockTries, bpf.OpUpdate), at(LockReleases, bpf.OpUpdate), at(LockKeeps, bpf.OpUpdate)
 	fails, tries, looks := at(LockAcquires, bpf.OpRead), at(LockTries, bpf.OpRead), at(LockKeeps, bpf.OpRead)
 	store, read, write, update := at(LockReleases, bpf.OpWrite), at(LockNone, bpf.OpRead), at(LockNone, bpf.OpWrite), at(LockNone, bpf.OpUpdate)
@@ -91,7 +105,7 @@ func TestInlinedLock(t *testing.T) {
 			[]string{"1 acquire", "1 release inferred", "2 update 1 no source late", "2 update 0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, _ := observeLock(c.records)
+			got, _ := observeLock(lockSites, c.records)
 			if !slices.Equal(got, c.want) {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}

@@ -84,6 +84,11 @@ func (o *Observer) readAgain(t *thread, r *bpf.Record, obj *object) {
 
 // addLockKind adds the kind of a read-write lock to the event of its first acquisition.
 func (o *Observer) addLockKind(e *event.Event, r *bpf.Record, obj *object) {
+	if r != nil && obj.inlined && !obj.kindReported { // Rust's readers wait behind waiting writers
+		obj.kindReported = true
+		e.Value, e.Flags = event.PreferWriterNonrecursive, e.Flags|event.HasValue
+		return
+	}
 	if obj.kindReported || r == nil || !o.site(r).RecordsLockKind || r.Value == 0 || r.Value > 1+event.PreferWriterNonrecursive {
 		return
 	}

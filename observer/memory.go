@@ -41,21 +41,30 @@ func (o *Observer) pointed(t *thread, r *bpf.Record, info *SiteInfo) {
 		return // the memory may be another's by now
 	}
 	op := accessOps[bpf.Op(r.Op)-bpf.OpRead]
-	o.eachTouched(t, r, func(part *bpf.Record, v *variable) {
-		o.access(t, part, v, op, info, info.Flags)
-		v.remember(pastAccess{t, op, info.Flags, event.StackID(part.Stack), r.Time})
+	o.eachTouched(t, r, func(part *bpf.Record, x wordPart) {
+		a := pastAccess{t, op, info.Flags, event.StackID(part.Stack), r.Time, info.Loads}
+		a.flags = a.flagsOf(x.bytes)
+		o.access(t, part, x.v, op, info, a.flags)
+		x.v.remember(a)
 	})
 }
 
-// named handles an access of a variable by its name. Size is as SiteInfo.Bytes: if it is not 0, the access is one
-// of each part into which accesses through pointers have divided the variable.
-func (o *Observer) named(t *thread, r *bpf.Record, v *variable, info *SiteInfo, size uint8) {
+// namedAccess is an access of a variable by its name.
+type namedAccess struct {
+	flags event.Flags
+	bytes uint8 // of the variable, as SiteInfo.Bytes
+	loads uint8 // as SiteInfo.Loads
+}
+
+// named handles an access of a variable by its name. If its bytes are known, the access is one of each part into
+// which accesses through pointers have divided the variable.
+func (o *Observer) named(t *thread, r *bpf.Record, v *variable, info *SiteInfo, as namedAccess) {
 	op := accessOps[bpf.Op(r.Op)-bpf.OpRead]
-	if size == 0 {
-		o.access(t, r, v, op, info, info.Flags)
+	if as.bytes == 0 {
+		o.access(t, r, v, op, info, as.flags)
 		return
 	}
-	v.bytes = size
+	v.bytes = as.bytes
 	at := r.Object &^ (wordSize - 1)
 	var rest []wordPart
 	if t.process.words[at] != nil {
@@ -67,13 +76,21 @@ func (o *Observer) named(t *thread, r *bpf.Record, v *variable, info *SiteInfo, 
 	if len(rest) > 1 {
 		whole.Flags &^= bpf.RecValue // it is that of all parts
 	}
-	past := pastAccess{t, op, info.Flags, event.StackID(r.Stack), r.Time}
-	o.access(t, &whole, v, op, info, info.Flags)
-	v.remember(past)
+	past := pastAccess{t, op, as.flags, event.StackID(r.Stack), r.Time, as.loads}
+	own := past
+	for _, x := range rest {
+		if x.v == v {
+			own.flags = past.flagsOf(x.bytes)
+		}
+	}
+	o.access(t, &whole, v, op, info, own.flags)
+	v.remember(own)
 	for _, x := range rest {
 		if x.v != v {
-			o.access(t, &whole, x.v, op, info, info.Flags)
-			x.v.remember(past)
+			part := past
+			part.flags = past.flagsOf(x.bytes)
+			o.access(t, &whole, x.v, op, info, part.flags)
+			x.v.remember(part)
 		}
 	}
 }
@@ -112,6 +129,15 @@ type pastAccess struct {
 	flags  event.Flags
 	stack  event.StackID
 	time   uint64
+	loads  uint8 // as SiteInfo.Loads
+}
+
+// flagsOf returns the flags that the access has as one of a variable of some bytes of a word.
+func (a *pastAccess) flagsOf(part uint8) event.Flags {
+	if int(a.loads) > bits.OnesCount8(part) {
+		return a.flags | event.Wider
+	}
+	return a.flags
 }
 
 // maxPast bounds the accesses that are remembered of a variable.
@@ -217,18 +243,32 @@ func (o *Observer) past(r *bpf.Record) {
 	if o.opts.Past == nil || o.livesStopped {
 		return
 	}
-	t := o.threads[r.Tid]
-	if t == nil || t.createdAt > r.Value {
-		if t = o.gone[r.Tid]; t == nil || t.createdAt > r.Value {
-			return // it was long ago
-		}
+	if bpf.Op(r.Op) == bpf.OpAlloc {
+		o.pastAllocation(r)
+		return
+	}
+	t := o.threadAt(r.Tid, r.Value)
+	if t == nil {
+		return // it was long ago
 	}
 	o.now = r.Time
 	op := accessOps[bpf.Op(r.Op)-bpf.OpRead]
 	info := o.site(r)
-	o.eachTouched(t, r, func(part *bpf.Record, v *variable) {
-		o.sendPast(v, pastAccess{t, op, info.Flags, event.StackID(part.Stack), r.Value})
+	o.eachTouched(t, r, func(part *bpf.Record, x wordPart) {
+		a := pastAccess{t, op, info.Flags, event.StackID(part.Stack), r.Value, info.Loads}
+		a.flags = a.flagsOf(x.bytes)
+		o.sendPast(x.v, a)
 	})
+}
+
+// threadAt returns the thread that had one of the kernel's identifiers at a time; nil if it is not known any more.
+func (o *Observer) threadAt(tid uint32, at uint64) *thread {
+	for _, t := range []*thread{o.threads[tid], o.gone[tid]} {
+		if t != nil && t.createdAt <= at {
+			return t
+		}
+	}
+	return nil
 }
 
 // sitePlace is a site in a process.
@@ -251,16 +291,16 @@ func (o *Observer) siteStack(r *bpf.Record) event.StackID {
 	return id
 }
 
-// eachTouched calls f with each variable that an access through a pointer touches, and a record of the
-// access of that variable alone.
-func (o *Observer) eachTouched(t *thread, r *bpf.Record, f func(*bpf.Record, *variable)) {
+// eachTouched calls f with each variable that an access through a pointer touches, with its bytes, and a record of
+// the access of that variable alone.
+func (o *Observer) eachTouched(t *thread, r *bpf.Record, f func(*bpf.Record, wordPart)) {
 	part := *r
 	if r.Flags&bpf.RecPast != 0 {
 		part.Stack = uint32(o.siteStack(r))
 	}
 	for _, p := range o.wordParts(t, &part, r.Object, uint8(r.Extra)) {
 		part.Object = r.Object + uint64(bits.TrailingZeros8(p.bytes))
-		f(&part, p.v)
+		f(&part, p)
 	}
 }
 
@@ -308,17 +348,14 @@ func (o *Observer) divide(t *thread, r *bpf.Record, w *word, at uint64, bytes ui
 			next := lowest(rest, bytes)
 			v := o.newPointed(t, r, at, next)
 			v.divided = true
-			for _, a := range w.parts[i].v.past {
-				if o.opts.Past != nil {
-					o.sendPast(v, a)
-				}
-			}
+			o.inheritPast(v, next, x.v.past)
 			w.parts = append(w.parts, wordPart{next, v})
 			x = &w.parts[i]
 			rest &^= next
 		}
 		x.bytes = first
 		x.v.last.known = false
+		o.narrow(x.v, first)
 	}
 	for rest := bytes &^ covered; rest != 0; {
 		next := lowest(rest, bytes)
@@ -328,6 +365,35 @@ func (o *Observer) divide(t *thread, r *bpf.Record, w *word, at uint64, bytes ui
 	slices.SortFunc(w.parts, func(a, b wordPart) int {
 		return cmp.Compare(bits.TrailingZeros8(a.bytes), bits.TrailingZeros8(b.bytes))
 	})
+}
+
+// inheritPast sends the accesses that are remembered of a variable as ones of v, which has some of its bytes. Loads that
+// have become wider than the variable come first: see narrow.
+func (o *Observer) inheritPast(v *variable, bytes uint8, past []pastAccess) {
+	if o.opts.Past == nil {
+		return
+	}
+	for _, wider := range []bool{true, false} {
+		for _, a := range past {
+			if a.flags = a.flagsOf(bytes); a.flags&event.Wider != 0 == wider {
+				o.sendPast(v, a)
+			}
+		}
+	}
+}
+
+// narrow handles that a variable has kept some of its bytes only. Its loads until now are of more than these. One of
+// them is sent again as a past one that is Wider: trace.Settle marks all earlier ones.
+func (o *Observer) narrow(v *variable, bytes uint8) {
+	if o.opts.Past == nil {
+		return
+	}
+	for _, a := range v.past {
+		if flags := a.flagsOf(bytes); flags != a.flags {
+			a.flags = flags
+			o.sendPast(v, a)
+		}
+	}
 }
 
 // lowest returns the first adjacent bytes of a set that are all in another, or all outside of it.
@@ -346,8 +412,8 @@ func (o *Observer) newPointed(t *thread, r *bpf.Record, at uint64, bytes uint8) 
 		return v
 	}
 	obj := run.Object{Addr: addr, TGID: t.process.id, Kind: event.KindVariable, First: event.StackID(r.Stack), FirstThread: t.id, FirstAt: int64(r.Result) + int64(addr-at)}
-	if b := t.process.blockAt(addr); b != nil {
-		obj.Init = b.stack
+	if at, b := t.process.blockAt(addr); b != nil && b.stack != 0 {
+		obj.Init, obj.Block = b.stack, run.Block{Size: b.size, Offset: addr - at, Thread: b.thread}
 	}
 	v := &variable{id: o.names.addObject(obj), kind: obj.Kind, accessed: true}
 	t.process.vars[addr] = v

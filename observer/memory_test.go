@@ -117,11 +117,53 @@ func TestPointers(t *testing.T) {
 			1 write 0x41004 kind=int value=2
 			2 write A kind=pointer bytes=0xff
 			1 read 0x41004 kind=int value=3`, []string{"T1 write A1 =1", "T1 write A2 =2", "T2 write A1", "T2 write A2", "T1 read A2 =3"}},
+		{"a part of what was loaded at once", `
+			1 read A kind=loads8 bytes=0xff
+			2 write A kind=pointer bytes=0x01
+			1 read A kind=loads8 bytes=0xff`,
+			[]string{"T1 read A1", "T1 read A2 past wider at 1", "T1 read A1 past wider at 1", "T2 write A1", "T1 read A1 wider", "T1 read A2 wider"}},
+		{"two parts of it", `
+			1 read A kind=loads8 bytes=0xff
+			2 write A kind=pointer bytes=0x0f
+			3 write A kind=pointer bytes=0x03`,
+			[]string{"T1 read A1", "T1 read A2 past wider at 1", "T1 read A1 past wider at 1", "T2 write A1", "T1 read A3 past wider at 1", "T2 write A3 past at 2", "T3 write A1"}},
+		{"of a call, which loads no more than it says", `
+			1 read A kind=pointer bytes=0xff
+			2 write A kind=pointer bytes=0x01`, []string{"T1 read A1", "T1 read A2 past at 1", "T2 write A1"}},
+		{"a part of a variable of which is not known what it is", `
+			1 read A kind=loads2
+			2 write A kind=pointer bytes=0x02
+			1 read A kind=loads2 value=7`,
+			[]string{"T1 read A1", "T1 read A2 past wider at 1", "T1 read A1 past wider at 1", "T2 write A2", "T1 read A1 wider", "T1 read A2 wider"}},
+		{"a part of one of which that is known", `
+			1 read A kind=short
+			2 write A kind=pointer bytes=0x02`, []string{"T1 read A1", "T1 read A2 past at 1", "T2 write A2"}},
+		{"a load of two variables", `
+			1 write A kind=pointer bytes=0x0f
+			2 read A kind=loads8 bytes=0xff`, []string{"T1 write A1", "T2 read A1 wider", "T2 read A2 wider"}},
+		{"a load of two words", `
+			1 read A kind=loads8 bytes=0xf0
+			2 write A kind=pointer bytes=0xf0`, []string{"T1 read A1 wider", "T2 write A1"}},
+		{"a load in the past", `
+			1 acquire B
+			2 acquire C
+			1 read A kind=loads8 bytes=0xff past=2
+			2 write A kind=pointer bytes=0x0f`, []string{"T1 read A3 past at 2", "T1 read A4 past wider at 2", "T1 read A3 past wider at 2", "T2 write A3"}},
 		{"freed", `
 			1 write A kind=pointer bytes=0xff
 			2 write A kind=pointer bytes=0xff
 			1 free A size=0x40
 			2 write A kind=pointer bytes=0xff`, []string{"T1 write A1", "T2 write A1", "T1 write A1 freed", "T1 destroy A1 inferred", "T2 write A2"}},
+		{"unmapped", `
+			1 write A kind=pointer bytes=0xff
+			2 write A kind=pointer bytes=0xff
+			1 free A size=0x40 result=3
+			2 write A kind=pointer bytes=0xff`, []string{"T1 write A1", "T2 write A1", "T1 write A1 freed", "T1 destroy A1 inferred", "T2 write A2"}},
+		{"replaced by another mapping", `
+			1 write A kind=pointer bytes=0xff
+			2 write A kind=pointer bytes=0xff
+			1 free A size=0x40 result=1
+			2 write A kind=pointer bytes=0xff`, []string{"T1 write A1", "T2 write A1", "T1 destroy A1 inferred", "T2 write A2"}},
 		{"freed by the only thread that used it", `
 			1 write A kind=pointer bytes=0xff
 			1 free A size=0x40`, []string{"T1 write A1", "T1 destroy A1 inferred"}},

@@ -59,6 +59,7 @@ func (o *Observer) sweep() {
 	for id := range needed.Objects() {
 		if info := n.objects[id]; info != nil {
 			needed.AddThread(info.FirstThread)
+			needed.AddThread(info.Block.Thread)
 		}
 	}
 	n.threads = keepOnly(n.threads, needed.Threads())

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // This file handles what orders threads through the kernel without bytes: signals and
@@ -31,6 +32,17 @@ type notices struct {
 	owners    map[uint64][]uint64       // of locks, by file
 	ends      []channelKey              // of the processes that have ended last
 	children  map[uint32]*childEnds     // by the kernel's ID of the parent
+	struck    map[uint32]run.Cause      // who first sent a signal to a process that is not observed
+}
+
+// strikes records that a signal was sent to a process that is not observed.
+func (n *notices) strikes(process uint32, cause run.Cause) {
+	if n.struck == nil {
+		n.struck = map[uint32]run.Cause{}
+	}
+	if _, known := n.struck[process]; !known && len(n.struck) < maxStruck {
+		n.struck[process] = cause
+	}
 }
 
 // interest identifies a descriptor in an epoll set, or all those that have the same data.
@@ -41,11 +53,12 @@ const (
 	maxInterests = 1 << 12
 	maxSameData  = 64 // descriptors of an epoll set with the same data
 	maxOwners    = 64
+	maxStruck    = 1 << 10
 )
 
 // The channels that no record names: the death of who holds a mutex, and requests to cancel a thread.
 const (
-	channelDeath bpf.ChannelKind = bpf.ChannelDoubt + 1 + iota
+	channelDeath bpf.ChannelKind = bpf.ChannelAsked + 1 + iota
 	channelCancel
 )
 
@@ -82,6 +95,7 @@ func (o *Observer) noticeSent(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
 		}
 		if o.processes[key.tgid] == nil { // a child that is not observed
 			o.notifiesOutside(t)
+			o.notices.strikes(key.tgid, run.Cause{Thread: t.id, Until: o.stats.Events, Name: "kill(2)"})
 		}
 		if tid := uint32(r.Value); tid != 0 {
 			key.object, key.tgid = key.object|forThread, tid
@@ -376,6 +390,9 @@ func (o *Observer) reaped(t *thread, r *bpf.Record) {
 	}
 	killed := channelKey{object: r.Value, kind: bpf.ChannelSignal, tgid: uint32(r.Object)}
 	if r.Value == 0 || o.channels.known[killed] == nil {
+		if struck, ok := o.notices.struck[uint32(r.Object)]; ok && t.woken == nil && r.Value == bpf.AnyStatus {
+			t.woken = &struck
+		}
 		o.doubt(t, doubtChild)
 		return
 	}

@@ -76,6 +76,12 @@ type SiteInfo struct {
 	Func *event.Func
 	// Sync, if not nil, describes an access that synchronises.
 	Sync *Sync
+	// Repeats and Traceless are as probes.Site has them: the access is an attempt to make the variable other than 0
+	// which is repeated until it succeeds, and how often it failed does not matter.
+	Repeats, Traceless bool
+	// AtExit reports that the probe is at the instruction where a loop that waits is left, so that it may be hit before
+	// the one that says so.
+	AtExit bool
 	// Lock is what the access is for, if code of an inlined lock makes it.
 	Lock LockUse
 	// Parts, if not nil, returns the parts of the array Variable that an access at an
@@ -87,6 +93,9 @@ type SiteInfo struct {
 	// Pointer reports that the site is of an access through a pointer: the record has the word and,
 	// in Extra, the bytes of it that are touched.
 	Pointer bool
+	// Loads is the number of bytes that the instruction of the site loads, of which the source may not read all; 0 if
+	// it is no load, or of a variable of which is known what it is.
+	Loads uint8
 	// ordering is this, of an access through a pointer that orders threads, and parts of one that touches
 	// several variables; nil: there was none yet.
 	ordering *SiteInfo
@@ -101,6 +110,8 @@ type Part struct {
 	Form   *event.Form // nil if unknown
 	Whole  bool        // the access touches all of this part and nothing else
 	Bytes  uint8       // as SiteInfo.Bytes
+	Loads  uint8       // as SiteInfo.Loads
+	Wider  bool        // the access is a load of more bytes than this part has
 }
 
 // Options configure an Observer.
@@ -136,6 +147,8 @@ type Options struct {
 	// SiteAddr returns the address, in a process, of the instruction that a site observes; 0 if it is
 	// not known. Nil: none is.
 	SiteAddr func(tgid, index uint32) uint64
+	// SeesFrees reports whether what frees memory is observed in a process. Nil: it is in each.
+	SeesFrees func(tgid uint32) bool
 	// OpenMP reports whether a start routine of a thread is libgomp's, so that the thread belongs to the team
 	// of who creates it. Nil: none is.
 	OpenMP func(tgid uint32, start uint64) bool
@@ -207,6 +220,8 @@ type Observer struct {
 	accessedNames map[string]bool             // those SiteInfo.Variable that were accessed
 	funcs         funcs
 	channels      channels
+	wakes         [recentWakes]wake
+	asks          asks
 	notices       notices
 	executed      map[uint64]*run.Executed // instructions that synchronise unobserved, by their numbers in records
 	endedObjects  endedObjects
@@ -352,8 +367,17 @@ func (o *Observer) handle(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	if t.underWay {
 		o.returned(t, r)
 	}
+	if !sleepsOn(r) {
+		t.woken = nil
+	}
+	before := t.lastEvent
 	o.dispatch(t, r, args)
 	t.lastEvent = o.stats.Events
+	if atExit := o.site(r).AtExit; atExit && !t.atExit {
+		t.atExit, t.beforeExit = true, before
+	} else {
+		t.atExit = atExit
+	}
 }
 
 // dispatch turns a record of thread t into events, by the operation of the record.

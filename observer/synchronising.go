@@ -41,6 +41,45 @@ type Sync struct {
 	// Whole, if not 0, is the number of bytes that the access touches: the variable is only the Width bytes
 	// from byte From on.
 	Whole, From uint8
+	// Test is what the thread uses of the value that it read. Adds means that the access adds a number that does
+	// not depend on what it read.
+	Test Test
+	Adds bool
+}
+
+// Test says what a thread uses of a value that it read.
+type Test struct {
+	Known bool   // it uses no more than whether the value equals Value
+	Left  bool   // the value is the one that the access left, not the one that it read
+	Value uint64 // of the whole access
+}
+
+// uses returns the flags that say what the thread uses of the values of an access.
+func (s *Sync) uses(op event.Op, read, wrote optional) (flags event.Flags) {
+	limit := s.truncate(optional{value: ^uint64(0)}).value
+	value := s.truncate(optional{value: s.Test.Value}).value
+	if op == event.Update {
+		if s.Whole > 0 || !read.known || !wrote.known {
+			return 0
+		}
+		added := (wrote.value - read.value) & limit
+		switch {
+		case s.Adds && added == 1:
+			flags = event.Increments
+		case s.Adds && added == limit:
+			flags = event.Decrements
+		}
+		if !s.Test.Left {
+			value = (value + added) & limit
+		}
+	}
+	switch {
+	case s.Test.Known && value == 0:
+		flags |= event.OnlyZero
+	case s.Test.Known && value == 1:
+		flags |= event.OnlyOne
+	}
+	return flags
 }
 
 // optional is a value that may be unknown.
@@ -96,6 +135,7 @@ const (
 	maxWaitTime    = 100_000_000 // ns
 	maxWaitRecords = 1 << 12     // records kept back
 	maxLateTime    = 50_000      // ns, if the load may also have seen an earlier store
+	maxFirstTime   = 10_000_000  // ns, if the load may also have seen an initial value that is not known
 	// maxUnexplained is the number of loads of one variable whose store did not arrive,
 	// after which its loads no longer wait: code without a probe stores to the variable.
 	maxUnexplained = 8
@@ -113,6 +153,9 @@ type missingStore struct {
 // synchronised handles an access that synchronises.
 func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.Record) {
 	read, wrote := info.Sync.values(r)
+	if info.Lock == LockReleases && info.Kind == event.KindRWLock && !wrote.known {
+		wrote = afterRelease(read)
+	}
 	op := accessOps[bpf.Op(r.Op)-bpf.OpRead]
 	if op == event.Update && read.known && read == wrote && !info.Sync.Store {
 		op = event.Read // an exchange that wrote the old value again, as of a thread that waits for a lock
@@ -142,8 +185,11 @@ func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.R
 	if op != event.Update && bpf.Op(r.Op) != bpf.OpRead {
 		own &^= event.ResultUnused
 	}
+	if accessOps[bpf.Op(r.Op)-bpf.OpRead] == op && !info.Sync.Store {
+		own |= info.Sync.uses(op, read, wrote)
+	}
 	e := o.begin(t, r, op)
-	e.Object, e.Kind, e.Flags = v.id, v.kind, own|flags
+	e.Object, e.Kind, e.Flags = v.id, v.kind, own|flags|info.attempt(op, read, wrote)
 	shown := wrote
 	if op == event.Read {
 		shown = read
@@ -155,6 +201,21 @@ func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.R
 	v.unsourced = v.unsourced && op == event.Read
 	v.recordStore(t, op, flags, wrote, r.Time)
 	o.send()
+}
+
+// attempt returns the flags of the event that say that an access changes the variable from 0, or tries to.
+func (s *SiteInfo) attempt(op event.Op, read, wrote optional) event.Flags {
+	switch {
+	case op == event.Read && s.Traceless:
+		return event.Repeated
+	case op != event.Update || s.Sync.How != bpf.ValuesBoth || s.Flags&(event.Atomic|event.ResultUnused) != event.Atomic:
+	case !read.known || read.value != 0 || !wrote.known || wrote.value == 0:
+	case s.Repeats:
+		return event.Takes | event.Repeated
+	default:
+		return event.Takes
+	}
+	return 0
 }
 
 // source returns the flags of the event that describe the store whose value the access saw
@@ -169,6 +230,10 @@ func (o *Observer) source(t *thread, v *variable, op event.Op, info *SiteInfo, r
 	case read.known && v.last.known && v.last.value == read.value:
 		return 0, false
 	case read.known && !v.last.known && h.stores == 0:
+		if t.process.crowded && !o.noWait { // it may also have seen a store that is about to be recorded
+			o.await(r, read, maxFirstTime)
+			return 0, true
+		}
 		v.last.value, v.last.known = read.value, true // the initial value
 		return 0, false
 	case read.known && v.last.known && !o.opts.Attached && !t.process.crowded && !t.lostEvents:
@@ -179,6 +244,9 @@ func (o *Observer) source(t *thread, v *variable, op event.Op, info *SiteInfo, r
 			o.await(r, read, maxLateTime)
 			return 0, true
 		}
+		return event.Late, false
+	case op == event.Read && read.known && v.last.known && h.mayBeInitial(t.id) && o.readsAgain(r, v.last.value):
+		h.replaced[0] = read
 		return event.Late, false
 	case read.known && !v.last.known:
 		v.last.value, v.last.known = read.value, true // what the last store wrote is seen here first
@@ -265,16 +333,27 @@ func (h *history) saw(t event.ThreadID) {
 	h.next = (h.next + 1) % recentStores
 }
 
-// mayBeLate reports whether the thread may have read a value before one of the recent stores
-// replaced it, of those recorded since the thread last saw the last store.
-func (h *history) mayBeLate(t event.ThreadID, read optional) bool {
+// lastSeen returns the number of the last of the recorded stores that the thread saw; 0 if it saw none.
+func (h *history) lastSeen(t event.ThreadID) uint64 {
 	since := uint64(0)
 	for i := range h.seen {
 		if h.seen[i].thread == t {
 			since = h.seen[i].stores
 		}
 	}
-	for n := h.stores; n > since && h.stores-n < recentStores; n-- {
+	return since
+}
+
+// mayBeInitial reports whether the thread may have read the initial value, which is not known: it saw none of the
+// recorded stores.
+func (h *history) mayBeInitial(t event.ThreadID) bool {
+	return h.stores > 0 && h.stores <= recentStores && !h.replaced[0].known && h.lastSeen(t) == 0
+}
+
+// mayBeLate reports whether the thread may have read a value before one of the recent stores
+// replaced it, of those recorded since the thread last saw the last store.
+func (h *history) mayBeLate(t event.ThreadID, read optional) bool {
+	for n, since := h.stores, h.lastSeen(t); n > since && h.stores-n < recentStores; n-- {
 		if h.replaced[(n-1)%recentStores] == read {
 			return true
 		}
@@ -302,7 +381,7 @@ func newPostponedRecord(r *bpf.Record, args *[event.MaxArgs]uint64) postponedRec
 func (o *Observer) postponeRecord(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	o.postponed = append(o.postponed, newPostponedRecord(r, args))
 	first := &o.postponed[0]
-	if o.explains(len(o.postponed)-1) || r.Time > first.Time+o.missing.time || len(o.postponed) >= maxWaitRecords {
+	if k := len(o.postponed) - 1; o.explains(k) || o.repeats(k) || r.Time > first.Time+o.missing.time || len(o.postponed) >= maxWaitRecords {
 		o.resume(false)
 	}
 }
@@ -325,6 +404,33 @@ func (o *Observer) explains(k int) bool {
 	_, wrote := s.values(r)
 	return wrote.known && wrote.value == o.missing.value &&
 		!slices.ContainsFunc(o.postponed[:k], func(x postponedRecord) bool { return x.Tid == r.Tid })
+}
+
+// repeats reports whether waiting record k is a further load of the variable by the thread of the first one, as
+// of a loop that waits for a value.
+func (o *Observer) repeats(k int) bool {
+	r := &o.postponed[k].Record
+	if k == 0 || r.Object != o.missing.object || r.Tgid != o.missing.tgid || r.Tid != o.missing.tid || bpf.Op(r.Op) != bpf.OpRead {
+		return false
+	}
+	s := o.site(r).Sync
+	return s != nil && r.Flags&bpf.RecValue != 0
+}
+
+// readsAgain reports whether the first waiting record is this one, and the next load of the variable by its
+// thread, which waits too, saw a value. If that is the value of the last store, the first load came before all stores.
+func (o *Observer) readsAgain(r *bpf.Record, value uint64) bool {
+	if len(o.postponed) < 2 || r != &o.postponed[0].Record || o.missing.object != r.Object || o.missing.tid != r.Tid {
+		return false
+	}
+	for k := range o.postponed {
+		if o.repeats(k) {
+			next := &o.postponed[k].Record
+			read, _ := o.site(next).Sync.values(next)
+			return read.value == value
+		}
+	}
+	return false
 }
 
 // resume handles the waiting records, stores before the loads that saw them, until one must

@@ -23,6 +23,7 @@ var syncSites = []SiteInfo{
 	{Variable: "x", Flags: event.Atomic, Sync: &Sync{Width: 4, HasInitial: true}},
 	{Variable: "x", Sync: &Sync{Width: 4, HasInitial: true}},
 	{Variable: "x", Flags: event.Atomic | event.ResultUnused, Sync: &Sync{How: bpf.ValuesBoth, Width: 4, HasInitial: true, Store: true}},
+	{Variable: "x", Flags: event.Atomic, Sync: &Sync{How: bpf.ValuesBoth, Width: 4}},
 }
 
 const (
@@ -31,6 +32,7 @@ const (
 	flagSite
 	plainSite
 	storeSite
+	heapSite
 )
 
 type eventCollector struct{ events []event.Event }
@@ -89,6 +91,7 @@ func TestSynchronising(t *testing.T) {
 		r.Site = site
 		return r
 	}
+	heap := func(r bpf.Record) bpf.Record { r.Site = heapSite; return r }
 	const late = maxWaitTime + 10
 	tests := []struct {
 		name    string
@@ -119,6 +122,12 @@ func TestSynchronising(t *testing.T) {
 		{"an update that is not atomic", []bpf.Record{w(1, 10, 3), at(plainSite, 2, 10, 0, 4), r(3, 11, 4)}, []string{"1 write 3", "1 update 4", "2 read 4"}},
 		{"an exchange whose old value is not used", []bpf.Record{at(storeSite, 1, 10, 0, 1), at(storeSite, 2, 11, 1, 1), r(3, 12, 1)}, []string{"1 write 1", "2 write 1", "3 read 1"}},
 		{"such exchanges in the order of their values", []bpf.Record{at(storeSite, 1, 10, 2, 3), at(storeSite, 2, 11, 0, 2), r(3, 12, 3)}, []string{"1 write 2", "2 write 3", "3 read 3"}},
+		{"an initial value that was not known", []bpf.Record{heap(r(1, 11, 7)), heap(w(2, 10, 1)), heap(r(3, 11, 1))}, []string{"1 read 7", "2 write 1", "1 read 1"}},
+		{"the first load of such a variable, recorded before its store", []bpf.Record{heap(r(1, 11, 1)), heap(w(2, 10, 1))}, []string{"2 write 1", "1 read 1"}},
+		{"the same value, stored long after it was loaded", []bpf.Record{heap(r(1, 11, 1)), heap(w(maxFirstTime+2, 10, 1))}, []string{"1 read 1", "2 write 1"}},
+		{"one that polls, and whose load of the initial value was recorded after the store", []bpf.Record{heap(w(1, 10, 1)), heap(r(2, 11, 0)), heap(r(3, 11, 1))}, []string{"1 write 1", "2 read 0 late", "2 read 1"}},
+		{"one that polls, and sees another value next", []bpf.Record{heap(w(1, 10, 1)), heap(r(2, 11, 7)), heap(r(3, 11, 8)), heap(r(late, 12, 1))}, []string{"1 write 1", "2 read 7 no source late", "2 read 8 no source late", "3 read 1"}},
+		{"one that polls after it has seen the store", []bpf.Record{heap(w(1, 10, 1)), heap(r(2, 11, 1)), heap(r(3, 11, 0)), heap(r(4, 11, 1)), heap(r(late, 12, 1))}, []string{"1 write 1", "2 read 1", "2 read 0 no source late", "2 read 1", "3 read 1"}},
 		{"the run ends", []bpf.Record{r(1, 11, 9)}, []string{"1 read 9 no source late"}},
 	}
 	for _, tt := range tests {

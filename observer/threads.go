@@ -26,6 +26,9 @@ type thread struct {
 	lostEvents  bool   // events of it were lost
 	underWay    bool   // it lived when the observation began, and may not have returned from a call of then
 	lastEvent   uint64 // number of the last event of the run after its last record was handled
+	// atExit reports that its last records are of sites AtExit, and beforeExit is lastEvent before them.
+	atExit     bool
+	beforeExit uint64
 
 	quit event.StackID // stack of its call of exit; 0: none
 
@@ -47,6 +50,8 @@ type thread struct {
 	receiving       *channel // of its current call; nil: none
 	outside         int      // channels and others of channels.outside of which it is the only sender
 	notifiedOutside bool     // it has made a process that is not observed, or sent it a signal
+
+	woken *run.Cause // what woke it in the system call from which it returns; nil: not known
 
 	teams membership
 

@@ -33,6 +33,7 @@ type Touch struct {
 	Atomic     bool
 	Relocation bool // the dynamic loader made the access, to relocate an address; it makes no event
 	Repeats    bool // one of several accesses of a copy or a string instruction
+	Wider      bool // if it is a Read: of more bytes than the variable has (event.Wider)
 	// Last, of an access that repeats, is the instruction pointer after the last
 	// iteration; 0 if it is that of the other iterations.
 	Last uint64
@@ -173,6 +174,9 @@ func (o *Observer) sendTouch(t *thread, p *pendingTouch) {
 		if op = event.Read; v.last.known && v.last.value != info.value(r.Value) {
 			op = event.Write
 		}
+	}
+	if what.Wider && op == event.Read {
+		flags |= event.Wider
 	}
 	now := o.now
 	o.now = r.Time

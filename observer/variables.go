@@ -85,7 +85,7 @@ func (o *Observer) accessed(t *thread, r *bpf.Record) {
 		o.synchronised(t, v, info, r)
 		return
 	}
-	o.named(t, r, v, info, info.Bytes)
+	o.named(t, r, v, info, namedAccess{info.Flags, info.Bytes, info.Loads})
 }
 
 // parts handles an access of an array element that is selected at run time: it makes an event
@@ -115,7 +115,7 @@ func (o *Observer) parts(t *thread, r *bpf.Record, info *SiteInfo) {
 			v = o.newVariable(t, part, &named)
 		}
 		o.markAccessed(v, info)
-		o.named(t, part, v, info, e.bytes)
+		o.named(t, part, v, info, namedAccess{info.Flags | e.flags, e.bytes, e.loads})
 	}
 }
 
@@ -132,12 +132,18 @@ type element struct {
 	form  *event.Form
 	whole bool
 	bytes uint8
+	loads uint8
+	flags event.Flags // of accesses of this part
 }
 
 func (o *Observer) newElements(t *thread, r *bpf.Record, info *SiteInfo) []element {
 	var out []element
 	for _, p := range info.Parts(r.Extra) {
-		out = append(out, element{addr: r.Object - r.Extra + p.Offset, name: p.Name, form: p.Form, whole: p.Whole, bytes: p.Bytes})
+		e := element{addr: r.Object - r.Extra + p.Offset, name: p.Name, form: p.Form, whole: p.Whole, bytes: p.Bytes, loads: p.Loads}
+		if p.Wider {
+			e.flags = event.Wider
+		}
+		out = append(out, e)
 	}
 	return out
 }
@@ -194,7 +200,7 @@ func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variab
 	var allocator event.ThreadID
 	if info.Field {
 		obj.Addr, obj.Kind = r.Object-uint64(info.Inside), event.KindField
-		if b := t.process.blockAt(obj.Addr); b != nil {
+		if _, b := t.process.blockAt(obj.Addr); b != nil {
 			obj.Init, allocator = b.stack, b.thread
 		}
 	}

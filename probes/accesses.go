@@ -87,6 +87,18 @@ func slotOf(v variable.Variable, res variable.Result) slotAddress {
 	return slotAddress{res.Slot, int64(v.Addr - res.SlotHolds)}
 }
 
+// extendedSize is the size of the numbers of the x87 unit, in bytes. No compiler joins other loads to one of so many.
+const extendedSize = 10
+
+// Wider reports whether a load of width bytes is of more than a variable of size bytes, so that the source may not
+// read that one.
+func Wider(width, size int) bool { return width > size && width != extendedSize }
+
+// loads reports whether an instruction makes the access, and only reads.
+func loads(a variable.Access) bool {
+	return a.Kind == variable.Read && a.Callee == "" && !a.Repeats
+}
+
 // anyAtomic reports whether one of the accesses is an atomic instruction. The variable is then
 // treated as atomic, because debug information does not always say that it is.
 func anyAtomic(as []variable.Access) bool {
@@ -236,6 +248,13 @@ var accessOps = map[variable.Kind]bpf.Op{variable.Read: bpf.OpRead, variable.Wri
 func (b *builder) accessSite(v variable.Variable, a variable.Access, w want, where cheapsite.Site) Site {
 	s := newSite(a.Addr, where, "")
 	s.Variable, s.Conditional, s.ResultUnused = v.Name, a.Inside, b.resultUnused(a)
+	s.Test, s.Adds = b.use(a)
+	if loads(a) {
+		s.Wider = Wider(a.Width, v.Size)
+		if v.Assumed {
+			s.Width = a.Width
+		}
+	}
 	s.BPF = bpf.Site{Op: uint8(accessOps[a.Kind]), Action: uint8(bpf.ActionEmit), When: a.If, SpDelta: int32(where.SPDelta)}
 	d := &s.BPF.Access
 	d.Width = uint8(v.Size)

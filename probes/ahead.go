@@ -52,8 +52,20 @@ func (b *builder) searchAhead() (wait func()) {
 func (b *builder) pointerSearch() func() (*pointer.Census, error) {
 	f := b.plan.File
 	b.image.Landings() // computed here: afterwards the image's Arrivals only reads
-	opts := pointer.Options{Arrivals: b.image.Arrivals, Skip: b.notOwn(), Callee: b.libraryCallee(), Progress: b.opts.Progress}
+	opts := pointer.Options{Arrivals: b.image.Arrivals, Skip: b.notOwn(), Callee: b.libraryCallee(), Locks: b.acquires(), Progress: b.progress(0)}
 	return func() (*pointer.Census, error) { return pointer.Survey(f, opts) }
+}
+
+// steps is the number of steps in which accesses through pointers are planned: they are found, and then their probes
+// are placed.
+const steps = 2
+
+// progress returns a function that is told how much of a step has been done; nil if nobody asks.
+func (b *builder) progress(step int) func(done, all int) {
+	if b.opts.Progress == nil {
+		return nil
+	}
+	return func(done, all int) { b.opts.Progress(step*all+done, steps*all) }
 }
 
 // waitSearch returns the search for loops that wait, likewise.

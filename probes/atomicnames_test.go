@@ -21,3 +21,38 @@ func TestAtomicNames(t *testing.T) {
 		}
 	}
 }
+
+// TestKindsOfAtomicNames checks what functions of atomic types are known to do by their names.
+func TestKindsOfAtomicNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"_ZNKSt13__atomic_baseIiE4loadESt12memory_order":                                        "load",
+		"_ZNKSt13__atomic_baseIiEcviEv":                                                         "load",
+		"_ZN4core4sync6atomic11atomic_load17h0123456789abcdefE":                                 "load",
+		"_ZNVSt6atomicIbE5storeEbSt12memory_order":                                              "store",
+		"_ZNSt13__atomic_baseIiEaSEi":                                                           "store",
+		"_ZNSt11atomic_flag5clearESt12memory_order":                                             "store",
+		"_ZN4core4sync6atomic12atomic_store17h0123456789abcdefE":                                "store",
+		"_ZNSt13__atomic_baseIiEpLEi":                                                           "modify",
+		"_ZNSt13__atomic_baseIP3abcEmmEi":                                                       "modify",
+		"_ZNSt13__atomic_baseIiE9fetch_addEiSt12memory_order":                                   "modify",
+		"_ZNSt13__atomic_baseIiE23compare_exchange_strongERiiSt12memory_orderS2_":               "modify",
+		"_ZNSt3__117__cxx_atomic_fetch_addB6v15007IiEEvv":                                       "modify",
+		"_ZNSt11atomic_flag12test_and_setESt12memory_order":                                     "modify",
+		"_RINvNtNtCsgEmfK2I1SDS_4core4sync6atomic23atomic_compare_exchangejECsjrHSEGnQ3l9_3std": "modify",
+		"_ZN4core4sync6atomic10atomic_add17h0123456789abcdefE":                                  "modify",
+		"_ZNSt8__detail21__platform_wait_until_":                                                "",
+	} {
+		got := ""
+		switch {
+		case modifyingNames.MatchString(name):
+			got = "modify"
+		case storingNames.MatchString(name):
+			got = "store"
+		case loadingNames.MatchString(name):
+			got = "load"
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

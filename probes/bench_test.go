@@ -1,8 +1,12 @@
 package probes
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/plancache"
@@ -45,7 +49,8 @@ func BenchmarkPlanCached(b *testing.B) {
 	}
 }
 
-// planEach plans the file that a pattern matches again and again.
+// planEach plans the file that a pattern matches again and again. It reports the processor time for a plan, and for
+// each MB of the file.
 func planEach(b *testing.B, pattern string, opts Options) {
 	table, err := synctab.Builtin()
 	if err != nil {
@@ -59,9 +64,19 @@ func planEach(b *testing.B, pattern string, opts Options) {
 	if opts.Cache != nil {
 		planFile(b, at[0], opts)
 	}
+	var before, after unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &before)
 	for b.Loop() {
 		planFile(b, at[0], opts)
 	}
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &after)
+	st, err := os.Stat(at[0])
+	if err != nil {
+		b.Fatal(err)
+	}
+	cpu := time.Duration(after.Utime.Nano()-before.Utime.Nano()).Seconds() / float64(b.N)
+	b.ReportMetric(cpu, "cpu-s/op")
+	b.ReportMetric(1e3*cpu/(float64(st.Size())/1e6), "cpu-ms/MB")
 }
 
 func planFile(b *testing.B, path string, opts Options) {

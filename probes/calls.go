@@ -32,6 +32,7 @@ type builder struct {
 	lifetimesPlanned map[uint64]bool        // constructors and destructors that have a probe
 	tableCalls       map[uint64]call        // functions that the table lists, by address
 	library          *clib.Library          // computed at first use
+	libraries        *libraryCode           // nil before its first use
 	runtime          map[uint64]bool        // by the address of a function: ofRuntime; nil before its first use
 	cpp              func(addr uint64) bool // cppLibrary; nil before the first use of ofRuntime
 	stubs            map[uint64]string
@@ -57,9 +58,12 @@ type builder struct {
 	arguments   *field.Arguments
 	memberNames *variable.Names
 	members     int
-	accessAt    map[uint64]bool    // instructions that access memory, by address
-	leftOut     []elf.UnseenSite   // those of atomic types that are not observed
-	lockUses    map[uint64]LockUse // by address: lockUse, computed at first use
+	// The name that isAtomicName was asked for last, and its answer.
+	lastName     string
+	lastIsAtomic bool
+	accessAt     map[uint64]bool     // instructions that access memory, by address
+	leftOut      []elf.UnseenSite    // those of atomic types that are not observed
+	lockRoles    map[uint64]lockRole // by address: lockRole, computed at first use
 }
 
 // call is a function of the file that is listed in the table of calls.

@@ -40,12 +40,18 @@ func (u LockUse) String() string {
 // RustMutex describes the mutexes of Rust's standard library where these wait by futex.
 const RustMutex = "std::sync::Mutex"
 
+// RustRWLock describes the read-write locks of that library.
+const RustRWLock = "std::sync::RwLock"
+
 // RustSpinLock describes a lock by which that library keeps what it knows of its threads.
 const RustSpinLock = "spin lock of Rust's std"
 
 // rustMutex matches the mangled names, legacy and v0, of the functions of that type. Since Rust 1.62 it had
 // several places.
 var rustMutex = regexp.MustCompile(`3std3sys(?:4sync5mutex5futex|3pal4unix5locks11futex_mutex|4unix5locks11futex_mutex|4unix5locks5futex)(?:NtB[0-9A-Za-z]*_)?5Mutex(4lock|8try_lock|6unlock|14lock_contended|4spin|4wake)`)
+
+// rustRWLock matches those of the functions of a read-write lock.
+var rustRWLock = regexp.MustCompile(`3std3sys(?:4sync6rwlock5futex|3pal4unix5locks12futex_rwlock|4unix5locks12futex_rwlock)(?:NtB[0-9A-Za-z]*_)?6RwLock(4read|5write|8try_read|9try_write|11read_unlock|12write_unlock|14read_contended|15write_contended|9downgrade|10spin_until|9spin_read|10spin_write|11wake_writer|22wake_writer_or_readers)`)
 
 // rustGuard matches those of the functions of what holds such a lock.
 var rustGuard = regexp.MustCompile(`4sync6poison5mutex(?:NtB[0-9A-Za-z]*_)?10MutexGuard|4sync5mutex(?:NtB[0-9A-Za-z]*_)?10MutexGuard|std\.\.sync\.\.(poison\.\.)?mutex\.\.MutexGuard`)
@@ -56,14 +62,29 @@ var rustMutexUses = map[string]LockUse{"4lock": LockAcquires, "14lock_contended"
 // holds it. They hold it whenever they store.
 var rustSpinLock = regexp.MustCompile(`3std3sys3pal4unix14stack_overflow11thread_info`)
 
-// rustMutexUse returns the use that the innermost of the frames shows that is a function of a mutex of Rust.
-func rustMutexUse(frames []symbolize.Frame) LockUse {
+var rustRWLockUses = map[string]LockUse{
+	"4read": LockAcquires, "5write": LockAcquires, "14read_contended": LockAcquires, "15write_contended": LockAcquires,
+	"8try_read": LockTries, "9try_write": LockTries, "11read_unlock": LockReleases, "12write_unlock": LockReleases,
+	"9downgrade": LockKeeps, "10spin_until": LockKeeps, "9spin_read": LockKeeps, "10spin_write": LockKeeps, "11wake_writer": LockKeeps, "22wake_writer_or_readers": LockKeeps,
+}
+
+// lockRole is what an instruction is for, and the type of the lock.
+type lockRole struct {
+	use  LockUse
+	kind string
+}
+
+// rustRole returns the role that the innermost of the frames shows that is a function of a lock of Rust.
+func rustRole(frames []symbolize.Frame) lockRole {
 	for _, f := range frames {
 		if m := rustMutex.FindStringSubmatch(f.Linkage); m != nil {
-			return rustMutexUses[m[1]]
+			return lockRole{rustMutexUses[m[1]], RustMutex}
+		}
+		if m := rustRWLock.FindStringSubmatch(f.Linkage); m != nil {
+			return lockRole{rustRWLockUses[m[1]], RustRWLock}
 		}
 	}
-	return LockNone
+	return lockRole{}
 }
 
 // inAny reports whether one of the frames is of a function whose mangled name matches.
@@ -71,25 +92,25 @@ func inAny(frames []symbolize.Frame, names *regexp.Regexp) bool {
 	return slices.ContainsFunc(frames, func(f symbolize.Frame) bool { return names.MatchString(f.Linkage) })
 }
 
-// lockUse returns what the instruction at an address is for, if an inlined lock's code contains it.
-func (b *builder) lockUse(addr uint64) LockUse {
-	use, known := b.lockUses[addr]
+// lockRole returns what the instruction at an address is for, if an inlined lock's code contains it.
+func (b *builder) lockRole(addr uint64) lockRole {
+	role, known := b.lockRoles[addr]
 	if known {
-		return use
+		return role
 	}
 	frames := b.plan.frames(addr)
-	switch use = rustMutexUse(frames); {
-	case use != LockNone:
+	switch role = rustRole(frames); {
+	case role.use != LockNone:
 	case b.unlocksRust(addr, frames):
-		use = LockReleases
+		role = lockRole{LockReleases, RustMutex}
 	case inAny(frames, rustSpinLock):
-		use = b.spinLockUse(addr)
+		role = lockRole{b.spinLockUse(addr), RustSpinLock}
 	}
-	if b.lockUses == nil {
-		b.lockUses = map[uint64]LockUse{}
+	if b.lockRoles == nil {
+		b.lockRoles = map[uint64]lockRole{}
 	}
-	b.lockUses[addr] = use
-	return use
+	b.lockRoles[addr] = role
+	return role
 }
 
 // spinLockUse returns what an instruction of such a function is for, if it accesses a word as that of the spin
@@ -139,7 +160,7 @@ func (b *builder) unlocksRust(addr uint64, frames []symbolize.Frame) bool {
 		return false
 	}
 	jump, err := b.image.Decode(then.End())
-	return err == nil && jump.Kind == insn.CondJump && rustMutexUse(b.plan.frames(jump.Target)) != LockNone
+	return err == nil && jump.Kind == insn.CondJump && rustRole(b.plan.frames(jump.Target)).kind == RustMutex
 }
 
 // comparesWith reports whether code begins with a comparison of the lower half of a register of x86-64
@@ -162,15 +183,14 @@ func (b *builder) inlinedLocks() {
 		if s.Program != ProgramAtomic && s.Program != ProgramPointerAtomic {
 			continue
 		}
-		if s.Lock = b.lockUse(s.At); s.Lock == LockNone {
+		role := b.lockRole(s.At)
+		if s.Lock = role.use; s.Lock == LockNone {
 			continue
 		}
 		if bpf.Op(s.BPF.Op) == bpf.OpRead && s.BPF.When == 0 {
 			s.Lock = LockKeeps // a plain load
 		}
-		if s.LockType = RustMutex; s.BPF.Access.Width == 8 {
-			s.LockType = RustSpinLock
-		}
+		s.LockType = role.kind
 		s.Internal = b.ofRustRuntime(s.At)
 		s.Why = fmt.Sprintf("%s; of a lock of type %s", s.Why, s.LockType)
 	}

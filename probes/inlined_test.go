@@ -14,26 +14,34 @@ import (
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 )
 
-func TestRustMutexUse(t *testing.T) {
+func TestRustRole(t *testing.T) {
 	for _, c := range []struct {
 		linkage string
 		want    LockUse
+		kind    string
 	}{
-		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex4lock", LockAcquires},
-		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex14lock_contended", LockAcquires},
-		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex8try_lock", LockTries},
-		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex6unlock", LockReleases},
-		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex4spin", LockKeeps},
-		{"_ZN3std3sys4sync5mutex5futex5Mutex4lock17h0123456789abcdefE", LockAcquires},
-		{"_ZN3std3sys4unix5locks11futex_mutex5Mutex6unlock17h0123456789abcdefE", LockReleases},
-		{"_ZN3std3sys3pal4unix5locks11futex_mutex5Mutex14lock_contended17h0123456789abcdefE", LockAcquires},
-		{"_ZN3std4sync6poison5mutex14Mutex$LT$T$GT$4lock17h0df698ac206c028fE", LockNone},
-		{"_ZN6garden5futex5Mutex4lock17h0123456789abcdefE", LockNone},
-		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync6rwlock5futexNtB2_6RwLock4read", LockNone},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex4lock", LockAcquires, RustMutex},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex14lock_contended", LockAcquires, RustMutex},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex8try_lock", LockTries, RustMutex},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex6unlock", LockReleases, RustMutex},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex4spin", LockKeeps, RustMutex},
+		{"_ZN3std3sys4sync5mutex5futex5Mutex4lock17h0123456789abcdefE", LockAcquires, RustMutex},
+		{"_ZN3std3sys4unix5locks11futex_mutex5Mutex6unlock17h0123456789abcdefE", LockReleases, RustMutex},
+		{"_ZN3std3sys3pal4unix5locks11futex_mutex5Mutex14lock_contended17h0123456789abcdefE", LockAcquires, RustMutex},
+		{"_ZN3std4sync6poison5mutex14Mutex$LT$T$GT$4lock17h0df698ac206c028fE", LockNone, ""},
+		{"_ZN6garden5futex5Mutex4lock17h0123456789abcdefE", LockNone, ""},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync6rwlock5futexNtB2_6RwLock4read", LockAcquires, RustRWLock},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync6rwlock5futexNtB2_6RwLock15write_contended", LockAcquires, RustRWLock},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync6rwlock5futexNtB2_6RwLock9try_write", LockTries, RustRWLock},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync6rwlock5futexNtB2_6RwLock22wake_writer_or_readers", LockKeeps, RustRWLock},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync6rwlock5futexNtB2_6RwLock11wake_writer", LockKeeps, RustRWLock},
+		{"_ZN3std3sys4sync6rwlock5futex6RwLock11read_unlock17h0123456789abcdefE", LockReleases, RustRWLock},
+		{"_ZN3std3sys4unix5locks12futex_rwlock6RwLock12write_unlock17h0123456789abcdefE", LockReleases, RustRWLock},
+		{"_ZN3std4sync6poison6rwlock15RwLock$LT$T$GT$4read17h0df698ac206c028fE", LockNone, ""},
 	} {
 		frames := []symbolize.Frame{{Linkage: "_ZN4core4sync6atomic11atomic_swap17hf5d5f03fe59f3d1bE"}, {Linkage: c.linkage}, {Linkage: "_ZN4shop4main17h0123456789abcdefE"}}
-		if got := rustMutexUse(frames); got != c.want {
-			t.Errorf("%s: %v, want %v", c.linkage, got, c.want)
+		if got := rustRole(frames); got != (lockRole{c.want, c.kind}) {
+			t.Errorf("%s: %v, want %v of %q", c.linkage, got, c.want, c.kind)
 		}
 	}
 }
@@ -58,16 +66,19 @@ func TestComparesWith(t *testing.T) {
 	}
 }
 
-// TestRustMutexSites checks which accesses of a program of Rust are known as those of a mutex, and that atomic
+// TestRustLockSites checks which accesses of a program of Rust are known as those of a lock, and that atomic
 // variables of its own are not.
-func TestRustMutexSites(t *testing.T) {
+func TestRustLockSites(t *testing.T) {
 	testtool.Need(t, "rustc")
 	const source = `
-use std::sync::{Mutex, atomic::{AtomicU32, Ordering}};
+use std::sync::{Mutex, RwLock, atomic::{AtomicU32, Ordering}};
 #[no_mangle] #[inline(never)] pub fn add(m: &Mutex<u32>) { *m.lock().unwrap() += 1 }
 #[no_mangle] #[inline(never)] pub fn attempt(m: &Mutex<u32>) -> bool { m.try_lock().is_ok() }
 #[no_mangle] #[inline(never)] pub fn own(a: &AtomicU32) -> u32 { a.swap(0, Ordering::AcqRel) }
-fn main() { let m = Mutex::new(1); add(&m); attempt(&m); own(&AtomicU32::new(3)); }
+#[no_mangle] #[inline(never)] pub fn look(l: &RwLock<u32>) -> u32 { *l.read().unwrap() }
+#[no_mangle] #[inline(never)] pub fn change(l: &RwLock<u32>) { *l.write().unwrap() += 1 }
+#[no_mangle] #[inline(never)] pub fn offer(l: &RwLock<u32>) -> bool { l.try_write().is_ok() }
+fn main() { let m = Mutex::new(1); add(&m); attempt(&m); let l = RwLock::new(1); look(&l); change(&l); offer(&l); own(&AtomicU32::new(3)); }
 `
 	dir := t.TempDir()
 	file, program := filepath.Join(dir, "m.rs"), filepath.Join(dir, "m")
@@ -90,12 +101,22 @@ fn main() { let m = Mutex::new(1); add(&m); attempt(&m); own(&AtomicU32::new(3))
 	for _, s := range p.Sites {
 		if op := bpf.Op(s.BPF.Op); s.Lock != LockNone && op == bpf.OpUpdate && !slices.Contains(uses[s.Function], s.Lock) {
 			uses[s.Function] = append(uses[s.Function], s.Lock)
-			if s.LockType != RustMutex && s.LockType != RustSpinLock {
-				t.Errorf("the lock in %s has type %q", s.Function, s.LockType)
+			want := ""
+			switch s.Function {
+			case "add", "attempt":
+				want = RustMutex
+			case "look", "change", "offer":
+				want = RustRWLock
+			}
+			if want != "" && s.LockType != want {
+				t.Errorf("the lock in %s has type %q, want %q", s.Function, s.LockType, want)
 			}
 		}
 	}
-	for function, want := range map[string][]LockUse{"add": {LockAcquires, LockReleases}, "attempt": {LockTries, LockReleases}, "own": nil} {
+	for function, want := range map[string][]LockUse{
+		"add": {LockAcquires, LockReleases}, "attempt": {LockTries, LockReleases}, "own": nil,
+		"look": {LockAcquires, LockReleases}, "change": {LockAcquires, LockReleases}, "offer": {LockTries, LockReleases},
+	} {
 		if got := uses[function]; !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", function, got, want)
 		}

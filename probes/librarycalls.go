@@ -2,6 +2,7 @@ package probes
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/bpf"
@@ -28,6 +29,11 @@ type memoryRange struct {
 	returned bool
 	plus     int
 	int      bool
+	// whole reports that it has accessed all of the range, or nothing: all if the result is at least least.
+	whole bool
+	least int
+	// at is how far behind the argument the memory begins, and bytes its size, of one of count; 0: one byte.
+	at, bytes int
 }
 
 func reads(pointer int, sizes ...int) memoryRange { return rangeOf(pointer, sizes) }
@@ -48,6 +54,12 @@ func rangeOf(pointer int, sizes []int) memoryRange {
 	return r
 }
 
+// part returns the range of so many bytes, from one on.
+func (r memoryRange) part(at, bytes int) memoryRange {
+	r.at, r.bytes = at, bytes
+	return r
+}
+
 // firstByte returns the range of which only the first byte is certain to be accessed.
 func (r memoryRange) firstByte() memoryRange {
 	r.first = true
@@ -63,6 +75,18 @@ func (r memoryRange) asReturned() memoryRange {
 // asPrinted returns the range of a text whose length, without the byte that ends it, is the result.
 func (r memoryRange) asPrinted() memoryRange {
 	r.returned, r.plus, r.int = true, 1, true
+	return r
+}
+
+// ifReturned returns the range that is accessed if the result is not 0, and not negative.
+func (r memoryRange) ifReturned() memoryRange {
+	r.returned, r.whole, r.least = true, true, 1
+	return r
+}
+
+// ifDone returns the range that is accessed if the result is the int 0.
+func (r memoryRange) ifDone() memoryRange {
+	r.returned, r.whole, r.int = true, true, true
 	return r
 }
 
@@ -101,8 +125,45 @@ var libraryRanges = map[string][]memoryRange{
 	"fwrite": {reads(1, 3, 2)},
 	"fread":  {writes(1, 3, 2).asReturned()},
 
+	"sscanf": {reads(1)},
+	"scanf":  {},
+	"fgets":  {writes(1).ifReturned()},
+
+	"getcwd":    {writes(1).ifReturned()},
+	"inet_ntop": {writes(3).ifReturned()},
+	"realpath":  {writes(2).ifReturned()},
+	"strftime":  {writes(1).ifReturned()},
+
+	"qsort": {writes(1, 2, 3)},
+
+	"gmtime_r":      {reads(1).part(0, 8), writes(2).part(0, 56).ifReturned()},
+	"mktime":        {reads(1).part(0, 24)},
+	"clock_gettime": {writes(2).part(0, 16).ifDone()},
+	"gettimeofday":  {writes(1).part(0, 16).ifDone()},
+	"pipe":          {writes(1).part(0, 8).ifDone()},
+	"socketpair":    {writes(4).part(0, 8).ifDone()},
+
 	"getrandom":   {writes(1, 2).asReturned()},
 	"__fread_chk": {writes(1, 4, 3).asReturned()},
+
+	stringPrefix + "9_M_appendEPKcm":     {reads(1).part(0, 8), writes(1).part(8, 8), reads(2, 3)},
+	stringPrefix + "10_M_replaceEmmPKcm": {reads(1).part(0, 8), writes(1).part(8, 8), reads(4, 5)},
+	stringPrefix + "9_M_assignERKS4_":    {reads(2).part(0, 16), reads(1).part(0, 8), writes(1).part(8, 8)},
+	stringPrefix + "9_M_mutateEmmPKcm":   {reads(1).part(8, 8), writes(1).part(0, 8)},
+	stringPrefix + "4swapERS4_":          {reads(1).part(0, 8), writes(1).part(8, 8), reads(2).part(0, 8), writes(2).part(8, 8)},
+}
+
+// stringPrefix begins the names of the functions of std::string in libstdc++. An object has a pointer to the text, of 8
+// bytes, and the length.
+const stringPrefix = "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE"
+
+// libraryNames are the names in reports of functions whose symbols are not their names.
+var libraryNames = map[string]string{
+	stringPrefix + "9_M_appendEPKcm":     "std::string::append",
+	stringPrefix + "10_M_replaceEmmPKcm": "std::string::replace",
+	stringPrefix + "9_M_assignERKS4_":    "std::string::assign",
+	stringPrefix + "9_M_mutateEmmPKcm":   "std::string::push_back",
+	stringPrefix + "4swapERS4_":          "std::string::swap",
 }
 
 // libraryAliases are functions that access what others do.
@@ -114,6 +175,9 @@ var libraryAliases = map[string]string{
 	"strtod": "strtol", "strtof": "strtol",
 	"vsprintf": "sprintf", "vsnprintf": "snprintf", "fputs_unlocked": "fputs",
 	"send": "write", "sendto": "write", "pwrite": "write", "pwrite64": "write",
+	"vsscanf": "sscanf", "__isoc99_sscanf": "sscanf", "__isoc99_vsscanf": "sscanf", "__isoc23_sscanf": "sscanf", "__isoc23_vsscanf": "sscanf",
+	"fscanf": "scanf", "__isoc99_scanf": "scanf", "__isoc23_scanf": "scanf", "__isoc99_fscanf": "scanf", "__isoc23_fscanf": "scanf",
+	"fgets_unlocked": "fgets", "qsort_r": "qsort", "localtime_r": "gmtime_r", "timegm": "mktime", "pipe2": "pipe",
 	"recv": "read", "recvfrom": "read", "pread": "read", "pread64": "read",
 	"fwrite_unlocked": "fwrite", "fread_unlocked": "fread", "__fread_unlocked_chk": "__fread_chk",
 	"__strdup": "strdup", "__strndup": "strndup", "__isoc23_strtol": "strtol", "__isoc23_strtoul": "strtol",
@@ -132,14 +196,20 @@ func libraryFunction(symbol string) (name string, ranges []memoryRange) {
 			n = alias
 		}
 		if ranges = libraryRanges[n]; ranges != nil {
-			return strings.TrimPrefix(name, "__isoc23_"), ranges
+			if shown, ok := libraryNames[n]; ok {
+				name = shown
+			}
+			return strings.TrimPrefix(strings.TrimPrefix(name, "__isoc23_"), "__isoc99_"), ranges
 		}
+	}
+	if formatArguments[symbol] > 0 {
+		return name, []memoryRange{}
 	}
 	return "", nil
 }
 
 // libraryCallee returns a function that returns the symbol of the function to which an instruction passes
-// control, if it is the C library's and accesses memory through its arguments.
+// control, if it is the C library's and accesses memory through its arguments, or if it allocates memory.
 func (b *builder) libraryCallee() func(*insn.Inst) string {
 	f := b.plan.File
 	targets, slots := f.PLTTargets(), f.GOTSlots()
@@ -156,28 +226,32 @@ func (b *builder) libraryCallee() func(*insn.Inst) string {
 				symbol = slots[in.Mem[0].Addr]
 			}
 		}
-		if _, ranges := libraryFunction(symbol); ranges == nil {
+		if _, ranges := libraryFunction(symbol); ranges == nil && allocates(symbol) == nil {
 			return ""
 		}
 		return symbol
 	}
 }
 
+// maxRanges bounds the ranges of one call.
+const maxRanges = 6
+
 // libraryCalls plans the accesses by library functions that the file's own code calls. At most most sites are
 // planned in all.
 func (b *builder) libraryCalls(calls []pointer.Call, most int) error {
 	unseen := 0
 	for _, c := range calls {
-		if b.inStub(c.Addr) {
+		if b.inStub(c.Addr) || b.ofLibrary(c.Addr) {
 			continue
 		}
 		name, ranges := libraryFunction(c.Callee)
+		ranges = slices.Concat(ranges, b.formatRanges(c))
 		for i := range ranges {
-			sites, err := b.rangeSites(c, &ranges[i])
+			sites, err := b.rangeSites(c, &ranges[i], i)
 			if err != nil {
 				return err
 			}
-			if len(sites) == 0 || len(b.plan.Sites)+len(sites) > most {
+			if len(sites) == 0 || i >= maxRanges || len(b.plan.Sites)+len(sites) > most {
 				unseen++
 				continue
 			}
@@ -206,36 +280,51 @@ func (b *builder) inStub(jump uint64) bool {
 
 // rangeSites plans the probes of one access by a library function: one at the call or, where it is known only
 // once the function has returned what was accessed, one there that remembers the arguments and one behind. There
-// is none if the access cannot be observed.
-func (b *builder) rangeSites(c pointer.Call, r *memoryRange) ([]Site, error) {
+// is none if the access cannot be observed. number is the index of the range among those of the call.
+func (b *builder) rangeSites(c pointer.Call, r *memoryRange, number int) ([]Site, error) {
 	if r.returned && c.Tail {
 		return nil, nil
 	}
-	at, err := b.image.Place(cheapsite.Want{At: c.Addr, Sense: cheapsite.After, Stop: func(addr uint64) bool { return addr != c.Addr }})
-	if err != nil || at.Class == cheapsite.Refused || b.sitesAt[at.Addr] >= bpf.MaxChain {
+	at, ok, err := b.atCall(c)
+	if !ok || err != nil {
 		return nil, err
 	}
 	s := b.rangeSite(c, r, at)
 	if !r.returned {
 		return []Site{s}, nil
 	}
-	next := c.Addr + uint64(c.Len)
-	behind, err := b.image.Place(cheapsite.Want{
-		At: next, Sense: cheapsite.Before, Reads: insn.RegSet(0).With(b.resultRegister()).With(b.arch.SP()),
-		Stop: func(addr uint64) bool { return b.accessAt[addr] },
+	behind, ok, err := b.behindCall(c, cheapsite.Want{
+		Reads: insn.RegSet(0).With(b.resultRegister()).With(b.arch.SP()), Stop: func(addr uint64) bool { return b.accessAt[addr] },
 	})
-	if err != nil || behind.Class == cheapsite.Refused || b.sitesAt[behind.Addr] >= bpf.MaxChain {
+	if !ok || err != nil {
 		return nil, err
 	}
 	s.BPF.Access.Reach = uint8(bpf.ReachCalled)
+	if r.whole {
+		s.BPF.Access.Imm = uint64(r.least) + 1
+	}
 	done := b.rangeSite(c, r, behind)
-	done.BPF.SpDelta = int32(behind.SPDelta)
+	// Stack pointers are multiples of 8: what is remembered of a call is found again by its own and the number.
+	s.BPF.SpDelta, done.BPF.SpDelta = int32(1+number), int32(behind.SPDelta)+int32(1+number)
 	d := &done.BPF.Access
 	*d = bpf.AccessSite{Reach: uint8(bpf.ReachReturned), Home: int64(at.Addr - behind.Addr), Imm: uint64(r.plus), Width: 8}
 	if r.int {
 		d.Width = 4
 	}
 	return []Site{s, done}, nil
+}
+
+// atCall returns where the probe of a call sits; ok is false if it has no place.
+func (b *builder) atCall(c pointer.Call) (at cheapsite.Site, ok bool, err error) {
+	at, err = b.image.Place(cheapsite.Want{At: c.Addr, Sense: cheapsite.After, Stop: func(addr uint64) bool { return addr != c.Addr }})
+	return at, err == nil && at.Class != cheapsite.Refused && b.sitesAt[at.Addr] < bpf.MaxChain, err
+}
+
+// behindCall returns where the probe behind a call sits, by what it wants; ok is false if it has no place.
+func (b *builder) behindCall(c pointer.Call, want cheapsite.Want) (behind cheapsite.Site, ok bool, err error) {
+	want.At, want.Sense = c.Addr+uint64(c.Len), cheapsite.Before
+	behind, err = b.image.Place(want)
+	return behind, err == nil && behind.Class != cheapsite.Refused && b.sitesAt[behind.Addr] < bpf.MaxChain, err
 }
 
 // rangeSite returns the site of a call that accesses a range.
@@ -247,9 +336,9 @@ func (b *builder) rangeSite(c pointer.Call, r *memoryRange, where cheapsite.Site
 		op = bpf.OpWrite
 	}
 	s.BPF = bpf.Site{Op: uint8(op), Action: uint8(bpf.ActionEmit), When: c.Cond}
-	s.BPF.ObjectFrom, s.BPF.ObjectReg = uint8(bpf.FromReg), uint8(b.argument(r.pointer))
+	s.BPF.ObjectFrom, s.BPF.ObjectReg, s.BPF.ObjectDisp = uint8(bpf.FromReg), uint8(b.argument(r.pointer)), int64(r.at)
 	d := &s.BPF.Access
-	d.Reach, d.Span = uint8(bpf.ReachRange), 1
+	d.Reach, d.Span = uint8(bpf.ReachRange), uint32(max(r.bytes, 1))
 	if r.count > 0 {
 		d.Times = 1 + uint8(b.argument(r.count))
 	}

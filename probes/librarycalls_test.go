@@ -73,6 +73,9 @@ func TestLibraryCalls(t *testing.T) {
 		{"returns to its caller's caller", "long f(int d, char *a, long n) { return read(d, a, n); }", []string{"-O2"}, nil},
 		{"at the start", "int f(int d, char *a, long n, FILE *s) { return write(d, a, n) + fwrite(a, 4, n, s); }", []string{"-fno-builtin"},
 			[]string{"write read 2: #3", "fwrite read 1: #3*#2"}},
+		{"printed", "int f(FILE *s, char *a, long n) { return fprintf(s, \"%ld %s\\n\", n, a); }", []string{"-O2"}, []string{"fprintf read 4: 1"}},
+		{"printed, fortified", "int f(FILE *s, char *a, long n) { return fprintf(s, \"%ld %s\\n\", n, a); }", []string{"-O2", "-D_FORTIFY_SOURCE=2"}, []string{"fprintf read 5: 1"}},
+		{"printed by a format that is not constant", "int f(FILE *s, char *a, const char *format) { return fprintf(s, format, a); }", []string{"-O2"}, nil},
 		{"by a pointer", "void *f(void *(*copy)(void *, const void *, unsigned long), char *a, char *b) { return (char *)copy(a, b, 4) + 1; }", nil, nil},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -102,7 +105,10 @@ func TestLibraryCalls(t *testing.T) {
 func TestLibraryFunctions(t *testing.T) {
 	for symbol, want := range map[string]string{
 		"memcpy": "memcpy", "__memcpy_chk": "memcpy", "memmove": "memmove", "__explicit_bzero_chk": "explicit_bzero", "__fread_chk": "fread",
-		"__isoc23_strtol": "strtol", "__vsnprintf_chk": "vsnprintf", "memcpyx": "", "": "", "_chk": "", "malloc": "", "pthread_mutex_lock": "",
+		"__isoc23_strtol": "strtol", "__isoc99_sscanf": "sscanf", "printf": "printf", "__fprintf_chk": "fprintf",
+		"__memmove_chk": "memmove", "__mempcpy_chk": "mempcpy", "__memset_chk": "memset", "__strcpy_chk": "strcpy", "__stpcpy_chk": "stpcpy", "__strncpy_chk": "strncpy", "__strcat_chk": "strcat", "__strncat_chk": "strncat",
+		"__read_chk": "read", "__recv_chk": "recv", "__recvfrom_chk": "recvfrom", "__pread_chk": "pread", "__pread64_chk": "pread64", "__sprintf_chk": "sprintf", "__snprintf_chk": "snprintf", "__vsprintf_chk": "vsprintf",
+		stringPrefix + "9_M_appendEPKcm": "std::string::append", "__vsnprintf_chk": "vsnprintf", "memcpyx": "", "": "", "_chk": "", "malloc": "", "pthread_mutex_lock": "",
 	} {
 		if name, _ := libraryFunction(symbol); name != want {
 			t.Errorf("%s is %q, want %q", symbol, name, want)

@@ -35,7 +35,7 @@ type room struct{ sites, variables int }
 
 // room returns what is left for one more file.
 func (p *Planner) room() room {
-	return room{max(0, maxShared-p.used.sites), max(0, bpf.MaxWatched-p.used.variables)}
+	return room{max(0, p.maxShared()-p.used.sites), max(0, bpf.MaxWatched-p.used.variables)}
 }
 
 // use takes what a plan needs from that.

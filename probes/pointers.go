@@ -23,6 +23,7 @@ type atomicPointer struct {
 	addr     uint64
 	how      variable.EscapeKind
 	callee   string
+	followed bool // as UnseenProbe.Followed
 }
 
 // pointersTo records where the address of an atomic variable goes to where it is not followed. C++ code that
@@ -30,10 +31,11 @@ type atomicPointer struct {
 func (b *builder) pointersTo(v variable.Variable, res variable.Result) {
 	name, seen := v.Name, !v.AtomicByUse && b.seesPointers()
 	for _, e := range res.Escapes {
-		if _, imported := b.stubs[e.Callee]; seen && !imported && e.Kind != variable.InData && b.inCPlusPlus(e.Addr) {
+		_, imported := b.stubs[e.Callee]
+		if seen && !imported && e.Kind != variable.InData && b.inCPlusPlus(e.Addr) {
 			continue
 		}
-		p := atomicPointer{variable: name, addr: e.Addr, how: e.Kind}
+		p := atomicPointer{variable: name, addr: e.Addr, how: e.Kind, followed: b.followsPointers() && e.Kind == variable.Passed && e.Callee != 0 && !imported}
 		if e.Callee != 0 {
 			p.callee = b.functionName(e.Callee)
 		}
@@ -79,7 +81,7 @@ func (b *builder) pointerProbes(occupied func(uint64) bool) (probes []UnseenProb
 		if p.how != variable.InData {
 			probe, ok := b.unseenProbe(elf.UnseenSite{Addr: p.addr, What: elf.UnseenPointer}, occupied)
 			if ok && len(probes) < maxPointers {
-				probe.Variable = p.variable
+				probe.Variable, probe.Followed = p.variable, p.followed
 				probes = append(probes, probe)
 				continue
 			}

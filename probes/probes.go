@@ -154,12 +154,31 @@ type Site struct {
 	// Store marks one of those whose written value does not depend on what it read: an exchange.
 	ResultUnused bool
 	Store        bool
+	// Test is what the thread uses of the value that it read, if that is no more than a comparison. Adds marks an
+	// update that adds a number which does not depend on what it read.
+	Test Test
+	Adds bool
 	// Polled marks a load by a loop that waits for the value.
 	Polled bool
+	// AtExit marks a site whose probe is at the instruction where a loop that waits is left, as that of the
+	// UnseenProbe. Either may be hit first.
+	AtExit bool
+	// Untyped marks an access by code of which nothing shows what is atomic: it has no debug information, or is too
+	// much to be searched.
+	Untyped bool
+	// Repeats marks an atomic instruction that tries to make a variable other than 0, by code that does nothing else
+	// until it has; Traceless means that the code then does the same however often it failed, and marks
+	// the loads of such code too. See package attempt.
+	Repeats, Traceless bool
+	// Kept marks an access that may acquire or release a lock that is written by hand: all that its probe shows is
+	// needed to know whether it does.
+	Kept bool
+	// Wider marks a load of more bytes than the variable has.
+	Wider bool
 	// ObjectName is the name of the object that is no argument of a call; "": it is one.
 	ObjectName string
-	// Callee is the name of the library function that makes the access; "" if the instruction at At does. Argument
-	// is then the one that points to the memory.
+	// Callee is the name of the library function that makes the access, or that allocates memory; "" if the
+	// instruction at At does. Argument is then, of an access, the one that points to the memory.
 	Callee string
 	// Lock is what the access is for, if code of an inlined lock makes it, and LockType describes the lock.
 	// Internal means that the lock guards only what the language's library keeps for itself.
@@ -176,7 +195,8 @@ type Site struct {
 	// memory in others; only the accesses of the variable are recorded.
 	Conditional bool
 	// Array, with ProgramShared, is the array whose element is accessed; nil if the variable is no
-	// array. The record has the offset in the array at which the accessed Width bytes begin.
+	// array. The record has the offset in the array at which the accessed Width bytes begin. Of other variables with
+	// names, Width is set at loads of those of which it is not known what they are.
 	Array     *variable.IndexedArray
 	Width     int
 	Function  string             // the function that contains At
@@ -220,6 +240,9 @@ type Plan struct {
 	// Methods is the number of entries of functions that match Options.On, those of inlined copies
 	// included.
 	Methods int
+	// Siteless is the number of functions whose accesses through pointers have no sites because there is no
+	// more room.
+	Siteless int
 	// Cached reports that the plan was made by an earlier run.
 	Cached bool
 
@@ -403,6 +426,7 @@ func (p *Planner) make(f *elf.File) (*Plan, error) {
 		return nil, fmt.Errorf("find the accesses through pointers of %s: %w", f.Name(), err)
 	}
 	b.inlinedLocks()
+	b.attempts()
 	if err := b.methods(p); err != nil {
 		return nil, fmt.Errorf("find the functions asked for in %s: %w", f.Name(), err)
 	}
@@ -415,6 +439,8 @@ func (p *Planner) make(f *elf.File) (*Plan, error) {
 	if err := b.markPolled(); err != nil {
 		return nil, err
 	}
+	b.markUntyped()
+	b.markExits()
 	b.plan.indexNames()
 	for _, problem := range f.Problems() {
 		b.note("part of %s could not be read, so calls or names may be missing: %v", f.Name(), problem)
@@ -489,6 +515,15 @@ func (s *Site) follows(before *Site) bool {
 func (s *Site) PerhapsAtomic() bool {
 	op := bpf.Op(s.BPF.Op)
 	return s.Program == ProgramPointer && (op == bpf.OpRead || op == bpf.OpWrite) && scalar(s.Width)
+}
+
+// Loads returns the number of bytes that the site's instruction loads, of which the source may not read all; 0 if
+// it is no load, or if that is not known.
+func (s *Site) Loads() int {
+	if bpf.Op(s.BPF.Op) != bpf.OpRead || s.Callee != "" || s.Width == extendedSize {
+		return 0
+	}
+	return s.Width
 }
 
 // ObservesAccess reports whether the site is that of an access of memory.

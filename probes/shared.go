@@ -14,9 +14,14 @@ import (
 // This file plans Options.Shared: all writable data of the program is watched, wherever its code
 // accesses it by name, until it is known which variables threads share.
 
-// maxShared bounds the number of sites in the plans of one run up to which variables that the user did not name
-// are added, so that the table has room for calls and for named variables.
-const maxShared = bpf.MaxSites * 3 / 4
+// maxShared returns the number of sites in the plans of one run up to which what the user did not name is added,
+// so that the table has room for calls and for named variables.
+func (p *Planner) maxShared() int {
+	if p.opts.Pointers {
+		return bpf.MaxPointerSites * 3 / 4
+	}
+	return bpf.MaxSites * 3 / 4
+}
 
 // shared plans the probes of the accesses of every variable of this file that is not in named.
 func (b *builder) shared(named []variable.Variable) error {
@@ -28,7 +33,7 @@ func (b *builder) shared(named []variable.Variable) error {
 	b.escaped = census.Escaped
 	omitted := 0
 	for _, v := range census.Variables {
-		if overlaps(v.Variable, named) {
+		if overlaps(v.Variable, named) || b.onlyOfLibraries(v.Accesses) {
 			continue
 		}
 		if len(b.plan.Sites)+len(v.Accesses) > b.room.sites || len(b.plan.Shared) == b.room.variables {
@@ -42,6 +47,7 @@ func (b *builder) shared(named []variable.Variable) error {
 	for i := range census.Arrays {
 		a := &census.Arrays[i]
 		switch {
+		case b.onlyOfLibraries(a.Accesses):
 		case overlaps(a.Variable, named):
 			b.note("of %s the elements that are watched by name are watched: not those that code picks", a.Variable.Name)
 		case len(b.plan.Sites)+len(a.Accesses) > b.room.sites || len(b.plan.Shared) == b.room.variables:

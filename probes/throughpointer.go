@@ -1,10 +1,15 @@
 package probes
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
@@ -40,19 +45,12 @@ func (b *builder) throughPointers(all bool) error {
 	}
 	b.countSites()
 	planned := map[uint64]bool{}
-	b.accessAt = map[uint64]bool{}
+	b.accessAt = make(map[uint64]bool, len(b.plan.Sites)+len(found.Accesses))
 	for i := range b.plan.Sites {
 		planned[b.plan.Sites[i].At] = true
 		b.accessAt[b.plan.Sites[i].At] = b.plan.Sites[i].ObservesAccess()
 	}
-	accesses := make([]throughPointer, len(found.Accesses))
-	others := neighbours{writes: map[uint64]bool{}, atomics: map[uint64]bool{}}
-	for i, a := range found.Accesses {
-		accesses[i] = b.pointerAccess(a)
-		b.accessAt[a.Addr] = true
-		others.writes[a.Addr] = others.writes[a.Addr] || a.Operand.Write
-		others.atomics[a.Addr] = others.atomics[a.Addr] || a.Locked || accesses[i].atomic
-	}
+	accesses, others := b.ownPointerAccesses(found, all)
 	most := maxAtomicSites + len(b.plan.Sites)
 	if all {
 		most = b.room.sites
@@ -60,28 +58,45 @@ func (b *builder) throughPointers(all bool) error {
 			return fmt.Errorf("the calls of library functions: %w", err)
 		}
 	}
+	without := map[uint64]bool{}
+	if all {
+		without = siteless(f, found, accesses, planned, most-len(b.plan.Sites))
+		b.plan.Siteless = len(without)
+	}
+	wanted := func(p *throughPointer) bool { return !planned[p.Addr] && (all || p.atomic) && !without[p.Func.Lo] }
+	sites, err := b.placeAll(accesses, wanted, others)
+	if err != nil {
+		return err
+	}
+	total := 0
+	for i := range sites {
+		total += len(sites[i])
+	}
+	b.plan.Sites = slices.Grow(b.plan.Sites, total)
 	omitted, unseen := 0, len(found.Unknown)
-	for _, p := range accesses {
+	for i := range accesses {
+		p := &accesses[i]
 		if planned[p.Addr] || !all && !p.atomic {
 			continue
 		}
-		if len(b.plan.Sites) >= most {
+		if without[p.Func.Lo] || len(b.plan.Sites) >= most {
 			omitted++
 			b.leaveOut(p)
 			continue
 		}
-		sites, err := b.pointerSites(p, others)
-		if err != nil {
-			return fmt.Errorf("the access at 0x%x: %w", p.Addr, err)
-		}
-		if len(sites) == 0 {
+		if len(sites[i]) == 0 {
 			unseen++
 			b.leaveOut(p)
 		}
-		b.plan.Sites = append(b.plan.Sites, sites...)
+		b.plan.Sites, sites[i] = append(b.plan.Sites, sites[i]...), nil
+	}
+	if all {
+		if err := b.allocations(found.Calls, most); err != nil {
+			return fmt.Errorf("the calls that allocate memory: %w", err)
+		}
 	}
 	if all && omitted > 0 {
-		b.note("%d {access|accesses} of %s through pointers {is|are} not seen: there would be more than %d sites", omitted, path.Base(f.Name()), most)
+		b.note("accesses through pointers in %d {function|functions} of %s are not seen (%d in all): there would be more than %d sites, and functions that lock have theirs first, then those that calls lead to from there", len(without), path.Base(f.Name()), omitted, most)
 	}
 	if all && unseen > 0 {
 		b.note("%d {instruction|instructions} of %s that may access memory through pointers {is|are} not seen", unseen, path.Base(f.Name()))
@@ -89,9 +104,102 @@ func (b *builder) throughPointers(all bool) error {
 	return nil
 }
 
+// ownPointerAccesses returns the accesses through pointers by the program's own code, with all also those of
+// thread-local variables whose address escapes, and what accesses there are next to them, by whichever code.
+func (b *builder) ownPointerAccesses(found *pointer.Census, all bool) ([]throughPointer, neighbours) {
+	candidates := found.Accesses
+	if all {
+		candidates = slices.Concat(candidates, b.escapedLocals(found))
+	}
+	accesses := make([]throughPointer, 0, len(candidates))
+	others := neighbours{writes: map[uint64]bool{}, atomics: map[uint64]bool{}}
+	for _, a := range candidates {
+		p := b.pointerAccess(a)
+		if own := p.atomic || a.Locked || !b.ofRustLibrary(a.Addr); own && !b.ofCLibrary(a.Addr) {
+			accesses = append(accesses, p)
+		}
+		b.accessAt[a.Addr] = true
+		if a.Operand.Write {
+			others.writes[a.Addr] = true
+		}
+		if a.Locked || p.atomic {
+			others.atomics[a.Addr] = true
+		}
+	}
+	return accesses, others
+}
+
+// placedAtOnce is the number of extents of code whose accesses one goroutine places at a time.
+const placedAtOnce = 64
+
+// placeAll plans the probes of the wanted accesses on all processors, each like pointerSites. How many probes
+// there are at an address decides about others of the same extent of code only, which one goroutine plans in
+// their order.
+func (b *builder) placeAll(accesses []throughPointer, wanted func(*throughPointer) bool, others neighbours) ([][]Site, error) {
+	groups := slices.Collect(slices.Chunk(b.byExtent(accesses, wanted), placedAtOnce))
+	sites := make([][]Site, len(accesses))
+	errs := make([]error, len(groups))
+	progress := b.progress(1)
+	var next, done atomic.Int64
+	var running sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(groups)) {
+		running.Go(func() {
+			own := *b
+			own.image, own.sitesAt = b.image.Fork(), maps.Clone(b.sitesAt)
+			for n := int(next.Add(1)) - 1; n < len(groups); n = int(next.Add(1)) - 1 {
+				errs[n] = own.placeSome(slices.Concat(groups[n]...), accesses, others, sites)
+				if n := int(done.Add(1)); progress != nil {
+					progress(n, len(groups))
+				}
+			}
+		})
+	}
+	running.Wait()
+	for i := range sites {
+		for j := range sites[i] {
+			b.sitesAt[sites[i][j].Addr]++
+		}
+	}
+	return sites, errors.Join(errs...)
+}
+
+// byExtent returns the indexes of the wanted accesses, those of each extent of code together and in their order.
+func (b *builder) byExtent(accesses []throughPointer, wanted func(*throughPointer) bool) (all [][]int) {
+	b.image.Landings() // computed here: the goroutines only read them
+	b.plan.frames(0)
+	at := map[uint64]int{}
+	for i := range accesses {
+		p := &accesses[i]
+		if !wanted(p) {
+			continue
+		}
+		key := p.Addr
+		if e := b.image.ExtentAt(p.Addr); e != nil {
+			key = e.Lo
+		}
+		n, known := at[key]
+		if !known {
+			n = len(all)
+			at[key], all = n, append(all, nil)
+		}
+		all[n] = append(all[n], i)
+	}
+	return all
+}
+
+// placeSome plans the probes of the accesses with these indexes.
+func (b *builder) placeSome(indexes []int, accesses []throughPointer, others neighbours, sites [][]Site) (err error) {
+	for _, i := range indexes {
+		if sites[i], err = b.pointerSites(accesses[i], others); err != nil {
+			return fmt.Errorf("the access at 0x%x: %w", accesses[i].Addr, err)
+		}
+	}
+	return nil
+}
+
 // leaveOut makes an access of an atomic type that cannot be observed one that synchronises unseen. Atomic
 // instructions that are not observed are known as such anyway.
-func (b *builder) leaveOut(p throughPointer) {
+func (b *builder) leaveOut(p *throughPointer) {
 	if p.atomic && !p.Locked {
 		b.leftOut = append(b.leftOut, elf.UnseenSite{Func: p.Func, Addr: p.Addr, What: elf.UnseenAtomic})
 	}
@@ -140,19 +248,22 @@ func (b *builder) pointerAccess(a pointer.Access) throughPointer {
 		p.as.Kind = variable.Write
 	}
 	divisible := p.as.Kind == variable.Update && !a.Locked
-	p.atomic = !a.Repeats && scalar(m.Size) && !divisible && (b.atomicCode(p) || a.Locked && b.lockUse(a.Addr) != LockNone || b.atomicMember(p))
+	p.atomic = !a.Repeats && scalar(m.Size) && !divisible && (b.atomicCode(p) || a.Locked && b.lockRole(a.Addr).use != LockNone || b.atomicMember(p))
 	return p
 }
 
 // pointerSites plans the probes of one access; none if it cannot be observed.
 func (b *builder) pointerSites(p throughPointer, others neighbours) ([]Site, error) {
 	m := p.Operand
-	if p.Repeats || m.Size == 0 || m.Size > 64 {
+	if m.Size == 0 || m.Size > 64 || m.Segment && m.Base != insn.NoReg && m.Index != insn.NoReg {
 		return nil, nil
 	}
 	in, err := b.image.Decode(p.Addr)
 	if err != nil {
 		return nil, err
+	}
+	if p.Repeats {
+		return b.stringSites(p, &in)
 	}
 	destroyed := in.Writes&p.needs != 0 || in.BitIndex != insn.NoReg
 	if p.Locked {
@@ -315,8 +426,16 @@ func (b *builder) valuedSite(p throughPointer, w syncWant, where cheapsite.Site)
 	s := newSite(p.Addr, where, "")
 	s.Program, s.Variable, s.Conditional = ProgramPointer, Unnamed, true
 	s.ResultUnused = b.resultUnused(p.as) || p.atomic && slices.ContainsFunc(b.plan.frames(p.Addr), func(f symbolize.Frame) bool { return countingNames.MatchString(f.Linkage) })
+	if p.atomic || p.as.Atomic {
+		s.Test, s.Adds = b.use(p.as)
+	}
 	s.BPF = bpf.Site{Op: uint8(w.op), Action: uint8(bpf.ActionEmit), When: w.when, SpDelta: int32(where.SPDelta)}
-	if m.Base != insn.NoReg {
+	if m.Segment {
+		s.BPF.ObjectFrom, s.BPF.ObjectDisp = uint8(bpf.FromThread), m.Disp
+		if m.Base != insn.NoReg {
+			m.Index, m.Scale = m.Base, 1
+		}
+	} else if m.Base != insn.NoReg {
 		s.BPF.ObjectFrom, s.BPF.ObjectReg, s.BPF.ObjectDisp = uint8(bpf.FromReg), uint8(m.Base), m.Disp
 	} else {
 		s.BPF.ObjectFrom, s.BPF.ObjectDisp = uint8(bpf.FromFixed), m.Disp-int64(where.Addr)
@@ -373,13 +492,74 @@ var waitNames = regexp.MustCompile(`^_ZNSt8__detail\d+__platform_(wait|notify)`)
 // ofAtomicType reports whether an instruction belongs to a function of an atomic type. What such code loads and
 // stores orders threads, though the instructions look like any other.
 func (b *builder) ofAtomicType(addr uint64) bool {
-	return atomicNames.MatchString(b.plan.frames(addr)[0].Linkage)
+	return b.isAtomicPart(b.plan.frames(addr)[0].Linkage, addr)
+}
+
+// isAtomicPart reports whether an instruction that compilers say is of a function of this mangled name is a part of a
+// function of an atomic type.
+func (b *builder) isAtomicPart(name string, addr uint64) bool {
+	return b.isAtomicName(name) && b.isPart(name, addr)
+}
+
+// isAtomicName reports whether a mangled name is that of a function of an atomic type. Most accesses are asked for
+// in the order of their addresses, so that the name is the last one again.
+func (b *builder) isAtomicName(name string) bool {
+	if name != b.lastName {
+		b.lastName, b.lastIsAtomic = name, atomicNames.MatchString(name)
+	}
+	return b.lastIsAtomic
+}
+
+// modifyingNames, storingNames and loadingNames match the mangled names of functions of atomic types that read and
+// write at once, that store, and that load.
+var (
+	modifyingNames = regexp.MustCompile(`\d\w*?(?:fetch_|exchange|test_and_set|atomic_(?:add|sub|swap|and|nand|or|xor|u?max|u?min))|E(?:pL|mI|pp|mm|aN|oR|eO)E`)
+	storingNames   = regexp.MustCompile(`\d(?:\w*?_)?store|\d(?:\w*?_)?clear|EaSE`)
+	loadingNames   = regexp.MustCompile(`\d(?:\w*?_)?load|Ecv`)
+)
+
+// isPart reports whether an instruction that compilers say is of a function of an atomic type does what that is for.
+// They move instructions, and say of one that computes an argument that it is the function's.
+func (b *builder) isPart(name string, addr uint64) bool {
+	in, err := b.image.Decode(addr)
+	if err != nil || in.Locked || in.NMem == 0 {
+		return true
+	}
+	m := &in.Mem[0]
+	switch {
+	case modifyingNames.MatchString(name):
+		return !m.Write && b.beginsExchange(&in)
+	case storingNames.MatchString(name):
+		return !m.Read
+	case loadingNames.MatchString(name):
+		return !m.Write
+	}
+	return true
+}
+
+// exchangeReach bounds the instructions from the load at the beginning of a loop to the compare-and-exchange.
+const exchangeReach = 16
+
+// beginsExchange reports whether an instruction loads what an atomic one behind it changes.
+func (b *builder) beginsExchange(load *insn.Inst) bool {
+	from, addr := load.Mem[0], load.End()
+	for range exchangeReach {
+		in, err := b.image.Decode(addr)
+		if err != nil {
+			return false
+		}
+		if m := in.Mem[0]; in.NMem > 0 && in.Locked && m.Base == from.Base && m.Index == from.Index && m.Disp == from.Disp && m.Addr == from.Addr {
+			return true
+		}
+		addr = in.End()
+	}
+	return false
 }
 
 // atomicCode reports whether an access belongs to code of an atomic type, or of the counts of owners.
 func (b *builder) atomicCode(p throughPointer) bool {
 	name := b.plan.frames(p.Addr)[0].Linkage
-	return atomicNames.MatchString(name) || ownersName.MatchString(name) && (p.Operand.Size == ownersSize || p.Operand.Disp == ownersAt)
+	return b.isAtomicPart(name, p.Addr) || (p.Operand.Size == ownersSize || p.Operand.Disp == ownersAt) && ownersName.MatchString(name)
 }
 
 // maxMembers bounds the accesses of one file of which the type is looked up.

@@ -30,8 +30,37 @@ type UnseenProbe struct {
 	// Variable is the name of the atomic variable whose address goes where it is not followed; "" if
 	// What is not elf.UnseenPointer.
 	Variable string
+	// Followed reports that the address is passed to a function of the file, all of whose accesses through
+	// pointers are observed.
+	Followed bool
 	Why      string // one line for people
+	Asks     bool   // it is a loop that waits only by calls of other files' functions
+	Locks    bool   // it is a call of fcntl that may lock a file, or unlock it
 }
+
+// locksFile reports whether a call is one of fcntl whose command may lock a file, or unlock it: the last constant
+// before the call, or one that is not known.
+func (b *builder) locksFile(s elf.UnseenSite) bool {
+	if s.Callee != "fcntl" && s.Callee != "fcntl64" {
+		return false
+	}
+	arch, locks := b.plan.File.Arch(), true
+	command := arch.Arguments()[1]
+	for addr := s.Func.Lo; addr < s.Addr; {
+		in, err := b.image.Decode(addr)
+		if err != nil {
+			return true
+		}
+		if in.Overwrites(arch).Has(command) {
+			locks = !in.Known || in.Sum.Dst != command || !in.Sum.Const() || slices.Contains(lockCommands[:], in.Sum.Imm)
+		}
+		addr += uint64(in.Len)
+	}
+	return locks
+}
+
+// lockCommands are F_SETLK, F_SETLKW, F_OFD_SETLK and F_OFD_SETLKW.
+var lockCommands = [...]int64{6, 7, 37, 38}
 
 // maxUnseen bounds the instructions of one file that get an UnseenProbe. Rust's standard library,
 // linked statically, has hundreds.
@@ -84,6 +113,7 @@ func (b *builder) unseenProbes() ([]UnseenProbe, error) {
 		if !ok {
 			return nil, nil
 		}
+		probe.Locks = b.locksFile(s)
 		unseenProbes = append(unseenProbes, probe)
 	}
 	occupied := func(addr uint64) bool { return sites[addr] }
@@ -110,7 +140,7 @@ func (b *builder) waitsForAtomic(addr uint64) bool {
 		return false
 	}
 	frames := b.plan.frames(addr)
-	return waitNames.MatchString(frames[0].Linkage) || rustMutexUse(frames) != LockNone || inAny(frames, rustGuard)
+	return waitNames.MatchString(frames[0].Linkage) || rustRole(frames).use != LockNone || inAny(frames, rustGuard)
 }
 
 // maxWaitText bounds the size of code, in bytes, that is searched for loops that wait. The search of
@@ -160,7 +190,8 @@ func (b *builder) usesThreads() bool {
 
 // waits plans the probes of the ends of loops that wait for a value that another thread stores. A
 // loop whose loads are recorded, as all other accesses of their variables are, needs none: what it
-// sees is known.
+// sees is known. So are all accesses by code of atomic types, and a value that no recorded store
+// explains is a doubt of its own.
 func (b *builder) waits(occupied func(uint64) bool) ([]UnseenProbe, error) {
 	f, recorded, partly := b.plan.File, map[uint64]bool{}, map[string]bool{}
 	for i := range b.plan.Coverage {
@@ -178,7 +209,8 @@ func (b *builder) waits(occupied func(uint64) bool) ([]UnseenProbe, error) {
 	}
 	for i := range b.plan.Sites {
 		s := &b.plan.Sites[i]
-		recorded[s.At] = recorded[s.At] || s.Variable != "" && !s.Conditional && s.Program != ProgramCall && !partly[s.Variable]
+		named := s.Variable != "" && !s.Conditional && s.Program != ProgramCall && !partly[s.Variable]
+		recorded[s.At] = recorded[s.At] || named || s.Program == ProgramPointerAtomic
 	}
 	found, err := b.findWaits()
 	if err != nil {
@@ -196,6 +228,7 @@ func (b *builder) waits(occupied func(uint64) bool) ([]UnseenProbe, error) {
 			b.note("the end of the loop that waits at 0x%x of %s cannot be observed", at, path.Base(f.Name()))
 			continue
 		}
+		probe.Asks = !slices.ContainsFunc(w.Loads, func(l waiting.Load) bool { return !l.Asked })
 		out = append(out, probe)
 	}
 	return out, nil
@@ -224,6 +257,34 @@ func (b *builder) markPolled() error {
 		s.Polled = loads[s.At] && s.ObservesAccess()
 	}
 	return nil
+}
+
+// markExits marks the sites whose probes are where loops that wait are left.
+func (b *builder) markExits() {
+	exits := map[uint64]bool{}
+	for i := range b.plan.UnseenProbes {
+		if u := &b.plan.UnseenProbes[i]; u.What == elf.UnseenWait {
+			exits[u.Addr] = true
+		}
+	}
+	for i := range b.plan.Sites {
+		s := &b.plan.Sites[i]
+		s.AtExit = len(exits) > 0 && exits[s.Addr]
+	}
+}
+
+// markUntyped marks the accesses by code without debug information, and those through pointers of a file that is
+// not searched for code of atomic types.
+func (b *builder) markUntyped() {
+	if !slices.ContainsFunc(b.plan.Sites, func(s Site) bool { return s.ObservesAccess() }) {
+		return
+	}
+	described := b.libraryCode().spans
+	searched := !b.plan.File.Restartable() && b.plan.File.TextSize() <= maxPointedText
+	for i := range b.plan.Sites {
+		s := &b.plan.Sites[i]
+		s.Untyped = s.ObservesAccess() && (len(described.At(s.At)) == 0 || !searched && s.Program == ProgramPointer)
+	}
 }
 
 // holds returns how many more locks a thread holds after the call of a function than before. ok is

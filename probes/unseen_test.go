@@ -33,6 +33,27 @@ __asm__ (".text\n.type more, @function\nmore: .fill " MORE ", 1, 0x90\n ret\n.si
 int main(int argc, char **argv) { (void)argv; int x[2] = {0}; add(x); direct(); plain(x); return swap(x) + argc; }
 `
 
+// TestSitesAtExits checks that a site is marked whose probe is where a loop that waits is left.
+func TestSitesAtExits(t *testing.T) {
+	const source = `
+#include <unistd.h>
+int total;
+__attribute__((noipa)) void await(const char *name) { while (access(name, F_OK)) usleep(10); total *= 3; }
+__attribute__((noipa)) void rounds(const char *name) { for (int i = 0; i < 9; i++) { access(name, F_OK); usleep(10); } total *= 3; }
+int main(int argc, char **argv) { if (argc > 1) await(argv[1]); rounds("/"); return total; }
+`
+	p := plan(t, build(t, "gcc", source, "-O2", "-g"), Options{Atomics: true, Shared: true})
+	var marked []string
+	for i := range p.Sites {
+		if s := &p.Sites[i]; s.AtExit {
+			marked = append(marked, s.Function+" "+s.Variable)
+		}
+	}
+	if !slices.Equal(marked, []string{"await total"}) {
+		t.Errorf("marked: %q", marked)
+	}
+}
+
 // TestUnseenInStaticCPlusPlus checks that of a static program with C++'s library only the program's
 // own places get probes, also where they are in instances of the library's templates.
 func TestUnseenInStaticCPlusPlus(t *testing.T) {
@@ -166,5 +187,38 @@ func TestWaitProbes(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestCallsThatTell checks of which loops that wait it is known that they only ask the kernel, and which calls
+// of fcntl may lock a file.
+func TestCallsThatTell(t *testing.T) {
+	const source = `
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <unistd.h>
+static int flag;
+__attribute__((noinline)) int asks(const char *name) { while (!access(name, F_OK)) usleep(1); return flag; }
+__attribute__((noinline)) int looks(int *p) { while (!__atomic_load_n(p, __ATOMIC_ACQUIRE)) usleep(1); return flag; }
+__attribute__((noinline)) int locks(int fd, struct flock *l) { return fcntl(fd, F_OFD_SETLKW, l) + 1; }
+__attribute__((noinline)) int any(int fd, int command) { return fcntl(fd, command, 0) + 1; }
+__attribute__((noinline)) int flags(int fd) { return fcntl(fd, F_GETFL) + 1; }
+int main(int argc, char **argv) {
+	struct flock l = {0};
+	return asks(argv[0]) + looks(&argc) + locks(argc, &l) + any(argc, argc) + flags(argc);
+}
+`
+	p := plan(t, build(t, "gcc", source, "-O1", "-g", "-pthread"), Options{Atomics: true})
+	got := map[string]bool{}
+	for _, place := range p.UnseenProbes {
+		text, _, _ := strings.Cut(p.Describe(place), " at ")
+		got[text] = place.Asks || place.Locks
+	}
+	want := map[string]bool{
+		"loop that waits in asks": true, "loop that waits in looks": false,
+		"call of fcntl in locks": true, "call of fcntl in any": true, "call of fcntl in flags": false,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("expected (-), found (+):\n%s", diff)
 	}
 }

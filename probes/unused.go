@@ -39,6 +39,9 @@ func (b *builder) resultUnused(a variable.Access) bool {
 	if err != nil || !in.Known || in.WritesIf != 0 {
 		return false
 	}
+	if a.Kind == variable.Read && (in.Writes == 0 && !in.Tests || in.StackWrite) {
+		return false // the value is in a vector register, or on the stack
+	}
 	steps, returned := 0, insn.RegSet(0)
 	_, unused := code.Reach([]left{{pc: in.End(), regs: in.Writes, flags: !in.KeepsFlags, shown: a.Kind == variable.Read}}, func(l left) ([]left, bool) {
 		if steps++; steps > maxUnusedSteps {

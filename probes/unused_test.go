@@ -16,8 +16,10 @@ func TestPrinted(t *testing.T) {
 #include <stdlib.h>
 #include <unistd.h>
 _Atomic int f;
+_Atomic double d;
 int seen, table[9];
 #define F __attribute__((noinline))
+F void no_float(void) { if (atomic_load(&d) < 0.5) seen = 1; }
 F void yes_print(void) { printf("%d\n", atomic_load(&f)); }
 F void yes_stream(void) { fprintf(stderr, "%d\n", atomic_load(&f)); seen = 1; }
 F void no_branch(void) { if (atomic_load(&f)) seen = 1; }
@@ -30,7 +32,7 @@ F int no_returned(void) { return atomic_load(&f); }
 F void no_also(void) { int v = atomic_load(&f); printf("%d\n", v); if (v) seen = 1; }
 int main(void) {
 	atomic_store(&f, 1);
-	yes_print(); yes_stream(); no_branch(); no_loop(); no_count(); no_index(); no_kept(); no_sleep(); no_also();
+	yes_print(); no_float(); yes_stream(); no_branch(); no_loop(); no_count(); no_index(); no_kept(); no_sleep(); no_also();
 	return no_returned();
 }
 `

@@ -188,6 +188,7 @@ type object struct {
 	holders   []int32 // of a lock: the acquires of its open critical sections; see Run.holder
 	writer    int32   // of a variable: its last write, or noSource
 	changed   bool    // the variable has another value than after that write in the run
+	counter   counter // of a variable: its value, as far as it is known
 	destroyed bool    // by a destroy that is not inferred
 	sent      int32   // of a channel: the number of messages sent
 	ordered   int32   // of a channel: how many of the first messages are the same as in the run
@@ -198,7 +199,7 @@ type object struct {
 func (r *Run) start() *state {
 	s := &state{Run: r, when: make([]int32, len(r.events)), heads: make([]int32, len(r.queues)), objects: make([]object, r.objects)}
 	for o := range s.objects {
-		s.objects[o].writer = noSource
+		s.objects[o].writer, s.objects[o].counter = noSource, r.initialCounter(o)
 	}
 	for o, v := range r.initial {
 		s.objects[o].value = v

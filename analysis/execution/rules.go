@@ -84,7 +84,8 @@ func (s *state) release(i int32, o *object) {
 }
 
 // sees checks a read or read-modify-write of a variable: it must see the same write as in the run, or
-// another one that left the same value, unless its thread does nothing with what it reads.
+// another one that left the same value, unless its thread does nothing with what it reads, or no more than to compare
+// it with a constant, with the same answer.
 func (s *state) sees(i int32, o *object) *Refusal {
 	switch want := s.source[i]; {
 	case want == anySource || want == o.writer && !o.changed:
@@ -92,6 +93,8 @@ func (s *state) sees(i int32, o *object) *Refusal {
 	case s.events[i].Op == event.Read && s.events[i].Flags&event.ResultUnused != 0:
 		return nil
 	case !o.changed && s.sameValue(s.object[i], want, o.writer):
+		return nil
+	case o.counter.answers(&s.events[i]) || o.counter.equals(&s.events[i]):
 		return nil
 	case want == o.writer:
 		return refuse(Writer, "%s left another value in variable %d than in the run", s.name(want), s.events[i].Object)
@@ -110,7 +113,7 @@ func (s *state) read(i int32, _ *object) {
 	}
 }
 
-func (s *state) write(i int32, o *object) { o.writer, o.changed = i, false }
+func (s *state) write(i int32, o *object) { o.writer, o.changed, o.counter = i, false, s.left(i) }
 
 // updates checks a read-modify-write. One whose result is not used does the same whatever it sees, but
 // may leave another value; see update.
@@ -126,7 +129,10 @@ func (s *state) update(i int32, o *object) {
 	if unknown && s.events[i].Flags&event.ResultUnused == 0 {
 		s.read(i, o)
 	}
-	same := !o.changed && (s.source[i] == o.writer || s.sameValue(s.object[i], s.source[i], o.writer))
+	same := !o.changed && (s.source[i] == o.writer || s.sameValue(s.object[i], s.source[i], o.writer)) || o.counter.equals(&s.events[i])
+	if o.counter = o.counter.plus(&s.events[i]); same {
+		o.counter = s.left(i)
+	}
 	o.changed = !same && !(unknown && s.lenient)
 	o.writer = i
 }

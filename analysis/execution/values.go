@@ -31,9 +31,15 @@ func (r *Run) findValues() {
 
 // add takes the next access of the variable.
 func (v *knownValues) add(e *event.Event) {
+	n, adds := e.Added()
 	switch {
 	case e.Flags&event.HasValue == 0 || e.Flags&(event.NoSource|event.Late) != 0:
 		v.unknown = true
+	case adds && (v.written || v.read):
+		v.unknown = v.unknown || v.value+n != e.Value
+		v.written, v.value = true, e.Value
+	case adds && e.Value-n <= mostCounted:
+		v.written, v.read, v.initial, v.value = true, true, e.Value-n, e.Value
 	case e.Op.IsWrite():
 		v.written, v.value = true, e.Value
 	case v.written || v.read:
@@ -59,4 +65,56 @@ func (r *Run) valueOf(object, write int32) (value uint64, ok bool) {
 		return r.events[write].Value, true
 	}
 	return r.values[object].initial, write == noSource && r.values[object].read
+}
+
+// mostCounted is the greatest value that variables are assumed to have which are counted. With a greater one they may
+// have overflowed.
+const mostCounted = 1<<31 - 1
+
+// counter is the value of a variable in a schedule.
+type counter struct {
+	value uint64
+	known bool
+}
+
+// initialCounter returns the value of a variable before the first event.
+func (r *Run) initialCounter(object int) counter {
+	if object >= len(r.values) {
+		return counter{}
+	}
+	v := &r.values[object]
+	return counter{v.initial, v.read && !v.unknown}
+}
+
+// plus returns the value after an update.
+func (c counter) plus(e *event.Event) counter {
+	n, adds := e.Added()
+	c.value += n
+	c.known = c.known && adds && c.value <= mostCounted
+	return c
+}
+
+// left returns the value that the event leaves if it sees the same as in the run.
+func (r *Run) left(i int32) counter {
+	o := r.object[i]
+	return counter{r.events[i].Value, int(o) < len(r.values) && !r.values[o].unknown}
+}
+
+// answers reports whether the thread of a read or update goes on as in the run, if it sees the value: it uses no
+// more of it than whether it is a certain one.
+func (c counter) answers(e *event.Event) bool {
+	if e.Op == event.Update {
+		c = c.plus(e)
+	}
+	inRun, ok := e.Flags.Answer(e.Value)
+	now, _ := e.Flags.Answer(c.value)
+	return ok && c.known && inRun == now
+}
+
+// equals reports whether a read or update sees a value and leaves the same as in the run.
+func (c counter) equals(e *event.Event) bool {
+	if e.Op == event.Update {
+		c = c.plus(e)
+	}
+	return c.known && c.value == e.Value
 }

@@ -150,6 +150,12 @@ type Finding struct {
 	// another thread may have written, the assumption holds. A Span without a thread stands for
 	// code that is not known.
 	Spans []Span `json:"-"`
+	// Moved is, with GuardedData, the code of the critical sections that the witness leaves out or moves: if all
+	// that it writes was recorded, and all that decides something in Spans, the checker has decided by what was
+	// read and written. MovedUnknown is the reason why that code, or what was recorded of it, is not known; "" if it
+	// is.
+	Moved        []Span `json:"-"`
+	MovedUnknown string `json:"-"`
 	// Unexplained are events on which the finding rests although the record contradicts them: reads of
 	// values that no recorded write left, semaphore waits without a post, and so on. Peer of what a
 	// thread did after it had been joined is that thread.
@@ -183,12 +189,16 @@ const (
 	GuardedData = "guarded-data"
 )
 
-// Span is the code that a thread executed between two consecutive events, at these call stacks. Last
-// reports that the witness ends with the second event.
+// Span is code that a thread executed. With Last, the witness ends with its second event.
 type Span struct {
-	Thread   event.ThreadID
-	From, To event.StackID
-	Last     bool
+	Thread event.ThreadID
+	event.Span
+}
+
+// Code returns the span without its times.
+func (s Span) Code() Span {
+	s.Since, s.Until = 0, 0
+	return s
 }
 
 // Downgrade changes the confidence of predicted findings that may be wrong to likely. It does so

@@ -52,7 +52,7 @@ func (a *Analysis) acquireAgain(t *thread, e *event.Event) {
 
 const (
 	policyReason = "a reader of this cycle waits behind a writer, as --rwlock-policy writer has all read-write locks do; schedules are made for those that do not"
-	kindReason   = "a reader of this cycle waits behind a writer: the lock was made with PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP, as its memory said when it was first taken; schedules are made for locks that prefer readers"
+	kindReason   = "a reader of this cycle waits behind a writer: the lock prefers writers (as a lock of Rust does, or one made with PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP, as its memory said when it was first taken); schedules are made for locks that prefer readers"
 )
 
 // queueReason returns the reason why a reader of a cycle waits behind a writer.

@@ -255,10 +255,7 @@ func (q *question) checked(w *witness, by finding.Order, assumes []string) Resul
 		return refusal(err)
 	}
 	if slices.Contains(assumes, finding.GuardedData) {
-		var ok bool
-		if r.Spans, ok = q.h.spans(w.steps, q.chosen); !ok {
-			r.Spans = []finding.Span{{}}
-		}
+		q.h.setSpans(&r, w.steps, q.chosen)
 	}
 	r.Witness, r.Elided = w.steps, q.h.evicted
 	// The kept steps should contain the creation of each side's thread, and its acquires.

@@ -18,6 +18,7 @@ type closure struct {
 	free    bool          // edges that a reversal may drop (History.droppable) are left out
 	inexact bool          // discarded sections made it larger than it need be
 	of      int           // History.rearranged, when next was set
+	work    int           // needs followed
 }
 
 // start returns the smallest closure: the events that were evicted from the beginning.
@@ -67,6 +68,7 @@ func (c *closure) raise(slot uint32, upto event.Epoch) {
 				todo = append(todo, s.needs[i])
 			}
 		}
+		c.work += i - c.next[n.slot] + 1
 		c.next[n.slot] = i
 	}
 }

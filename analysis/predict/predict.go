@@ -157,6 +157,9 @@ type Result struct {
 	// Assumes holds the assumptions of the prediction, for finding.Finding.Assumes.
 	Assumes []string
 	Spans   []finding.Span // for finding.Finding.Spans
+	Moved   []finding.Span // for finding.Finding.Moved
+	// MovedUnknown is for finding.Finding.MovedUnknown.
+	MovedUnknown string
 	// Unexplained holds the Seq of the reads for finding.Finding.Unexplained.
 	Unexplained []uint64
 }

@@ -33,6 +33,8 @@ type reversal struct {
 	incomplete bool          // a choice that might have led to a schedule was not fully tried
 	free       bool          // for some choice, no instance must come before another
 	found      *scheduler    // the one that found a schedule; nil: none did
+	index      []int         // by side: which instance is chosen
+	needs      [2][]prefixes // by side, what each of its instances needs after base: [1] in every schedule
 }
 
 // reverse searches for a schedule with reversals. Before is the result of the search for a
@@ -51,7 +53,8 @@ func (q *question) reverse(before Result) Result {
 	if h.reversals >= h.opt.Reversals {
 		return unknown(exhausted)
 	}
-	r := &reversal{question: q, bySlot: h.slotLogs(), base: slices.Clone(h.cut), steps: min(h.opt.Reversals/budgetShare, h.opt.Reversals-h.reversals)}
+	r := newReversal(q, slices.Clone(h.cut), min(h.opt.Reversals/budgetShare, h.opt.Reversals-h.reversals))
+	r.bySlot = h.slotLogs()
 	all := r.steps
 	r.steps -= len(h.log) / 16
 	ok := r.tryChoices(0)
@@ -143,7 +146,7 @@ func (r *reversal) choose(i, rest int) bool {
 		if e.Flags&event.Try != 0 && e.Op.IsAcquire() {
 			continue
 		}
-		r.chosen[i] = e
+		r.chosen[i], r.index[i] = e, k
 		if r.choose(i+1, rest-k) {
 			return true
 		}
@@ -161,11 +164,11 @@ func (r *reversal) try() bool {
 	}
 	base := r.base
 	for again := range 2 {
-		small, likely := r.necessary(base, false)
-		need, ok := r.necessary(base, true)
+		need, ok := r.necessary(base, true, again > 0)
 		if !ok {
 			return false
 		}
+		small, likely := r.necessary(base, false, again > 0)
 		r.tried += 1 - again
 		if later := r.beyondGaps(need, base); later != nil {
 			r.incomplete, base = true, later
@@ -177,26 +180,6 @@ func (r *reversal) try() bool {
 		return r.steps > 0 && r.schedule(base, need.at, r.farthest(base, need))
 	}
 	return false
-}
-
-// necessary returns the events that must come before the chosen instances: in every schedule
-// if free, else in those that keep the semaphores and failed attempts of this run. The second
-// set is more likely to have a schedule. It returns false if the set contains one of the
-// instances, or if these would not block each other.
-func (r *reversal) necessary(base []event.Epoch, free bool) (*closure, bool) {
-	r.steps -= 1 + len(base)/4
-	r.c = &closure{h: r.h, at: slices.Clone(r.h.cut), next: make([]int, len(base)), free: free}
-	for slot, upto := range base {
-		r.c.raise(uint32(slot), upto)
-	}
-	for _, e := range r.chosen {
-		r.c.before(e)
-	}
-	if slices.ContainsFunc(r.chosen, r.c.has) {
-		return nil, false
-	}
-	r.free = r.free || free
-	return r.c, r.kind == finding.Race || r.isCycle()
 }
 
 // beyondGaps returns a later base if the set contains discarded events after base: all events

@@ -18,21 +18,22 @@ import (
 // All other events run as soon as they can. A state that was searched is not entered again.
 type scheduler struct {
 	*slotLog
-	must         []int32        // by slot: number of events that must run
-	limit        []int32        // by slot: number of events that may run, at least must
-	base         []int32        // by slot: number of events that run first, as observed
-	at           []int32        // by slot: number of events that have run
-	open         [][]int32      // by object: acquires of the sections that are open
-	last         []int32        // by variable: the last write, or initially or mixed
-	final        map[int32]bool // acquires whose sections stay open at the goal
-	pending      []tally        // by object: acquires, semaphore waits and writes still to come
-	ofPair       []int32        // by object and slot: likewise, up to the limit
-	value        []int32        // by object: of semaphores
-	failures     []int32        // by object: failed attempts at a lock or a semaphore still to come, up to the limit
-	reads        []tally        // by write: reads of it still to come
-	initialReads []tally        // by variable: reads of its initial value still to come
-	missed       map[int32]bool // wakes whose notification has run before their wait
-	trail        []move         // events that ran after base
+	must         []int32           // by slot: number of events that must run
+	limit        []int32           // by slot: number of events that may run, at least must
+	base         []int32           // by slot: number of events that run first, as observed
+	at           []int32           // by slot: number of events that have run
+	open         [][]int32         // by object: acquires of the sections that are open
+	last         []int32           // by variable: the last write, or initially or mixed
+	now          map[int32]counter // by variable of counts: its value
+	final        map[int32]bool    // acquires whose sections stay open at the goal
+	pending      []tally           // by object: acquires, semaphore waits and writes still to come
+	ofPair       []int32           // by object and slot: likewise, up to the limit
+	value        []int32           // by object: of semaphores
+	failures     []int32           // by object: failed attempts at a lock or a semaphore still to come, up to the limit
+	reads        []tally           // by write: reads of it still to come
+	initialReads []tally           // by variable: reads of its initial value still to come
+	missed       map[int32]bool    // wakes whose notification has run before their wait
+	trail        []move            // events that ran after base
 	frames       []frame
 	ready        []int32             // the slots to try, of all frames
 	seen         map[uint64]struct{} // hashes of the states that were branched from
@@ -45,8 +46,11 @@ type scheduler struct {
 // tally counts events still to come: exclusive and shared ones that must run, and all that may.
 type tally struct{ must, shared, may int32 }
 
-// move is an event that was run, and for a write the write that it replaced as the last one.
-type move struct{ event, before int32 }
+// move is an event that was run, and for a write the write that it replaced as the last one, and the value.
+type move struct {
+	event, before int32
+	now           counter // with scheduler.now, the value that it replaced
+}
 
 // frame is a state with a choice: the length of the trail there, and the range of ready that
 // holds its slots; those from next on have not been tried yet.
@@ -58,7 +62,10 @@ func (l *slotLog) newScheduler(base, must, limit []int32, steps int) *scheduler 
 		slotLog: l, must: must, limit: limit, base: base, at: make([]int32, len(l.of)), open: make([][]int32, l.objects), last: make([]int32, l.objects),
 		final: map[int32]bool{}, pending: make([]tally, l.objects), ofPair: make([]int32, l.pairs), reads: make([]tally, len(l.h.log)),
 		initialReads: make([]tally, l.objects), seen: map[uint64]struct{}{}, steps: steps, value: make([]int32, l.objects), failures: make([]int32, l.objects),
-		missed: map[int32]bool{},
+		missed: map[int32]bool{}, now: map[int32]counter{},
+	}
+	for o, v := range l.counts {
+		s.now[o] = v.begins
 	}
 	for o, v := range l.value {
 		s.value[o] = v
@@ -106,7 +113,7 @@ func (s *scheduler) expect(i int32, must bool, n int32) {
 	}
 	if x.Op == event.Read || x.Op == event.Update {
 		if t := s.readers(s.source[i], s.object[i]); t != nil {
-			must = must && !x.blind() // it can run after another write too
+			must = must && !x.blind() && !s.tested(i) // it can run after another write too
 			add(t, false)
 		}
 	}
@@ -344,8 +351,15 @@ func (s *scheduler) sees(i int32) bool {
 	case whichever:
 		return true
 	default:
-		return s.last[s.object[i]] == want
+		return s.last[s.object[i]] == want || s.tested(i) && s.now[s.object[i]].answers(&s.h.log[i])
 	}
+}
+
+// tested reports whether the thread of a read or update uses only whether the value is a certain one, and whether it is
+// can be computed.
+func (s *scheduler) tested(i int32) bool {
+	of := s.counts[s.object[i]]
+	return of != nil && of.tested(&s.h.log[i])
 }
 
 // mayWrite reports whether no other event that must run still has to read the value that the
@@ -356,7 +370,7 @@ func (s *scheduler) mayWrite(slot uint32, i int32) bool {
 		return true // another write of the same value may follow
 	}
 	t := s.readers(last, s.object[i])
-	return t == nil || t.must == 0 || (t.must == 1 && s.at[slot] < s.must[slot] && s.seesLast(i) && !s.h.log[i].blind())
+	return t == nil || t.must == 0 || (t.must == 1 && s.at[slot] < s.must[slot] && s.seesLast(i) && !s.h.log[i].blind() && !s.tested(i))
 }
 
 // seesLast reports whether an event is an update that reads the last write.
@@ -375,6 +389,9 @@ func (s *scheduler) mayPreclude(slot uint32) bool {
 	case event.Release, event.SemPost:
 		return s.failures[o] > 0
 	case event.Write, event.Update:
+		if _, counted := s.counts[o]; counted && !alone {
+			return true
+		}
 		readers := int32(0)
 		if t := s.readers(s.last[o], o); t != nil {
 			readers = t.may
@@ -430,11 +447,8 @@ func (s *scheduler) run(slot uint32) {
 		s.value[o]--
 	case x.Op.IsWrite():
 		m.before = s.last[o]
-		if x.blind() && s.source[i] != m.before {
-			s.setLast(o, mixed)
-		} else {
-			s.setLast(o, s.left[i])
-		}
+		m.now = s.now[o]
+		s.write(o, i, x)
 	case x.Op == event.Signal, x.Op == event.Broadcast:
 		s.notify(i, 1)
 	}
@@ -460,10 +474,49 @@ func (s *scheduler) undo() {
 		s.value[o]++
 	case x.Op.IsWrite():
 		s.setLast(o, m.before)
+		s.setNow(o, m.now)
 	case x.Op == event.Signal, x.Op == event.Broadcast:
 		s.notify(i, -1)
 	}
 	s.ran(x.Slot, i, -1)
+}
+
+// write makes write i the last one of its variable, o.
+func (s *scheduler) write(o, i int32, x *entry) {
+	of, counted := s.counts[o]
+	switch other := x.Op == event.Update && s.source[i] != s.last[o]; {
+	case other && counted:
+		now := s.now[o].plus(x)
+		left, known := of.first[now.value]
+		if !known || !now.known {
+			left = mixed
+		}
+		s.setNow(o, now)
+		s.setLast(o, left)
+	case other && x.blind():
+		s.setLast(o, mixed)
+	default:
+		s.setNow(o, counter{x.Value, counted})
+		s.setLast(o, s.left[i])
+	}
+}
+
+// setNow sets the value of a variable of counts.
+func (s *scheduler) setNow(variable int32, to counter) {
+	if _, counted := s.counts[variable]; !counted {
+		return
+	}
+	s.state -= scatter(uint64(variable)<<32|s.now[variable].hash(), 4)
+	s.now[variable] = to
+	s.state += scatter(uint64(variable)<<32|to.hash(), 4)
+}
+
+// hash returns a number below 1<<32 that differs for values that are known.
+func (c counter) hash() uint64 {
+	if !c.known {
+		return 1<<32 - 1
+	}
+	return c.value
 }
 
 // setLast makes a write the last one of its variable.

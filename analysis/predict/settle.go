@@ -188,7 +188,7 @@ func (h *History) questionAbout(kind finding.Kind, choice []uint64) *question {
 // setPredicted makes the finding Predicted, as the witness shows it.
 func (h *History) setPredicted(f *finding.Finding, r *Result) {
 	f.Confidence, f.Order = finding.Predicted, r.Order
-	f.Witness, f.Assumes, f.Spans, f.Unexplained = r.Witness, r.Assumes, r.Spans, nil
+	f.Witness, f.Assumes, f.Spans, f.Moved, f.MovedUnknown, f.Unexplained = r.Witness, r.Assumes, r.Spans, r.Moved, r.MovedUnknown, nil
 	for _, seq := range r.Unexplained {
 		if x := h.entry(seq); x != nil {
 			f.Unexplained = append(f.Unexplained, stepOf(x))

@@ -25,13 +25,15 @@ type slotLog struct {
 	// rewritten has, with History.byValue, the elements of left that several writes leave, or that the
 	// variable (its number, bitwise complemented) has initially and after some write.
 	rewritten map[int32]bool
-	until     []int32                 // by event: the release of an acquire; more than any event: none
-	closes    []int32                 // by event: the acquire that belongs to a release, or noAcquire
-	after     map[int32]int32         // by event: of a send, the send before it in its channel
-	value     map[int32]int32         // by object: value of a semaphore at the beginning of the log
-	counted   map[int32]bool          // by object: the initial value of a semaphore is known
-	ended     map[int32][]wait        // by notification: the waits on a condition that it ended
-	writers   map[event.ObjectID]bool // the read-write locks at which readers wait behind a waiting writer
+	// counts has, with History.byValue, the variables whose values are computed in schedules, by number.
+	counts  map[int32]*values
+	until   []int32                 // by event: the release of an acquire; more than any event: none
+	closes  []int32                 // by event: the acquire that belongs to a release, or noAcquire
+	after   map[int32]int32         // by event: of a send, the send before it in its channel
+	value   map[int32]int32         // by object: value of a semaphore at the beginning of the log
+	counted map[int32]bool          // by object: the initial value of a semaphore is known
+	ended   map[int32][]wait        // by notification: the waits on a condition that it ended
+	writers map[event.ObjectID]bool // the read-write locks at which readers wait behind a waiting writer
 	// The numbers of different objects, and of pairs of object and slot.
 	objects, pairs int
 }
@@ -59,7 +61,7 @@ func (h *History) slotLogs() *slotLog {
 	n := len(h.log)
 	l := &slotLog{
 		h: h, of: make([][]int32, len(h.slots)), needTo: make([]int32, n), object: make([]int32, n), pair: make([]int32, n),
-		source: make([]int32, n), left: make([]int32, n), rewritten: map[int32]bool{}, closes: make([]int32, n), until: make([]int32, n), after: map[int32]int32{}, value: map[int32]int32{},
+		source: make([]int32, n), left: make([]int32, n), rewritten: map[int32]bool{}, counts: map[int32]*values{}, closes: make([]int32, n), until: make([]int32, n), after: map[int32]int32{}, value: map[int32]int32{},
 		counted: map[int32]bool{}, ended: map[int32][]wait{}, writers: map[event.ObjectID]bool{},
 	}
 	w := slotWalk{
@@ -200,6 +202,9 @@ func (w *slotWalk) access(i int32, x *entry) {
 		w.source[i] = initially
 	default:
 		w.source[i] = last
+	}
+	if of := w.values.of[x.Object]; of != nil && !of.unknown && of.tests {
+		w.counts[w.object[i]] = of
 	}
 	if x.Op.IsWrite() {
 		w.wrote(i, x)

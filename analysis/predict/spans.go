@@ -2,6 +2,7 @@ package predict
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"slices"
 
@@ -12,28 +13,59 @@ import (
 // maxSpans bounds the spans of one witness; with more, the finding stays in doubt.
 const maxSpans = 64
 
-// spans returns the code on which a witness rests that leaves critical sections out or moves them:
+// setSpans sets the code on which a witness rests that leaves critical sections out or moves them:
 // what the threads execute within the sections that it keeps, of a lock of which it does not execute
 // the same sections before, in the same order, as the run. Waits for semaphores begin sections too.
 // If that code reads nothing, the threads execute the same in the witness. A span goes beyond the accesses
 // that it contains, so that it leads from one call to the next. steps are the whole
-// witness, and its last events, which are attempted, are chosen. ok is false if there are more than
-// maxSpans.
-func (h *History) spans(steps []finding.Step, chosen []*event.Event) (spans []finding.Span, ok bool) {
+// witness, and its last events, which are attempted, are chosen. More than maxSpans count as code that is not
+// known. It sets the code of the sections that the witness leaves out or moves, too (finding.Finding.Moved).
+func (h *History) setSpans(r *Result, steps []finding.Step, chosen []*event.Event) {
+	certain := steps[:len(steps)-len(chosen)]
 	at := make(map[uint64]int, len(steps))
-	executed := map[event.ThreadID][]span{}
-	previous := map[event.ThreadID]*entry{} // the last event that is no access
-	accessed := map[event.ThreadID]*entry{} // the last access after that
-	add := func(x *entry, last bool) {
-		if p := previous[x.Thread]; p != nil {
-			executed[x.Thread] = append(executed[x.Thread], span{p.Epoch, finding.Span{Thread: x.Thread, From: p.Stack, To: x.Stack, Last: last}})
-		}
-		delete(accessed, x.Thread)
-		previous[x.Thread] = x
+	for i := range certain {
+		at[certain[i].Seq] = i
 	}
-	for i := range steps[:len(steps)-len(chosen)] {
-		at[steps[i].Seq] = i
-		switch x := h.entry(steps[i].Seq); {
+	objects := h.guardedObjects()
+	affected := map[event.ThreadID][]heldSpan{}
+	for _, o := range objects {
+		for _, s := range o.affected(at, h.evicted+h.thinned > 0) {
+			affected[s.thread] = append(affected[s.thread], s)
+		}
+	}
+	r.MovedUnknown = h.overtaken(certain)
+	if h.byValue {
+		for thread, begin := range h.otherWrites(certain) {
+			affected[thread] = append(affected[thread], heldSpan{thread: thread, begin: begin, end: noEnd})
+			r.MovedUnknown = fmt.Sprintf("T%d reads what another thread wrote than in the run, and what comes before that is not known", thread)
+		}
+	}
+	executed := h.executed(certain, chosen)
+	var all spanSet
+	for thread, sections := range affected {
+		for x := range within(executed[thread].spans(), sections) {
+			if all.add(x); len(all.list) > maxSpans {
+				r.Spans = []finding.Span{{}}
+				return
+			}
+		}
+	}
+	r.Spans = all.sorted()
+	if r.MovedUnknown == "" {
+		r.Moved, r.MovedUnknown = h.moved(objects, at)
+	}
+}
+
+// executed returns the spans of the threads in a witness, whose last events, which are attempted, are chosen.
+func (h *History) executed(certain []finding.Step, chosen []*event.Event) spanner {
+	executed := spanner{}
+	accessed := map[event.ThreadID]*entry{} // the last access after the last other event
+	add := func(x *entry, last bool) {
+		delete(accessed, x.Thread)
+		executed.add(x, last)
+	}
+	for i := range certain {
+		switch x := h.entry(certain[i].Seq); {
 		case x == nil:
 		case x.Op.IsAccess():
 			accessed[x.Thread] = x
@@ -49,33 +81,69 @@ func (h *History) spans(steps []finding.Step, chosen []*event.Event) (spans []fi
 	for _, x := range accessed {
 		add(x, false)
 	}
-	affected := map[event.ThreadID][]heldSpan{}
-	for _, o := range h.guardedObjects() {
-		for _, s := range o.affected(at, h.evicted+h.thinned > 0) {
-			affected[s.thread] = append(affected[s.thread], s)
-		}
+	return executed
+}
+
+// spanSet is a set of spans without regard to their times: each has those of all that were added.
+type spanSet struct {
+	list []finding.Span
+	at   map[finding.Span]int // by Span.Code
+}
+
+func (s *spanSet) add(x finding.Span) {
+	if s.at == nil {
+		s.at = map[finding.Span]int{}
 	}
-	if h.byValue {
-		for thread, begin := range h.otherWrites(steps[:len(steps)-len(chosen)]) {
-			affected[thread] = append(affected[thread], heldSpan{thread: thread, begin: begin, end: noEnd})
-		}
+	if i, known := s.at[x.Code()]; known {
+		s.list[i].Since, s.list[i].Until = min(s.list[i].Since, x.Since), max(s.list[i].Until, x.Until)
+		return
 	}
-	seen := map[finding.Span]bool{}
-	for thread, sections := range affected {
-		for x := range within(executed[thread], sections) {
-			if !seen[x] {
-				seen[x] = true
-				spans = append(spans, x)
-			}
-			if len(spans) > maxSpans {
-				return nil, false
-			}
-		}
-	}
-	slices.SortFunc(spans, func(a, b finding.Span) int {
-		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To))
+	s.at[x.Code()] = len(s.list)
+	s.list = append(s.list, x)
+}
+
+func (s *spanSet) sorted() []finding.Span {
+	slices.SortFunc(s.list, func(a, b finding.Span) int {
+		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(a.Releases, b.Releases))
 	})
-	return spans, true
+	return s.list
+}
+
+// spanner finds the spans of threads, each from one event that is no access to the next one of its thread.
+type spanner map[event.ThreadID]*threadSpans
+
+// threadSpans are the spans of one thread.
+type threadSpans struct {
+	from     *entry      // the last event that has a call stack
+	releases int         // the events after it
+	last     event.Epoch // of the last event
+	all      []span
+}
+
+// spans returns the spans in their order.
+func (t *threadSpans) spans() []span {
+	if t == nil {
+		return nil
+	}
+	return t.all
+}
+
+// add takes the next event of its thread; last is that of finding.Span.
+func (s spanner) add(x *entry, last bool) {
+	t := s[x.Thread]
+	if t == nil {
+		t = &threadSpans{}
+		s[x.Thread] = t
+	} else {
+		t.all = append(t.all, span{t.last, finding.Span{Thread: x.Thread, Span: event.Span{
+			From: t.from.Stack, To: x.Stack, Last: last, Releases: t.releases, Since: t.from.Time, Until: x.Time,
+		}}})
+	}
+	if t.last = x.Epoch; t.from != nil && x.Op == event.Release && x.Stack == 0 && x.Flags&event.InCondWait == 0 {
+		t.releases++
+		return
+	}
+	t.from, t.releases = x, 0
 }
 
 // within returns those of the spans of one thread that begin in one of its sections. The spans are in their order;
@@ -95,7 +163,7 @@ func within(spans []span, sections []heldSpan) iter.Seq[finding.Span] {
 	}
 }
 
-// span is a finding.Span and the epoch of its first event.
+// span is a finding.Span and the epoch of the event of its thread before its last one.
 type span struct {
 	from event.Epoch
 	finding.Span
@@ -118,6 +186,7 @@ type guardedObject struct {
 	posts    []uint64
 	value    uint64 // the initial value of a semaphore
 	counted  bool   // it is recorded
+	waits    bool   // it is a semaphore for which threads wait
 }
 
 // guardedObjects returns the locks and semaphores of the log. A wait on a condition ends a critical
@@ -132,7 +201,9 @@ func (h *History) guardedObjects() map[event.ObjectID]*guardedObject {
 				o.value, o.counted = x.Value, true
 			}
 		case event.Acquire, event.AcquireRead, event.SemWait:
-			guarded(all, x).begin(x)
+			o := guarded(all, x)
+			o.waits = o.waits || x.Op == event.SemWait
+			o.begin(x)
 		case event.Release:
 			guarded(all, x).end(x)
 		case event.SemPost:
@@ -186,19 +257,14 @@ const noEnd = ^event.Epoch(0)
 // order. at has the position of each kept event, by Seq. With incomplete, the log lacks sections,
 // which may have come before any section.
 func (o *guardedObject) affected(at map[uint64]int, incomplete bool) []heldSpan {
-	var exclusive []uint64
-	for i := range o.sections {
-		if s := &o.sections[i]; !s.shared {
-			exclusive = append(exclusive, s.seq)
-		}
-	}
+	exclusive := o.exclusive()
 	executed := inOrder(exclusive, at)
 	sameSections, samePosts := commonPrefix(exclusive, executed), commonPrefix(o.posts, inOrder(o.posts, at))
 	var affected []heldSpan
 	before := 0 // exclusive sections before s in the run
 	for _, s := range o.sections {
 		if position, kept := at[s.seq]; kept {
-			now, _ := slices.BinarySearchFunc(executed, position, func(seq uint64, p int) int { return cmp.Compare(at[seq], p) })
+			now := executedBefore(executed, at, position)
 			if incomplete || now != before || before > sameSections || s.posts > samePosts {
 				affected = append(affected, s)
 			}
@@ -208,6 +274,22 @@ func (o *guardedObject) affected(at map[uint64]int, incomplete bool) []heldSpan 
 		}
 	}
 	return affected
+}
+
+// exclusive returns the sections that are not shared, by Seq, in the order of the run.
+func (o *guardedObject) exclusive() (all []uint64) {
+	for i := range o.sections {
+		if s := &o.sections[i]; !s.shared {
+			all = append(all, s.seq)
+		}
+	}
+	return all
+}
+
+// executedBefore returns the number of events, in the order of their positions, that come before a position.
+func executedBefore(events []uint64, at map[uint64]int, position int) int {
+	n, _ := slices.BinarySearchFunc(events, position, func(seq uint64, p int) int { return cmp.Compare(at[seq], p) })
+	return n
 }
 
 // inOrder returns those of some events that have a position, in the order of their positions.

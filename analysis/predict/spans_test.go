@@ -134,7 +134,7 @@ func (m *machine) spansOf(section, executed []int, n int) (all []finding.Span) {
 			continue
 		}
 		if to, last := m.nextCall(i, executed, n); to >= 0 {
-			all = append(all, finding.Span{Thread: m.out[i].Thread, From: m.out[i].Stack, To: m.out[to].Stack, Last: last})
+			all = append(all, finding.Span{Thread: m.out[i].Thread, Span: event.Span{From: m.out[i].Stack, To: m.out[to].Stack, Last: last}})
 		}
 	}
 	return all

@@ -14,6 +14,10 @@ import (
 //
 // This holds only for variables whose values are all known: see valuedWrites.
 //
+// Some threads only compare a value with a constant (event.OnlyZero): one that gives up its share of an object only
+// asks whether the count of owners has become 0. Such a thread does the same after any value with the same answer.
+// Updates that add a number (event.Increments) leave another value then, which is computed (scheduler.now).
+//
 // A read whose value its thread at most prints (idle) may see any write. That is shown by the code of its
 // function alone, so what rests on it is likely at most (finding.Finding.OtherValues).
 
@@ -118,7 +122,7 @@ func (h *History) repeated() map[uint64]bool {
 		if !written {
 			from = initially
 		}
-		if x.idle() && x.Flags&event.NoSource == 0 || x.Op != event.Write && number[variableValue{x.Object, from}] > 1 {
+		if x.idle() && x.Flags&event.NoSource == 0 || x.Op != event.Write && number[variableValue{x.Object, from}] > 1 || writes.tested(x) {
 			free[x.Seq] = true
 		}
 		if x.Op.IsWrite() {
@@ -140,6 +144,49 @@ type values struct {
 	known   bool // value is that of the variable so far
 	value   uint64
 	first   map[uint64]int32 // by value: the first write that leaves it, as an index in the log, or initially
+	tests   bool             // threads use of some of its values only whether they are certain ones
+	begins  counter          // the initial value
+}
+
+// counter is the value of a variable.
+type counter struct {
+	value uint64
+	known bool
+}
+
+// mostValue is the greatest value of a variable that updates count. With a greater one it may have overflowed.
+const mostValue = 1<<31 - 1
+
+// plus returns the value after an update.
+func (c counter) plus(x *entry) counter {
+	n, adds := event.Added(x.Op, x.Flags)
+	c.value += n
+	c.known = c.known && adds && c.value <= mostValue
+	return c
+}
+
+// answers reports whether the thread of a read or update does the same as in the run if it sees the value.
+func (c counter) answers(x *entry) bool {
+	if x.Op == event.Update {
+		c = c.plus(x)
+	}
+	inRun, ok := x.Flags.Answer(x.Value)
+	now, _ := x.Flags.Answer(c.value)
+	return ok && c.known && inRun == now
+}
+
+// tested reports whether the event reads a value of which its thread uses only whether it is a certain one, and whether
+// it is can be computed in other schedules.
+func (v valued) tested(x *entry) bool {
+	of := v.of[x.Object]
+	return of != nil && !of.unknown && of.tested(x)
+}
+
+// tested is valued.tested for a variable whose values are all known.
+func (v *values) tested(x *entry) bool {
+	_, ok := x.Flags.Answer(x.Value)
+	_, adds := event.Added(x.Op, x.Flags)
+	return ok && (adds || x.Op == event.Read)
 }
 
 // valued are the values of the variables of a log.
@@ -180,10 +227,25 @@ func (v *values) add(i int32, x *entry) {
 		v.unknown = v.unknown || v.value != x.Value
 	case x.Op == event.Read:
 		i = initially
+		v.begins = counter{x.Value, true}
 	}
-	v.known, v.value = true, x.Value
+	if n, adds := event.Added(x.Op, x.Flags); adds {
+		v.adds(x.Value - n)
+	}
+	_, tested := x.Flags.Answer(x.Value)
+	v.known, v.value, v.tests = true, x.Value, v.tests || tested
 	if _, seen := v.first[x.Value]; !seen {
 		v.first[x.Value] = i
+	}
+}
+
+// adds takes the value that an update has read which adds a number to it.
+func (v *values) adds(read uint64) {
+	switch {
+	case v.known:
+		v.unknown = v.unknown || v.value != read
+	case read <= mostValue:
+		v.begins, v.first[read] = counter{read, true}, initially
 	}
 }
 

@@ -45,7 +45,15 @@ func TestEvictedEventsAreNoted(t *testing.T) {
 // TestUnexaminedSpans: a reason for doubt names no thread that does not exist.
 func TestUnexaminedSpans(t *testing.T) {
 	f := finding.Finding{Kind: finding.Deadlock, Confidence: finding.Predicted, Assumes: []string{finding.GuardedData}, Spans: []finding.Span{{}}}
-	if why := guardedData(&f, nil); !strings.Contains(why, "may decide what threads do in theirs") || strings.Contains(why, "T0") {
+	if why := guardedData(&f, answers{}, false); !strings.Contains(why, "may decide what threads do in theirs") || strings.Contains(why, "T0") {
 		t.Errorf("%q", why)
+	}
+}
+
+// TestImportedRunHasAllAccesses: nothing is assumed of sections of a run all of whose accesses are known.
+func TestImportedRunHasAllAccesses(t *testing.T) {
+	f := finding.Finding{Kind: finding.Deadlock, Confidence: finding.Predicted, Assumes: []string{finding.GuardedData, finding.RaceFree}, Spans: []finding.Span{{}}}
+	if why := guardedData(&f, nil, false); why != "" || len(f.Assumes) != 1 || f.Assumes[0] != finding.RaceFree {
+		t.Errorf("%q, assumes %v", why, f.Assumes)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -68,6 +69,31 @@ func unseenOrder(executed []run.Executed, f *finding.Finding) string {
 		what = "may order what followed after what other threads did before"
 	}
 	return fmt.Sprintf("%s synchronised unobserved (%s), which %s", names(sides, e.ObservedUntil > 0), e.Description, what)
+}
+
+// ProbablyApart reports whether a finding's sides, as its evidence shows them, are probably kept apart in other
+// schedules too. Findings decides it from all that the two threads, and others, did.
+func ProbablyApart(sum run.Summary, f *finding.Finding) bool {
+	return suite.Apart(f, probableOrders(sum.Executed))
+}
+
+// probableOrders returns the orders of calls and loops that waited, where it is known who probably let them go on.
+func probableOrders(executed []run.Executed) (all []suite.Order) {
+	for i := range executed {
+		for _, h := range executed[i].Hits {
+			c := h.Cause
+			if c == nil || c.Thread == h.Thread {
+				continue
+			}
+			did := "probably ended its wait"
+			if c.Asked {
+				did = "changed what it asked for"
+			}
+			all = append(all, suite.Order{From: c.Thread, Until: c.Until, To: h.Thread, Since: h.Since,
+				Why: fmt.Sprintf("T%d went on after %s of T%d, which %s (%s): that probably keeps the two sides apart in other schedules too", h.Thread, c.Name, c.Thread, did, executed[i].Description)})
+		}
+	}
+	return all
 }
 
 // laterSide returns the largest Seq of the events of a finding. Without events it is the largest

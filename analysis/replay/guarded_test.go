@@ -96,6 +96,82 @@ func TestGuardedData(t *testing.T) {
 	}
 }
 
+// TestGuardedDataRecorded: where the code of the sections that were moved reads what decides something, the finding
+// is predicted only if the trace says that all this, and all that these sections write, was recorded. Else it is
+// likely, and says what was not, where what threads share was watched.
+func TestGuardedDataRecorded(t *testing.T) {
+	const (
+		a event.ObjectID = iota + 1
+		b
+		s
+	)
+	of := func(t event.ThreadID, op event.Op, o event.ObjectID) event.Event {
+		return event.Event{Thread: t, Op: op, Object: o, Kind: event.KindMutex}
+	}
+	// The numbers of the events of the second thread's section of s are 3 to 8, of the third one's 9 and 10.
+	events := []event.Event{
+		{Thread: 1, Op: event.Fork, Peer: 2}, {Thread: 1, Op: event.Fork, Peer: 3},
+		of(2, event.Acquire, s), of(2, event.Acquire, a), of(2, event.Acquire, b), of(2, event.Release, b), of(2, event.Release, a), of(2, event.Release, s),
+		of(3, event.Acquire, s), of(3, event.Release, s), of(3, event.Acquire, b), of(3, event.Acquire, a), of(3, event.Release, a), of(3, event.Release, b),
+	}
+	const branch = "the branch at x.c:1 depends on memory read at x.c:1"
+	reads := []run.Reading{{From: 3, To: 4, Why: branch}, {From: 4, To: 5, Last: true}, {From: 9, To: 10}, {From: 11, To: 12, Last: true}}
+	sees := func(why string) (all []run.Reading) {
+		for _, r := range reads {
+			r.Sees, r.Why = true, ""
+			all = append(all, r)
+		}
+		all[0].Why = why
+		return all
+	}
+	leaves := func(why string, but event.StackID) (all []run.Reading) {
+		for _, from := range []event.StackID{3, 4, 5, 6, 7, 9, 11, 12, 13} {
+			r := run.Reading{From: from, To: from + 1, Leaves: true}
+			if from == but {
+				r.Why = why
+			}
+			all = append(all, r)
+		}
+		return all
+	}
+	tests := []struct {
+		name     string
+		readings []run.Reading
+		watched  bool
+		want     string // "": predicted, else in the reason
+	}{
+		{"all was recorded", slices.Concat(reads, sees(""), leaves("", 0)), true, ""},
+		{"all was recorded of what has a name", slices.Concat(reads, sees(""), leaves("", 0)), false, ""},
+		{"a read was not", slices.Concat(reads, sees("f is called at x.c:2"), leaves("", 0)), true, "T2 does in its own (f is called at x.c:2)"},
+		{"a read was not, and nothing is watched", slices.Concat(reads, sees("f is called at x.c:2"), leaves("", 0)), false, "T2 does in its own (" + branch + ")"},
+		{"a write was not", slices.Concat(reads, sees(""), leaves("g is called at x.c:3", 9)), true, "what T3 wrote in its own may decide what others do in theirs (g is called at x.c:3)"},
+		{"a write behind the deadlock was not", slices.Concat(reads, sees(""), leaves("g is called at x.c:3", 6)), true, "what T2 wrote in its own"},
+		{"of an older trace", reads, true, "the trace does not say"},
+		{"of an older trace of a run that watched nothing", reads, false, branch},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			sum := run.Summary{PID: 1, Threads: 3, Readings: tt.readings}
+			if tt.watched {
+				sum.Pointers = &run.Pointers{}
+			}
+			rep := reportOfRun(t, events, sum)
+			if len(rep.Findings) != 1 {
+				t.Fatalf("%+v", rep.Findings)
+			}
+			f := &rep.Findings[0]
+			want := finding.Likely
+			if tt.want == "" {
+				want = finding.Predicted
+			}
+			assumes := slices.Contains(f.Assumes, finding.GuardedData)
+			if f.Kind != finding.Deadlock || f.Confidence != want || assumes != (want == finding.Likely) || !strings.Contains(f.Reason, tt.want) {
+				t.Errorf("%s %s assumes %v: %q", f.Confidence, f.Kind, f.Assumes, f.Reason)
+			}
+		})
+	}
+}
+
 // TestMissedSignal: a wait on a condition can miss its signal although that is sent with the mutex
 // held, unless the thread looks for what the signal is about once it has the mutex. The trace says
 // whether it does.

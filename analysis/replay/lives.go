@@ -21,7 +21,7 @@ func severalLives(f *finding.Finding, names run.Namer, untracked []run.Untracked
 	for _, id := range f.Objects {
 		o := names.Object(id)
 		what := cmp.Or(o.Name, o.Member, fmt.Sprintf("the lock at %#x", o.Addr))
-		onStack := o.Member != "" && o.Member != run.RustMutex && !strings.Contains(o.Member, ".")
+		onStack := o.Member != "" && !o.OfRust() && !strings.Contains(o.Member, ".")
 		switch {
 		case o.Addr == 0 && o.Kind != event.KindField:
 		case slices.ContainsFunc(untracked, func(u run.Untracked) bool { return u.Lo <= o.Addr && o.Addr < u.Hi }):
@@ -31,7 +31,7 @@ func severalLives(f *finding.Finding, names run.Namer, untracked []run.Untracked
 		case f.Kind != finding.Deadlock || o.Name != "" || onStack:
 		case everywhere:
 			return fmt.Sprintf("the memory of %s may have been freed and used again in between, which was not recorded", what)
-		case o.Init == 0 && o.Member != run.RustMutex:
+		case o.Init == 0 && !o.OfRust():
 			return fmt.Sprintf("the memory of %s may have been used again in between, as by a pool of the program's own: no call initialised the lock", what)
 		}
 	}

@@ -105,13 +105,14 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 	if len(s.Calls) == 0 { // The trace may have been cut before its counts.
 		s.Calls = counter.Counts()
 	}
-	names := src.Names()
+	names := NamesOf(src.Names(), lockWords(src))
 	findings, err := Findings(analyses, properties, s, names, recordedCode(s), opts.Raced)
 	if err != nil {
 		return report.Report{}, err
 	}
 	observed := Run(s)
 	observed.AddProperties(properties.Report())
+	observed.Notes = slices.Concat(observed.Notes, LockNotes(lockWords(src), names))
 	out := Build(observed, analyses, findings, names, Coverage(&counts, names, opts.Raced, !opts.Suite.Misuse.Off))
 	out.Run.Notes = append(out.Run.Notes, s.Remedies...)
 	if opts.Stats {
@@ -162,7 +163,7 @@ func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.N
 		return ok
 	})
 	if code != nil {
-		s.BranchBy(code.Differs)
+		s.BranchBy(code.Differs, code.Course)
 	}
 	s.WaitsBy(suite.Waits{
 		Elsewhere: func(a, b event.StackID) bool {
@@ -183,6 +184,7 @@ func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.N
 			return unseenOrder(inProcesses(sum.Executed, processesOf(f.Evidence, names), names), f) != ""
 		},
 	})
+	s.OrdersBy(probableOrders(sum.Executed))
 	found := slices.DeleteFunc(s.Finish(doubt), func(f finding.Finding) bool {
 		return f.Kind == finding.Race && raced != nil && len(f.Objects) > 0 && !raced(names.Object(f.Objects[0]).Name)
 	})
@@ -238,9 +240,12 @@ func Run(s run.Summary) report.Run {
 type Code interface {
 	// ReadsNothing reports whether the thread executes the same in any schedule, as the code depends
 	// on no memory that another thread may have written; otherwise why says what it depends on.
-	ReadsNothing(from, to event.StackID) (ok bool, why string)
-	// ReadsNothingBefore is the same for a thread that executes nothing after the second event.
-	ReadsNothingBefore(from, to event.StackID) (ok bool, why string)
+	ReadsNothing(s event.Span) (ok bool, why string)
+	// SeesRecorded reports whether the code depends on no such memory but what was recorded, so that a thread that
+	// reads what it read in the run, as far as that was recorded, executes and writes the same. LeavesRecorded
+	// reports whether all that the code writes was recorded, for others to read.
+	SeesRecorded(s event.Span) (ok bool, why string)
+	LeavesRecorded(s event.Span) (ok bool, why string)
 	// DecidesNothing reports whether the thread comes from the first event to the second in any
 	// schedule, even if it reads other data on the way.
 	DecidesNothing(from, to event.StackID) (ok bool, why string)
@@ -251,6 +256,8 @@ type Code interface {
 	// where it reads another value than the one that it has seen. If initially, that is the value which
 	// the variable has when the program begins, and other is 0.
 	Differs(read event.StackID, seen, other uint64, initially bool) bool
+	// Course reports whether a thread that reads other values still makes the calls that it made next.
+	Course(d event.Detour) event.Course
 }
 
 // recordedCode returns what a trace says about the code of its program; nil if it is an imported
@@ -261,7 +268,12 @@ func recordedCode(s run.Summary) Code {
 	}
 	code := answers{}
 	for _, r := range s.Readings {
-		code[readingKey{r.From, r.To, r.Last, r.Decides, r.Passes, r.Differs, r.Initially, r.Seen, r.Other}] = r
+		if r.Detour != nil {
+			code[readingKey{detour: fmt.Sprint(*r.Detour)}] = r
+			continue
+		}
+		span := event.Span{From: r.From, To: r.To, Last: r.Last, Releases: r.Releases, Since: r.Since, Until: r.Until}
+		code[readingKey{span, r.Sees, r.Leaves, r.Decides, r.Passes, r.Differs, r.Initially, r.Seen, r.Other, ""}] = r
 	}
 	return code
 }
@@ -270,36 +282,48 @@ func recordedCode(s run.Summary) Code {
 type answers map[readingKey]run.Reading
 
 type readingKey struct {
-	from, to              event.StackID
-	last, decides, passes bool
-	differs, initially    bool
-	seen, other           uint64
+	event.Span
+	sees, leaves, decides, passes bool
+	differs, initially            bool
+	seen, other                   uint64
+	detour                        string // of Course; else ""
 }
 
 // ReadsNothing implements Code.
-func (a answers) ReadsNothing(from, to event.StackID) (ok bool, why string) {
-	return a.find(readingKey{from: from, to: to})
+func (a answers) ReadsNothing(s event.Span) (ok bool, why string) {
+	s.Since, s.Until = 0, 0
+	return a.find(readingKey{Span: s})
 }
 
-// ReadsNothingBefore implements Code.
-func (a answers) ReadsNothingBefore(from, to event.StackID) (ok bool, why string) {
-	return a.find(readingKey{from: from, to: to, last: true})
+// SeesRecorded implements Code.
+func (a answers) SeesRecorded(s event.Span) (ok bool, why string) {
+	return a.find(readingKey{Span: s, sees: true})
+}
+
+// LeavesRecorded implements Code.
+func (a answers) LeavesRecorded(s event.Span) (ok bool, why string) {
+	return a.find(readingKey{Span: s, leaves: true})
 }
 
 // DecidesNothing implements Code.
 func (a answers) DecidesNothing(from, to event.StackID) (ok bool, why string) {
-	return a.find(readingKey{from: from, to: to, decides: true})
+	return a.find(readingKey{Span: event.Span{From: from, To: to}, decides: true})
 }
 
 // PassesNothingOn implements Code.
 func (a answers) PassesNothingOn(wait event.StackID) (ok bool, why string) {
-	return a.find(readingKey{from: wait, passes: true})
+	return a.find(readingKey{Span: event.Span{From: wait}, passes: true})
 }
 
 // Differs implements Code.
 func (a answers) Differs(read event.StackID, seen, other uint64, initially bool) bool {
-	ok, _ := a.find(readingKey{from: read, differs: true, initially: initially, seen: seen, other: other})
+	ok, _ := a.find(readingKey{Span: event.Span{From: read}, differs: true, initially: initially, seen: seen, other: other})
 	return ok
+}
+
+// Course implements Code.
+func (a answers) Course(d event.Detour) event.Course {
+	return a[readingKey{detour: fmt.Sprint(d)}].Course
 }
 
 func (a answers) find(key readingKey) (ok bool, why string) {
@@ -308,34 +332,6 @@ func (a answers) find(key readingKey) (ok bool, why string) {
 		return false, "the trace does not say what its code reads"
 	}
 	return r.Why == "", r.Why
-}
-
-// guardedData settles the assumption of a predicted finding that the sections which its witness leaves
-// out or moves decide nothing by unrecorded data. Where the code shows that, the assumption goes;
-// otherwise the result is the reason for doubt.
-func guardedData(f *finding.Finding, code Code) string {
-	i := slices.Index(f.Assumes, finding.GuardedData)
-	if i < 0 || f.Confidence != finding.Predicted {
-		return ""
-	}
-	for _, s := range f.Spans {
-		if s.Thread == 0 {
-			return "the schedule leaves critical sections out or moves them, and what they wrote may decide what threads do in theirs (not examined)"
-		}
-		ok, why := false, "not examined"
-		switch {
-		case code == nil:
-		case s.Last:
-			ok, why = code.ReadsNothingBefore(s.From, s.To)
-		default:
-			ok, why = code.ReadsNothing(s.From, s.To)
-		}
-		if !ok {
-			return fmt.Sprintf("the schedule leaves critical sections out or moves them, and what they wrote may decide what T%d does in its own (%s)", s.Thread, why)
-		}
-	}
-	f.Assumes = slices.Delete(slices.Clone(f.Assumes), i, i+1)
-	return ""
 }
 
 // Doubt returns a function for suite.Finish, which returns the reason why a finding of the run
@@ -362,6 +358,12 @@ func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) str
 		if i := slices.IndexFunc(f.Evidence, func(e finding.Step) bool { return e.Flags&event.Polled != 0 }); i >= 0 && f.Kind == finding.Race {
 			return fmt.Sprintf("T%d waits for the value in a loop: it is no race if the accesses are those of atomic built-ins, which machine code does not show", f.Evidence[i].Thread)
 		}
+		if why := wider(f); why != "" {
+			return why
+		}
+		if i := slices.IndexFunc(f.Evidence, func(e finding.Step) bool { return e.Flags&(event.Untyped|event.Atomic) == event.Untyped }); i >= 0 && f.Kind == finding.Race {
+			return fmt.Sprintf("nothing shows whether the access of T%d, or what orders it, is atomic: its code has no debug information (compile with -g), or is too much to be searched", f.Evidence[i].Thread)
+		}
 		if f.Confidence == finding.Predicted {
 			if why := cmp.Or(temporary(f), severalLives(f, names, untracked(s.Untracked, f, own)), acrossProcesses(own)); why != "" {
 				return why
@@ -379,10 +381,10 @@ func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) str
 		if why == "" && len(f.OtherValues) > 0 {
 			why = otherValue(&f.OtherValues[0], names)
 		}
-		if why != "" || code == nil {
+		if why != "" {
 			return why
 		}
-		return guardedData(f, code)
+		return guardedData(f, code, s.Pointers != nil)
 	}
 }
 
@@ -458,6 +460,15 @@ func unexplained(x *finding.Step, names run.Namer) string {
 		return fmt.Sprintf("T%d went on%s after it had been joined, so that what its end orders is not known", x.Thread, at)
 	}
 	return fmt.Sprintf("T%d read a value of %s%s that no recorded write left, and what wrote it may order any two events", x.Thread, cmp.Or(object, "a variable"), at)
+}
+
+// wider returns the reason for doubt that the source may not read what the instruction of a race's load does.
+func wider(f *finding.Finding) string {
+	i := slices.IndexFunc(f.Evidence, func(e finding.Step) bool { return e.Flags&event.Wider != 0 })
+	if i < 0 || f.Kind != finding.Race {
+		return ""
+	}
+	return fmt.Sprintf("the instruction of T%d loads more bytes at once than this variable has: compilers join loads of neighbouring variables, and load whole vectors of which the source uses only some; it is no race if the source does not read the variable there (code compiled with -O0 shows it)", f.Evidence[i].Thread)
 }
 
 // temporary returns the reason for doubt that a wait of a deadlock has a time limit.

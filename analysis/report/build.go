@@ -96,7 +96,7 @@ func newBuilder(r run.Namer) *builder {
 
 func (b *builder) finding(f finding.Finding) Finding {
 	out := Finding{
-		Finding: f, Objects: b.objectsOf(f.Objects), Mentioned: each(mentioned(&f), b.thread),
+		Finding: f, Objects: b.objectsOf(f.Objects), Mentioned: each(b.mentioned(&f), b.thread),
 		Evidence: b.steps(f.Evidence), Witness: b.steps(f.Witness), Observed: b.steps(f.Observed), Lost: b.steps(f.Lost), Depends: b.dependencies(f.Depends),
 	}
 	out.Reason, out.Property, out.Rule, out.Message = clean(f.Reason), clean(f.Property), finding.Rule(clean(string(f.Rule))), clean(f.Message)
@@ -121,8 +121,13 @@ func sortedSet(s []string) []string {
 }
 
 // mentioned returns the threads that the finding refers to, sorted.
-func mentioned(f *finding.Finding) []event.ThreadID {
+func (b *builder) mentioned(f *finding.Finding) []event.ThreadID {
 	ids := slices.Clone(f.Threads)
+	for _, id := range f.Objects {
+		if t := b.object(id).Block.Thread; t != 0 {
+			ids = append(ids, t)
+		}
+	}
 	for _, steps := range [][]finding.Step{f.Evidence, f.Witness, f.Observed, f.Lost} {
 		for _, s := range steps {
 			ids = append(ids, s.Thread)
@@ -203,6 +208,8 @@ func (b *builder) object(id event.ObjectID) *Object {
 	o.ByMember = info.Name == "" && info.Member != ""
 	o.Anonymous = info.Name == "" && info.Member == "" && info.Addr != 0
 	switch {
+	case o.Anonymous && o.inBlock():
+		o.Name = o.blockName()
 	case o.Anonymous:
 		o.Name = fmt.Sprintf("%#x", info.Addr)
 	case o.Name == "":

@@ -70,6 +70,17 @@ type jsonObject struct {
 	// objects may have the same name too.
 	Class  string `json:"class,omitempty"`
 	Member bool   `json:"member,omitempty"`
+	// Block is the allocated block of memory that the object lies in.
+	Block *jsonBlock `json:"block,omitempty"`
+}
+
+type jsonBlock struct {
+	Size        uint64         `json:"size"`
+	Offset      uint64         `json:"offset"`
+	Element     uint64         `json:"element_size,omitempty"`
+	Thread      event.ThreadID `json:"thread,omitempty"`
+	Allocated   []event.Frame  `json:"allocated"`
+	AllocatedID int            `json:"allocated_id"`
 }
 
 // WriteJSON writes the report as one JSON object on one line. The format is fixed, since
@@ -214,8 +225,13 @@ func (e *encoder) step(s *Step, frames int) {
 }
 
 func (e *encoder) object(o Object) jsonObject {
+	var block *jsonBlock
+	if o.inBlock() {
+		block = &jsonBlock{o.Block.Size, o.Block.Offset, o.Block.Element, o.Block.Thread, inner(o.Init, 1), e.stacks.id(o.Init)}
+		o.Init = Stack{}
+	}
 	return jsonObject{
-		Name: o.Name, Kind: o.Kind.String(), Address: fmt.Sprintf("%#x", o.Addr),
+		Name: o.Name, Kind: o.Kind.String(), Address: fmt.Sprintf("%#x", o.Addr), Block: block,
 		Initialised: inner(o.Init, 1), InitID: e.stacks.id(o.Init), FirstSeen: inner(o.First, 1), FirstID: e.stacks.id(o.First),
 		FirstThread: o.FirstThread, Class: o.Class, Member: o.ByMember,
 	}

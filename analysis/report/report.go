@@ -168,7 +168,8 @@ type Object struct {
 	Init, First Stack
 	// ByMember reports that Name is Member: other objects may have the same name.
 	ByMember bool
-	// Anonymous reports that no symbol names the object, and Name is its address.
+	// Anonymous reports that no symbol names the object: Name is its address, or says how far it is from the
+	// beginning of the block of memory that was allocated in Init.
 	Anonymous bool
 	numbered  bool // Name is its kind and number, since nothing else is known
 }

@@ -193,6 +193,7 @@ func TestTextGolden(t *testing.T) {
 		"race":     Build(shopRun(), []finding.Finding{race()}, shopTable()),
 		"all":      Build(holes, all(), shopTable()),
 		"none":     Build(shopRun(), nil, shopTable()),
+		"block":    Build(shopRun(), []finding.Finding{race()}, blockTable(run.Object{})),
 	}
 	for name, r := range reports {
 		for _, width := range []int{40, 80, 160} {

@@ -244,7 +244,7 @@ func (n names) withOrigins(f *Finding, text string) string {
 			}
 		}
 		if first < 0 {
-			return text
+			return n.withBlocks(f, text)
 		}
 		o := left[first]
 		left = slices.Delete(left, first, first+1)
@@ -255,6 +255,22 @@ func (n names) withOrigins(f *Finding, text string) string {
 		last = n.origin(o)
 		text = text[:at] + full + text[at+len(quoted(&o)):]
 	}
+}
+
+// withBlocks replaces the address of a member of a type, where it is first mentioned, by where its memory was
+// allocated, unless the finding is about several of one name.
+func (n names) withBlocks(f *Finding, text string) string {
+	all := involved(f)
+	for i := range all {
+		o := &all[i]
+		at, where := mention(text, quoted(o)), n.in(o.Init)
+		namesakes := slices.ContainsFunc(all, func(x Object) bool { return x.Name == o.Name && x.Addr != o.Addr })
+		if !o.ByMember || !o.inBlock() || where == "" || at < 0 || namesakes {
+			continue
+		}
+		text = text[:at] + fmt.Sprintf("'%s' (allocated%s)", inSentence(o.Name), where) + text[at+len(quoted(o)):]
+	}
+	return text
 }
 
 // full returns the name of an object for its first mention. For one without a name, it adds
@@ -295,9 +311,12 @@ func (n names) describe(o Object) string {
 	return o.Name
 }
 
-// origin returns where an object was initialised or first seen; "" if that is unknown.
+// origin returns where an object was initialised or first seen, or where the memory was allocated that it lies in;
+// "" if that is unknown.
 func (n names) origin(o Object) string {
 	switch {
+	case o.inBlock():
+		return n.inBlock(&o)
 	case len(o.Init.Frames) > 0:
 		return "initialised in " + n.where(o.Init)
 	case len(o.First.Frames) > 0:

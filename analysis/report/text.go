@@ -556,12 +556,14 @@ func (p *printer) frame(i int, f event.Frame, width int) []string {
 }
 
 // anonymous prints the locations at which locks without a name were initialised, except those
-// in the sentence.
+// in the sentence, and where the memory of variables was allocated.
 func (p *printer) anonymous(f *Finding) {
 	var lines []string
 	for _, o := range involved(f.explained()) {
 		where := p.names.origin(o)
-		if o.Anonymous && where != "" && !strings.Contains(f.Message, "("+o.Name+")") {
+		if o.inBlock() {
+			lines = append(lines, fmt.Sprintf("%s: %s", quoted(&o), p.names.allocated(&o)))
+		} else if o.Anonymous && where != "" && !strings.Contains(f.Message, "("+o.Name+")") {
 			if len(o.Init.Frames) == 0 && o.FirstThread != 0 {
 				where += fmt.Sprintf(" by T%d", o.FirstThread)
 			}

@@ -92,7 +92,7 @@ func addSchedules(cycles, stuck []finding.Finding) []finding.Finding {
 			f := &cycles[i]
 			if f.Confidence == finding.Potential && len(f.Evidence) == len(g.Evidence) && hasRequests(f, &g) {
 				f.Confidence, f.Reason, f.Order, f.HasTimeout = g.Confidence, g.Reason, g.Order, g.HasTimeout
-				f.Witness, f.Assumes, f.Spans = g.Witness, g.Assumes, g.Spans
+				f.Witness, f.Assumes, f.Spans, f.Moved, f.MovedUnknown = g.Witness, g.Assumes, g.Spans, g.Moved, g.MovedUnknown
 				return true
 			}
 		}

@@ -74,9 +74,11 @@ type Suite struct {
 	// decidesNothing is that of DecideBy; nil: nothing is known of the code.
 	decidesNothing func(from, to event.StackID) bool
 	differs        func(read event.StackID, seen, other uint64, initially bool) bool // that of BranchBy; nil: nothing is known of the code
+	course         func(event.Detour) event.Course                                   // likewise
 	handovers      Handovers
 	checked        misuse.Options // Options.Misuse
 	waits          Waits          // that of WaitsBy
+	probable       []Order        // those of OrdersBy
 	// lockOptions are those of another lock-order analysis of the same events, and byValueWitnesses
 	// the counts of its witnesses; see byValue.
 	lockOptions      goodlock.Options
@@ -167,9 +169,10 @@ func (s *Suite) DecideBy(nothing func(from, to event.StackID) bool) { s.decidesN
 
 // BranchBy sets the function that reports whether the code that made a read, at a call stack, certainly takes another
 // branch where it reads another value than the one that it has seen: other or, if initially, the value which the
-// variable has when the program begins. Without it, no schedule is used in which a read of data sees another value.
-func (s *Suite) BranchBy(differs func(read event.StackID, seen, other uint64, initially bool) bool) {
-	s.differs = differs
+// variable has when the program begins; and the function that answers a Detour. Without them, no schedule is used in
+// which a read of data sees another value.
+func (s *Suite) BranchBy(differs func(read event.StackID, seen, other uint64, initially bool) bool, course func(event.Detour) event.Course) {
+	s.differs, s.course = differs, course
 }
 
 // Waits says what is known of the code that waits on conditions, given by the call stacks of waits. If a
@@ -202,7 +205,7 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	stuck := addSchedules(deadlocks, withoutCycles(s.stuck(), append(slices.Clone(deadlocks), hangs...)))
 	found := slices.Concat(races, deadlocks, stuck, s.goodlock.Classes(), s.misuse.Finish(), s.destroys())
 	s.addDependencies(found)
-	return downgradeUnexplained(finding.Downgrade(append(found, hangs...), doubt))
+	return s.downgradeOrdered(downgradeUnexplained(finding.Downgrade(append(found, hangs...), doubt)))
 }
 
 // addDependencies adds the threads that matter to each finding. Many findings are about the same threads.

@@ -85,14 +85,50 @@ func (s *Suite) decide(history *predict.History, found []finding.Finding, decisi
 		if len(found[i].OtherValues) == 0 {
 			continue
 		}
+		asked := map[seenAt]bool{}
+		for _, d := range history.Detours(&found[i]) {
+			some = s.decideDetour(d, asked, decisive) || some
+		}
 		for _, r := range history.OtherReads(&found[i]) {
-			if s.differs(r.Stack, r.Value, r.Other, r.Initially) {
-				decisive[seenAt{r.Stack, r.Value}] = true
+			if at := (seenAt{r.Stack, r.Value}); !asked[at] && s.differs(r.Stack, r.Value, r.Other, r.Initially) {
+				decisive[at] = true
 				some = true
 			}
 		}
 	}
 	return some
+}
+
+// decideDetour adds the reads each of which alone leads the thread elsewhere, if all of a detour together do. It adds
+// to asked the reads of a detour that is understood.
+func (s *Suite) decideDetour(d event.Detour, asked, decisive map[seenAt]bool) (some bool) {
+	course := s.course(d)
+	if course == event.CourseUnclear {
+		return false
+	}
+	for i, r := range d.Reads {
+		if !r.Differs() {
+			continue
+		}
+		at := seenAt{r.Stack, r.Value}
+		asked[at] = true
+		if course == event.CourseElsewhere && s.course(only(d, i)) == event.CourseElsewhere {
+			decisive[at] = true
+			some = true
+		}
+	}
+	return some
+}
+
+// only returns a detour in which only one read has another value.
+func only(d event.Detour, read int) event.Detour {
+	d.Reads = slices.Clone(d.Reads)
+	for i := range d.Reads {
+		if r := &d.Reads[i]; i != read {
+			r.Other, r.Initially = r.Value, false
+		}
+	}
+	return d
 }
 
 // deadlocksByValue is byValue for deadlocks.

@@ -2,6 +2,7 @@ package suite_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -130,7 +131,7 @@ func TestOtherValue(t *testing.T) {
 					r := predict.OtherRead{Stack: read, Value: seen, Other: other, Initially: initially}
 					reads = append(reads, r)
 					return c.differs(r)
-				})
+				}, func(event.Detour) event.Course { return event.CourseUnclear })
 			}
 			for i := range run {
 				e := run[i]
@@ -147,6 +148,50 @@ func TestOtherValue(t *testing.T) {
 				t.Errorf("the candidate is pruned: %v", pruned)
 			}
 		})
+	}
+}
+
+// TestDetour checks that a thread which certainly goes elsewhere with another value keeps a deadlock apart, and that one
+// which may do the same does not, whatever its first branch does.
+func TestDetour(t *testing.T) {
+	for _, c := range []struct {
+		course event.Course
+		branch bool
+		want   []string
+	}{
+		{event.CourseElsewhere, false, nil}, {event.CourseSame, true, []string{"likely deadlock"}},
+		{event.CourseUnclear, true, nil}, {event.CourseUnclear, false, []string{"likely deadlock"}},
+	} {
+		valued := event.HasValue
+		run := []event.Event{
+			{Thread: 1, Op: event.Fork, Peer: 2}, {Thread: 1, Op: event.Fork, Peer: 3},
+			{Thread: 2, Op: event.Acquire, Object: lockA, Kind: event.KindMutex}, {Thread: 2, Op: event.Acquire, Object: lockB, Kind: event.KindMutex},
+			{Thread: 2, Op: event.Write, Object: flag, Kind: event.KindVariable, Value: 1, Flags: valued},
+			{Thread: 2, Op: event.Release, Object: lockB, Kind: event.KindMutex}, {Thread: 2, Op: event.Release, Object: lockA, Kind: event.KindMutex},
+			{Thread: 3, Op: event.Acquire, Object: lockB, Kind: event.KindMutex},
+			{Thread: 3, Op: event.Read, Object: flag, Kind: event.KindVariable, Value: 1, Flags: valued},
+			{Thread: 3, Op: event.Acquire, Object: lockA, Kind: event.KindMutex},
+			{Thread: 3, Op: event.Release, Object: lockA, Kind: event.KindMutex}, {Thread: 3, Op: event.Release, Object: lockB, Kind: event.KindMutex},
+		}
+		for i := range run {
+			run[i].Seq, run[i].Stack = uint64(i+1), event.StackID(i+20)
+		}
+		eventtest.Stamp(run)
+		s := suite.New(suite.Options{})
+		want := event.Detour{From: 27, Reads: []event.ReadValue{{Stack: 28, Object: flag, Value: 1, Initially: true}}, To: []event.StackID{29}}
+		s.BranchBy(func(event.StackID, uint64, uint64, bool) bool { return c.branch }, func(d event.Detour) event.Course {
+			if !reflect.DeepEqual(d, want) {
+				t.Errorf("asked about %+v", d)
+			}
+			return c.course
+		})
+		for i := range run {
+			e := run[i]
+			s.Event(&e)
+		}
+		if got := brief(s.Finish(func(*finding.Finding) string { return "" })); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: found %v", c, got)
+		}
 	}
 }
 

@@ -35,7 +35,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/live"
+	"github.com/tracepredict/tracepredict/observer/lockword"
 	"github.com/tracepredict/tracepredict/observer/run"
+	"github.com/tracepredict/tracepredict/observer/trace"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/function"
 	"github.com/tracepredict/tracepredict/probes/synctab"
@@ -324,7 +326,10 @@ type observation struct {
 	hangs   *hangWatcher
 	notes   []string // sentences for the report
 	stderr  io.Writer
+	words   lockword.Finder
 	pasts   int // accesses that were recorded after others that they come before
+	// divided reports that loads of one variable turned out to be of several (event.Wider).
+	divided bool
 }
 
 func newObservation(f *observeFlags, stderr io.Writer, attached bool) (*observation, error) {
@@ -366,17 +371,22 @@ func newObservation(f *observeFlags, stderr io.Writer, attached bool) (*observat
 	if r.printer, err = newPrinter(&f.reportFlags, stderr); err != nil {
 		return nil, err
 	}
-	if r.record, err = newRecording(f.record, f.pointers()); err != nil {
+	if r.record, err = newRecording(f.record, f.pointers() || f.record != "" || !attached && !f.noAtomics); err != nil {
 		return nil, err
 	}
 	if r.record != nil {
 		sinks = append(sinks, r.record)
 	}
+	if r.record != nil && r.record.copy != nil {
+		sinks = append(sinks, &r.words)
+	}
 	var past func(*event.Event)
 	if r.record != nil {
 		past = func(e *event.Event) {
 			r.pasts++
+			r.divided = r.divided || e.Flags&event.Wider != 0
 			r.record.Event(e)
+			r.words.Event(e)
 		}
 	}
 	r.live.Observe(observer.Options{Sinks: sinks, Attached: attached, Follow: f.follow, Past: past}, r.bound != nil || r.record != nil)
@@ -442,9 +452,11 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	}
 	summary := r.live.Summary(program, res.Lost)
 	summary.Calls = r.calls.Counts()
-	if err := r.analyseAgain(&summary); err != nil {
+	locks, err := r.analyseAgain(&summary)
+	if err != nil {
 		return false, errors.Join(err, r.finishRecord(summary), r.printer.close())
 	}
+	names = replay.NamesOf(names, locks)
 	r.live.AddWatched(&summary, r.suite.Uses(), names)
 	findings, err := replay.Findings(r.suite, r.bound, summary, names, r.live, r.flags.reportsRaces)
 	if err != nil {
@@ -453,7 +465,7 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	summary.Readings = r.live.Readings()
 	observed := replay.Run(summary)
 	observed.AddProperties(r.bound.Report())
-	observed.Notes = slices.Concat(observed.Notes, r.settleNotes(), r.notes)
+	observed.Notes = slices.Concat(observed.Notes, replay.LockNotes(locks, names), r.settleNotes(), r.notes)
 	rep := replay.Build(observed, r.suite, findings, names, replay.Coverage(&r.counts, names, r.flags.reportsRaces, !r.flags.checked.Off))
 	rep.Stats = r.stats()
 	rep.Run.Notes = append(rep.Run.Notes, replay.Mistakes(r.suite, r.bound)...)
@@ -466,29 +478,56 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 }
 
 // analyseAgain analyses the events of the run once more, if some accesses were recorded after
-// others that they come before.
-func (r *observation) analyseAgain(summary *run.Summary) error {
-	if r.pasts == 0 || r.record.copy == nil {
-		return nil
+// others that they come before, or if it used variables as locks, which it returns.
+func (r *observation) analyseAgain(summary *run.Summary) (replay.LockWords, error) {
+	if r.record == nil || r.record.copy == nil || r.pasts == 0 && !r.words.Any() {
+		return nil, nil
 	}
 	if why := r.record.copy.why; why != nil {
-		r.notes = append(r.notes, plural.Sprintf("%d {access was|accesses were} recorded late, and {is|are} missing in the analysis: the events of the run were not kept to be analysed again (%v)", r.pasts, why))
-		return nil
+		r.noteNotKept(why)
+		if r.divided {
+			summary.Doubts = append(summary.Doubts, run.Doubt{Reason: "the events were not kept in which loads of several variables at once are told from those of one"})
+		}
+		return nil, nil
 	}
 	src, err := r.record.settled()
 	if err != nil {
-		return fmt.Errorf("read the events of the run again: %w", err)
+		return nil, fmt.Errorf("read the events of the run again: %w", err)
 	}
 	opts := r.suiteOptions()
 	opts.OnDeadlock, opts.OnHangOver, opts.Locks.OnEdge = nil, nil, nil
 	again := suite.New(opts)
 	r.counts = stats.Counter{}
 	if _, err := replay.Events(src, both{again, &r.counts}); err != nil {
-		return fmt.Errorf("analyse the events of the run again: %w", err)
+		return nil, fmt.Errorf("analyse the events of the run again: %w", err)
 	}
 	r.suite = again
+	r.live.TakeForLocks(src.LockStacks())
+	if !r.flags.follow {
+		r.live.DischargePointers(summary, lockAddresses(src))
+	}
 	summary.Renumber(src.Number)
-	return nil
+	return src, nil
+}
+
+// noteNotKept notes what the events of the run were not kept for.
+func (r *observation) noteNotKept(why error) {
+	if r.words.Any() {
+		r.notes = append(r.notes, fmt.Sprintf("variables that the program uses as locks are taken for atomic ones, which order threads: the events of the run were not kept to be analysed again (%v)", why))
+	}
+	if r.pasts > 0 {
+		r.notes = append(r.notes, plural.Sprintf("%d {access was|accesses were} recorded late, and {is|are} missing in the analysis: the events of the run were not kept to be analysed again (%v)", r.pasts, why))
+	}
+}
+
+// lockAddresses returns the addresses of the variables that the run used as locks.
+func lockAddresses(src *trace.Settled) map[uint64]bool {
+	at := map[uint64]bool{}
+	for id := range src.Locks() {
+		at[src.Names().Object(id).Addr] = true
+	}
+	delete(at, 0)
+	return at
 }
 
 // both passes each event to two sinks.

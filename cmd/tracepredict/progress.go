@@ -51,7 +51,12 @@ func (r *observation) deadlocks(stderr io.Writer) func(*finding.Finding) {
 	deadlocks := &progress.Deadlocks{
 		Names: r.live, Out: stderr, Least: least,
 		Confidence: func(f *finding.Finding) finding.Confidence {
-			return finding.Downgrade([]finding.Finding{*f}, r.suite.WithContradictions(replay.Doubt(r.live.DoubtsNow(), r.live, r.live)))[0].Confidence
+			now := r.live.DoubtsNow()
+			judged := finding.Downgrade([]finding.Finding{*f}, r.suite.WithContradictions(replay.Doubt(now, r.live, r.live)))[0]
+			if judged.Confidence == finding.Likely && replay.ProbablyApart(now, f) {
+				return finding.Potential
+			}
+			return judged.Confidence
 		},
 		Suppressed: func(f *report.Finding) bool { return r.flags.set.Suppresses(f) },
 	}

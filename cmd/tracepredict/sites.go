@@ -15,10 +15,12 @@ import (
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/function"
+	"github.com/tracepredict/tracepredict/probes/synctab"
 )
 
 func (a *app) sitesCommand() *cobra.Command {
 	var f planFlags
+	var locks bool
 	cmd := &cobra.Command{
 		Use:   "sites [flags] BINARY",
 		Short: "Show the plan: each site, its address, what it observes, its cost class",
@@ -36,17 +38,19 @@ always or only if a comparison says so when the probe is hit (elements of arrays
 Functions that only have the names of the C library's calls are listed with the reason: they are not observed, unless --sync says what they do.
 A program's lock calls are in its C library: see tracepredict sites /lib/x86_64-linux-gnu/libc.so.6.`,
 		Example: `  tracepredict sites /lib/x86_64-linux-gnu/libc.so.6
-  tracepredict sites --watch tickets ./shop`,
+  tracepredict sites --watch tickets ./shop
+  tracepredict sites --locks ./shop`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return a.sites(&f, args[0])
+			return a.sites(&f, locks, args[0])
 		},
 	}
 	f.register(cmd)
+	cmd.Flags().BoolVar(&locks, "locks", false, "show the sites of locks alone: calls, and the instructions of locks that are inlined or written by hand")
 	return cmd
 }
 
-func (a *app) sites(f *planFlags, name string) error {
+func (a *app) sites(f *planFlags, locks bool, name string) error {
 	opts, err := f.options()
 	if err != nil {
 		return err
@@ -67,7 +71,37 @@ func (a *app) sites(f *planFlags, name string) error {
 	if len(plan.Sites)+len(plan.Watchpoints)+len(plan.UnseenProbes) == 0 {
 		fmt.Fprintf(a.stderr, "tracepredict: %s\n", report.Sanitize(nothingIn(bin)))
 	}
+	if locks {
+		return writeLocks(a.stdout, plan)
+	}
 	return writeSites(a.stdout, plan)
+}
+
+// writeLocks writes the sites of locks.
+func writeLocks(w io.Writer, plan *probes.Plan) error {
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintln(t, siteHeader)
+	for _, s := range plan.Sites {
+		if ofLock(&s) {
+			writeSite(t, &s)
+		}
+	}
+	return t.Flush()
+}
+
+// ofLock reports whether a site is of a lock, as far as the code shows.
+func ofLock(s *probes.Site) bool {
+	switch s.Kind {
+	case synctab.KindMutex, synctab.KindRWLock, synctab.KindSpin:
+		return true
+	}
+	return s.Lock != probes.LockNone || s.Repeats
+}
+
+const siteHeader = "ADDRESS\tMOVED\tCOST\tPROBE\tOBSERVES\tFUNCTION\tWHY"
+
+func writeSite(w io.Writer, s *probes.Site) {
+	fmt.Fprintf(w, "0x%x\t%+d\t%s\t%s\t%s\t%s\t%s\n", s.Addr, int64(s.Addr-s.At), s.Class, probeKind(*s), report.Sanitize(observes(*s)), report.Sanitize(s.Function), s.Why)
 }
 
 // nothingIn returns a note for a binary without a site, on where the sites of its library calls
@@ -85,9 +119,9 @@ func nothingIn(bin *elf.File) string {
 
 func writeSites(w io.Writer, plan *probes.Plan) error {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(t, "ADDRESS\tMOVED\tCOST\tPROBE\tOBSERVES\tFUNCTION\tWHY")
+	fmt.Fprintln(t, siteHeader)
 	for _, s := range plan.Sites {
-		fmt.Fprintf(t, "0x%x\t%+d\t%s\t%s\t%s\t%s\t%s\n", s.Addr, int64(s.Addr-s.At), s.Class, probeKind(s), report.Sanitize(observes(s)), report.Sanitize(s.Function), s.Why)
+		writeSite(t, &s)
 	}
 	for _, w := range plan.Watchpoints {
 		for _, part := range w.Parts {
@@ -149,7 +183,7 @@ func probeKind(s probes.Site) string {
 		return "jump"
 	case s.Program == probes.ProgramCall && s.Method == nil:
 		return "return"
-	case s.Variable != "":
+	case s.Variable != "" && !s.Allocates():
 		return "access"
 	}
 	return "call"
@@ -171,6 +205,8 @@ func observes(s probes.Site) string {
 		return signature(s.Method)
 	}
 	switch {
+	case s.Allocates():
+		text += " by " + s.Callee
 	case s.Lock != probes.LockNone:
 		return s.Lock.String() + " " + s.LockType + ", " + s.Variable
 	case s.Array != nil:
@@ -185,6 +221,9 @@ func observes(s probes.Site) string {
 	}
 	if s.Timed {
 		text += " (timed)"
+	}
+	if s.Repeats {
+		text += ", repeated until it finds 0"
 	}
 	return text
 }

@@ -69,8 +69,9 @@ const (
 )
 
 // spareFiles is the number of file descriptors that loading the BPF objects needs besides one for
-// each program and map: for descriptions of their types, and for trying features of the kernel.
-const spareFiles = 16
+// each program and map: for descriptions of their types, for trying features of the kernel, and for what
+// the search for sites opens meanwhile.
+const spareFiles = 32
 
 // Tracer is the loaded BPF side: programs, maps and links. Its methods may be called
 // concurrently; one goroutine calls Ring.Run.
@@ -121,6 +122,14 @@ func (o *TracerOptions) wordBits() uint32 {
 	return bpf.AtomicWordBits
 }
 
+// maxSites returns the size of the table of sites.
+func (o *TracerOptions) maxSites() uint32 {
+	if o.Pointers {
+		return bpf.MaxPointerSites
+	}
+	return bpf.MaxSites
+}
+
 func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	ns, err := procfs.OwnPIDNamespace()
 	if err != nil {
@@ -135,9 +144,13 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 		spec.Maps[bpf.TracepredictMapWatched].MaxEntries, spec.Maps[bpf.TracepredictMapDropped].MaxEntries = bpf.MaxWatched, bpf.MaxWatched
 		spec.Maps[bpf.TracepredictMapReadings].MaxEntries = spec.Maps[bpf.TracepredictMapSlots].MaxEntries
 	}
+	spec.Maps[bpf.TracepredictMapSites].MaxEntries = opts.maxSites()
 	if opts.Pointers || opts.PointerAtomics {
-		spec.Maps[bpf.TracepredictMapPointerHits].MaxEntries = bpf.MaxSites
+		spec.Maps[bpf.TracepredictMapPointerHits].MaxEntries = opts.maxSites()
 		spec.Maps[bpf.TracepredictMapWords].MaxEntries, spec.Maps[bpf.TracepredictMapWordPages].MaxEntries = 1<<opts.wordBits(), 1<<(bpf.PageBits-6)
+	}
+	if opts.Pointers {
+		spec.Maps[bpf.TracepredictMapAllocations].MaxEntries = bpf.MaxAllocations
 	}
 	if !opts.Messages {
 		spec.Maps[bpf.TracepredictMapIoCalls].MaxEntries = 1
@@ -149,6 +162,7 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	}
 	set("pidns_dev", ns.HelperDev())
 	set("pidns_ino", ns.Inode)
+	set("tool_tgid", uint32(os.Getpid()))
 	set("wake_bytes", uint32(min(size/4, 1<<18)))
 	set("ring_limit", uint32(size-size/lifeShare))
 	set("want_stacks", opts.Stacks != StacksNone)
@@ -195,7 +209,7 @@ func stubUnneeded(spec *ebpf.CollectionSpec, opts TracerOptions) {
 		names = append(names, "on_unseen")
 	}
 	if !opts.Messages {
-		names = append(names, "on_call_in", "on_call_out", "on_signal_sent", "on_signal_came")
+		names = append(names, "on_call_in", "on_call_out", "on_signal_sent", "on_signal_came", "on_waking")
 	}
 	for name := range spec.Programs {
 		if opts.NoProbes && name != "list_tasks" && name != "list_sleepers" {
@@ -240,6 +254,22 @@ func (t *Tracer) StartMessages() error {
 			return err
 		}
 	}
+	l, err := link.AttachTracing(link.TracingOptions{Program: t.objs.OnWaking})
+	if err != nil {
+		return fmt.Errorf("attach the tracepoint of wake-ups: %w", err)
+	}
+	t.links = append(t.links, l)
+	return nil
+}
+
+// StartAsking does what StartMessages does, and has it record what threads ask the kernel for and change.
+func (t *Tracer) StartAsking() error {
+	if err := t.StartMessages(); err != nil {
+		return err
+	}
+	if err := t.objs.Asking.Set(uint32(1)); err != nil {
+		return fmt.Errorf("record what threads ask for: %w", err)
+	}
 	return nil
 }
 
@@ -275,16 +305,18 @@ func (t *Tracer) AddSites(sites []bpf.Site) (uint32, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	base := t.sites
-	if int(base)+len(sites) > bpf.MaxSites {
-		return 0, fmt.Errorf("%d sites are too many: at most %d in one run; watch fewer variables", int(base)+len(sites), bpf.MaxSites)
+	if most := int(t.objs.Sites.MaxEntries()); int(base)+len(sites) > most {
+		return 0, fmt.Errorf("%d sites are too many: at most %d in one run; watch fewer variables", int(base)+len(sites), most)
 	}
-	for i := range sites {
-		s := sites[i]
-		if s.Next > 0 {
-			s.Next += base - 1
+	keys, values := make([]uint32, len(sites)), slices.Clone(sites)
+	for i := range values {
+		if keys[i] = base + uint32(i); values[i].Next > 0 {
+			values[i].Next += base - 1
 		}
-		if err := t.objs.Sites.Put(base+uint32(i), s); err != nil {
-			return 0, fmt.Errorf("write site %d: %w", base+uint32(i), err)
+	}
+	if len(sites) > 0 {
+		if _, err := t.objs.Sites.BatchUpdate(keys, values, nil); err != nil {
+			return 0, fmt.Errorf("write the sites from %d on: %w", base, err)
 		}
 	}
 	t.sites += uint32(len(sites))

@@ -240,6 +240,25 @@ const (
 	// Polled: this Read is in a loop that waits for the value. If it is one of an atomic built-in, which
 	// machine code does not show, it is no race.
 	Polled
+	// Increments and Decrements: this Update adds 1, or subtracts 1, whatever it read.
+	Increments
+	Decrements
+	// OnlyZero and OnlyOne: the thread uses of this Read or Update no more than whether Value (which an Update
+	// wrote) is 0, or is 1.
+	OnlyZero
+	OnlyOne
+	// Untyped: nothing shows what is atomic in the code of this access: it has no debug information, or is too much to
+	// be searched.
+	Untyped
+	// Takes: this Update found 0 and left another value, by an instruction that would have left no other value had
+	// it found none: an exchange or a compare-and-exchange, as of a lock that is acquired.
+	Takes
+	// Repeated: of an Update with Takes, the code repeats the attempt, and does nothing else, until it finds 0. Of a
+	// Read, it is a part of such an attempt, which goes on whatever was read.
+	Repeated
+	// Wider: the instruction of this Read loads more bytes than the variable has. Compilers join loads of neighbouring
+	// variables, and load whole vectors, so that the source need not read this variable.
+	Wider
 
 	endFlags // the bit above those of all flags
 )
@@ -255,9 +274,35 @@ func BothAtomic(a, b Flags) bool {
 }
 
 // RacesAsMuch reports whether an access with flags a races with whatever one with flags b would race with,
-// as far as that depends on which accesses are atomic.
+// as far as that depends on which accesses are atomic, and on which ones the source may not make.
 func RacesAsMuch(a, b Flags) bool {
-	return (a&Atomic == 0 || b&Atomic != 0) && (a&PerhapsAtomic == 0 || b&(Atomic|PerhapsAtomic) != 0)
+	return a&Wider&^b == 0 && (a&Atomic == 0 || b&Atomic != 0) && (a&PerhapsAtomic == 0 || b&(Atomic|PerhapsAtomic) != 0)
+}
+
+// Added returns what an update adds to the variable, whatever it read; ok is false if that is not known.
+func (e *Event) Added() (n uint64, ok bool) { return Added(e.Op, e.Flags) }
+
+// Added is Event.Added for an event with that operation and those flags.
+func Added(op Op, f Flags) (n uint64, ok bool) {
+	switch {
+	case op != Update:
+		return 0, false
+	case f&Increments != 0:
+		return 1, true
+	}
+	return ^uint64(0), f&Decrements != 0
+}
+
+// Answer returns what a thread uses of the value of a Read or Update with flags OnlyZero or OnlyOne; ok is false
+// for an event with neither.
+func (f Flags) Answer(value uint64) (equal, ok bool) {
+	switch {
+	case f&OnlyZero != 0:
+		return value == 0, true
+	case f&OnlyOne != 0:
+		return value == 1, true
+	}
+	return false, false
 }
 
 // Epoch counts the events of one clock slot, from 1.

@@ -27,6 +27,9 @@ func TestRacesAsMuch(t *testing.T) {
 			if got := RacesAsMuch(a, b); got != want {
 				t.Errorf("%#x as %#x: %v", a, b, got)
 			}
+			if RacesAsMuch(a|Wider, b) || RacesAsMuch(a, b|Wider) != want || RacesAsMuch(a|Wider, b|Wider) != want {
+				t.Errorf("%#x as %#x: a load that the source may not make races as one that it makes", a, b)
+			}
 		}
 	}
 }

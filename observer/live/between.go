@@ -3,11 +3,13 @@ package live
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -21,15 +23,28 @@ type readings struct {
 	examiners map[int]*examiner // by process
 	budget    int               // instructions that may still be examined for all processes
 	answers   map[readingKey]reading
+	courses   map[string]run.Reading // by the question
+	// locks are the sites that access variables which the run used as locks, and no other variables.
+	locks map[uint32]bool
 }
 
 type readingKey struct {
-	from, to              event.StackID
-	last, writes, decides bool
-	passes                bool // the question of PassesNothingOn about from
-	differs, initially    bool // that of Differs about from, and what it reads
-	seen, other           uint64
+	event.Span
+	about              question
+	passes             bool // the question of PassesNothingOn about From
+	differs, initially bool // that of Differs about From, and what it reads
+	seen, other        uint64
 }
+
+// question is what is asked about a span.
+type question uint8
+
+const (
+	readsNothing question = iota
+	seesRecorded
+	leavesRecorded
+	decidesNothing
+)
 
 type reading struct {
 	ok  bool
@@ -46,57 +61,57 @@ type examiner struct {
 	calls map[*elf.File]map[uint64]bool
 	// inlined has, for each file, its instructions that make an event without a call.
 	inlined map[*elf.File]map[uint64]between.Inlined
+	// accesses has, for each file, the sites that observe what its instructions access.
+	accesses map[*elf.File]map[uint64][]siteOf
 }
 
-// ReadsNothing reports whether the code that a thread executed between two consecutive events, at
-// these call stacks, depends on no memory that another thread may have written, so that the thread
-// would execute the same code in any schedule. The first event is a successful operation of a
-// synchronisation function; both are calls of such functions. A to of 0 stands for the next event,
-// whichever it is: releases have no call stacks. why says what the code depends on, or
-// why that is not known.
-func (l *Link) ReadsNothing(from, to event.StackID) (ok bool, why string) {
-	return l.answer(readingKey{from: from, to: to})
+// ReadsNothing reports whether the code that a thread executed between two events depends on no memory that
+// another thread may have written, so that the thread would execute the same code in any schedule. The first
+// event is a successful operation of a synchronisation function; both are calls of such functions. why says what
+// the code depends on, or why that is not known.
+func (l *Link) ReadsNothing(s event.Span) (ok bool, why string) {
+	s.Since, s.Until = 0, 0 // it does not depend on them
+	return l.answer(readingKey{Span: s})
 }
 
-// ReadsNothingBefore is ReadsNothing for a thread that executes nothing after the second event: what
-// the code between the two reads and keeps for later does not matter.
-func (l *Link) ReadsNothingBefore(from, to event.StackID) (ok bool, why string) {
-	return l.answer(readingKey{from: from, to: to, last: true})
+// SeesRecorded reports whether the code depends on nothing that another thread may have written but for what was
+// recorded, so that the thread executes the same code, and writes the same, if it reads what it read in the run
+// as far as that was recorded.
+func (l *Link) SeesRecorded(s event.Span) (ok bool, why string) {
+	return l.answer(readingKey{Span: s, about: seesRecorded})
 }
 
-// WritesNothing reports whether the code that a thread executed between two consecutive events, as
-// for ReadsNothing, writes no memory that another thread may read. A critical section all of whose
-// code writes nothing can be left out of a schedule, whatever the others read.
-func (l *Link) WritesNothing(from, to event.StackID) (ok bool, why string) {
-	return l.answer(readingKey{from: from, to: to, writes: true})
+// LeavesRecorded reports whether all that the code writes, and that another thread may read, was recorded.
+func (l *Link) LeavesRecorded(s event.Span) (ok bool, why string) {
+	return l.answer(readingKey{Span: s, about: leavesRecorded})
 }
 
 // DecidesNothing reports whether a thread comes from the first of two consecutive events, as for
 // ReadsNothing, to the second whatever other threads have written.
 func (l *Link) DecidesNothing(from, to event.StackID) (ok bool, why string) {
-	return l.answer(readingKey{from: from, to: to, decides: true})
+	return l.answer(readingKey{Span: event.Span{From: from, To: to}, about: decidesNothing})
 }
 
 // PassesNothingOn reports whether the function that waited on a condition at a call stack can only wait
 // again if it is woken for something else: it notifies no condition, and calls no code that may.
 func (l *Link) PassesNothingOn(wait event.StackID) (ok bool, why string) {
-	return l.answer(readingKey{from: wait, passes: true})
+	return l.answer(readingKey{Span: event.Span{From: wait}, passes: true})
 }
 
 // Differs reports whether the code that made a read at a call stack certainly takes another branch where it reads
 // another value than the one that it has seen. If initially, that is the value which the variable has when the
 // program begins, and other is 0.
 func (l *Link) Differs(read event.StackID, seen, other uint64, initially bool) bool {
-	ok, _ := l.answer(readingKey{from: read, differs: true, initially: initially, seen: seen, other: other})
+	ok, _ := l.answer(readingKey{Span: event.Span{From: read}, differs: true, initially: initially, seen: seen, other: other})
 	return ok
 }
 
 func (l *Link) answer(key readingKey) (ok bool, why string) {
-	r := &l.readings
-	if r.answers == nil {
-		*r = readings{examiners: map[int]*examiner{}, answers: map[readingKey]reading{}, budget: between.DefaultBudget}
-	}
+	r := l.given()
 	a, known := r.answers[key]
+	if !known && l.lost == nil && (key.about == seesRecorded || key.about == leavesRecorded) {
+		return false, notExamined // what was lost is not known before the end
+	}
 	if !known {
 		if a.ok, a.why = l.examine(key); a.ok {
 			a.why = ""
@@ -106,19 +121,30 @@ func (l *Link) answer(key readingKey) (ok bool, why string) {
 	return a.ok, a.why
 }
 
-// Readings returns the answers that ReadsNothing, ReadsNothingBefore, DecidesNothing, PassesNothingOn and Differs
-// have given.
+// given returns what was answered so far.
+func (l *Link) given() *readings {
+	r := &l.readings
+	if r.answers == nil {
+		*r = readings{examiners: map[int]*examiner{}, answers: map[readingKey]reading{}, courses: map[string]run.Reading{}, budget: between.DefaultBudget}
+	}
+	return r
+}
+
+// Readings returns the answers about the code that were given, in a fixed order.
 func (l *Link) Readings() []run.Reading {
 	var all []run.Reading
 	for key, a := range l.readings.answers {
-		if !key.writes {
-			all = append(all, run.Reading{From: key.from, To: key.to, Last: key.last, Decides: key.decides, Passes: key.passes,
-				Differs: key.differs, Initially: key.initially, Seen: key.seen, Other: key.other, Why: a.why})
-		}
+		all = append(all, run.Reading{From: key.From, To: key.To, Last: key.Last, Releases: key.Releases, Since: key.Since, Until: key.Until,
+			Sees: key.about == seesRecorded, Leaves: key.about == leavesRecorded, Decides: key.about == decidesNothing, Passes: key.passes,
+			Differs: key.differs, Initially: key.initially, Seen: key.seen, Other: key.other, Why: a.why})
 	}
 	slices.SortFunc(all, func(a, b run.Reading) int {
-		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), strings.Compare(a.Why, b.Why), compareBools(a.Differs, b.Differs), compareBools(a.Initially, b.Initially), cmp.Compare(a.Seen, b.Seen), cmp.Compare(a.Other, b.Other), compareBools(a.Last, b.Last), compareBools(a.Decides, b.Decides), compareBools(a.Passes, b.Passes))
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), strings.Compare(a.Why, b.Why), compareBools(a.Differs, b.Differs), compareBools(a.Initially, b.Initially), cmp.Compare(a.Seen, b.Seen), cmp.Compare(a.Other, b.Other), compareBools(a.Last, b.Last), compareBools(a.Decides, b.Decides), compareBools(a.Passes, b.Passes),
+			cmp.Compare(a.Releases, b.Releases), compareBools(a.Sees, b.Sees), compareBools(a.Leaves, b.Leaves), cmp.Compare(a.Since, b.Since), cmp.Compare(a.Until, b.Until))
 	})
+	for _, question := range slices.Sorted(maps.Keys(l.readings.courses)) {
+		all = append(all, l.readings.courses[question])
+	}
 	return all
 }
 
@@ -140,9 +166,9 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 	if l.Session == nil || l.readings.budget <= 0 {
 		return false, notExamined
 	}
-	from, known := l.observed.StackOf(key.from)
-	to, known2 := l.observed.StackOf(key.to)
-	if key.to == 0 {
+	from, known := l.observed.StackOf(key.From)
+	to, known2 := l.observed.StackOf(key.To)
+	if key.To == 0 {
 		to, known2 = from, true
 	}
 	if !known || !known2 || from.Call > 0 || to.Call > 0 || from.TGID != to.TGID {
@@ -155,10 +181,9 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 		return true, "" // what the section reads decides nothing of the program
 	}
 	x := l.examiner(int(from.TGID))
-	q := between.Query{From: l.callStack(key.from, from), Last: key.last,
-		Unrecorded: l.Observer.InnerAcquisitions() > 0 || l.Observer.Stats().Lost > 0 || l.Observer.FormerLocks() > 0}
-	if key.to != 0 {
-		if q.To = l.callStack(key.to, to); len(q.To) == 0 {
+	q := between.Query{From: l.callStack(key.From, from), Last: key.Last, Releases: key.Releases, Unrecorded: l.unrecorded()}
+	if key.To != 0 {
+		if q.To = l.callStack(key.To, to); len(q.To) == 0 {
 			return false, notExamined
 		}
 	}
@@ -168,16 +193,23 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 		l.readings.budget = x.Budget
 		return ok, reason.Text(func(addr uint64) string { return l.sourceLocation(x.pid, addr) })
 	}
-	ask := x.ReadsNothing
-	switch {
-	case key.writes:
-		ask = x.WritesNothing
-	case key.decides:
-		ask = x.DecidesNothing
+	ask := [...]func(between.Query) (bool, between.Why){readsNothing: x.ReadsNothing, seesRecorded: x.SeesRecorded, leavesRecorded: x.LeavesRecorded, decidesNothing: x.DecidesNothing}[key.about]
+	recorded := key.about == seesRecorded || key.about == leavesRecorded
+	if recorded {
+		if l.lost.Words > 0 {
+			return false, "some accesses were not looked at, for lack of room"
+		}
+		q.Recorded = func(f *elf.File, pc uint64, size int) bool {
+			return x.unrecorded(f, pc, size, key.Span) == loader.RecordedAll
+		}
 	}
 	ok, reason := ask(q)
 	l.readings.budget = x.Budget
-	return ok, reason.Text(func(addr uint64) string { return l.sourceLocation(x.pid, addr) })
+	text := reason.Text(func(addr uint64) string { return l.sourceLocation(x.pid, addr) })
+	if recorded && !ok {
+		text += x.whyUnrecorded(reason, key.Span)
+	}
+	return ok, text
 }
 
 // differs answers the question of Differs.
@@ -201,7 +233,7 @@ func (l *Link) differs(key readingKey, from observer.Stack) bool {
 	}
 	x := l.examiner(int(from.TGID))
 	x.Budget = l.readings.budget
-	differs := x.Differ(l.callStack(key.from, from), key.seen, key.other)
+	differs := x.Differ(l.callStack(key.From, from), key.seen, key.other)
 	l.readings.budget = x.Budget
 	return differs
 }
@@ -209,7 +241,7 @@ func (l *Link) differs(key readingKey, from observer.Stack) bool {
 func (l *Link) examiner(pid int) *examiner {
 	x := l.readings.examiners[pid]
 	if x == nil {
-		x = &examiner{link: l, pid: pid, calls: map[*elf.File]map[uint64]bool{}, inlined: map[*elf.File]map[uint64]between.Inlined{}}
+		x = &examiner{link: l, pid: pid, calls: map[*elf.File]map[uint64]bool{}, inlined: map[*elf.File]map[uint64]between.Inlined{}, accesses: map[*elf.File]map[uint64][]siteOf{}}
 		x.Examiner = between.New(x)
 		l.readings.examiners[pid] = x
 	}
@@ -284,9 +316,12 @@ func (x *examiner) Inlined(f *elf.File, pc uint64) between.Inlined {
 				continue
 			}
 			for i := range seg.Module.Plan.Sites {
-				if s := &seg.Module.Plan.Sites[i]; inlinedEvent(s) > all[s.At] {
-					all[s.At] = inlinedEvent(s)
+				s := &seg.Module.Plan.Sites[i]
+				made := inlinedEvent(s)
+				if x.link.readings.locks[seg.Module.Base+uint32(i)] {
+					made = between.InlinedLock
 				}
+				all[s.At] = max(all[s.At], made)
 			}
 		}
 	}

@@ -23,7 +23,8 @@ type Link struct {
 	// unseenIn has, for the modules that DoubtsNow has searched, the result of unseenIn.
 	unseenIn map[*loader.Module]string
 
-	readings readings // see ReadsNothing
+	readings readings     // see ReadsNothing
+	lost     *loader.Lost // what was lost; nil before the end of the run
 }
 
 // NewLink returns a Link without an observer and a session.
@@ -34,6 +35,7 @@ func NewLink() *Link { return &Link{Names: NewNames(nil, nil)} }
 func (l *Link) Observe(opts observer.Options, declare bool) {
 	opts.Sites, opts.CheckIn, opts.Touch = l.site, l.checkIn, l.Touch
 	opts.SharedMemory = l.sharedMemory
+	opts.SeesFrees = func(tgid uint32) bool { return l.Session.SeesFrees(int(tgid)) }
 	opts.SiteAddr = func(tgid, index uint32) uint64 { return l.Session.SiteAddr(int(tgid), index) }
 	opts.Futex = func(tgid uint32, ip, caller uint64) bool { return l.Session.OwnCall(int(tgid), ip, caller) }
 	opts.OpenMP = func(tgid uint32, start uint64) bool { return l.Session.OfOpenMP(int(tgid), start) }
@@ -100,7 +102,7 @@ func (l *Link) site(index uint32) *observer.SiteInfo {
 }
 
 func (l *Link) newSite(index uint32) *observer.SiteInfo {
-	if index == 0 || index >= bpf.MaxSites || l.Session == nil {
+	if index == 0 || index >= bpf.MaxPointerSites || l.Session == nil {
 		return nil
 	}
 	site := l.Session.Site(index)

@@ -33,7 +33,7 @@ const maxPassed = 8
 func (r *Names) member(o *run.Object) variable.Named {
 	for _, p := range []event.StackID{o.Init, o.First} {
 		key := memberKey{stack: p, kind: o.Kind}
-		if p == 0 {
+		if p == 0 || p == o.Init && o.Kind == event.KindVariable {
 			continue
 		}
 		if p == o.First && o.Kind == event.KindVariable {
@@ -82,6 +82,9 @@ func (r *Names) memberAt(key memberKey) variable.Named {
 	}
 	site := r.process.Site(st.Site)
 	if ok && st.Call == 0 && site != nil && site.Lock != probes.LockNone {
+		if site.LockType == probes.RustRWLock {
+			return variable.Named{Name: run.RustRWLock}
+		}
 		return variable.Named{Name: run.RustMutex}
 	}
 	if !ok || st.Call > 0 || site == nil || site.Argument == 0 || bpf.Op(site.BPF.Op) == bpf.OpWait && kind == event.KindMutex {
@@ -99,7 +102,7 @@ func (r *Names) memberAt(key memberKey) variable.Named {
 }
 
 // memberAccessed returns the name of what the instruction of a stack accesses through a pointer, or of what a
-// library function accesses that it calls, from bytes behind the address that it passes.
+// library function accesses that it calls, or a string instruction, from bytes behind the address that it is given.
 func (r *Names) memberAccessed(p event.StackID, st observer.Stack, from int64) variable.Named {
 	pcs := r.callStack(p, st)
 	if len(pcs) == 0 {
@@ -110,8 +113,11 @@ func (r *Names) memberAccessed(p event.StackID, st observer.Stack, from int64) v
 		return variable.Named{}
 	}
 	at := pcs[0] - seg.Bias
-	if site := r.process.Site(st.Site); site != nil && site.Callee != "" {
+	if site := r.process.Site(st.Site); site != nil && site.Argument > 0 {
 		a, ok := r.argumentsOf(seg.Module).At(at, site.Argument)
+		if site.Callee != "" {
+			from += site.BPF.ObjectDisp
+		}
 		return r.dataMember(seg.Module, a, ok, from)
 	}
 	code, err := seg.Module.Bin.Bytes(at, seg.Module.Bin.Arch().MaxLen())
@@ -127,7 +133,12 @@ func (r *Names) memberAccessed(p event.StackID, st observer.Stack, from int64) v
 	if (!ok || a.Type == 0) && m.Index != insn.NoReg && m.Scale <= 1 {
 		a, ok = r.argumentsOf(seg.Module).Register(at, m.Index) // which of the two is the pointer is not said
 	}
-	return r.dataMember(seg.Module, a, ok, m.Disp)
+	named := r.dataMember(seg.Module, a, ok, m.Disp)
+	elements := m.Scale <= 1 || a.Type != 0 && int64(m.Scale) == r.namesOf(seg.Module).Size(a.Type)
+	if m.Index != insn.NoReg && !elements && !strings.Contains(named.Name, "[") {
+		return variable.Named{} // compilers add what lies before an array to the index
+	}
+	return named
 }
 
 // dataMember returns the name of what lies some bytes behind the address that an argument has, if that is

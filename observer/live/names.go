@@ -196,8 +196,12 @@ func (r *Names) setNames(o *run.Object) {
 	}
 	m := r.member(o)
 	o.Member, o.Class = m.Name, m.Class
+	o.Block.Element = elementSize(&o.Block, m)
 	if o.Member == "" {
 		o.Name = r.inModule(int(o.TGID), o.Addr)
+	}
+	if o.Kind == event.KindVariable {
+		return // Init is where its memory was allocated, as is that of other variables
 	}
 	if f := run.OwnFrame(r.Frames(o.Init)); o.Class == "" && f.Function != "" {
 		o.Class = fmt.Sprintf("%s initialised in %s", o.Kind, f.Function)
@@ -205,6 +209,15 @@ func (r *Names) setNames(o *run.Object) {
 			o.Class += fmt.Sprintf(" at %s:%d", path.Base(f.File), f.Line)
 		}
 	}
+}
+
+// elementSize returns run.Block.Element of a block in which a member of a type lies.
+func elementSize(b *run.Block, m variable.Named) uint64 {
+	size, at := uint64(max(m.Size, 0)), uint64(max(m.At, 0))
+	if size == 0 || b.Size <= size || b.Size%size != 0 || b.Offset < at || (b.Offset-at)%size != 0 {
+		return 0
+	}
+	return size
 }
 
 // inModule returns the location of an object in the data of a module, as module+0x…; "" if it

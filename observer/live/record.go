@@ -72,8 +72,11 @@ func (r *Recorder) atStart() run.Summary {
 	return r.start
 }
 
-// objectName holds the names that were found for an object.
-type objectName struct{ name, member, class string }
+// objectName holds the names that were found for an object, and run.Block.Element.
+type objectName struct {
+	name, member, class string
+	element             uint64
+}
 
 // Remember implements observer.Rememberer. It adds nothing, since the recorder has copied the
 // names of all events.
@@ -197,11 +200,11 @@ func (r *Recorder) Object(id event.ObjectID) run.Object {
 	if id <= r.named {
 		info, _ := r.names.observed.ObjectInfo(id)
 		known := r.objects[id]
-		info.Name, info.Member, info.Class = known.name, known.member, known.class
+		info.Name, info.Member, info.Class, info.Block.Element = known.name, known.member, known.class, known.element
 		return info
 	}
 	info := r.names.Object(id)
-	known := objectName{trace.Shorten(info.Name), trace.Shorten(info.Member), trace.Shorten(info.Class)}
+	known := objectName{trace.Shorten(info.Name), trace.Shorten(info.Member), trace.Shorten(info.Class), info.Block.Element}
 	if info.Name, info.Member, info.Class = known.name, known.member, known.class; known != (objectName{}) {
 		r.objects[id] = known
 	}

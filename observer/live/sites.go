@@ -36,7 +36,7 @@ func (l *Link) siteInfo(index uint32, site *probes.Site) *observer.SiteInfo {
 	info := &observer.SiteInfo{
 		Kind: kinds[site.Kind], Variable: site.Variable, Field: site.Target == probes.TargetField, Inside: site.Inside,
 		NoInnerCalls: site.NoInnerCalls, RecordsLockKind: site.RecordsLockKind, ReportsOwnerDead: site.ReportsOwnerDead, Func: eventFunc(s, index, site),
-		ObjectName: site.ObjectName, Marks: site.Marks, CountsWaiters: site.CountsWaiters,
+		AtExit: site.AtExit, Repeats: site.Repeats, Traceless: site.Traceless, ObjectName: site.ObjectName, Marks: site.Marks, CountsWaiters: site.CountsWaiters,
 	}
 	if v, ok := s.Variable(site); ok {
 		info.Form = FormOf(&v)
@@ -55,27 +55,37 @@ func (l *Link) siteInfo(index uint32, site *probes.Site) *observer.SiteInfo {
 	if site.Polled {
 		info.Flags |= event.Polled
 	}
+	if site.Untyped {
+		info.Flags |= event.Untyped
+	}
+	if site.Wider {
+		info.Flags |= event.Wider
+	}
 	if site.ResultUnused {
 		info.Flags |= event.ResultUnused
 	}
 	if site.Sync {
-		info.Sync = &observer.Sync{Store: site.Store, How: site.Values, Delta: site.Delta, Width: site.BPF.Access.Width, Initial: site.Initial, HasInitial: site.HasInitial}
+		info.Sync = syncOf(site)
+		info.Sync.Initial, info.Sync.HasInitial = site.Initial, site.HasInitial
 	}
 	if site.Program == probes.ProgramPointer || site.Program == probes.ProgramPointerAtomic {
-		info.Pointer = true
+		info.Pointer, info.Loads = true, uint8(site.Loads())
 		if site.PerhapsAtomic() {
 			info.Flags |= event.PerhapsAtomic
 		}
-		info.Sync = &observer.Sync{Store: site.Store, How: site.Values, Delta: site.Delta, Width: site.BPF.Access.Width}
+		info.Sync = syncOf(site)
 	}
 	if site.Lock != probes.LockNone {
 		info.Kind, info.Lock = event.KindMutex, lockUses[site.Lock]
+		if site.LockType == probes.RustRWLock {
+			info.Kind = event.KindRWLock
+		}
 	}
 	if site.Array != nil {
 		info.Parts = partsOf(site, s.FollowsPointers())
 	}
 	if s.FollowsPointers() && info.Sync == nil && !info.Field && site.Method == nil && site.ObservesAccess() && site.BPF.Access.Width <= 8 {
-		info.Bytes = site.BPF.Access.Width
+		info.Bytes, info.Loads = site.BPF.Access.Width, uint8(site.Loads())
 	}
 	if site.Target == probes.TargetCompared && info.Elements == nil {
 		// An address of 0 means that only another process's program has the variable. Then Check
@@ -103,9 +113,11 @@ func partsOf(site *probes.Site, pointers bool) func(uint64) []observer.Part {
 		parts := site.Array.Parts(int64(offset), site.Width)
 		out := make([]observer.Part, len(parts))
 		for i, p := range parts {
-			out[i] = observer.Part{Offset: uint64(p.Offset), Name: p.Name, Whole: len(parts) == 1 && p.Leaf != nil && p.Offset == int64(offset) && p.Size == site.Width}
+			out[i] = observer.Part{Offset: uint64(p.Offset), Name: p.Name, Wider: site.Loads() > p.Size, Whole: len(parts) == 1 && p.Leaf != nil && p.Offset == int64(offset) && p.Size == site.Width}
 			if p.Leaf != nil {
 				out[i].Form = FormOf(&p.Leaf.Scalar)
+			} else {
+				out[i].Loads = uint8(site.Loads())
 			}
 			if pointers && p.Size <= 8 {
 				out[i].Bytes = uint8(p.Size)
@@ -201,7 +213,9 @@ func (l *Link) Touch(r observer.Trap) observer.Touch {
 		width = int(site.BPF.Access.Width)
 	}
 	a, ok := watchpoint.Before(seg.Module.Bin, r.IP-seg.Bias, r.Object-seg.Bias, width, hint)
-	return touchOf(r, a, ok)
+	t := touchOf(r, a, ok)
+	t.Wider = ok && width > 0 && probes.Wider(a.Width, width) && !a.Repeats
+	return t
 }
 
 func touchOf(r observer.Trap, a watchpoint.Access, ok bool) observer.Touch {
@@ -234,4 +248,11 @@ func (r *Names) beforeTrap(pid int, pc uint64) uint64 {
 		return pc - 1
 	}
 	return a.Addr + seg.Bias
+}
+
+// syncOf returns the description of an access that synchronises.
+func syncOf(site *probes.Site) *observer.Sync {
+	return &observer.Sync{
+		Store: site.Store, How: site.Values, Delta: site.Delta, Width: site.BPF.Access.Width, Adds: site.Adds, Test: observer.Test(site.Test),
+	}
 }

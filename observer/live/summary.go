@@ -20,6 +20,7 @@ import (
 // events, and synchronisation that was not observed.
 func (l *Link) Summary(program string, lost loader.Lost) run.Summary {
 	s, o := l.Session, l.Observer
+	l.lost = &lost
 	st := o.Stats()
 	sum := run.Summary{Program: program, Duration: l.duration(), Processes: l.Processes(), PID: s.PID(), LastProgram: s.LastProgram(), Events: st.Events, Lost: lost.Records, LostThreads: st.ThreadsWithHoles, Threads: st.Threads, Forced: st.Forced, Notes: notes(s, o, lost), UnreturnedCalls: lost.Pending}
 	if n := s.PointerSites(); n > 0 {
@@ -54,7 +55,7 @@ func (l *Link) Summary(program string, lost loader.Lost) run.Summary {
 
 // sampled adds what was observed in samples, for a budget, to a summary.
 func sampled(sum *run.Summary, s *loader.Sampled) {
-	if s == nil {
+	if s == nil || len(s.Functions) == 0 {
 		return
 	}
 	sum.Pointers.Sampled, sum.Pointers.Functions = s.Functions, s.Of
@@ -77,7 +78,11 @@ func (l *Link) addDoubts(sum *run.Summary) {
 	s, o := l.Session, l.Observer
 	sum.Doubts = l.unseenSync()
 	if x := s.Sampled(); x != nil && x.Mixed {
-		sum.Doubts = append(sum.Doubts, run.Doubt{Reason: "accesses through pointers were observed in samples, and others of them may order any two events"})
+		how := "were observed in samples"
+		if x.Siteless > 0 {
+			how = plural.Sprintf("in %d {function|functions} were not observed", x.Siteless)
+		}
+		sum.Doubts = append(sum.Doubts, run.Doubt{Reason: "accesses through pointers " + how + ", and others of them may order any two events"})
 	}
 	for _, busy := range s.TooBusy() {
 		sum.Doubts = append(sum.Doubts, run.Doubt{Reason: fmt.Sprintf("%s is accessed too often%s to be observed to the end, and may so order any two events", busyName(busy.Name), functions(busy.In)), Processes: busy.Processes})
@@ -225,6 +230,7 @@ func executed(s *loader.Session, all []run.Executed) []run.Executed {
 		if !e.Waits {
 			e.First()
 		}
+		nameCauses(e.Hits)
 		early := false
 		for _, pid := range e.Processes {
 			early = early || counts[pid] < maxExecuted
@@ -235,6 +241,17 @@ func executed(s *loader.Session, all []run.Executed) []run.Executed {
 		}
 	}
 	return kept
+}
+
+// nameCauses adds the names of the system calls that let threads go on.
+func nameCauses(hits []run.Hit) {
+	for i := range hits {
+		if c := hits[i].Cause; c != nil && c.Name == "" {
+			own := *c
+			own.Name = callName(own.Call)
+			hits[i].Cause = &own
+		}
+	}
 }
 
 // first returns the number of the first event that an execution of e may have ordered.

@@ -57,7 +57,7 @@ var libraryPaths = []string{
 func OfLibrary(f event.Frame) bool {
 	return f.Module == event.KernelModule || f.Module == event.LibraryModule || libname.Language(f.Module) ||
 		f.File == "" && libname.OfThreads(f.Function) ||
-		slices.ContainsFunc(libraryPaths, func(p string) bool { return strings.Contains(f.File, p) })
+		slices.ContainsFunc(libraryPaths, func(p string) bool { return strings.Contains("/"+f.File, p) })
 }
 
 // FrameName returns the function of a frame, or the module and offset where that is

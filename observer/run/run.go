@@ -15,15 +15,22 @@ import (
 // RustMutex is the Member of an object without a Name that is a mutex of Rust's standard library.
 const RustMutex = "std::sync::Mutex"
 
+// RustRWLock is that of a read-write lock of that library.
+const RustRWLock = "std::sync::RwLock"
+
+// OfRust reports whether the object is a lock of Rust's standard library that has no Name.
+func (o *Object) OfRust() bool { return o.Member == RustMutex || o.Member == RustRWLock }
+
 // Object describes an object: a variable, a synchronisation object, an instance or a channel.
 // The zero value of a field means that it is unknown.
 type Object struct {
 	// Name is the variable as in the source, with the members that lead to the object, as
 	// server.lock, or with an offset, as name+0x8; "" if no symbol contains the object.
 	Name string
-	// Member describes an object without a Name: the type and its member, as struct job.mu, or
-	// the function on whose stack the object lies, or RustMutex. Many objects may have the same Member. Of a
-	// field, whose Name is its type's, it is the variable of static storage that contains it.
+	// Member describes an object without a Name: the type and its member, as struct job.mu,
+	// the function on whose stack the object lies, RustMutex or RustRWLock. Many objects may have
+	// the same Member. Of a field, whose Name is its type's, it is the variable of static storage
+	// that contains it.
 	Member string
 	// Class is the lock class. Objects have the same class if they are the same member of a
 	// type, elements of the same array, or initialised at the same location.
@@ -36,13 +43,24 @@ type Object struct {
 	// record 0, for the only process.
 	TGID        uint32
 	Kind        event.Kind
-	Init        event.StackID  // call stack of its initialisation; of a field, that of the memory's allocation
+	Init        event.StackID  // call stack of its initialisation; of a field, or with Block, that of the memory's allocation
 	First       event.StackID  // call stack of its first recorded use
 	FirstThread event.ThreadID // the thread of First
 	// FirstAt is how many bytes the object lies behind the address that was passed to the library function
 	// which has used it, if First is a call of one. Traces do not have it.
 	FirstAt int64
+	Block   Block       // of a variable behind a pointer: the allocated block that it lies in
 	Form    *event.Form // how reports write the values of a variable; nil: as numbers
+}
+
+// Block describes the allocated block of memory that an object lies in. The zero value means that none is known.
+type Block struct {
+	Size   uint64         // bytes
+	Offset uint64         // of the object, from the beginning of the block
+	Thread event.ThreadID // the thread that allocated it; 0: it is not known
+	// Element is the size in bytes of the type that the accessing code takes the object for a member of, if the
+	// block may be an array of several of these; else 0.
+	Element uint64
 }
 
 // Thread describes a thread. The zero value of a field means that it is unknown.
@@ -150,6 +168,11 @@ func (s *Summary) Renumber(number func(uint64) uint64) {
 		for j := range s.Executed[i].Hits {
 			renumber(&s.Executed[i].Hits[j].Since)
 			renumber(&s.Executed[i].Hits[j].Until)
+			if c := s.Executed[i].Hits[j].Cause; c != nil {
+				own := *c
+				renumber(&own.Until)
+				s.Executed[i].Hits[j].Cause = &own
+			}
 		}
 	}
 }
@@ -175,6 +198,15 @@ type Reading struct {
 	From event.StackID `json:"from"`           // call stack of the first event
 	To   event.StackID `json:"to"`             // of the second
 	Last bool          `json:"last,omitempty"` // the thread executes nothing after the second
+	// Releases is the number of releases between the two. Since and Until are the times of event.Span, with Sees
+	// and Leaves.
+	Releases int    `json:"releases,omitempty"`
+	Since    uint64 `json:"since_ns,omitempty"`
+	Until    uint64 `json:"until_ns,omitempty"`
+	// Sees reports that the question is whether the code depends on nothing but what was recorded, and Leaves that it
+	// is whether all that it writes was.
+	Sees   bool `json:"sees,omitempty"`
+	Leaves bool `json:"leaves,omitempty"`
 	// Decides reports that the question is only what decides whether the thread comes to the second.
 	Decides bool `json:"decides,omitempty"`
 	// Passes reports that the question is whether the function of the first event, a wait on a condition,
@@ -187,7 +219,10 @@ type Reading struct {
 	Initially bool   `json:"initially,omitempty"`
 	Seen      uint64 `json:"seen,omitempty"`
 	Other     uint64 `json:"other,omitempty"`
-	// Why says what it reads that another thread may have written; "" if it reads nothing.
+	// Detour, if it is set, is the question, in place of all other fields, and Course the answer.
+	Detour *event.Detour `json:"detour,omitempty"`
+	Course event.Course  `json:"course,omitempty"`
+	// Why says what it reads that another thread may have written, or was not recorded; "" if there is nothing.
 	Why string `json:"why,omitempty"`
 }
 
@@ -254,6 +289,18 @@ type Hit struct {
 	// Until is the number of the last event, of any thread, that may have happened before it. 0: that
 	// is not known, or the thread may have executed it again at any time.
 	Until uint64 `json:"until,omitempty"`
+	// Cause is what another thread did that probably let the thread go on; nil: not known.
+	Cause *Cause `json:"cause,omitempty"`
+}
+
+// Cause is a system call of a thread that probably let another thread go on, which waited.
+type Cause struct {
+	Thread event.ThreadID `json:"thread"`
+	Until  uint64         `json:"until"` // the last event, of any thread, that may have happened before it
+	Call   uint32         `json:"-"`     // number of the system call; 0 if it was read from a trace
+	Name   string         `json:"call"`  // its name, as write(2)
+	// Asked reports that the call changed what the other thread asked for; otherwise it woke that thread.
+	Asked bool `json:"asked,omitempty"`
 }
 
 // Calls counts the events of the functions that match a pattern.

@@ -125,6 +125,13 @@ func codeMember(k *coder, o *run.Object) {
 	k.text(&o.Class)
 }
 
+func codeBlock(k *coder, b *run.Block) {
+	k.uvarint(&b.Size)
+	k.uvarint(&b.Offset)
+	num(k, &b.Thread)
+	k.uvarint(&b.Element)
+}
+
 func codeFunc(k *coder, f *event.Func) {
 	k.text(&f.Name)
 	k.text(&f.Module)

@@ -20,7 +20,7 @@ type nameWriter struct {
 	// The fields below belong to the current block.
 	stringNumbers map[string]uint64          // the numbers of strings, from 1
 	strings       []byte                     // the encoded strings, by number
-	sections      [sectionStarts + 1]section // the sections of names, by tag
+	sections      [sectionBlocks + 1]section // the sections of names, by tag
 	formNumbers   map[string]uint64          // the numbers of encoded forms, from 1
 	forms         []byte                     // the encoded forms, by number
 	form          coder                      // scratch of formNumber
@@ -118,6 +118,9 @@ func (n *nameWriter) addObject(id event.ObjectID) {
 	if o.Member != "" || o.Class != "" {
 		n.add(sectionMembers, uint64(id), func(k *coder) { num(k, &id); codeMember(k, &o) })
 	}
+	if o.Block.Size > 0 {
+		n.add(sectionBlocks, uint64(id), func(k *coder) { num(k, &id); codeBlock(k, &o.Block) })
+	}
 	n.addStack(o.Init)
 	n.addStack(o.First)
 }
@@ -202,7 +205,7 @@ func (n *nameWriter) flushTrailing(b []byte) []byte {
 		*s, n.forms = section{content: s.content[:0]}, n.forms[:0]
 		clear(n.formNumbers)
 	}
-	return n.flushSection(n.flushSection(b, sectionMembers), sectionStarts)
+	return n.flushSection(n.flushSection(n.flushSection(b, sectionMembers), sectionStarts), sectionBlocks)
 }
 
 // flushSection appends a section to b and empties it. The section begins with the given numbers

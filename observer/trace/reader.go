@@ -429,6 +429,8 @@ func (r *Reader) sections() error {
 			err = r.members(k)
 		case sectionStarts:
 			err = r.starts(k)
+		case sectionBlocks:
+			err = r.blocks(k)
 		}
 		if wrong := wrongNames[tag]; wrong != nil && err == errNames {
 			err = wrong

@@ -18,6 +18,7 @@ var wrongNames = map[byte]error{
 	sectionForms:   errors.New("what the block says of values is cut short or cannot be"),
 	sectionMembers: errors.New("what the block says of types is cut short or cannot be"),
 	sectionStarts:  errors.New("what the block says of functions' first lines is cut short or cannot be"),
+	sectionBlocks:  errors.New("what the block says of allocated memory is cut short or cannot be"),
 }
 
 // charge adds n bytes to the memory of the names, and returns an error beyond maxNames.
@@ -135,6 +136,15 @@ func (r *Reader) members(k *coder) error {
 		var read run.Object
 		codeMember(k, &read)
 		return func(o *run.Object) { o.Member, o.Class = read.Member, read.Class }, true
+	})
+}
+
+// blocks reads the allocated blocks that known objects lie in.
+func (r *Reader) blocks(k *coder) error {
+	return r.updateObjects(k, func() (func(*run.Object), bool) {
+		var b run.Block
+		codeBlock(k, &b)
+		return func(o *run.Object) { o.Block = b }, b.Offset < b.Size
 	})
 }
 

@@ -5,36 +5,61 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/lockword"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Settled is a source whose events with flag Past stand where they were made, and have their own
-// numbers.
+// Settled is a source whose events with flag Past stand where they were made, in which the accesses of variables
+// that the run used as locks are events of locks, and whose events have their own numbers.
 type Settled struct {
 	Source
-	past     map[event.ThreadID][]event.Event // by time; those that have not been returned
-	ready    []event.Event                    // to be returned next, from next on
-	next     int
+	locks *lockword.Rewriter
+	words map[event.ObjectID]bool
+	past  map[event.ThreadID][]event.Event // by time; those that have not been returned
+	ready []event.Event                    // to be returned next, from next on
+	next  int
+	// wider are the numbers, in Source, of the events up to which reads of variables are Wider.
+	wider    map[event.ObjectID]uint64
 	last     uint64   // number of the last event that was returned
-	late     []uint64 // numbers, in Source, of the events with flag Past; ascending
-	inserted []uint64 // numbers, in Source, of the events before which they were put
+	late     []uint64 // numbers, in Source, of the events that are not where they were; ascending
+	inserted []uint64 // numbers, in Source, of the events before which others were put
 }
 
 // Settle returns a source of the events of again in which the accesses of the past stand in their
-// places: each behind the last event of its thread that is not later. first is a source of the same
+// places: each behind the last event of its thread that is not later. Variables that the run used as locks are
+// locks there; see package lockword. first is a source of the same
 // events, which is read to its end. An error of it is left to again, which has it at the same event.
 func Settle(first, again Source) *Settled {
-	s := &Settled{Source: again, past: map[event.ThreadID][]event.Event{}}
+	s := &Settled{Source: again, past: map[event.ThreadID][]event.Event{}, wider: map[event.ObjectID]uint64{}}
 	var e event.Event
+	var words lockword.Finder
 	for first.Next(&e) == nil {
-		if e.Flags&event.Past != 0 {
-			s.past[e.Thread] = append(s.past[e.Thread], e)
+		words.Event(&e)
+		if e.Flags&event.Past == 0 {
+			continue
+		}
+		s.past[e.Thread] = append(s.past[e.Thread], e)
+		if e.Flags&event.Wider != 0 {
+			s.wider[e.Object] = e.Seq
 		}
 	}
+	s.words = words.Locks()
+	s.locks = lockword.NewRewriter(s.words)
 	for _, of := range s.past {
+		for i := range of {
+			s.widen(&of[i])
+		}
 		slices.SortStableFunc(of, func(a, b event.Event) int { return cmp.Compare(a.Time, b.Time) })
 	}
 	return s
+}
+
+// widen marks a read of a variable that was divided later: it is a load of more bytes than the variable has kept. The
+// past read that says so is recorded when that happens.
+func (s *Settled) widen(e *event.Event) {
+	if e.Op == event.Read && e.Seq < s.wider[e.Object] {
+		e.Flags |= event.Wider
+	}
 }
 
 // Next implements Source.
@@ -69,8 +94,35 @@ func (s *Settled) take(e *event.Event) {
 		s.late = append(s.late, e.Seq)
 		return
 	}
-	s.ready = append(s.ready, *e)
+	s.widen(e)
+	if !s.locks.Rewrites(e) {
+		s.ready = append(s.ready, *e)
+		return
+	}
+	at := len(s.ready)
+	s.ready = s.locks.Rewrite(s.ready, e)
+	switch n := len(s.ready) - at; n {
+	case 0:
+		s.late = append(s.late, e.Seq)
+	default:
+		for range n - 1 {
+			s.inserted = append(s.inserted, e.Seq)
+		}
+	}
 }
+
+// Locks returns the variables that the run used as locks.
+func (s *Settled) Locks() map[event.ObjectID]bool { return s.words }
+
+// Lock returns what is known of a variable that the run used as a lock: the call stack of the store that initialised
+// it, 0 if none was recorded; ok is false if it is no such variable. All events must have been returned.
+func (s *Settled) Lock(id event.ObjectID) (initialised event.StackID, ok bool) {
+	return s.locks.Initialised()[id], s.words[id]
+}
+
+// LockStacks returns the call stacks at which all atomic accesses became events of locks, once all events have been
+// returned.
+func (s *Settled) LockStacks() []event.StackID { return s.locks.Stacks() }
 
 // Cut returns where the trace is cut short; nil if it is whole, or the source is no trace.
 func (s *Settled) Cut() *Cut {

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"io"
+	"maps"
 	"slices"
 	"testing"
 
@@ -120,5 +121,72 @@ func TestSettleBegin(t *testing.T) {
 	}
 	if sum, whole := s.Summary(); !whole || sum.Untracked[0].After != 3 {
 		t.Errorf("summary %+v, whole %t; want event 3", sum, whole)
+	}
+}
+
+// TestSettleLocks checks that the accesses of a variable that the run used as a lock are events of a lock, which numbers
+// the events then have, and that those of other variables stay.
+func TestSettleLocks(t *testing.T) {
+	at := func(thread event.ThreadID, object event.ObjectID, op event.Op, value uint64, flags event.Flags) event.Event {
+		return event.Event{Thread: thread, Object: object, Kind: event.KindVariable, Op: op, Value: value, Flags: flags | event.Atomic | event.HasValue, Stack: 1}
+	}
+	const takes = event.Takes | event.Repeated
+	events := []event.Event{
+		at(1, 1, event.Write, 0, 0),
+		at(1, 1, event.Update, 1, takes),
+		at(2, 1, event.Read, 1, event.Repeated),
+		at(1, 2, event.Update, 1, takes),
+		at(1, 1, event.Write, 0, 0),
+		at(2, 1, event.Read, 0, 0),
+		at(2, 1, event.Update, 1, takes),
+		at(2, 1, event.Write, 0, 0),
+	}
+	for i := range events {
+		events[i].Seq, events[i].Time = uint64(i+1), uint64(i+1)
+	}
+	got, s := settle(t, events, run.Summary{})
+	var ops []event.Op
+	for i, e := range got {
+		if e.Seq != uint64(i+1) {
+			t.Errorf("event %d has number %d", i+1, e.Seq)
+		}
+		ops = append(ops, e.Op)
+	}
+	want := []event.Op{event.Write, event.Read, event.Acquire, event.Update, event.Release, event.Read, event.Acquire, event.Release, event.Acquire, event.Release}
+	if !slices.Equal(ops, want) {
+		t.Errorf("events %v, want %v", ops, want)
+	}
+	for seq, want := range map[uint64]uint64{1: 1, 2: 3, 4: 4, 5: 5, 6: 8, 7: 9, 8: 10} {
+		if got := s.Number(seq); got != want {
+			t.Errorf("event %d has number %d, want %d", seq, got, want)
+		}
+	}
+	if locks := s.Locks(); len(locks) != 1 || !locks[1] {
+		t.Errorf("locks %v", locks)
+	}
+	if at, ok := s.Lock(1); !ok || at != 1 {
+		t.Errorf("lock 1 was initialised at %d, %v", at, ok)
+	}
+}
+
+// TestSettleWider checks that a past read which is wider than its variable, because that was divided then, marks the reads of
+// this variable that were recorded before, and nothing else.
+func TestSettleWider(t *testing.T) {
+	const divided, other = 1, 2
+	got, _ := settle(t, []event.Event{
+		{Seq: 1, Op: event.Read, Thread: 1, Object: divided, Time: 10, Value: 1},
+		{Seq: 2, Op: event.Read, Thread: 1, Object: other, Time: 20, Value: 2},
+		{Seq: 3, Op: event.Write, Thread: 1, Object: divided, Time: 30, Value: 3},
+		{Seq: 4, Op: event.Read, Thread: 2, Object: divided, Time: 15, Value: 4, Flags: event.Past},
+		{Seq: 5, Op: event.Read, Thread: 1, Object: divided, Time: 10, Value: 5, Flags: event.Past | event.Wider},
+		{Seq: 6, Op: event.Read, Thread: 2, Object: divided, Time: 12, Value: 6, Flags: event.Past},
+		{Seq: 7, Op: event.Read, Thread: 1, Object: divided, Time: 40, Value: 7},
+	}, run.Summary{})
+	wider := map[uint64]bool{}
+	for _, e := range got {
+		wider[e.Value] = e.Flags&event.Wider != 0
+	}
+	if want := map[uint64]bool{1: true, 2: false, 3: false, 4: true, 5: true, 6: false, 7: false}; !maps.Equal(wider, want) {
+		t.Errorf("by value: %v, want %v", wider, want)
 	}
 }

@@ -60,6 +60,7 @@ const (
 	sectionForms
 	sectionMembers
 	sectionStarts
+	sectionBlocks
 )
 
 // MaxFrames bounds the frames of a stack in a trace; the outermost ones beyond it are omitted.

@@ -221,11 +221,18 @@ func randomRun(t *rapid.T) (sample, []int) {
 		r.names.AddThread(run.Thread{TID: rapid.Uint32().Draw(t, "tid"), TGID: rapid.Uint32().Draw(t, "tgid"), Created: stack.Draw(t, "created"),
 			Parent: event.ThreadID(rapid.Uint32().Draw(t, "parent")), Start: text.Draw(t, "start"), Name: text.Draw(t, "name"), Main: rapid.Bool().Draw(t, "main")})
 	}
+	block := rapid.Custom(func(t *rapid.T) run.Block {
+		if rapid.Bool().Draw(t, "no block") {
+			return run.Block{}
+		}
+		size := rapid.Uint64Min(1).Draw(t, "size")
+		return run.Block{Size: size, Offset: rapid.Uint64Max(size-1).Draw(t, "offset"), Thread: event.ThreadID(rapid.Uint32().Draw(t, "allocator")), Element: word.Draw(t, "element")}
+	})
 	for range nObjects {
 		r.names.AddObject(run.Object{
 			Name: text.Draw(t, "object"), Member: text.Draw(t, "member"), Class: text.Draw(t, "class"), Addr: word.Draw(t, "addr"),
 			TGID: rapid.Uint32().Draw(t, "process"), Kind: event.Kind(rapid.Byte().Draw(t, "kind")), Init: stack.Draw(t, "init"), First: stack.Draw(t, "first"),
-			FirstThread: event.ThreadID(rapid.Uint32().Draw(t, "by")), Form: form.Draw(t, "form"),
+			FirstThread: event.ThreadID(rapid.Uint32().Draw(t, "by")), Form: form.Draw(t, "form"), Block: block.Draw(t, "block"),
 		})
 	}
 	seq := uint64(0)

@@ -11,7 +11,8 @@
 // Not shared is
 //
 //   - memory that nothing writes after the program has begun: read-only sections, those that are
-//     read-only after relocation, and slots of the global offset table;
+//     read-only after relocation, slots of the global offset table, and glibc's variable that says
+//     whether there is one thread;
 //   - thread-local storage that is accessed as such, since programs do not pass its addresses on;
 //   - a stack frame whose function lets no address of the frame leave it: each is only used to
 //     access memory, kept in the frame, or passed to functions that do the same. All of the
@@ -24,6 +25,9 @@
 // handlers are ignored. Where the code is not understood, or is too much, the answer is no: calls of
 // functions in other files, except a few of the C library, calls by pointer, indirect jumps, system
 // calls, recursion, and code of other architectures than x86-64.
+//
+// Another question is whether a thread that reads other values than in the run goes elsewhere (Detour,
+// Differ): its code is executed with both.
 //
 // The package knows no process: its user says what is mapped where, and which calls are events. Work
 // is bounded, by Examiner.Budget and for each query.
@@ -96,13 +100,15 @@ const (
 	NoPath
 	// Writes: memory is written that another thread may read.
 	Writes
+	// Stored: what is read is stored in memory that another thread may read.
+	Stored
 )
 
 // Why is a reason. Addresses are those of the process, 0 if there is none.
 type Why struct {
 	Kind Kind
 	At   uint64 // the code that Kind speaks of
-	Read uint64 // the code that reads, for Branch to Kept
+	Read uint64 // the code that reads, for Branch to Kept, and Stored
 	Name string // the function, for Calls
 }
 
@@ -140,6 +146,8 @@ func (w Why) Text(location func(uint64) string) string {
 		return "there is too much code between them"
 	case Writes:
 		return "memory is written" + at
+	case Stored:
+		return fmt.Sprintf("what is written%s depends on memory read at %s", at, read)
 	case NoPath:
 		return "no path between them was found in the code"
 	}
@@ -159,6 +167,11 @@ type Query struct {
 	// Last means that the thread executes nothing after the second event, so that what it keeps for
 	// later does not matter.
 	Last bool
+	// Releases is the number of releases of locks between the two events, which have no call stacks.
+	Releases int
+	// Recorded reports whether all accesses by an instruction, at an address as linked, of a file, which
+	// accesses size bytes, were recorded; for a call of a function of the C library, all that it accesses. Nil: none were.
+	Recorded func(f *elf.File, pc uint64, size int) bool
 }
 
 // question is what is asked about the code between two events.
@@ -168,6 +181,8 @@ const (
 	reads   question = iota // ReadsNothing
 	writes                  // WritesNothing
 	decides                 // DecidesNothing
+	sees                    // SeesRecorded
+	leaves                  // LeavesRecorded
 )
 
 // Examiner answers queries about one process. It keeps what it learns about functions. It is not for
@@ -208,6 +223,15 @@ func (x *Examiner) WritesNothing(q Query) (ok bool, why Why) { return x.ask(q, w
 // is accessed on the way, may depend on such memory. The second event may be a wait on a condition
 // that a function of the C++ library makes.
 func (x *Examiner) DecidesNothing(q Query) (ok bool, why Why) { return x.ask(q, decides) }
+
+// SeesRecorded reports whether the code between two events depends on no memory that another thread may have
+// written, but for what was recorded (Query.Recorded), and stores nothing else that depends on such memory.
+// A thread that reads what it read in the run, as far as that was recorded, then does and writes the same.
+func (x *Examiner) SeesRecorded(q Query) (ok bool, why Why) { return x.ask(q, sees) }
+
+// LeavesRecorded reports whether the code between two events writes no memory that another thread may read,
+// but for what was recorded (Query.Recorded) and what the synchronisation functions write.
+func (x *Examiner) LeavesRecorded(q Query) (ok bool, why Why) { return x.ask(q, leaves) }
 
 func (x *Examiner) ask(q Query, about question) (ok bool, why Why) {
 	x.left = min(maxQuery, x.Budget)

@@ -1,6 +1,8 @@
 package between
 
 import (
+	"slices"
+
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
@@ -47,6 +49,11 @@ type explorer struct {
 
 func newExplorer(left int) *explorer {
 	return &explorer{before: map[place]*state{}, queued: map[place]bool{}, seen: map[uint64]bool{}, left: left}
+}
+
+// restart forgets what was explored, but for what that may still cost.
+func (e *explorer) restart() {
+	e.before, e.queue, e.queued = map[place]*state{}, nil, map[place]bool{}
 }
 
 // flow joins a state to the one at a place, which is visited again if that changes it.
@@ -126,6 +133,8 @@ type image struct {
 	writable []elf.Range
 	sums     map[summaryKey]*summary
 	slots    map[uint64]uint64 // slotTarget, by slot; nil before its first use
+	pointers map[uint64]uint64 // RelativePointers; nil before its first use
+	alone    []elf.Symbol      // those of singleThreaded
 }
 
 type decoded struct {
@@ -135,7 +144,7 @@ type decoded struct {
 }
 
 func newImage(f *elf.File) *image {
-	return &image{File: f, insts: map[uint64]*decoded{}, plt: f.PLTTargets(), got: f.GOTSlots(), writable: f.Writable(), sums: map[summaryKey]*summary{}}
+	return &image{File: f, insts: map[uint64]*decoded{}, plt: f.PLTTargets(), got: f.GOTSlots(), writable: f.Writable(), sums: map[summaryKey]*summary{}, alone: f.Lookup("__libc_single_threaded")}
 }
 
 // at returns the instruction at an address; nil if there is none.
@@ -200,7 +209,7 @@ func (im *image) stopsBehind(in *insn.Inst) bool {
 // constant reports whether no code writes size bytes at an address after the program has begun: they
 // are in no writable segment, or in a slot of the global offset table.
 func (im *image) constant(addr uint64, size int) bool {
-	if _, ok := im.got[addr]; ok && size <= wordSize {
+	if _, ok := im.got[addr]; ok && size <= wordSize || im.singleThreaded(addr) {
 		return true
 	}
 	for _, w := range im.writable {
@@ -210,6 +219,12 @@ func (im *image) constant(addr uint64, size int) bool {
 	}
 	_, err := im.Bytes(addr, 1)
 	return err == nil
+}
+
+// singleThreaded reports whether an address is that of glibc's variable which says whether the process has one thread.
+// It is set before the first thread is created, and so has the same value in each schedule.
+func (im *image) singleThreaded(addr uint64) bool {
+	return slices.ContainsFunc(im.alone, func(s elf.Symbol) bool { return s.Addr == addr })
 }
 
 // endsPath reports whether an instruction calls or jumps to a function of a statically linked C or

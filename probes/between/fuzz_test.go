@@ -64,7 +64,9 @@ func FuzzBetween(f *testing.F) {
 			t.Errorf("%v: %+v", ok, why)
 		}
 		_ = why.Text(func(uint64) string { return "" })
+		x.Course(Detour{From: stack(from), To: [][]uint64{stack(to), stack(from / 2)}, Reads: []Seen{{Addr: fns[0].Lo, Size: int(to&7) + 1, Value: uint64(from)}}})
 		for n, pc := range calls {
+			x.Course(Detour{From: []uint64{events[0], pc, calls[n/2]}, To: [][]uint64{{events[0], calls[n/2]}}, Changed: n&1 == 0})
 			x.Differ([]uint64{pc, calls[n/2]}, uint64(from), uint64(to))
 			x.Differ([]uint64{fns[n%len(fns)].Lo + uint64(from)}, 0, uint64(to))
 		}

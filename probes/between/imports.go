@@ -93,3 +93,30 @@ func operands(name string) int {
 	}
 	return 6
 }
+
+// acquires reports whether a function that synchronises acquires something, or waits.
+func acquires(name string) bool {
+	name = strings.TrimLeft(name, "_")
+	return locks(name) && !strings.Contains(name, "unlock") && (strings.Contains(name, "lock") && !strings.Contains(name, "_init") && !strings.Contains(name, "destroy") || strings.Contains(name, "wait"))
+}
+
+// releases reports whether a function that synchronises changes no memory but that of its object, and does not wait.
+func releases(name string) bool {
+	name = strings.TrimLeft(name, "_")
+	return locks(name) && (strings.Contains(name, "unlock") || name == "pthread_spin_init" /* which glibc has at the same address */ || strings.Contains(name, "post") || strings.Contains(name, "signal") || strings.Contains(name, "broadcast") || strings.Contains(name, "notify"))
+}
+
+// alwaysSucceeds reports whether a function that has acquired something returns 0, by its name.
+func alwaysSucceeds(name string) bool {
+	return slices.Contains([]string{"pthread_mutex_lock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_spin_lock", "mtx_lock"}, strings.TrimLeft(name, "_"))
+}
+
+// writesNothing reports whether a function of the C library writes no memory that its caller may read.
+func writesNothing(name string) bool {
+	return readsNothing(name) || slices.Contains([]string{"puts", "putchar", "printf", "sleep", "usleep", "write", "strlen", "strcmp", "strncmp", "memcmp", "free", "rand", "random"}, name)
+}
+
+// allocates reports whether a function of the C or C++ library returns memory that nobody uses.
+func allocates(name string) bool {
+	return slices.Contains([]string{"malloc", "calloc", "aligned_alloc", "_Znwm", "_Znam", "_ZnwmSt11align_val_t"}, name)
+}

@@ -19,6 +19,16 @@ type walker struct {
 	now     place
 	arrived bool
 	inlined bool // the first event is made by an instruction that is not in a call
+	// passed is the number of releases between the events that are behind the explored code, and next the
+	// places behind another one.
+	passed int
+	next   []arrival
+}
+
+// arrival is a place, with what is known there.
+type arrival struct {
+	place
+	state
 }
 
 // behind returns the call stack of an event. That of one that an instruction makes without a call gets the
@@ -157,14 +167,27 @@ func (w *walker) startBehind(s *state, c *context) bool {
 	in, code := l.image.at(l.pc)
 	p := place{c, l.pc}
 	w.now = p
-	if in == nil || !in.Known || in.WritesIf == 0 || !s.apply(in, code, w) {
+	if in == nil || !in.Known || in.NMem != 1 || in.WritesIf == 0 && !exchanges(in, code) || !s.apply(in, code, w) {
 		return w.fail(Why{Kind: NotUnderstood, At: w.query.From[0]})
 	}
-	s.regs[insn.RAX] = value{bytes: 4}
-	s.flags = flags{known: true, size: 4} // what it compared was equal
+	size := in.Mem[0].Size
+	if in.WritesIf == 0 {
+		s.regs[in.Writes.Only()] = value{bytes: uint8(size)} // what it found
+	} else {
+		s.regs[insn.RAX] = value{bytes: uint8(size)}
+		s.flags = flags{known: true, size: size} // what it compared was equal
+	}
 	w.left = w.x.left
 	w.flow(place{c, in.End()}, s)
 	return true
+}
+
+// exchanges reports whether an instruction exchanges the contents of memory and of a general register.
+func exchanges(in *insn.Inst, code []byte) bool {
+	for len(code) > 2 && (code[0] == 0x66 || code[0]&0xf0 == 0x40) {
+		code = code[1:]
+	}
+	return in.Locked && in.Writes.Only() != insn.NoReg && len(code) > 1 && code[0]|1 == 0x87
 }
 
 // ends implements explorer.ends: an instruction that makes an event without a call ends the path.
@@ -174,7 +197,7 @@ func (w *walker) ends(p place, s *state, in *insn.Inst) bool {
 	}
 	w.now = p
 	switch {
-	case w.query.Unrecorded:
+	case w.query.Unrecorded, w.passed < w.query.Releases:
 		w.fail(Why{Kind: NotUnderstood, At: w.at(in)})
 	case w.isSecond(p.context, p.process(in.End())):
 		w.arrived = true
@@ -354,8 +377,21 @@ func (c *context) process(pc uint64) uint64 { return pc + c.bias }
 func (w *walker) finish() {
 	before := w.left
 	done := w.explorer.run()
+	for done && w.passed < w.query.Releases {
+		if len(w.next) == 0 {
+			done = w.fail(Why{Kind: NoPath})
+			break
+		}
+		w.passed++
+		w.explorer.restart()
+		for _, a := range w.next {
+			w.flow(a.place, &a.state)
+		}
+		w.next = nil
+		done = w.explorer.run()
+	}
 	w.x.left -= before - max(w.left, 0)
-	if done && !w.arrived && w.query.To != nil && !slices.Equal(w.query.From[1:], w.query.To[1:]) {
+	if done && !w.arrived && w.query.To != nil && (w.query.Releases > 0 || !slices.Equal(w.query.From[1:], w.query.To[1:])) {
 		w.fail(Why{Kind: NoPath})
 	}
 }
@@ -402,7 +438,7 @@ func (w *walker) safe(n int) bool {
 
 func (w *walker) load(s *state, in *insn.Inst, at value, size int) (value, bool) {
 	shared := value{read: w.at(in)}
-	if w.about == writes {
+	if w.about == writes || w.about == leaves {
 		shared.read = 0
 	}
 	if at.read != 0 && w.about == decides {
@@ -413,7 +449,7 @@ func (w *walker) load(s *state, in *insn.Inst, at value, size int) (value, bool)
 	}
 	n, off, exact, certain := w.place(at)
 	switch {
-	case in.NMem > 0 && w.x.process.Inlined(w.file(), in.Addr) != InlinedNone:
+	case in.NMem > 0 && w.x.process.Inlined(w.file(), in.Addr) != InlinedNone, w.recorded(in):
 		return value{}, true
 	case at.local:
 		return ofThread(in), true
@@ -450,8 +486,13 @@ func (w *walker) store(s *state, in *insn.Inst, at value, size int, v value) boo
 		return true
 	}
 	n, off, exact, certain := w.place(at)
-	if w.about == writes && (!certain || !w.safe(n) && in.NMem > 0) {
-		return w.fail(Why{Kind: Writes, At: w.at(in)})
+	if shared := !certain || !w.safe(n) && in.NMem > 0; shared {
+		switch {
+		case w.about == writes, w.about == leaves && !w.recorded(in):
+			return w.fail(Why{Kind: Writes, At: w.at(in)})
+		case w.about == sees && v.read != 0:
+			return w.fail(Why{Kind: Stored, At: w.at(in), Read: v.read})
+		}
 	}
 	if certain {
 		s.change(n).store(off, exact, size, v)
@@ -551,7 +592,10 @@ func (w *walker) call(p place, s *state, in *insn.Inst) bool {
 }
 
 // back continues behind the call of the function that returns.
-func (w *walker) back(p place, s *state, in *insn.Inst) bool {
+func (w *walker) back(p place, s *state, in *insn.Inst) bool { return w.returns(p, s, in, w.flow) }
+
+// returns passes to flow the place behind the call of the function that returns, and what is known there.
+func (w *walker) returns(p place, s *state, in *insn.Inst, flow func(place, *state)) bool {
 	if p.outer == nil {
 		return w.fail(Why{Kind: Leaves, At: w.at(in)})
 	}
@@ -581,7 +625,7 @@ func (w *walker) back(p place, s *state, in *insn.Inst) bool {
 		next.frames[i] = frame{words, gone(f.rest)}
 	}
 	next.regs[insn.RSP] = p.sp
-	w.flow(place{p.outer, l.pc}, &next)
+	flow(place{p.outer, l.pc}, &next)
 	return true
 }
 
@@ -596,6 +640,8 @@ func (w *walker) leave(p place, s *state, in *insn.Inst, name string, event bool
 		return w.fail(Why{Kind: Leaves, At: w.at(in)})
 	}
 	switch {
+	case event && !w.query.Unrecorded && w.passed < w.query.Releases:
+		return !releases(name) || w.release(p, s, in, name) // else another event
 	case w.about == decides && waitsWithin(name) && w.waits(chain, ret):
 		w.arrived = true
 		return true
@@ -608,16 +654,31 @@ func (w *walker) leave(p place, s *state, in *insn.Inst, name string, event bool
 		return w.throws(p, in)
 	case endsPath(name):
 		return true
-	case !readsNothing(name):
-		return w.fail(Why{Kind: Calls, At: w.at(in), Name: name})
+	case readsNothing(name):
+		s.afterCall(value{local: name == "__errno_location" || name == "__tls_get_addr"})
+		s.regs[insn.RDX] = value{}
+	case !w.observed(s, in, name):
+		return false
 	}
-	s.afterCall(value{local: name == "__errno_location" || name == "__tls_get_addr"})
-	s.regs[insn.RDX] = value{}
 	if in.Kind.Calls() {
 		w.flow(place{p.context, in.End()}, s)
 		return true
 	}
 	return w.back(p, s, in)
+}
+
+// release goes on behind the call of a function that releases a lock, once what comes before it has been
+// explored.
+func (w *walker) release(p place, s *state, in *insn.Inst, name string) bool {
+	if !w.checkArguments(s, in, name) {
+		return false
+	}
+	s.afterCall(value{})
+	if in.Kind.Calls() {
+		w.next = append(w.next, arrival{place{p.context, in.End()}, *s})
+		return true
+	}
+	return w.returns(p, s, in, func(to place, s *state) { w.next = append(w.next, arrival{to, *s}) })
 }
 
 // isSecond reports whether a call from a context, which returns to ret, is the second event's.
@@ -649,10 +710,8 @@ func (w *walker) check(c *context, s *state, in *insn.Inst, name string) bool {
 	if w.about == decides {
 		return true
 	}
-	for _, r := range insn.AMD64.Arguments()[:operands(name)] {
-		if read := s.regs[r].read; read != 0 {
-			return w.fail(Why{Kind: Argument, At: w.at(in), Read: read})
-		}
+	if !w.checkArguments(s, in, name) {
+		return false
 	}
 	if w.query.Last {
 		return true
@@ -663,6 +722,16 @@ func (w *walker) check(c *context, s *state, in *insn.Inst, name string) bool {
 		}
 	}
 	return w.keepsNothing(c, s, in)
+}
+
+// checkArguments reports whether the arguments of a function that synchronises depend on nothing that was read.
+func (w *walker) checkArguments(s *state, in *insn.Inst, name string) bool {
+	for _, r := range insn.AMD64.Arguments()[:operands(name)] {
+		if read := s.regs[r].read; read != 0 && w.about != decides {
+			return w.fail(Why{Kind: Argument, At: w.at(in), Read: read})
+		}
+	}
+	return true
 }
 
 // keepsNothing reports whether the frames hold nothing that depends on what was read.

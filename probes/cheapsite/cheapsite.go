@@ -34,6 +34,12 @@ func NewImage(s code.Source) *Image {
 	return &Image{Image: code.NewImage(s), noReturn: map[uint64]bool{}}
 }
 
+// Fork returns an Image of the same code for another goroutine: each has a budget of its own. The landings must
+// have been computed.
+func (im *Image) Fork() *Image {
+	return &Image{Image: im.Image.Fork(), Terse: im.Terse, noReturn: map[uint64]bool{}}
+}
+
 // Class is the cost class of a probe's hits.
 type Class uint8
 

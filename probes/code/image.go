@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/probes/elf"
@@ -49,6 +50,9 @@ type Image struct {
 	lastBytes  []byte            // its bytes; nil if not cached
 	cached     map[uint64][]byte // contents of sections, by address; nil: too large, or unreadable
 	cacheSpace uint64            // bytes of sections that may still be cached
+	// decoded is a direct-mapped cache of Decode, by the low bits of addresses: the instructions around an access
+	// are decoded for each question about it. An entry with Len 0 is empty.
+	decoded [128]insn.Inst
 }
 
 const (
@@ -88,6 +92,14 @@ func NewImage(s Source) *Image {
 	}
 	im.disjoin()
 	return im
+}
+
+// Fork returns an Image of the same code for another goroutine. The landings must have been computed: nothing
+// else of what the two share changes.
+func (im *Image) Fork() *Image {
+	fork := *im
+	fork.cached = maps.Clone(im.cached)
+	return &fork
 }
 
 // disjoin ends each extent where the next one begins: a symbol inside a function is an entry.
@@ -182,11 +194,19 @@ func (im *Image) Spend() bool {
 
 // Decode decodes the instruction at addr.
 func (im *Image) Decode(addr uint64) (insn.Inst, error) {
+	known := &im.decoded[addr%uint64(len(im.decoded))]
+	if known.Addr == addr && known.Len > 0 {
+		return *known, nil
+	}
 	b, err := im.Bytes(addr, im.arch.MaxLen())
 	if err != nil {
 		return insn.Inst{}, err
 	}
-	return insn.Decode(im.arch, b, addr)
+	in, err := insn.Decode(im.arch, b, addr)
+	if err == nil {
+		*known = in
+	}
+	return in, err
 }
 
 // Format returns the text of the instruction at addr, "?" if there is no code.

@@ -51,6 +51,22 @@ func (f *File) loadGOT() map[uint64]string {
 	return out
 }
 
+// LocalSlots returns, by the addresses of slots of the global offset table of a file for x86-64, the addresses in the
+// file that the dynamic loader writes there: its own functions, of code that calls all functions through the table.
+func (f *File) LocalSlots() map[uint64]uint64 {
+	out := map[uint64]uint64{}
+	got := f.elf.Section(".got")
+	if got == nil || f.arch != insn.AMD64 {
+		return out
+	}
+	f.eachRelocation(func(r reloc) {
+		if elf.R_X86_64(r.typ) == elf.R_X86_64_RELATIVE && r.offset >= got.Addr && r.offset-got.Addr < got.Size {
+			out[r.offset] = r.addend
+		}
+	})
+	return out
+}
+
 type slotKind uint8
 
 const (

@@ -154,8 +154,10 @@ type Inst struct {
 	// them is (add, sub, and, or, xor, cmov, lea with an index).
 	Derived Derived
 	// Repeats is the size in bytes of the elements that a string instruction with a repeat prefix
-	// accesses, at ascending addresses; RCX has their number. 0 for other instructions.
+	// accesses, at ascending addresses unless an instruction before it Descends; RCX has their number. 0 for other instructions.
 	Repeats int
+	// Descends means that string instructions access descending addresses from here on (std).
+	Descends bool
 	// BitIndex is the register of the bit number of a bit test whose memory operand is only the
 	// start of a string of bits, and BitWord is the operand's size in bytes; NoReg and 0 for other
 	// instructions.

@@ -23,11 +23,12 @@ type dumped struct {
 // mostDumped bounds the number of instructions of one library that are compared.
 const mostDumped = 500_000
 
-// dump runs objdump over file and hands each instruction to f.
+// dump runs objdump, a command that may have flags, over file and hands each instruction to f.
 func dump(t testing.TB, tool, file string, f func(dumped)) {
 	t.Helper()
-	testtool.Need(t, tool)
-	cmd := exec.Command(tool, "-d", "-w", "-z", "--insn-width=16", file)
+	words := strings.Fields(tool)
+	testtool.Need(t, words[0])
+	cmd := exec.Command(words[0], append(words[1:], "-d", "-w", "-z", "--insn-width=16", file)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

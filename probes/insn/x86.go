@@ -52,7 +52,8 @@ type x86 struct {
 	badPrefix              bool // there is a prefix that the kernel's uprobes refuse
 	pp                     byte // VEX: 0 none, 1 66, 2 F3, 3 F2
 	vvvv                   Reg
-	vlen                   byte
+	vlen                   byte // 0 for 16 bytes, 1 for 32, 2 for 64
+	masked, broadcast      bool // EVEX
 	table                  byte // 0 one byte, 1 0F, 2 0F38, 3 0F3A, 4.. EVEX and XOP maps
 	op                     byte
 	hasModRM               bool
@@ -215,6 +216,7 @@ func (d *x86) vector(first byte) string {
 		}
 		d.enc, d.table = evex, p[0]&7
 		d.vlen = p[2] >> 5 & 3
+		d.masked, d.broadcast = p[2]&7 != 0, p[2]&0x10 != 0
 	case 0x8f:
 		d.enc = xop
 	}

@@ -144,7 +144,8 @@ func TestX86(t *testing.T) {
 		{"vpor: for a jmp", "c5f1ebc0", func(i *Inst) { i.Refused = true }},
 		{"vcmpps: for a ret", "c5f0c2c000", func(i *Inst) { i.Refused = true }},
 		{"andn", "c4e268f2c0", func(i *Inst) { i.Reads, i.Writes = regs(RAX, RDX), regs(RAX) }},
-		{"EVEX: length and fixed operand", "62f17c48110502000000", func(i *Inst) {
+		{"vmovups %zmm0, g(%rip)", "62f17c48110502000000", func(i *Inst) { one(i, fixed(0x100c, 2, 64, false, true)) }},
+		{"under a mask: length and fixed operand", "62f17c49110502000000", func(i *Inst) {
 			i.Known = false
 			one(i, fixed(0x100c, 2, 0, false, false))
 		}},

@@ -47,8 +47,10 @@ func (d *x86) clearUncertain() {
 
 func (d *x86) plain() bool {
 	switch {
-	case d.enc == evex || d.enc == xop:
+	case d.enc == xop:
 		return false
+	case d.enc == evex:
+		return d.evexEffects()
 	case d.table == 0:
 		return d.plain1()
 	case d.table == 1:
@@ -288,7 +290,9 @@ func (d *x86) plain1() bool {
 	case 0x99: // cqto
 		d.rd(RAX)
 		d.wr(RDX)
-	case 0x9b, 0xf5, 0xf8, 0xf9, 0xfc, 0xfd:
+	case 0x9b, 0xf5, 0xf8, 0xf9, 0xfc:
+	case 0xfd: // std
+		d.in.Descends = true
 	case 0x9c:
 		d.push()
 	case 0x9d:

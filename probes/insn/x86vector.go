@@ -20,10 +20,10 @@ func (d *x86) prefix() byte {
 
 // full returns the width of a whole vector operand, in bytes.
 func (d *x86) full() int {
-	if d.enc != legacy && d.vlen == 1 {
-		return 32
+	if d.enc == legacy {
+		return 16
 	}
-	return 16
+	return 16 << min(d.vlen, 2)
 }
 
 // scalar returns the width of an operand of arithmetic, in bytes: packed, or one element.
@@ -42,10 +42,7 @@ func (d *x86) sse() bool {
 	case 0x11:
 		return d.vectorOperand(d.scalar(), false, true)
 	case 0x12, 0x16:
-		if p >= 2 {
-			return d.vectorOperand(0, true, false)
-		}
-		return d.vectorOperand(8, true, false)
+		return d.vectorOperand([4]int{8, 8, d.full(), d.duplicated()}[p], true, false)
 	case 0x13, 0x17:
 		return p < 2 && d.vectorOperand(8, false, true)
 	case 0x14, 0x15, 0x28, 0x54, 0x55, 0x56, 0x57, 0x5b, 0xc6, 0x7c, 0x7d, 0xd0:
@@ -89,6 +86,9 @@ func (d *x86) sse() bool {
 		}
 		return d.vectorOperand(d.full(), true, false)
 	}
+	if d.enc == vex && (d.op&0xf0 == 0x40 || d.op&0xf0 == 0x90) {
+		return d.maskRegisters()
+	}
 	return d.integerSSE()
 }
 
@@ -105,8 +105,10 @@ func (d *x86) integerSSE() bool {
 	switch {
 	case op == 0x71 || op == 0x72 || op == 0x73: // shifts by a constant
 		return !d.isMem
+	case op >= 0xd1 && op <= 0xd3, op == 0xe1, op == 0xe2, op >= 0xf1 && op <= 0xf3: // shifts by a number
+		return d.vectorOperand(min(d.integer(), 16), true, false)
 	case op >= 0x60 && op <= 0x6d, op == 0x6f, op == 0x70, op >= 0x74 && op <= 0x76,
-		op >= 0xd1 && op <= 0xd5, op >= 0xd8 && op <= 0xef, op == 0xf0, op >= 0xf1 && op <= 0xf6, op >= 0xf8 && op <= 0xfe:
+		op == 0xd4, op == 0xd5, op >= 0xd8 && op <= 0xf0, op >= 0xf4 && op <= 0xf6, op >= 0xf8 && op <= 0xfe:
 		return d.vectorOperand(d.integer(), true, false)
 	}
 	return false
@@ -161,9 +163,13 @@ func (d *x86) plain38() bool {
 		return d.integer38()
 	}
 	if d.enc == vex {
-		// Of the opcodes that only AVX has, only broadcasts are modelled: others gather, or store
-		// under a mask.
+		// Of the opcodes that only AVX has, those are not modelled that gather, or access memory under a
+		// mask.
 		switch op {
+		case 0x0c, 0x0d, 0x0e, 0x0f, 0x16, 0x36, 0x45, 0x46, 0x47, 0x50, 0x51, 0x52, 0x53, 0xb4, 0xb5, 0xcf:
+			return d.vectorOperand(d.full(), true, false)
+		case 0x13:
+			return d.vectorOperand(d.half(), true, false)
 		case 0x18, 0x58:
 			return d.vectorOperand(4, true, false)
 		case 0x19, 0x59:
@@ -177,6 +183,10 @@ func (d *x86) plain38() bool {
 		}
 	}
 	switch {
+	case d.enc == vex && fusedScalar(op):
+		return d.vectorOperand(d.movdSize(), true, false)
+	case d.enc == vex && fused(op):
+		return d.vectorOperand(d.full(), true, false)
 	case op <= 0x0b, op == 0x10 && d.enc == legacy, op == 0x14 && d.enc == legacy, op == 0x15 && d.enc == legacy,
 		op == 0x17, op >= 0x1c && op <= 0x1e, op >= 0x28 && op <= 0x2b, op >= 0x37 && op <= 0x41, op >= 0xdb && op <= 0xdf,
 		op >= 0xc8 && op <= 0xcd && d.enc == legacy:
@@ -185,7 +195,7 @@ func (d *x86) plain38() bool {
 		}
 		return d.vectorOperand(d.full(), true, false)
 	case op >= 0x20 && op <= 0x25, op >= 0x30 && op <= 0x35:
-		return d.vectorOperand(0, true, false)
+		return d.vectorOperand(d.part(), true, false)
 	}
 	return false
 }
@@ -241,6 +251,16 @@ func (d *x86) bmi() bool {
 }
 
 func (d *x86) plain3A() bool {
+	if d.enc == vex {
+		switch d.op {
+		case 0x00, 0x01, 0x02, 0x04, 0x05, 0x06, 0x46, 0x4a, 0x4b, 0x4c, 0xce, 0xcf:
+			return d.vectorOperand(d.full(), true, false)
+		case 0x1d:
+			return d.vectorOperand(d.half(), false, true)
+		case 0x30, 0x31, 0x32, 0x33: // shifts of mask registers
+			return !d.isMem
+		}
+	}
 	switch d.op {
 	case 0xf0: // rorx
 		if d.enc != vex {

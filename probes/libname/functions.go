@@ -51,10 +51,13 @@ func words(text string) map[string]bool {
 func OnObject(function string) bool { return onObjects[strings.TrimLeft(function, "_")] }
 
 // reserved are the beginnings of names that only the C and C++ libraries may define (C11, 7.1.3;
-// C++20, 16.4.5.3), and those of OpenMP's functions.
-var reserved = []string{"GOMP_", "omp_", "__pthread_", "___pthread_", "__gthread_", "__cxa_guard_", "__clone", "__libc_start", "std::"}
+// C++20, 16.4.5.3), and those of the functions of OpenMP, GLib and Qt that the table has.
+var reserved = []string{
+	"GOMP_", "omp_", "g_mutex_", "__pthread_", "___pthread_", "__gthread_", "__cxa_guard_", "__clone", "__libc_start", "std::",
+	"_ZN6QMutex", "_ZN14QReadWriteLock", "QMutex::", "QReadWriteLock::",
+}
 
-// OfThreads reports whether the C and C++ libraries, or libgomp, have a function of this name that synchronises,
+// OfThreads reports whether the C and C++ libraries, libgomp, GLib or Qt have a function of this name that synchronises,
 // starts or ends threads or the program.
 func OfThreads(function string) bool {
 	return onObjects[function] || onThreads[function] ||

@@ -1,6 +1,7 @@
 // Package pointer finds the instructions of a binary that access memory which other threads may
 // reach: by an address in a register, or on the stack above a word whose address escapes from
-// the function. What is provably private to the function's frame is left out, as is thread-local memory.
+// the function. What is provably private to the function's frame is left out. Accesses of thread-local memory by
+// its offset from the thread pointer are apart, with what is known of addresses that code makes of it.
 // Instructions that contain the address of the memory are left to package variable.
 //
 // The input is an open binary; the output is, for each such access, how its address is computed from
@@ -10,6 +11,7 @@
 package pointer
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -33,7 +35,8 @@ type Access struct {
 	Operand insn.Mem
 	// Locked reports that a read-modify-write is indivisible.
 	Locked bool
-	// Repeats reports that the instruction accesses ascending elements, as many as RCX says.
+	// Repeats reports that the instruction accesses ascending elements, as many as RCX says, or fewer if it
+	// compares.
 	Repeats bool
 	// Stack reports that the memory is certainly on the function's own stack, whose address escapes.
 	Stack bool
@@ -52,13 +55,28 @@ type Call struct {
 	Cond uint8
 }
 
+// Pass is a direct call of a function by another, or a jump to it.
+type Pass struct {
+	From uint64 // where the function begins
+	To   uint64
+}
+
 // Census is what the code of a file does with memory at addresses in registers.
 type Census struct {
 	Accesses []Access // by function, and there by address
 	Calls    []Call   // likewise
-	Private  int      // accesses of the function's own frame that are left out
-	// Unknown are the instructions that may access memory and are not modelled: gathers, and vector
-	// instructions of recent processors.
+	// Passes are where control goes from functions to others directly, each pair once, by function.
+	Passes []Pass
+	// Locking are the beginnings of the functions that pass control to what Options.Locks means.
+	Locking map[uint64]bool
+	Private int // accesses of the function's own frame that are left out
+	// Local are the accesses of thread-local variables by their offset from the thread pointer. Taken are the
+	// offsets of which code makes addresses; see TakesUnknown.
+	Local []Access
+	Taken []int64
+	// Unknown are the instructions that may access memory and are not modelled: gathers, vector
+	// instructions of recent processors, and string instructions with a repeat prefix in functions that
+	// change their direction.
 	Unknown []uint64
 	// Undecoded are the functions of which nothing is known, since they cannot be decoded or are too
 	// large.
@@ -84,6 +102,9 @@ type Options struct {
 	// Callee returns the name of the function to which an instruction passes control, if calls of it are
 	// looked for, else "". Nil: none are.
 	Callee func(*insn.Inst) string
+	// Locks reports whether an instruction passes control to a function that acquires a lock; nil: it is not
+	// known.
+	Locks func(*insn.Inst) bool
 	// Progress is told how many groups of functions of how many have been searched; nil: nobody is.
 	Progress func(done, all int)
 }
@@ -102,16 +123,23 @@ func Survey(f File, opts Options) (*Census, error) {
 	if f.Arch() != insn.AMD64 {
 		return nil, fmt.Errorf("look for accesses through pointers: frames of %s are not known", f.Arch())
 	}
-	s := &surveyor{Options: opts, file: f, census: &Census{}, parts: map[uint64]bool{}, seen: map[place]bool{}}
+	s := &surveyor{Options: opts, file: f, census: newCensus(), parts: map[uint64]bool{}, seen: map[place]bool{}}
 	for _, some := range surveyAll(f, opts, f.Functions()) {
 		s.add(some)
 	}
 	// What a part does is known from the function that it belongs to.
-	s.census.Accesses = slices.DeleteFunc(s.census.Accesses, func(a Access) bool { return s.parts[a.Func.Lo] || s.repeated(place{a.Addr, a.Operand.Disp}) })
+	s.census.Accesses = slices.DeleteFunc(s.census.Accesses, func(a Access) bool {
+		return s.parts[a.Func.Lo] || s.repeated(place{a.Addr, a.Operand.Base, a.Operand.Disp})
+	})
+	s.census.Local = slices.DeleteFunc(s.census.Local, func(a Access) bool {
+		return s.parts[a.Func.Lo] || s.repeated(place{a.Addr, a.Operand.Base, a.Operand.Disp})
+	})
 	s.seen = map[place]bool{}
 	s.census.Calls = slices.DeleteFunc(s.census.Calls, func(c Call) bool { return s.parts[c.Func.Lo] || s.repeated(place{addr: c.Addr}) })
 	return s.census, nil
 }
+
+func newCensus() *Census { return &Census{Locking: map[uint64]bool{}} }
 
 // group is the number of functions that one goroutine surveys at a time.
 const group = 256
@@ -126,7 +154,7 @@ func surveyAll(f File, opts Options, functions []elf.Range) []*surveyor {
 		wg.Go(func() {
 			memory := &surveyor{}
 			for i := int(next.Add(1)) - 1; i < len(groups); i = int(next.Add(1)) - 1 {
-				s := &surveyor{Options: opts, file: f, census: &Census{}, parts: map[uint64]bool{}, insts: memory.insts, frame: memory.frame}
+				s := &surveyor{Options: opts, file: f, census: newCensus(), parts: map[uint64]bool{}, insts: memory.insts, frame: memory.frame}
 				for _, fn := range groups[i] {
 					if opts.Skip == nil || !opts.Skip(fn) {
 						s.function(fn)
@@ -150,7 +178,13 @@ func (s *surveyor) add(o *surveyor) {
 	c := s.census
 	c.Accesses, c.Calls = append(c.Accesses, o.census.Accesses...), append(c.Calls, o.census.Calls...)
 	c.Unknown, c.Undecoded = append(c.Unknown, o.census.Unknown...), append(c.Undecoded, o.census.Undecoded...)
+	c.Passes = append(c.Passes, o.census.Passes...)
+	maps.Copy(c.Locking, o.census.Locking)
 	c.Private += o.census.Private
+	c.Local = append(c.Local, o.census.Local...)
+	for _, offset := range o.census.Taken {
+		s.takes(offset)
+	}
 	maps.Copy(s.parts, o.parts)
 }
 
@@ -164,6 +198,7 @@ func (s *surveyor) repeated(key place) bool {
 // place is an operand of an instruction.
 type place struct {
 	addr uint64
+	base insn.Reg // a string instruction has two operands without a displacement
 	disp int64
 }
 
@@ -174,8 +209,10 @@ type surveyor struct {
 	census *Census
 	insts  []insn.Inst
 	frame  frame
-	parts  map[uint64]bool // functions that are parts of others, by their beginning
-	seen   map[place]bool  // see repeated
+	// descends reports that the function may change the direction of string instructions.
+	descends bool
+	parts    map[uint64]bool // functions that are parts of others, by their beginning
+	seen     map[place]bool  // see repeated
 }
 
 // function adds the accesses of a function, and of the parts that the compiler split off.
@@ -193,7 +230,18 @@ func (s *surveyor) function(fn elf.Range) {
 		}
 		runs = append(runs, more...)
 	}
+	passes := len(s.census.Passes)
+	s.taken()
+	s.descends = s.any(func(in *insn.Inst) bool { return in.Descends })
 	s.frame.each(func(v *values, in *insn.Inst) { s.instruction(fn, v, in) })
+	s.distinct(passes)
+}
+
+// distinct sorts the passes from an index on, which are those of one function, and removes repeated ones.
+func (s *surveyor) distinct(from int) {
+	some := s.census.Passes[from:]
+	slices.SortFunc(some, func(a, b Pass) int { return cmp.Compare(a.To, b.To) })
+	s.census.Passes = s.census.Passes[:from+len(slices.Compact(some))]
 }
 
 // decode decodes the code of a function that consists of some runs of it.
@@ -270,10 +318,10 @@ func (s *surveyor) leads(runs []elf.Range) (parts []elf.Range) {
 
 // instruction adds the accesses of one instruction, before which the registers hold the values v.
 func (s *surveyor) instruction(fn elf.Range, v *values, in *insn.Inst) {
-	if s.Callee != nil && in.Kind != insn.Plain {
-		s.call(fn, in)
+	if in.Kind != insn.Plain {
+		s.transfer(fn, in)
 	}
-	if !in.Known {
+	if !in.Known || in.Repeats > 0 && s.descends {
 		if in.Kind == insn.Plain {
 			s.census.Unknown = append(s.census.Unknown, in.Addr)
 		}
@@ -281,6 +329,9 @@ func (s *surveyor) instruction(fn elf.Range, v *values, in *insn.Inst) {
 	}
 	for i := range in.NMem {
 		m := in.Mem[i]
+		if m.Segment && (m.Disp < 0 || m.Base != insn.NoReg || m.Index != insn.NoReg) && (m.Read || m.Write) && in.Repeats == 0 {
+			s.census.Local = append(s.census.Local, Access{Addr: in.Addr, Len: in.Len, Func: fn, Operand: m, Locked: in.Locked})
+		}
 		if m.Fixed || m.Segment || !m.Read && !m.Write {
 			continue
 		}
@@ -296,6 +347,19 @@ func (s *surveyor) instruction(fn elf.Range, v *values, in *insn.Inst) {
 		s.census.Accesses = append(s.census.Accesses, Access{
 			Addr: in.Addr, Len: in.Len, Func: fn, Operand: m, Locked: in.Locked, Repeats: in.Repeats > 0, Stack: stack,
 		})
+	}
+}
+
+// transfer adds where an instruction passes control to.
+func (s *surveyor) transfer(fn elf.Range, in *insn.Inst) {
+	if s.Callee != nil {
+		s.call(fn, in)
+	}
+	if s.Locks != nil && s.Locks(in) {
+		s.census.Locking[fn.Lo] = true
+	}
+	if (in.Kind == insn.Call || in.Kind.Branches()) && !fn.Contains(in.Target) {
+		s.census.Passes = append(s.census.Passes, Pass{fn.Lo, in.Target})
 	}
 }
 

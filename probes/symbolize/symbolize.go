@@ -82,9 +82,17 @@ type Table struct {
 	loaded  bool
 	symbols symbolIndex
 	plt     map[uint64]string
-	debug   *debugInfo // nil: none
+	stubs   elf.Range         // contains all of plt, each with maxStub bytes
+	names   map[string]string // results of demangled, at most maxNames
+	debug   *debugInfo        // nil: none
 	err     error
 }
+
+// maxStub is the length of a stub of the PLT, in bytes. maxNames bounds the demangled names that are kept.
+const (
+	maxStub  = 16
+	maxNames = 1 << 12
+)
 
 // New returns a table of the file, which must stay open while the table is used.
 func New(f *elf.File, opts ...Option) *Table {
@@ -142,7 +150,8 @@ func (t *Table) load() {
 	symbols, err := t.f.DebugSymbols()
 	t.err = err
 	t.symbols = indexSymbols(symbols)
-	t.plt = t.f.PLTTargets()
+	t.plt, t.names = t.f.PLTTargets(), map[string]string{}
+	t.stubs = stubs(t.plt)
 	if t.noDWARF {
 		return
 	}
@@ -156,17 +165,45 @@ func (t *Table) load() {
 // symbolFrame returns the frame of addr by the symbol tables alone.
 func (t *Table) symbolFrame(addr uint64) Frame {
 	if name, at, ok := t.pltEntry(addr); ok {
-		return Frame{Function: demangled(name) + "@plt", Linkage: name, Module: t.module, Offset: addr - at}
+		return Frame{Function: t.demangled(name) + "@plt", Linkage: name, Module: t.module, Offset: addr - at}
 	}
 	if s := t.symbols.function(addr, t.f); s != nil {
-		return Frame{Function: demangled(s.Name), Linkage: s.Name, Module: t.module, Offset: addr - s.Addr}
+		return Frame{Function: t.demangled(s.Name), Linkage: s.Name, Module: t.module, Offset: addr - s.Addr}
 	}
 	return Frame{Module: t.module, Offset: addr}
 }
 
-// pltEntry returns the PLT stub that contains addr; stubs are at most 16 bytes long.
+// demangled returns the source's form of a linked name. Addresses are often looked up in their order, so that
+// the same names come again.
+func (t *Table) demangled(linkage string) string {
+	name, ok := t.names[linkage]
+	if !ok {
+		name = demangled(linkage)
+		if len(t.names) == maxNames {
+			clear(t.names)
+		}
+		t.names[linkage] = name
+	}
+	return name
+}
+
+// stubs returns a range that contains the stubs at all addresses.
+func stubs(plt map[uint64]string) (r elf.Range) {
+	for at := range plt {
+		if r.Hi == 0 {
+			r.Lo = at
+		}
+		r.Lo, r.Hi = min(r.Lo, at), max(r.Hi, at+maxStub)
+	}
+	return r
+}
+
+// pltEntry returns the PLT stub that contains addr; stubs are at most maxStub bytes long.
 func (t *Table) pltEntry(addr uint64) (name string, at uint64, ok bool) {
-	for back := uint64(0); back < 16 && back <= addr; back++ {
+	if !t.stubs.Contains(addr) {
+		return "", 0, false
+	}
+	for back := uint64(0); back < maxStub && back <= addr; back++ {
 		if name, ok := t.plt[addr-back]; ok {
 			return name, addr - back, true
 		}
@@ -181,7 +218,7 @@ func (t *Table) complete(frames []debugFrame, base Frame, addr uint64) []Frame {
 	}
 	out := make([]Frame, len(frames))
 	for i, d := range frames {
-		out[i] = Frame{Function: demangled(d.linkage), Linkage: d.linkage, File: d.file, Line: d.line, Start: d.declared,
+		out[i] = Frame{Function: t.demangled(d.linkage), Linkage: d.linkage, File: d.file, Line: d.line, Start: d.declared,
 			Module: t.module, Offset: addr - d.start, Inlined: i < len(frames)-1}
 	}
 	last := &out[len(out)-1]
@@ -191,7 +228,7 @@ func (t *Table) complete(frames []debugFrame, base Frame, addr uint64) []Frame {
 		// For a lambda the DIE has only the name operator(); its symbol also shows which one it is.
 		last.Function, last.Linkage = base.Function, base.Linkage
 	} else if name, ok := t.symbols.exported(outer.start, outer.linkage); ok {
-		last.Function, last.Linkage = demangled(name), name
+		last.Function, last.Linkage = t.demangled(name), name
 	}
 	for i := range out {
 		out[i].Offset = last.Offset

@@ -2,6 +2,7 @@ package variable
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	bin "github.com/tracepredict/tracepredict/probes/elf"
@@ -16,6 +17,20 @@ type collector struct {
 	escaped      map[Escape]struct{}
 	direct       bool // do not look for escapes of the address
 	err          error
+	found        []indexedAccess // by one of several goroutines; see target.parallel
+}
+
+// add adds what another goroutine has found, up to its error.
+func (c *collector) add(o *collector) {
+	if c.err != nil {
+		return
+	}
+	c.err = o.err
+	c.out.Accesses, c.out.GOT = append(c.out.Accesses, o.out.Accesses...), append(c.out.GOT, o.out.GOT...)
+	c.out.Unknown, c.out.Undecoded = append(c.out.Unknown, o.out.Unknown...), append(c.out.Undecoded, o.out.Undecoded...)
+	maps.Copy(c.addressTaken, o.addressTaken)
+	maps.Copy(c.escaped, o.escaped)
+	c.indexedAccesses = append(c.indexedAccesses, o.found...)
 }
 
 func newCollector(t *target) *collector {

@@ -244,7 +244,8 @@ func TestInstructions(t *testing.T) {
 		{"v", "mov v@GOTPCREL(%rip), %rcx\nincl (%rcx)", "update 4 mem via r1"},
 		{"v", "mov v@GOTPCREL(%rip), %rax\nincl (%rax)", "update 4 mem via r0; taken 1"},
 		{"v", "lea v(%rip), %r11\ntest %eax, %eax\nje 1f\njmp *%rax\n1: incl (%r11)", "update maybe 4 mem via r11"},
-		{"v", "vaddps v(%rip), %zmm0, %zmm1", "unknown 1"},
+		{"v", "vaddps v(%rip), %zmm0, %zmm1", "read 64 mem"},
+		{"v", "vaddps v(%rip), %zmm0, %zmm1{%k1}", "unknown 1"},
 	}
 	f, where := assemble(t, nil, pieces(tests))
 	checkSnippets(t, f, where, tests)

@@ -274,7 +274,7 @@ func (t *surveyor) variable(l leaf) Variable {
 	v := Variable{Name: l.name, File: t.file, Addr: l.lo, Size: l.size, Type: l.info.text, Class: l.info.class, Atomic: l.info.atomic, Volatile: l.info.volatile,
 		Signed: l.info.signed, Char: l.info.char, Constants: l.info.constants}
 	if !l.ok {
-		v.Type, v.Class = fmt.Sprintf("uint%d", 8*l.size), Uint
+		v.Type, v.Class, v.Assumed = fmt.Sprintf("uint%d", 8*l.size), Uint, true
 	}
 	return v
 }

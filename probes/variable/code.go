@@ -3,7 +3,10 @@ package variable
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/tracepredict/tracepredict/probes/clib"
 	"github.com/tracepredict/tracepredict/probes/code"
@@ -25,12 +28,17 @@ type Code struct {
 	returns    map[uint64]bool    // by a function's address: it may return an address
 	results    *results           // nil until first used
 	before     code.Solver[state] // reused by one flow after the other
+	insts      []insn.Inst        // memory for those of the next function
+
+	whole *Code            // the one that this is a fork of; nil: it is none
+	mu    sync.Mutex       // guards returns, results and sizes while there are forks
+	sizes map[uint64]int64 // results of ResultSize
 }
 
 // NewCode returns the code of f. Arrivals reports where jump tables and exceptions land. If it is
 // nil, control may arrive anywhere in a function that contains an indirect jump.
 func NewCode(f *bin.File, arrivals code.Arrivals) *Code {
-	c := &Code{file: f, arrivals: arrivals, entryReads: map[uint64]insn.RegSet{}, returns: map[uint64]bool{}}
+	c := &Code{file: f, arrivals: arrivals, entryReads: map[uint64]insn.RegSet{}, returns: map[uint64]bool{}, sizes: map[uint64]int64{}}
 	if f != nil {
 		c.arch = f.Arch()
 	}
@@ -122,6 +130,9 @@ func (c *Code) through(fn bin.Range, asked []*collector) {
 			col.follow(r)
 		}
 	}
+	if r != nil {
+		c.insts = r.Insts[:0]
+	}
 }
 
 func (t *target) accesses() (Result, error) {
@@ -131,10 +142,61 @@ func (t *target) accesses() (Result, error) {
 	}
 	c := newCollector(t)
 	c.data()
-	for _, fn := range functions {
-		t.facts.through(fn, []*collector{c})
+	if len(functions) <= group {
+		for _, fn := range functions {
+			t.facts.through(fn, []*collector{c})
+		}
+		return c.result(), c.err
+	}
+	for _, part := range t.parallel(functions) {
+		c.add(part)
 	}
 	return c.result(), c.err
+}
+
+// group is the number of functions that one goroutine searches at a time.
+const group = 128
+
+// parallel searches functions on all processors. Each result is that of group functions, in their order.
+func (t *target) parallel(functions []bin.Range) []*collector {
+	t.known().prepare(functions[0])
+	groups := slices.Collect(slices.Chunk(functions, group))
+	results := make([]*collector, len(groups))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(groups)) {
+		wg.Go(func() {
+			own := *t
+			own.facts = t.facts.fork()
+			for i := int(next.Add(1)) - 1; i < len(groups); i = int(next.Add(1)) - 1 {
+				own.indexedAccesses = nil
+				c := newCollector(&own)
+				for _, fn := range groups[i] {
+					own.facts.through(fn, []*collector{c})
+				}
+				c.found = own.indexedAccesses
+				results[i] = c
+			}
+		})
+	}
+	wg.Wait()
+	return results
+}
+
+// prepare computes what forks only read. fn is any function of the file.
+func (c *Code) prepare(fn bin.Range) {
+	c.begins(0)
+	c.calleeName(0)
+	if c.arrivals != nil {
+		c.arrivals(fn)
+	}
+}
+
+// fork returns the same code for another goroutine; prepare was called before. What takes long to find out is
+// found out once for all forks.
+func (c *Code) fork() *Code {
+	return &Code{file: c.file, arch: c.arch, arrivals: c.arrivals, names: c.names, objects: c.objects,
+		entryReads: map[uint64]insn.RegSet{}, returns: map[uint64]bool{}, whole: c}
 }
 
 // maxFunction bounds the size of a function that is followed, in bytes: the states at its
@@ -196,10 +258,17 @@ func (c *Code) calleeName(addr uint64) string {
 // there. Without debug information the result is true.
 func (c *Code) returnsAddress(fn bin.Range) bool {
 	may, ok := c.returns[fn.Lo]
-	if !ok {
+	switch {
+	case ok:
+		return may
+	case c.whole != nil:
+		c.whole.mu.Lock()
+		defer c.whole.mu.Unlock()
+		may = c.whole.returnsAddress(fn)
+	default:
 		may = c.resultTypes().mayReturnAddress(fn.Lo)
-		c.returns[fn.Lo] = may
 	}
+	c.returns[fn.Lo] = may
 	return may
 }
 
@@ -211,5 +280,14 @@ func (c *Code) resultTypes() *results {
 }
 
 // ResultSize returns the size in bytes of the result of the function that begins at an address, 0 for
-// void; -1 if it is not known.
-func (c *Code) ResultSize(entry uint64) int64 { return c.resultTypes().size(entry) }
+// void; -1 if it is not known. Several goroutines may call it.
+func (c *Code) ResultSize(entry uint64) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	size, ok := c.sizes[entry]
+	if !ok {
+		size = c.resultTypes().size(entry)
+		c.sizes[entry] = size
+	}
+	return size
+}

@@ -319,7 +319,7 @@ func (c candidate) fromSymbol(q query) (Variable, error) {
 		return Variable{}, &Error{Name: q.text, Reason: r, Message: plural.Sprintf(format, args...)}
 	}
 	plain := plainName(s.Name)
-	raw := q.raw
+	raw, assumed := q.raw, q.raw == nil
 	switch {
 	case s.Kind == bin.TLS:
 		return refuse(ThreadLocal, "it is thread-local: each thread has its own, so there is nothing to race on")
@@ -340,7 +340,7 @@ func (c candidate) fromSymbol(q query) (Variable, error) {
 	case s.Size > 0 && (q.offset > s.Size || uint64(raw.size) > s.Size-q.offset):
 		return refuse(WrongType, "%s has %d {byte|bytes}: no %s is at %d", plain, s.Size, raw.name, q.offset)
 	}
-	v := Variable{Name: plain, Symbol: c.linkage(), File: c.file, Addr: s.Addr + q.offset, Size: raw.size, Type: raw.name, Class: raw.class}
+	v := Variable{Name: plain, Symbol: c.linkage(), File: c.file, Addr: s.Addr + q.offset, Size: raw.size, Type: raw.name, Class: raw.class, Assumed: assumed}
 	if q.offset > 0 {
 		v.Name += fmt.Sprintf("+%d", q.offset)
 	}

@@ -23,6 +23,9 @@ type Named struct {
 	// Pool::Shard.mu_; or the array of which it is an element: table[]; "" if it is neither, or
 	// that is not known.
 	Class string
+	// Size is the size in bytes of the type of which DataMember has found a member, and At how far behind its
+	// beginning the object lies; 0 of other names.
+	Size, At int64
 }
 
 // Names looks up the names of synchronisation objects in the debug information of one file. The
@@ -132,7 +135,23 @@ func (n *Names) DataMember(typ dwarf.Offset, at int64, local string) (named Name
 	if owner == "" || path == "" {
 		return Named{}, false // the name of a type alone says little
 	}
-	return Named{Name: owner + path, Class: owner + path}, true
+	return Named{Name: owner + path, Class: owner + path, Size: n.index.Size(typ), At: at}, true
+}
+
+// Size returns the size in bytes of a type, 0 if it is not known.
+func (n *Names) Size(typ dwarf.Offset) (size int64) {
+	defer func() {
+		if recover() != nil { // damaged
+			size = 0
+		}
+	}()
+	if !n.open() {
+		return 0
+	}
+	if t := n.index.TypeAt(typ).Unqualified(); t != nil {
+		return t.Bytes
+	}
+	return 0
 }
 
 // Atomic reports whether the scalar that contains the byte at offset at of an object of type typ is of an

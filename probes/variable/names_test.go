@@ -81,7 +81,7 @@ func TestNamesOfStatics(t *testing.T) {
 				{"mu2", 0, "mu2", ""},
 			} {
 				got := n.Static(tt.symbol, symbolAt(t, f, tt.symbol)[0], tt.off, false)
-				if want := (Named{tt.name, tt.class}); got != want {
+				if want := (Named{Name: tt.name, Class: tt.class}); got != want {
 					t.Errorf("%s+%d: %+v, want %+v", tt.symbol, tt.off, got, want)
 				}
 			}
@@ -127,7 +127,7 @@ func TestNamesOfClasses(t *testing.T) {
 				{"_ZN4bank7accountE", 152 + 56, "bank::account.rw[1]", "bank::Account.rw[]"},
 			} {
 				got := n.Static("bank::account", symbolAt(t, f, tt.symbol)[0], tt.off, false)
-				if want := (Named{tt.name, tt.class}); got != want {
+				if want := (Named{Name: tt.name, Class: tt.class}); got != want {
 					t.Errorf("%s+%d: %+v, want %+v", tt.symbol, tt.off, got, want)
 				}
 			}

@@ -20,7 +20,11 @@ type routine struct {
 // decode decodes a function and finds its blocks.
 func (c *Code) decode(fn bin.Range, bytes []byte) *routine {
 	r := &routine{machine: c.arch, fn: fn, bytes: bytes}
-	insts := insn.DecodeRun(make([]insn.Inst, 0, len(bytes)/4), c.arch, bytes, fn.Lo, func(at uint64) {
+	memory := c.insts
+	if c.insts = nil; cap(memory) < len(bytes)/4 {
+		memory = make([]insn.Inst, 0, len(bytes)/4)
+	}
+	insts := insn.DecodeRun(memory, c.arch, bytes, fn.Lo, func(at uint64) {
 		r.undecoded = append(r.undecoded, at)
 	})
 	jumps := slices.ContainsFunc(insts, func(in insn.Inst) bool { return in.Kind == insn.IndirectJump })

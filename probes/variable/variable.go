@@ -53,6 +53,8 @@ type Variable struct {
 	Size   int    // bytes: 1, 2, 4 or 8
 	Type   string // as the source names it, "struct node *"; without debug information "uint32"
 	Class  Class
+	// Assumed reports that nothing says what the variable is: accesses, or its symbol, have this size.
+	Assumed bool
 	// Signed, for an enumeration, reports whether its constants may be negative.
 	Signed bool
 	// Char reports whether an integer holds a character.

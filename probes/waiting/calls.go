@@ -104,6 +104,16 @@ var idle = []string{"nanosleep", "clock_nanosleep", "usleep", "sleep", "thrd_sle
 // Idles reports whether a function of the C library sleeps, or lets other threads run.
 func Idles(name string) bool { return slices.Contains(idle, name) }
 
+// resting are other functions that wait with a time limit: a loop may ask again whenever one returns.
+var resting = words(`
+pthread_cond_timedwait pthread_cond_clockwait cnd_timedwait sem_timedwait sem_clockwait select pselect ppoll
+epoll_wait epoll_pwait epoll_pwait2 g_usleep
+`)
+
+// restsBy reports whether a function sleeps, lets other threads run, or waits with a time limit. A system call by its
+// number, as futex in much code that ends a program, is a doubt of its own.
+func restsBy(name string) bool { return Idles(name) && name != "syscall" || resting[name] }
+
 // harmless are other functions that loops which wait call, and that change no memory of the program.
 var harmless = []string{"pthread_testcancel", "pthread_self", "getpid", "gettid", "puts", "putchar", "printf", "fflush"}
 
@@ -122,8 +132,18 @@ abs labs llabs div ldiv lldiv qsort bsearch isatty sysconf getpagesize getenv se
 printf fprintf sprintf snprintf vprintf vfprintf vsprintf vsnprintf dprintf puts fputs putchar fputc putc
 fwrite fflush perror write writev pwrite send sendto sendmsg close fclose
 abort exit _exit _Exit _ZSt9terminatev __stack_chk_fail __assert_fail __errno_location __error
-sched_getcpu getcpu getuid geteuid getgid getegid
+sched_getcpu getcpu getuid geteuid getgid getegid __tls_get_addr __cxa_thread_atexit_impl
 `)
+
+// unsharedPrefixes are those of the mangled names of functions of libstdc++ that are such: strings, output, clocks,
+// containers and exceptions.
+var unsharedPrefixes = []string{
+	"_ZNSt7__cxx1112basic_string", "_ZNKSt7__cxx1112basic_string", "_ZNSs", "_ZNKSs", "_ZNSo", "_ZSt4endl", "_ZSt5flush",
+	"_ZSt16__ostream_insert", "_ZStls", "_ZNSt8ios_base", "_ZNSt9basic_ios", "_ZNKSt5ctype", "_ZNSt6locale", "_ZNSaIcE", "_ZNSt6chrono", "_ZNSt8__detail",
+	"_ZNKSt8__detail", "_ZSt18_Rb_tree", "_ZSt28_Rb_tree", "_ZSt29_Rb_tree", "_ZNSt9exception", "_ZNSt13runtime_error",
+	"_ZNSt11logic_error", "__cxa_allocate_exception", "__cxa_free_exception", "__cxa_throw", "__cxa_begin_catch",
+	"__cxa_end_catch", "__cxa_rethrow", "_Unwind_Resume",
+}
 
 // readers are those of them that write nothing where their arguments point.
 var readers = words(`
@@ -154,8 +174,21 @@ func words(text string) map[string]bool {
 // counted, how far a library is.
 func asks(name string) bool {
 	plain := strings.TrimSuffix(strings.TrimPrefix(name, "__"), "_chk")
-	return !Idles(name) && !slices.Contains(harmless, name) && !libname.OfThreads(name) &&
-		!unshared[name] && !unshared[plain] && !observed[name] && !observed[plain]
+	return name == "sem_getvalue" || !Idles(name) && !slices.Contains(harmless, name) && !libname.OfThreads(name) &&
+		!computes(name) && !observed[name] && !observed[plain]
+}
+
+// computes reports whether a function of another file is one of which no other thread changes the result.
+func computes(name string) bool {
+	plain := strings.TrimSuffix(strings.TrimPrefix(name, "__"), "_chk")
+	return unshared[name] || unshared[plain] || throws(name) ||
+		slices.ContainsFunc(unsharedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// throws reports whether a function is one by which libstdc++ throws an exception of its own.
+func throws(name string) bool {
+	rest, ok := strings.CutPrefix(name, "_ZSt")
+	return ok && strings.HasPrefix(strings.TrimLeft(rest, "0123456789"), "__throw_")
 }
 
 // callImport records what a function of another file may write, and returns its result.
@@ -164,7 +197,7 @@ func (g *region) callImport(s *state, in *insn.Inst, name string) value {
 		g.idles, g.sleeps = true, g.sleeps || strings.HasSuffix(name, "sleep")
 		return value{}
 	}
-	if slices.Contains(harmless, name) || libname.OnObject(name) {
+	if slices.Contains(harmless, name) || libname.OnObject(name) && !asks(name) {
 		return value{}
 	}
 	if !asks(name) {

@@ -42,6 +42,8 @@ func (m *memory) FunctionAt(addr uint64) (elf.Range, bool) {
 
 func (m *memory) PLTTargets() map[uint64]string { return map[uint64]string{base + 7: "usleep"} }
 func (m *memory) GOTSlots() map[uint64]string   { return map[uint64]string{base + 64: "read"} }
+func (m *memory) FunctionName(uint64) string    { return "" }
+func (m *memory) LocalSlots() map[uint64]uint64 { return nil }
 func (m *memory) IsData(addr uint64) bool       { return addr%3 == 0 }
 
 // FuzzFind checks that the search of any bytes ends, and returns addresses in the code.

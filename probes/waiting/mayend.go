@@ -24,18 +24,14 @@ const (
 // loop does not change.
 func (x *Finder) mayEnd(r *routine, l *code.Loop) bool {
 	var changes insn.RegSet
-	for _, b := range l.Blocks {
-		for i := r.Blocks[b].Lo; i < r.Blocks[b].Hi; i++ {
-			changes |= r.Insts[i].Overwrites(insn.AMD64)
-		}
+	for in := range r.insts(l.Blocks) {
+		changes |= in.Overwrites(insn.AMD64)
 	}
 	f := flow{known: all&^changes | 1<<insn.RSP}
 	for before := (flow{}); before != f; {
 		before = f
-		for _, b := range l.Blocks {
-			for i := r.Blocks[b].Lo; i < r.Blocks[b].Hi; i++ {
-				x.flowThrough(&f, r, &r.Insts[i])
-			}
+		for in := range r.insts(l.Blocks) {
+			x.flowThrough(&f, r, in)
 		}
 	}
 	return slices.ContainsFunc(l.Blocks, func(b int) bool { return f.mayLeave(r, &r.Blocks[b], l) })

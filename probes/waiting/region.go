@@ -72,14 +72,11 @@ func (x *Finder) region(r *routine, l *code.Loop, held int8, rough bool) *region
 	}
 	var changes insn.RegSet
 	asking := false
-	for _, b := range l.Blocks {
-		for i := r.Blocks[b].Lo; i < r.Blocks[b].Hi; i++ {
-			in := &r.Insts[i]
-			changes |= in.Overwrites(insn.AMD64)
-			g.writesFrame(in)
-			name := x.imported(in)
-			asking = asking || name != "" && asks(name)
-		}
+	for in := range r.insts(l.Blocks) {
+		changes |= in.Overwrites(insn.AMD64)
+		g.writesFrame(in)
+		name := x.imported(in)
+		asking = asking || name != "" && asks(name)
 	}
 	s := x.entry()
 	s.held = held
@@ -562,7 +559,7 @@ func (g *region) waits() (out []Wait) {
 				continue
 			}
 			l := &g.loads[n]
-			one := Load{At: l.at}
+			one := Load{At: l.at, Asked: l.asked}
 			if !l.asked && g.x.roots[l.root].kind == absolute {
 				one.Addr, one.Size = uint64(l.off), l.size
 			}

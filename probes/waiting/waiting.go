@@ -14,6 +14,7 @@ package waiting
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/probes/code"
@@ -40,6 +41,9 @@ type Load struct {
 	// Addr and Size are the range of the file's data that it loads; Size is 0 if that is not known.
 	Addr uint64
 	Size int
+	// Asked reports that it is a call of another file's function instead, whose answer depends on what
+	// other threads have done.
+	Asked bool
 }
 
 // File is the binary whose code is searched, as elf.File.
@@ -50,9 +54,13 @@ type File interface {
 	// Functions returns the extents of functions, and FunctionAt the one that contains an address.
 	Functions() []elf.Range
 	FunctionAt(addr uint64) (elf.Range, bool)
+	// FunctionName returns the linkage name of the function that begins at an address; "" if there is none.
+	FunctionName(addr uint64) string
 	// PLTTargets and GOTSlots return the names of imports, by the addresses of their stubs and slots.
 	PLTTargets() map[uint64]string
 	GOTSlots() map[uint64]string
+	// LocalSlots returns the addresses in the file that are in slots, by the addresses of these.
+	LocalSlots() map[uint64]uint64
 	// IsData reports whether the program may write at an address.
 	IsData(addr uint64) bool
 }
@@ -82,6 +90,7 @@ type Finder struct {
 	file     File
 	plt      map[uint64]string
 	slots    map[uint64]string
+	local    map[uint64]uint64 // by slot: the function that is called through it
 	roots    []root
 	rootIDs  map[root]rootID // of the roots that are elements of arrays, or computed by instructions
 	inMemory map[place]rootID
@@ -124,7 +133,7 @@ func Find(f File, opts Options) (waits []Wait, whole bool, err error) {
 
 func newFinder(f File, opts Options) *Finder {
 	return &Finder{
-		Options: opts, file: f, plt: f.PLTTargets(), slots: f.GOTSlots(), work: maxWork,
+		Options: opts, file: f, plt: f.PLTTargets(), slots: f.GOTSlots(), local: f.LocalSlots(), work: maxWork,
 		roots: firstRoots(), rootIDs: map[root]rootID{}, inMemory: map[place]rootID{},
 		effects: map[uint64]*effect{}, callers: map[uint64]*caller{},
 	}
@@ -179,6 +188,8 @@ type routine struct {
 	bytes   []byte
 	leaked  []span // of the frame: where addresses are computed
 	pointer bool   // rbp is the frame pointer
+	// hoisted are the slots that it loads into registers, as compilers do before a loop that calls through them.
+	hoisted []uint64
 	whole   *region
 	nodes   []node // by block: where it is in the region that is solved now
 }
@@ -206,6 +217,7 @@ func (x *Finder) routine(fn elf.Range) (*routine, error) {
 	}
 	jumps := false
 	for i := range insts {
+		x.direct(&insts[i])
 		jumps = jumps || insts[i].Kind == insn.IndirectJump
 	}
 	var at []uint64
@@ -215,15 +227,43 @@ func (x *Finder) routine(fn elf.Range) (*routine, error) {
 	}
 	r := &routine{Graph: code.NewGraph(insts, at, jumps && open), fn: fn, bytes: bytes}
 	for i := range insts {
-		r.pointer = r.pointer || insts[i].Sum.Dst == insn.RBP && insts[i].Sum.Src == insn.RSP && insts[i].Sum.Add == insn.NoReg
+		r.pointer = r.pointer || setsPointer(insts, i)
+		if slot, ok := x.loadsSlot(&insts[i]); ok {
+			r.hoisted = append(r.hoisted, slot)
+		}
 	}
 	for i := range insts {
 		s := insts[i].Sum
-		if s.Offset() && s.Dst != insn.RSP && s.Dst != insn.RBP && (s.Src == insn.RSP || s.Src == insn.RBP && r.pointer) {
+		if s.Offset() && s.Dst != insn.RSP && !setsPointer(insts, i) && (s.Src == insn.RSP || s.Src == insn.RBP && r.pointer) {
 			r.leaked = append(r.leaked, span{root: x.register(s.Src), off: s.Imm})
 		}
 	}
 	return r, nil
+}
+
+// direct makes a direct call of a call through a slot that has the address of a function of the file.
+func (x *Finder) direct(in *insn.Inst) {
+	if in.Kind != insn.IndirectCall || in.NMem != 1 || !in.Mem[0].Fixed {
+		return
+	}
+	if target, ok := x.local[in.Mem[0].Addr]; ok {
+		in.Kind, in.Target = insn.Call, target
+	}
+}
+
+// loadsSlot returns the slot that an instruction loads into a register, with the address of a function.
+func (x *Finder) loadsSlot(in *insn.Inst) (slot uint64, ok bool) {
+	if in.NMem != 1 || in.Kind.Calls() || in.ValueReg == insn.NoReg || !in.Mem[0].Fixed || in.Mem[0].Write {
+		return 0, false
+	}
+	slot = in.Mem[0].Addr
+	return slot, x.slots[slot] != "" || x.local[slot] != 0
+}
+
+// setsPointer reports whether an instruction makes rbp the frame pointer: it copies the stack pointer after a push of rbp.
+func setsPointer(insts []insn.Inst, i int) bool {
+	s := insts[i].Sum
+	return i > 0 && s.Offset() && s.Dst == insn.RBP && s.Src == insn.RSP && s.Imm == 0 && insts[i-1].SPChange == -8 && insts[i-1].Reads.Has(insn.RBP)
 }
 
 // buffer returns memory for instructions.
@@ -251,6 +291,20 @@ func (r *routine) code(in *insn.Inst) []byte {
 	return r.bytes[in.Addr-r.fn.Lo:][:in.Len]
 }
 
+// insts returns the instructions of some blocks.
+func (r *routine) insts(blocks []int) iter.Seq[*insn.Inst] {
+	return func(yield func(*insn.Inst) bool) {
+		for _, n := range blocks {
+			b := &r.Blocks[n]
+			for i := b.Lo; i < b.Hi; i++ {
+				if !yield(&r.Insts[i]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // loopSize returns the number of instructions in a loop.
 func loopSize(r *routine, l *code.Loop) (size int) {
 	for _, b := range l.Blocks {
@@ -265,7 +319,19 @@ func (x *Finder) loop(r *routine, l *code.Loop) []Wait {
 	if size > maxLoop {
 		return nil
 	}
-	if x.work -= size / 4; !x.mayEnd(r, l) {
+	x.work -= size / 4
+	waits := x.followed(r, l)
+	for _, w := range x.asked(r, l) {
+		if !slices.ContainsFunc(waits, func(f Wait) bool { return f.Exit == w.Exit }) {
+			waits = append(waits, w)
+		}
+	}
+	return waits
+}
+
+// followed returns the exits of a loop that are decided, in a way that is followed, by what it loads or asks for.
+func (x *Finder) followed(r *routine, l *code.Loop) []Wait {
+	if !x.mayEnd(r, l) {
 		return nil
 	}
 	rough := x.region(r, l, 0, true)

@@ -61,6 +61,7 @@ type Access struct {
 	Atomic  bool // it is an atomic instruction
 	Repeats bool // one of several accesses of a copy
 	Len     int  // length of the instruction, in bytes
+	Width   int  // bytes that are accessed, at least; 0 if that is not known
 }
 
 // Before returns the access of the bytes [addr, addr+size) after which the instruction pointer was
@@ -231,13 +232,14 @@ func (q query) accessBy(in *insn.Inst, code []byte) (Access, bool) {
 	a := Access{Addr: in.Addr, Atomic: in.Locked, Len: in.Len}
 	if !in.Known {
 		a.Read, a.Write = maskedMove(code)
+		a.Width = leastMasked
 		return a, a.Read || a.Write
 	}
 	for _, m := range in.Mem[:in.NMem] {
 		if q.isOther(m, in.NMem) {
 			continue
 		}
-		a.Read, a.Write = a.Read || m.Read, a.Write || m.Write
+		a.Read, a.Write, a.Width = a.Read || m.Read, a.Write || m.Write, max(a.Width, m.Size)
 	}
 	return a, a.Read || a.Write
 }
@@ -256,6 +258,9 @@ func (q query) isOther(m insn.Mem, n int) bool {
 	}
 	return false
 }
+
+// leastMasked is the size of the smallest vector that such a move accesses, in bytes.
+const leastMasked = 16
 
 // maskedMove reports whether an instruction is one of the EVEX moves by which C libraries copy, and
 // whether it reads or writes memory. How many bytes a move with a mask accesses is not known, and

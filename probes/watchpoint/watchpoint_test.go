@@ -65,13 +65,13 @@ func TestInKernel(t *testing.T) {
 		hint       Hint
 		want       Access
 	}{
-		{"put_user", "\x0f\x01\xcb\x31\xc9\x89\x01", "\x0f\x01\xca\xc3", Hint{}, Access{Write: true, Len: 2}},
-		{"get_user", "\x0f\x01\xcb\x8b\x10", "\x31\xc0\x0f\x01\xca", Hint{}, Access{Read: true, Len: 2}},
+		{"put_user", "\x0f\x01\xcb\x31\xc9\x89\x01", "\x0f\x01\xca\xc3", Hint{}, Access{Write: true, Len: 2, Width: 4}},
+		{"get_user", "\x0f\x01\xcb\x8b\x10", "\x31\xc0\x0f\x01\xca", Hint{}, Access{Read: true, Len: 2, Width: 4}},
 		{"rep movsb out", "\x0f\x01\xcb", "\xf3\xa4\x0f\x01\xca", Hint{Dest: true}, Access{Write: true, Repeats: true, Len: 2}},
 		{"rep movsb in", "\x0f\x01\xcb", "\xf3\xa4\x0f\x01\xca", Hint{Source: true}, Access{Read: true, Repeats: true, Len: 2}},
 		{"after rep movsb", "\x0f\x01\xcb\xf3\xa4", "\x0f\x01\xca", Hint{Source: true}, Access{Read: true, Repeats: true, Len: 2}},
-		{"copy loop", "\x48\x8b\x06\x48\x89\x07", "\x48\x83\xc6\x08\x48\x83\xc7\x08", Hint{Dest: true}, Access{Write: true, Repeats: true, Len: 3}},
-		{"futex", "\x31\xc0\xf0\x41\x0f\xc1\x04\x24", "\x90", Hint{}, Access{Read: true, Write: true, Atomic: true, Len: 6}},
+		{"copy loop", "\x48\x8b\x06\x48\x89\x07", "\x48\x83\xc6\x08\x48\x83\xc7\x08", Hint{Dest: true}, Access{Write: true, Repeats: true, Len: 3, Width: 8}},
+		{"futex", "\x31\xc0\xf0\x41\x0f\xc1\x04\x24", "\x90", Hint{}, Access{Read: true, Write: true, Atomic: true, Len: 6, Width: 4}},
 	} {
 		got, ok := InKernel([]byte(c.before), []byte(c.at), c.hint)
 		if !ok {

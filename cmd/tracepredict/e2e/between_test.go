@@ -30,7 +30,7 @@ func TestCodeBetweenAcquisitions(t *testing.T) {
 				for _, e := range r.Events {
 					if from := last[e.Thread]; e.Op == event.Acquire && from.Op == event.Acquire {
 						asked++
-						if ok, why := r.Link.ReadsNothing(from.Stack, e.Stack); ok != c.ok || !strings.Contains(why, c.why) {
+						if ok, why := r.Link.ReadsNothing(event.Span{From: from.Stack, To: e.Stack}); ok != c.ok || !strings.Contains(why, c.why) {
 							t.Errorf("%v, %q\nfrom %v\nto %v", ok, why, r.Link.Frames(from.Stack), r.Link.Frames(e.Stack))
 						}
 					}

@@ -14,7 +14,6 @@ import (
 // reason.
 var knownMisses = map[string]string{
 	"fork_held":     "nothing says that a fork may come while the lock is held",
-	"own_spin_abba": "a lock made of atomic instructions is not known to be one without --sync",
 	"publication":   "on x86-64 the code of a relaxed store is that of one that releases",
 	"shared_memory": "accesses of two processes are not compared",
 	"signal_lock":   "nothing says that the signal may come while the lock is held",

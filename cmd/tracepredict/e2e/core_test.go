@@ -55,7 +55,7 @@ var coreCommands = map[string][]string{
 	"convert":      {"TestScripts"},
 	"check":        {"TestScripts", "TestUnfitSpecification"},
 	"sites":        {"TestScripts", "TestSitesOfNamesakes"},
-	"suppressions": {"TestScripts", "TestBuiltinSuppressions"},
+	"suppressions": {"TestScripts", "TestLibraryInStaticProgram"},
 	"doctor":       {"TestScripts"},
 }
 

@@ -278,7 +278,7 @@ func TestHangIsOneFinding(t *testing.T) {
 	t.Parallel()
 	program := example(t, "hang")
 	_, quiet := reported(t, "exec", "--", program)
-	wantHangSummary(t, quiet, "likely deadlock of struct account.mu, struct account.mu")
+	wantHangSummary(t, quiet, "predicted deadlock of struct account.mu, struct account.mu")
 	report := filepath.Join(t.TempDir(), "report.json")
 	startTool(t, childOptions{}, "exec", "--on-hang=kill", "--format", "json", "--output", report, "--", program, "busy").want(128 + int(unix.SIGKILL))
 	busy := readReport(t, report)

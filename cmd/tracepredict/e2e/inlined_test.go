@@ -17,9 +17,8 @@ var addressNotes = regexp.MustCompile(` \(0x[0-9a-f]+\)`)
 func TestRustMutexes(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
-	program := corpus(t, "rustc", "process/mutexes.rs", []string{"-O"})
 	const deadlock = " deadlock of std::sync::Mutex, std::sync::Mutex"
-	for _, c := range []struct{ mode, shared, want string }{
+	rustLocks(t, "process/mutexes.rs", []rustRun{
 		{"opposite", "off", "predicted" + deadlock},
 		{"same", "off", ""},
 		{"gate", "off", ""},
@@ -32,7 +31,37 @@ func TestRustMutexes(t *testing.T) {
 		{"owned", "all", ""},
 		{"same", "all", ""},
 		{"back-off", "all", ""},
-	} {
+	})
+}
+
+// TestRustRWLocks checks that the read-write locks of that library are known as such: threads that read one and write
+// another may deadlock in opposite orders, as do those that write both, or wait for them; those that read both, or that
+// give up if they cannot write, do not. Readers wait behind waiting writers.
+func TestRustRWLocks(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	const deadlock = "predicted deadlock of std::sync::RwLock"
+	rustLocks(t, "process/rwlocks.rs", []rustRun{
+		{"opposite", "off", deadlock + ", std::sync::RwLock"},
+		{"same", "off", ""},
+		{"writes", "off", deadlock + ", std::sync::RwLock"},
+		{"reads", "off", ""},
+		{"tries", "off", ""},
+		{"contended", "off", deadlock + ", std::sync::RwLock"},
+		{"behind-writer", "off", "likely deadlock of std::sync::RwLock, std::sync::RwLock"}, // its section is moved
+		{"behind-reader", "off", ""},
+		{"opposite", "all", deadlock + ", std::sync::RwLock"},
+		{"same", "all", ""},
+	})
+}
+
+// rustRun is a run of a program of Rust: how, whether what threads share is watched, and what is found.
+type rustRun struct{ mode, shared, want string }
+
+// rustLocks runs a program of Rust in several ways. The reports of the traces must be the same.
+func rustLocks(t *testing.T, source string, runs []rustRun) {
+	program := corpus(t, "rustc", source, []string{"-O"})
+	for _, c := range runs {
 		t.Run(c.mode+" "+c.shared, func(t *testing.T) {
 			dir := t.TempDir()
 			file, live, again := filepath.Join(dir, "trace"), filepath.Join(dir, "live.json"), filepath.Join(dir, "again.json")

@@ -11,7 +11,7 @@ import (
 
 // TestLibraryCalls checks that what library functions access for the program is one side of a race, and that the
 // finding names them; that locks, conditions and messages order it, and that nothing is recorded which may not have
-// been accessed. The trace gives the same report.
+// been accessed. The report of the trace is the same.
 func TestLibraryCalls(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
@@ -19,6 +19,7 @@ func TestLibraryCalls(t *testing.T) {
 	for way, by := range map[string]string{
 		"copied": "memcpy", "source": "memcpy", "cleared": "memset", "moved": "memmove", "first": "strcpy", "printed": "snprintf",
 		"measured": "strlen", "large": "memset", "received": "read", "filed": "fread", "sent": "write", "stacked": "memcpy",
+		"lined": "fgets", "scanned": "sscanf", "sorted": "qsort", "timed": "clock_gettime", "unscanned": "", "failed": "",
 		"locked": "", "handed": "", "piped": "", "blocked": "", "beside": "", "short": "", "private": "",
 	} {
 		t.Run(way, func(t *testing.T) {
@@ -63,7 +64,7 @@ func TestLibraryCallsBuilt(t *testing.T) {
 }
 
 // TestNamedBehindPointers checks that accesses of static variables by their names and by library functions are of
-// the same variables, whoever comes first, and that what is beside them is not. The trace gives the same report.
+// the same variables, whoever comes first, and that what is beside them is not. The report of the trace is the same.
 func TestNamedBehindPointers(t *testing.T) {
 	needBPF(t)
 	t.Parallel()

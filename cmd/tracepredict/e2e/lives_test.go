@@ -97,7 +97,7 @@ func TestLivesStop(t *testing.T) {
 		{[]string{"storm"}, "likely", "may have been freed and used again in between, which was not recorded", true},
 	} {
 		file := filepath.Join(t.TempDir(), "run.trace")
-		_, live := reported(t, append([]string{"exec", "--record", file, "--", program}, c.args...)...)
+		_, live := reported(t, append([]string{"exec", "--watch-shared=off", "--record", file, "--", program}, c.args...)...)
 		_, again := reported(t, "analyze", file)
 		for from, r := range map[string]jsonReport{"exec": live, "analyze": again} {
 			i := slices.IndexFunc(r.Findings, func(f jsonFinding) bool { return f.Kind == "deadlock" })

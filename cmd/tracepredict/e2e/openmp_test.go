@@ -50,7 +50,7 @@ func hasPrefix(text string, prefixes []string) bool {
 }
 
 // TestOpenMP checks that the constructs of OpenMP order and exclude the threads of libgomp, and no more than they do:
-// each defect is found, and its twin has no finding. The trace gives the same report.
+// each defect is found, and its twin has no finding. The report of the trace is the same.
 func TestOpenMP(t *testing.T) {
 	needBPF(t)
 	needOpenMP(t)

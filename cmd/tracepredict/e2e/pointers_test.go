@@ -11,7 +11,7 @@ import (
 
 // TestPointers checks that the first access of memory is part of a race, wherever the memory lies, though
 // it is recorded only when a second thread comes; that a lock prevents the finding, and that
-// neighbouring bytes are not one variable. The trace gives the same report.
+// neighbouring bytes are not one variable. The report of the trace is the same.
 func TestPointers(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
@@ -35,7 +35,7 @@ func TestPointers(t *testing.T) {
 
 // TestByNameAndPointer checks that a static variable is one that threads share if one accesses it by its name and
 // another one through a pointer, whichever comes first; that locks and joins order these, and that neighbouring
-// members are not one variable. The trace gives the same report, which counts the threads.
+// members are not one variable. The report of the trace is the same, which counts the threads.
 func TestByNameAndPointer(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
@@ -62,14 +62,14 @@ func TestByNameAndPointer(t *testing.T) {
 	}
 }
 
-// TestFreed checks that a call that frees or moves memory is one side of a race with another thread's access,
-// unless something orders them. The trace gives the same report.
+// TestFreed checks that a call that frees, unmaps or moves memory is one side of a race with another thread's access,
+// unless something orders them. The report of the trace is the same.
 func TestFreed(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
 	program := build(t, "gcc", "freed.c", "-O1", "-g", "-pthread")
 	const race = " race of struct job.parts"
-	for way, want := range map[string]string{"late": "predicted" + race, "grown": "predicted" + race, "shared": "likely" + race, "joined": "", "counted": "", "untouched": ""} {
+	for way, want := range map[string]string{"late": "predicted" + race, "grown": "predicted" + race, "shared": "likely" + race, "unmapped": "predicted" + race, "waited": "", "joined": "", "counted": "", "untouched": ""} {
 		t.Run(way, func(t *testing.T) {
 			trace := filepath.Join(t.TempDir(), "run.trace")
 			status, r := reported(t, "exec", "--watch-shared=all", "--record", trace, "--", program, way)
@@ -136,7 +136,7 @@ func TestProbesTogether(t *testing.T) {
 }
 
 // TestBudget checks that hot code is observed in samples, that the report says so, and that a race in code that
-// is executed once is found all the same. Without a budget, all is observed. The trace gives the same report.
+// is executed once is found all the same. Without a budget, all is observed. The report of the trace is the same.
 func TestBudget(t *testing.T) {
 	needBPF(t)
 	program := build(t, "gcc", "budget.c", "-O1", "-g", "-pthread")
@@ -161,6 +161,30 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// TestManySites checks which code is observed of a program with more accesses than there is room for: what is near
+// locks, though it comes last, and 60,000 accesses that come before it. The notes say how much is not observed, and
+// where that may order threads, nothing is more than likely.
+func TestManySites(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "manysites.c", "-O1", "-fno-toplevel-reorder", "-g", "-pthread")
+	const race = " race of struct counts.both"
+	for way, want := range map[string]string{"racing": "predicted" + race, "mixed": "likely" + race, "locked": ""} {
+		t.Run(way, func(t *testing.T) {
+			_, r := reported(t, "exec", "--watch-shared=all", "--", program, way)
+			if got := r.summary(); !strings.HasPrefix(got, want) || want == "" && got != "" {
+				t.Errorf("findings: %q, want %q", got, want)
+			}
+			notes := strings.Join(r.Run.Notes, "\n")
+			for _, note := range []string{"accesses through pointers in 1 function of ", " are not seen (199000 in all)"} {
+				if !strings.Contains(notes, note) {
+					t.Errorf("no %q in the notes: %q", note, notes)
+				}
+			}
+		})
+	}
+}
+
 // TestPointersReused checks that what a thread did in memory that has ended does not race with what
 // another thread does where that memory was.
 func TestPointersReused(t *testing.T) {
@@ -175,6 +199,40 @@ func TestPointersReused(t *testing.T) {
 				t.Errorf("exit status %d, want no findings:\n%s", status, out)
 			} else if !strings.Contains(out, "same block") {
 				t.Skip("the allocator gave the second thread another block")
+			}
+		})
+	}
+}
+
+// TestArgumentsOfAtomics checks that plain memory is known as such though compilers say that the instruction that loads
+// it belongs to an atomic operation; and that a loop by which they change an atomic word is atomic.
+func TestArgumentsOfAtomics(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	for _, level := range []string{"-O1", "-O2"} {
+		program := build(t, "g++", "arguments.cc", level, "-g", "-pthread", "-std=c++17")
+		for way, want := range map[string]string{"heap": "predicted race of config.level", "named": "predicted race of level", "stored": "predicted race of level", "locked": "", "bits": ""} {
+			t.Run(level+" "+way, func(t *testing.T) {
+				_, r := reported(t, "exec", "--watch-shared=all", "--", program, way)
+				if got := r.summary(); !strings.HasPrefix(got, want) || want == "" && got != "" {
+					t.Errorf("findings: %q, want %q (notes: %q)", got, want, r.Run.Notes)
+				}
+			})
+		}
+	}
+}
+
+// TestHalves checks that of two neighbouring numbers in one word, both of which one thread has used, each can be part of
+// a race when another thread comes.
+func TestHalves(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "halves.c", "-O1", "-g", "-pthread")
+	for way, want := range map[string]string{"first": "predicted race of struct pair.first", "second": "predicted race of struct pair.second", "beside": ""} {
+		t.Run(way, func(t *testing.T) {
+			_, r := reported(t, "exec", "--watch-shared=all", "--", program, way)
+			if got := r.summary(); !strings.HasPrefix(got, want) || want == "" && got != "" {
+				t.Errorf("findings: %q, want %q (notes: %q)", got, want, r.Run.Notes)
 			}
 		})
 	}

@@ -295,6 +295,7 @@ type jsonFinding struct {
 	Message    string   `json:"message"`
 	Confidence string   `json:"confidence"`
 	Reason     string   `json:"reason"`
+	Assumes    []string `json:"assumes"`
 	Classes    []string `json:"lock_classes"`
 	Depends    []struct {
 		Thread int    `json:"thread"`
@@ -313,6 +314,19 @@ type jsonFinding struct {
 		PID    int    `json:"pid"`
 		Start  string `json:"start"`
 	} `json:"thread_info"`
+	Info []struct {
+		Block *jsonBlock `json:"block"`
+	} `json:"object_info"`
+}
+
+type jsonBlock struct {
+	Size      uint64 `json:"size"`
+	Offset    uint64 `json:"offset"`
+	Element   uint64 `json:"element_size"`
+	Thread    int    `json:"thread"`
+	Allocated []struct {
+		Function string `json:"function"`
+	} `json:"allocated"`
 }
 
 type jsonStep struct {

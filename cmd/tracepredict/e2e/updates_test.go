@@ -85,3 +85,27 @@ func TestUnexplainedRead(t *testing.T) {
 	_, r = reported(t, "exec", "--no-watch-hw", "--watch", "data", "--watch", "head", "--", program, "ordered")
 	wantSummary(t, r, "")
 }
+
+// TestElsewhere checks that a deadlock is silent whose thread certainly goes elsewhere with the value that it would have
+// read: it compares it with a number that is not known but the same, keeps it in memory of its own, locks by it, or
+// ends. In the twins, the thread may do the same, and the deadlock is likely.
+func TestElsewhere(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	for _, flag := range []string{"-O1", "-O2"} {
+		program := build(t, "gcc", "elsewhere.c", flag, "-g", "-pthread")
+		for _, name := range []string{"equal", "same_not_above", "heap", "same_heap", "local", "which", "same_sum", "exits", "same_exits"} {
+			t.Run(name+flag, func(t *testing.T) {
+				found := ""
+				if strings.HasPrefix(name, "same") {
+					found = "likely deadlock of one, two"
+				}
+				trace := filepath.Join(t.TempDir(), "trace")
+				_, r := reported(t, "exec", "--record", trace, "--watch-shared", "--", program, name)
+				wantSummary(t, r, found)
+				_, again := reported(t, "analyze", trace)
+				wantSummary(t, again, found)
+			})
+		}
+	}
+}

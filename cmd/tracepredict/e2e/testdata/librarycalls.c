@@ -13,6 +13,10 @@
  *	large     memset of more than is looked at, and a plain store at its beginning
  *	received  read into a message, which returns late, and a plain load
  *	filed     fread into a message, and a plain load
+ *	lined     fgets into a message, and a plain load of its first byte
+ *	scanned   sscanf of two words into a message, and a plain load of the first byte of the first one
+ *	timed     clock_gettime into a message, and a plain load
+ *	sorted    qsort of a text, and a plain load of a byte
  *	sent      write out of a message, and a plain store
  *	stacked   memcpy into a message on the stack of main, and a plain load
  *
@@ -23,6 +27,8 @@
  *	piped     as received, and a message through a pipe says that it is there
  *	blocked   read waits for what never comes, of a pipe that is closed later; a plain store meanwhile
  *	beside    memcpy into neighbouring bytes of one word
+ *	unscanned as scanned, but the text does not fit the format
+ *	failed    clock_gettime of a clock that there is not, and a plain load
  *	short     snprintf of a short text into a large buffer, and a plain load behind the text
  *	private   each thread copies within a block of its own
  */
@@ -30,6 +36,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 struct message {
@@ -64,6 +71,11 @@ static __attribute__((noipa)) void print(struct message *m, int n) { seen = snpr
 static __attribute__((noipa)) int measure(struct message *m) { return strlen(m->text) + 1; }
 static __attribute__((noipa)) void receive(struct message *m, int fd) { seen = read(fd, m->text, length); }
 static __attribute__((noipa)) void load(struct message *m) { seen = fread(m->text, 2, length / 2, file); }
+static __attribute__((noipa)) void line(struct message *m) { seen = fgets(m->text, length, file) != 0; }
+static __attribute__((noipa)) void scan(struct message *m, const char *from) { seen = sscanf(from, "%*d %9s %9s", m->text, m->text + 40); }
+static __attribute__((noipa)) void look_at_clock(struct message *m, int clock) { seen = clock_gettime(clock, (void *)m->text); }
+static int order(const void *a, const void *b) { return 0; }
+static __attribute__((noipa)) void sort(struct message *m) { qsort(m->text, length / 2, 2, order); }
 static __attribute__((noipa)) void dispatch(struct message *m) { seen = write(ends[1], m->text, length); }
 static __attribute__((noipa)) void half(char *to, const char *from, int n) { memcpy(to, from, n); }
 static __attribute__((noipa)) void look(struct message *m, int at) { seen = m->text[at]; }
@@ -94,6 +106,18 @@ static void *first(void *arg)
 		receive(m, ends[0]);
 	} else if (is("filed")) {
 		load(m);
+	} else if (is("lined")) {
+		line(m);
+	} else if (is("scanned")) {
+		scan(m, "12 abc de");
+	} else if (is("unscanned")) {
+		scan(m, "12 ");
+	} else if (is("failed")) {
+		look_at_clock(m, 1000);
+	} else if (is("timed")) {
+		look_at_clock(m, CLOCK_MONOTONIC);
+	} else if (is("sorted")) {
+		sort(m);
 	} else if (is("sent")) {
 		dispatch(m);
 	} else if (is("locked")) {
@@ -136,14 +160,14 @@ static void *second(void *arg)
 	if (!is("piped"))
 		usleep(50000); /* the first thread comes first */
 	pass_lock();
-	if (is("copied") || is("stacked") || is("moved") || is("received") || is("filed") || is("piped")) {
+	if (is("copied") || is("stacked") || is("sorted") || is("moved") || is("received") || is("filed") || is("piped")) {
 		look(m, 9);
 	} else if (is("source") || is("sent") || is("measured")) {
 		change(m, 3);
 	} else if (is("cleared")) {
 		memset(&own, 'b', sizeof(own));
 		fill(m, own.text);
-	} else if (is("first")) {
+	} else if (is("first") || is("lined") || is("scanned") || is("unscanned") || is("failed") || is("timed")) {
 		look(m, 0);
 	} else if (is("printed")) {
 		look(m, 8);
@@ -191,7 +215,7 @@ int main(int argc, char **argv)
 		return 1;
 	if (is("received") || is("piped"))
 		seen = write(ends[1], "0123456789abcdef", 16);
-	if (is("filed") && (!(file = tmpfile()) || fputs("0123456789abcdef", file) < 0))
+	if ((is("filed") || is("lined")) && (!(file = tmpfile()) || fputs("0123456789abcdef", file) < 0))
 		return 1;
 	if (file)
 		rewind(file);

@@ -1,6 +1,6 @@
 // A static string is assigned under the lock of the names and read under the lock of the log.
 //
-// expect: race motto
+// expect: race motto._M_string_length
 // watch: motto._M_string_length
 #include <iostream>
 #include <mutex>

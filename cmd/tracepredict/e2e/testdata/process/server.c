@@ -11,10 +11,12 @@ static volatile int stay = 1;
 
 __attribute__((noinline)) static void enter(void) { visits++; }
 
-static void *visit(void *unused) {
+static void *visit(void *second) {
 	pthread_barrier_wait(&start);
+	if (second)
+		nap(); // the records of two accesses at once may contradict each other
 	enter();
-	return unused;
+	return NULL;
 }
 
 static void *old(void *unused) {
@@ -54,7 +56,7 @@ static void visit_twice(void) {
 	pthread_t a, b;
 	pthread_barrier_init(&start, NULL, 2);
 	pthread_create(&a, NULL, visit, NULL);
-	pthread_create(&b, NULL, visit, NULL);
+	pthread_create(&b, NULL, visit, &start);
 	pthread_join(a, NULL);
 	pthread_join(b, NULL);
 	pthread_barrier_destroy(&start);

@@ -1,0 +1,118 @@
+package predict
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// maxMoved bounds the spans of the sections that a witness leaves out or moves; with more, their code counts as
+// not known.
+const maxMoved = 256
+
+// moved returns the code of the critical sections that a witness leaves out or moves before those that it keeps:
+// if all that this code writes was recorded, the checker has seen to it that what threads read in the sections
+// that the witness keeps is what they read in the run. Otherwise unknown is the reason why it is not known which
+// code that is. at is that of guardedObject.affected.
+func (h *History) moved(objects map[event.ObjectID]*guardedObject, at map[uint64]int) (spans []finding.Span, unknown string) {
+	if h.evicted+h.thinned > 0 {
+		return nil, "not all of it was kept; a larger --history may tell"
+	}
+	sections := map[event.ThreadID][]heldSpan{}
+	for _, o := range objects {
+		affected := o.affected(at, false)
+		switch {
+		case len(affected) == 0:
+			continue
+		case o.waits:
+			return nil, "what comes before a post for a semaphore is not known"
+		}
+		for _, s := range o.movedBefore(affected, at) {
+			sections[s.thread] = append(sections[s.thread], s)
+		}
+	}
+	run := spanner{}
+	for i := range h.log {
+		if x := &h.log[i]; len(sections[x.Thread]) > 0 && !x.Op.IsAccess() {
+			run.add(x, false)
+		}
+	}
+	var all spanSet
+	for thread, of := range sections {
+		for x := range within(run[thread].spans(), of) {
+			if all.add(x); len(all.list) > maxMoved {
+				return nil, "there is too much of it"
+			}
+		}
+	}
+	return all.sorted(), ""
+}
+
+// movedBefore returns the exclusive sections of which some come, in the run or in the witness, but not in both,
+// before one of the affected sections: those from the first one on of which that may be so.
+func (o *guardedObject) movedBefore(affected []heldSpan, at map[uint64]int) (moved []heldSpan) {
+	exclusive := o.exclusive()
+	executed := inOrder(exclusive, at)
+	first := commonPrefix(exclusive, executed)
+	for _, s := range affected {
+		run, _ := slices.BinarySearch(exclusive, s.seq)
+		first = min(first, run, executedBefore(executed, at, at[s.seq]))
+	}
+	last := affected[len(affected)-1].seq // in the order of the run
+	before := 0
+	for _, s := range o.sections {
+		if s.shared {
+			continue
+		}
+		if _, kept := at[s.seq]; before >= first && (kept || s.seq < last) {
+			moved = append(moved, s)
+		}
+		before++
+	}
+	return moved
+}
+
+// overtaken returns a sentence if some write comes, in a witness, before what a thread that had accessed the variable
+// did before it in the run; else "". What that thread read of the variable in between need not be recorded: it had
+// the variable for itself, or had read the value before (docs/watch-shared.md). Accesses that do not stand where they
+// were made count as such.
+func (h *History) overtaken(steps []finding.Step) string {
+	type access struct {
+		thread event.ThreadID
+		first  uint64 // Seq
+	}
+	type by struct {
+		thread event.ThreadID
+		object event.ObjectID
+	}
+	accesses, seen := map[event.ObjectID][]access{}, map[by]bool{}
+	for i := range h.log {
+		x := &h.log[i]
+		if !x.Op.IsAccess() {
+			continue
+		}
+		if x.Flags&event.Past != 0 {
+			return fmt.Sprintf("it is not known between which events T%d made some accesses", x.Thread)
+		}
+		if first := (by{x.Thread, x.Object}); !seen[first] {
+			seen[first] = true
+			accesses[x.Object] = append(accesses[x.Object], access{x.Thread, x.Seq})
+		}
+	}
+	earliest := map[event.ThreadID]uint64{} // Seq of the steps of each thread so far, from the end
+	for i := len(steps) - 1; i >= 0; i-- {
+		s := &steps[i]
+		for _, a := range accesses[s.Object] {
+			next, more := earliest[a.thread]
+			if more && s.Op.IsWrite() && a.thread != s.Thread && next < s.Seq && a.first < s.Seq {
+				return fmt.Sprintf("T%d may have read, without a record, what T%d writes before in this schedule", a.thread, s.Thread)
+			}
+		}
+		if next, more := earliest[s.Thread]; !more || s.Seq < next {
+			earliest[s.Thread] = s.Seq
+		}
+	}
+	return ""
+}

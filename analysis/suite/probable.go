@@ -1,0 +1,146 @@
+package suite
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// This file handles orders that other schedules probably keep: a thread waited for something of which no
+// event tells who made it happen, and another thread made a system call that explains it. Such an order
+// proves nothing, so no analysis prunes by it. But a finding that is only likely, and whose sides it keeps
+// apart, is potential.
+//
+// A finding stands for all pairs of events at its call stacks. So it stays likely unless such orders keep
+// apart all of these pairs, of whichever threads.
+
+// Order is a probable order: what thread From did up to event Until comes before what thread To did from
+// event Since on.
+type Order struct {
+	From  event.ThreadID
+	Until uint64
+	To    event.ThreadID
+	Since uint64
+	Why   string // a sentence for the user
+}
+
+// OrdersBy sets the probable orders of the run. Without it, there are none.
+func (s *Suite) OrdersBy(all []Order) { s.probable = all }
+
+// keepsApart reports whether event a of one thread and b of another cannot be next at the same time.
+func (o *Order) keepsApart(a, b *side) bool {
+	return o.precedes(a, b) || o.precedes(b, a)
+}
+
+func (o *Order) precedes(a, b *side) bool {
+	return a.thread == o.From && a.seq <= o.Until && b.thread == o.To && b.seq >= o.Since
+}
+
+// side is an event at which a thread stands in a finding.
+type side struct {
+	thread event.ThreadID
+	seq    uint64
+}
+
+// maxSides bounds the events of one side that are compared with those of another.
+const maxSides = 1 << 10
+
+// downgradeOrdered makes likely findings potential whose sides are probably ordered.
+func (s *Suite) downgradeOrdered(all []finding.Finding) []finding.Finding {
+	if len(s.probable) == 0 || s.history.Evicted() > 0 || s.history.Thinned() > 0 {
+		return all
+	}
+	for i := range all {
+		f := &all[i]
+		if f.Confidence != finding.Likely || !standsStill(f) {
+			continue
+		}
+		if o := s.keptApart(f); o != nil {
+			f.Confidence, f.Reason = finding.Potential, o.Why
+			f.Witness, f.Spans, f.Moved, f.Assumes, f.Order = nil, nil, nil, nil, finding.OrderNone
+		}
+	}
+	return all
+}
+
+// Apart reports whether one of some orders keeps two sides of a finding apart, as far as its evidence shows.
+func Apart(f *finding.Finding, orders []Order) bool {
+	s := Suite{probable: orders}
+	if !standsStill(f) {
+		return false
+	}
+	for i := range f.Evidence {
+		for j := range i {
+			if s.orderOf(sideOf(&f.Evidence[j]), sideOf(&f.Evidence[i])) != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func sideOf(x *finding.Step) *side { return &side{x.Thread, x.Seq} }
+
+// standsStill reports whether a finding says that its threads stand at the events of its evidence at the same
+// time, and not only that these come in another order.
+func standsStill(f *finding.Finding) bool {
+	if f.NoCycle || f.Kind != finding.Race && f.Kind != finding.Deadlock {
+		return false
+	}
+	return !slices.ContainsFunc(f.Evidence, func(e finding.Step) bool {
+		return e.Seq == 0 || !e.Op.IsAccess() && e.Op != event.Acquire && e.Op != event.AcquireRead
+	})
+}
+
+// keptApart returns an order that keeps two sides of a finding apart; nil if there is none, or if these are
+// not kept apart everywhere that the two sides were executed.
+func (s *Suite) keptApart(f *finding.Finding) *Order {
+	for i := range f.Evidence {
+		for j := range i {
+			a, b := &f.Evidence[j], &f.Evidence[i]
+			o := s.orderOf(sideOf(a), sideOf(b))
+			if o != nil && s.alwaysApart(a, b) {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+// orderOf returns the probable order of two events; nil if there is none.
+func (s *Suite) orderOf(a, b *side) *Order {
+	for i := range s.probable {
+		if o := &s.probable[i]; o.keepsApart(a, b) {
+			return o
+		}
+	}
+	return nil
+}
+
+// alwaysApart reports whether all events like a are kept apart from all events like b of other threads.
+func (s *Suite) alwaysApart(a, b *finding.Step) bool {
+	first, second := s.like(a), s.like(b)
+	if len(first) > maxSides || len(second) > maxSides {
+		return false
+	}
+	for i := range first {
+		for j := range second {
+			if first[i].thread != second[j].thread && s.orderOf(&first[i], &second[j]) == nil {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// like returns the events that do the same to the same object as a step, at the same call stack.
+func (s *Suite) like(x *finding.Step) (out []side) {
+	s.history.Kept(func(e *event.Event) bool {
+		if e.Op == x.Op && e.Object == x.Object && e.Stack == x.Stack {
+			out = append(out, side{e.Thread, e.Seq})
+		}
+		return len(out) <= maxSides
+	})
+	return out
+}

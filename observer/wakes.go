@@ -1,0 +1,46 @@
+package observer
+
+import (
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/run"
+)
+
+// This file handles who woke a thread that slept in a system call, where the call only shows that
+// something has happened (doubt): a child has ended, a file has changed, a process that is not
+// observed has answered. If an observed thread woke it, by a call of its own, or woke a process
+// that then woke it, what that thread did before probably comes before what the call's thread does next:
+// in another schedule the call might be ended by something else.
+
+// recentWakes bounds the wake-ups of processes that are not observed from which a thread may learn.
+const recentWakes = 1 << 10
+
+// wake is a wake-up by an observed thread.
+type wake struct {
+	number uint64 // 0: none
+	cause  run.Cause
+}
+
+// woke handles the record of a wake-up: by t or, as a receive, of t.
+func (o *Observer) woke(t *thread, r *bpf.Record) {
+	w := &o.wakes[r.Object%recentWakes]
+	if bpf.Op(r.Op) == bpf.OpReceive {
+		t.woken = nil
+		if r.Object != 0 && w.number == r.Object && w.cause.Thread != t.id {
+			cause := w.cause
+			t.woken = &cause
+		}
+		return
+	}
+	cause := run.Cause{Thread: t.id, Until: o.stats.Events, Call: uint32(r.Value)}
+	if u := o.threads[uint32(r.Extra)]; r.Extra != 0 && u != nil {
+		u.woken = &cause
+	} else {
+		*w = wake{r.Object, cause}
+	}
+}
+
+// sleepsOn reports whether a record of a thread may have been made at the return of a system call, so
+// that what has woken the thread before may be what ended the call.
+func sleepsOn(r *bpf.Record) bool {
+	return bpf.Op(r.Op) == bpf.OpReceive && r.Flags&bpf.RecLeave != 0
+}
