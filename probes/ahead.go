@@ -52,7 +52,7 @@ func (b *builder) searchAhead() (wait func()) {
 func (b *builder) pointerSearch() func() (*pointer.Census, error) {
 	f := b.plan.File
 	b.image.Landings() // computed here: afterwards the image's Arrivals only reads
-	opts := pointer.Options{Arrivals: b.image.Arrivals, Skip: b.notOwn(), Callee: b.libraryCallee(), Locks: b.acquires(), Progress: b.progress(0)}
+	opts := pointer.Options{Arrivals: b.image.Arrivals, Entries: b.image.Entries, Table: b.image.Table, Skip: b.notOwn(), Callee: b.libraryCallee(), Locks: b.acquires(), Progress: b.progress(0)}
 	return func() (*pointer.Census, error) { return pointer.Survey(f, opts) }
 }
 

@@ -60,6 +60,44 @@ func NewGraph(insts []insn.Inst, arrivals []uint64, open bool) *Graph {
 	return g
 }
 
+// Certain reports for each block whether control certainly may arrive there: if it does at the given
+// entries, then also where the code falls through, branches, and jumps through the
+// tables whose targets the function returns, by the address of the jump. What lies between, such as the
+// data that some compilers put between functions, is not certain to be code.
+func (g *Graph) Certain(entries []uint64, table func(jump uint64) []uint64) []bool {
+	begins := make(map[uint64]int, len(g.Blocks))
+	for i, b := range g.Blocks {
+		begins[g.Insts[b.Lo].Addr] = i
+	}
+	certain := make([]bool, len(g.Blocks))
+	var todo []int
+	arrive := func(block int) {
+		if !certain[block] {
+			certain[block] = true
+			todo = append(todo, block)
+		}
+	}
+	to := func(addresses []uint64) {
+		for _, at := range addresses {
+			if block, ok := begins[at]; ok {
+				arrive(block)
+			}
+		}
+	}
+	to(entries)
+	for len(todo) > 0 {
+		b := &g.Blocks[todo[len(todo)-1]]
+		todo = todo[:len(todo)-1]
+		for _, next := range b.Next {
+			arrive(next)
+		}
+		if last := &g.Insts[b.Hi-1]; last.Kind == insn.IndirectJump && table != nil {
+			to(table(last.Addr))
+		}
+	}
+	return certain
+}
+
 // builder makes a Graph.
 type builder struct {
 	*Graph

@@ -30,6 +30,12 @@ type Landmarks interface {
 	Landmarks() []uint64
 }
 
+// Entries is an interface that a Source may implement too. It returns the Landmarks at which
+// control certainly may arrive: code begins there, and not data.
+type Entries interface {
+	Entries() []uint64
+}
+
 // Image is the code of one file. It decodes instructions on request. The landings, which alone need
 // all of the text, are computed at their first use. It is not safe for concurrent use.
 type Image struct {

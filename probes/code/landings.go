@@ -28,6 +28,9 @@ type Landings struct {
 	crossings []Crossing
 	arrivals  []uint64 // the targets of crossings, sorted
 	marks     []uint64 // endbr64 and landmarks, sorted
+	entries   []uint64 // endbr64 and the Source's Entries, sorted
+	// tables holds the entries of each jump table, by the address of the jump.
+	tables map[uint64][]uint64
 }
 
 // Crossing is a jump from one extent to another, or through a jump table.
@@ -77,6 +80,15 @@ func (im *Image) Arrivals(r elf.Range) (at []uint64, open bool) {
 	slices.Sort(at)
 	return slices.Compact(at), open
 }
+
+// Entries returns the addresses of r at which control certainly may arrive from elsewhere, sorted: those
+// of functions, of landing pads and of endbr64. The slice is shared: do not
+// change it.
+func (im *Image) Entries(r elf.Range) []uint64 { return within(im.Landings().entries, r) }
+
+// Table returns the targets of the jump at an address through a table; none if it is no such jump, or the
+// table was not recognised. The slice is shared: do not change it.
+func (im *Image) Table(jump uint64) []uint64 { return im.Landings().tables[jump] }
 
 // collector is the state while landings are computed.
 type collector struct {
@@ -131,6 +143,12 @@ func (im *Image) Landings() *Landings {
 		c.landmarks = slices.Sorted(slices.Values(s.Landmarks()))
 	}
 	c.gaps()
+	c.entries = slices.Clone(c.marks)
+	if s, ok := im.source.(Entries); ok {
+		c.entries = append(c.entries, s.Entries()...)
+	}
+	slices.Sort(c.entries)
+	c.entries = slices.Compact(c.entries)
 	c.marks = append(c.marks, c.landmarks...)
 	for _, m := range c.marks {
 		c.addLanding(m)
@@ -139,6 +157,10 @@ func (im *Image) Landings() *Landings {
 	c.tables()
 	slices.Sort(l.marks)
 	l.marks = slices.Compact(l.marks)
+	l.tables = map[uint64][]uint64{}
+	for _, x := range c.tableEntries {
+		l.tables[x.From] = append(l.tables[x.From], x.To)
+	}
 	l.crossings = append(l.crossings, c.tableEntries...)
 	for _, x := range l.crossings {
 		l.arrivals = append(l.arrivals, x.To)

@@ -112,9 +112,12 @@ func (v *Solver[S]) Solve(g *Graph, start func(block int) (S, bool), step func(s
 
 // Each calls look for each instruction, in order, of the blocks that Solve has reached; look must
 // update the state before the instruction to that after it.
-func (v *Solver[S]) Each(g *Graph, look func(s *S, in *insn.Inst)) {
+func (v *Solver[S]) Each(g *Graph, look func(s *S, in *insn.Inst)) { v.EachOf(g, nil, look) }
+
+// EachOf is Each for the blocks of which some is true; nil: for all.
+func (v *Solver[S]) EachOf(g *Graph, some []bool, look func(s *S, in *insn.Inst)) {
 	for block := range g.Blocks {
-		if !v.Reached(block) {
+		if !v.Reached(block) || some != nil && !some[block] {
 			continue
 		}
 		v.now = v.Before[block]

@@ -23,6 +23,7 @@ type Symbol struct {
 	Size    uint64
 	Kind    SymbolKind
 	Local   bool
+	Untyped bool   // of Kind Func, but it may be a label of data: hand-written assembly gives no types
 	Dynamic bool   // it is from .dynsym; else from .symtab
 	Section string // ".bss", or ""
 }

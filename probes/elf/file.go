@@ -63,7 +63,7 @@ type File struct {
 	values   sync.Map // key of Once → func() any
 
 	symbolsOnce, functionsOnce, pltOnce, gotOnce, separateOnce, debugSymbolsOnce,
-	framesOnce, landmarksOnce, mentionsOnce, pointersOnce sync.Once
+	framesOnce, landmarksOnce, entriesOnce, mentionsOnce, pointersOnce sync.Once
 
 	symbols         []Symbol
 	undefined       []string
@@ -72,6 +72,7 @@ type File struct {
 	frame           frameTable
 	frameErr        error
 	landmarks       []uint64
+	entries         []uint64             // see Entries
 	mentions        []mention            // sorted by to; nil: there is no index
 	mentionSpan     Range                // the addresses that the index covers
 	pointers        []Pointer            // to data, sorted by To

@@ -27,23 +27,47 @@ func (f *File) Landmarks() []uint64 {
 	return f.landmarks
 }
 
-func (f *File) loadLandmarks() []uint64 {
-	l := newLandmarker(f)
+// Entries returns those of the Landmarks at which control certainly may arrive, sorted, each once:
+// the beginnings of functions by their symbols and unwind entries, and landing pads; without untyped symbols, the
+// addresses in relocations, in words and in constants, which may be those of data that lie
+// between the code, and without the functions whose exception table cannot be read. It reports no
+// problems.
+func (f *File) Entries() []uint64 {
+	f.entriesOnce.Do(func() {
+		l := newLandmarker(f)
+		l.certain = true
+		f.entries = l.load()
+	})
+	return f.entries
+}
+
+func (f *File) loadLandmarks() []uint64 { return newLandmarker(f).load() }
+
+func (l *landmarker) load() []uint64 {
+	f := l.f
 	l.add(f.Entry())
 	l.add(f.dyn.init)
 	l.add(f.dyn.fini)
 	for _, s := range f.Symbols() {
-		if s.Kind == Func || s.Kind == IFunc {
+		if (s.Kind == Func || s.Kind == IFunc) && !(l.certain && s.Untyped) {
 			l.add(s.Addr)
 		}
 	}
-	l.landingPads()
-	l.relocations()
-	l.packedRelocations()
-	if !f.PIE() {
-		l.words()
+	if l.certain {
+		frames, _ := f.frames() // an error has been added to Problems
+		for _, r := range frames {
+			l.add(r.Lo)
+		}
 	}
-	l.constants()
+	l.landingPads()
+	if !l.certain {
+		l.relocations()
+		l.packedRelocations()
+		if !f.PIE() {
+			l.words()
+		}
+		l.constants()
+	}
 	slices.Sort(l.found)
 	return slices.Compact(l.found)
 }
@@ -62,6 +86,7 @@ type landmarker struct {
 	data      uint64 // bytes of segments
 	code      uint64 // bytes of code
 	uncovered uint64 // bytes of functions whose addresses are all added
+	certain   bool   // what File.Entries wants
 }
 
 func newLandmarker(f *File) *landmarker {
@@ -108,18 +133,28 @@ var errOverlap = errors.New("the file's tables overlap: not all of them was look
 
 // all records every address of code in r.
 func (l *landmarker) all(r Range) {
+	if l.certain {
+		return
+	}
 	for _, t := range l.text {
 		lo, hi := max(r.Lo, t.Lo), min(r.Hi, t.Hi)
 		if lo >= hi {
 			continue
 		}
 		if !Spend(&l.uncovered, hi-lo) {
-			l.f.AddProblem(fmt.Errorf("landmarks of %s: %w", l.f.name, errOverlap))
+			l.problem(fmt.Errorf("landmarks of %s: %w", l.f.name, errOverlap))
 			return
 		}
 		for a := lo; a < hi; a++ {
 			l.note(a)
 		}
+	}
+}
+
+// problem reports a problem, unless that has been done for the Landmarks.
+func (l *landmarker) problem(err error) {
+	if !l.certain {
+		l.f.AddProblem(err)
 	}
 }
 
@@ -129,7 +164,7 @@ func (l *landmarker) landingPads() {
 	table, err := l.f.frameTable()
 	for _, d := range table.lsdas {
 		if err := l.lsda(d); err != nil {
-			l.f.AddProblem(fmt.Errorf("exception table of the function at 0x%x: %w", d.fn.Lo, err))
+			l.problem(fmt.Errorf("exception table of the function at 0x%x: %w", d.fn.Lo, err))
 			l.all(d.fn)
 		}
 	}
@@ -183,7 +218,7 @@ func (l *landmarker) packed(visit func(at, to uint64)) {
 	}
 	b, err := l.f.image(d.relr, d.relrLen)
 	if err != nil {
-		l.f.AddProblem(fmt.Errorf("read packed relocations: %w", err))
+		l.problem(fmt.Errorf("read packed relocations: %w", err))
 		return
 	}
 	var page page
@@ -232,11 +267,11 @@ func (p *page) word(f *File, addr uint64) uint64 {
 func (l *landmarker) words() {
 	for _, s := range l.f.segments {
 		if !Spend(&l.data, s.filesz) {
-			l.f.AddProblem(fmt.Errorf("landmarks of %s: %w", l.f.name, errOverlap))
+			l.problem(fmt.Errorf("landmarks of %s: %w", l.f.name, errOverlap))
 			return
 		}
 		if err := l.wordsOf(&s); err != nil {
-			l.f.AddProblem(fmt.Errorf("read data: %w", err))
+			l.problem(fmt.Errorf("read data: %w", err))
 		}
 	}
 }

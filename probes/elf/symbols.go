@@ -239,7 +239,7 @@ func (f *File) symbol(raw rawSym, name string) (Symbol, bool) {
 	case elf.STT_GNU_IFUNC:
 		s.Kind = IFunc
 	case elf.STT_NOTYPE: // hand-written assembly; "$x" and similar names mark arm64 code and data
-		s.Kind = Func
+		s.Kind, s.Untyped = Func, true
 		return s, !strings.HasPrefix(name, "$") && f.executable(raw.value)
 	default:
 		return Symbol{}, false

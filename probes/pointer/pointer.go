@@ -74,7 +74,8 @@ type Census struct {
 	// offsets of which code makes addresses; see TakesUnknown.
 	Local []Access
 	Taken []int64
-	// Unknown are the instructions that may access memory and are not modelled: gathers, vector
+	// Unknown are the instructions that may access memory and are not modelled: those to which control is
+	// not seen to come, which may be data between functions, gathers, vector
 	// instructions of recent processors, and string instructions with a repeat prefix in functions that
 	// change their direction.
 	Unknown []uint64
@@ -97,6 +98,10 @@ type File interface {
 type Options struct {
 	// Arrivals reports where jump tables and exceptions land; see code.Arrivals.
 	Arrivals code.Arrivals
+	// Entries and Table report where control certainly may arrive, as the methods of code.Image of these names;
+	// nil: nowhere but at the beginning of a function, and where the code itself leads from there.
+	Entries func(elf.Range) []uint64
+	Table   func(jump uint64) []uint64
 	// Skip reports whether a function is left out: it belongs to a library.
 	Skip func(elf.Range) bool
 	// Callee returns the name of the function to which an instruction passes control, if calls of it are
@@ -233,8 +238,37 @@ func (s *surveyor) function(fn elf.Range) {
 	passes := len(s.census.Passes)
 	s.taken()
 	s.descends = s.any(func(in *insn.Inst) bool { return in.Descends })
-	s.frame.each(func(v *values, in *insn.Inst) { s.instruction(fn, v, in) })
+	certain := s.certain(runs)
+	s.frame.eachOf(certain, func(v *values, in *insn.Inst) { s.instruction(fn, v, in) })
+	s.uncertain(certain)
 	s.distinct(passes)
+}
+
+// certain reports for each block of the function whether it certainly is code. Nothing that is
+// looked for is taken from other blocks, since a probe in data would change them.
+func (s *surveyor) certain(runs []elf.Range) []bool {
+	var entries []uint64
+	if s.Entries == nil {
+		entries = []uint64{runs[0].Lo}
+	} else {
+		for _, r := range runs {
+			entries = append(entries, s.Entries(r)...)
+		}
+	}
+	return s.frame.graph.Certain(entries, s.Table)
+}
+
+// uncertain adds the instructions of the other blocks that may access memory to those that are not
+// modelled.
+func (s *surveyor) uncertain(certain []bool) {
+	g := s.frame.graph
+	for i, b := range g.Blocks {
+		for k := b.Lo; k < b.Hi && !certain[i]; k++ {
+			if in := &g.Insts[k]; in.Kind == insn.Plain && in.NMem > 0 {
+				s.census.Unknown = append(s.census.Unknown, in.Addr)
+			}
+		}
+	}
 }
 
 // distinct sorts the passes from an index on, which are those of one function, and removes repeated ones.

@@ -85,7 +85,7 @@ var coreStarts = map[string][]string{
 
 // coreHarmless has the tests that a program is not harmed, by what could harm it.
 var coreHarmless = map[string][]string{
-	"being observed":                    {"TestDoesNoHarm", "TestExecLeavesTheProgramsSurroundingsAlone", "TestExecWithStandardInputClosed", "TestLongjmp", "TestExceptions", "TestCancel", "TestHandlerInWait"},
+	"being observed":                    {"TestDoesNoHarm", "TestDataBetweenFunctions", "TestExecLeavesTheProgramsSurroundingsAlone", "TestExecWithStandardInputClosed", "TestLongjmp", "TestExceptions", "TestCancel", "TestHandlerInWait"},
 	"signals and stops":                 {"TestExecPassesATermination", "TestExecStopAndContinue", "TestAttachStopIsSeenByTheParent", "TestSignalsReachAnotherUsersProgram"},
 	"the tool is killed":                {"TestKill", "TestKillDuringAHold", "TestObserveAfterAKill", "TestProgramKilledDuringItsStart", "TestWatchpointsGoWithTheTool"},
 	"the program dies":                  {"TestProgramDies", "TestProgramKilledDuringAHold", "TestEndedBeforeItsLibraries"},
