@@ -352,7 +352,7 @@ func (o *Observer) handle(r *bpf.Record, args *[event.MaxArgs]uint64) {
 		o.hole(t, r)
 		return
 	}
-	if len(t.touches) > 0 && bpf.Op(r.Op) != bpf.OpTouch {
+	if len(t.touches) > 0 && bpf.Op(r.Op) != bpf.OpTouch && !ofWake(r) {
 		o.flushTouches(t)
 	}
 	if t.condWait != nil && o.duringWait(t, r) {

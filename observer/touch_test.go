@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -154,5 +155,30 @@ func TestTouches(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTouchesAroundAWake checks that the accesses of a system call are one event although the thread wakes
+// another one meanwhile, as it seems to do where an interrupt does that. Another record parts them.
+func TestTouchesAroundAWake(t *testing.T) {
+	for kind, want := range map[bpf.ChannelKind]int{bpf.ChannelWake: 1, bpf.ChannelPipe: 2} {
+		l := &listener{checker: newChecker()}
+		l.o = New(Options{Sites: site, Sinks: []Sink{l}, Touch: func(trap Trap) Touch { return testTouches[trap.IP] }})
+		records := parseRecords(t, two+"11 touch X entered=2 value=1 call=1\n11 touch X entered=2 value=2 call=1")
+		between := records[len(records)-1]
+		between.Op, between.Flags, between.Object, between.Result = uint8(bpf.OpSend), 0, 1, int32(kind)
+		for _, r := range slices.Insert(records, len(records)-1, between) {
+			l.o.Record(&r)
+		}
+		l.o.Finish()
+		n := 0
+		for _, line := range l.lines {
+			if strings.HasPrefix(line, "T2 write X") {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("around a record of kind %d there are %d writes, want %d: %q", kind, n, want, l.lines)
+		}
 	}
 }

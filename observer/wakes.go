@@ -20,6 +20,16 @@ type wake struct {
 	cause  run.Cause
 }
 
+// ofWake reports whether a record is that of a wake-up. Its thread may be in the middle of an operation
+// that has several records, since an interrupt wakes threads too.
+func ofWake(r *bpf.Record) bool {
+	switch bpf.Op(r.Op) {
+	case bpf.OpSend, bpf.OpReceive:
+		return bpf.ChannelKind(r.Result)&(1<<bpf.ChannelOfFD-1) == bpf.ChannelWake
+	}
+	return false
+}
+
 // woke handles the record of a wake-up: by t or, as a receive, of t.
 func (o *Observer) woke(t *thread, r *bpf.Record) {
 	w := &o.wakes[r.Object%recentWakes]
