@@ -371,7 +371,7 @@ func newObservation(f *observeFlags, stderr io.Writer, attached bool) (*observat
 	if r.printer, err = newPrinter(&f.reportFlags, stderr); err != nil {
 		return nil, err
 	}
-	if r.record, err = newRecording(f.record, f.pointers() || f.record != "" || !attached && !f.noAtomics); err != nil {
+	if r.record, err = newRecording(f.record, f.pointers() || f.record != ""); err != nil {
 		return nil, err
 	}
 	if r.record != nil {
