@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -237,17 +236,8 @@ func TestAttachToAStoppedProgram(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
 	server, pid := startServer(t)
-	// Its threads nap again and again: one that is stopped between two naps may, for all that
-	// is known, have returned from another call, which makes a finding likely.
-	poll(t, "a stop of all threads in calls", func() bool {
-		server.signal(unix.SIGSTOP)
-		poll(t, "the stop", func() bool { return stopped(pid) })
-		if inCalls(pid) {
-			return true
-		}
-		server.signal(unix.SIGCONT)
-		return false
-	})
+	server.signal(unix.SIGSTOP)
+	poll(t, "the stop", func() bool { return stopped(pid) })
 	tool, report := attachTo(t, pid)
 	if !stopped(pid) {
 		t.Error("attaching made it run")
@@ -256,17 +246,13 @@ func TestAttachToAStoppedProgram(t *testing.T) {
 	server.ask("twist")
 	tool.signal(unix.SIGINT)
 	tool.want(66)
-	wantSummary(t, readReport(t, report), twistFound)
+	// Where the stop met a thread between two naps, or in one that another stop had interrupted, it may have
+	// returned from another call, which makes the finding likely.
+	r := readReport(t, report)
+	if got := strings.Replace(r.summary(), "likely", "predicted", 1); got != twistFound {
+		t.Errorf("findings: %q, want %q or likely (notes: %q)", r.summary(), twistFound, r.Run.Notes)
+	}
 	server.want(0)
-}
-
-// inCalls reports whether each thread of a process is in a system call.
-func inCalls(pid int) bool {
-	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/syscall", pid))
-	return len(files) > 0 && !slices.ContainsFunc(files, func(name string) bool {
-		text, err := os.ReadFile(name)
-		return err != nil || strings.HasPrefix(string(text), "-1 ") || strings.HasPrefix(string(text), "running")
-	})
 }
 
 // TestAttachToReplacedFiles checks that the observed program and library are those that
