@@ -12,6 +12,15 @@ import (
 // systemFolders are where systems keep what they install: libraries there are not a program's own.
 var systemFolders = []string{"/lib", "/lib32", "/lib64", "/libx32", "/usr", "/bin", "/sbin", "/opt", "/etc", "/var", "/snap", "/nix", "/gnu", "/proc", "/sys", "/dev"}
 
+// userFolders are the folders below them in which users build.
+var userFolders = []string{"/dev/shm", "/var/tmp"}
+
+// inSystem reports whether a file lies where systems keep what they install.
+func inSystem(name string) bool {
+	below := func(dir string) bool { return strings.HasPrefix(name, dir+"/") }
+	return slices.ContainsFunc(systemFolders, below) && !slices.ContainsFunc(userFolders, below)
+}
+
 // isOwn reports whether the code of a file is the program's own: that of the program, of a library that
 // Options.Modules names, and of one that lies in no folder of the system and has debug information, since it is what
 // the user builds.
@@ -25,8 +34,7 @@ func (p *Planner) isOwn(f *elf.File) bool {
 	}) {
 		return true
 	}
-	inSystem := slices.ContainsFunc(systemFolders, func(dir string) bool { return strings.HasPrefix(f.Name(), dir+"/") })
-	return path.IsAbs(f.Name()) && !inSystem && hasDebugInfo(f)
+	return path.IsAbs(f.Name()) && !inSystem(f.Name()) && hasDebugInfo(f)
 }
 
 // room bounds what is planned of a file's code beyond what the user names: earlier files have a part of what one run

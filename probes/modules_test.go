@@ -63,3 +63,16 @@ func TestSystemIsNotOwn(t *testing.T) {
 		t.Errorf("%s is taken for the program's own", f.Name())
 	}
 }
+
+// TestUsersBuildInTemporaryFolders checks that a library is not taken for the system's because TMPDIR lies below
+// one of its folders.
+func TestUsersBuildInTemporaryFolders(t *testing.T) {
+	for name, want := range map[string]bool{
+		"/usr/lib/libc.so.6": true, "/dev/zero": true, "/var/lib/app/libx.so": true, "/var/tmpfiles/libx.so": true,
+		"/dev/shm/t/libx.so": false, "/var/tmp/t/libx.so": false, "/tmp/t/libx.so": false, "/srv/usr/libx.so": false,
+	} {
+		if got := inSystem(name); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
