@@ -198,7 +198,7 @@ func waiting(e *event.Event) finding.Step {
 // model: no thread that the checker accepts as stuck goes on in any schedule of the events that are
 // left.
 func TestStuckNeverGoesOn(t *testing.T) {
-	runs := testtool.Cases(600, 1500, 3000)
+	runs := testtool.Cases(1500, 1500, 3000)
 	accepted := map[event.Op]int{}
 	for seed := range uint64(runs) {
 		r := rand.New(rand.NewPCG(seed, 9))

@@ -74,7 +74,7 @@ func (m *machine) sectionOf(i int) (events []int) {
 // sections that may read other data than in the run. Where there are such, the prediction assumes
 // that they do the same.
 func TestSpansAreTheDefinition(t *testing.T) {
-	runs := uint64(testtool.Cases(500, 1500, 3000))
+	runs := uint64(testtool.Cases(1500, 1500, 3000))
 	found := map[event.Op]int{} // sections that may read other data
 	for seed := range runs {
 		m := small(seed, true)
