@@ -60,41 +60,30 @@ func NewGraph(insts []insn.Inst, arrivals []uint64, open bool) *Graph {
 	return g
 }
 
-// Certain reports for each block whether control certainly may arrive there: if it does at the given
-// entries, then also where the code falls through, branches, and jumps through the
-// tables whose targets the function returns, by the address of the jump. What lies between, such as the
-// data that some compilers put between functions, is not certain to be code.
-func (g *Graph) Certain(entries []uint64, table func(jump uint64) []uint64) []bool {
-	begins := make(map[uint64]int, len(g.Blocks))
-	for i, b := range g.Blocks {
-		begins[g.Insts[b.Lo].Addr] = i
-	}
-	certain := make([]bool, len(g.Blocks))
-	var todo []int
-	arrive := func(block int) {
-		if !certain[block] {
-			certain[block] = true
-			todo = append(todo, block)
-		}
-	}
-	to := func(addresses []uint64) {
+// Certain returns the blocks at which control may arrive if it does at the given entries: also those into
+// which the code falls through or branches, and those to which it jumps through a table. The function
+// returns the targets of such a jump, by its address. What lies between, such as the data that some
+// compilers put between functions, is not certain to be code.
+func (g *Graph) Certain(entries []uint64, table func(jump uint64) []uint64) map[int]bool {
+	b := builder{Graph: g}
+	b.sort()
+	begins := func(to []int, addresses []uint64) []int {
 		for _, at := range addresses {
-			if block, ok := begins[at]; ok {
-				arrive(block)
+			for _, block := range b.appendBlock(nil, at) {
+				if g.Insts[g.Blocks[block].Lo].Addr == at {
+					to = append(to, block)
+				}
 			}
 		}
+		return to
 	}
-	to(entries)
-	for len(todo) > 0 {
-		b := &g.Blocks[todo[len(todo)-1]]
-		todo = todo[:len(todo)-1]
-		for _, next := range b.Next {
-			arrive(next)
+	certain, _ := Reach(begins(nil, entries), func(block int) ([]int, bool) {
+		next := g.Blocks[block].Next
+		if last := &g.Insts[g.Blocks[block].Hi-1]; last.Kind == insn.IndirectJump && table != nil {
+			next = begins(slices.Clone(next), table(last.Addr))
 		}
-		if last := &g.Insts[b.Hi-1]; last.Kind == insn.IndirectJump && table != nil {
-			to(table(last.Addr))
-		}
-	}
+		return next, true
+	})
 	return certain
 }
 

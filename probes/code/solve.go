@@ -114,8 +114,8 @@ func (v *Solver[S]) Solve(g *Graph, start func(block int) (S, bool), step func(s
 // update the state before the instruction to that after it.
 func (v *Solver[S]) Each(g *Graph, look func(s *S, in *insn.Inst)) { v.EachOf(g, nil, look) }
 
-// EachOf is Each for the blocks of which some is true; nil: for all.
-func (v *Solver[S]) EachOf(g *Graph, some []bool, look func(s *S, in *insn.Inst)) {
+// EachOf is Each for some blocks; nil: for all.
+func (v *Solver[S]) EachOf(g *Graph, some map[int]bool, look func(s *S, in *insn.Inst)) {
 	for block := range g.Blocks {
 		if !v.Reached(block) || some != nil && !some[block] {
 			continue

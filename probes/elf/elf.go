@@ -23,7 +23,7 @@ type Symbol struct {
 	Size    uint64
 	Kind    SymbolKind
 	Local   bool
-	Untyped bool   // of Kind Func, but it may be a label of data: hand-written assembly gives no types
+	Untyped bool   // the file gives no type (hand-written assembly): Kind is Func, but it may label data
 	Dynamic bool   // it is from .dynsym; else from .symtab
 	Section string // ".bss", or ""
 }

@@ -154,8 +154,8 @@ func (f *frame) pass(v *values, in *insn.Inst) bool {
 // each calls look with the values before each instruction.
 func (f *frame) each(look func(*values, *insn.Inst)) { f.eachOf(nil, look) }
 
-// eachOf is each for the blocks of which some is true; nil: for all.
-func (f *frame) eachOf(some []bool, look func(*values, *insn.Inst)) {
+// eachOf is each for some blocks; nil: for all.
+func (f *frame) eachOf(some map[int]bool, look func(*values, *insn.Inst)) {
 	f.solver.EachOf(f.graph, some, func(v *values, in *insn.Inst) {
 		look(v, in)
 		f.step(v, in)

@@ -244,9 +244,9 @@ func (s *surveyor) function(fn elf.Range) {
 	s.distinct(passes)
 }
 
-// certain reports for each block of the function whether it certainly is code. Nothing that is
-// looked for is taken from other blocks, since a probe in data would change them.
-func (s *surveyor) certain(runs []elf.Range) []bool {
+// certain returns the blocks of the function that certainly are code. Nothing that is looked for is
+// taken from other blocks, since a probe in data would change them.
+func (s *surveyor) certain(runs []elf.Range) map[int]bool {
 	var entries []uint64
 	if s.Entries == nil {
 		entries = []uint64{runs[0].Lo}
@@ -260,10 +260,13 @@ func (s *surveyor) certain(runs []elf.Range) []bool {
 
 // uncertain adds the instructions of the other blocks that may access memory to those that are not
 // modelled.
-func (s *surveyor) uncertain(certain []bool) {
+func (s *surveyor) uncertain(certain map[int]bool) {
 	g := s.frame.graph
 	for i, b := range g.Blocks {
-		for k := b.Lo; k < b.Hi && !certain[i]; k++ {
+		if certain[i] {
+			continue
+		}
+		for k := b.Lo; k < b.Hi; k++ {
 			if in := &g.Insts[k]; in.Kind == insn.Plain && in.NMem > 0 {
 				s.census.Unknown = append(s.census.Unknown, in.Addr)
 			}
