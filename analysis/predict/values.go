@@ -14,8 +14,9 @@ import (
 //
 // This holds only for variables whose values are all known: see valuedWrites.
 //
-// Some threads only compare a value with a constant (event.OnlyZero): one that gives up its share of an object only
-// asks whether the count of owners has become 0. Such a thread does the same after any value with the same answer.
+// Some threads compare a value with a constant and do nothing else with it (event.OnlyZero): a thread that drops its
+// reference to an object tests whether the reference count is now 0. It does the same after any value for which the
+// test has the same result.
 // Updates that add a number (event.Increments) leave another value then, which is computed (scheduler.now).
 //
 // A read whose value its thread at most prints (idle) may see any write. That is shown by the code of its

@@ -7,8 +7,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// This file handles orders that other schedules probably keep: a thread waited for something of which no
-// event tells who made it happen, and another thread made a system call that explains it. Such an order
+// This file handles orders that other schedules probably keep: a thread waited, no event records what ended
+// its wait, and a system call of another thread may have done that. Such an order
 // proves nothing, so no analysis prunes by it. But a finding that is only likely, and whose sides it keeps
 // apart, is potential.
 //

@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestThreadLocals checks that a thread's accesses of its thread-local variables are one side of a race with those of
-// another thread, to which it has handed the address; and that other thread-local variables are not. The trace gives
-// the same report.
+// TestThreadLocals checks that a thread-local variable can race if its thread has passed the variable's address to
+// another thread, which accesses it; and that no other thread-local variable can. The report of the trace is the
+// same.
 func TestThreadLocals(t *testing.T) {
 	needBPF(t)
 	t.Parallel()

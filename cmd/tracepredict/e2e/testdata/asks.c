@@ -1,6 +1,6 @@
-// A thread goes on when another one has made a system call that tells nobody: the first writes `before`,
-// makes the call, and writes `after` a while later; the second waits, and writes both. The argument says
-// how it waits. What the call orders, other schedules probably keep; what else happens, they need not.
+// A thread waits until another one has made a system call whose effect no message announces: the first writes
+// `before`, makes the call, and writes `after` a while later; the second waits, and writes both. The argument
+// selects how it waits. What the call orders, other schedules probably keep; what else happens, they need not.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <poll.h>
