@@ -9,10 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/internal/testtool"
-
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/loader/target"
+	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
 // TestBias: the load bias added to the linked address of a function is its address in the
@@ -24,10 +26,13 @@ func TestBias(t *testing.T) {
 	}
 }
 
-func testBias(t *testing.T, flags []string) {
+// startMain builds a program whose main prints its address and waits, and starts it. It returns the address, the
+// process and the mapping of main.
+func startMain(t *testing.T, flags []string) (at uint64, pid int, of procfs.Mapping) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "program")
 	gcc := exec.Command("gcc", append(flags, "-o", path, "-x", "c", "-")...)
-	gcc.Stdin = strings.NewReader("#include <stdio.h>\nint main(void) { printf(\"%p\\n\", (void *)main); fflush(stdout); return getchar(); }")
+	gcc.Stdin = strings.NewReader("#include <stdio.h>\nint shared;\nint main(void) { printf(\"%p\\n\", (void *)main); shared++; fflush(stdout); return getchar(); }")
 	if out, err := gcc.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -37,11 +42,10 @@ func testBias(t *testing.T, flags []string) {
 	if err := program.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
+	t.Cleanup(func() {
 		in.Close()
 		_ = program.Wait()
-	}()
-	var at uint64
+	})
 	if _, err := fmt.Fscanf(out, "0x%x", &at); err != nil {
 		t.Fatal(err)
 	}
@@ -53,19 +57,45 @@ func testBias(t *testing.T, flags []string) {
 	if i < 0 || maps[i].Path != path {
 		t.Fatal("main is not in the program's code")
 	}
-	mod, err := openModule(program.Process.Pid, maps[i], true, nil)
+	return at, program.Process.Pid, maps[i]
+}
+
+func testBias(t *testing.T, flags []string) {
+	at, pid, mapping := startMain(t, flags)
+	mod, err := openModule(pid, mapping, true, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer mod.file.Close()
-	bias, ok := mod.bias(maps[i])
+	bias, ok := mod.bias(mapping)
 	syms := mod.Bin.Lookup("main")
 	if !ok || len(syms) != 1 || syms[0].Addr+bias != at {
 		t.Errorf("bias 0x%x (%v), symbols %+v, main is at 0x%x", bias, ok, syms, at)
 	}
-	other := maps[i]
+	other := mapping
 	other.File.Inode++
-	if _, err := openModule(program.Process.Pid, other, true, nil); !errors.Is(err, target.ErrReplaced) {
+	if _, err := openModule(pid, other, true, nil); !errors.Is(err, target.ErrReplaced) {
 		t.Errorf("another file was opened for the mapped one: %v", err)
+	}
+}
+
+// TestModuleThatFailed checks that no other process takes a module for whose variables there was no room.
+func TestModuleThatFailed(t *testing.T) {
+	testtool.Need(t, "gcc")
+	_, pid, mapping := startMain(t, []string{"-g"})
+	s := &Session{
+		opts:    Options{Follow: true, Messages: MessagesNever, Plan: probes.Options{Shared: true}},
+		modules: map[procfs.FileID][]*Module{},
+		unnamed: newUnnamedWatcher(nil, DefaultRemovalLimits()),
+	}
+	if _, err := s.unnamed.add(make([]variable.Variable, bpf.MaxWatched)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		p := s.newProcess(pid)
+		p.program = mapping.Path
+		if m, err := s.module(p, mapping); err == nil {
+			t.Errorf("there is a module with the sites from %d on, of %d", m.Base, len(s.sites))
+		}
 	}
 }

@@ -708,40 +708,56 @@ func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.register(p, mod); err != nil { // the planner may keep what it found in the file, which stays open
+		return nil, err
+	}
+	s.modules[m.File] = append(s.modules[m.File], mod)
+	return mod, nil
+}
+
+// register plans the probes of a new module, and enters its sites. If it fails, the session does not know the module.
+func (s *Session) register(p *process, mod *Module) (err error) {
 	if s.opts.Messages == MessagesAuto && !s.opts.NoProbes && (mod.makesChannels() || mod.waitsForChildren(s.opts.Follow)) {
 		if err := s.tracer.StartMessages(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if s.opts.NoProbes {
 		mod.Plan = &probes.Plan{}
 	} else if mod.Plan, err = s.planFile(p, mod); err != nil {
-		return nil, err
+		return err
 	}
 	if err := s.startCalls(mod); err != nil {
-		return nil, err
+		return err
 	}
 	for _, n := range mod.Plan.Notes {
 		s.note(n)
 	}
-	s.modules[m.File] = append(s.modules[m.File], mod)
-	s.numberUnseen(mod)
-	if !mod.probed() {
-		return mod, nil
+	if mod.probed() {
+		if err := s.enterSites(mod); err != nil {
+			return err
+		}
 	}
+	s.numberUnseen(mod)
+	return nil
+}
+
+// enterSites enters a module's sites into the tables of the BPF programs and of the session.
+func (s *Session) enterSites(mod *Module) error {
 	if len(mod.Plan.Shared) > 0 {
 		base, err := s.unnamed.add(mod.Plan.Shared)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		mod.offsetWatched(base)
 	}
 	sites := mod.bpfSites()
-	if err := mod.addSignatures(s.tracer, sites); err != nil {
-		return nil, err
+	err := mod.addSignatures(s.tracer, sites)
+	if err != nil {
+		return err
 	}
 	if mod.Base, err = s.tracer.AddSites(sites); err != nil {
-		return nil, err
+		return err
 	}
 	for i := range mod.Plan.Sites {
 		s.sites = append(s.sites, &mod.Plan.Sites[i])
@@ -750,7 +766,7 @@ func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
 	for i := range mod.Plan.Watchpoints {
 		s.sites = append(s.sites, &mod.Plan.Watchpoints[i].Site)
 	}
-	return mod, nil
+	return nil
 }
 
 // linkTarget returns the target of links of the module's probes for the process. Once the first
