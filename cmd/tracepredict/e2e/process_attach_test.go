@@ -217,13 +217,14 @@ func TestAttachWithoutTheFirstThread(t *testing.T) {
 func TestAttachLibraryLoadedLater(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
-	library := processFixture(t, "twistlib.c", "-shared", "-fPIC")
+	library := ownLibrary(t, "twistlib.c")
 	program := startChild(t, childOptions{}, processFixture(t, "leaderless.c"), library)
 	program.waitLine("leaderless")
-	tool, report := attachTo(t, program.pid(), "--sync", writeTable(t, twistTable))
+	table := writeTable(t, twistTable)
+	tool, report := attachTo(t, program.pid(), "--sync", table)
 	program.send("go on")
 	program.waitLine("loaded")
-	waitProbesIn(t, library)
+	waitProbesIn(t, library, "--sync", table)
 	program.send("call it")
 	program.want(0)
 	tool.want(66)
@@ -283,7 +284,7 @@ func attachToReplaced(t *testing.T, replaced bool) {
 		}
 	}
 	tool, report := attachTo(t, pid, "--watch", "visits", "--sync", writeTable(t, twistTable))
-	if replaced && (probesIn(t, program) || probesIn(t, library)) {
+	if replaced && (len(probesIn(t, program))+len(probesIn(t, library)) > 0) {
 		t.Error("there are probes in a file that nobody runs")
 	}
 	server.ask("visit")
@@ -397,8 +398,32 @@ func TestAttachIntoAnotherRoot(t *testing.T) {
 	server.want(0)
 }
 
-// waitProbesIn waits until there are probes in a file that only this test uses.
-func waitProbesIn(t testing.TB, path string) {
+// ownLibrary builds a library of testdata/process that no other test uses.
+func ownLibrary(t testing.TB, source string) string {
 	t.Helper()
-	poll(t, fmt.Sprintf("probes in %s", path), func() bool { return probesIn(t, path) })
+	path := filepath.Join(t.TempDir(), "library.so")
+	copyFile(t, processFixture(t, source, "-shared", "-fPIC"), path)
+	return path
+}
+
+// waitProbesIn waits until all probes are in a file that only this test uses. They come in several links, one
+// after the other. args are the flags that determine where the probes sit.
+func waitProbesIn(t testing.TB, path string, args ...string) {
+	t.Helper()
+	all := len(probedAddresses(t, args, path))
+	poll(t, fmt.Sprintf("%d probes in %s", all, path), func() bool { return len(probesIn(t, path)) >= all })
+}
+
+// probedAddresses returns the addresses in a file of which sites says that they get probes.
+func probedAddresses(t testing.TB, args []string, path string) map[string]bool {
+	t.Helper()
+	sites := startTool(t, childOptions{}, append(append([]string{"sites"}, args...), path)...)
+	sites.want(0)
+	at := map[string]bool{}
+	for line := range strings.Lines(sites.out.String()) {
+		if addr, _, _ := strings.Cut(line, " "); strings.HasPrefix(addr, "0x") {
+			at[addr] = true
+		}
+	}
+	return at
 }

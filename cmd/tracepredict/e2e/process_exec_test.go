@@ -426,13 +426,14 @@ kind = "mutex"
 func TestExecLibraryLoadedWithoutTheFirstThread(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
-	library := processFixture(t, "twistlib.c", "-shared", "-fPIC")
+	library := ownLibrary(t, "twistlib.c")
 	report := filepath.Join(t.TempDir(), "report.json")
+	table := writeTable(t, twistTable)
 	c := startTool(t, childOptions{}, "exec", "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", report,
-		"--sync", writeTable(t, twistTable), "--", processFixture(t, "leaderless.c"), library)
+		"--sync", table, "--", processFixture(t, "leaderless.c"), library)
 	c.send("go on")
 	c.waitLine("loaded")
-	waitProbesIn(t, library)
+	waitProbesIn(t, library, "--sync", table)
 	c.send("call it")
 	c.want(66)
 	wantFound(t, readReport(t, report), strings.Replace(twistFound, "predicted", "likely", 1), "likely deadlock of north.gate, south.gate")

@@ -29,11 +29,23 @@ func linksOf(t testing.TB, pid int) []link.ID {
 	return ids
 }
 
-// probesIn reports whether there are probes in a file.
-func probesIn(t testing.TB, path string) (found bool) {
+// probesIn returns the offsets in a file at which there are probes.
+func probesIn(t testing.TB, path string) map[uint64]bool {
 	t.Helper()
-	eachProbeLink(t, func(_ link.ID, m *link.UprobeMultiInfo) { found = found || m.File == path })
-	return found
+	at := map[uint64]bool{}
+	eachProbeLink(t, func(_ link.ID, m *link.UprobeMultiInfo) {
+		offsets, known := m.Offsets()
+		if m.File != path {
+			return
+		}
+		if !known {
+			t.Fatalf("the kernel does not say where in %s the probes are", path)
+		}
+		for _, o := range offsets {
+			at[o.Offset] = true
+		}
+	})
+	return at
 }
 
 func eachProbeLink(t testing.TB, f func(link.ID, *link.UprobeMultiInfo)) {
