@@ -28,13 +28,20 @@ func (p *Planner) isOwn(f *elf.File) bool {
 	if len(p.files) == 0 || p.files[0] == f {
 		return true
 	}
+	return p.asked(f) || path.IsAbs(f.Name()) && !inSystem(f.Name()) && hasDebugInfo(f)
+}
+
+// asked reports whether Options.Modules names a file.
+func (p *Planner) asked(f *elf.File) bool {
 	names := []string{path.Base(f.Name()), f.SOName()}
-	if slices.ContainsFunc(p.opts.Modules, func(pattern string) bool {
+	return slices.ContainsFunc(p.opts.Modules, func(pattern string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { ok, err := path.Match(pattern, name); return ok && err == nil })
-	}) {
-		return true
-	}
-	return path.IsAbs(f.Name()) && !inSystem(f.Name()) && hasDebugInfo(f)
+	})
+}
+
+// searchable reports whether the code of a file is searched for accesses through pointers, if it is the program's own.
+func (p *Planner) searchable(f *elf.File) bool {
+	return !p.opts.OnlyDebugged || p.asked(f) || hasDebugInfo(f)
 }
 
 // room bounds what is planned of a file's code beyond what the user names: earlier files have a part of what one run

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 
 	"github.com/ianlancetaylor/demangle"
@@ -44,6 +45,9 @@ type Options struct {
 	// OnlyThreaded means that Shared and Pointers are for programs whose own code creates threads, or that have
 	// libraries of their own.
 	OnlyThreaded bool
+	// OnlyDebugged means that Pointers is for code with debug information, and for what Modules names: a finding
+	// about other code names no line and no type that a person could look at.
+	OnlyDebugged bool
 	// Hardware names variables to watch by hardware watchpoints. The accesses of a variable that is
 	// also in Watch are recorded twice.
 	Hardware []string
@@ -387,7 +391,10 @@ func (p *Planner) make(f *elf.File) (*Plan, error) {
 		return nil, fmt.Errorf("find the synchronisation calls of %s: %w", f.Name(), err)
 	}
 	p.files = append(p.files, f)
-	b.allPointers = p.opts.Pointers && own
+	b.allPointers = p.opts.Pointers && own && p.searchable(f)
+	if p.opts.Pointers && own && !b.allPointers {
+		b.note("%s has no debug information: what its code accesses through pointers, as on the heap, is not watched; compile it with -g, install its debug symbols, or add --watch-shared=all", path.Base(f.Name()))
+	}
 	b.prepareSearches()
 	if p.opts.Shared && own {
 		defer b.searchAhead()()

@@ -2,6 +2,7 @@ package probes
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -32,6 +33,34 @@ int main(void) {
 		through := slices.ContainsFunc(p.Sites, func(s Site) bool { return s.Program == ProgramPointer })
 		if named != tt.want || through != tt.want {
 			t.Errorf("%q, only of threaded programs: %v: watched by name: %v, through pointers: %v", tt.flags, tt.onlyThreaded, named, through)
+		}
+	}
+}
+
+// TestOnlyDebugged checks that code without debug information is not searched for accesses through pointers, and a
+// note says so, unless it is asked for; what it accesses by name is watched.
+func TestOnlyDebugged(t *testing.T) {
+	const source = `#include <stdlib.h>
+int shared;
+__attribute__((noipa)) void *change(void *p) { shared++; ++*(int *)p; return 0; }
+int main(void) { change(malloc(4)); return 0; }
+`
+	for _, tt := range []struct {
+		flags   []string
+		opts    Options
+		through bool
+	}{
+		{[]string{"-g"}, Options{OnlyDebugged: true}, true},
+		{nil, Options{OnlyDebugged: true}, false},
+		{nil, Options{OnlyDebugged: true, Modules: []string{"prog*"}}, true},
+		{nil, Options{}, true},
+	} {
+		tt.opts.Atomics, tt.opts.Shared, tt.opts.Pointers = true, true, true
+		p := plan(t, build(t, "gcc", source, append(tt.flags, "-O1")...), tt.opts)
+		through := slices.ContainsFunc(p.Sites, func(s Site) bool { return s.Program == ProgramPointer })
+		noted := slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "has no debug information") })
+		if through != tt.through || noted == tt.through || len(p.Shared) == 0 {
+			t.Errorf("%q, %+v: through pointers: %v; by name: %d; notes %q", tt.flags, tt.opts, through, len(p.Shared), p.Notes)
 		}
 	}
 }
