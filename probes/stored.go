@@ -16,13 +16,13 @@ import (
 // dependencies are what the plan of a file depends on, besides the content of files. They are encoded as
 // a plan is.
 type dependencies struct {
-	Tool                                                     plancache.Key
-	Table                                                    [sha256.Size]byte
-	Own, Searchable                                          bool
-	Shared, Pointers, EntrySites, Atomics, Lives, Terse      bool
-	Sites, Variables                                         int // that there is room for
-	Name, BuildID                                            string
-	Earlier                                                  []variable.Variable // the atomic variables of earlier files
+	Tool                                                plancache.Key
+	Table                                               [sha256.Size]byte
+	Own, Searchable                                     bool
+	Shared, Pointers, EntrySites, Atomics, Lives, Terse bool
+	Sites, Variables                                    int // that there is room for
+	Name, BuildID                                       string
+	Earlier                                             []variable.Variable // the atomic variables of earlier files
 }
 
 // stored is a plan as it is kept. What the plan computes at its first use is computed again.
