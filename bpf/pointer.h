@@ -661,10 +661,9 @@ static __always_inline void send_freed(struct word *w, struct ended_memory *e)
 	send_past(owner, OP_READ, w->read, e->at & ~7ULL);
 }
 
-/* Forgets the next word, or skips a page that has none. */
-static int forget_next(__u32 n, void *data)
+/* Forgets the next word, or skips a page that has none. With freed, accesses of it may be sent before. */
+static __always_inline int forget_one(struct ended_memory *e, bool freed)
 {
-	struct ended_memory *e = data;
 	__u64 bit, *bits, next = (e->at | ((1 << PAGE_SHIFT) - 1)) + 1;
 	struct word *w;
 
@@ -677,11 +676,22 @@ static int forget_next(__u32 n, void *data)
 	}
 	w = word_at(word_key(e->at, e->tgid), false);
 	if (w) {
-		send_freed(w, e);
+		if (freed)
+			send_freed(w, e);
 		forget(w);
 	}
 	e->at += 8;
 	return 0;
+}
+
+static int forget_next(__u32 n, void *data)
+{
+	return forget_one(data, true);
+}
+
+static int forget_next_silently(__u32 n, void *data)
+{
+	return forget_one(data, false);
 }
 
 /* Forgets a word of the table if it is one of the memory that ends. */
@@ -699,6 +709,12 @@ static int forget_if_ended(__u32 index, void *data)
 	return 0;
 }
 
+/* Forgets the words of memory that ends, each by forget. */
+#define FORGET_RANGE(e, forget)                                             \
+	(((e)->end - (e)->at) >> PAGE_SHIFT > 1 << word_bits                \
+			? bpf_loop(1 << word_bits, forget_if_ended, (e), 0) \
+			: bpf_loop(1 << 23, forget, (e), 0))
+
 /* Forgets the accesses of memory that ends, or that begins where the end of another was not seen. By is as
  * in struct ended_memory. Returns of how many words accesses were sent. Not static, so that the verifier
  * judges it by itself, once. */
@@ -709,10 +725,7 @@ __noinline int forget_words(__u64 addr, __u64 size, __u32 tgid, __u32 by)
 
 	if (!through_pointers || !crowded || !addr || !size)
 		return 0;
-	if (size >> PAGE_SHIFT > 1 << word_bits)
-		bpf_loop(1 << word_bits, forget_if_ended, &e, 0);
-	else
-		bpf_loop(1 << 23, forget_next, &e, 0);
+	FORGET_RANGE(&e, forget_next);
 	return e.sent;
 }
 
@@ -728,8 +741,11 @@ static __noinline int forget_stack(struct slot *slot, __u64 end, __u32 tgid)
 		return 0;
 	low = slot->lowest;
 	slot->lowest = 0;
-	if (low && low < end && end - low < MAX_STACK)
-		forget_words(low, end - low, tgid, 0);
+	if (through_pointers && crowded && low && low < end && end - low < MAX_STACK) {
+		struct ended_memory e = {.at = low & ~7ULL, .end = end, .tgid = tgid};
+
+		FORGET_RANGE(&e, forget_next_silently);
+	}
 	return 0;
 }
 

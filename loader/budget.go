@@ -73,13 +73,13 @@ type pointerGroup struct {
 // thinner keeps the cost of the probes of accesses through pointers within a budget.
 type thinner struct {
 	tracer *attach.Tracer
-	factor float64 // how many times as long the program may take
-	costs  attach.Costs
+	factor float64      // how many times as long the program may take
 	pids   func() []int // the processes that are observed
 
-	over   atomic.Bool            // no access is observed any more
-	counts atomic.Pointer[[]bool] // by site: its hits are counted in the kernel
-	others atomic.Int64           // what the hits of other probes have cost, in ns
+	costs  atomic.Pointer[attach.Costs] // nil: no probe has been attached
+	over   atomic.Bool                  // no access is observed any more
+	counts atomic.Pointer[[]bool]       // by site: its hits are counted in the kernel
+	others atomic.Int64                 // what the hits of other probes have cost, in ns
 
 	mu        sync.Mutex // guards the fields down to notes; acquired after Session.mu, before the Tracer's
 	groups    []*pointerGroup
@@ -100,15 +100,23 @@ type thinner struct {
 	done sync.WaitGroup
 }
 
-func newThinner(t *attach.Tracer, factor float64, pids func() []int) (*thinner, error) {
-	costs, err := t.Costs()
-	if err != nil {
-		return nil, err
-	}
+func newThinner(t *attach.Tracer, factor float64, pids func() []int) *thinner {
 	return &thinner{
-		tracer: t, factor: factor, costs: costs, pids: pids, debt: -credit, nameDebt: -credit,
+		tracer: t, factor: factor, pids: pids, debt: -credit, nameDebt: -credit,
 		probes: map[uint32]*pointerProbe{}, functions: map[string]bool{}, stop: make(chan struct{}),
-	}, nil
+	}
+}
+
+// calibrate measures what a hit costs, before the first probe is attached. The caller holds t.mu.
+func (t *thinner) calibrate() error {
+	if t.costs.Load() != nil {
+		return nil
+	}
+	costs, err := t.tracer.Costs()
+	if err == nil {
+		t.costs.Store(&costs)
+	}
+	return err
 }
 
 // attach attaches the probes of accesses through pointers of a module for a process, except those that are
@@ -116,6 +124,12 @@ func newThinner(t *attach.Tracer, factor float64, pids func() []int) (*thinner, 
 func (t *thinner) attach(m *Module, to attach.LinkTarget) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if !slices.ContainsFunc(m.Plan.Sites, func(s probes.Site) bool { return s.Program == probes.ProgramPointer }) {
+		return nil
+	}
+	if err := t.calibrate(); err != nil {
+		return err
+	}
 	var all, now []*pointerProbe
 	apart := m.isTogether()
 	for i := range m.Plan.Sites {
@@ -143,12 +157,12 @@ func (t *thinner) attach(m *Module, to attach.LinkTarget) error {
 
 // probe returns the probe of a site, and makes it at the first call.
 func (t *thinner) probe(m *Module, i int) *pointerProbe {
-	s, site := &m.Plan.Sites[i], m.Base+uint32(i)
+	s, site, costs := &m.Plan.Sites[i], m.Base+uint32(i), t.costs.Load()
 	p := t.probes[site]
 	if p == nil {
-		p = &pointerProbe{Probe: attach.Probe{Offset: s.Offset, Site: site, Program: s.Program}, function: m.accessing(i), cost: t.costs.Stepped}
+		p = &pointerProbe{Probe: attach.Probe{Offset: s.Offset, Site: site, Program: s.Program}, function: m.accessing(i), cost: costs.Stepped}
 		if s.Class == cheapsite.Emulated {
-			p.cost = t.costs.Emulated
+			p.cost = costs.Emulated
 		}
 		if p.cost += handling; p.function == "" {
 			p.cost += keeping - handling
@@ -208,11 +222,13 @@ func (t *thinner) relink(g *pointerGroup) (err error) {
 // other takes a record, and counts what a hit of another probe has cost: the program's own time is what
 // remains. The reader's goroutine alone calls it.
 func (t *thinner) other(r *bpf.Record) {
+	costs := t.costs.Load()
 	switch counts := t.counts.Load(); {
+	case costs == nil:
 	case bpf.Op(r.Op) == bpf.OpHeapCost:
-		t.others.Add(int64(r.Value) * int64(t.costs.Emulated))
+		t.others.Add(int64(r.Value) * int64(costs.Emulated))
 	case counts == nil || int(r.Site) >= len(*counts) || !(*counts)[r.Site]:
-		t.others.Add(int64(t.costs.Stepped))
+		t.others.Add(int64(costs.Stepped))
 	}
 }
 
@@ -247,6 +263,10 @@ func (t *thinner) check(now time.Time) {
 	defer t.mu.Unlock()
 	if t.over.Load() {
 		t.removeAll(now)
+		return
+	}
+	if t.costs.Load() == nil { // there is no probe
+		t.spent = t.used()
 		return
 	}
 	hits, err := t.tracer.PointerHits(t.sites)

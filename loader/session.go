@@ -194,7 +194,6 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 	plan := opts.Plan
 	tracer, err := attach.NewTracer(attach.TracerOptions{
 		RingBytes: opts.RingBytes, Stacks: opts.Stacks, Shared: plan.Shared, Pointers: plan.Pointers, PointerAtomics: plan.Atomics, ArrayAccesses: opts.RemovalLimits.ArrayAccesses,
-		NoCalls: len(plan.On) == 0, NoVariables: len(plan.Watch)+len(plan.Hardware) == 0, NoHeap: len(plan.Watch) == 0 && !plan.Lives, NoUnseen: !plan.Atomics,
 		Follow: opts.Follow, NoProbes: opts.NoProbes, Messages: opts.Messages != MessagesNever,
 	})
 	if err != nil {
@@ -225,10 +224,7 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 		s.unnamed = newUnnamedWatcher(tracer, opts.RemovalLimits)
 	}
 	if opts.Plan.Pointers && opts.Budget > 0 {
-		if s.thinner, err = newThinner(tracer, opts.Budget, s.livePIDs); err != nil {
-			tracer.Close()
-			return nil, err
-		}
+		s.thinner = newThinner(tracer, opts.Budget, s.livePIDs)
 	}
 	if !opts.Lossy {
 		s.throttle = ptrace.NewThrottle(tracer.Ring, s.livePIDs)
@@ -566,7 +562,7 @@ func (s *Session) leaveUnobserved(p *process, path string, err error) error {
 	switch {
 	case errors.As(err, &wrong), errors.As(err, &tooMany): // in what the user asked to watch
 		return &UsageError{Err: err}
-	case path == p.program || s.endedProcess(p) || errors.Is(err, attach.ErrNoWatchpoint) || !s.running && need.OutOfFiles(err):
+	case path == p.program || s.endedProcess(p) || errors.Is(err, attach.ErrNoWatchpoint) || !s.running && (need.OutOfFiles(err) || errors.Is(err, attach.ErrNotLoaded)):
 		return err
 	}
 	s.unobserved = append(s.unobserved, Blind{Name: path, Processes: []uint32{uint32(p.pid)}})

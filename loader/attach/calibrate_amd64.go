@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
@@ -48,7 +49,11 @@ func (t *Tracer) cost(loop func(n int), at unsafe.Pointer, instruction []byte) (
 	if err != nil {
 		return 0, err
 	}
-	l, err := linkProbes("/proc/self/exe", t.objs.OnPointer.FD(), false, os.Getpid(), []uint64{offset}, []uint64{^uint64(0) >> 33})
+	pointer, err := t.programs.get(bpf.TracepredictProgOnPointer)
+	if err != nil {
+		return 0, err
+	}
+	l, err := linkProbes("/proc/self/exe", pointer.FD(), false, os.Getpid(), []uint64{offset}, []uint64{^uint64(0) >> 33})
 	if err != nil {
 		return 0, fmt.Errorf("measure a probe: %w", err)
 	}

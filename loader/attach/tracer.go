@@ -15,7 +15,6 @@ import (
 	"unsafe"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
 
 	"github.com/tracepredict/tracepredict/bpf"
@@ -40,17 +39,11 @@ type TracerOptions struct {
 	// ArrayAccesses is the number of accesses to one array that are recorded; 0: all. It is the
 	// field of this name of loader.RemovalLimits.
 	ArrayAccesses uint64
-	// NoCalls, NoVariables and NoHeap leave out the programs for functions that the user asked for,
-	// for watchpoints, and for lifetimes of memory, because the kernel takes long to verify them.
-	NoCalls, NoVariables, NoHeap bool
-	// NoUnseen leaves out the program for instructions that synchronise without being observed.
-	NoUnseen bool
 	// Follow makes the processes that a target forks targets too.
 	Follow bool
-	// NoProbes leaves out all programs except those that list threads and what these are doing.
+	// NoProbes means that threads, and what they are doing, are listed only.
 	NoProbes bool
-	// Messages loads the programs that record the system calls by which threads pass each other
-	// messages; see StartMessages.
+	// Messages makes room for the system calls by which threads pass each other messages; see StartMessages.
 	Messages bool
 }
 
@@ -76,8 +69,10 @@ const spareFiles = 32
 // Tracer is the loaded BPF side: programs, maps and links. Its methods may be called
 // concurrently; one goroutine calls Ring.Run.
 type Tracer struct {
-	objs bpf.TracepredictObjects
-	Ring *ring.Buffer
+	objs     objects
+	programs *programs
+	Ring     *ring.Buffer
+	noProbes bool
 
 	mu                   sync.Mutex          // guards the fields below; no other lock is acquired while it is held
 	links                []link.Link         // to tracepoints
@@ -89,7 +84,8 @@ type Tracer struct {
 	signatures map[bpf.Signature]uint32 // index of each signature
 }
 
-// NewTracer loads the programs, and attaches those that record beginnings and ends of threads.
+// NewTracer attaches the programs that record beginnings and ends of threads. The others are loaded when they are
+// needed.
 // An error of the verifier prints the verifier's whole log with %+v.
 func NewTracer(opts TracerOptions) (*Tracer, error) {
 	spec, err := bpf.LoadTracepredict()
@@ -99,13 +95,13 @@ func NewTracer(opts TracerOptions) (*Tracer, error) {
 	if err := configure(spec, opts); err != nil {
 		return nil, err
 	}
-	t := &Tracer{sites: 1, closers: map[int][]io.Closer{}, signatures: map[bpf.Signature]uint32{}}
+	t := &Tracer{noProbes: opts.NoProbes, sites: 1, closers: map[int][]io.Closer{}, signatures: map[bpf.Signature]uint32{}}
 	// The library that loads the objects takes some errors for lack of a feature of the kernel.
 	if err := need.CheckFiles(len(spec.Maps) + len(spec.Programs) + spareFiles); err != nil {
 		return nil, need.ExplainFiles(fmt.Errorf("load the BPF programs: %w", err))
 	}
-	if err := spec.LoadAndAssign(&t.objs, nil); err != nil {
-		return nil, need.ExplainLoad(err)
+	if t.programs, err = newPrograms(spec, &t.objs); err != nil {
+		return nil, err
 	}
 	if err := t.start(); err != nil {
 		t.Close()
@@ -183,42 +179,7 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	for _, p := range spec.Programs {
 		p.KernelVersion = 1
 	}
-	stubUnneeded(spec, opts)
 	return nil
-}
-
-// stubUnneeded replaces the programs that are not needed by programs that do nothing.
-func stubUnneeded(spec *ebpf.CollectionSpec, opts TracerOptions) {
-	var names []string
-	if !opts.Shared {
-		names = append(names, "on_shared")
-	}
-	if !opts.Pointers && !opts.PointerAtomics {
-		names = append(names, "on_pointer")
-	}
-	if opts.NoCalls {
-		names = append(names, "on_call")
-	}
-	if opts.NoVariables {
-		names = append(names, "on_watch", "on_watched_call", "on_watched_exit", "list_watched")
-	}
-	if opts.NoHeap {
-		names = append(names, "on_heap", "on_heap_return")
-	}
-	if opts.NoUnseen {
-		names = append(names, "on_unseen")
-	}
-	if !opts.Messages {
-		names = append(names, "on_call_in", "on_call_out", "on_signal_sent", "on_signal_came", "on_waking")
-	}
-	for name := range spec.Programs {
-		if opts.NoProbes && name != "list_tasks" && name != "list_sleepers" {
-			names = append(names, name)
-		}
-	}
-	for _, name := range names {
-		spec.Programs[name].Instructions = asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}
-	}
 }
 
 func (t *Tracer) start() error {
@@ -226,15 +187,33 @@ func (t *Tracer) start() error {
 	if t.Ring, err = ring.New(t.objs.RingBuffer); err != nil {
 		return err
 	}
-	for _, p := range []*ebpf.Program{t.objs.OnFork, t.objs.OnExit, t.objs.OnExec} {
-		l, err := link.AttachTracing(link.TracingOptions{Program: p})
-		if err != nil {
+	if t.noProbes {
+		return nil
+	}
+	for _, name := range []string{bpf.TracepredictProgOnFork, bpf.TracepredictProgOnExit, bpf.TracepredictProgOnExec} {
+		if err := t.attachTracing(name); err != nil {
 			return fmt.Errorf("attach a tracepoint of the life of threads: %w", err)
 		}
-		t.links = append(t.links, l)
 	}
 	return nil
 }
+
+// attachTracing attaches a program to the tracepoint that it is made for. The caller holds t.mu, or has t alone.
+func (t *Tracer) attachTracing(name string) error {
+	p, err := t.programs.get(name)
+	if err != nil {
+		return err
+	}
+	l, err := link.AttachTracing(link.TracingOptions{Program: p})
+	if err == nil {
+		t.links = append(t.links, l)
+	}
+	return err
+}
+
+// LoadAll loads all BPF programs, whether they are needed or not. An error of the verifier prints the verifier's
+// whole log with %+v.
+func (t *Tracer) LoadAll() error { return t.programs.loadAll() }
 
 // StartMessages attaches the programs for system calls and signals, if it has not done so before.
 // From then on each system call on the machine costs a look-up of its process. What receives comes
@@ -246,19 +225,17 @@ func (t *Tracer) StartMessages() error {
 		return nil
 	}
 	t.messagesStarted = true
-	for _, p := range []struct {
-		tracepoint string
-		program    *ebpf.Program
-	}{{"signal_deliver", t.objs.OnSignalCame}, {"signal_generate", t.objs.OnSignalSent}, {"sys_exit", t.objs.OnCallOut}, {"sys_enter", t.objs.OnCallIn}} {
+	for _, p := range []struct{ tracepoint, program string }{
+		{"signal_deliver", bpf.TracepredictProgOnSignalCame}, {"signal_generate", bpf.TracepredictProgOnSignalSent},
+		{"sys_exit", bpf.TracepredictProgOnCallOut}, {"sys_enter", bpf.TracepredictProgOnCallIn},
+	} {
 		if err := t.attachRawTracepoint(p.tracepoint, p.program); err != nil {
 			return err
 		}
 	}
-	l, err := link.AttachTracing(link.TracingOptions{Program: t.objs.OnWaking})
-	if err != nil {
+	if err := t.attachTracing(bpf.TracepredictProgOnWaking); err != nil {
 		return fmt.Errorf("attach the tracepoint of wake-ups: %w", err)
 	}
-	t.links = append(t.links, l)
 	return nil
 }
 
@@ -281,7 +258,11 @@ func (t *Tracer) Messages() bool {
 }
 
 // attachRawTracepoint attaches a program to a tracepoint.
-func (t *Tracer) attachRawTracepoint(name string, prog *ebpf.Program) error {
+func (t *Tracer) attachRawTracepoint(name, program string) error {
+	prog, err := t.programs.get(program)
+	if err != nil {
+		return err
+	}
 	l, err := link.AttachRawTracepoint(link.RawTracepointOptions{Name: name, Program: prog})
 	if err != nil {
 		return fmt.Errorf("attach the tracepoint %s: %w", name, err)
@@ -386,27 +367,27 @@ type LinkTarget struct {
 	Unfiltered bool // the kernel does not filter by process: the hits of all targets are reported
 }
 
-// program returns the BPF program that a probe runs.
-func (t *Tracer) program(p Probe) *ebpf.Program {
+// program returns the name of the BPF program that a probe runs.
+func program(p Probe) string {
 	switch p.Program {
 	case probes.ProgramShared:
-		return t.objs.OnShared
+		return bpf.TracepredictProgOnShared
 	case probes.ProgramPointer, probes.ProgramPointerAtomic:
-		return t.objs.OnPointer
+		return bpf.TracepredictProgOnPointer
 	case probes.ProgramUnseen:
-		return t.objs.OnUnseen
+		return bpf.TracepredictProgOnUnseen
 	case probes.ProgramCall:
-		return t.objs.OnCall
+		return bpf.TracepredictProgOnCall
 	case probes.ProgramHeap, probes.ProgramHeapLate, probes.ProgramLives:
 		if p.Return {
-			return t.objs.OnHeapReturn
+			return bpf.TracepredictProgOnHeapReturn
 		}
-		return t.objs.OnHeap
+		return bpf.TracepredictProgOnHeap
 	}
 	if p.Return {
-		return t.objs.OnReturn
+		return bpf.TracepredictProgOnReturn
 	}
-	return t.objs.OnProbe
+	return bpf.TracepredictProgOnProbe
 }
 
 // Link creates a link of probes that all run the same program, and are either all uretprobes or
@@ -420,7 +401,11 @@ func (t *Tracer) Link(to LinkTarget, probes []Probe, generation uint16) (Link, e
 	for i, p := range probes {
 		offsets[i], cookies[i] = p.Offset, uint64(p.Site)+flags
 	}
-	l, err := linkProbes(fmt.Sprintf("/proc/self/fd/%d", to.File.Fd()), t.program(probes[0]).FD(), probes[0].Return, pid, offsets, cookies)
+	prog, err := t.programs.get(program(probes[0]))
+	if err != nil {
+		return 0, err
+	}
+	l, err := linkProbes(fmt.Sprintf("/proc/self/fd/%d", to.File.Fd()), prog.FD(), probes[0].Return, pid, offsets, cookies)
 	runtime.KeepAlive(to.File)
 	if err != nil {
 		return 0, fmt.Errorf("%s to %s: %w", plural.Sprintf("attach %d {probe|probes}", len(probes)), to.File.Name(), err)
@@ -430,7 +415,7 @@ func (t *Tracer) Link(to LinkTarget, probes []Probe, generation uint16) (Link, e
 
 // Tasks returns the threads of the targets that exist now.
 func (t *Tracer) Tasks() ([]bpf.TaskLine, error) {
-	lines, err := iterate[bpf.TaskLine](t.objs.ListTasks)
+	lines, err := iterate[bpf.TaskLine](t.programs, bpf.TracepredictProgListTasks)
 	if err != nil {
 		return nil, fmt.Errorf("list threads: %w", err)
 	}
@@ -439,7 +424,7 @@ func (t *Tracer) Tasks() ([]bpf.TaskLine, error) {
 
 // Sleepers returns what the threads of the targets are doing.
 func (t *Tracer) Sleepers() ([]bpf.Sleeper, error) {
-	lines, err := iterate[bpf.Sleeper](t.objs.ListSleepers)
+	lines, err := iterate[bpf.Sleeper](t.programs, bpf.TracepredictProgListSleepers)
 	if err != nil {
 		return nil, fmt.Errorf("ask what the threads are doing: %w", err)
 	}
@@ -447,7 +432,11 @@ func (t *Tracer) Sleepers() ([]bpf.Sleeper, error) {
 }
 
 // iterate runs a BPF iterator and returns the lines that it writes.
-func iterate[Line any](prog *ebpf.Program) ([]Line, error) {
+func iterate[Line any](all *programs, name string) ([]Line, error) {
+	prog, err := all.get(name)
+	if err != nil {
+		return nil, err
+	}
 	it, err := link.AttachIter(link.IterOptions{Program: prog})
 	if err != nil {
 		return nil, err
@@ -586,8 +575,7 @@ func (t *Tracer) Close() error {
 	if t.Ring != nil {
 		errs = append(errs, t.Ring.Close())
 	}
-	errs = append(errs, t.objs.Close())
-	return errors.Join(errs...)
+	return errors.Join(append(errs, t.programs.close())...)
 }
 
 // SetOwner makes a process the owner of a link.

@@ -9,7 +9,6 @@ import (
 	"unsafe"
 
 	"github.com/cilium/ebpf"
-	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/bpf"
@@ -100,20 +99,22 @@ func (t *Tracer) attachWatchedCalls() error {
 	if t.watchedCallsAttached {
 		return nil
 	}
-	if err := t.attachRawTracepoint("sys_enter", t.objs.OnWatchedCall); err != nil {
+	if err := t.attachRawTracepoint("sys_enter", bpf.TracepredictProgOnWatchedCall); err != nil {
 		return err
 	}
 	t.watchedCallsAttached = true
-	exit, err := link.AttachTracing(link.TracingOptions{Program: t.objs.OnWatchedExit})
-	if err != nil {
+	if err := t.attachTracing(bpf.TracepredictProgOnWatchedExit); err != nil {
 		return fmt.Errorf("attach the tracepoint of threads that end: %w", err)
 	}
-	t.links = append(t.links, exit)
 	return nil
 }
 
 // cover opens a watchpoint for each thread that has none.
 func (t *Tracer) cover(l *watchLink, pid, size int) error {
+	watch, err := t.programs.get(bpf.TracepredictProgOnWatch)
+	if err != nil {
+		return err
+	}
 	tried := map[int]bool{}
 	for {
 		without, err := t.unwatched(pid, l.key.Addr)
@@ -126,7 +127,7 @@ func (t *Tracer) cover(l *watchLink, pid, size int) error {
 		}
 		for _, tid := range without {
 			tried[tid] = true
-			fd, err := openWatchpoint(tid, l.key.Addr, size, t.objs.OnWatch.FD())
+			fd, err := openWatchpoint(tid, l.key.Addr, size, watch.FD())
 			switch {
 			case err == nil:
 				l.events = append(l.events, fd)
@@ -144,7 +145,7 @@ func (t *Tracer) unwatched(pid int, addr uint64) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines, err := iterate[bpf.WatchedLine](t.objs.ListWatched)
+	lines, err := iterate[bpf.WatchedLine](t.programs, bpf.TracepredictProgListWatched)
 	if err != nil {
 		return nil, fmt.Errorf("list hardware watchpoints: %w", err)
 	}

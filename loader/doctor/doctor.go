@@ -186,7 +186,7 @@ func probeCapability(c need.Circumstances, name string) error {
 func probeWhole() error {
 	t, err := attach.NewTracer(attach.TracerOptions{})
 	if err == nil {
-		err = t.Close()
+		err = errors.Join(t.LoadAll(), t.Close())
 	}
 	var known *need.Error
 	if err == nil || errors.As(err, &known) {

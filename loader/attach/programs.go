@@ -1,0 +1,100 @@
+package attach
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader/need"
+)
+
+// ErrNotLoaded means that the kernel does not accept a BPF program.
+var ErrNotLoaded = errors.New("load a BPF program")
+
+// programs are the BPF programs of a Tracer. Each is loaded when it is needed for the first time: the kernel takes
+// longer to verify all of them than many a program runs.
+type programs struct {
+	spec  *ebpf.CollectionSpec
+	maps  map[string]*ebpf.Map // those that the programs use
+	cache *btf.Cache           // of the kernel's types
+
+	mu     sync.Mutex // guards the field below; acquired after Tracer.mu
+	loaded map[string]*ebpf.Program
+}
+
+// newPrograms creates the maps of the BPF programs, assigns them to objs, and loads no program.
+func newPrograms(spec *ebpf.CollectionSpec, objs *objects) (*programs, error) {
+	p := &programs{spec: spec, cache: btf.NewCache(), loaded: map[string]*ebpf.Program{}}
+	coll, err := ebpf.NewCollectionWithOptions(p.part(), ebpf.CollectionOptions{Cache: p.cache})
+	if err != nil {
+		return nil, need.ExplainLoad(err)
+	}
+	p.maps = maps.Clone(coll.Maps)
+	if err := coll.Assign(objs); err != nil {
+		coll.Close()
+		return nil, fmt.Errorf("find the maps of the BPF object: %w", err)
+	}
+	return p, nil
+}
+
+// objects are the maps and the variables of the BPF programs.
+type objects struct {
+	bpf.TracepredictMaps
+	bpf.TracepredictVariables
+}
+
+// part returns a description of the BPF object that has these programs alone.
+func (p *programs) part(names ...string) *ebpf.CollectionSpec {
+	part := *p.spec
+	part.Programs = map[string]*ebpf.ProgramSpec{}
+	for _, name := range names {
+		part.Programs[name] = p.spec.Programs[name]
+	}
+	return &part
+}
+
+// get returns a program, which it loads if that is necessary.
+func (p *programs) get(name string) (*ebpf.Program, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if prog := p.loaded[name]; prog != nil {
+		return prog, nil
+	}
+	coll, err := ebpf.NewCollectionWithOptions(p.part(name), ebpf.CollectionOptions{MapReplacements: p.maps, Cache: p.cache})
+	if err != nil {
+		return nil, errors.Join(ErrNotLoaded, need.ExplainLoad(err))
+	}
+	defer coll.Close()
+	p.loaded[name] = coll.DetachProgram(name)
+	return p.loaded[name], nil
+}
+
+// loadAll loads all programs.
+func (p *programs) loadAll() error {
+	for _, name := range slices.Sorted(maps.Keys(p.spec.Programs)) {
+		if _, err := p.get(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// close unloads the programs, and frees the maps.
+func (p *programs) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var errs []error
+	for _, prog := range p.loaded {
+		errs = append(errs, prog.Close())
+	}
+	for _, m := range p.maps {
+		errs = append(errs, m.Close())
+	}
+	return errors.Join(errs...)
+}
