@@ -437,6 +437,7 @@ func (p *Planner) make(f *elf.File) (*Plan, error) {
 	if err := b.methods(p); err != nil {
 		return nil, fmt.Errorf("find the functions asked for in %s: %w", f.Name(), err)
 	}
+	b.onlyCode()
 	if err := b.finish(); err != nil {
 		return nil, err
 	}
@@ -575,6 +576,25 @@ func inOrder(sites []Site) {
 // Chained reports whether the i-th site has no probe of its own, because it shares that of the site
 // before it.
 func (p *Plan) Chained(i int) bool { return i > 0 && p.Sites[i].follows(&p.Sites[i-1]) }
+
+// onlyCode removes the sites of accesses, of variables that the user did not name, where there may be data. An
+// access that orders threads synchronises unseen then.
+func (b *builder) onlyCode() {
+	n := 0
+	b.plan.Sites = slices.DeleteFunc(b.plan.Sites, func(s Site) bool {
+		if s.Program != ProgramShared && s.Program != ProgramAtomic && s.Program != ProgramPointerAtomic || b.image.IsCode(s.At) {
+			return false
+		}
+		if s.Atomic || s.Sync {
+			b.leftOut = append(b.leftOut, elf.UnseenSite{Addr: s.At, What: elf.UnseenAtomic})
+		}
+		n++
+		return true
+	})
+	if n > 0 {
+		b.note("%d {instruction|instructions} of %s that {accesses|access} variables {is|are} not seen: control is not seen to arrive there, so that {it|they} may be data", n, path.Base(b.plan.File.Name()))
+	}
+}
 
 // finish sorts the sites, sets the function names of accesses, and links the sites that share a
 // probe.

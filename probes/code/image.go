@@ -59,6 +59,7 @@ type Image struct {
 	// decoded is a direct-mapped cache of Decode, by the low bits of addresses: the instructions around an access
 	// are decoded for each question about it. An entry with Len 0 is empty.
 	decoded [128]insn.Inst
+	certain map[uint64]map[uint64]bool // by the beginning of an extent: see IsCode
 }
 
 const (
@@ -104,7 +105,7 @@ func NewImage(s Source) *Image {
 // else of what the two share changes.
 func (im *Image) Fork() *Image {
 	fork := *im
-	fork.cached = maps.Clone(im.cached)
+	fork.cached, fork.certain = maps.Clone(im.cached), nil
 	return &fork
 }
 

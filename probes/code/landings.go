@@ -1,6 +1,7 @@
 package code
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/probes/elf"
@@ -26,9 +27,10 @@ type Landings struct {
 	called  *addresses // the targets of direct calls, which are certainly entries of functions
 	// crossings holds the jumps between extents, then the entries of jump tables.
 	crossings []Crossing
-	arrivals  []uint64 // the targets of crossings, sorted
-	marks     []uint64 // endbr64 and landmarks, sorted
-	entries   []uint64 // endbr64 and the Source's Entries, sorted
+	arrivals  []uint64   // the targets of crossings, sorted
+	inward    []Crossing // crossings, sorted by target
+	marks     []uint64   // endbr64 and landmarks, sorted
+	entries   []uint64   // endbr64 and the Source's Entries, sorted
 	// tables holds the entries of each jump table, by the address of the jump.
 	tables map[uint64][]uint64
 }
@@ -166,7 +168,17 @@ func (im *Image) Landings() *Landings {
 		l.arrivals = append(l.arrivals, x.To)
 	}
 	slices.Sort(l.arrivals)
+	l.inward = slices.Clone(l.crossings)
+	slices.SortFunc(l.inward, func(a, b Crossing) int { return cmp.Compare(a.To, b.To) })
 	return l
+}
+
+// into returns the crossings whose targets are in r. The slice is shared: do not change it.
+func (l *Landings) into(r elf.Range) []Crossing {
+	to := func(c Crossing, addr uint64) int { return cmp.Compare(c.To, addr) }
+	i, _ := slices.BinarySearchFunc(l.inward, r.Lo, to)
+	j, _ := slices.BinarySearchFunc(l.inward, r.Hi, to)
+	return l.inward[i:max(i, j)]
 }
 
 // addLanding adds a landing that is certain.
