@@ -8,7 +8,8 @@ import (
 )
 
 // dataInCode has functions in whose midst there are bytes that decode as accesses and as atomic instructions: no
-// control arrives there. The last one does something in a part of its own, which jumps back.
+// control arrives there. One does something in a part of its own, which jumps back. Two jump through a table whose
+// address is in a register that was set far away; in one of them that has another value, too.
 const dataInCode = `
 	.text
 	.globl data
@@ -54,12 +55,67 @@ enters:
 	ret
 	.size enters, .-enters
 
+	.globl kept
+	.type kept, @function
+kept:
+	push %rbx
+	lea kept_table(%rip), %rbx
+	test %edi, %edi
+	jne 1f
+	nop
+1:	cmp $1, %edi
+	ja 2f
+	mov %edi, %eax
+	movslq (%rbx,%rax,4), %rax
+	add %rbx, %rax
+	jmp *%rax
+	.globl kept_case
+kept_case:
+	nop
+	incl shared(%rip)
+	mov $7, %edi
+	jmp 1b
+2:	pop %rbx
+	ret
+	.size kept, .-kept
+
+	.globl twice
+	.type twice, @function
+twice:
+	push %rbx
+	lea twice_table(%rip), %rbx
+	test %edi, %edi
+	jne 1f
+	nop
+1:	cmp $1, %edi
+	ja 2f
+	mov %edi, %eax
+	movslq (%rbx,%rax,4), %rax
+	add %rbx, %rax
+	jmp *%rax
+	.globl twice_case
+twice_case:
+	lea shared(%rip), %rbx
+	incl shared(%rip)
+	mov $7, %edi
+	jmp 1b
+2:	pop %rbx
+	ret
+	.size twice, .-twice
+
 	.globl main
 	.type main, @function
 main:
 	xor %eax, %eax
 	ret
 	.size main, .-main
+
+	.section .rodata
+	.align 4
+kept_table:
+	.long kept_case - kept_table, kept_case - kept_table, 0x7fffffff
+twice_table:
+	.long twice_case - twice_table, twice_case - twice_table, 0x7fffffff
 
 	.bss
 	.globl shared
@@ -83,7 +139,7 @@ func TestOnlyCode(t *testing.T) {
 		}
 		return syms[0].Addr
 	}
-	for name, want := range map[string]bool{"data": true, "inside": false, "parts": true, "back": true, "middle": true, "enters": true} {
+	for name, want := range map[string]bool{"data": true, "inside": false, "parts": true, "back": true, "middle": true, "enters": true, "kept_case": true, "twice_case": false} {
 		if got := image.IsCode(at(name)); got != want {
 			t.Errorf("%s is code: %v, want %v", name, got, want)
 		}

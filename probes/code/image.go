@@ -58,8 +58,9 @@ type Image struct {
 	cacheSpace uint64            // bytes of sections that may still be cached
 	// decoded is a direct-mapped cache of Decode, by the low bits of addresses: the instructions around an access
 	// are decoded for each question about it. An entry with Len 0 is empty.
-	decoded [128]insn.Inst
-	certain map[uint64]map[uint64]bool // by the beginning of an extent: see IsCode
+	decoded   [128]insn.Inst
+	certain   map[uint64]map[uint64]bool // by the beginning of an extent: see IsCode
+	registers map[uint64]*registers      // likewise: see kept
 }
 
 const (
@@ -105,7 +106,7 @@ func NewImage(s Source) *Image {
 // else of what the two share changes.
 func (im *Image) Fork() *Image {
 	fork := *im
-	fork.cached, fork.certain = maps.Clone(im.cached), nil
+	fork.cached, fork.certain, fork.registers = maps.Clone(im.cached), nil, nil
 	return &fork
 }
 

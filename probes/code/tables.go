@@ -81,7 +81,10 @@ func (im *Image) resolve(from, at uint64, e *Extent) ([]uint64, JumpKind) {
 	if in.NMem == 1 && in.Mem[0].Fixed && in.Known {
 		return nil, JumpAway
 	}
-	if to, ok := im.table(im.evaluate(from, at), &in); ok {
+	if to, ok := im.table(im.evaluate(from, at, &registers{}), &in); ok {
+		return to, JumpTable
+	}
+	if to, ok := im.table(im.evaluate(from, at, im.kept(e)), &in); ok {
 		return to, JumpTable
 	}
 	if e != nil && e.marked && !im.isNotrack(at) {
@@ -102,35 +105,90 @@ func (im *Image) isNotrack(at uint64) bool {
 	return err != nil
 }
 
-// evaluate evaluates the straight line from..at; at a landing nothing is known of any register.
-func (im *Image) evaluate(from, at uint64) *registers {
+// kept returns the registers that have one value in all of a function: those that calls preserve, and that the
+// function sets to one constant and otherwise only restores by pop. So compilers keep the address of a table
+// where a loop goes through it:
+//
+//	lea    table(%rip),%rbx
+//	...
+//	movslq (%rbx,%rax,4),%rax
+//	add    %rbx,%rax
+//	jmp    *%rax
+func (im *Image) kept(e *Extent) *registers {
 	var regs registers
+	if e == nil || im.arch != insn.AMD64 {
+		return &regs
+	}
+	if known, ok := im.registers[e.Lo]; ok {
+		return known
+	}
+	var other insn.RegSet // registers that have other values, too
+	whole := im.Sweep(e.Range, func(in *insn.Inst) bool {
+		if !in.Known {
+			return false
+		}
+		for _, r := range preserved {
+			v := value{constant, uint64(in.Sum.Imm)}
+			switch {
+			case !in.Writes.Has(r), im.pops(in, r):
+			case in.Sum.Const() && in.Sum.Dst == r && (regs[r].kind == unknownValue || regs[r] == v):
+				regs[r] = v
+			default:
+				other = other.With(r)
+			}
+		}
+		return true
+	})
+	for _, r := range preserved {
+		if !whole || other.Has(r) {
+			regs[r] = value{}
+		}
+	}
+	if im.registers == nil {
+		im.registers = map[uint64]*registers{}
+	}
+	im.registers[e.Lo] = &regs
+	return &regs
+}
+
+// preserved are the registers that calls preserve.
+var preserved = [...]insn.Reg{insn.RBX, insn.RBP, insn.R12, insn.R13, insn.R14, insn.R15}
+
+// pops reports whether an instruction is pop of a register.
+func (im *Image) pops(in *insn.Inst, r insn.Reg) bool {
+	return in.SPChange == 8 && in.Writes == insn.RegSet(0).With(r).With(insn.RSP)
+}
+
+// evaluate evaluates the straight line from..at; at a landing no more is known of any register than at the beginning.
+func (im *Image) evaluate(from, at uint64, begin *registers) *registers {
+	regs := *begin
 	for pc := from; pc < at; {
 		in, err := im.Decode(pc)
 		if err != nil {
-			return &registers{}
+			return begin
 		}
 		if im.landings.Has(pc) {
-			regs = registers{}
+			regs = *begin
 		}
-		im.step(&regs, &in)
+		im.step(&regs, &in, begin)
 		pc += uint64(in.Len)
 	}
 	if im.landings.Has(at) {
-		return &registers{}
+		return begin
 	}
 	return &regs
 }
 
-func (im *Image) step(regs *registers, in *insn.Inst) {
+// step evaluates an instruction. Behind one that is not modelled, no more is known than at the beginning.
+func (im *Image) step(regs *registers, in *insn.Inst, begin *registers) {
 	switch in.Kind {
 	case insn.Plain, insn.Nop, insn.Push, insn.CondJump:
 	default:
-		*regs = registers{}
+		*regs = *begin
 		return
 	}
 	if !in.Known {
-		*regs = registers{}
+		*regs = *begin
 		return
 	}
 	dst, v := im.result(regs, in)
