@@ -3,12 +3,10 @@ package loader
 import (
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/tracepredict/tracepredict/loader/need"
-	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/loader/ptrace"
 )
 
@@ -27,12 +25,7 @@ func (s *Session) unexplainedTrap(tid int) bool {
 	if !s.tracer.HasWatched() {
 		return false
 	}
-	tgid := s.PID()
-	if status, err := procfs.Status(strconv.Itoa(tid)); err == nil {
-		if id, err := strconv.Atoi(status["Tgid"]); err == nil {
-			tgid = id
-		}
-	}
+	tgid := s.processOfThread(tid)
 	s.unexplained.Add(1)
 	if err := s.tracer.CountLost(tid, tgid); err != nil {
 		s.noteAbout(tgid, "process %d lost an access of thread %d: %v", tgid, tid, err)
@@ -72,7 +65,7 @@ func (s *Session) guardWatchpoints() error {
 
 func (s *Session) startGuard() (*guard, error) {
 	g := &guard{tracee: ptrace.NewTracee(s.PID(), s.opts.Follow), done: make(chan struct{})}
-	g.tracee.Throttle, g.tracee.OnTrap = s.throttle, s.unexplainedTrap
+	g.tracee.Throttle, g.tracee.OnTrap, g.tracee.OnCopied = s.throttle, s.unexplainedTrap, s.copied
 	started := make(chan error, 1)
 	ptrace.OnOneThread(func() {
 		defer close(g.done)

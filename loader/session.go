@@ -157,6 +157,7 @@ type Session struct {
 
 	abandoned atomic.Pointer[target.ExitError] // why the planning of probes is to end; nil: it goes on
 
+	restored    int           // breakpoints that the program had copied and that were replaced, see copied.go; guarded by mu
 	unexplained atomic.Uint64 // accesses of which only a debug exception without a cause was seen
 
 	live    pidSet         // processes that are observed and have not ended
@@ -396,6 +397,9 @@ func (s *Session) Notes() []string {
 	defer s.mu.Unlock()
 	unexplained := s.unexplained.Load()
 	notes := append(slices.Clone(s.notes), s.throttle.Notes(s.lost.Records > unexplained)...)
+	if s.restored > 0 {
+		notes = append(notes, plural.Sprintf("the program executes copies of its own code, with breakpoints of probes in them: %d {was|were} replaced by the original {instruction|instructions}, and what the copies do is not observed; --watch-shared=off puts in fewer probes", s.restored))
+	}
 	if unexplained > 0 {
 		notes = append(notes, plural.Sprintf("of the events lost, %d {was an access to a watched variable|were accesses to watched variables}: this virtual machine did not tell which variable, a fault of hypervisors (KVM before Linux 6.14)", unexplained))
 	}

@@ -101,7 +101,7 @@ func (s *Session) trace(held *ptrace.Held, endObservation func()) traceResult {
 	t := ptrace.NewTracee(s.PID(), s.opts.Follow)
 	t.Throttle, t.OnExec, t.OnMap = s.throttle, tolerant(s.newProgram), tolerant(s.sync)
 	t.OnStop, t.OnContinue = s.job.stopped, s.job.continued
-	t.OnFork, t.OnEnd, t.OnTrap = s.child, s.processEnded, s.unexplainedTrap
+	t.OnFork, t.OnEnd, t.OnTrap, t.OnCopied = s.child, s.processEnded, s.unexplainedTrap, s.copied
 	t.OnReady = func(pid int) error {
 		if !first || pid != s.PID() {
 			return nil

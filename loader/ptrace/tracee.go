@@ -39,20 +39,24 @@ const followOptions = unix.PTRACE_O_TRACEFORK | unix.PTRACE_O_TRACEVFORK
 // Tracee is a program that the tool has started and traces. One thread, which calls Seize, calls
 // all other methods too.
 type Tracee struct {
-	pid          int
-	follow       bool
-	OnExec       func(pid int) error                // at each execve: the new program is mapped and has not run
-	OnMap        func(pid int) error                // during loading: an executable mapping may be new
-	OnReady      func(pid int) error                // the dynamic loader has ended; main is next
-	OnStop       func()                             // a group stop: all threads stop until SIGCONT
-	OnContinue   func()                             // the end of a group stop; also a new thread's first stop
-	OnFork       func(parent, pid int, shared bool) // shared: in its parent's memory
-	OnEnd        func(pid int)                      // a process that was forked has ended
-	OnTrap       func(tid int) (ours bool)          // a debug exception that the thread did not cause itself
-	loading      map[int]procfs.Mapping             // by process ID: the dynamic loader's code, while it runs
-	forked       map[int]bool                       // processes that were forked and have not ended
-	executedOnce bool                               // the program has been executed
-	released     atomic.Bool                        // Run returns without waiting for the program's end
+	pid        int
+	follow     bool
+	OnExec     func(pid int) error                // at each execve: the new program is mapped and has not run
+	OnMap      func(pid int) error                // during loading: an executable mapping may be new
+	OnReady    func(pid int) error                // the dynamic loader has ended; main is next
+	OnStop     func()                             // a group stop: all threads stop until SIGCONT
+	OnContinue func()                             // the end of a group stop; also a new thread's first stop
+	OnFork     func(parent, pid int, shared bool) // shared: in its parent's memory
+	OnEnd      func(pid int)                      // a process that was forked has ended
+	OnTrap     func(tid int) (ours bool)          // a debug exception that the thread did not cause itself
+	// OnCopied is called when a thread has executed a breakpoint that the kernel knows nothing of, at an address. It
+	// returns the bytes to be put back; none if it is the program's own.
+	OnCopied     func(tid int, at uint64) []Original
+	loading      map[int]procfs.Mapping // by process ID: the dynamic loader's code, while it runs
+	forked       map[int]bool           // processes that were forked and have not ended
+	executedOnce bool                   // the program has been executed
+	replaced     map[uint64]bool        // addresses of copied breakpoints in whose place instructions are again
+	released     atomic.Bool            // Run returns without waiting for the program's end
 
 	Throttle *Throttle               // nil: the program is never made to wait
 	holding  bool                    // running threads are interrupted, stops are kept
@@ -80,9 +84,10 @@ func (e Exit) Code() int {
 func NewTracee(pid int, follow bool) *Tracee {
 	return &Tracee{
 		pid: pid, follow: follow, loading: map[int]procfs.Mapping{}, forked: map[int]bool{},
-		OnStop: func() {}, OnContinue: func() {},
+		replaced: map[uint64]bool{}, OnStop: func() {}, OnContinue: func() {},
 		OnFork: func(int, int, bool) {}, OnEnd: func(int) {},
-		OnTrap: func(int) bool { return false },
+		OnTrap:   func(int) bool { return false },
+		OnCopied: func(int, uint64) []Original { return nil },
 	}
 }
 
@@ -292,10 +297,34 @@ func (t *Tracee) handleStop(tid int, ws unix.WaitStatus) error {
 		return t.resume(tid, 0)
 	case event != 0:
 		return t.resume(tid, 0)
-	case sig == unix.SIGTRAP && unexplainedTrap(tid) && t.OnTrap(tid):
+	case sig == unix.SIGTRAP && (unexplainedTrap(tid) && t.OnTrap(tid) || t.restored(tid)):
 		return t.resume(tid, 0)
 	}
 	return t.resume(tid, sig)
+}
+
+// Original is a byte of code in whose place a breakpoint was copied.
+type Original struct {
+	Addr uint64
+	Byte byte
+}
+
+// restored reports whether a thread, which is in a stop for SIGTRAP, has executed a copied breakpoint. The
+// instruction is there again then, and the thread executes it next.
+func (t *Tracee) restored(tid int) bool {
+	at, there, ok := breakpointAt(tid)
+	switch {
+	case !ok:
+		return false
+	case !there: // another thread has executed it at the same time
+		return t.replaced[at] && stepBack(tid, at)
+	}
+	for _, o := range t.OnCopied(tid, at) {
+		if _, err := unix.PtracePokeText(tid, uintptr(o.Addr), []byte{o.Byte}); err == nil {
+			t.replaced[o.Addr] = true
+		}
+	}
+	return t.replaced[at] && stepBack(tid, at)
 }
 
 func (t *Tracee) resume(tid int, sig unix.Signal) error {
