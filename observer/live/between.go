@@ -186,6 +186,7 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 		if q.To = l.callStack(key.To, to); len(q.To) == 0 {
 			return false, notExamined
 		}
+		q.Access = l.isAccess(to)
 	}
 	x.Budget = l.readings.budget
 	if key.passes {
@@ -210,6 +211,12 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 		text += x.whyUnrecorded(reason, key.Span)
 	}
 	return ok, text
+}
+
+// isAccess reports whether an event is an access that the instruction at its call stack is sure to make.
+func (l *Link) isAccess(at observer.Stack) bool {
+	site := l.Session.Site(at.Site)
+	return site != nil && at.Found == nil && site.ObservesAccess() && site.Callee == "" && !site.Conditional
 }
 
 // differs answers the question of Differs.
