@@ -339,13 +339,18 @@ func (a answers) find(key readingKey) (ok bool, why string) {
 // unobserved is no reason to doubt a finding about the threads of others.
 //
 // With code, the assumption that sections which were left out or moved decide nothing is settled too:
-// see guardedData. code is nil if the run has all accesses, as an imported trace does.
+// see guardedData. A finding whose
+// witness rests on what was not recorded is Unrecorded then. code is nil if the run has all accesses, as an imported trace does.
 func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) string {
 	until := map[event.ThreadID]uint64{}
 	for _, u := range s.UncertainHolders {
 		until[u.Thread] = u.Until
 	}
 	return func(f *finding.Finding) string {
+		guarded := guardedData(f, code, s.Pointers != nil)
+		if f.Unrecorded {
+			return guarded // whatever else may be in doubt
+		}
 		if s.Doubt != "" {
 			return s.Doubt
 		}
@@ -384,7 +389,7 @@ func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) str
 		if why != "" {
 			return why
 		}
-		return guardedData(f, code, s.Pointers != nil)
+		return guarded
 	}
 }
 
