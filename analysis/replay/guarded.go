@@ -3,9 +3,11 @@ package replay
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // guardedData settles the assumption of a finding with a witness that the sections which the witness leaves
@@ -17,7 +19,7 @@ import (
 // sections, also if something was not recorded of what the others write. No property is: nothing examines the sections
 // of its schedules, but the user has said what matters in them. watched reports that what threads share was
 // watched, so that the reason is what was not recorded.
-func guardedData(f *finding.Finding, code Code, watched bool) string {
+func guardedData(f *finding.Finding, code Code, watched bool, names run.Namer) string {
 	i := slices.Index(f.Assumes, finding.GuardedData)
 	if i < 0 || !f.Confidence.AtLeast(finding.Likely) || f.Confidence == finding.Observed {
 		return ""
@@ -25,6 +27,12 @@ func guardedData(f *finding.Finding, code Code, watched bool) string {
 	why := ""
 	if code != nil { // else the run has all accesses
 		why = dependsOn(f, code)
+	}
+	if why == "" && code != nil && f.Kind == finding.Race && !isFixed(f, names) {
+		if why = some(f.Spans, code.SeesRecorded, keepsAddress); why != "" {
+			f.Unrecorded = true
+			return why
+		}
 	}
 	if why != "" {
 		read, written := readUnrecorded(f, code), ""
@@ -43,10 +51,19 @@ func guardedData(f *finding.Finding, code Code, watched bool) string {
 	return ""
 }
 
+// isFixed reports whether the code of a program has the address of what a race is about: it is a variable of static
+// storage, and no element of an array.
+func isFixed(f *finding.Finding, names run.Namer) bool {
+	o := names.Object(f.Objects[0])
+	return o.Kind == event.KindVariable && o.Name != "" && !strings.Contains(o.Name, "[")
+}
+
 // isLockCycle reports whether all threads of a finding wait for locks.
 func isLockCycle(f *finding.Finding) bool {
 	return !slices.ContainsFunc(f.Evidence, func(e finding.Step) bool { return !e.Op.IsAcquire() })
 }
+
+const keepsAddress = "the schedule leaves critical sections out or moves them, and T%d may have the address of what it accesses from what they wrote (%s)"
 
 const leavesOut = "the schedule leaves critical sections out or moves them, and what they wrote may decide what "
 

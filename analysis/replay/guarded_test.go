@@ -221,3 +221,44 @@ func TestMissedSignal(t *testing.T) {
 		})
 	}
 }
+
+// TestAddressFromSection: a race whose schedule leaves out a section that decides nothing is potential all the same if
+// the other thread stores what it reads in its own, and that was not recorded: the address that it accesses later may
+// have come from there.
+func TestAddressFromSection(t *testing.T) {
+	const (
+		a event.ObjectID = iota + 1
+		x
+	)
+	of := func(t event.ThreadID, op event.Op, o event.ObjectID) event.Event {
+		e := event.Event{Thread: t, Op: op, Object: o, Kind: event.KindMutex}
+		if o == x {
+			e.Kind = event.KindVariable
+		}
+		return e
+	}
+	events := []event.Event{
+		{Thread: 1, Op: event.Fork, Peer: 2}, {Thread: 1, Op: event.Fork, Peer: 3},
+		of(2, event.Write, x), of(2, event.Acquire, a), of(2, event.Release, a),
+		of(3, event.Acquire, a), of(3, event.Release, a), of(3, event.Write, x),
+	}
+	const stored = "what is written at x.c:2 depends on memory read at x.c:1"
+	for _, c := range []struct {
+		name string
+		why  string // why not all was recorded
+		want finding.Confidence
+	}{
+		{"it was recorded", "", finding.Predicted},
+		{"it was not", stored, finding.Potential},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rep := reportOf(t, events, []run.Reading{{From: 6, To: 7}, {From: 6, To: 7, Sees: true, Why: c.why}})
+			if len(rep.Findings) != 1 {
+				t.Fatalf("%+v", rep.Findings)
+			}
+			if f := &rep.Findings[0]; f.Kind != finding.Race || f.Confidence != c.want || f.Confidence == finding.Potential && !strings.Contains(f.Reason, c.why) {
+				t.Errorf("%s %s: %q", f.Confidence, f.Kind, f.Reason)
+			}
+		})
+	}
+}
