@@ -49,7 +49,7 @@ func TestWhatSectionsDecide(t *testing.T) {
 				assumes := slices.Contains(f.Assumes, "guarded-data")
 				switch {
 				case c.want == "" && f.Confidence != "predicted":
-				case f.Confidence != c.want || assumes != (c.want == "potential") || !strings.Contains(f.Reason, c.reason):
+				case f.Confidence != c.want || assumes != (c.want != "predicted") || !strings.Contains(f.Reason, c.reason):
 					t.Errorf("%s deadlock, assumes %v: %q", f.Confidence, f.Assumes, f.Reason)
 				}
 			}
