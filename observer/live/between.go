@@ -213,10 +213,11 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 	return ok, text
 }
 
-// isAccess reports whether an event is an access that the instruction at its call stack is sure to make.
+// isAccess reports whether an event is an access that the instruction at its call stack is sure to make. Of an access
+// that was recorded after the fact, that instruction alone is found.
 func (l *Link) isAccess(at observer.Stack) bool {
 	site := l.Session.Site(at.Site)
-	return site != nil && at.Found == nil && site.ObservesAccess() && site.Callee == "" && !site.Conditional
+	return site != nil && len(at.Found) <= 1 && site.ObservesAccess() && site.Callee == "" && (!site.Conditional || site.Program == probes.ProgramPointer)
 }
 
 // differs answers the question of Differs.

@@ -38,7 +38,8 @@ func (w *walker) entersLast() bool {
 
 // isAccess reports whether an instruction makes the access that is the second event.
 func (w *walker) isAccess(p place, in *insn.Inst) bool {
-	return w.query.Access && w.passed == w.query.Releases && p.process(in.Addr) == w.query.To[0] && w.isCall(p.outer, p.ret, w.query.To[1:])
+	to := w.query.To
+	return w.query.Access && w.passed == w.query.Releases && p.process(in.Addr) == to[0] && (len(to) == 1 || w.isCall(p.outer, p.ret, to[1:]))
 }
 
 // access handles the instruction that makes the access. It reports whether the path ends there: where the thread may
@@ -52,7 +53,7 @@ func (w *walker) access(p place, s *state, in *insn.Inst) bool {
 			return true
 		}
 	}
-	return !w.repeats(p, in)
+	return len(w.query.To) > 1 && !w.repeats(p, in)
 }
 
 // repeats reports whether a thread may execute an instruction again without a return from the outermost context.

@@ -47,6 +47,16 @@ func TestAccess(t *testing.T) {
 			if ok, why := New(f).SeesRecorded(q); !ok {
 				t.Errorf("%s %s with everything recorded: %s", flags, name, why.Text(f.where))
 			}
+			if name != "yes_before_branch" { // what follows counts
+				q.To = q.To[:1]
+				if ok, why := New(f).SeesRecorded(q); !ok {
+					t.Errorf("%s %s with its innermost frame alone: %s", flags, name, why.Text(f.where))
+				}
+				q.Recorded = nil
+				if ok, why := New(f).ReadsNothing(q); ok != want {
+					t.Errorf("%s %s with its innermost frame alone: %v: %s", flags, name, ok, why.Text(f.where))
+				}
+			}
 			q.Access = false
 			if ok, _ := New(f).SeesRecorded(q); ok {
 				t.Errorf("%s %s is not known to be an access", flags, name)

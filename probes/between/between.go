@@ -167,7 +167,7 @@ type Query struct {
 	// may lie between the two.
 	Unrecorded bool
 	// Access means that the second event is an access by the instruction at To[0], after which the thread executes
-	// nothing.
+	// nothing. To may have no other frame than that.
 	Access bool
 	// Last means that the thread executes nothing after the second event, so that what it keeps for
 	// later does not matter.

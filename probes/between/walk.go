@@ -93,7 +93,8 @@ func (x *Examiner) inCall(addr uint64) bool {
 // query is answered.
 func (w *walker) begin() bool {
 	from, to := w.query.From, w.query.To
-	if to == nil && len(from) > 0 {
+	innermost := w.query.Access && len(to) == 1 // which calls led to the access is not known
+	if (to == nil || innermost) && len(from) > 0 {
 		to = from
 	}
 	if len(from) < 2 || len(to) < 2 {
@@ -102,7 +103,7 @@ func (w *walker) begin() bool {
 	if !w.x.inCall(from[0]) {
 		return w.fail(Why{Kind: NotUnderstood, At: from[0]})
 	}
-	if !w.endsAt(to[0]) {
+	if !innermost && !w.endsAt(to[0]) {
 		return w.fail(Why{Kind: NotUnderstood, At: to[0]})
 	}
 	common := 0
