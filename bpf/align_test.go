@@ -200,7 +200,7 @@ func TestConstants(t *testing.T) {
 		"CHANNEL_SIGNAL": uint64(ChannelSignal), "CHANNEL_TIMER": uint64(ChannelTimer), "CHANNEL_EPOLL": uint64(ChannelEpoll), "CHANNEL_LISTENER": uint64(ChannelListener),
 		"CHANNEL_QUEUE": uint64(ChannelQueue), "CHANNEL_SEMAPHORE": uint64(ChannelSemaphore), "CHANNEL_FILE_LOCK": uint64(ChannelFileLock),
 		"CHANNEL_CHILD": uint64(ChannelChild), "CHANNEL_DOUBT": uint64(ChannelDoubt), "CHANNEL_WAKE": uint64(ChannelWake), "CHANNEL_ASKED": uint64(ChannelAsked), "CHANNEL_READY": uint64(ChannelReady),
-		"CHANNEL_TERMINAL": uint64(ChannelTerminal), "CHANNEL_FAR": uint64(ChannelFar), "DOUBT_READY": uint64(DoubtReady),
+		"CHANNEL_DESCRIPTOR": uint64(ChannelDescriptor), "CHANNEL_TERMINAL": uint64(ChannelTerminal), "CHANNEL_FAR": uint64(ChannelFar), "DOUBT_READY": uint64(DoubtReady),
 		"DOUBT_INOTIFY": uint64(DoubtInotify), "DOUBT_FIFO": uint64(DoubtFIFO), "DOUBT_POLL": uint64(DoubtPoll), "DOUBT_GONE": uint64(DoubtGone),
 		"SUCCESS_BARRIER": uint64(SuccessBarrier), "SUCCESS_TRUE8": uint64(SuccessTrue8),
 	}

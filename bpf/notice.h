@@ -337,12 +337,106 @@ static __always_inline void opened(__u64 thread, __s32 fd)
 		doubt(thread, DOUBT_FIFO);
 }
 
+/* Numbers of descriptors. Whoever gets one gets it after it was closed, by whichever thread. */
+
+/* The thread that closed the number last, by process and number. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1 << 14);
+	__type(key, __u64);
+	__type(value, __u32);
+} freed_numbers SEC(".maps");
+
+static __always_inline __u64 number_key(__u64 thread, __s32 fd)
+{
+	return thread >> 32 << 32 | (__u32)fd;
+}
+
+/* Reports that a descriptor is about to be closed, by one of several threads. */
+__noinline int number_freed(__u64 thread, __s32 fd)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u64 key = number_key(thread, fd);
+	__u32 tid = thread;
+
+	if (!file_of(fd) || BPF_CORE_READ(task, signal, live.counter) < 2)
+		return 0;
+	bpf_map_update_elem(&freed_numbers, &key, &tid, BPF_ANY);
+	return notice(thread, fd, 0, OP_SEND, CHANNEL_DESCRIPTOR);
+}
+
+/* Reports that a call has returned the number of a descriptor, if another thread had closed that. */
+__noinline int number_taken(__u64 thread, __s32 fd)
+{
+	__u64 key = number_key(thread, fd);
+	__u32 *by = bpf_map_lookup_elem(&freed_numbers, &key);
+
+	if (!by || *by == (__u32)thread)
+		return 0;
+	return notice(thread, fd, 0, CAME, CHANNEL_DESCRIPTOR);
+}
+
+static __always_inline void both_taken(__u64 thread, __u64 at)
+{
+	__s32 fds[2] = {-1, -1};
+
+	bpf_probe_read_user(fds, sizeof(fds), (void *)at);
+	number_taken(thread, fds[0]);
+	number_taken(thread, fds[1]);
+}
+
+#define F_DUPFD 0
+#define F_DUPFD_CLOEXEC 1030
+
+/* Reports the numbers of descriptors that a call has made. */
+static __always_inline void numbers_taken(__u64 thread, struct io_args *a, __s64 result)
+{
+	if (result < 0)
+		return;
+	switch (a->nr) {
+	case CALL_PIPE:
+	case CALL_PIPE2:
+		both_taken(thread, a->arg[0]);
+		return;
+	case CALL_SOCKETPAIR:
+		both_taken(thread, a->arg[3]);
+		return;
+	case CALL_FCNTL:
+		if (a->arg[1] != F_DUPFD && a->arg[1] != F_DUPFD_CLOEXEC)
+			return;
+	case CALL_ACCEPT:
+	case CALL_ACCEPT4:
+	case CALL_OPEN:
+	case CALL_OPENAT:
+	case CALL_OPENAT2:
+	case CALL_CREAT:
+	case CALL_DUP:
+	case CALL_DUP2:
+	case CALL_DUP3:
+	case CALL_SOCKET:
+	case CALL_EVENTFD:
+	case CALL_EVENTFD2:
+	case CALL_EPOLL_CREATE:
+	case CALL_EPOLL_CREATE1:
+	case CALL_TIMERFD_CREATE:
+	case CALL_SIGNALFD:
+	case CALL_SIGNALFD4:
+	case CALL_INOTIFY_INIT:
+	case CALL_INOTIFY_INIT1:
+	case CALL_MEMFD_CREATE:
+	case CALL_MQ_OPEN:
+	case CALL_PIDFD_OPEN:
+		number_taken(thread, result);
+	}
+}
+
 /* Descriptors that are closed otherwise than by close. */
 
 __noinline int closed(__u64 thread, __s32 fd)
 {
 	struct io_call call = {};
 
+	number_freed(thread, fd);
 	if (last_owner)
 		closes_locked(thread, fd);
 	if (!find_channel(&call.send, fd, true) || !call.send.key ||
@@ -473,6 +567,7 @@ static __always_inline void notice_entered(__u64 thread, struct io_args *a)
 			file_lock(thread, a->arg[0], lock_command(a), true);
 		break;
 	case CALL_CLOSE:
+		number_freed(thread, a->arg[0]);
 		if (last_owner)
 			closes_locked(thread, a->arg[0]);
 		break;
@@ -494,6 +589,7 @@ static __always_inline bool notice_left(__u64 thread, struct io_args *a, __s64 r
 	__u64 key = 0;
 	__u32 pid = 0, status = 0;
 
+	numbers_taken(thread, a, result);
 	switch (a->nr) {
 	case CALL_RT_SIGPENDING:
 		if (result == 0)

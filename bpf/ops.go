@@ -251,6 +251,9 @@ const (
 	ChannelDoubt // an order of which only this end is seen: Object is a Doubt
 	ChannelWake  // a thread wakes another one that sleeps in a system call; see record.h for the values
 	ChannelAsked // something that system calls change and ask for
+	// ChannelDescriptor is the number of a descriptor, which is its Object: a Send before it is closed, a
+	// Receive when a call has returned it.
+	ChannelDescriptor
 
 	// ChannelTight is added to another kind: the channel has little room, or the call takes more of
 	// its room than the message's bytes.

@@ -128,6 +128,9 @@ enum channel_kind {
 	/* Something that system calls change and ask for (asks.h): object is its key. OP_SEND: the
 	 * thread changes it by the system call value. OP_RECEIVE: it has asked for it by that call. */
 	CHANNEL_ASKED,
+	/* The number of a descriptor, which is object. OP_SEND: it is about to be closed. OP_RECEIVE: a call
+	 * has returned it. */
+	CHANNEL_DESCRIPTOR,
 	/* Added to another: it has little room, or the call takes more of it than its bytes. */
 	CHANNEL_TIGHT = 256,
 	/* Added to another: nothing moved, but there is something to receive, or room. */

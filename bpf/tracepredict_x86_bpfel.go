@@ -416,6 +416,7 @@ const (
 	TracepredictMapChanges           = "changes"
 	TracepredictMapDropped           = "dropped"
 	TracepredictMapFarCalls          = "far_calls"
+	TracepredictMapFreedNumbers      = "freed_numbers"
 	TracepredictMapHeapCosts         = "heap_costs"
 	TracepredictMapIoCalls           = "io_calls"
 	TracepredictMapKernelCalls       = "kernel_calls"
@@ -589,6 +590,7 @@ type TracepredictMapSpecs struct {
 	Changes        *ebpf.MapSpec `ebpf:"changes"`
 	Dropped        *ebpf.MapSpec `ebpf:"dropped"`
 	FarCalls       *ebpf.MapSpec `ebpf:"far_calls"`
+	FreedNumbers   *ebpf.MapSpec `ebpf:"freed_numbers"`
 	HeapCosts      *ebpf.MapSpec `ebpf:"heap_costs"`
 	IoCalls        *ebpf.MapSpec `ebpf:"io_calls"`
 	KernelCalls    *ebpf.MapSpec `ebpf:"kernel_calls"`
@@ -696,6 +698,7 @@ type TracepredictMaps struct {
 	Changes        *ebpf.Map `ebpf:"changes"`
 	Dropped        *ebpf.Map `ebpf:"dropped"`
 	FarCalls       *ebpf.Map `ebpf:"far_calls"`
+	FreedNumbers   *ebpf.Map `ebpf:"freed_numbers"`
 	HeapCosts      *ebpf.Map `ebpf:"heap_costs"`
 	IoCalls        *ebpf.Map `ebpf:"io_calls"`
 	KernelCalls    *ebpf.Map `ebpf:"kernel_calls"`
@@ -732,6 +735,7 @@ func (m *TracepredictMaps) Close() error {
 		m.Changes,
 		m.Dropped,
 		m.FarCalls,
+		m.FreedNumbers,
 		m.HeapCosts,
 		m.IoCalls,
 		m.KernelCalls,

@@ -23,6 +23,8 @@ import (
 //     to which epoll_wait reports it as ready receives from that, and as if by poll.
 //   - A thread to which a descriptor is reported as ready has received nothing, but comes after
 //     the sends without which it would not be ready.
+//   - The number of a descriptor has a channel: to close it sends, and the call that returns the number
+//     again receives.
 //   - A lock of a file has a channel for each of its owners: to unlock sends on the owner's, and
 //     to lock receives from those of all others.
 
@@ -58,7 +60,7 @@ const (
 
 // The channels that no record names: the death of who holds a mutex, and requests to cancel a thread.
 const (
-	channelDeath bpf.ChannelKind = bpf.ChannelAsked + 1 + iota
+	channelDeath bpf.ChannelKind = bpf.ChannelDescriptor + 1 + iota
 	channelCancel
 )
 
@@ -116,6 +118,8 @@ func (o *Observer) noticeSent(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
 		o.emitSendOn(t, r, o.lockKey(r))
 	case bpf.ChannelListener:
 		o.emitSendOn(t, r, key)
+	case bpf.ChannelDescriptor:
+		o.emitSendOn(t, r, numberKey(r))
 	}
 }
 
@@ -146,9 +150,19 @@ func (o *Observer) noticeReceived(t *thread, r *bpf.Record, kind bpf.ChannelKind
 		if c := o.channels.known[key]; (c == nil || c.pending == 0) && bpf.ChannelKind(r.Result)&bpf.ChannelFar == 0 {
 			o.fromOutside(t, bpf.ChannelSocket, nil, 0, false)
 		}
+	case bpf.ChannelDescriptor:
+		o.emitReceiveFrom(t, r, numberKey(r))
 	case bpf.ChannelDoubt:
 		o.doubt(t, bpf.Doubt(r.Object))
 	}
+}
+
+// maxNumbers bounds the numbers of descriptors that have channels of their own.
+const maxNumbers = 1 << 10
+
+// numberKey returns the channel of a number of a descriptor.
+func numberKey(r *bpf.Record) channelKey {
+	return channelKey{object: min(r.Object, maxNumbers), kind: bpf.ChannelDescriptor, tgid: r.Tgid}
 }
 
 // semaphoreKey returns the channel of the values of a set of semaphores that go up (1) or down (2).

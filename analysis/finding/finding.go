@@ -44,7 +44,7 @@ const (
 	// it; Finding.Reason names that.
 	Likely Confidence = "likely"
 	// Potential: a heuristic such as a lockset or a lock graph reports it, and there is no
-	// witness.
+	// witness, or one whose control flow or addresses rest on memory that was not recorded.
 	Potential Confidence = "potential"
 )
 
@@ -160,6 +160,9 @@ type Finding struct {
 	// values that no recorded write left, semaphore waits without a post, and so on. Peer of what a
 	// thread did after it had been joined is that thread.
 	Unexplained []Step `json:"-"`
+	// Unrecorded reports that what the threads do in the witness, or what they access, depends on memory that was
+	// not recorded.
+	Unrecorded bool `json:"-"`
 	// OtherValues are reads that see other values in the witness than in the run. Their threads at most
 	// print what they read, as far as their code shows.
 	OtherValues []Step `json:"-"`
@@ -203,22 +206,34 @@ func (s Span) Code() Span {
 
 // Downgrade changes the confidence of predicted findings that may be wrong to likely. It does so
 // for observed races too, since unobserved synchronisation may have ordered the two accesses; one
-// without a witness becomes potential. The function doubt returns the reason as a sentence, or ""
+// without a witness, or with one that is Unrecorded, becomes potential. So does a finding that is likely for
+// another reason, if its witness is Unrecorded. The function doubt returns the reason as a sentence, or ""
 // if there is none; with a nil doubt, no finding changes. Downgrade changes and returns all.
 func Downgrade(all []Finding, doubt func(*Finding) string) []Finding {
 	for i := range all {
 		f := &all[i]
-		if doubt == nil || !f.Confidence.AtLeast(Predicted) || f.Confidence == Observed && f.Kind != Race {
+		if doubt == nil || !f.mayChange() {
 			continue
 		}
 		why := doubt(f)
 		switch {
 		case why == "":
-		case len(f.Witness) > 0:
-			f.Confidence, f.Reason = Likely, why
-		default:
+		case f.Unrecorded, len(f.Witness) == 0:
 			f.Confidence, f.Reason = Potential, why
+		case f.Confidence != Likely:
+			f.Confidence, f.Reason = Likely, why
 		}
 	}
 	return all
+}
+
+// mayChange reports whether a doubt changes the confidence of a finding.
+func (f *Finding) mayChange() bool {
+	switch f.Confidence {
+	case Observed:
+		return f.Kind == Race
+	case Likely:
+		return len(f.Witness) > 0 && slices.Contains(f.Assumes, GuardedData)
+	}
+	return f.Confidence == Predicted
 }

@@ -12,6 +12,9 @@ import (
 // ByValue returns a history without such edges. In its schedules each read sees the value that it read
 // in the run, of whichever write (slotLog.left). The search is that for reversals.
 //
+// A read of what may be an address keeps its write: the memory there may have been used again since, and who wrote the
+// address again has the object from another thread.
+//
 // This holds only for variables whose values are all known: see valuedWrites.
 //
 // Some threads compare a value with a constant and do nothing else with it (event.OnlyZero): a thread that drops its
@@ -123,7 +126,8 @@ func (h *History) repeated() map[uint64]bool {
 		if !written {
 			from = initially
 		}
-		if x.idle() && x.Flags&event.NoSource == 0 || x.Op != event.Write && number[variableValue{x.Object, from}] > 1 || writes.tested(x) {
+		again := x.Op != event.Write && number[variableValue{x.Object, from}] > 1 && !(x.Op == event.Read && mayBeAddress(x.Value))
+		if x.idle() && x.Flags&event.NoSource == 0 || again || writes.tested(x) {
 			free[x.Seq] = true
 		}
 		if x.Op.IsWrite() {

@@ -30,7 +30,7 @@ func reportOfRun(t *testing.T, events []event.Event, s run.Summary) report.Repor
 
 // TestGuardedData: a deadlock whose schedule moves critical sections, or what lies between a wait for a
 // semaphore and the post, is predicted only if the trace says that the code of all that was moved
-// reads nothing. Where one of it does, or the trace does not say, it is likely.
+// reads nothing. Where one of it does, or the trace does not say, it is potential.
 func TestGuardedData(t *testing.T) {
 	const (
 		a event.ObjectID = iota + 1
@@ -71,13 +71,13 @@ func TestGuardedData(t *testing.T) {
 		want     finding.Confidence
 	}{
 		{"of a semaphore, reads nothing", semaphore, read(4, "", ""), finding.Predicted},
-		{"of a semaphore, the first reads", semaphore, read(4, branch, ""), finding.Likely},
-		{"of a semaphore, the second reads", semaphore, read(4, "", branch), finding.Likely},
-		{"of a semaphore, not examined", semaphore, nil, finding.Likely},
+		{"of a semaphore, the first reads", semaphore, read(4, branch, ""), finding.Potential},
+		{"of a semaphore, the second reads", semaphore, read(4, "", branch), finding.Potential},
+		{"of a semaphore, not examined", semaphore, nil, finding.Potential},
 		{"of a mutex, reads nothing", mutex, read(3, "", ""), finding.Predicted},
-		{"of a mutex, the first reads", mutex, read(3, branch, ""), finding.Likely},
-		{"of a mutex, the second reads", mutex, read(3, "", branch), finding.Likely},
-		{"of a mutex, not examined", mutex, nil, finding.Likely},
+		{"of a mutex, the first reads", mutex, read(3, branch, ""), finding.Potential},
+		{"of a mutex, the second reads", mutex, read(3, "", branch), finding.Potential},
+		{"of a mutex, not examined", mutex, nil, finding.Potential},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -89,7 +89,7 @@ func TestGuardedData(t *testing.T) {
 			if f.Kind != finding.Deadlock || f.Confidence != tt.want || f.Order != finding.OrderReversal {
 				t.Errorf("%s %s by %s, %q", f.Confidence, f.Kind, f.Order, f.Reason)
 			}
-			if tt.want == finding.Likely && !strings.Contains(f.Reason, "leaves critical sections out or moves them") {
+			if tt.want == finding.Potential && !strings.Contains(f.Reason, "leaves critical sections out or moves them") {
 				t.Errorf("reason %q", f.Reason)
 			}
 		})
@@ -97,8 +97,9 @@ func TestGuardedData(t *testing.T) {
 }
 
 // TestGuardedDataRecorded: where the code of the sections that were moved reads what decides something, the finding
-// is predicted only if the trace says that all this, and all that these sections write, was recorded. Else it is
-// likely, and says what was not, where what threads share was watched.
+// is predicted only if the trace says that all this, and all that these sections write, was recorded. Else it says
+// what was not, where what threads share was watched: it is likely if only something was not that is written, and
+// potential if something was not that is read, or the trace does not say.
 func TestGuardedDataRecorded(t *testing.T) {
 	const (
 		a event.ObjectID = iota + 1
@@ -138,16 +139,17 @@ func TestGuardedDataRecorded(t *testing.T) {
 		name     string
 		readings []run.Reading
 		watched  bool
-		want     string // "": predicted, else in the reason
+		want     finding.Confidence
+		why      string // in the reason
 	}{
-		{"all was recorded", slices.Concat(reads, sees(""), leaves("", 0)), true, ""},
-		{"all was recorded of what has a name", slices.Concat(reads, sees(""), leaves("", 0)), false, ""},
-		{"a read was not", slices.Concat(reads, sees("f is called at x.c:2"), leaves("", 0)), true, "T2 does in its own (f is called at x.c:2)"},
-		{"a read was not, and nothing is watched", slices.Concat(reads, sees("f is called at x.c:2"), leaves("", 0)), false, "T2 does in its own (" + branch + ")"},
-		{"a write was not", slices.Concat(reads, sees(""), leaves("g is called at x.c:3", 9)), true, "what T3 wrote in its own may decide what others do in theirs (g is called at x.c:3)"},
-		{"a write behind the deadlock was not", slices.Concat(reads, sees(""), leaves("g is called at x.c:3", 6)), true, "what T2 wrote in its own"},
-		{"of an older trace", reads, true, "the trace does not say"},
-		{"of an older trace of a run that watched nothing", reads, false, branch},
+		{"all was recorded", slices.Concat(reads, sees(""), leaves("", 0)), true, finding.Predicted, ""},
+		{"all was recorded of what has a name", slices.Concat(reads, sees(""), leaves("", 0)), false, finding.Predicted, ""},
+		{"a read was not", slices.Concat(reads, sees("f is called at x.c:2"), leaves("", 0)), true, finding.Potential, "T2 does in its own (f is called at x.c:2)"},
+		{"a read was not, and nothing is watched", slices.Concat(reads, sees("f is called at x.c:2"), leaves("", 0)), false, finding.Potential, "T2 does in its own (" + branch + ")"},
+		{"a write was not", slices.Concat(reads, sees(""), leaves("g is called at x.c:3", 9)), true, finding.Likely, "what T3 wrote in its own may decide what others do in theirs (g is called at x.c:3)"},
+		{"a write behind the deadlock was not", slices.Concat(reads, sees(""), leaves("g is called at x.c:3", 6)), true, finding.Likely, "what T2 wrote in its own"},
+		{"of an older trace", reads, true, finding.Potential, "the trace does not say"},
+		{"of an older trace of a run that watched nothing", reads, false, finding.Potential, branch},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -160,12 +162,8 @@ func TestGuardedDataRecorded(t *testing.T) {
 				t.Fatalf("%+v", rep.Findings)
 			}
 			f := &rep.Findings[0]
-			want := finding.Likely
-			if tt.want == "" {
-				want = finding.Predicted
-			}
 			assumes := slices.Contains(f.Assumes, finding.GuardedData)
-			if f.Kind != finding.Deadlock || f.Confidence != want || assumes != (want == finding.Likely) || !strings.Contains(f.Reason, tt.want) {
+			if f.Kind != finding.Deadlock || f.Confidence != tt.want || assumes != (tt.want != finding.Predicted) || !strings.Contains(f.Reason, tt.why) || len(f.Witness) == 0 {
 				t.Errorf("%s %s assumes %v: %q", f.Confidence, f.Kind, f.Assumes, f.Reason)
 			}
 		})
@@ -203,7 +201,8 @@ func TestMissedSignal(t *testing.T) {
 		readings []run.Reading
 		want     []string
 	}{
-		{"without a look", missable(forks), []run.Reading{decides(2, 4, "")}, []string{"likely deadlock"}},
+		{"without a look", missable(forks), []run.Reading{decides(2, 4, ""), {From: 2, To: 3}, {From: 5, To: 6}, {From: 6, To: 7}}, []string{"likely deadlock"}},
+		{"without a look, and it is not known what the sections read", missable(forks), []run.Reading{decides(2, 4, "")}, []string{"potential deadlock"}},
 		{"with a look", missable(forks), []run.Reading{decides(2, 4, branch)}, nil},
 		{"not known", missable(forks), nil, nil},
 		{"the code reads nothing that is kept", missable(forks), []run.Reading{{From: 2, To: 4}}, nil},
@@ -218,6 +217,47 @@ func TestMissedSignal(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAddressFromSection: a race whose schedule leaves out a section that decides nothing is potential all the same if
+// the other thread stores what it reads in its own, and that was not recorded: the address that it accesses later may
+// have come from there.
+func TestAddressFromSection(t *testing.T) {
+	const (
+		a event.ObjectID = iota + 1
+		x
+	)
+	of := func(t event.ThreadID, op event.Op, o event.ObjectID) event.Event {
+		e := event.Event{Thread: t, Op: op, Object: o, Kind: event.KindMutex}
+		if o == x {
+			e.Kind = event.KindVariable
+		}
+		return e
+	}
+	events := []event.Event{
+		{Thread: 1, Op: event.Fork, Peer: 2}, {Thread: 1, Op: event.Fork, Peer: 3},
+		of(2, event.Write, x), of(2, event.Acquire, a), of(2, event.Release, a),
+		of(3, event.Acquire, a), of(3, event.Release, a), of(3, event.Write, x),
+	}
+	const stored = "what is written at x.c:2 depends on memory read at x.c:1"
+	for _, c := range []struct {
+		name string
+		why  string // why not all was recorded
+		want finding.Confidence
+	}{
+		{"it was recorded", "", finding.Predicted},
+		{"it was not", stored, finding.Potential},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rep := reportOf(t, events, []run.Reading{{From: 6, To: 7}, {From: 6, To: 7, Sees: true, Why: c.why}})
+			if len(rep.Findings) != 1 {
+				t.Fatalf("%+v", rep.Findings)
+			}
+			if f := &rep.Findings[0]; f.Kind != finding.Race || f.Confidence != c.want || f.Confidence == finding.Potential && !strings.Contains(f.Reason, c.why) {
+				t.Errorf("%s %s: %q", f.Confidence, f.Kind, f.Reason)
 			}
 		})
 	}

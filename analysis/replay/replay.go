@@ -180,6 +180,7 @@ func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.N
 	})
 	s.HandoversBy(suite.Handovers{
 		Static: func(o event.ObjectID) bool { return names.Object(o).Member != "" },
+		Block:  func(o event.ObjectID) (lo, hi uint64) { return blockOf(names.Object(o)) },
 		Unseen: func(f *finding.Finding) bool {
 			return unseenOrder(inProcesses(sum.Executed, processesOf(f.Evidence, names), names), f) != ""
 		},
@@ -199,6 +200,15 @@ func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.N
 		return nil, err
 	}
 	return append(finding.Downgrade(violated, doubt), found...), nil
+}
+
+// blockOf returns where the allocated block lies that contains an object; 0 and 0 if none is known.
+func blockOf(o run.Object) (lo, hi uint64) {
+	if o.Block.Size == 0 || o.Block.Offset > o.Addr {
+		return 0, 0
+	}
+	lo = o.Addr - o.Block.Offset
+	return lo, lo + o.Block.Size
 }
 
 // sinks is a Sink that passes each event to several sinks.
@@ -339,13 +349,18 @@ func (a answers) find(key readingKey) (ok bool, why string) {
 // unobserved is no reason to doubt a finding about the threads of others.
 //
 // With code, the assumption that sections which were left out or moved decide nothing is settled too:
-// see guardedData. code is nil if the run has all accesses, as an imported trace does.
+// see guardedData. A finding whose
+// witness rests on what was not recorded is Unrecorded then. code is nil if the run has all accesses, as an imported trace does.
 func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) string {
 	until := map[event.ThreadID]uint64{}
 	for _, u := range s.UncertainHolders {
 		until[u.Thread] = u.Until
 	}
 	return func(f *finding.Finding) string {
+		guarded := guardedData(f, code, s.Pointers != nil, names)
+		if f.Unrecorded {
+			return guarded // whatever else may be in doubt
+		}
 		if s.Doubt != "" {
 			return s.Doubt
 		}
@@ -384,7 +399,7 @@ func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) str
 		if why != "" {
 			return why
 		}
-		return guardedData(f, code, s.Pointers != nil)
+		return guarded
 	}
 }
 

@@ -237,7 +237,8 @@ func (c *contradictions) doubt(f *finding.Finding) string {
 
 // WithContradictions returns a function that returns the reason for doubt of another one, or else
 // that, known so far, the record contradicts itself about one of the finding's locks; nil for nil. It
-// sets Finding.Unexplained first.
+// sets Finding.Unexplained first. A race one of whose sides has its address from an unrecorded write is
+// Finding.Unrecorded.
 func (s *Suite) WithContradictions(doubt func(*finding.Finding) string) func(*finding.Finding) string {
 	if doubt == nil {
 		return nil
@@ -245,6 +246,10 @@ func (s *Suite) WithContradictions(doubt func(*finding.Finding) string) func(*fi
 	return func(f *finding.Finding) string {
 		if f.Confidence == finding.Predicted && len(f.Unexplained) == 0 {
 			f.Unexplained = s.under(f)
+		}
+		if why := s.handedUnseen(f); why != "" {
+			f.Unrecorded = true
+			return why
 		}
 		if why := doubt(f); why != "" {
 			return why

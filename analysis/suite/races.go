@@ -2,6 +2,7 @@ package suite
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/eraser"
@@ -70,6 +71,9 @@ func (s *Suite) predicted(candidates []eraser.Race) []finding.Finding {
 type Handovers struct {
 	Static func(event.ObjectID) bool   // the object lies in static memory
 	Unseen func(*finding.Finding) bool // its threads may have synchronised without a record
+	// Block returns the addresses, from lo to hi, of the allocated memory that an object lies in; 0 and 0 if it is
+	// not known, or not allocated.
+	Block func(event.ObjectID) (lo, hi uint64)
 }
 
 // HandoversBy sets what is known of how threads hand objects over.
@@ -100,6 +104,21 @@ func (s *Suite) published(known []finding.Finding, doubt func(*finding.Finding) 
 		}
 	}
 	return out
+}
+
+// handedUnseen returns a sentence if a side of a race, whose schedule leaves sections out or moves them, has the
+// address of what it accesses from a write that was not recorded; "" if none is known to have.
+func (s *Suite) handedUnseen(f *finding.Finding) string {
+	if s.handovers.Block == nil || f.Kind != finding.Race || f.Confidence != finding.Predicted || !slices.Contains(f.Assumes, finding.GuardedData) {
+		return ""
+	}
+	lo, hi := s.handovers.Block(f.Objects[0])
+	for i := range f.Evidence {
+		if e := &f.Evidence[i]; s.history.AddressUnwritten(e.Thread, e.Seq, lo, hi) {
+			return fmt.Sprintf("the schedule leaves critical sections out or moves them, and T%d has the address of what it accesses from memory in which no recorded write had left it: without that write it would not be there", e.Thread)
+		}
+	}
+	return ""
 }
 
 // nobodysOwn reports whether neither thread of a race got the object to itself, as far as is known.

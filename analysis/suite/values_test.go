@@ -226,3 +226,20 @@ func TestSameValue(t *testing.T) {
 		})
 	}
 }
+
+// TestSameAddress checks that a read of what may be an address keeps the write that it saw, although another write left
+// the same value.
+func TestSameAddress(t *testing.T) {
+	for value, want := range map[uint64][]string{0: {"predicted deadlock"}, 0x10000: nil, 0x10001: {"predicted deadlock"}} {
+		run := guardedByFlag(false, true)
+		for i := range run {
+			if e := &run[i]; e.Object == flag && e.Value == 0 {
+				e.Value = value
+			}
+		}
+		eventtest.Stamp(run)
+		if got := brief(findings(run, func(*finding.Finding) string { return "" })); !slices.Equal(got, want) {
+			t.Errorf("%#x: found %v, want %v", value, got, want)
+		}
+	}
+}

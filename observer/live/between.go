@@ -186,6 +186,7 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 		if q.To = l.callStack(key.To, to); len(q.To) == 0 {
 			return false, notExamined
 		}
+		q.Access = l.isAccess(to)
 	}
 	x.Budget = l.readings.budget
 	if key.passes {
@@ -210,6 +211,13 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 		text += x.whyUnrecorded(reason, key.Span)
 	}
 	return ok, text
+}
+
+// isAccess reports whether an event is an access that the instruction at its call stack is sure to make. Of an access
+// that was recorded after the fact, that instruction alone is found.
+func (l *Link) isAccess(at observer.Stack) bool {
+	site := l.Session.Site(at.Site)
+	return site != nil && len(at.Found) <= 1 && site.ObservesAccess() && site.Callee == "" && (!site.Conditional || site.Program == probes.ProgramPointer)
 }
 
 // differs answers the question of Differs.

@@ -26,6 +26,8 @@
 // functions in other files, except a few of the C library, calls by pointer, indirect jumps, system
 // calls, recursion, and code of other architectures than x86-64.
 //
+// The second event may also be an access (Query.Access), whose address then must not depend on such memory.
+//
 // Another question is whether a thread that reads other values than in the run goes elsewhere (Detour,
 // Differ): its code is executed with both.
 //
@@ -164,6 +166,9 @@ type Query struct {
 	// Unrecorded means that calls of synchronisation functions may have made no events, so that some
 	// may lie between the two.
 	Unrecorded bool
+	// Access means that the second event is an access by the instruction at To[0], after which the thread executes
+	// nothing. To may have no other frame than that.
+	Access bool
 	// Last means that the thread executes nothing after the second event, so that what it keeps for
 	// later does not matter.
 	Last bool
@@ -239,7 +244,8 @@ func (x *Examiner) ask(q Query, about question) (ok bool, why Why) {
 	defer func() { x.Budget -= before - max(x.left, 0) }()
 	w := walker{x: x, query: q, about: about}
 	w.query.From, w.inlined = x.behind(q.From)
-	w.query.To, _ = x.behind(q.To)
+	to, inlined := x.behind(q.To)
+	w.query.To, w.query.Access = to, q.Access && !inlined
 	if w.begin() {
 		w.finish()
 	}

@@ -26,10 +26,22 @@ func readsNothing(name string) bool {
 	return slices.Contains([]string{"pthread_self", "thrd_current", "__errno_location", "__tls_get_addr", "sched_yield"}, name)
 }
 
-// waitsWithin reports whether a function of the C++ library does nothing but wait on a condition.
-func waitsWithin(name string) bool {
-	return name == "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE"
+// wraps returns the function of the C library whose call is all that a function of the C++ library does; "" if it is
+// none of these.
+func wraps(name string) string {
+	switch name {
+	case "_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE":
+		return "pthread_cond_wait"
+	case "_ZNSt18condition_variable10notify_allEv":
+		return "pthread_cond_broadcast"
+	case "_ZNSt18condition_variable10notify_oneEv":
+		return "pthread_cond_signal"
+	}
+	return ""
 }
+
+// waitsWithin reports whether a function of the C++ library does nothing but wait on a condition.
+func waitsWithin(name string) bool { return wraps(name) == "pthread_cond_wait" }
 
 // keepsNothing returns the number of leading arguments of a function of the C or C++ library that
 // may be addresses; it keeps none of them when it returns, except as copies and pthread_create say.
@@ -83,13 +95,19 @@ func locks(name string) bool {
 // operands returns the number of arguments that a synchronisation function takes, at most.
 func operands(name string) int {
 	name = strings.TrimLeft(name, "_")
+	if slices.Contains([]string{"pthread_mutex_timedlock", "pthread_mutex_clocklock"}, name) {
+		return 3
+	}
 	for _, s := range []string{"timed", "clock", "cond_wait", "cnd_wait", "_init", "create", "join", "exit", "once"} {
 		if strings.Contains(name, s) {
 			return 6
 		}
 	}
-	if synchronises(name) {
+	switch {
+	case synchronises(name), frees(name):
 		return 1
+	case allocates(name):
+		return 2
 	}
 	return 6
 }
@@ -114,6 +132,35 @@ func alwaysSucceeds(name string) bool {
 // writesNothing reports whether a function of the C library writes no memory that its caller may read.
 func writesNothing(name string) bool {
 	return readsNothing(name) || slices.Contains([]string{"puts", "putchar", "printf", "sleep", "usleep", "write", "strlen", "strcmp", "strncmp", "memcmp", "free", "rand", "random"}, name)
+}
+
+// frees reports whether a function of the C or C++ library only ends the life of the memory that its first argument
+// points to.
+func frees(name string) bool {
+	return slices.Contains([]string{"free", "_ZdlPv", "_ZdlPvm", "_ZdaPv"}, name)
+}
+
+// tellsTime reports whether a function of the C++ library returns what a clock says, and does nothing else.
+func tellsTime(name string) bool {
+	return slices.Contains([]string{"_ZNSt6chrono3_V212steady_clock3nowEv", "_ZNSt6chrono3_V212system_clock3nowEv"}, name)
+}
+
+// storesTime returns the number of the argument that points to where a function of the C library stores what a clock
+// says, which is all that it does; -1 if it is none of these.
+func storesTime(name string) int {
+	switch name {
+	case "clock_gettime":
+		return 1
+	case "gettimeofday":
+		return 0
+	}
+	return -1
+}
+
+// holdsAgain reports whether a function locks or unlocks a mutex. The thread may own it then already, and still after
+// that; then the call makes no event, and has no effect but on the mutex.
+func holdsAgain(name string) bool {
+	return slices.Contains([]string{"pthread_mutex_lock", "pthread_mutex_unlock", "mtx_lock", "mtx_unlock"}, strings.TrimLeft(name, "_"))
 }
 
 // allocates reports whether a function of the C or C++ library returns memory that nobody uses.

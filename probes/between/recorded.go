@@ -16,14 +16,18 @@ func (w *walker) recorded(in *insn.Inst) bool {
 // the question is about; otherwise it ends the exploration.
 func (w *walker) observed(s *state, in *insn.Inst, name string) bool {
 	known := w.query.Recorded != nil && w.query.Recorded(w.file(), in.Addr, 0)
+	again := w.query.Unrecorded && holdsAgain(name)
+	plain := allocates(name) || frees(name) || again
 	switch {
-	case w.about == leaves && (writesNothing(name) || allocates(name)):
+	case w.about == leaves && (writesNothing(name) || plain || tellsTime(name)):
 		s.afterCall(value{})
-	case w.about != sees && w.about != leaves, !fills(name) && !allocates(name) && !writesNothing(name):
+	case w.about != sees && w.about != leaves, !fills(name) && !plain && !writesNothing(name) && !tellsTime(name) && storesTime(name) < 0:
 		return w.fail(Why{Kind: Calls, At: w.at(in), Name: name})
 	case fills(name):
 		return w.copied(s, in, name, known)
-	case allocates(name) || name == "free":
+	case storesTime(name) >= 0:
+		return w.storesTime(s, in, storesTime(name))
+	case plain:
 		if !w.checkArguments(s, in, name) {
 			return false
 		}
@@ -33,6 +37,19 @@ func (w *walker) observed(s *state, in *insn.Inst, name string) bool {
 	default:
 		s.afterCall(value{read: w.at(in)})
 	}
+	return true
+}
+
+// storesTime applies the effect of a call that stores two words, which a clock decides, where an argument points to.
+func (w *walker) storesTime(s *state, in *insn.Inst, argument int) bool {
+	to, said := s.regs[insn.AMD64.Arguments()[argument]], value{read: w.at(in)}
+	if w.about == leaves {
+		said.read = 0
+	}
+	if !w.store(s, in, to, wordSize, said) || !w.store(s, in, to.plus(wordSize), wordSize, said) {
+		return false
+	}
+	s.afterCall(value{})
 	return true
 }
 

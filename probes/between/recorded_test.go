@@ -30,6 +30,9 @@ func TestRecorded(t *testing.T) {
 			{"no_moves", Calls, NoReason, Calls, NoReason, Calls},
 			{"no_parses", Calls, Calls, Calls, Calls, Calls},
 			{"yes_single", NoReason, NoReason, NoReason, NoReason, Writes},
+			{"no_frees", Calls, NoReason, NoReason, NoReason, NoReason},
+			{"no_time", Calls, Kept, Branch, NoReason, Writes},
+			{"no_time_unused", Calls, Kept, Kept, NoReason, NoReason},
 			{"no_kept", Kept, NoReason, Kept, NoReason, NoReason},
 		} {
 			from, to := f.stacks(t, c.name)
@@ -51,6 +54,24 @@ func TestRecorded(t *testing.T) {
 					t.Errorf("%s %s %s: %v, %d %s, want %d", flags, c.name, asked.what, ok, why.Kind, why.Text(f.where), asked.want)
 				}
 			}
+		}
+	}
+}
+
+// TestLockedAgain: where calls may make no events, a mutex may be locked again between two that do.
+func TestLockedAgain(t *testing.T) {
+	f, _ := build(t, "gcc", "again.c", "-O1")
+	for name, want := range map[string]Kind{"yes_again": NoReason, "no_again_and_reads": Branch} {
+		from, _ := f.stacks(t, name)
+		entry, _ := f.program.FunctionAt(f.program.Lookup(name)[0].Addr)
+		calls := f.lockCalls(entry.Lo, from[2:], 0)
+		q := Query{From: from, To: calls[2], Unrecorded: true, Recorded: func(*elf.File, uint64, int) bool { return false }}
+		if ok, why := New(f).SeesRecorded(q); why.Kind != want {
+			t.Errorf("%s: %v, %s", name, ok, why.Text(f.where))
+		}
+		q.Unrecorded = false
+		if ok, why := New(f).SeesRecorded(q); why.Kind != NoPath {
+			t.Errorf("%s, with an event: %v, %s", name, ok, why.Text(f.where))
 		}
 	}
 }

@@ -93,14 +93,18 @@ func (x *Examiner) inCall(addr uint64) bool {
 // query is answered.
 func (w *walker) begin() bool {
 	from, to := w.query.From, w.query.To
-	if to == nil && len(from) > 0 {
+	innermost := w.query.Access && len(to) == 1 // which calls led to the access is not known
+	if (to == nil || innermost) && len(from) > 0 {
 		to = from
 	}
 	if len(from) < 2 || len(to) < 2 {
 		return w.fail(Why{Kind: NotUnderstood})
 	}
-	if !w.x.inCall(from[0]) || !w.x.inCall(to[0]) {
+	if !w.x.inCall(from[0]) {
 		return w.fail(Why{Kind: NotUnderstood, At: from[0]})
+	}
+	if !innermost && !w.endsAt(to[0]) {
+		return w.fail(Why{Kind: NotUnderstood, At: to[0]})
 	}
 	common := 0
 	for common < min(len(from), len(to))-1 && from[len(from)-1-common] == to[len(to)-1-common] {
@@ -192,6 +196,9 @@ func exchanges(in *insn.Inst, code []byte) bool {
 
 // ends implements explorer.ends: an instruction that makes an event without a call ends the path.
 func (w *walker) ends(p place, s *state, in *insn.Inst) bool {
+	if w.isAccess(p, in) {
+		return w.access(p, s, in)
+	}
 	if w.x.process.Inlined(p.image.File, in.Addr) != InlinedLock {
 		return false
 	}
@@ -642,13 +649,16 @@ func (w *walker) leave(p place, s *state, in *insn.Inst, name string, event bool
 	switch {
 	case event && !w.query.Unrecorded && w.passed < w.query.Releases:
 		return !releases(name) || w.release(p, s, in, name) // else another event
-	case w.about == decides && waitsWithin(name) && w.waits(chain, ret):
+	case w.about == decides && waitsWithin(name) && w.isWithin(chain, ret):
 		w.arrived = true
 		return true
-	case event && w.isSecond(chain, ret):
+	case !event && w.wrapped(name) && w.passed == w.query.Releases && w.isWithin(chain, ret):
 		w.arrived = true
 		return w.check(chain, s, in, name)
-	case event && !w.query.Unrecorded:
+	case (event || w.entersLast()) && w.isSecond(chain, ret):
+		w.arrived = true
+		return w.check(chain, s, in, name)
+	case (event || w.wrapped(name)) && !w.query.Unrecorded:
 		return true // another event
 	case throws(name):
 		return w.throws(p, in)
@@ -686,11 +696,17 @@ func (w *walker) isSecond(c *context, ret uint64) bool {
 	return w.query.To == nil || w.isCall(c, ret, w.query.To[1:])
 }
 
-// waits reports whether the second event is made by the function of a call, which either calls the one
+// wrapped reports whether all that a function of the C++ library does is an event.
+func (w *walker) wrapped(name string) bool {
+	f := wraps(name)
+	return f != "" && w.x.process.Imports(f)
+}
+
+// isWithin reports whether the second event is made by the function of a call, which either calls the one
 // of the C library or jumps to it.
-func (w *walker) waits(c *context, ret uint64) bool {
+func (w *walker) isWithin(c *context, ret uint64) bool {
 	to := w.query.To
-	return len(to) > 1 && w.isCall(c, ret, to[1:]) || len(to) > 2 && w.isCall(c, ret, to[2:])
+	return to == nil || len(to) > 1 && w.isCall(c, ret, to[1:]) || len(to) > 2 && w.isCall(c, ret, to[2:])
 }
 
 // isCall reports whether a call from a context, which returns to ret, is the one that these frames of

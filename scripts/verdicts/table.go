@@ -80,8 +80,9 @@ func cell(text string) string {
 
 // What the verdicts may come to at worst, in percent.
 const (
-	mostLikelyInnocent = 35
-	leastLikelyDefects = 90
+	mostLikelyInnocent    = 35
+	leastLikelyDefects    = 82
+	leastPotentialDefects = 90
 )
 
 // check is an error for each way in which the verdicts are worse than they may be.
@@ -96,8 +97,13 @@ func check(rows []row) error {
 	if n, all := innocents[likely], innocents.of(none); 100*n > mostLikelyInnocent*all {
 		errs = append(errs, fmt.Errorf("%d of %d innocent programs are likely, more than %d %%", n, all, mostLikelyInnocent))
 	}
-	if n, all := defects.of(likely), defects.of(none); 100*n < leastLikelyDefects*all {
-		errs = append(errs, fmt.Errorf("%d of %d defective programs are at least likely, fewer than %d %%", n, all, leastLikelyDefects))
+	for _, least := range []struct {
+		level
+		percent int
+	}{{likely, leastLikelyDefects}, {potential, leastPotentialDefects}} {
+		if n, all := defects.of(least.level), defects.of(none); 100*n < least.percent*all {
+			errs = append(errs, fmt.Errorf("%d of %d defective programs are at least %v, fewer than %d %%", n, all, least.level, least.percent))
+		}
 	}
 	return errors.Join(errs...)
 }

@@ -179,6 +179,7 @@ func TestCheck(t *testing.T) {
 		"too many missed":        append(rowsOf(false, none), good...),
 		"too many potential":     append(rowsOf(false, potential), good...),
 		"a false confirmed race": append(rowsOf(true, confirmed), good...),
+		"too many with nothing":  append(rowsOf(false, append(repeat(likely, 8), none)...), good...),
 	} {
 		if check(rows) == nil {
 			t.Errorf("%s passes", what)

@@ -47,14 +47,14 @@ func TestCodeBetweenAcquisitions(t *testing.T) {
 }
 
 // TestPathToWatchedAccess checks that a deadlock is predicted although a kept section accesses a watched
-// variable on the way to its second acquisition, and is likely if the code before the access depends on
+// variable on the way to its second acquisition, and is potential if the code before the access depends on
 // what the other section wrote.
 func TestPathToWatchedAccess(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
 	for _, c := range []struct{ program, found, code string }{
 		{example(t, "shop"), "predicted deadlock of ledger, stock", ""},
-		{build(t, "gcc", "peeks.c", "-O1", "-g", "-pthread"), "likely deadlock of ledger, stock", "the branch at peeks.c:28 depends on memory read at peeks.c:28"},
+		{build(t, "gcc", "peeks.c", "-O1", "-g", "-pthread"), "potential deadlock of ledger, stock", "the branch at peeks.c:28 depends on memory read at peeks.c:28"},
 	} {
 		trace := filepath.Join(t.TempDir(), "trace")
 		_, r := reported(t, "exec", "--record", trace, "--watch", "entries", "--", c.program)
@@ -78,7 +78,7 @@ func TestSwappedWait(t *testing.T) {
 		shared, way string
 		found, code string
 	}{
-		{"off", "", "likely deadlock of one, two", "the branch at swapped.c:32 depends on memory read at swapped.c:32"},
+		{"off", "", "potential deadlock of one, two", "the branch at swapped.c:32 depends on memory read at swapped.c:32"},
 		{"all", "", "", ""},
 		{"off", "counts", "predicted deadlock of one, two", ""}, {"all", "counts", "predicted deadlock of one, two", ""},
 	} {

@@ -36,7 +36,7 @@ var coreFindings = []struct {
 		"predicted property of opening, water; predicted property of opening, water"},
 	{"observed", coreRun{example: "hang", args: []string{"busy"}, flags: []string{"--on-hang=kill"}}, coreRun{example: "gate"}, "observed deadlock of struct account.mu, struct account.mu"},
 	{"predicted", coreRun{example: "c11"}, coreRun{example: "joined"}, "predicted deadlock of board, knife"},
-	{"likely", coreRun{example: "jobs", flags: []string{"--watch", "done of struct job"}}, coreRun{example: "recycle", flags: []string{"--watch", "length of struct message"}}, "likely race of done of struct job"},
+	{"likely", coreRun{example: "jobs", flags: []string{"--watch-shared=all", "--watch", "done of struct job"}}, coreRun{example: "recycle", flags: []string{"--watch", "length of struct message"}}, "likely race of done of struct job"},
 	{"potential", coreRun{example: "classes", flags: []string{"--lock-classes"}}, coreRun{example: "selfinvert", flags: []string{"--lock-classes"}}, "potential deadlock"},
 }
 

@@ -11,7 +11,7 @@ import (
 
 // TestWhatSectionsDecide checks what is said of deadlocks whose schedules leave critical sections out or move them.
 // Where all that these sections access was recorded, or their code shows that it decides nothing, the finding assumes
-// nothing of it. Where it was not, it is likely, and says what was not. What the recorded reads forbid is not
+// nothing of it. Where it was not, it is potential, and says what was not. What the recorded reads forbid is not
 // predicted.
 func TestWhatSectionsDecide(t *testing.T) {
 	needBPF(t)
@@ -22,15 +22,15 @@ func TestWhatSectionsDecide(t *testing.T) {
 		want, reason   string // want "": none that is predicted
 	}{
 		{"1", "", "predicted", ""},
-		{"1", "--watch-shared=off", "likely", moves + "what they wrote may decide what T3 does in its own (the address accessed at decides.c:"},
+		{"1", "--watch-shared=off", "potential", moves + "what they wrote may decide what T3 does in its own (the address accessed at decides.c:"},
 		{"2", "", "", ""},
 		{"2", "--watch-shared=off", "", ""},
 		{"3", "", "", ""},
 		{"3", "--watch-shared=off", "", ""},
 		{"4", "", "likely", "T3 reads another value of a variable at decides.c:"},
-		{"5", "", "likely", moves + "what they wrote may decide what T3 does in its own (strtok is called at decides.c:"},
+		{"5", "", "potential", moves + "what they wrote may decide what T3 does in its own (strtok is called at decides.c:"},
 		{"6", "", "", ""},
-		{"7", "--budget 1.05x", "likely", ", and accesses in look were observed in samples)"},
+		{"7", "--budget 1.05x", "potential", ", and accesses in look were observed in samples)"},
 		{"7", "--budget none", "predicted", ""},
 	} {
 		t.Run(c.decides+c.flags, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestWhatSectionsDecide(t *testing.T) {
 				assumes := slices.Contains(f.Assumes, "guarded-data")
 				switch {
 				case c.want == "" && f.Confidence != "predicted":
-				case f.Confidence != c.want || assumes != (c.want == "likely") || c.want == "likely" && !strings.Contains(f.Reason, c.reason):
+				case f.Confidence != c.want || assumes != (c.want != "predicted") || !strings.Contains(f.Reason, c.reason):
 					t.Errorf("%s deadlock, assumes %v: %q", f.Confidence, f.Assumes, f.Reason)
 				}
 			}

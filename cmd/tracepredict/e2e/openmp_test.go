@@ -81,7 +81,7 @@ func TestOpenMPStatic(t *testing.T) {
 	t.Parallel()
 	needOpenMP(t)
 	program := build(t, "gcc", "openmp.c", "-O2", "-g", "-pthread", "-fopenmp")
-	for way, want := range map[string][]string{"critical": openMPWays["critical"], "swapped": {"likely race of sum", "predicted race of sum"}} {
+	for way, want := range map[string][]string{"critical": openMPWays["critical"], "swapped": {"potential race of sum", "predicted race of sum"}} {
 		t.Run(way, func(t *testing.T) {
 			if _, r := reported(t, "exec", "--watch-shared=off", "--watch", "sum", "--", program, way); !hasPrefix(r.summary(), want) {
 				t.Errorf("findings: %q (notes: %q)", r.summary(), r.Run.Notes)

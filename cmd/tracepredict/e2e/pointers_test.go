@@ -69,7 +69,7 @@ func TestFreed(t *testing.T) {
 	t.Parallel()
 	program := build(t, "gcc", "freed.c", "-O1", "-g", "-pthread")
 	const race = " race of struct job.parts"
-	for way, want := range map[string]string{"late": "predicted" + race, "grown": "predicted" + race, "shared": "likely" + race, "unmapped": "predicted" + race, "waited": "", "joined": "", "counted": "", "untouched": ""} {
+	for way, want := range map[string]string{"late": "predicted" + race, "grown": "predicted" + race, "shared": "potential" + race, "unmapped": "predicted" + race, "waited": "", "joined": "", "counted": "", "untouched": ""} {
 		t.Run(way, func(t *testing.T) {
 			trace := filepath.Join(t.TempDir(), "run.trace")
 			status, r := reported(t, "exec", "--watch-shared=all", "--record", trace, "--", program, way)

@@ -12,8 +12,8 @@ import (
 )
 
 // TestVectorInstructions checks that what vector instructions access is one side of a race, and nothing beside it;
-// that a note counts those of which no register says what they access, and that what they may decide makes nothing
-// more than likely. The report of the trace is the same.
+// that a note counts those of which no register says what they access, and that what they may decide makes a finding
+// potential. The report of the trace is the same.
 func TestVectorInstructions(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
@@ -25,7 +25,7 @@ func TestVectorInstructions(t *testing.T) {
 	for way, want := range map[string]string{
 		"summed": race + "struct row.f[]", "factor": "likely race of struct row.f[]", "widened": "likely race of struct row.s[]", "shifted": "likely race of ",
 		"locked": "", "beside": "", "behind": "", "gathered": "", "masked": "",
-		"decided": "likely race of struct row.f[]", "told": "likely race of struct row.f[]",
+		"decided": "potential race of struct row.f[]", "told": "potential race of struct row.f[]",
 	} {
 		t.Run(way, func(t *testing.T) {
 			trace := filepath.Join(t.TempDir(), "run.trace")

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/single_threaded.h>
+#include <time.h>
 
 pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
 int shared, flag, table[8];
@@ -22,6 +23,9 @@ F no_compares(int n) { BOTH(if (!strcmp(text, other)) table[n] = 1, ); }
 F no_moves(int n) { BOTH(memcpy(text, other, 32 + n), ); }
 F no_parses(int n) { BOTH(if (strtok(text, " ")) table[n] = 1, ); }
 F yes_single(int n) { BOTH(if (__libc_single_threaded) table[n] = 1, ); }
+F no_frees(int n) { BOTH(char *p = malloc(n); free(p), ); }
+F no_time(int n) { BOTH(struct timespec t; clock_gettime(CLOCK_REALTIME, &t); if (t.tv_sec > 5) table[n] = 1, ); }
+F no_time_unused(int n) { BOTH(struct timespec t; clock_gettime(CLOCK_REALTIME, &t), ); }
 F no_kept(int n) { BOTH(int x = flag, ); if (x) table[n] = 2; }
 
 #define CALL(f) f(argc)

@@ -1,0 +1,69 @@
+// The size of an item is set when it is on a list of insque's, from which a thread may already have taken it.
+//
+// expect: race size
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "fortune.h"
+
+static void rest(long milliseconds) {
+	nanoseconds(1000000 * milliseconds);
+}
+
+static pthread_t start(void *(*r)(void *), void *p) {
+	pthread_t t;
+	pthread_create(&t, 0, r, p);
+	return t;
+}
+#include <search.h>
+
+struct item {
+	struct item *next, *previous;
+	long size;
+};
+struct worker {
+	struct item *current;
+	long sum;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct item list = {&list, &list, 0};
+
+static void *puts_in(void *unused) {
+	for (long n = 1; n <= 4; n++) {
+		struct item *i = malloc(sizeof *i);
+		pthread_mutex_lock(&lock);
+		insque(i, &list);
+		pthread_mutex_unlock(&lock);
+		chance();
+		i->size = n;
+		rest(10);
+	}
+	return unused;
+}
+
+static void *takes_out(void *p) {
+	struct worker *w = p;
+	for (int n = 0; n < 8; n++) {
+		rest(8);
+		pthread_mutex_lock(&lock);
+		w->current = list.next != &list ? list.next : NULL;
+		if (w->current)
+			remque(w->current);
+		pthread_mutex_unlock(&lock);
+		if (w->current) {
+			w->sum += w->current->size;
+			w->current->size = 0;
+		}
+	}
+	return NULL;
+}
+
+int main(void) {
+	struct worker *w = calloc(2, 4096);
+	pthread_t s = start(puts_in, NULL), t = start(takes_out, &w[0]), u = start(takes_out, (char *)w + 4096);
+	pthread_join(s, NULL);
+	pthread_join(t, NULL);
+	pthread_join(u, NULL);
+	return w->sum + ((struct worker *)((char *)w + 4096))->sum > 10;
+}
