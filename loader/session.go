@@ -157,6 +157,8 @@ type Session struct {
 
 	abandoned atomic.Pointer[target.ExitError] // why the planning of probes is to end; nil: it goes on
 
+	sentSignals atomic.Uint64 // bit n: signal n was sent by Signal
+
 	unexplained atomic.Uint64 // accesses of which only a debug exception without a cause was seen
 
 	live    pidSet         // processes that are observed and have not ended
@@ -989,7 +991,9 @@ type Lost = attach.Lost
 // Result is the outcome of a session.
 type Result struct {
 	Exit ptrace.Exit // how a started program ended
-	Lost Lost
+	// Requested reports that the signal of Exit was sent by Session.Signal or Session.DumpCore.
+	Requested bool
+	Lost      Lost
 }
 
 // kill ends a program that the tool has started and cannot observe.

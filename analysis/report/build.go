@@ -38,6 +38,9 @@ func Build(run Run, fs []finding.Finding, r run.Namer) Report {
 	}
 	run.Program, run.LastProgram = clean(run.Program), clean(run.LastProgram)
 	run.Notes = cleanAll(run.Notes)
+	if s := run.Signal; s != nil {
+		run.Signal = &Signal{Number: s.Number, Name: clean(s.Name), Requested: s.Requested}
+	}
 	rep := Report{Run: run, Findings: merge(built)}
 	n := newNames(rep)
 	rep.names = n

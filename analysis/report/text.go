@@ -142,6 +142,7 @@ func wrap(text string, width, indent, hang int) []string {
 
 // head prints the first lines of the report of a run: the verdict and its limits.
 func (p *printer) head(r Report) {
+	p.ended(r.Run)
 	style := p.style.title
 	if len(r.Findings) > 0 {
 		style = p.style.bad

@@ -451,7 +451,7 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 		names = r.record
 	}
 	summary := r.live.Summary(program, res.Lost)
-	summary.Calls = r.calls.Counts()
+	summary.Calls, summary.Signal = r.calls.Counts(), endedBy(res)
 	locks, err := r.analyseAgain(&summary)
 	if err != nil {
 		return false, errors.Join(err, r.finishRecord(summary), r.printer.close())
@@ -475,6 +475,15 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	err = errors.Join(err, r.finishRecord(summary), r.printer.close())
 	r.actor.wait()
 	return fails, err
+}
+
+// endedBy returns the signal that ended a started program, nil if none did.
+func endedBy(res loader.Result) *run.Signal {
+	sig := res.Exit.Signal
+	if sig == 0 {
+		return nil
+	}
+	return &run.Signal{Number: int(sig), Name: unix.SignalName(sig), Requested: res.Requested}
 }
 
 // analyseAgain analyses the events of the run once more, if some accesses were recorded after

@@ -96,6 +96,9 @@ func (p *printer) print(rep report.Report) (fails bool, err error) {
 		rep = suppress.Generate(rep)
 	}
 	err = p.write(rep)
+	if ended := report.EndedBySignal(rep.Run); err == nil && ended != "" && p.out != nil && p.flags.output != standard {
+		fmt.Fprintln(p.std, ended)
+	}
 	if err == nil && len(rep.Findings) > 0 && p.out != nil && p.flags.output != standard {
 		// Without this line the log of a job that fails because of the findings would not show
 		// why.

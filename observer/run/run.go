@@ -93,6 +93,9 @@ type Summary struct {
 	LostThreads int           `json:"lost_threads"` // threads whose events were lost
 	Threads     int           `json:"threads"`
 	Duration    time.Duration `json:"duration_ns"`
+	// Signal is the signal that ended a program which was observed from its start; nil: none did, or
+	// the end was not seen.
+	Signal *Signal `json:"signal,omitempty"`
 	// Notes are sentences on what limits the result: synchronisation that was not
 	// observed, values that contradict the order, libraries attached late.
 	Notes []string `json:"notes"`
@@ -137,6 +140,14 @@ type Summary struct {
 	// NeverAccessed are the variables and fields that were watched by name and of which no
 	// access was recorded, sorted.
 	NeverAccessed []string `json:"never_accessed,omitempty"`
+}
+
+// Signal is a signal that ended a program.
+type Signal struct {
+	Number int    `json:"number"`
+	Name   string `json:"name"` // as SIGSEGV; "" if the number has none
+	// Requested reports that the tool had sent it, because the user asked for that.
+	Requested bool `json:"requested,omitempty"`
 }
 
 // Pointers says how accesses through pointers were observed.
