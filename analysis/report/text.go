@@ -25,10 +25,13 @@ type TextOptions struct {
 	// Color adds terminal escapes. The caller sets it for a terminal, if NO_COLOR is not in
 	// the environment.
 	Color bool
-	// Verbose lists every variable that --watch-shared found, each suppression, and each frame
-	// of the stacks of the sides. By default the text lists a bounded number of the variables
+	// Verbose lists every variable that --watch-shared found, each suppression, all findings with
+	// their details, and each frame of the stacks of the sides. By default the text lists a bounded number of the variables
 	// that threads share, and the ends of long stacks.
 	Verbose bool
+	// Complete adds the details of all findings, however many they are, as Verbose does. By
+	// default a report of more than ten findings has those of the first ten.
+	Complete bool
 }
 
 const (
@@ -52,9 +55,7 @@ func WriteText(w io.Writer, r Report, o TextOptions) error {
 	} else {
 		p.head(r)
 	}
-	for i := range r.Findings {
-		p.finding(i+1, &r.Findings[i])
-	}
+	p.findings(r.Findings)
 	p.threadStates(r)
 	p.watched(r)
 	p.pruned(r)
@@ -75,6 +76,12 @@ type printer struct {
 	width int
 	style styles
 	all   bool // TextOptions.Verbose
+	// complete reports that all findings have their details.
+	complete bool
+	// brief leaves schedules out of the details of findings, outer frames, and assumptions that an
+	// earlier finding has too.
+	brief   bool
+	assumed map[string]bool
 	// reasons are the reasons that were printed, each with the number of its finding.
 	reasons map[string]int
 }
@@ -88,7 +95,7 @@ func newPrinter(r Report, o TextOptions) *printer {
 	if o.Width == 0 {
 		o.Width = defaultWidth
 	}
-	return &printer{reasons: map[string]int{}, run: &r.Run, all: o.Verbose, names: newNames(r), width: max(o.Width, minWidth), style: newStyles(o.Color)}
+	return &printer{reasons: map[string]int{}, assumed: map[string]bool{}, run: &r.Run, all: o.Verbose, complete: o.Verbose || o.Complete, names: newNames(r), width: max(o.Width, minWidth), style: newStyles(o.Color)}
 }
 
 func newStyles(color bool) styles {
@@ -335,7 +342,9 @@ func (p *printer) finding(number int, f *Finding) {
 	p.out.WriteByte('\n')
 	p.sides(f)
 	p.anonymous(f)
-	p.schedule(f)
+	if !p.brief {
+		p.schedule(f)
+	}
 	p.basis(number, f)
 }
 
@@ -396,7 +405,7 @@ func (p *printer) side(f *Finding, i, width int) []string {
 	s := f.Evidence[i]
 	lines := p.threadHead(f, s.Thread, width)
 	for _, h := range s.Held {
-		lines = append(lines, p.located("holds "+p.object(&h.Object)+forReading(h), ", locked in", h.Stack, width)...)
+		lines = append(lines, p.held(&h, width)...)
 	}
 	does := p.stepText(s)
 	if f.Kind == finding.Deadlock {
@@ -407,6 +416,15 @@ func (p *printer) side(f *Finding, i, width int) []string {
 		lines = append(lines, "holding no lock")
 	}
 	return lines
+}
+
+// held returns lines on a lock that a thread holds.
+func (p *printer) held(h *Held, width int) []string {
+	what := "holds " + p.object(&h.Object) + forReading(*h)
+	if p.brief {
+		return wrap(what+prefixed(", locked at ", p.names.at(h.Stack)), width, 0, 2)
+	}
+	return p.located(what, ", locked in", h.Stack, width)
 }
 
 func forReading(h Held) string {
@@ -479,8 +497,12 @@ func (p *printer) stack(s Stack, width int) []string {
 		frames = frames[:len(frames)-1]
 	}
 	runs := runsOf(frames)
-	cut, last := maxCallers-1, len(runs)-1
-	if p.all || last <= maxCallers { // a line with the number of frames would replace only one frame
+	most := maxCallers
+	if p.brief {
+		most = briefFrames
+	}
+	cut, last := most-1, len(runs)-1
+	if p.all || last <= most { // a line with the number of frames would replace only one frame
 		cut = last
 	}
 	var lines []string
@@ -609,6 +631,10 @@ func (p *printer) basis(number int, f *Finding) {
 	p.out.WriteByte('\n')
 	p.para(unchanged, 3, 5, string(f.Confidence)+": "+confidenceText(f)+"."+p.reason(number, f))
 	for _, a := range f.Assumes {
+		if p.brief && p.assumed[a] {
+			continue
+		}
+		p.assumed[a] = true
 		p.para(unchanged, 3, 5, "it assumes "+assumptionText(a))
 	}
 	p.depends(f)
