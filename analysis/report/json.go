@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -88,6 +89,8 @@ type jsonBlock struct {
 // report has.
 func WriteJSON(w io.Writer, r Report) error {
 	e := &encoder{names: newNames(r), stacks: newStacks(framesIn(r.stacks()))}
+	r.Findings = slices.Clone(r.Findings)
+	e.setCauses(r.Findings)
 	out := newJSONWriter(w)
 	out.member("run", toJSONRun(r.Run))
 	out.member("confidence", toJSONConfidence(r))

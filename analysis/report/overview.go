@@ -19,11 +19,11 @@ const (
 	maxDetailed = 10  // findings up to which all have their details; with more, as many have
 	maxRows     = 24  // rows of the table of findings
 	maxLines    = 200 // of a report of many findings, about
-	briefFrames = 3   // frames of a stack in details without a schedule
+	briefFrames = 2   // frames of a stack in brief details
 )
 
 // findings prints the findings: all of them with details if there are few, or all were requested.
-func (p *printer) findings(all []Finding) {
+func (p *printer) findings(all []cause) {
 	many := len(all) > maxDetailed
 	if many {
 		p.overview(all)
@@ -41,7 +41,7 @@ func (p *printer) findings(all []Finding) {
 	}
 	for i := range whole {
 		more := strings.Count(whole[i], "\n") - strings.Count(short[i], "\n")
-		if i > 0 && more > left {
+		if more > left {
 			p.out.WriteString(short[i])
 			continue
 		}
@@ -51,8 +51,8 @@ func (p *printer) findings(all []Finding) {
 }
 
 // details returns the details of each finding, or with brief only what is needed to recognise it.
-func (p *printer) details(all []Finding, brief bool) []string {
-	q := &printer{reasons: map[string]int{}, assumed: map[string]bool{}, brief: brief, run: p.run, all: p.all, names: p.names, width: p.width, style: p.style}
+func (p *printer) details(all []cause, brief bool) []string {
+	q := &printer{reasons: map[string]int{}, brief: brief, run: p.run, all: p.all, names: p.names, width: p.width, style: p.style}
 	texts := make([]string, 0, len(all))
 	for i := range all {
 		q.out.Reset()
@@ -63,6 +63,7 @@ func (p *printer) details(all []Finding, brief bool) []string {
 }
 
 // overviewRow is a row of the table: findings of one confidence, kind and object in one function.
+// It counts the pairs of accesses of a race.
 type overviewRow struct {
 	number                         int // of the first of them
 	first                          *Finding
@@ -71,10 +72,13 @@ type overviewRow struct {
 }
 
 // overview prints the table of all findings.
-func (p *printer) overview(all []Finding) {
+func (p *printer) overview(all []cause) {
 	rows := p.overviewRows(all)
 	cells := [][]string{{"NO.", "CONFIDENCE", "KIND", "OBJECT", "FUNCTION", "SOURCE", "COUNT"}}
-	shown, left := rows, 0
+	shown, left, pairs := rows, 0, 0
+	for i := range all {
+		pairs += all[i].pairs()
+	}
 	if !p.complete && len(rows) > maxRows {
 		shown = rows[:maxRows]
 		for _, r := range rows[maxRows:] {
@@ -84,8 +88,12 @@ func (p *printer) overview(all []Finding) {
 	for _, r := range shown {
 		cells = append(cells, []string{fmt.Sprint(r.number), string(r.first.Confidence), string(r.first.Kind), r.object, r.function, r.source, thousands(uint64(r.count))})
 	}
+	found := plural.Sprintf("%d {finding|findings}", len(all))
+	if pairs > len(all) {
+		found += plural.Sprintf(" with %d {pair|pairs} of accesses", pairs)
+	}
 	p.out.WriteByte('\n')
-	p.para(p.style.title, 0, 2, plural.Sprintf("%d {finding|findings}, the strongest first, by file and function:", len(all)))
+	p.para(p.style.title, 0, 2, found+", the strongest first, by file and function:")
 	p.columns(fit(cells, p.width, 3, 4))
 	if left > 0 {
 		p.line(unchanged, plural.Sprintf("  and %d more {finding|findings} in %d more {function|functions}", left, len(rows)-maxRows))
@@ -96,7 +104,7 @@ func (p *printer) overview(all []Finding) {
 }
 
 // overviewRows returns the rows of the table, in the order of the findings.
-func (p *printer) overviewRows(all []Finding) []*overviewRow {
+func (p *printer) overviewRows(all []cause) []*overviewRow {
 	type key struct {
 		confidence             finding.Confidence
 		kind                   finding.Kind
@@ -104,14 +112,14 @@ func (p *printer) overviewRows(all []Finding) []*overviewRow {
 	}
 	rows, seen := []*overviewRow{}, map[key]*overviewRow{}
 	for i := range all {
-		f := &all[i]
+		f := all[i].lead
 		r := p.overviewRow(i+1, f)
 		k := key{f.Confidence, f.Kind, r.object, r.function, r.file}
 		if seen[k] == nil {
 			seen[k] = r
 			rows = append(rows, r)
 		}
-		seen[k].count++
+		seen[k].count += all[i].pairs()
 	}
 	return rows
 }

@@ -94,7 +94,7 @@ func TestOverviewCounts(t *testing.T) {
 	r := Build(shopRun(), fs, tab)
 	p := newPrinter(r, TextOptions{Width: 120})
 	total := 0
-	for _, row := range p.overviewRows(r.Findings) {
+	for _, row := range p.overviewRows(p.names.causes(r.Findings)) {
 		total += row.count
 	}
 	if total != 86 {

@@ -149,8 +149,11 @@ type Finding struct {
 	// finding; each of the others does the same at the same source locations as one of them.
 	Explains    []int    `json:"explains"`
 	roles       []string // roles of the sides; equal for sides that do the same
-	Fingerprint string   `json:"fingerprint"`           // the same in every run of the same binary; see Build
-	Suppression string   `json:"suppression,omitempty"` // a block that suppresses it; "" if it was not requested
+	Fingerprint string   `json:"fingerprint"` // the same in every run of the same binary; see Build
+	// Cause is the fingerprint of the finding that the text shows for all races with the same cause.
+	// WriteJSON sets it.
+	Cause       string `json:"cause"`
+	Suppression string `json:"suppression,omitempty"` // a block that suppresses it; "" if it was not requested
 }
 
 // Instance is an instance with other threads or objects that was merged into a finding.

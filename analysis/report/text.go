@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
@@ -55,7 +56,7 @@ func WriteText(w io.Writer, r Report, o TextOptions) error {
 	} else {
 		p.head(r)
 	}
-	p.findings(r.Findings)
+	p.findings(p.names.causes(r.Findings))
 	p.threadStates(r)
 	p.watched(r)
 	p.pruned(r)
@@ -78,10 +79,7 @@ type printer struct {
 	all   bool // TextOptions.Verbose
 	// complete reports that all findings have their details.
 	complete bool
-	// brief leaves schedules out of the details of findings, outer frames, and assumptions that an
-	// earlier finding has too.
-	brief   bool
-	assumed map[string]bool
+	brief    bool // details of findings have no more than what recognises them
 	// reasons are the reasons that were printed, each with the number of its finding.
 	reasons map[string]int
 }
@@ -95,7 +93,7 @@ func newPrinter(r Report, o TextOptions) *printer {
 	if o.Width == 0 {
 		o.Width = defaultWidth
 	}
-	return &printer{reasons: map[string]int{}, assumed: map[string]bool{}, run: &r.Run, all: o.Verbose, complete: o.Verbose || o.Complete, names: newNames(r), width: max(o.Width, minWidth), style: newStyles(o.Color)}
+	return &printer{reasons: map[string]int{}, run: &r.Run, all: o.Verbose, complete: o.Verbose || o.Complete, names: newNames(r), width: max(o.Width, minWidth), style: newStyles(o.Color)}
 }
 
 func newStyles(color bool) styles {
@@ -253,7 +251,7 @@ func observed(r Run) string {
 
 // verdict returns "1 deadlock, 2 races predicted; 1 race potential".
 func verdict(r Report) string {
-	fs := r.Findings
+	fs := newNames(r).causes(r.Findings)
 	if len(fs) == 0 && r.Run.Properties != nil && !r.Run.Properties.Complete {
 		return "no findings on the part of the runs that was checked,"
 	}
@@ -263,24 +261,25 @@ func verdict(r Report) string {
 	var groups []string
 	for len(fs) > 0 {
 		n := 1
-		for n < len(fs) && fs[n].Confidence == fs[0].Confidence {
+		for n < len(fs) && fs[n].lead.Confidence == fs[0].lead.Confidence {
 			n++
 		}
-		groups = append(groups, kindCounts(fs[:n])+" "+string(fs[0].Confidence))
+		groups = append(groups, kindCounts(fs[:n])+" "+string(fs[0].lead.Confidence))
 		fs = fs[n:]
 	}
 	return strings.Join(groups, "; ")
 }
 
 // kindCounts returns "1 deadlock, 2 races".
-func kindCounts(fs []Finding) string {
+func kindCounts(fs []cause) string {
 	var order []finding.Kind
 	counts := map[finding.Kind]uint64{}
-	for _, f := range fs {
-		if counts[f.Kind] == 0 {
-			order = append(order, f.Kind)
+	for _, c := range fs {
+		kind := c.lead.Kind
+		if counts[kind] == 0 {
+			order = append(order, kind)
 		}
-		counts[f.Kind]++
+		counts[kind]++
 	}
 	parts := make([]string, 0, len(order))
 	for _, k := range order {
@@ -323,8 +322,9 @@ func seconds(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// finding prints a finding.
-func (p *printer) finding(number int, f *Finding) {
+// finding prints the finding that is shown for a cause.
+func (p *printer) finding(number int, c *cause) {
+	f := c.lead
 	p.out.WriteByte('\n')
 	title := fmt.Sprintf("%d. %s %s", number, strings.ToUpper(string(f.Kind)), f.Confidence)
 	if f.Property != "" {
@@ -336,15 +336,21 @@ func (p *printer) finding(number int, f *Finding) {
 	if f.Count > 1 {
 		title += fmt.Sprintf(", seen %s times by %s", thousands(uint64(f.Count)), counted(uint64(f.ThreadCount), "thread", "threads"))
 	}
+	if n := len(c.others); n > 0 {
+		title += plural.Sprintf(", and %d other {pair|pairs} of accesses", n)
+	}
 	p.para(p.style.bad, 0, 3, title)
 	p.para(p.style.title, 3, 3, f.Message+".")
 	p.definition(f.Property)
 	p.out.WriteByte('\n')
 	p.sides(f)
-	p.anonymous(f)
-	if !p.brief {
-		p.schedule(f)
+	p.otherPairs(c)
+	if p.brief {
+		p.briefBasis(number, f)
+		return
 	}
+	p.anonymous(f)
+	p.schedule(f)
 	p.basis(number, f)
 }
 
@@ -449,7 +455,7 @@ func (p *printer) threadHead(f *Finding, id event.ThreadID, width int) []string 
 	for i := range head {
 		head[i] = p.style.title(head[i])
 	}
-	if len(t.Created.Frames) > 0 {
+	if len(t.Created.Frames) > 0 && !p.brief {
 		for _, l := range wrap(p.startedAt(t.Created), width, 0, 2) {
 			head = append(head, p.style.dim(l))
 		}
@@ -497,12 +503,11 @@ func (p *printer) stack(s Stack, width int) []string {
 		frames = frames[:len(frames)-1]
 	}
 	runs := runsOf(frames)
-	most := maxCallers
 	if p.brief {
-		most = briefFrames
+		return p.innerFrames(runs, width)
 	}
-	cut, last := most-1, len(runs)-1
-	if p.all || last <= most { // a line with the number of frames would replace only one frame
+	cut, last := maxCallers-1, len(runs)-1
+	if p.all || last <= maxCallers { // a line with the number of frames would replace only one frame
 		cut = last
 	}
 	var lines []string
@@ -513,6 +518,23 @@ func (p *printer) stack(s Stack, width int) []string {
 		lines = append(lines, p.style.dim(fmt.Sprintf("  ... %d more", runs[last].at-runs[cut].at)))
 	}
 	return append(lines, p.frameRun(runs[last], width)...)
+}
+
+// innerFrames returns the lines of the innermost frames.
+func (p *printer) innerFrames(runs []frameRun, width int) []string {
+	cut := len(runs)
+	if cut > briefFrames+1 { // a line with the number of frames would replace only one frame
+		cut = briefFrames
+	}
+	var lines []string
+	for _, r := range runs[:cut] {
+		lines = append(lines, p.frameRun(r, width)...)
+	}
+	if cut < len(runs) {
+		last := runs[len(runs)-1]
+		lines = append(lines, p.style.dim(fmt.Sprintf("  ... %d more", last.at+last.times-runs[cut].at)))
+	}
+	return lines
 }
 
 // frameRun returns a run of frames as lines.
@@ -631,13 +653,20 @@ func (p *printer) basis(number int, f *Finding) {
 	p.out.WriteByte('\n')
 	p.para(unchanged, 3, 5, string(f.Confidence)+": "+confidenceText(f)+"."+p.reason(number, f))
 	for _, a := range f.Assumes {
-		if p.brief && p.assumed[a] {
-			continue
-		}
-		p.assumed[a] = true
 		p.para(unchanged, 3, 5, "it assumes "+assumptionText(a))
 	}
 	p.depends(f)
+	p.line(p.style.dim, "   fingerprint "+f.Fingerprint)
+}
+
+// briefBasis prints the confidence of the finding, and why it is not stronger.
+func (p *printer) briefBasis(number int, f *Finding) {
+	p.out.WriteByte('\n')
+	text := string(f.Confidence) + ": " + confidenceText(f) + "."
+	if f.Reason != "" {
+		text = string(f.Confidence) + "." + p.reason(number, f)
+	}
+	p.para(unchanged, 3, 5, text)
 	p.line(p.style.dim, "   fingerprint "+f.Fingerprint)
 }
 
