@@ -94,13 +94,13 @@ func (d *Definition) clean() {
 // AddBounds sets Bounds, and adds notes on what was discarded.
 func (r *Run) AddBounds(b *run.Bounds, notes []string) {
 	r.Bounds = b
-	r.Notes = append(r.Notes, notes...)
+	r.AddFirst(notes...)
 }
 
 // AddLocks sets Locks, and adds notes on the part of the lock order that was not searched.
 func (r *Run) AddLocks(l *Locks, notes []string) {
 	r.Locks = l
-	r.Notes = append(r.Notes, notes...)
+	r.AddFirst(notes...)
 }
 
 // Report is a run with its findings, resolved, merged and sorted.

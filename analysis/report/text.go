@@ -163,12 +163,7 @@ func (p *printer) head(r Report) {
 	for _, c := range r.Run.Calls {
 		p.para(unchanged[string], 2, 4, callCount(c))
 	}
-	for i, note := range r.Run.Notes {
-		if slices.Contains(r.Run.Notes[:i], note) {
-			continue
-		}
-		p.para(p.style.warn, 2, 4, "note: "+note)
-	}
+	p.notes(&r.Run)
 }
 
 // hidden prints the number of findings that are weaker than the requested confidence.

@@ -69,3 +69,26 @@ func TestAccessByLibrary(t *testing.T) {
 		}
 	}
 }
+
+// TestProcessIsCalledAsItWasStarted checks the name of the first process, whose file has another name
+// than the link by which it was started, and that of one that has executed another program.
+func TestProcessIsCalledAsItWasStarted(t *testing.T) {
+	for _, c := range []struct{ last, want string }{
+		{"", "mpirun (pid 7)"}, {"/bin/env", "env (pid 7)"},
+	} {
+		program := "/usr/bin/orterun"
+		if c.last != "" {
+			program = c.last
+		}
+		r := Run{Summary: run.Summary{Program: "/usr/bin/mpirun", LastProgram: c.last, PID: 7, Processes: []run.Process{{PID: 7, Program: program}, {PID: 8, Program: "/bin/true"}}}}
+		tab := shopTable()
+		for id, of := range tab.threads {
+			of.TGID = 7
+			tab.threads[id] = of
+		}
+		f := Build(r, []finding.Finding{race()}, tab).Findings[0]
+		if got := f.Mentioned[0].Process; got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
