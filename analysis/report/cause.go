@@ -180,7 +180,7 @@ func (p *printer) pair(lead, f *Finding) string {
 	if objectKey(f) != objectKey(lead) {
 		text += " of " + quoted(a.Object)
 	}
-	text += p.names.in(a.Stack) + " with " + access(b) + p.names.in(b.Stack)
+	text += p.names.inAccess(a) + " with " + access(b) + p.names.inAccess(b)
 	if f.Confidence != lead.Confidence {
 		text += fmt.Sprintf(" (%s)", f.Confidence)
 	}

@@ -412,7 +412,7 @@ func (p *printer) side(f *Finding, i, width int) []string {
 	if f.Kind == finding.Deadlock {
 		does = p.stepText(Step{Step: finding.Step{Op: s.Op, Peer: s.Peer, Blocked: true, Flags: s.Flags}, Object: s.Object})
 	}
-	lines = append(lines, p.located(does, " in", s.Stack, width)...)
+	lines = append(lines, p.located(does, " in", s.from(), width)...)
 	if len(s.Held) == 0 && f.Kind == finding.Race {
 		lines = append(lines, "holding no lock")
 	}
