@@ -21,6 +21,7 @@ func (s *Session) Signal(sig unix.Signal) error {
 	}
 	switch {
 	case err == nil:
+		s.sentSignals.Or(1 << sig)
 		return nil
 	case errors.Is(err, os.ErrProcessDone):
 		return target.ErrEnded
@@ -28,6 +29,11 @@ func (s *Session) Signal(sig unix.Signal) error {
 		return fmt.Errorf("send %s to process %d: the observation has given up the rights of root, and the process is another user's", unix.SignalName(sig), s.PID())
 	}
 	return fmt.Errorf("send %s to process %d: %w", unix.SignalName(sig), s.PID(), err)
+}
+
+// sent reports whether Signal has sent a signal to the first process.
+func (s *Session) sent(sig unix.Signal) bool {
+	return sig != 0 && s.sentSignals.Load()>>sig&1 != 0
 }
 
 // DumpCore ends the first process with a core dump, by SIGABRT. It first raises the process's

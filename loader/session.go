@@ -133,7 +133,7 @@ type Session struct {
 	early      target.EarlyFiles           // files of an attached process, opened with all privileges
 	sites      []*probes.Site              // by index in records; the first is nil
 	unseen     []unseenRef                 // by number in records; the first is none
-	notes      []string                    // sentences for the report
+	notes      []plural.Note               // for the report
 	late       []LateProcess               // whose beginnings were not observed
 	unobserved []Blind                     // see Unobserved
 	resolved   bool                        // with Follow: a former program had all variables to watch
@@ -156,6 +156,8 @@ type Session struct {
 	removing    sync.WaitGroup                // goroutines that remove probes of variables that are too busy
 
 	abandoned atomic.Pointer[target.ExitError] // why the planning of probes is to end; nil: it goes on
+
+	sentSignals atomic.Uint64 // bit n: signal n was sent by Signal
 
 	restored    int           // breakpoints that the program had copied and that were replaced, see copied.go; guarded by mu
 	unexplained atomic.Uint64 // accesses of which only a debug exception without a cause was seen
@@ -183,11 +185,11 @@ type Session struct {
 // programs.
 func newSession(opts Options, drop func() error) (*Session, error) {
 	opts.Plan.Terse = true
-	var notes []string
+	var notes []plural.Note
 	if opts.DropPrivileges {
 		err := drop()
 		if errors.Is(err, target.ErrCgo) {
-			notes = append(notes, fmt.Sprintf("tracepredict kept privileges that it does not need: %v", err))
+			notes = append(notes, plural.Plain(fmt.Sprintf("tracepredict kept privileges that it does not need: %v", err)))
 		} else if err != nil {
 			return nil, err
 		}
@@ -396,7 +398,7 @@ func (s *Session) Notes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	unexplained := s.unexplained.Load()
-	notes := append(slices.Clone(s.notes), s.throttle.Notes(s.lost.Records > unexplained)...)
+	notes := append(plural.Texts(s.notes), s.throttle.Notes(s.lost.Records > unexplained)...)
 	if s.restored > 0 {
 		notes = append(notes, plural.Sprintf("the program executes copies of its own code, with breakpoints of probes in them: %d {was|were} replaced by the original {instruction|instructions}, and what the copies do is not observed; --watch-shared=off puts in fewer probes", s.restored))
 	}
@@ -407,6 +409,13 @@ func (s *Session) Notes() []string {
 		notes = append(notes, plural.Sprintf("of the events lost, %d {was the beginning or end of a thread, or a library|were beginnings or ends of threads, or libraries} that came: who made and who joined a thread may be wrong", s.lost.LifeRecords))
 	}
 	return notes
+}
+
+// NoteKinds returns those of Notes that may be joined with others of their kind.
+func (s *Session) NoteKinds() []plural.Note {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(s.notes), func(n plural.Note) bool { return n.Kind == "" })
 }
 
 // Modules returns the files that were mapped so far, ordered by the index of their first site,
@@ -570,7 +579,7 @@ func (s *Session) leaveUnobserved(p *process, path string, err error) error {
 		return err
 	}
 	s.unobserved = append(s.unobserved, Blind{Name: path, Processes: []uint32{uint32(p.pid)}})
-	s.note(fmt.Sprintf("%s is not observed: %v", path, s.reason(err)))
+	s.addNote(plural.About(path, "%s is not observed: %v", path, s.reason(err)))
 	return nil
 }
 
@@ -587,7 +596,7 @@ func (s *Session) syncLate(pid int, since uint64) error {
 	for _, m := range fresh {
 		m.attachedLate = m.attachedLate || s.running
 		if s.running && s.processOf(pid).loadingUntil.IsZero() { // untracedExec has added a note about a program that is still loading
-			s.note(fmt.Sprintf("%s was loaded while the program ran: what it did in the first %.1f ms was not observed",
+			s.addNote(plural.About(m.Path, "%s was loaded while the program ran: what it did in the first %.1f ms was not observed",
 				m.Path, float64(monotonic()-since)/1e6))
 		}
 	}
@@ -638,7 +647,7 @@ func (s *Session) addMapping(p *process, m procfs.Mapping) (*Module, error) {
 	}
 	if bias, ok := mod.bias(m); ok {
 		if before := p.add(Segment{Lo: m.Lo, Hi: m.Hi, Bias: bias, Module: mod}); before != nil && len(p.overlaid) == 1 {
-			s.note(fmt.Sprintf("%s was loaded where %s had been: what both had at the same addresses is named as in the last file that was loaded there", m.Path, before.Path))
+			s.addNote(plural.About(m.Path, "%s was loaded where %s had been: what both had at the same addresses is named as in the last file that was loaded there", m.Path, before.Path))
 		}
 	}
 	return mod, nil
@@ -672,7 +681,7 @@ func (s *Session) noteAbout(pid int, format string, args ...any) {
 			args[i] = s.reason(err)
 		}
 	}
-	s.note(fmt.Sprintf(format, args...))
+	s.addNote(plural.Like(format, args...))
 }
 
 // reason returns an error for a note. What to do for lack of file descriptors becomes a note of its
@@ -687,9 +696,12 @@ func (s *Session) reason(err error) error {
 }
 
 // note adds a sentence to the notes unless it is there already. The caller holds s.mu.
-func (s *Session) note(text string) {
-	if !slices.Contains(s.notes, text) {
-		s.notes = append(s.notes, text)
+func (s *Session) note(text string) { s.addNote(plural.Plain(text)) }
+
+// addNote adds a note unless its sentence is there already. The caller holds s.mu.
+func (s *Session) addNote(note plural.Note) {
+	if !slices.ContainsFunc(s.notes, func(n plural.Note) bool { return n.Text == note.Text }) {
+		s.notes = append(s.notes, note)
 	}
 }
 
@@ -731,7 +743,7 @@ func (s *Session) register(p *process, mod *Module) (err error) {
 		return err
 	}
 	for _, n := range mod.Plan.Notes {
-		s.note(n)
+		s.addNote(n)
 	}
 	if mod.probed() {
 		if err := s.enterSites(mod); err != nil {
@@ -1005,7 +1017,9 @@ type Lost = attach.Lost
 // Result is the outcome of a session.
 type Result struct {
 	Exit ptrace.Exit // how a started program ended
-	Lost Lost
+	// Requested reports that the signal of Exit was sent by Session.Signal or Session.DumpCore.
+	Requested bool
+	Lost      Lost
 }
 
 // kill ends a program that the tool has started and cannot observe.

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/loader/ptrace"
 	"github.com/tracepredict/tracepredict/loader/target"
@@ -65,12 +66,12 @@ func TestOutOfFiles(t *testing.T) {
 	s.noteUnsynced(p.pid, unix.ESRCH)
 	remedies := 0
 	for _, n := range s.notes {
-		if strings.Contains(n, "raise the limit: ulimit -n") {
+		if strings.Contains(n.Text, "raise the limit: ulimit -n") {
 			remedies++
 		}
 	}
 	if remedies != 1 || len(s.notes) != 5 || len(s.unobserved) != 3 {
-		t.Errorf("%d remedies; notes %q, unobserved %v", remedies, s.notes, s.unobserved)
+		t.Errorf("%d remedies; notes %q, unobserved %v", remedies, plural.Texts(s.notes), s.unobserved)
 	}
 }
 

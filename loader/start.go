@@ -80,7 +80,7 @@ func (s *Session) await(ctx context.Context, done <-chan traceResult) (Result, e
 		out = <-done
 	}
 	lost, err := s.finish()
-	return Result{Exit: out.exit, Lost: lost}, errors.Join(out.err, stopErr, err)
+	return Result{Exit: out.exit, Requested: s.sent(out.exit.Signal), Lost: lost}, errors.Join(out.err, stopErr, err)
 }
 
 // trace traces the program from the waiting process to its end. It runs on the tracer's thread.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 )
 
@@ -69,7 +70,7 @@ func TestAllocations(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff(x.want, got); diff != "" {
-				t.Errorf("%s (notes: %q)", diff, p.Notes)
+				t.Errorf("%s (notes: %q)", diff, plural.Texts(p.Notes))
 			}
 		})
 	}

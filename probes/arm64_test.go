@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/function"
@@ -74,8 +75,8 @@ func TestPlanARM64(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("sites (-want +got):\n%s", diff)
 			}
-			if len(p.Watchpoints) > 0 || !slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "total is watched by probes") }) {
-				t.Errorf("%d watchpoints, notes %q", len(p.Watchpoints), p.Notes)
+			if len(p.Watchpoints) > 0 || !slices.ContainsFunc(p.Notes, func(n plural.Note) bool { return strings.Contains(n.Text, "total is watched by probes") }) {
+				t.Errorf("%d watchpoints, notes %q", len(p.Watchpoints), plural.Texts(p.Notes))
 			}
 		})
 	}

@@ -44,7 +44,7 @@ func (p *Planner) atomics(b *builder) error {
 		limit = maxProgramText
 	}
 	if n := f.TextSize(); n > limit {
-		b.note("%s has %d MB of code: its atomic variables are not looked for", f.Name(), n>>20)
+		b.note("atomic variables are not looked for in %d MB of code of %s", n>>20, f.Name())
 		return nil
 	}
 	fileAtomics, err := p.findAtomics(b)

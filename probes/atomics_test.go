@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/tracepredict/tracepredict/internal/fixedseed"
+	"github.com/tracepredict/tracepredict/internal/plural"
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes/variable"
@@ -118,8 +119,8 @@ func TestAtomicElements(t *testing.T) {
 		}
 	}
 	p = plan(t, f, Options{Atomics: true, Watch: []string{"slots[3]"}})
-	if !slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "of slots[] only") }) {
-		t.Errorf("a watched element is not told of: %q", p.Notes)
+	if !slices.ContainsFunc(p.Notes, func(n plural.Note) bool { return strings.Contains(n.Text, "of slots[] only") }) {
+		t.Errorf("a watched element is not told of: %q", plural.Texts(p.Notes))
 	}
 }
 

@@ -462,7 +462,7 @@ func (b *builder) functionAt(addr uint64) string {
 }
 
 func (b *builder) note(format string, args ...any) {
-	b.plan.Notes = append(b.plan.Notes, plural.Sprintf(format, args...))
+	b.plan.Notes = append(b.plan.Notes, plural.About(b.plan.File.Name(), format, args...))
 }
 
 // place returns the best address for a probe. With EntrySites that is the original address, unless

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/function"
@@ -83,7 +84,7 @@ func TestTypesOfOneName(t *testing.T) {
 						t.Fatal(err)
 					}
 					checkPlan(t, plan)
-					got, notes = append(got, fieldSites(t, plan)...), append(notes, plan.Notes...)
+					got, notes = append(got, fieldSites(t, plan)...), append(notes, plural.Texts(plan.Notes)...)
 				}
 				if err := p.Unresolved(); err != nil {
 					t.Error(err)
@@ -149,7 +150,7 @@ func TestTypeWithoutField(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				notes = append(notes, plan.Notes...)
+				notes = append(notes, plural.Texts(plan.Notes)...)
 			}
 			var wrong *variable.Error
 			err := p.Unresolved()

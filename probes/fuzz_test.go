@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/elftest"
 	"github.com/tracepredict/tracepredict/probes/synctab"
@@ -65,7 +66,7 @@ func TestPlanSaysWhatCouldNotBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(plan.Notes) != 1 || !strings.Contains(plan.Notes[0], "part of damaged could not be read, so calls or names may be missing") || !strings.Contains(plan.Notes[0], "at file offset 0x") {
-		t.Errorf("%q", plan.Notes)
+	if len(plan.Notes) != 1 || !strings.Contains(plan.Notes[0].Text, "part of damaged could not be read, so calls or names may be missing") || !strings.Contains(plan.Notes[0].Text, "at file offset 0x") {
+		t.Errorf("%q", plural.Texts(plan.Notes))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -87,7 +88,7 @@ func TestLibraryCalls(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff(x.want, got); diff != "" {
-				t.Errorf("%s (notes: %q)", diff, p.Notes)
+				t.Errorf("%s (notes: %q)", diff, plural.Texts(p.Notes))
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/function"
@@ -19,7 +20,9 @@ func (b *builder) methods(p *Planner) error {
 	if err != nil {
 		return err
 	}
-	b.plan.Notes = append(b.plan.Notes, found.Notes...)
+	for _, text := range found.Notes {
+		b.plan.Notes = append(b.plan.Notes, plural.Plain(text))
+	}
 	for i, ok := range found.Matched {
 		p.matched[i] = p.matched[i] || ok
 		if found.Misfits != nil && found.Misfits[i] != "" {

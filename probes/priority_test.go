@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/tracepredict/tracepredict/internal/plural"
 )
 
 // lockingProgram has a function that locks, one that it calls, one that calls it, and others before and behind
@@ -58,10 +59,10 @@ func TestFunctionsThatLockFirst(t *testing.T) {
 			if diff := cmp.Diff(c.want, strings.Join(slices.Compact(got), " ")); diff != "" {
 				t.Error(diff)
 			}
-			noted := slices.ContainsFunc(plan.Notes, func(n string) bool { return strings.HasPrefix(n, "accesses through pointers in ") })
-			right := slices.ContainsFunc(plan.Notes, func(n string) bool { return strings.HasPrefix(n, c.note) && c.note != "" })
+			noted := slices.ContainsFunc(plan.Notes, func(n plural.Note) bool { return strings.HasPrefix(n.Text, "accesses through pointers in ") })
+			right := slices.ContainsFunc(plan.Notes, func(n plural.Note) bool { return strings.HasPrefix(n.Text, c.note) && c.note != "" })
 			if noted != right || right != (c.note != "") {
-				t.Errorf("notes %q, want one that begins with %q", plan.Notes, c.note)
+				t.Errorf("notes %q, want one that begins with %q", plural.Texts(plan.Notes), c.note)
 			}
 		})
 	}

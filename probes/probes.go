@@ -18,6 +18,7 @@ import (
 	"github.com/ianlancetaylor/demangle"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/function"
@@ -230,8 +231,8 @@ type Plan struct {
 	// Pointed are the atomic variables that may be accessed without being observed, from the beginning
 	// on or from instructions on that can have no probe, with where their addresses go.
 	Pointed []Pointed
-	// Notes are sentences about what cannot be observed in this file.
-	Notes []string
+	// Notes say what cannot be observed in this file.
+	Notes []plural.Note
 	// Objects are the objects of Options.Objects that the file defines.
 	Objects []variable.Variable
 	// Calls is the number of functions of the table that the file holds.

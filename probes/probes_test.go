@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/elf"
@@ -358,7 +359,7 @@ func TestAccesses(t *testing.T) {
 				t.Errorf("entries=%v %s (-want +got):\n%s", entries, function, diff)
 			}
 		}
-		notes := strings.Join(p.Notes, "\n")
+		notes := strings.Join(plural.Texts(p.Notes), "\n")
 		if !strings.Contains(notes, "the address of taken escapes at 1 place in") {
 			t.Errorf("notes: %s", notes)
 		}

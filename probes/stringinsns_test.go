@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -89,7 +90,7 @@ func TestStringInstructions(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff(x.want, got); diff != "" || (len(p.Notes) > 0) != x.unseen {
-				t.Errorf("%s (notes: %q)", diff, p.Notes)
+				t.Errorf("%s (notes: %q)", diff, plural.Texts(p.Notes))
 			}
 		})
 	}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tracepredict/tracepredict/internal/plural"
 )
 
 // TestOnlyThreaded checks that what threads share is looked for in programs alone that create threads, if that is
@@ -58,7 +60,7 @@ int main(void) { change(malloc(4)); return 0; }
 		tt.opts.Atomics, tt.opts.Shared, tt.opts.Pointers = true, true, true
 		p := plan(t, build(t, "gcc", source, append(tt.flags, "-O1")...), tt.opts)
 		through := slices.ContainsFunc(p.Sites, func(s Site) bool { return s.Program == ProgramPointer })
-		noted := slices.ContainsFunc(p.Notes, func(n string) bool { return strings.Contains(n, "has no debug information") })
+		noted := slices.ContainsFunc(plural.Texts(p.Notes), func(n string) bool { return strings.Contains(n, "has no debug information") })
 		if through != tt.through || noted == tt.through || len(p.Shared) == 0 {
 			t.Errorf("%q, %+v: through pointers: %v; by name: %d; notes %q", tt.flags, tt.opts, through, len(p.Shared), p.Notes)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -88,6 +89,8 @@ type jsonBlock struct {
 // report has.
 func WriteJSON(w io.Writer, r Report) error {
 	e := &encoder{names: newNames(r), stacks: newStacks(framesIn(r.stacks()))}
+	r.Findings = slices.Clone(r.Findings)
+	e.setCauses(r.Findings)
 	out := newJSONWriter(w)
 	out.member("run", toJSONRun(r.Run))
 	out.member("confidence", toJSONConfidence(r))
@@ -154,7 +157,7 @@ func toJSONRun(r Run) jsonRun {
 	s := &out.Summary
 	s.Notes = notNil(s.Notes)
 	s.Calls = each(s.Calls, func(c run.Calls) run.Calls { c.Return = false; return c }) // the pattern shows it
-	s.LastProgram, s.Remedies, s.Doubt, s.Doubts, s.Readings, s.UnreturnedCalls, s.UncertainHolders, s.Untracked = "", nil, "", nil, nil, 0, nil, nil
+	s.NoteKinds, s.LastProgram, s.Remedies, s.Doubt, s.Doubts, s.Readings, s.UnreturnedCalls, s.UncertainHolders, s.Untracked = nil, "", nil, "", nil, nil, 0, nil, nil
 	s.Executed, s.Processes, s.Watched, s.Untouched, s.NeverAccessed = nil, nil, nil, 0, nil
 	return out
 }

@@ -165,6 +165,33 @@ func (n names) where(s Stack) string {
 	return sentenceName(f)
 }
 
+// accessed returns the stack of an access with At at the frame that makes the access, if that has no
+// source line: the frame that a reader looks for is then further out, and only called what made it. The
+// kernel's and a library function's, which the sentence names by itself, and wrappers with a line in
+// system headers are no such frames.
+func (s Stack) accessed() Stack {
+	for i := range min(s.At, len(s.Frames)) {
+		switch f := s.Frames[i]; {
+		case f.Module == event.KernelModule || f.Module == event.LibraryModule:
+			continue
+		case f.File == "" && (f.Function != "" || f.Module != ""):
+			return Stack{Frames: s.Frames, At: i}
+		default:
+			return s
+		}
+	}
+	return s
+}
+
+// from returns the stack of the step, for an access from the frame on that makes it. The call that frees
+// memory is no access of its own: its caller matters.
+func (s *Step) from() Stack {
+	if !s.Op.IsAccess() || s.Flags&event.Freed != 0 {
+		return s.Stack
+	}
+	return s.accessed()
+}
+
 // at returns "file:line", or the function if the line is unknown; "" if nothing is known.
 func (n names) at(s Stack) string {
 	if len(s.Frames) == 0 {

@@ -60,7 +60,9 @@ func (p *printer) alsoSeen(f *Finding) {
 		p.para(unchanged, 3, 5, fmt.Sprintf("and %s in the same way: %s",
 			counted(uint64(len(more)), "more thread", "more threads"), threadNumbers(more, len(more))))
 	}
-	p.others(f)
+	if !p.brief {
+		p.others(f)
+	}
 }
 
 // threadNumbers returns "T4, T5 and 96 more" for total threads, the first of which are ids.

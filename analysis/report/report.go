@@ -94,13 +94,13 @@ func (d *Definition) clean() {
 // AddBounds sets Bounds, and adds notes on what was discarded.
 func (r *Run) AddBounds(b *run.Bounds, notes []string) {
 	r.Bounds = b
-	r.Notes = append(r.Notes, notes...)
+	r.AddFirst(notes...)
 }
 
 // AddLocks sets Locks, and adds notes on the part of the lock order that was not searched.
 func (r *Run) AddLocks(l *Locks, notes []string) {
 	r.Locks = l
-	r.Notes = append(r.Notes, notes...)
+	r.AddFirst(notes...)
 }
 
 // Report is a run with its findings, resolved, merged and sorted.
@@ -149,8 +149,11 @@ type Finding struct {
 	// finding; each of the others does the same at the same source locations as one of them.
 	Explains    []int    `json:"explains"`
 	roles       []string // roles of the sides; equal for sides that do the same
-	Fingerprint string   `json:"fingerprint"`           // the same in every run of the same binary; see Build
-	Suppression string   `json:"suppression,omitempty"` // a block that suppresses it; "" if it was not requested
+	Fingerprint string   `json:"fingerprint"` // the same in every run of the same binary; see Build
+	// Cause is the fingerprint of the finding that the text shows for all races with the same cause.
+	// WriteJSON sets it.
+	Cause       string `json:"cause"`
+	Suppression string `json:"suppression,omitempty"` // a block that suppresses it; "" if it was not requested
 }
 
 // Instance is an instance with other threads or objects that was merged into a finding.

@@ -808,12 +808,13 @@ func TestPropertyShowsWhatHolds(t *testing.T) {
 // TestNoSentenceTwice checks that a note, or a reason that several findings share, is written once.
 func TestNoSentenceTwice(t *testing.T) {
 	var fs []finding.Finding
+	stacks := []event.StackID{5, 6, 7, 8, 10, 11} // races with a source location in common would be one finding
 	for i, object := range []event.ObjectID{tickets, queue, heapA} {
 		f := race()
 		f.Objects = []event.ObjectID{object}
 		f.Evidence = slices.Clone(f.Evidence)
 		for k := range f.Evidence {
-			f.Evidence[k].Object = object
+			f.Evidence[k].Object, f.Evidence[k].Stack = object, stacks[2*i+k]
 			f.Evidence[k].Seq += uint64(i)
 		}
 		fs = append(fs, f)

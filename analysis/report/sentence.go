@@ -91,7 +91,7 @@ func (n names) race(f *Finding) string {
 		}
 	}
 	return fmt.Sprintf("%s of %s%s (T%d) %s the %s%s (T%d)",
-		capital(access(a)), quoted(a.Object), n.in(a.Stack), a.Thread, verb, access(b), n.in(b.Stack), b.Thread)
+		capital(access(a)), quoted(a.Object), n.inAccess(a), a.Thread, verb, access(b), n.inAccess(b), b.Thread)
 }
 
 // shareLock reports whether the two sides of a race hold the same lock; they hold it for
@@ -117,13 +117,23 @@ func (n names) generic(f *Finding) string {
 	}
 	if len(f.Evidence) > 0 {
 		e := f.Evidence[0]
-		what += fmt.Sprintf(": %s%s (T%d)", access(e), n.in(e.Stack), e.Thread)
+		what += fmt.Sprintf(": %s%s (T%d)", access(e), n.inAccess(e), e.Thread)
 	}
 	return what
 }
 
 // in returns " in function at file:line", or the known part of it; "" if nothing is known.
 func (n names) in(s Stack) string { return prefixed(" in ", n.where(s)) }
+
+// inAccess is in for a step. Of an access it names the frame that makes it: " in push of libqueue.so,
+// called from fill at q.c:12", if that has no line.
+func (n names) inAccess(s Step) string {
+	inner := s.from()
+	if inner.At == s.At {
+		return n.in(s.Stack)
+	}
+	return n.in(inner) + ", called from " + n.where(s.Stack)
+}
 
 // prefixed returns prefix and s, or "" if s is empty.
 func prefixed(prefix, s string) string {

@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
@@ -25,10 +26,13 @@ type TextOptions struct {
 	// Color adds terminal escapes. The caller sets it for a terminal, if NO_COLOR is not in
 	// the environment.
 	Color bool
-	// Verbose lists every variable that --watch-shared found, each suppression, and each frame
-	// of the stacks of the sides. By default the text lists a bounded number of the variables
+	// Verbose lists every variable that --watch-shared found, each suppression, all findings with
+	// their details, and each frame of the stacks of the sides. By default the text lists a bounded number of the variables
 	// that threads share, and the ends of long stacks.
 	Verbose bool
+	// Complete adds the details of all findings, however many they are, as Verbose does. By
+	// default a report of more than ten findings has those of the first ten.
+	Complete bool
 }
 
 const (
@@ -52,9 +56,7 @@ func WriteText(w io.Writer, r Report, o TextOptions) error {
 	} else {
 		p.head(r)
 	}
-	for i := range r.Findings {
-		p.finding(i+1, &r.Findings[i])
-	}
+	p.findings(p.names.causes(r.Findings))
 	p.threadStates(r)
 	p.watched(r)
 	p.pruned(r)
@@ -75,6 +77,9 @@ type printer struct {
 	width int
 	style styles
 	all   bool // TextOptions.Verbose
+	// complete reports that all findings have their details.
+	complete bool
+	brief    bool // details of findings have no more than what recognises them
 	// reasons are the reasons that were printed, each with the number of its finding.
 	reasons map[string]int
 }
@@ -88,7 +93,7 @@ func newPrinter(r Report, o TextOptions) *printer {
 	if o.Width == 0 {
 		o.Width = defaultWidth
 	}
-	return &printer{reasons: map[string]int{}, run: &r.Run, all: o.Verbose, names: newNames(r), width: max(o.Width, minWidth), style: newStyles(o.Color)}
+	return &printer{reasons: map[string]int{}, run: &r.Run, all: o.Verbose, complete: o.Verbose || o.Complete, names: newNames(r), width: max(o.Width, minWidth), style: newStyles(o.Color)}
 }
 
 func newStyles(color bool) styles {
@@ -142,6 +147,7 @@ func wrap(text string, width, indent, hang int) []string {
 
 // head prints the first lines of the report of a run: the verdict and its limits.
 func (p *printer) head(r Report) {
+	p.ended(r.Run)
 	style := p.style.title
 	if len(r.Findings) > 0 {
 		style = p.style.bad
@@ -157,12 +163,7 @@ func (p *printer) head(r Report) {
 	for _, c := range r.Run.Calls {
 		p.para(unchanged[string], 2, 4, callCount(c))
 	}
-	for i, note := range r.Run.Notes {
-		if slices.Contains(r.Run.Notes[:i], note) {
-			continue
-		}
-		p.para(p.style.warn, 2, 4, "note: "+note)
-	}
+	p.notes(&r.Run)
 }
 
 // hidden prints the number of findings that are weaker than the requested confidence.
@@ -245,7 +246,7 @@ func observed(r Run) string {
 
 // verdict returns "1 deadlock, 2 races predicted; 1 race potential".
 func verdict(r Report) string {
-	fs := r.Findings
+	fs := newNames(r).causes(r.Findings)
 	if len(fs) == 0 && r.Run.Properties != nil && !r.Run.Properties.Complete {
 		return "no findings on the part of the runs that was checked,"
 	}
@@ -255,24 +256,25 @@ func verdict(r Report) string {
 	var groups []string
 	for len(fs) > 0 {
 		n := 1
-		for n < len(fs) && fs[n].Confidence == fs[0].Confidence {
+		for n < len(fs) && fs[n].lead.Confidence == fs[0].lead.Confidence {
 			n++
 		}
-		groups = append(groups, kindCounts(fs[:n])+" "+string(fs[0].Confidence))
+		groups = append(groups, kindCounts(fs[:n])+" "+string(fs[0].lead.Confidence))
 		fs = fs[n:]
 	}
 	return strings.Join(groups, "; ")
 }
 
 // kindCounts returns "1 deadlock, 2 races".
-func kindCounts(fs []Finding) string {
+func kindCounts(fs []cause) string {
 	var order []finding.Kind
 	counts := map[finding.Kind]uint64{}
-	for _, f := range fs {
-		if counts[f.Kind] == 0 {
-			order = append(order, f.Kind)
+	for _, c := range fs {
+		kind := c.lead.Kind
+		if counts[kind] == 0 {
+			order = append(order, kind)
 		}
-		counts[f.Kind]++
+		counts[kind]++
 	}
 	parts := make([]string, 0, len(order))
 	for _, k := range order {
@@ -315,8 +317,9 @@ func seconds(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// finding prints a finding.
-func (p *printer) finding(number int, f *Finding) {
+// finding prints the finding that is shown for a cause.
+func (p *printer) finding(number int, c *cause) {
+	f := c.lead
 	p.out.WriteByte('\n')
 	title := fmt.Sprintf("%d. %s %s", number, strings.ToUpper(string(f.Kind)), f.Confidence)
 	if f.Property != "" {
@@ -328,11 +331,19 @@ func (p *printer) finding(number int, f *Finding) {
 	if f.Count > 1 {
 		title += fmt.Sprintf(", seen %s times by %s", thousands(uint64(f.Count)), counted(uint64(f.ThreadCount), "thread", "threads"))
 	}
+	if n := len(c.others); n > 0 {
+		title += plural.Sprintf(", and %d other {pair|pairs} of accesses", n)
+	}
 	p.para(p.style.bad, 0, 3, title)
 	p.para(p.style.title, 3, 3, f.Message+".")
 	p.definition(f.Property)
 	p.out.WriteByte('\n')
 	p.sides(f)
+	p.otherPairs(c)
+	if p.brief {
+		p.briefBasis(number, f)
+		return
+	}
 	p.anonymous(f)
 	p.schedule(f)
 	p.basis(number, f)
@@ -395,17 +406,26 @@ func (p *printer) side(f *Finding, i, width int) []string {
 	s := f.Evidence[i]
 	lines := p.threadHead(f, s.Thread, width)
 	for _, h := range s.Held {
-		lines = append(lines, p.located("holds "+p.object(&h.Object)+forReading(h), ", locked in", h.Stack, width)...)
+		lines = append(lines, p.held(&h, width)...)
 	}
 	does := p.stepText(s)
 	if f.Kind == finding.Deadlock {
 		does = p.stepText(Step{Step: finding.Step{Op: s.Op, Peer: s.Peer, Blocked: true, Flags: s.Flags}, Object: s.Object})
 	}
-	lines = append(lines, p.located(does, " in", s.Stack, width)...)
+	lines = append(lines, p.located(does, " in", s.from(), width)...)
 	if len(s.Held) == 0 && f.Kind == finding.Race {
 		lines = append(lines, "holding no lock")
 	}
 	return lines
+}
+
+// held returns lines on a lock that a thread holds.
+func (p *printer) held(h *Held, width int) []string {
+	what := "holds " + p.object(&h.Object) + forReading(*h)
+	if p.brief {
+		return wrap(what+prefixed(", locked at ", p.names.at(h.Stack)), width, 0, 2)
+	}
+	return p.located(what, ", locked in", h.Stack, width)
 }
 
 func forReading(h Held) string {
@@ -430,7 +450,7 @@ func (p *printer) threadHead(f *Finding, id event.ThreadID, width int) []string 
 	for i := range head {
 		head[i] = p.style.title(head[i])
 	}
-	if len(t.Created.Frames) > 0 {
+	if len(t.Created.Frames) > 0 && !p.brief {
 		for _, l := range wrap(p.startedAt(t.Created), width, 0, 2) {
 			head = append(head, p.style.dim(l))
 		}
@@ -478,6 +498,9 @@ func (p *printer) stack(s Stack, width int) []string {
 		frames = frames[:len(frames)-1]
 	}
 	runs := runsOf(frames)
+	if p.brief {
+		return p.innerFrames(runs, width)
+	}
 	cut, last := maxCallers-1, len(runs)-1
 	if p.all || last <= maxCallers { // a line with the number of frames would replace only one frame
 		cut = last
@@ -490,6 +513,23 @@ func (p *printer) stack(s Stack, width int) []string {
 		lines = append(lines, p.style.dim(fmt.Sprintf("  ... %d more", runs[last].at-runs[cut].at)))
 	}
 	return append(lines, p.frameRun(runs[last], width)...)
+}
+
+// innerFrames returns the lines of the innermost frames.
+func (p *printer) innerFrames(runs []frameRun, width int) []string {
+	cut := len(runs)
+	if cut > briefFrames+1 { // a line with the number of frames would replace only one frame
+		cut = briefFrames
+	}
+	var lines []string
+	for _, r := range runs[:cut] {
+		lines = append(lines, p.frameRun(r, width)...)
+	}
+	if cut < len(runs) {
+		last := runs[len(runs)-1]
+		lines = append(lines, p.style.dim(fmt.Sprintf("  ... %d more", last.at+last.times-runs[cut].at)))
+	}
+	return lines
 }
 
 // frameRun returns a run of frames as lines.
@@ -611,6 +651,17 @@ func (p *printer) basis(number int, f *Finding) {
 		p.para(unchanged, 3, 5, "it assumes "+assumptionText(a))
 	}
 	p.depends(f)
+	p.line(p.style.dim, "   fingerprint "+f.Fingerprint)
+}
+
+// briefBasis prints the confidence of the finding, and why it is not stronger.
+func (p *printer) briefBasis(number int, f *Finding) {
+	p.out.WriteByte('\n')
+	text := string(f.Confidence) + ": " + confidenceText(f) + "."
+	if f.Reason != "" {
+		text = string(f.Confidence) + "." + p.reason(number, f)
+	}
+	p.para(unchanged, 3, 5, text)
 	p.line(p.style.dim, "   fingerprint "+f.Fingerprint)
 }
 

@@ -69,3 +69,69 @@ func TestAccessByLibrary(t *testing.T) {
 		}
 	}
 }
+
+// TestProcessIsCalledAsItWasStarted checks the name of the first process, whose file has another name
+// than the link by which it was started, and that of one that has executed another program.
+func TestProcessIsCalledAsItWasStarted(t *testing.T) {
+	for _, c := range []struct{ last, want string }{
+		{"", "mpirun (pid 7)"}, {"/bin/env", "env (pid 7)"},
+	} {
+		program := "/usr/bin/orterun"
+		if c.last != "" {
+			program = c.last
+		}
+		r := Run{Summary: run.Summary{Program: "/usr/bin/mpirun", LastProgram: c.last, PID: 7, Processes: []run.Process{{PID: 7, Program: program}, {PID: 8, Program: "/bin/true"}}}}
+		tab := shopTable()
+		for id, of := range tab.threads {
+			of.TGID = 7
+			tab.threads[id] = of
+		}
+		f := Build(r, []finding.Finding{race()}, tab).Findings[0]
+		if got := f.Mentioned[0].Process; got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+// TestAccessWithoutLine checks that a sentence names the frame that makes an access, also if only a frame
+// further out has a source line, and that the fingerprint does not depend on it.
+func TestAccessWithoutLine(t *testing.T) {
+	fill := src("fill", "/src/q.c", 12)
+	push := event.Frame{Function: "push", Module: "/opt/libqueue.so", Offset: 0x40}
+	bare := event.Frame{Module: "/opt/libqueue.so", Offset: 0x40}
+	libc := event.Frame{Function: "memcpy", Module: "/lib/libc.so.6", Offset: 0x1a}
+	called := event.Frame{Function: "memcpy", Module: event.LibraryModule}
+	kernel := event.Frame{Function: "read(2)", Module: event.KernelModule}
+	header := event.Frame{Function: "std::swap", File: "/usr/include/c++/12/bits/move.h", Line: 7, Inlined: true}
+	for _, c := range []struct {
+		from []event.Frame
+		want string
+		at   int // the first frame that is shown
+	}{
+		{[]event.Frame{push, fill}, " in push of libqueue.so, called from fill at /src/q.c:12", 0},
+		{[]event.Frame{bare, fill}, " in libqueue.so+0x40, called from fill at /src/q.c:12", 0},
+		{[]event.Frame{libc, fill}, " in memcpy of libc.so.6, called from fill at /src/q.c:12", 0},
+		{[]event.Frame{libc, push}, " in memcpy of libc.so.6, called from push of libqueue.so", 0},
+		{[]event.Frame{called, push, fill}, " in push of libqueue.so, called from fill at /src/q.c:12", 1},
+		{[]event.Frame{called, fill}, " in fill at /src/q.c:12", 1},
+		{[]event.Frame{kernel, fill}, " in fill at /src/q.c:12", 1},
+		{[]event.Frame{header, fill}, " in fill at /src/q.c:12", 1},
+		{[]event.Frame{header, push, fill}, " in fill at /src/q.c:12", 2},
+		{[]event.Frame{{Addr: 0x7f01}, fill}, " in fill at /src/q.c:12", 1},
+		{[]event.Frame{fill}, " in fill at /src/q.c:12", 0},
+		{nil, "", 0},
+	} {
+		s := Step{Step: finding.Step{Op: event.Write}, Stack: newStack(c.from)}
+		if got := (names{}).inAccess(s); got != c.want || s.Stack.accessed().At != c.at {
+			t.Errorf("%v: %q, want %q; from frame %d on, want %d", c.from, got, c.want, s.Stack.accessed().At, c.at)
+		}
+		s.Flags = event.Freed
+		if got := (names{}).inAccess(s); got != (names{}).in(s.Stack) {
+			t.Errorf("a free is %q", got)
+		}
+		s.Op, s.Flags = event.Acquire, 0
+		if got := (names{}).inAccess(s); got != (names{}).in(s.Stack) {
+			t.Errorf("an acquire is %q", got)
+		}
+	}
+}

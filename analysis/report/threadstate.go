@@ -126,9 +126,7 @@ func (p *printer) statesHead(r Report) {
 		}
 	}
 	p.para(style, 0, 2, fmt.Sprintf("tracepredict: %s %s (pid %d): %s", verdict, cmp.Or(r.Run.Called, path.Base(r.Run.Program)), r.Run.PID, StateCounts(r.ThreadStates)))
-	for _, note := range r.Run.Notes {
-		p.para(p.style.warn, 2, 4, "note: "+note)
-	}
+	p.notes(&r.Run)
 }
 
 // maxStateGroups is the number of groups of threads that the text shows.

@@ -62,21 +62,10 @@ func (p *printer) table(ws []run.Watched) {
 		}
 		rows = append(rows, row)
 	}
-	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], columns(cell))
-		}
+		row[0] = shortName(row[0], p.width/2)
 	}
-	widths[0] = min(widths[0], p.width/2)
-	for _, row := range rows {
-		row[0] = shortName(row[0], widths[0])
-		text := " "
-		for i, cell := range row {
-			text += " " + cell + strings.Repeat(" ", max(0, widths[i]-columns(cell)+1))
-		}
-		p.line(unchanged, text)
-	}
+	p.columns(rows)
 }
 
 // nameOf returns the name of a variable; an array is followed by the number of its elements

@@ -335,3 +335,42 @@ func TestManySuppressions(t *testing.T) {
 		t.Error("the first that matches was not found")
 	}
 }
+
+// TestSuppressedInCause checks that a suppression leaves the findings that it matches out of those with
+// one cause: the strongest of the others is shown, and nothing if it matches all.
+func TestSuppressedInCause(t *testing.T) {
+	pair := func(first, second, fingerprint string, c finding.Confidence) report.Finding {
+		f := race()
+		f.Confidence, f.Fingerprint, f.Message = c, fingerprint, "race in "+first
+		f.Evidence[0].Stack, f.Evidence[1].Stack = stack(frame(first, "sale.cc", 1)), stack(frame(second, "sale.cc", 2))
+		return *f
+	}
+	rep := report.Report{Findings: []report.Finding{
+		pair("sell", "refund", "aa", finding.Predicted), pair("count", "print", "bb", finding.Likely), pair("sum", "show", "cc", finding.Likely),
+	}}
+	for _, c := range []struct {
+		lines []string
+		says  []string
+		not   []string
+	}{
+		{[]string{"race", "fun:nothing"}, []string{"1 race predicted", "race in sell", "count", "sum"}, nil},
+		{[]string{"race", "fun:print"}, []string{"1 race predicted", "race in sell", "sum", "1 other pair", "suppressed: 1 finding"}, []string{"count"}},
+		{[]string{"race", "fun:refund"}, []string{"1 race likely", "race in count", "sum"}, []string{"sell"}},
+		{[]string{"race", "object:tickets"}, []string{"no findings", "suppressed: 3 findings"}, []string{"1. RACE"}},
+	} {
+		var text strings.Builder
+		if err := report.WriteText(&text, parse(t, c.lines...).Apply(rep), report.TextOptions{Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.says {
+			if !strings.Contains(text.String(), want) {
+				t.Errorf("%v: no %q in\n%s", c.lines, want, &text)
+			}
+		}
+		for _, s := range c.not {
+			if strings.Contains(text.String(), s) {
+				t.Errorf("%v: %q in\n%s", c.lines, s, &text)
+			}
+		}
+	}
+}

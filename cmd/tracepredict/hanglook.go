@@ -11,6 +11,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/loader/target"
@@ -85,14 +86,15 @@ func (a *app) hang(ctx context.Context, f *observeFlags, pid int) error {
 // thread does.
 func (a *app) reportStates(r *observation, program string, seen []run.ThreadState) error {
 	look := report.Run{Summary: run.Summary{
-		Program: program, PID: r.live.Session.PID(), Threads: len(seen), Duration: time.Since(r.live.Session.Began()), Notes: r.live.Session.Notes(),
+		Program: program, PID: r.live.Session.PID(), Threads: len(seen), Duration: time.Since(r.live.Session.Began()), Notes: r.live.Session.Notes(), NoteKinds: r.live.Session.NoteKinds(),
 	}}
 	if kernel := kernelName(look.PID, program); kernel != "" {
 		look.Called = report.Sanitize(kernel + ", " + filepath.Base(program))
 	}
 	rep := report.Build(look, r.suite.Hangs(), r.live)
 	rep.AddThreadStates(seen, r.live)
-	rep.Run.Notes = append(rep.Run.Notes, r.debugNotes(rep)...)
+	remedies := r.debugNotes(rep)
+	rep.Run.Notes, rep.Run.NoteKinds = append(rep.Run.Notes, plural.Texts(remedies)...), append(rep.Run.NoteKinds, remedies...)
 	fails, err := r.printer.print(rep)
 	if fails {
 		a.status = r.flags.findings

@@ -452,7 +452,7 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 		names = r.record
 	}
 	summary := r.live.Summary(program, res.Lost)
-	summary.Calls = r.calls.Counts()
+	summary.Calls, summary.Signal = r.calls.Counts(), endedBy(res)
 	locks, err := r.analyseAgain(&summary)
 	if err != nil {
 		return false, errors.Join(err, r.finishRecord(summary), r.printer.close())
@@ -470,12 +470,22 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	rep := replay.Build(observed, r.suite, findings, names, replay.Coverage(&r.counts, names, r.flags.reportsRaces, !r.flags.checked.Off))
 	rep.Stats = r.stats()
 	rep.Run.Notes = append(rep.Run.Notes, replay.Mistakes(r.suite, r.bound)...)
-	summary.Remedies = r.debugNotes(rep)
-	rep.Run.Notes = append(rep.Run.Notes, summary.Remedies...)
+	remedies := r.debugNotes(rep)
+	summary.Remedies, summary.NoteKinds = plural.Texts(remedies), append(summary.NoteKinds, remedies...)
+	rep.Run.Notes, rep.Run.NoteKinds = append(rep.Run.Notes, summary.Remedies...), append(rep.Run.NoteKinds, remedies...)
 	fails, err = r.printer.print(rep)
 	err = errors.Join(err, r.finishRecord(summary), r.printer.close())
 	r.actor.wait()
 	return fails, err
+}
+
+// endedBy returns the signal that ended a started program, nil if none did.
+func endedBy(res loader.Result) *run.Signal {
+	sig := res.Exit.Signal
+	if sig == 0 {
+		return nil
+	}
+	return &run.Signal{Number: int(sig), Name: unix.SignalName(sig), Requested: res.Requested}
 }
 
 // analyseAgain analyses the events of the run once more, if some accesses were recorded after

@@ -45,7 +45,7 @@ func (f *reportFlags) register(cmd *cobra.Command) {
 	fs.IntVar(&f.findings, "findings-exit", exitFindings, "exit status `N` that says there are findings")
 	fs.StringVar(&f.confidence, "confidence", string(finding.Likely), "show findings of this confidence or a stronger one, and count the others: `observed|predicted|likely|potential`")
 	fs.StringVar(&f.failOn, "fail-on", string(finding.Likely), "end with the status of --findings-exit if there are findings of this confidence or a stronger one, shown or not: `observed|predicted|likely|potential|never`")
-	fs.BoolVar(&f.verbose, "verbose", false, "list in a text report every variable that --watch-shared watched and what became of it, every suppression and what it left out, and long call stacks in full")
+	fs.BoolVar(&f.verbose, "verbose", false, "list in a text report every variable that --watch-shared watched and what became of it, every suppression and what it left out, the details of all findings if they are more than ten, each note by itself, and long call stacks in full")
 	fs.BoolVar(&f.stats, "stats", false, "report statistics too: events by kind, CPU time and memory of the tool, CPU time of the program, how full the ring buffer was and, with --spec, how much of the lattice was built and how long verdicts took")
 	fs.IntVar(&f.history, "history", 0, fmt.Sprintf("critical sections `N` kept for each lock and thread, to predict from (%d if 0, at least 2), and events in proportion; what is discarded or evicted is counted and reported", predict.DefaultSections))
 	fs.IntVar(&f.reversals, "reversals", 0, fmt.Sprintf("steps `N` that may be spent on schedules that reorder the critical sections of a lock; 0 is the default, %d; with -1 there is no such search", predict.DefaultReversals))
@@ -96,6 +96,9 @@ func (p *printer) print(rep report.Report) (fails bool, err error) {
 		rep = suppress.Generate(rep)
 	}
 	err = p.write(rep)
+	if ended := report.EndedBySignal(rep.Run); err == nil && ended != "" && p.out != nil && p.flags.output != standard {
+		fmt.Fprintln(p.std, ended)
+	}
 	if err == nil && len(rep.Findings) > 0 && p.out != nil && p.flags.output != standard {
 		// Without this line the log of a job that fails because of the findings would not show
 		// why.
@@ -145,12 +148,14 @@ func (p *printer) close() error {
 }
 
 // layout returns the layout for the terminal. A report that goes elsewhere is wide enough for
-// two call stacks side by side.
+// two call stacks side by side. One in a file has the details of all findings.
 func (p *printer) layout() report.TextOptions {
-	if p.out != nil {
-		return p.layoutOf(nil)
+	if p.out == nil {
+		return p.layoutOf(p.std)
 	}
-	return p.layoutOf(p.std)
+	o := p.layoutOf(nil)
+	o.Complete = p.flags.output != standard
+	return o
 }
 
 // layoutOf returns the layout of what is written to w.

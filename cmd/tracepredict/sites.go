@@ -12,6 +12,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/function"
@@ -131,7 +132,7 @@ func writeSites(w io.Writer, plan *probes.Plan) error {
 	for _, p := range plan.UnseenProbes {
 		fmt.Fprintf(t, "0x%x\t%+d\t%s\tone-shot\t%s\t\t%s\n", p.Addr, int64(p.Addr-p.At), p.Class, report.Sanitize(plan.Describe(p)), p.Why)
 	}
-	for _, n := range slices.Concat(plan.Notes, namesakes(plan)) {
+	for _, n := range slices.Concat(plural.Texts(plan.Notes), namesakes(plan)) {
 		fmt.Fprintf(t, "note: %s\n", report.Sanitize(n))
 	}
 	if err := t.Flush(); err != nil {

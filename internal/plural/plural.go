@@ -1,5 +1,6 @@
 // Package plural puts counts into sentences. A format contains both forms of each word that
-// depends on a count: "{one|many}". It knows nothing of what is counted.
+// depends on a count: "{one|many}". A Note is such a sentence with what joins it to the same sentence
+// about other files. The package knows nothing of what is counted.
 package plural
 
 import (

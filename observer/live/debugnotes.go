@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes/debugpkg"
@@ -24,7 +25,7 @@ type missingInfo struct {
 // DebugNotes returns, for each module whose frames in the stacks of a report lack a function
 // name, or a file and line, a sentence on what would supply them. The sentences are
 // sorted by the paths of the modules.
-func (l *Link) DebugNotes(stacks func(visit func([]event.Frame))) []string {
+func (l *Link) DebugNotes(stacks func(visit func([]event.Frame))) []plural.Note {
 	s, found := l.Session, map[string]missingInfo{}
 	stacks(func(frames []event.Frame) { missingNames(frames, found) })
 	if len(found) == 0 {
@@ -35,7 +36,7 @@ func (l *Link) DebugNotes(stacks func(visit func([]event.Frame))) []string {
 		modules[m.Path] = m
 	}
 	root := rootOf(s.PID())
-	var notes []string
+	var notes []plural.Note
 	for _, file := range slices.Sorted(maps.Keys(found)) {
 		if m := modules[file]; m != nil {
 			if _, err := dwarf.Of(m.Bin).Data(); err != nil {
@@ -75,20 +76,20 @@ func rootOf(pid int) string {
 
 // debugNote returns a sentence on what a module lacks and where to get it. Why is the
 // error of reading its debug information.
-func debugNote(root string, bin *elf.File, file string, lacks missingInfo, why error) string {
+func debugNote(root string, bin *elf.File, file string, lacks missingInfo, why error) plural.Note {
 	what := "files and lines"
 	if lacks.functions {
 		what = "the names of functions"
 	}
-	text := fmt.Sprintf("%s of %s are not known", what, path.Base(file))
+	what += " of %s are not known"
 	if !errors.Is(why, elf.ErrNoDWARF) {
-		return fmt.Sprintf("%s: %v", text, why)
+		return plural.About(file, what+": %v", path.Base(file), why)
 	}
 	if pkg, err := debugpkg.Owner(root, file); err == nil && pkg != "" {
-		return fmt.Sprintf("%s: install the package %s", text, debugpkg.Symbols(pkg))
+		return plural.About(file, what+": install the package %s", path.Base(file), debugpkg.Symbols(pkg))
 	}
 	if id := bin.BuildID(); len(id) > 2 {
-		return fmt.Sprintf("%s: build it with -g, or install its debug file as /usr/lib/debug/.build-id/%s/%s.debug", text, id[:2], id[2:])
+		return plural.About(file, what+": build it with -g, or install its debug file as /usr/lib/debug/.build-id/%s/%s.debug", path.Base(file), id[:2], id[2:])
 	}
-	return text + ": build it with -g"
+	return plural.About(file, what+": build it with -g", path.Base(file))
 }

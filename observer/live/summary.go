@@ -22,24 +22,24 @@ func (l *Link) Summary(program string, lost loader.Lost) run.Summary {
 	s, o := l.Session, l.Observer
 	l.lost = &lost
 	st := o.Stats()
-	sum := run.Summary{Program: program, Duration: l.duration(), Processes: l.Processes(), PID: s.PID(), LastProgram: s.LastProgram(), Events: st.Events, Lost: lost.Records, LostThreads: st.ThreadsWithHoles, Threads: st.Threads, Forced: st.Forced, Notes: notes(s, o, lost), UnreturnedCalls: lost.Pending}
+	sum := run.Summary{Program: program, Duration: l.duration(), Processes: l.Processes(), PID: s.PID(), LastProgram: s.LastProgram(), Events: st.Events, Lost: lost.Records, LostThreads: st.ThreadsWithHoles, Threads: st.Threads, Forced: st.Forced, Notes: notes(s, o, lost), NoteKinds: s.NoteKinds(), UnreturnedCalls: lost.Pending}
 	if n := s.PointerSites(); n > 0 {
 		sum.Pointers = &run.Pointers{Sites: n, Own: lost.OwnWords, Full: lost.Words}
 		sampled(&sum, s.Sampled())
 	}
 	if busy := s.TooBusy(); len(busy) > 0 {
-		sum.Notes = append(sum.Notes, tooBusy(busy))
+		sum.AddFirst(tooBusy(busy))
 	}
 	if after, ok := o.LivesUntil(); ok {
 		also := ""
 		if sum.Pointers != nil {
 			also = "accesses through pointers were not observed any more, and "
 		}
-		sum.Notes = append(sum.Notes, fmt.Sprintf("memory was freed too often to be tracked to the end: after event %d, %swhat is predicted of locks in memory that may have been used again is likely at most", after, also))
+		sum.AddFirst(fmt.Sprintf("memory was freed too often to be tracked to the end: after event %d, %swhat is predicted of locks in memory that may have been used again is likely at most", after, also))
 	}
 	l.unseenIn = nil // DoubtsNow may have searched before the last probes were in
 	if unseen := l.unseenSync(); len(unseen) > 0 {
-		sum.Notes = append(sum.Notes, unseen[0].Reason+": what is predicted is likely at most")
+		sum.AddFirst(unseen[0].Reason + ": what is predicted is likely at most")
 	}
 	l.addDoubts(&sum)
 	for _, name := range s.NamedVariables() {
@@ -59,7 +59,7 @@ func sampled(sum *run.Summary, s *loader.Sampled) {
 		return
 	}
 	sum.Pointers.Sampled, sum.Pointers.Functions = s.Functions, s.Of
-	sum.Notes = append(sum.Notes, plural.Sprintf("accesses through pointers in %d {function|functions} of %d were observed in samples, to keep the budget%s: a race there may be missed (--budget none observes all)", len(s.Functions), s.Of, functions(s.Functions)))
+	sum.AddFirst(plural.Sprintf("accesses through pointers in %d {function|functions} of %d were observed in samples, to keep the budget%s: a race there may be missed (--budget none observes all)", len(s.Functions), s.Of, functions(s.Functions)))
 }
 
 // DoubtsNow returns a summary with only the reasons, known so far, why a prediction from the run may

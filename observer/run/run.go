@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -93,9 +94,14 @@ type Summary struct {
 	LostThreads int           `json:"lost_threads"` // threads whose events were lost
 	Threads     int           `json:"threads"`
 	Duration    time.Duration `json:"duration_ns"`
+	// Signal is the signal that ended a program which was observed from its start; nil: none did, or
+	// the end was not seen.
+	Signal *Signal `json:"signal,omitempty"`
 	// Notes are sentences on what limits the result: synchronisation that was not
 	// observed, values that contradict the order, libraries attached late.
 	Notes []string `json:"notes"`
+	// NoteKinds are those of Notes that a report may join with others of their kind, or puts first.
+	NoteKinds []plural.Note `json:"note_kinds,omitempty"`
 	// Cut reports that the trace ends before the run does. Events and Threads then count what
 	// the trace has, and the other fields have the values of its first block.
 	Cut bool `json:"-"`
@@ -139,6 +145,14 @@ type Summary struct {
 	NeverAccessed []string `json:"never_accessed,omitempty"`
 }
 
+// Signal is a signal that ended a program.
+type Signal struct {
+	Number int    `json:"number"`
+	Name   string `json:"name"` // as SIGSEGV; "" if the number has none
+	// Requested reports that the tool had sent it, because the user asked for that.
+	Requested bool `json:"requested,omitempty"`
+}
+
 // Pointers says how accesses through pointers were observed.
 type Pointers struct {
 	Sites int    `json:"sites"` // instructions
@@ -147,6 +161,15 @@ type Pointers struct {
 	// Sampled are the functions that were observed in samples, for a budget, of the number Functions.
 	Sampled   []string `json:"sampled,omitempty"`
 	Functions int      `json:"functions,omitempty"`
+}
+
+// AddFirst adds notes that reports put first, since they say what errors may be missed, or which
+// verdicts are weaker.
+func (s *Summary) AddFirst(notes ...string) {
+	s.Notes = slices.Concat(s.Notes, notes)
+	for _, n := range notes {
+		s.NoteKinds = append(slices.Clip(s.NoteKinds), plural.First(n))
+	}
 }
 
 // Renumber replaces the numbers of events in the summary by what number returns for them; 0, which is

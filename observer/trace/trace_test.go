@@ -15,6 +15,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"pgregory.net/rapid"
 
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
@@ -104,6 +105,8 @@ func smallRun() sample {
 // callsRun has calls and returns.
 func callsRun() sample {
 	r := smallRun()
+	r.summary.NoteKinds = []plural.Note{plural.About("/lib/z.so", "%d {call|calls} of %s", 3, "z.so")}
+	r.summary.Signal = &run.Signal{Number: 11, Name: "SIGSEGV"}
 	r.names.AddFunc(event.Func{Name: "queue_put", Module: "/opt/shop", Params: []event.Param{{Name: "this", Type: "Queue *", Index: -1}, {Name: "v", Type: "int"}},
 		Result: "int", ReturnsAddress: true, Life: event.LifeEnd, Patterns: []event.Pattern{{Pattern: "call queue_put(this, v)"}, {Pattern: "return queue_put", Return: true}}})
 	r.names.AddFunc(event.Func{Name: "idle"})

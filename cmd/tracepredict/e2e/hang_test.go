@@ -283,6 +283,9 @@ func TestHangIsOneFinding(t *testing.T) {
 	startTool(t, childOptions{}, "exec", "--on-hang=kill", "--format", "json", "--output", report, "--", program, "busy").want(128 + int(unix.SIGKILL))
 	busy := readReport(t, report)
 	wantHangSummary(t, busy, "observed deadlock of struct account.mu, struct account.mu")
+	if s := busy.Run.Signal; s == nil || s.Name != "SIGKILL" || !s.Requested {
+		t.Errorf("the report does not say that tracepredict sent SIGKILL: %+v", s)
+	}
 	if len(quiet.Findings) == 1 && len(busy.Findings) == 1 && quiet.Findings[0].Fingerprint != busy.Findings[0].Fingerprint {
 		t.Error("the prediction and what came about have different fingerprints")
 	}
@@ -348,6 +351,9 @@ func TestHangCore(t *testing.T) {
 	program := hangsFixture(t, "gcc")
 	tool := startTool(t, childOptions{Dir: dir}, "exec", "--on-hang=core", "--", program, "abba")
 	tool.want(128 + int(unix.SIGABRT))
+	if !strings.Contains(strings.Join(strings.Fields(tool.err.String()), " "), "was ended by signal 6 (SIGABRT), which tracepredict sent as it was asked to") {
+		t.Errorf("the report does not say who sent the signal: %s", tool.err.String())
+	}
 	_, printed, _ := strings.Cut(tool.err.String(), "tracepredict: core dump: ")
 	place, _, _ := strings.Cut(printed, "\n")
 	files, err := filepath.Glob(place)

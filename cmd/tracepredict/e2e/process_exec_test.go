@@ -553,3 +553,49 @@ func TestRacingAccesses(t *testing.T) {
 		})
 	}
 }
+
+// TestSignalThatEndedTheProgram checks that a report begins with the signal that ended the program,
+// and the report of the trace too, and that a program which ends by itself has no such line.
+func TestSignalThatEndedTheProgram(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	die, echo := processFixture(t, "die.c"), processFixture(t, "echo.c")
+	const apart = "run it without tracepredict"
+	for _, c := range []struct {
+		name, how string
+		status    int
+		advice    bool
+	}{
+		{"SIGSEGV", "null", 128 + int(unix.SIGSEGV), true},
+		{"SIGTRAP", strconv.Itoa(int(unix.SIGTRAP)), 128 + int(unix.SIGTRAP), true},
+		{"SIGTERM", strconv.Itoa(int(unix.SIGTERM)), 128 + int(unix.SIGTERM), false},
+		{"SIGKILL", strconv.Itoa(int(unix.SIGKILL)), 128 + int(unix.SIGKILL), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			live, file, again := filepath.Join(dir, "live"), filepath.Join(dir, "run.trace"), filepath.Join(dir, "again")
+			tool := startTool(t, childOptions{}, "exec", "--record", file, "--output", live, "--", die, c.how)
+			tool.want(c.status)
+			line := fmt.Sprintf("was ended by signal %d (%s)", c.status-128, c.name)
+			if !strings.Contains(tool.err.String(), line) {
+				t.Errorf("standard error %q", tool.err.String())
+			}
+			text, err := os.ReadFile(live)
+			first, rest, _ := strings.Cut(string(text), "\n")
+			if err != nil || !strings.HasSuffix(first, line) || strings.Contains(rest, apart) != c.advice {
+				t.Errorf("report %q, %v", text, err)
+			}
+			startTool(t, childOptions{}, "analyze", "--output", again, file).want(0)
+			wantSameFile(t, live, again)
+			startTool(t, childOptions{}, "analyze", "--format", "json", "--output", again, file).want(0)
+			if s := readReport(t, again).Run.Signal; s == nil || s.Name != c.name || s.Number != c.status-128 {
+				t.Errorf("JSON: %+v", s)
+			}
+		})
+	}
+	c := startTool(t, childOptions{Stdin: strings.NewReader("")}, "exec", "--", echo, "3")
+	c.want(3)
+	if strings.Contains(c.err.String(), "signal") {
+		t.Errorf("a program that ended by itself: %s", c.err.String())
+	}
+}

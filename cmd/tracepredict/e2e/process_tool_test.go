@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/internal/testtool"
+	model "github.com/tracepredict/tracepredict/observer/run"
 )
 
 // buildTool builds the tool once.
@@ -235,13 +236,14 @@ func (c *child) signal(s unix.Signal) {
 // jsonReport is the part of a JSON report that the tests read.
 type jsonReport struct {
 	Run struct {
-		Program     string   `json:"program"`
-		PID         int      `json:"pid"`
-		Events      int      `json:"events"`
-		Lost        int      `json:"lost"`
-		LostThreads int      `json:"lost_threads"`
-		Threads     int      `json:"threads"`
-		Notes       []string `json:"notes"`
+		Program     string        `json:"program"`
+		PID         int           `json:"pid"`
+		Events      int           `json:"events"`
+		Lost        int           `json:"lost"`
+		LostThreads int           `json:"lost_threads"`
+		Threads     int           `json:"threads"`
+		Notes       []string      `json:"notes"`
+		Signal      *model.Signal `json:"signal"`
 		Pointers    struct {
 			Sampled   []string `json:"sampled"`
 			Functions int      `json:"functions"`

@@ -1,0 +1,197 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/internal/plural"
+)
+
+// This file joins races that have one cause. A variable that nothing guards is often accessed in
+// many places, and each pair of these is a race with a fingerprint of its own: a person mends them
+// all at once. So the text shows the strongest of them, and names the other pairs.
+//
+// Races on one object have one cause. So have races on several objects, if the same source
+// locations access them, as one function that is called for each. Only races of which every pair
+// has such a location in common with those on the strongest object join it: a chain of pairs, each
+// with a side in common with the next, would join what has nothing to do with each other.
+//
+// Causes are found in what a report shows, after suppressions: a finding that is suppressed is in
+// none, and the strongest of the others is shown. Nothing else depends on them. The fingerprint of
+// each finding stays what it is.
+
+// cause is the findings that have one cause.
+type cause struct {
+	lead   *Finding   // the strongest, of several the one whose fingerprint comes first
+	others []*Finding // in the same order
+}
+
+func (c *cause) pairs() int { return 1 + len(c.others) }
+
+// causes returns the findings by their causes, in the order of a report.
+func (n names) causes(all []Finding) []cause {
+	sorted := make([]*Finding, 0, len(all))
+	for i := range all {
+		sorted = append(sorted, &all[i])
+	}
+	slices.SortStableFunc(sorted, func(a, b *Finding) int {
+		return cmp.Or(cmp.Compare(rank(confidences, a.Confidence), rank(confidences, b.Confidence)), cmp.Compare(a.Fingerprint, b.Fingerprint))
+	})
+	out := joinBySides(byObject(sorted))
+	slices.SortStableFunc(out, func(a, b cause) int { return n.compare(*a.lead, *b.lead) })
+	return out
+}
+
+// byObject joins the races on one object.
+func byObject(sorted []*Finding) []cause {
+	var out []cause
+	at := map[string]int{}
+	for _, f := range sorted {
+		key := objectKey(f)
+		if i, ok := at[key]; ok {
+			out[i].others = append(out[i].others, f)
+			continue
+		}
+		if key != "" {
+			at[key] = len(out)
+		}
+		out = append(out, cause{lead: f})
+	}
+	return out
+}
+
+// joinBySides joins causes with a stronger one if each of their pairs has a side in common with it.
+func joinBySides(all []cause) []cause {
+	var out []cause
+	with := map[string][]int{} // the causes in out by the sides of the races on their first object
+	for _, c := range all {
+		if i := commonCause(&c, with); i >= 0 {
+			out[i].others = append(append(out[i].others, c.lead), c.others...)
+			continue
+		}
+		for side := range c.sides() {
+			with[side] = append(with[side], len(out))
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// commonCause returns the first cause with which every pair of c has a side in common; -1 if there
+// is none.
+func commonCause(c *cause, with map[string][]int) int {
+	var left []int
+	for i, f := range append([]*Finding{c.lead}, c.others...) {
+		var found []int
+		for _, s := range sidesOf(f) {
+			found = append(found, with[s]...)
+		}
+		if i > 0 {
+			found = slices.DeleteFunc(found, func(j int) bool { return !slices.Contains(left, j) })
+		}
+		left = found
+	}
+	if len(left) == 0 {
+		return -1
+	}
+	return slices.Min(left)
+}
+
+// sides returns the source locations of all pairs.
+func (c *cause) sides() map[string]bool {
+	set := map[string]bool{}
+	for _, f := range append([]*Finding{c.lead}, c.others...) {
+		for _, s := range sidesOf(f) {
+			set[s] = true
+		}
+	}
+	return set
+}
+
+// sidesOf returns the known source locations of a race.
+func sidesOf(f *Finding) []string {
+	if f.Kind != finding.Race {
+		return nil
+	}
+	var all []string
+	for i := range f.Evidence {
+		if s := site(f.Evidence[i].Stack); s != "" {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// objectKey returns what races on one object have in common: a variable or field by its name, memory
+// by where it was allocated, and by its offset there. It is "" for findings that are not joined.
+func objectKey(f *Finding) string {
+	if f.Kind != finding.Race || len(f.Evidence) != 2 || len(f.Objects) == 0 {
+		return ""
+	}
+	o := &f.Objects[0]
+	switch {
+	case o.numbered:
+		return ""
+	case o.Anonymous && o.inBlock() && site(o.Init) != "":
+		offset := o.Block.Offset
+		if o.Block.Element > 0 {
+			offset %= o.Block.Element
+		}
+		return fmt.Sprintf("block %s+%d", site(o.Init), offset)
+	case o.Anonymous:
+		return fmt.Sprintf("address %d %#x", o.TGID, o.Addr)
+	}
+	return "name " + identity(o, f)
+}
+
+const maxPairs = 3 // other pairs of a cause that the text names, unless all were requested
+
+// otherPairs prints the other pairs of accesses that have the same cause.
+func (p *printer) otherPairs(c *cause) {
+	if len(c.others) == 0 {
+		return
+	}
+	p.out.WriteByte('\n')
+	if p.complete {
+		p.para(p.style.title, 3, 5, plural.Sprintf("also, with the same cause, %d other {pair|pairs} of accesses:", len(c.others)))
+		for _, f := range c.others {
+			p.para(unchanged, 5, 7, fmt.Sprintf("%s; fingerprint %s", p.pair(c.lead, f), f.Fingerprint))
+		}
+		return
+	}
+	var parts []string
+	for _, f := range c.others[:min(maxPairs, len(c.others))] {
+		parts = append(parts, p.pair(c.lead, f))
+	}
+	if more := len(c.others) - len(parts); more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more with --verbose", more))
+	}
+	p.para(unchanged, 3, 5, "also: "+strings.Join(parts, "; "))
+}
+
+// pair returns "read in sell at shop.c:10 with write in refund at shop.c:20", with the object and
+// the confidence if they are not those of lead.
+func (p *printer) pair(lead, f *Finding) string {
+	a, b := f.Evidence[0], f.Evidence[1]
+	text := access(a)
+	if objectKey(f) != objectKey(lead) {
+		text += " of " + quoted(a.Object)
+	}
+	text += p.names.inAccess(a) + " with " + access(b) + p.names.inAccess(b)
+	if f.Confidence != lead.Confidence {
+		text += fmt.Sprintf(" (%s)", f.Confidence)
+	}
+	return text
+}
+
+// setCauses sets the Cause of each finding.
+func (n names) setCauses(all []Finding) {
+	for _, c := range n.causes(all) {
+		for _, f := range append([]*Finding{c.lead}, c.others...) {
+			f.Cause = c.lead.Fingerprint
+		}
+	}
+}
