@@ -358,7 +358,7 @@ func (h *History) removeStale() {
 func (h *History) evict() {
 	if h.opt.BeforeEviction != nil {
 		h.opt.BeforeEviction()
-		h.checkerOfLog, h.bySlot, h.accesses = nil, nil, nil
+		h.derived = derived{}
 	}
 	h.moveLoneOf(0)
 	if h.mayExceed {

@@ -301,10 +301,11 @@ func (h *History) equivalentAccesses(seq uint64) []uint64 {
 	if x == nil || !x.Op.IsAccess() || h.discarded(x) {
 		return []uint64{seq}
 	}
-	if h.accesses == nil {
-		h.accesses = h.classify()
+	d := h.ofLog()
+	if d.accesses == nil {
+		d.accesses = h.classify()
 	}
-	return h.accesses[classOf(x)]
+	return d.accesses[classOf(x)]
 }
 
 // classify returns the Seq of all kept accesses, by class.

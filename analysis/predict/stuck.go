@@ -627,7 +627,7 @@ func (h *History) compact() {
 	h.update()
 	h.removeStale()
 	h.sweep()
-	h.checkerOfLog, h.bySlot, h.accesses = nil, nil, nil
+	h.derived = derived{}
 }
 
 // Kept calls yield for each kept event, in the order of the run; it is the source of candidates for
