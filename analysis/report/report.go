@@ -91,6 +91,13 @@ func (d *Definition) clean() {
 	}
 }
 
+// CutShort records why some part of the analysis was cut short; "" if none was. AddBounds must have been called.
+func (r *Run) CutShort(by string) {
+	if r.Bounds.CutShortBy == "" {
+		r.Bounds.CutShortBy = by
+	}
+}
+
 // AddBounds sets Bounds, and adds notes on what was discarded.
 func (r *Run) AddBounds(b *run.Bounds, notes []string) {
 	r.Bounds = b

@@ -218,6 +218,9 @@ func summary(r Report) string {
 			lost += " in " + counted(uint64(r.Run.LostThreads), "thread", "threads")
 		}
 	}
+	if b := r.Run.Bounds; b != nil && b.CutShortBy != "" {
+		lost += fmt.Sprintf(", ANALYSIS CUT SHORT by %s: %s left", b.CutShortBy, counted(b.NotSearched, "candidate", "candidates"))
+	}
 	figures := []string{counted(r.Run.Events, "event", "events"), counted(uint64(max(r.Run.Threads, 0)), "thread", "threads")}
 	if r.Run.Duration > 0 { // imported traces and those cut short have none
 		figures = append(figures, seconds(r.Run.Duration))
