@@ -70,6 +70,7 @@ func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), st
 		defer cancel()
 	}
 	waitForEnd(ctx, fd)
+	s.tellEnd()
 	lost, err := s.finish()
 	return Result{Lost: lost}, err
 }

@@ -85,6 +85,9 @@ type Options struct {
 	// Planning is told what is done before the program runs on, for people: "reading code of NAME" and how
 	// much of it, between 0 and 1, "" at the end. Several goroutines call it. Nil: nobody is told.
 	Planning func(what string, done float64)
+	// Ended is called when nothing more will be observed: the started program has ended, or the observation of an
+	// attached process is over. What was recorded is read to its end after that. Nil: nobody is told.
+	Ended func()
 	// Budget is how many times as long as without observation the program may take, because of the probes of
 	// accesses through pointers (Options.Plan.Pointers), in processor time: more than 1; 0: there is no bound.
 	Budget float64
@@ -908,6 +911,13 @@ func (f filter) Idle() {
 		f.s.findLateLibraries()
 	}
 	f.s.opts.Handler.Idle()
+}
+
+// tellEnd calls Options.Ended.
+func (s *Session) tellEnd() {
+	if s.opts.Ended != nil {
+		s.opts.Ended()
+	}
 }
 
 // stopObserving removes the probes and lets none be attached any more, not even those of a

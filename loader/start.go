@@ -79,6 +79,7 @@ func (s *Session) await(ctx context.Context, done <-chan traceResult) (Result, e
 		stopErr = s.stopObserving()
 		out = <-done
 	}
+	s.tellEnd()
 	lost, err := s.finish()
 	return Result{Exit: out.exit, Lost: lost}, errors.Join(out.err, stopErr, err)
 }

@@ -57,7 +57,7 @@ Exit status: 0 without findings (of the confidence that --fail-on names), 66 if 
 			return a.analyze(&f, args)
 		},
 	}
-	f.reportFlags.register(cmd)
+	f.reportFlags.register(cmd, analysisNone)
 	f.spec.register(cmd)
 	f.coneFlags.register(cmd)
 	f.lockFlags.register(cmd)
@@ -103,8 +103,12 @@ func (f *analyzeFlags) analyzeTrace(p *printer, name string) (fails bool, err er
 	}
 	defer closeTrace()
 	own := startUsage()
+	end := newEnding(f.analysisTime, p.std)
+	end.begin(0)
+	end.watch(nil)
+	defer end.unwatch()
 	rep, err := replay.Report(src, replay.Options{
-		Suite:       suite.Options{History: p.flags.history, Reversals: p.flags.reversals, Locks: f.locks(), Misuse: f.checked, Explain: f.explain},
+		Suite:       suite.Options{History: p.flags.history, Reversals: p.flags.reversals, Locks: f.locks(), Misuse: f.checked, Explain: f.explain, Done: end.over, Asked: end.progress},
 		LockClasses: f.classes,
 		Bind:        func(names run.Namer) (*bind.Run, error) { return f.specification.bound(f.coneFlags, names, nil, nil) },
 		Raced:       func(name string) bool { return f.specification.reportsRaces(name, nil) },
@@ -123,6 +127,7 @@ func (f *analyzeFlags) analyzeTrace(p *printer, name string) (fails bool, err er
 	if rep.Stats != nil {
 		rep.Stats.Tool = own.since()
 	}
+	end.unwatch()
 	return p.print(rep)
 }
 
@@ -169,7 +174,7 @@ func openTrace(name string, strict, repair bool) (src trace.Source, closeTrace f
 func openSettled(in io.Reader, buffered *bufio.Reader, name string, closeIn func()) (src trace.Source, closeAll func(), err error) {
 	if file, ok := in.(*os.File); ok {
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-			src, err := settled(file, name)
+			src, err := settled(file, name, nil)
 			return src, closeIn, err
 		}
 	}
@@ -184,14 +189,15 @@ func openSettled(in io.Reader, buffered *bufio.Reader, name string, closeIn func
 	if _, err := io.Copy(kept, buffered); err != nil {
 		return nil, closeAll, fmt.Errorf("%s: copy the trace: %w", name, err)
 	}
-	src, err = settled(kept, name)
+	src, err = settled(kept, name, nil)
 	return src, closeAll, err
 }
 
 // settled returns the events of a trace, with accesses that were recorded late where they were made.
-func settled(file *os.File, name string) (*trace.Settled, error) {
+// over is that of untilOver.
+func settled(file *os.File, name string, over func() string) (*trace.Settled, error) {
 	open := func() (*trace.Reader, error) {
-		return trace.NewReader(bufio.NewReaderSize(io.NewSectionReader(file, 0, math.MaxInt64), 1<<16), name)
+		return trace.NewReader(bufio.NewReaderSize(untilOver{io.NewSectionReader(file, 0, math.MaxInt64), over}, 1<<16), name)
 	}
 	first, err := open()
 	if err != nil {

@@ -224,7 +224,7 @@ type observeFlags struct {
 
 func (f *observeFlags) register(cmd *cobra.Command) {
 	f.planFlags.register(cmd)
-	f.reportFlags.register(cmd)
+	f.reportFlags.register(cmd, analysisAuto)
 	f.coneFlags.register(cmd)
 	f.lockFlags.register(cmd)
 	f.misuseFlags.register(cmd)
@@ -327,7 +327,9 @@ type observation struct {
 	notes   []string // sentences for the report
 	stderr  io.Writer
 	words   lockword.Finder
-	pasts   int // accesses that were recorded after others that they come before
+	end     *ending
+	began   time.Time // when the observation began
+	pasts   int       // accesses that were recorded after others that they come before
 	// divided reports that loads of one variable turned out to be of several (event.Wider).
 	divided bool
 }
@@ -341,7 +343,7 @@ func newObservation(f *observeFlags, stderr io.Writer, attached bool) (*observat
 	}
 	surviveClosedPipes()
 	r := &observation{flags: f, live: live.NewLink()}
-	r.stderr = stderr
+	r.stderr, r.end = stderr, newEnding(f.analysisTime, stderr)
 	r.suite = suite.New(r.suiteOptions())
 	if f.stats {
 		r.figures = newLiveStats(attached, func() *loader.Session { return r.live.Session })
@@ -403,6 +405,7 @@ func (r *observation) suiteOptions() suite.Options {
 	return suite.Options{
 		History: f.history, Reversals: f.reversals, Uses: f.shared(), Locks: r.locks(r.stderr), LockClass: r.classes(), Explain: f.explain,
 		OnDeadlock: r.deadlocks(r.stderr), OnHangOver: func(f *finding.Finding) { r.hangs.over(f) }, Misuse: f.checked,
+		Done: r.end.over, Asked: r.end.progress,
 	}
 }
 
@@ -419,7 +422,7 @@ func (r *observation) options() loader.Options {
 	if line := newPlanningLine(r.stderr); line != nil {
 		planning = line.show
 	}
-	return loader.Options{Plan: r.plan, Planning: planning, Budget: budget, Accept: r.flags.specification.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
+	return loader.Options{Plan: r.plan, Planning: planning, Ended: r.ended, Budget: budget, Accept: r.flags.specification.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
 }
 
 // eventPatterns returns the patterns as events describe them.
@@ -433,6 +436,7 @@ func eventPatterns(patterns []function.Pattern) []event.Pattern {
 
 // started is called when the session exists, before its first record is read.
 func (r *observation) started(s *loader.Session, program string) {
+	r.began = r.end.now()
 	r.live.Begin(s)
 	if r.record != nil {
 		r.record.Start(s, program)
@@ -440,9 +444,20 @@ func (r *observation) started(s *loader.Session, program string) {
 	r.hangs.start()
 }
 
+// ended is called when nothing more will be observed.
+func (r *observation) ended() {
+	length := time.Duration(0)
+	if !r.began.IsZero() {
+		length = r.end.now().Sub(r.began)
+	}
+	r.end.begin(length)
+	r.end.watch(nil)
+}
+
 // report analyses the run, and writes the report and the end of the trace. It reports whether there
 // are findings that --fail-on names.
 func (r *observation) report(res loader.Result, program string) (fails bool, err error) {
+	defer r.end.unwatch()
 	r.hangs.end()
 	r.live.Observer.Finish()
 	var names run.Namer = r.live
@@ -452,7 +467,7 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	}
 	summary := r.live.Summary(program, res.Lost)
 	summary.Calls = r.calls.Counts()
-	locks, err := r.analyseAgain(&summary)
+	locks, cut, err := r.analyseAgain(&summary)
 	if err != nil {
 		return false, errors.Join(err, r.finishRecord(summary), r.printer.close())
 	}
@@ -467,10 +482,12 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	observed.AddProperties(r.bound.Report())
 	observed.Notes = slices.Concat(observed.Notes, replay.LockNotes(locks, names), r.settleNotes(), r.notes)
 	rep := replay.Build(observed, r.suite, findings, names, replay.Coverage(&r.counts, names, r.flags.reportsRaces, !r.flags.checked.Off))
+	rep.Run.CutShort(cut)
 	rep.Stats = r.stats()
 	rep.Run.Notes = append(rep.Run.Notes, replay.Mistakes(r.suite, r.bound)...)
 	summary.Remedies = r.debugNotes(rep)
 	rep.Run.Notes = append(rep.Run.Notes, summary.Remedies...)
+	r.end.unwatch()
 	fails, err = r.printer.print(rep)
 	err = errors.Join(err, r.finishRecord(summary), r.printer.close())
 	r.actor.wait()
@@ -478,45 +495,58 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 }
 
 // analyseAgain analyses the events of the run once more, if some accesses were recorded after
-// others that they come before, or if it used variables as locks, which it returns.
-func (r *observation) analyseAgain(summary *run.Summary) (replay.LockWords, error) {
+// others that they come before, or if it used variables as locks, which it returns. If the time for that is
+// over first, cut is the reason, and the report is made from the first analysis.
+func (r *observation) analyseAgain(summary *run.Summary) (_ replay.LockWords, cut string, _ error) {
 	if r.record == nil || r.record.copy == nil || r.pasts == 0 && !r.words.Any() {
-		return nil, nil
+		return nil, "", nil
 	}
 	if why := r.record.copy.why; why != nil {
-		r.noteNotKept(why)
-		if r.divided {
-			summary.Doubts = append(summary.Doubts, run.Doubt{Reason: "the events were not kept in which loads of several variables at once are told from those of one"})
-		}
-		return nil, nil
+		r.noteOnce(summary, "the events of the run were not kept to be analysed again", why)
+		return nil, "", nil
 	}
-	src, err := r.record.settled()
+	src, err := r.record.settled(r.end.halfOver)
+	var again *suite.Suite
+	var counts stats.Counter
+	if err == nil {
+		again, err = r.analyseSettled(src, &counts, summary.Events)
+	}
+	var over *overError
+	if errors.As(err, &over) {
+		r.noteOnce(summary, "the second analysis was cut short", over)
+		return nil, over.why, nil
+	}
 	if err != nil {
-		return nil, fmt.Errorf("read the events of the run again: %w", err)
+		return nil, "", fmt.Errorf("analyse the events of the run again: %w", err)
 	}
-	opts := r.suiteOptions()
-	opts.OnDeadlock, opts.OnHangOver, opts.Locks.OnEdge = nil, nil, nil
-	again := suite.New(opts)
-	r.counts = stats.Counter{}
-	if _, err := replay.Events(src, both{again, &r.counts}); err != nil {
-		return nil, fmt.Errorf("analyse the events of the run again: %w", err)
-	}
-	r.suite = again
+	r.suite, r.counts = again, counts
 	r.live.TakeForLocks(src.LockStacks())
 	if !r.flags.follow {
 		r.live.DischargePointers(summary, lockAddresses(src))
 	}
 	summary.Renumber(src.Number)
-	return src, nil
+	return src, "", nil
 }
 
-// noteNotKept notes what the events of the run were not kept for.
-func (r *observation) noteNotKept(why error) {
+// analyseSettled analyses the events of the run, of which there are about so many.
+func (r *observation) analyseSettled(src *trace.Settled, counts *stats.Counter, events uint64) (*suite.Suite, error) {
+	opts := r.suiteOptions()
+	opts.OnDeadlock, opts.OnHangOver, opts.Locks.OnEdge = nil, nil, nil
+	again := suite.New(opts)
+	_, err := replay.Events(src, all{again, counts, &passed{of: int(events), show: r.end.progress}})
+	return again, err
+}
+
+// noteOnce notes what the events of the run were not analysed again for.
+func (r *observation) noteOnce(summary *run.Summary, what string, why error) {
+	if r.divided {
+		summary.Doubts = append(summary.Doubts, run.Doubt{Reason: what + ", in which loads of several variables at once are told from those of one"})
+	}
 	if r.words.Any() {
-		r.notes = append(r.notes, fmt.Sprintf("variables that the program uses as locks are taken for atomic ones, which order threads: the events of the run were not kept to be analysed again (%v)", why))
+		r.notes = append(r.notes, fmt.Sprintf("variables that the program uses as locks are taken for atomic ones, which order threads: %s (%v)", what, why))
 	}
 	if r.pasts > 0 {
-		r.notes = append(r.notes, plural.Sprintf("%d {access was|accesses were} recorded late, and {is|are} missing in the analysis: the events of the run were not kept to be analysed again (%v)", r.pasts, why))
+		r.notes = append(r.notes, plural.Sprintf("%d {access was|accesses were} recorded late, and {is|are} missing in the analysis: %s (%v)", r.pasts, what, why))
 	}
 }
 
@@ -530,12 +560,28 @@ func lockAddresses(src *trace.Settled) map[uint64]bool {
 	return at
 }
 
-// both passes each event to two sinks.
-type both [2]replay.Sink
+// all passes each event to several sinks.
+type all []replay.Sink
 
-func (b both) Event(e *event.Event) {
-	b[0].Event(e)
-	b[1].Event(e)
+func (a all) Event(e *event.Event) {
+	for _, s := range a {
+		s.Event(e)
+	}
+}
+
+// passed shows how many events were passed.
+type passed struct {
+	n, of int
+	show  func(n, of int)
+}
+
+// showEvery is how many events are passed before their number is shown again.
+const showEvery = 1 << 12
+
+func (p *passed) Event(*event.Event) {
+	if p.n++; p.n%showEvery == 0 {
+		p.show(p.n, p.of)
+	}
 }
 
 // finishRecord writes the end of the trace, if the run is recorded.
@@ -709,8 +755,10 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 	if err := target.CheckPID(pid); err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, endSignals()...)
+	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	r.end.watch(stop)
+	defer r.end.unwatch()
 	program, err := procfs.Executable(pid)
 	if err != nil {
 		return err
