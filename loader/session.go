@@ -14,6 +14,7 @@ package loader
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -30,6 +31,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/internal/plural"
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/loader/need"
 	"github.com/tracepredict/tracepredict/loader/procfs"
@@ -88,6 +90,9 @@ type Options struct {
 	// Ended is called when nothing more will be observed: the started program has ended, or the observation of an
 	// attached process is over. What was recorded is read to its end after that. Nil: nobody is told.
 	Ended func()
+	// Failed is called, once, when a goroutine of the session has panicked; the observation ends then, and the
+	// program goes on. Nil: nobody is told.
+	Failed func(*safely.Panic)
 	// Budget is how many times as long as without observation the program may take, because of the probes of
 	// accesses through pointers (Options.Plan.Pointers), in processor time: more than 1; 0: there is no bound.
 	Budget float64
@@ -156,14 +161,16 @@ type Session struct {
 	tooBusy            []Blind                  // those whose probes were removed, see TooBusy
 
 	hitCounters atomic.Pointer[[]*hitCounter] // counters by site; nil for sites of other variables
-	removing    sync.WaitGroup                // goroutines that remove probes of variables that are too busy
+	failed      atomic.Pointer[safely.Panic]  // the first panic of a goroutine; nil: there was none
+	cancel      context.CancelFunc            // ends the observation; that of endsWith
+	removing    safely.Group                  // goroutines that remove probes of variables that are too busy
 
 	abandoned atomic.Pointer[target.ExitError] // why the planning of probes is to end; nil: it goes on
 
 	unexplained atomic.Uint64 // accesses of which only a debug exception without a cause was seen
 
-	live    pidSet         // processes that are observed and have not ended
-	closing sync.WaitGroup // goroutines that close links of processes that have ended
+	live    pidSet       // processes that are observed and have not ended
+	closing safely.Group // goroutines that close links of processes that have ended
 
 	end     atomic.Uint64 // when the observation ended, on the clock of the records, ns; 0: not yet
 	pastEnd bool          // a record later than end has been read; used by the reader alone
@@ -224,14 +231,17 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 		}
 	}
 	s.finder = stacks.New(s)
+	s.finder.Failed, s.removing.Failed, s.closing.Failed = s.fail, s.fail, s.fail
 	if opts.Plan.Shared {
 		s.unnamed = newUnnamedWatcher(tracer, opts.RemovalLimits)
+		s.unnamed.done.Failed = s.fail
 	}
 	if opts.Plan.Pointers && opts.Budget > 0 {
 		if s.thinner, err = newThinner(tracer, opts.Budget, s.livePIDs); err != nil {
 			tracer.Close()
 			return nil, err
 		}
+		s.thinner.done.Failed = s.fail
 	}
 	if !opts.Lossy {
 		s.throttle = ptrace.NewThrottle(tracer.Ring, s.livePIDs)
@@ -258,7 +268,7 @@ func (s *Session) watch(hold func()) error {
 		ptrace.RaisePriority()
 		s.throttle.RecordStall(time.Since(due))
 		s.throttle.Watch(epoll, hold)
-	})
+	}, s.fail)
 	return nil
 }
 
@@ -825,11 +835,11 @@ func (s *Session) startReading() {
 	if s.thinner != nil {
 		s.thinner.run()
 	}
-	go s.finder.Run()
-	go func() {
+	safely.Go(s.finder.Run, s.fail)
+	safely.Go(func() {
 		defer close(s.readDone)
 		s.readErr = s.tracer.Ring.Run(filter{s}, s.stop)
-	}()
+	}, s.fail)
 }
 
 // filter handles the records that concern the session itself, and passes the others on.

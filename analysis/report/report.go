@@ -30,6 +30,8 @@ type Run struct {
 	Bounds *run.Bounds
 	// Coverage describes what was looked for; nil if unknown.
 	Coverage *Coverage
+	// Failed says how and where tracepredict itself failed, so that the report is incomplete; "" if it did not.
+	Failed string
 	// Suppressions are those that were applied to the report; nil if there are none.
 	Suppressions *Suppressions
 }

@@ -146,6 +146,9 @@ func (p *printer) head(r Report) {
 	if len(r.Findings) > 0 {
 		style = p.style.bad
 	}
+	if r.Run.Failed != "" {
+		p.para(p.style.bad, 0, 2, "tracepredict FAILED, and this report is incomplete: "+clean(r.Run.Failed))
+	}
 	p.para(style, 0, 2, summary(r))
 	if r.Run.Lost > 0 {
 		p.para(p.style.warn, 2, 4, fmt.Sprintf(

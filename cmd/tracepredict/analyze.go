@@ -15,6 +15,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
 	"github.com/tracepredict/tracepredict/observer/trace/std"
@@ -86,13 +87,25 @@ func (a *app) analyze(f *analyzeFlags, names []string) error {
 	}
 	var errs []error
 	for _, name := range names {
-		fails, err := f.analyzeTrace(p, name)
+		fails, err := f.analyzeSafely(p, name)
 		errs = append(errs, err)
 		if fails {
 			a.status = f.findings
 		}
 	}
 	return errors.Join(append(errs, p.close())...)
+}
+
+// analyzeSafely is analyzeTrace, with a report even if that fails.
+func (f *analyzeFlags) analyzeSafely(p *printer, name string) (fails bool, err error) {
+	broken := safely.Call(func() { fails, err = f.analyzeTrace(p, name) })
+	if broken == nil {
+		return fails, err
+	}
+	fault := failure{stderr: p.std}
+	fault.add(broken)
+	_, err = p.print(failedReport(broken, name, 0))
+	return false, errors.Join(fmt.Errorf("%s: %w", name, failed(broken)), err)
 }
 
 // analyzeTrace reports on one trace, and whether it has findings that --fail-on names.
@@ -103,7 +116,8 @@ func (f *analyzeFlags) analyzeTrace(p *printer, name string) (fails bool, err er
 	}
 	defer closeTrace()
 	own := startUsage()
-	end := newEnding(f.analysisTime, p.std)
+	fault := failure{stderr: p.std}
+	end := newEnding(f.analysisTime, p.std, fault.add)
 	end.begin(0)
 	end.watch(nil)
 	defer end.unwatch()

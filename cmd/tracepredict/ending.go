@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/target"
 )
 
@@ -40,9 +41,10 @@ func parseAnalysisTime(text string) (limit time.Duration, auto bool, err error) 
 // ending ends the analysis of a run when its time is over, or when a signal asks for the report. Its methods may be
 // called by several goroutines.
 type ending struct {
-	now  func() time.Time
-	exit func(sig os.Signal) // ends the tool at once
-	line *planningLine       // says how far the analysis is; nil: nobody sees it
+	now    func() time.Time
+	exit   func(sig os.Signal) // ends the tool at once
+	failed func(*safely.Panic) // is called with a panic of watch
+	line   *planningLine       // says how far the analysis is; nil: nobody sees it
 
 	mu        sync.Mutex // guards the fields below
 	observing func()     // ends the observation; nil: it is over, or a signal does not end it
@@ -54,9 +56,10 @@ type ending struct {
 }
 
 // newEnding returns an ending for the value of --analysis-time, which is valid.
-func newEnding(text string, stderr io.Writer) *ending {
+// failed is called if a signal cannot be handled.
+func newEnding(text string, stderr io.Writer, failed func(*safely.Panic)) *ending {
 	limit, auto, _ := parseAnalysisTime(text)
-	return &ending{now: time.Now, limit: limit, auto: auto, line: newPlanningLine(stderr), exit: func(sig os.Signal) {
+	return &ending{failed: failed, now: time.Now, limit: limit, auto: auto, line: newPlanningLine(stderr), exit: func(sig os.Signal) {
 		fmt.Fprintf(stderr, "\ntracepredict: ended by %s before there was a report\n", signalName(sig))
 		os.Exit(target.ExitFailed)
 	}}
@@ -88,12 +91,12 @@ func (e *ending) watch(observing func()) {
 	}
 	signals, done := make(chan os.Signal, 4), make(chan struct{})
 	signal.Notify(signals, endSignals()...)
-	go func() {
+	safely.Go(func() {
 		defer close(done)
 		for sig := range signals {
 			e.signal(sig)
 		}
-	}()
+	}, e.failed)
 	e.stop = func() {
 		signal.Stop(signals)
 		close(signals)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/internal/safely"
 )
 
 func TestParseAnalysisTime(t *testing.T) {
@@ -29,7 +31,7 @@ func TestParseAnalysisTime(t *testing.T) {
 
 // endingAt returns an ending whose clock is now, and which counts in exits how often it ends the tool.
 func endingAt(text string, now *time.Time, exits *int) *ending {
-	e := newEnding(text, io.Discard)
+	e := newEnding(text, io.Discard, func(p *safely.Panic) { panic(p) })
 	e.now = func() time.Time { return *now }
 	e.exit = func(os.Signal) { *exits++ }
 	return e
@@ -143,7 +145,7 @@ func TestReadingEndsWithTheTime(t *testing.T) {
 		return ""
 	}}
 	n, err := io.Copy(io.Discard, io.MultiReader(struct{ io.Reader }{io.LimitReader(r, 10)}, r, r, r))
-	if over, ok := err.(*overError); !ok || over.why != "a test" {
+	if err == nil || err.Error() != "a test" {
 		t.Errorf("read %d bytes, then %v", n, err)
 	}
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/stats"
 	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/internal/plural"
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/loader/procfs"
@@ -328,8 +329,11 @@ type observation struct {
 	stderr  io.Writer
 	words   lockword.Finder
 	end     *ending
-	began   time.Time // when the observation began
-	pasts   int       // accesses that were recorded after others that they come before
+	failure failure
+	cancel  context.CancelFunc // ends the observation
+	printed bool               // the report was written, or tried to be
+	began   time.Time          // when the observation began
+	pasts   int                // accesses that were recorded after others that they come before
 	// divided reports that loads of one variable turned out to be of several (event.Wider).
 	divided bool
 }
@@ -343,7 +347,8 @@ func newObservation(f *observeFlags, stderr io.Writer, attached bool) (*observat
 	}
 	surviveClosedPipes()
 	r := &observation{flags: f, live: live.NewLink()}
-	r.stderr, r.end = stderr, newEnding(f.analysisTime, stderr)
+	r.stderr, r.failure.stderr = stderr, stderr
+	r.end = newEnding(f.analysisTime, stderr, r.failure.add)
 	r.suite = suite.New(r.suiteOptions())
 	if f.stats {
 		r.figures = newLiveStats(attached, func() *loader.Session { return r.live.Session })
@@ -393,6 +398,10 @@ func newObservation(f *observeFlags, stderr io.Writer, attached bool) (*observat
 	}
 	r.live.Observe(observer.Options{Sinks: sinks, Attached: attached, Follow: f.follow, Past: past}, r.bound != nil || r.record != nil)
 	r.hangs = newHangWatcher(r, attached, stderr)
+	r.hangs.watching.Failed = r.failed
+	if r.actor != nil {
+		r.actor.running.Failed = r.failed
+	}
 	if r.record != nil {
 		r.record.Observe(r.live.Observer)
 	}
@@ -422,7 +431,7 @@ func (r *observation) options() loader.Options {
 	if line := newPlanningLine(r.stderr); line != nil {
 		planning = line.show
 	}
-	return loader.Options{Plan: r.plan, Planning: planning, Ended: r.ended, Budget: budget, Accept: r.flags.specification.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
+	return loader.Options{Plan: r.plan, Planning: planning, Ended: r.ended, Failed: r.failure.add, Budget: budget, Accept: r.flags.specification.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
 }
 
 // eventPatterns returns the patterns as events describe them.
@@ -454,6 +463,57 @@ func (r *observation) ended() {
 	r.end.watch(nil)
 }
 
+// failed handles a panic in a goroutine beside the session: the observation ends.
+func (r *observation) failed(p *safely.Panic) {
+	r.failure.add(p)
+	if r.cancel != nil {
+		r.cancel()
+	}
+}
+
+// observe calls run, which observes a program, and reports on it, whatever fails. It reports whether there are
+// findings that --fail-on names.
+func (r *observation) observe(ctx context.Context, program string, run func(context.Context) (loader.Result, error)) (res loader.Result, fails bool, err error) {
+	ctx, r.cancel = context.WithCancel(ctx)
+	defer r.cancel()
+	p := safely.Call(func() { res, err = run(ctx) })
+	if p == nil {
+		p = asPanic(err)
+	}
+	if p != nil {
+		r.failure.add(p)
+		return res, false, r.reportFailure(program)
+	}
+	if err != nil {
+		return res, false, r.flags.specification.withLocations(err)
+	}
+	ended, err := r.failure.attempt(func() (err error) {
+		fails, err = r.report(res, program)
+		return err
+	}, time.After(maxFailedReport))
+	if !ended {
+		return res, false, r.reportFailure(program)
+	}
+	if p := r.failure.panicked(); p != nil {
+		err = errors.Join(err, failed(p))
+	}
+	return res, fails, err
+}
+
+// reportFailure reports that tracepredict failed, if there is no report yet, and returns that as an error.
+func (r *observation) reportFailure(program string) error {
+	p, pid := r.failure.panicked(), 0
+	if s := r.live.Session; s != nil {
+		pid = s.PID()
+	}
+	r.end.unwatch()
+	if r.printed {
+		return failed(p)
+	}
+	_, err := r.printer.print(failedReport(p, program, pid))
+	return errors.Join(failed(p), err, r.printer.close())
+}
+
 // report analyses the run, and writes the report and the end of the trace. It reports whether there
 // are findings that --fail-on names.
 func (r *observation) report(res loader.Result, program string) (fails bool, err error) {
@@ -467,6 +527,9 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	}
 	summary := r.live.Summary(program, res.Lost)
 	summary.Calls = r.calls.Counts()
+	if r.failure.panicked() != nil {
+		summary.Doubt = "tracepredict failed, and what it did not observe after that may have ordered the threads"
+	}
 	locks, cut, err := r.analyseAgain(&summary)
 	if err != nil {
 		return false, errors.Join(err, r.finishRecord(summary), r.printer.close())
@@ -483,11 +546,15 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	observed.Notes = slices.Concat(observed.Notes, replay.LockNotes(locks, names), r.settleNotes(), r.notes)
 	rep := replay.Build(observed, r.suite, findings, names, replay.Coverage(&r.counts, names, r.flags.reportsRaces, !r.flags.checked.Off))
 	rep.Run.CutShort(cut)
+	if p := r.failure.panicked(); p != nil {
+		rep.Run.Failed = p.Error()
+	}
 	rep.Stats = r.stats()
 	rep.Run.Notes = append(rep.Run.Notes, replay.Mistakes(r.suite, r.bound)...)
 	summary.Remedies = r.debugNotes(rep)
 	rep.Run.Notes = append(rep.Run.Notes, summary.Remedies...)
 	r.end.unwatch()
+	r.printed = true
 	fails, err = r.printer.print(rep)
 	err = errors.Join(err, r.finishRecord(summary), r.printer.close())
 	r.actor.wait()
@@ -511,10 +578,9 @@ func (r *observation) analyseAgain(summary *run.Summary) (_ replay.LockWords, cu
 	if err == nil {
 		again, err = r.analyseSettled(src, &counts, summary.Events)
 	}
-	var over *overError
-	if errors.As(err, &over) {
-		r.noteOnce(summary, "the second analysis was cut short", over)
-		return nil, over.why, nil
+	if why := r.end.halfOver(); err != nil && why != "" {
+		r.noteOnce(summary, "the second analysis was cut short", errors.New(why))
+		return nil, why, nil
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("analyse the events of the run again: %w", err)
@@ -645,11 +711,10 @@ func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []str
 	if err != nil {
 		return err
 	}
-	res, err := loader.Start(ctx, loader.Program{Path: path, Args: args, User: who, Stdout: r.programOutput()}, opts, func(s *loader.Session) { r.started(s, path) })
-	if err != nil {
-		return f.specification.withLocations(err)
-	}
-	fails, err := r.report(res, path)
+	program := loader.Program{Path: path, Args: args, User: who, Stdout: r.programOutput()}
+	res, fails, err := r.observe(ctx, path, func(ctx context.Context) (loader.Result, error) {
+		return loader.Start(ctx, program, opts, func(s *loader.Session) { r.started(s, path) })
+	})
 	if err != nil {
 		return err
 	}
@@ -755,15 +820,11 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 	if err := target.CheckPID(pid); err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	r.end.watch(stop)
-	defer r.end.unwatch()
 	program, err := procfs.Executable(pid)
 	if err != nil {
 		return err
 	}
-	res, err := loader.Attach(ctx, pid, opts, r.live.AddTasks, func(s *loader.Session) {
+	started := func(s *loader.Session) {
 		r.hangs.onStates = r.hangs.reportWaits
 		r.started(s, program)
 		r.live.Observer.StartAt(monotonic())
@@ -771,13 +832,14 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 		if r.bound != nil || r.record != nil {
 			r.live.KeepValues()
 		}
-		r.quiet.Begin(stop)
+		r.quiet.Begin(r.cancel)
 		fmt.Fprintf(a.stderr, "tracepredict: observing %s (pid %d); Ctrl-C ends and reports\n", report.Sanitize(calledAs(pid, program)), pid)
-	})
-	if err != nil {
-		return f.specification.withLocations(err)
 	}
-	fails, err := r.report(res, program)
+	defer r.end.unwatch()
+	_, fails, err := r.observe(ctx, program, func(ctx context.Context) (loader.Result, error) {
+		r.end.watch(r.cancel)
+		return loader.Attach(ctx, pid, opts, r.live.AddTasks, started)
+	})
 	if err != nil {
 		return err
 	}

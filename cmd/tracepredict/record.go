@@ -101,15 +101,10 @@ func newRecording(name string, again bool) (_ *recording, err error) {
 
 // settled returns the events of the run, with accesses that were recorded late where they were made. All
 // records must have been written.
-// Reading them fails with an overError once over returns a reason.
+// Reading them fails once over returns a reason.
 func (r *recording) settled(over func() string) (*trace.Settled, error) {
 	return settled(r.copy.file, "the events of the run", over)
 }
-
-// overError is the error of reading on when the time is over, with the reason why it is.
-type overError struct{ why string }
-
-func (e *overError) Error() string { return e.why }
 
 // untilOver is a reader that fails when the time is over.
 type untilOver struct {
@@ -121,7 +116,7 @@ type untilOver struct {
 func (u untilOver) Read(p []byte) (int, error) {
 	if u.over != nil {
 		if why := u.over(); why != "" {
-			return 0, &overError{why}
+			return 0, errors.New(why)
 		}
 	}
 	return u.Reader.Read(p)
