@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -46,12 +47,16 @@ type ending struct {
 	failed func(*safely.Panic) // is called with a panic of watch
 	line   *planningLine       // says how far the analysis is; nil: nobody sees it
 
+	full func() bool // the memory for what is kept is used up
+
 	mu        sync.Mutex // guards the fields below
+	calls     int        // of overAfter
 	observing func()     // ends the observation; nil: it is over, or a signal does not end it
 	limit     time.Duration
 	auto      bool      // limit is to be set when the length of the run is known
 	began     time.Time // when the analysis began; zero: the run goes on
-	by        string    // the signal that asked for the report; "": none did
+	by        string    // what ends the analysis besides its time: a signal, or memory; "": nothing
+	signalled bool      // a signal asked for the report
 	stop      func()    // of watch; nil: no signals are watched
 }
 
@@ -59,7 +64,7 @@ type ending struct {
 // failed is called if a signal cannot be handled.
 func newEnding(text string, stderr io.Writer, failed func(*safely.Panic)) *ending {
 	limit, auto, _ := parseAnalysisTime(text)
-	return &ending{failed: failed, now: time.Now, limit: limit, auto: auto, line: newPlanningLine(stderr), exit: func(sig os.Signal) {
+	return &ending{failed: failed, full: memoryFull, now: time.Now, limit: limit, auto: auto, line: newPlanningLine(stderr), exit: func(sig os.Signal) {
 		fmt.Fprintf(stderr, "\ntracepredict: ended by %s before there was a report\n", signalName(sig))
 		os.Exit(target.ExitFailed)
 	}}
@@ -121,9 +126,9 @@ func (e *ending) unwatch() {
 // signal handles a signal.
 func (e *ending) signal(sig os.Signal) {
 	e.mu.Lock()
-	observing, again := e.observing, e.by != ""
+	observing, again := e.observing, e.signalled
 	if e.observing = nil; observing == nil {
-		e.by = signalName(sig)
+		e.by, e.signalled = cmp.Or(e.by, signalName(sig)), true
 	}
 	e.mu.Unlock()
 	switch {
@@ -140,9 +145,15 @@ func (e *ending) over() string { return e.overAfter(1) }
 // halfOver is over for a first part of the analysis, which may take half of the time.
 func (e *ending) halfOver() string { return e.overAfter(2) }
 
+// memoryEvery is how often overAfter is called before the memory is looked at again.
+const memoryEvery = 16
+
 func (e *ending) overAfter(parts time.Duration) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.calls++; e.calls%memoryEvery == 0 && !e.began.IsZero() && e.by == "" && e.full() {
+		e.by = "lack of memory"
+	}
 	switch {
 	case e.by != "":
 		return e.by

@@ -34,6 +34,7 @@ func endingAt(text string, now *time.Time, exits *int) *ending {
 	e := newEnding(text, io.Discard, func(p *safely.Panic) { panic(p) })
 	e.now = func() time.Time { return *now }
 	e.exit = func(os.Signal) { *exits++ }
+	e.full = func() bool { return false }
 	return e
 }
 
@@ -74,6 +75,41 @@ func TestAnalysisTime(t *testing.T) {
 				t.Errorf("%s, after %v: %q and %q, want %+v", c.text, at.after, half, over, at)
 			}
 		}
+	}
+}
+
+// TestLackOfMemory: the analysis ends when the memory is used up, and a signal does not end the tool yet.
+func TestLackOfMemory(t *testing.T) {
+	now, exits, full := time.Unix(1000, 0), 0, true
+	e := endingAt("none", &now, &exits)
+	e.full = func() bool { return full }
+	said := func() (why string) {
+		for range 2 * memoryEvery {
+			why = e.over()
+		}
+		return why
+	}
+	if why := said(); why != "" {
+		t.Errorf("before the end of the run: %q", why)
+	}
+	e.begin(0)
+	if why := said(); why != "lack of memory" {
+		t.Errorf("without memory: %q", why)
+	}
+	full = false
+	e.signal(unix.SIGINT)
+	if why := said(); why != "lack of memory" || exits > 0 {
+		t.Errorf("later: %q, left %d times", why, exits)
+	}
+}
+
+// TestMemoryLimit: the tool may use a quarter of the machine's memory, which this test does not.
+func TestMemoryLimit(t *testing.T) {
+	if limit := memoryLimit(); limit < leastMemory {
+		t.Errorf("the limit is %d bytes", limit)
+	}
+	if memoryFull() {
+		t.Error("the memory of the test is used up")
 	}
 }
 

@@ -28,6 +28,7 @@ const (
 
 func main() {
 	ptrace.MainIfHeld()
+	limitMemory()
 	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
 }
 
