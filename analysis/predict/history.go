@@ -49,6 +49,7 @@ type History struct {
 	byValue    bool            // reads may see any write of the value that they saw in the run; see ByValue
 	any        map[uint64]bool // the Seq of reads and updates that may see any write; see AnyValue
 	hasStale   bool            // lists still contain sections that lie in gaps
+	unswept    bool            // the log may still contain events that lie in gaps
 	outdated   bool            // locks still contain evicted sections; the next update rebuilds them
 	mayExceed  bool            // some lock may have more than enough sections
 
