@@ -670,6 +670,9 @@ there in one line as soon as it is predicted.
 
 A program that makes events faster than they are analysed is made to wait, so that none is lost; with --lossy it never waits.
 
+When the program has ended, the analysis takes --analysis-time at most. Ctrl-C then asks for the report of what has been found
+so far, and a second one ends tracepredict at once.
+
 Exit status: the program's own (128 + n if signal n ended it); 66 if there are findings (of the confidence that
 --fail-on names) and the program itself exited with 0; 125 if tracepredict failed, 126 and 127 if PROGRAM cannot be run or is not found; 2 for wrong usage.`,
 		Example: `  sudo tracepredict exec -- ./server --port 8080
@@ -747,6 +750,9 @@ two threads is reported there in one line as soon as it is predicted.
 
 If the process makes events faster than they are analysed, it is stopped briefly, so that none is lost; with --lossy it never is.
 While a debugger is attached to it, it cannot be stopped: then events may be lost, and the report says how many.
+
+After the observation the analysis takes --analysis-time at most. Another Ctrl-C then asks for the report of what has been
+found so far, and one more ends tracepredict at once.
 
 Exit status: 0 without findings (of the confidence that --fail-on names), 66 with, 125 if tracepredict failed, 2 for wrong usage.`,
 		Example: `  sudo tracepredict attach -p $(pidof memcached) --duration 30s
