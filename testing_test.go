@@ -69,6 +69,67 @@ func startsGoroutines(t *testing.T, folder string) bool {
 	})
 }
 
+// Goroutines start in internal/safely alone, which recovers their panics: elsewhere a panic ends the tool without a
+// report. Tests may start others.
+func TestGoroutinesAreSafe(t *testing.T) {
+	for _, p := range listPackages(t) {
+		name := local(p.ImportPath)
+		if name == "internal/safely" {
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join(name, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			set := token.NewFileSet()
+			parsed, err := parser.ParseFile(set, file, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, at := range unsafeGoroutines(parsed) {
+				t.Errorf("%s: a goroutine outside of internal/safely", set.Position(at))
+			}
+		}
+	}
+}
+
+// unsafeGoroutines returns where a file has a go statement or a sync.WaitGroup.
+func unsafeGoroutines(file *ast.File) (found []token.Pos) {
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			found = append(found, n.Pos())
+		case *ast.SelectorExpr:
+			if x, ok := n.X.(*ast.Ident); ok && x.Name == "sync" && n.Sel.Name == "WaitGroup" {
+				found = append(found, n.Pos())
+			}
+		}
+		return true
+	})
+	return found
+}
+
+func TestUnsafeGoroutines(t *testing.T) {
+	for text, want := range map[string]int{
+		"go f()": 1,
+		"var g sync.WaitGroup; g.Go(f); g.Wait()": 1,
+		"var g safely.Group; g.Go(f); g.Wait()":   0,
+		"safely.Go(f, failed)":                    0,
+	} {
+		parsed, err := parser.ParseFile(token.NewFileSet(), "", "package p; func init() { "+text+" }", parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(unsafeGoroutines(parsed)); got != want {
+			t.Errorf("%s: found %d, want %d", text, got, want)
+		}
+	}
+}
+
 // A package whose tests use rapid imports internal/fixedseed.
 func TestPropertyTestsHaveAFixedSeed(t *testing.T) {
 	for _, p := range listPackages(t) {

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/need"
 	"github.com/tracepredict/tracepredict/loader/ptrace"
 	"github.com/tracepredict/tracepredict/loader/target"
@@ -39,6 +40,8 @@ func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), st
 		return Result{}, err
 	}
 	s.early = early
+	ctx, cancel := s.endsWith(ctx)
+	defer cancel()
 	s.begin(pid)
 	goOn := context.AfterFunc(ctx, func() { s.abandon(target.ExitFailed, "it was ended while the probes were being planned") })
 	defer goOn()
@@ -70,6 +73,7 @@ func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), st
 		defer cancel()
 	}
 	waitForEnd(ctx, fd)
+	s.tellEnd()
 	lost, err := s.finish()
 	return Result{Lost: lost}, err
 }
@@ -118,7 +122,7 @@ func (s *Session) holdAttached() {
 	ptrace.OnOneThread(func() {
 		defer close(done)
 		s.throttle.HoldUntraced()
-	})
+	}, s.fail)
 	<-done
 }
 
@@ -153,7 +157,8 @@ func waitForEnd(ctx context.Context, fd int) {
 		<-ctx.Done()
 		return
 	}
-	go func() {
+	var waiting safely.Group
+	waiting.Go(func() {
 		defer close(ended)
 		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}, {Fd: int32(wake[0]), Events: unix.POLLIN}}
 		for {
@@ -161,12 +166,12 @@ func waitForEnd(ctx context.Context, fd int) {
 				return
 			}
 		}
-	}()
+	})
 	select {
 	case <-ctx.Done():
 	case <-ended:
 	}
 	unix.Close(wake[1])
-	<-ended
+	waiting.Wait()
 	unix.Close(wake[0])
 }

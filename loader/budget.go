@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/probes"
@@ -97,7 +98,7 @@ type thinner struct {
 	reading time.Duration // what the last reading of the counts took; run's goroutine alone uses it
 
 	stop chan struct{}
-	done sync.WaitGroup
+	done safely.Group
 }
 
 func newThinner(t *attach.Tracer, factor float64, pids func() []int) *thinner {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/need"
 	"github.com/tracepredict/tracepredict/loader/ptrace"
 )
@@ -78,6 +79,12 @@ func (s *Session) startGuard() (*guard, error) {
 		if err == nil {
 			ptrace.RaisePriority()
 			_, _ = g.tracee.Run() // the process has ended, or its end is noticed otherwise
+		}
+	}, func(p *safely.Panic) {
+		s.fail(p)
+		select {
+		case started <- p:
+		default: // it had begun
 		}
 	})
 	return g, <-started

@@ -14,6 +14,7 @@ package loader
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -30,6 +31,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/internal/plural"
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/loader/need"
 	"github.com/tracepredict/tracepredict/loader/procfs"
@@ -85,6 +87,12 @@ type Options struct {
 	// Planning is told what is done before the program runs on, for people: "reading code of NAME" and how
 	// much of it, between 0 and 1, "" at the end. Several goroutines call it. Nil: nobody is told.
 	Planning func(what string, done float64)
+	// Ended is called when nothing more will be observed: the started program has ended, or the observation of an
+	// attached process is over. What was recorded is read to its end after that. Nil: nobody is told.
+	Ended func()
+	// Failed is called, once, when a goroutine of the session has panicked; the observation ends then, and the
+	// program goes on. Nil: nobody is told.
+	Failed func(*safely.Panic)
 	// Budget is how many times as long as without observation the program may take, because of the probes of
 	// accesses through pointers (Options.Plan.Pointers), in processor time: more than 1; 0: there is no bound.
 	Budget float64
@@ -153,7 +161,9 @@ type Session struct {
 	tooBusy            []Blind                  // those whose probes were removed, see TooBusy
 
 	hitCounters atomic.Pointer[[]*hitCounter] // counters by site; nil for sites of other variables
-	removing    sync.WaitGroup                // goroutines that remove probes of variables that are too busy
+	failed      atomic.Pointer[safely.Panic]  // the first panic of a goroutine; nil: there was none
+	cancel      context.CancelFunc            // ends the observation; that of endsWith
+	removing    safely.Group                  // goroutines that remove probes of variables that are too busy
 
 	abandoned atomic.Pointer[target.ExitError] // why the planning of probes is to end; nil: it goes on
 
@@ -162,8 +172,8 @@ type Session struct {
 	restored    int           // breakpoints that the program had copied and that were replaced, see copied.go; guarded by mu
 	unexplained atomic.Uint64 // accesses of which only a debug exception without a cause was seen
 
-	live    pidSet         // processes that are observed and have not ended
-	closing sync.WaitGroup // goroutines that close links of processes that have ended
+	live    pidSet       // processes that are observed and have not ended
+	closing safely.Group // goroutines that close links of processes that have ended
 
 	end     atomic.Uint64 // when the observation ended, on the clock of the records, ns; 0: not yet
 	pastEnd bool          // a record later than end has been read; used by the reader alone
@@ -223,11 +233,14 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 		}
 	}
 	s.finder = stacks.New(s)
+	s.finder.Failed, s.removing.Failed, s.closing.Failed = s.fail, s.fail, s.fail
 	if opts.Plan.Shared {
 		s.unnamed = newUnnamedWatcher(tracer, opts.RemovalLimits)
+		s.unnamed.done.Failed = s.fail
 	}
 	if opts.Plan.Pointers && opts.Budget > 0 {
 		s.thinner = newThinner(tracer, opts.Budget, s.livePIDs)
+		s.thinner.done.Failed = s.fail
 	}
 	if !opts.Lossy {
 		s.throttle = ptrace.NewThrottle(tracer.Ring, s.livePIDs)
@@ -254,7 +267,7 @@ func (s *Session) watch(hold func()) error {
 		ptrace.RaisePriority()
 		s.throttle.RecordStall(time.Since(due))
 		s.throttle.Watch(epoll, hold)
-	})
+	}, s.fail)
 	return nil
 }
 
@@ -850,11 +863,11 @@ func (s *Session) startReading() {
 	if s.thinner != nil {
 		s.thinner.run()
 	}
-	go s.finder.Run()
-	go func() {
+	safely.Go(s.finder.Run, s.fail)
+	safely.Go(func() {
 		defer close(s.readDone)
 		s.readErr = s.tracer.Ring.Run(filter{s}, s.stop)
-	}()
+	}, s.fail)
 }
 
 // filter handles the records that concern the session itself, and passes the others on.
@@ -936,6 +949,13 @@ func (f filter) Idle() {
 		f.s.findLateLibraries()
 	}
 	f.s.opts.Handler.Idle()
+}
+
+// tellEnd calls Options.Ended.
+func (s *Session) tellEnd() {
+	if s.opts.Ended != nil {
+		s.opts.Ended()
+	}
 }
 
 // stopObserving removes the probes and lets none be attached any more, not even those of a

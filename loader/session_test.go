@@ -15,6 +15,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/internal/plural"
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/loader/ptrace"
 	"github.com/tracepredict/tracepredict/loader/target"
@@ -128,7 +129,7 @@ func TestPassSignals(t *testing.T) {
 		if err := program.Start(); err != nil {
 			t.Fatal(err)
 		}
-		stop := passSignals(program.Process.Pid, new(job), func(syscall.Signal) {})
+		stop := passSignals(program.Process.Pid, new(job), func(syscall.Signal) {}, func(p *safely.Panic) { panic(p) })
 		if err := unix.Kill(os.Getpid(), sig); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/variable"
@@ -114,7 +115,7 @@ type unnamedWatcher struct {
 	notes     []string          // texts of errors
 
 	stop chan struct{}
-	done sync.WaitGroup
+	done safely.Group
 }
 
 func newUnnamedWatcher(t *attach.Tracer, limits RemovalLimits) *unnamedWatcher {

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/need"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/loader/ptrace"
@@ -48,25 +49,29 @@ func start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 		held.Abandon()
 		return Result{}, err
 	}
+	ctx, cancel := s.endsWith(ctx)
+	defer cancel()
 	s.begin(held.PID)
 	s.traced = true
 	if started != nil {
 		started(s)
 	}
 	s.startReading()
-	stopSignals := passSignals(s.PID(), &s.job, s.interrupted)
+	stopSignals := passSignals(s.PID(), &s.job, s.interrupted, s.fail)
 	defer stopSignals()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	done := make(chan traceResult, 1)
-	ptrace.OnOneThread(func() { done <- s.trace(held, cancel) })
+	ptrace.OnOneThread(func() { done <- s.trace(held, cancel) }, func(p *safely.Panic) {
+		s.fail(p)
+		done <- traceResult{untraced: true}
+	})
 	return s.await(ctx, done)
 }
 
 // traceResult is what trace returns.
 type traceResult struct {
-	exit ptrace.Exit
-	err  error
+	exit     ptrace.Exit
+	err      error
+	untraced bool // the tracer has panicked, and the program goes on without it
 }
 
 // await waits for the end of the program, and removes the probes when ctx ends.
@@ -79,6 +84,11 @@ func (s *Session) await(ctx context.Context, done <-chan traceResult) (Result, e
 		stopErr = s.stopObserving()
 		out = <-done
 	}
+	if out.untraced {
+		stopErr = errors.Join(stopErr, s.stopObserving())
+		out.exit, out.err = ptrace.WaitUntraced(s.PID())
+	}
+	s.tellEnd()
 	lost, err := s.finish()
 	return Result{Exit: out.exit, Requested: s.sent(out.exit.Signal), Lost: lost}, errors.Join(out.err, stopErr, err)
 }
@@ -90,7 +100,7 @@ func (s *Session) trace(held *ptrace.Held, endObservation func()) traceResult {
 	// An error ends the program only before it runs. Later, ending it would do harm.
 	tolerant := func(f func(int) error) func(int) error {
 		return func(pid int) error {
-			err := f(pid)
+			err := s.attempt(func() error { return f(pid) })
 			if err == nil || first {
 				return err
 			}
@@ -240,12 +250,12 @@ func errNotObservable(modules map[procfs.FileID]*Module) error {
 
 // passSignals keeps the tool alive when the terminal interrupts both it and the program, and
 // passes the signals that are sent to the tool alone on to the program.
-// interrupted is called for each of them first.
-func passSignals(pid int, job *job, interrupted func(unix.Signal)) (stop func()) {
+// interrupted is called for each of them first, and failed if this panics.
+func passSignals(pid int, job *job, interrupted func(unix.Signal), failed func(*safely.Panic)) (stop func()) {
 	c := make(chan os.Signal, 16)
 	done := make(chan struct{})
 	signal.Notify(c, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGTSTP)
-	go func() {
+	safely.Go(func() {
 		defer close(done)
 		for sig := range c {
 			s, ok := sig.(unix.Signal)
@@ -258,7 +268,7 @@ func passSignals(pid int, job *job, interrupted func(unix.Signal)) (stop func())
 			}
 			_ = unix.Kill(pid, s)
 		}
-	}()
+	}, failed)
 	return func() {
 		signal.Stop(c)
 		close(c)

@@ -3,6 +3,7 @@ package probes
 import (
 	"sync"
 
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/probes/code"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -35,7 +36,7 @@ func (b *builder) prepareSearches() {
 // searchAhead starts the searches whose results the plan of a program needs. The caller calls wait before
 // it closes the file.
 func (b *builder) searchAhead() (wait func()) {
-	var running sync.WaitGroup
+	var running safely.Group
 	if b.allPointers && b.arch == insn.AMD64 {
 		b.searches.pointers = sync.OnceValues(b.pointerSearch())
 		running.Go(func() { _, _ = b.searches.pointers() })

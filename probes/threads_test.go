@@ -62,7 +62,7 @@ int main(void) { change(malloc(4)); return 0; }
 		through := slices.ContainsFunc(p.Sites, func(s Site) bool { return s.Program == ProgramPointer })
 		noted := slices.ContainsFunc(plural.Texts(p.Notes), func(n string) bool { return strings.Contains(n, "has no debug information") })
 		if through != tt.through || noted == tt.through || len(p.Shared) == 0 {
-			t.Errorf("%q, %+v: through pointers: %v; by name: %d; notes %q", tt.flags, tt.opts, through, len(p.Shared), p.Notes)
+			t.Errorf("%q, %+v: through pointers: %v; by name: %d; notes %q", tt.flags, tt.opts, through, len(p.Shared), plural.Texts(p.Notes))
 		}
 	}
 }

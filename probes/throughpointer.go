@@ -8,10 +8,10 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/field"
@@ -141,7 +141,7 @@ func (b *builder) placeAll(accesses []throughPointer, wanted func(*throughPointe
 	errs := make([]error, len(groups))
 	progress := b.progress(1)
 	var next, done atomic.Int64
-	var running sync.WaitGroup
+	var running safely.Group
 	for range min(runtime.GOMAXPROCS(0), len(groups)) {
 		running.Go(func() {
 			own := *b

@@ -192,8 +192,8 @@ func (h *History) cutThrough() bool {
 
 // projected returns the result whose witness is the run, projected on the closure.
 func (q *question) projected() Result {
-	w := witness{held: map[event.ThreadID]holds{}}
-	w.steps = make([]finding.Step, 0, q.size()+len(q.chosen))
+	w := witness{held: map[event.ThreadID]holds{}, steps: q.h.steps[:0]}
+	defer func() { q.h.steps = w.steps }()
 	var waits skippedWaits
 	for i := range q.h.log {
 		x := &q.h.log[i]
@@ -257,12 +257,9 @@ func (q *question) checked(w *witness, by finding.Order, assumes []string) Resul
 	if slices.Contains(assumes, finding.GuardedData) {
 		q.h.setSpans(&r, w.steps, q.chosen)
 	}
-	r.Witness, r.Elided = w.steps, q.h.evicted
 	// The kept steps should contain the creation of each side's thread, and its acquires.
-	if extra := len(w.steps) - max(q.h.opt.Witness, 4*len(q.chosen)); extra > 0 {
-		r.Witness = slices.Clone(w.steps[extra:])
-		r.Elided += uint64(extra)
-	}
+	extra := max(len(w.steps)-max(q.h.opt.Witness, 4*len(q.chosen)), 0)
+	r.Witness, r.Elided = slices.Clone(w.steps[extra:]), q.h.evicted+uint64(extra)
 	return r
 }
 
@@ -292,16 +289,6 @@ func (q *question) check(steps []finding.Step, r *Result) (err error) {
 	return judge.Check(steps, q.kind)
 }
 
-func (q *question) size() int {
-	n := 0
-	for i := range q.h.log {
-		if q.c.hasEntry(&q.h.log[i]) {
-			n++
-		}
-	}
-	return n
-}
-
 // refusal returns the result where the checker refuses a schedule.
 func refusal(err error) Result {
 	if execution.Unseen(err) {
@@ -313,14 +300,15 @@ func refusal(err error) Result {
 // checker returns the checker of schedules of the log. It is kept until the next event, because
 // questions often come together.
 func (h *History) checker() execution.Checker {
-	if h.checkerOfLog == nil {
+	d := h.ofLog()
+	if d.checker == nil {
 		events := make([]event.Event, len(h.log))
 		for i := range h.log {
 			events[i] = h.log[i].event()
 		}
-		h.checkerOfLog = h.opt.Judges(events)
+		d.checker = h.opt.Judges(events)
 	}
-	return h.checkerOfLog
+	return d.checker
 }
 
 // witness is a sequence of steps to which further ones are appended.

@@ -164,6 +164,7 @@ func (s *slotHistory) addGaps(h *History) {
 	if len(fresh) == 0 {
 		return
 	}
+	h.unswept = true
 	at, _ := slices.BinarySearchFunc(s.gaps, fresh[0].first, compareGap)
 	h.tail = append(h.tail[:0], s.gaps[at:]...)
 	s.gaps = s.gaps[:at]
@@ -358,7 +359,7 @@ func (h *History) removeStale() {
 func (h *History) evict() {
 	if h.opt.BeforeEviction != nil {
 		h.opt.BeforeEviction()
-		h.checkerOfLog, h.bySlot, h.accesses, h.addresses = nil, nil, nil, nil
+		h.derived = derived{}
 	}
 	h.moveLoneOf(0)
 	if h.mayExceed {
@@ -374,6 +375,7 @@ func (h *History) evict() {
 
 // sweep removes the events of the log that lie in gaps.
 func (h *History) sweep() {
+	h.unswept = false
 	gone, any := make([]sieve, len(h.slots)), false
 	for i, s := range h.slots {
 		gone[i] = s.gaps

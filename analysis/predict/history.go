@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/execution"
+	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/order"
 )
@@ -34,11 +35,9 @@ type History struct {
 	// quiescentSeq is the Seq of the last event at which no barrier generation was open while
 	// the log was at most three quarters full; 0: none.
 	quiescentSeq uint64
-	checkerOfLog execution.Checker                // of the log as it is; nil: not made since the last event
-	bySlot       *slotLog                         // likewise
-	accesses     map[accessClass][]uint64         // the result of classify, likewise
-	addresses    map[event.ThreadID][]addressRead // the result of addressReads, likewise
-	blind        bool                             // the beginning was evicted up to an event inside a barrier generation
+	derived      derived
+	steps        []finding.Step // scratch of question.projected
+	blind        bool           // the beginning was evicted up to an event inside a barrier generation
 	// rearranged counts how often the elements of slotHistory.needs were moved.
 	rearranged int
 	// reversals is the number of steps of Options.Reversals that are spent.
@@ -50,6 +49,7 @@ type History struct {
 	byValue    bool            // reads may see any write of the value that they saw in the run; see ByValue
 	any        map[uint64]bool // the Seq of reads and updates that may see any write; see AnyValue
 	hasStale   bool            // lists still contain sections that lie in gaps
+	unswept    bool            // the log may still contain events that lie in gaps
 	outdated   bool            // locks still contain evicted sections; the next update rebuilds them
 	mayExceed  bool            // some lock may have more than enough sections
 
@@ -272,8 +272,8 @@ func (h *History) Event(e *event.Event) {
 		h.other(e)
 	}
 	h.keep(e)
-	if h.checkerOfLog != nil || h.bySlot != nil || h.accesses != nil || h.addresses != nil {
-		h.checkerOfLog, h.bySlot, h.accesses, h.addresses = nil, nil, nil, nil
+	if h.derived.some {
+		h.derived = derived{}
 	}
 	if h.match.Generations() == 0 && len(h.log) <= h.opt.Events/4*3 {
 		h.quiescentSeq = e.Seq

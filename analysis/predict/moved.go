@@ -1,7 +1,6 @@
 package predict
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
@@ -72,47 +71,4 @@ func (o *guardedObject) movedBefore(affected []heldSpan, at map[uint64]int) (mov
 		before++
 	}
 	return moved
-}
-
-// overtaken returns a sentence if some write comes, in a witness, before what a thread that had accessed the variable
-// did before it in the run; else "". What that thread read of the variable in between need not be recorded: it had
-// the variable for itself, or had read the value before (docs/watch-shared.md). Accesses that do not stand where they
-// were made count as such.
-func (h *History) overtaken(steps []finding.Step) string {
-	type access struct {
-		thread event.ThreadID
-		first  uint64 // Seq
-	}
-	type by struct {
-		thread event.ThreadID
-		object event.ObjectID
-	}
-	accesses, seen := map[event.ObjectID][]access{}, map[by]bool{}
-	for i := range h.log {
-		x := &h.log[i]
-		if !x.Op.IsAccess() {
-			continue
-		}
-		if x.Flags&event.Past != 0 {
-			return fmt.Sprintf("it is not known between which events T%d made some accesses", x.Thread)
-		}
-		if first := (by{x.Thread, x.Object}); !seen[first] {
-			seen[first] = true
-			accesses[x.Object] = append(accesses[x.Object], access{x.Thread, x.Seq})
-		}
-	}
-	earliest := map[event.ThreadID]uint64{} // Seq of the steps of each thread so far, from the end
-	for i := len(steps) - 1; i >= 0; i-- {
-		s := &steps[i]
-		for _, a := range accesses[s.Object] {
-			next, more := earliest[a.thread]
-			if more && s.Op.IsWrite() && a.thread != s.Thread && next < s.Seq && a.first < s.Seq {
-				return fmt.Sprintf("T%d may have read, without a record, what T%d writes before in this schedule", a.thread, s.Thread)
-			}
-		}
-		if next, more := earliest[s.Thread]; !more || s.Seq < next {
-			earliest[s.Thread] = s.Seq
-		}
-	}
-	return ""
 }

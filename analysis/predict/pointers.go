@@ -30,10 +30,11 @@ func (h *History) AddressUnwritten(thread event.ThreadID, seq, lo, hi uint64) bo
 	if h.evicted+h.thinned > 0 || lo >= hi {
 		return false
 	}
-	if h.addresses == nil {
-		h.addresses = addressReads(h.log)
+	known := h.ofLog()
+	if known.addresses == nil {
+		known.addresses = addressReads(h.log)
 	}
-	for _, r := range slices.Backward(h.addresses[thread]) {
+	for _, r := range slices.Backward(known.addresses[thread]) {
 		if r.seq < seq && r.value >= lo && r.value < hi && !r.byItself {
 			return !r.written
 		}

@@ -81,6 +81,9 @@ type Options struct {
 	BeforeEviction func()
 	// Judges makes the checker of witnesses; default execution.DefaultChecker.
 	Judges execution.NewChecker
+	// Done, if not nil, reports whether the time for questions is over. Once it does, it always does:
+	// questions that are left are not searched (Result.NotSearched). It is called often.
+	Done func() bool
 }
 
 func (o Options) filled() Options {
@@ -184,6 +187,7 @@ const (
 	toolError       = "the schedule that was found is none, which is an error of tracepredict: %v"
 	unexplainedRead = "any schedule that leads there needs what the record does not explain: a read of a value that no recorded write left, or a wait for a semaphore without a post"
 	oneThread       = "one thread alone cannot do it"
+	notSearched     = "the analysis ended before all of its schedules were searched; a longer --analysis-time may tell"
 )
 
 // Refutes reports whether the reason why a candidate is not predicted says that no schedule leads there,

@@ -53,6 +53,9 @@ func (q *question) reverse(before Result) Result {
 	if h.reversals >= h.opt.Reversals {
 		return unknown(exhausted)
 	}
+	if h.unswept {
+		h.compact() // schedules do not contain discarded events, and the checker knows those of the log
+	}
 	r := newReversal(q, slices.Clone(h.cut), min(h.opt.Reversals/budgetShare, h.opt.Reversals-h.reversals))
 	r.bySlot = h.slotLogs()
 	all := r.steps

@@ -150,16 +150,19 @@ func (s *scheduler) atEnd() {
 	}
 }
 
+// checkEvery is how many branches are taken before Options.Done is called again.
+const checkEvery = 64
+
 // find runs the slots up to their goals. It returns false if there is no such order, or, with
-// no steps left, if it gave up.
+// no steps or no time left, if it gave up.
 func (s *scheduler) find() bool {
 	s.trail = s.trail[:0]
-	for {
+	for n := 0; ; n++ {
 		s.eager()
 		if s.reached() {
 			return true
 		}
-		if s.steps <= 0 {
+		if s.steps <= 0 || n%checkEvery == 0 && s.h.done() {
 			return false
 		}
 		s.branch()

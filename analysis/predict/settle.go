@@ -19,6 +19,9 @@ import (
 // execute reads whose values no recorded write left (Finding.Unexplained). Settle returns the Result
 // of the candidate that decided.
 func (h *History) Settle(f *finding.Finding, candidates [][]uint64) Result {
+	if h.done() {
+		return h.leave(f)
+	}
 	if len(candidates) == 0 {
 		candidates = [][]uint64{evidenceSeqs(f)}
 	}
@@ -72,13 +75,29 @@ func (h *History) questionsAbout(patterns []Pattern) []*question {
 // kept accesses of the same two threads that differ from these only in time, value and locks held.
 // The two accesses of Evidence are tried first.
 func (h *History) SettleRace(f *finding.Finding, candidates [][]uint64) Result {
+	if h.done() {
+		return h.leave(f)
+	}
 	return h.settle(f, h.questionsAboutRace(f, candidates))
+}
+
+// done reports whether the time for questions is over.
+func (h *History) done() bool { return h.opt.Done != nil && h.opt.Done() }
+
+// leave returns the result of a question that is not searched, and concludes it.
+func (h *History) leave(f *finding.Finding) Result {
+	r := unknown(notSearched)
+	h.conclude(f, &r)
+	return r
 }
 
 // PredictRace is SettleRace without the search for reversals. Where it predicts nothing, the
 // finding does not change, and another question may be asked later.
 func (h *History) PredictRace(f *finding.Finding, candidates [][]uint64) bool {
 	for _, q := range h.questionsAboutRace(f, candidates) {
+		if h.done() {
+			return false
+		}
 		if r := q.preserving(); r.Verdict == Predicted {
 			h.setPredicted(f, &r)
 			return true
@@ -123,8 +142,20 @@ func (h *History) conclude(f *finding.Finding, r *Result) {
 // decide asks the questions about a finding. If one is answered by a prediction, the finding becomes
 // Predicted.
 func (h *History) decide(f *finding.Finding, asked []*question) Result {
+	r := h.search(f, asked)
+	if r.Verdict != Predicted && h.done() {
+		return unknown(notSearched)
+	}
+	return r
+}
+
+// search is decide, which may end too early where the time for questions is over.
+func (h *History) search(f *finding.Finding, asked []*question) Result {
 	answers := make([]Result, len(asked))
 	for i := range asked {
+		if h.done() {
+			return Result{}
+		}
 		if answers[i] = asked[i].preserving(); answers[i].Verdict == Predicted {
 			h.setPredicted(f, &answers[i])
 			return answers[i]
@@ -132,6 +163,9 @@ func (h *History) decide(f *finding.Finding, asked []*question) Result {
 	}
 	best := refuted(inclusion)
 	for i, q := range asked {
+		if h.done() {
+			return Result{}
+		}
 		r := q.reverse(answers[i])
 		if r.Verdict == Predicted {
 			h.setPredicted(f, &r)
@@ -164,6 +198,9 @@ func (q *question) leniently() Result {
 // Ordered reports whether the answer is that of any choice of instances one comes before another in
 // every schedule.
 func (r *Result) Ordered() bool { return r.Verdict == Refuted && r.Reason == ordered }
+
+// NotSearched reports whether the time for questions was over before all schedules were searched.
+func (r *Result) NotSearched() bool { return r.Verdict == Unknown && r.Reason == notSearched }
 
 // Evicted reports whether the answer is unknown only because events were evicted.
 func (r *Result) Evicted() bool { return r.Verdict == Unknown && r.Reason == eventEvicted }
@@ -301,10 +338,11 @@ func (h *History) equivalentAccesses(seq uint64) []uint64 {
 	if x == nil || !x.Op.IsAccess() || h.discarded(x) {
 		return []uint64{seq}
 	}
-	if h.accesses == nil {
-		h.accesses = h.classify()
+	d := h.ofLog()
+	if d.accesses == nil {
+		d.accesses = h.classify()
 	}
-	return h.accesses[classOf(x)]
+	return d.accesses[classOf(x)]
 }
 
 // classify returns the Seq of all kept accesses, by class.

@@ -55,8 +55,9 @@ const noAcquire int32 = -1
 // slotLogs returns the log by slot as it is now. It is kept until the next event, because
 // questions often come together.
 func (h *History) slotLogs() *slotLog {
-	if h.bySlot != nil {
-		return h.bySlot
+	d := h.ofLog()
+	if d.bySlot != nil {
+		return d.bySlot
 	}
 	n := len(h.log)
 	l := &slotLog{
@@ -86,7 +87,7 @@ func (h *History) slotLogs() *slotLog {
 		l.of[x.Slot] = append(l.of[x.Slot], int32(i))
 		w.visit(int32(i), x)
 	}
-	h.bySlot = l
+	d.bySlot = l
 	return l
 }
 

@@ -22,8 +22,11 @@ const maxSpans = 64
 // known. It sets the code of the sections that the witness leaves out or moves, too (finding.Finding.Moved).
 func (h *History) setSpans(r *Result, steps []finding.Step, chosen []*event.Event) {
 	certain := steps[:len(steps)-len(chosen)]
-	at := make(map[uint64]int, len(steps))
+	at := map[uint64]int{}
 	for i := range certain {
+		if certain[i].Op.IsAccess() {
+			continue // only sections and posts are looked up
+		}
 		at[certain[i].Seq] = i
 	}
 	objects := h.guardedObjects()
@@ -40,7 +43,7 @@ func (h *History) setSpans(r *Result, steps []finding.Step, chosen []*event.Even
 			r.MovedUnknown = fmt.Sprintf("T%d reads what another thread wrote than in the run, and what comes before that is not known", thread)
 		}
 	}
-	executed := h.executed(certain, chosen)
+	executed := h.executed(certain, chosen, affected)
 	var all spanSet
 	for thread, sections := range affected {
 		for x := range within(executed[thread].spans(), sections) {
@@ -56,30 +59,40 @@ func (h *History) setSpans(r *Result, steps []finding.Step, chosen []*event.Even
 	}
 }
 
-// executed returns the spans of the threads in a witness, whose last events, which are attempted, are chosen.
-func (h *History) executed(certain []finding.Step, chosen []*event.Event) spanner {
+// executed returns the spans of some threads in a witness, whose last events, which are attempted, are chosen.
+func (h *History) executed(certain []finding.Step, chosen []*event.Event, threads map[event.ThreadID][]heldSpan) spanner {
 	executed := spanner{}
-	accessed := map[event.ThreadID]*entry{} // the last access after the last other event
-	add := func(x *entry, last bool) {
-		delete(accessed, x.Thread)
-		executed.add(x, last)
+	accessed := make(map[event.ThreadID]*uint64, len(threads)) // the Seq of the last access after the last other event; 0: there is none
+	for t := range threads {
+		accessed[t] = new(uint64)
+	}
+	add := func(seq uint64, last bool) {
+		if x := h.entry(seq); x != nil {
+			executed.add(x, last)
+		}
 	}
 	for i := range certain {
-		switch x := h.entry(certain[i].Seq); {
-		case x == nil:
-		case x.Op.IsAccess():
-			accessed[x.Thread] = x
+		s := &certain[i]
+		access := accessed[s.Thread]
+		switch {
+		case access == nil:
+		case s.Op.IsAccess():
+			*access = s.Seq
 		default:
-			add(x, false)
+			*access = 0
+			add(s.Seq, false)
 		}
 	}
 	for _, e := range chosen {
-		if x := h.entry(e.Seq); x != nil {
-			add(x, true)
+		if access := accessed[e.Thread]; access != nil {
+			*access = 0
+			add(e.Seq, true)
 		}
 	}
-	for _, x := range accessed {
-		add(x, false)
+	for _, access := range accessed {
+		if *access != 0 {
+			add(*access, false)
+		}
 	}
 	return executed
 }
@@ -189,9 +202,18 @@ type guardedObject struct {
 	waits    bool   // it is a semaphore for which threads wait
 }
 
-// guardedObjects returns the locks and semaphores of the log. A wait on a condition ends a critical
-// section of its mutex, and begins another.
+// guardedObjects returns the locks and semaphores of the log, which do not change.
 func (h *History) guardedObjects() map[event.ObjectID]*guardedObject {
+	d := h.ofLog()
+	if d.guarded == nil {
+		d.guarded = h.findGuarded()
+	}
+	return d.guarded
+}
+
+// findGuarded returns the locks and semaphores of the log. A wait on a condition ends a critical
+// section of its mutex, and begins another.
+func (h *History) findGuarded() map[event.ObjectID]*guardedObject {
 	all := map[event.ObjectID]*guardedObject{}
 	for i := range h.log {
 		switch x := &h.log[i]; x.Op {

@@ -25,6 +25,9 @@ func (h *History) Stuck(later []uint64, left event.ThreadID, wait uint64) Result
 	if h.blind {
 		return unknown(eventEvicted)
 	}
+	if h.done() {
+		return unknown(notSearched)
+	}
 	if h.stuckSteps >= h.opt.Reversals/stuckShare {
 		h.unsettled++
 		return unknown(exhausted)
@@ -60,6 +63,9 @@ func (h *History) Stuck(later []uint64, left event.ThreadID, wait uint64) Result
 func (h *History) StuckByTaken(signal, wake uint64) Result {
 	if h.blind || h.entry(signal) == nil || h.entry(wake) == nil {
 		return unknown(eventEvicted)
+	}
+	if h.done() {
+		return unknown(notSearched)
 	}
 	if h.stuckSteps >= h.opt.Reversals/stuckShare {
 		h.unsettled++
@@ -627,7 +633,7 @@ func (h *History) compact() {
 	h.update()
 	h.removeStale()
 	h.sweep()
-	h.checkerOfLog, h.bySlot, h.accesses, h.addresses = nil, nil, nil, nil
+	h.derived = derived{}
 }
 
 // Kept calls yield for each kept event, in the order of the run; it is the source of candidates for

@@ -34,7 +34,7 @@ type Stamper interface {
 // ByValue returns a history of the same events, in which reads may see other writes of the values that
 // they read in the run. Must, the clocks of a run that has not begun, stamps the events, without the
 // edges to those reads, and each is passed to each before the next one. ByValue returns nil if there are
-// no such reads, if some events were evicted or discarded, or if no steps are left for the search.
+// no such reads, if some events were evicted or discarded, or if no steps or no time is left for the search.
 func (h *History) ByValue(must Stamper, each func(*event.Event)) *History {
 	return h.relaxed(h.repeated, nil, must, each)
 }
@@ -69,7 +69,7 @@ func (x *entry) data() bool {
 // whichever.
 func (h *History) relaxed(choose func() map[uint64]bool, any map[uint64]bool, must Stamper, each func(*event.Event)) *History {
 	h.update()
-	if h.evicted+h.thinned > 0 || h.blind || h.reversals >= h.opt.Reversals {
+	if h.evicted+h.thinned > 0 || h.blind || h.reversals >= h.opt.Reversals || h.done() {
 		return nil
 	}
 	free := choose()
@@ -81,6 +81,9 @@ func (h *History) relaxed(choose func() map[uint64]bool, any map[uint64]bool, mu
 	v := New(o)
 	v.byValue, v.any = true, any
 	for i := range h.log {
+		if i%checkEvery == 0 && h.done() {
+			return nil
+		}
 		e := h.log[i].event()
 		flags := e.Flags
 		if free[e.Seq] {

@@ -24,6 +24,9 @@ func bounds(s *suite.Suite) (*run.Bounds, []string) {
 	if b.Unsettled > 0 {
 		say("the search for schedules in which critical sections change places ended at its budget before it settled %d {candidate|candidates}: those that locks alone suspect are potential (--confidence potential shows them), and a larger --reversals may settle them", b.Unsettled)
 	}
+	if b.NotSearched > 0 {
+		say("%d {candidate was|candidates were} not searched for schedules: %s; those that locks alone suspect are potential (--confidence potential shows them)", b.NotSearched, b.CutShortBy)
+	}
 	if b.NotAsked > 0 {
 		say("there were too many candidates for races and deadlocks to try all of them: for %d, no schedule was searched for, or only for some pairs of threads", b.NotAsked)
 	}

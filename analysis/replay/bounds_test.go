@@ -86,3 +86,40 @@ func TestFixed(t *testing.T) {
 		}
 	}
 }
+
+// TestCutShort: if the time for the analysis is over while the trace is read, the report is about what was read, and
+// says so; if it is over after that, the report counts the candidates that are left.
+func TestCutShort(t *testing.T) {
+	var text strings.Builder
+	for i := range 2 * checkEvery {
+		fmt.Fprintf(&text, "T%d|w(x%d)|%d\n", 1+i%2, i/4%8, i%4)
+	}
+	for _, c := range []struct {
+		name   string
+		after  int // calls of Done before the time is over
+		events uint64
+		cut    bool
+		note   string
+	}{
+		{"at once", 0, 0, true, "the analysis was cut short by a test: the trace was read up to event 0"},
+		{"while reading", 1, checkEvery, true, fmt.Sprintf("the trace was read up to event %d", checkEvery)},
+		{"after reading", 4, 2 * checkEvery, false, "candidates were not searched for schedules: a test"},
+		{"never", 1 << 30, 2 * checkEvery, false, ""},
+	} {
+		calls := 0
+		done := func() string {
+			if calls++; calls > c.after {
+				return "a test"
+			}
+			return ""
+		}
+		rep, err := Report(std.NewReader(strings.NewReader(text.String()), "text", std.ReaderOptions{}), Options{Suite: suite.Options{Done: done}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes := strings.Join(rep.Run.Notes, "\n")
+		if rep.Run.Events != c.events || rep.Run.Cut != c.cut || !strings.Contains(notes, c.note) || c.note == "" && strings.Contains(notes, "a test") {
+			t.Errorf("%s: %d events, cut %v, notes %q", c.name, rep.Run.Events, rep.Run.Cut, notes)
+		}
+	}
+}

@@ -40,7 +40,7 @@ func (nobody) Event(*event.Event) {}
 // TestThreadsWithoutEnd: threads that never end need memory of the square of their number, which
 // is bounded.
 func TestThreadsWithoutEnd(t *testing.T) {
-	n, err := events(&threads{}, nobody{}, clock.New(), 1<<22)
+	n, err := events(&threads{}, nobody{}, clock.New(), 1<<22, nil)
 	if err == nil || !strings.Contains(err.Error(), "too many threads") || n < 1<<11 || n > 1<<11+checkEvery {
 		t.Errorf("%d events, %v", n, err)
 	}

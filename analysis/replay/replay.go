@@ -6,6 +6,7 @@ package replay
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -41,14 +42,21 @@ const (
 // and returns their number. The error is the source's, or that there are too many threads and
 // objects; the events before it have been passed on. Nothing is allocated per event.
 func Events(src trace.Source, sink Sink) (uint64, error) {
-	return events(src, sink, clock.New(), maxCells)
+	return events(src, sink, clock.New(), maxCells, nil)
 }
 
-func events(src trace.Source, sink Sink, must *clock.Must, cells uint64) (uint64, error) {
+// errCutShort means that the time for the analysis was over.
+var errCutShort = errors.New("the analysis was cut short")
+
+// events is Events, which ends with errCutShort once over, if it is not nil, returns a reason.
+func events(src trace.Source, sink Sink, must *clock.Must, cells uint64, over func() string) (uint64, error) {
 	var e event.Event
 	for n := uint64(0); ; n++ {
 		if n%checkEvery == 0 && must.Cells() > cells {
 			return n, fmt.Errorf("event %d: too many threads (%d at once) and objects live for the memory of one machine", n, must.Slots())
+		}
+		if n%checkEvery == 0 && over != nil && over() != "" {
+			return n, errCutShort
 		}
 		if err := src.Next(&e); err == io.EOF {
 			return n, nil
@@ -96,11 +104,17 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 	var counts stats.Counter
 	sinks = append(sinks, &counts)
 	must := clock.New()
-	n, err := events(src, sinks, must, maxCells)
-	if err != nil {
+	over := opts.Suite.Done
+	n, err := events(src, sinks, must, maxCells, over)
+	cut := errors.Is(err, errCutShort)
+	if err != nil && !cut {
 		return report.Report{}, err
 	}
-	s := summaryOf(src, n)
+	s := summaryOf(src, n, cut)
+	if cut {
+		s.Doubt = "the analysis was cut short before the end of the trace"
+		s.Notes = append(s.Notes, fmt.Sprintf("the analysis was cut short by %s: the trace was read up to event %d", over(), n))
+	}
 	s.Forced = must.Forced()
 	if len(s.Calls) == 0 { // The trace may have been cut before its counts.
 		s.Calls = counter.Counts()
@@ -185,6 +199,10 @@ func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.N
 			return unseenOrder(inProcesses(sum.Executed, processesOf(f.Evidence, names), names), f) != ""
 		},
 	})
+	s.NamedBy(func(id event.ObjectID) bool {
+		o := names.Object(id)
+		return o.Name != "" || o.Member != "" || o.Class != ""
+	})
 	s.OrdersBy(probableOrders(sum.Executed))
 	found := slices.DeleteFunc(s.Finish(doubt), func(f finding.Finding) bool {
 		return f.Kind == finding.Race && raced != nil && len(f.Objects) > 0 && !raced(names.Object(f.Objects[0]).Name)
@@ -223,11 +241,11 @@ func (all sinks) Event(e *event.Event) {
 // truncatable is a source whose trace may have been cut short.
 type truncatable interface{ Cut() *trace.Cut }
 
-// summaryOf returns the summary of the run of a source that has been read. Of a trace that was
-// cut short it has what is known.
-func summaryOf(src trace.Source, events uint64) run.Summary {
+// summaryOf returns the summary of the run of a source that has been read, if cut only in part. Of a trace
+// that was cut short it has what is known.
+func summaryOf(src trace.Source, events uint64, cut bool) run.Summary {
 	s, whole := src.Summary()
-	if whole {
+	if whole && !cut {
 		return s
 	}
 	s.Events, s.Threads, s.Cut = events, src.Names().Threads(), true

@@ -45,6 +45,10 @@ func Build(run Run, fs []finding.Finding, r run.Namer) Report {
 		run.Signal = &Signal{Number: s.Number, Name: clean(s.Name), Requested: s.Requested}
 	}
 	rep := Report{Run: run, Findings: merge(built)}
+	for i := range rep.Findings {
+		f := &rep.Findings[i]
+		f.Witness = b.steps(f.Finding.Witness) // only of those that are left: others would need much memory
+	}
 	n := newNames(rep)
 	rep.names = n
 	slices.SortFunc(rep.Findings, n.compare)
@@ -103,11 +107,11 @@ func newBuilder(r run.Namer) *builder {
 func (b *builder) finding(f finding.Finding) Finding {
 	out := Finding{
 		Finding: f, Objects: b.objectsOf(f.Objects), Mentioned: each(b.mentioned(&f), b.thread),
-		Evidence: b.steps(f.Evidence), Witness: b.steps(f.Witness), Observed: b.steps(f.Observed), Lost: b.steps(f.Lost), Depends: b.dependencies(f.Depends),
+		Evidence: b.steps(f.Evidence), Observed: b.steps(f.Observed), Lost: b.steps(f.Lost), Depends: b.dependencies(f.Depends),
 	}
 	out.Reason, out.Property, out.Rule, out.Message = clean(f.Reason), clean(f.Property), finding.Rule(clean(string(f.Rule))), clean(f.Message)
 	out.Classes, out.Assumes, out.Count = cleanAll(f.Classes), sortedSet(cleanAll(f.Assumes)), max(f.Count, 1)
-	if len(out.Witness) == 0 {
+	if len(f.Witness) == 0 {
 		out.Sketch = sketch(&out)
 	}
 	out.nameThreads()

@@ -28,6 +28,7 @@ type jsonConfidence struct {
 // adds.
 type jsonRun struct {
 	run.Summary
+	Failed    string        `json:"failed,omitempty"`
 	Cut       bool          `json:"cut,omitempty"`
 	Processes []run.Process `json:"processes"`
 	Watched   []run.Watched `json:"watched"`
@@ -145,7 +146,7 @@ func toJSONConfidence(r Report) jsonConfidence {
 
 func toJSONRun(r Run) jsonRun {
 	out := jsonRun{
-		Summary: r.Summary, Cut: r.Cut, Processes: r.Processes, Watched: each(r.Watched, guarded), Untouched: r.Untouched,
+		Summary: r.Summary, Failed: clean(r.Failed), Cut: r.Cut, Processes: r.Processes, Watched: each(r.Watched, guarded), Untouched: r.Untouched,
 		Executed: each(r.Executed, func(e run.Executed) jsonExecuted {
 			return jsonExecuted{e.Description, e.Threads(), e.ObservedUntil > 0}
 		}),

@@ -30,6 +30,8 @@ type Run struct {
 	Bounds *run.Bounds
 	// Coverage describes what was looked for; nil if unknown.
 	Coverage *Coverage
+	// Failed says how and where tracepredict itself failed, so that the report is incomplete; "" if it did not.
+	Failed string
 	// Suppressions are those that were applied to the report; nil if there are none.
 	Suppressions *Suppressions
 }
@@ -88,6 +90,13 @@ func (d *Definition) clean() {
 	for i, m := range d.Where {
 		d.Where[i] = Meaning{clean(m.Name), clean(m.Text)}
 		d.Meanings[d.Where[i].Name] = d.Where[i].Text
+	}
+}
+
+// CutShort records why some part of the analysis was cut short; "" if none was. AddBounds must have been called.
+func (r *Run) CutShort(by string) {
+	if r.Bounds.CutShortBy == "" {
+		r.Bounds.CutShortBy = by
 	}
 }
 

@@ -152,6 +152,9 @@ func (p *printer) head(r Report) {
 	if len(r.Findings) > 0 {
 		style = p.style.bad
 	}
+	if r.Run.Failed != "" {
+		p.para(p.style.bad, 0, 2, "tracepredict FAILED, and this report is incomplete: "+clean(r.Run.Failed))
+	}
 	p.para(style, 0, 2, summary(r))
 	if r.Run.Lost > 0 {
 		p.para(p.style.warn, 2, 4, fmt.Sprintf(
@@ -218,6 +221,9 @@ func summary(r Report) string {
 		if r.Run.LostThreads > 0 {
 			lost += " in " + counted(uint64(r.Run.LostThreads), "thread", "threads")
 		}
+	}
+	if b := r.Run.Bounds; b != nil && b.CutShortBy != "" {
+		lost += fmt.Sprintf(", ANALYSIS CUT SHORT by %s: %s left", b.CutShortBy, counted(b.NotSearched, "candidate", "candidates"))
 	}
 	figures := []string{counted(r.Run.Events, "event", "events"), counted(uint64(max(r.Run.Threads, 0)), "thread", "threads")}
 	if r.Run.Duration > 0 { // imported traces and those cut short have none

@@ -11,8 +11,16 @@ func (s *Suite) Bounds() run.Bounds {
 	return run.Bounds{
 		Sections: kept.Sections, Events: kept.Events, EvictedSections: s.history.Thinned(), EvictedEvents: s.history.Evicted(),
 		EvictedAccesses: locks.EvictedAccesses, DroppedPairs: locks.DroppedPairs + s.order.Stats().DroppedPairs,
-		Unsettled: s.history.Unsettled(), NotAsked: s.notAsked,
+		Unsettled: s.history.Unsettled(), NotAsked: s.notAsked, NotSearched: s.search.left, CutShortBy: s.cutShortBy(),
 	}
+}
+
+// cutShortBy returns why the time for the analysis was over before all candidates were searched; "" if it was not.
+func (s *Suite) cutShortBy() string {
+	if s.search.left == 0 {
+		return ""
+	}
+	return s.search.done()
 }
 
 const defaultEvents = 1 << 18

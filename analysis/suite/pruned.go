@@ -27,7 +27,7 @@ func (s *Suite) Locks() goodlock.Stats { return s.goodlock.Stats() }
 // to Pruned, with the evidence that it had before.
 func (s *Suite) settle(f *finding.Finding, candidates [][]uint64) predict.Result {
 	evidence, objects := f.Evidence, f.Objects // Settle may replace them
-	r := s.history.Settle(f, candidates)
+	r := s.search.count(s.history.Settle(f, candidates))
 	f.HasTimeout = f.Kind == finding.Deadlock && hasTimeout(f)
 	if r.Verdict != predict.Predicted {
 		s.explainUnpredicted(f, r, objects, evidence)
@@ -43,6 +43,8 @@ func (s *Suite) explainUnpredicted(f *finding.Finding, r predict.Result, objects
 	}
 	why := finding.Refuted
 	switch {
+	case r.NotSearched():
+		why = finding.Budget
 	case r.Verdict == predict.Unknown:
 		why = finding.Unknown
 	case r.Ordered():
@@ -69,7 +71,7 @@ func (s *Suite) unpruned(deadlocks []finding.Finding) {
 // addPrunedRaces adds to Pruned the pairs of call stacks at which several threads access a
 // variable, one of them writing, that are no race: those that a lock excludes from each other, and
 // those whose accesses are ordered in every schedule.
-func (s *Suite) addPrunedRaces(races []finding.Finding, others []eraser.Race) {
+func (s *Suite) addPrunedRaces(races []finding.Finding, others []*eraser.Race) {
 	if !s.explain {
 		return
 	}

@@ -16,13 +16,13 @@ import (
 // schedules where locksets warn of the variable. A pair of call stacks that was observed to race is
 // not returned again. The other candidates, of which locksets do not warn, are findings only if
 // predicted settles them.
-func (s *Suite) races() (out []finding.Finding, others []eraser.Race) {
+func (s *Suite) races(seen []happensbefore.Race, candidates []eraser.Race) (out []finding.Finding, others []*eraser.Race) {
 	known := map[accessPair]int{}
-	for _, r := range s.order.Races() {
+	for _, r := range seen {
 		known[pairOf(&r.Finding)] = len(out)
 		out = append(out, s.observed(r))
 	}
-	candidates := s.eraser.Races()
+	var warned []*eraser.Race
 	for i := range candidates {
 		c := &candidates[i]
 		at, observed := known[pairOf(&c.Finding)]
@@ -31,11 +31,19 @@ func (s *Suite) races() (out []finding.Finding, others []eraser.Race) {
 			out[at].Count = max(out[at].Count, c.Count)
 		case observed:
 		case !c.Warned:
-			others = append(others, *c)
+			others = append(others, c)
 		default:
-			if r := s.settleRace(c); !r.Ordered() {
-				out = append(out, c.Finding)
-			}
+			warned = append(warned, c)
+		}
+	}
+	ordered := make([]bool, len(warned))
+	for _, i := range s.promising(warned) {
+		r := s.settleRace(warned[i])
+		ordered[i] = r.Ordered()
+	}
+	for i, c := range warned {
+		if !ordered[i] {
+			out = append(out, c.Finding)
 		}
 	}
 	return out, others
@@ -51,14 +59,14 @@ const (
 // predicted returns the candidates for which there is a schedule. The others are silent, because no
 // other analysis suspects them. It is called last, since it may spend what is left of
 // Options.Reversals.
-func (s *Suite) predicted(candidates []eraser.Race) []finding.Finding {
+func (s *Suite) predicted(candidates []*eraser.Race) []finding.Finding {
 	var out []finding.Finding
-	for i := range candidates {
-		if i == maxOthers || len(out) == maxPredicted {
-			s.notAsked += uint64(len(candidates) - i)
+	for n, i := range s.promising(candidates) {
+		if n == maxOthers || len(out) == maxPredicted {
+			s.notAsked += uint64(len(candidates) - n)
 			break
 		}
-		c := &candidates[i]
+		c := candidates[i]
 		c.Reason = ""
 		if s.settleRace(c).Verdict == predict.Predicted {
 			out = append(out, c.Finding)
@@ -94,7 +102,7 @@ func (s *Suite) published(known []finding.Finding, doubt func(*finding.Finding) 
 		seen[pairOf(&known[i])] = true
 	}
 	for _, c := range s.eraser.Published() {
-		if seen[pairOf(&c.Finding)] || s.history.SettleRace(&c.Finding, c.Instances).Verdict != predict.Predicted {
+		if seen[pairOf(&c.Finding)] || s.search.count(s.history.SettleRace(&c.Finding, c.Instances)).Verdict != predict.Predicted {
 			continue
 		}
 		c.Reason = ""
@@ -167,9 +175,10 @@ func (s *Suite) predictRaces() {
 // settleRace is settle for a candidate of the lockset analysis.
 func (s *Suite) settleRace(c *eraser.Race) predict.Result {
 	evidence := c.Evidence // SettleRace may replace it
-	r := s.history.SettleRace(&c.Finding, c.Instances)
+	r := s.search.count(s.history.SettleRace(&c.Finding, c.Instances))
 	if r.Verdict != predict.Predicted {
 		if f, ok := s.earlyRaces[pairOf(&c.Finding)]; ok {
+			s.search.foundEarly(r)
 			f.Count = c.Count
 			c.Finding, r = f, predict.Result{Verdict: predict.Predicted}
 		}
@@ -177,7 +186,7 @@ func (s *Suite) settleRace(c *eraser.Race) predict.Result {
 	if r.Verdict == predict.Predicted {
 		return r
 	}
-	if c.Partial {
+	if c.Partial && !r.NotSearched() {
 		s.notAsked++
 	}
 	s.explainUnpredicted(&c.Finding, r, c.Objects, evidence)

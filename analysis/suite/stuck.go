@@ -15,12 +15,15 @@ import (
 // stuck returns the deadlocks of other schedules that are no cycle of locks alone. It is called
 // after all other questions, since the history then takes no more events.
 func (s *Suite) stuck() []finding.Finding {
+	if s.search.over() {
+		return nil
+	}
 	candidates, leftOut := lockout.Find(s.keptWaits)
 	s.notAsked += leftOut
 	var out []finding.Finding
 	at := map[string]int{} // by cycleKey
 	for _, c := range candidates {
-		r := s.askStuck(&c)
+		r := s.search.count(s.askStuck(&c))
 		if r.Verdict != predict.Predicted {
 			continue
 		}

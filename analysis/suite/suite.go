@@ -49,6 +49,11 @@ type Options struct {
 	NewChecker execution.NewChecker
 	// Explain collects the pruned candidates and the reasons; see Suite.Pruned.
 	Explain bool
+	// Done, if not nil, returns why the time for the analysis is over, "" as long as it is not. Candidates that
+	// are left then are not searched, and counted. It is called often; once it returns a reason, it always does.
+	Done func() string
+	// Asked, if not nil, is called in Finish for each candidate: n of about so many were searched.
+	Asked func(n, of int)
 }
 
 // Suite holds all analyses of a run.
@@ -84,15 +89,17 @@ type Suite struct {
 	lockOptions      goodlock.Options
 	byValueWitnesses execution.Tally
 	notAsked         uint64 // candidates for races or deadlocks that were not asked about, or not for all threads
+	search           search
+	named            func(event.ObjectID) bool // that of NamedBy; nil: nothing is known
 }
 
 // New returns a suite.
 func New(o Options) *Suite {
 	held := locks.New()
-	s := &Suite{policy: o.Locks.Policy, locks: held, explain: o.Explain, depend: depend.New(depend.Options{}), hangs: hang.New(o.OnHangOver), earlyRaces: map[accessPair]finding.Finding{}, earlyTries: map[accessPair]int{}, earlyLeft: earlyQuestions, contradictions: newContradictions()}
+	s := &Suite{policy: o.Locks.Policy, locks: held, explain: o.Explain, depend: depend.New(depend.Options{}), hangs: hang.New(o.OnHangOver), earlyRaces: map[accessPair]finding.Finding{}, earlyTries: map[accessPair]int{}, earlyLeft: earlyQuestions, contradictions: newContradictions(), search: search{done: o.Done, asked: o.Asked}}
 	s.lockOptions = o.Locks
 	s.lockOptions.OnEdge, s.lockOptions.Explain, s.lockOptions.Class = nil, nil, nil
-	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals, Judges: o.NewChecker, BeforeEviction: s.predictRaces})
+	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals, Judges: o.NewChecker, BeforeEviction: s.predictRaces, Done: s.search.over})
 	s.history = history
 	if o.Explain {
 		o.Locks.Explain = func(p finding.Pruned) {
@@ -192,13 +199,15 @@ func (s *Suite) WaitsBy(w Waits) { s.waits = w }
 // nil, no finding changes for this reason.
 func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	doubt = s.WithContradictions(doubt)
-	races, others := s.races()
-	s.addPrunedRaces(races, others)
 	deadlocks := s.goodlock.Finish()
-	candidates := s.goodlock.Candidates()
+	observed, raced := s.order.Races(), s.eraser.Races()
+	s.search.expect(len(deadlocks) + len(observed) + min(len(raced), maxOthers))
+	deadlocks = s.settled(deadlocks, s.goodlock.Candidates())
+	races, others := s.races(observed, raced)
+	s.addPrunedRaces(races, others)
 	races = append(races, s.predicted(others)...)
 	races = append(races, s.published(races, doubt)...)
-	deadlocks, races = s.byValue(append(s.settled(deadlocks, candidates), s.early.rest()...), races)
+	deadlocks, races = s.byValue(append(deadlocks, s.early.rest()...), races)
 	deadlocks = s.byAnyValue(deadlocks)
 	s.unpruned(deadlocks)
 	hangs := s.hangs.Finish()
@@ -229,7 +238,9 @@ func (s *Suite) settled(deadlocks []finding.Finding, candidates [][][]uint64) []
 	for i := range deadlocks {
 		f := deadlocks[i]
 		r := s.settle(&f, candidates[i])
-		s.early.settle(&f)
+		if s.early.settle(&f); f.Confidence != finding.Potential {
+			s.search.foundEarly(r)
+		}
 		if !r.Ordered() || f.Confidence != finding.Potential {
 			out = append(out, f)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/loader/target"
 )
@@ -66,7 +67,7 @@ type actor struct {
 	mu          sync.Mutex      // guards stderr and commandTime
 	commandTime time.Duration   // processor time of commands that have ended
 	done        map[string]bool // properties whose actions have been started; used by the goroutine of violated alone
-	running     sync.WaitGroup  // actions that run
+	running     safely.Group    // actions that run
 }
 
 func newActor(texts []string, session func() *loader.Session, stderr io.Writer) (*actor, error) {

@@ -15,6 +15,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
 	"github.com/tracepredict/tracepredict/observer/trace/std"
@@ -57,7 +58,7 @@ Exit status: 0 without findings (of the confidence that --fail-on names), 66 if 
 			return a.analyze(&f, args)
 		},
 	}
-	f.reportFlags.register(cmd)
+	f.reportFlags.register(cmd, analysisNone)
 	f.spec.register(cmd)
 	f.coneFlags.register(cmd)
 	f.lockFlags.register(cmd)
@@ -86,13 +87,25 @@ func (a *app) analyze(f *analyzeFlags, names []string) error {
 	}
 	var errs []error
 	for _, name := range names {
-		fails, err := f.analyzeTrace(p, name)
+		fails, err := f.analyzeSafely(p, name)
 		errs = append(errs, err)
 		if fails {
 			a.status = f.findings
 		}
 	}
 	return errors.Join(append(errs, p.close())...)
+}
+
+// analyzeSafely is analyzeTrace, with a report even if that fails.
+func (f *analyzeFlags) analyzeSafely(p *printer, name string) (fails bool, err error) {
+	broken := safely.Call(func() { fails, err = f.analyzeTrace(p, name) })
+	if broken == nil {
+		return fails, err
+	}
+	fault := failure{stderr: p.std}
+	fault.add(broken)
+	_, err = p.print(failedReport(broken, name, 0))
+	return false, errors.Join(fmt.Errorf("%s: %w", name, failed(broken)), err)
 }
 
 // analyzeTrace reports on one trace, and whether it has findings that --fail-on names.
@@ -103,8 +116,13 @@ func (f *analyzeFlags) analyzeTrace(p *printer, name string) (fails bool, err er
 	}
 	defer closeTrace()
 	own := startUsage()
+	fault := failure{stderr: p.std}
+	end := newEnding(f.analysisTime, p.std, fault.add)
+	end.begin(0)
+	end.watch(nil)
+	defer end.unwatch()
 	rep, err := replay.Report(src, replay.Options{
-		Suite:       suite.Options{History: p.flags.history, Reversals: p.flags.reversals, Locks: f.locks(), Misuse: f.checked, Explain: f.explain},
+		Suite:       suite.Options{History: p.flags.history, Reversals: p.flags.reversals, Locks: f.locks(), Misuse: f.checked, Explain: f.explain, Done: end.over, Asked: end.progress},
 		LockClasses: f.classes,
 		Bind:        func(names run.Namer) (*bind.Run, error) { return f.specification.bound(f.coneFlags, names, nil, nil) },
 		Raced:       func(name string) bool { return f.specification.reportsRaces(name, nil) },
@@ -123,6 +141,7 @@ func (f *analyzeFlags) analyzeTrace(p *printer, name string) (fails bool, err er
 	if rep.Stats != nil {
 		rep.Stats.Tool = own.since()
 	}
+	end.unwatch()
 	return p.print(rep)
 }
 
@@ -169,7 +188,7 @@ func openTrace(name string, strict, repair bool) (src trace.Source, closeTrace f
 func openSettled(in io.Reader, buffered *bufio.Reader, name string, closeIn func()) (src trace.Source, closeAll func(), err error) {
 	if file, ok := in.(*os.File); ok {
 		if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
-			src, err := settled(file, name)
+			src, err := settled(file, name, nil)
 			return src, closeIn, err
 		}
 	}
@@ -184,14 +203,15 @@ func openSettled(in io.Reader, buffered *bufio.Reader, name string, closeIn func
 	if _, err := io.Copy(kept, buffered); err != nil {
 		return nil, closeAll, fmt.Errorf("%s: copy the trace: %w", name, err)
 	}
-	src, err = settled(kept, name)
+	src, err = settled(kept, name, nil)
 	return src, closeAll, err
 }
 
 // settled returns the events of a trace, with accesses that were recorded late where they were made.
-func settled(file *os.File, name string) (*trace.Settled, error) {
+// over is that of untilOver.
+func settled(file *os.File, name string, over func() string) (*trace.Settled, error) {
 	open := func() (*trace.Reader, error) {
-		return trace.NewReader(bufio.NewReaderSize(io.NewSectionReader(file, 0, math.MaxInt64), 1<<16), name)
+		return trace.NewReader(bufio.NewReaderSize(untilOver{io.NewSectionReader(file, 0, math.MaxInt64), over}, 1<<16), name)
 	}
 	first, err := open()
 	if err != nil {

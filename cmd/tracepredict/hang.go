@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/observer/live"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -29,7 +29,7 @@ type hangWatcher struct {
 	run      *observation
 	stderr   io.Writer
 	stop     chan struct{} // closed: stop looking
-	watching sync.WaitGroup
+	watching safely.Group
 	// onStates is called with what the threads do when the observation begins; nil: not
 	// called.
 	onStates func([]run.ThreadState)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/loader/doctor"
 	"github.com/tracepredict/tracepredict/loader/ptrace"
@@ -27,6 +28,7 @@ const (
 
 func main() {
 	ptrace.MainIfHeld()
+	limitMemory()
 	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -37,7 +39,12 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	if err := root.Execute(); err != nil {
+	var err error
+	if p := safely.Call(func() { err = root.Execute() }); p != nil {
+		fmt.Fprintf(stderr, "%s", p.Stack)
+		err = failed(p)
+	}
+	if err != nil {
 		fmt.Fprintf(stderr, "tracepredict: %s\n", report.Sanitize(err.Error()))
 		return statusOf(err)
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/stats"
 	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/internal/plural"
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/loader/procfs"
@@ -225,7 +226,7 @@ type observeFlags struct {
 
 func (f *observeFlags) register(cmd *cobra.Command) {
 	f.planFlags.register(cmd)
-	f.reportFlags.register(cmd)
+	f.reportFlags.register(cmd, analysisAuto)
 	f.coneFlags.register(cmd)
 	f.lockFlags.register(cmd)
 	f.misuseFlags.register(cmd)
@@ -328,7 +329,12 @@ type observation struct {
 	notes   []string // sentences for the report
 	stderr  io.Writer
 	words   lockword.Finder
-	pasts   int // accesses that were recorded after others that they come before
+	end     *ending
+	failure failure
+	cancel  context.CancelFunc // ends the observation
+	printed bool               // the report was written, or tried to be
+	began   time.Time          // when the observation began
+	pasts   int                // accesses that were recorded after others that they come before
 	// divided reports that loads of one variable turned out to be of several (event.Wider).
 	divided bool
 }
@@ -342,7 +348,8 @@ func newObservation(f *observeFlags, stderr io.Writer, attached bool) (*observat
 	}
 	surviveClosedPipes()
 	r := &observation{flags: f, live: live.NewLink()}
-	r.stderr = stderr
+	r.stderr, r.failure.stderr = stderr, stderr
+	r.end = newEnding(f.analysisTime, stderr, r.failure.add)
 	r.suite = suite.New(r.suiteOptions())
 	if f.stats {
 		r.figures = newLiveStats(attached, func() *loader.Session { return r.live.Session })
@@ -392,6 +399,10 @@ func newObservation(f *observeFlags, stderr io.Writer, attached bool) (*observat
 	}
 	r.live.Observe(observer.Options{Sinks: sinks, Attached: attached, Follow: f.follow, Past: past}, r.bound != nil || r.record != nil)
 	r.hangs = newHangWatcher(r, attached, stderr)
+	r.hangs.watching.Failed = r.failed
+	if r.actor != nil {
+		r.actor.running.Failed = r.failed
+	}
 	if r.record != nil {
 		r.record.Observe(r.live.Observer)
 	}
@@ -404,6 +415,7 @@ func (r *observation) suiteOptions() suite.Options {
 	return suite.Options{
 		History: f.history, Reversals: f.reversals, Uses: f.shared(), Locks: r.locks(r.stderr), LockClass: r.classes(), Explain: f.explain,
 		OnDeadlock: r.deadlocks(r.stderr), OnHangOver: func(f *finding.Finding) { r.hangs.over(f) }, Misuse: f.checked,
+		Done: r.end.over, Asked: r.end.progress,
 	}
 }
 
@@ -420,7 +432,7 @@ func (r *observation) options() loader.Options {
 	if line := newPlanningLine(r.stderr); line != nil {
 		planning = line.show
 	}
-	return loader.Options{Plan: r.plan, Planning: planning, Budget: budget, Accept: r.flags.specification.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
+	return loader.Options{Plan: r.plan, Planning: planning, Ended: r.ended, Failed: r.failure.add, Budget: budget, Accept: r.flags.specification.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
 }
 
 // eventPatterns returns the patterns as events describe them.
@@ -434,6 +446,7 @@ func eventPatterns(patterns []function.Pattern) []event.Pattern {
 
 // started is called when the session exists, before its first record is read.
 func (r *observation) started(s *loader.Session, program string) {
+	r.began = r.end.now()
 	r.live.Begin(s)
 	if r.record != nil {
 		r.record.Start(s, program)
@@ -441,9 +454,71 @@ func (r *observation) started(s *loader.Session, program string) {
 	r.hangs.start()
 }
 
+// ended is called when nothing more will be observed.
+func (r *observation) ended() {
+	length := time.Duration(0)
+	if !r.began.IsZero() {
+		length = r.end.now().Sub(r.began)
+	}
+	r.end.begin(length)
+	r.end.watch(nil)
+}
+
+// failed handles a panic in a goroutine beside the session: the observation ends.
+func (r *observation) failed(p *safely.Panic) {
+	r.failure.add(p)
+	if r.cancel != nil {
+		r.cancel()
+	}
+}
+
+// observe calls run, which observes a program, and reports on it, whatever fails. It reports whether there are
+// findings that --fail-on names.
+func (r *observation) observe(ctx context.Context, program string, run func(context.Context) (loader.Result, error)) (res loader.Result, fails bool, err error) {
+	ctx, r.cancel = context.WithCancel(ctx)
+	defer r.cancel()
+	p := safely.Call(func() { res, err = run(ctx) })
+	if p == nil {
+		p = asPanic(err)
+	}
+	if p != nil {
+		r.failure.add(p)
+		return res, false, r.reportFailure(program)
+	}
+	if err != nil {
+		return res, false, r.flags.specification.withLocations(err)
+	}
+	ended, err := r.failure.attempt(func() (err error) {
+		fails, err = r.report(res, program)
+		return err
+	}, time.After(maxFailedReport))
+	if !ended {
+		return res, false, r.reportFailure(program)
+	}
+	if p := r.failure.panicked(); p != nil {
+		err = errors.Join(err, failed(p))
+	}
+	return res, fails, err
+}
+
+// reportFailure reports that tracepredict failed, if there is no report yet, and returns that as an error.
+func (r *observation) reportFailure(program string) error {
+	p, pid := r.failure.panicked(), 0
+	if s := r.live.Session; s != nil {
+		pid = s.PID()
+	}
+	r.end.unwatch()
+	if r.printed {
+		return failed(p)
+	}
+	_, err := r.printer.print(failedReport(p, program, pid))
+	return errors.Join(failed(p), err, r.printer.close())
+}
+
 // report analyses the run, and writes the report and the end of the trace. It reports whether there
 // are findings that --fail-on names.
 func (r *observation) report(res loader.Result, program string) (fails bool, err error) {
+	defer r.end.unwatch()
 	r.hangs.end()
 	r.live.Observer.Finish()
 	var names run.Namer = r.live
@@ -453,7 +528,10 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	}
 	summary := r.live.Summary(program, res.Lost)
 	summary.Calls, summary.Signal = r.calls.Counts(), endedBy(res)
-	locks, err := r.analyseAgain(&summary)
+	if r.failure.panicked() != nil {
+		summary.Doubt = "tracepredict failed, and what it did not observe after that may have ordered the threads"
+	}
+	locks, cut, err := r.analyseAgain(&summary)
 	if err != nil {
 		return false, errors.Join(err, r.finishRecord(summary), r.printer.close())
 	}
@@ -468,11 +546,17 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	observed.AddProperties(r.bound.Report())
 	observed.Notes = slices.Concat(observed.Notes, replay.LockNotes(locks, names), r.settleNotes(), r.notes)
 	rep := replay.Build(observed, r.suite, findings, names, replay.Coverage(&r.counts, names, r.flags.reportsRaces, !r.flags.checked.Off))
+	rep.Run.CutShort(cut)
+	if p := r.failure.panicked(); p != nil {
+		rep.Run.Failed = p.Error()
+	}
 	rep.Stats = r.stats()
 	rep.Run.Notes = append(rep.Run.Notes, replay.Mistakes(r.suite, r.bound)...)
 	remedies := r.debugNotes(rep)
 	summary.Remedies, summary.NoteKinds = plural.Texts(remedies), append(summary.NoteKinds, remedies...)
 	rep.Run.Notes, rep.Run.NoteKinds = append(rep.Run.Notes, summary.Remedies...), append(rep.Run.NoteKinds, remedies...)
+	r.end.unwatch()
+	r.printed = true
 	fails, err = r.printer.print(rep)
 	err = errors.Join(err, r.finishRecord(summary), r.printer.close())
 	r.actor.wait()
@@ -489,45 +573,57 @@ func endedBy(res loader.Result) *run.Signal {
 }
 
 // analyseAgain analyses the events of the run once more, if some accesses were recorded after
-// others that they come before, or if it used variables as locks, which it returns.
-func (r *observation) analyseAgain(summary *run.Summary) (replay.LockWords, error) {
+// others that they come before, or if it used variables as locks, which it returns. If the time for that is
+// over first, cut is the reason, and the report is made from the first analysis.
+func (r *observation) analyseAgain(summary *run.Summary) (_ replay.LockWords, cut string, _ error) {
 	if r.record == nil || r.record.copy == nil || r.pasts == 0 && !r.words.Any() {
-		return nil, nil
+		return nil, "", nil
 	}
 	if why := r.record.copy.why; why != nil {
-		r.noteNotKept(why)
-		if r.divided {
-			summary.Doubts = append(summary.Doubts, run.Doubt{Reason: "the events were not kept in which loads of several variables at once are told from those of one"})
-		}
-		return nil, nil
+		r.noteOnce(summary, "the events of the run were not kept to be analysed again", why)
+		return nil, "", nil
 	}
-	src, err := r.record.settled()
+	src, err := r.record.settled(r.end.halfOver)
+	var again *suite.Suite
+	var counts stats.Counter
+	if err == nil {
+		again, err = r.analyseSettled(src, &counts, summary.Events)
+	}
+	if why := r.end.halfOver(); err != nil && why != "" {
+		r.noteOnce(summary, "the second analysis was cut short", errors.New(why))
+		return nil, why, nil
+	}
 	if err != nil {
-		return nil, fmt.Errorf("read the events of the run again: %w", err)
+		return nil, "", fmt.Errorf("analyse the events of the run again: %w", err)
 	}
-	opts := r.suiteOptions()
-	opts.OnDeadlock, opts.OnHangOver, opts.Locks.OnEdge = nil, nil, nil
-	again := suite.New(opts)
-	r.counts = stats.Counter{}
-	if _, err := replay.Events(src, both{again, &r.counts}); err != nil {
-		return nil, fmt.Errorf("analyse the events of the run again: %w", err)
-	}
-	r.suite = again
+	r.suite, r.counts = again, counts
 	r.live.TakeForLocks(src.LockStacks())
 	if !r.flags.follow {
 		r.live.DischargePointers(summary, lockAddresses(src))
 	}
 	summary.Renumber(src.Number)
-	return src, nil
+	return src, "", nil
 }
 
-// noteNotKept notes what the events of the run were not kept for.
-func (r *observation) noteNotKept(why error) {
+// analyseSettled analyses the events of the run, of which there are about so many.
+func (r *observation) analyseSettled(src *trace.Settled, counts *stats.Counter, events uint64) (*suite.Suite, error) {
+	opts := r.suiteOptions()
+	opts.OnDeadlock, opts.OnHangOver, opts.Locks.OnEdge = nil, nil, nil
+	again := suite.New(opts)
+	_, err := replay.Events(src, all{again, counts, &passed{of: int(events), show: r.end.progress}})
+	return again, err
+}
+
+// noteOnce notes what the events of the run were not analysed again for.
+func (r *observation) noteOnce(summary *run.Summary, what string, why error) {
+	if r.divided {
+		summary.Doubts = append(summary.Doubts, run.Doubt{Reason: what + ", in which loads of several variables at once are told from those of one"})
+	}
 	if r.words.Any() {
-		r.notes = append(r.notes, fmt.Sprintf("variables that the program uses as locks are taken for atomic ones, which order threads: the events of the run were not kept to be analysed again (%v)", why))
+		r.notes = append(r.notes, fmt.Sprintf("variables that the program uses as locks are taken for atomic ones, which order threads: %s (%v)", what, why))
 	}
 	if r.pasts > 0 {
-		r.notes = append(r.notes, plural.Sprintf("%d {access was|accesses were} recorded late, and {is|are} missing in the analysis: the events of the run were not kept to be analysed again (%v)", r.pasts, why))
+		r.notes = append(r.notes, plural.Sprintf("%d {access was|accesses were} recorded late, and {is|are} missing in the analysis: %s (%v)", r.pasts, what, why))
 	}
 }
 
@@ -541,12 +637,28 @@ func lockAddresses(src *trace.Settled) map[uint64]bool {
 	return at
 }
 
-// both passes each event to two sinks.
-type both [2]replay.Sink
+// all passes each event to several sinks.
+type all []replay.Sink
 
-func (b both) Event(e *event.Event) {
-	b[0].Event(e)
-	b[1].Event(e)
+func (a all) Event(e *event.Event) {
+	for _, s := range a {
+		s.Event(e)
+	}
+}
+
+// passed shows how many events were passed.
+type passed struct {
+	n, of int
+	show  func(n, of int)
+}
+
+// showEvery is how many events are passed before their number is shown again.
+const showEvery = 1 << 12
+
+func (p *passed) Event(*event.Event) {
+	if p.n++; p.n%showEvery == 0 {
+		p.show(p.n, p.of)
+	}
 }
 
 // finishRecord writes the end of the trace, if the run is recorded.
@@ -568,6 +680,9 @@ from its first instruction, and when it has ended writes a report to standard er
 there in one line as soon as it is predicted.
 
 A program that makes events faster than they are analysed is made to wait, so that none is lost; with --lossy it never waits.
+
+When the program has ended, the analysis takes --analysis-time at most. Ctrl-C then asks for the report of what has been found
+so far, and a second one ends tracepredict at once.
 
 Exit status: the program's own (128 + n if signal n ended it); 66 if there are findings (of the confidence that
 --fail-on names) and the program itself exited with 0; 125 if tracepredict failed, 126 and 127 if PROGRAM cannot be run or is not found; 2 for wrong usage.`,
@@ -610,11 +725,10 @@ func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []str
 	if err != nil {
 		return err
 	}
-	res, err := loader.Start(ctx, loader.Program{Path: path, Args: args, User: who, Stdout: r.programOutput()}, opts, func(s *loader.Session) { r.started(s, path) })
-	if err != nil {
-		return f.specification.withLocations(err)
-	}
-	fails, err := r.report(res, path)
+	program := loader.Program{Path: path, Args: args, User: who, Stdout: r.programOutput()}
+	res, fails, err := r.observe(ctx, path, func(ctx context.Context) (loader.Result, error) {
+		return loader.Start(ctx, program, opts, func(s *loader.Session) { r.started(s, path) })
+	})
 	if err != nil {
 		return err
 	}
@@ -647,6 +761,9 @@ two threads is reported there in one line as soon as it is predicted.
 
 If the process makes events faster than they are analysed, it is stopped briefly, so that none is lost; with --lossy it never is.
 While a debugger is attached to it, it cannot be stopped: then events may be lost, and the report says how many.
+
+After the observation the analysis takes --analysis-time at most. Another Ctrl-C then asks for the report of what has been
+found so far, and one more ends tracepredict at once.
 
 Exit status: 0 without findings (of the confidence that --fail-on names), 66 with, 125 if tracepredict failed, 2 for wrong usage.`,
 		Example: `  sudo tracepredict attach -p $(pidof memcached) --duration 30s
@@ -720,13 +837,11 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 	if err := target.CheckPID(pid); err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, endSignals()...)
-	defer stop()
 	program, err := procfs.Executable(pid)
 	if err != nil {
 		return err
 	}
-	res, err := loader.Attach(ctx, pid, opts, r.live.AddTasks, func(s *loader.Session) {
+	started := func(s *loader.Session) {
 		r.hangs.onStates = r.hangs.reportWaits
 		r.started(s, program)
 		r.live.Observer.StartAt(monotonic())
@@ -734,13 +849,14 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 		if r.bound != nil || r.record != nil {
 			r.live.KeepValues()
 		}
-		r.quiet.Begin(stop)
+		r.quiet.Begin(r.cancel)
 		fmt.Fprintf(a.stderr, "tracepredict: observing %s (pid %d); Ctrl-C ends and reports\n", report.Sanitize(calledAs(pid, program)), pid)
-	})
-	if err != nil {
-		return f.specification.withLocations(err)
 	}
-	fails, err := r.report(res, program)
+	defer r.end.unwatch()
+	_, fails, err := r.observe(ctx, program, func(ctx context.Context) (loader.Result, error) {
+		r.end.watch(r.cancel)
+		return loader.Attach(ctx, pid, opts, r.live.AddTasks, started)
+	})
 	if err != nil {
 		return err
 	}

@@ -29,13 +29,13 @@ func openPlanCache(opts *probes.Options) {
 }
 
 const (
-	// planningDelay is how long planning takes before a line says so, and planningPause how long it is
+	// planningDelay is how long planning, or the analysis after the end, takes before a line says so, and planningPause how long it is
 	// before the line changes.
 	planningDelay = 500 * time.Millisecond
 	planningPause = 100 * time.Millisecond
 )
 
-// planningLine is a line on the terminal that says what is done before the program runs.
+// planningLine is a line on the terminal that says what is done before the program runs, or after it has ended.
 type planningLine struct {
 	out io.Writer
 	now func() time.Time
@@ -56,22 +56,38 @@ func newPlanningLine(stderr io.Writer) *planningLine {
 
 // show writes what is done and how much of it is done, between 0 and 1; "" removes the line.
 func (l *planningLine) show(what string, done float64) {
+	if what == "" {
+		l.remove()
+		return
+	}
+	l.draw(func() string {
+		if done > 0 {
+			what += fmt.Sprintf(", %.0f %%", 100*done)
+		}
+		return "planning: " + what
+	})
+}
+
+// remove removes the line.
+func (l *planningLine) remove() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.drawn.IsZero() {
+		fmt.Fprint(l.out, "\r\x1b[K")
+	}
+	l.began, l.drawn = time.Time{}, time.Time{}
+}
+
+// draw writes what text returns, unless the line is too new, or the last change of it.
+func (l *planningLine) draw(text func() string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
 	switch {
-	case what == "":
-		if !l.drawn.IsZero() {
-			fmt.Fprint(l.out, "\r\x1b[K")
-		}
-		l.began, l.drawn = time.Time{}, time.Time{}
 	case l.began.IsZero():
 		l.began = now
 	case now.Sub(l.began) >= planningDelay && now.Sub(l.drawn) >= planningPause:
 		l.drawn = now
-		if done > 0 {
-			what += fmt.Sprintf(", %.0f %%", 100*done)
-		}
-		fmt.Fprintf(l.out, "\rplanning: %s\x1b[K", report.Sanitize(what))
+		fmt.Fprintf(l.out, "\r%s\x1b[K", report.Sanitize(text()))
 	}
 }

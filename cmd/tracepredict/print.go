@@ -28,8 +28,10 @@ type reportFlags struct {
 	history  int
 	// reversals is the budget of the search for schedules, in steps; negative: no search.
 	reversals int
-	verbose   bool
-	stats     bool
+	// analysisTime is how long the analysis may take after a run, as parseAnalysisTime reads it.
+	analysisTime string
+	verbose      bool
+	stats        bool
 	// confidence is the weakest confidence of findings that are shown.
 	confidence string
 	// failOn is the weakest confidence of findings that determine the exit status, whether they
@@ -37,7 +39,7 @@ type reportFlags struct {
 	failOn string
 }
 
-func (f *reportFlags) register(cmd *cobra.Command) {
+func (f *reportFlags) register(cmd *cobra.Command, analysisTime string) {
 	f.suppressFlags.register(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&f.format, "format", "text", "format of the report: `text|json`")
@@ -48,6 +50,7 @@ func (f *reportFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.verbose, "verbose", false, "list in a text report every variable that --watch-shared watched and what became of it, every suppression and what it left out, the details of all findings if they are more than ten, each note by itself, and long call stacks in full")
 	fs.BoolVar(&f.stats, "stats", false, "report statistics too: events by kind, CPU time and memory of the tool, CPU time of the program, how full the ring buffer was and, with --spec, how much of the lattice was built and how long verdicts took")
 	fs.IntVar(&f.history, "history", 0, fmt.Sprintf("critical sections `N` kept for each lock and thread, to predict from (%d if 0, at least 2), and events in proportion; what is discarded or evicted is counted and reported", predict.DefaultSections))
+	fs.StringVar(&f.analysisTime, "analysis-time", analysisTime, "how long the analysis may take after the run has ended: what it has not searched then is counted, and potential at most; `D` is a time (30s), auto, which is 10s or a tenth of the run's time, whichever is more, or none")
 	fs.IntVar(&f.reversals, "reversals", 0, fmt.Sprintf("steps `N` that may be spent on schedules that reorder the critical sections of a lock; 0 is the default, %d; with -1 there is no such search", predict.DefaultReversals))
 }
 
@@ -55,6 +58,9 @@ func (f *reportFlags) check() error {
 	if err := cmp.Or(oneOf("format", f.format, "text", "json"),
 		oneOf("confidence", f.confidence, finding.Confidences()...),
 		oneOf("fail-on", f.failOn, append(finding.Confidences(), failOnNever)...)); err != nil {
+		return err
+	}
+	if _, _, err := parseAnalysisTime(f.analysisTime); err != nil {
 		return err
 	}
 	if f.findings < 0 || f.findings > 255 {

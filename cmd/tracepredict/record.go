@@ -101,8 +101,25 @@ func newRecording(name string, again bool) (_ *recording, err error) {
 
 // settled returns the events of the run, with accesses that were recorded late where they were made. All
 // records must have been written.
-func (r *recording) settled() (*trace.Settled, error) {
-	return settled(r.copy.file, "the events of the run")
+// Reading them fails once over returns a reason.
+func (r *recording) settled(over func() string) (*trace.Settled, error) {
+	return settled(r.copy.file, "the events of the run", over)
+}
+
+// untilOver is a reader that fails when the time is over.
+type untilOver struct {
+	io.Reader
+	over func() string // nil: there is no such time
+}
+
+// Read implements io.Reader.
+func (u untilOver) Read(p []byte) (int, error) {
+	if u.over != nil {
+		if why := u.over(); why != "" {
+			return 0, errors.New(why)
+		}
+	}
+	return u.Reader.Read(p)
 }
 
 func createTrace(name string) (*os.File, error) {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/ptrace"
 )
 
@@ -73,7 +74,7 @@ func TestCallInTaskSignals(t *testing.T) {
 		_ = unix.PthreadSigmask(unix.SIG_SETMASK, nil, &before)
 		_, _ = callInTask(unix.SYS_GETPID, 0, nil, 0)
 		_ = unix.PthreadSigmask(unix.SIG_SETMASK, nil, &after)
-	})
+	}, func(p *safely.Panic) { panic(p) })
 	<-done
 	if before != after {
 		t.Errorf("signal mask %x, was %x", after, before)

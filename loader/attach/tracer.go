@@ -19,6 +19,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/internal/plural"
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/need"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/loader/ring"
@@ -561,7 +562,7 @@ func (t *Tracer) RemoveTarget(pid int) error {
 // CloseAll closes links concurrently, because each close waits for a grace period of the kernel.
 func CloseAll[L io.Closer](links []L) error {
 	errs := make([]error, len(links))
-	var wg sync.WaitGroup
+	var wg safely.Group
 	for i, l := range links {
 		wg.Go(func() { errs[i] = l.Close() })
 	}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/internal/safely"
 )
 
 // fill is the number of unread bytes in a ring buffer of 1024 bytes.
@@ -108,7 +110,7 @@ func TestWaker(t *testing.T) {
 			}
 			woken <- tid
 		}
-	})
+	}, func(p *safely.Panic) { panic(p) })
 	b, ok := <-wakers
 	// Wake has no effect before the wait, so it is repeated until there is an answer.
 	again := time.NewTicker(busyPause)
@@ -186,7 +188,7 @@ func TestTracersLeaveOthersAlone(t *testing.T) {
 				err = ptrace(unix.PTRACE_CONT, tid, 0, 0)
 			}
 			errs <- err
-		})
+		}, func(p *safely.Panic) { panic(p) })
 	}
 	if err := errors.Join(<-errs, <-errs); err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
@@ -265,6 +266,20 @@ func killed(tid int) bool {
 	return errors.Is(err, unix.ESRCH)
 }
 
+// WaitUntraced waits for the end of a process that the tool has started and does not trace any more.
+func WaitUntraced(pid int) (Exit, error) {
+	for {
+		var ws unix.WaitStatus
+		switch _, err := unix.Wait4(pid, &ws, 0, nil); {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return Exit{}, fmt.Errorf("wait for process %d: %w", pid, err)
+		case ws.Exited() || ws.Signaled():
+			return exitOf(ws), nil
+		}
+	}
+}
+
 func exitOf(ws unix.WaitStatus) Exit {
 	if ws.Signaled() {
 		return Exit{Signal: ws.Signal(), Core: ws.CoreDump()}
@@ -470,9 +485,9 @@ func ptrace(request int, pid int, addr, data uintptr) error {
 }
 
 // OnOneThread runs f on an operating system thread of its own, as ptrace requires. The thread
-// ends when f returns.
-func OnOneThread(f func()) {
-	go func() {
+// ends when f returns or panics; then failed is called before.
+func OnOneThread(f func(), failed func(*safely.Panic)) {
+	safely.Go(func() {
 		runtime.LockOSThread()
 		if unix.Gettid() != unix.Getpid() {
 			f()
@@ -484,8 +499,8 @@ func OnOneThread(f func()) {
 		OnOneThread(func() {
 			close(started)
 			f()
-		})
+		}, failed)
 		<-started
 		runtime.UnlockOSThread()
-	}()
+	}, failed)
 }

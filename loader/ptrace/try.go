@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/internal/safely"
 )
 
 // Try calls f while a process of the tool's own is stopped under ptrace, as exec stops the
@@ -16,7 +18,7 @@ func Try(f func(pid int) error, explain func(error) error) error {
 		return err
 	}
 	done := make(chan error, 1)
-	OnOneThread(func() { done <- seizeAnd(held.PID, f, explain) })
+	OnOneThread(func() { done <- seizeAnd(held.PID, f, explain) }, func(p *safely.Panic) { done <- p })
 	err = <-done
 	held.Abandon()
 	return err

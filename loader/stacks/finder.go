@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -22,6 +23,9 @@ import (
 //
 // One goroutine calls Add, and then End; any goroutine may call CallStack.
 type Finder struct {
+	// Failed, if not nil, is called with panics of Run. It must be set before Run.
+	Failed func(*safely.Panic)
+
 	space  Space
 	tables map[*elf.File]*unwind.Table // used by Run alone
 	todo   chan *Copy                  // copies to unwind
@@ -88,7 +92,11 @@ func (f *Finder) End() {
 func (f *Finder) Run() {
 	defer close(f.ended)
 	for k := range f.todo {
-		pcs, end := f.unwind(k)
+		var pcs []uint64
+		var end unwind.End
+		if p := safely.Call(func() { pcs, end = f.unwind(k) }); p != nil && f.Failed != nil {
+			f.Failed(p) // whoever waits for this call stack gets an empty one
+		}
 		f.mu.Lock()
 		if end == unwind.EndOutermost {
 			f.complete++

@@ -3,7 +3,8 @@ package lattice
 import (
 	"slices"
 	"sort"
-	"sync"
+
+	"github.com/tracepredict/tracepredict/internal/safely"
 )
 
 // Without a window a level is built at once when it is closed. The cuts of each level
@@ -65,7 +66,7 @@ func (l *Lattice) buildUnbounded() {
 	for len(l.mergers) < workers {
 		l.mergers = append(l.mergers, l.newMerger())
 	}
-	var all sync.WaitGroup
+	var all safely.Group
 	for c := range workers {
 		m := l.mergers[c]
 		m.begin(c, workers)

@@ -405,6 +405,10 @@ type Bounds struct {
 	// NotAsked counts the candidates for races for which not all pairs of threads were tried, or
 	// none, and those for deadlocks that were not tried, because there were too many.
 	NotAsked uint64 `json:"candidates_not_asked"`
+	// NotSearched counts the candidates whose schedules were not all searched because the time for the analysis
+	// was over, and CutShortBy says why it was: a flag or a signal.
+	NotSearched uint64 `json:"candidates_not_searched,omitempty"`
+	CutShortBy  string `json:"cut_short_by,omitempty"`
 }
 
 // ThreadState is the state of a thread of a live process at one moment.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
@@ -86,8 +87,8 @@ func NewWriter(out io.Writer, opts WriterOptions) (*Writer, error) {
 	if _, err := out.Write(header()); err != nil {
 		return nil, fmt.Errorf("write the header of the trace: %w", err)
 	}
-	go w.write()
-	go w.flush()
+	safely.Go(w.write, w.fail)
+	safely.Go(w.flush, w.fail)
 	return w, nil
 }
 
@@ -252,13 +253,20 @@ func (w *Writer) write() {
 	w.err = errors.Join(w.err, w.enc.Close())
 }
 
+// fail handles a panic of a goroutine outside of attempt: further events are discarded.
+func (w *Writer) fail(*safely.Panic) { w.failed.Store(true) }
+
 // attempt calls f unless an earlier call has failed: a file with a gap is worse than one that
 // is cut short.
 func (w *Writer) attempt(f func() error) {
 	if w.err != nil {
 		return
 	}
-	if err := f(); err != nil {
+	var err error
+	if p := safely.Call(func() { err = f() }); p != nil {
+		err = p
+	}
+	if err != nil {
 		w.err = fmt.Errorf("the trace ends after event %d: %w", w.written, err)
 		w.failed.Store(true)
 	}

@@ -17,9 +17,9 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/probes/code"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -154,7 +154,7 @@ func surveyAll(f File, opts Options, functions []elf.Range) []*surveyor {
 	groups := slices.Collect(slices.Chunk(functions, group))
 	results := make([]*surveyor, len(groups))
 	var next, done atomic.Int64
-	var wg sync.WaitGroup
+	var wg safely.Group
 	for range min(runtime.GOMAXPROCS(0), len(groups)) {
 		wg.Go(func() {
 			memory := &surveyor{}

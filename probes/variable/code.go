@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/probes/clib"
 	"github.com/tracepredict/tracepredict/probes/code"
 	bin "github.com/tracepredict/tracepredict/probes/elf"
@@ -163,7 +164,7 @@ func (t *target) parallel(functions []bin.Range) []*collector {
 	groups := slices.Collect(slices.Chunk(functions, group))
 	results := make([]*collector, len(groups))
 	var next atomic.Int64
-	var wg sync.WaitGroup
+	var wg safely.Group
 	for range min(runtime.GOMAXPROCS(0), len(groups)) {
 		wg.Go(func() {
 			own := *t
