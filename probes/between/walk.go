@@ -282,16 +282,18 @@ func (w *walker) enter(s *state, out *context, frames []uint64, i int) *context 
 }
 
 // isEntry reports whether a function begins at an address, rather than a part of one: there is a
-// symbol, or the frame outside calls the address.
+// symbol, the frame outside calls the address, or the address is taken, as that of a part never is.
 func (w *walker) isEntry(im *image, addr uint64, frames []uint64, i int) bool {
 	if name := im.FunctionName(addr); name != "" {
 		return !strings.HasSuffix(name, ".cold")
 	}
-	if i+1 >= len(frames) {
-		return false
+	if i+1 < len(frames) {
+		if l, ok := w.x.locate(frames[i+1]); ok && l.image == im && im.callBefore(l.pc) == addr {
+			return true
+		}
 	}
-	l, ok := w.x.locate(frames[i+1])
-	return ok && l.image == im && im.callBefore(l.pc) == addr
+	_, taken := slices.BinarySearch(im.Landmarks(), addr)
+	return taken && !strings.HasPrefix(im.SOName(), "libc.") // what it does with a thread does not matter
 }
 
 // callBefore returns the target of the direct call that ends at an address; 0 if there is none.
