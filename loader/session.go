@@ -9,7 +9,7 @@
 //
 // The observed process outlives the tool: when the tool dies, the kernel closes the links, which
 // removes the probes, and detaches the threads that ptrace holds. The package writes nothing
-// into the memory of the process.
+// into the memory of the process, but for the original instructions where the process has copied breakpoints.
 package loader
 
 import (
