@@ -21,8 +21,8 @@ import (
 )
 
 // Accesses through pointers are the most frequent ones of a program, and each hits a probe. Options.Budget
-// bounds what that costs: where it is exceeded, the hottest of these probes are removed, and put in again
-// for a while when there is room. So code that is seldom executed is observed to the end, and hot code in
+// bounds what that costs, with the accesses of variables that the user did not name: where it is exceeded, the hottest
+// of these probes are removed, and those of pointers are put in again for a while when there is room. So code that is seldom executed is observed to the end, and hot code in
 // bursts, as in LiteRace (PLDI 2009, section 3). Probes of atomic code, locks and calls always stay. Those of calls
 // that allocate only name what is found: they are removed before others, and have a bound of their own.
 
@@ -74,6 +74,7 @@ type pointerGroup struct {
 // thinner keeps the cost of the probes of accesses through pointers within a budget.
 type thinner struct {
 	tracer *attach.Tracer
+	shared *unnamedWatcher
 	factor float64      // how many times as long the program may take
 	pids   func() []int // the processes that are observed
 
@@ -87,7 +88,8 @@ type thinner struct {
 	attached  []pointerGroup           // all probes of each file in each process; they have no link
 	probes    map[uint32]*pointerProbe // by site
 	all       []*pointerProbe          // the same ones
-	sites     int                      // the largest site, plus 1
+	named     []uint32                 // sites of variables that the user did not name
+	sites     int                      // the largest site of a pointer, plus 1
 	spent     time.Duration            // processor time at the last look
 	debt      time.Duration            // what the probes have cost beyond the budget, at least -credit
 	nameDebt  time.Duration            // likewise of those of calls that allocate, beyond their part
@@ -101,9 +103,9 @@ type thinner struct {
 	done safely.Group
 }
 
-func newThinner(t *attach.Tracer, factor float64, pids func() []int) *thinner {
+func newThinner(t *attach.Tracer, shared *unnamedWatcher, factor float64, pids func() []int) *thinner {
 	return &thinner{
-		tracer: t, factor: factor, pids: pids, debt: -credit, nameDebt: -credit,
+		tracer: t, shared: shared, factor: factor, pids: pids, debt: -credit, nameDebt: -credit,
 		probes: map[uint32]*pointerProbe{}, functions: map[string]bool{}, stop: make(chan struct{}),
 	}
 }
@@ -125,7 +127,9 @@ func (t *thinner) calibrate() error {
 func (t *thinner) attach(m *Module, to attach.LinkTarget) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !slices.ContainsFunc(m.Plan.Sites, func(s probes.Site) bool { return s.Program == probes.ProgramPointer }) {
+	if !slices.ContainsFunc(m.Plan.Sites, func(s probes.Site) bool {
+		return s.Program == probes.ProgramPointer || s.Program == probes.ProgramShared
+	}) {
 		return nil
 	}
 	if err := t.calibrate(); err != nil {
@@ -134,6 +138,9 @@ func (t *thinner) attach(m *Module, to attach.LinkTarget) error {
 	var all, now []*pointerProbe
 	apart := m.isTogether()
 	for i := range m.Plan.Sites {
+		if m.Plan.Sites[i].Program == probes.ProgramShared {
+			t.named = append(t.named, m.Base+uint32(i))
+		}
 		if m.Plan.Sites[i].Program == probes.ProgramPointer && !apart[i] && !m.Plan.Chained(i) {
 			p := t.probe(m, i)
 			all = append(all, p)
@@ -142,8 +149,11 @@ func (t *thinner) attach(m *Module, to attach.LinkTarget) error {
 			}
 		}
 	}
-	counts := make([]bool, t.sites)
+	counts := make([]bool, max(t.sites, int(slices.Max(append([]uint32{0}, t.named...)))+1))
 	for site := range t.probes {
+		counts[site] = true
+	}
+	for _, site := range t.named {
 		counts[site] = true
 	}
 	t.counts.Store(&counts)
@@ -276,6 +286,9 @@ func (t *thinner) check(now time.Time) {
 		return
 	}
 	cost, names := t.count(hits)
+	variables, shared, err := t.shared.spent(*t.costs.Load())
+	t.note(err)
+	cost += shared
 	t.reading = time.Since(now)
 	used := t.used()
 	others := time.Duration(t.others.Swap(0))
@@ -283,14 +296,14 @@ func (t *thinner) check(now time.Time) {
 	own := max(0, used-t.spent-cost-others)
 	t.spent = used
 	if t.nameDebt = max(t.nameDebt+names-share, -credit); t.nameDebt > 0 {
-		t.thin(now, names, share, true)
+		t.thin(now, names, share, nil, true)
 		t.nameDebt = 0
 	}
 	room := time.Duration((t.factor - 1) * float64(own))
 	t.debt = max(t.debt+cost-room, -credit)
 	switch {
 	case t.debt > 0:
-		t.thin(now, cost, room, false)
+		t.thin(now, cost, room, variables, false)
 		t.debt = 0
 	case t.debt == -credit && now.Sub(t.backAt) >= backAfter:
 		t.putBack()
@@ -336,35 +349,70 @@ func (t *thinner) removeAll(now time.Time) {
 	t.note(t.shrink())
 }
 
-// thin removes the probes that cost most, until the others would have cost half of the room that there was. Those
-// of calls that allocate come first; with names, they alone are removed.
-func (t *thinner) thin(now time.Time, cost, room time.Duration, names bool) {
-	hot := make([]*pointerProbe, 0, 64)
-	for _, p := range t.all {
-		if p.recent > seldom && p.removed.IsZero() && (!names || p.function == "") {
-			hot = append(hot, p)
+// expense is what may be removed, a probe or those of a variable, and what its hits have cost.
+type expense struct {
+	cost     time.Duration
+	probe    *pointerProbe // nil: it is a variable
+	variable uint32
+}
+
+// names reports whether it is a probe of a call that allocates.
+func (e expense) names() bool { return e.probe != nil && e.probe.function == "" }
+
+// order orders expenses of equal cost.
+func (e expense) order() uint64 {
+	if e.probe == nil {
+		return uint64(e.variable)
+	}
+	return 1<<32 + uint64(e.probe.Site)
+}
+
+// thin removes the probes that cost most; see hottest.
+func (t *thinner) thin(now time.Time, cost, room time.Duration, variables []expense, names bool) {
+	var dropped []uint32
+	for _, e := range t.hottest(cost, room, variables, names) {
+		switch p := e.probe; {
+		case p == nil:
+			dropped = append(dropped, e.variable)
+		default:
+			p.remove(now)
+			if p.function != "" {
+				t.functions[p.function] = true
+			}
 		}
 	}
-	slices.SortFunc(hot, func(a, b *pointerProbe) int {
-		if x, y := a.function == "", b.function == ""; x != y {
+	t.note(t.shrink())
+	if len(dropped) > 0 {
+		t.note(t.shared.giveUp(now, dropped))
+	}
+}
+
+// hottest returns what costs most, so much of it that the rest would have cost half of the room that there was.
+// Probes of calls that allocate come first; with names, there are no others. variables are those whose probes may be
+// removed.
+func (t *thinner) hottest(cost, room time.Duration, variables []expense, names bool) []expense {
+	hot := slices.Clone(variables)
+	for _, p := range t.all {
+		if p.recent > seldom && p.removed.IsZero() && (!names || p.function == "") {
+			hot = append(hot, expense{cost: time.Duration(p.recent) * p.cost, probe: p})
+		}
+	}
+	slices.SortFunc(hot, func(a, b expense) int {
+		if x, y := a.names(), b.names(); x != y {
 			if x {
 				return -1
 			}
 			return 1
 		}
-		return cmp.Or(cmp.Compare(time.Duration(b.recent)*b.cost, time.Duration(a.recent)*a.cost), cmp.Compare(a.Site, b.Site))
+		return cmp.Or(cmp.Compare(b.cost, a.cost), cmp.Compare(a.order(), b.order()))
 	})
-	for _, p := range hot {
+	for i, e := range hot {
 		if cost <= room/2 {
-			break
+			return hot[:i]
 		}
-		cost -= time.Duration(p.recent) * p.cost
-		p.remove(now)
-		if p.function != "" {
-			t.functions[p.function] = true
-		}
+		cost -= e.cost
 	}
-	t.note(t.shrink())
+	return hot
 }
 
 // remove marks a probe as one that is to be removed.

@@ -1,6 +1,7 @@
 package loader
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func TestThinNamesFirst(t *testing.T) {
 			for _, p := range th.probes {
 				th.all = append(th.all, p)
 			}
-			th.thin(time.Now(), 1100*µs, c.room, c.names)
+			th.thin(time.Now(), 1100*µs, c.room, nil, c.names)
 			for site, p := range th.probes {
 				want := false
 				for _, s := range c.removed {
@@ -58,6 +59,38 @@ func TestAccessing(t *testing.T) {
 	for i, want := range map[int]string{0: "", 1: "c", 3: "d"} {
 		if got := m.accessing(i); got != want {
 			t.Errorf("site %d: %q, want %q", i, got, want)
+		}
+	}
+}
+
+// TestVariablesCountInTheBudget checks that the probes of variables are removed before those of pointers that cost less.
+func TestVariablesCountInTheBudget(t *testing.T) {
+	const ms = time.Millisecond
+	hot := &pointerProbe{function: "f", cost: ms, recent: 100}
+	cold := &pointerProbe{function: "f", cost: ms, recent: 65, Probe: attach.Probe{Site: 1}}
+	th := &thinner{all: []*pointerProbe{cold, hot}}
+	variables := []expense{{cost: 90 * ms, variable: 7}, {cost: 10 * ms, variable: 8}}
+	for _, c := range []struct {
+		room time.Duration
+		want []expense
+	}{
+		{600 * ms, nil},
+		{400 * ms, []expense{{cost: 100 * ms, probe: hot}}},
+		{200 * ms, []expense{{cost: 100 * ms, probe: hot}, {cost: 90 * ms, variable: 7}}},
+	} {
+		if got := th.hottest(265*ms, c.room, variables, false); !slices.Equal(got, c.want) {
+			t.Errorf("room %v: %+v, want %+v", c.room, got, c.want)
+		}
+	}
+}
+
+// TestCostOfAVariable checks that what a hit costs follows from the instructions at which the probes are.
+func TestCostOfAVariable(t *testing.T) {
+	costs := attach.Costs{Stepped: 4000, Emulated: 1000}
+	for probes, want := range map[[2]int]time.Duration{{1, 0}: 4000, {0, 3}: 1000, {1, 2}: 2000, {}: 0} {
+		v := unnamedVariable{probes: probes}
+		if got := v.cost(costs); got != want+handling {
+			t.Errorf("%v: %v, want %v", probes, got, want+handling)
 		}
 	}
 }

@@ -239,7 +239,7 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 		s.unnamed.done.Failed = s.fail
 	}
 	if opts.Plan.Pointers && opts.Budget > 0 {
-		s.thinner = newThinner(tracer, opts.Budget, s.livePIDs)
+		s.thinner = newThinner(tracer, s.unnamed, opts.Budget, s.livePIDs)
 		s.thinner.done.Failed = s.fail
 	}
 	if !opts.Lossy {

@@ -13,6 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/probes"
+	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
@@ -60,9 +61,10 @@ const (
 	OutcomeUnshared                // removed: only one thread accessed it, and often
 	OutcomeGuarded                 // removed: all threads accessed it under a common lock (Session.Guarded)
 	OutcomeEnough                  // removed: enough accesses to the array were recorded
+	OutcomeCostly                  // removed: the accesses cost more than Options.Budget permits
 )
 
-var outcomeNames = [...]string{"kept", "unshared", "guarded", "enough"}
+var outcomeNames = [...]string{"kept", "unshared", "guarded", "enough", "costly"}
 
 // String returns the outcome's name in reports and traces.
 func (o Outcome) String() string {
@@ -87,6 +89,53 @@ type unnamedVariable struct {
 	guarded   bool      // setGuarded was called: all threads that access it hold a common lock
 	removedAt time.Time // when Outcome was decided, if it is not OutcomeKept
 	out       uint64    // the same on CLOCK_MONOTONIC, in ns; else 0
+	counted   uint64    // hits at the last call of spent
+	probes    [2]int    // probes, by whether the kernel emulates the instruction
+}
+
+// enoughHits is the number of hits before which the budget removes no probe of a variable: what threads do with it has
+// been seen by then.
+const enoughHits = 1024
+
+// cost returns what a hit of a probe of the variable costs, on average.
+func (v *unnamedVariable) cost(c attach.Costs) time.Duration {
+	n := time.Duration(max(1, v.probes[0]+v.probes[1]))
+	return handling + (time.Duration(v.probes[0])*c.Stepped+time.Duration(v.probes[1])*c.Emulated)/n
+}
+
+// spent returns what the hits of all probes since the last call have cost, and of which variables the probes may be
+// removed, with their part: those of variables that do not order threads, and that were accessed often.
+func (w *unnamedWatcher) spent(c attach.Costs) (removable []expense, sum time.Duration, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	tallies, err := w.tracer.Tallies(len(w.variables))
+	if err != nil {
+		return nil, 0, err
+	}
+	for i, t := range tallies {
+		v := &w.variables[i]
+		recent := t.Hits - v.counted
+		v.counted = t.Hits
+		cost := time.Duration(recent) * v.cost(c)
+		sum += cost
+		if recent > seldom && t.Hits >= enoughHits && v.Outcome == OutcomeKept && !v.Variable.Atomic {
+			removable = append(removable, expense{cost: cost, variable: uint32(i)})
+		}
+	}
+	return removable, sum, nil
+}
+
+// giveUp removes the probes of variables for good, because they cost too much.
+func (w *unnamedWatcher) giveUp(now time.Time, variables []uint32) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var errs []error
+	for _, i := range variables {
+		v := &w.variables[i]
+		v.Outcome, v.removedAt, v.out = OutcomeCostly, now, monotonic()
+		errs = append(errs, w.tracer.IgnoreVariable(i))
+	}
+	return errors.Join(append(errs, w.shrinkBatches())...)
 }
 
 // batch is a set of probes that share a link.
@@ -162,6 +211,7 @@ func (m *Module) sharedProbes() []chainedProbe {
 func (w *unnamedWatcher) attach(m *Module, to attach.LinkTarget) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.countProbes(m)
 	for chunk := range slices.Chunk(m.sharedProbes(), batchProbes) {
 		b := &batch{LinkTarget: to, probes: chunk}
 		if err := w.linkBatch(b); err != nil {
@@ -171,6 +221,15 @@ func (w *unnamedWatcher) attach(m *Module, to attach.LinkTarget) error {
 		w.batches = append(w.batches, b)
 	}
 	return nil
+}
+
+// countProbes counts the probes of the variables of a module by what they cost. The caller holds w.mu.
+func (w *unnamedWatcher) countProbes(m *Module) {
+	for i := range m.Plan.Sites {
+		if s := &m.Plan.Sites[i]; s.Program == probes.ProgramShared {
+			w.variables[s.BPF.Access.Watched].probes[boolToInt(s.Class == cheapsite.Emulated)]++
+		}
+	}
 }
 
 // attachProbe attaches the probe of a site for a process. It is a batch of its own, so that its link is never

@@ -103,6 +103,8 @@ func outcomeText(w run.Watched) string {
 		return fmt.Sprintf("until %s: always under the same lock", seconds(w.Until))
 	case run.OutcomeEnough:
 		return fmt.Sprintf("until %s: limit of accesses to an array", seconds(w.Until))
+	case run.OutcomeCostly:
+		return fmt.Sprintf("until %s: over the budget", seconds(w.Until))
 	}
 	return "to the end"
 }
@@ -114,7 +116,7 @@ func droppedList(ws []run.Watched) string {
 		reasons[w.Outcome] = append(reasons[w.Outcome], fmt.Sprintf("%s (after %s, %s)", w.Variable, seconds(w.Until), counted(w.Accesses, "access", "accesses")))
 	}
 	var parts []string
-	for _, outcome := range []string{run.OutcomeUnshared, run.OutcomeGuarded, run.OutcomeEnough} {
+	for _, outcome := range []string{run.OutcomeUnshared, run.OutcomeGuarded, run.OutcomeEnough, run.OutcomeCostly} {
 		names := reasons[outcome]
 		if len(names) == 0 {
 			continue
@@ -124,7 +126,7 @@ func droppedList(ws []run.Watched) string {
 		if n := len(names) - 5; n > 0 {
 			names, tail = names[:5], fmt.Sprintf(" and %d more", n)
 		}
-		why := map[string]string{run.OutcomeUnshared: "used by one thread only", run.OutcomeGuarded: "always under the same lock", run.OutcomeEnough: "arrays that reached the limit of recorded accesses"}[outcome]
+		why := map[string]string{run.OutcomeUnshared: "used by one thread only", run.OutcomeGuarded: "always under the same lock", run.OutcomeEnough: "arrays that reached the limit of recorded accesses", run.OutcomeCostly: "over the budget"}[outcome]
 		parts = append(parts, why+": "+strings.Join(names, ", ")+tail)
 	}
 	return strings.Join(parts, "; ")

@@ -388,6 +388,7 @@ const (
 	OutcomeUnshared = "unshared" // removed: one thread alone used it
 	OutcomeGuarded  = "guarded"  // removed: it was always under the same lock
 	OutcomeEnough   = "enough"   // removed: the largest number of accesses recorded for one array was reached
+	OutcomeCostly   = "costly"   // removed: its accesses cost more than --budget permits
 )
 
 // Bounds describes how much of a run the race analyses and the predictions kept, and how
