@@ -53,8 +53,9 @@ type builder struct {
 	waitsKnown bool // waitsFound has been computed
 
 	// Of accesses through pointers: what says of which types they are, and how many were asked for.
-	allPointers bool // all of this file are asked for
-	room        room // for what is watched besides what the user names
+	atomicTypes *bool // the result of hasAtomicTypes; nil: not known yet
+	allPointers bool  // all of this file are asked for
+	room        room  // for what is watched besides what the user names
 	arguments   *field.Arguments
 	memberNames *variable.Names
 	members     int

@@ -39,7 +39,8 @@ func (p *Planner) asked(f *elf.File) bool {
 	})
 }
 
-// searchable reports whether the code of a file is searched for accesses through pointers, if it is the program's own.
+// searchable reports whether the code of a file is searched for accesses that the user did not ask for, if it is the
+// program's own.
 func (p *Planner) searchable(f *elf.File) bool {
 	return !p.opts.OnlyDebugged || p.asked(f) || hasDebugInfo(f)
 }

@@ -46,8 +46,8 @@ type Options struct {
 	// OnlyThreaded means that Shared and Pointers are for programs whose own code creates threads, or that have
 	// libraries of their own.
 	OnlyThreaded bool
-	// OnlyDebugged means that Pointers is for code with debug information, and for what Modules names: a finding
-	// about other code names no line and no type that a person could look at.
+	// OnlyDebugged means that Shared and Pointers are for code with debug information, and for what Modules names: a
+	// finding about other code names no line and no type that a person could look at.
 	OnlyDebugged bool
 	// Hardware names variables to watch by hardware watchpoints. The accesses of a variable that is
 	// also in Watch are recorded twice.
@@ -392,12 +392,14 @@ func (p *Planner) make(f *elf.File) (*Plan, error) {
 		return nil, fmt.Errorf("find the synchronisation calls of %s: %w", f.Name(), err)
 	}
 	p.files = append(p.files, f)
-	b.allPointers = p.opts.Pointers && own && p.searchable(f)
-	if p.opts.Pointers && own && !b.allPointers {
-		b.note("%s has no debug information: what its code accesses through pointers, as on the heap, is not watched; compile it with -g, install its debug symbols, or add --watch-shared=all", path.Base(f.Name()))
+	searched := own && p.searchable(f)
+	shared := p.opts.Shared && searched
+	b.allPointers = p.opts.Pointers && searched
+	if p.opts.Shared && own && !searched {
+		b.note("%s has no debug information: what its threads share is not watched; compile it with -g, install its debug symbols, or add --watch-shared", path.Base(f.Name()))
 	}
 	b.prepareSearches()
-	if p.opts.Shared && own {
+	if shared {
 		defer b.searchAhead()()
 	}
 	if err := p.resolve(); err != nil {
@@ -425,7 +427,7 @@ func (p *Planner) make(f *elf.File) (*Plan, error) {
 	if err := p.watchFields(b, f); err != nil {
 		return nil, err
 	}
-	if p.opts.Shared && own {
+	if shared {
 		if err := b.shared(slices.Concat(slices.Collect(maps.Values(p.found)), b.plan.Atomics)); err != nil {
 			return nil, fmt.Errorf("find the variables of %s: %w", f.Name(), err)
 		}

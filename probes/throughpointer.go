@@ -1,6 +1,7 @@
 package probes
 
 import (
+	"debug/dwarf"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,6 +14,7 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/field"
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -565,10 +567,22 @@ func (b *builder) atomicCode(p throughPointer) bool {
 // maxMembers bounds the accesses of one file of which the type is looked up.
 const maxMembers = 2048
 
+// hasAtomicTypes reports whether the debug information may describe an _Atomic type.
+func (b *builder) hasAtomicTypes() bool {
+	if b.atomicTypes == nil {
+		may := dw.MayHave(b.plan.File, dwarf.TagAtomicType)
+		b.atomicTypes = &may
+	}
+	return *b.atomicTypes
+}
+
 // atomicMember reports whether C code accesses an object of an _Atomic type, as far as its debug
 // information says so.
 func (b *builder) atomicMember(p throughPointer) bool {
-	if ext := path.Ext(b.plan.frames(p.Addr)[0].File); ext != ".c" && ext != ".h" || b.members == maxMembers {
+	if !b.hasAtomicTypes() || b.members == maxMembers {
+		return false
+	}
+	if ext := path.Ext(b.plan.frames(p.Addr)[0].File); ext != ".c" && ext != ".h" {
 		return false
 	}
 	b.members++

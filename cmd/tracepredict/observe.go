@@ -53,7 +53,7 @@ type planFlags struct {
 	watchShared   string // --watch-shared
 	modules       []string
 	onlyThreaded  bool // it was not asked for: only of programs whose code creates threads
-	onlyDebugged  bool // it was not asked for: through pointers, only of code with debug information
+	onlyDebugged  bool // it was not asked for: only of code with debug information
 	on            []string
 	sync          []string
 	sites         string
@@ -65,7 +65,7 @@ type planFlags struct {
 func (f *planFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringArrayVar(&f.watch, "watch", nil, "look for races on this global or static `VARIABLE`, or a member or element of one (server.stats.hits, slots[3].state), or a field of all objects of a type ('state of struct conn'); repeatable")
-	fs.StringVar(&f.watchShared, "watch-shared", sharedAuto, "watch what threads may share, to find what they do: `auto|off|static|all`; static is every global and static variable of the program that its code names; all, which --watch-shared alone means, is also what its code accesses through pointers: on the heap, on stacks, in mappings; auto is, for exec of programs that create threads, all in code with debug information and static in other code, unless --watch, --watch-hw or --spec says what to watch, and else off (docs/watch-shared.md)")
+	fs.StringVar(&f.watchShared, "watch-shared", sharedAuto, "watch what threads may share, to find what they do: `auto|off|static|all`; static is every global and static variable of the program that its code names; all, which --watch-shared alone means, is also what its code accesses through pointers: on the heap, on stacks, in mappings; auto is, for exec of programs that create threads, all in code with debug information and off in other code, unless --watch, --watch-hw or --spec says what to watch, and else off (docs/watch-shared.md)")
 	fs.Lookup("watch-shared").NoOptDefVal = sharedAll
 	fs.StringArrayVar(&f.modules, "module", nil, "with --watch-shared, what the code of this library shares too: a file `NAME` or glob (libqueue.so, 'libengine*'); libraries outside of the folders of the system, with debug information, are watched without being named; repeatable")
 	fs.StringArrayVar(&f.hw, "watch-hw", nil, "look for races on this `VARIABLE` by hardware watchpoints, which see accesses through pointers too; repeatable, at most four")
@@ -96,7 +96,7 @@ func (f *planFlags) chooseShared() {
 	case runtime.GOARCH == "amd64":
 		f.watchShared, f.onlyThreaded, f.onlyDebugged = sharedAll, ownLibraries == "", true
 	default:
-		f.watchShared, f.onlyThreaded = sharedStatic, ownLibraries == ""
+		f.watchShared, f.onlyThreaded, f.onlyDebugged = sharedStatic, ownLibraries == "", true
 	}
 }
 
