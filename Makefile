@@ -54,10 +54,12 @@ plots: ## draw what windows find, and what the lattice takes over threads, windo
 	$(GO) -C scripts build -buildvcs=false -o ../build/bench/plots ./plots
 	build/bench/plots $(PLOTSFLAGS) recall times
 
-real: ## put real programs under load, plain and observed, and write docs/performance.md
+real: ## try real programs plain and observed, also under load, and write docs/real-programs.md and performance.md
 	scripts/setup real
 	$(MAKE) --no-print-directory build
 	$(GO) -C scripts build -buildvcs=false -o ../build/real/real ./real
+	$(GO) -C scripts build -buildvcs=false -o ../build/real/survey ./survey
+	scripts/as-root build/real/survey $(SURVEYFLAGS)
 	scripts/as-root build/real/real $(REALFLAGS)
 
 compare: ## run defective and innocent programs under Helgrind, DRD, ThreadSanitizer and this, and write docs/comparison.md

@@ -56,7 +56,7 @@ func TestScripts(t *testing.T) {
 }
 
 func scriptTool(ts *testscript.TestScript, _ bool, args []string) {
-	runScripted(ts, args[0], append([]string{ts.Getenv("TOOL")}, args[1:]...))
+	runScripted(ts, args[0], append([]string{ts.Getenv("TOOL")}, unhurried(args[1:])...))
 }
 
 func scriptToolAs(ts *testscript.TestScript, _ bool, args []string) {

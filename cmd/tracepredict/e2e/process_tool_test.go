@@ -150,7 +150,16 @@ func startChild(t testing.TB, opts childOptions, args ...string) *child {
 
 func startTool(t testing.TB, opts childOptions, args ...string) *child {
 	t.Helper()
-	return startChild(t, opts, append([]string{toolPath(t)}, args...)...)
+	return startChild(t, opts, append([]string{toolPath(t)}, unhurried(args)...)...)
+}
+
+// unhurried returns arguments of the tool with which the analysis takes the time that it needs: on a busy machine the
+// bound of it would decide what is found.
+func unhurried(args []string) []string {
+	if len(args) == 0 || args[0] != "exec" && args[0] != "attach" || slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--analysis-time") }) {
+		return args
+	}
+	return slices.Insert(slices.Clone(args), 1, "--analysis-time=none")
 }
 
 // cleanUp ends the child: the end of its input ends every fixture that a failed test
