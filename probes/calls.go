@@ -53,12 +53,13 @@ type builder struct {
 	waitsKnown bool // waitsFound has been computed
 
 	// Of accesses through pointers: what says of which types they are, and how many were asked for.
-	atomicTypes *bool // the result of hasAtomicTypes; nil: not known yet
-	allPointers bool  // all of this file are asked for
-	room        room  // for what is watched besides what the user names
-	arguments   *field.Arguments
-	memberNames *variable.Names
-	members     int
+	atomicTypes   *bool // the result of hasAtomicTypes; nil: not known yet
+	onlyDescribed bool  // see described
+	allPointers   bool  // all of this file are asked for
+	room          room  // for what is watched besides what the user names
+	arguments     *field.Arguments
+	memberNames   *variable.Names
+	members       int
 	// The name that isAtomicName was asked for last, and its answer.
 	lastName     string
 	lastIsAtomic bool

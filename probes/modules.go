@@ -39,6 +39,10 @@ func (p *Planner) asked(f *elf.File) bool {
 	})
 }
 
+// onlyDescribed reports whether, of the code of a file, only that with debug information is searched for accesses that
+// the user did not ask for.
+func (p *Planner) onlyDescribed(f *elf.File) bool { return p.opts.OnlyDebugged && !p.asked(f) }
+
 // searchable reports whether the code of a file is searched for accesses that the user did not ask for, if it is the
 // program's own.
 func (p *Planner) searchable(f *elf.File) bool {

@@ -70,7 +70,18 @@ func (l *libraryCode) ofRust(unit int) bool {
 	return own
 }
 
-// onlyOfLibraries reports whether there are accesses, and only code of a language's library makes them.
+// described reports whether an instruction is in code that is searched for what the user did not ask for: it has debug
+// information. In a file, that of a library which the linker put there may have none.
+func (b *builder) described(addr uint64) bool {
+	if !b.onlyDescribed {
+		return true
+	}
+	spans := b.libraryCode().spans
+	return !spans.Any() || len(spans.At(addr)) > 0
+}
+
+// onlyOfLibraries reports whether there are accesses, and only code of a language's library makes them, or code that is
+// not searched.
 func (b *builder) onlyOfLibraries(all []variable.Access) bool {
-	return len(all) > 0 && !slices.ContainsFunc(all, func(a variable.Access) bool { return !b.ofLibrary(a.Addr) })
+	return len(all) > 0 && !slices.ContainsFunc(all, func(a variable.Access) bool { return !b.ofLibrary(a.Addr) && b.described(a.Addr) })
 }

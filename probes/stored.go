@@ -18,7 +18,7 @@ import (
 type dependencies struct {
 	Tool                                                plancache.Key
 	Table                                               [sha256.Size]byte
-	Own, Searchable                                     bool
+	Own, Searchable, Described                          bool
 	Shared, Pointers, EntrySites, Atomics, Lives, Terse bool
 	Sites, Variables                                    int // that there is room for
 	Name, BuildID                                       string
@@ -43,7 +43,7 @@ func (p *Planner) key(f *elf.File) (key plancache.Key, ok bool) {
 		left = p.room()
 	}
 	depends, err := encode(&dependencies{
-		Tool: o.Tool, Table: o.Table.Sum(), Own: own, Searchable: p.searchable(f), Sites: left.sites, Variables: left.variables,
+		Tool: o.Tool, Table: o.Table.Sum(), Own: own, Searchable: p.searchable(f), Described: p.onlyDescribed(f), Sites: left.sites, Variables: left.variables,
 		Shared: o.Shared, Pointers: o.Pointers, EntrySites: o.EntrySites, Atomics: o.Atomics, Lives: o.Lives, Terse: o.Terse,
 		Name: f.Name(), BuildID: f.BuildID(), Earlier: p.atomic,
 	}, p.filesWith(f))

@@ -1,11 +1,14 @@
 package probes
 
 import (
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tracepredict/tracepredict/internal/plural"
+	"github.com/tracepredict/tracepredict/internal/testtool"
 )
 
 // TestOnlyThreaded checks that what threads share is looked for in programs alone that create threads, if that is
@@ -63,6 +66,48 @@ int main(void) { change(malloc(4)); return 0; }
 		noted := slices.ContainsFunc(plural.Texts(p.Notes), func(n string) bool { return strings.Contains(n, "has no debug information") })
 		if named := len(p.Shared) > 0; through != tt.through || named != tt.through || noted == tt.through {
 			t.Errorf("%q, %+v: through pointers: %v; by name: %d; notes %q", tt.flags, tt.opts, through, len(p.Shared), plural.Texts(p.Notes))
+		}
+	}
+}
+
+// TestOnlyDescribed checks that, of a program of which a part has debug information, what the other part does is left
+// out, unless it is asked for.
+func TestOnlyDescribed(t *testing.T) {
+	const source = `#include <stdlib.h>
+int mine, theirs;
+void *other(void *p);
+__attribute__((noipa)) void *change(void *p) { mine++; ++*(int *)p; return 0; }
+int main(void) { void *p = malloc(4); change(p); other(p); return 0; }
+`
+	const other = `extern int theirs;
+void *other(void *p) { theirs++; ++*(long *)p; return 0; }
+`
+	testtool.Need(t, "gcc")
+	object := filepath.Join(t.TempDir(), "other.o")
+	gcc := exec.Command("gcc", "-O1", "-c", "-x", "c", "-o", object, "-")
+	gcc.Stdin = strings.NewReader(other)
+	if out, err := gcc.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	f := build(t, "gcc", source, "-O1", "-g", object)
+	for _, tt := range []struct {
+		opts Options
+		both bool
+	}{{Options{OnlyDebugged: true}, false}, {Options{}, true}, {Options{OnlyDebugged: true, Modules: []string{"prog*"}}, true}} {
+		tt.opts.Atomics, tt.opts.Shared, tt.opts.Pointers = true, true, true
+		p := plan(t, f, tt.opts)
+		in := map[string]bool{}
+		for _, s := range p.Sites {
+			if s.ObservesAccess() {
+				in[s.Function] = true
+			}
+		}
+		named := map[string]bool{}
+		for _, v := range p.Shared {
+			named[v.Name] = true
+		}
+		if !in["change"] || in["other"] != tt.both || !named["mine"] || named["theirs"] != tt.both {
+			t.Errorf("%+v: accesses in %v of %v", tt.opts, in, named)
 		}
 	}
 }

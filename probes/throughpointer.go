@@ -117,7 +117,7 @@ func (b *builder) ownPointerAccesses(found *pointer.Census, all bool) ([]through
 	others := neighbours{writes: map[uint64]bool{}, atomics: map[uint64]bool{}}
 	for _, a := range candidates {
 		p := b.pointerAccess(a)
-		if own := p.atomic || a.Locked || !b.ofRustLibrary(a.Addr); own && !b.ofCLibrary(a.Addr) {
+		if own := p.atomic || a.Locked || !b.ofRustLibrary(a.Addr) && b.described(a.Addr); own && !b.ofCLibrary(a.Addr) {
 			accesses = append(accesses, p)
 		}
 		b.accessAt[a.Addr] = true

@@ -116,6 +116,9 @@ func protect(err *error) {
 // Unit returns the unit with a number that At returned.
 func (s *Spans) Unit(n int) Unit { return s.units[n] }
 
+// Any reports whether the ranges of any unit are known.
+func (s *Spans) Any() bool { return s != nil && len(s.spans) > 0 }
+
 // At returns the numbers of the units that contain an address, at most 16. It returns none for nil
 // Spans.
 func (s *Spans) At(addr uint64) (out []int) {
