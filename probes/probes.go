@@ -581,12 +581,22 @@ func inOrder(sites []Site) {
 // before it.
 func (p *Plan) Chained(i int) bool { return i > 0 && p.Sites[i].follows(&p.Sites[i-1]) }
 
+// isCode reports whether the bytes at an address are an instruction: control arrives there, or debug information
+// describes them, as compilers do that put no data among the code.
+func (b *builder) isCode(addr uint64) bool {
+	if b.image.IsCode(addr) {
+		return true
+	}
+	e := b.image.ExtentAt(addr)
+	return e != nil && !e.Untiled && len(b.libraryCode().spans.At(addr)) > 0
+}
+
 // onlyCode removes the sites of accesses, of variables that the user did not name, where there may be data. An
 // access that orders threads synchronises unseen then.
 func (b *builder) onlyCode() {
 	n := 0
 	b.plan.Sites = slices.DeleteFunc(b.plan.Sites, func(s Site) bool {
-		if s.Program != ProgramShared && s.Program != ProgramAtomic && s.Program != ProgramPointerAtomic || b.image.IsCode(s.At) {
+		if s.Program != ProgramShared && s.Program != ProgramAtomic && s.Program != ProgramPointerAtomic || b.isCode(s.At) {
 			return false
 		}
 		if s.Atomic || s.Sync {

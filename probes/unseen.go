@@ -334,7 +334,7 @@ func (b *builder) unseenProbe(s elf.UnseenSite, occupied func(uint64) bool) (Uns
 		at = s.Return
 	}
 	where, ok := b.image.ExecutionSite(at, occupied)
-	if !ok || !b.image.IsCode(at) {
+	if !ok || !b.isCode(at) {
 		return UnseenProbe{}, false
 	}
 	off, err := b.plan.File.Offset(where.Addr)

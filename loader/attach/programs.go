@@ -31,7 +31,7 @@ type programs struct {
 // newPrograms creates the maps of the BPF programs, assigns them to objs, and loads no program.
 func newPrograms(spec *ebpf.CollectionSpec, objs *objects) (*programs, error) {
 	p := &programs{spec: spec, cache: btf.NewCache(), loaded: map[string]*ebpf.Program{}}
-	coll, err := ebpf.NewCollectionWithOptions(p.part(), ebpf.CollectionOptions{Cache: p.cache})
+	coll, err := ebpf.NewCollectionWithOptions(p.part(""), ebpf.CollectionOptions{Cache: p.cache})
 	if err != nil {
 		return nil, need.ExplainLoad(err)
 	}
@@ -49,14 +49,32 @@ type objects struct {
 	bpf.TracepredictVariables
 }
 
-// part returns a description of the BPF object that has these programs alone.
-func (p *programs) part(names ...string) *ebpf.CollectionSpec {
+// part returns a description of the BPF object that has one program alone, and the maps that it uses; with "" it has no
+// program, and all maps.
+func (p *programs) part(name string) *ebpf.CollectionSpec {
 	part := *p.spec
 	part.Programs = map[string]*ebpf.ProgramSpec{}
-	for _, name := range names {
-		part.Programs[name] = p.spec.Programs[name]
+	if name == "" {
+		return &part
+	}
+	prog := p.spec.Programs[name]
+	part.Programs[name], part.Maps = prog, map[string]*ebpf.MapSpec{}
+	part.Variables = nil // they have their values in the maps
+	for i := range prog.Instructions {
+		if ins := &prog.Instructions[i]; ins.IsLoadFromMap() {
+			part.Maps[ins.Reference()] = p.spec.Maps[ins.Reference()]
+		}
 	}
 	return &part
+}
+
+// used returns the maps that a part of the BPF object has.
+func (p *programs) used(part *ebpf.CollectionSpec) map[string]*ebpf.Map {
+	used := map[string]*ebpf.Map{}
+	for name := range part.Maps {
+		used[name] = p.maps[name]
+	}
+	return used
 }
 
 // get returns a program, which it loads if that is necessary.
@@ -66,7 +84,8 @@ func (p *programs) get(name string) (*ebpf.Program, error) {
 	if prog := p.loaded[name]; prog != nil {
 		return prog, nil
 	}
-	coll, err := ebpf.NewCollectionWithOptions(p.part(name), ebpf.CollectionOptions{MapReplacements: p.maps, Cache: p.cache})
+	part := p.part(name)
+	coll, err := ebpf.NewCollectionWithOptions(part, ebpf.CollectionOptions{MapReplacements: p.used(part), Cache: p.cache})
 	if err != nil {
 		return nil, errors.Join(ErrNotLoaded, need.ExplainLoad(err))
 	}

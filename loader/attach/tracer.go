@@ -63,7 +63,7 @@ const (
 )
 
 // spareFiles is the number of file descriptors that loading the BPF objects needs besides one for
-// each program and map: for descriptions of their types, for trying features of the kernel, and for what
+// each program, and two for each map: for descriptions of their types, for trying features of the kernel, and for what
 // the search for sites opens meanwhile.
 const spareFiles = 32
 
@@ -98,7 +98,7 @@ func NewTracer(opts TracerOptions) (*Tracer, error) {
 	}
 	t := &Tracer{noProbes: opts.NoProbes, sites: 1, closers: map[int][]io.Closer{}, signatures: map[bpf.Signature]uint32{}}
 	// The library that loads the objects takes some errors for lack of a feature of the kernel.
-	if err := need.CheckFiles(len(spec.Maps) + len(spec.Programs) + spareFiles); err != nil {
+	if err := need.CheckFiles(2*len(spec.Maps) + len(spec.Programs) + spareFiles); err != nil {
 		return nil, need.ExplainFiles(fmt.Errorf("load the BPF programs: %w", err))
 	}
 	if t.programs, err = newPrograms(spec, &t.objs); err != nil {

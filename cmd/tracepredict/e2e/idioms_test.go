@@ -37,7 +37,7 @@ func TestWithoutDebugInformation(t *testing.T) {
 	for _, c := range []struct{ flag, name, confidence string }{{"-g", "published", ""}, {"-g", "changed", "observed"}, {"-g0", "changed", "likely"}} {
 		program := build(t, "gcc", "parcel.c", "-O1", c.flag, "-pthread")
 		t.Run(c.name+c.flag, func(t *testing.T) {
-			_, r := reported(t, "exec", "--", program, c.name)
+			_, r := reported(t, "exec", "--watch-shared", "--", program, c.name)
 			if (len(r.Findings) > 0) != (c.confidence != "") {
 				t.Errorf("%d findings", len(r.Findings))
 			}

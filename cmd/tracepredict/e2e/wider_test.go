@@ -27,7 +27,7 @@ func TestWider(t *testing.T) {
 		{"locked", "", nil, ""},
 		{"array", "fixed[1].y", nil, ""},
 		{"static", "only.arg", nil, ""},
-		{"static", "only+1", nil, untold},
+		{"static", "only+1", []string{"--watch-shared"}, untold},
 		{"static", "only.arg", []string{"--watch-shared=static"}, ""},
 		{"static", "only.arg", []string{"--watch", "only.arg"}, ""},
 		{"static", "only.arg", []string{"--watch-hw", "only.arg"}, ""},
