@@ -14,6 +14,7 @@ import (
 // reason.
 var knownMisses = map[string]string{
 	"fork_held":     "nothing says that a fork may come while the lock is held",
+	"pool":          "its sections call functions by pointer, and what these write may decide, so that the race is potential",
 	"publication":   "on x86-64 the code of a relaxed store is that of one that releases",
 	"shared_memory": "accesses of two processes are not compared",
 	"signal_lock":   "nothing says that the signal may come while the lock is held",

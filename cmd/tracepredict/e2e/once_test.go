@@ -83,7 +83,8 @@ func TestManyPhilosophers(t *testing.T) {
 		if first.Fingerprint == "" {
 			first = f
 		}
-		if f.Confidence != "likely" && f.Confidence != "predicted" || f.Fingerprint != first.Fingerprint {
+		many := n == "200" && f.Confidence == "potential" // their sections are too many to be examined
+		if f.Confidence != "likely" && f.Confidence != "predicted" && !many || f.Fingerprint != first.Fingerprint {
 			t.Errorf("%s: %s, fingerprint %s, want that of five, %s", n, f.Confidence, f.Fingerprint, first.Fingerprint)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -67,7 +68,7 @@ func TestAttachUntilInterrupted(t *testing.T) {
 			tool.signal(s)
 			tool.want(66)
 			r := readReport(t, report)
-			wantSummary(t, r, twistFound)
+			wantTwist(t, r)
 			if r.Run.PID != pid {
 				t.Errorf("the report is about process %d, want %d", r.Run.PID, pid)
 			}
@@ -87,7 +88,7 @@ func TestAttachUntilTheProgramEnds(t *testing.T) {
 	server.send("quit")
 	server.want(0)
 	tool.want(66)
-	wantSummary(t, readReport(t, report), twistFound)
+	wantTwist(t, readReport(t, report))
 }
 
 func TestAttachUntilTheProgramIsKilled(t *testing.T) {
@@ -99,7 +100,7 @@ func TestAttachUntilTheProgramIsKilled(t *testing.T) {
 	server.signal(unix.SIGKILL)
 	server.want(128 + int(unix.SIGKILL))
 	tool.want(66)
-	wantSummary(t, readReport(t, report), twistFound)
+	wantTwist(t, readReport(t, report))
 }
 
 func TestAttachDuration(t *testing.T) {
@@ -159,7 +160,7 @@ func TestAttachWhileALockIsHeld(t *testing.T) {
 	server.ask("twist")
 	tool.signal(unix.SIGINT)
 	tool.want(66)
-	wantSummary(t, readReport(t, report), twistFound)
+	wantTwist(t, readReport(t, report))
 	server.want(0)
 }
 
@@ -176,7 +177,7 @@ func TestAttachTwiceAtOnce(t *testing.T) {
 	second.signal(unix.SIGINT)
 	second.want(66)
 	for _, report := range []string{firstReport, secondReport} {
-		wantSummary(t, readReport(t, report), twistFound)
+		wantTwist(t, readReport(t, report))
 	}
 	wantLeftAlone(t, pid)
 	server.want(0)
@@ -194,8 +195,8 @@ func TestAttachToAnObservedProgram(t *testing.T) {
 	tool.signal(unix.SIGINT)
 	tool.want(66)
 	c.want(66)
-	wantSummary(t, readReport(t, attached), twistFound)
-	wantSummary(t, readReport(t, report), twistFound)
+	wantTwist(t, readReport(t, attached))
+	wantTwist(t, readReport(t, report))
 }
 
 // TestAttachWithoutTheFirstThread attaches to a process whose first thread has ended
@@ -209,7 +210,7 @@ func TestAttachWithoutTheFirstThread(t *testing.T) {
 	program.send("go on")
 	program.want(0)
 	tool.want(66)
-	wantSummary(t, readReport(t, report), twistFound)
+	wantTwist(t, readReport(t, report))
 }
 
 // TestAttachLibraryLoadedLater lets the program load a library after its first thread
@@ -396,6 +397,17 @@ func TestAttachIntoAnotherRoot(t *testing.T) {
 	}
 	wantLeftAlone(t, pid)
 	server.want(0)
+}
+
+// wantTwist checks that a report has the deadlock of the two locks of twist.h. It may be likely, and a note says why, if
+// a thread of the server was looked at between two naps: it may have returned from any call then.
+func wantTwist(t testing.TB, r jsonReport) {
+	t.Helper()
+	likely := strings.Replace(twistFound, "predicted", "likely", 1)
+	doubt := func(note string) bool { return strings.Contains(note, "a call that was under way") }
+	if r.summary() != likely || !slices.ContainsFunc(r.Run.Notes, doubt) {
+		wantSummary(t, r, twistFound)
+	}
 }
 
 // ownLibrary builds a library of testdata/process that no other test uses.
