@@ -88,7 +88,6 @@ type thinner struct {
 	attached  []pointerGroup           // all probes of each file in each process; they have no link
 	probes    map[uint32]*pointerProbe // by site
 	all       []*pointerProbe          // the same ones
-	named     []uint32                 // sites of variables that the user did not name
 	sites     int                      // the largest site of a pointer, plus 1
 	spent     time.Duration            // processor time at the last look
 	debt      time.Duration            // what the probes have cost beyond the budget, at least -credit
@@ -137,26 +136,23 @@ func (t *thinner) attach(m *Module, to attach.LinkTarget) error {
 	}
 	var all, now []*pointerProbe
 	apart := m.isTogether()
+	counts := make([]bool, int(m.Base)+len(m.Plan.Sites))
+	if known := t.counts.Load(); known != nil {
+		counts = slices.Concat(*known, counts[min(len(*known), len(counts)):])
+	}
 	for i := range m.Plan.Sites {
-		if m.Plan.Sites[i].Program == probes.ProgramShared {
-			t.named = append(t.named, m.Base+uint32(i))
-		}
+		site := int(m.Base) + i
+		counts[site] = counts[site] || m.Plan.Sites[i].Program == probes.ProgramShared
 		if m.Plan.Sites[i].Program == probes.ProgramPointer && !apart[i] && !m.Plan.Chained(i) {
 			p := t.probe(m, i)
+			counts[site] = true
 			all = append(all, p)
 			if p.removed.IsZero() {
 				now = append(now, p)
 			}
 		}
 	}
-	counts := make([]bool, max(t.sites, int(slices.Max(append([]uint32{0}, t.named...)))+1))
-	for site := range t.probes {
-		counts[site] = true
-	}
-	for _, site := range t.named {
-		counts[site] = true
-	}
-	t.counts.Store(&counts)
+	t.counts.Store(&counts) // the reader uses the old slice
 	t.attached = append(t.attached, pointerGroup{LinkTarget: to, probes: all})
 	for chunk := range slices.Chunk(now, max(8, (len(now)+maxPointerGroups-1)/maxPointerGroups)) {
 		if err := t.link(&pointerGroup{LinkTarget: to, probes: chunk}); err != nil {
