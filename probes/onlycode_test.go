@@ -2,6 +2,7 @@ package probes
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
@@ -55,54 +56,6 @@ enters:
 	ret
 	.size enters, .-enters
 
-	.globl kept
-	.type kept, @function
-kept:
-	push %rbx
-	lea kept_table(%rip), %rbx
-	test %edi, %edi
-	jne 1f
-	nop
-1:	cmp $1, %edi
-	ja 2f
-	mov %edi, %eax
-	movslq (%rbx,%rax,4), %rax
-	add %rbx, %rax
-	jmp *%rax
-	.globl kept_case
-kept_case:
-	nop
-	incl shared(%rip)
-	mov $7, %edi
-	jmp 1b
-2:	pop %rbx
-	ret
-	.size kept, .-kept
-
-	.globl twice
-	.type twice, @function
-twice:
-	push %rbx
-	lea twice_table(%rip), %rbx
-	test %edi, %edi
-	jne 1f
-	nop
-1:	cmp $1, %edi
-	ja 2f
-	mov %edi, %eax
-	movslq (%rbx,%rax,4), %rax
-	add %rbx, %rax
-	jmp *%rax
-	.globl twice_case
-twice_case:
-	lea shared(%rip), %rbx
-	incl shared(%rip)
-	mov $7, %edi
-	jmp 1b
-2:	pop %rbx
-	ret
-	.size twice, .-twice
-
 	.globl main
 	.type main, @function
 main:
@@ -127,10 +80,42 @@ shared:
 	.section .note.GNU-stack, "", @progbits
 `
 
+// throughTable is a function NAME that jumps through a table, and executes an INSTRUCTION where it leads.
+const throughTable = `
+	.text
+	.globl NAME
+	.type NAME, @function
+NAME:
+	push %rbx
+	lea NAME_table(%rip), %rbx
+	test %edi, %edi
+	jne 1f
+	nop
+1:	cmp $1, %edi
+	ja 2f
+	mov %edi, %eax
+	movslq (%rbx,%rax,4), %rax
+	add %rbx, %rax
+	jmp *%rax
+	.globl NAME_case
+NAME_case:
+	INSTRUCTION
+	incl shared(%rip)
+	mov $7, %edi
+	jmp 1b
+2:	pop %rbx
+	ret
+	.size NAME, .-NAME
+`
+
 // TestOnlyCode checks that no probe is put where control does not certainly arrive, and that jumps between the parts of
 // a function are followed.
 func TestOnlyCode(t *testing.T) {
-	f := build(t, "gcc", dataInCode, "-x", "assembler", "-no-pie")
+	source := dataInCode
+	for name, instruction := range map[string]string{"kept": "nop", "twice": "lea shared(%rip), %rbx"} {
+		source += strings.NewReplacer("NAME", name, "INSTRUCTION", instruction).Replace(throughTable)
+	}
+	f := build(t, "gcc", source, "-x", "assembler", "-no-pie")
 	image := cheapsite.NewImage(f)
 	at := func(name string) uint64 {
 		syms := f.Lookup(name)
