@@ -13,8 +13,8 @@ func (s *Session) endsWith(ctx context.Context) (context.Context, context.Cancel
 	return ctx, cancel
 }
 
-// fail handles a panic in a goroutine of the session, of which it tells once: the observation ends, and the
-// program goes on. endsWith must have been called.
+// fail handles a panic in a goroutine of the session: it calls Options.Failed and ends the observation, and the program
+// goes on. Further panics are ignored. endsWith must have been called.
 func (s *Session) fail(p *safely.Panic) {
 	if !s.failed.CompareAndSwap(nil, p) {
 		return

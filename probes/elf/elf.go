@@ -23,7 +23,7 @@ type Symbol struct {
 	Size    uint64
 	Kind    SymbolKind
 	Local   bool
-	Untyped bool   // the file gives no type (hand-written assembly): Kind is Func, but it may label data
+	Untyped bool   // the file gives no type, as for labels of hand-written assembly: what Kind calls a Func may be data
 	Dynamic bool   // it is from .dynsym; else from .symtab
 	Section string // ".bss", or ""
 }
