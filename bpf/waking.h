@@ -109,7 +109,7 @@ static __always_inline void wakes(__u64 thread, long nr, __u32 pid, __u32 tid)
 {
 	__u64 number;
 
-	if (nr < 0 || (tid && knows_sender(tid)))
+	if (tid && knows_sender(tid))
 		return;
 	number = lets_go_on(thread, nr, tid);
 	bpf_map_update_elem(&woken_by, &pid, &number, BPF_ANY);
@@ -120,6 +120,29 @@ static __always_inline void wakes(__u64 thread, long nr, __u32 pid, __u32 tid)
 static __always_inline bool waits_in(long nr)
 {
 	return sleeps_for(nr) || nr == CALL_NANOSLEEP || nr == CALL_CLOCK_NANOSLEEP;
+}
+
+/* Returns whether what a task does in system call nr may be what wakes another one: an interrupt does so as
+ * well, whatever it interrupts. A task that is in no call wakes others at its end only, and one that lets time
+ * pass is woken by that, or by a signal. */
+static __always_inline bool may_wake(struct task_struct *self, long nr, struct task_struct *task)
+{
+	long in = call_of(task);
+
+	if (self->flags & PF_EXITING)
+		return true;
+	if (in != CALL_NANOSLEEP && in != CALL_CLOCK_NANOSLEEP)
+		return nr >= 0;
+	switch (nr) {
+	case CALL_KILL:
+	case CALL_TKILL:
+	case CALL_TGKILL:
+	case CALL_RT_SIGQUEUEINFO:
+	case CALL_RT_TGSIGQUEUEINFO:
+	case CALL_PIDFD_SEND_SIGNAL:
+		return true;
+	}
+	return false;
 }
 
 /* Sends the record that a wake-up by an observed thread has led to one of another such thread. */
@@ -238,12 +261,12 @@ int on_waking(__u64 *ctx)
 	struct task_struct *task = (void *)ctx[0], *self = bpf_get_current_task_btf();
 	__u64 thread = current_thread(), *known, number = 0;
 	__u32 tgid, key = self->pid, other = task->pid;
-	long nr = -1;
+	bool by_target = is_target(thread);
 	int observed;
+	long nr;
 
-	if (is_target(thread)) {
-		if (!(self->flags & PF_EXITING))
-			nr = call_of(self);
+	if (by_target) {
+		by_target = !(self->flags & PF_EXITING);
 	} else if (!last_wake) {
 		return 0;
 	} else {
@@ -259,7 +282,10 @@ int on_waking(__u64 *ctx)
 	observed = sleeps_observed(tgid, call_of(task));
 	if (!observed || (observed < 0 && tgid == tool_tgid))
 		return 0;
-	if (nr >= 0)
+	nr = call_of(self);
+	if (!may_wake(self, nr, task))
+		by_target = false, number = 0;
+	if (by_target)
 		wakes(thread, nr, task->pid, observed > 0 ? task_id(task) : 0);
 	else
 		passes_on(number, task, tgid, observed > 0);
