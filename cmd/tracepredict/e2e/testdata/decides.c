@@ -10,8 +10,8 @@
 //	6 PRIVATE   the front desk looks three times whether the shop is closed, which it alone uses until the back desk
 //	            closes it; only the third look is recorded. It locks both once it has looked for the second time, and
 //	            still has the desk: they cannot
-//	7 HOT       the back desk looks whether the shop is open by code that the main thread has executed so often, while
-//	            there was another thread, that it is observed in samples: they can deadlock
+//	7 HOT       the back desk looks whether the shop is open by code that the main thread has executed ROUNDS times,
+//	            while there was another thread: if often, it is observed in samples: they can deadlock
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,10 +168,10 @@ static void back(void) {
 	refund();
 }
 #elif DECIDES == 7
-__attribute__((noinline)) static int look(void) {
+__attribute__((noinline)) static int look(struct shop *s) {
 	int found = 0;
 	for (int i = 0; i < 2000; i++)
-		found += shop->open;
+		found += s->open;
 	return found;
 }
 
@@ -184,7 +184,7 @@ static void front(void) { sell(); }
 
 static void back(void) {
 	pthread_mutex_lock(&ledger);
-	if (look()) {
+	if (look(shop)) {
 		pthread_mutex_lock(&stock);
 		shop->turnover++;
 		pthread_mutex_unlock(&stock);
@@ -215,8 +215,9 @@ int main(void) {
 	pthread_t other;
 	if (pthread_create(&other, NULL, rest, NULL))
 		return 1;
-	for (int i = 0; i < 400; i++)
-		look();
+	struct shop *open = shop;
+	for (int i = 0; i < ROUNDS; i++)
+		look(open);
 	pthread_join(other, NULL);
 #endif
 	if (pthread_create(&a, NULL, front_desk, NULL) || pthread_create(&b, NULL, back_desk, NULL))
