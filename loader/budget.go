@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/loader/procfs"
@@ -31,6 +30,7 @@ const (
 	budgetEvery      = 20 * time.Millisecond  // between two looks at the counts
 	budgetShare      = 10                     // one part in so many of the time is spent on reading them, at most
 	credit           = 200 * time.Millisecond // what the probes may cost before the budget counts
+	maxDebt          = 10 * credit            // what is remembered of what they have cost beyond the budget
 	handling         = 300 * time.Nanosecond  // what a hit takes besides the probe itself, about
 	backAfter        = time.Second            // between two times at which probes are put in again
 	seldom           = 64                     // hits in budgetEvery up to which a probe stays
@@ -78,25 +78,23 @@ type thinner struct {
 	factor float64      // how many times as long the program may take
 	pids   func() []int // the processes that are observed
 
-	costs  atomic.Pointer[attach.Costs] // nil: no probe has been attached
-	over   atomic.Bool                  // no access is observed any more
-	counts atomic.Pointer[[]bool]       // by site: its hits are counted in the kernel
-	others atomic.Int64                 // what the hits of other probes have cost, in ns
+	over atomic.Bool // no access is observed any more
 
-	mu        sync.Mutex // guards the fields down to notes; acquired after Session.mu, before the Tracer's
+	mu        sync.Mutex    // guards the fields down to notes; acquired after Session.mu, before the Tracer's
+	costs     *attach.Costs // nil: no probe has been attached
 	groups    []*pointerGroup
 	attached  []pointerGroup           // all probes of each file in each process; they have no link
 	probes    map[uint32]*pointerProbe // by site
 	all       []*pointerProbe          // the same ones
 	sites     int                      // the largest site of a pointer, plus 1
 	spent     time.Duration            // processor time at the last look
-	debt      time.Duration            // what the probes have cost beyond the budget, at least -credit
+	debt      time.Duration            // what the probes have cost beyond the budget, from -credit to maxDebt
 	nameDebt  time.Duration            // likewise of those of calls that allocate, beyond their part
 	backAt    time.Time                // when probes were put in again last
 	functions map[string]bool          // true: sampled
 	notes     []string                 // texts of errors
 
-	reading time.Duration // what the last reading of the counts took; run's goroutine alone uses it
+	perSite time.Duration // the shortest time that reading the count of a site took; run's goroutine alone uses it
 
 	stop chan struct{}
 	done safely.Group
@@ -111,15 +109,20 @@ func newThinner(t *attach.Tracer, shared *unnamedWatcher, factor float64, pids f
 
 // calibrate measures what a hit costs, before the first probe is attached. The caller holds t.mu.
 func (t *thinner) calibrate() error {
-	if t.costs.Load() != nil {
+	if t.costs != nil {
 		return nil
 	}
 	costs, err := t.tracer.Costs()
 	if err == nil {
-		t.costs.Store(&costs)
+		t.costs = &attach.Costs{Emulated: inPrograms(costs.Emulated), Stepped: inPrograms(costs.Stepped)}
 	}
 	return err
 }
+
+// inPrograms returns what a hit that costs d in a loop costs in a program, at most: there its code and data are
+// seldom in the caches, and processors contend for the ring. With a factor of 5, a probe that cost a quarter more
+// than it is taken to cost would seem to leave room for itself, however often it is hit.
+func inPrograms(d time.Duration) time.Duration { return d * 3 / 2 }
 
 // attach attaches the probes of accesses through pointers of a module for a process, except those that are
 // removed now, and those of attachTogether.
@@ -136,23 +139,15 @@ func (t *thinner) attach(m *Module, to attach.LinkTarget) error {
 	}
 	var all, now []*pointerProbe
 	apart := m.isTogether()
-	counts := make([]bool, int(m.Base)+len(m.Plan.Sites))
-	if known := t.counts.Load(); known != nil {
-		counts = slices.Concat(*known, counts[min(len(*known), len(counts)):])
-	}
 	for i := range m.Plan.Sites {
-		site := int(m.Base) + i
-		counts[site] = counts[site] || m.Plan.Sites[i].Program == probes.ProgramShared
 		if m.Plan.Sites[i].Program == probes.ProgramPointer && !apart[i] && !m.Plan.Chained(i) {
 			p := t.probe(m, i)
-			counts[site] = true
 			all = append(all, p)
-			if p.removed.IsZero() {
+			if !p.isRemoved() {
 				now = append(now, p)
 			}
 		}
 	}
-	t.counts.Store(&counts) // the reader uses the old slice
 	t.attached = append(t.attached, pointerGroup{LinkTarget: to, probes: all})
 	for chunk := range slices.Chunk(now, max(8, (len(now)+maxPointerGroups-1)/maxPointerGroups)) {
 		if err := t.link(&pointerGroup{LinkTarget: to, probes: chunk}); err != nil {
@@ -164,7 +159,7 @@ func (t *thinner) attach(m *Module, to attach.LinkTarget) error {
 
 // probe returns the probe of a site, and makes it at the first call.
 func (t *thinner) probe(m *Module, i int) *pointerProbe {
-	s, site, costs := &m.Plan.Sites[i], m.Base+uint32(i), t.costs.Load()
+	s, site, costs := &m.Plan.Sites[i], m.Base+uint32(i), t.costs
 	p := t.probes[site]
 	if p == nil {
 		p = &pointerProbe{Probe: attach.Probe{Offset: s.Offset, Site: site, Program: s.Program}, function: m.accessing(i), cost: costs.Stepped}
@@ -226,19 +221,6 @@ func (t *thinner) relink(g *pointerGroup) (err error) {
 	return err
 }
 
-// other takes a record, and counts what a hit of another probe has cost: the program's own time is what
-// remains. The reader's goroutine alone calls it.
-func (t *thinner) other(r *bpf.Record) {
-	costs := t.costs.Load()
-	switch counts := t.counts.Load(); {
-	case costs == nil:
-	case bpf.Op(r.Op) == bpf.OpHeapCost:
-		t.others.Add(int64(r.Value) * int64(costs.Emulated))
-	case counts == nil || int(r.Site) >= len(*counts) || !(*counts)[r.Site]:
-		t.others.Add(int64(costs.Stepped))
-	}
-}
-
 // run starts a goroutine that looks at the counts until halt: every budgetEvery, or less often if reading
 // them would take more than one part in budgetShare of the time, as where there are very many sites.
 func (t *thinner) run() {
@@ -252,11 +234,14 @@ func (t *thinner) run() {
 				return
 			case <-next.C:
 				t.check(time.Now())
-				next.Reset(max(budgetEvery, budgetShare*t.reading))
+				next.Reset(max(budgetEvery, budgetShare*t.reading()))
 			}
 		}
 	})
 }
+
+// reading returns what it takes to read the counts, if nothing else needs the processor.
+func (t *thinner) reading() time.Duration { return t.perSite * time.Duration(t.sites) }
 
 // halt ends that goroutine. When halt returns, the thinner attaches and removes no more probes.
 func (t *thinner) halt() {
@@ -272,35 +257,35 @@ func (t *thinner) check(now time.Time) {
 		t.removeAll(now)
 		return
 	}
-	if t.costs.Load() == nil { // there is no probe
+	if t.costs == nil { // there is no probe
 		t.spent = t.used()
 		return
 	}
+	begun := time.Now() // the lock may have been waited for
 	hits, err := t.tracer.PointerHits(t.sites)
 	if err != nil {
 		t.note(err)
 		return
 	}
 	cost, names := t.count(hits)
-	variables, shared, err := t.shared.spent(*t.costs.Load())
+	variables, shared, err := t.shared.spent(*t.costs)
 	t.note(err)
 	cost += shared
-	t.reading = time.Since(now)
+	if perSite := time.Since(begun) / time.Duration(max(t.sites, 1)); t.perSite == 0 || perSite < t.perSite {
+		t.perSite = perSite
+	}
 	used := t.used()
-	others := time.Duration(t.others.Swap(0))
 	share := (used - t.spent) / allocatedShare
-	own := max(0, used-t.spent-cost-others)
+	room := time.Duration((t.factor - 1) * float64(max(0, used-t.spent-cost)))
 	t.spent = used
 	if t.nameDebt = max(t.nameDebt+names-share, -credit); t.nameDebt > 0 {
 		t.thin(now, names, share, nil, true)
 		t.nameDebt = 0
 	}
-	room := time.Duration((t.factor - 1) * float64(own))
-	t.debt = max(t.debt+cost-room, -credit)
+	t.debt = min(max(t.debt+cost-room, -credit), maxDebt)
 	switch {
-	case t.debt > 0:
+	case t.debt > 0 && cost > room:
 		t.thin(now, cost, room, variables, false)
-		t.debt = 0
 	case t.debt == -credit && now.Sub(t.backAt) >= backAfter:
 		t.putBack()
 		t.backAt = now
@@ -338,7 +323,7 @@ func (t *thinner) removeAll(now time.Time) {
 		return
 	}
 	for _, p := range t.all {
-		if p.removed.IsZero() {
+		if !p.isRemoved() {
 			p.remove(now)
 		}
 	}
@@ -389,7 +374,7 @@ func (t *thinner) thin(now time.Time, cost, room time.Duration, variables []expe
 func (t *thinner) hottest(cost, room time.Duration, variables []expense, names bool) []expense {
 	hot := slices.Clone(variables)
 	for _, p := range t.all {
-		if p.recent > seldom && p.removed.IsZero() && (!names || p.function == "") {
+		if p.recent > seldom && !p.isRemoved() && (!names || p.function == "") {
 			hot = append(hot, expense{cost: time.Duration(p.recent) * p.cost, probe: p})
 		}
 	}
@@ -419,21 +404,24 @@ func (p *pointerProbe) remove(now time.Time) {
 	}
 }
 
-// shrink removes, from all groups, the probes that are to be removed. Each group that changes gets a new
-// link before the old one is removed, so that no access at the others is missed. While there are both, an
-// access is recorded twice, which changes nothing.
+// shrink removes, from all groups, the probes that are to be removed, the groups that cost most first. Each group that
+// changes gets a new link before the old one is removed, so that no access at the others is missed. While there are
+// both, an access is recorded twice, which changes nothing.
 func (t *thinner) shrink() error {
 	var errs []error
-	var old []attach.Link
-	var remaining []*pointerGroup
+	var old attach.Closing
+	var remaining, changed []*pointerGroup
 	for _, g := range t.groups {
-		next := *g
-		next.probes = slices.DeleteFunc(slices.Clone(g.probes), func(p *pointerProbe) bool { return !p.removed.IsZero() })
-		if len(next.probes) == len(g.probes) {
+		if slices.ContainsFunc(g.probes, (*pointerProbe).isRemoved) {
+			changed = append(changed, g)
+		} else {
 			remaining = append(remaining, g)
-			continue
 		}
-		next.link = 0
+	}
+	slices.SortStableFunc(changed, func(a, b *pointerGroup) int { return cmp.Compare(b.goes(), a.goes()) })
+	for _, g := range changed {
+		next := *g
+		next.link, next.probes = 0, slices.DeleteFunc(slices.Clone(g.probes), (*pointerProbe).isRemoved)
 		if len(next.probes) > 0 {
 			if err := t.relink(&next); err != nil {
 				errs, remaining = append(errs, err), append(remaining, g)
@@ -442,23 +430,36 @@ func (t *thinner) shrink() error {
 		}
 		switch replaced := t.tracer.Replace(g.Owner, g.link, next.link); {
 		case replaced:
-			old = append(old, g.link)
+			old.Close(g.link)
 			if next.link != 0 {
 				remaining = append(remaining, &next)
 			}
 		case next.link != 0: // the process or the observation has ended
-			old = append(old, next.link)
+			old.Close(next.link)
 		}
 	}
 	t.groups = remaining
-	return errors.Join(append(errs, attach.CloseAll(old))...)
+	return errors.Join(append(errs, old.Wait())...)
+}
+
+// isRemoved reports whether a probe is not in, or is to be removed.
+func (p *pointerProbe) isRemoved() bool { return !p.removed.IsZero() }
+
+// goes returns what those probes of a group have cost recently that are to be removed.
+func (g *pointerGroup) goes() (sum time.Duration) {
+	for _, p := range g.probes {
+		if p.isRemoved() {
+			sum += time.Duration(p.recent) * p.cost
+		}
+	}
+	return sum
 }
 
 // putBack attaches the probes again that were removed longest ago.
 func (t *thinner) putBack() {
 	var out []*pointerProbe
 	for _, p := range t.all {
-		if !p.removed.IsZero() {
+		if p.isRemoved() {
 			out = append(out, p)
 		}
 	}

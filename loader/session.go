@@ -887,9 +887,6 @@ func (f filter) Record(r *bpf.Record) {
 	if bpf.Op(r.Op) == bpf.OpUnseen && r.Result != 0 {
 		f.s.removeUnseen(r.Object)
 	}
-	if f.s.thinner != nil {
-		f.s.thinner.other(r)
-	}
 	if f.s.discards(r) {
 		return
 	}

@@ -559,15 +559,38 @@ func (t *Tracer) RemoveTarget(pid int) error {
 	return nil
 }
 
-// CloseAll closes links concurrently, because each close waits for a grace period of the kernel.
+// Closing closes links concurrently, because each close waits for a grace period of the kernel. The zero value is
+// ready.
+type Closing struct {
+	group safely.Group
+	mu    sync.Mutex // guards errs
+	errs  []error
+}
+
+// Close begins to close a link. One goroutine at a time may call it.
+func (c *Closing) Close(l io.Closer) {
+	c.group.Go(func() {
+		if err := l.Close(); err != nil {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.errs = append(c.errs, err)
+		}
+	})
+}
+
+// Wait waits until all of them are closed.
+func (c *Closing) Wait() error {
+	c.group.Wait()
+	return errors.Join(c.errs...)
+}
+
+// CloseAll closes links concurrently.
 func CloseAll[L io.Closer](links []L) error {
-	errs := make([]error, len(links))
-	var wg safely.Group
-	for i, l := range links {
-		wg.Go(func() { errs[i] = l.Close() })
+	var closing Closing
+	for _, l := range links {
+		closing.Close(l)
 	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return closing.Wait()
 }
 
 // Close removes the probes and unloads the programs.
