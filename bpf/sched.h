@@ -43,7 +43,8 @@ int on_fork(__u64 *ctx)
 	struct task_struct *child = (void *)ctx[0];
 	__u64 clone_flags = ctx[1];
 	__u64 thread = current_thread();
-	__u8 flags = 0, one = 1;
+	__u64 never = 0;
+	__u8 flags = 0;
 	__u32 tid;
 
 	if (!is_target(thread)) {
@@ -57,7 +58,7 @@ int on_fork(__u64 *ctx)
 	} else {
 		flags = clone_flags & CLONE_VM ? REC_PROCESS | REC_SHARED : REC_PROCESS;
 		if (follow)
-			bpf_map_update_elem(&targets, &tid, &one, BPF_ANY);
+			bpf_map_update_elem(&targets, &tid, &never, BPF_ANY);
 		else
 			add_kin(tid);
 	}
@@ -103,12 +104,14 @@ SEC("tp_btf/sched_process_exec")
 int on_exec(__u64 *ctx)
 {
 	__u64 thread = current_thread();
-	__u32 old = ctx[1];
+	__u32 old = ctx[1], tgid = thread >> 32;
+	__u64 *executed = bpf_map_lookup_elem(&targets, &tgid);
 
-	if (!is_target(thread))
+	if (!executed)
 		return 0;
+	*executed = bpf_ktime_get_ns();
 	send_now(thread, (struct record){.op = OP_EXEC, .object = old}, true, true);
-	forget_process(thread >> 32);
+	forget_process(tgid);
 	if (any_lost)
 		move_losses(old, thread);
 	return 0;

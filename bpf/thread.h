@@ -7,12 +7,13 @@
 #ifndef TRACEPREDICT_THREAD_H
 #define TRACEPREDICT_THREAD_H
 
-/* Processes that the tracepoints report, by ID in the tool's namespace. */
+/* Processes that the tracepoints report, by ID in the tool's namespace: the time of the last execve, 0 if there was
+ * none. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
 	__type(key, __u32);
-	__type(value, __u8);
+	__type(value, __u64);
 } targets SEC(".maps");
 
 static __always_inline bool is_target(__u64 thread)

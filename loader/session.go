@@ -604,6 +604,9 @@ func (s *Session) syncLate(pid int, since uint64) error {
 	if err != nil {
 		return err
 	}
+	if s.traced && s.tracer.ExecutedAt(pid) > since {
+		return nil // they are those of a program that the tracer holds until all of them have their probes
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range fresh {

@@ -274,10 +274,20 @@ func (t *Tracer) attachRawTracepoint(name, program string) error {
 
 // AddTarget makes the tracepoints, and links without a PID filter, report the process pid.
 func (t *Tracer) AddTarget(pid int) error {
-	if err := t.objs.Targets.Put(uint32(pid), uint8(1)); err != nil {
+	err := t.objs.Targets.Update(uint32(pid), uint64(0), ebpf.UpdateNoExist)
+	if err != nil && !errors.Is(err, ebpf.ErrKeyExist) {
 		return fmt.Errorf("observe process %d: %w", pid, err)
 	}
 	return nil
+}
+
+// ExecutedAt returns the time of the last execve of a process that was a target then (CLOCK_MONOTONIC, ns); 0 if there
+// was none.
+func (t *Tracer) ExecutedAt(pid int) (at uint64) {
+	if t.objs.Targets.Lookup(uint32(pid), &at) != nil {
+		return 0
+	}
+	return at
 }
 
 // AddSites appends sites to the table and returns the index of the first. A Next of n > 0 in a
