@@ -400,7 +400,8 @@ func TestAttachIntoAnotherRoot(t *testing.T) {
 }
 
 // wantTwist checks that a report has the deadlock of the two locks of twist.h. It may be likely, and a note says why, if
-// a thread of the server was looked at between two naps: it may have returned from any call then.
+// a thread of the server was looked at between two naps, or in one that a debugger had interrupted: it may have returned
+// from any call then.
 func wantTwist(t testing.TB, r jsonReport) {
 	t.Helper()
 	likely := strings.Replace(twistFound, "predicted", "likely", 1)

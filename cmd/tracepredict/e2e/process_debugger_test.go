@@ -37,7 +37,7 @@ func TestAttachBesideADebugger(t *testing.T) {
 	poll(t, "the last twist", func() bool { return strings.Count(server.out.String(), "done twist\n") == 3 })
 	tool.signal(unix.SIGINT)
 	tool.want(66)
-	wantFound(t, readReport(t, report), twistFound)
+	wantTwist(t, readReport(t, report))
 	poll(t, "the links to go", func() bool { return len(linksOf(t, pid)) == 0 })
 	for _, tracer := range threadStates(pid, "TracerPid") {
 		if tracer != fmt.Sprint(gdb.pid()) {
