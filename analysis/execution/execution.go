@@ -173,10 +173,12 @@ func (s *state) checkAll(steps []finding.Step, kind finding.Kind) *Refusal {
 // state is the state of the execution after the steps so far.
 type state struct {
 	*Run
-	when    []int32  // by event: the step that executed it, from 1; 0: not executed
-	heads   []int32  // by queue: how many of its first events are known to be executed; see head
-	objects []object // by object number; see Run.ids
-	steps   int32    // number of steps so far
+	when    []int32        // by event: the step that executed it, from 1; 0: not executed
+	heads   []int32        // by queue: how many of its first events are known to be executed; see head
+	objects []object       // by object number; see Run.ids
+	steps   int32          // number of steps so far
+	thread  event.ThreadID // of the last step
+	queue   int32          // of that thread
 	// lenient executes events of unknownSource; unexplained has their Seq.
 	lenient     bool
 	unexplained []uint64
@@ -230,7 +232,12 @@ func (s *state) step(x *finding.Step) *Refusal {
 
 // next returns the thread's next event.
 func (s *state) next(t event.ThreadID) (int32, *Refusal) {
-	queue, known := s.threads[t]
+	queue, known := s.queue, true
+	if t != s.thread || s.steps == 0 {
+		if queue, known = s.threads[t]; known {
+			s.thread, s.queue = t, queue
+		}
+	}
 	if !known || int(s.head(queue)) == len(s.queues[queue]) {
 		return 0, refuse(ProgramOrder, "thread %d has no further event", t)
 	}

@@ -192,11 +192,20 @@ func (h *History) cutThrough() bool {
 
 // projected returns the result whose witness is the run, projected on the closure.
 func (q *question) projected() Result {
-	w := witness{held: map[event.ThreadID]holds{}, steps: q.h.steps[:0]}
+	if err := q.refusedBefore(); err != nil {
+		q.h.witnesses.Count(err)
+		q.unexplained = true
+		return refusal(err)
+	}
+	w := witness{steps: q.h.steps[:0]}
 	defer func() { q.h.steps = w.steps }()
 	var waits skippedWaits
+	last := q.last()
 	for i := range q.h.log {
 		x := &q.h.log[i]
+		if x.Seq > last {
+			break // no event of the closure comes after it
+		}
 		kept := q.c.hasEntry(x)
 		if kept {
 			e := x.event()
@@ -205,7 +214,7 @@ func (q *question) projected() Result {
 		waits.add(x, kept)
 	}
 	assumes := []string{finding.RaceFree}
-	if waits.any || q.c.skips(q.last()) {
+	if waits.any || q.c.skips(last) {
 		assumes = append(assumes, finding.GuardedData)
 	}
 	return q.checked(&w, finding.OrderSyncPreserving, assumes)
@@ -252,6 +261,9 @@ func (q *question) checked(w *witness, by finding.Order, assumes []string) Resul
 	q.h.witnesses.Count(err)
 	if err != nil {
 		q.unexplained = q.unexplained || execution.Unseen(err)
+		if by == finding.OrderSyncPreserving {
+			q.remember(err, w.steps)
+		}
 		return refusal(err)
 	}
 	if slices.Contains(assumes, finding.GuardedData) {
@@ -259,6 +271,7 @@ func (q *question) checked(w *witness, by finding.Order, assumes []string) Resul
 	}
 	// The kept steps should contain the creation of each side's thread, and its acquires.
 	extra := max(len(w.steps)-max(q.h.opt.Witness, 4*len(q.chosen)), 0)
+	w.setHeld(extra)
 	r.Witness, r.Elided = slices.Clone(w.steps[extra:]), q.h.evicted+uint64(extra)
 	return r
 }
@@ -314,62 +327,89 @@ func (h *History) checker() execution.Checker {
 // witness is a sequence of steps to which further ones are appended.
 type witness struct {
 	steps []finding.Step
-	held  map[event.ThreadID]holds
 }
 
-// holds lists the locks that a thread holds in the witness, whose order of events is another than
-// the run's. Steps share the slices, which never change.
+// add appends a step that is executed.
+func (w *witness) add(e *event.Event) { w.steps = append(w.steps, finding.StepOf(e)) }
+
+// last appends a step that is enabled next or, in a deadlock, requested and blocked.
+func (w *witness) last(e *event.Event, blocked bool) {
+	s := finding.StepOf(e)
+	if blocked {
+		s.Seq, s.Time, s.Blocked = 0, 0, true
+	}
+	w.steps = append(w.steps, s)
+}
+
+// setHeld sets the locks that are held before each of the steps from one on. Their order is another than the
+// run's.
+func (w *witness) setHeld(from int) {
+	held := heldLocks{}
+	for i := range w.steps {
+		s := &w.steps[i]
+		held.shown = i >= from
+		if h := held.of[s.Thread]; held.shown && h != nil {
+			s.Held, s.HeldAt = h.locks, h.stacks
+		}
+		if !s.Blocked {
+			held.execute(s)
+		}
+	}
+}
+
+// heldLocks are the locks that threads hold.
+type heldLocks struct {
+	of    map[event.ThreadID]*holds
+	shown bool // steps share the slices, so that these do not change any more
+}
+
+// holds lists the locks that a thread holds.
 type holds struct {
 	locks  []event.ObjectID
 	stacks []event.StackID // by lock: the call stack of its acquire
 }
 
-func (w *witness) step(e *event.Event) finding.Step {
-	h := w.held[e.Thread]
-	step := finding.StepOf(e)
-	step.Held, step.HeldAt = h.locks, h.stacks
-	return step
-}
-
-// add appends a step that is executed.
-func (w *witness) add(e *event.Event) {
-	w.steps = append(w.steps, w.step(e))
-	switch e.Op {
+// execute executes a step.
+func (l *heldLocks) execute(s *finding.Step) {
+	switch s.Op {
 	case event.Acquire, event.AcquireRead:
-		h := w.held[e.Thread]
-		w.held[e.Thread] = holds{append(slices.Clip(h.locks), e.Object), append(slices.Clip(h.stacks), e.Stack)}
+		if l.of == nil {
+			l.of = map[event.ThreadID]*holds{}
+		}
+		h := l.of[s.Thread]
+		if h == nil {
+			h = &holds{}
+			l.of[s.Thread] = h
+		}
+		l.own(h)
+		h.locks, h.stacks = append(h.locks, s.Object), append(h.stacks, s.Stack)
 	case event.Release:
-		w.release(e)
-	}
-}
-
-// release removes the lock from those that the thread holds or, if it does not hold the lock,
-// from those of a thread that does.
-func (w *witness) release(e *event.Event) {
-	thread := e.Thread
-	if !slices.Contains(w.held[thread].locks, e.Object) {
-		for t, h := range w.held {
-			if slices.Contains(h.locks, e.Object) {
-				thread = t
-			}
+		if h, at := l.find(s); h != nil {
+			l.own(h)
+			h.locks, h.stacks = slices.Delete(h.locks, at, at+1), slices.Delete(h.stacks, at, at+1)
 		}
 	}
-	h := w.held[thread]
-	at := slices.Index(h.locks, e.Object)
-	switch {
-	case at < 0:
-	case at == len(h.locks)-1:
-		w.held[thread] = holds{h.locks[:at:at], h.stacks[:at:at]}
-	default:
-		w.held[thread] = holds{slices.Delete(slices.Clone(h.locks), at, at+1), slices.Delete(slices.Clone(h.stacks), at, at+1)}
+}
+
+// own gives a thread slices of its own, if steps may share those that it has.
+func (l *heldLocks) own(h *holds) {
+	if l.shown {
+		h.locks, h.stacks = slices.Clone(h.locks), slices.Clone(h.stacks)
 	}
 }
 
-// last appends a step that is enabled next or, in a deadlock, requested and blocked.
-func (w *witness) last(e *event.Event, blocked bool) {
-	s := w.step(e)
-	if blocked {
-		s.Seq, s.Time, s.Blocked = 0, 0, true
+// find returns the thread that holds the lock of a release, and the place of the lock among those that it holds:
+// the thread that releases it, or another one; nil if none does.
+func (l *heldLocks) find(s *finding.Step) (*holds, int) {
+	if h := l.of[s.Thread]; h != nil {
+		if at := slices.Index(h.locks, s.Object); at >= 0 {
+			return h, at
+		}
 	}
-	w.steps = append(w.steps, s)
+	for _, h := range l.of {
+		if at := slices.Index(h.locks, s.Object); at >= 0 {
+			return h, at
+		}
+	}
+	return nil, 0
 }

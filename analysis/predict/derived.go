@@ -18,6 +18,8 @@ type derived struct {
 	addresses map[event.ThreadID][]addressRead // the result of addressReads
 	guarded   map[event.ObjectID]*guardedObject
 	sharers   *sharers
+	refused   []refusedPrefix
+	places    map[uint64]int // setSpans uses it again and again
 }
 
 // ofLog returns what is known of the log as it is.

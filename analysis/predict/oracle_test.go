@@ -852,7 +852,7 @@ func TestCheckAcceptsWhatCanHappen(t *testing.T) {
 		seq := m.walk(t)
 		kind, last := m.end(t, seq)
 		want := m.feasible(seq) && ((kind == finding.Race && m.races(seq, last[0], last[1])) || (kind == finding.Deadlock && (m.formsCycle(seq, last) || m.formsCycle(seq, reversed(last)))))
-		w := witness{held: map[event.ThreadID]holds{}}
+		var w witness
 		for _, i := range seq {
 			w.add(&m.out[i])
 		}

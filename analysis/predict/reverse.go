@@ -294,7 +294,7 @@ func (q *question) scheduled(s *scheduler) Result {
 	for _, m := range s.trail {
 		order = append(order, m.event)
 	}
-	w := witness{held: map[event.ThreadID]holds{}, steps: make([]finding.Step, 0, len(order)+len(q.chosen))}
+	w := witness{steps: make([]finding.Step, 0, len(order)+len(q.chosen))}
 	for _, i := range order {
 		e := q.h.log[i].event()
 		w.add(&e)

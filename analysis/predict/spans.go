@@ -22,7 +22,12 @@ const maxSpans = 64
 // known. It sets the code of the sections that the witness leaves out or moves, too (finding.Finding.Moved).
 func (h *History) setSpans(r *Result, steps []finding.Step, chosen []*event.Event) {
 	certain := steps[:len(steps)-len(chosen)]
-	at := map[uint64]int{}
+	d := h.ofLog()
+	if d.places == nil {
+		d.places = make(map[uint64]int, len(certain))
+	}
+	at := d.places
+	clear(at)
 	for i := range certain {
 		if certain[i].Op.IsAccess() {
 			continue // only sections and posts are looked up
