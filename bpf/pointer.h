@@ -35,9 +35,11 @@ struct {
 	__type(value, struct word);
 } words SEC(".maps");
 
-/* How often each site's probe was hit, so that those that cost too much can be removed. */
+/* How often each site's probe was hit, so that those that cost too much can be removed. User space reads all of them
+ * every few milliseconds, so it maps them. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, __u64);

@@ -83,10 +83,12 @@ type thinner struct {
 	mu        sync.Mutex    // guards the fields down to notes; acquired after Session.mu, before the Tracer's
 	costs     *attach.Costs // nil: no probe has been attached
 	groups    []*pointerGroup
+	closing   attach.Closing           // links of former groups
 	attached  []pointerGroup           // all probes of each file in each process; they have no link
 	probes    map[uint32]*pointerProbe // by site
 	all       []*pointerProbe          // the same ones
 	sites     int                      // the largest site of a pointer, plus 1
+	hits      []uint64                 // by site: at the last look
 	spent     time.Duration            // processor time at the last look
 	debt      time.Duration            // what the probes have cost beyond the budget, from -credit to maxDebt
 	nameDebt  time.Duration            // likewise of those of calls that allocate, beyond their part
@@ -247,6 +249,10 @@ func (t *thinner) reading() time.Duration { return t.perSite * time.Duration(t.s
 func (t *thinner) halt() {
 	close(t.stop)
 	t.done.Wait()
+	err := t.closing.Wait()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.note(err)
 }
 
 // check reads the counts, and removes probes, or puts some in again, as the budget says.
@@ -262,12 +268,12 @@ func (t *thinner) check(now time.Time) {
 		return
 	}
 	begun := time.Now() // the lock may have been waited for
-	hits, err := t.tracer.PointerHits(t.sites)
-	if err != nil {
+	t.hits = slices.Grow(t.hits[:0], t.sites)[:t.sites]
+	if err := t.tracer.PointerHits(t.hits); err != nil {
 		t.note(err)
 		return
 	}
-	cost, names := t.count(hits)
+	cost, names := t.count()
 	variables, shared, err := t.shared.spent(*t.costs)
 	t.note(err)
 	cost += shared
@@ -301,13 +307,13 @@ func (t *thinner) used() (sum time.Duration) {
 	return sum
 }
 
-// count takes the hits of each site, and returns what those since the last look have cost, and what those of calls
+// count counts the hits of each site, and returns what those since the last look have cost, and what those of calls
 // that allocate have.
-func (t *thinner) count(hits []uint64) (cost, names time.Duration) {
+func (t *thinner) count() (cost, names time.Duration) {
 	for _, p := range t.all {
-		if int(p.Site) < len(hits) {
-			p.recent = hits[p.Site] - p.seen
-			p.seen = hits[p.Site]
+		p.recent = t.hits[p.Site] - p.seen
+		p.seen = t.hits[p.Site]
+		if p.recent > 0 {
 			cost += time.Duration(p.recent) * p.cost
 			if p.function == "" {
 				names += time.Duration(p.recent) * p.cost
@@ -406,10 +412,9 @@ func (p *pointerProbe) remove(now time.Time) {
 
 // shrink removes, from all groups, the probes that are to be removed, the groups that cost most first. Each group that
 // changes gets a new link before the old one is removed, so that no access at the others is missed. While there are
-// both, an access is recorded twice, which changes nothing.
+// both, an access is recorded twice, which changes nothing. It does not wait until the old links are closed.
 func (t *thinner) shrink() error {
 	var errs []error
-	var old attach.Closing
 	var remaining, changed []*pointerGroup
 	for _, g := range t.groups {
 		if slices.ContainsFunc(g.probes, (*pointerProbe).isRemoved) {
@@ -430,16 +435,16 @@ func (t *thinner) shrink() error {
 		}
 		switch replaced := t.tracer.Replace(g.Owner, g.link, next.link); {
 		case replaced:
-			old.Close(g.link)
+			t.closing.Close(g.link)
 			if next.link != 0 {
 				remaining = append(remaining, &next)
 			}
 		case next.link != 0: // the process or the observation has ended
-			old.Close(next.link)
+			t.closing.Close(next.link)
 		}
 	}
 	t.groups = remaining
-	return errors.Join(append(errs, old.Wait())...)
+	return errors.Join(errs...)
 }
 
 // isRemoved reports whether a probe is not in, or is to be removed.

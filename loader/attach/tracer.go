@@ -650,19 +650,20 @@ func (t *Tracer) Tallies(n int) ([]bpf.Tally, error) {
 	return values[:got], nil
 }
 
-// PointerHits returns how often the probe of each of the first n sites was hit, of those of accesses through
-// pointers.
-func (t *Tracer) PointerHits(n int) ([]uint64, error) {
-	if n == 0 {
-		return nil, nil
+// PointerHits sets each element of hits to how often the probe of the site with that number was hit, if it is one of
+// accesses through pointers.
+func (t *Tracer) PointerHits(hits []uint64) error {
+	if len(hits) == 0 {
+		return nil
 	}
-	keys, values := make([]uint32, n), make([]uint64, n)
-	var cursor ebpf.MapBatchCursor
-	got, err := t.objs.PointerHits.BatchLookup(&cursor, keys, values, nil)
-	if err != nil && !errors.Is(err, ebpf.ErrKeyNotExist) {
-		return nil, fmt.Errorf("read the hits of accesses through pointers: %w", err)
+	counts, err := t.objs.PointerHits.Memory()
+	if err == nil {
+		_, err = counts.ReadAt(unsafe.Slice((*byte)(unsafe.Pointer(&hits[0])), 8*len(hits)), 0)
 	}
-	return values[:got], nil
+	if err != nil {
+		return fmt.Errorf("read the hits of accesses through pointers: %w", err)
+	}
+	return nil
 }
 
 // MixedWords reports whether code that is not atomic has accessed a word that atomic code had accessed.
