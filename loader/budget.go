@@ -33,7 +33,8 @@ const (
 	maxDebt          = 10 * credit            // what is remembered of what they have cost beyond the budget
 	handling         = 300 * time.Nanosecond  // what a hit takes besides the probe itself, about
 	backAfter        = time.Second            // between two times at which probes are put in again
-	seldom           = 64                     // hits in budgetEvery up to which a probe stays
+	seldom           = 64                     // hits in a heatWindow up to which a probe stays
+	heatWindow       = 200 * time.Millisecond // at most, from one look to another
 	maxPointerGroups = 512                    // links of one process
 	backAtOnce       = 64                     // probes that are put in again at once
 
@@ -60,6 +61,7 @@ type pointerProbe struct {
 	cost     time.Duration // of a hit
 	seen     uint64        // hits at the last look
 	recent   uint64        // hits between the last two looks
+	before   uint64        // hits at the beginning of the heatWindow
 	removed  time.Time     // since when it is not in; zero: it is
 	out      uint64        // when it was removed first (CLOCK_MONOTONIC, ns); 0: never
 }
@@ -91,6 +93,7 @@ type thinner struct {
 	hits      []uint64                 // by site: at the last look
 	spent     time.Duration            // processor time at the last look
 	debt      time.Duration            // what the probes have cost beyond the budget, from -credit to maxDebt
+	window    time.Time                // when the heatWindow began
 	nameDebt  time.Duration            // likewise of those of calls that allocate, beyond their part
 	backAt    time.Time                // when probes were put in again last
 	functions map[string]bool          // true: sampled
@@ -296,6 +299,12 @@ func (t *thinner) check(now time.Time) {
 		t.putBack()
 		t.backAt = now
 	}
+	if now.Sub(t.window) >= heatWindow {
+		t.window = now
+		for _, p := range t.all {
+			p.before = p.seen
+		}
+	}
 }
 
 // used returns the processor time of the processes that are observed.
@@ -380,7 +389,7 @@ func (t *thinner) thin(now time.Time, cost, room time.Duration, variables []expe
 func (t *thinner) hottest(cost, room time.Duration, variables []expense, names bool) []expense {
 	hot := slices.Clone(variables)
 	for _, p := range t.all {
-		if p.recent > seldom && !p.isRemoved() && (!names || p.function == "") {
+		if p.seen-p.before > seldom && !p.isRemoved() && (!names || p.function == "") {
 			hot = append(hot, expense{cost: time.Duration(p.recent) * p.cost, probe: p})
 		}
 	}

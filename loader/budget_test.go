@@ -27,8 +27,8 @@ func TestThinNamesFirst(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			th := &thinner{functions: map[string]bool{"f": false}, probes: map[uint32]*pointerProbe{
-				1: {Probe: attach.Probe{Site: 1}, cost: µs, recent: 100},
-				2: {Probe: attach.Probe{Site: 2}, function: "f", cost: µs, recent: 1000},
+				1: {Probe: attach.Probe{Site: 1}, cost: µs, recent: 100, seen: 100},
+				2: {Probe: attach.Probe{Site: 2}, function: "f", cost: µs, recent: 1000, seen: 1000},
 			}}
 			for _, p := range th.probes {
 				th.all = append(th.all, p)
@@ -66,8 +66,8 @@ func TestAccessing(t *testing.T) {
 // TestVariablesCountInTheBudget checks that the probes of variables are removed before those of pointers that cost less.
 func TestVariablesCountInTheBudget(t *testing.T) {
 	const ms = time.Millisecond
-	hot := &pointerProbe{function: "f", cost: ms, recent: 100}
-	cold := &pointerProbe{function: "f", cost: ms, recent: 65, Probe: attach.Probe{Site: 1}}
+	hot := &pointerProbe{function: "f", cost: ms, recent: 100, seen: 100}
+	cold := &pointerProbe{function: "f", cost: ms, recent: 65, seen: 65, Probe: attach.Probe{Site: 1}}
 	th := &thinner{all: []*pointerProbe{cold, hot}}
 	variables := []expense{{cost: 90 * ms, variable: 7}, {cost: 10 * ms, variable: 8}}
 	for _, c := range []struct {

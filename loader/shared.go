@@ -118,7 +118,7 @@ func (w *unnamedWatcher) spent(c attach.Costs) (removable []expense, sum time.Du
 		v.counted = t.Hits
 		cost := time.Duration(recent) * v.cost(c)
 		sum += cost
-		if recent > seldom && t.Hits >= enoughHits && v.Outcome == OutcomeKept && !v.Variable.Atomic {
+		if recent > 0 && t.Hits >= enoughHits && v.Outcome == OutcomeKept && !v.Variable.Atomic {
 			removable = append(removable, expense{cost: cost, variable: uint32(i)})
 		}
 	}

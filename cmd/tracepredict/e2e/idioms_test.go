@@ -12,13 +12,12 @@ func TestIdioms(t *testing.T) {
 		"shared_ptr", "async", "jthread", "stop_token", "promise", "heap_atomic", "stack_atomic", "static_counter", "filesystem", "latch", "barrier",
 		"atomic_wait", "once",
 	} {
-		want := "predicted deadlock of one, two"
-		if name == "jthread" {
-			want = "likely deadlock of one, two" // a loop of std::stop_source may have ordered the threads
-		}
 		t.Run(name, func(t *testing.T) {
 			_, r := reported(t, "exec", "--", program, name, "guilty")
-			wantSummary(t, r, want)
+			// A loop of std::stop_source may have ordered the threads, unless the first thread came to it after both.
+			if name != "jthread" || r.summary() != "likely deadlock of one, two" {
+				wantSummary(t, r, "predicted deadlock of one, two")
+			}
 			_, r = reported(t, "exec", "--", program, name, "innocent")
 			wantSummary(t, r, "")
 		})
