@@ -10,7 +10,7 @@ import "unsafe"
 
 // The types that the programs share with Go.
 //
-//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type call_record -type stack_record -type stack_part -type site -type access_site -type sync_site -type heap_site -type function_site -type task_line -type sleeper -type lost_line -type watch_key -type watch -type watched_line -type kernel_code -type signature -type tally Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
+//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type call_record -type stack_record -type stack_part -type site -type access_site -type sync_site -type heap_site -type function_site -type task_line -type sleeper -type lost_line -type watch_key -type watch -type watched_line -type kernel_code -type signature -type tally -type thread_cost Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
 type (
 	// Record is one event; struct record of record.h.
 	Record = TracepredictRecord
@@ -48,6 +48,8 @@ type (
 	WatchedLine = TracepredictWatchedLine
 	// KernelCode is code of the kernel that accessed a variable; struct kernel_code.
 	KernelCode = TracepredictKernelCode
+	// ThreadCost is what accesses that nobody named have cost a thread; struct thread_cost of record.h.
+	ThreadCost = TracepredictThreadCost
 	// Tally is the state that the programs keep of a variable that the user did not name; struct
 	// tally.
 	Tally = TracepredictTally

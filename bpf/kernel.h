@@ -58,6 +58,9 @@ struct uprobe_task {
 } CORE;
 struct files_struct;
 struct perf_event_context;
+struct sched_entity {
+	__u64 sum_exec_runtime;
+} CORE;
 struct task_struct {
 	unsigned int flags;
 	unsigned int __state;
@@ -72,6 +75,7 @@ struct task_struct {
 	struct uprobe_task *utask;
 	struct files_struct *files;
 	struct perf_event_context *perf_event_ctxp;
+	struct sched_entity se;
 } CORE;
 
 struct seq_file;

@@ -621,6 +621,7 @@ int on_pointer(struct pt_regs *ctx)
 
 	if (hits)
 		(*hits)++; /* one of two at the same time may be missed */
+	count_hit(current_thread());
 	return chain(ctx, one_pointer);
 }
 

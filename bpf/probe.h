@@ -75,6 +75,28 @@ static __always_inline __u64 kept(struct pt_regs *ctx, __u8 from, __u8 number, _
 	return v;
 }
 
+/* What accesses that nobody named have cost each thread, by the last bits of its ID. User space maps it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct thread_cost);
+} thread_costs SEC(".maps");
+
+/* Counts a hit for the current thread. */
+static __always_inline void count_hit(__u64 thread)
+{
+	__u32 index = thread & (SLOTS - 1);
+	struct thread_cost *c = bpf_map_lookup_elem(&thread_costs, &index);
+
+	if (!c)
+		return;
+	c->tid = thread;
+	c->hits++;
+	c->ran = bpf_get_current_task_btf()->se.sum_exec_runtime;
+}
+
 /* Runs the sites of a probe, one after the other. one handles the site of an index and
  * returns the index of the next, 0 at the end. It is not static, so that the verifier judges it by
  * itself, once, and not anew for each of a chain. */

@@ -274,6 +274,13 @@ struct kernel_code {
 	__u8 bytes[KERNEL_CODE_BEFORE + 16];
 };
 
+/* What accesses that nobody named have cost a thread. The programs write it, user space reads. */
+struct thread_cost {
+	__u64 ran;  /* its processor time up to the last hit, in ns */
+	__u32 tid;  /* in the tool's namespace; threads with the same place take turns */
+	__u32 hits; /* of any of them */
+};
+
 /* A variable that nobody named. The programs write it, user space reads. */
 struct tally {
 	__u64 last;     /* the last access, see redundant() */

@@ -239,6 +239,7 @@ int on_shared(struct pt_regs *ctx)
 
 	if (!is_observed(cookie, thread))
 		return 0;
+	count_hit(thread);
 	/* While one link replaces another both are there, and the newer one, whose cookie has the
 	 * next generation, has had this hit: the kernel calls the latest first. */
 	slot = slot_of(thread);

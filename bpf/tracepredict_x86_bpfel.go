@@ -361,6 +361,13 @@ type TracepredictTaskLine struct {
 	ThreadPointer uint64
 }
 
+type TracepredictThreadCost struct {
+	_    structs.HostLayout
+	Ran  uint64
+	Tid  uint32
+	Hits uint32
+}
+
 type TracepredictWatch struct {
 	_      structs.HostLayout
 	Object uint64
@@ -435,6 +442,7 @@ const (
 	TracepredictMapSlots             = "slots"
 	TracepredictMapStacks            = "stacks"
 	TracepredictMapTargets           = "targets"
+	TracepredictMapThreadCosts       = "thread_costs"
 	TracepredictMapUnseenHits        = "unseen_hits"
 	TracepredictMapUsed              = "used"
 	TracepredictMapWatched           = "watched"
@@ -609,6 +617,7 @@ type TracepredictMapSpecs struct {
 	Slots          *ebpf.MapSpec `ebpf:"slots"`
 	Stacks         *ebpf.MapSpec `ebpf:"stacks"`
 	Targets        *ebpf.MapSpec `ebpf:"targets"`
+	ThreadCosts    *ebpf.MapSpec `ebpf:"thread_costs"`
 	UnseenHits     *ebpf.MapSpec `ebpf:"unseen_hits"`
 	Used           *ebpf.MapSpec `ebpf:"used"`
 	Watched        *ebpf.MapSpec `ebpf:"watched"`
@@ -717,6 +726,7 @@ type TracepredictMaps struct {
 	Slots          *ebpf.Map `ebpf:"slots"`
 	Stacks         *ebpf.Map `ebpf:"stacks"`
 	Targets        *ebpf.Map `ebpf:"targets"`
+	ThreadCosts    *ebpf.Map `ebpf:"thread_costs"`
 	UnseenHits     *ebpf.Map `ebpf:"unseen_hits"`
 	Used           *ebpf.Map `ebpf:"used"`
 	Watched        *ebpf.Map `ebpf:"watched"`
@@ -754,6 +764,7 @@ func (m *TracepredictMaps) Close() error {
 		m.Slots,
 		m.Stacks,
 		m.Targets,
+		m.ThreadCosts,
 		m.UnseenHits,
 		m.Used,
 		m.Watched,

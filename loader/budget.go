@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/loader/procfs"
@@ -92,12 +93,13 @@ type thinner struct {
 	sites     int                      // the largest site of a pointer, plus 1
 	hits      []uint64                 // by site: at the last look
 	spent     time.Duration            // processor time at the last look
-	debt      time.Duration            // what the probes have cost beyond the budget, from -credit to maxDebt
-	window    time.Time                // when the heatWindow began
-	nameDebt  time.Duration            // likewise of those of calls that allocate, beyond their part
-	backAt    time.Time                // when probes were put in again last
-	functions map[string]bool          // true: sampled
-	notes     []string                 // texts of errors
+	threads   threadBudget
+	debt      time.Duration   // what the probes have cost beyond the budget, from -credit to maxDebt
+	window    time.Time       // when the heatWindow began
+	nameDebt  time.Duration   // likewise of those of calls that allocate, beyond their part
+	backAt    time.Time       // when probes were put in again last
+	functions map[string]bool // true: sampled
+	notes     []string        // texts of errors
 
 	perSite time.Duration // the shortest time that reading the count of a site took; run's goroutine alone uses it
 
@@ -292,9 +294,10 @@ func (t *thinner) check(now time.Time) {
 		t.nameDebt = 0
 	}
 	t.debt = min(max(t.debt+cost-room, -credit), maxDebt)
+	limit := t.limit(cost)
 	switch {
-	case t.debt > 0 && cost > room:
-		t.thin(now, cost, room, variables, false)
+	case t.debt > 0 && cost > room, cost > limit:
+		t.thin(now, cost, min(room, limit), variables, false)
 	case t.debt == -credit && now.Sub(t.backAt) >= backAfter:
 		t.putBack()
 		t.backAt = now
@@ -305,6 +308,17 @@ func (t *thinner) check(now time.Time) {
 			p.before = p.seen
 		}
 	}
+}
+
+// limit returns how much the hits since the last look may have cost, so that no thread is over its budget; cost is
+// what they have cost.
+func (t *thinner) limit(cost time.Duration) time.Duration {
+	if t.threads.costs == nil {
+		n := t.tracer.Threads()
+		t.threads = threadBudget{costs: make([]bpf.ThreadCost, n), before: make([]bpf.ThreadCost, n), debts: map[uint32]time.Duration{}}
+	}
+	t.note(t.tracer.ThreadCosts(t.threads.costs))
+	return t.threads.limit(cost, t.factor)
 }
 
 // used returns the processor time of the processes that are observed.

@@ -141,6 +141,9 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 		spec.Maps[bpf.TracepredictMapWatched].MaxEntries, spec.Maps[bpf.TracepredictMapDropped].MaxEntries = bpf.MaxWatched, bpf.MaxWatched
 		spec.Maps[bpf.TracepredictMapReadings].MaxEntries = spec.Maps[bpf.TracepredictMapSlots].MaxEntries
 	}
+	if opts.Shared || opts.Pointers {
+		spec.Maps[bpf.TracepredictMapThreadCosts].MaxEntries = spec.Maps[bpf.TracepredictMapSlots].MaxEntries
+	}
 	spec.Maps[bpf.TracepredictMapSites].MaxEntries = opts.maxSites()
 	if opts.Pointers || opts.PointerAtomics {
 		spec.Maps[bpf.TracepredictMapPointerHits].MaxEntries = opts.maxSites()
@@ -665,6 +668,22 @@ func (t *Tracer) PointerHits(hits []uint64) error {
 	}
 	return nil
 }
+
+// ThreadCosts sets costs, which has an element for each of bpf.ThreadCost's places, to what the accesses that nobody
+// named have cost threads.
+func (t *Tracer) ThreadCosts(costs []bpf.ThreadCost) error {
+	counts, err := t.objs.ThreadCosts.Memory()
+	if err == nil {
+		_, err = counts.ReadAt(unsafe.Slice((*byte)(unsafe.Pointer(&costs[0])), uintptr(len(costs))*unsafe.Sizeof(costs[0])), 0)
+	}
+	if err != nil {
+		return fmt.Errorf("read what accesses have cost each thread: %w", err)
+	}
+	return nil
+}
+
+// Threads returns the number of places that ThreadCosts has, at least 1.
+func (t *Tracer) Threads() int { return int(t.objs.ThreadCosts.MaxEntries()) }
 
 // MixedWords reports whether code that is not atomic has accessed a word that atomic code had accessed.
 func (t *Tracer) MixedWords() bool {
