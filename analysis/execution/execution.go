@@ -121,7 +121,8 @@ func (t *Tally) Add(o Tally) {
 // cycle, each the next event of its thread. For finding.Property only the steps are checked. A
 // non-nil error is a *Refusal.
 func (r *Run) Check(steps []finding.Step, kind finding.Kind) error {
-	if refusal := r.start().checkAll(steps, kind); refusal != nil {
+	s, done := r.begin(steps[:executedSteps(steps, kind)], false)
+	if refusal := s.checkAll(steps, done, kind); refusal != nil {
 		return refusal
 	}
 	return nil
@@ -131,9 +132,8 @@ func (r *Run) Check(steps []finding.Step, kind finding.Kind) error {
 // and semaphore waits for which there was no recorded post: something that was not recorded wrote or
 // posted, and may do so at another time in the witness. It returns the Seq of those events.
 func (r *Run) CheckUnexplained(steps []finding.Step, kind finding.Kind) (unexplained []uint64, err error) {
-	s := r.start()
-	s.lenient = true
-	if refusal := s.checkAll(steps, kind); refusal != nil {
+	s, done := r.begin(steps[:executedSteps(steps, kind)], true)
+	if refusal := s.checkAll(steps, done, kind); refusal != nil {
 		return nil, refusal
 	}
 	return s.unexplained, nil
@@ -145,16 +145,16 @@ func (r *Run) CheckUnexplained(steps []finding.Step, kind finding.Kind) (unexpla
 func (r *Run) CheckTaken(steps []finding.Step, signal uint64) error {
 	s := r.start()
 	s.taken = signal
-	if refusal := s.checkAll(steps, finding.Deadlock); refusal != nil {
+	if refusal := s.checkAll(steps, 0, finding.Deadlock); refusal != nil {
 		return refusal
 	}
 	return nil
 }
 
-// checkAll executes a witness, and checks that the error can occur.
-func (s *state) checkAll(steps []finding.Step, kind finding.Kind) *Refusal {
+// checkAll executes a witness, of which the first steps are done, and checks that the error can occur.
+func (s *state) checkAll(steps []finding.Step, done int, kind finding.Kind) *Refusal {
 	end := executedSteps(steps, kind)
-	for k := range steps[:end] {
+	for k := done; k < end; k++ {
 		if refusal := s.step(&steps[k]); refusal != nil {
 			refusal.Step, refusal.step = k+1, steps[k]
 			return refusal

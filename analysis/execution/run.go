@@ -30,6 +30,8 @@ type Run struct {
 	heldBefore  map[int32]int32 // by object: the release of a lock that was held when the run begins
 	values      []knownValues   // by object: of a variable
 	brokenByRun []bool          // by event: the run itself breaks the event's rule; nil until needed
+
+	strict, lenient checkpoints // of Check and of CheckUnexplained
 }
 
 // need is the condition that the first events of a queue have been executed. A queue is a list, in

@@ -200,19 +200,28 @@ func (q *question) projected() Result {
 	w := witness{steps: q.h.steps[:0]}
 	defer func() { q.h.steps = w.steps }()
 	var waits skippedWaits
-	last := q.last()
+	last, d := q.last(), q.h.ofLog()
+	same := 0 // the first events that it contains
 	for i := range q.h.log {
 		x := &q.h.log[i]
 		if x.Seq > last {
 			break // no event of the closure comes after it
 		}
 		kept := q.c.hasEntry(x)
-		if kept {
+		switch {
+		case !kept:
+		case i == len(w.steps) && i < d.same: // the step is there, from the question before
+			w.steps = w.steps[:i+1]
+		default:
 			e := x.event()
 			w.add(&e)
 		}
+		if kept && i+1 == len(w.steps) {
+			same = i + 1
+		}
 		waits.add(x, kept)
 	}
+	d.same = same
 	assumes := []string{finding.RaceFree}
 	if waits.any || q.c.skips(last) {
 		assumes = append(assumes, finding.GuardedData)
@@ -348,8 +357,11 @@ func (w *witness) setHeld(from int) {
 	for i := range w.steps {
 		s := &w.steps[i]
 		held.shown = i >= from
-		if h := held.of[s.Thread]; held.shown && h != nil {
-			s.Held, s.HeldAt = h.locks, h.stacks
+		if held.shown {
+			s.Held, s.HeldAt = nil, nil // a former witness may have used the step
+			if h := held.of[s.Thread]; h != nil {
+				s.Held, s.HeldAt = h.locks, h.stacks
+			}
 		}
 		if !s.Blocked {
 			held.execute(s)

@@ -20,6 +20,7 @@ type derived struct {
 	sharers   *sharers
 	refused   []refusedPrefix
 	places    map[uint64]int // setSpans uses it again and again
+	same      int            // the first elements of History.steps are those of so many first events of the log
 }
 
 // ofLog returns what is known of the log as it is.
