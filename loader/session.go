@@ -520,6 +520,9 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if !s.traced {
+		s.noteChangedCode(maps)
+	}
 	if exe == p.program { // otherwise the mappings may be those of another program
 		p.findUnloaded(maps)
 	}

@@ -36,3 +36,23 @@ func TestCopiedCode(t *testing.T) {
 		})
 	}
 }
+
+// TestAttachToCopiedCode checks that attach says of a program that executes a copy of its code that it is not observed,
+// and that the program does what it does plain.
+func TestAttachToCopiedCode(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := startChild(t, childOptions{}, build(t, "gcc", "process/copies.c", "-O1", "-g", "-pthread"), "later")
+	program.waitLine("ready")
+	tool, report := attachTo(t, program.pid())
+	program.send("go on")
+	program.want(0)
+	tool.want(0)
+	if got := program.out.String(); !strings.Contains(got, "6 hits, 0 traps") {
+		t.Errorf("the program says %q", got)
+	}
+	notes := readReport(t, report).Run.Notes
+	if !slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, "executes a copy of its code") }) {
+		t.Errorf("notes: %q", notes)
+	}
+}

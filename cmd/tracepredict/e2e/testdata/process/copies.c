@@ -1,5 +1,6 @@
 // Executes copies of its own code: of all of it, at the same addresses, as programs do that want huge pages, or of one
-// function. "own" executes breakpoints of its own.
+// function. "own" executes breakpoints of its own. "later" has all of its code copied when it says so, and goes on after a
+// line.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
@@ -49,8 +50,13 @@ static void trapped(int sig) { traps += sig == SIGTRAP; }
 int main(int argc, char **argv) {
 	if (argc < 2)
 		return 2;
-	if (strcmp(argv[1], "whole") == 0)
+	if (strcmp(argv[1], "whole") == 0 || strcmp(argv[1], "later") == 0)
 		remap_text();
+	if (strcmp(argv[1], "later") == 0) {
+		printf("ready\n");
+		fflush(stdout);
+		getchar();
+	}
 	twice();
 	if (strcmp(argv[1], "function") == 0) {
 		char *copy = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
