@@ -11,6 +11,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/need"
 )
 
@@ -22,16 +23,26 @@ var ErrNotLoaded = errors.New("load a BPF program")
 type programs struct {
 	spec  *ebpf.CollectionSpec
 	maps  map[string]*ebpf.Map // those that the programs use
-	cache *btf.Cache           // of the kernel's types
+	early safely.Group         // goroutines of ahead
 
-	mu     sync.Mutex // guards the field below; acquired after Tracer.mu
-	loaded map[string]*ebpf.Program
+	mu     sync.Mutex // guards the fields below; acquired after Tracer.mu
+	loaded map[string]*loaded
+	caches []*btf.Cache // of the kernel's types: those that nobody uses now
+}
+
+// loaded is a program that was loaded, or is being loaded.
+type loaded struct {
+	once sync.Once
+	prog *ebpf.Program
+	err  error
 }
 
 // newPrograms creates the maps of the BPF programs, assigns them to objs, and loads no program.
 func newPrograms(spec *ebpf.CollectionSpec, objs *objects) (*programs, error) {
-	p := &programs{spec: spec, cache: btf.NewCache(), loaded: map[string]*ebpf.Program{}}
-	coll, err := ebpf.NewCollectionWithOptions(p.part(""), ebpf.CollectionOptions{Cache: p.cache})
+	p := &programs{spec: spec, loaded: map[string]*loaded{}}
+	cache := p.cache()
+	coll, err := ebpf.NewCollectionWithOptions(p.part(""), ebpf.CollectionOptions{Cache: cache})
+	p.giveBack(cache)
 	if err != nil {
 		return nil, need.ExplainLoad(err)
 	}
@@ -80,18 +91,55 @@ func (p *programs) used(part *ebpf.CollectionSpec) map[string]*ebpf.Map {
 // get returns a program, which it loads if that is necessary.
 func (p *programs) get(name string) (*ebpf.Program, error) {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if prog := p.loaded[name]; prog != nil {
-		return prog, nil
+	l := p.loaded[name]
+	if l == nil {
+		l = &loaded{}
+		p.loaded[name] = l
 	}
-	part := p.part(name)
-	coll, err := ebpf.NewCollectionWithOptions(part, ebpf.CollectionOptions{MapReplacements: p.used(part), Cache: p.cache})
+	p.mu.Unlock()
+	l.once.Do(func() { l.prog, l.err = p.load(name) })
+	return l.prog, l.err
+}
+
+// load loads a program.
+func (p *programs) load(name string) (*ebpf.Program, error) {
+	part, cache := p.part(name), p.cache()
+	defer p.giveBack(cache)
+	coll, err := ebpf.NewCollectionWithOptions(part, ebpf.CollectionOptions{MapReplacements: p.used(part), Cache: cache})
 	if err != nil {
 		return nil, errors.Join(ErrNotLoaded, need.ExplainLoad(err))
 	}
 	defer coll.Close()
-	p.loaded[name] = coll.DetachProgram(name)
-	return p.loaded[name], nil
+	return coll.DetachProgram(name), nil
+}
+
+// cache returns a cache that nobody uses: one goroutine at a time may use it.
+func (p *programs) cache() *btf.Cache {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.caches)
+	if n == 0 {
+		return btf.NewCache()
+	}
+	c := p.caches[n-1]
+	p.caches = p.caches[:n-1]
+	return c
+}
+
+func (p *programs) giveBack(c *btf.Cache) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.caches = append(p.caches, c)
+}
+
+// ahead begins to load programs, one after the other, that will be needed. Who needs one first waits for it, and gets
+// its error.
+func (p *programs) ahead(names ...string) {
+	p.early.Go(func() {
+		for _, name := range names {
+			_, _ = p.get(name)
+		}
+	})
 }
 
 // loadAll loads all programs.
@@ -106,11 +154,14 @@ func (p *programs) loadAll() error {
 
 // close unloads the programs, and frees the maps.
 func (p *programs) close() error {
+	p.early.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var errs []error
-	for _, prog := range p.loaded {
-		errs = append(errs, prog.Close())
+	for _, l := range p.loaded {
+		if l.prog != nil {
+			errs = append(errs, l.prog.Close())
+		}
 	}
 	for _, m := range p.maps {
 		errs = append(errs, m.Close())
