@@ -39,22 +39,23 @@ func (r *Run) begin(steps []finding.Step, lenient bool) (*state, int) {
 		c.ended = !r.extend(c, lenient)
 	}
 	i := min(len(c.states), n/c.every)
-	if i == 0 {
-		s := r.start()
-		s.lenient = lenient
-		return s, 0
+	return r.after(c, i, lenient), i * c.every
+}
+
+// after returns a state of its own after the first events up to the n-th checkpoint; 0: after none.
+func (r *Run) after(c *checkpoints, n int, lenient bool) *state {
+	if n > 0 {
+		return c.states[n-1].clone()
 	}
-	return c.states[i-1].clone(), i * c.every
+	s := r.start()
+	s.lenient = lenient
+	return s
 }
 
 // sameEvents returns the number of first steps that are the first events of the run.
 func (r *Run) sameEvents(steps []finding.Step) int {
 	for i := range steps {
-		x := &steps[i]
-		if i == len(r.events) {
-			return i
-		}
-		if e := &r.events[i]; e.Seq != x.Seq || e.Thread != x.Thread || e.Op != x.Op || e.Object != x.Object || e.Peer != x.Peer {
+		if i == len(r.events) || !isEvent(&steps[i], &r.events[i]) {
 			return i
 		}
 	}
@@ -69,15 +70,10 @@ func (r *Run) checkpointEvery() int {
 
 // extend adds the next checkpoint. It returns false if an event before it breaks a rule.
 func (r *Run) extend(c *checkpoints, lenient bool) bool {
-	var s *state
-	if n := len(c.states); n > 0 {
-		s = c.states[n-1].clone()
-	} else {
-		s = r.start()
-		s.lenient = lenient
-	}
-	for i := range r.events[len(c.states)*c.every:][:c.every] {
-		x := finding.StepOf(&r.events[len(c.states)*c.every+i])
+	s := r.after(c, len(c.states), lenient)
+	events := r.events[len(c.states)*c.every:][:c.every]
+	for i := range events {
+		x := finding.StepOf(&events[i])
 		if s.step(&x) != nil {
 			return false
 		}
@@ -92,9 +88,7 @@ func (s *state) clone() *state {
 	own.when, own.heads, own.objects = slices.Clone(s.when), slices.Clone(s.heads), slices.Clone(s.objects)
 	own.unexplained = slices.Clone(s.unexplained)
 	for o := range own.objects {
-		if h := own.objects[o].holders; h != nil {
-			own.objects[o].holders = append([]int32(nil), h...)
-		}
+		own.objects[o].holders = slices.Clone(own.objects[o].holders)
 	}
 	return &own
 }

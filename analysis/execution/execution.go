@@ -121,8 +121,7 @@ func (t *Tally) Add(o Tally) {
 // cycle, each the next event of its thread. For finding.Property only the steps are checked. A
 // non-nil error is a *Refusal.
 func (r *Run) Check(steps []finding.Step, kind finding.Kind) error {
-	s, done := r.begin(steps[:executedSteps(steps, kind)], false)
-	if refusal := s.checkAll(steps, done, kind); refusal != nil {
+	if _, refusal := r.checkAll(steps, kind, false); refusal != nil {
 		return refusal
 	}
 	return nil
@@ -132,8 +131,8 @@ func (r *Run) Check(steps []finding.Step, kind finding.Kind) error {
 // and semaphore waits for which there was no recorded post: something that was not recorded wrote or
 // posted, and may do so at another time in the witness. It returns the Seq of those events.
 func (r *Run) CheckUnexplained(steps []finding.Step, kind finding.Kind) (unexplained []uint64, err error) {
-	s, done := r.begin(steps[:executedSteps(steps, kind)], true)
-	if refusal := s.checkAll(steps, done, kind); refusal != nil {
+	s, refusal := r.checkAll(steps, kind, true)
+	if refusal != nil {
 		return nil, refusal
 	}
 	return s.unexplained, nil
@@ -145,16 +144,22 @@ func (r *Run) CheckUnexplained(steps []finding.Step, kind finding.Kind) (unexpla
 func (r *Run) CheckTaken(steps []finding.Step, signal uint64) error {
 	s := r.start()
 	s.taken = signal
-	if refusal := s.checkAll(steps, 0, finding.Deadlock); refusal != nil {
+	if refusal := s.checkFrom(0, steps, executedSteps(steps, finding.Deadlock), finding.Deadlock); refusal != nil {
 		return refusal
 	}
 	return nil
 }
 
-// checkAll executes a witness, of which the first steps are done, and checks that the error can occur.
-func (s *state) checkAll(steps []finding.Step, done int, kind finding.Kind) *Refusal {
+// checkAll executes a witness, checks that the error can occur, and returns the state after it.
+func (r *Run) checkAll(steps []finding.Step, kind finding.Kind, lenient bool) (*state, *Refusal) {
 	end := executedSteps(steps, kind)
-	for k := done; k < end; k++ {
+	s, done := r.begin(steps[:end], lenient)
+	return s, s.checkFrom(done, steps, end, kind)
+}
+
+// checkFrom executes the steps of a witness from one on, up to end, and checks that the error can occur.
+func (s *state) checkFrom(from int, steps []finding.Step, end int, kind finding.Kind) *Refusal {
+	for k := from; k < end; k++ {
 		if refusal := s.step(&steps[k]); refusal != nil {
 			refusal.Step, refusal.step = k+1, steps[k]
 			return refusal
@@ -219,7 +224,7 @@ func (s *state) step(x *finding.Step) *Refusal {
 		return refusal
 	}
 	e := &s.events[i]
-	if e.Seq != x.Seq || e.Op != x.Op || e.Object != x.Object || e.Peer != x.Peer {
+	if !isEvent(x, e) {
 		return refuse(ProgramOrder, "event %d is next (%s of object %d, peer %d), not event %d (object %d, peer %d)", e.Seq, e.Op, e.Object, e.Peer, x.Seq, x.Object, x.Peer)
 	}
 	if refusal := s.check(i); refusal != nil {
@@ -228,6 +233,11 @@ func (s *state) step(x *finding.Step) *Refusal {
 	}
 	s.execute(i)
 	return nil
+}
+
+// isEvent reports whether a step executes an event of the run.
+func isEvent(x *finding.Step, e *event.Event) bool {
+	return e.Seq == x.Seq && e.Thread == x.Thread && e.Op == x.Op && e.Object == x.Object && e.Peer == x.Peer
 }
 
 // next returns the thread's next event.

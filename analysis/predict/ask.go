@@ -403,7 +403,7 @@ func (l *heldLocks) execute(s *finding.Step) {
 	}
 }
 
-// own gives a thread slices of its own, if steps may share those that it has.
+// own copies the slices of a thread before they change, if steps may refer to them already.
 func (l *heldLocks) own(h *holds) {
 	if l.shown {
 		h.locks, h.stacks = slices.Clone(h.locks), slices.Clone(h.stacks)
