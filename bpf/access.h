@@ -242,7 +242,7 @@ __noinline __u32 one_site(struct pt_regs *ctx, __u32 index, __u64 thread)
 SEC("uprobe.multi")
 int on_probe(struct pt_regs *ctx)
 {
-	return chain(ctx, one_site);
+	return chain(ctx, current_thread(), one_site);
 }
 
 SEC("uprobe.multi")

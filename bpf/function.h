@@ -211,7 +211,7 @@ __noinline __u32 one_call(struct pt_regs *ctx, __u32 index, __u64 thread)
 SEC("uprobe.multi")
 int on_call(struct pt_regs *ctx)
 {
-	return chain(ctx, one_call);
+	return chain(ctx, current_thread(), one_call);
 }
 
 #endif

@@ -282,7 +282,7 @@ __noinline __u32 one_heap(struct pt_regs *ctx, __u32 index, __u64 thread)
 SEC("uprobe.multi")
 int on_heap(struct pt_regs *ctx)
 {
-	return chain(ctx, one_heap);
+	return chain(ctx, current_thread(), one_heap);
 }
 
 SEC("uprobe.multi")

@@ -617,12 +617,12 @@ SEC("uprobe.multi")
 int on_pointer(struct pt_regs *ctx)
 {
 	__u32 site = bpf_get_attach_cookie(ctx);
-	__u64 *hits = bpf_map_lookup_elem(&pointer_hits, &site);
+	__u64 *hits = bpf_map_lookup_elem(&pointer_hits, &site), thread = current_thread();
 
 	if (hits)
 		(*hits)++; /* one of two at the same time may be missed */
-	count_hit(current_thread());
-	return chain(ctx, one_pointer);
+	count_hit(thread);
+	return chain(ctx, thread, one_pointer);
 }
 
 /*

@@ -100,10 +100,10 @@ static __always_inline void count_hit(__u64 thread)
 /* Runs the sites of a probe, one after the other. one handles the site of an index and
  * returns the index of the next, 0 at the end. It is not static, so that the verifier judges it by
  * itself, once, and not anew for each of a chain. */
-static __always_inline int chain(struct pt_regs *ctx, __u32 (*one)(struct pt_regs *, __u32, __u64))
+static __always_inline int chain(
+	struct pt_regs *ctx, __u64 thread, __u32 (*one)(struct pt_regs *, __u32, __u64))
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx);
-	__u64 thread = current_thread();
 	__u32 next;
 
 	if (!is_observed(cookie, thread))

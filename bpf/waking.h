@@ -115,11 +115,17 @@ static __always_inline void wakes(__u64 thread, long nr, __u32 pid, __u32 tid)
 	bpf_map_update_elem(&woken_by, &pid, &number, BPF_ANY);
 }
 
+/* Returns whether a task sleeps in a system call until a time. */
+static __always_inline bool lets_time_pass(long nr)
+{
+	return nr == CALL_NANOSLEEP || nr == CALL_CLOCK_NANOSLEEP;
+}
+
 /* Returns whether a task sleeps in a system call for what others do, or for time to pass: not for what
  * the kernel needs to execute it. */
 static __always_inline bool waits_in(long nr)
 {
-	return sleeps_for(nr) || nr == CALL_NANOSLEEP || nr == CALL_CLOCK_NANOSLEEP;
+	return sleeps_for(nr) || lets_time_pass(nr);
 }
 
 /* Returns whether what a task does in system call nr may be what wakes another one: an interrupt does so as
@@ -127,11 +133,9 @@ static __always_inline bool waits_in(long nr)
  * pass is woken by that, or by a signal. */
 static __always_inline bool may_wake(struct task_struct *self, long nr, struct task_struct *task)
 {
-	long in = call_of(task);
-
 	if (self->flags & PF_EXITING)
 		return true;
-	if (in != CALL_NANOSLEEP && in != CALL_CLOCK_NANOSLEEP)
+	if (!lets_time_pass(call_of(task)))
 		return nr >= 0;
 	switch (nr) {
 	case CALL_KILL:
