@@ -12,7 +12,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/loader/procfs"
@@ -314,8 +313,7 @@ func (t *thinner) check(now time.Time) {
 // what they have cost.
 func (t *thinner) limit(cost time.Duration) time.Duration {
 	if t.threads.costs == nil {
-		n := t.tracer.Threads()
-		t.threads = threadBudget{costs: make([]bpf.ThreadCost, n), before: make([]bpf.ThreadCost, n), debts: map[uint32]time.Duration{}}
+		t.threads = newThreadBudget(t.tracer.Threads())
 	}
 	t.note(t.tracer.ThreadCosts(t.threads.costs))
 	return t.threads.limit(cost, t.factor)

@@ -15,6 +15,11 @@ type threadBudget struct {
 	debts         map[uint32]time.Duration // by thread ID: what its hits have cost beyond the budget; absent: -credit
 }
 
+// newThreadBudget returns the budget of threads in so many places.
+func newThreadBudget(places int) threadBudget {
+	return threadBudget{costs: make([]bpf.ThreadCost, places), before: make([]bpf.ThreadCost, places), debts: map[uint32]time.Duration{}}
+}
+
 // limit takes what all hits since the last look have cost, and returns how much they may cost so that no thread is
 // over its budget.
 func (b *threadBudget) limit(cost time.Duration, factor float64) time.Duration {
@@ -41,11 +46,11 @@ func (b *threadBudget) limit(cost time.Duration, factor float64) time.Duration {
 // owes adds to the debt of a thread, and reports whether it has one.
 func (b *threadBudget) owes(tid uint32, more time.Duration) bool {
 	debt, known := b.debts[tid]
-	if !known && len(b.debts) > 2*len(b.costs) { // most are of threads that have ended
-		clear(b.debts)
-	}
 	if !known {
 		debt = -credit
+		if len(b.debts) > 2*len(b.costs) { // most are of threads that have ended
+			clear(b.debts)
+		}
 	}
 	debt = min(max(debt+more, -credit), maxDebt)
 	if debt == -credit {

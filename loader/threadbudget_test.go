@@ -11,7 +11,7 @@ import (
 // run without one, once it has used its credit; and that the limit is what its hits may cost, with those of others.
 func TestThreadBudget(t *testing.T) {
 	const ms = uint64(time.Millisecond)
-	b := threadBudget{costs: make([]bpf.ThreadCost, 4), before: make([]bpf.ThreadCost, 4), debts: map[uint32]time.Duration{}}
+	b := newThreadBudget(4)
 	works, spins := bpf.ThreadCost{Tid: 11}, bpf.ThreadCost{Tid: 12}
 	look := func(cost time.Duration) time.Duration {
 		works.Hits, spins.Hits = works.Hits+3000, spins.Hits+1000
@@ -34,7 +34,7 @@ func TestThreadBudget(t *testing.T) {
 
 // TestThreadBudgetOfTwoInOnePlace checks that threads that take turns in one place have no limit of their own.
 func TestThreadBudgetOfTwoInOnePlace(t *testing.T) {
-	b := threadBudget{costs: make([]bpf.ThreadCost, 1), before: make([]bpf.ThreadCost, 1), debts: map[uint32]time.Duration{}}
+	b := newThreadBudget(1)
 	for i := range uint32(20) {
 		b.costs[0] = bpf.ThreadCost{Tid: 1 + i%2, Hits: i * 1000, Ran: 1 << (20 * (i % 2))}
 		if limit := b.limit(time.Second, 2); limit < time.Hour {

@@ -659,14 +659,7 @@ func (t *Tracer) Tallies(n int) ([]bpf.Tally, error) {
 // PointerHits sets each element of hits to how often the probe of the site with that number was hit, if it is one of
 // accesses through pointers.
 func (t *Tracer) PointerHits(hits []uint64) error {
-	if len(hits) == 0 {
-		return nil
-	}
-	counts, err := t.objs.PointerHits.Memory()
-	if err == nil {
-		_, err = counts.ReadAt(unsafe.Slice((*byte)(unsafe.Pointer(&hits[0])), 8*len(hits)), 0)
-	}
-	if err != nil {
+	if err := readMapped(t.objs.PointerHits, hits); err != nil {
 		return fmt.Errorf("read the hits of accesses through pointers: %w", err)
 	}
 	return nil
@@ -675,14 +668,24 @@ func (t *Tracer) PointerHits(hits []uint64) error {
 // ThreadCosts sets costs, which has an element for each of bpf.ThreadCost's places, to what the accesses that nobody
 // named have cost threads.
 func (t *Tracer) ThreadCosts(costs []bpf.ThreadCost) error {
-	counts, err := t.objs.ThreadCosts.Memory()
-	if err == nil {
-		_, err = counts.ReadAt(unsafe.Slice((*byte)(unsafe.Pointer(&costs[0])), uintptr(len(costs))*unsafe.Sizeof(costs[0])), 0)
-	}
-	if err != nil {
+	if err := readMapped(t.objs.ThreadCosts, costs); err != nil {
 		return fmt.Errorf("read what accesses have cost each thread: %w", err)
 	}
 	return nil
+}
+
+// readMapped reads the first elements of an array that is mapped, without a system call.
+func readMapped[T any](m *ebpf.Map, elements []T) error {
+	if len(elements) == 0 {
+		return nil
+	}
+	memory, err := m.Memory()
+	if err != nil {
+		return err
+	}
+	size := uintptr(len(elements)) * unsafe.Sizeof(elements[0])
+	_, err = memory.ReadAt(unsafe.Slice((*byte)(unsafe.Pointer(&elements[0])), size), 0)
+	return err
 }
 
 // Threads returns the number of places that ThreadCosts has, at least 1.
