@@ -23,7 +23,7 @@ type Symbol struct {
 	Size    uint64
 	Kind    SymbolKind
 	Local   bool
-	Untyped bool   // the file gives no type, as for labels of hand-written assembly: what Kind calls a Func may be data
+	Untyped bool   // the symbol has no type in the file, as labels of assembly have none: Kind is Func, but it may be data
 	Dynamic bool   // it is from .dynsym; else from .symtab
 	Section string // ".bss", or ""
 }
