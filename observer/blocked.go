@@ -56,6 +56,15 @@ func (o *Observer) Stalled(since uint64) (still bool, last uint64) {
 	return all, o.stats.Events
 }
 
+// LastEvent returns the number of the last event of the run when the last record of a thread had
+// been handled. It returns false if the thread has ended, or was never seen.
+func (o *Observer) LastEvent(tid uint32) (number uint64, lives bool) {
+	if t := o.threads[tid]; t != nil {
+		return t.lastEvent, true
+	}
+	return 0, false
+}
+
 // ObjectAt returns the kind of the live object at an address of a process; ok is false
 // if none was seen there.
 func (o *Observer) ObjectAt(tgid uint32, addr uint64) (kind event.Kind, ok bool) {

@@ -130,7 +130,6 @@ func (h *Hangs) look() (next time.Duration, going bool) {
 	for _, w := range found {
 		key := w.signature()
 		if h.last[key] = true; before[key] && !h.reported[key] {
-			h.reported[key] = true
 			confirmed = append(confirmed, w)
 		}
 	}
@@ -150,7 +149,8 @@ func (h *Hangs) look() (next time.Duration, going bool) {
 // maxOpenLooks is the number of looks after which OnStates is called at the latest.
 const maxOpenLooks = 5
 
-// report makes the events of confirmed hangs. It returns false if there are no more records.
+// report makes the events of confirmed hangs, except of those that went on while they were looked
+// at. It returns false if there are no more records.
 func (h *Hangs) report(confirmed []waits) bool {
 	at := monotonic()
 	all := make([][]observer.BlockedThread, 0, len(confirmed))
@@ -158,11 +158,25 @@ func (h *Hangs) report(confirmed []waits) bool {
 		all = append(all, h.blocks(w))
 	}
 	return h.Threads.Between(func() {
-		for _, blocks := range all {
-			h.Observer.Blocked(at, blocks)
+		lasting := make([]bool, len(confirmed))
+		for i, w := range confirmed {
+			lasting[i] = !slices.ContainsFunc(w.threads, h.wentOn)
+		}
+		for i, blocks := range all {
+			if lasting[i] {
+				h.reported[confirmed[i].signature()] = true
+				h.Observer.Blocked(at, blocks)
+			}
 		}
 		h.OnHangs()
 	})
+}
+
+// wentOn reports whether a thread of a confirmed hang has made an event or has ended since the look
+// that confirmed it began. All that it did before the look that found it had been handled by then.
+func (h *Hangs) wentOn(t waiting) bool {
+	last, lives := h.Observer.LastEvent(t.line.Tid)
+	return lives && last > h.events || !lives && t.seen
 }
 
 func monotonic() uint64 {
@@ -178,6 +192,7 @@ type waiting struct {
 	wait  futex.Wait
 	cond  uint64 // address of the condition variable that it waits on by its events; 0: none
 	known int    // number of readers of the lock that are known from events
+	seen  bool   // an event or a list of threads has shown the thread before
 }
 
 // waits is a hang: a stuck.Hang with the waits of its threads.
@@ -236,7 +251,7 @@ func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live
 		if ok {
 			w.wait = futex.WaitOf(w.call, memory)
 			if t := p.live[l.Tid]; t != nil {
-				w.cond = t.Cond
+				w.cond, w.seen = t.Cond, true
 			}
 		}
 		if !ok || !w.call.Private && w.wait.Kind != futex.Thread {

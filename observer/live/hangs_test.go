@@ -115,6 +115,60 @@ func TestHangsAreConfirmed(t *testing.T) {
 	}
 }
 
+// TestHangThatGoesOnMeanwhile checks that a hang whose thread makes an event or ends after the look
+// that confirms it, and before it is reported, is none.
+func TestHangThatGoesOnMeanwhile(t *testing.T) {
+	const left, right, other = 0x1000, 0x2000, 0x3000
+	ring := owned(map[uint64]uint32{left: theProcess, right: 11})
+	both := []bpf.Sleeper{sleeper(theProcess, right, 1), sleeper(11, left, 1)}
+	record := func(op bpf.Op) func(*observer.Observer) {
+		return func(o *observer.Observer) {
+			o.Record(&bpf.Record{Tid: 11, Tgid: theProcess, Op: uint8(op), Object: other, Site: 1})
+		}
+	}
+	for _, c := range []struct {
+		name      string
+		meanwhile func(*observer.Observer)
+		told      int
+	}{
+		{"nothing", func(*observer.Observer) {}, 4},
+		{"an event", record(bpf.OpAcquire), 0},
+		{"its end", record(bpf.OpExit), 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var events blockedEvents
+			o := observer.New(observer.Options{Sinks: []observer.Sink{&events}, Attached: true, Sites: func(uint32) *observer.SiteInfo { return &observer.SiteInfo{Kind: event.KindMutex} }})
+			for _, tid := range []uint32{theProcess, 11} {
+				o.AddTask(bpf.TaskLine{Tid: tid, Tgid: theProcess}, 0, false)
+			}
+			p := &goesOn{stopped: stopped{looks: [][]bpf.Sleeper{both}, memory: ring}, at: 6, meanwhile: func() { c.meanwhile(o) }}
+			h := newHangs(Hangs{Threads: p, Observer: o, OnHangs: func() {}})
+			for range 3 {
+				if _, going := h.look(); !going {
+					t.Fatal("it gave up")
+				}
+			}
+			if p.calls < p.at || len(events) != c.told {
+				t.Errorf("told %v after %d calls of Between, want %d events", events, p.calls, c.told)
+			}
+		})
+	}
+}
+
+// goesOn is a process that goes on before a call of Between.
+type goesOn struct {
+	stopped
+	at, calls int // the number of that call, and of the calls so far
+	meanwhile func()
+}
+
+func (g *goesOn) Between(f func()) bool {
+	if g.calls++; g.calls == g.at {
+		g.meanwhile()
+	}
+	return g.stopped.Between(f)
+}
+
 // Only events show the readers that hold a lock, and the writers that hold one of musl's.
 func TestHoldersByEvents(t *testing.T) {
 	const table, mutex = 0x3000, 0x1000

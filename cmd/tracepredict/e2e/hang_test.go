@@ -132,6 +132,11 @@ func TestHangThatGoesOn(t *testing.T) {
 	t.Parallel()
 	trace := filepath.Join(t.TempDir(), "run.trace")
 	tool := startTool(t, childOptions{}, "exec", "--confidence", "potential", "--fail-on", "potential", "--record", trace, "--", hangsFixture(t, "gcc"), "woken")
+	pid := lineNumber(t, tool, "ready ")
+	poll(t, "word of the hang", func() bool { return strings.Contains(tool.err.String(), "nobody is left to wake") })
+	if err := unix.Kill(pid, unix.SIGALRM); err != nil {
+		t.Fatal(err)
+	}
 	tool.want(0)
 	const note = "1 hang was seen whose threads went on later"
 	for _, want := range []string{"no findings in ", note, "tracepredict: the threads of this hang went on, so it is none: "} {

@@ -207,9 +207,8 @@ int main(int argc, char **argv) {
 		start(arrives), start(arrives);
 	else if (is("idle"))
 		start(executive), start(takes);
-	else if (is("woken")) { // by the handler of a timer, after every thread waits
+	else if (is("woken")) { // by the handler of a signal, after every thread waits
 		signal(SIGALRM, deliver);
-		alarm(2);
 		start(takes);
 	}
 	ready();
