@@ -54,6 +54,8 @@ func heedIgnored() {
 var (
 	fixtureDir string
 	fixtures   sync.Map // command line → func() error
+	// environment is that of go test: Go's cache of builds is in the folder that XDG_CACHE_HOME names, too.
+	environment []string
 )
 
 func runTests(m *testing.M) int {
@@ -68,7 +70,7 @@ func runTests(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	fixtureDir = dir
+	fixtureDir, environment = dir, os.Environ()
 	if err := os.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache")); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1

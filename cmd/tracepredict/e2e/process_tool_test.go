@@ -30,7 +30,7 @@ var buildTool = sync.OnceValues(func() (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), compileLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "..")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
+	cmd.Env = append(slices.Clone(environment), "CGO_ENABLED=0") // as make build does
 	text, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build the tool: %w\n%s", err, text)
