@@ -44,6 +44,7 @@ var floors = []floor{
 	{"loader/procfs", nil, "what /proc tells is text"},
 	{"loader/need", []string{"loader/procfs"}, "what is missing is explained by facts about kernel and user"},
 	{"loader/target", []string{"loader/need", "loader/procfs", "probes/elf"}, "what is to be observed is judged before anything is done to it"},
+	{"loader/parent", []string{"loader/target"}, "who waits for the tool knows nothing of what it does"},
 	{"loader/ring", []string{"bpf"}, "the ring buffer is read without knowing what records mean"},
 	{"loader/stacks", []string{"bpf", "probes", "probes/elf", "probes/insn", "probes/unwind"}, "call chains are found from copies, without a process"},
 	{"loader/ptrace", []string{"loader/procfs", "loader/ring", "loader/target"}, "who holds threads knows no probe"},

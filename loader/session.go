@@ -34,6 +34,7 @@ import (
 	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/loader/need"
+	"github.com/tracepredict/tracepredict/loader/parent"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/loader/ptrace"
 	"github.com/tracepredict/tracepredict/loader/stacks"
@@ -93,6 +94,8 @@ type Options struct {
 	// Failed is called, once, when a goroutine of the session has panicked; the observation ends then, and the
 	// program goes on. Nil: nobody is told.
 	Failed func(*safely.Panic)
+	// Parent is the connection to the parent that waits for this process. Nil: there is none.
+	Parent *parent.Link
 	// Budget is how many times as long as without observation the program may take, because of the probes of
 	// accesses through pointers (Options.Plan.Pointers), in processor time: more than 1; 0: there is no bound.
 	Budget float64

@@ -144,7 +144,7 @@ func TestPassSignals(t *testing.T) {
 
 func TestFromTerminal(t *testing.T) {
 	for _, sig := range []unix.Signal{unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2} {
-		if fromTerminal(sig) {
+		if target.FromTerminal(sig) {
 			t.Errorf("a terminal sends %v to the whole group", sig)
 		}
 	}

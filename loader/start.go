@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"sync"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/need"
+	"github.com/tracepredict/tracepredict/loader/parent"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/loader/ptrace"
 	"github.com/tracepredict/tracepredict/loader/target"
@@ -56,6 +56,8 @@ func start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 	if started != nil {
 		started(s)
 	}
+	s.opts.Parent.Started(s.PID())
+	s.job.parent = s.opts.Parent
 	s.startReading()
 	stopSignals := passSignals(s.PID(), &s.job, s.interrupted, s.fail)
 	defer stopSignals()
@@ -254,7 +256,7 @@ func errNotObservable(modules map[procfs.FileID]*Module) error {
 func passSignals(pid int, job *job, interrupted func(unix.Signal), failed func(*safely.Panic)) (stop func()) {
 	c := make(chan os.Signal, 16)
 	done := make(chan struct{})
-	signal.Notify(c, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGTSTP)
+	unlisten := job.parent.Notify(c, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGTSTP)
 	safely.Go(func() {
 		defer close(done)
 		for sig := range c {
@@ -263,28 +265,17 @@ func passSignals(pid int, job *job, interrupted func(unix.Signal), failed func(*
 			if s == unix.SIGTSTP {
 				job.ask()
 			}
-			if !ok || fromTerminal(s) {
+			if !ok || target.FromTerminal(s) {
 				continue
 			}
 			_ = unix.Kill(pid, s)
 		}
 	}, failed)
 	return func() {
-		signal.Stop(c)
+		unlisten()
 		close(c)
 		<-done
 	}
-}
-
-// fromTerminal reports whether a signal may be one that the terminal sends to the whole
-// foreground process group. The program has such a signal already, and passing it on would
-// deliver it twice.
-func fromTerminal(s unix.Signal) bool {
-	if s != unix.SIGINT && s != unix.SIGQUIT && s != unix.SIGTSTP {
-		return false
-	}
-	group, err := unix.IoctlGetInt(0, unix.TIOCGPGRP)
-	return err == nil && group == unix.Getpgrp()
 }
 
 // job stops the tool together with its program, as the Ctrl-Z of a shell does. If the tool were
@@ -295,6 +286,8 @@ type job struct {
 	mu     sync.Mutex // guards the fields below; no other lock is acquired while it is held
 	asked  uint64     // when the tool was to stop, on the clock of the records, ns; 0: not, or done
 	halted uint64     // when the program stopped, likewise; 0: it runs
+
+	parent *parent.Link // nil: there is none
 }
 
 // maxStopDelay is the longest time, in ns, between Ctrl-Z and a stop of the program that counts
@@ -327,6 +320,7 @@ func (j *job) continued() {
 func (j *job) stop() {
 	if j.asked != 0 && j.halted != 0 && max(j.asked, j.halted)-min(j.asked, j.halted) < maxStopDelay {
 		j.asked = 0
+		j.parent.Stopping()
 		_ = unix.Kill(unix.Getpid(), unix.SIGSTOP)
 	}
 }

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/internal/safely"
+	"github.com/tracepredict/tracepredict/loader/parent"
 	"github.com/tracepredict/tracepredict/loader/target"
 )
 
@@ -46,6 +46,8 @@ type ending struct {
 	exit   func(sig os.Signal) // ends the tool at once
 	failed func(*safely.Panic) // is called with a panic of watch
 	line   *planningLine       // says how far the analysis is; nil: nobody sees it
+
+	parent *parent.Link // nil: there is none
 
 	full func() bool // the memory for what is kept is used up
 
@@ -95,7 +97,7 @@ func (e *ending) watch(observing func()) {
 		return
 	}
 	signals, done := make(chan os.Signal, 4), make(chan struct{})
-	signal.Notify(signals, endSignals()...)
+	unlisten := e.parent.Notify(signals, endSignals()...)
 	safely.Go(func() {
 		defer close(done)
 		for sig := range signals {
@@ -103,7 +105,7 @@ func (e *ending) watch(observing func()) {
 		}
 	}, e.failed)
 	e.stop = func() {
-		signal.Stop(signals)
+		unlisten()
 		close(signals)
 		<-done
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/loader/doctor"
+	"github.com/tracepredict/tracepredict/loader/parent"
 	"github.com/tracepredict/tracepredict/loader/ptrace"
 	"github.com/tracepredict/tracepredict/loader/target"
 )
@@ -28,16 +29,24 @@ const (
 
 func main() {
 	ptrace.MainIfHeld()
+	a := &app{stdout: os.Stdout, stderr: os.Stderr, parent: parent.Inherited()}
+	a.again = a.parent == nil
 	limitMemory()
-	os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr))
+	status := a.execute(os.Args[1:])
+	a.parent.Ending()
+	os.Exit(status)
 }
 
-// execute parses a command line, runs its command and returns the exit status.
+// execute parses a command line, runs its command and returns the exit status. It does so without a parent.
 func execute(args []string, stdout, stderr io.Writer) int {
-	a := &app{stdout: stdout, stderr: stderr}
+	return (&app{stdout: stdout, stderr: stderr}).execute(args)
+}
+
+func (a *app) execute(args []string) int {
+	stderr := a.stderr
 	root := a.rootCommand()
 	root.SetArgs(args)
-	root.SetOut(stdout)
+	root.SetOut(a.stdout)
 	root.SetErr(stderr)
 	var err error
 	if p := safely.Call(func() { err = root.Execute() }); p != nil {
@@ -54,7 +63,9 @@ func execute(args []string, stdout, stderr io.Writer) int {
 // app is what the commands share: the output streams and the exit status.
 type app struct {
 	stdout, stderr io.Writer
-	status         int // exit status of a command that did not fail
+	status         int          // exit status of a command that did not fail
+	parent         *parent.Link // nil: this process was started by somebody else
+	again          bool         // exec starts this program again and waits for it
 }
 
 func statusOf(err error) int {

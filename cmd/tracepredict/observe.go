@@ -31,6 +31,7 @@ import (
 	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/loader/attach"
+	"github.com/tracepredict/tracepredict/loader/parent"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/loader/target"
 	"github.com/tracepredict/tracepredict/observer"
@@ -339,7 +340,7 @@ type observation struct {
 	divided bool
 }
 
-func newObservation(f *observeFlags, stderr io.Writer, attached bool) (*observation, error) {
+func newObservation(f *observeFlags, stderr io.Writer, waits *parent.Link, attached bool) (*observation, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
@@ -350,6 +351,7 @@ func newObservation(f *observeFlags, stderr io.Writer, attached bool) (*observat
 	r := &observation{flags: f, live: live.NewLink()}
 	r.stderr, r.failure.stderr = stderr, stderr
 	r.end = newEnding(f.analysisTime, stderr, r.failure.add)
+	r.end.parent = waits
 	r.suite = suite.New(r.suiteOptions())
 	if f.stats {
 		r.figures = newLiveStats(attached, func() *loader.Session { return r.live.Session })
@@ -432,7 +434,7 @@ func (r *observation) options() loader.Options {
 	if line := newPlanningLine(r.stderr); line != nil {
 		planning = line.show
 	}
-	return loader.Options{Plan: r.plan, Planning: planning, Ended: r.ended, Failed: r.failure.add, Budget: budget, Accept: r.flags.specification.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
+	return loader.Options{Plan: r.plan, Planning: planning, Ended: r.ended, Failed: r.failure.add, Parent: r.end.parent, Budget: budget, Accept: r.flags.specification.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
 }
 
 // eventPatterns returns the patterns as events describe them.
@@ -696,13 +698,25 @@ Exit status: the program's own (128 + n if signal n ended it); 66 if there are f
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.exec(cmd.Context(), &f, user, args)
+			return a.underParent(func() error { return a.exec(cmd.Context(), &f, user, args) })
 		},
 	}
 	f.register(cmd)
 	cmd.Flags().StringVar(&user, "user", "", "run the program as user `NAME`; under sudo, as the user who called it by default")
 	cmd.Flags().SetInterspersed(false)
 	return cmd
+}
+
+// underParent has exec done by another process and waits for it, unless this is that process or no other can be
+// started.
+func (a *app) underParent(exec func() error) error {
+	if a.again {
+		if status, err := parent.Run(a.stderr); err == nil {
+			a.status = status
+			return nil
+		}
+	}
+	return exec()
 }
 
 func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []string) error {
@@ -712,7 +726,7 @@ func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []str
 		f.follow = true // what a script does is done by the programs that it starts
 		script = []string{fmt.Sprintf("%s is a script: its interpreter, %s, and the processes that it starts are observed, as with --follow", path, shell)}
 	}
-	r, err := newObservation(f, a.stderr, false)
+	r, err := newObservation(f, a.stderr, a.parent, false)
 	if err != nil {
 		return err
 	}
@@ -829,7 +843,7 @@ func endSignals() []os.Signal {
 }
 
 func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
-	r, err := newObservation(f, a.stderr, true)
+	r, err := newObservation(f, a.stderr, a.parent, true)
 	if err != nil {
 		return err
 	}

@@ -39,14 +39,36 @@ type fileUser struct {
 // the capabilities to change the user and group it does neither, and opening a file later
 // reports what is missing.
 func DropPrivileges(become *Credentials, files *fileUser) error {
-	if _, _, e := syscall.AllThreadsSyscall(unix.SYS_GETPID, 0, 0, 0); e == unix.ENOTSUP {
-		return ErrCgo
-	}
-	caps, err := need.OwnCapabilities()
+	caps, err := ownCapabilities()
 	if err != nil {
 		return err
 	}
-	keep := neededOf(caps)
+	return keepOnly(caps, neededOf(caps), become, files)
+}
+
+// KeepOnlySignals gives up all privileges but the capability to send signals to processes of other users, if the process has
+// that.
+func KeepOnlySignals() error {
+	caps, err := ownCapabilities()
+	if err != nil {
+		return err
+	}
+	var keep []capability.Cap
+	if caps.C.Get(capability.PERMITTED, capability.CAP_KILL) {
+		keep = append(keep, capability.CAP_KILL)
+	}
+	return keepOnly(caps, keep, nil, nil)
+}
+
+// ownCapabilities returns the capabilities of the process, if it can change those of all its threads.
+func ownCapabilities() (need.CapabilitySet, error) {
+	if _, _, e := syscall.AllThreadsSyscall(unix.SYS_GETPID, 0, 0, 0); e == unix.ENOTSUP {
+		return need.CapabilitySet{}, ErrCgo
+	}
+	return need.OwnCapabilities()
+}
+
+func keepOnly(caps need.CapabilitySet, keep []capability.Cap, become *Credentials, files *fileUser) error {
 	if err := dropBounding(caps, keep); err != nil {
 		return fmt.Errorf("limit the capabilities that can be had: %w", err)
 	}
@@ -216,9 +238,17 @@ func parseFileUser(status map[string]string) (*fileUser, error) {
 	return &u, nil
 }
 
-// OriginalEnviron returns the environment that the tool was started with. The Go runtime adds
+// ParentVariable is the environment variable by which the tool tells a process of its own which descriptor leads to its
+// parent.
+const ParentVariable = "TRACEPREDICT_PARENT"
+
+// OriginalEnviron returns the environment that the tool was started with, without ParentVariable. The Go runtime adds
 // GOTRACEBACK=none to it if the binary has file capabilities, and the program must not see that.
 func OriginalEnviron() []string {
+	return slices.DeleteFunc(environ(), func(v string) bool { return strings.HasPrefix(v, ParentVariable+"=") })
+}
+
+func environ() []string {
 	if !elevated() {
 		return os.Environ()
 	}

@@ -97,9 +97,6 @@ func (p *process) start(ctx context.Context, r *runner, m mode) error {
 		return err
 	}
 	p.main, p.mainDone = cmd, make(chan error, 1)
-	if m.starts() {
-		p.tool = watch(cmd.Process.Pid)
-	}
 	go func() {
 		// The last figures are read while the process is a zombie at the latest.
 		p.mainDone <- cmd.Wait()
@@ -107,7 +104,7 @@ func (p *process) start(ctx context.Context, r *runner, m mode) error {
 	if !m.starts() {
 		return p.found(cmd.Process.Pid)
 	}
-	return p.findChild(ctx)
+	return p.findBelow(ctx)
 }
 
 // found notes the program's process; the descriptor stays its, whoever gets the
@@ -121,16 +118,20 @@ func (p *process) found(pid int) error {
 	return nil
 }
 
-// findChild waits for tracepredict's child to become the program.
-func (p *process) findChild(ctx context.Context) error {
+// findBelow waits for a child of the process that observes, which is tracepredict's child, to become the program.
+func (p *process) findBelow(ctx context.Context) error {
 	program, err := filepath.EvalSymlinks(p.args[0])
 	if err != nil {
 		return err
 	}
 	for {
-		for _, pid := range proc.Children()[p.main.Process.Pid] {
-			if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && exe == program {
-				return p.found(pid)
+		children := proc.Children()
+		for _, observer := range children[p.main.Process.Pid] {
+			for _, pid := range children[observer] {
+				if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && exe == program {
+					p.tool = watch(observer)
+					return p.found(pid)
+				}
 			}
 		}
 		select {

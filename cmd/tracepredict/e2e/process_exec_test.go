@@ -373,7 +373,7 @@ func TestExecDuration(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report.json")
 	c := startTool(t, childOptions{}, "exec", "--duration", "200ms", "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", report, "--", processFixture(t, "execs.c"), "wait")
 	c.waitLine("ready")
-	pid := childOf(t, c.pid())
+	pid := childOf(t, c.observer())
 	poll(t, "the end of the observation", func() bool { return len(linksOf(t, pid)) == 0 })
 	c.send("go on")
 	c.want(0) // the program's own status: there are no findings
@@ -385,18 +385,12 @@ func TestExecDuration(t *testing.T) {
 
 func childOf(t testing.TB, pid int) int {
 	t.Helper()
-	found := 0
+	var children []int
 	poll(t, fmt.Sprintf("a child of %d", pid), func() bool {
-		names, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-		for _, name := range names {
-			text, _ := os.ReadFile(name)
-			if n, err := fmt.Sscan(string(text), &found); n == 1 && err == nil {
-				return true
-			}
-		}
-		return false
+		children = childrenOf(pid)
+		return len(children) > 0
 	})
-	return found
+	return children[0]
 }
 
 func TestExecWithoutItsFirstThread(t *testing.T) {

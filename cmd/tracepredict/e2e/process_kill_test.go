@@ -94,6 +94,40 @@ func killDuringExec(t *testing.T, random *rand.Rand, deaths *deathTimes) {
 	poll(t, "the program's end", c.hasEnded)
 }
 
+// TestObserverDies checks that the program goes on when the process that observes it dies, of the kernel's killer or in
+// a way that Go cannot recover from, and that the tool says so and ends when the program does.
+func TestObserverDies(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	for signal, why := range map[unix.Signal]string{
+		unix.SIGKILL: "SIGKILL ended the process that observes",
+		unix.SIGABRT: "Go's run-time system ended the process that observes", // as after concurrent writes of a map
+	} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			c := startTool(t, childOptions{}, "exec", "--watch", "sum", "--", processFixture(t, "steady.c"))
+			pid := lineNumber(t, c, "pid ")
+			poll(t, "probes", func() bool { return len(linksOf(t, pid)) > 0 })
+			if err := unix.Kill(c.observer(), signal); err != nil {
+				t.Fatal(err)
+			}
+			poll(t, "word of it", func() bool { return strings.Contains(c.err.String(), "goes on without probes") })
+			wantLeftAlone(t, pid)
+			wantRight(c, "check")
+			c.send("quit")
+			c.want(125)
+			if got := c.waitLine("end: "); got != "right, 4 threads" {
+				t.Errorf("the program ended with %q", got)
+			}
+			for _, want := range []string{why, fmt.Sprintf("the program (pid %d) has ended", pid)} {
+				if !strings.Contains(c.err.String(), want) {
+					t.Errorf("no %q", want)
+				}
+			}
+		})
+	}
+}
+
 // killAtRandom kills the tool within the second after its start, most of which it
 // spends attaching probes, and waits until it has ended.
 func killAtRandom(tool *child, random *rand.Rand, deaths *deathTimes) {
@@ -119,7 +153,8 @@ const deathLimit = 2 * time.Second
 
 func (d *deathTimes) kill(c *child) {
 	c.t.Helper()
-	fd, err := unix.PidfdOpen(c.pid(), 0)
+	pid := c.observer()
+	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		c.t.Fatalf("the tool ended before it was killed: %v", err)
 	}
@@ -129,7 +164,7 @@ func (d *deathTimes) kill(c *child) {
 	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	for n := 0; n == 0 || errors.Is(err, unix.EINTR); {
 		if n, err = unix.Poll(fds, 20_000); n == 0 && err == nil {
-			c.t.Fatalf("killed, and there after 20 s:\n%s", kernelWaits(c.pid()))
+			c.t.Fatalf("killed, and there after 20 s:\n%s", kernelWaits(pid))
 		}
 	}
 	*d = append(*d, time.Since(begin))
@@ -238,7 +273,7 @@ func TestProgramKilledDuringItsStart(t *testing.T) {
 	for i := range 5 {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			c := startTool(t, childOptions{}, "exec", "--", processFixture(t, "steady.c"))
-			pid := childOf(t, c.pid())
+			pid := childOf(t, c.observer())
 			for range rand.IntN(50_000) {
 				runtime.Gosched()
 			}

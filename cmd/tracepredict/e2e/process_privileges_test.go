@@ -216,7 +216,12 @@ func TestToolKeepsThreeCapabilities(t *testing.T) {
 		t.Run("exec, "+c.name, func(t *testing.T) {
 			x := startTool(t, childOptions{}, append(append([]string{"exec"}, c.args...), "--", program)...)
 			x.waitLine("sum ")
-			wantOnlyThree(t, x.pid(), c.uid)
+			wantOnlyThree(t, x.observer(), c.uid)
+			for _, prm := range threadStates(x.pid(), "CapPrm") {
+				if prm != "0000000000000020" { // CAP_KILL
+					t.Errorf("a thread of the parent has the capabilities %s", prm)
+				}
+			}
 			x.want(0)
 		})
 	}

@@ -200,12 +200,13 @@ func TestTracedProgramLosesEvents(t *testing.T) {
 	defer f.Close()
 	tool := startTool(t, childOptions{}, "attach", "--ring", "1", "--record", fifo, "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", report, "-p", fmt.Sprint(pid))
 	waitObserving(t, tool)
+	observer := tracer.observer()
 	tracer.send("go")
 	tracer.waitLine("sum ")
 	go func() { _, _ = io.Copy(io.Discard, f) }()
 	tracer.want(0)
 	tool.want(0)
-	wantLoss(t, report, fmt.Sprintf("process %d is traced by tracepredict (process %d), so it could not be made to wait", pid, tracer.pid()))
+	wantLoss(t, report, fmt.Sprintf("process %d is traced by tracepredict (process %d), so it could not be made to wait", pid, observer))
 }
 
 // TestStoppedToolLosesEvents stops the tool itself.

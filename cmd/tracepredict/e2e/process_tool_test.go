@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/internal/testtool"
+	"github.com/tracepredict/tracepredict/loader/target"
 	model "github.com/tracepredict/tracepredict/observer/run"
 )
 
@@ -179,6 +180,25 @@ func (c *child) cleanUp() {
 }
 
 func (c *child) pid() int { return c.cmd.Process.Pid }
+
+// observer returns the process ID of the process of the tool that observes: under exec a child of the one that was
+// started.
+func (c *child) observer() int {
+	c.t.Helper()
+	if !slices.Contains(c.cmd.Args, "exec") {
+		return c.pid()
+	}
+	found := 0
+	poll(c.t, "the process that observes", func() bool {
+		for _, pid := range childrenOf(c.pid()) { // Go has others, for a moment, that try what the kernel can do
+			if environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)); bytes.Contains(environ, []byte(target.ParentVariable+"=")) {
+				found = pid
+			}
+		}
+		return found != 0
+	})
+	return found
+}
 
 // send sends a line to its standard input.
 func (c *child) send(line string) {
