@@ -26,6 +26,7 @@ type floor struct {
 // fits has no place in it.
 var floors = []floor{
 	{"internal/plural", nil, "sentences with counts are text"},
+	{"internal/printable", nil, "what a terminal prints is text"},
 	{"internal/safely", nil, "a goroutine that may panic knows nothing of what it does"},
 	{"internal/*", nil, "help for tests knows nothing of ours"},
 	{"bpf", nil, "the programs in the kernel and their record know nothing of ours"},
@@ -84,7 +85,7 @@ var floors = []floor{
 }
 
 // everywhere are the packages that all may import.
-var everywhere = []string{"internal/plural", "internal/safely"}
+var everywhere = []string{"internal/plural", "internal/printable", "internal/safely"}
 
 // stories rank the folders for tests, which may use whatever is not above
 // them.

@@ -26,23 +26,17 @@ import (
 // the strongest confidence is shown, and Count is the number of all of them.
 func Build(run Run, fs []finding.Finding, r run.Namer) Report {
 	b := newBuilder(r)
-	run.Processes = slices.Clone(run.Processes)
+	run = cleaned(run)
 	for i := range run.Processes {
 		p := &run.Processes[i]
-		p.Program = clean(p.Program)
 		b.programs[uint32(p.PID)] = path.Base(p.Program)
 		if p.PID == run.PID && run.LastProgram == "" { // its file may have another name than it was started with
-			b.programs[uint32(p.PID)] = clean(path.Base(run.Program))
+			b.programs[uint32(p.PID)] = path.Base(run.Program)
 		}
 	}
 	built := make([]Finding, 0, len(fs))
 	for i := range fs {
 		built = append(built, b.finding(canonical(fs[i])))
-	}
-	run.Program, run.LastProgram = clean(run.Program), clean(run.LastProgram)
-	run.Notes, run.NoteKinds = cleanAll(run.Notes), cleanNotes(run.NoteKinds)
-	if s := run.Signal; s != nil {
-		run.Signal = &Signal{Number: s.Number, Name: clean(s.Name), Requested: s.Requested}
 	}
 	rep := Report{Run: run, Findings: merge(built)}
 	for i := range rep.Findings {

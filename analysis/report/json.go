@@ -90,7 +90,7 @@ type jsonBlock struct {
 // report has.
 func WriteJSON(w io.Writer, r Report) error {
 	e := &encoder{names: newNames(r), stacks: newStacks(framesIn(r.stacks()))}
-	r.Findings = slices.Clone(r.Findings)
+	r.Run, r.Findings = cleaned(r.Run), slices.Clone(r.Findings)
 	e.setCauses(r.Findings)
 	out := newJSONWriter(w)
 	out.member("run", toJSONRun(r.Run))

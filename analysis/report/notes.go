@@ -141,11 +141,3 @@ func largest(files []ofFile) string {
 	}
 	return strings.Join(parts, ", ")
 }
-
-// cleanNotes makes the characters of notes printable.
-func cleanNotes(notes []plural.Note) []plural.Note {
-	return each(notes, func(n plural.Note) plural.Note {
-		n.Text, n.Kind, n.File = clean(n.Text), clean(n.Kind), clean(n.File)
-		return n
-	})
-}

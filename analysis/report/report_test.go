@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -587,7 +589,7 @@ func TestAnyNamesHold(t *testing.T) {
 		r := Build(run, all(), tab)
 		got := text(t, r, TextOptions{Width: rapid.IntRange(-1, 120).Draw(rt, "width")})
 		for _, c := range got {
-			if c != '\n' && unprintable(c) && c != '\uFFFD' {
+			if c != '\n' && !unicode.IsPrint(c) && c != '\uFFFD' {
 				rt.Fatalf("%q in\n%s", c, got)
 			}
 		}
@@ -697,7 +699,9 @@ func checkHostile(t *testing.T, name string) {
 	side := func(id event.ThreadID) finding.Step {
 		return finding.Step{Seq: uint64(id), Thread: id, Op: event.Acquire, Object: 1, Stack: 1, Held: []event.ObjectID{2}, HeldAt: []event.StackID{2}}
 	}
-	run := Run{Summary: run.Summary{Program: name, Notes: []string{name}, Events: 1}}
+	run := Run{Properties: &Properties{}, Coverage: &Coverage{}, Suppressions: &Suppressions{}}
+	fillTexts(reflect.ValueOf(&run).Elem(), name)
+	run.Signal.Name, run.Events = "SIGSEGV", 1
 	fs := []finding.Finding{
 		{Kind: finding.Deadlock, Confidence: finding.Potential, Reason: name, Property: name, Objects: []event.ObjectID{1, 2}, Threads: []event.ThreadID{1, 2},
 			Evidence: []finding.Step{side(1), side(2)}, Witness: []finding.Step{side(1), side(2)}, Assumes: []string{name}},
@@ -715,11 +719,39 @@ func checkHostile(t *testing.T, name string) {
 		t.Errorf("%.80q: invalid JSON", name)
 	}
 	for _, out := range []string{text.String(), js.String()} {
-		if i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && unprintable(r) }); i >= 0 {
+		if i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
 			t.Errorf("%.80q: %q gets through", name, out[i:min(len(out), i+8)])
 		}
 		if len(out) > 2<<20 {
 			t.Errorf("%.80q: %d bytes", name, len(out))
+		}
+	}
+}
+
+// fillTexts sets all texts in v, with one element of each slice that is empty.
+func fillTexts(v reflect.Value, text string) {
+	switch v.Kind() {
+	case reflect.String:
+		if v.Type() == reflect.TypeFor[string]() { // others are words of the tool
+			v.SetString(text)
+		}
+	case reflect.Pointer:
+		if v.IsNil() {
+			v.Set(reflect.New(v.Type().Elem()))
+		}
+		fillTexts(v.Elem(), text)
+	case reflect.Slice:
+		if v.Len() == 0 {
+			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		}
+		for i := range v.Len() {
+			fillTexts(v.Index(i), text)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fillTexts(v.Field(i), text)
+			}
 		}
 	}
 }

@@ -1,13 +1,12 @@
 package report
 
 import (
-	"fmt"
 	"sort"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/tracepredict/tracepredict/internal/printable"
 )
 
 // shortName shortens a name to at most width columns. It removes C++ template arguments and
@@ -105,7 +104,7 @@ func withoutMiddle(s string, width int) string {
 
 // columns returns the width of a text on a terminal, in columns; escapes do not count.
 func columns(s string) int {
-	if printableASCII(s) {
+	if printable.ASCII(s) {
 		return len(s)
 	}
 	return ansi.StringWidth(s)
@@ -171,32 +170,7 @@ func clean(s string) string {
 		const end = longest / 2
 		s = s[:end] + "..." + s[len(s)-end:]
 	}
-	if printableASCII(s) || strings.IndexFunc(s, unprintable) < 0 {
-		return s
-	}
-	var b strings.Builder
-	for i, r := range s {
-		switch {
-		case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\uFFFD"):
-			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case r != ' ' && !unicode.IsPrint(r) && r < 0x80:
-			fmt.Fprintf(&b, `\x%02x`, r)
-		case r != ' ' && !unicode.IsPrint(r):
-			fmt.Fprintf(&b, `\u%04x`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-func printableASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
+	return printable.Escape(s)
 }
 
 // Sanitize makes text harmless to a terminal, as clean does, but keeps its line feeds: for errors
@@ -205,5 +179,3 @@ func Sanitize(text string) string {
 	lines := strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n")
 	return strings.Join(cleanAll(lines), "\n")
 }
-
-func unprintable(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }

@@ -50,6 +50,7 @@ const (
 // finding with its sides, the schedule that shows it, and its confidence and assumptions. The
 // text is ASCII except for names.
 func WriteText(w io.Writer, r Report, o TextOptions) error {
+	r.Run = cleaned(r.Run)
 	p := newPrinter(r, o)
 	if r.ThreadStates != nil {
 		p.statesHead(r)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/internal/printable"
 	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/loader/doctor"
@@ -29,7 +30,7 @@ const (
 
 func main() {
 	ptrace.MainIfHeld()
-	a := &app{stdout: os.Stdout, stderr: os.Stderr, parent: parent.Inherited()}
+	a := &app{stdout: printable.NewWriter(os.Stdout), stderr: printable.NewWriter(os.Stderr), parent: parent.Inherited()}
 	a.again = a.parent == nil
 	limitMemory()
 	status := a.execute(os.Args[1:])

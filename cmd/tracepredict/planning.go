@@ -3,13 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"sync"
 	"time"
 
 	"golang.org/x/term"
 
 	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/internal/printable"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/plancache"
 )
@@ -47,11 +47,11 @@ type planningLine struct {
 
 // newPlanningLine returns a line on standard error; nil if that is no terminal.
 func newPlanningLine(stderr io.Writer) *planningLine {
-	f, ok := stderr.(*os.File)
+	f, ok := printable.File(stderr)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return nil
 	}
-	return &planningLine{out: f, now: time.Now}
+	return &planningLine{out: stderr, now: time.Now}
 }
 
 // show writes what is done and how much of it is done, between 0 and 1; "" removes the line.

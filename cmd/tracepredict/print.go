@@ -14,6 +14,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/suppress"
+	"github.com/tracepredict/tracepredict/internal/printable"
 )
 
 // failOnNever is the value of --fail-on with which no finding determines the exit status.
@@ -131,7 +132,7 @@ func (p *printer) write(rep report.Report) error {
 	}
 	if p.out == nil {
 		_, err = p.std.Write(text.Bytes())
-	} else if _, err = p.out.Write(text.Bytes()); err != nil {
+	} else if _, err = printable.NewWriter(p.out).Write(text.Bytes()); err != nil {
 		// The run may not be repeatable, so the report is written to the other destination.
 		if _, again := p.std.Write(text.Bytes()); again == nil {
 			return fmt.Errorf("write the report: %w; it is here instead, above", err)
@@ -166,7 +167,7 @@ func (p *printer) layout() report.TextOptions {
 
 // layoutOf returns the layout of what is written to w.
 func (p *printer) layoutOf(w io.Writer) report.TextOptions {
-	f, ok := w.(*os.File)
+	f, ok := printable.File(w)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return report.TextOptions{Width: 120, Verbose: p.flags.verbose}
 	}
