@@ -30,6 +30,9 @@ func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), st
 		return Result{}, fmt.Errorf("observe process %d: %w", pid, err)
 	}
 	defer unix.Close(fd)
+	if leaderless(pid) && !opts.TouchOthers && !opts.NoProbes {
+		return Result{}, errLeaderless(pid)
+	}
 	var early target.EarlyFiles
 	s, err := newSession(opts, func() error {
 		early = target.OpenEarly(pid)

@@ -91,6 +91,9 @@ type Options struct {
 	// Ended is called when nothing more will be observed: the started program has ended, or the observation of an
 	// attached process is over. What was recorded is read to its end after that. Nil: nobody is told.
 	Ended func()
+	// TouchOthers: probes for a process whose first thread has ended may be in other processes too, since the kernel
+	// cannot tell them apart. Otherwise such a process is not attached to, and its new files are not observed.
+	TouchOthers bool
 	// Failed is called, once, when a goroutine of the session has panicked; the observation ends then, and the
 	// program goes on. Nil: nobody is told.
 	Failed func(*safely.Panic)
@@ -803,13 +806,6 @@ func (s *Session) enterSites(mod *Module) error {
 	return nil
 }
 
-// linkTarget returns the target of links of the module's probes for the process. Once the first
-// thread has called pthread_exit, the kernel's filter by process rejects all hits; then the link
-// has no filter, and the BPF program looks for the process itself.
-func (p *process) linkTarget(m *Module) attach.LinkTarget {
-	return attach.LinkTarget{File: m.file, Owner: p.pid, Unfiltered: procfs.Dir(p.pid) != fmt.Sprintf("/proc/%d", p.pid)}
-}
-
 // startCalls has system calls recorded, if the plan of a module shows that they order threads and that is wanted.
 func (s *Session) startCalls(m *Module) error {
 	switch {
@@ -825,7 +821,10 @@ func (s *Session) startCalls(m *Module) error {
 
 // attach attaches a module's probes except its UnseenProbes, which attachUnseen attaches.
 func (s *Session) attach(p *process, mod *Module) error {
-	to := p.linkTarget(mod)
+	to, err := s.linkTarget(p, mod)
+	if err != nil {
+		return err
+	}
 	if err := s.tracer.Attach(to, mod.permanentProbes(s.thinner != nil)); err != nil {
 		return err
 	}

@@ -72,8 +72,15 @@ func (s *Session) attachUnseen(p *process, m *Module) error {
 		}
 		byGroup[g] = append(byGroup[g], attach.Probe{Offset: probe.Offset, Site: number, Program: probes.ProgramUnseen})
 	}
+	if len(groups) == 0 {
+		return nil
+	}
+	to, err := s.linkTarget(p, m)
+	if err != nil {
+		return err
+	}
 	for _, g := range groups {
-		if err := s.attachRemovable(g, p.linkTarget(m), byGroup[g]); err != nil {
+		if err := s.attachRemovable(g, to, byGroup[g]); err != nil {
 			return err
 		}
 	}

@@ -213,6 +213,7 @@ type observeFlags struct {
 	duration    time.Duration
 	ring        int
 	lossy       bool
+	touchOthers bool // --touch-other-processes
 	follow      bool
 	order       string
 	stacks      string
@@ -248,6 +249,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.progress, "progress", false, "report each new lock order on standard error while the program runs (docs/lock-order.md)")
 	fs.StringVar(&f.onHang, "on-hang", hangReport, "when threads are seen to block each other for ever: `report|kill|core`; report says so at once, kill and core then end the program too (docs/hangs.md)")
 	fs.BoolVar(&f.noPlanCache, "no-plan-cache", false, "do not use the plans of earlier runs of where probes are put, and keep none (docs/performance.md)")
+	fs.BoolVar(&f.touchOthers, "touch-other-processes", false, "where the first thread of the process has ended by pthread_exit, put probes into every process that maps the same files, whoever's it is: the kernel cannot tell them apart. What others do is not recorded, but they become slower, for as long as tracepredict runs")
 	fs.BoolVar(&f.lossy, "lossy", false, "never make the program wait: events that find the ring buffer full are lost, and counted")
 }
 
@@ -434,7 +436,7 @@ func (r *observation) options() loader.Options {
 	if line := newPlanningLine(r.stderr); line != nil {
 		planning = line.show
 	}
-	return loader.Options{Plan: r.plan, Planning: planning, Ended: r.ended, Failed: r.failure.add, Parent: r.end.parent, Budget: budget, Accept: r.flags.specification.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
+	return loader.Options{Plan: r.plan, Planning: planning, Ended: r.ended, Failed: r.failure.add, Parent: r.end.parent, Budget: budget, Accept: r.flags.specification.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, TouchOthers: r.flags.touchOthers, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
 }
 
 // eventPatterns returns the patterns as events describe them.

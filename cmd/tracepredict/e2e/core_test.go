@@ -78,7 +78,7 @@ var coreStarts = map[string][]string{
 	"attach, into a container":                  {"TestAttachIntoNamespaces", "TestAttachIntoAnotherRoot"},
 	"attach, to replaced files":                 {"TestAttachToReplacedFiles"},
 	"attach --follow":                           {"TestFollowAttached"},
-	"a library that is loaded later":            {"TestAttachLibraryLoadedLater", "TestLibrariesLoadedLate"},
+	"a library that is loaded later":            {"TestLibrariesLoadedLate"},
 	"hardware watchpoints, exec and attach":     {"TestWatchpointSeesAll", "TestWatchpointAttached"},
 	"a recorded trace, whole or through a pipe": {"TestTraceThroughAPipe", "TestRecordThenAnalyze"},
 }

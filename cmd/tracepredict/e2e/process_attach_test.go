@@ -199,37 +199,37 @@ func TestAttachToAnObservedProgram(t *testing.T) {
 	wantTwist(t, readReport(t, report))
 }
 
-// TestAttachWithoutTheFirstThread attaches to a process whose first thread has ended
-// while others run.
+// TestAttachWithoutTheFirstThread attaches to a process whose first thread has ended while others run. That puts probes
+// into all processes that map the same files, so that it is refused unless the user allows it. The program is static,
+// lest the test put probes into everybody's C library.
 func TestAttachWithoutTheFirstThread(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
-	program := startChild(t, childOptions{}, processFixture(t, "leaderless.c"))
+	path := filepath.Join(t.TempDir(), "leaderless")
+	copyFile(t, processFixture(t, "leaderless.c", "-static"), path)
+	program, bystander := startChild(t, childOptions{}, path), startChild(t, childOptions{}, path)
 	program.waitLine("leaderless")
-	tool, report := attachTo(t, program.pid())
+	bystander.waitLine("leaderless")
+	refused := startTool(t, childOptions{}, "attach", "-p", fmt.Sprint(program.pid()))
+	refused.want(125)
+	if text := refused.err.String(); !strings.Contains(text, "--touch-other-processes") {
+		t.Errorf("attach says %s", text)
+	}
+	startTool(t, childOptions{}, "hang", fmt.Sprint(program.pid())).want(0)
+	if n := len(probesIn(t, path)); n != 0 || !codeIntact(t, program.pid()) || !codeIntact(t, bystander.pid()) {
+		t.Errorf("there are breakpoints in the process or the other one, and %d probes in the file", n)
+	}
+	tool, report := attachTo(t, program.pid(), "--touch-other-processes")
+	if codeIntact(t, bystander.pid()) {
+		t.Error("the other process has no breakpoints: the flag is not needed for this")
+	}
 	program.send("go on")
 	program.want(0)
 	tool.want(66)
 	wantTwist(t, readReport(t, report))
-}
-
-// TestAttachLibraryLoadedLater lets the program load a library after its first thread
-// has ended.
-func TestAttachLibraryLoadedLater(t *testing.T) {
-	needBPF(t)
-	t.Parallel()
-	library := ownLibrary(t, "twistlib.c")
-	program := startChild(t, childOptions{}, processFixture(t, "leaderless.c"), library)
-	program.waitLine("leaderless")
-	table := writeTable(t, twistTable)
-	tool, report := attachTo(t, program.pid(), "--sync", table)
-	program.send("go on")
-	program.waitLine("loaded")
-	waitProbesIn(t, library, "--sync", table)
-	program.send("call it")
-	program.want(0)
-	tool.want(66)
-	wantFound(t, readReport(t, report), twistFound, "predicted deadlock of north.gate, south.gate")
+	wantLeftAlone(t, bystander.pid())
+	bystander.send("go on")
+	bystander.want(0)
 }
 
 // TestAttachToAStoppedProgram checks that a stopped process can be observed, and stays
