@@ -81,6 +81,13 @@ func (a *app) analyze(f *analyzeFlags, names []string) error {
 		return err
 	}
 	f.specification.warn(a.stderr)
+	files := f.reportFlags.files(f.spec.file)
+	for _, name := range names {
+		files = append(files, userFile{flag: "the trace", name: name})
+	}
+	if err := refuseSame(files...); err != nil {
+		return err
+	}
 	p, err := newPrinter(&f.reportFlags, a.stderr)
 	if err != nil {
 		return err

@@ -77,27 +77,25 @@ func (a *app) convert(f *convertFlags, from, to string) error {
 	return err
 }
 
-// sameFile reports whether two names are those of one regular file.
-func sameFile(from, to string) bool {
-	a, errA := os.Stat(from)
-	b, errB := os.Stat(to)
-	return errA == nil && errB == nil && os.SameFile(a, b) && a.Mode().IsRegular()
-}
-
 // createOutput opens the output for a trace.
-func createOutput(name, form string) (*os.File, error) {
+func createOutput(name, form string) (*outputFile, error) {
 	if name != standard {
-		return createFile("write the trace", name)
+		return openOutput("write the trace", name)
 	}
 	if form != "std" && term.IsTerminal(int(os.Stdout.Fd())) {
 		return nil, usage("standard output is a terminal; pipe it, or give a file")
 	}
-	return os.Stdout, nil
+	return &outputFile{file: os.Stdout, begun: true}, nil
 }
 
-func (a *app) convertTo(f *convertFlags, src trace.Source, out io.Writer) error {
+func (a *app) convertTo(f *convertFlags, src trace.Source, out *outputFile) error {
 	var e event.Event
 	err := src.Next(&e) // the source knows the program from its first event on
+	if err == nil || err == io.EOF {
+		if failed := out.begin(); failed != nil {
+			return failed
+		}
+	}
 	w, failed := newEventWriter(f, src, out)
 	if failed != nil {
 		return failed

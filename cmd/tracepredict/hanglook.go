@@ -53,10 +53,11 @@ Exit status: 0 if no hang was found, 66 if one was, 125 if tracepredict failed, 
 
 // hang looks at a process once and reports what its threads do.
 func (a *app) hang(ctx context.Context, f *observeFlags, pid int) error {
-	r, err := newObservation(f, a.stderr, nil, true)
+	r, err := newObservation(f, "", a.stderr, nil, true)
 	if err != nil {
 		return err
 	}
+	defer r.discard()
 	if err := target.CheckPID(pid); err != nil {
 		return err
 	}

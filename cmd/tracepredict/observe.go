@@ -342,7 +342,7 @@ type observation struct {
 	divided bool
 }
 
-func newObservation(f *observeFlags, stderr io.Writer, waits *parent.Link, attached bool) (*observation, error) {
+func newObservation(f *observeFlags, program string, stderr io.Writer, waits *parent.Link, attached bool) (*observation, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
@@ -377,6 +377,9 @@ func newObservation(f *observeFlags, stderr io.Writer, waits *parent.Link, attac
 	if r.bound != nil {
 		f.specification.warn(stderr)
 		sinks = append(sinks, r.bound)
+	}
+	if err := f.refuseSameFiles(program); err != nil {
+		return nil, err
 	}
 	// The files are opened before the run: a run whose report or trace cannot be written is
 	// wasted.
@@ -673,6 +676,25 @@ func (r *observation) finishRecord(summary run.Summary) error {
 	return r.record.finish(summary)
 }
 
+// refuseSameFiles returns an error if a file is to be written that is read, is the program, or is written twice.
+func (f *observeFlags) refuseSameFiles(program string) error {
+	all := append(f.reportFlags.files(f.spec.file), userFile{flag: "--record", name: f.record, written: true}, userFile{flag: "the program", name: program})
+	for _, name := range f.sync {
+		all = append(all, userFile{flag: "--sync", name: name})
+	}
+	return refuseSame(all...)
+}
+
+// discard closes the files of a run that did not come about, which hold what they held.
+func (r *observation) discard() {
+	if r.printer.out != nil {
+		_ = r.printer.out.Close()
+	}
+	if r.record != nil && r.record.file != nil {
+		_ = r.record.file.Close()
+	}
+}
+
 func (a *app) execCommand() *cobra.Command {
 	var f observeFlags
 	var user string
@@ -728,10 +750,11 @@ func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []str
 		f.follow = true // what a script does is done by the programs that it starts
 		script = []string{fmt.Sprintf("%s is a script: its interpreter, %s, and the processes that it starts are observed, as with --follow", path, shell)}
 	}
-	r, err := newObservation(f, a.stderr, a.parent, false)
+	r, err := newObservation(f, path, a.stderr, a.parent, false)
 	if err != nil {
 		return err
 	}
+	defer r.discard()
 	r.notes = script
 	opts := r.options()
 	if notFound != nil {
@@ -845,10 +868,11 @@ func endSignals() []os.Signal {
 }
 
 func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
-	r, err := newObservation(f, a.stderr, a.parent, true)
+	r, err := newObservation(f, "", a.stderr, a.parent, true)
 	if err != nil {
 		return err
 	}
+	defer r.discard()
 	opts := r.options()
 	if err := target.CheckPID(pid); err != nil {
 		return err

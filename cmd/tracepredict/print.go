@@ -55,6 +55,15 @@ func (f *reportFlags) register(cmd *cobra.Command, analysisTime string) {
 	fs.IntVar(&f.reversals, "reversals", 0, fmt.Sprintf("steps `N` that may be spent on schedules that reorder the critical sections of a lock; 0 is the default, %d; with -1 there is no such search", predict.DefaultReversals))
 }
 
+// files returns the files that the flags name.
+func (f *reportFlags) files(spec string) []userFile {
+	all := []userFile{{flag: "--output", name: f.output, written: true}, {flag: "--spec", name: spec}}
+	for _, name := range f.suppressFlags.files {
+		all = append(all, userFile{flag: "--suppressions", name: name})
+	}
+	return all
+}
+
 func (f *reportFlags) check() error {
 	if err := cmp.Or(oneOf("format", f.format, "text", "json"),
 		oneOf("confidence", f.confidence, finding.Confidences()...),
@@ -73,8 +82,8 @@ func (f *reportFlags) check() error {
 // printer writes reports to the destination that the flags name.
 type printer struct {
 	flags *reportFlags
-	std   io.Writer // the destination without --output
-	out   *os.File  // the destination of --output; nil without
+	std   io.Writer   // the destination without --output
+	out   *outputFile // the destination of --output; nil without
 }
 
 func newPrinter(f *reportFlags, std io.Writer) (*printer, error) {
@@ -88,7 +97,7 @@ func newPrinter(f *reportFlags, std io.Writer) (*printer, error) {
 	case standard:
 		p.out, err = standardOutput()
 	default:
-		p.out, err = createFile("--output", f.output)
+		p.out, err = openOutput("--output", f.output)
 	}
 	return p, err
 }
@@ -132,7 +141,10 @@ func (p *printer) write(rep report.Report) error {
 	}
 	if p.out == nil {
 		_, err = p.std.Write(text.Bytes())
-	} else if _, err = printable.NewWriter(p.out).Write(text.Bytes()); err != nil {
+	} else if err = p.out.begin(); err == nil {
+		_, err = printable.NewWriter(p.out).Write(text.Bytes())
+	}
+	if err != nil && p.out != nil {
 		// The run may not be repeatable, so the report is written to the other destination.
 		if _, again := p.std.Write(text.Bytes()); again == nil {
 			return fmt.Errorf("write the report: %w; it is here instead, above", err)

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/live"
 	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
@@ -17,9 +18,12 @@ import (
 // recording is the trace that --record asks for, or one that is analysed at the end of the run.
 type recording struct {
 	*live.Recorder
-	file *os.File // nil without --record
-	copy *kept    // a copy for the end of the run; nil: none is needed
+	file *outputFile // nil without --record
+	copy *kept       // a copy for the end of the run; nil: none is needed
 	name string
+
+	begun  bool  // an event was recorded
+	failed error // why the file could not be emptied
 }
 
 // kept is a trace in a file that has no name. It ends when it becomes too long, or when the file system has no
@@ -122,9 +126,9 @@ func (u untilOver) Read(p []byte) (int, error) {
 	return u.Reader.Read(p)
 }
 
-func createTrace(name string) (*os.File, error) {
+func createTrace(name string) (*outputFile, error) {
 	if name != standard {
-		return createFile("--record", name)
+		return openOutput("--record", name)
 	}
 	if term.IsTerminal(int(os.Stdout.Fd())) {
 		return nil, usage("--record -: standard output is a terminal; pipe it to tracepredict analyze -, or into a file")
@@ -136,9 +140,26 @@ func createTrace(name string) (*os.File, error) {
 	return file, nil
 }
 
+// Event implements replay.Sink. With the first event the trace takes the place of what the file of --record held.
+func (r *recording) Event(e *event.Event) {
+	if !r.begun {
+		r.begin()
+	}
+	r.Recorder.Event(e)
+}
+
+func (r *recording) begin() {
+	if r.begun = true; r.file != nil {
+		r.failed = r.file.begin()
+	}
+}
+
 // finish writes the end of the trace.
 func (r *recording) finish(s run.Summary) error {
-	err := r.Close(s)
+	if !r.begun {
+		r.begin()
+	}
+	err := cmp.Or(r.failed, r.Close(s))
 	if r.file != nil {
 		err = cmp.Or(err, r.file.Close())
 	}
