@@ -57,6 +57,8 @@ const (
 	OpOrderedEnd
 	OpCopyBegin
 	OpCopyEnd
+	OpKeyCreate
+	OpKeyDelete
 
 	numOps
 )
@@ -69,6 +71,7 @@ var opNames = [numOps]string{
 	"call", "return", "alloc", "free", "move", "send", "receive", "construct", "destruct", "unseen",
 	"consistent", "cancel", "heap-cost", "quit", "unwind",
 	"parallel", "team-barrier", "ordered-loop", "ordered-next", "ordered-begin", "ordered-end", "copy-begin", "copy-end",
+	"key-create", "key-delete",
 }
 
 // String returns the operation's name, as tables of calls and plans spell it.

@@ -89,6 +89,8 @@ enum op {
 	 * for that in them, REC_FAILED in the one; that one waits in OP_COPY_END. As OP_BARRIER. */
 	OP_COPY_BEGIN,
 	OP_COPY_END,
+	OP_KEY_CREATE, /* pthread_key_create has returned: value is 1 + the key, 0 if that cannot be read */
+	OP_KEY_DELETE, /* pthread_key_delete was entered: object is the key */
 };
 
 /* What threads hand each other messages through. */

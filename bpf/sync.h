@@ -58,6 +58,16 @@ static __always_inline bool releases(struct slot *slot, __u64 lock)
 	return true;
 }
 
+/* Returns the operand FROM_KIND. */
+static __always_inline __u64 kind_of(struct site *site, __u64 object)
+{
+	__u32 kind;
+
+	if (bpf_probe_read_user(&kind, sizeof(kind), (void *)(object + site->sync.second_disp)))
+		return 0;
+	return 1 + (__u64)kind;
+}
+
 /* Handles the return of a call saved at stack pointer sp, if there is one. */
 static __always_inline void leave(struct pt_regs *ctx, __u64 thread, struct slot *slot, __u64 sp)
 {
@@ -75,6 +85,8 @@ static __always_inline void leave(struct pt_regs *ctx, __u64 thread, struct slot
 		acquired(slot, site, call.object, result);
 	else
 		flags |= REC_FAILED;
+	if (site->op == OP_KEY_CREATE) /* which the call has stored only now */
+		call.second = kind_of(site, call.object);
 	send(thread, (struct record){.op = site->op,
 			     .flags = flags,
 			     .site = call.site,
@@ -120,16 +132,6 @@ static __always_inline __u64 marked(struct site *site, __u64 object)
 	if (bpf_probe_read_user(&word, sizeof(word), (void *)(object + site->sync.mark_disp)))
 		return mark & ~COND_DESTROYED;
 	return word & mark;
-}
-
-/* Returns the operand FROM_KIND. */
-static __always_inline __u64 kind_of(struct site *site, __u64 object)
-{
-	__u32 kind;
-
-	if (bpf_probe_read_user(&kind, sizeof(kind), (void *)(object + site->sync.second_disp)))
-		return 0;
-	return 1 + (__u64)kind;
 }
 
 /* Handles the entry of a call. */

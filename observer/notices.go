@@ -58,10 +58,12 @@ const (
 	maxStruck    = 1 << 10
 )
 
-// The channels that no record names: the death of who holds a mutex, and requests to cancel a thread.
+// The channels that no record names: the death of who holds a mutex, requests to cancel a thread, and keys of
+// thread-specific data.
 const (
 	channelDeath bpf.ChannelKind = bpf.ChannelDescriptor + 1 + iota
 	channelCancel
+	channelThreadKey
 )
 
 // forThread is added to the Object of a channel of signals for one thread.

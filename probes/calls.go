@@ -310,7 +310,7 @@ func (b *builder) entryReads(arguments ...int) insn.RegSet {
 // actionOf returns when the records of an operation are made: at the call, at its return, or both.
 func actionOf(op bpf.Op) bpf.Action {
 	switch op {
-	case bpf.OpAcquire, bpf.OpAcquireRead, bpf.OpSemWait, bpf.OpJoin, bpf.OpGuardAcquire, bpf.OpOrderedBegin:
+	case bpf.OpAcquire, bpf.OpAcquireRead, bpf.OpSemWait, bpf.OpJoin, bpf.OpGuardAcquire, bpf.OpOrderedBegin, bpf.OpKeyCreate:
 		return bpf.ActionSave
 	case bpf.OpWait, bpf.OpBarrier, bpf.OpOnce, bpf.OpParallel, bpf.OpTeamBarrier, bpf.OpOrderedNext, bpf.OpCopyBegin, bpf.OpCopyEnd:
 		return bpf.ActionBoth
@@ -382,6 +382,9 @@ func (b *builder) callSite(c call, action bpf.Action, where cheapsite.Site) Site
 	b.marks.recordIn(&s, d, e)
 	if e.Shared > 0 {
 		d.Extra = 1 + uint8(b.argument(e.Shared))
+	}
+	if e.Op == bpf.OpKeyCreate {
+		d.SecondFrom = uint8(bpf.FromKind)
 	}
 	if e.KindAt > 0 {
 		d.SecondFrom, d.SecondDisp, s.RecordsLockKind = uint8(bpf.FromKind), int64(e.KindAt), true

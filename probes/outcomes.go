@@ -8,9 +8,10 @@ import (
 
 // outcomes plans probes that fire when the outcome of a call is certain, instead of one probe at
 // its entry (of the class entry) and one at its return (a uretprobe, if ret). It reports whether
-// that is possible and costs less. A join is left out, because the time of its entry is needed.
+// that is possible and costs less. A join is left out, because the time of its entry is needed, and
+// the creation of a key, because it may store the key when its outcome is already certain.
 func (b *builder) outcomes(c call, entry cheapsite.Class, ret bool) (bool, error) {
-	if b.opts.EntrySites || b.arch != insn.AMD64 || c.entry.Op == bpf.OpJoin {
+	if b.opts.EntrySites || b.arch != insn.AMD64 || c.entry.Op == bpf.OpJoin || c.entry.Op == bpf.OpKeyCreate {
 		return false, nil
 	}
 	out, err := b.image.Outcomes(cheapsite.OutcomeWant{

@@ -420,6 +420,8 @@ var operations = map[bpf.Op]operation{
 	bpf.OpOrderedEnd:   {kinds: []Kind{KindThread}, objectless: true},
 	bpf.OpCopyBegin:    {kinds: []Kind{KindThread}, returns: true, success: bpf.SuccessNonzero, objectless: true},
 	bpf.OpCopyEnd:      {kinds: []Kind{KindThread}, returns: true, objectless: true},
+	bpf.OpKeyCreate:    {kinds: []Kind{KindThread}, returns: true},
+	bpf.OpKeyDelete:    {kinds: []Kind{KindThread}},
 }
 
 func operationNames() []string {

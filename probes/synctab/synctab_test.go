@@ -86,7 +86,7 @@ func TestBuiltinRows(t *testing.T) {
 // and whose frames are never unwound. Those of libgomp run the program's code, which OpenMP lets leave a
 // region or a task only at its end.
 func TestReturnProbesAreLeafCalls(t *testing.T) {
-	leaf := regexp.MustCompile(`^(__)?pthread_(mutex_(try|timed|clock)?lock|rwlock_(try|timed|clock)?(rd|wr)lock|spin_(try)?lock|barrier_wait)$|^mtx_(try|timed)?lock$|^sem_trywait$|^(_IO_)?f(try)?lockfile$|^GOMP_|^omp_|^g_mutex_(try)?lock$|^_ZN6QMutex[47]|^_ZN14QReadWriteLock1[1-5](try)?[lL]ockFor`)
+	leaf := regexp.MustCompile(`^(__)?pthread_(mutex_(try|timed|clock)?lock|rwlock_(try|timed|clock)?(rd|wr)lock|spin_(try)?lock|barrier_wait|key_create)$|^tss_create$|^mtx_(try|timed)?lock$|^sem_trywait$|^(_IO_)?f(try)?lockfile$|^GOMP_|^omp_|^g_mutex_(try)?lock$|^_ZN6QMutex[47]|^_ZN14QReadWriteLock1[1-5](try)?[lL]ockFor`)
 	for _, e := range mustBuiltin(t).Entries() {
 		if !operations[e.Op].returns {
 			continue
@@ -119,7 +119,7 @@ var ignored = map[string]string{
 // families match the names that must be in the table or in ignored; attributes are objects of their
 // own that synchronise nothing.
 var (
-	families   = regexp.MustCompile(`^(__)?pthread_(mutex|rwlock|cond|barrier|spin|once|create|join|detach|cancel$|exit|(try|timed|clock)join)|^sem_|^mtx_|^cnd_|^thrd_|^call_once`)
+	families   = regexp.MustCompile(`^(__)?pthread_(mutex|rwlock|cond|barrier|spin|once|create|join|detach|cancel$|exit|(try|timed|clock)join|key_)|^tss_(create|delete)|^sem_|^mtx_|^cnd_|^thrd_|^call_once`)
 	attributes = regexp.MustCompile(`^(__)?pthread_(mutex|rwlock|cond|barrier)attr_`)
 )
 
