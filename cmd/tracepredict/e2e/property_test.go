@@ -84,7 +84,10 @@ func TestOnViolation(t *testing.T) {
 	if got, err := os.ReadFile(mark); err != nil || string(got) != "low: this run violates low\n" {
 		t.Errorf("the command wrote %q: %v", got, err)
 	}
-	specified(t, text, "--queue", "1", "--on-violation", "signal TERM").want(128 + 15)
+	waits := build(t, "gcc", "process/lowers.c", "-O0", "-g", "-pthread")
+	ended := specifiedOf(t, waits, text, "--queue", "1", "--on-violation", "signal TERM")
+	poll(t, "the end by the signal", ended.hasEnded) // with its input open
+	ended.want(128 + 15)
 	const wide = "var w : int = water\nvar v : int = opening\nproperty wide = always (w > 30 -> v > 55)\n"
 	c := specified(t, wide, "--on-violation", "signal TERM")
 	c.want(66)
