@@ -516,6 +516,10 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 	if s.ended {
 		return nil, nil
 	}
+	if err := target.CheckCaller(pid); err != nil { // it may have executed a set-uid program
+		s.addNote(plural.About("", "process %d is not observed: %v", pid, err))
+		return nil, nil
+	}
 	// The lock is held while the mappings are read. Otherwise they could be those of the program
 	// before an execve, and be mistaken for those of the program after it.
 	maps, err := procfs.Maps(pid)

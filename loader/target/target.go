@@ -48,6 +48,9 @@ func CheckPID(pid int) error {
 	if err := checkStatus(pid, status); err != nil {
 		return err
 	}
+	if err := CheckCaller(pid); err != nil {
+		return err
+	}
 	return checkProgram(pid, status)
 }
 

@@ -78,16 +78,26 @@ func TestThreeCapabilitiesSuffice(t *testing.T) {
 		name   string
 		tool   []string
 		target []string // the command prefix for the program to attach to
+		// refused: the user could not trace the program without the capabilities of the tool's file.
+		refused bool
 	}{
-		{"ambient, own program", ambient, asNobody("")},
-		{"ambient, root's program", ambient, nil},
-		{"from the file, own program", file, asNobody("")},
-		{"from the file, root's program", file, nil},
+		{"ambient, own program", ambient, asNobody(""), false},
+		{"ambient, root's program", ambient, nil, false},
+		{"from the file, own program", file, asNobody(""), false},
+		{"from the file, root's program", file, nil, true},
 	} {
 		t.Run(c.name+", attach", func(t *testing.T) {
 			p := startChild(t, childOptions{}, append(slices.Clone(c.target), program)...)
 			p.waitLine("sum ")
 			a := startChild(t, childOptions{}, append(slices.Clone(c.tool), "attach", "-p", fmt.Sprint(p.pid()))...)
+			if c.refused {
+				a.want(125)
+				startChild(t, childOptions{}, append(slices.Clone(c.tool), "hang", fmt.Sprint(p.pid()))...).want(125)
+				if !strings.Contains(a.err.String(), "is another user's") || !codeIntact(t, p.pid()) {
+					t.Errorf("another user's process: %s", a.err.String())
+				}
+				return
+			}
 			poll(t, "the tool to observe", func() bool { return strings.Contains(a.err.String(), "observing") || a.hasEnded() })
 			p.in.Close()
 			a.want(0)
