@@ -41,7 +41,7 @@ func Build(run Run, fs []finding.Finding, r run.Namer) Report {
 	rep := Report{Run: run, Findings: merge(built)}
 	for i := range rep.Findings {
 		f := &rep.Findings[i]
-		f.Witness = b.steps(f.Finding.Witness) // only of those that are left: others would need much memory
+		f.Witness = b.schedule(f.Finding.Witness) // only of those that are left: others would need much memory
 	}
 	n := newNames(rep)
 	rep.names = n
@@ -91,11 +91,12 @@ type builder struct {
 	resolver run.Namer
 	objects  map[event.ObjectID]*Object
 	stacks   map[event.StackID]Stack
-	programs map[uint32]string // by process id, where there are several
+	programs map[uint32]string      // by process id, where there are several
+	held     map[uint64][]heldLocks // by hash; see schedule
 }
 
 func newBuilder(r run.Namer) *builder {
-	return &builder{resolver: r, objects: map[event.ObjectID]*Object{}, stacks: map[event.StackID]Stack{}, programs: map[uint32]string{}}
+	return &builder{resolver: r, objects: map[event.ObjectID]*Object{}, stacks: map[event.StackID]Stack{}, programs: map[uint32]string{}, held: map[uint64][]heldLocks{}}
 }
 
 func (b *builder) finding(f finding.Finding) Finding {
@@ -150,7 +151,9 @@ func (b *builder) mentioned(f *finding.Finding) []event.ThreadID {
 func (b *builder) steps(in []finding.Step) []Step {
 	out := make([]Step, 0, len(in))
 	for i := range in {
-		out = append(out, b.step(&in[i]))
+		s := b.step(&in[i])
+		s.Held = b.locksHeld(&in[i])
+		out = append(out, s)
 	}
 	return out
 }
@@ -172,12 +175,20 @@ func (b *builder) step(s *finding.Step) Step {
 		value := s.Value
 		out.Value, out.Text = &value, clean(out.Object.form().Text(s.Value))
 	}
+	return out
+}
+
+// locksHeld returns the locks that the thread of a step holds.
+func (b *builder) locksHeld(s *finding.Step) []Held {
+	if len(s.Held) == 0 {
+		return nil
+	}
+	out := make([]Held, len(s.Held))
 	for i, id := range s.Held {
-		held := Held{Object: *b.object(id), Read: i < 64 && s.HeldRead>>i&1 != 0}
+		out[i] = Held{Object: b.object(id), Read: i < 64 && s.HeldRead>>i&1 != 0}
 		if i < len(s.HeldAt) {
-			held.Stack = b.stack(s.HeldAt[i])
+			out[i].Stack = b.stack(s.HeldAt[i])
 		}
-		out.Held = append(out.Held, held)
 	}
 	return out
 }
@@ -251,11 +262,10 @@ func sketch(f *Finding) []Step {
 	var steps []Step
 	for i, side := range f.Evidence {
 		for _, h := range side.Held {
-			if f.Kind == finding.Deadlock && !requestedByOther(f, i, h.Object) {
+			if f.Kind == finding.Deadlock && !requestedByOther(f, i, *h.Object) {
 				continue
 			}
-			object := h.Object
-			steps = append(steps, Step{Step: finding.Step{Thread: side.Thread, Op: event.Acquire}, Object: &object, Stack: h.Stack})
+			steps = append(steps, Step{Step: finding.Step{Thread: side.Thread, Op: event.Acquire}, Object: h.Object, Stack: h.Stack})
 		}
 	}
 	for _, side := range f.Evidence {

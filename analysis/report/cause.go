@@ -10,7 +10,9 @@ import (
 	"github.com/tracepredict/tracepredict/internal/plural"
 )
 
-// This file joins races that have one cause. A variable that nothing guards is often accessed in
+// This file joins races, and deadlocks, that have one cause. Two sections that nest many locks in opposite orders make a
+// deadlock of each two neighbouring locks, and are mended at once: deadlocks of two threads have one cause if each side
+// is in the same outermost section, by its lock and the place of its acquisition. What follows is about races. A variable that nothing guards is often accessed in
 // many places, and each pair of these is a race with a fingerprint of its own: a person mends them
 // all at once. So the text shows the strongest of them, and names the other pairs.
 //
@@ -45,12 +47,12 @@ func (n names) causes(all []Finding) []cause {
 	return out
 }
 
-// byObject joins the races on one object.
+// byObject joins the races on one object, and the deadlocks of two outermost sections.
 func byObject(sorted []*Finding) []cause {
 	var out []cause
 	at := map[string]int{}
 	for _, f := range sorted {
-		key := objectKey(f)
+		key := cmp.Or(objectKey(f), nestKey(f))
 		if i, ok := at[key]; ok {
 			out[i].others = append(out[i].others, f)
 			continue
@@ -147,16 +149,41 @@ func objectKey(f *Finding) string {
 	return "name " + identity(o, f)
 }
 
+// nestKey returns what predicted deadlocks of two outermost sections have in common; "" for other findings.
+func nestKey(f *Finding) string {
+	if f.Kind != finding.Deadlock || f.Confidence == finding.Observed || len(f.Evidence) != 2 || len(f.Classes) > 0 {
+		return ""
+	}
+	var sides []string
+	for i := range f.Evidence {
+		s := &f.Finding.Evidence[i]
+		if len(s.Held) == 0 || len(s.HeldAt) == 0 {
+			return ""
+		}
+		sides = append(sides, fmt.Sprintf("%d at %d", s.Held[0], s.HeldAt[0]))
+	}
+	slices.Sort(sides)
+	return "sections " + strings.Join(sides, ", ")
+}
+
 const maxPairs = 3 // other pairs of a cause that the text names, unless all were requested
 
-// otherPairs prints the other pairs of accesses that have the same cause.
+// counted returns a number of pairs of accesses, or of locks.
+func (c *cause) counted(format string, n int) string {
+	if c.lead.Kind == finding.Deadlock {
+		return plural.Sprintf(format+" {pair|pairs} of locks", n)
+	}
+	return plural.Sprintf(format+" {pair|pairs} of accesses", n)
+}
+
+// otherPairs prints the other pairs of accesses, or of locks, that have the same cause.
 func (p *printer) otherPairs(c *cause) {
 	if len(c.others) == 0 {
 		return
 	}
 	p.out.WriteByte('\n')
 	if p.complete {
-		p.para(p.style.title, 3, 5, plural.Sprintf("also, with the same cause, %d other {pair|pairs} of accesses:", len(c.others)))
+		p.para(p.style.title, 3, 5, c.counted("also, with the same cause, %d other", len(c.others))+":")
 		for _, f := range c.others {
 			p.para(unchanged, 5, 7, fmt.Sprintf("%s; fingerprint %s", p.pair(c.lead, f), f.Fingerprint))
 		}
@@ -175,12 +202,28 @@ func (p *printer) otherPairs(c *cause) {
 // pair returns "read in sell at shop.c:10 with write in refund at shop.c:20", with the object and
 // the confidence if they are not those of lead.
 func (p *printer) pair(lead, f *Finding) string {
+	if f.Kind == finding.Deadlock {
+		return p.locks(lead, f)
+	}
 	a, b := f.Evidence[0], f.Evidence[1]
 	text := access(a)
 	if objectKey(f) != objectKey(lead) {
 		text += " of " + quoted(a.Object)
 	}
 	text += p.names.inAccess(a) + " with " + access(b) + p.names.inAccess(b)
+	if f.Confidence != lead.Confidence {
+		text += fmt.Sprintf(" (%s)", f.Confidence)
+	}
+	return text
+}
+
+// locks returns "'a' and 'b'", with the confidence if it is not that of lead.
+func (p *printer) locks(lead, f *Finding) string {
+	var names []string
+	for i := range f.Objects {
+		names = append(names, quoted(&f.Objects[i]))
+	}
+	text := strings.Join(names, " and ")
 	if f.Confidence != lead.Confidence {
 		text += fmt.Sprintf(" (%s)", f.Confidence)
 	}

@@ -57,8 +57,8 @@ func role(f *Finding, i int) string {
 	var held []string
 	for j := range step.Held {
 		h := &step.Held[j]
-		if f.Kind == finding.Deadlock && requestedByOther(f, i, h.Object) {
-			held = append(held, fmt.Sprintf("%q", []string{identity(&h.Object, f), site(h.Stack)}))
+		if f.Kind == finding.Deadlock && requestedByOther(f, i, *h.Object) {
+			held = append(held, fmt.Sprintf("%q", []string{identity(h.Object, f), site(h.Stack)}))
 		}
 	}
 	return fmt.Sprintf("%q", append(parts, sortedSet(held)...))

@@ -114,7 +114,7 @@ func (n names) relock(f *Finding) string {
 	s := f.Evidence[0]
 	since := ""
 	for _, h := range s.Held {
-		if s.Object != nil && same(h.Object, *s.Object) {
+		if s.Object != nil && same(*h.Object, *s.Object) {
 			since = prefixed(" since ", n.at(h.Stack))
 		}
 	}

@@ -223,7 +223,7 @@ func (e *encoder) step(s *Step, frames int) {
 	s.Held = notNil(s.Held)
 	for i := range s.Held {
 		h := &s.Held[i]
-		h.Name = e.describe(h.Object)
+		h.Name = e.describe(*h.Object)
 		e.stacks.number(&h.Stack, frames)
 	}
 }

@@ -84,7 +84,7 @@ func newNames(r Report) names {
 
 func namesIn(stacks []Stack) names {
 	set := map[string]bool{}
-	for _, s := range distinct(stacks) {
+	for _, s := range stacks {
 		for _, f := range s.Frames {
 			if f.File != "" {
 				set[f.File] = true
@@ -92,19 +92,6 @@ func namesIn(stacks []Stack) names {
 		}
 	}
 	return shorten(slices.Collect(maps.Keys(set)))
-}
-
-// distinct returns the stacks without repetitions.
-func distinct(stacks []Stack) []Stack {
-	var out []Stack
-	seen := map[*event.Frame]bool{}
-	for _, s := range stacks {
-		if len(s.Frames) > 0 && !seen[&s.Frames[0]] {
-			seen[&s.Frames[0]] = true
-			out = append(out, s)
-		}
-	}
-	return out
 }
 
 // shorten takes components of each path, from the end, until no other path that is not yet
@@ -206,52 +193,76 @@ func (n names) at(s Stack) string {
 // sentenceName returns the name of a frame in a sentence.
 func sentenceName(f event.Frame) string { return inSentence(run.FrameName(f)) }
 
-// stacks returns every stack of the report.
+// distinctStacks collects call stacks, each of them once.
+type distinctStacks struct {
+	all  []Stack
+	seen map[*event.Frame]bool // by the innermost frame
+}
+
+func (d *distinctStacks) add(stacks ...Stack) {
+	for _, s := range stacks {
+		if len(s.Frames) > 0 && !d.seen[&s.Frames[0]] {
+			d.seen[&s.Frames[0]] = true
+			d.all = append(d.all, s)
+		}
+	}
+}
+
+func (d *distinctStacks) addObject(o *Object) { d.add(o.Init, o.First) }
+
+func (d *distinctStacks) addSteps(steps []Step) {
+	for i := range steps {
+		s := &steps[i]
+		d.add(s.Stack)
+		if s.Object != nil {
+			d.addObject(s.Object)
+		}
+		for j := range s.Held {
+			d.add(s.Held[j].Stack)
+			d.addObject(s.Held[j].Object)
+		}
+	}
+}
+
+// stacks returns the distinct stacks of the report. A finding may name a stack many thousand times.
 func (r Report) stacks() []Stack {
-	var all []Stack
+	d := distinctStacks{seen: map[*event.Frame]bool{}}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		for _, o := range f.Objects {
-			all = append(all, o.Init, o.First)
+		for j := range f.Objects {
+			d.addObject(&f.Objects[j])
 		}
 		for _, t := range f.Mentioned {
 			if slices.Contains(f.Threads, t.ID) {
-				all = append(all, t.Created)
+				d.add(t.Created)
 			}
 		}
-		for _, d := range f.Depends {
-			all = append(all, d.Step.Stack)
+		for _, dep := range f.Depends {
+			d.add(dep.Step.Stack)
 		}
 		for _, steps := range f.steps() {
-			all = append(all, stepStacks(steps)...)
+			d.addSteps(steps)
 		}
 	}
 	for i := range r.Pruned {
 		p := &r.Pruned[i]
-		all = append(all, stepStacks(p.Evidence)...)
-		for _, o := range p.Objects {
-			all = append(all, o.Init, o.First)
+		d.addSteps(p.Evidence)
+		for j := range p.Objects {
+			d.addObject(&p.Objects[j])
 		}
 		if p.By != nil {
-			all = append(all, stepStacks([]Step{*p.By})...)
+			d.addSteps([]Step{*p.By})
 		}
 		if p.Lock != nil {
-			all = append(all, p.Lock.Init, p.Lock.First)
+			d.addObject(p.Lock)
 		}
 	}
-	return all
+	return d.all
 }
 
-func stepStacks(steps []Step) []Stack {
-	var all []Stack
-	for _, s := range steps {
-		all = append(all, s.Stack)
-		if s.Object != nil {
-			all = append(all, s.Object.Init, s.Object.First)
-		}
-		for _, h := range s.Held {
-			all = append(all, h.Stack, h.Object.Init, h.Object.First)
-		}
-	}
-	return all
+// stacksOf returns the distinct stacks of steps.
+func stacksOf(steps []Step) []Stack {
+	d := distinctStacks{seen: map[*event.Frame]bool{}}
+	d.addSteps(steps)
+	return d.all
 }

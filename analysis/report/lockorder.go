@@ -16,11 +16,11 @@ import (
 func LockOrderEdge(s finding.Step, r run.Namer) (text, locks string) {
 	b := newBuilder(r)
 	steps := b.steps([]finding.Step{s})
-	step, n := steps[0], namesIn(stepStacks(steps))
+	step, n := steps[0], namesIn(stacksOf(steps))
 	wanted := n.lockName(*step.Object)
 	var held, at []string
 	for _, h := range step.Held {
-		name := n.lockName(h.Object)
+		name := n.lockName(*h.Object)
 		held = append(held, name)
 		at = append(at, name+prefixed(" from ", n.at(h.Stack)))
 	}
@@ -33,7 +33,7 @@ func LockOrderEdge(s finding.Step, r run.Namer) (text, locks string) {
 // program runs.
 func Resolve(f finding.Finding, r run.Namer) Finding {
 	out := newBuilder(r).finding(canonical(f))
-	out.Message = namesIn(stepStacks(out.Evidence)).sentence(&out)
+	out.Message = namesIn(stacksOf(out.Evidence)).sentence(&out)
 	return out
 }
 

@@ -63,7 +63,7 @@ func (p *printer) details(all []cause, brief bool) []string {
 }
 
 // overviewRow is a row of the table: findings of one confidence, kind and object in one function.
-// It counts the pairs of accesses of a race.
+// It counts the pairs of accesses of a race, and those of locks of a deadlock.
 type overviewRow struct {
 	number                         int // of the first of them
 	first                          *Finding
@@ -90,7 +90,7 @@ func (p *printer) overview(all []cause) {
 	}
 	found := plural.Sprintf("%d {finding|findings}", len(all))
 	if pairs > len(all) {
-		found += plural.Sprintf(" with %d {pair|pairs} of accesses", pairs)
+		found += plural.Sprintf(" with %d {pair|pairs} of accesses or locks", pairs)
 	}
 	p.out.WriteByte('\n')
 	p.para(p.style.title, 0, 2, found+", the strongest first, by file and function:")

@@ -235,8 +235,8 @@ type Step struct {
 
 // Held is a lock that a thread holds, with the call stack of its acquisition.
 type Held struct {
-	Object Object `json:"-"`
-	Name   string `json:"object"`
-	Read   bool   `json:"for_reading,omitempty"` // it is known to be held for reading
+	Object *Object `json:"-"`
+	Name   string  `json:"object"`
+	Read   bool    `json:"for_reading,omitempty"` // it is known to be held for reading
 	Stack
 }

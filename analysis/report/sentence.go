@@ -68,8 +68,8 @@ func (n names) sides(f *Finding) string {
 func heldInCycle(f *Finding, i int) string {
 	var held []string
 	for _, h := range f.Evidence[i].Held {
-		if requestedByOther(f, i, h.Object) {
-			held = append(held, quoted(&h.Object))
+		if requestedByOther(f, i, *h.Object) {
+			held = append(held, quoted(h.Object))
 		}
 	}
 	if len(held) == 0 && len(f.Evidence[i].Held) > 0 {
@@ -99,7 +99,7 @@ func (n names) race(f *Finding) string {
 func shareLock(a, b Step) bool {
 	for _, x := range a.Held {
 		for _, y := range b.Held {
-			if same(x.Object, y.Object) {
+			if same(*x.Object, *y.Object) {
 				return true
 			}
 		}

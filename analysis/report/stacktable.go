@@ -39,7 +39,7 @@ func newStacks(frames int) *stacks {
 // framesIn returns the number of frames of the distinct stacks.
 func framesIn(all []Stack) int {
 	n := 0
-	for _, s := range distinct(all) {
+	for _, s := range all {
 		n += len(s.Frames)
 	}
 	return n

@@ -13,7 +13,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
@@ -339,7 +338,7 @@ func (p *printer) finding(number int, c *cause) {
 		title += fmt.Sprintf(", seen %s times by %s", thousands(uint64(f.Count)), counted(uint64(f.ThreadCount), "thread", "threads"))
 	}
 	if n := len(c.others); n > 0 {
-		title += plural.Sprintf(", and %d other {pair|pairs} of accesses", n)
+		title += c.counted(", and %d other", n)
 	}
 	p.para(p.style.bad, 0, 3, title)
 	p.para(p.style.title, 3, 3, f.Message+".")
@@ -428,7 +427,7 @@ func (p *printer) side(f *Finding, i, width int) []string {
 
 // held returns lines on a lock that a thread holds.
 func (p *printer) held(h *Held, width int) []string {
-	what := "holds " + p.object(&h.Object) + forReading(*h)
+	what := "holds " + p.object(h.Object) + forReading(*h)
 	if p.brief {
 		return wrap(what+prefixed(", locked at ", p.names.at(h.Stack)), width, 0, 2)
 	}
@@ -638,7 +637,7 @@ func involved(f *Finding) []Object {
 			all = append(all, *s.Object)
 		}
 		for _, h := range s.Held {
-			all = append(all, h.Object)
+			all = append(all, *h.Object)
 		}
 	}
 	var distinct []Object

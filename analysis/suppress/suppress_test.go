@@ -45,7 +45,7 @@ func deadlock() *report.Finding {
 	a, b := &report.Object{Object: run.Object{Name: "a", Kind: event.KindMutex, Addr: 1}}, &report.Object{Object: run.Object{Name: "pool.slots[3].mu", Kind: event.KindMutex, Addr: 2}}
 	side := func(held, wanted *report.Object, f string) report.Step {
 		return report.Step{Step: finding.Step{Op: event.Acquire}, Object: wanted, Stack: stack(frame(f+"_inner", f+".c", 2)),
-			Held: []report.Held{{Object: *held, Stack: stack(frame(f+"_outer", f+".c", 1))}}}
+			Held: []report.Held{{Object: held, Stack: stack(frame(f+"_outer", f+".c", 1))}}}
 	}
 	return &report.Finding{
 		Finding: finding.Finding{Kind: finding.Deadlock, Confidence: finding.Potential, Count: 1}, Objects: []report.Object{*a, *b},
