@@ -251,8 +251,8 @@ func (o *Observer) source(t *thread, v *variable, op event.Op, info *SiteInfo, r
 	case read.known && !v.last.known:
 		v.last.value, v.last.known = read.value, true // what the last store wrote is seen here first
 		return 0, false
-	case !read.known && op == event.Update && info.orderless():
-		return 0, false
+	case !read.known && op == event.Update && (info.orderless() || !o.opts.Attached && !t.process.crowded && !t.lostEvents):
+		return 0, false // what the only thread of its process read, it has stored itself
 	case read.known && v.last.known && !o.noWait && h.unexplained < maxUnexplained:
 		o.await(r, read, maxWaitTime)
 		return 0, true

@@ -151,6 +151,8 @@ func TestOwnStores(t *testing.T) {
 	w := func(time uint64, tid uint32, v uint64) bpf.Record { return syncRecord(time, tid, bpf.OpWrite, 0, v) }
 	r := func(time uint64, tid uint32, v uint64) bpf.Record { return syncRecord(time, tid, bpf.OpRead, v, 0) }
 	u := syncRecord(3, 1, bpf.OpUpdate, 7, 8)
+	unread := syncRecord(3, 1, bpf.OpUpdate, 0, 8)
+	unread.Site = flagSite
 	for _, tt := range []struct {
 		name    string
 		records []bpf.Record
@@ -158,12 +160,13 @@ func TestOwnStores(t *testing.T) {
 	}{
 		{"a load", []bpf.Record{w(1, 1, 1), r(2, 1, 7)}, []string{"1 write 1", "1 write 7", "1 read 7"}},
 		{"an exchange", []bpf.Record{w(1, 1, 1), u}, []string{"1 write 1", "1 write 7", "1 update 8"}},
+		{"an update that does not show what it read", []bpf.Record{w(1, 1, 1), unread}, []string{"1 write 1", "1 update 8"}},
 		{"an earlier value again", []bpf.Record{w(1, 1, 1), w(2, 1, 2), r(3, 1, 1)}, []string{"1 write 1", "1 write 2", "1 write 1", "1 read 1"}},
 		{"with another thread", []bpf.Record{w(1, 1, 1), {Time: 2, Tid: 1, Tgid: 1, Op: uint8(bpf.OpFork), Object: 2}, r(3, 1, 7)}, []string{"1 write 1", "1 read 7 no source late"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var k eventCollector
-			o := New(Options{Sinks: []Sink{&k}, Sites: func(uint32) *SiteInfo { return &syncSites[1] }})
+			o := New(Options{Sinks: []Sink{&k}, Sites: func(i uint32) *SiteInfo { return &syncSites[i] }})
 			for i := range tt.records {
 				o.Record(&tt.records[i])
 			}
