@@ -59,6 +59,7 @@ const (
 	OpCopyEnd
 	OpKeyCreate
 	OpKeyDelete
+	OpInterpreterRelease
 
 	numOps
 )
@@ -72,6 +73,7 @@ var opNames = [numOps]string{
 	"consistent", "cancel", "heap-cost", "quit", "unwind",
 	"parallel", "team-barrier", "ordered-loop", "ordered-next", "ordered-begin", "ordered-end", "copy-begin", "copy-end",
 	"key-create", "key-delete",
+	"interpreter-release",
 }
 
 // String returns the operation's name, as tables of calls and plans spell it.

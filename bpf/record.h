@@ -90,7 +90,8 @@ enum op {
 	OP_COPY_BEGIN,
 	OP_COPY_END,
 	OP_KEY_CREATE, /* pthread_key_create has returned: value is 1 + the key, 0 if that cannot be read */
-	OP_KEY_DELETE, /* pthread_key_delete was entered: object is the key */
+	OP_KEY_DELETE,          /* pthread_key_delete was entered: object is the key */
+	OP_INTERPRETER_RELEASE, /* entry and REC_LEAVE of what releases the lock of an interpreter */
 };
 
 /* What threads hand each other messages through. */

@@ -165,7 +165,7 @@ func (b *builder) namesake(s elf.Symbol, e synctab.Entry) bool {
 	case bpf.OpGuardAcquire, bpf.OpGuardRelease, bpf.OpGuardAbort, bpf.OpQuit:
 		return false
 	}
-	if !e.Builtin && e.Library == "" {
+	if !e.Builtin && e.Library == "" || e.Library == synctab.AnyLibrary {
 		return false
 	}
 	why := b.foreign(s, e)
@@ -312,7 +312,7 @@ func actionOf(op bpf.Op) bpf.Action {
 	switch op {
 	case bpf.OpAcquire, bpf.OpAcquireRead, bpf.OpSemWait, bpf.OpJoin, bpf.OpGuardAcquire, bpf.OpOrderedBegin, bpf.OpKeyCreate:
 		return bpf.ActionSave
-	case bpf.OpWait, bpf.OpBarrier, bpf.OpOnce, bpf.OpParallel, bpf.OpTeamBarrier, bpf.OpOrderedNext, bpf.OpCopyBegin, bpf.OpCopyEnd:
+	case bpf.OpWait, bpf.OpBarrier, bpf.OpOnce, bpf.OpParallel, bpf.OpTeamBarrier, bpf.OpOrderedNext, bpf.OpCopyBegin, bpf.OpCopyEnd, bpf.OpInterpreterRelease:
 		return bpf.ActionBoth
 	}
 	return bpf.ActionEmit

@@ -26,7 +26,7 @@ omp_destroy_nest_lock omp_init_nest_lock omp_init_nest_lock_with_hint omp_set_ne
 GOMP_critical_name_start GOMP_critical_name_end`)
 
 // onThreads are the other functions of threads that may be on a stack: they start, end or wait for
-// threads, or call the program's code.
+// threads, call the program's code, or are interpreters' functions of the table.
 var onThreads = words(`
 pthread_atfork pthread_cancel pthread_clockjoin_np pthread_create pthread_detach pthread_exit
 pthread_getspecific pthread_join pthread_key_create pthread_key_delete pthread_kill pthread_once pthread_self
@@ -35,6 +35,7 @@ pthread_testcancel pthread_timedjoin_np pthread_tryjoin_np pthread_yield sem_ope
 thrd_create thrd_current thrd_detach thrd_equal thrd_exit thrd_join thrd_sleep thrd_yield call_once
 tss_create tss_delete tss_get tss_set
 flockfile _IO_flockfile ftrylockfile _IO_ftrylockfile funlockfile _IO_funlockfile
+PyEval_ReleaseThread PyEval_SaveThread caml_enter_blocking_section caml_release_runtime_system
 start_thread clone clone3 exit _start _start_c __libc_unwind_link_get`)
 
 func words(text string) map[string]bool {
@@ -57,7 +58,7 @@ var reserved = []string{
 	"_ZN6QMutex", "_ZN14QReadWriteLock", "QMutex::", "QReadWriteLock::",
 }
 
-// OfThreads reports whether the C and C++ libraries, libgomp, GLib or Qt have a function of this name that synchronises,
+// OfThreads reports whether the C and C++ libraries, libgomp, GLib, Qt or an interpreter have a function of this name that synchronises,
 // starts or ends threads or the program.
 func OfThreads(function string) bool {
 	return onObjects[function] || onThreads[function] ||

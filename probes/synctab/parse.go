@@ -297,7 +297,7 @@ func (r *rowParser) checkOperands(e Entry) {
 	case e.ObjectAt != "" && e.Object != 0:
 		r.failKey("object_at", "the object is either an argument or none: remove object or object_at")
 	case e.Object != 0 && operations[e.Op].objectless:
-		r.failKey("object", "%s acts on the team of its thread: remove object", e.Op)
+		r.failKey("object", "%s acts on what its thread belongs to: remove object", e.Op)
 	case e.Op == bpf.OpWait && e.Second == 0:
 		r.failKey("", "a wait needs its mutex: add second = 2 (the number of that argument)")
 	case e.Second != 0 && e.Op != bpf.OpWait && e.Op != bpf.OpInit && e.Op != bpf.OpCreate:
@@ -389,39 +389,40 @@ type operation struct {
 // operations are the operations that a function in the table can have; records of other operations
 // come from the kernel or from accesses.
 var operations = map[bpf.Op]operation{
-	bpf.OpNone:         {},
-	bpf.OpAcquire:      {kinds: []Kind{KindMutex, KindRWLock, KindSpin}, returns: true},
-	bpf.OpAcquireRead:  {kinds: []Kind{KindRWLock}, returns: true},
-	bpf.OpRelease:      {kinds: []Kind{KindMutex, KindRWLock, KindSpin}},
-	bpf.OpWait:         {kinds: []Kind{KindCond}, returns: true},
-	bpf.OpSignal:       {kinds: []Kind{KindCond}},
-	bpf.OpBroadcast:    {kinds: []Kind{KindCond}},
-	bpf.OpBarrier:      {kinds: []Kind{KindBarrier}, returns: true},
-	bpf.OpSemPost:      {kinds: []Kind{KindSemaphore}},
-	bpf.OpSemWait:      {kinds: []Kind{KindSemaphore}, returns: true},
-	bpf.OpOnce:         {kinds: []Kind{KindOnce}, returns: true},
-	bpf.OpGuardAcquire: {kinds: []Kind{KindOnce}, returns: true, success: bpf.SuccessNonzero},
-	bpf.OpGuardRelease: {kinds: []Kind{KindOnce}},
-	bpf.OpGuardAbort:   {kinds: []Kind{KindOnce}},
-	bpf.OpInit:         {kinds: []Kind{KindMutex, KindRWLock, KindSpin, KindCond, KindBarrier, KindSemaphore, KindOnce}},
-	bpf.OpDestroy:      {kinds: []Kind{KindMutex, KindRWLock, KindSpin, KindCond, KindBarrier, KindSemaphore, KindOnce}},
-	bpf.OpCreate:       {kinds: []Kind{KindThread}},
-	bpf.OpJoin:         {kinds: []Kind{KindThread}, returns: true},
-	bpf.OpDetach:       {kinds: []Kind{KindThread}},
-	bpf.OpConsistent:   {kinds: []Kind{KindMutex}},
-	bpf.OpCancel:       {kinds: []Kind{KindThread}},
-	bpf.OpQuit:         {kinds: []Kind{KindThread}},
-	bpf.OpUnwind:       {kinds: []Kind{KindThread}},
-	bpf.OpParallel:     {kinds: []Kind{KindThread}, returns: true, objectless: true},
-	bpf.OpTeamBarrier:  {kinds: []Kind{KindThread}, returns: true, objectless: true},
-	bpf.OpOrderedLoop:  {kinds: []Kind{KindThread}, objectless: true},
-	bpf.OpOrderedNext:  {kinds: []Kind{KindThread}, returns: true, objectless: true},
-	bpf.OpOrderedBegin: {kinds: []Kind{KindThread}, returns: true, objectless: true},
-	bpf.OpOrderedEnd:   {kinds: []Kind{KindThread}, objectless: true},
-	bpf.OpCopyBegin:    {kinds: []Kind{KindThread}, returns: true, success: bpf.SuccessNonzero, objectless: true},
-	bpf.OpCopyEnd:      {kinds: []Kind{KindThread}, returns: true, objectless: true},
-	bpf.OpKeyCreate:    {kinds: []Kind{KindThread}, returns: true},
-	bpf.OpKeyDelete:    {kinds: []Kind{KindThread}},
+	bpf.OpNone:               {},
+	bpf.OpAcquire:            {kinds: []Kind{KindMutex, KindRWLock, KindSpin}, returns: true},
+	bpf.OpAcquireRead:        {kinds: []Kind{KindRWLock}, returns: true},
+	bpf.OpRelease:            {kinds: []Kind{KindMutex, KindRWLock, KindSpin}},
+	bpf.OpWait:               {kinds: []Kind{KindCond}, returns: true},
+	bpf.OpSignal:             {kinds: []Kind{KindCond}},
+	bpf.OpBroadcast:          {kinds: []Kind{KindCond}},
+	bpf.OpBarrier:            {kinds: []Kind{KindBarrier}, returns: true},
+	bpf.OpSemPost:            {kinds: []Kind{KindSemaphore}},
+	bpf.OpSemWait:            {kinds: []Kind{KindSemaphore}, returns: true},
+	bpf.OpOnce:               {kinds: []Kind{KindOnce}, returns: true},
+	bpf.OpGuardAcquire:       {kinds: []Kind{KindOnce}, returns: true, success: bpf.SuccessNonzero},
+	bpf.OpGuardRelease:       {kinds: []Kind{KindOnce}},
+	bpf.OpGuardAbort:         {kinds: []Kind{KindOnce}},
+	bpf.OpInit:               {kinds: []Kind{KindMutex, KindRWLock, KindSpin, KindCond, KindBarrier, KindSemaphore, KindOnce}},
+	bpf.OpDestroy:            {kinds: []Kind{KindMutex, KindRWLock, KindSpin, KindCond, KindBarrier, KindSemaphore, KindOnce}},
+	bpf.OpCreate:             {kinds: []Kind{KindThread}},
+	bpf.OpJoin:               {kinds: []Kind{KindThread}, returns: true},
+	bpf.OpDetach:             {kinds: []Kind{KindThread}},
+	bpf.OpConsistent:         {kinds: []Kind{KindMutex}},
+	bpf.OpCancel:             {kinds: []Kind{KindThread}},
+	bpf.OpQuit:               {kinds: []Kind{KindThread}},
+	bpf.OpUnwind:             {kinds: []Kind{KindThread}},
+	bpf.OpParallel:           {kinds: []Kind{KindThread}, returns: true, objectless: true},
+	bpf.OpTeamBarrier:        {kinds: []Kind{KindThread}, returns: true, objectless: true},
+	bpf.OpOrderedLoop:        {kinds: []Kind{KindThread}, objectless: true},
+	bpf.OpOrderedNext:        {kinds: []Kind{KindThread}, returns: true, objectless: true},
+	bpf.OpOrderedBegin:       {kinds: []Kind{KindThread}, returns: true, objectless: true},
+	bpf.OpOrderedEnd:         {kinds: []Kind{KindThread}, objectless: true},
+	bpf.OpCopyBegin:          {kinds: []Kind{KindThread}, returns: true, success: bpf.SuccessNonzero, objectless: true},
+	bpf.OpCopyEnd:            {kinds: []Kind{KindThread}, returns: true, objectless: true},
+	bpf.OpKeyCreate:          {kinds: []Kind{KindThread}, returns: true},
+	bpf.OpKeyDelete:          {kinds: []Kind{KindThread}},
+	bpf.OpInterpreterRelease: {kinds: []Kind{KindThread}, objectless: true},
 }
 
 func operationNames() []string {

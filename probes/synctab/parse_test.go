@@ -15,7 +15,8 @@ func TestParseErrors(t *testing.T) {
 		{"syntax", "[[call]]\nname = [\n", "my.toml:2:9: unexpected EOF"},
 		{"misspelt key", "[[call]]\nname = 'a'\noperation='acquire'\n[[call]]\nname = 'f'\n  opration = 'acquire'\n", `my.toml:6:3: unknown key "opration": did you mean "operation"?`},
 		{"misspelt key of the first row", "[[call]]\nname = 'a'\noperation='acquire'\nobjet=1\n[[call]]\nname='b'\noperation='acquire'\nobject=1\n", `my.toml:4:1: unknown key "objet"`},
-		{"object of a team's operation", "[[call]]\nname = 'f'\noperation = 'team-barrier'\nobject = 1\n", `my.toml:4:1: team-barrier acts on the team of its thread: remove object`},
+		{"object of a team's operation", "[[call]]\nname = 'f'\noperation = 'team-barrier'\nobject = 1\n", `my.toml:4:1: team-barrier acts on what its thread belongs to: remove object`},
+		{"object of an interpreter's lock", "[[call]]\nname = 'f'\noperation = 'interpreter-release'\nobject = 1\n", `my.toml:4:1: interpreter-release acts on what its thread belongs to: remove object`},
 		{"object at a function of a wait", "[[call]]\nname = 'f'\noperation = 'sem-wait'\nobject_at = 'f'\n", `my.toml:4:1: only a lock can have no address of its own: remove object_at`},
 		{"two objects", "[[call]]\nname = 'f'\noperation = 'release'\nobject = 1\nobject_at = 'f'\n", `my.toml:5:1: the object is either an argument or none: remove object or object_at`},
 		{"key in other case", "[[call]]\nName = 'f'\n", `my.toml:2:1: unknown key "Name": did you mean "name"?`},
@@ -78,13 +79,15 @@ func TestDefaults(t *testing.T) {
 	}{
 		{"operation='acquire'", Entry{Op: bpf.OpAcquire, Kind: KindMutex, Object: 1, Unwinds: true}},
 		{"operation='acquire-read'", Entry{Op: bpf.OpAcquireRead, Kind: KindRWLock, Object: 1, Unwinds: true}},
+		{"operation='release'\nlibrary='*'", Entry{Op: bpf.OpRelease, Kind: KindMutex, Object: 1, Library: AnyLibrary, Unwinds: true}},
+		{"operation='interpreter-release'", Entry{Op: bpf.OpInterpreterRelease, Kind: KindThread, Unwinds: true}},
 		{"operation='guard-acquire'", Entry{Op: bpf.OpGuardAcquire, Kind: KindOnce, Object: 1, Success: bpf.SuccessNonzero, Unwinds: true}},
 		{"operation='acquire'\nkind='spinlock'\nobject=2\nsuccess='true'\ntry=true\nunwinds=false", Entry{Op: bpf.OpAcquire, Kind: KindSpin, Object: 2, Success: bpf.SuccessTrue8, Try: true}},
 	}
 	for _, tt := range tests {
 		got, ok := mustParse(t, "[[call]]\r\nname='f'\r\n"+tt.text).Match("f", "")
 		got.Names, got.Source = nil, ""
-		if !ok || got.Op != tt.want.Op || got.Kind != tt.want.Kind || got.Object != tt.want.Object || got.Success != tt.want.Success || got.Try != tt.want.Try || got.Unwinds != tt.want.Unwinds {
+		if !ok || got.Op != tt.want.Op || got.Kind != tt.want.Kind || got.Object != tt.want.Object || got.Library != tt.want.Library || got.Success != tt.want.Success || got.Try != tt.want.Try || got.Unwinds != tt.want.Unwinds {
 			t.Errorf("%s: got %+v", tt.text, got)
 		}
 	}

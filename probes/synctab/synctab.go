@@ -69,7 +69,7 @@ type Entry struct {
 	// no argument. Object is then 0, as it is of an operation that acts on no object.
 	ObjectAt string
 	// Library, if not "", is the library whose functions the row means, as in DT_SONAME without version.
-	// Without one, a built-in row means the C library's, and another one those of every file.
+	// Without one, a built-in row means the C library's, and another one those of every file, as AnyLibrary does.
 	Library string
 	// Shared, for an init, is the number of the argument that is not 0 if other processes may use
 	// the object, and may initialise it too; 0 if there is none.
@@ -90,6 +90,9 @@ type Entry struct {
 	// Source is the row's position, as file:line.
 	Source string
 }
+
+// AnyLibrary, as Entry.Library, means every file's functions.
+const AnyLibrary = "*"
 
 // Table maps names of functions to entries. The zero Table is empty.
 type Table struct {

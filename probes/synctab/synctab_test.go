@@ -63,6 +63,7 @@ func TestBuiltinRows(t *testing.T) {
 		{"GOMP_critical_end", Entry{Op: bpf.OpRelease, Kind: KindMutex, ObjectAt: "GOMP_critical_start", Library: "libgomp"}},
 		{"omp_test_nest_lock", Entry{Op: bpf.OpAcquire, Kind: KindMutex, Object: 1, Success: bpf.SuccessNonzero, Try: true, Library: "libgomp"}},
 		{"GOMP_single_copy_start", Entry{Op: bpf.OpCopyBegin, Kind: KindThread, Success: bpf.SuccessNonzero, Library: "libgomp"}},
+		{"PyEval_SaveThread", Entry{Op: bpf.OpInterpreterRelease, Kind: KindThread, Unwinds: true, Library: AnyLibrary}},
 		{"__cxa_guard_abort", Entry{Op: bpf.OpGuardAbort, Kind: KindOnce, Object: 1}},
 	}
 	for _, tt := range tests {
