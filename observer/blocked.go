@@ -49,7 +49,7 @@ func (o *Observer) Stalled(since uint64) (still bool, last uint64) {
 		switch {
 		case t.lastEvent > since:
 			all = false
-		case len(t.held) > 0 || t.condWait != nil:
+		case t.holdsMore() || t.condWait != nil:
 			return true, o.stats.Events
 		}
 	}

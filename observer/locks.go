@@ -67,7 +67,9 @@ func (o *Observer) acquired(t *thread, r *bpf.Record) {
 	if bpf.Op(r.Op) == bpf.OpAcquireRead {
 		op = event.AcquireRead
 	}
-	o.acquire(t, r, obj, op, info.Flags, 1)
+	flags, interpreter := o.beginsAttempt(t, info.Flags)
+	o.acquire(t, r, obj, op, flags, 1)
+	o.endsAttempt(t, interpreter)
 	o.mayInherit(t, r, obj)
 }
 
@@ -146,12 +148,12 @@ func (o *Observer) releaseShared(obj *object) {
 
 // releaseAll sends an inferred release of each lock that t holds, so that earlier and later
 // events agree on the holders. It is called when t ends, executes another program or loses
-// events. Of an inlined lock, code that is not observed may have been the release: that a thread holds it to its
-// end is no misuse.
+// events. Of an inlined lock, code that is not observed may have been the release, and CPython ends threads that
+// acquire its lock at the end of the process: that a thread holds it to its end is no misuse.
 func (o *Observer) releaseAll(t *thread) {
 	for len(t.held) > 0 {
 		obj, flags := t.held[len(t.held)-1].obj, event.Inferred
-		if obj.inlined {
+		if obj.inlined || obj.isInterpreter() {
 			flags = 0
 		}
 		o.release(t, nil, obj, flags)
@@ -355,13 +357,14 @@ func (o *Observer) barrier(t *thread, r *bpf.Record) {
 
 func (o *Observer) semWaited(t *thread, r *bpf.Record) {
 	obj := o.object(t, r, event.KindSemaphore)
-	e := o.begin(t, r, event.SemWait)
 	failed := r.Flags&bpf.RecFailed != 0
-	if failed {
-		e.Op = event.SemFailed
+	if flags := o.site(r).Flags; failed {
+		o.emitSemaphore(t, r, event.SemFailed, obj, flags)
+	} else {
+		flags, interpreter := o.beginsAttempt(t, flags)
+		o.emitSemaphore(t, r, event.SemWait, obj, flags)
+		o.endsAttempt(t, interpreter)
 	}
-	e.Object, e.Kind, e.Flags = obj.id, obj.kind, o.site(r).Flags
-	o.send()
 	switch {
 	case failed:
 	case obj.permits > 0:
@@ -369,4 +372,10 @@ func (o *Observer) semWaited(t *thread, r *bpf.Record) {
 	default: // an unseen post, or an initial value that is not known, let it through
 		o.doubt(t, doubtPermit)
 	}
+}
+
+func (o *Observer) emitSemaphore(t *thread, r *bpf.Record, op event.Op, obj *object, flags event.Flags) {
+	e := o.begin(t, r, op)
+	e.Object, e.Kind, e.Flags = obj.id, obj.kind, flags
+	o.send()
 }

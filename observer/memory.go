@@ -248,8 +248,8 @@ func (o *Observer) past(r *bpf.Record) {
 		return
 	}
 	t := o.threadAt(r.Tid, r.Value)
-	if t == nil {
-		return // it was long ago
+	if t == nil || t.process.interpreterWords[r.Object&^(wordSize-1)] {
+		return // it was long ago, or of a part of an interpreter's lock
 	}
 	o.now = r.Time
 	op := accessOps[bpf.Op(r.Op)-bpf.OpRead]

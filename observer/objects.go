@@ -20,6 +20,7 @@ type object struct {
 	initialised      bool      // its initialisation was recorded
 	private          bool      // that initialisation made it for this process only
 	inlined          bool      // the accesses of its word show who acquires and releases it, no calls
+	interpreter      *object   // the lock of an interpreter that this is a part of, itself if it is that lock; nil: none
 	kindReported     bool      // an event has reported the kind of the rwlock
 	ended            bool      // its lifetime is over
 	holder           *thread   // the thread that holds it exclusively; nil: none

@@ -382,6 +382,9 @@ func (o *Observer) handle(r *bpf.Record, args *[event.MaxArgs]uint64) {
 
 // dispatch turns a record of thread t into events, by the operation of the record.
 func (o *Observer) dispatch(t *thread, r *bpf.Record, args *[event.MaxArgs]uint64) {
+	if t.process.interpreted && o.ofInterpreter(t, r) {
+		return
+	}
 	switch bpf.Op(r.Op) {
 	case bpf.OpAcquire, bpf.OpAcquireRead:
 		o.acquired(t, r)
@@ -397,6 +400,8 @@ func (o *Observer) dispatch(t *thread, r *bpf.Record, args *[event.MaxArgs]uint6
 		o.onceRecord(t, r)
 	case bpf.OpInit, bpf.OpDestroy:
 		o.lifetime(t, r)
+	case bpf.OpInterpreterRelease:
+		o.entersInterpreter(t, r)
 	case bpf.OpQuit:
 		t.quit = event.StackID(r.Stack)
 	case bpf.OpConsistent:

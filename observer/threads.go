@@ -53,7 +53,8 @@ type thread struct {
 
 	woken *run.Cause // what woke it in the system call from which it returns; nil: not known
 
-	teams membership
+	teams       membership
+	interpreter interpreterUse
 
 	ownStack map[uint64]bool // addresses of objects first seen on its own stack
 }
@@ -385,7 +386,7 @@ func (o *Observer) execveCall(t *thread, r *bpf.Record) {
 	t.created, t.start, t.joinable = 0, 0, false
 	o.removeObjects(t.process)
 	clear(t.process.byTP)
-	t.teams = membership{}
+	t.teams, t.interpreter = membership{}, interpreterUse{}
 	t.tp, t.createdAt, t.previous = 0, 0, nil // its stack and its pthread_t are gone
 	t.process.leader, t.process.inParentMemory = t, false
 }
@@ -400,7 +401,7 @@ func (o *Observer) hole(t *thread, r *bpf.Record) {
 		o.woken(t, r, event.Inferred|event.TimedOut) // without the mutex, whose holder is unknown
 	}
 	o.releaseAll(t)
-	t.created, t.start, t.joinable = 0, 0, false
+	t.created, t.start, t.joinable, t.interpreter = 0, 0, false, interpreterUse{}
 	if !t.lostEvents {
 		t.lostEvents = true
 		o.stats.ThreadsWithHoles++

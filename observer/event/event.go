@@ -259,6 +259,11 @@ const (
 	// Wider: the instruction of this Read loads more bytes than the variable has. Compilers join loads of neighbouring
 	// variables, and load whole vectors, so that the source need not read this variable.
 	Wider
+	// MayWait: this Acquire, AcquireRead or SemWait was an attempt by a thread that holds the lock of an interpreter, and
+	// would not have waited. If such an attempt fails, the caller may release that lock, wait by another call and acquire
+	// the lock again, as the locks of CPython and OCaml do unless they are asked not to. So there is a Release of the lock
+	// before the attempt, and an Acquire with Try after it, each with MayWait. In this run the thread did neither.
+	MayWait
 
 	endFlags // the bit above those of all flags
 )
