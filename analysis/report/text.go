@@ -699,6 +699,8 @@ func confidenceText(f *Finding) string {
 		return "this run did it, but what was not observed could make it correct"
 	case f.Confidence == finding.Likely:
 		return "a checked schedule of what was observed leads to it" + orderText(f.Order) + ", but what was not observed could forbid that schedule"
+	case len(f.Witness) > 0 && !f.Unrecorded:
+		return "a checked schedule of what was observed leads to it" + orderText(f.Order) + ", but whether its threads do what they do in it was not recorded"
 	case len(f.Witness) > 0:
 		return "a checked schedule of what was observed leads to it" + orderText(f.Order) + ", but what its threads do in it depends on memory that was not recorded"
 	case f.Kind == finding.Deadlock:

@@ -23,6 +23,7 @@ const maxEarly = 1000
 
 func (k *early) add(f *finding.Finding) {
 	f.HasTimeout = hasTimeout(f)
+	downgradeAttempt(f)
 	if k.n < maxEarly {
 		key := cycleKey(f)
 		k.found[key] = append(k.found[key], *f)

@@ -214,7 +214,8 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	stuck := addSchedules(deadlocks, withoutCycles(s.stuck(), append(slices.Clone(deadlocks), hangs...)))
 	found := slices.Concat(races, deadlocks, stuck, s.goodlock.Classes(), s.misuse.Finish(), s.destroys())
 	s.addDependencies(found)
-	return s.downgradeOrdered(downgradeUnexplained(finding.Downgrade(append(found, hangs...), doubt)))
+	found = downgradeAttempts(append(found, hangs...))
+	return s.downgradeOrdered(downgradeUnexplained(finding.Downgrade(found, doubt)))
 }
 
 // addDependencies adds the threads that matter to each finding. Many findings are about the same threads.
