@@ -101,7 +101,7 @@ var coreOrders = []string{
 	"TestMutex", "TestRWLock", "TestCond", "TestSem", "TestJoin", "TestHundredThreads",
 	"TestHangWhileObserved", "TestHangThatGoesOn", "TestIdleIsNoHang", "TestDeadlockIsReportedWhileTheProgramRuns",
 	"TestMisuse", "TestNoMisuse", "TestPropertyReport", "TestPropertyHolds", "TestOnViolation",
-	"TestOrderIO", "TestLives", "TestPointers", "TestByNameAndPointer", "TestUpdates", "TestUnseenSync",
+	"TestOrderIO", "TestInterpreterLock", "TestLives", "TestPointers", "TestByNameAndPointer", "TestUpdates", "TestUnseenSync",
 	"TestWatchSharedLeavesResultsAlone", "TestExamplesText", "TestChains", "TestCoverage",
 }
 
