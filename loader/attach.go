@@ -40,7 +40,7 @@ func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), st
 	})
 	defer early.Close()
 	if err != nil {
-		return Result{}, err
+		return Result{}, ifEnded(fd, pid, err)
 	}
 	s.early = early
 	ctx, cancel := s.endsWith(ctx)
@@ -54,7 +54,7 @@ func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), st
 	if err != nil {
 		s.tracer.Close()
 		s.guard.stop()
-		return Result{}, err
+		return Result{}, ifEnded(fd, pid, err)
 	}
 	s.noteChildren(pid)
 	hold := s.holdAttached
@@ -177,4 +177,16 @@ func waitForEnd(ctx context.Context, fd int) {
 	unix.Close(wake[1])
 	waiting.Wait()
 	unix.Close(wake[0])
+}
+
+// ifEnded returns an error that says that a process has ended, if it has, instead of what could not be done with it
+// because of that. The process is that of a pidfd. Wrong usage stays what it is.
+func ifEnded(pidfd, pid int, err error) error {
+	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
+	n, failed := unix.Poll(fds, 0)
+	var usage *UsageError
+	if failed != nil || n == 0 || errors.As(err, &usage) {
+		return err
+	}
+	return &need.Error{What: fmt.Sprintf("process %d ended before all probes were in", pid), Remedy: "start it under tracepredict exec", Kind: target.ErrNoProcess}
 }
