@@ -2,8 +2,9 @@ package observer
 
 import "github.com/tracepredict/tracepredict/bpf"
 
-// This file handles what the C library gives out again after it was given back, without a system call.
-// Whoever gets it does so after it was given back: a table by such numbers needs no lock.
+// This file handles keys of thread-specific data, which are small numbers. pthread_key_create returns a number again
+// after pthread_key_delete: what a thread did before it deleted a key comes before what another
+// thread does with the same key. So a table whose index is such a key needs no lock.
 
 // threadKey handles the creation or deletion of a key of thread-specific data, which is a number.
 func (o *Observer) threadKey(t *thread, r *bpf.Record) {

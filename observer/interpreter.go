@@ -168,8 +168,8 @@ func (o *Observer) waitsOnPart(t *thread, r *bpf.Record) bool {
 	return true
 }
 
-// signalsPart handles a signal. One with another mutex of the lock tells who has released it that another thread holds
-// it by now.
+// signalsPart handles a signal of a condition. One under another mutex of the lock is that by which CPython lets the
+// thread that released the lock know that another one has acquired it: it orders nothing.
 func (o *Observer) signalsPart(t *thread, r *bpf.Record) bool {
 	u := &t.interpreter
 	cond := o.objectOrAlias(t.process, r.Object)

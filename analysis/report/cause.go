@@ -10,9 +10,13 @@ import (
 	"github.com/tracepredict/tracepredict/internal/plural"
 )
 
-// This file joins races, and deadlocks, that have one cause. Two sections that nest many locks in opposite orders make a
-// deadlock of each two neighbouring locks, and are mended at once: deadlocks of two threads have one cause if each side
-// is in the same outermost section, by its lock and the place of its acquisition. What follows is about races. A variable that nothing guards is often accessed in
+// This file joins findings that have one cause: races, and deadlocks of two threads.
+//
+// Two critical sections that nest many locks in opposite orders make a deadlock of each two neighbouring locks, and a
+// person mends them all at once. Deadlocks have one cause if their sides are in the same two outermost sections, by the
+// lock and the place of its acquisition.
+//
+// With races, it is the memory that has the cause. A variable that nothing guards is often accessed in
 // many places, and each pair of these is a race with a fingerprint of its own: a person mends them
 // all at once. So the text shows the strongest of them, and names the other pairs.
 //

@@ -79,8 +79,8 @@ func (l *Link) pass(s os.Signal) (heard bool) {
 	return heard
 }
 
-// count counts a signal, and tells it if it is a new one. It returns false if n does not listen to it. The caller
-// holds Link.mu.
+// count adds 1 to the signal's count of arrivals by one way, and sends the signal to the channel if that is the larger
+// count now. It returns false if n does not listen to the signal. The caller holds Link.mu.
 func (n *listener) count(s os.Signal, which func(*counts) *int) bool {
 	c := n.had[s]
 	if c == nil {
@@ -131,18 +131,18 @@ func (l *Link) Notify(to chan<- os.Signal, signals ...os.Signal) (stop func()) {
 	}
 }
 
-// say tells the parent something. It fails if the parent has ended, and then this process ends.
+// say sends a message to the parent. It fails if the parent has ended; listen ends this process then.
 func (l *Link) say(letter byte, n int) {
 	if l != nil {
 		_, _ = l.conn.Write(numbered(letter, n))
 	}
 }
 
-// Started tells the parent the process ID of the program.
+// Started sends the process ID of the program to the parent.
 func (l *Link) Started(pid int) { l.say(saysProgram, pid) }
 
-// Stopping tells the parent that this process stops itself.
+// Stopping says that this process stops itself, so that the parent stops, too.
 func (l *Link) Stopping() { l.say(saysStop, 0) }
 
-// Ending tells the parent that this process ends by itself.
+// Ending says that this process ends by itself: how it ends is no failure.
 func (l *Link) Ending() { l.say(saysEnd, 0) }

@@ -46,8 +46,8 @@ func DropPrivileges(become *Credentials, files *fileUser) error {
 	return keepOnly(caps, neededOf(caps), become, files)
 }
 
-// KeepOnlySignals gives up all privileges but the capability to send signals to processes of other users, if the process has
-// that.
+// KeepOnlySignals gives up all privileges but CAP_KILL, with which a process sends signals to those of other users. It
+// does not gain CAP_KILL.
 func KeepOnlySignals() error {
 	caps, err := ownCapabilities()
 	if err != nil {
@@ -238,8 +238,8 @@ func parseFileUser(status map[string]string) (*fileUser, error) {
 	return &u, nil
 }
 
-// ParentVariable is the environment variable by which the tool tells a process of its own which descriptor leads to its
-// parent.
+// ParentVariable is the environment variable with the number of the descriptor of the connection between the process
+// that observes and its parent (package parent).
 const ParentVariable = "TRACEPREDICT_PARENT"
 
 // OriginalEnviron returns the environment that the tool was started with, without ParentVariable. The Go runtime adds
