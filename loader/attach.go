@@ -182,10 +182,8 @@ func waitForEnd(ctx context.Context, fd int) {
 // ifEnded returns an error that says that a process has ended, if it has, instead of what could not be done with it
 // because of that. The process is that of a pidfd. Wrong usage stays what it is.
 func ifEnded(pidfd, pid int, err error) error {
-	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
-	n, failed := unix.Poll(fds, 0)
 	var usage *UsageError
-	if failed != nil || n == 0 || errors.As(err, &usage) {
+	if errors.As(err, &usage) || !target.Ended(pidfd, 0) {
 		return err
 	}
 	return &need.Error{What: fmt.Sprintf("process %d ended before all probes were in", pid), Remedy: "start it under tracepredict exec", Kind: target.ErrNoProcess}

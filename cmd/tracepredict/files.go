@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/signal"
@@ -27,11 +26,7 @@ func remedyFor(err error, name string) string {
 // standardOutput returns standard output under another descriptor than 1. A write to it when the
 // pipe is closed returns an error; on descriptor 1 it would end the tool.
 func standardOutput() (*outputFile, error) {
-	fd, err := unix.FcntlInt(os.Stdout.Fd(), unix.F_DUPFD_CLOEXEC, 3)
-	if err != nil {
-		return nil, fmt.Errorf("standard output: %w", err)
-	}
-	return &outputFile{file: os.NewFile(uintptr(fd), "standard output"), begun: true}, nil
+	return duplicate(int(os.Stdout.Fd()), "standard output")
 }
 
 // surviveClosedPipes prevents a closed pipe on standard output or standard error from ending the

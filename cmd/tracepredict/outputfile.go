@@ -29,11 +29,11 @@ type outputFile struct {
 // openOutput opens the file that a flag names. Its error includes a remedy.
 func openOutput(flag, name string) (*outputFile, error) {
 	if fd, ok := ownDescriptor(name); ok { // opened by its name, a file would be written from its start
-		fd, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
+		o, err := duplicate(fd, name)
 		if err != nil {
-			return nil, fmt.Errorf("%s: open %s: %w", flag, name, err)
+			return nil, fmt.Errorf("%s: %w", flag, err)
 		}
-		return &outputFile{file: os.NewFile(uintptr(fd), name), begun: true}, nil
+		return o, nil
 	}
 	if err := refuseForeignLink(name); err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
@@ -51,6 +51,15 @@ func openOutput(flag, name string) (*outputFile, error) {
 		giveToCaller(file)
 	}
 	return o, nil
+}
+
+// duplicate returns an open file or pipe under another descriptor. What is written follows what the file holds.
+func duplicate(fd int, name string) (*outputFile, error) {
+	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &outputFile{file: os.NewFile(uintptr(own), name), begun: true}, nil
 }
 
 // ownDescriptor returns the descriptor that a name such as /dev/fd/3 or /dev/stdout stands for.
@@ -95,7 +104,7 @@ func ownerOf(info os.FileInfo) int {
 	return -1
 }
 
-// giveToCaller gives a new file to the user who called sudo.
+// giveToCaller makes the user who called sudo the owner of a new file.
 func giveToCaller(file *os.File) {
 	uid, errUID := strconv.Atoi(os.Getenv("SUDO_UID"))
 	gid, errGID := strconv.Atoi(os.Getenv("SUDO_GID"))

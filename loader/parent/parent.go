@@ -179,13 +179,13 @@ func (w *waiter) outlive(failure error) {
 		}
 	}
 	fmt.Fprintf(w.stderr, "tracepredict: it failed: %s; there is no report\n", why)
-	if w.pidfd < 0 || over(w.pidfd, 0) {
+	if w.pidfd < 0 || target.Ended(w.pidfd, 0) {
 		return
 	}
 	fmt.Fprintf(w.stderr, "tracepredict: the program (pid %d) goes on without probes; waiting for its end\n", w.program)
 	done := make(chan struct{})
 	safely.Go(func() {
-		for !over(w.pidfd, -1) {
+		for !target.Ended(w.pidfd, -1) {
 		}
 		close(done)
 	}, func(*safely.Panic) { close(done) })
@@ -200,13 +200,6 @@ func (w *waiter) outlive(failure error) {
 			}
 		}
 	}
-}
-
-// over reports whether the process of a pidfd has ended, after a time in ms; -1: it waits until then.
-func over(pidfd, ms int) bool {
-	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
-	n, err := unix.Poll(fds, ms)
-	return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
 }
 
 // numbered returns a line with a letter and a number.

@@ -54,6 +54,14 @@ func CheckPID(pid int) error {
 	return checkProgram(pid, status)
 }
 
+// Ended reports whether the process of a pidfd has ended. It waits for that, at most so many ms; if they are -1, until
+// the process ends or a signal comes.
+func Ended(pidfd, ms int) bool {
+	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, ms)
+	return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
+}
+
 const findProcess = "find its id with: ps -e, or pgrep NAME"
 
 // noStatus returns the error for a process whose status cannot be read in /proc.
