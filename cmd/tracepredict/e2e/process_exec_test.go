@@ -225,14 +225,32 @@ func TestExecShellJobControl(t *testing.T) {
 
 // readTerminal reads until the last process at the terminal has ended.
 func (c *child) readTerminal(master *os.File) {
-	buf := make([]byte, 4096)
+	buf, line := make([]byte, 4096), ""
 	for {
 		n, err := master.Read(buf)
-		_, _ = c.out.Write([]byte(strings.ReplaceAll(string(buf[:n]), "\r", "")))
+		line += strings.ReplaceAll(string(buf[:n]), "\r", "")
+		if end := strings.LastIndexByte(line, '\n') + 1; end > 0 {
+			_, _ = c.out.Write([]byte(shown(line[:end])))
+			line = line[end:]
+		}
 		if err != nil {
+			_, _ = c.out.Write([]byte(shown(line)))
 			return
 		}
 	}
+}
+
+// shown returns what a terminal shows of lines of which the beginning may have been erased: a slow start writes what
+// it does in the line where the program writes next.
+func shown(lines string) string {
+	const erase = "\x1b[K"
+	all := strings.SplitAfter(lines, "\n")
+	for i, line := range all {
+		if at := strings.LastIndex(line, erase); at >= 0 {
+			all[i] = line[at+len(erase):]
+		}
+	}
+	return strings.Join(all, "")
 }
 
 // TestAttachStopIsSeenByTheParent checks that the parent of an attached program still
