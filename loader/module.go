@@ -166,6 +166,12 @@ func (m *Module) addSignatures(t *attach.Tracer, sites []bpf.Site) error {
 	return nil
 }
 
+// passesMessages reports whether threads of the module's own code, or, with follow, its processes, may be ordered by
+// what system calls tell them.
+func (m *Module) passesMessages(follow bool) bool {
+	return m.makesChannels() || m.waitsForChildren(follow) || m.reusesDescriptors()
+}
+
 // makesChannels reports whether the module's own code may make channels through which threads pass
 // each other messages.
 func (m *Module) makesChannels() bool { return !libname.Runtime(m.Path) && m.Bin.MakesChannels() }
@@ -184,6 +190,12 @@ func (m *Module) asks() bool {
 // threads, or, with follow, other processes.
 func (m *Module) waitsForChildren(follow bool) bool {
 	return !libname.Runtime(m.Path) && m.Bin.WaitsForChildren(follow)
+}
+
+// reusesDescriptors reports whether threads of the module's own code may be given numbers of descriptors that others
+// have closed.
+func (m *Module) reusesDescriptors() bool {
+	return !libname.Runtime(m.Path) && m.Bin.ReusesDescriptors()
 }
 
 // UnseenChannels returns the modules that may make such channels if messages are not recorded.

@@ -758,7 +758,7 @@ func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
 
 // register plans the probes of a new module, and enters its sites. If it fails, the session does not know the module.
 func (s *Session) register(p *process, mod *Module) (err error) {
-	if s.opts.Messages == MessagesAuto && !s.opts.NoProbes && (mod.makesChannels() || mod.waitsForChildren(s.opts.Follow)) {
+	if s.opts.Messages == MessagesAuto && !s.opts.NoProbes && mod.passesMessages(s.opts.Follow) {
 		if err := s.tracer.StartMessages(); err != nil {
 			return err
 		}

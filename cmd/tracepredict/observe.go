@@ -238,7 +238,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.DurationVar(&f.duration, "duration", 0, "stop observing after this time (30s, 5m); the program goes on")
 	fs.IntVar(&f.ring, "ring", attach.DefaultRingBytes>>20, "size of the ring buffer in `MiB`, a power of two")
 	fs.BoolVar(&f.follow, "follow", false, "observe the processes that the program forks too, and what they execute, until the first process ends")
-	fs.StringVar(&f.order, "order", orderAuto, "observe messages between threads through pipes, sockets, eventfds and futexes, and how they order the threads: `auto|io|none`; auto does so once the program, or a library that it loads, can make such channels (docs/order-io.md)")
+	fs.StringVar(&f.order, "order", orderAuto, "observe messages between threads through pipes, sockets, eventfds and futexes, and how they order the threads: `auto|io|none`; auto does so once the program, or a library that it loads, can make such channels, or be given the number of a descriptor that another thread closed (docs/order-io.md)")
 	fs.StringVar(&f.stacks, "stacks", "full", "what to record of the code that made events, once for each call stack: `full|caller|none`, the whole call stack, the caller alone, or nothing, so that findings name no code")
 	defaults := loader.DefaultRemovalLimits()
 	fs.Uint64Var(&f.removal.Unshared, "unshared-after", defaults.Unshared, "with --watch-shared, stop watching a variable after `N` accesses while there are several threads, all by one of them; 0 is never")

@@ -117,7 +117,20 @@ func (f *File) MakesChannels() bool {
 // WaitsForChildren reports whether the file's code may wait for the end of child processes and start
 // threads, or, with children, whether it may wait for them at all.
 func (f *File) WaitsForChildren(children bool) bool {
-	return f.hasAny([]string{"wait", "waitpid", "waitid", "wait3", "wait4"}) && (children || f.hasAny([]string{"pthread_create", "thrd_create"}))
+	return f.hasAny([]string{"wait", "waitpid", "waitid", "wait3", "wait4"}) && (children || f.startsThreads())
+}
+
+// ReusesDescriptors reports whether the file's code may start threads, close descriptors, and be given their numbers
+// again.
+func (f *File) ReusesDescriptors() bool {
+	return f.hasAny([]string{"close", "close_range", "closefrom"}) && f.hasAny(descriptorMakers) && f.startsThreads()
+}
+
+func (f *File) startsThreads() bool {
+	return f.hasAny([]string{
+		"pthread_create", "thrd_create", "g_thread_new", "g_thread_pool_new", "GOMP_parallel", "__kmpc_fork_call",
+		"_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE", // std::thread
+	})
 }
 
 // hasAny reports whether the file imports one of the functions, or contains it as a static file.
@@ -136,6 +149,13 @@ var channelMakers = []string{
 	"kill", "pthread_kill", "tgkill", "sigqueue", "pthread_sigqueue", "sigwait", "sigwaitinfo", "sigtimedwait", "sigsuspend", "signalfd",
 	"timer_settime", "setitimer", "ualarm", "epoll_ctl", "mq_open", "msgget", "semget", "semop", "semtimedop", "flock",
 	"inotify_init", "inotify_init1", "fanotify_init", "openpty", "forkpty", "posix_openpt", "getpt", "pidfd_open",
+}
+
+// descriptorMakers are functions that return descriptors and make no channel.
+var descriptorMakers = []string{
+	"open", "open64", "openat", "openat64", "creat", "creat64", "__open_2", "__open64_2", "__openat_2", "__openat64_2",
+	"dup", "dup2", "dup3", "epoll_create", "epoll_create1", "memfd_create", "mkstemp", "mkstemp64", "shm_open",
+	"accept", "accept4",
 }
 
 // Restartable reports whether the file may contain restartable sequences (rseq(2)), which the

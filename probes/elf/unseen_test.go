@@ -58,3 +58,20 @@ func TestNothingUnseen(t *testing.T) {
 		t.Error("found something in nothing")
 	}
 }
+
+func TestReusesDescriptors(t *testing.T) {
+	for _, c := range []struct {
+		compiler, source string
+		flags            []string
+		want             bool
+	}{
+		{"gcc", "descriptors.c", []string{"-DSTARTS", "-DCLOSES", "-pthread"}, true},
+		{"gcc", "descriptors.c", []string{"-DCLOSES", "-pthread"}, false},
+		{"gcc", "descriptors.c", []string{"-DSTARTS", "-pthread"}, false},
+		{"g++", "descriptors.cc", []string{"-O2", "-pthread"}, true},
+	} {
+		if got := open(t, build(t, c.compiler, c.source, c.flags...)).ReusesDescriptors(); got != c.want {
+			t.Errorf("%s %v: %v", c.source, c.flags, got)
+		}
+	}
+}

@@ -62,6 +62,20 @@ func TestWithoutOrderIO(t *testing.T) {
 	}
 }
 
+// TestDescriptorsInATable lets threads that make no channel keep data by the numbers of their files: in no race, unless
+// they write after they have closed one.
+func TestDescriptorsInATable(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "numbers.c", "-O2", "-g", "-pthread")
+	if status, r := reported(t, "exec", "--", program); status != 0 || len(r.Findings) != 0 {
+		t.Errorf("closed last: exit status %d, found %v", status, r.Findings)
+	}
+	if _, r := reported(t, "exec", "--confidence=potential", "--", program, "late"); len(r.Findings) == 0 {
+		t.Error("written after it was closed: found nothing")
+	}
+}
+
 // TestAnswerFromOutside has a process that is not observed answer one thread what another has sent it: the
 // race is potential, since that process passes on what it was sent, and none if the process is observed.
 func TestAnswerFromOutside(t *testing.T) {
