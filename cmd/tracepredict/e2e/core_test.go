@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The core of the end-to-end tests is what go test -short runs of this package, and make
@@ -318,6 +319,7 @@ func readmeCommands(t *testing.T) []string {
 // TestReadme runs each command of the README as a newcomer does.
 func TestReadme(t *testing.T) {
 	t.Parallel()
+	atMost(t, 3*time.Minute, "18 commands, one after the other")
 	var lines []string
 	for _, c := range coreReadme {
 		lines = append(lines, c.line)
