@@ -97,6 +97,16 @@ static __always_inline void count_hit(__u64 thread)
 	c->ran = bpf_get_current_task_btf()->se.sum_exec_runtime;
 }
 
+/* Counts a call that synchronises for the current thread. */
+static __always_inline void count_sync(__u64 thread)
+{
+	__u32 index = thread & (SLOTS - 1);
+	struct thread_cost *c = bpf_map_lookup_elem(&thread_costs, &index);
+
+	if (c)
+		c->calls++;
+}
+
 /* Runs the sites of a probe, one after the other. one handles the site of an index and
  * returns the index of the next, 0 at the end. It is not static, so that the verifier judges it by
  * itself, once, and not anew for each of a chain. */

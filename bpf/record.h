@@ -279,9 +279,10 @@ struct kernel_code {
 
 /* What accesses that nobody named have cost a thread. The programs write it, user space reads. */
 struct thread_cost {
-	__u64 ran;  /* its processor time up to the last hit, in ns */
-	__u32 tid;  /* in the tool's namespace; threads with the same place take turns */
-	__u32 hits; /* of any of them */
+	__u64 ran;   /* its processor time up to the last hit, in ns */
+	__u64 calls; /* that synchronise: a measure of the work that it has done */
+	__u32 tid;   /* in the tool's namespace; threads with the same place take turns */
+	__u32 hits;  /* of any of them */
 };
 
 /* A variable that nobody named. The programs write it, user space reads. */

@@ -142,6 +142,7 @@ static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 
 	bool library = site->op == OP_LIBRARY;
 	__u32 stack;
 
+	count_sync(thread);
 	if (site->sync.extra)
 		extra = reg(ctx, site->sync.extra - 1);
 	else if (site->sync.mark)

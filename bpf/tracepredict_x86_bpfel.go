@@ -362,10 +362,11 @@ type TracepredictTaskLine struct {
 }
 
 type TracepredictThreadCost struct {
-	_    structs.HostLayout
-	Ran  uint64
-	Tid  uint32
-	Hits uint32
+	_     structs.HostLayout
+	Ran   uint64
+	Calls uint64
+	Tid   uint32
+	Hits  uint32
 }
 
 type TracepredictWatch struct {

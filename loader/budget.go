@@ -93,6 +93,8 @@ type thinner struct {
 	hits      []uint64                 // by site: at the last look
 	spent     time.Duration            // processor time at the last look
 	threads   threadBudget
+	calls     uint64 // that synchronise, at the last look
+	hitCost   hitCost
 	debt      time.Duration   // what the probes have cost beyond the budget, from -credit to maxDebt
 	window    time.Time       // when the heatWindow began
 	nameDebt  time.Duration   // likewise of those of calls that allocate, beyond their part
@@ -284,16 +286,21 @@ func (t *thinner) check(now time.Time) {
 	if perSite := time.Since(begun) / time.Duration(max(t.sites, 1)); t.perSite == 0 || perSite < t.perSite {
 		t.perSite = perSite
 	}
-	used := t.used()
-	share := (used - t.spent) / allocatedShare
-	room := time.Duration((t.factor - 1) * float64(max(0, used-t.spent-cost)))
-	t.spent = used
+	since := t.used() - t.spent
+	t.spent += since
+	times := t.hitCost.times()
+	limit := t.limit(cost, times)
+	if since > 0 { // else a process has ended
+		t.hitCost.add(t.threads.calls()-t.calls, cost, since)
+	}
+	t.calls = t.threads.calls()
+	share := time.Duration(float64(since) / allocatedShare / times)
+	room := roomFor(cost, since, t.factor, times)
 	if t.nameDebt = max(t.nameDebt+names-share, -credit); t.nameDebt > 0 {
 		t.thin(now, names, share, nil, true)
 		t.nameDebt = 0
 	}
 	t.debt = min(max(t.debt+cost-room, -credit), maxDebt)
-	limit := t.limit(cost)
 	switch {
 	case t.debt > 0 && cost > room, cost > limit:
 		t.thin(now, cost, min(room, limit), variables, false)
@@ -303,20 +310,27 @@ func (t *thinner) check(now time.Time) {
 	}
 	if now.Sub(t.window) >= heatWindow {
 		t.window = now
+		t.hitCost.end()
 		for _, p := range t.all {
 			p.before = p.seen
 		}
 	}
 }
 
+// roomFor returns how much hits may have cost that have cost so much, in processor time used, with which the program
+// may take factor times as long as without them. Costs are what they are taken to be; in truth they are times as much.
+func roomFor(cost, used time.Duration, factor, times float64) time.Duration {
+	return time.Duration((factor - 1) * max(0, float64(used)-times*float64(cost)) / times)
+}
+
 // limit returns how much the hits since the last look may have cost, so that no thread is over its budget; cost is
 // what they have cost.
-func (t *thinner) limit(cost time.Duration) time.Duration {
+func (t *thinner) limit(cost time.Duration, times float64) time.Duration {
 	if t.threads.costs == nil {
 		t.threads = newThreadBudget(t.tracer.Threads())
 	}
 	t.note(t.tracer.ThreadCosts(t.threads.costs))
-	return t.threads.limit(cost, t.factor)
+	return t.threads.limit(cost, t.factor, times)
 }
 
 // used returns the processor time of the processes that are observed.

@@ -20,9 +20,17 @@ func newThreadBudget(places int) threadBudget {
 	return threadBudget{costs: make([]bpf.ThreadCost, places), before: make([]bpf.ThreadCost, places), debts: map[uint32]time.Duration{}}
 }
 
+// calls returns how many calls that synchronise the threads had made at the last look.
+func (b *threadBudget) calls() (sum uint64) {
+	for i := range b.before {
+		sum += b.before[i].Calls
+	}
+	return sum
+}
+
 // limit takes what all hits since the last look have cost, and returns how much they may cost so that no thread is
-// over its budget.
-func (b *threadBudget) limit(cost time.Duration, factor float64) time.Duration {
+// over its budget; see roomFor.
+func (b *threadBudget) limit(cost time.Duration, factor, times float64) time.Duration {
 	total := uint64(0)
 	for i := range b.costs {
 		total += uint64(b.costs[i].Hits - b.before[i].Hits)
@@ -34,7 +42,7 @@ func (b *threadBudget) limit(cost time.Duration, factor float64) time.Duration {
 			continue
 		}
 		own := float64(cost) * float64(c.Hits-last.Hits) / float64(total)
-		room := (factor - 1) * max(0, float64(c.Ran-last.Ran)-own)
+		room := float64(roomFor(time.Duration(own), time.Duration(c.Ran-last.Ran), factor, times))
 		if b.owes(c.Tid, time.Duration(own-room)) && own > room {
 			least = min(least, float64(cost)*room/own)
 		}

@@ -17,7 +17,7 @@ func TestThreadBudget(t *testing.T) {
 		works.Hits, spins.Hits = works.Hits+3000, spins.Hits+1000
 		works.Ran, spins.Ran = works.Ran+100*ms, spins.Ran+1000*ms
 		b.costs[1], b.costs[2] = works, spins
-		return b.limit(cost, 2)
+		return b.limit(cost, 2, 1)
 	}
 	for i, want := range []bool{false, false, false, true} { // the first look begins; each costs it 80 ms more than its room, of 10 ms
 		if limit := look(120 * time.Millisecond); (limit < 120*time.Millisecond) != want {
@@ -37,7 +37,7 @@ func TestThreadBudgetOfTwoInOnePlace(t *testing.T) {
 	b := newThreadBudget(1)
 	for i := range uint32(20) {
 		b.costs[0] = bpf.ThreadCost{Tid: 1 + i%2, Hits: i * 1000, Ran: 1 << (20 * (i % 2))}
-		if limit := b.limit(time.Second, 2); limit < time.Hour {
+		if limit := b.limit(time.Second, 2, 1); limit < time.Hour {
 			t.Fatalf("look %d: %v", i, limit)
 		}
 	}
