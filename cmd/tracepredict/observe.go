@@ -591,10 +591,9 @@ func (r *observation) analyseAgain(summary *run.Summary) (_ replay.LockWords, cu
 		return nil, "", nil
 	}
 	src, err := r.record.settled(r.end.halfOver)
-	var again *suite.Suite
-	var counts stats.Counter
+	var again settledRun
 	if err == nil {
-		again, err = r.analyseSettled(src, &counts, summary.Events)
+		again, err = r.analyseSettled(src, summary.Events)
 	}
 	if why := r.end.halfOver(); err != nil && why != "" {
 		r.noteOnce(summary, "the second analysis was cut short", errors.New(why))
@@ -603,7 +602,7 @@ func (r *observation) analyseAgain(summary *run.Summary) (_ replay.LockWords, cu
 	if err != nil {
 		return nil, "", fmt.Errorf("analyse the events of the run again: %w", err)
 	}
-	r.suite, r.counts = again, counts
+	r.suite, r.counts, r.bound = again.suite, again.counts, again.bound
 	r.live.TakeForLocks(src.LockStacks())
 	if !r.flags.follow {
 		r.live.DischargePointers(summary, lockAddresses(src))
@@ -612,12 +611,26 @@ func (r *observation) analyseAgain(summary *run.Summary) (_ replay.LockWords, cu
 	return src, "", nil
 }
 
+// settledRun is what became of the events of a run, each where it was made.
+type settledRun struct {
+	suite  *suite.Suite
+	counts stats.Counter
+	bound  *bind.Run // nil without --spec
+}
+
 // analyseSettled analyses the events of the run, of which there are about so many.
-func (r *observation) analyseSettled(src *trace.Settled, counts *stats.Counter, events uint64) (*suite.Suite, error) {
+func (r *observation) analyseSettled(src *trace.Settled, events uint64) (again settledRun, err error) {
 	opts := r.suiteOptions()
 	opts.OnDeadlock, opts.OnHangOver, opts.Locks.OnEdge = nil, nil, nil
-	again := suite.New(opts)
-	_, err := replay.Events(src, all{again, counts, &passed{of: int(events), show: r.end.progress}})
+	again.suite = suite.New(opts)
+	sinks := all{again.suite, &again.counts, &passed{of: int(events), show: r.end.progress}}
+	if again.bound, err = r.flags.specification.bound(r.flags.coneFlags, src.Names(), nil, nil); err != nil {
+		return again, err
+	}
+	if again.bound != nil {
+		sinks = append(sinks, again.bound)
+	}
+	_, err = replay.Events(src, sinks)
 	return again, err
 }
 

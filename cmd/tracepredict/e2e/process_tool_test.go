@@ -101,11 +101,12 @@ type child struct {
 // childOptions configure how a child is started.
 type childOptions struct {
 	Dir    string
-	Env    []string  // additional variables
-	Stdin  io.Reader // default: a pipe, child.in
-	Stdout *os.File  // default: child.out
-	Stderr *os.File  // default: child.err
-	Group  bool      // the child leads a process group of its own
+	Env    []string   // additional variables
+	Stdin  io.Reader  // default: a pipe, child.in
+	Stdout *os.File   // default: child.out
+	Stderr *os.File   // default: child.err
+	Files  []*os.File // descriptors from 3 on; closed here once the child has them
+	Group  bool       // the child leads a process group of its own
 }
 
 // cleanEnv returns the environment without the variables of sudo, which exec uses.
@@ -130,7 +131,7 @@ func startChild(t testing.TB, opts childOptions, args ...string) *child {
 	if opts.Stderr != nil {
 		c.cmd.Stderr = opts.Stderr
 	}
-	c.cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: opts.Group}
+	c.cmd.SysProcAttr, c.cmd.ExtraFiles = &unix.SysProcAttr{Setpgid: opts.Group}, opts.Files
 	if c.cmd.Stdin = opts.Stdin; opts.Stdin == nil {
 		var err error
 		if c.in, err = c.cmd.StdinPipe(); err != nil {
@@ -139,6 +140,9 @@ func startChild(t testing.TB, opts childOptions, args ...string) *child {
 	}
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
+	}
+	for _, f := range opts.Files {
+		f.Close()
 	}
 	boundOf(t).owns(c.pid())
 	go func() {
