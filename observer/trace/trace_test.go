@@ -458,11 +458,14 @@ func (f *failing) Write(b []byte) (int, error) {
 }
 
 func TestWriteError(t *testing.T) {
-	if _, err := NewWriter(&failing{}, WriterOptions{}); !errors.Is(err, errFull) {
-		t.Error(err)
-	}
-	w, err := NewWriter(&failing{left: 2}, WriterOptions{FlushEvery: -1})
+	w, err := NewWriter(&failing{}, WriterOptions{})
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(run.Summary{}); !errors.Is(err, errFull) {
+		t.Errorf("no room for the header: %v", err)
+	}
+	if w, err = NewWriter(&failing{left: 2}, WriterOptions{FlushEvery: -1}); err != nil {
 		t.Fatal(err)
 	}
 	for i := range uint64(40 * blockEvents) {
@@ -471,6 +474,28 @@ func TestWriteError(t *testing.T) {
 	err = w.Close(run.Summary{})
 	if !errors.Is(err, errFull) || !strings.Contains(err.Error(), "ends after event 65536") {
 		t.Error(err)
+	}
+}
+
+// TestNothingIsWrittenBeforeABlock checks that a trace leaves a file as it is until there is something of the run to
+// write, and that one without events is a trace.
+func TestNothingIsWrittenBeforeABlock(t *testing.T) {
+	for name, end := range map[string]func(*Writer) error{
+		"closed": func(w *Writer) error { return w.Close(run.Summary{}) },
+		"cut":    (*Writer).CloseCut,
+	} {
+		var out bytes.Buffer
+		w, err := NewWriter(&out, WriterOptions{FlushEvery: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Drain()
+		if out.Len() != 0 {
+			t.Errorf("%s: %d bytes before there is a block", name, out.Len())
+		}
+		if err := end(w); err != nil || !IsTrace(out.Bytes()) {
+			t.Errorf("%s: %v, %d bytes", name, err, out.Len())
+		}
 	}
 }
 

@@ -71,9 +71,11 @@ type Writer struct {
 	raw, buf []byte // the current block, decompressed and compressed
 	written  uint64 // Seq of the last event written to out
 	begun    bool   // the first block has been written
+	headed   bool   // the header has been written
 }
 
-// NewWriter writes the header and starts a trace, which Close ends.
+// NewWriter starts a trace, which Close ends. Nothing is written before the first block, or Close: until then, out may
+// be a file that keeps what it held.
 func NewWriter(out io.Writer, opts WriterOptions) (*Writer, error) {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithLowerEncoderMem(true))
 	if err != nil {
@@ -83,9 +85,6 @@ func NewWriter(out io.Writer, opts WriterOptions) (*Writer, error) {
 		cur: &columns{}, block: 1, kindCache: make([]cachedKind, kindCacheSize), seenStacks: map[event.StackID]bool{}, queue: make(chan *columns, maxQueued), free: make(chan *columns, maxQueued+2),
 		drained: make(chan struct{}), end: make(chan *run.Summary, 1), done: make(chan struct{}), stop: make(chan struct{}), stopped: make(chan struct{}),
 		out: out, enc: enc, opts: opts, names: newNameWriter(opts.Names),
-	}
-	if _, err := out.Write(header()); err != nil {
-		return nil, fmt.Errorf("write the header of the trace: %w", err)
 	}
 	safely.Go(w.write, w.fail)
 	safely.Go(w.flush, w.fail)
@@ -247,7 +246,9 @@ func (w *Writer) write() {
 		}
 	}
 	close(w.drained)
-	if s := <-w.end; s != nil {
+	s := <-w.end
+	w.attempt(w.writeHeader)
+	if s != nil {
 		w.attempt(func() error { return w.emit(nil, s, flagEnd) })
 	}
 	w.err = errors.Join(w.err, w.enc.Close())
@@ -270,6 +271,18 @@ func (w *Writer) attempt(f func() error) {
 		w.err = fmt.Errorf("the trace ends after event %d: %w", w.written, err)
 		w.failed.Store(true)
 	}
+}
+
+// writeHeader writes the header of the file, unless it has been written.
+func (w *Writer) writeHeader() error {
+	if w.headed {
+		return nil
+	}
+	w.headed = true
+	if _, err := w.out.Write(header()); err != nil {
+		return fmt.Errorf("write the header of the trace: %w", err)
+	}
+	return nil
 }
 
 // put writes a block of events, with the names that no earlier block needed. Blocks that have
@@ -314,6 +327,9 @@ func (w *Writer) emit(c *columns, s *run.Summary, flags uint32) error {
 	}
 	w.buf = w.enc.EncodeAll(w.raw, append(w.buf[:0], make([]byte, blockHeaderSize)...))
 	fillBlockHeader(w.buf, blockHeader{flags: flags, events: uint32(events), raw: uint32(len(w.raw)), first: first})
+	if err := w.writeHeader(); err != nil {
+		return err
+	}
 	if _, err := w.out.Write(w.buf); err != nil {
 		return err
 	}
