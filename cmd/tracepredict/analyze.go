@@ -41,8 +41,8 @@ in the STD text format of the RAPID tools (T1|acq(L2)|17); the content decides w
 separately and has its own report, in the order given: with --format json, one object after the other. Neither privileges nor
 the program are needed.
 
-A trace that is cut short, for example by kill -9, is analysed up to that point, and the report says so. Published STD text may have
-lines that no run can have: --repair reads it all the same, and notes in the report say what it mended.
+A trace that is cut short, such as the TRACE.part that kill -9 leaves, is analysed up to that point, and the report says so.
+Published STD text may have lines that no run can have: --repair reads it all the same, and notes in the report say what it mended.
 
 Exit status: 0 without findings (of the confidence that --fail-on names), 66 if any trace has some, 125 if a trace cannot be read, 2 for wrong usage.`,
 		Example: `  sudo tracepredict exec --record shop.trace --watch tickets -- ./shop
@@ -158,7 +158,7 @@ func openTrace(name string, strict, repair bool) (src trace.Source, closeTrace f
 	var in io.Reader = os.Stdin
 	closeTrace = func() {}
 	if name != standard {
-		file, err := os.Open(name)
+		file, err := openTraceFile(name)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -172,7 +172,7 @@ func openTrace(name string, strict, repair bool) (src trace.Source, closeTrace f
 	case trace.IsTrace(start):
 		src, closeTrace, err = openSettled(in, buffered, name, closeTrace)
 	case err == io.EOF && len(start) == 0:
-		err = fmt.Errorf("%s: it is empty", name)
+		err = fmt.Errorf("%s: it is empty%s", name, hintAtPart(name))
 	case err != nil && err != io.EOF:
 		err = fmt.Errorf("%s: %w", name, err)
 	case bytes.ContainsFunc(start, notInText):
@@ -187,6 +187,34 @@ func openTrace(name string, strict, repair bool) (src trace.Source, closeTrace f
 		return nil, nil, err
 	}
 	return src, closeTrace, nil
+}
+
+// openTraceFile opens a file to be read as a trace. A FIFO is refused, since nobody may write to it, and a device, since
+// it may never end; /dev/fd/N, which is open already, is not.
+func openTraceFile(name string) (*os.File, error) {
+	_, own := ownDescriptor(name)
+	own = own || name == "/dev/stdin"
+	info, err := os.Stat(name)
+	switch {
+	case os.IsNotExist(err):
+		return nil, fmt.Errorf("%w%s", err, hintAtPart(name))
+	case err != nil:
+		return nil, err
+	case own:
+	case info.Mode()&os.ModeNamedPipe != 0:
+		return nil, fmt.Errorf("%s is a pipe (FIFO): to read it, name the trace - and redirect standard input, - < %s", name, name)
+	case info.Mode()&os.ModeDevice != 0:
+		return nil, fmt.Errorf("%s is a device: name a file, or - for standard input", name)
+	}
+	return os.Open(name)
+}
+
+// hintAtPart returns where the trace of a run is that has not written it to its end.
+func hintAtPart(name string) string {
+	if left := partOf(name); left != "" {
+		return fmt.Sprintf("; %s is there: the trace of a run that goes on, or was killed, which can be analysed up to there", left)
+	}
+	return ""
 }
 
 // openSettled opens a trace of our own format, with accesses that were recorded late where they were

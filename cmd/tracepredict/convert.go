@@ -70,17 +70,14 @@ func (a *app) convert(f *convertFlags, from, to string) error {
 	if err != nil {
 		return err
 	}
-	err = a.convertTo(f, src, out)
-	if closing := out.Close(); err == nil && closing != nil {
-		err = fmt.Errorf("write %s: %w", to, closing)
-	}
-	return err
+	defer out.Close()
+	return a.convertTo(f, src, out)
 }
 
 // createOutput opens the output for a trace.
 func createOutput(name, form string) (*outputFile, error) {
 	if name != standard {
-		return openOutput("write the trace", name)
+		return openOutput("write the trace", name, partOfNothing)
 	}
 	if form != "std" && term.IsTerminal(int(os.Stdout.Fd())) {
 		return nil, usage("standard output is a terminal; pipe it, or give a file")
@@ -88,13 +85,12 @@ func createOutput(name, form string) (*outputFile, error) {
 	return &outputFile{file: os.Stdout, begun: true}, nil
 }
 
+// convertTo converts a trace. The output holds what it held if nothing of the trace can be read.
 func (a *app) convertTo(f *convertFlags, src trace.Source, out *outputFile) error {
 	var e event.Event
 	err := src.Next(&e) // the source knows the program from its first event on
-	if err == nil || err == io.EOF {
-		if failed := out.begin(); failed != nil {
-			return failed
-		}
+	if err != nil && err != io.EOF {
+		return err
 	}
 	w, failed := newEventWriter(f, src, out)
 	if failed != nil {
@@ -109,6 +105,9 @@ func (a *app) convertTo(f *convertFlags, src trace.Source, out *outputFile) erro
 	cut, _ := src.(interface{ Cut() *trace.Cut })
 	whole := err == nil && (cut == nil || cut.Cut() == nil)
 	omissions, closing := w.finish(whole)
+	if closing == nil {
+		closing = out.commit()
+	}
 	if err == nil && !whole {
 		fmt.Fprintf(a.stderr, "tracepredict: %s\n", cut.Cut())
 	}

@@ -234,7 +234,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	f.misuseFlags.register(cmd)
 	fs := cmd.Flags()
 	fs.StringArrayVar(&f.action, "on-violation", nil, "do this when a property is first known to be violated, while the program runs: `ACTION` is 'run COMMAND', 'signal NAME' or 'core'; repeatable")
-	fs.StringVar(&f.record, "record", "", "also write the trace of the run to `FILE`, for tracepredict analyze; - is standard output")
+	fs.StringVar(&f.record, "record", "", "also write the trace of the run to `FILE`, for tracepredict analyze; it is FILE.part until it is complete; - is standard output")
 	fs.DurationVar(&f.duration, "duration", 0, "stop observing after this time (30s, 5m); the program goes on")
 	fs.IntVar(&f.ring, "ring", attach.DefaultRingBytes>>20, "size of the ring buffer in `MiB`, a power of two")
 	fs.BoolVar(&f.follow, "follow", false, "observe the processes that the program forks too, and what they execute, until the first process ends")
@@ -698,13 +698,17 @@ func (f *observeFlags) refuseSameFiles(program string) error {
 	return refuseSame(all...)
 }
 
-// discard closes the files of a run that did not come about, which hold what they held.
+// discard closes the files of a run that did not come about, which hold what they held. It says where the trace is of
+// a run that did not end well.
 func (r *observation) discard() {
 	if r.printer.out != nil {
-		_ = r.printer.out.Close()
+		r.printer.out.Close()
 	}
-	if r.record != nil && r.record.file != nil {
-		_ = r.record.file.Close()
+	if r.record == nil || r.record.file == nil {
+		return
+	}
+	if left := r.record.file.Close(); left != "" {
+		fmt.Fprintf(r.stderr, "tracepredict: the trace, as far as it was written, is in %s\n", report.Sanitize(left))
 	}
 }
 

@@ -14,20 +14,26 @@ import (
 )
 
 // outputFile is a file that the user named for a report or a trace. It is opened before the run, since a run whose
-// report cannot be written is wasted, and keeps what it held until there is something to write in its place: a wrong
-// process ID or an unknown variable costs nobody an older report.
+// report cannot be written is wasted, and keeps what it held until commit: a regular file is written beside, as a part
+// that takes its place at the end, so that a wrong process ID, a full disk or kill -9 cost nobody an older report. The
+// part is made with the first write, by when privileges may have been dropped. A file that no other can take the place
+// of is written in place.
 type outputFile struct {
-	file    *os.File
-	created bool // by this run
+	file     *os.File
+	created  bool              // by this run
+	folder   *folder           // nil: the file is written in place
+	leftOver func([]byte) bool // newPart
+	keeps    bool              // a part that cannot be completed is worth keeping
 
-	mu      sync.Mutex // guards the fields below
-	begun   bool
-	closed  bool
-	waiting []byte // written before begin
+	mu     sync.Mutex // guards the fields below
+	begun  bool
+	closed bool
+	part   *part // nil: the file is written in place
+	failed error // why nothing more is written
 }
 
-// openOutput opens the file that a flag names. Its error includes a remedy.
-func openOutput(flag, name string) (*outputFile, error) {
+// openOutput opens the file that a flag names. Its error includes a remedy. leftOver is that of newPart.
+func openOutput(flag, name string, leftOver func([]byte) bool) (*outputFile, error) {
 	if fd, ok := ownDescriptor(name); ok { // opened by its name, a file would be written from its start
 		o, err := duplicate(fd, name)
 		if err != nil {
@@ -46,9 +52,12 @@ func openOutput(flag, name string) (*outputFile, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w%s", flag, err, remedyFor(err, name))
 	}
-	o := &outputFile{file: file, created: os.IsNotExist(missing)}
+	o := &outputFile{file: file, created: os.IsNotExist(missing), leftOver: leftOver}
 	if o.created {
 		giveToCaller(file)
+	}
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() {
+		o.folder = folderOf(file)
 	}
 	return o, nil
 }
@@ -113,47 +122,122 @@ func giveToCaller(file *os.File) {
 	}
 }
 
-// Write writes to the file, or, before begin, keeps what is to be written.
+// Write writes to the file, or to the part that is to take its place. After an error nothing more is written.
 func (o *outputFile) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.begun {
-		o.waiting = append(o.waiting, p...)
-		return len(p), nil
+	if o.failed == nil {
+		o.failed = o.begin()
 	}
-	return o.file.Write(p)
+	if o.failed != nil {
+		return 0, o.failed
+	}
+	n, err := o.out().Write(p)
+	if err != nil {
+		o.failed = err
+		if o.part != nil && !o.keeps && !o.created {
+			o.failed = fmt.Errorf("%w; %s is as it was", err, o.file.Name())
+		}
+	}
+	return n, o.failed
 }
 
-// begin empties the file and writes what waits.
-func (o *outputFile) begin() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+// out returns the file that is written.
+func (o *outputFile) out() *os.File {
+	if o.part != nil {
+		return o.part.file
+	}
+	return o.file
+}
+
+// begin makes the part, or empties a file that is written in place, unless that has been done.
+func (o *outputFile) begin() (err error) {
 	if o.begun {
 		return nil
 	}
 	o.begun = true
-	if info, err := o.file.Stat(); err == nil && info.Mode().IsRegular() {
-		if err := o.file.Truncate(0); err != nil {
+	if o.folder != nil {
+		if o.part, err = newPart(o.folder, o.file, o.created, o.leftOver); !errors.Is(err, errInPlace) {
 			return err
 		}
+		if !o.folder.holds(o.file) {
+			return fmt.Errorf("%s has been removed or replaced", o.file.Name())
+		}
 	}
-	_, err := o.file.Write(o.waiting)
-	o.waiting = nil
-	return err
+	if info, err := o.file.Stat(); err == nil && info.Mode().IsRegular() {
+		return o.file.Truncate(0)
+	}
+	return nil
 }
 
-// Close closes the file. If nothing was to be written, a file that this run has made goes.
-func (o *outputFile) Close() error {
+// commit ends the file, with what was written in place of what it held. If a write has failed, whose error that write
+// returned, it holds what it held.
+func (o *outputFile) commit() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.closed {
 		return nil
 	}
+	if err := o.begin(); err != nil || o.failed != nil {
+		if left := o.abandon(); left != "" {
+			err = fmt.Errorf("what was written before that is in %s", left)
+		}
+		return err
+	}
+	if o.part == nil {
+		o.closed = true
+		return o.closeAll()
+	}
+	err := o.part.finish()
+	if err != nil && o.part.exists() {
+		err = fmt.Errorf("%w; what was to be in %s is in %s", err, o.file.Name(), o.part.path())
+	}
 	o.closed = true
-	if !o.begun && o.created {
+	return errors.Join(err, o.closeAll())
+}
+
+// Close closes the file without commit, so that it holds what it held. It returns the name of a part that stays, with
+// what was written; "" if there is none.
+func (o *outputFile) Close() (left string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.abandon()
+}
+
+func (o *outputFile) abandon() (left string) {
+	if o.closed {
+		return ""
+	}
+	o.closed = true
+	switch {
+	case o.part != nil && o.keeps:
+		left = o.part.path()
+	case o.part != nil:
+		o.part.remove()
+	case o.created && isEmpty(o.file):
 		o.remove()
 	}
-	return o.file.Close()
+	_ = o.closeAll()
+	return left
+}
+
+func isEmpty(file *os.File) bool {
+	info, err := file.Stat()
+	return err == nil && info.Mode().IsRegular() && info.Size() == 0
+}
+
+// closeAll closes what is still open.
+func (o *outputFile) closeAll() error {
+	var err error
+	for _, f := range []*os.File{o.file, o.out()} {
+		if closing := f.Close(); !errors.Is(closing, os.ErrClosed) {
+			err = errors.Join(err, closing)
+		}
+	}
+	if o.folder != nil {
+		_ = o.folder.Close() // only a name was open
+	}
+	return err
 }
 
 // remove removes the file, unless its name has become that of another, or of a link. If it stays, it is empty.

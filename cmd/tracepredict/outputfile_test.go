@@ -15,7 +15,7 @@ func TestOutputKeepsWhatWasThere(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		old, write string
-		begin      bool
+		commit     bool
 		want       string
 	}{
 		{"nothing is written", "older", "", false, "older"},
@@ -27,22 +27,29 @@ func TestOutputKeepsWhatWasThere(t *testing.T) {
 			if err := os.WriteFile(name, []byte(c.old), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			o, err := openOutput("--output", name)
+			o, err := openOutput("--output", name, partOfReport)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := o.Write([]byte(c.write)); err != nil {
-				t.Error(err)
+			if c.write != "" {
+				writeText(t, o, c.write)
 			}
-			if c.begin {
-				if err := o.begin(); err != nil {
+			if got := fileText(t, name); got != c.old {
+				t.Errorf("%q while it is written", got)
+			}
+			if c.commit {
+				if err := o.commit(); err != nil {
 					t.Error(err)
 				}
 			}
 			for range 2 {
-				if err := o.Close(); err != nil {
-					t.Error(err)
+				if left := o.Close(); left != "" {
+					t.Errorf("%s stays", left)
 				}
+			}
+			wantFiles(t, filepath.Dir(name), "report")
+			if info, err := os.Stat(name); err != nil || info.Mode() != 0o600 {
+				t.Errorf("%v, %v", info.Mode(), err)
 			}
 			if got, err := os.ReadFile(name); err != nil || string(got) != c.want {
 				t.Errorf("%q, %v, want %q", got, err, c.want)
@@ -53,13 +60,11 @@ func TestOutputKeepsWhatWasThere(t *testing.T) {
 
 func TestOutputThatIsNotNeededGoes(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "report")
-	o, err := openOutput("--output", name)
+	o, err := openOutput("--output", name, partOfReport)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Close(); err != nil {
-		t.Error(err)
-	}
+	o.Close()
 	if _, err := os.Stat(name); !os.IsNotExist(err) {
 		t.Errorf("it is there: %v", err)
 	}
@@ -70,7 +75,7 @@ func TestOutputToAPipe(t *testing.T) {
 	if err := unix.Mkfifo(name, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := openOutput("--output", name); err == nil || !strings.Contains(err.Error(), "nobody reads") {
+	if _, err := openOutput("--output", name, partOfReport); err == nil || !strings.Contains(err.Error(), "nobody reads") {
 		t.Errorf("without a reader: %v", err)
 	}
 	reader, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
@@ -78,21 +83,16 @@ func TestOutputToAPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	o, err := openOutput("--output", name)
+	o, err := openOutput("--output", name, partOfReport)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := o.begin(); err != nil {
-		t.Error(err)
-	}
-	if _, err := o.Write([]byte("report")); err != nil {
-		t.Error(err)
-	}
+	writeText(t, o, "report")
 	got := make([]byte, 6)
 	if _, err := reader.Read(got); err != nil || !bytes.Equal(got, []byte("report")) {
 		t.Errorf("%q, %v", got, err)
 	}
-	if err := o.Close(); err != nil {
+	if err := o.commit(); err != nil {
 		t.Error(err)
 	}
 }
@@ -157,14 +157,12 @@ func TestForeignLink(t *testing.T) {
 		if err := os.Chmod(dir, c.mode); err != nil {
 			t.Fatal(err)
 		}
-		o, err := openOutput("--output", link)
+		o, err := openOutput("--output", link, partOfReport)
 		if (err != nil) != c.refused {
 			t.Errorf("mode %v: %v", c.mode, err)
 		}
 		if err == nil {
-			if err := o.Close(); err != nil {
-				t.Error(err)
-			}
+			o.Close()
 		}
 	}
 }

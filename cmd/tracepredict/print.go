@@ -44,7 +44,7 @@ func (f *reportFlags) register(cmd *cobra.Command, analysisTime string) {
 	f.suppressFlags.register(cmd)
 	fs := cmd.Flags()
 	fs.StringVar(&f.format, "format", "text", "format of the report: `text|json`")
-	fs.StringVar(&f.output, "output", "", "write the report to `FILE` instead of standard error; - is standard output")
+	fs.StringVar(&f.output, "output", "", "write the report to `FILE` instead of standard error, in place of an older one when it is complete; - is standard output")
 	fs.IntVar(&f.findings, "findings-exit", exitFindings, "exit status `N` that says there are findings")
 	fs.StringVar(&f.confidence, "confidence", string(finding.Likely), "show findings of this confidence or a stronger one, and count the others: `observed|predicted|likely|potential`")
 	fs.StringVar(&f.failOn, "fail-on", string(finding.Likely), "end with the status of --findings-exit if there are findings of this confidence or a stronger one, shown or not: `observed|predicted|likely|potential|never`")
@@ -84,6 +84,8 @@ type printer struct {
 	flags *reportFlags
 	std   io.Writer   // the destination without --output
 	out   *outputFile // the destination of --output; nil without
+
+	printed bool // a report was written to out
 }
 
 func newPrinter(f *reportFlags, std io.Writer) (*printer, error) {
@@ -97,7 +99,7 @@ func newPrinter(f *reportFlags, std io.Writer) (*printer, error) {
 	case standard:
 		p.out, err = standardOutput()
 	default:
-		p.out, err = openOutput("--output", f.output)
+		p.out, err = openOutput("--output", f.output, partOfReport)
 	}
 	return p, err
 }
@@ -141,8 +143,8 @@ func (p *printer) write(rep report.Report) error {
 	}
 	if p.out == nil {
 		_, err = p.std.Write(text.Bytes())
-	} else if err = p.out.begin(); err == nil {
-		_, err = printable.NewWriter(p.out).Write(text.Bytes())
+	} else if _, err = printable.NewWriter(p.out).Write(text.Bytes()); err == nil {
+		p.printed, p.out.keeps = true, true // where another report fails, this one stays
 	}
 	if err != nil && p.out != nil {
 		// The run may not be repeatable, so the report is written to the other destination.
@@ -156,11 +158,16 @@ func (p *printer) write(rep report.Report) error {
 	return nil
 }
 
+// close ends the file of --output, which holds what it held if no report was written to it.
 func (p *printer) close() error {
 	if p.out == nil {
 		return nil
 	}
-	if err := p.out.Close(); err != nil {
+	if !p.printed {
+		p.out.Close()
+		return nil
+	}
+	if err := p.out.commit(); err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
 	return nil

@@ -9,21 +9,18 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/live"
 	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
 )
 
-// recording is the trace that --record asks for, or one that is analysed at the end of the run.
+// recording is the trace that --record asks for, or one that is analysed at the end of the run. With the first events
+// that are written the trace takes the place of what the file of --record held.
 type recording struct {
 	*live.Recorder
 	file *outputFile // nil without --record
 	copy *kept       // a copy for the end of the run; nil: none is needed
 	name string
-
-	begun  bool  // an event was recorded
-	failed error // why the file could not be emptied
 }
 
 // kept is a trace in a file that has no name. It ends when it becomes too long, or when the file system has no
@@ -128,7 +125,11 @@ func (u untilOver) Read(p []byte) (int, error) {
 
 func createTrace(name string) (*outputFile, error) {
 	if name != standard {
-		return openOutput("--record", name)
+		file, err := openOutput("--record", name, partOfTrace)
+		if err == nil {
+			file.keeps = true // analyze reads a trace that is cut short
+		}
+		return file, err
 	}
 	if term.IsTerminal(int(os.Stdout.Fd())) {
 		return nil, usage("--record -: standard output is a terminal; pipe it to tracepredict analyze -, or into a file")
@@ -140,28 +141,15 @@ func createTrace(name string) (*outputFile, error) {
 	return file, nil
 }
 
-// Event implements replay.Sink. With the first event the trace takes the place of what the file of --record held.
-func (r *recording) Event(e *event.Event) {
-	if !r.begun {
-		r.begin()
-	}
-	r.Recorder.Event(e)
-}
-
-func (r *recording) begin() {
-	if r.begun = true; r.file != nil {
-		r.failed = r.file.begin()
-	}
-}
-
 // finish writes the end of the trace.
 func (r *recording) finish(s run.Summary) error {
-	if !r.begun {
-		r.begin()
-	}
-	err := cmp.Or(r.failed, r.Close(s))
-	if r.file != nil {
-		err = cmp.Or(err, r.file.Close())
+	err := r.Close(s)
+	if r.file != nil && err == nil {
+		err = r.file.commit()
+	} else if r.file != nil {
+		if left := r.file.Close(); left != "" {
+			err = fmt.Errorf("%w; what was written is in %s", err, left)
+		}
 	}
 	if r.copy != nil {
 		err = cmp.Or(err, r.copy.close())

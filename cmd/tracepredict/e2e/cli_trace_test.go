@@ -132,24 +132,31 @@ func TestTraceDiskFull(t *testing.T) {
 }
 
 // TestTraceOfAKilledTool checks that a trace can be analysed up to where the tool was
-// killed. The end of a trace records which synchronisation was not observed: without it
-// all findings are potential.
+// killed, under the name of a trace that is not complete, and that the error about the missing
+// complete one names it. The end of a trace records which synchronisation was not observed:
+// without it all findings are potential.
 func TestTraceOfAKilledTool(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
 	server, pid := startServer(t)
 	file := filepath.Join(t.TempDir(), "run.trace")
+	part := file + ".part"
 	tool := startTool(t, childOptions{}, "attach", "--record", file, "-p", fmt.Sprint(pid))
 	poll(t, "the probes", func() bool { return tool.err.has("tracepredict: observing ") })
 	server.ask("twist")
 	poll(t, "the trace of what the server did", func() bool {
-		c := startTool(t, childOptions{}, "analyze", "--confidence", "potential", "--fail-on", "potential", "--format", "json", file)
+		c := startTool(t, childOptions{}, "analyze", "--confidence", "potential", "--fail-on", "potential", "--format", "json", part)
 		return c.wait() == 66
 	})
 	tool.signal(unix.SIGKILL)
 	tool.want(128 + int(unix.SIGKILL))
 	server.want(0)
-	c := startTool(t, childOptions{}, "analyze", "--confidence", "potential", "--fail-on", "potential", file)
+	missing := startTool(t, childOptions{}, "analyze", file)
+	missing.want(125)
+	if !strings.Contains(missing.err.String(), part+" is there") {
+		t.Error("the error does not name what is left of the trace")
+	}
+	c := startTool(t, childOptions{}, "analyze", "--confidence", "potential", "--fail-on", "potential", part)
 	c.want(66)
 	text := c.err.String()
 	for _, want := range []string{"DEADLOCK", "the trace is cut short after event", "CUT SHORT", "twist.h"} {
