@@ -12,7 +12,6 @@ import (
 
 	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/need"
-	"github.com/tracepredict/tracepredict/loader/ptrace"
 	"github.com/tracepredict/tracepredict/loader/target"
 )
 
@@ -42,6 +41,7 @@ func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), st
 	if err != nil {
 		return Result{}, ifEnded(fd, pid, err)
 	}
+	defer s.endThreads()
 	s.early = early
 	ctx, cancel := s.endsWith(ctx)
 	defer cancel()
@@ -49,27 +49,23 @@ func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), st
 	goOn := context.AfterFunc(ctx, func() { s.abandon(target.ExitFailed, "it was ended while the probes were being planned") })
 	defer goOn()
 	if err = s.guardWatchpoints(); err == nil {
+		err = s.watchAttached()
+	}
+	if err == nil {
 		err = s.attachAll(tasks)
 	}
 	if err != nil {
+		s.hold()
 		s.tracer.Close()
+		s.stopWatching()
 		s.guard.stop()
 		return Result{}, ifEnded(fd, pid, err)
 	}
 	s.noteChildren(pid)
-	hold := s.holdAttached
-	if s.guard != nil {
-		hold = s.guard.wake
-	}
-	watchErr := s.watch(hold) // before started: the program runs already, and hits probes
 	if started != nil {
 		started(s)
 	}
 	s.startReading() // after started: the handler may need what started was given
-	if watchErr != nil {
-		_, _ = s.finish()
-		return Result{}, watchErr
-	}
 	if opts.Duration > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, opts.Duration)
@@ -79,6 +75,15 @@ func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), st
 	s.tellEnd()
 	lost, err := s.finish()
 	return Result{Lost: lost}, err
+}
+
+// watchAttached starts to watch the ring buffer for an attached process. The first probe comes later, since the process
+// runs already.
+func (s *Session) watchAttached() error {
+	if s.guard != nil {
+		return s.watch(waking(s.guard.wake))
+	}
+	return s.watch(s.throttle.HoldUntraced) // between two holds the process is not traced
 }
 
 // noteChildren adds a note on the children that a process had before the observation began, since
@@ -116,17 +121,6 @@ func dropForProcess(pid int) error {
 		return err
 	}
 	return target.DropPrivileges(nil, user)
-}
-
-// holdAttached makes an attached process wait once, until the ring buffer is empty enough.
-// Between two such holds the process is not traced.
-func (s *Session) holdAttached() {
-	done := make(chan struct{})
-	ptrace.OnOneThread(func() {
-		defer close(done)
-		s.throttle.HoldUntraced()
-	}, s.fail)
-	<-done
 }
 
 // attachAll attaches the probes of an attached process, whose threads run, and calls tasks.

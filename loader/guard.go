@@ -68,7 +68,7 @@ func (s *Session) startGuard() (*guard, error) {
 	g := &guard{tracee: ptrace.NewTracee(s.PID(), s.opts.Follow), done: make(chan struct{})}
 	g.tracee.Throttle, g.tracee.OnTrap, g.tracee.OnCopied = s.throttle, s.unexplainedTrap, s.copied
 	started := make(chan error, 1)
-	ptrace.OnOneThread(func() {
+	s.tracing.Run(func() {
 		defer close(g.done)
 		waker, err := ptrace.NewWaker()
 		if err == nil {
@@ -77,7 +77,6 @@ func (s *Session) startGuard() (*guard, error) {
 		}
 		started <- err
 		if err == nil {
-			ptrace.RaisePriority()
 			_, _ = g.tracee.Run() // the process has ended, or its end is noticed otherwise
 		}
 	}, func(p *safely.Panic) {

@@ -91,6 +91,9 @@ type Options struct {
 	// Ended is called when nothing more will be observed: the started program has ended, or the observation of an
 	// attached process is over. What was recorded is read to its end after that. Nil: nobody is told.
 	Ended func()
+	// Left is called when no probe is in the program any more, and it is not made to wait. What was recorded may not
+	// have been read then. Nil: nobody is told.
+	Left func()
 	// TouchOthers: probes for a process whose first thread has ended may be in other processes too, since the kernel
 	// cannot tell them apart. Otherwise such a process is not attached to, and its new files are not observed.
 	TouchOthers bool
@@ -193,15 +196,28 @@ type Session struct {
 	readDone chan struct{} // closed when the reader has returned
 	readErr  error         // valid when readDone is closed
 
+	watcher *ptrace.Thread // watches the ring buffer
+	tracing *ptrace.Thread // traces the program, if it is traced throughout
+
 	watchDone  chan struct{} // closed when the ring buffer's watcher has returned; nil without one
 	processors int           // GOMAXPROCS before the watcher was started
 }
 
 // newSession drops privileges by calling drop, if the options ask for it, and loads the BPF
 // programs.
-func newSession(opts Options, drop func() error) (*Session, error) {
+func newSession(opts Options, drop func() error) (s *Session, err error) {
 	opts.Plan.Terse = true
 	var notes []plural.Note
+	var watcher, tracing *ptrace.Thread
+	if !opts.NoProbes { // the threads get their priority before the right to it is dropped
+		watcher, tracing = ptrace.NewThread(), ptrace.NewThread()
+	}
+	defer func() {
+		if s == nil {
+			watcher.End()
+			tracing.End()
+		}
+	}()
 	if opts.DropPrivileges {
 		err := drop()
 		if errors.Is(err, target.ErrCgo) {
@@ -218,8 +234,10 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{
+	s = &Session{
 		opts:               opts,
+		watcher:            watcher,
+		tracing:            tracing,
 		tracer:             tracer,
 		modules:            map[procfs.FileID][]*Module{},
 		processes:          map[int]*process{},
@@ -254,9 +272,10 @@ func newSession(opts Options, drop func() error) (*Session, error) {
 	return s, nil
 }
 
-// watch starts the goroutine that watches the ring buffer, which calls hold when the ring
-// buffer is too full. A hold that takes long delays that goroutine alone.
-func (s *Session) watch(hold func()) error {
+// watch starts the goroutine that watches the ring buffer, which calls hold when the program must wait. A hold that
+// takes long delays that goroutine alone. Where hold returns false, the goroutine's operating system thread must end,
+// and another goroutine goes on.
+func (s *Session) watch(hold func() bool) error {
 	if s.throttle == nil {
 		return nil
 	}
@@ -266,15 +285,47 @@ func (s *Session) watch(hold func()) error {
 	}
 	s.watchDone = make(chan struct{})
 	s.processors = ptrace.SpareProcessors()
-	due := time.Now()
-	ptrace.OnOneThread(func() {
-		defer close(s.watchDone)
-		defer unix.Close(epoll)
-		ptrace.RaisePriority()
-		s.throttle.RecordStall(time.Since(due))
-		s.throttle.Watch(epoll, hold)
-	}, s.fail)
+	watching := make(chan struct{})
+	s.startWatcher(s.watcher, epoll, hold, sync.OnceFunc(func() { close(watching) }))
+	<-watching
 	return nil
+}
+
+// endThreads ends those of the session's threads that were not needed.
+func (s *Session) endThreads() {
+	s.watcher.End()
+	s.tracing.End()
+}
+
+// stopWatching ends what watch has started.
+func (s *Session) stopWatching() {
+	if s.watchDone != nil {
+		s.throttle.Release()
+		<-s.watchDone
+		runtime.GOMAXPROCS(s.processors)
+	}
+}
+
+// startWatcher calls watching when the goroutine of watch runs, or has panicked.
+func (s *Session) startWatcher(on *ptrace.Thread, epoll int, hold func() bool, watching func()) {
+	due := time.Now()
+	on.Run(func() {
+		ended := true
+		defer func() {
+			if ended {
+				unix.Close(epoll)
+				close(s.watchDone)
+			}
+			watching()
+		}()
+		s.throttle.RecordStall(time.Since(due))
+		watching()
+		s.throttle.Watch(epoll, hold)
+		if !s.throttle.Released() {
+			ended = false
+			s.startWatcher(nil, epoll, hold, watching)
+		}
+	}, s.fail)
 }
 
 // Began returns when the program began to run with all probes in; the zero time if it never did.
@@ -967,13 +1018,21 @@ func (s *Session) tellEnd() {
 	}
 }
 
+// hold makes the program wait while its probes are removed, if it can be made to wait.
+func (s *Session) hold() {
+	if s.watchDone != nil && s.tracer.HasProbes() {
+		s.throttle.Hold()
+	}
+}
+
 // stopObserving removes the probes and lets none be attached any more, not even those of a
-// library or of another program that are being prepared at this moment.
+// library or of another program that are being prepared at this moment. The program waits meanwhile.
 func (s *Session) stopObserving() error {
 	s.mu.Lock()
 	s.ended = true
 	s.end.CompareAndSwap(0, monotonic())
 	s.mu.Unlock()
+	s.hold()
 	defer s.throttle.Release() // no more records come, and those that have come can wait
 	return s.tracer.Detach()
 }
@@ -981,6 +1040,7 @@ func (s *Session) stopObserving() error {
 // finish removes the probes, passes the records that are left to the handler, and unloads the
 // BPF programs.
 func (s *Session) finish() (Lost, error) {
+	s.hold()
 	s.noteRemaining()
 	if s.unnamed != nil {
 		s.unnamed.halt()
@@ -990,11 +1050,11 @@ func (s *Session) finish() (Lost, error) {
 	}
 	err := s.stopObserving()
 	s.closing.Wait()
-	if s.watchDone != nil {
-		<-s.watchDone
-		runtime.GOMAXPROCS(s.processors)
-	}
+	s.stopWatching()
 	s.guard.stop()
+	if s.opts.Left != nil {
+		s.opts.Left()
+	}
 	close(s.stop)
 	<-s.readDone
 	s.finder.End()

@@ -49,6 +49,7 @@ func start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 		held.Abandon()
 		return Result{}, err
 	}
+	defer s.endThreads()
 	ctx, cancel := s.endsWith(ctx)
 	defer cancel()
 	s.begin(held.PID)
@@ -62,7 +63,7 @@ func start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 	stopSignals := passSignals(s.PID(), &s.job, s.interrupted, s.fail)
 	defer stopSignals()
 	done := make(chan traceResult, 1)
-	ptrace.OnOneThread(func() { done <- s.trace(held, cancel) }, func(p *safely.Panic) {
+	s.tracing.Run(func() { done <- s.trace(held, cancel) }, func(p *safely.Panic) {
 		s.fail(p)
 		done <- traceResult{untraced: true}
 	})
@@ -173,18 +174,25 @@ func (s *Session) traceHeld(t *ptrace.Tracee, held *ptrace.Held) (ptrace.Exit, e
 	if err := t.Seize(); err != nil {
 		return ptrace.Exit{}, err
 	}
-	ptrace.RaisePriority()
 	waker, err := ptrace.NewWaker()
 	if err != nil {
 		return ptrace.Exit{}, err
 	}
-	if err := s.watch(waker.Wake); err != nil {
+	if err := s.watch(waking(waker.Wake)); err != nil {
 		return ptrace.Exit{}, err
 	}
 	if err := held.Release(); err != nil {
 		return ptrace.Exit{}, err
 	}
 	return t.Run()
+}
+
+// waking returns a hold for Session.watch that wakes the thread that traces the program, which holds it.
+func waking(wake func()) func() bool {
+	return func() bool {
+		wake()
+		return true
+	}
 }
 
 // ready returns an error if the program cannot be observed as asked. It is called when all

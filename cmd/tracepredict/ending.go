@@ -89,6 +89,16 @@ func (e *ending) begin(length time.Duration) {
 	}
 }
 
+// analysing returns what to say when the program is left alone and the analysis goes on.
+func (e *ending) analysing() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.limit == 0 {
+		return "analysing; Ctrl-C reports at once"
+	}
+	return fmt.Sprintf("analysing, for %v at most; Ctrl-C reports at once", e.limit.Round(time.Second))
+}
+
 // watch has signals end first the observation, if observing is not nil, then the analysis, and then the tool.
 func (e *ending) watch(observing func()) {
 	e.mu.Lock()

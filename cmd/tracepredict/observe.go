@@ -471,6 +471,13 @@ func (r *observation) ended() {
 	r.end.watch(nil)
 }
 
+// left is called when the observed process of attach has no probes any more.
+func (r *observation) left(pid int) {
+	if procfs.HasLiveThread(pid) {
+		fmt.Fprintf(r.stderr, "tracepredict: process %d goes on without probes; %s\n", pid, r.end.analysing())
+	}
+}
+
 // failed handles a panic in a goroutine beside the session: the observation ends.
 func (r *observation) failed(p *safely.Panic) {
 	r.failure.add(p)
@@ -812,8 +819,9 @@ func (a *app) attachCommand() *cobra.Command {
 		Use:   "attach [flags] -p PID",
 		Short: "Observe a running program until Ctrl-C, --duration or its end",
 		Long: `attach observes a running process. The process goes on while it is observed and afterwards. The report is written to
-standard error at Ctrl-C, at the end of --duration or of the process, or when --settle ends the observation. Each deadlock of
-two threads is reported there in one line as soon as it is predicted.
+standard error at Ctrl-C, at the end of --duration or of the process, or when --settle ends the observation; a line says
+before when the process goes on without probes. Each deadlock of two threads is reported there in one line as soon as it is
+predicted.
 
 If the process makes events faster than they are analysed, it is stopped briefly, so that none is lost; with --lossy it never is.
 While a debugger is attached to it, it cannot be stopped: then events may be lost, and the report says how many.
@@ -909,6 +917,7 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 		r.quiet.Begin(r.cancel)
 		fmt.Fprintf(a.stderr, "tracepredict: observing %s (pid %d); Ctrl-C ends and reports\n", report.Sanitize(calledAs(pid, program)), pid)
 	}
+	opts.Left = func() { r.left(pid) }
 	defer r.end.unwatch()
 	_, fails, err := r.observe(ctx, program, func(ctx context.Context) (loader.Result, error) {
 		r.end.watch(r.cancel)

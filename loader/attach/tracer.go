@@ -543,6 +543,13 @@ func (t *Tracer) LostLifeRecords() uint64 {
 	return n
 }
 
+// HasProbes reports whether there are probes, or hardware watchpoints.
+func (t *Tracer) HasProbes() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.closers) > 0
+}
+
 // Detach removes all probes, and then the tracepoints. Records that are in the ring buffer can
 // still be read.
 func (t *Tracer) Detach() error {

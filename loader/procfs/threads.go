@@ -91,6 +91,16 @@ func HasEnded(pid, tid int) bool {
 	return false
 }
 
+// TracerID returns the ID of the thread that traces a thread of a process; 0 if none does.
+func TracerID(pid, tid int) int {
+	status, err := Status(fmt.Sprintf("%d/task/%d", pid, tid))
+	if err != nil {
+		return 0
+	}
+	tracer, _ := strconv.Atoi(status["TracerPid"])
+	return tracer
+}
+
 // TracerOf returns the name and ID of the process that traces a task of /proc; "" if none does.
 func TracerOf(task string) string {
 	status, err := Status(task)

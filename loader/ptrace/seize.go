@@ -10,24 +10,23 @@ import (
 	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
-// HoldUntraced makes processes wait that the tool does not trace, from now until the ring buffer
-// is empty enough. It must run on an operating system thread of its own that ends with it: then
-// the kernel detaches the threads that are still seized.
-func (t *Throttle) HoldUntraced() {
-	RaisePriority()
-	began := time.Now()
+// HoldUntraced makes processes wait that the tool does not trace, from now until the hold is to end. It
+// returns false if the operating system thread that it runs on still traces threads, which the kernel detaches when that
+// thread ends. It uses the thread of its caller, since a new one would have to wait for a processor first.
+func (t *Throttle) HoldUntraced() (detached bool) {
+	ends := t.holdBegins()
 	h := seizure{throttle: t, seized: map[int]bool{}, stopped: map[int]unix.Signal{}, refused: map[int]bool{}}
 	for !t.drained() {
-		for _, pid := range t.pids() {
-			procfs.EachRunning(pid, func(tid int) { h.stop(pid, tid) })
-		}
+		before := time.Now()
+		t.looked(h.stopRunning())
 		h.reap()
-		pauseBriefly()
+		pauseBriefly(time.Since(before))
 	}
 	h.detachAll()
 	if h.anySeized {
-		t.countHold(time.Since(began))
+		ends()
 	}
+	return len(h.seized) == 0
 }
 
 // seizure is one hold of processes that the tool does not trace otherwise.
@@ -39,6 +38,18 @@ type seizure struct {
 	anySeized bool                // some thread has been seized
 }
 
+// stopRunning interrupts all threads that run, and returns how many of these can be stopped.
+func (h *seizure) stopRunning() (running int) {
+	for _, pid := range h.throttle.pids() {
+		procfs.EachRunning(pid, func(tid int) {
+			if h.stop(pid, tid); !h.refused[tid] {
+				running++
+			}
+		})
+	}
+	return running
+}
+
 // stop interrupts a running thread, which stops as soon as it leaves the kernel.
 func (h *seizure) stop(pid, tid int) {
 	if h.refused[tid] {
@@ -47,7 +58,8 @@ func (h *seizure) stop(pid, tid int) {
 	if !h.seized[tid] {
 		// New threads need not be traced: a thread that is held creates none.
 		if err := ptrace(unix.PTRACE_SEIZE, tid, 0, 0); err != nil {
-			if !errors.Is(err, unix.ESRCH) && !procfs.HasEnded(pid, tid) { // an exiting thread is no obstacle
+			// An exiting thread is no obstacle. One that a hold has left to the kernel to detach can be seized soon.
+			if !errors.Is(err, unix.ESRCH) && !procfs.HasEnded(pid, tid) && !isOwn(procfs.TracerID(pid, tid)) {
 				h.refused[tid] = true
 				h.throttle.recordObstacle(pid, whyNotSeized(pid, tid, err))
 			}
@@ -90,6 +102,7 @@ const maxDetachLooks = 20
 // group stop stays in it.
 func (h *seizure) detachAll() {
 	for i := 0; ; i++ {
+		before := time.Now()
 		h.reap()
 		for tid, sig := range h.stopped {
 			_ = ptrace(unix.PTRACE_DETACH, tid, 0, uintptr(sig)) // the thread may have been killed
@@ -99,9 +112,12 @@ func (h *seizure) detachAll() {
 		if len(h.seized) == 0 || i == maxDetachLooks {
 			return
 		}
-		pauseBriefly()
+		pauseBriefly(time.Since(before))
 	}
 }
+
+// isOwn reports whether a thread is one of the tool's own.
+func isOwn(tid int) bool { return tid != 0 && unix.Tgkill(unix.Getpid(), tid, 0) == nil }
 
 func whyNotSeized(pid, tid int, err error) string {
 	if who := procfs.TracerOf(fmt.Sprintf("%d/task/%d", pid, tid)); who != "" {

@@ -41,12 +41,14 @@ type ringFill interface {
 	BufferSize() int
 }
 
-// Throttle makes the threads of the observed processes wait while the ring buffer is too full.
-// Its counts may be read at any time.
+// Throttle makes the threads of the observed processes wait while the ring buffer is too full, and while
+// their probes are removed. Its counts may be read at any time.
 type Throttle struct {
 	ring     ringFill
-	pids     func() []int // returns the processes to hold; must not block
-	released atomic.Bool  // no hold begins any more, and one under way ends
+	pids     func() []int  // returns the processes to hold; must not block
+	released atomic.Bool   // no hold begins any more, and one under way ends
+	leaving  atomic.Bool   // a hold lasts until Release, see Hold
+	still    chan struct{} // closed during that hold: a look has found no thread that runs
 
 	mu        sync.Mutex     // guards the fields below; no other lock is acquired while it is held
 	holds     int            // number of holds
@@ -57,7 +59,7 @@ type Throttle struct {
 
 // NewThrottle returns a Throttle that looks at a ring buffer.
 func NewThrottle(ring ringFill, pids func() []int) *Throttle {
-	return &Throttle{ring: ring, pids: pids}
+	return &Throttle{ring: ring, pids: pids, still: make(chan struct{})}
 }
 
 // Waits returns how often and how long the threads were made to wait.
@@ -70,15 +72,53 @@ func (t *Throttle) Waits() (times int, d time.Duration) {
 	return t.holds, t.held
 }
 
-// needed reports whether the ring buffer is so full that the program must wait.
+// needed reports whether the program must wait.
 func (t *Throttle) needed() bool {
-	return t != nil && !t.released.Load() && t.ring.AvailableBytes() >= t.ring.BufferSize()/ring.HighMark
+	return t != nil && !t.released.Load() && (t.leaving.Load() || t.ring.AvailableBytes() >= t.ring.BufferSize()/ring.HighMark)
 }
 
 // drained reports whether a hold is to end.
 func (t *Throttle) drained() bool {
-	return t.released.Load() || t.ring.AvailableBytes() <= t.ring.BufferSize()/ring.LowMark
+	return t.released.Load() || !t.leaving.Load() && t.ring.AvailableBytes() <= t.ring.BufferSize()/ring.LowMark
 }
+
+// The bounds of Hold.
+const (
+	maxSettling = time.Second     // until no thread runs
+	maxLeaving  = 2 * time.Second // of the hold
+)
+
+// Hold makes the processes wait until Release, because the kernel removes probes slowly from a program that hits them:
+// it waits for each thread that does. Hold returns once no thread of theirs runs, but after maxSettling at the latest,
+// and the processes wait for maxLeaving at most. Watch must run, which ends then.
+func (t *Throttle) Hold() {
+	if t == nil || t.released.Load() {
+		return
+	}
+	if !t.leaving.Swap(true) {
+		time.AfterFunc(maxLeaving, t.Release)
+	}
+	select {
+	case <-t.still:
+	case <-time.After(maxSettling):
+	}
+}
+
+// looked is called during a hold, by the thread that holds, after each look at the threads; running is the number of
+// those that ran.
+func (t *Throttle) looked(running int) {
+	if running > 0 || !t.leaving.Load() {
+		return
+	}
+	select {
+	case <-t.still:
+	default:
+		close(t.still)
+	}
+}
+
+// Released reports whether Release was called.
+func (t *Throttle) Released() bool { return t.released.Load() }
 
 // Release ends a hold and prevents others.
 func (t *Throttle) Release() {
@@ -87,18 +127,18 @@ func (t *Throttle) Release() {
 	}
 }
 
-// Watch calls hold whenever the ring buffer is too full, until Release is called. It looks when
+// Watch calls hold whenever the program must wait, until Release is called or hold returns false. It looks when
 // the kernel wakes it through epoll, which is when the reader is woken too, and also every
 // idlePause or busyPause.
-func (t *Throttle) Watch(epoll int, hold func()) {
+func (t *Throttle) Watch(epoll int, hold func() (goOn bool)) {
 	var events [1]unix.EpollEvent
 	for !t.released.Load() {
 		pause := idlePause
 		if t.ring.AvailableBytes() >= t.ring.BufferSize()/ring.LowMark {
 			pause = busyPause
 		}
-		if t.needed() {
-			hold()
+		if t.needed() && !hold() {
+			return
 		}
 		before := time.Now()
 		_, _ = unix.EpollWait(epoll, events[:], int(pause/time.Millisecond)) // Watch looks in any case
@@ -111,6 +151,16 @@ func (t *Throttle) RecordStall(d time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stall = max(t.stall, d)
+}
+
+// holdBegins returns a function to be called at the end of the hold that begins now. It counts the hold, unless
+// that is one of Hold.
+func (t *Throttle) holdBegins() (ends func()) {
+	if t.leaving.Load() {
+		return func() {}
+	}
+	began := time.Now()
+	return func() { t.countHold(time.Since(began)) }
 }
 
 func (t *Throttle) countHold(d time.Duration) {
@@ -171,22 +221,6 @@ func (t *Throttle) Notes(lost bool) []string {
 	return notes
 }
 
-// RaisePriority requests that the calling operating system thread, which must be locked to its
-// goroutine, runs soon after it wakes up, since it only looks and sleeps again. It requests a
-// high priority, if the tool may have one, and short time slices, which anybody may have since
-// Linux 6.12. Without both the thread works, but later on a busy machine.
-func RaisePriority() {
-	const shortTurn = 100_000 // ns; the shortest time slice that the kernel accepts
-	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: -20, Runtime: shortTurn}
-	if unix.SchedSetAttr(0, &attr, 0) == nil {
-		return
-	}
-	if own, err := unix.SchedGetAttr(0, 0); err == nil {
-		own.Runtime = shortTurn
-		_ = unix.SchedSetAttr(0, own, 0)
-	}
-}
-
 // SpareProcessors adds two processors to Go's scheduler (GOMAXPROCS), for the watcher and the
 // tracer. A thread that returns from a system call must find one free, and on a busy machine the
 // others may belong to threads of the tool that the kernel does not run at present. It returns
@@ -195,9 +229,10 @@ func SpareProcessors() (before int) {
 	return runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2)
 }
 
-// pauseBriefly sleeps for busyPause.
-func pauseBriefly() {
-	ts := unix.NsecToTimespec(int64(busyPause))
+// pauseBriefly sleeps for busyPause, or for as long as what was done before took: a look at thousands of threads takes
+// long, and the reader needs the processor.
+func pauseBriefly(after time.Duration) {
+	ts := unix.NsecToTimespec(int64(max(busyPause, after)))
 	_ = unix.Nanosleep(&ts, nil)
 }
 

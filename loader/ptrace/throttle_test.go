@@ -4,14 +4,18 @@ import (
 	"errors"
 	"os/exec"
 	"slices"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/moby/sys/capability"
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/internal/safely"
+	"github.com/tracepredict/tracepredict/loader/need"
+	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
 // fill is the number of unread bytes in a ring buffer of 1024 bytes.
@@ -41,6 +45,77 @@ func TestMarks(t *testing.T) {
 	none.Release()
 	if none.needed() || none.Notes(true) != nil {
 		t.Error("without a throttle there is a hold")
+	}
+}
+
+// TestHold: the program that is asked to wait while its probes are removed waits until Release, however little is unread,
+// and that is not counted as a wait for the ring buffer.
+func TestHold(t *testing.T) {
+	var unread fill
+	b := NewThrottle(&unread, nil)
+	b.leaving.Store(true)
+	if !b.needed() || b.drained() {
+		t.Error("an empty ring buffer ends the hold")
+	}
+	ends := b.holdBegins()
+	b.looked(1)
+	select {
+	case <-b.still:
+		t.Error("it is still while a thread runs")
+	default:
+	}
+	b.looked(0)
+	b.looked(0)
+	b.Hold() // returns since no thread runs
+	b.Release()
+	if b.needed() || !b.drained() {
+		t.Error("released, it goes on to hold")
+	}
+	ends()
+	if n, _ := b.Waits(); n != 0 {
+		t.Errorf("%d waits for the ring buffer", n)
+	}
+	b = NewThrottle(&unread, nil)
+	b.Release()
+	b.Hold() // returns since it was released
+	if b.leaving.Load() {
+		t.Error("it begins to hold after Release")
+	}
+}
+
+// TestHoldUntraced: a program that computes is in a stop of ptrace once Hold returns, and runs untraced after Release.
+func TestHoldUntraced(t *testing.T) {
+	program := exec.Command("sh", "-c", "while :; do :; done")
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := program.Process.Pid
+	defer func() {
+		_ = program.Process.Kill()
+		_ = program.Wait()
+	}()
+	var unread fill
+	b := NewThrottle(&unread, func() []int { return []int{pid} })
+	detached := make(chan bool, 1)
+	OnOneThread(func() {
+		for !b.needed() {
+			pauseBriefly(0)
+		}
+		detached <- b.HoldUntraced()
+	}, func(p *safely.Panic) { panic(p) })
+	b.Hold()
+	if status, err := procfs.Status(strconv.Itoa(pid)); err != nil || status["State"] != "t (tracing stop)" || !isOwn(procfs.TracerID(pid, pid)) {
+		t.Errorf("held: %q, traced by %q (%v)", status["State"], status["TracerPid"], err)
+	}
+	b.Release()
+	if !<-detached {
+		t.Error("it is still traced")
+	}
+	if status, err := procfs.Status(strconv.Itoa(pid)); err != nil || status["State"] != "R (running)" || status["TracerPid"] != "0" {
+		t.Errorf("released: %q, traced by %q (%v)", status["State"], status["TracerPid"], err)
+	}
+	if isOwn(0) || isOwn(pid) {
+		t.Error("another process's thread is taken for one of the tool's own")
 	}
 }
 
@@ -225,5 +300,39 @@ func TestInterruption(t *testing.T) {
 		if got := interruption(c.ws); got != c.want {
 			t.Errorf("%#x: %v, want %v", c.ws, got, c.want)
 		}
+	}
+}
+
+// TestThread: what a Thread runs has the priority that RaisePriority asks for, it is another thread than the process's
+// first, and a panic there is handled. A thread that is not needed ends.
+func TestThread(t *testing.T) {
+	caps, err := need.OwnCapabilities()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mayRaise := caps.C.Get(capability.EFFECTIVE, capability.CAP_SYS_NICE)
+	NewThread().End()
+	type seen struct{ tid, nice int }
+	for _, thread := range []*Thread{NewThread(), nil} {
+		came, failed := make(chan seen, 1), make(chan *safely.Panic, 1)
+		thread.Run(func() {
+			nice, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+			if err != nil {
+				t.Error(err)
+			}
+			came <- seen{unix.Gettid(), 20 - nice} // as the system call returns it
+			panic("it ends")
+		}, func(p *safely.Panic) { failed <- p })
+		got := <-came
+		if got.tid == unix.Getpid() {
+			t.Error("it runs on the first thread")
+		}
+		if p := <-failed; p.Value != "it ends" {
+			t.Errorf("its panic is %v", p)
+		}
+		if mayRaise && got.nice != -20 {
+			t.Errorf("nice %d", got.nice)
+		}
+		thread.End()
 	}
 }

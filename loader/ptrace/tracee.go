@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -17,7 +16,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
@@ -61,7 +59,7 @@ type Tracee struct {
 
 	Throttle *Throttle               // nil: the program is never made to wait
 	holding  bool                    // running threads are interrupted, stops are kept
-	since    time.Time               // when the hold began
+	ends     func()                  // is called at the end of the hold
 	kept     map[int]unix.WaitStatus // by thread ID: stops to handle after the hold
 }
 
@@ -222,7 +220,7 @@ func (t *Tracee) updateHold() error {
 			}
 		}
 	case !t.holding && t.executedOnce && !t.starting() && t.Throttle.needed():
-		t.holding, t.since, t.kept = true, time.Now(), map[int]unix.WaitStatus{}
+		t.holding, t.ends, t.kept = true, t.Throttle.holdBegins(), map[int]unix.WaitStatus{}
 		t.interruptRunning()
 	}
 	return nil
@@ -237,7 +235,7 @@ func (t *Tracee) starting() bool {
 func (t *Tracee) endHold() {
 	if t.holding {
 		t.holding = false
-		t.Throttle.countHold(time.Since(t.since))
+		t.ends()
 	}
 }
 
@@ -245,17 +243,21 @@ func (t *Tracee) endHold() {
 // interrupts them.
 func (t *Tracee) idle() {
 	if t.holding {
+		before := time.Now()
 		t.interruptRunning()
-		pauseBriefly()
+		pauseBriefly(time.Since(before))
 	}
 }
 
 func (t *Tracee) interruptRunning() {
+	running := 0
 	for _, pid := range t.Throttle.pids() {
 		procfs.EachRunning(pid, func(tid int) {
 			_ = ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0) // the thread may have ended
+			running++
 		})
 	}
+	t.Throttle.looked(running)
 }
 
 // killed reports whether a thread that was in a stop has been killed. Its memory is gone then,
@@ -482,25 +484,4 @@ func ptrace(request int, pid int, addr, data uintptr) error {
 		return fmt.Errorf("ptrace request %#x of %d: %w", request, pid, e)
 	}
 	return nil
-}
-
-// OnOneThread runs f on an operating system thread of its own, as ptrace requires. The thread
-// ends when f returns or panics; then failed is called before.
-func OnOneThread(f func(), failed func(*safely.Panic)) {
-	safely.Go(func() {
-		runtime.LockOSThread()
-		if unix.Gettid() != unix.Getpid() {
-			f()
-			return
-		}
-		// The process's first thread does not end with its goroutine. So this goroutine keeps it
-		// until f runs on another thread, and then releases it.
-		started := make(chan struct{})
-		OnOneThread(func() {
-			close(started)
-			f()
-		}, failed)
-		<-started
-		runtime.UnlockOSThread()
-	}, failed)
 }

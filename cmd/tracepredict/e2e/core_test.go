@@ -90,7 +90,7 @@ var coreHarmless = map[string][]string{
 	"signals and stops":                 {"TestExecPassesATermination", "TestExecStopAndContinue", "TestAttachStopIsSeenByTheParent", "TestSignalsReachAnotherUsersProgram"},
 	"the tool is killed":                {"TestKill", "TestObserverDies", "TestKillDuringAHold", "TestObserveAfterAKill", "TestProgramKilledDuringItsStart", "TestWatchpointsGoWithTheTool"},
 	"the program dies":                  {"TestProgramDies", "TestProgramKilledDuringAHold", "TestEndedBeforeItsLibraries"},
-	"the tool is slow, or stops":        {"TestAccounting", "TestProgramStoppedDuringAHold", "TestTracedProgramLosesEvents", "TestStoppedToolLosesEvents"},
+	"the tool is slow, or stops":        {"TestAccounting", "TestProgramStoppedDuringAHold", "TestTracedProgramLosesEvents", "TestStoppedToolLosesEvents", "TestLeavesAtOnce"},
 	"its children":                      {"TestExecLeavesChildrenAlone", "TestFollowLeavesTheRest"},
 	"others that trace":                 {"TestAttachBesideADebugger", "TestLeakCheck", "TestAttachTwiceAtOnce"},
 	"privileges":                        {"TestProgramHasWhatItHadWithoutTheTool", "TestToolKeepsThreeCapabilities", "TestMissingCapabilityIsNamed"},

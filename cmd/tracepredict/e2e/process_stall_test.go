@@ -5,10 +5,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/moby/sys/capability"
 	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/loader/need"
 )
 
 // stalled is a tool whose output is blocked: it records into a pipe that nobody reads
@@ -223,4 +228,47 @@ func TestStoppedToolLosesEvents(t *testing.T) {
 	program.want(0)
 	tool.want(0)
 	wantLoss(t, report, "tracepredict itself was stopped, or kept from running, for ")
+}
+
+// TestLeavesAtOnce ends the observation of threads that lock at full speed. The program goes on without probes, the tool
+// says so before its report, and how to end the analysis; none of its events is lost. The tool's thread that watches the
+// ring buffer has the highest priority, though the tool has dropped CAP_SYS_NICE.
+func TestLeavesAtOnce(t *testing.T) {
+	needRoot(t)
+	t.Parallel()
+	program := startChild(t, childOptions{}, processFixture(t, "locks.c"), "8", "0")
+	pid := lineNumber(t, program, "pid ")
+	tool, report := attachTo(t, pid, "--watch-shared=off", "--ring", "16")
+	if caps, err := need.OwnCapabilities(); err == nil && caps.C.Get(capability.EFFECTIVE, capability.CAP_SYS_NICE) && !slices.Contains(priorities(t, tool.observer()), -20) {
+		t.Error("no thread of the tool has the priority that it needs")
+	}
+	tool.signal(unix.SIGINT)
+	tool.want(0)
+	want := fmt.Sprintf("tracepredict: process %d goes on without probes; analysing; Ctrl-C reports at once\n", pid)
+	if !strings.Contains(tool.err.String(), want) {
+		t.Errorf("the tool said %q, want %q", tool.err.String(), want)
+	}
+	wantLeftAlone(t, pid)
+	readReport(t, report) // fails if events were lost
+	program.in.Close()
+	program.want(0)
+}
+
+// priorities returns the nice values of the threads of a process.
+func priorities(t testing.TB, pid int) (all []int) {
+	t.Helper()
+	names, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // the thread has ended
+		}
+		fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+		n, err := strconv.Atoi(fields[16])
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, n)
+	}
+	return all
 }
