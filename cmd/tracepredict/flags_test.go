@@ -97,6 +97,7 @@ func TestDefaultsAreQuoted(t *testing.T) {
 		{"window", defaultWindow, "analyze", []string{"cli"}},
 		{"queue", defaultQueue, "analyze", []string{"cli"}},
 		{"ring", attach.DefaultRingBytes >> 20, "exec", []string{"cli", "how-it-works", "performance"}},
+		{"ring", attach.MinRingBytes >> 20, "exec", []string{"cli"}},
 		{"unshared-after", of.Unshared, "exec", []string{"cli", "watch-shared"}},
 		{"alone-after", of.SingleThread, "exec", []string{"cli", "watch-shared"}},
 		{"elements-after", of.ArrayAccesses, "exec", []string{"cli", "watch-shared"}},

@@ -52,6 +52,12 @@ type TracerOptions struct {
 // records.
 const DefaultRingBytes = 64 << 20
 
+// MinRingBytes is the smallest ring buffer with which the program can be made to wait in time. The half above
+// ring.HighMark holds what threads record until they have stopped: 8 MiB are 120,000 records of 64 bytes and their
+// headers, those of 30 ms of 4 million a second. A look at a thousand threads takes 10 ms, and the watcher waits some
+// milliseconds for a processor where all are busy.
+const MinRingBytes = 16 << 20
+
 const (
 	// The last 1/lifeShare of the ring buffer is reserved for records of beginnings and ends of
 	// threads and of libraries that are mapped: losing one of these does more harm than

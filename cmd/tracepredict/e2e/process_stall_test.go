@@ -191,7 +191,7 @@ func wantLoss(t testing.TB, path, why string) {
 func TestTracedProgramLosesEvents(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
-	tracer := startTool(t, childOptions{}, "exec", "--lossy", "--", processFixture(t, "locks.c"), "2", "300000", "wait")
+	tracer := startTool(t, childOptions{}, "exec", "--lossy", "--watch-shared=off", "--", processFixture(t, "locks.c"), "2", "1000000", "wait")
 	pid := lineNumber(t, tracer, "pid ")
 	report := filepath.Join(t.TempDir(), "report.json")
 	fifo := filepath.Join(t.TempDir(), "trace")
@@ -203,7 +203,7 @@ func TestTracedProgramLosesEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	tool := startTool(t, childOptions{}, "attach", "--ring", "1", "--record", fifo, "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", report, "-p", fmt.Sprint(pid))
+	tool := startTool(t, childOptions{}, "attach", "--ring", "16", "--record", fifo, "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", report, "-p", fmt.Sprint(pid))
 	waitObserving(t, tool)
 	observer := tracer.observer()
 	tracer.send("go")
@@ -220,7 +220,7 @@ func TestStoppedToolLosesEvents(t *testing.T) {
 	t.Parallel()
 	program := startChild(t, childOptions{}, processFixture(t, "locks.c"), "2", "500000", "wait")
 	pid := lineNumber(t, program, "pid ")
-	tool, report := attachTo(t, pid, "--ring", "1")
+	tool, report := attachTo(t, pid, "--ring", "16")
 	tool.signal(unix.SIGSTOP)
 	program.send("go")
 	program.waitLine("sum ")

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -233,9 +234,9 @@ func TestWatchpointFollow(t *testing.T) {
 func TestWatchpointThreads(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
-	for _, lossy := range []string{"--lossy=false", "--lossy"} {
+	for _, flags := range [][]string{{"--ring", "16"}, {"--ring", "1", "--lossy"}} {
 		path := filepath.Join(t.TempDir(), "trace")
-		tool := startTool(t, childOptions{}, "exec", "--watch-hw", "shared", "--ring", "1", lossy, "--record", path, "--", processFixture(t, "pointed.c"))
+		tool := startTool(t, childOptions{}, slices.Concat([]string{"exec", "--watch-hw", "shared", "--record", path}, flags, []string{"--", processFixture(t, "pointed.c")})...)
 		pid := lineNumber(t, tool, "ready ")
 		order(tool, "spawn 2000")
 		if n := freeRegisters(t, pid); n != 3 {
@@ -244,7 +245,7 @@ func TestWatchpointThreads(t *testing.T) {
 		tool.send("quit")
 		tool.want(0)
 		if reads, writes := accessesIn(t, path); (reads != 2000 || writes != 2000) && strings.Contains(tool.err.String(), "nothing lost") {
-			t.Errorf("%s: %d reads and %d writes, want 2000 each", lossy, reads, writes)
+			t.Errorf("%s: %d reads and %d writes, want 2000 each", flags, reads, writes)
 		}
 	}
 }
