@@ -45,6 +45,7 @@ var floors = []floor{
 	{"loader/procfs", nil, "what /proc tells is text"},
 	{"loader/need", []string{"loader/procfs"}, "what is missing is explained by facts about kernel and user"},
 	{"loader/target", []string{"loader/need", "loader/procfs", "probes/elf"}, "what is to be observed is judged before anything is done to it"},
+	{"loader/journal", []string{"loader/procfs", "loader/target"}, "where probes are is written down without knowing what they are"},
 	{"loader/parent", []string{"loader/target"}, "who waits for the tool knows nothing of what it does"},
 	{"loader/ring", []string{"bpf"}, "the ring buffer is read without knowing what records mean"},
 	{"loader/stacks", []string{"bpf", "probes", "probes/elf", "probes/insn", "probes/unwind"}, "call chains are found from copies, without a process"},
