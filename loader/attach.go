@@ -32,6 +32,7 @@ func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), st
 	if leaderless(pid) && !opts.TouchOthers && !opts.NoProbes {
 		return Result{}, errLeaderless(pid)
 	}
+	kept := openJournals(opts.journal(), pid, true)
 	var early target.EarlyFiles
 	s, err := newSession(opts, func() error {
 		early = target.OpenEarly(pid)
@@ -39,15 +40,17 @@ func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), st
 	})
 	defer early.Close()
 	if err != nil {
+		kept.close()
 		return Result{}, ifEnded(fd, pid, err)
 	}
 	defer s.endThreads()
-	s.early = early
+	s.early, s.journals = early, kept
 	ctx, cancel := s.endsWith(ctx)
 	defer cancel()
 	s.begin(pid)
 	goOn := context.AfterFunc(ctx, func() { s.abandon(target.ExitFailed, "it was ended while the probes were being planned") })
 	defer goOn()
+	s.restoreLeaked()
 	if err = s.guardWatchpoints(); err == nil {
 		err = s.watchAttached()
 	}
@@ -56,7 +59,7 @@ func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), st
 	}
 	if err != nil {
 		s.hold()
-		s.tracer.Close()
+		_ = s.unload()
 		s.stopWatching()
 		s.guard.stop()
 		return Result{}, ifEnded(fd, pid, err)

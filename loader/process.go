@@ -23,8 +23,9 @@ import (
 // links of its own for the probes in a file. Session.mu guards the fields.
 type process struct {
 	pid          int
-	program      string // path of the program that it runs
-	firstProgram string // path of the first program that it ran
+	identity     procfs.Identity // as in the journal; zero: it is not there
+	program      string          // path of the program that it runs
+	firstProgram string          // path of the first program that it ran
 	planner      *probes.Planner
 	limited      bool                      // planner has been given the number of free watchpoints
 	modules      map[procfs.FileID]*Module // the files that the present program maps
@@ -173,8 +174,10 @@ func (s *Session) processEnded(pid int) {
 		return
 	}
 	p.ended = true
+	id := p.identity
 	s.setLive()
 	s.mu.Unlock()
+	_ = s.journals.own.RemoveTarget(id) // a process that is gone does no harm there
 	_ = s.tracer.RemoveTarget(pid)
 	links := s.tracer.RemoveLinks(pid)
 	s.closing.Go(func() { _ = attach.CloseAll(links) }) // the kernel takes long to close them

@@ -9,7 +9,8 @@
 //
 // The observed process outlives the tool: when the tool dies, the kernel closes the links, which
 // removes the probes, and detaches the threads that ptrace holds. The package writes nothing
-// into the memory of the process, but for the original instructions where the process has copied breakpoints.
+// into the memory of the process, but for the original instructions where the process has copied breakpoints. Where the
+// kernel fails to remove probes, Repair has it try again.
 package loader
 
 import (
@@ -102,6 +103,10 @@ type Options struct {
 	Failed func(*safely.Panic)
 	// Parent is the connection to the parent that waits for this process. Nil: there is none.
 	Parent *parent.Link
+	// Journal is the folder of the journals of where probes are, see package journal; "": none is kept.
+	Journal string
+	// Verbose: notes say, too, what does not concern the observation itself.
+	Verbose bool
 	// Budget is how many times as long as without observation the program may take, because of the probes of
 	// accesses through pointers (Options.Plan.Pointers), in processor time: more than 1; 0: there is no bound.
 	Budget float64
@@ -161,6 +166,9 @@ type Session struct {
 	watched    []Watched                   // valid at the end
 
 	heap heapProbes // see lives.go
+
+	journals   *journals
+	undetached atomic.Bool // the kernel has not removed all probes
 
 	plans   Plans  // see Plans
 	planned string // what planFile does now, for people; changed while no other goroutine plans
@@ -242,6 +250,7 @@ func newSession(opts Options, drop func() error) (s *Session, err error) {
 		modules:            map[procfs.FileID][]*Module{},
 		processes:          map[int]*process{},
 		hitCountersByGroup: map[hitGroup]*hitCounter{},
+		journals:           &journals{},
 		heap:               heapProbes{removableProbes: removableProbes{name: "what frees memory"}},
 		sites:              []*probes.Site{nil},
 		unseen:             make([]unseenRef, 1),
@@ -344,6 +353,7 @@ func (s *Session) begin(pid int) {
 	defer s.mu.Unlock()
 	s.first = s.newProcess(pid)
 	s.add(s.first)
+	s.noteUnrecorded(s.journals.why)
 	s.target, _ = os.FindProcess(pid) // holds a pidfd: the number may be another process's later
 }
 
@@ -624,6 +634,7 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 // before the program, whose variables are watched: otherwise a program that runs would be seen
 // to access variables without locking.
 func (s *Session) attachAllOf(p *process, fresh []*Module) error {
+	s.record(p, fresh)
 	slices.SortStableFunc(fresh, func(a, b *Module) int { return boolToInt(a.Path == p.program) - boolToInt(b.Path == p.program) })
 	for _, mod := range fresh { // unseen first: an execution before its probe is in would be missed
 		if err := s.attachUnseen(p, mod); err != nil {
@@ -1034,7 +1045,22 @@ func (s *Session) stopObserving() error {
 	s.mu.Unlock()
 	s.hold()
 	defer s.throttle.Release() // no more records come, and those that have come can wait
-	return s.tracer.Detach()
+	err := s.tracer.Detach()
+	if err != nil {
+		s.undetached.Store(true)
+	}
+	return err
+}
+
+// unload removes the probes, if any are left, and the BPF programs, and then the journal.
+func (s *Session) unload() error {
+	err := s.tracer.Close()
+	if err != nil || s.undetached.Load() {
+		s.journals.closeOthers()
+	} else {
+		s.journals.close()
+	}
+	return err
 }
 
 // finish removes the probes, passes the records that are left to the handler, and unloads the
@@ -1069,7 +1095,7 @@ func (s *Session) finish() (Lost, error) {
 	s.mu.Lock()
 	s.lost = lost
 	s.mu.Unlock()
-	err = errors.Join(err, s.readErr, lostErr, s.tracer.Close())
+	err = errors.Join(err, s.readErr, lostErr, s.unload())
 	return lost, err
 }
 

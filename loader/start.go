@@ -44,12 +44,15 @@ func start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 	if err != nil {
 		return Result{}, err
 	}
+	kept := openJournals(opts.journal(), held.PID, true)
 	s, err := newSession(opts, func() error { return target.DropPrivileges(prog.User, nil) })
 	if err != nil {
 		held.Abandon()
+		kept.close()
 		return Result{}, err
 	}
 	defer s.endThreads()
+	s.journals = kept
 	ctx, cancel := s.endsWith(ctx)
 	defer cancel()
 	s.begin(held.PID)

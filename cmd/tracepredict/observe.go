@@ -31,6 +31,7 @@ import (
 	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/loader/attach"
+	"github.com/tracepredict/tracepredict/loader/journal"
 	"github.com/tracepredict/tracepredict/loader/parent"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/loader/target"
@@ -442,7 +443,7 @@ func (r *observation) options() loader.Options {
 	if line := newPlanningLine(r.stderr); line != nil {
 		planning = line.show
 	}
-	return loader.Options{Plan: r.plan, Planning: planning, Ended: r.ended, Failed: r.failure.add, Parent: r.end.parent, Budget: budget, Accept: r.flags.specification.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, TouchOthers: r.flags.touchOthers, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
+	return loader.Options{Plan: r.plan, Planning: planning, Ended: r.ended, Failed: r.failure.add, Parent: r.end.parent, Journal: journal.DefaultFolder(), Verbose: r.flags.verbose, Budget: budget, Accept: r.flags.specification.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, TouchOthers: r.flags.touchOthers, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
 }
 
 // eventPatterns returns the patterns as events describe them.
@@ -762,7 +763,8 @@ Exit status: the program's own (128 + n if signal n ended it); 66 if there are f
 // started.
 func (a *app) underParent(exec func() error) error {
 	if a.again {
-		if status, err := parent.Run(a.stderr); err == nil {
+		removeJournals := func(pid int) { loader.RemoveJournals(journal.DefaultFolder(), pid) }
+		if status, err := parent.Run(a.stderr, removeJournals); err == nil {
 			a.status = status
 			return nil
 		}

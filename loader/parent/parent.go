@@ -43,9 +43,9 @@ type waiter struct {
 	proper  bool
 }
 
-// Run starts this program again, with its arguments, waits for it, and returns its exit status. It returns an error if
-// it could not be started.
-func Run(stderr io.Writer) (status int, err error) {
+// Run starts this program again, with its arguments, waits for it, and returns its exit status. When that process has
+// ended, it calls ended with its ID. It returns an error if it could not be started.
+func Run(stderr io.Writer, ended func(pid int)) (status int, err error) {
 	w := &waiter{stderr: stderr, signals: make(chan os.Signal, 64), pidfd: -1}
 	if err := w.start(); err != nil {
 		return 0, fmt.Errorf("start the process that observes: %w", err)
@@ -54,14 +54,15 @@ func Run(stderr io.Writer) (status int, err error) {
 	_ = target.KeepOnlySignals() // where it cannot, it has what it was given, and uses none of it
 	signal.Notify(w.signals, passed()...)
 	defer signal.Stop(w.signals)
-	said, ended := make(chan string), make(chan error, 1)
+	said, waited := make(chan string), make(chan error, 1)
 	failed := func(p *safely.Panic) {
 		fmt.Fprintf(stderr, "tracepredict: the parent of the process that observes failed: %v\n%s", p, p.Stack)
 	}
 	safely.Go(func() { w.listen(said) }, failed)
-	safely.Go(func() { ended <- w.command.Wait() }, failed)
+	safely.Go(func() { waited <- w.command.Wait() }, failed)
 	w.relay(said)
-	err = <-ended // the connection is closed: it has ended, or is about to
+	err = <-waited // the connection is closed: it has ended, or is about to
+	ended(w.command.Process.Pid)
 	switch code, by := w.command.ProcessState.ExitCode(), endedBy(w.command.ProcessState); {
 	case code >= 0 && (w.proper || code != fatalStatus):
 		return code, nil
