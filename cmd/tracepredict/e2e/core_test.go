@@ -57,6 +57,7 @@ var coreCommands = map[string][]string{
 	"check":        {"TestScripts", "TestUnfitSpecification"},
 	"sites":        {"TestScripts", "TestSitesOfNamesakes"},
 	"suppressions": {"TestScripts", "TestLibraryInStaticProgram"},
+	"repair":       {"TestScripts", "TestRepair"},
 	"doctor":       {"TestScripts"},
 }
 
@@ -88,11 +89,12 @@ var coreStarts = map[string][]string{
 var coreHarmless = map[string][]string{
 	"being observed":                    {"TestDoesNoHarm", "TestDataBetweenFunctions", "TestExecLeavesTheProgramsSurroundingsAlone", "TestExecWithStandardInputClosed", "TestLongjmp", "TestExceptions", "TestCancel", "TestHandlerInWait"},
 	"signals and stops":                 {"TestExecPassesATermination", "TestExecStopAndContinue", "TestAttachStopIsSeenByTheParent", "TestSignalsReachAnotherUsersProgram"},
-	"the tool is killed":                {"TestKill", "TestObserverDies", "TestKillDuringAHold", "TestObserveAfterAKill", "TestProgramKilledDuringItsStart", "TestWatchpointsGoWithTheTool"},
+	"the tool is killed":                {"TestKill", "TestObserverDies", "TestJournalOfAKilledTool", "TestKillDuringAHold", "TestObserveAfterAKill", "TestProgramKilledDuringItsStart", "TestWatchpointsGoWithTheTool"},
 	"the program dies":                  {"TestProgramDies", "TestProgramKilledDuringAHold", "TestEndedBeforeItsLibraries"},
 	"the tool is slow, or stops":        {"TestAccounting", "TestProgramStoppedDuringAHold", "TestTracedProgramLosesEvents", "TestStoppedToolLosesEvents", "TestLeavesAtOnce"},
 	"its children":                      {"TestExecLeavesChildrenAlone", "TestFollowLeavesTheRest"},
 	"others that trace":                 {"TestAttachBesideADebugger", "TestLeakCheck", "TestAttachTwiceAtOnce"},
+	"journals":                          {"TestJournalsGoWithTheRun", "TestJournalOfAnotherUsersProcess"},
 	"privileges":                        {"TestProgramHasWhatItHadWithoutTheTool", "TestToolKeepsThreeCapabilities", "TestMissingCapabilityIsNamed"},
 	"output that nobody takes, or full": {"TestTracePipeClosed", "TestTraceDiskFull", "TestReportReaderGone", "TestTraceOfAKilledTool"},
 }
