@@ -89,7 +89,7 @@ var coreStarts = map[string][]string{
 var coreHarmless = map[string][]string{
 	"being observed":                    {"TestDoesNoHarm", "TestDataBetweenFunctions", "TestExecLeavesTheProgramsSurroundingsAlone", "TestExecWithStandardInputClosed", "TestLongjmp", "TestExceptions", "TestCancel", "TestHandlerInWait"},
 	"signals and stops":                 {"TestExecPassesATermination", "TestExecStopAndContinue", "TestAttachStopIsSeenByTheParent", "TestSignalsReachAnotherUsersProgram"},
-	"the tool is killed":                {"TestKill", "TestObserverDies", "TestJournalOfAKilledTool", "TestKillDuringAHold", "TestObserveAfterAKill", "TestProgramKilledDuringItsStart", "TestWatchpointsGoWithTheTool"},
+	"the tool is killed":                {"TestKill", "TestObserverDies", "TestJournalOfAKilledTool", "TestKilledControlGroup", "TestKillDuringAHold", "TestObserveAfterAKill", "TestProgramKilledDuringItsStart", "TestWatchpointsGoWithTheTool"},
 	"the program dies":                  {"TestProgramDies", "TestProgramKilledDuringAHold", "TestEndedBeforeItsLibraries"},
 	"the tool is slow, or stops":        {"TestAccounting", "TestProgramStoppedDuringAHold", "TestTracedProgramLosesEvents", "TestStoppedToolLosesEvents", "TestLeavesAtOnce"},
 	"its children":                      {"TestExecLeavesChildrenAlone", "TestFollowLeavesTheRest"},

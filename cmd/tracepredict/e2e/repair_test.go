@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
@@ -192,6 +193,66 @@ func inJournal(j *journal.Journal, path string, offset uint64) bool {
 		}
 	}
 	return false
+}
+
+// controlGroup returns the folder of a control group of the test's own, all of whose processes can be killed at once.
+func controlGroup(t *testing.T) string {
+	t.Helper()
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(mounts)) {
+		fields := strings.Fields(line)
+		if len(fields) < 3 || fields[2] != "cgroup2" {
+			continue
+		}
+		dir := filepath.Join(fields[1], fmt.Sprintf("tracepredict-test-%d", os.Getpid()))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Skipf("no control group can be made: %v", err)
+		}
+		t.Cleanup(func() {
+			poll(t, "the control group to be empty", func() bool { return os.Remove(dir) == nil })
+		})
+		return dir
+	}
+	t.Skip("no control groups (cgroup2) are mounted")
+	return ""
+}
+
+// TestKilledControlGroup checks that a program is as before after everything of the tool was killed at once while it
+// removed its probes, and a repair. The kernel leaves breakpoints in some rounds, in others not.
+func TestKilledControlGroup(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	testtool.Need(t, "gcc")
+	atMost(t, 5*time.Minute, "12 times thousands of probes are put in and removed")
+	dir, random, removed := controlGroup(t), seed(t), 0
+	a := loadertest.StartAsked(t)
+	for range killRounds() / 16 {
+		tool := startTool(t, childOptions{}, "attach", "--on", "call s*", "-p", fmt.Sprint(a.PID)) // many probes
+		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(fmt.Sprint(tool.pid())), 0); err != nil {
+			t.Fatal(err)
+		}
+		poll(t, "the observation", func() bool { return tool.err.has("tracepredict: observing ") || tool.hasEnded() })
+		tool.signal(unix.SIGINT)
+		<-time.After(time.Duration(random.Int64N(int64(150 * time.Millisecond))))
+		if err := os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0); err != nil {
+			t.Fatal(err)
+		}
+		tool.wait()
+		poll(t, "the end of all of the tool", func() bool {
+			left, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+			return err == nil && len(left) == 0
+		})
+		removed += strings.Count(repair(t, 0, "-p", fmt.Sprint(a.PID)), "\n  removed: ")
+		wantLeftAlone(t, a.PID)
+		a.WantAnswers()
+		if t.Failed() {
+			t.FailNow()
+		}
+	}
+	t.Logf("breakpoints that the kernel had left: %d", removed)
 }
 
 // TestJournalsGoWithTheRun checks that a run leaves no journal, whoever's the program is.
