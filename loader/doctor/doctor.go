@@ -127,7 +127,11 @@ func allFeatures(c need.Circumstances) []Feature {
 			probe: func() error { return probeUserNamespace(c) }, detail: func() string { return "capabilities count for BPF" }},
 	}
 	for _, n := range need.CapabilitiesUsed {
-		list = append(list, Feature{Name: n.Name, Why: n.Why, Since: "5.8", Needed: n.Name != need.CapSysPtrace, probe: func() error {
+		since := "5.8"
+		if n.Name == need.CapSysPtrace {
+			since = "" // all kernels have it
+		}
+		list = append(list, Feature{Name: n.Name, Why: n.Why, Since: since, Needed: n.Name != need.CapSysPtrace, probe: func() error {
 			return probeCapability(c, n.Name)
 		}})
 	}

@@ -21,7 +21,7 @@ import (
 // that does one thing that the tool does.
 func bpfFeatures() []Feature {
 	list := []Feature{
-		{Name: "BPF", Why: "run programs of ours in the kernel", Since: "4.4", Needed: true, probe: probeBPF},
+		{Name: "BPF", Why: "run programs of ours in the kernel", Since: "4.1", Needed: true, probe: probeBPF},
 		{Name: "BTF", Why: "know the layout of the kernel's structures", Since: "5.4", Needed: true, probe: probeBTF,
 			detail: func() string { return need.BTFPath }},
 		{Name: "ring buffer", Why: "get events in their order", Since: "5.8", Needed: true, probe: probeRingBuffer},
