@@ -61,6 +61,9 @@ struct perf_event_context;
 struct sched_entity {
 	__u64 sum_exec_runtime;
 } CORE;
+typedef struct {
+	unsigned long sig[1];
+} sigset_t;
 struct task_struct {
 	unsigned int flags;
 	unsigned int __state;
@@ -70,7 +73,9 @@ struct task_struct {
 	unsigned long nvcsw, nivcsw;
 	struct signal_struct *signal;
 	struct pid *thread_pid;
-	struct task_struct *group_leader, *real_parent;
+	struct task_struct *group_leader, *real_parent, *parent;
+	unsigned int ptrace;
+	sigset_t blocked;
 	struct thread_struct thread;
 	struct uprobe_task *utask;
 	struct files_struct *files;

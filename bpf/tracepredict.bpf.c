@@ -28,6 +28,7 @@
  *   notice.h               on_signal_sent, on_signal_came: signals, and what else orders threads
  *   asks.h                 loops that wait by asking
  *   waking.h               on_waking: who wakes a thread
+ *   tracing.h              on_ptrace: programs that trace
  *   sleeper.h              list_sleepers: what threads are doing
  */
 #include <linux/bpf.h>
@@ -95,6 +96,7 @@ const volatile __u64 enough; /* so many accesses of the elements of an array are
 #include "sched.h"
 #include "watch.h"
 #include "io.h"
+#include "tracing.h"
 #include "sleeper.h"
 
 /* Types that no map names, for the generator. */

@@ -464,6 +464,7 @@ const (
 	TracepredictProgOnHeapReturn     = "on_heap_return"
 	TracepredictProgOnPointer        = "on_pointer"
 	TracepredictProgOnProbe          = "on_probe"
+	TracepredictProgOnPtrace         = "on_ptrace"
 	TracepredictProgOnReturn         = "on_return"
 	TracepredictProgOnShared         = "on_shared"
 	TracepredictProgOnSignalCame     = "on_signal_came"
@@ -577,6 +578,7 @@ type TracepredictProgramSpecs struct {
 	OnHeapReturn  *ebpf.ProgramSpec `ebpf:"on_heap_return"`
 	OnPointer     *ebpf.ProgramSpec `ebpf:"on_pointer"`
 	OnProbe       *ebpf.ProgramSpec `ebpf:"on_probe"`
+	OnPtrace      *ebpf.ProgramSpec `ebpf:"on_ptrace"`
 	OnReturn      *ebpf.ProgramSpec `ebpf:"on_return"`
 	OnShared      *ebpf.ProgramSpec `ebpf:"on_shared"`
 	OnSignalCame  *ebpf.ProgramSpec `ebpf:"on_signal_came"`
@@ -846,6 +848,7 @@ type TracepredictPrograms struct {
 	OnHeapReturn  *ebpf.Program `ebpf:"on_heap_return"`
 	OnPointer     *ebpf.Program `ebpf:"on_pointer"`
 	OnProbe       *ebpf.Program `ebpf:"on_probe"`
+	OnPtrace      *ebpf.Program `ebpf:"on_ptrace"`
 	OnReturn      *ebpf.Program `ebpf:"on_return"`
 	OnShared      *ebpf.Program `ebpf:"on_shared"`
 	OnSignalCame  *ebpf.Program `ebpf:"on_signal_came"`
@@ -872,6 +875,7 @@ func (p *TracepredictPrograms) Close() error {
 		p.OnHeapReturn,
 		p.OnPointer,
 		p.OnProbe,
+		p.OnPtrace,
 		p.OnReturn,
 		p.OnShared,
 		p.OnSignalCame,

@@ -198,6 +198,9 @@ func (m *Module) reusesDescriptors() bool {
 	return !libname.Runtime(m.Path) && m.Bin.ReusesDescriptors()
 }
 
+// traces reports whether the module's own code may trace other processes.
+func (m *Module) traces() bool { return !libname.Runtime(m.Path) && m.Bin.Traces() }
+
 // UnseenChannels returns the modules that may make such channels if messages are not recorded.
 func (s *Session) UnseenChannels() []*Module {
 	if s.opts.Messages != MessagesNever {

@@ -247,8 +247,8 @@ func (s *Session) findLateLibraries() {
 	}
 }
 
-// handleLifetime handles the records of forks, execve calls and ends of processes where
-// processes are not traced.
+// handleLifetime handles the records of forks, execve calls and ends of processes that are not
+// traced.
 func (s *Session) handleLifetime(r *bpf.Record) {
 	switch op := bpf.Op(r.Op); {
 	case op == bpf.OpFork && r.Flags&bpf.RecProcess != 0:
@@ -256,6 +256,11 @@ func (s *Session) handleLifetime(r *bpf.Record) {
 		if err := s.forked(int(r.Tgid), pid, r.Flags&bpf.RecShared != 0); err != nil {
 			s.noteAbout(pid, "process %d, forked by %d, is not observed: %v", pid, r.Tgid, err)
 			return
+		}
+		if s.traced {
+			s.mu.Lock()
+			s.yield(pid, r.Time)
+			s.mu.Unlock()
 		}
 		if r.Flags&bpf.RecShared == 0 {
 			s.mu.Lock()

@@ -134,10 +134,15 @@ type Handler interface {
 
 // Session observes a process and, with Options.Follow, its descendants.
 type Session struct {
-	opts     Options
-	tracer   *attach.Tracer
-	job      job              // job control of a started program
-	traced   bool             // ptrace traces the processes: each stops at its execve and fork
+	opts   Options
+	tracer *attach.Tracer
+	job    job  // job control of a started program
+	traced bool // ptrace traces the processes: each stops at its execve and fork
+	// yielded holds, by process ID, since when a process of a traced session is not traced any more
+	// (CLOCK_MONOTONIC, ns), because the program traces it. mu guards it.
+	yielded    map[int]uint64
+	anyYielded atomic.Bool // it has entries
+
 	throttle *ptrace.Throttle // nil: the program is never made to wait
 	thinner  *thinner         // nil: all accesses through pointers are observed
 	unnamed  *unnamedWatcher  // of variables that the user did not name; nil without Options.Plan.Shared
@@ -679,7 +684,7 @@ func (s *Session) syncLate(pid int, since uint64) error {
 	if err != nil {
 		return err
 	}
-	if s.traced && s.tracer.ExecutedAt(pid) > since {
+	if s.traced && !s.untracedAt(pid, since) && s.tracer.ExecutedAt(pid) > since {
 		return nil // they are those of a program that the tracer holds until all of them have their probes
 	}
 	s.mu.Lock()
@@ -825,6 +830,7 @@ func (s *Session) register(p *process, mod *Module) (err error) {
 			return err
 		}
 	}
+	s.startYielding(mod)
 	if s.opts.NoProbes {
 		mod.Plan = &probes.Plan{}
 	} else if mod.Plan, err = s.planFile(p, mod); err != nil {
@@ -955,7 +961,7 @@ func (f filter) Record(r *bpf.Record) {
 		f.s.noteUnsynced(int(r.Tgid), f.s.syncLate(int(r.Tgid), r.Time))
 		return
 	}
-	if f.s.opts.Follow && !f.s.traced {
+	if f.s.lifetimeByRecord(r) {
 		f.s.handleLifetime(r)
 	}
 	if bpf.Op(r.Op) == bpf.OpUnseen && r.Result != 0 {
@@ -1016,7 +1022,7 @@ func (f filter) Idle() {
 			f.s.noteUnsynced(pid, f.s.syncLate(pid, monotonic()))
 		}
 	}
-	if f.s.opts.Follow && !f.s.traced {
+	if f.s.opts.Follow && (!f.s.traced || f.s.anyYielded.Load()) {
 		f.s.findLateLibraries()
 	}
 	f.s.opts.Handler.Idle()

@@ -118,6 +118,7 @@ func (s *Session) trace(held *ptrace.Held, endObservation func()) traceResult {
 	t.Throttle, t.OnExec, t.OnMap = s.throttle, tolerant(s.newProgram), tolerant(s.sync)
 	t.OnStop, t.OnContinue = s.job.stopped, s.job.continued
 	t.OnFork, t.OnEnd, t.OnTrap, t.OnCopied = s.child, s.processEnded, s.unexplainedTrap, s.copied
+	t.OnAsk = s.asked
 	t.OnReady = func(pid int) error {
 		if !first || pid != s.PID() {
 			return nil
@@ -168,6 +169,9 @@ func (s *Session) newProgram(pid int) error {
 
 // child handles a fork. The child is stopped before its first instruction.
 func (s *Session) child(parent, pid int, shared bool) {
+	s.mu.Lock()
+	delete(s.yielded, pid) // another process had its ID
+	s.mu.Unlock()
 	if err := s.forked(parent, pid, shared); err != nil {
 		s.noteAbout(pid, "process %d, forked by %d, is not observed: %v", pid, parent, err)
 	}

@@ -85,6 +85,7 @@ type Tracer struct {
 	links                []link.Link         // to tracepoints
 	watchedCallsAttached bool                // on_watched_call is attached, see attachWatchedCalls
 	messagesStarted      bool                // see StartMessages
+	yields               bool                // see StartYielding
 	closers              map[int][]io.Closer // links of probes in files, and hardware watchpoints, by process ID
 	sites                uint32              // next free index; index 0 means no site
 
@@ -282,6 +283,18 @@ func (t *Tracer) attachRawTracepoint(name, program string) error {
 	}
 	t.links = append(t.links, l)
 	return nil
+}
+
+// StartYielding attaches the program that lets a traced thread stop where it asks the kernel to trace a thread, or to be
+// traced, if it has not done so before. From then on each system call on the machine costs a comparison.
+func (t *Tracer) StartYielding() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.yields {
+		return nil
+	}
+	t.yields = true
+	return t.attachRawTracepoint("sys_enter", bpf.TracepredictProgOnPtrace)
 }
 
 // AddTarget makes the tracepoints, and links without a PID filter, report the process pid.

@@ -51,6 +51,8 @@ type Tracee struct {
 	// OnCopied is called when a thread has executed a breakpoint that the kernel knows nothing of, at an address. It
 	// returns the bytes to be put back; none if it is the program's own.
 	OnCopied     func(tid int, at uint64) []Original
+	OnAsk        func(Ask)              // a thread asks to trace, or to be traced, which the tool's tracing forbids
+	waiting      map[int][]asker        // by thread ID: the threads that wait until it is not traced any more
 	loading      map[int]procfs.Mapping // by process ID: the dynamic loader's code, while it runs
 	forked       map[int]bool           // processes that were forked and have not ended
 	executedOnce bool                   // the program has been executed
@@ -87,6 +89,7 @@ func NewTracee(pid int, follow bool) *Tracee {
 		OnFork: func(int, int, bool) {}, OnEnd: func(int) {},
 		OnTrap:   func(int) bool { return false },
 		OnCopied: func(int, uint64) []Original { return nil },
+		OnAsk:    func(Ask) {}, waiting: map[int][]asker{},
 	}
 }
 
@@ -169,7 +172,9 @@ func (t *Tracee) Run() (Exit, error) {
 		case ws.Exited() || ws.Signaled():
 			delete(t.kept, tid)
 			if tid != t.pid {
-				t.threadEnded(tid)
+				if err := t.threadEnded(tid); err != nil {
+					return Exit{}, err
+				}
 				continue
 			}
 			t.endHold()
@@ -296,6 +301,9 @@ const syscallStop = unix.SIGTRAP | 0x80
 func (t *Tracee) handleStop(tid int, ws unix.WaitStatus) error {
 	sig := ws.StopSignal()
 	event := int(uint32(ws) >> 16)
+	if _, asked := t.waiting[tid]; asked {
+		return t.yieldStopped(tid, ws)
+	}
 	switch {
 	case sig == syscallStop:
 		return t.systemCall(tid)
@@ -316,6 +324,10 @@ func (t *Tracee) handleStop(tid int, ws unix.WaitStatus) error {
 		return t.resume(tid, 0)
 	case sig == unix.SIGTRAP && (unexplainedTrap(tid) && t.OnTrap(tid) || t.restored(tid)):
 		return t.resume(tid, 0)
+	case sig == unix.SIGURG:
+		if asked, err := t.asks(tid); asked {
+			return err
+		}
 	}
 	return t.resume(tid, sig)
 }
@@ -398,12 +410,14 @@ func sharesMemory(parent, pid int) bool {
 }
 
 // threadEnded handles the end of a thread, which may be the last of its process.
-func (t *Tracee) threadEnded(tid int) {
+func (t *Tracee) threadEnded(tid int) error {
 	delete(t.loading, tid)
 	if t.forked[tid] {
 		delete(t.forked, tid)
 		t.OnEnd(tid)
 	}
+	t.forgetAsker(tid)
+	return t.answer(tid)
 }
 
 // dynamicLoader returns the mapping of the code of the program's interpreter at execve: then it

@@ -133,6 +133,9 @@ func (f *File) startsThreads() bool {
 	})
 }
 
+// Traces reports whether the file's code may trace other processes, or ask to be traced.
+func (f *File) Traces() bool { return f.hasAny([]string{"ptrace"}) }
+
 // hasAny reports whether the file imports one of the functions, or contains it as a static file.
 func (f *File) hasAny(names []string) bool {
 	undefined := f.Undefined()

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * Programs that trace. A thread that tracepredict traces cannot be traced by another: ptrace
+ * fails. Before a thread so traced asks for that, it is sent a signal that nobody minds, so that
+ * it stops when the call has failed, and its tracer can make way and have the call repeated.
+ */
+#ifndef TRACEPREDICT_TRACING_H
+#define TRACEPREDICT_TRACING_H
+
+/* Requests of ptrace that begin to trace. */
+#define PTRACE_TRACEME 0
+#define PTRACE_ATTACH 16
+#define PTRACE_SEIZE 0x4206
+
+#define SIGURG 23 /* it is ignored unless the program handles it */
+
+/* Returns whether the tool traces a thread. */
+static __always_inline bool traced_by_tool(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, ptrace) &&
+	       task_id(BPF_CORE_READ(task, parent, group_leader)) == tool_tgid;
+}
+
+#if defined(__TARGET_ARCH_x86)
+#define CALL_PTRACE 101
+#elif defined(__TARGET_ARCH_arm64)
+#define CALL_PTRACE 117
+#endif
+
+SEC("raw_tp/sys_enter")
+int on_ptrace(struct raw_args *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct io_args a = {};
+
+	if (ctx->args[1] != CALL_PTRACE || !is_target(current_thread()))
+		return 0;
+	read_call(&a, ctx->args[0], true);
+	if (a.arg[0] != PTRACE_TRACEME && a.arg[0] != PTRACE_ATTACH && a.arg[0] != PTRACE_SEIZE)
+		return 0;
+	/* A blocked signal would come at another time. */
+	if (traced_by_tool(task) && !(BPF_CORE_READ(task, blocked.sig[0]) & 1ULL << (SIGURG - 1)))
+		bpf_send_signal_thread(SIGURG);
+	return 0;
+}
+
+#endif
