@@ -51,6 +51,7 @@ func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), st
 	goOn := context.AfterFunc(ctx, func() { s.abandon(target.ExitFailed, "it was ended while the probes were being planned") })
 	defer goOn()
 	s.restoreLeaked()
+	s.journals.closeOthers()
 	if err = s.guardWatchpoints(); err == nil {
 		err = s.watchAttached()
 	}

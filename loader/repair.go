@@ -58,6 +58,9 @@ func Repair(pid int, opts RepairOptions) (Repaired, error) {
 	}
 	j := openJournals(opts.Journal, pid, false)
 	defer j.closeOthers()
+	if j.folder == nil && j.why != nil {
+		return out, fmt.Errorf("find the journals: %w", j.why)
+	}
 	if len(j.stale) == 0 {
 		out.Unread = errors.Join(j.why, j.damaged)
 		return out, nil

@@ -266,6 +266,22 @@ func TestRepairBesideAProbe(t *testing.T) {
 	l.WantAnswers()
 }
 
+// TestRepairWithoutAFolder: where journals may be and cannot be read, that is an error; where none was kept, it is none.
+func TestRepairWithoutAFolder(t *testing.T) {
+	l := newLeakTest(t)
+	if out := l.repair(false); out.Journals > 0 || out.Program != l.Path {
+		t.Errorf("%+v", out)
+	}
+	l.keep(l.gone, l.target, l.at(l.Answer))
+	if err := os.Chmod(l.folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := Repair(l.PID, RepairOptions{Journal: l.folder}); err == nil || !strings.Contains(err.Error(), "with mode 0700") {
+		t.Errorf("%+v, %v", out, err)
+	}
+	l.WantAnswers()
+}
+
 // TestAttachRepairs: the start of an observation removes what stands in a journal, keeps one of its own while it lasts,
 // and removes it at the end.
 func TestAttachRepairs(t *testing.T) {

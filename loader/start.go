@@ -45,6 +45,7 @@ func start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 		return Result{}, err
 	}
 	kept := openJournals(opts.journal(), held.PID, true)
+	kept.closeOthers() // a new process has none
 	s, err := newSession(opts, func() error { return target.DropPrivileges(prog.User, nil) })
 	if err != nil {
 		held.Abandon()
