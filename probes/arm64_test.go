@@ -14,25 +14,39 @@ import (
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/function"
 	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/synctab"
 )
 
 const armProgram = `
-typedef struct { int x; } pthread_mutex_t;
+struct lock { int x; };
 volatile long hits, total;
-static pthread_mutex_t lock;
+static struct lock lock;
 #define APART __attribute__((noinline))
-APART int pthread_mutex_lock(pthread_mutex_t *m) { while (__sync_lock_test_and_set(&m->x, 1)) { } return 0; }
-APART int pthread_mutex_unlock(pthread_mutex_t *m) { __sync_lock_release(&m->x); return 0; }
+APART int queue_lock(struct lock *m) { while (__sync_lock_test_and_set(&m->x, 1)) { } return 0; }
+APART int queue_unlock(struct lock *m) { __sync_lock_release(&m->x); return 0; }
 APART long queue_put(volatile long *q, int v) { *q += v; hits++; return *q; }
 void _start(void)
 {
 	for (int i = 0; i < 100; i++) {
-		pthread_mutex_lock(&lock);
+		queue_lock(&lock);
 		total += queue_put(&total, i);
-		pthread_mutex_unlock(&lock);
+		queue_unlock(&lock);
 	}
 	for (;;) { }
 }
+`
+
+// armTable says what the locks of armProgram do.
+const armTable = `
+[[call]]
+name = "queue_lock"
+operation = "acquire"
+kind = "spinlock"
+
+[[call]]
+name = "queue_unlock"
+operation = "release"
+kind = "spinlock"
 `
 
 // buildARM links a program for arm64.
@@ -54,13 +68,17 @@ func TestPlanARM64(t *testing.T) {
 		}
 		on = append(on, p)
 	}
+	locks, err := synctab.Parse(strings.NewReader(armTable), "arm.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, flags := range []string{"-O1", "-O2", "-O2 -fPIE -pie", "-O2 -march=armv8.2-a"} {
 		t.Run(strings.ReplaceAll(flags, " ", ""), func(t *testing.T) {
 			f := buildARM(t, strings.Fields(flags)...)
 			if f.Arch() != insn.ARM64 {
 				t.Fatalf("architecture %v", f.Arch())
 			}
-			p := plan(t, f, Options{Watch: []string{"hits", "total"}, On: on, Choose: Hardware{Registers: 4}})
+			p := planWith(t, f, table(t).Merge(locks), Options{Watch: []string{"hits", "total"}, On: on, Choose: Hardware{Registers: 4}})
 			var got []string
 			for _, s := range p.Sites {
 				got = append(got, strings.TrimSpace(fmt.Sprint(s.Function, " ", armKind(&s))))
@@ -70,8 +88,8 @@ func TestPlanARM64(t *testing.T) {
 				}
 			}
 			slices.Sort(got)
-			want := []string{"_start read total", "_start write total", "pthread_mutex_lock acquire", "pthread_mutex_unlock release",
-				"queue_put call", "queue_put read hits", "queue_put return", "queue_put write hits"}
+			want := []string{"_start read total", "_start write total", "queue_lock acquire", "queue_lock none", "queue_put call",
+				"queue_put read hits", "queue_put return", "queue_put write hits", "queue_unlock release"}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("sites (-want +got):\n%s", diff)
 			}

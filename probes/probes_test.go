@@ -58,7 +58,12 @@ func table(t testing.TB) synctab.Table {
 
 func plan(t testing.TB, f *elf.File, opts Options) *Plan {
 	t.Helper()
-	opts.Table = table(t)
+	return planWith(t, f, table(t), opts)
+}
+
+func planWith(t testing.TB, f *elf.File, calls synctab.Table, opts Options) *Plan {
+	t.Helper()
+	opts.Table = calls
 	p, err := NewPlanner(opts).Plan(f)
 	if err != nil {
 		t.Fatal(err)
