@@ -38,20 +38,22 @@ func TestDoesNoHarm(t *testing.T) {
 			if !strings.Contains(plain, "finished\n") || strings.Contains(plain, "wrong") {
 				t.Fatalf("plain it says:\n%s", plain)
 			}
-			if got := runExec(t, tt.program, tt.flags); got != plain {
-				t.Errorf("under exec:\n%s\nplain:\n%s", got, plain)
+			type way struct {
+				name  string
+				run   func(testing.TB, []string, []string) string
+				flags []string
 			}
-			if got := runAttach(t, tt.program, tt.flags); got != plain {
-				t.Errorf("under attach:\n%s\nplain:\n%s", got, plain)
+			all := []way{{"exec", runExec, tt.flags}, {"attach", runAttach, tt.flags}}
+			if strings.Contains("fork vfork posix_spawn execve by another thread", tt.name) {
+				follow := []string{"--follow"}
+				all = append(all, way{"exec --follow", runExec, follow}, way{"attach --follow", runAttach, follow})
 			}
-			if !strings.Contains("fork vfork posix_spawn execve by another thread", tt.name) {
-				return
-			}
-			if got := runExec(t, tt.program, []string{"--follow"}); got != plain {
-				t.Errorf("under exec --follow:\n%s\nplain:\n%s", got, plain)
-			}
-			if got := runAttach(t, tt.program, []string{"--follow"}); got != plain {
-				t.Errorf("under attach --follow:\n%s\nplain:\n%s", got, plain)
+			for _, w := range all {
+				t.Run(w.name, func(t *testing.T) {
+					if got := w.run(t, tt.program, w.flags); got != plain {
+						t.Errorf("it says:\n%s\nplain:\n%s", got, plain)
+					}
+				})
 			}
 		})
 	}
@@ -74,7 +76,7 @@ func runPlain(t testing.TB, program []string) string {
 
 func runExec(t testing.TB, program, flags []string) string {
 	t.Helper()
-	c := startTool(t, childOptions{}, append(append(append([]string{"exec", "--findings-exit", "0"}, flags...), "--"), program...)...)
+	c := startTool(t, childOptions{}, append(append(append([]string{"exec", "--analysis-time", "auto", "--findings-exit", "0"}, flags...), "--"), program...)...)
 	c.send("go")
 	c.waitLine("finished")
 	c.want(0)
@@ -86,7 +88,7 @@ func runAttach(t testing.TB, program, flags []string) string {
 	t.Helper()
 	c := startChild(t, childOptions{}, program...)
 	pid := lineNumber(t, c, "ready ")
-	tool := startTool(t, childOptions{}, append([]string{"attach", "--findings-exit", "0", "-p", fmt.Sprint(pid)}, flags...)...)
+	tool := startTool(t, childOptions{}, append([]string{"attach", "--analysis-time", "auto", "--findings-exit", "0", "-p", fmt.Sprint(pid)}, flags...)...)
 	waitObserving(t, tool)
 	c.send("go")
 	c.waitLine("finished")
