@@ -182,6 +182,8 @@ type Finding struct {
 	Depends []Dependency `json:"-"`
 	Partial bool         `json:"depends_partial,omitempty"`
 	Count   int          `json:"count"` // number of instances merged into this one, at least 1
+	// MorePairs is the number of further pairs of locks of the same Nest that are not findings of their own.
+	MorePairs int `json:"more_pairs,omitempty"`
 	// AllThreads are the threads of all these instances, if there may be more than in Threads.
 	AllThreads []event.ThreadID `json:"-"`
 }

@@ -184,7 +184,8 @@ func checkTrees(t *testing.T, c *eventtest.Case, w wantCase) {
 			continue
 		}
 		path := c.Names.Threads[e.Thread]
-		for _, l := range a.current(a.threads[e.Thread]).path {
+		held, _ := a.current(a.threads[e.Thread]).path()
+		for _, l := range held {
 			path += "/" + c.Names.Objects[l]
 			if !got[path] {
 				fresh = append(fresh, e.Seq)

@@ -44,6 +44,7 @@ type classes struct {
 	names     map[event.ObjectID]string         // names of classes
 	sameClass map[event.ObjectID]*sameClass     // by class
 	pairsLeft int                               // number of pairs that may still be recorded
+	held      map[member]bool                   // scratch memory of heldClasses
 	found     []finding.Finding
 	known     map[string]bool // by cycleKey: cycles of classes that are already reported
 }
@@ -65,7 +66,7 @@ func (a *Analysis) newClasses() *classes {
 	search.writerPreferring = a.writerPreferring // a class has the policy of its first lock
 	return &classes{
 		a: a, search: search, of: map[event.ObjectID]event.ObjectID{}, first: map[Class]event.ObjectID{},
-		names: map[event.ObjectID]string{}, sameClass: map[event.ObjectID]*sameClass{}, pairsLeft: opts.MaxEdges, known: map[string]bool{},
+		names: map[event.ObjectID]string{}, sameClass: map[event.ObjectID]*sameClass{}, pairsLeft: opts.MaxEdges, held: map[member]bool{}, known: map[string]bool{},
 	}
 }
 
@@ -94,39 +95,54 @@ func (c *classes) member(m member) member { return locks.MemberOf(c.class(m.Lock
 
 // addEdge adds an edge of locks to the edges of classes.
 func (c *classes) addEdge(p *edge) {
-	if slices.ContainsFunc(p.held, func(m member) bool { return m.Lock() == p.requested.Lock() }) {
+	if p.node.parent.holds(p.requested.Lock()) {
 		return // a read lock acquired again: no other lock is involved
 	}
 	requested := c.member(p.requested)
-	var held []member
-	for _, m := range p.held {
-		if k := c.member(m); k.Lock() == requested.Lock() {
-			c.addSameClass(requested.Lock(), m.Lock(), p)
-		} else {
-			held = append(held, k)
-		}
-	}
-	if len(held) == 0 && len(p.held) > 0 {
+	above := c.heldClasses(p, requested.Lock())
+	if above.parent == nil && p.node.depth > 1 {
 		return
 	}
-	slices.Sort(held)
-	held = slices.Compact(held)
 	s := c.search
-	key := edgeKey(held, requested)
-	of := s.edges[key]
-	if of == nil {
+	n := s.child(above, requested, 0)
+	if n.edge == nil {
+		n.edge = s.edges.find(n)
+	}
+	if n.edge == nil {
 		if len(s.edgesByID) >= s.opts.MaxEdges {
 			c.a.stats.DroppedEdges++
 			return
 		}
 		s.nextID++
-		of = &edge{id: s.nextID, requested: requested, held: held}
-		s.edges[key] = of
-		s.edgesByID = append(s.edgesByID, of)
+		s.addEdge(n)
 	}
+	of := n.edge
 	for _, x := range p.instances {
 		of.instances = append(of.instances, c.copyInstance(s.room(of), x, p))
 	}
+}
+
+// heldClasses returns the node of the classes, each once, of the locks that p holds. It records locks of the
+// class that is requested, and leaves them out.
+func (c *classes) heldClasses(p *edge, requested event.ObjectID) *node {
+	held, _ := p.node.parent.path()
+	modes := make([]bool, len(held)) // by lock: shared
+	for n := p.node.parent; n.parent != nil; n = n.parent {
+		modes[n.depth-1] = n.m.Shared()
+	}
+	clear(c.held)
+	above := c.search.root
+	for i, lock := range held {
+		k := c.member(locks.MemberOf(lock, modes[i]))
+		switch {
+		case k.Lock() == requested:
+			c.addSameClass(requested, lock, p)
+		case !c.held[k]:
+			c.held[k] = true
+			above = c.search.child(above, k, 0)
+		}
+	}
+	return above
 }
 
 // copyInstance copies x, an instance of the edge of locks p, into an instance of an edge of
@@ -134,7 +150,6 @@ func (c *classes) addEdge(p *edge) {
 func (c *classes) copyInstance(to, x *instance, p *edge) *instance {
 	*to = *x
 	to.original, to.clock = p, c.a.clocks.share(x.clock)
-	to.heldAt = slices.Clone(x.heldAt)
 	return to
 }
 
@@ -152,7 +167,7 @@ func (c *classes) addSameClass(class, held event.ObjectID, p *edge) {
 		n.pairs[pair] = true
 	}
 	for _, x := range p.instances {
-		if len(n.instances) < maxSameClass && !slices.ContainsFunc(n.instances, func(y *instance) bool { return y.thread == x.thread && y.stack == x.stack }) {
+		if len(n.instances) < maxSameClass && !slices.ContainsFunc(n.instances, func(y *instance) bool { return y.thread == x.thread && y.at.stack == x.at.stack }) {
 			n.instances = append(n.instances, c.copyInstance(&instance{}, x, p))
 		}
 	}
@@ -182,8 +197,8 @@ func (c *classes) remember(n *event.Names) {
 	keep := func(x *instance) {
 		n.AddThread(x.thread.id)
 		n.AddObject(x.original.requested.Lock())
-		for _, id := range x.held {
-			n.AddObject(id)
+		for p := x.at.parent; p.parent != nil; p = p.parent {
+			n.AddObject(p.m.Lock())
 		}
 	}
 	for _, p := range c.search.edgesByID {

@@ -9,6 +9,26 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
+// addEdgeOf adds the edge of a request with these locks held.
+func (a *Analysis) addEdgeOf(requested member, held ...member) {
+	n := a.root
+	for _, m := range held {
+		n = a.child(n, m, 0)
+	}
+	if n = a.child(n, requested, 0); a.edges.find(n) == nil {
+		a.nextID++
+		a.addEdge(n)
+	}
+}
+
+// componentOf returns the component of a lock; 0 if no edge has the lock.
+func (f *forest) componentOf(lock event.ObjectID) int {
+	if l := f.locks[lock]; l != nil {
+		return l.component
+	}
+	return 0
+}
+
 // TestComponentsAgainstReachability checks that two locks are in one component if and only if each
 // can be reached from the other.
 func TestComponentsAgainstReachability(t *testing.T) {
@@ -20,15 +40,15 @@ func TestComponentsAgainstReachability(t *testing.T) {
 			reach[i] = make([]bool, n)
 			reach[i][i] = true
 		}
-		var edges []*edge
+		a := New(Options{})
 		for range rapid.IntRange(1, 2*n).Draw(rt, "patterns") {
 			wanted := lock.Draw(rt, "wanted")
-			p := &edge{requested: locks.MemberOf(event.ObjectID(wanted+1), false)}
-			for _, h := range rapid.SliceOfN(lock, 1, 2).Draw(rt, "held") {
-				p.held = append(p.held, locks.MemberOf(event.ObjectID(h+1), rapid.Bool().Draw(rt, "shared")))
+			var held []member
+			for _, h := range rapid.SliceOfN(lock, 1, 4).Draw(rt, "held") {
+				held = append(held, locks.MemberOf(event.ObjectID(h+1), rapid.Bool().Draw(rt, "shared")))
 				reach[h][wanted] = true
 			}
-			edges = append(edges, p)
+			a.addEdgeOf(locks.MemberOf(event.ObjectID(wanted+1), false), held...)
 		}
 		for k := range n {
 			for i := range n {
@@ -37,10 +57,10 @@ func TestComponentsAgainstReachability(t *testing.T) {
 				}
 			}
 		}
-		of := components(edges)
+		a.forest.components()
 		for i := range n {
 			for j := range i {
-				x, y := of[event.ObjectID(i+1)], of[event.ObjectID(j+1)]
+				x, y := a.forest.componentOf(event.ObjectID(i+1)), a.forest.componentOf(event.ObjectID(j+1))
 				if x != 0 && y != 0 && (x == y) != (reach[i][j] && reach[j][i]) {
 					rt.Fatalf("locks %d and %d: components %d and %d, %v", i+1, j+1, x, y, reach)
 				}
@@ -51,12 +71,12 @@ func TestComponentsAgainstReachability(t *testing.T) {
 
 // TestComponentsOfALongPath checks that a path of a hundred thousand locks is handled.
 func TestComponentsOfALongPath(t *testing.T) {
-	var edges []*edge
+	a := New(Options{})
 	for i := range event.ObjectID(100_000) {
-		edges = append(edges, &edge{requested: locks.MemberOf(i+2, false), held: []member{locks.MemberOf(i+1, false)}})
+		a.addEdgeOf(locks.MemberOf(i+2, false), locks.MemberOf(i+1, false))
 	}
-	of := components(edges)
-	if len(of) != 100_001 || of[1] == of[2] {
-		t.Errorf("%d locks, components %d and %d", len(of), of[1], of[2])
+	a.forest.components()
+	if x, y := a.forest.componentOf(1), a.forest.componentOf(2); len(a.forest.locks) != 100_001 || x == y {
+		t.Errorf("%d locks, components %d and %d", len(a.forest.locks), x, y)
 	}
 }

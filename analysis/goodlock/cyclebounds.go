@@ -11,9 +11,8 @@ const longCycle = 4
 
 // cycleBounds caches the lower bounds.
 type cycleBounds struct {
-	shortest map[*edge]int      // the result of shortestCycle
-	steps    int                // steps left for computing lower bounds
-	seen     map[*edge]struct{} // edges that the current breadth-first search has reached
+	shortest map[*edge]int // the result of shortestCycle
+	steps    int           // steps left for computing lower bounds
 }
 
 // mayClose reports whether a cycle of the given length may begin at p, its oldest edge, and
@@ -36,36 +35,75 @@ func (s *search) mayClose(p *edge, length int) (now, later bool) {
 // shortestCycle returns the least length of a cycle that begins at its oldest edge, first, and 0 if
 // there is none. It returns 1, a lower bound of every length, when no steps are left.
 func (s *search) shortestCycle(first *edge) int {
-	c := &s.bounds
-	if c.seen == nil {
-		c.seen = map[*edge]struct{}{}
-	}
-	clear(c.seen)
+	s.a.searches++ // marks the nodes and edges that this search has reached
 	level := []*edge{first}
 	for length := 1; len(level) > 0; length++ {
 		var next []*edge
 		for _, p := range level {
-			after := s.holders[p.requested.Lock()]
-			if p.requested.Shared() {
-				after = append(after[:len(after):len(after)], s.writers[p.requested.Lock()]...)
-			}
-			if c.steps -= len(after); c.steps < 0 {
+			after := s.reach(p, first, next)
+			if s.bounds.steps < 0 {
 				return 1
 			}
-			for _, q := range after {
-				if q.id < first.id || !s.blocks(p, q) {
-					continue
-				}
+			for _, q := range after[len(next):] {
 				if q == first {
 					return length
 				}
-				if _, old := c.seen[q]; !old {
-					c.seen[q] = struct{}{}
-					next = append(next, q)
-				}
 			}
+			next = after
 		}
 		level = next
 	}
 	return 0
+}
+
+// nodesPerBound is the number of nodes that a breadth-first search looks at for one step.
+const nodesPerBound = 8
+
+// reach appends the edges that the request of p may wait for, not older than first, and not reached
+// yet.
+func (s *search) reach(p, first *edge, to []*edge) []*edge {
+	add := func(q *edge) {
+		if q.id >= first.id && q.seen != s.a.searches {
+			q.seen = s.a.searches
+			s.bounds.steps--
+			to = append(to, q)
+		}
+	}
+	nodes := len(p.node.lock.nodes)
+	for _, top := range p.node.lock.nodes {
+		if s.bounds.steps*nodesPerBound < nodes {
+			s.bounds.steps = -1
+			return to
+		}
+		if top.m.Conflicts(p.requested) {
+			nodes += s.reachBelow(top, add)
+		}
+	}
+	if p.requested.Shared() {
+		for _, q := range s.writers[p.requested.Lock()] {
+			if nodes++; s.behind(p, q) {
+				add(q)
+			}
+		}
+	}
+	s.bounds.steps -= nodes / nodesPerBound
+	return to
+}
+
+// reachBelow calls add with the edges below a node, in its component, except below nodes that the
+// search has reached before. It returns the number of nodes visited.
+func (s *search) reachBelow(top *node, add func(*edge)) (nodes int) {
+	down := true
+	for n := top.first; n != nil; n = n.after(top, down) {
+		nodes++
+		if down = n.seen != s.a.searches; !down {
+			continue
+		}
+		n.seen = s.a.searches
+		if q := n.ofEdge(); q != nil && n.lock.component == top.lock.component {
+			add(q)
+		}
+		down = n.component == top.lock.component
+	}
+	return nodes
 }

@@ -1,7 +1,7 @@
 package goodlock
 
 import (
-	"encoding/binary"
+	"maps"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
@@ -14,10 +14,12 @@ import (
 type edge struct {
 	id        int
 	requested member
-	held      []member // sorted; empty only for a write lock that readers may wait behind
+	node      *node // of the request; the path above it is the held locks, none only for a write lock that readers may wait behind
 	instances []*instance
+	collision *edge                    // another edge with the same edgeKey
 	cache     [edgeCacheSize]*instance // direct-mapped cache of instances, by the low bits of the thread
 	evicted   bool                     // some instances were evicted
+	seen      int                      // the latest breadth-first search that reached the edge
 	inverses  []int                    // ids of the edges with which it could be a cycle of two
 }
 
@@ -29,12 +31,10 @@ const edgeCacheSize = 4
 // between the thread and others. So the first and the last acquire represent all.
 type instance struct {
 	thread      *thread
-	segment     uint64           // thread.segment at the acquires
-	stack       event.StackID    // call stack of the acquire
-	held        []event.ObjectID // in order of acquisition
-	heldAt      []event.StackID  // by held lock: the call stack of its acquire
-	slot        uint32           // of the thread, for clocks
-	clock       *clock           // the must-order clock at the acquires
+	segment     uint64 // thread.segment at the acquires
+	at          *node  // of the acquires: the path above it is the held locks
+	slot        uint32 // of the thread, for clocks
+	clock       *clock // the must-order clock at the acquires
 	first, last moment
 	cacheIndex  int   // index in the instanceCache; stale unless the entry there has this instance
 	original    *edge // of an edge of classes: the edge of locks whose instance this is a copy of
@@ -67,19 +67,16 @@ func (a *Analysis) addRequest(t *thread, e *event.Event) {
 	if len(p.inverses) > 0 {
 		a.opts.OnAcquired(p.id, e.Thread, e.Seq)
 	}
-	if x := p.find(t, e); x != nil {
-		x.last = momentOf(e)
+	if x := p.find(t, n); x != nil {
+		x.last, x.at = momentOf(e), n // the tree may have been emptied since
 		p.cache[t.id%edgeCacheSize] = x
 		a.cacheInstance(p, x, t, e)
 		return
 	}
 	x := a.room(p)
 	*x = instance{
-		thread: t, segment: t.segment, stack: e.Stack, held: n.parent.path, heldAt: x.heldAt[:0],
+		thread: t, segment: t.segment, at: n,
 		slot: e.Slot, clock: a.clocks.share(t.clock), first: momentOf(e), last: momentOf(e),
-	}
-	for _, h := range t.heldBefore() {
-		x.heldAt = append(x.heldAt, h.Stack)
 	}
 	p.instances = append(p.instances, x)
 	p.cache[t.id%edgeCacheSize] = x
@@ -89,23 +86,28 @@ func (a *Analysis) addRequest(t *thread, e *event.Event) {
 // edgeOf returns the edge of a node, which it makes if there is none. It returns nil if there is no
 // room for a new edge.
 func (a *Analysis) edgeOf(n *node, t *thread, e *event.Event) *edge {
-	held := n.heldAbove()
-	key := edgeKey(held, n.m)
-	if p := a.edges[key]; p != nil {
+	if p := a.edges.find(n); p != nil {
 		return p
 	}
 	if len(a.edgesByID) >= a.opts.MaxEdges && !a.makeRoom() {
 		return nil
 	}
 	a.nextID++
-	p := &edge{id: a.nextID, requested: n.m, held: held}
-	a.edges[key] = p
-	a.edgesByID = append(a.edgesByID, p)
-	a.countLocks(p, 1)
+	p := a.addEdge(n)
 	a.findInverses(p)
-	if a.opts.OnEdge != nil && len(held) > 0 {
+	if a.opts.OnEdge != nil && n.depth > 1 {
 		a.opts.OnEdge(acquireStep(t, e))
 	}
+	return p
+}
+
+// addEdge adds the edge of a node.
+func (a *Analysis) addEdge(n *node) *edge {
+	p := &edge{id: a.nextID, requested: n.m, node: n}
+	n.edge = p
+	a.edges.add(p)
+	a.edgesByID = append(a.edgesByID, p)
+	a.forest.add(n)
 	return p
 }
 
@@ -118,35 +120,34 @@ func acquireStep(t *thread, e *event.Event) finding.Step {
 	return s
 }
 
-func edgeKey(held []member, requested member) string {
-	b := binary.LittleEndian.AppendUint64(nil, uint64(requested))
-	for _, m := range held {
-		b = binary.LittleEndian.AppendUint64(b, uint64(m))
-	}
-	return string(b)
+// edgeKey is equal for equal edges, and seldom for others.
+type edgeKey struct {
+	requested member
+	held      uint64 // node.hash
 }
 
-// countLocks adds n to the number of occurrences of each lock of the edge, and drops the state of
-// locks that no longer occur.
-func (a *Analysis) countLocks(p *edge, n int) {
-	count := func(lock event.ObjectID) {
-		if a.inUse[lock] += n; a.inUse[lock] == 0 {
-			if a.destroyed[lock] {
-				delete(a.writerPreferring, lock)
-			}
-			delete(a.inUse, lock)
-			delete(a.destroyed, lock)
-		}
+func (n *node) edgeKey() edgeKey { return edgeKey{n.m, n.parent.hash} }
+
+// edgeTable finds edges by what they request and hold.
+type edgeTable map[edgeKey]*edge
+
+// find returns the edge that requests what n requests while it holds the same locks, or nil.
+func (t edgeTable) find(n *node) *edge {
+	p := t[n.edgeKey()]
+	for p != nil && !p.node.parent.sameSet(n.parent) {
+		p = p.collision
 	}
-	count(p.requested.Lock())
-	for _, m := range p.held {
-		count(m.Lock())
-	}
+	return p
+}
+
+func (t edgeTable) add(p *edge) {
+	key := p.node.edgeKey()
+	p.collision, t[key] = t[key], p
 }
 
 // destroy records that a lock was destroyed, and sweeps if many objects have been destroyed.
 func (a *Analysis) destroy(lock event.ObjectID) {
-	if a.inUse[lock] > 0 {
+	if a.forest.locks[lock] != nil {
 		a.destroyed[lock] = true
 	} else {
 		delete(a.writerPreferring, lock)
@@ -167,7 +168,7 @@ const sweepBudget = 64
 // destroyed and at least half of all edges are finished, it discards these edges too, after
 // a search for their cycles.
 func (a *Analysis) sweep() {
-	if len(a.destroyed) < a.sweepAfter/2 || 2*a.countFinished() < len(a.edgesByID) {
+	if len(a.destroyed) < a.sweepAfter/2 || 2*len(a.finishedEdges()) < len(a.edgesByID) {
 		a.clearTree()
 		return
 	}
@@ -187,7 +188,7 @@ func (a *Analysis) makeRoom() bool {
 		return false
 	}
 	a.retryAt = a.stats.DroppedEdges + uint64(a.opts.MaxEdges)/4
-	if n := a.countFinished(); n == 0 || n < len(a.edgesByID)/8 {
+	if n := len(a.finishedEdges()); n == 0 || n < len(a.edgesByID)/8 {
 		return false // too few to be worth a search
 	}
 	a.search()
@@ -198,58 +199,77 @@ func (a *Analysis) makeRoom() bool {
 
 // dropFinished discards the finished edges and the tree.
 func (a *Analysis) dropFinished() {
-	keep := a.edgesByID[:0]
+	var keep []*edge
+	finished := a.finishedEdges()
 	for _, p := range a.edgesByID {
-		if !a.finished(p) {
+		if !finished[p] {
 			keep = append(keep, p)
 			continue
 		}
 		a.stats.EvictedEdges++
 		a.classify(p)
-		a.countLocks(p, -1)
-		delete(a.edges, edgeKey(p.held, p.requested))
-		a.dropRequester(p)
 		a.instanceCount -= len(p.instances)
 		for _, x := range p.instances {
 			a.instanceCache.drop(x)
 			a.clocks.drop(x.clock)
 		}
 	}
-	clear(a.edgesByID[len(keep):])
-	a.edgesByID = keep
+	a.keepEdges(keep)
 	a.clearTree()
 }
 
-// countFinished returns the number of finished edges.
-func (a *Analysis) countFinished() int {
-	n := 0
+// keepEdges discards all edges but those, and the state of the locks that do not occur in them.
+func (a *Analysis) keepEdges(keep []*edge) {
+	before := slices.Collect(maps.Keys(a.destroyed))
+	a.forest.clear()
+	clear(a.edges)
+	a.edgesByID = keep
+	for _, p := range keep {
+		p.node.edge = p
+		a.edges.add(p)
+		a.forest.add(p.node)
+	}
+	for _, lock := range before {
+		if a.forest.locks[lock] == nil {
+			delete(a.writerPreferring, lock)
+			delete(a.destroyed, lock)
+		}
+	}
+}
+
+// finishedEdges returns the edges of which no new edge can hold the lock that they request, or none
+// can request a lock that they hold, because these locks are destroyed. So they are in no cycle of
+// two with a new edge. If such an edge is discarded, longer cycles are missed that consist of it,
+// the old edge next to it that shares the destroyed lock, and new edges.
+func (a *Analysis) finishedEdges() map[*edge]bool {
+	all := map[*edge]bool{}
 	for _, p := range a.edgesByID {
-		if a.finished(p) {
-			n++
+		if a.destroyed[p.requested.Lock()] || p.node.depth == 1 {
+			all[p] = true
 		}
 	}
-	return n
-}
-
-// finished reports whether no new edge can hold the lock that p requests, or none can request a
-// lock that p holds, because these locks are destroyed. So p is in no cycle of two with a new
-// edge. If p is discarded, longer cycles are missed that consist of p, the old edge next to it that
-// shares the destroyed lock, and new edges.
-func (a *Analysis) finished(p *edge) bool {
-	if a.destroyed[p.requested.Lock()] {
-		return true
-	}
-	for _, m := range p.held {
-		if !a.destroyed[m.Lock()] {
-			return false
+	for lock := range a.destroyed {
+		for _, n := range a.forest.locks[lock].nodes {
+			if n.parent.parent == nil {
+				a.addFinished(n, all)
+			}
 		}
 	}
-	return true
+	return all
 }
 
-// find returns the instance to which the event belongs, or nil.
-func (p *edge) find(t *thread, e *event.Event) *instance {
-	if x := p.cache[t.id%edgeCacheSize]; x != nil && x.is(t, e) {
+// addFinished adds the edges below an outermost lock that hold nothing but destroyed locks.
+func (a *Analysis) addFinished(top *node, all map[*edge]bool) {
+	for n := top.first; n != nil; n = n.after(top, a.destroyed[n.m.Lock()]) {
+		if p := n.ofEdge(); p != nil {
+			all[p] = true
+		}
+	}
+}
+
+// find returns the instance to which an acquire by t, at node n, belongs; or nil.
+func (p *edge) find(t *thread, n *node) *instance {
+	if x := p.cache[t.id%edgeCacheSize]; x != nil && x.is(t, n) {
 		return x
 	}
 	for i := len(p.instances) - 1; i >= 0; i-- {
@@ -260,24 +280,16 @@ func (p *edge) find(t *thread, e *event.Event) *instance {
 		if x.segment != t.segment {
 			return nil // older instances of the thread are of older segments
 		}
-		if x.is(t, e) {
+		if x.is(t, n) {
 			return x
 		}
 	}
 	return nil
 }
 
-// is reports whether the event, an acquire by t, belongs to x.
-func (x *instance) is(t *thread, e *event.Event) bool {
-	if x.thread != t || x.segment != t.segment || x.stack != e.Stack || x.clock != t.clock {
-		return false
-	}
-	for i, h := range t.heldBefore() {
-		if x.heldAt[i] != h.Stack || x.held[i] != h.Lock() {
-			return false
-		}
-	}
-	return true
+// is reports whether an acquire by t, at node n, belongs to x.
+func (x *instance) is(t *thread, n *node) bool {
+	return x.thread == t && x.segment == t.segment && x.clock == t.clock && x.at.same(n)
 }
 
 // heldBefore returns the locks that the thread already held when it acquired its latest lock.

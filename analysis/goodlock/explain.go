@@ -18,7 +18,7 @@ func (a *Analysis) explain() {
 	var possible bool
 	s.onChoice = func([]*edge, []*instance) { possible, s.tuples = true, maxTuples }
 	s.onCycle = func(cycle []*edge) {
-		if s.tuples, possible = 0, false; !gated(cycle) {
+		if s.tuples, possible = 0, false; s.spendGates(cycle) && !gated(cycle) {
 			s.choose(0)
 		}
 		if possible || s.steps < 0 {
@@ -49,6 +49,18 @@ func (a *Analysis) explainLimits(s *search, reported int) {
 	if reported > maxExplained {
 		add("%d more {cycle was|cycles were} dropped", reported-maxExplained)
 	}
+}
+
+// gateNodesPerStep is the number of held locks that are compared for one step of the budget.
+const gateNodesPerStep = 4
+
+// spendGates subtracts what it costs to compare the held locks of each two edges of a cycle.
+func (s *search) spendGates(cycle []*edge) bool {
+	locks := 0
+	for _, p := range cycle {
+		locks += int(p.node.depth)
+	}
+	return s.spend(locks * len(cycle) / gateNodesPerStep)
 }
 
 // gated reports whether two edges of the cycle have a gate lock.

@@ -6,8 +6,8 @@
 //
 // The trace of a thread is reduced to lock-order edges: the thread requested this lock while it
 // held those. An edge has its whole set of held locks, and the acquires that had this form are its
-// instances. The lock tree of Figure 9 is kept as the path of the held locks, in the order of
-// their acquisition, so that releases may come in any order. A cycle of edges is reported if
+// instances. The held locks are a path in the lock tree of Figure 9, in the order of their
+// acquisition, so that releases may come in any order. A cycle of edges is reported if
 // distinct threads can take part in it that hold no lock in common (Figure 10's gate locks) and of
 // whose requests no two are ordered by the must-order. A lock that a parent holds from before a
 // thread's creation until after its join counts as held by that thread too (Sulzmann, Beyond
@@ -16,7 +16,8 @@
 // The input is the events of a run with their clocks; the output is findings of kind deadlock and
 // confidence potential. The package does not know names, files or schedules.
 //
-// Memory. All threads share the edges, so ten thousand threads that do the same make one edge.
+// Memory. All threads share the edges, so ten thousand threads that do the same make one edge. Held
+// locks are one persistent stack (see node), so a thread that nests n locks makes n nodes.
 // Each edge keeps a bounded number of instances, the first and the latest, spread over threads. The
 // acquires of one thread between which it neither influenced another thread nor was influenced by
 // one are one instance. A thread that has been joined stays in memory only through the instances
@@ -115,19 +116,22 @@ type Analysis struct {
 	threadCache      [threadCacheSize]*thread // direct-mapped cache of threads, by the low bits of the ID
 	root             *node                    // of the lock tree
 	nodes            int                      // number of nodes of the lock tree
-	edges            map[string]*edge
-	requesters       map[event.ObjectID][]requester // with Options.OnInverse: edges by requested lock
-	edgesByID        []*edge                        // all edges, by id
-	nextID           int                            // the latest edge id
-	instanceCount    int                            // number of instances of all edges
-	destroyed        map[event.ObjectID]bool        // destroyed locks that occur in some edge
-	inUse            map[event.ObjectID]int         // number of occurrences of a lock in edges
+	edges            edgeTable
+	edgesByID        []*edge                 // all edges, by id
+	forest           *forest                 // their nodes
+	inverseNests     map[[2]*node]int        // by the outermost locks of two edges: inverses recorded; see addInverse
+	nextID           int                     // the latest edge id
+	instanceCount    int                     // number of instances of all edges
+	destroyed        map[event.ObjectID]bool // destroyed locks that occur in some edge
 	clocks           clockPool
 	instanceCache    instanceCache
 	periods          uint64             // number of periods begun so far
+	searches         int                // number of breadth-first searches so far
 	reports          map[string]*report // by findingKey
-	classes          *classes           // nil until needed
-	final            []*report          // set by Finish: the reports in the order of the findings
+	nests            map[finding.Nest]*nestCount
+	pairs            int       // number of cycles that are no findings of their own, of all nests
+	classes          *classes  // nil until needed
+	final            []*report // set by Finish: the reports in the order of the findings
 	stats            Stats
 	retryAt          uint64                  // value of DroppedEdges at which makeRoom tries again
 	writerPreferring map[event.ObjectID]bool // rwlocks whose readers wait behind a waiting writer
@@ -156,12 +160,13 @@ func New(opts Options) *Analysis {
 		ownLocks:         own,
 		threads:          map[event.ThreadID]*thread{},
 		root:             &node{},
-		edges:            map[string]*edge{},
-		requesters:       map[event.ObjectID][]requester{},
+		edges:            edgeTable{},
+		forest:           newForest(),
+		inverseNests:     map[[2]*node]int{},
 		destroyed:        map[event.ObjectID]bool{},
-		inUse:            map[event.ObjectID]int{},
 		writerPreferring: map[event.ObjectID]bool{},
 		reports:          map[string]*report{},
+		nests:            map[finding.Nest]*nestCount{},
 		sweepAfter:       minDestroyed,
 	}
 	a.instanceCache.grow(minCacheSize)
@@ -189,11 +194,10 @@ func (a *Analysis) Remember(n *event.Names) {
 			n.AddObject(h.Lock())
 		}
 	}
+	for lock := range a.forest.locks {
+		n.AddObject(lock)
+	}
 	for _, p := range a.edgesByID {
-		n.AddObject(p.requested.Lock())
-		for _, m := range p.held {
-			n.AddObject(m.Lock())
-		}
 		for _, x := range p.instances {
 			n.AddThread(x.thread.id)
 		}

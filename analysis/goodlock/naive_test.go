@@ -131,7 +131,7 @@ func ringName(cycle []*edge, choice []*instance) string {
 	var parts []string
 	for i, p := range cycle {
 		var held []string
-		for _, m := range p.held {
+		for _, m := range p.node.parent.members() {
 			held = append(held, fmt.Sprint(m.Lock(), m.Shared()))
 		}
 		slices.Sort(held)

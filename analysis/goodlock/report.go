@@ -34,8 +34,7 @@ func (a *Analysis) report(cycle []*edge, choice []*instance) {
 	start := smallestRequest(cycle)
 	key := findingKey(cycle, choice, start)
 	r := a.reports[key]
-	if r == nil && len(a.reports) >= a.opts.MaxFindings {
-		a.stats.DroppedFindings++
+	if r == nil && !a.mayKeep(choice, key) {
 		return
 	}
 	if r == nil {
@@ -49,6 +48,68 @@ func (a *Analysis) report(cycle []*edge, choice []*instance) {
 	if r.steps == nil {
 		r.setEvidence(cycle, choice, start, a.queueReason())
 	}
+}
+
+// nestCount counts the findings of one finding.Nest.
+type nestCount struct {
+	kept int                 // findings of their own
+	more map[string]struct{} // by findingKey: the others
+}
+
+const (
+	// maxNestReports is the number of findings of one nest: two threads that nest n locks in opposite orders
+	// make n-1, of which a person mends all with one.
+	maxNestReports = 64
+	// maxPairs bounds the other findings that are counted, of all nests together.
+	maxPairs = 1 << 18
+)
+
+// mayKeep reports whether there is room for a finding of its own for a cycle of instances. If not, it
+// counts the cycle.
+func (a *Analysis) mayKeep(choice []*instance, key string) bool {
+	of, ok := nestOfInstances(choice)
+	n := a.nests[of]
+	switch {
+	case ok && n != nil && n.kept == maxNestReports:
+		a.countPair(n, key)
+		return false
+	case len(a.reports) >= a.opts.MaxFindings:
+		a.stats.DroppedFindings++
+		return false
+	case ok && n == nil:
+		a.nests[of] = &nestCount{kept: 1}
+	case ok:
+		n.kept++
+	}
+	return true
+}
+
+// nestOfInstances returns the nest of a cycle of two instances; false if it is longer, or one of them,
+// a writer, holds nothing.
+func nestOfInstances(choice []*instance) (finding.Nest, bool) {
+	if len(choice) != 2 || choice[0].at.depth == 1 || choice[1].at.depth == 1 {
+		return finding.Nest{}, false
+	}
+	side := func(x *instance) finding.Outermost {
+		return finding.Outermost{Lock: x.at.top.m.Lock(), At: x.at.top.stack}
+	}
+	return finding.NewNest(side(choice[0]), side(choice[1])), true
+}
+
+// countPair counts a cycle that is no finding of its own.
+func (a *Analysis) countPair(n *nestCount, key string) {
+	if _, known := n.more[key]; known {
+		return
+	}
+	if a.pairs == maxPairs {
+		a.stats.DroppedFindings++
+		return
+	}
+	a.pairs++
+	if n.more == nil {
+		n.more = map[string]struct{}{}
+	}
+	n.more[key] = struct{}{}
 }
 
 // setEvidence makes the first candidate the evidence. If a reader in it waits behind a writer,
@@ -90,7 +151,7 @@ func findingKey(cycle []*edge, choice []*instance, start int) string {
 		j := (start + i) % len(cycle)
 		before := cycle[(j+len(cycle)-1)%len(cycle)]
 		b = binary.LittleEndian.AppendUint64(b, uint64(cycle[j].requested))
-		b = binary.LittleEndian.AppendUint32(b, uint32(choice[j].stack))
+		b = binary.LittleEndian.AppendUint32(b, uint32(choice[j].at.stack))
 		b = binary.LittleEndian.AppendUint32(b, uint32(choice[j].acquiredAt(before.requested.Lock())))
 	}
 	return string(b)
@@ -98,8 +159,10 @@ func findingKey(cycle []*edge, choice []*instance, start int) string {
 
 // acquiredAt returns the call stack at which the instance acquired a lock that it holds.
 func (x *instance) acquiredAt(lock event.ObjectID) event.StackID {
-	if i := slices.Index(x.held, lock); i >= 0 {
-		return x.heldAt[i]
+	for n := x.at.parent; n.parent != nil; n = n.parent {
+		if n.m.Lock() == lock {
+			return n.stack
+		}
 	}
 	return 0
 }
@@ -132,9 +195,10 @@ func (x *instance) step(p *edge, m moment) finding.Step {
 	if p.requested.Shared() {
 		op = event.AcquireRead
 	}
+	held, at := x.at.parent.path()
 	return finding.Step{
 		Seq: m.seq, Time: m.time, Thread: x.thread.id, Op: op, Flags: m.flags,
-		Object: p.requested.Lock(), Stack: x.stack, Held: slices.Clone(x.held), HeldAt: slices.Clone(x.heldAt),
+		Object: p.requested.Lock(), Stack: x.at.stack, Held: held, HeldAt: at,
 	}
 }
 
@@ -206,7 +270,12 @@ func (a *Analysis) Finish() []finding.Finding {
 	})
 	out := make([]finding.Finding, 0, len(a.final))
 	for _, r := range a.final {
-		out = append(out, r.finding())
+		f := r.finding()
+		if key, ok := f.Nest(); ok && a.nests[key] != nil {
+			f.MorePairs = len(a.nests[key].more)
+			delete(a.nests, key) // the first finding has the number
+		}
+		out = append(out, f)
 	}
 	return out
 }

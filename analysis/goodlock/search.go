@@ -18,7 +18,6 @@ import (
 
 type search struct {
 	a                 *Analysis
-	holders           map[event.ObjectID][]*edge              // by lock: the edges that hold it
 	writers           map[event.ObjectID][]*edge              // by lock: the writers that its readers wait behind
 	concurrentEdges   map[[2]int]bool                         // by ids of two edges: the result of edgesConcurrent
 	steps             int                                     // left of the budget
@@ -41,6 +40,11 @@ const (
 	// comparisonsPerStep is the number of pairs of instances that are compared for one step of
 	// the budget.
 	comparisonsPerStep = 8
+	// nodesPerStep is the number of nodes that are visited on the way from one to a root, or down from
+	// it, for one step of the budget.
+	nodesPerStep = 64
+	// fewComparisons is the number of pairs of instances up to which the result is not cached.
+	fewComparisons = 8
 )
 
 func (a *Analysis) newSearch() *search {
@@ -77,16 +81,16 @@ func (s *search) spend(n int) bool {
 // run searches for cycles, first of two edges, then of more, until there can be no longer ones or
 // the budget is spent.
 func (s *search) run() {
-	starts := s.indexCandidates()
+	starts := s.candidates()
 	s.bounds.steps = s.steps / 4
 	for length := 2; s.a.opts.MaxThreads <= 0 || length <= s.a.opts.MaxThreads; length++ {
 		s.length, s.extendable = length, false
 		for _, p := range starts {
 			now, later := s.mayClose(p, length)
 			s.extendable = s.extendable || later
-			if now {
-				s.path = append(s.path[:0], p)
-				s.extend(length)
+			if now && s.push(p) {
+				s.extend()
+				s.pop()
 			}
 		}
 		if !s.extendable || s.steps < 0 {
@@ -95,68 +99,143 @@ func (s *search) run() {
 	}
 }
 
-// indexCandidates returns the edges that may be in a cycle, and indexes them. These are the edges
-// that request a lock of the component (see components) of a lock that they hold, and those of
-// writers that a reader may wait behind for a lock that somebody holds.
-func (s *search) indexCandidates() []*edge {
-	of := components(s.a.edgesByID)
-	read, held := map[event.ObjectID]bool{}, map[event.ObjectID]bool{}
-	s.holders, s.writers = map[event.ObjectID][]*edge{}, map[event.ObjectID][]*edge{}
+// candidates returns the edges that may be in a cycle. These are the edges that request a lock of the
+// component (see components) of what they hold, and those of writers that a reader may wait behind
+// for a lock that somebody holds.
+func (s *search) candidates() []*edge {
+	s.a.forest.components()
+	read := map[event.ObjectID]bool{}
 	for _, p := range s.a.edgesByID {
-		for _, m := range p.held {
-			held[m.Lock()] = true
-			if of[m.Lock()] == of[p.requested.Lock()] {
-				s.holders[m.Lock()] = append(s.holders[m.Lock()], p)
-				read[p.requested.Lock()] = read[p.requested.Lock()] || p.requested.Shared()
-			}
+		if p.requested.Shared() && p.inComponent() {
+			read[p.requested.Lock()] = true
 		}
 	}
+	s.writers = map[event.ObjectID][]*edge{}
 	return slices.DeleteFunc(slices.Clone(s.a.edgesByID), func(p *edge) bool {
 		lock := p.requested.Lock()
-		if !p.requested.Shared() && read[lock] && held[lock] && s.a.prefersWriters(lock) {
+		if !p.requested.Shared() && read[lock] && p.node.lock.held() && s.a.prefersWriters(lock) {
 			s.writers[lock] = append(s.writers[lock], p)
 			return false
 		}
-		return !slices.ContainsFunc(p.held, func(m member) bool { return of[m.Lock()] == of[lock] })
+		return !p.inComponent()
 	})
 }
 
-// extend finds all cycles of the given length that begin with s.path.
-func (s *search) extend(length int) {
-	first, last := s.path[0], s.path[len(s.path)-1]
-	if len(s.path) == length {
-		if s.blocks(last, first) && s.minimal() {
-			s.onCycle(s.path)
-		}
-		s.extendable = s.extendable || length != s.a.opts.MaxThreads && len(s.holders[last.requested.Lock()]) > 0 ||
-			slices.ContainsFunc(s.holders[last.requested.Lock()], s.canExtend)
+// inComponent reports whether the lock that p requests and one that p holds are in one component.
+func (p *edge) inComponent() bool {
+	above := p.node.parent
+	return above.parent != nil && above.component == p.node.lock.component
+}
+
+// held reports whether some edge holds the lock.
+func (l *usedLock) held() bool {
+	return slices.ContainsFunc(l.nodes, func(n *node) bool { return n.first != nil })
+}
+
+// push adds an edge to the path. It reports whether the budget was enough; if not, the path stays
+// as it is.
+func (s *search) push(p *edge) bool {
+	if !s.spend(int(p.node.depth) / nodesPerStep) {
+		return false
+	}
+	s.path = append(s.path, p)
+	hold(p.node.parent, 1)
+	return true
+}
+
+// pop removes the last edge from the path.
+func (s *search) pop() {
+	last := len(s.path) - 1
+	hold(s.path[last].node.parent, -1)
+	s.path = s.path[:last]
+}
+
+// extend finds all cycles of s.length that begin with s.path.
+func (s *search) extend() {
+	if len(s.path) == s.length-1 {
+		s.following(s.close)
 		return
 	}
-	s.extendBy(s.holders[last.requested.Lock()], length)
-	if last.requested.Shared() {
-		s.extendBy(s.writers[last.requested.Lock()], length)
-	}
+	s.following(func(p *edge) bool {
+		if s.spend(1) && s.canExtend(p) && s.push(p) {
+			s.extend()
+			s.pop()
+		}
+		return true
+	})
 }
 
-// extendBy extends s.path by each of the edges next that can follow, and finds the cycles.
-func (s *search) extendBy(next []*edge, length int) {
+// close calls onCycle if s.path and p are a cycle, and finds out whether there may be longer cycles.
+// It always returns true.
+func (s *search) close(p *edge) bool {
+	first := s.path[0]
+	closes := s.behind(p, first) || p.node.taken() && s.spend(int(first.node.depth)/nodesPerStep) && p.waitsFor(first)
+	if !closes && s.extendable || !s.spend(1) || !s.canExtend(p) {
+		return true
+	}
+	s.path = append(s.path, p)
+	if closes && s.minimal() {
+		s.onCycle(s.path)
+	}
+	s.path = s.path[:len(s.path)-1]
+	if !s.extendable && s.push(p) {
+		s.following(func(q *edge) bool {
+			s.extendable = s.extendable || s.spend(1) && s.canExtend(q)
+			return !s.extendable
+		})
+		s.pop()
+	}
+	return true
+}
+
+// following calls visit with the edges that can follow the last one of the path, later ones than the
+// first and without a gate lock, until visit returns false.
+func (s *search) following(visit func(*edge) bool) {
 	first, last := s.path[0], s.path[len(s.path)-1]
-	for _, p := range next {
-		if p.id <= first.id || !s.blocks(last, p) {
-			continue
-		}
-		if !s.spend(1) {
+	checked := func(p *edge) bool { return p.id <= first.id || visit(p) }
+	for _, top := range last.node.lock.nodes {
+		if top.m.Conflicts(last.requested) && s.free(top) && !s.below(top, checked) {
 			return
 		}
-		if s.canExtend(p) {
-			s.path = append(s.path, p)
-			s.extend(length)
-			s.path = s.path[:len(s.path)-1]
+	}
+	if !last.requested.Shared() {
+		return
+	}
+	for _, p := range s.writers[last.requested.Lock()] {
+		if s.behind(last, p) && s.free(p.node.parent) && !checked(p) {
+			return
 		}
 	}
 }
 
-// canExtend reports whether p can be in a cycle together with the edges of s.path.
+// below calls visit with the edges below a node that are in its component and have no gate lock in
+// common with the path, until visit returns false or the budget is spent. It reports whether to go on.
+func (s *search) below(top *node, visit func(*edge) bool) bool {
+	var down bool
+	for n, visited := top.first, 1; n != nil; n, visited = n.after(top, down), visited+1 {
+		if visited%nodesPerStep == 0 && !s.spend(1) || s.steps < 0 {
+			return false
+		}
+		down = n.component == top.lock.component && (s.ignoreConcurrency || !n.taken())
+		if p := n.ofEdge(); p != nil && n.lock.component == top.lock.component && !visit(p) {
+			return false
+		}
+	}
+	return true
+}
+
+// free reports whether the edges of the path hold none of the locks from the root to n, so that none
+// is a gate lock.
+func (s *search) free(n *node) bool {
+	if s.ignoreConcurrency {
+		return s.spend(1)
+	}
+	ok, steps := n.free()
+	return s.spend(steps/nodesPerStep) && ok
+}
+
+// canExtend reports whether p, which has no gate lock in common with the edges of s.path, can be in a
+// cycle together with them.
 func (s *search) canExtend(p *edge) bool {
 	for _, q := range s.path {
 		if q.requested.Lock() == p.requested.Lock() && !s.behind(q, p) && !s.behind(p, q) || !s.ignoreConcurrency && !s.edgesConcurrent(q, p) {
@@ -188,32 +267,38 @@ func (s *search) minimal() bool {
 
 // waitsFor reports whether a thread that holds the locks of q blocks the request of p.
 func (p *edge) waitsFor(q *edge) bool {
-	return slices.ContainsFunc(q.held, p.requested.Conflicts)
+	return q.node.parent.excludes(p.requested)
 }
 
 // gate returns a lock that p and q hold in modes that exclude each other, or 0.
-func (p *edge) gate(q *edge) event.ObjectID {
-	for _, m := range p.held {
-		if slices.ContainsFunc(q.held, m.Conflicts) {
-			return m.Lock()
-		}
-	}
-	return 0
-}
+func (p *edge) gate(q *edge) event.ObjectID { return p.node.parent.gateLock(q.node.parent) }
 
-// edgesConcurrent reports whether some instance of p and some instance of q are concurrent; the
-// result is cached.
+// edgesConcurrent reports whether some instance of p and some instance of q, which have no gate lock,
+// are concurrent.
 func (s *search) edgesConcurrent(p, q *edge) bool {
+	pairs := len(p.instances) * len(q.instances)
+	if pairs <= fewComparisons {
+		return someConcurrent(p, q)
+	}
 	k := [2]int{min(p.id, q.id), max(p.id, q.id)}
 	if r, ok := s.concurrentEdges[k]; ok {
 		return r
 	}
-	s.spend(1 + len(p.instances)*len(q.instances)/comparisonsPerStep)
-	r := p.gate(q) == 0 && slices.ContainsFunc(p.instances, func(x *instance) bool {
-		return slices.ContainsFunc(q.instances, func(y *instance) bool { return concurrent(p, x, q, y) })
-	})
+	s.spend(1 + pairs/comparisonsPerStep)
+	r := someConcurrent(p, q)
 	s.concurrentEdges[k] = r
 	return r
+}
+
+func someConcurrent(p, q *edge) bool {
+	for _, x := range p.instances {
+		for _, y := range q.instances {
+			if concurrent(p, x, q, y) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // choose picks an instance for each edge of the cycle from the i-th on, in all ways in which the
@@ -286,7 +371,7 @@ func guard(p *edge, t *thread, q *edge, u *thread) event.ObjectID {
 // is none.
 func (t *thread) guarded(q *edge, u *thread) event.ObjectID {
 	for _, g := range t.guards {
-		if u != g.holder && slices.ContainsFunc(q.held, g.m.Conflicts) {
+		if u != g.holder && q.node.parent.excludes(g.m) {
 			return g.m.Lock()
 		}
 		for c := u; c != nil; c = c.within {

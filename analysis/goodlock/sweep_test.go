@@ -95,8 +95,8 @@ func TestDestroyedLocksAreDropped(t *testing.T) {
 		e(event.Destroy, l)
 	}
 	s := a.Stats()
-	if a.nodes > 2*minDestroyed || s.Edges > 2*minDestroyed || len(a.destroyed) > 2*minDestroyed || len(a.inUse) > 2*minDestroyed {
-		t.Errorf("%d nodes, %d destroyed locks, %d locks in use, %+v", a.nodes, len(a.destroyed), len(a.inUse), s)
+	if a.nodes > 2*minDestroyed || s.Edges > 2*minDestroyed || len(a.destroyed) > 2*minDestroyed || len(a.forest.locks) > 2*minDestroyed {
+		t.Errorf("%d nodes, %d destroyed locks, %d locks in use, %+v", a.nodes, len(a.destroyed), len(a.forest.locks), s)
 	}
 	if s.DroppedEdges != 0 || s.BudgetHit {
 		t.Errorf("%+v", s)

@@ -35,7 +35,17 @@ type cause struct {
 	others []*Finding // in the same order
 }
 
-func (c *cause) pairs() int { return 1 + len(c.others) }
+// pairs returns the number of pairs of accesses or locks, those that are no findings of their own included.
+func (c *cause) pairs() int { return 1 + len(c.others) + c.morePairs() }
+
+// morePairs returns the number of pairs of locks that are no findings of their own.
+func (c *cause) morePairs() int {
+	n := c.lead.MorePairs
+	for _, f := range c.others {
+		n += f.MorePairs
+	}
+	return n
+}
 
 // causes returns the findings by their causes, in the order of a report.
 func (n names) causes(all []Finding) []cause {
@@ -155,19 +165,11 @@ func objectKey(f *Finding) string {
 
 // nestKey returns what predicted deadlocks of two outermost sections have in common; "" for other findings.
 func nestKey(f *Finding) string {
-	if f.Kind != finding.Deadlock || f.Confidence == finding.Observed || len(f.Evidence) != 2 || len(f.Classes) > 0 {
+	nest, ok := f.Nest()
+	if !ok {
 		return ""
 	}
-	var sides []string
-	for i := range f.Evidence {
-		s := &f.Finding.Evidence[i]
-		if len(s.Held) == 0 || len(s.HeldAt) == 0 {
-			return ""
-		}
-		sides = append(sides, fmt.Sprintf("%d at %d", s.Held[0], s.HeldAt[0]))
-	}
-	slices.Sort(sides)
-	return "sections " + strings.Join(sides, ", ")
+	return fmt.Sprint("sections ", nest)
 }
 
 const maxPairs = 3 // other pairs of a cause that the text names, unless all were requested
@@ -182,14 +184,17 @@ func (c *cause) counted(format string, n int) string {
 
 // otherPairs prints the other pairs of accesses, or of locks, that have the same cause.
 func (p *printer) otherPairs(c *cause) {
-	if len(c.others) == 0 {
+	if c.pairs() == 1 {
 		return
 	}
 	p.out.WriteByte('\n')
 	if p.complete {
-		p.para(p.style.title, 3, 5, c.counted("also, with the same cause, %d other", len(c.others))+":")
+		p.para(p.style.title, 3, 5, c.counted("also, with the same cause, %d other", c.pairs()-1)+":")
 		for _, f := range c.others {
 			p.para(unchanged, 5, 7, fmt.Sprintf("%s; fingerprint %s", p.pair(c.lead, f), f.Fingerprint))
+		}
+		if n := c.morePairs(); n > 0 {
+			p.para(unchanged, 5, 7, plural.Sprintf("%d more {pair|pairs} of locks that these sections nest, of which only the number was kept", n))
 		}
 		return
 	}
@@ -199,6 +204,9 @@ func (p *printer) otherPairs(c *cause) {
 	}
 	if more := len(c.others) - len(parts); more > 0 {
 		parts = append(parts, fmt.Sprintf("%d more with --verbose", more))
+	}
+	if n := c.morePairs(); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d more, of which only the number was kept", n))
 	}
 	p.para(unchanged, 3, 5, "also: "+strings.Join(parts, "; "))
 }

@@ -337,7 +337,7 @@ func (p *printer) finding(number int, c *cause) {
 	if f.Count > 1 {
 		title += fmt.Sprintf(", seen %s times by %s", thousands(uint64(f.Count)), counted(uint64(f.ThreadCount), "thread", "threads"))
 	}
-	if n := len(c.others); n > 0 {
+	if n := c.pairs() - 1; n > 0 {
 		title += c.counted(", and %d other", n)
 	}
 	p.para(p.style.bad, 0, 3, title)

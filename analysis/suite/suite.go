@@ -233,19 +233,30 @@ func (s *Suite) addDependencies(found []finding.Finding) {
 }
 
 // settled takes potential deadlocks to a verdict, and returns them without those that cannot happen since
-// one side comes before another in every schedule: the clocks do not show the order by semaphores.
+// one side comes before another in every schedule: the clocks do not show the order by semaphores. Of a
+// finding.Nest of which enough are predicted, it only counts the others.
 func (s *Suite) settled(deadlocks []finding.Finding, candidates [][][]uint64) []finding.Finding {
 	out := deadlocks[:0]
+	groups := nests{}
 	for i := range deadlocks {
-		f := deadlocks[i]
+		f, potential := deadlocks[i], deadlocks[i] // out overwrites deadlocks
+		if groups.count(&f) {
+			s.early.settle(&f) // so that it is not reported again
+			s.search.expect(-1)
+			continue
+		}
 		r := s.settle(&f, candidates[i])
 		if s.early.settle(&f); f.Confidence != finding.Potential {
 			s.search.foundEarly(r)
 		}
 		if !r.Ordered() || f.Confidence != finding.Potential {
 			out = append(out, f)
+			groups.settled(&potential, out, len(out)-1)
+		} else {
+			groups.settled(&potential, out, -1)
 		}
 	}
+	groups.finish(out)
 	return out
 }
 
