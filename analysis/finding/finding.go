@@ -86,6 +86,8 @@ type Step struct {
 	HeldAt []event.StackID `json:"-"`
 	// HeldRead has bit i set if Held[i] is known to be held for reading, for i < 64.
 	HeldRead uint64 `json:"-"`
+	// MoreHeld is the number of held locks that Held leaves out; see ShortenHeld.
+	MoreHeld int `json:"held_more,omitempty"`
 	// Blocked marks the last step of a thread in a deadlock witness: the thread waits here.
 	Blocked bool `json:"blocked,omitempty"`
 	// Readers is the number of unknown threads that hold the requested read-write lock for

@@ -280,7 +280,7 @@ func (q *question) checked(w *witness, by finding.Order, assumes []string) Resul
 	}
 	// The kept steps should contain the creation of each side's thread, and its acquires.
 	extra := max(len(w.steps)-max(q.h.opt.Witness, 4*len(q.chosen)), 0)
-	w.setHeld(extra)
+	w.setHeld(extra, len(q.chosen))
 	r.Witness, r.Elided = slices.Clone(w.steps[extra:]), q.h.evicted+uint64(extra)
 	return r
 }
@@ -350,17 +350,22 @@ func (w *witness) last(e *event.Event, blocked bool) {
 	w.steps = append(w.steps, s)
 }
 
-// setHeld sets the locks that are held before each of the steps from one on. Their order is another than the
-// run's.
-func (w *witness) setHeld(from int) {
+// setHeld sets the locks that are held before each of the steps from one on; all of them at the last steps, so many,
+// and at others no more than finding.MaxHeld. Their order is another than the run's.
+func (w *witness) setHeld(from, sides int) {
 	held := heldLocks{}
 	for i := range w.steps {
 		s := &w.steps[i]
 		held.shown = i >= from
 		if held.shown {
-			s.Held, s.HeldAt = nil, nil // a former witness may have used the step
+			s.Held, s.HeldAt, s.MoreHeld = nil, nil, 0 // a former witness may have used the step
 			if h := held.of[s.Thread]; h != nil {
 				s.Held, s.HeldAt = h.locks, h.stacks
+			}
+			if i >= len(w.steps)-sides {
+				s.Held, s.HeldAt = slices.Clone(s.Held), slices.Clone(s.HeldAt)
+			} else {
+				s.ShortenHeld(nil)
 			}
 		}
 		if !s.Blocked {
@@ -403,9 +408,10 @@ func (l *heldLocks) execute(s *finding.Step) {
 	}
 }
 
-// own copies the slices of a thread before they change, if steps may refer to them already.
+// own copies the slices of a thread before they change, if steps may refer to them already. Of more than
+// finding.MaxHeld locks they have copies.
 func (l *heldLocks) own(h *holds) {
-	if l.shown {
+	if l.shown && len(h.locks) <= finding.MaxHeld {
 		h.locks, h.stacks = slices.Clone(h.locks), slices.Clone(h.stacks)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
@@ -414,6 +415,9 @@ func (p *printer) side(f *Finding, i, width int) []string {
 	for _, h := range s.Held {
 		lines = append(lines, p.held(&h, width)...)
 	}
+	if s.MoreHeld > 0 {
+		lines = append(lines, plural.Sprintf("holds %d more {lock|locks}, acquired in between", s.MoreHeld))
+	}
 	does := p.stepText(s)
 	if f.Kind == finding.Deadlock {
 		does = p.stepText(Step{Step: finding.Step{Op: s.Op, Peer: s.Peer, Blocked: true, Flags: s.Flags}, Object: s.Object})
@@ -640,13 +644,17 @@ func involved(f *Finding) []Object {
 			all = append(all, *h.Object)
 		}
 	}
-	var distinct []Object
-	for _, o := range all {
-		if !slices.ContainsFunc(distinct, func(d Object) bool { return same(d, o) }) {
-			distinct = append(distinct, o)
-		}
+	type key struct { // equal for objects that are the same
+		name string
+		addr uint64
 	}
-	return distinct
+	seen := make(map[key]bool, len(all))
+	return slices.DeleteFunc(all, func(o Object) bool {
+		k := key{o.Name, o.Addr}
+		before := seen[k]
+		seen[k] = true
+		return before
+	})
 }
 
 // basis prints the confidence of the finding and its assumptions.

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
@@ -228,7 +229,11 @@ func (c *contradictions) doubt(f *finding.Finding) string {
 		return why
 	}
 	for _, s := range slices.Concat(f.Evidence, f.Witness) {
-		if why := check(s.Held); why != "" {
+		held := s.Held
+		if s.MoreHeld > 0 { // any may be among those that are left out
+			held = slices.Sorted(maps.Keys(c.locks))
+		}
+		if why := check(held); why != "" {
 			return why
 		}
 	}

@@ -56,11 +56,25 @@ func (n nests) settled(potential *finding.Finding, all []finding.Finding, index 
 	}
 }
 
-// finish adds the numbers of those that are only counted to the first finding of each nest.
-func (n nests) finish(all []finding.Finding) {
+// finish adds the deadlocks that were predicted early, and are not among all, to all: as findings of their own, or to the
+// number of their nest if enough others of it are predicted. The number goes to the first finding of the nest.
+func (n nests) finish(all, early []finding.Finding) []finding.Finding {
+	for i := range early {
+		x := n.of(&early[i])
+		switch {
+		case x == nil || x.first < 0:
+		case x.predicted >= maxNestPredicted:
+			continue // x.more has it
+		case x.more > 0:
+			x.more--
+			x.predicted++
+		}
+		all = append(all, early[i])
+	}
 	for _, x := range n {
 		if x.first >= 0 {
 			all[x.first].MorePairs += x.more
 		}
 	}
+	return all
 }

@@ -104,6 +104,7 @@ func New(o Options) *Suite {
 	if o.Explain {
 		o.Locks.Explain = func(p finding.Pruned) {
 			s.setOrderedBy(&p)
+			p.ShortenHeld()
 			s.pruned = append(s.pruned, p)
 		}
 	}
@@ -202,12 +203,12 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	deadlocks := s.goodlock.Finish()
 	observed, raced := s.order.Races(), s.eraser.Races()
 	s.search.expect(len(deadlocks) + len(observed) + min(len(raced), maxOthers))
-	deadlocks = s.settled(deadlocks, s.goodlock.Candidates())
+	deadlocks, groups := s.settled(deadlocks, s.goodlock.Candidates())
 	races, others := s.races(observed, raced)
 	s.addPrunedRaces(races, others)
 	races = append(races, s.predicted(others)...)
 	races = append(races, s.published(races, doubt)...)
-	deadlocks, races = s.byValue(append(deadlocks, s.early.rest()...), races)
+	deadlocks, races = s.byValue(groups.finish(deadlocks, s.early.rest()), races)
 	deadlocks = s.byAnyValue(deadlocks)
 	s.unpruned(deadlocks)
 	hangs := s.hangs.Finish()
@@ -215,7 +216,11 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	found := slices.Concat(races, deadlocks, stuck, s.goodlock.Classes(), s.misuse.Finish(), s.destroys())
 	s.addDependencies(found)
 	found = downgradeAttempts(append(found, hangs...))
-	return s.downgradeOrdered(downgradeUnexplained(finding.Downgrade(found, doubt)))
+	found = s.downgradeOrdered(downgradeUnexplained(finding.Downgrade(found, doubt)))
+	for i := range found {
+		found[i].ShortenHeld()
+	}
+	return found
 }
 
 // addDependencies adds the threads that matter to each finding. Many findings are about the same threads.
@@ -235,7 +240,7 @@ func (s *Suite) addDependencies(found []finding.Finding) {
 // settled takes potential deadlocks to a verdict, and returns them without those that cannot happen since
 // one side comes before another in every schedule: the clocks do not show the order by semaphores. Of a
 // finding.Nest of which enough are predicted, it only counts the others.
-func (s *Suite) settled(deadlocks []finding.Finding, candidates [][][]uint64) []finding.Finding {
+func (s *Suite) settled(deadlocks []finding.Finding, candidates [][][]uint64) ([]finding.Finding, nests) {
 	out := deadlocks[:0]
 	groups := nests{}
 	for i := range deadlocks {
@@ -256,8 +261,7 @@ func (s *Suite) settled(deadlocks []finding.Finding, candidates [][][]uint64) []
 			groups.settled(&potential, out, -1)
 		}
 	}
-	groups.finish(out)
-	return out
+	return out, groups
 }
 
 // downgradeUnexplained makes findings likely that are still more, although they rest on events that the
