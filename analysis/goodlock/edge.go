@@ -309,9 +309,13 @@ func (a *Analysis) room(p *edge) *instance {
 		a.instanceCount++
 		return &instance{}
 	}
+	return a.evict(p, p.victim(len(p.instances)/2))
+}
+
+// evict evicts an instance of an edge, by its index, and returns it.
+func (a *Analysis) evict(p *edge, i int) *instance {
 	a.stats.EvictedInstances++
 	p.evicted = true
-	i := p.victim(len(p.instances) / 2)
 	x := p.instances[i]
 	a.instanceCache.drop(x)
 	a.clocks.drop(x.clock)
@@ -414,3 +418,31 @@ func (a *Analysis) snapshot(t *thread, e *event.Event) {
 	a.clocks.drop(t.clock)
 	t.clock = a.clocks.get(e.Must)
 }
+
+// Shrink evicts instances beyond those that each edge is guaranteed, the oldest of its latest ones first, and has room for no
+// more edges than there are. It reports whether it did so; a second time it does nothing.
+func (a *Analysis) Shrink() bool {
+	if a.shrunk {
+		return false
+	}
+	a.shrunk = true
+	a.opts.MaxInstances = 1
+	a.opts.MaxEdges = min(a.opts.MaxEdges, max(len(a.edgesByID), leastEdges))
+	for _, p := range a.edgesByID {
+		for len(p.instances) > guaranteedInstances {
+			drop := a.evict(p, guaranteedInstances/2)
+			for i, x := range p.cache {
+				if x == drop {
+					p.cache[i] = nil
+				}
+			}
+			a.instanceCount--
+		}
+		p.instances = slices.Clone(p.instances)
+	}
+	a.clearTree()
+	return true
+}
+
+// leastEdges is the number of edges for which Shrink leaves room.
+const leastEdges = 1 << 10

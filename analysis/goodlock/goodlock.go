@@ -126,6 +126,7 @@ type Analysis struct {
 	clocks           clockPool
 	instanceCache    instanceCache
 	periods          uint64             // number of periods begun so far
+	shrunk           bool               // Shrink was called
 	searches         int                // number of breadth-first searches so far
 	reports          map[string]*report // by findingKey
 	nests            map[finding.Nest]*nestCount

@@ -78,3 +78,31 @@ func TestInversesOfNestings(t *testing.T) {
 		t.Errorf("%d pairs in spite of the gate lock", pairs)
 	}
 }
+
+// TestShrink checks that Shrink leaves few instances of an edge, room for no further edges, and what is known; and that it
+// does so once.
+func TestShrink(t *testing.T) {
+	var parts [][]event.Event
+	for th := event.ThreadID(2); th < 20; th++ {
+		parts = append(parts, fork(1, th), nest(th, 1, 2), nest(th, 2, 1))
+	}
+	events := trace(parts...)
+	a := New(Options{MaxEdges: 1 << 20})
+	for i := range events {
+		a.Event(&events[i])
+		if i == len(events)/2 {
+			if !a.Shrink() || a.Shrink() {
+				t.Error("it does not shrink, or twice")
+			}
+			if a.instanceCount != 2*guaranteedInstances || a.stats.EvictedInstances == 0 {
+				t.Errorf("%d instances, %+v", a.instanceCount, a.stats)
+			}
+		}
+	}
+	if a.instanceCount != 2*guaranteedInstances || a.opts.MaxEdges != leastEdges {
+		t.Errorf("%d instances, room for %d edges", a.instanceCount, a.opts.MaxEdges)
+	}
+	if found := a.Finish(); len(found) == 0 {
+		t.Error("the deadlock is lost")
+	}
+}

@@ -373,6 +373,24 @@ func (h *History) evict() {
 	h.recount()
 }
 
+// leastEvents is the least number of events that Shrink leaves room for.
+const leastEvents = 1 << 12
+
+// Shrink halves the number of events that are kept, and evicts the oldest beyond it. It reports whether it did: it does not
+// where few are kept.
+func (h *History) Shrink() bool {
+	if h.opt.Events/2 < leastEvents {
+		return false
+	}
+	h.opt.Events /= 2
+	if len(h.log) >= h.opt.Events {
+		h.evict()
+	}
+	h.log = append(make([]entry, 0, max(len(h.log), h.opt.Events)), h.log...)
+	h.steps, h.derived = nil, derived{}
+	return true
+}
+
 // sweep removes the events of the log that lie in gaps.
 func (h *History) sweep() {
 	h.unswept = false

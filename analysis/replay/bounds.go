@@ -15,6 +15,9 @@ func bounds(s *suite.Suite) (*run.Bounds, []string) {
 	if b.EvictedSections+b.EvictedEvents > 0 {
 		say("%d critical {section|sections} and %d {event|events} of the run were forgotten to bound memory: an error whose schedule needs them may be missed, or have none to show (a larger --history than %d keeps more)", b.EvictedSections, b.EvictedEvents, b.Sections)
 	}
+	if b.MemoryFull > 0 {
+		say("memory was full %d {time|times}: the oldest of what was kept of the run was forgotten, and %d {event is|events are} kept since, and no lock orders beyond those that were known (a larger --memory keeps more)", b.MemoryFull, b.Events)
+	}
 	if b.EvictedAccesses > 0 {
 		say("%d {access was|accesses were} forgotten by the lockset analysis, for want of room: races with {it|them} may be missed", b.EvictedAccesses)
 	}

@@ -52,6 +52,9 @@ type Options struct {
 	// Done, if not nil, returns why the time for the analysis is over, "" as long as it is not. Candidates that
 	// are left then are not searched, and counted. It is called often; once it returns a reason, it always does.
 	Done func() string
+	// Full, if not nil, reports whether memory is full. It is called now and then; when it returns true, the analyses
+	// keep less of the run. See Suite.Bounds.
+	Full func() bool
 	// Asked, if not nil, is called in Finish for each candidate: n of about so many were searched.
 	Asked func(n, of int)
 }
@@ -90,13 +93,14 @@ type Suite struct {
 	byValueWitnesses execution.Tally
 	notAsked         uint64 // candidates for races or deadlocks that were not asked about, or not for all threads
 	search           search
+	memory           memory
 	named            func(event.ObjectID) bool // that of NamedBy; nil: nothing is known
 }
 
 // New returns a suite.
 func New(o Options) *Suite {
 	held := locks.New()
-	s := &Suite{policy: o.Locks.Policy, locks: held, explain: o.Explain, depend: depend.New(depend.Options{}), hangs: hang.New(o.OnHangOver), earlyRaces: map[accessPair]finding.Finding{}, earlyTries: map[accessPair]int{}, earlyLeft: earlyQuestions, contradictions: newContradictions(), search: search{done: o.Done, asked: o.Asked}}
+	s := &Suite{policy: o.Locks.Policy, locks: held, explain: o.Explain, depend: depend.New(depend.Options{}), hangs: hang.New(o.OnHangOver), earlyRaces: map[accessPair]finding.Finding{}, earlyTries: map[accessPair]int{}, earlyLeft: earlyQuestions, contradictions: newContradictions(), search: search{done: o.Done, asked: o.Asked}, memory: memory{full: o.Full}}
 	s.lockOptions = o.Locks
 	s.lockOptions.OnEdge, s.lockOptions.Explain, s.lockOptions.Class = nil, nil, nil
 	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals, Judges: o.NewChecker, BeforeEviction: s.predictRaces, Done: s.search.over})
@@ -131,6 +135,7 @@ func (s *Suite) Event(e *event.Event) {
 	if e.Kind == event.KindInstance || e.Op.IsCall() {
 		return // the analyses do not use it
 	}
+	s.memory.event(s)
 	s.locks.Event(e)
 	s.contradictions.event(e)
 	if s.hangs.Wants(e) {

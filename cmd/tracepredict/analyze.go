@@ -122,6 +122,7 @@ func (f *analyzeFlags) analyzeTrace(p *printer, name string) (fails bool, err er
 		return false, err
 	}
 	defer closeTrace()
+	limitMemory(p.flags.memory)
 	own := startUsage()
 	fault := failure{stderr: p.std}
 	end := newEnding(f.analysisTime, p.std, fault.add)
@@ -129,7 +130,7 @@ func (f *analyzeFlags) analyzeTrace(p *printer, name string) (fails bool, err er
 	end.watch(nil)
 	defer end.unwatch()
 	rep, err := replay.Report(src, replay.Options{
-		Suite:       suite.Options{History: p.flags.history, Reversals: p.flags.reversals, Locks: f.locks(), Misuse: f.checked, Explain: f.explain, Done: end.over, Asked: end.progress},
+		Suite:       suite.Options{History: p.flags.history, Reversals: p.flags.reversals, Locks: f.locks(), Misuse: f.checked, Explain: f.explain, Done: end.over, Asked: end.progress, Full: end.memory.shrink},
 		LockClasses: f.classes,
 		Bind:        func(names run.Namer) (*bind.Run, error) { return f.specification.bound(f.coneFlags, names, nil, nil) },
 		Raced:       func(name string) bool { return f.specification.reportsRaces(name, nil) },

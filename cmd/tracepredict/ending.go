@@ -49,7 +49,8 @@ type ending struct {
 
 	parent *parent.Link // nil: there is none
 
-	full func() bool // the memory for what is kept is used up
+	memory *memoryWatch
+	full   func() bool // the memory for what is kept is used up; that of memory
 
 	mu        sync.Mutex // guards the fields below
 	calls     int        // of overAfter
@@ -66,7 +67,8 @@ type ending struct {
 // failed is called if a signal cannot be handled.
 func newEnding(text string, stderr io.Writer, failed func(*safely.Panic)) *ending {
 	limit, auto, _ := parseAnalysisTime(text)
-	return &ending{failed: failed, full: memoryFull, now: time.Now, limit: limit, auto: auto, line: newPlanningLine(stderr), exit: func(sig os.Signal) {
+	memory := newMemoryWatch()
+	return &ending{failed: failed, memory: memory, full: memory.over, now: time.Now, limit: limit, auto: auto, line: newPlanningLine(stderr), exit: func(sig os.Signal) {
 		fmt.Fprintf(stderr, "\ntracepredict: ended by %s before there was a report\n", signalName(sig))
 		os.Exit(target.ExitFailed)
 	}}

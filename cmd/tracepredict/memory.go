@@ -1,9 +1,14 @@
 package main
 
 import (
+	"math"
 	"os"
+	"path"
 	"runtime/debug"
 	"runtime/metrics"
+	"strconv"
+	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -11,17 +16,42 @@ import (
 const (
 	// memoryShare is the part of the machine's memory that the tool may use: a quarter. The rest is the program's.
 	memoryShare = 4
-	// leastMemory is what it may use on any machine, in bytes: the ring buffer and the kept events need it.
+	// leastMemory is what it may use on any machine that has twice as much, in bytes: the ring buffer and the kept
+	// events need it.
 	leastMemory = 512 << 20
+	// leastChosen is the least that --memory can choose.
+	leastChosen = 64 << 20
+	memoryAuto  = "auto"
 )
 
-// limitMemory makes the garbage collector keep the memory of the tool to its share, as far as it can, unless the user
-// says how much it may use (GOMEMLIMIT).
-func limitMemory() {
-	if os.Getenv("GOMEMLIMIT") != "" {
+// parseMemory returns the number of bytes that --memory says; 0 for auto.
+func parseMemory(text string) (int64, error) {
+	if text == memoryAuto || text == "" {
+		return 0, nil
+	}
+	digits := strings.TrimRight(text, "KMGTiB")
+	shift, known := map[string]int{"": 0, "K": 10, "M": 20, "G": 30, "T": 40}[strings.TrimSuffix(strings.TrimSuffix(text[len(digits):], "B"), "i")]
+	n, err := strconv.ParseInt(digits, 10, 64)
+	switch {
+	case err != nil || !known || n < 0 || n > math.MaxInt64>>shift:
+		return 0, usage("--memory %s: it is a size such as 512M or 4G, or %s", text, memoryAuto)
+	case n<<shift < leastChosen:
+		return 0, usage("--memory %s: it is at least %dM", text, leastChosen>>20)
+	}
+	return n << shift, nil
+}
+
+// limitMemory makes the garbage collector keep the memory of the tool to what --memory says, as far as it can.
+// For auto that is its share, unless the user says otherwise (GOMEMLIMIT).
+func limitMemory(text string) {
+	limit, _ := parseMemory(text)
+	if limit == 0 && os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
-	if limit := memoryLimit(); limit > 0 {
+	if limit == 0 {
+		limit = memoryLimit()
+	}
+	if limit > 0 {
 		debug.SetMemoryLimit(limit)
 	}
 }
@@ -32,7 +62,32 @@ func memoryLimit() int64 {
 	if err := unix.Sysinfo(&info); err != nil {
 		return 0
 	}
-	return max(int64(info.Totalram)*int64(info.Unit)/memoryShare, leastMemory)
+	own, _ := os.ReadFile("/proc/self/cgroup")
+	return shareOf(min(int64(info.Totalram)*int64(info.Unit), cgroupMemory(string(own), os.ReadFile)))
+}
+
+// shareOf returns how much of so much memory the tool may use.
+func shareOf(machine int64) int64 { return max(machine/memoryShare, min(leastMemory, machine/2)) }
+
+// cgroupMemory returns the least limit of the control group that /proc/self/cgroup names, and of those around it;
+// MaxInt64 if there is none.
+func cgroupMemory(own string, read func(string) ([]byte, error)) int64 {
+	least := int64(math.MaxInt64)
+	for line := range strings.Lines(own) {
+		for root, file := range map[string]string{"0::": "/sys/fs/cgroup%memory.max", ":memory:": "/sys/fs/cgroup/memory%memory.limit_in_bytes"} {
+			_, group, ok := strings.Cut(strings.TrimSpace(line), root)
+			for ; ok && group != ""; group = path.Dir(group) {
+				text, err := read(strings.Replace(file, "%", path.Join("/", group)+"/", 1))
+				if n, bad := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil && bad == nil && n > 0 {
+					least = min(least, n)
+				}
+				if group == "/" {
+					break
+				}
+			}
+		}
+	}
+	return least
 }
 
 // memoryFull reports whether what the tool keeps needs so much of its memory that the garbage collector would do
@@ -43,3 +98,47 @@ func memoryFull() bool {
 	limit := debug.SetMemoryLimit(-1) // which only returns it
 	return live[0].Value.Kind() == metrics.KindUint64 && live[0].Value.Uint64() > uint64(limit)/4*3
 }
+
+// memoryWatch tells the analyses to keep less when memory is full. What that frees is only known after the next
+// garbage collection, so until then memory does not count as full. It is safe for concurrent use.
+type memoryWatch struct {
+	full func() bool   // memoryFull
+	done func() uint64 // garbage collections so far
+
+	mu    sync.Mutex // guards the fields below
+	asked bool
+	at    uint64 // garbage collections at the time when the analyses were last told
+}
+
+func newMemoryWatch() *memoryWatch { return &memoryWatch{full: memoryFull, done: collections} }
+
+// collections returns the number of garbage collections so far.
+func collections() uint64 {
+	n := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
+	metrics.Read(n)
+	if n[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return n[0].Value.Uint64()
+}
+
+// shrink reports whether the analyses are to keep less; suite.Options.Full.
+func (m *memoryWatch) shrink() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.used() {
+		return false
+	}
+	m.asked, m.at = true, m.done()
+	return true
+}
+
+// over reports whether memory is full although the analyses keep less.
+func (m *memoryWatch) over() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.used()
+}
+
+// used reports whether memory is full and what the analyses keep is known.
+func (m *memoryWatch) used() bool { return (!m.asked || m.done() > m.at) && m.full() }

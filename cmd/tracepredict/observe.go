@@ -354,6 +354,7 @@ func newObservation(f *observeFlags, program string, stderr io.Writer, waits *pa
 		f.chooseShared()
 	}
 	surviveClosedPipes()
+	limitMemory(f.memory)
 	r := &observation{flags: f, live: live.NewLink()}
 	r.stderr, r.failure.stderr = stderr, stderr
 	r.end = newEnding(f.analysisTime, stderr, r.failure.add)
@@ -426,7 +427,7 @@ func (r *observation) suiteOptions() suite.Options {
 	return suite.Options{
 		History: f.history, Reversals: f.reversals, Uses: f.shared(), Locks: r.locks(r.stderr), LockClass: r.classes(), Explain: f.explain,
 		OnDeadlock: r.deadlocks(r.stderr), OnHangOver: func(f *finding.Finding) { r.hangs.over(f) }, Misuse: f.checked,
-		Done: r.end.over, Asked: r.end.progress,
+		Done: r.end.over, Asked: r.end.progress, Full: r.end.memory.shrink,
 	}
 }
 

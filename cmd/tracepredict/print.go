@@ -31,6 +31,7 @@ type reportFlags struct {
 	reversals int
 	// analysisTime is how long the analysis may take after a run, as parseAnalysisTime reads it.
 	analysisTime string
+	memory       string // how much the tool may use, as parseMemory reads it
 	verbose      bool
 	stats        bool
 	// confidence is the weakest confidence of findings that are shown.
@@ -52,6 +53,7 @@ func (f *reportFlags) register(cmd *cobra.Command, analysisTime string) {
 	fs.BoolVar(&f.stats, "stats", false, "report statistics too: events by kind, CPU time and memory of the tool, CPU time of the program, how full the ring buffer was and, with --spec, how much of the lattice was built and how long verdicts took")
 	fs.IntVar(&f.history, "history", 0, fmt.Sprintf("critical sections `N` kept for each lock and thread, to predict from (%d if 0, at least 2), and events in proportion; what is discarded or evicted is counted and reported", predict.DefaultSections))
 	fs.StringVar(&f.analysisTime, "analysis-time", analysisTime, "how long the analysis may take after the run has ended: what it has not searched then is counted, and potential at most; `D` is a time (30s), auto, which is 10s or a tenth of the run's time, whichever is more, or none")
+	fs.StringVar(&f.memory, "memory", memoryAuto, "memory `SIZE` (512M, 4G) that the tool may use: when it is full, the oldest of what is kept of the run goes, and the report says so; auto is a quarter of the machine's, or of what its control group may use")
 	fs.IntVar(&f.reversals, "reversals", 0, fmt.Sprintf("steps `N` that may be spent on schedules that reorder the critical sections of a lock; 0 is the default, %d; with -1 there is no such search", predict.DefaultReversals))
 }
 
@@ -71,6 +73,9 @@ func (f *reportFlags) check() error {
 		return err
 	}
 	if _, _, err := parseAnalysisTime(f.analysisTime); err != nil {
+		return err
+	}
+	if _, err := parseMemory(f.memory); err != nil {
 		return err
 	}
 	if f.findings < 0 || f.findings > 255 {

@@ -43,7 +43,7 @@ func notNegative[T ~int | ~int64](flag string, value T) error {
 // advanced are the flags that bound what a run may cost. Few users need them. The help lists
 // them in a group of their own.
 var advanced = []string{
-	"alone-after", "cycle-budget", "elements-after", "guarded-after", "history", "max-cycle", "max-patterns", "queue", "reversals", "ring",
+	"alone-after", "cycle-budget", "elements-after", "guarded-after", "history", "max-cycle", "max-patterns", "memory", "queue", "reversals", "ring",
 	"unshared-after", "window",
 }
 

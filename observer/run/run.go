@@ -410,6 +410,8 @@ type Bounds struct {
 	// was over, and CutShortBy says why it was: a flag or a signal.
 	NotSearched uint64 `json:"candidates_not_searched,omitempty"`
 	CutShortBy  string `json:"cut_short_by,omitempty"`
+	// MemoryFull counts how often memory was full, so that the oldest of what was kept was discarded.
+	MemoryFull int `json:"memory_full,omitempty"`
 }
 
 // ThreadState is the state of a thread of a live process at one moment.
