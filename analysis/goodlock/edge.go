@@ -419,8 +419,8 @@ func (a *Analysis) snapshot(t *thread, e *event.Event) {
 	t.clock = a.clocks.get(e.Must)
 }
 
-// Shrink evicts instances beyond those that each edge is guaranteed, the oldest of its latest ones first, and has room for no
-// more edges than there are. It reports whether it did so; a second time it does nothing.
+// Shrink evicts instances beyond those that each edge is guaranteed, the oldest of its latest ones first, and has
+// room for no more edges than there are. It reports whether it did so; a second time it does nothing.
 func (a *Analysis) Shrink() bool {
 	if a.shrunk {
 		return false

@@ -79,8 +79,8 @@ func TestInversesOfNestings(t *testing.T) {
 	}
 }
 
-// TestShrink checks that Shrink leaves few instances of an edge, room for no further edges, and what is known; and that it
-// does so once.
+// TestShrink checks that Shrink leaves few instances of an edge, room for no further edges, and what is known; and
+// that it does so once.
 func TestShrink(t *testing.T) {
 	var parts [][]event.Event
 	for th := event.ThreadID(2); th < 20; th++ {

@@ -376,8 +376,8 @@ func (h *History) evict() {
 // leastEvents is the least number of events that Shrink leaves room for.
 const leastEvents = 1 << 12
 
-// Shrink halves the number of events that are kept, and evicts the oldest beyond it. It reports whether it did: it does not
-// where few are kept.
+// Shrink halves the number of events that are kept, and evicts the oldest beyond it. It reports whether it did: it
+// does not where few are kept.
 func (h *History) Shrink() bool {
 	if h.opt.Events/2 < leastEvents {
 		return false

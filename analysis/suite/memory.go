@@ -10,8 +10,8 @@ type memory struct {
 // memoryEvery is the number of events from one call of Options.Full to the next.
 const memoryEvery = 1 << 10
 
-// event counts an event. When memory is full, the analyses evict the oldest of what they keep, and keep less from then on,
-// until they keep so little that it does not matter.
+// event counts an event. When memory is full, the analyses evict the oldest of what they keep, and keep less from
+// then on, until they keep so little that it does not matter.
 func (m *memory) event(s *Suite) {
 	if m.full == nil {
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// TestFullMemory checks that the analyses keep less each time memory is full, down to a least size from which on they do not
-// ask any more, count how often, and still predict what comes then.
+// TestFullMemory checks that the analyses keep less each time memory is full, down to a least size from which on
+// they do not ask any more, count how often, and still predict what comes then.
 func TestFullMemory(t *testing.T) {
 	const deadlock = "T1|acq(A)|3\nT1|acq(B)|4\nT1|rel(B)|5\nT1|rel(A)|6\nT2|acq(B)|7\nT2|acq(A)|8\nT2|rel(A)|9\nT2|rel(B)|10\n"
 	const idle = "T1|w(x)|11\nT1|acq(C)|12\nT1|rel(C)|13\nT2|acq(C)|14\nT2|w(y)|15\nT2|rel(C)|16\n"

@@ -56,8 +56,9 @@ func (n nests) settled(potential *finding.Finding, all []finding.Finding, index 
 	}
 }
 
-// finish adds the deadlocks that were predicted early, and are not among all, to all: as findings of their own, or to the
-// number of their nest if enough others of it are predicted. The number goes to the first finding of the nest.
+// finish adds the deadlocks that were predicted early, and are not among all, to all: as findings of their own, or
+// to the number of their nest if enough others of it are predicted. The number goes to the first finding of the
+// nest.
 func (n nests) finish(all, early []finding.Finding) []finding.Finding {
 	for i := range early {
 		x := n.of(&early[i])

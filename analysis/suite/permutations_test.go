@@ -37,8 +37,8 @@ func permutations(threads, locks int) []event.Event {
 	return events
 }
 
-// TestPermutationsOfLocks checks that threads which each nest all locks in an order of their own need memory for each acquire,
-// not for each two locks, and that the deadlocks among them are found.
+// TestPermutationsOfLocks checks that threads which each nest all locks in an order of their own need memory for
+// each acquire, not for each two locks, and that the deadlocks among them are found.
 func TestPermutationsOfLocks(t *testing.T) {
 	const threads, locks = 8, 1000
 	events := permutations(threads, locks)

@@ -22,7 +22,8 @@ func TestParseMemory(t *testing.T) {
 	}
 }
 
-// TestCgroupMemory checks that the least limit of a control group and those around it counts, in both versions of cgroups.
+// TestCgroupMemory checks that the least limit of a control group and those around it counts, in both versions of
+// cgroups.
 func TestCgroupMemory(t *testing.T) {
 	read := func(name string) ([]byte, error) {
 		text, ok := map[string]string{
@@ -53,8 +54,8 @@ func TestShareOf(t *testing.T) {
 	}
 }
 
-// TestMemoryWatch checks that memory does not count as full between the moment when the analyses were told to keep less and the
-// next garbage collection.
+// TestMemoryWatch checks that memory does not count as full between the moment when the analyses were told to keep
+// less and the next garbage collection.
 func TestMemoryWatch(t *testing.T) {
 	full, done := false, uint64(0)
 	m := &memoryWatch{full: func() bool { return full }, done: func() uint64 { return done }}
