@@ -9,6 +9,7 @@ GO ?= go
 PREFIX ?= /usr/local
 FUZZTIME ?= 10s
 SOAK ?= 20m
+CHAOS ?= 2m
 # Git refuses a work tree of another user's; the version is then left out.
 VCS = $(shell git status --porcelain >/dev/null 2>&1 && echo auto || echo false)
 
@@ -31,7 +32,7 @@ demo: ## set up, build, and find the deadlock and the race of examples/shop
 test: ## run every unit test and the core of the end-to-end tests, as root where sudo allows it
 	scripts/test
 
-test-all: ## run every test with all its cases, all with -race, and the soak test
+test-all: ## run every test with all its cases, all with -race, the soak test, and two minutes of chaos
 	scripts/test --all
 
 repeat: ## run the core of the end-to-end tests ten times, and ten times beside a load: which fail now and then?
@@ -90,6 +91,12 @@ soak: ## observe for SOAK (20m) a program of threads and locks that come and go
 	$(MAKE) --no-print-directory build
 	scripts/as-root env SOAK=$(SOAK) scripts/soak
 
+chaos: ## kill, stop and starve the tool and the servers that it observes for CHAOS (2m), and look whether it does harm
+	scripts/setup chaos
+	$(MAKE) --no-print-directory build
+	$(GO) -C scripts build -buildvcs=false -o ../build/chaos/chaos ./chaos
+	scripts/as-root build/chaos/chaos -for $(CHAOS) $(CHAOSFLAGS)
+
 long-trace: ## analyse a trace of 100 million events in the memory of one of a million
 	scripts/setup demo
 	scripts/long-trace
@@ -122,6 +129,6 @@ install: build ## install into PREFIX/bin
 	install -D -m 0755 tracepredict $(DESTDIR)$(PREFIX)/bin/tracepredict
 
 clean: ## remove what was built
-	rm -rf tracepredict build/bench build/real build/compare build/verdicts build/randomc build/pgo build/examples build/staticcheck
+	rm -rf tracepredict build/bench build/real build/compare build/verdicts build/randomc build/chaos build/pgo build/examples build/staticcheck
 
-.PHONY: help build examples demo test test-all repeat check bench plots real compare verdicts randomc othercalls soak long-trace pgo generate fmt lint fuzz install clean
+.PHONY: help build examples demo test test-all repeat check bench plots real compare verdicts randomc othercalls soak chaos long-trace pgo generate fmt lint fuzz install clean
