@@ -10,15 +10,32 @@ import (
 	"github.com/tracepredict/tracepredict/loader/target"
 )
 
-// Sleepers returns what each thread of the observed processes is doing, without stopping any. It
-// returns target.ErrEnded if the observation has ended.
+// Sleepers returns what each thread of the observed processes is doing, without stopping any. What the tool itself makes
+// wait at the moment runs. It returns target.ErrEnded if the observation has ended.
 func (s *Session) Sleepers() ([]bpf.Sleeper, error) {
 	s.mu.Lock() // as long as it is held the BPF programs are not unloaded
 	defer s.mu.Unlock()
 	if s.ended {
 		return nil, target.ErrEnded
 	}
-	return s.tracer.Sleepers()
+	held := s.throttle.Holding()
+	lines, err := s.tracer.Sleepers()
+	if held || s.throttle.Holding() {
+		markRunning(lines)
+	}
+	return lines, err
+}
+
+// stateTraced is the state of a thread in a stop of its tracer's, __TASK_TRACED.
+const stateTraced = 8
+
+// markRunning makes the threads in a stop of the tool's, which only threads that run are brought to, ones that run.
+func markRunning(lines []bpf.Sleeper) {
+	for i := range lines {
+		if lines[i].State&stateTraced != 0 {
+			lines[i].State = 0
+		}
+	}
 }
 
 // ReadMemory fills b from the memory of a process at addr. It returns false if not all of it can

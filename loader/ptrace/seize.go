@@ -23,9 +23,7 @@ func (t *Throttle) HoldUntraced() (detached bool) {
 		pauseBriefly(time.Since(before))
 	}
 	h.detachAll()
-	if h.anySeized {
-		ends()
-	}
+	ends(h.anySeized)
 	return len(h.seized) == 0
 }
 

@@ -49,6 +49,7 @@ type Throttle struct {
 	released atomic.Bool   // no hold begins any more, and one under way ends
 	leaving  atomic.Bool   // a hold lasts until Release, see Hold
 	still    chan struct{} // closed during that hold: a look has found no thread that runs
+	holding  atomic.Bool   // a hold goes on
 
 	mu        sync.Mutex     // guards the fields below; no other lock is acquired while it is held
 	holds     int            // number of holds
@@ -153,14 +154,20 @@ func (t *Throttle) RecordStall(d time.Duration) {
 	t.stall = max(t.stall, d)
 }
 
-// holdBegins returns a function to be called at the end of the hold that begins now. It counts the hold, unless
-// that is one of Hold.
-func (t *Throttle) holdBegins() (ends func()) {
-	if t.leaving.Load() {
-		return func() {}
+// Holding reports whether threads are made to wait now.
+func (t *Throttle) Holding() bool { return t != nil && t.holding.Load() }
+
+// holdBegins returns a function to be called at the end of the hold that begins now, with whether threads were held. It
+// counts the hold then, unless that is one of Hold.
+func (t *Throttle) holdBegins() (ends func(held bool)) {
+	t.holding.Store(true)
+	began, leaving := time.Now(), t.leaving.Load()
+	return func(held bool) {
+		t.holding.Store(false)
+		if held && !leaving {
+			t.countHold(time.Since(began))
+		}
 	}
-	began := time.Now()
-	return func() { t.countHold(time.Since(began)) }
 }
 
 func (t *Throttle) countHold(d time.Duration) {

@@ -58,6 +58,9 @@ func TestHold(t *testing.T) {
 		t.Error("an empty ring buffer ends the hold")
 	}
 	ends := b.holdBegins()
+	if !b.Holding() {
+		t.Error("a hold that has begun does not go on")
+	}
 	b.looked(1)
 	select {
 	case <-b.still:
@@ -71,9 +74,9 @@ func TestHold(t *testing.T) {
 	if b.needed() || !b.drained() {
 		t.Error("released, it goes on to hold")
 	}
-	ends()
-	if n, _ := b.Waits(); n != 0 {
-		t.Errorf("%d waits for the ring buffer", n)
+	ends(true)
+	if n, _ := b.Waits(); n != 0 || b.Holding() {
+		t.Errorf("%d waits for the ring buffer, or the hold goes on: %v", n, b.Holding())
 	}
 	b = NewThrottle(&unread, nil)
 	b.Release()

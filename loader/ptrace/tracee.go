@@ -61,7 +61,7 @@ type Tracee struct {
 
 	Throttle *Throttle               // nil: the program is never made to wait
 	holding  bool                    // running threads are interrupted, stops are kept
-	ends     func()                  // is called at the end of the hold
+	ends     func(held bool)         // is called at the end of the hold
 	kept     map[int]unix.WaitStatus // by thread ID: stops to handle after the hold
 }
 
@@ -240,7 +240,7 @@ func (t *Tracee) starting() bool {
 func (t *Tracee) endHold() {
 	if t.holding {
 		t.holding = false
-		t.ends()
+		t.ends(true)
 	}
 }
 
