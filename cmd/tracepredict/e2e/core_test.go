@@ -32,8 +32,8 @@ var coreFindings = []struct {
 	{"race", coreRun{example: "discover", flags: []string{"--watch-shared"}}, coreRun{example: "condvar", flags: []string{"--watch", "depth"}}, "predicted race of visitors"},
 	{"misuse", coreRun{example: "misuse"}, coreRun{example: "reinit"}, "observed misuse of order; observed misuse of shelf"},
 	{"property",
-		coreRun{example: "valve", flags: []string{"--spec", "../../../examples/valve/valve.tps"}},
-		coreRun{example: "valve", flags: []string{"--spec", "testdata/core/valve_holds.tps"}},
+		coreRun{example: "the reservoir", flags: []string{"--spec", "../../../examples/valve/valve.tps"}},
+		coreRun{example: "the reservoir", flags: []string{"--spec", "testdata/core/valve_holds.tps"}},
 		"predicted property of opening, water; predicted property of opening, water"},
 	{"observed", coreRun{example: "hang", args: []string{"busy"}, flags: []string{"--on-hang=kill"}}, coreRun{example: "gate"}, "observed deadlock of struct account.mu, struct account.mu"},
 	{"predicted", coreRun{example: "c11"}, coreRun{example: "joined"}, "predicted deadlock of board, knife"},
@@ -41,7 +41,8 @@ var coreFindings = []struct {
 	{"potential", coreRun{example: "classes", flags: []string{"--lock-classes"}}, coreRun{example: "selfinvert", flags: []string{"--lock-classes"}}, "potential deadlock"},
 }
 
-// coreRun is an example with the flags to observe it and its own arguments.
+// coreRun is an example with the flags to observe it and its own arguments. The reservoir is the example valve with a
+// schedule that the test sets.
 type coreRun struct {
 	example     string
 	flags, args []string
@@ -181,8 +182,14 @@ func TestCoreFindings(t *testing.T) {
 
 func (c coreRun) report(t *testing.T) (int, jsonReport) {
 	t.Helper()
-	args := append(append([]string{"exec"}, c.flags...), "--", example(t, c.example))
-	status, r := reported(t, append(args, c.args...)...)
+	args := append([]string{"exec"}, c.flags...)
+	var status int
+	var r jsonReport
+	if c.example == "the reservoir" {
+		status, r = reportedBy(t, func(args ...string) *child { return startReservoir(t, args...) }, args...)
+	} else {
+		status, r = reported(t, append(append(args, "--", example(t, c.example)), c.args...)...)
+	}
 	for i, f := range r.Findings {
 		for j, o := range f.Objects {
 			r.Findings[i].Objects[j] = heapAddress.ReplaceAllString(o, "")

@@ -423,8 +423,14 @@ func readLossy(t testing.TB, path string) jsonReport {
 // findings.
 func reported(t testing.TB, args ...string) (int, jsonReport) {
 	t.Helper()
+	return reportedBy(t, func(args ...string) *child { return startTool(t, childOptions{}, args...) }, args...)
+}
+
+// reportedBy is reported for a tool that start starts.
+func reportedBy(t testing.TB, start func(args ...string) *child, args ...string) (int, jsonReport) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.json")
-	c := startTool(t, childOptions{}, append([]string{args[0], "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", path}, args[1:]...)...)
+	c := start(append([]string{args[0], "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", path}, args[1:]...)...)
 	status := c.wait()
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("no report: %s", c.err.String())

@@ -3,15 +3,22 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// specified runs the reservoir under a specification. Its threads take turns, so that the valve is always open wide
-// enough before the water is high.
+// specified runs the reservoir under a specification.
 func specified(t *testing.T, text string, args ...string) *child {
+	t.Helper()
+	return startReservoir(t, append([]string{"exec", "--spec", specFile(t, text)}, args...)...)
+}
+
+// startReservoir runs the reservoir, whose threads take turns, so that the valve is always open wide enough before the
+// water is high. It returns when all turns have been taken.
+func startReservoir(t *testing.T, args ...string) *child {
 	t.Helper()
 	needBPF(t)
 	var turns [2]*os.File
@@ -23,8 +30,7 @@ func specified(t *testing.T, text string, args ...string) *child {
 		}
 		defer turns[i].Close()
 	}
-	program := build(t, "gcc", "reservoir.c", "-g", "-O1", "-pthread")
-	c := startTool(t, opts, append(append([]string{"exec", "--spec", specFile(t, text)}, args...), "--", program)...)
+	c := startTool(t, opts, append(slices.Clone(args), "--", build(t, "gcc", "reservoir.c", "-g", "-O1", "-pthread"))...)
 	for i, thread := range []int{0, 1, 0, 1, 0, 1} {
 		if _, err := turns[thread].WriteString("x"); err != nil {
 			t.Fatal(err)
