@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -20,7 +21,10 @@ import (
 // unharmed waits until nothing of the tool is left in a server's processes, and then for more answers. It returns an error that
 // says what is wrong. Connections may have been broken only if breaks.
 func unharmed(ctx context.Context, s *server, breaks bool) error {
-	for what, check := range map[string]func(int) error{"probes": noProbes, "tracers and stops": runsFreely, "code": codeIntact} {
+	if err := probesGo(ctx, s); err != nil {
+		return err
+	}
+	for what, check := range map[string]func(int) error{"tracers and stops to go": runsFreely, "the code to be its file's": codeIntact} {
 		var left error
 		err := wait(ctx, what, func() bool {
 			left = nil
@@ -66,12 +70,31 @@ func probesOf(pid int) (n int, err error) {
 	return n, it.Err()
 }
 
-func noProbes(pid int) error {
-	n, err := probesOf(pid)
-	if err == nil && n > 0 {
-		err = fmt.Errorf("%d links of probes of process %d are left", n, pid)
+// probesGo waits until a server has no probes. The kernel closes the links of a tool that was killed one after the other,
+// and each waits for the machine's processors, so that only links of which none goes any more are harm.
+func probesGo(ctx context.Context, s *server) error {
+	for least := math.MaxInt; ; {
+		left := least
+		err := wait(ctx, "one more of the links of probes to go", func() bool {
+			sum := 0
+			for _, pid := range s.processes() {
+				n, err := probesOf(pid)
+				if err != nil {
+					return false // a link is being made, or is going
+				}
+				sum += n
+			}
+			left = sum
+			return left < least
+		})
+		switch {
+		case err != nil:
+			return fmt.Errorf("%w: %d are left", err, left)
+		case left == 0:
+			return nil
+		}
+		least = left
 	}
-	return err
 }
 
 // runsFreely returns an error if a thread is traced or stopped.
