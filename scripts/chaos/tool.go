@@ -21,6 +21,7 @@ import (
 // tool is a run of tracepredict.
 type tool struct {
 	cmd    *exec.Cmd
+	exec   bool   // a process waits for the one that observes
 	log    string // the file of its output, and of the server's
 	report string // the file of its report
 	ended  chan struct{}
@@ -40,7 +41,7 @@ func startTool(path, logs string, p plan, flags []string, pid int, server []stri
 		args = append(args, "-p", strconv.Itoa(pid))
 	}
 	_ = os.Remove(report)
-	t := &tool{cmd: exec.Command(path, args...), log: filepath.Join(logs, "tracepredict.log"), report: report, ended: make(chan struct{})}
+	t := &tool{cmd: exec.Command(path, args...), exec: p.exec, log: filepath.Join(logs, "tracepredict.log"), report: report, ended: make(chan struct{})}
 	log, err := os.Create(t.log)
 	if err != nil {
 		return nil, err
@@ -75,10 +76,10 @@ func (t *tool) hasEnded() bool {
 }
 
 // victim returns the process of the tool that is to be killed or stopped: the one that observes or, with parent, the one
-// that waits for it.
+// that waits for it. Under attach the children of the one process are tasks that make a system call for it.
 func (t *tool) victim(parent bool) int {
 	pid := t.cmd.Process.Pid
-	if parent {
+	if parent || !t.exec {
 		return pid
 	}
 	for _, child := range proc.Children()[pid] {
