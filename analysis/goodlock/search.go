@@ -245,9 +245,6 @@ func (s *search) canExtend(p *edge) bool {
 	return true
 }
 
-// blocks reports whether the request of p waits for a thread that is at the request of q.
-func (s *search) blocks(p, q *edge) bool { return p.waitsFor(q) || s.behind(p, q) }
-
 // behind reports whether p requests to read the lock that q requests to write, and waits behind q.
 func (s *search) behind(p, q *edge) bool {
 	return p.requested.Shared() && !q.requested.Shared() && p.requested.Lock() == q.requested.Lock() && s.a.prefersWriters(p.requested.Lock())
