@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -50,6 +52,9 @@ func TestDoesNoHarm(t *testing.T) {
 			}
 			for _, w := range all {
 				t.Run(w.name, func(t *testing.T) {
+					if slices.Contains(w.flags, "--follow") {
+						atMost(t, 3*time.Minute, "20 processes are taken over, one after the other")
+					}
 					if got := w.run(t, tt.program, w.flags); got != plain {
 						t.Errorf("it says:\n%s\nplain:\n%s", got, plain)
 					}
