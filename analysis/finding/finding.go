@@ -207,37 +207,3 @@ func (s Span) Code() Span {
 	s.Since, s.Until = 0, 0
 	return s
 }
-
-// Downgrade changes the confidence of predicted findings that may be wrong to likely. It does so
-// for observed races too, since unobserved synchronisation may have ordered the two accesses; one
-// without a witness, or with one that is Unrecorded, becomes potential. So does a finding that is likely for
-// another reason, if its witness is Unrecorded. The function doubt returns the reason as a sentence, or ""
-// if there is none; with a nil doubt, no finding changes. Downgrade changes and returns all.
-func Downgrade(all []Finding, doubt func(*Finding) string) []Finding {
-	for i := range all {
-		f := &all[i]
-		if doubt == nil || !f.mayChange() {
-			continue
-		}
-		why := doubt(f)
-		switch {
-		case why == "":
-		case f.Unrecorded, len(f.Witness) == 0:
-			f.Confidence, f.Reason = Potential, why
-		case f.Confidence != Likely:
-			f.Confidence, f.Reason = Likely, why
-		}
-	}
-	return all
-}
-
-// mayChange reports whether a doubt changes the confidence of a finding.
-func (f *Finding) mayChange() bool {
-	switch f.Confidence {
-	case Observed:
-		return f.Kind == Race
-	case Likely:
-		return len(f.Witness) > 0 && slices.Contains(f.Assumes, GuardedData)
-	}
-	return f.Confidence == Predicted
-}

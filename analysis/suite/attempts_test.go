@@ -8,6 +8,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -85,7 +86,7 @@ func TestAttemptsWithAnInterpretersLock(t *testing.T) {
 				s.Event(&run[i])
 			}
 			var got []string
-			for _, f := range s.Finish(nil) {
+			for _, f := range s.Finish(verdict.Run{}) {
 				if f.Confidence != finding.Potential || len(f.Witness) > 0 {
 					got = append(got, string(f.Confidence)+" "+string(f.Kind))
 				}

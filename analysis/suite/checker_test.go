@@ -9,6 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -44,7 +45,7 @@ func runWith(events []event.Event, newChecker execution.NewChecker) (found, onli
 		e := events[i]
 		s.Event(&e)
 	}
-	return s.Finish(nil), online, s
+	return s.Finish(verdict.Run{}), online, s
 }
 
 // TestNothingIsPredictedWithoutAWitness checks that, with a checker that refuses every witness, no

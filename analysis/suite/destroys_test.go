@@ -7,6 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/misuse"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -61,7 +62,7 @@ func TestDestroyUnordered(t *testing.T) {
 		}
 		s.HandoversBy(suite.Handovers{Unseen: c.unseen})
 		got := 0
-		for _, f := range s.Finish(nil) {
+		for _, f := range s.Finish(verdict.Run{}) {
 			if f.Rule != finding.DestroyUnordered {
 				continue
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -23,7 +24,7 @@ const maxEarly = 1000
 
 func (k *early) add(f *finding.Finding) {
 	f.HasTimeout = hasTimeout(f)
-	downgradeAttempt(f)
+	verdict.Attempt(f)
 	if k.n < maxEarly {
 		key := cycleKey(f)
 		k.found[key] = append(k.found[key], *f)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -30,7 +31,7 @@ func TestEarlyPredictionsStay(t *testing.T) {
 	if early != 1 || s.Bounds().EvictedEvents+s.Bounds().EvictedSections == 0 {
 		t.Fatalf("%d deadlocks were predicted while the program ran; %+v", early, s.Bounds())
 	}
-	found := s.Finish(nil)
+	found := s.Finish(verdict.Run{})
 	if len(found) != 1 || found[0].Confidence != finding.Predicted || len(found[0].Witness) == 0 {
 		t.Errorf("%+v", found)
 	}
@@ -84,7 +85,7 @@ func TestEarlyQuestions(t *testing.T) {
 		t.Fatalf("%+v", s.Bounds())
 	}
 	predicted := 0
-	for _, f := range s.Finish(nil) {
+	for _, f := range s.Finish(verdict.Run{}) {
 		if f.Confidence == finding.Predicted {
 			predicted++
 		}
@@ -117,7 +118,7 @@ func TestEarlyRacesStay(t *testing.T) {
 		if s.Bounds().EvictedEvents == 0 {
 			t.Fatalf("%+v", s.Bounds())
 		}
-		found := s.Finish(nil)
+		found := s.Finish(verdict.Run{})
 		if len(found) != c.races {
 			t.Fatalf("%+v", found)
 		}

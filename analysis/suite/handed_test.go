@@ -8,6 +8,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -57,7 +58,7 @@ func TestHandedUnseen(t *testing.T) {
 			must.Done(e)
 		}
 		s.HandoversBy(suite.Handovers{Block: c.block})
-		if diff := cmp.Diff(c.want, brief(s.Finish(none))); diff != "" {
+		if diff := cmp.Diff(c.want, brief(s.Finish(verdict.Run{Doubt: none}))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}

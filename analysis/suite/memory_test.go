@@ -6,6 +6,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
@@ -29,7 +30,7 @@ func TestFullMemory(t *testing.T) {
 		for i := range events {
 			s.Event(&events[i])
 		}
-		found, b := s.Finish(nil), s.Bounds()
+		found, b := s.Finish(verdict.Run{}), s.Bounds()
 		if len(found) != 1 || found[0].Kind != finding.Deadlock || found[0].Confidence != finding.Predicted {
 			t.Errorf("full %d times: %+v", c.full, found)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -55,7 +56,7 @@ func TestPermutationsOfLocks(t *testing.T) {
 	if used, limit := int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(threads*locks*each); used > limit {
 		t.Errorf("%d bytes are in use, of %d", used, limit)
 	}
-	found := s.Finish(nil)
+	found := s.Finish(verdict.Run{})
 	if len(found) == 0 || found[0].Kind != finding.Deadlock {
 		t.Errorf("%d findings", len(found))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -33,13 +34,13 @@ func TestProbableOrder(t *testing.T) {
 	begin := []event.Event{{Thread: 1, Op: event.Fork, Peer: 2}, {Thread: 1, Op: event.Fork, Peer: 3}, {Thread: 1, Op: event.Fork, Peer: 4}}
 	cycle := slices.Concat(begin, nests(2, a, b, 10), nests(3, b, a, 20)) // 4 to 7, 8 to 11
 	race := slices.Concat(begin, write(2, 10), write(3, 20))              // 4, 5
-	order := func(from event.ThreadID, until uint64, to event.ThreadID, since uint64) []suite.Order {
-		return []suite.Order{{From: from, Until: until, To: to, Since: since, Why: "T3 waited"}}
+	order := func(from event.ThreadID, until uint64, to event.ThreadID, since uint64) []verdict.Order {
+		return []verdict.Order{{From: from, Until: until, To: to, Since: since, Why: "T3 waited"}}
 	}
 	for _, tt := range []struct {
 		name   string
 		run    []event.Event
-		orders []suite.Order
+		orders []verdict.Order
 		doubt  string
 		want   []string
 	}{
@@ -68,11 +69,10 @@ func TestProbableOrder(t *testing.T) {
 			}
 			eventtest.Stamp(run)
 			s := suite.New(suite.Options{})
-			s.OrdersBy(tt.orders)
 			for i := range run {
 				s.Event(&run[i])
 			}
-			found := s.Finish(func(*finding.Finding) string { return tt.doubt })
+			found := s.Finish(verdict.Run{Doubt: func(*finding.Finding) string { return tt.doubt }, Orders: tt.orders})
 			if diff := cmp.Diff(tt.want, brief(found)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -129,7 +129,3 @@ func (s *Suite) setOrderedBy(p *finding.Pruned) {
 		}
 	}
 }
-
-// Refutes reports whether the reason why a candidate is not predicted says that no schedule leads there,
-// which presumes that the run was recorded completely.
-func Refutes(reason string) bool { return predict.Refutes(reason) }

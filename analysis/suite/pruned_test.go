@@ -11,6 +11,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -33,7 +34,7 @@ func TestPruned(t *testing.T) {
 		for _, e := range read(t, name) {
 			s.Event(&e)
 		}
-		s.Finish(nil)
+		s.Finish(verdict.Run{})
 		var got []string
 		for _, p := range s.Pruned() {
 			text := fmt.Sprintf("%s %s", p.Kind, p.Why)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -66,7 +67,7 @@ func TestPublished(t *testing.T) {
 			must.Done(e)
 		}
 		s.HandoversBy(c.known)
-		if diff := cmp.Diff(c.want, brief(s.Finish(c.doubt))); diff != "" {
+		if diff := cmp.Diff(c.want, brief(s.Finish(verdict.Run{Doubt: c.doubt}))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/happensbefore"
 	"github.com/tracepredict/tracepredict/analysis/predict"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -90,11 +91,11 @@ func (s *Suite) HandoversBy(h Handovers) { s.handovers = h }
 // published returns the races with an access that, for all that is seen, the first owner of a field may
 // have made before it published the object. The pointer passes through memory that is not observed, so
 // that a schedule which leaves out a section in which it may have been passed on proves nothing: then
-// doubt has a reason, and the race is not returned, unless the object was no thread's own: it lies in
-// static memory, or in memory that a third thread allocated. Without doubt, no race is returned. Known
-// are the races found otherwise.
-func (s *Suite) published(known []finding.Finding, doubt func(*finding.Finding) string) (out []finding.Finding) {
-	if doubt == nil {
+// there is a reason for doubt, and the race is not returned, unless the object was no thread's own: it lies in
+// static memory, or in memory that a third thread allocated. If nothing is known of the run, no race is returned.
+// Known are the races found otherwise.
+func (s *Suite) published(known []finding.Finding, judge *verdict.Judge) (out []finding.Finding) {
+	if judge.Run.Doubt == nil {
 		return nil
 	}
 	seen := map[accessPair]bool{}
@@ -106,7 +107,7 @@ func (s *Suite) published(known []finding.Finding, doubt func(*finding.Finding) 
 			continue
 		}
 		c.Reason = ""
-		judged := downgradeUnexplained(finding.Downgrade([]finding.Finding{c.Finding}, doubt))[0]
+		judged := judge.Plainly(c.Finding)
 		if judged.Confidence == finding.Predicted || s.nobodysOwn(&c.Finding) && slices.Contains(judged.Assumes, finding.GuardedData) {
 			out = append(out, c.Finding)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/happensbefore"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
@@ -114,7 +115,7 @@ func TestPotentialTraces(t *testing.T) {
 		for _, e := range read(t, name) {
 			s.Event(&e)
 		}
-		if diff := cmp.Diff(want, brief(s.Finish(nil))); diff != "" {
+		if diff := cmp.Diff(want, brief(s.Finish(verdict.Run{}))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -178,7 +179,7 @@ func TestRaceWithDiscardedEventsIsObserved(t *testing.T) {
 	for i := range run {
 		s.Event(&run[i])
 	}
-	got := s.Finish(nil)
+	got := s.Finish(verdict.Run{})
 	if len(got) != 1 || got[0].Confidence != finding.Observed || len(got[0].Witness) > 0 || !strings.Contains(got[0].Reason, "--history") {
 		t.Fatalf("%+v", got)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/misuse"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -121,7 +122,7 @@ func BenchmarkReach(b *testing.B) {
 			run(b.N, round, sink)
 			if s, ok := sink.(*suite.Suite); ok {
 				n := 0
-				for _, f := range s.Finish(nil) {
+				for _, f := range s.Finish(verdict.Run{}) {
 					if f.Confidence == finding.Predicted {
 						n++
 					}

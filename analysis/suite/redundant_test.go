@@ -11,6 +11,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -143,7 +144,7 @@ func racing(run []event.Event, confident bool) []event.ObjectID {
 		s.Event(&run[i])
 	}
 	var out []event.ObjectID
-	for _, f := range s.Finish(nil) {
+	for _, f := range s.Finish(verdict.Run{}) {
 		if f.Kind == finding.Race && (!confident || f.Confidence != finding.Potential) {
 			out = append(out, f.Objects...)
 		}

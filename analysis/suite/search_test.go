@@ -5,6 +5,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -75,7 +76,7 @@ func cutAfter(n int) (s *suite.Suite, found []finding.Finding) {
 	for i := range run {
 		s.Event(&run[i])
 	}
-	return s, s.Finish(nil)
+	return s, s.Finish(verdict.Run{})
 }
 
 // TestMostPromisingFirst: if the time ends early, deadlocks are searched before races, and one race of each code
@@ -142,7 +143,7 @@ func TestNamedFirst(t *testing.T) {
 	const named = manyOf / 2
 	s.NamedBy(func(o event.ObjectID) bool { return o == named || o == rareVariable })
 	var objects []event.ObjectID
-	for _, f := range s.Finish(nil) {
+	for _, f := range s.Finish(verdict.Run{}) {
 		if f.Kind == finding.Race && f.Confidence != finding.Potential {
 			objects = append(objects, f.Objects[0])
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -151,7 +152,7 @@ func TestStuck(t *testing.T) {
 			for i := range run {
 				analyses.Event(&run[i])
 			}
-			found := analyses.Finish(nil)
+			found := analyses.Finish(verdict.Run{})
 			if diff := cmp.Diff(tt.want, brief(found)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -195,7 +196,7 @@ func TestReadAgain(t *testing.T) {
 			e := run[i]
 			analyses.Event(&e)
 		}
-		found := analyses.Finish(nil)
+		found := analyses.Finish(verdict.Run{})
 		if diff := cmp.Diff(want, brief(found)); diff != "" {
 			t.Errorf("policy %d: (-want +got):\n%s", policy, diff)
 		}

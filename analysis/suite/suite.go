@@ -18,6 +18,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/analysis/misuse"
 	"github.com/tracepredict/tracepredict/analysis/predict"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
@@ -71,7 +72,7 @@ type Suite struct {
 	misuse         *misuse.Analysis
 	early          early
 	policy         goodlock.Policy
-	contradictions contradictions
+	contradictions *verdict.Contradictions
 	// earlyRaces holds the races that were predicted before events were evicted, and earlyTries, by the pair
 	// without its variable, how many candidates were asked about then.
 	earlyRaces map[accessPair]finding.Finding
@@ -86,7 +87,6 @@ type Suite struct {
 	handovers      Handovers
 	checked        misuse.Options // Options.Misuse
 	waits          Waits          // that of WaitsBy
-	probable       []Order        // those of OrdersBy
 	// lockOptions are those of another lock-order analysis of the same events, and byValueWitnesses
 	// the counts of its witnesses; see byValue.
 	lockOptions      goodlock.Options
@@ -100,7 +100,7 @@ type Suite struct {
 // New returns a suite.
 func New(o Options) *Suite {
 	held := locks.New()
-	s := &Suite{policy: o.Locks.Policy, locks: held, explain: o.Explain, depend: depend.New(depend.Options{}), hangs: hang.New(o.OnHangOver), earlyRaces: map[accessPair]finding.Finding{}, earlyTries: map[accessPair]int{}, earlyLeft: earlyQuestions, contradictions: newContradictions(), search: search{done: o.Done, asked: o.Asked}, memory: memory{full: o.Full}}
+	s := &Suite{policy: o.Locks.Policy, locks: held, explain: o.Explain, depend: depend.New(depend.Options{}), hangs: hang.New(o.OnHangOver), earlyRaces: map[accessPair]finding.Finding{}, earlyTries: map[accessPair]int{}, earlyLeft: earlyQuestions, search: search{done: o.Done, asked: o.Asked}, memory: memory{full: o.Full}}
 	s.lockOptions = o.Locks
 	s.lockOptions.OnEdge, s.lockOptions.Explain, s.lockOptions.Class = nil, nil, nil
 	history := predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals, Judges: o.NewChecker, BeforeEviction: s.predictRaces, Done: s.search.over})
@@ -116,6 +116,7 @@ func New(o Options) *Suite {
 	s.misuse, s.checked = misuse.New(o.Misuse), o.Misuse
 	s.eraser = eraser.New(eraser.Options{EveryPair: true, Uses: o.Uses, CollectPruned: o.Explain, Locks: held})
 	s.order = happensbefore.New(happensbefore.Options{Locks: held})
+	s.contradictions = verdict.NewContradictions(s.order.Contradicted)
 	s.early = early{found: map[string][]finding.Finding{}, report: o.OnDeadlock}
 	online := predict.NewOnline(history, s.early.add)
 	o.Locks.OnInverse, o.Locks.OnAcquired = online.Inverse, online.Acquired
@@ -137,7 +138,7 @@ func (s *Suite) Event(e *event.Event) {
 	}
 	s.memory.event(s)
 	s.locks.Event(e)
-	s.contradictions.event(e)
+	s.contradictions.Event(e)
 	if s.hangs.Wants(e) {
 		s.hangs.Event(e)
 	}
@@ -166,7 +167,7 @@ func (s *Suite) Remember(n *event.Names) {
 	s.hangs.Remember(n)
 	s.misuse.Remember(n)
 	s.early.remember(n)
-	s.contradictions.remember(n)
+	s.contradictions.Remember(n)
 	for _, f := range s.earlyRaces {
 		rememberFinding(n, &f)
 	}
@@ -199,12 +200,9 @@ type Waits struct {
 // lost because another thread takes it.
 func (s *Suite) WaitsBy(w Waits) { s.waits = w }
 
-// Finish returns the findings. For a predicted finding, or an observed race, doubt returns a
-// sentence why it may be wrong, or "" if there is no reason: an order that was not observed, or an
-// acquire that was not recorded. With such a reason, the finding is likely at most. If doubt is
-// nil, no finding changes for this reason.
-func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
-	doubt = s.WithContradictions(doubt)
+// Finish returns the findings, judged by what is known of the run.
+func (s *Suite) Finish(known verdict.Run) []finding.Finding {
+	judge := s.Judge(known)
 	deadlocks := s.goodlock.Finish()
 	observed, raced := s.order.Races(), s.eraser.Races()
 	s.search.expect(len(deadlocks) + len(observed) + min(len(raced), maxOthers))
@@ -212,7 +210,7 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	races, others := s.races(observed, raced)
 	s.addPrunedRaces(races, others)
 	races = append(races, s.predicted(others)...)
-	races = append(races, s.published(races, doubt)...)
+	races = append(races, s.published(races, judge)...)
 	deadlocks, races = s.byValue(groups.finish(deadlocks, s.early.rest()), races)
 	deadlocks = s.byAnyValue(deadlocks)
 	s.unpruned(deadlocks)
@@ -220,13 +218,28 @@ func (s *Suite) Finish(doubt func(*finding.Finding) string) []finding.Finding {
 	stuck := addSchedules(deadlocks, withoutCycles(s.stuck(), append(slices.Clone(deadlocks), hangs...)))
 	found := slices.Concat(races, deadlocks, stuck, s.goodlock.Classes(), s.misuse.Finish(), s.destroys())
 	s.addDependencies(found)
-	found = downgradeAttempts(append(found, hangs...))
-	found = s.downgradeOrdered(downgradeUnexplained(finding.Downgrade(found, doubt)))
-	for i := range found {
-		found[i].ShortenHeld()
-	}
-	return found
+	return judge.Findings(append(found, hangs...), s.pruned)
 }
+
+// Judge returns a judge of findings, by what is known of the run and by what the analyses know of its record.
+func (s *Suite) Judge(known verdict.Run) *verdict.Judge {
+	return &verdict.Judge{Run: known, Record: record{s}, Contradictions: s.contradictions}
+}
+
+// record is verdict.Record.
+type record struct{ *Suite }
+
+// Kept implements verdict.Record.
+func (r record) Kept(yield func(*event.Event) bool) { r.history.Kept(yield) }
+
+// Whole implements verdict.Record.
+func (r record) Whole() bool { return r.history.Evicted() == 0 && r.history.Thinned() == 0 }
+
+// Refutes implements verdict.Record.
+func (r record) Refutes(reason string) bool { return predict.Refutes(reason) }
+
+// HandedUnseen implements verdict.Record.
+func (r record) HandedUnseen(f *finding.Finding) string { return r.handedUnseen(f) }
 
 // addDependencies adds the threads that matter to each finding. Many findings are about the same threads.
 func (s *Suite) addDependencies(found []finding.Finding) {
@@ -267,19 +280,6 @@ func (s *Suite) settled(deadlocks []finding.Finding, candidates [][][]uint64) ([
 		}
 	}
 	return out, groups
-}
-
-// downgradeUnexplained makes findings likely that are still more, although they rest on events that the
-// record contradicts, or on reads of other values.
-func downgradeUnexplained(all []finding.Finding) []finding.Finding {
-	for i := range all {
-		if f := &all[i]; len(f.Unexplained) > 0 && f.Confidence.AtLeast(finding.Predicted) {
-			f.Confidence, f.Reason = finding.Likely, fmt.Sprintf("the record contradicts itself at event %d of T%d", f.Unexplained[0].Seq, f.Unexplained[0].Thread)
-		} else if len(f.OtherValues) > 0 && f.Confidence.AtLeast(finding.Predicted) {
-			f.Confidence, f.Reason = finding.Likely, fmt.Sprintf("in this schedule T%d reads another value than in this run, and it was not checked that it then does the same", f.OtherValues[0].Thread)
-		}
-	}
-	return all
 }
 
 // Witnesses returns the number of witnesses found, and of those that the checker refused.

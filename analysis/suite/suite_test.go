@@ -9,6 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -30,7 +31,7 @@ func findings(events []event.Event, doubt func(*finding.Finding) string) []findi
 		s.Event(&e)
 		e = event.Event{}
 	}
-	return s.Finish(doubt)
+	return s.Finish(verdict.Run{Doubt: doubt})
 }
 
 func brief(fs []finding.Finding) []string {
@@ -93,7 +94,7 @@ func TestDoubt(t *testing.T) {
 
 // TestNothing checks that a run without events has no findings.
 func TestNothing(t *testing.T) {
-	if fs := suite.New(suite.Options{}).Finish(nil); len(fs) != 0 {
+	if fs := suite.New(suite.Options{}).Finish(verdict.Run{}); len(fs) != 0 {
 		t.Error(fs)
 	}
 }

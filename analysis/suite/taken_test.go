@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -67,7 +68,7 @@ func TestTakenSignal(t *testing.T) {
 			for i := range run {
 				s.Event(&run[i])
 			}
-			found := s.Finish(nil)
+			found := s.Finish(verdict.Run{})
 			if diff := cmp.Diff(tt.want, brief(found)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

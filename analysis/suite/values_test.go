@@ -9,6 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/analysis/suite"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -137,7 +138,7 @@ func TestOtherValue(t *testing.T) {
 				e := run[i]
 				s.Event(&e)
 			}
-			if got := brief(s.Finish(func(*finding.Finding) string { return "" })); !slices.Equal(got, c.want) {
+			if got := brief(s.Finish(verdict.Run{Doubt: func(*finding.Finding) string { return "" }})); !slices.Equal(got, c.want) {
 				t.Errorf("found %v, want %v", got, c.want)
 			}
 			if want := slices.DeleteFunc([]predict.OtherRead{c.asked}, func(r predict.OtherRead) bool { return r == predict.OtherRead{} }); !slices.Equal(reads, want) {
@@ -189,7 +190,7 @@ func TestDetour(t *testing.T) {
 			e := run[i]
 			s.Event(&e)
 		}
-		if got := brief(s.Finish(func(*finding.Finding) string { return "" })); !slices.Equal(got, c.want) {
+		if got := brief(s.Finish(verdict.Run{Doubt: func(*finding.Finding) string { return "" }})); !slices.Equal(got, c.want) {
 			t.Errorf("%+v: found %v", c, got)
 		}
 	}

@@ -18,7 +18,7 @@ func runDoctor(w io.Writer, checks []doctor.Check) error {
 		return fmt.Errorf("print the checks: %w", err)
 	}
 	missing := missingChecks(checks)
-	if _, err := fmt.Fprint(w, "\n", verdict(missing, checks), remedies(checks)); err != nil {
+	if _, err := fmt.Fprint(w, "\n", conclusion(missing, checks), remedies(checks)); err != nil {
 		return fmt.Errorf("print the verdict: %w", err)
 	}
 	if len(missing) == 0 {
@@ -65,7 +65,7 @@ func missingChecks(checks []doctor.Check) []string {
 	return missing
 }
 
-func verdict(missing []string, checks []doctor.Check) string {
+func conclusion(missing []string, checks []doctor.Check) string {
 	switch {
 	case len(checks) == 0:
 		return "Nothing was checked.\n"

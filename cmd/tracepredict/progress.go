@@ -7,8 +7,8 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/progress"
-	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -51,12 +51,7 @@ func (r *observation) deadlocks(stderr io.Writer) func(*finding.Finding) {
 	deadlocks := &progress.Deadlocks{
 		Names: r.live, Out: stderr, Least: least,
 		Confidence: func(f *finding.Finding) finding.Confidence {
-			now := r.live.DoubtsNow()
-			judged := finding.Downgrade([]finding.Finding{*f}, r.suite.WithContradictions(replay.Doubt(now, r.live, r.live)))[0]
-			if judged.Confidence == finding.Likely && replay.ProbablyApart(now, f) {
-				return finding.Potential
-			}
-			return judged.Confidence
+			return r.suite.Judge(verdict.Of(r.live.DoubtsNow(), r.live, r.live)).Now(*f)
 		},
 		Suppressed: func(f *report.Finding) bool { return r.flags.set.Suppresses(f) },
 	}

@@ -1,4 +1,4 @@
-package suite
+package verdict
 
 import (
 	"fmt"
@@ -7,16 +7,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// downgradeAttempts makes findings potential that rest on what a thread would only do if an attempt failed: wait, and
+// Attempt makes a finding potential that rests on what a thread would only do if an attempt failed: wait, and
 // release the lock of an interpreter before (event.MayWait).
-func downgradeAttempts(all []finding.Finding) []finding.Finding {
-	for i := range all {
-		downgradeAttempt(&all[i])
-	}
-	return all
-}
-
-func downgradeAttempt(f *finding.Finding) {
+func Attempt(f *finding.Finding) {
 	if f.Confidence != finding.Predicted && f.Confidence != finding.Likely {
 		return
 	}

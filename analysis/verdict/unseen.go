@@ -1,4 +1,4 @@
-package replay
+package verdict
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -46,6 +45,11 @@ func inProcesses(all []run.Executed, own []uint32, names run.Namer) []run.Execut
 	return out
 }
 
+// UnseenOrder reports whether an instruction that was not observed may have ordered the sides of a finding.
+func UnseenOrder(executed []run.Executed, f *finding.Finding, names run.Namer) bool {
+	return unseenOrder(inProcesses(executed, processesOf(f.Evidence, names), names), f) != ""
+}
+
 // unseenOrder returns a sentence on an instruction that may have ordered the sides of f: of all
 // such instructions, the one that most threads of f executed. It is "" if there is none.
 func unseenOrder(executed []run.Executed, f *finding.Finding) string {
@@ -71,14 +75,8 @@ func unseenOrder(executed []run.Executed, f *finding.Finding) string {
 	return fmt.Sprintf("%s synchronised unobserved (%s), which %s", names(sides, e.ObservedUntil > 0), e.Description, what)
 }
 
-// ProbablyApart reports whether a finding's sides, as its evidence shows them, are probably kept apart in other
-// schedules too. Findings decides it from all that the two threads, and others, did.
-func ProbablyApart(sum run.Summary, f *finding.Finding) bool {
-	return suite.Apart(f, probableOrders(sum.Executed))
-}
-
 // probableOrders returns the orders of calls and loops that waited, where it is known who probably let them go on.
-func probableOrders(executed []run.Executed) (all []suite.Order) {
+func probableOrders(executed []run.Executed) (all []Order) {
 	for i := range executed {
 		for _, h := range executed[i].Hits {
 			c := h.Cause
@@ -89,7 +87,7 @@ func probableOrders(executed []run.Executed) (all []suite.Order) {
 			if c.Asked {
 				did = "changed what it asked for"
 			}
-			all = append(all, suite.Order{From: c.Thread, Until: c.Until, To: h.Thread, Since: h.Since,
+			all = append(all, Order{From: c.Thread, Until: c.Until, To: h.Thread, Since: h.Since,
 				Why: fmt.Sprintf("T%d went on after %s of T%d, which %s (%s): that probably keeps the two sides apart in other schedules too", h.Thread, c.Name, c.Thread, did, executed[i].Description)})
 		}
 	}
@@ -178,9 +176,9 @@ func names(ids []event.ThreadID, others bool) string {
 // maxExecutedNotes bounds the number of notes on unobserved instructions.
 const maxExecutedNotes = 3
 
-// executedNotes returns notes on the unobserved instructions that were executed. Instructions of
+// UnseenNotes returns notes on the unobserved instructions that were executed. Instructions of
 // one description, such as those of an inlined function, share a note.
-func executedNotes(all []run.Executed) []string {
+func UnseenNotes(all []run.Executed) []string {
 	var notes []string
 	all = byDescription(all)
 	for i := range all {

@@ -1,4 +1,4 @@
-package suite
+package verdict
 
 import (
 	"fmt"
@@ -9,14 +9,15 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// contradictions are the objects and threads of which the record contradicts itself, so that something
+// Contradictions are the objects and threads of which the record contradicts itself, so that something
 // was not seen. A thread acquired a lock that another thread held, or the memory of a lock became
 // another object while it was held: a release was not seen, and its thread seemed to hold the lock for
 // longer than it did. A semaphore let a thread through although its value was 0, a thread woke and
 // nobody had notified it, or it left a barrier before all had arrived. A thread was joined twice, or did
 // something after it had been joined. A message that nobody sent is none: it comes from outside, as what a
 // program reads from its standard input does. The contradictions of variables are happensbefore's.
-type contradictions struct {
+type Contradictions struct {
+	variable   func(event.ObjectID) *finding.Step
 	locks      map[event.ObjectID]contradiction
 	last       event.Event                 // the last event if that is an inferred release; else the zero value
 	counts     map[event.ObjectID]*counted // by semaphore, condition or barrier
@@ -33,8 +34,10 @@ type counted struct {
 	failed finding.Step // the first event that contradicts the count; the zero Step: there is none
 }
 
-func newContradictions() contradictions {
-	return contradictions{locks: map[event.ObjectID]contradiction{}, counts: map[event.ObjectID]*counted{}, unexpected: map[event.ThreadID]finding.Step{}}
+// NewContradictions returns the contradictions of a run that has not begun. The function variable returns the first read
+// of a variable that the record contradicts, nil if there is none.
+func NewContradictions(variable func(event.ObjectID) *finding.Step) *Contradictions {
+	return &Contradictions{variable: variable, locks: map[event.ObjectID]contradiction{}, counts: map[event.ObjectID]*counted{}, unexpected: map[event.ThreadID]finding.Step{}}
 }
 
 type contradiction struct {
@@ -44,8 +47,8 @@ type contradiction struct {
 // maxContradictions bounds the locks that are kept. If there are more, every lock counts as one.
 const maxContradictions = 1 << 12
 
-// event processes the next event of the run.
-func (c *contradictions) event(e *event.Event) {
+// Event processes the next event of the run.
+func (c *Contradictions) Event(e *event.Event) {
 	if before := &c.last; before.Object != 0 {
 		if before.Object == e.Object {
 			c.pair(before, e)
@@ -73,13 +76,13 @@ func (c *contradictions) event(e *event.Event) {
 // maxJoined bounds the numbers of the threads that are known to have been joined.
 const maxJoined = 1 << 20
 
-func (c *contradictions) hasJoined(t event.ThreadID) bool {
+func (c *Contradictions) hasJoined(t event.ThreadID) bool {
 	at := int(t / 64)
 	return at < len(c.joined) && c.joined[at]>>(t%64)&1 != 0
 }
 
 // join records that a thread was joined.
-func (c *contradictions) join(e *event.Event) {
+func (c *Contradictions) join(e *event.Event) {
 	if c.hasJoined(e.Peer) {
 		c.unexpect(e.Peer, e)
 	}
@@ -93,7 +96,7 @@ func (c *contradictions) join(e *event.Event) {
 }
 
 // unexpect records an event of a thread, or its join, after it was joined.
-func (c *contradictions) unexpect(t event.ThreadID, e *event.Event) {
+func (c *Contradictions) unexpect(t event.ThreadID, e *event.Event) {
 	if _, known := c.unexpected[t]; known || len(c.unexpected) == maxContradictions {
 		return
 	}
@@ -109,7 +112,7 @@ func (c *contradictions) unexpect(t event.ThreadID, e *event.Event) {
 const endless = 1 << 62
 
 // count processes an event of a semaphore, condition or barrier.
-func (c *contradictions) count(e *event.Event) {
+func (c *Contradictions) count(e *event.Event) {
 	x := c.counts[e.Object]
 	if x == nil {
 		if e.Op == event.Init && (e.Flags&(event.HasValue|event.Inferred) != event.HasValue || e.Kind != event.KindSemaphore && e.Kind != event.KindBarrier) {
@@ -145,8 +148,8 @@ func (c *contradictions) count(e *event.Event) {
 	}
 }
 
-// remember adds the threads and objects that a reason for doubt may name.
-func (c *contradictions) remember(n *event.Names) {
+// Remember adds the threads and objects that a reason for doubt may name.
+func (c *Contradictions) Remember(n *event.Names) {
 	for _, x := range c.counts {
 		x.failed.Remember(n)
 	}
@@ -158,19 +161,18 @@ func (c *contradictions) remember(n *event.Names) {
 // under returns the events that the record contradicts, of those on which the witness of a finding
 // rests: of a variable if the witness executes a read of it, of a semaphore, condition or barrier
 // if it executes the end of a wait there, and of a thread if it executes something of it, or its join.
-func (s *Suite) under(f *finding.Finding) []finding.Step {
+func (c *Contradictions) under(f *finding.Finding) []finding.Step {
 	var out []finding.Step
 	add := func(x *finding.Step) {
 		if x != nil && x.Seq != 0 && !slices.ContainsFunc(out, func(y finding.Step) bool { return y.Seq == x.Seq }) {
 			out = append(out, *x)
 		}
 	}
-	c := &s.contradictions
 	for i := range executed(f) {
 		step := &f.Witness[i]
 		switch step.Op {
 		case event.Read, event.Update:
-			add(s.order.Contradicted(step.Object))
+			add(c.variable(step.Object))
 		case event.SemWait, event.Wake, event.BarrierDepart:
 			if x := c.counts[step.Object]; x != nil {
 				add(&x.failed)
@@ -192,7 +194,7 @@ func executed(f *finding.Finding) []finding.Step {
 }
 
 // pair processes an inferred release and the event after it, on the same lock.
-func (c *contradictions) pair(release, e *event.Event) {
+func (c *Contradictions) pair(release, e *event.Event) {
 	what := contradiction{holder: release.Thread}
 	switch {
 	case e.Op.IsAcquire() && e.Thread != release.Thread:
@@ -207,7 +209,7 @@ func (c *contradictions) pair(release, e *event.Event) {
 }
 
 // doubt returns the reason why a finding may be wrong that rests on such a lock; "" if none does.
-func (c *contradictions) doubt(f *finding.Finding) string {
+func (c *Contradictions) doubt(f *finding.Finding) string {
 	if len(c.locks) == 0 {
 		return ""
 	}
@@ -238,27 +240,4 @@ func (c *contradictions) doubt(f *finding.Finding) string {
 		}
 	}
 	return ""
-}
-
-// WithContradictions returns a function that returns the reason for doubt of another one, or else
-// that, known so far, the record contradicts itself about one of the finding's locks; nil for nil. It
-// sets Finding.Unexplained first. A race one of whose sides has its address from an unrecorded write is
-// Finding.Unrecorded.
-func (s *Suite) WithContradictions(doubt func(*finding.Finding) string) func(*finding.Finding) string {
-	if doubt == nil {
-		return nil
-	}
-	return func(f *finding.Finding) string {
-		if f.Confidence == finding.Predicted && len(f.Unexplained) == 0 {
-			f.Unexplained = s.under(f)
-		}
-		if why := s.handedUnseen(f); why != "" {
-			f.Unrecorded = true
-			return why
-		}
-		if why := doubt(f); why != "" {
-			return why
-		}
-		return s.contradictions.doubt(f)
-	}
 }

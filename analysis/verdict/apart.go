@@ -1,4 +1,4 @@
-package suite
+package verdict
 
 import (
 	"slices"
@@ -25,9 +25,6 @@ type Order struct {
 	Why   string // a sentence for the user
 }
 
-// OrdersBy sets the probable orders of the run. Without it, there are none.
-func (s *Suite) OrdersBy(all []Order) { s.probable = all }
-
 // keepsApart reports whether event a of one thread and b of another cannot be next at the same time.
 func (o *Order) keepsApart(a, b *side) bool {
 	return o.precedes(a, b) || o.precedes(b, a)
@@ -46,33 +43,25 @@ type side struct {
 // maxSides bounds the events of one side that are compared with those of another.
 const maxSides = 1 << 10
 
-// downgradeOrdered makes likely findings potential whose sides are probably ordered.
-func (s *Suite) downgradeOrdered(all []finding.Finding) []finding.Finding {
-	if len(s.probable) == 0 || s.history.Evicted() > 0 || s.history.Thinned() > 0 {
-		return all
+// ordered makes a likely finding potential whose sides are probably ordered.
+func (j *Judge) ordered(f *finding.Finding) {
+	if len(j.Run.Orders) == 0 || !j.Record.Whole() || f.Confidence != finding.Likely || !standsStill(f) {
+		return
 	}
-	for i := range all {
-		f := &all[i]
-		if f.Confidence != finding.Likely || !standsStill(f) {
-			continue
-		}
-		if o := s.keptApart(f); o != nil {
-			f.Confidence, f.Reason = finding.Potential, o.Why
-			f.Witness, f.Spans, f.Moved, f.Assumes, f.Order = nil, nil, nil, nil, finding.OrderNone
-		}
+	if o := j.keptApart(f); o != nil {
+		f.Confidence, f.Reason = finding.Potential, o.Why
+		f.Witness, f.Spans, f.Moved, f.Assumes, f.Order = nil, nil, nil, nil, finding.OrderNone
 	}
-	return all
 }
 
-// Apart reports whether one of some orders keeps two sides of a finding apart, as far as its evidence shows.
-func Apart(f *finding.Finding, orders []Order) bool {
-	s := Suite{probable: orders}
+// apart reports whether one of some orders keeps two sides of a finding apart, as far as its evidence shows.
+func apart(f *finding.Finding, orders []Order) bool {
 	if !standsStill(f) {
 		return false
 	}
 	for i := range f.Evidence {
 		for j := range i {
-			if s.orderOf(sideOf(&f.Evidence[j]), sideOf(&f.Evidence[i])) != nil {
+			if orderOf(orders, sideOf(&f.Evidence[j]), sideOf(&f.Evidence[i])) != nil {
 				return true
 			}
 		}
@@ -95,12 +84,12 @@ func standsStill(f *finding.Finding) bool {
 
 // keptApart returns an order that keeps two sides of a finding apart; nil if there is none, or if these are
 // not kept apart everywhere that the two sides were executed.
-func (s *Suite) keptApart(f *finding.Finding) *Order {
+func (j *Judge) keptApart(f *finding.Finding) *Order {
 	for i := range f.Evidence {
-		for j := range i {
-			a, b := &f.Evidence[j], &f.Evidence[i]
-			o := s.orderOf(sideOf(a), sideOf(b))
-			if o != nil && s.alwaysApart(a, b) {
+		for k := range i {
+			a, b := &f.Evidence[k], &f.Evidence[i]
+			o := orderOf(j.Run.Orders, sideOf(a), sideOf(b))
+			if o != nil && j.alwaysApart(a, b) {
 				return o
 			}
 		}
@@ -109,9 +98,9 @@ func (s *Suite) keptApart(f *finding.Finding) *Order {
 }
 
 // orderOf returns the probable order of two events; nil if there is none.
-func (s *Suite) orderOf(a, b *side) *Order {
-	for i := range s.probable {
-		if o := &s.probable[i]; o.keepsApart(a, b) {
+func orderOf(orders []Order, a, b *side) *Order {
+	for i := range orders {
+		if o := &orders[i]; o.keepsApart(a, b) {
 			return o
 		}
 	}
@@ -119,14 +108,14 @@ func (s *Suite) orderOf(a, b *side) *Order {
 }
 
 // alwaysApart reports whether all events like a are kept apart from all events like b of other threads.
-func (s *Suite) alwaysApart(a, b *finding.Step) bool {
-	first, second := s.like(a), s.like(b)
+func (j *Judge) alwaysApart(a, b *finding.Step) bool {
+	first, second := j.like(a), j.like(b)
 	if len(first) > maxSides || len(second) > maxSides {
 		return false
 	}
 	for i := range first {
-		for j := range second {
-			if first[i].thread != second[j].thread && s.orderOf(&first[i], &second[j]) == nil {
+		for k := range second {
+			if first[i].thread != second[k].thread && orderOf(j.Run.Orders, &first[i], &second[k]) == nil {
 				return false
 			}
 		}
@@ -135,8 +124,8 @@ func (s *Suite) alwaysApart(a, b *finding.Step) bool {
 }
 
 // like returns the events that do the same to the same object as a step, at the same call stack.
-func (s *Suite) like(x *finding.Step) (out []side) {
-	s.history.Kept(func(e *event.Event) bool {
+func (j *Judge) like(x *finding.Step) (out []side) {
+	j.Record.Kept(func(e *event.Event) bool {
 		if e.Op == x.Op && e.Object == x.Object && e.Stack == x.Stack {
 			out = append(out, side{e.Thread, e.Seq})
 		}

@@ -1,4 +1,4 @@
-package replay
+package verdict
 
 import (
 	"strings"
@@ -9,20 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// downgradeMisuse makes the findings likely that something unrecorded could make correct: an acquire
-// within a call that could not be followed to its return, or the end of an object's memory.
-func downgradeMisuse(found []finding.Finding, s run.Summary, names run.Namer) {
-	for i := range found {
-		f := &found[i]
-		if f.Kind != finding.Misuse || f.Confidence != finding.Observed {
-			continue
-		}
-		if why := misuseDoubt(f, s, names); why != "" {
-			f.Confidence, f.Reason = finding.Likely, why
-		}
-	}
-}
-
+// misuseDoubt returns the reason why a misuse may be none, "" if there is none.
 func misuseDoubt(f *finding.Finding, s run.Summary, names run.Namer) string {
 	switch f.Rule {
 	case finding.UnlockNotHeld, finding.UnlockByOther, finding.WaitNotHeld:

@@ -1,4 +1,4 @@
-package replay
+package verdict
 
 import (
 	"strings"
@@ -14,7 +14,8 @@ func TestDoubtMisuse(t *testing.T) {
 	for rule, doubted := range map[finding.Rule]bool{finding.UnlockNotHeld: true, finding.WaitNotHeld: true, finding.JoinTwice: false} {
 		for _, unfollowed := range []uint64{0, 3} {
 			found := []finding.Finding{{Kind: finding.Misuse, Rule: rule, Confidence: finding.Observed}}
-			downgradeMisuse(found, run.Summary{UnreturnedCalls: unfollowed}, &run.Names{})
+			j := Judge{Run: Run{Misuse: Of(run.Summary{UnreturnedCalls: unfollowed}, &run.Names{}, nil).Misuse}}
+			j.misused(&found[0])
 			if got := found[0].Confidence == finding.Likely && found[0].Reason != ""; got != (doubted && unfollowed > 0) {
 				t.Errorf("%s, %d calls: %+v", rule, unfollowed, found[0])
 			}
@@ -31,7 +32,8 @@ func TestDoubtReinit(t *testing.T) {
 	for id, doubted := range map[event.ObjectID]bool{1: false, 2: true} {
 		for _, rule := range []finding.Rule{finding.ReinitHeld, finding.ReinitWaited} {
 			found := []finding.Finding{{Kind: finding.Misuse, Rule: rule, Confidence: finding.Observed, Objects: []event.ObjectID{id}}}
-			downgradeMisuse(found, run.Summary{}, &names)
+			j := Judge{Run: Run{Misuse: Of(run.Summary{}, &names, nil).Misuse}}
+			j.misused(&found[0])
 			if got := found[0].Confidence == finding.Likely && found[0].Reason != ""; got != doubted {
 				t.Errorf("%s of %d: %+v", rule, id, found[0])
 			}
