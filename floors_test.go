@@ -71,7 +71,7 @@ var floors = []floor{
 	{"analysis/replay", []string{"analysis/bind", "analysis/calls", "analysis/finding", "analysis/report", "analysis/stats", "analysis/suite", "analysis/verdict", "observer/event", "observer/run", "observer/clock", "observer/trace"}, "replay takes a trace to its report"},
 	{"analysis/spec/syntax", []string{"probes/spelling"}, "the text of a specification is read without knowing what it means"},
 	{"analysis/spec/ir", nil, "the code of an expression knows no names and no events"},
-	{"analysis/spec", []string{"analysis/spec/syntax", "analysis/monitor", "analysis/monitor/*", "observer/event", "probes/spelling"}, "a specification becomes monitors and letters, whatever gives the values"},
+	{"analysis/spec", []string{"analysis/spec/ir", "analysis/spec/syntax", "analysis/monitor", "analysis/monitor/*", "observer/event", "probes/spelling"}, "a specification becomes monitors and letters, whatever gives the values"},
 	{"analysis/execution", []string{"analysis/finding", "observer/event"}, "the checker of witnesses knows the rules of an execution, and nothing of who found them"},
 	{"analysis/predict", []string{"analysis/execution", "analysis/finding", "observer/event", "observer/order"}, "what is predicted is checked by others"},
 	{"analysis/verdict", []string{"analysis/finding", "observer/event", "observer/run"}, "verdicts know findings and what is known of a run, not who found them"},

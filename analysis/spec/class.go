@@ -1,8 +1,7 @@
 package spec
 
 import (
-	"math"
-
+	"github.com/tracepredict/tracepredict/analysis/spec/ir"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -27,6 +26,25 @@ func (c Class) String() string { return classNames[c] }
 
 // signed reports whether values are computed with a sign.
 func (c Class) signed() bool { return c != Uint && c != Ptr }
+
+// whole returns the type in which expressions compute with values of the class as integers.
+func (c Class) whole() ir.Type {
+	if c.signed() {
+		return ir.Int
+	}
+	return ir.Uint
+}
+
+// computed returns the type in which expressions compute with values of the class.
+func (c Class) computed() ir.Type {
+	switch c {
+	case Bool:
+		return ir.Bool
+	case Float:
+		return ir.Float
+	}
+	return c.whole()
+}
 
 // classOf returns the type of the values of a form.
 func classOf(f *event.Form) Class {
@@ -72,26 +90,7 @@ func valueOf(declared Class, f *event.Form) value {
 	return v
 }
 
-// load returns a function that reads the variable at an index of the values.
-func (v value) load(at int) eval {
-	shift := 64 - uint(v.bits)
-	switch {
-	case v.class == Bool:
-		mask := ^uint64(0) >> shift
-		return func(in []uint64) (uint64, bool) {
-			if in[at]&mask != 0 {
-				return 1, true
-			}
-			return 0, true
-		}
-	case v.class == Float && v.bits == 32:
-		return func(in []uint64) (uint64, bool) {
-			return math.Float64bits(float64(math.Float32frombits(uint32(in[at])))), true
-		}
-	case shift == 0:
-		return func(in []uint64) (uint64, bool) { return in[at], true }
-	case v.sign:
-		return func(in []uint64) (uint64, bool) { return uint64(int64(in[at]<<shift) >> shift), true }
-	}
-	return func(in []uint64) (uint64, bool) { return in[at] << shift >> shift, true }
+// form returns how the bits are read as a value of an expression.
+func (v value) form() ir.Form {
+	return ir.Form{Type: v.class.computed(), Bits: v.bits, Sign: v.sign}
 }

@@ -4,20 +4,16 @@ import (
 	"math"
 	"strings"
 
+	"github.com/tracepredict/tracepredict/analysis/spec/ir"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// eval computes an expression over values, which it reads by their index. It returns false at a
-// division by zero. It retains and allocates nothing, so that any number of goroutines may share
-// it.
-type eval func(values []uint64) (uint64, bool)
-
-// node is a compiled expression with its type. A Bool is 0 or 1. Before the program is known,
-// types may be Unknown, and then the expression is checked but not run.
+// node is an expression with its type. Before the program is known, types may be Unknown; the
+// expression then computes with an integer that has a sign.
 type node struct {
 	class     Class
-	run       eval
+	x         *ir.Expr
 	zeroOrOne bool // the literal 0 or 1, with which a bool may be compared
 	null      bool // the literal null
 }
@@ -36,23 +32,53 @@ type environment interface {
 	missing(n syntax.Name)
 	// mismatch reports a type error.
 	mismatch(at syntax.Span, format string, args ...any)
+	// tooLarge reports that a bound is exceeded.
+	tooLarge(at syntax.Span, format string, args ...any)
 }
 
-// compiler compiles expressions and reports their type errors.
+// compiler makes typed expressions, and reports their type errors.
 type compiler struct {
 	environment
-	depth int // number of propositions whose expressions contain the present one
+	depth int                  // number of propositions whose expressions contain the present one
+	props map[syntax.Expr]node // the propositions that were compiled already
+}
+
+func newCompiler(e environment) *compiler {
+	return &compiler{environment: e, props: map[syntax.Expr]node{}}
 }
 
 // maxInlined bounds how deep propositions mention one another.
 const maxInlined = 64
 
 // bad is the node of an expression with an error.
-var bad = node{class: Unknown, run: func([]uint64) (uint64, bool) { return 0, false }}
+var bad = node{class: Unknown, x: ir.Const(ir.Int, 0)}
 
 // constant returns the node of a constant value.
 func constant(class Class, v uint64) node {
-	return node{class: class, run: func([]uint64) (uint64, bool) { return v, true }}
+	return node{class: class, x: ir.Const(class.computed(), v)}
+}
+
+// as returns the expression of a node as a type. A value that cannot have the type, of which an
+// error was reported, becomes 0.
+func (n node) as(t ir.Type) *ir.Expr {
+	if x := ir.Convert(n.x, t); x.Type() == t {
+		return x
+	}
+	return ir.Const(t, 0)
+}
+
+// code returns the code of an arranged expression, which must be true or false if truth is set. It
+// returns nil if that is too large, and after other errors the code of some other expression.
+func (c *compiler) code(x syntax.Expr, truth bool) *ir.Code {
+	compile := c.compile
+	if truth {
+		compile = c.truth
+	}
+	code, err := ir.Compile(compile(x).x)
+	if err != nil {
+		c.tooLarge(x.Where(), "%q: %v, with the propositions that it names", syntax.SourceText(x), err)
+	}
+	return code
 }
 
 // truth compiles an expression that must be true or false.
@@ -62,11 +88,7 @@ func (c *compiler) truth(x syntax.Expr) node {
 	case Bool:
 		return n
 	case Unknown:
-		run := n.run
-		return node{class: Bool, run: func(in []uint64) (uint64, bool) {
-			v, ok := run(in)
-			return one(v != 0), ok
-		}}
+		return node{class: Bool, x: ir.Ne(n.as(ir.Int), bad.x)}
 	}
 	c.mismatch(x.Where(), "%q is %s, where something true or false is wanted: compare it", syntax.SourceText(x), aClass(n.class))
 	return bad
@@ -87,14 +109,6 @@ func aClass(c Class) string {
 	return "of unknown type"
 }
 
-// one returns a truth value as a number.
-func one(b bool) uint64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // compile compiles an arranged expression.
 func (c *compiler) compile(x syntax.Expr) node {
 	switch x := x.(type) {
@@ -102,7 +116,7 @@ func (c *compiler) compile(x syntax.Expr) node {
 		return c.compile(x.X)
 	case *syntax.Number:
 		if x.Float {
-			return constant(Float, math.Float64bits(x.Real))
+			return node{class: Float, x: ir.Real(x.Real)}
 		}
 		class := Int
 		if x.Int > math.MaxInt64 {
@@ -112,7 +126,7 @@ func (c *compiler) compile(x syntax.Expr) node {
 		n.zeroOrOne = x.Int <= 1
 		return n
 	case *syntax.Bool:
-		return constant(Bool, one(x.Value))
+		return node{class: Bool, x: ir.Truth(x.Value)}
 	case *syntax.Null:
 		n := constant(Ptr, 0)
 		n.null = true
@@ -130,28 +144,34 @@ func (c *compiler) compile(x syntax.Expr) node {
 
 func (c *compiler) ident(x *syntax.Ident) node {
 	if at, v, ok := c.lookup(x.Name); ok {
-		return node{class: v.class, run: v.load(at)}
+		return node{class: v.class, x: ir.Input(at, v.form())}
 	}
 	if p, ok := c.proposition(x.Name); ok {
-		if c.depth++; c.depth > maxInlined {
-			c.mismatch(x.Name.Span, "propositions name one another more than %d deep", maxInlined)
-			return bad
-		}
-		defer func() { c.depth-- }()
-		return c.truth(p)
+		return c.inlined(p, x.Name)
 	}
 	c.missing(x.Name)
 	return bad
 }
 
+// inlined compiles the expression of a proposition that a name stands for.
+func (c *compiler) inlined(p syntax.Expr, name syntax.Name) node {
+	if n, ok := c.props[p]; ok {
+		return n
+	}
+	if c.depth++; c.depth > maxInlined {
+		c.mismatch(name.Span, "propositions name one another more than %d deep", maxInlined)
+		return bad
+	}
+	defer func() { c.depth-- }()
+	n := c.truth(p)
+	c.props[p] = n
+	return n
+}
+
 func (c *compiler) unary(x *syntax.Unary) node {
 	switch x.Op {
 	case syntax.LogicalNot:
-		run := c.truth(x.X).run
-		return node{class: Bool, run: func(in []uint64) (uint64, bool) {
-			v, ok := run(in)
-			return v ^ 1, ok
-		}}
+		return node{class: Bool, x: ir.Not(c.truth(x.X).as(ir.Bool))}
 	case syntax.Negate, syntax.Complement:
 		return c.sign(x)
 	}
@@ -162,25 +182,16 @@ func (c *compiler) unary(x *syntax.Unary) node {
 // sign compiles - and ~ before an operand.
 func (c *compiler) sign(x *syntax.Unary) node {
 	n := c.number(x.X, x.Op)
-	run := n.run
 	switch {
 	case x.Op == syntax.Negate && n.class == Float:
-		return node{class: Float, run: func(in []uint64) (uint64, bool) {
-			v, ok := run(in)
-			return v ^ 1<<63, ok
-		}}
+		return node{class: Float, x: ir.Negate(n.as(ir.Float))}
 	case x.Op == syntax.Negate:
-		return node{class: Int, run: func(in []uint64) (uint64, bool) {
-			v, ok := run(in)
-			return -v, ok
-		}}
+		return node{class: Int, x: ir.Negate(n.as(ir.Int))}
 	case n.class == Float:
 		c.mismatch(x.X.Where(), "%s takes whole numbers: %q is a float", x.Op, syntax.SourceText(x.X))
+		return node{class: Float, x: ir.Real(0)}
 	}
-	return node{class: n.class, run: func(in []uint64) (uint64, bool) {
-		v, ok := run(in)
-		return ^v, ok
-	}}
+	return node{class: n.class, x: ir.Complement(n.as(n.class.whole()))}
 }
 
 // number compiles an operand that must be a number.
@@ -194,10 +205,9 @@ func (c *compiler) number(x syntax.Expr, op syntax.Operator) node {
 
 func (c *compiler) binary(x *syntax.Binary) node {
 	switch {
-	case x.Op == syntax.LogicalAnd || x.Op == syntax.Or || x.Op == syntax.Implies:
-		return c.lazy(x)
-	case x.Op == syntax.Xor || x.Op == syntax.Iff:
-		return c.parity(x)
+	case logical[x.Op] != nil:
+		left := c.truth(x.X).as(ir.Bool)
+		return node{class: Bool, x: logical[x.Op](left, c.truth(x.Y).as(ir.Bool))}
 	case x.Op.IsComparison():
 		return c.comparison(x)
 	case x.Op.IsArithmetic():
@@ -207,57 +217,31 @@ func (c *compiler) binary(x *syntax.Binary) node {
 	return bad
 }
 
-// lazy compiles &&, || and ->. As in C, the second operand is not computed if the first decides
-// the result.
-func (c *compiler) lazy(x *syntax.Binary) node {
-	left, right := c.truth(x.X).run, c.truth(x.Y).run
-	decides, result := uint64(0), uint64(0)
-	if x.Op == syntax.Or {
-		decides, result = 1, 1
-	} else if x.Op == syntax.Implies {
-		decides, result = 0, 1
-	}
-	return node{class: Bool, run: func(in []uint64) (uint64, bool) {
-		v, ok := left(in)
-		if !ok || v == decides {
-			return result, ok
-		}
-		return right(in)
-	}}
+// logical has the operations of two truth values.
+var logical = map[syntax.Operator]func(a, b *ir.Expr) *ir.Expr{
+	syntax.LogicalAnd: ir.And, syntax.Or: ir.Or, syntax.Implies: ir.Implies, syntax.Xor: ir.Xor, syntax.Iff: ir.Iff,
 }
 
-// parity compiles xor and <->.
-func (c *compiler) parity(x *syntax.Binary) node {
-	left, right := c.truth(x.X).run, c.truth(x.Y).run
-	flip := one(x.Op == syntax.Iff)
-	return node{class: Bool, run: func(in []uint64) (uint64, bool) {
-		a, ok := left(in)
-		if !ok {
-			return 0, false
-		}
-		b, ok := right(in)
-		return a ^ b ^ flip, ok
-	}}
+// numeric has the operations of two numbers.
+var numeric = map[syntax.Operator]func(a, b *ir.Expr) *ir.Expr{
+	syntax.Plus: ir.Add, syntax.Minus: ir.Sub, syntax.Times: ir.Mul, syntax.Divide: ir.Div, syntax.Modulo: ir.Mod,
+	syntax.BitOr: ir.BitOr, syntax.BitXor: ir.BitXor, syntax.BitAnd: ir.BitAnd, syntax.ShiftLeft: ir.ShiftLeft, syntax.ShiftRight: ir.ShiftRight,
+	syntax.Equal: ir.Eq, syntax.NotEqual: ir.Ne, syntax.Less: ir.Lt, syntax.LessEqual: ir.Le, syntax.Greater: ir.Gt, syntax.GreaterEqual: ir.Ge,
 }
 
+// comparison compiles a comparison. It compares numbers by value, even if only one of their types
+// has a sign.
 func (c *compiler) comparison(x *syntax.Binary) node {
 	left, right := c.side(x.X, x.Y), c.side(x.Y, x.X)
 	c.comparable(x, left, right)
-	class := common(left, right)
-	test := compare(x.Op, left.class, right.class)
-	if class == Float {
-		left, right = asFloat(left), asFloat(right)
-		test = compareFloats(x.Op)
+	a, b := left.class.whole(), right.class.whole()
+	switch {
+	case common(left, right) == Float:
+		a, b = ir.Float, ir.Float
+	case left.class == Bool && right.class == Bool && (x.Op == syntax.Equal || x.Op == syntax.NotEqual):
+		a, b = ir.Bool, ir.Bool
 	}
-	a, b := left.run, right.run
-	return node{class: Bool, run: func(in []uint64) (uint64, bool) {
-		v, ok := a(in)
-		if !ok {
-			return 0, false
-		}
-		w, ok := b(in)
-		return one(test(v, w)), ok
-	}}
+	return node{class: Bool, x: numeric[x.Op](left.as(a), right.as(b))}
 }
 
 // side compiles one side of a comparison. A name that is not declared may be a constant of the
@@ -320,198 +304,35 @@ func common(a, b node) Class {
 	return Int
 }
 
-func asFloat(n node) node {
-	run := n.run
-	switch {
-	case n.class == Float:
-		return n
-	case n.class.signed():
-		return node{class: Float, run: func(in []uint64) (uint64, bool) {
-			v, ok := run(in)
-			return math.Float64bits(float64(int64(v))), ok
-		}}
-	}
-	return node{class: Float, run: func(in []uint64) (uint64, bool) {
-		v, ok := run(in)
-		return math.Float64bits(float64(v)), ok
-	}}
-}
-
-// compare returns a function that compares whole numbers by value, even if only one of their
-// types has a sign.
-func compare(op syntax.Operator, left, right Class) func(a, b uint64) bool {
-	switch op {
-	case syntax.Equal:
-		return func(a, b uint64) bool { return order(a, left, b, right) == 0 }
-	case syntax.NotEqual:
-		return func(a, b uint64) bool { return order(a, left, b, right) != 0 }
-	}
-	if left.signed() && right.signed() {
-		switch op {
-		case syntax.Less:
-			return func(a, b uint64) bool { return int64(a) < int64(b) }
-		case syntax.LessEqual:
-			return func(a, b uint64) bool { return int64(a) <= int64(b) }
-		case syntax.Greater:
-			return func(a, b uint64) bool { return int64(a) > int64(b) }
-		}
-		return func(a, b uint64) bool { return int64(a) >= int64(b) }
-	}
-	switch op {
-	case syntax.Less:
-		return func(a, b uint64) bool { return order(a, left, b, right) < 0 }
-	case syntax.LessEqual:
-		return func(a, b uint64) bool { return order(a, left, b, right) <= 0 }
-	case syntax.Greater:
-		return func(a, b uint64) bool { return order(a, left, b, right) > 0 }
-	}
-	return func(a, b uint64) bool { return order(a, left, b, right) >= 0 }
-}
-
-// order compares two whole numbers by value, and returns -1, 0 or 1.
-func order(a uint64, left Class, b uint64, right Class) int {
-	negA, negB := left.signed() && int64(a) < 0, right.signed() && int64(b) < 0
-	switch {
-	case negA && !negB:
-		return -1
-	case negB && !negA:
-		return 1
-	case a < b:
-		return -1 // Numbers of the same sign are in the order of their bits.
-	case a > b:
-		return 1
-	}
-	return 0
-}
-
-func compareFloats(op syntax.Operator) func(a, b uint64) bool {
-	f := math.Float64frombits
-	switch op {
-	case syntax.Equal:
-		return func(a, b uint64) bool { return f(a) == f(b) }
-	case syntax.NotEqual:
-		return func(a, b uint64) bool { return f(a) != f(b) }
-	case syntax.Less:
-		return func(a, b uint64) bool { return f(a) < f(b) }
-	case syntax.LessEqual:
-		return func(a, b uint64) bool { return f(a) <= f(b) }
-	case syntax.Greater:
-		return func(a, b uint64) bool { return f(a) > f(b) }
-	}
-	return func(a, b uint64) bool { return f(a) >= f(b) }
-}
-
 func (c *compiler) arithmetic(x *syntax.Binary) node {
 	left, right := c.number(x.X, x.Op), c.number(x.Y, x.Op)
 	class := common(left, right)
-	var op func(a, b uint64) (uint64, bool)
-	if class == Float {
-		if op = floatOp(x.Op); op == nil {
+	shift := x.Op == syntax.ShiftLeft || x.Op == syntax.ShiftRight
+	switch {
+	case class == Float:
+		if !takesFloats(x.Op) {
 			c.mismatch(x.Where(), "%s takes whole numbers: %q has a float", x.Op, syntax.SourceText(x))
 			return bad
 		}
-		left, right = asFloat(left), asFloat(right)
-	} else {
-		if x.Op == syntax.ShiftLeft || x.Op == syntax.ShiftRight {
-			class = Int
-			if !left.class.signed() {
-				class = Uint
-			}
-		}
-		op = wholeOp(x.Op, class == Int)
+	case shift && left.class.signed():
+		class = Int
+	case shift:
+		class = Uint
 	}
-	if left.class == Unknown || right.class == Unknown {
-		class = Unknown
+	a, b := class.computed(), class.computed()
+	if shift {
+		b = right.class.whole()
 	}
-	a, b := left.run, right.run
-	return node{class: class, run: func(in []uint64) (uint64, bool) {
-		v, ok := a(in)
-		if !ok {
-			return 0, false
-		}
-		w, ok := b(in)
-		if !ok {
-			return 0, false
-		}
-		return op(v, w)
-	}}
+	n := node{class: class, x: numeric[x.Op](left.as(a), right.as(b))}
+	if class != Float && (left.class == Unknown || right.class == Unknown) {
+		return node{class: Unknown, x: n.as(ir.Int)}
+	}
+	return n
 }
 
-// floatOp returns the function that computes an operator on floats; nil if it has none.
-func floatOp(op syntax.Operator) func(a, b uint64) (uint64, bool) {
-	f, bits := math.Float64frombits, math.Float64bits
-	switch op {
-	case syntax.Plus:
-		return func(a, b uint64) (uint64, bool) { return bits(f(a) + f(b)), true }
-	case syntax.Minus:
-		return func(a, b uint64) (uint64, bool) { return bits(f(a) - f(b)), true }
-	case syntax.Times:
-		return func(a, b uint64) (uint64, bool) { return bits(f(a) * f(b)), true }
-	case syntax.Divide:
-		return func(a, b uint64) (uint64, bool) { return bits(f(a) / f(b)), f(b) != 0 }
-	}
-	return nil
-}
-
-// wholeOp returns the function that computes an operator on integers, with or without a sign.
-func wholeOp(op syntax.Operator, signed bool) func(a, b uint64) (uint64, bool) {
-	switch op {
-	case syntax.Plus:
-		return func(a, b uint64) (uint64, bool) { return a + b, true }
-	case syntax.Minus:
-		return func(a, b uint64) (uint64, bool) { return a - b, true }
-	case syntax.Times:
-		return func(a, b uint64) (uint64, bool) { return a * b, true }
-	case syntax.BitOr:
-		return func(a, b uint64) (uint64, bool) { return a | b, true }
-	case syntax.BitXor:
-		return func(a, b uint64) (uint64, bool) { return a ^ b, true }
-	case syntax.BitAnd:
-		return func(a, b uint64) (uint64, bool) { return a & b, true }
-	case syntax.ShiftLeft:
-		return func(a, b uint64) (uint64, bool) { return a << b, true }
-	}
-	if signed {
-		return signedOp(op)
-	}
-	switch op {
-	case syntax.Divide:
-		return func(a, b uint64) (uint64, bool) {
-			if b == 0 {
-				return 0, false
-			}
-			return a / b, true
-		}
-	case syntax.Modulo:
-		return func(a, b uint64) (uint64, bool) {
-			if b == 0 {
-				return 0, false
-			}
-			return a % b, true
-		}
-	}
-	return func(a, b uint64) (uint64, bool) { return a >> b, true }
-}
-
-// signedOp returns the function that computes /, % or >> on integers with a sign.
-func signedOp(op syntax.Operator) func(a, b uint64) (uint64, bool) {
-	switch op {
-	case syntax.Divide:
-		return func(a, b uint64) (uint64, bool) {
-			if b == 0 {
-				return 0, false
-			}
-			return uint64(int64(a) / int64(b)), true
-		}
-	case syntax.Modulo:
-		return func(a, b uint64) (uint64, bool) {
-			if b == 0 {
-				return 0, false
-			}
-			return uint64(int64(a) % int64(b)), true
-		}
-	}
-	return func(a, b uint64) (uint64, bool) { return uint64(int64(a) >> b), true }
+// takesFloats reports whether an operator of arithmetic computes with floats.
+func takesFloats(op syntax.Operator) bool {
+	return op == syntax.Plus || op == syntax.Minus || op == syntax.Times || op == syntax.Divide
 }
 
 // enumConstant returns the value of an enumeration's constant, by its name. Either the name or

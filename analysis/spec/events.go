@@ -4,26 +4,30 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tracepredict/tracepredict/analysis/spec/ir"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
 
 // Condition is an expression over what an event binds, the event's thread, and that
 // thread's locals. Any number of goroutines may share it.
 type Condition struct {
-	run   eval
+	code  *ir.Code
 	bound int
 }
 
 // Value computes the condition. The parameter in has the bound values in the order of
 // Event.Bound, then tid, then the thread's locals in the order of Spec.Locals. Value returns
 // false at a division by zero. It allocates nothing.
-func (c *Condition) Value(in []uint64) (uint64, bool) { return c.run(in) }
+func (c *Condition) Value(in []uint64) (uint64, bool) { return c.code.Eval(in) }
 
 // Holds reports whether the condition is true. A condition that divides by zero is not.
 func (c *Condition) Holds(in []uint64) bool {
-	v, ok := c.run(in)
+	v, ok := c.code.Eval(in)
 	return ok && v != 0
 }
+
+// Code returns the code of the condition, whose inputs are the values in the order of Value.
+func (c *Condition) Code() *ir.Code { return c.code }
 
 // Inputs returns the number of values that Value needs before the locals: the bound values and
 // tid.
@@ -87,25 +91,28 @@ func (m *eventScope) mismatch(at syntax.Span, format string, args ...any) {
 	m.problem(syntax.TypeMismatch, at, format, args...)
 }
 
+func (m *eventScope) tooLarge(at syntax.Span, format string, args ...any) {
+	m.problem(syntax.TooLarge, at, format, args...)
+}
+
 // isNumber reports whether a name is a number. All bound values are.
 func (m *eventScope) isNumber(n syntax.Name) bool {
 	return slices.Contains(m.bound, n.Text) || m.resolver.isNumber(n)
 }
 
 // condition compiles an expression about an event, which must be true or false if truth is set.
-// It returns nil if the expression cannot be arranged.
+// It returns nil if the expression cannot be arranged, or is too large.
 func (m *eventScope) condition(x syntax.Expr, truth bool) *Condition {
 	tree, problems := syntax.Arrange(x, m.isNumber)
 	m.problems = append(m.problems, problems...)
 	if problems.HasErrors() {
 		return nil
 	}
-	c := compiler{environment: m}
-	compile := c.compile
-	if truth {
-		compile = c.truth
+	code := newCompiler(m).code(tree, truth)
+	if code == nil {
+		return nil
 	}
-	return &Condition{compile(tree).run, len(m.bound)}
+	return &Condition{code, len(m.bound)}
 }
 
 // event resolves the i-th declared event.
@@ -276,7 +283,7 @@ func (r *resolver) local(i int, d *syntax.Local) {
 	l := &r.Locals[i]
 	m := &eventScope{resolver: r, constantOnly: true}
 	if c := m.condition(d.Value, false); c != nil {
-		l.Value, _ = c.run(nil)
+		l.Value, _ = c.Value(nil)
 	}
 	for _, on := range d.On {
 		e := r.find(on.Event, kindEvent)

@@ -206,7 +206,7 @@ func (s *Spec) candidates(p *Property, v int) []uint64 {
 			continue
 		}
 		product := 1.0
-		s.literals(q.Expr, 0, 1, func(n float64) {
+		s.literals(q.Expr, map[int]bool{}, 1, func(n float64) {
 			tried = append(tried, n-1, n, n+1)
 			product *= n
 		})
@@ -225,9 +225,9 @@ func (s *Spec) candidates(p *Property, v int) []uint64 {
 	return out
 }
 
-// literals calls see for each number in an expression and in the propositions that it mentions.
-// Depth is the number of propositions that contain the expression; sign is -1 after a -.
-func (s *Spec) literals(x syntax.Expr, depth int, sign float64, see func(float64)) {
+// literals calls see for each number in an expression and in the propositions that it mentions,
+// except those seen already. Sign is -1 after a -.
+func (s *Spec) literals(x syntax.Expr, seen map[int]bool, sign float64, see func(float64)) {
 	switch x := x.(type) {
 	case *syntax.Number:
 		if x.Float {
@@ -236,18 +236,19 @@ func (s *Spec) literals(x syntax.Expr, depth int, sign float64, see func(float64
 			see(sign * float64(x.Int))
 		}
 	case *syntax.Paren:
-		s.literals(x.X, depth, sign, see)
+		s.literals(x.X, seen, sign, see)
 	case *syntax.Unary:
 		if x.Op == syntax.Negate {
 			sign = -sign
 		}
-		s.literals(x.X, depth, sign, see)
+		s.literals(x.X, seen, sign, see)
 	case *syntax.Binary:
-		s.literals(x.X, depth, 1, see)
-		s.literals(x.Y, depth, 1, see)
+		s.literals(x.X, seen, 1, see)
+		s.literals(x.Y, seen, 1, see)
 	case *syntax.Ident:
-		if e := s.names.entries[x.Name.Text]; e.kind == kindProp && depth < maxInlined {
-			s.literals(s.Props[e.index].Expr, depth+1, 1, see)
+		if e := s.names.entries[x.Name.Text]; e.kind == kindProp && !seen[e.index] {
+			seen[e.index] = true
+			s.literals(s.Props[e.index].Expr, seen, 1, see)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package spec
 import (
 	"sync/atomic"
 
+	"github.com/tracepredict/tracepredict/analysis/spec/ir"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -15,9 +16,9 @@ type Letters struct {
 
 // step computes one proposition.
 type step struct {
-	run   eval   // nil for an event
-	event uint64 // for an event: its bit in the mask of events
-	bit   uint64 // its bit in the letter
+	code  *ir.Code // nil for an event
+	event uint64   // for an event: its bit in the mask of events
+	bit   uint64   // its bit in the letter
 }
 
 // Letters returns the computation of a property's letters. Forms has, for each of s.Vars, the
@@ -28,14 +29,14 @@ func (s *Spec) Letters(p *Property, forms []*event.Form) (*Letters, syntax.List)
 	st := &state{resolver: r, forms: forms, formsKnown: true}
 	st.checkTypes(p.Vars)
 	out := &Letters{code: make([]step, len(p.Propositions))}
-	c := compiler{environment: st}
+	c := newCompiler(st)
 	for i, prop := range p.Propositions {
 		out.code[i].bit = 1 << i
 		if prop.Event >= 0 {
 			out.code[i].event = 1 << prop.Event
 			continue
 		}
-		out.code[i].run = c.truth(prop.Expr).run
+		out.code[i].code = c.code(prop.Expr, true)
 	}
 	if r.problems.HasErrors() {
 		return nil, r.problems
@@ -52,13 +53,13 @@ func (l *Letters) Letter(values []uint64, events uint64) uint64 {
 	var letter uint64
 	for i := range l.code {
 		c := &l.code[i]
-		if c.run == nil {
+		if c.code == nil {
 			if events&c.event != 0 {
 				letter |= c.bit
 			}
 			continue
 		}
-		v, ok := c.run(values)
+		v, ok := c.code.Eval(values)
 		if !ok {
 			l.faults.Add(1)
 		} else if v != 0 {

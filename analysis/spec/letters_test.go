@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -154,6 +155,51 @@ func TestConditions(t *testing.T) {
 	}
 	if v, ok := s.Locals[0].On[0].Sets[0].Value.Value([]uint64{5, 0, 0, 7, 3, 0}); v != 15 || !ok {
 		t.Error(v)
+	}
+}
+
+// TestConditionsInTheKernel: the code of a condition says whether the kernel can compute it.
+func TestConditionsInTheKernel(t *testing.T) {
+	s := parse(t, "event e = call f(x, y) when x / y > 2 && tid != 1\nevent g = call h(x) when x * 1.5 > 2\nproperty p = always !e && !g")
+	if why := s.Events[0].When.Code().UserOnly(); why != "" {
+		t.Error(why)
+	}
+	if why := s.Events[1].When.Code().UserOnly(); !strings.Contains(why, "floats") {
+		t.Error(why)
+	}
+	if got := s.Events[0].When.Code().Inputs(); got != s.Events[0].When.Inputs() {
+		t.Errorf("%d inputs", got)
+	}
+	for x, want := range map[uint64]bool{1: false, 2: true, uint64(math.MaxUint64): false} {
+		if got := s.Events[1].When.Holds([]uint64{x, 1}); got != want {
+			t.Errorf("1.5 times %d is greater than 2: %v", int64(x), got)
+		}
+	}
+}
+
+// TestPropositionsThatDouble: propositions that mention one another twice are a size limit, and take
+// no time.
+func TestPropositionsThatDouble(t *testing.T) {
+	text := func(levels int) string {
+		text := "var w : int = w\nprop p0 = w > 1\n"
+		for i := range levels {
+			text += fmt.Sprintf("prop p%d = p%d xor p%d\n", i+1, i, i)
+		}
+		return text + fmt.Sprintf("property x = always !p%d\n", levels)
+	}
+	s := parse(t, text(12))
+	l, problems := s.Letters(s.Properties[0], nil)
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	if m, problems := s.Monitor(s.Properties[0], MonitorOptions{}); m == nil || len(problems) == 0 || l.Letter([]uint64{5}, 0) != 0 {
+		t.Error("x xor x is not known to be false")
+	}
+	if _, problems := Parse("t.tps", text(60)); len(problems) > 5 || !strings.HasPrefix(problems.Error(), `t.tps:16:12: "p13 xor p13": the expression needs more than 32768 instructions`) {
+		t.Error(problems)
+	}
+	if _, problems := Parse("t.tps", text(60)+"prop c0 = c1 || c1\nprop c1 = c0 && c0\n"); !strings.Contains(problems.Error(), `proposition "c0" is defined by itself`) {
+		t.Error(problems)
 	}
 }
 

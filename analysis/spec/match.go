@@ -3,6 +3,7 @@ package spec
 import (
 	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/spec/ir"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes/spelling"
@@ -258,18 +259,18 @@ func (m *Matcher) convert(d *Event) {
 		return
 	}
 	c := &m.conversions[d.Var]
-	at := len(m.inputs) - 1
-	if f := m.names.Form(d.Var); c.load == nil || c.form != f || c.at != at {
-		*c = conversion{f, at, valueOf(m.s.Vars[d.Var].Type, f).load(at)}
+	if f := m.names.Form(d.Var); !c.known || c.form != f {
+		*c = conversion{f, valueOf(m.s.Vars[d.Var].Type, f).form(), true}
 	}
-	m.inputs[at], _ = c.load(m.inputs)
+	at := len(m.inputs) - 1
+	m.inputs[at] = c.read.Read(m.inputs[at])
 }
 
-// conversion is a cached function that converts the value of a write.
+// conversion is how the value of a write is read.
 type conversion struct {
-	form *event.Form // of the value
-	at   int         // index of the value in inputs
-	load eval        // nil: none is cached
+	form  *event.Form // of the value
+	read  ir.Form
+	known bool
 }
 
 // localsOf returns the locals of a thread.

@@ -28,7 +28,7 @@ func (s *Spec) impossible(p *Property, m *Monitor, quiet bool) syntax.List {
 		if q.Event >= 0 {
 			continue
 		}
-		if !s.compares(q.Expr, 0) {
+		if !s.compares(q.Expr, map[int]bool{}) {
 			all = false
 			continue
 		}
@@ -82,27 +82,31 @@ func (x *search) badAtOnce() bool {
 }
 
 // compares reports whether an expression consists of comparisons of variables that are declared
-// int or uint with literals, and of variables that are declared bool. Depth is the number of
-// propositions that contain the expression.
-func (s *Spec) compares(x syntax.Expr, depth int) bool {
+// int or uint with literals, and of variables that are declared bool. Propositions that were seen
+// already are not read again.
+func (s *Spec) compares(x syntax.Expr, seen map[int]bool) bool {
 	switch x := x.(type) {
 	case *syntax.Bool:
 		return true
 	case *syntax.Paren:
-		return s.compares(x.X, depth)
+		return s.compares(x.X, seen)
 	case *syntax.Unary:
-		return x.Op == syntax.LogicalNot && s.compares(x.X, depth)
+		return x.Op == syntax.LogicalNot && s.compares(x.X, seen)
 	case *syntax.Binary:
 		if x.Op.IsComparison() {
 			return s.whole(x.X) && literal(x.Y) || literal(x.X) && s.whole(x.Y)
 		}
-		return !x.Op.IsArithmetic() && s.compares(x.X, depth) && s.compares(x.Y, depth)
+		return !x.Op.IsArithmetic() && s.compares(x.X, seen) && s.compares(x.Y, seen)
 	case *syntax.Ident:
 		switch e := s.names.entries[x.Name.Text]; e.kind {
 		case kindVar:
 			return s.Vars[e.index].Type == Bool
 		case kindProp:
-			return depth < maxInlined && s.compares(s.Props[e.index].Expr, depth+1)
+			if seen[e.index] {
+				return true
+			}
+			seen[e.index] = true
+			return s.compares(s.Props[e.index].Expr, seen)
 		}
 	}
 	return false

@@ -108,8 +108,7 @@ func (b *body) named(n syntax.Name) (int, bool) {
 // returns false after an error.
 func (b *body) expression(x syntax.Expr) (int, bool) {
 	before := len(b.problems)
-	c := compiler{environment: &state{resolver: b.resolver}}
-	c.truth(x)
+	newCompiler(&state{resolver: b.resolver}).code(x, true)
 	if len(b.problems) > before && b.problems[before:].HasErrors() {
 		return 0, false
 	}
@@ -181,10 +180,13 @@ func (b *body) constant(x syntax.Expr) (value, ok bool) {
 	if names {
 		return false, false
 	}
-	c := compiler{environment: &state{resolver: &resolver{Spec: b.Spec}}}
-	n := c.truth(x)
-	v, known := n.run(nil)
-	return v != 0, known && n.class == Bool
+	r := &resolver{Spec: b.Spec}
+	code := newCompiler(&state{resolver: r}).code(x, true)
+	if r.problems.HasErrors() {
+		return false, false
+	}
+	v, known := code.Eval(nil)
+	return v != 0, known
 }
 
 // atom returns the formula of a proposition, or true if there is none.

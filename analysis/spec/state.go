@@ -109,6 +109,10 @@ func (s *state) mismatch(at syntax.Span, format string, args ...any) {
 	s.problem(syntax.TypeMismatch, at, format, args...)
 }
 
+func (s *state) tooLarge(at syntax.Span, format string, args ...any) {
+	s.problem(syntax.TooLarge, at, format, args...)
+}
+
 // isNumber reports whether a name is a number, which decides the meaning of & and |.
 func (r *resolver) isNumber(n syntax.Name) bool {
 	e, ok := r.names.entries[n.Text]
@@ -131,8 +135,8 @@ func (r *resolver) arrange(x syntax.Expr) (syntax.Expr, bool) {
 	return out, !problems.HasErrors()
 }
 
-// props resolves the declared propositions. One that cannot be arranged, or is circular, becomes
-// false.
+// props resolves the declared propositions. One that cannot be arranged, is circular, or is too
+// large becomes false.
 func (r *resolver) props() {
 	for i := range r.Props {
 		p := &r.Props[i]
@@ -141,19 +145,21 @@ func (r *resolver) props() {
 			p.Expr = &syntax.Bool{Span: p.Span}
 		}
 	}
+	sound := map[int]bool{}
 	for i := range r.Props {
-		if r.circular(i, map[int]bool{}) {
+		if r.circular(i, map[int]bool{}, sound) {
 			r.problem(syntax.TypeMismatch, r.Props[i].Span, "proposition %q is defined by itself", r.Props[i].Name)
 			r.Props[i].Expr = &syntax.Bool{Span: r.Props[i].Span}
 		}
 	}
 	for i := range r.Props {
-		c := compiler{environment: &state{resolver: r}}
 		used := make([]bool, len(r.Vars))
 		for j := range r.Vars {
 			used[j] = r.Vars[j].Used
 		}
-		c.truth(r.Props[i].Expr)
+		if newCompiler(&state{resolver: r}).code(r.Props[i].Expr, true) == nil {
+			r.Props[i].Expr = &syntax.Bool{Span: r.Props[i].Span}
+		}
 		for j := range r.Vars { // The variables are used only if a property mentions the proposition.
 			r.Vars[j].Used = used[j]
 		}
@@ -161,19 +167,21 @@ func (r *resolver) props() {
 }
 
 // circular reports whether the definition of the i-th proposition leads to a proposition that is
-// defined by itself. Above has the propositions whose definitions led to it.
-func (r *resolver) circular(i int, above map[int]bool) bool {
-	if above[i] {
-		return true
+// defined by itself. Above has the propositions whose definitions led to it, and sound those whose
+// definitions lead to no such proposition.
+func (r *resolver) circular(i int, above, sound map[int]bool) bool {
+	if above[i] || sound[i] {
+		return above[i]
 	}
 	above[i] = true
 	defer delete(above, i)
 	found := false
 	walk(r.Props[i].Expr, func(n syntax.Name) {
-		if e, ok := r.names.entries[n.Text]; ok && e.kind == kindProp && !found && len(above) < maxInlined {
-			found = r.circular(e.index, above)
+		if e, ok := r.names.entries[n.Text]; ok && e.kind == kindProp && !found {
+			found = r.circular(e.index, above, sound)
 		}
 	})
+	sound[i] = !found
 	return found
 }
 

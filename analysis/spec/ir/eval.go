@@ -23,8 +23,10 @@ func (c *Code) Eval(in []uint64) (uint64, bool) {
 			v = uint64(int64(in[i.n]<<(b&63)) >> (b & 63))
 		case opLoadU:
 			v = in[i.n] << (b & 63) >> (b & 63)
-		case opLoadBool, opLoadF:
-			v = read(i.op, in[i.n], b)
+		case opLoadBool:
+			v = one(in[i.n]<<(b&63) != 0)
+		case opLoadF:
+			v = math.Float64bits(float64(math.Float32frombits(uint32(in[i.n]))))
 		case opAdd:
 			v = a + b
 		case opSub:
@@ -82,8 +84,22 @@ func (c *Code) Eval(in []uint64) (uint64, bool) {
 				pc = int(i.n) - 1
 			}
 			continue
+		case opEqM, opNeM, opLtM, opLeM, opGtM, opGeM:
+			v = mixed(i.op, a, b)
+		case opAddF:
+			v = math.Float64bits(math.Float64frombits(a) + math.Float64frombits(b))
+		case opSubF:
+			v = math.Float64bits(math.Float64frombits(a) - math.Float64frombits(b))
+		case opMulF:
+			v = math.Float64bits(math.Float64frombits(a) * math.Float64frombits(b))
+		case opNegateF:
+			v = a ^ 1<<63
+		case opFloatI:
+			v = math.Float64bits(float64(int64(a)))
+		case opFloatU:
+			v = math.Float64bits(float64(a))
 		default:
-			v = rare(i.op, a, b)
+			v = compareFloats(i.op, math.Float64frombits(a), math.Float64frombits(b))
 		}
 		r[i.dst%registers] = v
 	}
@@ -110,25 +126,9 @@ func divide(o op, a, b uint64) (uint64, bool) {
 	return a / b, true
 }
 
-// rare computes an operation on floats, or the comparison of an Int with a Uint.
-func rare(o op, a, b uint64) uint64 {
-	if opEqM <= o && o <= opGeM {
-		return mixed(o, a, b)
-	}
-	x, y := math.Float64frombits(a), math.Float64frombits(b)
+// compareFloats computes a comparison of floats.
+func compareFloats(o op, x, y float64) uint64 {
 	switch o {
-	case opAddF:
-		return math.Float64bits(x + y)
-	case opSubF:
-		return math.Float64bits(x - y)
-	case opMulF:
-		return math.Float64bits(x * y)
-	case opNegateF:
-		return a ^ 1<<63
-	case opFloatI:
-		return math.Float64bits(float64(int64(a)))
-	case opFloatU:
-		return math.Float64bits(float64(a))
 	case opEqF:
 		return one(x == y)
 	case opNeF:

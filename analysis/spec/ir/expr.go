@@ -57,23 +57,14 @@ const MaxInput = 1<<31 - 1
 
 // Input returns the value of the input at an index, from 0 to MaxInput.
 func Input(at int, f Form) *Expr {
-	if at < 0 || at > MaxInput {
+	switch {
+	case at < 0 || at > MaxInput:
 		return invalid("no input has the index %d", at)
-	}
-	x := &Expr{op: opLoad, typ: f.Type, at: at, size: 1}
-	switch shift := f.shift(); {
 	case f.Type == Invalid || f.Type > Float:
 		return invalid("input %d has no type", at)
-	case f.Type == Bool:
-		x.op, x.imm = opLoadBool, shift
-	case f.Type == Float && f.Bits == 32:
-		x.op = opLoadF
-	case f.Type == Float || shift == 0:
-	case f.Sign:
-		x.op, x.imm = opLoadI, shift
-	default:
-		x.op, x.imm = opLoadU, shift
 	}
+	x := &Expr{typ: f.Type, at: at, size: 1}
+	x.op, x.imm = f.load()
 	return x
 }
 

@@ -60,11 +60,24 @@ type Form struct {
 // shift returns the number of bits that the form ignores.
 func (f Form) shift() uint64 { return 64 - min(max(uint64(f.Bits), 1), 64) }
 
+// load returns the operation that reads the form, and how far it shifts.
+func (f Form) load() (op, uint64) {
+	switch shift := f.shift(); {
+	case f.Type == Bool:
+		return opLoadBool, shift
+	case f.Type == Float && f.Bits == 32:
+		return opLoadF, 0
+	case f.Type == Float || shift == 0:
+		return opLoad, 0
+	case f.Sign:
+		return opLoadI, shift
+	default:
+		return opLoadU, shift
+	}
+}
+
 // Read returns the value that the bits of an input mean.
 func (f Form) Read(bits uint64) uint64 {
-	x := Input(0, f)
-	if x.err != nil {
-		return bits
-	}
-	return read(x.op, bits, x.imm)
+	o, shift := f.load()
+	return read(o, bits, shift)
 }

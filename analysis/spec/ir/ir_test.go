@@ -202,7 +202,7 @@ func TestRead(t *testing.T) {
 		{Form{Bool, 8, false}, 0x100, 0},
 		{Form{Bool, 8, false}, 0x1fe, 1},
 		{Form{Float, 32, false}, uint64(math.Float32bits(0.5)) | 1<<40, math.Float64bits(0.5)},
-		{Form{}, 7, 7},
+		{Form{Int, 64, true}, 1 << 63, 1 << 63},
 	} {
 		if got := c.form.Read(c.bits); got != c.want {
 			t.Errorf("%+v of %#x: %#x, want %#x", c.form, c.bits, got, c.want)

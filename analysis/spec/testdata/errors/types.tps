@@ -23,3 +23,4 @@ property t = i == 1 & u == 2
 event ev = call F(n) when n
 prop z = ev
 property y = x == vv
+property w = always ~1.5 == 1
