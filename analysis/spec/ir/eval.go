@@ -14,7 +14,7 @@ func (c *Code) Eval(in []uint64) (uint64, bool) {
 		i := &code[pc]
 		a, b := r[i.a%registers], r[i.b%registers]+i.imm
 		var v uint64
-		switch i.op {
+		switch i.op { // All calls are inlined, so that variables stay in registers of the machine.
 		case opConst:
 			v = b
 		case opLoad:
@@ -26,18 +26,33 @@ func (c *Code) Eval(in []uint64) (uint64, bool) {
 		case opLoadBool:
 			v = one(in[i.n]<<(b&63) != 0)
 		case opLoadF:
-			v = math.Float64bits(float64(math.Float32frombits(uint32(in[i.n]))))
+			v = floatBits(float64(math.Float32frombits(uint32(in[i.n]))))
 		case opAdd:
 			v = a + b
 		case opSub:
 			v = a - b
 		case opMul:
 			v = a * b
-		case opDivI, opDivU, opModI, opModU, opDivF:
-			var ok bool
-			if v, ok = divide(i.op, a, b); !ok {
+		case opDivI:
+			if b == 0 {
 				return 0, false
 			}
+			v = uint64(int64(a) / int64(b))
+		case opDivU:
+			if b == 0 {
+				return 0, false
+			}
+			v = a / b
+		case opModI:
+			if b == 0 {
+				return 0, false
+			}
+			v = uint64(int64(a) % int64(b))
+		case opModU:
+			if b == 0 {
+				return 0, false
+			}
+			v = a % b
 		case opAnd:
 			v = a & b
 		case opOr:
@@ -54,6 +69,23 @@ func (c *Code) Eval(in []uint64) (uint64, bool) {
 			v = -a
 		case opComplement:
 			v = ^a
+		case opAddF:
+			v = floatBits(float(a) + float(b))
+		case opSubF:
+			v = floatBits(float(a) - float(b))
+		case opMulF:
+			v = floatBits(float(a) * float(b))
+		case opDivF:
+			if float(b) == 0 {
+				return 0, false
+			}
+			v = floatBits(float(a) / float(b))
+		case opNegateF:
+			v = a ^ 1<<63
+		case opFloatI:
+			v = floatBits(float64(int64(a)))
+		case opFloatU:
+			v = floatBits(float64(a))
 		case opEq:
 			v = one(a == b)
 		case opNe:
@@ -74,6 +106,30 @@ func (c *Code) Eval(in []uint64) (uint64, bool) {
 			v = one(a > b)
 		case opGeU:
 			v = one(a >= b)
+		case opEqM: // A negative Int is less than any Uint.
+			v = one(a == b) &^ (a >> 63)
+		case opNeM:
+			v = one(a != b) | a>>63
+		case opLtM:
+			v = one(a < b) | a>>63
+		case opLeM:
+			v = one(a <= b) | a>>63
+		case opGtM:
+			v = one(a > b) &^ (a >> 63)
+		case opGeM:
+			v = one(a >= b) &^ (a >> 63)
+		case opEqF:
+			v = one(float(a) == float(b))
+		case opNeF:
+			v = one(float(a) != float(b))
+		case opLtF:
+			v = one(float(a) < float(b))
+		case opLeF:
+			v = one(float(a) <= float(b))
+		case opGtF:
+			v = one(float(a) > float(b))
+		case opGeF:
+			v = one(float(a) >= float(b))
 		case opJumpZero:
 			if a == 0 {
 				pc = int(i.n) - 1
@@ -84,79 +140,14 @@ func (c *Code) Eval(in []uint64) (uint64, bool) {
 				pc = int(i.n) - 1
 			}
 			continue
-		case opEqM, opNeM, opLtM, opLeM, opGtM, opGeM:
-			v = mixed(i.op, a, b)
-		case opAddF:
-			v = math.Float64bits(math.Float64frombits(a) + math.Float64frombits(b))
-		case opSubF:
-			v = math.Float64bits(math.Float64frombits(a) - math.Float64frombits(b))
-		case opMulF:
-			v = math.Float64bits(math.Float64frombits(a) * math.Float64frombits(b))
-		case opNegateF:
-			v = a ^ 1<<63
-		case opFloatI:
-			v = math.Float64bits(float64(int64(a)))
-		case opFloatU:
-			v = math.Float64bits(float64(a))
-		default:
-			v = compareFloats(i.op, math.Float64frombits(a), math.Float64frombits(b))
 		}
 		r[i.dst%registers] = v
 	}
 	return r[0], true
 }
 
-// divide computes a division or a remainder; false if the divisor is 0.
-func divide(o op, a, b uint64) (uint64, bool) {
-	if o == opDivF {
-		x, y := math.Float64frombits(a), math.Float64frombits(b)
-		return math.Float64bits(x / y), y != 0
-	}
-	if b == 0 {
-		return 0, false
-	}
-	switch o {
-	case opDivI:
-		return uint64(int64(a) / int64(b)), true
-	case opModI:
-		return uint64(int64(a) % int64(b)), true
-	case opModU:
-		return a % b, true
-	}
-	return a / b, true
-}
+// float returns the Float that has these bits.
+func float(bits uint64) float64 { return math.Float64frombits(bits) }
 
-// compareFloats computes a comparison of floats.
-func compareFloats(o op, x, y float64) uint64 {
-	switch o {
-	case opEqF:
-		return one(x == y)
-	case opNeF:
-		return one(x != y)
-	case opLtF:
-		return one(x < y)
-	case opLeF:
-		return one(x <= y)
-	case opGtF:
-		return one(x > y)
-	}
-	return one(x >= y)
-}
-
-// mixed compares an Int with a Uint.
-func mixed(o op, a, b uint64) uint64 {
-	negative := a >> 63
-	switch o {
-	case opEqM:
-		return one(a == b) &^ negative
-	case opNeM:
-		return one(a != b) | negative
-	case opLtM:
-		return one(a < b) | negative
-	case opLeM:
-		return one(a <= b) | negative
-	case opGtM:
-		return one(a > b) &^ negative
-	}
-	return one(a >= b) &^ negative
-}
+// floatBits returns the bits of a Float.
+func floatBits(v float64) uint64 { return math.Float64bits(v) }
