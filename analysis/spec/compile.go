@@ -36,6 +36,14 @@ type environment interface {
 	tooLarge(at syntax.Span, format string, args ...any)
 }
 
+// elsewhere is an environment of expressions that also look at other states or threads.
+type elsewhere interface {
+	environment
+	// other compiles an operation that expressions over one state do not have; it returns false
+	// if the environment does not have it either.
+	other(c *compiler, x syntax.Expr) (n node, ok bool)
+}
+
 // compiler makes typed expressions, and reports their type errors.
 type compiler struct {
 	environment
@@ -138,8 +146,45 @@ func (c *compiler) compile(x syntax.Expr) node {
 	case *syntax.Binary:
 		return c.binary(x)
 	}
-	c.mismatch(x.Where(), "%q looks at other states or threads, which an expression over the state cannot", syntax.SourceText(x))
+	return c.other(x)
+}
+
+// other compiles an operation that looks at other states or threads, if the environment has it.
+func (c *compiler) other(x syntax.Expr) node {
+	if e, ok := c.environment.(elsewhere); ok {
+		if n, ok := e.other(c, x); ok {
+			return n
+		}
+	}
+	switch x := x.(type) {
+	case *syntax.Unary:
+		c.mismatch(x.Span, "%s looks at other states, which an expression over the state cannot", x.Op)
+	case *syntax.Binary:
+		c.mismatch(x.Span, "%s looks at other states, which an expression over the state cannot", x.Op)
+	default:
+		c.mismatch(x.Where(), "%q looks at other states or threads, which an expression over the state cannot", syntax.SourceText(x))
+	}
 	return bad
+}
+
+// temporal checks the operands of a temporal operation; it returns false for other operations.
+// The result is checked and not run.
+func (c *compiler) temporal(x syntax.Expr) (node, bool) {
+	var operands []syntax.Expr
+	switch x := x.(type) {
+	case *syntax.Interval:
+		operands = []syntax.Expr{x.F, x.G}
+	case *syntax.Unary:
+		operands = []syntax.Expr{x.X}
+	case *syntax.Binary:
+		operands = []syntax.Expr{x.X, x.Y}
+	default:
+		return node{}, false
+	}
+	for _, operand := range operands {
+		c.truth(operand)
+	}
+	return node{class: Bool, x: ir.Truth(true)}, true
 }
 
 func (c *compiler) ident(x *syntax.Ident) node {
@@ -175,8 +220,7 @@ func (c *compiler) unary(x *syntax.Unary) node {
 	case syntax.Negate, syntax.Complement:
 		return c.sign(x)
 	}
-	c.mismatch(x.Span, "%s looks at other states, which an expression over the state cannot", x.Op)
-	return bad
+	return c.other(x)
 }
 
 // sign compiles - and ~ before an operand.
@@ -213,8 +257,7 @@ func (c *compiler) binary(x *syntax.Binary) node {
 	case x.Op.IsArithmetic():
 		return c.arithmetic(x)
 	}
-	c.mismatch(x.Span, "%s looks at other states, which an expression over the state cannot", x.Op)
-	return bad
+	return c.other(x)
 }
 
 // logical has the operations of two truth values.

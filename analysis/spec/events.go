@@ -87,14 +87,6 @@ func (m *eventScope) missing(n syntax.Name) {
 	}
 }
 
-func (m *eventScope) mismatch(at syntax.Span, format string, args ...any) {
-	m.problem(syntax.TypeMismatch, at, format, args...)
-}
-
-func (m *eventScope) tooLarge(at syntax.Span, format string, args ...any) {
-	m.problem(syntax.TooLarge, at, format, args...)
-}
-
 // isNumber reports whether a name is a number. All bound values are.
 func (m *eventScope) isNumber(n syntax.Name) bool {
 	return slices.Contains(m.bound, n.Text) || m.resolver.isNumber(n)

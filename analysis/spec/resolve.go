@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -32,6 +33,16 @@ func (r *resolver) warn(kind syntax.Kind, at syntax.Span, format string, args ..
 	r.problem(kind, at, format, args...).Warning = true
 }
 
+// mismatch reports a type error.
+func (r *resolver) mismatch(at syntax.Span, format string, args ...any) {
+	r.problem(syntax.TypeMismatch, at, format, args...)
+}
+
+// tooLarge reports that a bound is exceeded.
+func (r *resolver) tooLarge(at syntax.Span, format string, args ...any) {
+	r.problem(syntax.TooLarge, at, format, args...)
+}
+
 // resolve declares all names before it resolves what mentions them, so that a name may be used
 // before its declaration.
 func (r *resolver) resolve(decls []syntax.Decl) {
@@ -55,7 +66,15 @@ func (r *resolver) resolve(decls []syntax.Decl) {
 	for _, d := range r.checks {
 		r.check(d)
 	}
-	r.blocks()
+	for _, d := range r.Typestates {
+		r.typestate(d)
+	}
+	for _, d := range r.Formulas {
+		r.formula(d)
+	}
+	for _, d := range r.Scopes {
+		r.scope(d)
+	}
 	r.unused()
 	r.orderEvents()
 }
@@ -191,6 +210,11 @@ func (r *resolver) unknown(n syntax.Name, kinds ...nameKind) {
 		return
 	}
 	r.problem(syntax.UnknownName, n.Span, "%s", text)
+}
+
+// unknownAmong reports that a name is none of those that a block declares.
+func (r *resolver) unknownAmong(n syntax.Name, what string, among map[string]int) {
+	r.problem(syntax.UnknownName, n.Span, "there is no %s %q here%s", what, n.Text, didYouMean(n.Text, maps.Keys(among)))
 }
 
 // nthOf resolves the type of which a declared thread is the Nth one.

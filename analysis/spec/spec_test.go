@@ -78,6 +78,34 @@ func TestExamples(t *testing.T) {
 	}
 }
 
+// TestTypesOfBlocks: what the blocks may say is accepted.
+func TestTypesOfBlocks(t *testing.T) {
+	s := parse(t, `
+var v : int = v
+var mode : enum = mode
+var other = other
+var f : float = f
+thread worker = start work
+event e = call go
+local n : int = 0 { on e : n := n + 1 }
+prop p = v > 1 && f < 2.5
+mttl m = forall i : worker, j : worker, i != j .
+  @i (n * 2 + v > 3 -> p && e) && (@j v + 1) / 2 != v && @j (mode) == OPEN && other == SHUT && once (tid == 1) && [e, p) && (p since !e) && prev e
+scope s (e) {
+  property a on worker(e) is (F(e) until !e) || G(e -> X e)
+  atom one = count(a, T) + count(a, na) == size(worker) - 1
+  atom some = any(a) && !all(a, F)
+  check always (one xor some) && [one, some)
+}
+`)
+	if got := len(s.NotEvaluated()); got != 2 {
+		t.Errorf("%d blocks are not evaluated", got)
+	}
+	if got := fmt.Sprint(s.Paths()); got != "[v mode other f]" {
+		t.Error(got)
+	}
+}
+
 func TestPlan(t *testing.T) {
 	s, _ := Load("testdata/examples/door.tps", Options{})
 	p := s.Plan()

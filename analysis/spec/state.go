@@ -105,14 +105,6 @@ func (s *state) missing(n syntax.Name) {
 	}
 }
 
-func (s *state) mismatch(at syntax.Span, format string, args ...any) {
-	s.problem(syntax.TypeMismatch, at, format, args...)
-}
-
-func (s *state) tooLarge(at syntax.Span, format string, args ...any) {
-	s.problem(syntax.TooLarge, at, format, args...)
-}
-
 // isNumber reports whether a name is a number, which decides the meaning of & and |.
 func (r *resolver) isNumber(n syntax.Name) bool {
 	e, ok := r.names.entries[n.Text]
