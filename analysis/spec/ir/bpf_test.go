@@ -2,7 +2,6 @@ package ir
 
 import (
 	"encoding/binary"
-	"errors"
 	"math"
 	"os"
 	"slices"
@@ -284,7 +283,7 @@ func TestOldInstructions(t *testing.T) {
 	})
 }
 
-// TestOneProgram: two expressions are part of one program.
+// TestOneProgram: two expressions are part of one program, of the type for uprobes too.
 func TestOneProgram(t *testing.T) {
 	needBPF(t)
 	in := Input(0, Form{Type: Int, Bits: 64})
@@ -298,16 +297,17 @@ func TestOneProgram(t *testing.T) {
 		program = append(append(program, code...), asm.JEq.Imm(asm.R0, 0, "no"))
 	}
 	program = append(program, asm.Mov.Imm(asm.R0, 1), asm.Return(), asm.Mov.Imm(asm.R0, 0).WithSymbol("no"), asm.Return())
-	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.XDP, License: "GPL", Instructions: program})
-	var bad *ebpf.VerifierError
-	if errors.As(err, &bad) {
-		t.Fatalf("%+v", bad)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	if got, err := p.Run(&ebpf.RunOptions{Data: make([]byte, 64)}); got != 1 || err != nil {
-		t.Error(got, err)
+	for _, kind := range []ebpf.ProgramType{ebpf.XDP, ebpf.Kprobe} {
+		p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: kind, License: "GPL", Instructions: slices.Clone(program)})
+		if err != nil {
+			t.Fatalf("%v: %+v", kind, err)
+		}
+		defer p.Close()
+		if kind != ebpf.XDP { // There is no way to run one without a probe.
+			continue
+		}
+		if got, err := p.Run(&ebpf.RunOptions{Data: make([]byte, 64)}); got != 1 || err != nil {
+			t.Error(got, err)
+		}
 	}
 }
