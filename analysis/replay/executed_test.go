@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tracepredict/tracepredict/analysis/replay"
+	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
@@ -36,5 +37,21 @@ func TestExecutedNotesAreDistinct(t *testing.T) {
 	want := []string{"T1, T2 and T3 synchronised unobserved: a", "T1 and perhaps others synchronised unobserved: b"}
 	if !slices.Equal(got, want) {
 		t.Errorf("notes: %q, want %q", got, want)
+	}
+}
+
+// TestManyThreadsAreCounted: a note names a few of the threads that it is about, and counts the others.
+func TestManyThreadsAreCounted(t *testing.T) {
+	for _, c := range []struct {
+		threads int
+		want    string
+	}{{5, "T1, T2, T3, T4 and T5 synchronised unobserved: a"}, {6, "T1, T2, T3, T4 and 2 more synchronised unobserved: a"}, {3000, "T1, T2, T3, T4 and 2996 more synchronised unobserved: a"}} {
+		e := run.Executed{Description: "a"}
+		for i := range c.threads {
+			e.Hits = append(e.Hits, run.Hit{Thread: event.ThreadID(i + 1), Since: 1})
+		}
+		if got := replay.Run(run.Summary{Executed: []run.Executed{e}}).Notes; !slices.Equal(got, []string{c.want}) {
+			t.Errorf("%d threads: %q, want %q", c.threads, got, c.want)
+		}
 	}
 }

@@ -155,11 +155,17 @@ func executedBetween(e *run.Executed, f *finding.Finding, earlier finding.Step, 
 	return sides, anyThread
 }
 
-// names returns "T1" or "T1 and T2", and with others "T1, T2 and perhaps others".
+// maxNamed bounds the threads that a sentence names.
+const maxNamed = 4
+
+// names returns "T1" or "T1 and T2", and with others "T1, T2 and perhaps others". Of many threads it names the first.
 func names(ids []event.ThreadID, others bool) string {
 	var words []string
 	for _, id := range ids {
 		words = append(words, fmt.Sprintf("T%d", id))
+	}
+	if more := len(words) - maxNamed; more > 1 {
+		words = append(words[:maxNamed], fmt.Sprintf("%d more", more))
 	}
 	switch n := len(words); {
 	case n == 0:
