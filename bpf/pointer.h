@@ -185,6 +185,15 @@ static __always_inline void share(struct word *w, __u64 owner, __u64 thread, __u
 	send_past(owner, OP_READ, w->read, at & ~7ULL);
 }
 
+/* Returns whether a thread accesses through a pointer what another one accesses by the name of a variable. */
+static __always_inline bool meets_name(struct word *w, __u32 tid)
+{
+	if (!w->named || w->named == tid)
+		return false;
+	joined_words = 1;
+	return true;
+}
+
 /* Returns whether the thread is the only one that has accessed the word, and remembers what it does
  * now. If another thread has, also by the name of a variable, the word is shared from now on, and the
  * other one's accesses are sent. */
@@ -194,8 +203,7 @@ static __always_inline bool is_own(struct word *w, struct word_access *x, bool w
 	__u32 tid = thread;
 	__u64 owner = w->owner;
 
-	if (w->named && w->named != tid) {
-		joined_words = 1;
+	if (meets_name(w, tid)) {
 		share(w, owner, thread, at);
 		return false;
 	}
@@ -319,7 +327,10 @@ static __always_inline int atomic_access(
 		mark_page(x->at, x->thread >> 32);
 		mark_page(0, x->thread >> 32);
 	}
+	meets_name(w, x->thread);
 	share(w, owner, x->thread, x->at);
+	if ((w->last & LAST_THREAD) != (x->thread & LAST_THREAD))
+		w->last = x->thread & LAST_THREAD; /* as in named_word */
 	if (~w->atomic & x->bytes)
 		__sync_fetch_and_or(&w->atomic, x->bytes);
 	extra = site->access.extra ? extra_of(ctx, &site->access) : 0;
@@ -352,6 +363,8 @@ static __always_inline int data_access(
 		return 0;
 	if (slot)
 		slot->spun = 0;
+	else
+		w->last = x->thread & LAST_THREAD; /* as in named_word */
 	sp = REG_SP(ctx) + site->sp_delta;
 	mark_used(x->at);
 	send_unordered(
@@ -650,8 +663,9 @@ struct ended_memory {
 /* Bounds the words of which the accesses are sent when their memory is freed. */
 #define MAX_FREED 16
 
-/* Sends the accesses of the one thread that has used a word, if another one frees it: these may race. */
-static __always_inline void send_freed(struct word *w, struct ended_memory *e)
+/* Sends the accesses of the one thread that has used the word at an address, if another one frees it: these
+ * may race. */
+static __always_inline void send_freed(struct word *w, __u64 at, struct ended_memory *e)
 {
 	__u64 owner = w->owner;
 
@@ -660,8 +674,8 @@ static __always_inline void send_freed(struct word *w, struct ended_memory *e)
 	if (!e->sent++)
 		send_block(e->block, e->tgid);
 	owner |= (__u64)e->tgid << 32;
-	send_past(owner, OP_WRITE, w->wrote, e->at & ~7ULL);
-	send_past(owner, OP_READ, w->read, e->at & ~7ULL);
+	send_past(owner, OP_WRITE, w->wrote, at);
+	send_past(owner, OP_READ, w->read, at);
 }
 
 /* Forgets the next word, or skips a page that has none. With freed, accesses of it may be sent before. */
@@ -680,7 +694,7 @@ static __always_inline int forget_one(struct ended_memory *e, bool freed)
 	w = word_at(word_key(e->at, e->tgid), false);
 	if (w) {
 		if (freed)
-			send_freed(w, e);
+			send_freed(w, e->at, e);
 		forget(w);
 	}
 	e->at += 8;
@@ -697,26 +711,45 @@ static int forget_next_silently(__u32 n, void *data)
 	return forget_one(data, false);
 }
 
-/* Forgets a word of the table if it is one of the memory that ends. */
-static int forget_if_ended(__u32 index, void *data)
+/* Forgets a word of the table if it is one of the memory that ends. With freed, accesses of it may be sent
+ * before. */
+static __always_inline int forget_ended(__u32 index, struct ended_memory *e, bool freed)
 {
-	struct ended_memory *e = data;
 	struct word *w = bpf_map_lookup_elem(&words, &index);
 	__u64 at;
 
 	if (!w)
 		return 1;
 	at = w->key >> PROCESS_BITS << 3;
-	if (at >= e->at && at < e->end && w->key == word_key(at, e->tgid))
-		forget(w);
+	if (at < e->at || at >= e->end || w->key != word_key(at, e->tgid))
+		return 0;
+	if (freed)
+		send_freed(w, at, e);
+	forget(w);
 	return 0;
 }
 
-/* Forgets the words of memory that ends, each by forget. */
-#define FORGET_RANGE(e, forget)                                             \
-	(((e)->end - (e)->at) >> PAGE_SHIFT > 1 << word_bits                \
-			? bpf_loop(1 << word_bits, forget_if_ended, (e), 0) \
-			: bpf_loop(1 << 23, forget, (e), 0))
+static int forget_if_freed(__u32 index, void *data)
+{
+	return forget_ended(index, data, true);
+}
+
+static int forget_if_ended(__u32 index, void *data)
+{
+	return forget_ended(index, data, false);
+}
+
+#define MAX_FORGET_STEPS (1 << 23)
+
+/* Forgets the words of memory that ends: one after the other, and in the whole table where there are more pages
+ * than that has words, or where too many of them may have some. */
+static __always_inline void forget_range(struct ended_memory *e, bool freed)
+{
+	if ((e->end - e->at) >> PAGE_SHIFT <= 1 << word_bits)
+		bpf_loop(MAX_FORGET_STEPS, freed ? forget_next : forget_next_silently, e, 0);
+	if (e->at < e->end)
+		bpf_loop(1 << word_bits, freed ? forget_if_freed : forget_if_ended, e, 0);
+}
 
 /* Forgets the accesses of memory that ends, or that begins where the end of another was not seen. By is as
  * in struct ended_memory. Returns of how many words accesses were sent. Not static, so that the verifier
@@ -728,7 +761,7 @@ __noinline int forget_words(__u64 addr, __u64 size, __u32 tgid, __u32 by)
 
 	if (!through_pointers || !crowded || !addr || !size)
 		return 0;
-	FORGET_RANGE(&e, forget_next);
+	forget_range(&e, true);
 	return e.sent;
 }
 
@@ -747,7 +780,7 @@ static __noinline int forget_stack(struct slot *slot, __u64 end, __u32 tgid)
 	if (through_pointers && crowded && low && low < end && end - low < MAX_STACK) {
 		struct ended_memory e = {.at = low & ~7ULL, .end = end, .tgid = tgid};
 
-		FORGET_RANGE(&e, forget_next_silently);
+		forget_range(&e, false);
 	}
 	return 0;
 }
@@ -761,7 +794,7 @@ static __noinline int forget_process(__u32 tgid)
 	forget_allocations(tgid);
 	if (!through_pointers || !bits || !(*bits & bit))
 		return 0;
-	__sync_fetch_and_and(bits, ~bit);
+	/* The bit stays: it may be that of a page of another process, too. */
 	bpf_loop(1 << word_bits, forget_if_ended, &e, 0);
 	return 0;
 }

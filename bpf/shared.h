@@ -59,27 +59,31 @@ struct {
  *   and nothing was recorded of the thread from which another could learn of the first read
  *   (see read_before).
  *
- * It sets skipped if writes before an access that is recorded were redundant: the value last
- * recorded is not the variable's. analysis/suite tests the rule.
+ * Of a thread without a slot none is redundant. It sets skipped if writes before an access that is
+ * recorded were redundant: the value last recorded is not the variable's. rules_test.go compares this
+ * with a model, and analysis/suite tests that such a model loses no race.
  */
 static __always_inline bool redundant(
 	struct tally *v, struct slot *slot, __u32 tid, bool writes, bool *skipped)
 {
 	__u64 old = *(volatile __u64 *)&v->last, mine;
 
-	if ((old & ~LAST_SKIPPED) ==
-		(slot->events << LAST_EVENTS | LAST_WROTE | (tid & LAST_THREAD))) {
+	if (slot && (old & ~LAST_SKIPPED) ==
+			    (slot->events << LAST_EVENTS | LAST_WROTE | (tid & LAST_THREAD))) {
 		if (!writes || old & LAST_SKIPPED)
 			return true;
 		if (__sync_val_compare_and_swap(&v->last, old, old | LAST_SKIPPED) == old)
 			return true;
 	}
-	slot->events++;
-	mine = slot->events << LAST_EVENTS | (tid & LAST_THREAD);
+	mine = tid & LAST_THREAD;
+	if (slot) {
+		slot->events++;
+		mine |= slot->events << LAST_EVENTS | (writes ? LAST_WROTE : 0);
+	}
 	if (writes) {
-		slot->outs++;
+		if (slot)
+			slot->outs++;
 		__sync_fetch_and_add(&v->version, 1);
-		mine |= LAST_WROTE;
 	}
 	old = __sync_lock_test_and_set(&v->last, mine);
 	*skipped = old & LAST_SKIPPED;
@@ -198,13 +202,13 @@ __noinline __u32 one_shared(struct pt_regs *ctx, __u32 index, __u64 thread)
 		flags |= REC_VALUE;
 	slot = slot_of(thread);
 	writes = site->op != OP_READ;
-	if (slot && !(site->flags & SITE_ORDERS)) {
+	if (!(site->flags & SITE_ORDERS)) {
 		if (pointed_since(thread, object)) {
 			v->shared = 1;
 			__sync_fetch_and_and(&v->last, LAST_SKIPPED);
 			__sync_fetch_and_add(&v->version, 1);
 		}
-		if (!writes && read_before(v, slot, thread, site->access.watched, second))
+		if (slot && !writes && read_before(v, slot, thread, site->access.watched, second))
 			return site->next;
 		if (redundant(v, slot, thread, writes, &skipped))
 			return site->next;

@@ -197,7 +197,7 @@ static __always_inline struct slot *slot_of(__u32 tid)
 		for (int i = 0; i < 1 << HELD_BITS; i++)
 			slot->held[i] = 0;
 		slot->outer_stack = 0;
-		slot->lowest = 0;
+		slot->lowest = slot->spun = slot->taken = 0;
 		slot->events++;
 		slot->outs++;
 		return slot;
