@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
+/*
+ * The rules of the BPF programs by which an access or a call becomes a record, as an ordinary process.
+ * It reads operations, one a line, and answers each with the records that it makes and a line "done".
+ * rules_test.go compares these with a model.
+ *
+ *   site INDEX BYTES                                    what a probe observes: a struct site
+ *   hit PROGRAM TGID TID COOKIE SP R0 R1 R2 R3          a probe of a program is hit
+ *   free TGID ADDR SIZE BY                              memory ends, by a thread or 0
+ *   exit TGID TID LIVE POINTER                          a thread ends: LIVE others, its thread pointer
+ *   exec TGID TID                                       a process executes another program
+ *   tally INDEX                                         what is kept of a variable
+ *   second                                              a process has a second thread
+ *
+ * The number of a line is the time at which it happens.
+ */
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+/* The C library has these names, too. */
+#define sigset_t kernel_sigset_t
+#define on_exit on_exit_program
+
+/* Of the two architectures, this one has registers that are plain memory. */
+#define __TARGET_ARCH_arm64
+
+#include "../../record.h"
+#include "../../site.h"
+#include "../../kernel.h"
+
+static struct task_struct *bpf_get_current_task_btf(void);
+
+__u64 lost_records, lost_lives, lost_pending;
+__u32 any_lost, any_far, tight, crowded, last_stack;
+__u64 pidns_dev, pidns_ino, enough;
+__u32 wake_bytes = 1 << 18, ring_limit = 60 << 20, word_bits;
+bool want_stacks = true, follow, unnamed = true, through_pointers = true, all_pointers = true;
+
+#include "../../regs.h"
+#include "../../thread.h"
+#include "../../ringbuf.h"
+
+/* Stands for a call stack: the site has one, and all of its hits the same. */
+static __u32 stack_at(__u64 caller, __u32 site, __u64 sp, __u64 thread, struct slot *slot)
+{
+	return 1000 + site;
+}
+
+#include "../../probe.h"
+#include "../../sync.h"
+#include "../../access.h"
+#include "../../shared.h"
+#include "../../allocation.h"
+#include "../../pointer.h"
+#include "../../sched.h"
+
+static struct signal_struct current_signal;
+static struct task_struct current_task = {.signal = &current_signal};
+
+static struct task_struct *bpf_get_current_task_btf(void)
+{
+	return &current_task;
+}
+
+static void print_record(const void *record)
+{
+	const unsigned char *bytes = record;
+
+	printf("record ");
+	for (size_t i = 0; i < sizeof(struct record); i++)
+		printf("%02x", bytes[i]);
+	printf("\n");
+}
+
+static void fail(const char *line)
+{
+	fprintf(stderr, "no operation: %s", line);
+	exit(1);
+}
+
+/* Reads bytes, two digits each. */
+static bool read_bytes(const char *text, void *to, size_t size)
+{
+	unsigned char *bytes = to;
+	unsigned int byte;
+
+	for (size_t i = 0; i < size; i++) {
+		if (sscanf(text + 2 * i, "%2x", &byte) != 1)
+			return false;
+		bytes[i] = byte;
+	}
+	return true;
+}
+
+static void set_site(const char *line)
+{
+	char text[4 * sizeof(struct site)];
+	struct site site;
+	__u32 index;
+
+	if (sscanf(line, "site %u %255s", &index, text) != 2 ||
+		!read_bytes(text, &site, sizeof(site)))
+		fail(line);
+	bpf_map_update_elem(&sites, &index, &site, BPF_ANY);
+}
+
+static void hit_probe(const char *line)
+{
+	struct pt_regs regs = {};
+	unsigned long long sp, r[4], with;
+	__u32 tgid, tid;
+	char program;
+
+	if (sscanf(line, "hit %c %u %u %llu %llu %llu %llu %llu %llu", &program, &tgid, &tid, &with,
+		    &sp, &r[0], &r[1], &r[2], &r[3]) != 9)
+		fail(line);
+	current = (__u64)tgid << 32 | tid;
+	cookie = with;
+	regs.sp = sp;
+	for (int i = 0; i < 4; i++)
+		regs.regs[i] = r[i];
+	switch (program) {
+	case 'p':
+		on_pointer(&regs);
+		return;
+	case 's':
+		on_shared(&regs);
+		return;
+	case 'n':
+		on_probe(&regs);
+		return;
+	case 'r':
+		on_return(&regs);
+		return;
+	}
+	fail(line);
+}
+
+static int end_memory(const char *line)
+{
+	unsigned long long addr, size;
+	__u32 tgid, by;
+
+	if (sscanf(line, "free %u %llu %llu %u", &tgid, &addr, &size, &by) != 4)
+		fail(line);
+	return forget_words(addr, size, tgid, by);
+}
+
+/* Makes a process one whose threads are observed, and a thread of it the current one. */
+static void observe(__u32 tgid, __u32 tid)
+{
+	__u64 never = 0;
+
+	bpf_map_update_elem(&targets, &tgid, &never, BPF_ANY);
+	current = (__u64)tgid << 32 | tid;
+}
+
+static void end_thread(const char *line)
+{
+	unsigned long long pointer;
+	__u32 tgid, tid, live;
+
+	if (sscanf(line, "exit %u %u %u %llu", &tgid, &tid, &live, &pointer) != 4)
+		fail(line);
+	observe(tgid, tid);
+	current_signal.live.counter = live;
+	current_task.thread.uw.tp_value = pointer;
+	on_exit(0);
+}
+
+static void execute(const char *line)
+{
+	__u32 tgid, tid;
+	__u64 args[2] = {};
+
+	if (sscanf(line, "exec %u %u", &tgid, &tid) != 2)
+		fail(line);
+	observe(tgid, tid);
+	args[1] = tid;
+	on_exec(args);
+}
+
+static void print_tally(const char *line)
+{
+	struct tally *v;
+	__u32 index;
+
+	if (sscanf(line, "tally %u", &index) != 1)
+		fail(line);
+	v = bpf_map_lookup_elem(&watched, &index);
+	printf("tally %llu %llu %u %u %u\n", v->hits, v->crowd, v->owner, v->shared, v->recorded);
+}
+
+/* Does what a line says. Returns what the program returns, where that matters. */
+static int operation(const char *line)
+{
+	if (!strncmp(line, "site ", 5))
+		set_site(line);
+	else if (!strncmp(line, "hit ", 4))
+		hit_probe(line);
+	else if (!strncmp(line, "free ", 5))
+		return end_memory(line);
+	else if (!strncmp(line, "exit ", 5))
+		end_thread(line);
+	else if (!strncmp(line, "exec ", 5))
+		execute(line);
+	else if (!strncmp(line, "tally ", 6))
+		print_tally(line);
+	else if (!strcmp(line, "second\n"))
+		crowded = 1;
+	else
+		fail(line);
+	return 0;
+}
+
+#define VARIABLES 64
+
+int main(int argc, char **argv)
+{
+	char line[512];
+	int result;
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: rules WORD_BITS ENOUGH\n");
+		return 2;
+	}
+	word_bits = atoi(argv[1]);
+	enough = atoi(argv[2]);
+	SIZED_MAP(&words, 1 << word_bits);
+	SIZED_MAP(&word_pages, 1 << (PAGE_BITS - 6));
+	SIZED_MAP(&watched, VARIABLES);
+	SIZED_MAP(&dropped, VARIABLES);
+	SIZED_MAP(&readings, SLOTS);
+	SIZED_MAP(&pointer_hits, 1 << 10);
+	SIZED_MAP(&thread_costs, SLOTS);
+	while (fgets(line, sizeof(line), stdin)) {
+		now++;
+		result = operation(line);
+		printf("done %d %llu %llu %u %u\n", result, own_words, full_words, joined_words,
+			mixed_words);
+	}
+	return 0;
+}
