@@ -279,7 +279,7 @@ func variableAt(i uint32) uint64 { return memory + 4*uint64(i) }
 const (
 	memory    = 0x7f0000010000 // of random runs
 	stackTop  = 0x7f0000020000 // thread pointer of the first of these threads
-	stackSize = 0x100
+	stackSize = 0x400
 	variables = 10
 )
 
@@ -365,46 +365,80 @@ func address(draw choices) uint64 {
 	return memory + uint64(draw(64))
 }
 
-// randomOperation draws an operation of a run. What the program has in common with real ones: most of its
-// accesses are of few words by few threads.
-func randomOperation(draw choices, s *siteTable) operation {
+// few returns the table with a few of its sites of each kind: runs then come back to them.
+func (s *siteTable) few(draw choices) *siteTable {
+	some := func(list []uint32, n int) (few []uint32) {
+		for range n {
+			few = append(few, one(draw, list))
+		}
+		return few
+	}
+	return &siteTable{some(s.pointers, 6), some(s.ranges, 1), some(s.unnamed, 5), some(s.arrays, 1), some(s.named, 4), some(s.calls, 6), some(s.outcomes, 2), s.sites}
+}
+
+// focus is how often a run has operations of each kind.
+type focus struct{ pointers, ranges, unnamed, arrays, named, calls, ends int }
+
+var focuses = []focus{
+	{pointers: 40, ranges: 5, unnamed: 20, arrays: 3, named: 8, calls: 16, ends: 8},
+	{pointers: 80, ranges: 5, unnamed: 10, arrays: 1, named: 1, calls: 1, ends: 2},
+	{pointers: 5, unnamed: 80, arrays: 5, named: 2, calls: 3, ends: 5},
+	{calls: 95, ends: 5},
+	{pointers: 10, unnamed: 3, named: 80, calls: 5, ends: 2},
+}
+
+// randomOperation draws an operation of a run. As in real programs, most accesses are of few words by few
+// threads.
+func randomOperation(draw choices, s *siteTable, f focus) operation {
 	at := one(draw, everyone)
 	if draw(3) > 0 {
 		at = everyone[draw(2)]
 	}
 	sp := uint64(stackTop - stackSize + 8*draw(stackSize/8))
-	value := uint64(draw(3))
-	switch n := draw(100); {
-	case n < 40:
-		return pointerHit(at, one(draw, s.pointers), address(draw), sp, value, uint64(draw(3)))
-	case n < 45:
-		return pointerHit(at, one(draw, s.ranges), address(draw), sp, 0, uint64(one(draw, []int{0, 1, 7, 8, 20, 64, 2000, 5000})))
-	case n < 65:
-		i := one(draw, s.unnamed)
-		return sharedHit(at, i, uint64(draw(2)), variableAt(s.sites[i].Access.Watched), sp, value)
-	case n < 68:
-		return sharedHit(at, one(draw, s.arrays), 0, memory+4*uint64(draw(16)), sp, value)
-	case n < 76:
-		return namedHit(at, one(draw, s.named), variableAt(uint32(draw(variables))), sp, value, uint64(draw(3)))
+	value := uint64(draw(2))
+	n := draw(100)
+	is := func(share int) bool {
+		n -= share
+		return n < 0
 	}
-	return randomCallOrEnd(draw, s, at, sp)
+	switch {
+	case is(f.pointers):
+		return pointerHit(at, one(draw, s.pointers), address(draw), sp, value, uint64(draw(3)))
+	case is(f.ranges):
+		return pointerHit(at, one(draw, s.ranges), address(draw), sp, 0, uint64(one(draw, []int{0, 1, 7, 8, 20, 64, 2000, 5000})))
+	case is(f.unnamed):
+		i := one(draw, s.unnamed)
+		return sharedHit(at, i, uint64(draw(2)), variableAt(s.sites[i].Access.Watched)+2*uint64(draw(8)/7), sp, value)
+	case is(f.arrays):
+		return sharedHit(at, one(draw, s.arrays), 0, memory+4*uint64(draw(16)), sp, value)
+	case is(f.named):
+		return namedHit(at, one(draw, s.named), variableAt(uint32(draw(variables))), sp, value, uint64(draw(2)))
+	case is(f.calls):
+		return randomCall(draw, s, at)
+	}
+	return randomEnd(draw, at)
 }
 
-func randomCallOrEnd(draw choices, s *siteTable, at where, sp uint64) operation {
-	object := memory + 8*uint64(draw(4))
+func randomCall(draw choices, s *siteTable, at where) operation {
+	object := memory + 8*uint64(draw(3))
+	sp := uint64(stackTop - stackSize + 256*draw(4) + 8*draw(2))
 	result := one(draw, []int64{0, 0, 0, 1, 130, -1, 256})
-	switch n := draw(24); {
-	case n < 9:
+	switch n := draw(8); {
+	case n < 4:
 		return callHit(at, one(draw, s.calls), object, sp, uint64(draw(2)), 0)
-	case n < 14:
+	case n < 7:
 		return returnHit(at, sp, result)
-	case n < 17:
-		return callHit(at, one(draw, s.outcomes), object, sp, uint64(draw(2)), result)
-	case n < 20:
+	}
+	return callHit(at, one(draw, s.outcomes), object, sp, uint64(draw(2)), result)
+}
+
+func randomEnd(draw choices, at where) operation {
+	switch n := draw(8); {
+	case n < 3:
 		return freeLine(at.tgid, address(draw), uint64(one(draw, []int{0, 1, 8, 64, 4096, 1 << 20})), one(draw, []uint32{0, at.tid}))
-	case n < 22:
+	case n < 5:
 		return tallyLine(uint32(draw(variables + 1)))
-	case n < 23:
+	case n < 6:
 		return exitLine(at, draw(3), stackTop)
 	}
 	if draw(3) == 0 {
@@ -418,8 +452,9 @@ func randomRun(draw choices, s *siteTable, n int) []operation {
 	if draw(8) > 0 {
 		ops = append(ops, secondLine())
 	}
+	few, f := s.few(draw), one(draw, focuses)
 	for range n {
-		ops = append(ops, randomOperation(draw, s))
+		ops = append(ops, randomOperation(draw, few, f))
 	}
 	return ops
 }
@@ -445,6 +480,8 @@ const (
 	readVariable
 	writeVariable
 	spinVariable
+	hasAcquired
+	release
 )
 
 func fewSites() []operation {
@@ -455,7 +492,10 @@ func fewSites() []operation {
 		readVariable:  {Op: uint8(OpRead), Access: AccessSite{Width: 4}},
 		writeVariable: {Op: uint8(OpWrite), Access: AccessSite{Width: 4}},
 		spinVariable:  {Op: uint8(OpRead), Flags: SiteSpin, Access: AccessSite{Width: 4}},
+		hasAcquired:   {Op: uint8(OpAcquire), Action: uint8(ActionOutcome)},
+		release:       {Op: uint8(OpRelease), Action: uint8(ActionEmit), Flags: SiteNoStack},
 	}
+	sites[hasAcquired].Sync().ResultFrom = uint8(FromReg)
 	var ops []operation
 	for i := range sites {
 		sites[i].ObjectFrom, sites[i].ObjectReg = uint8(FromReg), objectReg
@@ -486,6 +526,13 @@ func TestEdgesOfRules(t *testing.T) {
 		manyPages = append(manyPages, data(one, writeWord, memory+i<<12))
 	}
 	last := uint64(memory + (1<<14+15)<<12)
+	var manyLocks []operation
+	for range 300 {
+		manyLocks = append(manyLocks, callHit(one, hasAcquired, memory, stackTop, 0, 0))
+	}
+	for range 300 {
+		manyLocks = append(manyLocks, callHit(one, release, memory, stackTop, 0, 0))
+	}
 	for name, c := range map[string]struct {
 		ops  []operation
 		want int // records of the last operation
@@ -513,6 +560,16 @@ func TestEdgesOfRules(t *testing.T) {
 		},
 		"memory that was freed after the end of another process with the same bit": {
 			[]operation{data(one, writeWord, collides), data(where{200, 200}, writeWord, memory), exitLine(where{200, 200}, 0, stackTop), freeLine(100, collides, 4096, 0), data(two, readWord, collides)}, 0,
+		},
+		"a thread with more locks than are counted": {append(manyLocks, callHit(one, release, memory, stackTop, 0, 0)), 1},
+		"a thread with the place of one that held a lock": {
+			[]operation{callHit(one, hasAcquired, memory, stackTop, 0, 0), exitLine(one, 2, stackTop), callHit(one, release, memory, stackTop, 0, 0)}, 1,
+		},
+		"memory that is another thread's once it was freed": {
+			[]operation{data(one, writeWord, memory), data(two, writeWord, memory), freeLine(100, memory, 8, 0), data(one, writeWord, memory), data(two, writeWord, memory)}, 2,
+		},
+		"a read of a variable after a write through a pointer that another thread may have seen": {
+			[]operation{data(one, writeWord, memory+64), data(two, writeWord, memory+64), byName(two, readVariable), byName(one, readVariable), data(one, writeWord, memory+64), byName(one, readVariable)}, 1,
 		},
 		"a thread that waits as the one did that had its place": {
 			[]operation{namedHit(one, spinVariable, memory, stackTop, 0, 0), exitLine(one, 2, stackTop), namedHit(without, spinVariable, memory, stackTop, 0, 0)}, 1,
@@ -547,8 +604,9 @@ func FuzzRules(f *testing.F) {
 			return int(next) * n / 256
 		}
 		ops := table.lines()
+		few, f := table.few(draw), one(draw, focuses)
 		for len(rest) > 0 && len(ops) < 1000 {
-			ops = append(ops, randomOperation(draw, table))
+			ops = append(ops, randomOperation(draw, few, f))
 		}
 		setting{wordBits: 4}.compareRules(t, program, ops)
 	})
