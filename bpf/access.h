@@ -5,71 +5,11 @@
 #ifndef TRACEPREDICT_ACCESS_H
 #define TRACEPREDICT_ACCESS_H
 
-static __always_inline bool is_access(struct site *site)
-{
-	return site->op >= OP_READ && site->op <= OP_UPDATE;
-}
-
-/* Gets a variable's value, cut to its width, from a register or memory. Returns whether it
- * could. */
-static __always_inline bool value(
-	struct pt_regs *ctx, struct access_site *a, __u64 object, __u64 *v)
-{
-	__u64 x = 0;
-	__u8 width = a->width;
-
-	switch (a->value_from) {
-	case FROM_NOWHERE:
-		return false;
-	case FROM_MEMORY:
-		if (width > 8 || bpf_probe_read_user(&x, width & 15 ?: 1, (void *)object))
-			return false;
-		break;
-	default:
-		x = operand(ctx, a->value_from, a->value_reg, 0, a->imm);
-	}
-	if (width < 8)
-		x &= (1ULL << (width * 8)) - 1;
-	*v = x;
-	return true;
-}
-
-/* Returns the register that a site wants recorded too. */
-static __always_inline __u64 extra_of(struct pt_regs *ctx, struct access_site *a)
-{
-	return a->extra ? reg(ctx, a->extra - 1) : 0;
-}
-
-/* Returns whether an access says again what one of the thread's last records said: it waits for
- * another thread, and turns round without doing anything else that is recorded. */
-static __always_inline bool spins(
-	struct slot *slot, struct site *site, __u32 index, __u64 second, __u64 extra)
-{
-	bool may = site->flags & SITE_SPIN && (site->op == OP_READ || second == extra);
-	__u64 n;
-
-	if (!slot)
-		return false;
-	n = slot->spun;
-	for (int i = 0; i < NEAR_SPINS && may; i++) {
-		struct spin *x = &slot->spins[i];
-
-		if (i >= n)
-			break;
-		if (x->site != index || x->extra != extra)
-			continue;
-		if (x->value == second)
-			return true;
-		n = 0; /* it goes on: all that it read before may be read again */
-		break;
-	}
-	if (n >= NEAR_SPINS)
-		n = 0;
-	if (may)
-		slot->spins[n & (NEAR_SPINS - 1)] = (struct spin){second, extra, index};
-	slot->spun = may ? n + 1 : 0;
-	return false;
-}
+#include "operand.h"
+#include "probe.h"
+#include "ringbuf.h"
+#include "sharing.h"
+#include "spin.h"
 
 /* Returns where the variable or array of a site is. */
 static __always_inline __u64 home(struct pt_regs *ctx, struct access_site *a)
@@ -83,21 +23,6 @@ static __always_inline __u64 home(struct pt_regs *ctx, struct access_site *a)
 	return at + a->table_disp;
 }
 
-/* Returns how far from the base an instruction with an index touches memory. */
-static __always_inline __u64 indexed(struct pt_regs *ctx, struct access_site *a)
-{
-	__s64 index;
-
-	if (!a->scale)
-		return 0;
-	index = reg(ctx, a->index_reg);
-	if (a->scale == SCALE_BITS32)
-		return (__s64)(__s32)index >> 3;
-	if (a->scale == SCALE_BITS)
-		return index >> 3;
-	return index * a->scale;
-}
-
 /* Returns whether so many bytes are whole elements of an array. */
 static __always_inline bool whole(__s64 bytes, __u32 element)
 {
@@ -105,9 +30,6 @@ static __always_inline bool whole(__s64 bytes, __u32 element)
 
 	return element && n % element == 0;
 }
-
-static __noinline int named_words(__u64 thread, __u64 at, __u64 size);
-static __noinline int pointed_since(__u64 thread, __u64 at);
 
 /* Sends the record of an access. */
 static __always_inline void send_access(struct pt_regs *ctx, struct site *site, __u32 index,
@@ -199,59 +121,6 @@ static __noinline int element(struct pt_regs *ctx, struct site *site, __u32 inde
 			.value = second,
 			.extra = extra_of(ctx, a),
 			.flags = flags});
-	return 0;
-}
-
-/* Handles one site of a chain. */
-__noinline __u32 one_site(struct pt_regs *ctx, __u32 index, __u64 thread)
-{
-	struct site *site = bpf_map_lookup_elem(&sites, &index);
-	struct slot *slot;
-	__u64 sp;
-
-	if (!site)
-		return 0;
-	if (site->when && !condition(ctx, site->when - 1))
-		return site->next;
-	if (is_access(site)) {
-		if (site->access.reach == REACH_VARIABLE)
-			accessed(ctx, site, index, thread);
-		else if (site->access.reach == REACH_ARRAY)
-			element(ctx, site, index, thread);
-		else
-			checked(ctx, site, index, thread);
-		return site->next;
-	}
-	slot = slot_of(thread);
-	sp = REG_SP(ctx) + site->sp_delta;
-	if (slot)
-		slot->spun = 0;
-	if (site->action == ACTION_OUTCOME) {
-		outcome(ctx, site, index, thread, slot, sp);
-	} else if (site->action == ACTION_RETURN) {
-		leave(ctx, thread, slot, sp);
-	} else if (site->action != ACTION_CALLER) {
-		enter(ctx, site, index, thread, slot, sp);
-	} else if (slot) {
-		slot->outer_stack = stack_of(ctx, site, index, sp, thread, slot);
-		slot->outer_sp = sp;
-	}
-	return site->next;
-}
-
-SEC("uprobe.multi")
-int on_probe(struct pt_regs *ctx)
-{
-	return chain(ctx, current_thread(), one_site);
-}
-
-SEC("uprobe.multi")
-int on_return(struct pt_regs *ctx)
-{
-	__u64 thread = current_thread();
-
-	if (is_observed(bpf_get_attach_cookie(ctx), thread))
-		leave(ctx, thread, slot_of(thread), ENTRY_SP_AT_RETURN(ctx));
 	return 0;
 }
 

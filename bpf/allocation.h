@@ -12,6 +12,10 @@
 #ifndef TRACEPREDICT_ALLOCATION_H
 #define TRACEPREDICT_ALLOCATION_H
 
+#include "pending.h"
+#include "probe.h"
+#include "ringbuf.h"
+
 struct block_key {
 	__u64 addr;
 	__u32 tgid;

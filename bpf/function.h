@@ -6,6 +6,10 @@
 #ifndef TRACEPREDICT_FUNCTION_H
 #define TRACEPREDICT_FUNCTION_H
 
+#include "operand.h"
+#include "probe.h"
+#include "ringbuf.h"
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1 << 12);

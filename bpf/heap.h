@@ -8,6 +8,12 @@
 #ifndef TRACEPREDICT_HEAP_H
 #define TRACEPREDICT_HEAP_H
 
+#include "allocation.h"
+#include "forget.h"
+#include "operand.h"
+#include "pending.h"
+#include "probe.h"
+
 /* Twice the size of each block, plus one if its allocation was recorded. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -6,6 +6,8 @@
 #ifndef TRACEPREDICT_KERNEL_H
 #define TRACEPREDICT_KERNEL_H
 
+#include "base.h"
+
 #define CORE __attribute__((preserve_access_index))
 
 struct ns_common {

@@ -6,6 +6,11 @@
 #ifndef TRACEPREDICT_PROBE_H
 #define TRACEPREDICT_PROBE_H
 
+#include "regs.h"
+#include "site.h"
+#include "stackid.h"
+#include "thread.h"
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1 << 16);
@@ -42,69 +47,6 @@ static __always_inline __u32 stack_of(struct pt_regs *ctx, struct site *site, __
 	}
 	return stack_at(
 		site->at_entry ? return_address(ctx, sp) : REG_IP(ctx), index, sp, thread, slot);
-}
-
-static __always_inline __u64 operand(
-	struct pt_regs *ctx, __u8 from, __u8 number, __s64 disp, __u64 imm)
-{
-	switch (from) {
-	case FROM_REG:
-		return reg(ctx, number) + disp;
-	case FROM_FIXED:
-		return REG_IP(ctx) + disp;
-	case FROM_IMM:
-		return imm;
-	}
-	return 0;
-}
-
-/* Returns the operand that is a site's object. */
-static __always_inline __u64 object_of(struct pt_regs *ctx, struct site *site)
-{
-	return operand(ctx, site->object_from, site->object_reg, site->object_disp, 0);
-}
-
-/* Returns an operand of a call that is under way; sp is that at its entry. */
-static __always_inline __u64 kept(struct pt_regs *ctx, __u8 from, __u8 number, __s64 disp, __u64 sp)
-{
-	__u64 v = 0;
-
-	if (from != FROM_STACK)
-		return operand(ctx, from, number, disp, 0);
-	bpf_probe_read_user(&v, sizeof(v), (void *)(sp + disp));
-	return v;
-}
-
-/* What accesses that nobody named have cost each thread, by the last bits of its ID. User space maps it. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct thread_cost);
-} thread_costs SEC(".maps");
-
-/* Counts a hit for the current thread. */
-static __always_inline void count_hit(__u64 thread)
-{
-	__u32 index = thread & (SLOTS - 1);
-	struct thread_cost *c = bpf_map_lookup_elem(&thread_costs, &index);
-
-	if (!c)
-		return;
-	c->tid = thread;
-	c->hits++;
-	c->ran = bpf_get_current_task_btf()->se.sum_exec_runtime;
-}
-
-/* Counts a call that synchronises for the current thread. */
-static __always_inline void count_sync(__u64 thread)
-{
-	__u32 index = thread & (SLOTS - 1);
-	struct thread_cost *c = bpf_map_lookup_elem(&thread_costs, &index);
-
-	if (c)
-		c->calls++;
 }
 
 /* Runs the sites of a probe, one after the other. one handles the site of an index and

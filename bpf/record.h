@@ -7,6 +7,8 @@
 #ifndef TRACEPREDICT_RECORD_H
 #define TRACEPREDICT_RECORD_H
 
+#include "base.h"
+
 /* The kind of a record, its first byte. */
 enum record_kind {
 	RECORD_EVENT = 1,  /* struct record */

@@ -5,6 +5,8 @@
 #ifndef TRACEPREDICT_REGS_H
 #define TRACEPREDICT_REGS_H
 
+#include "base.h"
+
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8;

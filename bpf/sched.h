@@ -6,6 +6,10 @@
 #ifndef TRACEPREDICT_SCHED_H
 #define TRACEPREDICT_SCHED_H
 
+#include "forget.h"
+#include "ringbuf.h"
+#include "thread.h"
+
 /* Removes the line of an ended thread whose losses have all been reported. */
 static __noinline int end_losses(__u32 tid)
 {

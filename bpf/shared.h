@@ -6,6 +6,10 @@
 #ifndef TRACEPREDICT_SHARED_H
 #define TRACEPREDICT_SHARED_H
 
+#include "access.h"
+#include "cost.h"
+#include "probe.h"
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -45,7 +49,6 @@ struct {
 #define LAST_WROTE (1ULL << 22)
 #define LAST_SKIPPED (1ULL << 23) /* and writes after these were not recorded */
 #define LAST_EVENTS 24
-#define LAST_THREAD ((1ULL << 22) - 1)
 
 /*
  * Returns whether an access is redundant: what races with it must race with a recorded one,

@@ -6,6 +6,8 @@
 #ifndef TRACEPREDICT_SITE_H
 #define TRACEPREDICT_SITE_H
 
+#include "record.h"
+
 /* What a probe does when it fires. */
 enum action {
 	ACTION_EMIT,    /* sends a record now */

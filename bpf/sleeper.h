@@ -7,6 +7,10 @@
 #ifndef TRACEPREDICT_SLEEPER_H
 #define TRACEPREDICT_SLEEPER_H
 
+#include "regs.h"
+#include "stackcopy.h"
+#include "thread.h"
+
 #define SLEEPER_REGS 33
 #define SLEEPER_RETURNS 4
 struct sleeper {

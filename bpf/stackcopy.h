@@ -10,6 +10,11 @@
 #ifndef TRACEPREDICT_STACKCOPY_H
 #define TRACEPREDICT_STACKCOPY_H
 
+#include "kernel.h"
+#include "regs.h"
+#include "ringbuf.h"
+#include "slot.h"
+
 #define MAX_PARTS 64                  /* of a stack */
 #define MAX_RETURNS (STACK_PART / 16) /* the kernel keeps as many of a thread */
 

@@ -15,6 +15,8 @@
 #ifndef TRACEPREDICT_STACKID_H
 #define TRACEPREDICT_STACKID_H
 
+#include "stackcopy.h"
+
 #define OUTER_SEARCHED 128 /* words of the stack */
 #define MAX_OTHERS 64      /* call stacks of one site, caller and depth are told apart */
 #define SEVERAL 2          /* key.outer of those beyond, together */

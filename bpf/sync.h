@@ -6,6 +6,13 @@
 #ifndef TRACEPREDICT_SYNC_H
 #define TRACEPREDICT_SYNC_H
 
+#include "cost.h"
+#include "held.h"
+#include "operand.h"
+#include "pending.h"
+#include "probe.h"
+#include "ringbuf.h"
+
 static __always_inline bool succeeded(__u8 rule, __s64 result)
 {
 	__s32 r = result;
@@ -20,41 +27,6 @@ static __always_inline bool succeeded(__u8 rule, __s64 result)
 	case SUCCESS_TRUE8:
 		return (result & 0xff) != 0;
 	}
-	return true;
-}
-
-static __always_inline __u8 *held(struct slot *slot, __u64 lock)
-{
-	return &slot->held[lock * 0x9e3779b97f4a7c15ULL >> (64 - HELD_BITS)];
-}
-
-/* Counts a lock that was acquired. A full count stays full. A lock that its last owner died
- * with does not count: where it is released matters. */
-static __always_inline void acquired(struct slot *slot, struct site *site, __u64 lock, __s64 result)
-{
-	__u8 *count;
-
-	if (!slot || (site->sync.success == SUCCESS_ZERO && (__s32)result) ||
-		(site->op != OP_ACQUIRE && site->op != OP_ACQUIRE_READ))
-		return;
-	count = held(slot, lock);
-	if (*count != 255)
-		++*count;
-}
-
-/* Counts a lock that is released. Returns false if the thread certainly did not acquire it, as
- * far as was seen. */
-static __always_inline bool releases(struct slot *slot, __u64 lock)
-{
-	__u8 *count;
-
-	if (!slot)
-		return true;
-	count = held(slot, lock);
-	if (*count && *count != 255)
-		--*count;
-	else
-		return *count;
 	return true;
 }
 

@@ -7,6 +7,9 @@
 #ifndef TRACEPREDICT_TRACING_H
 #define TRACEPREDICT_TRACING_H
 
+#include "channel.h"
+#include "thread.h"
+
 /* Requests of ptrace that begin to trace. */
 #define PTRACE_TRACEME 0
 #define PTRACE_ATTACH 16

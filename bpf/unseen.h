@@ -7,6 +7,9 @@
 #ifndef TRACEPREDICT_UNSEEN_H
 #define TRACEPREDICT_UNSEEN_H
 
+#include "probe.h"
+#include "ringbuf.h"
+
 #define MAX_UNSEEN 8192 /* number 0 is none */
 #define UNSEEN_HITS 16
 #define UNSEEN_EARLY (1 << 16) /* of a cookie: counts while a process has one thread, too */

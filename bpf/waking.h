@@ -9,6 +9,9 @@
 #ifndef TRACEPREDICT_WAKING_H
 #define TRACEPREDICT_WAKING_H
 
+#include "message.h"
+#include "thread.h"
+
 /* Of tasks that an observed thread has woken, directly or by others that are not observed: the
  * number of that wake-up. The key is the kernel's ID of the task in the initial PID namespace. */
 struct {
@@ -18,8 +21,7 @@ struct {
 	__type(value, __u64);
 } woken_by SEC(".maps");
 
-__u64 last_wake;                /* number of the last wake-up of a task by an observed thread */
-const volatile __u32 tool_tgid; /* the tool, in its PID namespace: it passes nothing on */
+__u64 last_wake; /* number of the last wake-up of a task by an observed thread */
 
 #define PF_EXITING 4        /* of task_struct */
 #define PF_KTHREAD 0x200000 /* of task_struct */

@@ -10,6 +10,9 @@
 #ifndef TRACEPREDICT_WATCH_H
 #define TRACEPREDICT_WATCH_H
 
+#include "probe.h"
+#include "ringbuf.h"
+
 struct bpf_perf_event_data {
 	struct pt_regs regs;
 	__u64 sample_period;

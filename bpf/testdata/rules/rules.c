@@ -14,48 +14,30 @@
  *
  * The number of a line is the time at which it happens.
  */
-#include <linux/bpf.h>
-#include <linux/types.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
+
+/* Of the two architectures, this one has registers that are plain memory. */
+#define __TARGET_ARCH_arm64
+#define SETTING /* main makes them */
+#include "../../base.h"
 
 /* The C library has these names, too. */
 #define sigset_t kernel_sigset_t
 #define on_exit on_exit_program
 
-/* Of the two architectures, this one has registers that are plain memory. */
-#define __TARGET_ARCH_arm64
-
-#include "../../record.h"
-#include "../../site.h"
-#include "../../kernel.h"
-
 static struct task_struct *bpf_get_current_task_btf(void);
 
-__u64 lost_records, lost_lives, lost_pending;
-__u32 any_lost, any_far, tight, crowded, last_stack;
-__u64 pidns_dev, pidns_ino, enough;
-__u32 wake_bytes = 1 << 18, ring_limit = 60 << 20, word_bits;
-bool want_stacks = true, follow, unnamed = true, through_pointers = true, all_pointers = true;
+#include "../../slot.h"
 
-#include "../../regs.h"
-#include "../../thread.h"
-#include "../../ringbuf.h"
-
-/* Stands for a call stack: the site has one, and all of its hits the same. */
+/* Stands for stackid.h: the call stack is that of the site. */
+#define TRACEPREDICT_STACKID_H
 static __u32 stack_at(__u64 caller, __u32 site, __u64 sp, __u64 thread, struct slot *slot)
 {
 	return 1000 + site;
 }
 
-#include "../../probe.h"
-#include "../../sync.h"
-#include "../../access.h"
+#include "../../on_probe.h"
 #include "../../shared.h"
-#include "../../allocation.h"
 #include "../../pointer.h"
 #include "../../sched.h"
 
@@ -229,6 +211,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: rules WORD_BITS ENOUGH\n");
 		return 2;
 	}
+	unnamed = through_pointers = all_pointers = true;
 	word_bits = atoi(argv[1]);
 	enough = atoi(argv[2]);
 	SIZED_MAP(&words, 1 << word_bits);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * What is one for the whole run: counters that user space reads, and settings that it makes before loading.
+ */
+#ifndef TRACEPREDICT_GLOBALS_H
+#define TRACEPREDICT_GLOBALS_H
+
+#include "base.h"
+
+/* Counters, read by user space. */
+__u64 lost_records;    /* all of them */
+__u64 lost_lives;      /* of these, of the life of threads and libraries */
+__u64 lost_stacks;     /* call stacks that could not be sent */
+__u64 cut_stacks;      /* call stacks that were sent with less of the stack than was to be */
+__u64 lost_pending;    /* operations whose return will not be recognised */
+__u64 untabled_stacks; /* events whose call stack had no room in the table */
+__u64 lost_blocks;     /* of the heap, beyond the table: their end will not be recorded */
+
+__u32 last_stack;   /* the last call stack ID */
+__u32 any_lost;     /* a line of lost has records */
+__u32 any_far;      /* far_calls may hold something */
+__u32 tight;        /* more than ring_limit may be unread */
+__u64 unseen_alone; /* hits of on_unseen before there was a second thread */
+__u32 crowded;      /* some observed process has had a second thread; set by user space too */
+
+/* Set before loading, and not changed after. Tests of the rules set them in an ordinary process. */
+#ifndef SETTING
+#define SETTING const volatile
+#endif
+SETTING __u64 pidns_dev; /* the tool's PID namespace, 0 in the initial one */
+SETTING __u64 pidns_ino = 0xEFFFFFFC;
+SETTING __u32 tool_tgid;            /* the tool, in its PID namespace */
+SETTING __u32 wake_bytes = 1 << 18; /* wake the reader when so much is unread */
+/* Beyond so much unread only the records of the life of threads and of libraries find room: to
+ * lose one of these breaks more than an event. */
+SETTING __u32 ring_limit = 60 << 20;
+SETTING bool want_stacks = true;
+SETTING __u32 stack_bytes = 32 << 10; /* of the stack are sent of each new call stack, at most */
+SETTING __u32 stack_limit = 32 << 20; /* and none while so much is unread: the rest is for events */
+SETTING bool follow;                  /* forked processes are observed too */
+SETTING bool unnamed;                 /* variables that nobody named are watched (on_shared) */
+SETTING bool through_pointers;        /* accesses through pointers are observed */
+SETTING bool all_pointers;            /* not only those of atomic code */
+SETTING __u32 word_bits = 20;         /* there are so many words, as a power of two */
+SETTING __u64 enough; /* so many accesses of the elements of an array are recorded; 0: all */
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * The table of the memory that is accessed through pointers: of each word of eight bytes, who has accessed
+ * it, and how. Nearly all memory is used by one thread at a time.
+ */
+#ifndef TRACEPREDICT_WORD_H
+#define TRACEPREDICT_WORD_H
+
+#include "globals.h"
+#include "used.h"
+
+#define HASH_FACTOR 0x9e3779b97f4a7c15ULL /* of Knuth's multiplicative hashing */
+
+__u64 full_words; /* accesses that were not looked at, since the table was full */
+
+/* The last access of a part of a word. */
+struct past {
+	__u64 when; /* time and bytes, see moment; 0: none */
+	__u32 site;
+	__s32 from; /* how far from the beginning of the range, see struct word_access */
+};
+
+/* A word of eight bytes of a process. */
+struct word {
+	__u64 key;   /* see word_key; 0: free */
+	__u64 owner; /* the one thread that has accessed it, or WORD_SHARED; 0: none */
+	/* Of the owner. The first of each pair is of the lower half, and of the upper one too if its bytes
+	 * say so and the second is older or none: neighbouring numbers of four bytes are two variables. */
+	struct past wrote[2], read[2];
+	__u64 named; /* the one thread that has accessed it by the name of a variable, or WORD_SHARED */
+	__u64 last;   /* of a shared word: see word_redundant */
+	__u64 atomic; /* its bytes, a bit for each, that atomic code has accessed */
+};
+#define WORD_SHARED (1ULL << 32)
+#define WORD_TRIES 8
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct word);
+} words SEC(".maps");
+
+/* User addresses have 47 bits: without the low three they leave 20 for the process. */
+#define PROCESS_BITS 20
+static __always_inline __u64 word_key(__u64 at, __u32 tgid)
+{
+	return (at >> 3) << PROCESS_BITS | (tgid & ((1 << PROCESS_BITS) - 1));
+}
+
+static __always_inline __u64 moment(__u8 bytes)
+{
+	return bpf_ktime_get_ns() << 8 | bytes;
+}
+
+/* Finds a word, or makes it where asked to; null if it is not there, or if there is no room. Words
+ * that were forgotten leave gaps, so that all places of a word are searched before one is made. */
+static __always_inline struct word *word_at(__u64 key, bool make)
+{
+	__u32 hash = key * HASH_FACTOR >> (64 - word_bits);
+	struct word *gap = 0;
+
+	for (int i = 0; i < WORD_TRIES; i++) {
+		__u32 index = (hash + i) & ((1 << word_bits) - 1);
+		struct word *w = bpf_map_lookup_elem(&words, &index);
+
+		if (!w)
+			return 0;
+		if (w->key == key)
+			return w;
+		if (!gap && !w->key)
+			gap = w;
+	}
+	if (!make)
+		return 0;
+	if (gap) {
+		__u64 was = __sync_val_compare_and_swap(&gap->key, 0, key);
+
+		if (!was || was == key)
+			return gap;
+	}
+	__sync_fetch_and_add(&full_words, 1); /* or another word was made in the gap just now */
+	return 0;
+}
+
+/* A bit for each page of a process, by a hash: it may have words. */
+#define PAGE_BITS 22
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} word_pages SEC(".maps");
+
+static __always_inline __u64 *page_bits(__u64 page, __u32 tgid, __u64 *bit)
+{
+	__u64 hash = (page << PROCESS_BITS | (tgid & ((1 << PROCESS_BITS) - 1))) * HASH_FACTOR >>
+		     (64 - PAGE_BITS);
+	__u32 index = hash >> 6;
+
+	*bit = 1ULL << (hash & 63);
+	return bpf_map_lookup_elem(&word_pages, &index);
+}
+
+static __always_inline void mark_page(__u64 at, __u32 tgid)
+{
+	__u64 bit, *bits = page_bits(at >> PAGE_SHIFT, tgid, &bit);
+
+	if (bits && !(*bits & bit))
+		__sync_fetch_and_or(bits, bit);
+}
+
+#endif
