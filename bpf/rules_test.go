@@ -408,7 +408,7 @@ func randomOperation(draw choices, s *siteTable, f focus) operation {
 		return pointerHit(at, one(draw, s.ranges), address(draw), sp, 0, uint64(one(draw, []int{0, 1, 7, 8, 20, 64, 2000, 5000})))
 	case is(f.unnamed):
 		i := one(draw, s.unnamed)
-		return sharedHit(at, i, uint64(draw(2)), variableAt(s.sites[i].Access.Watched)+2*uint64(draw(8)/7), sp, value)
+		return sharedHit(at, i, uint64(draw(2)), variableAt(s.sites[i].Access.Watched)+one(draw, []uint64{0, 0, 0, 0, 0, 1, 2, 3}), sp, value)
 	case is(f.arrays):
 		return sharedHit(at, one(draw, s.arrays), 0, memory+4*uint64(draw(16)), sp, value)
 	case is(f.named):
@@ -478,8 +478,10 @@ const (
 	writeWord
 	atomicWord
 	readVariable
+	readNeighbour
 	writeVariable
 	spinVariable
+	acquires
 	hasAcquired
 	release
 )
@@ -490,11 +492,14 @@ func fewSites() []operation {
 		writeWord:     {Op: uint8(OpWrite), Access: AccessSite{Span: 4}},
 		atomicWord:    {Op: uint8(OpUpdate), Flags: SiteOrders, Access: AccessSite{Span: 4}},
 		readVariable:  {Op: uint8(OpRead), Access: AccessSite{Width: 4}},
+		readNeighbour: {Op: uint8(OpRead), Access: AccessSite{Width: 4, Watched: 8}},
 		writeVariable: {Op: uint8(OpWrite), Access: AccessSite{Width: 4}},
 		spinVariable:  {Op: uint8(OpRead), Flags: SiteSpin, Access: AccessSite{Width: 4}},
+		acquires:      {Op: uint8(OpAcquire), Action: uint8(ActionSave)},
 		hasAcquired:   {Op: uint8(OpAcquire), Action: uint8(ActionOutcome)},
 		release:       {Op: uint8(OpRelease), Action: uint8(ActionEmit), Flags: SiteNoStack},
 	}
+	sites[acquires].Sync().Function, sites[hasAcquired].Sync().Function = 1, 1
 	sites[hasAcquired].Sync().ResultFrom = uint8(FromReg)
 	var ops []operation
 	for i := range sites {
@@ -564,6 +569,12 @@ func TestEdgesOfRules(t *testing.T) {
 		"a thread with more locks than are counted": {append(manyLocks, callHit(one, release, memory, stackTop, 0, 0)), 1},
 		"a thread with the place of one that held a lock": {
 			[]operation{callHit(one, hasAcquired, memory, stackTop, 0, 0), exitLine(one, 2, stackTop), callHit(one, release, memory, stackTop, 0, 0)}, 1,
+		},
+		"a read of another variable with the same place in a thread's cache": {
+			[]operation{byName(one, readVariable), byName(one, readNeighbour)}, 1,
+		},
+		"the return of a call that was abandoned": {
+			[]operation{callHit(one, acquires, memory, stackTop, 0, 0), callHit(one, hasAcquired, memory, stackTop, 0, 0), returnHit(one, stackTop, 0)}, 0,
 		},
 		"memory that is another thread's once it was freed": {
 			[]operation{data(one, writeWord, memory), data(two, writeWord, memory), freeLine(100, memory, 8, 0), data(one, writeWord, memory), data(two, writeWord, memory)}, 2,
