@@ -30,6 +30,7 @@ var floors = []floor{
 	{"internal/safely", nil, "a goroutine that may panic knows nothing of what it does"},
 	{"internal/*", nil, "help for tests knows nothing of ours"},
 	{"bpf", nil, "the programs in the kernel and their record know nothing of ours"},
+	{"bpf/genops", nil, "the constants of the record are in the text of the headers"},
 	{"observer/event", nil, "the event model is the ground floor"},
 	{"probes/insn", nil, "one instruction knows nothing of files"},
 	{"probes/elf", []string{"probes/insn"}, "a binary is its bytes and its instructions"},

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"unsafe"
@@ -142,7 +141,6 @@ func TestKindComesFirst(t *testing.T) {
 
 var (
 	comment     = regexp.MustCompile(`(?s)/\*.*?\*/`)
-	enumeration = regexp.MustCompile(`(?s)enum[^{};]*\{([^}]*)\}`)
 	declaration = regexp.MustCompile(`struct (\w+) \{`)
 )
 
@@ -154,71 +152,6 @@ func text(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return comment.ReplaceAllString(string(b), "")
-}
-
-// constants returns the values of the enumerations of record.h and site.h. It reads them from the
-// text, because the object's BTF lacks enumerations that are the type of no variable.
-func constants(t *testing.T) map[string]uint64 {
-	t.Helper()
-	var err error
-	out := map[string]uint64{}
-	for _, block := range enumeration.FindAllStringSubmatch(text(t, "record.h")+text(t, "site.h"), -1) {
-		next := uint64(0)
-		for _, item := range strings.Split(block[1], ",") {
-			name, value, given := strings.Cut(strings.TrimSpace(item), "=")
-			if name == "" {
-				continue
-			}
-			if given {
-				if next, err = strconv.ParseUint(strings.TrimSpace(value), 0, 64); err != nil {
-					t.Fatal(err)
-				}
-			}
-			out[strings.TrimSpace(name)] = next
-			next++
-		}
-	}
-	return out
-}
-
-// TestConstants compares the constants of ops.go with those of the programs.
-func TestConstants(t *testing.T) {
-	want := constants(t)
-	have := map[string]uint64{
-		"REC_LEAVE": RecLeave, "REC_FAILED": RecFailed, "REC_VALUE": RecValue, "REC_PROCESS": RecProcess, "REC_SHARED": RecShared, "REC_KERNEL": RecKernel, "REC_PAST": RecPast, "REC_ORDERS": RecOrders, "REC_SKIPPED": RecSkipped,
-		"TOUCH_SOURCE": TouchSource, "TOUCH_DEST": TouchDest, "TOUCH_PART": TouchPart, "TOUCH_CALL": TouchCall, "TOUCH_COUNT": TouchCount,
-		"SITE_NO_STACK": SiteNoStack, "SITE_LEAF": SiteLeaf, "SITE_INLINED": SiteInlined, "SCALE_BITS": ScaleBits, "SCALE_BITS32": ScaleBits32, "TIMES_EACH": TimesEach, "TIMES_REMEMBERED": TimesRemembered, "SITE_SPIN": SiteSpin, "SITE_ORDERS": SiteOrders, "SITE_INDIRECT": SiteIndirect, "SITE_HEADER": SiteHeader, "SITE_RANGE": SiteRange,
-		"RECORD_EVENT": RecordEvent, "RECORD_CALL": RecordCall, "RECORD_STACK": RecordStack, "RECORD_STACK_PART": RecordStackPart,
-		"REACH_VARIABLE": uint64(ReachVariable), "REACH_HOME": uint64(ReachHome), "REACH_TABLE": uint64(ReachTable), "REACH_ELEMENT": uint64(ReachElement), "REACH_ARRAY": uint64(ReachArray), "REACH_SHARED_ARRAY": uint64(ReachSharedArray), "REACH_REMEMBER": uint64(ReachRemember), "REACH_REMEMBERED": uint64(ReachRemembered),
-		"REACH_RANGE": uint64(ReachRange), "REACH_CALLED": uint64(ReachCalled), "REACH_RETURNED": uint64(ReachReturned), "REACH_STRING": uint64(ReachString),
-		"ACTION_EMIT": uint64(ActionEmit), "ACTION_SAVE": uint64(ActionSave), "ACTION_BOTH": uint64(ActionBoth), "ACTION_RETURN": uint64(ActionReturn), "ACTION_CALLER": uint64(ActionCaller), "ACTION_OUTCOME": uint64(ActionOutcome), "ACTION_TAIL": uint64(ActionTail),
-		"FROM_NOWHERE": uint64(FromNowhere), "FROM_REG": uint64(FromReg), "FROM_FIXED": uint64(FromFixed), "FROM_IMM": uint64(FromImm),
-		"FROM_MEMORY": uint64(FromMemory), "FROM_STACK": uint64(FromStack), "FROM_KIND": uint64(FromKind), "FROM_THREAD": uint64(FromThread),
-		"SUCCESS_ALWAYS": uint64(SuccessAlways), "SUCCESS_ZERO": uint64(SuccessZero), "SUCCESS_NONZERO": uint64(SuccessNonzero),
-		"CHANNEL_UNSEEN": uint64(ChannelUnseen), "CHANNEL_PIPE": uint64(ChannelPipe), "CHANNEL_FIFO": uint64(ChannelFIFO), "CHANNEL_SOCKET": uint64(ChannelSocket),
-		"CHANNEL_EVENTFD": uint64(ChannelEventfd), "CHANNEL_TIMERFD": uint64(ChannelTimerfd), "CHANNEL_FUTEX": uint64(ChannelFutex), "CHANNEL_TIGHT": uint64(ChannelTight),
-		"CHANNEL_SIGNAL": uint64(ChannelSignal), "CHANNEL_TIMER": uint64(ChannelTimer), "CHANNEL_EPOLL": uint64(ChannelEpoll), "CHANNEL_LISTENER": uint64(ChannelListener),
-		"CHANNEL_QUEUE": uint64(ChannelQueue), "CHANNEL_SEMAPHORE": uint64(ChannelSemaphore), "CHANNEL_FILE_LOCK": uint64(ChannelFileLock),
-		"CHANNEL_CHILD": uint64(ChannelChild), "CHANNEL_DOUBT": uint64(ChannelDoubt), "CHANNEL_WAKE": uint64(ChannelWake), "CHANNEL_ASKED": uint64(ChannelAsked), "CHANNEL_READY": uint64(ChannelReady),
-		"CHANNEL_DESCRIPTOR": uint64(ChannelDescriptor), "CHANNEL_TERMINAL": uint64(ChannelTerminal), "CHANNEL_FAR": uint64(ChannelFar), "DOUBT_READY": uint64(DoubtReady),
-		"DOUBT_INOTIFY": uint64(DoubtInotify), "DOUBT_FIFO": uint64(DoubtFIFO), "DOUBT_POLL": uint64(DoubtPoll), "DOUBT_GONE": uint64(DoubtGone),
-		"SUCCESS_BARRIER": uint64(SuccessBarrier), "SUCCESS_TRUE8": uint64(SuccessTrue8),
-	}
-	for op := OpNone; op < numOps; op++ {
-		have["OP_"+strings.ToUpper(strings.ReplaceAll(op.String(), "-", "_"))] = uint64(op)
-	}
-	for name, v := range have {
-		if w, ok := want[name]; !ok || w != v {
-			t.Errorf("%s is %d in Go, %d in C (there: %v)", name, v, w, ok)
-		}
-	}
-	for name := range want {
-		for _, family := range []string{"OP_", "REC_", "SITE_", "ACTION_", "FROM_", "SUCCESS_", "TOUCH_", "SCALE_", "TIMES_", "CHANNEL_", "DOUBT_", "RECORD_", "REACH_"} {
-			if _, ok := have[name]; !ok && strings.HasPrefix(name, family) {
-				t.Errorf("Go does not know %s", name)
-			}
-		}
-	}
 }
 
 // TestLimits compares Go's constants for the sizes of maps and the bounds of loops with those of

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
  * What the ring buffer brings, and what iterators and maps tell user space. Go's twins are
- * generated from the object's BTF; align_test.go compares sizes and offsets again, and the
- * constants by name.
+ * generated from the object's BTF, and align_test.go compares sizes and offsets again; its constants
+ * are generated from this text and that of site.h, by genops.
  */
 #ifndef TRACEPREDICT_RECORD_H
 #define TRACEPREDICT_RECORD_H
@@ -142,14 +142,19 @@ enum channel_kind {
 	CHANNEL_READY = 512,
 	/* Added to another: its other end is on another machine, or nobody there is expected to answer. */
 	CHANNEL_FAR = 1024,
+	/* The number of low bits of the kind of a CHANNEL_EPOLL; the others are the kind of the channel whose
+	 * descriptor is in the set. */
+	CHANNEL_OF_FD = 16,
 };
 
-#define CHANNEL_OF_FD 16
-#define ANY_SIGNAL 0xffff
-#define ANY_QUEUE 0xffff
-#define ANY_STATUS 0xffff
-#define FROM_TIMER 1
-#define ANY_CODE 2
+/* Values in records of some kinds of channel. */
+enum {
+	ANY_SIGNAL = 0xffff, /* object: a signalfd, which may have any signal */
+	ANY_QUEUE = 0xffff,  /* object: news of any queue */
+	ANY_STATUS = 0xffff, /* value: it is not known what became of a child */
+	FROM_TIMER = 1,      /* value: a timer has sent the signal */
+	ANY_CODE = 2,        /* value: a timer may have sent it */
+};
 
 /* Orders of which only one end is seen: object of a CHANNEL_DOUBT. */
 enum doubt {
