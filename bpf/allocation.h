@@ -184,7 +184,7 @@ static __noinline int send_block(__u64 addr, __u32 tgid)
 							   .stack = a->stack,
 							   .object = addr,
 							   .value = a->size,
-							   .extra = a->time});
+							   .allocated = a->time});
 	return 0;
 }
 

@@ -205,7 +205,7 @@ static __noinline int io_record(struct io_call *call, __u64 thread, __u64 bytes,
 			     .flags = what >> 8,
 			     .object = c->key,
 			     .value = c->kind == CHANNEL_FUTEX ? call->caller : bytes,
-			     .extra = call->ip,
+			     .ip = call->ip,
 			     .result = c->kind});
 	return 0;
 }

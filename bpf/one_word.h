@@ -84,7 +84,7 @@ static __always_inline int data_access(
 				   .stack = stack_of(ctx, site, x->site, sp, x->thread, slot),
 				   .result = x->from,
 				   .object = x->at & ~7ULL,
-				   .extra = x->bytes,
+				   .bytes = x->bytes,
 				   .sp = sp});
 	return 1;
 }

@@ -29,7 +29,7 @@ __noinline int ready(__u64 thread, __s32 fd, __u32 events)
 		send(thread, (struct record){.op = OP_RECEIVE,
 				     .flags = REC_LEAVE,
 				     .object = c.key,
-				     .extra = events & ENDED_ANY,
+				     .ended = events & ENDED_ANY,
 				     .result = c.kind | CHANNEL_READY});
 	if (events & POLLOUT_ANY && find_channel(&c, fd, true) && c.key)
 		notice(thread, c.key, 0, REC_LEAVE << 8 | OP_SEND, c.kind | CHANNEL_READY);
@@ -108,7 +108,7 @@ static __always_inline void epoll_changed(__u64 thread, struct io_args *a)
 	send(thread, (struct record){.op = OP_SEND,
 			     .object = set.key,
 			     .value = data,
-			     .extra = c.key,
+			     .channel = c.key,
 			     .result = CHANNEL_EPOLL | c.kind << CHANNEL_OF_FD});
 }
 
@@ -118,7 +118,7 @@ __noinline int epoll_one(__u64 thread, __u64 set, __u64 data, __u32 events)
 			     .flags = REC_LEAVE,
 			     .object = set,
 			     .value = data,
-			     .extra = events & ENDED_ANY,
+			     .ended = events & ENDED_ANY,
 			     .result = CHANNEL_EPOLL});
 	return 0;
 }

@@ -210,13 +210,26 @@ struct record {
 	__u64 time;   /* bpf_ktime_get_ns when made */
 	__u64 object; /* address the operation acts on */
 	__u64 value;  /* variable's value, or the operation's second operand */
-	/* A third operand. Of a join: the time of its entry. Of OP_TOUCH: an instruction pointer. Of
-	 * a use or destroy of a condition: bit 2 if it is marked as destroyed; if the site says so, bit 0
-	 * if processes share it, and from bit 3 on how many threads wait. Of a destroy of a mutex: all of 32 bits if it is
-	 * marked as destroyed. Of an init: the register that
-	 * says whether the object is shared. Of an access: the register that the site names; of an
-	 * element of an array: its distance from the array's beginning. Else 0. */
-	__u64 extra;
+	/* A third operand; 0 where none of these is meant. */
+	union {
+		/* Of an access: the register that the site names. Of a call: the register that the site
+		 * names, or what it marks; see those below. */
+		__u64 extra;
+		__u64 entered;   /* OP_JOIN, after it returned: the time of its entry */
+		__u64 allocated; /* OP_ALLOC with REC_PAST: the time at which the thread made it */
+		__u64 ip; /* OP_TOUCH: the instruction pointer; of a futex: the instruction behind the call */
+		/* Of a use or destroy of a condition: bit 2 if it is marked as destroyed; if the site says so,
+		 * bit 0 if processes share it, and from bit 3 on how many threads wait. Of a destroy of a
+		 * mutex: all of 32 bits if it is marked as destroyed. */
+		__u64 marks;
+		__u64 pshared; /* OP_INIT: the register that says whether processes share the object */
+		__u64 bytes; /* of an access of data through a pointer: the bytes of the word, a bit for each */
+		__u64 offset; /* of an access of an element of an array: its distance from the beginning */
+		__u64 ended; /* of a descriptor that is ready: those of its events that say that it has ended */
+		__u64 channel; /* OP_SEND to an epoll set: the channel of the descriptor */
+		__u64 woken; /* OP_SEND of a CHANNEL_WAKE: the observed thread that is woken; 0: another */
+		__u64 asked; /* OP_UNSEEN: a key of what a loop asked for; the other one is sp */
+	};
 	__u64 sp; /* user stack pointer at function entry, or at the access */
 };
 

@@ -174,7 +174,7 @@ __noinline int one_element(struct pt_regs *ctx, __u32 index, __u64 thread)
 	if (slot)
 		slot->spun = 0;
 	send_access(ctx, site, index, thread, slot,
-		(struct record){.object = at, .value = second, .extra = by, .flags = flags});
+		(struct record){.object = at, .value = second, .offset = by, .flags = flags});
 	return 0;
 }
 

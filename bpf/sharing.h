@@ -55,7 +55,7 @@ static __always_inline void send_past(__u64 owner, enum op op, struct past *pair
 					      .site = pair[i].site,
 					      .result = pair[i].from,
 					      .object = at,
-					      .extra = when & 0xff,
+					      .bytes = when & 0xff,
 					      .value = when >> 8});
 	}
 }

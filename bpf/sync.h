@@ -65,7 +65,7 @@ static __always_inline void leave(struct pt_regs *ctx, __u64 thread, struct slot
 			     .stack = call.stack,
 			     .object = call.object,
 			     .value = call.second,
-			     .extra = call.entered,
+			     .entered = call.entered,
 			     .sp = sp,
 			     .result = result});
 }

@@ -71,7 +71,7 @@ int on_unseen(struct pt_regs *ctx)
 		(struct record){.op = OP_UNSEEN,
 			.object = number,
 			.value = early,
-			.extra = one,
+			.asked = one,
 			.sp = other,
 			.result = n >= UNSEEN_HITS},
 		false, n == UNSEEN_HITS);

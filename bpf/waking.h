@@ -100,7 +100,7 @@ static __noinline __u64 lets_go_on(__u64 thread, long nr, __u32 tid)
 		(struct record){.op = OP_SEND,
 			.object = number,
 			.value = nr,
-			.extra = tid,
+			.woken = tid,
 			.result = CHANNEL_WAKE},
 		false, false);
 	return number;

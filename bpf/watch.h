@@ -188,7 +188,7 @@ int on_watch(struct bpf_perf_event_data *data)
 		return 0;
 	where = event.site = watch->site;
 	event.object = watch->object;
-	event.extra = REG_IP(ctx);
+	event.ip = REG_IP(ctx);
 	if (KERNEL_MODE(ctx)) {
 		struct pt_regs *user = (void *)bpf_task_pt_regs(task);
 		__s64 nr = SYSCALL_NUMBER(user);
@@ -198,12 +198,12 @@ int on_watch(struct bpf_perf_event_data *data)
 		event.flags = REC_KERNEL;
 		event.sp = REG_SP(user);
 		caller = REG_IP(user);
-		keep_code(event.extra);
+		keep_code(event.ip);
 		call = count_call(thread);
 		where |= (__u32)(nr + 1) << 16;
 	} else {
 		event.sp = REG_SP(ctx);
-		caller = event.extra = stepped_from(task, event.extra);
+		caller = event.ip = stepped_from(task, event.ip);
 	}
 	event.value = watched_value(watch, &event.flags);
 	event.stack = want_stacks ? stack_at(caller, where, event.sp, thread, slot_of(thread)) : 0;

@@ -183,7 +183,7 @@ func (o *Observer) message(t *thread, r *bpf.Record) {
 // ownFutex reports whether a futex call was made by the program's own code, on a word that
 // is not at the address of an observed object.
 func (o *Observer) ownFutex(t *thread, r *bpf.Record) bool {
-	return o.opts.Futex != nil && t.process.objects[r.Object] == nil && o.opts.Futex(r.Tgid, r.Extra, r.Value)
+	return o.opts.Futex != nil && t.process.objects[r.Object] == nil && o.opts.Futex(r.Tgid, r.Ip(), r.Value)
 }
 
 // channel returns the channel of a record.

@@ -96,18 +96,18 @@ func (p *process) blockAt(addr uint64) (at uint64, b *block) {
 // may it if it was freed between the access by which it is shared and the record.
 func (o *Observer) pastAllocation(r *bpf.Record) {
 	p := o.processes[r.Tgid]
-	if p == nil || r.Extra < o.startTime || o.opts.SeesFrees != nil && !o.opts.SeesFrees(r.Tgid) {
+	if p == nil || r.Allocated() < o.startTime || o.opts.SeesFrees != nil && !o.opts.SeesFrees(r.Tgid) {
 		return
 	}
 	h := o.heapOf(p)
-	if at, old, ok := h.blocks.upTo(r.Object); ok && at == r.Object && !old.late || h.freedSince(r.Object, r.Extra) {
+	if at, old, ok := h.blocks.upTo(r.Object); ok && at == r.Object && !old.late || h.freedSince(r.Object, r.Allocated()) {
 		return
 	}
 	b := &block{size: r.Value, stack: event.StackID(r.Stack), late: true}
 	if b.stack == 0 {
 		b.stack = o.siteStack(r)
 	}
-	if t := o.threadAt(r.Tid, r.Extra); t != nil {
+	if t := o.threadAt(r.Tid, r.Allocated()); t != nil {
 		b.thread = t.id
 	}
 	h.blocks.put(r.Object, b)

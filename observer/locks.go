@@ -233,7 +233,7 @@ func (o *Observer) waits(t *thread, r *bpf.Record) {
 	e.Object, e.Kind, e.Object2, e.Flags = w.cond.id, w.cond.kind, w.mutex.id, o.site(r).Flags
 	o.send()
 	w.cond.waiters++
-	w.cond.waitersUncertain = w.cond.waitersUncertain || t.cancelled || o.site(r).CountsWaiters && r.Extra&bpf.CondShared != 0
+	w.cond.waitersUncertain = w.cond.waitersUncertain || t.cancelled || o.site(r).CountsWaiters && r.Marks()&bpf.CondShared != 0
 	t.condWait = w
 }
 

@@ -298,7 +298,7 @@ func (o *Observer) eachTouched(t *thread, r *bpf.Record, f func(*bpf.Record, wor
 	if r.Flags&bpf.RecPast != 0 {
 		part.Stack = uint32(o.siteStack(r))
 	}
-	for _, p := range o.wordParts(t, &part, r.Object, uint8(r.Extra)) {
+	for _, p := range o.wordParts(t, &part, r.Object, uint8(r.Bytes())) {
 		part.Object = r.Object + uint64(bits.TrailingZeros8(p.bytes))
 		f(&part, p)
 	}

@@ -120,7 +120,7 @@ func (o *Observer) emitOnEnded(t *thread, r *bpf.Record, op event.Op, g endedObj
 // the record shows the mark and the destruction was recorded, emitMarked sends a
 // UseDestroyed and returns true.
 func (o *Observer) emitMarked(t *thread, r *bpf.Record) bool {
-	if r.Extra&bpf.CondDestroyed == 0 || o.stats.ThreadsWithHoles > 0 {
+	if r.Marks()&bpf.CondDestroyed == 0 || o.stats.ThreadsWithHoles > 0 {
 		return false
 	}
 	g, ok := o.endedObjects.get(t.process, r.Object)
@@ -142,7 +142,7 @@ func (o *Observer) signals(t *thread, r *bpf.Record, op event.Op) {
 	obj := o.object(t, r, event.KindCond)
 	e := o.begin(t, r, op)
 	e.Object, e.Kind = obj.id, obj.kind
-	if n := r.Extra >> bpf.WaitersShift; o.site(r).CountsWaiters && n < uint64(obj.waiters) && !obj.waitersUncertain && !t.process.cancelsUnknown {
+	if n := r.Marks() >> bpf.WaitersShift; o.site(r).CountsWaiters && n < uint64(obj.waiters) && !obj.waitersUncertain && !t.process.cancelsUnknown {
 		e.Value, e.Flags = n, event.HasValue
 	}
 	o.send()
@@ -308,9 +308,9 @@ func (o *Observer) destroyedAgain(t *thread, r *bpf.Record) {
 	var flags event.Flags
 	switch marked := o.site(r).Marks; {
 	case marked && g.kind == event.KindMutex:
-		ok = r.Extra == bpf.MutexDestroyed
+		ok = r.Marks() == bpf.MutexDestroyed
 	case marked && g.kind == event.KindCond:
-		ok = r.Extra&bpf.CondDestroyed != 0
+		ok = r.Marks()&bpf.CondDestroyed != 0
 	case g.kind == event.KindBarrier || g.kind == event.KindSemaphore:
 		ok = g.onlyByCalls(r.Object)
 	default:
@@ -333,14 +333,14 @@ func (o *Observer) joinRefused(t *thread, r *bpf.Record) {
 	if r.Result != errInvalid && r.Result != errNoThread && r.Result != errDeadlock || o.stats.ThreadsWithHoles > 0 {
 		return
 	}
-	if t.joined == r.Object && r.Extra < t.joinedAt {
+	if t.joined == r.Object && r.Entered() < t.joinedAt {
 		return
 	}
 	peer := o.joinTarget(t, r)
 	if peer == 0 {
 		return
 	}
-	t.joined, t.joinedAt = r.Object, r.Extra
+	t.joined, t.joinedAt = r.Object, r.Entered()
 	e := o.begin(t, r, event.JoinFailed)
 	e.Peer, e.Value, e.Flags = peer, uint64(r.Result), event.HasValue
 	o.send()
@@ -364,7 +364,7 @@ func (o *Observer) detachesAgain(t *thread, r *bpf.Record, u *thread, peer event
 // pthread_t, ended or not; 0 if it is unknown.
 func (o *Observer) joinTarget(t *thread, r *bpf.Record) event.ThreadID {
 	last, _ := o.unjoinable.get(t.process, r.Object)
-	if u := t.process.byPointer(r.Object, r.Extra); u != nil {
+	if u := t.process.byPointer(r.Object, r.Entered()); u != nil {
 		last = max(last, u.id)
 	}
 	if last == 0 && r.Result == errDeadlock && t == t.process.leader && t.tp == 0 {

@@ -277,7 +277,7 @@ func (o *Observer) emitReceiveFromAll(t *thread, r *bpf.Record, match func(chann
 
 // ready handles a call that says that there is something to receive from a channel, or room in it.
 func (o *Observer) ready(t *thread, r *bpf.Record, key channelKey) {
-	far, ended := key.kind&bpf.ChannelFar, r.Extra != 0
+	far, ended := key.kind&bpf.ChannelFar, r.Ended() != 0
 	key.kind &^= bpf.ChannelFar
 	if o.readyOfMany(t, r, key) {
 		return
@@ -332,7 +332,7 @@ func (o *Observer) readyOfMany(t *thread, r *bpf.Record, key channelKey) bool {
 
 // interested handles a call of epoll_ctl. Kind is that of the descriptor's own channel.
 func (o *Observer) interested(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
-	at, own := interest{r.Object, r.Value}, channelKey{object: r.Extra, kind: kind &^ bpf.ChannelTight}
+	at, own := interest{r.Object, r.Value}, channelKey{object: r.Channel(), kind: kind &^ bpf.ChannelTight}
 	if o.notices.interests == nil {
 		o.notices.interests = map[interest][]channelKey{}
 	}

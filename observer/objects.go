@@ -164,7 +164,7 @@ func (o *Observer) lifetime(t *thread, r *bpf.Record) {
 	}
 	obj := o.newObject(t, r, r.Object, event.KindUnknown)
 	obj.permits = r.Value
-	obj.initBy, obj.initSp, obj.initialised, obj.holderUncertain, obj.private = t, r.Sp, true, doubted, r.Extra == 0
+	obj.initBy, obj.initSp, obj.initialised, obj.holderUncertain, obj.private = t, r.Sp, true, doubted, r.Pshared() == 0
 	o.names.objects[obj.id].Init = event.StackID(r.Stack)
 	e := o.begin(t, r, event.Init)
 	e.Object, e.Object2, e.Kind = obj.id, again, obj.kind

@@ -346,11 +346,11 @@ func (p *process) byPointer(tp, when uint64) *thread {
 }
 
 func (o *Observer) joined(t *thread, r *bpf.Record) {
-	if t.joined == r.Object && r.Extra < t.joinedAt {
+	if t.joined == r.Object && r.Entered() < t.joinedAt {
 		return // an outer call around the recorded one: musl's thrd_join
 	}
 	p := t.process
-	u := p.byPointer(r.Object, r.Extra)
+	u := p.byPointer(r.Object, r.Entered())
 	if u == nil && p.leader != nil && p.leader.tp == 0 && o.stats.Lost == 0 {
 		u = p.leader // the only thread whose creation cannot have been recorded
 	}
@@ -358,7 +358,7 @@ func (o *Observer) joined(t *thread, r *bpf.Record) {
 		o.stats.UnknownJoins++
 		return
 	}
-	t.joined, t.joinedAt = r.Object, r.Extra
+	t.joined, t.joinedAt = r.Object, r.Entered()
 	if u == p.leader {
 		p.leader = nil // no thread is joined twice
 	}

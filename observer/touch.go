@@ -125,8 +125,8 @@ func (p *pendingTouch) continues(r *bpf.Record) bool {
 	if (q.Flags|r.Flags)&bpf.RecKernel != 0 && (q.Result|r.Result)&bpf.TouchCall != 0 {
 		return sameCall(q, r)
 	}
-	same := q.Extra == r.Extra
-	if last := p.what.Repeats && r.Extra == p.what.Last; !same && !last {
+	same := q.Ip() == r.Ip()
+	if last := p.what.Repeats && r.Ip() == p.what.Last; !same && !last {
 		return false
 	}
 	if q.Sp != r.Sp || (q.Flags^r.Flags)&bpf.RecKernel != 0 {
@@ -190,11 +190,11 @@ func (o *Observer) touch(t *thread, r *bpf.Record) Touch {
 	if o.opts.Touch == nil {
 		return Touch{}
 	}
-	key := touchKey{ip: r.Extra, object: r.Object, hint: r.Result & touchHints}
+	key := touchKey{ip: r.Ip(), object: r.Object, hint: r.Result & touchHints}
 	what, ok := t.process.touches[key]
 	if !ok {
 		what = o.opts.Touch(Trap{
-			TGID: r.Tgid, Site: r.Site, IP: r.Extra, Object: r.Object, Kernel: r.Flags&bpf.RecKernel != 0,
+			TGID: r.Tgid, Site: r.Site, IP: r.Ip(), Object: r.Object, Kernel: r.Flags&bpf.RecKernel != 0,
 			Source: r.Result&bpf.TouchSource != 0, Dest: r.Result&bpf.TouchDest != 0,
 		})
 		if t.process.touches == nil {

@@ -138,8 +138,8 @@ type element struct {
 
 func (o *Observer) newElements(t *thread, r *bpf.Record, info *SiteInfo) []element {
 	var out []element
-	for _, p := range info.Parts(r.Extra) {
-		e := element{addr: r.Object - r.Extra + p.Offset, name: p.Name, form: p.Form, whole: p.Whole, bytes: p.Bytes, loads: p.Loads}
+	for _, p := range info.Parts(r.Offset()) {
+		e := element{addr: r.Object - r.Offset() + p.Offset, name: p.Name, form: p.Form, whole: p.Whole, bytes: p.Bytes, loads: p.Loads}
 		if p.Wider {
 			e.flags = event.Wider
 		}
