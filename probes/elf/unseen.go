@@ -457,7 +457,7 @@ func wakingCall(name string) bool {
 }
 
 // OrdersByKernel reports whether all that a function of the C library orders is ordered by the kernel
-// where records of system calls and signals show it, if they are made (bpf/notice.h).
+// where records of system calls and signals show it, if they are made (bpf/notices.h, signal.h).
 func OrdersByKernel(name string) bool {
 	return name != "pthread_cancel" && (waitingCall(name) || wakingCall(name))
 }
