@@ -76,9 +76,10 @@ type Reader struct {
 	formsByEncoding map[string]*event.Form // all forms by their encoding, to share equal ones
 	size            int                    // approximate bytes of the names
 	summary         run.Summary
-	ended           bool  // the last block has been read
-	cut             *Cut  // nil if the trace is whole
-	err             error // the error that ended the reading; nil: none yet
+	evicted         *evicted // that of Reread; nil: names are never evicted
+	ended           bool     // the last block has been read
+	cut             *Cut     // nil if the trace is whole
+	err             error    // the error that ended the reading; nil: none yet
 }
 
 // definedKind is a kind of event that the current block has defined.
@@ -95,8 +96,13 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the decompression: %w", err)
 	}
-	r := &Reader{in: bufio.NewReaderSize(in, 1<<16), name: name, dec: dec, strings: map[string]string{}, formsByEncoding: map[string]*event.Form{}, summary: run.Summary{Program: name}}
+	r := newReader(in, name, dec)
 	return r, r.header()
+}
+
+// newReader returns a Reader of what follows the header.
+func newReader(in io.Reader, name string, dec *zstd.Decoder) *Reader {
+	return &Reader{in: bufio.NewReaderSize(in, 1<<16), name: name, dec: dec, strings: map[string]string{}, formsByEncoding: map[string]*event.Form{}, summary: run.Summary{Program: name}}
 }
 
 // header reads and checks the header of the file.
@@ -281,6 +287,7 @@ func (r *Reader) block() error {
 	}
 	r.kinds, r.time, r.object, r.stack = r.kinds[:0], 0, 0, 0
 	r.definitions, r.kindNumbers, r.times, r.values = cursor{}, cursor{}, cursor{}, cursor{}
+	r.evicted.begin(r)
 	if err := r.sections(); err != nil {
 		return r.wrong(err)
 	}

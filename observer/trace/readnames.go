@@ -106,6 +106,7 @@ func (r *Reader) stackNames(k *coder) error {
 			return err
 		}
 		r.names.SetFrames(id, frames)
+		r.evicted.addStack(id)
 	}
 	return c.whole()
 }

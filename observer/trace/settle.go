@@ -33,7 +33,11 @@ func Settle(first, again Source) *Settled {
 	s := &Settled{Source: again, past: map[event.ThreadID][]event.Event{}, wider: map[event.ObjectID]uint64{}}
 	var e event.Event
 	var words lockword.Finder
-	for first.Next(&e) == nil {
+	names, _ := first.(interface{ Shrink() })
+	for n := 1; first.Next(&e) == nil; n++ {
+		if n%shrinkEvery == 0 && names != nil {
+			names.Shrink() // nobody needs them
+		}
 		words.Event(&e)
 		if e.Flags&event.Past == 0 {
 			continue
@@ -52,6 +56,16 @@ func Settle(first, again Source) *Settled {
 		slices.SortStableFunc(of, func(a, b event.Event) int { return cmp.Compare(a.Time, b.Time) })
 	}
 	return s
+}
+
+// shrinkEvery is the number of events of the first source after which its names are evicted.
+const shrinkEvery = 1 << 16
+
+// Shrink evicts names of the source that it can read again.
+func (s *Settled) Shrink() {
+	if names, ok := s.Source.(interface{ Shrink() }); ok {
+		names.Shrink()
+	}
 }
 
 // widen marks a read of a variable that was divided later: it is a load of more bytes than the variable has kept. The
