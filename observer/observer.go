@@ -260,6 +260,15 @@ func New(opts Options) *Observer {
 	}
 }
 
+// Shrink evicts the oldest of what is kept of the order of events and of their names, and reports whether there was any.
+// A Sink may call it within Event. What is evicted orders later events as clock.Must.Shrink says.
+func (o *Observer) Shrink() bool {
+	if o.names.limit > 0 {
+		o.names.limit = minSweep // the next record has the names swept that nothing needs any more
+	}
+	return o.clock.Shrink() > 0
+}
+
 // Stats returns the counts so far.
 func (o *Observer) Stats() Stats {
 	o.stats.Threads, o.stats.Forced = int(o.names.lastThread), o.clock.Forced()

@@ -131,7 +131,7 @@ type Stats struct {
 	Variables       int    // number in memory now
 	Locksets        int    // number of interned locksets in memory now
 	EvictedAccesses uint64 // accesses discarded for lack of room (History)
-	DroppedPairs    uint64 // pairs not kept for lack of room (MaxPairs, ExtraPairs)
+	DroppedPairs    uint64 // pairs not kept for lack of room (MaxPairs, ExtraPairs, Shrink)
 }
 
 // Analysis is the lockset analysis. It implements finding.Analysis.
@@ -156,6 +156,7 @@ type Analysis struct {
 	limit          int // number of interned sets beyond which unused ones are removed
 	destroyCount   int // objects destroyed since unused sets were last removed
 	compactAfter   int // minimum of destroyCount before unused sets are removed
+	reportRoom     int // maximum length of retiredReports; 0: there is none
 }
 
 var _ finding.Analysis = (*Analysis)(nil)
@@ -344,6 +345,10 @@ func (a *Analysis) retireReport(r *raceReport) {
 	x, y := &r.steps[0], &r.steps[1]
 	k := retiredKey{keyOf(&access{stack: x.Stack, op: x.Op}, &event.Event{Stack: y.Stack, Op: y.Op}), r.noWarning}
 	d := a.retired[k]
+	if d == nil && a.reportRoom > 0 && len(a.retiredReports) >= a.reportRoom {
+		a.stats.DroppedPairs++
+		return
+	}
 	if d == nil {
 		d = &retiredCount{}
 		a.retired[k] = d

@@ -1,6 +1,10 @@
 package eraser
 
-import "github.com/tracepredict/tracepredict/observer/event"
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
 
 // Publication. A thread that creates an object initialises it before any other thread can have a
 // pointer to it, and then publishes it: it puts it into a queue under a lock, or posts a semaphore.
@@ -23,6 +27,9 @@ type publication struct {
 	enabled bool                             // a field has been accessed
 	slots   [][]event.Epoch                  // by slot: its vector clock
 	objects map[event.ObjectID][]event.Epoch // by object: the join of the clocks of its releases
+	// floor is the join of the clocks of the objects that shrink evicted: they count as released before every acquire
+	// of an object of which nothing is known. So more accesses seem published, and fewer are races.
+	floor []event.Epoch
 }
 
 // update updates the clocks for an event.
@@ -61,11 +68,19 @@ func (p *publication) clock(e *event.Event) []event.Epoch {
 }
 
 func (p *publication) acquire(e *event.Event) {
-	p.slots[e.Slot] = join(p.clock(e), p.objects[e.Object])
+	known, ok := p.objects[e.Object]
+	if !ok {
+		known = p.floor
+	}
+	p.slots[e.Slot] = join(p.clock(e), known)
 }
 
 func (p *publication) release(e *event.Event) {
-	p.objects[e.Object] = join(p.objects[e.Object], p.clock(e))
+	known, ok := p.objects[e.Object]
+	if !ok {
+		known = slices.Clone(p.floor)
+	}
+	p.objects[e.Object] = join(known, p.clock(e))
 }
 
 // join sets a to the join of a and b, and returns it.

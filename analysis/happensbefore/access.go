@@ -17,6 +17,10 @@ type variable struct {
 	value  uint64
 	valued bool
 	atomic bool
+	// evicted reports that the variable may have been accessed before Shrink evicted it.
+	evicted bool
+	// unsure reports that such an access may have written what the first access of this state read.
+	unsure bool
 
 	id      event.ObjectID
 	writes  []access     // the last one first
@@ -58,7 +62,8 @@ func (a *Analysis) access(t *thread, e *event.Event) {
 	v := a.vars.known(e.Object)
 	if v == nil {
 		v = a.vars.get(e.Object)
-		v.id, v.init = e.Object, a.inits[e.Object]
+		v.id, v.init, v.evicted = e.Object, a.inits[e.Object], a.floor.mayHave(e.Object)
+		v.unsure = v.evicted && e.Op != event.Write && e.Flags&event.HasValue != 0
 		v.writes = v.one[:0]
 	}
 	if x := v.last; x != nil && x.same(t, e) && (e.Op != event.Read || !v.contradicts(e)) {
@@ -95,6 +100,9 @@ func (v *variable) recordWrite(t *thread, e *event.Event) {
 // slowAccess processes an access that must be compared with earlier ones.
 func (a *Analysis) slowAccess(v *variable, t *thread, e *event.Event) {
 	c := &a.clocks
+	if v.evicted {
+		a.joinFloor(t)
+	}
 	if v.init != nil {
 		t.joinAt(c, v.init)
 	}
@@ -146,6 +154,13 @@ func (a *Analysis) Contradicted(variable event.ObjectID) *finding.Step {
 		return nil
 	}
 	return v.contradiction
+}
+
+// Unsure reports whether the value that a variable had before the first read that is known of it was evicted by
+// Shrink, so that the read cannot be checked against it.
+func (a *Analysis) Unsure(variable event.ObjectID) bool {
+	v := a.vars.all[variable]
+	return v != nil && v.unsure
 }
 
 // joinBeforeCheck draws the edges to an access that exist already when the access is checked for

@@ -61,18 +61,34 @@ const clockUnit = 4
 // get returns a version with one reference and arbitrary contents.
 func (p *pool) get() *version {
 	if n := len(p.spare); n > 0 {
-		v := p.all[p.spare[n-1]]
+		id := p.spare[n-1]
 		p.spare = p.spare[:n-1]
+		if p.all[id] == nil { // trim
+			p.all[id] = newVersion(id)
+		}
+		v := p.all[id]
 		v.refs = 1
 		return v
 	}
 	if len(p.all) == 0 {
 		p.all = append(p.all, nil) // index 0 is none
 	}
-	v := &version{refs: 1, id: int32(len(p.all))}
-	v.known = v.room[:0:len(v.room)]
+	v := newVersion(int32(len(p.all)))
 	p.all = append(p.all, v)
 	return v
+}
+
+func newVersion(id int32) *version {
+	v := &version{refs: 1, id: id}
+	v.known = v.room[:0:len(v.room)]
+	return v
+}
+
+// trim frees the versions that have no references. Their indices stay in spare.
+func (p *pool) trim() {
+	for _, id := range p.spare {
+		p.all[id] = nil
+	}
 }
 
 // drop removes one reference to a version.
@@ -152,6 +168,8 @@ type thread struct {
 	clock *version    // the events that come before the thread's next event
 	held  *locks.Thread
 	ended bool
+	// floor is the number of evictions whose floor the thread knows.
+	floor uint64
 }
 
 // knows reports whether the event k comes before the thread's next event.

@@ -59,12 +59,13 @@ type Options struct {
 	Locks *locks.Table
 }
 
-// Stats counts what is in memory, and races.
+// Stats counts what is in memory, races, and what Shrink evicted.
 type Stats struct {
 	Variables    int    // in memory now
 	Locks        int    // in memory now
 	Races        uint64 // pairs of accesses found to race
-	DroppedPairs uint64 // races not kept for lack of room (MaxPairs, ExtraPairs)
+	DroppedPairs uint64 // races not kept for lack of room (MaxPairs, ExtraPairs, Shrink)
+	EvictedLocks uint64 // by Shrink
 }
 
 // Analysis finds races. It implements finding.Analysis.
@@ -91,6 +92,7 @@ type Analysis struct {
 	destroys  []uint64 // those of Destroys
 	// contradicted has the variables of which a read was not that of the write before it.
 	contradicted map[event.ObjectID]*variable
+	floor        floor // of the variables and locks that Shrink evicted
 }
 
 var _ finding.Analysis = (*Analysis)(nil)
@@ -113,7 +115,7 @@ func New(o Options) *Analysis {
 
 // Stats returns the counts so far.
 func (a *Analysis) Stats() Stats {
-	return Stats{Variables: len(a.vars.all), Locks: len(a.locks.all), Races: a.found.races, DroppedPairs: a.found.dropped}
+	return Stats{Variables: len(a.vars.all), Locks: len(a.locks.all), Races: a.found.races, DroppedPairs: a.found.dropped, EvictedLocks: a.floor.locks}
 }
 
 // Event processes the next event of the run; finding.Analysis.
@@ -201,6 +203,9 @@ func (a *Analysis) Destroys() []uint64 { return a.destroys }
 func (a *Analysis) destroy(t *thread, e *event.Event) {
 	c := &a.clocks
 	inferred := e.Flags&event.Inferred != 0
+	if !inferred && a.floor.mayHave(e.Object) {
+		a.joinFloor(t)
+	}
 	if k := a.inits[e.Object]; k != nil {
 		if !inferred {
 			t.joinAt(c, k)

@@ -5,14 +5,16 @@ import "github.com/tracepredict/tracepredict/observer/event"
 // lock is the state of a mutex, spin lock or rwlock. The fields that a mutex needs are in one
 // cache line of the processor.
 type lock struct {
-	init       *mark // nil: not observed
-	write      mark  // the last exclusive release
-	holder     mark  // the acquire, while the lock is held exclusively
-	exclusive  bool  // it is held exclusively
-	otherMarks bool  // reads, readers or failed may have events
-	reads      marks // shared releases since the last exclusive acquire
-	readers    marks // acquires of the critical sections that hold it shared
-	failed     marks // failed attempts since it was last acquired
+	init       *mark  // nil: not observed
+	used       uint64 // Seq of the latest event
+	write      mark   // the last exclusive release
+	holder     mark   // the acquire, while the lock is held exclusively
+	exclusive  bool   // it is held exclusively
+	otherMarks bool   // reads, readers or failed may have events
+	evicted    bool   // it may have been used before Shrink evicted it
+	reads      marks  // shared releases since the last exclusive acquire
+	readers    marks  // acquires of the critical sections that hold it shared
+	failed     marks  // failed attempts since it was last acquired
 }
 
 func (a *Analysis) lockEvent(t *thread, e *event.Event) {
@@ -20,7 +22,11 @@ func (a *Analysis) lockEvent(t *thread, e *event.Event) {
 	l := a.locks.known(e.Object)
 	if l == nil {
 		l = a.locks.get(e.Object)
-		l.init = a.inits[e.Object]
+		l.init, l.evicted = a.inits[e.Object], a.floor.mayHave(e.Object)
+	}
+	l.used = e.Seq
+	if l.evicted {
+		a.joinFloor(t)
 	}
 	if l.init != nil {
 		t.joinAt(c, l.init)

@@ -44,6 +44,7 @@ type races struct {
 	races, dropped uint64 // Stats.Races, Stats.DroppedPairs
 	ended          []*report
 	endedCounts    map[pair]*endedCount
+	room           int // maximum length of ended; 0: there is none
 }
 
 // endedCount counts the reports of one pair on variables whose lifetime ended.
@@ -105,6 +106,10 @@ func (x *access) step(variable event.ObjectID) finding.Step {
 func (f *races) retire(v *variable) {
 	for _, r := range v.reports.order {
 		d := f.endedCounts[r.pair]
+		if d == nil && f.room > 0 && len(f.ended) >= f.room {
+			f.dropped++
+			continue
+		}
 		if d == nil {
 			d = &endedCount{}
 			f.endedCounts[r.pair] = d

@@ -44,6 +44,25 @@ func Events(src trace.Source, sink Sink) (uint64, error) {
 	return events(src, sink, clock.New(), maxCells, nil)
 }
 
+// EventsFor is Events for a sink that contains s, which has the clocks and the source keep less when memory is full.
+func EventsFor(s *suite.Suite, src trace.Source, sink Sink) (uint64, error) {
+	must := clock.New()
+	shrinkBy(s, must, src)
+	return events(src, sink, must, maxCells, nil)
+}
+
+// shrinkBy has the clocks and the source of a run keep less when memory is full. What the source evicts can be read
+// again, so that it does not count.
+func shrinkBy(s *suite.Suite, must *clock.Must, src trace.Source) {
+	names, _ := src.(interface{ Shrink() })
+	s.ShrinkBy(func() bool {
+		if names != nil {
+			names.Shrink()
+		}
+		return must.Shrink() > 0
+	})
+}
+
 // errCutShort means that the time for the analysis was over.
 var errCutShort = errors.New("the analysis was cut short")
 
@@ -103,6 +122,7 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 	var counts stats.Counter
 	sinks = append(sinks, &counts)
 	must := clock.New()
+	shrinkBy(analyses, must, src)
 	over := opts.Suite.Done
 	n, err := events(src, sinks, must, maxCells, over)
 	cut := errors.Is(err, errCutShort)

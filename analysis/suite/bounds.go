@@ -12,7 +12,7 @@ func (s *Suite) Bounds() run.Bounds {
 		Sections: kept.Sections, Events: kept.Events, EvictedSections: s.history.Thinned(), EvictedEvents: s.history.Evicted(),
 		EvictedAccesses: locks.EvictedAccesses, DroppedPairs: locks.DroppedPairs + s.order.Stats().DroppedPairs,
 		Unsettled: s.history.Unsettled(), NotAsked: s.notAsked, NotSearched: s.search.left, CutShortBy: s.cutShortBy(),
-		MemoryFull: s.memory.shrunk,
+		MemoryFull: s.memory.shrunk, EvictedVariables: s.memory.variables, EvictedLocks: s.order.Stats().EvictedLocks,
 	}
 }
 

@@ -3,15 +3,26 @@ package suite
 // memory has the analyses keep less of the run when memory is full.
 type memory struct {
 	full   func() bool // Options.Full; nil: it never is
-	events uint64      // since full was called
-	shrunk int         // how often the analyses kept less
+	others func() bool // that of ShrinkBy; nil: there is nothing else
+	events int         // since full was called; negative: it is called later
+	shrunk int         // how often less was kept
+	// variables is the number of variables evicted, those of the analysis that evicted more.
+	variables uint64
 }
 
-// memoryEvery is the number of events from one call of Options.Full to the next.
-const memoryEvery = 1 << 10
+// memoryEvery is the number of events from one call of Options.Full to the next, and memoryLater that after a call at
+// which nothing was left to be evicted: the caller may then end the analysis.
+const (
+	memoryEvery = 1 << 10
+	memoryLater = 1 << 16
+)
 
-// event counts an event. When memory is full, the analyses evict the oldest of what they keep, and keep less from
-// then on, until they keep so little that it does not matter.
+// ShrinkBy sets the function that evicts the oldest of what the caller keeps of the run, and reports whether there was
+// any. It is called when memory is full, within Event, with what the analyses evict.
+func (s *Suite) ShrinkBy(others func() bool) { s.memory.others = others }
+
+// event counts an event. When memory is full, the analyses evict the oldest of what they keep, and keep fewer events,
+// lock orders and races from then on, until they keep so little that it does not matter.
 func (m *memory) event(s *Suite) {
 	if m.full == nil {
 		return
@@ -22,10 +33,20 @@ func (m *memory) event(s *Suite) {
 	if m.events = 0; !m.full() {
 		return
 	}
-	history, locks := s.history.Shrink(), s.goodlock.Shrink()
-	if !history && !locks {
-		m.full = nil
+	if !m.shrink(s) {
+		m.events = memoryEvery - memoryLater
 		return
 	}
 	m.shrunk++
+}
+
+// shrink evicts the oldest of all that is kept, and reports whether there was any.
+func (m *memory) shrink(s *Suite) bool {
+	history := s.history.Shrink() // it asks for the candidates of the lockset analysis first
+	locks := s.goodlock.Shrink()
+	paired := s.eraser.Shrink()
+	raced, observed := s.order.Shrink()
+	others := m.others != nil && m.others()
+	m.variables += uint64(max(paired, raced))
+	return history || locks || paired > 0 || observed || others
 }

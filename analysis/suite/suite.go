@@ -54,7 +54,7 @@ type Options struct {
 	// are left then are not searched, and counted. It is called often; once it returns a reason, it always does.
 	Done func() string
 	// Full, if not nil, reports whether memory is full. It is called now and then; when it returns true, the analyses
-	// keep less of the run. See Suite.Bounds.
+	// keep less of the run. See Suite.ShrinkBy and Suite.Bounds.
 	Full func() bool
 	// Asked, if not nil, is called in Finish for each candidate: n of about so many were searched.
 	Asked func(n, of int)
@@ -116,7 +116,7 @@ func New(o Options) *Suite {
 	s.misuse, s.checked = misuse.New(o.Misuse), o.Misuse
 	s.eraser = eraser.New(eraser.Options{EveryPair: true, Uses: o.Uses, CollectPruned: o.Explain, Locks: held})
 	s.order = happensbefore.New(happensbefore.Options{Locks: held})
-	s.contradictions = verdict.NewContradictions(s.order.Contradicted)
+	s.contradictions = verdict.NewContradictions(s.order.Contradicted, s.order.Unsure)
 	s.early = early{found: map[string][]finding.Finding{}, report: o.OnDeadlock}
 	online := predict.NewOnline(history, s.early.add)
 	o.Locks.OnInverse, o.Locks.OnAcquired = online.Inverse, online.Acquired

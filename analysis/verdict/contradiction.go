@@ -18,6 +18,7 @@ import (
 // program reads from its standard input does. The contradictions of variables are happensbefore's.
 type Contradictions struct {
 	variable   func(event.ObjectID) *finding.Step
+	evicted    func(event.ObjectID) bool
 	locks      map[event.ObjectID]contradiction
 	last       event.Event                 // the last event if that is an inferred release; else the zero value
 	counts     map[event.ObjectID]*counted // by semaphore, condition or barrier
@@ -27,17 +28,17 @@ type Contradictions struct {
 
 // counted is what is counted of a semaphore, condition or barrier.
 type counted struct {
-	known  bool         // a semaphore's value, or a barrier's size, is known
-	value  uint64       // a semaphore's value; number of wakes that the notifications so far allow; size of a barrier
-	begun  uint64       // number of arrivals at a barrier
-	ended  uint64       // number of departures
-	failed finding.Step // the first event that contradicts the count; the zero Step: there is none
+	known  bool          // a semaphore's value, or a barrier's size, is known
+	value  uint64        // a semaphore's value; number of wakes that the notifications so far allow; size of a barrier
+	begun  uint64        // number of arrivals at a barrier
+	ended  uint64        // number of departures
+	failed *finding.Step // the first event that contradicts the count; nil: there is none
 }
 
 // NewContradictions returns the contradictions of a run that has not begun. The function variable returns the first read
-// of a variable that the record contradicts, nil if there is none.
-func NewContradictions(variable func(event.ObjectID) *finding.Step) *Contradictions {
-	return &Contradictions{variable: variable, locks: map[event.ObjectID]contradiction{}, counts: map[event.ObjectID]*counted{}, unexpected: map[event.ThreadID]finding.Step{}}
+// of a variable that the record contradicts, nil if there is none; evicted reports whether a write of it was forgotten.
+func NewContradictions(variable func(event.ObjectID) *finding.Step, evicted func(event.ObjectID) bool) *Contradictions {
+	return &Contradictions{variable: variable, evicted: evicted, locks: map[event.ObjectID]contradiction{}, counts: map[event.ObjectID]*counted{}, unexpected: map[event.ThreadID]finding.Step{}}
 }
 
 type contradiction struct {
@@ -67,7 +68,7 @@ func (c *Contradictions) Event(e *event.Event) {
 	case event.SemPost, event.SemWait, event.Signal, event.Broadcast, event.Wake, event.BarrierArrive, event.BarrierDepart, event.Init:
 		c.count(e)
 	case event.Destroy:
-		if x := c.counts[e.Object]; x != nil && x.failed.Seq == 0 {
+		if x := c.counts[e.Object]; x != nil && x.failed == nil {
 			delete(c.counts, e.Object)
 		}
 	}
@@ -143,15 +144,18 @@ func (c *Contradictions) count(e *event.Event) {
 		x.ended++
 		possible = !x.known || x.value == 0 || x.ended <= x.begun/x.value*x.value
 	}
-	if !possible && x.failed.Seq == 0 {
-		x.failed = finding.StepOf(e)
+	if !possible && x.failed == nil {
+		step := finding.StepOf(e)
+		x.failed = &step
 	}
 }
 
 // Remember adds the threads and objects that a reason for doubt may name.
 func (c *Contradictions) Remember(n *event.Names) {
 	for _, x := range c.counts {
-		x.failed.Remember(n)
+		if x.failed != nil {
+			x.failed.Remember(n)
+		}
 	}
 	for _, x := range c.unexpected {
 		x.Remember(n)
@@ -175,7 +179,7 @@ func (c *Contradictions) under(f *finding.Finding) []finding.Step {
 			add(c.variable(step.Object))
 		case event.SemWait, event.Wake, event.BarrierDepart:
 			if x := c.counts[step.Object]; x != nil {
-				add(&x.failed)
+				add(x.failed)
 			}
 		}
 		for _, t := range []event.ThreadID{step.Thread, step.Peer} {
@@ -185,6 +189,17 @@ func (c *Contradictions) under(f *finding.Finding) []finding.Step {
 		}
 	}
 	return out
+}
+
+// unsure returns a sentence if the witness of a finding executes a read of which it is not known whether the record
+// contradicts it, since the write before it was evicted; else "".
+func (c *Contradictions) unsure(f *finding.Finding) string {
+	for i := range executed(f) {
+		if x := &f.Witness[i]; (x.Op == event.Read || x.Op == event.Update) && c.evicted(x.Object) {
+			return fmt.Sprintf("T%d reads a variable of which the write before was forgotten to bound memory: whether it was recorded is not known", x.Thread)
+		}
+	}
+	return ""
 }
 
 // executed returns the steps of a finding's witness before those of its evidence, which happen at once

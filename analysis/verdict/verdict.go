@@ -111,6 +111,9 @@ func (j *Judge) doubt(f *finding.Finding) string {
 	if why := j.Run.Doubt(f); why != "" {
 		return why
 	}
+	if why := j.Contradictions.unsure(f); why != "" {
+		return why
+	}
 	return j.Contradictions.doubt(f)
 }
 

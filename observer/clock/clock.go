@@ -74,6 +74,7 @@ type Must struct {
 
 	forced       uint64 // see Forced
 	contradicted uint64 // see Contradicted
+	floor        floor  // of the objects that Shrink evicted
 }
 
 // New returns the clocks of a run that has not begun.
@@ -106,6 +107,11 @@ func (m *Must) Slots() int { return int(m.slots) }
 func (m *Must) Stamp(e *event.Event) {
 	t := m.thread(e.Thread)
 	o := m.object(e) // nil for an instance, which orders nothing
+	if o != nil {
+		if o.used = e.Seq; o.evicted {
+			m.joinFloor(t)
+		}
+	}
 	// The must-order has no edges from a release to an acquire. The only edge to an operation of
 	// a lock is that from the lock's Init, and the operation counts as a use of the lock.
 	lock := o != nil && e.Op >= event.Acquire && e.Op <= event.Release

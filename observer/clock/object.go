@@ -7,7 +7,8 @@ import (
 
 // object is the state of an object, from its first use to Destroy.
 type object struct {
-	id event.ObjectID // 0 once it is destroyed
+	id   event.ObjectID // 0 once it is destroyed
+	used uint64         // Seq of the latest event
 	// The slot and epoch of the last use; epoch 0: there is none. uses may lack the last use
 	// where it includes an earlier one of the same slot, after which that slot had no edge from
 	// another slot; flushLastUse then adds it. So a lock that one thread acquires again and again
@@ -20,6 +21,7 @@ type object struct {
 	value     uint64                    // of the last write
 	valued    bool                      // value is known
 	atomic    bool                      // the last write was atomic
+	evicted   bool                      // it may have been used before Shrink evicted it
 	order     order.Object
 }
 
@@ -36,7 +38,7 @@ func (m *Must) object(e *event.Event) *object {
 	if n := len(m.spareObjects); n > 0 {
 		o, m.spareObjects = m.spareObjects[n-1], m.spareObjects[:n-1]
 	}
-	o.id = e.Object
+	o.id, o.evicted = e.Object, m.floor.mayHave(e.Object)
 	m.objects[e.Object] = o
 	m.objectCache[e.Object%cachedObjects] = o
 	return o

@@ -63,9 +63,10 @@ type thread struct {
 	clock    order.Vector[event.Epoch]
 	ended    bool
 	detached bool
-	inTable  bool // it is in Must.threads
-	inIdle   bool // it is in Must.idle
-	hasHole  bool // events of it were lost
+	inTable  bool   // it is in Must.threads
+	inIdle   bool   // it is in Must.idle
+	hasHole  bool   // events of it were lost
+	floor    uint64 // number of evictions whose floor the thread knows
 }
 
 // tick counts the next event of t.

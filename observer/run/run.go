@@ -412,6 +412,10 @@ type Bounds struct {
 	CutShortBy  string `json:"cut_short_by,omitempty"`
 	// MemoryFull counts how often memory was full, so that the oldest of what was kept was discarded.
 	MemoryFull int `json:"memory_full,omitempty"`
+	// EvictedVariables and EvictedLocks count those whose earlier events were discarded when memory was full, once for
+	// each time. What is known of them begins anew at their next event, which comes after all that was discarded.
+	EvictedVariables uint64 `json:"variables_forgotten,omitempty"`
+	EvictedLocks     uint64 `json:"locks_forgotten,omitempty"`
 }
 
 // ThreadState is the state of a thread of a live process at one moment.

@@ -1,0 +1,69 @@
+package eraser
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/event/eventtest"
+)
+
+// TestShrink checks that the pairs of an evicted variable are kept, that pairs with evicted accesses are missed, that
+// those after the eviction are found, and that a common lock still keeps two accesses from being one.
+func TestShrink(t *testing.T) {
+	var filler strings.Builder
+	for i := range 4 * leastVariables {
+		fmt.Fprintf(&filler, "T1|w(y%d)|9\n", i)
+	}
+	const guarded = "acq(l)|2\n%[1]s|w(x)|3\n%[1]s|rel(l)|4\n"
+	for _, c := range []struct {
+		before, after string
+		want          int
+	}{
+		{"T1|w(x)|2\nT2|w(x)|3\n", "", 1},
+		{"T1|w(x)|2\n", "T2|w(x)|3\n", 0},
+		{"T1|w(x)|2\n", "T2|w(x)|3\nT1|w(x)|4\n", 1},
+		{"T1|" + fmt.Sprintf(guarded, "T1"), "T2|" + fmt.Sprintf(guarded, "T2") + "T1|" + fmt.Sprintf(guarded, "T1"), 0},
+	} {
+		before := "T0|fork(T1)|1\nT0|fork(T2)|1\n" + c.before + filler.String()
+		events, _, err := eventtest.ParseSTD(strings.NewReader(before + c.after))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := New(Options{EveryPair: true})
+		for i := range events {
+			if i == strings.Count(before, "\n") {
+				if n := a.Shrink(); n == 0 || len(a.vars) > 2*leastVariables+1 {
+					t.Errorf("%d variables were evicted, %d left", n, len(a.vars))
+				}
+			}
+			a.Event(&events[i])
+		}
+		if races := a.Races(); len(races) != c.want {
+			t.Errorf("%+v: %+v", c, races)
+		}
+	}
+}
+
+// TestShrinkPublication checks that an access counts as published if its thread may have released an evicted object.
+func TestShrinkPublication(t *testing.T) {
+	var p publication
+	p.objects = map[event.ObjectID][]event.Epoch{}
+	must := []event.Epoch{0, 0}
+	for id := event.ObjectID(1); id <= 2*leastObjects; id++ {
+		must[0]++
+		p.update(&event.Event{Op: event.Release, Object: id, Slot: 0, Epoch: must[0], Must: must})
+	}
+	p.shrink()
+	if len(p.objects) != leastObjects {
+		t.Errorf("%d objects are left", len(p.objects))
+	}
+	acquire := event.Event{Op: event.Acquire, Object: 1, Slot: 1, Epoch: 1, Must: []event.Epoch{0, 1}}
+	if p.before(0, 1, &acquire) {
+		t.Error("before the acquire")
+	}
+	if p.update(&acquire); !p.before(0, 1, &acquire) || p.before(0, 2*leastObjects, &acquire) {
+		t.Errorf("the clock of the acquire: %v", p.clock(&acquire))
+	}
+}

@@ -1,0 +1,150 @@
+package happensbefore
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Eviction must not cause a false race: without the edges from the accesses of a variable, or from the releases of a
+// lock, later accesses would seem unordered. So all that is evicted comes before any later event of what may have been
+// evicted. That agrees with the run, and can only hide a race.
+
+// floor is what comes before every event of a variable or lock that may have been evicted.
+type floor struct {
+	known   vector
+	horizon event.ObjectID // the largest identifier at the latest eviction; what comes later was not evicted
+	times   uint64         // evictions
+	locks   uint64         // number of locks evicted
+}
+
+// mayHave reports whether an object of which nothing is known may have been evicted. Identifiers are given in the
+// order in which objects are first used.
+func (f *floor) mayHave(id event.ObjectID) bool { return id <= f.horizon }
+
+// joinFloor draws the edges from what was evicted to the thread's next event.
+func (a *Analysis) joinFloor(t *thread) {
+	if t.floor != a.floor.times {
+		t.floor = a.floor.times
+		t.joinVector(&a.clocks, a.floor.known)
+	}
+}
+
+// Bounds of what Shrink leaves.
+const (
+	leastObjects = 1 << 8  // variables, and locks, below which none is evicted
+	keptReports  = 1 << 13 // reports on variables whose lifetime ended, or which were evicted
+)
+
+// Shrink evicts half of the variables and half of the locks, those that were not used for the longest time, except
+// locks that are held. It keeps their races, but from now on no more than 8,192 of variables that were evicted or
+// destroyed. A race with an access of an evicted variable is missed, and so is one that only the edges hide which take
+// the place of what was evicted. It returns the number of variables that it evicted, and whether it evicted anything.
+func (a *Analysis) Shrink() (variables int, any bool) {
+	locks := a.floor.locks
+	a.found.room = keptReports
+	variables = a.evictVariables()
+	a.evictLocks()
+	if any = variables > 0 || a.floor.locks > locks; !any {
+		return 0, false
+	}
+	a.evictInits()
+	a.floor.times++
+	a.clocks.trim()
+	return variables, true
+}
+
+// raise makes the floor include an event, which it drops.
+func (a *Analysis) raise(id event.ObjectID, k *mark) {
+	a.floor.horizon = max(a.floor.horizon, id)
+	joinMark(&a.floor.known, &a.clocks, k)
+	k.drop(&a.clocks)
+}
+
+func (a *Analysis) evictVariables() (n int) {
+	before := median(a.vars.all, func(v *variable) uint64 { return v.last.seq })
+	for id, v := range a.vars.all {
+		a.floor.horizon = max(a.floor.horizon, id)
+		if v.last.seq >= before {
+			continue
+		}
+		for _, xs := range [][]access{v.writes, v.reads} {
+			for i := range xs {
+				a.raise(id, &xs[i].mark)
+			}
+		}
+		a.found.retire(v)
+		a.extra -= max(0, len(v.reports.order)-a.opts.MaxPairs)
+		a.vars.remove(id)
+		n++
+	}
+	a.vars.rebuild(n)
+	return n
+}
+
+func (a *Analysis) evictLocks() {
+	n, before := 0, median(a.locks.all, func(l *lock) uint64 { return l.used })
+	for id, l := range a.locks.all {
+		a.floor.horizon = max(a.floor.horizon, id)
+		if l.used >= before || l.exclusive || len(l.readers) > 0 {
+			continue
+		}
+		a.raise(id, &l.write)
+		a.raise(id, &l.holder)
+		for _, ks := range []marks{l.reads, l.failed} {
+			for i := range ks {
+				a.raise(id, &ks[i])
+			}
+		}
+		a.locks.remove(id)
+		n++
+	}
+	a.locks.rebuild(n)
+	a.floor.locks += uint64(n)
+}
+
+// evictInits evicts the initialisations of what was evicted, and those older than these of what was not used since.
+func (a *Analysis) evictInits() {
+	var unused []event.ObjectID
+	for id := range a.inits {
+		if a.vars.known(id) == nil && a.locks.known(id) == nil && a.others.known(id) == nil {
+			unused = append(unused, id)
+		}
+	}
+	slices.Sort(unused)
+	for _, id := range unused[:len(unused)-min(len(unused), leastObjects)] {
+		a.raise(id, a.inits[id])
+		delete(a.inits, id)
+	}
+	inits := make(map[event.ObjectID]*mark, len(a.inits))
+	for id, k := range a.inits {
+		inits[id] = k
+	}
+	a.inits = inits
+}
+
+// median returns the median of the ages of objects; 0 if there are too few of them.
+func median[T any](all map[event.ObjectID]*T, age func(*T) uint64) uint64 {
+	if len(all) <= leastObjects {
+		return 0
+	}
+	ages := make([]uint64, 0, len(all))
+	for _, x := range all {
+		ages = append(ages, age(x))
+	}
+	slices.Sort(ages)
+	return ages[len(ages)/2]
+}
+
+// rebuild makes the table as small as what it has, after the removal of n objects: a map keeps the memory of what is
+// deleted.
+func (t *table[T]) rebuild(n int) {
+	if n == 0 {
+		return
+	}
+	all := make(map[event.ObjectID]*T, len(t.all))
+	for id, x := range t.all {
+		all[id] = x
+	}
+	t.all = all
+}
