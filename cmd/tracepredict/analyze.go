@@ -122,7 +122,7 @@ func (f *analyzeFlags) analyzeTrace(p *printer, name string) (fails bool, err er
 		return false, err
 	}
 	defer closeTrace()
-	limitMemory(p.flags.memory)
+	limitMemory(p.flags.memoryLimit)
 	own := startUsage()
 	fault := failure{stderr: p.std}
 	end := newEnding(f.analysisTime, p.std, fault.add)
@@ -247,7 +247,11 @@ func openSettled(in io.Reader, buffered *bufio.Reader, name string, closeIn func
 // over is that of untilOver.
 func settled(file *os.File, name string, over func() string) (*trace.Settled, error) {
 	open := func() (*trace.Reader, error) {
-		return trace.NewReader(bufio.NewReaderSize(untilOver{io.NewSectionReader(file, 0, math.MaxInt64), over}, 1<<16), name)
+		r, err := trace.NewReader(bufio.NewReaderSize(untilOver{io.NewSectionReader(file, 0, math.MaxInt64), over}, 1<<16), name)
+		if err == nil {
+			r.Reread(file)
+		}
+		return r, err
 	}
 	first, err := open()
 	if err != nil {

@@ -49,8 +49,7 @@ type ending struct {
 
 	parent *parent.Link // nil: there is none
 
-	memory *memoryWatch
-	full   func() bool // the memory for what is kept is used up; that of memory
+	memory *memoryWatch // says when the memory for what is kept is used up
 
 	mu        sync.Mutex // guards the fields below
 	calls     int        // of overAfter
@@ -67,8 +66,7 @@ type ending struct {
 // failed is called if a signal cannot be handled.
 func newEnding(text string, stderr io.Writer, failed func(*safely.Panic)) *ending {
 	limit, auto, _ := parseAnalysisTime(text)
-	memory := newMemoryWatch()
-	return &ending{failed: failed, memory: memory, full: memory.over, now: time.Now, limit: limit, auto: auto, line: newPlanningLine(stderr), exit: func(sig os.Signal) {
+	return &ending{failed: failed, memory: newMemoryWatch(), now: time.Now, limit: limit, auto: auto, line: newPlanningLine(stderr), exit: func(sig os.Signal) {
 		fmt.Fprintf(stderr, "\ntracepredict: ended by %s before there was a report\n", signalName(sig))
 		os.Exit(target.ExitFailed)
 	}}
@@ -165,7 +163,7 @@ const memoryEvery = 16
 func (e *ending) overAfter(parts time.Duration) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.calls++; e.calls%memoryEvery == 0 && !e.began.IsZero() && e.by == "" && e.full() {
+	if e.calls++; e.calls%memoryEvery == 0 && !e.began.IsZero() && e.by == "" && e.memory.over() {
 		e.by = "lack of memory"
 	}
 	switch {

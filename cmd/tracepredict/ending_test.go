@@ -34,7 +34,7 @@ func endingAt(text string, now *time.Time, exits *int) *ending {
 	e := newEnding(text, io.Discard, func(p *safely.Panic) { panic(p) })
 	e.now = func() time.Time { return *now }
 	e.exit = func(os.Signal) { *exits++ }
-	e.full = func() bool { return false }
+	e.memory.full = func() bool { return false }
 	return e
 }
 
@@ -82,7 +82,7 @@ func TestAnalysisTime(t *testing.T) {
 func TestLackOfMemory(t *testing.T) {
 	now, exits, full := time.Unix(1000, 0), 0, true
 	e := endingAt("none", &now, &exits)
-	e.full = func() bool { return full }
+	e.memory.full = func() bool { return full }
 	said := func() (why string) {
 		for range 2 * memoryEvery {
 			why = e.over()

@@ -32,7 +32,7 @@ func main() {
 	ptrace.MainIfHeld()
 	a := &app{stdout: printable.NewWriter(os.Stdout), stderr: printable.NewWriter(os.Stderr), parent: parent.Inherited()}
 	a.again = a.parent == nil
-	limitMemory(memoryAuto)
+	limitMemory(0)
 	status := a.execute(os.Args[1:])
 	a.parent.Ending()
 	os.Exit(status)

@@ -41,10 +41,9 @@ func parseMemory(text string) (int64, error) {
 	return n << shift, nil
 }
 
-// limitMemory makes the garbage collector keep the memory of the tool to what --memory says, as far as it can.
-// For auto that is its share, unless the user says otherwise (GOMEMLIMIT).
-func limitMemory(text string) {
-	limit, _ := parseMemory(text)
+// limitMemory makes the garbage collector keep the memory of the tool to what parseMemory returned for --memory, as far
+// as it can. For auto that is its share, unless the user says otherwise (GOMEMLIMIT).
+func limitMemory(limit int64) {
 	if limit == 0 && os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
@@ -90,27 +89,41 @@ func cgroupMemory(own string, read func(string) ([]byte, error)) int64 {
 	return least
 }
 
+// memoryHalf reports whether what the tool keeps needs half of its memory. The other half is for what is garbage before
+// the next garbage collection.
+func memoryHalf() bool { return memoryAbove(4) }
+
 // memoryFull reports whether what the tool keeps needs so much of its memory that the garbage collector would do
 // nothing else soon.
-func memoryFull() bool {
+func memoryFull() bool { return memoryAbove(7) }
+
+// memoryAbove reports whether what the tool keeps needs more than so many eighths of its memory.
+func memoryAbove(eighths uint64) bool {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	limit := debug.SetMemoryLimit(-1) // which only returns it
-	return live[0].Value.Kind() == metrics.KindUint64 && live[0].Value.Uint64() > uint64(limit)/4*3
+	return live[0].Value.Kind() == metrics.KindUint64 && live[0].Value.Uint64() > uint64(limit)/8*eighths
 }
 
-// memoryWatch tells the analyses to keep less when memory is full. What that frees is only known after the next
+// memoryWatch tells the analyses to keep less when half of the memory is used. What that frees is only known after the next
 // garbage collection, so until then memory does not count as full. It is safe for concurrent use.
 type memoryWatch struct {
+	half func() bool   // memoryHalf
 	full func() bool   // memoryFull
 	done func() uint64 // garbage collections so far
 
 	mu    sync.Mutex // guards the fields below
 	asked bool
 	at    uint64 // garbage collections at the time when the analyses were last told
+	vain  int    // how often they were told in a row although they had kept less before
 }
 
-func newMemoryWatch() *memoryWatch { return &memoryWatch{full: memoryFull, done: collections} }
+// patience is the number of times that the analyses are told in a row to keep less before memory counts as used up.
+const patience = 12
+
+func newMemoryWatch() *memoryWatch {
+	return &memoryWatch{half: memoryHalf, full: memoryFull, done: collections}
+}
 
 // collections returns the number of garbage collections so far.
 func collections() uint64 {
@@ -126,10 +139,15 @@ func collections() uint64 {
 func (m *memoryWatch) shrink() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.used() {
+	switch {
+	case !m.known():
+		return false
+	case !m.half():
+		m.vain = 0
 		return false
 	}
 	m.asked, m.at = true, m.done()
+	m.vain++
 	return true
 }
 
@@ -137,8 +155,8 @@ func (m *memoryWatch) shrink() bool {
 func (m *memoryWatch) over() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.used()
+	return (m.known() || m.vain > patience) && m.full()
 }
 
-// used reports whether memory is full and what the analyses keep is known.
-func (m *memoryWatch) used() bool { return (!m.asked || m.done() > m.at) && m.full() }
+// known reports whether what the analyses keep is known.
+func (m *memoryWatch) known() bool { return !m.asked || m.done() > m.at }

@@ -55,22 +55,37 @@ func TestShareOf(t *testing.T) {
 }
 
 // TestMemoryWatch checks that memory does not count as full between the moment when the analyses were told to keep
-// less and the next garbage collection.
+// less and the next garbage collection, unless they were told so often in vain.
 func TestMemoryWatch(t *testing.T) {
-	full, done := false, uint64(0)
-	m := &memoryWatch{full: func() bool { return full }, done: func() uint64 { return done }}
+	half, full, done := false, false, uint64(0)
+	m := &memoryWatch{half: func() bool { return half }, full: func() bool { return full }, done: func() uint64 { return done }}
 	if m.shrink() || m.over() {
 		t.Error("full too early")
 	}
-	full = true
-	if !m.over() || !m.shrink() || m.shrink() || m.over() {
-		t.Error("not full, or twice before a garbage collection")
+	half = true
+	if m.over() || !m.shrink() || m.shrink() {
+		t.Error("half is not enough to keep less, or twice before a garbage collection")
 	}
-	if done++; !m.over() || !m.shrink() {
+	full = true
+	if m.over() {
+		t.Error("full before the next garbage collection")
+	}
+	if done++; !m.over() || !m.shrink() || m.over() {
 		t.Error("not full after the next garbage collection")
 	}
-	full = false
+	for range patience {
+		done++
+		m.shrink()
+	}
+	if !m.over() {
+		t.Error("told in vain for ever")
+	}
+	half, full = false, false
 	if done++; m.shrink() || m.over() {
 		t.Error("full for ever")
+	}
+	half, full = true, true
+	if !m.shrink() || m.over() {
+		t.Error("the patience did not begin anew")
 	}
 }

@@ -354,12 +354,13 @@ func newObservation(f *observeFlags, program string, stderr io.Writer, waits *pa
 		f.chooseShared()
 	}
 	surviveClosedPipes()
-	limitMemory(f.memory)
+	limitMemory(f.memoryLimit)
 	r := &observation{flags: f, live: live.NewLink()}
 	r.stderr, r.failure.stderr = stderr, stderr
 	r.end = newEnding(f.analysisTime, stderr, r.failure.add)
 	r.end.parent = waits
 	r.suite = suite.New(r.suiteOptions())
+	r.suite.ShrinkBy(func() bool { return r.live.Observer != nil && r.live.Observer.Shrink() })
 	if f.stats {
 		r.figures = newLiveStats(attached, func() *loader.Session { return r.live.Session })
 	}
@@ -642,7 +643,7 @@ func (r *observation) analyseSettled(src *trace.Settled, events uint64) (again s
 	if again.bound != nil {
 		sinks = append(sinks, again.bound)
 	}
-	_, err = replay.Events(src, sinks)
+	_, err = replay.EventsFor(again.suite, src, sinks)
 	return again, err
 }
 

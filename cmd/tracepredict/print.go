@@ -32,6 +32,7 @@ type reportFlags struct {
 	// analysisTime is how long the analysis may take after a run, as parseAnalysisTime reads it.
 	analysisTime string
 	memory       string // how much the tool may use, as parseMemory reads it
+	memoryLimit  int64  // what parseMemory returned for it, once it was checked
 	verbose      bool
 	stats        bool
 	// confidence is the weakest confidence of findings that are shown.
@@ -75,7 +76,8 @@ func (f *reportFlags) check() error {
 	if _, _, err := parseAnalysisTime(f.analysisTime); err != nil {
 		return err
 	}
-	if _, err := parseMemory(f.memory); err != nil {
+	var err error
+	if f.memoryLimit, err = parseMemory(f.memory); err != nil {
 		return err
 	}
 	if f.findings < 0 || f.findings > 255 {
