@@ -117,8 +117,12 @@ func (s *Step) Remember(n *event.Names) {
 	n.AddThread(s.Thread)
 	n.AddThread(s.Peer)
 	n.AddObject(s.Object)
+	n.AddStack(s.Stack)
 	for _, id := range s.Held {
 		n.AddObject(id)
+	}
+	for _, id := range s.HeldAt {
+		n.AddStack(id)
 	}
 }
 

@@ -101,6 +101,7 @@ func (h *History) Remember(n *event.Names) {
 		n.AddThread(x.Peer)
 		n.AddObject(x.Object)
 		n.AddObject(x.Object2)
+		n.AddStack(x.Stack)
 	}
 }
 

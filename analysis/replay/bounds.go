@@ -19,7 +19,7 @@ func bounds(s *suite.Suite) (*run.Bounds, []string) {
 		say("memory was full %d {time|times}: the oldest of what was kept of the run was forgotten, and %d {event is|events are} kept since, and no lock orders beyond those that were known (a larger --memory keeps more)", b.MemoryFull, b.Events)
 	}
 	if b.EvictedVariables > 0 {
-		say("{what was known of|what was known of} %d {variable|variables} was forgotten then, those that were not accessed for the longest time: races with {its|their} accesses before may be missed", b.EvictedVariables)
+		say("what was known of %d {variable|variables} was forgotten then, those that were not accessed for the longest time: races with {its|their} accesses before may be missed", b.EvictedVariables)
 	}
 	if b.EvictedLocks > 0 {
 		say("of %d {lock|locks}, those that were not used for the longest time, the order of {its|their} uses was forgotten then: a later event of such a lock or variable counts as after all that was forgotten, which may hide races and deadlocks", b.EvictedLocks)

@@ -138,6 +138,7 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 	if len(s.Calls) == 0 { // The trace may have been cut before its counts.
 		s.Calls = counter.Counts()
 	}
+	recall(src, analyses)
 	names := NamesOf(src.Names(), lockWords(src))
 	findings, err := Findings(analyses, properties, s, names, verdict.RecordedCode(s), opts.Raced)
 	if err != nil {
@@ -153,6 +154,17 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 	}
 	out.Run.Notes = append(out.Run.Notes, Mistakes(analyses, properties)...)
 	return out, nil
+}
+
+// recall has a source read the names again that it has evicted and that findings may need.
+func recall(src trace.Source, s *suite.Suite) {
+	names, ok := src.(interface{ Recall(*event.Names) })
+	if !ok {
+		return
+	}
+	needed := event.NewNames()
+	s.Remember(needed)
+	names.Recall(needed)
 }
 
 // Build returns the report of a run with its findings and what was looked for.

@@ -81,6 +81,47 @@ func (n *Names) Evict(again Again) {
 	n.threads.evict()
 }
 
+// Evicted reports whether names were evicted.
+func (n *Names) Evicted() bool {
+	n.mu.RLock()
+	defer n.mu.RUnlock()
+	return n.again != nil
+}
+
+// Recall takes back, of the names that needed has and that were evicted, those that some has.
+func (n *Names) Recall(some *Names, needed *event.Names) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for id := uint64(some.objects.before) + 1; id <= uint64(some.objects.count()); id++ {
+		if _, is := needed.Objects()[event.ObjectID(id)]; is {
+			recall(&n.objects, &some.objects, id)
+		}
+	}
+	for id := uint64(some.threads.before) + 1; id <= uint64(some.threads.count()); id++ {
+		if _, is := needed.Threads()[event.ThreadID(id)]; is {
+			recall(&n.threads, &some.threads, id)
+		}
+	}
+	for id, frames := range some.stacks {
+		if _, is := needed.Stacks()[id]; is && n.stacks[id] == nil {
+			if n.stacks == nil {
+				n.stacks = map[event.StackID][]event.Frame{}
+			}
+			n.stacks[id] = frames
+		}
+	}
+}
+
+// recall sets the element with an identifier to that of another table, unless there is one.
+func recall[T any](to, from *numbered[T], id uint64) {
+	if _, known := to.at(id); known {
+		return
+	}
+	if t, ok := from.at(id); ok {
+		to.set(id, t)
+	}
+}
+
 // Frames returns the frames of a stack, innermost first; nil if it is unknown.
 func (n *Names) Frames(id event.StackID) []event.Frame {
 	n.mu.RLock()

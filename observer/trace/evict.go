@@ -53,6 +53,20 @@ func (r *Reader) Shrink() {
 	r.strings, r.formsByEncoding, r.size = map[string]string{}, map[string]*event.Form{}, 0
 }
 
+// Recall reads again, at once and in the order of the trace, the names in needed that were evicted. Without it, each
+// may be read again by itself.
+func (r *Reader) Recall(needed *event.Names) {
+	if r.evicted == nil || !r.names.Evicted() {
+		return
+	}
+	r.evicted.sortStacks()
+	for i := range r.evicted.blocks {
+		if some := r.evicted.read(&r.evicted.blocks[i]); some != nil {
+			r.names.Recall(some, needed)
+		}
+	}
+}
+
 // begin begins a block.
 func (x *evicted) begin(r *Reader) {
 	if x == nil {

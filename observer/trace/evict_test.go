@@ -43,6 +43,14 @@ func TestEvict(t *testing.T) {
 		got.names = r.Names()
 		got.summary, _ = r.Summary()
 		compare(t, want, got)
+		needed := event.NewNames()
+		for i := range got.events {
+			needed.AddObject(got.events[i].Object)
+			needed.AddThread(got.events[i].Thread)
+			needed.AddStack(got.events[i].Stack)
+		}
+		r.Recall(needed)
+		compare(t, want, got)
 	})
 }
 

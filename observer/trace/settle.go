@@ -68,6 +68,13 @@ func (s *Settled) Shrink() {
 	}
 }
 
+// Recall reads names of the source again; see Reader.Recall.
+func (s *Settled) Recall(needed *event.Names) {
+	if names, ok := s.Source.(interface{ Recall(*event.Names) }); ok {
+		names.Recall(needed)
+	}
+}
+
 // widen marks a read of a variable that was divided later: it is a load of more bytes than the variable has kept. The
 // past read that says so is recorded when that happens.
 func (s *Settled) widen(e *event.Event) {
