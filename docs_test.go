@@ -13,7 +13,7 @@ import (
 
 // helps are packages that exist for tests alone.
 var helps = map[string]bool{
-	"analysis/golden": true, "cmd/tracepredict/e2e": true, "examples": true, "internal/loadertest": true, "internal/fixedseed": true, "internal/testtool": true, "observer/event/eventtest": true, "probes/elftest": true,
+	"analysis/golden": true, "analysis/report/reporttest": true, "cmd/tracepredict/e2e": true, "examples": true, "internal/loadertest": true, "internal/fixedseed": true, "internal/testtool": true, "observer/event/eventtest": true, "probes/elftest": true,
 }
 
 // The map of the packages in CONTRIBUTING.md names each, and none that is gone.

@@ -64,7 +64,10 @@ var floors = []floor{
 	{"observer/*", []string{"bpf", "observer/event", "observer/run", "observer/clock", "observer/order"}, "the parts of the pipeline"},
 	{"observer", []string{"bpf", "observer/*"}, "the observer makes events and knows no analysis"},
 	{"analysis/finding", []string{"observer/event"}, "a finding speaks of events alone"},
-	{"analysis/report", []string{"analysis/finding", "observer/event", "observer/run", "probes/libname"}, "the report prints findings and decides nothing"},
+	{"analysis/report", []string{"analysis/finding", "observer/event", "observer/run", "probes/libname"}, "the report of a run is data, and knows no format"},
+	{"analysis/report/reporttest", []string{"analysis/finding", "analysis/report", "observer/event", "observer/run"}, "findings for tests of all formats"},
+	{"analysis/report/format", []string{"analysis/report", "analysis/report/*"}, "the table of formats knows them all, and nothing else of a run"},
+	{"analysis/report/*", []string{"analysis/finding", "analysis/report", "observer/event", "observer/run"}, "a format writes the data of a report, decides nothing, and knows no other format"},
 	{"analysis/suppress", []string{"analysis/finding", "analysis/report", "observer/event", "probes/spelling"}, "what is suppressed is found by the names of the report"},
 	{"analysis/perfetto", []string{"observer/event", "observer/run"}, "a timeline has the names of a run"},
 	{"analysis/progress", []string{"analysis/finding", "analysis/report", "observer/run"}, "what is told while a program runs has the names of reports"},
@@ -132,6 +135,10 @@ func TestFloorsTellApart(t *testing.T) {
 		{"loader", "observer", false},
 		{"loader", "cmd/tracepredict", false},
 		{"observer", "analysis/finding", false},
+		{"analysis/report", "analysis/report/text", false},
+		{"analysis/report/text", "analysis/report", true},
+		{"analysis/report/text", "analysis/report/json", false},
+		{"analysis/report/format", "analysis/report/text", true},
 		{"cmd/tracepredict", "analysis/report", true},
 	} {
 		own, ok := floorOf(c.from)

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/tracepredict/tracepredict/analysis/report"
+	jsonreport "github.com/tracepredict/tracepredict/analysis/report/json"
+	textreport "github.com/tracepredict/tracepredict/analysis/report/text"
 	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -94,10 +96,10 @@ func FuzzReport(f *testing.F) {
 			return // The trace refuses an event that is impossible.
 		}
 		var text, js bytes.Buffer
-		if err := report.WriteText(&text, rep, report.TextOptions{}); err != nil {
+		if err := textreport.Write(&text, rep, report.Options{}); err != nil {
 			t.Error(err)
 		}
-		if err := report.WriteJSON(&js, rep); err != nil || !json.Valid(js.Bytes()) || !utf8.Valid(js.Bytes()) {
+		if err := jsonreport.Write(&js, rep, report.Options{}); err != nil || !json.Valid(js.Bytes()) || !utf8.Valid(js.Bytes()) {
 			t.Errorf("JSON: %v", err)
 		}
 		if got := report.Sanitize(text.String()); got != text.String() {

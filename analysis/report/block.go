@@ -12,8 +12,8 @@ import (
 // This file names memory by the block that it lies in: where that was allocated, and how far the object is from its
 // beginning. Unlike an address, this is the same in each run.
 
-// inBlock reports whether the block is known that the object lies in. Init is then where it was allocated.
-func (o *Object) inBlock() bool { return o.Block.Size > 0 && o.Kind == event.KindVariable }
+// InBlock reports whether the block is known that the object lies in. Init is then where it was allocated.
+func (o *Object) InBlock() bool { return o.Block.Size > 0 && o.Kind == event.KindVariable }
 
 // blockName returns the name of an object that nothing but its block names: block@queue.c:14+16.
 func (o *Object) blockName() string {
@@ -27,17 +27,17 @@ func (o *Object) blockName() string {
 }
 
 // inBlock returns where in its block an object lies, and what allocated that.
-func (n names) inBlock(o *Object) string {
-	return o.withinBlock() + " allocated" + n.in(o.Init)
+func (n Names) inBlock(o *Object) string {
+	return o.withinBlock() + " allocated" + n.In(o.Init)
 }
 
 // allocated is as inBlock, with the thread and the function from which the block was allocated.
-func (n names) allocated(o *Object) string {
+func (n Names) allocated(o *Object) string {
 	text := o.withinBlock() + ", allocated"
 	if o.Block.Thread != 0 {
 		text += fmt.Sprintf(" by T%d", o.Block.Thread)
 	}
-	return text + n.in(o.Init) + prefixed(" (called from ", n.where(o.Init.caller())) + closing(o.Init.caller())
+	return text + n.In(o.Init) + prefixed(" (called from ", n.Where(o.Init.caller())) + closing(o.Init.caller())
 }
 
 func closing(s Stack) string {

@@ -43,7 +43,7 @@ func Build(run Run, fs []finding.Finding, r run.Namer) Report {
 		f := &rep.Findings[i]
 		f.Witness = b.schedule(f.Finding.Witness) // only of those that are left: others would need much memory
 	}
-	n := newNames(rep)
+	n := rep.Names()
 	rep.names = n
 	slices.SortFunc(rep.Findings, n.compare)
 	for i := range rep.Findings {
@@ -104,7 +104,7 @@ func (b *builder) finding(f finding.Finding) Finding {
 		Finding: f, Objects: b.objectsOf(f.Objects), Mentioned: each(b.mentioned(&f), b.thread),
 		Evidence: b.steps(f.Evidence), Observed: b.steps(f.Observed), Lost: b.steps(f.Lost), Depends: b.dependencies(f.Depends),
 	}
-	out.Reason, out.Property, out.Rule, out.Message = clean(f.Reason), clean(f.Property), finding.Rule(clean(string(f.Rule))), clean(f.Message)
+	out.Reason, out.Property, out.Rule, out.Message = Clean(f.Reason), Clean(f.Property), finding.Rule(Clean(string(f.Rule))), Clean(f.Message)
 	out.Classes, out.Assumes, out.Count = cleanAll(f.Classes), sortedSet(cleanAll(f.Assumes)), max(f.Count, 1)
 	if len(f.Witness) == 0 {
 		out.Sketch = sketch(&out)
@@ -117,7 +117,7 @@ func (b *builder) finding(f finding.Finding) Finding {
 }
 
 func cleanAll(s []string) []string {
-	return each(s, clean)
+	return each(s, Clean)
 }
 
 func sortedSet(s []string) []string {
@@ -165,7 +165,7 @@ func (b *builder) step(s *finding.Step) Step {
 	}
 	out.Truth, out.Propositions = make([]finding.Truth, 0, len(s.Truth)), make(map[string]bool, len(s.Truth))
 	for _, t := range s.Truth {
-		t.Name = clean(t.Name)
+		t.Name = Clean(t.Name)
 		out.Truth, out.Propositions[t.Name] = append(out.Truth, t), t.Holds
 	}
 	if s.Object != 0 {
@@ -173,7 +173,7 @@ func (b *builder) step(s *finding.Step) Step {
 	}
 	if has(event.HasValue) {
 		value := s.Value
-		out.Value, out.Text = &value, clean(out.Object.form().Text(s.Value))
+		out.Value, out.Text = &value, Clean(out.Object.form().Text(s.Value))
 	}
 	return out
 }
@@ -203,7 +203,7 @@ func (b *builder) stack(id event.StackID) Stack {
 	frames := slices.Clone(b.resolver.Frames(id))
 	for i := range frames {
 		f := &frames[i]
-		f.Function, f.File, f.Module = clean(f.Function), clean(f.File), clean(f.Module)
+		f.Function, f.File, f.Module = Clean(f.Function), Clean(f.File), Clean(f.Module)
 	}
 	s := newStack(frames)
 	b.stacks[id] = s
@@ -219,11 +219,11 @@ func (b *builder) object(id event.ObjectID) *Object {
 		info = b.resolver.Object(id)
 	}
 	o := &Object{Object: info, Init: b.stack(info.Init), First: b.stack(info.First)}
-	o.Name, o.Class = clean(cmp.Or(info.Name, info.Member)), clean(info.Class)
+	o.Name, o.Class = Clean(cmp.Or(info.Name, info.Member)), Clean(info.Class)
 	o.ByMember = info.Name == "" && info.Member != ""
 	o.Anonymous = info.Name == "" && info.Member == "" && info.Addr != 0
 	switch {
-	case o.Anonymous && o.inBlock():
+	case o.Anonymous && o.InBlock():
 		o.Name = o.blockName()
 	case o.Anonymous:
 		o.Name = fmt.Sprintf("%#x", info.Addr)
@@ -243,7 +243,7 @@ func (b *builder) thread(id event.ThreadID) Thread {
 		return Thread{ID: id}
 	}
 	t := Thread{Thread: b.resolver.Thread(id), ID: id}
-	t.Name, t.Start, t.Created = clean(t.Name), clean(t.Start), b.stack(t.Thread.Created)
+	t.Name, t.Start, t.Created = Clean(t.Name), Clean(t.Start), b.stack(t.Thread.Created)
 	if program, ok := b.programs[t.TGID]; ok {
 		t.Process = fmt.Sprintf("%s (pid %d)", program, t.TGID)
 	}
@@ -279,12 +279,30 @@ func sketch(f *Finding) []Step {
 // locks that side i holds, that is the one that closes the cycle.
 func requestedByOther(f *Finding, i int, o Object) bool {
 	for j, other := range f.Evidence {
-		if j != i && other.Object != nil && same(*other.Object, o) {
+		if j != i && other.Object != nil && Same(*other.Object, o) {
 			return true
 		}
 	}
 	return false
 }
 
-// same reports whether two objects are one.
-func same(a, b Object) bool { return a.Name == b.Name && a.Addr == b.Addr }
+// Same reports whether two objects are one.
+func Same(a, b Object) bool { return a.Name == b.Name && a.Addr == b.Addr }
+
+// each returns the results of f for all elements. It never returns nil, which JSON would print
+// as null.
+func each[T, U any](in []T, f func(T) U) []U {
+	out := make([]U, 0, len(in))
+	for _, x := range in {
+		out = append(out, f(x))
+	}
+	return out
+}
+
+// notNil returns an empty slice for nil, which JSON would print as null.
+func notNil[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}

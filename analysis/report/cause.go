@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/internal/plural"
 )
 
 // This file joins findings that have one cause: races, and deadlocks of two threads.
@@ -29,63 +28,63 @@ import (
 // none, and the strongest of the others is shown. Nothing else depends on them. The fingerprint of
 // each finding stays what it is.
 
-// cause is the findings that have one cause.
-type cause struct {
-	lead   *Finding   // the strongest, of several the one whose fingerprint comes first
-	others []*Finding // in the same order
+// Cause is the findings that have one cause.
+type Cause struct {
+	Lead   *Finding   // the strongest, of several the one whose fingerprint comes first
+	Others []*Finding // in the same order
 }
 
-// pairs returns the number of pairs of accesses or locks, those that are no findings of their own included.
-func (c *cause) pairs() int { return 1 + len(c.others) + c.morePairs() }
+// Pairs returns the number of pairs of accesses or locks, those that are no findings of their own included.
+func (c *Cause) Pairs() int { return 1 + len(c.Others) + c.MorePairs() }
 
-// morePairs returns the number of pairs of locks that are no findings of their own.
-func (c *cause) morePairs() int {
-	n := c.lead.MorePairs
-	for _, f := range c.others {
+// MorePairs returns the number of pairs of locks that are no findings of their own.
+func (c *Cause) MorePairs() int {
+	n := c.Lead.MorePairs
+	for _, f := range c.Others {
 		n += f.MorePairs
 	}
 	return n
 }
 
-// causes returns the findings by their causes, in the order of a report.
-func (n names) causes(all []Finding) []cause {
-	sorted := make([]*Finding, 0, len(all))
-	for i := range all {
-		sorted = append(sorted, &all[i])
+// Causes returns the findings by their causes, in the order of the report.
+func (r Report) Causes() []Cause {
+	sorted := make([]*Finding, 0, len(r.Findings))
+	for i := range r.Findings {
+		sorted = append(sorted, &r.Findings[i])
 	}
 	slices.SortStableFunc(sorted, func(a, b *Finding) int {
 		return cmp.Or(cmp.Compare(rank(confidences, a.Confidence), rank(confidences, b.Confidence)), cmp.Compare(a.Fingerprint, b.Fingerprint))
 	})
-	out := joinBySides(byObject(sorted))
-	slices.SortStableFunc(out, func(a, b cause) int { return n.compare(*a.lead, *b.lead) })
+	out, n := joinBySides(byObject(sorted)), r.Names()
+	slices.SortStableFunc(out, func(a, b Cause) int { return n.compare(*a.Lead, *b.Lead) })
 	return out
 }
 
 // byObject joins the races on one object, and the deadlocks of two outermost sections.
-func byObject(sorted []*Finding) []cause {
-	var out []cause
+func byObject(sorted []*Finding) []Cause {
+	var out []Cause
 	at := map[string]int{}
 	for _, f := range sorted {
 		key := cmp.Or(objectKey(f), nestKey(f))
 		if i, ok := at[key]; ok {
-			out[i].others = append(out[i].others, f)
+			out[i].Others = append(out[i].Others, f)
 			continue
 		}
 		if key != "" {
 			at[key] = len(out)
 		}
-		out = append(out, cause{lead: f})
+		out = append(out, Cause{Lead: f})
 	}
 	return out
 }
 
 // joinBySides joins causes with a stronger one if each of their pairs has a side in common with it.
-func joinBySides(all []cause) []cause {
-	var out []cause
+func joinBySides(all []Cause) []Cause {
+	var out []Cause
 	with := map[string][]int{} // the causes in out by the sides of the races on their first object
 	for _, c := range all {
 		if i := commonCause(&c, with); i >= 0 {
-			out[i].others = append(append(out[i].others, c.lead), c.others...)
+			out[i].Others = append(append(out[i].Others, c.Lead), c.Others...)
 			continue
 		}
 		for side := range c.sides() {
@@ -98,9 +97,9 @@ func joinBySides(all []cause) []cause {
 
 // commonCause returns the first cause with which every pair of c has a side in common; -1 if there
 // is none.
-func commonCause(c *cause, with map[string][]int) int {
+func commonCause(c *Cause, with map[string][]int) int {
 	var left []int
-	for i, f := range append([]*Finding{c.lead}, c.others...) {
+	for i, f := range append([]*Finding{c.Lead}, c.Others...) {
 		var found []int
 		for _, s := range sidesOf(f) {
 			found = append(found, with[s]...)
@@ -117,9 +116,9 @@ func commonCause(c *cause, with map[string][]int) int {
 }
 
 // sides returns the source locations of all pairs.
-func (c *cause) sides() map[string]bool {
+func (c *Cause) sides() map[string]bool {
 	set := map[string]bool{}
-	for _, f := range append([]*Finding{c.lead}, c.others...) {
+	for _, f := range append([]*Finding{c.Lead}, c.Others...) {
 		for _, s := range sidesOf(f) {
 			set[s] = true
 		}
@@ -151,7 +150,7 @@ func objectKey(f *Finding) string {
 	switch {
 	case o.numbered:
 		return ""
-	case o.Anonymous && o.inBlock() && site(o.Init) != "":
+	case o.Anonymous && o.InBlock() && site(o.Init) != "":
 		offset := o.Block.Offset
 		if o.Block.Element > 0 {
 			offset %= o.Block.Element
@@ -172,81 +171,33 @@ func nestKey(f *Finding) string {
 	return fmt.Sprint("sections ", nest)
 }
 
-const maxPairs = 3 // other pairs of a cause that the text names, unless all were requested
-
-// counted returns a number of pairs of accesses, or of locks.
-func (c *cause) counted(format string, n int) string {
-	if c.lead.Kind == finding.Deadlock {
-		return plural.Sprintf(format+" {pair|pairs} of locks", n)
-	}
-	return plural.Sprintf(format+" {pair|pairs} of accesses", n)
-}
-
-// otherPairs prints the other pairs of accesses, or of locks, that have the same cause.
-func (p *printer) otherPairs(c *cause) {
-	if c.pairs() == 1 {
-		return
-	}
-	p.out.WriteByte('\n')
-	if p.complete {
-		p.para(p.style.title, 3, 5, c.counted("also, with the same cause, %d other", c.pairs()-1)+":")
-		for _, f := range c.others {
-			p.para(unchanged, 5, 7, fmt.Sprintf("%s; fingerprint %s", p.pair(c.lead, f), f.Fingerprint))
-		}
-		if n := c.morePairs(); n > 0 {
-			p.para(unchanged, 5, 7, plural.Sprintf("%d more {pair|pairs} of locks that these sections nest, of which only the number was kept", n))
-		}
-		return
-	}
-	var parts []string
-	for _, f := range c.others[:min(maxPairs, len(c.others))] {
-		parts = append(parts, p.pair(c.lead, f))
-	}
-	if more := len(c.others) - len(parts); more > 0 {
-		parts = append(parts, fmt.Sprintf("%d more with --verbose", more))
-	}
-	if n := c.morePairs(); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d more, of which only the number was kept", n))
-	}
-	p.para(unchanged, 3, 5, "also: "+strings.Join(parts, "; "))
-}
-
-// pair returns "read in sell at shop.c:10 with write in refund at shop.c:20", with the object and
-// the confidence if they are not those of lead.
-func (p *printer) pair(lead, f *Finding) string {
+// OtherPair returns "read in sell at shop.c:10 with write in refund at shop.c:20", with the object and
+// the confidence if they are not those of lead, or the two locks of a deadlock.
+func (n Names) OtherPair(lead, f *Finding) string {
 	if f.Kind == finding.Deadlock {
-		return p.locks(lead, f)
+		return locksOf(lead, f)
 	}
 	a, b := f.Evidence[0], f.Evidence[1]
 	text := access(a)
 	if objectKey(f) != objectKey(lead) {
-		text += " of " + quoted(a.Object)
+		text += " of " + Quoted(a.Object)
 	}
-	text += p.names.inAccess(a) + " with " + access(b) + p.names.inAccess(b)
+	text += n.inAccess(a) + " with " + access(b) + n.inAccess(b)
 	if f.Confidence != lead.Confidence {
 		text += fmt.Sprintf(" (%s)", f.Confidence)
 	}
 	return text
 }
 
-// locks returns "'a' and 'b'", with the confidence if it is not that of lead.
-func (p *printer) locks(lead, f *Finding) string {
+// locksOf returns "'a' and 'b'", with the confidence if it is not that of lead.
+func locksOf(lead, f *Finding) string {
 	var names []string
 	for i := range f.Objects {
-		names = append(names, quoted(&f.Objects[i]))
+		names = append(names, Quoted(&f.Objects[i]))
 	}
 	text := strings.Join(names, " and ")
 	if f.Confidence != lead.Confidence {
 		text += fmt.Sprintf(" (%s)", f.Confidence)
 	}
 	return text
-}
-
-// setCauses sets the Cause of each finding.
-func (n names) setCauses(all []Finding) {
-	for _, c := range n.causes(all) {
-		for _, f := range append([]*Finding{c.lead}, c.others...) {
-			f.Cause = c.lead.Fingerprint
-		}
-	}
 }

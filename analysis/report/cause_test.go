@@ -1,8 +1,6 @@
-package report
+package report_test
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,27 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/report/reporttest"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
-
-// raceBetween returns a race on an object between two source locations: the function of location n is
-// f<n>.
-func raceBetween(tab table, object run.Object, a, b int, confidence finding.Confidence) finding.Finding {
-	id := event.ObjectID(1000 + len(tab.objects))
-	if object.Kind == event.KindUnknown {
-		object.Kind = event.KindVariable
-	}
-	tab.objects[id] = object
-	f := race()
-	f.Objects, f.Confidence, f.Reason, f.Count = []event.ObjectID{id}, confidence, "", 1
-	for k, at := range []int{a, b} {
-		stack := event.StackID(1000 + at)
-		tab.stacks[stack] = stackOf(src(fmt.Sprintf("f%d", at), "/home/u/shop/item.c", 10*at))
-		f.Evidence[k].Object, f.Evidence[k].Stack, f.Evidence[k].Seq = id, stack, uint64(10*a+b+k)
-	}
-	return f
-}
 
 func TestCauses(t *testing.T) {
 	const p, l = finding.Predicted, finding.Likely
@@ -64,15 +46,15 @@ func TestCauses(t *testing.T) {
 		{"no chain of sides", []pair{{named("a"), 1, 2, finding.Observed}, {named("bb"), 2, 3, p}, {named("ccc"), 3, 4, l}}, []int{2, 1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			tab := shopTable()
+			tab := reporttest.ShopTable()
 			var fs []finding.Finding
 			for _, r := range c.races {
-				fs = append(fs, raceBetween(tab, r.object, r.a, r.b, r.confidence))
+				fs = append(fs, reporttest.RaceBetween(tab, r.object, r.a, r.b, r.confidence))
 			}
-			r := Build(shopRun(), fs, tab)
+			r := report.Build(reporttest.ShopRun(), fs, tab)
 			var got []int
-			for _, cause := range r.names.causes(r.Findings) {
-				got = append(got, cause.pairs())
+			for _, cause := range r.Causes() {
+				got = append(got, cause.Pairs())
 			}
 			slices.Sort(got)
 			slices.Reverse(got)
@@ -88,82 +70,20 @@ func TestCauses(t *testing.T) {
 
 // TestDeadlocksHaveCausesOfTheirOwn checks that only races are joined.
 func TestDeadlocksHaveCausesOfTheirOwn(t *testing.T) {
-	r := Build(shopRun(), all(), shopTable())
-	if n := len(r.names.causes(r.Findings)); n != len(all()) {
-		t.Errorf("%d causes of %d findings", n, len(all()))
+	r := report.Build(reporttest.ShopRun(), reporttest.All(), reporttest.ShopTable())
+	if n := len(r.Causes()); n != len(reporttest.All()) {
+		t.Errorf("%d causes of %d findings", n, len(reporttest.All()))
 	}
-}
-
-// itemRaces are six pairs of accesses of one field, one of them predicted.
-func itemRaces() Report {
-	tab := shopTable()
-	var fs []finding.Finding
-	for i := range 6 {
-		confidence := finding.Likely
-		if i == 4 {
-			confidence = finding.Predicted
-		}
-		fs = append(fs, raceBetween(tab, run.Object{Name: "it_flags of struct item", Addr: 0x9000, Kind: event.KindField}, 2*i+1, 2*i+2, confidence))
-	}
-	return Build(shopRun(), fs, tab)
-}
-
-// TestStrongestOfCauseIsShown checks what the text says of a cause: the strongest pair with its
-// details, and the others in brief.
-func TestStrongestOfCauseIsShown(t *testing.T) {
-	r := itemRaces()
-	got := text(t, r, TextOptions{Width: 200})
-	for _, want := range []string{
-		"tracepredict: 1 race predicted in shop", "1. RACE predicted, and 5 other pairs of accesses\n", "in f9 at item.c:90 (T2)", "2 more with --verbose",
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("no %q in\n%s", want, got)
-		}
-	}
-	if n := strings.Count(got, "(likely)"); n != maxPairs || strings.Contains(got, "2. RACE") {
-		t.Errorf("%d other pairs are named:\n%s", n, got)
-	}
-	whole := text(t, r, TextOptions{Width: 200, Verbose: true})
-	for _, f := range r.Findings {
-		if !strings.Contains(whole, f.Fingerprint) {
-			t.Errorf("the verbose report has no %s:\n%s", f.Fingerprint, whole)
-		}
-	}
-	golden(t, "cause-100.txt", []byte(text(t, r, TextOptions{Width: 100})))
-	golden(t, "cause-verbose.txt", []byte(text(t, r, TextOptions{Width: 100, Verbose: true})))
 }
 
 // TestTiesOfCauseByFingerprint checks which of equally strong findings is shown.
 func TestTiesOfCauseByFingerprint(t *testing.T) {
-	r := itemRaces()
+	r := reporttest.ItemRaces()
 	for i := range r.Findings {
 		r.Findings[i].Confidence = finding.Likely
 	}
-	first := slices.MinFunc(r.Findings, func(a, b Finding) int { return strings.Compare(a.Fingerprint, b.Fingerprint) })
-	if lead := r.names.causes(r.Findings)[0].lead; lead.Fingerprint != first.Fingerprint {
+	first := slices.MinFunc(r.Findings, func(a, b report.Finding) int { return strings.Compare(a.Fingerprint, b.Fingerprint) })
+	if lead := r.Causes()[0].Lead; lead.Fingerprint != first.Fingerprint {
 		t.Errorf("%s is shown, want %s", lead.Fingerprint, first.Fingerprint)
-	}
-}
-
-// TestCausesInJSON checks that JSON has all findings, each with the fingerprint of the one that the
-// text shows.
-func TestCausesInJSON(t *testing.T) {
-	r := itemRaces()
-	var got struct {
-		Findings []struct{ Cause, Fingerprint, Confidence string }
-	}
-	if err := json.Unmarshal(writeJSON(t, r), &got); err != nil {
-		t.Fatal(err)
-	}
-	if len(got.Findings) != 6 {
-		t.Fatalf("%d findings", len(got.Findings))
-	}
-	for _, f := range got.Findings {
-		if f.Cause != got.Findings[0].Fingerprint || got.Findings[0].Confidence != "predicted" {
-			t.Errorf("the cause of %s is %s", f.Fingerprint, f.Cause)
-		}
-	}
-	if r.Findings[0].Cause != "" {
-		t.Error("writing JSON changed the report")
 	}
 }

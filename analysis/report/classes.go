@@ -13,6 +13,6 @@ import (
 func ClassOf(r run.Namer) func(event.ObjectID) (class string, process uint32) {
 	return func(id event.ObjectID) (string, uint32) {
 		o := r.Object(id)
-		return clean(cmp.Or(o.Class, o.Name)), r.Thread(o.FirstThread).TGID
+		return Clean(cmp.Or(o.Class, o.Name)), r.Thread(o.FirstThread).TGID
 	}
 }

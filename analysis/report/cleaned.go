@@ -1,6 +1,15 @@
 package report
 
-import "reflect"
+import (
+	"reflect"
+)
+
+// Cleaned returns the report with all texts of its run clean. Writers call it, since parts of a run are added after
+// Build.
+func (r Report) Cleaned() Report {
+	r.Run = cleaned(r.Run)
+	return r
+}
 
 // cleaned returns a copy of v, data without cycles, in which each text is clean. Words of the tool, whose type is not
 // string itself, stay as they are.
@@ -17,7 +26,7 @@ func cleanedValue(v reflect.Value) reflect.Value {
 	out := reflect.New(v.Type()).Elem()
 	switch v.Kind() {
 	case reflect.String:
-		out.SetString(clean(v.String()))
+		out.SetString(Clean(v.String()))
 	case reflect.Pointer:
 		out.Set(reflect.New(v.Type().Elem()))
 		out.Elem().Set(cleanedValue(v.Elem()))

@@ -59,10 +59,10 @@ func (r *Run) AddCoverage(c Coverage) {
 func (r *Run) coverRaces(c *Coverage) {
 	var in []string
 	if c.Variables > 0 {
-		in = append(in, counted(c.Variables, "variable", "variables"))
+		in = append(in, plural.Counted(c.Variables, "variable", "variables"))
 	}
 	if c.Fields > 0 {
-		in = append(in, counted(c.Fields, "field of an object", "fields of objects"))
+		in = append(in, plural.Counted(c.Fields, "field of an object", "fields of objects"))
 	}
 	switch {
 	case len(in) > 0:
@@ -102,14 +102,14 @@ func (r *Run) coverDeadlocks(c *Coverage) {
 	var among []string
 	for _, k := range c.Objects {
 		if forms, ok := kindForms[k.Kind]; ok {
-			among = append(among, counted(k.Count, forms[0], forms[1]))
+			among = append(among, plural.Counted(k.Count, forms[0], forms[1]))
 		}
 	}
 	if len(among) == 0 {
 		c.NotLookedFor = append(c.NotLookedFor, "deadlocks, since no lock or other object of docs/sync-table.md was used (--sync FILE describes other ones)")
 		return
 	}
-	text := "deadlocks of " + enumerated(among)
+	text := "deadlocks of " + plural.Enumerated(among)
 	if r.Locks != nil && r.Locks.Edges == 0 {
 		text += " (no lock was taken while another was held)"
 	}
@@ -131,24 +131,4 @@ func (r *Run) notPredicted(c *Coverage) string {
 		return "nothing that threads share was observed: --watch-shared finds variables"
 	}
 	return ""
-}
-
-// coverage prints what was looked for, and what not, in a run without findings.
-func (p *printer) coverage(r Report) {
-	c := r.Run.Coverage
-	if c == nil || len(r.Findings) > 0 {
-		return
-	}
-	if len(c.LookedFor) > 0 {
-		p.para(unchanged[string], 2, 4, "looked for: "+strings.Join(c.LookedFor, "; "))
-	}
-	if len(c.NotLookedFor) > 0 {
-		p.para(unchanged[string], 2, 4, "not looked for: "+strings.Join(c.NotLookedFor, "; "))
-	}
-	if n := len(r.Run.Executed); n > 0 {
-		p.para(unchanged[string], 2, 4, plural.Sprintf("not seen: what %d {place|places} in the code {synchronises|synchronise} (notes below)", n))
-	}
-	if c.NotPredicted != "" {
-		p.para(unchanged[string], 2, 4, "nothing could be predicted, since "+c.NotPredicted)
-	}
 }

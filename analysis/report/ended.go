@@ -34,20 +34,16 @@ func EndedBySignal(r Run) string {
 	return text
 }
 
-// ended prints the signal that ended the program as the first lines of the report and, where probes
-// may be the cause, how to find out.
-func (p *printer) ended(r Run) {
-	if r.Signal == nil {
-		return
+// SignalAdvice returns sentences on how to find out who ended the program, where probes may be the cause; nil elsewhere.
+func SignalAdvice(r Run) []string {
+	if r.Signal == nil || r.Signal.Requested || !slices.Contains(faults, r.Signal.Name) {
+		return nil
 	}
-	p.para(p.style.bad, 0, 2, EndedBySignal(r))
-	if r.Signal.Requested || !slices.Contains(faults, r.Signal.Name) {
-		return
-	}
-	p.para(p.style.warn, 2, 4, "The program itself may do so, or tracepredict's probes may be the cause. "+howToFindOut(r))
+	advice := []string{"The program itself may do so, or tracepredict's probes may be the cause. " + howToFindOut(r)}
 	if r.Signal.Name == "SIGTRAP" {
-		p.para(p.style.warn, 2, 4, "A breakpoint of a probe may have been executed outside of the file that it was put into: in code that the program copied or mapped elsewhere.")
+		advice = append(advice, "A breakpoint of a probe may have been executed outside of the file that it was put into: in code that the program copied or mapped elsewhere.")
 	}
+	return advice
 }
 
 // howToFindOut returns how a user finds out whether probes ended the program.

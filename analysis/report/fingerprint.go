@@ -95,7 +95,7 @@ func identity(o *Object, of *Finding) string {
 	switch {
 	case o.numbered && located(of):
 		return o.Kind.String()
-	case o.Anonymous && o.inBlock(): // in another run its allocation may not be known
+	case o.Anonymous && o.InBlock(): // in another run its allocation may not be known
 		return fmt.Sprintf("%s initialised at ", o.Kind)
 	case o.Anonymous:
 		return fmt.Sprintf("%s initialised at %s", o.Kind, site(o.Init))

@@ -70,19 +70,19 @@ func outermost(frames []event.Frame) string {
 	return frames[i].Function
 }
 
-// names has a short form of each file path: the fewest trailing components that distinguish
+// Names has a short form of each file path: the fewest trailing components that distinguish
 // the files of the report.
-type names map[string]string
+type Names map[string]string
 
-// newNames returns the names that the report was built with, or else those of its stacks.
-func newNames(r Report) names {
+// Names returns the names that the report was built with, or else those of its stacks.
+func (r Report) Names() Names {
 	if r.names != nil {
 		return r.names
 	}
-	return namesIn(r.stacks())
+	return namesIn(r.DistinctStacks())
 }
 
-func namesIn(stacks []Stack) names {
+func namesIn(stacks []Stack) Names {
 	set := map[string]bool{}
 	for _, s := range stacks {
 		for _, f := range s.Frames {
@@ -96,13 +96,13 @@ func namesIn(stacks []Stack) names {
 
 // shorten takes components of each path, from the end, until no other path that is not yet
 // shortened ends in the same ones.
-func shorten(files []string) names {
+func shorten(files []string) Names {
 	type tail struct {
 		file string
 		at   int // where it begins
 	}
 	left := each(files, func(f string) tail { return tail{f, len(f)} })
-	short := make(names, len(files))
+	short := make(Names, len(files))
 	for len(left) > 0 {
 		times := make(map[string]int, len(left))
 		for i := range left {
@@ -122,8 +122,8 @@ func shorten(files []string) names {
 	return short
 }
 
-// line returns "file:line", the file shortened; "" if unknown.
-func (n names) line(f event.Frame) string {
+// Line returns "file:line", the file shortened; "" if unknown.
+func (n Names) Line(f event.Frame) string {
 	if f.File == "" {
 		return ""
 	}
@@ -137,19 +137,19 @@ func (n names) line(f event.Frame) string {
 	return fmt.Sprintf("%s:%d", file, f.Line)
 }
 
-// where returns "function at file:line", or the known part of it; "" if nothing is known.
-func (n names) where(s Stack) string {
+// Where returns "function at file:line", or the known part of it; "" if nothing is known.
+func (n Names) Where(s Stack) string {
 	if len(s.Frames) == 0 {
 		return ""
 	}
 	f := s.Top()
-	if line := n.line(f); line != "" {
-		return sentenceName(f) + " at " + line
+	if line := n.Line(f); line != "" {
+		return FrameName(f) + " at " + line
 	}
 	if f.Function != "" && f.Module != "" {
-		return sentenceName(f) + " of " + path.Base(f.Module)
+		return FrameName(f) + " of " + path.Base(f.Module)
 	}
-	return sentenceName(f)
+	return FrameName(f)
 }
 
 // accessed returns the stack of an access with At at the frame that makes the access, if that has no
@@ -170,28 +170,31 @@ func (s Stack) accessed() Stack {
 	return s
 }
 
-// from returns the stack of the step, for an access from the frame on that makes it. The call that frees
+// From returns the stack of the step, for an access from the frame on that makes it. The call that frees
 // memory is no access of its own: its caller matters.
-func (s *Step) from() Stack {
+func (s *Step) From() Stack {
 	if !s.Op.IsAccess() || s.Flags&event.Freed != 0 {
 		return s.Stack
 	}
 	return s.accessed()
 }
 
-// at returns "file:line", or the function if the line is unknown; "" if nothing is known.
-func (n names) at(s Stack) string {
+// At returns "file:line", or the function if the line is unknown; "" if nothing is known.
+func (n Names) At(s Stack) string {
 	if len(s.Frames) == 0 {
 		return ""
 	}
-	if line := n.line(s.Top()); line != "" {
+	if line := n.Line(s.Top()); line != "" {
 		return line
 	}
-	return sentenceName(s.Top())
+	return FrameName(s.Top())
 }
 
-// sentenceName returns the name of a frame in a sentence.
-func sentenceName(f event.Frame) string { return inSentence(run.FrameName(f)) }
+// maxNamed is the number of functions of a call stack, or of variables, that a sentence names.
+const maxNamed = 4
+
+// FrameName returns the name of a frame in a sentence.
+func FrameName(f event.Frame) string { return inSentence(run.FrameName(f)) }
 
 // distinctStacks collects call stacks, each of them once.
 type distinctStacks struct {
@@ -224,8 +227,8 @@ func (d *distinctStacks) addSteps(steps []Step) {
 	}
 }
 
-// stacks returns the distinct stacks of the report. A finding may name a stack many thousand times.
-func (r Report) stacks() []Stack {
+// DistinctStacks returns the distinct stacks of the report. A finding may name a stack many thousand times.
+func (r Report) DistinctStacks() []Stack {
 	d := distinctStacks{seen: map[*event.Frame]bool{}}
 	for i := range r.Findings {
 		f := &r.Findings[i]
@@ -265,4 +268,34 @@ func stacksOf(steps []Step) []Stack {
 	d := distinctStacks{seen: map[*event.Frame]bool{}}
 	d.addSteps(steps)
 	return d.all
+}
+
+// Own returns the frames of the program's own part of the stack, without the library's at both ends: at least one of
+// a stack that is known.
+func (s Stack) Own() []event.Frame {
+	if len(s.Frames) == 0 {
+		return nil
+	}
+	frames := s.Frames[min(s.At, len(s.Frames)-1):]
+	for len(frames) > 1 && run.OfLibrary(frames[len(frames)-1]) {
+		frames = frames[:len(frames)-1]
+	}
+	return frames
+}
+
+// Callers returns the program's functions on the stack, innermost first, as "push < main"; "" if there are none.
+func (s Stack) Callers() string {
+	var names []string
+	for _, f := range s.Frames[min(s.At, len(s.Frames)):] {
+		if run.OfLibrary(f) || f.Function == "" {
+			continue
+		}
+		if name := run.FrameName(f); len(names) == 0 || names[len(names)-1] != name {
+			names = append(names, name)
+		}
+	}
+	if len(names) > maxNamed {
+		names = append(append(names[:maxNamed-1:maxNamed-1], "..."), names[len(names)-1])
+	}
+	return strings.Join(names, " < ")
 }

@@ -22,10 +22,10 @@ func LockOrderEdge(s finding.Step, r run.Namer) (text, locks string) {
 	for _, h := range step.Held {
 		name := n.lockName(*h.Object)
 		held = append(held, name)
-		at = append(at, name+prefixed(" from ", n.at(h.Stack)))
+		at = append(at, name+prefixed(" from ", n.At(h.Stack)))
 	}
 	slices.Sort(held)
-	text = fmt.Sprintf("%s takes %s%s while it holds %s", b.thread(s.Thread).name(), wanted, n.in(step.Stack), strings.Join(at, " and "))
+	text = fmt.Sprintf("%s takes %s%s while it holds %s", b.thread(s.Thread).ShortLabel(), wanted, n.In(step.Stack), strings.Join(at, " and "))
 	return text, strings.Join(append(held, wanted), "\n")
 }
 
@@ -38,12 +38,12 @@ func Resolve(f finding.Finding, r run.Namer) Finding {
 }
 
 // lockName returns the name of a lock, without its address if anything else is known about it.
-func (n names) lockName(o Object) string {
+func (n Names) lockName(o Object) string {
 	if where := n.origin(o); o.Anonymous && where != "" {
 		return fmt.Sprintf("a %s %s", o.Kind, where)
 	}
 	if o.ByMember {
 		return fmt.Sprintf("a '%s'", o.Name)
 	}
-	return quoted(&o)
+	return Quoted(&o)
 }

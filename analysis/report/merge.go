@@ -134,8 +134,8 @@ func (r Report) AtLeast(least finding.Confidence) Report {
 	return r
 }
 
-// count returns the number of findings of a confidence, including those that are not shown.
-func (r Report) count(c finding.Confidence) int {
+// Count returns the number of findings of a confidence, including those that are not shown.
+func (r Report) Count(c finding.Confidence) int {
 	n := r.Hidden[c]
 	for _, f := range r.Findings {
 		if f.Confidence == c {
@@ -154,7 +154,7 @@ func rank[T comparable](order []T, x T) int {
 }
 
 // compare orders the findings of a report.
-func (n names) compare(a, b Finding) int {
+func (n Names) compare(a, b Finding) int {
 	return cmp.Or(
 		cmp.Compare(rank(confidences, a.Confidence), rank(confidences, b.Confidence)),
 		cmp.Compare(rank(kinds, a.Kind), rank(kinds, b.Kind)),
@@ -164,7 +164,7 @@ func (n names) compare(a, b Finding) int {
 	)
 }
 
-func (n names) compareSites(a, b Step) int {
+func (n Names) compareSites(a, b Step) int {
 	x, y := a.Stack.Top(), b.Stack.Top()
 	return cmp.Or(cmp.Compare(n[x.File], n[y.File]), cmp.Compare(x.Line, y.Line), cmp.Compare(x.Function, y.Function))
 }

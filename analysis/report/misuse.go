@@ -9,10 +9,10 @@ import (
 
 // misuse returns the sentence of a misuse: which thread broke the rule on which object, as "T2
 // worker unlocks 'm' at pool.c:33, which T1 main thread holds since pool.c:12".
-func (n names) misuse(f *Finding) string {
+func (n Names) misuse(f *Finding) string {
 	wrong := f.Evidence[0]
-	who := thread(f, wrong.Thread).label()
-	what, at := quoted(wrong.Object), prefixed(" at ", n.at(wrong.Stack))
+	who := f.Thread(wrong.Thread).Label()
+	what, at := Quoted(wrong.Object), prefixed(" at ", n.At(wrong.Stack))
 	switch f.Rule {
 	case finding.Relock:
 		return fmt.Sprintf("%s locks %s again%s%s", who, what, at, n.atOther(f, ", which it holds since %s", ", which it holds"))
@@ -50,9 +50,9 @@ func (n names) misuse(f *Finding) string {
 }
 
 // misuseOfThread is misuse for the rules on threads.
-func (n names) misuseOfThread(f *Finding, who, at string) string {
+func (n Names) misuseOfThread(f *Finding, who, at string) string {
 	wrong := f.Evidence[0]
-	peer := thread(f, wrong.Peer).label()
+	peer := f.Thread(wrong.Peer).Label()
 	switch f.Rule {
 	case finding.ExitHolding:
 		return n.exitHolding(f, who)
@@ -80,24 +80,24 @@ func (n names) misuseOfThread(f *Finding, who, at string) string {
 	return n.generic(f)
 }
 
-func (n names) exitHolding(f *Finding, who string) string {
+func (n Names) exitHolding(f *Finding, who string) string {
 	if len(f.Evidence) < 2 {
 		return who + " ends while it holds a lock"
 	}
 	if f.Evidence[0].Op == event.QuitHolding {
 		return fmt.Sprintf("main has returned, which ends the process, while %s holds %s%s; %s has used it too",
-			who, quoted(f.Evidence[1].Object), n.atOther(f, ", locked at %s", ""), thread(f, f.Evidence[0].Peer).label())
+			who, Quoted(f.Evidence[1].Object), n.atOther(f, ", locked at %s", ""), f.Thread(f.Evidence[0].Peer).Label())
 	}
-	text, acquired := fmt.Sprintf("%s ends while it holds %s", who, quoted(f.Evidence[1].Object)), f.Evidence[1]
+	text, acquired := fmt.Sprintf("%s ends while it holds %s", who, Quoted(f.Evidence[1].Object)), f.Evidence[1]
 	if acquired.Op == event.Acquire && acquired.Flags&event.Inferred != 0 {
 		return text + n.atOther(f, ", which it has again since it was cancelled in its wait at %s", ", which it has again since it was cancelled in its wait")
 	}
 	return text + n.atOther(f, ", locked at %s", "")
 }
 
-func (n names) waitNotHeld(f *Finding, who, at string) string {
+func (n Names) waitNotHeld(f *Finding, who, at string) string {
 	wrong := f.Evidence[0]
-	text := fmt.Sprintf("%s waits on %s%s with %s, which ", who, quoted(wrong.Object), at, objectAt(f, 1))
+	text := fmt.Sprintf("%s waits on %s%s with %s, which ", who, Quoted(wrong.Object), at, objectAt(f, 1))
 	if len(f.Evidence) > 1 && f.Evidence[1].Thread != wrong.Thread {
 		return text + fmt.Sprintf("%s holds%s", n.second(f), n.atOther(f, " since %s", ""))
 	}
@@ -105,15 +105,15 @@ func (n names) waitNotHeld(f *Finding, who, at string) string {
 }
 
 // second returns the name of the thread of the other side.
-func (n names) second(f *Finding) string {
+func (n Names) second(f *Finding) string {
 	if len(f.Evidence) < 2 {
 		return "another thread"
 	}
-	return thread(f, f.Evidence[1].Thread).label()
+	return f.Thread(f.Evidence[1].Thread).Label()
 }
 
 // holder returns the result of second, or "it" if that is the thread that broke the rule.
-func (n names) holder(f *Finding) string {
+func (n Names) holder(f *Finding) string {
 	if len(f.Evidence) > 1 && f.Evidence[1].Thread == f.Evidence[0].Thread {
 		return "it"
 	}
@@ -122,9 +122,9 @@ func (n names) holder(f *Finding) string {
 
 // atOther formats the source location of the other side into the text with. If the location
 // is unknown, it returns the text instead.
-func (n names) atOther(f *Finding, with, instead string) string {
+func (n Names) atOther(f *Finding, with, instead string) string {
 	if len(f.Evidence) > 1 {
-		if at := n.at(f.Evidence[1].Stack); at != "" {
+		if at := n.At(f.Evidence[1].Stack); at != "" {
 			return fmt.Sprintf(with, at)
 		}
 	}
@@ -136,5 +136,5 @@ func objectAt(f *Finding, i int) string {
 	if i >= len(f.Objects) {
 		return "something"
 	}
-	return quoted(&f.Objects[i])
+	return Quoted(&f.Objects[i])
 }

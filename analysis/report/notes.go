@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,34 +12,14 @@ import (
 // hide those that matter: what the run as a whole lacks. The latter come first, and then a line for
 // each kind, with the files of which it says most.
 
-const (
-	maxNotes   = 10 // lines of notes, unless all were requested
-	maxLargest = 3  // files that a line names
-)
+// maxLargest is the number of files that a note of several names.
+const maxLargest = 3
 
-// notes prints the notes of a run: with Verbose all, each once, and otherwise joined by kind.
-func (p *printer) notes(r *Run) {
-	all := distinctTexts(r.Notes)
-	lines := all
-	if !p.all {
-		lines = joinNotes(all, r.NoteKinds)
-		if len(lines) > maxNotes && !p.complete {
-			lines = lines[:maxNotes-1]
-		}
-	}
-	for _, text := range lines {
-		p.para(p.style.warn, 2, 4, "note: "+text)
-	}
-	if len(lines) < len(all) {
-		p.para(p.style.dim, 2, 4, fmt.Sprintf("--verbose lists all %s notes", thousands(uint64(len(all)))))
-	}
-}
-
-// distinctTexts returns the texts, each once.
-func distinctTexts(texts []string) []string {
+// DistinctNotes returns the notes of the run, each once.
+func (r *Run) DistinctNotes() []string {
 	var out []string
 	seen := map[string]bool{}
-	for _, t := range texts {
+	for _, t := range r.Notes {
 		if !seen[t] {
 			seen[t] = true
 			out = append(out, t)
@@ -49,16 +28,16 @@ func distinctTexts(texts []string) []string {
 	return out
 }
 
-// joinNotes returns the notes on what the run means for findings, then the others that are about the
+// JoinedNotes returns the notes on what the run means for findings, then the others that are about the
 // whole run, which are of no kind, and then a line for each kind.
-func joinNotes(all []string, kinds []plural.Note) []string {
-	known := make(map[string]plural.Note, len(kinds))
-	for _, n := range kinds {
+func (r *Run) JoinedNotes() []string {
+	known := make(map[string]plural.Note, len(r.NoteKinds))
+	for _, n := range r.NoteKinds {
 		known[n.Text] = n
 	}
 	var first, lines, order []string
 	groups := map[string][]plural.Note{}
-	for _, text := range all {
+	for _, text := range r.DistinctNotes() {
 		n := known[text]
 		switch {
 		case n.First:
@@ -101,8 +80,8 @@ func joinKind(notes []plural.Note) string {
 		}
 		return notes[0].Text + more
 	}
-	text := strings.ReplaceAll(kind, plural.Files, counted(uint64(len(files)), "file", "files"))
-	return strings.ReplaceAll(text, plural.Number, thousands(total)) + " (" + largest(files) + ")"
+	text := strings.ReplaceAll(kind, plural.Files, plural.Counted(uint64(len(files)), "file", "files"))
+	return strings.ReplaceAll(text, plural.Number, plural.Thousands(total)) + " (" + largest(files) + ")"
 }
 
 // byFile returns the files of notes, those with the most first, and the sum of all.
@@ -135,7 +114,7 @@ func largest(files []ofFile) string {
 		}
 		text := f.name
 		if f.count > 0 {
-			text += " " + thousands(f.count)
+			text += " " + plural.Thousands(f.count)
 		}
 		parts = append(parts, text)
 	}

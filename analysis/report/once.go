@@ -2,29 +2,30 @@ package report
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// explained returns the finding with only the sides that explain it.
-func (f *Finding) explained() *Finding {
-	if f.hiddenSides() == 0 {
+// Explained returns the finding with only the sides that explain it.
+func (f *Finding) Explained() *Finding {
+	if f.HiddenSides() == 0 {
 		return f
 	}
 	short := *f
 	short.Objects, short.Evidence = nil, nil
-	for _, i := range f.shown() {
+	for _, i := range f.Shown() {
 		short.Evidence = append(short.Evidence, f.Evidence[i])
 	}
 	return &short
 }
 
-// hiddenSides returns the number of sides that are not shown, since they do the same as others.
-func (f *Finding) hiddenSides() int { return len(f.Evidence) - len(f.shown()) }
+// HiddenSides returns the number of sides that are not shown, since they do the same as others.
+func (f *Finding) HiddenSides() int { return len(f.Evidence) - len(f.Shown()) }
 
-// shown returns the sides to show, as indices of Evidence.
-func (f *Finding) shown() []int {
+// Shown returns the sides to show, as indices of Evidence.
+func (f *Finding) Shown() []int {
 	if f.Explains != nil {
 		return f.Explains
 	}
@@ -35,10 +36,10 @@ func (f *Finding) shown() []int {
 	return all
 }
 
-// hiddenThreads returns the threads of the sides that are not shown, in the order of the sides.
-func (f *Finding) hiddenThreads() []event.ThreadID {
+// HiddenThreads returns the threads of the sides that are not shown, in the order of the sides.
+func (f *Finding) HiddenThreads() []event.ThreadID {
 	shown := map[event.ThreadID]bool{}
-	for _, i := range f.shown() {
+	for _, i := range f.Shown() {
 		shown[f.Evidence[i].Thread] = true
 	}
 	var left []event.ThreadID
@@ -50,62 +51,49 @@ func (f *Finding) hiddenThreads() []event.ThreadID {
 	return left
 }
 
-// maxListed is the number of threads, or of other instances, that the text names.
+// maxListed is the number of threads that a sentence names.
 const maxListed = 8
 
-// alsoSeen prints which threads do the same as the sides shown, and which instances were merged.
-func (p *printer) alsoSeen(f *Finding) {
-	if more := f.hiddenThreads(); len(more) > 0 {
-		p.out.WriteByte('\n')
-		p.para(unchanged, 3, 5, fmt.Sprintf("and %s in the same way: %s",
-			counted(uint64(len(more)), "more thread", "more threads"), threadNumbers(more, len(more))))
-	}
-	if !p.brief {
-		p.others(f)
-	}
-}
-
-// threadNumbers returns "T4, T5 and 96 more" for total threads, the first of which are ids.
-func threadNumbers(ids []event.ThreadID, total int) string {
+// ThreadNumbers returns "T4, T5 and 96 more" for total threads, the first of which are ids.
+func ThreadNumbers(ids []event.ThreadID, total int) string {
 	ids = ids[:min(len(ids), maxListed)]
 	parts := each(ids, func(id event.ThreadID) string { return fmt.Sprintf("T%d", id) })
 	if more := total - len(ids); more > 0 {
 		parts = append(parts[:len(parts):len(parts)], fmt.Sprintf("%d more", more))
 	}
-	return enumerated(parts)
+	return plural.Enumerated(parts)
 }
 
-// others prints the instances of the finding with other threads or objects.
-func (p *printer) others(f *Finding) {
-	if len(f.Others) == 0 {
-		return
-	}
-	var parts []string
-	for i := range f.Others {
-		if i == maxListed/2 {
-			parts = append(parts, "...")
-			break
+// Thread returns a thread that the finding mentions; of another one it knows only the number.
+func (f *Finding) Thread(id event.ThreadID) Thread {
+	for _, t := range f.Mentioned {
+		if t.ID == id {
+			return t
 		}
-		o := &f.Others[i]
-		part := threadNumbers(o.Threads, len(o.Threads))
-		if names := namesOf(o.Objects); names != namesOf(f.Objects) && names != "" {
-			part += " on " + names
-		}
-		parts = append(parts, part)
 	}
-	p.out.WriteByte('\n')
-	p.para(unchanged, 3, 5, "also seen: "+strings.Join(parts, "; "))
+	return Thread{ID: id}
 }
 
-// namesOf returns the names of the first few objects.
-func namesOf(objects []Object) string {
-	var names []string
-	for i := range objects {
-		if i == maxListed/2 {
-			names = append(names, "...")
-			break
+// Involved returns the objects of the finding and the locks that its threads hold, each once.
+func (f *Finding) Involved() []Object {
+	all := slices.Clone(f.Objects)
+	for _, s := range f.Evidence {
+		if s.Object != nil {
+			all = append(all, *s.Object)
 		}
-		names = append(names, quoted(&objects[i]))
+		for _, h := range s.Held {
+			all = append(all, *h.Object)
+		}
 	}
-	return strings.Join(names, ", ")
+	type key struct { // equal for objects that are the same
+		name string
+		addr uint64
+	}
+	seen := make(map[key]bool, len(all))
+	return slices.DeleteFunc(all, func(o Object) bool {
+		k := key{o.Name, o.Addr}
+		before := seen[k]
+		seen[k] = true
+		return before
+	})
 }

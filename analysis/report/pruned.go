@@ -33,11 +33,11 @@ func (r *Report) Explain(ps []finding.Pruned, names run.Namer) {
 	for i := range ps {
 		r.Pruned = append(r.Pruned, b.pruned(&ps[i]))
 	}
-	n := namesIn(r.stacks())
+	n := namesIn(r.DistinctStacks())
 	r.names = n
 	for i := range r.Pruned {
 		p := &r.Pruned[i]
-		p.Message = n.prunedSentence(p, clean(ps[i].Reason))
+		p.Message = n.prunedSentence(p, Clean(ps[i].Reason))
 	}
 	n.removeShown(r)
 	slices.SortStableFunc(r.Pruned, func(x, y Pruned) int {
@@ -59,29 +59,29 @@ func (r *Report) Explain(ps []finding.Pruned, names run.Namer) {
 
 // removeShown removes the ordered pairs of accesses that a finding or another candidate already
 // shows.
-func (n names) removeShown(r *Report) {
+func (n Names) removeShown(r *Report) {
 	shown := map[string]bool{}
 	for i := range r.Findings {
 		if f := &r.Findings[i]; f.Kind == finding.Race {
-			shown[n.pair(f.Objects, f.Evidence)] = true
+			shown[n.accessKey(f.Objects, f.Evidence)] = true
 		}
 	}
 	for i := range r.Pruned {
 		if p := &r.Pruned[i]; p.Why == finding.CommonLock {
-			shown[n.pair(p.Objects, p.Evidence)] = true
+			shown[n.accessKey(p.Objects, p.Evidence)] = true
 		}
 	}
 	r.Pruned = slices.DeleteFunc(r.Pruned, func(p Pruned) bool {
-		return p.Kind == finding.Race && p.Why == finding.Ordered && shown[n.pair(p.Objects, p.Evidence)]
+		return p.Kind == finding.Race && p.Why == finding.Ordered && shown[n.accessKey(p.Objects, p.Evidence)]
 	})
 }
 
-// pair returns a key of two accesses: their operations, source locations and objects. It is
+// accessKey returns a key of two accesses: their operations, source locations and objects. It is
 // equal for both orders of the accesses.
-func (n names) pair(objects []Object, sides []Step) string {
+func (n Names) accessKey(objects []Object, sides []Step) string {
 	var out []string
 	for _, x := range sides {
-		out = append(out, access(x)+n.in(x.Stack))
+		out = append(out, access(x)+n.In(x.Stack))
 	}
 	slices.Sort(out)
 	for i := range objects {
@@ -104,7 +104,7 @@ func (b *builder) pruned(p *finding.Pruned) Pruned {
 }
 
 // prunedSentence returns a sentence for the candidate and the argument that pruned it.
-func (n names) prunedSentence(p *Pruned, reason string) string {
+func (n Names) prunedSentence(p *Pruned, reason string) string {
 	var what string
 	f := Finding{Finding: finding.Finding{Kind: p.Kind}, Evidence: p.Evidence, Objects: p.Objects}
 	switch {
@@ -112,7 +112,7 @@ func (n names) prunedSentence(p *Pruned, reason string) string {
 		what = n.withOrigins(&f, n.sides(&f))
 	case p.Kind == finding.Race && len(p.Evidence) == 2:
 		x, y := p.Evidence[0], p.Evidence[1]
-		what = fmt.Sprintf("%s of %s%s (T%d) and %s%s (T%d)", access(x), n.full(x.Object), n.in(x.Stack), x.Thread, access(y), n.in(y.Stack), y.Thread)
+		what = fmt.Sprintf("%s of %s%s (T%d) and %s%s (T%d)", access(x), n.full(x.Object), n.In(x.Stack), x.Thread, access(y), n.In(y.Stack), y.Thread)
 	case len(p.Objects) > 0:
 		what = "accesses of " + n.full(&p.Objects[0])
 	}
@@ -127,7 +127,7 @@ func (n names) prunedSentence(p *Pruned, reason string) string {
 }
 
 // why returns a phrase for the argument that pruned the candidate.
-func (n names) why(p *Pruned, reason string) string {
+func (n Names) why(p *Pruned, reason string) string {
 	switch p.Why {
 	case finding.OneThread:
 		return "there are not enough threads that do this"
@@ -146,17 +146,17 @@ func (n names) why(p *Pruned, reason string) string {
 	return reason
 }
 
-func (n names) orderedBy(p *Pruned) string {
+func (n Names) orderedBy(p *Pruned) string {
 	switch {
 	case p.By == nil:
 		return orderedAlways
 	case p.By.Op == event.Fork:
-		return fmt.Sprintf("ordered by the creation of T%d by T%d%s", p.By.Peer, p.By.Thread, n.in(p.By.Stack))
+		return fmt.Sprintf("ordered by the creation of T%d by T%d%s", p.By.Peer, p.By.Thread, n.In(p.By.Stack))
 	case p.By.Op == event.Join:
-		return fmt.Sprintf("ordered by the join of T%d by T%d%s", p.By.Peer, p.By.Thread, n.in(p.By.Stack))
+		return fmt.Sprintf("ordered by the join of T%d by T%d%s", p.By.Peer, p.By.Thread, n.In(p.By.Stack))
 	}
 	if what, waited := awaited[p.By.Op]; waited && p.By.Object != nil {
-		return fmt.Sprintf("ordered by "+what+"%s", n.full(p.By.Object), p.By.Thread, n.in(p.By.Stack))
+		return fmt.Sprintf("ordered by "+what+"%s", n.full(p.By.Object), p.By.Thread, n.In(p.By.Stack))
 	}
 	return orderedAlways
 }
@@ -173,24 +173,4 @@ var awaited = map[event.Op]string{
 	event.BarrierDepart: "the barrier %s that T%d waited at",
 	event.OnceLeave:     "the initialiser of %s that T%d waited for",
 	event.Receive:       "a message through %s that T%d received",
-}
-
-// pruned prints the candidates that are no findings.
-func (p *printer) pruned(r Report) {
-	if !r.Explained {
-		return
-	}
-	p.out.WriteByte('\n')
-	if len(r.Pruned) == 0 {
-		p.para(p.style.title, 0, 2, "No candidate was pruned")
-		return
-	}
-	p.para(p.style.title, 0, 2, "Candidates that are no findings, or have no checked schedule")
-	for _, x := range r.Pruned {
-		why := string(x.Why)
-		if x.Count > 1 {
-			why += fmt.Sprintf(", %s times", thousands(x.Count))
-		}
-		p.para(unchanged, 2, 4, fmt.Sprintf("%s (%s): %s.", x.Kind, why, capital(x.Message)))
-	}
 }

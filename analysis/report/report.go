@@ -1,12 +1,14 @@
 // Package report makes readable reports of findings. Analyses refer to threads, objects and
 // stacks by number; a person and a CI job want names, source locations and one sentence. Build
 // resolves findings, makes their sentences and fingerprints, merges and sorts them once, into
-// data; the printers (WriteJSON, WriteText) only format that data, so that all formats report
-// the same.
+// plain data; the formats, each in a folder below this one, only write that data, so that all of
+// them report the same. What a format needs beside the data is here too: places (Names), sentences
+// (Headline, Summary, ConfidenceText, StepText), what one fix mends (Report.Causes), short and clean
+// names (ShortName, Clean).
 //
 // The input is the summary of the run, findings, and a run.Namer for names and stacks. The
 // output is a Report, which is equal for equal input in any order of the findings; equal
-// Reports are printed as equal bytes. The package does not know how events were recorded or
+// Reports are written as equal bytes. The package does not know how events were recorded or
 // how a finding was found.
 package report
 
@@ -86,9 +88,9 @@ func (r *Run) AddProperties(p *Properties) {
 }
 
 func (d *Definition) clean() {
-	d.Name, d.Text, d.Meanings = clean(d.Name), clean(d.Text), map[string]string{}
+	d.Name, d.Text, d.Meanings = Clean(d.Name), Clean(d.Text), map[string]string{}
 	for i, m := range d.Where {
-		d.Where[i] = Meaning{clean(m.Name), clean(m.Text)}
+		d.Where[i] = Meaning{Clean(m.Name), Clean(m.Text)}
 		d.Meanings[d.Where[i].Name] = d.Where[i].Text
 	}
 }
@@ -131,7 +133,7 @@ type Report struct {
 	// Generated reports that Finding.Suppression is set, as requested.
 	Generated bool
 
-	names names // short names of all files, also those of findings left out; nil if Build did not make the report
+	names Names // short names of all files, also those of findings left out; nil if Build did not make the report
 }
 
 // Finding is a finding.Finding with names for identifiers. Its JSON tags, those of
@@ -160,7 +162,7 @@ type Finding struct {
 	roles       []string // roles of the sides; equal for sides that do the same
 	Fingerprint string   `json:"fingerprint"` // the same in every run of the same binary; see Build
 	// Cause is the fingerprint of the finding that the text shows for all races with the same cause.
-	// WriteJSON sets it.
+	// The JSON report sets it.
 	Cause       string `json:"cause"`
 	Suppression string `json:"suppression,omitempty"` // a block that suppresses it; "" if it was not requested
 }

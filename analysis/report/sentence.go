@@ -7,15 +7,16 @@ import (
 	"unicode/utf8"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
 // sentence returns the error in one sentence, which describes objects without a name by the
 // location of their initialisation.
-func (n names) sentence(f *Finding) string { return n.withOrigins(f, n.sentenceOf(f)) }
+func (n Names) sentence(f *Finding) string { return n.withOrigins(f, n.sentenceOf(f)) }
 
 // sentenceOf is sentence without the locations.
-func (n names) sentenceOf(f *Finding) string {
+func (n Names) sentenceOf(f *Finding) string {
 	switch {
 	case f.Message != "":
 		return f.Message
@@ -33,7 +34,7 @@ func (n names) sentenceOf(f *Finding) string {
 	return n.generic(f)
 }
 
-func (n names) deadlock(f *Finding) string {
+func (n Names) deadlock(f *Finding) string {
 	verb, until := "can block each other", " for ever"
 	if f.Confidence == finding.Observed {
 		verb = "block each other"
@@ -42,23 +43,23 @@ func (n names) deadlock(f *Finding) string {
 		until = " until one gives up"
 	}
 	verb += until
-	return fmt.Sprintf("%s %s: %s", threadList(f.explained().Evidence, f.hiddenSides()), verb, n.sides(f))
+	return fmt.Sprintf("%s %s: %s", threadList(f.Explained().Evidence, f.HiddenSides()), verb, n.sides(f))
 }
 
 // sides returns a phrase for each thread of a cycle: what it holds and waits for.
-func (n names) sides(f *Finding) string {
+func (n Names) sides(f *Finding) string {
 	var parts []string
-	for _, i := range f.shown() {
+	for _, i := range f.Shown() {
 		side := f.Evidence[i]
 		holds := ""
 		if held := heldInCycle(f, i); held != "" {
 			holds = "holds " + held + " and "
 		}
-		parts = append(parts, fmt.Sprintf("T%d %s%s%s", side.Thread, holds, waitsFor(side), prefixed(" at ", n.at(side.Stack))))
+		parts = append(parts, fmt.Sprintf("T%d %s%s%s", side.Thread, holds, waitsFor(side), prefixed(" at ", n.At(side.Stack))))
 	}
 	text := strings.Join(parts, ", while ")
-	if more := f.hiddenSides(); more > 0 {
-		text += fmt.Sprintf(", and %s in the same way", counted(uint64(more), "more thread", "more threads"))
+	if more := f.HiddenSides(); more > 0 {
+		text += fmt.Sprintf(", and %s in the same way", plural.Counted(uint64(more), "more thread", "more threads"))
 	}
 	return text
 }
@@ -69,7 +70,7 @@ func heldInCycle(f *Finding, i int) string {
 	var held []string
 	for _, h := range f.Evidence[i].Held {
 		if requestedByOther(f, i, *h.Object) {
-			held = append(held, quoted(h.Object))
+			held = append(held, Quoted(h.Object))
 		}
 	}
 	if len(held) == 0 && len(f.Evidence[i].Held) > 0 {
@@ -78,7 +79,7 @@ func heldInCycle(f *Finding, i int) string {
 	return strings.Join(held, " and ")
 }
 
-func (n names) race(f *Finding) string {
+func (n Names) race(f *Finding) string {
 	a, b := f.Evidence[0], f.Evidence[1]
 	verb := "can happen at the same time as"
 	switch f.Confidence {
@@ -91,7 +92,7 @@ func (n names) race(f *Finding) string {
 		}
 	}
 	return fmt.Sprintf("%s of %s%s (T%d) %s the %s%s (T%d)",
-		capital(access(a)), quoted(a.Object), n.inAccess(a), a.Thread, verb, access(b), n.inAccess(b), b.Thread)
+		Capital(access(a)), Quoted(a.Object), n.inAccess(a), a.Thread, verb, access(b), n.inAccess(b), b.Thread)
 }
 
 // shareLock reports whether the two sides of a race hold the same lock; they hold it for
@@ -99,7 +100,7 @@ func (n names) race(f *Finding) string {
 func shareLock(a, b Step) bool {
 	for _, x := range a.Held {
 		for _, y := range b.Held {
-			if same(*x.Object, *y.Object) {
+			if Same(*x.Object, *y.Object) {
 				return true
 			}
 		}
@@ -107,13 +108,13 @@ func shareLock(a, b Step) bool {
 	return false
 }
 
-func (n names) generic(f *Finding) string {
+func (n Names) generic(f *Finding) string {
 	what := string(f.Kind)
 	if f.Property != "" {
 		what += " of " + f.Property
 	}
 	if len(f.Objects) > 0 {
-		what += " on " + quoted(&f.Objects[0])
+		what += " on " + Quoted(&f.Objects[0])
 	}
 	if len(f.Evidence) > 0 {
 		e := f.Evidence[0]
@@ -122,17 +123,17 @@ func (n names) generic(f *Finding) string {
 	return what
 }
 
-// in returns " in function at file:line", or the known part of it; "" if nothing is known.
-func (n names) in(s Stack) string { return prefixed(" in ", n.where(s)) }
+// In returns " in function at file:line", or the known part of it; "" if nothing is known.
+func (n Names) In(s Stack) string { return prefixed(" in ", n.Where(s)) }
 
 // inAccess is in for a step. Of an access it names the frame that makes it: " in push of libqueue.so,
 // called from fill at q.c:12", if that has no line.
-func (n names) inAccess(s Step) string {
-	inner := s.from()
+func (n Names) inAccess(s Step) string {
+	inner := s.From()
 	if inner.At == s.At {
-		return n.in(s.Stack)
+		return n.In(s.Stack)
 	}
-	return n.in(inner) + ", called from " + n.where(s.Stack)
+	return n.In(inner) + ", called from " + n.Where(s.Stack)
 }
 
 // prefixed returns prefix and s, or "" if s is empty.
@@ -175,8 +176,8 @@ func byKernel(s Step) string {
 	return "by the kernel in " + call
 }
 
-// capital returns s with its first letter in upper case.
-func capital(s string) string {
+// Capital returns s with its first letter in upper case.
+func Capital(s string) string {
 	if s == "" {
 		return s
 	}
@@ -184,8 +185,8 @@ func capital(s string) string {
 	return strings.ToUpper(s[:n]) + s[n:]
 }
 
-// quoted returns the name of an object in a sentence.
-func quoted(o *Object) string {
+// Quoted returns the name of an object in a sentence.
+func Quoted(o *Object) string {
 	if o == nil {
 		return "something"
 	}
@@ -206,29 +207,21 @@ func threadList(steps []Step, more int) string {
 		ids = append(ids, fmt.Sprintf("T%d", s.Thread))
 	}
 	if more > 0 {
-		ids = append(ids, counted(uint64(more), "more thread", "more threads"))
+		ids = append(ids, plural.Counted(uint64(more), "more thread", "more threads"))
 	}
-	return enumerated(ids)
+	return plural.Enumerated(ids)
 }
 
-// enumerated returns "a", "a and b" or "a, b and c".
-func enumerated(words []string) string {
-	if last := len(words) - 1; last > 0 {
-		return strings.Join(words[:last], ", ") + " and " + words[last]
-	}
-	return strings.Join(words, "")
-}
-
-// label returns the name of a thread, with its process if there are several: "T2 worker".
-func (t Thread) label() string {
+// Label returns the name of a thread, with its process if there are several: "T2 worker".
+func (t Thread) Label() string {
 	if t.Process != "" {
-		return t.name() + " of " + t.Process
+		return t.ShortLabel() + " of " + t.Process
 	}
-	return t.name()
+	return t.ShortLabel()
 }
 
-// name returns the number of the thread with what else identifies it.
-func (t Thread) name() string {
+// ShortLabel returns the number of the thread with what else identifies it.
+func (t Thread) ShortLabel() string {
 	switch {
 	case t.Main:
 		return fmt.Sprintf("T%d main thread", t.ID)
@@ -244,12 +237,12 @@ func (t Thread) name() string {
 // initialisation: "the mutex initialised in open at pool.c:41 (0x5581…)". The next object with
 // the same location becomes "another such mutex (0x55c0…)"; later mentions stay "the mutex
 // 0x5581…".
-func (n names) withOrigins(f *Finding, text string) string {
-	left, last := involved(f), ""
+func (n Names) withOrigins(f *Finding, text string) string {
+	left, last := f.Involved(), ""
 	for {
 		first, at := -1, len(text)
 		for i, o := range left {
-			if m := mention(text, quoted(&o)); o.Anonymous && n.origin(o) != "" && m >= 0 && m < at {
+			if m := mention(text, Quoted(&o)); o.Anonymous && n.origin(o) != "" && m >= 0 && m < at {
 				first, at = i, m
 			}
 		}
@@ -263,31 +256,31 @@ func (n names) withOrigins(f *Finding, text string) string {
 			full = fmt.Sprintf("another such %s (%s)", o.Kind, o.Name)
 		}
 		last = n.origin(o)
-		text = text[:at] + full + text[at+len(quoted(&o)):]
+		text = text[:at] + full + text[at+len(Quoted(&o)):]
 	}
 }
 
 // withBlocks replaces the address of a member of a type, where it is first mentioned, by where its memory was
 // allocated, unless the finding is about several of one name.
-func (n names) withBlocks(f *Finding, text string) string {
-	all := involved(f)
+func (n Names) withBlocks(f *Finding, text string) string {
+	all := f.Involved()
 	for i := range all {
 		o := &all[i]
-		at, where := mention(text, quoted(o)), n.in(o.Init)
+		at, where := mention(text, Quoted(o)), n.In(o.Init)
 		namesakes := slices.ContainsFunc(all, func(x Object) bool { return x.Name == o.Name && x.Addr != o.Addr })
-		if !o.ByMember || !o.inBlock() || where == "" || at < 0 || namesakes {
+		if !o.ByMember || !o.InBlock() || where == "" || at < 0 || namesakes {
 			continue
 		}
-		text = text[:at] + fmt.Sprintf("'%s' (allocated%s)", inSentence(o.Name), where) + text[at+len(quoted(o)):]
+		text = text[:at] + fmt.Sprintf("'%s' (allocated%s)", inSentence(o.Name), where) + text[at+len(Quoted(o)):]
 	}
 	return text
 }
 
 // full returns the name of an object for its first mention. For one without a name, it adds
 // the location of the initialisation.
-func (n names) full(o *Object) string {
+func (n Names) full(o *Object) string {
 	if o == nil || !o.Anonymous || n.origin(*o) == "" {
-		return quoted(o)
+		return Quoted(o)
 	}
 	return fmt.Sprintf("the %s %s (%s)", o.Kind, n.origin(*o), o.Name)
 }
@@ -308,10 +301,10 @@ func mention(text, name string) int {
 	}
 }
 
-// describe returns the name of an object for scripts. An object without a name appears as its
+// Describe returns the name of an object for scripts. An object without a name appears as its
 // address with the location of its initialisation or first use; a name that several objects
 // may have is followed by the address.
-func (n names) describe(o Object) string {
+func (n Names) Describe(o Object) string {
 	if where := n.origin(o); o.Anonymous && where != "" {
 		return fmt.Sprintf("%s (%s %s)", o.Name, o.Kind, where)
 	}
@@ -323,14 +316,36 @@ func (n names) describe(o Object) string {
 
 // origin returns where an object was initialised or first seen, or where the memory was allocated that it lies in;
 // "" if that is unknown.
-func (n names) origin(o Object) string {
+func (n Names) origin(o Object) string {
 	switch {
-	case o.inBlock():
+	case o.InBlock():
 		return n.inBlock(&o)
 	case len(o.Init.Frames) > 0:
-		return "initialised in " + n.where(o.Init)
+		return "initialised in " + n.Where(o.Init)
 	case len(o.First.Frames) > 0:
-		return "first seen in " + n.where(o.First)
+		return "first seen in " + n.Where(o.First)
 	}
 	return ""
+}
+
+// Origins returns sentences with the locations at which locks without a name were initialised, except those
+// in the message of the finding, and where the memory of variables was allocated.
+func (n Names) Origins(f *Finding) []string {
+	var lines []string
+	for _, o := range f.Explained().Involved() {
+		where := n.origin(o)
+		if o.InBlock() {
+			lines = append(lines, fmt.Sprintf("%s: %s", Quoted(&o), n.allocated(&o)))
+		} else if o.Anonymous && where != "" && !strings.Contains(f.Message, "("+o.Name+")") {
+			if len(o.Init.Frames) == 0 && o.FirstThread != 0 {
+				where += fmt.Sprintf(" by T%d", o.FirstThread)
+			}
+			lines = append(lines, fmt.Sprintf("%s is the %s %s", o.Name, o.Kind, where))
+		} else if o.ByMember && where != "" {
+			lines = append(lines, fmt.Sprintf("'%s' at %#x was %s", o.Name, o.Addr, where))
+		} else if o.Kind == event.KindField && len(o.Init.Frames) > 0 {
+			lines = append(lines, fmt.Sprintf("the object of '%s' at %#x was allocated%s", o.Name, o.Addr, n.In(o.Init)))
+		}
+	}
+	return lines
 }

@@ -9,21 +9,21 @@ import (
 	"github.com/tracepredict/tracepredict/internal/printable"
 )
 
-// shortName shortens a name to at most width columns. It removes C++ template arguments and
+// ShortName shortens a name to at most width columns. It removes C++ template arguments and
 // parameters first, then scopes from the outside in, since the name of the function itself
 // comes last, and then the middle.
-func shortName(s string, width int) string {
-	if columns(s) <= width {
+func ShortName(s string, width int) string {
+	if Columns(s) <= width {
 		return s
 	}
 	s = collapse(collapse(s, '<', '>'), '(', ')')
-	if columns(s) <= width {
+	if Columns(s) <= width {
 		return s
 	}
 	if i := strings.LastIndexByte(s, '('); i > 0 && !strings.Contains(s[i:], "::") {
 		s = s[:i]
 	}
-	if columns(s) <= width {
+	if Columns(s) <= width {
 		return s
 	}
 	for {
@@ -31,7 +31,7 @@ func shortName(s string, width int) string {
 		if i < 0 || i+2 == len(s) {
 			return withoutMiddle(s, width)
 		}
-		if short := dots + s[i:]; columns(short) <= width {
+		if short := dots + s[i:]; Columns(short) <= width {
 			return short
 		}
 		s = s[i+2:]
@@ -46,10 +46,10 @@ const maxSentenceName = 100
 // inSentence shortens a name for a sentence. Of C++ template arguments it removes the innermost
 // first: Queue<map<string<...>>> says more than Queue<...>.
 func inSentence(s string) string {
-	if columns(s) <= maxSentenceName {
+	if Columns(s) <= maxSentenceName {
 		return s
 	}
-	return shortName(withoutInner(s, maxSentenceName), maxSentenceName)
+	return ShortName(withoutInner(s, maxSentenceName), maxSentenceName)
 }
 
 // withoutInner returns s without its innermost template arguments: as many levels of them as
@@ -82,28 +82,28 @@ func nesting(s string) int {
 	return deepest
 }
 
-// shortText shortens a text with names to at most width columns. It removes template
+// ShortText shortens a text with names to at most width columns. It removes template
 // arguments and parameters first, then the middle.
-func shortText(s string, width int) string {
-	if columns(s) <= width {
+func ShortText(s string, width int) string {
+	if Columns(s) <= width {
 		return s
 	}
 	return withoutMiddle(collapse(collapse(s, '<', '>'), '(', ')'), width)
 }
 
 func withoutMiddle(s string, width int) string {
-	if columns(s) <= width {
+	if Columns(s) <= width {
 		return s
 	}
 	if width <= len(dots)+2 {
 		return ansi.Truncate(s, max(width, 0), "")
 	}
 	head := ansi.Truncate(s, (width-len(dots))/2, "")
-	return head + dots + tail(s, width-len(dots)-columns(head))
+	return head + dots + tail(s, width-len(dots)-Columns(head))
 }
 
-// columns returns the width of a text on a terminal, in columns; escapes do not count.
-func columns(s string) int {
+// Columns returns the width of a text on a terminal, in columns; escapes do not count.
+func Columns(s string) int {
 	if printable.ASCII(s) {
 		return len(s)
 	}
@@ -112,9 +112,9 @@ func columns(s string) int {
 
 // tail returns the longest end of s, in whole characters, of at most width columns.
 func tail(s string, width int) string {
-	total := columns(s)
+	total := Columns(s)
 	for cut := total - width; cut < total; cut++ {
-		if t := ansi.TruncateLeft(s, cut, ""); columns(t) <= width {
+		if t := ansi.TruncateLeft(s, cut, ""); Columns(t) <= width {
 			return t
 		}
 	}
@@ -159,10 +159,10 @@ func emptied(s string, open, shut rune, inside string, level int) string {
 // longest is the greatest length, in bytes, of a text that is not shortened.
 const longest = 4096
 
-// clean makes text from a program, a file or a trace harmless to a terminal and to readers of
+// Clean makes text from a program, a file or a trace harmless to a terminal and to readers of
 // the report. Characters that do not print, line feeds included, become their codes, and a
 // text of more than 4 KiB loses its innermost template arguments, or its middle. The result is valid UTF-8.
-func clean(s string) string {
+func Clean(s string) string {
 	if len(s) > longest {
 		s = withoutInner(s, longest)
 	}

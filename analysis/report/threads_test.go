@@ -39,14 +39,6 @@ func TestThreadsOfStdThread(t *testing.T) {
 	}
 }
 
-// TestThreadsOfAllInstances checks the threads of an analysis that merges instances itself.
-func TestThreadsOfAllInstances(t *testing.T) {
-	f := finding.Finding{Kind: finding.Deadlock, Count: 6, Evidence: []finding.Step{{Seq: 1, Thread: 2}, {Seq: 2, Thread: 3}}, AllThreads: []event.ThreadID{2, 3, 4, 5}}
-	if got := Build(Run{}, []finding.Finding{f}, nil).Findings[0]; got.ThreadCount != 4 || got.Count != 6 {
-		t.Errorf("seen %d times by %d threads, not 6 by 4", got.Count, got.ThreadCount)
-	}
-}
-
 // TestAccessByLibrary checks that a sentence names the library function that makes an access, and the code that
 // calls it.
 func TestAccessByLibrary(t *testing.T) {
@@ -64,30 +56,7 @@ func TestAccessByLibrary(t *testing.T) {
 		{finding.Step{Op: event.Write}, nil, "write"},
 	} {
 		s := Step{Step: c.step, Stack: newStack(c.from)}
-		if got := access(s) + (names{}).in(s.Stack); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
-		}
-	}
-}
-
-// TestProcessIsCalledAsItWasStarted checks the name of the first process, whose file has another name
-// than the link by which it was started, and that of one that has executed another program.
-func TestProcessIsCalledAsItWasStarted(t *testing.T) {
-	for _, c := range []struct{ last, want string }{
-		{"", "mpirun (pid 7)"}, {"/bin/env", "env (pid 7)"},
-	} {
-		program := "/usr/bin/orterun"
-		if c.last != "" {
-			program = c.last
-		}
-		r := Run{Summary: run.Summary{Program: "/usr/bin/mpirun", LastProgram: c.last, PID: 7, Processes: []run.Process{{PID: 7, Program: program}, {PID: 8, Program: "/bin/true"}}}}
-		tab := shopTable()
-		for id, of := range tab.threads {
-			of.TGID = 7
-			tab.threads[id] = of
-		}
-		f := Build(r, []finding.Finding{race()}, tab).Findings[0]
-		if got := f.Mentioned[0].Process; got != c.want {
+		if got := access(s) + (Names{}).In(s.Stack); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
@@ -122,16 +91,20 @@ func TestAccessWithoutLine(t *testing.T) {
 		{nil, "", 0},
 	} {
 		s := Step{Step: finding.Step{Op: event.Write}, Stack: newStack(c.from)}
-		if got := (names{}).inAccess(s); got != c.want || s.Stack.accessed().At != c.at {
+		if got := (Names{}).inAccess(s); got != c.want || s.Stack.accessed().At != c.at {
 			t.Errorf("%v: %q, want %q; from frame %d on, want %d", c.from, got, c.want, s.Stack.accessed().At, c.at)
 		}
 		s.Flags = event.Freed
-		if got := (names{}).inAccess(s); got != (names{}).in(s.Stack) {
+		if got := (Names{}).inAccess(s); got != (Names{}).In(s.Stack) {
 			t.Errorf("a free is %q", got)
 		}
 		s.Op, s.Flags = event.Acquire, 0
-		if got := (names{}).inAccess(s); got != (names{}).in(s.Stack) {
+		if got := (Names{}).inAccess(s); got != (Names{}).In(s.Stack) {
 			t.Errorf("an acquire is %q", got)
 		}
 	}
+}
+
+func src(function, file string, line int) event.Frame {
+	return event.Frame{Function: function, File: file, Line: line, Module: "/opt/shop/shop", Offset: 0x20}
 }

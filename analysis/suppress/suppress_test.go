@@ -11,6 +11,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/golden"
 	"github.com/tracepredict/tracepredict/analysis/report"
+	textreport "github.com/tracepredict/tracepredict/analysis/report/text"
 	"github.com/tracepredict/tracepredict/analysis/suppress"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -359,7 +360,7 @@ func TestSuppressedInCause(t *testing.T) {
 		{[]string{"race", "object:tickets"}, []string{"no findings", "suppressed: 3 findings"}, []string{"1. RACE"}},
 	} {
 		var text strings.Builder
-		if err := report.WriteText(&text, parse(t, c.lines...).Apply(rep), report.TextOptions{Width: 200}); err != nil {
+		if err := textreport.Write(&text, parse(t, c.lines...).Apply(rep), report.Options{Width: 200}); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range c.says {

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/tracepredict/tracepredict/analysis/report"
+	jsonreport "github.com/tracepredict/tracepredict/analysis/report/json"
+	textreport "github.com/tracepredict/tracepredict/analysis/report/text"
 	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/target"
 )
@@ -61,7 +63,7 @@ func TestReportAfterFailure(t *testing.T) {
 func TestFailedReport(t *testing.T) {
 	p := safely.Call(func() { panic("broken") })
 	var text, json bytes.Buffer
-	if err := errors.Join(report.WriteText(&text, failedReport(p, "/bin/shop", 12), report.TextOptions{Width: 200}), report.WriteJSON(&json, failedReport(p, "/bin/shop", 12))); err != nil {
+	if err := errors.Join(textreport.Write(&text, failedReport(p, "/bin/shop", 12), report.Options{Width: 200}), jsonreport.Write(&json, failedReport(p, "/bin/shop", 12), report.Options{})); err != nil {
 		t.Fatal(err)
 	}
 	if first, rest, _ := strings.Cut(text.String(), "\n"); !strings.HasPrefix(first, "tracepredict FAILED, and this report is incomplete: broken, in cmd/tracepredict.TestFailedReport") || !strings.Contains(rest, "shop (pid 12)") {

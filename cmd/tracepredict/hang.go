@@ -10,6 +10,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
+	textreport "github.com/tracepredict/tracepredict/analysis/report/text"
 	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/observer/live"
@@ -89,7 +90,7 @@ func (h *hangWatcher) reportNew() {
 		return
 	}
 	var text bytes.Buffer
-	if err := report.WriteHangs(&text, rep, h.run.printer.layoutOf(h.stderr)); err == nil {
+	if err := textreport.WriteHangs(&text, rep, h.run.printer.layoutOf(h.stderr)); err == nil {
 		_, _ = h.stderr.Write(text.Bytes()) // if this fails, the report still has the hang
 	}
 	for _, f := range fresh {

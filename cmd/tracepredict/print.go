@@ -13,6 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/report/format"
 	"github.com/tracepredict/tracepredict/analysis/suppress"
 	"github.com/tracepredict/tracepredict/internal/printable"
 )
@@ -45,7 +46,7 @@ type reportFlags struct {
 func (f *reportFlags) register(cmd *cobra.Command, analysisTime string) {
 	f.suppressFlags.register(cmd)
 	fs := cmd.Flags()
-	fs.StringVar(&f.format, "format", "text", "format of the report: `text|json`")
+	fs.StringVar(&f.format, "format", format.Default(), format.Help())
 	fs.StringVar(&f.output, "output", "", "write the report to `FILE` instead of standard error, in place of an older one when it is complete; - is standard output")
 	fs.IntVar(&f.findings, "findings-exit", exitFindings, "exit status `N` that says there are findings")
 	fs.StringVar(&f.confidence, "confidence", string(finding.Likely), "show findings of this confidence or a stronger one, and count the others: `observed|predicted|likely|potential`")
@@ -68,7 +69,7 @@ func (f *reportFlags) files(spec string) []userFile {
 }
 
 func (f *reportFlags) check() error {
-	if err := cmp.Or(oneOf("format", f.format, "text", "json"),
+	if err := cmp.Or(oneOf("format", f.format, format.Names()...),
 		oneOf("confidence", f.confidence, finding.Confidences()...),
 		oneOf("fail-on", f.failOn, append(finding.Confidences(), failOnNever)...)); err != nil {
 		return err
@@ -139,12 +140,7 @@ func (f *reportFlags) fails(rep report.Report) bool {
 
 func (p *printer) write(rep report.Report) error {
 	var text bytes.Buffer
-	var err error
-	if p.flags.format == "json" {
-		err = report.WriteJSON(&text, rep)
-	} else {
-		err = report.WriteText(&text, rep, p.layout())
-	}
+	err := format.Write(&text, p.flags.format, rep, p.layout())
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
@@ -182,7 +178,7 @@ func (p *printer) close() error {
 
 // layout returns the layout for the terminal. A report that goes elsewhere is wide enough for
 // two call stacks side by side. One in a file has the details of all findings.
-func (p *printer) layout() report.TextOptions {
+func (p *printer) layout() report.Options {
 	if p.out == nil {
 		return p.layoutOf(p.std)
 	}
@@ -192,14 +188,14 @@ func (p *printer) layout() report.TextOptions {
 }
 
 // layoutOf returns the layout of what is written to w.
-func (p *printer) layoutOf(w io.Writer) report.TextOptions {
+func (p *printer) layoutOf(w io.Writer) report.Options {
 	f, ok := printable.File(w)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return report.TextOptions{Width: 120, Verbose: p.flags.verbose}
+		return report.Options{Width: 120, Verbose: p.flags.verbose}
 	}
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {
 		width = 80
 	}
-	return report.TextOptions{Width: width, Verbose: p.flags.verbose, Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	return report.Options{Width: width, Verbose: p.flags.verbose, Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
