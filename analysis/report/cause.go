@@ -126,9 +126,9 @@ func (c *Cause) sides() map[string]bool {
 	return set
 }
 
-// sidesOf returns the known source locations of a race.
+// sidesOf returns the known source locations of a race, which has two sides.
 func sidesOf(f *Finding) []string {
-	if f.Kind != finding.Race {
+	if f.Kind != finding.Race || len(f.Evidence) != 2 {
 		return nil
 	}
 	var all []string

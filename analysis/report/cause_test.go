@@ -68,6 +68,23 @@ func TestCauses(t *testing.T) {
 	}
 }
 
+// TestHalfARaceHasACauseOfItsOwn checks that races without a second side, which have no pair to name, are not joined
+// with others in the same place, as whole ones are.
+func TestHalfARaceHasACauseOfItsOwn(t *testing.T) {
+	tab := reporttest.ShopTable()
+	of := func(variable string, sides int) finding.Finding {
+		f := reporttest.RaceBetween(tab, run.Object{Name: variable, Addr: uint64(0x7000 + len(variable))}, 1, 2, finding.Predicted)
+		f.Evidence = f.Evidence[:sides]
+		return f
+	}
+	for second, want := range map[int]int{2: 1, 1: 2, 0: 2} {
+		r := report.Build(reporttest.ShopRun(), []finding.Finding{of("a", 2), of("bb", second)}, tab)
+		if n := len(r.Causes()); n != want {
+			t.Errorf("%d causes of two races, one with %d sides, want %d", n, second, want)
+		}
+	}
+}
+
 // TestDeadlocksHaveCausesOfTheirOwn checks that only races are joined.
 func TestDeadlocksHaveCausesOfTheirOwn(t *testing.T) {
 	r := report.Build(reporttest.ShopRun(), reporttest.All(), reporttest.ShopTable())
