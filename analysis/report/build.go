@@ -159,21 +159,14 @@ func (b *builder) steps(in []finding.Step) []Step {
 }
 
 func (b *builder) step(s *finding.Step) Step {
-	has := func(f event.Flags) bool { return s.Flags&f != 0 }
-	out := Step{
-		Step: *s, Stack: b.stack(s.Stack), Atomic: has(event.Atomic), Kernel: has(event.Kernel), Freed: s.Op == event.Write && has(event.Freed), Try: has(event.Try), Timed: has(event.Timed), Inferred: has(event.Inferred),
-	}
-	out.Truth, out.Propositions = make([]finding.Truth, 0, len(s.Truth)), make(map[string]bool, len(s.Truth))
+	out := Step{Step: *s, Stack: b.stack(s.Stack)}
+	out.Truth = make([]finding.Truth, 0, len(s.Truth))
 	for _, t := range s.Truth {
 		t.Name = Clean(t.Name)
-		out.Truth, out.Propositions[t.Name] = append(out.Truth, t), t.Holds
+		out.Truth = append(out.Truth, t)
 	}
 	if s.Object != 0 {
 		out.Object = b.object(s.Object)
-	}
-	if has(event.HasValue) {
-		value := s.Value
-		out.Value, out.Text = &value, Clean(out.Object.form().Text(s.Value))
 	}
 	return out
 }
@@ -289,20 +282,11 @@ func requestedByOther(f *Finding, i int, o Object) bool {
 // Same reports whether two objects are one.
 func Same(a, b Object) bool { return a.Name == b.Name && a.Addr == b.Addr }
 
-// each returns the results of f for all elements. It never returns nil, which JSON would print
-// as null.
+// each returns the results of f for all elements.
 func each[T, U any](in []T, f func(T) U) []U {
 	out := make([]U, 0, len(in))
 	for _, x := range in {
 		out = append(out, f(x))
 	}
 	return out
-}
-
-// notNil returns an empty slice for nil, which JSON would print as null.
-func notNil[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return s
 }

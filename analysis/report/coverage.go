@@ -12,7 +12,7 @@ import (
 // taken for more than it is.
 type Coverage struct {
 	// Objects are the synchronisation objects that were used, by kind, in the order of kinds.
-	Objects []KindCount `json:"objects"`
+	Objects []KindCount `json:"-"`
 	// Variables and Fields are those in which races were looked for: at least one
 	// access was recorded that is not atomic. Each element of an array counts, and the field of
 	// each object.
@@ -30,19 +30,14 @@ type Coverage struct {
 
 // KindCount is a number of objects of one kind.
 type KindCount struct {
-	Kind  event.Kind `json:"-"`
-	Name  string     `json:"kind"`
-	Count uint64     `json:"count"`
+	Kind  event.Kind
+	Count uint64
 }
 
 // AddCoverage sets Coverage, with the sentences for it. The other parts of the run are already
 // set.
 func (r *Run) AddCoverage(c Coverage) {
-	c.Objects = notNil(c.Objects)
-	for i := range c.Objects {
-		c.Objects[i].Name = c.Objects[i].Kind.String()
-	}
-	c.LookedFor, c.NotLookedFor = []string{}, []string{}
+	c.LookedFor, c.NotLookedFor = nil, nil
 	r.coverRaces(&c)
 	r.coverDeadlocks(&c)
 	if c.Misuse && len(c.Objects) > 0 {

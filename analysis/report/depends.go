@@ -9,8 +9,8 @@ import (
 // Dependency is a finding.Dependency with names for identifiers.
 type Dependency struct {
 	finding.Dependency
-	Thread Thread `json:"-"`
-	Step   Step   `json:"step"`
+	Thread Thread
+	Step   Step
 }
 
 func (b *builder) dependencies(in []finding.Dependency) []Dependency {

@@ -14,13 +14,11 @@ import (
 // with the same message.
 type Pruned struct {
 	finding.Pruned
-	Message  string   `json:"message"` // the candidate in one sentence, and why it was pruned
-	Lock     *Object  `json:"-"`
-	LockName string   `json:"lock"`
-	By       *Step    `json:"by,omitempty"` // of an ordered candidate, what orders it
-	Objects  []Object `json:"-"`
-	Names    []string `json:"objects"`
-	Evidence []Step   `json:"evidence"`
+	Message  string // the candidate in one sentence, and why it was pruned
+	Lock     *Object
+	By       *Step // of an ordered candidate, what orders it
+	Objects  []Object
+	Evidence []Step
 }
 
 // Explain adds the candidates that are no findings. The order of ps does not matter;

@@ -58,16 +58,14 @@ type Properties struct {
 	CutLevels   uint64       `json:"levels_cut"`     // levels with such states
 	Late        uint64       `json:"late_events"`    // events that arrived when a level to which they belong was closed
 	Widest      int          `json:"widest_level"`   // states of the widest level
-	Definitions []Definition `json:"definitions"`    // one for each name
+	Definitions []Definition `json:"-"`              // one for each name
 	Notes       []string     `json:"-"`
 }
 
 // Definition is the text of a property, in the words of its specification.
 type Definition struct {
-	Name     string            `json:"name"`
-	Text     string            `json:"text"`
-	Where    []Meaning         `json:"-"` // the meanings of the names in it
-	Meanings map[string]string `json:"where"`
+	Name, Text string
+	Where      []Meaning // the meanings of the names in it
 }
 
 // Meaning is a name in a specification with its meaning: a proposition, an event or a
@@ -79,7 +77,6 @@ func (r *Run) AddProperties(p *Properties) {
 	if p == nil {
 		return
 	}
-	p.Names, p.Definitions = notNil(p.Names), notNil(p.Definitions)
 	for i := range p.Definitions {
 		p.Definitions[i].clean()
 	}
@@ -88,10 +85,9 @@ func (r *Run) AddProperties(p *Properties) {
 }
 
 func (d *Definition) clean() {
-	d.Name, d.Text, d.Meanings = Clean(d.Name), Clean(d.Text), map[string]string{}
+	d.Name, d.Text = Clean(d.Name), Clean(d.Text)
 	for i, m := range d.Where {
 		d.Where[i] = Meaning{Clean(m.Name), Clean(m.Text)}
-		d.Meanings[d.Where[i].Name] = d.Where[i].Text
 	}
 }
 
@@ -136,43 +132,38 @@ type Report struct {
 	names Names // short names of all files, also those of findings left out; nil if Build did not make the report
 }
 
-// Finding is a finding.Finding with names for identifiers. Its JSON tags, those of
-// finding.Finding included, are those of the report.
+// Finding is a finding.Finding with names for identifiers.
 type Finding struct {
 	finding.Finding
-	Objects   []Object `json:"-"`
-	Mentioned []Thread `json:"-"` // all threads that the finding refers to, by ID
-	Evidence  []Step   `json:"evidence"`
-	Witness   []Step   `json:"witness"` // empty if there is none
+	Objects   []Object
+	Mentioned []Thread // all threads that the finding refers to, by ID
+	Evidence  []Step
+	Witness   []Step // empty if there is none
 	// Sketch is, if there is no witness, a schedule that the evidence suggests. No checker
 	// has accepted it.
-	Sketch []Step `json:"sketch"`
+	Sketch []Step
 	// Observed has the steps of the run in place of Witness, for a property.
-	Observed []Step       `json:"observed,omitempty"`
-	Lost     []Step       `json:"lost_signals,omitempty"` // signals sent while no thread waited
-	Depends  []Dependency `json:"depends"`                // nil if they were not requested
+	Observed []Step
+	Lost     []Step       // signals sent while no thread waited
+	Depends  []Dependency // nil if they were not requested
 	// ThreadCount is the number of threads that were sides of the instances merged into
 	// this finding. Others are those of the instances with other threads or objects, at most
 	// 16.
-	ThreadCount int        `json:"thread_count"`
-	Others      []Instance `json:"others"`
+	ThreadCount int
+	Others      []Instance
 	// Explains are the sides, as indices of Evidence, that are needed to explain the
 	// finding; each of the others does the same at the same source locations as one of them.
-	Explains    []int    `json:"explains"`
+	Explains    []int
 	roles       []string // roles of the sides; equal for sides that do the same
-	Fingerprint string   `json:"fingerprint"` // the same in every run of the same binary; see Build
-	// Cause is the fingerprint of the finding that the text shows for all races with the same cause.
-	// The JSON report sets it.
-	Cause       string `json:"cause"`
-	Suppression string `json:"suppression,omitempty"` // a block that suppresses it; "" if it was not requested
+	Fingerprint string   // the same in every run of the same binary; see Build
+	Suppression string   // a block that suppresses it; "" if it was not requested
 }
 
 // Instance is an instance with other threads or objects that was merged into a finding.
 type Instance struct {
-	Confidence finding.Confidence `json:"confidence"`
-	Objects    []Object           `json:"-"` // as in a Finding, at most 16
-	Names      []string           `json:"objects"`
-	Threads    []event.ThreadID   `json:"threads"` // by side, at most 16
+	Confidence finding.Confidence
+	Objects    []Object         // as in a Finding, at most 16
+	Threads    []event.ThreadID // by side, at most 16
 }
 
 // Object is a run.Object with stacks for identifiers. Its Name is the name in the source, else
@@ -188,57 +179,34 @@ type Object struct {
 	numbered  bool // Name is its kind and number, since nothing else is known
 }
 
-// form returns how the values of the object are written; nil: as numbers.
-func (o *Object) form() *event.Form {
-	if o == nil {
-		return nil
-	}
-	return o.Form
-}
-
 // Thread is a run.Thread with stacks for identifiers.
 type Thread struct {
-	ID event.ThreadID `json:"thread"`
+	ID event.ThreadID
 	run.Thread
-	Created   Stack         `json:"-"`
-	Inner     []event.Frame `json:"created"`    // the frames of Created that JSON shows
-	CreatedID int           `json:"created_id"` // number of Created in the table of stacks at the end of the JSON report
-	Process   string        `json:"-"`          // name and id of its process if there are several; else ""
+	Created Stack
+	Process string // name and id of its process if there are several; else ""
 }
 
 // Stack is a call stack, innermost frame first. At is the index of the frame that a reader
 // looks for: the innermost one of the program's own code, outside the C library and the
 // wrappers in system headers.
 type Stack struct {
-	Frames []event.Frame `json:"-"`
-	Inner  []event.Frame `json:"stack"`    // those of Frames that JSON shows here; see stacks.number
-	ID     int           `json:"stack_id"` // its number in the table of stacks at the end of the JSON report
-	At     int           `json:"own_frame"`
+	Frames []event.Frame
+	At     int
 }
 
 // Step is an event of evidence, witness or sketch: a finding.Step with names for
 // identifiers.
 type Step struct {
 	finding.Step
-	Object       *Object         `json:"-"` // nil if the operation has none
-	Name         string          `json:"object"`
-	Value        *uint64         `json:"value,omitempty"`
-	Text         string          `json:"value_text,omitempty"` // Value as the source writes it
-	Atomic       bool            `json:"atomic,omitempty"`
-	Kernel       bool            `json:"system_call,omitempty"`
-	Freed        bool            `json:"freed,omitempty"` // the write is the call that frees the memory
-	Try          bool            `json:"try,omitempty"`
-	Timed        bool            `json:"timed,omitempty"`
-	Inferred     bool            `json:"inferred,omitempty"`
-	Propositions map[string]bool `json:"propositions,omitempty"` // those of Truth
-	Held         []Held          `json:"held"`                   // in order of acquisition
+	Object *Object // nil if the operation has none
+	Held   []Held  // in order of acquisition
 	Stack
 }
 
 // Held is a lock that a thread holds, with the call stack of its acquisition.
 type Held struct {
-	Object *Object `json:"-"`
-	Name   string  `json:"object"`
-	Read   bool    `json:"for_reading,omitempty"` // it is known to be held for reading
+	Object *Object
+	Read   bool // it is known to be held for reading
 	Stack
 }

@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Stats are figures of a run and of the tool, for --stats. The JSON tags are those of the
-// report.
+// Stats are figures of a run and of the tool, for --stats. The JSON tags of figures are those of the
+// JSON report.
 type Stats struct {
 	Events     []OpCount        `json:"-"`         // by operation, without those that have no events
 	Variables  uint64           `json:"variables"` // number of variables that appear in events

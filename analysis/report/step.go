@@ -8,6 +8,18 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
+// ValueText returns the value of an access as the source writes it; "" if it is unknown.
+func (s *Step) ValueText() string {
+	if s.Flags&event.HasValue == 0 {
+		return ""
+	}
+	var form *event.Form // nil: a number
+	if s.Object != nil {
+		form = s.Object.Form
+	}
+	return Clean(form.Text(s.Value))
+}
+
 // StepText returns a step in words, as "locks ledger". Names and values that have more columns than most are shortened.
 func StepText(s Step, most int) string {
 	verb := verbs(s.Op)
@@ -28,7 +40,7 @@ func StepText(s Step, most int) string {
 		verb += " " + ShortName(s.Object.Name, most)
 	}
 	if s.Flags&event.HasValue != 0 && s.Op.IsAccess() {
-		verb += " = " + ShortText(s.Text, most)
+		verb += " = " + ShortText(s.ValueText(), most)
 	}
 	if s.Flags&event.Kernel != 0 && s.Op.IsAccess() {
 		verb += " (" + byKernel(s) + ")"

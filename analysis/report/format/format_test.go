@@ -100,6 +100,25 @@ type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, os.ErrClosed }
 
+// TestWritingChangesNothing checks that a report that was written in each format is then still written as the same bytes.
+func TestWritingChangesNothing(t *testing.T) {
+	for name, r := range map[string]report.Report{
+		"findings": report.Build(reporttest.ShopRun(), reporttest.All(), reporttest.ShopTable()),
+		"causes":   reporttest.ItemRaces(), "candidates": reporttest.Explained(reporttest.Dropped()), "watched": report.Build(reporttest.WatchedRun(), nil, nil),
+		"coverage": reporttest.CoveredReport(), "property": reporttest.HighWater(), "figures": reporttest.RecordedStats(),
+	} {
+		first := map[string]string{}
+		for _, f := range All() {
+			first[f.Name] = written(t, f, r, report.Options{})
+		}
+		for _, f := range All() {
+			if diff := cmp.Diff(first[f.Name], written(t, f, r, report.Options{})); diff != "" {
+				t.Errorf("%s as %s: (-first +again)\n%s", name, f.Name, diff)
+			}
+		}
+	}
+}
+
 func TestWriteErrorsAreReported(t *testing.T) {
 	for _, f := range All() {
 		if f.Write(failing{}, report.Report{}, report.Options{}) == nil {

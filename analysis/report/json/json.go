@@ -7,7 +7,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
@@ -40,11 +39,11 @@ type jsonRun struct {
 	// Executed is present if code synchronised unobserved.
 	Executed []jsonExecuted `json:"unobserved_synchronisation,omitempty"`
 	// Properties is present if there is a specification.
-	Properties *report.Properties `json:"properties,omitempty"`
-	Locks      *report.Locks      `json:"lock_order,omitempty"`
-	Bounds     *run.Bounds        `json:"history,omitempty"`
+	Properties *jsonProperties `json:"properties,omitempty"`
+	Locks      *report.Locks   `json:"lock_order,omitempty"`
+	Bounds     *run.Bounds     `json:"history,omitempty"`
 	// Coverage is present if it is known.
-	Coverage *report.Coverage `json:"coverage,omitempty"`
+	Coverage *jsonCoverage `json:"coverage,omitempty"`
 	// Suppressed is present if suppressions were applied.
 	Suppressed *jsonSuppressions `json:"suppressed,omitempty"`
 }
@@ -55,12 +54,84 @@ type jsonExecuted struct {
 	MaybeOthers bool             `json:"others_perhaps"`
 }
 
-// jsonFinding is a Finding with the fields that only the JSON report has.
+// jsonFinding is a report.Finding, with the fields of finding.Finding that have tags.
 type jsonFinding struct {
-	*report.Finding
-	Names      []string        `json:"objects"`
-	ObjectInfo []jsonObject    `json:"object_info"`
-	ThreadInfo []report.Thread `json:"thread_info"`
+	*finding.Finding
+	Evidence []jsonStep `json:"evidence"`
+	Witness  []jsonStep `json:"witness"`
+	Sketch   []jsonStep `json:"sketch"`
+	// Observed is present for a property, and Lost if signals were lost.
+	Observed    []jsonStep       `json:"observed,omitempty"`
+	Lost        []jsonStep       `json:"lost_signals,omitempty"`
+	Depends     []jsonDependency `json:"depends"`
+	ThreadCount int              `json:"thread_count"`
+	Others      []jsonInstance   `json:"others"`
+	Explains    []int            `json:"explains"`
+	Fingerprint string           `json:"fingerprint"`
+	// Cause is the fingerprint of the finding that the text shows for all findings with the same
+	// cause.
+	Cause       string       `json:"cause"`
+	Suppression string       `json:"suppression,omitempty"`
+	Names       []string     `json:"objects"`
+	ObjectInfo  []jsonObject `json:"object_info"`
+	ThreadInfo  []jsonThread `json:"thread_info"`
+}
+
+type jsonInstance struct {
+	Confidence finding.Confidence `json:"confidence"`
+	Names      []string           `json:"objects"`
+	Threads    []event.ThreadID   `json:"threads"`
+}
+
+type jsonDependency struct {
+	finding.Dependency
+	Step jsonStep `json:"step"`
+}
+
+type jsonPruned struct {
+	*finding.Pruned
+	Message  string     `json:"message"`
+	LockName string     `json:"lock"`
+	By       *jsonStep  `json:"by,omitempty"`
+	Names    []string   `json:"objects"`
+	Evidence []jsonStep `json:"evidence"`
+}
+
+// jsonStep is a report.Step, with the fields of finding.Step that have tags.
+type jsonStep struct {
+	*finding.Step
+	Name         string          `json:"object"`
+	Value        *uint64         `json:"value,omitempty"`
+	Text         string          `json:"value_text,omitempty"` // Value as the source writes it
+	Atomic       bool            `json:"atomic,omitempty"`
+	Kernel       bool            `json:"system_call,omitempty"`
+	Freed        bool            `json:"freed,omitempty"` // the write is the call that frees the memory
+	Try          bool            `json:"try,omitempty"`
+	Timed        bool            `json:"timed,omitempty"`
+	Inferred     bool            `json:"inferred,omitempty"`
+	Propositions map[string]bool `json:"propositions,omitempty"`
+	Held         []jsonHeld      `json:"held"`
+	jsonStack
+}
+
+type jsonHeld struct {
+	Name string `json:"object"`
+	Read bool   `json:"for_reading,omitempty"`
+	jsonStack
+}
+
+// jsonStack is a report.Stack by its number in the table at the end, with its inner frames.
+type jsonStack struct {
+	Inner []event.Frame `json:"stack"`
+	ID    int           `json:"stack_id"`
+	At    int           `json:"own_frame"`
+}
+
+type jsonThread struct {
+	ID event.ThreadID `json:"thread"`
+	run.Thread
+	Inner     []event.Frame `json:"created"`
+	CreatedID int           `json:"created_id"`
 }
 
 type jsonObject struct {
@@ -92,10 +163,8 @@ type jsonBlock struct {
 // Write writes the report as one JSON object on one line. The format is fixed, since scripts rely on it. Options mean
 // nothing here.
 func Write(w io.Writer, r report.Report, _ report.Options) error {
-	e := &encoder{Names: r.Names(), stacks: newStacks(framesIn(r.DistinctStacks()))}
 	r = r.Cleaned()
-	r.Findings = slices.Clone(r.Findings)
-	setCauses(r)
+	e := &encoder{Names: r.Names(), stacks: newStacks(framesIn(r.DistinctStacks())), causes: causes(r)}
 	out := newJSONWriter(w)
 	out.member("run", toJSONRun(r.Run))
 	out.member("confidence", toJSONConfidence(r))
@@ -114,19 +183,23 @@ func Write(w io.Writer, r report.Report, _ report.Options) error {
 	return out.end()
 }
 
-// setCauses sets the Cause of each finding.
-func setCauses(r report.Report) {
+// causes returns the fingerprint of the finding that shows the cause, by the fingerprint of each finding.
+func causes(r report.Report) map[string]string {
+	by := make(map[string]string, len(r.Findings))
 	for _, c := range r.Causes() {
-		for _, f := range append([]*report.Finding{c.Lead}, c.Others...) {
-			f.Cause = c.Lead.Fingerprint
+		by[c.Lead.Fingerprint] = c.Lead.Fingerprint
+		for _, f := range c.Others {
+			by[f.Fingerprint] = c.Lead.Fingerprint
 		}
 	}
+	return by
 }
 
-// encoder sets the fields of findings that only the JSON report has, and collects the stacks.
+// encoder gives findings the form that they have in JSON, and collects the stacks.
 type encoder struct {
 	report.Names
 	stacks *stacks
+	causes map[string]string
 }
 
 func toJSONConfidence(r report.Report) jsonConfidence {
@@ -143,7 +216,7 @@ func toJSONRun(r report.Run) jsonRun {
 		Executed: each(r.Executed, func(e run.Executed) jsonExecuted {
 			return jsonExecuted{e.Description, e.Threads(), e.ObservedUntil > 0}
 		}),
-		Properties: r.Properties, Locks: r.Locks, Bounds: r.Bounds, Coverage: r.Coverage, Suppressed: toJSONSuppressions(r.Suppressions),
+		Properties: toJSONProperties(r.Properties), Locks: r.Locks, Bounds: r.Bounds, Coverage: toJSONCoverage(r.Coverage), Suppressed: toJSONSuppressions(r.Suppressions),
 	}
 	if len(out.Processes) == 0 {
 		out.Processes = []run.Process{{PID: r.PID, Program: cmp.Or(r.LastProgram, r.Program)}}
@@ -162,63 +235,65 @@ func guarded(w run.Watched) run.Watched {
 	return w
 }
 
+// finding returns the form of a finding. The order of the stacks' numbers is that in which they are met here.
 func (e *encoder) finding(f report.Finding) jsonFinding {
-	e.sides(f.Evidence)
-	e.sides(f.Lost)
-	for _, steps := range [][]report.Step{f.Witness, f.Sketch, f.Observed} {
-		e.steps(steps)
-	}
-	for i := range f.Depends {
-		e.step(&f.Depends[i].Step, 1)
-	}
-	for i := range f.Others {
-		o := &f.Others[i]
-		o.Names, o.Threads = each(o.Objects, e.Describe), notNil(o.Threads)
-	}
-	f.Threads, f.Assumes, f.Depends, f.Others, f.Explains = notNil(f.Threads), notNil(f.Assumes), notNil(f.Depends), notNil(f.Others), notNil(f.Explains)
-	f.Evidence, f.Witness, f.Sketch = notNil(f.Evidence), notNil(f.Witness), notNil(f.Sketch)
-	return jsonFinding{&f, each(f.Objects, e.Describe), each(f.Objects, e.object), each(f.Mentioned, e.thread)}
+	out := jsonFinding{Finding: &f.Finding, ThreadCount: f.ThreadCount, Fingerprint: f.Fingerprint, Cause: e.causes[f.Fingerprint], Suppression: f.Suppression}
+	out.Evidence, out.Lost = e.steps(f.Evidence, sideFrames), e.steps(f.Lost, sideFrames)
+	out.Witness, out.Sketch, out.Observed = e.steps(f.Witness, 1), e.steps(f.Sketch, 1), e.steps(f.Observed, 1)
+	out.Depends = each(f.Depends, func(d report.Dependency) jsonDependency {
+		return jsonDependency{d.Dependency, e.step(&d.Step, 1)}
+	})
+	out.Others = each(f.Others, func(o report.Instance) jsonInstance {
+		return jsonInstance{o.Confidence, each(o.Objects, e.Describe), notNil(o.Threads)}
+	})
+	f.Threads, f.Assumes, out.Explains = notNil(f.Threads), notNil(f.Assumes), notNil(f.Explains)
+	out.Names, out.ObjectInfo, out.ThreadInfo = each(f.Objects, e.Describe), each(f.Objects, e.object), each(f.Mentioned, e.thread)
+	return out
 }
 
-func (e *encoder) pruned(p report.Pruned) report.Pruned {
-	e.sides(p.Evidence)
-	p.Evidence, p.Names = notNil(p.Evidence), each(p.Objects, e.Describe)
+func (e *encoder) pruned(p report.Pruned) jsonPruned {
+	out := jsonPruned{Pruned: &p.Pruned, Message: p.Message, Evidence: e.steps(p.Evidence, sideFrames), Names: each(p.Objects, e.Describe)}
 	if p.Lock != nil {
-		p.LockName = e.Describe(*p.Lock)
+		out.LockName = e.Describe(*p.Lock)
 	}
 	if p.By != nil {
-		e.step(p.By, 1)
+		by := e.step(p.By, 1)
+		out.By = &by
 	}
-	return p
+	return out
 }
 
-// sides sets the JSON fields of the sides of a finding; steps does so for the steps of a
-// schedule.
-func (e *encoder) sides(all []report.Step) {
+// steps returns the form of steps. Frames is the number of inner frames of their stacks that they show.
+func (e *encoder) steps(all []report.Step, frames int) []jsonStep {
+	out := make([]jsonStep, 0, len(all))
 	for i := range all {
-		e.step(&all[i], sideFrames)
+		out = append(out, e.step(&all[i], frames))
 	}
+	return out
 }
 
-func (e *encoder) steps(all []report.Step) {
-	for i := range all {
-		e.step(&all[i], 1)
+func (e *encoder) step(s *report.Step, frames int) jsonStep {
+	has := func(f event.Flags) bool { return s.Flags&f != 0 }
+	out := jsonStep{
+		Step: &s.Step, Text: s.ValueText(), Atomic: has(event.Atomic), Kernel: has(event.Kernel), Freed: s.Op == event.Write && has(event.Freed),
+		Try: has(event.Try), Timed: has(event.Timed), Inferred: has(event.Inferred), jsonStack: e.stacks.number(s.Stack, frames),
 	}
-}
-
-// step sets the JSON fields of a step. Frames is the number of inner frames of its stacks to
-// show.
-func (e *encoder) step(s *report.Step, frames int) {
 	if s.Object != nil {
-		s.Name = e.Describe(*s.Object)
+		out.Name = e.Describe(*s.Object)
 	}
-	e.stacks.number(&s.Stack, frames)
-	s.Held = notNil(s.Held)
-	for i := range s.Held {
-		h := &s.Held[i]
-		h.Name = e.Describe(*h.Object)
-		e.stacks.number(&h.Stack, frames)
+	if has(event.HasValue) {
+		out.Value = &s.Value
 	}
+	if len(s.Truth) > 0 {
+		out.Propositions = make(map[string]bool, len(s.Truth))
+	}
+	for _, t := range s.Truth {
+		out.Propositions[t.Name] = t.Holds
+	}
+	out.Held = each(s.Held, func(h report.Held) jsonHeld {
+		return jsonHeld{e.Describe(*h.Object), h.Read, e.stacks.number(h.Stack, frames)}
+	})
+	return out
 }
 
 func (e *encoder) object(o report.Object) jsonObject {
@@ -234,9 +309,8 @@ func (e *encoder) object(o report.Object) jsonObject {
 	}
 }
 
-func (e *encoder) thread(t report.Thread) report.Thread {
-	t.Inner, t.CreatedID = inner(t.Created, 1), e.stacks.id(t.Created)
-	return t
+func (e *encoder) thread(t report.Thread) jsonThread {
+	return jsonThread{t.ID, t.Thread, inner(t.Created, 1), e.stacks.id(t.Created)}
 }
 
 // each returns the results of f for all elements. It never returns nil, which JSON would print

@@ -46,10 +46,10 @@ func framesIn(all []report.Stack) int {
 	return n
 }
 
-// number sets the stack's number and its inner frames: n, or more to include the one with
+// number returns the stack's number and its inner frames: n, or more to include the one with
 // index s.At.
-func (t *stacks) number(s *report.Stack, n int) {
-	s.ID, s.Inner = t.id(*s), inner(*s, n)
+func (t *stacks) number(s report.Stack, n int) jsonStack {
+	return jsonStack{inner(s, n), t.id(s), s.At}
 }
 
 func inner(s report.Stack, n int) []event.Frame {

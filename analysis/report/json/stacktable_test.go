@@ -20,16 +20,16 @@ type written struct {
 	Findings []struct {
 		Evidence   []writtenStep
 		Witness    []writtenStep
-		ObjectInfo []jsonObject    `json:"object_info"`
-		ThreadInfo []report.Thread `json:"thread_info"`
+		ObjectInfo []jsonObject `json:"object_info"`
+		ThreadInfo []jsonThread `json:"thread_info"`
 	}
 	Stacks [][]int
 	Frames []event.Frame
 }
 
 type writtenStep struct {
-	report.Stack
-	Held []struct{ report.Stack }
+	jsonStack
+	Held []struct{ jsonStack }
 }
 
 func readBack(t testing.TB, r report.Report) written {
@@ -72,9 +72,9 @@ func TestStacksOfSides(t *testing.T) {
 		w := readBack(t, r)
 		side, step := w.Findings[0].Evidence[0].Held[0], w.Findings[0].Witness[3]
 		for _, s := range []struct {
-			report.Stack
+			jsonStack
 			want int
-		}{{side.Stack, c.side}, {step.Stack, c.step}} {
+		}{{side.jsonStack, c.side}, {step.jsonStack, c.step}} {
 			whole := w.framesOf(s.ID)
 			if len(s.Inner) != s.want || len(whole) != c.depth || s.At != c.library {
 				t.Errorf("%+v: %d frames, of %d, frame %d is the program's", c, len(s.Inner), len(whole), s.At)

@@ -20,15 +20,15 @@ type jsonThreadState struct {
 	By        []event.ThreadID `json:"held_by"`
 	Ended     bool             `json:"holder_ended"`
 	Readers   int              `json:"readers,omitempty"`
-	report.Stack
+	jsonStack
 }
 
 func (e *encoder) threadState(d report.ThreadState) jsonThreadState {
-	e.step(&d.Step, sideFrames)
+	step := e.step(&d.Step, sideFrames)
 	out := jsonThreadState{
 		Thread: d.Thread.ID, TID: d.Thread.TID, Name: d.Thread.Name, Start: d.Thread.Start, Main: d.Thread.Main, State: "running",
 		Call: d.Call, Peer: d.Step.Peer, Timed: d.Step.Flags&event.Timed != 0, By: each(d.By, unchanged), Ended: d.Ended,
-		Readers: d.Step.Readers, Object: d.Step.Name, Stack: d.Step.Stack,
+		Readers: d.Step.Readers, Object: step.Name, jsonStack: step.jsonStack,
 	}
 	if d.Stopped {
 		out.State = "stopped"
