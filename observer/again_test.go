@@ -1,7 +1,6 @@
 package observer
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +33,7 @@ func TestThreadKeys(t *testing.T) {
 			l.o = New(Options{Sites: site, Sinks: []Sink{l, sinkFunc(func(e *event.Event) {
 				if e.Op == event.Write {
 					w := *e
-					w.Must = slices.Clone(e.Must)
+					w.Must = e.Must.Clone()
 					writes = append(writes, w)
 				}
 			})}})

@@ -18,6 +18,8 @@ func TestBegin(t *testing.T) {
 		switch f := full.Field(i); f.Kind() {
 		case reflect.Slice:
 			f.Set(reflect.MakeSlice(f.Type(), 3, 3))
+		case reflect.Pointer:
+			f.Set(reflect.New(f.Type().Elem()))
 		case reflect.Bool:
 			f.SetBool(true)
 		default:

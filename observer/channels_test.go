@@ -1,7 +1,6 @@
 package observer
 
 import (
-	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -111,7 +110,7 @@ func (m *modelPipe) events(attached bool) (by [][]stamped, all []stamped) {
 	var o *Observer
 	sink := sinkFunc(func(e *event.Event) {
 		s := stamped{Event: *e}
-		s.Must = slices.Clone(e.Must)
+		s.Must = e.Must.Clone()
 		for tid, th := range o.threads {
 			if th.id == e.Thread {
 				s.tid = tid

@@ -154,7 +154,7 @@ func TestNotices(t *testing.T) {
 			o := New(Options{Sites: site, Sinks: []Sink{sinkFunc(func(e *event.Event) {
 				if e.Op == event.Write {
 					w := *e
-					w.Must = append([]event.Epoch(nil), e.Must...)
+					w.Must = e.Must.Clone()
 					writes = append(writes, w)
 				}
 			})}})
@@ -203,7 +203,7 @@ func TestFollowedChild(t *testing.T) {
 			o := New(Options{Follow: true, Sites: site, Sinks: []Sink{sinkFunc(func(e *event.Event) {
 				if e.Op == event.Write {
 					w := *e
-					w.Must = append([]event.Epoch(nil), e.Must...)
+					w.Must = e.Must.Clone()
 					writes = append(writes, w)
 				}
 			})}})

@@ -39,7 +39,7 @@ type eventCollector struct{ events []event.Event }
 
 func (k *eventCollector) Event(e *event.Event) {
 	c := *e
-	c.Must = slices.Clone(e.Must)
+	c.Must = e.Must.Clone()
 	k.events = append(k.events, c)
 }
 

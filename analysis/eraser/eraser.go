@@ -186,7 +186,7 @@ func New(opts Options) *Analysis {
 		threads:      map[event.ThreadID]*thread{},
 		vars:         map[event.ObjectID]*variable{},
 		retired:      map[retiredKey]*retiredCount{},
-		publication:  publication{objects: map[event.ObjectID][]event.Epoch{}},
+		publication:  publication{objects: map[event.ObjectID]*event.Clock{}},
 		published:    publishedPairs{pairs: map[pairKey]*publishedPair{}},
 		limit:        cacheLimit,
 		compactAfter: minDestroyed,

@@ -1,8 +1,6 @@
 package eraser
 
 import (
-	"slices"
-
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -24,12 +22,12 @@ import (
 // edges from each release to the later acquires. It starts with the first access of a field, so
 // programs without observed fields do not pay for it.
 type publication struct {
-	enabled bool                             // a field has been accessed
-	slots   [][]event.Epoch                  // by slot: its vector clock
-	objects map[event.ObjectID][]event.Epoch // by object: the join of the clocks of its releases
+	enabled bool                            // a field has been accessed
+	slots   []*event.Clock                  // by slot: its vector clock
+	objects map[event.ObjectID]*event.Clock // by object: the join of the clocks of its releases
 	// floor is the join of the clocks of the objects that shrink evicted: they count as released before every acquire
 	// of an object of which nothing is known. So more accesses seem published, and fewer are races.
-	floor []event.Epoch
+	floor event.Clock
 }
 
 // update updates the clocks for an event.
@@ -59,45 +57,42 @@ func (p *publication) update(e *event.Event) {
 }
 
 // clock returns the clock of the event's slot, joined with its must-order clock.
-func (p *publication) clock(e *event.Event) []event.Epoch {
+func (p *publication) clock(e *event.Event) *event.Clock {
 	for len(p.slots) <= int(e.Slot) {
 		p.slots = append(p.slots, nil)
 	}
-	p.slots[e.Slot] = join(p.slots[e.Slot], e.Must)
-	return p.slots[e.Slot]
+	c := p.slots[e.Slot]
+	if c == nil {
+		c = &event.Clock{}
+		p.slots[e.Slot] = c
+	}
+	if e.Must != nil {
+		c.Join(e.Must)
+	}
+	return c
 }
 
 func (p *publication) acquire(e *event.Event) {
-	known, ok := p.objects[e.Object]
-	if !ok {
-		known = p.floor
+	c, known := p.clock(e), p.objects[e.Object]
+	if known == nil {
+		known = &p.floor
 	}
-	p.slots[e.Slot] = join(p.clock(e), known)
+	c.Join(known)
 }
 
 func (p *publication) release(e *event.Event) {
-	known, ok := p.objects[e.Object]
-	if !ok {
-		known = slices.Clone(p.floor)
+	c := p.objects[e.Object]
+	if c == nil {
+		c = p.floor.Clone()
+		p.objects[e.Object] = c
 	}
-	p.objects[e.Object] = join(known, p.clock(e))
-}
-
-// join sets a to the join of a and b, and returns it.
-func join(a, b []event.Epoch) []event.Epoch {
-	for len(a) < len(b) {
-		a = append(a, 0)
-	}
-	for i, n := range b {
-		a[i] = max(a[i], n)
-	}
-	return a
+	c.Join(p.clock(e))
+	c.Raise(e.Slot, e.Epoch)
 }
 
 // before reports whether the event at (slot, epoch) happens before e in this run.
 func (p *publication) before(slot uint32, epoch event.Epoch, e *event.Event) bool {
-	known := p.clock(e)
-	return int(slot) < len(known) && epoch <= known[slot]
+	return e.Before(slot, epoch) || epoch <= p.clock(e).At(slot)
 }
 
 // setApart marks the accesses that the first owner of a field made before another thread's first

@@ -104,8 +104,8 @@ func TestObjectsThatComeAndGo(t *testing.T) {
 	for i := range uint64(objects) {
 		id := event.ObjectID(i + 1)
 		for slot := range uint32(2) {
-			must := []event.Epoch{0, 0}
-			must[slot] = event.Epoch(i + 1)
+			must := &event.Clock{}
+			must.Set(slot, event.Epoch(i+1))
 			a.Event(&event.Event{Seq: 3*i + uint64(slot) + 1, Op: event.Write, Kind: event.KindField, Thread: event.ThreadID(slot + 1), Object: id,
 				Stack: event.StackID(slot + 1), Slot: slot, Epoch: event.Epoch(i + 1), Must: must})
 		}

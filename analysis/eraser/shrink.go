@@ -57,10 +57,10 @@ func (p *publication) shrink() {
 		return
 	}
 	ids := slices.Sorted(maps.Keys(p.objects))
-	objects := make(map[event.ObjectID][]event.Epoch, len(ids)/2+1)
+	objects := make(map[event.ObjectID]*event.Clock, len(ids)/2+1)
 	for i, id := range ids {
 		if i < len(ids)/2 {
-			p.floor = join(p.floor, p.objects[id])
+			p.floor.Join(p.objects[id])
 		} else {
 			objects[id] = p.objects[id]
 		}

@@ -49,17 +49,17 @@ func TestShrink(t *testing.T) {
 // TestShrinkPublication checks that an access counts as published if its thread may have released an evicted object.
 func TestShrinkPublication(t *testing.T) {
 	var p publication
-	p.objects = map[event.ObjectID][]event.Epoch{}
-	must := []event.Epoch{0, 0}
+	p.objects = map[event.ObjectID]*event.Clock{}
+	must := event.ClockOf()
 	for id := event.ObjectID(1); id <= 2*leastObjects; id++ {
-		must[0]++
-		p.update(&event.Event{Op: event.Release, Object: id, Slot: 0, Epoch: must[0], Must: must})
+		must.Set(0, event.Epoch(id))
+		p.update(&event.Event{Op: event.Release, Object: id, Slot: 0, Epoch: must.At(0), Must: must})
 	}
 	p.shrink()
 	if len(p.objects) != leastObjects {
 		t.Errorf("%d objects are left", len(p.objects))
 	}
-	acquire := event.Event{Op: event.Acquire, Object: 1, Slot: 1, Epoch: 1, Must: []event.Epoch{0, 1}}
+	acquire := event.Event{Op: event.Acquire, Object: 1, Slot: 1, Epoch: 1, Must: event.ClockOf(0, 1)}
 	if p.before(0, 1, &acquire) {
 		t.Error("before the acquire")
 	}

@@ -74,8 +74,8 @@ func unrelated(events []event.Event) []event.Event {
 			continue
 		}
 		e.Slot, e.Epoch = uint32(e.Thread), event.Epoch(e.Seq)
-		e.Must = make([]event.Epoch, e.Thread+1)
-		e.Must[e.Thread] = e.Epoch
+		e.Must = &event.Clock{}
+		e.Must.Set(e.Slot, e.Epoch)
 		out = append(out, e)
 	}
 	return out

@@ -353,42 +353,36 @@ type share struct {
 // distinct threads are compared, and the epochs of an earlier user of the slot are below it.
 type clock struct {
 	users int // number of instances and threads that refer to it
-	must  []event.Epoch
+	must  event.Clock
 }
 
-func (c *clock) at(slot uint32) event.Epoch {
-	if int(slot) < len(c.must) {
-		return c.must[slot]
-	}
-	return 0
-}
+func (c *clock) at(slot uint32) event.Epoch { return c.must.At(slot) }
 
-// equalBut reports whether the clock equals must in all entries except that of slot.
-func (c *clock) equalBut(slot uint32, must []event.Epoch) bool {
-	if len(c.must) != len(must) {
-		return false
+// equalBut reports whether the clock equals that of e in all entries except that of e's slot.
+func (c *clock) equalBut(e *event.Event) bool {
+	if e.Must == nil {
+		return c.must.Len() == 0
 	}
-	for i, x := range c.must {
-		if x != must[i] && uint32(i) != slot {
-			return false
-		}
-	}
-	return true
+	return c.must.EqualBut(e.Slot, e.Must)
 }
 
 // clockPool reuses the memory of clocks that no longer have users.
 type clockPool struct{ free []*clock }
 
 // get returns a clock with these entries and one user.
-func (p *clockPool) get(must []event.Epoch) *clock {
+func (p *clockPool) get(must *event.Clock) *clock {
+	var c *clock
 	if n := len(p.free); n > 0 {
-		c := p.free[n-1]
-		p.free = p.free[:n-1]
-		c.must = append(c.must[:0], must...)
-		c.users = 1
-		return c
+		c, p.free = p.free[n-1], p.free[:n-1]
+	} else {
+		c = &clock{}
 	}
-	return &clock{1, slices.Clone(must)}
+	c.users = 1
+	c.must.Reset()
+	if must != nil {
+		c.must.Copy(must)
+	}
+	return c
 }
 
 // share adds a user.
@@ -409,7 +403,7 @@ func (p *clockPool) drop(c *clock) {
 
 // snapshot sets t.clock to the must-order clock of e, and begins a new period if it has changed.
 func (a *Analysis) snapshot(t *thread, e *event.Event) {
-	if t.clock != nil && (e.Since != 0 && e.Since <= t.clockEpoch || t.clock.equalBut(e.Slot, e.Must)) {
+	if t.clock != nil && (e.Since != 0 && e.Since <= t.clockEpoch || t.clock.equalBut(e)) {
 		t.clockEpoch = e.Epoch
 		return
 	}

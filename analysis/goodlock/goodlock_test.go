@@ -245,8 +245,8 @@ func TestManyThreads(t *testing.T) {
 			e := &part[j]
 			m++
 			e.Seq, e.Slot, e.Epoch = m, uint32(i%8), event.Epoch(m)
-			e.Must = make([]event.Epoch, 8)
-			e.Must[e.Slot] = e.Epoch
+			e.Must = &event.Clock{}
+			e.Must.Set(e.Slot, e.Epoch)
 			x.Event(e)
 		}
 	}
@@ -444,14 +444,15 @@ func TestSteadyStateWithSignals(t *testing.T) {
 	x, events := steadyState()
 	signals := []event.Event{{Thread: 2, Op: event.Signal, Object: 99}, {Thread: 3, Op: event.Signal, Object: 99}}
 	epoch := event.Epoch(1000)
-	clock := make([]event.Epoch, 8)
+	var clock event.Clock
 	round := func() {
 		for i := range events {
 			e := events[i]
 			epoch++
 			e.Epoch = epoch
-			clock[e.Slot], clock[7] = epoch, epoch
-			e.Must = clock
+			clock.Set(e.Slot, epoch)
+			clock.Set(7, epoch)
+			e.Must = &clock
 			x.Event(&e)
 		}
 		for i := range signals {

@@ -85,7 +85,7 @@ func TestSweepKeepsFindings(t *testing.T) {
 func TestDestroyedLocksAreDropped(t *testing.T) {
 	a := New(Options{})
 	e := func(op event.Op, o event.ObjectID) {
-		a.Event(&event.Event{Thread: 1, Op: op, Object: o, Kind: event.KindMutex, Epoch: 1, Must: []event.Epoch{1}})
+		a.Event(&event.Event{Thread: 1, Op: op, Object: o, Kind: event.KindMutex, Epoch: 1, Must: event.ClockOf(1)})
 	}
 	for l := event.ObjectID(2); l < 100_000; l++ {
 		e(event.Acquire, 1)

@@ -1,14 +1,11 @@
 package happensbefore
 
 import (
-	"slices"
-
 	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/observer/event"
-	"github.com/tracepredict/tracepredict/observer/order"
 )
 
-type vector = order.Vector[event.Epoch]
+type vector = event.Clock
 
 // joinMark makes v know the event k and all that comes before it.
 func joinMark(v *vector, p *pool, k *mark) {
@@ -16,27 +13,8 @@ func joinMark(v *vector, p *pool, k *mark) {
 		return
 	}
 	own := v.At(k.slot)
-	v.Join(p.all[k.clock].known)
-	v.Extend(int(k.slot) + 1)
-	(*v)[k.slot] = max(own, k.time) // the shared clock's own count may be later than the mark
-}
-
-// maximum sets dst to the pointwise maximum of a and b. dst and a have the same length; b may be
-// shorter.
-func maximum(dst, a, b []event.Epoch) {
-	n := min(len(a), len(b))
-	x, y, z := a[:n], b[:n], dst[:n]
-	for len(z) >= 4 && len(x) >= 4 && len(y) >= 4 {
-		z[0] = max(x[0], y[0])
-		z[1] = max(x[1], y[1])
-		z[2] = max(x[2], y[2])
-		z[3] = max(x[3], y[3])
-		x, y, z = x[4:], y[4:], z[4:]
-	}
-	for i := range z {
-		z[i] = max(x[i], y[i])
-	}
-	copy(dst[n:], a[n:])
+	v.Join(&p.all[k.clock].known)
+	v.Set(k.slot, max(own, k.time)) // the shared clock's own count may be later than the mark
 }
 
 // version is a clock that a thread and any number of marks share. While marks share it, only the
@@ -45,7 +23,6 @@ type version struct {
 	refs  int32 // the thread and the marks that share it
 	id    int32 // index in pool.all
 	known vector
-	room  [32]event.Epoch // the array of known, unless known is longer
 }
 
 // pool holds all versions. Marks refer to them by index instead of by pointer: each event
@@ -54,6 +31,9 @@ type pool struct {
 	all   []*version // the first is nil
 	spare []int32    // indices of the versions with no references
 }
+
+// leastRoom is the number of slots for which each version has room.
+const leastRoom = 32
 
 // clockUnit is the number to a multiple of which the length of a thread's first clock is rounded.
 const clockUnit = 4
@@ -80,7 +60,8 @@ func (p *pool) get() *version {
 
 func newVersion(id int32) *version {
 	v := &version{refs: 1, id: id}
-	v.known = v.room[:0:len(v.room)]
+	v.known.Extend(leastRoom)
+	v.known.Reset()
 	return v
 }
 
@@ -180,7 +161,7 @@ func (t *thread) knows(k *mark) bool {
 // tick advances the thread's time, so that marks of earlier events do not include later ones.
 func (t *thread) tick() {
 	t.time++
-	t.clock.known[t.slot] = t.time
+	t.clock.known.Set(t.slot, t.time)
 }
 
 // joinAt draws the edge from k to the thread's next event.
@@ -189,8 +170,8 @@ func (t *thread) joinAt(p *pool, k *mark) {
 		return
 	}
 	own := t.clock.known.At(k.slot)
-	t.learn(p, p.all[k.clock].known)
-	t.clock.known[k.slot] = max(own, k.time)
+	t.learn(p, &p.all[k.clock].known)
+	t.clock.known.Set(k.slot, max(own, k.time))
 }
 
 // joinAll draws the edges from all of ks to the thread's next event.
@@ -201,28 +182,21 @@ func (t *thread) joinAll(p *pool, ks marks) {
 }
 
 // joinVector draws the edges from the events that v knows to the thread's next event.
-func (t *thread) joinVector(p *pool, v vector) {
+func (t *thread) joinVector(p *pool, v *vector) {
 	if !t.clock.known.Includes(v) {
 		t.learn(p, v)
 	}
 }
 
 // learn makes the thread know what v knows. If marks share its clock, the thread gets a new one.
-func (t *thread) learn(p *pool, v vector) {
+func (t *thread) learn(p *pool, v *vector) {
 	old := t.clock
-	long, short := old.known, v
-	if len(long) < len(short) {
-		long, short = short, long
-	}
-	to := old
 	if old.refs > 1 {
-		to = p.get()
 		p.drop(old)
-		t.clock = to
+		t.clock = p.get()
 	}
-	to.known = slices.Grow(to.known[:0], len(long))[:len(long)]
-	maximum(to.known, long, short)
-	t.clock.known[t.slot] = t.time
+	t.clock.known.Maximum(&old.known, v)
+	t.clock.known.Set(t.slot, t.time)
 }
 
 // thread returns the thread of an event.
@@ -248,10 +222,10 @@ func (a *Analysis) begin(e *event.Event) *thread {
 		t.clock, t.time = old.clock, old.time+1
 	} else {
 		t.clock = a.clocks.get()
-		t.clock.known = t.clock.known[:0]
+		t.clock.known.Reset()
 	}
 	t.clock.known.Extend((len(a.slots) + clockUnit - 1) / clockUnit * clockUnit)
-	t.clock.known[t.slot] = t.time
+	t.clock.known.Set(t.slot, t.time)
 	a.slots[e.Slot], a.live[t.id] = t, t
 	if k := a.pending[t.id]; k != nil {
 		t.joinAt(&a.clocks, k)

@@ -85,7 +85,7 @@ type Analysis struct {
 	others    table[object] // conditions, barriers, semaphores, onces and channels
 	matcher   *order.Matcher
 	sets      []eventSet // by order.Ref
-	shared    order.Common[event.Epoch]
+	shared    order.Common
 	uncertain bool // an edge may be missing, since something was not observed
 	found     races
 	extra     int      // number of reports in memory beyond Options.MaxPairs of a variable

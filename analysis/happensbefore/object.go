@@ -20,7 +20,7 @@ type eventSet struct {
 
 // add adds the current event of t.
 func (s *eventSet) add(p *pool, t *thread) {
-	if s.one.clock == 0 && len(s.clock) == 0 {
+	if s.one.clock == 0 && s.clock.Len() == 0 {
 		s.one.set(p, t)
 		return
 	}
@@ -35,7 +35,7 @@ func (s *eventSet) add(p *pool, t *thread) {
 func (s *eventSet) merge(p *pool, from *eventSet) {
 	s.spill(p)
 	joinMark(&s.clock, p, &from.one)
-	s.clock.Join(from.clock)
+	s.clock.Join(&from.clock)
 }
 
 // spill moves the event of one to clock.
@@ -47,7 +47,7 @@ func (s *eventSet) spill(p *pool) {
 // drop removes all events.
 func (s *eventSet) drop(p *pool) {
 	s.one.drop(p)
-	s.clock = s.clock[:0]
+	s.clock.Reset()
 }
 
 // object processes an event of a condition, barrier, semaphore, once or channel.
@@ -74,7 +74,7 @@ func (a *Analysis) synchronise(t *thread, o *object, e *event.Event) {
 	for _, edge := range x.Edges {
 		s := &a.sets[edge.From]
 		t.joinAt(c, &s.one)
-		t.joinVector(c, s.clock)
+		t.joinVector(c, &s.clock)
 	}
 	if len(x.Sleepers) > 0 {
 		t.joinVector(c, a.common(x))
@@ -96,10 +96,10 @@ func (a *Analysis) synchronise(t *thread, o *object, e *event.Event) {
 }
 
 // common returns the events that come before more than x.Beyond of the waits of x.Sleepers.
-func (a *Analysis) common(x *order.Match) vector {
+func (a *Analysis) common(x *order.Match) *vector {
 	width := 0
 	for _, s := range x.Sleepers {
-		width = max(width, len(a.clocks.all[a.sets[s].one.clock].known))
+		width = max(width, a.clocks.all[a.sets[s].one.clock].known.Len())
 	}
 	return a.shared.Beyond(x.Beyond, len(x.Sleepers), width, func(i int, slot uint32) event.Epoch {
 		k := &a.sets[x.Sleepers[i]].one

@@ -3,7 +3,6 @@ package happensbefore
 import (
 	"maps"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/tracepredict/tracepredict/observer/clock"
@@ -35,7 +34,7 @@ func orders(run []event.Event) (want []eventtest.Set, got []stamp) {
 		a.Event(&e)
 		must.Done(&e)
 		t := a.slots[e.Slot]
-		got = append(got, stamp{slot: e.Slot, time: before, knows: slices.Clone(t.clock.known)})
+		got = append(got, stamp{slot: e.Slot, time: before, knows: *t.clock.known.Clone()})
 	}
 	return want, got
 }

@@ -26,7 +26,7 @@ func (f *floor) mayHave(id event.ObjectID) bool { return id <= f.horizon }
 func (a *Analysis) joinFloor(t *thread) {
 	if t.floor != a.floor.times {
 		t.floor = a.floor.times
-		t.joinVector(&a.clocks, a.floor.known)
+		t.joinVector(&a.clocks, &a.floor.known)
 	}
 }
 

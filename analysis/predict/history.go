@@ -25,6 +25,8 @@ type History struct {
 	orders map[event.ObjectID]*order.Object
 	match  *order.Matcher
 	points [][]point // by order.Ref
+	latest []uint64  // by slot: the Seq of its last event
+	rises  []rise    // scratch of edges
 	// semaphores holds the index in posters of the semaphores of which an edge has one.
 	semaphores map[event.ObjectID]uint16
 	posters    []posters // the first is of no semaphore
@@ -150,16 +152,17 @@ func (h *History) keep(e *event.Event) {
 
 // slotHistory is the part of a history that belongs to one slot of the clocks.
 type slotHistory struct {
-	last              []event.Epoch // clock of the slot's last event; its own count is not valid
-	epoch             event.Epoch   // of the slot's last event
-	needs             []need        // by epoch
-	held              []section     // by epoch of the acquire
-	open              []int         // indices in held of the sections without an until, outermost first
-	head              int           // index in held of the open block's first section; -1: no block is open, or that section was evicted
-	releasedElsewhere int           // number of sections in open that another slot has released
-	indexed           int           // number of sections of held, from its beginning, that are in History.locks
-	gaps              []gap         // by epoch: discarded blocks
-	stale             stale         // of held
+	last              event.Clock // clock of the slot's last event; its own count is not valid
+	since             event.Epoch // of the event at which last became what it is
+	epoch             event.Epoch // of the slot's last event
+	needs             []need      // by epoch
+	held              []section   // by epoch of the acquire
+	open              []int       // indices in held of the sections without an until, outermost first
+	head              int         // index in held of the open block's first section; -1: no block is open, or that section was evicted
+	releasedElsewhere int         // number of sections in open that another slot has released
+	indexed           int         // number of sections of held, from its beginning, that are in History.locks
+	gaps              []gap       // by epoch: discarded blocks
+	stale             stale       // of held
 
 	// counts holds, by a hash of the lock, at least the number of sections in held and lone;
 	// it stops one above History.enough.
@@ -249,7 +252,8 @@ func (h *History) Event(e *event.Event) {
 		return
 	}
 	s := h.slot(e.Slot)
-	s.edges(e)
+	h.edges(s, e)
+	h.latest[e.Slot] = e.Seq
 	switch e.Op {
 	case event.Acquire, event.AcquireRead:
 		if l := &h.lone[e.Slot]; l.acquire == 0 && len(s.open) == 0 {
@@ -308,29 +312,9 @@ func (h *History) slot(s uint32) *slotHistory {
 	for len(h.slots) <= int(s) {
 		h.slots = append(h.slots, &slotHistory{head: -1})
 		h.lone = append(h.lone, loneSection{})
-		h.cut = append(h.cut, 0)
+		h.cut, h.latest = append(h.cut, 0), append(h.latest, 0)
 	}
 	return h.slots[s]
-}
-
-// edges records as needs what the event's clock knows more than that of the slot's last event.
-// The edge to a read is therefore recorded at the next event of its thread. That is late
-// enough: only a candidate comes directly after a closure, and its own read must not count.
-func (s *slotHistory) edges(e *event.Event) {
-	before := s.epoch
-	s.epoch = e.Epoch
-	if e.Since != 0 && e.Since <= before {
-		return // only the slot's own count has changed
-	}
-	for len(s.last) < len(e.Must) {
-		s.last = append(s.last, 0)
-	}
-	for i, v := range e.Must {
-		if v > s.last[i] && uint32(i) != e.Slot {
-			s.needs = append(s.needs, need{epoch: e.Epoch, slot: uint32(i), upto: v})
-		}
-	}
-	copy(s.last, e.Must)
 }
 
 // need adds an edge that is not in the clocks.

@@ -196,6 +196,9 @@ func (a *Analysis) Event(e *event.Event) {
 	}
 }
 
+// ClockMemory returns the memory that the clocks of relevant events need at most, in bytes.
+func (a *Analysis) ClockMemory() uint64 { return a.clocks.Memory() }
+
 // locking returns what the event does to a lock; NoLock unless critical sections may be
 // reordered.
 func (a *Analysis) locking(e *event.Event) lattice.Locking {

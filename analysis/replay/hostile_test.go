@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -39,12 +40,42 @@ type nobody struct{}
 
 func (nobody) Event(*event.Event) {}
 
-// TestThreadsWithoutEnd: threads that never end need memory of the square of their number, which
-// is bounded.
+// TestThreadsWithoutEnd: threads that never end, and know nothing of each other, need memory in proportion to
+// their number.
 func TestThreadsWithoutEnd(t *testing.T) {
-	n, err := events(&threads{}, nobody{}, clock.New(), 1<<22, nil)
-	if err == nil || !strings.Contains(err.Error(), "too many threads") || n < 1<<11 || n > 1<<11+checkEvery {
-		t.Errorf("%d events, %v", n, err)
+	must := clock.New()
+	n, err := events(&threads{}, nobody{}, &clocks{must: must, limit: 1 << 26}, nil)
+	if err != nil || n != 1<<17 || must.Memory() > 1<<20 {
+		t.Errorf("%d events, %v, %d bytes", n, err, must.Memory())
+	}
+}
+
+// strangers is a run of threads without an end: each joins what one of a few variables knows, at random,
+// and adds itself, so that each knows something else.
+type strangers struct {
+	n      uint64
+	random *rand.Rand
+}
+
+func (s *strangers) Next(e *event.Event) error {
+	if s.n++; s.n > 1<<17 {
+		return io.EOF
+	}
+	*e = event.Event{Seq: s.n, Thread: event.ThreadID(s.random.IntN(4096) + 1), Op: event.Update, Flags: event.Atomic, Object: event.ObjectID(s.random.IntN(61) + 1), Kind: event.KindVariable}
+	return nil
+}
+
+func (s *strangers) Names() *run.Names            { return &run.Names{} }
+func (s *strangers) Summary() (run.Summary, bool) { return run.Summary{}, true }
+
+// TestThreadsThatKnowMuch: threads each of which knows something else of all others need memory of the square of
+// their number, which is bounded.
+func TestThreadsThatKnowMuch(t *testing.T) {
+	must := clock.New()
+	c := &clocks{must: must, limit: 1 << 23}
+	n, err := events(&strangers{random: rand.New(rand.NewPCG(1, 2))}, nobody{}, c, nil)
+	if err == nil || !strings.Contains(err.Error(), "too many threads") || n < 1<<11 || must.Memory() > 16*c.limit {
+		t.Errorf("%d events, %v, %d bytes", n, err, must.Memory())
 	}
 }
 

@@ -29,26 +29,28 @@ type Sink interface {
 	Event(*event.Event)
 }
 
-// maxCells bounds the memory for vector clocks, in cells of 4 bytes. Without it a trace of a
-// megabyte could need too much: it may have a hundred thousand threads that are never joined,
-// each with a clock of all others. The bound is checked once in checkEvery events.
+// maxClocks bounds the memory for the vector clocks of the must-order, and for those of
+// specifications, in bytes each. Without it a trace of a megabyte could need too much: it may have a
+// hundred thousand threads that are never joined, each of which knows something else of all others.
+// The bound is checked once in checkEvery events.
 const (
-	maxCells   = 1 << 30
+	maxClocks  = 1 << 30
 	checkEvery = 1024
 )
 
 // Events passes all events of a source to sink, with the vector clocks of must-happen-before,
-// and returns their number. The error is the source's, or that there are too many threads and
-// objects; the events before it have been passed on. Nothing is allocated per event.
+// and returns their number. The error is the source's, or that the clocks of its threads and objects need
+// more than 1 GiB; the events before it have been passed on. Nothing is allocated per event of a run of no more
+// than event.LowSlots threads at once.
 func Events(src trace.Source, sink Sink) (uint64, error) {
-	return events(src, sink, clock.New(), maxCells, nil)
+	return events(src, sink, &clocks{must: clock.New(), limit: maxClocks}, nil)
 }
 
 // EventsFor is Events for a sink that contains s, which has the clocks and the source keep less when memory is full.
 func EventsFor(s *suite.Suite, src trace.Source, sink Sink) (uint64, error) {
 	must := clock.New()
 	shrinkBy(s, must, src)
-	return events(src, sink, must, maxCells, nil)
+	return events(src, sink, &clocks{must: must, limit: maxClocks}, nil)
 }
 
 // shrinkBy has the clocks and the source of a run keep less when memory is full. What the source evicts can be read
@@ -67,11 +69,12 @@ func shrinkBy(s *suite.Suite, must *clock.Must, src trace.Source) {
 var errCutShort = errors.New("the analysis was cut short")
 
 // events is Events, which ends with errCutShort once over, if it is not nil, returns a reason.
-func events(src trace.Source, sink Sink, must *clock.Must, cells uint64, over func() string) (uint64, error) {
+func events(src trace.Source, sink Sink, c *clocks, over func() string) (uint64, error) {
 	var e event.Event
+	must := c.must
 	for n := uint64(0); ; n++ {
-		if n%checkEvery == 0 && must.Cells() > cells {
-			return n, fmt.Errorf("event %d: too many threads (%d at once) and objects live for the memory of one machine", n, must.Slots())
+		if n%checkEvery == 0 && c.tooLarge() {
+			return n, &clocksError{event: n, slots: must.Slots(), limit: c.limit}
 		}
 		if n%checkEvery == 0 && over != nil && over() != "" {
 			return n, errCutShort
@@ -100,8 +103,8 @@ type Options struct {
 	Stats bool
 }
 
-// Report analyses a run and returns its report. If the source is cut short, the report has a
-// note on that, and no finding is better than potential.
+// Report analyses a run and returns its report. If the source is cut short, or the clocks of its threads and
+// objects need more than 1 GiB, the report has a note on that, and no finding is better than potential.
 func Report(src trace.Source, opts Options) (report.Report, error) {
 	if opts.LockClasses {
 		opts.Suite.LockClass = report.ClassOf(src.Names())
@@ -124,15 +127,20 @@ func Report(src trace.Source, opts Options) (report.Report, error) {
 	must := clock.New()
 	shrinkBy(analyses, must, src)
 	over := opts.Suite.Done
-	n, err := events(src, sinks, must, maxCells, over)
-	cut := errors.Is(err, errCutShort)
+	bounded := &clocks{must: must, limit: maxClocks}
+	if properties != nil {
+		bounded.others = properties.ClockMemory
+	}
+	n, err := events(src, sinks, bounded, over)
+	var full *clocksError
+	cut := errors.Is(err, errCutShort) || errors.As(err, &full)
 	if err != nil && !cut {
 		return report.Report{}, err
 	}
 	s := summaryOf(src, n, cut)
 	if cut {
 		s.Doubt = "the analysis was cut short before the end of the trace"
-		s.Notes = append(s.Notes, fmt.Sprintf("the analysis was cut short by %s: the trace was read up to event %d", over(), n))
+		s.Notes = append(s.Notes, fmt.Sprintf("the analysis was cut short by %s: the trace was read up to event %d", cutBy(full, over), n))
 	}
 	s.Forced = must.Forced()
 	if len(s.Calls) == 0 { // The trace may have been cut before its counts.
@@ -165,6 +173,14 @@ func recall(src trace.Source, s *suite.Suite) {
 	needed := event.NewNames()
 	s.Remember(needed)
 	names.Recall(needed)
+}
+
+// cutBy returns what cut an analysis short: full if it is not nil, else what over returns.
+func cutBy(full *clocksError, over func() string) string {
+	if full != nil {
+		return full.reason()
+	}
+	return over()
 }
 
 // Build returns the report of a run with its findings and what was looked for.

@@ -86,6 +86,13 @@ func NewExclusion() *Clocks {
 // Slots returns the length that a clock may have: the number of slots so far.
 func (c *Clocks) Slots() int { return int(c.slots) }
 
+// Memory returns the memory that the clocks need at most, in bytes: one for each thread, and two for each
+// object and set, with an entry for each slot.
+func (c *Clocks) Memory() uint64 {
+	const entry = 4
+	return uint64(c.slots) * uint64(len(c.threads)+2*len(c.objects)+len(c.sets)) * entry
+}
+
 // Forced returns how often a thread took the slot of an ended one without coming after its
 // last events, only to bound the number of slots. Each time an edge is drawn that agrees with
 // the run, but which another run need not keep.

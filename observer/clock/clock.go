@@ -38,8 +38,12 @@
 // clocks are closed downwards, so a clock that includes an event's epoch includes its clock.
 // For the same reason a clock that copies a thread's needs only the thread's own count updated
 // until an edge from another thread comes in; e.Since is the epoch of the last such edge.
-// Memory is O((live threads + live objects) × slots); Destroy frees an object's
-// part, also an inferred one, which orders nothing. Steady state does not allocate.
+// Memory is O((live threads + live objects) × slots) at worst; Destroy frees an object's
+// part, also an inferred one, which orders nothing. Beyond the first 256 slots, clocks share what
+// they have in common (event.Clock): threads that know nothing but their common past cost O(1)
+// each, and one that learns what another one knows costs O(slots/256). Steady state does not
+// allocate, except that a thread beyond the first 256 slots that learns something gets memory for
+// the part of its clock that changes.
 package clock
 
 import (
@@ -91,10 +95,31 @@ func (m *Must) Forced() uint64 { return m.forced }
 // last write; no edge leads to them.
 func (m *Must) Contradicted() uint64 { return m.contradicted }
 
-// Cells returns the number of entries, 4 bytes each, of one full clock for each live thread and
-// object. It estimates the memory of all clocks; an object may hold a few clocks.
-func (m *Must) Cells() uint64 {
-	return uint64(m.slots) * uint64(len(m.threads)+len(m.objects))
+// MayNeed returns the memory that all clocks need at most, in bytes: what they would need if none shared
+// a part of its memory with another one. It costs nothing to ask.
+func (m *Must) MayNeed() uint64 {
+	const entry, clocks = 4, 4 // bytes; of a thread one clock, of an object three, and sets
+	return uint64(m.slots) * uint64(len(m.threads)+len(m.objects)+len(m.sets)) * entry * clocks
+}
+
+// Memory returns the memory of all clocks, in bytes. It visits all of them.
+func (m *Must) Memory() uint64 {
+	var w event.Weigher
+	for _, t := range m.threads {
+		w.Add(&t.clock)
+	}
+	for _, t := range m.idle {
+		w.Add(&t.clock)
+	}
+	for _, o := range m.objects {
+		w.Add(&o.uses)
+		w.Add(&o.init.clock)
+		w.Add(&o.write.clock)
+	}
+	for i := range m.sets {
+		w.Add(&m.sets[i].clock)
+	}
+	return w.Bytes()
 }
 
 // Slots returns the length that a clock may have: the number of slots so far.
@@ -131,7 +156,7 @@ func (m *Must) Stamp(e *event.Event) {
 	} else {
 		m.after(t, o, e, x)
 	}
-	e.Must = t.clock
+	e.Must = &t.clock
 }
 
 // Done ends the event that was stamped last, once all analyses have seen it: it
@@ -192,14 +217,14 @@ func (m *Must) before(t *thread, o *object, e *event.Event) *order.Match {
 	case event.Read, event.Update:
 		if e.Flags&event.Late != 0 {
 			o.flushLastUse()
-			t.joinClock(o.uses)
+			t.joinClock(&o.uses)
 		} else if o.atomic && !blindUpdate(e) && e.Flags&(event.Atomic|event.NoSource) == event.Atomic && (e.Op == event.Update || !o.contradicts(e)) {
 			// Two atomic accesses do not race, so their edge need not wait for Done.
 			t.join(&o.write)
 		}
 	case event.Destroy:
 		o.flushLastUse()
-		t.joinClock(o.uses)
+		t.joinClock(&o.uses)
 	default:
 		if order.Synchronises(e.Op) {
 			return m.synchronise(t, o, e)
@@ -263,7 +288,7 @@ func (m *Must) applyChanges(t *thread, x *order.Match) {
 		case c.Fresh:
 			k.set(t)
 		default:
-			k.join(t.clock)
+			k.join(t)
 		}
 	}
 }

@@ -147,11 +147,20 @@ func (w *world) drop(id event.ThreadID) {
 
 // TestAgreesWithPlainModel: for every pair of events, Before reports the order of the plain model,
 // which has sets of events instead of clocks with reused slots.
-func TestAgreesWithPlainModel(t *testing.T) {
+func TestAgreesWithPlainModel(t *testing.T) { agreesWithPlainModel(t, 0) }
+
+// TestAgreesBeyondLowSlots: the same where clocks share memory, as the threads of the trace come after others.
+func TestAgreesBeyondLowSlots(t *testing.T) { agreesWithPlainModel(t, event.LowSlots) }
+
+// agreesWithPlainModel compares the orders of traces whose slots are those from a number on.
+func agreesWithPlainModel(t *testing.T, others int) {
 	reused := 0
 	rapid.Check(t, eventtest.FiveTimes(func(t *rapid.T) {
 		events := drawTrace(t)
 		m, n := clock.New(), eventtest.NewNaive(order.Must)
+		for i := range others { // which the plain model does not know, as they order nothing
+			m.Stamp(&event.Event{Thread: event.ThreadID(1000 + i), Op: event.Begin})
+		}
 		threads := map[event.ThreadID]bool{}
 		type id struct {
 			slot  uint32
@@ -177,7 +186,7 @@ func TestAgreesWithPlainModel(t *testing.T) {
 		if m.Forced() != 0 {
 			t.Fatalf("%d forced edges", m.Forced())
 		}
-		if m.Slots() < len(threads) {
+		if m.Slots()-others < len(threads) {
 			reused++
 		}
 	}))

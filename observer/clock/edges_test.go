@@ -30,7 +30,7 @@ type ev struct {
 type stamped struct {
 	slots  []uint32
 	epochs []event.Epoch
-	clocks [][]event.Epoch
+	clocks []*event.Clock
 }
 
 func (x *ev) event(i int) event.Event {
@@ -51,7 +51,7 @@ func stamp(run []ev) *stamped {
 		m.Stamp(&e)
 		s.slots = append(s.slots, e.Slot)
 		s.epochs = append(s.epochs, e.Epoch)
-		s.clocks = append(s.clocks, slices.Clone(e.Must))
+		s.clocks = append(s.clocks, e.Must.Clone())
 		m.Done(&e)
 	}
 	return s

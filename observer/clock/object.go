@@ -15,13 +15,13 @@ type object struct {
 	// costs no access to uses.
 	lastSlot  uint32
 	lastEpoch event.Epoch
-	uses      order.Vector[event.Epoch] // the join of the clocks of all uses
-	init      mark                      // of Init
-	write     mark                      // of the last write, and of those whose values went into its value without an edge
-	value     uint64                    // of the last write
-	valued    bool                      // value is known
-	atomic    bool                      // the last write was atomic
-	evicted   bool                      // it may have been used before Shrink evicted it
+	uses      event.Clock // the join of the clocks of all uses
+	init      mark        // of Init
+	write     mark        // of the last write, and of those whose values went into its value without an edge
+	value     uint64      // of the last write
+	valued    bool        // value is known
+	atomic    bool        // the last write was atomic
+	evicted   bool        // it may have been used before Shrink evicted it
 	order     order.Object
 }
 
@@ -76,7 +76,8 @@ func (m *Must) dropObject(id event.ObjectID, o *object) {
 	}
 	o.init.reset()
 	o.write.reset()
-	*o = object{init: o.init, write: o.write, uses: o.uses[:0]}
+	o.uses.Reset()
+	*o = object{init: o.init, write: o.write, uses: o.uses}
 	m.spareObjects = append(m.spareObjects, o)
 }
 
@@ -87,16 +88,17 @@ func (o *object) recordUse(t *thread) {
 		return
 	}
 	o.flushLastUse()
-	if !joinOwn(o.uses, t, o.uses.At(t.slot)) {
-		o.uses.Join(t.clock)
+	if !t.includes(o.uses.At(t.slot)) {
+		o.uses.Join(&t.clock)
 	}
+	o.uses.Set(t.slot, t.epoch)
 	o.lastSlot, o.lastEpoch = t.slot, t.epoch
 }
 
 // flushLastUse adds the last use to uses.
 func (o *object) flushLastUse() {
 	if o.lastEpoch != 0 {
-		o.uses[o.lastSlot] = o.lastEpoch
+		o.uses.Set(o.lastSlot, o.lastEpoch)
 	}
 }
 
@@ -104,7 +106,7 @@ func (o *object) flushLastUse() {
 // of whose value its value is made.
 func (o *object) setWrite(t *thread, e *event.Event, blind bool) {
 	if blind && o.write.epoch != 0 {
-		o.write.join(t.clock)
+		o.write.join(t)
 	} else {
 		o.write.set(t)
 	}

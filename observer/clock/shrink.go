@@ -12,7 +12,7 @@ import (
 // take the place of those that the evicted objects would have caused: without these, an analysis would reorder what no
 // schedule reorders.
 type floor struct {
-	uses    mark           // of the evicted objects
+	uses    event.Clock    // of the evicted objects
 	horizon event.ObjectID // the largest identifier at the latest eviction; what comes later was not evicted
 	times   uint64         // evictions
 }
@@ -25,7 +25,7 @@ func (f *floor) mayHave(id event.ObjectID) bool { return id <= f.horizon }
 func (m *Must) joinFloor(t *thread) {
 	if t.floor != m.floor.times {
 		t.floor = m.floor.times
-		t.joinClock(m.floor.uses.clock)
+		t.joinClock(&m.floor.uses)
 	}
 }
 
@@ -51,7 +51,7 @@ func (m *Must) Shrink() (evicted int) {
 			continue
 		}
 		o.flushLastUse()
-		m.floor.uses.join(o.uses)
+		m.floor.uses.Join(&o.uses)
 		m.dropObject(id, o)
 		evicted++
 	}

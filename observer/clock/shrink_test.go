@@ -1,7 +1,6 @@
 package clock_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/tracepredict/tracepredict/observer/clock"
@@ -19,7 +18,7 @@ func TestShrink(t *testing.T) {
 		stamp := func(e event.Event) event.Event {
 			e.Kind, e.Seq = event.KindVariable, 1
 			m.Stamp(&e)
-			e.Must = slices.Clone(e.Must)
+			e.Must = e.Must.Clone()
 			m.Done(&e)
 			return e
 		}

@@ -21,7 +21,7 @@ func TestSince(t *testing.T) {
 			m.Stamp(&e)
 			old, ok := last[e.Slot]
 			kept := e
-			kept.Must = slices.Clone(e.Must)
+			kept.Must = e.Must.Clone()
 			m.Done(&e)
 			last[e.Slot] = kept
 			if e.Since == 0 || e.Since > e.Epoch {
@@ -31,8 +31,8 @@ func TestSince(t *testing.T) {
 				continue
 			}
 			same++
-			old.Must[e.Slot] = e.Epoch
-			if !slices.Equal(old.Must, kept.Must) {
+			old.Must.Set(e.Slot, e.Epoch)
+			if !slices.Equal(old.Must.Entries(), kept.Must.Entries()) {
 				t.Fatalf("Since %d, but the clock changed from %v to %v", e.Since, old.Must, kept.Must)
 			}
 		}

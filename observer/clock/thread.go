@@ -4,24 +4,17 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/observer/event"
-	"github.com/tracepredict/tracepredict/observer/order"
 )
 
-// joinOwn joins t's clock to v, which includes the event of t's slot at epoch, if only the slot's
-// own count in t's clock has changed since that epoch. It reports whether that is so.
-func joinOwn(v order.Vector[event.Epoch], t *thread, epoch event.Epoch) bool {
-	if epoch < t.since || epoch == 0 {
-		return false
-	}
-	v[t.slot] = t.epoch
-	return true
-}
+// includes reports whether a clock that includes the event of t's slot at epoch includes all of
+// t's clock but the slot's own count: nothing else has changed since that epoch.
+func (t *thread) includes(epoch event.Epoch) bool { return epoch >= t.since && epoch != 0 }
 
 // mark is an event, with its clock, or a set of events.
 type mark struct {
 	slot  uint32
-	epoch event.Epoch               // 0: no event; manyEvents: a set of more events than one
-	clock order.Vector[event.Epoch] // of a set: the join of their clocks
+	epoch event.Epoch // 0: no event; manyEvents: a set of more events than one
+	clock event.Clock // of a set: the join of their clocks; of an event: its entry for slot may be less than epoch
 }
 
 // manyEvents is the epoch of a mark of more events than one.
@@ -29,15 +22,24 @@ const manyEvents = ^event.Epoch(0)
 
 // set makes k the mark of the last event of t.
 func (k *mark) set(t *thread) {
-	if k.slot != t.slot || k.epoch == manyEvents || !joinOwn(k.clock, t, k.epoch) {
-		k.clock.Copy(t.clock)
+	if k.slot != t.slot || k.epoch == manyEvents || !t.includes(k.epoch) {
+		k.clock.Copy(&t.clock)
 	}
 	k.slot, k.epoch = t.slot, t.epoch
 }
 
-// join adds the events that a clock includes.
-func (k *mark) join(d order.Vector[event.Epoch]) {
-	k.clock.Join(d)
+// join adds the last event of t.
+func (k *mark) join(t *thread) {
+	k.spread()
+	k.clock.Join(&t.clock)
+	k.clock.Raise(t.slot, t.epoch)
+}
+
+// spread makes k a set of more events than one.
+func (k *mark) spread() {
+	if k.epoch != manyEvents && k.epoch != 0 {
+		k.clock.Raise(k.slot, k.epoch)
+	}
 	k.epoch = manyEvents
 }
 
@@ -45,14 +47,26 @@ func (k *mark) join(d order.Vector[event.Epoch]) {
 func (k *mark) add(d *mark) {
 	if k.epoch == 0 {
 		k.slot, k.epoch = d.slot, d.epoch
-		k.clock.Copy(d.clock)
+		k.clock.Copy(&d.clock)
 		return
 	}
-	k.join(d.clock)
+	k.spread()
+	d.joinTo(&k.clock)
+}
+
+// joinTo joins the clock of k, which is not empty, to v.
+func (k *mark) joinTo(v *event.Clock) {
+	v.Join(&k.clock)
+	if k.epoch != manyEvents {
+		v.Raise(k.slot, k.epoch)
+	}
 }
 
 // reset makes k the mark of no event.
-func (k *mark) reset() { k.epoch, k.clock = 0, k.clock[:0] }
+func (k *mark) reset() {
+	k.epoch = 0
+	k.clock.Reset()
+}
 
 // thread is the state of a thread that is alive, or has ended and not been joined.
 type thread struct {
@@ -60,7 +74,7 @@ type thread struct {
 	slot     uint32
 	epoch    event.Epoch // of the last event
 	since    event.Epoch // the first epoch after the last edge from another slot
-	clock    order.Vector[event.Epoch]
+	clock    event.Clock // its entry for slot may be less than epoch
 	ended    bool
 	detached bool
 	inTable  bool   // it is in Must.threads
@@ -72,23 +86,29 @@ type thread struct {
 // tick counts the next event of t.
 func (t *thread) tick() {
 	t.epoch++
-	if int(t.slot) >= len(t.clock) {
-		t.clock.Extend(int(t.slot) + 1)
-	}
-	t.clock[t.slot] = t.epoch
+	if t.slot < event.LowSlots {
+		t.clock.Set(t.slot, t.epoch)
+	} // else the thread can share all of its clock for as long as it learns nothing
 }
 
 // join draws the edge from k to the next event of t.
 func (t *thread) join(k *mark) {
-	if k.epoch > t.clock.At(k.slot) {
-		t.joinClock(k.clock)
+	if k.epoch > t.clock.At(k.slot) && (k.slot != t.slot || k.epoch > t.epoch) {
+		k.joinTo(&t.clock)
+		t.since = t.epoch + 1
 	}
 }
 
 // joinClock draws the edges from all events that d includes to the next event of t.
-func (t *thread) joinClock(d order.Vector[event.Epoch]) {
+func (t *thread) joinClock(d *event.Clock) {
 	t.clock.Join(d)
 	t.since = t.epoch + 1
+}
+
+// joinThread draws the edge from the last event of p to the next event of t.
+func (t *thread) joinThread(p *thread) {
+	t.joinClock(&p.clock)
+	t.clock.Raise(p.slot, p.epoch)
 }
 
 // thread returns the state of a thread. A thread without a fork begins in a fresh slot.
@@ -119,7 +139,8 @@ func (m *Must) newThread(id event.ThreadID) *thread {
 	var t *thread
 	if n := len(m.spare); n > 0 {
 		t, m.spare = m.spare[n-1], m.spare[:n-1]
-		*t = thread{clock: t.clock[:0]}
+		t.clock.Reset()
+		*t = thread{clock: t.clock}
 	} else {
 		t = &thread{}
 	}
@@ -129,7 +150,6 @@ func (m *Must) newThread(id event.ThreadID) *thread {
 }
 
 // freshSlot returns a slot that no thread has had.
-// freshSlot returns a slot that no thread has had.
 func (m *Must) freshSlot() uint32 {
 	m.slots++
 	return m.slots - 1
@@ -138,18 +158,19 @@ func (m *Must) freshSlot() uint32 {
 // fork draws the edge to the child's first event and assigns the child a slot.
 func (m *Must) fork(t *thread, child event.ThreadID) {
 	if c := m.threads[child]; c != nil {
-		c.joinClock(t.clock)
+		c.joinThread(t)
 		return
 	}
 	c := m.newThread(child)
-	c.clock.Copy(t.clock)
+	c.clock.Copy(&t.clock)
+	c.clock.Raise(t.slot, t.epoch)
 	d := m.reuseIdle(t)
 	if d == nil {
 		c.slot = m.freshSlot()
 		return
 	}
 	c.slot, c.epoch = d.slot, d.epoch
-	c.joinClock(d.clock) // this adds something only where the reuse is forced
+	c.joinThread(d) // this adds something only where the reuse is forced
 	m.recycle(d)
 }
 
@@ -196,7 +217,7 @@ func (m *Must) end(t *thread, id event.ThreadID) {
 // joinThread draws the edge from the last event of peer to the next event of t.
 func (m *Must) joinThread(t *thread, peer event.ThreadID) {
 	if p := m.threads[peer]; p != nil && p != t && p.epoch > t.clock.At(p.slot) {
-		t.joinClock(p.clock)
+		t.joinThread(p)
 	}
 }
 

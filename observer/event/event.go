@@ -340,12 +340,12 @@ type Event struct {
 	// one that must come before it.
 	Slot  uint32
 	Epoch Epoch
-	// Must is the clock of the must-order up to and including this event,
-	// indexed by slot; shorter than needed means zero. For a Read (and
-	// Update) it does not yet include the edge from the write that it reads:
+	// Must is the clock of the must-order up to this event, indexed by slot; nil is a clock of no
+	// events. Its entry for the event's own slot may be less than Epoch: Before knows better. For a
+	// Read (and Update) it does not yet include the edge from the write that it reads:
 	// that is joined after the analyses have seen the event (SHB, Mathur et
-	// al., OOPSLA 2018). Valid only until the analysis returns.
-	Must []Epoch
+	// al., OOPSLA 2018). Valid only until the analysis returns: Copy shares its memory.
+	Must *Clock
 	// Since, if not 0, is the epoch of this slot's last event at which an entry of Must other
 	// than the slot's own changed. A clock that includes this epoch of the slot includes the
 	// rest of Must.
@@ -354,7 +354,15 @@ type Event struct {
 
 // Before reports whether the event at (slot, epoch) must come before e.
 func (e *Event) Before(slot uint32, epoch Epoch) bool {
-	return int(slot) < len(e.Must) && epoch <= e.Must[slot]
+	if m := e.Must; m != nil && int(slot) < len(m.low) {
+		return epoch <= m.low[slot]
+	}
+	return e.beforeBeyond(slot, epoch)
+}
+
+// beforeBeyond is Before for a slot that is not in the clock's first array.
+func (e *Event) beforeBeyond(slot uint32, epoch Epoch) bool {
+	return e.Must != nil && epoch <= e.Must.At(slot) || slot == e.Slot && slot >= LowSlots && epoch <= e.Epoch
 }
 
 // IsAccess reports whether the event accesses a variable.

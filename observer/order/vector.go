@@ -1,9 +1,13 @@
 package order
 
-import "slices"
+import (
+	"slices"
 
-// Vector is a vector clock: for each slot, the number of its events that the clock includes.
-// Entries beyond its length are zero.
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// Vector is a vector clock in one array: for each slot, the number of its events that the clock
+// includes. Entries beyond its length are zero. See event.Clock for clocks that share memory.
 type Vector[T ~uint32] []T
 
 // At returns the entry of a slot.
@@ -51,23 +55,23 @@ func (v Vector[T]) Includes(d Vector[T]) bool {
 func (v *Vector[T]) Copy(d Vector[T]) { *v = append((*v)[:0], d...) }
 
 // Common finds the events that several clocks include. The zero value is ready for use.
-type Common[T ~uint32] struct {
-	result Vector[T]
-	column []T
+type Common struct {
+	result event.Clock
+	column []event.Epoch
 }
 
 // Beyond returns the clock of the events that more than k of n clocks include; k is less than n.
 // No clock is longer than width; at returns the entry of clock i for a slot. The result is
 // valid until the next call.
-func (c *Common[T]) Beyond(k, n, width int, at func(i int, slot uint32) T) Vector[T] {
-	c.result = c.result[:0]
+func (c *Common) Beyond(k, n, width int, at func(i int, slot uint32) event.Epoch) *event.Clock {
+	c.result.Reset()
 	for slot := range width {
 		c.column = c.column[:0]
 		for i := range n {
 			c.column = append(c.column, at(i, uint32(slot)))
 		}
 		slices.Sort(c.column)
-		c.result = append(c.result, c.column[n-1-k])
+		c.result.Set(uint32(slot), c.column[n-1-k])
 	}
-	return c.result
+	return &c.result
 }

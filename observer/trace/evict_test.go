@@ -28,7 +28,7 @@ func TestEvict(t *testing.T) {
 		var got sample
 		every := rapid.IntRange(1, 5).Draw(rt, "every")
 		for n := 1; ; n++ {
-			e := event.Event{Must: []event.Epoch{1}}
+			e := event.Event{Must: event.ClockOf(1)}
 			if err := r.Next(&e); err == io.EOF {
 				break
 			} else if err != nil {

@@ -57,7 +57,7 @@ func read(file []byte) (sample, *Reader, error) {
 		return got, nil, err
 	}
 	for {
-		e := event.Event{Must: []event.Epoch{1}}
+		e := event.Event{Must: event.ClockOf(1)}
 		err := r.Next(&e)
 		if err == io.EOF {
 			break

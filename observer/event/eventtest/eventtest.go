@@ -40,7 +40,7 @@ func Stamp(events []event.Event) {
 	for i := range events {
 		e := &events[i]
 		m.Stamp(e)
-		e.Must = slices.Clone(e.Must)
+		e.Must = e.Must.Clone()
 		m.Done(e)
 	}
 }

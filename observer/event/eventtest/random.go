@@ -239,7 +239,7 @@ func InvalidEvents(data []byte) []event.Event {
 		events = append(events, event.Event{
 			Seq: seq, Thread: event.ThreadID(data[0] % 6), Op: event.Op(data[1]), Object: event.ObjectID(data[2] % 8),
 			Peer: event.ThreadID(data[2] % 6), Flags: event.Flags(data[3]), Slot: uint32(data[0] % 6), Epoch: event.Epoch(seq),
-			Must: make([]event.Epoch, data[3]%8),
+			Must: &event.Clock{},
 		})
 	}
 	return events
