@@ -6,6 +6,7 @@ type memory struct {
 	others func() bool // that of ShrinkBy; nil: there is nothing else
 	events int         // since full was called; negative: it is called later
 	shrunk int         // how often less was kept
+	still  bool        // memory was full when full was called last
 	// variables is the number of variables evicted, those of the analysis that evicted more.
 	variables uint64
 }
@@ -30,23 +31,28 @@ func (m *memory) event(s *Suite) {
 	if m.events++; m.events < memoryEvery {
 		return
 	}
-	if m.events = 0; !m.full() {
+	still := m.still
+	if m.events, m.still = 0, m.full(); !m.still {
 		return
 	}
-	if !m.shrink(s) {
+	if !m.shrink(s, still) {
 		m.events = memoryEvery - memoryLater
 		return
 	}
 	m.shrunk++
 }
 
-// shrink evicts the oldest of all that is kept, and reports whether there was any.
-func (m *memory) shrink(s *Suite) bool {
-	history := s.history.Shrink() // it asks for the candidates of the lockset analysis first
+// shrink evicts the oldest of what is kept, and reports whether there was any. The history, which all predictions need,
+// keeps its events unless the rest was not enough, or there is no rest.
+func (m *memory) shrink(s *Suite, still bool) bool {
+	history := still && s.history.Shrink() // it asks for the candidates of the lockset analysis first
 	locks := s.goodlock.Shrink()
 	paired := s.eraser.Shrink()
 	raced, observed := s.order.Shrink()
 	others := m.others != nil && m.others()
 	m.variables += uint64(max(paired, raced))
-	return history || locks || paired > 0 || observed || others
+	if rest := locks || paired > 0 || observed || others; rest || still {
+		return history || rest
+	}
+	return s.history.Shrink()
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/analysis/verdict"
+	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
 
@@ -23,7 +24,7 @@ func TestFullMemory(t *testing.T) {
 		full   int // how often memory is full
 		events int // kept at the end
 		shrunk int
-	}{{0, 1 << 18, 0}, {2, 1 << 16, 2}, {1000, 1 << 12, 6}} {
+	}{{0, 1 << 18, 0}, {2, 1 << 17, 2}, {1000, 1 << 12, 7}} {
 		asked := 0
 		s := suite.New(suite.Options{Full: func() bool { asked++; return asked <= c.full }})
 		for i := range events {
@@ -40,5 +41,23 @@ func TestFullMemory(t *testing.T) {
 			t.Errorf("no more events were evicted than %d: %+v", evicted, b)
 		}
 		evicted = b.EvictedEvents
+	}
+}
+
+// TestHistoryIsEvictedLast checks that the history keeps its events as long as it is enough to evict the rest.
+func TestHistoryIsEvictedLast(t *testing.T) {
+	for _, c := range []struct {
+		full   []bool // what Full returns, call by call; then false
+		events int    // kept at the end
+	}{{[]bool{true}, 1 << 18}, {[]bool{true, false, true}, 1 << 18}, {[]bool{true, true}, 1 << 17}, {[]bool{true, true, true}, 1 << 16}} {
+		asked := 0
+		s := suite.New(suite.Options{Full: func() bool { asked++; return asked <= len(c.full) && c.full[asked-1] }})
+		s.ShrinkBy(func() bool { return true })
+		for range 1 << 13 {
+			s.Event(&event.Event{Op: event.Begin, Thread: 1})
+		}
+		if b := s.Bounds(); b.Events != c.events {
+			t.Errorf("%v: %d events are kept, want %d", c.full, b.Events, c.events)
+		}
 	}
 }
