@@ -201,12 +201,23 @@ func (m *Module) reusesDescriptors() bool {
 // traces reports whether the module's own code may trace other processes.
 func (m *Module) traces() bool { return !libname.Runtime(m.Path) && m.Bin.Traces() }
 
-// UnseenChannels returns the modules that may make such channels if messages are not recorded.
-func (s *Session) UnseenChannels() []*Module {
+// UnseenMessages is what a module's own code may do by which threads order each other, if messages are not recorded.
+type UnseenMessages struct {
+	*Module
+	Channels bool // it makes channels; else threads are given numbers of descriptors that others have closed
+}
+
+// UnseenMessages returns the modules whose threads may so be ordered.
+func (s *Session) UnseenMessages() (all []UnseenMessages) {
 	if s.opts.Messages != MessagesNever {
 		return nil
 	}
-	return slices.DeleteFunc(s.Modules(), func(m *Module) bool { return !m.makesChannels() })
+	for _, m := range s.Modules() {
+		if channels := m.makesChannels(); channels || m.reusesDescriptors() {
+			all = append(all, UnseenMessages{m, channels})
+		}
+	}
+	return all
 }
 
 // UnseenIn returns the number of instructions in a module's code that synchronise without being

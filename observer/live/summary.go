@@ -87,11 +87,12 @@ func (l *Link) addDoubts(sum *run.Summary) {
 	for _, busy := range s.TooBusy() {
 		sum.Doubts = append(sum.Doubts, run.Doubt{Reason: fmt.Sprintf("%s is accessed too often%s to be observed to the end, and may so order any two events", busyName(busy.Name), functions(busy.In)), Processes: busy.Processes})
 	}
-	for _, m := range s.UnseenChannels() {
-		sum.Doubts = append(sum.Doubts, run.Doubt{
-			Reason:    path.Base(m.Path) + " may make pipes, sockets or eventfds, through which messages are not observed (--order none), and which may so order any two events",
-			Processes: s.ProcessesWith(m),
-		})
+	for _, m := range s.UnseenMessages() {
+		what := "may make pipes, sockets or eventfds, through which messages are not observed (--order none), and which may so order any two events"
+		if !m.Channels {
+			what = "may be given numbers of descriptors that another thread has closed, which orders the two and is not observed (--order none)"
+		}
+		sum.Doubts = append(sum.Doubts, run.Doubt{Reason: path.Base(m.Path) + " " + what, Processes: s.ProcessesWith(m.Module)})
 	}
 	for _, file := range s.Unobserved() {
 		sum.Doubts = append(sum.Doubts, run.Doubt{Reason: file.Name + " is not observed, and may so order any two events", Processes: file.Processes})

@@ -74,6 +74,15 @@ func TestDescriptorsInATable(t *testing.T) {
 	if _, r := reported(t, "exec", "--confidence=potential", "--", program, "late"); len(r.Findings) == 0 {
 		t.Error("written after it was closed: found nothing")
 	}
+	_, r := reported(t, "exec", "--order=none", "--", program)
+	for _, f := range r.Findings {
+		if f.Confidence != "likely" || !strings.Contains(f.Reason, "may be given numbers of descriptors that another thread has closed") {
+			t.Errorf("without messages: %s: %s", f, f.Reason)
+		}
+	}
+	if len(r.Findings) == 0 {
+		t.Error("without messages: found nothing")
+	}
 }
 
 // TestAnswerFromOutside has a process that is not observed answer one thread what another has sent it: the
