@@ -29,6 +29,24 @@ struct ended_memory {
 /* Bounds the words of which the accesses are sent when their memory is freed. */
 #define MAX_FREED 16
 
+/* Sends the accesses of the one thread that has used the word at an address, and before them the block, unless it is
+ * 0. Returns the number of words, 1 at most. Not static, so that the verifier judges it by itself, once, and not in
+ * each loop. */
+__noinline int send_word(__u64 at, __u64 block, __u32 tgid)
+{
+	struct word *w = word_at(word_key(at, tgid), false);
+	__u64 owner = w ? w->owner : 0;
+
+	if (!w || !owner || owner == WORD_SHARED)
+		return 0;
+	if (block)
+		send_block(block, tgid);
+	owner |= (__u64)tgid << 32;
+	send_past(owner, OP_WRITE, w->wrote, at);
+	send_past(owner, OP_READ, w->read, at);
+	return 1;
+}
+
 /* Sends the accesses of the one thread that has used the word at an address, if another one frees it: these
  * may race. */
 static __always_inline void send_freed(struct word *w, __u64 at, struct ended_memory *e)
@@ -37,11 +55,7 @@ static __always_inline void send_freed(struct word *w, __u64 at, struct ended_me
 
 	if (!e->by || !owner || owner == e->by || owner == WORD_SHARED || e->sent >= MAX_FREED)
 		return;
-	if (!e->sent++)
-		send_block(e->block, e->tgid);
-	owner |= (__u64)e->tgid << 32;
-	send_past(owner, OP_WRITE, w->wrote, at);
-	send_past(owner, OP_READ, w->read, at);
+	e->sent += send_word(at & ~7ULL, e->sent ? 0 : e->block, e->tgid);
 }
 
 /* Forgets the next word, or skips a page that has none. With freed, accesses of it may be sent before. */
