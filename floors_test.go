@@ -25,6 +25,7 @@ type floor struct {
 // floors is the order of the house, from the ground up; a package that no row
 // fits has no place in it.
 var floors = []floor{
+	{"internal/oldest", nil, "the age of things does not depend on what they are"},
 	{"internal/plural", nil, "sentences with counts are text"},
 	{"internal/printable", nil, "what a terminal prints is text"},
 	{"internal/safely", nil, "a goroutine that may panic knows nothing of what it does"},
@@ -92,7 +93,7 @@ var floors = []floor{
 }
 
 // everywhere are the packages that all may import.
-var everywhere = []string{"internal/plural", "internal/printable", "internal/safely"}
+var everywhere = []string{"internal/oldest", "internal/plural", "internal/printable", "internal/safely"}
 
 // stories rank the folders for tests, which may use whatever is not above
 // them.

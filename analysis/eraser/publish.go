@@ -1,8 +1,6 @@
 package eraser
 
-import (
-	"github.com/tracepredict/tracepredict/observer/event"
-)
+import "github.com/tracepredict/tracepredict/observer/event"
 
 // Publication. A thread that creates an object initialises it before any other thread can have a
 // pointer to it, and then publishes it: it puts it into a queue under a lock, or posts a semaphore.

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/internal/oldest"
+
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -25,12 +27,7 @@ func (a *Analysis) Shrink() (evicted int) {
 	if len(a.vars) <= leastVariables {
 		return 0
 	}
-	ages := make([]uint64, 0, len(a.vars))
-	for _, v := range a.vars {
-		ages = append(ages, v.age())
-	}
-	slices.Sort(ages)
-	before := ages[len(ages)/2]
+	before := oldest.Half(a.vars, (*variable).age)
 	for id, v := range a.vars {
 		if v.age() < before {
 			a.retire(id)

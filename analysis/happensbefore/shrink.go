@@ -3,6 +3,7 @@ package happensbefore
 import (
 	"slices"
 
+	"github.com/tracepredict/tracepredict/internal/oldest"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -128,12 +129,7 @@ func median[T any](all map[event.ObjectID]*T, age func(*T) uint64) uint64 {
 	if len(all) <= leastObjects {
 		return 0
 	}
-	ages := make([]uint64, 0, len(all))
-	for _, x := range all {
-		ages = append(ages, age(x))
-	}
-	slices.Sort(ages)
-	return ages[len(ages)/2]
+	return oldest.Half(all, age)
 }
 
 // rebuild makes the table as small as what it has, after the removal of n objects: a map keeps the memory of what is

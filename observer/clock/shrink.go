@@ -2,8 +2,8 @@ package clock
 
 import (
 	"maps"
-	"slices"
 
+	"github.com/tracepredict/tracepredict/internal/oldest"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/order"
 )
@@ -39,12 +39,7 @@ func (m *Must) Shrink() (evicted int) {
 	if len(m.objects) <= leastObjects {
 		return 0
 	}
-	ages := make([]uint64, 0, len(m.objects))
-	for _, o := range m.objects {
-		ages = append(ages, o.used)
-	}
-	slices.Sort(ages)
-	before := ages[len(ages)/2]
+	before := oldest.Half(m.objects, func(o *object) uint64 { return o.used })
 	for id, o := range m.objects {
 		m.floor.horizon = max(m.floor.horizon, id)
 		if o.used >= before || o.order != (order.Object{}) {
