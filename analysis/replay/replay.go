@@ -215,7 +215,7 @@ func Mistakes(s *suite.Suite, properties *bind.Run) []string {
 // Findings finishes the analyses of a run that has ended, and returns their findings. Properties
 // may be nil; code is that of verdict.Of, raced that of Options.
 func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.Namer, code verdict.Code, raced func(string) bool) ([]finding.Finding, error) {
-	tellOfCode(s, names, code)
+	useCode(s, names, code)
 	s.HandoversBy(suite.Handovers{
 		Static: func(o event.ObjectID) bool { return names.Object(o).Member != "" },
 		Block:  func(o event.ObjectID) (lo, hi uint64) { return blockOf(names.Object(o)) },
@@ -239,8 +239,9 @@ func Findings(s *suite.Suite, properties *bind.Run, sum run.Summary, names run.N
 	return append(verdict.Doubted(violated, known.Doubt), found...), nil
 }
 
-// tellOfCode tells the analyses what is known of the code of a program; nil: what the threads read and do is in the run.
-func tellOfCode(s *suite.Suite, names run.Namer, code verdict.Code) {
+// useCode lets the analyses ask about the code of the program. Without code, as of an imported trace, all that the
+// threads read and do is in the record.
+func useCode(s *suite.Suite, names run.Namer, code verdict.Code) {
 	s.DecideBy(func(from, to event.StackID) bool {
 		if code == nil {
 			return true

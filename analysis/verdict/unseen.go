@@ -167,15 +167,13 @@ func names(ids []event.ThreadID, others bool) string {
 	if more := len(words) - maxNamed; more > 1 {
 		words = append(words[:maxNamed], fmt.Sprintf("%d more", more))
 	}
-	switch n := len(words); {
-	case n == 0:
+	switch {
+	case len(words) == 0:
 		return "some threads"
 	case others:
 		return strings.Join(words, ", ") + " and perhaps others"
-	case n == 1:
-		return words[0]
 	default:
-		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+		return plural.Enumerated(words)
 	}
 }
 

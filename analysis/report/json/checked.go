@@ -4,7 +4,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/report"
 )
 
-// This file gives a form to what was checked in a run: properties, and what was looked for.
+// This file has the JSON form of what was checked in a run: properties, and what was looked for.
 
 type jsonProperties struct {
 	report.Properties

@@ -195,7 +195,7 @@ func causes(r report.Report) map[string]string {
 	return by
 }
 
-// encoder gives findings the form that they have in JSON, and collects the stacks.
+// encoder makes the JSON form of findings, and collects their stacks.
 type encoder struct {
 	report.Names
 	stacks *stacks
