@@ -192,9 +192,13 @@ func TestCounts(t *testing.T) {
 	c.add(interrupted, lossy)
 	c.add(interrupted, nil)
 	c[diskFull].skipped = "no mount namespace"
+	c.add(groupKilled, nil)
+	c.addRepaired(groupKilled, removedBy([]byte("tracepredict (process 7) was killed.\n  removed: a+0x1 at 0x2\n  removed: a+0x2 at 0x3\n  left: a+0x3 at 0x4\n")))
+	c.add(groupKilled, nil)
+	c.addRepaired(groupKilled, 0)
 	var text strings.Builder
 	c.print(&text, 90*time.Second, 7, 1234)
-	for _, want := range []string{" SIGINT|       2|        1|                     1|            3|\n", "chaos: no rounds of trace on a full disk: no mount namespace\n", "chaos: 2 rounds in 1m30s, seed 7: 1234 requests were answered, 1 reports\n"} {
+	for _, want := range []string{" SIGINT|       2|        1|                     1|            3|\n", "chaos: no rounds of trace on a full disk: no mount namespace\n", "chaos: after 1 of 2 rounds of cgroup.kill the kernel left breakpoints, which tracepredict repair removed: 2\n", "chaos: 4 rounds in 1m30s, seed 7: 1234 requests were answered, 1 reports\n"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
 		}

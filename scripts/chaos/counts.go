@@ -14,6 +14,9 @@ type count struct {
 	lossy   int    // of these, those that say that events were lost
 	lost    uint64 // these events
 	skipped string // why there were none
+
+	repaired int // those after which breakpoints were left, which tracepredict repair removed
+	removed  int // these breakpoints
 }
 
 // counts are those of all happenings.
@@ -39,6 +42,14 @@ func (c counts) add(h happening, r *report) {
 	}
 }
 
+// addRepaired adds the breakpoints that tracepredict repair removed after a round.
+func (c counts) addRepaired(h happening, removed int) {
+	if removed > 0 {
+		c[h].repaired++
+		c[h].removed += removed
+	}
+}
+
 // print prints a line for each happening, and one for all.
 func (c counts) print(w io.Writer, took time.Duration, seed, served uint64) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight|tabwriter.Debug)
@@ -51,6 +62,9 @@ func (c counts) print(w io.Writer, took time.Duration, seed, served uint64) {
 	}
 	_ = table.Flush()
 	for _, h := range happenings {
+		if n := c[h]; n.repaired > 0 {
+			fmt.Fprintf(w, "chaos: after %d of %d rounds of %s the kernel left breakpoints, which tracepredict repair removed: %d\n", n.repaired, n.rounds, h, n.removed)
+		}
 		if c[h].skipped != "" {
 			fmt.Fprintf(w, "chaos: no rounds of %s: %s\n", h, c[h].skipped)
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"debug/elf"
 	"errors"
@@ -96,6 +97,9 @@ func probesGo(ctx context.Context, s *server) error {
 		least = left
 	}
 }
+
+// removedBy returns the number of breakpoints that tracepredict repair says it has removed.
+func removedBy(said []byte) int { return bytes.Count(said, []byte("\n  removed: ")) }
 
 // runsFreely returns an error if a thread is traced or stopped.
 func runsFreely(pid int) error {

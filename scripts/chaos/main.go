@@ -4,7 +4,8 @@
 // The rounds are drawn from a seed, which it prints: the server (memcached, where it is installed; a C++ service whose
 // threads come and go; a server that forks), how it is observed, and what happens. A server is harmed if it ends or
 // stops, answers wrongly or no more, or keeps a breakpoint, a probe or a tracer; a report is wrong if it is no report, or
-// events were lost though they had not to be. The first harm ends chaos with status 1, the seed and the number of the round. It
+// events were lost though they had not to be. After cgroup.kill, where the kernel may leave breakpoints, tracepredict
+// repair is called first, and what it removed is counted. The first harm ends chaos with status 1, the seed and the number of the round. It
 // runs from the top of the tree, as root, with ./tracepredict built (make chaos does all that). docs/performance.md has
 // the counts of a long run.
 package main

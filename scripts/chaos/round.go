@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -174,10 +175,32 @@ func (t *trialRound) run(ctx context.Context) (rep *report, err error) {
 			return nil, err
 		}
 	}
-	if t.server != nil && (!t.exec || killed) {
-		return rep, unharmed(ctx, t.server, t.what == workerKilled)
+	if t.server == nil || t.exec && !killed {
+		return rep, nil
 	}
-	return rep, nil
+	if t.what == groupKilled {
+		if err := t.repair(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return rep, unharmed(ctx, t.server, t.what == workerKilled)
+}
+
+// repair has the tool remove the breakpoints that the kernel may leave where a whole cgroup is killed, and counts them.
+func (t *trialRound) repair(ctx context.Context) error {
+	if err := probesGo(ctx, t.server); err != nil {
+		return err
+	}
+	removed := 0
+	for _, pid := range t.server.processes() {
+		out, err := exec.CommandContext(ctx, t.config.tool, "repair", "-p", strconv.Itoa(pid)).CombinedOutput()
+		if err != nil && exists(pid) {
+			return fmt.Errorf("repair process %d: %w: %s", pid, err, out)
+		}
+		removed += removedBy(out)
+	}
+	t.counts.addRepaired(t.what, removed)
+	return nil
 }
 
 // look keeps what there is to see of a round that has failed.
