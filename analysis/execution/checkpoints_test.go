@@ -37,8 +37,8 @@ func TestCheckpoints(t *testing.T) {
 			fresh := execution.Observe(run)
 			fresh.SetCheckpoints(1 << 20)
 			want, got := fresh.Check(witness, finding.Property), kept.Check(witness, finding.Property)
-			wantSeqs, wantLenient := fresh.CheckUnexplained(witness, finding.Property)
-			gotSeqs, gotLenient := kept.CheckUnexplained(witness, finding.Property)
+			wantSeqs, wantLenient := fresh.CheckClaim(witness, execution.Claim{Kind: finding.Property, Unexplained: true})
+			gotSeqs, gotLenient := kept.CheckClaim(witness, execution.Claim{Kind: finding.Property, Unexplained: true})
 			if fmt.Sprint(want) != fmt.Sprint(got) || fmt.Sprint(wantLenient) != fmt.Sprint(gotLenient) || !slices.Equal(wantSeqs, gotSeqs) {
 				t.Fatalf("%v: %v, %v %v; from the first step: %v, %v %v\n%s", order, got, gotLenient, gotSeqs, want, wantLenient, wantSeqs, text(run))
 			}

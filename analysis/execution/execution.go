@@ -78,9 +78,25 @@ func refuse(r Rule, format string, args ...any) *Refusal {
 	return &Refusal{Rule: r, Why: fmt.Sprintf(format, args...)}
 }
 
+// Claim is what a witness is to show, and what it may rest on that the run did not do.
+type Claim struct {
+	// Kind of the error. For finding.Race the last two steps must be conflicting accesses. For finding.Deadlock there must
+	// be two or more last steps marked Blocked: acquires that wait for each other in a cycle, each the next event of its
+	// thread. For finding.Property only the steps are checked.
+	Kind finding.Kind
+	// Unexplained allows reads whose values no recorded write left, and semaphore waits for which there was no recorded
+	// post: something that was not recorded wrote or posted, and may do so at another time in the witness.
+	Unexplained bool
+	// Taken, if not 0, is the Seq of a signal that may have woken another thread than in the run: one that waited on the
+	// same condition when the signal was executed, and waits again until the notification that woke it in the run.
+	Taken uint64
+}
+
 // Checker checks witnesses of one run. A *Run is one.
 type Checker interface {
-	Check(steps []finding.Step, kind finding.Kind) error
+	// CheckClaim returns the Seq of the events that Claim.Unexplained allowed, and an error if the witness does not show
+	// the claim.
+	CheckClaim(steps []finding.Step, claim Claim) (unexplained []uint64, err error)
 }
 
 // NewChecker returns the Checker of a run. The packages that find witnesses use DefaultChecker,
@@ -115,46 +131,31 @@ func (t *Tally) Add(o Tally) {
 	t.Unseen += o.Unseen
 }
 
-// Check executes a witness from the beginning of the run, and then checks that the error can
-// occur. For finding.Race the last two steps must be conflicting accesses. For finding.Deadlock
-// there must be two or more last steps marked Blocked: acquires that wait for each other in a
-// cycle, each the next event of its thread. For finding.Property only the steps are checked. A
-// non-nil error is a *Refusal.
+// Check is CheckClaim for a claim that rests on nothing else than the run.
 func (r *Run) Check(steps []finding.Step, kind finding.Kind) error {
-	if _, refusal := r.checkAll(steps, kind, false); refusal != nil {
-		return refusal
-	}
-	return nil
+	_, err := r.CheckClaim(steps, Claim{Kind: kind})
+	return err
 }
 
-// CheckUnexplained is Check for a witness that may execute reads whose values no recorded write left,
-// and semaphore waits for which there was no recorded post: something that was not recorded wrote or
-// posted, and may do so at another time in the witness. It returns the Seq of those events.
-func (r *Run) CheckUnexplained(steps []finding.Step, kind finding.Kind) (unexplained []uint64, err error) {
-	s, refusal := r.checkAll(steps, kind, true)
-	if refusal != nil {
+// CheckClaim implements Checker: it executes a witness from the beginning of the run, and then checks that the error can
+// occur. A non-nil error is a *Refusal.
+func (r *Run) CheckClaim(steps []finding.Step, claim Claim) (unexplained []uint64, err error) {
+	end := executedSteps(steps, claim.Kind)
+	s, done := r.beginClaim(steps[:end], claim)
+	if refusal := s.checkFrom(done, steps, end, claim.Kind); refusal != nil {
 		return nil, refusal
 	}
 	return s.unexplained, nil
 }
 
-// CheckTaken is Check for a deadlock in which a signal, given by Seq, may have woken another thread than
-// in the run: one that waited on the same condition when the signal was executed, and waits again until
-// the notification that woke it in the run.
-func (r *Run) CheckTaken(steps []finding.Step, signal uint64) error {
-	s := r.start()
-	s.taken = signal
-	if refusal := s.checkFrom(0, steps, executedSteps(steps, finding.Deadlock), finding.Deadlock); refusal != nil {
-		return refusal
+// beginClaim returns a state for a witness with these steps to be executed, and how many of them it has executed.
+func (r *Run) beginClaim(steps []finding.Step, claim Claim) (s *state, done int) {
+	if claim.Taken == 0 {
+		return r.begin(steps, claim.Unexplained)
 	}
-	return nil
-}
-
-// checkAll executes a witness, checks that the error can occur, and returns the state after it.
-func (r *Run) checkAll(steps []finding.Step, kind finding.Kind, lenient bool) (*state, *Refusal) {
-	end := executedSteps(steps, kind)
-	s, done := r.begin(steps[:end], lenient)
-	return s, s.checkFrom(done, steps, end, kind)
+	s = r.start() // the states of other witnesses do not help
+	s.taken = claim.Taken
+	return s, 0
 }
 
 // checkFrom executes the steps of a witness from one on, up to end, and checks that the error can occur.

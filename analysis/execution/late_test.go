@@ -47,7 +47,7 @@ func TestCheckLoadsOutOfOrder(t *testing.T) {
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
-			reads, err := execution.Observe(events).CheckUnexplained(steps, finding.Race)
+			reads, err := execution.Observe(events).CheckClaim(steps, execution.Claim{Kind: finding.Race, Unexplained: true})
 			if (err == nil) != (tt.want == "" || tt.plain) || len(reads) > 0 != tt.plain || tt.plain && (len(reads) != 1 || reads[0] != 3) {
 				t.Errorf("unexplained reads: %v, %v", reads, err)
 			}
@@ -75,7 +75,7 @@ func TestCheckUnexplainedLoads(t *testing.T) {
 		for i := range c.run {
 			c.run[i].Seq = uint64(i + 1)
 		}
-		if _, err := execution.Observe(c.run).CheckUnexplained(steps(c.run, first(len(c.run))), finding.Property); (err == nil) != c.ok {
+		if _, err := execution.Observe(c.run).CheckClaim(steps(c.run, first(len(c.run))), execution.Claim{Kind: finding.Property, Unexplained: true}); (err == nil) != c.ok {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -49,7 +49,7 @@ func TestTakenSignals(t *testing.T) {
 			for _, n := range tt.waits {
 				all = append(all, waiting(&run[n-1]))
 			}
-			if err := execution.Observe(run).CheckTaken(all, tt.taken); (err == nil) != tt.ok {
+			if _, err := execution.Observe(run).CheckClaim(all, execution.Claim{Kind: finding.Deadlock, Taken: tt.taken}); (err == nil) != tt.ok {
 				t.Errorf("%v", err)
 			}
 			if err := execution.Observe(run).Check(all, finding.Deadlock); err == nil {

@@ -285,30 +285,10 @@ func (q *question) checked(w *witness, by finding.Order, assumes []string) Resul
 	return r
 }
 
-// lenientChecker is a Checker that can execute reads whose source is not known.
-type lenientChecker interface {
-	CheckUnexplained(steps []finding.Step, kind finding.Kind) (reads []uint64, err error)
-}
-
-// takenChecker is a Checker that can execute a signal which wakes another thread than in the run, one that
-// waits again.
-type takenChecker interface {
-	CheckTaken(steps []finding.Step, signal uint64) error
-}
-
 // check has a witness checked, and sets r.Unexplained.
 func (q *question) check(steps []finding.Step, r *Result) (err error) {
-	judge := q.h.checker()
-	if q.taken != 0 {
-		if knows, ok := judge.(takenChecker); ok {
-			return knows.CheckTaken(steps, q.taken)
-		}
-	}
-	if lenient, ok := judge.(lenientChecker); ok && q.lenient {
-		r.Unexplained, err = lenient.CheckUnexplained(steps, q.kind)
-		return err
-	}
-	return judge.Check(steps, q.kind)
+	r.Unexplained, err = q.h.checker().CheckClaim(steps, execution.Claim{Kind: q.kind, Unexplained: q.lenient, Taken: q.taken})
+	return err
 }
 
 // refusal returns the result where the checker refuses a schedule.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/causality"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -37,7 +38,7 @@ func (a *Analysis) execution(w *lattice.Witness) ([]finding.Step, error) {
 	for _, i := range order {
 		steps = append(steps, finding.StepOf(&run[i]))
 	}
-	err = a.o.NewChecker(run).Check(steps, finding.Property)
+	_, err = a.o.NewChecker(run).CheckClaim(steps, execution.Claim{Kind: finding.Property})
 	a.witnesses.Count(err)
 	if err != nil {
 		return nil, fmt.Errorf("execute it: %w", err)

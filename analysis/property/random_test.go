@@ -97,7 +97,9 @@ func TestWitnessesAreExecutions(t *testing.T) {
 // refusing refuses every witness.
 type refusing struct{}
 
-func (refusing) Check([]finding.Step, finding.Kind) error { return errors.New("refused for the test") }
+func (refusing) CheckClaim([]finding.Step, execution.Claim) ([]uint64, error) {
+	return nil, errors.New("refused for the test")
+}
 
 // TestNothingIsPredictedWithoutAWitness: if the checker refuses all witnesses, no property is
 // predicted to be violated on another run, and each refusal is counted.

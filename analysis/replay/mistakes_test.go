@@ -14,7 +14,7 @@ import (
 
 type refusing struct{}
 
-func (refusing) Check([]finding.Step, finding.Kind) error { return errors.New("no") }
+func (refusing) CheckClaim([]finding.Step, execution.Claim) ([]uint64, error) { return nil, errors.New("no") }
 
 // TestRefusedWitnessesAreNoted: a schedule that was found and that the checker refuses is in the notes,
 // in the figures and among the pruned candidates, whether these are requested or not; one that

@@ -16,9 +16,9 @@ import (
 // strict refuses every witness and counts them.
 type strict struct{ asked *int }
 
-func (s strict) Check([]finding.Step, finding.Kind) error {
+func (s strict) CheckClaim([]finding.Step, execution.Claim) ([]uint64, error) {
 	*s.asked++
-	return errors.New("refused for the test")
+	return nil, errors.New("refused for the test")
 }
 
 // collection returns the names of the runs of package predict.
