@@ -64,7 +64,7 @@ struct {
  *
  * Of a thread without a slot none is redundant. It sets skipped if writes before an access that is
  * recorded were redundant: the value last recorded is not the variable's. rules_test.go compares this
- * with a model, and analysis/suite tests that such a model loses no race.
+ * with a model, and analysis/engine tests that such a model loses no race.
  */
 static __always_inline bool redundant(
 	struct tally *v, struct slot *slot, __u32 tid, bool writes, bool *skipped)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/property"
-	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/analysis/stats"
@@ -167,14 +166,10 @@ func (r *Run) Unfit() error {
 	return fmt.Errorf("the properties were not checked: %w", all)
 }
 
-// Report returns the part of a report about the properties: how much was checked, and their
-// definitions. It returns nil for a nil Run.
-func (r *Run) Report() *report.Properties {
-	if r == nil {
-		return nil
-	}
+// Checked returns how much of the properties was checked, and their definitions.
+func (r *Run) Checked() *run.Properties {
 	s := r.Stats()
-	out := &report.Properties{
+	out := &run.Properties{
 		Window: r.window, Queue: r.queue, Complete: s.Complete(), Levels: s.Levels, States: s.Cuts, Dropped: s.Dropped,
 		CutLevels: s.Cut, Late: s.Late, Widest: s.Widest, Notes: slices.Clone(r.Analysis.Notes()),
 	}
@@ -206,11 +201,11 @@ func (r *Run) Report() *report.Properties {
 }
 
 // definition returns the definition of a property, for a report.
-func (r *Run) definition(p *spec.Property) report.Definition {
-	d := report.Definition{Name: p.Name, Text: p.Text}
+func (r *Run) definition(p *spec.Property) run.Definition {
+	d := run.Definition{Name: p.Name, Text: p.Text}
 	say := func(name, text string) {
 		if text != "" && text != name {
-			d.Where = append(d.Where, report.Meaning{Name: name, Text: text})
+			d.Where = append(d.Where, run.Meaning{Name: name, Text: text})
 		}
 	}
 	for _, q := range p.Propositions {

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -71,8 +70,8 @@ func TestFormsComeWithTheVariables(t *testing.T) {
 func TestOneObjectAName(t *testing.T) {
 	const text = "var a : int = first\nproperty low = always a < 5\n"
 	r, found := check(t, text, world{1: "first", 2: "first"}, []event.Event{{Op: event.Write, Object: 1, Value: 1}, {Op: event.Write, Object: 2, Value: 7}})
-	if len(found) != 0 || len(r.Report().Notes) < 2 {
-		t.Errorf("findings %+v, notes %q", found, r.Report().Notes)
+	if len(found) != 0 || len(r.Checked().Notes) < 2 {
+		t.Errorf("findings %+v, notes %q", found, r.Checked().Notes)
 	}
 }
 
@@ -88,7 +87,7 @@ func TestUnfit(t *testing.T) {
 func TestUnrecorded(t *testing.T) {
 	const text = "var a : int = first\nvar b : int = second\nproperty low = always (a < 5 || b < 5)\n"
 	r, _ := check(t, text, world{1: "first"}, []event.Event{{Op: event.Write, Object: 1, Value: 1}})
-	notes := strings.Join(r.Report().Notes, "\n")
+	notes := strings.Join(r.Checked().Notes, "\n")
 	if !strings.Contains(notes, "nothing was recorded of the variable second") || strings.Contains(notes, "variable first") {
 		t.Errorf("notes: %s", notes)
 	}
@@ -98,10 +97,10 @@ func TestUnrecorded(t *testing.T) {
 func TestDefinitions(t *testing.T) {
 	const text = "var a : int = first\nvar second : int = second\nprop low = a < 5\nthread t = main\nevent put = write a -> v by t when v > 2\nproperty p \"too high\" =\n  always (put -> low || second == 1)\n"
 	r, _ := check(t, text, world{1: "first"}, []event.Event{{Op: event.Write, Object: 1, Value: 1}})
-	want := []report.Definition{{Name: "p", Text: "always (put -> low || second == 1)", Where: []report.Meaning{
+	want := []run.Definition{{Name: "p", Text: "always (put -> low || second == 1)", Where: []run.Meaning{
 		{Name: "put", Text: "write a -> v by t when v > 2"}, {Name: "low", Text: "a < 5"}, {Name: "a", Text: "first"},
 	}}}
-	if got := r.Report().Definitions; !reflect.DeepEqual(got, want) {
+	if got := r.Checked().Definitions; !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}
 }

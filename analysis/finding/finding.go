@@ -126,6 +126,11 @@ func (s *Step) Remember(n *event.Names) {
 	}
 }
 
+// AnyTimed reports whether the wait of a step has a time limit.
+func AnyTimed(steps []Step) bool {
+	return slices.ContainsFunc(steps, func(s Step) bool { return s.Flags&event.Timed != 0 })
+}
+
 // Finding is one error that this run or another schedule of it shows. Its JSON tags are those
 // of the report, which embeds it and prints names in place of identifiers.
 type Finding struct {
@@ -192,6 +197,15 @@ type Finding struct {
 	MorePairs int `json:"more_pairs,omitempty"`
 	// AllThreads are the threads of all these instances, if there may be more than in Threads.
 	AllThreads []event.ThreadID `json:"-"`
+}
+
+// Remember adds the threads and objects of the steps of the finding to n, so that their names are kept.
+func (f *Finding) Remember(n *event.Names) {
+	for _, steps := range [][]Step{f.Evidence, f.Witness} {
+		for i := range steps {
+			steps[i].Remember(n)
+		}
+	}
 }
 
 // The assumptions of a prediction, as reports spell them. docs/findings.md explains each.

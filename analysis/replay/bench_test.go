@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tracepredict/tracepredict/analysis/eraser"
-	"github.com/tracepredict/tracepredict/analysis/goodlock"
+	"github.com/tracepredict/tracepredict/analysis/deadlock/goodlock"
+	"github.com/tracepredict/tracepredict/analysis/engine"
+	"github.com/tracepredict/tracepredict/analysis/race/eraser"
 	"github.com/tracepredict/tracepredict/analysis/replay"
-	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -74,7 +74,7 @@ func BenchmarkReplay(b *testing.B) {
 		{"clocks,eraser,goodlock", func() replay.Sink {
 			return potential{eraser.New(eraser.Options{}), goodlock.New(goodlock.Options{})}
 		}},
-		{"all", func() replay.Sink { return suite.New(suite.Options{}) }},
+		{"all", func() replay.Sink { return engine.New(engine.Options{}) }},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // one core

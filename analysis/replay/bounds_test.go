@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/analysis/engine"
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/trace/std"
 )
 
@@ -24,7 +24,7 @@ func TestEvictedEventsAreNoted(t *testing.T) {
 		history int
 		note    bool
 	}{{0, false}, {10, true}, {4000, false}} {
-		rep, err := Report(std.NewReader(strings.NewReader(text.String()), "text", std.ReaderOptions{}), Options{Suite: suite.Options{History: c.history}})
+		rep, err := Report(std.NewReader(strings.NewReader(text.String()), "text", std.ReaderOptions{}), Options{Engine: engine.Options{History: c.history}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestEvictedEventsAreNoted(t *testing.T) {
 			t.Errorf("--history %d: found %+v", c.history, rep.Findings)
 		}
 	}
-	if h := suite.New(suite.Options{History: 4000}).Bounds(); h.Events < 1<<20 {
+	if h := engine.New(engine.Options{History: 4000}).Bounds(); h.Events < 1<<20 {
 		t.Errorf("for 4000 sections %d events are kept", h.Events)
 	}
 }
@@ -68,7 +68,7 @@ func TestCutShort(t *testing.T) {
 			}
 			return ""
 		}
-		rep, err := Report(std.NewReader(strings.NewReader(text.String()), "text", std.ReaderOptions{}), Options{Suite: suite.Options{Done: done}})
+		rep, err := Report(std.NewReader(strings.NewReader(text.String()), "text", std.ReaderOptions{}), Options{Engine: engine.Options{Done: done}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/analysis/engine"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
-	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/observer/trace/std"
 )
@@ -438,7 +438,7 @@ func TestHiddenRaces(t *testing.T) {
 		}
 		compareWithSchedules(t, c.name, lines)
 		for _, reversals := range []int{0, -1} {
-			rep, err := Report(std.NewReader(strings.NewReader(stdText(lines)), "text", std.ReaderOptions{}), Options{Suite: suite.Options{Reversals: reversals}})
+			rep, err := Report(std.NewReader(strings.NewReader(stdText(lines)), "text", std.ReaderOptions{}), Options{Engine: engine.Options{Reversals: reversals}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -466,7 +466,7 @@ func TestRefutedPairsAreSilent(t *testing.T) {
 		{strings.Replace(text, "T1|r(z) ", "", 1), 1},
 	} {
 		lines := parseLines(c.text)
-		rep, err := Report(std.NewReader(strings.NewReader(stdText(lines)), "text", std.ReaderOptions{}), Options{Suite: suite.Options{Explain: true}})
+		rep, err := Report(std.NewReader(strings.NewReader(stdText(lines)), "text", std.ReaderOptions{}), Options{Engine: engine.Options{Explain: true}})
 		if err != nil {
 			t.Fatal(err)
 		}

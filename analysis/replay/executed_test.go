@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tracepredict/tracepredict/analysis/replay"
+	"github.com/tracepredict/tracepredict/analysis/engine"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
@@ -16,7 +16,7 @@ func TestExecutedInReport(t *testing.T) {
 	for _, place := range []string{"a", "b", "c", "d", "e"} {
 		s.Executed = append(s.Executed, run.Executed{Description: place, Hits: []run.Hit{{Thread: 1, Since: 1}, {Thread: 3, Since: 2}}})
 	}
-	rep := replay.Run(s)
+	rep := engine.Run(s)
 	if len(rep.Executed) != 5 || len(rep.Executed[0].Threads()) != 2 || rep.Executed[0].ObservedUntil != 0 {
 		t.Errorf("executed: %+v", rep.Executed)
 	}
@@ -33,7 +33,7 @@ func TestExecutedNotesAreDistinct(t *testing.T) {
 		{Description: "a", Hits: []run.Hit{{Thread: 2, Since: 2}, {Thread: 3, Since: 1}}},
 		{Description: "b", ObservedUntil: 7},
 	}}
-	got := replay.Run(s).Notes
+	got := engine.Run(s).Notes
 	want := []string{"T1, T2 and T3 synchronised unobserved: a", "T1 and perhaps others synchronised unobserved: b"}
 	if !slices.Equal(got, want) {
 		t.Errorf("notes: %q, want %q", got, want)
@@ -50,7 +50,7 @@ func TestManyThreadsAreCounted(t *testing.T) {
 		for i := range c.threads {
 			e.Hits = append(e.Hits, run.Hit{Thread: event.ThreadID(i + 1), Since: 1})
 		}
-		if got := replay.Run(run.Summary{Executed: []run.Executed{e}}).Notes; !slices.Equal(got, []string{c.want}) {
+		if got := engine.Run(run.Summary{Executed: []run.Executed{e}}).Notes; !slices.Equal(got, []string{c.want}) {
 			t.Errorf("%d threads: %q, want %q", c.threads, got, c.want)
 		}
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tracepredict/tracepredict/analysis/engine"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
-	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
@@ -25,7 +25,7 @@ func reportOf(t *testing.T, events []event.Event, readings []run.Reading) report
 // reportOfRun is reportOf with a summary of the run.
 func reportOfRun(t *testing.T, events []event.Event, s run.Summary) report.Report {
 	t.Helper()
-	return reportWith(t, events, s, suite.Options{}, false)
+	return reportWith(t, events, s, engine.Options{}, false)
 }
 
 // TestGuardedData: a deadlock whose schedule moves critical sections, or what lies between a wait for a

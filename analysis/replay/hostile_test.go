@@ -11,10 +11,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tracepredict/tracepredict/analysis/engine"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	jsonreport "github.com/tracepredict/tracepredict/analysis/report/json"
 	textreport "github.com/tracepredict/tracepredict/analysis/report/text"
-	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -122,7 +122,7 @@ func FuzzReport(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rep, err := Report(r, Options{Suite: suite.Options{History: 4}})
+		rep, err := Report(r, Options{Engine: engine.Options{History: 4}})
 		if err != nil {
 			return // The trace refuses an event that is impossible.
 		}

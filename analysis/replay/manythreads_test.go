@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/analysis/engine"
 	"github.com/tracepredict/tracepredict/analysis/replay"
-	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/observer/trace/std"
 )
@@ -76,7 +76,7 @@ func TestManyThreads(t *testing.T) {
 				peak = max(peak, live[0].Value.Uint64())
 				return false
 			}
-			rep, err := replay.Report(src, replay.Options{Suite: suite.Options{Full: full}})
+			rep, err := replay.Report(src, replay.Options{Engine: engine.Options{Full: full}})
 			if err != nil || len(rep.Findings) != c.findings {
 				t.Errorf("%d findings, want %d; %v", len(rep.Findings), c.findings, err)
 			}

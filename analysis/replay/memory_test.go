@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/analysis/engine"
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/trace/std"
 )
 
@@ -32,7 +32,7 @@ func TestForgottenVariablesAreNoted(t *testing.T) {
 		}
 		asked := 0
 		full := func() bool { asked++; return asked <= c.full }
-		rep, err := Report(std.NewReader(strings.NewReader(text.String()), "text", std.ReaderOptions{}), Options{Suite: suite.Options{Full: full}})
+		rep, err := Report(std.NewReader(strings.NewReader(text.String()), "text", std.ReaderOptions{}), Options{Engine: engine.Options{Full: full}})
 		if err != nil {
 			t.Fatal(err)
 		}

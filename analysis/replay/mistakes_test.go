@@ -5,16 +5,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/analysis/engine"
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/trace/std"
 )
 
 type refusing struct{}
 
-func (refusing) CheckClaim([]finding.Step, execution.Claim) ([]uint64, error) { return nil, errors.New("no") }
+func (refusing) CheckClaim([]finding.Step, execution.Claim) ([]uint64, error) {
+	return nil, errors.New("no")
+}
 
 // TestRefusedWitnessesAreNoted: a schedule that was found and that the checker refuses is in the notes,
 // in the figures and among the pruned candidates, whether these are requested or not; one that
@@ -22,9 +24,9 @@ func (refusing) CheckClaim([]finding.Step, execution.Claim) ([]uint64, error) { 
 func TestRefusedWitnessesAreNoted(t *testing.T) {
 	const text = "T1|acq(a)|1\nT1|acq(b)|2\nT1|rel(b)|3\nT1|rel(a)|4\nT2|acq(b)|5\nT2|acq(a)|6\nT2|rel(a)|7\nT2|rel(b)|8\n"
 	for _, mistaken := range []bool{false, true} {
-		o := Options{Suite: suite.Options{Explain: true}, Stats: true}
+		o := Options{Engine: engine.Options{Explain: true}, Stats: true}
 		if mistaken {
-			o.Suite.NewChecker = func([]event.Event) execution.Checker { return refusing{} }
+			o.Engine.NewChecker = func([]event.Event) execution.Checker { return refusing{} }
 		}
 		rep, err := Report(std.NewReader(strings.NewReader(text), "text", std.ReaderOptions{}), o)
 		if err != nil {

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/analysis/engine"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/report"
-	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
@@ -40,13 +40,13 @@ func TestRefutedOnlyIfWhole(t *testing.T) {
 		name   string
 		events []event.Event
 		sum    run.Summary
-		opts   suite.Options
+		opts   engine.Options
 		cut    bool
 		said   bool
 	}{
 		{name: "whole", events: refutedRun(nil, nil, nil), said: true},
-		{name: "not all schedules are tried", events: refutedRun(nil, nil, nil), opts: suite.Options{Reversals: 1}},
-		{name: "none is tried", events: refutedRun(nil, nil, nil), opts: suite.Options{Reversals: -1}},
+		{name: "not all schedules are tried", events: refutedRun(nil, nil, nil), opts: engine.Options{Reversals: 1}},
+		{name: "none is tried", events: refutedRun(nil, nil, nil), opts: engine.Options{Reversals: -1}},
 		{name: "the beginning is evicted", events: refutedRun(many, nil, nil)},
 		{name: "events of a side are lost", events: refutedRun(nil, nil, events{lost})},
 		{name: "events are lost", events: refutedRun(nil, nil, nil), sum: run.Summary{Doubt: "events were lost"}},
@@ -74,7 +74,7 @@ func TestRefutedOnlyIfWhole(t *testing.T) {
 }
 
 // reportWith writes a run as a trace, cut before its end if cut, and makes the report of the trace.
-func reportWith(t *testing.T, all []event.Event, s run.Summary, o suite.Options, cut bool) report.Report {
+func reportWith(t *testing.T, all []event.Event, s run.Summary, o engine.Options, cut bool) report.Report {
 	t.Helper()
 	var file bytes.Buffer
 	w, err := trace.NewWriter(&file, trace.WriterOptions{Names: unnamed{}})
@@ -97,7 +97,7 @@ func reportWith(t *testing.T, all []event.Event, s run.Summary, o suite.Options,
 	if err != nil {
 		t.Fatal(err)
 	}
-	rep, err := replay.Report(r, replay.Options{Suite: o})
+	rep, err := replay.Report(r, replay.Options{Engine: o})
 	if err != nil {
 		t.Fatal(err)
 	}

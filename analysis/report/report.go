@@ -25,9 +25,9 @@ type Run struct {
 	// the name of its file.
 	Called string
 	// Properties describes how much was checked; nil without a specification.
-	Properties *Properties
+	Properties *run.Properties
 	// Locks describes how much of the lock order was searched; nil if unknown.
-	Locks *Locks
+	Locks *run.Locks
 	// Bounds describes how much of the run the predictions kept; nil if unknown.
 	Bounds *run.Bounds
 	// Coverage describes what was looked for; nil if unknown.
@@ -38,56 +38,22 @@ type Run struct {
 	Suppressions *Suppressions
 }
 
-// Locks counts what the analysis of lock orders kept and what its bounds left out.
-type Locks struct {
-	Edges        int  `json:"nestings"`     // number of lock-order edges that were kept
-	Acquisitions int  `json:"acquisitions"` // number of acquisitions of these edges that were kept
-	Complete     bool `json:"complete"`     // all cycles of the kept edges were searched and reported, and no edge is missing
-}
-
-// Properties describes which properties were checked, and on which part of the runs that the
-// observed causality allows.
-type Properties struct {
-	Names       []string     `json:"names"`
-	Window      int          `json:"window"`         // the option, in states of a level; 0: no limit
-	Queue       int          `json:"queue"`          // the option, in waiting events; 0: no limit
-	Complete    bool         `json:"complete"`       // all such runs were checked
-	Levels      uint64       `json:"levels"`         // levels of the computation lattice
-	States      uint64       `json:"states"`         // global states on these levels that were built
-	Dropped     uint64       `json:"states_dropped"` // states that the window left out
-	CutLevels   uint64       `json:"levels_cut"`     // levels with such states
-	Late        uint64       `json:"late_events"`    // events that arrived when a level to which they belong was closed
-	Widest      int          `json:"widest_level"`   // states of the widest level
-	Definitions []Definition `json:"-"`              // one for each name
-	Notes       []string     `json:"-"`
-}
-
-// Definition is the text of a property, in the words of its specification.
-type Definition struct {
-	Name, Text string
-	Where      []Meaning // the meanings of the names in it
-}
-
-// Meaning is a name in a specification with its meaning: a proposition, an event or a
-// variable of the program.
-type Meaning struct{ Name, Text string }
-
 // AddProperties sets Properties and adds its notes to those of the run; nil changes nothing.
-func (r *Run) AddProperties(p *Properties) {
+func (r *Run) AddProperties(p *run.Properties) {
 	if p == nil {
 		return
 	}
 	for i := range p.Definitions {
-		p.Definitions[i].clean()
+		cleanDefinition(&p.Definitions[i])
 	}
 	r.Properties = p
 	r.Notes = append(r.Notes, p.Notes...)
 }
 
-func (d *Definition) clean() {
+func cleanDefinition(d *run.Definition) {
 	d.Name, d.Text = Clean(d.Name), Clean(d.Text)
 	for i, m := range d.Where {
-		d.Where[i] = Meaning{Clean(m.Name), Clean(m.Text)}
+		d.Where[i] = run.Meaning{Name: Clean(m.Name), Text: Clean(m.Text)}
 	}
 }
 
@@ -105,7 +71,7 @@ func (r *Run) AddBounds(b *run.Bounds, notes []string) {
 }
 
 // AddLocks sets Locks, and adds notes on the part of the lock order that was not searched.
-func (r *Run) AddLocks(l *Locks, notes []string) {
+func (r *Run) AddLocks(l *run.Locks, notes []string) {
 	r.Locks = l
 	r.AddFirst(notes...)
 }

@@ -2,6 +2,8 @@ package report
 
 import (
 	"time"
+
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // Stats are figures of a run and of the tool, for --stats. The JSON tags of figures are those of the
@@ -15,7 +17,7 @@ type Stats struct {
 	Program    *CPUTime         `json:"program,omitempty"` // of the live program; nil for a recorded run
 	RingBuffer *RingBufferStats `json:"ring,omitempty"`    // nil for a recorded run
 	Plans      *PlanStats       `json:"plans,omitempty"`   // nil for a recorded run
-	Lattice    *Lattice         `json:"lattice,omitempty"` // nil without a specification
+	Lattice    *run.Lattice     `json:"lattice,omitempty"` // nil without a specification
 	Latency    *LatencyTime     `json:"latency,omitempty"` // nil without a specification, and for a recorded run
 }
 
@@ -57,18 +59,6 @@ type PlanStats struct {
 	Made   int           `json:"made"`
 	Cached int           `json:"cached"` // taken from earlier runs
 	Time   time.Duration `json:"time_ns"`
-}
-
-// Lattice counts the part of the computation lattice that was built.
-type Lattice struct {
-	Levels    uint64 `json:"levels"`
-	States    uint64 `json:"states"`
-	Edges     uint64 `json:"edges"`
-	Dropped   uint64 `json:"states_dropped"` // states for which a level had no room
-	CutLevels uint64 `json:"levels_cut"`     // levels with such states
-	Late      uint64 `json:"late_events"`    // events that arrived when a level to which they belong was closed
-	Widest    int    `json:"widest_level"`   // states of the widest level
-	Queue     int    `json:"longest_queue"`  // largest number of events that waited at a time
 }
 
 // LatencyTime is the distribution of the time from an event to its verdict, which is known

@@ -61,11 +61,20 @@ type Judge struct {
 
 // Findings takes findings to their final confidence, and leaves out those that are excused. It changes and returns
 // found, and changes the reasons of pruned. The order of its steps matters: a finding that is less than likely for one
-// reason is not doubted for another; what keeps the sides of a finding apart is asked only of those that are likely.
+// reason is not doubted for another; what keeps the sides of a finding apart is asked only of those that are likely. What
+// violates a property rests on the order of its events alone, and has been checked event by event: it is only doubted for
+// what was not observed.
 func (j *Judge) Findings(found []finding.Finding, pruned []finding.Pruned) []finding.Finding {
 	for _, step := range []func(*finding.Finding){Attempt, j.doubted, unlike, j.ordered, (*finding.Finding).ShortenHeld, j.misused} {
 		for i := range found {
-			step(&found[i])
+			if found[i].Kind != finding.Property {
+				step(&found[i])
+			}
+		}
+	}
+	for i := range found {
+		if f := &found[i]; f.Kind == finding.Property && j.Run.Doubt != nil {
+			doubt(f, j.Run.Doubt)
 		}
 	}
 	if j.Run.Excused != nil {
@@ -115,17 +124,6 @@ func (j *Judge) doubt(f *finding.Finding) string {
 		return why
 	}
 	return j.Contradictions.doubt(f)
-}
-
-// Doubted takes findings to the confidence that they have for a reason for doubt; it changes and returns all. The
-// function why returns the reason as a sentence, "" if there is none; if it is nil, no finding changes.
-func Doubted(all []finding.Finding, why func(*finding.Finding) string) []finding.Finding {
-	for i := range all {
-		if why != nil {
-			doubt(&all[i], why)
-		}
-	}
-	return all
 }
 
 // doubt changes the confidence of a predicted finding that may be wrong to likely. It does so for an observed race too,

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tracepredict/tracepredict/analysis/bind"
+	"github.com/tracepredict/tracepredict/analysis/engine"
 	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
-	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
@@ -130,11 +130,13 @@ func (f *analyzeFlags) analyzeTrace(p *printer, name string) (fails bool, err er
 	end.watch(nil)
 	defer end.unwatch()
 	rep, err := replay.Report(src, replay.Options{
-		Suite:       suite.Options{History: p.flags.history, Reversals: p.flags.reversals, Locks: f.locks(), Misuse: f.checked, Explain: f.explain, Done: end.over, Asked: end.progress, Full: end.memory.shrink},
-		LockClasses: f.classes,
-		Bind:        func(names run.Namer) (*bind.Run, error) { return f.specification.bound(f.coneFlags, names, nil, nil) },
-		Raced:       func(name string) bool { return f.specification.reportsRaces(name, nil) },
-		Stats:       f.stats,
+		Engine: engine.Options{
+			History: p.flags.history, Reversals: p.flags.reversals, Locks: f.locks(), LockClasses: f.classes, Misuse: f.checked,
+			Raced:   func(name string) bool { return f.specification.reportsRaces(name, nil) },
+			Explain: f.explain, Done: end.over, Asked: end.progress, Full: end.memory.shrink,
+		},
+		Bind:  func(names run.Namer) (*bind.Run, error) { return f.specification.bound(f.coneFlags, names, nil, nil) },
+		Stats: f.stats,
 	})
 	var unfit syntax.List
 	var wrong *std.Error

@@ -151,7 +151,7 @@ func (e *ending) signal(sig os.Signal) {
 	}
 }
 
-// over returns why the time for the analysis is over, "" as long as it is not; suite.Options.Done.
+// over returns why the time for the analysis is over, "" as long as it is not; engine.Options.Done.
 func (e *ending) over() string { return e.overAfter(1) }
 
 // halfOver is over for a first part of the analysis, which may take half of the time.
@@ -175,7 +175,7 @@ func (e *ending) overAfter(parts time.Duration) string {
 	return fmt.Sprintf("--analysis-time %v", e.limit.Round(100*time.Millisecond))
 }
 
-// progress shows that n of so many parts of the analysis are done; suite.Options.Asked.
+// progress shows that n of so many parts of the analysis are done; engine.Options.Asked.
 func (e *ending) progress(n, of int) {
 	if e.line != nil {
 		e.line.draw(func() string { return e.text(n, of) })

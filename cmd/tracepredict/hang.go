@@ -76,7 +76,7 @@ func (h *hangWatcher) reportWaits(seen []run.ThreadState) {
 
 // reportNew prints the new hangs.
 func (h *hangWatcher) reportNew() {
-	all := h.run.suite.Hangs()
+	all := h.run.engine.Hangs()
 	var fresh []finding.Finding
 	for _, f := range all[h.reported:] {
 		resolved := report.Resolve(f, h.run.live)

@@ -93,7 +93,7 @@ func (a *app) reportStates(r *observation, program string, seen []run.ThreadStat
 	if kernel := kernelName(look.PID, program); kernel != "" {
 		look.Called = report.Sanitize(kernel + ", " + filepath.Base(program))
 	}
-	rep := report.Build(look, r.suite.Hangs(), r.live)
+	rep := report.Build(look, r.engine.Hangs(), r.live)
 	rep.AddThreadStates(seen, r.live)
 	remedies := r.debugNotes(rep)
 	rep.Run.Notes, rep.Run.NoteKinds = append(rep.Run.Notes, plural.Texts(remedies)...), append(rep.Run.NoteKinds, remedies...)

@@ -135,7 +135,7 @@ func collections() uint64 {
 	return n[0].Value.Uint64()
 }
 
-// shrink reports whether the analyses are to keep less; suite.Options.Full.
+// shrink reports whether the analyses are to keep less; engine.Options.Full.
 func (m *memoryWatch) shrink() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -20,13 +20,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/analysis/bind"
-	"github.com/tracepredict/tracepredict/analysis/calls"
+	"github.com/tracepredict/tracepredict/analysis/engine"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/progress"
 	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/report"
-	"github.com/tracepredict/tracepredict/analysis/stats"
-	"github.com/tracepredict/tracepredict/analysis/suite"
 	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader"
@@ -322,16 +320,13 @@ var messages = map[string]loader.Messages{orderAuto: loader.MessagesAuto, orderI
 type observation struct {
 	flags   *observeFlags
 	printer *printer
-	suite   *suite.Suite
-	calls   *calls.Counter
+	engine  *engine.Engine
 	live    *live.Link
 	record  *recording // nil without --record
 	plan    probes.Options
-	bound   *bind.Run // nil without --spec
 	actor   *actor
 	quiet   *progress.Quiet // nil without --settle
-	counts  stats.Counter
-	figures *liveStats // nil without --stats
+	figures *liveStats      // nil without --stats
 	hangs   *hangWatcher
 	notes   []string // sentences for the report
 	stderr  io.Writer
@@ -359,8 +354,6 @@ func newObservation(f *observeFlags, program string, stderr io.Writer, waits *pa
 	r.stderr, r.failure.stderr = stderr, stderr
 	r.end = newEnding(f.analysisTime, stderr, r.failure.add)
 	r.end.parent = waits
-	r.suite = suite.New(r.suiteOptions())
-	r.suite.ShrinkBy(func() bool { return r.live.Observer != nil && r.live.Observer.Shrink() })
 	if f.stats {
 		r.figures = newLiveStats(attached, func() *loader.Session { return r.live.Session })
 	}
@@ -372,18 +365,21 @@ func newObservation(f *observeFlags, program string, stderr io.Writer, waits *pa
 		openPlanCache(&plan)
 	}
 	r.plan = plan
-	r.calls = calls.New(r.live.Func, eventPatterns(plan.On))
-	sinks := []observer.Sink{r.suite, r.calls, &r.counts}
 	if r.actor, err = newActor(f.action, func() *loader.Session { return r.live.Session }, stderr); err != nil {
 		return nil, err
 	}
-	if r.bound, err = f.specification.bound(f.coneFlags, r.live, r.violated, r.figures.verdicts()); err != nil {
+	bound, err := f.specification.bound(f.coneFlags, r.live, r.violated, r.figures.verdicts())
+	if err != nil {
 		return nil, err
 	}
-	if r.bound != nil {
+	if bound != nil {
 		f.specification.warn(stderr)
-		sinks = append(sinks, r.bound)
 	}
+	opts := r.engineOptions()
+	opts.Names, opts.Specification = r.live, bound
+	r.engine = engine.New(opts)
+	r.engine.ShrinkBy(func() bool { return r.live.Observer != nil && r.live.Observer.Shrink() })
+	sinks := []observer.Sink{r.engine}
 	if err := f.refuseSameFiles(program); err != nil {
 		return nil, err
 	}
@@ -410,7 +406,7 @@ func newObservation(f *observeFlags, program string, stderr io.Writer, waits *pa
 			r.words.Event(e)
 		}
 	}
-	r.live.Observe(observer.Options{Sinks: sinks, Attached: attached, Follow: f.follow, Past: past}, r.bound != nil || r.record != nil)
+	r.live.Observe(observer.Options{Sinks: sinks, Attached: attached, Follow: f.follow, Past: past}, r.keepsValues())
 	r.hangs = newHangWatcher(r, attached, stderr)
 	r.hangs.watching.Failed = r.failed
 	if r.actor != nil {
@@ -422,11 +418,15 @@ func newObservation(f *observeFlags, program string, stderr io.Writer, waits *pa
 	return r, nil
 }
 
-// suiteOptions returns the options of the analyses of the run.
-func (r *observation) suiteOptions() suite.Options {
+// keepsValues reports whether the values of variables are wanted: by properties, or for a trace.
+func (r *observation) keepsValues() bool { return r.flags.specification != nil || r.record != nil }
+
+// engineOptions returns the options of the analyses of the run.
+func (r *observation) engineOptions() engine.Options {
 	f := r.flags
-	return suite.Options{
-		History: f.history, Reversals: f.reversals, Uses: f.shared(), Locks: r.locks(r.stderr), LockClass: r.classes(), Explain: f.explain,
+	return engine.Options{
+		History: f.history, Reversals: f.reversals, Uses: f.shared(), Locks: r.locks(r.stderr), LockClasses: f.classes, Explain: f.explain,
+		Patterns: eventPatterns(r.plan.On), Raced: f.reportsRaces,
 		OnDeadlock: r.deadlocks(r.stderr), OnHangOver: func(f *finding.Finding) { r.hangs.over(f) }, Misuse: f.checked,
 		Done: r.end.over, Asked: r.end.progress, Full: r.end.memory.shrink,
 	}
@@ -435,7 +435,7 @@ func (r *observation) suiteOptions() suite.Options {
 func (r *observation) options() loader.Options {
 	var handler loader.Handler = r.live.Observer
 	if r.plan.Shared {
-		handler = &live.Sharing{Link: r.live, Analyses: r.suite, Guarded: r.flags.guarded}
+		handler = &live.Sharing{Link: r.live, Analyses: r.engine, Guarded: r.flags.guarded}
 	}
 	if r.figures != nil {
 		r.figures.Handler, handler = handler, r.figures
@@ -547,7 +547,7 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 		names = r.record
 	}
 	summary := r.live.Summary(program, res.Lost)
-	summary.Calls, summary.Signal = r.calls.Counts(), endedBy(res)
+	summary.Calls, summary.Signal = r.engine.Calls(), endedBy(res)
 	if r.failure.panicked() != nil {
 		summary.Doubt = "tracepredict failed, and what it did not observe after that may have ordered the threads"
 	}
@@ -555,23 +555,21 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	if err != nil {
 		return false, errors.Join(err, r.finishRecord(summary), r.printer.close())
 	}
-	names = replay.NamesOf(names, locks)
-	r.live.AddWatched(&summary, r.suite.Uses(), names)
-	findings, err := replay.Findings(r.suite, r.bound, summary, names, r.live, r.flags.reportsRaces)
+	names = engine.NamesOf(names, locks)
+	r.live.AddWatched(&summary, r.engine.Uses(), names)
+	ended := engine.Ended{Summary: summary, Names: names, Code: r.live, Locks: locks, Notes: slices.Concat(r.settleNotes(), r.notes)}
+	findings, err := r.engine.Findings(&ended)
 	if err != nil {
 		return false, errors.Join(err, r.finishRecord(summary), r.printer.close())
 	}
 	summary.Readings = r.live.Readings()
-	observed := replay.Run(summary)
-	observed.AddProperties(r.bound.Report())
-	observed.Notes = slices.Concat(observed.Notes, replay.LockNotes(locks, names), r.settleNotes(), r.notes)
-	rep := replay.Build(observed, r.suite, findings, names, replay.Coverage(&r.counts, names, r.flags.reportsRaces, !r.flags.checked.Off))
+	ended.Summary = summary
+	rep := r.engine.Report(&ended, findings)
 	rep.Run.CutShort(cut)
 	if p := r.failure.panicked(); p != nil {
 		rep.Run.Failed = p.Error()
 	}
 	rep.Stats = r.stats()
-	rep.Run.Notes = append(rep.Run.Notes, replay.Mistakes(r.suite, r.bound)...)
 	remedies := r.debugNotes(rep)
 	summary.Remedies, summary.NoteKinds = plural.Texts(remedies), append(summary.NoteKinds, remedies...)
 	rep.Run.Notes, rep.Run.NoteKinds = append(rep.Run.Notes, summary.Remedies...), append(rep.Run.NoteKinds, remedies...)
@@ -595,7 +593,7 @@ func endedBy(res loader.Result) *run.Signal {
 // analyseAgain analyses the events of the run once more, if some accesses were recorded after
 // others that they come before, or if it used variables as locks, which it returns. If the time for that is
 // over first, cut is the reason, and the report is made from the first analysis.
-func (r *observation) analyseAgain(summary *run.Summary) (_ replay.LockWords, cut string, _ error) {
+func (r *observation) analyseAgain(summary *run.Summary) (_ engine.LockWords, cut string, _ error) {
 	if r.record == nil || r.record.copy == nil || r.pasts == 0 && !r.words.Any() {
 		return nil, "", nil
 	}
@@ -604,18 +602,23 @@ func (r *observation) analyseAgain(summary *run.Summary) (_ replay.LockWords, cu
 		return nil, "", nil
 	}
 	src, err := r.record.settled(r.end.halfOver)
-	var again settledRun
+	var again *replay.Analysis
 	if err == nil {
-		again, err = r.analyseSettled(src, summary.Events)
+		again, err = replay.Analyse(src, r.againOptions(summary.Events))
 	}
-	if why := r.end.halfOver(); err != nil && why != "" {
-		r.noteOnce(summary, "the second analysis was cut short", errors.New(why))
-		return nil, why, nil
-	}
-	if err != nil {
+	switch why := r.end.halfOver(); {
+	case err != nil && why != "":
+		cut = why
+	case err != nil:
 		return nil, "", fmt.Errorf("analyse the events of the run again: %w", err)
+	default:
+		cut = again.Cut
 	}
-	r.suite, r.counts, r.bound = again.suite, again.counts, again.bound
+	if cut != "" {
+		r.noteOnce(summary, "the second analysis was cut short", errors.New(cut))
+		return nil, cut, nil
+	}
+	r.engine = again.Engine
 	r.live.TakeForLocks(src.LockStacks())
 	if !r.flags.follow {
 		r.live.DischargePointers(summary, lockAddresses(src))
@@ -624,27 +627,17 @@ func (r *observation) analyseAgain(summary *run.Summary) (_ replay.LockWords, cu
 	return src, "", nil
 }
 
-// settledRun is what became of the events of a run, each where it was made.
-type settledRun struct {
-	suite  *suite.Suite
-	counts stats.Counter
-	bound  *bind.Run // nil without --spec
-}
-
-// analyseSettled analyses the events of the run, of which there are about so many.
-func (r *observation) analyseSettled(src *trace.Settled, events uint64) (again settledRun, err error) {
-	opts := r.suiteOptions()
+// againOptions returns the options of the second analysis of the run, which is silent. There are about so many events.
+func (r *observation) againOptions(events uint64) replay.Options {
+	opts := r.engineOptions()
 	opts.OnDeadlock, opts.OnHangOver, opts.Locks.OnEdge = nil, nil, nil
-	again.suite = suite.New(opts)
-	sinks := all{again.suite, &again.counts, &passed{of: int(events), show: r.end.progress}}
-	if again.bound, err = r.flags.specification.bound(r.flags.coneFlags, src.Names(), nil, nil); err != nil {
-		return again, err
+	return replay.Options{
+		Engine: opts,
+		Bind: func(names run.Namer) (*bind.Run, error) {
+			return r.flags.specification.bound(r.flags.coneFlags, names, nil, nil)
+		},
+		Passed: func(n uint64) { r.end.progress(int(n), int(events)) },
 	}
-	if again.bound != nil {
-		sinks = append(sinks, again.bound)
-	}
-	_, err = replay.EventsFor(again.suite, src, sinks)
-	return again, err
 }
 
 // noteOnce notes what the events of the run were not analysed again for.
@@ -668,30 +661,6 @@ func lockAddresses(src *trace.Settled) map[uint64]bool {
 	}
 	delete(at, 0)
 	return at
-}
-
-// all passes each event to several sinks.
-type all []replay.Sink
-
-func (a all) Event(e *event.Event) {
-	for _, s := range a {
-		s.Event(e)
-	}
-}
-
-// passed shows how many events were passed.
-type passed struct {
-	n, of int
-	show  func(n, of int)
-}
-
-// showEvery is how many events are passed before their number is shown again.
-const showEvery = 1 << 12
-
-func (p *passed) Event(*event.Event) {
-	if p.n++; p.n%showEvery == 0 {
-		p.show(p.n, p.of)
-	}
 }
 
 // finishRecord writes the end of the trace, if the run is recorded.
@@ -918,7 +887,7 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 		r.started(s, program)
 		r.live.Observer.StartAt(monotonic())
 		r.figures.begin()
-		if r.bound != nil || r.record != nil {
+		if r.keepsValues() {
 			r.live.KeepValues()
 		}
 		r.quiet.Begin(r.cancel)

@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/tracepredict/tracepredict/analysis/deadlock/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/analysis/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/progress"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/verdict"
-	"github.com/tracepredict/tracepredict/observer/event"
 )
 
 // locks returns the options of the analysis of lock orders. With --progress the analysis prints
@@ -17,7 +16,7 @@ import (
 // time.
 func (r *observation) locks(stderr io.Writer) goodlock.Options {
 	opts := r.flags.locks()
-	if r.flags.settle > 0 {
+	if r.flags.settle > 0 && r.quiet == nil {
 		r.quiet = progress.NewQuiet(r.flags.settle, nil)
 	}
 	if !r.flags.progress && r.quiet == nil {
@@ -31,15 +30,6 @@ func (r *observation) locks(stderr io.Writer) goodlock.Options {
 	return opts
 }
 
-// classes returns a function that returns the lock class of a lock; nil if the flags do not ask
-// for lock classes.
-func (r *observation) classes() func(event.ObjectID) (string, uint32) {
-	if !r.flags.classes {
-		return nil
-	}
-	return report.ClassOf(r.live)
-}
-
 // deadlocks returns a function that prints deadlocks when they are predicted, while the program
 // runs, with the confidence that they have as far as is known then; nil if predictions are not
 // shown.
@@ -51,7 +41,7 @@ func (r *observation) deadlocks(stderr io.Writer) func(*finding.Finding) {
 	deadlocks := &progress.Deadlocks{
 		Names: r.live, Out: stderr, Least: least,
 		Confidence: func(f *finding.Finding) finding.Confidence {
-			return r.suite.Judge(verdict.Of(r.live.DoubtsNow(), r.live, r.live)).Now(*f)
+			return r.engine.Judge(verdict.Of(r.live.DoubtsNow(), r.live, r.live)).Now(*f)
 		},
 		Suppressed: func(f *report.Finding) bool { return r.flags.set.Suppresses(f) },
 	}

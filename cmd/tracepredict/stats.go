@@ -7,7 +7,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/stats"
 	"github.com/tracepredict/tracepredict/loader"
@@ -119,7 +118,7 @@ func (r *observation) stats() *report.Stats {
 	if l == nil {
 		return nil
 	}
-	s := replay.Stats(&r.counts, r.suite, r.bound, l.latency)
+	s := r.engine.Stats(l.latency)
 	ring, program := r.live.Session.RingUse(), l.program(r.actor.cpu())
 	s.RingBuffer = &report.RingBufferStats{Bytes: ring.Bytes, HighWater: ring.HighWater, Waits: ring.Waits, Waited: ring.Waited}
 	plans := r.live.Session.Plans()

@@ -26,7 +26,7 @@ const (
 	reportAfter = 1 << 14 // records after which reportGuarded is called even if the reader is never idle
 )
 
-// Uses is the part of a suite.Suite that reports how threads have used each variable so far.
+// Uses is the part of a engine.Engine that reports how threads have used each variable so far.
 type Uses interface{ Uses() []run.Use }
 
 // Sharing passes records to the observer of a Link, and reports to the session which variables

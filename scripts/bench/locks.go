@@ -16,7 +16,7 @@ var lockGraphLine = regexp.MustCompile(`^Benchmark(LockGraph)(?:-\d+)?\s+\d+\s(.
 
 // lockBenchmarks returns how long it takes, in seconds, the median over its runs.
 func lockBenchmarks(c config) (float64, error) {
-	out, err := goBench("^BenchmarkLockGraph$", "3x", strconv.Itoa(min(c.rounds, 3)), "./analysis/goodlock")
+	out, err := goBench("^BenchmarkLockGraph$", "3x", strconv.Itoa(min(c.rounds, 3)), "./analysis/deadlock/goodlock")
 	if err != nil {
 		return 0, err
 	}

@@ -234,7 +234,7 @@ const profile = "-pgo=cmd/tracepredict/default.pgo"
 // goBenchmarks measures the pipeline without a kernel.
 func goBenchmarks(c config) ([]stage, error) {
 	cmd := exec.Command("go", "test", profile, "-run", "^$", "-bench", "^BenchmarkPipeline$", "-benchmem",
-		"-count", strconv.Itoa(min(c.rounds, 5)), "-benchtime", c.benchtime, "./analysis/suite")
+		"-count", strconv.Itoa(min(c.rounds, 5)), "-benchtime", c.benchtime, "./analysis/engine")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

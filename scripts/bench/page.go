@@ -228,7 +228,7 @@ func (p *page) renderReader(b *strings.Builder) {
 }
 
 func (p *page) renderStages(b *strings.Builder) {
-	b.WriteString("\n### From record to finding, without a kernel\n\nEach row includes the observer, which makes the events: `go test -pgo=cmd/tracepredict/default.pgo -bench Pipeline ./analysis/suite`.\n\n" +
+	b.WriteString("\n### From record to finding, without a kernel\n\nEach row includes the observer, which makes the events: `go test -pgo=cmd/tracepredict/default.pgo -bench Pipeline ./analysis/engine`.\n\n" +
 		"| | ns an event | bytes | allocations |\n| --- | ---: | ---: | ---: |\n")
 	for _, s := range p.stages {
 		fmt.Fprintf(b, "| %s | %.0f | %.0f | %.0f |\n", s.name, s.ns, s.bytes, s.allocs)

@@ -15,7 +15,7 @@ const reachEvents = "10000000x"
 
 // reachBenchmarks measures lock events over a thousand locks and 32 threads.
 func reachBenchmarks(c config) ([]replayed, error) {
-	out, err := goBench("^BenchmarkReach$", reachEvents, strconv.Itoa(min(c.rounds, 3)), "./analysis/suite")
+	out, err := goBench("^BenchmarkReach$", reachEvents, strconv.Itoa(min(c.rounds, 3)), "./analysis/engine")
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func reachRequirements(all []replayed) []requirement {
 
 func renderReach(b *strings.Builder, all []replayed) {
 	b.WriteString("\n### Many locks\n\nTen million lock events over 1,000 locks and 32 threads, nested up to three deep, 20 pairs of locks acquired in both orders; each row includes its clock, and *all* its " +
-		"findings: `go test -pgo=cmd/tracepredict/default.pgo -run '^$' -bench Reach -benchtime " + reachEvents + " ./analysis/suite`. Seconds and nanoseconds are CPU time.\n\n" +
+		"findings: `go test -pgo=cmd/tracepredict/default.pgo -run '^$' -bench Reach -benchtime " + reachEvents + " ./analysis/engine`. Seconds and nanoseconds are CPU time.\n\n" +
 		"| | million events a second | ns an event |\n| --- | ---: | ---: |\n")
 	for _, r := range all {
 		fmt.Fprintf(b, "| %s | %.1f | %.0f |\n", r.name, r.perSecond/1e6, r.ns)

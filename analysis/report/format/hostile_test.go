@@ -37,7 +37,7 @@ func checkHostile(t *testing.T, name string) {
 	side := func(id event.ThreadID) finding.Step {
 		return finding.Step{Seq: uint64(id), Thread: id, Op: event.Acquire, Object: 1, Stack: 1, Held: []event.ObjectID{2}, HeldAt: []event.StackID{2}}
 	}
-	run := report.Run{Properties: &report.Properties{}, Coverage: &report.Coverage{}, Suppressions: &report.Suppressions{}}
+	run := report.Run{Properties: &run.Properties{}, Coverage: &report.Coverage{}, Suppressions: &report.Suppressions{}}
 	fillTexts(reflect.ValueOf(&run).Elem(), name)
 	run.Signal.Name, run.Events = "SIGSEGV", 1
 	fs := []finding.Finding{

@@ -2,12 +2,13 @@ package jsonreport
 
 import (
 	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // This file has the JSON form of what was checked in a run: properties, and what was looked for.
 
 type jsonProperties struct {
-	report.Properties
+	run.Properties
 	Definitions []jsonDefinition `json:"definitions"`
 }
 
@@ -17,7 +18,7 @@ type jsonDefinition struct {
 	Meanings map[string]string `json:"where"`
 }
 
-func toJSONProperties(p *report.Properties) *jsonProperties {
+func toJSONProperties(p *run.Properties) *jsonProperties {
 	if p == nil {
 		return nil
 	}
@@ -26,7 +27,7 @@ func toJSONProperties(p *report.Properties) *jsonProperties {
 	return out
 }
 
-func toJSONDefinition(d report.Definition) jsonDefinition {
+func toJSONDefinition(d run.Definition) jsonDefinition {
 	out := jsonDefinition{d.Name, d.Text, make(map[string]string, len(d.Where))}
 	for _, m := range d.Where {
 		out.Meanings[m.Name] = m.Text

@@ -40,7 +40,7 @@ type jsonRun struct {
 	Executed []jsonExecuted `json:"unobserved_synchronisation,omitempty"`
 	// Properties is present if there is a specification.
 	Properties *jsonProperties `json:"properties,omitempty"`
-	Locks      *report.Locks   `json:"lock_order,omitempty"`
+	Locks      *run.Locks      `json:"lock_order,omitempty"`
 	Bounds     *run.Bounds     `json:"history,omitempty"`
 	// Coverage is present if it is known.
 	Coverage *jsonCoverage `json:"coverage,omitempty"`

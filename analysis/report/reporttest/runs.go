@@ -83,7 +83,7 @@ func shopStats() *report.Stats {
 		Program:    &report.CPUTime{CPU: 640 * time.Millisecond},
 		RingBuffer: &report.RingBufferStats{Bytes: 64 << 20, HighWater: 33<<20 + 1<<19, Waits: 2, Waited: 12 * time.Millisecond},
 		Plans:      &report.PlanStats{Made: 2, Cached: 5, Time: 120 * time.Millisecond},
-		Lattice:    &report.Lattice{Levels: 4, States: 9, Edges: 12, Dropped: 1, CutLevels: 1, Late: 2, Widest: 3, Queue: 32},
+		Lattice:    &run.Lattice{Levels: 4, States: 9, Edges: 12, Dropped: 1, CutLevels: 1, Late: 2, Widest: 3, Queue: 32},
 		Latency:    &report.LatencyTime{Events: 4, Median: 870 * time.Nanosecond, P99: 1234567 * time.Nanosecond, Max: 2 * time.Second},
 	}
 }

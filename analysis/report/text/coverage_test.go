@@ -27,7 +27,7 @@ func TestCoverage(t *testing.T) {
 			not:  "nothing could be predicted",
 		},
 		{
-			name: "no lock in another", coverage: report.Coverage{Objects: locks}, change: func(r *report.Run) { r.Locks = &report.Locks{} },
+			name: "no lock in another", coverage: report.Coverage{Objects: locks}, change: func(r *report.Run) { r.Locks = &run.Locks{} },
 			want: []string{"2 mutexes and 1 barrier (no lock was taken while another was held)"}, not: "misuse",
 		},
 		{
@@ -58,7 +58,7 @@ func TestCoverage(t *testing.T) {
 		{
 			name: "processes of one thread that nest locks", coverage: report.Coverage{Objects: locks, Variables: 1},
 			change: func(r *report.Run) {
-				r.Threads, r.Processes, r.Locks = 2, []run.Process{{PID: 1}, {PID: 2}}, &report.Locks{Edges: 2}
+				r.Threads, r.Processes, r.Locks = 2, []run.Process{{PID: 1}, {PID: 2}}, &run.Locks{Edges: 2}
 			},
 			want: []string{"not looked for: races between processes, since variables are not followed"}, not: "nothing could be predicted",
 		},
@@ -72,7 +72,7 @@ func TestCoverage(t *testing.T) {
 		},
 		{
 			name: "properties", coverage: report.Coverage{Objects: locks}, change: func(r *report.Run) {
-				r.Properties = &report.Properties{Names: []string{"landing", "radio"}, Complete: true}
+				r.Properties = &run.Properties{Names: []string{"landing", "radio"}, Complete: true}
 			},
 			want: []string{"violations of landing, radio"},
 		},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/report/reporttest"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 func TestStats(t *testing.T) {
@@ -20,14 +21,14 @@ func TestStatsOfARecordedRun(t *testing.T) {
 // TestPartlyCheckedIsReported checks that the report shows when only a part of the runs was
 // checked, so that no violation found is not mistaken for no violation at all.
 func TestPartlyCheckedIsReported(t *testing.T) {
-	run := reporttest.ShopRun()
-	run.AddProperties(&report.Properties{Names: []string{"safe"}, Window: 1, Queue: 32, Levels: 4, States: 5, Dropped: 3, CutLevels: 2, Widest: 1})
-	partly := text(t, report.Build(run, nil, nil), report.Options{Width: 200})
+	shop := reporttest.ShopRun()
+	shop.AddProperties(&run.Properties{Names: []string{"safe"}, Window: 1, Queue: 32, Levels: 4, States: 5, Dropped: 3, CutLevels: 2, Widest: 1})
+	partly := text(t, report.Build(shop, nil, nil), report.Options{Width: 200})
 	if first, _, _ := strings.Cut(partly, "\n"); !strings.Contains(first, "no findings on the part of the runs that was checked") {
 		t.Errorf("the verdict does not say that part was checked:\n%s", partly)
 	}
-	run.Properties.Complete = true
-	if whole := text(t, report.Build(run, nil, nil), report.Options{Width: 200}); strings.Contains(whole, "part of the runs") {
+	shop.Properties.Complete = true
+	if whole := text(t, report.Build(shop, nil, nil), report.Options{Width: 200}); strings.Contains(whole, "part of the runs") {
 		t.Errorf("all was checked:\n%s", whole)
 	}
 }

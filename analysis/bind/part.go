@@ -1,0 +1,40 @@
+package bind
+
+import (
+	"github.com/tracepredict/tracepredict/analysis/part"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
+)
+
+// Part is a Run as a part.Part.
+type Part struct {
+	part.Base
+	run *Run
+}
+
+// NewPart returns a Run as a part.
+func NewPart(r *Run) *Part { return &Part{run: r} }
+
+// Needs implements part.Part.
+func (p *Part) Needs() part.Needs { return part.Calls | part.Misuses | part.Again }
+
+// Event implements part.Part.
+func (p *Part) Event(e *event.Event) { p.run.Event(e) }
+
+// Remember implements part.Part.
+func (p *Part) Remember(n *event.Names) { p.run.Remember(n) }
+
+// Finish implements part.Part.
+func (p *Part) Finish(out *part.Outcome) {
+	violated := p.run.Finish()
+	if out.Err = p.run.Unfit(); out.Err != nil {
+		return
+	}
+	out.Add(violated...)
+	out.Witnesses.Add(p.run.Witnesses())
+	out.Properties = p.run.Checked()
+	l := p.run.Stats()
+	out.Lattice = &run.Lattice{
+		Levels: l.Levels, States: l.Cuts, Edges: l.Edges, Dropped: l.Dropped, CutLevels: l.Cut, Late: l.Late, Widest: l.Widest, Queue: l.Queue,
+	}
+}
