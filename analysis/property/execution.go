@@ -17,8 +17,8 @@ var errDiscarded = errors.New("it begins before the part of the run that was kep
 // execution completes a witness, which has only relevant events, to an execution: each event of
 // the witness is preceded by all events that must happen before it. It returns the steps after
 // the part that is common with the observed run. The checker of executions has accepted them.
-func (a *Analysis) execution(w *lattice.Witness) ([]finding.Step, error) {
-	last := w.From
+func (s *slice) execution(w *lattice.Witness) ([]finding.Step, error) {
+	a, last := s.analysis, w.From
 	for i := range w.Steps {
 		last = max(last, w.Steps[i].Seq)
 	}
@@ -27,7 +27,7 @@ func (a *Analysis) execution(w *lattice.Witness) ([]finding.Step, error) {
 	}
 	run := a.history.upTo(last)
 	common := a.history.position(w.From + 1)
-	order, err := arrange(run, a.history.relevant, common, w, clocksOf(a.o.Exclusion))
+	order, err := arrange(run, s.relevant(len(run)), common, w, clocksOf(a.o.Exclusion))
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +44,15 @@ func (a *Analysis) execution(w *lattice.Witness) ([]finding.Step, error) {
 		return nil, fmt.Errorf("execute it: %w", err)
 	}
 	return steps[common:], nil
+}
+
+// relevant returns, for the first kept events, which of them the slice reads.
+func (s *slice) relevant(n int) []bool {
+	out := make([]bool, n)
+	for i := range out {
+		out[i] = s.analysis.history.kept[i].of(s)
+	}
+	return out
 }
 
 // arrange returns the positions in run of the events after the common part, in an order that

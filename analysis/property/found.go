@@ -17,33 +17,33 @@ const (
 	reasonNoWitness = "no schedule could be made of it: %v"
 )
 
-// violation makes a finding of a violation, or adds it to the count of the finding with the same
+// violation makes a finding of a violation of a property, or adds it to the count of the finding with the same
 // key.
-func (a *Analysis) violation(v *lattice.Violation) {
-	if a.violated[v.Property] {
+func (a *Analysis) violation(property int, v *lattice.Violation) {
+	if a.violated[property] {
 		return // The observed run has shown it already.
 	}
-	k := key{property: v.Property}
+	k := key{property: property}
 	e, ok := v.Event()
 	if ok {
 		k = a.keyOf(e.Seq)
-		k.property = v.Property
+		k.property = property
 	}
-	a.violated[v.Property] = a.violated[v.Property] || v.Observed
+	a.violated[property] = a.violated[property] || v.Observed
 	old := a.findings[k]
 	switch {
-	case old == nil && !v.Observed && a.countOf(v.Property) >= maxFindings:
+	case old == nil && !v.Observed && a.countOf(property) >= maxFindings:
 		a.omitted++
 		return
 	case old != nil && !a.mayImprove(old, v):
 		old.Count++
 		return
 	}
-	f, observed := a.finding(v)
+	f, observed := a.finding(property, v)
 	if f == nil {
 		return
 	}
-	a.violated[v.Property] = a.violated[v.Property] || observed
+	a.violated[property] = a.violated[property] || observed
 	switch {
 	case old != nil:
 		f.Count += old.Count
@@ -81,13 +81,13 @@ func (a *Analysis) countOf(property int) (n int) {
 
 // finding returns the finding of a violation, and whether the observed run itself shows it.
 // The finding is nil if an earlier state of its witness was bad already.
-func (a *Analysis) finding(v *lattice.Violation) (f *finding.Finding, observed bool) {
-	p := &a.o.Properties[v.Property]
+func (a *Analysis) finding(property int, v *lattice.Violation) (f *finding.Finding, observed bool) {
+	p, own := &a.o.Properties[property], a.slices[property]
 	w, err := v.Witness()
 	if errors.Is(err, lattice.ErrBadBefore) {
 		return nil, false
 	}
-	observed = v.Observed || err == nil && a.isObserved(w)
+	observed = v.Observed || err == nil && own.isObserved(w)
 	f = &finding.Finding{Kind: finding.Property, Property: p.Name, Message: a.message(p, observed), Count: 1}
 	if observed {
 		f.Confidence = finding.Observed
@@ -107,7 +107,7 @@ func (a *Analysis) finding(v *lattice.Violation) (f *finding.Finding, observed b
 		f.Evidence = a.steps(p, w.Steps)
 		f.Witness = f.Evidence
 	default:
-		a.explain(f, p, w)
+		own.explain(f, w)
 	}
 	if why := a.missingInput(p, observed); why != "" {
 		a.downgrade(f, finding.Likely, why)
@@ -118,16 +118,17 @@ func (a *Analysis) finding(v *lattice.Violation) (f *finding.Finding, observed b
 
 // isObserved reports whether a witness is a part of the observed run from w.From on. The lattice
 // may find the observed run as one path of many before it reports that run as observed.
-func (a *Analysis) isObserved(w *lattice.Witness) bool {
+func (s *slice) isObserved(w *lattice.Witness) bool {
+	h := &s.analysis.history
 	if len(w.Steps) == 0 {
 		return false
 	}
 	next := 0
-	for i := a.history.position(w.From + 1); i < a.history.position(w.Steps[len(w.Steps)-1].Seq+1); i++ {
-		if !a.history.relevant[i] {
+	for i := h.position(w.From + 1); i < h.position(w.Steps[len(w.Steps)-1].Seq+1); i++ {
+		if !h.kept[i].of(s) {
 			continue
 		}
-		if next == len(w.Steps) || w.Steps[next].Seq != a.history.events[i].Seq {
+		if next == len(w.Steps) || w.Steps[next].Seq != h.events[i].Seq {
 			return false
 		}
 		next++
@@ -155,10 +156,11 @@ func (a *Analysis) downgrade(f *finding.Finding, to finding.Confidence, reason s
 }
 
 // explain fills in the evidence and the witness of a finding about another run.
-func (a *Analysis) explain(f *finding.Finding, p *Property, w *lattice.Witness) {
-	f.Observed = a.observedSteps(p, w)
+func (s *slice) explain(f *finding.Finding, w *lattice.Witness) {
+	a, p := s.analysis, s.property
+	f.Observed = s.observedSteps(w)
 	f.Evidence = a.evidence(p, w, f.Observed)
-	steps, err := a.execution(w)
+	steps, err := s.execution(w)
 	if err != nil {
 		f.Witness = a.steps(p, w.Steps)
 		a.downgrade(f, finding.Potential, fmt.Sprintf(reasonNoWitness, err))
@@ -170,28 +172,24 @@ func (a *Analysis) explain(f *finding.Finding, p *Property, w *lattice.Witness) 
 
 // observedSteps returns the events that the property reads, in the order of the observed run,
 // from the last common state to the last event of the witness.
-func (a *Analysis) observedSteps(p *Property, w *lattice.Witness) []finding.Step {
+func (s *slice) observedSteps(w *lattice.Witness) []finding.Step {
 	last := w.From
 	for i := range w.Steps {
 		last = max(last, w.Steps[i].Seq)
 	}
 	var out []finding.Step
-	values := slices.Clone(w.Values)
-	for i := a.history.position(w.From + 1); i < a.history.position(last+1); i++ {
-		if !a.history.relevant[i] {
+	values, h, p := slices.Clone(w.Values), &s.analysis.history, s.property
+	for i := h.position(w.From + 1); i < h.position(last+1); i++ {
+		k := h.kept[i]
+		if k.locks && k.mask&p.Events == 0 || !k.of(s) {
 			continue
 		}
-		e, mask := &a.history.events[i], a.history.masks[i]
-		v := a.variableOf(e)
-		writes := v >= 0 && e.Op.IsWrite()
-		if writes {
-			values[v] = e.Value
+		if k.variable >= 0 {
+			values[k.variable] = h.events[i].Value
 		}
-		if writes && slices.Contains(p.Variables, v) || mask&p.Events != 0 {
-			s := finding.StepOf(e)
-			s.Truth = p.truth(p.Labels.Letter(values, mask&p.Events))
-			out = append(out, s)
-		}
+		step := finding.StepOf(&h.events[i])
+		step.Truth = p.truth(p.Labels.Letter(values, k.mask&p.Events))
+		out = append(out, step)
 	}
 	return out
 }

@@ -11,22 +11,30 @@ import (
 type history struct {
 	limit     int
 	events    []event.Event // in the order of Seq
-	relevant  []bool        // by position in events
-	masks     []uint64      // by position in events: the declared events that it matches
+	kept      []kept        // by position in events
 	truncated bool          // earlier events were discarded
 }
 
+// kept is what properties read of an event.
+type kept struct {
+	mask     uint64 // the declared events that it matches
+	variable int32  // the index of the variable that it writes; -1: none
+	locks    bool   // it is a step of lattices by what it does to a lock
+}
+
+// of reports whether an event is one that a slice reads.
+func (k kept) of(s *slice) bool { return s.reads(int(k.variable), k.mask, k.locks) }
+
 // add adds the next event of the run, without its arguments and edges of must-happen-before.
-func (h *history) add(e *event.Event, relevant bool, mask uint64) {
+func (h *history) add(e *event.Event, k kept) {
 	if len(h.events) >= 2*h.limit {
 		n := copy(h.events, h.events[len(h.events)-h.limit:])
-		copy(h.relevant, h.relevant[len(h.relevant)-h.limit:])
-		copy(h.masks, h.masks[len(h.masks)-h.limit:])
-		h.events, h.relevant, h.masks, h.truncated = h.events[:n], h.relevant[:n], h.masks[:n], true
+		copy(h.kept, h.kept[len(h.kept)-h.limit:])
+		h.events, h.kept, h.truncated = h.events[:n], h.kept[:n], true
 	}
-	h.events, h.relevant, h.masks = append(h.events, *e), append(h.relevant, relevant), append(h.masks, mask)
-	kept := &h.events[len(h.events)-1]
-	kept.Args, kept.Must = nil, nil
+	h.events, h.kept = append(h.events, *e), append(h.kept, k)
+	last := &h.events[len(h.events)-1]
+	last.Args, last.Must = nil, nil
 }
 
 // position returns the position of the first event whose Seq is seq or later.

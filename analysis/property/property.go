@@ -41,7 +41,7 @@ import (
 
 // Options configure an Analysis.
 type Options struct {
-	// Properties are checked; there are at most MaxProperties.
+	// Properties are checked, each on the lattice of its own events.
 	Properties []Property
 	// Variables are the names of the variables that the letters depend on, by index.
 	Variables []string
@@ -72,9 +72,6 @@ type Options struct {
 	Latency *stats.Latency
 }
 
-// MaxProperties is the largest number of properties that can be checked at once.
-const MaxProperties = 64
-
 // Property is what is checked on every run.
 type Property struct {
 	Name    string
@@ -95,7 +92,7 @@ const defaultHistory = 1 << 16
 type Analysis struct {
 	o            Options
 	clocks       *causality.Clocks
-	lattice      *lattice.Lattice // nil until the first relevant event, since initial values may precede it
+	slices       []*slice // by property; nil until the first relevant event, since initial values may precede it
 	initial      []uint64
 	initialKnown []bool // by variable: its initial value was recorded
 	variable     map[event.ObjectID]int
@@ -121,12 +118,9 @@ type key struct {
 // one.
 const maxFindings = 16
 
-// New returns the analysis of a run that has not begun. It returns an error if there are more
-// than MaxProperties properties, or if there is not one initial value for each variable.
+// New returns the analysis of a run that has not begun. It returns an error if there is not one initial value for each
+// variable.
 func New(o Options) (*Analysis, error) {
-	if len(o.Properties) > MaxProperties {
-		return nil, fmt.Errorf("check %d properties at once: at most %d", len(o.Properties), MaxProperties)
-	}
 	if o.History <= 0 {
 		o.History = defaultHistory
 	}
@@ -172,27 +166,22 @@ func (a *Analysis) Event(e *event.Event) {
 	if e.Op == event.Init && v >= 0 {
 		a.setInitial(v, e)
 	}
-	writes := v >= 0 && e.Op.IsWrite()
-	relevant := writes || events != 0
-	locking := a.locking(e)
-	relevant = relevant || locking != lattice.NoLock
-	slot, clock := a.clocks.Stamp(e, relevant)
-	a.history.add(e, relevant, events)
-	if !relevant {
-		return
-	}
-	if a.lattice == nil {
-		a.begin()
-	}
-	r := lattice.Event{Slot: slot, Clock: clock, Variable: -1, Events: events, Seq: e.Seq, Lock: uint32(e.Object), Locking: locking}
-	if writes {
+	r := lattice.Event{Variable: -1, Events: events, Seq: e.Seq, Lock: uint32(e.Object), Locking: a.locking(e)}
+	if v >= 0 && e.Op.IsWrite() {
 		r.Variable, r.Value = v, e.Value
 		a.allValued = a.allValued && e.Flags&event.HasValue != 0
 	}
-	a.lattice.Event(&r)
-	if a.o.Latency != nil {
-		a.o.Latency.Event(e.Time)
-		a.o.Latency.LevelsClosed(a.lattice.Stats().Levels)
+	relevant := r.Variable >= 0 || events != 0 || r.Locking != lattice.NoLock
+	slot, clock := a.clocks.Stamp(e, relevant)
+	a.history.add(e, kept{mask: events, variable: int32(r.Variable), locks: r.Locking != lattice.NoLock})
+	if !relevant {
+		return
+	}
+	if a.slices == nil {
+		a.begin()
+	}
+	for _, s := range a.slices {
+		s.event(&r, slot, clock, e.Time)
 	}
 }
 
@@ -236,35 +225,31 @@ func (a *Analysis) variableOf(e *event.Event) int {
 
 // setInitial records the value of a variable from an Init event, unless the lattice has begun.
 func (a *Analysis) setInitial(v int, e *event.Event) {
-	if e.Flags&event.HasValue != 0 && a.lattice == nil {
+	if e.Flags&event.HasValue != 0 && a.slices == nil {
 		a.initial[v], a.initialKnown[v] = e.Value, true
 	}
 }
 
-// begin makes the lattice, whose initial state has the initial values so far.
+// begin makes the lattices, whose initial state has the initial values so far.
 func (a *Analysis) begin() {
-	o := lattice.Options{
-		Width: a.o.Window, Queue: a.o.Queue, Initial: a.initial, Violation: a.violation,
+	a.slices = make([]*slice, len(a.o.Properties))
+	for i := range a.slices {
+		a.slices[i] = &slice{analysis: a, property: &a.o.Properties[i], latency: a.o.Latency.Another()}
 	}
-	for i := range a.o.Properties {
-		p := &a.o.Properties[i]
-		variables := p.Variables
-		if variables == nil {
-			variables = []int{}
-		}
-		o.Properties = append(o.Properties, lattice.Property{Monitor: p.Monitor, Labels: p.Labels, Variables: variables, Events: p.Events})
+	for i, s := range a.slices {
+		s.begin(i)
 	}
-	a.lattice = lattice.New(o)
 }
 
-// Finish builds the rest of the lattice and returns the findings in the order in which
+// Finish builds the rest of the lattices and returns the findings in the order in which
 // they were made.
 func (a *Analysis) Finish() []finding.Finding {
-	if a.lattice == nil {
+	if a.slices == nil {
 		a.begin()
 	}
-	a.lattice.Finish()
-	a.o.Latency.LevelsClosed(a.lattice.Stats().Levels)
+	for _, s := range a.slices {
+		s.finish()
+	}
 	var out []finding.Finding
 	for _, k := range a.order {
 		out = append(out, *a.findings[k])
@@ -272,12 +257,13 @@ func (a *Analysis) Finish() []finding.Finding {
 	return out
 }
 
-// Stats returns figures of the part of the lattice that has been explored.
-func (a *Analysis) Stats() lattice.Stats {
-	if a.lattice == nil {
-		return lattice.Stats{}
+// Stats returns figures of the parts of the lattices that have been explored: sums, and the widest level and the longest
+// queue of all.
+func (a *Analysis) Stats() (sum lattice.Stats) {
+	for _, s := range a.slices {
+		sum.Add(s.lattice.Stats())
 	}
-	return a.lattice.Stats()
+	return sum
 }
 
 // Witnesses returns how many witnesses were accepted and refused. A refused witness is an

@@ -11,12 +11,20 @@ type Latency struct {
 	first        int      // index in times of the oldest event
 	n            int      // number of events in times
 	closedLevels uint64   // number of levels that have been closed
-	spread       Histogram
+	spread       *Histogram
 }
 
 // NewLatency returns a Latency. The function now returns the time on the clock of the events,
 // in nanoseconds; events without a time are left out.
-func NewLatency(now func() uint64) *Latency { return &Latency{now: now} }
+func NewLatency(now func() uint64) *Latency { return &Latency{now: now, spread: &Histogram{}} }
+
+// Another returns a Latency of another lattice of the same run, which adds to the same distribution.
+func (l *Latency) Another() *Latency {
+	if l == nil {
+		return nil
+	}
+	return &Latency{now: l.now, spread: l.spread}
+}
 
 // Event adds the time of the next event of the lattice, in nanoseconds; 0 if it has none.
 func (l *Latency) Event(time uint64) {
@@ -53,7 +61,7 @@ func (l *Latency) LevelsClosed(levels uint64) {
 }
 
 // Spread returns the distribution of the latencies, in nanoseconds.
-func (l *Latency) Spread() *Histogram { return &l.spread }
+func (l *Latency) Spread() *Histogram { return l.spread }
 
 // Histogram counts values in buckets whose width is at most 1/32 of the value, as HDR
 // histograms do. The zero value is empty.

@@ -137,6 +137,13 @@ type Stats struct {
 // Complete reports whether every cut was built, so that all runs were checked.
 func (s *Stats) Complete() bool { return s.Dropped == 0 && s.Late == 0 }
 
+// Add adds the counts of another lattice of the same run. Widest and Queue become the larger ones.
+func (s *Stats) Add(o Stats) {
+	s.Levels, s.Cuts, s.Edges = s.Levels+o.Levels, s.Cuts+o.Cuts, s.Edges+o.Edges
+	s.Dropped, s.Cut, s.Late = s.Dropped+o.Dropped, s.Cut+o.Cut, s.Late+o.Late
+	s.Widest, s.Queue = max(s.Widest, o.Widest), max(s.Queue, o.Queue)
+}
+
 const defaultHistory = 1 << 18
 
 // Lattice is the lattice of one run. Make it with New. It is not safe for concurrent

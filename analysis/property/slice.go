@@ -1,0 +1,57 @@
+package property
+
+import (
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/stats"
+	"github.com/tracepredict/tracepredict/observer/causality"
+	"github.com/tracepredict/tracepredict/observer/lattice"
+)
+
+// slice is the part of a run that one property reads: its events, their threads, and the lattice over them. A property is so
+// checked as if it were alone: what it costs and what its findings show do not depend on the others.
+type slice struct {
+	analysis *Analysis
+	property *Property
+	part     causality.Slice
+	lattice  *lattice.Lattice
+	latency  *stats.Latency
+}
+
+// begin makes the lattice of the slice of the property with an index. The initial state may violate it already.
+func (s *slice) begin(property int) {
+	a, p := s.analysis, s.property
+	variables := p.Variables
+	if variables == nil {
+		variables = []int{}
+	}
+	s.lattice = lattice.New(lattice.Options{
+		Width: a.o.Window, Queue: a.o.Queue, Initial: a.initial,
+		Properties: []lattice.Property{{Monitor: p.Monitor, Labels: p.Labels, Variables: variables, Events: p.Events}},
+		Violation:  func(v *lattice.Violation) { a.violation(property, v) },
+	})
+}
+
+// reads reports whether an event is one of the slice.
+func (s *slice) reads(variable int, events uint64, locks bool) bool {
+	return locks || events&s.property.Events != 0 || variable >= 0 && slices.Contains(s.property.Variables, variable)
+}
+
+// event handles the next relevant event of the run, with its slot and clock among all of them.
+func (s *slice) event(e *lattice.Event, slot uint32, v causality.Clock, time uint64) {
+	if !s.reads(e.Variable, e.Events, e.Locking != lattice.NoLock) {
+		return
+	}
+	own := *e
+	own.Events &= s.property.Events
+	own.Slot, own.Clock = s.part.Add(slot, v)
+	s.lattice.Event(&own)
+	s.latency.Event(time)
+	s.latency.LevelsClosed(s.lattice.Stats().Levels)
+}
+
+// finish builds the rest of the lattice.
+func (s *slice) finish() {
+	s.lattice.Finish()
+	s.latency.LevelsClosed(s.lattice.Stats().Levels)
+}
