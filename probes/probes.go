@@ -2,9 +2,9 @@
 // calls, names of variables and an ELF file it makes a Plan: sites, each with the address of its
 // probe, what the probe records, and what a hit costs.
 //
-// The parts each have a folder: elf (ELF), insn (decoding), cheapsite (where a probe sits), synctab
-// (the table), variable (names and accesses), symbolize (names for addresses). This package joins
-// them. It knows no process: all addresses are those of the file as linked.
+// Each part has a folder, and CONTRIBUTING.md lists them: elf and dwarf read files, insn and code instructions; synctab,
+// variable, field, function and pointer find what to observe; cheapsite says where a probe sits. This package joins them.
+// It knows no process: all addresses are those of the file as linked.
 package probes
 
 import (
