@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkPipeline measures the cost of a record from the reader of the ring buffer on: for the
-// observer alone, for the observer and one analysis, and for the whole suite. One operation is one
+// observer alone, for the observer and one analysis, and for the whole engine. One operation is one
 // record, and one event. Two threads use a lock in turns. One time in ten they acquire another
 // lock inside and update an observed variable there.
 func BenchmarkPipeline(b *testing.B) {

@@ -38,7 +38,7 @@ func collection(t *testing.T) []string {
 	return names
 }
 
-// runWith runs the suite with the given checkers, and collects the deadlocks reported during the
+// runWith runs the engine with the given checkers, and collects the deadlocks reported during the
 // run.
 func runWith(events []event.Event, newChecker execution.NewChecker) (found, online []finding.Finding, s *engine.Engine) {
 	s = engine.New(engine.Options{NewChecker: newChecker, Explain: true, OnDeadlock: func(f *finding.Finding) { online = append(online, *f) }})

@@ -13,7 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// small is the suite with bounds so low that a short run reaches them.
+// small is the analyses with bounds so low that a short run reaches them.
 type small struct {
 	history  *predict.History
 	eraser   *eraser.Analysis

@@ -20,7 +20,7 @@ func TestStuckIsStuck(t *testing.T) {
 		m := small(seed, true)
 		eventtest.Stamp(m.out)
 		h := record(m.out, Options{})
-		for range h.Kept { // as the suite does
+		for range h.Kept { // as the engine does
 			break
 		}
 		r := rand.New(rand.NewPCG(seed, 1))

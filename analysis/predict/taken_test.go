@@ -18,7 +18,7 @@ func TestTakenIsStuck(t *testing.T) {
 		m := signalled(seed)
 		eventtest.Stamp(m.out)
 		h := record(m.out, Options{})
-		for range h.Kept { // as the suite does
+		for range h.Kept { // as the engine does
 			break
 		}
 		for wake, sent := range m.match {

@@ -11,7 +11,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// Doubt returns a function for suite.Finish, which returns the reason why a finding of the run
+// Doubt returns a function for engine.Finish, which returns the reason why a finding of the run
 // may be wrong even though it has a witness, "" if there is none. What one process synchronises
 // unobserved is no reason to doubt a finding about the threads of others.
 //

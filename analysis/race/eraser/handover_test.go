@@ -35,7 +35,7 @@ func TestHandover(t *testing.T) {
 	}{
 		"join":   {[]event.Event{write(2), op(2, event.End, 0), {Thread: 1, Op: event.Join, Peer: 2}, write(1)}, 0},
 		"create": {[]event.Event{write(1), {Thread: 1, Op: event.Fork, Peer: 4}, op(4, event.Begin, 0), write(4)}, 0},
-		// Whether another thread posts later is not known yet: package suite leaves this out at the end.
+		// Whether another thread posts later is not known yet: package engine leaves this out at the end.
 		"semaphore, one who posts":    {[]event.Event{initialised(s, event.KindSemaphore, 0), write(2), op(2, event.SemPost, s), op(3, event.SemWait, s), write(3)}, 1},
 		"semaphore that was not zero": {[]event.Event{initialised(s, event.KindSemaphore, 1), write(2), op(2, event.SemPost, s), op(3, event.SemWait, s), write(3)}, 1},
 		"semaphore, two who post":     {[]event.Event{initialised(s, event.KindSemaphore, 0), op(1, event.SemPost, s), write(2), op(2, event.SemPost, s), op(3, event.SemWait, s), op(3, event.SemWait, s), write(3)}, 1},
