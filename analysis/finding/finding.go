@@ -201,7 +201,7 @@ type Finding struct {
 
 // Remember adds the threads and objects of the steps of the finding to n, so that their names are kept.
 func (f *Finding) Remember(n *event.Names) {
-	for _, steps := range [][]Step{f.Evidence, f.Witness} {
+	for _, steps := range [][]Step{f.Evidence, f.Witness, f.Observed, f.Lost} {
 		for i := range steps {
 			steps[i].Remember(n)
 		}

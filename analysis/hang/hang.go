@@ -241,11 +241,7 @@ func (a *Analysis) Withdrawn() int { return len(a.withdrawn) }
 // Remember adds the threads and objects that a finding may still name.
 func (a *Analysis) Remember(n *event.Names) {
 	for i := range a.found {
-		for _, steps := range [][]finding.Step{a.found[i].Evidence, a.found[i].Lost} {
-			for j := range steps {
-				steps[j].Remember(n)
-			}
-		}
+		a.found[i].Remember(n)
 	}
 	for _, s := range a.signals {
 		s.Remember(n)

@@ -528,9 +528,7 @@ func (a *Analysis) Finish() []finding.Finding {
 // Remember adds the threads and objects that a finding may still name.
 func (a *Analysis) Remember(n *event.Names) {
 	for _, f := range a.found {
-		for i := range f.Evidence {
-			f.Evidence[i].Remember(n)
-		}
+		f.Remember(n)
 		for _, id := range f.Objects {
 			n.AddObject(id)
 		}

@@ -309,10 +309,6 @@ func leftOut(s *lattice.Stats) string {
 func (a *Analysis) Remember(n *event.Names) {
 	a.history.remember(n)
 	for _, f := range a.findings {
-		for _, steps := range [][]finding.Step{f.Evidence, f.Witness, f.Observed} {
-			for i := range steps {
-				steps[i].Remember(n)
-			}
-		}
+		f.Remember(n)
 	}
 }
