@@ -106,9 +106,9 @@ pgo: ## profile the tool under a load of locks, and its analyses and lattice, fo
 	CGO_ENABLED=0 $(GO) test -pgo=off -trimpath -c -o build/pgo/live.test ./cmd/tracepredict
 	cd cmd/tracepredict && ../../scripts/as-root ../../build/pgo/live.test -test.run '^$$' -test.bench . \
 		-test.benchtime 1000000x -test.cpuprofile ../../build/pgo/profile
-	$(GO) test -pgo=off -run '^$$' -bench Reach/all -benchtime 10000000x -o build/pgo/suite.test -cpuprofile $(CURDIR)/build/pgo/suite ./analysis/engine
+	$(GO) test -pgo=off -run '^$$' -bench Reach/all -benchtime 10000000x -o build/pgo/engine.test -cpuprofile $(CURDIR)/build/pgo/engine ./analysis/engine
 	$(GO) test -pgo=off -run '^$$' -bench Properties -benchtime 1x -o build/pgo/replay.test -cpuprofile $(CURDIR)/build/pgo/replay ./analysis/replay
-	$(GO) tool pprof -proto -output=build/pgo/default.pgo build/pgo/profile build/pgo/suite build/pgo/replay
+	$(GO) tool pprof -proto -output=build/pgo/default.pgo build/pgo/profile build/pgo/engine build/pgo/replay
 	cp build/pgo/default.pgo cmd/tracepredict/default.pgo
 
 generate: ## compile the BPF programs again; needs clang 19

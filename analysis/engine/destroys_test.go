@@ -9,7 +9,6 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/misuse"
 	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/analysis/verdict"
-	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -53,14 +52,8 @@ func TestDestroyUnordered(t *testing.T) {
 		{name: "all rules are off", parts: [][]event.Event{section(2, lock), one(destroy)}, unseen: never, options: misuse.Options{Off: true}},
 	} {
 		events := slices.Concat([]event.Event{{Op: event.Begin, Thread: 1}, {Op: event.Fork, Thread: 1, Peer: 2}, {Op: event.Begin, Thread: 2}}, slices.Concat(c.parts...))
-		s, must := engine.New(engine.Options{Misuse: c.options}), clock.New()
-		for i := range events {
-			e := &events[i]
-			e.Seq = uint64(i + 1)
-			must.Stamp(e)
-			s.Event(e)
-			must.Done(e)
-		}
+		s := engine.New(engine.Options{Misuse: c.options})
+		stampInto(s, events)
 		got := 0
 		for _, f := range finish(s, verdict.Run{}, part.Known{Unseen: c.unseen}) {
 			if f.Rule != finding.DestroyUnordered {

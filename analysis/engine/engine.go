@@ -213,7 +213,7 @@ func (e *Engine) Finish(known verdict.Run, program part.Known) ([]finding.Findin
 func (e *Engine) revisit() {
 	held := locks.New()
 	var looks []part.Look
-	by := map[part.Needs][]part.Look{}
+	var by routes[part.Look]
 	for _, p := range e.parts.all {
 		r, ok := p.(part.Revisiter)
 		if !ok {
@@ -221,11 +221,7 @@ func (e *Engine) revisit() {
 		}
 		look := r.Revisit(held)
 		looks = append(looks, look)
-		for _, needs := range eventNeeds {
-			if takes(p, needs) {
-				by[needs] = append(by[needs], look)
-			}
-		}
+		by.add(p.Needs(), look)
 	}
 	history := e.shared.History.ByValue(clock.New(), func(ev *event.Event) {
 		held.Event(ev)

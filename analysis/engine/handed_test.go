@@ -10,7 +10,6 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/analysis/verdict"
-	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -50,14 +49,8 @@ func TestHandedUnseen(t *testing.T) {
 			return slices.Concat([]event.Event{acquire}, within, []event.Event{release})
 		}
 		events = slices.Concat(events, c.before, section(2, c.push), section(3, c.pop), c.behind)
-		s, must := engine.New(engine.Options{}), clock.New()
-		for i := range events {
-			e := &events[i]
-			e.Seq = uint64(i + 1)
-			must.Stamp(e)
-			s.Event(e)
-			must.Done(e)
-		}
+		s := engine.New(engine.Options{})
+		stampInto(s, events)
 		if diff := cmp.Diff(c.want, brief(finish(s, verdict.Run{Doubt: none}, part.Known{Block: c.block}))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}

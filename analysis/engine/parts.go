@@ -13,7 +13,7 @@ import (
 // parts are the parts of a run.
 type parts struct {
 	all  []part.Part
-	by   [part.Again + 1][]part.Part // those that get an event, by what it needs
+	by   routes[part.Part]
 	hang *hang.Part
 	race *race.Analysis
 }
@@ -32,21 +32,23 @@ func newParts(shared *part.Shared, o *Options) (p parts) {
 	if o.Specification != nil {
 		p.all = append(p.all, bind.NewPart(o.Specification))
 	}
-	for _, needs := range eventNeeds {
-		for _, one := range p.all {
-			if takes(one, needs) {
-				p.by[needs] = append(p.by[needs], one)
-			}
-		}
+	for _, one := range p.all {
+		p.by.add(one.Needs(), one)
 	}
 	return p
 }
 
-// eventNeeds are what an event may need of a part.
-var eventNeeds = [...]part.Needs{0, part.Calls, part.Misuses, part.Again}
+// routes has, by what an event needs (needsOf), those that get it.
+type routes[T any] [part.Again + 1][]T
 
-// takes reports whether a part takes events of this need.
-func takes(p part.Part, needs part.Needs) bool { return p.Needs()&needs == needs }
+// add adds one that takes the events which all get, and those that it needs.
+func (r *routes[T]) add(takes part.Needs, one T) {
+	for needs := range r {
+		if takes&part.Needs(needs) == part.Needs(needs) {
+			r[needs] = append(r[needs], one)
+		}
+	}
+}
 
 // deadlocks returns the options of the part that finds deadlocks.
 func (o *Options) deadlocks() deadlock.Options {

@@ -10,7 +10,6 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/analysis/verdict"
-	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -59,14 +58,8 @@ func TestPublished(t *testing.T) {
 			{Op: event.Begin, Thread: 1}, {Op: event.Fork, Thread: 1, Peer: 2}, {Op: event.Fork, Thread: 1, Peer: 3},
 			{Op: event.Begin, Thread: 2}, {Op: event.Begin, Thread: 3},
 			access(2)}, section(2), section(3), []event.Event{access(3)})
-		s, must := engine.New(engine.Options{}), clock.New()
-		for i := range events {
-			e := &events[i]
-			e.Seq = uint64(i + 1)
-			must.Stamp(e)
-			s.Event(e)
-			must.Done(e)
-		}
+		s := engine.New(engine.Options{})
+		stampInto(s, events)
 		if diff := cmp.Diff(c.want, brief(finish(s, verdict.Run{Doubt: c.doubt}, c.known))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}

@@ -115,9 +115,11 @@ func (e *Engine) lockOrder(forced uint64) (*run.Locks, []string) {
 	if forced > 0 {
 		notes = append(notes, plural.Sprintf("%d {thread|threads} had to be taken to begin after others had ended, since so many ended threads had not been joined: errors between these may be missed", forced))
 	}
-	l := *e.outcome.Locks
-	l.Complete = l.Complete && forced == 0
-	return &l, notes
+	l := e.outcome.Locks
+	if l != nil && forced > 0 {
+		l.Complete = false
+	}
+	return l, notes
 }
 
 // boundNotes returns notes on what was discarded.
