@@ -5,7 +5,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Known is what is known of the program when a run has ended. If a function is nil, nothing is known of what it tells.
+// Known answers questions about the program, from its code, its names and its memory. It is set when the run has ended. A
+// question whose function is nil has no answer.
 type Known struct {
 	// DecidesNothing reports whether the code which a thread executed between two consecutive events, at these call
 	// stacks, comes from the first to the second whatever other threads have written. Without it, no candidate that

@@ -1,7 +1,7 @@
-// Package replay reads a recorded run into the analyses (package engine) and makes its report. It gives each event the
-// clocks of must-happen-before, as the observer of a live run does. The same trace makes the same report, byte for byte,
-// and a trace that was recorded live makes the report of the live run. The package knows neither how a trace is stored
-// nor how a report is printed.
+// Package replay passes the events of a recorded run to the analyses (package engine), and returns their report. As the
+// observer does in a live run, it stamps each event with its vector clock: what comes before it in every schedule. The
+// same trace makes the same report, byte for byte, and a trace that was recorded live makes the report of the live run.
+// The package knows neither how a trace is stored nor how a report is printed.
 package replay
 
 import (
