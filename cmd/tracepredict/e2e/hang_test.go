@@ -234,14 +234,14 @@ func TestIdleIsNoHang(t *testing.T) {
 func TestHangCommand(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
-	static := func() string { return build(t, "gcc", "hang/hangs.c", "-O2", "-pthread", "-static") }
-	stripped := func() string { return build(t, "gcc", "hang/hangs.c", "-O2", "-pthread", "-s") }
-	cpp := func() string { return build(t, "g++", "hang/hangs.cc", "-O1", "-std=c++20", "-pthread") }
-	glibc := func() string { return hangsFixture(t, "gcc") }
-	musl := func() string { return hangsFixture(t, "musl-gcc") }
+	static := func(t *testing.T) string { return build(t, "gcc", "hang/hangs.c", "-O2", "-pthread", "-static") }
+	stripped := func(t *testing.T) string { return build(t, "gcc", "hang/hangs.c", "-O2", "-pthread", "-s") }
+	cpp := func(t *testing.T) string { return build(t, "g++", "hang/hangs.cc", "-O1", "-std=c++20", "-pthread") }
+	glibc := func(t *testing.T) string { return hangsFixture(t, "gcc") }
+	musl := func(t *testing.T) string { return hangsFixture(t, "musl-gcc") }
 	for _, c := range []struct {
 		name, kind string
-		program    func() string
+		program    func(*testing.T) string
 		status     int
 		want       []string
 	}{
@@ -257,7 +257,7 @@ func TestHangCommand(t *testing.T) {
 		{"idle", "idle", glibc, 0, []string{"no hang in", "no thread waits for a lock; 3 threads: 1 in read(2)", "T1 main thread: is in read(2)", "T2 executive: waits on 'news'", "T3 takes: waits for 'items'"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			child := startChild(t, childOptions{}, c.program(), c.kind)
+			child := startChild(t, childOptions{}, c.program(t), c.kind)
 			pid := lineNumber(t, child, "ready ")
 			awaitAsleep(t, pid)
 			tool := startTool(t, childOptions{}, "hang", strconv.Itoa(pid))
