@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/moby/sys/capability"
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/internal/safely"
@@ -29,14 +30,15 @@ func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), st
 		return Result{}, fmt.Errorf("observe process %d: %w", pid, err)
 	}
 	defer unix.Close(fd)
-	if leaderless(pid) && !opts.TouchOthers && !opts.NoProbes {
-		return Result{}, errLeaderless(pid)
+	anchored, err := anchor(pid, opts)
+	if err != nil {
+		return Result{}, ifEnded(fd, pid, err)
 	}
 	kept := openJournals(opts.journal(), pid, true)
 	var early target.EarlyFiles
 	s, err := newSession(opts, func() error {
 		early = target.OpenEarly(pid)
-		return dropForProcess(pid)
+		return dropForProcess(pid, anchored != 0)
 	})
 	defer early.Close()
 	if err != nil {
@@ -45,6 +47,7 @@ func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), st
 	}
 	defer s.endThreads()
 	s.early, s.journals = early, kept
+	s.tieTo(anchored)
 	ctx, cancel := s.endsWith(ctx)
 	defer cancel()
 	s.begin(pid)
@@ -118,11 +121,14 @@ func (s *Session) noteChildren(pid int) {
 
 // dropForProcess drops privileges for the observation of a process of another user, whose files
 // are opened with the rights of that process from then on. That user cannot send signals to the
-// tool.
-func dropForProcess(pid int) error {
+// tool. For perf events, the kernel wants CAP_SYS_ADMIN to the end.
+func dropForProcess(pid int, perfEvents bool) error {
 	user, err := target.FileUserOf(pid)
 	if err != nil {
 		return err
+	}
+	if perfEvents {
+		return target.DropPrivileges(nil, user, capability.CAP_SYS_ADMIN)
 	}
 	return target.DropPrivileges(nil, user)
 }

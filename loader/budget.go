@@ -69,7 +69,7 @@ type pointerProbe struct {
 // pointerGroup is a set of probes of one file in one process that share a link.
 type pointerGroup struct {
 	attach.LinkTarget
-	link   attach.Link
+	link   *attach.Link
 	probes []*pointerProbe
 }
 
@@ -461,7 +461,7 @@ func (t *thinner) shrink() error {
 	slices.SortStableFunc(changed, func(a, b *pointerGroup) int { return cmp.Compare(b.goes(), a.goes()) })
 	for _, g := range changed {
 		next := *g
-		next.link, next.probes = 0, slices.DeleteFunc(slices.Clone(g.probes), (*pointerProbe).isRemoved)
+		next.link, next.probes = nil, slices.DeleteFunc(slices.Clone(g.probes), (*pointerProbe).isRemoved)
 		if len(next.probes) > 0 {
 			if err := t.relink(&next); err != nil {
 				errs, remaining = append(errs, err), append(remaining, g)
@@ -471,10 +471,10 @@ func (t *thinner) shrink() error {
 		switch replaced := t.tracer.Replace(g.Owner, g.link, next.link); {
 		case replaced:
 			t.closing.Close(g.link)
-			if next.link != 0 {
+			if next.link != nil {
 				remaining = append(remaining, &next)
 			}
-		case next.link != 0: // the process or the observation has ended
+		case next.link != nil: // the process or the observation has ended
 			t.closing.Close(next.link)
 		}
 	}

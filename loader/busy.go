@@ -76,7 +76,7 @@ func (b *bucket) add(n, time, rate, size uint64) bool {
 // processLink is a link and the process that it belongs to.
 type processLink struct {
 	owner int // process ID
-	link  attach.Link
+	link  *attach.Link
 }
 
 // hit counts a hit at a time in ns. It returns true once: for the first hit above busyBurst.
@@ -247,12 +247,12 @@ func (s *Session) addTooBusy(c *hitCounter, owners []uint32) {
 // closeLinks closes the links of p, and lets none be added any more. It returns the processes to
 // which the links belonged.
 func (s *Session) closeLinks(p *removableProbes) (owners []uint32, err error) {
-	var links []attach.Link
+	var links []*attach.Link
 	for _, l := range p.removeLinks() {
 		if owner := uint32(l.owner); !slices.Contains(owners, owner) {
 			owners = append(owners, owner)
 		}
-		if s.tracer.Replace(l.owner, l.link, 0) { // otherwise the process has ended
+		if s.tracer.Replace(l.owner, l.link, nil) { // otherwise the process has ended
 			links = append(links, l.link)
 		}
 	}

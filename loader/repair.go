@@ -68,7 +68,7 @@ func Repair(pid int, opts RepairOptions) (Repaired, error) {
 	early := target.OpenEarly(pid)
 	defer early.Close()
 	if opts.DropPrivileges {
-		if err := dropForProcess(pid); err != nil && !errors.Is(err, target.ErrCgo) {
+		if err := dropForProcess(pid, false); err != nil && !errors.Is(err, target.ErrCgo) {
 			return out, err
 		}
 	}

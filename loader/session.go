@@ -194,6 +194,8 @@ type Session struct {
 	restored    int           // breakpoints that the program had copied and that were replaced, see copied.go; guarded by mu
 	unexplained atomic.Uint64 // accesses of which only a debug exception without a cause was seen
 
+	anchored uint32 // kernel's ID of the thread that probes are tied to, see tieTo; 0: none
+
 	live    pidSet       // processes that are observed and have not ended
 	closing safely.Group // goroutines that close links of processes that have ended
 
@@ -961,6 +963,7 @@ func (f filter) Record(r *bpf.Record) {
 		f.s.noteUnsynced(int(r.Tgid), f.s.syncLate(int(r.Tgid), r.Time))
 		return
 	}
+	f.s.anchorEnded(r)
 	if f.s.lifetimeByRecord(r) {
 		f.s.handleLifetime(r)
 	}
@@ -1035,9 +1038,10 @@ func (s *Session) tellEnd() {
 	}
 }
 
-// hold makes the program wait while its probes are removed, if it can be made to wait.
+// hold makes the program wait while its probes are removed, if it can be made to wait, and it takes no longer than a
+// moment: the kernel removes perf events one by one.
 func (s *Session) hold() {
-	if s.watchDone != nil && s.tracer.HasProbes() {
+	if s.watchDone != nil && s.anchored == 0 && s.tracer.HasProbes() {
 		s.throttle.Hold()
 	}
 }

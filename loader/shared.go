@@ -141,7 +141,7 @@ func (w *unnamedWatcher) giveUp(now time.Time, variables []uint32) error {
 // batch is a set of probes that share a link.
 type batch struct {
 	attach.LinkTarget
-	link       attach.Link
+	link       *attach.Link
 	generation uint16 // number of the link; the next link of the batch has the next one
 	probes     []chainedProbe
 }
@@ -337,12 +337,12 @@ func (l *RemovalLimits) outcome(v *unnamedVariable, t bpf.Tally) Outcome {
 // more. Each batch that changes gets a new link.
 func (w *unnamedWatcher) shrinkBatches() error {
 	var errs []error
-	var old []attach.Link
+	var old []*attach.Link
 	remaining := w.batches[:0]
 	for _, b := range w.batches {
 		link, hasProbes, err := w.shrink(b)
 		errs = append(errs, err)
-		if link != 0 {
+		if link != nil {
 			old = append(old, link)
 		}
 		if hasProbes {
@@ -354,28 +354,28 @@ func (w *unnamedWatcher) shrinkBatches() error {
 }
 
 // shrink removes the probes of a batch that no variable needs any more, and attaches the others by
-// a new link. It returns the old link, which the caller closes, 0 if there is none, and whether the
+// a new link. It returns the old link, which the caller closes, nil if there is none, and whether the
 // batch has any probe left.
-func (w *unnamedWatcher) shrink(b *batch) (old attach.Link, hasProbes bool, err error) {
+func (w *unnamedWatcher) shrink(b *batch) (old *attach.Link, hasProbes bool, err error) {
 	next := *b
 	next.probes = slices.DeleteFunc(slices.Clone(b.probes), func(p chainedProbe) bool {
 		return !slices.ContainsFunc(p.variables, func(v uint32) bool { return w.variables[v].Outcome == OutcomeKept })
 	})
 	if len(next.probes) == len(b.probes) {
-		return 0, true, nil
+		return nil, true, nil
 	}
-	next.link = 0
+	next.link = nil
 	next.generation++
 	if len(next.probes) > 0 {
 		if err := w.linkBatch(&next); err != nil {
-			return 0, true, err
+			return nil, true, err
 		}
 	}
 	if !w.tracer.Replace(b.Owner, b.link, next.link) { // the process or the observation has ended
-		if next.link != 0 {
+		if next.link != nil {
 			return next.link, false, nil
 		}
-		return 0, false, nil
+		return nil, false, nil
 	}
 	old, *b = b.link, next
 	return old, len(b.probes) > 0, nil

@@ -248,7 +248,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.BoolVar(&f.progress, "progress", false, "report each new lock order on standard error while the program runs (docs/lock-order.md)")
 	fs.StringVar(&f.onHang, "on-hang", hangReport, "when threads are seen to block each other for ever: `report|kill|core`; report says so at once, kill and core then end the program too (docs/hangs.md)")
 	fs.BoolVar(&f.noPlanCache, "no-plan-cache", false, "do not use the plans of earlier runs of where probes are put, and keep none (docs/performance.md)")
-	fs.BoolVar(&f.touchOthers, "touch-other-processes", false, "where the first thread of the process has ended by pthread_exit, put probes into every process that maps the same files, whoever's it is: the kernel cannot tell them apart. What others do is not recorded, but they become slower, for as long as tracepredict runs")
+	fs.BoolVar(&f.touchOthers, "touch-other-processes", false, "where the first thread of the process has ended by pthread_exit, put probes into every process that maps the same files, whoever's it is, since the kernel cannot tell them apart without that thread. What others do is not recorded, but they become slower, for as long as tracepredict runs. attach as root does without: it ties the probes to another thread")
 	fs.BoolVar(&f.lossy, "lossy", false, "never make the program wait: events that find the ring buffer full are lost, and counted")
 }
 
@@ -891,7 +891,11 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 			r.live.KeepValues()
 		}
 		r.quiet.Begin(r.cancel)
-		fmt.Fprintf(a.stderr, "tracepredict: observing %s (pid %d); Ctrl-C ends and reports\n", report.Sanitize(calledAs(pid, program)), pid)
+		after := ""
+		if d := s.Leaving(); d > time.Second {
+			after = fmt.Sprintf(", after %.0f s or so in which the kernel removes the probes", d.Seconds())
+		}
+		fmt.Fprintf(a.stderr, "tracepredict: observing %s (pid %d); Ctrl-C ends and reports%s\n", report.Sanitize(calledAs(pid, program)), pid, after)
 	}
 	opts.Left = func() { r.left(pid) }
 	defer r.end.unwatch()

@@ -39,13 +39,13 @@ func (t *Tracer) Costs() (c Costs, err error) {
 }
 
 // cost measures a probe at an instruction of a loop.
-func (t *Tracer) cost(loop func(n int), at unsafe.Pointer, instruction []byte) (time.Duration, error) {
-	code := unsafe.Slice((*byte)(at), maxLoop)
+func (t *Tracer) cost(loop func(n int), start unsafe.Pointer, instruction []byte) (time.Duration, error) {
+	code := unsafe.Slice((*byte)(start), maxLoop)
 	i := bytes.Index(code, instruction)
 	if i < 0 {
 		return 0, fmt.Errorf("measure a probe: the loop has no instruction %x", instruction)
 	}
-	offset, err := ownOffset(uint64(uintptr(at)) + uint64(i))
+	at, err := ownOffset(uint64(uintptr(start)) + uint64(i))
 	if err != nil {
 		return 0, err
 	}
@@ -53,7 +53,7 @@ func (t *Tracer) cost(loop func(n int), at unsafe.Pointer, instruction []byte) (
 	if err != nil {
 		return 0, err
 	}
-	l, err := linkProbes("/proc/self/exe", pointer.FD(), false, os.Getpid(), []uint64{offset}, []uint64{^uint64(0) >> 33})
+	l, err := linkMulti("/proc/self/exe", pointer.FD(), false, os.Getpid(), []offset{{at, ^uint64(0) >> 33}})
 	if err != nil {
 		return 0, fmt.Errorf("measure a probe: %w", err)
 	}

@@ -28,19 +28,26 @@ var errKilled = errors.New("the task that made the system call was killed")
 // noResultYet is the result while the task has not stored one. It is no result of a system call.
 const noResultYet = 1 << 62
 
-// startCallTask clones the task, with all signals blocked, and returns its ID, or a negative
-// errno. It stores the caller's signal mask in old, and restores it. The task stores the return
-// value of the system call in result.
-func startCallTask(mask, old *uint64, nr uintptr, a uintptr, b unsafe.Pointer, c uintptr, result *int64) (pid int64)
+// systemCall is a system call that a task of its own makes. The task reads it, and what it points to, from the heap: Go
+// moves stacks.
+type systemCall struct {
+	nr        uintptr
+	args      [5]uintptr
+	memory    []unsafe.Pointer // what args point to, all of it
+	mask, old uint64           // the signals that the task blocks: all of them; and those of the caller
+	result    int64            // as the kernel returns it
+}
 
-// callInTask makes the system call nr(a, b, c) in a task of its own and waits for it.
-func callInTask(nr, a uintptr, b unsafe.Pointer, c uintptr) (uintptr, error) {
-	// Allocated on the heap, because Go moves stacks.
-	call := &struct {
-		mask, old uint64
-		result    int64
-	}{mask: ^uint64(0), result: noResultYet}
-	pid := startCallTask(&call.mask, &call.old, nr, a, b, c, &call.result)
+// startCallTask clones the task, with all signals blocked, and returns its ID, or a negative errno. The task stores the
+// result of the call in it.
+func startCallTask(c *systemCall) (pid int64)
+
+// callInTask makes the system call nr(args...), which has at most five parameters, in a task of its own and waits for it.
+// memory is all that the parameters point to.
+func callInTask(nr uintptr, args []uintptr, memory ...unsafe.Pointer) (uintptr, error) {
+	call := &systemCall{nr: nr, memory: memory, mask: ^uint64(0), result: noResultYet}
+	copy(call.args[:], args)
+	pid := startCallTask(call)
 	if pid < 0 {
 		return 0, fmt.Errorf("clone a task for a system call: %w", unix.Errno(-pid))
 	}
@@ -54,6 +61,7 @@ func callInTask(nr, a uintptr, b unsafe.Pointer, c uintptr) (uintptr, error) {
 		}
 		break
 	}
+	runtime.KeepAlive(call) // the garbage collector does not know that the task reads it
 	switch r := atomic.LoadInt64(&call.result); {
 	case r == noResultYet:
 		return 0, errKilled
@@ -62,57 +70,4 @@ func callInTask(nr, a uintptr, b unsafe.Pointer, c uintptr) (uintptr, error) {
 	default:
 		return uintptr(r), nil
 	}
-}
-
-// Link is the descriptor of a uprobe_multi link.
-type Link int
-
-// uprobeMulti is the part of union bpf_attr for a BPF_LINK_CREATE of a uprobe_multi link.
-type uprobeMulti struct {
-	prog       uint32
-	_          uint32
-	attachType uint32
-	_          uint32
-	path       *byte
-	offsets    *uint64
-	_          uint64
-	cookies    *uint64
-	count      uint32
-	flags      uint32
-	pid        uint32
-	_          uint32
-}
-
-const (
-	linkCreate       = 28 // enum bpf_cmd
-	traceUprobeMulti = 48 // enum bpf_attach_type
-	uprobeReturn     = 1  // BPF_F_UPROBE_MULTI_RETURN
-)
-
-// linkProbes creates a link with probes at offsets of the file at path, each with the cookie of
-// the same index. pid 0 stands for all processes.
-func linkProbes(path string, prog int, returns bool, pid int, offsets, cookies []uint64) (Link, error) {
-	name, err := unix.BytePtrFromString(path)
-	if err != nil {
-		return 0, err
-	}
-	attr := &uprobeMulti{
-		prog: uint32(prog), attachType: traceUprobeMulti,
-		path: name, offsets: unsafe.SliceData(offsets), cookies: unsafe.SliceData(cookies),
-		count: uint32(len(offsets)), pid: uint32(pid),
-	}
-	if returns {
-		attr.flags = uprobeReturn
-	}
-	fd, err := callInTask(unix.SYS_BPF, linkCreate, unsafe.Pointer(attr), unsafe.Sizeof(*attr))
-	runtime.KeepAlive(attr) // the garbage collector does not know that the task reads it
-	return Link(fd), err
-}
-
-// Close removes the probes.
-func (l Link) Close() error {
-	if _, err := callInTask(unix.SYS_CLOSE, uintptr(l), nil, 0); err != nil {
-		return fmt.Errorf("remove probes: %w", err)
-	}
-	return nil
 }

@@ -1,3 +1,4 @@
+#include "go_asm.h"
 #include "textflag.h"
 
 #define SYS_RT_SIGPROCMASK 14
@@ -6,21 +7,17 @@
 #define SYS_EXIT_GROUP 231
 #define CLONE_VM_FILES 0x500 // CLONE_VM | CLONE_FILES; no signal at its end
 
-// func startCallTask(mask, old *uint64, nr uintptr, a uintptr, b unsafe.Pointer, c uintptr, result *int64) (pid int64)
-TEXT ·startCallTask(SB), NOSPLIT, $0-64
+// func startCallTask(c *systemCall) (pid int64)
+TEXT ·startCallTask(SB), NOSPLIT, $0-16
+	MOVQ c+0(FP), R15
 	MOVQ $0, DI // SIG_BLOCK
-	MOVQ mask+0(FP), SI
-	MOVQ old+8(FP), DX
+	LEAQ systemCall_mask(R15), SI
+	LEAQ systemCall_old(R15), DX
 	MOVQ $8, R10
 	MOVQ $SYS_RT_SIGPROCMASK, AX
 	SYSCALL
 
-	// All that the task needs is in registers: the stack is its parent's.
-	MOVQ nr+16(FP), R12
-	MOVQ a+24(FP), R13
-	MOVQ b+32(FP), BX
-	MOVQ c+40(FP), R9
-	MOVQ result+48(FP), R15
+	// The task has the stack of its parent, which changes it: it may read nothing there.
 	MOVQ $CLONE_VM_FILES, DI
 	MOVQ $0, SI
 	MOVQ $0, DX
@@ -33,21 +30,23 @@ TEXT ·startCallTask(SB), NOSPLIT, $0-64
 
 	MOVQ $SYS_SETSID, AX
 	SYSCALL
-	MOVQ R13, DI
-	MOVQ BX, SI
-	MOVQ R9, DX
-	MOVQ R12, AX
+	MOVQ (systemCall_args+0)(R15), DI
+	MOVQ (systemCall_args+8)(R15), SI
+	MOVQ (systemCall_args+16)(R15), DX
+	MOVQ (systemCall_args+24)(R15), R10
+	MOVQ (systemCall_args+32)(R15), R8
+	MOVQ systemCall_nr(R15), AX
 	SYSCALL
-	MOVQ AX, (R15)
+	MOVQ AX, systemCall_result(R15)
 	MOVQ $0, DI
 	MOVQ $SYS_EXIT_GROUP, AX
 	SYSCALL
 	INT  $3
 
 parent:
-	MOVQ AX, pid+56(FP)
+	MOVQ AX, pid+8(FP)
 	MOVQ $2, DI // SIG_SETMASK
-	MOVQ old+8(FP), SI
+	LEAQ systemCall_old(R15), SI
 	MOVQ $0, DX
 	MOVQ $8, R10
 	MOVQ $SYS_RT_SIGPROCMASK, AX

@@ -1,3 +1,4 @@
+#include "go_asm.h"
 #include "textflag.h"
 
 #define SYS_EXIT_GROUP 94
@@ -6,21 +7,17 @@
 #define SYS_CLONE 220
 #define CLONE_VM_FILES 0x500 // CLONE_VM | CLONE_FILES; no signal at its end
 
-// func startCallTask(mask, old *uint64, nr uintptr, a uintptr, b unsafe.Pointer, c uintptr, result *int64) (pid int64)
-TEXT ·startCallTask(SB), NOSPLIT, $0-64
+// func startCallTask(c *systemCall) (pid int64)
+TEXT ·startCallTask(SB), NOSPLIT, $0-16
+	MOVD c+0(FP), R19
 	MOVD $0, R0 // SIG_BLOCK
-	MOVD mask+0(FP), R1
-	MOVD old+8(FP), R2
+	ADD  $systemCall_mask, R19, R1
+	ADD  $systemCall_old, R19, R2
 	MOVD $8, R3
 	MOVD $SYS_RT_SIGPROCMASK, R8
 	SVC
 
-	// All that the task needs is in registers: the stack is its parent's.
-	MOVD nr+16(FP), R19
-	MOVD a+24(FP), R20
-	MOVD b+32(FP), R21
-	MOVD c+40(FP), R22
-	MOVD result+48(FP), R23
+	// The task has the stack of its parent, which changes it: it may read nothing there.
 	MOVD $CLONE_VM_FILES, R0
 	MOVD $0, R1
 	MOVD $0, R2
@@ -32,21 +29,23 @@ TEXT ·startCallTask(SB), NOSPLIT, $0-64
 
 	MOVD $SYS_SETSID, R8
 	SVC
-	MOVD R20, R0
-	MOVD R21, R1
-	MOVD R22, R2
-	MOVD R19, R8
+	MOVD (systemCall_args+0)(R19), R0
+	MOVD (systemCall_args+8)(R19), R1
+	MOVD (systemCall_args+16)(R19), R2
+	MOVD (systemCall_args+24)(R19), R3
+	MOVD (systemCall_args+32)(R19), R4
+	MOVD systemCall_nr(R19), R8
 	SVC
-	MOVD R0, (R23)
+	MOVD R0, systemCall_result(R19)
 	MOVD $0, R0
 	MOVD $SYS_EXIT_GROUP, R8
 	SVC
 	BRK
 
 parent:
-	MOVD R0, pid+56(FP)
+	MOVD R0, pid+8(FP)
 	MOVD $2, R0 // SIG_SETMASK
-	MOVD old+8(FP), R1
+	ADD  $systemCall_old, R19, R1
 	MOVD $0, R2
 	MOVD $8, R3
 	MOVD $SYS_RT_SIGPROCMASK, R8

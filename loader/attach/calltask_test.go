@@ -14,14 +14,14 @@ import (
 )
 
 func TestCallInTask(t *testing.T) {
-	if _, err := callInTask(unix.SYS_CLOSE, 1<<30, nil, 0); !errors.Is(err, unix.EBADF) {
+	if _, err := callInTask(unix.SYS_CLOSE, []uintptr{1 << 30}); !errors.Is(err, unix.EBADF) {
 		t.Errorf("close of no descriptor: %v", err)
 	}
-	pid, err := callInTask(unix.SYS_GETPPID, 0, nil, 0)
+	pid, err := callInTask(unix.SYS_GETPPID, nil)
 	if err != nil || int(pid) != os.Getpid() {
 		t.Errorf("its parent is %d, want %d: %v", pid, os.Getpid(), err)
 	}
-	sid, err := callInTask(unix.SYS_GETSID, 0, nil, 0)
+	sid, err := callInTask(unix.SYS_GETSID, []uintptr{0})
 	if own, _ := unix.Getsid(0); err != nil || int(sid) == own {
 		t.Errorf("its session is %d, ours %d: %v", sid, own, err)
 	}
@@ -49,11 +49,11 @@ func shareOnce(t *testing.T) {
 	}
 	defer unix.Close(fds[0])
 	text := []byte("through a pipe")
-	n, err := callInTask(unix.SYS_WRITE, uintptr(fds[1]), unsafe.Pointer(&text[0]), uintptr(len(text)))
+	n, err := callInTask(unix.SYS_WRITE, []uintptr{uintptr(fds[1]), uintptr(unsafe.Pointer(&text[0])), uintptr(len(text))}, unsafe.Pointer(&text[0]))
 	if err != nil || int(n) != len(text) {
 		t.Errorf("write: %d, %v", n, err)
 	}
-	if err := Link(fds[1]).Close(); err != nil {
+	if err := (&Link{[]int{fds[1]}}).Close(); err != nil {
 		t.Error(err)
 	}
 	got := make([]byte, 64)
@@ -72,7 +72,7 @@ func TestCallInTaskSignals(t *testing.T) {
 	ptrace.OnOneThread(func() {
 		defer close(done)
 		_ = unix.PthreadSigmask(unix.SIG_SETMASK, nil, &before)
-		_, _ = callInTask(unix.SYS_GETPID, 0, nil, 0)
+		_, _ = callInTask(unix.SYS_GETPID, nil)
 		_ = unix.PthreadSigmask(unix.SIG_SETMASK, nil, &after)
 	}, func(p *safely.Panic) { panic(p) })
 	<-done

@@ -26,7 +26,7 @@ type programs struct {
 	early safely.Group         // goroutines of ahead
 
 	mu     sync.Mutex // guards the fields below; acquired after Tracer.mu
-	loaded map[string]*loaded
+	loaded map[loadedAs]*loaded
 	caches []*btf.Cache // of the kernel's types: those that nobody uses now
 }
 
@@ -39,7 +39,7 @@ type loaded struct {
 
 // newPrograms creates the maps of the BPF programs, assigns them to objs, and loads no program.
 func newPrograms(spec *ebpf.CollectionSpec, objs *objects) (*programs, error) {
-	p := &programs{spec: spec, loaded: map[string]*loaded{}}
+	p := &programs{spec: spec, loaded: map[loadedAs]*loaded{}}
 	cache := p.cache()
 	coll, err := ebpf.NewCollectionWithOptions(p.part(""), ebpf.CollectionOptions{Cache: cache})
 	p.giveBack(cache)
@@ -88,22 +88,47 @@ func (p *programs) used(part *ebpf.CollectionSpec) map[string]*ebpf.Map {
 	return used
 }
 
+// way is how a program of probes is attached.
+type way int
+
+const (
+	manyProbes way = iota // by uprobe_multi links
+	oneProbe              // by perf events
+)
+
+// loadedAs is a program as it is loaded.
+type loadedAs struct {
+	name string
+	way  way
+}
+
 // get returns a program, which it loads if that is necessary.
-func (p *programs) get(name string) (*ebpf.Program, error) {
+func (p *programs) get(name string) (*ebpf.Program, error) { return p.as(loadedAs{name, manyProbes}) }
+
+// single returns a program of probes for the probe of a perf event, which it loads if that is necessary.
+func (p *programs) single(name string) (*ebpf.Program, error) { return p.as(loadedAs{name, oneProbe}) }
+
+func (p *programs) as(key loadedAs) (*ebpf.Program, error) {
 	p.mu.Lock()
-	l := p.loaded[name]
+	l := p.loaded[key]
 	if l == nil {
 		l = &loaded{}
-		p.loaded[name] = l
+		p.loaded[key] = l
 	}
 	p.mu.Unlock()
-	l.once.Do(func() { l.prog, l.err = p.load(name) })
+	l.once.Do(func() { l.prog, l.err = p.load(key) })
 	return l.prog, l.err
 }
 
 // load loads a program.
-func (p *programs) load(name string) (*ebpf.Program, error) {
+func (p *programs) load(key loadedAs) (*ebpf.Program, error) {
+	name := key.name
 	part, cache := p.part(name), p.cache()
+	if key.way == oneProbe {
+		single := part.Programs[name].Copy()
+		single.AttachType = ebpf.AttachNone
+		part.Programs[name] = single
+	}
 	defer p.giveBack(cache)
 	coll, err := ebpf.NewCollectionWithOptions(part, ebpf.CollectionOptions{MapReplacements: p.used(part), Cache: cache})
 	if err != nil {

@@ -35,7 +35,11 @@ func NewRestorer() (*Restorer, error) {
 func (r *Restorer) Restore(file *os.File, pid int, offsets []uint64) error {
 	defer runtime.KeepAlive(file)
 	path := fmt.Sprintf("/proc/self/fd/%d", file.Fd())
-	l, err := linkProbes(path, r.prog.FD(), false, pid, offsets, make([]uint64, len(offsets)))
+	all := make([]offset, len(offsets))
+	for i, at := range offsets {
+		all[i].at = at
+	}
+	l, err := linkMulti(path, r.prog.FD(), false, pid, all)
 	if err == nil {
 		return l.Close()
 	}
@@ -44,8 +48,8 @@ func (r *Restorer) Restore(file *os.File, pid int, offsets []uint64) error {
 	}
 	// The kernel takes all of them or none.
 	var errs []error
-	for _, offset := range offsets {
-		errs = append(errs, r.Restore(file, pid, []uint64{offset}))
+	for _, at := range offsets {
+		errs = append(errs, r.Restore(file, pid, []uint64{at}))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("%s: %w", plural.Sprintf("of %d {breakpoint|breakpoints}", len(offsets)), err)

@@ -31,7 +31,7 @@ func TestRestore(t *testing.T) {
 	}
 	a.WantAnswers()
 
-	l, err := linkProbes(file.Name(), r.prog.FD(), false, a.PID, both[:1], []uint64{0})
+	l, err := linkMulti(file.Name(), r.prog.FD(), false, a.PID, []offset{{at: both[0]}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,6 +87,7 @@ type Tracer struct {
 	messagesStarted      bool                // see StartMessages
 	yields               bool                // see StartYielding
 	closers              map[int][]io.Closer // links of probes in files, and hardware watchpoints, by process ID
+	perfProbes           int                 // see PerfProbes
 	sites                uint32              // next free index; index 0 means no site
 
 	signatures map[bpf.Signature]uint32 // index of each signature
@@ -401,6 +402,7 @@ type LinkTarget struct {
 	File       *os.File
 	Owner      int  // process ID
 	Unfiltered bool // the kernel does not filter by process: the hits of all targets are reported
+	Thread     int  // if not 0, a thread of the process that lives, by whose memory the kernel is to filter
 }
 
 // program returns the name of the BPF program that a probe runs.
@@ -428,23 +430,30 @@ func program(p Probe) string {
 
 // Link creates a link of probes that all run the same program, and are either all uretprobes or
 // all not. The link belongs to no process until SetOwner is called.
-func (t *Tracer) Link(to LinkTarget, probes []Probe, generation uint16) (Link, error) {
+func (t *Tracer) Link(to LinkTarget, probes []Probe, generation uint16) (*Link, error) {
 	pid, flags := to.Owner, uint64(generation)*bpf.CookieGeneration
 	if to.Unfiltered {
 		pid, flags = 0, flags|bpf.CookieFilter
 	}
-	offsets, cookies := make([]uint64, len(probes)), make([]uint64, len(probes))
+	offsets := make([]offset, len(probes))
 	for i, p := range probes {
-		offsets[i], cookies[i] = p.Offset, uint64(p.Site)+flags
+		offsets[i] = offset{p.Offset, uint64(p.Site) + flags}
 	}
-	prog, err := t.programs.get(program(probes[0]))
+	get, link := t.programs.get, linkMulti
+	if to.Thread != 0 {
+		if err := t.countPerf(len(probes)); err != nil {
+			return nil, err
+		}
+		pid, get, link = to.Thread, t.programs.single, linkPerf
+	}
+	prog, err := get(program(probes[0]))
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	l, err := linkProbes(fmt.Sprintf("/proc/self/fd/%d", to.File.Fd()), prog.FD(), probes[0].Return, pid, offsets, cookies)
+	l, err := link(fmt.Sprintf("/proc/self/fd/%d", to.File.Fd()), prog.FD(), probes[0].Return, pid, offsets)
 	runtime.KeepAlive(to.File)
 	if err != nil {
-		return 0, fmt.Errorf("%s to %s: %w", plural.Sprintf("attach %d {probe|probes}", len(probes)), to.File.Name(), err)
+		return nil, fmt.Errorf("%s to %s: %w", plural.Sprintf("attach %d {probe|probes}", len(probes)), to.File.Name(), err)
 	}
 	return l, nil
 }
@@ -569,6 +578,23 @@ func (t *Tracer) HasProbes() bool {
 	return len(t.closers) > 0
 }
 
+// PerfProbes returns the number of probes that were made as perf events; see LinkTarget.Thread.
+func (t *Tracer) PerfProbes() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.perfProbes
+}
+
+// countPerf counts n more probes that are to be perf events, or returns an error if they are too many.
+func (t *Tracer) countPerf(n int) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.perfProbes += n; t.perfProbes > MaxPerfProbes {
+		return fmt.Errorf("%d probes are too many for a process whose first thread has ended: the kernel removes them one by one, and %d are the most that is asked of it; watch fewer variables, or allow --touch-other-processes", t.perfProbes, MaxPerfProbes)
+	}
+	return need.CheckFiles(n + spareFiles)
+}
+
 // Detach removes all probes, and then the tracepoints. Records that are in the ring buffer can
 // still be read.
 func (t *Tracer) Detach() error {
@@ -645,22 +671,22 @@ func (t *Tracer) Close() error {
 }
 
 // SetOwner makes a process the owner of a link.
-func (t *Tracer) SetOwner(owner int, l Link) {
+func (t *Tracer) SetOwner(owner int, l *Link) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closers[owner] = append(t.closers[owner], l)
 }
 
-// Replace replaces a link of a process by another; if next is 0 it only removes the link. It
+// Replace replaces a link of a process by another; if next is nil it only removes the link. It
 // does not close the old link. It returns false if the process no longer has the old link.
-func (t *Tracer) Replace(owner int, old, next Link) bool {
+func (t *Tracer) Replace(owner int, old, next *Link) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	i := slices.Index(t.closers[owner], io.Closer(old))
 	if i < 0 {
 		return false
 	}
-	if next == 0 {
+	if next == nil {
 		t.closers[owner] = slices.Delete(t.closers[owner], i, i+1)
 	} else {
 		t.closers[owner][i] = next

@@ -8,11 +8,12 @@ import (
 
 // TestReplaceOnlyWhatIsThere: the links of a process that has ended cannot be replaced.
 func TestReplaceOnlyWhatIsThere(t *testing.T) {
-	tr := &Tracer{closers: map[int][]io.Closer{7: {Link(3), Link(4), Link(5)}}}
-	if !tr.Replace(7, 4, 9) || !tr.Replace(7, 3, 0) || tr.Replace(7, 4, 8) || tr.Replace(8, 5, 8) {
+	a, b, c, d, gone := &Link{}, &Link{}, &Link{}, &Link{}, &Link{}
+	tr := &Tracer{closers: map[int][]io.Closer{7: {a, b, c}}}
+	if !tr.Replace(7, b, d) || !tr.Replace(7, a, nil) || tr.Replace(7, b, gone) || tr.Replace(8, c, gone) {
 		t.Error("links were replaced that are not there, or were not that are")
 	}
-	if got := tr.RemoveLinks(7); !slices.Equal(got, []io.Closer{Link(9), Link(5)}) {
+	if got := tr.RemoveLinks(7); !slices.Equal(got, []io.Closer{d, c}) {
 		t.Errorf("left are %v", got)
 	}
 }

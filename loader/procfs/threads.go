@@ -166,3 +166,19 @@ func HasLiveThread(pid int) bool {
 	}
 	return false
 }
+
+// OldestThread returns the ID of the thread of a process that began first of those that have not ended; 0 if all have.
+func OldestThread(pid int) (int, error) {
+	tids, err := Threads(pid)
+	if err != nil {
+		return 0, err
+	}
+	var oldest Identity
+	for _, tid := range tids {
+		id, err := IdentityOf(tid)
+		if err == nil && !HasEnded(pid, tid) && (oldest.PID == 0 || id.Start < oldest.Start) {
+			oldest = id
+		}
+	}
+	return oldest.PID, nil
+}

@@ -33,17 +33,23 @@ type fileUser struct {
 	groups   []int
 }
 
-// DropPrivileges gives up all privileges but the three capabilities. If become is not nil, the
+// DropPrivileges gives up all privileges but the three capabilities, and those of also that it has. If become is not nil, the
 // whole tool becomes that user; then the user can send signals to the tool, and the tool to the
 // user's program. Otherwise, if files is not nil, only files are opened as that user. Without
 // the capabilities to change the user and group it does neither, and opening a file later
 // reports what is missing.
-func DropPrivileges(become *Credentials, files *fileUser) error {
+func DropPrivileges(become *Credentials, files *fileUser, also ...capability.Cap) error {
 	caps, err := ownCapabilities()
 	if err != nil {
 		return err
 	}
-	return keepOnly(caps, neededOf(caps), become, files)
+	keep := neededOf(caps)
+	for _, c := range also {
+		if caps.C.Get(capability.PERMITTED, c) && !slices.Contains(keep, c) {
+			keep = append(keep, c)
+		}
+	}
+	return keepOnly(caps, keep, become, files)
 }
 
 // KeepOnlySignals gives up all privileges but CAP_KILL, with which a process sends signals to those of other users. It

@@ -75,7 +75,7 @@ var coreStarts = map[string][]string{
 	"exec, with three capabilities":             {"TestThreeCapabilitiesSuffice"},
 	"exec, in a PID namespace":                  {"TestToolInAPIDNamespace"},
 	"attach, to threads that are there":         {"TestAttachJoinsEarlierThreads", "TestAttachWhileALockIsHeld"},
-	"attach, without the first thread":          {"TestAttachWithoutTheFirstThread"},
+	"attach, without the first thread":          {"TestAttachWithoutTheFirstThread", "TestAttachUntilTheOldestThreadEnds"},
 	"attach, to a stopped program":              {"TestAttachToAStoppedProgram"},
 	"attach, to a program that waits":           {"TestAttachedInWait", "TestHangBefore"},
 	"attach, into a container":                  {"TestAttachIntoNamespaces", "TestAttachIntoAnotherRoot"},

@@ -199,37 +199,56 @@ func TestAttachToAnObservedProgram(t *testing.T) {
 	wantTwist(t, readReport(t, report))
 }
 
-// TestAttachWithoutTheFirstThread attaches to a process whose first thread has ended while others run. That puts probes
-// into all processes that map the same files, so that it is refused unless the user allows it. The program is static,
-// lest the test put probes into everybody's C library.
+// TestAttachWithoutTheFirstThread attaches to a process whose first thread has ended while others run, and looks at
+// another process of the same program: it has breakpoints only where the user allows it. The program is static, lest the
+// test put probes into everybody's C library.
 func TestAttachWithoutTheFirstThread(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "leaderless")
 	copyFile(t, processFixture(t, "leaderless.c", "-static"), path)
-	program, bystander := startChild(t, childOptions{}, path), startChild(t, childOptions{}, path)
+	for _, touch := range []bool{false, true} {
+		program, bystander := startChild(t, childOptions{}, path), startChild(t, childOptions{}, path)
+		program.waitLine("leaderless")
+		bystander.waitLine("leaderless")
+		startTool(t, childOptions{}, "hang", fmt.Sprint(program.pid())).want(0)
+		var flags []string
+		if touch {
+			flags = append(flags, "--touch-other-processes")
+		}
+		tool, report := attachTo(t, program.pid(), flags...)
+		if touched := !codeIntact(t, bystander.pid()); touched != touch {
+			t.Errorf("flags %q: the other process has breakpoints: %v", flags, touched)
+		}
+		program.send("go on")
+		program.want(0)
+		tool.want(66)
+		wantTwist(t, readReport(t, report))
+		wantLeftAlone(t, bystander.pid())
+		bystander.send("go on")
+		bystander.want(0)
+	}
+}
+
+// TestAttachUntilTheOldestThreadEnds: probes of a process without its first thread are tied to the oldest one, and the
+// observation ends with it. The process goes on without breakpoints.
+func TestAttachUntilTheOldestThreadEnds(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := startChild(t, childOptions{}, processFixture(t, "leaderless.c", "-static"), "-leave")
 	program.waitLine("leaderless")
-	bystander.waitLine("leaderless")
-	refused := startTool(t, childOptions{}, "attach", "-p", fmt.Sprint(program.pid()))
-	refused.want(125)
-	if text := refused.err.String(); !strings.Contains(text, "--touch-other-processes") {
-		t.Errorf("attach says %s", text)
+	tool, report := attachTo(t, program.pid())
+	program.send("go on")
+	program.waitLine("left")
+	tool.want(66)
+	r := readReport(t, report)
+	wantTwist(t, r)
+	if !slices.ContainsFunc(r.Run.Notes, func(n string) bool { return strings.Contains(n, "the observation with it") }) {
+		t.Errorf("notes: %q", r.Run.Notes)
 	}
-	startTool(t, childOptions{}, "hang", fmt.Sprint(program.pid())).want(0)
-	if n := len(probesIn(t, path)); n != 0 || !codeIntact(t, program.pid()) || !codeIntact(t, bystander.pid()) {
-		t.Errorf("there are breakpoints in the process or the other one, and %d probes in the file", n)
-	}
-	tool, report := attachTo(t, program.pid(), "--touch-other-processes")
-	if codeIntact(t, bystander.pid()) {
-		t.Error("the other process has no breakpoints: the flag is not needed for this")
-	}
+	wantLeftAlone(t, program.pid())
 	program.send("go on")
 	program.want(0)
-	tool.want(66)
-	wantTwist(t, readReport(t, report))
-	wantLeftAlone(t, bystander.pid())
-	bystander.send("go on")
-	bystander.want(0)
 }
 
 // TestAttachToAStoppedProgram checks that a stopped process can be observed, and stays

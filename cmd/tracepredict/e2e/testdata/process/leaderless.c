@@ -1,5 +1,6 @@
 // Its first thread ends by pthread_exit; another one goes on, takes locks in
-// opposite orders, loads a library and calls its functions too.
+// opposite orders, loads a library and calls its functions too; with -leave it
+// then leaves a third one alone.
 #include "twist.h"
 #include <dlfcn.h>
 
@@ -18,6 +19,13 @@ static int leader_is_dead(void) {
 
 static char *library;
 
+static void *last(void *unused) {
+	char line[16];
+	nap();
+	say("left");
+	exit(!fgets(line, sizeof line, stdin));
+}
+
 static void *rest(void *unused) {
 	while (!leader_is_dead())
 		nap();
@@ -26,6 +34,11 @@ static void *rest(void *unused) {
 	if (!fgets(line, sizeof line, stdin))
 		exit(1);
 	twist();
+	if (library && !strcmp(library, "-leave")) {
+		pthread_t t;
+		pthread_create(&t, NULL, last, NULL);
+		return unused;
+	}
 	if (library) {
 		void *lib = dlopen(library, RTLD_NOW);
 		if (!lib) {
