@@ -31,11 +31,11 @@ const noResultYet = 1 << 62
 // systemCall is a system call that a task of its own makes. The task reads it, and what it points to, from the heap: Go
 // moves stacks.
 type systemCall struct {
-	nr        uintptr
-	args      [5]uintptr
-	memory    []unsafe.Pointer // what args point to, all of it
-	mask, old uint64           // the signals that the task blocks: all of them; and those of the caller
-	result    int64            // as the kernel returns it
+	nr     uintptr
+	args   [5]uintptr
+	memory []unsafe.Pointer // what args point to, all of it
+	masks  [2]uint64        // the signals that the task blocks, all of them; and those that the caller does
+	result int64            // as the kernel returns it
 }
 
 // startCallTask clones the task, with all signals blocked, and returns its ID, or a negative errno. The task stores the
@@ -45,7 +45,7 @@ func startCallTask(c *systemCall) (pid int64)
 // callInTask makes the system call nr(args...), which has at most five parameters, in a task of its own and waits for it.
 // memory is all that the parameters point to.
 func callInTask(nr uintptr, args []uintptr, memory ...unsafe.Pointer) (uintptr, error) {
-	call := &systemCall{nr: nr, memory: memory, mask: ^uint64(0), result: noResultYet}
+	call := &systemCall{nr: nr, memory: memory, masks: [2]uint64{^uint64(0)}, result: noResultYet}
 	copy(call.args[:], args)
 	pid := startCallTask(call)
 	if pid < 0 {

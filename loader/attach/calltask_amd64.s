@@ -11,8 +11,8 @@
 TEXT ·startCallTask(SB), NOSPLIT, $0-16
 	MOVQ c+0(FP), R15
 	MOVQ $0, DI // SIG_BLOCK
-	LEAQ systemCall_mask(R15), SI
-	LEAQ systemCall_old(R15), DX
+	LEAQ systemCall_masks(R15), SI
+	LEAQ (systemCall_masks+8)(R15), DX
 	MOVQ $8, R10
 	MOVQ $SYS_RT_SIGPROCMASK, AX
 	SYSCALL
@@ -46,7 +46,7 @@ TEXT ·startCallTask(SB), NOSPLIT, $0-16
 parent:
 	MOVQ AX, pid+8(FP)
 	MOVQ $2, DI // SIG_SETMASK
-	LEAQ systemCall_old(R15), SI
+	LEAQ (systemCall_masks+8)(R15), SI
 	MOVQ $0, DX
 	MOVQ $8, R10
 	MOVQ $SYS_RT_SIGPROCMASK, AX

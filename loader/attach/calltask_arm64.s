@@ -11,8 +11,8 @@
 TEXT ·startCallTask(SB), NOSPLIT, $0-16
 	MOVD c+0(FP), R19
 	MOVD $0, R0 // SIG_BLOCK
-	ADD  $systemCall_mask, R19, R1
-	ADD  $systemCall_old, R19, R2
+	ADD  $systemCall_masks, R19, R1
+	ADD  $(systemCall_masks+8), R19, R2
 	MOVD $8, R3
 	MOVD $SYS_RT_SIGPROCMASK, R8
 	SVC
@@ -45,7 +45,7 @@ TEXT ·startCallTask(SB), NOSPLIT, $0-16
 parent:
 	MOVD R0, pid+8(FP)
 	MOVD $2, R0 // SIG_SETMASK
-	ADD  $systemCall_old, R19, R1
+	ADD  $(systemCall_masks+8), R19, R1
 	MOVD $0, R2
 	MOVD $8, R3
 	MOVD $SYS_RT_SIGPROCMASK, R8
