@@ -8,6 +8,7 @@
 
 #include "cost.h"
 #include "held.h"
+#include "monitor.h"
 #include "operand.h"
 #include "pending.h"
 #include "probe.h"
@@ -28,6 +29,15 @@ static __always_inline bool succeeded(__u8 rule, __s64 result)
 		return (result & 0xff) != 0;
 	}
 	return true;
+}
+
+/* Handles the success of an operation. */
+static __always_inline void succeeds(
+	struct slot *slot, struct site *site, __u64 thread, __u64 object, __s64 result)
+{
+	acquired(slot, site, object, result);
+	if (monitored)
+		on_sync(thread, site->op, object);
 }
 
 /* Returns the operand FROM_KIND. */
@@ -54,7 +64,7 @@ static __always_inline void leave(struct pt_regs *ctx, __u64 thread, struct slot
 	if (!site)
 		return;
 	if (succeeded(site->sync.success, result))
-		acquired(slot, site, call.object, result);
+		succeeds(slot, site, thread, call.object, result);
 	else
 		flags |= REC_FAILED;
 	if (site->op == OP_KEY_CREATE) /* which the call has stored only now */
@@ -151,6 +161,8 @@ static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 
 		stack = stack_of(ctx, site, index, sp, thread, slot);
 	}
 	mark_used(object);
+	if (monitored)
+		on_sync(thread, site->op, object);
 	send_now(thread,
 		(struct record){.op = site->op,
 			.site = index,
@@ -200,7 +212,7 @@ static __always_inline void outcome(struct pt_regs *ctx, struct site *site, __u3
 	if (sync->second_from == FROM_KIND)
 		second = kind_of(site, object);
 	if (succeeded(sync->success, result))
-		acquired(slot, site, object, result);
+		succeeds(slot, site, thread, object, result);
 	else
 		flags |= REC_FAILED;
 	send(thread, (struct record){.op = site->op,

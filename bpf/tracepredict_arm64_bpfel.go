@@ -497,6 +497,7 @@ const (
 	TracepredictVarLostRecords       = "lost_records"
 	TracepredictVarLostStacks        = "lost_stacks"
 	TracepredictVarMixedWords        = "mixed_words"
+	TracepredictVarMonitored         = "monitored"
 	TracepredictVarOwnWords          = "own_words"
 	TracepredictVarPidnsDev          = "pidns_dev"
 	TracepredictVarPidnsIno          = "pidns_ino"
@@ -657,6 +658,7 @@ type TracepredictVariableSpecs struct {
 	LostRecords       *ebpf.VariableSpec `ebpf:"lost_records"`
 	LostStacks        *ebpf.VariableSpec `ebpf:"lost_stacks"`
 	MixedWords        *ebpf.VariableSpec `ebpf:"mixed_words"`
+	Monitored         *ebpf.VariableSpec `ebpf:"monitored"`
 	OwnWords          *ebpf.VariableSpec `ebpf:"own_words"`
 	PidnsDev          *ebpf.VariableSpec `ebpf:"pidns_dev"`
 	PidnsIno          *ebpf.VariableSpec `ebpf:"pidns_ino"`
@@ -805,6 +807,7 @@ type TracepredictVariables struct {
 	LostRecords       *ebpf.Variable `ebpf:"lost_records"`
 	LostStacks        *ebpf.Variable `ebpf:"lost_stacks"`
 	MixedWords        *ebpf.Variable `ebpf:"mixed_words"`
+	Monitored         *ebpf.Variable `ebpf:"monitored"`
 	OwnWords          *ebpf.Variable `ebpf:"own_words"`
 	PidnsDev          *ebpf.Variable `ebpf:"pidns_dev"`
 	PidnsIno          *ebpf.Variable `ebpf:"pidns_ino"`

@@ -72,7 +72,7 @@ func (p *programs) part(name string) *ebpf.CollectionSpec {
 	part.Programs[name], part.Maps = prog, map[string]*ebpf.MapSpec{}
 	part.Variables = nil // they have their values in the maps
 	for i := range prog.Instructions {
-		if ins := &prog.Instructions[i]; ins.IsLoadFromMap() {
+		if ins := &prog.Instructions[i]; ins.IsLoadFromMap() && ins.Reference() != "" { // otherwise it is a monitor's own map
 			part.Maps[ins.Reference()] = p.spec.Maps[ins.Reference()]
 		}
 	}

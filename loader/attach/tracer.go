@@ -15,6 +15,7 @@ import (
 	"unsafe"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
 
 	"github.com/tracepredict/tracepredict/bpf"
@@ -42,6 +43,8 @@ type TracerOptions struct {
 	ArrayAccesses uint64
 	// Follow makes the processes that a target forks targets too.
 	Follow bool
+	// Monitors is code that runs in the observed threads; see bpf.SetMonitor.
+	Monitors map[bpf.Monitor]asm.Instructions
 	// NoProbes means that threads, and what they are doing, are listed only.
 	NoProbes bool
 	// Messages makes room for the system calls by which threads pass each other messages; see StartMessages.
@@ -184,6 +187,11 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	set("enough", opts.ArrayAccesses)
 	if err != nil {
 		return fmt.Errorf("set a constant of the BPF object: %w", err)
+	}
+	for m, body := range opts.Monitors {
+		if err := bpf.SetMonitor(spec, m, body); err != nil {
+			return err
+		}
 	}
 	// Otherwise the library reads the kernel's version from /proc/self/mem, which a process that
 	// has changed its user cannot open. The kernel has ignored the version since Linux 5.0, but
