@@ -137,7 +137,7 @@ type fitted struct {
 }
 
 // Letter implements lattice.Labels. If the types of the property do not fit the program, the
-// letter is 0 and has no meaning, and Unfit returns an error.
+// letter is 0 and has no meaning, and unfit returns an error.
 func (l *letters) Letter(values []uint64, events uint64) uint64 {
 	f := l.fitted.Load()
 	if f == nil || f.seen != l.run.seen {
@@ -151,9 +151,9 @@ func (l *letters) Letter(values []uint64, events uint64) uint64 {
 	return f.code.Letter(values, events)
 }
 
-// Unfit returns an error if the specification does not fit the program that ran, so that the
+// unfit returns an error if the specification does not fit the program that ran, so that the
 // properties were not checked. The error lists what does not fit.
-func (r *Run) Unfit() error {
+func (r *Run) unfit() error {
 	var all syntax.List
 	for _, l := range r.letters {
 		if f := l.fitted.Load(); f != nil && f.problems.HasErrors() {
@@ -166,8 +166,8 @@ func (r *Run) Unfit() error {
 	return fmt.Errorf("the properties were not checked: %w", all)
 }
 
-// Checked returns how much of the properties was checked, and their definitions.
-func (r *Run) Checked() *run.Properties {
+// checked returns how much of the properties was checked, and their definitions.
+func (r *Run) checked() *run.Properties {
 	s := r.Stats()
 	out := &run.Properties{
 		Window: r.window, Queue: r.queue, Complete: s.Complete(), Levels: s.Levels, States: s.Cuts, Dropped: s.Dropped,

@@ -70,15 +70,15 @@ func TestFormsComeWithTheVariables(t *testing.T) {
 func TestOneObjectAName(t *testing.T) {
 	const text = "var a : int = first\nproperty low = always a < 5\n"
 	r, found := check(t, text, world{1: "first", 2: "first"}, []event.Event{{Op: event.Write, Object: 1, Value: 1}, {Op: event.Write, Object: 2, Value: 7}})
-	if len(found) != 0 || len(r.Checked().Notes) < 2 {
-		t.Errorf("findings %+v, notes %q", found, r.Checked().Notes)
+	if len(found) != 0 || len(r.checked().Notes) < 2 {
+		t.Errorf("findings %+v, notes %q", found, r.checked().Notes)
 	}
 }
 
 // TestUnfit: a type that the program contradicts is an error of the run.
 func TestUnfit(t *testing.T) {
 	r, _ := check(t, "var a : float = first\nproperty low = always a < 5\n", world{1: "first"}, []event.Event{{Op: event.Write, Object: 1, Value: 1}})
-	if r.Unfit() == nil {
+	if r.unfit() == nil {
 		t.Error("an int passes for a float")
 	}
 }
@@ -87,7 +87,7 @@ func TestUnfit(t *testing.T) {
 func TestUnrecorded(t *testing.T) {
 	const text = "var a : int = first\nvar b : int = second\nproperty low = always (a < 5 || b < 5)\n"
 	r, _ := check(t, text, world{1: "first"}, []event.Event{{Op: event.Write, Object: 1, Value: 1}})
-	notes := strings.Join(r.Checked().Notes, "\n")
+	notes := strings.Join(r.checked().Notes, "\n")
 	if !strings.Contains(notes, "nothing was recorded of the variable second") || strings.Contains(notes, "variable first") {
 		t.Errorf("notes: %s", notes)
 	}
@@ -100,7 +100,7 @@ func TestDefinitions(t *testing.T) {
 	want := []run.Definition{{Name: "p", Text: "always (put -> low || second == 1)", Where: []run.Meaning{
 		{Name: "put", Text: "write a -> v by t when v > 2"}, {Name: "low", Text: "a < 5"}, {Name: "a", Text: "first"},
 	}}}
-	if got := r.Checked().Definitions; !reflect.DeepEqual(got, want) {
+	if got := r.checked().Definitions; !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)
 	}
 }

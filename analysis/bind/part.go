@@ -27,12 +27,12 @@ func (p *Part) Remember(n *event.Names) { p.run.Remember(n) }
 // Finish implements part.Part.
 func (p *Part) Finish(out *part.Outcome) {
 	violated := p.run.Finish()
-	if out.Err = p.run.Unfit(); out.Err != nil {
+	if out.Err = p.run.unfit(); out.Err != nil {
 		return
 	}
 	out.Add(violated...)
 	out.Witnesses.Add(p.run.Witnesses())
-	out.Properties = p.run.Checked()
+	out.Properties = p.run.checked()
 	l := p.run.Stats()
 	out.Lattice = &run.Lattice{
 		Levels: l.Levels, States: l.Cuts, Edges: l.Edges, Dropped: l.Dropped, CutLevels: l.Cut, Late: l.Late, Widest: l.Widest, Queue: l.Queue,

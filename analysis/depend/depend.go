@@ -220,9 +220,6 @@ func (g *Graph) use(t *thread, object event.ObjectID) *use {
 // may matter.
 func (g *Graph) Partial() bool { return g.partial }
 
-// Threads returns the number of threads in the graph.
-func (g *Graph) Threads() int { return len(g.threads) }
-
 // Remember adds the threads and objects that a dependency may name.
 func (g *Graph) Remember(n *event.Names) {
 	for _, t := range g.threads {

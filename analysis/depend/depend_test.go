@@ -179,8 +179,8 @@ func TestBounds(t *testing.T) {
 	for i := range 10 {
 		g.Event(&event.Event{Seq: uint64(i + 1), Thread: 1, Op: event.Fork, Peer: event.ThreadID(i + 2)})
 	}
-	if !g.Partial() || g.Threads() != 4 {
-		t.Errorf("partial %t, %d threads", g.Partial(), g.Threads())
+	if !g.Partial() || len(g.threads) != 4 {
+		t.Errorf("partial %t, %d threads", g.Partial(), len(g.threads))
 	}
 	if got := fmt.Sprint(len(g.Extend([]event.ThreadID{2})), len(g.Extend([]event.ThreadID{9}))); got != "1 0" {
 		t.Errorf("%s dependencies", got)

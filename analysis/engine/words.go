@@ -45,8 +45,8 @@ func (n lockNames) Object(id event.ObjectID) run.Object {
 // maxNamedWords bounds the locks that a note names.
 const maxNamedWords = 8
 
-// LockNotes returns a note that names the variables that a run used as locks, if there are some. Words may be nil.
-func LockNotes(words LockWords, names run.Namer) []string {
+// lockNotes returns a note that names the variables that a run used as locks, if there are some. Words may be nil.
+func lockNotes(words LockWords, names run.Namer) []string {
 	if words == nil || len(words.Locks()) == 0 {
 		return nil
 	}

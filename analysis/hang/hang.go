@@ -10,9 +10,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Analysis turns Holds and Blocked events into findings: the hangs of the run. Memory is bounded
+// analysis turns Holds and Blocked events into findings: the hangs of the run. Memory is bounded
 // by the number of hangs, of which maxFindings are kept, and of live conditions.
-type Analysis struct {
+type analysis struct {
 	// held are, by thread, the Holds events of the hang that is being read; the Op of a step is the
 	// mode of the lock.
 	held    map[event.ThreadID][]finding.Step
@@ -41,14 +41,14 @@ const (
 	maxHeld     = 64      // locks of one thread
 )
 
-// New returns an analysis. It calls onGoesOn, if that is not nil, for each hang that goes on after
+// newAnalysis returns an analysis. It calls onGoesOn, if that is not nil, for each hang that goes on after
 // it was found.
-func New(onGoesOn func(*finding.Finding)) *Analysis {
-	return &Analysis{onGoesOn: onGoesOn, withdrawn: map[int]bool{}, stuck: map[event.ThreadID][]wait{}, held: map[event.ThreadID][]finding.Step{}, waits: map[event.ObjectID]int{}, signals: map[event.ObjectID]finding.Step{}}
+func newAnalysis(onGoesOn func(*finding.Finding)) *analysis {
+	return &analysis{onGoesOn: onGoesOn, withdrawn: map[int]bool{}, stuck: map[event.ThreadID][]wait{}, held: map[event.ThreadID][]finding.Step{}, waits: map[event.ObjectID]int{}, signals: map[event.ObjectID]finding.Step{}}
 }
 
 // Event processes the next event of the run; finding.Analysis.
-func (a *Analysis) Event(e *event.Event) {
+func (a *analysis) Event(e *event.Event) {
 	if len(a.stuck) > 0 {
 		a.goesOn(e)
 	}
@@ -77,7 +77,7 @@ func (a *Analysis) Event(e *event.Event) {
 
 // goesOn withdraws the hangs in which the thread of an event waited, if the event shows that its
 // wait has ended: something that was not seen ended it. The end of the whole process does not.
-func (a *Analysis) goesOn(e *event.Event) {
+func (a *analysis) goesOn(e *event.Event) {
 	for _, w := range a.stuck[e.Thread] {
 		if w.endedBy(e) {
 			a.withdraw(w.hang)
@@ -111,7 +111,7 @@ func (w wait) endedBy(e *event.Event) bool {
 	return w.op == event.None // it is not known what it waited for
 }
 
-func (a *Analysis) withdraw(hang int) {
+func (a *analysis) withdraw(hang int) {
 	a.withdrawn[hang] = true
 	for t, waits := range a.stuck {
 		if waits = slices.DeleteFunc(waits, func(w wait) bool { return w.hang == hang }); len(waits) > 0 {
@@ -125,8 +125,8 @@ func (a *Analysis) withdraw(hang int) {
 	}
 }
 
-// Wants reports whether Event uses the event.
-func (a *Analysis) Wants(e *event.Event) bool {
+// wants reports whether Event uses the event.
+func (a *analysis) wants(e *event.Event) bool {
 	if len(a.stuck) > 0 && a.stuck[e.Thread] != nil {
 		return true
 	}
@@ -150,7 +150,7 @@ func holding(e *event.Event) finding.Step {
 }
 
 // blocked processes a Blocked event. The last one of a hang completes its finding.
-func (a *Analysis) blocked(e *event.Event) {
+func (a *analysis) blocked(e *event.Event) {
 	s, attempt := step(e), e.Attempt()
 	s.Op, s.Blocked, s.Readers = attempt.Op, true, attempt.Readers
 	for i, h := range a.held[e.Thread] {
@@ -173,7 +173,7 @@ func (a *Analysis) blocked(e *event.Event) {
 }
 
 // watch begins to look whether the hang goes on. One with a time limit is known to.
-func (a *Analysis) watch(hang int) {
+func (a *analysis) watch(hang int) {
 	f := &a.found[hang]
 	if f.HasTimeout {
 		return
@@ -185,7 +185,7 @@ func (a *Analysis) watch(hang int) {
 
 // finding returns the finding of the hang that has been read; last is its last attempt, which
 // describes the whole hang.
-func (a *Analysis) finding(last event.Attempt) finding.Finding {
+func (a *analysis) finding(last event.Attempt) finding.Finding {
 	f := finding.Finding{Kind: finding.Deadlock, Confidence: finding.Observed, Evidence: a.steps, Count: 1}
 	if last.Handlers {
 		f.Confidence, f.Reason = finding.Potential, "the program has signal handlers, and one of them may end a wait"
@@ -209,7 +209,7 @@ func (a *Analysis) finding(last event.Attempt) finding.Finding {
 
 // lost returns, for each condition that threads of the hang wait on, the last signal sent when no
 // thread waited.
-func (a *Analysis) lost() []finding.Step {
+func (a *analysis) lost() []finding.Step {
 	var lost []finding.Step
 	seen := map[event.ObjectID]bool{}
 	for _, s := range a.steps {
@@ -221,11 +221,11 @@ func (a *Analysis) lost() []finding.Step {
 	return lost
 }
 
-// Findings returns the hangs found so far, in the order of the run, with those that went on.
-func (a *Analysis) Findings() []finding.Finding { return a.found }
+// findings returns the hangs found so far, in the order of the run, with those that went on.
+func (a *analysis) findings() []finding.Finding { return a.found }
 
 // Finish returns the hangs of the run that did not go on; finding.Analysis.
-func (a *Analysis) Finish() []finding.Finding {
+func (a *analysis) Finish() []finding.Finding {
 	var lasting []finding.Finding
 	for i := range a.found {
 		if !a.withdrawn[i] {
@@ -235,11 +235,11 @@ func (a *Analysis) Finish() []finding.Finding {
 	return lasting
 }
 
-// Withdrawn returns the number of hangs that went on.
-func (a *Analysis) Withdrawn() int { return len(a.withdrawn) }
+// wentOn returns the number of hangs that went on.
+func (a *analysis) wentOn() int { return len(a.withdrawn) }
 
 // Remember adds the threads and objects that a finding may still name.
-func (a *Analysis) Remember(n *event.Names) {
+func (a *analysis) Remember(n *event.Names) {
 	for i := range a.found {
 		a.found[i].Remember(n)
 	}

@@ -30,7 +30,7 @@ func blockedAt(t event.ThreadID, o event.ObjectID, a event.Attempt) event.Event 
 }
 
 func analyse(events ...event.Event) []finding.Finding {
-	a := New(nil)
+	a := newAnalysis(nil)
 	for i := range events {
 		events[i].Seq = uint64(i + 1)
 		a.Event(&events[i])
@@ -140,10 +140,10 @@ func TestGoesOn(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			told := 0
-			a := New(func(*finding.Finding) { told++ })
+			a := newAnalysis(func(*finding.Finding) { told++ })
 			for i, e := range append(c.events, c.then) {
 				e.Seq = uint64(i + 1)
-				if i == len(c.events) && !a.Wants(&e) && c.over {
+				if i == len(c.events) && !a.wants(&e) && c.over {
 					t.Fatal("the analysis does not want the event")
 				}
 				a.Event(&e)
@@ -152,11 +152,11 @@ func TestGoesOn(t *testing.T) {
 			if c.over {
 				left = 0
 			}
-			if n := len(a.Finish()); n != left || a.Withdrawn() != 1-left || told != 1-left {
-				t.Errorf("%d hangs, %d withdrawn, told %d times; want %d", n, a.Withdrawn(), told, left)
+			if n := len(a.Finish()); n != left || a.wentOn() != 1-left || told != 1-left {
+				t.Errorf("%d hangs, %d withdrawn, told %d times; want %d", n, a.wentOn(), told, left)
 			}
-			if len(a.Findings()) != 1 {
-				t.Errorf("%d hangs were found, want 1", len(a.Findings()))
+			if len(a.findings()) != 1 {
+				t.Errorf("%d hangs were found, want 1", len(a.findings()))
 			}
 		})
 	}

@@ -71,17 +71,6 @@ func (a *Automaton) Step(into []State, from State, l Letter) []State {
 // Bad reports whether the state is marked as a violation.
 func (a *Automaton) Bad(s State) bool { return a.states[s].Bad }
 
-// Propositions returns the propositions of the guards, bit i for proposition i.
-func (a *Automaton) Propositions() uint64 {
-	var mask uint64
-	for _, s := range a.states {
-		for _, e := range s.Edges {
-			mask |= e.Guard.True | e.Guard.False
-		}
-	}
-	return mask
-}
-
 // Unreachable returns the states that no word leads to, in order.
 func (a *Automaton) Unreachable() []int {
 	reached := make([]bool, len(a.states))

@@ -18,7 +18,7 @@ func BenchmarkNext(b *testing.B) {
 			b.Run(kind+name, func(b *testing.B) {
 				s := State(0)
 				for i := range b.N {
-					if s = m.Next(s, Letter(i*0x9e3779b9>>7)); m.Bad(s) {
+					if s = m.next(s, Letter(i*0x9e3779b9>>7)); m.Bad(s) {
 						s = 0
 					}
 				}

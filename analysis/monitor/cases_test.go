@@ -310,7 +310,7 @@ func alike(a, b *Deterministic, letters []Letter) bool {
 			return false
 		}
 		for _, l := range letters {
-			next := [2]State{a.Next(p[0], l), b.Next(p[1], l)}
+			next := [2]State{a.next(p[0], l), b.next(p[1], l)}
 			if !seen[next] {
 				seen[next] = true
 				todo = append(todo, next)

@@ -75,8 +75,8 @@ func TestBadBeforeTheContradictionIsMet(t *testing.T) {
 		is(ltl.Always, of(p(0), ltl.Implies, of(is(ltl.Eventually, p(1)), ltl.And, is(ltl.Always, is(ltl.Not, p(1)))))),
 	} {
 		m := mustLTL(t, f)
-		if m.Bad(m.Next(0, 0)) || !m.Bad(m.Next(0, 1)) {
-			t.Errorf("%v: is bad after { } %v, after { p0 } %v", f, m.Bad(m.Next(0, 0)), m.Bad(m.Next(0, 1)))
+		if m.Bad(m.next(0, 0)) || !m.Bad(m.next(0, 1)) {
+			t.Errorf("%v: is bad after { } %v, after { p0 } %v", f, m.Bad(m.next(0, 0)), m.Bad(m.next(0, 1)))
 		}
 	}
 }
@@ -163,6 +163,9 @@ func TestCheckIsAskedFirst(t *testing.T) {
 	}
 }
 
+// canBeViolated reports whether some word is bad.
+func canBeViolated(d *Deterministic) bool { return d.bad != noState }
+
 func TestWhatCanBeViolated(t *testing.T) {
 	for _, c := range []struct {
 		formula              *ltl.Formula
@@ -180,8 +183,8 @@ func TestWhatCanBeViolated(t *testing.T) {
 			t.Errorf("%v: %v", c.formula, err)
 			continue
 		}
-		if m.CanBeViolated() != c.ever || m.ViolatedAtOnce() != c.atOnce || m.Bad(0) != c.before {
-			t.Errorf("%v: violated ever %v, at once %v, before any letter %v", c.formula, m.CanBeViolated(), m.ViolatedAtOnce(), m.Bad(0))
+		if canBeViolated(m) != c.ever || m.ViolatedAtOnce() != c.atOnce || m.Bad(0) != c.before {
+			t.Errorf("%v: violated ever %v, at once %v, before any letter %v", c.formula, canBeViolated(m), m.ViolatedAtOnce(), m.Bad(0))
 		}
 	}
 	// Expressions can be bad by every first letter, but not before it.

@@ -42,11 +42,11 @@ func (d *Deterministic) Start(into []State) []State { return append(into, 0) }
 
 // Step appends the one state after letter l.
 func (d *Deterministic) Step(into []State, from State, l Letter) []State {
-	return append(into, d.Next(from, l))
+	return append(into, d.next(from, l))
 }
 
-// Next returns the state after letter l. It allocates nothing.
-func (d *Deterministic) Next(from State, l Letter) State {
+// next returns the state after letter l. It allocates nothing.
+func (d *Deterministic) next(from State, l Letter) State {
 	if len(d.table) > 0 {
 		return d.table[uint64(from)<<d.width|l>>d.shift&(1<<d.width-1)]
 	}
@@ -71,16 +71,6 @@ func (d *Deterministic) States() int { return len(d.roots) }
 // Choices returns the number of inner nodes of the decision diagrams.
 func (d *Deterministic) Choices() int { return len(d.choices) }
 
-// Minimal reports whether no automaton with fewer states finds the same words bad. It is false
-// only for a monitor so large that its minimisation was given up.
-func (d *Deterministic) Minimal() bool { return d.minimal }
-
-// Propositions returns the propositions that some edge depends on, bit i for proposition i.
-func (d *Deterministic) Propositions() uint64 { return d.mask }
-
-// CanBeViolated reports whether some word is bad.
-func (d *Deterministic) CanBeViolated() bool { return d.bad != noState }
-
 // ViolatedAtOnce reports whether every word is bad, by its first letter at the
 // latest.
 func (d *Deterministic) ViolatedAtOnce() bool {
@@ -103,7 +93,7 @@ func (d *Deterministic) tabulate() {
 	}
 	table := make([]State, len(d.roots)<<width)
 	for i := range table {
-		table[i] = d.Next(State(i>>width), Letter(i&(1<<width-1))<<shift)
+		table[i] = d.next(State(i>>width), Letter(i&(1<<width-1))<<shift)
 	}
 	d.table, d.shift, d.width = table, uint8(shift), uint8(width)
 }

@@ -53,7 +53,7 @@ func TestShortestBadIsBadAndShortest(t *testing.T) {
 		i := slices.IndexFunc(words, func(w []Letter) bool { return readsAsBad(m, w) })
 		got, ok := m.ShortestBad()
 		switch {
-		case ok != m.CanBeViolated():
+		case ok != canBeViolated(m):
 			t.Fatal("a shortest bad word without violation, or the other way round")
 		case ok && !readsAsBad(m, got):
 			t.Fatalf("%b is not bad", got)
@@ -79,11 +79,11 @@ func TestTablesAreTheDiagrams(t *testing.T) {
 		}
 		for s := range State(m.States()) {
 			for l := range Letter(8) {
-				want := bare.Next(s, l)
-				if got := m.Next(s, l|0xf0); got != want {
+				want := bare.next(s, l)
+				if got := m.next(s, l|0xf0); got != want {
 					t.Fatalf("%v: state %d after %b: %d, want %d", f, s, l, got, want)
 				}
-				if got := far.Next(s, l&1|l>>1&1<<31|l>>2<<63); got != want {
+				if got := far.next(s, l&1|l>>1&1<<31|l>>2<<63); got != want {
 					t.Fatalf("%v: state %d after %b: %d among far propositions, want %d", f, s, l, got, want)
 				}
 			}
@@ -112,7 +112,7 @@ func TestMonitorsAreMinimal(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 3))
 	for range 300 {
 		m := mustLTL(t, randomFormula(r, 2+r.IntN(10), 2, false))
-		if !m.Minimal() {
+		if !m.minimal {
 			t.Fatal("not minimal by its own word")
 		}
 		for a := range State(m.States()) {
@@ -133,7 +133,7 @@ func distinguished(m *Deterministic, a, b State) bool {
 			return true
 		}
 		for l := range Letter(4) {
-			next := [2]State{m.Next(pair[0], l), m.Next(pair[1], l)}
+			next := [2]State{m.next(pair[0], l), m.next(pair[1], l)}
 			if !seen[next] {
 				seen[next] = true
 				todo = append(todo, next)
@@ -156,7 +156,7 @@ func TestBoundedMinimisation(t *testing.T) {
 		}
 		rough := x.draft(d.Table, d.Nullable).finish(0)
 		fine := x.draft(d.Table, d.Nullable).finish(minimisationWork)
-		if rough.Minimal() || !fine.Minimal() || rough.States() < fine.States() {
+		if rough.minimal || !fine.minimal || rough.States() < fine.States() {
 			t.Fatalf("%v: %d states, minimal %d", e, rough.States(), fine.States())
 		}
 		for _, w := range words {

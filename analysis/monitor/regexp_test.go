@@ -275,7 +275,7 @@ func TestAutomataOfExpressionsAreSmall(t *testing.T) {
 			t.Errorf("%v: %v", c.expression, err)
 			continue
 		}
-		if m.States() != c.states || !m.Minimal() {
+		if m.States() != c.states || !m.minimal {
 			t.Errorf("%v: %d states, want %d", c.expression, m.States(), c.states)
 		}
 	}

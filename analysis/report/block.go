@@ -28,7 +28,7 @@ func (o *Object) blockName() string {
 
 // inBlock returns where in its block an object lies, and what allocated that.
 func (n Names) inBlock(o *Object) string {
-	return o.withinBlock() + " allocated" + n.In(o.Init)
+	return o.withinBlock() + " allocated" + n.in(o.Init)
 }
 
 // allocated is as inBlock, with the thread and the function from which the block was allocated.
@@ -37,7 +37,7 @@ func (n Names) allocated(o *Object) string {
 	if o.Block.Thread != 0 {
 		text += fmt.Sprintf(" by T%d", o.Block.Thread)
 	}
-	return text + n.In(o.Init) + prefixed(" (called from ", n.Where(o.Init.caller())) + closing(o.Init.caller())
+	return text + n.in(o.Init) + prefixed(" (called from ", n.where(o.Init.caller())) + closing(o.Init.caller())
 }
 
 func closing(s Stack) string {

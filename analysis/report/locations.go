@@ -137,8 +137,8 @@ func (n Names) Line(f event.Frame) string {
 	return fmt.Sprintf("%s:%d", file, f.Line)
 }
 
-// Where returns "function at file:line", or the known part of it; "" if nothing is known.
-func (n Names) Where(s Stack) string {
+// where returns "function at file:line", or the known part of it; "" if nothing is known.
+func (n Names) where(s Stack) string {
 	if len(s.Frames) == 0 {
 		return ""
 	}

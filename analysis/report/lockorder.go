@@ -25,7 +25,7 @@ func LockOrderEdge(s finding.Step, r run.Namer) (text, locks string) {
 		at = append(at, name+prefixed(" from ", n.At(h.Stack)))
 	}
 	slices.Sort(held)
-	text = fmt.Sprintf("%s takes %s%s while it holds %s", b.thread(s.Thread).ShortLabel(), wanted, n.In(step.Stack), strings.Join(at, " and "))
+	text = fmt.Sprintf("%s takes %s%s while it holds %s", b.thread(s.Thread).ShortLabel(), wanted, n.in(step.Stack), strings.Join(at, " and "))
 	return text, strings.Join(append(held, wanted), "\n")
 }
 

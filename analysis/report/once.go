@@ -10,7 +10,7 @@ import (
 
 // Explained returns the finding with only the sides that explain it.
 func (f *Finding) Explained() *Finding {
-	if f.HiddenSides() == 0 {
+	if f.hiddenSides() == 0 {
 		return f
 	}
 	short := *f
@@ -21,8 +21,8 @@ func (f *Finding) Explained() *Finding {
 	return &short
 }
 
-// HiddenSides returns the number of sides that are not shown, since they do the same as others.
-func (f *Finding) HiddenSides() int { return len(f.Evidence) - len(f.Shown()) }
+// hiddenSides returns the number of sides that are not shown, since they do the same as others.
+func (f *Finding) hiddenSides() int { return len(f.Evidence) - len(f.Shown()) }
 
 // Shown returns the sides to show, as indices of Evidence.
 func (f *Finding) Shown() []int {

@@ -79,7 +79,7 @@ func (n Names) removeShown(r *Report) {
 func (n Names) accessKey(objects []Object, sides []Step) string {
 	var out []string
 	for _, x := range sides {
-		out = append(out, access(x)+n.In(x.Stack))
+		out = append(out, access(x)+n.in(x.Stack))
 	}
 	slices.Sort(out)
 	for i := range objects {
@@ -110,7 +110,7 @@ func (n Names) prunedSentence(p *Pruned, reason string) string {
 		what = n.withOrigins(&f, n.sides(&f))
 	case p.Kind == finding.Race && len(p.Evidence) == 2:
 		x, y := p.Evidence[0], p.Evidence[1]
-		what = fmt.Sprintf("%s of %s%s (T%d) and %s%s (T%d)", access(x), n.full(x.Object), n.In(x.Stack), x.Thread, access(y), n.In(y.Stack), y.Thread)
+		what = fmt.Sprintf("%s of %s%s (T%d) and %s%s (T%d)", access(x), n.full(x.Object), n.in(x.Stack), x.Thread, access(y), n.in(y.Stack), y.Thread)
 	case len(p.Objects) > 0:
 		what = "accesses of " + n.full(&p.Objects[0])
 	}
@@ -149,12 +149,12 @@ func (n Names) orderedBy(p *Pruned) string {
 	case p.By == nil:
 		return orderedAlways
 	case p.By.Op == event.Fork:
-		return fmt.Sprintf("ordered by the creation of T%d by T%d%s", p.By.Peer, p.By.Thread, n.In(p.By.Stack))
+		return fmt.Sprintf("ordered by the creation of T%d by T%d%s", p.By.Peer, p.By.Thread, n.in(p.By.Stack))
 	case p.By.Op == event.Join:
-		return fmt.Sprintf("ordered by the join of T%d by T%d%s", p.By.Peer, p.By.Thread, n.In(p.By.Stack))
+		return fmt.Sprintf("ordered by the join of T%d by T%d%s", p.By.Peer, p.By.Thread, n.in(p.By.Stack))
 	}
 	if what, waited := awaited[p.By.Op]; waited && p.By.Object != nil {
-		return fmt.Sprintf("ordered by "+what+"%s", n.full(p.By.Object), p.By.Thread, n.In(p.By.Stack))
+		return fmt.Sprintf("ordered by "+what+"%s", n.full(p.By.Object), p.By.Thread, n.in(p.By.Stack))
 	}
 	return orderedAlways
 }

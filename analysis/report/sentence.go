@@ -43,7 +43,7 @@ func (n Names) deadlock(f *Finding) string {
 		until = " until one gives up"
 	}
 	verb += until
-	return fmt.Sprintf("%s %s: %s", threadList(f.Explained().Evidence, f.HiddenSides()), verb, n.sides(f))
+	return fmt.Sprintf("%s %s: %s", threadList(f.Explained().Evidence, f.hiddenSides()), verb, n.sides(f))
 }
 
 // sides returns a phrase for each thread of a cycle: what it holds and waits for.
@@ -58,7 +58,7 @@ func (n Names) sides(f *Finding) string {
 		parts = append(parts, fmt.Sprintf("T%d %s%s%s", side.Thread, holds, waitsFor(side), prefixed(" at ", n.At(side.Stack))))
 	}
 	text := strings.Join(parts, ", while ")
-	if more := f.HiddenSides(); more > 0 {
+	if more := f.hiddenSides(); more > 0 {
 		text += fmt.Sprintf(", and %s in the same way", plural.Counted(uint64(more), "more thread", "more threads"))
 	}
 	return text
@@ -123,17 +123,17 @@ func (n Names) generic(f *Finding) string {
 	return what
 }
 
-// In returns " in function at file:line", or the known part of it; "" if nothing is known.
-func (n Names) In(s Stack) string { return prefixed(" in ", n.Where(s)) }
+// in returns " in function at file:line", or the known part of it; "" if nothing is known.
+func (n Names) in(s Stack) string { return prefixed(" in ", n.where(s)) }
 
 // inAccess is in for a step. Of an access it names the frame that makes it: " in push of libqueue.so,
 // called from fill at q.c:12", if that has no line.
 func (n Names) inAccess(s Step) string {
 	inner := s.From()
 	if inner.At == s.At {
-		return n.In(s.Stack)
+		return n.in(s.Stack)
 	}
-	return n.In(inner) + ", called from " + n.Where(s.Stack)
+	return n.in(inner) + ", called from " + n.where(s.Stack)
 }
 
 // prefixed returns prefix and s, or "" if s is empty.
@@ -266,7 +266,7 @@ func (n Names) withBlocks(f *Finding, text string) string {
 	all := f.Involved()
 	for i := range all {
 		o := &all[i]
-		at, where := mention(text, Quoted(o)), n.In(o.Init)
+		at, where := mention(text, Quoted(o)), n.in(o.Init)
 		namesakes := slices.ContainsFunc(all, func(x Object) bool { return x.Name == o.Name && x.Addr != o.Addr })
 		if !o.ByMember || !o.InBlock() || where == "" || at < 0 || namesakes {
 			continue
@@ -321,9 +321,9 @@ func (n Names) origin(o Object) string {
 	case o.InBlock():
 		return n.inBlock(&o)
 	case len(o.Init.Frames) > 0:
-		return "initialised in " + n.Where(o.Init)
+		return "initialised in " + n.where(o.Init)
 	case len(o.First.Frames) > 0:
-		return "first seen in " + n.Where(o.First)
+		return "first seen in " + n.where(o.First)
 	}
 	return ""
 }
@@ -344,7 +344,7 @@ func (n Names) Origins(f *Finding) []string {
 		} else if o.ByMember && where != "" {
 			lines = append(lines, fmt.Sprintf("'%s' at %#x was %s", o.Name, o.Addr, where))
 		} else if o.Kind == event.KindField && len(o.Init.Frames) > 0 {
-			lines = append(lines, fmt.Sprintf("the object of '%s' at %#x was allocated%s", o.Name, o.Addr, n.In(o.Init)))
+			lines = append(lines, fmt.Sprintf("the object of '%s' at %#x was allocated%s", o.Name, o.Addr, n.in(o.Init)))
 		}
 	}
 	return lines

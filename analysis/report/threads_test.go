@@ -56,7 +56,7 @@ func TestAccessByLibrary(t *testing.T) {
 		{finding.Step{Op: event.Write}, nil, "write"},
 	} {
 		s := Step{Step: c.step, Stack: newStack(c.from)}
-		if got := access(s) + (Names{}).In(s.Stack); got != c.want {
+		if got := access(s) + (Names{}).in(s.Stack); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
@@ -95,11 +95,11 @@ func TestAccessWithoutLine(t *testing.T) {
 			t.Errorf("%v: %q, want %q; from frame %d on, want %d", c.from, got, c.want, s.Stack.accessed().At, c.at)
 		}
 		s.Flags = event.Freed
-		if got := (Names{}).inAccess(s); got != (Names{}).In(s.Stack) {
+		if got := (Names{}).inAccess(s); got != (Names{}).in(s.Stack) {
 			t.Errorf("a free is %q", got)
 		}
 		s.Op, s.Flags = event.Acquire, 0
-		if got := (Names{}).inAccess(s); got != (Names{}).In(s.Stack) {
+		if got := (Names{}).inAccess(s); got != (Names{}).in(s.Stack) {
 			t.Errorf("an acquire is %q", got)
 		}
 	}

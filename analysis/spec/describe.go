@@ -75,7 +75,7 @@ func Describe(s *Spec, problems syntax.List, o MonitorOptions) *Description {
 		}
 		d.Checks = append(d.Checks, s.checkText(c))
 	}
-	for _, n := range s.NotEvaluated() {
+	for _, n := range s.notEvaluated() {
 		what, _, _ := strings.Cut(n.Message, notEvaluated)
 		d.NotEvaluated = append(d.NotEvaluated, what)
 	}
@@ -111,25 +111,25 @@ func (s *Spec) describe(p *Property, m *Monitor) Described {
 		d.Propositions = append(d.Propositions, DescribedProposition{q.Name, q.Text, q.Event >= 0})
 	}
 	d.Values, d.Steps = []DescribedValues{}, []string{}
-	if e, ok := s.Example(p, m); ok {
-		d.BadPrefix = e.Letters
+	if e, ok := s.example(p, m); ok {
+		d.BadPrefix = e.letters
 		s.describeValues(&d, p, e)
 	}
 	return d
 }
 
 // describeValues adds to the description of a property the values and steps of an example.
-func (s *Spec) describeValues(d *Described, p *Property, e Example) {
+func (s *Spec) describeValues(d *Described, p *Property, e example) {
 	for i, v := range p.Vars {
 		values := DescribedValues{Name: s.Vars[v].Name, Values: []string{}}
-		for _, state := range e.Values {
+		for _, state := range e.values {
 			values.Values = append(values.Values, s.valueText(v, state[i]))
 		}
-		if e.Values != nil {
+		if e.values != nil {
 			d.Values = append(d.Values, values)
 		}
 	}
-	for i, event := range e.Event {
+	for i, event := range e.event {
 		step := ""
 		if event >= 0 {
 			step = s.Events[event].Name
@@ -150,9 +150,9 @@ func (m *Monitor) sizeText() string {
 	case n > 0:
 		letters = fmt.Sprintf("%d letters", 1<<n)
 	}
-	kind := "deterministic, " + counted(m.Size(), "choice")
-	if !m.IsDeterministic() {
-		kind = "as given, " + counted(m.Size(), "transition")
+	kind := "deterministic, " + counted(m.size(), "choice")
+	if !m.isDeterministic() {
+		kind = "as given, " + counted(m.size(), "transition")
 	}
 	return fmt.Sprintf("%s, %s; %s", counted(m.States(), "state"), letters, kind)
 }
@@ -283,7 +283,7 @@ func ForRun(name string, o Options, mo MonitorOptions) (*Spec, []*Monitor, synta
 	if s == nil {
 		return nil, nil, problems
 	}
-	problems = append(problems, s.NotEvaluated()...)
+	problems = append(problems, s.notEvaluated()...)
 	var monitors []*Monitor
 	for _, p := range s.Properties {
 		m, more := s.Monitor(p, mo)

@@ -15,23 +15,16 @@ type Condition struct {
 	bound int
 }
 
-// Value computes the condition. The parameter in has the bound values in the order of
-// Event.Bound, then tid, then the thread's locals in the order of Spec.Locals. Value returns
+// value computes the condition. The parameter in has the bound values in the order of
+// Event.Bound, then tid, then the thread's locals in the order of Spec.Locals. value returns
 // false at a division by zero. It allocates nothing.
-func (c *Condition) Value(in []uint64) (uint64, bool) { return c.code.Eval(in) }
+func (c *Condition) value(in []uint64) (uint64, bool) { return c.code.Eval(in) }
 
-// Holds reports whether the condition is true. A condition that divides by zero is not.
-func (c *Condition) Holds(in []uint64) bool {
+// holds reports whether the condition is true. A condition that divides by zero is not.
+func (c *Condition) holds(in []uint64) bool {
 	v, ok := c.code.Eval(in)
 	return ok && v != 0
 }
-
-// Code returns the code of the condition, whose inputs are the values in the order of Value.
-func (c *Condition) Code() *ir.Code { return c.code }
-
-// Inputs returns the number of values that Value needs before the locals: the bound values and
-// tid.
-func (c *Condition) Inputs() int { return c.bound + 1 }
 
 // eventScope resolves the names in an expression about an event, or in the initial value of a
 // local.
@@ -275,7 +268,7 @@ func (r *resolver) local(i int, d *syntax.Local) {
 	l := &r.Locals[i]
 	m := &eventScope{resolver: r, constantOnly: true}
 	if c := m.condition(d.Value, false); c != nil {
-		l.Value, _ = c.Value(nil)
+		l.Value, _ = c.value(nil)
 	}
 	for _, on := range d.On {
 		e := r.find(on.Event, kindEvent)

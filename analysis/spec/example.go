@@ -16,31 +16,31 @@ const (
 	maxVisited    = 1 << 18
 )
 
-// Example is a run that violates a property.
-type Example struct {
-	Letters []monitor.Letter
-	// Values are the values of the property's Vars in each state; nil where only the
+// example is a run that violates a property.
+type example struct {
+	letters []monitor.Letter
+	// values are the values of the property's Vars in each state; nil where only the
 	// letters are known.
-	Values [][]uint64
-	// Event is, for each state, the index in Spec.Events of the event that made it; -1 for
+	values [][]uint64
+	// event is, for each state, the index in Spec.Events of the event that made it; -1 for
 	// a write and for the initial state.
-	Event []int
+	event []int
 }
 
-// Example returns a shortest run that violates a property. In each step one variable is
+// example returns a shortest run that violates a property. In each step one variable is
 // written, or one event happens. The values tried are those around the numbers that the
 // property mentions. If no run with these values violates the property, or there are too many
-// values, the example has the letters of ShortestBad and no values. Example returns false if no
+// values, the example has the letters of shortestBad and no values. example returns false if no
 // word violates the property.
-func (s *Spec) Example(p *Property, m *Monitor) (Example, bool) {
-	word, ok := m.ShortestBad()
+func (s *Spec) example(p *Property, m *Monitor) (example, bool) {
+	word, ok := m.shortestBad()
 	if !ok || len(word) == 0 {
-		return Example{Letters: word}, ok
+		return example{letters: word}, ok
 	}
 	if e, ok := s.search(p, m); ok {
 		return e, true
 	}
-	return Example{Letters: word}, true
+	return example{letters: word}, true
 }
 
 // search is a breadth-first search over pairs of a valuation and a state of the monitor. A
@@ -69,14 +69,14 @@ type searchNode struct {
 }
 
 // search returns an example with values; false if it finds none.
-func (s *Spec) search(p *Property, m *Monitor) (Example, bool) {
+func (s *Spec) search(p *Property, m *Monitor) (example, bool) {
 	x, ok := s.newSearch(p, m)
 	if !ok {
-		return Example{}, false
+		return example{}, false
 	}
 	at, found, _ := x.run(p.Events)
 	if !found {
-		return Example{}, false
+		return example{}, false
 	}
 	return x.example(at), true
 }
@@ -174,8 +174,8 @@ func (x *search) writes(valuation uint32) []uint32 {
 }
 
 // example returns the example that ends with the i-th node.
-func (x *search) example(i int) Example {
-	var e Example
+func (x *search) example(i int) example {
+	var e example
 	for ; i >= 0; i = x.nodes[i].from {
 		n := x.nodes[i]
 		x.set(n.valuation)
@@ -183,13 +183,13 @@ func (x *search) example(i int) Example {
 		for _, v := range x.vars {
 			values = append(values, x.values[v])
 		}
-		e.Letters = append(e.Letters, n.letter)
-		e.Values = append(e.Values, values)
-		e.Event = append(e.Event, n.event)
+		e.letters = append(e.letters, n.letter)
+		e.values = append(e.values, values)
+		e.event = append(e.event, n.event)
 	}
-	slices.Reverse(e.Letters)
-	slices.Reverse(e.Values)
-	slices.Reverse(e.Event)
+	slices.Reverse(e.letters)
+	slices.Reverse(e.values)
+	slices.Reverse(e.event)
 	return e
 }
 

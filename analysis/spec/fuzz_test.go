@@ -40,7 +40,7 @@ func FuzzSpec(f *testing.F) {
 		for _, p := range s.Properties {
 			if len(p.Propositions) <= 6 {
 				if m, _ := s.Monitor(p, MonitorOptions{Limit: 50, Partial: true}); m != nil {
-					m.ShortestBad()
+					m.shortestBad()
 				}
 			}
 			for _, known := range [][]*event.Form{nil, forms} {

@@ -147,13 +147,13 @@ func BenchmarkLetter(b *testing.B) {
 func TestConditions(t *testing.T) {
 	s := parse(t, "event e = return f(x, _, y) -> r when x + y == r && tid == 7 && n > 1\nlocal n : int = 1 + 1 { on e : n := n * x }\nlocal m = 0\nproperty p = always !e")
 	c := s.Events[0].When
-	if c.Inputs() != 4 || !c.Holds([]uint64{1, 2, 3, 7, 2, 0}) || c.Holds([]uint64{1, 2, 4, 7, 2, 0}) || c.Holds([]uint64{1, 2, 3, 7, 1, 0}) {
+	if c.bound != 3 || !c.holds([]uint64{1, 2, 3, 7, 2, 0}) || c.holds([]uint64{1, 2, 4, 7, 2, 0}) || c.holds([]uint64{1, 2, 3, 7, 1, 0}) {
 		t.Error("the condition does not hold where it should")
 	}
 	if s.Events[0].Result != 2 || s.Locals[0].Value != 2 {
 		t.Errorf("%+v", s.Events[0])
 	}
-	if v, ok := s.Locals[0].On[0].Sets[0].Value.Value([]uint64{5, 0, 0, 7, 3, 0}); v != 15 || !ok {
+	if v, ok := s.Locals[0].On[0].Sets[0].Value.value([]uint64{5, 0, 0, 7, 3, 0}); v != 15 || !ok {
 		t.Error(v)
 	}
 }
@@ -161,17 +161,17 @@ func TestConditions(t *testing.T) {
 // TestConditionsInTheKernel: the code of a condition says whether the kernel can compute it.
 func TestConditionsInTheKernel(t *testing.T) {
 	s := parse(t, "event e = call f(x, y) when x / y > 2 && tid != 1\nevent g = call h(x) when x * 1.5 > 2\nproperty p = always !e && !g")
-	if why := s.Events[0].When.Code().UserOnly(); why != "" {
+	if why := s.Events[0].When.code.UserOnly(); why != "" {
 		t.Error(why)
 	}
-	if why := s.Events[1].When.Code().UserOnly(); !strings.Contains(why, "floats") {
+	if why := s.Events[1].When.code.UserOnly(); !strings.Contains(why, "floats") {
 		t.Error(why)
 	}
-	if got := s.Events[0].When.Code().Inputs(); got != s.Events[0].When.Inputs() {
+	if got := s.Events[0].When.code.Inputs(); got != s.Events[0].When.bound+1 {
 		t.Errorf("%d inputs", got)
 	}
 	for x, want := range map[uint64]bool{1: false, 2: true, uint64(math.MaxUint64): false} {
-		if got := s.Events[1].When.Holds([]uint64{x, 1}); got != want {
+		if got := s.Events[1].When.holds([]uint64{x, 1}); got != want {
 			t.Errorf("1.5 times %d is greater than 2: %v", int64(x), got)
 		}
 	}

@@ -40,7 +40,7 @@ type Matcher struct {
 	counts      []uint64                    // by Spec.Threads: for NthOf, the threads of the type so far
 	nthThread   map[int]event.ThreadID      // by Spec.Threads: for NthOf, the thread
 	matched     []int                       // the indices in Spec.Events that the present event matches
-	inputs      []uint64                    // for Condition.Value, reused
+	inputs      []uint64                    // for Condition.value, reused
 	conversions []conversion                // by Spec.Vars
 	hadEvent    []bool                      // by Spec.Syncs
 	unknown     uint64                      // conditions and assignments that could not be computed
@@ -225,7 +225,7 @@ func (m *Matcher) holds(d *Event, e *event.Event, c *call) bool {
 	if !known {
 		m.unknown++
 	}
-	return known && d.When.Holds(m.inputs)
+	return known && d.When.holds(m.inputs)
 }
 
 // bind sets inputs to the bound values, tid and locals. It returns false if one of the bound
@@ -303,7 +303,7 @@ func (m *Matcher) assign(e *event.Event) {
 					m.unknown++
 					continue
 				}
-				if v, ok := set.Value.Value(m.inputs); ok {
+				if v, ok := set.Value.value(m.inputs); ok {
 					m.localsOf(e.Thread)[set.Local] = v
 				}
 			}

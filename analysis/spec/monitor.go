@@ -118,7 +118,7 @@ func (m *Monitor) warnings() syntax.List {
 	warn := func(kind syntax.Kind, format string) syntax.List {
 		return syntax.List{{Kind: kind, Warning: true, Span: m.p.body, Message: fmt.Sprintf(format, m.p.Name)}}
 	}
-	word, ok := m.ShortestBad()
+	word, ok := m.shortestBad()
 	switch {
 	case !ok:
 		return warn(syntax.NeverViolated, "property %q can never be violated")
@@ -150,12 +150,12 @@ func (m *Monitor) States() int {
 	return len(m.automaton.States())
 }
 
-// IsDeterministic reports whether the monitor is in one state at a time.
-func (m *Monitor) IsDeterministic() bool { return m.deterministic != nil }
+// isDeterministic reports whether the monitor is in one state at a time.
+func (m *Monitor) isDeterministic() bool { return m.deterministic != nil }
 
-// Size returns the number of inner nodes of the decision diagrams of a deterministic monitor, or
+// size returns the number of inner nodes of the decision diagrams of a deterministic monitor, or
 // the number of edges of an automaton that the user wrote.
-func (m *Monitor) Size() int {
+func (m *Monitor) size() int {
 	if m.deterministic != nil {
 		return m.deterministic.Choices()
 	}
@@ -174,10 +174,10 @@ func (m *Monitor) WriteDOT(w io.Writer) error {
 	return m.automaton.WriteDOT(w, m.p.Name, m.p.name)
 }
 
-// ShortestBad returns a word of the fewest letters that violates the property, as if
+// shortestBad returns a word of the fewest letters that violates the property, as if
 // propositions were independent of each other; false if there is none. Propositions whose value
 // makes no difference do not hold in it.
-func (m *Monitor) ShortestBad() ([]monitor.Letter, bool) {
+func (m *Monitor) shortestBad() ([]monitor.Letter, bool) {
 	if m.deterministic != nil {
 		return m.deterministic.ShortestBad()
 	}

@@ -180,9 +180,9 @@ const (
 	notEvaluated = " is checked for names and types but not evaluated yet"
 )
 
-// NotEvaluated returns an error for each declaration for which there is no analysis yet. A run
+// notEvaluated returns an error for each declaration for which there is no analysis yet. A run
 // with such a specification is refused.
-func (s *Spec) NotEvaluated() syntax.List {
+func (s *Spec) notEvaluated() syntax.List {
 	var out syntax.List
 	report := func(at syntax.Span, what string) {
 		out = append(out, &syntax.Diagnostic{Kind: syntax.NotEvaluated, Span: at,

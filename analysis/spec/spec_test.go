@@ -64,7 +64,7 @@ func TestExamples(t *testing.T) {
 				t.Errorf("%s\n%s", name, problems)
 				continue
 			}
-			if _, ok := m.ShortestBad(); !ok {
+			if _, ok := m.shortestBad(); !ok {
 				t.Errorf("%s: %s cannot be violated", name, p.Name)
 			}
 			if _, problems := s.Letters(p, nil); len(problems) > 0 {
@@ -72,7 +72,7 @@ func TestExamples(t *testing.T) {
 			}
 		}
 		want := map[string]int{"blocks.tps": 4, "listing11.tps": 1}[filepath.Base(name)]
-		if got := len(s.NotEvaluated()); got != want {
+		if got := len(s.notEvaluated()); got != want {
 			t.Errorf("%s: %d blocks are not evaluated", name, got)
 		}
 	}
@@ -98,7 +98,7 @@ scope s (e) {
   check always (one xor some) && [one, some)
 }
 `)
-	if got := len(s.NotEvaluated()); got != 2 {
+	if got := len(s.notEvaluated()); got != 2 {
 		t.Errorf("%d blocks are not evaluated", got)
 	}
 	if got := fmt.Sprint(s.Paths()); got != "[v mode other f]" {
@@ -277,21 +277,21 @@ func TestExamplesAreRuns(t *testing.T) {
 		s := parse(t, c.text)
 		p := s.Properties[0]
 		m, _ := s.Monitor(p, MonitorOptions{})
-		e, ok := s.Example(p, m)
-		if !ok || len(e.Values) != c.states {
+		e, ok := s.example(p, m)
+		if !ok || len(e.values) != c.states {
 			t.Errorf("%s: %+v", c.name, e)
 			continue
 		}
 		l, _ := s.Letters(p, nil)
 		at := map[uint32]bool{m.Start(nil)[0]: true}
-		for i := range e.Values {
+		for i := range e.values {
 			values := make([]uint64, len(s.Vars))
 			for j, v := range p.Vars {
-				values[v] = e.Values[i][j]
+				values[v] = e.values[i][j]
 			}
 			var events uint64
-			if e.Event[i] >= 0 {
-				events = 1 << e.Event[i]
+			if e.event[i] >= 0 {
+				events = 1 << e.event[i]
 			}
 			next := map[uint32]bool{}
 			for from := range at {

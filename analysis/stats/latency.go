@@ -55,7 +55,7 @@ func (l *Latency) LevelsClosed(levels uint64) {
 	for ; l.closedLevels < levels && l.n > 0; l.closedLevels++ {
 		t := l.times[l.first]
 		if l.first, l.n = (l.first+1)&(len(l.times)-1), l.n-1; t != 0 {
-			l.spread.Add(now - min(t, now))
+			l.spread.add(now - min(t, now))
 		}
 	}
 }
@@ -73,8 +73,8 @@ type Histogram struct {
 // subBits is the binary logarithm of the number of buckets for each power of two.
 const subBits = 5
 
-// Add counts a value.
-func (h *Histogram) Add(v uint64) {
+// add counts a value.
+func (h *Histogram) add(v uint64) {
 	h.counts[bucket(v)]++
 	h.n++
 	h.max = max(h.max, v)

@@ -126,7 +126,7 @@ func TestHistogramAgainstSorting(t *testing.T) {
 		var all []uint64
 		for range 1 + r.IntN(300) {
 			v := r.Uint64() >> r.IntN(64)
-			h.Add(v)
+			h.add(v)
 			all = append(all, v)
 		}
 		slices.Sort(all)

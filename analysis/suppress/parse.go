@@ -24,15 +24,15 @@ const (
 //go:embed default.supp
 var builtin []byte
 
-// BuiltinName is the name of the built-in suppressions in place of a file name.
-const BuiltinName = "built-in"
+// builtinName is the name of the built-in suppressions in place of a file name.
+const builtinName = "built-in"
 
 // BuiltinText returns the built-in suppressions in the form of a file.
 func BuiltinText() string { return string(builtin) }
 
 // Builtin returns the built-in suppressions.
 func Builtin() (*Set, error) {
-	s, err := Parse(bytes.NewReader(builtin), BuiltinName)
+	s, err := Parse(bytes.NewReader(builtin), builtinName)
 	if err != nil {
 		return nil, err
 	}

@@ -164,28 +164,6 @@ func checkBounds(minimum, maximum int) error {
 	return nil
 }
 
-// Propositions returns the propositions of the expression, bit i for
-// proposition i.
-func (r *Regexp) Propositions() uint64 {
-	var mask uint64
-	seen := map[*Regexp]bool{}
-	var walk func(r *Regexp)
-	walk = func(r *Regexp) {
-		if seen[r] {
-			return
-		}
-		seen[r] = true
-		if r.Op == Letter {
-			mask |= r.Cube.True | r.Cube.False
-		}
-		for _, operand := range r.Operands {
-			walk(operand)
-		}
-	}
-	walk(r)
-	return mask
-}
-
 // String returns the expression with the names p0, p1, … for the propositions.
 func (r *Regexp) String() string { return r.Text(nil) }
 

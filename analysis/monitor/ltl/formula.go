@@ -174,27 +174,6 @@ func (f *Formula) Operands() []*Formula {
 	}
 }
 
-// Propositions returns the propositions of the formula, bit i for proposition i.
-func (f *Formula) Propositions() uint64 {
-	var mask uint64
-	seen := map[*Formula]bool{}
-	var walk func(f *Formula)
-	walk = func(f *Formula) {
-		if seen[f] {
-			return
-		}
-		seen[f] = true
-		if f.Op == Atom {
-			mask |= 1 << uint(f.Atom)
-		}
-		for _, operand := range f.Operands() {
-			walk(operand)
-		}
-	}
-	walk(f)
-	return mask
-}
-
 // String returns the formula with the names p0, p1, … for the propositions.
 func (f *Formula) String() string { return f.Text(nil) }
 

@@ -50,10 +50,3 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
-
-func TestPropositions(t *testing.T) {
-	f := Binary(Since, Proposition(63), Unary(Not, Proposition(1)))
-	if got := f.Propositions(); got != 1<<63|2 {
-		t.Errorf("%#x", got)
-	}
-}

@@ -46,8 +46,8 @@ func expectation(t *testing.T, c *eventtest.Case) wantCase {
 
 // TestCasesPlain checks the verdicts of the paper's algorithm, in each of its variants.
 func TestCasesPlain(t *testing.T) {
-	leaves := map[string]Leave{"any": LeaveOnAny, "write": LeaveOnWrite}
-	seeds := map[string]Seed{"shared": SeedShared, "first": SeedFirst}
+	leaves := map[string]leave{"any": leaveOnAny, "write": leaveOnWrite}
+	seeds := map[string]seed{"shared": seedShared, "first": seedFirst}
 	for _, c := range eventtest.Cases(t, casesPattern) {
 		w := expectation(t, c)
 		t.Run(c.Name, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestCasesPlain(t *testing.T) {
 			}
 			checkPlain(t, c, Options{}, w.Accesses, w.Warned)
 			for _, v := range w.Variants {
-				checkPlain(t, c, Options{Leave: leaves[v.Leave], Seed: seeds[v.Seed]}, v.Accesses, v.Warned)
+				checkPlain(t, c, Options{leave: leaves[v.Leave], seed: seeds[v.Seed]}, v.Accesses, v.Warned)
 			}
 		})
 	}
@@ -72,8 +72,8 @@ func checkPlain(t *testing.T, c *eventtest.Case, opts Options, accesses []wantAc
 		}
 	}
 	var got []wantAccess
-	opts.OnAccess = func(v *Verdict) {
-		got = append(got, wantAccess{fileIndex[v.Seq], v.State.String(), candidateNames(v, c.Names), v.Warning})
+	opts.onAccess = func(v *verdict) {
+		got = append(got, wantAccess{fileIndex[v.seq], v.state.String(), candidateNames(v, c.Names), v.warning})
 	}
 	variables := warnedVariables(opts, c)
 	if accesses != nil {
@@ -82,16 +82,16 @@ func checkPlain(t *testing.T, c *eventtest.Case, opts Options, accesses []wantAc
 		}
 	}
 	if d := cmp.Diff(warned, variables); d != "" {
-		t.Errorf("leave %d seed %d: warned (-want +got):\n%s", opts.Leave, opts.Seed, d)
+		t.Errorf("leave %d seed %d: warned (-want +got):\n%s", opts.leave, opts.seed, d)
 	}
 }
 
-func candidateNames(v *Verdict, names *eventtest.Names) []string {
-	if !v.Seeded {
+func candidateNames(v *verdict, names *eventtest.Names) []string {
+	if !v.seeded {
 		return nil
 	}
 	out := []string{}
-	for _, l := range v.Candidates {
+	for _, l := range v.candidates {
 		out = append(out, names.Objects[l])
 	}
 	slices.Sort(out)

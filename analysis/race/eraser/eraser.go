@@ -22,45 +22,45 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// State is the state of a variable (Havelund, section 2.2, Figure 3).
-type State uint8
+// state is the state of a variable (Havelund, section 2.2, Figure 3).
+type state uint8
 
 // The states.
 const (
-	Virgin         State = iota // not accessed yet
-	Exclusive                   // accessed by one thread, its owner
-	Shared                      // read by several threads
-	SharedModified              // used by several threads, written by at least one
+	virgin         state = iota // not accessed yet
+	exclusive                   // accessed by one thread, its owner
+	shared                      // read by several threads
+	sharedModified              // used by several threads, written by at least one
 )
 
 var stateNames = [...]string{"VIRGIN", "EXCLUSIVE", "SHARED", "SHARED-MODIFIED"}
 
 // String returns the state's name as the paper spells it.
-func (s State) String() string {
+func (s state) String() string {
 	if int(s) < len(stateNames) {
 		return stateNames[s]
 	}
 	return "UNKNOWN"
 }
 
-// Leave determines which first access takes a variable out of Virgin. The paper does not define
+// leave determines which first access takes a variable out of virgin. The paper does not define
 // this for a read.
-type Leave uint8
+type leave uint8
 
-// The values of Leave.
+// The values of leave.
 const (
-	LeaveOnAny   Leave = iota // any first access
-	LeaveOnWrite              // the first write; reads before it are ignored
+	leaveOnAny   leave = iota // any first access
+	leaveOnWrite              // the first write; reads before it are ignored
 )
 
-// Seed determines the access with which the candidate set starts. The paper's two examples need
+// seed determines the access with which the candidate set starts. The paper's two examples need
 // different values.
-type Seed uint8
+type seed uint8
 
-// The values of Seed.
+// The values of seed.
 const (
-	SeedShared Seed = iota // with the first access by a second thread
-	SeedFirst              // with the first access, which leaves Virgin
+	seedShared seed = iota // with the first access by a second thread
+	seedFirst              // with the first access, which leaves virgin
 )
 
 // minDestroyed is the number of objects that must be destroyed before unused locksets are removed.
@@ -87,10 +87,10 @@ type Options struct {
 	// so misses some races. EveryPair is for callers that search for a witness and drop findings
 	// without one. It has no effect with Plain.
 	EveryPair bool
-	// Leave defaults to LeaveOnAny.
-	Leave Leave
-	// Seed defaults to SeedShared.
-	Seed Seed
+	// leave defaults to leaveOnAny.
+	leave leave
+	// seed defaults to seedShared.
+	seed seed
 	// History is the maximum number of accesses kept for a variable: the last of each thread,
 	// lockset, call stack, operation and atomicity. Default 64.
 	History int
@@ -108,22 +108,22 @@ type Options struct {
 	// Locks is the table of the locks that threads hold. The caller passes it each event before
 	// the analysis gets the event. Default: the analysis has a table of its own.
 	Locks *locks.Table
-	// OnAccess, if not nil, is called with the verdict on each access. The verdict is valid only
+	// onAccess, if not nil, is called with the verdict on each access. The verdict is valid only
 	// during the call.
-	OnAccess func(*Verdict)
+	onAccess func(*verdict)
 }
 
-// Verdict is the state of a variable after one access.
-type Verdict struct {
-	Seq      uint64 // of the access
-	Variable event.ObjectID
-	State    State
-	// Seeded reports whether the candidate set has been started.
-	Seeded bool
-	// Candidates are the locks that all accesses had in common since the set was started, sorted.
-	Candidates []event.ObjectID
-	// Warning reports whether the variable is SharedModified and has no candidate left.
-	Warning bool
+// verdict is the state of a variable after one access.
+type verdict struct {
+	seq      uint64 // of the access
+	variable event.ObjectID
+	state    state
+	// seeded reports whether the candidate set has been started.
+	seeded bool
+	// candidates are the locks that all accesses had in common since the set was started, sorted.
+	candidates []event.ObjectID
+	// warning reports whether the variable is sharedModified and has no candidate left.
+	warning bool
 }
 
 // Stats counts what is in memory, and what was discarded because of a bound.
@@ -152,7 +152,7 @@ type Analysis struct {
 	pruned         *prunedPairs // nil without Options.CollectPruned
 	extraPairs     int          // number of pairs in memory beyond Options.MaxPairs of a variable
 	stats          Stats
-	verdict        Verdict
+	verdict        verdict
 	limit          int // number of interned sets beyond which unused ones are removed
 	destroyCount   int // objects destroyed since unused sets were last removed
 	compactAfter   int // minimum of destroyCount before unused sets are removed

@@ -136,10 +136,10 @@ func TestCompactBoundsTable(t *testing.T) {
 }
 
 func TestStateNames(t *testing.T) {
-	if s := SharedModified.String(); s != "SHARED-MODIFIED" {
+	if s := sharedModified.String(); s != "SHARED-MODIFIED" {
 		t.Error(s)
 	}
-	if s := State(9).String(); s != "UNKNOWN" {
+	if s := state(9).String(); s != "UNKNOWN" {
 		t.Error(s)
 	}
 }

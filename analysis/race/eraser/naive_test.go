@@ -69,40 +69,40 @@ func intersection(sets ...[]event.ObjectID) []event.ObjectID {
 
 // naiveVerdict computes the verdict of Havelund, section 2.2, from all accesses of one variable so
 // far.
-func naiveVerdict(history []naiveAccess, opts Options) Verdict {
+func naiveVerdict(history []naiveAccess, opts Options) verdict {
 	last := history[len(history)-1]
-	v := Verdict{Seq: last.Seq, Variable: last.Object}
-	if opts.Leave == LeaveOnWrite {
+	v := verdict{seq: last.Seq, variable: last.Object}
+	if opts.leave == leaveOnWrite {
 		i := slices.IndexFunc(history, func(x naiveAccess) bool { return x.Op.IsWrite() })
 		if i < 0 {
 			return v
 		}
 		history = history[i:]
 	}
-	v.State = Exclusive
+	v.state = exclusive
 	var sets [][]event.ObjectID
-	if opts.Seed == SeedFirst {
+	if opts.seed == seedFirst {
 		sets = append(sets, history[0].protecting())
 	}
 	second := slices.IndexFunc(history, func(x naiveAccess) bool { return x.Thread != history[0].Thread })
 	if second >= 0 {
-		v.State = Shared
+		v.state = shared
 		for _, x := range history[second:] {
 			sets = append(sets, x.protecting())
 			if x.Op.IsWrite() {
-				v.State = SharedModified
+				v.state = sharedModified
 			}
 		}
 	}
-	if v.Seeded = len(sets) > 0; v.Seeded {
-		v.Candidates = intersection(sets...)
+	if v.seeded = len(sets) > 0; v.seeded {
+		v.candidates = intersection(sets...)
 	}
-	v.Warning = v.State == SharedModified && len(v.Candidates) == 0
+	v.warning = v.state == sharedModified && len(v.candidates) == 0
 	return v
 }
 
-func naiveVerdicts(accesses []naiveAccess, opts Options) []Verdict {
-	var out []Verdict
+func naiveVerdicts(accesses []naiveAccess, opts Options) []verdict {
+	var out []verdict
 	for i, x := range accesses {
 		history := slices.DeleteFunc(slices.Clone(accesses[:i+1]), func(y naiveAccess) bool { return y.Object != x.Object })
 		out = append(out, naiveVerdict(history, opts))
@@ -151,18 +151,18 @@ func TestVerdictsAgainstPlainModel(t *testing.T) {
 		events := randomRun(rt)
 		opts := Options{
 			Plain: rapid.Bool().Draw(rt, "plain"),
-			Leave: Leave(rapid.IntRange(0, 1).Draw(rt, "leave")),
-			Seed:  Seed(rapid.IntRange(0, 1).Draw(rt, "seed")),
+			leave: leave(rapid.IntRange(0, 1).Draw(rt, "leave")),
+			seed:  seed(rapid.IntRange(0, 1).Draw(rt, "seed")),
 		}
-		var got []Verdict
+		var got []verdict
 		watched := opts
-		watched.OnAccess = func(v *Verdict) {
+		watched.onAccess = func(v *verdict) {
 			c := *v
-			c.Candidates = append([]event.ObjectID(nil), v.Candidates...)
+			c.candidates = append([]event.ObjectID(nil), v.candidates...)
 			got = append(got, c)
 		}
 		analyse(watched, events)
-		if d := cmp.Diff(naiveVerdicts(accessesOf(events), opts), got); d != "" {
+		if d := cmp.Diff(naiveVerdicts(accessesOf(events), opts), got, cmp.AllowUnexported(verdict{})); d != "" {
 			rt.Fatalf("-want +got:\n%s", d)
 		}
 	})
@@ -177,7 +177,7 @@ func TestPairsAgainstPlainModel(t *testing.T) {
 		if !every {
 			warned := map[event.ObjectID]bool{}
 			for _, v := range naiveVerdicts(accesses, Options{}) {
-				warned[v.Variable] = warned[v.Variable] || v.Warning
+				warned[v.variable] = warned[v.variable] || v.warning
 			}
 			for p := range want {
 				if !warned[p.variable] {

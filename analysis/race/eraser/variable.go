@@ -8,7 +8,7 @@ import (
 // with.
 type variable struct {
 	id         event.ObjectID
-	state      State
+	state      state
 	seeded     bool // candidates has been started
 	warned     bool // the state machine has given a warning
 	candidates setID
@@ -68,7 +68,7 @@ func (a *Analysis) access(e *event.Event) {
 	if a.opts.Uses {
 		v.use.count(e)
 	}
-	if a.opts.OnAccess != nil {
+	if a.opts.onAccess != nil {
 		a.reportVerdict(v, e)
 	}
 }
@@ -90,41 +90,41 @@ func (a *Analysis) variable(id event.ObjectID) *variable {
 // advance updates the state machine and refines the candidate set.
 func (a *Analysis) advance(v *variable, t *thread, e *event.Event) {
 	write := e.Op.IsWrite()
-	if v.state == Virgin && !write && a.opts.Leave == LeaveOnWrite {
+	if v.state == virgin && !write && a.opts.leave == leaveOnWrite {
 		return
 	}
-	if v.state == Virgin {
+	if v.state == virgin {
 		a.setOwner(v, t, e)
 	} else {
 		a.share(v, t, e)
 	}
-	if v.state == SharedModified && v.candidates == 0 {
+	if v.state == sharedModified && v.candidates == 0 {
 		v.warned = true
 	}
 }
 
 // setOwner makes the accessing thread the owner.
 func (a *Analysis) setOwner(v *variable, t *thread, e *event.Event) {
-	v.state, v.owner, v.candidates, v.seeded = Exclusive, e.Thread, 0, false
-	if a.opts.Seed == SeedFirst {
+	v.state, v.owner, v.candidates, v.seeded = exclusive, e.Thread, 0, false
+	if a.opts.seed == seedFirst {
 		v.candidates, v.seeded = a.sets.protecting(t.set, e.Op.IsWrite()), true
 	}
 }
 
-// share updates the state and the candidates for an access to a variable that is not Virgin.
+// share updates the state and the candidates for an access to a variable that is not virgin.
 func (a *Analysis) share(v *variable, t *thread, e *event.Event) {
 	write := e.Op.IsWrite()
-	if v.state == Exclusive && v.owner == e.Thread {
+	if v.state == exclusive && v.owner == e.Thread {
 		return
 	}
-	if v.state == Exclusive && e.Kind == event.KindField && !a.opts.Plain {
+	if v.state == exclusive && e.Kind == event.KindField && !a.opts.Plain {
 		a.setApart(v, e)
 	}
 	switch {
 	case write:
-		v.state = SharedModified
-	case v.state == Exclusive:
-		v.state = Shared
+		v.state = sharedModified
+	case v.state == exclusive:
+		v.state = shared
 	}
 	if !v.seeded {
 		v.candidates, v.seeded = a.sets.protecting(t.set, write), true
@@ -135,7 +135,7 @@ func (a *Analysis) share(v *variable, t *thread, e *event.Event) {
 
 // pair finds the kept accesses that e may race with, and then keeps e.
 func (a *Analysis) pair(v *variable, t *thread, e *event.Event) {
-	if v.state == Virgin {
+	if v.state == virgin {
 		return
 	}
 	if x := v.last; x != nil && x.replacedBy(t, e) {
@@ -280,14 +280,14 @@ func (a *Analysis) accessToFill(v *variable) *access {
 	return oldest
 }
 
-// reportVerdict calls Options.OnAccess.
+// reportVerdict calls Options.onAccess.
 func (a *Analysis) reportVerdict(v *variable, e *event.Event) {
 	d := &a.verdict
-	d.Seq, d.Variable, d.State, d.Seeded = e.Seq, e.Object, v.state, v.seeded
-	d.Candidates = d.Candidates[:0]
+	d.seq, d.variable, d.state, d.seeded = e.Seq, e.Object, v.state, v.seeded
+	d.candidates = d.candidates[:0]
 	for _, m := range a.sets.sets[v.candidates] {
-		d.Candidates = append(d.Candidates, m.Lock())
+		d.candidates = append(d.candidates, m.Lock())
 	}
-	d.Warning = v.state == SharedModified && v.candidates == 0
-	a.opts.OnAccess(d)
+	d.warning = v.state == sharedModified && v.candidates == 0
+	a.opts.onAccess(d)
 }

@@ -37,8 +37,8 @@ func Nested(n int) []finding.Finding {
 // philosophers are threads from 2.
 func PhilosopherTable(n int) Table {
 	t := Table{Objects: map[event.ObjectID]run.Object{}, Threads: map[event.ThreadID]run.Thread{}, Stacks: map[event.StackID][]event.Frame{
-		1: StackOf(Within("dine", 24, 21)), 2: StackOf(Within("dine", 25, 21)), 3: StackOf(Within("lay", 33, 31)),
-		4: StackOf(Within("dine_late", 44, 41)), 5: StackOf(Within("dine_late", 45, 41)),
+		1: StackOf(within("dine", 24, 21)), 2: StackOf(within("dine", 25, 21)), 3: StackOf(within("lay", 33, 31)),
+		4: StackOf(within("dine_late", 44, 41)), 5: StackOf(within("dine_late", 45, 41)),
 	}}
 	for i := range n {
 		t.Objects[event.ObjectID(i+1)] = run.Object{Addr: uint64(0x1000 + 64*i), Kind: event.KindMutex, Init: 3}
@@ -47,8 +47,8 @@ func PhilosopherTable(n int) Table {
 	return t
 }
 
-// Within returns a frame of the philosophers with the first line of its function.
-func Within(function string, line, start int) event.Frame {
+// within returns a frame of the philosophers with the first line of its function.
+func within(function string, line, start int) event.Frame {
 	f := Src(function, "/home/u/philosophers.c", line)
 	f.Start = start
 	return f
@@ -75,7 +75,7 @@ func Philosophers(n int, late ...int) finding.Finding {
 // acquired at the same two, also with other callers.
 func PairsOfPhilosophers() report.Report {
 	tab := PhilosopherTable(40)
-	tab.Stacks[6] = append([]event.Frame{Within("dine", 24, 21)}, StackOf(Within("feast", 90, 80))...)
+	tab.Stacks[6] = append([]event.Frame{within("dine", 24, 21)}, StackOf(within("feast", 90, 80))...)
 	var all []finding.Finding
 	for i := range 20 {
 		f := Philosophers(2)

@@ -144,8 +144,8 @@ func Race() finding.Finding {
 	}
 }
 
-// LongNames returns a race in functions and files with long names.
-func LongNames() finding.Finding {
+// longNames returns a race in functions and files with long names.
+func longNames() finding.Finding {
 	return finding.Finding{
 		Kind: finding.Race, Confidence: finding.Predicted, Objects: []event.ObjectID{Queue}, Threads: []event.ThreadID{4, 2},
 		Evidence: []finding.Step{
@@ -157,7 +157,7 @@ func LongNames() finding.Finding {
 
 // All returns four different findings of the shop.
 func All() []finding.Finding {
-	return []finding.Finding{Race(), Deadlock(Ledger, Till), Deadlock(HeapA, HeapB), LongNames()}
+	return []finding.Finding{Race(), Deadlock(Ledger, Till), Deadlock(HeapA, HeapB), longNames()}
 }
 
 // AtLeast returns a report of four findings without those that are weaker than least: one of them is observed, two are

@@ -36,9 +36,6 @@ type Code struct {
 	registers int // number of registers used, from 0
 }
 
-// Type returns the type of the result.
-func (c *Code) Type() Type { return c.typ }
-
 // Inputs returns the number of inputs that Eval needs: one more than the largest index of an
 // input.
 func (c *Code) Inputs() int { return c.inputs }

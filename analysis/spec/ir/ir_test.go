@@ -46,8 +46,8 @@ func evaluates(t *rapid.T) {
 	g := grower{t, inputs, true}
 	x := g.tree(rapid.SampledFrom(g.types()).Draw(t, "type"), rapid.IntRange(1, 7).Draw(t, "depth"))
 	c := compiled(t, x.expr())
-	if c.Type() != x.typ || c.Inputs() > inputs {
-		t.Fatalf("%s is %s of %d inputs", x, c.Type(), c.Inputs())
+	if c.typ != x.typ || c.Inputs() > inputs {
+		t.Fatalf("%s is %s of %d inputs", x, c.typ, c.Inputs())
 	}
 	for range 10 {
 		agree(t, x, c, rapid.SliceOfN(rapid.Custom(anyBits), inputs, inputs).Draw(t, "inputs"))

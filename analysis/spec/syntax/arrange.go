@@ -2,7 +2,7 @@ package syntax
 
 import "fmt"
 
-// Arrange makes a tree of an expression that Parse returned as a Flat. The precedence of & | ^
+// Arrange makes a tree of an expression that Parse returned as a flat. The precedence of & | ^
 // depends on whether their operands are numbers: between numbers they bind tighter than a
 // comparison, between propositions looser. The meaning of ~ depends on that too. The function
 // isNumber reports whether a name is a number.
@@ -70,7 +70,7 @@ type arranger struct {
 
 func (a *arranger) expr(x Expr) Expr {
 	switch x := x.(type) {
-	case *Flat:
+	case *flat:
 		return a.flat(x)
 	case *Paren:
 		return &Paren{a.expr(x.X), x.Span}
@@ -86,18 +86,18 @@ func (a *arranger) expr(x Expr) Expr {
 	return x
 }
 
-// row is a Flat of which a tree is made, by precedence climbing.
+// row is a flat of which a tree is made, by precedence climbing.
 type row struct {
 	*arranger
-	terms []Term
-	ops   []FlatOp
+	terms []term
+	ops   []flatOp
 	at    int // index of the next operator, and of the next operand
 }
 
-func (a *arranger) flat(f *Flat) Expr {
-	r := &row{arranger: a, terms: make([]Term, len(f.Terms)), ops: append([]FlatOp(nil), f.Ops...)}
-	for i, t := range f.Terms {
-		r.terms[i] = Term{append([]FlatOp(nil), t.Prefix...), a.expr(t.X)}
+func (a *arranger) flat(f *flat) Expr {
+	r := &row{arranger: a, terms: make([]term, len(f.terms)), ops: append([]flatOp(nil), f.ops...)}
+	for i, t := range f.terms {
+		r.terms[i] = term{append([]flatOp(nil), t.prefix...), a.expr(t.x)}
 	}
 	r.classify()
 	return r.binary(levelIff)
@@ -108,12 +108,12 @@ func (a *arranger) flat(f *Flat) Expr {
 func (r *row) classify() {
 	for i := range r.terms {
 		t := &r.terms[i]
-		number := r.isNumeric(t.X)
-		for j := range t.Prefix {
-			if op := &t.Prefix[j]; op.Op == Tilde {
-				op.Op = LogicalNot
+		number := r.isNumeric(t.x)
+		for j := range t.prefix {
+			if op := &t.prefix[j]; op.op == Tilde {
+				op.op = LogicalNot
 				if number {
-					op.Op = Complement
+					op.op = Complement
 				}
 			}
 		}
@@ -122,21 +122,21 @@ func (r *row) classify() {
 	logic := map[Operator]Operator{Amp: LogicalAnd, Pipe: Or, Caret: Xor}
 	for i := range r.ops {
 		op := &r.ops[i]
-		if bit, ok := bits[op.Op]; ok {
+		if bit, ok := bits[op.op]; ok {
 			left, right := r.terms[i], r.terms[i+1]
-			if r.isNumeric(left.X) && r.isNumeric(right.X) && !hasLogic(right.Prefix) {
-				op.Op = bit
+			if r.isNumeric(left.x) && r.isNumeric(right.x) && !hasLogic(right.prefix) {
+				op.op = bit
 			} else {
-				op.Op = logic[op.Op]
+				op.op = logic[op.op]
 			}
 		}
 	}
 }
 
 // hasLogic reports whether an operator of logic is among the operators before an operand.
-func hasLogic(prefix []FlatOp) bool {
+func hasLogic(prefix []flatOp) bool {
 	for _, op := range prefix {
-		if !op.Op.IsArithmetic() && op.Op != AtThread {
+		if !op.op.IsArithmetic() && op.op != AtThread {
 			return true
 		}
 	}
@@ -171,35 +171,35 @@ func (r *row) binary(least int) Expr {
 // unary returns the tree of the next operand and the operators before it.
 func (r *row) unary() Expr {
 	t := r.terms[r.at]
-	return r.prefixed(t.Prefix, t.X)
+	return r.prefixed(t.prefix, t.x)
 }
 
 // prefixed applies the operators before an operand to it. A sign or @t applies to the operand
 // alone, an operator of logic to the whole comparison that the operand begins.
-func (r *row) prefixed(prefix []FlatOp, x Expr) Expr {
+func (r *row) prefixed(prefix []flatOp, x Expr) Expr {
 	if len(prefix) == 0 {
 		return x
 	}
 	op := prefix[0]
 	inner := r.prefixed(prefix[1:], x)
 	switch {
-	case op.Op == AtThread:
-		return &At{op.Thread, inner, op.Span}
-	case op.Op == Plus:
+	case op.op == AtThread:
+		return &At{op.thread, inner, op.span}
+	case op.op == Plus:
 		return inner
-	case op.Op.IsArithmetic():
-		return &Unary{op.Op, inner, op.Span}
+	case op.op.IsArithmetic():
+		return &Unary{op.op, inner, op.span}
 	}
-	return &Unary{op.Op, r.extend(inner, levelCompare), op.Span}
+	return &Unary{op.op, r.extend(inner, levelCompare), op.span}
 }
 
 // extend returns the tree of x and of the operators after it whose precedence is at least a
 // level.
 func (r *row) extend(x Expr, least int) Expr {
-	for r.at < len(r.ops) && level(r.ops[r.at].Op) >= least {
+	for r.at < len(r.ops) && level(r.ops[r.at].op) >= least {
 		op := r.ops[r.at]
-		next := level(op.Op) + 1
-		if op.Op == Implies {
+		next := level(op.op) + 1
+		if op.op == Implies {
 			next = levelImplies
 		}
 		r.at++
@@ -210,10 +210,10 @@ func (r *row) extend(x Expr, least int) Expr {
 
 // join returns an operator with its two operands. It reports an error if these have two
 // readings.
-func (r *row) join(op FlatOp, x, y Expr) Expr {
-	out := &Binary{op.Op, x, y, op.Span}
-	switch logic := op.Op == LogicalAnd || op.Op == Or; {
-	case logic || op.Op.binaryTemporal():
+func (r *row) join(op flatOp, x, y Expr) Expr {
+	out := &Binary{op.op, x, y, op.span}
+	switch logic := op.op == LogicalAnd || op.op == Or; {
+	case logic || op.op.binaryTemporal():
 		if inner, ok := bare(x, Operator.binaryTemporal); ok {
 			r.twoReadings(out, fmt.Sprintf("(%s) %s %s", SourceText(x), op.word(), SourceText(y)),
 				fmt.Sprintf("%s %s (%s %s %s)", SourceText(inner.X), inner.Span.Text(), SourceText(inner.Y), op.word(), SourceText(y)))
@@ -221,7 +221,7 @@ func (r *row) join(op FlatOp, x, y Expr) Expr {
 			r.twoReadings(out, fmt.Sprintf("%s %s (%s)", SourceText(x), op.word(), SourceText(y)),
 				fmt.Sprintf("(%s %s %s) %s %s", SourceText(x), op.word(), SourceText(inner.X), inner.Span.Text(), SourceText(inner.Y)))
 		}
-	case op.Op.IsComparison():
+	case op.op.IsComparison():
 		if inner, ok := bare(x, Operator.IsComparison); ok {
 			r.comparisons(out, inner)
 		}
@@ -230,7 +230,7 @@ func (r *row) join(op FlatOp, x, y Expr) Expr {
 }
 
 // word returns the operator as it was written.
-func (o FlatOp) word() string { return o.Span.Text() }
+func (o flatOp) word() string { return o.span.Text() }
 
 // bare returns x if it is an operation that is not in parentheses, and reports whether is
 // reports true of its operator.

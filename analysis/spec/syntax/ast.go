@@ -299,7 +299,7 @@ func (d *MTTL) Where() Span { return d.Name.Span }
 func (d *Scope) Where() Span { return d.Name.Span }
 
 // Expr is an expression or a formula: *Ident, *Number, *Bool, *Null, *Unary, *Binary,
-// *Interval, *At, *Count, *Quantified or *Paren. Before Arrange it may be *Flat too.
+// *Interval, *At, *Count, *Quantified or *Paren. Before Arrange it may be *flat too.
 type Expr interface {
 	// Where returns the span of the whole.
 	Where() Span
@@ -347,7 +347,7 @@ type Interval struct {
 	Span Span
 }
 
-// At is @t(X): the value of X in the latest known state of t.
+// At is @t(x): the value of x in the latest known state of t.
 type At struct {
 	Thread Name
 	X      Expr
@@ -380,24 +380,24 @@ type Paren struct {
 	Span Span
 }
 
-// Flat is a sequence of operands with the operators before and between them. Arrange makes a
+// flat is a sequence of operands with the operators before and between them. Arrange makes a
 // tree of it.
-type Flat struct {
-	Terms []Term
-	Ops   []FlatOp // Ops[i] stands between Terms[i] and Terms[i+1]
+type flat struct {
+	terms []term
+	ops   []flatOp // ops[i] stands between terms[i] and terms[i+1]
 }
 
-// Term is an operand with the operators before it.
-type Term struct {
-	Prefix []FlatOp
-	X      Expr
+// term is an operand with the operators before it.
+type term struct {
+	prefix []flatOp
+	x      Expr
 }
 
-// FlatOp is an operator in a Flat.
-type FlatOp struct {
-	Op     Operator
-	Thread Name // for AtThread: t of @t
-	Span   Span
+// flatOp is an operator in a flat.
+type flatOp struct {
+	op     Operator
+	thread Name // for AtThread: t of @t
+	span   Span
 }
 
 // Where returns the span of the whole.
@@ -434,13 +434,13 @@ func (x *Quantified) Where() Span { return x.Span }
 func (x *Paren) Where() Span { return x.Span }
 
 // Where returns the span of the whole.
-func (x *Flat) Where() Span {
-	first, last := x.Terms[0], x.Terms[len(x.Terms)-1]
-	s := first.X.Where()
-	if len(first.Prefix) > 0 {
-		s = first.Prefix[0].Span
+func (x *flat) Where() Span {
+	first, last := x.terms[0], x.terms[len(x.terms)-1]
+	s := first.x.Where()
+	if len(first.prefix) > 0 {
+		s = first.prefix[0].span
 	}
-	return Span{s.Pos, last.X.Where().End}
+	return Span{s.Pos, last.x.Where().End}
 }
 
 // Regex is a regular expression over letters: *Letter, *Cat, *Alt, *And, *Not, *Repeat,
@@ -477,7 +477,7 @@ type Not struct {
 	Span Span // of the operator
 }
 
-// Repeat is X from Min to Max times. A Max of -1 is no limit.
+// Repeat is x from Min to Max times. A Max of -1 is no limit.
 type Repeat struct {
 	X        Regex
 	Min, Max int

@@ -14,19 +14,19 @@ const (
 
 func (c exprContext) temporal() bool { return c == exprFormula || c == exprMTTL }
 
-// expr reads a Flat, up to the first token that cannot continue it.
+// expr reads a flat, up to the first token that cannot continue it.
 func (p *parser) expr(in exprContext) Expr {
 	p.enter()
 	defer func() { p.depth-- }()
-	f := &Flat{Terms: []Term{p.term(in)}}
+	f := &flat{terms: []term{p.term(in)}}
 	for {
 		op, ok := p.infix(in)
 		if !ok {
 			return f
 		}
 		t := p.advance()
-		f.Ops = append(f.Ops, FlatOp{Op: op, Span: p.span(t.off, t.end)})
-		f.Terms = append(f.Terms, p.term(in))
+		f.ops = append(f.ops, flatOp{op: op, span: p.span(t.off, t.end)})
+		f.terms = append(f.terms, p.term(in))
 	}
 }
 
@@ -51,20 +51,20 @@ func (p *parser) infix(in exprContext) (Operator, bool) {
 }
 
 // term reads an operand with the operators before it.
-func (p *parser) term(in exprContext) (t Term) {
-	for len(t.Prefix) < maxDepth {
+func (p *parser) term(in exprContext) (t term) {
+	for len(t.prefix) < maxDepth {
 		op, ok := p.prefix(in)
 		if !ok {
-			t.X = p.operand(in)
+			t.x = p.operand(in)
 			return t
 		}
 		tok := p.advance()
-		f := FlatOp{Op: op, Span: p.span(tok.off, tok.end)}
+		f := flatOp{op: op, span: p.span(tok.off, tok.end)}
 		if op == AtThread {
-			f.Thread = p.name("a thread")
-			f.Span.End = p.prev
+			f.thread = p.name("a thread")
+			f.span.End = p.prev
 		}
-		t.Prefix = append(t.Prefix, f)
+		t.prefix = append(t.prefix, f)
 	}
 	p.failAt(p.here(), "more than %d operators before an operand", maxDepth)
 	return t

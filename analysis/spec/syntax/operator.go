@@ -3,7 +3,7 @@ package syntax
 // Operator is an operator of formulas and expressions, in any spelling.
 type Operator uint8
 
-// The operators. Amp, Pipe, Caret and Tilde occur only in a *Flat: Arrange replaces them by
+// The operators. Amp, Pipe, Caret and Tilde occur only in a *flat: Arrange replaces them by
 // the operators of bits or of logic.
 const (
 	NoOperator Operator = iota

@@ -2,8 +2,8 @@ package syntax
 
 import "strings"
 
-// MaxParams is the number of parameters that one pattern can bind.
-const MaxParams = 6
+// maxParams is the number of parameters that one pattern can bind.
+const maxParams = 6
 
 // opOf returns the operation that a word names.
 func opOf(word string) (Op, bool) {
@@ -75,7 +75,7 @@ func (p *parser) params(out *Pattern) {
 	})
 }
 
-// checkBound fails if a pattern binds a name twice, or more than MaxParams parameters.
+// checkBound fails if a pattern binds a name twice, or more than maxParams parameters.
 func (p *parser) checkBound(out *Pattern, n Name) {
 	bound := 0
 	for _, other := range out.Params {
@@ -86,8 +86,8 @@ func (p *parser) checkBound(out *Pattern, n Name) {
 			bound++
 		}
 	}
-	if bound >= MaxParams && n.Text != "_" && out.Op != OpReturn {
-		p.failAt(n.Span, "at most %d parameters can be bound: write _ for the others", MaxParams)
+	if bound >= maxParams && n.Text != "_" && out.Op != OpReturn {
+		p.failAt(n.Span, "at most %d parameters can be bound: write _ for the others", maxParams)
 	}
 }
 

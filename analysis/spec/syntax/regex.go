@@ -2,8 +2,8 @@ package syntax
 
 import "fmt"
 
-// MaxRepeat is the largest number in {m,n}.
-const MaxRepeat = 1000
+// maxRepeat is the largest number in {m,n}.
+const maxRepeat = 1000
 
 // regex reads a regular expression: alternatives of intersections of concatenations.
 func (p *parser) regex() Regex {
@@ -137,8 +137,8 @@ func (p *parser) times() int {
 		p.expected("how many times")
 	}
 	t := p.advance()
-	if t.value > MaxRepeat {
-		p.failAt(p.span(t.off, t.end), "at most %d repetitions", MaxRepeat)
+	if t.value > maxRepeat {
+		p.failAt(p.span(t.off, t.end), "at most %d repetitions", maxRepeat)
 	}
 	return int(t.value)
 }
