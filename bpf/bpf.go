@@ -75,9 +75,6 @@ const CookieFilter = 1 << 63
 // CookieGeneration is the difference between the cookies of two successive generations of a link.
 const CookieGeneration = 1 << 32
 
-// MaxRegs is the number of registers of a StackRecord.
-const MaxRegs = 33
-
 // StackPartBytes is the maximal number of bytes of a stack in a StackPart.
 const StackPartBytes = 1 << 10
 
@@ -102,9 +99,6 @@ const UnseenEarly = 1 << 16
 // UnseenAsks marks, in the cookie of the probe of the end of a loop that waits, that the loop asks by
 // system calls; UNSEEN_ASKS of unseen.h.
 const UnseenAsks = 1 << 17
-
-// MaxArgs bounds the number of parameters of a call that are recorded.
-const MaxArgs = 6
 
 // MaxSignatures bounds the number of different signatures of one run.
 const MaxSignatures = 1 << 12

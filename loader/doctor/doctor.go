@@ -37,18 +37,18 @@ func (s State) String() string {
 	return "unknown"
 }
 
-// Feature is something that the tool needs of the kernel or of its user, with a probe that finds
+// feature is something that the tool needs of the kernel or of its user, with a probe that finds
 // out whether it is there.
-type Feature struct {
-	Name   string
-	Why    string // what it is for: a verb phrase
-	Since  string // the first Linux that has it, such as "6.6"; "" if all known ones have it
-	Needed bool   // without it nothing works
+type feature struct {
+	name   string
+	why    string // what it is for: a verb phrase
+	since  string // the first Linux that has it, such as "6.6"; "" if all known ones have it
+	needed bool   // without it nothing works
 
 	// probe returns nil for Yes, an error that is ebpf.ErrNotSupported or a *need.Error for No,
 	// and any other error for Unknown.
 	probe func() error
-	// detail returns the text of a Yes; nil: Why.
+	// detail returns the text of a Yes; nil: why.
 	detail func() string
 }
 
@@ -74,20 +74,20 @@ func Diagnose() []Check {
 }
 
 // check carries out the probe.
-func (f Feature) check(c need.Circumstances) Check {
-	result := Check{Name: f.Name, Needed: f.Needed}
+func (f feature) check(c need.Circumstances) Check {
+	result := Check{Name: f.name, Needed: f.needed}
 	err := f.probe()
 	var known *need.Error
 	switch {
 	case err == nil:
-		result.State, result.Detail = Yes, f.Why
+		result.State, result.Detail = Yes, f.why
 		if f.detail != nil {
 			result.Detail = f.detail()
 		}
 	case errors.As(err, &known):
 		result.State, result.Detail, result.Remedy = No, known.Reason(), known.Remedy
 	case errors.Is(err, ebpf.ErrNotSupported):
-		result.State, result.Detail = No, fmt.Sprintf("to %s: %v", f.Why, err)
+		result.State, result.Detail = No, fmt.Sprintf("to %s: %v", f.why, err)
 		result.Remedy = f.kernelRemedy(c)
 	default:
 		result.Detail, result.Remedy = f.notTried(err, c)
@@ -96,7 +96,7 @@ func (f Feature) check(c need.Circumstances) Check {
 }
 
 // notTried returns the detail and the remedy for a probe that could not be carried out.
-func (f Feature) notTried(err error, c need.Circumstances) (detail, remedy string) {
+func (f feature) notTried(err error, c need.Circumstances) (detail, remedy string) {
 	refused, denied := need.AsRefusal(err)
 	if !denied {
 		return fmt.Sprintf("could not tell: %v", err), ""
@@ -104,26 +104,26 @@ func (f Feature) notTried(err error, c need.Circumstances) (detail, remedy strin
 	if len(c.Missing) > 0 {
 		remedy = c.PrivilegeRemedy()
 	}
-	return fmt.Sprintf("to %s; not permitted to try (%v)", f.Why, refused), remedy
+	return fmt.Sprintf("to %s; not permitted to try (%v)", f.why, refused), remedy
 }
 
-func (f Feature) kernelRemedy(c need.Circumstances) string {
+func (f feature) kernelRemedy(c need.Circumstances) string {
 	switch {
-	case f.Since == "":
+	case f.since == "":
 		return ""
-	case need.OlderThan(c.Release, f.Since):
-		return fmt.Sprintf("boot Linux %s or later (this is %s)", f.Since, c.Release)
+	case need.OlderThan(c.Release, f.since):
+		return fmt.Sprintf("boot Linux %s or later (this is %s)", f.since, c.Release)
 	}
-	return fmt.Sprintf("boot a kernel that is configured for it; Linux has it since %s, and this is %s", f.Since, c.Release)
+	return fmt.Sprintf("boot a kernel that is configured for it; Linux has it since %s, and this is %s", f.since, c.Release)
 }
 
 // allFeatures returns what Diagnose tries, causes before their effects.
-func allFeatures(c need.Circumstances) []Feature {
-	list := []Feature{
-		{Name: "architecture", Why: "read and probe machine code", Needed: true, probe: probeArchitecture, detail: machine},
-		{Name: "kernel", Why: "have all that follows", Since: need.MinimumKernel, Needed: true,
+func allFeatures(c need.Circumstances) []feature {
+	list := []feature{
+		{name: "architecture", why: "read and probe machine code", needed: true, probe: probeArchitecture, detail: machine},
+		{name: "kernel", why: "have all that follows", since: need.MinimumKernel, needed: true,
 			probe: func() error { return probeKernel(c.Release) }, detail: func() string { return "Linux " + c.Release }},
-		{Name: "initial user namespace", Why: "have capabilities that count for BPF", Needed: true,
+		{name: "initial user namespace", why: "have capabilities that count for BPF", needed: true,
 			probe: func() error { return probeUserNamespace(c) }, detail: func() string { return "capabilities count for BPF" }},
 	}
 	for _, n := range need.CapabilitiesUsed {
@@ -131,19 +131,19 @@ func allFeatures(c need.Circumstances) []Feature {
 		if n.Name == need.CapSysPtrace {
 			since = "" // all kernels have it
 		}
-		list = append(list, Feature{Name: n.Name, Why: n.Why, Since: since, Needed: n.Name != need.CapSysPtrace, probe: func() error {
+		list = append(list, feature{name: n.Name, why: n.Why, since: since, needed: n.Name != need.CapSysPtrace, probe: func() error {
 			return probeCapability(c, n.Name)
 		}})
 	}
 	list = append(list, bpfFeatures()...)
 	list = append(list,
-		Feature{Name: "ptrace", Why: "hold a program until its probes are in place", Since: "3.4", Needed: true, probe: probePtrace},
-		Feature{Name: "ptrace system calls", Why: "see libraries before their code runs", Since: "5.3", Needed: true, probe: probeSyscallInfo},
-		Feature{Name: "hardware watchpoints", Why: "see accesses of a variable through pointers", Since: "5.13", probe: attach.TryWatchpoint},
-		Feature{Name: "not traced", Why: "trace the programs that it starts", probe: probeNotTraced},
+		feature{name: "ptrace", why: "hold a program until its probes are in place", since: "3.4", needed: true, probe: probePtrace},
+		feature{name: "ptrace system calls", why: "see libraries before their code runs", since: "5.3", needed: true, probe: probeSyscallInfo},
+		feature{name: "hardware watchpoints", why: "see accesses of a variable through pointers", since: "5.13", probe: attach.TryWatchpoint},
+		feature{name: "not traced", why: "trace the programs that it starts", probe: probeNotTraced},
 	)
 	list = append(list, settings(c)...)
-	return append(list, Feature{Name: "all together", Why: "load and attach the whole", Since: need.MinimumKernel, Needed: true, probe: probeWhole,
+	return append(list, feature{name: "all together", why: "load and attach the whole", since: need.MinimumKernel, needed: true, probe: probeWhole,
 		detail: func() string { return "all BPF programs load and attach" }})
 }
 
@@ -201,17 +201,17 @@ func probeWhole() error {
 
 // settings returns the features for settings of the system that explain refusals. With the
 // capabilities in effect, none of them needs to have a certain value.
-func settings(c need.Circumstances) []Feature {
-	return []Feature{
-		{Name: "kernel.unprivileged_bpf_disabled", Why: "say why BPF is refused", probe: func() error {
+func settings(c need.Circumstances) []feature {
+	return []feature{
+		{name: "kernel.unprivileged_bpf_disabled", why: "say why BPF is refused", probe: func() error {
 			return explainSetting(c, "kernel.unprivileged_bpf_disabled", 1, "CAP_BPF")
 		}, detail: settingDetail("kernel.unprivileged_bpf_disabled", "does not concern CAP_BPF")},
-		{Name: "kernel.perf_event_paranoid", Why: "say why watching memory is refused", probe: func() error {
+		{name: "kernel.perf_event_paranoid", why: "say why watching memory is refused", probe: func() error {
 			return explainSetting(c, "kernel.perf_event_paranoid", 2, "CAP_PERFMON")
 		}, detail: settingDetail("kernel.perf_event_paranoid", "does not concern CAP_PERFMON")},
-		{Name: "kernel.yama.ptrace_scope", Why: "say why tracing is refused", probe: func() error { return probeYama(c) },
+		{name: "kernel.yama.ptrace_scope", why: "say why tracing is refused", probe: func() error { return probeYama(c) },
 			detail: settingDetail("kernel.yama.ptrace_scope", "does not concern CAP_SYS_PTRACE")},
-		{Name: "lockdown", Why: "say why reading memory is refused", probe: func() error { return probeLockdown(c.Lockdown) },
+		{name: "lockdown", why: "say why reading memory is refused", probe: func() error { return probeLockdown(c.Lockdown) },
 			detail: func() string { return "does not forbid BPF" }},
 	}
 }

@@ -39,15 +39,15 @@ func TestFeaturesOfThisKernel(t *testing.T) {
 	c := need.Read()
 	seen := map[string]bool{}
 	for _, f := range allFeatures(c) {
-		t.Run(f.Name, func(t *testing.T) {
-			if seen[f.Name] || f.Name == "" || f.Why == "" {
+		t.Run(f.name, func(t *testing.T) {
+			if seen[f.name] || f.name == "" || f.why == "" {
 				t.Errorf("no name of its own, or no purpose: %+v", f)
 			}
-			seen[f.Name] = true
+			seen[f.name] = true
 			check := f.check(c)
 			t.Logf("%+v", check)
-			if check.State != Yes && f.Needed && !need.OlderThan(c.Release, f.Since) {
-				t.Errorf("Linux %s has it since %s", c.Release, f.Since)
+			if check.State != Yes && f.needed && !need.OlderThan(c.Release, f.since) {
+				t.Errorf("Linux %s has it since %s", c.Release, f.since)
 			}
 			if check.State == Yes && check.Remedy != "" || check.Detail == "" {
 				t.Errorf("%+v", check)
@@ -215,7 +215,7 @@ func TestCheckOfFeature(t *testing.T) {
 		{"broken", errors.New("rain"), current, Check{Detail: "could not tell: rain"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := Feature{Name: "wings", Why: "fly", Since: "6.6", Needed: true, probe: func() error { return c.err }}
+			f := feature{name: "wings", why: "fly", since: "6.6", needed: true, probe: func() error { return c.err }}
 			c.want.Name, c.want.Needed = "wings", true
 			if diff := cmp.Diff(c.want, f.check(c.in)); diff != "" {
 				t.Error(diff)

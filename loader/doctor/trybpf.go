@@ -19,24 +19,24 @@ import (
 
 // bpfFeatures returns the features of BPF. Each is tried with a program of a few instructions
 // that does one thing that the tool does.
-func bpfFeatures() []Feature {
-	list := []Feature{
-		{Name: "BPF", Why: "run programs of ours in the kernel", Since: "4.1", Needed: true, probe: probeBPF},
-		{Name: "BTF", Why: "know the layout of the kernel's structures", Since: "5.4", Needed: true, probe: probeBTF,
+func bpfFeatures() []feature {
+	list := []feature{
+		{name: "BPF", why: "run programs of ours in the kernel", since: "4.1", needed: true, probe: probeBPF},
+		{name: "BTF", why: "know the layout of the kernel's structures", since: "5.4", needed: true, probe: probeBTF,
 			detail: func() string { return need.BTFPath }},
-		{Name: "ring buffer", Why: "get events in their order", Since: "5.8", Needed: true, probe: probeRingBuffer},
-		{Name: "uprobe_multi", Why: "place thousands of probes at once", Since: need.MinimumKernel, Needed: true, probe: features.HaveBPFLinkUprobeMulti},
-		{Name: "uprobe hit", Why: "see a function of a program called", Since: need.MinimumKernel, Needed: true, probe: probeUprobe},
-		{Name: "cookies", Why: "tell probes apart", Since: need.MinimumKernel, Needed: true, probe: probeCookie},
+		{name: "ring buffer", why: "get events in their order", since: "5.8", needed: true, probe: probeRingBuffer},
+		{name: "uprobe_multi", why: "place thousands of probes at once", since: need.MinimumKernel, needed: true, probe: features.HaveBPFLinkUprobeMulti},
+		{name: "uprobe hit", why: "see a function of a program called", since: need.MinimumKernel, needed: true, probe: probeUprobe},
+		{name: "cookies", why: "tell probes apart", since: need.MinimumKernel, needed: true, probe: probeCookie},
 	}
 	for _, point := range []struct{ name, why string }{
 		{"task_newtask", "see threads start"}, {"sched_process_exit", "see threads end"}, {"sched_process_exec", "see programs replaced"},
 	} {
-		list = append(list, Feature{Name: "tracepoint " + point.name, Why: point.why, Since: "5.5", Needed: true, probe: func() error {
+		list = append(list, feature{name: "tracepoint " + point.name, why: point.why, since: "5.5", needed: true, probe: func() error {
 			return probeTracepoint(point.name)
 		}})
 	}
-	return append(list, Feature{Name: "task iterator", Why: "list the threads of a running program", Since: "5.8", Needed: true, probe: probeTaskIterator})
+	return append(list, feature{name: "task iterator", why: "list the threads of a running program", since: "5.8", needed: true, probe: probeTaskIterator})
 }
 
 var returnZero = asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}

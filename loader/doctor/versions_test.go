@@ -49,10 +49,10 @@ func documentedVersions(t *testing.T) (checked, others map[string]string) {
 func TestVersionsAreDocumented(t *testing.T) {
 	checked, others := documentedVersions(t)
 	for _, f := range allFeatures(need.Read()) {
-		if got := checked[f.Name]; got != f.Since {
-			t.Errorf("%s: docs/privileges.md has %q, doctor %q", f.Name, got, f.Since)
+		if got := checked[f.name]; got != f.since {
+			t.Errorf("%s: docs/privileges.md has %q, doctor %q", f.name, got, f.since)
 		}
-		delete(checked, f.Name)
+		delete(checked, f.name)
 	}
 	for name := range checked {
 		t.Errorf("docs/privileges.md has %q, which doctor does not check", name)

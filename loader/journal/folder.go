@@ -169,7 +169,7 @@ func (f *Folder) read(name, boot string) (e *Entry, err error) {
 	if err != nil {
 		return nil, err
 	}
-	j, err := Parse(text)
+	j, err := parse(text)
 	switch {
 	case err != nil && owner.Lives(): // it is being written
 		return nil, nil

@@ -92,9 +92,9 @@ func (f *File) append(to []byte) []byte {
 	return append(to, '\n')
 }
 
-// Parse reads the content of a file. A last line that is cut short is left out: what it names was not attached. An error
+// parse reads the content of a file. A last line that is cut short is left out: what it names was not attached. An error
 // has the number of the line.
-func Parse(text []byte) (Journal, error) {
+func parse(text []byte) (Journal, error) {
 	var j Journal
 	if len(text) > maxSize {
 		return j, fmt.Errorf("it has %d bytes, more than %d", len(text), maxSize)

@@ -292,11 +292,11 @@ var seeds = map[string]string{
 
 func TestParseErrors(t *testing.T) {
 	for text, want := range seeds {
-		if j, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if j, err := parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %+v, %v, want %q", text, j, err, want)
 		}
 	}
-	if _, err := Parse(make([]byte, maxSize+1)); err == nil {
+	if _, err := parse(make([]byte, maxSize+1)); err == nil {
 		t.Error("there is no bound")
 	}
 }
@@ -306,13 +306,13 @@ func TestCutShort(t *testing.T) {
 	whole := library.append(header(boot, procfs.Identity{PID: 1, Start: 2}))
 	start := len(header(boot, procfs.Identity{PID: 1, Start: 2}))
 	for n := start; n < len(whole); n++ {
-		j, err := Parse(whole[:n])
+		j, err := parse(whole[:n])
 		if err != nil || len(j.Files) > 0 && len(j.Files[0].Probes) > 0 {
 			t.Errorf("%q: %+v, %v", whole[:n], j, err)
 		}
 	}
 	for n := range start {
-		if _, err := Parse(whole[:n]); err == nil {
+		if _, err := parse(whole[:n]); err == nil {
 			t.Errorf("%q is a journal", whole[:n])
 		}
 	}
@@ -325,7 +325,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(program.append(library.append(fmt.Appendf(header(boot, procfs.Identity{PID: 1, Start: 2}), targetLine+targetLine, 4, 5, 0, 0))))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		j, err := Parse(text)
+		j, err := parse(text)
 		if err != nil {
 			return
 		}
@@ -339,7 +339,7 @@ func FuzzParse(f *testing.F) {
 		if len(again) > maxSize || bytes.ContainsAny([]byte(j.Boot), "\n") {
 			return
 		}
-		if j2, err := Parse(again); err != nil || !cmp.Equal(j, j2) {
+		if j2, err := parse(again); err != nil || !cmp.Equal(j, j2) {
 			t.Errorf("%q\nis written as\n%q, %v\n%s", text, again, err, cmp.Diff(j, j2))
 		}
 	})

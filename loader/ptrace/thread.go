@@ -49,7 +49,7 @@ func NewThread() *Thread {
 	t := &Thread{work: make(chan task, 1)}
 	ready := make(chan struct{})
 	OnOneThread(func() {
-		RaisePriority()
+		raisePriority()
 		close(ready)
 		todo, needed := <-t.work
 		if !needed {
@@ -68,7 +68,7 @@ func NewThread() *Thread {
 func (t *Thread) Run(f func(), failed func(*safely.Panic)) {
 	if t == nil {
 		OnOneThread(func() {
-			RaisePriority()
+			raisePriority()
 			f()
 		}, failed)
 		return
@@ -83,11 +83,11 @@ func (t *Thread) End() {
 	}
 }
 
-// RaisePriority requests that the calling operating system thread, which must be locked to its
+// raisePriority requests that the calling operating system thread, which must be locked to its
 // goroutine, runs soon after it wakes up, since it only looks and sleeps again. It requests a
 // high priority, which needs CAP_SYS_NICE, and short time slices, which anybody may have since
 // Linux 6.12. Without both the thread works, but later on a busy machine.
-func RaisePriority() {
+func raisePriority() {
 	const shortTurn = 100_000 // ns; the shortest time slice that the kernel accepts
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: -20, Runtime: shortTurn}
 	if unix.SchedSetAttr(0, &attr, 0) == nil {

@@ -306,7 +306,7 @@ func TestInterruption(t *testing.T) {
 	}
 }
 
-// TestThread: what a Thread runs has the priority that RaisePriority asks for, it is another thread than the process's
+// TestThread: what a Thread runs has the priority that raisePriority asks for, it is another thread than the process's
 // first, and a panic there is handled. A thread that is not needed ends.
 func TestThread(t *testing.T) {
 	caps, err := need.OwnCapabilities()

@@ -32,7 +32,7 @@ func TestLookupUser(t *testing.T) {
 		case (err != nil) != c.fails:
 			t.Errorf("%+v: %v", c, err)
 		case c.fails:
-		case (got == nil) != (c.uid < 0) || got != nil && (got.UID != c.uid || got.Name != "nobody" || len(got.Groups) == 0):
+		case (got == nil) != (c.uid < 0) || got != nil && (got.uid != c.uid || got.name != "nobody" || len(got.groups) == 0):
 			t.Errorf("%+v: %+v", c, got)
 		}
 	}
