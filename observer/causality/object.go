@@ -45,8 +45,8 @@ func (c *Clocks) object(e *event.Event) *object {
 	return o
 }
 
-// Drop drops the state of an object that no later event names. It draws no edge.
-func (c *Clocks) Drop(id event.ObjectID) {
+// drop drops the state of an object that no later event names. It draws no edge.
+func (c *Clocks) drop(id event.ObjectID) {
 	if o := c.objects[id]; o != nil {
 		delete(c.objects, id)
 		c.matcher.Drop(&o.order)
@@ -157,7 +157,7 @@ func (c *Clocks) after(t *thread, o *object, e *event.Event, x *order.Match) {
 		return
 	}
 	if e.Op == event.Destroy {
-		c.Drop(e.Object)
+		c.drop(e.Object)
 		return
 	}
 	o.recordAccess(t, o.useOf(e))

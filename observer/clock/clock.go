@@ -76,9 +76,8 @@ type Must struct {
 	matcher      *order.Matcher
 	sets         []mark // by order.Ref
 
-	forced       uint64 // see Forced
-	contradicted uint64 // see Contradicted
-	floor        floor  // of the objects that Shrink evicted
+	forced uint64 // see Forced
+	floor  floor  // of the objects that Shrink evicted
 }
 
 // New returns the clocks of a run that has not begun.
@@ -90,10 +89,6 @@ func New() *Must {
 // a later one only to bound the number of slots. Each agrees with the run; a
 // prediction that needs the two threads reordered is missed.
 func (m *Must) Forced() uint64 { return m.forced }
-
-// Contradicted returns the number of reads whose recorded value is not that of the
-// last write; no edge leads to them.
-func (m *Must) Contradicted() uint64 { return m.contradicted }
 
 // MayNeed returns the memory that all clocks need at most, in bytes: what they would need if none shared
 // a part of its memory with another one. It costs nothing to ask.
@@ -198,7 +193,6 @@ func blindUpdate(e *event.Event) bool {
 // joinWrite draws the edge from the last write to a read, unless their values differ.
 func (m *Must) joinWrite(t *thread, o *object, e *event.Event) {
 	if e.Op == event.Read && o.valued && e.Flags&event.HasValue != 0 && o.value != e.Value {
-		m.contradicted++
 		return
 	}
 	t.join(&o.write)

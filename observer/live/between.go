@@ -257,7 +257,7 @@ func (l *Link) examiner(pid int) *examiner {
 }
 
 // sourceLocation returns the source location of an instruction as file:line, or the function.
-func (r *Names) sourceLocation(pid int, addr uint64) string {
+func (r *names) sourceLocation(pid int, addr uint64) string {
 	frames := r.at(pid, addr, false)
 	switch f := frames[0]; {
 	case f.File != "" && f.Line > 0:

@@ -14,7 +14,7 @@ import (
 // Begin, a Link is used from the goroutine that reads records, and after the session has
 // ended from any single goroutine.
 type Link struct {
-	*Names   // names of the run, valid once there is a session
+	*names   // names of the run, valid once there is a session
 	Session  *loader.Session
 	Observer *observer.Observer
 
@@ -28,7 +28,7 @@ type Link struct {
 }
 
 // NewLink returns a Link without an observer and a session.
-func NewLink() *Link { return &Link{Names: NewNames(nil, nil)} }
+func NewLink() *Link { return &Link{names: newNames(nil, nil)} }
 
 // Observe makes the observer. Opts are its options; Observe sets the callbacks that need the
 // session. With declare, the sinks receive the initial values of watched variables.

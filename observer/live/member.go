@@ -30,7 +30,7 @@ const maxPassed = 8
 // member returns the type and member that an object is, as struct job.mu, or the function on
 // whose stack it lies; an empty name if neither is known. The result is the same for all
 // objects of a kind that were initialised or first seen with the same stack.
-func (r *Names) member(o *run.Object) variable.Named {
+func (r *names) member(o *run.Object) variable.Named {
 	for _, p := range []event.StackID{o.Init, o.First} {
 		key := memberKey{stack: p, kind: o.Kind}
 		if p == 0 || p == o.Init && o.Kind == event.KindVariable {
@@ -71,7 +71,7 @@ type passedObject struct {
 
 // memberAt returns the name of the object passed to the function at the innermost frame of a
 // stack.
-func (r *Names) memberAt(key memberKey) variable.Named {
+func (r *names) memberAt(key memberKey) variable.Named {
 	p, kind := key.stack, key.kind
 	st, ok := r.observed.StackOf(p)
 	if kind == event.KindVariable {
@@ -103,7 +103,7 @@ func (r *Names) memberAt(key memberKey) variable.Named {
 
 // memberAccessed returns the name of what the instruction of a stack accesses through a pointer, or of what a
 // library function accesses that it calls, or a string instruction, from bytes behind the address that it is given.
-func (r *Names) memberAccessed(p event.StackID, st observer.Stack, from int64) variable.Named {
+func (r *names) memberAccessed(p event.StackID, st observer.Stack, from int64) variable.Named {
 	pcs := r.callStack(p, st)
 	if len(pcs) == 0 {
 		return variable.Named{}
@@ -143,7 +143,7 @@ func (r *Names) memberAccessed(p event.StackID, st observer.Stack, from int64) v
 
 // dataMember returns the name of what lies some bytes behind the address that an argument has, if that is
 // known.
-func (r *Names) dataMember(m *loader.Module, a field.Argument, known bool, from int64) variable.Named {
+func (r *names) dataMember(m *loader.Module, a field.Argument, known bool, from int64) variable.Named {
 	if !known || a.Type == 0 {
 		return variable.Named{}
 	}
@@ -156,7 +156,7 @@ func (r *Names) dataMember(m *loader.Module, a field.Argument, known bool, from 
 
 // memberOfWait returns the name of the object that a thread was found waiting for: the one
 // that it passed to the function of the C library in which it waits.
-func (r *Names) memberOfWait(pid int, pcs []uint64, kind event.Kind) variable.Named {
+func (r *names) memberOfWait(pid int, pcs []uint64, kind event.Kind) variable.Named {
 	for i := 1; i < min(len(pcs), maxInLibrary); i++ {
 		seg, ok := r.process.Segment(pid, pcs[i])
 		lib, ok2 := r.process.Segment(pid, pcs[i-1])
@@ -181,7 +181,7 @@ func (r *Names) memberOfWait(pid int, pcs []uint64, kind event.Kind) variable.Na
 // followCallers follows an argument back through the callers that only pass it on, and returns
 // the name of the object. Pcs are the return addresses of the function's frame and of the
 // frames outside it.
-func (r *Names) followCallers(pid int, pcs []uint64, what passedObject) variable.Named {
+func (r *names) followCallers(pid int, pcs []uint64, what passedObject) variable.Named {
 	for i, n := 0, 0; i < len(pcs) && n < maxPassed; n++ {
 		seg, ok := r.process.Segment(pid, pcs[i])
 		if !ok {
@@ -205,7 +205,7 @@ func (r *Names) followCallers(pid int, pcs []uint64, what passedObject) variable
 // passes returns the address of the instruction that enters the function: the call before a
 // return address (direct is true), or the tail-call jump in the function which that call
 // enters.
-func (r *Names) passes(m *loader.Module, ret uint64, to passedObject) (at uint64, direct, ok bool) {
+func (r *names) passes(m *loader.Module, ret uint64, to passedObject) (at uint64, direct, ok bool) {
 	for _, in := range callsBefore(m, ret) {
 		if enters(m, &in, to) {
 			return in.Addr, true, true
@@ -290,7 +290,7 @@ func tail(m *loader.Module, entry uint64, to passedObject) (at uint64, ok bool) 
 
 // follow returns the name of the object passed at an instruction, or else the argument of the
 // surrounding function that it was passed in. Both results are zero if neither is known.
-func (r *Names) follow(m *loader.Module, at uint64, what passedObject) (variable.Named, passedObject) {
+func (r *names) follow(m *loader.Module, at uint64, what passedObject) (variable.Named, passedObject) {
 	a, ok := r.argumentsOf(m).At(at, what.argument)
 	if !ok {
 		return variable.Named{}, passedObject{}
@@ -313,7 +313,7 @@ func (r *Names) follow(m *loader.Module, at uint64, what passedObject) (variable
 	return variable.Named{}, next
 }
 
-func (r *Names) argumentsOf(m *loader.Module) *field.Arguments {
+func (r *names) argumentsOf(m *loader.Module) *field.Arguments {
 	a := r.arguments[m]
 	if a == nil {
 		a = field.NewArguments(m.Bin)
@@ -323,7 +323,7 @@ func (r *Names) argumentsOf(m *loader.Module) *field.Arguments {
 }
 
 // linkage returns the linked name of the function at an address.
-func (r *Names) linkage(m *loader.Module, entry uint64) string {
+func (r *names) linkage(m *loader.Module, entry uint64) string {
 	frames := r.table(m).Frames(entry)
 	return frames[len(frames)-1].Linkage
 }

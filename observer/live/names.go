@@ -25,7 +25,7 @@ import (
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
 
-// Process is the part of a loader.Session that Names needs: the observed process, and those
+// Process is the part of a loader.Session that names needs: the observed process, and those
 // that it forked.
 type Process interface {
 	PID() int
@@ -36,19 +36,19 @@ type Process interface {
 	CallStack(place uint32) []uint64
 }
 
-// Observed is the part of an observer.Observer that Names needs.
-type Observed interface {
+// observed is the part of an observer.Observer that names needs.
+type observed interface {
 	StackOf(event.StackID) (observer.Stack, bool)
 	ObjectInfo(event.ObjectID) (run.Object, bool)
 	ThreadInfo(event.ThreadID) (run.Thread, bool)
 	FuncInfo(event.FuncID) (event.Func, bool)
 }
 
-// Names finds the names of the stacks, objects, threads and functions of a run; a run.Namer.
+// names finds the names of the stacks, objects, threads and functions of a run; a run.Namer.
 // It is not for concurrent use.
-type Names struct {
+type names struct {
 	process  Process
-	observed Observed
+	observed observed
 	tables   map[*loader.Module]*symbolize.Table
 	names    map[*loader.Module]*variable.Names
 
@@ -56,13 +56,13 @@ type Names struct {
 	members   map[memberKey]variable.Named
 }
 
-// NewNames returns the names of a process.
-func NewNames(p Process, o Observed) *Names {
-	return &Names{process: p, observed: o, tables: map[*loader.Module]*symbolize.Table{}, names: map[*loader.Module]*variable.Names{},
+// newNames returns the names of a process.
+func newNames(p Process, o observed) *names {
+	return &names{process: p, observed: o, tables: map[*loader.Module]*symbolize.Table{}, names: map[*loader.Module]*variable.Names{},
 		arguments: map[*loader.Module]*field.Arguments{}, members: map[memberKey]variable.Named{}}
 }
 
-func (r *Names) table(m *loader.Module) *symbolize.Table {
+func (r *names) table(m *loader.Module) *symbolize.Table {
 	t := r.tables[m]
 	if t == nil {
 		t = symbolize.New(m.Bin, symbolize.WithModule(m.Path))
@@ -72,7 +72,7 @@ func (r *Names) table(m *loader.Module) *symbolize.Table {
 }
 
 // Frames returns the frames of a stack; run.Namer.
-func (r *Names) Frames(p event.StackID) []event.Frame {
+func (r *names) Frames(p event.StackID) []event.Frame {
 	st, ok := r.observed.StackOf(p)
 	if !ok {
 		return nil
@@ -92,7 +92,7 @@ func (r *Names) Frames(p event.StackID) []event.Frame {
 
 // callStack returns the addresses of a call stack. The first is that of the observed
 // instruction, even if the probe is at another one.
-func (r *Names) callStack(p event.StackID, st observer.Stack) []uint64 {
+func (r *names) callStack(p event.StackID, st observer.Stack) []uint64 {
 	if st.Found != nil {
 		return st.Found
 	}
@@ -110,7 +110,7 @@ func (r *Names) callStack(p event.StackID, st observer.Stack) []uint64 {
 
 // original returns the address of the instruction that a probe observes. The source line is
 // then that of the access, even if the probe was moved to a later instruction.
-func (r *Names) original(pid int, pc uint64, site *probes.Site) uint64 {
+func (r *names) original(pid int, pc uint64, site *probes.Site) uint64 {
 	if site == nil {
 		return pc
 	}
@@ -123,7 +123,7 @@ func (r *Names) original(pid int, pc uint64, site *probes.Site) uint64 {
 
 // at returns the frames at an address, with inlined functions, innermost first. For a return
 // address, they are the frames at its call.
-func (r *Names) at(pid int, pc uint64, isReturn bool) []event.Frame {
+func (r *names) at(pid int, pc uint64, isReturn bool) []event.Frame {
 	seg, ok := r.process.Segment(pid, pc)
 	if !ok {
 		return []event.Frame{{Addr: pc}}
@@ -142,7 +142,7 @@ func (r *Names) at(pid int, pc uint64, isReturn bool) []event.Frame {
 }
 
 // Object returns an object with its names; run.Namer.
-func (r *Names) Object(id event.ObjectID) run.Object {
+func (r *names) Object(id event.ObjectID) run.Object {
 	o, _ := r.observed.ObjectInfo(id)
 	if o.Name == "" && o.Addr != 0 {
 		r.setNames(&o)
@@ -154,7 +154,7 @@ func (r *Names) Object(id event.ObjectID) run.Object {
 }
 
 // Thread returns a thread with its names; run.Namer.
-func (r *Names) Thread(id event.ThreadID) run.Thread {
+func (r *names) Thread(id event.ThreadID) run.Thread {
 	t, ok := r.observed.ThreadInfo(id)
 	if !ok {
 		return t
@@ -172,12 +172,12 @@ func (r *Names) Thread(id event.ThreadID) run.Thread {
 }
 
 // Func returns what is known of a function; run.Namer.
-func (r *Names) Func(id event.FuncID) event.Func {
+func (r *names) Func(id event.FuncID) event.Func {
 	f, _ := r.observed.FuncInfo(id)
 	return f
 }
 
-func (r *Names) namesOf(m *loader.Module) *variable.Names {
+func (r *names) namesOf(m *loader.Module) *variable.Names {
 	n := r.names[m]
 	if n == nil {
 		n = variable.NewNames(m.Bin)
@@ -189,7 +189,7 @@ func (r *Names) namesOf(m *loader.Module) *variable.Names {
 // setNames sets the names of an object: the variable that contains it, or the type and member
 // that it is, and its class. The class of an object of unknown type is the source location
 // at which it was initialised.
-func (r *Names) setNames(o *run.Object) {
+func (r *names) setNames(o *run.Object) {
 	v := r.variable(int(o.TGID), o.Addr)
 	if o.Name, o.Class = v.Name, v.Class; o.Name != "" {
 		return
@@ -222,7 +222,7 @@ func elementSize(b *run.Block, m variable.Named) uint64 {
 
 // inModule returns the location of an object in the data of a module, as module+0x…; "" if it
 // lies on the heap or a stack.
-func (r *Names) inModule(pid int, addr uint64) string {
+func (r *names) inModule(pid int, addr uint64) string {
 	for _, seg := range slices.Backward(r.process.Segments(pid)) {
 		if linked := addr - seg.Bias; seg.Module.Bin.IsData(linked) {
 			return fmt.Sprintf("%s+%#x", path.Base(seg.Module.Path), linked)
@@ -234,7 +234,7 @@ func (r *Names) inModule(pid int, addr uint64) string {
 // variable returns the variable of static storage at an address of the process. Its name is
 // the one in a specification, if that has one, or else includes the member or element at
 // the address.
-func (r *Names) variable(pid int, addr uint64) variable.Named {
+func (r *names) variable(pid int, addr uint64) variable.Named {
 	for _, seg := range slices.Backward(r.process.Segments(pid)) { // the latest program's, after an execve
 		linked := addr - seg.Bias
 		t := r.table(seg.Module)

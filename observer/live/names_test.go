@@ -66,7 +66,7 @@ type world struct {
 	*process
 	file *elf.File
 	o    *observer.Observer
-	r    *Names
+	r    *names
 }
 
 func newWorld(t *testing.T) *world {
@@ -92,7 +92,7 @@ func newWorld(t *testing.T) *world {
 		sites:    []*probes.Site{nil},
 		chains:   map[uint32][]uint64{},
 	}
-	w.r = NewNames(w.process, w.o)
+	w.r = newNames(w.process, w.o)
 	return w
 }
 

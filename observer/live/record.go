@@ -24,7 +24,7 @@ type Recorder struct {
 	started chan struct{} // closed by Start, or Close if it was never called
 	once    sync.Once
 	start   run.Summary
-	names   *Names // valid once started is closed; nil if there was no start
+	names   *names // valid once started is closed; nil if there was no start
 
 	// The names written so far. Until Drain, only the Writer's goroutine uses them.
 	frames  map[event.StackID][]event.Frame
@@ -52,7 +52,7 @@ func (r *Recorder) Observe(o *observer.Observer) { r.observed = o }
 func (r *Recorder) Start(p Process, program string) {
 	r.once.Do(func() {
 		r.start = run.Summary{Program: program, PID: p.PID()}
-		r.names = NewNames(p, &r.copied)
+		r.names = newNames(p, &r.copied)
 		close(r.started)
 	})
 }
@@ -131,7 +131,7 @@ func (s *snapshot) copyStack(o *observer.Observer, id event.StackID) {
 	}
 }
 
-// StackOf implements Observed.
+// StackOf implements observed.
 func (s *snapshot) StackOf(p event.StackID) (observer.Stack, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +139,7 @@ func (s *snapshot) StackOf(p event.StackID) (observer.Stack, bool) {
 	return st, ok
 }
 
-// ObjectInfo implements Observed.
+// ObjectInfo implements observed.
 func (s *snapshot) ObjectInfo(id event.ObjectID) (obj run.Object, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,12 +153,12 @@ func (s *snapshot) discard(id event.ObjectID) {
 	delete(s.objects, id)
 }
 
-// ThreadInfo implements Observed.
+// ThreadInfo implements observed.
 func (s *snapshot) ThreadInfo(id event.ThreadID) (run.Thread, bool) {
 	return s.names.Thread(id), id > 0 && int(id) <= s.names.Threads()
 }
 
-// FuncInfo implements Observed.
+// FuncInfo implements observed.
 func (s *snapshot) FuncInfo(id event.FuncID) (event.Func, bool) {
 	return s.names.Func(id), id > 0 && int(id) <= s.names.Funcs()
 }

@@ -238,7 +238,7 @@ func touchOf(r observer.Trap, a watchpoint.Access, ok bool) observer.Touch {
 // beforeTrap returns the address of the instruction that had been executed when the
 // instruction pointer was pc. For an access by the kernel, that is the system call
 // instruction.
-func (r *Names) beforeTrap(pid int, pc uint64) uint64 {
+func (r *names) beforeTrap(pid int, pc uint64) uint64 {
 	seg, ok := r.process.Segment(pid, pc-1)
 	if !ok {
 		return pc

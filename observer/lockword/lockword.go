@@ -23,8 +23,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Kind is the kind of object that such a variable is as a lock.
-const Kind = event.KindSpin
+// kind is the kind of object that such a variable is as a lock.
+const kind = event.KindSpin
 
 // Finder finds the variables that are used as locks. The zero value is ready to use.
 type Finder struct {
@@ -357,7 +357,7 @@ func (r *Rewriter) Rewrite(out []event.Event, e *event.Event) []event.Event {
 		r.words[e.Object] = w
 	}
 	of := *e
-	of.Kind, of.Value, of.Flags = Kind, 0, 0
+	of.Kind, of.Value, of.Flags = kind, 0, 0
 	u := w.step(e)
 	r.mark(u, e)
 	switch u {

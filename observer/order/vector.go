@@ -41,16 +41,6 @@ func (v *Vector[T]) Join(d Vector[T]) bool {
 	return changed
 }
 
-// Includes reports whether v includes all events of d.
-func (v Vector[T]) Includes(d Vector[T]) bool {
-	for i, n := range d {
-		if n > v.At(uint32(i)) {
-			return false
-		}
-	}
-	return true
-}
-
 // Copy makes v equal to d, in the memory of v if that is large enough.
 func (v *Vector[T]) Copy(d Vector[T]) { *v = append((*v)[:0], d...) }
 

@@ -28,8 +28,8 @@ type Names struct {
 // Thread returns the thread with a name; 0 if the trace has none.
 func (n *Names) Thread(name string) event.ThreadID { return event.ThreadID(index(n.Threads, name)) }
 
-// Object returns the object with a name; 0 if the trace has none.
-func (n *Names) Object(name string) event.ObjectID { return event.ObjectID(index(n.Objects, name)) }
+// object returns the object with a name; 0 if the trace has none.
+func (n *Names) object(name string) event.ObjectID { return event.ObjectID(index(n.Objects, name)) }
 
 func index(s []string, name string) int { return max(0, slices.Index(s, name)) }
 

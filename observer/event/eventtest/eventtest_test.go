@@ -47,7 +47,7 @@ func TestSTD(t *testing.T) {
 	if last := events[4]; !last.Before(events[3].Slot, events[3].Epoch) {
 		t.Error("the join is not stamped")
 	}
-	if names.Thread("T1") != events[3].Thread || names.Object("nobody") != 0 {
+	if names.Thread("T1") != events[3].Thread || names.object("nobody") != 0 {
 		t.Error("names are not found")
 	}
 }

@@ -51,7 +51,7 @@ type executionFile struct {
 		caseEvent
 		ID string `json:"id"`
 	} `json:"events"`
-	Relevant             Relevant                     `json:"relevant"`
+	Relevant             relevant                     `json:"relevant"`
 	Property             map[string]PropertyAutomaton `json:"property"`
 	SynchronisationOrder *bool                        `json:"synchronisation_orders"`
 	Executions           []json.RawMessage            `json:"executions"`
@@ -60,8 +60,8 @@ type executionFile struct {
 	} `json:"expect"`
 }
 
-// Relevant selects the relevant events of a run.
-type Relevant struct {
+// relevant selects the relevant events of a run.
+type relevant struct {
 	Objects []string `json:"objects"`
 	Ops     []string `json:"ops"`
 }
@@ -141,7 +141,7 @@ func (x *Execution) name(f *executionFile) {
 		x.Threads[t.Index-1] = x.Case.Names.Thread(name)
 	}
 	for _, name := range f.Relevant.Objects {
-		x.Objects = append(x.Objects, x.Case.Names.Object(name))
+		x.Objects = append(x.Objects, x.Case.Names.object(name))
 		x.Initial = append(x.Initial, f.Initial[name])
 		x.Names = append(x.Names, name)
 	}
