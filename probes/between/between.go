@@ -184,7 +184,6 @@ type question uint8
 
 const (
 	reads   question = iota // ReadsNothing
-	writes                  // WritesNothing
 	decides                 // DecidesNothing
 	sees                    // SeesRecorded
 	leaves                  // LeavesRecorded
@@ -215,12 +214,6 @@ func New(p Process) *Examiner {
 // ReadsNothing reports whether the code between two events depends on nothing that another thread
 // may have written; if it does, or that cannot be shown, why is the reason.
 func (x *Examiner) ReadsNothing(q Query) (ok bool, why Why) { return x.ask(q, reads) }
-
-// WritesNothing reports whether the code between two events writes no memory that another thread may
-// read, except for what the synchronisation functions write; if it does, or that cannot be shown,
-// why is the reason. A critical section of such code has no effect on the threads that execute
-// theirs later.
-func (x *Examiner) WritesNothing(q Query) (ok bool, why Why) { return x.ask(q, writes) }
 
 // DecidesNothing reports whether no branch between two events depends on memory that another thread
 // may have written, so that the thread comes to the second event whatever the others did; if one

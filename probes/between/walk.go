@@ -447,7 +447,7 @@ func (w *walker) safe(n int) bool {
 
 func (w *walker) load(s *state, in *insn.Inst, at value, size int) (value, bool) {
 	shared := value{read: w.at(in)}
-	if w.about == writes || w.about == leaves {
+	if w.about == leaves {
 		shared.read = 0
 	}
 	if at.read != 0 && w.about == decides {
@@ -497,7 +497,7 @@ func (w *walker) store(s *state, in *insn.Inst, at value, size int, v value) boo
 	n, off, exact, certain := w.place(at)
 	if shared := !certain || !w.safe(n) && in.NMem > 0; shared {
 		switch {
-		case w.about == writes, w.about == leaves && !w.recorded(in):
+		case w.about == leaves && !w.recorded(in):
 			return w.fail(Why{Kind: Writes, At: w.at(in)})
 		case w.about == sees && v.read != 0:
 			return w.fail(Why{Kind: Stored, At: w.at(in), Read: v.read})

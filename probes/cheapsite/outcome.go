@@ -47,8 +47,8 @@ type OutcomeWant struct {
 // that the flags meet condition 0 to 15 of the jcc opcodes.
 type When uint8
 
-// Not returns the other side of a conditional jump.
-func (w When) Not() When { return (w - 1) ^ 1 + 1 }
+// not returns the other side of a conditional jump.
+func (w When) not() When { return (w - 1) ^ 1 + 1 }
 
 // Operand is the location of an operand at a site: in the register Reg or, if Reg is NoReg, on the
 // stack, Slot bytes above sp at the function's entry.
@@ -239,7 +239,7 @@ func (o *outcomes) addSites(addr uint64) {
 		for _, s := range into {
 			when, side := When(n.in.Cond), " taken"
 			if s != n.in.Target {
-				when, side = when.Not(), " not taken"
+				when, side = when.not(), " not taken"
 			}
 			o.add(n, Emulated, when, o.settled[s], mnemonic(o.im, addr)+side)
 		}

@@ -84,14 +84,14 @@ func TestLocationsAreThoseOfDelve(t *testing.T) {
 			lists: section(t, f, "loclists"), addrs: godwarf.ParseAddr(section(t, f, "addr")),
 		}
 		ranges := 0
-		for _, u := range Units(section(t, f, "info")) {
+		for _, u := range units(section(t, f, "info")) {
 			r := data.Reader()
 			r.Seek(u.Entry)
 			root, err := r.Next()
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := BaseOf(u, root)
+			b := baseOf(u, root)
 			for e := root; e != nil && e.Offset < u.End; {
 				at := e.Val(dwarf.AttrLocation)
 				if _, expr := at.([]byte); at != nil && !expr {

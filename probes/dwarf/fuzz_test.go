@@ -40,7 +40,7 @@ func readDebug(t *testing.T, f *elf.File) {
 	if err != nil {
 		t.Errorf("there is debug information, but: %v", err)
 	}
-	for _, u := range Units(info) {
+	for _, u := range units(info) {
 		if u.Entry >= u.End || int(u.End) > len(info) {
 			t.Errorf("unit %+v of %d bytes", u, len(info))
 		}

@@ -61,9 +61,9 @@ const (
 var registersAMD64 = [...]insn.Reg{insn.RAX, insn.RDX, insn.RCX, insn.RBX, insn.RSI, insn.RDI, insn.RBP, insn.RSP,
 	insn.R8, insn.R9, insn.R10, insn.R11, insn.R12, insn.R13, insn.R14, insn.R15}
 
-// Register returns the register with the DWARF number n; NoReg if it is not an integer register.
+// register returns the register with the DWARF number n; NoReg if it is not an integer register.
 // For arm64: DWARF for the Arm 64-bit architecture, section 4.1.
-func Register(arch insn.Arch, n uint64) insn.Reg {
+func register(arch insn.Arch, n uint64) insn.Reg {
 	switch {
 	case arch == insn.AMD64 && n < uint64(len(registersAMD64)):
 		return registersAMD64[n]
@@ -84,8 +84,8 @@ type Base struct {
 	List    int64  // DW_AT_loclists_base: where the unit's table of lists begins
 }
 
-// BaseOf returns the base that a unit and its root entry state.
-func BaseOf(u Unit, root *dwarf.Entry) Base {
+// baseOf returns the base that a unit and its root entry state.
+func baseOf(u Unit, root *dwarf.Entry) Base {
 	b := Base{Version: u.Version, Addr: Number(root, dwarf.AttrAddrBase), List: Number(root, dwarf.AttrLoclistsBase)}
 	b.Low, _ = root.Val(dwarf.AttrLowpc).(uint64)
 	return b
@@ -120,8 +120,8 @@ func (i *Info) Locations(perList, total int) (*Locations, error) {
 	return l, err
 }
 
-// Address returns address i of a unit's part of .debug_addr.
-func (l *Locations) Address(b Base, i uint64) (addr uint64, ok bool) {
+// address returns address i of a unit's part of .debug_addr.
+func (l *Locations) address(b Base, i uint64) (addr uint64, ok bool) {
 	if b.Addr < 0 || i > uint64(len(l.add))/8 {
 		return 0, false
 	}
@@ -186,17 +186,17 @@ func (l *Locations) operation(r *elf.Cursor, b Base) Location {
 	case op == opAddr:
 		return Location{Kind: InMemory, Addr: r.U64()}
 	case op == opAddrx, op == opGNUAddrIndex:
-		if addr, ok := l.Address(b, r.LEB(false)); ok {
+		if addr, ok := l.address(b, r.LEB(false)); ok {
 			return Location{Kind: InMemory, Addr: addr}
 		}
 	case op >= opReg0 && op < opReg0+32:
-		return Location{Kind: InRegister, Reg: Register(l.arch, uint64(op-opReg0))}
+		return Location{Kind: InRegister, Reg: register(l.arch, uint64(op-opReg0))}
 	case op == opRegx:
-		return Location{Kind: InRegister, Reg: Register(l.arch, r.LEB(false))}
+		return Location{Kind: InRegister, Reg: register(l.arch, r.LEB(false))}
 	case op >= opBreg0 && op < opBreg0+32:
-		return Location{Kind: AtRegister, Reg: Register(l.arch, uint64(op-opBreg0)), Off: int64(r.LEB(true))}
+		return Location{Kind: AtRegister, Reg: register(l.arch, uint64(op-opBreg0)), Off: int64(r.LEB(true))}
 	case op == opBregx:
-		return Location{Kind: AtRegister, Reg: Register(l.arch, r.LEB(false)), Off: int64(r.LEB(true))}
+		return Location{Kind: AtRegister, Reg: register(l.arch, r.LEB(false)), Off: int64(r.LEB(true))}
 	case op == opFbreg:
 		return Location{Kind: InFrame, Off: int64(r.LEB(true))}
 	case op >= opLit0 && op < opLit0+32:
@@ -298,7 +298,7 @@ func (l *Locations) list5(at int64, b Base, visit func(elf.Range, []byte, bool) 
 	c := elf.NewCursor(l.loclists, 0, 0)
 	c.Skip(uint64(at))
 	indexed := func() uint64 {
-		addr, ok := l.Address(b, c.LEB(false))
+		addr, ok := l.address(b, c.LEB(false))
 		if !ok {
 			c.Fail()
 		}

@@ -33,7 +33,7 @@ func TestSkimmer(t *testing.T) {
 				t.Fatal(err)
 			}
 			n := 0
-			for _, u := range Units(info) {
+			for _, u := range units(info) {
 				n += skimUnit(t, data, info, abbrev, u)
 			}
 			if n < 100 {

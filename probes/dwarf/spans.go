@@ -46,7 +46,7 @@ func (i *Info) Spans() (*Spans, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Spans{text: i.file.Text(), units: Units(info)}
+	s := &Spans{text: i.file.Text(), units: units(info)}
 	left := maxSpans
 	var errs error
 	for n, u := range s.units {

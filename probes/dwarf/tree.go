@@ -45,7 +45,7 @@ func (i *Info) NewTree(parts []Part) (t *Tree, all bool) {
 		}
 		t.Parts = append(t.Parts, p)
 		for _, u := range p.Units {
-			if u.IsType() && int(u.Type) < p.Size {
+			if u.isType() && int(u.Type) < p.Size {
 				t.signatures[u.Signature] = u.Type + p.Base
 			}
 		}
@@ -74,8 +74,8 @@ func (t *Tree) PartAt(off dwarf.Offset) int {
 	return sort.Search(len(t.Parts), func(i int) bool { return t.Parts[i].Base > off }) - 1
 }
 
-// Rebase converts the offsets in an entry of a part to the offset space of the tree.
-func (t *Tree) Rebase(p *TreePart, e *dwarf.Entry) *dwarf.Entry {
+// rebase converts the offsets in an entry of a part to the offset space of the tree.
+func (t *Tree) rebase(p *TreePart, e *dwarf.Entry) *dwarf.Entry {
 	if e.Tag == 0 || p.Base == 0 && len(t.signatures) == 0 {
 		return e
 	}
@@ -126,7 +126,7 @@ func (r *treeReader) next() *dwarf.Entry {
 	if err != nil || e == nil {
 		return nil
 	}
-	return r.t.Rebase(r.part, e)
+	return r.t.rebase(r.part, e)
 }
 
 // Entry returns the entry at an offset; nil if there is none.

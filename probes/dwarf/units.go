@@ -53,8 +53,8 @@ const (
 	unitSplitType = 6
 )
 
-// IsType reports whether the unit describes a type that others refer to.
-func (u *Unit) IsType() bool { return u.kind == unitType || u.kind == unitSplitType }
+// isType reports whether the unit describes a type that others refer to.
+func (u *Unit) isType() bool { return u.kind == unitType || u.kind == unitSplitType }
 
 // HasCode reports whether the unit can describe code: it is a compilation unit, or
 // the skeleton of one.
@@ -142,9 +142,9 @@ func unitsOf(section string, b []byte) []Unit {
 	return out
 }
 
-// Units returns the units of .debug_info that can describe code. Type units and partial units have
+// units returns the units of .debug_info that can describe code. Type units and partial units have
 // no code of their own.
-func Units(info []byte) []Unit {
+func units(info []byte) []Unit {
 	var out []Unit
 	for _, u := range unitsOf("info", info) {
 		if u.HasCode() {

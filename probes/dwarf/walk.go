@@ -29,7 +29,7 @@ func (t *Tree) compileUnit(p *TreePart, e *dwarf.Entry) *CompileUnit {
 	if found {
 		header = p.Units[i]
 	}
-	u.Base = BaseOf(header, e)
+	u.Base = baseOf(header, e)
 	if p.Skeleton != nil && e.Tag == dwarf.TagCompileUnit {
 		u.Entry, u.Base.Addr = p.Skeleton, p.AddrBase
 	}
@@ -175,7 +175,7 @@ func (w *walker[S]) run(end dwarf.Offset) error {
 		case e.Children:
 			depth++
 		}
-		err = w.entry(w.tree.Rebase(w.part, e))
+		err = w.entry(w.tree.rebase(w.part, e))
 		if errors.Is(err, ErrStop) {
 			return nil
 		}

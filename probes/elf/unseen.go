@@ -73,28 +73,6 @@ type Hint struct {
 	Func Range
 }
 
-// Count returns the number of sites of a kind.
-func (u Unseen) Count(k UnseenKind) int {
-	n := 0
-	for _, s := range u.Sites {
-		if s.What == k {
-			n++
-		}
-	}
-	return n
-}
-
-// First returns the site of a kind with the lowest address; false if there is
-// none.
-func (u Unseen) First(k UnseenKind) (UnseenSite, bool) {
-	for _, s := range u.Sites {
-		if s.What == k {
-			return s, true
-		}
-	}
-	return UnseenSite{}, false
-}
-
 // ImportsOrdering reports whether the file imports a function that orders threads, or, as a static
 // file, contains one.
 func (f *File) ImportsOrdering() bool {

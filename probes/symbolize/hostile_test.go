@@ -45,7 +45,7 @@ func TestUnitsThatShareOneLongList(t *testing.T) {
 	}
 	abbrev := append(elftest.Abbrev(1, 0x11, false, 0x55, 0x17), 0) // DW_TAG_compile_unit, DW_AT_ranges, DW_FORM_sec_offset
 	table := New(opened(t, elftest.Debug(someCode, codeAt, "info", units, "abbrev", abbrev, "ranges", append(list, make([]byte, 16)...))))
-	if err := table.Err(); err == nil || !strings.Contains(err.Error(), "address ranges") {
+	if err := problem(table); err == nil || !strings.Contains(err.Error(), "address ranges") {
 		t.Errorf("got %v", err)
 	}
 	if f := table.Frames(codeAt); len(f) != 1 {
@@ -86,7 +86,7 @@ func TestLineProgramWithoutEnd(t *testing.T) {
 	if f := table.Frames(codeAt); len(f) != 1 {
 		t.Errorf("%v", f)
 	}
-	if err := table.Err(); err == nil || !strings.Contains(err.Error(), "lying: line table: more than 10000 lines") {
+	if err := problem(table); err == nil || !strings.Contains(err.Error(), "lying: line table: more than 10000 lines") {
 		t.Errorf("got %v", err)
 	}
 }

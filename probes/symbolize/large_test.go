@@ -99,14 +99,14 @@ func nameChains(b *testing.B, path string, functions []elf.Range) (inlined int) 
 			fn := functions[int(random>>33)%len(functions)]
 			pcs = append(pcs, fn.Lo+1+(random>>20)%(fn.Hi-fn.Lo-1))
 		}
-		for _, fr := range t.Stack(pcs) {
+		for _, fr := range stack(t, pcs) {
 			if fr.Inlined {
 				inlined++
 			}
 		}
 	}
-	if t.Err() != nil || inlined < 1000 {
-		b.Fatalf("%d inlined frames: %v", inlined, t.Err())
+	if problem(t) != nil || inlined < 1000 {
+		b.Fatalf("%d inlined frames: %v", inlined, problem(t))
 	}
 	return inlined
 }

@@ -63,10 +63,6 @@ type Option func(*Table)
 // of the file's name.
 func WithModule(name string) Option { return func(t *Table) { t.module = name } }
 
-// WithUnits sets the number of compilation units that are kept parsed, at least 1; the default is
-// as many as fit into 128 MB.
-func WithUnits(n int) Option { return func(t *Table) { t.maxUnits = max(n, 1) } }
-
 // WithoutDWARF makes a Table ignore debug information: names come from symbol tables.
 func WithoutDWARF() Option { return func(t *Table) { t.noDWARF = true } }
 
@@ -75,7 +71,7 @@ func WithoutDWARF() Option { return func(t *Table) { t.noDWARF = true } }
 type Table struct {
 	f        *elf.File
 	module   string
-	maxUnits int
+	maxUnits int // the number of compilation units that are kept parsed; fewer if these exceed maxKept
 	noDWARF  bool
 
 	mu      sync.Mutex // guards all below; taken alone
@@ -85,7 +81,7 @@ type Table struct {
 	stubs   elf.Range         // contains all of plt, each with maxStub bytes
 	names   map[string]string // results of demangled, at most maxNames
 	debug   *debugInfo        // nil: none
-	err     error
+	err     error             // why names have less detail than they could: elf.ErrNoDWARF, or damage
 }
 
 // maxStub is the length of a stub of the PLT, in bytes. maxNames bounds the demangled names that are kept.
@@ -103,15 +99,6 @@ func New(f *elf.File, opts ...Option) *Table {
 	return t
 }
 
-// Err returns the reason why names have less detail than they could: no debug information
-// (elf.ErrNoDWARF), or damage. It returns nil if nothing has been missing so far.
-func (t *Table) Err() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.load()
-	return t.err
-}
-
 // Frames returns the functions at addr, innermost first: those that are inlined there, then the
 // function itself. There is always at least one.
 func (t *Table) Frames(addr uint64) []Frame {
@@ -127,19 +114,6 @@ func (t *Table) Frames(addr uint64) []Frame {
 		t.err = fmt.Errorf("debug information of %s: %w", t.f.Name(), err)
 	}
 	return t.complete(frames, base, addr)
-}
-
-// Stack returns the frames of a call stack, innermost first. pcs are an exact address, then return
-// addresses.
-func (t *Table) Stack(pcs []uint64) []Frame {
-	var out []Frame
-	for i, pc := range pcs {
-		if i > 0 {
-			pc = CallSite(pc)
-		}
-		out = append(out, t.Frames(pc)...)
-	}
-	return out
 }
 
 func (t *Table) load() {

@@ -157,7 +157,7 @@ func compare(t *testing.T, path string, f *elf.File, table *Table, addrs []uint6
 	if known == 0 {
 		t.Error("nothing was compared")
 	}
-	if err := table.Err(); err != nil {
+	if err := problem(table); err != nil {
 		t.Error(err)
 	}
 }
@@ -175,6 +175,29 @@ func sameChain(want, got []place) bool {
 		}
 		return w == g
 	})
+}
+
+// withUnits sets the number of compilation units that are kept parsed.
+func withUnits(n int) Option { return func(t *Table) { t.maxUnits = n } }
+
+// problem returns the reason why names have less detail than they could; nil if nothing has been missing so far.
+func problem(t *Table) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.load()
+	return t.err
+}
+
+// stack returns the frames of a call stack, innermost first. pcs are an exact address, then return addresses.
+func stack(t *Table, pcs []uint64) []Frame {
+	var out []Frame
+	for i, pc := range pcs {
+		if i > 0 {
+			pc = CallSite(pc)
+		}
+		out = append(out, t.Frames(pc)...)
+	}
+	return out
 }
 
 func names(frames []Frame) []string {
@@ -282,8 +305,8 @@ func TestWithoutDebugInformation(t *testing.T) {
 	path := build(t, "gcc", "inline.c", "-O2")
 	f := open(t, path)
 	table := New(f, WithModule("app"))
-	if !errors.Is(table.Err(), elf.ErrNoDWARF) {
-		t.Errorf("error %v", table.Err())
+	if !errors.Is(problem(table), elf.ErrNoDWARF) {
+		t.Errorf("error %v", problem(table))
 	}
 	worker := f.Lookup("worker")[0]
 	want := []Frame{{Function: "worker", Linkage: "worker", Module: "app", Offset: 2}}
@@ -310,7 +333,7 @@ func TestStackUsesCallSites(t *testing.T) {
 	table := New(f)
 	worker, main := f.Lookup("worker")[0], f.Lookup("main")[0]
 	// A return address at the very end of main belongs to the next function.
-	got := names(table.Stack([]uint64{worker.Addr, main.Addr + main.Size}))
+	got := names(stack(table, []uint64{worker.Addr, main.Addr + main.Size}))
 	if len(got) != 2 || !strings.HasPrefix(got[0], "worker:") || !strings.HasPrefix(got[1], "main:") {
 		t.Errorf("stack %q", got)
 	}
@@ -322,7 +345,7 @@ func TestStackUsesCallSites(t *testing.T) {
 func TestFewUnitsKept(t *testing.T) {
 	path := build(t, "g++", "inline.cc", "-O2", "-g", "testdata/inline_other.cc")
 	f := open(t, path)
-	compare(t, path, f, New(f, WithUnits(1)), sample(f, 500))
+	compare(t, path, f, New(f, withUnits(1)), sample(f, 500))
 }
 
 func TestPublicNameOfGlibc(t *testing.T) {
@@ -381,7 +404,7 @@ func FuzzDamagedDWARF(f *testing.F) {
 		if err != nil {
 			return
 		}
-		table := New(file, WithUnits(2))
+		table := New(file, withUnits(2))
 		for _, r := range file.Functions() {
 			for a := r.Lo; a < r.Hi; a += 5 {
 				if len(table.Frames(a)) == 0 {
@@ -408,8 +431,8 @@ func FuzzPatched(f *testing.F) {
 		if err != nil {
 			return
 		}
-		table := New(file, WithUnits(1))
-		table.Stack([]uint64{any, 0, ^uint64(0)})
+		table := New(file, withUnits(1))
+		stack(table, []uint64{any, 0, ^uint64(0)})
 		for _, s := range file.Symbols() {
 			table.Data(s.Addr + any%8)
 			for _, frame := range table.Frames(s.Addr + any%64) {
@@ -418,7 +441,7 @@ func FuzzPatched(f *testing.F) {
 				}
 			}
 		}
-		_ = table.Err()
+		_ = problem(table)
 	})
 }
 
@@ -458,7 +481,7 @@ func debugPart(t testing.TB, b []byte) [2]int {
 
 func TestConcurrentUse(t *testing.T) {
 	f := open(t, build(t, "gcc", "inline.c", "-O2", "-g"))
-	table := New(f, WithUnits(1))
+	table := New(f, withUnits(1))
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {

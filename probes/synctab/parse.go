@@ -248,7 +248,7 @@ func (r *rowParser) kind(op bpf.Op) Kind {
 		}
 		return allowed[0]
 	}
-	kind, ok := ParseKind(name)
+	kind, ok := parseKind(name)
 	if !ok {
 		r.failKey("kind", "unknown kind %q%s", name, suggest(name, kindNames[1:]))
 	} else if !slices.Contains(allowed, kind) {

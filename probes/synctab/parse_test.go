@@ -94,7 +94,7 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestEmptyText(t *testing.T) {
-	if n := len(mustParse(t, "# nothing\n").Entries()); n != 0 {
+	if n := len(rowsOf(mustParse(t, "# nothing\n"))); n != 0 {
 		t.Errorf("%d rows", n)
 	}
 }
@@ -107,12 +107,12 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		table, err := Parse(strings.NewReader(text), "fuzz.toml")
 		if err != nil {
-			if len(table.Entries()) != 0 {
+			if len(rowsOf(table)) != 0 {
 				t.Error("both an error and a table")
 			}
 			return
 		}
-		for _, e := range table.Entries() {
+		for _, e := range rowsOf(table) {
 			if (e.Object < 1) != (e.ObjectAt != "" || operations[e.Op].objectless) || e.Object > MaxArgument || e.Kind == KindNone {
 				t.Errorf("accepted %+v", e)
 			}

@@ -42,8 +42,8 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// ParseKind returns the kind with a name; "none" is not accepted.
-func ParseKind(name string) (Kind, bool) {
+// parseKind returns the kind with a name; "none" is not accepted.
+func parseKind(name string) (Kind, bool) {
 	i := slices.Index(kindNames[1:], name)
 	return Kind(i + 1), i >= 0
 }
@@ -118,19 +118,6 @@ func Builtin() (Table, error) {
 		entries[i].Builtin = true
 	}
 	return newTable(entries), nil
-}
-
-// Entries returns the table's rows, those of tables merged later first. It leaves out rows without
-// an operation, and the names for which another row takes precedence.
-func (t Table) Entries() []Entry {
-	var out []Entry
-	for i, e := range t.entries {
-		e.Names = slices.DeleteFunc(slices.Clone(e.Names), func(n string) bool { return t.linkage[n] != i })
-		if e.Op != bpf.OpNone && len(e.Names) > 0 {
-			out = append(out, e)
-		}
-	}
-	return out
 }
 
 // Lists reports whether the table has a row for a function, by its linkage name. The row may be one

@@ -26,7 +26,7 @@ func FuzzFrames(f *testing.F) {
 			t.Fatalf("%d entries in %d bytes", len(s.index), len(b))
 		}
 		for _, arch := range []insn.Arch{insn.AMD64, insn.ARM64} {
-			table := &Table{loaded: true, eh: s, debug: newSection(elf.CallFrames{}), rows: map[uint64]*Row{}, f: empty(t)}
+			table := &Table{loaded: true, eh: s, debug: newSection(elf.CallFrames{}), rows: map[uint64]*row{}, f: empty(t)}
 			m := &Machine{Arch: arch, Find: func(pc uint64) (*Table, uint64, bool) { return table, 0, true },
 				Memory: func(addr uint64, size int) (uint64, bool) { return addr*0x9e3779b97f4a7c15>>40 ^ pc, addr%3 > 0 }}
 			regs := Regs{PC: pc}
@@ -86,7 +86,7 @@ func TestHostileFrames(t *testing.T) {
 			table := tableOf(t, ".eh_frame", c.content)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			got := text(table.Row(codeAt))
+			got := text(table.row(codeAt))
 			runtime.ReadMemStats(&after)
 			if got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)

@@ -133,7 +133,7 @@ func compareRow(t *testing.T, table *Table, arch insn.Arch, columns, want []stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := table.Row(addr)
+	row := table.row(addr)
 	if row == nil {
 		t.Errorf("0x%x: no row", addr)
 		return false

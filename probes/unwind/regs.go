@@ -47,8 +47,8 @@ func (r *Regs) Set(n int, v uint64) {
 	}
 }
 
-// Get returns a register by its DWARF number; ok is false if it is not known.
-func (r *Regs) Get(n int) (v uint64, ok bool) {
+// get returns a register by its DWARF number; ok is false if it is not known.
+func (r *Regs) get(n int) (v uint64, ok bool) {
 	if n < 0 || n >= columns || r.known&(1<<n) == 0 {
 		return 0, false
 	}
@@ -71,10 +71,10 @@ func abiOf(a insn.Arch) abi {
 	return abi{sp: RSP, pc: rip, lr: -1, fp: RBP, saved: 1<<RBX | 1<<RBP | r12to15}
 }
 
-// get is Get, and returns the program counter too, if it has a number.
+// get is Regs.get, and returns the program counter too, if it has a number.
 func (a abi) get(r *Regs, n int) (uint64, bool) {
 	if n == a.pc {
 		return r.PC, true
 	}
-	return r.Get(n)
+	return r.get(n)
 }

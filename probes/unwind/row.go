@@ -26,8 +26,8 @@ type rule struct {
 	expr []byte
 }
 
-// Row holds the rules that compute the caller's registers from those at an address.
-type Row struct {
+// row holds the rules that compute the caller's registers from those at an address.
+type row struct {
 	cfa    rule // atOffset n from register base, or isExpr
 	base   int
 	ra     int
@@ -70,7 +70,7 @@ const (
 
 // rowAt returns the row at addr, by executing an entry's instructions up to it; nil if they are
 // invalid.
-func (s *section) rowAt(f fde, addr uint64) *Row {
+func (s *section) rowAt(f fde, addr uint64) *row {
 	m := machine{loc: f.lo, base: -1}
 	if !m.run(f.cie, s.Bytes[f.cie.lo:f.cie.hi], s.Addr+uint64(f.cie.lo), s.Data, ^uint64(0)) {
 		return nil
@@ -79,7 +79,7 @@ func (s *section) rowAt(f fde, addr uint64) *Row {
 	if !m.run(f.cie, f.program, f.addr, s.Data, addr) || m.cfa.kind == unspecified {
 		return nil
 	}
-	row := &Row{cfa: m.cfa, base: m.base, ra: f.cie.ra, signal: f.cie.signal, signed: m.signed}
+	row := &row{cfa: m.cfa, base: m.base, ra: f.cie.ra, signal: f.cie.signal, signed: m.signed}
 	for i, r := range m.rules {
 		if r.kind != unspecified {
 			row.rules = append(row.rules, columnRule{i, r})
@@ -89,7 +89,7 @@ func (s *section) rowAt(f fde, addr uint64) *Row {
 }
 
 // rule returns the rule of a column.
-func (r *Row) rule(column int) rule {
+func (r *row) rule(column int) rule {
 	for i := range r.rules {
 		if r.rules[i].column == column {
 			return r.rules[i].rule

@@ -22,12 +22,11 @@ import (
 type Table struct {
 	f *elf.File
 
-	mu       sync.Mutex // guards all below; taken before those of the file
-	loaded   bool
-	eh       *section
-	debug    *section // nil: not read yet
-	rows     map[uint64]*Row
-	problems []error
+	mu     sync.Mutex // guards all below; taken before those of the file
+	loaded bool
+	eh     *section
+	debug  *section // nil: not read yet
+	rows   map[uint64]*row
 }
 
 // maxRows bounds the number of cached rows; others are computed again.
@@ -37,19 +36,12 @@ const maxRows = 1 << 15
 // longer if rows are needed that only .debug_frame has. The result is never nil; for a file without
 // call frame information it has no rows.
 func New(f *elf.File) *Table {
-	return &Table{f: f, rows: map[uint64]*Row{}}
+	return &Table{f: f, rows: map[uint64]*row{}}
 }
 
-// Problems returns the errors of reading the file so far.
-func (t *Table) Problems() []error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return append([]error(nil), t.problems...)
-}
-
-// Row returns the row of the code at an address as linked; nil if there is none. Rows are shared:
+// row returns the row of the code at an address as linked; nil if there is none. Rows are shared:
 // they do not change.
-func (t *Table) Row(addr uint64) *Row {
+func (t *Table) row(addr uint64) *row {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	row, known := t.rows[addr]
@@ -64,7 +56,7 @@ func (t *Table) Row(addr uint64) *Row {
 	return row
 }
 
-func (t *Table) find(addr uint64) *Row {
+func (t *Table) find(addr uint64) *row {
 	if !t.loaded {
 		t.loaded = true
 		t.eh = t.section(t.f.EhFrame)
@@ -82,10 +74,7 @@ func (t *Table) find(addr uint64) *Row {
 }
 
 func (t *Table) section(read func() (elf.CallFrames, error)) *section {
-	c, err := read()
-	if err != nil {
-		t.problems = append(t.problems, err)
-	}
+	c, _ := read() // what cannot be read has no rows
 	return newSection(c)
 }
 

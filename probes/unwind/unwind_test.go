@@ -69,7 +69,7 @@ func tableOf(t testing.TB, name string, content []byte, more ...elftest.Section)
 }
 
 // text returns a row as text for people.
-func text(r *Row) string {
+func text(r *row) string {
 	if r == nil {
 		return noRow
 	}
@@ -139,7 +139,7 @@ func TestInstructions(t *testing.T) {
 		{"cut short", []byte{cfaDefCFAExpression, 200}, 0, noRow},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := text(tableOf(t, ".eh_frame", frames(c.program...)).Row(codeAt + c.at)); got != c.want {
+			if got := text(tableOf(t, ".eh_frame", frames(c.program...)).row(codeAt + c.at)); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
@@ -181,7 +181,7 @@ func TestForms(t *testing.T) {
 		{"no common entry", ".eh_frame", frames()[24:], noRow},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := text(tableOf(t, c.section, c.content, got).Row(codeAt + 8)); got != c.want {
+			if got := text(tableOf(t, c.section, c.content, got).row(codeAt + 8)); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})

@@ -86,7 +86,7 @@ func (w *walker) step() End {
 	if row == nil {
 		return w.withoutCFI()
 	}
-	sp, ok := w.regs.Get(w.abi.sp)
+	sp, ok := w.regs.get(w.abi.sp)
 	if !ok {
 		return EndMemory
 	}
@@ -98,7 +98,7 @@ func (w *walker) step() End {
 	if end != endNone {
 		return end
 	}
-	top, _ := next.Get(w.abi.sp)
+	top, _ := next.get(w.abi.sp)
 	if !row.signal && (top < sp || top == sp && !w.leaf(row)) {
 		return EndLoop // a signal handler may have a stack of its own, at any address
 	}
@@ -108,7 +108,7 @@ func (w *walker) step() End {
 
 // leaf reports whether a frame may be empty: its return address is still in a register, which is
 // possible only for the innermost frame.
-func (w *walker) leaf(row *Row) bool {
+func (w *walker) leaf(row *row) bool {
 	switch row.rule(row.ra).kind {
 	case unspecified, sameValue, inRegister:
 		return w.exact
@@ -119,7 +119,7 @@ func (w *walker) leaf(row *Row) bool {
 // row returns the row of the frame. If the call was the last instruction of a function, the return
 // address is the first of the next one, so the row is that of the byte before. But the code to
 // which a signal handler returns was not called, and may begin at the return address.
-func (w *walker) row() *Row {
+func (w *walker) row() *row {
 	if w.exact {
 		return w.rowOf(w.regs.PC)
 	}
@@ -132,16 +132,16 @@ func (w *walker) row() *Row {
 	return row
 }
 
-func (w *walker) rowOf(pc uint64) *Row {
+func (w *walker) rowOf(pc uint64) *row {
 	t, bias, ok := w.Find(pc)
 	if !ok || t == nil {
 		return nil
 	}
-	return t.Row(pc - bias)
+	return t.row(pc - bias)
 }
 
 // cfa returns the canonical frame address: the stack pointer before the call.
-func (w *walker) cfa(row *Row) (uint64, End) {
+func (w *walker) cfa(row *row) (uint64, End) {
 	if row.cfa.kind == isExpr {
 		return evaluate(w.Machine, &w.regs, row.cfa.expr)
 	}
@@ -153,7 +153,7 @@ func (w *walker) cfa(row *Row) (uint64, End) {
 }
 
 // caller returns the registers of the calling frame.
-func (w *walker) caller(row *Row, cfa uint64) (next Regs, end End) {
+func (w *walker) caller(row *row, cfa uint64) (next Regs, end End) {
 	next = w.regs
 	next.known &= w.abi.saved
 	if row.signal {
@@ -180,7 +180,7 @@ func (w *walker) caller(row *Row, cfa uint64) (next Regs, end End) {
 }
 
 // returnAddress returns the address to which the frame returns.
-func (w *walker) returnAddress(row *Row, cfa uint64) (uint64, End) {
+func (w *walker) returnAddress(row *row, cfa uint64) (uint64, End) {
 	r := row.rule(row.ra)
 	if r.kind == undefined {
 		return 0, EndOutermost
@@ -236,14 +236,14 @@ func (w *walker) apply(r rule, column int, cfa uint64) (v uint64, end End) {
 // its frame yet, as in a linkage table's stub; otherwise withoutCFI follows the frame pointer, if
 // the function keeps one.
 func (w *walker) withoutCFI() End {
-	sp, ok := w.regs.Get(w.abi.sp)
+	sp, ok := w.regs.get(w.abi.sp)
 	if !ok {
 		return EndNoFrames
 	}
 	if w.exact && w.leafWithoutCFI(sp) {
 		return endNone
 	}
-	fp, ok := w.regs.Get(w.abi.fp)
+	fp, ok := w.regs.get(w.abi.fp)
 	if !ok || fp < sp || fp%8 != 0 {
 		return EndNoFrames
 	}
@@ -262,7 +262,7 @@ func (w *walker) withoutCFI() End {
 // address is in lr, or on top of the stack.
 func (w *walker) leafWithoutCFI(sp uint64) bool {
 	if w.abi.lr >= 0 {
-		ra, ok := w.regs.Get(w.abi.lr)
+		ra, ok := w.regs.get(w.abi.lr)
 		if ok && w.afterCall(ra) {
 			w.enter(ra, sp)
 			return true

@@ -28,7 +28,7 @@ func AtomicTyped(f *bin.File) (vars []Variable, large []string, err error) {
 			vars, large, err = nil, nil, fmt.Errorf("look for atomic variables of %s: the debug information is damaged: %v", f.Name(), r)
 		}
 	}()
-	fd := NewFinder([]*bin.File{f})
+	fd := newFinder([]*bin.File{f})
 	x := fd.index(f)
 	if x == nil {
 		return nil, nil, nil

@@ -23,19 +23,21 @@ import (
 // "libx.so:". A file without debug information is searched by its symbol table. The name may then
 // be followed by an offset in bytes and a type: "slots+16:u32". Where the program has a copy of a
 // library's variable, the result is the copy. Errors that the name causes are of type *Error.
-func FindIn(files []*bin.File, name string) (Variable, error) { return NewFinder(files).Find(name) }
+func FindIn(files []*bin.File, name string) (Variable, error) {
+	return newFinder(files).find(name, false)
+}
 
-// Finder finds several variables of the same files, reading the debug
+// finder finds several variables of the same files, reading the debug
 // information of each once. It is not safe for concurrent use.
-type Finder struct {
+type finder struct {
 	files   []*bin.File
 	indexes map[*bin.File]*index
 	failed  map[*bin.File]error
 }
 
-// NewFinder returns a finder for a program and its libraries; see FindIn.
-func NewFinder(files []*bin.File) *Finder {
-	return &Finder{files: files, indexes: map[*bin.File]*index{}, failed: map[*bin.File]error{}}
+// newFinder returns a finder for a program and its libraries; see FindIn.
+func newFinder(files []*bin.File) *finder {
+	return &finder{files: files, indexes: map[*bin.File]*index{}, failed: map[*bin.File]error{}}
 }
 
 // candidate is a variable that the name may denote.
@@ -50,13 +52,11 @@ type candidate struct {
 // LocateIn finds the address of a variable of any type, for example of a lock in a structure. In
 // the result only Name, Symbol, File, Addr, Whole, DeclFile and DeclLine are set. See FindIn.
 func LocateIn(files []*bin.File, name string) (Variable, error) {
-	return NewFinder(files).find(name, true)
+	return newFinder(files).find(name, true)
 }
 
-// Find finds a variable; see FindIn.
-func (fd *Finder) Find(name string) (v Variable, err error) { return fd.find(name, false) }
-
-func (fd *Finder) find(name string, addressOnly bool) (v Variable, err error) {
+// find finds a variable, or only its address; see FindIn and LocateIn.
+func (fd *finder) find(name string, addressOnly bool) (v Variable, err error) {
 	defer func() { // the standard library's reader of debug information can panic
 		if r := recover(); r != nil {
 			v, err = Variable{}, fmt.Errorf("watch %s: the debug information is damaged: %v", name, r)
@@ -82,7 +82,7 @@ func (fd *Finder) find(name string, addressOnly bool) (v Variable, err error) {
 }
 
 // explain adds to an error which debug information could not be read.
-func (fd *Finder) explain(err error) error {
+func (fd *finder) explain(err error) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Reason != NoDebugInfo && e.Reason != WrongType {
 		return err
@@ -95,7 +95,7 @@ func (fd *Finder) explain(err error) error {
 	return err
 }
 
-func (fd *Finder) candidates(q query) []candidate {
+func (fd *finder) candidates(q query) []candidate {
 	var all []candidate
 	for _, f := range fd.files {
 		found := fd.inFile(f, q)
@@ -136,7 +136,7 @@ func choose(q query, all []candidate) (Variable, error) {
 }
 
 // index returns the index of a file's debug information, which it reads once; nil if there is none.
-func (fd *Finder) index(f *bin.File) *index {
+func (fd *finder) index(f *bin.File) *index {
 	if _, done := fd.failed[f]; !done {
 		fd.indexes[f], fd.failed[f] = newIndex(f)
 	}
@@ -146,7 +146,7 @@ func (fd *Finder) index(f *bin.File) *index {
 	return fd.indexes[f]
 }
 
-func (fd *Finder) inFile(f *bin.File, q query) []candidate {
+func (fd *finder) inFile(f *bin.File, q query) []candidate {
 	binary := q.file != "" && q.matchBinary(f.Name())
 	var out []candidate
 	if x := fd.index(f); x != nil {
@@ -362,7 +362,7 @@ func plainName(linkage string) string {
 // copied returns the variable, or the program's copy of it. A program that is not
 // position-independent, or that refers to a library's variable directly, reserves room in its own
 // data, and the dynamic linker binds every reference to that copy (relocations of type COPY).
-func (fd *Finder) copied(v Variable) Variable {
+func (fd *finder) copied(v Variable) Variable {
 	if !exports(v.File, v.Symbol, func(s bin.Symbol) bool { return s.Addr == v.enclosing().Lo }) {
 		v.Symbol = ""
 		return v
@@ -438,7 +438,7 @@ func (c candidate) where() string {
 }
 
 // notFound returns the error for a name that no variable has.
-func (fd *Finder) notFound(q query) error {
+func (fd *finder) notFound(q query) error {
 	for _, k := range q.heads() {
 		path := q.head(k)
 		for _, f := range fd.files {
@@ -473,7 +473,7 @@ const maxKnown = 64 << 20
 
 // names returns every name that the user could have written and, for each file without debug
 // information, the reason.
-func (fd *Finder) names() (known, silent []string) {
+func (fd *finder) names() (known, silent []string) {
 	left := maxKnown
 	for _, f := range fd.files {
 		x := fd.index(f)

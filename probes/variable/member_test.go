@@ -352,9 +352,9 @@ func TestMembersOfACopy(t *testing.T) {
 	dir := t.TempDir()
 	lib := buildIn(t, dir, "libx.so", "gcc", []string{"-g", "-shared", "-fPIC"}, []string{"x.c"}, map[string]string{"x.c": "struct pair { int a, b; } both = {1, 2}; int use(void) { return both.b++; }"})
 	program := buildIn(t, dir, "program", "gcc", []string{"-O0", "-no-pie", "-fno-pie", filepath.Join(dir, "libx.so")}, []string{"m.c"}, map[string]string{"m.c": "extern struct pair { int a, b; } both; int use(void); int main(void) { both.b = 5; return use(); }"})
-	fd := NewFinder(nil)
+	fd := newFinder(nil)
 	fd.files = append(fd.files, program, lib)
-	v, err := fd.Find("libx.so:both.b")
+	v, err := fd.find("libx.so:both.b", false)
 	if err != nil {
 		t.Fatal(err)
 	}

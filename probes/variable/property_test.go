@@ -148,15 +148,15 @@ func TestJoinProperty(t *testing.T) {
 
 func TestFinderIsReadOnly(t *testing.T) {
 	f := build(t, "gcc", []string{"-g", "-O0"}, []string{"a.c", "sub/b.c"}, cSources)
-	fd := NewFinder([]*bin.File{f})
-	first, err := fd.Find("hits")
+	fd := newFinder([]*bin.File{f})
+	first, err := fd.find("hits", false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := fd.Find("shared_name"); err == nil {
+	if _, err := fd.find("shared_name", false); err == nil {
 		t.Error("ambiguous name found")
 	}
-	again, err := fd.Find("hits")
+	again, err := fd.find("hits", false)
 	if err != nil || !cmp.Equal(again, first, cmp.AllowUnexported(Variable{}), cmp.Comparer(func(a, b *bin.File) bool { return a == b })) {
 		t.Errorf("%+v, then %+v, %v", first, again, err)
 	}
@@ -343,9 +343,9 @@ func FuzzPatched(f *testing.F) {
 		if err != nil {
 			return
 		}
-		finder := NewFinder([]*bin.File{file})
+		finder := newFinder([]*bin.File{file})
 		for _, n := range []string{name, "hits", "turns", "total", "head", "busy", "Queue::depth", "start::l", "twice::count"} {
-			v, err := finder.Find(n)
+			v, err := finder.find(n, false)
 			if err != nil {
 				continue
 			}

@@ -12,7 +12,7 @@ import (
 // there. Registers are followed; the frame is followed without regard to the order of instructions, and other
 // memory as one.
 type asking struct {
-	x       *Finder
+	x       *finder
 	r       *routine
 	loop    *code.Loop
 	solver  code.Solver[answers]
@@ -37,7 +37,7 @@ func (s *answers) join(from *answers) (changed bool) {
 }
 
 // asked returns the exits of a loop that rests and asks.
-func (x *Finder) asked(r *routine, l *code.Loop) (out []Wait) {
+func (x *finder) asked(r *routine, l *code.Loop) (out []Wait) {
 	if !x.mayAsk(r, l.Blocks) {
 		return nil
 	}

@@ -23,7 +23,7 @@ type caller struct {
 }
 
 // mayIdle reports whether a loop may pause, or call a function that sleeps or yields.
-func (x *Finder) mayIdle(r *routine, blocks []int) bool {
+func (x *finder) mayIdle(r *routine, blocks []int) bool {
 	for in := range r.insts(blocks) {
 		switch {
 		case in.Kind == insn.Nop && isPause(r.code(in)), Idles(x.imported(in)):
@@ -36,7 +36,7 @@ func (x *Finder) mayIdle(r *routine, blocks []int) bool {
 }
 
 // mayAsk reports whether a loop may rest, and may ask something, itself or by a function that it calls.
-func (x *Finder) mayAsk(r *routine, blocks []int) bool {
+func (x *finder) mayAsk(r *routine, blocks []int) bool {
 	rests, asking := false, false
 	for in := range r.insts(blocks) {
 		switch name := x.imported(in); {
@@ -56,7 +56,7 @@ func (x *Finder) mayAsk(r *routine, blocks []int) bool {
 }
 
 // slotMayRest reports whether the function whose address is in a slot may rest.
-func (x *Finder) slotMayRest(slot uint64) bool {
+func (x *finder) slotMayRest(slot uint64) bool {
 	if name := x.slots[slot]; name != "" {
 		return restsBy(name)
 	}
@@ -65,7 +65,7 @@ func (x *Finder) slotMayRest(slot uint64) bool {
 
 // unknownMayAsk reports whether a call of a function that is not known may ask. Where the caller keeps addresses of
 // functions in registers, one of these is taken to be called by a register.
-func (x *Finder) unknownMayAsk(r *routine, in *insn.Inst) bool {
+func (x *finder) unknownMayAsk(r *routine, in *insn.Inst) bool {
 	return in.NMem > 0 || len(r.hoisted) == 0 || slices.ContainsFunc(r.hoisted, func(slot uint64) bool {
 		if name := x.slots[slot]; name != "" {
 			return asks(name)
@@ -75,28 +75,28 @@ func (x *Finder) unknownMayAsk(r *routine, in *insn.Inst) bool {
 }
 
 // functionMayRest reports whether the function that begins at an address may rest.
-func (x *Finder) functionMayRest(entry uint64) bool {
+func (x *finder) functionMayRest(entry uint64) bool {
 	return x.functionMay(entry, func(c *caller) (*bool, *bool) { return &c.rests, &c.settledRests })
 }
 
 // functionIsUnknown reports whether the function that begins at an address may call one that is not known.
-func (x *Finder) functionIsUnknown(entry uint64) bool {
+func (x *finder) functionIsUnknown(entry uint64) bool {
 	return x.functionMay(entry, func(c *caller) (*bool, *bool) { return &c.unknown, &c.settledUnknown })
 }
 
 // functionMayIdle reports whether the function that begins at an address may idle.
-func (x *Finder) functionMayIdle(entry uint64) bool {
+func (x *finder) functionMayIdle(entry uint64) bool {
 	return x.functionMay(entry, func(c *caller) (*bool, *bool) { return &c.idles, &c.settledIdles })
 }
 
 // functionMayAsk reports whether the function that begins at an address may ask something.
-func (x *Finder) functionMayAsk(entry uint64) bool {
+func (x *finder) functionMayAsk(entry uint64) bool {
 	return x.functionMay(entry, func(c *caller) (*bool, *bool) { return &c.asks, &c.settledAsks })
 }
 
 // functionMay reports whether a function, or one that it calls, does something. of returns where that, and whether
 // it is settled, is kept.
-func (x *Finder) functionMay(entry uint64, of func(*caller) (does, settled *bool)) bool {
+func (x *finder) functionMay(entry uint64, of func(*caller) (does, settled *bool)) bool {
 	first := x.caller(entry)
 	firstDoes, firstSettled := of(first)
 	if *firstSettled {
@@ -133,7 +133,7 @@ func (x *Finder) functionMay(entry uint64, of func(*caller) (does, settled *bool
 var panics = regexp.MustCompile(`4core9panicking|4core6option\d+(?:unwrap|expect)_failed|4core6result\d+unwrap_failed|4core5slice5index|3std9panicking|3std7process|5alloc.*handle_(?:alloc_)?error`)
 
 // caller returns what is known of the function that begins at an address.
-func (x *Finder) caller(entry uint64) *caller {
+func (x *finder) caller(entry uint64) *caller {
 	c := x.callers[entry]
 	if c == nil {
 		c = &caller{}
@@ -146,7 +146,7 @@ func (x *Finder) caller(entry uint64) *caller {
 }
 
 // skimCalls finds what a function calls.
-func (x *Finder) skimCalls(c *caller, fn elf.Range) {
+func (x *finder) skimCalls(c *caller, fn elf.Range) {
 	bytes, err := x.file.Bytes(fn.Lo, int(fn.Hi-fn.Lo))
 	if err != nil {
 		return
@@ -180,7 +180,7 @@ func (x *Finder) skimCalls(c *caller, fn elf.Range) {
 }
 
 // skimIndirect adds what an indirect call or jump calls. It reports whether a register says what.
-func (x *Finder) skimIndirect(c *caller, in *insn.Inst) (byRegister bool) {
+func (x *finder) skimIndirect(c *caller, in *insn.Inst) (byRegister bool) {
 	name := x.imported(in)
 	c.calls(name)
 	switch x.direct(in); {
@@ -194,7 +194,7 @@ func (x *Finder) skimIndirect(c *caller, in *insn.Inst) (byRegister bool) {
 }
 
 // skimHoisted adds the functions whose addresses a function that calls by registers loads into some.
-func (x *Finder) skimHoisted(c *caller, bytes []byte, at uint64) {
+func (x *finder) skimHoisted(c *caller, bytes []byte, at uint64) {
 	x.work -= len(bytes) / 8
 	for len(bytes) > 0 {
 		in, err := insn.Decode(x.file.Arch(), bytes, at)

@@ -30,7 +30,7 @@ const (
 )
 
 // effect returns the effect of the function that begins at an address.
-func (x *Finder) effect(entry uint64, depth int) *effect {
+func (x *finder) effect(entry uint64, depth int) *effect {
 	if e := x.effects[entry]; e != nil {
 		if e.busy {
 			return &effect{unknown: true} // a recursion
@@ -47,7 +47,7 @@ func (x *Finder) effect(entry uint64, depth int) *effect {
 	return e
 }
 
-func (x *Finder) effectOf(fn elf.Range, depth int) effect {
+func (x *finder) effectOf(fn elf.Range, depth int) effect {
 	r, err := x.routine(fn)
 	if err != nil || r == nil {
 		return effect{unknown: true}
@@ -349,12 +349,12 @@ func (g *region) passedLoad(s *state, at uint64, from span) value {
 
 // translate returns a span of a called function in terms of the caller; without a root if it is not
 // known.
-func (x *Finder) translate(s *state, from span) span {
+func (x *finder) translate(s *state, from span) span {
 	id, off := x.translateRoot(s, from.root)
 	return span{id, from.off + off, from.size}
 }
 
-func (x *Finder) translateRoot(s *state, id rootID) (rootID, int64) {
+func (x *finder) translateRoot(s *state, id rootID) (rootID, int64) {
 	r := x.roots[id]
 	switch r.kind {
 	case absolute, fromInstruction:

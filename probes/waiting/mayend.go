@@ -22,7 +22,7 @@ const (
 
 // mayEnd reports whether an exit of a loop may be decided by what is loaded from an address that the
 // loop does not change.
-func (x *Finder) mayEnd(r *routine, l *code.Loop) bool {
+func (x *finder) mayEnd(r *routine, l *code.Loop) bool {
 	var changes insn.RegSet
 	for in := range r.insts(l.Blocks) {
 		changes |= in.Overwrites(insn.AMD64)
@@ -60,7 +60,7 @@ func (r *routine) stays(b *code.Block, l *code.Loop, addr uint64) bool {
 }
 
 // flowThrough adds what an instruction may compute.
-func (x *Finder) flowThrough(f *flow, r *routine, in *insn.Inst) {
+func (x *finder) flowThrough(f *flow, r *routine, in *insn.Inst) {
 	if name := x.imported(in); in.Kind == insn.Call && name == "" || in.Kind.Calls() && name != "" && !Idles(name) {
 		f.known, f.loaded = f.known.With(insn.RAX), f.loaded.With(insn.RAX)
 	}

@@ -10,7 +10,7 @@ import (
 
 // region is a part of a function, a loop or all of it, with what is known in it.
 type region struct {
-	x       *Finder
+	x       *finder
 	r       *routine
 	depth   int                 // of calls
 	blocks  []int               // control enters it at blocks[0]
@@ -60,7 +60,7 @@ const (
 )
 
 // region computes what is known in a loop that begins with some locks held.
-func (x *Finder) region(r *routine, l *code.Loop, held int8, rough bool) *region {
+func (x *finder) region(r *routine, l *code.Loop, held int8, rough bool) *region {
 	g := &region{x: x, r: r, rough: rough, blocks: []int{l.Head}}
 	for _, b := range l.Blocks {
 		if slices.Contains(l.Entries, b) {
@@ -98,7 +98,7 @@ func (x *Finder) region(r *routine, l *code.Loop, held int8, rough bool) *region
 
 // before returns the value that a register has before a loop which does not change it, so that two
 // registers with addresses of one object are known to be that.
-func (x *Finder) before(r *routine, head int, reg insn.Reg) value {
+func (x *finder) before(r *routine, head int, reg insn.Reg) value {
 	own := value{class: fixed, root: x.register(reg)}
 	whole := x.whole(r, head)
 	if whole == nil {
@@ -113,7 +113,7 @@ func (x *Finder) before(r *routine, head int, reg insn.Reg) value {
 
 // whole returns what is known of the registers before a block, by all of the function; nil if nothing
 // is.
-func (x *Finder) whole(r *routine, block int) *state {
+func (x *finder) whole(r *routine, block int) *state {
 	if len(r.Insts) > maxWhole {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (x *Finder) whole(r *routine, block int) *state {
 
 // copies returns the registers that hold the stack pointer plus a constant before a loop which does not
 // change them, with the constants.
-func (x *Finder) copies(r *routine, head int, changes insn.RegSet) map[insn.Reg]int64 {
+func (x *finder) copies(r *routine, head int, changes insn.RegSet) map[insn.Reg]int64 {
 	out := map[insn.Reg]int64{}
 	sp := x.whole(r, head)
 	if sp == nil || sp.regs[insn.RSP].root != x.register(insn.RSP) {
@@ -158,7 +158,7 @@ func (g *region) ofStack(s span) span {
 }
 
 // entry returns the state in which each register has a value that is its own root.
-func (x *Finder) entry() state {
+func (x *finder) entry() state {
 	var s state
 	for reg := range insn.Reg(len(s.regs)) {
 		s.regs[reg] = value{class: fixed, root: x.register(reg)}
@@ -226,7 +226,7 @@ func (g *region) solve(entry state) {
 }
 
 // solver returns a solver whose memory can be used again.
-func (x *Finder) solver() *code.Solver[state] {
+func (x *finder) solver() *code.Solver[state] {
 	if n := len(x.solvers) - 1; n >= 0 {
 		s := x.solvers[n]
 		x.solvers = x.solvers[:n]
@@ -236,7 +236,7 @@ func (x *Finder) solver() *code.Solver[state] {
 }
 
 // solved returns the solver of a region to the pool, if its states are not needed any more.
-func (x *Finder) solved(g *region) {
+func (x *finder) solved(g *region) {
 	if g.r.whole != g {
 		x.solvers, g.solver = append(x.solvers, g.solver), nil
 	}
@@ -600,7 +600,7 @@ func (g *region) others(l *load) bool {
 
 // inside reports whether a root is an element selected by an index in a span, or in the memory around
 // it that is stored to by another index.
-func (x *Finder) inside(id rootID, s span) bool {
+func (x *finder) inside(id rootID, s span) bool {
 	r, o := &x.roots[id], &x.roots[s.root]
 	return r.kind == fromIndex && (r.parent == s.root || o.kind == fromIndex && o.parent == r.parent && o.off == r.off)
 }

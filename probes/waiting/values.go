@@ -52,7 +52,7 @@ const (
 
 type rootID int32
 
-func (x *Finder) id(r root) rootID {
+func (x *finder) id(r root) rootID {
 	n, ok := x.rootIDs[r]
 	if !ok {
 		n = rootID(len(x.roots))
@@ -61,7 +61,7 @@ func (x *Finder) id(r root) rootID {
 	return n
 }
 
-// The numbers of the roots that a Finder begins with: none, that of constants, and the registers.
+// The numbers of the roots that a finder begins with: none, that of constants, and the registers.
 const (
 	constants     rootID = 1
 	firstRegister rootID = 2
@@ -75,14 +75,14 @@ func firstRoots() []root {
 	return roots
 }
 
-func (x *Finder) register(r insn.Reg) rootID { return firstRegister + rootID(r&15) }
+func (x *finder) register(r insn.Reg) rootID { return firstRegister + rootID(r&15) }
 
-func (x *Finder) constant(v int64) value {
+func (x *finder) constant(v int64) value {
 	return value{class: fixed, root: constants, off: v}
 }
 
 // memory returns the root that is the value in memory, off bytes from another root.
-func (x *Finder) memory(parent rootID, off int64) rootID {
+func (x *finder) memory(parent rootID, off int64) rootID {
 	at := place{parent, off}
 	n, ok := x.inMemory[at]
 	if !ok {
@@ -99,7 +99,7 @@ type place struct {
 }
 
 // static reports whether an address relative to a root is a constant, or was loaded from such.
-func (x *Finder) static(id rootID) bool {
+func (x *finder) static(id rootID) bool {
 	for r := x.roots[id]; ; r = x.roots[r.parent] {
 		switch r.kind {
 		case absolute:
@@ -177,7 +177,7 @@ func (s *state) join(from *state) (changed bool) {
 
 // key returns a distance for the words of the frame that are relative to a root: those relative to
 // rsp and to rbp do not overlap.
-func (x *Finder) key(id rootID, off int64) int64 {
+func (x *finder) key(id rootID, off int64) int64 {
 	const apart = 1 << 40
 	return int64(x.roots[id].reg)*apart + off
 }

@@ -84,8 +84,8 @@ const (
 	maxLoop     = 1 << 9  // instructions: loops that wait do little
 )
 
-// Finder finds the loops that wait in one file. It is not safe for concurrent use.
-type Finder struct {
+// finder finds the loops that wait in one file. It is not safe for concurrent use.
+type finder struct {
 	Options
 	file     File
 	plt      map[uint64]string
@@ -131,8 +131,8 @@ func Find(f File, opts Options) (waits []Wait, whole bool, err error) {
 	return merge(waits), x.work > 0, nil
 }
 
-func newFinder(f File, opts Options) *Finder {
-	return &Finder{
+func newFinder(f File, opts Options) *finder {
+	return &finder{
 		Options: opts, file: f, plt: f.PLTTargets(), slots: f.GOTSlots(), local: f.LocalSlots(), work: maxWork,
 		roots: firstRoots(), rootIDs: map[root]rootID{}, inMemory: map[place]rootID{},
 		effects: map[uint64]*effect{}, callers: map[uint64]*caller{},
@@ -160,7 +160,7 @@ func merge(waits []Wait) []Wait {
 }
 
 // jumpsBack reports whether a function contains a branch to itself or to a lower address within it.
-func (x *Finder) jumpsBack(fn elf.Range) bool {
+func (x *finder) jumpsBack(fn elf.Range) bool {
 	if fn.Hi-fn.Lo > maxFunction {
 		return false
 	}
@@ -201,7 +201,7 @@ type node struct {
 }
 
 // routine decodes a function; nil if it cannot be decoded, or control may arrive anywhere in it.
-func (x *Finder) routine(fn elf.Range) (*routine, error) {
+func (x *finder) routine(fn elf.Range) (*routine, error) {
 	bytes, err := x.file.Bytes(fn.Lo, int(fn.Hi-fn.Lo))
 	if err != nil || uint64(len(bytes)) != fn.Hi-fn.Lo {
 		return nil, nil // a section that is not loaded
@@ -242,7 +242,7 @@ func (x *Finder) routine(fn elf.Range) (*routine, error) {
 }
 
 // direct makes a direct call of a call through a slot that has the address of a function of the file.
-func (x *Finder) direct(in *insn.Inst) {
+func (x *finder) direct(in *insn.Inst) {
 	if in.Kind != insn.IndirectCall || in.NMem != 1 || !in.Mem[0].Fixed {
 		return
 	}
@@ -252,7 +252,7 @@ func (x *Finder) direct(in *insn.Inst) {
 }
 
 // loadsSlot returns the slot that an instruction loads into a register, with the address of a function.
-func (x *Finder) loadsSlot(in *insn.Inst) (slot uint64, ok bool) {
+func (x *finder) loadsSlot(in *insn.Inst) (slot uint64, ok bool) {
 	if in.NMem != 1 || in.Kind.Calls() || in.ValueReg == insn.NoReg || !in.Mem[0].Fixed || in.Mem[0].Write {
 		return 0, false
 	}
@@ -267,7 +267,7 @@ func setsPointer(insts []insn.Inst, i int) bool {
 }
 
 // buffer returns memory for instructions.
-func (x *Finder) buffer() []insn.Inst {
+func (x *finder) buffer() []insn.Inst {
 	n := len(x.buffers) - 1
 	if n < 0 {
 		return nil
@@ -278,7 +278,7 @@ func (x *Finder) buffer() []insn.Inst {
 }
 
 // done gives the memory of a function back, which is not used any more.
-func (x *Finder) done(r *routine) {
+func (x *finder) done(r *routine) {
 	x.buffers = append(x.buffers, r.Insts)
 	if r.whole != nil {
 		x.solvers = append(x.solvers, r.whole.solver)
@@ -314,7 +314,7 @@ func loopSize(r *routine, l *code.Loop) (size int) {
 }
 
 // loop returns the exits of a loop by which it waits.
-func (x *Finder) loop(r *routine, l *code.Loop) []Wait {
+func (x *finder) loop(r *routine, l *code.Loop) []Wait {
 	size := loopSize(r, l)
 	if size > maxLoop {
 		return nil
@@ -330,7 +330,7 @@ func (x *Finder) loop(r *routine, l *code.Loop) []Wait {
 }
 
 // followed returns the exits of a loop that are decided, in a way that is followed, by what it loads or asks for.
-func (x *Finder) followed(r *routine, l *code.Loop) []Wait {
+func (x *finder) followed(r *routine, l *code.Loop) []Wait {
 	if !x.mayEnd(r, l) {
 		return nil
 	}
@@ -349,7 +349,7 @@ func (x *Finder) followed(r *routine, l *code.Loop) []Wait {
 }
 
 // heldAt returns the number of locks that a thread is known to hold where a block begins.
-func (x *Finder) heldAt(r *routine, block int) int8 {
+func (x *finder) heldAt(r *routine, block int) int8 {
 	x.work -= len(r.Insts)
 	solver := code.Solver[int8]{Join: func(into, from *int8) bool {
 		if *from >= *into {
@@ -376,7 +376,7 @@ const maxHeld = 8
 func hold(held int8, change int) int8 { return int8(min(max(int(held)+change, 0), maxHeld)) }
 
 // holds returns the change of the number of held locks by a call.
-func (x *Finder) holds(in *insn.Inst) int {
+func (x *finder) holds(in *insn.Inst) int {
 	name := x.imported(in)
 	if in.Kind == insn.IndirectCall && name == "" {
 		return 0
@@ -394,7 +394,7 @@ func (x *Finder) holds(in *insn.Inst) int {
 
 // imported returns the name of the function of another file that an instruction calls or jumps to;
 // "" if it is none.
-func (x *Finder) imported(in *insn.Inst) string {
+func (x *finder) imported(in *insn.Inst) string {
 	switch in.Kind {
 	case insn.Call, insn.Jump, insn.CondJump:
 		return x.plt[in.Target]
