@@ -1,13 +1,12 @@
 package deadlock
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/deadlock/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/deadlock/lockout"
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -34,7 +33,7 @@ func (a *Analysis) stuck() []finding.Finding {
 			out[i].Count++
 			continue
 		}
-		if f.Reason = a.mayBePrevented(&f, &r); f.Reason != "" {
+		if f.Reason = a.mayBePrevented(&f, &r); f.Reason.Given() {
 			f.Confidence = finding.Likely
 		}
 		at[key] = len(out)
@@ -126,32 +125,26 @@ func containsRequests(f, cycle *finding.Finding) bool {
 	return len(cycle.Evidence) > 0
 }
 
-// mayBePrevented returns a sentence why the schedule of a deadlock may not lead there, "" if nothing
-// is known that could prevent it.
-func (a *Analysis) mayBePrevented(f *finding.Finding, r *predict.Result) string {
+// mayBePrevented returns the reason why the schedule of a deadlock may not lead there, as far as something is known that
+// could prevent it.
+func (a *Analysis) mayBePrevented(f *finding.Finding, r *predict.Result) reason.Reason {
 	if f.HasTimeout {
-		return "a wait has a time limit, after which its thread may let the others go on"
+		return reason.Reason{What: reason.TimedWait}
 	}
 	if r.Taken != 0 {
-		return fmt.Sprintf("the signal of T%d wakes another thread than in this run, which waits for the same condition elsewhere or looks at other data; "+
-			"whether that thread then waits again may not be recorded", a.shared.History.ThreadOf(r.Taken))
+		return reason.Reason{What: reason.SignalTaken, Thread: a.shared.History.ThreadOf(r.Taken)}
 	}
 	if len(f.Lost) > 0 {
-		return fmt.Sprintf("T%d may signal again, or not before the wait begins: what decides that may not be recorded", f.Lost[0].Thread)
+		return reason.Reason{What: reason.SignalAgain, Thread: f.Lost[0].Thread}
 	}
 	if !f.NoCycle && !slices.ContainsFunc(f.Evidence, helpable) {
-		return "" // what its critical sections read decides (finding.GuardedData)
+		return reason.Reason{} // what its critical sections read decides (finding.GuardedData)
 	}
 	if r.Reordered[0] == 0 {
-		return "a signal handler, a timer or another process may end a wait, and it is not known whether there is one"
+		return reason.Reason{What: reason.Helped}
 	}
-	var threads []event.ThreadID
-	for _, seq := range r.Reordered {
-		threads = append(threads, a.shared.History.ThreadOf(seq))
-	}
-	slices.SortFunc(threads, cmp.Compare)
-	return fmt.Sprintf("what T%d and T%d do under a lock that both acquire, or a semaphore that both wait for, comes in another order than in the run, "+
-		"and the data that it guards, which were not recorded, may prevent that", threads[0], threads[1])
+	x, y := a.shared.History.ThreadOf(r.Reordered[0]), a.shared.History.ThreadOf(r.Reordered[1])
+	return reason.Reason{What: reason.PerhapsPrevented, Thread: min(x, y), Other: max(x, y)}
 }
 
 // helpable reports whether a thread waits for something that a signal handler or another process may

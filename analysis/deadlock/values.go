@@ -7,6 +7,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/deadlock/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/analysis/predict"
@@ -148,7 +149,7 @@ func byValue(history *predict.History, cycles *goodlock.Analysis, all []finding.
 			continue
 		}
 		f.HasTimeout = finding.AnyTimed(f.Evidence)
-		if f.Reason = ""; seen {
+		if f.Reason = (reason.Reason{}); seen {
 			all[at] = *f
 		} else {
 			all = append(all, *f)

@@ -9,6 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/engine"
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -80,7 +81,7 @@ func TestNothingIsPredictedWithoutAWitness(t *testing.T) {
 			t.Errorf("%s: %+v, want %d refused", name, w, asked-before)
 		}
 		for _, p := range s.Pruned() {
-			if strings.Contains(p.Reason, "an error of tracepredict: refused for the test") {
+			if p.Reason.What == reason.ToolError && strings.Contains(p.Reason.Words, "refused for the test") {
 				reported++
 			}
 		}

@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -29,7 +32,7 @@ T2|rel(B)|12
 // TestContradiction checks that a deadlock is likely at most if a thread acquired one of its locks
 // while another thread held it: the record lacks a release.
 func TestContradiction(t *testing.T) {
-	none := func(*finding.Finding) string { return "" }
+	none := func(*finding.Finding) reason.Reason { return reason.Reason{} }
 	for _, c := range []struct {
 		name     string
 		inferred string // the line of the release that is inferred
@@ -57,9 +60,12 @@ func TestContradiction(t *testing.T) {
 			if got := brief(found); !slices.Equal(got, []string{c.want}) {
 				t.Fatalf("found %v, want %s", got, c.want)
 			}
-			const reason = "the record contradicts itself: T3 acquired one of its locks while T2 held it, so a release was not seen"
-			if got := found[0].Reason; (got == reason) != (found[0].Confidence == finding.Likely) {
-				t.Errorf("the reason is %q", got)
+			want := reason.Reason{}
+			if found[0].Confidence == finding.Likely {
+				want = reason.Reason{What: reason.HeldByTwo, Thread: 3, Other: 2}
+			}
+			if diff := cmp.Diff(want, found[0].Reason); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}

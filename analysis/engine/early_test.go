@@ -124,7 +124,7 @@ func TestEarlyRacesStay(t *testing.T) {
 			t.Fatalf("%+v", found)
 		}
 		for _, f := range found {
-			if f.Confidence != finding.Predicted || len(f.Witness) == 0 || f.Reason != "" {
+			if f.Confidence != finding.Predicted || len(f.Witness) == 0 || f.Reason.Given() {
 				t.Errorf("%+v", f)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/engine"
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -25,7 +26,7 @@ func read(t *testing.T, name string) []event.Event {
 	return events
 }
 
-func findings(events []event.Event, doubt func(*finding.Finding) string) []finding.Finding {
+func findings(events []event.Event, doubt func(*finding.Finding) reason.Reason) []finding.Finding {
 	s := engine.New(engine.Options{})
 	for i := range events {
 		e := events[i] // an analysis must not keep a pointer to it
@@ -74,22 +75,22 @@ func TestFinish(t *testing.T) {
 func TestDoubt(t *testing.T) {
 	for _, name := range []string{"01_simple_ww", "d01_abba"} {
 		events := read(t, name)
-		for _, f := range findings(events, func(*finding.Finding) string { return "because" }) {
-			if f.Confidence != finding.Likely || f.Reason != "because" {
-				t.Errorf("%s: %s, %q", name, f.Confidence, f.Reason)
+		for _, f := range findings(events, func(*finding.Finding) reason.Reason { return reason.Noted("because") }) {
+			if f.Confidence != finding.Likely || f.Reason.Words != "because" {
+				t.Errorf("%s: %s, %+v", name, f.Confidence, f.Reason)
 			}
 		}
-		for _, f := range findings(events, func(*finding.Finding) string { return "" }) {
-			if f.Confidence == finding.Potential || f.Reason != "" {
-				t.Errorf("%s without a doubt: %s, %q", name, f.Confidence, f.Reason)
+		for _, f := range findings(events, func(*finding.Finding) reason.Reason { return reason.Reason{} }) {
+			if f.Confidence == finding.Potential || f.Reason.Given() {
+				t.Errorf("%s without a doubt: %s, %+v", name, f.Confidence, f.Reason)
 			}
 		}
 	}
-	findings(read(t, "12_eraser_fp_handoff"), func(f *finding.Finding) string {
+	findings(read(t, "12_eraser_fp_handoff"), func(f *finding.Finding) reason.Reason {
 		if f.Confidence == finding.Potential {
 			t.Errorf("asked about a finding that is %s", f.Confidence)
 		}
-		return ""
+		return reason.Reason{}
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/engine"
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -18,7 +19,7 @@ import (
 // potential, whatever the second thread does with the address.
 func TestHandedUnseen(t *testing.T) {
 	const lock, item, slot, own, lo, hi = 1, 2, 3, 4, 0x10000, 0x10040
-	none := func(*finding.Finding) string { return "" }
+	none := func(*finding.Finding) reason.Reason { return reason.Reason{} }
 	block := func(event.ObjectID) (uint64, uint64) { return lo, hi }
 	of := func(t event.ThreadID, op event.Op, o event.ObjectID, value uint64) event.Event {
 		return event.Event{Thread: t, Op: op, Object: o, Kind: event.KindVariable, Value: value, Flags: event.HasValue, Stack: event.StackID(o)}

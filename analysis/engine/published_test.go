@@ -8,6 +8,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/engine"
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -18,19 +19,19 @@ import (
 // was neither thread's own.
 func TestPublished(t *testing.T) {
 	const lock, field, given = 1, 2, event.Given
-	guarded := func(f *finding.Finding) string {
+	guarded := func(f *finding.Finding) reason.Reason {
 		if slices.Contains(f.Assumes, finding.GuardedData) {
-			return "sections are left out"
+			return reason.Noted("sections are left out")
 		}
-		return ""
+		return reason.Reason{}
 	}
-	none := func(*finding.Finding) string { return "" }
+	none := func(*finding.Finding) reason.Reason { return reason.Reason{} }
 	static := func(o event.ObjectID) bool { return o == field }
 	never, always := func(*finding.Finding) bool { return false }, func(*finding.Finding) bool { return true }
 	for _, c := range []struct {
 		name     string
 		flags    [2]event.Flags // of the two accesses
-		doubt    func(*finding.Finding) string
+		doubt    func(*finding.Finding) reason.Reason
 		known    part.Known
 		unlocked bool // no lock is between the two
 		want     []string

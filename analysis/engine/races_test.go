@@ -13,6 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/engine"
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/happensbefore"
 	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/analysis/predict"
@@ -150,7 +151,7 @@ func TestEveryObservedRaceHasASchedule(t *testing.T) {
 			races++
 			got := h.Race(race.Evidence[0].Seq, race.Evidence[1].Seq)
 			if got.Verdict != predict.Predicted {
-				t.Fatalf("seed %d: the race of %d and %d: %v, %s\n%v", seed, race.Evidence[0].Seq, race.Evidence[1].Seq, got.Verdict, got.Reason, steps(run))
+				t.Fatalf("seed %d: the race of %d and %d: %v, %s\n%v", seed, race.Evidence[0].Seq, race.Evidence[1].Seq, got.Verdict, got.Reason.What, steps(run))
 			}
 			if err := execution.Observe(run).Check(got.Witness, finding.Race); err != nil {
 				t.Fatalf("seed %d: %v", seed, err)
@@ -181,7 +182,7 @@ func TestRaceWithDiscardedEventsIsObserved(t *testing.T) {
 		s.Event(&run[i])
 	}
 	got := finish(s, verdict.Run{}, part.Known{})
-	if len(got) != 1 || got[0].Confidence != finding.Observed || len(got[0].Witness) > 0 || !strings.Contains(got[0].Reason, "--history") {
+	if len(got) != 1 || got[0].Confidence != finding.Observed || len(got[0].Witness) > 0 || got[0].Reason.What != reason.NotShown || got[0].Reason.Of.What != reason.Evicted {
 		t.Fatalf("%+v", got)
 	}
 }

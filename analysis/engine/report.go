@@ -105,7 +105,7 @@ func (e *Engine) Report(in *Ended, findings []finding.Finding) report.Report {
 // Run returns the summary of a run in the form of a report: with notes on what
 // synchronised unobserved.
 func Run(s run.Summary) report.Run {
-	s.Notes = slices.Concat(s.Notes, verdict.UnseenNotes(s.Executed))
+	s.Notes = slices.Concat(s.Notes, report.UnseenNotes(s.Executed))
 	return report.Run{Summary: s}
 }
 

@@ -89,7 +89,7 @@ func TestMostPromisingFirst(t *testing.T) {
 			f := &found[i]
 			switch {
 			case f.Confidence == finding.Potential:
-				if potential++; f.Reason == "" {
+				if potential++; !f.Reason.Given() {
 					t.Errorf("%+v has no reason", f)
 				}
 			case f.Kind == finding.Deadlock:

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -10,6 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/deadlock/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/engine"
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -161,15 +161,15 @@ func TestStuck(t *testing.T) {
 				if f.Kind != finding.Deadlock {
 					continue
 				}
-				reason := "comes in another order than in the run"
+				want := reason.PerhapsPrevented
 				if f.Confidence == finding.Predicted {
-					reason = ""
+					want = ""
 					if !slices.Contains(f.Assumes, finding.GuardedData) {
 						t.Errorf("it assumes %q", f.Assumes)
 					}
 				}
-				if len(f.Witness) == 0 || len(f.Lost) == 0 && (!strings.Contains(f.Reason, reason) || reason == "" && f.Reason != "") {
-					t.Errorf("%d steps of a schedule, reason %q", len(f.Witness), f.Reason)
+				if len(f.Witness) == 0 || len(f.Lost) == 0 && f.Reason.What != want {
+					t.Errorf("%d steps of a schedule, reason %+v", len(f.Witness), f.Reason)
 				}
 			}
 			if w := analyses.Witnesses(); w.Refused > 0 {
@@ -202,7 +202,7 @@ func TestReadAgain(t *testing.T) {
 			t.Errorf("policy %d: (-want +got):\n%s", policy, diff)
 		}
 		for _, f := range found {
-			if n := len(f.Witness); n < 2 || f.Witness[n-1].Object != lock || !f.Witness[n-2].Blocked || f.Reason != "" {
+			if n := len(f.Witness); n < 2 || f.Witness[n-1].Object != lock || !f.Witness[n-2].Blocked || f.Reason.Given() {
 				t.Errorf("%+v", f)
 			}
 		}

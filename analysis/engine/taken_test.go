@@ -2,12 +2,12 @@ package engine_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/analysis/engine"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -73,7 +73,7 @@ func TestTakenSignal(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			for _, f := range found {
-				if !strings.Contains(f.Reason, "wakes another thread") || len(f.Witness) == 0 || f.Evidence[0].Thread != 2 || f.Evidence[0].Op != event.Wait {
+				if f.Reason.What != reason.SignalTaken || len(f.Witness) == 0 || f.Evidence[0].Thread != 2 || f.Evidence[0].Op != event.Wait {
 					t.Errorf("%+v", f)
 				}
 			}

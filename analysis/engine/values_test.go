@@ -8,6 +8,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/engine"
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/analysis/verdict"
@@ -83,7 +84,7 @@ func TestPrintedValue(t *testing.T) {
 			run[i].Seq = uint64(i + 1)
 		}
 		eventtest.Stamp(run)
-		if got := brief(findings(run, func(*finding.Finding) string { return "" })); !slices.Equal(got, want) {
+		if got := brief(findings(run, func(*finding.Finding) reason.Reason { return reason.Reason{} })); !slices.Equal(got, want) {
 			t.Errorf("printed %v: found %v, want %v", printed, got, want)
 		}
 	}
@@ -141,7 +142,7 @@ func TestOtherValue(t *testing.T) {
 				e := run[i]
 				s.Event(&e)
 			}
-			if got := brief(finish(s, verdict.Run{Doubt: func(*finding.Finding) string { return "" }}, program)); !slices.Equal(got, c.want) {
+			if got := brief(finish(s, verdict.Run{Doubt: func(*finding.Finding) reason.Reason { return reason.Reason{} }}, program)); !slices.Equal(got, c.want) {
 				t.Errorf("found %v, want %v", got, c.want)
 			}
 			if want := slices.DeleteFunc([]predict.OtherRead{c.asked}, func(r predict.OtherRead) bool { return r == predict.OtherRead{} }); !slices.Equal(reads, want) {
@@ -194,7 +195,7 @@ func TestDetour(t *testing.T) {
 			e := run[i]
 			s.Event(&e)
 		}
-		if got := brief(finish(s, verdict.Run{Doubt: func(*finding.Finding) string { return "" }}, program)); !slices.Equal(got, c.want) {
+		if got := brief(finish(s, verdict.Run{Doubt: func(*finding.Finding) reason.Reason { return reason.Reason{} }}, program)); !slices.Equal(got, c.want) {
 			t.Errorf("%+v: found %v", c, got)
 		}
 	}
@@ -223,7 +224,7 @@ func TestSameValue(t *testing.T) {
 				c.change(run)
 			}
 			eventtest.Stamp(run)
-			found := findings(run, func(*finding.Finding) string { return "" })
+			found := findings(run, func(*finding.Finding) reason.Reason { return reason.Reason{} })
 			found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Confidence == finding.Potential })
 			if got := brief(found); !slices.Equal(got, c.want) {
 				t.Errorf("found %v, want %v", got, c.want)
@@ -243,7 +244,7 @@ func TestSameAddress(t *testing.T) {
 			}
 		}
 		eventtest.Stamp(run)
-		if got := brief(findings(run, func(*finding.Finding) string { return "" })); !slices.Equal(got, want) {
+		if got := brief(findings(run, func(*finding.Finding) reason.Reason { return reason.Reason{} })); !slices.Equal(got, want) {
 			t.Errorf("%#x: found %v, want %v", value, got, want)
 		}
 	}

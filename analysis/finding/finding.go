@@ -6,6 +6,7 @@ package finding
 import (
 	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -136,11 +137,11 @@ func AnyTimed(steps []Step) bool {
 type Finding struct {
 	Kind       Kind       `json:"kind"`
 	Confidence Confidence `json:"confidence"`
-	// Reason is a sentence for the user: of a likely finding what could forbid its witness, of a
-	// potential one why it has none, where one might be expected; else "".
-	Reason   string `json:"reason,omitempty"`
-	Property string `json:"property"`       // the name of the specification's property, or ""
-	Rule     Rule   `json:"rule,omitempty"` // the rule of use that a misuse breaks, or ""
+	// Reason is, of a likely finding, what could forbid its witness, and of a potential one why it has none, where
+	// one might be expected.
+	Reason   reason.Reason `json:"-"`
+	Property string        `json:"property"`       // the name of the specification's property, or ""
+	Rule     Rule          `json:"rule,omitempty"` // the rule of use that a misuse breaks, or ""
 	// Message is the error in one sentence, if the report cannot derive the sentence from
 	// kind and evidence; else "".
 	Message string           `json:"message"`
@@ -163,10 +164,9 @@ type Finding struct {
 	Spans []Span `json:"-"`
 	// Moved is, with GuardedData, the code of the critical sections that the witness leaves out or moves: if all
 	// that it writes was recorded, and all that decides something in Spans, the checker has decided by what was
-	// read and written. MovedUnknown is the reason why that code, or what was recorded of it, is not known; "" if it
-	// is.
-	Moved        []Span `json:"-"`
-	MovedUnknown string `json:"-"`
+	// read and written. MovedUnknown is the reason why that code, or what was recorded of it, is not known.
+	Moved        []Span        `json:"-"`
+	MovedUnknown reason.Reason `json:"-"`
 	// Unexplained are events on which the finding rests although the record contradicts them: reads of
 	// values that no recorded write left, semaphore waits without a post, and so on. Peer of what a
 	// thread did after it had been joined is that thread.
@@ -206,6 +206,7 @@ func (f *Finding) Remember(n *event.Names) {
 			steps[i].Remember(n)
 		}
 	}
+	f.Reason.Remember(n)
 }
 
 // The assumptions of a prediction, as reports spell them. docs/findings.md explains each.

@@ -1,6 +1,9 @@
 package finding
 
-import "github.com/tracepredict/tracepredict/observer/event"
+import (
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
 
 // Why is the argument by which a candidate was pruned, as reports spell it.
 type Why string
@@ -32,8 +35,8 @@ const (
 type Pruned struct {
 	Kind Kind `json:"kind"`
 	Why  Why  `json:"why"`
-	// Reason is a sentence with more than Why, Lock and By contain; "" if there is no more.
-	Reason string         `json:"-"`
+	// Reason says more than Why, Lock and By, if there is more to say.
+	Reason reason.Reason  `json:"-"`
 	Lock   event.ObjectID `json:"-"` // of GateLock, ParentGateLock, CommonLock; else 0
 	// By is, for Ordered, the event that orders two sides: a fork or a join, or else the read
 	// of a value or the end of a wait by the later side. Its Op is None if it is unknown.

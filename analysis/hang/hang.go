@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -188,7 +189,7 @@ func (a *analysis) watch(hang int) {
 func (a *analysis) finding(last event.Attempt) finding.Finding {
 	f := finding.Finding{Kind: finding.Deadlock, Confidence: finding.Observed, Evidence: a.steps, Count: 1}
 	if last.Handlers {
-		f.Confidence, f.Reason = finding.Potential, "the program has signal handlers, and one of them may end a wait"
+		f.Confidence, f.Reason = finding.Potential, reason.Reason{What: reason.Handlers}
 	}
 	if !last.Cycle {
 		f.NoCycle = true

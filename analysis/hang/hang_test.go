@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -95,7 +96,7 @@ func TestLostSignals(t *testing.T) {
 
 func TestHandlersMakeItPotential(t *testing.T) {
 	got := analyse(blockedAt(1, news, event.Attempt{Op: event.Wait, Handlers: true}))
-	if len(got) != 1 || got[0].Confidence != finding.Potential || got[0].Reason == "" {
+	if len(got) != 1 || got[0].Confidence != finding.Potential || got[0].Reason.What != reason.Handlers {
 		t.Errorf("%+v", got)
 	}
 }

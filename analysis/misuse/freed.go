@@ -2,6 +2,7 @@ package misuse
 
 import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -10,9 +11,6 @@ type freedLocks map[event.ObjectID]*finding.Finding
 
 // maxFreed bounds freedLocks.
 const maxFreed = 1 << 10
-
-// notUsedAgain is the reason why the free of a held lock may do no harm.
-const notUsedAgain = "the program may never touch the lock again: no thread was seen to unlock it after that"
 
 // freed processes the end of the memory that an object is in. If a thread held the object, the event
 // just before is the release that removed it from its holder.
@@ -27,7 +25,7 @@ func (a *Analysis) freed(e *event.Event) {
 	}
 	a.explained(e.Object)
 	if f.Count == 1 {
-		f.Confidence, f.Reason = finding.Likely, notUsedAgain
+		f.Confidence, f.Reason = finding.Likely, reason.Reason{What: reason.PerhapsUnused}
 	}
 	if a.freedLocks == nil {
 		a.freedLocks = freedLocks{}
@@ -44,6 +42,6 @@ func (a *Analysis) unlockedFreed(e *event.Event) bool {
 	if f == nil {
 		return false
 	}
-	f.Confidence, f.Reason = finding.Observed, ""
+	f.Confidence, f.Reason = finding.Observed, reason.Reason{}
 	return true
 }

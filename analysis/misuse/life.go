@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -180,7 +181,7 @@ func (a *Analysis) quitHolding(e *event.Event) {
 	if h == nil || a.anyRobust || a.withAttributes[e.Object] {
 		return
 	}
-	a.reportDoubted(mayHoldOnPurpose, finding.ExitHolding, stepOf(e), acquireBy(e.Thread, h))
+	a.reportDoubted(reason.PerhapsOnPurpose, finding.ExitHolding, stepOf(e), acquireBy(e.Thread, h))
 }
 
 // heldAtEnd returns the locks that a thread wrongly still holds at its end.

@@ -17,6 +17,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -336,8 +337,8 @@ func (a *Analysis) lifetime(e *event.Event) {
 // use is how a thread uses an object whose lifetime ends.
 type use struct {
 	object event.ObjectID
-	by     step   // the acquire, the wait or the arrival of the thread; op is None if no thread uses it
-	doubt  string // why the thread may not use it any more; "": it does
+	by     step        // the acquire, the wait or the arrival of the thread; op is None if no thread uses it
+	doubt  reason.What // why the thread may not use it any more; "": it does
 }
 
 // useAt returns how a thread uses the object that an event destroys.
@@ -347,13 +348,13 @@ func (a *Analysis) useAt(e *event.Event) use {
 	case event.KindCond:
 		var certain bool
 		if u.by, certain = a.conds[e.Object].blocked(0); !certain {
-			u.doubt = mayBeOver
+			u.doubt = reason.PerhapsGaveUp
 		}
 	case event.KindBarrier:
 		if b := a.barriers[e.Object]; b.blocked() {
 			u.by = b.last
 		} else {
-			u.by, u.doubt = b.leaving(), mayHaveLeft
+			u.by, u.doubt = b.leaving(), reason.PerhapsLeft
 		}
 	default:
 		if r, ok := a.heldBefore(e); ok {
@@ -445,33 +446,22 @@ func (a *Analysis) onDestroyed(rule finding.Rule, e *event.Event) {
 	}
 	wrong := stepOf(e)
 	wrong.flags &^= event.Inferred // it means that an Init may have been missed
-	doubt := ""
+	var doubt reason.What
 	if e.Flags&event.Inferred != 0 {
-		doubt = mayBeReinitialised
+		doubt = reason.PerhapsInit
 	}
 	a.reportDoubted(doubt, rule, wrong, s)
 }
 
-// The reasons why what seems to be a misuse may be correct: mayBeReinitialised for an operation on a
-// destroyed object, mayBeOver for one that conflicts with a wait with a time limit, mayHaveLeft for one
-// that conflicts with a thread at a barrier at which all have arrived,
-// mayHoldOnPurpose for a lock that is held when the process ends.
-const (
-	mayBeReinitialised = "it may have been initialised again without a call, by a static initialiser or another process"
-	mayBeOver          = "the other wait has a time limit, and its thread may have given up by then and been waiting for its mutex"
-	mayHoldOnPurpose   = "it may hold the lock on purpose, so that no other thread changes what the lock guards while the process ends"
-	mayHaveLeft        = "all threads had arrived, and the other one may have left the barrier by then, though its call had not returned"
-)
-
 // reportDoubted is report of a finding that is only likely if there is a reason for doubt, unless
 // another instance of it has none.
-func (a *Analysis) reportDoubted(doubt string, rule finding.Rule, wrong step, others ...step) {
+func (a *Analysis) reportDoubted(doubt reason.What, rule finding.Rule, wrong step, others ...step) {
 	switch f := a.report(rule, wrong, others...); {
 	case f == nil:
 	case doubt == "":
-		f.Confidence, f.Reason = finding.Observed, ""
+		f.Confidence, f.Reason = finding.Observed, reason.Reason{}
 	case f.Count == 1:
-		f.Confidence, f.Reason = finding.Likely, doubt
+		f.Confidence, f.Reason = finding.Likely, reason.Reason{What: doubt}
 	}
 }
 

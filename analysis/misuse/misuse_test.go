@@ -37,7 +37,7 @@ func findings(t testing.TB, text string) []string {
 	}
 	var out []string
 	for _, f := range a.Finish() {
-		if f.Kind != finding.Misuse || (f.Confidence == finding.Likely) != (f.Reason != "") || len(f.Threads) != len(f.Evidence) {
+		if f.Kind != finding.Misuse || (f.Confidence == finding.Likely) != f.Reason.Given() || len(f.Threads) != len(f.Evidence) {
 			t.Errorf("%+v", f)
 		}
 		s := string(f.Rule)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -36,9 +37,6 @@ func (p *Part) Finish(out *part.Outcome) {
 	out.Add(p.destroys()...)
 }
 
-// usedAlone is the reason why a destroy that nothing orders after the last use may be correct.
-const usedAlone = "something that was not observed may have told the thread that the lock is used no more"
-
 // destroys returns the locks that were destroyed although nothing in this run orders that after the last
 // release by another thread: in another schedule, the thread uses a lock that is no more. If the threads
 // may have synchronised without a record, the release may have come before in every schedule, and there
@@ -66,7 +64,7 @@ func (p *Part) destroys() (out []finding.Finding) {
 // addDestroy adds the finding of a destroy and a use, or counts it if there is one of the same call
 // stacks.
 func (p *Part) addDestroy(all []finding.Finding, destroy, use finding.Step) []finding.Finding {
-	f := finding.Finding{Kind: finding.Misuse, Rule: finding.DestroyUnordered, Confidence: finding.Likely, Reason: usedAlone, Count: 1,
+	f := finding.Finding{Kind: finding.Misuse, Rule: finding.DestroyUnordered, Confidence: finding.Likely, Reason: reason.Reason{What: reason.PerhapsToldUnused}, Count: 1,
 		Objects: []event.ObjectID{destroy.Object}, Threads: []event.ThreadID{destroy.Thread, use.Thread}, Evidence: []finding.Step{destroy, use}}
 	if p.shared.Known.Unseen(&f) {
 		return all

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -138,9 +139,9 @@ func (a *Analysis) beginWait(t *thread, e *event.Event) {
 	}
 	s := stepOf(e)
 	if other, certain := c.blocked(e.Object2); other.op != event.None {
-		doubt := ""
+		var doubt reason.What
 		if !certain {
-			doubt = mayBeOver
+			doubt = reason.PerhapsGaveUp
 		}
 		a.reportDoubted(doubt, finding.WaitTwoMutexes, s, other)
 	}

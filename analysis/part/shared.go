@@ -1,11 +1,11 @@
 package part
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/happensbefore"
 	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/analysis/predict"
@@ -85,21 +85,17 @@ func (s *Shared) Kept(yield func(*event.Event) bool) { s.History.Kept(yield) }
 // Whole implements verdict.Record.
 func (s *Shared) Whole() bool { return s.History.Evicted() == 0 && s.History.Thinned() == 0 }
 
-// Refutes implements verdict.Record.
-func (s *Shared) Refutes(reason string) bool { return predict.Refutes(reason) }
-
-// HandedUnseen returns a sentence if a side of a race, whose schedule leaves sections out or moves them, has the
-// address of what it accesses from a write that was not recorded; "" if none is known to have. It implements
-// verdict.Record.
-func (s *Shared) HandedUnseen(f *finding.Finding) string {
+// HandedUnseen returns a reason if a side of a race, whose schedule leaves sections out or moves them, has the address of
+// what it accesses from a write that was not recorded, as far as is known. It implements verdict.Record.
+func (s *Shared) HandedUnseen(f *finding.Finding) reason.Reason {
 	if s.Known.Block == nil || f.Kind != finding.Race || f.Confidence != finding.Predicted || !slices.Contains(f.Assumes, finding.GuardedData) {
-		return ""
+		return reason.Reason{}
 	}
 	lo, hi := s.Known.Block(f.Objects[0])
 	for i := range f.Evidence {
 		if e := &f.Evidence[i]; s.History.AddressUnwritten(e.Thread, e.Seq, lo, hi) {
-			return fmt.Sprintf("the schedule leaves critical sections out or moves them, and T%d has the address of what it accesses from memory in which no recorded write had left it: without that write it would not be there", e.Thread)
+			return reason.Reason{What: reason.AddressUnwritten, Thread: e.Thread}
 		}
 	}
-	return ""
+	return reason.Reason{}
 }

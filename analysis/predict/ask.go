@@ -1,11 +1,11 @@
 package predict
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -25,7 +25,7 @@ func (h *History) Race(a, b uint64) Result {
 func (h *History) race(a, b uint64) *question {
 	q := h.ask(finding.Race, Pattern{{a}, {b}})
 	if x, y := h.find(a), h.find(b); x != nil && y != nil && !conflicting(x, y) {
-		q.given = refuted(noConflict)
+		q.given = refuted(reason.NoConflict)
 	}
 	return q
 }
@@ -47,11 +47,11 @@ func (q *question) answer() Result {
 
 // preserving returns the result of the search for a sync-preserving schedule.
 func (q *question) preserving() Result {
-	if q.given.Reason != "" {
+	if q.given.Reason.Given() {
 		return q.given
 	}
 	if q.h.byValue {
-		return refuted(inclusion) // the closure does not know which writes leave the values that are read
+		return refuted(reason.Inclusion) // the closure does not know which writes leave the values that are read
 	}
 	q.c = q.h.start()
 	if r := q.search(); r.Verdict != Predicted {
@@ -86,7 +86,7 @@ type question struct {
 
 func (q *question) search() Result {
 	if q.h.blind {
-		return unknown(eventEvicted)
+		return unknown(reason.Evicted)
 	}
 	for {
 		for i := range q.sides {
@@ -96,16 +96,16 @@ func (q *question) search() Result {
 			q.c.before(q.chosen[i])
 		}
 		if q.sameThread() {
-			return refuted(oneThread)
+			return refuted(reason.OneThread)
 		}
 		if !q.c.close() {
-			return q.negative(unreleased)
+			return q.negative(reason.Unreleased)
 		}
 		if q.advance() {
 			continue
 		}
 		if q.kind == finding.Deadlock && !q.isCycle() {
-			return q.negative(noCycle)
+			return q.negative(reason.NoCycle)
 		}
 		return Result{Verdict: Predicted}
 	}
@@ -170,18 +170,18 @@ func (q *question) sameThread() bool {
 
 func (q *question) failure(side int) Result {
 	if q.tries[side] == len(q.sides[side]) {
-		return refuted(onlyTrylocks)
+		return refuted(reason.OnlyTrylocks)
 	}
-	return q.negative(inclusion)
+	return q.negative(reason.Inclusion)
 }
 
 // negative returns a refutation with that reason, or Unknown where events that were evicted
 // or discarded might have changed the answer.
-func (q *question) negative(reason string) Result {
+func (q *question) negative(what reason.What) Result {
 	if q.missed || q.c.inexact || q.h.cutThrough() {
-		return unknown(eventEvicted)
+		return unknown(reason.Evicted)
 	}
-	return refuted(reason)
+	return refuted(what)
 }
 
 // cutThrough reports whether the beginning of the run was evicted: closures contain all of
@@ -291,12 +291,16 @@ func (q *question) check(steps []finding.Step, r *Result) (err error) {
 	return err
 }
 
-// refusal returns the result where the checker refuses a schedule.
+// refusal returns the result where the checker refuses a schedule: either because something was not seen, or because of
+// an error of this package.
 func refusal(err error) Result {
+	what := reason.ToolError
 	if execution.Unseen(err) {
-		return unknown(fmt.Sprintf(unexplained, err))
+		what = reason.UnseenEvent
 	}
-	return unknown(fmt.Sprintf(toolError, err))
+	r := unknown(what)
+	r.Reason.Words = err.Error()
+	return r
 }
 
 // checker returns the checker of schedules of the log. It is kept until the next event, because

@@ -1,10 +1,9 @@
 package predict
 
 import (
-	"fmt"
-
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -78,14 +77,14 @@ func (h *History) findSharers() *sharers {
 	return all
 }
 
-// overtaken returns a sentence if some write comes, in a witness, before what a thread that had accessed the variable
-// did before it in the run; else "". What that thread read of the variable in between need not be recorded: it had
+// overtaken returns a reason if some write comes, in a witness, before what a thread that had accessed the variable
+// did before it in the run. What that thread read of the variable in between need not be recorded: it had
 // the variable for itself, or had read the value before (docs/watch-shared.md). Accesses that do not stand where they
 // were made count as such.
-func (h *History) overtaken(steps []finding.Step) string {
+func (h *History) overtaken(steps []finding.Step) reason.Reason {
 	all := h.sharers()
 	if all.unplaced != 0 {
-		return fmt.Sprintf("it is not known between which events T%d made some accesses", all.unplaced)
+		return reason.Reason{What: reason.Unplaced, Thread: all.unplaced}
 	}
 	earliest := map[event.ThreadID]*uint64{} // Seq of the steps of each thread so far, from the end
 	var of event.ThreadID                    // the thread of the last step
@@ -94,7 +93,7 @@ func (h *History) overtaken(steps []finding.Step) string {
 		s := &steps[i]
 		if s.Op.IsWrite() {
 			if by := all.overtakes(s, earliest); by != 0 {
-				return fmt.Sprintf("T%d may have read, without a record, what T%d writes before in this schedule", by, s.Thread)
+				return reason.Reason{What: reason.Overtaken, Thread: by, Other: s.Thread}
 			}
 		}
 		if own == nil || of != s.Thread {
@@ -107,7 +106,7 @@ func (h *History) overtaken(steps []finding.Step) string {
 		}
 		*own = min(*own, s.Seq)
 	}
-	return ""
+	return reason.Reason{}
 }
 
 // overtakes returns another thread that accessed the variable of a write before it in the run, and of which a later

@@ -29,7 +29,7 @@ func predictedBy(t *testing.T, events []event.Event) int {
 		f := &found[i]
 		r := h.Settle(f, candidates)
 		if f.Confidence != finding.Predicted {
-			if f.Reason == "" || r.Verdict == predict.Unknown {
+			if !f.Reason.Given() || r.Verdict == predict.Unknown {
 				t.Errorf("%v: %q", r.Verdict, f.Reason)
 			}
 			continue

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -153,23 +154,23 @@ func TestReasons(t *testing.T) {
 		name    string
 		run     func(f *feed) Pattern
 		verdict Verdict
-		reason  string
+		reason  reason.What
 	}{
 		{"trylock", func(f *feed) Pattern {
 			a := f.nest(1, lockA, lockB)
 			f.add(event.Event{Thread: 2, Op: event.Acquire, Object: lockB})
 			b := f.add(event.Event{Thread: 2, Op: event.Acquire, Object: lockA, Flags: event.Try})
 			return Pattern{{a}, {b}}
-		}, Refuted, onlyTrylocks},
+		}, Refuted, reason.OnlyTrylocks},
 		{"never released", func(f *feed) Pattern {
 			f.add(event.Event{Thread: 1, Op: event.Acquire, Object: lockA})
 			a := f.add(event.Event{Thread: 1, Op: event.Acquire, Object: lockB})
 			b := f.nest(2, lockC, lockRW)
 			return Pattern{{a}, {b}}
-		}, Refuted, noCycle},
-		{"one thread", func(f *feed) Pattern { return Pattern{{f.nest(1, lockA, lockB)}, {f.nest(1, lockB, lockA)}} }, Refuted, oneThread},
-		{"unheard of", func(f *feed) Pattern { return Pattern{{77}, {78}} }, Unknown, eventEvicted},
-		{"nothing", func(f *feed) Pattern { return nil }, Refuted, noCycle},
+		}, Refuted, reason.NoCycle},
+		{"one thread", func(f *feed) Pattern { return Pattern{{f.nest(1, lockA, lockB)}, {f.nest(1, lockB, lockA)}} }, Refuted, reason.OneThread},
+		{"unheard of", func(f *feed) Pattern { return Pattern{{77}, {78}} }, Unknown, reason.Evicted},
+		{"nothing", func(f *feed) Pattern { return nil }, Refuted, reason.NoCycle},
 		{"timed", func(f *feed) Pattern {
 			a := f.nest(1, lockA, lockB)
 			f.add(event.Event{Thread: 2, Op: event.Acquire, Object: lockB})
@@ -180,7 +181,7 @@ func TestReasons(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := ask(tt.run)
-			if r.Verdict != tt.verdict || r.Reason != tt.reason {
+			if r.Verdict != tt.verdict || r.Reason.What != tt.reason {
 				t.Errorf("%v: %q", r.Verdict, r.Reason)
 			}
 			if r.Timed != (tt.name == "timed") {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -15,9 +16,9 @@ const maxMoved = 256
 // if all that this code writes was recorded, the checker has seen to it that what threads read in the sections
 // that the witness keeps is what they read in the run. Otherwise unknown is the reason why it is not known which
 // code that is. at is that of guardedObject.affected.
-func (h *History) moved(objects map[event.ObjectID]*guardedObject, at map[uint64]int) (spans []finding.Span, unknown string) {
+func (h *History) moved(objects map[event.ObjectID]*guardedObject, at map[uint64]int) (spans []finding.Span, unknown reason.Reason) {
 	if h.evicted+h.thinned > 0 {
-		return nil, "not all of it was kept; a larger --history may tell"
+		return nil, reason.Reason{What: reason.NotKept}
 	}
 	sections := map[event.ThreadID][]heldSpan{}
 	for _, o := range objects {
@@ -26,7 +27,7 @@ func (h *History) moved(objects map[event.ObjectID]*guardedObject, at map[uint64
 		case len(affected) == 0:
 			continue
 		case o.waits:
-			return nil, "what comes before a post for a semaphore is not known"
+			return nil, reason.Reason{What: reason.BeforePost}
 		}
 		for _, s := range o.movedBefore(affected, at) {
 			sections[s.thread] = append(sections[s.thread], s)
@@ -42,11 +43,11 @@ func (h *History) moved(objects map[event.ObjectID]*guardedObject, at map[uint64
 	for thread, of := range sections {
 		for x := range within(run[thread].spans(), of) {
 			if all.add(x); len(all.list) > maxMoved {
-				return nil, "there is too much of it"
+				return nil, reason.Reason{What: reason.TooMuch}
 			}
 		}
 	}
-	return all.sorted(), ""
+	return all.sorted(), reason.Reason{}
 }
 
 // movedBefore returns the exclusive sections of which some come, in the run or in the witness, but not in both,

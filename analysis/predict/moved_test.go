@@ -2,10 +2,12 @@ package predict
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -28,7 +30,7 @@ func TestMovedSections(t *testing.T) {
 		}
 		eventtest.Stamp(m.out)
 		m.ask(record(m.out, Options{}), func(kind finding.Kind, p Pattern, r Result) {
-			if r.Verdict != Predicted || !slices.Contains(r.Assumes, finding.GuardedData) || r.MovedUnknown != "" {
+			if r.Verdict != Predicted || !slices.Contains(r.Assumes, finding.GuardedData) || r.MovedUnknown.Given() {
 				return
 			}
 			got := map[event.Span]bool{}
@@ -112,13 +114,13 @@ func TestOvertaken(t *testing.T) {
 		name  string
 		order []int
 		flags event.Flags // of the first event
-		want  string
+		want  reason.Reason
 	}{
-		{"as in the run", []int{0, 1, 2, 3}, 0, ""},
-		{"the write between what the other thread does", []int{0, 1, 3, 2}, 0, "T1 may have read, without a record, what T2 writes"},
-		{"the other thread has ended", []int{0, 1, 3}, 0, ""},
-		{"the write first", []int{3, 0, 1}, 0, "T1 may have read"},
-		{"accesses out of their places", []int{0, 1, 2, 3}, event.Past, "T1 made some accesses"},
+		{"as in the run", []int{0, 1, 2, 3}, 0, reason.Reason{}},
+		{"the write between what the other thread does", []int{0, 1, 3, 2}, 0, reason.Reason{What: reason.Overtaken, Thread: 1, Other: 2}},
+		{"the other thread has ended", []int{0, 1, 3}, 0, reason.Reason{}},
+		{"the write first", []int{3, 0, 1}, 0, reason.Reason{What: reason.Overtaken, Thread: 1, Other: 2}},
+		{"accesses out of their places", []int{0, 1, 2, 3}, event.Past, reason.Reason{What: reason.Unplaced, Thread: 1}},
 	} {
 		events := slices.Clone(run)
 		events[0].Flags = c.flags
@@ -132,8 +134,8 @@ func TestOvertaken(t *testing.T) {
 		for _, i := range c.order {
 			steps = append(steps, finding.StepOf(&events[i]))
 		}
-		if got := h.overtaken(steps); c.want == "" && got != "" || !strings.Contains(got, c.want) {
-			t.Errorf("%s: %q", c.name, got)
+		if diff := cmp.Diff(c.want, h.overtaken(steps)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -176,7 +177,7 @@ func (o *Online) ask(f *inversePair, side int, t, other *acquirer) {
 	switch r := d.q.resume(); {
 	case r.Verdict == Predicted:
 		o.predicted(f, d)
-	case r.Reason != inclusion && r.Reason != eventEvicted && r.Reason != onlyTrylocks:
+	case r.Reason.What != reason.Inclusion && r.Reason.What != reason.Evicted && r.Reason.What != reason.OnlyTrylocks:
 		d.closed = true
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -814,7 +815,7 @@ func TestClosureIsTheDefinition(t *testing.T) {
 		eventtest.Stamp(m.out)
 		m.ask(record(m.out, Options{Reversals: -1}), func(kind finding.Kind, p Pattern, r Result) {
 			want := m.plainAny(kind, p, nil)
-			if r.Reason == noCycle {
+			if r.Reason.What == reason.NoCycle {
 				return // shared locks do not block each other: the closure is not the reason
 			}
 			if got := r.Verdict == Predicted; got != want {

@@ -49,6 +49,7 @@ package predict
 import (
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 )
 
 // The bounds that a user can change have these defaults.
@@ -134,9 +135,8 @@ type Pattern [][]uint64
 // Result answers a question.
 type Result struct {
 	Verdict Verdict
-	// Reason is the reason why the verdict is not Predicted, one sentence for the user;
-	// "" if it is Predicted.
-	Reason string
+	// Reason is the reason why the verdict is not Predicted.
+	Reason reason.Reason
 	// Witness is the interleaving: for a deadlock it ends with the blocked
 	// acquires in the order of the pattern's sides, for a race with the two accesses.
 	Witness []finding.Step
@@ -162,36 +162,15 @@ type Result struct {
 	Spans   []finding.Span // for finding.Finding.Spans
 	Moved   []finding.Span // for finding.Finding.Moved
 	// MovedUnknown is for finding.Finding.MovedUnknown.
-	MovedUnknown string
+	MovedUnknown reason.Reason
 	// Unexplained holds the Seq of the reads for finding.Finding.Unexplained.
 	Unexplained []uint64
 }
 
-func unknown(reason string) Result { return Result{Verdict: Unknown, Reason: reason} }
-func refuted(reason string) Result { return Result{Verdict: Refuted, Reason: reason} }
+func unknown(what reason.What) Result {
+	return Result{Verdict: Unknown, Reason: reason.Reason{What: what}}
+}
 
-// The reasons why a candidate is not predicted: sentences for the user.
-const (
-	eventEvicted = "an event it needs lies before the part of the run that was kept; a larger --history may tell"
-	unreleased   = "any schedule that leads there needs the release of a lock that this run never released"
-	inclusion    = "no other schedule that keeps the observed order of critical sections leads there"
-	onlyTrylocks = "the acquire is a trylock, which does not block"
-	noCycle      = "the locks do not make these threads wait for each other"
-	noReordering = "no schedule leads there in which each thread reads what it read in this run, also where critical sections change places"
-	exhausted    = "no other schedule that keeps the observed order of critical sections leads there, and not all others were tried; a larger --reversals may tell"
-	ordered      = "one of its sides comes before another in every schedule in which each thread reads what it read in this run"
-	noConflict   = "the accesses do not conflict"
-	// The checker refuses a witness either because something was not seen, or because of an
-	// error of this package.
-	unexplained     = "the schedule that was found cannot be executed, as something of the run was not seen: %v"
-	toolError       = "the schedule that was found is none, which is an error of tracepredict: %v"
-	unexplainedRead = "any schedule that leads there needs what the record does not explain: a read of a value that no recorded write left, or a wait for a semaphore without a post"
-	oneThread       = "one thread alone cannot do it"
-	notSearched     = "the analysis ended before all of its schedules were searched; a longer --analysis-time may tell"
-)
-
-// Refutes reports whether the reason why a candidate is not predicted says that no schedule leads there,
-// which presumes that the run was recorded completely.
-func Refutes(reason string) bool {
-	return reason == inclusion || reason == noReordering || reason == exhausted || reason == ordered || reason == unreleased
+func refuted(what reason.What) Result {
+	return Result{Verdict: Refuted, Reason: reason.Reason{What: what}}
 }

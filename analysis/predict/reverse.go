@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -41,17 +42,17 @@ type reversal struct {
 // sync-preserving one. It is returned as it is where no reversal can help or none is allowed.
 func (q *question) reverse(before Result) Result {
 	h := q.h
-	if h.blind || q.given.Reason != "" || !settleable(before.Reason) {
+	if h.blind || q.given.Reason.Given() || !settleable(before.Reason.What) {
 		return before
 	}
 	if q.ordered() {
-		return refuted(ordered)
+		return refuted(reason.Ordered)
 	}
 	if h.opt.Reversals < 0 {
 		return before
 	}
 	if h.reversals >= h.opt.Reversals {
-		return unknown(exhausted)
+		return unknown(reason.Exhausted)
 	}
 	if h.unswept {
 		h.compact() // schedules do not contain discarded events, and the checker knows those of the log
@@ -66,17 +67,17 @@ func (q *question) reverse(before Result) Result {
 	case ok:
 		return q.scheduled(r.found)
 	case r.steps <= 0 || r.tried >= maxTuples:
-		return unknown(exhausted)
+		return unknown(reason.Exhausted)
 	case r.incomplete || q.missed || h.cutThrough():
-		return unknown(eventEvicted)
+		return unknown(reason.Evicted)
 	}
 	if !r.free {
-		return refuted(ordered)
+		return refuted(reason.Ordered)
 	}
 	if r.unexplained {
-		return unknown(unexplainedRead)
+		return unknown(reason.UnexplainedRead)
 	}
-	return refuted(noReordering)
+	return refuted(reason.NoReordering)
 }
 
 // ordered reports whether, of any choice of instances, one must come before another. It is as
@@ -109,8 +110,8 @@ func (q *question) evicted(side int) bool {
 
 // settleable reports whether a schedule with reversals may lead to the error, when that is the
 // reason why no sync-preserving one does.
-func settleable(reason string) bool {
-	return reason != onlyTrylocks && reason != oneThread && reason != noCycle
+func settleable(what reason.What) bool {
+	return what != reason.OnlyTrylocks && what != reason.OneThread && what != reason.NoCycle
 }
 
 // tryChoices tries the choices of instances, one a side, the earliest first: in ascending order of

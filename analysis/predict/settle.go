@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -86,7 +87,7 @@ func (h *History) done() bool { return h.opt.Done != nil && h.opt.Done() }
 
 // leave returns the result of a question that is not searched, and concludes it.
 func (h *History) leave(f *finding.Finding) Result {
-	r := unknown(notSearched)
+	r := unknown(reason.NotSearched)
 	h.conclude(f, &r)
 	return r
 }
@@ -131,10 +132,10 @@ func (h *History) conclude(f *finding.Finding, r *Result) {
 	if r.Verdict == Predicted {
 		return
 	}
-	if r.Reason == exhausted {
+	if r.Reason.What == reason.Exhausted {
 		h.unsettled++
 	}
-	if f.Reason == "" {
+	if !f.Reason.Given() {
 		f.Reason = r.Reason
 	}
 }
@@ -144,7 +145,7 @@ func (h *History) conclude(f *finding.Finding, r *Result) {
 func (h *History) decide(f *finding.Finding, asked []*question) Result {
 	r := h.search(f, asked)
 	if r.Verdict != Predicted && h.done() {
-		return unknown(notSearched)
+		return unknown(reason.NotSearched)
 	}
 	return r
 }
@@ -161,7 +162,7 @@ func (h *History) search(f *finding.Finding, asked []*question) Result {
 			return answers[i]
 		}
 	}
-	best := refuted(inclusion)
+	best := refuted(reason.Inclusion)
 	for i, q := range asked {
 		if h.done() {
 			return Result{}
@@ -171,7 +172,7 @@ func (h *History) search(f *finding.Finding, asked []*question) Result {
 			h.setPredicted(f, &r)
 			return r
 		}
-		if i == 0 || r.Verdict == Unknown || best.Reason == ordered {
+		if i == 0 || r.Verdict == Unknown || best.Reason.What == reason.Ordered {
 			best = r
 		}
 	}
@@ -187,7 +188,7 @@ func (h *History) search(f *finding.Finding, asked []*question) Result {
 // leniently answers a question again, if reads stood in the way whose values no recorded write left:
 // those may be executed.
 func (q *question) leniently() Result {
-	if !q.unexplained || q.given.Reason != "" {
+	if !q.unexplained || q.given.Reason.Given() {
 		return q.given
 	}
 	again := q.h.ask(q.kind, q.sides)
@@ -197,13 +198,15 @@ func (q *question) leniently() Result {
 
 // Ordered reports whether the answer is that of any choice of instances one comes before another in
 // every schedule.
-func (r *Result) Ordered() bool { return r.Verdict == Refuted && r.Reason == ordered }
+func (r *Result) Ordered() bool { return r.Verdict == Refuted && r.Reason.What == reason.Ordered }
 
 // NotSearched reports whether the time for questions was over before all schedules were searched.
-func (r *Result) NotSearched() bool { return r.Verdict == Unknown && r.Reason == notSearched }
+func (r *Result) NotSearched() bool {
+	return r.Verdict == Unknown && r.Reason.What == reason.NotSearched
+}
 
 // Evicted reports whether the answer is unknown only because events were evicted.
-func (r *Result) Evicted() bool { return r.Verdict == Unknown && r.Reason == eventEvicted }
+func (r *Result) Evicted() bool { return r.Verdict == Unknown && r.Reason.What == reason.Evicted }
 
 // evidenceSeqs returns the Seq of each step of the finding's Evidence.
 func evidenceSeqs(f *finding.Finding) []uint64 {
@@ -219,7 +222,7 @@ func (h *History) questionAbout(kind finding.Kind, choice []uint64) *question {
 	if kind == finding.Race && len(choice) == 2 {
 		return h.race(choice[0], choice[1])
 	}
-	return &question{h: h, given: unknown("nothing predicts this kind of finding")}
+	return &question{h: h, given: unknown(reason.NoSearch)}
 }
 
 // setPredicted makes the finding Predicted, as the witness shows it.

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -165,14 +166,14 @@ func TestSettleRace(t *testing.T) {
 		t.Errorf("%v: %s", r.Verdict, r.Reason)
 	}
 	y := finding.Finding{Kind: finding.Race, Confidence: finding.Potential, Evidence: []finding.Step{{Seq: b}, {Seq: c}}}
-	if r := f.h.Settle(&y, nil); r.Verdict != Refuted || y.Confidence != finding.Potential || y.Reason != ordered {
-		t.Errorf("%v: %q", r.Verdict, y.Reason)
+	if r := f.h.Settle(&y, nil); r.Verdict != Refuted || y.Confidence != finding.Potential || y.Reason.What != reason.Ordered {
+		t.Errorf("%v: %+v", r.Verdict, y.Reason)
 	}
-	z := finding.Finding{Kind: finding.Misuse, Reason: "as it was"}
-	if r := f.h.Settle(&z, nil); r.Verdict != Unknown || z.Reason != "as it was" {
+	z := finding.Finding{Kind: finding.Misuse, Reason: reason.Noted("as it was")}
+	if r := f.h.Settle(&z, nil); r.Verdict != Unknown || z.Reason.Words != "as it was" {
 		t.Errorf("%v: %q", r.Verdict, z.Reason)
 	}
-	if r := f.h.Race(a, a); r.Verdict != Refuted || r.Reason != oneThread {
+	if r := f.h.Race(a, a); r.Verdict != Refuted || r.Reason.What != reason.OneThread {
 		t.Errorf("an access races with itself: %v %s", r.Verdict, r.Reason)
 	}
 }

@@ -2,11 +2,11 @@ package predict
 
 import (
 	"cmp"
-	"fmt"
 	"iter"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -45,7 +45,7 @@ func (h *History) setSpans(r *Result, steps []finding.Step, chosen []*event.Even
 	if h.byValue {
 		for thread, begin := range h.otherWrites(certain) {
 			affected[thread] = append(affected[thread], heldSpan{thread: thread, begin: begin, end: noEnd})
-			r.MovedUnknown = fmt.Sprintf("T%d reads what another thread wrote than in the run, and what comes before that is not known", thread)
+			r.MovedUnknown = reason.Reason{What: reason.OtherWrite, Thread: thread}
 		}
 	}
 	executed := h.executed(certain, chosen, affected)
@@ -59,7 +59,7 @@ func (h *History) setSpans(r *Result, steps []finding.Step, chosen []*event.Even
 		}
 	}
 	r.Spans = all.sorted()
-	if r.MovedUnknown == "" {
+	if !r.MovedUnknown.Given() {
 		r.Moved, r.MovedUnknown = h.moved(objects, at)
 	}
 }

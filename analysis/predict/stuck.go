@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -23,14 +24,14 @@ import (
 // releases before its end.
 func (h *History) Stuck(later []uint64, left event.ThreadID, wait uint64) Result {
 	if h.blind {
-		return unknown(eventEvicted)
+		return unknown(reason.Evicted)
 	}
 	if h.done() {
-		return unknown(notSearched)
+		return unknown(reason.NotSearched)
 	}
 	if h.stuckSteps >= h.opt.Reversals/stuckShare {
 		h.unsettled++
-		return unknown(exhausted)
+		return unknown(reason.Exhausted)
 	}
 	l := h.slotLogs()
 	late := map[int32]bool{}
@@ -38,7 +39,7 @@ func (h *History) Stuck(later []uint64, left event.ThreadID, wait uint64) Result
 	for _, seq := range later {
 		x := h.entry(seq)
 		if x == nil || h.discarded(x) {
-			return unknown(eventEvicted)
+			return unknown(reason.Evicted)
 		}
 		i := int32(h.index(seq))
 		late[i], first = true, min(first, i)
@@ -46,7 +47,7 @@ func (h *History) Stuck(later []uint64, left event.ThreadID, wait uint64) Result
 	s := l.rest(first)
 	kept, ok := s.leave(left)
 	if !ok {
-		return refuted(nobodyStuck)
+		return refuted(reason.NobodyStuck)
 	}
 	h.stuckSteps += s.runLate(late)
 	b := newBlocked(s)
@@ -62,19 +63,19 @@ func (h *History) Stuck(later []uint64, left event.ThreadID, wait uint64) Result
 // that can happen does, in the order of the run.
 func (h *History) StuckByTaken(signal, wake uint64) Result {
 	if h.blind || h.entry(signal) == nil || h.entry(wake) == nil {
-		return unknown(eventEvicted)
+		return unknown(reason.Evicted)
 	}
 	if h.done() {
-		return unknown(notSearched)
+		return unknown(reason.NotSearched)
 	}
 	if h.stuckSteps >= h.opt.Reversals/stuckShare {
 		h.unsettled++
-		return unknown(exhausted)
+		return unknown(reason.Exhausted)
 	}
 	l := h.slotLogs()
 	i, by := int32(h.index(wake)), int32(h.index(signal))
 	if !slices.ContainsFunc(l.ended[by], func(w wait) bool { return w.wake == i }) || !l.takes(by) {
-		return refuted(nobodyStuck)
+		return refuted(reason.NobodyStuck)
 	}
 	s := l.rest(i)
 	slot := h.log[i].Slot
@@ -85,7 +86,7 @@ func (h *History) StuckByTaken(signal, wake uint64) Result {
 	b.find()
 	h.stuckSteps += len(b.woken) * len(h.log) / 8
 	if b.at[h.log[i].Thread] != i {
-		return refuted(nobodyStuck)
+		return refuted(reason.NobodyStuck)
 	}
 	return b.result(b.around(h.log[i].Thread), signal)
 }
@@ -113,7 +114,7 @@ func newBlocked(s *scheduler) *blocked {
 func (b *blocked) result(chosen []int32, taken uint64) Result {
 	s, h := b.scheduler, b.h
 	if len(chosen) == 0 {
-		return refuted(nobodyStuck)
+		return refuted(reason.NobodyStuck)
 	}
 	q := h.ask(finding.Deadlock, make(Pattern, len(chosen)))
 	q.taken = taken
@@ -195,9 +196,6 @@ func (s *scheduler) beganBy(release uint64) int32 {
 
 // stuckShare is the part of Options.Reversals that all calls of Stuck together may spend: a quarter.
 const stuckShare = 4
-
-// nobodyStuck is the reason of Stuck where every thread goes on.
-const nobodyStuck = "the threads go on in the schedule that was tried"
 
 // SetStuck makes f the deadlock that a result of Stuck shows.
 func (h *History) SetStuck(f *finding.Finding, r *Result) {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -18,7 +19,7 @@ func TestUnsettled(t *testing.T) {
 		second := f.nest(2, lockB, lockA)
 		x := finding.Finding{Kind: finding.Deadlock, Confidence: finding.Potential, Evidence: []finding.Step{{Seq: first}, {Seq: second}}}
 		r := f.h.Settle(&x, nil)
-		if got := f.h.Unsettled(); got != want || (x.Reason == exhausted) != (want == 1) || (x.Confidence == finding.Predicted) != (steps == 0) {
+		if got := f.h.Unsettled(); got != want || (x.Reason.What == reason.Exhausted) != (want == 1) || (x.Confidence == finding.Predicted) != (steps == 0) {
 			t.Errorf("with %d steps: %d unsettled, %s: %v, %q", steps, got, x.Confidence, r.Verdict, x.Reason)
 		}
 	}

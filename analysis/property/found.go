@@ -2,19 +2,11 @@ package property
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/lattice"
-)
-
-// The reasons why a finding is only potential, as sentences for the user.
-const (
-	reasonHoles     = "events of this run were lost, so what orders these may have been lost too"
-	reasonNoValue   = "a write of a watched variable did not tell its value"
-	reasonNoInitial = "what the variable '%s' held before its first write is not known"
-	reasonNoWitness = "no schedule could be made of it: %v"
 )
 
 // violation makes a finding of a violation of a property, or adds it to the count of the finding with the same
@@ -102,14 +94,14 @@ func (a *Analysis) finding(property int, v *lattice.Violation) (f *finding.Findi
 	case err != nil:
 		e, _ := v.Event()
 		f.Evidence = a.steps(p, []lattice.Step{{Seq: e.Seq}})
-		a.downgrade(f, finding.Potential, fmt.Sprintf(reasonNoWitness, err))
+		a.downgrade(f, finding.Potential, reason.Reason{What: reason.NoWitness, Words: err.Error()})
 	case observed:
 		f.Evidence = a.steps(p, w.Steps)
 		f.Witness = f.Evidence
 	default:
 		own.explain(f, w)
 	}
-	if why := a.missingInput(p, observed); why != "" {
+	if why := a.missingInput(p, observed); why.Given() {
 		a.downgrade(f, finding.Likely, why)
 	}
 	a.addThreadsAndObjects(f)
@@ -149,9 +141,9 @@ func (a *Analysis) message(p *Property, observed bool) string {
 }
 
 // downgrade lowers the confidence of a finding, and sets the reason, unless it is that low already.
-func (a *Analysis) downgrade(f *finding.Finding, to finding.Confidence, reason string) {
+func (a *Analysis) downgrade(f *finding.Finding, to finding.Confidence, why reason.Reason) {
 	if !to.AtLeast(f.Confidence) {
-		f.Confidence, f.Reason = to, reason
+		f.Confidence, f.Reason = to, why
 	}
 }
 
@@ -163,7 +155,7 @@ func (s *slice) explain(f *finding.Finding, w *lattice.Witness) {
 	steps, err := s.execution(w)
 	if err != nil {
 		f.Witness = a.steps(p, w.Steps)
-		a.downgrade(f, finding.Potential, fmt.Sprintf(reasonNoWitness, err))
+		a.downgrade(f, finding.Potential, reason.Reason{What: reason.NoWitness, Words: err.Error()})
 		return
 	}
 	f.Witness = steps
@@ -216,21 +208,21 @@ func (p *Property) truth(l lattice.Letter) []finding.Truth {
 	return out
 }
 
-// missingInput returns a sentence on something that was not recorded and on which a finding of
-// the property depends, "" if there is nothing.
-func (a *Analysis) missingInput(p *Property, observed bool) string {
+// missingInput returns as a reason something that was not recorded and on which a finding of the
+// property depends.
+func (a *Analysis) missingInput(p *Property, observed bool) reason.Reason {
 	switch {
 	case a.lostEvents && !observed:
-		return reasonHoles
+		return reason.Reason{What: reason.RunLost}
 	case !a.allValued:
-		return reasonNoValue
+		return reason.Reason{What: reason.ValueMissing}
 	}
 	for _, v := range p.Variables {
 		if !a.initialKnown[v] {
-			return fmt.Sprintf(reasonNoInitial, a.o.Variables[v])
+			return reason.Reason{What: reason.InitialMissing, Words: a.o.Variables[v]}
 		}
 	}
-	return ""
+	return reason.Reason{}
 }
 
 // keyOf returns the call stack and the thread of an event of the run.

@@ -7,8 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/property"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
@@ -115,8 +118,8 @@ func TestNothingIsPredictedWithoutAWitness(t *testing.T) {
 			a.Event(&events[i])
 		}
 		for _, f := range a.Finish() {
-			if f.Confidence == finding.Predicted || f.Confidence == finding.Potential && !strings.Contains(f.Reason, "refused for the test") {
-				t.Errorf("seed %d: %s: %s", seed, f.Confidence, f.Reason)
+			if f.Confidence == finding.Predicted || f.Confidence == finding.Potential && !strings.Contains(f.Reason.Words, "refused for the test") {
+				t.Errorf("seed %d: %s: %+v", seed, f.Confidence, f.Reason)
 			}
 		}
 		if w := a.Witnesses(); w.Refused != w.Checked {
@@ -139,7 +142,7 @@ func TestForgottenBeginnings(t *testing.T) {
 			a.Event(&events[i])
 		}
 		for _, f := range a.Finish() {
-			if f.Confidence == finding.Potential && f.Reason != "" {
+			if f.Confidence == finding.Potential && f.Reason.Given() {
 				said++
 			}
 		}
@@ -158,17 +161,17 @@ func TestWhatWasNotSeen(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func([]event.Event) []event.Event
-		reason string
+		want   reason.Reason
 	}{
-		{"seen", func(e []event.Event) []event.Event { return e }, ""},
-		{"no initial value", func(e []event.Event) []event.Event { return e[1:] }, "what the variable 'x' held"},
+		{"seen", func(e []event.Event) []event.Event { return e }, reason.Reason{}},
+		{"no initial value", func(e []event.Event) []event.Event { return e[1:] }, reason.Reason{What: reason.InitialMissing, Words: "x"}},
 		{"lost events", func(e []event.Event) []event.Event {
 			return append([]event.Event{{Seq: 1, Thread: 1, Op: event.Hole, Value: 3}}, e...)
-		}, "lost"},
+		}, reason.Reason{What: reason.RunLost}},
 		{"a write without a value", func(e []event.Event) []event.Event {
 			e[2].Flags = 0
 			return e
-		}, "did not tell its value"},
+		}, reason.Reason{What: reason.ValueMissing}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			initial := func(id event.ObjectID) event.Event {
@@ -189,8 +192,8 @@ func TestWhatWasNotSeen(t *testing.T) {
 			if len(fs) != 1 {
 				t.Fatalf("%d findings", len(fs))
 			}
-			if got := fs[0]; !strings.Contains(got.Reason, c.reason) || (got.Confidence == finding.Predicted) != (c.reason == "") {
-				t.Errorf("%s: %q", got.Confidence, got.Reason)
+			if got := fs[0]; !cmp.Equal(got.Reason, c.want) || (got.Confidence == finding.Predicted) == c.want.Given() {
+				t.Errorf("%s: %+v", got.Confidence, got.Reason)
 			}
 		})
 	}

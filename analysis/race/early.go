@@ -1,5 +1,7 @@
 package race
 
+import "github.com/tracepredict/tracepredict/analysis/finding/reason"
+
 // maxEarlyRaces bounds the races that are kept from before an eviction. A question about a candidate takes time in
 // proportion to the history, and a program with a thousand connections has a thousand variables for one line of
 // code. So before evictions, no more than maxEarlyTries candidates with the same two call stacks are asked about,
@@ -28,7 +30,7 @@ func (a *Analysis) Evicting() {
 		}
 		a.earlyLeft--
 		if a.shared.History.PredictRace(&c.Finding, c.Instances) {
-			c.Reason = ""
+			c.Reason = reason.Reason{}
 			a.earlyRaces[key] = c.Finding
 		}
 	}

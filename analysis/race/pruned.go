@@ -2,8 +2,8 @@ package race
 
 import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/race/eraser"
-	"github.com/tracepredict/tracepredict/internal/plural"
 )
 
 // addPrunedRaces adds to Pruned the pairs of call stacks at which several threads access a
@@ -29,7 +29,7 @@ func (a *Analysis) addPrunedRaces(races []finding.Finding, others []*eraser.Race
 		a.shared.SetOrderedBy(&q)
 		a.shared.Pruned = append(a.shared.Pruned, q)
 	}
-	a.unlisted(more, "came one after the other in every schedule")
+	a.unlisted(more, reason.OrderedDropped)
 }
 
 // addExcluded adds to Pruned the pairs of call stacks that a lock excludes from each other, and
@@ -40,14 +40,13 @@ func (a *Analysis) addExcluded(known map[accessPair]bool) {
 		known[pairOf(&finding.Finding{Objects: q.Objects, Evidence: q.Evidence})] = true
 	}
 	a.shared.Pruned = append(a.shared.Pruned, pairs...)
-	a.unlisted(more, "were kept apart by a lock")
+	a.unlisted(more, reason.LockedDropped)
 }
 
 // unlisted adds to Pruned the number of accesses that are not listed for lack of room, if any.
-func (a *Analysis) unlisted(more uint64, were string) {
+func (a *Analysis) unlisted(more uint64, what reason.What) {
 	if more == 0 {
 		return
 	}
-	reason := plural.Sprintf("%d {time|times} more accesses %s, at more pairs of places than are listed", more, were)
-	a.shared.Pruned = append(a.shared.Pruned, finding.Pruned{Kind: finding.Race, Why: finding.Budget, Reason: reason})
+	a.shared.Pruned = append(a.shared.Pruned, finding.Pruned{Kind: finding.Race, Why: finding.Budget, Reason: reason.Reason{What: what, Count: more}})
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/happensbefore"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/analysis/race/eraser"
@@ -65,7 +66,7 @@ func (a *Analysis) predicted(candidates []*eraser.Race) []finding.Finding {
 			break
 		}
 		c := candidates[i]
-		c.Reason = ""
+		c.Reason = reason.Reason{}
 		if a.settleRace(c).Verdict == predict.Predicted {
 			out = append(out, c.Finding)
 		}
@@ -92,7 +93,7 @@ func (a *Analysis) published(known []finding.Finding) (out []finding.Finding) {
 		if seen[pairOf(&c.Finding)] || a.shared.Search.Count(a.shared.History.SettleRace(&c.Finding, c.Instances)).Verdict != predict.Predicted {
 			continue
 		}
-		c.Reason = ""
+		c.Reason = reason.Reason{}
 		judged := judge.Plainly(c.Finding)
 		if judged.Confidence == finding.Predicted || a.nobodysOwn(&c.Finding) && slices.Contains(judged.Assumes, finding.GuardedData) {
 			out = append(out, c.Finding)
@@ -143,7 +144,7 @@ func (a *Analysis) settleObserved(r happensbefore.Race) finding.Finding {
 	case r.Uncertain || !result.Evicted():
 		f.Confidence = finding.Potential
 	default:
-		f.Reason = "no schedule is shown: " + result.Reason
+		f.Reason = reason.Reason{What: reason.NotShown, Of: &result.Reason}
 	}
 	return f
 }

@@ -2,6 +2,7 @@ package race
 
 import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/analysis/predict"
@@ -40,7 +41,7 @@ func (l *look) Settle(history *predict.History) {
 		if history.SettleRace(&c.Finding, c.Instances).Verdict != predict.Predicted {
 			continue
 		}
-		if c.Reason = ""; seen {
+		if c.Reason = (reason.Reason{}); seen {
 			all[at] = c.Finding
 		} else {
 			all = append(all, c.Finding)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -103,7 +104,9 @@ func compareInstances(a, b Finding) int {
 	); order != 0 {
 		return order
 	}
-	return cmp.Compare(fmt.Sprintf("%+v", a.Finding), fmt.Sprintf("%+v", b.Finding))
+	reasons := cmp.Compare(a.Reason, b.Reason)
+	a.Finding.Reason, b.Finding.Reason = reason.Reason{}, reason.Reason{} // they have pointers
+	return cmp.Or(reasons, cmp.Compare(fmt.Sprintf("%+v", a.Finding), fmt.Sprintf("%+v", b.Finding)))
 }
 
 // witnessCost returns the length of the witness; without one, more than any length.

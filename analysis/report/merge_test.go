@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/report/reporttest"
 )
@@ -45,7 +46,7 @@ func TestOneDefectManyObjects(t *testing.T) {
 
 func TestMergeShowsTheStrongest(t *testing.T) {
 	weak, twin, again := reporttest.Race(), reporttest.Race(), reporttest.Race()
-	twin.Confidence, twin.Count, twin.Reason = finding.Predicted, 1, ""
+	twin.Confidence, twin.Count, twin.Reason = finding.Predicted, 1, reason.Reason{}
 	again.Evidence = slices.Clone(again.Evidence)
 	again.Evidence[0].Seq, again.Count = 108, 2
 	got := report.Build(report.Run{}, []finding.Finding{weak, twin, again}, reporttest.ShopTable()).Findings

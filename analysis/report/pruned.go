@@ -35,7 +35,7 @@ func (r *Report) Explain(ps []finding.Pruned, names run.Namer) {
 	r.names = n
 	for i := range r.Pruned {
 		p := &r.Pruned[i]
-		p.Message = n.prunedSentence(p, Clean(ps[i].Reason))
+		p.Message = n.prunedSentence(p, b.reason(&ps[i].Reason))
 	}
 	n.removeShown(r)
 	slices.SortStableFunc(r.Pruned, func(x, y Pruned) int {

@@ -101,6 +101,7 @@ type Report struct {
 // Finding is a finding.Finding with names for identifiers.
 type Finding struct {
 	finding.Finding
+	Reason    string // a sentence without its full stop, for finding.Finding.Reason; "" if there is none
 	Objects   []Object
 	Mentioned []Thread // all threads that the finding refers to, by ID
 	Evidence  []Step

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -22,7 +23,7 @@ type Order struct {
 	Until uint64
 	To    event.ThreadID
 	Since uint64
-	Why   string // a sentence for the user
+	Why   reason.Reason
 }
 
 // keepsApart reports whether event a of one thread and b of another cannot be next at the same time.

@@ -1,9 +1,8 @@
 package verdict
 
 import (
-	"fmt"
-
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -13,24 +12,22 @@ func Attempt(f *finding.Finding) {
 	if f.Confidence != finding.Predicted && f.Confidence != finding.Likely {
 		return
 	}
-	if why := restsOnAttempt(f); why != "" {
+	if why := restsOnAttempt(f); why.Given() {
 		f.Confidence, f.Reason = finding.Potential, why
 	}
 }
 
-// restsOnAttempt returns a sentence why a finding rests on such an attempt, "" if it does not.
-func restsOnAttempt(f *finding.Finding) string {
+// restsOnAttempt returns the reason why a finding rests on such an attempt.
+func restsOnAttempt(f *finding.Finding) reason.Reason {
 	for i := range f.Evidence {
 		if s := &f.Evidence[i]; s.Flags&event.MayWait != 0 {
-			return fmt.Sprintf("T%d only tries here, with an interpreter's lock held: whether it waits if that fails, as Python's acquire() does and "+
-				"acquire(blocking=False) does not, was not recorded", s.Thread)
+			return reason.Reason{What: reason.TriesOnly, Thread: s.Thread}
 		}
 	}
 	if t := interrupted(f.Witness); t != 0 {
-		return fmt.Sprintf("in this schedule another thread goes on while T%d has released an interpreter's lock to wait, but T%d only does so "+
-			"if it has to wait", t, t)
+		return reason.Reason{What: reason.GoesOnWaiting, Thread: t}
 	}
-	return ""
+	return reason.Reason{}
 }
 
 // interrupted returns a thread within whose attempt another one acquires the interpreter's lock in a witness; 0 if

@@ -1,11 +1,11 @@
 package verdict
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -191,15 +191,15 @@ func (c *Contradictions) under(f *finding.Finding) []finding.Step {
 	return out
 }
 
-// unsure returns a sentence if the witness of a finding executes a read of which it is not known whether the record
-// contradicts it, since the write before it was evicted; else "".
-func (c *Contradictions) unsure(f *finding.Finding) string {
+// unsure returns a reason if the witness of a finding executes a read of which it is not known whether the record
+// contradicts it, since the write before it was evicted.
+func (c *Contradictions) unsure(f *finding.Finding) reason.Reason {
 	for i := range executed(f) {
 		if x := &f.Witness[i]; (x.Op == event.Read || x.Op == event.Update) && c.evicted(x.Object) {
-			return fmt.Sprintf("T%d reads a variable of which the write before was forgotten to bound memory: whether it was recorded is not known", x.Thread)
+			return reason.Reason{What: reason.WriteForgotten, Thread: x.Thread}
 		}
 	}
-	return ""
+	return reason.Reason{}
 }
 
 // executed returns the steps of a finding's witness before those of its evidence, which happen at once
@@ -223,26 +223,26 @@ func (c *Contradictions) pair(release, e *event.Event) {
 	}
 }
 
-// doubt returns the reason why a finding may be wrong that rests on such a lock; "" if none does.
-func (c *Contradictions) doubt(f *finding.Finding) string {
+// doubt returns the reason why a finding may be wrong that rests on such a lock.
+func (c *Contradictions) doubt(f *finding.Finding) reason.Reason {
 	if len(c.locks) == 0 {
-		return ""
+		return reason.Reason{}
 	}
-	check := func(locks []event.ObjectID) string {
+	check := func(locks []event.ObjectID) reason.Reason {
 		for _, id := range locks {
 			what, bad := c.locks[id]
 			switch {
 			case bad && what.other != 0:
-				return fmt.Sprintf("the record contradicts itself: T%d acquired one of its locks while T%d held it, so a release was not seen", what.other, what.holder)
+				return reason.Reason{What: reason.HeldByTwo, Thread: what.other, Other: what.holder}
 			case bad:
-				return fmt.Sprintf("the record contradicts itself: the memory of one of its locks became another object while T%d held the lock, so a release was not seen", what.holder)
+				return reason.Reason{What: reason.HeldInFreed, Thread: what.holder}
 			case len(c.locks) == maxContradictions:
-				return "the record contradicts itself: many locks were acquired while another thread held them, so releases were not seen"
+				return reason.Reason{What: reason.ManyHeldByTwo}
 			}
 		}
-		return ""
+		return reason.Reason{}
 	}
-	if why := check(f.Objects); why != "" {
+	if why := check(f.Objects); why.Given() {
 		return why
 	}
 	for _, s := range slices.Concat(f.Evidence, f.Witness) {
@@ -250,9 +250,9 @@ func (c *Contradictions) doubt(f *finding.Finding) string {
 		if s.MoreHeld > 0 { // any may be among those that are left out
 			held = slices.Sorted(maps.Keys(c.locks))
 		}
-		if why := check(held); why != "" {
+		if why := check(held); why.Given() {
 			return why
 		}
 	}
-	return ""
+	return reason.Reason{}
 }

@@ -1,124 +1,122 @@
 package verdict
 
 import (
-	"cmp"
-	"fmt"
-	"path"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // Doubt returns a function for engine.Finish, which returns the reason why a finding of the run
-// may be wrong even though it has a witness, "" if there is none. What one process synchronises
+// may be wrong even though it has a witness. What one process synchronises
 // unobserved is no reason to doubt a finding about the threads of others.
 //
 // With code, the assumption that sections which were left out or moved decide nothing is settled too:
 // see guardedData. A finding whose
 // witness rests on what was not recorded is Unrecorded then. code is nil if the run has all accesses, as an imported trace does.
-func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) string {
+func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) reason.Reason {
 	until := map[event.ThreadID]uint64{}
 	for _, u := range s.UncertainHolders {
 		until[u.Thread] = u.Until
 	}
-	return func(f *finding.Finding) string {
+	return func(f *finding.Finding) reason.Reason {
 		guarded := guardedData(f, code, s.Pointers != nil, names)
 		if f.Unrecorded {
 			return guarded // whatever else may be in doubt
 		}
 		if s.Doubt != "" {
-			return s.Doubt
+			return reason.Noted(s.Doubt)
 		}
 		for _, e := range f.Evidence {
 			if e.Seq <= until[e.Thread] {
-				return mayHaveHeld(e.Thread)
+				return reason.Reason{What: reason.HeldBefore, Thread: e.Thread}
 			}
 		}
 		own := processesOf(f.Evidence, names)
 		if i := slices.IndexFunc(f.Evidence, func(e finding.Step) bool { return e.Flags&event.Polled != 0 }); i >= 0 && f.Kind == finding.Race {
-			return fmt.Sprintf("T%d waits for the value in a loop: it is no race if the accesses are those of atomic built-ins, which machine code does not show", f.Evidence[i].Thread)
+			return reason.Reason{What: reason.PerhapsWaits, Thread: f.Evidence[i].Thread}
 		}
-		if why := wider(f); why != "" {
+		if why := wider(f); why.Given() {
 			return why
 		}
 		if i := slices.IndexFunc(f.Evidence, func(e finding.Step) bool { return e.Flags&(event.Untyped|event.Atomic) == event.Untyped }); i >= 0 && f.Kind == finding.Race {
-			return fmt.Sprintf("nothing shows whether the access of T%d, or what orders it, is atomic: its code has no debug information (compile with -g), or is too much to be searched", f.Evidence[i].Thread)
+			return reason.Reason{What: reason.PerhapsAtomic, Thread: f.Evidence[i].Thread}
 		}
 		if f.Confidence == finding.Predicted {
-			if why := cmp.Or(temporary(f), severalLives(f, names, untracked(s.Untracked, f, own)), acrossProcesses(own)); why != "" {
+			if why := firstOf(temporary(f), severalLives(f, names, untracked(s.Untracked, f, own)), acrossProcesses(own)); why.Given() {
 				return why
 			}
 		}
 		for _, d := range s.Doubts {
 			if concerns(d.Processes, own) {
-				return d.Reason
+				return reason.Noted(d.Reason)
 			}
 		}
 		why := unseenOrder(inProcesses(s.Executed, own, names), f)
-		if why == "" && len(f.Unexplained) > 0 {
-			why = unexplained(&f.Unexplained[0], names)
+		if !why.Given() && len(f.Unexplained) > 0 {
+			why = unexplained(&f.Unexplained[0])
 		}
-		if why == "" && len(f.OtherValues) > 0 {
-			why = otherValue(&f.OtherValues[0], names)
+		if !why.Given() && len(f.OtherValues) > 0 {
+			why = otherValue(&f.OtherValues[0])
 		}
-		if why != "" {
-			return why
-		}
-		return guarded
+		return firstOf(why, guarded)
 	}
+}
+
+// firstOf returns the first reason that there is.
+func firstOf(all ...reason.Reason) reason.Reason {
+	for _, r := range all {
+		if r.Given() {
+			return r
+		}
+	}
+	return reason.Reason{}
 }
 
 // unexplained returns the reason for doubt that a finding rests on an event which the record
 // contradicts.
-func unexplained(x *finding.Step, names run.Namer) string {
-	at := ""
-	if frames := names.Frames(x.Stack); len(frames) > 0 && frames[0].Line > 0 {
-		at = fmt.Sprintf(" at %s:%d", path.Base(frames[0].File), frames[0].Line)
-	} else if len(frames) > 0 && frames[0].Function != "" {
-		at = " in " + frames[0].Function
+func unexplained(x *finding.Step) reason.Reason {
+	r := reason.Reason{What: reason.WriteMissing, Thread: x.Thread, Object: x.Object, Stack: x.Stack}
+	switch {
+	case x.Op == event.SemWait:
+		r.What = reason.PostMissing
+	case x.Op == event.Wake:
+		r.What = reason.NotifyMissing
+	case x.Op == event.BarrierDepart:
+		r.What = reason.ArrivalMissing
+	case x.Op == event.Join:
+		r.What, r.Thread = reason.JoinedTwice, x.Peer
+	case x.Peer == x.Thread:
+		r.What = reason.WentOnJoined
 	}
-	object := names.Object(x.Object).Name
-	switch x.Op {
-	case event.SemWait:
-		return fmt.Sprintf("T%d got past its wait for %s%s although no recorded post was left, and what posted may order any two events", x.Thread, cmp.Or(object, "a semaphore"), at)
-	case event.Wake:
-		return fmt.Sprintf("T%d woke from its wait on %s%s although no recorded notification was left, and what woke it may order any two events", x.Thread, cmp.Or(object, "a condition"), at)
-	case event.BarrierDepart:
-		return fmt.Sprintf("T%d left %s%s although fewer threads than it waits for were seen to arrive, and those not seen may order any two events", x.Thread, cmp.Or(object, "a barrier"), at)
-	case event.Join:
-		return fmt.Sprintf("T%d was joined twice, the second time%s, so that what its end orders is not known", x.Peer, at)
-	}
-	if x.Peer == x.Thread {
-		return fmt.Sprintf("T%d went on%s after it had been joined, so that what its end orders is not known", x.Thread, at)
-	}
-	return fmt.Sprintf("T%d read a value of %s%s that no recorded write left, and what wrote it may order any two events", x.Thread, cmp.Or(object, "a variable"), at)
+	return r
 }
 
 // wider returns the reason for doubt that the source may not read what the instruction of a race's load does.
-func wider(f *finding.Finding) string {
+func wider(f *finding.Finding) reason.Reason {
 	i := slices.IndexFunc(f.Evidence, func(e finding.Step) bool { return e.Flags&event.Wider != 0 })
 	if i < 0 || f.Kind != finding.Race {
-		return ""
+		return reason.Reason{}
 	}
-	return fmt.Sprintf("the instruction of T%d loads more bytes at once than this variable has: compilers join loads of neighbouring variables, and load whole vectors of which the source uses only some; it is no race if the source does not read the variable there (code compiled with -O0 shows it)", f.Evidence[i].Thread)
+	return reason.Reason{What: reason.PerhapsWider, Thread: f.Evidence[i].Thread}
 }
 
 // temporary returns the reason for doubt that a wait of a deadlock has a time limit.
-func temporary(f *finding.Finding) string {
+func temporary(f *finding.Finding) reason.Reason {
 	if f.Kind != finding.Deadlock || !f.HasTimeout {
-		return ""
+		return reason.Reason{}
 	}
-	return cmp.Or(f.Reason, "a wait of this cycle has a time limit, after which its thread may let the others go on")
+	return firstOf(f.Reason, reason.Reason{What: reason.TimedCycle})
 }
 
 // acrossProcesses returns the reason for doubt that the threads of a finding are of several processes.
-func acrossProcesses(own []uint32) string {
+func acrossProcesses(own []uint32) reason.Reason {
 	if len(own) == 0 || !slices.ContainsFunc(own, func(id uint32) bool { return id != own[0] }) {
-		return ""
+		return reason.Reason{}
 	}
-	return "the threads are of several processes, which may wait for each other by what is not recorded: a signal, a file, memory that they map"
+	return reason.Reason{What: reason.SeveralProcesses}
 }
 
 // processesOf returns the kernel's IDs of the processes of the evidence's threads; nil if the process
@@ -142,10 +140,6 @@ func concerns(processes, others []uint32) bool {
 }
 
 // otherValue returns the reason for doubt that a read sees another value in a schedule than in the run.
-func otherValue(read *finding.Step, names run.Namer) string {
-	at := ""
-	if frames := names.Frames(read.Stack); len(frames) > 0 && frames[0].Line > 0 {
-		at = fmt.Sprintf(" at %s:%d", path.Base(frames[0].File), frames[0].Line)
-	}
-	return fmt.Sprintf("in this schedule T%d reads another value of %s%s than in this run, and it was not checked that it then does the same", read.Thread, cmp.Or(names.Object(read.Object).Name, "a variable"), at)
+func otherValue(read *finding.Step) reason.Reason {
+	return reason.Reason{What: reason.OtherValue, Thread: read.Thread, Object: read.Object, Stack: read.Stack}
 }

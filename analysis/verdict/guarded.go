@@ -1,11 +1,11 @@
 package verdict
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
@@ -19,36 +19,37 @@ import (
 // sections, also if something was not recorded of what the others write. No property is: nothing examines the sections
 // of its schedules, but the user has said what matters in them. watched reports that what threads share was
 // watched, so that the reason is what was not recorded.
-func guardedData(f *finding.Finding, code Code, watched bool, names run.Namer) string {
+func guardedData(f *finding.Finding, code Code, watched bool, names run.Namer) reason.Reason {
 	i := slices.Index(f.Assumes, finding.GuardedData)
 	if i < 0 || !f.Confidence.AtLeast(finding.Likely) || f.Confidence == finding.Observed {
-		return ""
+		return reason.Reason{}
 	}
-	why := ""
+	var why reason.Reason
 	if code != nil { // else the run has all accesses
 		why = dependsOn(f, code)
 	}
-	if why == "" && code != nil && f.Kind == finding.Race && !isFixed(f, names) {
-		if why = some(f.Spans, code.SeesRecorded, keepsAddress); why != "" {
+	if !why.Given() && code != nil && f.Kind == finding.Race && !isFixed(f, names) {
+		if why = some(f.Spans, code.SeesRecorded, reason.SectionsAddress); why.Given() {
 			f.Unrecorded = true
 			return why
 		}
 	}
-	if why != "" {
-		read, written := readUnrecorded(f, code), ""
-		if read == "" {
-			written = writtenUnrecorded(f, code)
+	if why.Given() {
+		read := readUnrecorded(f, code)
+		unrecorded := read
+		if !read.Given() {
+			unrecorded = writtenUnrecorded(f, code)
 		}
-		f.Unrecorded = f.Kind != finding.Property && read != "" || f.Kind == finding.Race && written != ""
-		switch unrecorded := read + written; {
-		case unrecorded != "" && watched:
+		f.Unrecorded = f.Kind != finding.Property && read.Given() || f.Kind == finding.Race && unrecorded.Given()
+		switch {
+		case unrecorded.Given() && watched:
 			return unrecorded
-		case unrecorded != "", !isLockCycle(f): // what its threads wait for may depend on more than sections
+		case unrecorded.Given(), !isLockCycle(f): // what its threads wait for may depend on more than sections
 			return why
 		}
 	}
 	f.Assumes = slices.Delete(slices.Clone(f.Assumes), i, i+1)
-	return ""
+	return reason.Reason{}
 }
 
 // isFixed reports whether the code of a program has the address of what a race is about: it is a variable of static
@@ -63,43 +64,38 @@ func isLockCycle(f *finding.Finding) bool {
 	return !slices.ContainsFunc(f.Evidence, func(e finding.Step) bool { return !e.Op.IsAcquire() })
 }
 
-const keepsAddress = "the schedule leaves critical sections out or moves them, and T%d may have the address of what it accesses from what they wrote (%s)"
-
-const leavesOut = "the schedule leaves critical sections out or moves them, and what they wrote may decide what "
-
-// dependsOn returns a sentence on what the code that a witness keeps reads, that sections which were left out or
-// moved may have written; "" if that is nothing.
-func dependsOn(f *finding.Finding, code Code) string {
-	return some(f.Spans, code.ReadsNothing, leavesOut+"T%d does in its own (%s)")
+// dependsOn returns the reason that the code which a witness keeps reads what sections may have written that were left
+// out or moved.
+func dependsOn(f *finding.Finding, code Code) reason.Reason {
+	return some(f.Spans, code.ReadsNothing, reason.SectionsDecide)
 }
 
-// readUnrecorded returns a sentence on what was not recorded of what decides something in the sections that a witness
-// keeps; "" if all was, from the beginning.
-func readUnrecorded(f *finding.Finding, code Code) string {
-	why := some(f.Spans, code.SeesRecorded, leavesOut+"T%d does in its own (%s)")
-	if why == "" && f.MovedUnknown != "" {
-		return "the schedule leaves critical sections out or moves them, and what others wrote in theirs may decide what threads do (" + f.MovedUnknown + ")"
+// readUnrecorded returns the reason that not all was recorded, from the beginning, of what decides something in the
+// sections that a witness keeps.
+func readUnrecorded(f *finding.Finding, code Code) reason.Reason {
+	why := some(f.Spans, code.SeesRecorded, reason.SectionsDecide)
+	if !why.Given() && f.MovedUnknown.Given() {
+		of := f.MovedUnknown
+		return reason.Reason{What: reason.SectionsUnknown, Of: &of}
 	}
 	return why
 }
 
-// writtenUnrecorded returns a sentence on what was not recorded of what the sections that a witness leaves out or
-// moves write; "" if all was.
-func writtenUnrecorded(f *finding.Finding, code Code) string {
-	return some(f.Moved, code.LeavesRecorded,
-		"the schedule leaves critical sections out or moves them, and what T%d wrote in its own may decide what others do in theirs (%s)")
+// writtenUnrecorded returns the reason that not all was recorded of what the sections write that a witness leaves out or
+// moves.
+func writtenUnrecorded(f *finding.Finding, code Code) reason.Reason {
+	return some(f.Moved, code.LeavesRecorded, reason.SectionsUnsure)
 }
 
-// some returns a sentence about the first of some spans of which a question has not the answer yes; "" if there is
-// none.
-func some(spans []finding.Span, ask func(event.Span) (bool, string), sentence string) string {
+// some returns a reason about the first of some spans of which a question has not the answer yes.
+func some(spans []finding.Span, ask func(event.Span) (bool, string), what reason.What) reason.Reason {
 	for _, s := range spans {
 		if s.Thread == 0 {
-			return leavesOut + "threads do in theirs (not examined)"
+			return reason.Reason{What: reason.SectionsUnexamined}
 		}
 		if ok, why := ask(s.Span); !ok {
-			return fmt.Sprintf(sentence, s.Thread, why)
+			return reason.Reason{What: what, Thread: s.Thread, Words: why}
 		}
 	}
-	return ""
+	return reason.Reason{}
 }

@@ -1,12 +1,11 @@
 package verdict
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
@@ -16,26 +15,25 @@ import (
 // not recorded up to the last side. Elsewhere a lock that a call initialised has one life, while the
 // memory of another may have gone through a pool of the program's own. Memory on a stack ends with its
 // frame. Rust lets no memory of a lock be used again while threads may use the lock.
-func severalLives(f *finding.Finding, names run.Namer, untracked []run.Untracked) string {
+func severalLives(f *finding.Finding, names run.Namer, untracked []run.Untracked) reason.Reason {
 	everywhere := slices.ContainsFunc(untracked, func(u run.Untracked) bool { return u.Hi == 0 })
 	for _, id := range f.Objects {
 		o := names.Object(id)
-		what := cmp.Or(o.Name, o.Member, fmt.Sprintf("the lock at %#x", o.Addr))
 		onStack := o.Member != "" && !o.OfRust() && !strings.Contains(o.Member, ".")
 		switch {
 		case o.Addr == 0 && o.Kind != event.KindField:
 		case slices.ContainsFunc(untracked, func(u run.Untracked) bool { return u.Lo <= o.Addr && o.Addr < u.Hi }):
-			return fmt.Sprintf("%s lies in memory of a library that was unloaded, and another one may have been loaded there in between", what)
+			return reason.Reason{What: reason.LibraryUnloaded, Object: id}
 		case f.Kind == finding.Race && o.Kind == event.KindField && everywhere:
-			return "its memory may have been freed and used again in between, which was not recorded"
+			return reason.Reason{What: reason.FieldFreed, Object: id}
 		case f.Kind != finding.Deadlock || o.Name != "" || onStack:
 		case everywhere:
-			return fmt.Sprintf("the memory of %s may have been freed and used again in between, which was not recorded", what)
+			return reason.Reason{What: reason.MemoryFreed, Object: id}
 		case o.Init == 0 && !o.OfRust():
-			return fmt.Sprintf("the memory of %s may have been used again in between, as by a pool of the program's own: no call initialised the lock", what)
+			return reason.Reason{What: reason.MemoryReused, Object: id}
 		}
 	}
-	return ""
+	return reason.Reason{}
 }
 
 // untracked returns where the ends of memory were not recorded up to the last side of a finding, whose

@@ -4,24 +4,24 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/internal/plural"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// misuseDoubt returns the reason why a misuse may be none, "" if there is none.
-func misuseDoubt(f *finding.Finding, s run.Summary, names run.Namer) string {
+// misuseDoubt returns the reason why a misuse may be none.
+func misuseDoubt(f *finding.Finding, s run.Summary, names run.Namer) reason.Reason {
 	switch f.Rule {
 	case finding.UnlockNotHeld, finding.UnlockByOther, finding.WaitNotHeld:
 		if s.UnreturnedCalls > 0 {
-			return plural.Sprintf("%d {call could not be followed to its return, and it|calls could not be followed to their return, and one} may have taken the lock", s.UnreturnedCalls)
+			return reason.Reason{What: reason.CallsNotFollowed, Count: s.UnreturnedCalls}
 		}
 	case finding.ReinitHeld, finding.ReinitWaited:
 		if o := names.Object(f.Objects[0]); o.Name == "" {
-			return "its memory may have been freed and used again in between, since it is not known when that was freed"
+			return reason.Reason{What: reason.LifeUnknown, Object: f.Objects[0]}
 		}
 	}
-	return ""
+	return reason.Reason{}
 }
 
 // quitsInside reports whether a finding is about the locks that a thread holds when it calls exit, rather

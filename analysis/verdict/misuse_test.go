@@ -16,7 +16,7 @@ func TestDoubtMisuse(t *testing.T) {
 			found := []finding.Finding{{Kind: finding.Misuse, Rule: rule, Confidence: finding.Observed}}
 			j := Judge{Run: Run{Misuse: Of(run.Summary{UnreturnedCalls: unfollowed}, &run.Names{}, nil).Misuse}}
 			j.misused(&found[0])
-			if got := found[0].Confidence == finding.Likely && found[0].Reason != ""; got != (doubted && unfollowed > 0) {
+			if got := found[0].Confidence == finding.Likely && found[0].Reason.Given(); got != (doubted && unfollowed > 0) {
 				t.Errorf("%s, %d calls: %+v", rule, unfollowed, found[0])
 			}
 		}
@@ -34,7 +34,7 @@ func TestDoubtReinit(t *testing.T) {
 			found := []finding.Finding{{Kind: finding.Misuse, Rule: rule, Confidence: finding.Observed, Objects: []event.ObjectID{id}}}
 			j := Judge{Run: Run{Misuse: Of(run.Summary{}, &names, nil).Misuse}}
 			j.misused(&found[0])
-			if got := found[0].Confidence == finding.Likely && found[0].Reason != ""; got != doubted {
+			if got := found[0].Confidence == finding.Likely && found[0].Reason.Given(); got != doubted {
 				t.Errorf("%s of %d: %+v", rule, id, found[0])
 			}
 		}

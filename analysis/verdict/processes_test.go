@@ -8,8 +8,8 @@ func TestAcrossProcesses(t *testing.T) {
 		own     []uint32
 		doubted bool
 	}{{nil, false}, {[]uint32{7}, false}, {[]uint32{7, 7}, false}, {[]uint32{7, 8}, true}, {[]uint32{7, 7, 8}, true}} {
-		if why := acrossProcesses(c.own); (why != "") != c.doubted {
-			t.Errorf("%v: %q", c.own, why)
+		if why := acrossProcesses(c.own); why.Given() != c.doubted {
+			t.Errorf("%v: %+v", c.own, why)
 		}
 	}
 }

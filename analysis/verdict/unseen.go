@@ -1,14 +1,11 @@
 package verdict
 
 import (
-	"cmp"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/internal/plural"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
@@ -47,12 +44,12 @@ func inProcesses(all []run.Executed, own []uint32, names run.Namer) []run.Execut
 
 // UnseenOrder reports whether an instruction that was not observed may have ordered the sides of a finding.
 func UnseenOrder(executed []run.Executed, f *finding.Finding, names run.Namer) bool {
-	return unseenOrder(inProcesses(executed, processesOf(f.Evidence, names), names), f) != ""
+	return unseenOrder(inProcesses(executed, processesOf(f.Evidence, names), names), f).Given()
 }
 
-// unseenOrder returns a sentence on an instruction that may have ordered the sides of f: of all
-// such instructions, the one that most threads of f executed. It is "" if there is none.
-func unseenOrder(executed []run.Executed, f *finding.Finding) string {
+// unseenOrder returns the reason that an instruction may have ordered the sides of f: of all such instructions, it is
+// the one that most threads of f executed.
+func unseenOrder(executed []run.Executed, f *finding.Finding) reason.Reason {
 	earlier, later := earlierSide(f), laterSide(f)
 	best, mostSides := -1, -1
 	for i := range executed {
@@ -61,18 +58,18 @@ func unseenOrder(executed []run.Executed, f *finding.Finding) string {
 		}
 	}
 	if best < 0 {
-		return ""
+		return reason.Reason{}
 	}
 	e := &executed[best]
 	sides, _ := executedBetween(e, f, earlier, later)
 	if len(sides) == 0 {
 		sides = e.Threads()
 	}
-	what := "may order any two events"
+	what := reason.Unseen
 	if e.Waits {
-		what = "may order what followed after what other threads did before"
+		what = reason.UnseenWait
 	}
-	return fmt.Sprintf("%s synchronised unobserved (%s), which %s", names(sides, e.ObservedUntil > 0), e.Description, what)
+	return reason.Reason{What: what, Threads: sides, Others: e.ObservedUntil > 0, Words: e.Description}
 }
 
 // probableOrders returns the orders of calls and loops that waited, where it is known who probably let them go on.
@@ -83,12 +80,12 @@ func probableOrders(executed []run.Executed) (all []Order) {
 			if c == nil || c.Thread == h.Thread {
 				continue
 			}
-			did := "probably ended its wait"
+			what := reason.WaitEnded
 			if c.Asked {
-				did = "changed what it asked for"
+				what = reason.AskChanged
 			}
 			all = append(all, Order{From: c.Thread, Until: c.Until, To: h.Thread, Since: h.Since,
-				Why: fmt.Sprintf("T%d went on after %s of T%d, which %s (%s): that probably keeps the two sides apart in other schedules too", h.Thread, c.Name, c.Thread, did, executed[i].Description)})
+				Why: reason.Reason{What: what, Thread: h.Thread, Other: c.Thread, Call: c.Name, Words: executed[i].Description}})
 		}
 	}
 	return all
@@ -153,70 +150,4 @@ func executedBetween(e *run.Executed, f *finding.Finding, earlier finding.Step, 
 		}
 	}
 	return sides, anyThread
-}
-
-// maxNamed bounds the threads that a sentence names.
-const maxNamed = 4
-
-// names returns "T1" or "T1 and T2", and with others "T1, T2 and perhaps others". Of many threads it names the first.
-func names(ids []event.ThreadID, others bool) string {
-	var words []string
-	for _, id := range ids {
-		words = append(words, fmt.Sprintf("T%d", id))
-	}
-	if more := len(words) - maxNamed; more > 1 {
-		words = append(words[:maxNamed], fmt.Sprintf("%d more", more))
-	}
-	switch {
-	case len(words) == 0:
-		return "some threads"
-	case others:
-		return strings.Join(words, ", ") + " and perhaps others"
-	default:
-		return plural.Enumerated(words)
-	}
-}
-
-// maxExecutedNotes bounds the number of notes on unobserved instructions.
-const maxExecutedNotes = 3
-
-// UnseenNotes returns notes on the unobserved instructions that were executed. Instructions of
-// one description, such as those of an inlined function, share a note.
-func UnseenNotes(all []run.Executed) []string {
-	var notes []string
-	all = byDescription(all)
-	for i := range all {
-		e := &all[i]
-		if i == maxExecutedNotes {
-			return append(notes, plural.Sprintf("%d other {place that synchronises in a way that is not observed was|places that synchronise in ways that are not observed were} executed too", len(all)-i))
-		}
-		notes = append(notes, fmt.Sprintf("%s synchronised unobserved: %s", names(e.Threads(), e.ObservedUntil > 0), e.Description))
-	}
-	return notes
-}
-
-// byDescription returns one Executed for each description, in the order of the first of each, with
-// the threads of all.
-func byDescription(all []run.Executed) []run.Executed {
-	var out []run.Executed
-	at := map[string]int{}
-	for _, e := range all {
-		i, ok := at[e.Description]
-		if !ok {
-			i = len(out)
-			at[e.Description] = i
-			out = append(out, run.Executed{Description: e.Description, Waits: e.Waits})
-		}
-		one := &out[i]
-		one.ObservedUntil = max(one.ObservedUntil, e.ObservedUntil)
-		for _, h := range e.Hits {
-			if !slices.ContainsFunc(one.Hits, func(x run.Hit) bool { return x.Thread == h.Thread }) {
-				one.Hits = append(one.Hits, h)
-			}
-		}
-	}
-	for i := range out {
-		slices.SortFunc(out[i].Hits, func(a, b run.Hit) int { return cmp.Compare(a.Thread, b.Thread) })
-	}
-	return out
 }

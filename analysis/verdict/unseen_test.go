@@ -1,10 +1,13 @@
 package verdict_test
 
 import (
-	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -16,31 +19,34 @@ func TestDoubtOfExecuted(t *testing.T) {
 	at := func(place string, left uint64, hits ...run.Hit) run.Executed {
 		return run.Executed{Description: place, Hits: hits, ObservedUntil: left}
 	}
+	by := func(place string, others bool, threads ...event.ThreadID) reason.Reason {
+		return reason.Reason{What: reason.Unseen, Threads: threads, Others: others, Words: place}
+	}
 	race := []finding.Step{{Thread: 1, Seq: 10}, {Thread: 2, Seq: 20}}
 	tests := []struct {
 		name     string
 		evidence []finding.Step
 		witness  []finding.Step
 		executed []run.Executed
-		want     string // how the reason begins; "" for none
+		want     reason.Reason
 	}{
-		{"nothing", race, nil, nil, ""},
-		{"by the earlier side", race, nil, []run.Executed{at("p", 0, run.Hit{Thread: 1, Since: 5})}, "T1 synchronised unobserved (p)"},
-		{"by the earlier side, between", race, nil, []run.Executed{at("p", 0, run.Hit{Thread: 1, Since: 11})}, "T1 synchronised unobserved (p)"},
-		{"by the later side, just before", race, nil, []run.Executed{at("p", 0, run.Hit{Thread: 2, Since: 20})}, "T2 synchronised unobserved (p)"},
-		{"too late", race, nil, []run.Executed{at("p", 0, run.Hit{Thread: 2, Since: 21})}, ""},
-		{"too late for the sides, not for the witness", race, []finding.Step{{Thread: 3, Seq: 30}}, []run.Executed{at("p", 0, run.Hit{Thread: 2, Since: 21})}, "T2 synchronised"},
-		{"by a third", race, nil, []run.Executed{at("p", 0, run.Hit{Thread: 3, Since: 5})}, "T3 synchronised unobserved (p)"},
-		{"not looked at any more", race, nil, []run.Executed{at("p", 20)}, "some threads synchronised unobserved (p)"},
-		{"not looked at any more, too late", race, nil, []run.Executed{at("p", 21)}, ""},
-		{"where the sides were", race, nil, []run.Executed{at("p", 0, run.Hit{Thread: 3, Since: 1}), at("q", 0, run.Hit{Thread: 1, Since: 2}), at("r", 15, run.Hit{Thread: 1, Since: 3}, run.Hit{Thread: 2, Since: 4})}, "T1, T2 and perhaps others synchronised unobserved (r)"},
-		{"no evidence", nil, nil, []run.Executed{at("p", 0, run.Hit{Thread: 2, Since: 99})}, "T2 synchronised"},
+		{"nothing", race, nil, nil, reason.Reason{}},
+		{"by the earlier side", race, nil, []run.Executed{at("p", 0, run.Hit{Thread: 1, Since: 5})}, by("p", false, 1)},
+		{"by the earlier side, between", race, nil, []run.Executed{at("p", 0, run.Hit{Thread: 1, Since: 11})}, by("p", false, 1)},
+		{"by the later side, just before", race, nil, []run.Executed{at("p", 0, run.Hit{Thread: 2, Since: 20})}, by("p", false, 2)},
+		{"too late", race, nil, []run.Executed{at("p", 0, run.Hit{Thread: 2, Since: 21})}, reason.Reason{}},
+		{"too late for the sides, not for the witness", race, []finding.Step{{Thread: 3, Seq: 30}}, []run.Executed{at("p", 0, run.Hit{Thread: 2, Since: 21})}, by("p", false, 2)},
+		{"by a third", race, nil, []run.Executed{at("p", 0, run.Hit{Thread: 3, Since: 5})}, by("p", false, 3)},
+		{"not looked at any more", race, nil, []run.Executed{at("p", 20)}, by("p", true)},
+		{"not looked at any more, too late", race, nil, []run.Executed{at("p", 21)}, reason.Reason{}},
+		{"where the sides were", race, nil, []run.Executed{at("p", 0, run.Hit{Thread: 3, Since: 1}), at("q", 0, run.Hit{Thread: 1, Since: 2}), at("r", 15, run.Hit{Thread: 1, Since: 3}, run.Hit{Thread: 2, Since: 4})}, by("r", true, 1, 2)},
+		{"no evidence", nil, nil, []run.Executed{at("p", 0, run.Hit{Thread: 2, Since: 99})}, by("p", false, 2)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := verdict.Doubt(run.Summary{Executed: tt.executed}, &run.Names{}, nil)(&finding.Finding{Evidence: tt.evidence, Witness: tt.witness})
-			if (got == "") != (tt.want == "") || !strings.HasPrefix(got, tt.want) {
-				t.Errorf("%q, want %q", got, tt.want)
+			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -52,33 +58,36 @@ func TestDoubtOfWaits(t *testing.T) {
 	at := func(left uint64, hits ...run.Hit) run.Executed {
 		return run.Executed{Description: "p", Waits: true, Hits: hits, ObservedUntil: left}
 	}
+	by := func(others bool, threads ...event.ThreadID) reason.Reason {
+		return reason.Reason{What: reason.UnseenWait, Threads: threads, Others: others, Words: "p"}
+	}
 	steps := []finding.Step{{Thread: 1, Seq: 10}, {Thread: 2, Seq: 20}}
 	race, deadlock := finding.Race, finding.Deadlock
 	tests := []struct {
 		name     string
 		kind     finding.Kind
 		executed run.Executed
-		want     string // how the reason begins; "" for none
+		want     reason.Reason
 	}{
-		{"by the later side, between", race, at(0, run.Hit{Thread: 2, Since: 12, Until: 15}), "T2 synchronised unobserved (p), which may order what followed"},
-		{"by the later side, perhaps between", race, at(0, run.Hit{Thread: 2, Since: 5, Until: 10}), "T2 synchronised"},
-		{"by the later side, before", race, at(0, run.Hit{Thread: 2, Since: 5, Until: 9}), ""},
-		{"by the later side, before and between", race, at(0, run.Hit{Thread: 2, Since: 5, Until: 9}, run.Hit{Thread: 2, Since: 13, Until: 14}), "T2 synchronised"},
-		{"by the later side, after", race, at(0, run.Hit{Thread: 2, Since: 21, Until: 21}), ""},
-		{"by the earlier side", race, at(0, run.Hit{Thread: 1, Since: 12, Until: 15}), ""},
-		{"by the earlier side of a deadlock", deadlock, at(0, run.Hit{Thread: 1, Since: 12, Until: 15}), "T1 synchronised"},
-		{"by a third", race, at(0, run.Hit{Thread: 3, Since: 12, Until: 15}), "T3 synchronised"},
-		{"by a third, before", deadlock, at(0, run.Hit{Thread: 3, Since: 1, Until: 2}), ""},
-		{"not looked at any more", race, at(15, run.Hit{Thread: 3, Since: 1, Until: 2}), "T3 and perhaps others synchronised"},
-		{"not looked at any more, too late", race, at(21, run.Hit{Thread: 3, Since: 1, Until: 2}), ""},
-		{"of a trace that does not say until when", race, at(0, run.Hit{Thread: 2, Since: 5}), "T2 synchronised"},
+		{"by the later side, between", race, at(0, run.Hit{Thread: 2, Since: 12, Until: 15}), by(false, 2)},
+		{"by the later side, perhaps between", race, at(0, run.Hit{Thread: 2, Since: 5, Until: 10}), by(false, 2)},
+		{"by the later side, before", race, at(0, run.Hit{Thread: 2, Since: 5, Until: 9}), reason.Reason{}},
+		{"by the later side, before and between", race, at(0, run.Hit{Thread: 2, Since: 5, Until: 9}, run.Hit{Thread: 2, Since: 13, Until: 14}), by(false, 2)},
+		{"by the later side, after", race, at(0, run.Hit{Thread: 2, Since: 21, Until: 21}), reason.Reason{}},
+		{"by the earlier side", race, at(0, run.Hit{Thread: 1, Since: 12, Until: 15}), reason.Reason{}},
+		{"by the earlier side of a deadlock", deadlock, at(0, run.Hit{Thread: 1, Since: 12, Until: 15}), by(false, 1)},
+		{"by a third", race, at(0, run.Hit{Thread: 3, Since: 12, Until: 15}), by(false, 3)},
+		{"by a third, before", deadlock, at(0, run.Hit{Thread: 3, Since: 1, Until: 2}), reason.Reason{}},
+		{"not looked at any more", race, at(15, run.Hit{Thread: 3, Since: 1, Until: 2}), by(true, 3)},
+		{"not looked at any more, too late", race, at(21, run.Hit{Thread: 3, Since: 1, Until: 2}), reason.Reason{}},
+		{"of a trace that does not say until when", race, at(0, run.Hit{Thread: 2, Since: 5}), by(false, 2)},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := &finding.Finding{Kind: tt.kind, Evidence: steps}
 			got := verdict.Doubt(run.Summary{Executed: []run.Executed{tt.executed}}, &run.Names{}, nil)(f)
-			if (got == "") != (tt.want == "") || !strings.HasPrefix(got, tt.want) {
-				t.Errorf("%q, want %q", got, tt.want)
+			if diff := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -109,8 +118,8 @@ func TestDoubtHasAScope(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := finding.Finding{Evidence: []finding.Step{{Thread: 1, Seq: 10}, {Thread: 2, Seq: 20}}}
-			if got := verdict.Doubt(c.sum, &names, nil)(&f); (got != "") != c.want {
-				t.Errorf("%q", got)
+			if got := verdict.Doubt(c.sum, &names, nil)(&f); got.Given() != c.want {
+				t.Errorf("%+v", got)
 			}
 		})
 	}
@@ -140,32 +149,32 @@ func TestDoubtOfLives(t *testing.T) {
 		name      string
 		finding   finding.Finding
 		untracked []run.Untracked
-		want      string
+		want      reason.Reason
 	}{
-		{"heap", deadlock(static, heap), nil, "the memory of struct pair.a may have been used again"},
-		{"initialised", deadlock(made, static), nil, ""},
-		{"initialised, never tracked", deadlock(static, made), []run.Untracked{never}, "the memory of struct pair.a may have been freed"},
-		{"initialised, untracked between the sides", deadlock(made, static), []run.Untracked{since5}, "the memory of struct pair.a may have been freed"},
-		{"initialised, untracked after the sides", deadlock(made, static), []run.Untracked{since9}, ""},
-		{"initialised, another process is untracked", deadlock(made), []run.Untracked{{Processes: []uint32{8}}}, ""},
-		{"initialised, its process is untracked", deadlock(made), []run.Untracked{{Processes: []uint32{8, 7}}}, "the memory of struct pair.a may have been freed"},
-		{"static, never tracked", deadlock(static), []run.Untracked{never}, ""},
-		{"in a library that was unloaded", deadlock(heap, static), []run.Untracked{{Lo: 0x2f00, Hi: 0x3001}}, "the memory of struct pair.a"},
-		{"static, in a library that was unloaded", deadlock(static), []run.Untracked{{Lo: 0x2f00, Hi: 0x3001}}, "a lies in memory of a library"},
-		{"static, beside a library that was unloaded", deadlock(static), []run.Untracked{{Lo: 0x2f00, Hi: 0x3000}}, ""},
-		{"initialised, beside a library that was unloaded", deadlock(made), []run.Untracked{{Lo: 0x2f00, Hi: 0x3000}}, ""},
-		{"stack", deadlock(local), nil, ""},
-		{"stack, never tracked", deadlock(local), []run.Untracked{never}, ""},
-		{"imported", deadlock(imported), []run.Untracked{never}, ""},
-		{"field", race, nil, ""},
-		{"field, never tracked", race, []run.Untracked{never}, "its memory may have been freed"},
-		{"with a time limit", timed, nil, "a wait of this cycle has a time limit"},
+		{"heap", deadlock(static, heap), nil, reason.Reason{What: reason.MemoryReused, Object: heap}},
+		{"initialised", deadlock(made, static), nil, reason.Reason{}},
+		{"initialised, never tracked", deadlock(static, made), []run.Untracked{never}, reason.Reason{What: reason.MemoryFreed, Object: made}},
+		{"initialised, untracked between the sides", deadlock(made, static), []run.Untracked{since5}, reason.Reason{What: reason.MemoryFreed, Object: made}},
+		{"initialised, untracked after the sides", deadlock(made, static), []run.Untracked{since9}, reason.Reason{}},
+		{"initialised, another process is untracked", deadlock(made), []run.Untracked{{Processes: []uint32{8}}}, reason.Reason{}},
+		{"initialised, its process is untracked", deadlock(made), []run.Untracked{{Processes: []uint32{8, 7}}}, reason.Reason{What: reason.MemoryFreed, Object: made}},
+		{"static, never tracked", deadlock(static), []run.Untracked{never}, reason.Reason{}},
+		{"in a library that was unloaded", deadlock(heap, static), []run.Untracked{{Lo: 0x2f00, Hi: 0x3001}}, reason.Reason{What: reason.MemoryReused, Object: heap}},
+		{"static, in a library that was unloaded", deadlock(static), []run.Untracked{{Lo: 0x2f00, Hi: 0x3001}}, reason.Reason{What: reason.LibraryUnloaded, Object: static}},
+		{"static, beside a library that was unloaded", deadlock(static), []run.Untracked{{Lo: 0x2f00, Hi: 0x3000}}, reason.Reason{}},
+		{"initialised, beside a library that was unloaded", deadlock(made), []run.Untracked{{Lo: 0x2f00, Hi: 0x3000}}, reason.Reason{}},
+		{"stack", deadlock(local), nil, reason.Reason{}},
+		{"stack, never tracked", deadlock(local), []run.Untracked{never}, reason.Reason{}},
+		{"imported", deadlock(imported), []run.Untracked{never}, reason.Reason{}},
+		{"field", race, nil, reason.Reason{}},
+		{"field, never tracked", race, []run.Untracked{never}, reason.Reason{What: reason.FieldFreed, Object: field}},
+		{"with a time limit", timed, nil, reason.Reason{What: reason.TimedCycle}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.finding.Confidence = finding.Predicted
 			got := verdict.Doubt(run.Summary{Untracked: c.untracked}, &names, nil)(&c.finding)
-			if (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) {
-				t.Errorf("%q, want %q", got, c.want)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}

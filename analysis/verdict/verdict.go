@@ -1,27 +1,28 @@
 // Package verdict decides what the findings of a run are worth. Every doubt about a finding, every contradiction of the
-// record and every downgrade is here, with its reason. The input is findings, what is known of the run, and what the
-// analyses know of its record; the output is the same findings with their final confidence. The package finds nothing,
-// and searches for no schedule.
+// record and every downgrade is here, with its reason (finding/reason). The input is findings, what is known of the run,
+// and what the analyses know of its record; the output is the same findings with their final confidence. The package
+// finds nothing, and searches for no schedule.
 package verdict
 
 import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // Run is what is known of a run besides its events; see Of. The zero value is that nothing is known.
 type Run struct {
-	// Doubt returns, for a predicted finding or an observed race, a sentence why it may be wrong, "" if there is no
-	// reason: an order that was not observed, an acquire that was not recorded. With a nil Doubt, no finding changes
-	// for such a reason.
-	Doubt func(*finding.Finding) string
+	// Doubt returns, for a predicted finding or an observed race, the reason why it may be wrong, if there is one: an
+	// order that was not observed, an acquire that was not recorded. With a nil Doubt, no finding changes for such a
+	// reason.
+	Doubt func(*finding.Finding) reason.Reason
 	// Misuse is Doubt for an observed misuse.
-	Misuse func(*finding.Finding) string
-	// Incomplete returns why the record may lack events that matter to some evidence, "" if it does not.
-	Incomplete func([]finding.Step) string
+	Misuse func(*finding.Finding) reason.Reason
+	// Incomplete returns why the record may lack events that matter to some evidence, if it may.
+	Incomplete func([]finding.Step) reason.Reason
 	// Excused reports whether a finding is no error after all.
 	Excused func(*finding.Finding) bool
 	Orders  []Order // the probable orders
@@ -32,8 +33,8 @@ type Run struct {
 func Of(sum run.Summary, names run.Namer, code Code) Run {
 	return Run{
 		Doubt:      Doubt(sum, names, code),
-		Misuse:     func(f *finding.Finding) string { return misuseDoubt(f, sum, names) },
-		Incomplete: func(evidence []finding.Step) string { return incomplete(sum, evidence, names) },
+		Misuse:     func(f *finding.Finding) reason.Reason { return misuseDoubt(f, sum, names) },
+		Incomplete: func(evidence []finding.Step) reason.Reason { return incomplete(sum, evidence, names) },
 		Excused:    func(f *finding.Finding) bool { return quitsInside(f, names) },
 		Orders:     probableOrders(sum.Executed),
 	}
@@ -41,15 +42,12 @@ func Of(sum run.Summary, names run.Namer, code Code) Run {
 
 // Record is what the analyses of a run know of its record.
 type Record interface {
-	// HandedUnseen returns a sentence if a side of a finding has the address of what it accesses from a write that was
-	// not recorded; "" if none is known to have.
-	HandedUnseen(*finding.Finding) string
+	// HandedUnseen returns a reason if a side of a finding has the address of what it accesses from a write that was
+	// not recorded, as far as is known.
+	HandedUnseen(*finding.Finding) reason.Reason
 	// Kept passes the events of the run that were kept until yield returns false; Whole reports whether these are all.
 	Kept(yield func(*event.Event) bool)
 	Whole() bool
-	// Refutes reports whether the reason why a candidate is not predicted says that no schedule leads there, which
-	// presumes that the run was recorded completely.
-	Refutes(reason string) bool
 }
 
 // Judge judges the findings of a run.
@@ -80,7 +78,7 @@ func (j *Judge) Findings(found []finding.Finding, pruned []finding.Pruned) []fin
 	if j.Run.Excused != nil {
 		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return j.Run.Excused(&f) })
 	}
-	withholdRefutations(found, pruned, j.Record.Refutes, j.Run.Incomplete)
+	withholdRefutations(found, pruned, j.Run.Incomplete)
 	return found
 }
 
@@ -109,18 +107,18 @@ func (j *Judge) doubted(f *finding.Finding) {
 
 // doubt returns the reason why a finding may be wrong. It sets Finding.Unexplained, and Unrecorded of a race one of whose
 // sides has its address from an unrecorded write.
-func (j *Judge) doubt(f *finding.Finding) string {
+func (j *Judge) doubt(f *finding.Finding) reason.Reason {
 	if f.Confidence == finding.Predicted && len(f.Unexplained) == 0 {
 		f.Unexplained = j.Contradictions.under(f)
 	}
-	if why := j.Record.HandedUnseen(f); why != "" {
+	if why := j.Record.HandedUnseen(f); why.Given() {
 		f.Unrecorded = true
 		return why
 	}
-	if why := j.Run.Doubt(f); why != "" {
+	if why := j.Run.Doubt(f); why.Given() {
 		return why
 	}
-	if why := j.Contradictions.unsure(f); why != "" {
+	if why := j.Contradictions.unsure(f); why.Given() {
 		return why
 	}
 	return j.Contradictions.doubt(f)
@@ -129,13 +127,13 @@ func (j *Judge) doubt(f *finding.Finding) string {
 // doubt changes the confidence of a predicted finding that may be wrong to likely. It does so for an observed race too,
 // since unobserved synchronisation may have ordered the two accesses; one without a witness, or with one that is
 // Unrecorded, becomes potential. So does a finding that is likely for another reason, if its witness is Unrecorded.
-func doubt(f *finding.Finding, reason func(*finding.Finding) string) {
+func doubt(f *finding.Finding, reasonOf func(*finding.Finding) reason.Reason) {
 	if !mayChange(f) {
 		return
 	}
-	why := reason(f)
+	why := reasonOf(f)
 	switch {
-	case why == "":
+	case !why.Given():
 	case f.Unrecorded, len(f.Witness) == 0:
 		f.Confidence, f.Reason = finding.Potential, why
 	case f.Confidence != finding.Likely:
@@ -160,11 +158,11 @@ func unlike(f *finding.Finding) {
 	if !f.Confidence.AtLeast(finding.Predicted) {
 		return
 	}
-	switch nobody := (&run.Names{}); {
+	switch {
 	case len(f.Unexplained) > 0:
-		f.Confidence, f.Reason = finding.Likely, unexplained(&f.Unexplained[0], nobody)
+		f.Confidence, f.Reason = finding.Likely, unexplained(&f.Unexplained[0])
 	case len(f.OtherValues) > 0:
-		f.Confidence, f.Reason = finding.Likely, otherValue(&f.OtherValues[0], nobody)
+		f.Confidence, f.Reason = finding.Likely, otherValue(&f.OtherValues[0])
 	}
 }
 
@@ -174,7 +172,7 @@ func (j *Judge) misused(f *finding.Finding) {
 	if j.Run.Misuse == nil || f.Kind != finding.Misuse || f.Confidence != finding.Observed {
 		return
 	}
-	if why := j.Run.Misuse(f); why != "" {
+	if why := j.Run.Misuse(f); why.Given() {
 		f.Confidence, f.Reason = finding.Likely, why
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -350,6 +351,6 @@ func (c *classes) add(choice []*instance) {
 	}
 	f.Message = fmt.Sprintf("%s are taken in orders that can block threads for ever, by %s: they took other locks than each other, but nothing keeps them from taking the same",
 		which, strings.Join(threads, " and "))
-	f.Reason = "the run shows no locks that all of these threads took: only the classes of the locks form a cycle (--lock-classes)"
+	f.Reason = reason.Reason{What: reason.ClassesOnly}
 	c.found = append(c.found, f)
 }

@@ -2,7 +2,7 @@ package goodlock
 
 import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/internal/plural"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -35,19 +35,19 @@ func (a *Analysis) explain() {
 // explainLimits calls Options.Explain for the cycles that were not searched for or are not
 // explained.
 func (a *Analysis) explainLimits(s *search, reported int) {
-	add := func(format string, args ...any) {
-		a.opts.Explain(finding.Pruned{Kind: finding.Deadlock, Why: finding.Budget, Reason: plural.Sprintf(format, args...)})
+	add := func(why reason.Reason) {
+		a.opts.Explain(finding.Pruned{Kind: finding.Deadlock, Why: finding.Budget, Reason: why})
 	}
 	if s.steps < 0 {
-		add("the search for cycles of locks ended after %d steps, at cycles of %d threads", a.opts.Budget, s.length)
+		add(reason.Reason{What: reason.SearchEnded, Count: uint64(a.opts.Budget), Length: s.length})
 	} else if s.extendable {
-		add("cycles of more than %d threads were not looked for", a.opts.MaxThreads)
+		add(reason.Reason{What: reason.LongerCycles, Length: a.opts.MaxThreads})
 	}
 	if n := a.stats.DroppedEdges; n > 0 {
-		add("%d {acquisition|acquisitions} had lock orders for which there was no room", n)
+		add(reason.Reason{What: reason.NoRoom, Count: uint64(n)})
 	}
 	if reported > maxExplained {
-		add("%d more {cycle was|cycles were} dropped", reported-maxExplained)
+		add(reason.Reason{What: reason.CyclesDropped, Count: uint64(reported - maxExplained)})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 )
@@ -130,7 +131,7 @@ func TestAcquisitions(t *testing.T) {
 
 func TestTimedIsNoted(t *testing.T) {
 	got := run(Options{}, trace(fork(1, 2), fork(1, 3), closed(acquire(2, a), acquire(2, b, event.Timed)), nest(3, b, a))).Finish()
-	if len(got) != 1 || got[0].Reason == "" || got[0].Evidence[0].Flags != event.Timed {
+	if len(got) != 1 || !got[0].Reason.Given() || got[0].Evidence[0].Flags != event.Timed {
 		t.Errorf("%+v", got)
 	}
 }
@@ -180,7 +181,7 @@ func TestExplain(t *testing.T) {
 func explained(opts Options, events []event.Event) (got []string, findings int) {
 	opts.Explain = func(p finding.Pruned) {
 		if p.Why == finding.Budget {
-			got = append(got, p.Reason)
+			got = append(got, fmt.Sprint(p.Reason.What, " ", p.Reason.Count, " ", p.Reason.Length))
 			return
 		}
 		text := fmt.Sprint(p.Why, " ", p.Lock, " ", slices.Sorted(slices.Values(p.Objects)))
@@ -199,9 +200,9 @@ func TestExplainLimits(t *testing.T) {
 		want []string
 	}{
 		{Options{}, nil},
-		{Options{MaxThreads: 2}, []string{"cycles of more than 2 threads were not looked for"}},
-		{Options{Budget: 1}, []string{"the search for cycles of locks ended after 1 steps, at cycles of 2 threads"}},
-		{Options{MaxEdges: 1}, []string{"2 acquisitions had lock orders for which there was no room"}},
+		{Options{MaxThreads: 2}, []string{"longer-cycles 0 2"}},
+		{Options{Budget: 1}, []string{"search-ended 1 2"}},
+		{Options{MaxEdges: 1}, []string{"no-room 2 0"}},
 	} {
 		if got, _ := explained(tc.opts, cycle); !slices.Equal(got, tc.want) {
 			t.Errorf("%+v: %q, want %q", tc.opts, got, tc.want)
@@ -214,7 +215,7 @@ func TestExplainLimits(t *testing.T) {
 		if findings == 1 {
 			break
 		}
-		if len(got) != 1 || !strings.HasPrefix(got[0], "the search for cycles of locks ended") {
+		if len(got) != 1 || !strings.HasPrefix(got[0], string(reason.SearchEnded)) {
 			t.Fatalf("budget %d: %q", budget, got)
 		}
 	}

@@ -1,6 +1,7 @@
 package goodlock
 
 import (
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/locks"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -50,15 +51,10 @@ func (a *Analysis) acquireAgain(t *thread, e *event.Event) {
 	t.validNodes = min(t.validNodes, len(held))
 }
 
-const (
-	policyReason = "a reader of this cycle waits behind a writer, as --rwlock-policy writer has all read-write locks do; schedules are made for those that do not"
-	kindReason   = "a reader of this cycle waits behind a writer: the lock prefers writers (as a lock of Rust does, or one made with PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP, as its memory said when it was first taken); schedules are made for locks that prefer readers"
-)
-
 // queueReason returns the reason why a reader of a cycle waits behind a writer.
-func (a *Analysis) queueReason() string {
+func (a *Analysis) queueReason() reason.What {
 	if a.opts.Policy == WriterPreferring {
-		return policyReason
+		return reason.ReaderByPolicy
 	}
-	return kindReason
+	return reason.ReaderByKind
 }

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -37,7 +38,7 @@ func TestReadersBehindAWriter(t *testing.T) {
 			if len(got) != want {
 				t.Errorf("%s, policy %d: %d findings, want %d: %+v", name, policy, len(got), want, got)
 			}
-			if want > tc.reader && (got[0].Reason != policyReason || len(got[0].Evidence) != 3) {
+			if want > tc.reader && (got[0].Reason.What != reason.ReaderByPolicy || len(got[0].Evidence) != 3) {
 				t.Errorf("%s: %+v", name, got[0])
 			}
 		}

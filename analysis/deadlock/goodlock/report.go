@@ -7,17 +7,16 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
-
-const timedReason = "a thread of this cycle gives up waiting after a time limit, so that the others may go on"
 
 // report is one finding under construction: the cycles of the same locks, requested and held at
 // the same call stacks.
 type report struct {
 	steps      []finding.Step      // from the cycle's smallest requested lock on
 	timed      bool                // a thread of the first candidate stops waiting at a time limit
-	queued     string              // why a reader waits behind a writer; "" if none does
+	queued     reason.What         // why a reader waits behind a writer; "" if none does
 	threads    map[string]struct{} // the merged sets of threads, as keys
 	candidates [][]uint64          // see Candidates; from the cycle's smallest requested lock on
 }
@@ -114,7 +113,7 @@ func (a *Analysis) countPair(n *nestCount, key string) {
 
 // setEvidence makes the first candidate the evidence. If a reader in it waits behind a writer,
 // queued is the reason.
-func (r *report) setEvidence(cycle []*edge, choice []*instance, start int, queued string) {
+func (r *report) setEvidence(cycle []*edge, choice []*instance, start int, queued reason.What) {
 	for i, seq := range r.candidates[0] {
 		j := (start + i) % len(cycle)
 		x := choice[j]
@@ -318,9 +317,9 @@ func (r *report) finding() finding.Finding {
 	}
 	switch {
 	case r.queued != "":
-		f.Reason = r.queued
+		f.Reason = reason.Reason{What: r.queued}
 	case r.timed:
-		f.Reason = timedReason
+		f.Reason = reason.Reason{What: reason.TimedThread}
 	}
 	f.HasTimeout = r.timed
 	for _, s := range r.steps {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -67,8 +68,6 @@ func (r *raceReport) remember(n *event.Names) {
 		r.steps[i].Remember(n)
 	}
 }
-
-const noWarningReason = "one of the accesses may be the first owner's preparation of the variable, before others knew of it"
 
 // addReport records that x and e may race.
 func (a *Analysis) addReport(v *variable, x *access, t *thread, e *event.Event) {
@@ -217,7 +216,7 @@ func (r *raceReport) finding() finding.Finding {
 		Count:      r.count,
 	}
 	if r.noWarning {
-		f.Reason = noWarningReason
+		f.Reason = reason.Reason{What: reason.FirstOwner}
 	}
 	return f
 }

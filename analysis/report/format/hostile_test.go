@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -41,7 +42,7 @@ func checkHostile(t *testing.T, name string) {
 	fillTexts(reflect.ValueOf(&run).Elem(), name)
 	run.Signal.Name, run.Events = "SIGSEGV", 1
 	fs := []finding.Finding{
-		{Kind: finding.Deadlock, Confidence: finding.Potential, Reason: name, Property: name, Objects: []event.ObjectID{1, 2}, Threads: []event.ThreadID{1, 2},
+		{Kind: finding.Deadlock, Confidence: finding.Potential, Reason: reason.Noted(name), Property: name, Objects: []event.ObjectID{1, 2}, Threads: []event.ThreadID{1, 2},
 			Evidence: []finding.Step{side(1), side(2)}, Witness: []finding.Step{side(1), side(2)}, Assumes: []string{name}},
 		{Kind: finding.Misuse, Confidence: finding.Observed, Message: name},
 	}

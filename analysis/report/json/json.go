@@ -56,6 +56,9 @@ type jsonExecuted struct {
 
 // jsonFinding is a report.Finding, with the fields of finding.Finding that have tags.
 type jsonFinding struct {
+	Kind       finding.Kind       `json:"kind"`
+	Confidence finding.Confidence `json:"confidence"`
+	Reason     string             `json:"reason,omitempty"`
 	*finding.Finding
 	Evidence []jsonStep `json:"evidence"`
 	Witness  []jsonStep `json:"witness"`
@@ -237,7 +240,7 @@ func guarded(w run.Watched) run.Watched {
 
 // finding returns the form of a finding. The order of the stacks' numbers is that in which they are met here.
 func (e *encoder) finding(f report.Finding) jsonFinding {
-	out := jsonFinding{Finding: &f.Finding, ThreadCount: f.ThreadCount, Fingerprint: f.Fingerprint, Cause: e.causes[f.Fingerprint], Suppression: f.Suppression}
+	out := jsonFinding{Kind: f.Kind, Confidence: f.Confidence, Reason: f.Reason, Finding: &f.Finding, ThreadCount: f.ThreadCount, Fingerprint: f.Fingerprint, Cause: e.causes[f.Fingerprint], Suppression: f.Suppression}
 	out.Evidence, out.Lost = e.steps(f.Evidence, sideFrames), e.steps(f.Lost, sideFrames)
 	out.Witness, out.Sketch, out.Observed = e.steps(f.Witness, 1), e.steps(f.Sketch, 1), e.steps(f.Observed, 1)
 	out.Depends = each(f.Depends, func(d report.Dependency) jsonDependency {

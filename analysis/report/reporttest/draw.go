@@ -4,6 +4,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -28,7 +29,7 @@ func DrawFinding(t *rapid.T) finding.Finding {
 	return finding.Finding{
 		Kind:       rapid.SampledFrom([]finding.Kind{finding.Race, finding.Deadlock, finding.Misuse, "property"}).Draw(t, "kind"),
 		Confidence: rapid.SampledFrom(finding.Confidences()).Draw(t, "confidence"),
-		Reason:     rapid.SampledFrom([]string{"", "a reason"}).Draw(t, "reason"),
+		Reason:     rapid.SampledFrom([]reason.Reason{{}, reason.Noted("a reason")}).Draw(t, "reason"),
 		Objects:    []event.ObjectID{event.ObjectID(rapid.IntRange(1, 6).Draw(t, "object"))},
 		Threads:    []event.ThreadID{1, 2},
 		Evidence:   rapid.SliceOfN(step, 0, 3).Draw(t, "evidence"),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -41,7 +42,7 @@ func RaceBetween(tab Table, object run.Object, a, b int, confidence finding.Conf
 	}
 	tab.Objects[id] = object
 	f := Race()
-	f.Objects, f.Confidence, f.Reason, f.Count = []event.ObjectID{id}, confidence, "", 1
+	f.Objects, f.Confidence, f.Reason, f.Count = []event.ObjectID{id}, confidence, reason.Reason{}, 1
 	for k, at := range []int{a, b} {
 		stack := event.StackID(1000 + at)
 		tab.Stacks[stack] = StackOf(Src(fmt.Sprintf("f%d", at), "/home/u/shop/item.c", 10*at))

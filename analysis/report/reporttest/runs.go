@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -53,10 +54,10 @@ func Dropped() []finding.Pruned {
 	return []finding.Pruned{
 		{Kind: finding.Race, Why: finding.CommonLock, Lock: Till, Objects: pair.Objects},
 		{Kind: finding.Race, Why: finding.CommonLock, Lock: Till, Objects: pair.Objects, Evidence: pair.Evidence, Count: 1200},
-		{Kind: finding.Race, Why: finding.Refuted, Reason: "no schedule\x1b leads there", Objects: pair.Objects, Evidence: pair.Evidence},
+		{Kind: finding.Race, Why: finding.Refuted, Reason: reason.Noted("no schedule\x1b leads there"), Objects: pair.Objects, Evidence: pair.Evidence},
 		candidate(finding.OneThread, 0), candidate(finding.GateLock, Queue), candidate(finding.GateLock, Queue), candidate(finding.ParentGateLock, HeapA),
 		joined, created, candidate(finding.Ordered, 0),
-		{Kind: finding.Deadlock, Why: finding.Budget, Reason: "the search ended"},
+		{Kind: finding.Deadlock, Why: finding.Budget, Reason: reason.Noted("the search ended")},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -134,7 +135,7 @@ func Deadlock(a, b event.ObjectID) finding.Finding {
 // Race returns a potential race of the two desks on the tickets.
 func Race() finding.Finding {
 	return finding.Finding{
-		Kind: finding.Race, Confidence: finding.Potential, Reason: "the program orders threads by atomic operations that were not watched (3 in worker.c)",
+		Kind: finding.Race, Confidence: finding.Potential, Reason: reason.Noted("the program orders threads by atomic operations that were not watched (3 in worker.c)"),
 		Objects: []event.ObjectID{Tickets}, Threads: []event.ThreadID{2, 3},
 		Evidence: []finding.Step{
 			{Seq: 8, Thread: 2, Op: event.Write, Object: Tickets, Stack: 5, Held: []event.ObjectID{Ledger}, HeldAt: []event.StackID{1}, Value: 41, Flags: event.HasValue},

@@ -208,7 +208,7 @@ func TestNoSentenceTwice(t *testing.T) {
 	}
 	const note = "nothing was recorded of it"
 	out := strings.Join(strings.Fields(text(t, report.Build(report.Run{Summary: run.Summary{Notes: []string{note, "other", note}}}, fs, reporttest.ShopTable()), report.Options{})), " ")
-	for sentence, want := range map[string]int{note: 1, fs[0].Reason[len("the"):]: 1, "The reason is that of 1.": 2} {
+	for sentence, want := range map[string]int{note: 1, fs[0].Reason.Words[len("the"):]: 1, "The reason is that of 1.": 2} {
 		if got := strings.Count(out, sentence); got != want {
 			t.Errorf("%q is written %d times, want %d:\n%s", sentence, got, want, out)
 		}
