@@ -6,6 +6,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/finding/reason"
+	"github.com/tracepredict/tracepredict/analysis/kept"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -213,7 +214,7 @@ func (q *question) projected() Result {
 		case i == len(w.steps) && i < d.same: // the step is there, from the question before
 			w.steps = w.steps[:i+1]
 		default:
-			e := x.event()
+			e := x.Event()
 			w.add(&e)
 		}
 		if kept && i+1 == len(w.steps) {
@@ -245,7 +246,7 @@ type skippedWaits struct {
 }
 
 // add takes the next event of the run, and whether the witness contains it.
-func (s *skippedWaits) add(x *entry, kept bool) {
+func (s *skippedWaits) add(x *kept.Event, kept bool) {
 	switch {
 	case x.Op != event.SemWait && x.Op != event.SemPost:
 	case kept:
@@ -308,11 +309,7 @@ func refusal(err error) Result {
 func (h *History) checker() execution.Checker {
 	d := h.ofLog()
 	if d.checker == nil {
-		events := make([]event.Event, len(h.log))
-		for i := range h.log {
-			events[i] = h.log[i].event()
-		}
-		d.checker = h.opt.Judges(events)
+		d.checker = h.opt.Judges(h.log.Events())
 	}
 	return d.checker
 }

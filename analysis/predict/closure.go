@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/tracepredict/tracepredict/analysis/kept"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -30,7 +31,7 @@ func (h *History) start() *closure {
 
 func (c *closure) has(e *event.Event) bool { return c.at[e.Slot] >= e.Epoch }
 
-func (c *closure) hasEntry(x *entry) bool { return c.at[x.Slot] >= x.Epoch }
+func (c *closure) hasEntry(x *kept.Event) bool { return c.at[x.Slot] >= x.Epoch }
 
 // before adds the events that must come before e, except the write that e reads.
 func (c *closure) before(e *event.Event) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/kept"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -39,7 +40,7 @@ type otherValue struct {
 // otherValuesOf returns, by Seq, the reads that may see another value in a witness.
 func (h *History) otherValuesOf(f *finding.Finding) map[uint64]otherValue {
 	begins, out := h.initialValues(), map[uint64]otherValue{}
-	h.changedReads(f.Witness, func(x *entry, _ *finding.Step, by uint64) {
+	h.changedReads(f.Witness, func(x *kept.Event, _ *finding.Step, by uint64) {
 		o := h.readOf(x, by, begins)
 		if h.any[x.Seq] && (!o.known || o.Initially || o.Other != o.Value) {
 			out[x.Seq] = o
@@ -49,7 +50,7 @@ func (h *History) otherValuesOf(f *finding.Finding) map[uint64]otherValue {
 }
 
 // readOf returns what a read sees of a write, of 0 initially.
-func (h *History) readOf(x *entry, by uint64, begins map[event.ObjectID]uint64) otherValue {
+func (h *History) readOf(x *kept.Event, by uint64, begins map[event.ObjectID]uint64) otherValue {
 	o := otherValue{OtherRead: OtherRead{Stack: x.Stack, Value: x.Value}, known: x.Flags&event.HasValue != 0}
 	if w := h.entry(by); w != nil {
 		o.Other, o.known = w.Value, o.known && w.Flags&event.HasValue != 0
@@ -106,7 +107,7 @@ func (d *detourer) detours() []event.Detour {
 }
 
 // access adds a read to the stretch, if it is the first access of its variable there, and later reads saw the same.
-func (d *detourer) access(x *entry) {
+func (d *detourer) access(x *kept.Event) {
 	o, other := d.others[x.Seq]
 	d.other = d.other || other
 	r := event.ReadValue{Stack: x.Stack, Object: x.Object, Value: x.Value, Other: x.Value}
@@ -137,7 +138,7 @@ func (d *detourer) mark(id event.ObjectID, at int) {
 }
 
 // call ends the stretch.
-func (d *detourer) call(x *entry) {
+func (d *detourer) call(x *kept.Event) {
 	d.current.Reads = slices.DeleteFunc(d.current.Reads, func(r event.ReadValue) bool { return slices.Contains(d.contradicted, r.Object) })
 	if d.current.From != 0 && slices.ContainsFunc(d.current.Reads, event.ReadValue.Differs) {
 		d.current.Changed = d.changed

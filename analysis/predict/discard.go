@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/tracepredict/tracepredict/analysis/kept"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -386,7 +387,7 @@ func (h *History) Shrink() bool {
 	if len(h.log) >= h.opt.Events {
 		h.evict()
 	}
-	h.log = append(make([]entry, 0, max(len(h.log), h.opt.Events)), h.log...)
+	h.log = append(make(kept.Log, 0, max(len(h.log), h.opt.Events)), h.log...)
 	h.steps, h.derived = nil, derived{}
 	return true
 }
@@ -422,7 +423,7 @@ func (h *History) sweep() {
 // there is no such point, half the log is evicted, and no question is answered from then on
 // (blind).
 func (h *History) cutPoint() int {
-	if at := h.index(h.quiescentSeq); h.quiescentSeq != 0 && at+1 >= h.opt.Events/4 {
+	if at := h.log.Index(h.quiescentSeq); h.quiescentSeq != 0 && at+1 >= h.opt.Events/4 {
 		return at + 1
 	}
 	if h.match.Generations() == 0 {
@@ -430,11 +431,6 @@ func (h *History) cutPoint() int {
 	}
 	h.blind = true
 	return h.opt.Events / 2
-}
-
-// index returns the index in the log at which the event of that Seq is, or would be.
-func (h *History) index(seq uint64) int {
-	return sort.Search(len(h.log), func(i int) bool { return h.log[i].Seq >= seq })
 }
 
 // cutAt evicts the first n events of the log, except acquires of locks that are held at that
@@ -455,7 +451,7 @@ func (h *History) cutAt(n int) {
 			}
 		}
 	}
-	slices.SortFunc(pins, func(x, y entry) int { return cmp.Compare(x.Seq, y.Seq) })
+	slices.SortFunc(pins, func(x, y kept.Event) int { return cmp.Compare(x.Seq, y.Seq) })
 	h.evicted += uint64(n - len(pins))
 	h.log = slices.Replace(h.log, 0, n, pins...)
 	h.quiescentSeq = 0
@@ -464,8 +460,8 @@ func (h *History) cutAt(n int) {
 
 // cutSlots moves the slots' cuts behind some events. It returns the waits among these that no
 // wake among them ends.
-func (h *History) cutSlots(events []entry) []entry {
-	var waits []entry
+func (h *History) cutSlots(events kept.Log) kept.Log {
+	var waits kept.Log
 	for i := range events {
 		e := &events[i]
 		h.cut[e.Slot] = max(h.cut[e.Slot], e.Epoch)
@@ -473,7 +469,7 @@ func (h *History) cutSlots(events []entry) []entry {
 		case event.Wait:
 			waits = append(waits, *e)
 		case event.Wake:
-			if at := slices.IndexFunc(waits, func(x entry) bool { return x.Object == e.Object && x.Thread == e.Thread }); at >= 0 {
+			if at := slices.IndexFunc(waits, func(x kept.Event) bool { return x.Object == e.Object && x.Thread == e.Thread }); at >= 0 {
 				waits = slices.Delete(waits, at, at+1)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/kept"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/order"
 )
@@ -13,7 +14,7 @@ import (
 // not ready. It is not safe for concurrent use.
 type History struct {
 	opt    Options
-	log    []entry // by Seq
+	log    kept.Log
 	slots  []*slotHistory
 	lone   []loneSection                   // by slot
 	locks  map[event.ObjectID]*lockHistory // brought up to date by update
@@ -97,58 +98,14 @@ func (h *History) Witnesses() execution.Tally { return h.witnesses }
 
 // Remember adds to n the threads and objects that a result may still name.
 func (h *History) Remember(n *event.Names) {
-	for i := range h.log {
-		x := &h.log[i]
-		n.AddThread(x.Thread)
-		n.AddThread(x.Peer)
-		n.AddObject(x.Object)
-		n.AddObject(x.Object2)
-		n.AddStack(x.Stack)
-	}
+	h.log.Remember(n)
 }
 
-// entry is an event as the log keeps it: without its clock, and so without pointers, so that
-// the garbage collector does not scan the log.
-type entry struct {
-	Seq, Time, Value uint64
-	Thread           event.ThreadID
-	Object, Object2  event.ObjectID
-	Peer             event.ThreadID
-	Stack            event.StackID
-	Slot             uint32
-	Epoch            event.Epoch
-	Flags            event.Flags
-	Op               event.Op
-	Kind             event.Kind
-}
+// mayFollowAny reports whether the event is an update that may come after any write.
+func mayFollowAny(x *kept.Event) bool { return x.Op == event.Update && x.Flags&event.ResultUnused != 0 }
 
-func (x *entry) event() event.Event {
-	return event.Event{
-		Seq: x.Seq, Time: x.Time, Value: x.Value, Thread: x.Thread, Object: x.Object, Object2: x.Object2, Peer: x.Peer,
-		Stack: x.Stack, Slot: x.Slot, Epoch: x.Epoch, Flags: x.Flags, Op: x.Op, Kind: x.Kind,
-	}
-}
-
-// blind reports whether the event is an update that may come after any write.
-func (x *entry) blind() bool { return x.Op == event.Update && x.Flags&event.ResultUnused != 0 }
-
-// idle reports whether the event is a read whose value its thread at most prints: it may see any write.
-func (x *entry) idle() bool { return x.Op == event.Read && x.Flags&event.ResultUnused != 0 }
-
-// keep appends an event to the log. The log grows in large steps up to its full size, since
-// copying it often would cost more than all other work on it.
-func (h *History) keep(e *event.Event) {
-	n := len(h.log)
-	if n == cap(h.log) {
-		log := make([]entry, n, min(max(1<<10, 4*n), max(h.opt.Events, n+1)))
-		copy(log, h.log)
-		h.log = log
-	}
-	h.log = h.log[:n+1]
-	x := &h.log[n]
-	x.Seq, x.Time, x.Value, x.Thread, x.Object, x.Object2, x.Peer = e.Seq, e.Time, e.Value, e.Thread, e.Object, e.Object2, e.Peer
-	x.Stack, x.Slot, x.Epoch, x.Flags, x.Op, x.Kind = e.Stack, e.Slot, e.Epoch, e.Flags, e.Op, e.Kind
-}
+// mayReadAny reports whether the event is a read whose value its thread at most prints: it may see any write.
+func mayReadAny(x *kept.Event) bool { return x.Op == event.Read && x.Flags&event.ResultUnused != 0 }
 
 // slotHistory is the part of a history that belongs to one slot of the clocks.
 type slotHistory struct {
@@ -276,7 +233,7 @@ func (h *History) Event(e *event.Event) {
 		s.markImpure()
 		h.other(e)
 	}
-	h.keep(e)
+	h.log.Add(e, h.opt.Events)
 	if h.derived.some {
 		h.derived = derived{}
 	}
@@ -560,22 +517,18 @@ func (h *History) find(seq uint64) *event.Event {
 	if x == nil || h.discarded(x) {
 		return nil
 	}
-	e := x.event()
+	e := x.Event()
 	return &e
 }
 
 // entry returns the event of that Seq in the log, or nil.
-func (h *History) entry(seq uint64) *entry {
-	at := h.index(seq)
-	if at == len(h.log) || h.log[at].Seq != seq {
-		return nil
-	}
-	return &h.log[at]
+func (h *History) entry(seq uint64) *kept.Event {
+	return h.log.Find(seq)
 }
 
 // discarded reports whether an event of the log is discarded: it lies in a gap, and the next sweep
 // removes it.
-func (h *History) discarded(x *entry) bool {
+func (h *History) discarded(x *kept.Event) bool {
 	_, in := h.slots[x.Slot].gapAt(x.Epoch)
 	return in
 }

@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/kept"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -52,16 +53,16 @@ func (h *History) orderingEvent(x *event.Event, slot uint32, epoch event.Epoch) 
 	}
 	// The edge to a read is recorded at the next event of its thread.
 	if h.reads(l, events[at-1], x) {
-		return stepOf(&h.log[events[at-1]])
+		return h.log[events[at-1]].Step()
 	}
 	if waits(e) {
-		return stepOf(e)
+		return e.Step()
 	}
 	return finding.Step{}
 }
 
 // waits reports whether edges from other threads lead to the event itself.
-func waits(e *entry) bool {
+func waits(e *kept.Event) bool {
 	switch e.Op {
 	case event.Read, event.Update:
 		return e.Flags&event.Atomic != 0
@@ -91,12 +92,8 @@ func (h *History) joinOf(of event.ThreadID) finding.Step { return h.forkOrJoin(e
 func (h *History) forkOrJoin(op event.Op, thread event.ThreadID) finding.Step {
 	for i := range h.log {
 		if e := &h.log[i]; e.Op == op && e.Peer == thread {
-			return stepOf(e)
+			return e.Step()
 		}
 	}
 	return finding.Step{}
-}
-
-func stepOf(e *entry) finding.Step {
-	return finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags, Object: e.Object, Peer: e.Peer, Stack: e.Stack, Value: e.Value}
 }

@@ -3,6 +3,7 @@ package predict
 import (
 	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/kept"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -43,8 +44,8 @@ func (h *History) AddressUnwritten(thread event.ThreadID, seq, lo, hi uint64) bo
 }
 
 // addressReads returns the reads of values that may be addresses, by thread.
-func addressReads(log []entry) map[event.ThreadID][]addressRead {
-	out, last := map[event.ThreadID][]addressRead{}, map[event.ObjectID]*entry{}
+func addressReads(log kept.Log) map[event.ThreadID][]addressRead {
+	out, last := map[event.ThreadID][]addressRead{}, map[event.ObjectID]*kept.Event{}
 	for i := range log {
 		x := &log[i]
 		if x.Op == event.Read && x.Flags&event.HasValue != 0 && x.Flags&event.Late == 0 && mayBeAddress(x.Value) {

@@ -199,7 +199,7 @@ func (r *reversal) beyondGaps(c *closure, base []event.Epoch) []event.Epoch {
 		return nil
 	}
 	base = slices.Clone(base)
-	for i := range r.h.log[:r.h.index(last+1)] {
+	for i := range r.h.log[:r.h.log.Index(last+1)] {
 		x := &r.h.log[i]
 		base[x.Slot] = max(base[x.Slot], x.Epoch)
 	}
@@ -297,7 +297,7 @@ func (q *question) scheduled(s *scheduler) Result {
 	}
 	w := witness{steps: make([]finding.Step, 0, len(order)+len(q.chosen))}
 	for _, i := range order {
-		e := q.h.log[i].event()
+		e := q.h.log[i].Event()
 		w.add(&e)
 	}
 	return q.checked(&w, finding.OrderReversal, []string{finding.GuardedData, finding.RaceFree})

@@ -3,6 +3,7 @@ package predict
 import (
 	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/kept"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -113,7 +114,7 @@ func (s *scheduler) expect(i int32, must bool, n int32) {
 	}
 	if x.Op == event.Read || x.Op == event.Update {
 		if t := s.readers(s.source[i], s.object[i]); t != nil {
-			must = must && !x.blind() && !s.tested(i) // it can run after another write too
+			must = must && !mayFollowAny(x) && !s.tested(i) // it can run after another write too
 			add(t, false)
 		}
 	}
@@ -273,7 +274,7 @@ func (s *scheduler) can(slot uint32) bool {
 	case event.Read:
 		return s.sees(i)
 	case event.Update:
-		return (x.blind() || s.sees(i)) && s.mayWrite(slot, i)
+		return (mayFollowAny(x) || s.sees(i)) && s.mayWrite(slot, i)
 	case event.Write:
 		return s.mayWrite(slot, i)
 	case event.Signal, event.Broadcast:
@@ -323,7 +324,7 @@ func (s *scheduler) sent(i int32) bool {
 
 // free reports whether an acquire can run: no open section excludes it and, if its section
 // stays open at the goal (final), no acquire that it would exclude must still run.
-func (s *scheduler) free(i int32, x *entry) bool {
+func (s *scheduler) free(i int32, x *kept.Event) bool {
 	for _, j := range s.open[s.object[i]] {
 		if x.Op == event.Acquire || s.h.log[j].Op == event.Acquire {
 			return false
@@ -373,7 +374,7 @@ func (s *scheduler) mayWrite(slot uint32, i int32) bool {
 		return true // another write of the same value may follow
 	}
 	t := s.readers(last, s.object[i])
-	return t == nil || t.must == 0 || (t.must == 1 && s.at[slot] < s.must[slot] && s.seesLast(i) && !s.h.log[i].blind() && !s.tested(i))
+	return t == nil || t.must == 0 || (t.must == 1 && s.at[slot] < s.must[slot] && s.seesLast(i) && !mayFollowAny(&s.h.log[i]) && !s.tested(i))
 }
 
 // seesLast reports whether an event is an update that reads the last write.
@@ -485,7 +486,7 @@ func (s *scheduler) undo() {
 }
 
 // write makes write i the last one of its variable, o.
-func (s *scheduler) write(o, i int32, x *entry) {
+func (s *scheduler) write(o, i int32, x *kept.Event) {
 	of, counted := s.counts[o]
 	switch other := x.Op == event.Update && s.source[i] != s.last[o]; {
 	case other && counted:
@@ -496,7 +497,7 @@ func (s *scheduler) write(o, i int32, x *entry) {
 		}
 		s.setNow(o, now)
 		s.setLast(o, left)
-	case other && x.blind():
+	case other && mayFollowAny(x):
 		s.setLast(o, mixed)
 	default:
 		s.setNow(o, counter{x.Value, counted})

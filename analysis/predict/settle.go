@@ -6,6 +6,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/finding/reason"
+	"github.com/tracepredict/tracepredict/analysis/kept"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -231,7 +232,7 @@ func (h *History) setPredicted(f *finding.Finding, r *Result) {
 	f.Witness, f.Assumes, f.Spans, f.Moved, f.MovedUnknown, f.Unexplained = r.Witness, r.Assumes, r.Spans, r.Moved, r.MovedUnknown, nil
 	for _, seq := range r.Unexplained {
 		if x := h.entry(seq); x != nil {
-			f.Unexplained = append(f.Unexplained, stepOf(x))
+			f.Unexplained = append(f.Unexplained, x.Step())
 		}
 	}
 	f.OtherValues = nil
@@ -285,7 +286,7 @@ func (h *History) patternOf(choice []uint64, exact bool) Pattern {
 // the other side acquired at the same call stack too.
 func (h *History) sameAcquires(c *event.Event, blocking event.ObjectID) []uint64 {
 	at := h.acquiredAt(c.Slot, c.Epoch, blocking)
-	return h.acquiresLike(c, func(e *entry) bool { return e.Stack == c.Stack && h.acquiredAt(e.Slot, e.Epoch, blocking) == at })
+	return h.acquiresLike(c, func(e *kept.Event) bool { return e.Stack == c.Stack && h.acquiredAt(e.Slot, e.Epoch, blocking) == at })
 }
 
 // acquiredAt returns the call stack at which a lock was acquired that is held in a slot before the
@@ -304,11 +305,11 @@ func (h *History) acquiredAt(slot uint32, acquire event.Epoch, lock event.Object
 // equivalentAcquires returns the Seq of the kept acquires of the same lock by the same thread, with
 // the same locks held; c is among them.
 func (h *History) equivalentAcquires(c *event.Event) []uint64 {
-	return h.acquiresLike(c, func(*entry) bool { return true })
+	return h.acquiresLike(c, func(*kept.Event) bool { return true })
 }
 
 // acquiresLike returns those of equivalentAcquires that match.
-func (h *History) acquiresLike(c *event.Event, match func(*entry) bool) []uint64 {
+func (h *History) acquiresLike(c *event.Event, match func(*kept.Event) bool) []uint64 {
 	var out []uint64
 	held := h.heldBefore(c.Slot, c.Epoch)
 	for _, x := range h.lockSlot(c.Slot, c.Object).sections {
@@ -330,7 +331,7 @@ type accessClass struct {
 	atomic event.Flags
 }
 
-func classOf(x *entry) accessClass {
+func classOf(x *kept.Event) accessClass {
 	return accessClass{x.Object, x.Thread, x.Stack, x.Op, x.Flags & (event.Atomic | event.PerhapsAtomic)}
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"sort"
 
+	"github.com/tracepredict/tracepredict/analysis/kept"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/order"
 )
@@ -114,7 +115,7 @@ type semWalk struct {
 	recorded bool  // its initial value is known
 }
 
-func (w *slotWalk) visit(i int32, x *entry) {
+func (w *slotWalk) visit(i int32, x *kept.Event) {
 	switch x.Op {
 	case event.Read, event.Write, event.Update:
 		w.number(i, x)
@@ -148,13 +149,13 @@ func (w *slotWalk) visit(i int32, x *entry) {
 }
 
 // condition matches a wake with the notification that ended its wait.
-func (w *slotWalk) condition(i int32, x *entry) {
+func (w *slotWalk) condition(i int32, x *kept.Event) {
 	o := w.conditions[x.Object]
 	if o == nil {
 		o = new(order.Object)
 		w.conditions[x.Object] = o
 	}
-	e := x.event()
+	e := x.Event()
 	m := w.matcher.Match(o, &e)
 	for _, edge := range m.Edges {
 		if begin, known := w.asleep[x.Thread]; known && edge.Relation == order.NotifyToWake {
@@ -174,7 +175,7 @@ func (w *slotWalk) condition(i int32, x *entry) {
 }
 
 // number sets the numbers of the event's object and of its pair of object and slot.
-func (w *slotWalk) number(i int32, x *entry) {
+func (w *slotWalk) number(i int32, x *kept.Event) {
 	d, known := w.dense[x.Object]
 	if !known {
 		d = int32(len(w.dense))
@@ -191,13 +192,13 @@ func (w *slotWalk) number(i int32, x *entry) {
 }
 
 // access sets the source of a read or update.
-func (w *slotWalk) access(i int32, x *entry) {
+func (w *slotWalk) access(i int32, x *kept.Event) {
 	last, written := w.write[x.Object]
 	switch {
 	case x.Op == event.Write:
 	case x.Flags&event.NoSource != 0:
 		w.source[i] = unseen
-	case x.Flags&event.Late != 0 || w.h.byValue && x.idle():
+	case x.Flags&event.Late != 0 || w.h.byValue && mayReadAny(x):
 		w.source[i] = whichever
 	case !written:
 		w.source[i] = initially
@@ -213,7 +214,7 @@ func (w *slotWalk) access(i int32, x *entry) {
 }
 
 // wrote sets what a write leaves.
-func (w *slotWalk) wrote(i int32, x *entry) {
+func (w *slotWalk) wrote(i int32, x *kept.Event) {
 	left := w.values.left(i, x)
 	w.left[i], w.write[x.Object] = left, left
 	switch {
@@ -225,7 +226,7 @@ func (w *slotWalk) wrote(i int32, x *entry) {
 }
 
 // release closes the thread's section of the lock, or else the oldest one.
-func (w *slotWalk) release(i int32, x *entry) {
+func (w *slotWalk) release(i int32, x *kept.Event) {
 	open := w.open[x.Object]
 	if w.closes[i] = noAcquire; len(open) == 0 {
 		return
@@ -243,7 +244,7 @@ func (w *slotWalk) release(i int32, x *entry) {
 
 // failed records whether a failed attempt at a lock needs one of the sections that are open
 // here, or no holder is known.
-func (w *slotWalk) failed(i int32, x *entry) {
+func (w *slotWalk) failed(i int32, x *kept.Event) {
 	if w.source[i] = initially; len(w.open[x.Object]) == 0 {
 		w.source[i] = whichever
 	}
@@ -253,7 +254,7 @@ func (w *slotWalk) failed(i int32, x *entry) {
 const mostCounted = 1 << 30
 
 // initial records a semaphore's initial value.
-func (w *slotWalk) initial(i int32, x *entry) {
+func (w *slotWalk) initial(i int32, x *kept.Event) {
 	if x.Kind == event.KindSemaphore && x.Flags&event.HasValue != 0 {
 		w.number(i, x)
 		w.value[w.object[i]] = int32(min(x.Value, mostCounted))
@@ -264,7 +265,7 @@ func (w *slotWalk) initial(i int32, x *entry) {
 
 // semaphore counts a post or a wait. Where the initial value is not recorded, it computes the
 // least one that explains the run.
-func (w *slotWalk) semaphore(i int32, x *entry) {
+func (w *slotWalk) semaphore(i int32, x *kept.Event) {
 	o := w.object[i]
 	s := w.sems[o]
 	switch x.Op {

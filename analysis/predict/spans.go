@@ -7,6 +7,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/finding/reason"
+	"github.com/tracepredict/tracepredict/analysis/kept"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -132,7 +133,7 @@ type spanner map[event.ThreadID]*threadSpans
 
 // threadSpans are the spans of one thread.
 type threadSpans struct {
-	from     *entry      // the last event that has a call stack
+	from     *kept.Event // the last event that has a call stack
 	releases int         // the events after it
 	last     event.Epoch // of the last event
 	all      []span
@@ -147,7 +148,7 @@ func (t *threadSpans) spans() []span {
 }
 
 // add takes the next event of its thread; last is that of finding.Span.
-func (s spanner) add(x *entry, last bool) {
+func (s spanner) add(x *kept.Event, last bool) {
 	t := s[x.Thread]
 	if t == nil {
 		t = &threadSpans{}
@@ -243,7 +244,7 @@ func (h *History) findGuarded() map[event.ObjectID]*guardedObject {
 }
 
 // guarded returns the object of an event, which it makes if there is none.
-func guarded(all map[event.ObjectID]*guardedObject, x *entry) *guardedObject {
+func guarded(all map[event.ObjectID]*guardedObject, x *kept.Event) *guardedObject {
 	o := all[x.Object]
 	if o == nil {
 		o = &guardedObject{}
@@ -254,7 +255,7 @@ func guarded(all map[event.ObjectID]*guardedObject, x *entry) *guardedObject {
 
 // begin adds the section that an event begins. A wait for a semaphore needs as many posts as it is
 // waits before it and itself, less the initial value; all posts so far if that is not known.
-func (o *guardedObject) begin(x *entry) {
+func (o *guardedObject) begin(x *kept.Event) {
 	s := heldSpan{thread: x.Thread, seq: x.Seq, begin: x.Epoch, end: noEnd, shared: x.Op == event.AcquireRead}
 	switch n := uint64(len(o.sections)) + 1; {
 	case x.Op != event.SemWait:
@@ -267,7 +268,7 @@ func (o *guardedObject) begin(x *entry) {
 }
 
 // end ends the thread's latest section that is open.
-func (o *guardedObject) end(x *entry) {
+func (o *guardedObject) end(x *kept.Event) {
 	for i := len(o.sections) - 1; i >= 0; i-- {
 		if s := &o.sections[i]; s.thread == x.Thread && s.end == noEnd {
 			s.end = x.Epoch

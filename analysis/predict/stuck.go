@@ -6,6 +6,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/finding/reason"
+	"github.com/tracepredict/tracepredict/analysis/kept"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -41,7 +42,7 @@ func (h *History) Stuck(later []uint64, left event.ThreadID, wait uint64) Result
 		if x == nil || h.discarded(x) {
 			return unknown(reason.Evicted)
 		}
-		i := int32(h.index(seq))
+		i := int32(h.log.Index(seq))
 		late[i], first = true, min(first, i)
 	}
 	s := l.rest(first)
@@ -73,7 +74,7 @@ func (h *History) StuckByTaken(signal, wake uint64) Result {
 		return unknown(reason.Exhausted)
 	}
 	l := h.slotLogs()
-	i, by := int32(h.index(wake)), int32(h.index(signal))
+	i, by := int32(h.log.Index(wake)), int32(h.log.Index(signal))
 	if !slices.ContainsFunc(l.ended[by], func(w wait) bool { return w.wake == i }) || !l.takes(by) {
 		return refuted(reason.NobodyStuck)
 	}
@@ -119,7 +120,7 @@ func (b *blocked) result(chosen []int32, taken uint64) Result {
 	q := h.ask(finding.Deadlock, make(Pattern, len(chosen)))
 	q.taken = taken
 	for k, i := range chosen {
-		e := h.log[i].event()
+		e := h.log[i].Event()
 		e.Op = attempted(e.Op)
 		q.chosen[k] = &e
 	}
@@ -187,7 +188,7 @@ func (s *scheduler) beganBy(release uint64) int32 {
 		return -1
 	}
 	events := s.of[x.Slot]
-	at, _ := slices.BinarySearch(events, int32(s.h.index(release)))
+	at, _ := slices.BinarySearch(events, int32(s.h.log.Index(release)))
 	if at+2 >= len(events) || s.h.log[events[at+1]].Op != event.Wait {
 		return -1
 	}
@@ -202,7 +203,7 @@ func (h *History) SetStuck(f *finding.Finding, r *Result) {
 	h.setPredicted(f, r)
 	f.NoCycle = len(r.Chosen) == 1
 	if x := h.entry(r.Missed); x != nil {
-		f.Lost = []finding.Step{stepOf(x)}
+		f.Lost = []finding.Step{x.Step()}
 	}
 	f.HasTimeout = r.Timed
 }
@@ -275,7 +276,7 @@ func (s *scheduler) behindWriters(late map[int32]bool) map[int32]bool {
 
 // waitingWriters returns, for an AcquireAgain of a lock at which readers wait behind writers, the
 // threads that request the lock as writers next.
-func (s *scheduler) waitingWriters(x *entry) (threads []event.ThreadID) {
+func (s *scheduler) waitingWriters(x *kept.Event) (threads []event.ThreadID) {
 	if x.Op != event.AcquireAgain || !s.writers[x.Object] {
 		return nil
 	}
@@ -374,7 +375,7 @@ func (b *blocked) find() {
 }
 
 // help records an operation that could end waits, if it is one.
-func (b *blocked) help(x *entry) {
+func (b *blocked) help(x *kept.Event) {
 	var ends event.Op
 	switch x.Op {
 	case event.SemPost:
@@ -454,7 +455,7 @@ func (b *blocked) waitsFor(i int32) ([]event.ThreadID, bool) {
 // initialiser returns the thread that is within the initialisation of the object of x: the only one
 // that completes it in the run, and the first to enter it in the schedule. It returns 0 if there is no
 // such thread.
-func (b *blocked) initialiser(x *entry) event.ThreadID {
+func (b *blocked) initialiser(x *kept.Event) event.ThreadID {
 	var by event.ThreadID
 	for i := range b.h.log {
 		y := &b.h.log[i]
@@ -550,7 +551,7 @@ func (b *blocked) waitOf(i int32) int32 {
 }
 
 // holder returns the thread that holds the lock that event i requests.
-func (b *blocked) holder(i int32, x *entry) ([]event.ThreadID, bool) {
+func (b *blocked) holder(i int32, x *kept.Event) ([]event.ThreadID, bool) {
 	for _, j := range b.open[b.object[i]] {
 		h := &b.h.log[j]
 		if x.Op != event.Acquire && h.Op != event.Acquire || h.Thread == x.Thread {
@@ -640,7 +641,7 @@ func (h *History) Kept(yield func(*event.Event) bool) {
 	h.compact()
 	var e event.Event
 	for i := range h.log {
-		e = h.log[i].event()
+		e = h.log[i].Event()
 		if !yield(&e) {
 			return
 		}

@@ -2,6 +2,7 @@ package predict
 
 import (
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/kept"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -49,7 +50,7 @@ func (h *History) AnyValue(decisive func(stack event.StackID, value uint64) bool
 		free := h.repeated()
 		for i := range h.log {
 			x := &h.log[i]
-			if x.data() && !x.idle() && !x.blind() && !decisive(x.Stack, x.Value) {
+			if readsData(x) && !mayReadAny(x) && !mayFollowAny(x) && !decisive(x.Stack, x.Value) {
 				any[x.Seq], free[x.Seq] = true, true
 			}
 		}
@@ -60,8 +61,8 @@ func (h *History) AnyValue(decisive func(stack event.StackID, value uint64) bool
 	}, any, must, each)
 }
 
-// data reports whether the event reads a variable that is not there to order threads.
-func (x *entry) data() bool {
+// readsData reports whether the event reads a variable that is not there to order threads.
+func readsData(x *kept.Event) bool {
 	return (x.Op == event.Read || x.Op == event.Update) && x.Flags&(event.Atomic|event.Polled|event.NoSource|event.Late) == 0
 }
 
@@ -84,7 +85,7 @@ func (h *History) relaxed(choose func() map[uint64]bool, any map[uint64]bool, mu
 		if i%checkEvery == 0 && h.done() {
 			return nil
 		}
-		e := h.log[i].event()
+		e := h.log[i].Event()
 		flags := e.Flags
 		if free[e.Seq] {
 			// No edge is drawn, neither to the event nor, from before an update, to what reads its value.
@@ -130,7 +131,7 @@ func (h *History) repeated() map[uint64]bool {
 			from = initially
 		}
 		again := x.Op != event.Write && number[variableValue{x.Object, from}] > 1 && !(x.Op == event.Read && mayBeAddress(x.Value))
-		if x.idle() && x.Flags&event.NoSource == 0 || again || writes.tested(x) {
+		if mayReadAny(x) && x.Flags&event.NoSource == 0 || again || writes.tested(x) {
 			free[x.Seq] = true
 		}
 		if x.Op.IsWrite() {
@@ -166,7 +167,7 @@ type counter struct {
 const mostValue = 1<<31 - 1
 
 // plus returns the value after an update.
-func (c counter) plus(x *entry) counter {
+func (c counter) plus(x *kept.Event) counter {
 	n, adds := event.Added(x.Op, x.Flags)
 	c.value += n
 	c.known = c.known && adds && c.value <= mostValue
@@ -174,7 +175,7 @@ func (c counter) plus(x *entry) counter {
 }
 
 // answers reports whether the thread of a read or update does the same as in the run if it sees the value.
-func (c counter) answers(x *entry) bool {
+func (c counter) answers(x *kept.Event) bool {
 	if x.Op == event.Update {
 		c = c.plus(x)
 	}
@@ -185,13 +186,13 @@ func (c counter) answers(x *entry) bool {
 
 // tested reports whether the event reads a value of which its thread uses only whether it is a certain one, and whether
 // it is can be computed in other schedules.
-func (v valued) tested(x *entry) bool {
+func (v valued) tested(x *kept.Event) bool {
 	of := v.of[x.Object]
 	return of != nil && !of.unknown && of.tested(x)
 }
 
 // tested is valued.tested for a variable whose values are all known.
-func (v *values) tested(x *entry) bool {
+func (v *values) tested(x *kept.Event) bool {
 	_, ok := x.Flags.Answer(x.Value)
 	_, adds := event.Added(x.Op, x.Flags)
 	return ok && (adds || x.Op == event.Read)
@@ -203,7 +204,7 @@ type valued struct{ of map[event.ObjectID]*values }
 // valuedWrites finds the values of the variables of a log. All values of a variable are known if each
 // access has its value and each read saw the value of the write before it, and if no event of any
 // thread was lost: else something may have written the variable that was not recorded.
-func valuedWrites(log []entry) valued {
+func valuedWrites(log kept.Log) valued {
 	all := valued{map[event.ObjectID]*values{}}
 	lost := false
 	for i := range log {
@@ -226,7 +227,7 @@ func valuedWrites(log []entry) valued {
 }
 
 // add takes the next access of the variable, event i of the log.
-func (v *values) add(i int32, x *entry) {
+func (v *values) add(i int32, x *kept.Event) {
 	switch {
 	case x.Flags&event.HasValue == 0 || x.Flags&(event.NoSource|event.Late) != 0:
 		v.unknown = true
@@ -260,7 +261,7 @@ func (v *values) adds(read uint64) {
 // left returns what stands for the value that write i of the log leaves: the first write of the same
 // value, initially if the variable had that value before all writes, or i itself if not all values
 // of the variable are known.
-func (v valued) left(i int32, x *entry) int32 {
+func (v valued) left(i int32, x *kept.Event) int32 {
 	if of := v.of[x.Object]; of != nil && !of.unknown {
 		return of.first[x.Value]
 	}
@@ -272,7 +273,7 @@ func (v valued) left(i int32, x *entry) int32 {
 // after an acquire (spans).
 func (h *History) otherWrites(steps []finding.Step) map[event.ThreadID]event.Epoch {
 	first := map[event.ThreadID]event.Epoch{}
-	h.changedReads(steps, func(x *entry, _ *finding.Step, _ uint64) {
+	h.changedReads(steps, func(x *kept.Event, _ *finding.Step, _ uint64) {
 		if _, known := first[x.Thread]; !known && x.Flags&event.Atomic != 0 {
 			first[x.Thread] = x.Epoch
 		}
@@ -283,9 +284,9 @@ func (h *History) otherWrites(steps []finding.Step) map[event.ThreadID]event.Epo
 // otherValues returns the steps of a witness that read another value than in the run, or may: those of
 // reads whose value the thread at most prints, or that may see any write (AnyValue).
 func (h *History) otherValues(steps []finding.Step) (out []finding.Step) {
-	h.changedReads(steps, func(x *entry, s *finding.Step, by uint64) {
+	h.changedReads(steps, func(x *kept.Event, s *finding.Step, by uint64) {
 		w := h.entry(by)
-		if (x.idle() || h.any[x.Seq]) && (w == nil || w.Flags&x.Flags&event.HasValue == 0 || w.Value != x.Value) {
+		if (mayReadAny(x) || h.any[x.Seq]) && (w == nil || w.Flags&x.Flags&event.HasValue == 0 || w.Value != x.Value) {
 			out = append(out, *s)
 		}
 	})
@@ -305,7 +306,7 @@ type OtherRead struct {
 // OtherReads returns the reads of Finding.OtherValues whose values are known.
 func (h *History) OtherReads(f *finding.Finding) (out []OtherRead) {
 	begins := h.initialValues()
-	h.changedReads(f.Witness, func(x *entry, _ *finding.Step, by uint64) {
+	h.changedReads(f.Witness, func(x *kept.Event, _ *finding.Step, by uint64) {
 		if !h.any[x.Seq] || x.Flags&event.HasValue == 0 {
 			return
 		}
@@ -344,7 +345,7 @@ func (h *History) initialValues() map[event.ObjectID]uint64 {
 
 // changedReads calls each for the reads and updates that see another write in a witness than in the run,
 // with the Seq of that write, 0 if there is none.
-func (h *History) changedReads(steps []finding.Step, each func(x *entry, s *finding.Step, by uint64)) {
+func (h *History) changedReads(steps []finding.Step, each func(x *kept.Event, s *finding.Step, by uint64)) {
 	saw, last := map[uint64]uint64{}, map[event.ObjectID]uint64{}
 	for i := range h.log {
 		x := &h.log[i]
@@ -361,7 +362,7 @@ func (h *History) changedReads(steps []finding.Step, each func(x *entry, s *find
 		if x == nil || !x.Op.IsAccess() {
 			continue
 		}
-		if x.Op != event.Write && (!x.blind() || h.any[x.Seq]) && saw[x.Seq] != last[x.Object] {
+		if x.Op != event.Write && (!mayFollowAny(x) || h.any[x.Seq]) && saw[x.Seq] != last[x.Object] {
 			each(x, &steps[i], last[x.Object])
 		}
 		if x.Op.IsWrite() {

@@ -22,11 +22,11 @@ func (s *slice) execution(w *lattice.Witness) ([]finding.Step, error) {
 	for i := range w.Steps {
 		last = max(last, w.Steps[i].Seq)
 	}
-	if a.history.find(last) == nil || w.From != 0 && a.history.find(w.From) == nil || w.From == 0 && a.history.truncated {
+	if a.history.log.Find(last) == nil || w.From != 0 && a.history.log.Find(w.From) == nil || w.From == 0 && a.history.truncated {
 		return nil, errDiscarded
 	}
 	run := a.history.upTo(last)
-	common := a.history.position(w.From + 1)
+	common := a.history.log.Index(w.From + 1)
 	order, err := arrange(run, s.relevant(len(run)), common, w, clocksOf(a.o.Exclusion))
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (s *slice) execution(w *lattice.Witness) ([]finding.Step, error) {
 func (s *slice) relevant(n int) []bool {
 	out := make([]bool, n)
 	for i := range out {
-		out[i] = s.analysis.history.kept[i].of(s)
+		out[i] = s.analysis.history.reads[i].of(s)
 	}
 	return out
 }

@@ -116,11 +116,11 @@ func (s *slice) isObserved(w *lattice.Witness) bool {
 		return false
 	}
 	next := 0
-	for i := h.position(w.From + 1); i < h.position(w.Steps[len(w.Steps)-1].Seq+1); i++ {
-		if !h.kept[i].of(s) {
+	for i := h.log.Index(w.From + 1); i < h.log.Index(w.Steps[len(w.Steps)-1].Seq+1); i++ {
+		if !h.reads[i].of(s) {
 			continue
 		}
-		if next == len(w.Steps) || w.Steps[next].Seq != h.events[i].Seq {
+		if next == len(w.Steps) || w.Steps[next].Seq != h.log[i].Seq {
 			return false
 		}
 		next++
@@ -171,15 +171,15 @@ func (s *slice) observedSteps(w *lattice.Witness) []finding.Step {
 	}
 	var out []finding.Step
 	values, h, p := slices.Clone(w.Values), &s.analysis.history, s.property
-	for i := h.position(w.From + 1); i < h.position(last+1); i++ {
-		k := h.kept[i]
+	for i := h.log.Index(w.From + 1); i < h.log.Index(last+1); i++ {
+		k := h.reads[i]
 		if k.locks && k.mask&p.Events == 0 || !k.of(s) {
 			continue
 		}
 		if k.variable >= 0 {
-			values[k.variable] = h.events[i].Value
+			values[k.variable] = h.log[i].Value
 		}
-		step := finding.StepOf(&h.events[i])
+		step := h.log[i].Step()
 		step.Truth = p.truth(p.Labels.Letter(values, k.mask&p.Events))
 		out = append(out, step)
 	}
@@ -227,7 +227,7 @@ func (a *Analysis) missingInput(p *Property, observed bool) reason.Reason {
 
 // keyOf returns the call stack and the thread of an event of the run.
 func (a *Analysis) keyOf(seq uint64) (k key) {
-	if e := a.history.find(seq); e != nil {
+	if e := a.history.log.Find(seq); e != nil {
 		k.stack, k.thread = e.Stack, e.Thread
 	}
 	return k
@@ -266,8 +266,8 @@ func inverted(steps []lattice.Step, i int) bool {
 func (a *Analysis) steps(p *Property, in []lattice.Step) []finding.Step {
 	var out []finding.Step
 	for i := range in {
-		if e := a.history.find(in[i].Seq); e != nil {
-			out = append(out, finding.StepOf(e))
+		if e := a.history.log.Find(in[i].Seq); e != nil {
+			out = append(out, e.Step())
 		}
 	}
 	a.addTruth(out, p, in)

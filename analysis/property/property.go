@@ -173,7 +173,7 @@ func (a *Analysis) Event(e *event.Event) {
 	}
 	relevant := r.Variable >= 0 || events != 0 || r.Locking != lattice.NoLock
 	slot, clock := a.clocks.Stamp(e, relevant)
-	a.history.add(e, kept{mask: events, variable: int32(r.Variable), locks: r.Locking != lattice.NoLock})
+	a.history.add(e, read{mask: events, variable: int32(r.Variable), locks: r.Locking != lattice.NoLock})
 	if !relevant {
 		return
 	}
@@ -307,7 +307,7 @@ func leftOut(s *lattice.Stats) string {
 
 // Remember adds to n the threads and objects that findings may still name.
 func (a *Analysis) Remember(n *event.Names) {
-	a.history.remember(n)
+	a.history.log.Remember(n)
 	for _, f := range a.findings {
 		f.Remember(n)
 	}
