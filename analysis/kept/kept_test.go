@@ -10,6 +10,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/kept"
+	_ "github.com/tracepredict/tracepredict/internal/fixedseed"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
