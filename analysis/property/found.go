@@ -116,11 +116,11 @@ func (s *slice) isObserved(w *lattice.Witness) bool {
 		return false
 	}
 	next := 0
-	for i := h.log.Index(w.From + 1); i < h.log.Index(w.Steps[len(w.Steps)-1].Seq+1); i++ {
+	for i := h.Log.Index(w.From + 1); i < h.Log.Index(w.Steps[len(w.Steps)-1].Seq+1); i++ {
 		if !h.reads[i].of(s) {
 			continue
 		}
-		if next == len(w.Steps) || w.Steps[next].Seq != h.log[i].Seq {
+		if next == len(w.Steps) || w.Steps[next].Seq != h.Log[i].Seq {
 			return false
 		}
 		next++
@@ -152,7 +152,7 @@ func (s *slice) explain(f *finding.Finding, w *lattice.Witness) {
 	a, p := s.analysis, s.property
 	f.Observed = s.observedSteps(w)
 	f.Evidence = a.evidence(p, w, f.Observed)
-	steps, err := s.execution(w)
+	steps, err := a.history.Complete(w, func(i int) bool { return a.history.reads[i].of(s) })
 	if err != nil {
 		f.Witness = a.steps(p, w.Steps)
 		a.downgrade(f, finding.Potential, reason.Reason{What: reason.NoWitness, Words: err.Error()})
@@ -171,15 +171,15 @@ func (s *slice) observedSteps(w *lattice.Witness) []finding.Step {
 	}
 	var out []finding.Step
 	values, h, p := slices.Clone(w.Values), &s.analysis.history, s.property
-	for i := h.log.Index(w.From + 1); i < h.log.Index(last+1); i++ {
+	for i := h.Log.Index(w.From + 1); i < h.Log.Index(last+1); i++ {
 		k := h.reads[i]
 		if k.locks && k.mask&p.Events == 0 || !k.of(s) {
 			continue
 		}
 		if k.variable >= 0 {
-			values[k.variable] = h.log[i].Value
+			values[k.variable] = h.Log[i].Value
 		}
-		step := h.log[i].Step()
+		step := h.Log[i].Step()
 		step.Truth = p.truth(p.Labels.Letter(values, k.mask&p.Events))
 		out = append(out, step)
 	}
@@ -227,7 +227,7 @@ func (a *Analysis) missingInput(p *Property, observed bool) reason.Reason {
 
 // keyOf returns the call stack and the thread of an event of the run.
 func (a *Analysis) keyOf(seq uint64) (k key) {
-	if e := a.history.log.Find(seq); e != nil {
+	if e := a.history.Log.Find(seq); e != nil {
 		k.stack, k.thread = e.Stack, e.Thread
 	}
 	return k
@@ -266,7 +266,7 @@ func inverted(steps []lattice.Step, i int) bool {
 func (a *Analysis) steps(p *Property, in []lattice.Step) []finding.Step {
 	var out []finding.Step
 	for i := range in {
-		if e := a.history.log.Find(in[i].Seq); e != nil {
+		if e := a.history.Log.Find(in[i].Seq); e != nil {
 			out = append(out, e.Step())
 		}
 	}

@@ -1,20 +1,14 @@
 package property
 
 import (
-	"github.com/tracepredict/tracepredict/analysis/kept"
+	"github.com/tracepredict/tracepredict/analysis/completion"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// history holds the last events of the run: at least limit of them, if there were that many. It is another log than that
-// of predict.History, because it keeps other events. The witness of a property is the run itself in another order, from the
-// last state on that both have in common: nothing may be missing from the middle of it, where predict.History discards the
-// critical sections of which a lock has many. And events of a property may be calls, which predict.History never gets: they
-// would evict what it needs for races and deadlocks.
+// history holds the last events of the run, and what properties read of each.
 type history struct {
-	limit     int
-	log       kept.Log
-	reads     []read // by index in log
-	truncated bool   // earlier events were discarded
+	completion.Completer
+	reads []read // by index in Log
 }
 
 // read is what properties read of an event.
@@ -29,14 +23,8 @@ func (r read) of(s *slice) bool { return s.reads(int(r.variable), r.mask, r.lock
 
 // add adds the next event of the run.
 func (h *history) add(e *event.Event, r read) {
-	if len(h.log) >= 2*h.limit {
-		n := copy(h.log, h.log[len(h.log)-h.limit:])
-		copy(h.reads, h.reads[len(h.reads)-h.limit:])
-		h.log, h.reads, h.truncated = h.log[:n], h.reads[:n], true
+	if dropped := h.Add(e); dropped > 0 {
+		h.reads = h.reads[:copy(h.reads, h.reads[dropped:])]
 	}
-	h.log.Add(e, 2*h.limit)
 	h.reads = append(h.reads, r)
 }
-
-// upTo returns the kept events up to a Seq, that included.
-func (h *history) upTo(seq uint64) []event.Event { return h.log[:h.log.Index(seq+1)].Events() }

@@ -30,6 +30,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tracepredict/tracepredict/analysis/completion"
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/stats"
@@ -103,8 +104,6 @@ type Analysis struct {
 	order        []key  // of findings, as they were made
 	violated     []bool // by property: the observed run violates it
 	omitted      uint64 // number of violations beyond maxFindings
-
-	witnesses execution.Tally
 }
 
 // key identifies a finding: violations with equal keys are one finding.
@@ -138,7 +137,7 @@ func New(o Options) (*Analysis, error) {
 	}
 	return &Analysis{
 		o: o, clocks: clocksOf(o.Exclusion), initial: initial, initialKnown: known,
-		variable: map[event.ObjectID]int{}, history: history{limit: o.History}, allValued: true,
+		variable: map[event.ObjectID]int{}, history: history{Completer: completion.Completer{History: &completion.History{Limit: o.History}, Exclusion: o.Exclusion, NewChecker: o.NewChecker}}, allValued: true,
 		findings: map[key]*finding.Finding{}, violated: make([]bool, len(o.Properties)),
 	}, nil
 }
@@ -268,7 +267,7 @@ func (a *Analysis) Stats() (sum lattice.Stats) {
 
 // Witnesses returns how many witnesses were accepted and refused. A refused witness is an
 // error of this package, of the clocks or of the lattice.
-func (a *Analysis) Witnesses() execution.Tally { return a.witnesses }
+func (a *Analysis) Witnesses() execution.Tally { return a.history.Witnesses }
 
 // Notes returns sentences for the user: which part of the runs was checked, and what was
 // assumed or left out.
@@ -307,7 +306,7 @@ func leftOut(s *lattice.Stats) string {
 
 // Remember adds to n the threads and objects that findings may still name.
 func (a *Analysis) Remember(n *event.Names) {
-	a.history.log.Remember(n)
+	a.history.Log.Remember(n)
 	for _, f := range a.findings {
 		f.Remember(n)
 	}
