@@ -43,6 +43,7 @@ type Matcher struct {
 	inputs      []uint64                    // for Condition.value, reused
 	conversions []conversion                // by Spec.Vars
 	hadEvent    []bool                      // by Spec.Syncs
+	uses        [][]useOf                   // by Spec.Events: the calls of typestates that the event is
 	unknown     uint64                      // conditions and assignments that could not be computed
 }
 
@@ -59,6 +60,12 @@ type object struct{ variable, sync int }
 func (s *Spec) NewMatcher(names Names) *Matcher {
 	m := &Matcher{s: s, names: names, funcs: map[event.FuncID][]call{}, objects: map[event.ObjectID]object{},
 		locals: map[event.ThreadID][]uint64{}, counts: make([]uint64, len(s.Threads)), nthThread: map[int]event.ThreadID{}, conversions: make([]conversion, len(s.Vars)), hadEvent: make([]bool, len(s.Syncs))}
+	m.uses = make([][]useOf, len(s.Events))
+	for t := range s.Typestates {
+		for c, u := range s.Typestates[t].Calls {
+			m.uses[u.Event] = append(m.uses[u.Event], useOf{t, c})
+		}
+	}
 	for i := range s.Events {
 		if s.Events[i].Used {
 			for _, op := range operationsOf[s.Events[i].Op] {
@@ -85,8 +92,8 @@ var operationsOf = map[syntax.Op][]event.Op{
 func (m *Matcher) Events(e *event.Event) uint64 {
 	m.numberThreads(max(e.Thread, e.Peer))
 	var mask uint64
+	m.matched = m.matched[:0]
 	if len(m.byOp[e.Op]) > 0 {
-		m.matched = m.matched[:0]
 		if e.Op.IsCall() {
 			m.calls(e)
 		} else {
@@ -106,6 +113,40 @@ func (m *Matcher) Events(e *event.Event) uint64 {
 		delete(m.objects, e.Object)
 	}
 	return mask
+}
+
+// useOf is a call of a typestate, by index.
+type useOf struct{ typestate, call int }
+
+// Uses calls yield for each call of a typestate that an event is, which must be the last that was passed to Events, with
+// what tells the object apart from others at that time: a parameter, or a result.
+func (m *Matcher) Uses(e *event.Event, yield func(typestate, call int, object uint64)) {
+	if !e.Op.IsCall() {
+		return
+	}
+	for _, i := range m.matched {
+		for _, u := range m.uses[i] {
+			bound := m.s.Typestates[u.typestate].Calls[u.call].Object
+			if v, ok := m.boundValue(e, i, bound); ok {
+				yield(u.typestate, u.call, v)
+			} else {
+				m.unknown++
+			}
+		}
+	}
+}
+
+// boundValue returns the value of an index in Event.Bound of the i-th declared event, a call or a return; ok is false if
+// it was not recorded.
+func (m *Matcher) boundValue(e *event.Event, i, bound int) (v uint64, ok bool) {
+	if bound == m.s.Events[i].Result {
+		return e.Value, e.Flags&event.HasValue != 0
+	}
+	c := m.callOf(e, i)
+	if c == nil || bound >= len(c.args) || c.args[bound] < 0 || c.args[bound] >= len(e.Args) {
+		return 0, false
+	}
+	return e.Args[c.args[bound]], true
 }
 
 // Unknown returns how often a condition or an assignment could not be computed, since a

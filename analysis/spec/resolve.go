@@ -19,6 +19,7 @@ type resolver struct {
 	locals     []*syntax.Local // by Spec.Locals
 	checks     []*syntax.Check
 	bodies     []*syntax.Property
+	typestates []*syntax.Typestate    // by Spec.Typestates
 	blockNames map[string]syntax.Span // of properties and of blocks for which there is no analysis yet
 }
 
@@ -66,8 +67,8 @@ func (r *resolver) resolve(decls []syntax.Decl) {
 	for _, d := range r.checks {
 		r.check(d)
 	}
-	for _, d := range r.Typestates {
-		r.typestate(d)
+	for i, d := range r.typestates {
+		r.typestate(r.Typestates[i], d)
 	}
 	for _, d := range r.Formulas {
 		r.formula(d)
@@ -135,7 +136,7 @@ func (r *resolver) declare(d syntax.Decl) {
 		r.checks = append(r.checks, d)
 	case *syntax.Typestate:
 		r.block(d.Name)
-		r.Typestates = append(r.Typestates, d)
+		r.declareTypestate(d)
 	case *syntax.MTTL:
 		r.block(d.Name)
 		r.Formulas = append(r.Formulas, d)
@@ -320,6 +321,11 @@ func (r *resolver) renumber(newIndex []int) {
 	for i := range r.Locals {
 		for j := range r.Locals[i].On {
 			r.Locals[i].On[j].Event = newIndex[r.Locals[i].On[j].Event]
+		}
+	}
+	for _, t := range r.Typestates {
+		for i := range t.Calls {
+			t.Calls[i].Event = newIndex[t.Calls[i].Event]
 		}
 	}
 }

@@ -46,7 +46,7 @@ type Spec struct {
 	Props      []Prop
 	Properties []*Property
 	Checks     []Check
-	Typestates []*syntax.Typestate
+	Typestates []*Typestate
 	Formulas   []*syntax.MTTL
 	Scopes     []*syntax.Scope
 
@@ -198,8 +198,10 @@ func (s *Spec) notEvaluated() syntax.List {
 			report(l.Span, "a lock by its class, "+l.Name)
 		}
 	}
-	for _, d := range s.Typestates {
-		report(d.Name.Span, "typestate "+d.Name.Text)
+	for _, t := range s.Typestates {
+		if t.good {
+			report(t.Span, "typestate "+t.Name+", by an expression,")
+		}
 	}
 	for _, d := range s.Formulas {
 		report(d.Name.Span, "mttl "+d.Name.Text)

@@ -227,6 +227,8 @@ type Typestate struct {
 	Events []Event
 	States []State
 	Good   Regex // an expression in place of States; nil: none
+	// Mined: the block was learned from runs. BornAtFirstUse: an object whose creation was not seen is in the first state.
+	Mined, BornAtFirstUse bool
 }
 
 // MTTL is a formula on what threads know of one another.

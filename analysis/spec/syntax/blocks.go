@@ -1,6 +1,9 @@
 package syntax
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // property reads property NAME [MESSAGE] = and a formula, a regular expression or an automaton.
 func (p *parser) property() Decl {
@@ -128,7 +131,7 @@ func (p *parser) atLeastOneState(states []State, at Span) {
 	}
 }
 
-// typestate reads NAME (OBJECT : TYPE) { … }.
+// typestate reads NAME (OBJECT : TYPE) [mined] [born at first use] { … }.
 func (p *parser) typestate() Decl {
 	p.advance()
 	d := &Typestate{Name: p.name("the typestate's name")}
@@ -139,12 +142,25 @@ func (p *parser) typestate() Decl {
 	}
 	d.Type = p.rawType()
 	p.needOp(")")
+	d.Mined = p.takeWord("mined")
+	if d.BornAtFirstUse = p.takeWord("born"); d.BornAtFirstUse {
+		p.needWords("at", "first", "use")
+	}
 	start := p.tok.off
 	p.block(func() { p.typestateItem(d) })
 	if d.Good == nil {
 		p.atLeastOneState(d.States, p.span(start, start+1))
 	}
 	return d
+}
+
+// needWords reads words that must come next.
+func (p *parser) needWords(words ...string) {
+	for _, w := range words {
+		if !p.takeWord(w) {
+			p.unexpected(strconv.Quote(w))
+		}
+	}
 }
 
 // rawType reads a type of the program's language, from a colon to the closing parenthesis.

@@ -1,0 +1,103 @@
+package spec
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+const queue = `typestate queue (q : struct queue *) {
+  create = return queue_new -> q
+  init   = call queue_init(q)
+  put    = call queue_put(_, q)
+  free   = call queue_free(q)
+  state fresh { create -> open; init -> open }
+  state open  { put -> open; free -> gone }
+  state gone  { }
+}
+`
+
+// TestTypestate: calls have the index of the object among what they bind, and those that create objects are known.
+func TestTypestate(t *testing.T) {
+	s := parse(t, queue)
+	if len(s.Typestates) != 1 || len(s.notEvaluated()) != 0 {
+		t.Fatalf("%d typestates, %v", len(s.Typestates), s.notEvaluated())
+	}
+	ts := s.Typestates[0]
+	var calls []string
+	for _, c := range ts.Calls {
+		calls = append(calls, c.Name+" "+s.Events[c.Event].Name+map[bool]string{true: " creates"}[c.Creates])
+	}
+	if d := cmp.Diff([]string{"create queue.create creates", "init queue.init creates", "put queue.put", "free queue.free"}, calls); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	want := []ProtocolState{{"fresh", [][]int{{1}, {1}, nil, nil}}, {"open", [][]int{nil, nil, {1}, {2}}}, {"gone", [][]int{nil, nil, nil, nil}}}
+	if d := cmp.Diff(want, ts.States); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	if got := s.Plan().On; len(got) != 4 {
+		t.Errorf("observed are %q", got)
+	}
+}
+
+// TestNoCreation: a call out of the first state creates nothing if objects come back to that state.
+func TestNoCreation(t *testing.T) {
+	s := parse(t, "typestate t (o : int) mined born at first use {\n take = call take(o)\n give = call give(o)\n state free { take -> taken }\n state taken { give -> free }\n}\n")
+	ts := s.Typestates[0]
+	if ts.Calls[0].Creates || ts.Calls[1].Creates || !ts.Mined || !ts.BornAtFirstUse {
+		t.Errorf("%+v", ts)
+	}
+}
+
+// TestTypestateErrors: what is wrong in a block is said where it is.
+func TestTypestateErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		strings.Replace(queue, "queue_put(_, q)", "queue_put(_, _)", 1):                        `4:3: the pattern of "put" does not bind "q", which tells objects apart`,
+		strings.Replace(queue, "put -> open", "putt -> open", 1):                               `7:17: there is no event "putt" here; did you mean "put"?`,
+		strings.Replace(queue, "free -> gone", "free -> gon", 1):                               `7:38: there is no state "gon"; did you mean "gone"?`,
+		strings.Replace(queue, "free -> gone", "put -> gone", 1):                               `7:30: warning: there is a transition by "put" from "open" already`,
+		strings.Replace(queue, "put -> open; free -> gone", "put -> open", 1):                  `8:9: warning: no sequence of events leads to state "gone"`,
+		strings.Replace(queue, "call queue_free(q)", "acquire any", 1):                         `5:3: "free" is no call: a typestate is about calls of functions and their returns`,
+		strings.Replace(queue, "struct queue *) {", "struct queue *) born at second use {", 1): `expected "first"`,
+	} {
+		_, problems := Parse("t.tps", text)
+		if all := problems.Error(); !strings.Contains(all, want) {
+			t.Errorf("want %s, got %s", want, all)
+		}
+	}
+}
+
+// TestUses: a matcher tells the object of a call from the parameter or the result that the pattern binds.
+func TestUses(t *testing.T) {
+	s := parse(t, "typestate t (o : int) {\n put = call put(_, o)\n get = return Queue::get(this, n) -> o\n state a { put -> a; get -> a }\n}\n")
+	m := s.NewMatcher(Names{
+		Func: func(id event.FuncID) event.Func {
+			if id == 1 {
+				return event.Func{Name: "put", Params: []event.Param{{Name: "q", Index: 0}, {Name: "n", Index: 1}}, Patterns: []event.Pattern{{Pattern: s.Plan().On[0]}}}
+			}
+			return event.Func{Name: "Queue::get", Params: []event.Param{{Name: "this", Index: -1}}, Patterns: []event.Pattern{{Pattern: s.Plan().On[1], Return: true}}}
+		},
+		Object: func(event.ObjectID) string { return "" },
+		Thread: func(event.ThreadID) (string, string, bool) { return "", "", false },
+	})
+	type use struct {
+		Call   int
+		Object uint64
+	}
+	var got []use
+	for _, e := range []event.Event{
+		{Op: event.Call, Func: 1, Thread: 1, Args: []uint64{0x1000, 5}},
+		{Op: event.Return, Func: 2, Thread: 1, Args: []uint64{0x2000}, Value: 9, Flags: event.HasValue},
+		{Op: event.Call, Func: 2, Thread: 1, Args: []uint64{0x2000}},
+		{Op: event.Return, Func: 2, Thread: 1, Args: []uint64{0x2000}}, // its result was not recorded
+	} {
+		m.Events(&e)
+		m.Uses(&e, func(_, call int, object uint64) { got = append(got, use{call, object}) })
+	}
+	if d := cmp.Diff([]use{{0, 5}, {1, 9}}, got); d != "" || m.Unknown() != 1 {
+		t.Errorf("-want +got, %d unknown:\n%s", m.Unknown(), d)
+	}
+}
