@@ -26,11 +26,15 @@ type Kind string
 
 // The kinds of finding, as reports spell them.
 const (
-	Race     Kind = "race"
-	Deadlock Kind = "deadlock"
-	Misuse   Kind = "misuse"
-	Property Kind = "property"
+	Race      Kind = "race"
+	Deadlock  Kind = "deadlock"
+	Misuse    Kind = "misuse"
+	Property  Kind = "property"
+	Typestate Kind = "typestate"
 )
+
+// Specified reports whether a finding of the kind breaks what the user's specification says.
+func (k Kind) Specified() bool { return k == Property || k == Typestate }
 
 // Confidence is the kind of evidence for a finding.
 type Confidence string
@@ -192,7 +196,13 @@ type Finding struct {
 	// may be more.
 	Depends []Dependency `json:"-"`
 	Partial bool         `json:"depends_partial,omitempty"`
-	Count   int          `json:"count"` // number of instances merged into this one, at least 1
+	// Mined reports that the protocol that is broken was learned from runs.
+	Mined bool `json:"mined,omitempty"`
+	// Subject is the object whose protocol is broken, as the program has it: a pointer, a descriptor. Made is the call by
+	// which it was created, or the first that was seen of it; nil if that is in Evidence.
+	Subject uint64 `json:"-"`
+	Made    *Step  `json:"-"`
+	Count   int    `json:"count"` // number of instances merged into this one, at least 1
 	// MorePairs is the number of further pairs of locks of the same Nest that are not findings of their own.
 	MorePairs int `json:"more_pairs,omitempty"`
 	// AllThreads are the threads of all these instances, if there may be more than in Threads.
@@ -201,6 +211,9 @@ type Finding struct {
 
 // Remember adds the threads and objects of the steps of the finding to n, so that their names are kept.
 func (f *Finding) Remember(n *event.Names) {
+	if f.Made != nil {
+		f.Made.Remember(n)
+	}
 	for _, steps := range [][]Step{f.Evidence, f.Witness, f.Observed, f.Lost} {
 		for i := range steps {
 			steps[i].Remember(n)

@@ -104,6 +104,7 @@ var sentences = map[reason.What]string{
 	reason.NoSearch:        "nothing predicts this kind of finding",
 	reason.NotShown:        "no schedule is shown: $of",
 	reason.NotWhole:        "no schedule that leads there was found, but the record is not whole: $of",
+	reason.Learned:         "the protocol was learned from runs, and nobody has confirmed it",
 	reason.NoWitness:       "no schedule could be made of it: $words",
 
 	reason.NotKept:    "not all of it was kept; a larger --history may tell",
@@ -153,6 +154,7 @@ var sentences = map[reason.What]string{
 	reason.JoinedTwice:     "$thread was joined twice, the second time$at, so that what its end orders is not known",
 	reason.WentOnJoined:    "$thread went on$at after it had been joined, so that what its end orders is not known",
 	reason.ValueMissing:    "a write of a watched variable did not tell its value",
+	reason.CreationUnseen:  "the object was not seen to be created, so that its state is not known",
 	reason.InitialMissing:  "what the variable '$words' held before its first write is not known",
 	reason.LibraryUnloaded: "$memory lies in memory of a library that was unloaded, and another one may have been loaded there in between",
 	reason.MemoryFreed:     "the memory of $memory may have been freed and used again in between, which was not recorded",

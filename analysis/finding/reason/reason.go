@@ -93,6 +93,7 @@ const (
 	NoSearch        What = "no-search"        // there is no search for this kind of finding
 	NotShown        What = "not-shown"        // an observed race has no schedule: Of
 	NotWhole        What = "not-whole"        // no schedule was found, but the record is not whole: Of
+	Learned         What = "learned"          // the protocol was learned from runs, and nobody has confirmed it
 	NoWitness       What = "no-witness"       // no schedule of a property could be made: Words
 )
 
@@ -154,6 +155,7 @@ const (
 	JoinedTwice     What = "joined-twice"     // Thread was joined twice
 	WentOnJoined    What = "went-on-joined"   // Thread went on after it had been joined
 	ValueMissing    What = "value-missing"    // a write of a watched variable has no value
+	CreationUnseen  What = "creation-unseen"  // the object of a protocol was not seen to be created
 	InitialMissing  What = "initial-missing"  // the first value of a variable is not known: Words
 	LibraryUnloaded What = "library-unloaded" // Object lies where another library may have been
 	MemoryFreed     What = "memory-freed"     // the memory of Object may have been freed in between

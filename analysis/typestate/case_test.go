@@ -1,0 +1,218 @@
+package typestate_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/typestate"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/lattice"
+)
+
+// aCase is a worked example, with outcomes by brute force.
+type aCase struct {
+	Events []struct {
+		Thread, Op, Object, Method string
+	}
+	Property struct {
+		Typestate struct {
+			Type string
+			DFA  struct {
+				Start string
+				Edges map[string]map[string]string
+			}
+		}
+	}
+	Expect struct {
+		ObservedViolates bool     `json:"observed_violates"`
+		MessagesOnly     outcomes `json:"messages_only"`
+		LocksRespected   outcomes `json:"locks_respected"`
+		LocksInOrder     outcomes `json:"locks_in_observed_order"`
+	}
+}
+
+// outcomes counts the orders of calls that break the protocol.
+type outcomes struct{ Interleavings, Violating int }
+
+func readCase(t *testing.T, path string) *aCase {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &aCase{}
+	if err := json.Unmarshal(text, c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// protocol returns the protocol of a case, and its calls by name.
+func (c *aCase) protocol() (typestate.Protocol, map[string]int) {
+	dfa := c.Property.Typestate.DFA
+	p := typestate.Protocol{Name: "p", Type: c.Property.Typestate.Type, BornAtFirstUse: true}
+	states, calls := map[string]int{dfa.Start: 0}, map[string]int{}
+	names := []string{dfa.Start}
+	for s, edges := range dfa.Edges {
+		if s != dfa.Start {
+			states[s] = len(names)
+			names = append(names, s)
+		}
+		for call := range edges {
+			calls[call] = 0
+		}
+	}
+	for i := range c.Events {
+		if c.Events[i].Op == "call" {
+			calls[c.Events[i].Method] = 0
+		}
+	}
+	for call := range calls {
+		calls[call] = len(p.Calls)
+		p.Calls = append(p.Calls, typestate.Call{Name: call})
+	}
+	for _, name := range names {
+		s := typestate.State{Name: name, Next: make([][]int, len(calls))}
+		for call, to := range dfa.Edges[name] {
+			s.Next[calls[call]] = []int{states[to]}
+		}
+		p.States = append(p.States, s)
+	}
+	return p, calls
+}
+
+// ids numbers names from 1.
+type ids map[string]uint32
+
+func (n ids) of(name string) uint32 {
+	if n[name] == 0 {
+		n[name] = uint32(len(n) + 1)
+	}
+	return n[name]
+}
+
+var operations = map[string]event.Op{
+	"call": event.Call, "fork": event.Fork, "begin": event.Begin, "end": event.End, "join": event.Join, "acquire": event.Acquire,
+	"release": event.Release, "notify": event.SemPost, "wait": event.SemWait, "send": event.SemPost, "receive": event.SemWait,
+}
+
+// events returns the events of a case. A call has its object in Value, and its index in Func, from 1.
+func (c *aCase) events(t *testing.T, calls map[string]int, locks bool) (out []event.Event) {
+	t.Helper()
+	threads, objects := ids{}, ids{}
+	for i := range c.Events {
+		x := &c.Events[i]
+		op, known := operations[x.Op]
+		if !known {
+			t.Fatalf("operation %s", x.Op)
+		}
+		if !locks && (op == event.Acquire || op == event.Release) {
+			continue
+		}
+		e := event.Event{Seq: uint64(len(out) + 1), Op: op, Thread: event.ThreadID(threads.of(x.Thread))}
+		switch op {
+		case event.Call:
+			e.Func, e.Value = event.FuncID(calls[x.Method]+1), uint64(objects.of(x.Object))
+		case event.Fork, event.Join:
+			e.Peer = event.ThreadID(threads.of(x.Object))
+		case event.Acquire, event.Release:
+			e.Object, e.Kind = event.ObjectID(objects.of(x.Object)), event.KindMutex
+		case event.SemPost, event.SemWait:
+			e.Object, e.Kind = event.ObjectID(objects.of(x.Object)), event.KindSemaphore
+			e.Flags, e.Value = event.HasValue, 0
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// whole is a History that keeps all, and takes each witness for a schedule.
+type whole []event.Event
+
+func (h whole) Step(seq uint64) (finding.Step, bool) {
+	i := slices.IndexFunc(h, func(e event.Event) bool { return e.Seq == seq })
+	if i < 0 {
+		return finding.Step{}, false
+	}
+	return finding.StepOf(&h[i]), true
+}
+
+func (h whole) Execution(w *lattice.Witness, relevant func(uint64) bool) (steps []finding.Step, err error) {
+	for _, s := range w.Steps {
+		x, ok := h.Step(s.Seq)
+		if !ok || !relevant(s.Seq) {
+			return nil, fmt.Errorf("no event %d", s.Seq)
+		}
+		steps = append(steps, x)
+	}
+	return steps, nil
+}
+
+// check runs an analysis over the events of a case. With look, it looks at the objects after each.
+func check(p typestate.Protocol, events []event.Event, exclusion, look bool) (*typestate.Analysis, []finding.Finding) {
+	a := typestate.New(typestate.Options{
+		Protocols: []typestate.Protocol{p}, Exclusion: exclusion, History: whole(events),
+		Uses: func(e *event.Event, yield func(protocol, call int, object uint64)) { yield(0, int(e.Func)-1, e.Value) },
+	})
+	for i := range events {
+		e := events[i]
+		a.Event(&e)
+		if look {
+			a.Look()
+		}
+	}
+	return a, a.Finish()
+}
+
+// TestCases compares with all orders of the calls, for each causality.
+func TestCases(t *testing.T) {
+	paths, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(paths) < 15 {
+		t.Fatalf("%d cases: %v", len(paths), err)
+	}
+	for _, path := range paths {
+		c := readCase(t, path)
+		p, calls := c.protocol()
+		modes := map[string]struct {
+			want             outcomes
+			locks, exclusion bool
+		}{"messages": {c.Expect.MessagesOnly, false, false}}
+		if c.Expect.LocksRespected.Interleavings > 0 {
+			modes["exclusion"] = struct {
+				want             outcomes
+				locks, exclusion bool
+			}{c.Expect.LocksRespected, true, true}
+			modes["sync"] = struct {
+				want             outcomes
+				locks, exclusion bool
+			}{c.Expect.LocksInOrder, true, false}
+		}
+		for mode, m := range modes {
+			t.Run(filepath.Base(path)+" "+mode, func(t *testing.T) {
+				_, found := check(p, c.events(t, calls, m.locks), m.exclusion, false)
+				checkFound(t, found, c.Expect.ObservedViolates, m.want.Violating > 0)
+			})
+		}
+	}
+}
+
+func checkFound(t *testing.T, found []finding.Finding, observed, any bool) {
+	t.Helper()
+	if any != (len(found) > 0) {
+		t.Errorf("%d findings, want some: %v: %+v", len(found), any, found)
+	}
+	isObserved := slices.ContainsFunc(found, func(f finding.Finding) bool { return f.Confidence == finding.Observed })
+	if isObserved != observed {
+		t.Errorf("observed: %v, want %v", isObserved, observed)
+	}
+	for i := range found {
+		if f := &found[i]; f.Confidence == finding.Potential || len(f.Evidence) == 0 || len(f.Threads) == 0 || f.Message == "" || len(f.Witness) == 0 {
+			t.Errorf("%+v", f)
+		}
+	}
+}
