@@ -95,10 +95,11 @@ func checkExpected(t *testing.T, dir string, e expected, source string) {
 	t.Helper()
 	names := slices.Clone(e.Watch)
 	for _, f := range slices.Concat(e.Findings, e.Sometimes) {
-		if f.Kind != "race" && f.Kind != "deadlock" && (f.Kind != "misuse" || f.Rule == "") && (f.Kind != "property" || f.Property == "" || e.Spec == "") {
+		if f.Kind != "race" && f.Kind != "deadlock" && (f.Kind != "misuse" || f.Rule == "") && (f.Kind != "property" && f.Kind != "typestate" || f.Property == "" || e.Spec == "") {
 			t.Errorf("%s: kind %q", dir, f.Kind)
 		}
-		if len(f.Objects) == 0 || len(f.Functions) == 0 || !slices.IsSorted(f.Objects) || !slices.IsSorted(f.Functions) {
+		anonymous := f.Kind == "typestate" // objects on the heap
+		if len(f.Objects) == 0 && !anonymous || len(f.Functions) == 0 || !slices.IsSorted(f.Objects) || !slices.IsSorted(f.Functions) {
 			t.Errorf("%s: objects and functions must be there and sorted", dir)
 		}
 		names = slices.Concat(names, f.Objects, f.Functions)

@@ -9,11 +9,13 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/tracepredict/tracepredict/analysis/completion"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/property"
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/analysis/stats"
+	"github.com/tracepredict/tracepredict/analysis/typestate"
 	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -46,6 +48,8 @@ type Run struct {
 	otherObjects  int                           // number of further objects with these names, in forked processes
 	threads       map[event.ThreadID]run.Thread // of live threads
 	letters       []*letters                    // by spec.Properties
+	protocols     *typestate.Analysis           // of spec.Typestates; nil if there are none
+	history       *completion.Completer         // for protocols
 	window, queue int
 }
 
@@ -75,6 +79,9 @@ func New(o Options) (*Run, error) {
 			bound.Propositions = append(bound.Propositions, prop.Name)
 		}
 		opts.Properties = append(opts.Properties, bound)
+	}
+	if len(o.Spec.Typestates) > 0 {
+		r.checkProtocols(&o)
 	}
 	var err error
 	r.Analysis, err = property.New(opts)
@@ -115,6 +122,12 @@ func (r *Run) thread(id event.ThreadID) (start, name string, first bool) {
 // Event processes the next event of the run.
 func (r *Run) Event(e *event.Event) {
 	r.Analysis.Event(e)
+	if r.protocols != nil {
+		if r.history.Add(e); len(r.history.Log)%(protocolHistory/2) == 0 {
+			r.protocols.Look()
+		}
+		r.protocols.Event(e)
+	}
 	if e.Op == event.End {
 		delete(r.threads, e.Thread)
 	}

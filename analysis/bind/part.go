@@ -22,7 +22,13 @@ func (p *Part) Needs() part.Needs { return part.Calls | part.Misuses | part.Agai
 func (p *Part) Event(e *event.Event) { p.run.Event(e) }
 
 // Remember implements part.Part.
-func (p *Part) Remember(n *event.Names) { p.run.Remember(n) }
+func (p *Part) Remember(n *event.Names) {
+	p.run.Remember(n)
+	if p.run.protocols != nil {
+		p.run.history.Log.Remember(n)
+		p.run.protocols.Remember(n)
+	}
+}
 
 // Finish implements part.Part.
 func (p *Part) Finish(out *part.Outcome) {
@@ -33,6 +39,11 @@ func (p *Part) Finish(out *part.Outcome) {
 	out.Add(violated...)
 	out.Witnesses.Add(p.run.Witnesses())
 	out.Properties = p.run.checked()
+	if p.run.protocols != nil {
+		out.Add(p.run.protocols.Finish()...)
+		out.Notes = append(out.Notes, p.run.protocols.Notes()...)
+		out.Witnesses.Add(p.run.history.Witnesses)
+	}
 	l := p.run.Stats()
 	out.Lattice = &run.Lattice{
 		Levels: l.Levels, States: l.Cuts, Edges: l.Edges, Dropped: l.Dropped, CutLevels: l.Cut, Late: l.Late, Widest: l.Widest, Queue: l.Queue,

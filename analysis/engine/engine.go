@@ -244,7 +244,7 @@ func (e *Engine) addDependencies(found []finding.Finding) {
 	known := map[string][]finding.Dependency{}
 	for i := range found {
 		f := &found[i]
-		if f.Kind == finding.Property {
+		if f.Kind.Specified() {
 			continue
 		}
 		key := fmt.Sprint(slices.Sorted(slices.Values(f.Threads)))

@@ -25,7 +25,7 @@ func executedSteps(steps []finding.Step, kind finding.Kind) int {
 // checkEnd returns nil if the error can occur next, at the last steps.
 func (s *state) checkEnd(last []finding.Step, kind finding.Kind) *Refusal {
 	switch kind {
-	case finding.Property:
+	case finding.Property, finding.Typestate:
 		return nil
 	case finding.Deadlock:
 		return s.deadlock(last)

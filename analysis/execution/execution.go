@@ -82,7 +82,7 @@ func refuse(r Rule, format string, args ...any) *Refusal {
 type Claim struct {
 	// Kind of the error. For finding.Race the last two steps must be conflicting accesses. For finding.Deadlock there must
 	// be two or more last steps marked Blocked: acquires that wait for each other in a cycle, each the next event of its
-	// thread. For finding.Property only the steps are checked.
+	// thread. For a kind that is Specified only the steps are checked.
 	Kind finding.Kind
 	// Unexplained allows reads whose values no recorded write left, and semaphore waits for which there was no recorded
 	// post: something that was not recorded wrote or posted, and may do so at another time in the witness.

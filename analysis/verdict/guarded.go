@@ -40,7 +40,7 @@ func guardedData(f *finding.Finding, code Code, watched bool, names run.Namer) r
 		if !read.Given() {
 			unrecorded = writtenUnrecorded(f, code)
 		}
-		f.Unrecorded = f.Kind != finding.Property && read.Given() || f.Kind == finding.Race && unrecorded.Given()
+		f.Unrecorded = !f.Kind.Specified() && read.Given() || f.Kind == finding.Race && unrecorded.Given()
 		switch {
 		case unrecorded.Given() && watched:
 			return unrecorded

@@ -65,13 +65,13 @@ type Judge struct {
 func (j *Judge) Findings(found []finding.Finding, pruned []finding.Pruned) []finding.Finding {
 	for _, step := range []func(*finding.Finding){Attempt, j.doubted, unlike, j.ordered, (*finding.Finding).ShortenHeld, j.misused} {
 		for i := range found {
-			if found[i].Kind != finding.Property {
+			if !found[i].Kind.Specified() {
 				step(&found[i])
 			}
 		}
 	}
 	for i := range found {
-		if f := &found[i]; f.Kind == finding.Property && j.Run.Doubt != nil {
+		if f := &found[i]; f.Kind.Specified() && j.Run.Doubt != nil {
 			doubt(f, j.Run.Doubt)
 		}
 	}

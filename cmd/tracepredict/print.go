@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -41,6 +42,8 @@ type reportFlags struct {
 	// failOn is the weakest confidence of findings that determine the exit status, whether they
 	// are shown or not; failOnNever: none does.
 	failOn string
+	// failOnMined: findings on protocols that were learned from runs do so too.
+	failOnMined bool
 }
 
 func (f *reportFlags) register(cmd *cobra.Command, analysisTime string) {
@@ -51,6 +54,7 @@ func (f *reportFlags) register(cmd *cobra.Command, analysisTime string) {
 	fs.IntVar(&f.findings, "findings-exit", exitFindings, "exit status `N` that says there are findings")
 	fs.StringVar(&f.confidence, "confidence", string(finding.Likely), "show findings of this confidence or a stronger one, and count the others: `observed|predicted|likely|potential`")
 	fs.StringVar(&f.failOn, "fail-on", string(finding.Likely), "end with the status of --findings-exit if there are findings of this confidence or a stronger one, shown or not: `observed|predicted|likely|potential|never`")
+	fs.BoolVar(&f.failOnMined, "fail-on-mined", false, "let findings on typestates that are marked as mined determine the exit status as others do; without it, somebody must have read the typestate and removed the mark")
 	fs.BoolVar(&f.verbose, "verbose", false, "list in a text report every variable that --watch-shared watched and what became of it, every suppression and what it left out, the details of all findings if they are more than ten, each note by itself, and long call stacks in full")
 	fs.BoolVar(&f.stats, "stats", false, "report statistics too: events by kind, CPU time and memory of the tool, CPU time of the program, how full the ring buffer was and, with --spec, how much of the lattice was built and how long verdicts took")
 	fs.IntVar(&f.history, "history", 0, fmt.Sprintf("critical sections `N` kept for each lock and thread, to predict from (%d if 0, at least 2), and events in proportion; what is discarded or evicted is counted and reported", predict.DefaultSections))
@@ -135,7 +139,8 @@ func (p *printer) print(rep report.Report) (fails bool, err error) {
 
 // fails reports whether a report has findings that --fail-on names.
 func (f *reportFlags) fails(rep report.Report) bool {
-	return f.failOn != failOnNever && len(rep.AtLeast(finding.Confidence(f.failOn)).Findings) > 0
+	counts := func(x report.Finding) bool { return f.failOnMined || !x.Mined }
+	return f.failOn != failOnNever && slices.ContainsFunc(rep.AtLeast(finding.Confidence(f.failOn)).Findings, counts)
 }
 
 func (p *printer) write(rep report.Report) error {

@@ -107,7 +107,7 @@ func readProgram(file string, innocent bool) (program, error) {
 	return p, nil
 }
 
-var kinds = []string{"race", "deadlock", "misuse", "property"}
+var kinds = []string{"race", "deadlock", "misuse", "property", "typestate"}
 
 func parseProgram(text string) (p program, err error) {
 	comment := trial.Opening(text, "expect", "watch", "args", "build")

@@ -78,7 +78,7 @@ func (p *printer) rows(f *report.Finding, steps []report.Step) []row {
 		left[id] = true
 	}
 	sides := len(steps) - len(f.Evidence)
-	if f.Kind == finding.Property {
+	if f.Kind.Specified() {
 		sides = len(steps) - 1
 	}
 	skipped := 0

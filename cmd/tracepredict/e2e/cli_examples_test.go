@@ -84,7 +84,12 @@ func (e *expectation) sometimes(f jsonFinding, source string) bool {
 func asExpected(r jsonReport, source string) []expectedFinding {
 	found := []expectedFinding{}
 	for _, f := range r.Findings {
-		e := expectedFinding{Kind: f.Kind, Rule: f.Rule, Property: f.Property, Confidence: f.confidence(), Objects: slices.Clone(f.Objects)}
+		e := expectedFinding{Kind: f.Kind, Rule: f.Rule, Property: f.Property, Confidence: f.confidence(), Objects: []string{}}
+		for _, o := range f.Objects {
+			if !strings.HasPrefix(o, "0x") { // it has a name
+				e.Objects = append(e.Objects, o)
+			}
+		}
 		for i, o := range e.Objects {
 			e.Objects[i] = heapAddress.ReplaceAllString(o, "")
 		}

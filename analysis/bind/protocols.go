@@ -1,0 +1,66 @@
+package bind
+
+import (
+	"github.com/tracepredict/tracepredict/analysis/completion"
+	"github.com/tracepredict/tracepredict/analysis/execution"
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/spec"
+	"github.com/tracepredict/tracepredict/analysis/typestate"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/lattice"
+)
+
+// protocolHistory is the number of events of the run that are kept for schedules that break protocols.
+const protocolHistory = 1 << 16
+
+// checkProtocols begins to check the typestates of the specification.
+func (r *Run) checkProtocols(o *Options) {
+	r.history = &completion.Completer{
+		History: &completion.History{Limit: protocolHistory}, Exclusion: o.Exclusion, NewChecker: execution.DefaultChecker,
+	}
+	all := make([]typestate.Protocol, len(o.Spec.Typestates))
+	for i, t := range o.Spec.Typestates {
+		all[i] = protocolOf(t)
+	}
+	r.protocols = typestate.New(typestate.Options{
+		Protocols: all, Uses: r.match.Uses, Ended: r.ended, Window: o.Window, Queue: o.Queue, Exclusion: o.Exclusion,
+		History: history{r.history}, Found: o.Found,
+	})
+}
+
+// protocolOf returns a typestate as a protocol.
+func protocolOf(t *spec.Typestate) typestate.Protocol {
+	p := typestate.Protocol{Name: t.Name, Type: t.Type, Mined: t.Mined, BornAtFirstUse: t.BornAtFirstUse}
+	for _, c := range t.Calls {
+		p.Calls = append(p.Calls, typestate.Call{Name: c.Name, Creates: c.Creates})
+	}
+	for _, s := range t.States {
+		p.States = append(p.States, typestate.State{Name: s.Name, Next: s.Next})
+	}
+	return p
+}
+
+// ended returns the address of an instance whose memory ends with an event.
+func (r *Run) ended(e *event.Event) (object uint64, ok bool) {
+	if e.Op != event.Destroy || e.Kind != event.KindInstance {
+		return 0, false
+	}
+	object = r.names.Object(e.Object).Addr
+	return object, object != 0
+}
+
+// history is the kept part of the run, as a typestate.History.
+type history struct{ *completion.Completer }
+
+// Step implements typestate.History.
+func (h history) Step(seq uint64) (finding.Step, bool) {
+	if e := h.Log.Find(seq); e != nil {
+		return e.Step(), true
+	}
+	return finding.Step{}, false
+}
+
+// Execution implements typestate.History.
+func (h history) Execution(w *lattice.Witness, relevant func(seq uint64) bool) ([]finding.Step, error) {
+	return h.Complete(w, func(i int) bool { return relevant(h.Log[i].Seq) })
+}
