@@ -18,10 +18,12 @@ type evicted struct {
 	file   io.ReaderAt
 	name   string
 	dec    *zstd.Decoder
+	room   uint64 // that of KeepNames; 0: there is no bound
 	blocks []namedBlock
 	stacks []event.StackID // of the current block
 	cached [cachedBlocks]cachedNames
-	next   int // index in cached of the oldest
+	next   int  // index in cached of the oldest
+	large  bool // the names of some block need more than room: those of one are cached only
 }
 
 // namedBlock says which names a block of the trace has.
@@ -43,6 +45,17 @@ type cachedNames struct {
 // can evict names.
 func (r *Reader) Reread(file io.ReaderAt) { r.evicted = &evicted{file: file, name: r.name, dec: r.dec} }
 
+// KeepNames bounds the memory of the names that are read and can be read again, in bytes: beyond it, they are evicted
+// after each block.
+func (r *Reader) KeepNames(bytes uint64) {
+	if r.evicted != nil {
+		r.evicted.room = bytes
+	}
+}
+
+// full reports whether the names of a Reader are beyond what KeepNames says.
+func (x *evicted) full(size int) bool { return x != nil && x.room > 0 && uint64(size) > x.room }
+
 // Shrink evicts the names read so far, if they can be read again when they are needed.
 func (r *Reader) Shrink() {
 	if r.evicted == nil {
@@ -60,12 +73,25 @@ func (r *Reader) Recall(needed *event.Names) {
 		return
 	}
 	r.evicted.sortStacks()
+	recalled := uint64(0)
 	for i := range r.evicted.blocks {
-		if some := r.evicted.read(&r.evicted.blocks[i]); some != nil {
+		b := &r.evicted.blocks[i]
+		if some := r.evicted.read(b); some != nil {
 			r.names.Recall(some, needed)
+		}
+		for _, id := range b.stacks {
+			if _, is := needed.Stacks()[id]; is {
+				recalled += recallBytes
+			}
+		}
+		if r.evicted.room > 0 && recalled > 2*r.evicted.room {
+			return // what is left is read when it is needed
 		}
 	}
 }
+
+// recallBytes is about the memory that the frames of a stack need.
+const recallBytes = 1 << 10
 
 // begin begins a block.
 func (x *evicted) begin(r *Reader) {
@@ -141,7 +167,10 @@ func (x *evicted) block(i int) *run.Names {
 		}
 	}
 	c := &x.cached[x.next]
-	x.next = (x.next + 1) % cachedBlocks
+	if x.next = (x.next + 1) % cachedBlocks; x.large {
+		x.next = 0
+		clear(x.cached[:])
+	}
 	*c = cachedNames{i + 1, cmp.Or(x.read(&x.blocks[i]), &run.Names{})}
 	return c.names
 }
@@ -158,5 +187,6 @@ func (x *evicted) read(b *namedBlock) *run.Names {
 	if r.raw, err = r.decompress(payload, h.raw); err != nil || r.sections() != nil {
 		return nil
 	}
+	x.large = x.large || x.full(r.size)
 	return &r.names
 }

@@ -76,6 +76,7 @@ type Reader struct {
 	formsByEncoding map[string]*event.Form // all forms by their encoding, to share equal ones
 	size            int                    // approximate bytes of the names
 	summary         run.Summary
+	noNames         bool     // SkipNames was called
 	evicted         *evicted // that of Reread; nil: names are never evicted
 	ended           bool     // the last block has been read
 	cut             *Cut     // nil if the trace is whole
@@ -291,6 +292,9 @@ func (r *Reader) block() error {
 	if err := r.sections(); err != nil {
 		return r.wrong(err)
 	}
+	if r.evicted.full(r.size) {
+		r.Shrink()
+	}
 	if h.events > 0 {
 		r.seq, r.left = h.first, int(h.events)
 	}
@@ -407,6 +411,10 @@ func (r *Reader) sections() error {
 		if b.bad {
 			return errors.New("a section reaches beyond its block")
 		}
+		if r.noNames && ofNames(tag) {
+			r.countNames(tag, &c)
+			continue
+		}
 		k := &coder{in: &c, table: table}
 		var err error
 		switch tag {
@@ -447,6 +455,34 @@ func (r *Reader) sections() error {
 		}
 	}
 	return nil
+}
+
+// SkipNames has the names only counted of all blocks, before the first of which it is called.
+func (r *Reader) SkipNames() { r.noNames = true }
+
+// countNames counts the names in a section.
+func (r *Reader) countNames(tag byte, c *cursor) {
+	objects, threads, funcs := r.names.Objects(), r.names.Threads(), r.names.Funcs()
+	c.uvarint() // the number of the first
+	const most = 1 << 31
+	switch n := int(min(c.uvarint(), most)); tag {
+	case sectionObjects:
+		objects += n
+	case sectionThreads:
+		threads += n
+	case sectionFunctions:
+		funcs += n
+	}
+	r.names.BeginAfter(objects, threads, funcs)
+}
+
+// ofNames reports whether a section has names, and nothing that the events of its block need.
+func ofNames(tag byte) bool {
+	switch tag {
+	case sectionKinds, sectionIndex, sectionTimes, sectionValues, sectionSummary:
+		return false
+	}
+	return true
 }
 
 // readSummary reads the section of the summary.

@@ -33,11 +33,10 @@ func Settle(first, again Source) *Settled {
 	s := &Settled{Source: again, past: map[event.ThreadID][]event.Event{}, wider: map[event.ObjectID]uint64{}}
 	var e event.Event
 	var words lockword.Finder
-	names, _ := first.(interface{ Shrink() })
-	for n := 1; first.Next(&e) == nil; n++ {
-		if n%shrinkEvery == 0 && names != nil {
-			names.Shrink() // nobody needs them
-		}
+	if names, ok := first.(interface{ SkipNames() }); ok {
+		names.SkipNames() // nobody needs them
+	}
+	for first.Next(&e) == nil {
 		words.Event(&e)
 		if e.Flags&event.Past == 0 {
 			continue
@@ -57,9 +56,6 @@ func Settle(first, again Source) *Settled {
 	}
 	return s
 }
-
-// shrinkEvery is the number of events of the first source after which its names are evicted.
-const shrinkEvery = 1 << 16
 
 // Shrink evicts names of the source that it can read again.
 func (s *Settled) Shrink() {
