@@ -41,7 +41,7 @@ type Analysis struct {
 
 // New returns the analysis of a run that has not begun.
 func New(shared *part.Shared, o Options) *Analysis {
-	a := &Analysis{shared: shared, lockOptions: o.Locks, early: early{found: map[string][]finding.Finding{}, report: o.Found}}
+	a := &Analysis{shared: shared, lockOptions: o.Locks, early: early{found: map[string][]finding.Finding{}, report: o.Found, keeps: shared.Search.KeepsEarly}}
 	a.lockOptions.OnEdge, a.lockOptions.Explain, a.lockOptions.Class = nil, nil, nil
 	online := predict.NewOnline(shared.History, a.early.add)
 	locks := o.Locks

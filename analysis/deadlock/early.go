@@ -16,7 +16,8 @@ import (
 type early struct {
 	found  map[string][]finding.Finding // by cycleKey
 	n      int
-	report func(*finding.Finding) // nil: nothing is reported before the end
+	report func(*finding.Finding)      // nil: nothing is reported before the end
+	keeps  func(*finding.Finding) bool // reports whether there is room for one more
 }
 
 // maxEarly bounds the deadlocks that are kept.
@@ -25,7 +26,7 @@ const maxEarly = 1000
 func (k *early) add(f *finding.Finding) {
 	f.HasTimeout = finding.AnyTimed(f.Evidence)
 	verdict.Attempt(f)
-	if k.n < maxEarly {
+	if k.n < maxEarly && k.keeps(f) {
 		key := cycleKey(f)
 		k.found[key] = append(k.found[key], *f)
 		k.n++

@@ -6,6 +6,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/bind"
@@ -66,6 +67,9 @@ type Options struct {
 	// Full, if not nil, reports whether memory is full. It is called now and then; when it returns true, the analyses
 	// keep less of the run. See Engine.ShrinkBy and Engine.Bounds.
 	Full func() bool
+	// Room bounds the memory for findings, in bytes, by an estimate; 0: there is no bound. What is beyond it is
+	// counted; see Engine.Bounds.
+	Room uint64
 	// Asked, if not nil, is called in Finish for each candidate: n of about so many were searched.
 	Asked func(n, of int)
 }
@@ -81,14 +85,15 @@ type Engine struct {
 	calls          *calls.Counter // nil without names
 	parts          parts
 	outcome        part.Outcome
+	removed        uint64 // findings, for lack of Options.Room
 }
 
 // New returns the analyses of a run that has not begun.
 func New(o Options) *Engine {
 	e := &Engine{options: o, depend: depend.New(depend.Options{}), memory: memory{full: o.Full}}
 	held := locks.New()
-	search := part.Search{Done: o.Done, Asked: o.Asked}
-	e.shared = part.Shared{Locks: held, Order: happensbefore.New(happensbefore.Options{Locks: held}), Search: search, Explain: o.Explain}
+	search := part.Search{Done: o.Done, Asked: o.Asked, Room: o.Room}
+	e.shared = part.Shared{Locks: held, Order: happensbefore.New(happensbefore.Options{Locks: held, Reports: o.most()}), Search: search, Explain: o.Explain}
 	e.shared.History = predict.New(predict.Options{Sections: o.History, Events: eventsFor(o.History), Reversals: o.Reversals, Judges: o.NewChecker, BeforeEviction: e.evicting, Done: e.shared.Search.Over})
 	e.contradictions = verdict.NewContradictions(e.shared.Order.Contradicted, e.shared.Order.Unsure)
 	if o.Names != nil {
@@ -97,6 +102,17 @@ func New(o Options) *Engine {
 	e.parts = newParts(&e.shared, &o)
 	return e
 }
+
+// most returns the number of findings of a kind for which there is room; 0: there is no bound.
+func (o *Options) most() int {
+	if o.Room == 0 {
+		return 0
+	}
+	return int(min(max(o.Room/finding.LeastBytes, leastFindings), math.MaxInt32))
+}
+
+// leastFindings is the number of findings of a kind for which there is room, however small Options.Room is.
+const leastFindings = 1 << 6
 
 // evicting is called before the history loses its oldest events.
 func (e *Engine) evicting() {
@@ -205,6 +221,9 @@ func (e *Engine) Finish(known verdict.Run, program part.Known) ([]finding.Findin
 	}
 	e.addDependencies(out.Findings)
 	out.Findings = e.shared.Judge.Findings(out.Findings, e.shared.Pruned)
+	if e.options.Room > 0 {
+		out.Findings, e.removed = finding.WithinBytes(out.Findings, e.options.Room)
+	}
 	return out.Findings, nil
 }
 

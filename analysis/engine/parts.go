@@ -22,7 +22,7 @@ type parts struct {
 // candidates: what is sought first has more of the budgets.
 func newParts(shared *part.Shared, o *Options) (p parts) {
 	p.hang = hang.NewPart(o.OnHangOver)
-	p.race = race.New(shared, race.Options{Uses: o.Uses})
+	p.race = race.New(shared, race.Options{Uses: o.Uses, Most: o.most()})
 	p.all = []part.Part{
 		p.hang,
 		deadlock.New(shared, o.deadlocks()),

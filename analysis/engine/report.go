@@ -142,7 +142,10 @@ func boundNotes(b *run.Bounds) []string {
 		say("%d {access was|accesses were} forgotten by the lockset analysis, for want of room: races with {it|them} may be missed", b.EvictedAccesses)
 	}
 	if b.DroppedPairs > 0 {
-		say("%d {race is|races are} in places beyond those that are kept of a variable", b.DroppedPairs)
+		say("%d {race is|races are} in places beyond those that are kept of a variable%s", b.DroppedPairs, orOfAll(b))
+	}
+	if b.EvictedFindings > 0 {
+		say("%d {finding was|findings were} forgotten for lack of memory, the least certain first, and of those the later ones (a larger --memory keeps more)", b.EvictedFindings)
 	}
 	if b.Unsettled > 0 {
 		say("the search for schedules in which critical sections change places ended at its budget before it settled %d {candidate|candidates}: those that locks alone suspect are potential (--confidence potential shows them), and a larger --reversals may settle them", b.Unsettled)
@@ -154,6 +157,14 @@ func boundNotes(b *run.Bounds) []string {
 		say("there were too many candidates for races and deadlocks to try all of them: for %d, no schedule was searched for, or only for some pairs of threads", b.NotAsked)
 	}
 	return notes
+}
+
+// orOfAll returns what else bounds the number of races that are kept: memory, if it was full.
+func orOfAll(b *run.Bounds) string {
+	if b.MemoryFull == 0 {
+		return ""
+	}
+	return ", or of all variables since memory was full"
 }
 
 // mistakes returns a note if the checker of executions refused witnesses that were found: each

@@ -21,6 +21,7 @@ type variable struct {
 	evicted bool
 	// unsure reports that such an access may have written what the first access of this state read.
 	unsure bool
+	raced  bool // accesses of it race
 
 	id      event.ObjectID
 	writes  []access     // the last one first
@@ -150,7 +151,7 @@ func (a *Analysis) contradict(v *variable, e *event.Event) {
 // all the same. Contradicted returns nil if there is none.
 func (a *Analysis) Contradicted(variable event.ObjectID) *finding.Step {
 	v := a.contradicted[variable]
-	if v == nil || len(v.reports.order) > 0 && v.contradiction.Flags&event.Polled == 0 {
+	if v == nil || v.raced && v.contradiction.Flags&event.Polled == 0 {
 		return nil
 	}
 	return v.contradiction

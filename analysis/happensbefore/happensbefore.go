@@ -54,6 +54,8 @@ type Options struct {
 	// ExtraPairs is the number of further pairs, for all variables together. Default 4096; if
 	// MaxPairs is set, 0.
 	ExtraPairs int
+	// Reports is the number of races that are kept once Shrink was called. Default 8192.
+	Reports int
 	// Locks is the table of the locks that threads hold. The caller passes it each event before
 	// the analysis gets the event. Default: the analysis has a table of its own.
 	Locks *locks.Table
@@ -101,6 +103,9 @@ var _ finding.Analysis = (*Analysis)(nil)
 func New(o Options) *Analysis {
 	if o.MaxPairs <= 0 {
 		o.MaxPairs, o.ExtraPairs = defaultMaxPairs, max(o.ExtraPairs, defaultExtraPairs)
+	}
+	if o.Reports <= 0 {
+		o.Reports = defaultReports
 	}
 	own := o.Locks == nil
 	if own {

@@ -44,8 +44,12 @@ type races struct {
 	races, dropped uint64 // Stats.Races, Stats.DroppedPairs
 	ended          []*report
 	endedCounts    map[pair]*endedCount
-	room           int // maximum length of ended; 0: there is none
+	live           int // reports on variables that live
+	room           int // maximum of live and ended together; 0: there is none
 }
+
+// full reports whether there is no room for another report.
+func (f *races) full() bool { return f.room > 0 && f.live+len(f.ended) >= f.room }
 
 // endedCount counts the reports of one pair on variables whose lifetime ended.
 type endedCount struct {
@@ -60,6 +64,7 @@ const maxEnded = 64
 // race records that x and e race.
 func (a *Analysis) race(v *variable, x *access, t *thread, e *event.Event) {
 	a.found.races++
+	v.raced = true
 	k := pairOf(x, e)
 	r := v.reports.latest
 	if r == nil || r.pair != k {
@@ -71,13 +76,15 @@ func (a *Analysis) race(v *variable, x *access, t *thread, e *event.Event) {
 		v.reports.latest = r
 		return
 	}
-	if len(v.reports.of) >= a.opts.MaxPairs {
-		if a.extra >= a.opts.ExtraPairs {
-			a.found.dropped++
-			return
-		}
+	extra := len(v.reports.of) >= a.opts.MaxPairs
+	if extra && a.extra >= a.opts.ExtraPairs || a.found.full() {
+		a.found.dropped++
+		return
+	}
+	if extra {
 		a.extra++
 	}
+	a.found.live++
 	var y access
 	y.copyHeld(v, t.held.Held)
 	y.thread, y.op, y.stack, y.seq, y.timestamp, y.value, y.flags = e.Thread, e.Op, e.Stack, e.Seq, e.Time, e.Value, e.Flags
@@ -101,20 +108,20 @@ func (x *access) step(variable event.ObjectID) finding.Step {
 	return s
 }
 
-// retire keeps the reports on a variable whose lifetime ended. Beyond maxEnded reports of a pair
-// it adds their counts to the last one instead.
+// retire keeps the reports on a variable whose lifetime ended. Beyond maxEnded reports of a pair, or if there is no
+// room, it adds their counts to the last one of the pair instead.
 func (f *races) retire(v *variable) {
+	f.live -= len(v.reports.order)
 	for _, r := range v.reports.order {
 		d := f.endedCounts[r.pair]
-		if d == nil && f.room > 0 && len(f.ended) >= f.room {
+		switch {
+		case d == nil && f.full():
 			f.dropped++
 			continue
-		}
-		if d == nil {
+		case d == nil:
 			d = &endedCount{}
 			f.endedCounts[r.pair] = d
-		}
-		if d.n == maxEnded {
+		case d.n == maxEnded || f.full():
 			d.last.count += r.count
 			continue
 		}

@@ -1,8 +1,10 @@
 package happensbefore
 
 import (
+	"maps"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/internal/oldest"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -33,17 +35,17 @@ func (a *Analysis) joinFloor(t *thread) {
 
 // Bounds of what Shrink leaves.
 const (
-	leastObjects = 1 << 8  // variables, and locks, below which none is evicted
-	keptReports  = 1 << 13 // reports on variables whose lifetime ended, or which were evicted
+	leastObjects   = 1 << 8  // variables, and locks, below which none is evicted
+	defaultReports = 1 << 13 // reports
 )
 
 // Shrink evicts half of the variables and half of the locks, those that were not used for the longest time, except
-// locks that are held. It keeps their races, but from now on no more than 8,192 of variables that were evicted or
-// destroyed. A race with an access of an evicted variable is missed, and so is one that only the edges hide which take
+// locks that are held. It keeps their races, but from now on no more than Options.Reports in all. A race with an access of an evicted variable is missed, and so is one that only the edges hide which take
 // the place of what was evicted. It returns the number of variables that it evicted, and whether it evicted anything.
 func (a *Analysis) Shrink() (variables int, any bool) {
 	locks := a.floor.locks
-	a.found.room = keptReports
+	a.found.room = a.opts.Reports
+	a.dropReports()
 	variables = a.evictVariables()
 	a.evictLocks()
 	if any = variables > 0 || a.floor.locks > locks; !any {
@@ -53,6 +55,67 @@ func (a *Analysis) Shrink() (variables int, any bool) {
 	a.floor.times++
 	a.clocks.trim()
 	return variables, true
+}
+
+// dropReports drops reports if there are more than the room for them, down to half of it so that there is room for what
+// comes. Those go first of whose pair of call stacks there are others, the later ones first; the counts of these are added
+// to the last one that stays.
+func (a *Analysis) dropReports() {
+	f := &a.found
+	if f.live+len(f.ended) <= f.room {
+		return
+	}
+	all := slices.Clone(f.ended)
+	for _, id := range slices.Sorted(maps.Keys(a.vars.all)) {
+		all = append(all, a.vars.all[id].reports.order...)
+	}
+	keys := make([]pair, len(all))
+	for i, r := range all {
+		keys[i] = r.pair
+	}
+	keep, last := map[*report]bool{}, map[pair]*report{}
+	for i, is := range finding.FirstOfEach(keys, f.room/2) {
+		switch r := all[i]; {
+		case is:
+			keep[r], last[r.pair] = true, r
+		case last[r.pair] != nil:
+			last[r.pair].count += r.count
+		default:
+			f.dropped++
+		}
+	}
+	a.keepReports(keep)
+}
+
+// keepReports drops all other reports.
+func (a *Analysis) keepReports(keep map[*report]bool) {
+	drop := func(r *report) bool { return !keep[r] }
+	f := &a.found
+	f.live, a.extra = 0, 0
+	for _, v := range a.vars.all {
+		rs := &v.reports
+		rs.order = slices.DeleteFunc(rs.order, drop)
+		maps.DeleteFunc(rs.of, func(_ pair, r *report) bool { return drop(r) })
+		if rs.latest != nil && drop(rs.latest) {
+			rs.latest = nil
+		}
+		f.live += len(rs.order)
+		a.extra += max(0, len(rs.order)-a.opts.MaxPairs)
+	}
+	ended := f.ended
+	f.ended, f.endedCounts = nil, map[pair]*endedCount{}
+	for _, r := range ended {
+		if !keep[r] {
+			continue
+		}
+		d := f.endedCounts[r.pair]
+		if d == nil {
+			d = &endedCount{}
+			f.endedCounts[r.pair] = d
+		}
+		d.n, d.last = d.n+1, r
+		f.ended = append(f.ended, r)
+	}
 }
 
 // raise makes the floor include an event, which it drops.

@@ -83,7 +83,7 @@ func TestShrinkVariables(t *testing.T) {
 func TestShrinkReports(t *testing.T) {
 	var text strings.Builder
 	text.WriteString(forks)
-	for i := range keptReports + 4*leastObjects {
+	for i := range defaultReports + 4*leastObjects {
 		fmt.Fprintf(&text, "T1|w(x%d)|%d\nT2|w(x%d)|%d\n", i, 2*i, i, 2*i+1)
 	}
 	events, _, err := eventtest.ParseSTD(strings.NewReader(text.String()))
@@ -98,7 +98,7 @@ func TestShrinkReports(t *testing.T) {
 		_, any = a.Shrink()
 	}
 	races, kept := len(a.Races()), len(a.vars.all)
-	if races != keptReports+kept || uint64(races)+a.Stats().DroppedPairs != keptReports+4*leastObjects {
+	if races > defaultReports || races < defaultReports/2 || uint64(races)+a.Stats().DroppedPairs != defaultReports+4*leastObjects {
 		t.Errorf("%d races, %d variables left, %+v", races, kept, a.Stats())
 	}
 }

@@ -29,7 +29,7 @@ func (a *Analysis) Evicting() {
 			continue
 		}
 		a.earlyLeft--
-		if a.shared.History.PredictRace(&c.Finding, c.Instances) {
+		if a.shared.History.PredictRace(&c.Finding, c.Instances) && a.shared.Search.KeepsEarly(&c.Finding) {
 			c.Reason = reason.Reason{}
 			a.earlyRaces[key] = c.Finding
 		}

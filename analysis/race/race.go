@@ -26,18 +26,22 @@ type Analysis struct {
 	earlyRaces map[accessPair]finding.Finding
 	earlyTries map[accessPair]int
 	earlyLeft  int // questions that may still be asked before an eviction
+	most       int // Options.Most
+	dropped    uint64
 }
 
 // Options configure an Analysis.
 type Options struct {
 	Uses bool // record how threads use each variable; see Uses
+	// Most is the number of candidates that are kept, of those of the run and of those of other schedules each; 0: all.
+	Most int
 }
 
 // New returns the analysis of a run that has not begun.
 func New(shared *part.Shared, o Options) *Analysis {
 	return &Analysis{
-		shared: shared, earlyRaces: map[accessPair]finding.Finding{}, earlyTries: map[accessPair]int{}, earlyLeft: earlyQuestions,
-		eraser: eraser.New(eraser.Options{EveryPair: true, Uses: o.Uses, CollectPruned: shared.Explain, Locks: shared.Locks}),
+		shared: shared, earlyRaces: map[accessPair]finding.Finding{}, earlyTries: map[accessPair]int{}, earlyLeft: earlyQuestions, most: o.Most,
+		eraser: eraser.New(eraser.Options{EveryPair: true, Reports: o.Most, Uses: o.Uses, CollectPruned: shared.Explain, Locks: shared.Locks}),
 	}
 }
 
@@ -65,13 +69,43 @@ func (a *Analysis) Shrink() (variables int, some bool) {
 func (a *Analysis) Bounds(b *run.Bounds) {
 	locks := a.eraser.Stats()
 	b.EvictedAccesses += locks.EvictedAccesses
-	b.DroppedPairs += locks.DroppedPairs + a.shared.Order.Stats().DroppedPairs
+	b.DroppedPairs += a.dropped + locks.DroppedPairs + a.shared.Order.Stats().DroppedPairs
 }
 
 // Close implements part.Part.
 func (a *Analysis) Close() int {
-	a.observed, a.candidates = a.shared.Order.Races(), a.eraser.Races()
+	a.observed = atMost(a, a.shared.Order.Races(), func(r *happensbefore.Race) *finding.Finding { return &r.Finding })
+	a.candidates = atMost(a, a.eraser.Races(), func(r *eraser.Race) *finding.Finding { return &r.Finding })
 	return len(a.observed) + min(len(a.candidates), maxOthers)
+}
+
+// atMost returns Options.Most of all races, in their order. Those go first of whose pair of call stacks there are others,
+// whose counts are added to the first one.
+func atMost[T any](a *Analysis, all []T, of func(*T) *finding.Finding) []T {
+	if a.most == 0 || len(all) <= a.most {
+		return all
+	}
+	codes := make([]accessPair, len(all))
+	for i := range all {
+		codes[i] = pairOf(of(&all[i]))
+		codes[i].variable = 0
+	}
+	kept, first := make([]T, 0, a.most), map[accessPair]int{}
+	for i, keep := range finding.FirstOfEach(codes, a.most) {
+		at, others := first[codes[i]]
+		switch {
+		case keep:
+			if !others {
+				first[codes[i]] = len(kept)
+			}
+			kept = append(kept, all[i])
+		case others:
+			of(&kept[at]).Count += of(&all[i]).Count
+		default:
+			a.dropped++
+		}
+	}
+	return kept
 }
 
 // Settle implements part.Part.

@@ -399,7 +399,7 @@ type Bounds struct {
 	EvictedSections uint64 `json:"sections_forgotten"` // critical sections that were discarded
 	EvictedEvents   uint64 `json:"events_forgotten"`   // events that were discarded, in critical sections or not
 	EvictedAccesses uint64 `json:"accesses_forgotten"` // last accesses that the lockset analysis discarded
-	DroppedPairs    uint64 `json:"races_dropped"`      // races beyond those kept for each variable
+	DroppedPairs    uint64 `json:"races_dropped"`      // races beyond those kept for each variable, and in all when memory was full
 	// Unsettled counts the candidates for which the budget was spent before all
 	// schedules with critical sections in another order had been searched.
 	Unsettled uint64 `json:"candidates_unsettled"`
@@ -416,6 +416,8 @@ type Bounds struct {
 	// each time. What is known of them begins anew at their next event, which comes after all that was discarded.
 	EvictedVariables uint64 `json:"variables_forgotten,omitempty"`
 	EvictedLocks     uint64 `json:"locks_forgotten,omitempty"`
+	// EvictedFindings counts the findings that were discarded in the end, since there was no memory for more.
+	EvictedFindings uint64 `json:"findings_forgotten,omitempty"`
 }
 
 // ThreadState is the state of a thread of a live process at one moment.

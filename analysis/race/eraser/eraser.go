@@ -100,6 +100,8 @@ type Options struct {
 	// ExtraPairs is the number of further pairs, for all variables together. Default 4096; if
 	// MaxPairs is set, 0.
 	ExtraPairs int
+	// Reports is the number of reports that are kept once Shrink was called. Default 8192.
+	Reports int
 	// Uses records how threads use each variable; see Analysis.Uses.
 	Uses bool
 	// CollectPruned collects the pairs of accesses that exclude each other by a lock or are
@@ -156,7 +158,8 @@ type Analysis struct {
 	limit          int // number of interned sets beyond which unused ones are removed
 	destroyCount   int // objects destroyed since unused sets were last removed
 	compactAfter   int // minimum of destroyCount before unused sets are removed
-	reportRoom     int // maximum length of retiredReports; 0: there is none
+	liveReports    int // reports on the variables in vars
+	reportRoom     int // maximum of liveReports and retiredReports together; 0: there is none
 }
 
 var _ finding.Analysis = (*Analysis)(nil)
@@ -168,6 +171,9 @@ func New(opts Options) *Analysis {
 	}
 	if opts.MaxPairs <= 0 {
 		opts.MaxPairs, opts.ExtraPairs = defaultMaxPairs, max(opts.ExtraPairs, defaultExtraPairs)
+	}
+	if opts.Reports <= 0 {
+		opts.Reports = defaultReports
 	}
 	var pairs *prunedPairs
 	if opts.CollectPruned {
@@ -314,6 +320,7 @@ func (a *Analysis) retire(id event.ObjectID) {
 	if v == nil {
 		return
 	}
+	a.liveReports -= len(v.order)
 	for _, r := range a.reports(v) {
 		a.retireReport(r)
 	}
@@ -329,6 +336,12 @@ type retiredKey struct {
 	noWarning bool
 }
 
+// key returns what identifies the reports that are counted with r.
+func (r *raceReport) key() retiredKey {
+	x, y := &r.steps[0], &r.steps[1]
+	return retiredKey{keyOf(&access{stack: x.Stack, op: x.Op}, &event.Event{Stack: y.Stack, Op: y.Op}), r.noWarning}
+}
+
 // retiredCount counts the reports on variables whose lifetime ended, for one retiredKey.
 type retiredCount struct {
 	n    int
@@ -342,18 +355,16 @@ const maxRetired = 64
 // retireReport keeps a report on a variable whose lifetime ended. If there are maxRetired of its
 // key, it adds the count of the report to the last of those instead.
 func (a *Analysis) retireReport(r *raceReport) {
-	x, y := &r.steps[0], &r.steps[1]
-	k := retiredKey{keyOf(&access{stack: x.Stack, op: x.Op}, &event.Event{Stack: y.Stack, Op: y.Op}), r.noWarning}
-	d := a.retired[k]
-	if d == nil && a.reportRoom > 0 && len(a.retiredReports) >= a.reportRoom {
+	k := r.key()
+	d, full := a.retired[k], a.reportRoom > 0 && a.liveReports+len(a.retiredReports) >= a.reportRoom
+	switch {
+	case d == nil && full:
 		a.stats.DroppedPairs++
 		return
-	}
-	if d == nil {
+	case d == nil:
 		d = &retiredCount{}
 		a.retired[k] = d
-	}
-	if d.n == maxRetired {
+	case d.n == maxRetired || full:
 		d.last.count += r.count
 		return
 	}

@@ -77,13 +77,15 @@ func (a *Analysis) addReport(v *variable, x *access, t *thread, e *event.Event) 
 		r.addInstance(k, x, e)
 		return
 	}
-	if len(v.pairs) >= a.opts.MaxPairs {
-		if a.extraPairs >= a.opts.ExtraPairs {
-			a.stats.DroppedPairs++
-			return
-		}
+	extra := len(v.pairs) >= a.opts.MaxPairs
+	if extra && a.extraPairs >= a.opts.ExtraPairs || a.reportRoom > 0 && a.liveReports+len(a.retiredReports) >= a.reportRoom {
+		a.stats.DroppedPairs++
+		return
+	}
+	if extra {
 		a.extraPairs++
 	}
+	a.liveReports++
 	if v.pairs == nil {
 		v.pairs = map[pairKey]*raceReport{}
 	}
