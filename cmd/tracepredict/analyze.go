@@ -117,12 +117,12 @@ func (f *analyzeFlags) analyzeSafely(p *printer, name string) (fails bool, err e
 
 // analyzeTrace reports on one trace, and whether it has findings that --fail-on names.
 func (f *analyzeFlags) analyzeTrace(p *printer, name string) (fails bool, err error) {
+	limitMemory(p.flags.memoryLimit)
 	src, closeTrace, err := openTrace(name, f.strict, f.repair)
 	if err != nil {
 		return false, err
 	}
 	defer closeTrace()
-	limitMemory(p.flags.memoryLimit)
 	own := startUsage()
 	fault := failure{stderr: p.std}
 	end := newEnding(f.analysisTime, p.std, fault.add)
@@ -133,7 +133,7 @@ func (f *analyzeFlags) analyzeTrace(p *printer, name string) (fails bool, err er
 		Engine: engine.Options{
 			History: p.flags.history, Reversals: p.flags.reversals, Locks: f.locks(), LockClasses: f.classes, Misuse: f.checked,
 			Raced:   func(name string) bool { return f.specification.reportsRaces(name, nil) },
-			Explain: f.explain, Done: end.over, Asked: end.progress, Full: end.memory.shrink,
+			Explain: f.explain, Done: end.over, Asked: end.progress, Full: end.memory.shrink, Room: memoryForFindings(),
 		},
 		Bind:  func(names run.Namer) (*bind.Run, error) { return f.specification.bound(f.coneFlags, names, nil, nil) },
 		Stats: f.stats,
@@ -252,6 +252,7 @@ func settled(file *os.File, name string, over func() string) (*trace.Settled, er
 		r, err := trace.NewReader(bufio.NewReaderSize(untilOver{io.NewSectionReader(file, 0, math.MaxInt64), over}, 1<<16), name)
 		if err == nil {
 			r.Reread(file)
+			r.KeepNames(memoryForNames())
 		}
 		return r, err
 	}

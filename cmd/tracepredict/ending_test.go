@@ -83,8 +83,10 @@ func TestLackOfMemory(t *testing.T) {
 	now, exits, full := time.Unix(1000, 0), 0, true
 	e := endingAt("none", &now, &exits)
 	e.memory.full = func() bool { return full }
+	collected := uint64(0)
+	e.memory.done = func() uint64 { collected++; return collected }
 	said := func() (why string) {
-		for range 2 * memoryEvery {
+		for range 2 * patienceFull * memoryEvery {
 			why = e.over()
 		}
 		return why

@@ -89,6 +89,29 @@ func cgroupMemory(own string, read func(string) ([]byte, error)) int64 {
 	return least
 }
 
+// findingsShare and namesShare are the parts of the memory of the tool that findings may need before they are printed, and
+// names of a trace that can be read again.
+const (
+	findingsShare = 8
+	namesShare    = 16
+)
+
+// memoryForFindings returns how much memory findings may need, in bytes; 0 if there is no limit.
+func memoryForFindings() uint64 { return memoryPart(findingsShare) }
+
+// memoryForNames returns how much memory names of a trace may need that can be read again, in bytes; 0 if there is no
+// limit.
+func memoryForNames() uint64 { return memoryPart(namesShare) }
+
+// memoryPart returns such a part of the memory of the tool, in bytes; 0 if there is no limit.
+func memoryPart(share uint64) uint64 {
+	limit := debug.SetMemoryLimit(-1) // which only returns it
+	if limit == math.MaxInt64 {
+		return 0
+	}
+	return uint64(limit) / share
+}
+
 // memoryHalf reports whether what the tool keeps needs half of its memory. The other half is for what is garbage before
 // the next garbage collection.
 func memoryHalf() bool { return memoryAbove(4) }
@@ -116,7 +139,13 @@ type memoryWatch struct {
 	asked bool
 	at    uint64 // garbage collections at the time when the analyses were last told
 	vain  int    // how often they were told in a row although they had kept less before
+	found int    // how often in a row memory was found full after another garbage collection
+	last  uint64 // garbage collections when it was found so last
 }
+
+// patienceFull is the number of garbage collections after which memory has to be found full before it counts as used up:
+// the analyses keep less after each.
+const patienceFull = 4
 
 // patience is the number of times that the analyses are told in a row to keep less before memory counts as used up.
 const patience = 12
@@ -155,7 +184,13 @@ func (m *memoryWatch) shrink() bool {
 func (m *memoryWatch) over() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return (m.known() || m.vain > patience) && m.full()
+	switch done := m.done(); {
+	case !m.full():
+		m.found = 0
+	case m.found == 0 || done > m.last:
+		m.found, m.last = m.found+1, done
+	}
+	return m.found >= patienceFull || m.found > 0 && m.vain > patience
 }
 
 // known reports whether what the analyses keep is known.

@@ -55,7 +55,7 @@ func TestShareOf(t *testing.T) {
 }
 
 // TestMemoryWatch checks that memory does not count as full between the moment when the analyses were told to keep
-// less and the next garbage collection, unless they were told so often in vain.
+// less and the next garbage collections, unless they were told so often in vain.
 func TestMemoryWatch(t *testing.T) {
 	half, full, done := false, false, uint64(0)
 	m := &memoryWatch{half: func() bool { return half }, full: func() bool { return full }, done: func() uint64 { return done }}
@@ -67,12 +67,20 @@ func TestMemoryWatch(t *testing.T) {
 		t.Error("half is not enough to keep less, or twice before a garbage collection")
 	}
 	full = true
-	if m.over() {
-		t.Error("full before the next garbage collection")
+	for range patienceFull - 1 {
+		if m.over() || m.over() {
+			t.Error("used up before the analyses kept less often enough")
+		}
+		done++
+		m.shrink()
 	}
-	if done++; !m.over() || !m.shrink() || m.over() {
-		t.Error("not full after the next garbage collection")
+	if !m.over() {
+		t.Error("not used up although it is full after each garbage collection")
 	}
+	if full = false; m.over() {
+		t.Error("used up although it is not full any more")
+	}
+	full = true
 	for range patience {
 		done++
 		m.shrink()

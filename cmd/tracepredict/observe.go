@@ -428,7 +428,7 @@ func (r *observation) engineOptions() engine.Options {
 		History: f.history, Reversals: f.reversals, Uses: f.shared(), Locks: r.locks(r.stderr), LockClasses: f.classes, Explain: f.explain,
 		Patterns: eventPatterns(r.plan.On), Raced: f.reportsRaces,
 		OnDeadlock: r.deadlocks(r.stderr), OnHangOver: func(f *finding.Finding) { r.hangs.over(f) }, Misuse: f.checked,
-		Done: r.end.over, Asked: r.end.progress, Full: r.end.memory.shrink,
+		Done: r.end.over, Asked: r.end.progress, Full: r.end.memory.shrink, Room: memoryForFindings(),
 	}
 }
 
