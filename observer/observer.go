@@ -261,12 +261,12 @@ func New(opts Options) *Observer {
 }
 
 // Shrink evicts the oldest of what is kept of the order of events and of their names, and reports whether there was any.
-// A Sink may call it within Event. What is evicted orders later events as clock.Must.Shrink says.
-func (o *Observer) Shrink() bool {
+// A Sink may call it within Event. What is evicted orders later events as clock.Must.Shrink says, which explains unused.
+func (o *Observer) Shrink(unused uint64) bool {
 	if o.names.limit > 0 {
 		o.names.limit = minSweep // the next record has the names swept that nothing needs any more
 	}
-	return o.clock.Shrink() > 0
+	return o.clock.Shrink(unused) > 0
 }
 
 // Stats returns the counts so far.

@@ -18,6 +18,7 @@ package depend
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
@@ -214,6 +215,60 @@ func (g *Graph) use(t *thread, object event.ObjectID) *use {
 		g.users = nil
 	}
 	return u
+}
+
+// leastUses is the bound on threads and uses below which Shrink does not go.
+const leastUses = 1 << 12
+
+// Shrink halves MaxUses, and drops threads and uses beyond it: the uses of the older objects, then the older threads. It
+// reports whether there were any.
+func (g *Graph) Shrink() bool {
+	if g.opts.MaxUses/2 < leastUses {
+		return false
+	}
+	g.opts.MaxUses /= 2
+	if len(g.threads)+g.uses <= g.opts.MaxUses {
+		return false
+	}
+	g.partial = true
+	g.dropUses(g.middle())
+	ids := slices.Sorted(maps.Keys(g.threads))
+	for _, id := range ids[:max(0, len(ids)-g.opts.MaxUses/2)] {
+		g.uses -= len(g.threads[id].uses)
+		delete(g.threads, id)
+	}
+	g.threads = maps.Collect(maps.All(g.threads))
+	g.users, g.cache = nil, [cachedThreads]*thread{}
+	return true
+}
+
+// middle returns the object before which half of all uses are.
+func (g *Graph) middle() event.ObjectID {
+	var objects []event.ObjectID
+	for _, t := range g.threads {
+		objects = slices.AppendSeq(objects, maps.Keys(t.uses))
+	}
+	if len(objects) == 0 {
+		return 0
+	}
+	slices.Sort(objects)
+	return objects[len(objects)/2]
+}
+
+// dropUses drops the uses of all objects before one.
+func (g *Graph) dropUses(before event.ObjectID) {
+	g.uses = 0
+	for _, t := range g.threads {
+		uses := make(map[event.ObjectID]*use, len(t.uses)/2)
+		for id, u := range t.uses {
+			if id >= before {
+				uses[id] = u
+			}
+		}
+		t.uses = uses
+		clear(t.cache)
+		g.uses += len(uses)
+	}
 }
 
 // Partial reports whether there was no room for all threads and uses, so that further threads

@@ -12,7 +12,7 @@ func (e *Engine) Bounds() run.Bounds {
 	b := run.Bounds{
 		Sections: kept.Sections, Events: kept.Events, EvictedSections: h.Thinned(), EvictedEvents: h.Evicted(), Unsettled: h.Unsettled(),
 		NotAsked: e.shared.NotAsked, MemoryFull: e.memory.shrunk, EvictedVariables: e.memory.variables, EvictedLocks: e.shared.Order.Stats().EvictedLocks,
-		EvictedFindings: e.removed,
+		EvictedObjects: e.shared.Order.Stats().EvictedOthers, EvictedThreads: e.shared.Order.Stats().EvictedThreads, EvictedFindings: e.removed,
 	}
 	b.NotSearched, b.CutShortBy = e.shared.Search.Left()
 	for _, p := range e.parts.all {

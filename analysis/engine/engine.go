@@ -134,6 +134,9 @@ func (e *Engine) Event(ev *event.Event) {
 	for _, p := range e.parts.by[needs] {
 		p.Event(ev)
 	}
+	if needs != part.Calls {
+		e.memory.event(e) // when all know the event: what it uses is not the oldest
+	}
 }
 
 // needsOf returns what a part must need to get an event; 0 if all parts get it.
@@ -151,7 +154,6 @@ func needsOf(e *event.Event) part.Needs {
 
 // share passes an event to what the parts share.
 func (e *Engine) share(ev *event.Event, needs part.Needs) {
-	e.memory.event(e)
 	e.shared.Locks.Event(ev)
 	e.contradictions.Event(ev)
 	if needs == part.Misuses {

@@ -2,11 +2,11 @@ package engine
 
 // memory has the analyses keep less of the run when memory is full.
 type memory struct {
-	full   func() bool // Options.Full; nil: it never is
-	others func() bool // that of ShrinkBy; nil: there is nothing else
-	events int         // since full was called; negative: it is called later
-	shrunk int         // how often less was kept
-	still  bool        // memory was full when full was called last
+	full   func() bool              // Options.Full; nil: it never is
+	others func(unused uint64) bool // that of ShrinkBy; nil: there is nothing else
+	events int                      // since full was called; negative: it is called later
+	shrunk int                      // how often less was kept
+	still  bool                     // memory was full when full was called last
 	// variables is the number of variables evicted, those of the analysis that evicted more.
 	variables uint64
 }
@@ -19,8 +19,9 @@ const (
 )
 
 // ShrinkBy sets the function that evicts the oldest of what the caller keeps of the run, and reports whether there was
-// any. It is called when memory is full, within Event, with what the analyses evict.
-func (e *Engine) ShrinkBy(others func() bool) { e.memory.others = others }
+// any. It is called when memory is full, within Event, with what the analyses evict; of semaphores, conditions, barriers,
+// onces and channels, that is those which were last used before event number unused.
+func (e *Engine) ShrinkBy(others func(unused uint64) bool) { e.memory.others = others }
 
 // event counts an event. When memory is full, the analyses evict the oldest of what they keep, and keep fewer events,
 // lock orders and races from then on, until they keep so little that it does not matter.
@@ -52,7 +53,11 @@ func (m *memory) shrink(e *Engine, still bool) bool {
 		most, rest = max(most, n), rest || some
 	}
 	n, ordered := e.shared.Order.Shrink()
-	others := m.others != nil && m.others()
+	unused := e.shared.Order.Unused()
+	e.contradictions.Shrink(unused)
+	e.shared.History.ShrinkOrders(unused)
+	ordered = e.depend.Shrink() || ordered
+	others := m.others != nil && m.others(unused)
 	m.variables += uint64(max(most, n))
 	if rest = rest || ordered || others; rest || still {
 		return history || rest

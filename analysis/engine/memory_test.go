@@ -53,7 +53,7 @@ func TestHistoryIsEvictedLast(t *testing.T) {
 	}{{[]bool{true}, 1 << 18}, {[]bool{true, false, true}, 1 << 18}, {[]bool{true, true}, 1 << 17}, {[]bool{true, true, true}, 1 << 16}} {
 		asked := 0
 		s := engine.New(engine.Options{Full: func() bool { asked++; return asked <= len(c.full) && c.full[asked-1] }})
-		s.ShrinkBy(func() bool { return true })
+		s.ShrinkBy(func(uint64) bool { return true })
 		for range 1 << 13 {
 			s.Event(&event.Event{Op: event.Begin, Thread: 1})
 		}

@@ -138,6 +138,12 @@ func boundNotes(b *run.Bounds) []string {
 	if b.EvictedLocks > 0 {
 		say("of %d {lock|locks}, those that were not used for the longest time, the order of {its|their} uses was forgotten then: a later event of such a lock or variable counts as after all that was forgotten, which may hide races and deadlocks", b.EvictedLocks)
 	}
+	if b.EvictedObjects > 0 {
+		say("of %d {semaphore, condition, barrier, once or channel|semaphores, conditions, barriers, onces and channels}, those that were not used for the longest time, the order of {its|their} uses was forgotten then: a later event of such an object counts as after all that was forgotten, which may hide errors, and a finding whose schedule ends a wait there is likely at most", b.EvictedObjects)
+	}
+	if b.EvictedThreads > 0 {
+		say("of %d {thread|threads} that had ended and {was|were} not joined, the oldest, the last event was forgotten then: a join of such a thread counts as after all that was forgotten, which may hide errors", b.EvictedThreads)
+	}
 	if b.EvictedAccesses > 0 {
 		say("%d {access was|accesses were} forgotten by the lockset analysis, for want of room: races with {it|them} may be missed", b.EvictedAccesses)
 	}

@@ -271,6 +271,8 @@ func (a *Analysis) join(t *thread, peer event.ThreadID) {
 		t.joinAt(&a.clocks, k)
 		k.drop(&a.clocks)
 		delete(a.ended, peer)
+	} else if peer <= a.floor.threads && a.live[peer] == nil {
+		a.joinFloor(t)
 	}
 	if p := a.live[peer]; p != nil && p != t {
 		var k mark

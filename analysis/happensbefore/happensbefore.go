@@ -68,6 +68,10 @@ type Stats struct {
 	Races        uint64 // pairs of accesses found to race
 	DroppedPairs uint64 // races not kept for lack of room (MaxPairs, ExtraPairs, Shrink)
 	EvictedLocks uint64 // by Shrink
+
+	// EvictedOthers counts the semaphores, conditions, barriers, onces and channels that Shrink evicted, and
+	// EvictedThreads those that had ended and were not joined.
+	EvictedOthers, EvictedThreads uint64
 }
 
 // Analysis finds races. It implements finding.Analysis.
@@ -120,7 +124,7 @@ func New(o Options) *Analysis {
 
 // Stats returns the counts so far.
 func (a *Analysis) Stats() Stats {
-	return Stats{Variables: len(a.vars.all), Locks: len(a.locks.all), Races: a.found.races, DroppedPairs: a.found.dropped, EvictedLocks: a.floor.locks}
+	return Stats{Variables: len(a.vars.all), Locks: len(a.locks.all), Races: a.found.races, DroppedPairs: a.found.dropped, EvictedLocks: a.floor.locks, EvictedOthers: a.floor.others, EvictedThreads: a.floor.ended}
 }
 
 // Event processes the next event of the run; finding.Analysis.
@@ -183,8 +187,9 @@ func (a *Analysis) init(t *thread, e *event.Event) {
 	if o := a.others.known(e.Object); o != nil || e.Flags&event.HasValue != 0 {
 		if o == nil {
 			o = a.others.get(e.Object)
-			o.init = k
+			o.init, o.evicted = k, a.floor.mayHave(e.Object)
 		}
+		o.used = e.Seq
 		a.matcher.Match(&o.order, e)
 		o.use(a, t)
 	}

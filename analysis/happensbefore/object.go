@@ -7,9 +7,11 @@ import (
 
 // object is the state of a condition, barrier, semaphore, once or channel.
 type object struct {
-	init  *mark // nil: not observed
-	uses  marks // the last uses, which Destroy comes after
-	order order.Object
+	init    *mark  // nil: not observed
+	used    uint64 // Seq of the latest event
+	evicted bool   // it may have been used before Shrink evicted it
+	uses    marks  // the last uses, which Destroy comes after
+	order   order.Object
 }
 
 // eventSet is a set of events that package order identifies by a Ref.
@@ -55,7 +57,10 @@ func (a *Analysis) object(t *thread, e *event.Event) {
 	o := a.others.known(e.Object)
 	if o == nil {
 		o = a.others.get(e.Object)
-		o.init = a.inits[e.Object]
+		o.init, o.evicted = a.inits[e.Object], a.floor.mayHave(e.Object)
+	}
+	if o.used = e.Seq; o.evicted {
+		a.joinFloor(t)
 	}
 	if o.init != nil {
 		t.joinAt(&a.clocks, o.init)

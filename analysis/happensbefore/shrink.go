@@ -17,9 +17,17 @@ import (
 type floor struct {
 	known   vector
 	horizon event.ObjectID // the largest identifier at the latest eviction; what comes later was not evicted
+	threads event.ThreadID // the largest identifier of a thread that was evicted
 	times   uint64         // evictions
+	unused  uint64         // see Unused
 	locks   uint64         // number of locks evicted
+	others  uint64         // number of semaphores, conditions, barriers, onces and channels evicted
+	ended   uint64         // number of threads evicted
 }
+
+// Unused returns the number of the event before which the semaphores, conditions, barriers, onces and channels were used
+// last that Shrink evicted; 0: it evicted none.
+func (a *Analysis) Unused() uint64 { return a.floor.unused }
 
 // mayHave reports whether an object of which nothing is known may have been evicted. Identifiers are given in the
 // order in which objects are first used.
@@ -35,20 +43,23 @@ func (a *Analysis) joinFloor(t *thread) {
 
 // Bounds of what Shrink leaves.
 const (
-	leastObjects   = 1 << 8  // variables, and locks, below which none is evicted
+	leastObjects   = 1 << 8  // variables, locks, other objects and ended threads below which none is evicted
 	defaultReports = 1 << 13 // reports
 )
 
-// Shrink evicts half of the variables and half of the locks, those that were not used for the longest time, except
-// locks that are held. It keeps their races, but from now on no more than Options.Reports in all. A race with an access of an evicted variable is missed, and so is one that only the edges hide which take
+// Shrink evicts half of the variables, half of the locks and half of the other objects, those that were not used for the
+// longest time, except locks that are held and objects within whose operation a thread is; and of the threads that ended
+// and were not joined the older half. It keeps their races, but from now on no more than Options.Reports in all. A race with an access of an evicted variable is missed, and so is one that only the edges hide which take
 // the place of what was evicted. It returns the number of variables that it evicted, and whether it evicted anything.
 func (a *Analysis) Shrink() (variables int, any bool) {
-	locks := a.floor.locks
+	before := a.floor.locks + a.floor.others + a.floor.ended
 	a.found.room = a.opts.Reports
 	a.dropReports()
 	variables = a.evictVariables()
 	a.evictLocks()
-	if any = variables > 0 || a.floor.locks > locks; !any {
+	a.evictOthers()
+	a.evictEnded()
+	if any = variables > 0 || a.floor.locks+a.floor.others+a.floor.ended > before; !any {
 		return 0, false
 	}
 	a.evictInits()
@@ -165,6 +176,51 @@ func (a *Analysis) evictLocks() {
 	}
 	a.locks.rebuild(n)
 	a.floor.locks += uint64(n)
+}
+
+func (a *Analysis) evictOthers() {
+	before := median(a.others.all, func(o *object) uint64 { return o.used })
+	a.floor.unused = max(a.floor.unused, before)
+	n := 0
+	for id, o := range a.others.all {
+		a.floor.horizon = max(a.floor.horizon, id)
+		if o.used >= before || !o.order.Quiet() {
+			continue
+		}
+		for i := range o.uses {
+			a.raise(id, &o.uses[i])
+		}
+		a.matcher.Drop(&o.order)
+		a.others.remove(id)
+		n++
+	}
+	if n == 0 {
+		return
+	}
+	for _, r := range a.matcher.Unused() {
+		if int(r) < len(a.sets) {
+			a.sets[r].one.drop(&a.clocks)
+			a.sets[r] = eventSet{}
+		}
+	}
+	a.others.rebuild(n)
+	a.floor.others += uint64(n)
+}
+
+// evictEnded evicts the older half of the threads that have ended, were not joined, and whose slot another thread has.
+func (a *Analysis) evictEnded() {
+	if len(a.ended) <= leastObjects {
+		return
+	}
+	ids := slices.Sorted(maps.Keys(a.ended))
+	for _, id := range ids[:len(ids)/2] {
+		joinMark(&a.floor.known, &a.clocks, a.ended[id])
+		a.ended[id].drop(&a.clocks)
+		delete(a.ended, id)
+		a.floor.threads = max(a.floor.threads, id)
+	}
+	a.ended = maps.Collect(maps.All(a.ended))
+	a.floor.ended += uint64(len(ids) / 2)
 }
 
 // evictInits evicts the initialisations of what was evicted, and those older than these of what was not used since.

@@ -23,7 +23,7 @@ type History struct {
 	behind int                             // acquires since the last update of locks that may have more than enough sections
 	batch  int                             // the number of behind at which update is called
 	enough int                             // sections of a lock in a slot; trim discards some if there are more
-	orders map[event.ObjectID]*order.Object
+	orders map[event.ObjectID]*objectOrder
 	match  *order.Matcher
 	points [][]point // by order.Ref
 	latest []uint64  // by slot: the Seq of its last event
@@ -71,7 +71,7 @@ func New(o Options) *History {
 		enough: o.Sections + o.stride(),
 		cache:  make([]*lockSlot, leastCached),
 		locks:  map[event.ObjectID]*lockHistory{},
-		orders: map[event.ObjectID]*order.Object{},
+		orders: map[event.ObjectID]*objectOrder{},
 		match:  order.New(order.Kept),
 
 		semaphores: map[event.ObjectID]uint16{}, posters: make([]posters, 1),
@@ -450,8 +450,34 @@ func (h *History) failed(e *event.Event) {
 func (h *History) destroy(id event.ObjectID) {
 	delete(h.semaphores, id)
 	if o := h.orders[id]; o != nil {
-		h.match.Drop(o)
+		h.match.Drop(&o.Object)
 		delete(h.orders, id)
+	}
+}
+
+// objectOrder is the order of an object.
+type objectOrder struct {
+	order.Object
+	used uint64 // Seq of the latest event
+}
+
+// ShrinkOrders evicts the orders of objects that were last used before event number unused. The clocks of events must have
+// what used such an object before all that uses it later.
+func (h *History) ShrinkOrders(unused uint64) {
+	orders := make(map[event.ObjectID]*objectOrder, len(h.orders))
+	for id, o := range h.orders {
+		if o.used >= unused || !o.Quiet() {
+			orders[id] = o
+		} else {
+			h.match.Drop(&o.Object)
+			delete(h.semaphores, id)
+		}
+	}
+	h.orders = orders
+	for _, r := range h.match.Unused() {
+		if int(r) < len(h.points) {
+			h.points[r] = nil
+		}
 	}
 }
 
@@ -467,10 +493,11 @@ type point struct {
 func (h *History) synchronise(e *event.Event) {
 	o := h.orders[e.Object]
 	if o == nil {
-		o = &order.Object{}
+		o = &objectOrder{}
 		h.orders[e.Object] = o
 	}
-	x := h.match.Match(o, e)
+	o.used = e.Seq
+	x := h.match.Match(&o.Object, e)
 	if e.Op == event.SemPost && !o.SinglePoster() {
 		if at, known := h.semaphores[e.Object]; known {
 			h.posters[at].several = true

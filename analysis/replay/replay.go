@@ -136,11 +136,11 @@ func (o *Options) now() func(n uint64) string {
 // again, so that it does not count.
 func shrinkBy(e *engine.Engine, must *clock.Must, src trace.Source) {
 	names, _ := src.(interface{ Shrink() })
-	e.ShrinkBy(func() bool {
+	e.ShrinkBy(func(unused uint64) bool {
 		if names != nil {
 			names.Shrink()
 		}
-		return must.Shrink() > 0
+		return must.Shrink(unused) > 0
 	})
 }
 

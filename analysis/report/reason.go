@@ -144,6 +144,7 @@ var sentences = map[reason.What]string{
 	reason.EventsLost:      "events of $thread were lost",
 	reason.RunLost:         "events of this run were lost, so what orders these may have been lost too",
 	reason.WriteForgotten:  "$thread reads a variable of which the write before was forgotten to bound memory: whether it was recorded is not known",
+	reason.UseForgotten:    "$thread waits for what was used before, which was forgotten to bound memory: what ended its wait is not known",
 	reason.HeldByTwo:       "the record contradicts itself: $thread acquired one of its locks while $other held it, so a release was not seen",
 	reason.HeldInFreed:     "the record contradicts itself: the memory of one of its locks became another object while $thread held the lock, so a release was not seen",
 	reason.ManyHeldByTwo:   "the record contradicts itself: many locks were acquired while another thread held them, so releases were not seen",

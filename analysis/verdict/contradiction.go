@@ -22,6 +22,7 @@ type Contradictions struct {
 	locks      map[event.ObjectID]contradiction
 	last       event.Event                 // the last event if that is an inferred release; else the zero value
 	counts     map[event.ObjectID]*counted // by semaphore, condition or barrier
+	horizon    event.ObjectID              // the largest identifier of an object whose count may have been evicted
 	joined     []uint64                    // by thread, a bit each
 	unexpected map[event.ThreadID]finding.Step
 }
@@ -33,6 +34,22 @@ type counted struct {
 	begun  uint64        // number of arrivals at a barrier
 	ended  uint64        // number of departures
 	failed *finding.Step // the first event that contradicts the count; nil: there is none
+
+	used    uint64 // Seq of the latest event
+	evicted bool   // it may have been counted before Shrink evicted it
+}
+
+// Shrink evicts the counts of semaphores, conditions and barriers that were last used before event number unused. Whether
+// the record contradicts itself at such an object is not known any more.
+func (c *Contradictions) Shrink(unused uint64) {
+	counts := make(map[event.ObjectID]*counted, len(c.counts))
+	for id, x := range c.counts {
+		c.horizon = max(c.horizon, id)
+		if x.used >= unused || x.failed != nil {
+			counts[id] = x
+		}
+	}
+	c.counts = counts
 }
 
 // NewContradictions returns the contradictions of a run that has not begun. The function variable returns the first read
@@ -119,9 +136,10 @@ func (c *Contradictions) count(e *event.Event) {
 		if e.Op == event.Init && (e.Flags&(event.HasValue|event.Inferred) != event.HasValue || e.Kind != event.KindSemaphore && e.Kind != event.KindBarrier) {
 			return
 		}
-		x = &counted{}
+		x = &counted{evicted: e.Object <= c.horizon}
 		c.counts[e.Object] = x
 	}
+	x.used = e.Seq
 	possible := true
 	switch e.Op {
 	case event.Init:
@@ -191,15 +209,29 @@ func (c *Contradictions) under(f *finding.Finding) []finding.Step {
 	return out
 }
 
-// unsure returns a reason if the witness of a finding executes a read of which it is not known whether the record
-// contradicts it, since the write before it was evicted.
+// unsure returns a reason if the witness of a finding executes a read, or the end of a wait, of which it is not known
+// whether the record contradicts it, since what came before it was evicted.
 func (c *Contradictions) unsure(f *finding.Finding) reason.Reason {
 	for i := range executed(f) {
-		if x := &f.Witness[i]; (x.Op == event.Read || x.Op == event.Update) && c.evicted(x.Object) {
-			return reason.Reason{What: reason.WriteForgotten, Thread: x.Thread}
+		x := &f.Witness[i]
+		switch x.Op {
+		case event.Read, event.Update:
+			if c.evicted(x.Object) {
+				return reason.Reason{What: reason.WriteForgotten, Thread: x.Thread}
+			}
+		case event.SemWait, event.SemFailed, event.Wake, event.BarrierDepart:
+			if c.uncounted(x.Object) {
+				return reason.Reason{What: reason.UseForgotten, Thread: x.Thread}
+			}
 		}
 	}
 	return reason.Reason{}
+}
+
+// uncounted reports whether uses of a semaphore, condition or barrier may have been evicted.
+func (c *Contradictions) uncounted(id event.ObjectID) bool {
+	x := c.counts[id]
+	return x != nil && x.evicted || x == nil && id <= c.horizon
 }
 
 // executed returns the steps of a finding's witness before those of its evidence, which happen at once

@@ -378,7 +378,7 @@ func newObservation(f *observeFlags, program string, stderr io.Writer, waits *pa
 	opts := r.engineOptions()
 	opts.Names, opts.Specification = r.live, bound
 	r.engine = engine.New(opts)
-	r.engine.ShrinkBy(func() bool { return r.live.Observer != nil && r.live.Observer.Shrink() })
+	r.engine.ShrinkBy(func(unused uint64) bool { return r.live.Observer != nil && r.live.Observer.Shrink(unused) })
 	sinks := []observer.Sink{r.engine}
 	if err := f.refuseSameFiles(program); err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func TestShrink(t *testing.T) {
 				first = e
 			}
 		}
-		if n := m.Shrink(); n != many/2 {
+		if n := m.Shrink(0); n != many/2 {
 			t.Errorf("%d objects were evicted", n)
 		}
 		stamp(event.Event{Op: event.Read, Thread: 2, Object: c.read})

@@ -118,6 +118,9 @@ func (m *Must) thread(id event.ThreadID) *thread {
 	}
 	t := m.newThread(id)
 	t.slot = m.freshSlot()
+	if id <= m.floor.threads {
+		m.joinFloor(t) // an event of a thread that had ended
+	}
 	return t
 }
 
@@ -216,7 +219,11 @@ func (m *Must) end(t *thread, id event.ThreadID) {
 
 // joinThread draws the edge from the last event of peer to the next event of t.
 func (m *Must) joinThread(t *thread, peer event.ThreadID) {
-	if p := m.threads[peer]; p != nil && p != t && p.epoch > t.clock.At(p.slot) {
+	p := m.threads[peer]
+	if p == nil && peer <= m.floor.threads {
+		m.joinFloor(t)
+	}
+	if p != nil && p != t && p.epoch > t.clock.At(p.slot) {
 		t.joinThread(p)
 	}
 }

@@ -279,6 +279,15 @@ func (m *Matcher) Drop(o *Object) {
 	*o = Object{}
 }
 
+// Quiet reports whether no thread is within an operation of the object, as a wait: then what the Matcher knows of it can
+// be dropped, and all that used it taken to come before all that uses it later.
+func (o *Object) Quiet() bool {
+	return (o.condition == nil || len(o.condition.sleepers)+len(o.condition.notifications) == 0) && (o.barrier == nil || len(o.barrier.generations) == 0)
+}
+
+// Unused returns the sets that are not in use. Whoever keeps data of sets may drop that of these.
+func (m *Matcher) Unused() []Ref { return m.spare }
+
 // ensure returns *p, and makes it if it is nil.
 func ensure[T any](p **T) *T {
 	if *p == nil {

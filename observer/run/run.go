@@ -416,6 +416,10 @@ type Bounds struct {
 	// each time. What is known of them begins anew at their next event, which comes after all that was discarded.
 	EvictedVariables uint64 `json:"variables_forgotten,omitempty"`
 	EvictedLocks     uint64 `json:"locks_forgotten,omitempty"`
+	// EvictedObjects counts the semaphores, conditions, barriers, onces and channels, and EvictedThreads the ended
+	// threads that were not joined, of which the same is true.
+	EvictedObjects uint64 `json:"objects_forgotten,omitempty"`
+	EvictedThreads uint64 `json:"threads_forgotten,omitempty"`
 	// EvictedFindings counts the findings that were discarded in the end, since there was no memory for more.
 	EvictedFindings uint64 `json:"findings_forgotten,omitempty"`
 }

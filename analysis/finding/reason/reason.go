@@ -145,6 +145,7 @@ const (
 	EventsLost      What = "events-lost"      // events of Thread were lost
 	RunLost         What = "run-lost"         // events of the run were lost
 	WriteForgotten  What = "write-forgotten"  // Thread reads what may not have been recorded
+	UseForgotten    What = "use-forgotten"    // Thread waits for what may not have been recorded
 	HeldByTwo       What = "held-by-two"      // Thread acquired a lock while Other held it
 	HeldInFreed     What = "held-in-freed"    // a lock became another object while Thread held it
 	ManyHeldByTwo   What = "many-held-by-two" // too many locks were acquired while others held them
