@@ -201,3 +201,25 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestShrink checks that the later objects and threads stay, and that the graph says that it is partial.
+func TestShrink(t *testing.T) {
+	g := New(Options{MaxUses: 1 << 15})
+	const objects = 1 << 13
+	for i := range event.ObjectID(objects) {
+		g.Event(&event.Event{Op: event.Write, Thread: 1, Object: i + 1})
+		g.Event(&event.Event{Op: event.Read, Thread: 2, Object: i + 1})
+	}
+	g.Event(&event.Event{Op: event.Read, Thread: 3, Object: objects})
+	g.Event(&event.Event{Op: event.Read, Thread: 4, Object: 1})
+	for g.Shrink() {
+	}
+	if !g.Partial() {
+		t.Error("it is not partial")
+	}
+	for thread, want := range map[event.ThreadID]int{3: 1, 4: 0} {
+		if got := g.Extend([]event.ThreadID{thread}); len(got) != want {
+			t.Errorf("T%d depends on %+v", thread, got)
+		}
+	}
+}

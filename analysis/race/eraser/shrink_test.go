@@ -67,3 +67,41 @@ func TestShrinkPublication(t *testing.T) {
 		t.Errorf("the clock of the acquire: %v", p.clock(&acquire))
 	}
 }
+
+// TestShrinkReports checks that reports are kept up to a bound, also those on variables that live, that one at each pair
+// of call stacks stays before a second one, and that those which go are counted.
+func TestShrinkReports(t *testing.T) {
+	const room = 64
+	for _, places := range []int{4, 4 * room} {
+		var text strings.Builder
+		text.WriteString("T0|fork(T1)|1\nT0|fork(T2)|1\n")
+		const races = 8 * room // on fewer variables than are evicted
+		for i := range races {
+			fmt.Fprintf(&text, "T1|w(x%[1]d)|%[2]d\nT2|w(x%[1]d)|%[3]d\n", i%leastVariables, 10+2*(i%places), 11+2*(i%places))
+		}
+		events, _, err := eventtest.ParseSTD(strings.NewReader(text.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := New(Options{EveryPair: true, Reports: room})
+		for i := range events {
+			a.Event(&events[i])
+		}
+		before := 0
+		for _, r := range a.Races() {
+			before += r.Count
+		}
+		a.Shrink()
+		after, found := 0, map[event.StackID]bool{}
+		for _, r := range a.Races() {
+			after += r.Count
+			found[r.Evidence[0].Stack] = true
+		}
+		if n := len(a.Races()); n > room || len(found) != min(places, room/2) {
+			t.Errorf("%d places: %d reports at %d places", places, n, len(found))
+		}
+		if dropped := int(a.Stats().DroppedPairs); places < room && (after != before || dropped > 0) || places > room && dropped == 0 {
+			t.Errorf("%d places: counts of %d before, %d after, %d dropped", places, before, after, dropped)
+		}
+	}
+}
