@@ -1,66 +1,163 @@
 package libname
 
 import (
+	_ "embed"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
+
+	"github.com/BurntSushi/toml"
 )
 
-// onObjects are the public functions of glibc, musl and libgomp that operate on an object of synchronisation,
-// without those on attributes.
-var onObjects = words(`
-pthread_barrier_destroy pthread_barrier_init pthread_barrier_wait
-pthread_cond_broadcast pthread_cond_clockwait pthread_cond_destroy pthread_cond_init pthread_cond_signal
-pthread_cond_timedwait pthread_cond_wait
-pthread_mutex_clocklock pthread_mutex_consistent pthread_mutex_consistent_np pthread_mutex_destroy
-pthread_mutex_getprioceiling pthread_mutex_init pthread_mutex_lock pthread_mutex_setprioceiling
-pthread_mutex_timedlock pthread_mutex_trylock pthread_mutex_unlock
-pthread_rwlock_clockrdlock pthread_rwlock_clockwrlock pthread_rwlock_destroy pthread_rwlock_init
-pthread_rwlock_rdlock pthread_rwlock_timedrdlock pthread_rwlock_timedwrlock pthread_rwlock_tryrdlock
-pthread_rwlock_trywrlock pthread_rwlock_unlock pthread_rwlock_wrlock
-pthread_spin_destroy pthread_spin_init pthread_spin_lock pthread_spin_trylock pthread_spin_unlock
-sem_clockwait sem_close sem_destroy sem_getvalue sem_init sem_post sem_timedwait sem_trywait sem_wait
-mtx_destroy mtx_init mtx_lock mtx_timedlock mtx_trylock mtx_unlock
-cnd_broadcast cnd_destroy cnd_init cnd_signal cnd_timedwait cnd_wait
-omp_destroy_lock omp_init_lock omp_init_lock_with_hint omp_set_lock omp_test_lock omp_unset_lock
-omp_destroy_nest_lock omp_init_nest_lock omp_init_nest_lock_with_hint omp_set_nest_lock omp_test_nest_lock omp_unset_nest_lock
-GOMP_critical_name_start GOMP_critical_name_end`)
+// functionsFile is the table of what functions do. Packages that look at code ask it, so that a function is described
+// once.
+//
+//go:embed functions.toml
+var functionsFile string
 
-// onThreads are the other functions of threads that may be on a stack: they start, end or wait for
-// threads, call the program's code, or are interpreters' functions of the table.
-var onThreads = words(`
-pthread_atfork pthread_cancel pthread_clockjoin_np pthread_create pthread_detach pthread_exit
-pthread_getspecific pthread_join pthread_key_create pthread_key_delete pthread_kill pthread_once pthread_self
-pthread_setcancelstate pthread_setcanceltype pthread_setspecific pthread_sigmask pthread_sigqueue
-pthread_testcancel pthread_timedjoin_np pthread_tryjoin_np pthread_yield sem_open sem_unlink
-thrd_create thrd_current thrd_detach thrd_equal thrd_exit thrd_join thrd_sleep thrd_yield call_once
-tss_create tss_delete tss_get tss_set
-flockfile _IO_flockfile ftrylockfile _IO_ftrylockfile funlockfile _IO_funlockfile
-PyEval_ReleaseThread PyEval_SaveThread caml_enter_blocking_section caml_release_runtime_system
-start_thread clone clone3 exit _start _start_c __libc_unwind_link_get`)
+// row is what is known of a function; facts that are not known are -1.
+type row struct {
+	is        Class
+	arguments int8
+	addresses int8
+}
 
-func words(text string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(text) {
-		set[w] = true
+// prefix has the classes of the functions whose names begin with it.
+type prefix struct {
+	name string
+	is   Class
+}
+
+type functionTable struct {
+	rows     map[string]row
+	prefixes []prefix // sorted by name
+}
+
+// functions returns the table. A table with a fault is one of the build, which a test finds.
+var functions = sync.OnceValue(func() functionTable {
+	t, err := parseFunctions(functionsFile)
+	if err != nil {
+		panic(err)
 	}
-	return set
+	return t
+})
+
+// parseFunctions returns the table of a text. The error names what has a fault.
+func parseFunctions(text string) (functionTable, error) {
+	var f struct {
+		Functions map[string]struct {
+			Is                   []string
+			Arguments, Addresses *int8
+		}
+		Prefixes map[string][]string
+	}
+	meta, err := toml.Decode(text, &f)
+	if err != nil {
+		return functionTable{}, fmt.Errorf("functions.toml: %w", err)
+	}
+	if keys := meta.Undecoded(); len(keys) > 0 {
+		return functionTable{}, fmt.Errorf("functions.toml: %s has no meaning", keys[0])
+	}
+	t := functionTable{rows: make(map[string]row, len(f.Functions))}
+	for name, in := range f.Functions {
+		r := row{arguments: -1, addresses: -1}
+		if r.is, err = classesOf(name, in.Is); err != nil {
+			return functionTable{}, err
+		}
+		for _, fact := range []struct {
+			from *int8
+			to   *int8
+		}{{in.Arguments, &r.arguments}, {in.Addresses, &r.addresses}} {
+			switch {
+			case fact.from == nil:
+			case *fact.from < 0 || *fact.from > maxArguments:
+				return functionTable{}, fmt.Errorf("functions.toml: %s: %d is no number of arguments: from 0 to %d", name, *fact.from, maxArguments)
+			default:
+				*fact.to = *fact.from
+			}
+		}
+		t.rows[name] = r
+	}
+	for name, is := range f.Prefixes {
+		c, err := classesOf(name, is)
+		if err != nil {
+			return functionTable{}, err
+		}
+		t.prefixes = append(t.prefixes, prefix{name, c})
+	}
+	slices.SortFunc(t.prefixes, func(a, b prefix) int { return strings.Compare(a.name, b.name) })
+	return t, nil
+}
+
+// maxArguments bounds Arguments and Addresses: as many arguments are passed in registers on every supported
+// architecture.
+const maxArguments = 6
+
+func classesOf(name string, words []string) (c Class, err error) {
+	for _, w := range words {
+		i := slices.Index(classNames[:], w)
+		if i < 0 {
+			return 0, fmt.Errorf("functions.toml: %s: %s is no class: it is one of %s", name, w, strings.Join(classNames[:], ", "))
+		}
+		c |= 1 << i
+	}
+	return c, nil
+}
+
+// Is reports whether the row of a function has one of the classes. It is false for a function without a row.
+func Is(function string, c Class) bool { return functions().rows[function].is&c != 0 }
+
+// BeginsAs reports whether the name of a function begins like those of one of the classes.
+func BeginsAs(function string, c Class) bool {
+	return slices.ContainsFunc(functions().prefixes, func(p prefix) bool { return p.is&c != 0 && strings.HasPrefix(function, p.name) })
+}
+
+// Arguments returns how many arguments a function takes at most; -1 if the table does not say it.
+func Arguments(function string) int {
+	if r, ok := functions().rows[function]; ok {
+		return int(r.arguments)
+	}
+	return -1
+}
+
+// Addresses returns how many of its first arguments may be addresses, of which the function keeps none when it returns;
+// -1 if the table does not say it.
+func Addresses(function string) int {
+	if r, ok := functions().rows[function]; ok {
+		return int(r.addresses)
+	}
+	return -1
+}
+
+// With returns the functions whose rows have one of the classes, sorted.
+func With(c Class) []string {
+	var names []string
+	for name, r := range functions().rows {
+		if r.is&c != 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Plain returns the name of a function without the prefix and the suffix of fortified functions: memcpy for
+// __memcpy_chk.
+func Plain(function string) string {
+	if s, ok := strings.CutSuffix(function, "_chk"); ok {
+		return strings.TrimPrefix(s, "__")
+	}
+	return function
 }
 
 // OnObject reports whether the C library, or libgomp, has a function of this name that operates on the object of
 // synchronisation that its first argument points to, and keeps no address. Underscores at the
 // beginning do not count.
-func OnObject(function string) bool { return onObjects[strings.TrimLeft(function, "_")] }
+func OnObject(function string) bool { return Is(strings.TrimLeft(function, "_"), Object) }
 
-// reserved are the beginnings of names that only the C and C++ libraries may define (C11, 7.1.3;
-// C++20, 16.4.5.3), and those of the functions of OpenMP, GLib and Qt that the table has.
-var reserved = []string{
-	"GOMP_", "omp_", "g_mutex_", "__pthread_", "___pthread_", "__gthread_", "__cxa_guard_", "__clone", "__libc_start", "std::",
-	"_ZN6QMutex", "_ZN14QReadWriteLock", "QMutex::", "QReadWriteLock::",
-}
-
-// OfThreads reports whether the C and C++ libraries, libgomp, GLib, Qt or an interpreter have a function of this name that synchronises,
-// starts or ends threads or the program.
+// OfThreads reports whether the C and C++ libraries, libgomp, GLib, Qt or an interpreter have a function of this name
+// that synchronises, starts or ends threads or the program.
 func OfThreads(function string) bool {
-	return onObjects[function] || onThreads[function] ||
-		slices.ContainsFunc(reserved, func(prefix string) bool { return strings.HasPrefix(function, prefix) })
+	return Is(function, Object|Threads) || BeginsAs(function, Threads)
 }

@@ -1,5 +1,5 @@
-// Package libname recognises run-time libraries by the names of their files, and the C library's
-// functions by theirs.
+// Package libname recognises run-time libraries by the names of their files, and knows what their functions do by
+// the names of these: functions.toml is the one table of that, which packages ask that look at code.
 //
 // Its input is text, its output yes or no. Names are compared whole, apart from a library's version:
 // librte_ring.so is not librt. A file that is called like a library is taken for it; whose code a
