@@ -15,6 +15,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/libname"
 )
 
 // Image decodes the code of one file; see package cheapsite.
@@ -328,12 +329,6 @@ func (x *explorer) branch(in *insn.Inst, s state) bool {
 // The numbers of the system calls that a waiting thread may make: sched_yield, nanosleep, futex, clock_nanosleep.
 var harmlessCalls = map[int64]bool{24: true, 35: true, 202: true, 230: true}
 
-// idle are the functions of other files that a waiting thread may call.
-var idle = map[string]bool{
-	"sched_yield": true, "pthread_yield": true, "thrd_yield": true, "usleep": true, "nanosleep": true, "clock_nanosleep": true, "sleep": true, "thrd_sleep": true,
-	"_ZNSt11this_thread11__sleep_forENSt6chrono8durationIlSt5ratioILl1ELl1EEEENS1_IlS2_ILl1ELl1000000000EEEE": true,
-}
-
 const callerSaved insn.RegSet = 1<<insn.RAX | 1<<insn.RCX | 1<<insn.RDX | 1<<insn.RSI | 1<<insn.RDI | 1<<insn.R8 | 1<<insn.R9 | 1<<insn.R10 | 1<<insn.R11
 
 const arguments insn.RegSet = 1<<insn.RDI | 1<<insn.RSI | 1<<insn.RDX | 1<<insn.RCX | 1<<insn.R8 | 1<<insn.R9
@@ -354,7 +349,7 @@ func (x *explorer) call(in *insn.Inst, s state) bool {
 			return false
 		}
 	case name != "":
-		if !idle[name] {
+		if !libname.Is(name, libname.Yields) {
 			return false
 		}
 	case in.Kind != insn.Call || s.depth == maxDepth:

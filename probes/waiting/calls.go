@@ -97,76 +97,13 @@ func (g *region) call(s *state, in *insn.Inst) {
 	s.regs[insn.RAX], s.flags = result, value{}
 }
 
-// idle are functions of the C library that sleep, or let other threads run, and change no memory of
-// the program but what their arguments point to.
-var idle = []string{"nanosleep", "clock_nanosleep", "usleep", "sleep", "thrd_sleep", "sched_yield", "pthread_yield", "thrd_yield", "poll", "syscall"}
-
 // Idles reports whether a function of the C library sleeps, or lets other threads run.
-func Idles(name string) bool { return slices.Contains(idle, name) }
-
-// resting are other functions that wait with a time limit: a loop may ask again whenever one returns.
-var resting = words(`
-pthread_cond_timedwait pthread_cond_clockwait cnd_timedwait sem_timedwait sem_clockwait select pselect ppoll
-epoll_wait epoll_pwait epoll_pwait2 g_usleep
-`)
+func Idles(name string) bool { return libname.Is(name, libname.Idles) }
 
 // restsBy reports whether a function sleeps, lets other threads run, or waits with a time limit. A system call by its
 // number, as futex in much code that ends a program, is a doubt of its own.
-func restsBy(name string) bool { return Idles(name) && name != "syscall" || resting[name] }
-
-// harmless are other functions that loops which wait call, and that change no memory of the program.
-var harmless = []string{"pthread_testcancel", "pthread_self", "getpid", "gettid", "puts", "putchar", "printf", "fflush"}
-
-// unshared are functions of which no other thread changes the result, apart from that of memory: they
-// compute, look at the clock, or change what their arguments point to.
-var unshared = words(`
-rand random rand_r drand48 lrand48 mrand48 erand48 nrand48 jrand48 arc4random arc4random_uniform
-time clock clock_gettime clock_getres gettimeofday times localtime localtime_r gmtime gmtime_r mktime timegm
-difftime strftime ctime ctime_r asctime asctime_r
-malloc calloc realloc reallocarray free memalign aligned_alloc posix_memalign _Znwm _Znam _ZdlPv _ZdlPvm _ZdaPv
-memcpy memmove memset memcmp memchr memrchr memmem bcmp bcopy bzero mempcpy rawmemchr
-strlen strnlen strcpy strncpy strcat strncat strcmp strncmp strcasecmp strncasecmp strcoll strchr strrchr
-strchrnul strstr strcasestr strspn strcspn strpbrk strtok strtok_r strsep strdup strndup stpcpy stpncpy
-strerror strerror_r strsignal atoi atol atoll atof strtol strtoll strtoul strtoull strtod strtof strtold
-abs labs llabs div ldiv lldiv qsort bsearch isatty sysconf getpagesize getenv secure_getenv
-printf fprintf sprintf snprintf vprintf vfprintf vsprintf vsnprintf dprintf puts fputs putchar fputc putc
-fwrite fflush perror write writev pwrite send sendto sendmsg close fclose
-abort exit _exit _Exit _ZSt9terminatev __stack_chk_fail __assert_fail __errno_location __error
-sched_getcpu getcpu getuid geteuid getgid getegid __tls_get_addr __cxa_thread_atexit_impl
-`)
-
-// unsharedPrefixes are those of the mangled names of functions of libstdc++ that are such: strings, output, clocks,
-// containers and exceptions.
-var unsharedPrefixes = []string{
-	"_ZNSt7__cxx1112basic_string", "_ZNKSt7__cxx1112basic_string", "_ZNSs", "_ZNKSs", "_ZNSo", "_ZSt4endl", "_ZSt5flush",
-	"_ZSt16__ostream_insert", "_ZStls", "_ZNSt8ios_base", "_ZNSt9basic_ios", "_ZNKSt5ctype", "_ZNSt6locale", "_ZNSaIcE", "_ZNSt6chrono", "_ZNSt8__detail",
-	"_ZNKSt8__detail", "_ZSt18_Rb_tree", "_ZSt28_Rb_tree", "_ZSt29_Rb_tree", "_ZNSt9exception", "_ZNSt13runtime_error",
-	"_ZNSt11logic_error", "__cxa_allocate_exception", "__cxa_free_exception", "__cxa_throw", "__cxa_begin_catch",
-	"__cxa_end_catch", "__cxa_rethrow", "_Unwind_Resume",
-}
-
-// readers are those of them that write nothing where their arguments point.
-var readers = words(`
-memcmp bcmp memchr memrchr memmem rawmemchr strlen strnlen strcmp strncmp strcasecmp strncasecmp strcoll
-strchr strrchr strchrnul strstr strcasestr strspn strcspn strpbrk atoi atol atoll atof
-`)
-
-// observed are functions that return when, or because, another thread has done something, and of which
-// that is recorded. Of those that read it is not: they may read a file.
-var observed = words(`
-recv recvfrom recvmsg recvmmsg accept accept4 connect
-select pselect ppoll epoll_wait epoll_pwait epoll_pwait2 wait waitpid waitid wait3 wait4
-sigwait sigwaitinfo sigtimedwait sigsuspend pause kill tgkill pthread_kill pthread_sigqueue sigqueue
-mq_receive mq_timedreceive mq_send mq_timedsend msgrcv msgsnd semop semtimedop flock lockf
-eventfd_read eventfd_write
-`)
-
-func words(text string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(text) {
-		set[w] = true
-	}
-	return set
+func restsBy(name string) bool {
+	return Idles(name) && name != "syscall" || libname.Is(name, libname.LimitedWait)
 }
 
 // asks reports whether what a function of another file returns, or writes where its arguments point,
@@ -174,15 +111,14 @@ func words(text string) map[string]bool {
 // counted, how far a library is.
 func asks(name string) bool {
 	plain := strings.TrimSuffix(strings.TrimPrefix(name, "__"), "_chk")
-	return name == "sem_getvalue" || !Idles(name) && !slices.Contains(harmless, name) && !libname.OfThreads(name) &&
-		!computes(name) && !observed[name] && !observed[plain]
+	return name == "sem_getvalue" || !Idles(name) && !libname.Is(name, libname.Harmless) && !libname.OfThreads(name) &&
+		!computes(name) && !libname.Is(name, libname.Observed) && !libname.Is(plain, libname.Observed)
 }
 
 // computes reports whether a function of another file is one of which no other thread changes the result.
 func computes(name string) bool {
 	plain := strings.TrimSuffix(strings.TrimPrefix(name, "__"), "_chk")
-	return unshared[name] || unshared[plain] || throws(name) ||
-		slices.ContainsFunc(unsharedPrefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+	return libname.Is(name, libname.Unshared) || libname.Is(plain, libname.Unshared) || throws(name) || libname.BeginsAs(name, libname.Unshared)
 }
 
 // throws reports whether a function is one by which libstdc++ throws an exception of its own.
@@ -197,12 +133,12 @@ func (g *region) callImport(s *state, in *insn.Inst, name string) value {
 		g.idles, g.sleeps = true, g.sleeps || strings.HasSuffix(name, "sleep")
 		return value{}
 	}
-	if slices.Contains(harmless, name) || libname.OnObject(name) && !asks(name) {
+	if libname.Is(name, libname.Harmless) || libname.OnObject(name) && !asks(name) {
 		return value{}
 	}
 	if !asks(name) {
 		result := g.ofAnswers(s)
-		if !readers[name] {
+		if !libname.Is(name, libname.ReadsOnly) {
 			g.passes(s, false)
 		}
 		return result
