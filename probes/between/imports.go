@@ -3,28 +3,24 @@ package between
 import (
 	"slices"
 	"strings"
+
+	"github.com/tracepredict/tracepredict/probes/libname"
 )
 
 // endsPath reports whether a function never returns to its caller. An exception that it throws is
 // followed in walker.throws.
 func endsPath(name string) bool {
-	return throws(name) || slices.Contains([]string{
-		"abort", "exit", "_exit", "_Exit", "quick_exit", "__assert_fail", "__assert_perror_fail", "__stack_chk_fail", "__fortify_fail",
-		"pthread_exit", "thrd_exit", "_ZSt9terminatev", "__clang_call_terminate", "longjmp", "siglongjmp", "_longjmp", "__longjmp_chk",
-	}, name)
+	return throws(name) || libname.Is(name, libname.NoReturn)
 }
 
 // throws reports whether a function throws an exception whenever it is called.
 func throws(name string) bool {
-	return strings.HasPrefix(name, "_ZSt") && strings.Contains(name, "__throw_") ||
-		slices.Contains([]string{"__cxa_throw", "__cxa_rethrow", "_Unwind_Resume", "_Unwind_RaiseException"}, name)
+	return strings.HasPrefix(name, "_ZSt") && strings.Contains(name, "__throw_") || libname.Is(name, libname.Throws)
 }
 
 // readsNothing reports whether a function of the C or C++ library reads no memory that another
 // thread may write, and has no effect on which the caller depends.
-func readsNothing(name string) bool {
-	return slices.Contains([]string{"pthread_self", "thrd_current", "__errno_location", "__tls_get_addr", "sched_yield"}, name)
-}
+func readsNothing(name string) bool { return libname.Is(name, libname.Pure) }
 
 // wraps returns the function of the C library whose call is all that a function of the C++ library does; "" if it is
 // none of these.
@@ -50,41 +46,20 @@ func keepsNothing(name string) (n int, ok bool) {
 	if synchronises(name) {
 		return 6, true
 	}
-	if s, ok := strings.CutSuffix(name, "_chk"); ok {
-		name = strings.TrimPrefix(s, "__")
-	}
+	name = libname.Plain(name)
 	if strings.HasPrefix(name, "__isoc") {
 		name = name[strings.LastIndex(name, "_")+1:]
 	}
-	for n, names := range keepers {
-		if slices.Contains(names, name) {
-			return n, true
-		}
+	if n := libname.Addresses(name); n >= 0 {
+		return n, true
 	}
 	return 0, endsPath(name) || readsNothing(name)
-}
-
-// keepers are the functions of keepsNothing by the number of leading arguments that may be
-// addresses.
-var keepers = [...][]string{
-	0: {"rand", "random", "getpid", "gettid", "fork", "sleep", "usleep", "putchar", "close", "malloc", "calloc", "_Znwm", "_Znam",
-		"__cxa_end_catch", "__cxa_allocate_exception", "clock", "abs", "isatty", "getppid"},
-	1: {"free", "_ZdlPv", "_ZdlPvm", "_ZdaPv", "strlen", "puts", "perror", "atoi", "atol", "atoll", "atof", "time", "rand_r", "fflush", "fclose", "__cxa_begin_catch", "memset", "realloc", "pipe", "getenv"},
-	2: {"nanosleep", "thrd_sleep", "clock_gettime", "gettimeofday", "fputs", "fputc", "putc", "strcmp", "strcpy", "strcat", "strncpy", "strncmp", "memcmp", "read", "write",
-		"memcpy", "memmove", "mempcpy", "strchr", "strrchr", "strstr", "bzero", "clock_getres", "open", "stat", "fstat", "pread", "pwrite", "poll"},
-	4: {"fwrite", "fread", "clock_nanosleep", "strtol", "strtoul", "strtoll", "strtoull", "strtod", "fgets", "select"},
-	6: {"printf", "fprintf", "sprintf", "snprintf", "dprintf", "scanf", "sscanf", "fscanf", "vsnprintf"},
 }
 
 // synchronises reports whether a function, by its name, operates on an object of synchronisation, or
 // on a thread, and keeps no address.
 func synchronises(name string) bool {
-	name = strings.TrimLeft(name, "_")
-	return slices.ContainsFunc([]string{
-		"pthread_mutex_", "pthread_cond_", "pthread_rwlock_", "pthread_spin_", "pthread_barrier_", "sem_", "mtx_", "cnd_",
-		"pthread_create", "pthread_join", "pthread_detach", "thrd_create", "thrd_join", "thrd_detach",
-		"ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE", "ZNSt18condition_variable10notify_", "ZNSt6thread4joinEv",
-	}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	return libname.BeginsAs(strings.TrimLeft(name, "_"), libname.Synchronises)
 }
 
 // locks reports whether a function that synchronises only operates on an object of synchronisation.
@@ -126,24 +101,20 @@ func releases(name string) bool {
 
 // alwaysSucceeds reports whether a function that has acquired something returns 0, by its name.
 func alwaysSucceeds(name string) bool {
-	return slices.Contains([]string{"pthread_mutex_lock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_spin_lock", "mtx_lock"}, strings.TrimLeft(name, "_"))
+	return libname.Is(strings.TrimLeft(name, "_"), libname.Succeeds)
 }
 
 // writesNothing reports whether a function of the C library writes no memory that its caller may read.
 func writesNothing(name string) bool {
-	return readsNothing(name) || slices.Contains([]string{"puts", "putchar", "printf", "sleep", "usleep", "write", "strlen", "strcmp", "strncmp", "memcmp", "free", "rand", "random"}, name)
+	return libname.Is(name, libname.Pure|libname.WritesNothing)
 }
 
 // frees reports whether a function of the C or C++ library only ends the life of the memory that its first argument
 // points to.
-func frees(name string) bool {
-	return slices.Contains([]string{"free", "_ZdlPv", "_ZdlPvm", "_ZdaPv"}, name)
-}
+func frees(name string) bool { return libname.Is(name, libname.Frees) }
 
 // tellsTime reports whether a function of the C++ library returns what a clock says, and does nothing else.
-func tellsTime(name string) bool {
-	return slices.Contains([]string{"_ZNSt6chrono3_V212steady_clock3nowEv", "_ZNSt6chrono3_V212system_clock3nowEv"}, name)
-}
+func tellsTime(name string) bool { return libname.Is(name, libname.TellsTime) }
 
 // storesTime returns the number of the argument that points to where a function of the C library stores what a clock
 // says, which is all that it does; -1 if it is none of these.
@@ -160,10 +131,8 @@ func storesTime(name string) int {
 // holdsAgain reports whether a function locks or unlocks a mutex. The thread may own it then already, and still after
 // that; then the call makes no event, and has no effect but on the mutex.
 func holdsAgain(name string) bool {
-	return slices.Contains([]string{"pthread_mutex_lock", "pthread_mutex_unlock", "mtx_lock", "mtx_unlock"}, strings.TrimLeft(name, "_"))
+	return libname.Is(strings.TrimLeft(name, "_"), libname.Relocks)
 }
 
 // allocates reports whether a function of the C or C++ library returns memory that nobody uses.
-func allocates(name string) bool {
-	return slices.Contains([]string{"malloc", "calloc", "aligned_alloc", "_Znwm", "_Znam", "_ZnwmSt11align_val_t"}, name)
-}
+func allocates(name string) bool { return libname.Is(name, libname.Allocates) }

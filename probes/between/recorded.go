@@ -1,9 +1,8 @@
 package between
 
 import (
-	"slices"
-
 	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/libname"
 )
 
 // recorded reports whether all accesses by an instruction were recorded, where that matters.
@@ -55,9 +54,7 @@ func (w *walker) storesTime(s *state, in *insn.Inst, argument int) bool {
 
 // fills reports whether a function of the C library only writes the memory that its first argument points to,
 // returns that argument, and does nothing that depends on memory.
-func fills(name string) bool {
-	return slices.Contains([]string{"memcpy", "memmove", "memset"}, name)
-}
+func fills(name string) bool { return libname.Is(name, libname.Fills) }
 
 // copied applies the effect of a function of fills. What it copies is not followed: none of it may depend on
 // memory that was not recorded.

@@ -244,8 +244,7 @@ func (w *walker) succeeds(im *image) bool {
 	if !ok {
 		return false
 	}
-	name := strings.TrimLeft(l.image.FunctionName(l.pc), "_")
-	return slices.Contains([]string{"pthread_mutex_lock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock", "pthread_spin_lock", "mtx_lock"}, name)
+	return alwaysSucceeds(l.image.FunctionName(l.pc))
 }
 
 // enter makes the context of the frame that frames[i] returns to, and sets s to the state at the
