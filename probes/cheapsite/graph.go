@@ -7,6 +7,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/probes/code"
 	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/libname"
 )
 
 // maxNodes bounds the number of instructions of a function whose outcomes are searched for.
@@ -243,12 +244,6 @@ func (im *Image) takesStackAddress(in *insn.Inst) bool {
 	return in.SPChange == 0
 }
 
-// neverReturning has the names of functions of other files that do not return.
-var neverReturning = map[string]bool{
-	"abort": true, "__assert_fail": true, "__assert": true, "__libc_fatal": true, "__stack_chk_fail": true,
-	"exit": true, "_exit": true, "__fortify_fail": true, "__chk_fail": true, "__assert_perror_fail": true,
-}
-
 // maxDepth bounds the depth of nested calls that neverReturns follows.
 const maxDepth = 4
 
@@ -274,7 +269,7 @@ func (g *graph) call(addr uint64) ending {
 func (g *graph) neverReturnsFrom(addr uint64) bool {
 	if g.want.Stub != nil {
 		if name := g.want.Stub(addr); name != "" {
-			return neverReturning[name]
+			return libname.Is(name, libname.EndsProgram)
 		}
 	}
 	return g.im.neverReturns(addr, maxDepth)

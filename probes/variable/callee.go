@@ -1,8 +1,6 @@
 package variable
 
 import (
-	"strings"
-
 	bin "github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 	"github.com/tracepredict/tracepredict/probes/libname"
@@ -29,10 +27,7 @@ type memoryCall struct {
 // fortified functions (__memcpy_chk) are ignored.
 func memoryCalls(name string) (memoryCall, bool) {
 	const to, from = insn.RDI, insn.RSI
-	if s, ok := strings.CutSuffix(name, "_chk"); ok {
-		name = strings.TrimPrefix(s, "__")
-	}
-	switch name {
+	switch libname.Plain(name) {
 	case "memcpy", "memmove", "strncpy":
 		return memoryCall{[]memoryArgument{{to, insn.RDX, Write}, {from, insn.RDX, Read}}, true}, true
 	case "mempcpy", "stpncpy":
@@ -58,17 +53,8 @@ func memoryCalls(name string) (memoryCall, bool) {
 // arguments returns how many arguments some frequently called functions of the C library take; -1
 // for other functions.
 func arguments(name string) int {
-	switch name {
-	case "abort", "__stack_chk_fail", "sched_yield", "thrd_yield", "rand", "random", "pthread_self", "getpid", "fork":
-		return 0
-	case "free", "malloc", "exit", "_exit", "sleep", "usleep", "atoi", "atol", "atoll", "atof", "putchar", "close", "srand", "time", "pthread_exit":
-		return 1
-	case "calloc", "realloc", "nanosleep", "clock_gettime", "pthread_join", "fputs", "fputc", "putc", "aligned_alloc":
-		return 2
-	case "strtol", "strtoul", "strtoll", "strtoull", "read", "write":
-		return 3
-	case "pthread_create", "fwrite", "fread", "__assert_fail":
-		return 4
+	if n := libname.Arguments(name); n >= 0 {
+		return n
 	}
 	if call, ok := memoryCalls(name); ok && len(call.args) > 0 {
 		return 4 // the fortified variants
