@@ -8,6 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/libname"
 	"github.com/tracepredict/tracepredict/probes/pointer"
 )
 
@@ -187,10 +188,7 @@ var libraryAliases = map[string]string{
 // libraryFunction returns what a function of the C library accesses, and its name without what a fortified
 // function (__memcpy_chk) adds.
 func libraryFunction(symbol string) (name string, ranges []memoryRange) {
-	name = symbol
-	if s, ok := strings.CutSuffix(symbol, "_chk"); ok {
-		name = strings.TrimPrefix(s, "__")
-	}
+	name = libname.Plain(symbol)
 	for _, n := range []string{symbol, name} {
 		if alias, ok := libraryAliases[n]; ok {
 			n = alias

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/libname"
 )
 
 // UnseenKind is a kind of synchronisation that is not visible in pthread calls.
@@ -89,54 +89,35 @@ func (f *File) ImportsOrdering() bool {
 // contains, a function that makes pipes, sockets, eventfds, timers, queues of messages, semaphores of
 // System V, or locks of files, or that sends or awaits signals.
 func (f *File) MakesChannels() bool {
-	return f.hasAny(channelMakers)
+	return f.hasAny(libname.MakesChannel)
 }
 
 // WaitsForChildren reports whether the file's code may wait for the end of child processes and start
 // threads, or, with children, whether it may wait for them at all.
 func (f *File) WaitsForChildren(children bool) bool {
-	return f.hasAny([]string{"wait", "waitpid", "waitid", "wait3", "wait4"}) && (children || f.startsThreads())
+	return f.hasAny(libname.WaitsForChild) && (children || f.startsThreads())
 }
 
 // ReusesDescriptors reports whether the file's code may start threads, close descriptors, and be given their numbers
 // again.
 func (f *File) ReusesDescriptors() bool {
-	return f.hasAny([]string{"close", "close_range", "closefrom"}) && f.hasAny(descriptorMakers) && f.startsThreads()
+	return f.hasAny(libname.Closes) && f.hasAny(libname.MakesDescriptor) && f.startsThreads()
 }
 
-func (f *File) startsThreads() bool {
-	return f.hasAny([]string{
-		"pthread_create", "thrd_create", "g_thread_new", "g_thread_pool_new", "GOMP_parallel", "__kmpc_fork_call",
-		"_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE", // std::thread
-	})
-}
+func (f *File) startsThreads() bool { return f.hasAny(libname.StartsThread) }
 
 // Traces reports whether the file's code may trace other processes, or ask to be traced.
-func (f *File) Traces() bool { return f.hasAny([]string{"ptrace"}) }
+func (f *File) Traces() bool { return f.has("ptrace") }
 
-// hasAny reports whether the file imports one of the functions, or contains it as a static file.
-func (f *File) hasAny(names []string) bool {
+// hasAny reports whether the file imports a function of a class, or contains it as a static file.
+func (f *File) hasAny(c libname.Class) bool { return f.has(libname.With(c)...) }
+
+// has reports whether the file imports one of the functions, or contains it as a static file.
+func (f *File) has(names ...string) bool {
 	undefined := f.Undefined()
 	return slices.ContainsFunc(names, func(name string) bool {
 		return slices.Contains(undefined, name) || f.Static() && len(f.Lookup(name)) > 0
 	})
-}
-
-// channelMakers are functions without which no thread makes a channel, or is told anything by it.
-// Those that hardly any program does without (fcntl, poll) are left out: their calls have
-// probes of their own unless one of these is there too.
-var channelMakers = []string{
-	"pipe", "pipe2", "popen", "mkfifo", "mkfifoat", "socket", "socketpair", "eventfd", "timerfd_create",
-	"kill", "pthread_kill", "tgkill", "sigqueue", "pthread_sigqueue", "sigwait", "sigwaitinfo", "sigtimedwait", "sigsuspend", "signalfd",
-	"timer_settime", "setitimer", "ualarm", "epoll_ctl", "mq_open", "msgget", "semget", "semop", "semtimedop", "flock",
-	"inotify_init", "inotify_init1", "fanotify_init", "openpty", "forkpty", "posix_openpt", "getpt", "pidfd_open",
-}
-
-// descriptorMakers are functions that return descriptors and make no channel.
-var descriptorMakers = []string{
-	"open", "open64", "openat", "openat64", "creat", "creat64", "__open_2", "__open64_2", "__openat_2", "__openat64_2",
-	"dup", "dup2", "dup3", "epoll_create", "epoll_create1", "memfd_create", "mkstemp", "mkstemp64", "shm_open",
-	"accept", "accept4",
 }
 
 // Restartable reports whether the file may contain restartable sequences (rseq(2)), which the
@@ -395,44 +376,15 @@ func (f *File) callee(in *insn.Inst, plt map[uint64]string) string {
 	return ""
 }
 
-// orderingImports are the name prefixes of functions that synchronise threads by atomics or
-// futexes: libatomic's, those that libstdc++ and libc++ keep out of line for futures and atomic
-// waits, and libgomp's. Which of the last are in the table of calls is for others to know.
-var orderingImports = [...]string{
-	"__atomic_", "__sync_", "atomic_flag_", "atomic_thread_fence",
-	"_ZNSt28__atomic_futex_unsigned_base",
-	"_ZNSt3__123__cxx_atomic_notify_", "_ZNSt3__117__cxx_atomic_wait",
-	"GOMP_", "GOACC_", "omp_",
-}
-
 // waitingCall reports whether a function of the C library waits for what another thread or process
 // does, or asks whether it has happened, by other means than those of the table: the end of a child,
 // a signal, a descriptor, a message, a connection.
-func waitingCall(name string) bool {
-	switch name {
-	case "wait", "wait3", "wait4", "waitid", "waitpid", "pclose", "system",
-		"sigwait", "sigwaitinfo", "sigtimedwait", "sigsuspend", "pause",
-		"poll", "ppoll", "__poll_chk", "__ppoll_chk", "select", "pselect", "epoll_wait", "epoll_pwait", "epoll_pwait2",
-		"accept", "accept4", "msgrcv", "mq_receive", "mq_timedreceive", "inotify_add_watch":
-		return true
-	}
-	return false
-}
+func waitingCall(name string) bool { return libname.Is(name, libname.KernelWait) }
 
 // wakingCall reports whether a function of the C library wakes, interrupts or excludes other threads
 // by other means than those of the table: a signal, a timer, a connection, a message, the lock of a
 // file, a semaphore of System V.
-func wakingCall(name string) bool {
-	switch name {
-	case "kill", "killpg", "pthread_kill", "tgkill", "sigqueue", "pthread_sigqueue", "pthread_cancel",
-		"alarm", "ualarm", "setitimer", "timer_settime", "timerfd_settime",
-		"epoll_ctl", "connect", "shutdown",
-		"msgsnd", "msgctl", "mq_send", "mq_timedsend", "mq_notify", "semop", "semtimedop", "semctl",
-		"flock", "lockf", "lockf64", "fcntl", "fcntl64":
-		return true
-	}
-	return false
-}
+func wakingCall(name string) bool { return libname.Is(name, libname.KernelWake) }
 
 // OrdersByKernel reports whether all that a function of the C library orders is ordered by the kernel
 // where records of system calls and signals show it, if they are made (bpf/notices.h, signal.h).
@@ -453,10 +405,8 @@ func orderingImport(name string) (UnseenKind, bool) {
 	if name == "futex" || name == "membarrier" || waitingCall(name) || wakingCall(name) {
 		return UnseenCall, true
 	}
-	for _, p := range orderingImports {
-		if strings.HasPrefix(name, p) {
-			return UnseenCall, true
-		}
+	if libname.BeginsAs(name, libname.Orders) {
+		return UnseenCall, true
 	}
 	return 0, false
 }
