@@ -116,7 +116,7 @@ func (m *Module) unnamedAtomics() []atomicProbe {
 			all = append(all, atomicProbe{i, i + 1, hitGroup{site: m.Base + uint32(i) + 1}})
 		default:
 			s := &m.Plan.Sites[i]
-			all = append(all, atomicProbe{i, i + 1, hitGroup{variable: s.Variable, loads: bpf.Op(s.BPF.Op) == bpf.OpRead, locks: s.Lock != probes.LockNone || s.Kept}})
+			all = append(all, atomicProbe{i, i + 1, hitGroup{variable: s.Variable, loads: bpf.Op(s.BPF.Op) == bpf.OpRead, locks: s.Lock != bpf.LockNone || s.Kept}})
 		}
 	}
 	return all
@@ -145,7 +145,7 @@ func (s *Session) addHitCounters(m *Module) {
 
 // ofLock reports whether a probe observes an access of an inlined lock, or may do so.
 func (m *Module) ofLock(p atomicProbe) bool {
-	return slices.ContainsFunc(m.Plan.Sites[p.first:p.end], func(s probes.Site) bool { return s.Lock != probes.LockNone || s.Kept })
+	return slices.ContainsFunc(m.Plan.Sites[p.first:p.end], func(s probes.Site) bool { return s.Lock != bpf.LockNone || s.Kept })
 }
 
 // hitCounter returns the counter of a probe's group. The caller holds s.mu.

@@ -15,18 +15,6 @@ import (
 // whose store was not seen), the word is an atomic variable for good, and its accesses are events that order as
 // those of one do. Of which store a load comes then is not known until the next store: the last one was no event.
 
-// LockUse is what an access of the word of an inlined lock is for.
-type LockUse uint8
-
-// The uses.
-const (
-	LockNone     LockUse = iota // it is no access of a lock, as far as is known
-	LockAcquires                // an attempt to acquire, which is repeated until it succeeds
-	LockTries                   // one that is not repeated
-	LockReleases
-	LockKeeps // it looks at the state, and may add to it that threads wait
-)
-
 // wordUse is what the word of a variable is used as.
 type wordUse uint8
 
@@ -46,15 +34,15 @@ type wordAccess struct {
 
 // lockAccess handles an access of the word of an inlined lock. It reports false if the access is one of an
 // atomic variable, of which the event is to be sent.
-func (o *Observer) lockAccess(t *thread, v *variable, use LockUse, a wordAccess) bool {
+func (o *Observer) lockAccess(t *thread, v *variable, use bpf.LockUse, a wordAccess) bool {
 	switch {
 	case v.use == wordAtomic:
-		if use != LockNone {
+		if use != bpf.LockNone {
 			o.formerLocks++
 		}
 		o.releaseFormer(t, a)
 		return false
-	case v.use == wordUndecided && use == LockNone:
+	case v.use == wordUndecided && use == bpf.LockNone:
 		v.use = wordAtomic
 		return false
 	case v.use == wordUndecided:
@@ -70,7 +58,7 @@ func (o *Observer) lockAccess(t *thread, v *variable, use LockUse, a wordAccess)
 }
 
 // takeStep handles an access of a word that is a lock. It returns false if the code of such a lock makes no such access.
-func (o *Observer) takeStep(t *thread, obj *object, use LockUse, a wordAccess) bool {
+func (o *Observer) takeStep(t *thread, obj *object, use bpf.LockUse, a wordAccess) bool {
 	if obj.kind == event.KindRWLock {
 		return o.stepOfRWLock(t, obj, use, a)
 	}
@@ -83,9 +71,9 @@ func (o *Observer) FormerLocks() uint64 { return o.formerLocks }
 
 // firstOfLock handles an access of a word of which none has acquired it. Who waits for it is not yet seen
 // to hold it; nobody else is to access it before.
-func (o *Observer) firstOfLock(t *thread, v *variable, use LockUse, a wordAccess) bool {
+func (o *Observer) firstOfLock(t *thread, v *variable, use bpf.LockUse, a wordAccess) bool {
 	switch {
-	case a.op == event.Read && (use == LockAcquires || use == LockKeeps):
+	case a.op == event.Read && (use == bpf.LockAcquires || use == bpf.LockKeeps):
 		return true
 	case a.acquires(use) && !o.sharesWord(t.process, a.record.Object&^(wordSize-1)):
 		obj := o.object(t, a.record, event.KindMutex)
@@ -100,32 +88,32 @@ func (o *Observer) firstOfLock(t *thread, v *variable, use LockUse, a wordAccess
 }
 
 // acquires reports whether the access acquires a lock that was free.
-func (a *wordAccess) acquires(use LockUse) bool {
-	return (use == LockAcquires || use == LockTries) && a.op == event.Update && a.flags == 0 &&
+func (a *wordAccess) acquires(use bpf.LockUse) bool {
+	return (use == bpf.LockAcquires || use == bpf.LockTries) && a.op == event.Update && a.flags == 0 &&
 		a.read.known && a.read.value == 0 && (!a.wrote.known || a.wrote.value != 0)
 }
 
 // releases reports whether the access makes a lock free.
-func (a *wordAccess) releases(use LockUse) bool {
-	return a.op.IsWrite() && a.flags == 0 && (a.wrote.known && a.wrote.value == 0 || !a.wrote.known && use == LockReleases)
+func (a *wordAccess) releases(use bpf.LockUse) bool {
+	return a.op.IsWrite() && a.flags == 0 && (a.wrote.known && a.wrote.value == 0 || !a.wrote.known && use == bpf.LockReleases)
 }
 
 // stepOfLock handles an access of a word that is a lock. It returns false if the code of a lock makes
 // no such access.
-func (o *Observer) stepOfLock(t *thread, obj *object, use LockUse, a wordAccess) bool {
+func (o *Observer) stepOfLock(t *thread, obj *object, use bpf.LockUse, a wordAccess) bool {
 	switch {
-	case use == LockNone:
+	case use == bpf.LockNone:
 	case a.acquires(use):
 		if obj.holder == nil {
 			o.acquireInlined(t, obj, use, a, event.Acquire)
 			return true
 		}
-	case use == LockReleases:
+	case use == bpf.LockReleases:
 		if a.releases(use) && obj.holder == t {
 			o.release(t, a.record, obj, 0)
 			return true
 		}
-	case a.op == event.Read && use == LockTries:
+	case a.op == event.Read && use == bpf.LockTries:
 		if a.flags == 0 && obj.holder != nil {
 			e := o.begin(t, a.record, event.AcquireFailed)
 			e.Object, e.Kind, e.Flags = obj.id, obj.kind, event.Try
@@ -135,15 +123,15 @@ func (o *Observer) stepOfLock(t *thread, obj *object, use LockUse, a wordAccess)
 	case a.op == event.Read:
 		return true
 	default: // it adds that threads wait
-		return use != LockTries && a.op == event.Update && a.flags == 0 && a.read.known && a.read.value != 0 && a.wrote.known && a.wrote.value != 0
+		return use != bpf.LockTries && a.op == event.Update && a.flags == 0 && a.read.known && a.read.value != 0 && a.wrote.known && a.wrote.value != 0
 	}
 	return false
 }
 
 // acquireInlined makes t hold an inlined lock. What is known of its holders is not enough for findings of misuse.
-func (o *Observer) acquireInlined(t *thread, obj *object, use LockUse, a wordAccess, op event.Op) {
+func (o *Observer) acquireInlined(t *thread, obj *object, use bpf.LockUse, a wordAccess, op event.Op) {
 	flags := event.Flags(0)
-	if use == LockTries {
+	if use == bpf.LockTries {
 		flags = event.Try
 	}
 	obj.holderUncertain, obj.inlined = true, true

@@ -15,10 +15,10 @@ import (
 // the lock's.
 var lockSites = []SiteInfo{
 	{Variable: "x", Flags: event.Atomic, Sync: &Sync{How: bpf.ValuesBoth, Width: 4, HasInitial: true}},
-	{Kind: event.KindMutex, Lock: LockAcquires, Variable: "x", Flags: event.Atomic, Sync: &Sync{How: bpf.ValuesBoth, Width: 4, HasInitial: true}},
-	{Kind: event.KindMutex, Lock: LockTries, Variable: "x", Flags: event.Atomic, Sync: &Sync{How: bpf.ValuesBoth, Width: 4, HasInitial: true}},
-	{Kind: event.KindMutex, Lock: LockReleases, Variable: "x", Flags: event.Atomic, Sync: &Sync{How: bpf.ValuesBoth, Width: 4, HasInitial: true}},
-	{Kind: event.KindMutex, Lock: LockKeeps, Variable: "x", Flags: event.Atomic, Sync: &Sync{How: bpf.ValuesBoth, Width: 4, HasInitial: true}},
+	{Kind: event.KindMutex, Lock: bpf.LockAcquires, Variable: "x", Flags: event.Atomic, Sync: &Sync{How: bpf.ValuesBoth, Width: 4, HasInitial: true}},
+	{Kind: event.KindMutex, Lock: bpf.LockTries, Variable: "x", Flags: event.Atomic, Sync: &Sync{How: bpf.ValuesBoth, Width: 4, HasInitial: true}},
+	{Kind: event.KindMutex, Lock: bpf.LockReleases, Variable: "x", Flags: event.Atomic, Sync: &Sync{How: bpf.ValuesBoth, Width: 4, HasInitial: true}},
+	{Kind: event.KindMutex, Lock: bpf.LockKeeps, Variable: "x", Flags: event.Atomic, Sync: &Sync{How: bpf.ValuesBoth, Width: 4, HasInitial: true}},
 }
 
 // rwLockSites are those of an inlined read-write lock.
@@ -63,7 +63,7 @@ func observeLock(sites []SiteInfo, records []bpf.Record) (out []string, o *Obser
 }
 
 // lockRecords returns a function that makes records of accesses of an inlined lock, for one use and operation.
-func lockRecords(use LockUse, op bpf.Op) func(time uint64, tid uint32, from, to uint64) bpf.Record {
+func lockRecords(use bpf.LockUse, op bpf.Op) func(time uint64, tid uint32, from, to uint64) bpf.Record {
 	return func(time uint64, tid uint32, from, to uint64) bpf.Record {
 		r := syncRecord(time, tid, op, from, to)
 		r.Site = uint32(use)
@@ -73,9 +73,9 @@ func lockRecords(use LockUse, op bpf.Op) func(time uint64, tid uint32, from, to 
 
 func TestInlinedLock(t *testing.T) {
 	at := lockRecords
-	acquire, try, release, mark := at(LockAcquires, bpf.OpUpdate), at(LockTries, bpf.OpUpdate), at(LockReleases, bpf.OpUpdate), at(LockKeeps, bpf.OpUpdate)
-	fails, tries, looks := at(LockAcquires, bpf.OpRead), at(LockTries, bpf.OpRead), at(LockKeeps, bpf.OpRead)
-	store, read, write, update := at(LockReleases, bpf.OpWrite), at(LockNone, bpf.OpRead), at(LockNone, bpf.OpWrite), at(LockNone, bpf.OpUpdate)
+	acquire, try, release, mark := at(bpf.LockAcquires, bpf.OpUpdate), at(bpf.LockTries, bpf.OpUpdate), at(bpf.LockReleases, bpf.OpUpdate), at(bpf.LockKeeps, bpf.OpUpdate)
+	fails, tries, looks := at(bpf.LockAcquires, bpf.OpRead), at(bpf.LockTries, bpf.OpRead), at(bpf.LockKeeps, bpf.OpRead)
+	store, read, write, update := at(bpf.LockReleases, bpf.OpWrite), at(bpf.LockNone, bpf.OpRead), at(bpf.LockNone, bpf.OpWrite), at(bpf.LockNone, bpf.OpUpdate)
 	for _, c := range []struct {
 		name    string
 		records []bpf.Record

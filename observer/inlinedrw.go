@@ -1,6 +1,9 @@
 package observer
 
-import "github.com/tracepredict/tracepredict/observer/event"
+import (
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
 
 // Of the word of a read-write lock of Rust's standard library (std::sys::sync::rwlock::futex, since Rust 1.62), the
 // lower 30 bits are the number of readers that hold it, or all ones for a writer. The upper two say who waits.
@@ -24,18 +27,18 @@ func afterRelease(read optional) optional {
 // stepOfRWLock is stepOfLock for such a lock. Its code changes the number of holders by who acquires and who releases,
 // so the values say what an access is for; but what the number becomes when a thread acquires, other words may become
 // by chance. A release is one wherever its code is, since compilers merge the ends of paths into code of no function.
-func (o *Observer) stepOfRWLock(t *thread, obj *object, use LockUse, a wordAccess) bool {
+func (o *Observer) stepOfRWLock(t *thread, obj *object, use bpf.LockUse, a wordAccess) bool {
 	if a.op == event.Read {
-		return use != LockNone
+		return use != bpf.LockNone
 	}
 	if a.op != event.Update || a.flags != 0 || !a.read.known || !a.wrote.known {
 		return false
 	}
 	from, to := a.read.value&rustHolders, a.wrote.value&rustHolders
-	acquires := use == LockAcquires || use == LockTries
+	acquires := use == bpf.LockAcquires || use == bpf.LockTries
 	switch {
 	case from == to:
-		return use != LockNone // it adds, or removes, that threads wait
+		return use != bpf.LockNone // it adds, or removes, that threads wait
 	case from == rustWriteLocked:
 		return obj.holder == t && o.leavesWrite(t, obj, a, to)
 	case to == rustWriteLocked:
@@ -59,13 +62,13 @@ func (o *Observer) leavesWrite(t *thread, obj *object, a wordAccess, readers uin
 	}
 	o.release(t, a.record, obj, 0)
 	if readers == 1 {
-		o.acquireInlined(t, obj, LockAcquires, a, event.AcquireRead)
+		o.acquireInlined(t, obj, bpf.LockAcquires, a, event.AcquireRead)
 	}
 	return true
 }
 
 // readsInlined makes t hold such a lock for reading, once more if it does already.
-func (o *Observer) readsInlined(t *thread, obj *object, use LockUse, a wordAccess) bool {
+func (o *Observer) readsInlined(t *thread, obj *object, use bpf.LockUse, a wordAccess) bool {
 	h := t.holding(obj)
 	if h == nil {
 		o.acquireInlined(t, obj, use, a, event.AcquireRead)
@@ -75,7 +78,7 @@ func (o *Observer) readsInlined(t *thread, obj *object, use LockUse, a wordAcces
 	o.inner++
 	e := o.begin(t, a.record, event.AcquireAgain)
 	e.Object, e.Kind = obj.id, obj.kind
-	if use == LockTries {
+	if use == bpf.LockTries {
 		e.Flags = event.Try
 	}
 	o.send()

@@ -16,8 +16,8 @@ func TestInlinedRWLock(t *testing.T) {
 		writersWaiting = 1 << 31
 	)
 	at := lockRecords
-	acquire, try, release, mark := at(LockAcquires, bpf.OpUpdate), at(LockTries, bpf.OpUpdate), at(LockReleases, bpf.OpUpdate), at(LockKeeps, bpf.OpUpdate)
-	looks, other, update := at(LockAcquires, bpf.OpRead), at(LockNone, bpf.OpRead), at(LockNone, bpf.OpUpdate)
+	acquire, try, release, mark := at(bpf.LockAcquires, bpf.OpUpdate), at(bpf.LockTries, bpf.OpUpdate), at(bpf.LockReleases, bpf.OpUpdate), at(bpf.LockKeeps, bpf.OpUpdate)
+	looks, other, update := at(bpf.LockAcquires, bpf.OpRead), at(bpf.LockNone, bpf.OpRead), at(bpf.LockNone, bpf.OpUpdate)
 	for _, c := range []struct {
 		name    string
 		records []bpf.Record

@@ -231,7 +231,7 @@ func (s *SiteInfo) part(op bpf.Op, from uint64, size int) *SiteInfo {
 	}
 	ordering, sync := *s.whole(op), *s.Sync
 	sync.Whole, sync.From, sync.Width = s.Sync.Width, uint8(from), uint8(size)
-	ordering.Sync, ordering.Lock = &sync, LockNone
+	ordering.Sync, ordering.Lock = &sync, bpf.LockNone
 	s.parts = append(s.parts, &ordering)
 	return &ordering
 }

@@ -83,7 +83,7 @@ type SiteInfo struct {
 	// the one that says so.
 	AtExit bool
 	// Lock is what the access is for, if code of an inlined lock makes it.
-	Lock LockUse
+	Lock bpf.LockUse
 	// Parts, if not nil, returns the parts of the array Variable that an access at an
 	// offset touches. The offset counts bytes from the beginning of the array; it is Extra
 	// of the record.

@@ -153,7 +153,7 @@ type missingStore struct {
 // synchronised handles an access that synchronises.
 func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.Record) {
 	read, wrote := info.Sync.values(r)
-	if info.Lock == LockReleases && info.Kind == event.KindRWLock && !wrote.known {
+	if info.Lock == bpf.LockReleases && info.Kind == event.KindRWLock && !wrote.known {
 		wrote = afterRelease(read)
 	}
 	op := accessOps[bpf.Op(r.Op)-bpf.OpRead]

@@ -23,7 +23,7 @@ func (b *builder) attempts() {
 	looks := map[uint64]bool{}
 	for i := range b.plan.Sites {
 		s := &b.plan.Sites[i]
-		if !s.synchronises() || s.Lock != LockNone || s.ResultUnused || !s.changes() {
+		if !s.synchronises() || s.Lock != bpf.LockNone || s.ResultUnused || !s.changes() {
 			continue
 		}
 		l, known := loops[s.At]

@@ -15,28 +15,6 @@ import (
 // here those are marked that acquire or release such a lock. The debug information names the functions of a lock's
 // type that an instruction was inlined from. Nothing else accesses the word of a lock of that type.
 
-// LockUse is what an access of the word of an inlined lock is for.
-type LockUse uint8
-
-// The uses.
-const (
-	LockNone     LockUse = iota // it is no access of a lock, as far as is known
-	LockAcquires                // an attempt to acquire, which is repeated until it succeeds
-	LockTries                   // one that is not repeated
-	LockReleases
-	LockKeeps // it looks at the state, or adds to it that threads wait
-)
-
-var lockUses = [...]string{"", "acquire", "try to acquire", "release", "look at"}
-
-// String returns the use in words.
-func (u LockUse) String() string {
-	if int(u) < len(lockUses) {
-		return lockUses[u]
-	}
-	return "unknown"
-}
-
 // RustMutex describes the mutexes of Rust's standard library where these wait by futex.
 const RustMutex = "std::sync::Mutex"
 
@@ -56,21 +34,21 @@ var rustRWLock = regexp.MustCompile(`3std3sys(?:4sync6rwlock5futex|3pal4unix5loc
 // rustGuard matches those of the functions of what holds such a lock.
 var rustGuard = regexp.MustCompile(`4sync6poison5mutex(?:NtB[0-9A-Za-z]*_)?10MutexGuard|4sync5mutex(?:NtB[0-9A-Za-z]*_)?10MutexGuard|std\.\.sync\.\.(poison\.\.)?mutex\.\.MutexGuard`)
 
-var rustMutexUses = map[string]LockUse{"4lock": LockAcquires, "14lock_contended": LockAcquires, "8try_lock": LockTries, "6unlock": LockReleases, "4spin": LockKeeps, "4wake": LockKeeps}
+var rustMutexUses = map[string]bpf.LockUse{"4lock": bpf.LockAcquires, "14lock_contended": bpf.LockAcquires, "8try_lock": bpf.LockTries, "6unlock": bpf.LockReleases, "4spin": bpf.LockKeeps, "4wake": bpf.LockKeeps}
 
 // rustSpinLock matches those of the functions that use a spin lock of the standard library, in whose word is who
 // holds it. They hold it whenever they store.
 var rustSpinLock = regexp.MustCompile(`3std3sys3pal4unix14stack_overflow11thread_info`)
 
-var rustRWLockUses = map[string]LockUse{
-	"4read": LockAcquires, "5write": LockAcquires, "14read_contended": LockAcquires, "15write_contended": LockAcquires,
-	"8try_read": LockTries, "9try_write": LockTries, "11read_unlock": LockReleases, "12write_unlock": LockReleases,
-	"9downgrade": LockKeeps, "10spin_until": LockKeeps, "9spin_read": LockKeeps, "10spin_write": LockKeeps, "11wake_writer": LockKeeps, "22wake_writer_or_readers": LockKeeps,
+var rustRWLockUses = map[string]bpf.LockUse{
+	"4read": bpf.LockAcquires, "5write": bpf.LockAcquires, "14read_contended": bpf.LockAcquires, "15write_contended": bpf.LockAcquires,
+	"8try_read": bpf.LockTries, "9try_write": bpf.LockTries, "11read_unlock": bpf.LockReleases, "12write_unlock": bpf.LockReleases,
+	"9downgrade": bpf.LockKeeps, "10spin_until": bpf.LockKeeps, "9spin_read": bpf.LockKeeps, "10spin_write": bpf.LockKeeps, "11wake_writer": bpf.LockKeeps, "22wake_writer_or_readers": bpf.LockKeeps,
 }
 
 // lockRole is what an instruction is for, and the type of the lock.
 type lockRole struct {
-	use  LockUse
+	use  bpf.LockUse
 	kind string
 }
 
@@ -100,9 +78,9 @@ func (b *builder) lockRole(addr uint64) lockRole {
 	}
 	frames := b.plan.frames(addr)
 	switch role = rustRole(frames); {
-	case role.use != LockNone:
+	case role.use != bpf.LockNone:
 	case b.unlocksRust(addr, frames):
-		role = lockRole{LockReleases, RustMutex}
+		role = lockRole{bpf.LockReleases, RustMutex}
 	case inAny(frames, rustSpinLock):
 		role = lockRole{b.spinLockUse(addr), RustSpinLock}
 	}
@@ -115,16 +93,16 @@ func (b *builder) lockRole(addr uint64) lockRole {
 
 // spinLockUse returns what an instruction of such a function is for, if it accesses a word as that of the spin
 // lock: a compare-and-exchange, or a store.
-func (b *builder) spinLockUse(addr uint64) LockUse {
+func (b *builder) spinLockUse(addr uint64) bpf.LockUse {
 	in, err := b.image.Decode(addr)
 	switch {
 	case err != nil || in.NMem != 1 || in.Mem[0].Size != 8 || !in.Mem[0].Fixed:
 	case in.Locked && in.WritesIf != 0:
-		return LockAcquires
+		return bpf.LockAcquires
 	case !in.Locked && in.Mem[0].Write && !in.Mem[0].Read && in.HasImm && in.ValueImm == 0:
-		return LockReleases
+		return bpf.LockReleases
 	}
-	return LockNone
+	return bpf.LockNone
 }
 
 // unlocksRust reports whether an instruction unlocks a mutex of Rust, although no line of the debug information
@@ -184,11 +162,11 @@ func (b *builder) inlinedLocks() {
 			continue
 		}
 		role := b.lockRole(s.At)
-		if s.Lock = role.use; s.Lock == LockNone {
+		if s.Lock = role.use; s.Lock == bpf.LockNone {
 			continue
 		}
 		if bpf.Op(s.BPF.Op) == bpf.OpRead && s.BPF.When == 0 {
-			s.Lock = LockKeeps // a plain load
+			s.Lock = bpf.LockKeeps // a plain load
 		}
 		s.LockType = role.kind
 		s.Internal = b.ofRustRuntime(s.At)

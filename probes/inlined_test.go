@@ -17,27 +17,27 @@ import (
 func TestRustRole(t *testing.T) {
 	for _, c := range []struct {
 		linkage string
-		want    LockUse
+		want    bpf.LockUse
 		kind    string
 	}{
-		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex4lock", LockAcquires, RustMutex},
-		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex14lock_contended", LockAcquires, RustMutex},
-		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex8try_lock", LockTries, RustMutex},
-		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex6unlock", LockReleases, RustMutex},
-		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex4spin", LockKeeps, RustMutex},
-		{"_ZN3std3sys4sync5mutex5futex5Mutex4lock17h0123456789abcdefE", LockAcquires, RustMutex},
-		{"_ZN3std3sys4unix5locks11futex_mutex5Mutex6unlock17h0123456789abcdefE", LockReleases, RustMutex},
-		{"_ZN3std3sys3pal4unix5locks11futex_mutex5Mutex14lock_contended17h0123456789abcdefE", LockAcquires, RustMutex},
-		{"_ZN3std4sync6poison5mutex14Mutex$LT$T$GT$4lock17h0df698ac206c028fE", LockNone, ""},
-		{"_ZN6garden5futex5Mutex4lock17h0123456789abcdefE", LockNone, ""},
-		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync6rwlock5futexNtB2_6RwLock4read", LockAcquires, RustRWLock},
-		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync6rwlock5futexNtB2_6RwLock15write_contended", LockAcquires, RustRWLock},
-		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync6rwlock5futexNtB2_6RwLock9try_write", LockTries, RustRWLock},
-		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync6rwlock5futexNtB2_6RwLock22wake_writer_or_readers", LockKeeps, RustRWLock},
-		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync6rwlock5futexNtB2_6RwLock11wake_writer", LockKeeps, RustRWLock},
-		{"_ZN3std3sys4sync6rwlock5futex6RwLock11read_unlock17h0123456789abcdefE", LockReleases, RustRWLock},
-		{"_ZN3std3sys4unix5locks12futex_rwlock6RwLock12write_unlock17h0123456789abcdefE", LockReleases, RustRWLock},
-		{"_ZN3std4sync6poison6rwlock15RwLock$LT$T$GT$4read17h0df698ac206c028fE", LockNone, ""},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex4lock", bpf.LockAcquires, RustMutex},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex14lock_contended", bpf.LockAcquires, RustMutex},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex8try_lock", bpf.LockTries, RustMutex},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex6unlock", bpf.LockReleases, RustMutex},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync5mutex5futexNtB2_5Mutex4spin", bpf.LockKeeps, RustMutex},
+		{"_ZN3std3sys4sync5mutex5futex5Mutex4lock17h0123456789abcdefE", bpf.LockAcquires, RustMutex},
+		{"_ZN3std3sys4unix5locks11futex_mutex5Mutex6unlock17h0123456789abcdefE", bpf.LockReleases, RustMutex},
+		{"_ZN3std3sys3pal4unix5locks11futex_mutex5Mutex14lock_contended17h0123456789abcdefE", bpf.LockAcquires, RustMutex},
+		{"_ZN3std4sync6poison5mutex14Mutex$LT$T$GT$4lock17h0df698ac206c028fE", bpf.LockNone, ""},
+		{"_ZN6garden5futex5Mutex4lock17h0123456789abcdefE", bpf.LockNone, ""},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync6rwlock5futexNtB2_6RwLock4read", bpf.LockAcquires, RustRWLock},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync6rwlock5futexNtB2_6RwLock15write_contended", bpf.LockAcquires, RustRWLock},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync6rwlock5futexNtB2_6RwLock9try_write", bpf.LockTries, RustRWLock},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync6rwlock5futexNtB2_6RwLock22wake_writer_or_readers", bpf.LockKeeps, RustRWLock},
+		{"_RNvMNtNtNtNtCsjrHSEGnQ3l9_3std3sys4sync6rwlock5futexNtB2_6RwLock11wake_writer", bpf.LockKeeps, RustRWLock},
+		{"_ZN3std3sys4sync6rwlock5futex6RwLock11read_unlock17h0123456789abcdefE", bpf.LockReleases, RustRWLock},
+		{"_ZN3std3sys4unix5locks12futex_rwlock6RwLock12write_unlock17h0123456789abcdefE", bpf.LockReleases, RustRWLock},
+		{"_ZN3std4sync6poison6rwlock15RwLock$LT$T$GT$4read17h0df698ac206c028fE", bpf.LockNone, ""},
 	} {
 		frames := []symbolize.Frame{{Linkage: "_ZN4core4sync6atomic11atomic_swap17hf5d5f03fe59f3d1bE"}, {Linkage: c.linkage}, {Linkage: "_ZN4shop4main17h0123456789abcdefE"}}
 		if got := rustRole(frames); got != (lockRole{c.want, c.kind}) {
@@ -97,9 +97,9 @@ fn main() { let m = Mutex::new(1); add(&m); attempt(&m); let l = RwLock::new(1);
 	if err != nil {
 		t.Fatal(err)
 	}
-	uses := map[string][]LockUse{}
+	uses := map[string][]bpf.LockUse{}
 	for _, s := range p.Sites {
-		if op := bpf.Op(s.BPF.Op); s.Lock != LockNone && op == bpf.OpUpdate && !slices.Contains(uses[s.Function], s.Lock) {
+		if op := bpf.Op(s.BPF.Op); s.Lock != bpf.LockNone && op == bpf.OpUpdate && !slices.Contains(uses[s.Function], s.Lock) {
 			uses[s.Function] = append(uses[s.Function], s.Lock)
 			want := ""
 			switch s.Function {
@@ -113,9 +113,9 @@ fn main() { let m = Mutex::new(1); add(&m); attempt(&m); let l = RwLock::new(1);
 			}
 		}
 	}
-	for function, want := range map[string][]LockUse{
-		"add": {LockAcquires, LockReleases}, "attempt": {LockTries, LockReleases}, "own": nil,
-		"look": {LockAcquires, LockReleases}, "change": {LockAcquires, LockReleases}, "offer": {LockTries, LockReleases},
+	for function, want := range map[string][]bpf.LockUse{
+		"add": {bpf.LockAcquires, bpf.LockReleases}, "attempt": {bpf.LockTries, bpf.LockReleases}, "own": nil,
+		"look": {bpf.LockAcquires, bpf.LockReleases}, "change": {bpf.LockAcquires, bpf.LockReleases}, "offer": {bpf.LockTries, bpf.LockReleases},
 	} {
 		if got := uses[function]; !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", function, got, want)

@@ -187,7 +187,7 @@ type Site struct {
 	Callee string
 	// Lock is what the access is for, if code of an inlined lock makes it, and LockType describes the lock.
 	// Internal means that the lock guards only what the language's library keeps for itself.
-	Lock     LockUse
+	Lock     bpf.LockUse
 	LockType string
 	Internal bool
 	Variable string // name of the accessed variable or field; "" if the site is no access

@@ -250,7 +250,7 @@ func (b *builder) pointerAccess(a pointer.Access) throughPointer {
 		p.as.Kind = variable.Write
 	}
 	divisible := p.as.Kind == variable.Update && !a.Locked
-	p.atomic = !a.Repeats && scalar(m.Size) && !divisible && (b.atomicCode(p) || a.Locked && b.lockRole(a.Addr).use != LockNone || b.atomicMember(p))
+	p.atomic = !a.Repeats && scalar(m.Size) && !divisible && (b.atomicCode(p) || a.Locked && b.lockRole(a.Addr).use != bpf.LockNone || b.atomicMember(p))
 	return p
 }
 

@@ -140,7 +140,7 @@ func (b *builder) waitsForAtomic(addr uint64) bool {
 		return false
 	}
 	frames := b.plan.frames(addr)
-	return waitNames.MatchString(frames[0].Linkage) || rustRole(frames).use != LockNone || inAny(frames, rustGuard)
+	return waitNames.MatchString(frames[0].Linkage) || rustRole(frames).use != bpf.LockNone || inAny(frames, rustGuard)
 }
 
 // maxWaitText bounds the size of code, in bytes, that is searched for loops that wait. The search of

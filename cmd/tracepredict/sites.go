@@ -96,7 +96,7 @@ func ofLock(s *probes.Site) bool {
 	case synctab.KindMutex, synctab.KindRWLock, synctab.KindSpin:
 		return true
 	}
-	return s.Lock != probes.LockNone || s.Repeats
+	return s.Lock != bpf.LockNone || s.Repeats
 }
 
 const siteHeader = "ADDRESS\tMOVED\tCOST\tPROBE\tOBSERVES\tFUNCTION\tWHY"
@@ -208,7 +208,7 @@ func observes(s probes.Site) string {
 	switch {
 	case s.Allocates():
 		text += " by " + s.Callee
-	case s.Lock != probes.LockNone:
+	case s.Lock != bpf.LockNone:
 		return s.Lock.String() + " " + s.LockType + ", " + s.Variable
 	case s.Array != nil:
 		text += " an element of " + s.Variable

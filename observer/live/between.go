@@ -340,7 +340,7 @@ func (x *examiner) Inlined(f *elf.File, pc uint64) between.Inlined {
 func inlinedEvent(s *probes.Site) between.Inlined {
 	switch {
 	case s.Program != probes.ProgramAtomic && s.Program != probes.ProgramPointerAtomic || s.Conditional || s.Array != nil:
-	case s.Lock != probes.LockNone && s.Lock != probes.LockKeeps:
+	case s.Lock != bpf.LockNone && s.Lock != bpf.LockKeeps:
 		return between.InlinedLock
 	case !s.ResultUnused:
 		return between.InlinedAccess

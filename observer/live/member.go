@@ -81,7 +81,7 @@ func (r *names) memberAt(key memberKey) variable.Named {
 		return r.memberOfWait(int(st.TGID), st.Found, kind)
 	}
 	site := r.process.Site(st.Site)
-	if ok && st.Call == 0 && site != nil && site.Lock != probes.LockNone {
+	if ok && st.Call == 0 && site != nil && site.Lock != bpf.LockNone {
 		if site.LockType == probes.RustRWLock {
 			return variable.Named{Name: run.RustRWLock}
 		}

@@ -3,6 +3,7 @@ package live
 import (
 	"strings"
 
+	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -23,11 +24,6 @@ var kinds = map[synctab.Kind]event.Kind{
 	synctab.KindBarrier:   event.KindBarrier,
 	synctab.KindSemaphore: event.KindSemaphore,
 	synctab.KindOnce:      event.KindOnce,
-}
-
-// lockUses translates package probes' uses of the words of inlined locks.
-var lockUses = map[probes.LockUse]observer.LockUse{
-	probes.LockAcquires: observer.LockAcquires, probes.LockTries: observer.LockTries, probes.LockReleases: observer.LockReleases, probes.LockKeeps: observer.LockKeeps,
 }
 
 // siteInfo returns what the observer must know of a site.
@@ -75,8 +71,8 @@ func (l *Link) siteInfo(index uint32, site *probes.Site) *observer.SiteInfo {
 		}
 		info.Sync = syncOf(site)
 	}
-	if site.Lock != probes.LockNone {
-		info.Kind, info.Lock = event.KindMutex, lockUses[site.Lock]
+	if site.Lock != bpf.LockNone {
+		info.Kind, info.Lock = event.KindMutex, site.Lock
 		if site.LockType == probes.RustRWLock {
 			info.Kind = event.KindRWLock
 		}
