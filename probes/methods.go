@@ -65,7 +65,7 @@ type methods struct {
 }
 
 func (m *methods) function(fn *function.Function) error {
-	calls, returns := fn.Life != function.LifeNone, false
+	calls, returns := fn.Constructor || fn.Destructor, false
 	for _, i := range fn.Patterns {
 		if m.opts.On[i].Return {
 			returns = true

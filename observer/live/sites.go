@@ -132,8 +132,16 @@ func (l *Link) checkIn(tgid, index uint32) uint64 {
 	return max(1, l.Session.VariableAddr(int(tgid), site.Variable))
 }
 
-// lifeOf translates a function's effect on the lifetime of its instance.
-var lifeOf = [...]event.Life{function.LifeNone: event.LifeNone, function.LifeBegin: event.LifeBegin, function.LifeEnd: event.LifeEnd}
+// lifeOf returns a function's effect on the lifetime of its instance.
+func lifeOf(fn *function.Function) event.Life {
+	switch {
+	case fn.Constructor:
+		return event.LifeBegin
+	case fn.Destructor:
+		return event.LifeEnd
+	}
+	return event.LifeNone
+}
 
 // eventFunc returns the description of the function whose calls a site records; nil for other
 // sites.
@@ -142,7 +150,7 @@ func eventFunc(s *loader.Session, index uint32, site *probes.Site) *event.Func {
 	if fn == nil {
 		return nil
 	}
-	f := &event.Func{Name: fn.Name, Module: s.SiteModule(index), Result: fn.ResultType, ReturnsAddress: fn.ReturnsAddress, Life: lifeOf[fn.Life]}
+	f := &event.Func{Name: fn.Name, Module: s.SiteModule(index), Result: fn.ResultType, ReturnsAddress: fn.ReturnsAddress, Life: lifeOf(fn)}
 	for _, p := range fn.Params {
 		f.Params = append(f.Params, event.Param{Name: p.Name, Type: p.Type, Index: p.Index})
 	}

@@ -103,7 +103,8 @@ func (x *finder) matchEntry(s *subprogram) {
 
 // inline records an inlined copy of a function.
 func (x *finder) inline(s *subprogram, chain []*subprogram, name string, on []int) {
-	fn := &Function{Name: name, Addr: s.entry, Inlined: true, Patterns: on, Life: lifeOf(name)}
+	fn := &Function{Name: name, Addr: s.entry, Inlined: true, Patterns: on}
+	fn.Constructor, fn.Destructor = lifeOf(name)
 	if slices.ContainsFunc(x.copies, func(c inlinedCopy) bool { return c.fn.Addr == s.entry && c.fn.Name == name }) {
 		return
 	}

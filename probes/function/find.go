@@ -44,16 +44,6 @@ type Param struct {
 	Operand
 }
 
-// Life is the effect of a function on the lifetime of its instance.
-type Life uint8
-
-// The effects.
-const (
-	LifeNone  Life = iota // none
-	LifeBegin             // a constructor begins the lifetime
-	LifeEnd               // a destructor ends the lifetime
-)
-
 // Function is one entry of a function that matches: its code, or an inlined copy.
 type Function struct {
 	Name    string // qualified, without parameters
@@ -67,8 +57,9 @@ type Function struct {
 	Result         int
 	ResultType     string // as in the source; "" if unknown
 	ReturnsAddress bool   // the result may be an address
-	Life           Life
-	Patterns       []int // indices of the patterns that match
+	// Constructor and Destructor report whether the function begins or ends the lifetime of its instance, by its name.
+	Constructor, Destructor bool
+	Patterns                []int // indices of the patterns that match
 }
 
 // Found is the result for one file.
@@ -287,7 +278,7 @@ func (x *finder) add(addr uint64, name string, on []int, best int) {
 	fn.Patterns = append(fn.Patterns, on...)
 	slices.Sort(fn.Patterns)
 	fn.Patterns = slices.Compact(fn.Patterns)
-	fn.Life = lifeOf(fn.Name)
+	fn.Constructor, fn.Destructor = lifeOf(fn.Name)
 }
 
 func preferred(a, b string) bool {
@@ -378,20 +369,16 @@ func splitClone(name string) (string, cloneKind) {
 	return name[:i], kind
 }
 
-// lifeOf returns whether a function is a constructor or destructor, by its name.
-func lifeOf(name string) Life {
+// lifeOf reports whether a function is a constructor or destructor, by its name.
+func lifeOf(name string) (constructor, destructor bool) {
 	class, last := splitLast(name)
 	_, own := splitLast(class)
 	own, _, _ = strings.Cut(own, "<")
 	bare, _, _ := strings.Cut(last, "<")
-	switch {
-	case own == "" || bare == "":
-	case last == "~"+own:
-		return LifeEnd
-	case bare == own:
-		return LifeBegin
+	if own == "" || bare == "" {
+		return false, false
 	}
-	return LifeNone
+	return bare == own, last == "~"+own
 }
 
 // splitLast separates the last component of a qualified name.

@@ -130,11 +130,12 @@ func TestSplitClone(t *testing.T) {
 }
 
 func TestLifeOf(t *testing.T) {
-	for name, want := range map[string]Life{
-		"f": LifeNone, "Queue::Queue": LifeBegin, "Queue<int>::Queue": LifeBegin, "ns::Queue<a::b>::~Queue": LifeEnd, "Queue::put": LifeNone, "ns::f": LifeNone, "Queue::Queue<int>": LifeBegin, "": LifeNone,
+	none, begins, ends := [2]bool{}, [2]bool{true, false}, [2]bool{false, true}
+	for name, want := range map[string][2]bool{
+		"f": none, "Queue::Queue": begins, "Queue<int>::Queue": begins, "ns::Queue<a::b>::~Queue": ends, "Queue::put": none, "ns::f": none, "Queue::Queue<int>": begins, "": none,
 	} {
-		if got := lifeOf(name); got != want {
-			t.Errorf("%q: %d, want %d", name, got, want)
+		if constructor, destructor := lifeOf(name); constructor != want[0] || destructor != want[1] {
+			t.Errorf("%q: constructor %t, destructor %t", name, constructor, destructor)
 		}
 	}
 }
