@@ -464,6 +464,9 @@ type objectOrder struct {
 // ShrinkOrders evicts the orders of objects that were last used before event number unused. The clocks of events must have
 // what used such an object before all that uses it later.
 func (h *History) ShrinkOrders(unused uint64) {
+	if unused == 0 {
+		return // none
+	}
 	orders := make(map[event.ObjectID]*objectOrder, len(h.orders))
 	for id, o := range h.orders {
 		if o.used >= unused || !o.Quiet() {

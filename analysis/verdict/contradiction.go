@@ -42,6 +42,9 @@ type counted struct {
 // Shrink evicts the counts of semaphores, conditions and barriers that were last used before event number unused. Whether
 // the record contradicts itself at such an object is not known any more.
 func (c *Contradictions) Shrink(unused uint64) {
+	if unused == 0 {
+		return // none
+	}
 	counts := make(map[event.ObjectID]*counted, len(c.counts))
 	for id, x := range c.counts {
 		c.horizon = max(c.horizon, id)

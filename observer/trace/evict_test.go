@@ -25,6 +25,7 @@ func TestEvict(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Reread(bytes.NewReader(file))
+		r.KeepNames(rapid.SampledFrom([]uint64{0, 1, 256, 1 << 12}).Draw(rt, "bytes"))
 		var got sample
 		every := rapid.IntRange(1, 5).Draw(rt, "every")
 		for n := 1; ; n++ {
@@ -73,4 +74,35 @@ func TestEvictedFile(t *testing.T) {
 	if o := r.Names().Object(1); objects == 0 || r.Names().Objects() != objects || o.Addr != 0 {
 		t.Errorf("%d objects, %+v", objects, o)
 	}
+}
+
+// TestSkipNames checks that a trace of which the names are skipped has the same events.
+func TestSkipNames(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		all, flushes := randomRun(rt)
+		file := write(t, all, flushes...)
+		want, _, err := read(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := NewReader(bytes.NewReader(file), "t.trace")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.SkipNames()
+		for n := 0; ; n++ {
+			var e event.Event
+			if err := r.Next(&e); err == io.EOF && n == len(want.events) {
+				break
+			} else if err != nil {
+				t.Fatalf("event %d of %d: %v", n, len(want.events), err)
+			}
+			if w := &want.events[n]; e.Seq != w.Seq || e.Op != w.Op || e.Thread != w.Thread || e.Object != w.Object || e.Stack != w.Stack || e.Value != w.Value {
+				t.Fatalf("event %d: %+v, want %+v", n, e, *w)
+			}
+		}
+		if r.Names().Objects() != want.names.Objects() || r.Names().Threads() != want.names.Threads() {
+			t.Fatalf("%d objects and %d threads", r.Names().Objects(), r.Names().Threads())
+		}
+	})
 }
