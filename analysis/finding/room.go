@@ -29,7 +29,7 @@ const LeastBytes = 16 << 10
 
 // Bytes that a step needs before it is printed, and each lock that is held at it.
 const (
-	stepBytes = 1 << 8
+	stepBytes = 160
 	heldBytes = 1 << 4
 )
 

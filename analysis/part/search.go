@@ -10,7 +10,8 @@ import (
 type Search struct {
 	Done  func() string   // why the time is over, "" as long as it is not; nil: there is no end
 	Asked func(n, of int) // called for each candidate: n of about so many; nil: nobody wants to know
-	// Room bounds the memory for the schedules that are found, in bytes, by an estimate; 0: there is no bound.
+	// Room is the memory for findings, in bytes, by an estimate; 0: there is no bound. Schedules may need twice as
+	// much while they are searched, since most are of findings that a report shows as one.
 	Room  uint64
 	kept  uint64 // bytes of the schedules that were found
 	early uint64 // those of KeepsEarly
@@ -28,7 +29,7 @@ func (s *Search) why() string {
 			return why
 		}
 	}
-	if s.Room > 0 && s.kept > s.Room/4*3 {
+	if s.Room > 0 && s.kept > 2*s.Room {
 		return "lack of memory for more schedules"
 	}
 	return ""
