@@ -143,7 +143,7 @@ func changeUser(become *Credentials, files *fileUser) error {
 	switch {
 	case become != nil:
 		if err := onAllThreads(unix.SYS_PRCTL, unix.PR_SET_KEEPCAPS, 1); err != nil {
-			return fmt.Errorf("keep capabilities as user %s: %w", become.name, err)
+			return fmt.Errorf("keep capabilities as user %s: %w", become.Name, err)
 		}
 		return become.assumeEverywhere()
 	case files != nil && files.uid != os.Geteuid():
@@ -160,14 +160,14 @@ func changeUser(become *Credentials, files *fileUser) error {
 // assumeEverywhere makes all threads of the tool run as c, irrevocably. The tool is not traced,
 // so none of its threads blocks that.
 func (c *Credentials) assumeEverywhere() error {
-	if err := syscall.Setgroups(c.groups); err != nil {
-		return fmt.Errorf("take the groups of user %s: %w", c.name, err)
+	if err := syscall.Setgroups(c.Groups); err != nil {
+		return fmt.Errorf("take the groups of user %s: %w", c.Name, err)
 	}
-	if err := syscall.Setresgid(c.gid, c.gid, c.gid); err != nil {
-		return fmt.Errorf("take the group of user %s: %w", c.name, err)
+	if err := syscall.Setresgid(c.GID, c.GID, c.GID); err != nil {
+		return fmt.Errorf("take the group of user %s: %w", c.Name, err)
 	}
-	if err := syscall.Setresuid(c.uid, c.uid, c.uid); err != nil {
-		return fmt.Errorf("become user %s: %w", c.name, err)
+	if err := syscall.Setresuid(c.UID, c.UID, c.UID); err != nil {
+		return fmt.Errorf("become user %s: %w", c.Name, err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -10,12 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Credentials are those of the user that a program runs as.
+// Credentials are those of the user that a program runs as. They are passed as JSON to the process that becomes the
+// program.
 type Credentials struct {
-	uid, gid int
-	groups   []int
-	name     string
-	home     string
+	UID, GID int
+	Groups   []int
+	Name     string
+	Home     string
 }
 
 // LookupUser returns the credentials of the user called name or, if name is "", of the user who
@@ -37,19 +39,19 @@ func LookupUser(name string) (*Credentials, error) {
 		return nil, fmt.Errorf("--user %s: %w", name, err)
 	}
 	c, err := credentials(u)
-	if err != nil || c.uid == os.Geteuid() {
+	if err != nil || c.UID == os.Geteuid() {
 		return nil, err
 	}
 	return c, nil
 }
 
 func credentials(u *user.User) (*Credentials, error) {
-	c := &Credentials{name: u.Username, home: u.HomeDir}
+	c := &Credentials{Name: u.Username, Home: u.HomeDir}
 	var err error
-	if c.uid, err = strconv.Atoi(u.Uid); err != nil {
+	if c.UID, err = strconv.Atoi(u.Uid); err != nil {
 		return nil, fmt.Errorf("user %s has the id %q: %w", u.Username, u.Uid, err)
 	}
-	if c.gid, err = strconv.Atoi(u.Gid); err != nil {
+	if c.GID, err = strconv.Atoi(u.Gid); err != nil {
 		return nil, fmt.Errorf("user %s has the group %q: %w", u.Username, u.Gid, err)
 	}
 	ids, err := u.GroupIds()
@@ -58,7 +60,7 @@ func credentials(u *user.User) (*Credentials, error) {
 	}
 	for _, id := range ids {
 		if n, err := strconv.Atoi(id); err == nil {
-			c.groups = append(c.groups, n)
+			c.Groups = append(c.Groups, n)
 		}
 	}
 	return c, nil
@@ -69,20 +71,23 @@ func credentials(u *user.User) (*Credentials, error) {
 // runtime too would take the cooperation of each, for which syscall.Setuid and the like can wait
 // for ever in a process that is traced.
 func (c *Credentials) Assume() error {
-	groups := make([]uint32, len(c.groups), len(c.groups)+1)
-	for i, g := range c.groups {
+	if c.Name == "" {
+		return errors.New("become another user: it was not passed on which one")
+	}
+	groups := make([]uint32, len(c.Groups), len(c.Groups)+1)
+	for i, g := range c.Groups {
 		groups[i] = uint32(g)
 	}
 	// Because of the spare element an empty list has an address too.
 	list := unsafe.Pointer(unsafe.SliceData(groups))
 	if _, _, e := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(list), 0); e != 0 {
-		return fmt.Errorf("take the groups of user %s: %w", c.name, e)
+		return fmt.Errorf("take the groups of user %s: %w", c.Name, e)
 	}
-	if _, _, e := unix.RawSyscall(unix.SYS_SETGID, uintptr(c.gid), 0, 0); e != 0 {
-		return fmt.Errorf("take the group of user %s: %w", c.name, e)
+	if _, _, e := unix.RawSyscall(unix.SYS_SETGID, uintptr(c.GID), 0, 0); e != 0 {
+		return fmt.Errorf("take the group of user %s: %w", c.Name, e)
 	}
-	if _, _, e := unix.RawSyscall(unix.SYS_SETUID, uintptr(c.uid), 0, 0); e != 0 {
-		return fmt.Errorf("become user %s: %w", c.name, e)
+	if _, _, e := unix.RawSyscall(unix.SYS_SETUID, uintptr(c.UID), 0, 0); e != 0 {
+		return fmt.Errorf("become user %s: %w", c.Name, e)
 	}
 	return nil
 }

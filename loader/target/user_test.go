@@ -1,8 +1,10 @@
 package target
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
+	"reflect"
 	"testing"
 
 	"github.com/tracepredict/tracepredict/internal/loadertest"
@@ -32,7 +34,7 @@ func TestLookupUser(t *testing.T) {
 		case (err != nil) != c.fails:
 			t.Errorf("%+v: %v", c, err)
 		case c.fails:
-		case (got == nil) != (c.uid < 0) || got != nil && (got.uid != c.uid || got.name != "nobody" || len(got.groups) == 0):
+		case (got == nil) != (c.uid < 0) || got != nil && (got.UID != c.uid || got.Name != "nobody" || len(got.Groups) == 0):
 			t.Errorf("%+v: %+v", c, got)
 		}
 	}
@@ -42,5 +44,18 @@ func TestExitError(t *testing.T) {
 	cause := errors.New("cause")
 	if err := (&ExitError{Code: 126, Err: cause}); err.Error() != "cause" || !errors.Is(err, cause) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestCredentialsArePassedOn: a process that gets them as JSON becomes the user, and without a user it becomes nobody else.
+func TestCredentialsArePassedOn(t *testing.T) {
+	c := Credentials{UID: 1, GID: 2, Groups: []int{3}, Name: "n", Home: "/h"}
+	text, err := json.Marshal(c)
+	var got Credentials
+	if err != nil || json.Unmarshal(text, &got) != nil || !reflect.DeepEqual(got, c) {
+		t.Errorf("%s, %v: %+v", text, err, got)
+	}
+	if err := (&Credentials{}).Assume(); err == nil {
+		t.Error("nobody was assumed")
 	}
 }
