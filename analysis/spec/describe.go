@@ -14,14 +14,15 @@ import (
 // Description is what `tracepredict check` prints of a specification. Its JSON form is that of
 // the command's output: fields are added, never changed or removed.
 type Description struct {
-	Problems     syntax.List `json:"-"`
-	Properties   []Described `json:"properties"`
-	Checks       []string    `json:"checks"`        // the requested analyses
-	NotEvaluated []string    `json:"not_evaluated"` // declarations for which there is no analysis yet
-	Watch        []string    `json:"watch"`         // as --watch takes it
-	On           []string    `json:"on"`            // as --on takes it
-	Syncs        []string    `json:"locks"`         // declared locks, conds, sems and barriers that events mention
-	Threads      []string    `json:"threads"`       // declared thread types that events mention
+	Problems     syntax.List          `json:"-"`
+	Properties   []Described          `json:"properties"`
+	Typestates   []DescribedTypestate `json:"typestates"`
+	Checks       []string             `json:"checks"`        // the requested analyses
+	NotEvaluated []string             `json:"not_evaluated"` // declarations for which there is no analysis yet
+	Watch        []string             `json:"watch"`         // as --watch takes it
+	On           []string             `json:"on"`            // as --on takes it
+	Syncs        []string             `json:"locks"`         // declared locks, conds, sems and barriers that events mention
+	Threads      []string             `json:"threads"`       // declared thread types that events mention
 }
 
 // Described is the description of a property.
@@ -41,6 +42,22 @@ type Described struct {
 	Monitor      *Monitor               `json:"-"`
 }
 
+// DescribedTypestate is the description of a typestate.
+type DescribedTypestate struct {
+	Name   string          `json:"name"`
+	Type   string          `json:"type"` // of the objects
+	Mined  bool            `json:"mined"`
+	Calls  []DescribedCall `json:"calls"`
+	States []string        `json:"states"`
+}
+
+// DescribedCall is a call of a typestate.
+type DescribedCall struct {
+	Name    string `json:"name"`
+	Pattern string `json:"pattern"`
+	Creates bool   `json:"creates"` // an object begins with it
+}
+
 // DescribedProposition describes the proposition that is a bit of the letters. Its text is ""
 // for an event.
 type DescribedProposition struct {
@@ -58,7 +75,7 @@ type DescribedValues struct {
 // Describe makes the monitors of a specification and describes it. The specification may be nil
 // if the problems have errors. The problems of monitors are added to the problems.
 func Describe(s *Spec, problems syntax.List, o MonitorOptions) *Description {
-	d := &Description{Problems: problems, Properties: []Described{}, Checks: []string{}, NotEvaluated: []string{}, Watch: []string{}, On: []string{}, Syncs: []string{}, Threads: []string{}}
+	d := &Description{Problems: problems, Properties: []Described{}, Typestates: []DescribedTypestate{}, Checks: []string{}, NotEvaluated: []string{}, Watch: []string{}, On: []string{}, Syncs: []string{}, Threads: []string{}}
 	if s == nil {
 		return d
 	}
@@ -69,6 +86,9 @@ func Describe(s *Spec, problems syntax.List, o MonitorOptions) *Description {
 			d.Properties = append(d.Properties, s.describe(p, m))
 		}
 	}
+	for _, t := range s.Typestates {
+		d.Typestates = append(d.Typestates, s.describeTypestate(t))
+	}
 	for _, c := range s.Checks {
 		if c.Analysis == atomicity {
 			continue
@@ -77,9 +97,23 @@ func Describe(s *Spec, problems syntax.List, o MonitorOptions) *Description {
 	}
 	for _, n := range s.notEvaluated() {
 		what, _, _ := strings.Cut(n.Message, notEvaluated)
+		if before, _, stateless := strings.Cut(n.Message, noStates); stateless {
+			what = before + noStates
+		}
 		d.NotEvaluated = append(d.NotEvaluated, what)
 	}
 	s.describePlan(d)
+	return d
+}
+
+func (s *Spec) describeTypestate(t *Typestate) DescribedTypestate {
+	d := DescribedTypestate{Name: t.Name, Type: t.Type, Mined: t.Mined, Calls: []DescribedCall{}, States: []string{}}
+	for _, c := range t.Calls {
+		d.Calls = append(d.Calls, DescribedCall{c.Name, s.Events[c.Event].Text, c.Creates})
+	}
+	for _, st := range t.States {
+		d.States = append(d.States, st.Name)
+	}
 	return d
 }
 

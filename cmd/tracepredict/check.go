@@ -120,6 +120,9 @@ func writeChecked(w io.Writer, d *spec.Description, dot bool) error {
 			return err
 		}
 	}
+	for _, t := range d.Typestates {
+		writeTypestate(w, &t)
+	}
 	for _, c := range d.Checks {
 		fmt.Fprintf(w, "check %s\n", report.Sanitize(c))
 	}
@@ -128,6 +131,25 @@ func writeChecked(w io.Writer, d *spec.Description, dot bool) error {
 	}
 	writeProbes(w, d)
 	return nil
+}
+
+func writeTypestate(w io.Writer, t *spec.DescribedTypestate) {
+	mined := ""
+	if t.Mined {
+		mined = ", mined"
+	}
+	fmt.Fprintf(w, "typestate %s of %s%s\n", t.Name, report.Sanitize(t.Type), mined)
+	for i, c := range t.Calls {
+		label, creates := "", ""
+		if i == 0 {
+			label = "calls"
+		}
+		if c.Creates {
+			creates = ": creates an object"
+		}
+		fmt.Fprintf(w, "  %-13s %s = %s%s\n", label, c.Name, report.Sanitize(c.Pattern), creates)
+	}
+	fmt.Fprintf(w, "  %-13s %s\n\n", "states", strings.Join(t.States, ", "))
 }
 
 func writeProperty(w io.Writer, p *spec.Described) error {
