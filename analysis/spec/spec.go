@@ -177,6 +177,7 @@ type Check struct {
 
 const (
 	atomicity    = "atomicity"
+	noStates     = " has no states"
 	notEvaluated = " is checked for names and types but not evaluated yet"
 )
 
@@ -199,6 +200,10 @@ func (s *Spec) notEvaluated() syntax.List {
 		}
 	}
 	for _, t := range s.Typestates {
+		if len(t.States) == 0 && !t.good {
+			out = append(out, &syntax.Diagnostic{Kind: syntax.NotEvaluated, Span: t.Span,
+				Message: "typestate " + t.Name + noStates + ": tracepredict mine --spec FILE learns them from a run"})
+		}
 		if t.good {
 			report(t.Span, "typestate "+t.Name+", by an expression,")
 		}

@@ -146,11 +146,7 @@ func (p *parser) typestate() Decl {
 	if d.BornAtFirstUse = p.takeWord("born"); d.BornAtFirstUse {
 		p.needWords("at", "first", "use")
 	}
-	start := p.tok.off
 	p.block(func() { p.typestateItem(d) })
-	if d.Good == nil {
-		p.atLeastOneState(d.States, p.span(start, start+1))
-	}
 	return d
 }
 

@@ -59,6 +59,7 @@ var coreCommands = map[string][]string{
 	"hang":         {"TestHangCommand", "TestHangCommandJSON"},
 	"analyze":      {"TestTraceReplaysAsLive", "TestTraceDamaged"},
 	"convert":      {"TestScripts"},
+	"mine":         {"TestMine"},
 	"check":        {"TestScripts", "TestUnfitSpecification"},
 	"sites":        {"TestScripts", "TestSitesOfNamesakes"},
 	"suppressions": {"TestScripts", "TestLibraryInStaticProgram"},
@@ -135,6 +136,7 @@ var coreReadme = []struct {
 	{line: "./tracepredict sites --watch server.stats.hits ./server", statuses: []int{0}},
 	{line: "./tracepredict check examples/valve/valve.tps", statuses: []int{0}},
 	{line: "sudo ./tracepredict exec --spec examples/valve/valve.tps -- build/examples/valve", statuses: []int{66}},
+	{line: "sudo ./tracepredict exec --spec examples/socket/socket.tps -- build/examples/socket", statuses: []int{66}},
 	{line: "sudo ./tracepredict attach --duration 30s -p $(pidof -s server)", statuses: []int{0}, running: true},
 	{line: "sudo ./tracepredict hang $(pidof -s server)", statuses: []int{0}, running: true},
 	{line: "sudo ./tracepredict exec --on-hang=kill -- ./run-tests", statuses: []int{0}},
@@ -388,13 +390,14 @@ func readmeFolder(t *testing.T) string {
 		}
 	}
 	for name, target := range map[string]string{
-		"tracepredict":         toolPath(t),
-		"server":               build(t, "gcc", "readme/server.c", "testdata/readme/cache.c", "-O1", "-pthread"),
-		"run-tests":            build(t, "gcc", "readme/tests.c", "-O1", "-pthread"),
-		"shop":                 example(t, "shop"),
-		"build/examples/shop":  example(t, "shop"),
-		"build/examples/valve": example(t, "valve"),
-		"examples":             filepath.Join(root, "examples"),
+		"tracepredict":          toolPath(t),
+		"server":                build(t, "gcc", "readme/server.c", "testdata/readme/cache.c", "-O1", "-pthread"),
+		"run-tests":             build(t, "gcc", "readme/tests.c", "-O1", "-pthread"),
+		"shop":                  example(t, "shop"),
+		"build/examples/shop":   example(t, "shop"),
+		"build/examples/valve":  example(t, "valve"),
+		"build/examples/socket": example(t, "socket"),
+		"examples":              filepath.Join(root, "examples"),
 	} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)

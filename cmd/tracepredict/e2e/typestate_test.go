@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -88,5 +89,47 @@ func TestMinedDoesNotFail(t *testing.T) {
 	tool.want(0)
 	if text := tool.err.String(); !strings.Contains(text, "TYPESTATE likely (box)") {
 		t.Errorf("report: %s", text)
+	}
+}
+
+// TestMine: what is learned from a run that joins first is broken by another schedule of one that does not.
+func TestMine(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	mined := filepath.Join(t.TempDir(), "mined.tps")
+	tool := startTool(t, childOptions{}, "mine", "--type", "struct conn", "-o", mined, "--", example(t, "socket_joined"))
+	tool.want(0)
+	if text := tool.err.String(); !strings.Contains(text, "typestate conn: ") || !strings.Contains(text, "learned from 1 object") {
+		t.Errorf("mine says %s", text)
+	}
+	check := startTool(t, childOptions{}, "exec", "--watch-shared=off", "--fail-on-mined", "--spec", mined, "--", example(t, "socket"))
+	check.want(66)
+	if text := check.err.String(); !strings.Contains(text, "TYPESTATE likely (conn)") || !strings.Contains(text, "nobody has confirmed it") {
+		t.Errorf("exec says %s", text)
+	}
+}
+
+// TestMineTraces: what several recorded runs did is learned together, as text and as a drawing.
+func TestMineTraces(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	folder := t.TempDir()
+	calls := specFile(t, "typestate conn (c : struct conn *) {\n  make = return conn_new -> c\n  close = call conn_close(c)\n}\n")
+	var traces []string
+	for _, name := range []string{"socket", "socket_joined"} {
+		trace := filepath.Join(folder, name)
+		startTool(t, childOptions{}, "exec", "--watch-shared=off", "--record", trace, "--on", "return conn_new -> c", "--on", "call conn_close(c)", "--", example(t, name)).want(0)
+		traces = append(traces, trace)
+	}
+	tool := startTool(t, childOptions{}, append([]string{"mine", "--spec", calls}, traces...)...)
+	tool.want(0)
+	if text := tool.out.String(); !strings.Contains(text, "typestate conn (c : struct conn *) mined {") || !strings.Contains(text, "state s1 { close -> s2 }   // close 2") {
+		t.Errorf("learned: %s", text)
+	}
+	startTool(t, childOptions{}, "exec", "--spec", calls, "--", example(t, "socket")).want(2) // it has no states
+	drawn := startTool(t, childOptions{}, append([]string{"mine", "--dot", "--tails", "1", "--spec", calls}, traces...)...)
+	drawn.want(0)
+	if text := drawn.out.String(); !strings.Contains(text, "digraph") {
+		t.Errorf("drawn: %s", text)
 	}
 }
