@@ -72,7 +72,7 @@ func TestAllocatedWithoutStack(t *testing.T) {
 	o := New(Options{Sites: site, Past: func(*event.Event) {}, SiteAddr: func(_, index uint32) uint64 { return 0x1000 + uint64(index) }})
 	o.Record(&bpf.Record{Time: 1, Tid: 1, Tgid: 1, Op: uint8(bpf.OpAcquire), Object: 1 << 20, Site: siteNames["mutex"]})
 	o.Record(&bpf.Record{Time: 3, Tid: 1, Tgid: 1, Op: uint8(bpf.OpAlloc), Flags: bpf.RecPast, Object: 0x5000, Value: 64, Extra: 2, Site: 9})
-	_, b := o.processes[1].blockAt(0x5020)
+	_, b := o.threads.processes[1].blockAt(0x5020)
 	if s, ok := o.StackOf(b.stack); !ok || len(s.Found) != 1 || s.Found[0] != 0x1009 {
 		t.Errorf("stack %+v", s)
 	}

@@ -62,22 +62,22 @@ func BenchmarkRecord(b *testing.B) {
 // kept counts what an observer holds but for what reports may name.
 func kept(o *Observer) map[string]int {
 	n := map[string]int{
-		"threads": len(o.threads), "by thread pointer": len(o.process(1).byTP), "objects": len(o.process(1).objects),
-		"variables": len(o.process(1).vars), "stacks": len(o.stacks),
+		"threads": len(o.threads.live), "by thread pointer": len(o.threads.process(1).byTP), "objects": len(o.threads.process(1).objects),
+		"variables": len(o.threads.process(1).vars), "stacks": len(o.stacks),
 	}
-	for _, t := range o.process(1).byTP {
+	for _, t := range o.threads.process(1).byTP {
 		for ; t != nil; t = t.previous {
 			n["namesakes"]++
 		}
 	}
-	for _, t := range o.threads {
+	for _, t := range o.threads.live {
 		n["held"] += len(t.held)
 		n["on own stacks"] += len(t.ownStack)
 		for c := t.once; c != nil; c = c.outer {
 			n["calls of once"]++
 		}
 	}
-	for _, obj := range o.process(1).objects {
+	for _, obj := range o.threads.process(1).objects {
 		n["users of once"] += len(obj.onceUsers)
 		n["readers"] += len(obj.shared)
 	}

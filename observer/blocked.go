@@ -26,7 +26,7 @@ type LiveThread struct {
 // they were seen to acquire and hold.
 func (o *Observer) Living() []LiveThread {
 	var out []LiveThread
-	for _, t := range o.living() {
+	for _, t := range o.threads.living() {
 		l := LiveThread{Thread: t.id, TID: t.tid, TGID: t.process.id, Pointer: t.tp}
 		for i := range t.held {
 			obj := t.held[i].obj
@@ -44,8 +44,8 @@ func (o *Observer) Living() []LiveThread {
 // waits on a condition, made no event after event number since. It also returns the number
 // of the last event, which the caller passes to the next call.
 func (o *Observer) Stalled(since uint64) (still bool, last uint64) {
-	all := len(o.threads) > 0
-	for _, t := range o.threads {
+	all := len(o.threads.live) > 0
+	for _, t := range o.threads.live {
 		switch {
 		case t.lastEvent > since:
 			all = false
@@ -59,7 +59,7 @@ func (o *Observer) Stalled(since uint64) (still bool, last uint64) {
 // LastEvent returns the number of the last event of the run when the last record of a thread had
 // been handled. It returns false if the thread has ended, or was never seen.
 func (o *Observer) LastEvent(tid uint32) (number uint64, lives bool) {
-	if t := o.threads[tid]; t != nil {
+	if t := o.threads.live[tid]; t != nil {
 		return t.lastEvent, true
 	}
 	return 0, false
@@ -68,7 +68,7 @@ func (o *Observer) LastEvent(tid uint32) (number uint64, lives bool) {
 // ObjectAt returns the kind of the live object at an address of a process; ok is false
 // if none was seen there.
 func (o *Observer) ObjectAt(tgid uint32, addr uint64) (kind event.Kind, ok bool) {
-	p := o.processes[tgid]
+	p := o.threads.processes[tgid]
 	if p == nil {
 		return 0, false
 	}
@@ -136,7 +136,7 @@ func (o *Observer) Identify(at uint64, all []BlockedThread) []BlockedIDs {
 	o.now = max(o.now, at)
 	out := make([]BlockedIDs, len(all))
 	for i, b := range all {
-		if o.threads[b.TID] == nil {
+		if o.threads.live[b.TID] == nil {
 			continue
 		}
 		w := o.waiter(b)
@@ -149,7 +149,7 @@ func (o *Observer) Identify(at uint64, all []BlockedThread) []BlockedIDs {
 }
 
 func (o *Observer) peer(b BlockedThread) event.ThreadID {
-	if u := o.threads[b.Peer]; b.Peer != 0 && u != nil {
+	if u := o.threads.live[b.Peer]; b.Peer != 0 && u != nil {
 		return u.id
 	}
 	return 0
@@ -165,7 +165,7 @@ type waiter struct {
 
 func (o *Observer) waiter(b BlockedThread) waiter {
 	w := waiter{record: bpf.Record{Time: o.now, Tid: b.TID, Tgid: b.TGID, Object: b.Addr, Stack: uint32(o.addFoundStack(Stack{TGID: b.TGID, Found: b.Stack}))}}
-	w.thread = o.thread(&w.record)
+	w.thread = o.threads.of(&w.record)
 	if info := o.names.threads[w.thread.id]; info != nil && info.StartAddr == 0 && b.TID != b.TGID {
 		info.StartAddr = b.Start
 	}

@@ -111,7 +111,7 @@ func (m *modelPipe) events(attached bool) (by [][]stamped, all []stamped) {
 	sink := sinkFunc(func(e *event.Event) {
 		s := stamped{Event: *e}
 		s.Must = e.Must.Clone()
-		for tid, th := range o.threads {
+		for tid, th := range o.threads.live {
 			if th.id == e.Thread {
 				s.tid = tid
 			}

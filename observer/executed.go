@@ -82,20 +82,20 @@ const maxReturns = 256
 
 // doubt records that t has just come to know something that other threads may have done, by a call
 // of which only the return is seen: whatever happened before may come before what t does from now on.
-func (o *Observer) doubt(t *thread, why bpf.Doubt) {
+func (c *core) doubt(t *thread, why bpf.Doubt) {
 	number := uint64(why)<<32 | uint64(t.process.id)
-	e := o.executed[number]
+	e := c.executed[number]
 	if e == nil {
 		e = &run.Executed{Number: number, Description: doubtText[why], Waits: true, Processes: []uint32{t.process.id}}
-		o.executed[number] = e
+		c.executed[number] = e
 	}
-	if o.names.lastThread < 2 {
+	if c.names.lastThread < 2 {
 		return
 	}
 	if len(e.Hits) == maxReturns {
 		e.Waits = false
 		return
 	}
-	now := o.stats.Events
+	now := c.stats.Events
 	e.Hits = append(e.Hits, run.Hit{Thread: t.id, Since: now + 1, Until: now, Cause: t.woken})
 }

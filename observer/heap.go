@@ -95,7 +95,7 @@ func (p *process) blockAt(addr uint64) (at uint64, b *block) {
 // been freed. Where frees are not observed, or were not yet when it was allocated, it may be another block by now; so
 // may it if it was freed between the access by which it is shared and the record.
 func (o *Observer) pastAllocation(r *bpf.Record) {
-	p := o.processes[r.Tgid]
+	p := o.threads.processes[r.Tgid]
 	if p == nil || r.Allocated() < o.startTime || o.opts.SeesFrees != nil && !o.opts.SeesFrees(r.Tgid) {
 		return
 	}
@@ -107,7 +107,7 @@ func (o *Observer) pastAllocation(r *bpf.Record) {
 	if b.stack == 0 {
 		b.stack = o.siteStack(r)
 	}
-	if t := o.threadAt(r.Tid, r.Allocated()); t != nil {
+	if t := o.threads.threadAt(r.Tid, r.Allocated()); t != nil {
 		b.thread = t.id
 	}
 	h.blocks.put(r.Object, b)
@@ -221,7 +221,7 @@ func (p *process) unloaded(lo, hi, seq uint64) {
 // UnloadedAfter returns the number of the last event before a process has last unmapped a library that
 // was in a range of memory; 0 if that was not recorded.
 func (o *Observer) UnloadedAfter(tgid uint32, lo, hi uint64) (seq uint64) {
-	if p := o.processes[tgid]; p != nil {
+	if p := o.threads.processes[tgid]; p != nil {
 		for _, u := range p.unloads {
 			if u.lo <= lo && hi <= u.hi {
 				seq = max(seq, u.seq)

@@ -36,7 +36,7 @@ var rwLockSites = func() (sites []SiteInfo) {
 func observeLock(sites []SiteInfo, records []bpf.Record) (out []string, o *Observer) {
 	var k eventCollector
 	o = New(Options{Sinks: []Sink{&k}, Sites: func(i uint32) *SiteInfo { return &sites[min(int(i), len(sites)-1)] }})
-	o.process(1).crowded = true
+	o.threads.process(1).crowded = true
 	for i := range records {
 		o.Record(&records[i])
 	}
@@ -135,7 +135,7 @@ func TestInlinedLockExcludes(t *testing.T) {
 		}
 		var k eventCollector
 		o := New(Options{Sinks: []Sink{&k}, Sites: func(i uint32) *SiteInfo { return &lockSites[i] }})
-		o.process(1).crowded = true
+		o.threads.process(1).crowded = true
 		for i := range records {
 			o.Record(&records[i])
 		}

@@ -82,7 +82,7 @@ func TestInlinedRWLockExcludes(t *testing.T) {
 		}
 		var k eventCollector
 		o := New(Options{Sinks: []Sink{&k}, Sites: func(i uint32) *SiteInfo { return &rwLockSites[i] }})
-		o.process(1).crowded = true
+		o.threads.process(1).crowded = true
 		for i := range records {
 			o.Record(&records[i])
 		}

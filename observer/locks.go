@@ -206,7 +206,7 @@ func (o *Observer) releasedUnheld(t *thread, r *bpf.Record, obj *object) {
 	o.emitUnheld(t, r, obj, nil)
 	obj.unlockedByOther = obj.holder != nil
 	o.stats.UnheldReleases++
-	if o.opts.Attached && t.createdAt == 0 {
+	if o.attached && t.createdAt == 0 {
 		o.names.threads[t.id].MayHoldUntil = o.stats.Events
 	}
 }

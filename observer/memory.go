@@ -199,11 +199,11 @@ func (o *Observer) sharesWord(p *process, at uint64) bool {
 	if w == nil {
 		w = &word{} // no access through a pointer has come yet
 	}
-	if w.processes == len(o.processes) && w.mappings == len(all) {
+	if w.processes == len(o.threads.processes) && w.mappings == len(all) {
 		return w.shared
 	}
 	m := p.aliases.mappingAt(at)
-	w.shared, w.processes, w.mappings = false, len(o.processes), len(all)
+	w.shared, w.processes, w.mappings = false, len(o.threads.processes), len(all)
 	for i := range all {
 		w.shared = w.shared || m != nil && (m.Written || &all[i] != m || w.processes > 1) && all[i].File == m.File
 	}
@@ -247,7 +247,7 @@ func (o *Observer) past(r *bpf.Record) {
 		o.pastAllocation(r)
 		return
 	}
-	t := o.threadAt(r.Tid, r.Value)
+	t := o.threads.threadAt(r.Tid, r.Value)
 	if t == nil || t.process.interpreterWords[r.Object&^(wordSize-1)] {
 		return // it was long ago, or of a part of an interpreter's lock
 	}
@@ -259,16 +259,6 @@ func (o *Observer) past(r *bpf.Record) {
 		a.flags = a.flagsOf(x.bytes)
 		o.sendPast(x.v, a)
 	})
-}
-
-// threadAt returns the thread that had one of the kernel's identifiers at a time; nil if it is not known any more.
-func (o *Observer) threadAt(tid uint32, at uint64) *thread {
-	for _, t := range []*thread{o.threads[tid], o.gone[tid]} {
-		if t != nil && t.createdAt <= at {
-			return t
-		}
-	}
-	return nil
 }
 
 // sitePlace is a site in a process.

@@ -88,7 +88,7 @@ func (o *Observer) knowsHolders(t *thread, obj *object) bool {
 	switch {
 	case o.stats.ThreadsWithHoles > 0 || obj.unlockedByOther || obj.holderUncertain || t.process.inParentMemory || obj.kind == event.KindSpin:
 		return false
-	case !o.opts.Attached || obj.initialised:
+	case !o.attached || obj.initialised:
 		return true
 	}
 	return t.createdAt > o.startTime && !t.process.forked
@@ -336,7 +336,7 @@ func (o *Observer) joinRefused(t *thread, r *bpf.Record) {
 	if t.joined == r.Object && r.Entered() < t.joinedAt {
 		return
 	}
-	peer := o.joinTarget(t, r)
+	peer := o.threads.joinTarget(t, r)
 	if peer == 0 {
 		return
 	}
@@ -360,32 +360,10 @@ func (o *Observer) detachesAgain(t *thread, r *bpf.Record, u *thread, peer event
 	o.send()
 }
 
-// joinTarget returns the thread that a failed join was for: the last one that had the
-// pthread_t, ended or not; 0 if it is unknown.
-func (o *Observer) joinTarget(t *thread, r *bpf.Record) event.ThreadID {
-	last, _ := o.unjoinable.get(t.process, r.Object)
-	if u := t.process.byPointer(r.Object, r.Entered()); u != nil {
-		last = max(last, u.id)
-	}
-	if last == 0 && r.Result == errDeadlock && t == t.process.leader && t.tp == 0 {
-		return t.id // only the first thread has an unknown thread pointer
-	}
-	return last
-}
-
 // joinableByDefault reports whether pthread_create's argument attr certainly makes a joinable
 // thread: it is NULL, or the value with which the C library's own thrd_create calls the
 // function.
 func joinableByDefault(attr uint64) bool { return attr == 0 || attr == ^uint64(0) }
-
-// retire removes an ended thread that can no longer be joined from those known by their
-// thread pointers, and adds it to o.unjoinable.
-func (o *Observer) retire(t *thread) {
-	if t.tp != 0 {
-		o.unjoinable.put(t.process, t.tp, t.id)
-	}
-	o.unlink(t)
-}
 
 // endedObject describes the last object at an address, whose lifetime is over.
 type endedObject struct {

@@ -456,7 +456,7 @@ func anyRecords(t interface{ Fatal(...any) }, data []byte) {
 	if len(l.broken) > 0 {
 		t.Fatal(l.broken, l.lines)
 	}
-	if n := len(l.o.threads); n > 0 {
+	if n := len(l.o.threads.live); n > 0 {
 		t.Fatal(n, "threads live after the end")
 	}
 }

@@ -69,10 +69,10 @@ func (o *Observer) sweep() {
 
 // remember adds the threads and objects that the observer may still name in later events.
 func (o *Observer) remember(needed *event.Names) {
-	for _, p := range o.processes {
+	for _, p := range o.threads.processes {
 		p.remember(needed)
 	}
-	for _, t := range o.threads {
+	for _, t := range o.threads.live {
 		t.remember(needed)
 	}
 	o.channels.remember(needed)

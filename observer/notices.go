@@ -97,7 +97,7 @@ func (o *Observer) noticeSent(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
 			o.notifiesOutside(t)
 			return
 		}
-		if o.processes[key.tgid] == nil { // a child that is not observed
+		if o.threads.processes[key.tgid] == nil { // a child that is not observed
 			o.notifiesOutside(t)
 			o.notices.strikes(key.tgid, run.Cause{Thread: t.id, Until: o.stats.Events, Name: "kill(2)"})
 		}

@@ -14,14 +14,8 @@
 package observer
 
 import (
-	"cmp"
-	"maps"
-	"slices"
-
 	"github.com/tracepredict/tracepredict/bpf"
-	"github.com/tracepredict/tracepredict/observer/clock"
 	"github.com/tracepredict/tracepredict/observer/event"
-	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // Sink receives the events of a run, in order. The event is reused.
@@ -190,42 +184,30 @@ type Stats struct {
 
 // Observer turns records into events.
 type Observer struct {
-	opts  Options
-	clock *clock.Must
+	core
+	threads threadTable
+	opts    Options
 	// inner is the number of acquisitions at inner levels, which make no events.
 	inner uint64
-	stats Stats
 	// formerLocks is FormerLocks.
 	formerLocks uint64
-	ev          event.Event // reused for all
 	args        [event.MaxArgs]uint64
 
-	now         uint64             // time of the current record, ns of CLOCK_MONOTONIC
-	startTime   uint64             // calls and accesses before this time are ignored; see StartAt
-	threads     map[uint32]*thread // live threads, by the kernel's id
-	last        *thread            // thread of the last record
-	threadCache [cachedThreads]*thread
 	objectCache [cachedObjects]*object
-	processes   map[uint32]*process
-	names       names
 	stacks      map[event.StackID]Stack
 
 	foundStacks uint32 // number of call stacks stored for threads found waiting; see Blocked
 
-	gone          map[uint32]*thread          // the last thread that has ended, by the kernel's id
 	siteStacks    map[sitePlace]event.StackID // of accesses of the past
 	touchedParts  []wordPart                  // scratch: result of wordParts
 	partRecord    bpf.Record                  // scratch record of an access to one part of an array; see parts
-	unknown       SiteInfo                    // returned by site for an unknown index
 	accessedNames map[string]bool             // those SiteInfo.Variable that were accessed
 	funcs         funcs
 	channels      channels
 	wakes         [recentWakes]wake
 	asks          asks
 	notices       notices
-	executed      map[uint64]*run.Executed // instructions that synchronise unobserved, by their numbers in records
 	endedObjects  endedObjects
-	unjoinable    recentMap[event.ThreadID] // joined or detached threads that have ended, by thread pointer
 
 	livesUntil   uint64 // number of the last event before the ends of memory were not recorded any more
 	livesStopped bool   // livesUntil is valid
@@ -236,28 +218,22 @@ type Observer struct {
 	noWait    bool              // the current record must not be kept back
 }
 
-// The sizes of the direct-mapped caches in front of the maps of threads (indexed by the low
-// bits of the kernel's id) and of objects (indexed by a hash of the address). A server may
-// have thousands of locks, such as one for each bucket of a hash table.
-const (
-	cachedThreads = 64
-	cachedObjects = 1 << 12
-)
+// cachedObjects is the size of the direct-mapped cache in front of the maps of objects, by a hash of the address. A
+// server may have thousands of locks, such as one for each bucket of a hash table.
+const cachedObjects = 1 << 12
 
 // New returns an observer without any threads, objects or events.
 func New(opts Options) *Observer {
-	return &Observer{
+	o := &Observer{
+		core:          newCore(&opts),
 		opts:          opts,
-		clock:         clock.New(),
-		threads:       map[uint32]*thread{},
-		processes:     map[uint32]*process{},
-		names:         newNames(opts.Sinks),
 		accessedNames: map[string]bool{},
 		stacks:        map[event.StackID]Stack{},
 		channels:      newChannels(opts.Attached),
-		executed:      map[uint64]*run.Executed{},
 		funcs:         funcs{bySite: map[uint32]event.FuncID{}, byText: map[string]event.FuncID{}},
 	}
+	o.threads = newThreadTable(&o.core)
+	return o
 }
 
 // Shrink evicts the oldest of what is kept of the order of events and of their names, and reports whether there was any.
@@ -336,7 +312,7 @@ func (o *Observer) handle(r *bpf.Record, args *[event.MaxArgs]uint64) {
 		o.sweep()
 	}
 	if bpf.Op(r.Op) == bpf.OpUnseen {
-		o.recordExecuted(o.thread(r), r)
+		o.recordExecuted(o.threads.of(r), r)
 		return
 	}
 	if bpf.Op(r.Op) == bpf.OpHeapCost {
@@ -349,14 +325,14 @@ func (o *Observer) handle(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	switch {
 	case bpf.Op(r.Op) == bpf.OpExec:
 		o.changeID(r)
-	case bpf.Op(r.Op) == bpf.OpExit && o.threads[r.Tid] == nil:
+	case bpf.Op(r.Op) == bpf.OpExit && o.threads.live[r.Tid] == nil:
 		return // the observer ended the thread when it was joined
 	}
 	if r.Flags&bpf.RecPast != 0 {
 		o.past(r)
 		return
 	}
-	t := o.thread(r)
+	t := o.threads.of(r)
 	if bpf.Op(r.Op) == bpf.OpHole {
 		o.hole(t, r)
 		return
@@ -451,67 +427,17 @@ func ofThreads(op bpf.Op) bool {
 	return false
 }
 
-// begin resets the shared event for thread t at record r. R is nil for an inferred event,
-// which has the time of the record from which it was inferred.
-func (o *Observer) begin(t *thread, r *bpf.Record, op event.Op) *event.Event {
-	// The fields are set one by one, and the clocks set the others. An assignment of the
-	// whole struct would go through the garbage collector's write barrier.
-	e := &o.ev
-	e.Time, e.Value, e.Thread, e.Object, e.Object2, e.Peer, e.Stack = o.now, 0, t.id, 0, 0, 0, 0
-	e.Op, e.Kind, e.Flags = op, event.KindUnknown, 0
-	if e.Func != 0 {
-		e.Func, e.Args = 0, nil
-	}
-	if r != nil {
-		e.Stack = event.StackID(r.Stack)
-	}
-	return e
-}
-
-// send numbers the shared event, stamps it with its vector clock and passes it to the sinks.
-func (o *Observer) send() {
-	o.stats.Events++
-	o.ev.Seq = o.stats.Events
-	o.clock.Stamp(&o.ev)
-	for _, s := range o.opts.Sinks {
-		s.Event(&o.ev)
-	}
-	o.clock.Done(&o.ev)
-}
-
-// emitOn sends an event that has an object and no value, flags or peer.
-func (o *Observer) emitOn(t *thread, r *bpf.Record, op event.Op, obj *object) {
-	e := o.begin(t, r, op)
-	e.Object, e.Kind = obj.id, obj.kind
-	o.send()
-}
-
-// site returns the site of a record, or an empty SiteInfo if the site is unknown.
-func (o *Observer) site(r *bpf.Record) *SiteInfo {
-	if o.opts.Sites != nil {
-		if info := o.opts.Sites(r.Site); info != nil {
-			return info
-		}
-	}
-	return &o.unknown
-}
-
 // Finish ends the threads that are still alive, so that every thread of the run has an End
 // event. They do not release the locks that they hold. No record may follow.
 func (o *Observer) Finish() {
 	o.resume(true)
-	for _, t := range o.living() {
+	for _, t := range o.threads.living() {
 		o.flushTouches(t)
 	}
-	for _, t := range o.living() {
+	for _, t := range o.threads.living() {
 		o.finishThread(t, nil)
 	}
 }
 
-// living returns the threads that have not ended, in order of creation.
-func (o *Observer) living() []*thread {
-	return slices.SortedFunc(maps.Values(o.threads), func(t, u *thread) int { return cmp.Compare(t.id, u.id) })
-}
-
 // Attached reports whether observation began in the middle of the run.
-func (o *Observer) Attached() bool { return o.opts.Attached }
+func (o *Observer) Attached() bool { return o.attached }

@@ -63,7 +63,7 @@ func (c observation) checkWith(t *testing.T, l *listener) {
 			t.Errorf("stats (-want +got):\n%s", diff)
 		}
 	}
-	if len(l.o.threads) == 0 && l.o.last != nil {
+	if len(l.o.threads.live) == 0 && l.o.threads.last != nil {
 		t.Error("no thread lives, and one is the last")
 	}
 }

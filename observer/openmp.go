@@ -136,7 +136,7 @@ func (o *Observer) strangers(t *thread) (all []*thread) {
 	if !t.process.unknownTeams {
 		return nil
 	}
-	for _, u := range o.living() {
+	for _, u := range o.threads.living() {
 		if u != t && u.process == t.process && u.teams.of == nil {
 			all = append(all, u)
 		}

@@ -40,16 +40,6 @@ type process struct {
 	elements map[touchedElement][]element
 }
 
-// process returns the process with the kernel's id tgid.
-func (o *Observer) process(tgid uint32) *process {
-	p := o.processes[tgid]
-	if p == nil {
-		p = &process{id: tgid, byTP: map[uint64]*thread{}, objects: map[uint64]*object{}, vars: map[uint64]*variable{}, instances: map[uint64]*instance{}}
-		o.processes[tgid] = p
-	}
-	return p
-}
-
 // inherit makes the only thread of a forked process hold its own copies of the locks that
 // the thread that forked it held.
 func (o *Observer) inherit(parent, child *thread, r *bpf.Record) {
@@ -75,14 +65,14 @@ func (o *Observer) inherit(parent, child *thread, r *bpf.Record) {
 // removeProcess discards a process that has ended.
 func (o *Observer) removeProcess(p *process) {
 	o.removeObjects(p)
-	if o.processes[p.id] == p {
-		delete(o.processes, p.id)
+	if o.threads.processes[p.id] == p {
+		delete(o.threads.processes, p.id)
 	}
 }
 
 func (o *Observer) removeObjects(p *process) {
 	o.endedObjects.removeProcess(p)
-	o.unjoinable.removeProcess(p)
+	o.threads.unjoinable.removeProcess(p)
 	for _, g := range slices.Clone(p.regions) {
 		p.leave(g)
 	}

@@ -236,7 +236,7 @@ func (o *Observer) source(t *thread, v *variable, op event.Op, info *SiteInfo, r
 		}
 		v.last.value, v.last.known = read.value, true // the initial value
 		return 0, false
-	case read.known && v.last.known && !o.opts.Attached && !t.process.crowded && !t.lostEvents:
+	case read.known && v.last.known && !o.attached && !t.process.crowded && !t.lostEvents:
 		o.ownStore(t, v, info, read, r)
 		return 0, false
 	case op == event.Read && read.known && h.mayBeLate(t.id, read):
@@ -251,7 +251,7 @@ func (o *Observer) source(t *thread, v *variable, op event.Op, info *SiteInfo, r
 	case read.known && !v.last.known:
 		v.last.value, v.last.known = read.value, true // what the last store wrote is seen here first
 		return 0, false
-	case !read.known && op == event.Update && (info.orderless() || !o.opts.Attached && !t.process.crowded && !t.lostEvents):
+	case !read.known && op == event.Update && (info.orderless() || !o.attached && !t.process.crowded && !t.lostEvents):
 		return 0, false // what the only thread of its process read, it has stored itself
 	case read.known && v.last.known && !o.noWait && h.unexplained < maxUnexplained:
 		o.await(r, read, maxWaitTime)

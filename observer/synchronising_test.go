@@ -47,7 +47,7 @@ func (k *eventCollector) Event(e *event.Event) {
 func observeSync(records []bpf.Record) ([]event.Event, Stats) {
 	var k eventCollector
 	o := New(Options{Sinks: []Sink{&k}, Sites: func(i uint32) *SiteInfo { return &syncSites[min(int(i), len(syncSites)-1)] }})
-	o.process(1).crowded = true
+	o.threads.process(1).crowded = true
 	for i := range records {
 		o.Record(&records[i])
 	}

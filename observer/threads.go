@@ -59,37 +59,6 @@ type thread struct {
 	ownStack map[uint64]bool // addresses of objects first seen on its own stack
 }
 
-// thread returns the thread of a record. It adds a thread that is not known: one that
-// lived before the observation began, or whose creation was lost.
-func (o *Observer) thread(r *bpf.Record) *thread {
-	if o.last != nil && o.last.tid == r.Tid && !o.last.ended {
-		return o.last
-	}
-	cached := &o.threadCache[r.Tid%cachedThreads]
-	if t := *cached; t != nil && t.tid == r.Tid && !t.ended {
-		o.last = t
-		return t
-	}
-	t := o.threads[r.Tid]
-	if t == nil {
-		t = o.addExisting(r, run.Thread{TID: r.Tid, TGID: r.Tgid})
-	}
-	o.last, *cached = t, t
-	return t
-}
-
-func (o *Observer) newThread(info run.Thread) *thread {
-	info.Main = info.TID == info.TGID
-	t := &thread{process: o.process(info.TGID), id: o.names.addThread(info), tid: info.TID, lastEvent: o.stats.Events}
-	o.threads[info.TID] = t
-	if info.Main {
-		t.process.leader = t
-	}
-	t.process.crowded = t.process.crowded || t.process.living > 0
-	t.process.living++
-	return t
-}
-
 // ThreadInfo returns the description of a thread; ok is false for an unknown identifier, or
 // one whose name was discarded (Rememberer).
 func (o *Observer) ThreadInfo(id event.ThreadID) (t run.Thread, ok bool) {
@@ -103,12 +72,12 @@ func (o *Observer) ThreadInfo(id event.ThreadID) (t run.Thread, ok bool) {
 // start routine, 0 if that is not known. sleeps reports that it is in a call that only waits for a
 // time to pass.
 func (o *Observer) AddTask(l bpf.TaskLine, start uint64, sleeps bool) {
-	t := o.threads[l.Tid]
+	t := o.threads.live[l.Tid]
 	if t == nil {
-		t = o.addExisting(&bpf.Record{Tid: l.Tid, Tgid: l.Tgid}, run.Thread{TID: l.Tid, TGID: l.Tgid, StartAddr: start})
+		t = o.threads.addExisting(&bpf.Record{Tid: l.Tid, Tgid: l.Tgid}, run.Thread{TID: l.Tid, TGID: l.Tgid, StartAddr: start})
 	}
 	t.underWay = !sleeps
-	o.setPointer(t, l.ThreadPointer)
+	o.threads.setPointer(t, l.ThreadPointer)
 }
 
 // returned handles the first record of a thread that lived when the observation began. It may just have
@@ -122,59 +91,6 @@ func (o *Observer) returned(t *thread, r *bpf.Record) {
 		o.doubt(t, doubtUnderWay)
 	}
 	t.underWay = false
-}
-
-// addExisting adds a thread that lived before the observation began.
-func (o *Observer) addExisting(r *bpf.Record, info run.Thread) *thread {
-	t := o.newThread(info)
-	o.begin(t, r, event.Begin)
-	o.ev.Flags, o.ev.Stack = event.Inferred, 0
-	o.send()
-	return t
-}
-
-// setPointer sets the thread pointer of a thread. If more than maxSamePointer threads then
-// have that pointer, it removes the oldest, which can no longer be joined, and returns it;
-// else it returns nil.
-func (o *Observer) setPointer(t *thread, tp uint64) (unjoinable *thread) {
-	if tp == 0 || t.tp == tp {
-		return nil
-	}
-	o.unlink(t)
-	t.tp = tp
-	t.previous = t.process.byTP[tp]
-	t.process.byTP[tp] = t
-	for i, p := 1, t; p.previous != nil; i, p = i+1, p.previous {
-		if i == maxSamePointer {
-			unjoinable, p.previous = p.previous, nil
-			return unjoinable
-		}
-	}
-	return nil
-}
-
-// maxSamePointer bounds the threads that are known by one thread pointer. The C library may
-// reuse a thread's memory for the next thread once a join has been entered. So several
-// threads have one pointer only until the join is recorded, or if a detach was not recorded.
-const maxSamePointer = 8
-
-// unlink removes a thread from those known by their thread pointers.
-func (o *Observer) unlink(t *thread) {
-	byTP := t.process.byTP
-	head := byTP[t.tp]
-	if head == t {
-		if t.previous == nil {
-			delete(byTP, t.tp)
-		} else {
-			byTP[t.tp] = t.previous
-		}
-	}
-	for p := head; p != nil; p = p.previous {
-		if p.previous == t {
-			p.previous = t.previous
-		}
-	}
-	t.previous = nil
 }
 
 func (o *Observer) threadCall(t *thread, r *bpf.Record) {
@@ -217,17 +133,17 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 		}
 		tgid = tid
 	}
-	if old := o.threads[tid]; old == t {
+	if old := o.threads.live[tid]; old == t {
 		return // no thread creates itself
 	} else if old != nil {
 		o.end(old, nil) // the record of its end was lost, and the kernel has reused its id
 	}
 	if tgid != r.Tgid {
-		delete(o.processes, tgid) // an earlier process with that id
+		delete(o.threads.processes, tgid) // an earlier process with that id
 	}
-	u := o.newThread(run.Thread{TID: tid, TGID: tgid, Parent: t.id, Created: t.created, StartAddr: t.start})
+	u := o.threads.add(run.Thread{TID: tid, TGID: tgid, Parent: t.id, Created: t.created, StartAddr: t.start})
 	u.createdAt = r.Time
-	unjoinable := o.setPointer(u, r.Value)
+	unjoinable := o.threads.setPointer(u, r.Value)
 	e := o.begin(t, r, event.Fork)
 	e.Peer, e.Stack = u.id, t.created
 	if t.joinable && tgid == r.Tgid {
@@ -301,18 +217,18 @@ func (o *Observer) finishThread(t *thread, r *bpf.Record) {
 		t.condWait.cond.waiters--
 	}
 	t.held, t.condWait, t.ownStack = nil, nil, nil
-	delete(o.threads, t.tid)
+	delete(o.threads.live, t.tid)
 	if o.opts.Past != nil {
-		if o.gone == nil {
-			o.gone = map[uint32]*thread{}
+		if o.threads.gone == nil {
+			o.threads.gone = map[uint32]*thread{}
 		}
-		o.gone[t.tid] = t
+		o.threads.gone[t.tid] = t
 	}
 	if t.detached {
-		o.retire(t)
+		o.threads.retire(t)
 	}
-	if o.last == t {
-		o.last = nil
+	if o.threads.last == t {
+		o.threads.last = nil
 	}
 	if t.process.living--; t.process.living == 0 && t.process.forked {
 		o.removeProcess(t.process)
@@ -321,7 +237,7 @@ func (o *Observer) finishThread(t *thread, r *bpf.Record) {
 
 func (o *Observer) detaches(t *thread, r *bpf.Record) {
 	u := t.process.byPointer(r.Object, r.Time)
-	if last, _ := o.unjoinable.get(t.process, r.Object); u == nil || u.detached || u.id < last {
+	if last, _ := o.threads.unjoinable.get(t.process, r.Object); u == nil || u.detached || u.id < last {
 		o.detachesAgain(t, r, u, last)
 		return
 	}
@@ -330,19 +246,8 @@ func (o *Observer) detaches(t *thread, r *bpf.Record) {
 	o.send()
 	o.setLastCall(t, r)
 	if u.ended {
-		o.retire(u)
+		o.threads.retire(u)
 	}
-}
-
-// byPointer returns the thread that had a pthread_t at the given time, nil if it is unknown.
-// Successive threads may have the same pthread_t. It is the latest of those that had been
-// created by then, since the memory is reused only after the join.
-func (p *process) byPointer(tp, when uint64) *thread {
-	t := p.byTP[tp]
-	for t != nil && t.createdAt > when {
-		t = t.previous
-	}
-	return t
 }
 
 func (o *Observer) joined(t *thread, r *bpf.Record) {
@@ -364,7 +269,7 @@ func (o *Observer) joined(t *thread, r *bpf.Record) {
 	}
 	o.leftWait(u, r)
 	o.end(u, nil) // the kernel may record its exit after the join has returned
-	o.retire(u)
+	o.threads.retire(u)
 	o.begin(t, r, event.Join).Peer = u.id
 	o.send()
 }
@@ -372,7 +277,7 @@ func (o *Observer) joined(t *thread, r *bpf.Record) {
 // execveCall handles an execve: it ends all other threads of the process and all its
 // objects, since the addresses now belong to another program.
 func (o *Observer) execveCall(t *thread, r *bpf.Record) {
-	for _, u := range o.living() {
+	for _, u := range o.threads.living() {
 		if u != t && u.process == t.process {
 			o.end(u, nil)
 		}
@@ -423,15 +328,15 @@ func (t *thread) leaveOnce() {
 // first thread of the process, which has ended by then like all others.
 func (o *Observer) changeID(r *bpf.Record) {
 	old := uint32(r.Object)
-	t := o.threads[old]
+	t := o.threads.live[old]
 	if old == r.Tid || t == nil || t.process.id != r.Tgid {
 		return
 	}
-	if first := o.threads[r.Tid]; first != nil {
+	if first := o.threads.live[r.Tid]; first != nil {
 		o.end(first, nil)
 	}
-	delete(o.threads, old)
+	delete(o.threads.live, old)
 	t.tid = r.Tid
 	o.names.threads[t.id].TID = r.Tid
-	o.threads[r.Tid] = t
+	o.threads.live[r.Tid] = t
 }

@@ -206,7 +206,7 @@ func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variab
 	}
 	v := &variable{id: o.names.addObject(obj), kind: obj.Kind, allocator: allocator}
 	t.process.vars[r.Object] = v
-	if s := info.Sync; s != nil && s.HasInitial && !o.opts.Attached && !t.process.forked {
+	if s := info.Sync; s != nil && s.HasInitial && !o.attached && !t.process.forked {
 		v.last = write{value: s.Initial, known: true}
 	}
 	t.process.addLive(r.Object)

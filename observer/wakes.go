@@ -42,7 +42,7 @@ func (o *Observer) woke(t *thread, r *bpf.Record) {
 		return
 	}
 	cause := run.Cause{Thread: t.id, Until: o.stats.Events, Call: uint32(r.Value)}
-	if u := o.threads[uint32(r.Woken())]; r.Woken() != 0 && u != nil {
+	if u := o.threads.live[uint32(r.Woken())]; r.Woken() != 0 && u != nil {
 		u.woken = &cause
 	} else {
 		*w = wake{r.Object, cause}
