@@ -7,11 +7,11 @@ import "github.com/tracepredict/tracepredict/bpf"
 // thread does with the same key. So a table whose index is such a key needs no lock.
 
 // threadKey handles the creation or deletion of a key of thread-specific data, which is a number.
-func (o *Observer) threadKey(t *thread, r *bpf.Record) {
+func (ms *messages) threadKey(t *thread, r *bpf.Record) {
 	key := channelKey{object: r.Object, kind: channelThreadKey, tgid: t.process.id}
 	if bpf.Op(r.Op) == bpf.OpKeyDelete {
 		if t.process.living > 1 { // else all other threads begin after it
-			o.emitSendOn(t, r, key)
+			ms.emitSendOn(t, r, key)
 		}
 		return
 	}
@@ -19,5 +19,5 @@ func (o *Observer) threadKey(t *thread, r *bpf.Record) {
 		return
 	}
 	key.object = r.Value - 1
-	o.emitReceiveFrom(t, r, key)
+	ms.emitReceiveFrom(t, r, key)
 }

@@ -71,15 +71,13 @@ func TestAliases(t *testing.T) {
 			T3 acquire R2`}},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
-			l := newListener()
 			reads := 0
-			l.o.opts.SharedMemory = func(uint32) []SharedMapping {
+			c.checkWith(t, listenWith(Options{SharedMemory: func(uint32) []SharedMapping {
 				if reads++; c.gone && reads > 1 {
 					return nil
 				}
 				return []SharedMapping{file('S', 1, 0), c.other}
-			}
-			c.checkWith(t, l)
+			}}))
 		})
 	}
 }

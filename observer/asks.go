@@ -38,6 +38,14 @@ type asked struct {
 	answers map[event.ThreadID]answers
 }
 
+// causes finds what probably ended a wait of a thread, where the call that waited only shows that it has ended.
+type causes struct {
+	*core
+	threads *threadTable
+	wakes   [recentWakes]wake
+	asks    asks
+}
+
 // asks is what the observer knows of all that threads ask for, by the keys in records.
 type asks struct {
 	count uint64 // changes and answers so far
@@ -45,27 +53,27 @@ type asks struct {
 }
 
 // asked handles the record of a change, or of an answer.
-func (o *Observer) asked(t *thread, r *bpf.Record) {
-	o.asks.count++
-	a := o.asks.known[r.Object]
+func (ca *causes) asked(t *thread, r *bpf.Record) {
+	ca.asks.count++
+	a := ca.asks.known[r.Object]
 	if a == nil {
-		if len(o.asks.known) == maxAsked {
+		if len(ca.asks.known) == maxAsked {
 			return
 		}
-		if o.asks.known == nil {
-			o.asks.known = map[uint64]*asked{}
+		if ca.asks.known == nil {
+			ca.asks.known = map[uint64]*asked{}
 		}
 		a = &asked{answers: map[event.ThreadID]answers{}}
-		o.asks.known[r.Object] = a
+		ca.asks.known[r.Object] = a
 	}
 	if bpf.Op(r.Op) == bpf.OpReceive {
-		a.answered(t.id, o.asks.count, r.Value)
+		a.answered(t.id, ca.asks.count, r.Value)
 		return
 	}
-	if o.names.lastThread < 2 {
+	if ca.names.lastThread < 2 {
 		return
 	}
-	a.changed(change{o.asks.count, run.Cause{Thread: t.id, Until: o.stats.Events, Call: uint32(r.Value), Asked: true}})
+	a.changed(change{ca.asks.count, run.Cause{Thread: t.id, Until: ca.stats.Events, Call: uint32(r.Value), Asked: true}})
 }
 
 // changed records a change.
@@ -92,9 +100,9 @@ func (a *asked) answered(t event.ThreadID, number, call uint64) {
 
 // askedCause returns what probably let thread t leave a loop that asked for what has one of the keys; nil if it is
 // not known.
-func (o *Observer) askedCause(t *thread, keys ...uint64) *run.Cause {
+func (ca *causes) askedCause(t *thread, keys ...uint64) *run.Cause {
 	for _, key := range keys {
-		a := o.asks.known[key]
+		a := ca.asks.known[key]
 		if a == nil {
 			continue
 		}

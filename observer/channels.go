@@ -41,6 +41,20 @@ type channelKey struct {
 	owner  uint64 // distinguishes the channels of one object; see notices.go
 }
 
+// messages handles what goes from thread to thread through the kernel: bytes, and notices (notices.go).
+type messages struct {
+	*core
+	channels
+	notices  notices
+	follow   bool                                      // Options.Follow
+	futex    func(tgid uint32, ip, caller uint64) bool // Options.Futex
+	observes func(tgid uint32) bool                    // reports whether a process is observed
+}
+
+func newMessages(c *core, opts *Options, observes func(tgid uint32) bool) messages {
+	return messages{core: c, channels: newChannels(opts.Attached), follow: opts.Follow, futex: opts.Futex, observes: observes}
+}
+
 // channels are the channels of a run.
 type channels struct {
 	known    map[channelKey]*channel
@@ -97,6 +111,9 @@ func newChannels(attached bool) channels {
 	return channels{known: map[channelKey]*channel{}, inexact: attached}
 }
 
+// has reports whether a channel was used.
+func (cs *channels) has(key channelKey) bool { return cs.known[key] != nil }
+
 // setInexact records that an unobserved process or call may use all channels from now on.
 func (cs *channels) setInexact() {
 	cs.inexact = true
@@ -144,36 +161,34 @@ func add(a, b uint64) uint64 {
 	return a + b
 }
 
+// channelKind returns the kind of channel of a record.
+func channelKind(r *bpf.Record) bpf.ChannelKind {
+	return bpf.ChannelKind(r.Result) & (1<<bpf.ChannelOfFD - 1) &^ (bpf.ChannelTight | bpf.ChannelReady | bpf.ChannelFar)
+}
+
 // message handles the record of a call that sends or receives.
-func (o *Observer) message(t *thread, r *bpf.Record) {
-	kind := bpf.ChannelKind(r.Result) & (1<<bpf.ChannelOfFD - 1) &^ (bpf.ChannelTight | bpf.ChannelReady | bpf.ChannelFar)
+func (ms *messages) message(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
 	switch {
 	case kind == bpf.ChannelUnseen:
-		o.channels.setInexact()
-		return
-	case kind == bpf.ChannelWake:
-		o.woke(t, r)
-		return
-	case kind == bpf.ChannelAsked:
-		o.asked(t, r)
+		ms.setInexact()
 		return
 	case int(kind) >= len(channelNames):
 		return
 	case isNotice(r, kind):
-		o.notice(t, r, kind)
+		ms.notice(t, r, kind)
 		return
 	}
-	if kind == bpf.ChannelFutex && !o.ownFutex(t, r) {
+	if kind == bpf.ChannelFutex && !ms.ownFutex(t, r) {
 		return
 	}
-	c := o.channel(t, r, kind)
+	c := ms.channel(t, r, kind)
 	switch leave := r.Flags&bpf.RecLeave != 0; {
 	case bpf.Op(r.Op) == bpf.OpSend && leave:
-		o.sent(t, r, c)
+		ms.sent(t, r, c)
 	case bpf.Op(r.Op) == bpf.OpSend:
-		o.sends(t, r, c)
+		ms.sends(t, r, c)
 	case leave:
-		o.received(t, r, c)
+		ms.received(t, r, c)
 	default:
 		t.receiving = c
 		c.receiving = append(c.receiving, channelCall{thread: t, bytes: r.Value, begin: c.received})
@@ -182,41 +197,41 @@ func (o *Observer) message(t *thread, r *bpf.Record) {
 
 // ownFutex reports whether a futex call was made by the program's own code, on a word that
 // is not at the address of an observed object.
-func (o *Observer) ownFutex(t *thread, r *bpf.Record) bool {
-	return o.opts.Futex != nil && t.process.objects[r.Object] == nil && o.opts.Futex(r.Tgid, r.Ip(), r.Value)
+func (ms *messages) ownFutex(t *thread, r *bpf.Record) bool {
+	return ms.futex != nil && t.process.objects[r.Object] == nil && ms.futex(r.Tgid, r.Ip(), r.Value)
 }
 
 // channel returns the channel of a record.
-func (o *Observer) channel(t *thread, r *bpf.Record, kind bpf.ChannelKind) *channel {
+func (ms *messages) channel(t *thread, r *bpf.Record, kind bpf.ChannelKind) *channel {
 	key := channelKey{object: r.Object, kind: kind}
 	if kind == bpf.ChannelFutex {
 		key.tgid = r.Tgid
 	}
-	c := o.channelAt(t, r, key)
+	c := ms.channelAt(t, r, key)
 	c.tight = c.tight || bpf.ChannelKind(r.Result)&bpf.ChannelTight != 0
 	return c
 }
 
 // channelAt returns the channel with a key, and makes it at a record if there is none.
-func (o *Observer) channelAt(t *thread, r *bpf.Record, key channelKey) *channel {
-	cs := &o.channels
+func (ms *messages) channelAt(t *thread, r *bpf.Record, key channelKey) *channel {
+	cs := &ms.channels
 	if c := cs.known[key]; c != nil {
 		return c
 	}
 	if len(cs.known) < maxChannels {
-		c := o.newChannel(t, r, key.kind)
+		c := ms.newChannel(t, r, key.kind)
 		c.exact = key.kind == bpf.ChannelPipe && !cs.inexact
 		cs.known[key] = c
 		return c
 	}
 	if cs.overflow == nil {
-		cs.overflow = o.newChannel(t, r, bpf.ChannelSocket)
+		cs.overflow = ms.newChannel(t, r, bpf.ChannelSocket)
 		cs.overflow.tight = true
 	}
 	return cs.overflow
 }
 
-func (o *Observer) newChannel(t *thread, r *bpf.Record, kind bpf.ChannelKind) *channel {
+func (ms *messages) newChannel(t *thread, r *bpf.Record, kind bpf.ChannelKind) *channel {
 	obj := run.Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindChannel, Name: channelNames[kind], First: event.StackID(r.Stack), FirstThread: t.id}
 	switch kind {
 	case bpf.ChannelPipe:
@@ -224,7 +239,7 @@ func (o *Observer) newChannel(t *thread, r *bpf.Record, kind bpf.ChannelKind) *c
 	case bpf.ChannelSignal:
 		obj.Name = fmt.Sprintf("signal %d", r.Object)
 	}
-	return &channel{id: o.names.addObject(obj), kind: kind}
+	return &channel{id: ms.names.addObject(obj), kind: kind}
 }
 
 // channelNames are the names of channels in reports. A futex has the name of its variable.
@@ -238,33 +253,33 @@ var channelNames = [...]string{
 
 // position prepares the event of a message at a position of the stream. The event has a
 // value only if bytes are counted.
-func (o *Observer) position(t *thread, r *bpf.Record, op event.Op, c *channel, at uint64) {
-	e := o.begin(t, r, op)
+func (ms *messages) position(t *thread, r *bpf.Record, op event.Op, c *channel, at uint64) {
+	e := ms.begin(t, r, op)
 	e.Object, e.Kind = c.id, event.KindChannel
 	if c.exact && at != math.MaxUint64 {
 		e.Value, e.Flags = at, event.HasValue
 	}
 }
 
-func (o *Observer) sends(t *thread, r *bpf.Record, c *channel) {
+func (ms *messages) sends(t *thread, r *bpf.Record, c *channel) {
 	from := t.receiving
 	if from == c {
 		from = nil
 	}
-	o.markOutside(t, r, c)
+	ms.markOutside(t, r, c)
 	c.sending = append(c.sending, channelCall{thread: t, bytes: r.Value, begin: c.sent, from: from})
-	o.position(t, r, event.Send, c, c.sent)
-	o.send()
+	ms.position(t, r, event.Send, c, c.sent)
+	ms.send()
 }
 
-func (o *Observer) sent(t *thread, r *bpf.Record, c *channel) {
+func (ms *messages) sent(t *thread, r *bpf.Record, c *channel) {
 	m, _ := removeCall(&c.sending, t)
 	if r.Flags&bpf.RecFailed != 0 {
 		return
 	}
 	if m.from != nil { // now it comes after what it received
-		o.position(t, r, event.Send, c, m.begin)
-		o.send()
+		ms.position(t, r, event.Send, c, m.begin)
+		ms.send()
 	}
 	bytes := r.Value
 	switch c.kind {
@@ -280,7 +295,7 @@ func (o *Observer) sent(t *thread, r *bpf.Record, c *channel) {
 	c.sent = add(c.sent, bytes)
 	c.sends++
 	if bytes > 0 && c.mayHaveWaited(end) {
-		o.emitSent(t, r, c, end)
+		ms.emitSent(t, r, c, end)
 	}
 }
 
@@ -297,18 +312,18 @@ func (c *channel) mayHaveWaited(end uint64) bool {
 
 // emitSent sends the Sent event of a send that has returned and ends at position end at the
 // latest. It sends none if bytes are counted and no receive needs to happen before.
-func (o *Observer) emitSent(t *thread, r *bpf.Record, c *channel, end uint64) {
-	o.emitReceiving(c, t)
+func (ms *messages) emitSent(t *thread, r *bpf.Record, c *channel, end uint64) {
+	ms.emitReceiving(c, t)
 	counted := c.exact && !c.tight
 	if counted && c.knownBy(end) == 0 {
 		return
 	}
-	e := o.begin(t, r, event.Sent)
+	e := ms.begin(t, r, event.Sent)
 	e.Object, e.Kind = c.id, event.KindChannel
 	if counted {
 		e.Value, e.Flags = c.knownBy(end), event.HasValue
 	}
-	o.send()
+	ms.send()
 }
 
 // knownBy returns the number of first Receive and Receiving events of the channel that
@@ -351,20 +366,20 @@ const maxReceives = 1 << 10
 
 // received handles the return of a receive. A receive of 0 bytes is the end of the stream,
 // and happens after all sends.
-func (o *Observer) received(t *thread, r *bpf.Record, c *channel) {
+func (ms *messages) received(t *thread, r *bpf.Record, c *channel) {
 	t.receiving = nil
 	m, _ := removeCall(&c.receiving, t)
 	failed := r.Flags&bpf.RecFailed != 0
 	if failed && !endedBy(c.kind, -int64(r.Value)) {
 		if int64(r.Value) == -errAgain && c.kind != bpf.ChannelFutex {
-			o.emitReceiving(c, t)
-			e := o.begin(t, r, event.ReceiveFailed)
+			ms.emitReceiving(c, t)
+			e := ms.begin(t, r, event.ReceiveFailed)
 			e.Object, e.Kind = c.id, event.KindChannel
-			o.send()
+			ms.send()
 		}
 		return
 	}
-	o.emitReceiving(c, t)
+	ms.emitReceiving(c, t)
 	c.addReceive(m)
 	end := uint64(math.MaxUint64)
 	stopped := failed || r.Value == 0
@@ -375,13 +390,13 @@ func (o *Observer) received(t *thread, r *bpf.Record, c *channel) {
 			end = add(end, x.bytes)
 		}
 	}
-	o.position(t, r, event.Receive, c, end)
-	o.send()
+	ms.position(t, r, event.Receive, c, end)
+	ms.send()
 	if stopped {
-		o.receiveEnds(t, r)
+		ms.receiveEnds(t, r)
 	}
-	o.relayed(t, r, c, 0)
-	o.fromOutside(t, c.kind|bpf.ChannelKind(r.Result)&bpf.ChannelFar, c, 0, stopped)
+	ms.relayed(t, r, c, 0)
+	ms.fromOutside(t, c.kind|bpf.ChannelKind(r.Result)&bpf.ChannelFar, c, 0, stopped)
 }
 
 // allSent is the end of a receive that comes after all sends.
@@ -413,7 +428,7 @@ func endedBy(kind bpf.ChannelKind, err int64) bool {
 // not returned: it may have received its bytes before t did, or have made room. Its
 // thread has done nothing since it entered the call, so the event has the clock that it
 // would have had at the entry.
-func (o *Observer) emitReceiving(c *channel, t *thread) {
+func (ms *messages) emitReceiving(c *channel, t *thread) {
 	for i := range c.receiving {
 		x := &c.receiving[i]
 		if x.reported || x.thread == t {
@@ -421,9 +436,9 @@ func (o *Observer) emitReceiving(c *channel, t *thread) {
 		}
 		c.addReceive(*x)
 		x.reported = true
-		e := o.begin(x.thread, nil, event.Receiving)
+		e := ms.begin(x.thread, nil, event.Receiving)
 		e.Object, e.Kind, e.Flags = c.id, event.KindChannel, event.Inferred
-		o.send()
+		ms.send()
 	}
 }
 

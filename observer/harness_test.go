@@ -163,9 +163,13 @@ type listener struct {
 	broken  []string
 }
 
-func newListener() *listener {
+func newListener() *listener { return listenWith(Options{}) }
+
+// listenWith returns the listener of an observer with these options, besides sites and sinks.
+func listenWith(opts Options) *listener {
 	l := &listener{checker: newChecker()}
-	l.o = New(Options{Sites: site, Sinks: []Sink{l}})
+	opts.Sites, opts.Sinks = site, []Sink{l}
+	l.o = New(opts)
 	return l
 }
 

@@ -125,6 +125,9 @@ func (p *process) byPointer(tp, when uint64) *thread {
 	return t
 }
 
+// observes reports whether a process is observed.
+func (tt *threadTable) observes(tgid uint32) bool { return tt.processes[tgid] != nil }
+
 // living returns the threads that have not ended, in order of creation.
 func (tt *threadTable) living() []*thread {
 	return slices.SortedFunc(maps.Values(tt.live), func(t, u *thread) int { return cmp.Compare(t.id, u.id) })

@@ -216,8 +216,7 @@ func TestSharedWord(t *testing.T) {
 		{"two processes", []SharedMapping{at('A')}, "1 fork 9 process\n9 acquire N of=9\n2 read A kind=pointer orders=1", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newListener()
-			l.o.opts.SharedMemory = func(uint32) []SharedMapping { return c.maps }
+			l := listenWith(Options{SharedMemory: func(uint32) []SharedMapping { return c.maps }})
 			for _, r := range parseRecords(t, "1 fork 2\n2 acquire M\n2 release M\n"+c.records) {
 				l.o.Record(&r)
 			}

@@ -157,8 +157,8 @@ func (o *Observer) mayInherit(t *thread, r *bpf.Record, obj *object) {
 	if h := t.holding(obj); h != nil {
 		h.inconsistent = true
 	}
-	if key := (channelKey{object: obj.addr, kind: channelDeath, tgid: t.process.id}); o.channels.known[key] != nil {
-		o.emitReceiveFrom(t, r, key)
+	if key := (channelKey{object: obj.addr, kind: channelDeath, tgid: t.process.id}); o.messages.has(key) {
+		o.messages.emitReceiveFrom(t, r, key)
 	} else {
 		o.doubt(t, doubtOwner)
 	}
@@ -170,7 +170,7 @@ func (o *Observer) emitOwnerDeath(t *thread) {
 	for _, h := range t.held {
 		if h.obj.attributes {
 			own := bpf.Record{Time: o.now, Tid: t.tid, Tgid: t.process.id, Object: h.obj.addr}
-			o.emitSendOn(t, &own, channelKey{object: h.obj.addr, kind: channelDeath, tgid: t.process.id})
+			o.messages.emitSendOn(t, &own, channelKey{object: h.obj.addr, kind: channelDeath, tgid: t.process.id})
 		}
 	}
 }
@@ -206,7 +206,7 @@ func (o *Observer) cancels(t *thread, r *bpf.Record) {
 		return
 	}
 	u.cancelled = true
-	o.emitSendOn(t, r, cancelKey(u))
+	o.messages.emitSendOn(t, r, cancelKey(u))
 	if u.condWait != nil {
 		u.condWait.cond.waitersUncertain = true
 	}
@@ -218,7 +218,7 @@ func cancelKey(u *thread) channelKey { return channelKey{object: uint64(u.id), k
 // unwinds handles that a thread begins to end. If that was asked of it, it comes after the request.
 func (o *Observer) unwinds(t *thread, r *bpf.Record) {
 	if t.cancelled {
-		o.emitReceiveFrom(t, r, cancelKey(t))
+		o.messages.emitReceiveFrom(t, r, cancelKey(t))
 	}
 }
 

@@ -75,7 +75,7 @@ func (o *Observer) remember(needed *event.Names) {
 	for _, t := range o.threads.live {
 		t.remember(needed)
 	}
-	o.channels.remember(needed)
+	o.messages.remember(needed)
 }
 
 func (p *process) remember(needed *event.Names) {

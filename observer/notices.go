@@ -76,86 +76,86 @@ func isNotice(r *bpf.Record, kind bpf.ChannelKind) bool {
 }
 
 // notice handles the record of a notice, or of readiness.
-func (o *Observer) notice(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
+func (ms *messages) notice(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
 	ready := bpf.ChannelKind(r.Result)&bpf.ChannelReady != 0
 	switch sends, leave := bpf.Op(r.Op) == bpf.OpSend, r.Flags&bpf.RecLeave != 0; {
 	case leave && r.Flags&bpf.RecFailed != 0:
 	case leave && ready && kind != bpf.ChannelEpoll, leave && !sends && kind == bpf.ChannelQueue:
-		o.ready(t, r, channelKey{object: r.Object, kind: kind | bpf.ChannelKind(r.Result)&bpf.ChannelFar})
+		ms.ready(t, r, channelKey{object: r.Object, kind: kind | bpf.ChannelKind(r.Result)&bpf.ChannelFar})
 	case sends && !leave:
-		o.noticeSent(t, r, kind)
+		ms.noticeSent(t, r, kind)
 	case leave && !sends:
-		o.noticeReceived(t, r, kind)
+		ms.noticeReceived(t, r, kind)
 	}
 }
 
 // noticeSent handles a call that has an effect on other threads.
-func (o *Observer) noticeSent(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
+func (ms *messages) noticeSent(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
 	switch key := (channelKey{object: r.Object, kind: kind}); kind {
 	case bpf.ChannelSignal:
 		if key.tgid = uint32(r.Value >> 32); key.tgid == 0 {
-			o.notifiesOutside(t)
+			ms.notifiesOutside(t)
 			return
 		}
-		if o.threads.processes[key.tgid] == nil { // a child that is not observed
-			o.notifiesOutside(t)
-			o.notices.strikes(key.tgid, run.Cause{Thread: t.id, Until: o.stats.Events, Name: "kill(2)"})
+		if !ms.observes(key.tgid) { // a child that is not observed
+			ms.notifiesOutside(t)
+			ms.notices.strikes(key.tgid, run.Cause{Thread: t.id, Until: ms.stats.Events, Name: "kill(2)"})
 		}
 		if tid := uint32(r.Value); tid != 0 {
 			key.object, key.tgid = key.object|forThread, tid
 		}
-		o.emitSendOn(t, r, key)
+		ms.emitSendOn(t, r, key)
 	case bpf.ChannelTimer:
 		key.tgid = r.Tgid
-		o.emitSendOn(t, r, key)
+		ms.emitSendOn(t, r, key)
 	case bpf.ChannelEpoll:
-		o.interested(t, r, bpf.ChannelKind(r.Result)>>bpf.ChannelOfFD)
+		ms.interested(t, r, bpf.ChannelKind(r.Result)>>bpf.ChannelOfFD)
 	case bpf.ChannelSemaphore:
 		for way := uint64(1); way <= 2; way++ {
 			if r.Value&way != 0 {
-				o.emitSendOn(t, r, semaphoreKey(r, way))
+				ms.emitSendOn(t, r, semaphoreKey(r, way))
 			}
 		}
 	case bpf.ChannelFileLock:
-		o.emitSendOn(t, r, o.lockKey(r))
+		ms.emitSendOn(t, r, ms.lockKey(r))
 	case bpf.ChannelListener:
-		o.emitSendOn(t, r, key)
+		ms.emitSendOn(t, r, key)
 	case bpf.ChannelDescriptor:
-		o.emitSendOn(t, r, numberKey(r))
+		ms.emitSendOn(t, r, numberKey(r))
 	}
 }
 
 // noticeReceived handles a call, or a signal, that shows the effect of another thread's call.
-func (o *Observer) noticeReceived(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
+func (ms *messages) noticeReceived(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
 	switch key := (channelKey{object: r.Object, kind: kind}); kind {
 	case bpf.ChannelSignal:
-		o.signalled(t, r)
+		ms.signalled(t, r)
 	case bpf.ChannelEpoll:
-		o.polled(t, r)
+		ms.polled(t, r)
 	case bpf.ChannelSemaphore:
 		for way := uint64(1); way <= 2; way++ {
 			if r.Value&way != 0 {
-				o.emitReceiveFrom(t, r, semaphoreKey(r, way))
+				ms.emitReceiveFrom(t, r, semaphoreKey(r, way))
 			}
 		}
 	case bpf.ChannelFileLock:
-		own := o.lockKey(r)
-		for _, owner := range o.notices.owners[r.Object] {
+		own := ms.lockKey(r)
+		for _, owner := range ms.notices.owners[r.Object] {
 			if owner != own.owner {
-				o.emitReceiveFrom(t, r, channelKey{object: r.Object, kind: kind, owner: owner})
+				ms.emitReceiveFrom(t, r, channelKey{object: r.Object, kind: kind, owner: owner})
 			}
 		}
 	case bpf.ChannelChild:
-		o.reaped(t, r)
+		ms.reaped(t, r)
 	case bpf.ChannelListener:
-		o.emitReceiveFrom(t, r, key)
-		if c := o.channels.known[key]; (c == nil || c.pending == 0) && bpf.ChannelKind(r.Result)&bpf.ChannelFar == 0 {
-			o.fromOutside(t, bpf.ChannelSocket, nil, 0, false)
+		ms.emitReceiveFrom(t, r, key)
+		if c := ms.known[key]; (c == nil || c.pending == 0) && bpf.ChannelKind(r.Result)&bpf.ChannelFar == 0 {
+			ms.fromOutside(t, bpf.ChannelSocket, nil, 0, false)
 		}
 	case bpf.ChannelDescriptor:
-		o.emitReceiveFrom(t, r, numberKey(r))
+		ms.emitReceiveFrom(t, r, numberKey(r))
 	case bpf.ChannelDoubt:
-		o.doubt(t, bpf.Doubt(r.Object))
+		ms.doubt(t, bpf.Doubt(r.Object))
 	}
 }
 
@@ -173,16 +173,16 @@ func semaphoreKey(r *bpf.Record, way uint64) channelKey {
 }
 
 // lockKey returns the channel of the owner of a lock of a file.
-func (o *Observer) lockKey(r *bpf.Record) channelKey {
+func (ms *messages) lockKey(r *bpf.Record) channelKey {
 	key := channelKey{object: r.Object, kind: bpf.ChannelFileLock, owner: r.Value}
-	owners := o.notices.owners[r.Object]
+	owners := ms.notices.owners[r.Object]
 	switch {
 	case slices.Contains(owners, r.Value):
 	case len(owners) < maxOwners:
-		if o.notices.owners == nil {
-			o.notices.owners = map[uint64][]uint64{}
+		if ms.notices.owners == nil {
+			ms.notices.owners = map[uint64][]uint64{}
 		}
-		o.notices.owners[r.Object] = append(owners, r.Value)
+		ms.notices.owners[r.Object] = append(owners, r.Value)
 	default:
 		key.owner = owners[0]
 	}
@@ -190,45 +190,45 @@ func (o *Observer) lockKey(r *bpf.Record) channelKey {
 }
 
 // emitSendOn sends a Send on a channel.
-func (o *Observer) emitSendOn(t *thread, r *bpf.Record, key channelKey) {
-	c := o.channelAt(t, r, key)
+func (ms *messages) emitSendOn(t *thread, r *bpf.Record, key channelKey) {
+	c := ms.channelAt(t, r, key)
 	c.pending++
-	o.position(t, r, event.Send, c, 0)
-	o.send()
+	ms.position(t, r, event.Send, c, 0)
+	ms.send()
 }
 
 // emitReceiveFrom sends a Receive from a channel, if anything was sent on it.
-func (o *Observer) emitReceiveFrom(t *thread, r *bpf.Record, key channelKey) {
-	c := o.channels.known[key]
+func (ms *messages) emitReceiveFrom(t *thread, r *bpf.Record, key channelKey) {
+	c := ms.known[key]
 	if c == nil {
-		if c = o.channels.overflow; c == nil {
+		if c = ms.overflow; c == nil {
 			return
 		}
 	}
-	o.receiveAll(t, r, c)
+	ms.receiveAll(t, r, c)
 }
 
 // signalled handles a signal that has come to a thread: its handler is about to run, or a wait
 // for it has returned. If no observed thread has sent it, nor a timer, who did so is not known.
-func (o *Observer) signalled(t *thread, r *bpf.Record) {
-	sent := r.Value != bpf.FromTimer && o.receiveSignals(t, r, r.Object)
-	if timers := (channelKey{object: 1, kind: bpf.ChannelTimer, tgid: r.Tgid}); r.Value != 0 && o.channels.known[timers] != nil {
-		o.emitReceiveFrom(t, r, timers)
+func (ms *messages) signalled(t *thread, r *bpf.Record) {
+	sent := r.Value != bpf.FromTimer && ms.receiveSignals(t, r, r.Object)
+	if timers := (channelKey{object: 1, kind: bpf.ChannelTimer, tgid: r.Tgid}); r.Value != 0 && ms.has(timers) {
+		ms.emitReceiveFrom(t, r, timers)
 		sent = true
 	}
-	if r.Object == signalChild && o.receiveChildEnds(t, r) {
+	if r.Object == signalChild && ms.receiveChildEnds(t, r) {
 		sent = true
 	}
 	if !sent && r.Object != bpf.AnySignal {
-		o.doubt(t, doubtSignal)
+		ms.doubt(t, doubtSignal)
 	}
 }
 
 // receiveSignals sends a Receive from each channel of a signal, or of any signal, that is for the
 // thread or its process. It reports whether such a signal was pending.
-func (o *Observer) receiveSignals(t *thread, r *bpf.Record, signal uint64) (pending bool) {
+func (ms *messages) receiveSignals(t *thread, r *bpf.Record, signal uint64) (pending bool) {
 	if signal == bpf.AnySignal {
-		o.emitReceiveFromAll(t, r, func(k channelKey) bool {
+		ms.emitReceiveFromAll(t, r, func(k channelKey) bool {
 			return k.kind == bpf.ChannelSignal && (k.tgid == r.Tgid && k.object < forThread || k.tgid == r.Tid && k.object > forThread) ||
 				k.kind == bpf.ChannelTimer && k.tgid == r.Tgid
 		})
@@ -238,11 +238,11 @@ func (o *Observer) receiveSignals(t *thread, r *bpf.Record, signal uint64) (pend
 		{object: signal | forThread, kind: bpf.ChannelSignal, tgid: r.Tid},
 		{object: signal, kind: bpf.ChannelSignal, tgid: r.Tgid},
 	} {
-		c := o.channels.known[key]
+		c := ms.known[key]
 		if c == nil {
 			continue
 		}
-		o.emitReceiveFrom(t, r, key)
+		ms.emitReceiveFrom(t, r, key)
 		if c.pending == 0 {
 			continue
 		}
@@ -260,42 +260,42 @@ func (o *Observer) receiveSignals(t *thread, r *bpf.Record, signal uint64) (pend
 const firstQueued = 32
 
 // emitReceiveFromAll sends a Receive from each of the channels that match.
-func (o *Observer) emitReceiveFromAll(t *thread, r *bpf.Record, match func(channelKey) bool) {
+func (ms *messages) emitReceiveFromAll(t *thread, r *bpf.Record, match func(channelKey) bool) {
 	var keys []channelKey
-	for key := range maps.Keys(o.channels.known) {
+	for key := range maps.Keys(ms.known) {
 		if match(key) {
 			keys = append(keys, key)
 		}
 	}
 	slices.SortFunc(keys, func(a, b channelKey) int {
-		return cmp.Compare(o.channels.known[a].id, o.channels.known[b].id)
+		return cmp.Compare(ms.known[a].id, ms.known[b].id)
 	})
 	for _, key := range keys {
-		o.emitReceiveFrom(t, r, key)
+		ms.emitReceiveFrom(t, r, key)
 	}
 }
 
 // ready handles a call that says that there is something to receive from a channel, or room in it.
-func (o *Observer) ready(t *thread, r *bpf.Record, key channelKey) {
+func (ms *messages) ready(t *thread, r *bpf.Record, key channelKey) {
 	far, ended := key.kind&bpf.ChannelFar, r.Ended() != 0
 	key.kind &^= bpf.ChannelFar
-	if o.readyOfMany(t, r, key) {
+	if ms.readyOfMany(t, r, key) {
 		return
 	}
-	c := o.channels.known[key]
+	c := ms.known[key]
 	if bpf.Op(r.Op) == bpf.OpReceive {
-		defer o.fromOutside(t, key.kind|far, c, 1, ended)
+		defer ms.fromOutside(t, key.kind|far, c, 1, ended)
 	}
 	if c == nil {
 		return
 	}
 	if bpf.Op(r.Op) == bpf.OpSend {
 		if c.mayHaveWaited(add(c.sent, 1)) {
-			o.emitSent(t, r, c, add(c.sent, 1))
+			ms.emitSent(t, r, c, add(c.sent, 1))
 		}
 		return
 	}
-	o.emitReceiving(c, t)
+	ms.emitReceiving(c, t)
 	c.addReceive(channelCall{reported: true})
 	end := add(c.received, 1)
 	for _, x := range c.receiving {
@@ -303,27 +303,27 @@ func (o *Observer) ready(t *thread, r *bpf.Record, key channelKey) {
 	}
 	if ended {
 		end = allSent
-		o.receiveEnds(t, r)
+		ms.receiveEnds(t, r)
 	}
-	o.relayed(t, r, c, 0)
-	o.position(t, r, event.Receive, c, end)
-	o.send()
+	ms.relayed(t, r, c, 0)
+	ms.position(t, r, event.Receive, c, end)
+	ms.send()
 }
 
 // readyOfMany handles the readiness of a descriptor that stands for several channels, or for none.
 // It reports whether the descriptor is such a one.
-func (o *Observer) readyOfMany(t *thread, r *bpf.Record, key channelKey) bool {
+func (ms *messages) readyOfMany(t *thread, r *bpf.Record, key channelKey) bool {
 	switch {
 	case bpf.Op(r.Op) == bpf.OpSend:
 		return key.kind >= bpf.ChannelSignal && key.kind != bpf.ChannelQueue
 	case key.kind == bpf.ChannelSignal:
-		o.receiveSignals(t, r, bpf.AnySignal)
+		ms.receiveSignals(t, r, bpf.AnySignal)
 	case key.kind == bpf.ChannelQueue && key.object == bpf.AnyQueue:
-		o.emitReceiveFromAll(t, r, func(k channelKey) bool { return k.kind == bpf.ChannelQueue })
+		ms.emitReceiveFromAll(t, r, func(k channelKey) bool { return k.kind == bpf.ChannelQueue })
 	case key.kind == bpf.ChannelDoubt:
-		o.doubt(t, bpf.Doubt(key.object))
+		ms.doubt(t, bpf.Doubt(key.object))
 	case key.kind == bpf.ChannelEpoll:
-		o.polledAny(t, r, key.object, 0)
+		ms.polledAny(t, r, key.object, 0)
 	default:
 		return false
 	}
@@ -331,16 +331,16 @@ func (o *Observer) readyOfMany(t *thread, r *bpf.Record, key channelKey) bool {
 }
 
 // interested handles a call of epoll_ctl. Kind is that of the descriptor's own channel.
-func (o *Observer) interested(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
+func (ms *messages) interested(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
 	at, own := interest{r.Object, r.Value}, channelKey{object: r.Channel(), kind: kind &^ bpf.ChannelTight}
-	if o.notices.interests == nil {
-		o.notices.interests = map[interest][]channelKey{}
+	if ms.notices.interests == nil {
+		ms.notices.interests = map[interest][]channelKey{}
 	}
-	all, known := o.notices.interests[at]
-	if (known || len(o.notices.interests) < maxInterests) && len(all) < maxSameData && !slices.Contains(all, own) {
-		o.notices.interests[at] = append(all, own)
+	all, known := ms.notices.interests[at]
+	if (known || len(ms.notices.interests) < maxInterests) && len(all) < maxSameData && !slices.Contains(all, own) {
+		ms.notices.interests[at] = append(all, own)
 	}
-	o.emitSendOn(t, r, interestKey(at))
+	ms.emitSendOn(t, r, interestKey(at))
 }
 
 func interestKey(at interest) channelKey {
@@ -348,71 +348,71 @@ func interestKey(at interest) channelKey {
 }
 
 // polled handles a descriptor that epoll_wait has returned as ready.
-func (o *Observer) polled(t *thread, r *bpf.Record) {
+func (ms *messages) polled(t *thread, r *bpf.Record) {
 	if bpf.ChannelKind(r.Result)&bpf.ChannelReady != 0 {
-		o.polledAny(t, r, r.Object, 0)
+		ms.polledAny(t, r, r.Object, 0)
 		return
 	}
 	at := interest{r.Object, r.Value}
-	if all := o.notices.interests[at]; len(all) == 0 || len(all) == maxSameData {
-		o.doubt(t, bpf.DoubtPoll)
+	if all := ms.notices.interests[at]; len(all) == 0 || len(all) == maxSameData {
+		ms.doubt(t, bpf.DoubtPoll)
 	}
-	o.interestReady(t, r, at, 0)
+	ms.interestReady(t, r, at, 0)
 }
 
 // maxNested bounds how deep epoll sets are in epoll sets, as the kernel does.
 const maxNested = 5
 
 // interestReady handles that a descriptor in an epoll set is ready, itself nested in so many others.
-func (o *Observer) interestReady(t *thread, r *bpf.Record, at interest, depth int) {
-	o.emitReceiveFrom(t, r, interestKey(at))
-	for _, key := range o.notices.interests[at] {
+func (ms *messages) interestReady(t *thread, r *bpf.Record, at interest, depth int) {
+	ms.emitReceiveFrom(t, r, interestKey(at))
+	for _, key := range ms.notices.interests[at] {
 		switch {
 		case key.kind == bpf.ChannelUnseen:
 		case key.kind != bpf.ChannelEpoll:
-			o.ready(t, r, key)
+			ms.ready(t, r, key)
 		case depth < maxNested:
-			o.polledAny(t, r, key.object, depth+1)
+			ms.polledAny(t, r, key.object, depth+1)
 		}
 	}
 }
 
 // polledAny handles that any descriptor of an epoll set may be ready.
-func (o *Observer) polledAny(t *thread, r *bpf.Record, set uint64, depth int) {
+func (ms *messages) polledAny(t *thread, r *bpf.Record, set uint64, depth int) {
 	var all []interest
-	for at := range maps.Keys(o.notices.interests) {
+	for at := range maps.Keys(ms.notices.interests) {
 		if at.set == set {
 			all = append(all, at)
 		}
 	}
 	slices.SortFunc(all, func(a, b interest) int { return cmp.Compare(a.data, b.data) })
 	for _, at := range all {
-		o.interestReady(t, r, at, depth)
+		ms.interestReady(t, r, at, depth)
 	}
 }
 
 // reaped handles a wait that has returned since a child process has ended. The child was forked
 // before. If it is not observed, it is not known what made it end, unless a signal did that an
 // observed thread has sent.
-func (o *Observer) reaped(t *thread, r *bpf.Record) {
+func (ms *messages) reaped(t *thread, r *bpf.Record) {
 	if r.Object == 0 { // any
-		o.receiveEnds(t, r)
+		ms.receiveEnds(t, r)
 	}
 	key := channelKey{object: r.Object, kind: bpf.ChannelChild}
-	known := o.channels.known[key] != nil
-	o.emitReceiveFrom(t, r, key)
-	if known && o.opts.Follow {
+	known := ms.has(key)
+	ms.emitReceiveFrom(t, r, key)
+	if known && ms.follow {
 		return
 	}
 	killed := channelKey{object: r.Value, kind: bpf.ChannelSignal, tgid: uint32(r.Object)}
-	if r.Value == 0 || o.channels.known[killed] == nil {
-		if struck, ok := o.notices.struck[uint32(r.Object)]; ok && t.woken == nil && r.Value == bpf.AnyStatus {
+	if r.Value == 0 || !ms.has(killed) {
+		if struck, ok := ms.notices.struck[uint32(r.Object)]; ok && t.woken == nil && r.Value == bpf.AnyStatus {
 			t.woken = &struck
 		}
-		o.doubt(t, doubtChild)
+		ms.doubt(t, doubtChild)
 		return
 	}
-	o.emitReceiveFrom(t, r, killed)
+	ms.emitReceiveFrom(t, r, killed)
 }
 
 // maxEnds bounds the ends of processes that may be what ended a channel.
@@ -420,23 +420,23 @@ const maxEnds = 16
 
 // receiveEnds sends a Receive from the end of each of the last observed processes that have ended, which
 // closed what these had open.
-func (o *Observer) receiveEnds(t *thread, r *bpf.Record) {
-	for _, key := range o.notices.ends {
-		o.emitReceiveFrom(t, r, key)
+func (ms *messages) receiveEnds(t *thread, r *bpf.Record) {
+	for _, key := range ms.notices.ends {
+		ms.emitReceiveFrom(t, r, key)
 	}
 }
 
 // emitProcessEnd sends, before the last thread of a forked process ends, the Send for who waits for that
 // process, and the one for whom its parent's SIGCHLD reaches.
-func (o *Observer) emitProcessEnd(t *thread, r *bpf.Record) {
-	own := bpf.Record{Time: o.now, Tid: t.tid, Tgid: t.process.id, Object: uint64(t.process.id)}
+func (ms *messages) emitProcessEnd(t *thread, r *bpf.Record) {
+	own := bpf.Record{Time: ms.now, Tid: t.tid, Tgid: t.process.id, Object: uint64(t.process.id)}
 	if r != nil {
 		own.Time = r.Time
 	}
 	key := channelKey{object: own.Object, kind: bpf.ChannelChild}
-	o.emitSendOn(t, &own, key)
-	o.notices.ends = withEnd(o.notices.ends, key)
-	o.childEnded(t.process.parent, key)
+	ms.emitSendOn(t, &own, key)
+	ms.notices.ends = withEnd(ms.notices.ends, key)
+	ms.childEnded(t.process.parent, key)
 }
 
 // childEnds are the ends of the last children of a process.
@@ -446,14 +446,14 @@ type childEnds struct {
 }
 
 // childEnded adds the end of a child of a process.
-func (o *Observer) childEnded(parent uint32, key channelKey) {
-	c := o.notices.children[parent]
+func (ms *messages) childEnded(parent uint32, key channelKey) {
+	c := ms.notices.children[parent]
 	if c == nil {
 		c = &childEnds{}
-		if o.notices.children == nil {
-			o.notices.children = map[uint32]*childEnds{}
+		if ms.notices.children == nil {
+			ms.notices.children = map[uint32]*childEnds{}
 		}
-		o.notices.children[parent] = c
+		ms.notices.children[parent] = c
 	}
 	c.due++
 	c.keys = withEnd(c.keys, key)
@@ -472,14 +472,14 @@ func withEnd(ends []channelKey, key channelKey) []channelKey {
 
 // receiveChildEnds sends a Receive from the end of each of the last children of the process of t, whose
 // SIGCHLD has reached t. It reports whether such a signal was pending.
-func (o *Observer) receiveChildEnds(t *thread, r *bpf.Record) bool {
-	c := o.notices.children[t.process.id]
+func (ms *messages) receiveChildEnds(t *thread, r *bpf.Record) bool {
+	c := ms.notices.children[t.process.id]
 	if c == nil || c.due == 0 {
 		return false
 	}
 	c.due--
 	for _, key := range c.keys {
-		o.emitReceiveFrom(t, r, key)
+		ms.emitReceiveFrom(t, r, key)
 	}
 	return true
 }
@@ -489,7 +489,7 @@ const signalChild = 17
 
 // emitForked sends the Send of a thread that forks a process which is not observed, for who waits for
 // that process.
-func (o *Observer) emitForked(t *thread, r *bpf.Record) {
+func (ms *messages) emitForked(t *thread, r *bpf.Record) {
 	own := bpf.Record{Time: r.Time, Tid: t.tid, Tgid: t.process.id, Object: r.Object}
-	o.emitSendOn(t, &own, channelKey{object: r.Object, kind: bpf.ChannelChild})
+	ms.emitSendOn(t, &own, channelKey{object: r.Object, kind: bpf.ChannelChild})
 }

@@ -185,8 +185,10 @@ type Stats struct {
 // Observer turns records into events.
 type Observer struct {
 	core
-	threads threadTable
-	opts    Options
+	threads  threadTable
+	messages messages
+	causes   causes
+	opts     Options
 	// inner is the number of acquisitions at inner levels, which make no events.
 	inner uint64
 	// formerLocks is FormerLocks.
@@ -203,10 +205,6 @@ type Observer struct {
 	partRecord    bpf.Record                  // scratch record of an access to one part of an array; see parts
 	accessedNames map[string]bool             // those SiteInfo.Variable that were accessed
 	funcs         funcs
-	channels      channels
-	wakes         [recentWakes]wake
-	asks          asks
-	notices       notices
 	endedObjects  endedObjects
 
 	livesUntil   uint64 // number of the last event before the ends of memory were not recorded any more
@@ -229,10 +227,11 @@ func New(opts Options) *Observer {
 		opts:          opts,
 		accessedNames: map[string]bool{},
 		stacks:        map[event.StackID]Stack{},
-		channels:      newChannels(opts.Attached),
 		funcs:         funcs{bySite: map[uint32]event.FuncID{}, byText: map[string]event.FuncID{}},
 	}
 	o.threads = newThreadTable(&o.core)
+	o.messages = newMessages(&o.core, &opts, o.threads.observes)
+	o.causes = causes{core: &o.core, threads: &o.threads}
 	return o
 }
 
@@ -394,7 +393,7 @@ func (o *Observer) dispatch(t *thread, r *bpf.Record, args *[event.MaxArgs]uint6
 	case bpf.OpCreate, bpf.OpFork, bpf.OpExit, bpf.OpJoin, bpf.OpDetach, bpf.OpCancel, bpf.OpUnwind, bpf.OpExec, bpf.OpTask:
 		o.threadCall(t, r)
 	case bpf.OpKeyCreate, bpf.OpKeyDelete:
-		o.threadKey(t, r)
+		o.messages.threadKey(t, r)
 	case bpf.OpRead, bpf.OpWrite, bpf.OpUpdate:
 		o.accessed(t, r)
 	case bpf.OpTouch:
@@ -404,9 +403,21 @@ func (o *Observer) dispatch(t *thread, r *bpf.Record, args *[event.MaxArgs]uint6
 	case bpf.OpCall, bpf.OpReturn:
 		o.called(t, r, args)
 	case bpf.OpSend, bpf.OpReceive:
-		o.message(t, r)
+		o.messageCall(t, r)
 	case bpf.OpParallel, bpf.OpTeamBarrier, bpf.OpOrderedLoop, bpf.OpOrderedNext, bpf.OpOrderedBegin, bpf.OpOrderedEnd, bpf.OpCopyBegin, bpf.OpCopyEnd:
 		o.openMP(t, r)
+	}
+}
+
+// messageCall handles the record of a call that sends or receives, that wakes a thread, or that asks.
+func (o *Observer) messageCall(t *thread, r *bpf.Record) {
+	switch kind := channelKind(r); kind {
+	case bpf.ChannelWake:
+		o.causes.woke(t, r)
+	case bpf.ChannelAsked:
+		o.causes.asked(t, r)
+	default:
+		o.messages.message(t, r, kind)
 	}
 }
 

@@ -766,9 +766,7 @@ func TestProcesses(t *testing.T) {
 			T5 acquire A3`, stats: &Stats{}},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
-			l := newListener()
-			l.o.opts.Follow = true
-			c.checkWith(t, l)
+			c.checkWith(t, listenWith(Options{Follow: true}))
 		})
 	}
 }
@@ -1185,10 +1183,8 @@ func TestSharedMemory(t *testing.T) {
 			T1 acquire S1`},
 	} {
 		t.Run(strings.ReplaceAll(c.name, " ", "-"), func(t *testing.T) {
-			l := newListener()
-			l.o.opts.Follow = true
-			l.o.opts.SharedMemory = func(uint32) []SharedMapping { return []SharedMapping{{Range: Range{'S' << 12, 'S'<<12 + 0x1000}}} }
-			c.checkWith(t, l)
+			shared := func(uint32) []SharedMapping { return []SharedMapping{{Range: Range{'S' << 12, 'S'<<12 + 0x1000}}} }
+			c.checkWith(t, listenWith(Options{Follow: true, SharedMemory: shared}))
 		})
 	}
 }

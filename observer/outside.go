@@ -26,20 +26,20 @@ type outside struct {
 }
 
 // markOutside records that t sends on a channel.
-func (o *Observer) markOutside(t *thread, r *bpf.Record, c *channel) {
+func (ms *messages) markOutside(t *thread, r *bpf.Record, c *channel) {
 	switch c.kind {
 	case bpf.ChannelPipe, bpf.ChannelFIFO, bpf.ChannelSocket, bpf.ChannelTerminal, bpf.ChannelEventfd:
 	default:
 		return
 	}
-	if o.names.lastThread < 2 || bpf.ChannelKind(r.Result)&bpf.ChannelFar != 0 {
+	if ms.names.lastThread < 2 || bpf.ChannelKind(r.Result)&bpf.ChannelFar != 0 {
 		return
 	}
 	switch out := &c.outside; {
 	case out.sender == nil:
 		*out = outside{sender: t}
 		t.outside++
-		o.channels.outside++
+		ms.channels.outside++
 	case out.sender != t && !out.many:
 		out.sender.outside--
 		out.many = true
@@ -47,25 +47,25 @@ func (o *Observer) markOutside(t *thread, r *bpf.Record, c *channel) {
 }
 
 // unmarkOutside records that an observed thread has received from a channel.
-func (o *Observer) unmarkOutside(c *channel) {
+func (ms *messages) unmarkOutside(c *channel) {
 	if c.outside.sender == nil {
 		return
 	}
 	if !c.outside.many {
 		c.outside.sender.outside--
 	}
-	o.channels.outside--
+	ms.channels.outside--
 	c.outside = outside{}
 }
 
 // notifiesOutside records that t makes a process that is not observed, or sends it a signal.
-func (o *Observer) notifiesOutside(t *thread) {
-	if o.names.lastThread < 2 || t.notifiedOutside {
+func (ms *messages) notifiesOutside(t *thread) {
+	if ms.names.lastThread < 2 || t.notifiedOutside {
 		return
 	}
 	t.notifiedOutside = true
 	t.outside++
-	o.channels.outside++
+	ms.channels.outside++
 }
 
 // counted reports whether what is sent and received on a channel is counted in bytes that are received once.
@@ -73,25 +73,25 @@ func counted(kind bpf.ChannelKind) bool { return kind == bpf.ChannelPipe || kind
 
 // fromOutside handles that t has received from a channel, or knows that it can: that more bytes are in
 // the channel, or with end that no more will come. C is nil if no observed thread has used the channel.
-func (o *Observer) fromOutside(t *thread, kind bpf.ChannelKind, c *channel, more uint64, end bool) {
+func (ms *messages) fromOutside(t *thread, kind bpf.ChannelKind, c *channel, more uint64, end bool) {
 	if c != nil && (end || !counted(kind) || add(c.received, more) >= c.sent) {
-		o.unmarkOutside(c)
+		ms.unmarkOutside(c)
 	}
-	if o.channels.outside > t.outside && o.sentOutside(kind, c, more, end) {
-		o.doubt(t, doubtOutside)
+	if ms.channels.outside > t.outside && ms.sentOutside(kind, c, more, end) {
+		ms.doubt(t, doubtOutside)
 	}
 }
 
 // sentOutside reports whether no observed thread has sent what was received.
-func (o *Observer) sentOutside(kind bpf.ChannelKind, c *channel, more uint64, end bool) bool {
+func (ms *messages) sentOutside(kind bpf.ChannelKind, c *channel, more uint64, end bool) bool {
 	unsent := c == nil || c.sends == 0 && len(c.sending) == 0
 	switch kind {
 	case bpf.ChannelPipe, bpf.ChannelFIFO:
-		return unsent || end && o.stats.Children > 0 || !end && add(c.received, more) > c.mayHaveSent()
+		return unsent || end && ms.stats.Children > 0 || !end && add(c.received, more) > c.mayHaveSent()
 	case bpf.ChannelSocket, bpf.ChannelTerminal:
-		return unsent || end && o.stats.Children > 0
+		return unsent || end && ms.stats.Children > 0
 	case bpf.ChannelEventfd:
-		return unsent && o.stats.Children > 0
+		return unsent && ms.stats.Children > 0
 	}
 	return false
 }
@@ -110,21 +110,21 @@ const maxRelays = 8
 
 // relayed handles that t has received from a channel into which calls under way move what they receive
 // from others (splice): it may be from there already.
-func (o *Observer) relayed(t *thread, r *bpf.Record, c *channel, depth int) {
+func (ms *messages) relayed(t *thread, r *bpf.Record, c *channel, depth int) {
 	if depth == maxRelays {
 		return
 	}
 	for _, x := range c.sending {
 		if x.from != nil && x.thread != t {
-			o.receiveAll(t, r, x.from)
-			o.relayed(t, r, x.from, depth+1)
+			ms.receiveAll(t, r, x.from)
+			ms.relayed(t, r, x.from, depth+1)
 		}
 	}
 }
 
 // receiveAll sends a Receive of all that was sent on a channel.
-func (o *Observer) receiveAll(t *thread, r *bpf.Record, c *channel) {
+func (ms *messages) receiveAll(t *thread, r *bpf.Record, c *channel) {
 	c.addReceive(channelCall{reported: true})
-	o.position(t, r, event.Receive, c, allSent)
-	o.send()
+	ms.position(t, r, event.Receive, c, allSent)
+	ms.send()
 }

@@ -84,7 +84,7 @@ func (o *Observer) AddTask(l bpf.TaskLine, start uint64, sleeps bool) {
 // returned from a call that waited then, and of which there is no other record.
 func (o *Observer) returned(t *thread, r *bpf.Record) {
 	switch op, leave := bpf.Op(r.Op), r.Flags&bpf.RecLeave != 0; {
-	case op == bpf.OpReceive && leave && bpf.ChannelKind(r.Result) == bpf.ChannelFutex && !o.ownFutex(t, r):
+	case op == bpf.OpReceive && leave && bpf.ChannelKind(r.Result) == bpf.ChannelFutex && !o.messages.ownFutex(t, r):
 		return // which makes no event
 	case op == bpf.OpReceive && leave, op == bpf.OpExit:
 	default:
@@ -125,10 +125,10 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 	tid, tgid := uint32(r.Object), r.Tgid
 	if r.Flags&bpf.RecProcess != 0 {
 		if !o.opts.Follow {
-			o.channels.setInexact() // the child has inherited them
+			o.messages.setInexact() // the child has inherited them
 			o.stats.Children++
-			o.notifiesOutside(t)
-			o.emitForked(t, r)
+			o.messages.notifiesOutside(t)
+			o.messages.emitForked(t, r)
 			return // the child is not observed
 		}
 		tgid = tid
@@ -200,7 +200,7 @@ func (o *Observer) finishThread(t *thread, r *bpf.Record) {
 	}
 	o.leavesTeam(t)
 	if t.process.forked && t.process.living == 1 && o.opts.Follow {
-		o.emitProcessEnd(t, r)
+		o.messages.emitProcessEnd(t, r)
 	}
 	o.begin(t, r, event.End).Stack = 0
 	switch {
@@ -211,7 +211,7 @@ func (o *Observer) finishThread(t *thread, r *bpf.Record) {
 	}
 	o.send()
 	t.leaveOnce()
-	o.channels.leave(t)
+	o.messages.leave(t)
 	t.ended = true
 	if t.condWait != nil {
 		t.condWait.cond.waiters--

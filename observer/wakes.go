@@ -31,8 +31,8 @@ func ofWake(r *bpf.Record) bool {
 }
 
 // woke handles the record of a wake-up: by t or, as a receive, of t.
-func (o *Observer) woke(t *thread, r *bpf.Record) {
-	w := &o.wakes[r.Object%recentWakes]
+func (ca *causes) woke(t *thread, r *bpf.Record) {
+	w := &ca.wakes[r.Object%recentWakes]
 	if bpf.Op(r.Op) == bpf.OpReceive {
 		t.woken = nil
 		if r.Object != 0 && w.number == r.Object && w.cause.Thread != t.id {
@@ -41,8 +41,8 @@ func (o *Observer) woke(t *thread, r *bpf.Record) {
 		}
 		return
 	}
-	cause := run.Cause{Thread: t.id, Until: o.stats.Events, Call: uint32(r.Value)}
-	if u := o.threads.live[uint32(r.Woken())]; r.Woken() != 0 && u != nil {
+	cause := run.Cause{Thread: t.id, Until: ca.stats.Events, Call: uint32(r.Value)}
+	if u := ca.threads.live[uint32(r.Woken())]; r.Woken() != 0 && u != nil {
 		u.woken = &cause
 	} else {
 		*w = wake{r.Object, cause}
