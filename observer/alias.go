@@ -47,16 +47,22 @@ func (a *aliases) forget(r Range) {
 	a.mappings = slices.DeleteFunc(a.mappings, func(m SharedMapping) bool { return m.Lo < r.Hi && r.Lo < m.Hi })
 }
 
+// sharing knows which memory processes share, and which they have mapped twice.
+type sharing struct {
+	threads *threadTable
+	read    func(tgid uint32) []SharedMapping // Options.SharedMemory
+}
+
 // aliased returns the live object that is at an address too, but was used at another one; nil if there
 // is none.
-func (o *Observer) aliased(p *process, addr uint64) *object {
+func (sh *sharing) aliased(p *process, addr uint64) *object {
 	if obj := p.objects[p.aliases.first[addr]]; obj != nil {
 		return obj
 	}
-	if o.opts.SharedMemory == nil {
+	if sh.read == nil {
 		return nil
 	}
-	o.readMappings(p, addr)
+	sh.readMappings(p, addr)
 	if m := p.aliases.mappingAt(addr); m != nil {
 		return p.alias(addr, m)
 	}
@@ -65,7 +71,7 @@ func (o *Observer) aliased(p *process, addr uint64) *object {
 
 // readMappings reads the mappings of a process, if they can still be read, for the first object in a
 // page.
-func (o *Observer) readMappings(p *process, addr uint64) {
+func (sh *sharing) readMappings(p *process, addr uint64) {
 	a, page := &p.aliases, addr&^(pageSize-1)
 	if a.searched[page] || len(a.searched) == maxAliasSearches {
 		return
@@ -74,7 +80,7 @@ func (o *Observer) readMappings(p *process, addr uint64) {
 		a.searched = map[uint64]bool{}
 	}
 	a.searched[page] = true
-	if all := o.opts.SharedMemory(p.id); len(all) > 0 {
+	if all := sh.read(p.id); len(all) > 0 {
 		a.mappings = all
 	}
 }
@@ -105,4 +111,53 @@ func (p *process) alias(addr uint64, m *SharedMapping) *object {
 		}
 	}
 	return nil
+}
+
+// sharesWord reports whether the word at an address may be accessed by another address, by another process, or
+// by the kernel in a file.
+// What is stored there so is not known to be stored to the same word.
+func (sh *sharing) sharesWord(p *process, at uint64) bool {
+	if sh.read == nil {
+		return false
+	}
+	sh.readMappings(p, at)
+	w, all := p.words[at], p.aliases.mappings
+	if w == nil {
+		w = &word{} // no access through a pointer has come yet
+	}
+	if w.processes == len(sh.threads.processes) && w.mappings == len(all) {
+		return w.shared
+	}
+	m := p.aliases.mappingAt(at)
+	w.shared, w.processes, w.mappings = false, len(sh.threads.processes), len(all)
+	for i := range all {
+		w.shared = w.shared || m != nil && (m.Written || &all[i] != m || w.processes > 1) && all[i].File == m.File
+	}
+	return w.shared
+}
+
+// share makes the child of a fork share with its parent the regions that the parent shares with other
+// processes already, and the mappings that were made to be shared and have objects in them.
+func (sh *sharing) share(parent, child *process) {
+	child.aliases.inherit(&parent.aliases)
+	for _, g := range parent.regions {
+		child.join(g)
+	}
+	if sh.read == nil || len(parent.objects) == 0 {
+		return
+	}
+	shared := sh.read(parent.id)
+	if len(shared) == 0 {
+		return
+	}
+	addrs := slices.Sorted(maps.Keys(parent.objects))
+	for _, r := range shared {
+		i, _ := slices.BinarySearch(addrs, r.Lo)
+		if i == len(addrs) || addrs[i] >= r.Hi || parent.regionAt(addrs[i]) != nil {
+			continue
+		}
+		g := &region{Range: r.Range}
+		parent.join(g)
+		child.join(g)
+	}
 }

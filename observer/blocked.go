@@ -164,7 +164,7 @@ type waiter struct {
 }
 
 func (o *Observer) waiter(b BlockedThread) waiter {
-	w := waiter{record: bpf.Record{Time: o.now, Tid: b.TID, Tgid: b.TGID, Object: b.Addr, Stack: uint32(o.addFoundStack(Stack{TGID: b.TGID, Found: b.Stack}))}}
+	w := waiter{record: bpf.Record{Time: o.now, Tid: b.TID, Tgid: b.TGID, Object: b.Addr, Stack: uint32(o.stacks.addFound(Stack{TGID: b.TGID, Found: b.Stack}))}}
 	w.thread = o.threads.of(&w.record)
 	if info := o.names.threads[w.thread.id]; info != nil && info.StartAddr == 0 && b.TID != b.TGID {
 		info.StartAddr = b.Start
@@ -197,20 +197,4 @@ func (o *Observer) held(t *thread, obj *object, op event.Op, stack event.StackID
 	e.Object, e.Kind, e.Stack = obj.id, obj.kind, stack
 	e.Value, e.Flags = uint64(op), event.HasValue|event.Inferred
 	o.send()
-}
-
-// firstFoundStack is the first stack ID that no record uses: the BPF programs count theirs
-// from 1.
-const firstFoundStack = 1 << 31
-
-// addFoundStack stores a call stack that no record has and returns its new ID; 0 if it is empty, or
-// maxStacks are stored already.
-func (o *Observer) addFoundStack(s Stack) event.StackID {
-	if len(s.Found) == 0 || len(o.stacks) >= maxStacks {
-		return 0
-	}
-	o.foundStacks++
-	id := event.StackID(firstFoundStack + o.foundStacks)
-	o.stacks[id] = s
-	return id
 }

@@ -14,6 +14,17 @@ import (
 // run within those of the derived class, at the same address; their stack pointers
 // distinguish them.
 
+// calls makes the events of calls of chosen functions.
+type calls struct {
+	*core
+	funcs funcs
+	args  [event.MaxArgs]uint64 // of the shared event
+}
+
+func newCalls(c *core) calls {
+	return calls{core: c, funcs: funcs{bySite: map[uint32]event.FuncID{}, byText: map[string]event.FuncID{}}}
+}
+
 // funcs are the functions whose calls were recorded.
 type funcs struct {
 	all    []event.Func // all[id-1] is the function with FuncID id
@@ -33,52 +44,56 @@ type instance struct {
 
 // FuncInfo returns the function with an id; ok is false for an unknown id.
 func (o *Observer) FuncInfo(id event.FuncID) (f event.Func, ok bool) {
-	if id == 0 || int(id) > len(o.funcs.all) {
+	return o.calls.funcs.info(id)
+}
+
+func (fs *funcs) info(id event.FuncID) (f event.Func, ok bool) {
+	if id == 0 || int(id) > len(fs.all) {
 		return f, false
 	}
-	return o.funcs.all[id-1], true
+	return fs.all[id-1], true
 }
 
 // function returns the function of a record's site; 0 if the site has none.
-func (o *Observer) function(r *bpf.Record) event.FuncID {
-	if id, ok := o.funcs.bySite[r.Site]; ok {
+func (cl *calls) function(r *bpf.Record) event.FuncID {
+	if id, ok := cl.funcs.bySite[r.Site]; ok {
 		return id
 	}
-	f := o.site(r).Func
+	f := cl.site(r).Func
 	if f == nil {
 		return 0
 	}
 	text := fmt.Sprintf("%+v", *f)
-	id, ok := o.funcs.byText[text]
+	id, ok := cl.funcs.byText[text]
 	if !ok {
-		o.funcs.all = append(o.funcs.all, *f)
-		id = event.FuncID(len(o.funcs.all))
-		o.funcs.byText[text] = id
+		cl.funcs.all = append(cl.funcs.all, *f)
+		id = event.FuncID(len(cl.funcs.all))
+		cl.funcs.byText[text] = id
 	}
-	o.funcs.bySite[r.Site] = id
+	cl.funcs.bySite[r.Site] = id
 	return id
 }
 
 // called handles the entry of a function and its return.
-func (o *Observer) called(t *thread, r *bpf.Record, args *[event.MaxArgs]uint64) {
-	id := o.function(r)
+func (cl *calls) called(t *thread, r *bpf.Record, args *[event.MaxArgs]uint64) {
+	id := cl.function(r)
 	if id == 0 {
 		return
 	}
-	f := &o.funcs.all[id-1]
+	f := &cl.funcs.all[id-1]
 	returns := bpf.Op(r.Op) == bpf.OpReturn
 	x := t.process.instances[r.Object]
 	switch {
 	case !isAddress(r.Object):
 		x = nil
-	case x != nil && o.insideCopy(x, t, r, f):
+	case x != nil && cl.insideCopy(x, t, r, f):
 		return
 	case returns:
 		if x == nil {
-			x = o.newInstance(t, r, r.Object)
+			x = cl.newInstance(t, r, r.Object)
 		}
 	default:
-		x = o.entered(x, t, r, id, f)
+		x = cl.entered(x, t, r, id, f)
 	}
 	if !f.Wants(returns) {
 		return
@@ -86,23 +101,23 @@ func (o *Observer) called(t *thread, r *bpf.Record, args *[event.MaxArgs]uint64)
 	var made *instance
 	if returns && f.ReturnsAddress && isAddress(r.Value) {
 		if made = t.process.instances[r.Value]; made == nil {
-			made = o.newInstance(t, r, r.Value)
+			made = cl.newInstance(t, r, r.Value)
 		}
 	}
-	o.call(t, r, f, x, made, args)
+	cl.call(t, r, f, x, made, args)
 	if returns && x != nil && x.destructor == id && x.caller == t && x.sp == r.Sp && x.site == r.Site {
-		o.endInstance(t, r.Object, x)
+		cl.endInstance(t, r.Object, x)
 	}
 }
 
 // call sends the event of a call or return, with the arguments as they were at the entry.
-func (o *Observer) call(t *thread, r *bpf.Record, f *event.Func, x, made *instance, args *[event.MaxArgs]uint64) {
+func (cl *calls) call(t *thread, r *bpf.Record, f *event.Func, x, made *instance, args *[event.MaxArgs]uint64) {
 	op := event.Call
 	if bpf.Op(r.Op) == bpf.OpReturn {
 		op = event.Return
 	}
-	e := o.begin(t, r, op)
-	e.Func, e.Kind = o.funcs.bySite[r.Site], event.KindInstance
+	e := cl.begin(t, r, op)
+	e.Func, e.Kind = cl.funcs.bySite[r.Site], event.KindInstance
 	if x != nil {
 		e.Object = x.id
 	}
@@ -113,10 +128,10 @@ func (o *Observer) call(t *thread, r *bpf.Record, f *event.Func, x, made *instan
 		e.Value, e.Flags = r.Value, event.HasValue
 	}
 	if args != nil {
-		o.args = *args
-		e.Args = o.args[:min(len(f.Params), len(o.args))]
+		cl.args = *args
+		e.Args = cl.args[:min(len(f.Params), len(cl.args))]
 	}
-	o.send()
+	cl.send()
 }
 
 // isAddress reports whether v may be an address in a user process on x86-64 and arm64.
@@ -124,28 +139,28 @@ func isAddress(v uint64) bool { return v >= 1<<16 && v < 1<<56 }
 
 // insideCopy reports whether a constructor or destructor is another copy of one that is
 // running: the compiler emits several copies of each, and they call each other.
-func (o *Observer) insideCopy(x *instance, t *thread, r *bpf.Record, f *event.Func) bool {
+func (cl *calls) insideCopy(x *instance, t *thread, r *bpf.Record, f *event.Func) bool {
 	outer := x.constructor
 	if f.Life == event.LifeEnd {
 		outer = x.destructor
 	}
-	return f.Life != event.LifeNone && outer != 0 && x.caller == t && r.Sp < x.sp && r.Site != x.site && o.funcs.all[outer-1].Name == f.Name
+	return f.Life != event.LifeNone && outer != 0 && x.caller == t && r.Sp < x.sp && r.Site != x.site && cl.funcs.all[outer-1].Name == f.Name
 }
 
 // entered returns the instance on which a function was entered. X is the instance known at
 // the address, nil if there is none. If x must have ended unseen, entered ends it
 // and makes a new one.
-func (o *Observer) entered(x *instance, t *thread, r *bpf.Record, id event.FuncID, f *event.Func) *instance {
+func (cl *calls) entered(x *instance, t *thread, r *bpf.Record, id event.FuncID, f *event.Func) *instance {
 	within := x != nil && x.caller == t && r.Sp <= x.sp
 	switch {
 	case x == nil:
 	case f.Life == event.LifeBegin && (x.destructor != 0 || !within || x.site == r.Site),
 		f.Life != event.LifeBegin && x.destructor != 0 && !within:
-		o.endInstance(t, r.Object, x)
+		cl.endInstance(t, r.Object, x)
 		x = nil
 	}
 	if x == nil {
-		x = o.newInstance(t, r, r.Object)
+		x = cl.newInstance(t, r, r.Object)
 		if f.Life == event.LifeBegin {
 			x.constructor, x.caller, x.sp, x.site = id, t, r.Sp, r.Site
 		}
@@ -156,8 +171,8 @@ func (o *Observer) entered(x *instance, t *thread, r *bpf.Record, id event.FuncI
 	return x
 }
 
-func (o *Observer) newInstance(t *thread, r *bpf.Record, addr uint64) *instance {
-	x := &instance{id: o.names.addObject(run.Object{Addr: addr, TGID: t.process.id, Kind: event.KindInstance,
+func (cl *calls) newInstance(t *thread, r *bpf.Record, addr uint64) *instance {
+	x := &instance{id: cl.names.addObject(run.Object{Addr: addr, TGID: t.process.id, Kind: event.KindInstance,
 		First: event.StackID(r.Stack), FirstThread: t.id})}
 	t.process.instances[addr] = x
 	t.process.addLive(addr)
@@ -165,10 +180,10 @@ func (o *Observer) newInstance(t *thread, r *bpf.Record, addr uint64) *instance 
 }
 
 // endInstance ends an instance's lifetime: the next use of the address is another instance.
-func (o *Observer) endInstance(t *thread, addr uint64, x *instance) {
-	e := o.begin(t, nil, event.Destroy)
+func (cl *calls) endInstance(t *thread, addr uint64, x *instance) {
+	e := cl.begin(t, nil, event.Destroy)
 	e.Object, e.Kind, e.Flags = x.id, event.KindInstance, event.Inferred
-	o.send()
+	cl.send()
 	delete(t.process.instances, addr)
 	t.process.removeLive(addr)
 }

@@ -105,7 +105,7 @@ func (o *Observer) pastAllocation(r *bpf.Record) {
 	}
 	b := &block{size: r.Value, stack: event.StackID(r.Stack), late: true}
 	if b.stack == 0 {
-		b.stack = o.siteStack(r)
+		b.stack = o.stacks.siteStack(r)
 	}
 	if t := o.threads.threadAt(r.Tid, r.Allocated()); t != nil {
 		b.thread = t.id
@@ -323,7 +323,7 @@ func (o *Observer) endObjects(t *thread, h *heap, free *bpf.Record, addr, size u
 			o.endObjectAs(t, free, obj, flags)
 		}
 		if x := p.instances[at]; x != nil {
-			o.endInstance(t, at, x)
+			o.calls.endInstance(t, at, x)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func (o *Observer) firstOfLock(t *thread, v *variable, use bpf.LockUse, a wordAc
 	switch {
 	case a.op == event.Read && (use == bpf.LockAcquires || use == bpf.LockKeeps):
 		return true
-	case a.acquires(use) && !o.sharesWord(t.process, a.record.Object&^(wordSize-1)):
+	case a.acquires(use) && !o.sharing.sharesWord(t.process, a.record.Object&^(wordSize-1)):
 		obj := o.object(t, a.record, event.KindMutex)
 		if obj.holder == nil && len(obj.shared) == 0 && o.takeStep(t, obj, use, a) {
 			v.use = wordLock

@@ -173,7 +173,7 @@ func (o *Observer) pointedOrder(t *thread, r *bpf.Record, info *SiteInfo) {
 	shift := r.Object - at
 	whole := uint8(1<<info.Sync.Width-1) << shift
 	parts := o.wordParts(t, r, at, whole)
-	if o.sharesWord(t.process, at) && bpf.Op(r.Op) != bpf.OpWrite {
+	if o.sharing.sharesWord(t.process, at) && bpf.Op(r.Op) != bpf.OpWrite {
 		o.doubt(t, doubtShared)
 	}
 	for i := range parts {
@@ -185,29 +185,6 @@ func (o *Observer) pointedOrder(t *thread, r *bpf.Record, info *SiteInfo) {
 		from := uint64(bits.TrailingZeros8(p.bytes)) - shift
 		o.synchronised(t, p.v, info.part(bpf.Op(r.Op), from, bits.OnesCount8(p.bytes)), r)
 	}
-}
-
-// sharesWord reports whether the word at an address may be accessed by another address, by another process, or
-// by the kernel in a file.
-// What is stored there so is not known to be stored to the same word.
-func (o *Observer) sharesWord(p *process, at uint64) bool {
-	if o.opts.SharedMemory == nil {
-		return false
-	}
-	o.readMappings(p, at)
-	w, all := p.words[at], p.aliases.mappings
-	if w == nil {
-		w = &word{} // no access through a pointer has come yet
-	}
-	if w.processes == len(o.threads.processes) && w.mappings == len(all) {
-		return w.shared
-	}
-	m := p.aliases.mappingAt(at)
-	w.shared, w.processes, w.mappings = false, len(o.threads.processes), len(all)
-	for i := range all {
-		w.shared = w.shared || m != nil && (m.Written || &all[i] != m || w.processes > 1) && all[i].File == m.File
-	}
-	return w.shared
 }
 
 // whole returns the description of an access of this site, through a pointer, that orders threads.
@@ -261,32 +238,12 @@ func (o *Observer) past(r *bpf.Record) {
 	})
 }
 
-// sitePlace is a site in a process.
-type sitePlace struct{ tgid, site uint32 }
-
-// siteStack returns a call stack of the site of a record alone: what was called before is not known.
-func (o *Observer) siteStack(r *bpf.Record) event.StackID {
-	at := sitePlace{r.Tgid, r.Site}
-	id, ok := o.siteStacks[at]
-	if ok || o.opts.SiteAddr == nil {
-		return id
-	}
-	if addr := o.opts.SiteAddr(r.Tgid, r.Site); addr != 0 {
-		id = o.addFoundStack(Stack{Site: r.Site, TGID: r.Tgid, Found: []uint64{addr}})
-	}
-	if o.siteStacks == nil {
-		o.siteStacks = map[sitePlace]event.StackID{}
-	}
-	o.siteStacks[at] = id
-	return id
-}
-
 // eachTouched calls f with each variable that an access through a pointer touches, with its bytes, and a record of
 // the access of that variable alone.
 func (o *Observer) eachTouched(t *thread, r *bpf.Record, f func(*bpf.Record, wordPart)) {
 	part := *r
 	if r.Flags&bpf.RecPast != 0 {
-		part.Stack = uint32(o.siteStack(r))
+		part.Stack = uint32(o.stacks.siteStack(r))
 	}
 	for _, p := range o.wordParts(t, &part, r.Object, uint8(r.Bytes())) {
 		part.Object = r.Object + uint64(bits.TrailingZeros8(p.bytes))

@@ -78,7 +78,7 @@ func (o *Observer) objectOrAlias(p *process, addr uint64) *object {
 	if obj := o.liveObject(p, addr); obj != nil {
 		return obj
 	}
-	return o.aliased(p, addr)
+	return o.sharing.aliased(p, addr)
 }
 
 // liveObject finds the live object at an address, nil if there is none.

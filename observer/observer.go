@@ -188,32 +188,25 @@ type Observer struct {
 	threads  threadTable
 	messages messages
 	causes   causes
+	teams    teams
+	calls    calls
+	stacks   stacks
+	sharing  sharing
+	backlog  backlog
 	opts     Options
 	// inner is the number of acquisitions at inner levels, which make no events.
 	inner uint64
 	// formerLocks is FormerLocks.
 	formerLocks uint64
-	args        [event.MaxArgs]uint64
 
-	objectCache [cachedObjects]*object
-	stacks      map[event.StackID]Stack
-
-	foundStacks uint32 // number of call stacks stored for threads found waiting; see Blocked
-
-	siteStacks    map[sitePlace]event.StackID // of accesses of the past
-	touchedParts  []wordPart                  // scratch: result of wordParts
-	partRecord    bpf.Record                  // scratch record of an access to one part of an array; see parts
-	accessedNames map[string]bool             // those SiteInfo.Variable that were accessed
-	funcs         funcs
+	objectCache   [cachedObjects]*object
+	touchedParts  []wordPart      // scratch: result of wordParts
+	partRecord    bpf.Record      // scratch record of an access to one part of an array; see parts
+	accessedNames map[string]bool // those SiteInfo.Variable that were accessed
 	endedObjects  endedObjects
 
 	livesUntil   uint64 // number of the last event before the ends of memory were not recorded any more
 	livesStopped bool   // livesUntil is valid
-
-	postponed []postponedRecord // records kept back; the first is a load whose store is missing; see synchronising.go
-	missing   missingStore      // the missing store
-	mustWait  bool              // set while a record is handled: it must be kept back
-	noWait    bool              // the current record must not be kept back
 }
 
 // cachedObjects is the size of the direct-mapped cache in front of the maps of objects, by a hash of the address. A
@@ -226,12 +219,15 @@ func New(opts Options) *Observer {
 		core:          newCore(&opts),
 		opts:          opts,
 		accessedNames: map[string]bool{},
-		stacks:        map[event.StackID]Stack{},
-		funcs:         funcs{bySite: map[uint32]event.FuncID{}, byText: map[string]event.FuncID{}},
+		stacks:        newStacks(&opts),
 	}
 	o.threads = newThreadTable(&o.core)
 	o.messages = newMessages(&o.core, &opts, o.threads.observes)
 	o.causes = causes{core: &o.core, threads: &o.threads}
+	o.teams = teams{core: &o.core, threads: &o.threads, starts: opts.OpenMP}
+	o.calls = newCalls(&o.core)
+	o.sharing = sharing{threads: &o.threads, read: opts.SharedMemory}
+	o.backlog = backlog{core: &o.core, handle: o.handle}
 	return o
 }
 
@@ -250,24 +246,9 @@ func (o *Observer) Stats() Stats {
 	return o.stats
 }
 
-// Stack describes a call stack. The loader's session holds its return addresses.
-type Stack struct {
-	Site   uint32   // index of the probe site
-	Call   uint32   // 1 + the number of the system call in which the kernel accessed a variable; 0: the program acted
-	TGID   uint32   // the process that the addresses belong to
-	Caller uint64   // return address at a function's entry; at a watchpoint, the address of the access
-	Found  []uint64 // addresses, innermost first, of a thread found waiting (Blocked); nil: the session has them
-}
-
-// maxStacks bounds the stacks that are kept. The BPF programs have a table of half as
-// many; an event beyond that has a stack ID of its own, and loader.Lost counts it.
-const maxStacks = 1 << 16
-
 // Stack implements loader.Handler: it stores the description of a call stack.
 func (o *Observer) Stack(s *bpf.StackRecord) {
-	if len(o.stacks) < maxStacks {
-		o.stacks[event.StackID(s.Stack)] = Stack{Site: s.Site, Call: s.Call, TGID: s.Tgid, Caller: s.Caller}
-	}
+	o.stacks.add(event.StackID(s.Stack), Stack{Site: s.Site, Call: s.Call, TGID: s.Tgid, Caller: s.Caller})
 }
 
 // InnerAcquisitions returns the number of acquisitions of locks that their threads held already,
@@ -276,7 +257,7 @@ func (o *Observer) InnerAcquisitions() uint64 { return o.inner }
 
 // StackOf returns the description of a call stack, and whether it was recorded.
 func (o *Observer) StackOf(p event.StackID) (Stack, bool) {
-	s, ok := o.stacks[p]
+	s, ok := o.stacks.known[p]
 	return s, ok
 }
 
@@ -294,13 +275,13 @@ func (o *Observer) Record(r *bpf.Record) { o.receive(r, nil) }
 // handled. Args are the arguments of a call; nil if the record has none.
 func (o *Observer) receive(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	o.stats.Records++
-	if len(o.postponed) > 0 {
-		o.postponeRecord(r, args)
+	if len(o.backlog.records) > 0 {
+		o.backlog.add(r, args)
 		return
 	}
-	o.mustWait = false
-	if o.handle(r, args); o.mustWait {
-		o.postponed = append(o.postponed, newPostponedRecord(r, args))
+	o.backlog.mustWait = false
+	if o.handle(r, args); o.backlog.mustWait {
+		o.backlog.keep(r, args)
 	}
 }
 
@@ -401,11 +382,11 @@ func (o *Observer) dispatch(t *thread, r *bpf.Record, args *[event.MaxArgs]uint6
 	case bpf.OpAlloc, bpf.OpFree, bpf.OpMove, bpf.OpConstruct, bpf.OpDestruct:
 		o.heapCall(t, r)
 	case bpf.OpCall, bpf.OpReturn:
-		o.called(t, r, args)
+		o.calls.called(t, r, args)
 	case bpf.OpSend, bpf.OpReceive:
 		o.messageCall(t, r)
 	case bpf.OpParallel, bpf.OpTeamBarrier, bpf.OpOrderedLoop, bpf.OpOrderedNext, bpf.OpOrderedBegin, bpf.OpOrderedEnd, bpf.OpCopyBegin, bpf.OpCopyEnd:
-		o.openMP(t, r)
+		o.teams.openMP(t, r)
 	}
 }
 
@@ -441,7 +422,7 @@ func ofThreads(op bpf.Op) bool {
 // Finish ends the threads that are still alive, so that every thread of the run has an End
 // event. They do not release the locks that they hold. No record may follow.
 func (o *Observer) Finish() {
-	o.resume(true)
+	o.backlog.resume(true)
 	for _, t := range o.threads.living() {
 		o.flushTouches(t)
 	}

@@ -75,22 +75,29 @@ func (m *membership) team() (*team, *constructs) {
 	return nil, nil
 }
 
+// teams follows the teams of OpenMP. What it knows is with the threads (membership).
+type teams struct {
+	*core
+	threads *threadTable
+	starts  func(tgid uint32, start uint64) bool // Options.OpenMP
+}
+
 // openMP handles the record of a call of OpenMP.
-func (o *Observer) openMP(t *thread, r *bpf.Record) {
+func (ts *teams) openMP(t *thread, r *bpf.Record) {
 	leave := r.Flags&bpf.RecLeave != 0
 	switch op := bpf.Op(r.Op); {
 	case op == bpf.OpParallel && leave:
-		o.leavesRegions(t, r)
+		ts.leavesRegions(t, r)
 	case op == bpf.OpParallel:
-		o.leavesRegions(t, r) // of frames that are gone
-		o.beginsRegion(t, r)
+		ts.leavesRegions(t, r) // of frames that are gone
+		ts.beginsRegion(t, r)
 	default:
-		o.insideRegion(t, r, op, leave)
+		ts.insideRegion(t, r, op, leave)
 	}
 }
 
 // beginsRegion handles that t begins a region.
-func (o *Observer) beginsRegion(t *thread, r *bpf.Record) {
+func (ts *teams) beginsRegion(t *thread, r *bpf.Record) {
 	m := &t.teams
 	m.regions = append(m.regions, parallelRegion{sp: r.Sp})
 	if len(m.own) < len(m.regions) {
@@ -100,43 +107,43 @@ func (o *Observer) beginsRegion(t *thread, r *bpf.Record) {
 	tm.running = true
 	clear(tm.channels)
 	if len(tm.members) > 0 {
-		o.emitTeam(t, r, event.Send, o.teamObject(t, r, &tm.begin, event.KindChannel, "parallel region"), 0)
+		ts.emitTeam(t, r, event.Send, ts.teamObject(t, r, &tm.begin, event.KindChannel, "parallel region"), 0)
 	}
 	for _, u := range tm.members {
 		u.teams.begun = constructs{}
-		o.emitTeam(u, nil, event.Receive, tm.begin, event.Inferred)
+		ts.emitTeam(u, nil, event.Receive, tm.begin, event.Inferred)
 	}
-	for _, u := range o.strangers(t) {
-		o.doubt(u, doubtTeam)
+	for _, u := range ts.strangers(t) {
+		ts.doubt(u, doubtTeam)
 	}
 }
 
 // leavesRegions handles that t has left the regions whose calls have the stack pointer of a record or a lower one.
-func (o *Observer) leavesRegions(t *thread, r *bpf.Record) {
+func (ts *teams) leavesRegions(t *thread, r *bpf.Record) {
 	for m := &t.teams; len(m.regions) > 0 && m.regions[len(m.regions)-1].sp <= r.Sp; {
 		tm := m.own[len(m.regions)-1]
 		m.regions = m.regions[:len(m.regions)-1]
 		for _, u := range tm.members {
-			o.endsPart(u)
+			ts.endsPart(u)
 		}
 		tm.running = false
 		if tm.sent {
 			tm.sent = false
-			o.emitTeam(t, r, event.Receive, tm.end, 0)
+			ts.emitTeam(t, r, event.Receive, tm.end, 0)
 		}
-		if len(o.strangers(t)) > 0 {
-			o.doubt(t, doubtTeam)
+		if len(ts.strangers(t)) > 0 {
+			ts.doubt(t, doubtTeam)
 		}
 	}
 }
 
 // strangers returns the other threads that may belong to a team with t although that is not known, since calls of
 // libgomp that are not observed created threads.
-func (o *Observer) strangers(t *thread) (all []*thread) {
+func (ts *teams) strangers(t *thread) (all []*thread) {
 	if !t.process.unknownTeams {
 		return nil
 	}
-	for _, u := range o.threads.living() {
+	for _, u := range ts.threads.living() {
 		if u != t && u.process == t.process && u.teams.of == nil {
 			all = append(all, u)
 		}
@@ -145,14 +152,17 @@ func (o *Observer) strangers(t *thread) (all []*thread) {
 }
 
 // endsPart sends the event by which a member ends its part of a region.
-func (o *Observer) endsPart(u *thread) {
+func (ts *teams) endsPart(u *thread) {
 	tm := u.teams.of
-	o.emitTeam(u, nil, event.Send, o.teamObject(u, &bpf.Record{}, &tm.end, event.KindChannel, "end of a parallel region"), event.Inferred)
+	ts.emitTeam(u, nil, event.Send, ts.teamObject(u, &bpf.Record{}, &tm.end, event.KindChannel, "end of a parallel region"), event.Inferred)
 	tm.sent = true
 }
 
-// joinsTeam makes u, which t has just created in libgomp, a member of its team.
-func (o *Observer) joinsTeam(t, u *thread) {
+// created makes u, which t has just created with a start routine, a member of its team if libgomp did so.
+func (ts *teams) created(t, u *thread, start uint64) {
+	if start == 0 || ts.starts == nil || !ts.starts(u.process.id, start) {
+		return
+	}
 	m := &t.teams
 	if len(m.regions) == 0 {
 		t.process.unknownTeams = true
@@ -164,101 +174,101 @@ func (o *Observer) joinsTeam(t, u *thread) {
 }
 
 // leavesTeam removes a thread that ends from its team.
-func (o *Observer) leavesTeam(u *thread) {
+func (ts *teams) leavesTeam(u *thread) {
 	tm := u.teams.of
 	if tm == nil {
 		return
 	}
 	if tm.running {
-		o.endsPart(u)
+		ts.endsPart(u)
 	}
 	tm.members = slices.DeleteFunc(tm.members, func(x *thread) bool { return x == u })
 	u.teams.of = nil
 }
 
 // insideRegion handles what t does within a region. A thread without a team waits for nobody.
-func (o *Observer) insideRegion(t *thread, r *bpf.Record, op bpf.Op, leave bool) {
-	if leave && len(o.strangers(t)) > 0 {
-		o.doubt(t, doubtTeam)
+func (ts *teams) insideRegion(t *thread, r *bpf.Record, op bpf.Op, leave bool) {
+	if leave && len(ts.strangers(t)) > 0 {
+		ts.doubt(t, doubtTeam)
 	}
 	tm, begun := t.teams.team()
 	switch {
 	case tm == nil:
 	case op == bpf.OpTeamBarrier:
-		o.teamBarrier(t, r, tm, leave)
+		ts.teamBarrier(t, r, tm, leave)
 	case op == bpf.OpOrderedLoop:
 		begun.ordered++
 	case op == bpf.OpOrderedNext: // its probes show BPF which calls libgomp makes in it
 	case op == bpf.OpOrderedBegin:
-		o.receiveIn(t, r, tm, construct{number: begun.ordered})
+		ts.receiveIn(t, r, tm, construct{number: begun.ordered})
 	case op == bpf.OpOrderedEnd:
-		o.sendIn(t, r, tm, construct{number: begun.ordered}, "ordered loop")
+		ts.sendIn(t, r, tm, construct{number: begun.ordered}, "ordered loop")
 	default:
-		o.copies(t, r, tm, begun, leave)
+		ts.copies(t, r, tm, begun, leave)
 	}
 }
 
 // teamBarrier sends the event of a barrier of a team.
-func (o *Observer) teamBarrier(t *thread, r *bpf.Record, tm *team, leave bool) {
+func (ts *teams) teamBarrier(t *thread, r *bpf.Record, tm *team, leave bool) {
 	op := event.BarrierArrive
 	if leave {
 		op = event.BarrierDepart
 	}
-	o.emitTeam(t, r, op, o.teamObject(t, r, &tm.barrier, event.KindBarrier, "barrier of the team"), 0)
+	ts.emitTeam(t, r, op, ts.teamObject(t, r, &tm.barrier, event.KindBarrier, "barrier of the team"), 0)
 }
 
 // copies handles the calls of a part that one thread executes and whose result the others copy. All arrive at the
 // first call; those that copy depart from it, the other one from the last call.
-func (o *Observer) copies(t *thread, r *bpf.Record, tm *team, begun *constructs, leave bool) {
+func (ts *teams) copies(t *thread, r *bpf.Record, tm *team, begun *constructs, leave bool) {
 	begins := bpf.Op(r.Op) == bpf.OpCopyBegin
 	switch {
 	case begins && !leave:
 		begun.copies++
-		o.teamBarrier(t, r, tm, false)
+		ts.teamBarrier(t, r, tm, false)
 	case !begins && !leave:
-		o.sendIn(t, r, tm, construct{true, begun.copies}, "copied result")
+		ts.sendIn(t, r, tm, construct{true, begun.copies}, "copied result")
 	case !begins:
-		o.teamBarrier(t, r, tm, true)
+		ts.teamBarrier(t, r, tm, true)
 	case r.Flags&bpf.RecFailed == 0:
-		o.teamBarrier(t, r, tm, true)
-		o.receiveIn(t, r, tm, construct{true, begun.copies})
+		ts.teamBarrier(t, r, tm, true)
+		ts.receiveIn(t, r, tm, construct{true, begun.copies})
 	}
 }
 
 // sendIn sends the Send on the channel of a construct.
-func (o *Observer) sendIn(t *thread, r *bpf.Record, tm *team, c construct, name string) {
+func (ts *teams) sendIn(t *thread, r *bpf.Record, tm *team, c construct, name string) {
 	id := tm.channels[c]
 	if tm.channels == nil {
 		tm.channels = map[construct]event.ObjectID{}
 	}
-	tm.channels[c] = o.teamObject(t, r, &id, event.KindChannel, name)
+	tm.channels[c] = ts.teamObject(t, r, &id, event.KindChannel, name)
 	delete(tm.channels, construct{c.copies, c.number - maxConstructs})
-	o.emitTeam(t, r, event.Send, id, 0)
+	ts.emitTeam(t, r, event.Send, id, 0)
 }
 
 // receiveIn sends the Receive on the channel of a construct, if something was sent.
-func (o *Observer) receiveIn(t *thread, r *bpf.Record, tm *team, c construct) {
+func (ts *teams) receiveIn(t *thread, r *bpf.Record, tm *team, c construct) {
 	if id := tm.channels[c]; id != 0 {
-		o.emitTeam(t, r, event.Receive, id, 0)
+		ts.emitTeam(t, r, event.Receive, id, 0)
 	}
 }
 
 // teamObject returns the object that id names, and makes it at a record of t if id is 0.
-func (o *Observer) teamObject(t *thread, r *bpf.Record, id *event.ObjectID, kind event.Kind, name string) event.ObjectID {
+func (ts *teams) teamObject(t *thread, r *bpf.Record, id *event.ObjectID, kind event.Kind, name string) event.ObjectID {
 	if *id == 0 {
-		*id = o.names.addObject(run.Object{TGID: t.process.id, Kind: kind, Name: name, First: event.StackID(r.Stack), FirstThread: t.id})
+		*id = ts.names.addObject(run.Object{TGID: t.process.id, Kind: kind, Name: name, First: event.StackID(r.Stack), FirstThread: t.id})
 	}
 	return *id
 }
 
 // emitTeam sends an event of t on an object of a team.
-func (o *Observer) emitTeam(t *thread, r *bpf.Record, op event.Op, id event.ObjectID, flags event.Flags) {
-	e := o.begin(t, r, op)
+func (ts *teams) emitTeam(t *thread, r *bpf.Record, op event.Op, id event.ObjectID, flags event.Flags) {
+	e := ts.begin(t, r, op)
 	e.Object, e.Kind, e.Flags = id, event.KindChannel, flags
 	if op == event.BarrierArrive || op == event.BarrierDepart {
 		e.Kind = event.KindBarrier
 	}
-	o.send()
+	ts.send()
 }
 
 // remember adds the objects of the teams of which the thread is the master.

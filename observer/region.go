@@ -1,7 +1,6 @@
 package observer
 
 import (
-	"maps"
 	"slices"
 )
 
@@ -18,32 +17,6 @@ func (r Range) contains(addr uint64) bool { return r.Lo <= addr && addr < r.Hi }
 type region struct {
 	Range
 	processes []*process
-}
-
-// share makes the child of a fork share with its parent the regions that the parent shares with other
-// processes already, and the mappings that were made to be shared and have objects in them.
-func (o *Observer) share(parent, child *process) {
-	child.aliases.inherit(&parent.aliases)
-	for _, g := range parent.regions {
-		child.join(g)
-	}
-	if o.opts.SharedMemory == nil || len(parent.objects) == 0 {
-		return
-	}
-	shared := o.opts.SharedMemory(parent.id)
-	if len(shared) == 0 {
-		return
-	}
-	addrs := slices.Sorted(maps.Keys(parent.objects))
-	for _, r := range shared {
-		i, _ := slices.BinarySearch(addrs, r.Lo)
-		if i == len(addrs) || addrs[i] >= r.Hi || parent.regionAt(addrs[i]) != nil {
-			continue
-		}
-		g := &region{Range: r.Range}
-		parent.join(g)
-		child.join(g)
-	}
 }
 
 // join adds a process to those that share a region, and their objects in it to its own.

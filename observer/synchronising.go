@@ -1,8 +1,6 @@
 package observer
 
 import (
-	"slices"
-
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -141,15 +139,6 @@ const (
 	maxUnexplained = 8
 )
 
-// missingStore describes the store that the first waiting record needs.
-type missingStore struct {
-	object uint64 // address of the variable
-	value  uint64 // value that the store wrote
-	tgid   uint32
-	tid    uint32 // thread of the load
-	time   uint64 // for how long the load waits, in ns
-}
-
 // synchronised handles an access that synchronises.
 func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.Record) {
 	read, wrote := info.Sync.values(r)
@@ -230,8 +219,8 @@ func (o *Observer) source(t *thread, v *variable, op event.Op, info *SiteInfo, r
 	case read.known && v.last.known && v.last.value == read.value:
 		return 0, false
 	case read.known && !v.last.known && h.stores == 0:
-		if t.process.crowded && !o.noWait { // it may also have seen a store that is about to be recorded
-			o.await(r, read, maxFirstTime)
+		if t.process.crowded && !o.backlog.noWait { // it may also have seen a store that is about to be recorded
+			o.backlog.await(r, read, maxFirstTime)
 			return 0, true
 		}
 		v.last.value, v.last.known = read.value, true // the initial value
@@ -240,12 +229,12 @@ func (o *Observer) source(t *thread, v *variable, op event.Op, info *SiteInfo, r
 		o.ownStore(t, v, info, read, r)
 		return 0, false
 	case op == event.Read && read.known && h.mayBeLate(t.id, read):
-		if !o.noWait { // it may also have seen a store of the same value that is about to be recorded
-			o.await(r, read, maxLateTime)
+		if !o.backlog.noWait { // it may also have seen a store of the same value that is about to be recorded
+			o.backlog.await(r, read, maxLateTime)
 			return 0, true
 		}
 		return event.Late, false
-	case op == event.Read && read.known && v.last.known && h.mayBeInitial(t.id) && o.readsAgain(r, v.last.value):
+	case op == event.Read && read.known && v.last.known && h.mayBeInitial(t.id) && o.backlog.readsAgain(r, v.last.value):
 		h.replaced[0] = read
 		return event.Late, false
 	case read.known && !v.last.known:
@@ -253,8 +242,8 @@ func (o *Observer) source(t *thread, v *variable, op event.Op, info *SiteInfo, r
 		return 0, false
 	case !read.known && op == event.Update && (info.orderless() || !o.attached && !t.process.crowded && !t.lostEvents):
 		return 0, false // what the only thread of its process read, it has stored itself
-	case read.known && v.last.known && !o.noWait && h.unexplained < maxUnexplained:
-		o.await(r, read, maxWaitTime)
+	case read.known && v.last.known && !o.backlog.noWait && h.unexplained < maxUnexplained:
+		o.backlog.await(r, read, maxWaitTime)
 		return 0, true
 	}
 	o.stats.Contradicted++
@@ -274,12 +263,6 @@ func (o *Observer) ownStore(t *thread, v *variable, info *SiteInfo, saw optional
 	e.Flags = info.Flags&event.Atomic | event.Inferred | event.HasValue
 	v.recordStore(t, event.Write, 0, saw, r.Time)
 	o.send()
-}
-
-// await makes a load wait for the store that it saw, for a time in ns.
-func (o *Observer) await(r *bpf.Record, read optional, time uint64) {
-	o.missing = missingStore{object: r.Object, value: read.value, tgid: r.Tgid, tid: r.Tid, time: time}
-	o.mustWait = true
 }
 
 // orderless reports whether it need not be known which store came before an update at the site: the
@@ -359,133 +342,4 @@ func (h *history) mayBeLate(t event.ThreadID, read optional) bool {
 		}
 	}
 	return false
-}
-
-// postponedRecord is a record that was kept back, with the arguments of a call.
-type postponedRecord struct {
-	bpf.Record
-	args   [event.MaxArgs]uint64
-	called bool // args is valid
-}
-
-func newPostponedRecord(r *bpf.Record, args *[event.MaxArgs]uint64) postponedRecord {
-	p := postponedRecord{Record: *r, called: args != nil}
-	if args != nil {
-		p.args = *args
-	}
-	return p
-}
-
-// postponeRecord adds a record to those that were kept back, and handles those that need not
-// wait any longer.
-func (o *Observer) postponeRecord(r *bpf.Record, args *[event.MaxArgs]uint64) {
-	o.postponed = append(o.postponed, newPostponedRecord(r, args))
-	first := &o.postponed[0]
-	if k := len(o.postponed) - 1; o.explains(k) || o.repeats(k) || r.Time > first.Time+o.missing.time || len(o.postponed) >= maxWaitRecords {
-		o.resume(false)
-	}
-}
-
-// explains reports whether waiting record k is the store that the first one needs.
-func (o *Observer) explains(k int) bool {
-	r := &o.postponed[k].Record
-	if r.Object != o.missing.object || r.Tgid != o.missing.tgid || r.Tid == o.missing.tid || r.Time > o.postponed[0].Time+o.missing.time {
-		return false
-	}
-	op := bpf.Op(r.Op)
-	if op != bpf.OpWrite && op != bpf.OpUpdate {
-		return false
-	}
-	info := o.site(r)
-	s := info.Sync
-	if s == nil || info.Pointer && r.Flags&bpf.RecOrders == 0 {
-		return false
-	}
-	_, wrote := s.values(r)
-	return wrote.known && wrote.value == o.missing.value &&
-		!slices.ContainsFunc(o.postponed[:k], func(x postponedRecord) bool { return x.Tid == r.Tid })
-}
-
-// repeats reports whether waiting record k is a further load of the variable by the thread of the first one, as
-// of a loop that waits for a value.
-func (o *Observer) repeats(k int) bool {
-	r := &o.postponed[k].Record
-	if k == 0 || r.Object != o.missing.object || r.Tgid != o.missing.tgid || r.Tid != o.missing.tid || bpf.Op(r.Op) != bpf.OpRead {
-		return false
-	}
-	s := o.site(r).Sync
-	return s != nil && r.Flags&bpf.RecValue != 0
-}
-
-// readsAgain reports whether the first waiting record is this one, and the next load of the variable by its
-// thread, which waits too, saw a value. If that is the value of the last store, the first load came before all stores.
-func (o *Observer) readsAgain(r *bpf.Record, value uint64) bool {
-	if len(o.postponed) < 2 || r != &o.postponed[0].Record || o.missing.object != r.Object || o.missing.tid != r.Tid {
-		return false
-	}
-	for k := range o.postponed {
-		if o.repeats(k) {
-			next := &o.postponed[k].Record
-			read, _ := o.site(next).Sync.values(next)
-			return read.value == value
-		}
-	}
-	return false
-}
-
-// resume handles the waiting records, stores before the loads that saw them, until one must
-// wait for a store that has not arrived. With end, the run is over and no record waits.
-func (o *Observer) resume(end bool) {
-	moves := 0
-	for len(o.postponed) > 0 {
-		if !o.try(false) {
-			k := o.explanation()
-			if k > 0 && moves < len(o.postponed) {
-				o.moveToFront(k)
-				moves++
-				continue
-			}
-			first, last := &o.postponed[0], &o.postponed[len(o.postponed)-1]
-			if k == 0 && !end && last.Time <= first.Time+o.missing.time && len(o.postponed) < maxWaitRecords {
-				return
-			}
-			o.try(true)
-		}
-		moves = 0
-		o.postponed = o.postponed[1:]
-	}
-}
-
-// try handles the first waiting record and reports whether it succeeded: false if the record
-// must still wait. With noWait, it is handled even if its store has not arrived.
-func (o *Observer) try(noWait bool) bool {
-	o.noWait, o.mustWait = noWait, false
-	p := &o.postponed[0]
-	if p.called {
-		o.handle(&p.Record, &p.args)
-	} else {
-		o.handle(&p.Record, nil)
-	}
-	o.noWait = false
-	return !o.mustWait
-}
-
-// explanation returns the index in o.postponed of the store that the first record needs, 0 if
-// it has not arrived.
-func (o *Observer) explanation() int {
-	for k := 1; k < len(o.postponed); k++ {
-		if o.explains(k) {
-			return k
-		}
-	}
-	return 0
-}
-
-// moveToFront moves waiting record k to the front: it happened before the first one.
-func (o *Observer) moveToFront(k int) {
-	o.stats.Swapped++
-	r := o.postponed[k]
-	r.Time = min(r.Time, o.postponed[0].Time)
-	copy(o.postponed[1:k+1], o.postponed[:k])
-	o.postponed[0] = r
 }

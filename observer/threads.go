@@ -149,8 +149,8 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 	if t.joinable && tgid == r.Tgid {
 		e.Flags = event.Joinable
 	}
-	if t.start != 0 && tgid == r.Tgid && o.opts.OpenMP != nil && o.opts.OpenMP(tgid, t.start) {
-		o.joinsTeam(t, u)
+	if tgid == r.Tgid {
+		o.teams.created(t, u, t.start)
 	}
 	t.created, t.start, t.joinable = 0, 0, false
 	o.send()
@@ -160,7 +160,7 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 		u.process.forked, u.process.inParentMemory = true, r.Flags&bpf.RecShared != 0
 		u.process.parent = t.process.id
 		if r.Flags&bpf.RecShared == 0 {
-			o.share(t.process, u.process)
+			o.sharing.share(t.process, u.process)
 			o.inherit(t, u, r)
 		}
 	}
@@ -198,7 +198,7 @@ func (o *Observer) finishThread(t *thread, r *bpf.Record) {
 	for c := t.once; c != nil; c = c.outer {
 		o.abandonOnce(c)
 	}
-	o.leavesTeam(t)
+	o.teams.leavesTeam(t)
 	if t.process.forked && t.process.living == 1 && o.opts.Follow {
 		o.messages.emitProcessEnd(t, r)
 	}
