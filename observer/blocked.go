@@ -170,7 +170,7 @@ func (o *Observer) waiter(b BlockedThread) waiter {
 		info.StartAddr = b.Start
 	}
 	if b.Addr != 0 {
-		w.object = o.object(w.thread, &w.record, b.Kind)
+		w.object = o.locks.object(w.thread, &w.record, b.Kind)
 	}
 	return w
 }
@@ -179,7 +179,7 @@ func (o *Observer) waiter(b BlockedThread) waiter {
 func (o *Observer) holds(t *thread, b BlockedThread) {
 	for _, addr := range b.Holds {
 		if h := t.process.objects[addr]; h == nil || t.holding(h) == nil {
-			obj := o.objectAt(t, &bpf.Record{Time: o.now, Tid: b.TID, Tgid: b.TGID}, addr, event.KindMutex)
+			obj := o.locks.objectAt(t, &bpf.Record{Time: o.now, Tid: b.TID, Tgid: b.TGID}, addr, event.KindMutex)
 			o.held(t, obj, event.Acquire, 0)
 		}
 	}

@@ -320,7 +320,7 @@ func (o *Observer) endObjects(t *thread, h *heap, free *bpf.Record, addr, size u
 			o.endVariable(t, at, v)
 		}
 		if obj := p.objects[at]; obj != nil {
-			o.endObjectAs(t, free, obj, flags)
+			o.locks.endObjectAs(t, free, obj, flags)
 		}
 		if x := p.instances[at]; x != nil {
 			o.calls.endInstance(t, at, x)

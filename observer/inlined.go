@@ -32,58 +32,66 @@ type wordAccess struct {
 	record      *bpf.Record
 }
 
+// inlinedLocks makes the events of locks whose code is inlined, of the accesses of their words.
+type inlinedLocks struct {
+	*core
+	locks       *locks
+	sharing     *sharing
+	formerLocks uint64 // see FormerLocks
+}
+
 // lockAccess handles an access of the word of an inlined lock. It reports false if the access is one of an
 // atomic variable, of which the event is to be sent.
-func (o *Observer) lockAccess(t *thread, v *variable, use bpf.LockUse, a wordAccess) bool {
+func (il *inlinedLocks) lockAccess(t *thread, v *variable, use bpf.LockUse, a wordAccess) bool {
 	switch {
 	case v.use == wordAtomic:
 		if use != bpf.LockNone {
-			o.formerLocks++
+			il.formerLocks++
 		}
-		o.releaseFormer(t, a)
+		il.releaseFormer(t, a)
 		return false
 	case v.use == wordUndecided && use == bpf.LockNone:
 		v.use = wordAtomic
 		return false
 	case v.use == wordUndecided:
-		return o.firstOfLock(t, v, use, a)
+		return il.firstOfLock(t, v, use, a)
 	}
-	if o.takeStep(t, o.object(t, a.record, event.KindMutex), use, a) {
+	if il.takeStep(t, il.locks.object(t, a.record, event.KindMutex), use, a) {
 		return true
 	}
 	v.use, v.unsourced = wordAtomic, true
-	o.formerLocks++
-	o.releaseFormer(t, a)
+	il.formerLocks++
+	il.releaseFormer(t, a)
 	return false
 }
 
 // takeStep handles an access of a word that is a lock. It returns false if the code of such a lock makes no such access.
-func (o *Observer) takeStep(t *thread, obj *object, use bpf.LockUse, a wordAccess) bool {
+func (il *inlinedLocks) takeStep(t *thread, obj *object, use bpf.LockUse, a wordAccess) bool {
 	if obj.kind == event.KindRWLock {
-		return o.stepOfRWLock(t, obj, use, a)
+		return il.stepOfRWLock(t, obj, use, a)
 	}
-	return o.stepOfLock(t, obj, use, a)
+	return il.stepOfLock(t, obj, use, a)
 }
 
 // FormerLocks returns the number of accesses by code of locks of words that are atomic variables, since they were
 // used otherwise too.
-func (o *Observer) FormerLocks() uint64 { return o.formerLocks }
+func (o *Observer) FormerLocks() uint64 { return o.inlined.formerLocks }
 
 // firstOfLock handles an access of a word of which none has acquired it. Who waits for it is not yet seen
 // to hold it; nobody else is to access it before.
-func (o *Observer) firstOfLock(t *thread, v *variable, use bpf.LockUse, a wordAccess) bool {
+func (il *inlinedLocks) firstOfLock(t *thread, v *variable, use bpf.LockUse, a wordAccess) bool {
 	switch {
 	case a.op == event.Read && (use == bpf.LockAcquires || use == bpf.LockKeeps):
 		return true
-	case a.acquires(use) && !o.sharing.sharesWord(t.process, a.record.Object&^(wordSize-1)):
-		obj := o.object(t, a.record, event.KindMutex)
-		if obj.holder == nil && len(obj.shared) == 0 && o.takeStep(t, obj, use, a) {
+	case a.acquires(use) && !il.sharing.sharesWord(t.process, a.record.Object&^(wordSize-1)):
+		obj := il.locks.object(t, a.record, event.KindMutex)
+		if obj.holder == nil && len(obj.shared) == 0 && il.takeStep(t, obj, use, a) {
 			v.use = wordLock
 			return true
 		}
 	}
 	v.use = wordAtomic
-	o.formerLocks++
+	il.formerLocks++
 	return false
 }
 
@@ -100,24 +108,24 @@ func (a *wordAccess) releases(use bpf.LockUse) bool {
 
 // stepOfLock handles an access of a word that is a lock. It returns false if the code of a lock makes
 // no such access.
-func (o *Observer) stepOfLock(t *thread, obj *object, use bpf.LockUse, a wordAccess) bool {
+func (il *inlinedLocks) stepOfLock(t *thread, obj *object, use bpf.LockUse, a wordAccess) bool {
 	switch {
 	case use == bpf.LockNone:
 	case a.acquires(use):
 		if obj.holder == nil {
-			o.acquireInlined(t, obj, use, a, event.Acquire)
+			il.acquireInlined(t, obj, use, a, event.Acquire)
 			return true
 		}
 	case use == bpf.LockReleases:
 		if a.releases(use) && obj.holder == t {
-			o.release(t, a.record, obj, 0)
+			il.locks.release(t, a.record, obj, 0)
 			return true
 		}
 	case a.op == event.Read && use == bpf.LockTries:
 		if a.flags == 0 && obj.holder != nil {
-			e := o.begin(t, a.record, event.AcquireFailed)
+			e := il.begin(t, a.record, event.AcquireFailed)
 			e.Object, e.Kind, e.Flags = obj.id, obj.kind, event.Try
-			o.send()
+			il.send()
 			return true
 		}
 	case a.op == event.Read:
@@ -129,35 +137,35 @@ func (o *Observer) stepOfLock(t *thread, obj *object, use bpf.LockUse, a wordAcc
 }
 
 // acquireInlined makes t hold an inlined lock. What is known of its holders is not enough for findings of misuse.
-func (o *Observer) acquireInlined(t *thread, obj *object, use bpf.LockUse, a wordAccess, op event.Op) {
+func (il *inlinedLocks) acquireInlined(t *thread, obj *object, use bpf.LockUse, a wordAccess, op event.Op) {
 	flags := event.Flags(0)
 	if use == bpf.LockTries {
 		flags = event.Try
 	}
 	obj.holderUncertain, obj.inlined = true, true
-	o.acquire(t, a.record, obj, op, flags, 1)
+	il.locks.acquire(t, a.record, obj, op, flags, 1)
 }
 
 // releaseFormer ends the holding of a lock whose word is an atomic variable by now, when a store has made it
 // free. Until then the lock excludes others as before.
-func (o *Observer) releaseFormer(t *thread, a wordAccess) {
-	obj := o.liveObject(t.process, a.record.Object)
+func (il *inlinedLocks) releaseFormer(t *thread, a wordAccess) {
+	obj := il.locks.liveObject(t.process, a.record.Object)
 	if obj == nil || !obj.inlined || obj.holder == nil && len(obj.shared) == 0 {
 		return
 	}
 	if obj.kind == event.KindRWLock { // how many hold it, such a word may not say
-		o.doubt(t, doubtRelease)
-		o.releaseOthers(obj, event.Acquire)
+		il.doubt(t, doubtRelease)
+		il.locks.releaseOthers(obj, event.Acquire)
 		return
 	}
 	switch holder := obj.holder; {
 	case a.read.known && a.read.value == 0:
-		o.doubt(t, doubtRelease)
-		o.release(holder, nil, obj, event.Inferred)
+		il.doubt(t, doubtRelease)
+		il.locks.release(holder, nil, obj, event.Inferred)
 	case !a.op.IsWrite() || a.wrote.known && a.wrote.value != 0:
 	case holder == t:
-		o.release(t, a.record, obj, 0)
+		il.locks.release(t, a.record, obj, 0)
 	default:
-		o.release(holder, nil, obj, event.Inferred)
+		il.locks.release(holder, nil, obj, event.Inferred)
 	}
 }

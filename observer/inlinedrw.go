@@ -27,7 +27,7 @@ func afterRelease(read optional) optional {
 // stepOfRWLock is stepOfLock for such a lock. Its code changes the number of holders by who acquires and who releases,
 // so the values say what an access is for; but what the number becomes when a thread acquires, other words may become
 // by chance. A release is one wherever its code is, since compilers merge the ends of paths into code of no function.
-func (o *Observer) stepOfRWLock(t *thread, obj *object, use bpf.LockUse, a wordAccess) bool {
+func (il *inlinedLocks) stepOfRWLock(t *thread, obj *object, use bpf.LockUse, a wordAccess) bool {
 	if a.op == event.Read {
 		return use != bpf.LockNone
 	}
@@ -40,59 +40,59 @@ func (o *Observer) stepOfRWLock(t *thread, obj *object, use bpf.LockUse, a wordA
 	case from == to:
 		return use != bpf.LockNone // it adds, or removes, that threads wait
 	case from == rustWriteLocked:
-		return obj.holder == t && o.leavesWrite(t, obj, a, to)
+		return obj.holder == t && il.leavesWrite(t, obj, a, to)
 	case to == rustWriteLocked:
 		if !acquires || from != 0 || obj.holder != nil || len(obj.shared) > 0 {
 			return false
 		}
-		o.acquireInlined(t, obj, use, a, event.Acquire)
+		il.acquireInlined(t, obj, use, a, event.Acquire)
 		return true
 	case to == from+1:
-		return acquires && obj.holder == nil && o.readsInlined(t, obj, use, a)
+		return acquires && obj.holder == nil && il.readsInlined(t, obj, use, a)
 	case from == to+1:
-		return o.leavesRead(t, obj, a)
+		return il.leavesRead(t, obj, a)
 	}
 	return false
 }
 
 // leavesWrite handles the release by a writer, who may go on as the one reader.
-func (o *Observer) leavesWrite(t *thread, obj *object, a wordAccess, readers uint64) bool {
+func (il *inlinedLocks) leavesWrite(t *thread, obj *object, a wordAccess, readers uint64) bool {
 	if readers > 1 {
 		return false
 	}
-	o.release(t, a.record, obj, 0)
+	il.locks.release(t, a.record, obj, 0)
 	if readers == 1 {
-		o.acquireInlined(t, obj, bpf.LockAcquires, a, event.AcquireRead)
+		il.acquireInlined(t, obj, bpf.LockAcquires, a, event.AcquireRead)
 	}
 	return true
 }
 
 // readsInlined makes t hold such a lock for reading, once more if it does already.
-func (o *Observer) readsInlined(t *thread, obj *object, use bpf.LockUse, a wordAccess) bool {
+func (il *inlinedLocks) readsInlined(t *thread, obj *object, use bpf.LockUse, a wordAccess) bool {
 	h := t.holding(obj)
 	if h == nil {
-		o.acquireInlined(t, obj, use, a, event.AcquireRead)
+		il.acquireInlined(t, obj, use, a, event.AcquireRead)
 		return true
 	}
 	h.depth++
-	o.inner++
-	e := o.begin(t, a.record, event.AcquireAgain)
+	il.locks.inner++
+	e := il.begin(t, a.record, event.AcquireAgain)
 	e.Object, e.Kind = obj.id, obj.kind
 	if use == bpf.LockTries {
 		e.Flags = event.Try
 	}
-	o.send()
+	il.send()
 	return true
 }
 
 // leavesRead handles the release by a reader.
-func (o *Observer) leavesRead(t *thread, obj *object, a wordAccess) bool {
+func (il *inlinedLocks) leavesRead(t *thread, obj *object, a wordAccess) bool {
 	h := t.holding(obj)
 	if h == nil || obj.holder == t {
 		return false
 	}
 	if h.depth--; h.depth == 0 {
-		o.release(t, a.record, obj, 0)
+		il.locks.release(t, a.record, obj, 0)
 	}
 	return true
 }

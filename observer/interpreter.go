@@ -26,6 +26,13 @@ import (
 // interpreterName is the name of the lock in reports.
 const interpreterName = "interpreter lock"
 
+// interpreters makes the events of the locks of interpreters, of the calls by which they are implemented. What it knows
+// is with the threads and the objects.
+type interpreters struct {
+	*core
+	locks *locks
+}
+
 // interpreterUse is what a thread does with the lock of an interpreter.
 type interpreterUse struct {
 	entered  uint64        // stack pointer at the call of a function that releases the lock; 0: it is in none
@@ -45,7 +52,7 @@ func (u *interpreterUse) inWait(r *bpf.Record) bool { return u.waitSp != 0 && r.
 func (obj *object) isInterpreter() bool { return obj.interpreter == obj }
 
 // entersInterpreter handles the call and the return of a function that releases the lock.
-func (o *Observer) entersInterpreter(t *thread, r *bpf.Record) {
+func (ip *interpreters) entersInterpreter(t *thread, r *bpf.Record) {
 	t.process.interpreted = true
 	t.interpreter.entered, t.interpreter.mutex, t.interpreter.written = 0, 0, nil
 	if r.Flags&bpf.RecLeave == 0 {
@@ -55,18 +62,18 @@ func (o *Observer) entersInterpreter(t *thread, r *bpf.Record) {
 
 // ofInterpreter handles a record of a part of an interpreter's lock. It reports false if the record is of something
 // else.
-func (o *Observer) ofInterpreter(t *thread, r *bpf.Record) bool {
+func (ip *interpreters) ofInterpreter(t *thread, r *bpf.Record) bool {
 	switch bpf.Op(r.Op) {
 	case bpf.OpAcquire:
-		return o.acquiresPart(t, r)
+		return ip.acquiresPart(t, r)
 	case bpf.OpRelease:
-		return o.releasesPart(t, r)
+		return ip.releasesPart(t, r)
 	case bpf.OpWait:
-		return o.waitsOnPart(t, r)
+		return ip.waitsOnPart(t, r)
 	case bpf.OpSignal, bpf.OpBroadcast:
-		return o.signalsPart(t, r)
+		return ip.signalsPart(t, r)
 	case bpf.OpInit:
-		return o.initialisesInterpreter(t, r)
+		return ip.initialisesInterpreter(t, r)
 	case bpf.OpRead, bpf.OpWrite, bpf.OpUpdate:
 		return t.accessesPart(r)
 	}
@@ -99,10 +106,10 @@ func (p *process) addInterpreterWord(word uint64) {
 	p.interpreterWords[word] = true
 }
 
-func (o *Observer) acquiresPart(t *thread, r *bpf.Record) bool {
+func (ip *interpreters) acquiresPart(t *thread, r *bpf.Record) bool {
 	u := &t.interpreter
 	failed := r.Flags&bpf.RecFailed != 0
-	obj := o.objectOrAlias(t.process, r.Object)
+	obj := ip.locks.objectOrAlias(t.process, r.Object)
 	switch {
 	case obj != nil && obj.isInterpreter():
 		if !failed && !u.inWait(r) {
@@ -113,11 +120,11 @@ func (o *Observer) acquiresPart(t *thread, r *bpf.Record) bool {
 		if !failed && !u.inWait(r) {
 			u.parts++
 			if u.section != nil {
-				o.object(t, r, event.KindMutex).interpreter = u.section
+				ip.locks.object(t, r, event.KindMutex).interpreter = u.section
 			}
 		}
 		return true
-	case u.mutex == 0 && r.Sp < u.entered && !failed && o.site(r).Flags&event.Try == 0:
+	case u.mutex == 0 && r.Sp < u.entered && !failed && ip.site(r).Flags&event.Try == 0:
 		u.mutex = r.Object
 	default:
 		u.entered = 0
@@ -130,9 +137,9 @@ func (u *interpreterUse) enter(lock *object, r *bpf.Record) {
 	u.section, u.stack, u.released, u.parts, u.waitSp = lock, event.StackID(r.Stack), false, 0, 0
 }
 
-func (o *Observer) releasesPart(t *thread, r *bpf.Record) bool {
+func (ip *interpreters) releasesPart(t *thread, r *bpf.Record) bool {
 	u := &t.interpreter
-	obj := o.objectOrAlias(t.process, r.Object)
+	obj := ip.locks.objectOrAlias(t.process, r.Object)
 	switch {
 	case obj == nil || obj.interpreter == nil:
 		return false
@@ -141,16 +148,16 @@ func (o *Observer) releasesPart(t *thread, r *bpf.Record) bool {
 		u.parts = max(0, u.parts-1)
 	case u.section == obj:
 		if !u.released && obj.holder != t {
-			o.acquireInterpreter(t, obj, u.stack, 0)
+			ip.acquireInterpreter(t, obj, u.stack, 0)
 		}
 		u.section = nil
 	}
 	return true
 }
 
-func (o *Observer) waitsOnPart(t *thread, r *bpf.Record) bool {
+func (ip *interpreters) waitsOnPart(t *thread, r *bpf.Record) bool {
 	u := &t.interpreter
-	mutex := o.objectOrAlias(t.process, r.Value)
+	mutex := ip.locks.objectOrAlias(t.process, r.Value)
 	if mutex == nil || mutex.interpreter == nil {
 		return false
 	}
@@ -162,7 +169,7 @@ func (o *Observer) waitsOnPart(t *thread, r *bpf.Record) bool {
 		u.enter(mutex, r) // its acquisition was not recorded
 	}
 	u.waitSp, u.released = r.Sp, false // whoever yields the lock signals first, and acquires it again after the wait
-	if cond := o.object(t, r, event.KindCond); cond.interpreter == nil && mutex.isInterpreter() {
+	if cond := ip.locks.object(t, r, event.KindCond); cond.interpreter == nil && mutex.isInterpreter() {
 		cond.interpreter = mutex
 	}
 	return true
@@ -170,19 +177,19 @@ func (o *Observer) waitsOnPart(t *thread, r *bpf.Record) bool {
 
 // signalsPart handles a signal of a condition. One under another mutex of the lock is that by which CPython lets the
 // thread that released the lock know that another one has acquired it: it orders nothing.
-func (o *Observer) signalsPart(t *thread, r *bpf.Record) bool {
+func (ip *interpreters) signalsPart(t *thread, r *bpf.Record) bool {
 	u := &t.interpreter
-	cond := o.objectOrAlias(t.process, r.Object)
+	cond := ip.locks.objectOrAlias(t.process, r.Object)
 	switch {
 	case u.section != nil && u.parts > 0:
 	case u.section != nil:
-		o.releaseInterpreter(t, r, u.section)
+		ip.releaseInterpreter(t, r, u.section)
 	case cond != nil && cond.interpreter != nil:
 		if cond.interpreter.holder == t {
-			o.releaseInterpreter(t, r, cond.interpreter)
+			ip.releaseInterpreter(t, r, cond.interpreter)
 		}
 	case u.mutex != 0 && r.Sp < u.entered:
-		o.findInterpreter(t, r)
+		ip.findInterpreter(t, r)
 	default:
 		return false
 	}
@@ -191,77 +198,77 @@ func (o *Observer) signalsPart(t *thread, r *bpf.Record) bool {
 
 // findInterpreter handles the first release of a lock in a function that releases it: the mutex and the condition that
 // were no part of a lock before are the lock.
-func (o *Observer) findInterpreter(t *thread, r *bpf.Record) {
+func (ip *interpreters) findInterpreter(t *thread, r *bpf.Record) {
 	u := &t.interpreter
 	addr, written := u.mutex, u.written
 	u.entered, u.mutex, u.written = 0, 0, nil
-	old := o.objectOrAlias(t.process, addr)
+	old := ip.locks.objectOrAlias(t.process, addr)
 	if old == nil || old.kind != event.KindMutex {
 		return
 	}
 	within := old.holder == t
 	if within {
-		o.release(t, nil, old, 0)
+		ip.locks.release(t, nil, old, 0)
 	}
-	lock := o.replaceByInterpreter(t, r, old)
+	lock := ip.replaceByInterpreter(t, r, old)
 	for _, word := range written {
 		t.process.addInterpreterWord(word)
 	}
-	o.object(t, r, event.KindCond).interpreter = lock
+	ip.locks.object(t, r, event.KindCond).interpreter = lock
 	if within {
 		u.enter(lock, r)
 	}
-	o.releaseInterpreter(t, r, lock)
+	ip.releaseInterpreter(t, r, lock)
 }
 
 // replaceByInterpreter makes the lock of an interpreter in the place of an object, whose lifetime ends.
-func (o *Observer) replaceByInterpreter(t *thread, r *bpf.Record, old *object) *object {
-	o.endObject(t, nil, old)
-	lock := o.newObject(t, r, old.addr, event.KindMutex)
-	o.markInterpreter(lock)
+func (ip *interpreters) replaceByInterpreter(t *thread, r *bpf.Record, old *object) *object {
+	ip.locks.endObject(t, nil, old)
+	lock := ip.locks.newObject(t, r, old.addr, event.KindMutex)
+	ip.markInterpreter(lock)
 	return lock
 }
 
 // markInterpreter makes an object the lock of an interpreter. What is known of its holders is not enough for
 // findings of misuse.
-func (o *Observer) markInterpreter(obj *object) {
+func (ip *interpreters) markInterpreter(obj *object) {
 	obj.process.interpreted = true
 	obj.interpreter, obj.holderUncertain, obj.kind, obj.kindKnown = obj, true, event.KindMutex, false
-	o.names.objects[obj.id].Name = interpreterName
+	ip.names.objects[obj.id].Name = interpreterName
 }
 
 // initialisesInterpreter handles that an interpreter initialises its lock again, as CPython does in the child of a fork.
-func (o *Observer) initialisesInterpreter(t *thread, r *bpf.Record) bool {
-	old := o.objectOrAlias(t.process, r.Object)
+func (ip *interpreters) initialisesInterpreter(t *thread, r *bpf.Record) bool {
+	old := ip.locks.objectOrAlias(t.process, r.Object)
 	if old == nil || !old.isInterpreter() {
 		return false
 	}
 	if old.holder != nil {
-		o.release(old.holder, nil, old, 0)
+		ip.locks.release(old.holder, nil, old, 0)
 	}
-	o.replaceByInterpreter(t, r, old)
+	ip.replaceByInterpreter(t, r, old)
 	t.interpreter = interpreterUse{}
 	return true
 }
 
 // acquireInterpreter makes t hold the lock, which it acquired at a call stack.
-func (o *Observer) acquireInterpreter(t *thread, lock *object, stack event.StackID, flags event.Flags) {
+func (ip *interpreters) acquireInterpreter(t *thread, lock *object, stack event.StackID, flags event.Flags) {
 	if lock.holder != nil {
-		o.release(lock.holder, nil, lock, 0) // its signal follows, or its release was not recorded
+		ip.locks.release(lock.holder, nil, lock, 0) // its signal follows, or its release was not recorded
 	}
-	o.take(t, lock, event.Acquire, stack, 1)
-	e := o.begin(t, nil, event.Acquire)
+	ip.locks.take(t, lock, event.Acquire, stack, 1)
+	e := ip.begin(t, nil, event.Acquire)
 	e.Object, e.Kind, e.Flags, e.Stack = lock.id, lock.kind, flags, stack
-	o.send()
+	ip.send()
 }
 
 // releaseInterpreter handles that t releases the lock, which it may have acquired unseen.
-func (o *Observer) releaseInterpreter(t *thread, r *bpf.Record, lock *object) {
+func (ip *interpreters) releaseInterpreter(t *thread, r *bpf.Record, lock *object) {
 	t.interpreter.released = true
 	if lock.holder != t {
-		o.acquireInterpreter(t, lock, 0, event.Inferred)
+		ip.acquireInterpreter(t, lock, 0, event.Inferred)
 	}
-	o.release(t, r, lock, 0)
+	ip.locks.release(t, r, lock, 0)
 }
 
 // holdsMore reports whether t holds a lock other than an interpreter's, which a thread holds while it computes.
@@ -276,21 +283,21 @@ func (t *thread) holdsMore() bool {
 
 // beginsAttempt handles an attempt that did not fail, of whose event it returns the flags. If t holds the lock of an
 // interpreter, it returns that lock, to be passed to endsAttempt after the event; else nil.
-func (o *Observer) beginsAttempt(t *thread, flags event.Flags) (event.Flags, hold) {
+func (ip *interpreters) beginsAttempt(t *thread, flags event.Flags) (event.Flags, hold) {
 	if !t.process.interpreted || flags&event.Try == 0 {
 		return flags, hold{}
 	}
 	for _, h := range t.held {
 		if h.obj.isInterpreter() {
-			o.release(t, nil, h.obj, event.MayWait)
+			ip.locks.release(t, nil, h.obj, event.MayWait)
 			return flags&^event.Try | event.MayWait, h
 		}
 	}
 	return flags, hold{}
 }
 
-func (o *Observer) endsAttempt(t *thread, h hold) {
+func (ip *interpreters) endsAttempt(t *thread, h hold) {
 	if h.obj != nil {
-		o.acquireInterpreter(t, h.obj, h.stack, event.Try|event.MayWait)
+		ip.acquireInterpreter(t, h.obj, h.stack, event.Try|event.MayWait)
 	}
 }

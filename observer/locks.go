@@ -5,6 +5,28 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
+// locks has the synchronisation objects: their lifetimes, who holds them and waits on them, and what of that is misuse.
+type locks struct {
+	*core
+	messages *messages
+	sharing  *sharing
+	attempts attempts
+	cache    [cachedObjects]*object
+	inner    uint64 // number of acquisitions at inner levels, which make no events
+
+	endedObjects endedObjects
+}
+
+// attempts handles the calls that try to acquire; see interpreter.go.
+type attempts interface {
+	beginsAttempt(*thread, event.Flags) (event.Flags, hold)
+	endsAttempt(*thread, hold)
+}
+
+// cachedObjects is the size of the direct-mapped cache in front of the maps of objects, by a hash of the address. A
+// server may have thousands of locks, such as one for each bucket of a hash table.
+const cachedObjects = 1 << 12
+
 // hold is a lock that a thread holds.
 type hold struct {
 	obj          *object
@@ -42,56 +64,56 @@ func (t *thread) removeHold(obj *object) {
 }
 
 // acquired handles the return of a lock call.
-func (o *Observer) acquired(t *thread, r *bpf.Record) {
-	info := o.site(r)
-	if r.Flags&bpf.RecFailed != 0 && o.usedDestroyed(t, r) {
+func (l *locks) acquired(t *thread, r *bpf.Record) {
+	info := l.site(r)
+	if r.Flags&bpf.RecFailed != 0 && l.usedDestroyed(t, r) {
 		return
 	}
-	obj := o.object(t, r, event.KindMutex)
+	obj := l.object(t, r, event.KindMutex)
 	if r.Flags&bpf.RecFailed != 0 {
-		e := o.begin(t, r, event.AcquireFailed)
+		e := l.begin(t, r, event.AcquireFailed)
 		e.Object, e.Kind, e.Flags = obj.id, obj.kind, info.Flags
 		if r.Result == errDeadlock {
 			e.Value, e.Flags = errDeadlock, e.Flags|event.HasValue
 		}
-		o.send()
+		l.send()
 		return
 	}
 	if h := t.holding(obj); h != nil && !obj.unlockedByOther {
 		h.depth++ // a recursive acquisition: only the outermost level is an event
-		o.inner++
-		o.readAgain(t, r, obj)
+		l.inner++
+		l.readAgain(t, r, obj)
 		return
 	}
 	op := event.Acquire
 	if bpf.Op(r.Op) == bpf.OpAcquireRead {
 		op = event.AcquireRead
 	}
-	flags, interpreter := o.beginsAttempt(t, info.Flags)
-	o.acquire(t, r, obj, op, flags, 1)
-	o.endsAttempt(t, interpreter)
-	o.mayInherit(t, r, obj)
+	flags, interpreter := l.attempts.beginsAttempt(t, info.Flags)
+	l.acquire(t, r, obj, op, flags, 1)
+	l.attempts.endsAttempt(t, interpreter)
+	l.mayInherit(t, r, obj)
 }
 
 // readAgain sends an AcquireAgain if t, which holds a rwlock for reading, acquires it for
 // reading again. Such a thread can deadlock where readers wait behind waiting writers.
-func (o *Observer) readAgain(t *thread, r *bpf.Record, obj *object) {
+func (l *locks) readAgain(t *thread, r *bpf.Record, obj *object) {
 	if obj.kind != event.KindRWLock || obj.holder != nil || bpf.Op(r.Op) != bpf.OpAcquireRead {
 		return
 	}
-	e := o.begin(t, r, event.AcquireAgain)
-	e.Object, e.Kind, e.Flags = obj.id, obj.kind, o.site(r).Flags
-	o.send()
+	e := l.begin(t, r, event.AcquireAgain)
+	e.Object, e.Kind, e.Flags = obj.id, obj.kind, l.site(r).Flags
+	l.send()
 }
 
 // addLockKind adds the kind of a read-write lock to the event of its first acquisition.
-func (o *Observer) addLockKind(e *event.Event, r *bpf.Record, obj *object) {
+func (l *locks) addLockKind(e *event.Event, r *bpf.Record, obj *object) {
 	if r != nil && obj.inlined && !obj.kindReported { // Rust's readers wait behind waiting writers
 		obj.kindReported = true
 		e.Value, e.Flags = event.PreferWriterNonrecursive, e.Flags|event.HasValue
 		return
 	}
-	if obj.kindReported || r == nil || !o.site(r).RecordsLockKind || r.Value == 0 || r.Value > 1+event.PreferWriterNonrecursive {
+	if obj.kindReported || r == nil || !l.site(r).RecordsLockKind || r.Value == 0 || r.Value > 1+event.PreferWriterNonrecursive {
 		return
 	}
 	obj.kindReported = true
@@ -99,19 +121,19 @@ func (o *Observer) addLockKind(e *event.Event, r *bpf.Record, obj *object) {
 }
 
 // acquire makes t hold obj and sends the event of the acquisition.
-func (o *Observer) acquire(t *thread, r *bpf.Record, obj *object, op event.Op, flags event.Flags, depth int) {
-	o.take(t, obj, op, event.StackID(r.Stack), depth)
-	e := o.begin(t, r, op)
+func (l *locks) acquire(t *thread, r *bpf.Record, obj *object, op event.Op, flags event.Flags, depth int) {
+	l.take(t, obj, op, event.StackID(r.Stack), depth)
+	e := l.begin(t, r, op)
 	e.Object, e.Kind, e.Flags = obj.id, obj.kind, flags
 	if obj.kind == event.KindRWLock {
-		o.addLockKind(e, r, obj)
+		l.addLockKind(e, r, obj)
 	}
-	o.send()
+	l.send()
 }
 
 // take makes t a holder of a lock.
-func (o *Observer) take(t *thread, obj *object, op event.Op, stack event.StackID, depth int) {
-	o.releaseOthers(obj, op)
+func (l *locks) take(t *thread, obj *object, op event.Op, stack event.StackID, depth int) {
+	l.releaseOthers(obj, op)
 	obj.unlockedByOther = false
 	if obj.lastUser != t.id {
 		obj.lastUser, obj.otherUser = t.id, obj.lastUser
@@ -126,23 +148,23 @@ func (o *Observer) take(t *thread, obj *object, op event.Op, stack event.StackID
 
 // releaseOthers sends an inferred release for each thread that can no longer hold the lock,
 // because another thread acquires it by op: the release was not recorded.
-func (o *Observer) releaseOthers(obj *object, op event.Op) {
+func (l *locks) releaseOthers(obj *object, op event.Op) {
 	if !obj.unlockedByOther && (obj.holder != nil || op == event.Acquire && len(obj.shared) > 0) {
 		obj.holderUncertain = true
 	}
 	if u := obj.holder; u != nil {
-		o.stats.InferredReleases++
-		o.release(u, nil, obj, event.Inferred)
+		l.stats.InferredReleases++
+		l.release(u, nil, obj, event.Inferred)
 	}
 	if op == event.Acquire {
-		o.stats.InferredReleases += uint64(len(obj.shared))
-		o.releaseShared(obj)
+		l.stats.InferredReleases += uint64(len(obj.shared))
+		l.releaseShared(obj)
 	}
 }
 
-func (o *Observer) releaseShared(obj *object) {
+func (l *locks) releaseShared(obj *object) {
 	for len(obj.shared) > 0 {
-		o.release(obj.shared[0], nil, obj, event.Inferred)
+		l.release(obj.shared[0], nil, obj, event.Inferred)
 	}
 }
 
@@ -150,18 +172,18 @@ func (o *Observer) releaseShared(obj *object) {
 // events agree on the holders. It is called when t ends, executes another program or loses
 // events. Of an inlined lock, code that is not observed may have been the release, and CPython ends threads that
 // acquire its lock at the end of the process: that a thread holds it to its end is no misuse.
-func (o *Observer) releaseAll(t *thread) {
+func (l *locks) releaseAll(t *thread) {
 	for len(t.held) > 0 {
 		obj, flags := t.held[len(t.held)-1].obj, event.Inferred
 		if obj.inlined || obj.isInterpreter() {
 			flags = 0
 		}
-		o.release(t, nil, obj, flags)
+		l.release(t, nil, obj, flags)
 	}
 }
 
 // release makes t hold obj no longer and sends the event of the release.
-func (o *Observer) release(t *thread, r *bpf.Record, obj *object, flags event.Flags) {
+func (l *locks) release(t *thread, r *bpf.Record, obj *object, flags event.Flags) {
 	t.removeHold(obj)
 	if obj.holder == t {
 		obj.holder, obj.unlockedByOther = nil, false
@@ -172,22 +194,22 @@ func (o *Observer) release(t *thread, r *bpf.Record, obj *object, flags event.Fl
 			break
 		}
 	}
-	e := o.begin(t, r, event.Release)
+	e := l.begin(t, r, event.Release)
 	e.Object, e.Kind, e.Flags = obj.id, obj.kind, flags
-	o.send()
+	l.send()
 }
 
 // releasing handles the call of an unlock.
-func (o *Observer) releasing(t *thread, r *bpf.Record) {
-	obj := o.object(t, r, event.KindMutex)
+func (l *locks) releasing(t *thread, r *bpf.Record) {
+	obj := l.object(t, r, event.KindMutex)
 	h := t.holding(obj)
 	if h == nil {
-		o.releasedUnheld(t, r, obj)
+		l.releasedUnheld(t, r, obj)
 		return
 	}
 	if h.depth--; h.depth == 0 {
-		o.emitInconsistent(t, r, h, 0)
-		o.release(t, r, obj, 0)
+		l.emitInconsistent(t, r, h, 0)
+		l.release(t, r, obj, 0)
 	}
 }
 
@@ -195,69 +217,69 @@ func (o *Observer) releasing(t *thread, r *bpf.Record) {
 // no thread holds is being initialised: glibc's pthread_spin_init and pthread_spin_unlock
 // are one function. If another thread holds the lock, the unlock has released it (a plain
 // mutex) or failed (a recursive one). The next operation of the holder shows which.
-func (o *Observer) releasedUnheld(t *thread, r *bpf.Record, obj *object) {
+func (l *locks) releasedUnheld(t *thread, r *bpf.Record, obj *object) {
 	if obj.kind == event.KindSpin && obj.holder == nil {
-		o.endObject(t, nil, obj)
+		l.endObject(t, nil, obj)
 		return
 	}
 	if t.lostEvents {
 		return // the acquisition may be among the lost events
 	}
-	o.emitUnheld(t, r, obj, nil)
+	l.emitUnheld(t, r, obj, nil)
 	obj.unlockedByOther = obj.holder != nil
-	o.stats.UnheldReleases++
-	if o.attached && t.createdAt == 0 {
-		o.names.threads[t.id].MayHoldUntil = o.stats.Events
+	l.stats.UnheldReleases++
+	if l.attached && t.createdAt == 0 {
+		l.names.threads[t.id].MayHoldUntil = l.stats.Events
 	}
 }
 
 // waits handles the entry and the return of a condition wait.
-func (o *Observer) waits(t *thread, r *bpf.Record) {
+func (l *locks) waits(t *thread, r *bpf.Record) {
 	if r.Flags&bpf.RecLeave != 0 {
-		o.waited(t, r)
+		l.waited(t, r)
 		return
 	}
 	if t.condWait != nil {
-		o.wake(t, r, event.Inferred|event.TimedOut) // a thread that enters a wait has left the last one
+		l.wake(t, r, event.Inferred|event.TimedOut) // a thread that enters a wait has left the last one
 	}
-	o.emitMarked(t, r)
-	w := &condWait{cond: o.object(t, r, event.KindCond), mutex: o.objectAt(t, r, r.Value, event.KindMutex), sp: r.Sp, stack: r.Stack, depth: 1, noInnerCalls: o.site(r).NoInnerCalls}
+	l.emitMarked(t, r)
+	w := &condWait{cond: l.object(t, r, event.KindCond), mutex: l.objectAt(t, r, r.Value, event.KindMutex), sp: r.Sp, stack: r.Stack, depth: 1, noInnerCalls: l.site(r).NoInnerCalls}
 	if h := t.holding(w.mutex); h != nil {
 		w.depth = h.depth
-		o.emitInconsistent(t, r, h, event.InCondWait)
-		o.release(t, r, w.mutex, event.InCondWait)
+		l.emitInconsistent(t, r, h, event.InCondWait)
+		l.release(t, r, w.mutex, event.InCondWait)
 	} else {
-		o.emitUnheld(t, r, w.mutex, w.cond)
+		l.emitUnheld(t, r, w.mutex, w.cond)
 	}
-	e := o.begin(t, r, event.Wait)
-	e.Object, e.Kind, e.Object2, e.Flags = w.cond.id, w.cond.kind, w.mutex.id, o.site(r).Flags
-	o.send()
+	e := l.begin(t, r, event.Wait)
+	e.Object, e.Kind, e.Object2, e.Flags = w.cond.id, w.cond.kind, w.mutex.id, l.site(r).Flags
+	l.send()
 	w.cond.waiters++
-	w.cond.waitersUncertain = w.cond.waitersUncertain || t.cancelled || o.site(r).CountsWaiters && r.Marks()&bpf.CondShared != 0
+	w.cond.waitersUncertain = w.cond.waitersUncertain || t.cancelled || l.site(r).CountsWaiters && r.Marks()&bpf.CondShared != 0
 	t.condWait = w
 }
 
 // waited handles the return from a condition wait. If an operation of a signal handler made
 // the observer end the wait too early, another thread may have held the mutex since. From
 // the return on, the thread holds it again.
-func (o *Observer) waited(t *thread, r *bpf.Record) {
+func (l *locks) waited(t *thread, r *bpf.Record) {
 	if t.condWait != nil {
 		switch {
 		case t.condWait.sp != r.Sp:
 		case r.Result == errNotOwner:
-			o.woken(t, r, 0) // an error-checking mutex: the call neither waited nor acquired it
+			l.woken(t, r, 0) // an error-checking mutex: the call neither waited nor acquired it
 		case r.Result == errNotRecoverable:
-			o.woken(t, r, 0) // a robust mutex that cannot be acquired any more
+			l.woken(t, r, 0) // a robust mutex that cannot be acquired any more
 		default:
 			mutex := t.condWait.mutex
-			o.wake(t, r, wakeFlags(r.Result))
-			o.mayInherit(t, r, mutex)
+			l.wake(t, r, wakeFlags(r.Result))
+			l.mayInherit(t, r, mutex)
 		}
 		return
 	}
-	mutex := o.objectAt(t, r, r.Value, event.KindMutex)
+	mutex := l.objectAt(t, r, r.Value, event.KindMutex)
 	if t.holding(mutex) == nil {
-		o.acquire(t, r, mutex, event.Acquire, event.Inferred|event.InCondWait, 1)
+		l.acquire(t, r, mutex, event.Acquire, event.Inferred|event.InCondWait, 1)
 	}
 }
 
@@ -271,28 +293,28 @@ func wakeFlags(result int32) event.Flags {
 }
 
 // wake ends a condition wait: it sends the Wake, and the Acquire of the mutex.
-func (o *Observer) wake(t *thread, r *bpf.Record, flags event.Flags) {
-	cancelled := flags&event.Inferred != 0 && o.cancelledWait(t)
-	w := o.woken(t, r, flags)
+func (l *locks) wake(t *thread, r *bpf.Record, flags event.Flags) {
+	cancelled := flags&event.Inferred != 0 && l.cancelledWait(t)
+	w := l.woken(t, r, flags)
 	switch {
 	case t.holding(w.mutex) != nil:
 	case cancelled:
-		o.acquireAfterCancel(t, r, w)
+		l.acquireAfterCancel(t, r, w)
 	default:
-		o.acquire(t, r, w.mutex, event.Acquire, flags&event.Inferred|event.InCondWait, w.depth)
+		l.acquire(t, r, w.mutex, event.Acquire, flags&event.Inferred|event.InCondWait, w.depth)
 	}
 }
 
 // woken ends a condition wait without acquiring the mutex, and returns the wait.
-func (o *Observer) woken(t *thread, r *bpf.Record, flags event.Flags) *condWait {
+func (l *locks) woken(t *thread, r *bpf.Record, flags event.Flags) *condWait {
 	w := t.condWait
 	t.condWait = nil
 	w.cond.waiters--
-	w.mutex = o.objectAt(t, r, w.mutex.addr, event.KindMutex) // another mutex may be at the address by now
-	e := o.begin(t, r, event.Wake)
+	w.mutex = l.objectAt(t, r, w.mutex.addr, event.KindMutex) // another mutex may be at the address by now
+	e := l.begin(t, r, event.Wake)
 	e.Object, e.Kind, e.Object2, e.Flags = w.cond.id, w.cond.kind, w.mutex.id, flags
 	e.Stack = event.StackID(w.stack)
-	o.send()
+	l.send()
 	return w
 }
 
@@ -303,7 +325,7 @@ func (o *Observer) woken(t *thread, r *bpf.Record, flags event.Flags) *condWait 
 // own calls on the mutex (musl uses its public functions), from a signal handler, or from
 // a cleanup handler: musl runs cleanup handlers on top of the wait's frame, and glibc the
 // calls that they make.
-func (o *Observer) duringWait(t *thread, r *bpf.Record) bool {
+func (l *locks) duringWait(t *thread, r *bpf.Record) bool {
 	w := t.condWait
 	switch op := bpf.Op(r.Op); {
 	case op == bpf.OpExit || op == bpf.OpExec || r.Sp == 0:
@@ -311,17 +333,17 @@ func (o *Observer) duringWait(t *thread, r *bpf.Record) bool {
 	case op == bpf.OpWait && r.Sp == w.sp && r.Flags&bpf.RecLeave != 0:
 		return false
 	case r.Sp >= w.sp:
-		o.wake(t, r, event.Inferred|event.TimedOut)
+		l.wake(t, r, event.Inferred|event.TimedOut)
 		return false
 	}
-	return o.belowWait(t, r)
+	return l.belowWait(t, r)
 }
 
 // belowWait handles a record from a frame inside the wait's frame. An operation that a signal
 // handler must not do, or hardly ever does, is assumed to come from a cleanup handler,
 // which runs with the mutex held; the wait then ends. It reports whether the record needs
 // no further handling.
-func (o *Observer) belowWait(t *thread, r *bpf.Record) bool {
+func (l *locks) belowWait(t *thread, r *bpf.Record) bool {
 	w := t.condWait
 	switch op := bpf.Op(r.Op); op {
 	case bpf.OpAcquire, bpf.OpAcquireRead, bpf.OpRelease:
@@ -331,7 +353,7 @@ func (o *Observer) belowWait(t *thread, r *bpf.Record) bool {
 		}
 	case bpf.OpWait:
 		if r.Value == w.mutex.addr {
-			w.noInnerCalls = w.noInnerCalls && o.site(r).NoInnerCalls
+			w.noInnerCalls = w.noInnerCalls && l.site(r).NoInnerCalls
 			return true
 		}
 	case bpf.OpRead, bpf.OpWrite, bpf.OpUpdate:
@@ -341,41 +363,41 @@ func (o *Observer) belowWait(t *thread, r *bpf.Record) bool {
 	if w.mutex.holder != nil && bpf.Op(r.Op) != bpf.OpWait {
 		return false // another thread holds the mutex, so this is a signal handler after all
 	}
-	o.wake(t, r, event.Inferred|event.TimedOut)
+	l.wake(t, r, event.Inferred|event.TimedOut)
 	return false
 }
 
-func (o *Observer) barrier(t *thread, r *bpf.Record) {
-	obj := o.object(t, r, event.KindBarrier)
+func (l *locks) barrier(t *thread, r *bpf.Record) {
+	obj := l.object(t, r, event.KindBarrier)
 	switch {
 	case r.Flags&bpf.RecLeave == 0:
-		o.emitOn(t, r, event.BarrierArrive, obj)
+		l.emitOn(t, r, event.BarrierArrive, obj)
 	case r.Flags&bpf.RecFailed == 0:
-		o.emitOn(t, r, event.BarrierDepart, obj)
+		l.emitOn(t, r, event.BarrierDepart, obj)
 	}
 }
 
-func (o *Observer) semWaited(t *thread, r *bpf.Record) {
-	obj := o.object(t, r, event.KindSemaphore)
+func (l *locks) semWaited(t *thread, r *bpf.Record) {
+	obj := l.object(t, r, event.KindSemaphore)
 	failed := r.Flags&bpf.RecFailed != 0
-	if flags := o.site(r).Flags; failed {
-		o.emitSemaphore(t, r, event.SemFailed, obj, flags)
+	if flags := l.site(r).Flags; failed {
+		l.emitSemaphore(t, r, event.SemFailed, obj, flags)
 	} else {
-		flags, interpreter := o.beginsAttempt(t, flags)
-		o.emitSemaphore(t, r, event.SemWait, obj, flags)
-		o.endsAttempt(t, interpreter)
+		flags, interpreter := l.attempts.beginsAttempt(t, flags)
+		l.emitSemaphore(t, r, event.SemWait, obj, flags)
+		l.attempts.endsAttempt(t, interpreter)
 	}
 	switch {
 	case failed:
 	case obj.permits > 0:
 		obj.permits--
 	default: // an unseen post, or an initial value that is not known, let it through
-		o.doubt(t, doubtPermit)
+		l.doubt(t, doubtPermit)
 	}
 }
 
-func (o *Observer) emitSemaphore(t *thread, r *bpf.Record, op event.Op, obj *object, flags event.Flags) {
-	e := o.begin(t, r, op)
+func (l *locks) emitSemaphore(t *thread, r *bpf.Record, op event.Op, obj *object, flags event.Flags) {
+	e := l.begin(t, r, op)
 	e.Object, e.Kind, e.Flags = obj.id, obj.kind, flags
-	o.send()
+	l.send()
 }

@@ -44,90 +44,90 @@ func (t *thread) insideLastCall(r *bpf.Record) bool {
 }
 
 // atEntry handles a call that is recorded at its entry alone, unless it is part of the last one.
-func (o *Observer) atEntry(t *thread, r *bpf.Record) {
+func (l *locks) atEntry(t *thread, r *bpf.Record) {
 	if t.insideLastCall(r) {
-		t.lastCall.event = o.stats.Events
+		t.lastCall.event = l.stats.Events
 		return
 	}
 	switch bpf.Op(r.Op) {
 	case bpf.OpRelease:
-		o.releasing(t, r)
+		l.releasing(t, r)
 	case bpf.OpSignal:
-		o.signals(t, r, event.Signal)
+		l.signals(t, r, event.Signal)
 	case bpf.OpBroadcast:
-		o.signals(t, r, event.Broadcast)
+		l.signals(t, r, event.Broadcast)
 	case bpf.OpSemPost:
-		obj := o.object(t, r, event.KindSemaphore)
+		obj := l.object(t, r, event.KindSemaphore)
 		obj.permits++
-		o.emitOn(t, r, event.SemPost, obj)
+		l.emitOn(t, r, event.SemPost, obj)
 	}
-	o.setLastCall(t, r)
+	l.setLastCall(t, r)
 }
 
-func (o *Observer) setLastCall(t *thread, r *bpf.Record) {
-	t.lastCall = lastCall{addr: r.Object, sp: r.Sp, site: r.Site, op: bpf.Op(r.Op), event: o.stats.Events}
+func (l *locks) setLastCall(t *thread, r *bpf.Record) {
+	t.lastCall = lastCall{addr: r.Object, sp: r.Sp, site: r.Site, op: bpf.Op(r.Op), event: l.stats.Events}
 }
 
 // emitUnheld sends a ReleaseUnheld if it is certain that t releases obj without holding it.
 // Cond is the condition that t is about to wait on; nil for an unlock.
-func (o *Observer) emitUnheld(t *thread, r *bpf.Record, obj, cond *object) {
-	if !o.knowsHolders(t, obj) {
+func (l *locks) emitUnheld(t *thread, r *bpf.Record, obj, cond *object) {
+	if !l.knowsHolders(t, obj) {
 		return
 	}
-	e := o.begin(t, r, event.ReleaseUnheld)
+	e := l.begin(t, r, event.ReleaseUnheld)
 	e.Object, e.Kind = obj.id, obj.kind
 	if cond != nil {
 		e.Object2, e.Flags = cond.id, event.InCondWait
 	}
-	o.send()
+	l.send()
 }
 
 // knowsHolders reports whether it is certain that t does not hold obj if no acquisition by t
 // was recorded.
-func (o *Observer) knowsHolders(t *thread, obj *object) bool {
+func (l *locks) knowsHolders(t *thread, obj *object) bool {
 	switch {
-	case o.stats.ThreadsWithHoles > 0 || obj.unlockedByOther || obj.holderUncertain || t.process.inParentMemory || obj.kind == event.KindSpin:
+	case l.stats.ThreadsWithHoles > 0 || obj.unlockedByOther || obj.holderUncertain || t.process.inParentMemory || obj.kind == event.KindSpin:
 		return false
-	case !o.attached || obj.initialised:
+	case !l.attached || obj.initialised:
 		return true
 	}
-	return t.createdAt > o.startTime && !t.process.forked
+	return t.createdAt > l.startTime && !t.process.forked
 }
 
 // usedDestroyed handles a lock call that failed. It reports whether the mutex was destroyed
 // before, so that the call is a misuse and no failed acquisition.
-func (o *Observer) usedDestroyed(t *thread, r *bpf.Record) bool {
-	if r.Result != errInvalid || o.site(r).Flags&event.Timed != 0 || t.process.objects[r.Object] != nil || o.stats.ThreadsWithHoles > 0 {
+func (l *locks) usedDestroyed(t *thread, r *bpf.Record) bool {
+	if r.Result != errInvalid || l.site(r).Flags&event.Timed != 0 || t.process.objects[r.Object] != nil || l.stats.ThreadsWithHoles > 0 {
 		return false
 	}
-	g, ok := o.endedObjects.get(t.process, r.Object)
+	g, ok := l.endedObjects.get(t.process, r.Object)
 	if !ok || !g.destroyed || g.kind != event.KindMutex {
 		return false
 	}
-	o.emitOnEnded(t, r, event.UseDestroyed, g, 0)
+	l.emitOnEnded(t, r, event.UseDestroyed, g, 0)
 	return true
 }
 
 // emitOnEnded sends the event of a misuse of an object that was destroyed.
-func (o *Observer) emitOnEnded(t *thread, r *bpf.Record, op event.Op, g endedObject, flags event.Flags) {
-	e := o.begin(t, r, op)
+func (l *locks) emitOnEnded(t *thread, r *bpf.Record, op event.Op, g endedObject, flags event.Flags) {
+	e := l.begin(t, r, op)
 	e.Object, e.Kind, e.Flags = g.id, g.kind, flags
-	o.send()
+	l.send()
 }
 
 // emitMarked handles a use of a condition variable. The C library sets a mark in its memory
 // when it destroys it, and any initialisation, with or without a call, clears the mark. If
 // the record shows the mark and the destruction was recorded, emitMarked sends a
 // UseDestroyed and returns true.
-func (o *Observer) emitMarked(t *thread, r *bpf.Record) bool {
-	if r.Marks()&bpf.CondDestroyed == 0 || o.stats.ThreadsWithHoles > 0 {
+func (l *locks) emitMarked(t *thread, r *bpf.Record) bool {
+	if r.Marks()&bpf.CondDestroyed == 0 || l.stats.ThreadsWithHoles > 0 {
 		return false
 	}
-	g, ok := o.endedObjects.get(t.process, r.Object)
+	g, ok := l.endedObjects.get(t.process, r.Object)
 	if !ok || !g.destroyed || g.kind != event.KindCond {
 		return false
 	}
-	o.emitOnEnded(t, r, event.UseDestroyed, g, 0)
+	l.emitOnEnded(t, r, event.UseDestroyed, g, 0)
 	return true
 }
 
@@ -135,49 +135,49 @@ func (o *Observer) emitMarked(t *thread, r *bpf.Record) bool {
 // variable that was destroyed, since no thread waits on it. If fewer threads wait by the memory of
 // the condition than were seen to, the event has their number, unless another process or a cancellation
 // may have ended a wait.
-func (o *Observer) signals(t *thread, r *bpf.Record, op event.Op) {
-	if o.emitMarked(t, r) && o.liveObject(t.process, r.Object) == nil {
+func (l *locks) signals(t *thread, r *bpf.Record, op event.Op) {
+	if l.emitMarked(t, r) && l.liveObject(t.process, r.Object) == nil {
 		return
 	}
-	obj := o.object(t, r, event.KindCond)
-	e := o.begin(t, r, op)
+	obj := l.object(t, r, event.KindCond)
+	e := l.begin(t, r, op)
 	e.Object, e.Kind = obj.id, obj.kind
-	if n := r.Marks() >> bpf.WaitersShift; o.site(r).CountsWaiters && n < uint64(obj.waiters) && !obj.waitersUncertain && !t.process.cancelsUnknown {
+	if n := r.Marks() >> bpf.WaitersShift; l.site(r).CountsWaiters && n < uint64(obj.waiters) && !obj.waitersUncertain && !t.process.cancelsUnknown {
 		e.Value, e.Flags = n, event.HasValue
 	}
-	o.send()
+	l.send()
 }
 
 // mayInherit handles the return of a call by which t may have acquired a mutex whose last
 // owner died while holding it.
-func (o *Observer) mayInherit(t *thread, r *bpf.Record, obj *object) {
-	if r.Result != errOwnerDead || !o.site(r).ReportsOwnerDead {
+func (l *locks) mayInherit(t *thread, r *bpf.Record, obj *object) {
+	if r.Result != errOwnerDead || !l.site(r).ReportsOwnerDead {
 		return
 	}
 	if h := t.holding(obj); h != nil {
 		h.inconsistent = true
 	}
-	if key := (channelKey{object: obj.addr, kind: channelDeath, tgid: t.process.id}); o.messages.has(key) {
-		o.messages.emitReceiveFrom(t, r, key)
+	if key := (channelKey{object: obj.addr, kind: channelDeath, tgid: t.process.id}); l.messages.has(key) {
+		l.messages.emitReceiveFrom(t, r, key)
 	} else {
-		o.doubt(t, doubtOwner)
+		l.doubt(t, doubtOwner)
 	}
 }
 
 // emitOwnerDeath sends, before t ends, a Send for each mutex that it holds and that may be robust: who
 // gets it with EOWNERDEAD comes after that.
-func (o *Observer) emitOwnerDeath(t *thread) {
+func (l *locks) emitOwnerDeath(t *thread) {
 	for _, h := range t.held {
 		if h.obj.attributes {
-			own := bpf.Record{Time: o.now, Tid: t.tid, Tgid: t.process.id, Object: h.obj.addr}
-			o.messages.emitSendOn(t, &own, channelKey{object: h.obj.addr, kind: channelDeath, tgid: t.process.id})
+			own := bpf.Record{Time: l.now, Tid: t.tid, Tgid: t.process.id, Object: h.obj.addr}
+			l.messages.emitSendOn(t, &own, channelKey{object: h.obj.addr, kind: channelDeath, tgid: t.process.id})
 		}
 	}
 }
 
 // madeConsistent handles a call of pthread_mutex_consistent.
-func (o *Observer) madeConsistent(t *thread, r *bpf.Record) {
-	obj := o.liveObject(t.process, r.Object)
+func (l *locks) madeConsistent(t *thread, r *bpf.Record) {
+	obj := l.liveObject(t.process, r.Object)
 	if obj == nil || obj.holder == nil {
 		return
 	}
@@ -188,25 +188,25 @@ func (o *Observer) madeConsistent(t *thread, r *bpf.Record) {
 
 // emitInconsistent sends a ReleaseInconsistent if t is about to release a mutex that it should
 // have made consistent before.
-func (o *Observer) emitInconsistent(t *thread, r *bpf.Record, h *hold, flags event.Flags) {
-	if !h.inconsistent || h.obj.unlockedByOther || o.stats.ThreadsWithHoles > 0 {
+func (l *locks) emitInconsistent(t *thread, r *bpf.Record, h *hold, flags event.Flags) {
+	if !h.inconsistent || h.obj.unlockedByOther || l.stats.ThreadsWithHoles > 0 {
 		return
 	}
 	h.inconsistent = false
-	e := o.begin(t, r, event.ReleaseInconsistent)
+	e := l.begin(t, r, event.ReleaseInconsistent)
 	e.Object, e.Kind, e.Flags = h.obj.id, h.obj.kind, flags
-	o.send()
+	l.send()
 }
 
 // cancels handles a request to cancel a thread.
-func (o *Observer) cancels(t *thread, r *bpf.Record) {
+func (l *locks) cancels(t *thread, r *bpf.Record) {
 	u := t.process.byPointer(r.Object, r.Time)
 	if u == nil {
 		t.process.cancelsUnknown = true
 		return
 	}
 	u.cancelled = true
-	o.messages.emitSendOn(t, r, cancelKey(u))
+	l.messages.emitSendOn(t, r, cancelKey(u))
 	if u.condWait != nil {
 		u.condWait.cond.waitersUncertain = true
 	}
@@ -216,9 +216,9 @@ func (o *Observer) cancels(t *thread, r *bpf.Record) {
 func cancelKey(u *thread) channelKey { return channelKey{object: uint64(u.id), kind: channelCancel} }
 
 // unwinds handles that a thread begins to end. If that was asked of it, it comes after the request.
-func (o *Observer) unwinds(t *thread, r *bpf.Record) {
+func (l *locks) unwinds(t *thread, r *bpf.Record) {
 	if t.cancelled {
-		o.messages.emitReceiveFrom(t, r, cancelKey(t))
+		l.messages.emitReceiveFrom(t, r, cancelKey(t))
 	}
 }
 
@@ -227,33 +227,33 @@ func (o *Observer) unwinds(t *thread, r *bpf.Record) {
 // cancellation acquired the mutex again, and no later record shows that a cleanup handler
 // released it: t then ends with the mutex held. If no thread cancelled it, leftWait does
 // nothing, since a signal handler may have ended the thread by a system call.
-func (o *Observer) leftWait(t *thread, r *bpf.Record) {
-	if t.condWait == nil || !o.cancelledWait(t) {
+func (l *locks) leftWait(t *thread, r *bpf.Record) {
+	if t.condWait == nil || !l.cancelledWait(t) {
 		return
 	}
-	o.acquireAfterCancel(t, nil, o.woken(t, r, event.Inferred|event.TimedOut))
+	l.acquireAfterCancel(t, nil, l.woken(t, r, event.Inferred|event.TimedOut))
 }
 
 // cancelledWait reports whether the condition wait that t is in was ended by its cancellation, if it has ended.
-func (o *Observer) cancelledWait(t *thread) bool {
+func (l *locks) cancelledWait(t *thread) bool {
 	m := t.condWait.mutex
 	return t.cancelled && !t.ended && !t.lostEvents && m.holder == nil && !m.ended && !m.unlockedByOther
 }
 
 // acquireAfterCancel makes t, which was cancelled in a wait, the holder of the wait's mutex again.
-func (o *Observer) acquireAfterCancel(t *thread, r *bpf.Record, w *condWait) {
-	o.take(t, w.mutex, event.Acquire, event.StackID(w.stack), w.depth)
-	e := o.begin(t, r, event.Acquire)
+func (l *locks) acquireAfterCancel(t *thread, r *bpf.Record, w *condWait) {
+	l.take(t, w.mutex, event.Acquire, event.StackID(w.stack), w.depth)
+	e := l.begin(t, r, event.Acquire)
 	e.Object, e.Kind, e.Stack = w.mutex.id, w.mutex.kind, event.StackID(w.stack)
 	e.Value, e.Flags = event.Cancelled, event.Inferred|event.InCondWait|event.HasValue
-	o.send()
+	l.send()
 }
 
 // emitQuit sends a QuitHolding for each lock with which t, whose call of exit has ended the process, ends,
 // if another thread has held it too. In the child of a fork, the copies of its parent's locks have had no
 // other holder.
-func (o *Observer) emitQuit(t *thread, r *bpf.Record) {
-	if t.quit == 0 || r == nil || r.Flags&bpf.RecProcess == 0 || o.stats.ThreadsWithHoles > 0 {
+func (l *locks) emitQuit(t *thread, r *bpf.Record) {
+	if t.quit == 0 || r == nil || r.Flags&bpf.RecProcess == 0 || l.stats.ThreadsWithHoles > 0 {
 		return
 	}
 	for _, h := range t.held {
@@ -264,9 +264,9 @@ func (o *Observer) emitQuit(t *thread, r *bpf.Record) {
 		if peer == 0 || h.obj.unlockedByOther || h.obj.holderUncertain {
 			continue
 		}
-		e := o.begin(t, r, event.QuitHolding)
+		e := l.begin(t, r, event.QuitHolding)
 		e.Object, e.Kind, e.Peer, e.Stack = h.obj.id, h.obj.kind, peer, t.quit
-		o.send()
+		l.send()
 	}
 }
 
@@ -279,34 +279,34 @@ const pageSize = 4096
 // calls is still destroyed. A read-write lock or a spin lock may have been initialised
 // without a call, so that its event is inferred. The thread that held a lock when its memory was freed
 // unlocks that lock.
-func (o *Observer) emitReused(t *thread, r *bpf.Record, addr uint64) {
-	kind := o.site(r).Kind
-	g, ok := o.endedObjects.get(t.process, addr)
-	if ok && g.freedFrom == t && bpf.Op(r.Op) == bpf.OpRelease && o.stats.ThreadsWithHoles == 0 {
-		o.emitOnEnded(t, r, event.UseDestroyed, g, 0)
+func (l *locks) emitReused(t *thread, r *bpf.Record, addr uint64) {
+	kind := l.site(r).Kind
+	g, ok := l.endedObjects.get(t.process, addr)
+	if ok && g.freedFrom == t && bpf.Op(r.Op) == bpf.OpRelease && l.stats.ThreadsWithHoles == 0 {
+		l.emitOnEnded(t, r, event.UseDestroyed, g, 0)
 		return
 	}
-	if !ok || addr != r.Object || !g.destroyed || g.held || g.kind != kind || o.stats.ThreadsWithHoles > 0 {
+	if !ok || addr != r.Object || !g.destroyed || g.held || g.kind != kind || l.stats.ThreadsWithHoles > 0 {
 		return
 	}
 	switch op := bpf.Op(r.Op); {
 	case (op == bpf.OpSemPost || op == bpf.OpSemWait || op == bpf.OpBarrier && r.Flags&bpf.RecLeave == 0) && g.onlyByCalls(addr):
-		o.emitOnEnded(t, r, event.UseDestroyed, g, 0)
+		l.emitOnEnded(t, r, event.UseDestroyed, g, 0)
 	case (op == bpf.OpAcquire || op == bpf.OpAcquireRead) && (kind == event.KindSpin || kind == event.KindRWLock && g.initialised):
-		o.emitOnEnded(t, r, event.UseDestroyed, g, event.Inferred)
+		l.emitOnEnded(t, r, event.UseDestroyed, g, event.Inferred)
 	}
 }
 
 // destroyedAgain handles the destroy of what is not alive, as far as it is known. If a call has
 // destroyed it before, it was not initialised since then: it has the mark of the C library, or can be
 // initialised only by a call. What may have been initialised without one makes an inferred event.
-func (o *Observer) destroyedAgain(t *thread, r *bpf.Record) {
-	g, ok := o.endedObjects.get(t.process, r.Object)
-	if !ok || !g.destroyed || g.kind != o.site(r).Kind || o.stats.ThreadsWithHoles > 0 {
+func (l *locks) destroyedAgain(t *thread, r *bpf.Record) {
+	g, ok := l.endedObjects.get(t.process, r.Object)
+	if !ok || !g.destroyed || g.kind != l.site(r).Kind || l.stats.ThreadsWithHoles > 0 {
 		return
 	}
 	var flags event.Flags
-	switch marked := o.site(r).Marks; {
+	switch marked := l.site(r).Marks; {
 	case marked && g.kind == event.KindMutex:
 		ok = r.Marks() == bpf.MutexDestroyed
 	case marked && g.kind == event.KindCond:
@@ -317,7 +317,7 @@ func (o *Observer) destroyedAgain(t *thread, r *bpf.Record) {
 		ok, flags = g.initialised && !g.held, event.Inferred
 	}
 	if ok {
-		o.emitOnEnded(t, r, event.DestroyAgain, g, flags)
+		l.emitOnEnded(t, r, event.DestroyAgain, g, flags)
 	}
 }
 

@@ -193,25 +193,20 @@ type Observer struct {
 	stacks   stacks
 	sharing  sharing
 	backlog  backlog
-	opts     Options
-	// inner is the number of acquisitions at inner levels, which make no events.
-	inner uint64
-	// formerLocks is FormerLocks.
-	formerLocks uint64
 
-	objectCache   [cachedObjects]*object
+	locks        locks
+	once         onceCalls
+	inlined      inlinedLocks
+	interpreters interpreters
+	opts         Options
+
 	touchedParts  []wordPart      // scratch: result of wordParts
 	partRecord    bpf.Record      // scratch record of an access to one part of an array; see parts
 	accessedNames map[string]bool // those SiteInfo.Variable that were accessed
-	endedObjects  endedObjects
 
 	livesUntil   uint64 // number of the last event before the ends of memory were not recorded any more
 	livesStopped bool   // livesUntil is valid
 }
-
-// cachedObjects is the size of the direct-mapped cache in front of the maps of objects, by a hash of the address. A
-// server may have thousands of locks, such as one for each bucket of a hash table.
-const cachedObjects = 1 << 12
 
 // New returns an observer without any threads, objects or events.
 func New(opts Options) *Observer {
@@ -227,6 +222,10 @@ func New(opts Options) *Observer {
 	o.teams = teams{core: &o.core, threads: &o.threads, starts: opts.OpenMP}
 	o.calls = newCalls(&o.core)
 	o.sharing = sharing{threads: &o.threads, read: opts.SharedMemory}
+	o.locks = locks{core: &o.core, messages: &o.messages, sharing: &o.sharing, attempts: &o.interpreters}
+	o.once = onceCalls{core: &o.core, locks: &o.locks}
+	o.inlined = inlinedLocks{core: &o.core, locks: &o.locks, sharing: &o.sharing}
+	o.interpreters = interpreters{core: &o.core, locks: &o.locks}
 	o.backlog = backlog{core: &o.core, handle: o.handle}
 	return o
 }
@@ -253,7 +252,7 @@ func (o *Observer) Stack(s *bpf.StackRecord) {
 
 // InnerAcquisitions returns the number of acquisitions of locks that their threads held already,
 // which make no events.
-func (o *Observer) InnerAcquisitions() uint64 { return o.inner }
+func (o *Observer) InnerAcquisitions() uint64 { return o.locks.inner }
 
 // StackOf returns the description of a call stack, and whether it was recorded.
 func (o *Observer) StackOf(p event.StackID) (Stack, bool) {
@@ -320,11 +319,11 @@ func (o *Observer) handle(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	if len(t.touches) > 0 && bpf.Op(r.Op) != bpf.OpTouch && !ofWake(r) {
 		o.flushTouches(t)
 	}
-	if t.condWait != nil && o.duringWait(t, r) {
+	if t.condWait != nil && o.locks.duringWait(t, r) {
 		return
 	}
 	if t.once != nil && bpf.Op(r.Op) != bpf.OpOnce {
-		o.insideOnce(t, r)
+		o.once.insideOnce(t, r)
 	}
 	if o.opts.Declare != nil && !ofThreads(bpf.Op(r.Op)) {
 		o.declare(t, r)
@@ -347,30 +346,30 @@ func (o *Observer) handle(r *bpf.Record, args *[event.MaxArgs]uint64) {
 
 // dispatch turns a record of thread t into events, by the operation of the record.
 func (o *Observer) dispatch(t *thread, r *bpf.Record, args *[event.MaxArgs]uint64) {
-	if t.process.interpreted && o.ofInterpreter(t, r) {
+	if t.process.interpreted && o.interpreters.ofInterpreter(t, r) {
 		return
 	}
 	switch bpf.Op(r.Op) {
 	case bpf.OpAcquire, bpf.OpAcquireRead:
-		o.acquired(t, r)
+		o.locks.acquired(t, r)
 	case bpf.OpRelease, bpf.OpSignal, bpf.OpBroadcast, bpf.OpSemPost:
-		o.atEntry(t, r)
+		o.locks.atEntry(t, r)
 	case bpf.OpWait:
-		o.waits(t, r)
+		o.locks.waits(t, r)
 	case bpf.OpBarrier:
-		o.barrier(t, r)
+		o.locks.barrier(t, r)
 	case bpf.OpSemWait:
-		o.semWaited(t, r)
+		o.locks.semWaited(t, r)
 	case bpf.OpOnce, bpf.OpGuardAcquire, bpf.OpGuardRelease, bpf.OpGuardAbort:
-		o.onceRecord(t, r)
+		o.once.onceRecord(t, r)
 	case bpf.OpInit, bpf.OpDestroy:
-		o.lifetime(t, r)
+		o.locks.lifetime(t, r)
 	case bpf.OpInterpreterRelease:
-		o.entersInterpreter(t, r)
+		o.interpreters.entersInterpreter(t, r)
 	case bpf.OpQuit:
 		t.quit = event.StackID(r.Stack)
 	case bpf.OpConsistent:
-		o.madeConsistent(t, r)
+		o.locks.madeConsistent(t, r)
 	case bpf.OpCreate, bpf.OpFork, bpf.OpExit, bpf.OpJoin, bpf.OpDetach, bpf.OpCancel, bpf.OpUnwind, bpf.OpExec, bpf.OpTask:
 		o.threadCall(t, r)
 	case bpf.OpKeyCreate, bpf.OpKeyDelete:

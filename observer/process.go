@@ -48,17 +48,17 @@ func (o *Observer) inherit(parent, child *thread, r *bpf.Record) {
 		if child.process.objects[h.obj.addr] == h.obj {
 			continue // in shared memory: the parent alone holds it
 		}
-		obj := o.newObject(child, &own, h.obj.addr, h.obj.kind)
+		obj := o.locks.newObject(child, &own, h.obj.addr, h.obj.kind)
 		obj.kindKnown = h.obj.kindKnown
 		if h.obj.isInterpreter() {
-			o.markInterpreter(obj)
+			o.interpreters.markInterpreter(obj)
 			child.process.interpreterWords = maps.Clone(parent.process.interpreterWords)
 		}
 		op := event.AcquireRead
 		if h.obj.holder == parent {
 			op = event.Acquire
 		}
-		o.acquire(child, &own, obj, op, event.Inferred, h.depth)
+		o.locks.acquire(child, &own, obj, op, event.Inferred, h.depth)
 	}
 }
 
@@ -71,7 +71,7 @@ func (o *Observer) removeProcess(p *process) {
 }
 
 func (o *Observer) removeObjects(p *process) {
-	o.endedObjects.removeProcess(p)
+	o.locks.endedObjects.removeProcess(p)
 	o.threads.unjoinable.removeProcess(p)
 	for _, g := range slices.Clone(p.regions) {
 		p.leave(g)

@@ -163,7 +163,7 @@ func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.R
 	if info.Sync.Store {
 		op, flags = event.Write, 0
 	}
-	if o.lockAccess(t, v, info.Lock, wordAccess{op, flags, read, wrote, r}) {
+	if o.inlined.lockAccess(t, v, info.Lock, wordAccess{op, flags, read, wrote, r}) {
 		v.recordStore(t, op, flags, wrote, r.Time)
 		return
 	}

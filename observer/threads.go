@@ -101,7 +101,7 @@ func (o *Observer) threadCall(t *thread, r *bpf.Record) {
 		o.forked(t, r)
 	case bpf.OpExit:
 		if r.Flags&bpf.RecProcess == 0 {
-			o.leftWait(t, r)
+			o.locks.leftWait(t, r)
 		}
 		o.end(t, r)
 	case bpf.OpJoin:
@@ -113,9 +113,9 @@ func (o *Observer) threadCall(t *thread, r *bpf.Record) {
 	case bpf.OpDetach:
 		o.detaches(t, r)
 	case bpf.OpCancel:
-		o.cancels(t, r)
+		o.locks.cancels(t, r)
 	case bpf.OpUnwind:
-		o.unwinds(t, r)
+		o.locks.unwinds(t, r)
 	case bpf.OpExec:
 		o.execveCall(t, r)
 	}
@@ -179,16 +179,16 @@ func (o *Observer) end(t *thread, r *bpf.Record) {
 	}
 	for _, addr := range slices.Sorted(maps.Keys(t.ownStack)) {
 		if obj := t.process.objects[addr]; obj != nil {
-			o.endObject(t, nil, obj)
+			o.locks.endObject(t, nil, obj)
 		}
 	}
-	o.emitQuit(t, r)
+	o.locks.emitQuit(t, r)
 	// The release holds for every kind of mutex: the next owner inherits a robust one, and
 	// any other is never acquired again unless a thread that does not hold it unlocks it.
 	if r == nil || r.Flags&bpf.RecProcess == 0 {
-		o.emitOwnerDeath(t)
+		o.locks.emitOwnerDeath(t)
 	}
-	o.releaseAll(t)
+	o.locks.releaseAll(t)
 	o.finishThread(t, r)
 }
 
@@ -196,7 +196,7 @@ func (o *Observer) end(t *thread, r *bpf.Record) {
 func (o *Observer) finishThread(t *thread, r *bpf.Record) {
 	o.flushTouches(t)
 	for c := t.once; c != nil; c = c.outer {
-		o.abandonOnce(c)
+		o.once.abandonOnce(c)
 	}
 	o.teams.leavesTeam(t)
 	if t.process.forked && t.process.living == 1 && o.opts.Follow {
@@ -244,7 +244,7 @@ func (o *Observer) detaches(t *thread, r *bpf.Record) {
 	u.detached = true
 	o.begin(t, r, event.Detach).Peer = u.id
 	o.send()
-	o.setLastCall(t, r)
+	o.locks.setLastCall(t, r)
 	if u.ended {
 		o.threads.retire(u)
 	}
@@ -267,7 +267,7 @@ func (o *Observer) joined(t *thread, r *bpf.Record) {
 	if u == p.leader {
 		p.leader = nil // no thread is joined twice
 	}
-	o.leftWait(u, r)
+	o.locks.leftWait(u, r)
 	o.end(u, nil) // the kernel may record its exit after the join has returned
 	o.threads.retire(u)
 	o.begin(t, r, event.Join).Peer = u.id
@@ -283,9 +283,9 @@ func (o *Observer) execveCall(t *thread, r *bpf.Record) {
 		}
 	}
 	if t.condWait != nil {
-		o.wake(t, r, event.Inferred|event.TimedOut)
+		o.locks.wake(t, r, event.Inferred|event.TimedOut)
 	}
-	o.releaseAll(t)
+	o.locks.releaseAll(t)
 	t.leaveOnce()
 	t.ownStack, t.quit = nil, 0
 	t.created, t.start, t.joinable = 0, 0, false
@@ -303,9 +303,9 @@ func (o *Observer) execveCall(t *thread, r *bpf.Record) {
 // Calls of pthread_once are kept: their frames show whether they have returned.
 func (o *Observer) hole(t *thread, r *bpf.Record) {
 	if t.condWait != nil {
-		o.woken(t, r, event.Inferred|event.TimedOut) // without the mutex, whose holder is unknown
+		o.locks.woken(t, r, event.Inferred|event.TimedOut) // without the mutex, whose holder is unknown
 	}
-	o.releaseAll(t)
+	o.locks.releaseAll(t)
 	t.created, t.start, t.joinable, t.interpreter = 0, 0, false, interpreterUse{}
 	if !t.lostEvents {
 		t.lostEvents = true
@@ -315,13 +315,6 @@ func (o *Observer) hole(t *thread, r *bpf.Record) {
 	e := o.begin(t, r, event.Hole)
 	e.Value, e.Flags = r.Value, event.HasValue
 	o.send()
-}
-
-// leaveOnce abandons all current calls of pthread_once of t, which will not return.
-func (t *thread) leaveOnce() {
-	for ; t.once != nil; t.once = t.once.outer {
-		t.once.abandon()
-	}
 }
 
 // changeID changes the id of a thread that calls execve: the kernel assigns it the id of the

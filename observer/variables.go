@@ -79,7 +79,7 @@ func (o *Observer) accessed(t *thread, r *bpf.Record) {
 		o.flushTouches(v.touching)
 	}
 	if info.Sync != nil {
-		if o.passedGuard(t, r) {
+		if o.once.passedGuard(t, r) {
 			return
 		}
 		o.synchronised(t, v, info, r)
