@@ -17,15 +17,15 @@ type Declared struct {
 
 // declare sends an Init event with the initial value of each declared variable. It is called
 // at the first record of an operation of a thread, when the program's libraries are mapped.
-func (o *Observer) declare(t *thread, r *bpf.Record) {
-	ask := o.opts.Declare
-	o.opts.Declare = nil
+func (vs *variables) declare(t *thread, r *bpf.Record) {
+	ask := vs.declares
+	vs.declares = nil
 	for _, d := range ask() {
 		obj := run.Object{Addr: d.Addr, TGID: t.process.id, Kind: event.KindVariable, Name: d.Variable, Form: d.Form, FirstThread: t.id}
-		v := &variable{id: o.names.addObject(obj), kind: obj.Kind}
+		v := &variable{id: vs.names.addObject(obj), kind: obj.Kind}
 		t.process.vars[d.Addr] = v
-		e := o.begin(t, r, event.Init)
+		e := vs.begin(t, r, event.Init)
 		e.Object, e.Kind, e.Flags, e.Value, e.Stack = v.id, v.kind, event.Inferred|event.HasValue, d.Value, 0
-		o.send()
+		vs.send()
 	}
 }

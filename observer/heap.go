@@ -14,6 +14,17 @@ import (
 // the ends of memory that may contain an object, and allocations only of blocks that may contain an
 // object with a watched field, or in which threads share a word.
 
+// heaps follows the memory of processes, and ends what lives in memory that ends.
+type heaps struct {
+	*core
+	threads   *threadTable
+	variables *variables
+	locks     *locks
+	calls     *calls
+	stacks    *stacks
+	seesFrees func(tgid uint32) bool // Options.SeesFrees
+}
+
 // block is an allocated block of memory.
 type block struct {
 	size   uint64         // bytes
@@ -49,7 +60,7 @@ func (h *heap) freedSince(addr, time uint64) bool {
 }
 
 // heapOf returns the heap of a process, and makes it at the first record about the heap.
-func (o *Observer) heapOf(p *process) *heap {
+func (hs *heaps) heapOf(p *process) *heap {
 	if p.heap == nil {
 		p.heap = &heap{}
 		for addr := range p.vars {
@@ -94,55 +105,55 @@ func (p *process) blockAt(addr uint64) (at uint64, b *block) {
 // pastAllocation handles the record of an allocation of the past: a word of the block is shared, and the block has not
 // been freed. Where frees are not observed, or were not yet when it was allocated, it may be another block by now; so
 // may it if it was freed between the access by which it is shared and the record.
-func (o *Observer) pastAllocation(r *bpf.Record) {
-	p := o.threads.processes[r.Tgid]
-	if p == nil || r.Allocated() < o.startTime || o.opts.SeesFrees != nil && !o.opts.SeesFrees(r.Tgid) {
+func (hs *heaps) pastAllocation(r *bpf.Record) {
+	p := hs.threads.processes[r.Tgid]
+	if p == nil || r.Allocated() < hs.startTime || hs.seesFrees != nil && !hs.seesFrees(r.Tgid) {
 		return
 	}
-	h := o.heapOf(p)
+	h := hs.heapOf(p)
 	if at, old, ok := h.blocks.upTo(r.Object); ok && at == r.Object && !old.late || h.freedSince(r.Object, r.Allocated()) {
 		return
 	}
 	b := &block{size: r.Value, stack: event.StackID(r.Stack), late: true}
 	if b.stack == 0 {
-		b.stack = o.stacks.siteStack(r)
+		b.stack = hs.stacks.siteStack(r)
 	}
-	if t := o.threads.threadAt(r.Tid, r.Allocated()); t != nil {
+	if t := hs.threads.threadAt(r.Tid, r.Allocated()); t != nil {
 		b.thread = t.id
 	}
 	h.blocks.put(r.Object, b)
 }
 
 // heapCall handles malloc, free, realloc, munmap and similar functions.
-func (o *Observer) heapCall(t *thread, r *bpf.Record) {
-	h := o.heapOf(t.process)
+func (hs *heaps) heapCall(t *thread, r *bpf.Record) {
+	h := hs.heapOf(t.process)
 	switch bpf.Op(r.Op) {
 	case bpf.OpAlloc:
-		o.allocated(t, r)
+		hs.allocated(t, r)
 	case bpf.OpFree:
-		o.freed(t, h, r)
+		hs.freed(t, h, r)
 	case bpf.OpConstruct, bpf.OpDestruct:
-		o.endObjects(t, h, nil, r.Object, r.Value) // in any block or on a stack
+		hs.endObjects(t, h, nil, r.Object, r.Value) // in any block or on a stack
 	case bpf.OpMove:
 		if r.Flags&bpf.RecLeave == 0 {
 			t.moves(h, r)
 		} else {
-			o.moved(t, h, r)
+			hs.moved(t, h, r)
 		}
 	}
 }
 
 // allocated begins the lifetime of a block. A C++ operator new that calls malloc causes a
 // second record for the same block, which is ignored.
-func (o *Observer) allocated(t *thread, r *bpf.Record) {
-	h := o.heapOf(t.process)
+func (hs *heaps) allocated(t *thread, r *bpf.Record) {
+	h := hs.heapOf(t.process)
 	if at, b, ok := h.blocks.upTo(r.Object); ok && at == r.Object && b == t.lastBlock && b.size == r.Value {
 		return
 	}
 	if r.Result != 0 {
 		t.process.leaveWithin(r.Object, r.Object+r.Value)
 	}
-	o.endWithin(t, h, nil, r.Object, r.Value)
+	hs.endWithin(t, h, nil, r.Object, r.Value)
 	if r.Result != 0 {
 		return
 	}
@@ -153,7 +164,7 @@ func (o *Observer) allocated(t *thread, r *bpf.Record) {
 
 // freed ends the lifetime of a block or a mapping. What is in a mapping may be in another one too, so
 // that a lock there may go on being held; but who accesses it at its address then, crashes.
-func (o *Observer) freed(t *thread, h *heap, r *bpf.Record) {
+func (hs *heaps) freed(t *thread, h *heap, r *bpf.Record) {
 	size := r.Value
 	if at, b, ok := h.blocks.upTo(r.Object); ok && at == r.Object {
 		size = max(size, b.size)
@@ -165,11 +176,11 @@ func (o *Observer) freed(t *thread, h *heap, r *bpf.Record) {
 		t.process.leaveWithin(r.Object, r.Object+size)
 	}
 	if r.Result == 0 || r.Result == unmaps {
-		o.freesWords(t, h, r, size)
+		hs.freesWords(t, h, r, size)
 	}
-	o.endWithin(t, h, free, r.Object, size)
+	hs.endWithin(t, h, free, r.Object, size)
 	if r.Result == unloads {
-		t.process.unloaded(r.Object, r.Object+size, o.stats.Events)
+		t.process.unloaded(r.Object, r.Object+size, hs.stats.Events)
 	}
 }
 
@@ -178,7 +189,7 @@ const maxFreesWords = 64
 
 // freesWords sends a write, with flag Freed, of each variable behind a pointer in a block that t frees and that
 // another thread has accessed: their accesses race with the free unless something orders them.
-func (o *Observer) freesWords(t *thread, h *heap, free *bpf.Record, size uint64) {
+func (hs *heaps) freesWords(t *thread, h *heap, free *bpf.Record, size uint64) {
 	at, end, sent := free.Object, free.Object+size, 0
 	for sent < maxFreesWords && at < end {
 		next, _, ok := h.live.next(at, end)
@@ -190,9 +201,9 @@ func (o *Observer) freesWords(t *thread, h *heap, free *bpf.Record, size uint64)
 		if v == nil || !slices.ContainsFunc(v.past, func(a pastAccess) bool { return a.thread != t }) {
 			continue
 		}
-		e := o.begin(t, free, event.Write)
+		e := hs.begin(t, free, event.Write)
 		e.Object, e.Kind, e.Flags = v.id, v.kind, event.Freed
-		o.send()
+		hs.send()
 		sent++
 	}
 }
@@ -245,7 +256,7 @@ func (t *thread) moves(h *heap, r *bpf.Record) {
 
 // moved handles the return of realloc. The old block has been freed by then, and its
 // memory may already belong to another block.
-func (o *Observer) moved(t *thread, h *heap, r *bpf.Record) {
+func (hs *heaps) moved(t *thread, h *heap, r *bpf.Record) {
 	old, from := t.reallocated, t.reallocAddr
 	t.reallocated = nil
 	if _, now, _ := h.blocks.upTo(from); now != old {
@@ -259,16 +270,16 @@ func (o *Observer) moved(t *thread, h *heap, r *bpf.Record) {
 	}
 	if old == nil || r.Object != from {
 		if old != nil {
-			o.freesWords(t, h, &bpf.Record{Object: from, Stack: r.Stack}, old.size)
-			o.endWithin(t, h, nil, from, old.size)
+			hs.freesWords(t, h, &bpf.Record{Object: from, Stack: r.Stack}, old.size)
+			hs.endWithin(t, h, nil, from, old.size)
 		}
 		if r.Object != 0 {
-			o.allocated(t, r)
+			hs.allocated(t, r)
 		}
 		return
 	}
 	if r.Value < old.size {
-		o.endWithin(t, h, nil, from+r.Value, old.size-r.Value)
+		hs.endWithin(t, h, nil, from+r.Value, old.size-r.Value)
 	}
 	old.size = r.Value
 	if old.moving && r.Result == 0 {
@@ -276,22 +287,10 @@ func (o *Observer) moved(t *thread, h *heap, r *bpf.Record) {
 	}
 }
 
-// stopsLives records that the ends of memory are not recorded from now on, because the probes cost
-// too much.
-func (o *Observer) stopsLives(r *bpf.Record) {
-	if r.Result != 0 && !o.livesStopped {
-		o.livesStopped, o.livesUntil = true, o.stats.Events
-	}
-}
-
-// LivesUntil returns the number of the last event before the ends of memory were not recorded any
-// more; ok is false if they are recorded to the end.
-func (o *Observer) LivesUntil() (seq uint64, ok bool) { return o.livesUntil, o.livesStopped }
-
 // endWithin ends the lifetimes of the blocks, variables, objects and instances that begin in
 // a range of size bytes. Free is the record of the call that frees the memory; nil: the call is not
 // known.
-func (o *Observer) endWithin(t *thread, h *heap, free *bpf.Record, addr, size uint64) {
+func (hs *heaps) endWithin(t *thread, h *heap, free *bpf.Record, addr, size uint64) {
 	end := addr + size
 	if end < addr {
 		end = ^uint64(0)
@@ -299,12 +298,12 @@ func (o *Observer) endWithin(t *thread, h *heap, free *bpf.Record, addr, size ui
 	for at, _, ok := h.blocks.next(addr, end); ok; at, _, ok = h.blocks.next(addr, end) {
 		h.blocks.remove(at)
 	}
-	o.endObjects(t, h, free, addr, size)
+	hs.endObjects(t, h, free, addr, size)
 }
 
 // endObjects ends the lifetimes of the variables, objects and instances that begin in a
 // range of size bytes; free as for endWithin.
-func (o *Observer) endObjects(t *thread, h *heap, free *bpf.Record, addr, size uint64) {
+func (hs *heaps) endObjects(t *thread, h *heap, free *bpf.Record, addr, size uint64) {
 	end := addr + size
 	if end < addr {
 		end = ^uint64(0)
@@ -317,24 +316,13 @@ func (o *Observer) endObjects(t *thread, h *heap, free *bpf.Record, addr, size u
 	for at, _, ok := h.live.next(addr, end); ok; at, _, ok = h.live.next(addr, end) {
 		h.live.remove(at)
 		if v := p.vars[at]; v != nil {
-			o.endVariable(t, at, v)
+			hs.variables.endVariable(t, at, v)
 		}
 		if obj := p.objects[at]; obj != nil {
-			o.locks.endObjectAs(t, free, obj, flags)
+			hs.locks.endObjectAs(t, free, obj, flags)
 		}
 		if x := p.instances[at]; x != nil {
-			o.calls.endInstance(t, at, x)
+			hs.calls.endInstance(t, at, x)
 		}
 	}
-}
-
-// endVariable ends the lifetime of a variable.
-func (o *Observer) endVariable(t *thread, addr uint64, v *variable) {
-	if v.touching != nil {
-		o.flushTouches(v.touching)
-	}
-	e := o.begin(t, nil, event.Destroy)
-	e.Object, e.Kind, e.Flags = v.id, v.kind, event.Inferred
-	o.send()
-	delete(t.process.vars, addr)
 }

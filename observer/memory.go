@@ -32,19 +32,19 @@ type wordPart struct {
 }
 
 // pointed handles the record of an access through a pointer.
-func (o *Observer) pointed(t *thread, r *bpf.Record, info *SiteInfo) {
+func (vs *variables) pointed(t *thread, r *bpf.Record, info *SiteInfo) {
 	if r.Flags&bpf.RecOrders != 0 {
-		o.pointedOrder(t, r, info)
+		vs.pointedOrder(t, r, info)
 		return
 	}
-	if o.livesStopped {
+	if vs.livesStopped {
 		return // the memory may be another's by now
 	}
 	op := accessOps[bpf.Op(r.Op)-bpf.OpRead]
-	o.eachTouched(t, r, func(part *bpf.Record, x wordPart) {
+	vs.eachTouched(t, r, func(part *bpf.Record, x wordPart) {
 		a := pastAccess{t, op, info.Flags, event.StackID(part.Stack), r.Time, info.Loads}
 		a.flags = a.flagsOf(x.bytes)
-		o.access(t, part, x.v, op, info, a.flags)
+		vs.access(t, part, x.v, op, info, a.flags)
 		x.v.remember(a)
 	})
 }
@@ -58,17 +58,17 @@ type namedAccess struct {
 
 // named handles an access of a variable by its name. If its bytes are known, the access is one of each part into
 // which accesses through pointers have divided the variable.
-func (o *Observer) named(t *thread, r *bpf.Record, v *variable, info *SiteInfo, as namedAccess) {
+func (vs *variables) named(t *thread, r *bpf.Record, v *variable, info *SiteInfo, as namedAccess) {
 	op := accessOps[bpf.Op(r.Op)-bpf.OpRead]
 	if as.bytes == 0 {
-		o.access(t, r, v, op, info, as.flags)
+		vs.access(t, r, v, op, info, as.flags)
 		return
 	}
 	v.bytes = as.bytes
 	at := r.Object &^ (wordSize - 1)
 	var rest []wordPart
 	if t.process.words[at] != nil {
-		rest = o.wordParts(t, r, at, v.bytesIn(r.Object-at))
+		rest = vs.wordParts(t, r, at, v.bytesIn(r.Object-at))
 	} else {
 		t.process.addNamedWord(at)
 	}
@@ -83,13 +83,13 @@ func (o *Observer) named(t *thread, r *bpf.Record, v *variable, info *SiteInfo, 
 			own.flags = past.flagsOf(x.bytes)
 		}
 	}
-	o.access(t, &whole, v, op, info, own.flags)
+	vs.access(t, &whole, v, op, info, own.flags)
 	v.remember(own)
 	for _, x := range rest {
 		if x.v != v {
 			part := past
 			part.flags = past.flagsOf(x.bytes)
-			o.access(t, &whole, x.v, op, info, part.flags)
+			vs.access(t, &whole, x.v, op, info, part.flags)
 			x.v.remember(part)
 		}
 	}
@@ -158,32 +158,32 @@ func (v *variable) remember(a pastAccess) {
 }
 
 // sendPast sends an event of an access that was made before.
-func (o *Observer) sendPast(v *variable, a pastAccess) {
+func (vs *variables) sendPast(v *variable, a pastAccess) {
 	v.remember(a)
-	e := o.begin(a.thread, nil, a.op)
+	e := vs.begin(a.thread, nil, a.op)
 	e.Object, e.Kind, e.Flags, e.Time, e.Stack = v.id, v.kind, a.flags|event.Past, a.time, a.stack
-	o.stats.Events++
-	e.Seq = o.stats.Events
-	o.opts.Past(e)
+	vs.stats.Events++
+	e.Seq = vs.stats.Events
+	vs.pastSink(e)
 }
 
 // pointedOrder handles an access, through a pointer, of memory that atomic code accesses.
-func (o *Observer) pointedOrder(t *thread, r *bpf.Record, info *SiteInfo) {
+func (vs *variables) pointedOrder(t *thread, r *bpf.Record, info *SiteInfo) {
 	at := r.Object &^ (wordSize - 1)
 	shift := r.Object - at
 	whole := uint8(1<<info.Sync.Width-1) << shift
-	parts := o.wordParts(t, r, at, whole)
-	if o.sharing.sharesWord(t.process, at) && bpf.Op(r.Op) != bpf.OpWrite {
-		o.doubt(t, doubtShared)
+	parts := vs.wordParts(t, r, at, whole)
+	if vs.sharing.sharesWord(t.process, at) && bpf.Op(r.Op) != bpf.OpWrite {
+		vs.doubt(t, doubtShared)
 	}
 	for i := range parts {
 		p := &parts[i]
 		if p.bytes == whole {
-			o.synchronised(t, p.v, info.whole(bpf.Op(r.Op)), r)
+			vs.synchronised(t, p.v, info.whole(bpf.Op(r.Op)), r)
 			continue
 		}
 		from := uint64(bits.TrailingZeros8(p.bytes)) - shift
-		o.synchronised(t, p.v, info.part(bpf.Op(r.Op), from, bits.OnesCount8(p.bytes)), r)
+		vs.synchronised(t, p.v, info.part(bpf.Op(r.Op), from, bits.OnesCount8(p.bytes)), r)
 	}
 }
 
@@ -213,39 +213,35 @@ func (s *SiteInfo) part(op bpf.Op, from uint64, size int) *SiteInfo {
 	return &ordering
 }
 
+// takesPast reports whether what threads did before can still be put in its place.
+func (vs *variables) takesPast() bool { return vs.pastSink != nil && !vs.livesStopped }
+
 // past handles the record of an access that its thread made before, and that is recorded only now. It
 // makes an event of that time, which the live analyses do not receive: its place is among the events
 // before.
-func (o *Observer) past(r *bpf.Record) {
-	if o.opts.Past == nil || o.livesStopped {
-		return
-	}
-	if bpf.Op(r.Op) == bpf.OpAlloc {
-		o.pastAllocation(r)
-		return
-	}
-	t := o.threads.threadAt(r.Tid, r.Value)
+func (vs *variables) past(r *bpf.Record) {
+	t := vs.threads.threadAt(r.Tid, r.Value)
 	if t == nil || t.process.interpreterWords[r.Object&^(wordSize-1)] {
 		return // it was long ago, or of a part of an interpreter's lock
 	}
-	o.now = r.Time
+	vs.now = r.Time
 	op := accessOps[bpf.Op(r.Op)-bpf.OpRead]
-	info := o.site(r)
-	o.eachTouched(t, r, func(part *bpf.Record, x wordPart) {
+	info := vs.site(r)
+	vs.eachTouched(t, r, func(part *bpf.Record, x wordPart) {
 		a := pastAccess{t, op, info.Flags, event.StackID(part.Stack), r.Value, info.Loads}
 		a.flags = a.flagsOf(x.bytes)
-		o.sendPast(x.v, a)
+		vs.sendPast(x.v, a)
 	})
 }
 
 // eachTouched calls f with each variable that an access through a pointer touches, with its bytes, and a record of
 // the access of that variable alone.
-func (o *Observer) eachTouched(t *thread, r *bpf.Record, f func(*bpf.Record, wordPart)) {
+func (vs *variables) eachTouched(t *thread, r *bpf.Record, f func(*bpf.Record, wordPart)) {
 	part := *r
 	if r.Flags&bpf.RecPast != 0 {
-		part.Stack = uint32(o.stacks.siteStack(r))
+		part.Stack = uint32(vs.stacks.siteStack(r))
 	}
-	for _, p := range o.wordParts(t, &part, r.Object, uint8(r.Bytes())) {
+	for _, p := range vs.wordParts(t, &part, r.Object, uint8(r.Bytes())) {
 		part.Object = r.Object + uint64(bits.TrailingZeros8(p.bytes))
 		f(&part, p)
 	}
@@ -253,7 +249,7 @@ func (o *Observer) eachTouched(t *thread, r *bpf.Record, f func(*bpf.Record, wor
 
 // wordParts returns the variables of bytes of the word at an address, and makes and divides them as needed. The
 // result is valid until the next call.
-func (o *Observer) wordParts(t *thread, r *bpf.Record, at uint64, bytes uint8) []wordPart {
+func (vs *variables) wordParts(t *thread, r *bpf.Record, at uint64, bytes uint8) []wordPart {
 	p := t.process
 	w := p.words[at]
 	if w == nil {
@@ -269,20 +265,20 @@ func (o *Observer) wordParts(t *thread, r *bpf.Record, at uint64, bytes uint8) [
 	w.parts = slices.DeleteFunc(w.parts, func(x wordPart) bool {
 		return p.vars[at+uint64(bits.TrailingZeros8(x.bytes))] != x.v // its memory has ended
 	})
-	o.divide(t, r, w, at, bytes)
-	o.touchedParts = o.touchedParts[:0]
+	vs.divide(t, r, w, at, bytes)
+	vs.touchedParts = vs.touchedParts[:0]
 	for _, x := range w.parts {
 		if x.bytes&bytes != 0 {
-			o.touchedParts = append(o.touchedParts, x)
+			vs.touchedParts = append(vs.touchedParts, x)
 		}
 	}
-	return o.touchedParts
+	return vs.touchedParts
 }
 
 // divide makes each variable of a word lie within some bytes or outside of them, and adds variables for those
 // of the bytes that have none. A variable that is divided remains that of its first bytes. The others get the
 // accesses that are remembered of it.
-func (o *Observer) divide(t *thread, r *bpf.Record, w *word, at uint64, bytes uint8) {
+func (vs *variables) divide(t *thread, r *bpf.Record, w *word, at uint64, bytes uint8) {
 	covered := uint8(0)
 	for i := range w.parts {
 		x := &w.parts[i]
@@ -293,20 +289,20 @@ func (o *Observer) divide(t *thread, r *bpf.Record, w *word, at uint64, bytes ui
 		first := lowest(x.bytes, bytes)
 		for rest := x.bytes &^ first; rest != 0; {
 			next := lowest(rest, bytes)
-			v := o.newPointed(t, r, at, next)
+			v := vs.newPointed(t, r, at, next)
 			v.divided = true
-			o.inheritPast(v, next, x.v.past)
+			vs.inheritPast(v, next, x.v.past)
 			w.parts = append(w.parts, wordPart{next, v})
 			x = &w.parts[i]
 			rest &^= next
 		}
 		x.bytes = first
 		x.v.last.known = false
-		o.narrow(x.v, first)
+		vs.narrow(x.v, first)
 	}
 	for rest := bytes &^ covered; rest != 0; {
 		next := lowest(rest, bytes)
-		w.parts = append(w.parts, wordPart{next, o.newPointed(t, r, at, next)})
+		w.parts = append(w.parts, wordPart{next, vs.newPointed(t, r, at, next)})
 		rest &^= next
 	}
 	slices.SortFunc(w.parts, func(a, b wordPart) int {
@@ -316,14 +312,14 @@ func (o *Observer) divide(t *thread, r *bpf.Record, w *word, at uint64, bytes ui
 
 // inheritPast sends the accesses that are remembered of a variable as ones of v, which has some of its bytes. Loads that
 // have become wider than the variable come first: see narrow.
-func (o *Observer) inheritPast(v *variable, bytes uint8, past []pastAccess) {
-	if o.opts.Past == nil {
+func (vs *variables) inheritPast(v *variable, bytes uint8, past []pastAccess) {
+	if vs.pastSink == nil {
 		return
 	}
 	for _, wider := range []bool{true, false} {
 		for _, a := range past {
 			if a.flags = a.flagsOf(bytes); a.flags&event.Wider != 0 == wider {
-				o.sendPast(v, a)
+				vs.sendPast(v, a)
 			}
 		}
 	}
@@ -331,14 +327,14 @@ func (o *Observer) inheritPast(v *variable, bytes uint8, past []pastAccess) {
 
 // narrow handles that a variable has kept some of its bytes only. Its loads until now are of more than these. One of
 // them is sent again as a past one that is Wider: trace.Settle marks all earlier ones.
-func (o *Observer) narrow(v *variable, bytes uint8) {
-	if o.opts.Past == nil {
+func (vs *variables) narrow(v *variable, bytes uint8) {
+	if vs.pastSink == nil {
 		return
 	}
 	for _, a := range v.past {
 		if flags := a.flagsOf(bytes); flags != a.flags {
 			a.flags = flags
-			o.sendPast(v, a)
+			vs.sendPast(v, a)
 		}
 	}
 }
@@ -353,7 +349,7 @@ func lowest(set, other uint8) (run uint8) {
 }
 
 // newPointed makes the variable of some bytes of the word at an address, unless there is one by another name.
-func (o *Observer) newPointed(t *thread, r *bpf.Record, at uint64, bytes uint8) *variable {
+func (vs *variables) newPointed(t *thread, r *bpf.Record, at uint64, bytes uint8) *variable {
 	addr := at + uint64(bits.TrailingZeros8(bytes))
 	if v := t.process.vars[addr]; v != nil {
 		return v
@@ -362,8 +358,22 @@ func (o *Observer) newPointed(t *thread, r *bpf.Record, at uint64, bytes uint8) 
 	if at, b := t.process.blockAt(addr); b != nil && b.stack != 0 {
 		obj.Init, obj.Block = b.stack, run.Block{Size: b.size, Offset: addr - at, Thread: b.thread}
 	}
-	v := &variable{id: o.names.addObject(obj), kind: obj.Kind, accessed: true}
+	v := &variable{id: vs.names.addObject(obj), kind: obj.Kind, accessed: true}
 	t.process.vars[addr] = v
 	t.process.addLive(addr)
 	return v
+}
+
+// stopsLives records that the ends of memory are not recorded from now on, because the probes cost
+// too much.
+func (vs *variables) stopsLives(r *bpf.Record) {
+	if r.Result != 0 && !vs.livesStopped {
+		vs.livesStopped, vs.livesUntil = true, vs.stats.Events
+	}
+}
+
+// LivesUntil returns the number of the last event before the ends of memory were not recorded any
+// more; ok is false if they are recorded to the end.
+func (o *Observer) LivesUntil() (seq uint64, ok bool) {
+	return o.variables.livesUntil, o.variables.livesStopped
 }

@@ -198,24 +198,14 @@ type Observer struct {
 	once         onceCalls
 	inlined      inlinedLocks
 	interpreters interpreters
+	variables    variables
+	heaps        heaps
 	opts         Options
-
-	touchedParts  []wordPart      // scratch: result of wordParts
-	partRecord    bpf.Record      // scratch record of an access to one part of an array; see parts
-	accessedNames map[string]bool // those SiteInfo.Variable that were accessed
-
-	livesUntil   uint64 // number of the last event before the ends of memory were not recorded any more
-	livesStopped bool   // livesUntil is valid
 }
 
 // New returns an observer without any threads, objects or events.
 func New(opts Options) *Observer {
-	o := &Observer{
-		core:          newCore(&opts),
-		opts:          opts,
-		accessedNames: map[string]bool{},
-		stacks:        newStacks(&opts),
-	}
+	o := &Observer{core: newCore(&opts), stacks: newStacks(&opts), opts: opts}
 	o.threads = newThreadTable(&o.core)
 	o.messages = newMessages(&o.core, &opts, o.threads.observes)
 	o.causes = causes{core: &o.core, threads: &o.threads}
@@ -227,6 +217,15 @@ func New(opts Options) *Observer {
 	o.inlined = inlinedLocks{core: &o.core, locks: &o.locks, sharing: &o.sharing}
 	o.interpreters = interpreters{core: &o.core, locks: &o.locks}
 	o.backlog = backlog{core: &o.core, handle: o.handle}
+	o.variables = variables{
+		core: &o.core, threads: &o.threads, backlog: &o.backlog, once: &o.once, inlined: &o.inlined, sharing: &o.sharing, stacks: &o.stacks,
+		pastSink: opts.Past, classify: opts.Touch, declares: opts.Declare, checkIn: opts.CheckIn,
+		accessedNames: map[string]bool{},
+	}
+	o.heaps = heaps{
+		core: &o.core, threads: &o.threads, variables: &o.variables, locks: &o.locks, calls: &o.calls, stacks: &o.stacks,
+		seesFrees: opts.SeesFrees,
+	}
 	return o
 }
 
@@ -295,7 +294,7 @@ func (o *Observer) handle(r *bpf.Record, args *[event.MaxArgs]uint64) {
 		return
 	}
 	if bpf.Op(r.Op) == bpf.OpHeapCost {
-		o.stopsLives(r)
+		o.variables.stopsLives(r)
 		return
 	}
 	if r.Time < o.startTime && !ofThreads(bpf.Op(r.Op)) {
@@ -308,7 +307,7 @@ func (o *Observer) handle(r *bpf.Record, args *[event.MaxArgs]uint64) {
 		return // the observer ended the thread when it was joined
 	}
 	if r.Flags&bpf.RecPast != 0 {
-		o.past(r)
+		o.pastRecord(r)
 		return
 	}
 	t := o.threads.of(r)
@@ -317,7 +316,7 @@ func (o *Observer) handle(r *bpf.Record, args *[event.MaxArgs]uint64) {
 		return
 	}
 	if len(t.touches) > 0 && bpf.Op(r.Op) != bpf.OpTouch && !ofWake(r) {
-		o.flushTouches(t)
+		o.variables.flushTouches(t)
 	}
 	if t.condWait != nil && o.locks.duringWait(t, r) {
 		return
@@ -325,8 +324,8 @@ func (o *Observer) handle(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	if t.once != nil && bpf.Op(r.Op) != bpf.OpOnce {
 		o.once.insideOnce(t, r)
 	}
-	if o.opts.Declare != nil && !ofThreads(bpf.Op(r.Op)) {
-		o.declare(t, r)
+	if o.variables.declares != nil && !ofThreads(bpf.Op(r.Op)) {
+		o.variables.declare(t, r)
 	}
 	if t.underWay {
 		o.returned(t, r)
@@ -375,17 +374,28 @@ func (o *Observer) dispatch(t *thread, r *bpf.Record, args *[event.MaxArgs]uint6
 	case bpf.OpKeyCreate, bpf.OpKeyDelete:
 		o.messages.threadKey(t, r)
 	case bpf.OpRead, bpf.OpWrite, bpf.OpUpdate:
-		o.accessed(t, r)
+		o.variables.accessed(t, r)
 	case bpf.OpTouch:
-		o.touched(t, r)
+		o.variables.touched(t, r)
 	case bpf.OpAlloc, bpf.OpFree, bpf.OpMove, bpf.OpConstruct, bpf.OpDestruct:
-		o.heapCall(t, r)
+		o.heaps.heapCall(t, r)
 	case bpf.OpCall, bpf.OpReturn:
 		o.calls.called(t, r, args)
 	case bpf.OpSend, bpf.OpReceive:
 		o.messageCall(t, r)
 	case bpf.OpParallel, bpf.OpTeamBarrier, bpf.OpOrderedLoop, bpf.OpOrderedNext, bpf.OpOrderedBegin, bpf.OpOrderedEnd, bpf.OpCopyBegin, bpf.OpCopyEnd:
 		o.teams.openMP(t, r)
+	}
+}
+
+// pastRecord handles the record of what its thread did before, and that is recorded only now.
+func (o *Observer) pastRecord(r *bpf.Record) {
+	switch {
+	case !o.variables.takesPast():
+	case bpf.Op(r.Op) == bpf.OpAlloc:
+		o.heaps.pastAllocation(r)
+	default:
+		o.variables.past(r)
 	}
 }
 
@@ -423,7 +433,7 @@ func ofThreads(op bpf.Op) bool {
 func (o *Observer) Finish() {
 	o.backlog.resume(true)
 	for _, t := range o.threads.living() {
-		o.flushTouches(t)
+		o.variables.flushTouches(t)
 	}
 	for _, t := range o.threads.living() {
 		o.finishThread(t, nil)

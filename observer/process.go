@@ -95,20 +95,3 @@ func (o *Observer) removeObjects(p *process) {
 	clear(p.checks)
 	clear(p.touches)
 }
-
-// expectedAddr returns the address that an access at the site of the record must have in
-// the process of t. First is that address in the first process.
-func (o *Observer) expectedAddr(t *thread, r *bpf.Record, first uint64) uint64 {
-	if o.opts.CheckIn == nil || !t.process.forked {
-		return first
-	}
-	addr, ok := t.process.checks[r.Site]
-	if !ok {
-		addr = o.opts.CheckIn(t.process.id, r.Site)
-		if t.process.checks == nil {
-			t.process.checks = map[uint32]uint64{}
-		}
-		t.process.checks[r.Site] = addr
-	}
-	return addr
-}

@@ -140,7 +140,7 @@ const (
 )
 
 // synchronised handles an access that synchronises.
-func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.Record) {
+func (vs *variables) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.Record) {
 	read, wrote := info.Sync.values(r)
 	if info.Lock == bpf.LockReleases && info.Kind == event.KindRWLock && !wrote.known {
 		wrote = afterRelease(read)
@@ -155,7 +155,7 @@ func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.R
 	var flags event.Flags
 	if op != event.Write {
 		var postpone bool
-		if flags, postpone = o.source(t, v, op, info, read, r); postpone {
+		if flags, postpone = vs.source(t, v, op, info, read, r); postpone {
 			return
 		}
 	}
@@ -163,12 +163,12 @@ func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.R
 	if info.Sync.Store {
 		op, flags = event.Write, 0
 	}
-	if o.inlined.lockAccess(t, v, info.Lock, wordAccess{op, flags, read, wrote, r}) {
+	if vs.inlined.lockAccess(t, v, info.Lock, wordAccess{op, flags, read, wrote, r}) {
 		v.recordStore(t, op, flags, wrote, r.Time)
 		return
 	}
 	if v.unsourced && op != event.Write && flags == 0 {
-		o.stats.Contradicted++
+		vs.stats.Contradicted++
 		flags = event.NoSource
 	}
 	if op != event.Update && bpf.Op(r.Op) != bpf.OpRead {
@@ -177,7 +177,7 @@ func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.R
 	if accessOps[bpf.Op(r.Op)-bpf.OpRead] == op && !info.Sync.Store {
 		own |= info.Sync.uses(op, read, wrote)
 	}
-	e := o.begin(t, r, op)
+	e := vs.begin(t, r, op)
 	e.Object, e.Kind, e.Flags = v.id, v.kind, own|flags|info.attempt(op, read, wrote)
 	shown := wrote
 	if op == event.Read {
@@ -189,7 +189,7 @@ func (o *Observer) synchronised(t *thread, v *variable, info *SiteInfo, r *bpf.R
 	}
 	v.unsourced = v.unsourced && op == event.Read
 	v.recordStore(t, op, flags, wrote, r.Time)
-	o.send()
+	vs.send()
 }
 
 // attempt returns the flags of the event that say that an access changes the variable from 0, or tries to.
@@ -209,44 +209,44 @@ func (s *SiteInfo) attempt(op event.Op, read, wrote optional) event.Flags {
 
 // source returns the flags of the event that describe the store whose value the access saw
 // (0, Late, NoSource), and whether the record must wait for that store.
-func (o *Observer) source(t *thread, v *variable, op event.Op, info *SiteInfo, read optional, r *bpf.Record) (flags event.Flags, postpone bool) {
+func (vs *variables) source(t *thread, v *variable, op event.Op, info *SiteInfo, read optional, r *bpf.Record) (flags event.Flags, postpone bool) {
 	h := v.sync
 	switch {
 	case read.known && v.divided:
 		v.divided, v.last.value, v.last.known = false, read.value, true
-		o.stats.Contradicted++ // which store it saw is not in the variable's history
+		vs.stats.Contradicted++ // which store it saw is not in the variable's history
 		return event.NoSource, false
 	case read.known && v.last.known && v.last.value == read.value:
 		return 0, false
 	case read.known && !v.last.known && h.stores == 0:
-		if t.process.crowded && !o.backlog.noWait { // it may also have seen a store that is about to be recorded
-			o.backlog.await(r, read, maxFirstTime)
+		if t.process.crowded && !vs.backlog.noWait { // it may also have seen a store that is about to be recorded
+			vs.backlog.await(r, read, maxFirstTime)
 			return 0, true
 		}
 		v.last.value, v.last.known = read.value, true // the initial value
 		return 0, false
-	case read.known && v.last.known && !o.attached && !t.process.crowded && !t.lostEvents:
-		o.ownStore(t, v, info, read, r)
+	case read.known && v.last.known && !vs.attached && !t.process.crowded && !t.lostEvents:
+		vs.ownStore(t, v, info, read, r)
 		return 0, false
 	case op == event.Read && read.known && h.mayBeLate(t.id, read):
-		if !o.backlog.noWait { // it may also have seen a store of the same value that is about to be recorded
-			o.backlog.await(r, read, maxLateTime)
+		if !vs.backlog.noWait { // it may also have seen a store of the same value that is about to be recorded
+			vs.backlog.await(r, read, maxLateTime)
 			return 0, true
 		}
 		return event.Late, false
-	case op == event.Read && read.known && v.last.known && h.mayBeInitial(t.id) && o.backlog.readsAgain(r, v.last.value):
+	case op == event.Read && read.known && v.last.known && h.mayBeInitial(t.id) && vs.backlog.readsAgain(r, v.last.value):
 		h.replaced[0] = read
 		return event.Late, false
 	case read.known && !v.last.known:
 		v.last.value, v.last.known = read.value, true // what the last store wrote is seen here first
 		return 0, false
-	case !read.known && op == event.Update && (info.orderless() || !o.attached && !t.process.crowded && !t.lostEvents):
+	case !read.known && op == event.Update && (info.orderless() || !vs.attached && !t.process.crowded && !t.lostEvents):
 		return 0, false // what the only thread of its process read, it has stored itself
-	case read.known && v.last.known && !o.backlog.noWait && h.unexplained < maxUnexplained:
-		o.backlog.await(r, read, maxWaitTime)
+	case read.known && v.last.known && !vs.backlog.noWait && h.unexplained < maxUnexplained:
+		vs.backlog.await(r, read, maxWaitTime)
 		return 0, true
 	}
-	o.stats.Contradicted++
+	vs.stats.Contradicted++
 	if h.unexplained == maxUnexplained {
 		return event.NoSource, false
 	}
@@ -256,13 +256,13 @@ func (o *Observer) source(t *thread, v *variable, op event.Op, info *SiteInfo, r
 
 // ownStore sends the store, which was not recorded, that a load of the only thread that its process has had
 // saw: the thread's own.
-func (o *Observer) ownStore(t *thread, v *variable, info *SiteInfo, saw optional, r *bpf.Record) {
+func (vs *variables) ownStore(t *thread, v *variable, info *SiteInfo, saw optional, r *bpf.Record) {
 	v.use, v.unsourced = wordAtomic, false
-	e := o.begin(t, r, event.Write)
+	e := vs.begin(t, r, event.Write)
 	e.Object, e.Kind, e.Stack, e.Value = v.id, v.kind, 0, saw.value
 	e.Flags = info.Flags&event.Atomic | event.Inferred | event.HasValue
 	v.recordStore(t, event.Write, 0, saw, r.Time)
-	o.send()
+	vs.send()
 }
 
 // orderless reports whether it need not be known which store came before an update at the site: the

@@ -194,7 +194,7 @@ func (o *Observer) end(t *thread, r *bpf.Record) {
 
 // finishThread sends the End of t and discards the state that only a live thread needs.
 func (o *Observer) finishThread(t *thread, r *bpf.Record) {
-	o.flushTouches(t)
+	o.variables.flushTouches(t)
 	for c := t.once; c != nil; c = c.outer {
 		o.once.abandonOnce(c)
 	}

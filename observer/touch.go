@@ -65,8 +65,8 @@ func touchPart(r *bpf.Record) int32 { return 1 << (r.Result / bpf.TouchPart & ma
 func touchCount(r *bpf.Record) int32 { return r.Result / bpf.TouchCount }
 
 // touched handles the record of a hardware watchpoint.
-func (o *Observer) touched(t *thread, r *bpf.Record) {
-	what := o.touch(t, r)
+func (vs *variables) touched(t *thread, r *bpf.Record) {
+	what := vs.touch(t, r)
 	for i := range t.touches {
 		if p := t.touches[i]; p.continues(r) {
 			p.extend(r, what)
@@ -76,13 +76,13 @@ func (o *Observer) touched(t *thread, r *bpf.Record) {
 		}
 	}
 	if n := len(t.touches); n > 0 && !sameCall(&t.touches[n-1].record, r) {
-		o.flushTouches(t)
+		vs.flushTouches(t)
 	}
 	if v := t.process.vars[r.Object]; v != nil && v.touching != nil {
-		o.flushTouches(v.touching)
+		vs.flushTouches(v.touching)
 	}
 	t.touches = append(t.touches, pendingTouch{record: *r, what: what, parts: touchPart(r)})
-	o.variable(t, r, o.site(r)).touching = t
+	vs.variable(t, r, vs.site(r)).touching = t
 }
 
 // sameCall reports whether the kernel made two accesses in one system call of their
@@ -144,18 +144,18 @@ func (p *pendingTouch) continues(r *bpf.Record) bool {
 const maxVariable = 8
 
 // flushTouches sends the events of the pending accesses of a thread.
-func (o *Observer) flushTouches(t *thread) {
+func (vs *variables) flushTouches(t *thread) {
 	due := t.touches
 	t.touches = due[:0]
 	for i := range due {
-		o.sendTouch(t, &due[i])
+		vs.sendTouch(t, &due[i])
 	}
 }
 
-func (o *Observer) sendTouch(t *thread, p *pendingTouch) {
+func (vs *variables) sendTouch(t *thread, p *pendingTouch) {
 	r := &p.record
-	info := o.site(r)
-	v := o.variable(t, r, info)
+	info := vs.site(r)
+	v := vs.variable(t, r, info)
 	v.touching = nil
 	what := p.what
 	if what.Relocation {
@@ -170,7 +170,7 @@ func (o *Observer) sendTouch(t *thread, p *pendingTouch) {
 	}
 	op := what.Op
 	if op == event.None {
-		o.stats.Unclassified++
+		vs.stats.Unclassified++
 		if op = event.Read; v.last.known && v.last.value != info.value(r.Value) {
 			op = event.Write
 		}
@@ -178,22 +178,22 @@ func (o *Observer) sendTouch(t *thread, p *pendingTouch) {
 	if what.Wider && op == event.Read {
 		flags |= event.Wider
 	}
-	now := o.now
-	o.now = r.Time
-	o.access(t, r, v, op, info, flags)
-	o.now = now
+	now := vs.now
+	vs.now = r.Time
+	vs.access(t, r, v, op, info, flags)
+	vs.now = now
 }
 
 // touch returns the classification of an access. It calls Options.Touch once for each
 // instruction, variable and hint of a process.
-func (o *Observer) touch(t *thread, r *bpf.Record) Touch {
-	if o.opts.Touch == nil {
+func (vs *variables) touch(t *thread, r *bpf.Record) Touch {
+	if vs.classify == nil {
 		return Touch{}
 	}
 	key := touchKey{ip: r.Ip(), object: r.Object, hint: r.Result & touchHints}
 	what, ok := t.process.touches[key]
 	if !ok {
-		what = o.opts.Touch(Trap{
+		what = vs.classify(Trap{
 			TGID: r.Tgid, Site: r.Site, IP: r.Ip(), Object: r.Object, Kernel: r.Flags&bpf.RecKernel != 0,
 			Source: r.Result&bpf.TouchSource != 0, Dest: r.Result&bpf.TouchDest != 0,
 		})

@@ -20,6 +20,29 @@ import (
 // counted as contradicted only.
 const swapWindow = 50_000
 
+// variables makes the events of accesses, of watched variables as of memory behind pointers.
+type variables struct {
+	*core
+	threads *threadTable
+	backlog *backlog
+	once    *onceCalls
+	inlined *inlinedLocks
+	sharing *sharing
+	stacks  *stacks
+
+	pastSink func(*event.Event)              // Options.Past
+	classify func(Trap) Touch                // Options.Touch
+	declares func() []Declared               // Options.Declare; nil once it was called
+	checkIn  func(tgid, index uint32) uint64 // Options.CheckIn
+
+	accessedNames map[string]bool // those SiteInfo.Variable that were accessed
+	touchedParts  []wordPart      // scratch: result of wordParts
+	partRecord    bpf.Record      // scratch record of an access to one part of an array; see parts
+
+	livesUntil   uint64 // number of the last event before the ends of memory were not recorded any more
+	livesStopped bool   // livesUntil is valid
+}
+
 // write describes a write, or the read of a value that no recorded write left.
 type write struct {
 	time   uint64
@@ -58,51 +81,51 @@ type variable struct {
 var accessOps = [...]event.Op{event.Read, event.Write, event.Update}
 
 // accessed handles the record of an access by a probed instruction.
-func (o *Observer) accessed(t *thread, r *bpf.Record) {
-	info := o.site(r)
-	if info.Check != 0 && o.expectedAddr(t, r, info.Check) != r.Object {
+func (vs *variables) accessed(t *thread, r *bpf.Record) {
+	info := vs.site(r)
+	if info.Check != 0 && vs.expectedAddr(t, r, info.Check) != r.Object {
 		return
 	}
-	if info.Elements != nil && !info.Elements.has(r.Object-o.expectedAddr(t, r, info.Elements.Addr)) {
+	if info.Elements != nil && !info.Elements.has(r.Object-vs.expectedAddr(t, r, info.Elements.Addr)) {
 		return
 	}
 	if info.Pointer {
-		o.pointed(t, r, info)
+		vs.pointed(t, r, info)
 		return
 	}
 	if info.Parts != nil {
-		o.parts(t, r, info)
+		vs.parts(t, r, info)
 		return
 	}
-	v := o.variable(t, r, info)
+	v := vs.variable(t, r, info)
 	if v.touching != nil {
-		o.flushTouches(v.touching)
+		vs.flushTouches(v.touching)
 	}
 	if info.Sync != nil {
-		if o.once.passedGuard(t, r) {
+		if vs.once.passedGuard(t, r) {
 			return
 		}
-		o.synchronised(t, v, info, r)
+		vs.synchronised(t, v, info, r)
 		return
 	}
-	o.named(t, r, v, info, namedAccess{info.Flags, info.Bytes, info.Loads})
+	vs.named(t, r, v, info, namedAccess{info.Flags, info.Bytes, info.Loads})
 }
 
 // parts handles an access of an array element that is selected at run time: it makes an event
 // for each part of the array that the access touches. Only the event of a part that is
 // accessed as a whole has a value.
-func (o *Observer) parts(t *thread, r *bpf.Record, info *SiteInfo) {
+func (vs *variables) parts(t *thread, r *bpf.Record, info *SiteInfo) {
 	key := touchedElement{site: r.Site, object: r.Object}
 	parts, ok := t.process.elements[key]
 	if !ok {
-		parts = o.newElements(t, r, info)
+		parts = vs.newElements(t, r, info)
 		if t.process.elements == nil {
 			t.process.elements = map[touchedElement][]element{}
 		}
 		t.process.elements[key] = parts
 	}
-	o.partRecord = *r
-	part := &o.partRecord
+	vs.partRecord = *r
+	part := &vs.partRecord
 	for i := range parts {
 		e := &parts[i]
 		part.Object = e.addr
@@ -112,10 +135,10 @@ func (o *Observer) parts(t *thread, r *bpf.Record, info *SiteInfo) {
 		v := t.process.vars[e.addr]
 		if v == nil {
 			named := SiteInfo{Variable: e.name, Form: e.form, array: info.Variable}
-			v = o.newVariable(t, part, &named)
+			v = vs.newVariable(t, part, &named)
 		}
-		o.markAccessed(v, info)
-		o.named(t, part, v, info, namedAccess{info.Flags | e.flags, e.bytes, e.loads})
+		vs.markAccessed(v, info)
+		vs.named(t, part, v, info, namedAccess{info.Flags | e.flags, e.bytes, e.loads})
 	}
 }
 
@@ -136,7 +159,7 @@ type element struct {
 	flags event.Flags // of accesses of this part
 }
 
-func (o *Observer) newElements(t *thread, r *bpf.Record, info *SiteInfo) []element {
+func (vs *variables) newElements(t *thread, r *bpf.Record, info *SiteInfo) []element {
 	var out []element
 	for _, p := range info.Parts(r.Offset()) {
 		e := element{addr: r.Object - r.Offset() + p.Offset, name: p.Name, form: p.Form, whole: p.Whole, bytes: p.Bytes, loads: p.Loads}
@@ -149,25 +172,25 @@ func (o *Observer) newElements(t *thread, r *bpf.Record, info *SiteInfo) []eleme
 }
 
 // variable returns the variable at the address of a record, and makes it if there is none.
-func (o *Observer) variable(t *thread, r *bpf.Record, info *SiteInfo) *variable {
+func (vs *variables) variable(t *thread, r *bpf.Record, info *SiteInfo) *variable {
 	v := t.process.vars[r.Object]
 	if v == nil {
-		v = o.newVariable(t, r, info)
+		v = vs.newVariable(t, r, info)
 	}
-	o.markAccessed(v, info)
+	vs.markAccessed(v, info)
 	return v
 }
 
 // markAccessed records the first access of a variable, by the name that its site has.
-func (o *Observer) markAccessed(v *variable, info *SiteInfo) {
+func (vs *variables) markAccessed(v *variable, info *SiteInfo) {
 	if !v.accessed {
-		v.accessed, o.accessedNames[info.Variable] = true, true
+		v.accessed, vs.accessedNames[info.Variable] = true, true
 	}
 }
 
 // access sends the event of an access.
-func (o *Observer) access(t *thread, r *bpf.Record, v *variable, op event.Op, info *SiteInfo, flags event.Flags) {
-	e := o.begin(t, r, op)
+func (vs *variables) access(t *thread, r *bpf.Record, v *variable, op event.Op, info *SiteInfo, flags event.Flags) {
+	e := vs.begin(t, r, op)
 	e.Object, e.Kind, e.Flags = v.id, v.kind, flags
 	value := info.value(r.Value)
 	if r.Flags&bpf.RecValue != 0 {
@@ -182,20 +205,20 @@ func (o *Observer) access(t *thread, r *bpf.Record, v *variable, op event.Op, in
 	}
 	switch {
 	case e.Op != event.Read:
-		o.wrote(v, t, r, value)
+		vs.wrote(v, t, r, value)
 	case v.rewritten:
 		e.Value, e.Flags = 0, e.Flags&^event.HasValue // it would contradict that of the last write recorded, from which it reads all the same
-	case !o.consistent(v, t, r, value):
+	case !vs.consistent(v, t, r, value):
 		e.Flags |= event.NoSource
 	}
-	o.send()
+	vs.send()
 }
 
-func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variable {
+func (vs *variables) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variable {
 	obj := run.Object{Addr: r.Object, TGID: t.process.id, Kind: event.KindVariable, Name: info.Variable, Array: info.array, Form: info.Form,
 		First: event.StackID(r.Stack), FirstThread: t.id}
 	if e := info.Elements; e != nil {
-		obj.Name = e.name(r.Object - o.expectedAddr(t, r, e.Addr))
+		obj.Name = e.name(r.Object - vs.expectedAddr(t, r, e.Addr))
 	}
 	var allocator event.ThreadID
 	if info.Field {
@@ -204,9 +227,9 @@ func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variab
 			obj.Init, allocator = b.stack, b.thread
 		}
 	}
-	v := &variable{id: o.names.addObject(obj), kind: obj.Kind, allocator: allocator}
+	v := &variable{id: vs.names.addObject(obj), kind: obj.Kind, allocator: allocator}
 	t.process.vars[r.Object] = v
-	if s := info.Sync; s != nil && s.HasInitial && !o.attached && !t.process.forked {
+	if s := info.Sync; s != nil && s.HasInitial && !vs.attached && !t.process.forked {
 		v.last = write{value: s.Initial, known: true}
 	}
 	t.process.addLive(r.Object)
@@ -215,7 +238,7 @@ func (o *Observer) newVariable(t *thread, r *bpf.Record, info *SiteInfo) *variab
 
 // Accessed reports whether an access of a variable with this name, which is that of its sites,
 // was recorded. An element or a field counts as its array or type.
-func (o *Observer) Accessed(name string) bool { return o.accessedNames[name] }
+func (o *Observer) Accessed(name string) bool { return o.variables.accessedNames[name] }
 
 // value extracts the bits of the variable from the value of its storage unit.
 func (s *SiteInfo) value(v uint64) uint64 {
@@ -227,22 +250,50 @@ func (s *SiteInfo) value(v uint64) uint64 {
 
 // consistent reports whether a read can have seen the last recorded write. If not, it counts
 // the read and keeps it as v.stale.
-func (o *Observer) consistent(v *variable, t *thread, r *bpf.Record, value uint64) bool {
+func (vs *variables) consistent(v *variable, t *thread, r *bpf.Record, value uint64) bool {
 	if r.Flags&bpf.RecValue == 0 || !v.last.known || v.last.value == value {
 		return true
 	}
-	o.stats.Contradicted++
+	vs.stats.Contradicted++
 	v.stale = write{time: r.Time, value: value, thread: t.id, known: true}
 	return false
 }
 
 // wrote records the last write of a variable. If the stale read before it saw the written value,
 // and swapWindow allows, it counts the two as swapped.
-func (o *Observer) wrote(v *variable, t *thread, r *bpf.Record, value uint64) {
+func (vs *variables) wrote(v *variable, t *thread, r *bpf.Record, value uint64) {
 	w := write{time: r.Time, value: value, thread: t.id, known: r.Flags&bpf.RecValue != 0}
 	if s := v.stale; s.known && w.known && s.value == w.value && s.thread != w.thread && w.time-s.time < swapWindow {
-		o.stats.Swapped++
+		vs.stats.Swapped++
 	}
 	v.stale, v.rewritten = write{}, false
 	v.last = w
+}
+
+// endVariable ends the lifetime of a variable.
+func (vs *variables) endVariable(t *thread, addr uint64, v *variable) {
+	if v.touching != nil {
+		vs.flushTouches(v.touching)
+	}
+	e := vs.begin(t, nil, event.Destroy)
+	e.Object, e.Kind, e.Flags = v.id, v.kind, event.Inferred
+	vs.send()
+	delete(t.process.vars, addr)
+}
+
+// expectedAddr returns the address that an access at the site of the record must have in
+// the process of t. First is that address in the first process.
+func (vs *variables) expectedAddr(t *thread, r *bpf.Record, first uint64) uint64 {
+	if vs.checkIn == nil || !t.process.forked {
+		return first
+	}
+	addr, ok := t.process.checks[r.Site]
+	if !ok {
+		addr = vs.checkIn(t.process.id, r.Site)
+		if t.process.checks == nil {
+			t.process.checks = map[uint32]uint64{}
+		}
+		t.process.checks[r.Site] = addr
+	}
+	return addr
 }
