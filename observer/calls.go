@@ -187,3 +187,6 @@ func (cl *calls) endInstance(t *thread, addr uint64, x *instance) {
 	delete(t.process.instances, addr)
 	t.process.removeLive(addr)
 }
+
+// discard discards what is known of the memory of a process.
+func (cl *calls) discard(p *process) { clear(p.instances) }

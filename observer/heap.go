@@ -326,3 +326,6 @@ func (hs *heaps) endObjects(t *thread, h *heap, free *bpf.Record, addr, size uin
 		}
 	}
 }
+
+// discard discards what is known of the memory of a process.
+func (hs *heaps) discard(p *process) { p.heap = nil }

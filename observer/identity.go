@@ -17,7 +17,7 @@ type threadTable struct {
 	last      *thread            // thread of the last record
 	cache     [cachedThreads]*thread
 	processes map[uint32]*process
-	// gone has the last thread that has ended, by the kernel's id, for accesses that are recorded later; nil: none is kept.
+	// gone has the last thread that has ended, by the kernel's id, for what is recorded later; nil: none is kept.
 	gone       map[uint32]*thread
 	unjoinable recentMap[event.ThreadID] // joined or detached threads that have ended, by thread pointer
 }
@@ -25,8 +25,13 @@ type threadTable struct {
 // cachedThreads is the size of the direct-mapped cache in front of live, by the low bits of the kernel's id.
 const cachedThreads = 64
 
-func newThreadTable(c *core) threadTable {
-	return threadTable{core: c, live: map[uint32]*thread{}, processes: map[uint32]*process{}}
+// newThreadTable returns an empty table, which knows also threads that have ended if keepsGone.
+func newThreadTable(c *core, keepsGone bool) threadTable {
+	tt := threadTable{core: c, live: map[uint32]*thread{}, processes: map[uint32]*process{}}
+	if keepsGone {
+		tt.gone = map[uint32]*thread{}
+	}
+	return tt
 }
 
 // of returns the thread of a record. It adds a thread that is not known: one that
@@ -123,6 +128,20 @@ func (p *process) byPointer(tp, when uint64) *thread {
 		t = t.previous
 	}
 	return t
+}
+
+// remove removes a thread that has ended from those that live.
+func (tt *threadTable) remove(t *thread) {
+	delete(tt.live, t.tid)
+	if tt.gone != nil {
+		tt.gone[t.tid] = t
+	}
+	if t.detached {
+		tt.retire(t)
+	}
+	if tt.last == t {
+		tt.last = nil
+	}
 }
 
 // observes reports whether a process is observed.

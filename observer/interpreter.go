@@ -301,3 +301,9 @@ func (ip *interpreters) endsAttempt(t *thread, h hold) {
 		ip.acquireInterpreter(t, h.obj, h.stack, event.Try|event.MayWait)
 	}
 }
+
+// discard discards what is known of the memory of a process.
+func (ip *interpreters) discard(p *process) {
+	p.interpreted = false
+	clear(p.interpreterWords)
+}

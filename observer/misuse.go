@@ -327,39 +327,6 @@ func (g *endedObject) onlyByCalls(addr uint64) bool {
 	return g.private && (g.kind == event.KindBarrier || addr%pageSize != 0)
 }
 
-// joinRefused handles a join that failed. A join that failed by its time limit, or because the
-// thread had not ended, is no misuse.
-func (o *Observer) joinRefused(t *thread, r *bpf.Record) {
-	if r.Result != errInvalid && r.Result != errNoThread && r.Result != errDeadlock || o.stats.ThreadsWithHoles > 0 {
-		return
-	}
-	if t.joined == r.Object && r.Entered() < t.joinedAt {
-		return
-	}
-	peer := o.threads.joinTarget(t, r)
-	if peer == 0 {
-		return
-	}
-	t.joined, t.joinedAt = r.Object, r.Entered()
-	e := o.begin(t, r, event.JoinFailed)
-	e.Peer, e.Value, e.Flags = peer, uint64(r.Result), event.HasValue
-	o.send()
-}
-
-// detachesAgain handles a detach for which there is no thread that can be detached. U is the
-// detached thread that has the pthread_t, nil if there is none. Peer is the last joined or
-// detached thread that had it and has ended, 0 if there is none.
-func (o *Observer) detachesAgain(t *thread, r *bpf.Record, u *thread, peer event.ThreadID) {
-	if u != nil {
-		peer = max(peer, u.id)
-	}
-	if peer == 0 || o.stats.ThreadsWithHoles > 0 || t.insideLastCall(r) {
-		return
-	}
-	o.begin(t, r, event.DetachAgain).Peer = peer
-	o.send()
-}
-
 // joinableByDefault reports whether pthread_create's argument attr certainly makes a joinable
 // thread: it is NULL, or the value with which the C library's own thrd_create calls the
 // function.

@@ -1,6 +1,8 @@
 package observer
 
 import (
+	"slices"
+
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -210,4 +212,18 @@ func (l *locks) endObjectAs(t *thread, r *bpf.Record, obj *object, flags event.F
 	l.send()
 	obj.ended = true
 	obj.remove()
+}
+
+// discard discards what is known of the memory of a process.
+func (l *locks) discard(p *process) {
+	l.endedObjects.removeProcess(p)
+	for _, g := range slices.Clone(p.regions) {
+		p.leave(g)
+	}
+	for _, obj := range p.objects {
+		obj.ended = true
+		l.clock.Drop(obj.id)
+	}
+	clear(p.objects)
+	p.aliases = aliases{}
 }

@@ -200,13 +200,13 @@ type Observer struct {
 	interpreters interpreters
 	variables    variables
 	heaps        heaps
-	opts         Options
+	follow       bool // Options.Follow
 }
 
 // New returns an observer without any threads, objects or events.
 func New(opts Options) *Observer {
-	o := &Observer{core: newCore(&opts), stacks: newStacks(&opts), opts: opts}
-	o.threads = newThreadTable(&o.core)
+	o := &Observer{core: newCore(&opts), stacks: newStacks(&opts), follow: opts.Follow}
+	o.threads = newThreadTable(&o.core, opts.Past != nil)
 	o.messages = newMessages(&o.core, &opts, o.threads.observes)
 	o.causes = causes{core: &o.core, threads: &o.threads}
 	o.teams = teams{core: &o.core, threads: &o.threads, starts: opts.OpenMP}

@@ -2,7 +2,6 @@ package observer
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -70,28 +69,12 @@ func (o *Observer) removeProcess(p *process) {
 	}
 }
 
+// removeObjects discards what the parts know of the memory of a process.
 func (o *Observer) removeObjects(p *process) {
-	o.locks.endedObjects.removeProcess(p)
 	o.threads.unjoinable.removeProcess(p)
-	for _, g := range slices.Clone(p.regions) {
-		p.leave(g)
-	}
-	for _, obj := range p.objects {
-		obj.ended = true
-		o.clock.Drop(obj.id)
-	}
-	for _, v := range p.vars {
-		o.clock.Drop(v.id)
-	}
-	clear(p.objects)
-	p.aliases = aliases{}
-	clear(p.vars)
-	clear(p.words)
-	clear(p.namedWords)
-	clear(p.elements)
-	p.heap, p.interpreted = nil, false
-	clear(p.interpreterWords)
-	clear(p.instances)
-	clear(p.checks)
-	clear(p.touches)
+	o.locks.discard(p)
+	o.variables.discard(p)
+	o.interpreters.discard(p)
+	o.calls.discard(p)
+	o.heaps.discard(p)
 }

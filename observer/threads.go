@@ -124,7 +124,7 @@ func (o *Observer) threadCall(t *thread, r *bpf.Record) {
 func (o *Observer) forked(t *thread, r *bpf.Record) {
 	tid, tgid := uint32(r.Object), r.Tgid
 	if r.Flags&bpf.RecProcess != 0 {
-		if !o.opts.Follow {
+		if !o.follow {
 			o.messages.setInexact() // the child has inherited them
 			o.stats.Children++
 			o.messages.notifiesOutside(t)
@@ -199,7 +199,7 @@ func (o *Observer) finishThread(t *thread, r *bpf.Record) {
 		o.once.abandonOnce(c)
 	}
 	o.teams.leavesTeam(t)
-	if t.process.forked && t.process.living == 1 && o.opts.Follow {
+	if t.process.forked && t.process.living == 1 && o.follow {
 		o.messages.emitProcessEnd(t, r)
 	}
 	o.begin(t, r, event.End).Stack = 0
@@ -217,19 +217,7 @@ func (o *Observer) finishThread(t *thread, r *bpf.Record) {
 		t.condWait.cond.waiters--
 	}
 	t.held, t.condWait, t.ownStack = nil, nil, nil
-	delete(o.threads.live, t.tid)
-	if o.opts.Past != nil {
-		if o.threads.gone == nil {
-			o.threads.gone = map[uint32]*thread{}
-		}
-		o.threads.gone[t.tid] = t
-	}
-	if t.detached {
-		o.threads.retire(t)
-	}
-	if o.threads.last == t {
-		o.threads.last = nil
-	}
+	o.threads.remove(t)
 	if t.process.living--; t.process.living == 0 && t.process.forked {
 		o.removeProcess(t.process)
 	}
@@ -332,4 +320,37 @@ func (o *Observer) changeID(r *bpf.Record) {
 	t.tid = r.Tid
 	o.names.threads[t.id].TID = r.Tid
 	o.threads.live[r.Tid] = t
+}
+
+// joinRefused handles a join that failed. A join that failed by its time limit, or because the
+// thread had not ended, is no misuse.
+func (o *Observer) joinRefused(t *thread, r *bpf.Record) {
+	if r.Result != errInvalid && r.Result != errNoThread && r.Result != errDeadlock || o.stats.ThreadsWithHoles > 0 {
+		return
+	}
+	if t.joined == r.Object && r.Entered() < t.joinedAt {
+		return
+	}
+	peer := o.threads.joinTarget(t, r)
+	if peer == 0 {
+		return
+	}
+	t.joined, t.joinedAt = r.Object, r.Entered()
+	e := o.begin(t, r, event.JoinFailed)
+	e.Peer, e.Value, e.Flags = peer, uint64(r.Result), event.HasValue
+	o.send()
+}
+
+// detachesAgain handles a detach for which there is no thread that can be detached. U is the
+// detached thread that has the pthread_t, nil if there is none. Peer is the last joined or
+// detached thread that had it and has ended, 0 if there is none.
+func (o *Observer) detachesAgain(t *thread, r *bpf.Record, u *thread, peer event.ThreadID) {
+	if u != nil {
+		peer = max(peer, u.id)
+	}
+	if peer == 0 || o.stats.ThreadsWithHoles > 0 || t.insideLastCall(r) {
+		return
+	}
+	o.begin(t, r, event.DetachAgain).Peer = peer
+	o.send()
 }

@@ -297,3 +297,16 @@ func (vs *variables) expectedAddr(t *thread, r *bpf.Record, first uint64) uint64
 	}
 	return addr
 }
+
+// discard discards what is known of the memory of a process.
+func (vs *variables) discard(p *process) {
+	for _, v := range p.vars {
+		vs.clock.Drop(v.id)
+	}
+	clear(p.vars)
+	clear(p.words)
+	clear(p.namedWords)
+	clear(p.elements)
+	clear(p.checks)
+	clear(p.touches)
+}
