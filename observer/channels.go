@@ -55,6 +55,13 @@ func newMessages(c *core, opts *Options, observes func(tgid uint32) bool) messag
 	return messages{core: c, channels: newChannels(opts.Attached), follow: opts.Follow, futex: opts.Futex, observes: observes}
 }
 
+// threadMessages is what messages knows of a thread.
+type threadMessages struct {
+	receiving       *channel // of its current call; nil: none
+	outside         int      // channels and others of channels.outside of which it is the only sender
+	notifiedOutside bool     // it has made a process that is not observed, or sent it a signal
+}
+
 // channels are the channels of a run.
 type channels struct {
 	known    map[channelKey]*channel

@@ -25,6 +25,13 @@ type heaps struct {
 	seesFrees func(tgid uint32) bool // Options.SeesFrees
 }
 
+// threadHeap is what heaps knows of a thread.
+type threadHeap struct {
+	lastBlock   *block // the block that it allocated last
+	reallocated *block // the block that its current call of realloc moves; nil: none is known
+	reallocAddr uint64 // address of that block
+}
+
 // block is an allocated block of memory.
 type block struct {
 	size   uint64         // bytes

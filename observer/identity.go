@@ -188,7 +188,8 @@ func (tt *threadTable) retire(t *thread) {
 func (tt *threadTable) process(tgid uint32) *process {
 	p := tt.processes[tgid]
 	if p == nil {
-		p = &process{id: tgid, byTP: map[uint64]*thread{}, objects: map[uint64]*object{}, vars: map[uint64]*variable{}, instances: map[uint64]*instance{}}
+		p = &process{id: tgid, byTP: map[uint64]*thread{}, instances: map[uint64]*instance{}}
+		p.objects, p.vars = map[uint64]*object{}, map[uint64]*variable{}
 		tt.processes[tgid] = p
 	}
 	return p

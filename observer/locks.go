@@ -17,6 +17,24 @@ type locks struct {
 	endedObjects endedObjects
 }
 
+// threadLocks is what locks knows of a thread.
+type threadLocks struct {
+	held     []hold
+	condWait *condWait // nil if it is not in a condition wait
+	lastCall lastCall
+	ownStack map[uint64]bool // addresses of objects first seen on its own stack
+	quit     event.StackID   // stack of its call of exit; 0: none
+}
+
+// processLocks is what locks knows of a process.
+type processLocks struct {
+	objects        map[uint64]*object // live, by address
+	regions        []*region          // memory that it shares with other processes
+	aliases        aliases
+	cancelsUnknown bool // pthread_cancel was called for a thread that is not known
+	inParentMemory bool // it began in its parent's memory (vfork), with its parent's locks
+}
+
 // attempts handles the calls that try to acquire; see interpreter.go.
 type attempts interface {
 	beginsAttempt(*thread, event.Flags) (event.Flags, hold)

@@ -10,33 +10,25 @@ import (
 // process is the address space of one process. A forked child has copies of all objects of its
 // parent, except of those in memory that the two share (region).
 type process struct {
-	id          uint32             // the kernel's id
-	byTP        map[uint64]*thread // the latest thread with each thread pointer
-	leader      *thread            // the thread that runs or ran main; nil after it was joined
-	objects     map[uint64]*object // live, by address
-	regions     []*region          // memory that it shares with other processes
-	aliases     aliases
-	vars        map[uint64]*variable
-	words       map[uint64]*word     // of accesses through pointers
-	namedWords  map[uint64]bool      // words with variables that have names, which pointers may reach too
-	instances   map[uint64]*instance // live, by address
-	unloads     []unload
-	heap        *heap  // nil before the first record about heap memory
-	parent      uint32 // the kernel's id of the process that forked it under observation; else 0
-	living      int    // number of threads that have not ended
-	crowded     bool   // it has had more than one thread
-	interpreted bool   // it has called functions of an interpreter's lock
+	id      uint32             // the kernel's id
+	byTP    map[uint64]*thread // the latest thread with each thread pointer
+	leader  *thread            // the thread that runs or ran main; nil after it was joined
+	parent  uint32             // the kernel's id of the process that forked it under observation; else 0
+	living  int                // number of threads that have not ended
+	crowded bool               // it has had more than one thread
+	forked  bool               // forked under observation, so that it ends with its last thread
 
+	processLocks
+	processVariables
+
+	instances map[uint64]*instance // live, by address
+	heap      *heap                // nil before the first record about heap memory
+	unloads   []unload
+
+	unknownTeams bool // libgomp has created threads in calls that are not observed
+
+	interpreted      bool            // it has called functions of an interpreter's lock
 	interpreterWords map[uint64]bool // the words that such a lock consists of
-	forked           bool            // forked under observation, so that it ends with its last thread
-	unknownTeams     bool            // libgomp has created threads in calls that are not observed
-	cancelsUnknown   bool            // pthread_cancel was called for a thread that is not known
-	inParentMemory   bool            // it began in its parent's memory (vfork), with its parent's locks
-
-	checks  map[uint32]uint64 // Options.CheckIn, by site
-	touches map[touchKey]Touch
-
-	elements map[touchedElement][]element
 }
 
 // inherit makes the only thread of a forked process hold its own copies of the locks that

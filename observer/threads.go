@@ -9,32 +9,24 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// thread is a live thread, or one that has ended and can still be joined.
+// thread is a live thread, or one that has ended and can still be joined. What only one part of the observer knows of it
+// is declared with that part.
 type thread struct {
-	lastBlock   *block // the block that it allocated last
-	reallocated *block // the block that its current call of realloc moves; nil: none is known
-	reallocAddr uint64 // address of that block
-	process     *process
-	id          event.ThreadID
-	tid         uint32
-	tp          uint64  // thread pointer, which pthread_t equals; 0 if unknown
-	createdAt   uint64  // time of its creation; 0 if it lived before the observation began
-	previous    *thread // the thread that had the thread pointer before and may still be joined
-	ended       bool
-	detached    bool
-	cancelled   bool   // pthread_cancel was called for it
-	lostEvents  bool   // events of it were lost
-	underWay    bool   // it lived when the observation began, and may not have returned from a call of then
-	lastEvent   uint64 // number of the last event of the run after its last record was handled
+	process    *process
+	id         event.ThreadID
+	tid        uint32
+	tp         uint64  // thread pointer, which pthread_t equals; 0 if unknown
+	createdAt  uint64  // time of its creation; 0 if it lived before the observation began
+	previous   *thread // the thread that had the thread pointer before and may still be joined
+	ended      bool
+	detached   bool
+	cancelled  bool   // pthread_cancel was called for it
+	lostEvents bool   // events of it were lost
+	underWay   bool   // it lived when the observation began, and may not have returned from a call of then
+	lastEvent  uint64 // number of the last event of the run after its last record was handled
 	// atExit reports that its last records are of sites AtExit, and beforeExit is lastEvent before them.
 	atExit     bool
 	beforeExit uint64
-
-	quit event.StackID // stack of its call of exit; 0: none
-
-	held     []hold
-	condWait *condWait // nil if it is not in a condition wait
-	once     *onceCall // its innermost call of pthread_once; nil: none
 
 	joined   uint64 // thread pointer of the thread that it joined last
 	joinedAt uint64 // time at which that join was entered
@@ -43,20 +35,16 @@ type thread struct {
 	start    uint64        // start routine passed to that call
 	joinable bool          // that call certainly makes a joinable thread
 
-	lastCall lastCall
-
-	touches []pendingTouch // at most one, except those of one system call
-
-	receiving       *channel // of its current call; nil: none
-	outside         int      // channels and others of channels.outside of which it is the only sender
-	notifiedOutside bool     // it has made a process that is not observed, or sent it a signal
-
 	woken *run.Cause // what woke it in the system call from which it returns; nil: not known
 
+	threadLocks
+	threadMessages
+	threadHeap
+
+	once        *onceCall      // its innermost call of pthread_once; nil: none
+	touches     []pendingTouch // at most one, except those of one system call
 	teams       membership
 	interpreter interpreterUse
-
-	ownStack map[uint64]bool // addresses of objects first seen on its own stack
 }
 
 // ThreadInfo returns the description of a thread; ok is false for an unknown identifier, or

@@ -43,6 +43,16 @@ type variables struct {
 	livesStopped bool   // livesUntil is valid
 }
 
+// processVariables is what variables knows of a process.
+type processVariables struct {
+	vars       map[uint64]*variable
+	words      map[uint64]*word // of accesses through pointers
+	namedWords map[uint64]bool  // words with variables that have names, which pointers may reach too
+	elements   map[touchedElement][]element
+	checks     map[uint32]uint64 // Options.CheckIn, by site
+	touches    map[touchKey]Touch
+}
+
 // write describes a write, or the read of a value that no recorded write left.
 type write struct {
 	time   uint64
