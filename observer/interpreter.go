@@ -284,7 +284,7 @@ func (t *thread) holdsMore() bool {
 // beginsAttempt handles an attempt that did not fail, of whose event it returns the flags. If t holds the lock of an
 // interpreter, it returns that lock, to be passed to endsAttempt after the event; else nil.
 func (ip *interpreters) beginsAttempt(t *thread, flags event.Flags) (event.Flags, hold) {
-	if !t.process.interpreted || flags&event.Try == 0 {
+	if flags&event.Try == 0 {
 		return flags, hold{}
 	}
 	for _, h := range t.held {
@@ -296,10 +296,9 @@ func (ip *interpreters) beginsAttempt(t *thread, flags event.Flags) (event.Flags
 	return flags, hold{}
 }
 
+// endsAttempt makes t hold the lock again that it held before the attempt.
 func (ip *interpreters) endsAttempt(t *thread, h hold) {
-	if h.obj != nil {
-		ip.acquireInterpreter(t, h.obj, h.stack, event.Try|event.MayWait)
-	}
+	ip.acquireInterpreter(t, h.obj, h.stack, event.Try|event.MayWait)
 }
 
 // discard discards what is known of the memory of a process.

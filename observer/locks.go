@@ -107,10 +107,24 @@ func (l *locks) acquired(t *thread, r *bpf.Record) {
 	if bpf.Op(r.Op) == bpf.OpAcquireRead {
 		op = event.AcquireRead
 	}
-	flags, interpreter := l.attempts.beginsAttempt(t, info.Flags)
+	flags, interpreter := l.tries(t, info.Flags)
 	l.acquire(t, r, obj, op, flags, 1)
-	l.attempts.endsAttempt(t, interpreter)
+	l.tried(t, interpreter)
 	l.mayInherit(t, r, obj)
+}
+
+// tries returns the flags of the event of an acquisition, and what tried is passed after it.
+func (l *locks) tries(t *thread, flags event.Flags) (event.Flags, hold) {
+	if !t.process.interpreted {
+		return flags, hold{}
+	}
+	return l.attempts.beginsAttempt(t, flags)
+}
+
+func (l *locks) tried(t *thread, h hold) {
+	if h.obj != nil {
+		l.attempts.endsAttempt(t, h)
+	}
 }
 
 // readAgain sends an AcquireAgain if t, which holds a rwlock for reading, acquires it for
@@ -401,9 +415,9 @@ func (l *locks) semWaited(t *thread, r *bpf.Record) {
 	if flags := l.site(r).Flags; failed {
 		l.emitSemaphore(t, r, event.SemFailed, obj, flags)
 	} else {
-		flags, interpreter := l.attempts.beginsAttempt(t, flags)
+		flags, interpreter := l.tries(t, flags)
 		l.emitSemaphore(t, r, event.SemWait, obj, flags)
-		l.attempts.endsAttempt(t, interpreter)
+		l.tried(t, interpreter)
 	}
 	switch {
 	case failed:

@@ -10,23 +10,33 @@ import (
 )
 
 // thread is a live thread, or one that has ended and can still be joined. What only one part of the observer knows of it
-// is declared with that part.
+// is declared with that part. What each record needs comes first.
 type thread struct {
-	process    *process
-	id         event.ThreadID
-	tid        uint32
-	tp         uint64  // thread pointer, which pthread_t equals; 0 if unknown
-	createdAt  uint64  // time of its creation; 0 if it lived before the observation began
-	previous   *thread // the thread that had the thread pointer before and may still be joined
-	ended      bool
-	detached   bool
-	cancelled  bool   // pthread_cancel was called for it
-	lostEvents bool   // events of it were lost
-	underWay   bool   // it lived when the observation began, and may not have returned from a call of then
-	lastEvent  uint64 // number of the last event of the run after its last record was handled
+	process   *process
+	id        event.ThreadID
+	tid       uint32
+	ended     bool
+	underWay  bool   // it lived when the observation began, and may not have returned from a call of then
+	lastEvent uint64 // number of the last event of the run after its last record was handled
 	// atExit reports that its last records are of sites AtExit, and beforeExit is lastEvent before them.
 	atExit     bool
 	beforeExit uint64
+
+	woken   *run.Cause     // what woke it in the system call from which it returns; nil: not known
+	once    *onceCall      // its innermost call of pthread_once; nil: none
+	touches []pendingTouch // at most one, except those of one system call
+	threadLocks
+	threadMessages
+	threadHeap
+	teams       membership
+	interpreter interpreterUse
+
+	tp         uint64  // thread pointer, which pthread_t equals; 0 if unknown
+	createdAt  uint64  // time of its creation; 0 if it lived before the observation began
+	previous   *thread // the thread that had the thread pointer before and may still be joined
+	detached   bool
+	cancelled  bool // pthread_cancel was called for it
+	lostEvents bool // events of it were lost
 
 	joined   uint64 // thread pointer of the thread that it joined last
 	joinedAt uint64 // time at which that join was entered
@@ -34,17 +44,6 @@ type thread struct {
 	created  event.StackID // stack of its current call of pthread_create; 0: none
 	start    uint64        // start routine passed to that call
 	joinable bool          // that call certainly makes a joinable thread
-
-	woken *run.Cause // what woke it in the system call from which it returns; nil: not known
-
-	threadLocks
-	threadMessages
-	threadHeap
-
-	once        *onceCall      // its innermost call of pthread_once; nil: none
-	touches     []pendingTouch // at most one, except those of one system call
-	teams       membership
-	interpreter interpreterUse
 }
 
 // ThreadInfo returns the description of a thread; ok is false for an unknown identifier, or
