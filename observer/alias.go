@@ -135,29 +135,3 @@ func (sh *sharing) sharesWord(p *process, at uint64) bool {
 	}
 	return w.shared
 }
-
-// share makes the child of a fork share with its parent the regions that the parent shares with other
-// processes already, and the mappings that were made to be shared and have objects in them.
-func (sh *sharing) share(parent, child *process) {
-	child.aliases.inherit(&parent.aliases)
-	for _, g := range parent.regions {
-		child.join(g)
-	}
-	if sh.read == nil || len(parent.objects) == 0 {
-		return
-	}
-	shared := sh.read(parent.id)
-	if len(shared) == 0 {
-		return
-	}
-	addrs := slices.Sorted(maps.Keys(parent.objects))
-	for _, r := range shared {
-		i, _ := slices.BinarySearch(addrs, r.Lo)
-		if i == len(addrs) || addrs[i] >= r.Hi || parent.regionAt(addrs[i]) != nil {
-			continue
-		}
-		g := &region{Range: r.Range}
-		parent.join(g)
-		child.join(g)
-	}
-}

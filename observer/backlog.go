@@ -146,7 +146,7 @@ func (b *backlog) try(noWait bool) bool {
 	return !b.mustWait
 }
 
-// explanation returns the index in o.postponed of the store that the first record needs, 0 if
+// explanation returns the index in records of the store that the first record needs, 0 if
 // it has not arrived.
 func (b *backlog) explanation() int {
 	for k := 1; k < len(b.records); k++ {

@@ -52,7 +52,9 @@ type messages struct {
 }
 
 func newMessages(c *core, opts *Options, observes func(tgid uint32) bool) messages {
-	return messages{core: c, channels: newChannels(opts.Attached), follow: opts.Follow, futex: opts.Futex, observes: observes}
+	return messages{
+		core: c, channels: newChannels(opts.Attached), follow: opts.Follow, futex: opts.Futex, observes: observes,
+	}
 }
 
 // threadMessages is what messages knows of a thread.

@@ -7,6 +7,11 @@
 // and keeps what reports need to name all of them. It knows nothing of ELF files, source
 // lines and the formats of reports.
 //
+// An Observer decides by the operation of a record which of its parts handles it, and ends threads and processes for all
+// of them. Each part is a type that owns a kind of state and sends its events through the core, which all share: locks,
+// on which once, inlined and interpreters are built; variables; heaps; messages; causes; teams; calls. A part knows of
+// others only those that it is given in New, and none knows the Observer.
+//
 // It is used from one goroutine. Memory is bounded by the live threads, by the addresses
 // of objects that were seen and not destroyed, and by what the sinks report that they may
 // still name (Rememberer): the names of other threads and objects are discarded in
@@ -182,7 +187,7 @@ type Stats struct {
 	UnknownJoins uint64
 }
 
-// Observer turns records into events.
+// Observer turns records into events. It must not be copied: its parts point to each other.
 type Observer struct {
 	core
 	threads  threadTable
@@ -218,7 +223,8 @@ func New(opts Options) *Observer {
 	o.interpreters = interpreters{core: &o.core, locks: &o.locks}
 	o.backlog = backlog{core: &o.core, handle: o.handle}
 	o.variables = variables{
-		core: &o.core, threads: &o.threads, backlog: &o.backlog, once: &o.once, inlined: &o.inlined, sharing: &o.sharing, stacks: &o.stacks,
+		core: &o.core, threads: &o.threads, backlog: &o.backlog,
+		once: &o.once, inlined: &o.inlined, sharing: &o.sharing, stacks: &o.stacks,
 		pastSink: opts.Past, classify: opts.Touch, declares: opts.Declare, checkIn: opts.CheckIn,
 		accessedNames: map[string]bool{},
 	}
@@ -283,7 +289,7 @@ func (o *Observer) receive(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	}
 }
 
-// handle turns a record into events. It sets o.mustWait if the record must wait.
+// handle turns a record into events. It sets mustWait of the backlog if the record must wait.
 func (o *Observer) handle(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	o.now = r.Time
 	if o.names.full() {

@@ -9,8 +9,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// thread is a live thread, or one that has ended and can still be joined. What only one part of the observer knows of it
-// is declared with that part. What each record needs comes first.
+// thread is a live thread, or one that has ended and can still be joined. What only one part of the observer knows of
+// it is declared with that part. What each record needs comes first.
 type thread struct {
 	process   *process
 	id        event.ThreadID
