@@ -400,7 +400,7 @@ func (o *Observer) pastRecord(r *bpf.Record) {
 	case !o.variables.takesPast():
 	case bpf.Op(r.Op) == bpf.OpAlloc:
 		o.heaps.pastAllocation(r)
-	default:
+	case bpf.Op(r.Op) >= bpf.OpRead && bpf.Op(r.Op) <= bpf.OpUpdate:
 		o.variables.past(r)
 	}
 }

@@ -41,7 +41,11 @@ func FuzzRawRecords(f *testing.F) {
 			return
 		}
 		c := &counter{must: clock.New()}
-		o := New(Options{Sites: site, Sinks: []Sink{c}, Attached: attached})
+		opts := Options{Sites: site, Sinks: []Sink{c}, Attached: attached}
+		if !attached {
+			opts.Past = func(*event.Event) {}
+		}
+		o := New(opts)
 		in := bytes.NewReader(data)
 		records := 0
 		for {
@@ -68,4 +72,12 @@ func FuzzRawRecords(f *testing.F) {
 			t.Errorf("%d threads and %d events (%d seen) of %d records", s.Threads, s.Events, c.n, records)
 		}
 	})
+}
+
+// TestPastOfNoAccess: a record of any operation may have the flag of accesses of the past.
+func TestPastOfNoAccess(t *testing.T) {
+	o := New(Options{Sites: site, Past: func(*event.Event) {}})
+	for op := range 256 {
+		o.Record(&bpf.Record{Op: uint8(op), Flags: bpf.RecPast, Tid: 11, Tgid: 11, Time: 1, Object: 0x7f0000001000})
+	}
 }
