@@ -44,6 +44,7 @@ type Matcher struct {
 	conversions []conversion                // by Spec.Vars
 	hadEvent    []bool                      // by Spec.Syncs
 	uses        [][]useOf                   // by Spec.Events: the calls of typestates that the event is
+	used        []used                      // the objects of the present event
 	unknown     uint64                      // conditions and assignments that could not be computed
 }
 
@@ -118,19 +119,30 @@ func (m *Matcher) Events(e *event.Event) uint64 {
 // useOf is a call of a typestate, by index.
 type useOf struct{ typestate, call int }
 
+// used is an object of a call.
+type used struct {
+	typestate int
+	object    uint64
+}
+
 // Uses calls yield for each call of a typestate that an event is, which must be the last that was passed to Events, with
-// what tells the object apart from others at that time: a parameter, or a result.
+// what tells the object apart from others at that time: a parameter, or a result. If an event is several calls of one
+// object, as a function that has two names, the first one that is declared counts.
 func (m *Matcher) Uses(e *event.Event, yield func(typestate, call int, object uint64)) {
 	if !e.Op.IsCall() {
 		return
 	}
+	m.used = m.used[:0]
 	for _, i := range m.matched {
 		for _, u := range m.uses[i] {
-			bound := m.s.Typestates[u.typestate].Calls[u.call].Object
-			if v, ok := m.boundValue(e, i, bound); ok {
-				yield(u.typestate, u.call, v)
-			} else {
+			v, ok := m.boundValue(e, i, m.s.Typestates[u.typestate].Calls[u.call].Object)
+			if !ok {
 				m.unknown++
+				continue
+			}
+			if x := (used{u.typestate, v}); !slices.Contains(m.used, x) {
+				m.used = append(m.used, x)
+				yield(u.typestate, u.call, v)
 			}
 		}
 	}

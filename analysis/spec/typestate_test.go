@@ -101,3 +101,29 @@ func TestUses(t *testing.T) {
 		t.Errorf("-want +got, %d unknown:\n%s", m.Unknown(), d)
 	}
 }
+
+// TestFirstOfTwoCalls: of two calls of an object that an event is, the first one that is declared counts; calls of two
+// objects both do.
+func TestFirstOfTwoCalls(t *testing.T) {
+	s := parse(t, "typestate t (o : int) {\n from = call dup(o, _)\n to = call dup(_, o)\n any = call dup(o)\n state a { from -> a; to -> a; any -> a }\n}\n")
+	m := s.NewMatcher(Names{
+		Func: func(event.FuncID) event.Func {
+			f := event.Func{Name: "dup", Params: []event.Param{{Name: "a", Index: 0}, {Name: "b", Index: 1}}}
+			for _, on := range s.Plan().On {
+				f.Patterns = append(f.Patterns, event.Pattern{Pattern: on})
+			}
+			return f
+		},
+		Object: func(event.ObjectID) string { return "" },
+		Thread: func(event.ThreadID) (string, string, bool) { return "", "", false },
+	})
+	var got [][2]uint64
+	for _, args := range [][]uint64{{3, 4}, {5, 5}} {
+		e := event.Event{Op: event.Call, Func: 1, Thread: 1, Args: args}
+		m.Events(&e)
+		m.Uses(&e, func(_, call int, object uint64) { got = append(got, [2]uint64{uint64(call), object}) })
+	}
+	if d := cmp.Diff([][2]uint64{{0, 3}, {1, 4}, {0, 5}}, got); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+}
