@@ -288,13 +288,22 @@ func (m *methods) add(at uint64, where cheapsite.Site, function string, d bpf.Si
 }
 
 // Unmatched returns the indexes of the patterns of Options.On that have matched nothing in any file
-// so far.
+// so far. Of a group of patterns none of which has, it returns the first.
 func (p *Planner) Unmatched() []int {
+	done := map[string]bool{}
+	for i, ok := range p.matched {
+		if g := p.opts.On[i].Group; ok && g != "" {
+			done[g] = true
+		}
+	}
 	var out []int
 	for i, ok := range p.matched {
-		if !ok {
-			out = append(out, i)
+		g := p.opts.On[i].Group
+		if ok || done[g] {
+			continue
 		}
+		done[g] = g != ""
+		out = append(out, i)
 	}
 	return out
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
 	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/function"
 	"github.com/tracepredict/tracepredict/probes/synctab"
 )
 
@@ -411,6 +412,27 @@ func TestUnresolved(t *testing.T) {
 	}
 	if err := p.Unresolved(); err != nil || len(second.Variables) != 1 {
 		t.Errorf("unresolved: %v, variables %v", err, second.Variables)
+	}
+}
+
+// TestGroups checks that of a group of patterns one match is enough, and that a group without any is one error.
+func TestGroups(t *testing.T) {
+	var on []function.Pattern
+	for _, c := range [][2]string{{"one", "call none"}, {"one", "call main"}, {"two", "call none"}, {"two", "call neither"}, {"", "call alone"}} {
+		p, err := function.Parse(c[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Group = c[0]
+		on = append(on, p)
+	}
+	p := NewPlanner(Options{Table: table(t), On: on})
+	if _, err := p.Plan(build(t, "gcc", "int main(void) { return 0; }", "-g")); err != nil {
+		t.Fatal(err)
+	}
+	const want = "neither the program nor its libraries have any of the functions that two names\n\"call alone\" matches no function of the program or its libraries"
+	if err := p.Unresolved(); err == nil || err.Error() != want {
+		t.Errorf("unresolved: %v, want %s", err, want)
 	}
 }
 

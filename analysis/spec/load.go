@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -23,17 +24,26 @@ type Options struct {
 	// Path lists folders in which an included file is searched if it is not beside the file
 	// that includes it; nil is none.
 	Path []string
+	// Installed has the specifications that come with the program, as std/stdio.tps, which are searched last, and where
+	// the extension may be left out; nil is none.
+	Installed fs.FS
 }
+
+// extension is that of specifications. The names of installed ones begin with installedFolder.
+const (
+	extension       = ".tps"
+	installedFolder = "std/"
+)
 
 // Load reads a specification and the files that it includes. The problems are in the order of
 // the text. If some are errors, the Spec is nil.
 func Load(name string, o Options) (*Spec, syntax.List) {
-	l := &loader{opts: o, rank: map[*syntax.Source]int{}, seen: map[string]bool{}}
+	l := &loader{opts: o, rank: map[*syntax.Source]int{}, seen: map[string]bool{}, installed: map[*syntax.Source]bool{}}
 	if l.opts.Open == nil {
 		l.opts.Open = openRegular
 	}
 	l.load(name, syntax.Span{})
-	r := &resolver{Spec: &Spec{File: name, names: newTable(), sources: l.sources}}
+	r := &resolver{Spec: &Spec{File: name, names: newTable(), sources: l.sources, installed: l.installed}}
 	if len(l.decls) > 0 || !l.problems.HasErrors() {
 		r.damaged = l.problems.HasErrors()
 		r.resolve(l.decls)
@@ -66,12 +76,14 @@ func (l *loader) result(r *resolver) (*Spec, syntax.List) {
 
 // loader reads a specification's files.
 type loader struct {
-	opts     Options
-	decls    []syntax.Decl // of all files, without includes
-	sources  []*syntax.Source
-	rank     map[*syntax.Source]int // the index in sources
-	seen     map[string]bool        // the names of files that were read
-	problems syntax.List
+	opts    Options
+	decls   []syntax.Decl // of all files, without includes
+	sources []*syntax.Source
+	rank    map[*syntax.Source]int // the index in sources
+	seen    map[string]bool        // the names of files that were read
+	// installed has the sources that are of Options.Installed.
+	installed map[*syntax.Source]bool
+	problems  syntax.List
 }
 
 func openRegular(name string) (io.ReadCloser, error) {
@@ -92,7 +104,7 @@ func (l *loader) fail(at syntax.Span, format string, args ...any) {
 // load reads a file, which is included at the span at. It ignores a file that it has read
 // already.
 func (l *loader) load(name string, at syntax.Span) {
-	text, name, err := l.read(name, at)
+	text, name, installed, err := l.read(name, at)
 	if err != nil {
 		l.fail(at, "%v", err)
 		return
@@ -106,6 +118,9 @@ func (l *loader) load(name string, at syntax.Span) {
 	}
 	src := syntax.NewSource(name, text)
 	l.rank[src] = len(l.rank)
+	if installed {
+		l.installed[src] = true
+	}
 	l.sources = append(l.sources, src)
 	file, problems := syntax.Parse(src)
 	l.problems = append(l.problems, problems...)
@@ -118,9 +133,15 @@ func (l *loader) load(name string, at syntax.Span) {
 	}
 }
 
-// read searches a file beside the one that includes it, then in Options.Path. It returns the
-// file's text and the name under which it was found.
-func (l *loader) read(name string, at syntax.Span) (text, found string, err error) {
+// read searches a file beside the one that includes it, then in Options.Path, then among the installed ones. It returns
+// the file's text and the name under which it was found. Installed files include installed ones alone.
+func (l *loader) read(name string, at syntax.Span) (text, found string, installed bool, err error) {
+	if at.IsValid() && l.installed[at.Src] {
+		if text, found, ok := l.readInstalled(path.Join(path.Dir(at.Src.Name), name)); ok {
+			return text, found, true, nil
+		}
+		return "", name, false, fmt.Errorf("read specification %s: %w", name, fs.ErrNotExist)
+	}
 	names := []string{name}
 	if at.IsValid() && !filepath.IsAbs(name) {
 		names = []string{filepath.Join(filepath.Dir(at.Src.Name), name)}
@@ -132,16 +153,32 @@ func (l *loader) read(name string, at syntax.Span) (text, found string, err erro
 	for _, n := range names {
 		text, err := l.readFile(n)
 		if err == nil {
-			return text, n, nil
+			return text, n, false, nil
 		}
 		if first == nil {
 			first = err
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
-			return "", n, err
+			return "", n, false, err
 		}
 	}
-	return "", name, first
+	if text, found, ok := l.readInstalled(name); ok {
+		return text, found, true, nil
+	}
+	if l.opts.Installed != nil && strings.HasPrefix(name, installedFolder) {
+		first = fmt.Errorf("%w; tracepredict specs lists those that come with it", first)
+	}
+	return "", name, false, first
+}
+
+// readInstalled returns the text of an installed file, and its name there.
+func (l *loader) readInstalled(name string) (text, found string, ok bool) {
+	if l.opts.Installed == nil {
+		return "", "", false
+	}
+	found = strings.TrimSuffix(name, extension) + extension
+	b, err := fs.ReadFile(l.opts.Installed, found)
+	return string(b), found, err == nil
 }
 
 func (l *loader) readFile(name string) (string, error) {

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
@@ -10,6 +11,9 @@ import (
 type Plan struct {
 	Watch []int    // indices in Spec.Vars: their Path is what --watch takes
 	On    []string // patterns of functions, as --on takes them, each once
+	// Groups has, by On, the name of an installed specification, which names functions that not every version of a library
+	// has: one function of a group is enough. "" is a pattern that must match by itself.
+	Groups []string
 	// Syncs are the indices in Spec.Syncs of the locks, conditions, semaphores and barriers that
 	// events mention. Their calls are observed with any specification.
 	Syncs []int
@@ -31,6 +35,7 @@ func (s *Spec) Plan() Plan {
 		if e.Used && e.On != "" && !seen[e.On] {
 			seen[e.On] = true
 			p.On = append(p.On, e.On)
+			p.Groups = append(p.Groups, s.group(&e))
 		}
 	}
 	for i, l := range s.Syncs {
@@ -44,6 +49,14 @@ func (s *Spec) Plan() Plan {
 		}
 	}
 	return p
+}
+
+// group returns the name of the installed specification that declares an event; "" if none does.
+func (s *Spec) group(e *Event) string {
+	if !s.installed[e.Span.Src] {
+		return ""
+	}
+	return strings.TrimSuffix(e.Span.Src.Name, extension)
 }
 
 // Paths returns the paths of the variables to watch, as --watch takes them.

@@ -50,8 +50,9 @@ type Spec struct {
 	Formulas   []*syntax.MTTL
 	Scopes     []*syntax.Scope
 
-	names   *table
-	sources []*syntax.Source
+	names     *table
+	sources   []*syntax.Source
+	installed map[*syntax.Source]bool // those that come with the program
 }
 
 // Var is a declared variable.

@@ -203,6 +203,10 @@ func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {
 		add(st.Children, "%d processes that the program started were not observed: --follow observes such too")
 	}
 	for _, p := range s.Unmatched() {
+		if p.Group != "" {
+			notes = append(notes, fmt.Sprintf("neither the program nor any library that it loaded had any of the functions that %s names", p.Group))
+			continue
+		}
 		notes = append(notes, fmt.Sprintf("%q matched no function of the program or of any library that it loaded", p.Text))
 	}
 	return append(notes, s.Notes()...)

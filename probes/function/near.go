@@ -21,6 +21,9 @@ type NotFound struct {
 
 // Error returns the pattern and the names that the user may have meant.
 func (e *NotFound) Error() string {
+	if e.Pattern.Group != "" {
+		return fmt.Sprintf("neither the program nor its libraries have any of the functions that %s names", e.Pattern.Group)
+	}
 	if e.Misfit != "" {
 		return fmt.Sprintf("%q names more parameters than there are: %s", e.Pattern.Text, e.Misfit)
 	}

@@ -26,6 +26,8 @@ type Pattern struct {
 	// it binds the instance of a method.
 	Params []string
 	Result string // the name that binds the result; "" if none
+	// Group is the name of a group of patterns one of which must match, as std/stdio; "": this one must match.
+	Group string
 }
 
 // MaxParams is the maximum number of parameters that one pattern can bind.
