@@ -102,6 +102,7 @@ var floors = []floor{
 	{"cmd/*", []string{"*", "*/*", "*/*/*"}, "the command wires all"},
 	{"cmd/*/*", []string{"*", "*/*", "*/*/*"}, "the command wires all"},
 	{"examples", nil, "the examples stand alone"},
+	{"specs", nil, "specifications that come with the tool are text"},
 	{".", nil, "the tests of the tree read files"},
 }
 
@@ -110,7 +111,7 @@ var everywhere = []string{"internal/oldest", "internal/plural", "internal/printa
 
 // stories rank the folders for tests, which may use whatever is not above
 // them.
-var stories = []string{"internal", "bpf", "probes", "loader", "observer", "analysis", "cmd"}
+var stories = []string{"internal", "specs", "bpf", "probes", "loader", "observer", "analysis", "cmd"}
 
 func TestImportsPointDownwards(t *testing.T) {
 	for _, p := range listPackages(t) {

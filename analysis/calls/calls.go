@@ -13,6 +13,7 @@ import (
 type Counter struct {
 	names  func(event.FuncID) event.Func
 	counts []run.Calls           // one for each pattern
+	given  int                   // counts of patterns that New was given; they come first
 	index  map[event.Pattern]int // the index in counts
 	funcs  [][]int               // by FuncID: the indices in counts of the patterns that the function matches
 	seen   map[pair]struct{}
@@ -31,6 +32,7 @@ func New(names func(event.FuncID) event.Func, patterns []event.Pattern) *Counter
 	for _, p := range patterns {
 		c.count(p)
 	}
+	c.given = len(c.counts)
 	return c
 }
 
@@ -89,5 +91,14 @@ func (c *Counter) of(id event.FuncID) []int {
 // Remember implements observer.Rememberer. A Counter names nothing.
 func (c *Counter) Remember(*event.Names) {}
 
-// Counts returns the counts so far, in the order of the patterns.
-func (c *Counter) Counts() []run.Calls { return c.counts }
+// Counts returns the counts so far, in the order of the patterns: of those that New was given, and of others that an event
+// matched.
+func (c *Counter) Counts() []run.Calls {
+	var out []run.Calls
+	for i, n := range c.counts {
+		if i < c.given || n.Events > 0 {
+			out = append(out, n)
+		}
+	}
+	return out
+}

@@ -52,7 +52,7 @@ func (a *app) check(f *checkFlags, name string) error {
 	if f.format != "text" && f.format != "json" {
 		return usage("--format %q: it is text or json", f.format)
 	}
-	s, problems := spec.Load(name, spec.Options{Path: f.include})
+	s, problems := spec.Load(name, f.reading())
 	d := spec.Describe(s, problems, spec.MonitorOptions{Partial: f.partial})
 	if f.format == "json" && !f.dot {
 		return a.checkJSON(d)

@@ -163,11 +163,13 @@ func (f *planFlags) addSpecified(opts *probes.Options) (err error) {
 		}
 	}
 	opts.Objects = f.specification.Objects()
-	for _, text := range f.specification.Plan().On {
+	plan := f.specification.Plan()
+	for i, text := range plan.On {
 		p, err := function.Parse(text)
 		if err != nil {
 			return usage("%s: %w", f.spec.file, err)
 		}
+		p.Group = plan.Groups[i]
 		if !slices.Contains(f.on, text) {
 			opts.On = append(opts.On, p)
 		}
@@ -448,11 +450,13 @@ func (r *observation) options() loader.Options {
 	return loader.Options{Plan: r.plan, Planning: planning, Ended: r.ended, Failed: r.failure.add, Parent: r.end.parent, Journal: journal.DefaultFolder(), Verbose: r.flags.verbose, Budget: budget, Accept: r.flags.specification.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, TouchOthers: r.flags.touchOthers, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
 }
 
-// eventPatterns returns the patterns as events describe them.
+// eventPatterns returns the patterns as events describe them, without those of groups, of which many match nothing.
 func eventPatterns(patterns []function.Pattern) []event.Pattern {
 	var out []event.Pattern
 	for _, p := range patterns {
-		out = append(out, event.Pattern{Pattern: p.Text, Return: p.Return})
+		if p.Group == "" {
+			out = append(out, event.Pattern{Pattern: p.Text, Return: p.Return})
+		}
 	}
 	return out
 }

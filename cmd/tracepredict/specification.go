@@ -20,6 +20,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/probes/function"
 	"github.com/tracepredict/tracepredict/probes/variable"
+	"github.com/tracepredict/tracepredict/specs"
 )
 
 // specFlags name a specification. exec, attach, analyze and sites have them.
@@ -31,7 +32,7 @@ type specFlags struct {
 
 func (f *specFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&f.file, "spec", "", "check the properties of a specification, `FILE`.tps, on all runs that the observed causality allows; what it names is observed (docs/specification.md)")
+	fs.StringVar(&f.file, "spec", "", "check the properties of a specification, `FILE`.tps or the name of one that tracepredict specs lists, on all runs that the observed causality allows; what it names is observed (docs/specification.md)")
 	f.registerReading(cmd)
 }
 
@@ -73,12 +74,17 @@ type specification struct {
 	warnings string
 }
 
+// reading returns where specifications are read from.
+func (f *specFlags) reading() spec.Options {
+	return spec.Options{Path: f.include, Installed: specs.Files()}
+}
+
 // load reads the specification; it returns nil without one. An error in it is wrong usage.
 func (f *specFlags) load() (*specification, error) {
 	if f.file == "" {
 		return nil, nil
 	}
-	s, monitors, problems := spec.ForRun(f.file, spec.Options{Path: f.include}, spec.MonitorOptions{Partial: f.partial})
+	s, monitors, problems := spec.ForRun(f.file, f.reading(), spec.MonitorOptions{Partial: f.partial})
 	if problems.HasErrors() {
 		return nil, usage("%w", problems)
 	}

@@ -63,6 +63,7 @@ var coreCommands = map[string][]string{
 	"check":        {"TestScripts", "TestUnfitSpecification"},
 	"sites":        {"TestScripts", "TestSitesOfNamesakes"},
 	"suppressions": {"TestScripts", "TestLibraryInStaticProgram"},
+	"specs":        {"TestScripts", "TestInstalledSpecs"},
 	"repair":       {"TestScripts", "TestRepair"},
 	"doctor":       {"TestScripts"},
 }

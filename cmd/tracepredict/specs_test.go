@@ -1,0 +1,66 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/analysis/spec"
+	"github.com/tracepredict/tracepredict/specs"
+)
+
+// TestInstalledSpecifications: each can be read without a warning, has typestates and says in a line what it is for.
+func TestInstalledSpecifications(t *testing.T) {
+	all, err := specs.All()
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d specifications, %v", len(all), err)
+	}
+	for _, c := range all {
+		t.Run(c.Name, func(t *testing.T) {
+			s, _, problems := spec.ForRun(c.Name, spec.Options{Installed: specs.Files()}, spec.MonitorOptions{})
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			if len(s.Typestates) == 0 {
+				t.Error("it has no typestate")
+			}
+			if n := len(c.Summary); n < 20 || n > 100 || !strings.HasSuffix(c.Summary, ".") {
+				t.Errorf("its summary is no line: %q", c.Summary)
+			}
+			for i, g := range s.Plan().Groups {
+				if g != c.Name {
+					t.Errorf("%s is of the group %q", s.Plan().On[i], g)
+				}
+			}
+		})
+	}
+}
+
+// TestSpecsCommand: the list has a line for each specification, and each can be printed.
+func TestSpecsCommand(t *testing.T) {
+	run := func(want int, args ...string) (out, errs string) {
+		t.Helper()
+		var stdout, stderr strings.Builder
+		if got := execute(append([]string{"specs"}, args...), &stdout, &stderr); got != want {
+			t.Errorf("specs %q: status %d, want %d: %s", args, got, want, &stderr)
+		}
+		return stdout.String(), stderr.String()
+	}
+	list, _ := run(0)
+	all, err := specs.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if !strings.Contains(list, s.Name+" ") || !strings.Contains(list, s.Summary+"\n") {
+			t.Errorf("the list does not have %s: %s", s.Name, list)
+		}
+		for _, name := range []string{s.Name, s.Name + ".tps"} {
+			if text, _ := run(0, name); text != s.Text {
+				t.Errorf("%s prints %q", name, text)
+			}
+		}
+	}
+	if _, errs := run(exitUsage, "std/nothing"); !strings.Contains(errs, "std/stdio") {
+		t.Errorf("the error does not list what there is: %s", errs)
+	}
+}
