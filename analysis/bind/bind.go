@@ -109,14 +109,20 @@ func (r *Run) variable(id event.ObjectID) int {
 }
 
 // thread returns what the type of a thread depends on: its start routine, its name, and whether
-// it is the first thread. It caches the answer, since it may be called at each event.
+// it is the first thread.
 func (r *Run) thread(id event.ThreadID) (start, name string, first bool) {
+	t := r.threadOf(id)
+	return t.Start, t.Name, t.Main
+}
+
+// threadOf returns a thread. It caches the answer, since it may be called at each event.
+func (r *Run) threadOf(id event.ThreadID) run.Thread {
 	t, ok := r.threads[id]
 	if !ok {
 		t = r.names.Thread(id)
 		r.threads[id] = t
 	}
-	return t.Start, t.Name, t.Main
+	return t
 }
 
 // Event processes the next event of the run.

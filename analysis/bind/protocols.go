@@ -23,7 +23,7 @@ func (r *Run) checkProtocols(o *Options) {
 		all[i] = protocolOf(t)
 	}
 	r.protocols = typestate.New(typestate.Options{
-		Protocols: all, Uses: r.match.Uses, Ended: r.ended, Window: o.Window, Queue: o.Queue, Exclusion: o.Exclusion,
+		Protocols: all, Uses: r.match.Uses, Process: r.process, Ended: r.ended, Window: o.Window, Queue: o.Queue, Exclusion: o.Exclusion,
 		History: history{r.history}, Found: o.Found,
 	})
 }
@@ -39,6 +39,9 @@ func protocolOf(t *spec.Typestate) typestate.Protocol {
 	}
 	return p
 }
+
+// process returns the number of a thread's process.
+func (r *Run) process(id event.ThreadID) uint32 { return r.threadOf(id).TGID }
 
 // ended returns the address of an instance whose memory ends with an event.
 func (r *Run) ended(e *event.Event) (object uint64, ok bool) {

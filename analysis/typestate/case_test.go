@@ -216,3 +216,40 @@ func checkFound(t *testing.T, found []finding.Finding, observed, any bool) {
 		}
 	}
 }
+
+// TestProcesses: values of two processes are two objects, whose memory ends by itself.
+func TestProcesses(t *testing.T) {
+	p := typestate.Protocol{Name: "p", Calls: []typestate.Call{{Name: "open", Creates: true}, {Name: "use"}, {Name: "close"}}, States: []typestate.State{
+		{Name: "fresh", Next: [][]int{{1}, nil, nil}}, {Name: "opened", Next: [][]int{nil, {1}, {2}}}, {Name: "closed", Next: [][]int{nil, nil, nil}},
+	}}
+	const open, use, shut, freed = 1, 2, 3, 0 // as event.Func
+	for _, c := range []struct {
+		steps [][2]int // thread, each in a process of its own; and call
+		want  bool
+	}{
+		{[][2]int{{1, open}, {2, open}, {2, shut}, {1, use}, {1, shut}}, false},
+		{[][2]int{{1, open}, {2, open}, {1, shut}, {2, freed}, {1, use}}, true},
+		{[][2]int{{1, open}, {1, shut}, {1, freed}, {1, use}}, false},
+	} {
+		var events []event.Event
+		for i, s := range c.steps {
+			e := event.Event{Seq: uint64(i + 1), Op: event.Call, Thread: event.ThreadID(s[0]), Func: event.FuncID(s[1]), Value: 7}
+			if s[1] == freed {
+				e.Op = event.Destroy
+			}
+			events = append(events, e)
+		}
+		a := typestate.New(typestate.Options{
+			Protocols: []typestate.Protocol{p}, History: whole(events),
+			Uses:    func(e *event.Event, yield func(protocol, call int, object uint64)) { yield(0, int(e.Func)-1, e.Value) },
+			Process: func(t event.ThreadID) uint32 { return uint32(t) },
+			Ended:   func(e *event.Event) (uint64, bool) { return e.Value, e.Op == event.Destroy },
+		})
+		for i := range events {
+			a.Event(&events[i])
+		}
+		if found := a.Finish(); (len(found) > 0) != c.want {
+			t.Errorf("%v: %d findings, want some: %v", c.steps, len(found), c.want)
+		}
+	}
+}

@@ -41,8 +41,10 @@ type Options struct {
 	Protocols []Protocol
 	// Uses calls yield for each call of a protocol that an event is, with the value of its object.
 	Uses func(e *event.Event, yield func(protocol, call int, object uint64))
-	// Ended returns the value of the objects that end with an event, the end of their memory; ok is false if it is none.
-	// With nil there is none.
+	// Process returns the number of a thread's process: values of two processes are two objects. With nil there is one.
+	Process func(event.ThreadID) uint32
+	// Ended returns the value of the objects that end with an event, the end of their memory in the thread's process; ok is
+	// false if it is none. With nil there is none.
 	Ended func(*event.Event) (object uint64, ok bool)
 	// Window and Queue are the bounds of the lattice of each object, as in lattice.Options.
 	Window, Queue int
@@ -93,6 +95,7 @@ type Stats struct {
 // identity is an object that exists.
 type identity struct {
 	protocol int
+	process  uint32
 	value    uint64
 }
 
@@ -189,9 +192,17 @@ func (a *Analysis) Event(e *event.Event) {
 	}
 	if value, ok := a.o.Ended(e); ok {
 		for p := range a.o.Protocols {
-			a.end(identity{p, value})
+			a.end(identity{p, a.process(e.Thread), value})
 		}
 	}
+}
+
+// process returns the number of a thread's process.
+func (a *Analysis) process(t event.ThreadID) uint32 {
+	if a.o.Process == nil {
+		return 0
+	}
+	return a.o.Process(t)
 }
 
 // locking returns what an event does to a lock; lattice.NoLock unless critical sections may change places.
@@ -229,7 +240,7 @@ func (a *Analysis) stored(t event.ThreadID, slot uint32, v causality.Clock) *cau
 func (a *Analysis) used(e *event.Event, protocol, call int, value uint64) {
 	slot, clock := a.clocks.Stamp(e, true)
 	a.stats.Calls++
-	id := identity{protocol, value}
+	id := identity{protocol, a.process(e.Thread), value}
 	if a.o.Protocols[protocol].Calls[call].Creates {
 		a.end(id)
 	}
