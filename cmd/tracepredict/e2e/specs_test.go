@@ -15,7 +15,9 @@ func TestInstalledSpecs(t *testing.T) {
 		want         string // the title of the finding
 	}{
 		{"std/curl", "curl.c", "TYPESTATE predicted (multi)"},
+		{"std/dirent", "dirent.c", "TYPESTATE predicted (directory)"},
 		{"std/openssl", "openssl.c", "TYPESTATE predicted (connection)"},
+		{"std/pthread", "pthread.c", "TYPESTATE predicted (semaphore)"},
 		{"std/stdio", "stdio.c", "TYPESTATE predicted (stream)"},
 		{"std/zlib", "zlib.c", "TYPESTATE predicted (deflating)"},
 	} {

@@ -1,12 +1,25 @@
 // Two threads and an object: the second thread uses it, the first one disposes of it later, by time alone. With the argument
-// "joined" it waits for the second thread first.
+// "joined" it joins the second thread first.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 // As if these were in a library: the compiler does not look into them where they are called.
 #define KEEP __attribute__((noipa))
+
+// Waits until a thread is gone, which the kernel alone tells, by its clock: that orders nothing.
+static void until_gone(pthread_t t)
+{
+	struct timespec used;
+	clockid_t clock;
+
+	if (pthread_getcpuclockid(t, &clock))
+		return;
+	while (!clock_gettime(clock, &used))
+		usleep(1000);
+}
 
 static void use_and_dispose(int argc, char **argv, void *(*use)(void *), void (*dispose)(void *), void *object)
 {
@@ -18,7 +31,7 @@ static void use_and_dispose(int argc, char **argv, void *(*use)(void *), void (*
 	if (joined)
 		pthread_join(t, NULL);
 	else
-		usleep(100000); // long, but no order
+		until_gone(t);
 	dispose(object);
 	if (!joined)
 		pthread_join(t, NULL);
