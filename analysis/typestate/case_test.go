@@ -253,3 +253,48 @@ func TestProcesses(t *testing.T) {
 		}
 	}
 }
+
+// TestFreeIsACallOfTheObject: the call that frees the memory of an object, whose event comes behind the end of the memory,
+// is a call of the object; one that its state does not allow is of another object.
+func TestFreeIsACallOfTheObject(t *testing.T) {
+	p := typestate.Protocol{Name: "p", Calls: []typestate.Call{{Name: "make", Creates: true}, {Name: "use"}, {Name: "free"}}, States: []typestate.State{
+		{Name: "fresh", Next: [][]int{{1}, nil, nil}}, {Name: "live", Next: [][]int{nil, {1}, {2}}}, {Name: "freed", Next: [][]int{nil, nil, nil}},
+	}}
+	const ended, make, use, free, fork = 0, 1, 2, 3, 4 // as event.Func
+	for _, c := range []struct {
+		name  string
+		steps [][2]int // thread and call
+		want  bool
+	}{
+		{"predicted", [][2]int{{1, make}, {1, fork}, {2, use}, {1, ended}, {1, free}}, true},
+		{"and made again", [][2]int{{1, make}, {1, fork}, {2, use}, {1, ended}, {1, free}, {1, make}, {1, use}}, true},
+		{"made again, unseen", [][2]int{{1, make}, {1, use}, {1, free}, {1, ended}, {1, use}}, false},
+		{"made again at once", [][2]int{{1, make}, {1, use}, {1, free}, {1, ended}, {1, make}, {1, use}, {1, ended}, {1, free}}, false},
+		{"by another thread", [][2]int{{1, make}, {1, fork}, {1, ended}, {1, free}, {2, make}, {2, use}, {2, ended}, {2, free}}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var events []event.Event
+			for i, s := range c.steps {
+				e := event.Event{Seq: uint64(i + 1), Op: event.Call, Thread: event.ThreadID(s[0]), Func: event.FuncID(s[1]), Value: 7}
+				switch s[1] {
+				case ended:
+					e.Op = event.Destroy
+				case fork:
+					e.Op, e.Peer = event.Fork, 2
+				}
+				events = append(events, e)
+			}
+			a := typestate.New(typestate.Options{
+				Protocols: []typestate.Protocol{p}, History: whole(events),
+				Uses:  func(e *event.Event, yield func(protocol, call int, object uint64)) { yield(0, int(e.Func)-1, e.Value) },
+				Ended: func(e *event.Event) (uint64, bool) { return e.Value, e.Op == event.Destroy },
+			})
+			for i := range events {
+				a.Event(&events[i])
+			}
+			if found := a.Finish(); (len(found) > 0) != c.want {
+				t.Errorf("%d findings, want some: %v: %+v", len(found), c.want, found)
+			}
+		})
+	}
+}

@@ -73,6 +73,7 @@ type Analysis struct {
 	objects   map[identity]*object
 	open      map[event.ThreadID][]*section
 	lastClock map[event.ThreadID]*causality.Clock // stored with the last step of a thread
+	ending    map[event.ThreadID][]*object        // whose memory ended with the last events of a thread
 	findings  map[key]*finding.Finding
 	inRun     map[key]bool    // findings that this run shows
 	last      map[key]*object // the last object of each finding
@@ -109,6 +110,7 @@ type object struct {
 	state     lattice.State // of this run, now
 	broken    bool          // in this run
 	unordered bool          // two of its calls are not ordered
+	ending    bool          // its memory has ended; see Analysis.ends
 	threads   [2]event.ThreadID
 	steps     []step // those that check does not have, in the order of Seq
 	looked    int    // so many steps have been looked at, see Look
@@ -156,7 +158,7 @@ const maxSteps = 1 << 10
 func New(o Options) *Analysis {
 	a := &Analysis{
 		o: o, clocks: causality.New(), objects: map[identity]*object{}, open: map[event.ThreadID][]*section{},
-		lastClock: map[event.ThreadID]*causality.Clock{}, findings: map[key]*finding.Finding{}, inRun: map[key]bool{}, last: map[key]*object{},
+		lastClock: map[event.ThreadID]*causality.Clock{}, ending: map[event.ThreadID][]*object{}, findings: map[key]*finding.Finding{}, inRun: map[key]bool{}, last: map[key]*object{},
 	}
 	if o.Exclusion {
 		a.clocks = causality.NewExclusion()
@@ -172,7 +174,11 @@ func (a *Analysis) Event(e *event.Event) {
 	a.lost = a.lost || e.Op == event.Hole || e.Flags&event.AfterHole != 0
 	if e.Op.IsCall() {
 		a.o.Uses(e, func(protocol, call int, value uint64) { a.used(e, protocol, call, value) })
+		a.endWaiting(e.Thread)
 		return
+	}
+	if !a.ends(e) {
+		a.endWaiting(e.Thread)
 	}
 	locking := a.locking(e)
 	slot, clock := a.clocks.Stamp(e, locking != lattice.NoLock)
@@ -186,15 +192,42 @@ func (a *Analysis) Event(e *event.Event) {
 	case e.Op == event.End:
 		delete(a.open, e.Thread)
 		delete(a.lastClock, e.Thread)
+		delete(a.ending, e.Thread)
 	}
+}
+
+// ends reports whether the memory of objects ends with an event, and notes them. They end after the next event of the
+// thread: the call that frees the memory may be one of theirs, and its event comes behind.
+func (a *Analysis) ends(e *event.Event) bool {
 	if a.o.Ended == nil {
-		return
+		return false
 	}
-	if value, ok := a.o.Ended(e); ok {
-		for p := range a.o.Protocols {
-			a.end(identity{p, a.process(e.Thread), value})
+	value, ok := a.o.Ended(e)
+	if !ok {
+		return false
+	}
+	for p := range a.o.Protocols {
+		if o := a.objects[identity{p, a.process(e.Thread), value}]; o != nil && !o.ending {
+			o.ending = true
+			a.ending[e.Thread] = append(a.ending[e.Thread], o)
 		}
 	}
+	return true
+}
+
+// endWaiting ends the objects whose memory has ended with the last events of a thread.
+func (a *Analysis) endWaiting(t event.ThreadID) {
+	all := a.ending[t]
+	if len(all) == 0 {
+		return
+	}
+	for _, o := range all {
+		if a.objects[o.identity] == o {
+			a.end(o.identity)
+		}
+	}
+	clear(all)
+	a.ending[t] = all[:0]
 }
 
 // process returns the number of a thread's process.
@@ -241,10 +274,11 @@ func (a *Analysis) used(e *event.Event, protocol, call int, value uint64) {
 	slot, clock := a.clocks.Stamp(e, true)
 	a.stats.Calls++
 	id := identity{protocol, a.process(e.Thread), value}
-	if a.o.Protocols[protocol].Calls[call].Creates {
-		a.end(id)
-	}
 	o := a.objects[id]
+	if o != nil && (a.o.Protocols[protocol].Calls[call].Creates || o.ending && a.automata[protocol].step(o.state, call) == broken) {
+		a.end(id)
+		o = nil
+	}
 	if o == nil {
 		o = a.begin(e, id, call)
 	}
