@@ -114,9 +114,7 @@ func (s *Session) noteChildren(pid int) {
 	if n := len(children); n > 1 {
 		text = fmt.Sprintf("%d processes that it had started before are not observed (the first: process %s): attach to each", n, children[0])
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.note(text)
+	s.notes.say(text)
 }
 
 // dropForProcess drops privileges for the observation of a process of another user, whose files

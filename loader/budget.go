@@ -583,6 +583,6 @@ func (s *Session) collectSampled() {
 		return
 	}
 	for _, n := range s.thinner.notes {
-		s.note("--budget: " + n)
+		s.notes.say("--budget: " + n)
 	}
 }

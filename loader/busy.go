@@ -226,7 +226,7 @@ func (s *Session) removeBusy(c *hitCounter) {
 	defer s.mu.Unlock()
 	s.addTooBusy(c, owners)
 	if err != nil {
-		s.note(fmt.Sprintf("the probes of %s could not be removed: %v", c.name, err))
+		s.notes.say(fmt.Sprintf("the probes of %s could not be removed: %v", c.name, err))
 	}
 }
 
@@ -257,13 +257,6 @@ func (s *Session) closeLinks(p *removableProbes) (owners []uint32, err error) {
 		}
 	}
 	return owners, attach.CloseAll(links)
-}
-
-// Blind is what synchronises unobserved in some processes.
-type Blind struct {
-	Name      string   // of a variable, or path of a file
-	In        []string // the functions that accessed the variable unobserved, sorted; "": others may too
-	Processes []uint32 // process IDs
 }
 
 // TooBusy returns the atomic variables that the user did not name and some of whose probes were removed

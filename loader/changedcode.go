@@ -14,11 +14,11 @@ func (s *Session) noteChangedCode(maps []procfs.Mapping) {
 		case !m.Exec:
 		case m.File.Inode == 0:
 			if path := copiedOver(maps, i); path != "" {
-				s.addNote(plural.About(path, "%s executes a copy of its code, %d KiB in memory that is no file, as programs make for huge pages: what it does there is not observed",
+				s.notes.add(plural.About(path, "%s executes a copy of its code, %d KiB in memory that is no file, as programs make for huge pages: what it does there is not observed",
 					path, (m.Hi-m.Lo)>>10))
 			}
 		case m.Write && m.InFileSystem():
-			s.addNote(plural.About(m.Path, "the code of %s can be written: if the program copies it elsewhere while it is observed, breakpoints of probes go with it, and end the program by SIGTRAP; under exec they are put right",
+			s.notes.add(plural.About(m.Path, "the code of %s can be written: if the program copies it elsewhere while it is observed, breakpoints of probes go with it, and end the program by SIGTRAP; under exec they are put right",
 				m.Path))
 		}
 	}

@@ -31,8 +31,8 @@ func TestNoteChangedCode(t *testing.T) {
 		s := &Session{}
 		s.noteChangedCode(c.maps)
 		got := ""
-		if len(s.notes) > 0 {
-			got = s.notes[0].Text
+		if all := s.notes.all(); len(all) > 0 {
+			got = all[0].Text
 		}
 		if !strings.HasPrefix(got, c.says) || c.says == "" && got != "" {
 			t.Errorf("%s: %q, want %q", name, got, c.says)

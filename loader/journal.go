@@ -142,10 +142,10 @@ func (s *Session) record(p *process, fresh []*Module) {
 	s.noteUnrecorded(errors.Join(err, s.journals.own.Add(files)))
 }
 
-// noteUnrecorded adds a note that the journal is not kept, or not complete. The caller holds s.mu.
+// noteUnrecorded adds a note that the journal is not kept, or not complete.
 func (s *Session) noteUnrecorded(err error) {
-	if err != nil && s.opts.Verbose && !s.endedProcess(s.first) {
-		s.note(fmt.Sprintf("no complete journal is kept of where probes are, so that breakpoints could not be removed later if all of tracepredict is killed at once: %v", err))
+	if err != nil && s.opts.Verbose && !s.first.gone() {
+		s.notes.say(fmt.Sprintf("no complete journal is kept of where probes are, so that breakpoints could not be removed later if all of tracepredict is killed at once: %v", err))
 	}
 }
 
@@ -196,16 +196,14 @@ func (s *Session) restoreLeaked() {
 		return
 	}
 	out, err := s.journals.repair(s.early, false)
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if n := len(out.Restored); n > 0 {
-		s.note(plural.Sprintf("%d {breakpoint|breakpoints} that a killed tracepredict had left in process %d {was|were} removed before the observation", n, s.first.pid))
+		s.notes.say(plural.Sprintf("%d {breakpoint|breakpoints} that a killed tracepredict had left in process %d {was|were} removed before the observation", n, s.first.pid))
 	}
 	if n := len(out.Left); n > 0 {
-		s.note(plural.Sprintf("%d {breakpoint|breakpoints} that a killed tracepredict may have left in process %d {stays|stay}: tracepredict repair -p %[2]d says why", n, s.first.pid))
+		s.notes.say(plural.Sprintf("%d {breakpoint|breakpoints} that a killed tracepredict may have left in process %d {stays|stay}: tracepredict repair -p %[2]d says why", n, s.first.pid))
 	}
 	if err != nil {
-		s.note(fmt.Sprintf("breakpoints that a killed tracepredict may have left in process %d stay: %v", s.first.pid, err))
+		s.notes.say(fmt.Sprintf("breakpoints that a killed tracepredict may have left in process %d stay: %v", s.first.pid, err))
 	}
 }
 

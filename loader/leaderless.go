@@ -62,10 +62,8 @@ func (s *Session) tieTo(tid uint32) {
 	if tid == 0 {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.anchored = tid
-	s.note(fmt.Sprintf("the first thread had ended by pthread_exit before: the kernel keeps the probes to this process by the memory of thread %d, so that the observation ends when that thread does, and takes out the probes one by one", tid))
+	s.notes.say(fmt.Sprintf("the first thread had ended by pthread_exit before: the kernel keeps the probes to this process by the memory of thread %d, so that the observation ends when that thread does, and takes out the probes one by one", tid))
 }
 
 // anchorEnded ends the observation at the end of the thread that anchor has chosen, since the kernel removes the probes
@@ -75,9 +73,7 @@ func (s *Session) anchorEnded(r *bpf.Record) {
 		return
 	}
 	s.end.CompareAndSwap(0, r.Time)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.note(fmt.Sprintf("thread %d has ended, and the observation with it; to go on, attach again", s.anchored))
+	s.notes.say(fmt.Sprintf("thread %d has ended, and the observation with it; to go on, attach again", s.anchored))
 	s.cancel()
 }
 

@@ -22,7 +22,7 @@ func (s *Session) noteLeakCheck() {
 			continue
 		}
 		if len(m.Bin.Lookup(leakCheck)) > 0 {
-			s.note("the program looks for memory leaks at its end (LeakSanitizer, which AddressSanitizer contains): that fails, and with it the program, because exec traces the program; ASAN_OPTIONS=detect_leaks=0 leaves the check out, and attach does not disturb it")
+			s.notes.say("the program looks for memory leaks at its end (LeakSanitizer, which AddressSanitizer contains): that fails, and with it the program, because exec traces the program; ASAN_OPTIONS=detect_leaks=0 leaves the check out, and attach does not disturb it")
 			return
 		}
 	}

@@ -99,7 +99,7 @@ func (s *Session) removeHeap() {
 	if _, err := s.closeLinks(&s.heap.removableProbes); err != nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.note(fmt.Sprintf("the probes of what frees memory could not be removed: %v", err))
+		s.notes.say(fmt.Sprintf("the probes of what frees memory could not be removed: %v", err))
 	}
 }
 

@@ -2,7 +2,6 @@ package loader
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -50,6 +49,13 @@ func (s *Session) newProcess(pid int) *process {
 	p := &process{pid: pid, used: map[*Module]bool{}}
 	s.reset(p)
 	return p
+}
+
+// gone reports whether a process has no memory any more. An error about such a process
+// means nothing.
+func (p *process) gone() bool {
+	_, err := procfs.Executable(p.pid)
+	return err != nil
 }
 
 // reset discards what belongs to the program that the process ran before an execve.
@@ -200,33 +206,12 @@ func (s *Session) untracedExec(pid int, since uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.loadingUntil = time.Now().Add(maxLoadingTime)
-	s.noteMissed("process %d executed %s: what it did in the first %.1f ms was not observed", since, pid, p.program)
+	s.notes.missed("process %d executed %s: what it did in the first %.1f ms was not observed", since, pid, p.program)
 }
 
 // maxLoadingTime bounds the time in which a program that is not traced loads its libraries. No
 // record reports these libraries.
 const maxLoadingTime = time.Second
-
-// noteMissed adds a note that a process was not observed from since until now. The caller holds
-// s.mu.
-func (s *Session) noteMissed(format string, since uint64, pid int, program string) {
-	note := fmt.Sprintf(format, pid, program, float64(monotonic()-since)/1e6)
-	s.note(note)
-	s.late = append(s.late, LateProcess{uint32(pid), note})
-}
-
-// LateProcess is a process that was not observed when it began, with a sentence that says so.
-type LateProcess struct {
-	PID  uint32
-	Note string
-}
-
-// LateProcesses returns the processes that were not observed when they began, or began another program.
-func (s *Session) LateProcesses() []LateProcess {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.late)
-}
 
 // findLateLibraries looks for new libraries of programs that were executed less than
 // maxLoadingTime ago, where processes are not traced.
@@ -265,7 +250,7 @@ func (s *Session) handleLifetime(r *bpf.Record) {
 		if r.Flags&bpf.RecShared == 0 {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.noteMissed("process %d was forked from %s: what it did in the first %.1f ms was not observed", r.Time, pid, s.processOf(pid).program)
+			s.notes.missed("process %d was forked from %s: what it did in the first %.1f ms was not observed", r.Time, pid, s.processOf(pid).program)
 		}
 	case op == bpf.OpExec:
 		s.untracedExec(int(r.Tgid), r.Time)
@@ -284,25 +269,25 @@ func (s *Session) noteRemaining() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.checkObservable(); err != nil && s.first.program != s.first.firstProgram {
-		s.note(err.Error())
+		s.notes.say(err.Error())
 	}
 	if !s.opts.Follow {
 		return
 	}
 	unresolved := func(p *process) bool { return p.planner.Unresolved() != nil }
 	if !s.resolved && !slices.ContainsFunc(s.all, func(p *process) bool { return !unresolved(p) }) {
-		s.note(s.first.planner.Unresolved().Error())
+		s.notes.say(s.first.planner.Unresolved().Error())
 	}
 	n, first := 0, 0
 	for _, p := range s.all {
-		if p != s.first && !p.ended && !errors.Is(unix.Kill(p.pid, 0), unix.ESRCH) && !s.endedProcess(p) {
+		if p != s.first && !p.ended && !errors.Is(unix.Kill(p.pid, 0), unix.ESRCH) && !p.gone() {
 			if n++; n == 1 {
 				first = p.pid
 			}
 		}
 	}
 	if n > 0 {
-		s.note(plural.Sprintf("%d {process that the program started goes on, and is|processes that the program started go on, and are} no longer observed (the first: process %d)", n, first))
+		s.notes.say(plural.Sprintf("%d {process that the program started goes on, and is|processes that the program started go on, and are} no longer observed (the first: process %d)", n, first))
 	}
 }
 

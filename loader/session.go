@@ -151,24 +151,23 @@ type Session struct {
 	guard     *guard
 	unguarded string
 
-	mu         sync.Mutex // guards the fields below; acquired before the Tracer's
-	first      *process
-	target     *os.Process                 // the first process, to signal; nil if it had ended before
-	processes  map[int]*process            // by process ID; the latest that has had it
-	all        []*process                  // in the order in which they were found
-	modules    map[procfs.FileID][]*Module // several of one file after an execve
-	early      target.EarlyFiles           // files of an attached process, opened with all privileges
-	sites      []*probes.Site              // by index in records; the first is nil
-	unseen     []unseenRef                 // by number in records; the first is none
-	notes      []plural.Note               // for the report
-	late       []LateProcess               // whose beginnings were not observed
-	unobserved []Blind                     // see Unobserved
-	resolved   bool                        // with Follow: a former program had all variables to watch
-	running    bool                        // the program runs, with the probes of its libraries in
-	began      time.Time                   // when running became true
-	ended      bool                        // the observation has ended: no more probes
-	lost       Lost                        // valid at the end
-	watched    []Watched                   // valid at the end
+	notes notes // for the report
+
+	mu        sync.Mutex // guards the fields below; acquired before the Tracer's
+	first     *process
+	target    *os.Process                 // the first process, to signal; nil if it had ended before
+	processes map[int]*process            // by process ID; the latest that has had it
+	all       []*process                  // in the order in which they were found
+	modules   map[procfs.FileID][]*Module // several of one file after an execve
+	early     target.EarlyFiles           // files of an attached process, opened with all privileges
+	sites     []*probes.Site              // by index in records; the first is nil
+	unseen    []unseenRef                 // by number in records; the first is none
+	resolved  bool                        // with Follow: a former program had all variables to watch
+	running   bool                        // the program runs, with the probes of its libraries in
+	began     time.Time                   // when running became true
+	ended     bool                        // the observation has ended: no more probes
+	lost      Lost                        // valid at the end
+	watched   []Watched                   // valid at the end
 
 	heap heapProbes // see lives.go
 
@@ -222,7 +221,7 @@ type Session struct {
 // programs.
 func newSession(opts Options, drop func() error) (s *Session, err error) {
 	opts.Plan.Terse = true
-	var notes []plural.Note
+	var kept string // why privileges were not dropped
 	var watcher, tracing *ptrace.Thread
 	if !opts.NoProbes { // the threads get their priority before the right to it is dropped
 		watcher, tracing = ptrace.NewThread(), ptrace.NewThread()
@@ -236,7 +235,7 @@ func newSession(opts Options, drop func() error) (s *Session, err error) {
 	if opts.DropPrivileges {
 		err := drop()
 		if errors.Is(err, target.ErrCgo) {
-			notes = append(notes, plural.Plain(fmt.Sprintf("tracepredict kept privileges that it does not need: %v", err)))
+			kept = fmt.Sprintf("tracepredict kept privileges that it does not need: %v", err)
 		} else if err != nil {
 			return nil, err
 		}
@@ -261,10 +260,12 @@ func newSession(opts Options, drop func() error) (s *Session, err error) {
 		heap:               heapProbes{removableProbes: removableProbes{name: "what frees memory"}},
 		sites:              []*probes.Site{nil},
 		unseen:             make([]unseenRef, 1),
-		notes:              notes,
 		stop:               make(chan struct{}),
 		readDone:           make(chan struct{}),
 		copies:             stacks.Collector{},
+	}
+	if kept != "" {
+		s.notes.say(kept)
 	}
 	if opts.Messages == MessagesAlways {
 		if err := tracer.StartMessages(); err != nil {
@@ -485,7 +486,7 @@ func (s *Session) Notes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	unexplained := s.unexplained.Load()
-	notes := append(plural.Texts(s.notes), s.throttle.Notes(s.lost.Records > unexplained)...)
+	notes := append(plural.Texts(s.notes.all()), s.throttle.Notes(s.lost.Records > unexplained)...)
 	if s.restored > 0 {
 		notes = append(notes, plural.Sprintf("the program executes copies of its own code, with breakpoints of probes in them: %d {was|were} replaced by the original {instruction|instructions}, and what the copies do is not observed; --watch-shared=off puts in fewer probes", s.restored))
 	}
@@ -496,13 +497,6 @@ func (s *Session) Notes() []string {
 		notes = append(notes, plural.Sprintf("of the events lost, %d {was the beginning or end of a thread, or a library|were beginnings or ends of threads, or libraries} that came: who made and who joined a thread may be wrong", s.lost.LifeRecords))
 	}
 	return notes
-}
-
-// NoteKinds returns those of Notes that may be joined with others of their kind.
-func (s *Session) NoteKinds() []plural.Note {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(s.notes), func(n plural.Note) bool { return n.Kind == "" })
 }
 
 // Modules returns the files that were mapped so far, ordered by the index of their first site,
@@ -585,7 +579,7 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 		return nil, nil
 	}
 	if err := target.CheckCaller(pid); err != nil { // it may have executed a set-uid program
-		s.addNote(plural.About("", "process %d is not observed: %v", pid, err))
+		s.notes.add(plural.About("", "process %d is not observed: %v", pid, err))
 		return nil, nil
 	}
 	// The lock is held while the mappings are read. Otherwise they could be those of the program
@@ -670,11 +664,10 @@ func (s *Session) leaveUnobserved(p *process, path string, err error) error {
 	switch {
 	case errors.As(err, &wrong), errors.As(err, &tooMany): // in what the user asked to watch
 		return &UsageError{Err: err}
-	case path == p.program || s.endedProcess(p) || errors.Is(err, attach.ErrNoWatchpoint) || !s.running && (need.OutOfFiles(err) || errors.Is(err, attach.ErrNotLoaded)):
+	case path == p.program || p.gone() || errors.Is(err, attach.ErrNoWatchpoint) || !s.running && (need.OutOfFiles(err) || errors.Is(err, attach.ErrNotLoaded)):
 		return err
 	}
-	s.unobserved = append(s.unobserved, Blind{Name: path, Processes: []uint32{uint32(p.pid)}})
-	s.addNote(plural.About(path, "%s is not observed: %v", path, s.reason(err)))
+	s.notes.leave(path, p.pid, err)
 	return nil
 }
 
@@ -694,19 +687,11 @@ func (s *Session) syncLate(pid int, since uint64) error {
 	for _, m := range fresh {
 		m.attachedLate = m.attachedLate || s.running
 		if s.running && s.processOf(pid).loadingUntil.IsZero() { // untracedExec has added a note about a program that is still loading
-			s.addNote(plural.About(m.Path, "%s was loaded while the program ran: what it did in the first %.1f ms was not observed",
+			s.notes.add(plural.About(m.Path, "%s was loaded while the program ran: what it did in the first %.1f ms was not observed",
 				m.Path, float64(monotonic()-since)/1e6))
 		}
 	}
 	return nil
-}
-
-// noteUnsynced adds a note that libraries which a process has loaded while it runs are not observed.
-// Other errors than a lack of file descriptors mean that the process has ended.
-func (s *Session) noteUnsynced(pid int, err error) {
-	if need.OutOfFiles(err) {
-		s.noteAbout(pid, "what process %d loads is not observed any more: %v", pid, err)
-	}
 }
 
 // monotonic returns the present time on the clock of the records, in ns.
@@ -745,62 +730,10 @@ func (s *Session) addMapping(p *process, m procfs.Mapping) (*Module, error) {
 	}
 	if bias, ok := mod.bias(m); ok {
 		if before := p.add(Segment{Lo: m.Lo, Hi: m.Hi, Bias: bias, Module: mod}); before != nil && len(p.overlaid) == 1 {
-			s.addNote(plural.About(m.Path, "%s was loaded where %s had been: what both had at the same addresses is named as in the last file that was loaded there", m.Path, before.Path))
+			s.notes.add(plural.About(m.Path, "%s was loaded where %s had been: what both had at the same addresses is named as in the last file that was loaded there", m.Path, before.Path))
 		}
 	}
 	return mod, nil
-}
-
-// endedProcess reports whether a process has no memory any more. An error about such a process
-// means nothing.
-func (s *Session) endedProcess(p *process) bool {
-	_, err := procfs.Executable(p.pid)
-	return err != nil
-}
-
-// Unobserved returns the files whose code processes run without probes, because they could not be
-// read. That code may synchronise in ways that were not observed.
-func (s *Session) Unobserved() []Blind {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.unobserved)
-}
-
-// noteAbout adds a note about a process unless the process has ended. The caller does not hold
-// s.mu.
-func (s *Session) noteAbout(pid int, format string, args ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.endedProcess(s.processOf(pid)) {
-		return
-	}
-	for i := range args {
-		if err, ok := args[i].(error); ok {
-			args[i] = s.reason(err)
-		}
-	}
-	s.addNote(plural.Like(format, args...))
-}
-
-// reason returns an error for a note. What to do for lack of file descriptors becomes a note of its
-// own, once. The caller holds s.mu.
-func (s *Session) reason(err error) error {
-	var lack *need.Error
-	if !need.OutOfFiles(err) || !errors.As(need.ExplainFiles(err), &lack) {
-		return err
-	}
-	s.note(lack.What + ": " + lack.Remedy)
-	return errors.New("no file descriptor was left")
-}
-
-// note adds a sentence to the notes unless it is there already. The caller holds s.mu.
-func (s *Session) note(text string) { s.addNote(plural.Plain(text)) }
-
-// addNote adds a note unless its sentence is there already. The caller holds s.mu.
-func (s *Session) addNote(note plural.Note) {
-	if !slices.ContainsFunc(s.notes, func(n plural.Note) bool { return n.Text == note.Text }) {
-		s.notes = append(s.notes, note)
-	}
 }
 
 // module returns the module of a mapped file. Processes share a module, unless a program before
@@ -842,7 +775,7 @@ func (s *Session) register(p *process, mod *Module) (err error) {
 		return err
 	}
 	for _, n := range mod.Plan.Notes {
-		s.addNote(n)
+		s.notes.add(n)
 	}
 	if mod.probed() {
 		if err := s.enterSites(mod); err != nil {

@@ -66,13 +66,13 @@ func TestOutOfFiles(t *testing.T) {
 	s.noteUnsynced(p.pid, lack)
 	s.noteUnsynced(p.pid, unix.ESRCH)
 	remedies := 0
-	for _, n := range s.notes {
+	for _, n := range s.notes.all() {
 		if strings.Contains(n.Text, "raise the limit: ulimit -n") {
 			remedies++
 		}
 	}
-	if remedies != 1 || len(s.notes) != 5 || len(s.unobserved) != 3 {
-		t.Errorf("%d remedies; notes %q, unobserved %v", remedies, plural.Texts(s.notes), s.unobserved)
+	if remedies != 1 || len(s.notes.all()) != 5 || len(s.Unobserved()) != 3 {
+		t.Errorf("%d remedies; notes %q, unobserved %v", remedies, plural.Texts(s.notes.all()), s.Unobserved())
 	}
 }
 
@@ -105,9 +105,9 @@ func TestSegments(t *testing.T) {
 	if s.Site(1).Function != "f" || s.Site(0) != nil || s.Site(2) != nil || s.PID() != 7 || len(s.Segments(7)) != 3 {
 		t.Error("sites, segments or the process are others")
 	}
-	s.note("a")
-	s.note("b")
-	s.note("a")
+	s.notes.say("a")
+	s.notes.say("b")
+	s.notes.say("a")
 	if got := s.Notes(); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("notes: %v", got)
 	}

@@ -438,6 +438,6 @@ func (s *Session) collectWatched() {
 	defer s.mu.Unlock()
 	s.watched = watched
 	for _, n := range s.unnamed.notes {
-		s.note("--watch-shared: " + n)
+		s.notes.say("--watch-shared: " + n)
 	}
 }

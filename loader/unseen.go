@@ -105,7 +105,7 @@ func (s *Session) removeUnseen(number uint64) {
 		if _, err := s.closeLinks(g); err != nil {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			s.note(fmt.Sprintf("the probes of what synchronises in %s could not be removed: %v", g.name, err))
+			s.notes.say(fmt.Sprintf("the probes of what synchronises in %s could not be removed: %v", g.name, err))
 		}
 	})
 }

@@ -13,7 +13,7 @@ func (s *Session) startYielding(m *Module) {
 		return
 	}
 	if err := s.tracer.StartYielding(); err != nil {
-		s.note(fmt.Sprintf("where the program asks ptrace for what exec traces, that fails: %v", s.reason(err)))
+		s.notes.say(fmt.Sprintf("where the program asks ptrace for what exec traces, that fails: %v", s.notes.reason(err)))
 	}
 }
 
