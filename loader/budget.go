@@ -115,6 +115,13 @@ func newThinner(t *attach.Tracer, shared *unnamedWatcher, factor float64, pids f
 	}
 }
 
+// end has all probes removed, at the next look. A nil thinner has none.
+func (t *thinner) end() {
+	if t != nil {
+		t.over.Store(true)
+	}
+}
+
 // calibrate measures what a hit costs, before the first probe is attached. The caller holds t.mu.
 func (t *thinner) calibrate() error {
 	if t.costs != nil {

@@ -1,9 +1,9 @@
 package loader
 
 import (
-	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader/attach"
@@ -27,18 +27,6 @@ const (
 // probes of loads have one link, and all others another.
 const maxOwnLinks = 512
 
-// removableProbes is a group of probes that may be removed while the process runs, and their
-// links.
-type removableProbes struct {
-	name    string // name of their variable or, for a group of UnseenProbes, path of their file
-	in      string // the function of the only probe of the variable; "" if there may be several
-	removed bool   // the probes are removed, or are about to be; used by the reader's goroutine alone
-
-	mu     sync.Mutex // guards the fields below; acquired before the Tracer's
-	closed bool       // the probes are removed; no link is added any more
-	links  []processLink
-}
-
 // hitGroup identifies the probes of atomic variables that are removed together.
 type hitGroup struct {
 	site     uint32 // the first site of a probe that has a link of its own; 0 for others
@@ -52,6 +40,21 @@ type hitGroup struct {
 type hitCounter struct {
 	removableProbes
 	account bucket
+}
+
+// atomicProbes are the probes of atomic variables that the user did not name.
+type atomicProbes struct {
+	remover *remover
+
+	bySite atomic.Pointer[[]*hitCounter] // nil for sites of other variables
+
+	mu      sync.Mutex // guards the fields below; no other lock is acquired while it is held
+	byGroup map[hitGroup]*hitCounter
+	tooBusy []Blind // those whose probes were removed, see Session.TooBusy
+}
+
+func newAtomicProbes(r *remover) *atomicProbes {
+	return &atomicProbes{remover: r, byGroup: map[hitGroup]*hitCounter{}}
 }
 
 // bucket is a leaky bucket: level is its content at a time.
@@ -73,12 +76,6 @@ func (b *bucket) add(n, time, rate, size uint64) bool {
 	return b.level > size
 }
 
-// processLink is a link and the process that it belongs to.
-type processLink struct {
-	owner int // process ID
-	link  *attach.Link
-}
-
 // hit counts a hit at a time in ns. It returns true once: for the first hit above busyBurst.
 func (c *hitCounter) hit(time uint64) bool {
 	if c.removed {
@@ -86,15 +83,6 @@ func (c *hitCounter) hit(time uint64) bool {
 	}
 	c.removed = c.account.add(1, time, busyRate, busyBurst)
 	return c.removed
-}
-
-// removeLinks returns the links, which the caller closes, and lets none be added any more.
-func (p *removableProbes) removeLinks() []processLink {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	links := p.links
-	p.links, p.closed = nil, true
-	return links
 }
 
 // atomicProbe is a probe of atomic variables that the user did not name: its sites, by their index in
@@ -122,11 +110,13 @@ func (m *Module) unnamedAtomics() []atomicProbe {
 	return all
 }
 
-// addHitCounters makes the reader count the hits of the module's sites of atomic variables that
-// the user did not name. The caller holds s.mu.
-func (s *Session) addHitCounters(m *Module) {
+// add makes the reader count the hits of the module's sites of atomic variables that
+// the user did not name.
+func (a *atomicProbes) add(m *Module) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	var all []*hitCounter
-	if old := s.hitCounters.Load(); old != nil {
+	if old := a.bySite.Load(); old != nil {
 		all = slices.Clone(*old) // the reader uses the old slice
 	}
 	for _, p := range m.unnamedAtomics() {
@@ -134,13 +124,13 @@ func (s *Session) addHitCounters(m *Module) {
 			for len(all) <= index {
 				all = append(all, nil)
 			}
-			all[index] = s.hitCounter(m, p)
+			all[index] = a.counter(m, p)
 			if m.ofLock(p) {
 				all[index] = nil // what it orders, all others depend on
 			}
 		}
 	}
-	s.hitCounters.Store(&all)
+	a.bySite.Store(&all)
 }
 
 // ofLock reports whether a probe observes an access of an inlined lock, or may do so.
@@ -148,23 +138,23 @@ func (m *Module) ofLock(p atomicProbe) bool {
 	return slices.ContainsFunc(m.Plan.Sites[p.first:p.end], func(s probes.Site) bool { return s.Lock != bpf.LockNone || s.Kept })
 }
 
-// hitCounter returns the counter of a probe's group. The caller holds s.mu.
-func (s *Session) hitCounter(m *Module, p atomicProbe) *hitCounter {
-	c := s.hitCountersByGroup[p.group]
+// counter returns the counter of a probe's group. The caller holds a.mu.
+func (a *atomicProbes) counter(m *Module, p atomicProbe) *hitCounter {
+	c := a.byGroup[p.group]
 	if c == nil {
 		site := &m.Plan.Sites[p.first]
 		c = &hitCounter{removableProbes: removableProbes{name: site.Variable}}
 		if p.group.site != 0 {
 			c.in = site.Function
 		}
-		s.hitCountersByGroup[p.group] = c
+		a.byGroup[p.group] = c
 	}
 	return c
 }
 
-// attachUnnamedAtomics attaches the probes of the module's atomic variables that the user did
-// not name, but for those of attachTogether. The caller holds s.mu.
-func (s *Session) attachUnnamedAtomics(m *Module, to attach.LinkTarget) error {
+// attach attaches the probes of the module's atomic variables that the user did not name, but for those of
+// attachTogether.
+func (a *atomicProbes) attach(m *Module, to attach.LinkTarget) error {
 	var groups []hitGroup
 	byGroup := map[hitGroup][]attach.Probe{}
 	apart := m.isTogether()
@@ -178,91 +168,57 @@ func (s *Session) attachUnnamedAtomics(m *Module, to attach.LinkTarget) error {
 		byGroup[p.group] = append(byGroup[p.group], attach.Probe{Offset: m.Plan.Sites[p.first].Offset, Site: m.Base + uint32(p.first), Program: m.Plan.Sites[p.first].Program})
 	}
 	for _, g := range groups {
-		if err := s.attachRemovable(&s.hitCountersByGroup[g].removableProbes, to, byGroup[g]); err != nil {
+		if err := a.attachGroup(g, to, byGroup[g]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// attachRemovable attaches probes, and adds their link to p. It does nothing if the probes of p
-// are removed already.
-func (s *Session) attachRemovable(p *removableProbes, to attach.LinkTarget, probes []attach.Probe) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return nil
-	}
-	l, err := s.tracer.Link(to, probes, 0)
-	if err != nil {
-		return fmt.Errorf("observe %s: %w", p.name, err)
-	}
-	s.tracer.SetOwner(to.Owner, l)
-	p.links = append(p.links, processLink{to.Owner, l})
-	return nil
+// attachGroup attaches probes of a group of an added module.
+func (a *atomicProbes) attachGroup(g hitGroup, to attach.LinkTarget, probes []attach.Probe) error {
+	a.mu.Lock()
+	c := a.byGroup[g]
+	a.mu.Unlock()
+	return a.remover.attach(&c.removableProbes, to, probes)
 }
 
 // discards reports whether a record is discarded because its probe, of an atomic variable that the
 // user did not name, is hit too often. It counts the record, and starts to remove the probe at the
 // first hit above busyBurst. Records that arrive during the removal are discarded too, because the
 // probe is gone in some processes by then. The reader's goroutine alone calls it.
-func (s *Session) discards(r *bpf.Record) bool {
-	all := s.hitCounters.Load()
+func (a *atomicProbes) discards(r *bpf.Record) bool {
+	all := a.bySite.Load()
 	if all == nil || int(r.Site) >= len(*all) || (*all)[r.Site] == nil {
 		return false
 	}
 	c := (*all)[r.Site]
 	if c.hit(r.Time) {
-		s.removing.Go(func() { s.removeBusy(c) })
+		a.remover.start(&c.removableProbes, c.name, func(owners []uint32) { a.addTooBusy(c, owners) })
 	}
 	return c.removed
 }
 
-// removeBusy removes the probes of a group, and records that they are hit too often. It runs on a
-// goroutine of its own, because the kernel takes long and the reader must not wait.
-func (s *Session) removeBusy(c *hitCounter) {
-	owners, err := s.closeLinks(&c.removableProbes)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.addTooBusy(c, owners)
-	if err != nil {
-		s.notes.say(fmt.Sprintf("the probes of %s could not be removed: %v", c.name, err))
-	}
-}
-
-// addTooBusy records that the probes of a group were removed from some processes. The caller holds s.mu.
-func (s *Session) addTooBusy(c *hitCounter, owners []uint32) {
-	at := slices.IndexFunc(s.tooBusy, func(b Blind) bool { return b.Name == c.name })
+// addTooBusy records that the probes of a group, which are hit too often, were removed from some processes.
+func (a *atomicProbes) addTooBusy(c *hitCounter, owners []uint32) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at := slices.IndexFunc(a.tooBusy, func(b Blind) bool { return b.Name == c.name })
 	if at < 0 {
-		at = len(s.tooBusy)
-		s.tooBusy = append(s.tooBusy, Blind{Name: c.name})
+		at = len(a.tooBusy)
+		a.tooBusy = append(a.tooBusy, Blind{Name: c.name})
 	}
-	b := &s.tooBusy[at]
+	b := &a.tooBusy[at]
 	in := append(slices.Clone(b.In), c.in)
 	slices.Sort(in)
 	b.In = slices.Compact(in)
 	b.Processes = slices.Compact(slices.Sorted(slices.Values(slices.Concat(b.Processes, owners))))
 }
 
-// closeLinks closes the links of p, and lets none be added any more. It returns the processes to
-// which the links belonged.
-func (s *Session) closeLinks(p *removableProbes) (owners []uint32, err error) {
-	var links []*attach.Link
-	for _, l := range p.removeLinks() {
-		if owner := uint32(l.owner); !slices.Contains(owners, owner) {
-			owners = append(owners, owner)
-		}
-		if s.tracer.Replace(l.owner, l.link, nil) { // otherwise the process has ended
-			links = append(links, l.link)
-		}
-	}
-	return owners, attach.CloseAll(links)
-}
-
 // TooBusy returns the atomic variables that the user did not name and some of whose probes were removed
 // because they were hit too often. It is valid at the end of the run.
 func (s *Session) TooBusy() []Blind {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.tooBusy)
+	s.atomics.mu.Lock()
+	defer s.atomics.mu.Unlock()
+	return slices.Clone(s.atomics.tooBusy)
 }

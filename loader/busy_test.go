@@ -69,12 +69,12 @@ func TestUnnamedAtomics(t *testing.T) {
 
 // TestAddTooBusy checks that removed probes of one variable are one entry, with their functions.
 func TestAddTooBusy(t *testing.T) {
-	s := &Session{}
+	s := &Session{atomics: newAtomicProbes(nil)}
 	for _, c := range []struct {
 		name, in string
 		owner    uint32
 	}{{"x", "look", 7}, {"y", "", 7}, {"x", "look", 8}, {"x", "add", 7}} {
-		s.addTooBusy(&hitCounter{removableProbes: removableProbes{name: c.name, in: c.in}}, []uint32{c.owner})
+		s.atomics.addTooBusy(&hitCounter{removableProbes: removableProbes{name: c.name, in: c.in}}, []uint32{c.owner})
 	}
 	want := []Blind{{Name: "x", In: []string{"add", "look"}, Processes: []uint32{7, 8}}, {Name: "y", In: []string{""}, Processes: []uint32{7}}}
 	if diff := cmp.Diff(want, s.TooBusy()); diff != "" {

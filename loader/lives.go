@@ -1,7 +1,6 @@
 package loader
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/bpf"
@@ -26,7 +25,13 @@ const (
 // reader's goroutine alone uses.
 type heapProbes struct {
 	removableProbes
+	remover *remover
 	account bucket
+	factor  uint64 // how many times the bounds count; 0: there are none
+}
+
+func newHeapProbes(r *remover, opts *Options) *heapProbes {
+	return &heapProbes{removableProbes: removableProbes{name: "what frees memory"}, remover: r, factor: heapFactor(opts)}
 }
 
 // livesProbes returns the module's probes that record ends of memory: those at entries and other
@@ -48,14 +53,14 @@ func (m *Module) livesProbes() (entries, returns []attach.Probe) {
 	return entries, returns
 }
 
-// attachLives attaches the module's probes that record ends of memory. The caller holds s.mu.
-func (s *Session) attachLives(m *Module, to attach.LinkTarget) error {
+// attach attaches the module's probes that record ends of memory.
+func (h *heapProbes) attach(m *Module, to attach.LinkTarget) error {
 	entries, returns := m.livesProbes()
 	for _, ps := range [][]attach.Probe{returns, entries} {
 		if len(ps) == 0 {
 			continue
 		}
-		if err := s.attachRemovable(&s.heap.removableProbes, to, ps); err != nil {
+		if err := h.remover.attach(&h.removableProbes, to, ps); err != nil {
 			return err
 		}
 	}
@@ -67,40 +72,25 @@ func (s *Session) attachLives(m *Module, to attach.LinkTarget) error {
 const heapBudget = 10
 
 // heapFactor returns how many times the bounds count; 0: there are none.
-func (s *Session) heapFactor() uint64 {
+func heapFactor(opts *Options) uint64 {
 	switch {
-	case !s.opts.Plan.Pointers:
+	case !opts.Plan.Pointers:
 		return 1
-	case s.opts.Budget == 0:
+	case opts.Budget == 0:
 		return 0
 	}
-	return max(1, uint64(heapBudget*(s.opts.Budget-1)))
+	return max(1, uint64(heapBudget*(opts.Budget-1)))
 }
 
-// heapCost handles a record of what the probes of the heap have cost. It starts to remove them when
-// that is too much, and reports whether it does. Accesses through pointers are then not observed any more:
-// what is used again would be taken for what was there before. The reader's goroutine alone calls it.
-func (s *Session) heapCost(r *bpf.Record) bool {
-	n := s.heapFactor()
-	if s.heap.removed || n == 0 || !s.heap.account.add(r.Value, r.Time, n*heapRate, n*heapBurst) {
+// cost handles a record of what the probes of the heap have cost. It starts to remove them when
+// that is too much, and reports whether it does. The reader's goroutine alone calls it.
+func (h *heapProbes) cost(r *bpf.Record) bool {
+	if h.removed || h.factor == 0 || !h.account.add(r.Value, r.Time, h.factor*heapRate, h.factor*heapBurst) {
 		return false
 	}
-	s.heap.removed = true
-	if s.thinner != nil {
-		s.thinner.over.Store(true)
-	}
-	s.removing.Go(s.removeHeap)
+	h.removed = true
+	h.remover.start(&h.removableProbes, h.name, nil)
 	return true
-}
-
-// removeHeap removes the probes of the heap. It runs on a goroutine of its own, because the kernel
-// takes long and the reader must not wait.
-func (s *Session) removeHeap() {
-	if _, err := s.closeLinks(&s.heap.removableProbes); err != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.notes.say(fmt.Sprintf("the probes of what frees memory could not be removed: %v", err))
-	}
 }
 
 // recordsLives reports whether the plan records ends of blocks of memory.

@@ -161,7 +161,6 @@ type Session struct {
 	modules   map[procfs.FileID][]*Module // several of one file after an execve
 	early     target.EarlyFiles           // files of an attached process, opened with all privileges
 	sites     []*probes.Site              // by index in records; the first is nil
-	unseen    []unseenRef                 // by number in records; the first is none
 	resolved  bool                        // with Follow: a former program had all variables to watch
 	running   bool                        // the program runs, with the probes of its libraries in
 	began     time.Time                   // when running became true
@@ -169,7 +168,11 @@ type Session struct {
 	lost      Lost                        // valid at the end
 	watched   []Watched                   // valid at the end
 
-	heap heapProbes // see lives.go
+	// Probes that may be removed while the process runs.
+	remover *remover
+	atomics *atomicProbes // see busy.go
+	heap    *heapProbes   // see lives.go
+	unseen  *unseenProbes // see unseen.go
 
 	journals   *journals
 	undetached atomic.Bool // the kernel has not removed all probes
@@ -177,14 +180,9 @@ type Session struct {
 	plans   Plans  // see Plans
 	planned string // what planFile does now, for people; changed while no other goroutine plans
 
-	hitCountersByGroup map[hitGroup]*hitCounter // of atomic variables that the user did not name
-	sampled            *Sampled                 // see Sampled
-	tooBusy            []Blind                  // those whose probes were removed, see TooBusy
-
-	hitCounters atomic.Pointer[[]*hitCounter] // counters by site; nil for sites of other variables
-	failed      atomic.Pointer[safely.Panic]  // the first panic of a goroutine; nil: there was none
-	cancel      context.CancelFunc            // ends the observation; that of endsWith
-	removing    safely.Group                  // goroutines that remove probes of variables that are too busy
+	sampled *Sampled                     // see Sampled
+	failed  atomic.Pointer[safely.Panic] // the first panic of a goroutine; nil: there was none
+	cancel  context.CancelFunc           // ends the observation; that of endsWith
 
 	abandoned atomic.Pointer[target.ExitError] // why the planning of probes is to end; nil: it goes on
 
@@ -249,21 +247,20 @@ func newSession(opts Options, drop func() error) (s *Session, err error) {
 		return nil, err
 	}
 	s = &Session{
-		opts:               opts,
-		watcher:            watcher,
-		tracing:            tracing,
-		tracer:             tracer,
-		modules:            map[procfs.FileID][]*Module{},
-		processes:          map[int]*process{},
-		hitCountersByGroup: map[hitGroup]*hitCounter{},
-		journals:           &journals{},
-		heap:               heapProbes{removableProbes: removableProbes{name: "what frees memory"}},
-		sites:              []*probes.Site{nil},
-		unseen:             make([]unseenRef, 1),
-		stop:               make(chan struct{}),
-		readDone:           make(chan struct{}),
-		copies:             stacks.Collector{},
+		opts:      opts,
+		watcher:   watcher,
+		tracing:   tracing,
+		tracer:    tracer,
+		modules:   map[procfs.FileID][]*Module{},
+		processes: map[int]*process{},
+		journals:  &journals{},
+		sites:     []*probes.Site{nil},
+		stop:      make(chan struct{}),
+		readDone:  make(chan struct{}),
+		copies:    stacks.Collector{},
 	}
+	s.remover = &remover{tracer: tracer, notes: &s.notes}
+	s.atomics, s.heap, s.unseen = newAtomicProbes(s.remover), newHeapProbes(s.remover, &s.opts), newUnseenProbes(s.remover)
 	if kept != "" {
 		s.notes.say(kept)
 	}
@@ -274,7 +271,7 @@ func newSession(opts Options, drop func() error) (s *Session, err error) {
 		}
 	}
 	s.finder = stacks.New(s)
-	s.finder.Failed, s.removing.Failed, s.closing.Failed = s.fail, s.fail, s.fail
+	s.finder.Failed, s.remover.running.Failed, s.closing.Failed = s.fail, s.fail, s.fail
 	if opts.Plan.Shared {
 		s.unnamed = newUnnamedWatcher(tracer, opts.RemovalLimits)
 		s.unnamed.done.Failed = s.fail
@@ -782,7 +779,7 @@ func (s *Session) register(p *process, mod *Module) (err error) {
 			return err
 		}
 	}
-	s.numberUnseen(mod)
+	s.unseen.add(mod)
 	return nil
 }
 
@@ -806,7 +803,7 @@ func (s *Session) enterSites(mod *Module) error {
 	for i := range mod.Plan.Sites {
 		s.sites = append(s.sites, &mod.Plan.Sites[i])
 	}
-	s.addHitCounters(mod)
+	s.atomics.add(mod)
 	for i := range mod.Plan.Watchpoints {
 		s.sites = append(s.sites, &mod.Plan.Watchpoints[i].Site)
 	}
@@ -835,10 +832,10 @@ func (s *Session) attach(p *process, mod *Module) error {
 	if err := s.tracer.Attach(to, mod.permanentProbes(s.thinner != nil)); err != nil {
 		return err
 	}
-	if err := s.attachUnnamedAtomics(mod, to); err != nil {
+	if err := s.atomics.attach(mod, to); err != nil {
 		return err
 	}
-	if err := s.attachLives(mod, to); err != nil {
+	if err := s.heap.attach(mod, to); err != nil {
 		return err
 	}
 	if s.unnamed != nil {
@@ -901,15 +898,17 @@ func (f filter) Record(r *bpf.Record) {
 		f.s.handleLifetime(r)
 	}
 	if bpf.Op(r.Op) == bpf.OpUnseen && r.Result != 0 {
-		f.s.removeUnseen(r.Object)
+		f.s.unseen.remove(r.Object)
 	}
-	if f.s.discards(r) {
+	if f.s.atomics.discards(r) {
 		return
 	}
 	if bpf.Op(r.Op) == bpf.OpHeapCost {
-		if !f.s.heapCost(r) {
+		if !f.s.heap.cost(r) {
 			return
 		}
+		f.s.thinner.end() // what is used again would be taken for what was there before
+
 		removed := *r // the record itself is read-only
 		removed.Result = 1
 		r = &removed
@@ -1027,7 +1026,7 @@ func (s *Session) finish() (Lost, error) {
 	close(s.stop)
 	<-s.readDone
 	s.finder.End()
-	s.removing.Wait()
+	s.remover.running.Wait()
 	s.collectWatched()
 	s.collectSampled()
 	lost, lostErr := s.tracer.Lost()

@@ -64,7 +64,7 @@ func (s *Session) attachTogether(m *Module, to attach.LinkTarget) error {
 			var err error
 			switch g, removable := groups[i]; {
 			case removable:
-				err = s.attachRemovable(&s.hitCountersByGroup[g].removableProbes, to, []attach.Probe{probe})
+				err = s.atomics.attachGroup(g, to, []attach.Probe{probe})
 			case site.Program == probes.ProgramShared:
 				err = s.unnamed.attachProbe(m, i, to)
 			default:

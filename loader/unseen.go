@@ -1,8 +1,8 @@
 package loader
 
 import (
-	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader/attach"
@@ -26,31 +26,50 @@ type unseenRef struct {
 	group  *removableProbes
 }
 
-// numberUnseen assigns numbers to the module's UnseenProbes, and groups them. If those of all
-// files exceed bpf.MaxUnseen, the module's have no numbers and are not attached. The caller
-// holds s.mu.
-func (s *Session) numberUnseen(m *Module) {
+// unseenProbes are the UnseenProbes of all modules.
+type unseenProbes struct {
+	remover *remover
+
+	mu   sync.Mutex  // guards refs; no other lock is acquired while it is held
+	refs []unseenRef // by number in records; the first is none
+}
+
+func newUnseenProbes(r *remover) *unseenProbes {
+	return &unseenProbes{remover: r, refs: make([]unseenRef, 1)}
+}
+
+// add assigns numbers to the module's UnseenProbes, and groups them. If those of all
+// files exceed bpf.MaxUnseen, the module's have no numbers and are not attached.
+func (u *unseenProbes) add(m *Module) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	n := len(m.Plan.UnseenProbes)
-	if len(s.unseen)+n > bpf.MaxUnseen {
+	if len(u.refs)+n > bpf.MaxUnseen {
 		return
 	}
-	m.firstUnseen, m.unseenNumbered = uint32(len(s.unseen)), true
+	m.firstUnseen, m.unseenNumbered = uint32(len(u.refs)), true
 	size := max(1, (n+maxGroups-1)/maxGroups)
 	var group *removableProbes
 	for i := range n {
 		if i%size == 0 {
 			group = &removableProbes{name: m.Path}
 		}
-		s.unseen = append(s.unseen, unseenRef{m, group})
+		u.refs = append(u.refs, unseenRef{m, group})
 	}
 }
 
-// attachUnseen attaches the module's UnseenProbes for a process. The caller holds s.mu.
-func (s *Session) attachUnseen(p *process, m *Module) error {
-	if !m.unseenNumbered {
-		return nil
+// ref returns what a number in records stands for; ok is false if it stands for nothing.
+func (u *unseenProbes) ref(number uint64) (ref unseenRef, ok bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if number == 0 || number >= uint64(len(u.refs)) {
+		return ref, false
 	}
-	m.attachedLate = m.attachedLate || s.running && !s.traced
+	return u.refs[number], true
+}
+
+// attach attaches the module's UnseenProbes, which have numbers.
+func (u *unseenProbes) attach(m *Module, to attach.LinkTarget) error {
 	byGroup := map[*removableProbes][]attach.Probe{}
 	seen := map[uint64]bool{}
 	var groups []*removableProbes
@@ -60,7 +79,8 @@ func (s *Session) attachUnseen(p *process, m *Module) error {
 		}
 		seen[probe.Offset] = true
 		number := m.firstUnseen + uint32(i)
-		g := s.unseen[number].group
+		ref, _ := u.ref(uint64(number))
+		g := ref.group
 		if byGroup[g] == nil {
 			groups = append(groups, g)
 		}
@@ -72,65 +92,48 @@ func (s *Session) attachUnseen(p *process, m *Module) error {
 		}
 		byGroup[g] = append(byGroup[g], attach.Probe{Offset: probe.Offset, Site: number, Program: probes.ProgramUnseen})
 	}
-	if len(groups) == 0 {
-		return nil
-	}
-	to, err := s.linkTarget(p, m)
-	if err != nil {
-		return err
-	}
 	for _, g := range groups {
-		if err := s.attachRemovable(g, to, byGroup[g]); err != nil {
+		if err := u.remover.attach(g, to, byGroup[g]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// removeUnseen removes the group of the UnseenProbe of a number in records. It does so on a
-// goroutine of its own, because the kernel takes long and the reader must not wait. The reader's
-// goroutine alone calls it.
-func (s *Session) removeUnseen(number uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if number >= uint64(len(s.unseen)) {
+// remove removes the group of the UnseenProbe of a number in records. The reader's goroutine alone calls it.
+func (u *unseenProbes) remove(number uint64) {
+	ref, ok := u.ref(number)
+	if !ok || ref.group.removed {
 		return
 	}
-	g := s.unseen[number].group
-	if g == nil || g.removed {
-		return
-	}
-	g.removed = true
-	s.removing.Go(func() {
-		if _, err := s.closeLinks(g); err != nil {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.notes.say(fmt.Sprintf("the probes of what synchronises in %s could not be removed: %v", g.name, err))
-		}
-	})
+	ref.group.removed = true
+	u.remover.start(ref.group, "what synchronises in "+ref.group.name, nil)
 }
 
-// UnseenProbe returns the UnseenProbe of a number in records, and the plan that it belongs to;
-// ok is false if there is none.
-func (s *Session) UnseenProbe(number uint64) (plan *probes.Plan, probe probes.UnseenProbe, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if number == 0 || number >= uint64(len(s.unseen)) {
-		return nil, probe, false
-	}
-	m := s.unseen[number].module
-	return m.Plan, m.Plan.UnseenProbes[uint32(number)-m.firstUnseen], true
-}
-
-// UnseenProcesses returns what ProcessesWith returns for the module of the UnseenProbe of a number in
-// records.
-func (s *Session) UnseenProcesses(number uint64) []uint32 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if number == 0 || number >= uint64(len(s.unseen)) {
+// attachUnseen attaches the module's UnseenProbes for a process. The caller holds s.mu.
+func (s *Session) attachUnseen(p *process, m *Module) error {
+	if !m.unseenNumbered {
 		return nil
 	}
-	return s.processesWith(s.unseen[number].module)
+	m.attachedLate = m.attachedLate || s.running && !s.traced
+	if len(m.Plan.UnseenProbes) == 0 {
+		return nil
+	}
+	to, err := s.linkTarget(p, m)
+	if err != nil {
+		return err
+	}
+	return s.unseen.attach(m, to)
+}
+
+// UnseenProbe returns the UnseenProbe of a number in records, and the module that has it;
+// ok is false if there is none.
+func (s *Session) UnseenProbe(number uint64) (m *Module, probe probes.UnseenProbe, ok bool) {
+	ref, ok := s.unseen.ref(number)
+	if !ok {
+		return nil, probe, false
+	}
+	return ref.module, ref.module.Plan.UnseenProbes[uint32(number)-ref.module.firstUnseen], true
 }
 
 // ProcessesWith returns the IDs of the processes that have mapped a module, except those that only
@@ -138,10 +141,6 @@ func (s *Session) UnseenProcesses(number uint64) []uint32 {
 func (s *Session) ProcessesWith(m *Module) []uint32 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.processesWith(m)
-}
-
-func (s *Session) processesWith(m *Module) []uint32 {
 	var ids []uint32
 	has := func(seg Segment) bool { return seg.Module == m }
 	for _, p := range s.all {

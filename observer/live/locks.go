@@ -36,8 +36,8 @@ func (l *Link) DischargePointers(sum *run.Summary, locks map[uint64]bool) {
 		return
 	}
 	sum.Executed = slices.DeleteFunc(sum.Executed, func(e run.Executed) bool {
-		plan, probe, ok := l.Session.UnseenProbe(e.Number)
-		return ok && probe.What == elf.UnseenPointer && l.onlyTo(plan, probe.Offset, locks)
+		m, probe, ok := l.Session.UnseenProbe(e.Number)
+		return ok && probe.What == elf.UnseenPointer && l.onlyTo(m.Plan, probe.Offset, locks)
 	})
 }
 

@@ -224,12 +224,13 @@ func executed(s *loader.Session, all []run.Executed) []run.Executed {
 	var kept []run.Executed
 	for _, e := range all {
 		if e.Description == "" {
-			e.Description, e.Processes = "synchronisation", s.UnseenProcesses(e.Number)
-			if plan, probe, ok := s.UnseenProbe(e.Number); ok {
+			e.Description = "synchronisation"
+			if m, probe, ok := s.UnseenProbe(e.Number); ok {
+				e.Processes = s.ProcessesWith(m)
 				if s.Ordered(probe.Callee) {
 					continue
 				}
-				e.Description, e.Waits = plan.Describe(probe), probe.What == elf.UnseenWait
+				e.Description, e.Waits = m.Plan.Describe(probe), probe.What == elf.UnseenWait
 			}
 		}
 		if !e.Waits {
