@@ -65,7 +65,7 @@ func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), st
 		s.hold()
 		_ = s.unload()
 		s.stopWatching()
-		s.guard.stop()
+		s.hardware.guard.stop()
 		return Result{}, ifEnded(fd, pid, err)
 	}
 	s.noteChildren(pid)
@@ -87,8 +87,8 @@ func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), st
 // watchAttached starts to watch the ring buffer for an attached process. The first probe comes later, since the process
 // runs already.
 func (s *Session) watchAttached() error {
-	if s.guard != nil {
-		return s.watch(waking(s.guard.wake))
+	if s.hardware.guard != nil {
+		return s.watch(waking(s.hardware.guard.wake))
 	}
 	return s.watch(s.throttle.HoldUntraced) // between two holds the process is not traced
 }

@@ -27,7 +27,7 @@ func (s *Session) unexplainedTrap(tid int) bool {
 		return false
 	}
 	tgid := s.processOfThread(tid)
-	s.unexplained.Add(1)
+	s.hardware.unexplained.Add(1)
 	if err := s.tracer.CountLost(tid, tgid); err != nil {
 		s.noteAbout(tgid, "process %d lost an access of thread %d: %v", tgid, tid, err)
 	}
@@ -52,14 +52,14 @@ func (s *Session) guardWatchpoints() error {
 	g, err := s.startGuard()
 	switch {
 	case err == nil:
-		s.guard = g
+		s.hardware.guard = g
 	case len(p.Hardware) > 0:
 		return &need.Error{
 			What:   "no hardware watchpoints in this virtual machine, as the process cannot be traced: a debug exception that the hypervisor garbles would end it",
 			Remedy: "detach the debugger, or watch without --watch-hw", Err: err,
 		}
 	default:
-		s.unguarded = err.Error()
+		s.hardware.unguarded = err.Error()
 	}
 	return nil
 }

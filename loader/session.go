@@ -146,10 +146,7 @@ type Session struct {
 	throttle *ptrace.Throttle // nil: the program is never made to wait
 	thinner  *thinner         // nil: all accesses through pointers are observed
 	unnamed  *unnamedWatcher  // of variables that the user did not name; nil without Options.Plan.Shared
-	// guard traces an attached process while it may have hardware watchpoints; nil: none is needed,
-	// or unguarded says why it is impossible.
-	guard     *guard
-	unguarded string
+	hardware watchpoints
 
 	notes notes // for the report
 
@@ -188,8 +185,7 @@ type Session struct {
 
 	sentSignals atomic.Uint64 // bit n: signal n was sent by Signal
 
-	restored    int           // breakpoints that the program had copied and that were replaced, see copied.go; guarded by mu
-	unexplained atomic.Uint64 // accesses of which only a debug exception without a cause was seen
+	restored int // breakpoints that the program had copied and that were replaced, see copied.go; guarded by mu
 
 	anchored uint32 // kernel's ID of the thread that probes are tied to, see tieTo; 0: none
 
@@ -259,6 +255,7 @@ func newSession(opts Options, drop func() error) (s *Session, err error) {
 		readDone:  make(chan struct{}),
 		copies:    stacks.Collector{},
 	}
+	s.hardware.tracer = tracer
 	s.remover = &remover{tracer: tracer, notes: &s.notes}
 	s.atomics, s.heap, s.unseen = newAtomicProbes(s.remover), newHeapProbes(s.remover, &s.opts), newUnseenProbes(s.remover)
 	if kept != "" {
@@ -482,7 +479,7 @@ func (s *Session) SiteAddr(pid int, index uint32) uint64 {
 func (s *Session) Notes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	unexplained := s.unexplained.Load()
+	unexplained := s.hardware.unexplained.Load()
 	notes := append(plural.Texts(s.notes.all()), s.throttle.Notes(s.lost.Records > unexplained)...)
 	if s.restored > 0 {
 		notes = append(notes, plural.Sprintf("the program executes copies of its own code, with breakpoints of probes in them: %d {was|were} replaced by the original {instruction|instructions}, and what the copies do is not observed; --watch-shared=off puts in fewer probes", s.restored))
@@ -596,7 +593,7 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 		p.findUnloaded(maps)
 	}
 	p.program, p.firstProgram = exe, cmp.Or(p.firstProgram, exe)
-	s.limitWatchpoints(p)
+	s.hardware.limit(p, &s.opts.Plan)
 	// The program comes before its libraries, because variables are looked for in it first.
 	slices.SortStableFunc(maps, func(a, b procfs.Mapping) int { return boolToInt(b.Path == exe) - boolToInt(a.Path == exe) })
 	for _, m := range maps {
@@ -625,7 +622,7 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 	if err := s.attachAllOf(p, fresh); err != nil {
 		return fresh, err
 	}
-	return fresh, s.rewatch(p, maps)
+	return fresh, s.hardware.update(p, maps)
 }
 
 // attachAllOf attaches probes for a process. Libraries, which have the lock functions, come
@@ -851,7 +848,7 @@ func (s *Session) attach(p *process, mod *Module) error {
 	if err := s.attachTogether(mod, to); err != nil {
 		return err
 	}
-	return s.watchVariables(p, mod)
+	return s.hardware.set(p, mod)
 }
 
 // discardProgram discards what belongs to the program that the process ran before an execve, and
@@ -1019,7 +1016,7 @@ func (s *Session) finish() (Lost, error) {
 	err := s.stopObserving()
 	s.closing.Wait()
 	s.stopWatching()
-	s.guard.stop()
+	s.hardware.guard.stop()
 	if s.opts.Left != nil {
 		s.opts.Left()
 	}
@@ -1030,7 +1027,7 @@ func (s *Session) finish() (Lost, error) {
 	s.collectWatched()
 	s.collectSampled()
 	lost, lostErr := s.tracer.Lost()
-	lost.Records += s.unexplained.Load()
+	lost.Records += s.hardware.unexplained.Load()
 	if lost.Records > 0 {
 		lostErr = errors.Join(lostErr, s.reportLost())
 	}

@@ -2,14 +2,27 @@ package loader
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/loader/procfs"
+	"github.com/tracepredict/tracepredict/probes"
 )
 
-// watchVariables sets the hardware watchpoints of a module for a process that maps it.
-func (s *Session) watchVariables(p *process, mod *Module) error {
+// watchpoints are the hardware watchpoints of the processes. Session.mu guards them, but for unexplained.
+type watchpoints struct {
+	tracer *attach.Tracer
+	// guard traces an attached process while it may have hardware watchpoints; nil: none is needed,
+	// or unguarded says why it is impossible.
+	guard     *guard
+	unguarded string
+
+	unexplained atomic.Uint64 // accesses of which only a debug exception without a cause was seen
+}
+
+// set sets the hardware watchpoints of a module for a process that maps it.
+func (w *watchpoints) set(p *process, mod *Module) error {
 	if len(mod.Plan.Watchpoints) == 0 {
 		return nil
 	}
@@ -17,28 +30,29 @@ func (s *Session) watchVariables(p *process, mod *Module) error {
 	if !ok {
 		return fmt.Errorf("watch variables of %s: process %d does not map its code", mod.Path, p.pid)
 	}
-	return s.watchAt(p, mod, bias)
+	return w.setAt(p, mod, bias)
 }
 
-// watchAt does the same for a module with a load bias.
-func (s *Session) watchAt(p *process, mod *Module, bias uint64) error {
+// setAt does the same for a module with a load bias.
+func (w *watchpoints) setAt(p *process, mod *Module, bias uint64) error {
 	p.watched[mod] = bias
-	for i, w := range mod.Plan.Watchpoints {
-		for n, part := range w.Parts {
-			err := s.tracer.Watch(p.pid, part.Addr+bias, part.Size, bpf.Watch{
-				Object: w.Variable.Addr + bias, Site: mod.watchSite(i), Width: uint8(w.Variable.Size), Part: uint8(n),
+	for i, planned := range mod.Plan.Watchpoints {
+		v := &planned.Variable
+		for n, part := range planned.Parts {
+			err := w.tracer.Watch(p.pid, part.Addr+bias, part.Size, bpf.Watch{
+				Object: v.Addr + bias, Site: mod.watchSite(i), Width: uint8(v.Size), Part: uint8(n),
 			})
 			if err != nil {
-				return fmt.Errorf("watch %s by hardware: %w", w.Variable.Name, err)
+				return fmt.Errorf("watch %s by hardware: %w", v.Name, err)
 			}
 		}
 	}
 	return nil
 }
 
-// rewatch removes the watchpoints of libraries that the process has unloaded, because their
+// update removes the watchpoints of libraries that the process has unloaded, because their
 // memory may be reused, and sets those of libraries that it has loaded again.
-func (s *Session) rewatch(p *process, maps []procfs.Mapping) error {
+func (w *watchpoints) update(p *process, maps []procfs.Mapping) error {
 	for mod := range p.attached {
 		if len(mod.Plan.Watchpoints) == 0 {
 			continue
@@ -50,12 +64,12 @@ func (s *Session) rewatch(p *process, maps []procfs.Mapping) error {
 		}
 		if watched {
 			delete(p.watched, mod)
-			if err := s.unwatch(p, mod, old); err != nil {
+			if err := w.remove(p, mod, old); err != nil {
 				return err
 			}
 		}
 		if mapped {
-			if err := s.watchAt(p, mod, bias); err != nil {
+			if err := w.setAt(p, mod, bias); err != nil {
 				return err
 			}
 		}
@@ -63,14 +77,14 @@ func (s *Session) rewatch(p *process, maps []procfs.Mapping) error {
 	return nil
 }
 
-func (s *Session) unwatch(p *process, mod *Module, bias uint64) error {
+func (w *watchpoints) remove(p *process, mod *Module, bias uint64) error {
 	addrs := map[uint64]bool{}
-	for _, w := range mod.Plan.Watchpoints {
-		for _, part := range w.Parts {
+	for _, planned := range mod.Plan.Watchpoints {
+		for _, part := range planned.Parts {
 			addrs[part.Addr+bias] = true
 		}
 	}
-	return s.tracer.Unwatch(p.pid, addrs)
+	return w.tracer.Unwatch(p.pid, addrs)
 }
 
 // biasIn returns the load bias of a module in mappings; false if they do not contain its code.
@@ -101,14 +115,14 @@ func (s *Session) KernelCode(ip uint64) (before, at []byte, ok bool) {
 	return s.tracer.KernelCode(ip)
 }
 
-// limitWatchpoints sets, for the planner of a program, how many hardware watchpoints it may use.
-func (s *Session) limitWatchpoints(p *process) {
-	if p.limited || len(s.opts.Plan.Watch) == 0 || s.opts.Plan.Choose.Registers == 0 {
+// limit sets, for the planner of a program, how many hardware watchpoints it may use.
+func (w *watchpoints) limit(p *process, plan *probes.Options) {
+	if p.limited || len(plan.Watch) == 0 || plan.Choose.Registers == 0 {
 		return
 	}
 	p.limited = true
-	if s.unguarded != "" {
-		p.planner.LimitHardware(0, s.unguarded)
+	if w.unguarded != "" {
+		p.planner.LimitHardware(0, w.unguarded)
 	} else if free, why := attach.FreeWatchpoints(p.pid); why != nil {
 		p.planner.LimitHardware(free, why.Error())
 	}
