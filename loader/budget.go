@@ -563,14 +563,6 @@ func (s *Session) Sampled() *Sampled {
 	return s.sampled
 }
 
-// siteless returns the number of functions whose accesses through pointers had no probes for lack of room.
-func (s *Session) siteless() (n int) {
-	for _, m := range s.Modules() {
-		n += m.Plan.Siteless
-	}
-	return n
-}
-
 // collectSampled collects the results of the thinner before the BPF programs are unloaded.
 func (s *Session) collectSampled() {
 	var sampled *Sampled

@@ -40,7 +40,7 @@ func (s *Session) copied(tid int, at uint64) []ptrace.Original {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.processes[pid]
+	p := s.known(pid)
 	if p == nil || maps[i].File.Inode != 0 && p.modules[maps[i].File] != nil {
 		return nil // in a file with probes, of which the kernel knows
 	}
@@ -51,16 +51,6 @@ func (s *Session) copied(tid int, at uint64) []ptrace.Original {
 	all := s.copiedWith(pid, m, from, at, maps[i])
 	s.restored += len(all)
 	return all
-}
-
-// processOfThread returns the ID of the process that a thread belongs to.
-func (s *Session) processOfThread(tid int) int {
-	if status, err := procfs.Status(strconv.Itoa(tid)); err == nil {
-		if id, err := strconv.Atoi(status["Tgid"]); err == nil {
-			return id
-		}
-	}
-	return s.PID()
 }
 
 // probeAddrs returns the addresses in the file at which the module has probes.
@@ -118,11 +108,21 @@ func alike(memory, code []byte, at int) (n int) {
 	return n
 }
 
+// processOfThread returns the ID of the process that a thread belongs to.
+func (a *Spaces) processOfThread(tid int) int {
+	if status, err := procfs.Status(strconv.Itoa(tid)); err == nil {
+		if id, err := strconv.Atoi(status["Tgid"]); err == nil {
+			return id
+		}
+	}
+	return a.PID()
+}
+
 // copiedWith returns the original bytes at a breakpoint, which was copied from an address of a module, and at all
 // others that lie as far from where they were copied from in the same mapping.
-func (s *Session) copiedWith(pid int, m *Module, from, at uint64, in procfs.Mapping) (all []ptrace.Original) {
+func (a *Spaces) copiedWith(pid int, m *Module, from, at uint64, in procfs.Mapping) (all []ptrace.Original) {
 	memory := make([]byte, min(in.Hi-in.Lo, maxCopy))
-	if !s.ReadMemory(pid, in.Lo, memory) {
+	if !a.ReadMemory(pid, in.Lo, memory) {
 		memory = nil
 	}
 	for addr := range m.probeAddrs() {

@@ -2,6 +2,7 @@ package loader
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
@@ -15,29 +16,30 @@ type VariableValue struct {
 
 // InitialValues returns the variables of the first process that the user named, each with the
 // initial value that its file contains. It leaves out variables that the dynamic linker fills.
-func (s *Session) InitialValues() []VariableValue {
-	return s.namedValues(func(v *variable.Variable, _ uint64) (uint64, bool) { return v.File.Initial(v.Addr, v.Size) })
+func (a *Spaces) InitialValues() []VariableValue {
+	return a.namedValues(func(v *variable.Variable, _ uint64) (uint64, bool) { return v.File.Initial(v.Addr, v.Size) })
 }
 
 // ValuesNow returns the variables of the first process that the user named, each with its
 // present value in memory. It leaves out variables whose memory cannot be read.
-func (s *Session) ValuesNow() []VariableValue {
-	pid := s.PID()
-	return s.namedValues(func(v *variable.Variable, addr uint64) (uint64, bool) {
+func (a *Spaces) ValuesNow() []VariableValue {
+	pid := a.PID()
+	return a.namedValues(func(v *variable.Variable, addr uint64) (uint64, bool) {
 		var b [8]byte
-		ok := s.ReadMemory(pid, addr, b[:min(max(v.Size, 1), 8)])
+		ok := a.ReadMemory(pid, addr, b[:min(max(v.Size, 1), 8)])
 		return binary.LittleEndian.Uint64(b[:]), ok
 	})
 }
 
 // namedValues returns the variables of the first process that the user named and for which value
 // returns a value.
-func (s *Session) namedValues(value func(v *variable.Variable, addr uint64) (uint64, bool)) []VariableValue {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (a *Spaces) namedValues(value func(v *variable.Variable, addr uint64) (uint64, bool)) []VariableValue {
+	a.mu.Lock()
+	segments := slices.Clone(a.first.segments)
+	a.mu.Unlock()
 	var out []VariableValue
 	seen := map[string]bool{} // by name; the program's own variable comes before a library's
-	for _, seg := range s.first.segments {
+	for _, seg := range segments {
 		for i := range seg.Module.Plan.Variables {
 			v := &seg.Module.Plan.Variables[i]
 			if seen[v.Name] {

@@ -102,25 +102,3 @@ func (m *Module) recordsLives() bool {
 	})
 	return m.frees
 }
-
-// Untracked returns the IDs of the processes in which the ends of blocks of memory are not recorded,
-// because no file that they have mapped is known to free memory.
-func (s *Session) Untracked() []uint32 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var ids []uint32
-	for _, p := range s.all {
-		has := func(seg Segment) bool { return seg.Module.recordsLives() }
-		if !slices.ContainsFunc(p.segments, has) && !slices.ContainsFunc(p.past[p.parents:], has) {
-			ids = append(ids, uint32(p.pid))
-		}
-	}
-	return ids
-}
-
-// SeesFrees reports whether the ends of blocks of memory are recorded in the present program of a process.
-func (s *Session) SeesFrees(pid int) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.processOf(pid).segments, func(seg Segment) bool { return seg.Module.recordsLives() })
-}

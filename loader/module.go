@@ -247,27 +247,6 @@ func (s *Session) UnseenIn(m *Module) (n int, first, what string) {
 	return n, first, what
 }
 
-// OwnCall reports whether a system call was made by the code of the program or of a library that
-// is no run-time library: either by a system call instruction of its own, which ends at ip, or
-// by a call of syscall(2), which returns to caller.
-func (s *Session) OwnCall(pid int, ip, caller uint64) bool {
-	seg, ok := s.Segment(pid, ip)
-	if !ok {
-		return false
-	}
-	if libname.Runtime(seg.Module.Path) {
-		seg, ok = s.Segment(pid, caller)
-		return ok && seg.Module.calledBefore(caller-seg.Bias, "syscall")
-	}
-	return seg.Module.calledBefore(ip-seg.Bias, "") || seg.Module.calledBefore(caller-seg.Bias, "syscall")
-}
-
-// OfOpenMP reports whether an address of a process lies in libgomp.
-func (s *Session) OfOpenMP(pid int, addr uint64) bool {
-	seg, ok := s.Segment(pid, addr)
-	return ok && seg.Module.OfOpenMP()
-}
-
 // OfOpenMP reports whether the module is libgomp, whose calls the table of synchronisation calls lists.
 func (m *Module) OfOpenMP() bool { return libname.Stem(m.Bin.SOName()) == "libgomp" }
 

@@ -109,13 +109,9 @@ func (s *Session) Unobserved() []Blind {
 	return slices.Clone(s.notes.unobserved)
 }
 
-// noteAbout adds a note about a process unless the process has ended. The caller does not hold
-// s.mu.
+// noteAbout adds a note about a process unless the process has ended.
 func (s *Session) noteAbout(pid int, format string, args ...any) {
-	s.mu.Lock()
-	p := s.processOf(pid)
-	s.mu.Unlock()
-	if !p.gone() {
+	if !s.processOf(pid).gone() {
 		s.notes.like(format, args...)
 	}
 }

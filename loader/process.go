@@ -3,7 +3,6 @@ package loader
 import (
 	"errors"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -19,12 +18,26 @@ import (
 // process is one process of a session: the first one, or, with Options.Follow, one that it has
 // forked, directly or indirectly. What depends on a file alone (its plan, its sites) belongs to
 // the session; what depends on where the file is mapped belongs to the process. Each process has
-// links of its own for the probes in a file. Session.mu guards the fields.
+// links of its own for the probes in a file.
 type process struct {
-	pid          int
+	pid int
+
+	// Spaces.mu guards these.
+	program      string           // path of the program that it runs
+	firstProgram string           // path of the first program that it ran
+	segments     []Segment        // mappings of the present program, in the order of their discovery
+	past         []Segment        // mappings of the programs before an execve
+	unmapped     map[Segment]bool // the segments that were unmapped at some time
+	overlaid     []elf.Range      // where segments of several files were, one after the other
+	// copied reports that segments are those of the process that forked this one, until an execve;
+	// parents is the number of entries of past that were. Meanwhile the process had one thread,
+	// unless it never came to an execve.
+	copied  bool
+	parents int
+	ended   bool // it has ended
+
+	// Session.mu guards these.
 	identity     procfs.Identity // as in the journal; zero: it is not there
-	program      string          // path of the program that it runs
-	firstProgram string          // path of the first program that it ran
 	planner      *probes.Planner
 	limited      bool                      // planner has been given the number of free watchpoints
 	modules      map[procfs.FileID]*Module // the files that the present program maps
@@ -32,17 +45,7 @@ type process struct {
 	in           map[*Module]uint64        // since when its probes are in (CLOCK_MONOTONIC, ns)
 	watched      map[*Module]uint64        // modules with hardware watchpoints; the load bias then
 	used         map[*Module]bool          // modules of the present program or of one before an execve
-	segments     []Segment                 // mappings of the present program, in the order of their discovery
-	past         []Segment                 // mappings of the programs before an execve
-	unmapped     map[Segment]bool          // the segments that were unmapped at some time
-	overlaid     []elf.Range               // where segments of several files were, one after the other
-	// copied reports that segments are those of the process that forked this one, until an execve;
-	// parents is the number of entries of past that were. Meanwhile the process had one thread,
-	// unless it never came to an execve.
-	copied       bool
-	parents      int
-	loadingUntil time.Time // when findLateLibraries stops looking for its libraries; zero: it does not look, see untracedExec
-	ended        bool      // it has ended
+	loadingUntil time.Time                 // when findLateLibraries stops looking for its libraries; zero: it does not look, see untracedExec
 }
 
 func (s *Session) newProcess(pid int) *process {
@@ -67,75 +70,7 @@ func (s *Session) reset(p *process) {
 	p.modules = map[procfs.FileID]*Module{}
 	p.attached, p.in = map[*Module]bool{}, map[*Module]uint64{}
 	p.watched = map[*Module]uint64{}
-	p.past = append(p.past, p.segments...)
-	if p.copied {
-		p.copied, p.parents = false, len(p.past)
-	}
-	p.segments, p.unmapped, p.overlaid = nil, map[Segment]bool{}, nil
-}
-
-// Process is an observed process, for reports.
-type Process struct {
-	PID     int
-	Program string // path of the last program that it ran
-}
-
-// Processes returns the observed processes, the first one first.
-func (s *Session) Processes() []Process {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var ps []Process
-	for _, p := range s.all {
-		ps = append(ps, Process{PID: p.pid, Program: p.program})
-	}
-	return ps
-}
-
-// LastProgram returns the path of the last program that the first process ran, if its first
-// program was another one: sh -c 'exec ./server' becomes the server. Otherwise it returns "".
-func (s *Session) LastProgram() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.first.program == s.first.firstProgram {
-		return ""
-	}
-	return s.first.program
-}
-
-// processOf returns the process with a process ID, the latest if several have had it, and the
-// first process of the session if none has.
-func (s *Session) processOf(pid int) *process {
-	if p := s.processes[pid]; p != nil {
-		return p
-	}
-	return s.first
-}
-
-// add adds a process to the session. The caller holds s.mu.
-func (s *Session) add(p *process) {
-	s.all = append(s.all, p)
-	s.processes[p.pid] = p
-	s.setLive()
-}
-
-// setLive updates live. The caller holds s.mu.
-func (s *Session) setLive() {
-	var pids []int
-	for _, p := range s.processes {
-		if !p.ended {
-			pids = append(pids, p.pid)
-		}
-	}
-	slices.Sort(pids)
-	s.live.Store(&pids)
-}
-
-// livePIDs returns the processes that are observed and have not ended. It does not block.
-func (s *Session) livePIDs() []int {
-	if pids := s.live.Load(); pids != nil {
-		return *pids
-	}
-	return nil
+	s.discard(p)
 }
 
 // forked adds a child that has just been forked. If the program is traced, the child has not run
@@ -149,7 +84,7 @@ func (s *Session) forked(parent, pid int, shared bool) error {
 	}
 	p, from := s.newProcess(pid), s.processOf(parent)
 	p.program = from.program
-	s.add(p)
+	s.Spaces.add(p)
 	if err := s.tracer.AddTarget(pid); err != nil {
 		return err
 	}
@@ -157,9 +92,7 @@ func (s *Session) forked(parent, pid int, shared bool) error {
 		return nil
 	}
 	p.planner, p.limited = from.planner, from.limited
-	p.segments, p.past, p.copied = slices.Clone(from.segments), slices.Clone(from.past), true
-	p.overlaid = slices.Clone(from.overlaid)
-	p.parents = len(p.past)
+	s.inherit(p, from)
 	var fresh []*Module
 	for id, m := range from.modules {
 		p.modules[id], p.used[m] = m, true
@@ -179,9 +112,8 @@ func (s *Session) processEnded(pid int) {
 		s.mu.Unlock()
 		return
 	}
-	p.ended = true
+	s.exited(p)
 	id := p.identity
-	s.setLive()
 	s.mu.Unlock()
 	_ = s.journals.own.RemoveTarget(id) // a process that is gone does no harm there
 	_ = s.tracer.RemoveTarget(pid)
@@ -193,9 +125,7 @@ func (s *Session) processEnded(pid int) {
 // program are not mapped yet, so findLateLibraries looks for them during maxLoadingTime. since
 // is the time of the execve (CLOCK_MONOTONIC, ns).
 func (s *Session) untracedExec(pid int, since uint64) {
-	s.mu.Lock()
-	p := s.processes[pid]
-	s.mu.Unlock()
+	p := s.known(pid)
 	if p == nil {
 		return
 	}
@@ -290,6 +220,3 @@ func (s *Session) noteRemaining() {
 		s.notes.say(plural.Sprintf("%d {process that the program started goes on, and is|processes that the program started go on, and are} no longer observed (the first: process %d)", n, first))
 	}
 }
-
-// pidSet is a set of process IDs that can be read without a lock.
-type pidSet = atomic.Pointer[[]int]

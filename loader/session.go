@@ -14,16 +14,13 @@
 package loader
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"os"
 	"runtime"
 	"slices"
-	"sort"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,7 +38,6 @@ import (
 	"github.com/tracepredict/tracepredict/loader/stacks"
 	"github.com/tracepredict/tracepredict/loader/target"
 	"github.com/tracepredict/tracepredict/probes"
-	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/function"
 	"github.com/tracepredict/tracepredict/probes/variable"
 )
@@ -132,8 +128,12 @@ type Handler interface {
 	Idle()
 }
 
-// Session observes a process and, with Options.Follow, its descendants.
+// Session observes a process and, with Options.Follow, its descendants. Its parts own their state, each with a lock of
+// its own where several goroutines use it. Session.mu is acquired before the lock of a part, and that before the Tracer's;
+// the locks of two parts are not held together, but that of removableProbes after that of another part.
 type Session struct {
+	Spaces // what the processes map
+
 	opts   Options
 	tracer *attach.Tracer
 	job    job  // job control of a started program
@@ -150,20 +150,17 @@ type Session struct {
 
 	notes notes // for the report
 
-	mu        sync.Mutex // guards the fields below; acquired before the Tracer's
-	first     *process
-	target    *os.Process                 // the first process, to signal; nil if it had ended before
-	processes map[int]*process            // by process ID; the latest that has had it
-	all       []*process                  // in the order in which they were found
-	modules   map[procfs.FileID][]*Module // several of one file after an execve
-	early     target.EarlyFiles           // files of an attached process, opened with all privileges
-	sites     []*probes.Site              // by index in records; the first is nil
-	resolved  bool                        // with Follow: a former program had all variables to watch
-	running   bool                        // the program runs, with the probes of its libraries in
-	began     time.Time                   // when running became true
-	ended     bool                        // the observation has ended: no more probes
-	lost      Lost                        // valid at the end
-	watched   []Watched                   // valid at the end
+	mu       sync.Mutex                  // guards the fields below; acquired before the Tracer's
+	target   *os.Process                 // the first process, to signal; nil if it had ended before
+	modules  map[procfs.FileID][]*Module // several of one file after an execve
+	early    target.EarlyFiles           // files of an attached process, opened with all privileges
+	sites    []*probes.Site              // by index in records; the first is nil
+	resolved bool                        // with Follow: a former program had all variables to watch
+	running  bool                        // the program runs, with the probes of its libraries in
+	began    time.Time                   // when running became true
+	ended    bool                        // the observation has ended: no more probes
+	lost     Lost                        // valid at the end
+	watched  []Watched                   // valid at the end
 
 	// Probes that may be removed while the process runs.
 	remover *remover
@@ -189,7 +186,6 @@ type Session struct {
 
 	anchored uint32 // kernel's ID of the thread that probes are tied to, see tieTo; 0: none
 
-	live    pidSet       // processes that are observed and have not ended
 	closing safely.Group // goroutines that close links of processes that have ended
 
 	end     atomic.Uint64 // when the observation ended, on the clock of the records, ns; 0: not yet
@@ -243,17 +239,17 @@ func newSession(opts Options, drop func() error) (s *Session, err error) {
 		return nil, err
 	}
 	s = &Session{
-		opts:      opts,
-		watcher:   watcher,
-		tracing:   tracing,
-		tracer:    tracer,
-		modules:   map[procfs.FileID][]*Module{},
-		processes: map[int]*process{},
-		journals:  &journals{},
-		sites:     []*probes.Site{nil},
-		stop:      make(chan struct{}),
-		readDone:  make(chan struct{}),
-		copies:    stacks.Collector{},
+		Spaces:   Spaces{processes: map[int]*process{}},
+		opts:     opts,
+		watcher:  watcher,
+		tracing:  tracing,
+		tracer:   tracer,
+		modules:  map[procfs.FileID][]*Module{},
+		journals: &journals{},
+		sites:    []*probes.Site{nil},
+		stop:     make(chan struct{}),
+		readDone: make(chan struct{}),
+		copies:   stacks.Collector{},
 	}
 	s.hardware.tracer = tracer
 	s.remover = &remover{tracer: tracer, notes: &s.notes}
@@ -346,15 +342,12 @@ func (s *Session) Began() time.Time {
 	return s.began
 }
 
-// PID returns the process ID of the observed process, the first of several.
-func (s *Session) PID() int { return s.first.pid }
-
 // begin sets the first process of the session.
 func (s *Session) begin(pid int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.first = s.newProcess(pid)
-	s.add(s.first)
+	s.Spaces.add(s.first)
 	s.noteUnrecorded(s.journals.why)
 	s.target, _ = os.FindProcess(pid) // holds a pidfd: the number may be another process's later
 }
@@ -367,16 +360,6 @@ func (s *Session) Site(index uint32) *probes.Site {
 		return nil
 	}
 	return s.sites[index]
-}
-
-// SiteModule returns the path of the file that has the site; "" if there is none.
-func (s *Session) SiteModule(index uint32) string {
-	for _, m := range s.Modules() {
-		if index >= m.Base && index-m.Base < uint32(len(m.Plan.Sites)) {
-			return m.Path
-		}
-	}
-	return ""
 }
 
 // Patterns returns the patterns of functions that the user asked for.
@@ -392,22 +375,6 @@ func (s *Session) Unmatched() []function.Pattern {
 		out = append(out, s.opts.Plan.On[i])
 	}
 	return out
-}
-
-// Variable returns the variable that a site accesses; ok is false if the site accesses none.
-func (s *Session) Variable(site *probes.Site) (v variable.Variable, ok bool) {
-	if site.Field != nil {
-		return *site.Field, true
-	}
-	if site.Variable == "" {
-		return v, false
-	}
-	for _, m := range s.Modules() {
-		if v, ok := m.Plan.Variable(site.Variable); ok {
-			return v, true
-		}
-	}
-	return v, false
 }
 
 // NamedVariables returns the names, as sites have them, of the variables and fields that the user
@@ -433,48 +400,6 @@ func (s *Session) NamedVariables() []string {
 // FollowsPointers reports whether all accesses through pointers of the program's code are observed.
 func (s *Session) FollowsPointers() bool { return s.opts.Plan.Pointers }
 
-// PointerSites returns the number of instructions whose accesses through pointers are observed.
-func (s *Session) PointerSites() (n int) {
-	for _, m := range s.Modules() {
-		for i := range m.Plan.Sites {
-			if s := &m.Plan.Sites[i]; s.Program == probes.ProgramPointer && !s.Allocates() {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// VariableAddr returns the address of a watched variable in a process; 0 if the file of the
-// variable is not mapped.
-func (s *Session) VariableAddr(pid int, name string) uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for seg := range s.processOf(pid).backward() {
-		for _, vars := range [][]variable.Variable{seg.Module.Plan.Variables, seg.Module.Plan.Atomics} {
-			for _, v := range vars {
-				if v.Name == name {
-					return v.Addr + seg.Bias
-				}
-			}
-		}
-	}
-	return 0
-}
-
-// SiteAddr returns the address, in a process, of the instruction that a site observes; 0 if the process
-// does not have it.
-func (s *Session) SiteAddr(pid int, index uint32) uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for seg := range s.processOf(pid).backward() {
-		if m := seg.Module; index >= m.Base && index-m.Base < uint32(len(m.Plan.Sites)) {
-			return m.Plan.Sites[index-m.Base].At + seg.Bias
-		}
-	}
-	return 0
-}
-
 // Notes returns sentences on what could not be observed, and why.
 func (s *Session) Notes() []string {
 	s.mu.Lock()
@@ -491,71 +416,6 @@ func (s *Session) Notes() []string {
 		notes = append(notes, plural.Sprintf("of the events lost, %d {was the beginning or end of a thread, or a library|were beginnings or ends of threads, or libraries} that came: who made and who joined a thread may be wrong", s.lost.LifeRecords))
 	}
 	return notes
-}
-
-// Modules returns the files that were mapped so far, ordered by the index of their first site,
-// and then by when they were found. Files without probes have index 0 and so come first. Of the
-// files with probes, the program comes first.
-func (s *Session) Modules() []*Module {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	seen := map[*Module]bool{}
-	var ms []*Module
-	for _, p := range s.all {
-		for _, segments := range [][]Segment{p.past, p.segments} {
-			for _, seg := range segments {
-				if !seen[seg.Module] {
-					seen[seg.Module] = true
-					ms = append(ms, seg.Module)
-				}
-			}
-		}
-	}
-	sort.SliceStable(ms, func(i, j int) bool { return ms[i].Base < ms[j].Base })
-	return ms
-}
-
-// Segment returns the segment that contains an address of a process: the newest one, if several
-// have been there.
-func (s *Session) Segment(pid int, addr uint64) (Segment, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for seg := range s.processOf(pid).backward() {
-		if seg.Lo <= addr && addr < seg.Hi {
-			return seg, true
-		}
-	}
-	return Segment{}, false
-}
-
-// Code implements stacks.Space.
-func (s *Session) Code(pid int, addr uint64) (file *elf.File, bias uint64, ok bool) {
-	seg, ok := s.Segment(pid, addr)
-	if !ok {
-		return nil, 0, false
-	}
-	return seg.Module.Bin, seg.Bias, true
-}
-
-// Segments returns all segments that a process has mapped so far.
-func (s *Session) Segments(pid int) []Segment {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	p := s.processOf(pid)
-	return slices.Concat(p.past, p.segments)
-}
-
-// backward returns the segments, the newest first.
-func (p *process) backward() iter.Seq[Segment] {
-	return func(yield func(Segment) bool) {
-		for _, segments := range [][]Segment{p.segments, p.past} {
-			for _, seg := range slices.Backward(segments) {
-				if !yield(seg) {
-					return
-				}
-			}
-		}
-	}
 }
 
 // sync reads what a process maps now, and plans and attaches the probes of new files.
@@ -590,9 +450,9 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 		s.noteChangedCode(maps)
 	}
 	if exe == p.program { // otherwise the mappings may be those of another program
-		p.findUnloaded(maps)
+		s.findUnloaded(p, maps)
 	}
-	p.program, p.firstProgram = exe, cmp.Or(p.firstProgram, exe)
+	s.runs(p, exe)
 	s.hardware.limit(p, &s.opts.Plan)
 	// The program comes before its libraries, because variables are looked for in it first.
 	slices.SortStableFunc(maps, func(a, b procfs.Mapping) int { return boolToInt(b.Path == exe) - boolToInt(a.Path == exe) })
@@ -723,7 +583,7 @@ func (s *Session) addMapping(p *process, m procfs.Mapping) (*Module, error) {
 		p.modules[m.File], p.used[mod] = mod, true
 	}
 	if bias, ok := mod.bias(m); ok {
-		if before := p.add(Segment{Lo: m.Lo, Hi: m.Hi, Bias: bias, Module: mod}); before != nil && len(p.overlaid) == 1 {
+		if before := s.mapped(p, Segment{Lo: m.Lo, Hi: m.Hi, Bias: bias, Module: mod}); before != nil && len(p.overlaid) == 1 {
 			s.notes.add(plural.About(m.Path, "%s was loaded where %s had been: what both had at the same addresses is named as in the last file that was loaded there", m.Path, before.Path))
 		}
 	}

@@ -49,7 +49,7 @@ func TestProbesOf(t *testing.T) {
 // not observed; once it runs, a note names each, and one what to do.
 func TestOutOfFiles(t *testing.T) {
 	p := &process{pid: os.Getpid(), program: "/bin/program"}
-	s := &Session{first: p, processes: map[int]*process{p.pid: p}}
+	s := &Session{Spaces: Spaces{first: p, processes: map[int]*process{p.pid: p}}}
 	lack := &os.PathError{Op: "open", Path: "/lib/a.so", Err: unix.EMFILE}
 	if err := s.leaveUnobserved(p, "/lib/a.so", lack); !errors.Is(err, unix.EMFILE) {
 		t.Errorf("before the program runs: %v", err)
@@ -86,7 +86,7 @@ func TestSegments(t *testing.T) {
 		{Lo: 0x2000, Hi: 0x4000, Bias: 0x2000, Module: now},
 		{Lo: 0x8000, Hi: 0x9000, Bias: 0x2000, Module: now},
 	}}
-	s := &Session{first: p, all: []*process{p}, sites: []*probes.Site{nil, {Function: "f"}}}
+	s := &Session{Spaces: Spaces{first: p, all: []*process{p}}, sites: []*probes.Site{nil, {Function: "f"}}}
 	for addr, want := range map[uint64]string{0xfff: "", 0x1000: "/old", 0x1fff: "/old", 0x2000: "/now", 0x2fff: "/now", 0x3fff: "/now", 0x4000: "", 0x8fff: "/now"} {
 		seg, ok := s.Segment(7, addr)
 		if ok != (want != "") || ok && seg.Module.Path != want {
@@ -159,7 +159,7 @@ func TestUsageError(t *testing.T) {
 
 // TestAbandon: planning ends when the session is abandoned, unless the program runs already.
 func TestAbandon(t *testing.T) {
-	s := &Session{first: &process{pid: os.Getpid()}}
+	s := &Session{Spaces: Spaces{first: &process{pid: os.Getpid()}}}
 	if err := s.checkAbandoned(); err != nil {
 		t.Error(err)
 	}

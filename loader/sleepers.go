@@ -40,7 +40,7 @@ func markRunning(lines []bpf.Sleeper) {
 
 // ReadMemory fills b from the memory of a process at addr. It returns false if not all of it can
 // be read.
-func (s *Session) ReadMemory(pid int, addr uint64, b []byte) bool {
+func (a *Spaces) ReadMemory(pid int, addr uint64, b []byte) bool {
 	if len(b) == 0 {
 		return true
 	}
@@ -52,7 +52,7 @@ func (s *Session) ReadMemory(pid int, addr uint64, b []byte) bool {
 
 // Caught returns the signals for which a process has handlers: bit n-1 stands for signal n. ok
 // is false if that cannot be read.
-func (s *Session) Caught(pid int) (mask uint64, ok bool) {
+func (a *Spaces) Caught(pid int) (mask uint64, ok bool) {
 	status, err := procfs.Status(strconv.Itoa(pid))
 	if err != nil {
 		return 0, false

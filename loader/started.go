@@ -67,33 +67,33 @@ func words(f *bin.File, symbol string, n int) ([]uint32, bool) {
 
 // withStartRoutines adds the start routine of each thread, if the C library has it, and whether the
 // thread sleeps.
-func (s *Session) withStartRoutines(lines []bpf.TaskLine) []Task {
+func (a *Spaces) withStartRoutines(lines []bpf.TaskLine) []Task {
 	tasks := make([]Task, len(lines))
 	known := map[uint32]*descriptor{}
 	for i, l := range lines {
 		tasks[i].TaskLine, tasks[i].Sleeps = l, procfs.Sleeps(int(l.Tgid), int(l.Tid))
 		d, asked := known[l.Tgid]
 		if !asked {
-			d = s.descriptor(int(l.Tgid))
+			d = a.descriptor(int(l.Tgid))
 			known[l.Tgid] = d
 		}
 		if d == nil || l.ThreadPointer == 0 || l.Tid == l.Tgid {
 			continue
 		}
 		var b [8]byte
-		if !s.ReadMemory(int(l.Tgid), l.ThreadPointer-d.before+d.routine, b[:]) {
+		if !a.ReadMemory(int(l.Tgid), l.ThreadPointer-d.before+d.routine, b[:]) {
 			continue
 		}
 		start := binary.LittleEndian.Uint64(b[:])
-		if _, code := s.Segment(int(l.Tgid), start); code {
+		if _, code := a.Segment(int(l.Tgid), start); code {
 			tasks[i].Start = start
 		}
 	}
 	return tasks
 }
 
-func (s *Session) descriptor(pid int) *descriptor {
-	for _, seg := range s.Segments(pid) {
+func (a *Spaces) descriptor(pid int) *descriptor {
+	for _, seg := range a.Segments(pid) {
 		if d, ok := descriptorOf(seg.Module.Bin); ok {
 			return &d
 		}

@@ -23,9 +23,9 @@ func TestOverlaid(t *testing.T) {
 		{"another part", Segment{Lo: 0x5000, Hi: 0x6000, Bias: 0x3000, Module: one}, []elf.Range{{Lo: 0x5000, Hi: 0x6000}}},
 		{"again", first, nil},
 	} {
-		p := &process{}
-		p.add(first)
-		if before := p.add(c.then); !slices.Equal(p.overlaid, c.want) || len(p.segments) != 2 || (before == one) != (c.want != nil) {
+		p, s := &process{}, &Spaces{}
+		s.mapped(p, first)
+		if before := s.mapped(p, c.then); !slices.Equal(p.overlaid, c.want) || len(p.segments) != 2 || (before == one) != (c.want != nil) {
 			t.Errorf("%s: %v, want %v", c.name, p.overlaid, c.want)
 		}
 	}
@@ -52,7 +52,7 @@ func TestFindUnloaded(t *testing.T) {
 	} {
 		p := &process{segments: []Segment{first, second}, unmapped: map[Segment]bool{}, modules: map[procfs.FileID]*Module{program: ofProgram, library: ofLibrary}}
 		for _, maps := range c.maps {
-			p.findUnloaded(maps)
+			new(Spaces).findUnloaded(p, maps)
 		}
 		var got []Segment
 		for _, seg := range p.segments {

@@ -136,21 +136,6 @@ func (s *Session) UnseenProbe(number uint64) (m *Module, probe probes.UnseenProb
 	return ref.module, ref.module.Plan.UnseenProbes[uint32(number)-ref.module.firstUnseen], true
 }
 
-// ProcessesWith returns the IDs of the processes that have mapped a module, except those that only
-// had a copy of their parent's memory between their fork and their execve.
-func (s *Session) ProcessesWith(m *Module) []uint32 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var ids []uint32
-	has := func(seg Segment) bool { return seg.Module == m }
-	for _, p := range s.all {
-		if slices.ContainsFunc(p.segments, has) || slices.ContainsFunc(p.past[p.parents:], has) {
-			ids = append(ids, uint32(p.pid))
-		}
-	}
-	return ids
-}
-
 // reportedAddrs returns the addresses of the instructions whose first executions a probe
 // reports.
 func (m *Module) reportedAddrs() map[uint64]bool {
