@@ -64,7 +64,7 @@ func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), st
 	if err != nil {
 		s.hold()
 		_ = s.unload()
-		s.stopWatching()
+		s.ring.stop()
 		s.hardware.guard.stop()
 		return Result{}, ifEnded(fd, pid, err)
 	}
@@ -88,9 +88,9 @@ func attachTo(ctx context.Context, pid int, opts Options, tasks func([]Task), st
 // runs already.
 func (s *Session) watchAttached() error {
 	if s.hardware.guard != nil {
-		return s.watch(waking(s.hardware.guard.wake))
+		return s.ring.watch(waking(s.hardware.guard.wake))
 	}
-	return s.watch(s.throttle.HoldUntraced) // between two holds the process is not traced
+	return s.ring.watch(s.ring.throttle.HoldUntraced) // between two holds the process is not traced
 }
 
 // noteChildren adds a note on the children that a process had before the observation began, since

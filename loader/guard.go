@@ -66,7 +66,7 @@ func (s *Session) guardWatchpoints() error {
 
 func (s *Session) startGuard() (*guard, error) {
 	g := &guard{tracee: ptrace.NewTracee(s.PID(), s.opts.Follow), done: make(chan struct{})}
-	g.tracee.Throttle, g.tracee.OnTrap, g.tracee.OnCopied = s.throttle, s.unexplainedTrap, s.copied
+	g.tracee.Throttle, g.tracee.OnTrap, g.tracee.OnCopied = s.ring.throttle, s.unexplainedTrap, s.copied
 	started := make(chan error, 1)
 	s.tracing.Run(func() {
 		defer close(g.done)

@@ -95,7 +95,7 @@ func TestModuleThatFailed(t *testing.T) {
 		p := s.newProcess(pid)
 		p.program = mapping.Path
 		if m, err := s.module(p, mapping); err == nil {
-			t.Errorf("there is a module with the sites from %d on, of %d", m.Base, len(s.sites))
+			t.Errorf("there is a module with the sites from %d on, of %d", m.Base, len(s.Sites.list))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package loader
 
 import (
 	"path"
+	"sync"
 	"time"
 
 	"github.com/tracepredict/tracepredict/probes"
@@ -14,42 +15,52 @@ type Plans struct {
 	Time   time.Duration // that both took
 }
 
-// Plans returns how many plans there are, and what they took.
-func (s *Session) Plans() Plans {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.plans
+// planning makes plans, or takes them from the cache, and says so.
+type planning struct {
+	tell func(what string, done float64) // Options.Planning
+	what string                          // what plan does now, for people; changed while no other goroutine plans
+
+	mu      sync.Mutex // guards figures; no other lock is acquired while it is held
+	figures Plans
 }
 
-// planFile makes the plan of a module, or takes it from the cache.
-func (s *Session) planFile(p *process, mod *Module) (*probes.Plan, error) {
-	s.planned = "reading code of " + path.Base(mod.Path)
-	s.planning(s.planned, 0)
+// Plans returns how many plans there are, and what they took.
+func (s *Session) Plans() Plans {
+	s.planning.mu.Lock()
+	defer s.planning.mu.Unlock()
+	return s.planning.figures
+}
+
+// plan makes the plan of a module, or takes it from the cache.
+func (p *planning) plan(planner *probes.Planner, mod *Module) (*probes.Plan, error) {
+	p.what = "reading code of " + path.Base(mod.Path)
+	p.say(p.what, 0)
 	began := time.Now()
-	plan, err := p.planner.Plan(mod.Bin)
-	s.plans.Time += time.Since(began)
+	plan, err := planner.Plan(mod.Bin)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.figures.Time += time.Since(began)
 	switch {
 	case err != nil:
 	case plan.Cached:
-		s.plans.Cached++
+		p.figures.Cached++
 	default:
-		s.plans.Made++
+		p.figures.Made++
 	}
 	return plan, err
 }
 
-// planOptions returns the options of a planner. While a plan is made, the session's lock is held.
-func (s *Session) planOptions() probes.Options {
-	opts := s.opts.Plan
-	if s.opts.Planning != nil {
-		opts.Progress = func(done, all int) { s.planning(s.planned, float64(done)/float64(max(all, 1))) }
+// options returns the options of a planner. While a plan is made, the session's lock is held.
+func (p *planning) options(opts probes.Options) probes.Options {
+	if p.tell != nil {
+		opts.Progress = func(done, all int) { p.tell(p.what, float64(done)/float64(max(all, 1))) }
 	}
 	return opts
 }
 
-// planning tells what is done now.
-func (s *Session) planning(what string, done float64) {
-	if s.opts.Planning != nil {
-		s.opts.Planning(what, done)
+// say tells what is done now.
+func (p *planning) say(what string, done float64) {
+	if p.tell != nil {
+		p.tell(what, done)
 	}
 }

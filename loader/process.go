@@ -66,7 +66,7 @@ func (s *Session) reset(p *process) {
 	if s.opts.Follow && p.planner != nil && p.planner.Unresolved() == nil {
 		s.resolved = true
 	}
-	p.planner, p.limited = probes.NewPlanner(s.planOptions()), false
+	p.planner, p.limited = probes.NewPlanner(s.planning.options(s.opts.Plan)), false
 	p.modules = map[procfs.FileID]*Module{}
 	p.attached, p.in = map[*Module]bool{}, map[*Module]uint64{}
 	p.watched = map[*Module]uint64{}
@@ -173,9 +173,7 @@ func (s *Session) handleLifetime(r *bpf.Record) {
 			return
 		}
 		if s.traced {
-			s.mu.Lock()
-			s.yield(pid, r.Time)
-			s.mu.Unlock()
+			s.yields.add(pid, r.Time)
 		}
 		if r.Flags&bpf.RecShared == 0 {
 			s.mu.Lock()

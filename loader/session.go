@@ -19,7 +19,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -129,38 +128,23 @@ type Handler interface {
 }
 
 // Session observes a process and, with Options.Follow, its descendants. Its parts own their state, each with a lock of
-// its own where several goroutines use it. Session.mu is acquired before the lock of a part, and that before the Tracer's;
-// the locks of two parts are not held together, but that of removableProbes after that of another part.
+// its own where several goroutines use it. The order of the locks is: Session.mu, that of the thinner, that of another
+// part, and then that of the notes or of the Tracer.
 type Session struct {
 	Spaces // what the processes map
+	Sites
 
 	opts   Options
 	tracer *attach.Tracer
-	job    job  // job control of a started program
-	traced bool // ptrace traces the processes: each stops at its execve and fork
-	// yielded holds, by process ID, since when a process of a traced session is not traced any more
-	// (CLOCK_MONOTONIC, ns), because the program traces it. mu guards it.
-	yielded    map[int]uint64
-	anyYielded atomic.Bool // it has entries
+	notes  notes // for the report
 
-	throttle *ptrace.Throttle // nil: the program is never made to wait
-	thinner  *thinner         // nil: all accesses through pointers are observed
-	unnamed  *unnamedWatcher  // of variables that the user did not name; nil without Options.Plan.Shared
+	planning planning
+	ring     ringWatcher
 	hardware watchpoints
-
-	notes notes // for the report
-
-	mu       sync.Mutex                  // guards the fields below; acquired before the Tracer's
-	target   *os.Process                 // the first process, to signal; nil if it had ended before
-	modules  map[procfs.FileID][]*Module // several of one file after an execve
-	early    target.EarlyFiles           // files of an attached process, opened with all privileges
-	sites    []*probes.Site              // by index in records; the first is nil
-	resolved bool                        // with Follow: a former program had all variables to watch
-	running  bool                        // the program runs, with the probes of its libraries in
-	began    time.Time                   // when running became true
-	ended    bool                        // the observation has ended: no more probes
-	lost     Lost                        // valid at the end
-	watched  []Watched                   // valid at the end
+	yields   yields
+	journals *journals
+	thinner  *thinner        // nil: all accesses through pointers are observed
+	unnamed  *unnamedWatcher // of variables that the user did not name; nil without Options.Plan.Shared
 
 	// Probes that may be removed while the process runs.
 	remover *remover
@@ -168,43 +152,36 @@ type Session struct {
 	heap    *heapProbes   // see lives.go
 	unseen  *unseenProbes // see unseen.go
 
-	journals   *journals
-	undetached atomic.Bool // the kernel has not removed all probes
+	mu       sync.Mutex                  // guards the fields below
+	target   *os.Process                 // the first process, to signal; nil if it had ended before
+	modules  map[procfs.FileID][]*Module // several of one file after an execve
+	early    target.EarlyFiles           // files of an attached process, opened with all privileges
+	resolved bool                        // with Follow: a former program had all variables to watch
+	running  bool                        // the program runs, with the probes of its libraries in
+	began    time.Time                   // when running became true
+	ended    bool                        // the observation has ended: no more probes
+	restored int                         // breakpoints that were copied and then replaced, see copied.go
+	lost     Lost                        // valid at the end
+	watched  []Watched                   // valid at the end
+	sampled  *Sampled                    // valid at the end, see Sampled
 
-	plans   Plans  // see Plans
-	planned string // what planFile does now, for people; changed while no other goroutine plans
+	traced   bool           // ptrace traces the processes: each stops at its execve and fork
+	tracing  *ptrace.Thread // traces the program, if it is traced throughout
+	anchored uint32         // kernel's ID of the thread that probes are tied to, see tieTo; 0: none
+	job      job            // job control of a started program
 
-	sampled *Sampled                     // see Sampled
-	failed  atomic.Pointer[safely.Panic] // the first panic of a goroutine; nil: there was none
-	cancel  context.CancelFunc           // ends the observation; that of endsWith
+	sentSignals atomic.Uint64                    // bit n: signal n was sent by Signal
+	abandoned   atomic.Pointer[target.ExitError] // why the planning of probes is to end; nil: it goes on
+	failed      atomic.Pointer[safely.Panic]     // the first panic of a goroutine; nil: there was none
+	cancel      context.CancelFunc               // ends the observation; that of endsWith
+	end         atomic.Uint64                    // when the observation ended, on the clock of the records, ns; 0: not yet
+	undetached  atomic.Bool                      // the kernel has not removed all probes
+	closing     safely.Group                     // goroutines that close links of processes that have ended
 
-	abandoned atomic.Pointer[target.ExitError] // why the planning of probes is to end; nil: it goes on
-
-	sentSignals atomic.Uint64 // bit n: signal n was sent by Signal
-
-	restored int // breakpoints that the program had copied and that were replaced, see copied.go; guarded by mu
-
-	anchored uint32 // kernel's ID of the thread that probes are tied to, see tieTo; 0: none
-
-	closing safely.Group // goroutines that close links of processes that have ended
-
-	end     atomic.Uint64 // when the observation ended, on the clock of the records, ns; 0: not yet
-	pastEnd bool          // a record later than end has been read; used by the reader alone
-
-	lostLifeRecords uint64 // Tracer.LostLifeRecords at Idle's last look for libraries; used by the reader alone
-
-	copies stacks.Collector // used by the reader alone
-	finder *stacks.Finder
-
+	finder   *stacks.Finder
 	stop     chan struct{} // closed: the reader reads what is left and returns
 	readDone chan struct{} // closed when the reader has returned
 	readErr  error         // valid when readDone is closed
-
-	watcher *ptrace.Thread // watches the ring buffer
-	tracing *ptrace.Thread // traces the program, if it is traced throughout
-
-	watchDone  chan struct{} // closed when the ring buffer's watcher has returned; nil without one
-	processors int           // GOMAXPROCS before the watcher was started
 }
 
 // newSession drops privileges by calling drop, if the options ask for it, and loads the BPF
@@ -240,18 +217,18 @@ func newSession(opts Options, drop func() error) (s *Session, err error) {
 	}
 	s = &Session{
 		Spaces:   Spaces{processes: map[int]*process{}},
+		Sites:    Sites{list: []*probes.Site{nil}},
 		opts:     opts,
-		watcher:  watcher,
 		tracing:  tracing,
 		tracer:   tracer,
 		modules:  map[procfs.FileID][]*Module{},
 		journals: &journals{},
-		sites:    []*probes.Site{nil},
 		stop:     make(chan struct{}),
 		readDone: make(chan struct{}),
-		copies:   stacks.Collector{},
 	}
 	s.hardware.tracer = tracer
+	s.planning.tell = opts.Planning
+	s.ring.ring, s.ring.thread, s.ring.failed = tracer.Ring, watcher, s.fail
 	s.remover = &remover{tracer: tracer, notes: &s.notes}
 	s.atomics, s.heap, s.unseen = newAtomicProbes(s.remover), newHeapProbes(s.remover, &s.opts), newUnseenProbes(s.remover)
 	if kept != "" {
@@ -274,65 +251,9 @@ func newSession(opts Options, drop func() error) (s *Session, err error) {
 		s.thinner.done.Failed = s.fail
 	}
 	if !opts.Lossy {
-		s.throttle = ptrace.NewThrottle(tracer.Ring, s.livePIDs)
+		s.ring.throttle = ptrace.NewThrottle(tracer.Ring, s.livePIDs)
 	}
 	return s, nil
-}
-
-// watch starts the goroutine that watches the ring buffer, which calls hold when the program must wait. A hold that
-// takes long delays that goroutine alone. Where hold returns false, the goroutine's operating system thread must end,
-// and another goroutine goes on.
-func (s *Session) watch(hold func() bool) error {
-	if s.throttle == nil {
-		return nil
-	}
-	epoll, err := s.tracer.Ring.WakeUps()
-	if err != nil {
-		return err
-	}
-	s.watchDone = make(chan struct{})
-	s.processors = ptrace.SpareProcessors()
-	watching := make(chan struct{})
-	s.startWatcher(s.watcher, epoll, hold, sync.OnceFunc(func() { close(watching) }))
-	<-watching
-	return nil
-}
-
-// endThreads ends those of the session's threads that were not needed.
-func (s *Session) endThreads() {
-	s.watcher.End()
-	s.tracing.End()
-}
-
-// stopWatching ends what watch has started.
-func (s *Session) stopWatching() {
-	if s.watchDone != nil {
-		s.throttle.Release()
-		<-s.watchDone
-		runtime.GOMAXPROCS(s.processors)
-	}
-}
-
-// startWatcher calls watching when the goroutine of watch runs, or has panicked.
-func (s *Session) startWatcher(on *ptrace.Thread, epoll int, hold func() bool, watching func()) {
-	due := time.Now()
-	on.Run(func() {
-		ended := true
-		defer func() {
-			if ended {
-				unix.Close(epoll)
-				close(s.watchDone)
-			}
-			watching()
-		}()
-		s.throttle.RecordStall(time.Since(due))
-		watching()
-		s.throttle.Watch(epoll, hold)
-		if !s.throttle.Released() {
-			ended = false
-			s.startWatcher(nil, epoll, hold, watching)
-		}
-	}, s.fail)
 }
 
 // Began returns when the program began to run with all probes in; the zero time if it never did.
@@ -350,16 +271,6 @@ func (s *Session) begin(pid int) {
 	s.Spaces.add(s.first)
 	s.noteUnrecorded(s.journals.why)
 	s.target, _ = os.FindProcess(pid) // holds a pidfd: the number may be another process's later
-}
-
-// Site returns the site of an index in records; nil if there is none.
-func (s *Session) Site(index uint32) *probes.Site {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if int(index) >= len(s.sites) {
-		return nil
-	}
-	return s.sites[index]
 }
 
 // Patterns returns the patterns of functions that the user asked for.
@@ -405,7 +316,7 @@ func (s *Session) Notes() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	unexplained := s.hardware.unexplained.Load()
-	notes := append(plural.Texts(s.notes.all()), s.throttle.Notes(s.lost.Records > unexplained)...)
+	notes := append(plural.Texts(s.notes.all()), s.ring.throttle.Notes(s.lost.Records > unexplained)...)
 	if s.restored > 0 {
 		notes = append(notes, plural.Sprintf("the program executes copies of its own code, with breakpoints of probes in them: %d {was|were} replaced by the original {instruction|instructions}, and what the copies do is not observed; --watch-shared=off puts in fewer probes", s.restored))
 	}
@@ -475,9 +386,9 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 			fresh = append(fresh, mod)
 		}
 	}
-	defer s.planning("", 1)
+	defer s.planning.say("", 1)
 	if len(fresh) > 0 {
-		s.planning("attaching probes", 0)
+		s.planning.say("attaching probes", 0)
 	}
 	if err := s.attachAllOf(p, fresh); err != nil {
 		return fresh, err
@@ -533,7 +444,7 @@ func (s *Session) syncLate(pid int, since uint64) error {
 	if err != nil {
 		return err
 	}
-	if s.traced && !s.untracedAt(pid, since) && s.tracer.ExecutedAt(pid) > since {
+	if s.traced && !s.yields.before(pid, since) && s.tracer.ExecutedAt(pid) > since {
 		return nil // they are those of a program that the tracer holds until all of them have their probes
 	}
 	s.mu.Lock()
@@ -622,7 +533,7 @@ func (s *Session) register(p *process, mod *Module) (err error) {
 	s.startYielding(mod)
 	if s.opts.NoProbes {
 		mod.Plan = &probes.Plan{}
-	} else if mod.Plan, err = s.planFile(p, mod); err != nil {
+	} else if mod.Plan, err = s.planning.plan(p.planner, mod); err != nil {
 		return err
 	}
 	if err := s.startCalls(mod); err != nil {
@@ -657,13 +568,8 @@ func (s *Session) enterSites(mod *Module) error {
 	if mod.Base, err = s.tracer.AddSites(sites); err != nil {
 		return err
 	}
-	for i := range mod.Plan.Sites {
-		s.sites = append(s.sites, &mod.Plan.Sites[i])
-	}
+	s.Sites.add(mod.Plan)
 	s.atomics.add(mod)
-	for i := range mod.Plan.Watchpoints {
-		s.sites = append(s.sites, &mod.Plan.Watchpoints[i].Site)
-	}
 	return nil
 }
 
@@ -735,14 +641,20 @@ func (s *Session) startReading() {
 	safely.Go(s.finder.Run, s.fail)
 	safely.Go(func() {
 		defer close(s.readDone)
-		s.readErr = s.tracer.Ring.Run(filter{s}, s.stop)
+		s.readErr = s.tracer.Ring.Run(&filter{s: s, copies: stacks.Collector{}}, s.stop)
 	}, s.fail)
 }
 
 // filter handles the records that concern the session itself, and passes the others on.
-type filter struct{ s *Session }
+// The reader alone uses it.
+type filter struct {
+	s               *Session
+	pastEnd         bool   // a record later than Session.end has been read
+	lostLifeRecords uint64 // Tracer.LostLifeRecords at Idle's last look for libraries
+	copies          stacks.Collector
+}
 
-func (f filter) Record(r *bpf.Record) {
+func (f *filter) Record(r *bpf.Record) {
 	if f.afterEnd(r) && bpf.Op(r.Op) != bpf.OpHole { // it may report losses from before the end
 		return
 	}
@@ -776,24 +688,24 @@ func (f filter) Record(r *bpf.Record) {
 // afterEnd reports whether a record came after the end of the observation. The kernel needs
 // milliseconds to remove the probes. All records from the first late one on are discarded, so
 // that those before it are a trace without gaps.
-func (f filter) afterEnd(r *bpf.Record) bool {
+func (f *filter) afterEnd(r *bpf.Record) bool {
 	if end := f.s.end.Load(); end != 0 && r.Time > end {
-		f.s.pastEnd = true
+		f.pastEnd = true
 	}
-	return f.s.pastEnd
+	return f.pastEnd
 }
 
-func (f filter) Call(r *bpf.CallRecord) {
+func (f *filter) Call(r *bpf.CallRecord) {
 	if !f.afterEnd(&r.Head) {
 		f.s.opts.Handler.Call(r)
 	}
 }
 
 // Part adds a part of a copied stack.
-func (f filter) Part(p *bpf.StackPart) { f.s.copies.Part(p) }
+func (f *filter) Part(p *bpf.StackPart) { f.copies.Part(p) }
 
-func (f filter) Stack(r *bpf.StackRecord) {
-	f.s.finder.Add(f.s.copies.Finish(r))
+func (f *filter) Stack(r *bpf.StackRecord) {
+	f.s.finder.Add(f.copies.Finish(r))
 	f.s.opts.Handler.Stack(r)
 }
 
@@ -806,15 +718,15 @@ func (s *Session) CallStack(id uint32) []uint64 { return s.finder.CallStack(id) 
 // the first function of its thread or of the program.
 func (s *Session) CallStackCounts() (total, complete int) { return s.finder.Counts() }
 
-func (f filter) Idle() {
-	if n := f.s.tracer.LostLifeRecords(); n != f.s.lostLifeRecords {
+func (f *filter) Idle() {
+	if n := f.s.tracer.LostLifeRecords(); n != f.lostLifeRecords {
 		// The lost records may include that of a library that was mapped.
-		f.s.lostLifeRecords = n
+		f.lostLifeRecords = n
 		for _, pid := range f.s.livePIDs() {
 			f.s.noteUnsynced(pid, f.s.syncLate(pid, monotonic()))
 		}
 	}
-	if f.s.opts.Follow && (!f.s.traced || f.s.anyYielded.Load()) {
+	if f.s.opts.Follow && (!f.s.traced || f.s.yields.any.Load()) {
 		f.s.findLateLibraries()
 	}
 	f.s.opts.Handler.Idle()
@@ -830,8 +742,8 @@ func (s *Session) tellEnd() {
 // hold makes the program wait while its probes are removed, if it can be made to wait, and it takes no longer than a
 // moment: the kernel removes perf events one by one.
 func (s *Session) hold() {
-	if s.watchDone != nil && s.anchored == 0 && s.tracer.HasProbes() {
-		s.throttle.Hold()
+	if s.anchored == 0 && s.tracer.HasProbes() {
+		s.ring.hold()
 	}
 }
 
@@ -843,7 +755,7 @@ func (s *Session) stopObserving() error {
 	s.end.CompareAndSwap(0, monotonic())
 	s.mu.Unlock()
 	s.hold()
-	defer s.throttle.Release() // no more records come, and those that have come can wait
+	defer s.ring.throttle.Release() // no more records come, and those that have come can wait
 	err := s.tracer.Detach()
 	if err != nil {
 		s.undetached.Store(true)
@@ -875,7 +787,7 @@ func (s *Session) finish() (Lost, error) {
 	}
 	err := s.stopObserving()
 	s.closing.Wait()
-	s.stopWatching()
+	s.ring.stop()
 	s.hardware.guard.stop()
 	if s.opts.Left != nil {
 		s.opts.Left()
@@ -907,22 +819,6 @@ func (s *Session) reportLost() error {
 		s.opts.Handler.Record(&bpf.Record{Time: monotonic(), Op: uint8(bpf.OpHole), Tid: tid, Tgid: line.Tgid, Value: line.Records})
 	}
 	return err
-}
-
-// RingUse is how full the ring buffer became, and how long the program waited because of it.
-type RingUse struct {
-	Bytes     uint64        // size of the ring buffer
-	HighWater uint64        // most unread bytes that the reader has seen
-	Waits     int           // number of times that the program was made to wait
-	Waited    time.Duration // total time of these waits
-}
-
-// RingUse returns the use of the ring buffer. It is valid once the session has ended.
-func (s *Session) RingUse() RingUse {
-	r := s.tracer.Ring
-	u := RingUse{Bytes: uint64(r.BufferSize()), HighWater: r.HighWater()}
-	u.Waits, u.Waited = s.throttle.Waits()
-	return u
 }
 
 // Lost counts what could not be recorded.

@@ -86,7 +86,7 @@ func TestSegments(t *testing.T) {
 		{Lo: 0x2000, Hi: 0x4000, Bias: 0x2000, Module: now},
 		{Lo: 0x8000, Hi: 0x9000, Bias: 0x2000, Module: now},
 	}}
-	s := &Session{Spaces: Spaces{first: p, all: []*process{p}}, sites: []*probes.Site{nil, {Function: "f"}}}
+	s := &Session{Spaces: Spaces{first: p, all: []*process{p}}, Sites: Sites{list: []*probes.Site{nil, {Function: "f"}}}}
 	for addr, want := range map[uint64]string{0xfff: "", 0x1000: "/old", 0x1fff: "/old", 0x2000: "/now", 0x2fff: "/now", 0x3fff: "/now", 0x4000: "", 0x8fff: "/now"} {
 		seg, ok := s.Segment(7, addr)
 		if ok != (want != "") || ok && seg.Module.Path != want {

@@ -18,9 +18,9 @@ func (s *Session) Sleepers() ([]bpf.Sleeper, error) {
 	if s.ended {
 		return nil, target.ErrEnded
 	}
-	held := s.throttle.Holding()
+	held := s.ring.throttle.Holding()
 	lines, err := s.tracer.Sleepers()
-	if held || s.throttle.Holding() {
+	if held || s.ring.throttle.Holding() {
 		markRunning(lines)
 	}
 	return lines, err

@@ -116,7 +116,7 @@ func (s *Session) trace(held *ptrace.Held, endObservation func()) traceResult {
 		}
 	}
 	t := ptrace.NewTracee(s.PID(), s.opts.Follow)
-	t.Throttle, t.OnExec, t.OnMap = s.throttle, tolerant(s.newProgram), tolerant(s.sync)
+	t.Throttle, t.OnExec, t.OnMap = s.ring.throttle, tolerant(s.newProgram), tolerant(s.sync)
 	t.OnStop, t.OnContinue = s.job.stopped, s.job.continued
 	t.OnFork, t.OnEnd, t.OnTrap, t.OnCopied = s.child, s.processEnded, s.unexplainedTrap, s.copied
 	t.OnAsk = s.asked
@@ -131,7 +131,7 @@ func (s *Session) trace(held *ptrace.Held, endObservation func()) traceResult {
 		return s.ready()
 	}
 	exit, err := s.traceHeld(t, held)
-	s.throttle.Release()
+	s.ring.throttle.Release()
 	if errors.Is(err, ptrace.ErrNeverRan) {
 		return traceResult{err: neverRan(exit, held)}
 	}
@@ -170,9 +170,7 @@ func (s *Session) newProgram(pid int) error {
 
 // child handles a fork. The child is stopped before its first instruction.
 func (s *Session) child(parent, pid int, shared bool) {
-	s.mu.Lock()
-	delete(s.yielded, pid) // another process had its ID
-	s.mu.Unlock()
+	s.yields.forget(pid)
 	if err := s.forked(parent, pid, shared); err != nil {
 		s.noteAbout(pid, "process %d, forked by %d, is not observed: %v", pid, parent, err)
 	}
@@ -186,7 +184,7 @@ func (s *Session) traceHeld(t *ptrace.Tracee, held *ptrace.Held) (ptrace.Exit, e
 	if err != nil {
 		return ptrace.Exit{}, err
 	}
-	if err := s.watch(waking(waker.Wake)); err != nil {
+	if err := s.ring.watch(waking(waker.Wake)); err != nil {
 		return ptrace.Exit{}, err
 	}
 	if err := held.Release(); err != nil {
@@ -195,7 +193,7 @@ func (s *Session) traceHeld(t *ptrace.Tracee, held *ptrace.Held) (ptrace.Exit, e
 	return t.Run()
 }
 
-// waking returns a hold for Session.watch that wakes the thread that traces the program, which holds it.
+// waking returns a hold for ringWatcher.watch that wakes the thread that traces the program, which holds it.
 func waking(wake func()) func() bool {
 	return func() bool {
 		wake()

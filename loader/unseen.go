@@ -169,10 +169,3 @@ func (s *Session) Ordered(function string) bool {
 	}
 	return s.tracer.Messages() && elf.OrdersByKernel(function)
 }
-
-// observes reports whether there is a probe site of an operation.
-func (s *Session) observes(op bpf.Op) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.ContainsFunc(s.sites, func(site *probes.Site) bool { return site != nil && bpf.Op(site.BPF.Op) == op })
-}
