@@ -52,19 +52,24 @@ type Run struct {
 func (l *Learner) Run(names run.Namer) *Run {
 	r := &Run{}
 	threads := map[event.ThreadID]run.Thread{}
+	thread := func(id event.ThreadID) run.Thread {
+		t, ok := threads[id]
+		if !ok {
+			t = names.Thread(id)
+			threads[id] = t
+		}
+		return t
+	}
 	r.match = l.spec.NewMatcher(spec.Names{
 		Func:   names.Func,
 		Object: func(id event.ObjectID) string { return names.Object(id).Name },
 		Thread: func(id event.ThreadID) (start, name string, first bool) {
-			t, ok := threads[id]
-			if !ok {
-				t = names.Thread(id)
-				threads[id] = t
-			}
+			t := thread(id)
 			return t.Start, t.Name, t.Main
 		},
 	})
-	r.Sequences = &typestate.Sequences{Uses: r.match.Uses, Yield: l.add, Ended: func(e *event.Event) (uint64, bool) {
+	process := func(id event.ThreadID) uint32 { return thread(id).TGID }
+	r.Sequences = &typestate.Sequences{Uses: r.match.Uses, Yield: l.add, Process: process, Ended: func(e *event.Event) (uint64, bool) {
 		if e.Op != event.Destroy || e.Kind != event.KindInstance {
 			return 0, false
 		}

@@ -12,14 +12,16 @@ import (
 type Sequences struct {
 	// Protocols say how objects are created; their states do not matter.
 	Protocols []Protocol
-	// Uses and Ended are those of Options.
-	Uses  func(e *event.Event, yield func(protocol, call int, object uint64))
-	Ended func(*event.Event) (object uint64, ok bool)
+	// Uses, Process and Ended are those of Options.
+	Uses    func(e *event.Event, yield func(protocol, call int, object uint64))
+	Process func(event.ThreadID) uint32
+	Ended   func(*event.Event) (object uint64, ok bool)
 	// Yield is called with the calls of each object, at its end. Created reports whether all of them are known: the object
 	// was seen to be created, or its protocol takes it to be.
 	Yield func(protocol int, calls []int, created bool)
 
 	objects map[identity]*sequence
+	ending  map[event.ThreadID][]identity // whose memory ended with the last events of a thread
 	begun   int
 }
 
@@ -33,21 +35,25 @@ type sequence struct {
 // Event processes the next event of the run.
 func (s *Sequences) Event(e *event.Event) {
 	if s.objects == nil {
-		s.objects = map[identity]*sequence{}
+		s.objects, s.ending = map[identity]*sequence{}, map[event.ThreadID][]identity{}
 	}
+	process := s.Process(e.Thread)
 	if e.Op.IsCall() {
-		s.Uses(e, s.used)
+		s.Uses(e, func(protocol, call int, value uint64) { s.used(identity{protocol, process, value}, call) })
+	} else if value, ok := s.Ended(e); ok {
+		for p := range s.Protocols { // the call that frees the memory may come behind
+			s.ending[e.Thread] = append(s.ending[e.Thread], identity{p, process, value})
+		}
 		return
 	}
-	if value, ok := s.Ended(e); ok {
-		for p := range s.Protocols {
-			s.end(identity{p, value})
-		}
+	for _, id := range s.ending[e.Thread] {
+		s.end(id)
 	}
+	delete(s.ending, e.Thread)
 }
 
-func (s *Sequences) used(protocol, call int, value uint64) {
-	id, p := identity{protocol, value}, &s.Protocols[protocol]
+func (s *Sequences) used(id identity, call int) {
+	p := &s.Protocols[id.protocol]
 	if p.Calls[call].Creates {
 		s.end(id)
 	}
