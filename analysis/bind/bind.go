@@ -28,7 +28,8 @@ type Options struct {
 	Names    run.Namer
 	// Window and Queue are those of property.Options.
 	Window, Queue int
-	Exclusion     bool // as in property.Options
+	// Exclusion and Messages are as in property.Options.
+	Exclusion, Messages bool
 	// Found, if not nil, is called for each finding as soon as it is made.
 	Found func(*finding.Finding)
 	// Latency is that of property.Options.
@@ -64,7 +65,7 @@ func New(o Options) (*Run, error) {
 		Object: func(id event.ObjectID) string { return o.Names.Object(id).Name },
 		Thread: r.thread, Variable: r.variable, Form: func(i int) *event.Form { return r.forms[i] },
 	})
-	opts := property.Options{Window: o.Window, Queue: o.Queue, Exclusion: o.Exclusion, Found: o.Found, Latency: o.Latency, Events: r.match.Events, Variable: r.match.Variable}
+	opts := property.Options{Window: o.Window, Queue: o.Queue, Exclusion: o.Exclusion, Messages: o.Messages, Found: o.Found, Latency: o.Latency, Events: r.match.Events, Variable: r.match.Variable}
 	for _, v := range o.Spec.Vars {
 		opts.Variables = append(opts.Variables, v.Name)
 	}

@@ -71,6 +71,7 @@ const (
 	OrderNone           Order = ""
 	OrderSync           Order = "sync"
 	OrderExclusion      Order = "exclusion"
+	OrderMessages       Order = "messages"
 	OrderSyncPreserving Order = "sync-preserving"
 	OrderReversal       Order = "reversal"
 )

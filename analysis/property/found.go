@@ -85,8 +85,12 @@ func (a *Analysis) finding(property int, v *lattice.Violation) (f *finding.Findi
 		f.Confidence = finding.Observed
 	} else {
 		f.Confidence, f.Order, f.Assumes = finding.Predicted, finding.OrderSync, []string{finding.RaceFree}
-		if a.o.Exclusion {
-			f.Order, f.Assumes = finding.OrderExclusion, []string{finding.GuardedData, finding.RaceFree}
+		if a.o.Exclusion || a.o.Messages {
+			f.Order = finding.OrderExclusion
+			if a.o.Messages {
+				f.Order = finding.OrderMessages
+			}
+			f.Assumes = []string{finding.GuardedData, finding.RaceFree}
 			f.Spans = []finding.Span{{}} // the code of the sections is not examined
 		}
 	}

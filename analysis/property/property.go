@@ -62,6 +62,9 @@ type Options struct {
 	// then that of this run without the edges of locks, and acquires and releases are steps
 	// of the lattice.
 	Exclusion bool
+	// Messages takes only messages between threads for an order, as PRETEX does: sections of a lock may even overlap. What
+	// is found so is predicted only if the checker accepts a schedule all the same. It is not for use with Exclusion.
+	Messages bool
 	// History is the number of events of the run that are kept for witnesses; default 65536.
 	History int
 	// Found, if not nil, is called for each finding as soon as it is made.
@@ -136,8 +139,8 @@ func New(o Options) (*Analysis, error) {
 		known[i] = o.Initial != nil
 	}
 	return &Analysis{
-		o: o, clocks: clocksOf(o.Exclusion), initial: initial, initialKnown: known,
-		variable: map[event.ObjectID]int{}, history: history{Completer: completion.Completer{History: &completion.History{Limit: o.History}, Exclusion: o.Exclusion, NewChecker: o.NewChecker}}, allValued: true,
+		o: o, clocks: clocksOf(o.Exclusion || o.Messages), initial: initial, initialKnown: known,
+		variable: map[event.ObjectID]int{}, history: history{Completer: completion.Completer{History: &completion.History{Limit: o.History}, Exclusion: o.Exclusion || o.Messages, NewChecker: o.NewChecker}}, allValued: true,
 		findings: map[key]*finding.Finding{}, violated: make([]bool, len(o.Properties)),
 	}, nil
 }

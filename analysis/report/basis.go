@@ -43,6 +43,8 @@ func orderText(o finding.Order) string {
 		return ", which keeps the run's order of all synchronisation (sync)"
 	case finding.OrderExclusion:
 		return ", in which whole critical sections are reordered (exclusion)"
+	case finding.OrderMessages:
+		return ", in which critical sections are reordered without regard to locks, which it keeps all the same (messages)"
 	case finding.OrderSyncPreserving:
 		return ", which keeps the run's order of critical sections (sync-preserving)"
 	case finding.OrderReversal:

@@ -169,6 +169,28 @@ func check(p typestate.Protocol, events []event.Event, exclusion, look bool) (*t
 	return a, a.Finish()
 }
 
+// TestMessages: with locks in the run, order messages finds what no order of locks forbids.
+func TestMessages(t *testing.T) {
+	paths, _ := filepath.Glob("testdata/*.json")
+	for _, path := range paths {
+		c := readCase(t, path)
+		p, calls := c.protocol()
+		events := c.events(t, calls, true)
+		a := typestate.New(typestate.Options{
+			Protocols: []typestate.Protocol{p}, Messages: true, History: whole(events),
+			Uses: func(e *event.Event, yield func(protocol, call int, object uint64)) { yield(0, int(e.Func)-1, e.Value) },
+		})
+		for i := range events {
+			e := events[i]
+			a.Event(&e)
+		}
+		found := a.Finish()
+		if (len(found) > 0) != (c.Expect.MessagesOnly.Violating > 0) {
+			t.Errorf("%s: %d findings, %d orders of calls break the protocol", filepath.Base(path), len(found), c.Expect.MessagesOnly.Violating)
+		}
+	}
+}
+
 // TestCases compares with all orders of the calls, for each causality.
 func TestCases(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.json")

@@ -123,8 +123,12 @@ func (a *Analysis) predicted(c *check, call int, breaking finding.Step, w *latti
 	}
 	f := a.finding(o, call, a.before(c, w), false)
 	f.Confidence, f.Order, f.Assumes = finding.Predicted, finding.OrderSync, []string{finding.RaceFree}
-	if a.o.Exclusion {
-		f.Order, f.Assumes = finding.OrderExclusion, []string{finding.GuardedData, finding.RaceFree}
+	if a.o.Exclusion || a.o.Messages {
+		f.Order = finding.OrderExclusion
+		if a.o.Messages {
+			f.Order = finding.OrderMessages
+		}
+		f.Assumes = []string{finding.GuardedData, finding.RaceFree}
 		f.Spans = []finding.Span{{}} // the code of the sections is not examined
 	}
 	f.Observed = a.steps(c.between(w))

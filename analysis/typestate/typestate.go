@@ -50,6 +50,8 @@ type Options struct {
 	Window, Queue int
 	// Exclusion allows whole critical sections of a lock to change places.
 	Exclusion bool
+	// Messages takes only messages between threads for an order; see property.Options.
+	Messages bool
 	// History is the part of the run that is kept. Each event of the run is added to it before Analysis.Event is called.
 	History History
 	// Found, if not nil, is called for each finding as soon as it is made.
@@ -160,7 +162,7 @@ func New(o Options) *Analysis {
 		o: o, clocks: causality.New(), objects: map[identity]*object{}, open: map[event.ThreadID][]*section{},
 		lastClock: map[event.ThreadID]*causality.Clock{}, ending: map[event.ThreadID][]*object{}, findings: map[key]*finding.Finding{}, inRun: map[key]bool{}, last: map[key]*object{},
 	}
-	if o.Exclusion {
+	if o.Exclusion || o.Messages {
 		a.clocks = causality.NewExclusion()
 	}
 	for i := range o.Protocols {

@@ -58,13 +58,13 @@ type coneFlags struct {
 
 func (f *coneFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringVar(&f.causality, "causality", "sync", "which order is kept by the runs on which properties are checked: `sync|exclusion`; sync keeps that of all synchronisation, exclusion allows whole critical sections to be reordered")
+	fs.StringVar(&f.causality, "causality", "sync", "which order is kept by the runs on which properties are checked: `sync|exclusion|messages`; sync keeps that of all synchronisation, exclusion allows whole critical sections to be reordered, messages keeps only what is not of locks, so that some of these runs may be impossible")
 	fs.IntVar(&f.window, "window", defaultWindow, "most states `W` that a level of the lattice keeps, those nearest to the observed run; 0 is no limit")
 	fs.IntVar(&f.queue, "queue", defaultQueue, "events `L` that wait before a level is closed; 0 is no limit: levels narrower than the window are closed at the end")
 }
 
 func (f *coneFlags) check() error {
-	return cmp.Or(notNegative("window", f.window), oneOf("causality", f.causality, "sync", "exclusion"), notNegative("queue", f.queue))
+	return cmp.Or(notNegative("window", f.window), oneOf("causality", f.causality, "sync", "exclusion", "messages"), notNegative("queue", f.queue))
 }
 
 // specification is a specification with its monitors.
@@ -176,7 +176,7 @@ func (s *specification) bound(cone coneFlags, names run.Namer, found func(*findi
 	if s == nil {
 		return nil, nil
 	}
-	r, err := bind.New(bind.Options{Spec: s.Spec, Monitors: s.monitors, Names: names, Window: cone.window, Queue: cone.queue, Exclusion: cone.causality == "exclusion", Found: found, Latency: latency})
+	r, err := bind.New(bind.Options{Spec: s.Spec, Monitors: s.monitors, Names: names, Window: cone.window, Queue: cone.queue, Exclusion: cone.causality == "exclusion", Messages: cone.causality == "messages", Found: found, Latency: latency})
 	if err != nil {
 		return nil, usage("%w", err)
 	}
