@@ -50,10 +50,10 @@ bench: ## measure, and write docs/performance.md
 	$(GO) -C scripts build -buildvcs=false -o ../build/bench/bench ./bench
 	scripts/as-root build/bench/bench $(BENCHFLAGS)
 
-plots: ## draw what windows find, and what the lattice takes over threads, window and monitor
+plots: ## draw what windows find, how well protocols are learned, and what the lattice takes over threads, window and monitor
 	scripts/setup build
 	$(GO) -C scripts build -buildvcs=false -o ../build/bench/plots ./plots
-	build/bench/plots $(PLOTSFLAGS) recall times
+	build/bench/plots $(PLOTSFLAGS) recall learning times
 
 real: ## try real programs plain and observed, also under load, and write docs/real-programs.md and performance.md
 	scripts/setup real

@@ -1,6 +1,6 @@
 // Command plots measures the lattice and draws what it measured: what share of the
-// violations that can be predicted a window finds, on random programs; and the time of
-// an event over threads, window and states of the monitor. Pictures (SVG) and their
+// violations that can be predicted a window finds, on random programs; how well protocols are
+// learned; and the time of an event over threads, window and states of the monitor. Pictures (SVG) and their
 // data (CSV) go to a folder of the documentation.
 //
 // The recall is the same on every machine; times are not, and want an idle one.
@@ -35,7 +35,7 @@ func main() {
 	flag.IntVar(&c.rounds, "rounds", 5, "measurements of time at each value")
 	flag.StringVar(&c.form, "form", "svg", "of the pictures: svg, png or pdf")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: plots [flags] recall|times ...")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: plots [flags] recall|learning|times ...")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -58,10 +58,12 @@ func (c *config) draw(what string) error {
 	switch what {
 	case "recall":
 		return c.recall()
+	case "learning":
+		return c.learning()
 	case "times":
 		return c.times()
 	}
-	return fmt.Errorf("%s: it is recall or times", what)
+	return fmt.Errorf("%s: it is recall, learning or times", what)
 }
 
 func (c *config) recall() error {
@@ -81,6 +83,21 @@ func (c *config) recall() error {
 		return err
 	}
 	return table(c.output, "recall.csv", recallTable(points))
+}
+
+func (c *config) learning() error {
+	points, err := measureLearning(c.seed)
+	if err != nil {
+		return err
+	}
+	p, err := drawLearning(points)
+	if err != nil {
+		return err
+	}
+	if err := save(p, c.output, "learning."+c.form); err != nil {
+		return err
+	}
+	return table(c.output, "learning.csv", learningTable(points))
 }
 
 func (c *config) times() error {
