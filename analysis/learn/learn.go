@@ -25,6 +25,12 @@ type Options struct {
 	Tails int
 }
 
+// Check returns an error if states cannot be found so.
+func (o Options) Check() error {
+	_, err := learned(mine.NewTree(), o)
+	return err
+}
+
 // Learner learns the typestates of a specification, from any number of runs.
 type Learner struct {
 	spec    *spec.Spec

@@ -135,3 +135,15 @@ func TestNobodyCreates(t *testing.T) {
 		t.Errorf("%v: %s", err, b.String())
 	}
 }
+
+// TestCheck: what cannot be learned so is known before a program runs.
+func TestCheck(t *testing.T) {
+	if err := usual.Check(); err != nil {
+		t.Error(err)
+	}
+	for _, o := range []learn.Options{{Options: mine.Options{K: 0, S: 50, Rule: mine.Equal}}, {Options: mine.Options{K: 1, S: 101, Rule: mine.Equal}}, {Tails: 101}} {
+		if o.Check() == nil {
+			t.Errorf("%+v passes", o)
+		}
+	}
+}

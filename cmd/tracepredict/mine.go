@@ -93,6 +93,10 @@ func (a *app) mine(f *mineFlags, program bool, args []string) error {
 	if err != nil {
 		return usage("--rule: %w", err)
 	}
+	how := learn.Options{Options: mine.Options{K: f.k, S: f.s, Rule: rule}, Tails: f.tails}
+	if err := how.Check(); err != nil {
+		return usage("%w", err)
+	}
 	s, err := f.alphabet(args[0])
 	if err != nil {
 		return err
@@ -115,7 +119,7 @@ func (a *app) mine(f *mineFlags, program bool, args []string) error {
 			return err
 		}
 	}
-	learned, err := l.Learn(learn.Options{Options: mine.Options{K: f.k, S: f.s, Rule: rule}, Tails: f.tails})
+	learned, err := l.Learn(how)
 	if err != nil {
 		return err
 	}
