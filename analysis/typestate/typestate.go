@@ -513,7 +513,9 @@ func (a *Analysis) Notes() []string {
 	notes := []string{plural.Sprintf("protocols were checked of %d {object|objects}", s.Objects) + plural.Sprintf(", with %d {call|calls}; ", s.Calls) +
 		plural.Sprintf("%d {was|were} used by two threads or more, ", s.Shared) + plural.Sprintf("%d in an order that other schedules may change", s.Unordered)}
 	if !s.Lattice.Complete() {
-		notes = append(notes, plural.Sprintf("protocols were checked on part of the orders of calls that the observed causality allows: the window left out %d {state|states}; wider ones (--window, --queue) check more", s.Lattice.Dropped))
+		notes = append(notes, "protocols were checked on part of the orders of calls that the observed causality allows: the window left out "+
+			plural.Sprintf("%d {state|states} of lattices, and states that ", s.Lattice.Dropped)+
+			plural.Sprintf("%d {call or section|calls or sections} came too late for; wider ones (--window, --queue) check more", s.Lattice.Late))
 	}
 	if s.Forgotten > 0 {
 		notes = append(notes, plural.Sprintf("%d {call was|calls were} followed by more than %d of the same object, and taken to come before later ones", s.Forgotten, maxSteps))
