@@ -104,7 +104,7 @@ func TestMine(t *testing.T) {
 	}
 	check := startTool(t, childOptions{}, "exec", "--watch-shared=off", "--fail-on-mined", "--spec", mined, "--", example(t, "socket"))
 	check.want(66)
-	if text := check.err.String(); !strings.Contains(text, "TYPESTATE likely (conn)") || !strings.Contains(text, "nobody has confirmed it") {
+	if text := strings.Join(strings.Fields(check.err.String()), " "); !strings.Contains(text, "TYPESTATE likely (conn)") || !strings.Contains(text, "nobody has confirmed it") {
 		t.Errorf("exec says %s", text)
 	}
 }
