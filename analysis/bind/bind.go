@@ -28,8 +28,7 @@ type Options struct {
 	Names    run.Namer
 	// Window and Queue are those of property.Options.
 	Window, Queue int
-	// Exclusion and Messages are as in property.Options.
-	Exclusion, Messages bool
+	Order         finding.Order // as in property.Options
 	// Found, if not nil, is called for each finding as soon as it is made.
 	Found func(*finding.Finding)
 	// Latency is that of property.Options.
@@ -65,7 +64,7 @@ func New(o Options) (*Run, error) {
 		Object: func(id event.ObjectID) string { return o.Names.Object(id).Name },
 		Thread: r.thread, Variable: r.variable, Form: func(i int) *event.Form { return r.forms[i] },
 	})
-	opts := property.Options{Window: o.Window, Queue: o.Queue, Exclusion: o.Exclusion, Messages: o.Messages, Found: o.Found, Latency: o.Latency, Events: r.match.Events, Variable: r.match.Variable}
+	opts := property.Options{Window: o.Window, Queue: o.Queue, Order: o.Order, Found: o.Found, Latency: o.Latency, Events: r.match.Events, Variable: r.match.Variable}
 	for _, v := range o.Spec.Vars {
 		opts.Variables = append(opts.Variables, v.Name)
 	}

@@ -16,14 +16,14 @@ const protocolHistory = 1 << 16
 // checkProtocols begins to check the typestates of the specification.
 func (r *Run) checkProtocols(o *Options) {
 	r.history = &completion.Completer{
-		History: &completion.History{Limit: protocolHistory}, Exclusion: o.Exclusion || o.Messages, NewChecker: execution.DefaultChecker,
+		History: &completion.History{Limit: protocolHistory}, Order: o.Order, NewChecker: execution.DefaultChecker,
 	}
 	all := make([]typestate.Protocol, len(o.Spec.Typestates))
 	for i, t := range o.Spec.Typestates {
 		all[i] = protocolOf(t)
 	}
 	r.protocols = typestate.New(typestate.Options{
-		Protocols: all, Uses: r.match.Uses, Process: r.process, Ended: r.ended, Window: o.Window, Queue: o.Queue, Exclusion: o.Exclusion, Messages: o.Messages,
+		Protocols: all, Uses: r.match.Uses, Process: r.process, Ended: r.ended, Window: o.Window, Queue: o.Queue, Order: o.Order,
 		History: history{r.history}, Found: o.Found,
 	})
 }

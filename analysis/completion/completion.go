@@ -49,8 +49,7 @@ var errDiscarded = errors.New("it begins before the part of the run that was kep
 // Completer completes witnesses.
 type Completer struct {
 	*History
-	// Exclusion: the causality of the witnesses has no edges of locks.
-	Exclusion  bool
+	Order      finding.Order // of the run, that the witnesses keep
 	NewChecker execution.NewChecker
 	Witnesses  execution.Tally // of the schedules that the checker has accepted, and refused
 }
@@ -68,11 +67,7 @@ func (c *Completer) Complete(w *lattice.Witness, relevant func(i int) bool) ([]f
 	}
 	run := c.UpTo(last)
 	common := c.Log.Index(w.From + 1)
-	clocks := causality.New()
-	if c.Exclusion {
-		clocks = causality.NewExclusion()
-	}
-	order, err := arrange(run, relevant, common, w, clocks)
+	order, err := arrange(run, relevant, common, w, Clocks(c.Order))
 	if err != nil {
 		return nil, err
 	}

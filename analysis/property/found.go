@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/completion"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/lattice"
@@ -84,15 +85,7 @@ func (a *Analysis) finding(property int, v *lattice.Violation) (f *finding.Findi
 	if observed {
 		f.Confidence = finding.Observed
 	} else {
-		f.Confidence, f.Order, f.Assumes = finding.Predicted, finding.OrderSync, []string{finding.RaceFree}
-		if a.o.Exclusion || a.o.Messages {
-			f.Order = finding.OrderExclusion
-			if a.o.Messages {
-				f.Order = finding.OrderMessages
-			}
-			f.Assumes = []string{finding.GuardedData, finding.RaceFree}
-			f.Spans = []finding.Span{{}} // the code of the sections is not examined
-		}
+		completion.Predict(f, a.o.Order)
 	}
 	switch {
 	case err != nil:

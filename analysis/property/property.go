@@ -58,13 +58,8 @@ type Options struct {
 	// Window is the largest number of states that a level of the lattice keeps; 0 is no limit.
 	// Queue is the number of events that wait until a level is closed; 0 is no limit.
 	Window, Queue int
-	// Exclusion allows whole critical sections of a lock to be reordered: the causality is
-	// then that of this run without the edges of locks, and acquires and releases are steps
-	// of the lattice.
-	Exclusion bool
-	// Messages takes only messages between threads for an order, as PRETEX does: sections of a lock may even overlap. What
-	// is found so is predicted only if the checker accepts a schedule all the same. It is not for use with Exclusion.
-	Messages bool
+	// Order is what the runs on which properties are checked keep of the order of this one; see completion.Clocks.
+	Order finding.Order
 	// History is the number of events of the run that are kept for witnesses; default 65536.
 	History int
 	// Found, if not nil, is called for each finding as soon as it is made.
@@ -139,17 +134,10 @@ func New(o Options) (*Analysis, error) {
 		known[i] = o.Initial != nil
 	}
 	return &Analysis{
-		o: o, clocks: clocksOf(o.Exclusion || o.Messages), initial: initial, initialKnown: known,
-		variable: map[event.ObjectID]int{}, history: history{Completer: completion.Completer{History: &completion.History{Limit: o.History}, Exclusion: o.Exclusion || o.Messages, NewChecker: o.NewChecker}}, allValued: true,
+		o: o, clocks: completion.Clocks(o.Order), initial: initial, initialKnown: known,
+		variable: map[event.ObjectID]int{}, history: history{Completer: completion.Completer{History: &completion.History{Limit: o.History}, Order: o.Order, NewChecker: o.NewChecker}}, allValued: true,
 		findings: map[key]*finding.Finding{}, violated: make([]bool, len(o.Properties)),
 	}, nil
-}
-
-func clocksOf(exclusion bool) *causality.Clocks {
-	if exclusion {
-		return causality.NewExclusion()
-	}
-	return causality.New()
 }
 
 // Event processes the next event of the run.
@@ -168,7 +156,7 @@ func (a *Analysis) Event(e *event.Event) {
 	if e.Op == event.Init && v >= 0 {
 		a.setInitial(v, e)
 	}
-	r := lattice.Event{Variable: -1, Events: events, Seq: e.Seq, Lock: uint32(e.Object), Locking: a.locking(e)}
+	r := lattice.Event{Variable: -1, Events: events, Seq: e.Seq, Lock: uint32(e.Object), Locking: completion.Locking(a.o.Order, e)}
 	if v >= 0 && e.Op.IsWrite() {
 		r.Variable, r.Value = v, e.Value
 		a.allValued = a.allValued && e.Flags&event.HasValue != 0
@@ -189,23 +177,6 @@ func (a *Analysis) Event(e *event.Event) {
 
 // ClockMemory returns the memory that the clocks of relevant events need at most, in bytes.
 func (a *Analysis) ClockMemory() uint64 { return a.clocks.Memory() }
-
-// locking returns what the event does to a lock; NoLock unless critical sections may be
-// reordered.
-func (a *Analysis) locking(e *event.Event) lattice.Locking {
-	if !a.o.Exclusion {
-		return lattice.NoLock
-	}
-	switch e.Op {
-	case event.Acquire:
-		return lattice.Acquires
-	case event.AcquireRead:
-		return lattice.AcquiresShared
-	case event.Release:
-		return lattice.Releases
-	}
-	return lattice.NoLock
-}
 
 // variableOf returns the index of the variable that the event accesses, or -1.
 func (a *Analysis) variableOf(e *event.Event) int {

@@ -50,7 +50,7 @@ func TestAsIfAlone(t *testing.T) {
 		if seed%2 == 0 {
 			events = eventtest.RandomSections(r, 20+r.IntN(20))
 		}
-		o := property.Options{Window: 30, Queue: 12, Exclusion: seed%4 < 2}
+		o := property.Options{Window: 30, Queue: 12, Order: orderOf(seed%4 < 2)}
 		together, sum := checkAll(t, o, events, all...)
 		var apart []finding.Finding
 		var of lattice.Stats

@@ -155,8 +155,12 @@ func (h whole) Execution(w *lattice.Witness, relevant func(uint64) bool) (steps 
 
 // check runs an analysis over the events of a case. With look, it looks at the objects after each.
 func check(p typestate.Protocol, events []event.Event, exclusion, look bool) (*typestate.Analysis, []finding.Finding) {
+	order := finding.OrderSync
+	if exclusion {
+		order = finding.OrderExclusion
+	}
 	a := typestate.New(typestate.Options{
-		Protocols: []typestate.Protocol{p}, Exclusion: exclusion, History: whole(events),
+		Protocols: []typestate.Protocol{p}, Order: order, History: whole(events),
 		Uses: func(e *event.Event, yield func(protocol, call int, object uint64)) { yield(0, int(e.Func)-1, e.Value) },
 	})
 	for i := range events {
@@ -177,7 +181,7 @@ func TestMessages(t *testing.T) {
 		p, calls := c.protocol()
 		events := c.events(t, calls, true)
 		a := typestate.New(typestate.Options{
-			Protocols: []typestate.Protocol{p}, Messages: true, History: whole(events),
+			Protocols: []typestate.Protocol{p}, Order: finding.OrderMessages, History: whole(events),
 			Uses: func(e *event.Event, yield func(protocol, call int, object uint64)) { yield(0, int(e.Func)-1, e.Value) },
 		})
 		for i := range events {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tracepredict/tracepredict/analysis/completion"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -122,15 +123,7 @@ func (a *Analysis) predicted(c *check, call int, breaking finding.Step, w *latti
 		return f
 	}
 	f := a.finding(o, call, a.before(c, w), false)
-	f.Confidence, f.Order, f.Assumes = finding.Predicted, finding.OrderSync, []string{finding.RaceFree}
-	if a.o.Exclusion || a.o.Messages {
-		f.Order = finding.OrderExclusion
-		if a.o.Messages {
-			f.Order = finding.OrderMessages
-		}
-		f.Assumes = []string{finding.GuardedData, finding.RaceFree}
-		f.Spans = []finding.Span{{}} // the code of the sections is not examined
-	}
+	completion.Predict(f, a.o.Order)
 	f.Observed = a.steps(c.between(w))
 	f.Evidence = append(a.steps([]uint64{breaking.Seq}), a.steps(a.cause(c, w, breaking.Seq))...)
 	if f.Witness, err = a.o.History.Execution(w, c.relevant); err != nil {

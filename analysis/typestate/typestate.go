@@ -14,7 +14,7 @@
 //
 // # Sections
 //
-// With Options.Exclusion, critical sections of a lock may change places. Of the acquires and releases of a run, an object's
+// With finding.OrderExclusion, critical sections of a lock may change places. Of the acquires and releases of a run, an object's
 // slice has those of sections in which it was called. An acquire is known to belong there only at the call, so that an
 // object's steps wait until no section that was open then is.
 //
@@ -29,6 +29,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/completion"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/causality"
@@ -48,10 +49,8 @@ type Options struct {
 	Ended func(*event.Event) (object uint64, ok bool)
 	// Window and Queue are the bounds of the lattice of each object, as in lattice.Options.
 	Window, Queue int
-	// Exclusion allows whole critical sections of a lock to change places.
-	Exclusion bool
-	// Messages takes only messages between threads for an order; see property.Options.
-	Messages bool
+	// Order is what the runs on which protocols are checked keep of the order of this one; see completion.Clocks.
+	Order finding.Order
 	// History is the part of the run that is kept. Each event of the run is added to it before Analysis.Event is called.
 	History History
 	// Found, if not nil, is called for each finding as soon as it is made.
@@ -159,11 +158,8 @@ const maxSteps = 1 << 10
 // New returns the analysis of a run that has not begun.
 func New(o Options) *Analysis {
 	a := &Analysis{
-		o: o, clocks: causality.New(), objects: map[identity]*object{}, open: map[event.ThreadID][]*section{},
+		o: o, clocks: completion.Clocks(o.Order), objects: map[identity]*object{}, open: map[event.ThreadID][]*section{},
 		lastClock: map[event.ThreadID]*causality.Clock{}, ending: map[event.ThreadID][]*object{}, findings: map[key]*finding.Finding{}, inRun: map[key]bool{}, last: map[key]*object{},
-	}
-	if o.Exclusion || o.Messages {
-		a.clocks = causality.NewExclusion()
 	}
 	for i := range o.Protocols {
 		a.automata = append(a.automata, newAutomaton(&a.o.Protocols[i]))
@@ -182,7 +178,7 @@ func (a *Analysis) Event(e *event.Event) {
 	if !a.ends(e) {
 		a.endWaiting(e.Thread)
 	}
-	locking := a.locking(e)
+	locking := completion.Locking(a.o.Order, e)
 	slot, clock := a.clocks.Stamp(e, locking != lattice.NoLock)
 	switch {
 	case locking == lattice.Releases:
@@ -238,20 +234,6 @@ func (a *Analysis) process(t event.ThreadID) uint32 {
 		return 0
 	}
 	return a.o.Process(t)
-}
-
-// locking returns what an event does to a lock; lattice.NoLock unless critical sections may change places.
-func (a *Analysis) locking(e *event.Event) lattice.Locking {
-	switch {
-	case !a.o.Exclusion:
-	case e.Op == event.Acquire:
-		return lattice.Acquires
-	case e.Op == event.AcquireRead:
-		return lattice.AcquiresShared
-	case e.Op == event.Release:
-		return lattice.Releases
-	}
-	return lattice.NoLock
 }
 
 // stored returns a copy of the clock of a thread, or the last one if that differs at the thread's own slot alone.

@@ -64,7 +64,7 @@ func (f *coneFlags) register(cmd *cobra.Command) {
 }
 
 func (f *coneFlags) check() error {
-	return cmp.Or(notNegative("window", f.window), oneOf("causality", f.causality, "sync", "exclusion", "messages"), notNegative("queue", f.queue))
+	return cmp.Or(notNegative("window", f.window), oneOf("causality", f.causality, finding.OrderSync, finding.OrderExclusion, finding.OrderMessages), notNegative("queue", f.queue))
 }
 
 // specification is a specification with its monitors.
@@ -176,7 +176,7 @@ func (s *specification) bound(cone coneFlags, names run.Namer, found func(*findi
 	if s == nil {
 		return nil, nil
 	}
-	r, err := bind.New(bind.Options{Spec: s.Spec, Monitors: s.monitors, Names: names, Window: cone.window, Queue: cone.queue, Exclusion: cone.causality == "exclusion", Messages: cone.causality == "messages", Found: found, Latency: latency})
+	r, err := bind.New(bind.Options{Spec: s.Spec, Monitors: s.monitors, Names: names, Window: cone.window, Queue: cone.queue, Order: finding.Order(cone.causality), Found: found, Latency: latency})
 	if err != nil {
 		return nil, usage("%w", err)
 	}
