@@ -42,14 +42,14 @@ type Run struct {
 	monitors      []*spec.Monitor
 	match         *spec.Matcher
 	names         run.Namer
-	forms         []*event.Form                 // by spec.Vars: the form of its values; nil until its object is seen
-	objects       []event.ObjectID              // by spec.Vars: its object; 0 until it is seen
-	seen          int                           // number of variables whose object was seen
-	otherObjects  int                           // number of further objects with these names, in forked processes
-	threads       map[event.ThreadID]run.Thread // of live threads
-	letters       []*letters                    // by spec.Properties
-	protocols     *typestate.Analysis           // of spec.Typestates; nil if there are none
-	history       *completion.Completer         // for protocols
+	forms         []*event.Form    // by spec.Vars: the form of its values; nil until its object is seen
+	objects       []event.ObjectID // by spec.Vars: its object; 0 until it is seen
+	seen          int              // number of variables whose object was seen
+	otherObjects  int              // number of further objects with these names, in forked processes
+	threads       Threads
+	letters       []*letters            // by spec.Properties
+	protocols     *typestate.Analysis   // of spec.Typestates; nil if there are none
+	history       *completion.Completer // for protocols
 	window, queue int
 }
 
@@ -57,12 +57,12 @@ type Run struct {
 func New(o Options) (*Run, error) {
 	r := &Run{
 		spec: o.Spec, monitors: o.Monitors, window: o.Window, queue: o.Queue, names: o.Names,
-		forms: make([]*event.Form, len(o.Spec.Vars)), objects: make([]event.ObjectID, len(o.Spec.Vars)), threads: map[event.ThreadID]run.Thread{},
+		forms: make([]*event.Form, len(o.Spec.Vars)), objects: make([]event.ObjectID, len(o.Spec.Vars)), threads: NewThreads(o.Names),
 	}
 	r.match = o.Spec.NewMatcher(spec.Names{
 		Func:   o.Names.Func,
 		Object: func(id event.ObjectID) string { return o.Names.Object(id).Name },
-		Thread: r.thread, Variable: r.variable, Form: func(i int) *event.Form { return r.forms[i] },
+		Thread: r.threads.Type, Variable: r.variable, Form: func(i int) *event.Form { return r.forms[i] },
 	})
 	opts := property.Options{Window: o.Window, Queue: o.Queue, Order: o.Order, Found: o.Found, Latency: o.Latency, Events: r.match.Events, Variable: r.match.Variable}
 	for _, v := range o.Spec.Vars {
@@ -108,23 +108,6 @@ func (r *Run) variable(id event.ObjectID) int {
 	return i
 }
 
-// thread returns what the type of a thread depends on: its start routine, its name, and whether
-// it is the first thread.
-func (r *Run) thread(id event.ThreadID) (start, name string, first bool) {
-	t := r.threadOf(id)
-	return t.Start, t.Name, t.Main
-}
-
-// threadOf returns a thread. It caches the answer, since it may be called at each event.
-func (r *Run) threadOf(id event.ThreadID) run.Thread {
-	t, ok := r.threads[id]
-	if !ok {
-		t = r.names.Thread(id)
-		r.threads[id] = t
-	}
-	return t
-}
-
 // Event processes the next event of the run.
 func (r *Run) Event(e *event.Event) {
 	r.Analysis.Event(e)
@@ -134,9 +117,7 @@ func (r *Run) Event(e *event.Event) {
 		}
 		r.protocols.Event(e)
 	}
-	if e.Op == event.End {
-		delete(r.threads, e.Thread)
-	}
+	r.threads.Event(e)
 }
 
 // letters computes the letters of a property. The form of a variable is known once the variable

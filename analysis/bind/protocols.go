@@ -8,6 +8,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/typestate"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/lattice"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // protocolHistory is the number of events of the run that are kept for schedules that break protocols.
@@ -20,16 +21,16 @@ func (r *Run) checkProtocols(o *Options) {
 	}
 	all := make([]typestate.Protocol, len(o.Spec.Typestates))
 	for i, t := range o.Spec.Typestates {
-		all[i] = protocolOf(t)
+		all[i] = ProtocolOf(t)
 	}
 	r.protocols = typestate.New(typestate.Options{
-		Protocols: all, Uses: r.match.Uses, Process: r.process, Ended: r.ended, Window: o.Window, Queue: o.Queue, Order: o.Order,
+		Protocols: all, Uses: r.match.Uses, Process: r.threads.Process, Ended: MemoryEnds(r.names), Window: o.Window, Queue: o.Queue, Order: o.Order,
 		History: history{r.history}, Found: o.Found,
 	})
 }
 
-// protocolOf returns a typestate as a protocol.
-func protocolOf(t *spec.Typestate) typestate.Protocol {
+// ProtocolOf returns a typestate as a protocol.
+func ProtocolOf(t *spec.Typestate) typestate.Protocol {
 	p := typestate.Protocol{Name: t.Name, Type: t.Type, Mined: t.Mined, BornAtFirstUse: t.BornAtFirstUse}
 	for _, c := range t.Calls {
 		p.Calls = append(p.Calls, typestate.Call{Name: c.Name, Creates: c.Creates})
@@ -40,16 +41,15 @@ func protocolOf(t *spec.Typestate) typestate.Protocol {
 	return p
 }
 
-// process returns the number of a thread's process.
-func (r *Run) process(id event.ThreadID) uint32 { return r.threadOf(id).TGID }
-
-// ended returns the address of an instance whose memory ends with an event.
-func (r *Run) ended(e *event.Event) (object uint64, ok bool) {
-	if e.Op != event.Destroy || e.Kind != event.KindInstance {
-		return 0, false
+// MemoryEnds returns a function that returns the address of an instance whose memory ends with an event.
+func MemoryEnds(names run.Namer) func(*event.Event) (object uint64, ok bool) {
+	return func(e *event.Event) (uint64, bool) {
+		if e.Op != event.Destroy || e.Kind != event.KindInstance {
+			return 0, false
+		}
+		at := names.Object(e.Object).Addr
+		return at, at != 0
 	}
-	object = r.names.Object(e.Object).Addr
-	return object, object != 0
 }
 
 // history is the kept part of the run, as a typestate.History.

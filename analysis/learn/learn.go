@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tracepredict/tracepredict/analysis/bind"
 	"github.com/tracepredict/tracepredict/analysis/mine"
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/analysis/typestate"
@@ -50,45 +51,24 @@ func New(s *spec.Spec) *Learner {
 
 // Run is a run that is learned from.
 type Run struct {
-	match *spec.Matcher
+	match   *spec.Matcher
+	threads bind.Threads
 	*typestate.Sequences
 }
 
 // Run returns a run of which all events are to be passed to Event, and which Finish ends.
 func (l *Learner) Run(names run.Namer) *Run {
-	r := &Run{}
-	threads := map[event.ThreadID]run.Thread{}
-	thread := func(id event.ThreadID) run.Thread {
-		t, ok := threads[id]
-		if !ok {
-			t = names.Thread(id)
-			threads[id] = t
-		}
-		return t
-	}
+	r := &Run{threads: bind.NewThreads(names)}
 	r.match = l.spec.NewMatcher(spec.Names{
-		Func:   names.Func,
-		Object: func(id event.ObjectID) string { return names.Object(id).Name },
-		Thread: func(id event.ThreadID) (start, name string, first bool) {
-			t := thread(id)
-			return t.Start, t.Name, t.Main
-		},
+		Func: names.Func, Object: func(id event.ObjectID) string { return names.Object(id).Name }, Thread: r.threads.Type,
 	})
-	process := func(id event.ThreadID) uint32 { return thread(id).TGID }
-	r.Sequences = &typestate.Sequences{Uses: r.match.Uses, Yield: l.add, Process: process, Ended: func(e *event.Event) (uint64, bool) {
-		if e.Op != event.Destroy || e.Kind != event.KindInstance {
-			return 0, false
-		}
-		at := names.Object(e.Object).Addr
-		return at, at != 0
-	}}
+	o := typestate.SequenceOptions{Uses: r.match.Uses, Process: r.threads.Process, Ended: bind.MemoryEnds(names), Yield: l.add}
 	for _, t := range l.spec.Typestates {
-		p := typestate.Protocol{BornAtFirstUse: t.BornAtFirstUse || !createsAny(t)}
-		for _, c := range t.Calls {
-			p.Calls = append(p.Calls, typestate.Call{Name: c.Name, Creates: c.Creates})
-		}
-		r.Protocols = append(r.Protocols, p)
+		p := bind.ProtocolOf(t)
+		p.BornAtFirstUse = p.BornAtFirstUse || !createsAny(t)
+		o.Protocols = append(o.Protocols, p)
 	}
+	r.Sequences = typestate.NewSequences(o)
 	return r
 }
 
@@ -100,6 +80,7 @@ func createsAny(t *spec.Typestate) bool {
 func (r *Run) Event(e *event.Event) {
 	r.match.Events(e)
 	r.Sequences.Event(e)
+	r.threads.Event(e)
 }
 
 // add adds the calls of an object.

@@ -105,6 +105,16 @@ typestate sock (s : struct sock *) mined {
 	}
 }
 
+// TestMemoryAtOnceUsedAgain: an object may be created by the next event of the thread that freed another one there.
+func TestMemoryAtOnceUsedAgain(t *testing.T) {
+	l, n := learner(t, calls)
+	pass(l.Run(n), "m1 c1 f1 m1 c1 x1")
+	learned, err := l.Learn(usual)
+	if err != nil || learned[0].Objects != 2 || learned[0].Partial != 0 {
+		t.Errorf("%+v, %v", learned, err)
+	}
+}
+
 // TestNothingToLearn: why nothing was learned is said.
 func TestNothingToLearn(t *testing.T) {
 	for text, want := range map[string]string{"": "no call of the typestates was recorded", "c1 s1 s2": "no object was seen to be created, and 2 were used"} {

@@ -29,6 +29,9 @@ type Call struct {
 	Creates bool // an object begins with it, which is in the first state before
 }
 
+// beginsWith reports whether an object whose first call is known is in the first state before it.
+func (p *Protocol) beginsWith(call int) bool { return p.Calls[call].Creates || p.BornAtFirstUse }
+
 // State is a state of a protocol. Next has, by call, the indices of the states that follow.
 type State struct {
 	Name string

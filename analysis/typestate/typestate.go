@@ -26,7 +26,6 @@ package typestate
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/completion"
@@ -71,10 +70,11 @@ type Analysis struct {
 	o         Options
 	automata  []*automaton // by protocol
 	clocks    *causality.Clocks
-	objects   map[identity]*object
+	objects   lifetimes[*object]
+	now       *event.Event // of which Options.Uses passes the calls to uses
+	uses      func(protocol, call int, value uint64)
 	open      map[event.ThreadID][]*section
 	lastClock map[event.ThreadID]*causality.Clock // stored with the last step of a thread
-	ending    map[event.ThreadID][]*object        // whose memory ended with the last events of a thread
 	findings  map[key]*finding.Finding
 	inRun     map[key]bool    // findings that this run shows
 	last      map[key]*object // the last object of each finding
@@ -94,24 +94,16 @@ type Stats struct {
 	Lattice   lattice.Stats
 }
 
-// identity is an object that exists.
-type identity struct {
-	protocol int
-	process  uint32
-	value    uint64
-}
-
 // object is a value during one lifetime.
 type object struct {
-	identity
-	number    uint64 // among those of all protocols, from 1
+	protocol  int
+	value     uint64
 	made      finding.Step
 	created   bool          // by a call that was seen, or taken to be
 	start     lattice.State // before the first of steps
 	state     lattice.State // of this run, now
 	broken    bool          // in this run
 	unordered bool          // two of its calls are not ordered
-	ending    bool          // its memory has ended; see Analysis.ends
 	threads   [2]event.ThreadID
 	steps     []step // those that check does not have, in the order of Seq
 	looked    int    // so many steps have been looked at, see Look
@@ -158,9 +150,11 @@ const maxSteps = 1 << 10
 // New returns the analysis of a run that has not begun.
 func New(o Options) *Analysis {
 	a := &Analysis{
-		o: o, clocks: completion.Clocks(o.Order), objects: map[identity]*object{}, open: map[event.ThreadID][]*section{},
-		lastClock: map[event.ThreadID]*causality.Clock{}, ending: map[event.ThreadID][]*object{}, findings: map[key]*finding.Finding{}, inRun: map[key]bool{}, last: map[key]*object{},
+		o: o, clocks: completion.Clocks(o.Order), open: map[event.ThreadID][]*section{},
+		lastClock: map[event.ThreadID]*causality.Clock{}, findings: map[key]*finding.Finding{}, inRun: map[key]bool{}, last: map[key]*object{},
 	}
+	a.objects = newLifetimes(o.Process, o.Ended, a.ends)
+	a.uses = a.used
 	for i := range o.Protocols {
 		a.automata = append(a.automata, newAutomaton(&a.o.Protocols[i]))
 	}
@@ -171,12 +165,12 @@ func New(o Options) *Analysis {
 func (a *Analysis) Event(e *event.Event) {
 	a.lost = a.lost || e.Op == event.Hole || e.Flags&event.AfterHole != 0
 	if e.Op.IsCall() {
-		a.o.Uses(e, func(protocol, call int, value uint64) { a.used(e, protocol, call, value) })
-		a.endWaiting(e.Thread)
-		return
+		a.now = e
+		a.o.Uses(e, a.uses)
 	}
-	if !a.ends(e) {
-		a.endWaiting(e.Thread)
+	a.objects.event(e, len(a.o.Protocols))
+	if e.Op.IsCall() {
+		return
 	}
 	locking := completion.Locking(a.o.Order, e)
 	slot, clock := a.clocks.Stamp(e, locking != lattice.NoLock)
@@ -190,50 +184,7 @@ func (a *Analysis) Event(e *event.Event) {
 	case e.Op == event.End:
 		delete(a.open, e.Thread)
 		delete(a.lastClock, e.Thread)
-		delete(a.ending, e.Thread)
 	}
-}
-
-// ends reports whether the memory of objects ends with an event, and notes them. They end after the next event of the
-// thread: the call that frees the memory may be one of theirs, and its event comes behind.
-func (a *Analysis) ends(e *event.Event) bool {
-	if a.o.Ended == nil {
-		return false
-	}
-	value, ok := a.o.Ended(e)
-	if !ok {
-		return false
-	}
-	for p := range a.o.Protocols {
-		if o := a.objects[identity{p, a.process(e.Thread), value}]; o != nil && !o.ending {
-			o.ending = true
-			a.ending[e.Thread] = append(a.ending[e.Thread], o)
-		}
-	}
-	return true
-}
-
-// endWaiting ends the objects whose memory has ended with the last events of a thread.
-func (a *Analysis) endWaiting(t event.ThreadID) {
-	all := a.ending[t]
-	if len(all) == 0 {
-		return
-	}
-	for _, o := range all {
-		if a.objects[o.identity] == o {
-			a.end(o.identity)
-		}
-	}
-	clear(all)
-	a.ending[t] = all[:0]
-}
-
-// process returns the number of a thread's process.
-func (a *Analysis) process(t event.ThreadID) uint32 {
-	if a.o.Process == nil {
-		return 0
-	}
-	return a.o.Process(t)
 }
 
 // stored returns a copy of the clock of a thread, or the last one if that differs at the thread's own slot alone.
@@ -253,19 +204,21 @@ func (a *Analysis) stored(t event.ThreadID, slot uint32, v causality.Clock) *cau
 	return &own
 }
 
-// used handles a call of an object.
-func (a *Analysis) used(e *event.Event, protocol, call int, value uint64) {
+// used handles a call of an object by the present event.
+func (a *Analysis) used(protocol, call int, value uint64) {
+	e := a.now
 	slot, clock := a.clocks.Stamp(e, true)
 	a.stats.Calls++
-	id := identity{protocol, a.process(e.Thread), value}
-	o := a.objects[id]
-	if o != nil && (a.o.Protocols[protocol].Calls[call].Creates || o.ending && a.automata[protocol].step(o.state, call) == broken) {
-		a.end(id)
-		o = nil
+	id := a.objects.identity(protocol, e.Thread, value)
+	x := a.objects.known[id]
+	if x != nil && (a.o.Protocols[protocol].Calls[call].Creates || x.ending && a.automata[protocol].step(x.object.state, call) == broken) {
+		a.objects.finish(id)
+		x = nil
 	}
-	if o == nil {
-		o = a.begin(e, id, call)
+	if x == nil {
+		x = a.objects.begin(id, a.begin(e, protocol, call, value))
 	}
+	o := x.object
 	o.sees(e.Thread, &a.stats)
 	for _, s := range a.open[e.Thread] {
 		if !slices.Contains(s.objects, o) {
@@ -284,15 +237,12 @@ func (a *Analysis) used(e *event.Event, protocol, call int, value uint64) {
 	}
 }
 
-// begin begins an object with its first call.
-func (a *Analysis) begin(e *event.Event, id identity, call int) *object {
+// begin returns an object that begins with its first call.
+func (a *Analysis) begin(e *event.Event, protocol, call int, value uint64) *object {
 	a.stats.Objects++
-	p := &a.o.Protocols[id.protocol]
-	created := p.Calls[call].Creates || p.BornAtFirstUse
-	start := a.automata[id.protocol].start(created)
-	o := &object{identity: id, number: a.stats.Objects, made: finding.StepOf(e), created: created, start: start, state: start}
-	a.objects[id] = o
-	return o
+	created := a.o.Protocols[protocol].beginsWith(call)
+	start := a.automata[protocol].start(created)
+	return &object{protocol: protocol, value: value, made: finding.StepOf(e), created: created, start: start, state: start}
 }
 
 // sees counts the objects that two threads use.
@@ -339,12 +289,8 @@ func (a *Analysis) settled() uint64 {
 	return first
 }
 
-// end ends the lifetime of an object, if there is one.
-func (a *Analysis) end(id identity) {
-	o := a.objects[id]
-	if o == nil {
-		return
-	}
+// ends checks what is left of an object at the end of its lifetime.
+func (a *Analysis) ends(o *object) {
 	if len(o.steps) > o.looked || o.check != nil {
 		a.feed(o, ^uint64(0))
 	}
@@ -354,9 +300,7 @@ func (a *Analysis) end(id identity) {
 	}
 	if o.check != nil {
 		a.finish(o.check)
-		o.check, o.steps = nil, nil
 	}
-	delete(a.objects, id)
 }
 
 // feed adds the steps of an object before a Seq to its lattice, which it makes if there are too many for one at the end. It
@@ -385,7 +329,8 @@ func (a *Analysis) feed(o *object, before uint64) {
 // schedule needs may not be kept until it does.
 func (a *Analysis) Look() {
 	before := a.settled()
-	for _, o := range a.sorted() {
+	for _, x := range a.objects.sorted() {
+		o := x.object
 		n, _ := slices.BinarySearchFunc(o.steps, before, func(x step, seq uint64) int { return cmp.Compare(x.seq, seq) })
 		if o.check != nil || n <= o.looked || ordered(o.steps[:n]) {
 			continue
@@ -397,13 +342,6 @@ func (a *Analysis) Look() {
 		}
 		a.finish(c)
 	}
-}
-
-// sorted returns the objects that exist, in the order in which they began.
-func (a *Analysis) sorted() []*object {
-	all := slices.Collect(maps.Values(a.objects))
-	slices.SortFunc(all, func(x, y *object) int { return cmp.Compare(x.number, y.number) })
-	return all
 }
 
 // ordered reports whether each call comes after all earlier ones.
@@ -473,9 +411,7 @@ func (c *check) add(s *step) {
 
 // Finish checks what is left, and returns the findings in the order in which they were made.
 func (a *Analysis) Finish() []finding.Finding {
-	for _, o := range a.sorted() {
-		a.end(o.identity)
-	}
+	a.objects.finishAll()
 	var out []finding.Finding
 	for _, k := range a.order {
 		out = append(out, *a.findings[k])
@@ -510,8 +446,8 @@ func (a *Analysis) Notes() []string {
 
 // Remember adds to n the threads and objects that findings may still name.
 func (a *Analysis) Remember(n *event.Names) {
-	for _, o := range a.objects {
-		o.made.Remember(n)
+	for _, x := range a.objects.known {
+		x.object.made.Remember(n)
 	}
 	for _, f := range a.findings {
 		f.Remember(n)
