@@ -210,6 +210,17 @@ type Finding struct {
 	AllThreads []event.ThreadID `json:"-"`
 }
 
+// AddSides adds the threads of the evidence to those of the finding, and their objects.
+func (f *Finding) AddSides() {
+	for i := range f.Evidence {
+		s := &f.Evidence[i]
+		f.Threads = append(f.Threads, s.Thread)
+		if s.Object != 0 && !slices.Contains(f.Objects, s.Object) {
+			f.Objects = append(f.Objects, s.Object)
+		}
+	}
+}
+
 // Remember adds the threads and objects of the steps of the finding to n, so that their names are kept.
 func (f *Finding) Remember(n *event.Names) {
 	if f.Made != nil {

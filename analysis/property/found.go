@@ -101,7 +101,7 @@ func (a *Analysis) finding(property int, v *lattice.Violation) (f *finding.Findi
 	if why := a.missingInput(p, observed); why.Given() {
 		a.downgrade(f, finding.Likely, why)
 	}
-	a.addThreadsAndObjects(f)
+	f.AddSides()
 	return f, observed
 }
 
@@ -279,16 +279,5 @@ func (a *Analysis) addTruth(steps []finding.Step, p *Property, w []lattice.Step)
 			continue
 		}
 		steps[i].Truth = p.truth(w[k].Letter)
-	}
-}
-
-// addThreadsAndObjects fills in the threads and objects of a finding.
-func (a *Analysis) addThreadsAndObjects(f *finding.Finding) {
-	for i := range f.Evidence {
-		s := &f.Evidence[i]
-		f.Threads = append(f.Threads, s.Thread)
-		if s.Object != 0 && !slices.Contains(f.Objects, s.Object) {
-			f.Objects = append(f.Objects, s.Object)
-		}
 	}
 }

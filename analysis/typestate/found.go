@@ -65,20 +65,13 @@ func (a *Analysis) message(o *object, call int, before lattice.State, observed b
 
 // keep keeps a finding, or puts it in the place of one with the same key.
 func (a *Analysis) keep(k key, f *finding.Finding) {
+	f.AddSides()
 	if old := a.findings[k]; old != nil {
 		f.Count += old.Count
 		*old = *f
 	} else {
 		a.findings[k] = f
 		a.order = append(a.order, k)
-	}
-	f.Threads, f.Objects = nil, nil
-	for i := range f.Evidence {
-		s := &f.Evidence[i]
-		f.Threads = append(f.Threads, s.Thread)
-		if s.Object != 0 && !slices.Contains(f.Objects, s.Object) {
-			f.Objects = append(f.Objects, s.Object)
-		}
 	}
 	if a.o.Found != nil {
 		a.o.Found(f)

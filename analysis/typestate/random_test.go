@@ -216,8 +216,14 @@ func checkAgainst(t *rapid.T, p typestate.Protocol, observed []event.Event, excl
 		events[i].Seq = uint64(i + 1)
 	}
 	_, found := check(p, events, exclusion, false)
-	if _, looked := check(p, events, exclusion, true); (len(looked) > 0) != (len(found) > 0) {
+	_, looked := check(p, events, exclusion, true)
+	if (len(looked) > 0) != (len(found) > 0) {
 		t.Fatalf("with looks in between, %d findings, without %d", len(looked), len(found))
+	}
+	for _, f := range slices.Concat(found, looked) {
+		if len(f.Threads) != len(f.Evidence) || len(f.Evidence) == 0 {
+			t.Fatalf("%d threads of %d sides: %+v", len(f.Threads), len(f.Evidence), f)
+		}
 	}
 	if (len(found) > 0) != want {
 		t.Fatalf("exclusion %v: %d findings, want some: %v\n%+v", exclusion, len(found), want, observed)
