@@ -19,8 +19,8 @@ const (
 )
 
 // SetMonitor makes the programs of a collection that has not been loaded run a body in place of a function. The body
-// ends with asm.Return, whose value nobody looks at; the labels of its jumps must be those of no other body. SetMonitor fails if no
-// program has the function.
+// ends with asm.Return, whose value nobody looks at; the labels of its jumps must be those of no other body. SetMonitor
+// fails if no program has the function.
 func SetMonitor(spec *ebpf.CollectionSpec, m Monitor, body asm.Instructions) error {
 	found := false
 	for _, p := range spec.Programs {

@@ -58,7 +58,7 @@ func (p *planning) options(opts probes.Options) probes.Options {
 	return opts
 }
 
-// say tells what is done now.
+// say reports to the user what is being done now, and which part of it is done, from 0 to 1.
 func (p *planning) say(what string, done float64) {
 	if p.tell != nil {
 		p.tell(what, done)

@@ -24,7 +24,7 @@ const (
 type liveRun struct {
 	engine *engine.Engine
 	o      *observer.Observer
-	full   bool // what the analyses are told of memory
+	full   bool // memory is full, as far as the analyses know
 	shrunk int  // how often the observer evicted something
 	time   uint64
 }

@@ -39,7 +39,7 @@ package mine
 
 import "fmt"
 
-// Rule tells which states are equivalent.
+// Rule is the condition under which two states are equivalent, and are merged.
 type Rule uint8
 
 // The rules, from the strictest to the most lenient.

@@ -274,7 +274,7 @@ func (m *naive) accepts(word []Symbol) bool {
 	return false
 }
 
-// automaton gives the states the numbers of their order.
+// automaton returns the automaton of the states that are left, numbered from 0 in their order.
 func (m *naive) automaton() *Automaton {
 	a := &Automaton{States: make([]State, len(m.states))}
 	for i, q := range m.states {

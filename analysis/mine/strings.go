@@ -49,7 +49,7 @@ func (g *graph) kStrings(o Options, room int, keep bool) (*stringTable, error) {
 	return table, nil
 }
 
-// emptyStrings gives each state the one string of length 0.
+// emptyStrings returns the table in which each state has one string, the empty one, with probability 1.
 func emptyStrings(states int) *stringTable {
 	t := &stringTable{first: make([]int, states+1), ids: make([]int32, states), probability: make([]float64, states)}
 	for s := range states {

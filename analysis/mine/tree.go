@@ -9,7 +9,7 @@ import (
 // of their numbers.
 type Symbol uint32
 
-// Alphabet gives names small numbers, in the order in which it is asked. The zero value is an
+// Alphabet numbers the names of calls from 0, in the order in which they are first asked for. The zero value is an
 // empty one.
 type Alphabet struct {
 	names   []string

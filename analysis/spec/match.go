@@ -126,7 +126,7 @@ type used struct {
 }
 
 // Uses calls yield for each call of a typestate that an event is, which must be the last that was passed to Events, with
-// what tells the object apart from others at that time: a parameter, or a result. If an event is several calls of one
+// the value that stands for its object: a parameter, or the result. If an event is several calls of one
 // object, as a function that has two names, the first one that is declared counts.
 func (m *Matcher) Uses(e *event.Event, yield func(typestate, call int, object uint64)) {
 	if !e.Op.IsCall() {

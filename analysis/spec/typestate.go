@@ -28,7 +28,7 @@ const MaxUses = 64
 type Use struct {
 	Name   string
 	Event  int // index in Spec.Events
-	Object int // index in Event.Bound of what tells objects apart
+	Object int // index in Event.Bound of the value that stands for the object
 	// Creates: an object of that value begins with the call: its result is the object, or only objects in the first
 	// state have it, and they never come back to that state.
 	Creates bool

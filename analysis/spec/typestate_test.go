@@ -70,7 +70,7 @@ func TestTypestateErrors(t *testing.T) {
 	}
 }
 
-// TestUses: a matcher tells the object of a call from the parameter or the result that the pattern binds.
+// TestUses: the object of a call is the parameter, or the result, that the pattern binds.
 func TestUses(t *testing.T) {
 	s := parse(t, "typestate t (o : int) {\n put = call put(_, o)\n get = return Queue::get(this, n) -> o\n state a { put -> a; get -> a }\n}\n")
 	m := s.NewMatcher(Names{

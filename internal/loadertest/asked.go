@@ -74,6 +74,17 @@ func StartAsked(t testing.TB) *Asked {
 	return a
 }
 
+// Open opens the file of the program, until the test ends.
+func (a *Asked) Open() *os.File {
+	a.t.Helper()
+	file, err := os.Open(a.Path)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.t.Cleanup(func() { file.Close() })
+	return file
+}
+
 // offset returns the offset in the file of an address in the process.
 func (a *Asked) offset(addr uint64) uint64 {
 	a.t.Helper()

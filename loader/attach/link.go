@@ -65,7 +65,7 @@ func linkMulti(path string, prog int, returns bool, pid int, all []offset) (*Lin
 	}
 	attr := &multiAttr{
 		prog: uint32(prog), attachType: traceUprobeMulti, path: name,
-		offsets: &offsets[0], cookies: &cookies[0], count: uint32(len(all)), pid: uint32(pid),
+		offsets: unsafe.SliceData(offsets), cookies: unsafe.SliceData(cookies), count: uint32(len(all)), pid: uint32(pid),
 	}
 	if returns {
 		attr.flags = uprobeReturn

@@ -2,7 +2,6 @@ package attach
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/cilium/ebpf"
@@ -33,11 +32,7 @@ func TestMonitors(t *testing.T) {
 	loadertest.NeedBPF(t)
 	testtool.Need(t, "gcc")
 	a := loadertest.StartAsked(t)
-	file, err := os.Open(a.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
+	file := a.Open()
 	m, err := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 3})
 	if err != nil {
 		t.Fatal(err)

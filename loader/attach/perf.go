@@ -13,7 +13,7 @@ import (
 
 // A probe of perf_event_open is limited to the memory of the thread that it is opened for, which a uprobe_multi link, made
 // for a process, cannot have once the first thread of the process has ended. It takes a descriptor a probe; the kernel
-// removes it from the process when that thread ends; and it takes some 25 to 90 ms to remove it, one after the other.
+// removes it from the process when that thread ends; and it takes a tenth of a second to remove each, one after the other.
 
 // MaxPerfProbes is the highest number of probes that a Tracer makes as perf events.
 const MaxPerfProbes = 2000

@@ -1,7 +1,6 @@
 package attach
 
 import (
-	"os"
 	"testing"
 
 	"github.com/tracepredict/tracepredict/internal/loadertest"
@@ -13,11 +12,7 @@ func TestRestore(t *testing.T) {
 	loadertest.NeedBPF(t)
 	testtool.Need(t, "gcc")
 	a := loadertest.StartAsked(t)
-	file, err := os.Open(a.Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
+	file := a.Open()
 	r, err := NewRestorer()
 	if err != nil {
 		t.Fatal(err)

@@ -134,7 +134,7 @@ const (
 	Handlers         What = "handlers"          // the program has handlers, and one may end a wait
 	TimedWait        What = "timed-wait"        // a wait has a time limit
 	TimedCycle       What = "timed-cycle"       // a wait of the cycle has a time limit
-	TimedThread      What = "timed-thread"      // a thread of the cycle gives up waiting
+	TimedThread      What = "timed-thread"      // a thread of the cycle has a time limit to its wait, after which it goes on
 	FirstOwner       What = "first-owner"       // the first owner may have prepared the variable
 )
 

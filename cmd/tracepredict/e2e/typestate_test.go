@@ -37,8 +37,8 @@ const tillSpec = `typestate till (this : shop::Till) {
 }
 `
 
-// TestTypestates: another schedule closes what a thread still uses, whatever tells the object apart; and what looks like it
-// and is not.
+// TestTypestates: another schedule closes an object that a thread still uses, whether the object is a pointer, a number or
+// this. Programs that only look like that have no finding.
 func TestTypestates(t *testing.T) {
 	needBPF(t)
 	t.Parallel()

@@ -9,7 +9,7 @@
 // As if these were in a library: the compiler does not look into them where they are called.
 #define KEEP __attribute__((noipa))
 
-// Waits until a thread is gone, which the kernel alone tells, by its clock: that orders nothing.
+// Waits until the kernel has no clock of a thread any more, so that it has ended: nothing orders the threads by that.
 static void until_gone(pthread_t t)
 {
 	struct timespec used;
