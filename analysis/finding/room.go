@@ -23,6 +23,29 @@ func FirstOfEach[K comparable](keys []K, room int) (keep []bool) {
 	return keep
 }
 
+// Thin returns which of many reports to keep where there is room for so many, as FirstOfEach does by their keys. What is not
+// kept is added to the last one before it of the same key that is; dropped counts those without such a one.
+func Thin[K, R comparable](all []R, key func(R) K, room int, add func(to, from R)) (keep map[R]bool, dropped uint64) {
+	keys := make([]K, len(all))
+	for i, r := range all {
+		keys[i] = key(r)
+	}
+	keep = map[R]bool{}
+	last := map[K]R{}
+	for i, is := range FirstOfEach(keys, room) {
+		to, some := last[keys[i]]
+		switch {
+		case is:
+			keep[all[i]], last[keys[i]] = true, all[i]
+		case some:
+			add(to, all[i])
+		default:
+			dropped++
+		}
+	}
+	return keep, dropped
+}
+
 // LeastBytes is about the memory that a finding without a schedule needs until it is printed, with the names of what its
 // evidence refers to, in bytes.
 const LeastBytes = 16 << 10

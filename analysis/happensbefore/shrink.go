@@ -80,21 +80,8 @@ func (a *Analysis) dropReports() {
 	for _, id := range slices.Sorted(maps.Keys(a.vars.all)) {
 		all = append(all, a.vars.all[id].reports.order...)
 	}
-	keys := make([]pair, len(all))
-	for i, r := range all {
-		keys[i] = r.pair
-	}
-	keep, last := map[*report]bool{}, map[pair]*report{}
-	for i, is := range finding.FirstOfEach(keys, f.room/2) {
-		switch r := all[i]; {
-		case is:
-			keep[r], last[r.pair] = true, r
-		case last[r.pair] != nil:
-			last[r.pair].count += r.count
-		default:
-			f.dropped++
-		}
-	}
+	keep, dropped := finding.Thin(all, func(r *report) pair { return r.pair }, f.room/2, func(to, from *report) { to.count += from.count })
+	f.dropped += dropped
 	a.keepReports(keep)
 }
 

@@ -51,21 +51,8 @@ func (a *Analysis) dropReports() {
 	for _, id := range slices.Sorted(maps.Keys(a.vars)) {
 		all = append(all, a.vars[id].order...)
 	}
-	keys := make([]retiredKey, len(all))
-	for i, r := range all {
-		keys[i] = r.key()
-	}
-	keep, last := map[*raceReport]bool{}, map[retiredKey]*raceReport{}
-	for i, is := range finding.FirstOfEach(keys, a.reportRoom/2) {
-		switch r := all[i]; {
-		case is:
-			keep[r], last[keys[i]] = true, r
-		case last[keys[i]] != nil:
-			last[keys[i]].count += r.count
-		default:
-			a.stats.DroppedPairs++
-		}
-	}
+	keep, dropped := finding.Thin(all, (*raceReport).key, a.reportRoom/2, func(to, from *raceReport) { to.count += from.count })
+	a.stats.DroppedPairs += dropped
 	a.keepReports(keep)
 }
 
