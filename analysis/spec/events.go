@@ -170,11 +170,7 @@ func (e *Event) bind(p *syntax.Pattern) {
 func onText(p *syntax.Pattern) string {
 	var b strings.Builder
 	b.WriteString(p.Op.String())
-	name := p.Func.Text
-	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:[]*?~$") != "" {
-		name = "`" + name + "`"
-	}
-	b.WriteString(" " + name)
+	b.WriteString(" " + Quoted(p.Func.Text))
 	if len(p.Params) > 0 {
 		var names []string
 		for _, n := range p.Params {
@@ -186,6 +182,14 @@ func onText(p *syntax.Pattern) string {
 		b.WriteString(" -> " + p.Result.Text)
 	}
 	return b.String()
+}
+
+// Quoted returns the name of a function as a pattern takes it: in backquotes unless it has only characters of plain paths.
+func Quoted(name string) string {
+	if strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:[]*?~$") != "" {
+		return "`" + name + "`"
+	}
+	return name
 }
 
 // object resolves the object of a pattern's operation.

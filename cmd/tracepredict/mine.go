@@ -175,14 +175,14 @@ func callsOf(program, typ string) (string, error) {
 		name := identifier(h.Name, names)
 		names = append(names, name)
 		if h.Object < 0 {
-			fmt.Fprintf(&b, "  %s = return %s -> o\n", name, quotedPath(h.Name))
+			fmt.Fprintf(&b, "  %s = return %s -> o\n", name, spec.Quoted(h.Name))
 			continue
 		}
 		params := slices.Repeat([]string{"_"}, h.Object+1)
 		if params[h.Object] = "o"; h.Params[0] == "this" && h.Object == 0 {
 			params[0] = "this"
 		}
-		fmt.Fprintf(&b, "  %s = call %s(%s)\n", name, quotedPath(h.Name), strings.Join(params, ", "))
+		fmt.Fprintf(&b, "  %s = call %s(%s)\n", name, spec.Quoted(h.Name), strings.Join(params, ", "))
 	}
 	b.WriteString("}\n")
 	text := b.String()
@@ -190,14 +190,6 @@ func callsOf(program, typ string) (string, error) {
 		text = strings.Replace(text, "(o : ", "(this : ", 1)
 	}
 	return text, nil
-}
-
-// quotedPath returns a function's name as a pattern takes it.
-func quotedPath(name string) string {
-	if strings.ContainsAny(name, " <>(),&") {
-		return "`" + name + "`"
-	}
-	return name
 }
 
 // identifier returns a name for what has a name in the program, other than the names that are taken.
