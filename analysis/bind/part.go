@@ -42,6 +42,8 @@ func (p *Part) Finish(out *part.Outcome) {
 	if p.run.protocols != nil {
 		out.Add(p.run.protocols.Finish()...)
 		out.Notes = append(out.Notes, p.run.protocols.Notes()...)
+		s := p.run.protocols.Stats()
+		out.Protocols = &run.Protocols{Objects: s.Objects, Calls: s.Calls, Shared: s.Shared, Unordered: s.Unordered}
 		out.Witnesses.Add(p.run.history.Witnesses)
 	}
 	l := p.run.Stats()

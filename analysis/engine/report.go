@@ -88,6 +88,7 @@ func blockOf(o run.Object) (lo, hi uint64) {
 func (e *Engine) Report(in *Ended, findings []finding.Finding) report.Report {
 	observed := Run(in.Summary)
 	observed.AddProperties(e.outcome.Properties)
+	observed.Protocols = e.outcome.Protocols
 	observed.Notes = slices.Concat(observed.Notes, lockNotes(in.Locks, in.Names), in.Notes)
 	observed.AddLocks(e.lockOrder(observed.Forced))
 	b := e.Bounds()

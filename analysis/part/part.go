@@ -58,6 +58,7 @@ type Outcome struct {
 	First, Notes []string
 	Locks        *run.Locks      // nil: lock orders were not looked at
 	Properties   *run.Properties // nil: there are none
+	Protocols    *run.Protocols  // nil: there are none
 	Lattice      *run.Lattice    // nil: there is none
 	Witnesses    execution.Tally // of schedules that parts found without Shared
 	// Err is why the outcome is none; nil if it is one.

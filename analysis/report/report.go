@@ -26,6 +26,8 @@ type Run struct {
 	Called string
 	// Properties describes how much was checked; nil without a specification.
 	Properties *run.Properties
+	// Protocols counts the objects whose protocols were checked; nil without a typestate.
+	Protocols *run.Protocols
 	// Locks describes how much of the lock order was searched; nil if unknown.
 	Locks *run.Locks
 	// Bounds describes how much of the run the predictions kept; nil if unknown.

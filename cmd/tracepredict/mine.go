@@ -25,6 +25,7 @@ import (
 
 type mineFlags struct {
 	spec, typ, output string
+	user              string
 	include           []string
 	k, s, tails       int
 	rule              string
@@ -68,6 +69,7 @@ Exit status: 0; 125 if nothing could be learned or PROGRAM could not be observed
 	fs.IntVar(&f.s, "s", 100, "states are told apart by the most probable strings that reach `S` percent together")
 	fs.StringVar(&f.rule, "rule", mine.Equal.String(), "which states are merged: those whose top strings are `strict|equal|and|or` (docs/typestates.md)")
 	fs.IntVar(&f.tails, "tails", 0, "merge states by k-tails instead: those that are followed by the same `K` calls at most")
+	fs.StringVar(&f.user, "user", "", "run PROGRAM as user `NAME`; under sudo, as the user who called it by default")
 	fs.BoolVar(&f.dot, "dot", false, "write the automata for Graphviz instead")
 	return cmd
 }
@@ -78,6 +80,8 @@ func (f *mineFlags) check(program bool) error {
 		return usage("which calls? give --spec or --type, one of the two")
 	case f.typ != "" && !program:
 		return usage("--type: the debug information of a PROGRAM says which functions get an object; for a TRACE, give --spec")
+	case f.user != "" && !program:
+		return usage("--user: who runs a PROGRAM; there is only a TRACE")
 	case f.tails < 0:
 		return notNegative("tails", f.tails)
 	}
@@ -108,7 +112,7 @@ func (a *app) mine(f *mineFlags, program bool, args []string) error {
 		}
 		defer os.RemoveAll(folder)
 		file := filepath.Join(folder, "trace")
-		if err := a.recordFor(s, file, args); err != nil {
+		if err := a.recordFor(s, file, f.user, args); err != nil {
 			return err
 		}
 		args = []string{file}
@@ -214,13 +218,16 @@ func identifier(name string, taken []string) string {
 	return out
 }
 
-// recordFor runs a program under exec, which records the calls of typestates.
-func (a *app) recordFor(s *spec.Spec, file string, args []string) error {
+// recordFor runs a program under exec, as a user unless that is "", which records the calls of typestates.
+func (a *app) recordFor(s *spec.Spec, file, user string, args []string) error {
 	own, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("run a program to learn from: %w", err)
 	}
 	flags := []string{"exec", "--watch-shared=off", "--fail-on", failOnNever, "--output", file + ".report", "--record", file}
+	if user != "" {
+		flags = append(flags, "--user", user)
+	}
 	for _, on := range s.Plan().On {
 		flags = append(flags, "--on", on)
 	}

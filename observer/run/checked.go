@@ -34,6 +34,14 @@ type Definition struct {
 // variable of the program.
 type Meaning struct{ Name, Text string }
 
+// Protocols counts what was checked of the protocols of the use of objects.
+type Protocols struct {
+	Objects   uint64 `json:"objects"`   // of which a call was seen
+	Calls     uint64 `json:"calls"`     // on them
+	Shared    uint64 `json:"shared"`    // objects that two threads or more used
+	Unordered uint64 `json:"unordered"` // objects with calls in an order that other schedules may change
+}
+
 // Lattice counts the part of the computation lattice that was built.
 type Lattice struct {
 	Levels    uint64 `json:"levels"`

@@ -40,8 +40,10 @@ type jsonRun struct {
 	Executed []jsonExecuted `json:"unobserved_synchronisation,omitempty"`
 	// Properties is present if there is a specification.
 	Properties *jsonProperties `json:"properties,omitempty"`
-	Locks      *run.Locks      `json:"lock_order,omitempty"`
-	Bounds     *run.Bounds     `json:"history,omitempty"`
+	// Protocols is present if the specification has a typestate.
+	Protocols *run.Protocols `json:"protocols,omitempty"`
+	Locks     *run.Locks     `json:"lock_order,omitempty"`
+	Bounds    *run.Bounds    `json:"history,omitempty"`
 	// Coverage is present if it is known.
 	Coverage *jsonCoverage `json:"coverage,omitempty"`
 	// Suppressed is present if suppressions were applied.
@@ -219,7 +221,7 @@ func toJSONRun(r report.Run) jsonRun {
 		Executed: each(r.Executed, func(e run.Executed) jsonExecuted {
 			return jsonExecuted{e.Description, e.Threads(), e.ObservedUntil > 0}
 		}),
-		Properties: toJSONProperties(r.Properties), Locks: r.Locks, Bounds: r.Bounds, Coverage: toJSONCoverage(r.Coverage), Suppressed: toJSONSuppressions(r.Suppressions),
+		Properties: toJSONProperties(r.Properties), Protocols: r.Protocols, Locks: r.Locks, Bounds: r.Bounds, Coverage: toJSONCoverage(r.Coverage), Suppressed: toJSONSuppressions(r.Suppressions),
 	}
 	if len(out.Processes) == 0 {
 		out.Processes = []run.Process{{PID: r.PID, Program: cmp.Or(r.LastProgram, r.Program)}}
