@@ -99,6 +99,9 @@ type Step struct {
 	// Readers is the number of unknown threads that hold the requested read-write lock for
 	// reading.
 	Readers int `json:"readers,omitempty"`
+	// Use is the protocol's name of a call on Finding.Subject, "" for other steps. Object is then the instance that the
+	// call's first pointer is, which may be another one.
+	Use string `json:"use,omitempty"`
 	// Truth has the propositions of the property and whether they hold after the step,
 	// for steps at which the property reads them; else nil.
 	Truth []Truth `json:"-"`
@@ -199,15 +202,20 @@ type Finding struct {
 	Partial bool         `json:"depends_partial,omitempty"`
 	// Mined reports that the protocol that is broken was learned from runs.
 	Mined bool `json:"mined,omitempty"`
-	// Subject is the object whose protocol is broken, as the program has it: a pointer, a descriptor. Made is the call by
-	// which it was created, or the first that was seen of it; nil if that is in Evidence.
-	Subject uint64 `json:"-"`
-	Made    *Step  `json:"-"`
-	Count   int    `json:"count"` // number of instances merged into this one, at least 1
+	// Subject is the object whose protocol is broken; nil if there is none.
+	Subject *Subject `json:"-"`
+	Count   int      `json:"count"` // number of instances merged into this one, at least 1
 	// MorePairs is the number of further pairs of locks of the same Nest that are not findings of their own.
 	MorePairs int `json:"more_pairs,omitempty"`
 	// AllThreads are the threads of all these instances, if there may be more than in Threads.
 	AllThreads []event.ThreadID `json:"-"`
+}
+
+// Subject is an object whose protocol a finding is about.
+type Subject struct {
+	Value uint64 // as the program has it: a pointer, a descriptor
+	First Step   // the first of its calls that was seen
+	Made  bool   // that call created it
 }
 
 // AddSides adds the threads of the evidence to those of the finding, and their objects.
@@ -223,8 +231,8 @@ func (f *Finding) AddSides() {
 
 // Remember adds the threads and objects of the steps of the finding to n, so that their names are kept.
 func (f *Finding) Remember(n *event.Names) {
-	if f.Made != nil {
-		f.Made.Remember(n)
+	if f.Subject != nil {
+		f.Subject.First.Remember(n)
 	}
 	for _, steps := range [][]Step{f.Evidence, f.Witness, f.Observed, f.Lost} {
 		for i := range steps {

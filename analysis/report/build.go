@@ -42,6 +42,7 @@ func Build(run Run, fs []finding.Finding, r run.Namer) Report {
 	for i := range rep.Findings {
 		f := &rep.Findings[i]
 		f.Witness = b.schedule(f.Finding.Witness) // only of those that are left: others would need much memory
+		f.nameSubject(f.Witness)
 	}
 	n := rep.Names()
 	rep.names = n
@@ -104,6 +105,7 @@ func (b *builder) finding(f finding.Finding) Finding {
 		Finding: f, Objects: b.objectsOf(f.Objects), Mentioned: each(b.mentioned(&f), b.thread),
 		Evidence: b.steps(f.Evidence), Observed: b.steps(f.Observed), Lost: b.steps(f.Lost), Depends: b.dependencies(f.Depends),
 	}
+	b.subject(&out)
 	out.Reason, out.Property, out.Rule, out.Message = b.reason(&f.Reason), Clean(f.Property), finding.Rule(Clean(string(f.Rule))), Clean(f.Message)
 	out.Classes, out.Assumes, out.Count = cleanAll(f.Classes), sortedSet(cleanAll(f.Assumes)), max(f.Count, 1)
 	if len(f.Witness) == 0 {
@@ -114,6 +116,38 @@ func (b *builder) finding(f finding.Finding) Finding {
 	out.Explains = explaining(&out)
 	out.Fingerprint = fingerprint(&out)
 	return out
+}
+
+// subject puts the object whose protocol is broken in the place of the instances that its calls were on.
+func (b *builder) subject(f *Finding) {
+	s := f.Finding.Subject
+	if s == nil {
+		return
+	}
+	o := &Object{Object: run.Object{Kind: event.KindInstance, FirstThread: s.First.Thread}, First: b.stack(s.First.Stack), Anonymous: true, Protocol: Clean(f.Property)}
+	if s.Made {
+		o.Init = o.First
+	}
+	if s.Value < pageSize { // the lowest page is never mapped: a descriptor, an index
+		o.Name = fmt.Sprintf("%s %d", o.Protocol, s.Value)
+	} else {
+		o.Addr = s.Value
+		o.Name = fmt.Sprintf("%s %#x", o.Protocol, s.Value)
+	}
+	f.subject, f.Objects = o, []Object{*o}
+	f.nameSubject(f.Evidence)
+	f.nameSubject(f.Observed)
+}
+
+const pageSize = 4096
+
+// nameSubject names the object of the calls on the subject.
+func (f *Finding) nameSubject(steps []Step) {
+	for i := range steps {
+		if steps[i].Use != "" && f.subject != nil {
+			steps[i].Object = f.subject
+		}
+	}
 }
 
 func cleanAll(s []string) []string {
@@ -143,6 +177,9 @@ func (b *builder) mentioned(f *finding.Finding) []event.ThreadID {
 	}
 	for _, d := range f.Depends {
 		ids = append(ids, d.Thread)
+	}
+	if f.Subject != nil {
+		ids = append(ids, f.Subject.First.Thread)
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)

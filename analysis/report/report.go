@@ -123,6 +123,7 @@ type Finding struct {
 	// Explains are the sides, as indices of Evidence, that are needed to explain the
 	// finding; each of the others does the same at the same source locations as one of them.
 	Explains    []int
+	subject     *Object  // whose protocol is broken; nil if there is none
 	roles       []string // roles of the sides; equal for sides that do the same
 	Fingerprint string   // the same in every run of the same binary; see Build
 	Suppression string   // a block that suppresses it; "" if it was not requested
@@ -145,7 +146,9 @@ type Object struct {
 	// Anonymous reports that no symbol names the object: Name is its address, or says how far it is from the
 	// beginning of the block of memory that was allocated in Init.
 	Anonymous bool
-	numbered  bool // Name is its kind and number, since nothing else is known
+	// Protocol is that of which the object is one; Name begins with it. "" for other objects.
+	Protocol string
+	numbered bool // Name is its kind and number, since nothing else is known
 }
 
 // Thread is a run.Thread with stacks for identifiers.

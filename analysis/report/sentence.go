@@ -305,7 +305,9 @@ func mention(text, name string) int {
 // address with the location of its initialisation or first use; a name that several objects
 // may have is followed by the address.
 func (n Names) Describe(o Object) string {
-	if where := n.origin(o); o.Anonymous && where != "" {
+	if where := n.origin(o); o.Protocol != "" && where != "" {
+		return fmt.Sprintf("%s (%s)", o.Name, where)
+	} else if o.Anonymous && where != "" {
 		return fmt.Sprintf("%s (%s %s)", o.Name, o.Kind, where)
 	}
 	if o.ByMember && o.Addr != 0 {
@@ -320,6 +322,8 @@ func (n Names) origin(o Object) string {
 	switch {
 	case o.InBlock():
 		return n.inBlock(&o)
+	case len(o.Init.Frames) > 0 && o.Protocol != "":
+		return "created in " + n.where(o.Init)
 	case len(o.Init.Frames) > 0:
 		return "initialised in " + n.where(o.Init)
 	case len(o.First.Frames) > 0:
@@ -337,8 +341,12 @@ func (n Names) Origins(f *Finding) []string {
 		if o.InBlock() {
 			lines = append(lines, fmt.Sprintf("%s: %s", Quoted(&o), n.allocated(&o)))
 		} else if o.Anonymous && where != "" && !strings.Contains(f.Message, "("+o.Name+")") {
-			if len(o.Init.Frames) == 0 && o.FirstThread != 0 {
+			if (len(o.Init.Frames) == 0 || o.Protocol != "") && o.FirstThread != 0 {
 				where += fmt.Sprintf(" by T%d", o.FirstThread)
+			}
+			if o.Protocol != "" {
+				lines = append(lines, fmt.Sprintf("%s was %s", o.Name, where))
+				continue
 			}
 			lines = append(lines, fmt.Sprintf("%s is the %s %s", o.Name, o.Kind, where))
 		} else if o.ByMember && where != "" {

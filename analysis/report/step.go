@@ -24,6 +24,8 @@ func (s *Step) ValueText() string {
 func StepText(s Step, most int) string {
 	verb := verbs(s.Op)
 	switch {
+	case s.Use != "":
+		verb = Clean(s.Use)
 	case s.Blocked && (s.Object != nil || s.Peer != 0):
 		verb = "waits for"
 	case s.Blocked:

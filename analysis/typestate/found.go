@@ -35,7 +35,9 @@ func (a *Analysis) observed(o *object, e *event.Event, call int, before lattice.
 	f := a.finding(o, call, before, true)
 	f.Confidence = finding.Observed
 	a.doubt(o, f)
-	f.Evidence = []finding.Step{finding.StepOf(e)}
+	step := finding.StepOf(e)
+	step.Use = a.o.Protocols[o.protocol].Calls[call].Name
+	f.Evidence = []finding.Step{step}
 	f.Witness = f.Evidence
 	a.keep(k, f)
 }
@@ -45,7 +47,7 @@ func (a *Analysis) finding(o *object, call int, before lattice.State, observed b
 	p := &a.o.Protocols[o.protocol]
 	return &finding.Finding{
 		Kind: finding.Typestate, Property: p.Name, Count: 1, Mined: p.Mined,
-		Message: a.message(o, call, before, observed), Subject: o.value, Made: &o.made,
+		Message: a.message(o, call, before, observed), Subject: &finding.Subject{Value: o.value, First: o.first, Made: o.made},
 	}
 }
 
@@ -113,19 +115,33 @@ func (a *Analysis) predicted(c *check, call int, breaking finding.Step, w *latti
 	if err != nil {
 		f := a.finding(o, call, c.start, false)
 		f.Confidence, f.Reason, f.Evidence = finding.Potential, reason.Reason{What: reason.NoWitness, Words: err.Error()}, []finding.Step{breaking}
+		a.name(c, f.Evidence)
 		return f
 	}
 	f := a.finding(o, call, a.before(c, w), false)
 	completion.Predict(f, a.o.Order)
 	f.Observed = a.steps(c.between(w))
 	f.Evidence = append(a.steps([]uint64{breaking.Seq}), a.steps(a.cause(c, w, breaking.Seq))...)
+	a.name(c, f.Observed)
+	a.name(c, f.Evidence)
 	if f.Witness, err = a.o.History.Execution(w, c.relevant); err != nil {
 		f.Witness = a.witness(w)
+		a.name(c, f.Witness)
 		f.Confidence, f.Reason = finding.Potential, reason.Reason{What: reason.NoWitness, Words: err.Error()}
 		return f
 	}
+	a.name(c, f.Witness)
 	a.doubt(o, f)
 	return f
+}
+
+// name names the calls of the object in steps.
+func (a *Analysis) name(c *check, steps []finding.Step) {
+	for i := range steps {
+		if at, ok := c.find(steps[i].Seq); ok && c.fed[at].call >= 0 {
+			steps[i].Use = a.o.Protocols[c.object.protocol].Calls[c.fed[at].call].Name
+		}
+	}
 }
 
 // cause returns the call that decides, by being on the other side than in this run, that the last one of a witness breaks
@@ -211,8 +227,13 @@ func (c *check) between(w *lattice.Witness) (seqs []uint64) {
 
 // relevant reports whether an event is a step of the lattice.
 func (c *check) relevant(seq uint64) bool {
-	_, ok := slices.BinarySearchFunc(c.fed, seq, func(x fed, seq uint64) int { return cmp.Compare(x.seq, seq) })
+	_, ok := c.find(seq)
 	return ok
+}
+
+// find returns the index of the step of an event; ok is false if it is none.
+func (c *check) find(seq uint64) (at int, ok bool) {
+	return slices.BinarySearchFunc(c.fed, seq, func(x fed, seq uint64) int { return cmp.Compare(x.seq, seq) })
 }
 
 // steps returns events of the run as steps, those that are kept.

@@ -98,7 +98,8 @@ type Stats struct {
 type object struct {
 	protocol  int
 	value     uint64
-	made      finding.Step
+	first     finding.Step
+	made      bool          // by first
 	created   bool          // by a call that was seen, or taken to be
 	start     lattice.State // before the first of steps
 	state     lattice.State // of this run, now
@@ -242,7 +243,10 @@ func (a *Analysis) begin(e *event.Event, protocol, call int, value uint64) *obje
 	a.stats.Objects++
 	created := a.o.Protocols[protocol].beginsWith(call)
 	start := a.automata[protocol].start(created)
-	return &object{protocol: protocol, value: value, made: finding.StepOf(e), created: created, start: start, state: start}
+	return &object{
+		protocol: protocol, value: value, first: finding.StepOf(e), made: a.o.Protocols[protocol].Calls[call].Creates,
+		created: created, start: start, state: start,
+	}
 }
 
 // sees counts the objects that two threads use.
@@ -447,7 +451,7 @@ func (a *Analysis) Notes() []string {
 // Remember adds to n the threads and objects that findings may still name.
 func (a *Analysis) Remember(n *event.Names) {
 	for _, x := range a.objects.known {
-		x.object.made.Remember(n)
+		x.object.first.Remember(n)
 	}
 	for _, f := range a.findings {
 		f.Remember(n)

@@ -21,6 +21,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/function"
+	"github.com/tracepredict/tracepredict/specs"
 )
 
 type mineFlags struct {
@@ -143,7 +144,7 @@ func (f *mineFlags) alphabet(program string) (*spec.Spec, error) {
 			return nil, usage("--type %s: %w", f.typ, list)
 		}
 	} else {
-		loaded, list := spec.Load(f.spec, spec.Options{Path: f.include})
+		loaded, list := spec.Load(f.spec, spec.Options{Path: f.include, Installed: specs.Files()})
 		if s = loaded; s == nil || list.HasErrors() {
 			return nil, usage("%w", list)
 		}

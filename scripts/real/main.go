@@ -34,6 +34,16 @@ type config struct {
 	user   string
 	// pointers measures what --watch-shared=all costs, and writes another part of the page.
 	pointers bool
+	// protocols measures what it costs to learn and check protocols, of other programs, and writes a third part.
+	protocols bool
+}
+
+// all returns the programs that can be measured, and for -protocols the specification of each.
+func (c *config) all() ([]program, map[string]string) {
+	if c.protocols {
+		return protocolPrograms()
+	}
+	return programs(), nil
 }
 
 func parseFlags() (c config, err error) {
@@ -44,16 +54,17 @@ func parseFlags() (c config, err error) {
 	flag.StringVar(&c.logs, "logs", "build/real", "the `folder` that keeps tracepredict's reports and what the programs printed")
 	flag.IntVar(&c.rounds, "rounds", 3, "`N` rounds, an odd number")
 	flag.Float64Var(&c.scale, "scale", 1, "times the usual load")
-	flag.StringVar(&only, "only", "", "only these programs, separated by commas: "+strings.Join(names(), ", "))
+	flag.StringVar(&only, "only", "", "only these programs, separated by commas")
 	flag.StringVar(&modes, "modes", "plain,exec,attach,exec-without-stacks", "only these ways to run them")
 	flag.StringVar(&c.user, "user", "nobody", "the user that the programs run as; most refuse to be root")
 	flag.BoolVar(&quick, "quick", false, "one round of a quarter of the load, and no page written: to see that all works")
 	flag.BoolVar(&c.pointers, "pointers", false, "measure exec --watch-shared=all with several budgets instead")
+	flag.BoolVar(&c.protocols, "protocols", false, "measure mine, and exec --spec with protocols, instead")
 	flag.Parse()
 	if quick {
 		c.rounds, c.scale, c.output = 1, c.scale/4, ""
 	}
-	c.only = names()
+	c.only = c.names()
 	if only != "" {
 		c.only = strings.Split(only, ",")
 	}
@@ -63,6 +74,9 @@ func parseFlags() (c config, err error) {
 	if c.pointers {
 		c.modes = pointerModes
 	}
+	if c.protocols {
+		c.modes = protocolModes
+	}
 	return c, c.check()
 }
 
@@ -71,16 +85,16 @@ func (c *config) check() error {
 		return errors.New("wrong usage; -help tells the flags")
 	}
 	for _, name := range c.only {
-		if !slices.Contains(names(), name) {
-			return fmt.Errorf("-only %s: the programs are %s", name, strings.Join(names(), ", "))
+		if !slices.Contains(c.names(), name) {
+			return fmt.Errorf("-only %s: the programs are %s", name, strings.Join(c.names(), "; "))
 		}
 	}
 	for _, m := range c.modes {
-		if !slices.Contains(allModes, m) && !c.pointers {
+		if !slices.Contains(allModes, m) && !c.pointers && !c.protocols {
 			return fmt.Errorf("-modes %s: the modes are %v", m, allModes)
 		}
 	}
-	if c.output != "" && (len(c.only) != len(names()) || len(c.modes) != len(allModes) && !c.pointers) {
+	if c.output != "" && (len(c.only) != len(c.names()) || len(c.modes) != len(allModes) && !c.pointers && !c.protocols) {
 		fmt.Fprintln(os.Stderr, "real: not all programs and modes: the page is left alone")
 		c.output = ""
 	}
@@ -97,7 +111,9 @@ func run(ctx context.Context, c config) error {
 	defer r.close()
 	var results []result
 	var failed []string
-	for _, p := range programs() {
+	all, specs := c.all()
+	r.specs = specs
+	for _, p := range all {
 		if !slices.Contains(c.only, p.name()) {
 			continue
 		}
@@ -114,6 +130,9 @@ func run(ctx context.Context, c config) error {
 	text, part := render(c, results), marks
 	if c.pointers {
 		text, part = renderPointers(c, results), pointerMarks
+	}
+	if c.protocols {
+		text, part = renderProtocols(c, results), protocolMarks
 	}
 	fmt.Print(text)
 	if len(failed) > 0 {

@@ -39,6 +39,7 @@ type process struct {
 	*command
 	dir         string // of this run
 	report, log string
+	spec        string // of the protocols that are learned or checked
 	mode        mode
 
 	main     *exec.Cmd // the program, or tracepredict exec
@@ -66,13 +67,7 @@ func (p *process) start(ctx context.Context, r *runner, m mode) error {
 	}
 	args := p.args
 	if m.starts() {
-		options := []string{r.tool, "exec", jsonReport, allOfThem, "--output", p.report, "--findings-exit=0", "--user", r.owner.name, "--stacks=" + m.stacks()}
-		if budget, ok := m.budget(); ok {
-			options = append(options, "--watch-shared=all", "--budget="+budget)
-		} else {
-			options = append(options, "--watch-shared=off")
-		}
-		args = slices.Concat(options, []string{"--"}, args)
+		args = slices.Concat(p.observed(r, m), []string{"--"}, args)
 	}
 	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Dir = p.dir
@@ -107,6 +102,21 @@ func (p *process) start(ctx context.Context, r *runner, m mode) error {
 	return p.findBelow(ctx)
 }
 
+// observed returns the command line of tracepredict that starts the program in a mode.
+func (p *process) observed(r *runner, m mode) []string {
+	if m == mined {
+		return []string{r.tool, "mine", "--spec", p.spec, "--user", r.owner.name, "--output", strings.TrimSuffix(p.report, ".json") + ".tps"}
+	}
+	options := []string{r.tool, "exec", jsonReport, allOfThem, "--output", p.report, "--findings-exit=0", "--user", r.owner.name, "--stacks=" + m.stacks()}
+	if m == checked {
+		options = append(options, "--spec", p.spec)
+	}
+	if budget, ok := m.budget(); ok {
+		return append(options, "--watch-shared=all", "--budget="+budget)
+	}
+	return append(options, "--watch-shared=off")
+}
+
 // found notes the program's process; the descriptor stays its, whoever gets the
 // number later.
 func (p *process) found(pid int) error {
@@ -118,31 +128,42 @@ func (p *process) found(pid int) error {
 	return nil
 }
 
-// findBelow waits for a child of the process that observes, which is tracepredict's child, to become the program.
+// findBelow waits for a process below tracepredict to become the program; its parent is the process that observes.
 func (p *process) findBelow(ctx context.Context) error {
 	program, err := filepath.EvalSymlinks(p.args[0])
 	if err != nil {
 		return err
 	}
 	for {
-		children := proc.Children()
-		for _, observer := range children[p.main.Process.Pid] {
-			for _, pid := range children[observer] {
-				if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && exe == program {
-					p.tool = watch(observer)
-					return p.found(pid)
-				}
-			}
+		if observer, pid := below(p.main.Process.Pid, program); pid > 0 {
+			p.tool = watch(observer)
+			return p.found(pid)
 		}
 		select {
 		case err := <-p.mainDone:
 			p.mainDone <- err
-			return p.explain(fmt.Errorf("tracepredict exec ended (%v) before the program ran", err))
+			return p.explain(fmt.Errorf("tracepredict ended (%v) before the program ran", err))
 		case <-ctx.Done():
-			return p.explain(fmt.Errorf("tracepredict exec does not run the program: %w", ctx.Err()))
+			return p.explain(fmt.Errorf("tracepredict does not run the program: %w", ctx.Err()))
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
+}
+
+// below returns the process below another one whose file is a program, and its parent; 0 if there is none.
+func below(ancestor int, program string) (parent, pid int) {
+	children := proc.Children()
+	next := []int{ancestor}
+	for len(next) > 0 {
+		parent, next = next[0], next[1:]
+		for _, pid := range children[parent] {
+			if exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid)); err == nil && exe == program {
+				return parent, pid
+			}
+			next = append(next, pid)
+		}
+	}
+	return 0, 0
 }
 
 // poll calls ask until it answers nil, and fails if the program ends before.

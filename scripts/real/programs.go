@@ -5,10 +5,11 @@ func programs() []program {
 	return []program{&memcached{}, &redis{}, &nginx{}, &mariadb{}, &pbzip2{}, &rocksdb{}, &rustc{}}
 }
 
-func names() []string {
-	var all []string
-	for _, p := range programs() {
-		all = append(all, p.name())
+func (c *config) names() []string {
+	all, _ := c.all()
+	var out []string
+	for _, p := range all {
+		out = append(out, p.name())
 	}
-	return all
+	return out
 }

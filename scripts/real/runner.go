@@ -48,7 +48,7 @@ func (m mode) budget() (budget string, ok bool) { return strings.CutPrefix(strin
 // starts describes whether tracepredict starts the program.
 func (m mode) starts() bool {
 	_, all := m.budget()
-	return m == execed || m == bare || all
+	return m == execed || m == bare || m == mined || m == checked || all
 }
 
 // maxRun ends a run that hangs.
@@ -127,7 +127,12 @@ type toolReport struct {
 		Events   *uint64
 		Lost     *uint64
 		Duration int64 `json:"duration_ns"`
-		Pointers *struct {
+		Calls    []struct {
+			Pattern string
+			Events  uint64
+		}
+		Protocols *struct{ Objects, Calls, Shared, Unordered uint64 }
+		Pointers  *struct {
 			Sampled   []string
 			Functions int
 		}
@@ -144,6 +149,7 @@ type runner struct {
 	config
 	dir   string
 	owner credential
+	specs map[string]string // of programs, for -protocols
 }
 
 func newRunner(c config) (*runner, error) {
@@ -247,7 +253,7 @@ func (r *runner) once(ctx context.Context, p program, e *env, m mode, label stri
 	if err != nil {
 		return s, err
 	}
-	proc := &process{env: e, dir: dir, command: cmd, report: filepath.Join(r.logs, label+".json"), log: filepath.Join(r.logs, label+".log")}
+	proc := &process{env: e, dir: dir, command: cmd, spec: r.specs[p.name()], report: filepath.Join(r.logs, label+".json"), log: filepath.Join(r.logs, label+".log")}
 	defer func() { err = errors.Join(err, proc.end()) }()
 	began := time.Now()
 	if err := proc.start(ctx, r, m); err != nil {
@@ -275,7 +281,7 @@ func (r *runner) once(ctx context.Context, p program, e *env, m mode, label stri
 	if err := proc.stop(ctx); err != nil {
 		return s, proc.explain(err)
 	}
-	if m == plain || m == floor {
+	if m == plain || m == floor || m == mined {
 		return s, nil
 	}
 	<-proc.tool.gone

@@ -47,17 +47,18 @@ func TestTypestates(t *testing.T) {
 		name, spec, what string
 		flags            []string
 		want             string // the titles of findings
+		made             string // the report has this
 	}{
-		{"pointer", boxSpec, "", nil, "TYPESTATE predicted (box)"},
-		{"this run", boxSpec, "after", nil, "TYPESTATE observed (box)"},
-		{"second parameter", boxSpec, "second", nil, "TYPESTATE predicted (box)"},
-		{"handle", handleSpec, "handle", nil, "TYPESTATE predicted (handle)"},
-		{"handle again", handleSpec, "handle again", nil, ""},
-		{"method", tillSpec, "method", nil, "TYPESTATE predicted (till)"},
-		{"in the order of the lock", boxSpec, "locked", nil, ""},
-		{"in any order of the lock", boxSpec, "locked", []string{"--causality", "exclusion"}, "TYPESTATE likely (box)"},
-		{"memory used again", boxSpec, "reuse", nil, ""},
-		{"mined", strings.Replace(boxSpec, "*) {", "*) mined {", 1), "", []string{"--fail-on-mined"}, "TYPESTATE likely (box)"},
+		{"pointer", boxSpec, "", nil, "TYPESTATE predicted (box)", "was created in box_open at typestates.cc:"},
+		{"this run", boxSpec, "after", nil, "TYPESTATE observed (box)", ""},
+		{"second parameter", boxSpec, "second", nil, "TYPESTATE predicted (box)", "other box 0x"},
+		{"handle", handleSpec, "handle", nil, "TYPESTATE predicted (handle)", "handle 7 was created in handle_open at typestates.cc:"},
+		{"handle again", handleSpec, "handle again", nil, "", ""},
+		{"method", tillSpec, "method", nil, "TYPESTATE predicted (till)", ""},
+		{"in the order of the lock", boxSpec, "locked", nil, "", ""},
+		{"in any order of the lock", boxSpec, "locked", []string{"--causality", "exclusion"}, "TYPESTATE likely (box)", ""},
+		{"memory used again", boxSpec, "reuse", nil, "", ""},
+		{"mined", strings.Replace(boxSpec, "*) {", "*) mined {", 1), "", []string{"--fail-on-mined"}, "TYPESTATE likely (box)", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			args := append([]string{"exec", "--watch-shared=off", "--spec", specFile(t, c.spec)}, c.flags...)
@@ -72,6 +73,9 @@ func TestTypestates(t *testing.T) {
 				if _, title, ok := strings.Cut(strings.TrimSpace(line), ". TYPESTATE "); ok {
 					titles = append(titles, "TYPESTATE "+title)
 				}
+			}
+			if text := strings.Join(strings.Fields(tool.err.String()), " "); !strings.Contains(text, c.made) {
+				t.Errorf("the report does not say %q: %s", c.made, text)
 			}
 			if got := strings.Join(titles, "; "); got != c.want {
 				t.Errorf("found: %q, want %q", got, c.want)
