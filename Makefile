@@ -62,6 +62,7 @@ real: ## try real programs plain and observed, also under load, and write docs/r
 	$(GO) -C scripts build -buildvcs=false -o ../build/real/survey ./survey
 	scripts/as-root build/real/survey $(SURVEYFLAGS)
 	scripts/as-root build/real/real $(REALFLAGS)
+	scripts/as-root build/real/real -protocols $(PROTOCOLFLAGS)
 
 compare: ## run defective and innocent programs under Helgrind, DRD, ThreadSanitizer and this, and write docs/comparison.md
 	scripts/setup compare

@@ -19,7 +19,7 @@ type curl struct {
 	server string
 }
 
-func (c *curl) name() string { return "curl, multi" }
+func (c *curl) name() string { return "curl -Z" }
 
 func (c *curl) load() string {
 	return fmt.Sprintf("%d files of 16 KiB, 20 at a time", c.files)

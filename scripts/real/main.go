@@ -46,11 +46,16 @@ func (c *config) all() ([]program, map[string]string) {
 	return programs(), nil
 }
 
+const (
+	performance  = "docs/performance.md"
+	protocolPage = "docs/real-programs.md"
+)
+
 func parseFlags() (c config, err error) {
 	var only, modes string
 	var quick bool
 	flag.StringVar(&c.tool, "tool", "./tracepredict", "the tracepredict to measure")
-	flag.StringVar(&c.output, "output", "docs/performance.md", "the page whose marked part is written; empty to print the table alone")
+	flag.StringVar(&c.output, "output", performance, "the page whose marked part is written; empty to print the table alone")
 	flag.StringVar(&c.logs, "logs", "build/real", "the `folder` that keeps tracepredict's reports and what the programs printed")
 	flag.IntVar(&c.rounds, "rounds", 3, "`N` rounds, an odd number")
 	flag.Float64Var(&c.scale, "scale", 1, "times the usual load")
@@ -76,6 +81,9 @@ func parseFlags() (c config, err error) {
 	}
 	if c.protocols {
 		c.modes = protocolModes
+		if c.output == performance {
+			c.output = protocolPage
+		}
 	}
 	return c, c.check()
 }

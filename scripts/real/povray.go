@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 )
 
 // povray is the Boost program: its threads, locks and conditions are those of boost::thread.
@@ -30,21 +29,26 @@ func (v *povray) load() string {
 
 func (v *povray) prepare(_ context.Context, e *env) error {
 	v.height = e.times(900, 30)
-	return nil
+	return os.WriteFile(filepath.Join(e.dir, "scene.pov"), []byte(povrayScene), 0o644)
 }
 
-func (v *povray) scene() []byte {
-	return []byte(povrayScene + strings.Repeat("// It is read in two parts.\n", 2*pipeSize/28))
+func (v *povray) start(e *env, dir string) (*command, error) {
+	return &command{args: []string{"/usr/bin/povray", "+I" + filepath.Join(e.dir, "scene.pov"), fmt.Sprintf("+W%d", 4*v.height/3), fmt.Sprintf("+H%d", v.height),
+		"+WT2", "-D", "+O" + filepath.Join(dir, "image.png")}, bad: []string{"Fatal error"}}, nil
 }
 
-func (v *povray) start(_ *env, dir string) (*command, error) {
-	c := &command{args: []string{"/usr/bin/povray", "+I-", fmt.Sprintf("+W%d", 4*v.height/3), fmt.Sprintf("+H%d", v.height), "+WT2", "-D", "+O" + filepath.Join(dir, "image.png")}}
-	return c, c.pipe()
+// ready returns when its log says that it reads the scene.
+func (v *povray) ready(ctx context.Context, p *process) error {
+	return p.poll(ctx, func() error {
+		text, err := os.ReadFile(p.log)
+		if err == nil && !bytes.Contains(text, []byte("[Parsing...]")) {
+			return errUnread
+		}
+		return err
+	})
 }
 
-func (v *povray) ready(ctx context.Context, p *process) error { return p.reads(ctx, v.scene()) }
-
-func (v *povray) work(ctx context.Context, p *process) error { return p.feed(ctx, v.scene()) }
+func (v *povray) work(ctx context.Context, p *process) error { return p.ended(ctx) }
 
 func (v *povray) check(_ context.Context, p *process) error {
 	image, err := os.ReadFile(filepath.Join(p.dir, "image.png"))

@@ -38,7 +38,7 @@ print(*db.execute("SELECT count(*), sum(n) FROM entry").fetchone())
 db.close()
 `
 
-func (s *sqlite) name() string { return "python3, sqlite3" }
+func (s *sqlite) name() string { return "python3 with sqlite3" }
 
 func (s *sqlite) load() string {
 	return fmt.Sprintf("%d threads of one connection, each %d INSERT and as many SELECT", sqliteThreads, s.rows)
