@@ -24,6 +24,7 @@ type Code struct {
 
 	names   map[uint64]string // names of the functions that are called; nil until first used
 	objects map[uint64]bool   // where objects of several parts begin; nil until first used
+	hooks   []uint64          // results of cloneSlots; nil until first used
 	// entryReads are the results of readsAtEntry, by the address of the function.
 	entryReads map[uint64]insn.RegSet
 	returns    map[uint64]bool    // by a function's address: it may return an address
@@ -188,6 +189,7 @@ func (t *target) parallel(functions []bin.Range) []*collector {
 func (c *Code) prepare(fn bin.Range) {
 	c.begins(0)
 	c.calleeName(0)
+	c.cloneSlots()
 	if c.arrivals != nil {
 		c.arrivals(fn)
 	}
@@ -196,7 +198,7 @@ func (c *Code) prepare(fn bin.Range) {
 // fork returns the same code for another goroutine; prepare was called before. What takes long to find out is
 // found out once for all forks.
 func (c *Code) fork() *Code {
-	return &Code{file: c.file, arch: c.arch, arrivals: c.arrivals, names: c.names, objects: c.objects,
+	return &Code{file: c.file, arch: c.arch, arrivals: c.arrivals, names: c.names, objects: c.objects, hooks: c.hooks,
 		entryReads: map[uint64]insn.RegSet{}, returns: map[uint64]bool{}, whole: c}
 }
 

@@ -208,6 +208,9 @@ func (f *flow) sum(s *state, in *insn.Inst) value {
 func (f *flow) at(addr, maker uint64) value {
 	h := value{kind: known, addr: addr}
 	if f.target.direct && f.isNear(addr) {
+		if f.registersClones(maker) {
+			return value{kind: unknown} // the end of the table of clones, whatever lies there
+		}
 		h.makers = []uint64{maker}
 	}
 	return h

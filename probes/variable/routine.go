@@ -15,6 +15,9 @@ type routine struct {
 	fn        bin.Range
 	bytes     []byte
 	undecoded []uint64 // addresses at which it could not be decoded
+
+	clones      []bin.Range // the parts that register the table of clones, once clonesFound
+	clonesFound bool
 }
 
 // decode decodes a function and finds its blocks.
