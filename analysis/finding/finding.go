@@ -121,6 +121,14 @@ type Truth struct {
 	Holds bool
 }
 
+// Initial is a variable of a property before the first event.
+type Initial struct {
+	Name   string         // in the specification
+	Object event.ObjectID // 0: the run has no event of it so far
+	Value  uint64         // as in event.Event
+	Known  bool           // the value was recorded; else it is taken to be 0
+}
+
 // Remember adds the threads and objects of the step to n, so that their names are kept.
 func (s *Step) Remember(n *event.Names) {
 	n.AddThread(s.Thread)
@@ -204,7 +212,12 @@ type Finding struct {
 	Mined bool `json:"mined,omitempty"`
 	// Subject is the object whose protocol is broken; nil if there is none.
 	Subject *Subject `json:"-"`
-	Count   int      `json:"count"` // number of instances merged into this one, at least 1
+	// AtStart reports that the state before any event violates the property. Evidence and Witness are empty then.
+	// Initial has that state, by the variables that the property reads, and InitialTruth what holds in it.
+	AtStart      bool      `json:"before_any_event,omitempty"`
+	Initial      []Initial `json:"-"`
+	InitialTruth []Truth   `json:"-"`
+	Count        int       `json:"count"` // number of instances merged into this one, at least 1
 	// MorePairs is the number of further pairs of locks of the same Nest that are not findings of their own.
 	MorePairs int `json:"more_pairs,omitempty"`
 	// AllThreads are the threads of all these instances, if there may be more than in Threads.
@@ -238,6 +251,9 @@ func (f *Finding) Remember(n *event.Names) {
 		for i := range steps {
 			steps[i].Remember(n)
 		}
+	}
+	for _, v := range f.Initial {
+		n.AddObject(v.Object)
 	}
 	f.Reason.Remember(n)
 }

@@ -75,6 +75,9 @@ func (a *Analysis) countOf(property int) (n int) {
 // finding returns the finding of a violation, and whether the observed run itself shows it.
 // The finding is nil if an earlier state of its witness was bad already.
 func (a *Analysis) finding(property int, v *lattice.Violation) (f *finding.Finding, observed bool) {
+	if _, ok := v.Event(); !ok {
+		return a.atStart(&a.o.Properties[property]), true
+	}
 	p, own := &a.o.Properties[property], a.slices[property]
 	w, err := v.Witness()
 	if errors.Is(err, lattice.ErrBadBefore) {
@@ -105,6 +108,25 @@ func (a *Analysis) finding(property int, v *lattice.Violation) (f *finding.Findi
 	return f, observed
 }
 
+// atStart returns the finding of a property that the state before any event violates. All schedules begin in it, so that
+// only values that are not known make it doubtful.
+func (a *Analysis) atStart(p *Property) *finding.Finding {
+	f := &finding.Finding{
+		Kind: finding.Property, Property: p.Name, Confidence: finding.Observed, Count: 1, AtStart: true,
+		Message: withMeaning("the state before any event violates "+p.Name, p), InitialTruth: p.truth(p.Labels.Letter(a.initial, 0)),
+	}
+	for _, v := range p.Variables {
+		f.Initial = append(f.Initial, finding.Initial{Name: a.o.Variables[v], Object: a.objects[v], Value: a.initial[v], Known: a.initialKnown[v]})
+		if a.objects[v] != 0 {
+			f.Objects = append(f.Objects, a.objects[v])
+		}
+	}
+	if why := a.missingInitial(p); why.Given() {
+		a.downgrade(f, finding.Likely, why)
+	}
+	return f
+}
+
 // isObserved reports whether a witness is a part of the observed run from w.From on. The lattice
 // may find the observed run as one path of many before it reports that run as observed.
 func (s *slice) isObserved(w *lattice.Witness) bool {
@@ -131,6 +153,11 @@ func (a *Analysis) message(p *Property, observed bool) string {
 	if !observed {
 		what = "another schedule of this run violates " + p.Name
 	}
+	return withMeaning(what, p)
+}
+
+// withMeaning returns a message with what the violation of the property means, if the specification has that.
+func withMeaning(what string, p *Property) string {
 	if p.Message != "" {
 		what += ": " + p.Message
 	}
@@ -214,6 +241,11 @@ func (a *Analysis) missingInput(p *Property, observed bool) reason.Reason {
 	case !a.allValued:
 		return reason.Reason{What: reason.ValueMissing}
 	}
+	return a.missingInitial(p)
+}
+
+// missingInitial returns as a reason a variable of the property whose initial value was not recorded.
+func (a *Analysis) missingInitial(p *Property) reason.Reason {
 	for _, v := range p.Variables {
 		if !a.initialKnown[v] {
 			return reason.Reason{What: reason.InitialMissing, Words: a.o.Variables[v]}

@@ -6,7 +6,8 @@
 // (Options.Variable, Options.Events) and supplies, for each property, a monitor and the
 // letters that it reads. The vector clocks are those of observer/causality, and the runs are
 // the paths of observer/lattice. The output is findings: the observed run violates a property, or
-// another run does, shown from the last state that the two have in common. The package
+// another run does, shown from the last state that the two have in common. If the state before
+// any event violates a property, the finding has that state and no event. The package
 // does not know specifications.
 //
 // # Trust
@@ -95,6 +96,7 @@ type Analysis struct {
 	initial      []uint64
 	initialKnown []bool // by variable: its initial value was recorded
 	variable     map[event.ObjectID]int
+	objects      []event.ObjectID // by variable: the object that it was last; 0: none was seen
 	history      history
 	lostEvents   bool
 	allValued    bool // every write of a variable so far had its value
@@ -135,7 +137,7 @@ func New(o Options) (*Analysis, error) {
 	}
 	return &Analysis{
 		o: o, clocks: completion.Clocks(o.Order), initial: initial, initialKnown: known,
-		variable: map[event.ObjectID]int{}, history: history{Completer: completion.Completer{History: &completion.History{Limit: o.History}, Order: o.Order, NewChecker: o.NewChecker}}, allValued: true,
+		variable: map[event.ObjectID]int{}, objects: make([]event.ObjectID, n), history: history{Completer: completion.Completer{History: &completion.History{Limit: o.History}, Order: o.Order, NewChecker: o.NewChecker}}, allValued: true,
 		findings: map[key]*finding.Finding{}, violated: make([]bool, len(o.Properties)),
 	}, nil
 }
@@ -189,6 +191,9 @@ func (a *Analysis) variableOf(e *event.Event) int {
 			v = -1
 		}
 		a.variable[e.Object] = v
+		if v >= 0 {
+			a.objects[v] = e.Object
+		}
 	}
 	if e.Op == event.Destroy {
 		delete(a.variable, e.Object)

@@ -13,6 +13,10 @@ func ConfidenceText(f *Finding) string {
 		return "nothing in this run ordered the two accesses; a checked schedule leads to both" + orderText(f.Order)
 	case f.Confidence == finding.Observed && f.Kind == finding.Race:
 		return "nothing in this run ordered the two accesses"
+	case f.AtStart && f.Confidence == finding.Observed:
+		return "every schedule begins with that state"
+	case f.AtStart:
+		return "every schedule begins with that state, but not all of it was recorded"
 	case f.Confidence == finding.Observed:
 		return "this run did it"
 	case f.Confidence == finding.Predicted:

@@ -111,6 +111,7 @@ func (b *builder) finding(f finding.Finding) Finding {
 	if len(f.Witness) == 0 {
 		out.Sketch = sketch(&out)
 	}
+	out.Initial, out.InitialTruth = each(f.Initial, b.initial), cleanTruth(f.InitialTruth)
 	out.nameThreads()
 	out.roles = rolesOf(&out)
 	out.Explains = explaining(&out)
@@ -197,15 +198,18 @@ func (b *builder) steps(in []finding.Step) []Step {
 
 func (b *builder) step(s *finding.Step) Step {
 	out := Step{Step: *s, Stack: b.stack(s.Stack)}
-	out.Truth = make([]finding.Truth, 0, len(s.Truth))
-	for _, t := range s.Truth {
-		t.Name = Clean(t.Name)
-		out.Truth = append(out.Truth, t)
-	}
+	out.Truth = cleanTruth(s.Truth)
 	if s.Object != 0 {
 		out.Object = b.object(s.Object)
 	}
 	return out
+}
+
+func cleanTruth(in []finding.Truth) []finding.Truth {
+	return each(in, func(t finding.Truth) finding.Truth {
+		t.Name = Clean(t.Name)
+		return t
+	})
 }
 
 // locksHeld returns the locks that the thread of a step holds.

@@ -66,8 +66,10 @@ type jsonFinding struct {
 	Witness  []jsonStep `json:"witness"`
 	Sketch   []jsonStep `json:"sketch"`
 	// Observed is present for a property, and Lost if signals were lost.
-	Observed    []jsonStep       `json:"observed,omitempty"`
-	Lost        []jsonStep       `json:"lost_signals,omitempty"`
+	Observed []jsonStep `json:"observed,omitempty"`
+	Lost     []jsonStep `json:"lost_signals,omitempty"`
+	// Initial is present if the state before any event violates the property.
+	Initial     *jsonInitial     `json:"initial_state,omitempty"`
 	Depends     []jsonDependency `json:"depends"`
 	ThreadCount int              `json:"thread_count"`
 	Others      []jsonInstance   `json:"others"`
@@ -80,6 +82,19 @@ type jsonFinding struct {
 	Names       []string     `json:"objects"`
 	ObjectInfo  []jsonObject `json:"object_info"`
 	ThreadInfo  []jsonThread `json:"thread_info"`
+}
+
+// jsonInitial is the state before the first event, by the variables of a property.
+type jsonInitial struct {
+	Values       []jsonInitialValue `json:"values"`
+	Propositions map[string]bool    `json:"propositions"`
+}
+
+type jsonInitialValue struct {
+	Name  string `json:"variable"`
+	Value uint64 `json:"value"`
+	Text  string `json:"value_text"` // Value as the source writes it
+	Known bool   `json:"recorded"`   // else it is taken to be 0
 }
 
 type jsonInstance struct {
@@ -251,8 +266,27 @@ func (e *encoder) finding(f report.Finding) jsonFinding {
 	out.Others = each(f.Others, func(o report.Instance) jsonInstance {
 		return jsonInstance{o.Confidence, each(o.Objects, e.Describe), notNil(o.Threads)}
 	})
+	out.Initial = toJSONInitial(&f)
 	f.Threads, f.Assumes, out.Explains = notNil(f.Threads), notNil(f.Assumes), notNil(f.Explains)
 	out.Names, out.ObjectInfo, out.ThreadInfo = each(f.Objects, e.Describe), each(f.Objects, e.object), each(f.Mentioned, e.thread)
+	return out
+}
+
+func toJSONInitial(f *report.Finding) *jsonInitial {
+	if !f.AtStart {
+		return nil
+	}
+	return &jsonInitial{each(f.Initial, func(v report.Initial) jsonInitialValue {
+		return jsonInitialValue{v.Name, v.Value, v.Text, v.Known}
+	}), truthOf(f.InitialTruth)}
+}
+
+// truthOf returns the propositions by name.
+func truthOf(truth []finding.Truth) map[string]bool {
+	out := make(map[string]bool, len(truth))
+	for _, t := range truth {
+		out[t.Name] = t.Holds
+	}
 	return out
 }
 
@@ -290,10 +324,7 @@ func (e *encoder) step(s *report.Step, frames int) jsonStep {
 		out.Value = &s.Value
 	}
 	if len(s.Truth) > 0 {
-		out.Propositions = make(map[string]bool, len(s.Truth))
-	}
-	for _, t := range s.Truth {
-		out.Propositions[t.Name] = t.Holds
+		out.Propositions = truthOf(s.Truth)
 	}
 	out.Held = each(s.Held, func(h report.Held) jsonHeld {
 		return jsonHeld{e.Describe(*h.Object), h.Read, e.stacks.number(h.Stack, frames)}

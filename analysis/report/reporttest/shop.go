@@ -182,3 +182,25 @@ func HighWater() report.Report {
 	}
 	return report.Build(report.Run{}, []finding.Finding{f}, Table{Objects: map[event.ObjectID]run.Object{1: {Name: "water", Kind: event.KindVariable}}})
 }
+
+// AtStart returns a report of properties that the state before any event violates: one whose variables have known values,
+// and one of a variable that was not recorded.
+func AtStart() report.Report {
+	r := ShopRun()
+	r.AddProperties(&run.Properties{Complete: true, Names: []string{"stocked", "open"}, Definitions: []run.Definition{
+		{Name: "stocked", Text: "always (t > 0 || x)", Where: []run.Meaning{{Name: "t", Text: "tickets"}}}, {Name: "open", Text: "always is_open"},
+	}})
+	return report.Build(r, []finding.Finding{
+		{
+			Kind: finding.Property, Confidence: finding.Observed, Property: "stocked", AtStart: true, Count: 1,
+			Message: "the state before any event violates stocked: there is nothing to sell", Objects: []event.ObjectID{Tickets},
+			Initial:      []finding.Initial{{Name: "t", Object: Tickets, Value: 0, Known: true}, {Name: "x", Value: 0, Known: true}},
+			InitialTruth: []finding.Truth{{Name: "t > 0", Holds: false}, {Name: "x", Holds: false}},
+		},
+		{
+			Kind: finding.Property, Confidence: finding.Likely, Property: "open", AtStart: true, Count: 1,
+			Message: "the state before any event violates open", Reason: reason.Reason{What: reason.InitialMissing, Words: "is_open"},
+			Initial: []finding.Initial{{Name: "is_open"}}, InitialTruth: []finding.Truth{{Name: "is_open"}},
+		},
+	}, ShopTable())
+}

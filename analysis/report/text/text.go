@@ -213,6 +213,7 @@ func (p *printer) finding(number int, c *report.Cause) {
 	p.para(p.style.title, 3, 3, f.Message+".")
 	p.definition(f.Property)
 	p.out.WriteByte('\n')
+	p.initial(f)
 	p.sides(f)
 	p.otherPairs(c)
 	if p.brief {
@@ -241,6 +242,17 @@ func (p *printer) definition(property string) {
 		if len(where) > 0 {
 			p.para(p.style.dim, 5, 5, "where "+strings.Join(where, ", "))
 		}
+	}
+}
+
+// initial prints the state before any event, if that violates a property.
+func (p *printer) initial(f *report.Finding) {
+	if !f.AtStart {
+		return
+	}
+	p.para(unchanged, 3, 3, report.InitialText(f)+".")
+	for _, v := range f.Initial {
+		p.para(unchanged, 5, 7, v.String())
 	}
 }
 

@@ -44,6 +44,7 @@ func TestTextGolden(t *testing.T) {
 		"race":     report.Build(reporttest.ShopRun(), []finding.Finding{reporttest.Race()}, reporttest.ShopTable()),
 		"all":      report.Build(holes, reporttest.All(), reporttest.ShopTable()),
 		"none":     report.Build(reporttest.ShopRun(), nil, reporttest.ShopTable()),
+		"at-start": reporttest.AtStart(),
 		"block":    report.Build(reporttest.ShopRun(), []finding.Finding{reporttest.Race()}, reporttest.BlockTable(run.Object{})),
 	}
 	for name, r := range reports {

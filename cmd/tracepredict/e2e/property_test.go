@@ -124,6 +124,34 @@ func TestPropertyHolds(t *testing.T) {
 	}
 }
 
+// TestPropertyBadAtStart checks that a property that the values in the program's file violate is observed, with these
+// values and no event, live and of the trace.
+func TestPropertyBadAtStart(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "swap.c", "-O2", "-pthread")
+	spec := specFile(t, "var a : int = first\nproperty set \"first is not set\" = always (a == 1)\n")
+	file := filepath.Join(t.TempDir(), "run.trace")
+	_, live := reported(t, "exec", "--spec", spec, "--record", file, "--", program)
+	_, again := reported(t, "analyze", "--spec", spec, file)
+	if diff := cmp.Diff(live, again); diff != "" {
+		t.Errorf("live (-), of the trace (+):\n%s", diff)
+	}
+	if len(live.Findings) != 1 || live.Findings[0].Confidence != "observed" || live.Findings[0].Kind != "property" {
+		t.Errorf("found %v", live.Findings)
+	}
+	c := startTool(t, childOptions{}, "analyze", "--spec", spec, file)
+	c.want(66)
+	for _, want := range []string{
+		"PROPERTY observed (set)", "the state before any event violates set: first is not set", "the state before any event is bad {!(a == 1)}.\n     a = 0\n",
+		"observed: every schedule begins with that state",
+	} {
+		if !strings.Contains(c.err.String(), want) {
+			t.Errorf("the report lacks %q:\n%s", want, &c.err)
+		}
+	}
+}
+
 // TestOnViolation checks that the actions for a violated property are carried out while
 // the program runs.
 func TestOnViolation(t *testing.T) {
