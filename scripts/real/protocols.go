@@ -75,9 +75,6 @@ func returned(s sample) float64 {
 	return 100 * float64(returns) / float64(all)
 }
 
-// maxChecked is the goal: how many times the plain time the load may take while protocols are checked.
-const maxChecked = 1.5
-
 // renderProtocols is the table of -protocols.
 func renderProtocols(c config, results []result) string {
 	var b strings.Builder
