@@ -1,7 +1,6 @@
 package typestate
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -26,7 +25,7 @@ const maxTries = 4
 
 // observed makes a finding of a call by which this run breaks a protocol.
 func (a *Analysis) observed(o *object, e *event.Event, call int, before lattice.State) {
-	k := key{o.protocol, call, e.Stack}
+	k := key{o.Data.protocol, call, e.Stack}
 	if a.inRun[k] {
 		a.findings[k].Count++
 		return
@@ -36,7 +35,7 @@ func (a *Analysis) observed(o *object, e *event.Event, call int, before lattice.
 	f.Confidence = finding.Observed
 	a.doubt(o, f)
 	step := finding.StepOf(e)
-	step.Use = a.o.Protocols[o.protocol].Calls[call].Name
+	step.Use = a.o.Protocols[o.Data.protocol].Calls[call].Name
 	f.Evidence = []finding.Step{step}
 	f.Witness = f.Evidence
 	a.keep(k, f)
@@ -44,16 +43,16 @@ func (a *Analysis) observed(o *object, e *event.Event, call int, before lattice.
 
 // finding returns a finding without evidence.
 func (a *Analysis) finding(o *object, call int, before lattice.State, observed bool) *finding.Finding {
-	p := &a.o.Protocols[o.protocol]
+	p := &a.o.Protocols[o.Data.protocol]
 	return &finding.Finding{
 		Kind: finding.Typestate, Property: p.Name, Count: 1, Mined: p.Mined,
-		Message: a.message(o, call, before, observed), Subject: &finding.Subject{Value: o.value, First: o.first, Made: o.made},
+		Message: a.message(o, call, before, observed), Subject: &finding.Subject{Value: o.Data.value, First: o.Data.first, Made: o.Data.made},
 	}
 }
 
 // message says which call breaks a protocol, and in which state.
 func (a *Analysis) message(o *object, call int, before lattice.State, observed bool) string {
-	p, m := &a.o.Protocols[o.protocol], a.automata[o.protocol]
+	p, m := &a.o.Protocols[o.Data.protocol], a.automata[o.Data.protocol]
 	what := "this run"
 	if !observed {
 		what = "another schedule of this run"
@@ -82,9 +81,9 @@ func (a *Analysis) keep(k key, f *finding.Finding) {
 
 // violation handles a call by which some order of the calls of an object breaks its protocol.
 func (a *Analysis) violation(c *check, v *lattice.Violation) {
-	o := c.object
+	o := c.Object
 	e, _ := v.Event()
-	if o.broken || v.Observed {
+	if o.Data.broken || v.Observed {
 		return // This run has shown it already.
 	}
 	call := bits.TrailingZeros64(e.Events)
@@ -97,7 +96,7 @@ func (a *Analysis) violation(c *check, v *lattice.Violation) {
 		a.stats.Unkept++
 		return
 	}
-	k := key{o.protocol, call, breaking.Stack}
+	k := key{o.Data.protocol, call, breaking.Stack}
 	if old := a.findings[k]; old != nil && (a.inRun[k] || old.Confidence != finding.Potential || old.Count >= maxTries) {
 		if a.last[k] != o {
 			old.Count++
@@ -111,20 +110,20 @@ func (a *Analysis) violation(c *check, v *lattice.Violation) {
 
 // predicted returns the finding of a witness, or of the error in place of one.
 func (a *Analysis) predicted(c *check, call int, breaking finding.Step, w *lattice.Witness, err error) *finding.Finding {
-	o := c.object
+	o := c.Object
 	if err != nil {
-		f := a.finding(o, call, c.start, false)
+		f := a.finding(o, call, c.Object.Data.start, false)
 		f.Confidence, f.Reason, f.Evidence = finding.Potential, reason.Reason{What: reason.NoWitness, Words: err.Error()}, []finding.Step{breaking}
 		a.name(c, f.Evidence)
 		return f
 	}
 	f := a.finding(o, call, a.before(c, w), false)
 	completion.Predict(f, a.o.Order)
-	f.Observed = a.steps(c.between(w))
+	f.Observed = a.steps(between(c, w))
 	f.Evidence = append(a.steps([]uint64{breaking.Seq}), a.steps(a.cause(c, w, breaking.Seq))...)
 	a.name(c, f.Observed)
 	a.name(c, f.Evidence)
-	if f.Witness, err = a.o.History.Execution(w, c.relevant); err != nil {
+	if f.Witness, err = a.o.History.Execution(w, c.Has); err != nil {
 		f.Witness = a.witness(w)
 		a.name(c, f.Witness)
 		f.Confidence, f.Reason = finding.Potential, reason.Reason{What: reason.NoWitness, Words: err.Error()}
@@ -138,8 +137,8 @@ func (a *Analysis) predicted(c *check, call int, breaking finding.Step, w *latti
 // name names the calls of the object in steps.
 func (a *Analysis) name(c *check, steps []finding.Step) {
 	for i := range steps {
-		if at, ok := c.find(steps[i].Seq); ok && c.fed[at].call >= 0 {
-			steps[i].Use = a.o.Protocols[c.object.protocol].Calls[c.fed[at].call].Name
+		if x, ok := c.Find(steps[i].Seq); ok && x.Reads {
+			steps[i].Use = a.o.Protocols[c.Object.Data.protocol].Calls[bits.TrailingZeros64(x.Events)].Name
 		}
 	}
 }
@@ -149,7 +148,7 @@ func (a *Analysis) name(c *check, steps []finding.Step) {
 // the last one that is on the other side of any. It returns none if there is none.
 func (a *Analysis) cause(c *check, w *lattice.Witness, breaking uint64) []uint64 {
 	var late, inverted []uint64
-	s, m := a.common(c, w), a.automata[c.object.protocol]
+	s, m := a.common(c, w), a.automata[c.Object.Data.protocol]
 	for i, x := range w.Steps {
 		if !x.Reads || x.Seq == breaking {
 			continue
@@ -166,7 +165,7 @@ func (a *Analysis) cause(c *check, w *lattice.Witness, breaking uint64) []uint64
 	if len(late) > 0 {
 		return late
 	}
-	for _, seq := range slices.Backward(c.between(w)) {
+	for _, seq := range slices.Backward(between(c, w)) {
 		if seq < breaking && !slices.ContainsFunc(w.Steps, func(x lattice.Step) bool { return x.Seq == seq }) {
 			return []uint64{seq}
 		}
@@ -179,9 +178,9 @@ func (a *Analysis) doubt(o *object, f *finding.Finding) {
 	switch {
 	case a.lost && f.Confidence != finding.Observed:
 		f.Reason.What = reason.RunLost
-	case a.o.Protocols[o.protocol].Mined:
+	case a.o.Protocols[o.Data.protocol].Mined:
 		f.Reason.What = reason.Learned
-	case !o.created:
+	case !o.Data.created:
 		f.Reason.What = reason.CreationUnseen
 	default:
 		return
@@ -191,10 +190,10 @@ func (a *Analysis) doubt(o *object, f *finding.Finding) {
 
 // common returns the states of the object after the part of a witness that is as in this run.
 func (a *Analysis) common(c *check, w *lattice.Witness) lattice.State {
-	s := c.start
-	for _, x := range c.fed {
-		if x.seq <= w.From && x.call >= 0 {
-			s = a.automata[c.object.protocol].step(s, int(x.call))
+	s := c.Object.Data.start
+	for _, x := range c.Steps {
+		if x.Seq <= w.From && x.Reads {
+			s = a.automata[c.Object.Data.protocol].step(s, bits.TrailingZeros64(x.Events))
 		}
 	}
 	return s
@@ -202,7 +201,7 @@ func (a *Analysis) common(c *check, w *lattice.Witness) lattice.State {
 
 // before returns the states of the object before the last step of a witness.
 func (a *Analysis) before(c *check, w *lattice.Witness) lattice.State {
-	m, s := a.automata[c.object.protocol], a.common(c, w)
+	m, s := a.automata[c.Object.Data.protocol], a.common(c, w)
 	for _, x := range w.Steps[:max(0, len(w.Steps)-1)] {
 		if x.Reads {
 			s = m.step(s, bits.TrailingZeros64(x.Letter))
@@ -212,28 +211,11 @@ func (a *Analysis) before(c *check, w *lattice.Witness) lattice.State {
 }
 
 // between returns the Seqs of the calls from the last common state to the last event of a witness, as observed.
-func (c *check) between(w *lattice.Witness) (seqs []uint64) {
-	last := w.From
-	for i := range w.Steps {
-		last = max(last, w.Steps[i].Seq)
-	}
-	for _, x := range c.fed {
-		if x.seq > w.From && x.seq <= last && x.call >= 0 {
-			seqs = append(seqs, x.seq)
-		}
+func between(c *check, w *lattice.Witness) (seqs []uint64) {
+	for _, x := range c.Between(w) {
+		seqs = append(seqs, x.Seq)
 	}
 	return seqs
-}
-
-// relevant reports whether an event is a step of the lattice.
-func (c *check) relevant(seq uint64) bool {
-	_, ok := c.find(seq)
-	return ok
-}
-
-// find returns the index of the step of an event; ok is false if it is none.
-func (c *check) find(seq uint64) (at int, ok bool) {
-	return slices.BinarySearchFunc(c.fed, seq, func(x fed, seq uint64) int { return cmp.Compare(x.seq, seq) })
 }
 
 // steps returns events of the run as steps, those that are kept.

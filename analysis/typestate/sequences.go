@@ -1,12 +1,15 @@
 package typestate
 
-import "github.com/tracepredict/tracepredict/observer/event"
+import (
+	"github.com/tracepredict/tracepredict/analysis/objects"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
 
 // Sequences collects the calls of each object of a run, in the order of the run. Objects are those of an Analysis. Make it
 // with NewSequences.
 type Sequences struct {
 	o       SequenceOptions
-	objects lifetimes[*sequence]
+	objects objects.Lifetimes[*sequence]
 }
 
 // SequenceOptions configure Sequences.
@@ -31,28 +34,28 @@ type sequence struct {
 
 // NewSequences returns the sequences of a run that has not begun.
 func NewSequences(o SequenceOptions) *Sequences {
-	return &Sequences{o: o, objects: newLifetimes(o.Process, o.Ended, func(s *sequence) { o.Yield(s.protocol, s.calls, s.created) })}
+	return &Sequences{o: o, objects: objects.NewLifetimes(o.Process, o.Ended, func(s *sequence) { o.Yield(s.protocol, s.calls, s.created) })}
 }
 
 // Event processes the next event of the run.
 func (s *Sequences) Event(e *event.Event) {
 	if e.Op.IsCall() {
-		s.o.Uses(e, func(protocol, call int, value uint64) { s.used(s.objects.identity(protocol, e.Thread, value), call) })
+		s.o.Uses(e, func(protocol, call int, value uint64) { s.used(s.objects.Identity(protocol, e.Thread, value), call) })
 	}
-	s.objects.event(e, len(s.o.Protocols))
+	s.objects.Event(e, len(s.o.Protocols))
 }
 
-func (s *Sequences) used(id identity, call int) {
-	p := &s.o.Protocols[id.protocol]
+func (s *Sequences) used(id objects.Identity, call int) {
+	p := &s.o.Protocols[id.Kind]
 	if p.Calls[call].Creates {
-		s.objects.finish(id)
+		s.objects.Finish(id)
 	}
-	x := s.objects.known[id]
+	x := s.objects.Of(id)
 	if x == nil {
-		x = s.objects.begin(id, &sequence{protocol: id.protocol, created: p.beginsWith(call)})
+		x = s.objects.Begin(id, &sequence{protocol: id.Kind, created: p.beginsWith(call)})
 	}
-	x.object.calls = append(x.object.calls, call)
+	x.Object.calls = append(x.Object.calls, call)
 }
 
 // Finish ends the objects that are left, in the order in which they began.
-func (s *Sequences) Finish() { s.objects.finishAll() }
+func (s *Sequences) Finish() { s.objects.FinishAll() }

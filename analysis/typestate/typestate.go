@@ -12,26 +12,15 @@
 // object of the value, or to the end of its memory (Ended). One that was not seen to be created is in every state at
 // first, unless its protocol says otherwise.
 //
-// # Sections
-//
-// With finding.OrderExclusion, critical sections of a lock may change places. Of the acquires and releases of a run, an object's
-// slice has those of sections in which it was called. An acquire is known to belong there only at the call, so that an
-// object's steps wait until no section that was open then is.
-//
-// # Cost
-//
-// As long as each call comes after all earlier ones of its object, an object costs its automaton's step, and the memory of
-// its last maxSteps calls; a lattice is made only once two calls are not ordered.
+// The slices, critical sections that change places, and what an object costs are those of package objects.
 package typestate
 
 import (
-	"cmp"
-	"slices"
+	"math/bits"
 
-	"github.com/tracepredict/tracepredict/analysis/completion"
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/objects"
 	"github.com/tracepredict/tracepredict/internal/plural"
-	"github.com/tracepredict/tracepredict/observer/causality"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/lattice"
 )
@@ -67,94 +56,53 @@ type History interface {
 
 // Analysis checks protocols. It implements finding.Analysis.
 type Analysis struct {
-	o         Options
-	automata  []*automaton // by protocol
-	clocks    *causality.Clocks
-	objects   lifetimes[*object]
-	now       *event.Event // of which Options.Uses passes the calls to uses
-	uses      func(protocol, call int, value uint64)
-	open      map[event.ThreadID][]*section
-	lastClock map[event.ThreadID]*causality.Clock // stored with the last step of a thread
-	findings  map[key]*finding.Finding
-	inRun     map[key]bool    // findings that this run shows
-	last      map[key]*object // the last object of each finding
-	order     []key           // of findings, as they were made
-	lost      bool            // events were lost
-	stats     Stats
+	o        Options
+	automata []*automaton // by protocol
+	slices   *objects.Slices[use]
+	objects  objects.Lifetimes[*object]
+	now      *event.Event // of which Options.Uses passes the calls to uses
+	uses     func(protocol, call int, value uint64)
+	findings map[key]*finding.Finding
+	inRun    map[key]bool    // findings that this run shows
+	last     map[key]*object // the last object of each finding
+	order    []key           // of findings, as they were made
+	lost     bool            // events were lost
+	stats    Stats
 }
 
 // Stats counts what was checked.
 type Stats struct {
-	Objects   uint64 // that a protocol's call was seen of
-	Calls     uint64 // of protocols
-	Shared    uint64 // objects that two threads or more have used
-	Unordered uint64 // objects with two calls that are not ordered
-	Unkept    uint64 // violations by calls that are no longer kept
-	Forgotten uint64 // calls that were too long ago to be compared with later ones of their object
-	Lattice   lattice.Stats
+	Objects uint64 // that a protocol's call was seen of
+	Calls   uint64 // of protocols
+	Unkept  uint64 // violations by calls that are no longer kept
+	objects.Stats
 }
 
-// object is a value during one lifetime.
-type object struct {
-	protocol  int
-	value     uint64
-	first     finding.Step
-	made      bool          // by first
-	created   bool          // by a call that was seen, or taken to be
-	start     lattice.State // before the first of steps
-	state     lattice.State // of this run, now
-	broken    bool          // in this run
-	unordered bool          // two of its calls are not ordered
-	threads   [2]event.ThreadID
-	steps     []step // those that check does not have, in the order of Seq
-	looked    int    // so many steps have been looked at, see Look
-	check     *check // nil: there were few steps, or all calls are ordered
+// object is a value during one lifetime, with its calls; check is the lattice over them.
+type (
+	object = objects.Object[use]
+	check  = objects.Check[use]
+)
+
+// use is what is known of an object.
+type use struct {
+	protocol int
+	value    uint64
+	first    finding.Step
+	made     bool          // by first
+	created  bool          // by a call that was seen, or taken to be
+	start    lattice.State // before the first call that is kept
+	state    lattice.State // of this run, now
+	broken   bool          // in this run
 }
-
-// check is the lattice over steps of an object.
-type check struct {
-	object  *object
-	start   lattice.State // before the first step
-	slice   causality.Slice
-	lattice *lattice.Lattice
-	fed     []fed // the steps, in the order of Seq; the last maxFed to twice as many
-}
-
-// step is a call of an object, or an acquire or release of a section that has one.
-type step struct {
-	seq     uint64
-	clock   *causality.Clock // of the thread; the entry of slot is n
-	slot, n uint32
-	lock    event.ObjectID
-	locking lattice.Locking
-	call    int8 // -1: it is none
-}
-
-// fed is a step in the lattice of an object.
-type fed struct {
-	seq  uint64
-	call int8 // -1: it is none
-}
-
-// maxFed is how many steps in the lattice of an object are remembered for findings.
-const maxFed = 1 << 12
-
-// section is a critical section that is open.
-type section struct {
-	acquire step
-	objects []*object // that were called in it
-}
-
-// maxSteps is the number of steps of an object that are kept as long as they are ordered, and at most twice as many.
-const maxSteps = 1 << 10
 
 // New returns the analysis of a run that has not begun.
 func New(o Options) *Analysis {
-	a := &Analysis{
-		o: o, clocks: completion.Clocks(o.Order), open: map[event.ThreadID][]*section{},
-		lastClock: map[event.ThreadID]*causality.Clock{}, findings: map[key]*finding.Finding{}, inRun: map[key]bool{}, last: map[key]*object{},
-	}
-	a.objects = newLifetimes(o.Process, o.Ended, a.ends)
+	a := &Analysis{o: o, findings: map[key]*finding.Finding{}, inRun: map[key]bool{}, last: map[key]*object{}}
+	a.slices = objects.New(objects.Options[use]{
+		Window: o.Window, Queue: o.Queue, Order: o.Order, Begin: a.begins, Forget: a.forget, Violation: a.violation,
+	})
+	a.objects = objects.NewLifetimes(o.Process, o.Ended, a.slices.End)
 	a.uses = a.used
 	for i := range o.Protocols {
 		a.automata = append(a.automata, newAutomaton(&a.o.Protocols[i]))
@@ -169,73 +117,32 @@ func (a *Analysis) Event(e *event.Event) {
 		a.now = e
 		a.o.Uses(e, a.uses)
 	}
-	a.objects.event(e, len(a.o.Protocols))
-	if e.Op.IsCall() {
-		return
-	}
-	locking := completion.Locking(a.o.Order, e)
-	slot, clock := a.clocks.Stamp(e, locking != lattice.NoLock)
-	switch {
-	case locking == lattice.Releases:
-		a.release(e, slot, clock)
-	case locking != lattice.NoLock:
-		a.open[e.Thread] = append(a.open[e.Thread], &section{acquire: step{
-			seq: e.Seq, clock: a.stored(e.Thread, slot, clock), slot: slot, n: clock.At(slot), lock: e.Object, locking: locking, call: -1,
-		}})
-	case e.Op == event.End:
-		delete(a.open, e.Thread)
-		delete(a.lastClock, e.Thread)
-	}
-}
-
-// stored returns a copy of the clock of a thread, or the last one if that differs at the thread's own slot alone.
-func (a *Analysis) stored(t event.ThreadID, slot uint32, v causality.Clock) *causality.Clock {
-	last := a.lastClock[t]
-	if last != nil && len(*last) == len(v) {
-		same := true
-		for i := range v {
-			same = same && (v[i] == (*last)[i] || i == int(slot))
-		}
-		if same {
-			return last
-		}
-	}
-	own := slices.Clone(v)
-	a.lastClock[t] = &own
-	return &own
+	a.objects.Event(e, len(a.o.Protocols))
+	a.slices.Event(e)
 }
 
 // used handles a call of an object by the present event.
 func (a *Analysis) used(protocol, call int, value uint64) {
 	e := a.now
-	slot, clock := a.clocks.Stamp(e, true)
+	at := a.slices.Stamp(e)
 	a.stats.Calls++
-	id := a.objects.identity(protocol, e.Thread, value)
-	x := a.objects.known[id]
-	if x != nil && (a.o.Protocols[protocol].Calls[call].Creates || x.ending && a.automata[protocol].step(x.object.state, call) == broken) {
-		a.objects.finish(id)
+	id := a.objects.Identity(protocol, e.Thread, value)
+	x := a.objects.Of(id)
+	if x != nil && (a.o.Protocols[protocol].Calls[call].Creates || x.Ending() && a.automata[protocol].step(x.Object.Data.state, call) == broken) {
+		a.objects.Finish(id)
 		x = nil
 	}
 	if x == nil {
-		x = a.objects.begin(id, a.begin(e, protocol, call, value))
+		x = a.objects.Begin(id, a.begin(e, protocol, call, value))
 	}
-	o := x.object
-	o.sees(e.Thread, &a.stats)
-	for _, s := range a.open[e.Thread] {
-		if !slices.Contains(s.objects, o) {
-			s.objects = append(s.objects, o)
-			o.insert(s.acquire)
-		}
-	}
-	o.insert(step{seq: e.Seq, clock: a.stored(e.Thread, slot, clock), slot: slot, n: clock.At(slot), call: int8(call)})
-	before := o.state
-	if o.state = a.automata[protocol].step(before, call); o.state == broken && !o.broken {
-		o.broken = true
+	o := x.Object
+	a.slices.Add(o, at, objects.Step{Seq: e.Seq, Events: 1 << call, Variable: -1})
+	before := o.Data.state
+	if o.Data.state = a.automata[protocol].step(before, call); o.Data.state == broken && !o.Data.broken {
+		o.Data.broken = true
 		a.observed(o, e, call, before)
 	}
-	if len(o.steps) >= 2*maxSteps {
-		a.feed(o, a.settled())
-	}
+	a.slices.Trim(o)
 }
 
 // begin returns an object that begins with its first call.
@@ -243,179 +150,30 @@ func (a *Analysis) begin(e *event.Event, protocol, call int, value uint64) *obje
 	a.stats.Objects++
 	created := a.o.Protocols[protocol].beginsWith(call)
 	start := a.automata[protocol].start(created)
-	return &object{
+	return &object{Data: use{
 		protocol: protocol, value: value, first: finding.StepOf(e), made: a.o.Protocols[protocol].Calls[call].Creates,
 		created: created, start: start, state: start,
-	}
-}
-
-// sees counts the objects that two threads use.
-func (o *object) sees(t event.ThreadID, s *Stats) {
-	switch {
-	case o.threads[0] == 0:
-		o.threads[0] = t
-	case o.threads[1] == 0 && o.threads[0] != t:
-		o.threads[1] = t
-		s.Shared++
-	}
-}
-
-// insert adds a step at its place.
-func (o *object) insert(s step) {
-	i, _ := slices.BinarySearchFunc(o.steps, s.seq, func(x step, seq uint64) int { return cmp.Compare(x.seq, seq) })
-	o.steps = slices.Insert(o.steps, i, s)
-}
-
-// release ends a critical section, for all objects that were called in it.
-func (a *Analysis) release(e *event.Event, slot uint32, clock causality.Clock) {
-	open := a.open[e.Thread]
-	for i := len(open) - 1; i >= 0; i-- {
-		if open[i].acquire.lock != e.Object {
-			continue
-		}
-		end := step{seq: e.Seq, clock: a.stored(e.Thread, slot, clock), slot: slot, n: clock.At(slot), lock: e.Object, locking: lattice.Releases, call: -1}
-		for _, o := range open[i].objects {
-			o.insert(end)
-		}
-		a.open[e.Thread] = slices.Delete(open, i, i+1)
-		return
-	}
-}
-
-// settled returns the Seq of the first acquire whose section is open: a step before it cannot be added any more.
-func (a *Analysis) settled() uint64 {
-	first := ^uint64(0)
-	for _, open := range a.open {
-		for _, s := range open {
-			first = min(first, s.acquire.seq)
-		}
-	}
-	return first
-}
-
-// ends checks what is left of an object at the end of its lifetime.
-func (a *Analysis) ends(o *object) {
-	if len(o.steps) > o.looked || o.check != nil {
-		a.feed(o, ^uint64(0))
-	}
-	if o.check == nil && o.looked < len(o.steps) && !ordered(o.steps) {
-		o.check = a.begins(o)
-		a.feed(o, ^uint64(0))
-	}
-	if o.check != nil {
-		a.finish(o.check)
-	}
-}
-
-// feed adds the steps of an object before a Seq to its lattice, which it makes if there are too many for one at the end. It
-// forgets the older half of steps that are all ordered.
-func (a *Analysis) feed(o *object, before uint64) {
-	n, _ := slices.BinarySearchFunc(o.steps, before, func(x step, seq uint64) int { return cmp.Compare(x.seq, seq) })
-	if o.check == nil {
-		switch {
-		case len(o.steps) < 2*maxSteps:
-			return
-		case ordered(o.steps):
-			if n = min(n, len(o.steps)-maxSteps); n > 0 {
-				a.forget(o, n)
-			}
-			return
-		}
-		o.check = a.begins(o)
-	}
-	for i := range n {
-		o.check.add(&o.steps[i])
-	}
-	o.steps = slices.Delete(o.steps, 0, n)
+	}}
 }
 
 // Look checks the objects that have been used since it was last called, as if the run ended now: the part of the run that a
 // schedule needs may not be kept until it does.
-func (a *Analysis) Look() {
-	before := a.settled()
-	for _, x := range a.objects.sorted() {
-		o := x.object
-		n, _ := slices.BinarySearchFunc(o.steps, before, func(x step, seq uint64) int { return cmp.Compare(x.seq, seq) })
-		if o.check != nil || n <= o.looked || ordered(o.steps[:n]) {
-			continue
-		}
-		o.looked = n
-		c := a.begins(o)
-		for i := range n {
-			c.add(&o.steps[i])
-		}
-		a.finish(c)
-	}
+func (a *Analysis) Look() { a.slices.Look(a.objects.Sorted()) }
+
+// forget takes a call of an object to have been made.
+func (a *Analysis) forget(o *object, x *objects.Step) {
+	o.Data.start = a.automata[o.Data.protocol].step(o.Data.start, bits.TrailingZeros64(x.Events))
 }
 
-// ordered reports whether each call comes after all earlier ones.
-func ordered(steps []step) bool {
-	var last *step
-	for i := range steps {
-		s := &steps[i]
-		if s.call < 0 {
-			continue
-		}
-		if last != nil && s.slot != last.slot && s.clock.At(last.slot) < last.n {
-			return false
-		}
-		last = s
-	}
-	return true
-}
-
-// forget removes the first n steps of an object, which are taken to have been made.
-func (a *Analysis) forget(o *object, n int) {
-	for _, s := range o.steps[:n] {
-		if s.call >= 0 {
-			o.start = a.automata[o.protocol].step(o.start, int(s.call))
-			a.stats.Forgotten++
-		}
-	}
-	o.steps, o.looked = slices.Delete(o.steps, 0, n), max(0, o.looked-n)
-}
-
-// begins makes a lattice of an object.
-func (a *Analysis) begins(o *object) *check {
-	if !o.unordered {
-		o.unordered = true
-		a.stats.Unordered++
-	}
-	c := &check{object: o, start: o.start}
-	c.lattice = lattice.New(lattice.Options{
-		Width: a.o.Window, Queue: a.o.Queue,
-		Properties: []lattice.Property{{Monitor: monitor{a.automata[o.protocol], o.start}, Labels: calls{}, Variables: []int{}, Events: ^uint64(0)}},
-		Violation:  func(v *lattice.Violation) { a.violation(c, v) },
-	})
-	return c
-}
-
-// finish builds the rest of a lattice.
-func (a *Analysis) finish(c *check) {
-	c.lattice.Finish()
-	a.stats.Lattice.Add(c.lattice.Stats())
-}
-
-// add adds a step to the lattice.
-func (c *check) add(s *step) {
-	v := slices.Clone(*s.clock)
-	v.Extend(int(s.slot) + 1)
-	v[s.slot] = s.n
-	e := lattice.Event{Variable: -1, Seq: s.seq, Lock: uint32(s.lock), Locking: s.locking}
-	if s.call >= 0 {
-		e.Events = 1 << s.call
-	}
-	e.Slot, e.Clock = c.slice.Add(s.slot, v)
-	if len(c.fed) >= 2*maxFed {
-		c.fed = slices.Delete(c.fed, 0, maxFed)
-	}
-	c.fed = append(c.fed, fed{s.seq, s.call})
-	c.lattice.Event(&e)
+// begins returns what the lattice of an object checks.
+func (a *Analysis) begins(o *object) (p lattice.Property, initial []uint64) {
+	m := monitor{a.automata[o.Data.protocol], o.Data.start}
+	return lattice.Property{Monitor: m, Labels: calls{}, Variables: []int{}, Events: ^uint64(0)}, nil
 }
 
 // Finish checks what is left, and returns the findings in the order in which they were made.
 func (a *Analysis) Finish() []finding.Finding {
-	a.objects.finishAll()
+	a.objects.FinishAll()
 	var out []finding.Finding
 	for _, k := range a.order {
 		out = append(out, *a.findings[k])
@@ -424,14 +182,18 @@ func (a *Analysis) Finish() []finding.Finding {
 }
 
 // Stats returns what was checked so far.
-func (a *Analysis) Stats() Stats { return a.stats }
+func (a *Analysis) Stats() Stats {
+	s := a.stats
+	s.Stats = a.slices.Stats()
+	return s
+}
 
 // Notes returns sentences for the user: what was checked, and what was left out.
 func (a *Analysis) Notes() []string {
 	if len(a.o.Protocols) == 0 {
 		return nil
 	}
-	s := &a.stats
+	s := a.Stats()
 	notes := []string{plural.Sprintf("protocols were checked of %d {object|objects}", s.Objects) + plural.Sprintf(", with %d {call|calls}; ", s.Calls) +
 		plural.Sprintf("%d {was|were} used by two threads or more, ", s.Shared) + plural.Sprintf("%d in an order that other schedules may change", s.Unordered)}
 	if !s.Lattice.Complete() {
@@ -440,7 +202,7 @@ func (a *Analysis) Notes() []string {
 			plural.Sprintf("%d {call or section|calls or sections} came too late for; wider ones (--window, --queue) check more", s.Lattice.Late))
 	}
 	if s.Forgotten > 0 {
-		notes = append(notes, plural.Sprintf("%d {call was|calls were} followed by more than %d of the same object, and taken to come before later ones", s.Forgotten, maxSteps))
+		notes = append(notes, plural.Sprintf("%d {call was|calls were} followed by more than %d of the same object, and taken to come before later ones", s.Forgotten, objects.MaxSteps))
 	}
 	if s.Unkept > 0 {
 		notes = append(notes, plural.Sprintf("%d {order of calls|orders of calls} that {breaks|break} a protocol {is|are} not shown, since the run was not kept for so long", s.Unkept))
@@ -450,8 +212,8 @@ func (a *Analysis) Notes() []string {
 
 // Remember adds to n the threads and objects that findings may still name.
 func (a *Analysis) Remember(n *event.Names) {
-	for _, x := range a.objects.known {
-		x.object.first.Remember(n)
+	for x := range a.objects.All() {
+		x.Object.Data.first.Remember(n)
 	}
 	for _, f := range a.findings {
 		f.Remember(n)

@@ -1,0 +1,403 @@
+// Package objects gives each object of a run a slice of the run of its own: its steps, their threads, and a lattice over
+// them, on the clocks that all share (observer/causality).
+//
+// The input is every event of the run and, for each that is a step of an object, that object. The output is violations of
+// the lattices. The package knows neither protocols nor properties: what a step means, and where a lattice begins, the caller
+// says (Options).
+//
+// # Objects
+//
+// An object is a value, such as a pointer or a descriptor, during one lifetime (Lifetimes): to the end of its memory, or
+// until the caller ends it.
+//
+// # Sections
+//
+// With finding.OrderExclusion, critical sections of a lock may change places. Of the acquires and releases of a run, an object's
+// slice has those of sections in which it had a step. An acquire is known to belong there only at that step, so that an
+// object's steps wait until no section that was open then is.
+//
+// # Cost
+//
+// As long as each step comes after all earlier ones of its object, an object costs the memory of its last MaxSteps
+// steps; a lattice is made only once two steps are not ordered.
+package objects
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/completion"
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/observer/causality"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/lattice"
+)
+
+// Options configure Slices. D is what the caller knows of an object.
+type Options[D any] struct {
+	// Window and Queue are the bounds of the lattice of each object, as in lattice.Options.
+	Window, Queue int
+	// Order is what the runs of the lattices keep of the order of this one; see completion.Clocks.
+	Order finding.Order
+	// Begin returns what the lattice of an object checks, and the values of the variables, before the first of its steps.
+	Begin func(*Object[D]) (p lattice.Property, initial []uint64)
+	// Forget is called for the first step of an object that is removed, since all later ones come after it.
+	Forget func(*Object[D], *Step)
+	// Violation is called for each violation.
+	Violation func(*Check[D], *lattice.Violation)
+}
+
+// Slices are the slices of the objects of a run. Make it with New.
+type Slices[D any] struct {
+	o         Options[D]
+	clocks    *causality.Clocks
+	open      map[event.ThreadID][]*section[D]
+	lastClock map[event.ThreadID]*causality.Clock // stored with the last step of a thread
+	stats     Stats
+}
+
+// Stats counts what was checked.
+type Stats struct {
+	Shared    uint64 // objects that two threads or more have used
+	Unordered uint64 // objects with two steps that are not ordered
+	Forgotten uint64 // steps that were too long ago to be compared with later ones of their object
+	Lattice   lattice.Stats
+}
+
+// Object is a value during one lifetime.
+type Object[D any] struct {
+	Data D
+
+	unordered bool // two of its steps are not ordered
+	threads   [2]event.ThreadID
+	steps     []step    // those that check does not have, in the order of Seq
+	looked    int       // so many steps have been looked at, see Look
+	check     *Check[D] // nil: there were few steps, or all are ordered
+}
+
+// Check is the lattice over steps of an object.
+type Check[D any] struct {
+	Object *Object[D]
+	// Steps are those in the lattice, in the order of Seq; the last maxFed to twice as many.
+	Steps []Step
+
+	slice   causality.Slice
+	lattice *lattice.Lattice
+}
+
+// Step is an event of an object's slice.
+type Step struct {
+	Seq      uint64
+	Reads    bool   // the monitor reads a letter; else it is an acquire or release of a section that has such a step
+	Events   uint64 // bit i: it is declared event i
+	Variable int32  // the index of the variable that it writes; -1: none
+	Value    uint64 // written to Variable
+}
+
+// step is a Step with its clock.
+type step struct {
+	Step
+	clock   *causality.Clock // of the thread; the entry of slot is n
+	slot, n uint32
+	lock    event.ObjectID
+	locking lattice.Locking
+}
+
+// maxFed is how many steps in the lattice of an object are remembered for findings.
+const maxFed = 1 << 12
+
+// section is a critical section that is open.
+type section[D any] struct {
+	acquire step
+	objects []*Object[D] // that had a step in it
+}
+
+// MaxSteps is the number of steps of an object that are kept as long as they are ordered, and at most twice as many.
+const MaxSteps = 1 << 10
+
+// New returns the slices of a run that has not begun.
+func New[D any](o Options[D]) *Slices[D] {
+	return &Slices[D]{
+		o: o, clocks: completion.Clocks(o.Order), open: map[event.ThreadID][]*section[D]{},
+		lastClock: map[event.ThreadID]*causality.Clock{},
+	}
+}
+
+// Event handles the next event of the run, which is no step of an object, or follows the calls of Add for it.
+func (s *Slices[D]) Event(e *event.Event) {
+	if e.Op.IsCall() {
+		return
+	}
+	locking := completion.Locking(s.o.Order, e)
+	slot, clock := s.clocks.Stamp(e, locking != lattice.NoLock)
+	switch {
+	case locking == lattice.Releases:
+		s.release(e, slot, clock)
+	case locking != lattice.NoLock:
+		s.open[e.Thread] = append(s.open[e.Thread], &section[D]{acquire: s.locks(e, slot, clock, locking)})
+	case e.Op == event.End:
+		delete(s.open, e.Thread)
+		delete(s.lastClock, e.Thread)
+	}
+}
+
+// locks returns the step that an acquire or release is.
+func (s *Slices[D]) locks(e *event.Event, slot uint32, clock causality.Clock, locking lattice.Locking) step {
+	return step{
+		Step: Step{Seq: e.Seq, Variable: -1}, clock: s.stored(e.Thread, slot, clock), slot: slot, n: clock.At(slot), lock: e.Object, locking: locking,
+	}
+}
+
+// Stamp returns the clock of an event that is a step of objects, for Add. It must be called once for the event, in place of
+// Event.
+func (s *Slices[D]) Stamp(e *event.Event) (at Moment) {
+	slot, clock := s.clocks.Stamp(e, true)
+	return Moment{s.stored(e.Thread, slot, clock), slot, clock.At(slot), e.Thread}
+}
+
+// Moment is where an event is in the order of the run.
+type Moment struct {
+	clock   *causality.Clock
+	slot, n uint32
+	thread  event.ThreadID
+}
+
+// stored returns a copy of the clock of a thread, or the last one if that differs at the thread's own slot alone.
+func (s *Slices[D]) stored(t event.ThreadID, slot uint32, v causality.Clock) *causality.Clock {
+	last := s.lastClock[t]
+	if last != nil && len(*last) == len(v) {
+		same := true
+		for i := range v {
+			same = same && (v[i] == (*last)[i] || i == int(slot))
+		}
+		if same {
+			return last
+		}
+	}
+	own := slices.Clone(v)
+	s.lastClock[t] = &own
+	return &own
+}
+
+// Add adds a step to an object.
+func (s *Slices[D]) Add(o *Object[D], at Moment, x Step) {
+	o.sees(at.thread, &s.stats)
+	for _, open := range s.open[at.thread] {
+		if !slices.Contains(open.objects, o) {
+			open.objects = append(open.objects, o)
+			o.insert(open.acquire)
+		}
+	}
+	x.Reads = true
+	o.insert(step{Step: x, clock: at.clock, slot: at.slot, n: at.n})
+}
+
+// Trim checks or forgets steps of an object that has many. It is called behind Add, once the caller knows what the step
+// does.
+func (s *Slices[D]) Trim(o *Object[D]) {
+	if len(o.steps) >= 2*MaxSteps {
+		s.feed(o, s.settled())
+	}
+}
+
+// sees counts the objects that two threads use.
+func (o *Object[D]) sees(t event.ThreadID, s *Stats) {
+	switch {
+	case o.threads[0] == 0:
+		o.threads[0] = t
+	case o.threads[1] == 0 && o.threads[0] != t:
+		o.threads[1] = t
+		s.Shared++
+	}
+}
+
+// insert adds a step at its place.
+func (o *Object[D]) insert(x step) {
+	o.steps = slices.Insert(o.steps, before(o.steps, x.Seq), x)
+}
+
+// before returns the number of steps before a Seq.
+func before(steps []step, seq uint64) int {
+	n, _ := slices.BinarySearchFunc(steps, seq, func(x step, seq uint64) int { return cmp.Compare(x.Seq, seq) })
+	return n
+}
+
+// release ends a critical section, for all objects that had a step in it.
+func (s *Slices[D]) release(e *event.Event, slot uint32, clock causality.Clock) {
+	open := s.open[e.Thread]
+	for i := len(open) - 1; i >= 0; i-- {
+		if open[i].acquire.lock != e.Object {
+			continue
+		}
+		end := s.locks(e, slot, clock, lattice.Releases)
+		for _, o := range open[i].objects {
+			o.insert(end)
+		}
+		s.open[e.Thread] = slices.Delete(open, i, i+1)
+		return
+	}
+}
+
+// settled returns the Seq of the first acquire whose section is open: a step before it cannot be added any more.
+func (s *Slices[D]) settled() uint64 {
+	first := ^uint64(0)
+	for _, open := range s.open {
+		for _, x := range open {
+			first = min(first, x.acquire.Seq)
+		}
+	}
+	return first
+}
+
+// End checks what is left of an object at the end of its lifetime.
+func (s *Slices[D]) End(o *Object[D]) {
+	if len(o.steps) > o.looked || o.check != nil {
+		s.feed(o, ^uint64(0))
+	}
+	if o.check == nil && o.looked < len(o.steps) && !ordered(o.steps) {
+		o.check = s.begins(o)
+		s.feed(o, ^uint64(0))
+	}
+	if o.check != nil {
+		s.finish(o.check)
+	}
+}
+
+// feed adds the steps of an object before a Seq to its lattice, which it makes if there are too many for one at the end. It
+// forgets the older half of steps that are all ordered.
+func (s *Slices[D]) feed(o *Object[D], seq uint64) {
+	n := before(o.steps, seq)
+	if o.check == nil {
+		switch {
+		case len(o.steps) < 2*MaxSteps:
+			return
+		case ordered(o.steps):
+			if n = min(n, len(o.steps)-MaxSteps); n > 0 {
+				s.forget(o, n)
+			}
+			return
+		}
+		o.check = s.begins(o)
+	}
+	for i := range n {
+		o.check.add(&o.steps[i])
+	}
+	o.steps = slices.Delete(o.steps, 0, n)
+}
+
+// Look checks objects as if the run ended now, those that have had steps since it was last called: the part of the run that
+// a schedule needs may not be kept until it does.
+func (s *Slices[D]) Look(all []*Lifetime[*Object[D]]) {
+	settled := s.settled()
+	for _, x := range all {
+		o := x.Object
+		if o == nil {
+			continue
+		}
+		n := before(o.steps, settled)
+		if o.check != nil || n <= o.looked || ordered(o.steps[:n]) {
+			continue
+		}
+		o.looked = n
+		c := s.begins(o)
+		for i := range n {
+			c.add(&o.steps[i])
+		}
+		s.finish(c)
+	}
+}
+
+// ordered reports whether each step at which the monitor reads a letter comes after all earlier ones.
+func ordered(steps []step) bool {
+	var last *step
+	for i := range steps {
+		x := &steps[i]
+		if !x.Reads {
+			continue
+		}
+		if last != nil && x.slot != last.slot && x.clock.At(last.slot) < last.n {
+			return false
+		}
+		last = x
+	}
+	return true
+}
+
+// forget removes the first n steps of an object, which are taken to have been made.
+func (s *Slices[D]) forget(o *Object[D], n int) {
+	for i := range o.steps[:n] {
+		if x := &o.steps[i]; x.Reads {
+			s.o.Forget(o, &x.Step)
+			s.stats.Forgotten++
+		}
+	}
+	o.steps, o.looked = slices.Delete(o.steps, 0, n), max(0, o.looked-n)
+}
+
+// begins makes a lattice of an object.
+func (s *Slices[D]) begins(o *Object[D]) *Check[D] {
+	if !o.unordered {
+		o.unordered = true
+		s.stats.Unordered++
+	}
+	c := &Check[D]{Object: o}
+	p, initial := s.o.Begin(o)
+	c.lattice = lattice.New(lattice.Options{
+		Width: s.o.Window, Queue: s.o.Queue, Initial: initial, Properties: []lattice.Property{p},
+		Violation: func(v *lattice.Violation) { s.o.Violation(c, v) },
+	})
+	return c
+}
+
+// finish builds the rest of a lattice.
+func (s *Slices[D]) finish(c *Check[D]) {
+	c.lattice.Finish()
+	s.stats.Lattice.Add(c.lattice.Stats())
+}
+
+// add adds a step to the lattice.
+func (c *Check[D]) add(x *step) {
+	v := slices.Clone(*x.clock)
+	v.Extend(int(x.slot) + 1)
+	v[x.slot] = x.n
+	e := lattice.Event{Variable: int(x.Variable), Value: x.Value, Events: x.Events, Seq: x.Seq, Lock: uint32(x.lock), Locking: x.locking}
+	e.Slot, e.Clock = c.slice.Add(x.slot, v)
+	if len(c.Steps) >= 2*maxFed {
+		c.Steps = slices.Delete(c.Steps, 0, maxFed)
+	}
+	c.Steps = append(c.Steps, x.Step)
+	c.lattice.Event(&e)
+}
+
+// Has reports whether an event of the run is a step of the lattice.
+func (c *Check[D]) Has(seq uint64) bool {
+	_, ok := c.Find(seq)
+	return ok
+}
+
+// Find returns the step that an event of the run is; ok is false if it is none.
+func (c *Check[D]) Find(seq uint64) (x Step, ok bool) {
+	i, ok := slices.BinarySearchFunc(c.Steps, seq, func(x Step, seq uint64) int { return cmp.Compare(x.Seq, seq) })
+	if ok {
+		x = c.Steps[i]
+	}
+	return x, ok
+}
+
+// Between returns the steps at which the monitor reads a letter, from the last state that a witness has in common with
+// the run to the last event of the witness, as observed.
+func (c *Check[D]) Between(w *lattice.Witness) (steps []Step) {
+	last := w.From
+	for i := range w.Steps {
+		last = max(last, w.Steps[i].Seq)
+	}
+	for _, x := range c.Steps {
+		if x.Seq > w.From && x.Seq <= last && x.Reads {
+			steps = append(steps, x)
+		}
+	}
+	return steps
+}
+
+// Stats returns what was checked so far.
+func (s *Slices[D]) Stats() Stats { return s.stats }
