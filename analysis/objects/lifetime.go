@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/internal/oldest"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -121,6 +122,18 @@ func (l *Lifetimes[O]) All() iter.Seq[*Lifetime[O]] { return maps.Values(l.known
 // Sorted returns the objects that exist, in the order in which they began.
 func (l *Lifetimes[O]) Sorted() []*Lifetime[O] {
 	return slices.SortedFunc(l.All(), func(x, y *Lifetime[O]) int { return cmp.Compare(x.number, y.number) })
+}
+
+// FinishOldest ends the lifetimes of the half of the objects that were not used for the longest time, as used has it. Each
+// is passed to evict before.
+func (l *Lifetimes[O]) FinishOldest(used func(O) uint64, evict func(O)) {
+	last := oldest.Half(l.known, func(x *Lifetime[O]) uint64 { return used(x.Object) })
+	for id, x := range l.known {
+		if used(x.Object) <= last {
+			evict(x.Object)
+			l.Finish(id)
+		}
+	}
 }
 
 // FinishAll ends all lifetimes, in the order in which they began.

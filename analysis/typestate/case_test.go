@@ -33,6 +33,8 @@ type aCase struct {
 		MessagesOnly     outcomes `json:"messages_only"`
 		LocksRespected   outcomes `json:"locks_respected"`
 		LocksInOrder     outcomes `json:"locks_in_observed_order"`
+		ObjectRaces      [][2]int `json:"object_races"`
+		Selected         bool     `json:"selected_by_stage_1"`
 	}
 }
 

@@ -74,8 +74,12 @@ func (a *Analysis) keep(k key, f *finding.Finding) {
 		a.findings[k] = f
 		a.order = append(a.order, k)
 	}
-	if a.o.Found != nil {
+	switch {
+	case a.o.Found == nil:
+	case a.checks(k.protocol):
 		a.o.Found(f)
+	case !slices.Contains(a.held, k):
+		a.held = append(a.held, k)
 	}
 }
 

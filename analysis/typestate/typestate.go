@@ -17,6 +17,8 @@ package typestate
 
 import (
 	"math/bits"
+	"slices"
+	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/objects"
@@ -41,8 +43,10 @@ type Options struct {
 	Order finding.Order
 	// History is the part of the run that is kept. Each event of the run is added to it before Analysis.Event is called.
 	History History
-	// Found, if not nil, is called for each finding as soon as it is made.
+	// Found, if not nil, is called for each finding as soon as it is made, or as its type is seen to race.
 	Found func(*finding.Finding)
+	// Races, if not nil, says of which types there are findings. Each event is passed to it before Analysis.Event is called.
+	Races *Races
 }
 
 // History is the part of a run that is kept.
@@ -66,6 +70,8 @@ type Analysis struct {
 	inRun    map[key]bool    // findings that this run shows
 	last     map[key]*object // the last object of each finding
 	order    []key           // of findings, as they were made
+	held     []key           // findings of types that do not race yet, of which Options.Found was not told
+	racing   int             // the types that go on, when held was last looked through
 	lost     bool            // events were lost
 	stats    Stats
 }
@@ -113,6 +119,7 @@ func New(o Options) *Analysis {
 // Event processes the next event of the run.
 func (a *Analysis) Event(e *event.Event) {
 	a.lost = a.lost || e.Op == event.Hole || e.Flags&event.AfterHole != 0
+	a.tellHeld()
 	if e.Op.IsCall() {
 		a.now = e
 		a.o.Uses(e, a.uses)
@@ -176,9 +183,29 @@ func (a *Analysis) Finish() []finding.Finding {
 	a.objects.FinishAll()
 	var out []finding.Finding
 	for _, k := range a.order {
-		out = append(out, *a.findings[k])
+		if a.checks(k.protocol) {
+			out = append(out, *a.findings[k])
+		}
 	}
 	return out
+}
+
+// checks reports whether there are findings of a protocol.
+func (a *Analysis) checks(protocol int) bool { return a.o.Races == nil || a.o.Races.Racing(protocol) }
+
+// tellHeld tells of the findings that waited until their type is seen to race.
+func (a *Analysis) tellHeld() {
+	if a.o.Races == nil || a.o.Races.goOn == a.racing {
+		return
+	}
+	a.racing = a.o.Races.goOn
+	a.held = slices.DeleteFunc(a.held, func(k key) bool {
+		goesOn := a.checks(k.protocol)
+		if goesOn {
+			a.o.Found(a.findings[k])
+		}
+		return goesOn
+	})
 }
 
 // Stats returns what was checked so far.
@@ -207,7 +234,20 @@ func (a *Analysis) Notes() []string {
 	if s.Unkept > 0 {
 		notes = append(notes, plural.Sprintf("%d {order of calls|orders of calls} that {breaks|break} a protocol {is|are} not shown, since the run was not kept for so long", s.Unkept))
 	}
-	return notes
+	return append(notes, a.leftOut()...)
+}
+
+// leftOut returns a note on the protocols of which objects were used and which are not checked, since none of these races.
+func (a *Analysis) leftOut() []string {
+	if a.o.Races == nil {
+		return nil
+	}
+	names := a.o.Races.WithoutRace()
+	if len(names) == 0 {
+		return nil
+	}
+	return []string{plural.Sprintf("%d {typestate was|typestates were} left out by --racing-types: ", uint64(len(names))) + strings.Join(names, ", ") +
+		": no two calls of an object by different threads race, since a lock excludes one of the other, or a message orders them"}
 }
 
 // Remember adds to n the threads and objects that findings may still name.
