@@ -31,6 +31,9 @@ type Options struct {
 	Order         finding.Order // as in property.Options
 	// Found, if not nil, is called for each finding as soon as it is made.
 	Found func(*finding.Finding)
+	// RacingTypes: of typestates, there are only findings of types with an object whose calls race (typestate.Races).
+	// Races: such objects are looked for and counted, even so.
+	RacingTypes, Races bool
 	// Latency is that of property.Options.
 	Latency *stats.Latency
 }
@@ -49,6 +52,7 @@ type Run struct {
 	threads       Threads
 	letters       []*letters            // by spec.Properties
 	protocols     *typestate.Analysis   // of spec.Typestates; nil if there are none
+	races         *typestate.Races      // of the same protocols; nil if races are not looked for
 	history       *completion.Completer // for protocols
 	window, queue int
 }
@@ -114,6 +118,9 @@ func (r *Run) Event(e *event.Event) {
 	if r.protocols != nil {
 		if r.history.Add(e); len(r.history.Log)%(protocolHistory/2) == 0 {
 			r.protocols.Look()
+		}
+		if r.races != nil {
+			r.races.Event(e)
 		}
 		r.protocols.Event(e)
 	}

@@ -45,6 +45,7 @@ func (p *Part) Finish(out *part.Outcome) {
 		s := p.run.protocols.Stats()
 		out.Protocols = &run.Protocols{Objects: s.Objects, Calls: s.Calls, Shared: s.Shared, Unordered: s.Unordered}
 		out.Witnesses.Add(p.run.history.Witnesses)
+		out.ObjectRaces = p.run.objectRaces()
 	}
 	l := p.run.Stats()
 	out.Lattice = &run.Lattice{

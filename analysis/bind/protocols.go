@@ -23,10 +23,48 @@ func (r *Run) checkProtocols(o *Options) {
 	for i, t := range o.Spec.Typestates {
 		all[i] = ProtocolOf(t)
 	}
-	r.protocols = typestate.New(typestate.Options{
-		Protocols: all, Uses: r.match.Uses, Process: r.threads.Process, Ended: MemoryEnds(r.names), Window: o.Window, Queue: o.Queue, Order: o.Order,
+	uses := r.match.Uses
+	if o.RacingTypes || o.Races {
+		uses = once(uses)
+		r.races = typestate.NewRaces(typestate.RaceOptions{Protocols: all, Uses: uses, Process: r.threads.Process, Ended: MemoryEnds(r.names)})
+	}
+	opts := typestate.Options{
+		Protocols: all, Uses: uses, Process: r.threads.Process, Ended: MemoryEnds(r.names), Window: o.Window, Queue: o.Queue, Order: o.Order,
 		History: history{r.history}, Found: o.Found,
-	})
+	}
+	if o.RacingTypes {
+		opts.Races = r.races
+	}
+	r.protocols = typestate.New(opts)
+}
+
+// once returns what yields the calls of protocols that an event is, which it asks for once for each event.
+func once(uses func(*event.Event, func(protocol, call int, object uint64))) func(*event.Event, func(protocol, call int, object uint64)) {
+	type use struct {
+		protocol, call int
+		object         uint64
+	}
+	of := ^uint64(0) // the Seq of the event
+	var all []use
+	keep := func(protocol, call int, object uint64) { all = append(all, use{protocol, call, object}) }
+	return func(e *event.Event, yield func(protocol, call int, object uint64)) {
+		if e.Seq != of {
+			of, all = e.Seq, all[:0]
+			uses(e, keep)
+		}
+		for _, u := range all {
+			yield(u.protocol, u.call, u.object)
+		}
+	}
+}
+
+// objectRaces returns what was counted of races on objects; nil if they were not looked for.
+func (r *Run) objectRaces() *run.ObjectRaces {
+	if r.races == nil {
+		return nil
+	}
+	s := r.races.Stats()
+	return &run.ObjectRaces{Calls: s.Calls, Tuples: s.Tuples, Evicted: s.Evicted, Objects: s.Objects, Racing: s.Racing, Types: s.Types, RacingTypes: s.RacingTypes}
 }
 
 // ProtocolOf returns a typestate as a protocol.

@@ -188,7 +188,7 @@ func (e *Engine) mistakes() []string {
 // Stats returns the figures of a run that has ended, in the form of a report. The caller adds the
 // processor time and memory of the processes. Latency may be nil.
 func (e *Engine) Stats(latency *stats.Latency) *report.Stats {
-	out := &report.Stats{Variables: e.counts.Variables(), Locks: e.counts.Locks(), Lattice: e.outcome.Lattice}
+	out := &report.Stats{Variables: e.counts.Variables(), Locks: e.counts.Locks(), Lattice: e.outcome.Lattice, ObjectRaces: e.outcome.ObjectRaces}
 	for _, n := range e.counts.Events() {
 		out.Events = append(out.Events, report.OpCount{Operation: n.Op.String(), Events: n.Events})
 	}

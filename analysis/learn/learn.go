@@ -24,6 +24,8 @@ type Options struct {
 	mine.Options
 	// Tails is the length of the futures by which k-tails merges states; 0: sk-strings merges them, by mine.Options.
 	Tails int
+	// RacingTypes leaves out typestates whose type has no object whose calls race, in any of the runs.
+	RacingTypes bool
 }
 
 // Check returns an error if states cannot be found so.
@@ -37,12 +39,13 @@ type Learner struct {
 	spec    *spec.Spec
 	trees   []*mine.Tree // by typestate
 	partial []uint64     // by typestate: objects whose first calls were not seen
+	racing  []bool       // by typestate: its type has a racing object
 	err     error        // the first
 }
 
 // New returns a learner of the typestates of a specification, whose states, if it has any, do not matter.
 func New(s *spec.Spec) *Learner {
-	l := &Learner{spec: s, partial: make([]uint64, len(s.Typestates))}
+	l := &Learner{spec: s, partial: make([]uint64, len(s.Typestates)), racing: make([]bool, len(s.Typestates))}
 	for range s.Typestates {
 		l.trees = append(l.trees, mine.NewTree())
 	}
@@ -53,12 +56,14 @@ func New(s *spec.Spec) *Learner {
 type Run struct {
 	match   *spec.Matcher
 	threads bind.Threads
+	learner *Learner
+	races   *typestate.Races
 	*typestate.Sequences
 }
 
 // Run returns a run of which all events are to be passed to Event, and which Finish ends.
 func (l *Learner) Run(names run.Namer) *Run {
-	r := &Run{threads: bind.NewThreads(names)}
+	r := &Run{threads: bind.NewThreads(names), learner: l}
 	r.match = l.spec.NewMatcher(spec.Names{
 		Func: names.Func, Object: func(id event.ObjectID) string { return names.Object(id).Name }, Thread: r.threads.Type,
 	})
@@ -69,6 +74,7 @@ func (l *Learner) Run(names run.Namer) *Run {
 		o.Protocols = append(o.Protocols, p)
 	}
 	r.Sequences = typestate.NewSequences(o)
+	r.races = typestate.NewRaces(typestate.RaceOptions{Protocols: o.Protocols, Uses: o.Uses, Process: o.Process, Ended: o.Ended})
 	return r
 }
 
@@ -80,7 +86,26 @@ func createsAny(t *spec.Typestate) bool {
 func (r *Run) Event(e *event.Event) {
 	r.match.Events(e)
 	r.Sequences.Event(e)
+	r.races.Event(e)
 	r.threads.Event(e)
+}
+
+// Finish ends the run.
+func (r *Run) Finish() {
+	r.Sequences.Finish()
+	for i := range r.learner.racing {
+		r.learner.racing[i] = r.learner.racing[i] || r.races.Racing(i)
+	}
+}
+
+// WithoutRace returns the names of the typestates of which an object was learned from, and whose type has no racing object.
+func (l *Learner) WithoutRace() (names []string) {
+	for i, t := range l.spec.Typestates {
+		if l.trees[i].Sequences() > 0 && !l.racing[i] {
+			names = append(names, t.Name)
+		}
+	}
+	return names
 }
 
 // add adds the calls of an object.
@@ -107,14 +132,14 @@ type Typestate struct {
 	spec      *spec.Spec
 }
 
-// Learn returns the typestates of which an object was seen.
+// Learn returns the typestates of which an object was seen, with Options.RacingTypes those of racing types.
 func (l *Learner) Learn(o Options) ([]Typestate, error) {
 	if l.err != nil {
 		return nil, l.err
 	}
 	var out []Typestate
 	for i, tree := range l.trees {
-		if tree.Sequences() == 0 {
+		if tree.Sequences() == 0 || o.RacingTypes && !l.racing[i] {
 			continue
 		}
 		a, err := learned(tree, o)
@@ -122,6 +147,9 @@ func (l *Learner) Learn(o Options) ([]Typestate, error) {
 			return nil, fmt.Errorf("learn the typestate %s: %w", l.spec.Typestates[i].Name, err)
 		}
 		out = append(out, Typestate{l.spec.Typestates[i], tree.Sequences(), l.partial[i], a, l.spec})
+	}
+	if without := l.WithoutRace(); len(out) == 0 && len(without) > 0 {
+		return nil, fmt.Errorf("no two calls of an object by different threads race, which --racing-types asks for: nothing was learned of %s", strings.Join(without, ", "))
 	}
 	if len(out) == 0 {
 		return nil, l.nothing()

@@ -157,3 +157,53 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
+
+// TestRacingTypes: with the option, nothing is learned of a type none of whose objects two threads call without an order.
+func TestRacingTypes(t *testing.T) {
+	const two = calls + "typestate file (s : struct file *) {\n  get = return file_get -> s\n  put = call file_put(s)\n}\n"
+	racing := usual
+	racing.RacingTypes = true
+	for _, c := range []struct {
+		name          string
+		second        event.ThreadID // puts the file
+		message       bool
+		want, without string
+	}{
+		{"neither", 1, false, "", "sock, file"},
+		{"ordered", 2, true, "", "sock, file"},
+		{"racing", 2, false, "file", "sock"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, n := learner(t, two)
+			r := l.Run(n)
+			events := []event.Event{{Op: event.Return, Func: 5, Thread: 1, Value: 512, Flags: event.HasValue}}
+			events = append(events, event.Event{Op: event.Fork, Thread: 1, Peer: 2}, event.Event{Op: event.Begin, Thread: 2})
+			events = append(events, event.Event{Op: event.Call, Func: 6, Thread: 1, Args: []uint64{512}})
+			if c.message {
+				events = append(events, event.Event{Op: event.Send, Thread: 1, Object: 9, Kind: event.KindChannel}, event.Event{Op: event.Receive, Thread: 2, Object: 9, Kind: event.KindChannel})
+			}
+			events = append(events, event.Event{Op: event.Call, Func: 6, Thread: c.second, Args: []uint64{512}})
+			for i := range events {
+				r.Event(&events[i])
+			}
+			pass(r, "m1 c1 x1")
+			learned, err := l.Learn(racing)
+			var names []string
+			for i := range learned {
+				names = append(names, learned[i].Name)
+			}
+			if got := strings.Join(names, ", "); got != c.want || (err != nil) != (got == "") {
+				t.Errorf("learned %q, %v; want %q", got, err, c.want)
+			}
+			if err != nil && !strings.Contains(err.Error(), "race") {
+				t.Error(err)
+			}
+			if got := strings.Join(l.WithoutRace(), ", "); got != c.without {
+				t.Errorf("without a race: %q, want %q", got, c.without)
+			}
+			if all, err := l.Learn(usual); err != nil || len(all) != 2 {
+				t.Errorf("without the option: %d typestates, %v", len(all), err)
+			}
+		})
+	}
+}

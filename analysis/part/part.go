@@ -56,11 +56,12 @@ type Outcome struct {
 	Findings []finding.Finding
 	// First are notes for the reader that say what may be missed, and Notes are others.
 	First, Notes []string
-	Locks        *run.Locks      // nil: lock orders were not looked at
-	Properties   *run.Properties // nil: there are none
-	Protocols    *run.Protocols  // nil: there are none
-	Lattice      *run.Lattice    // nil: there is none
-	Witnesses    execution.Tally // of schedules that parts found without Shared
+	Locks        *run.Locks       // nil: lock orders were not looked at
+	Properties   *run.Properties  // nil: there are none
+	Protocols    *run.Protocols   // nil: there are none
+	Lattice      *run.Lattice     // nil: there is none
+	ObjectRaces  *run.ObjectRaces // nil: races on objects were not looked for
+	Witnesses    execution.Tally  // of schedules that parts found without Shared
 	// Err is why the outcome is none; nil if it is one.
 	Err error
 }

@@ -9,16 +9,17 @@ import (
 // Stats are figures of a run and of the tool, for --stats. The JSON tags of figures are those of the
 // JSON report.
 type Stats struct {
-	Events     []OpCount        `json:"-"`         // by operation, without those that have no events
-	Variables  uint64           `json:"variables"` // number of variables that appear in events
-	Locks      uint64           `json:"locks"`     // number of locks that appear in events
-	Witnesses  Witnesses        `json:"witnesses"`
-	Tool       Usage            `json:"tool"`
-	Program    *CPUTime         `json:"program,omitempty"` // of the live program; nil for a recorded run
-	RingBuffer *RingBufferStats `json:"ring,omitempty"`    // nil for a recorded run
-	Plans      *PlanStats       `json:"plans,omitempty"`   // nil for a recorded run
-	Lattice    *run.Lattice     `json:"lattice,omitempty"` // nil without a specification
-	Latency    *LatencyTime     `json:"latency,omitempty"` // nil without a specification, and for a recorded run
+	Events      []OpCount        `json:"-"`         // by operation, without those that have no events
+	Variables   uint64           `json:"variables"` // number of variables that appear in events
+	Locks       uint64           `json:"locks"`     // number of locks that appear in events
+	Witnesses   Witnesses        `json:"witnesses"`
+	Tool        Usage            `json:"tool"`
+	Program     *CPUTime         `json:"program,omitempty"`      // of the live program; nil for a recorded run
+	RingBuffer  *RingBufferStats `json:"ring,omitempty"`         // nil for a recorded run
+	Plans       *PlanStats       `json:"plans,omitempty"`        // nil for a recorded run
+	Lattice     *run.Lattice     `json:"lattice,omitempty"`      // nil without a specification
+	ObjectRaces *run.ObjectRaces `json:"object_races,omitempty"` // nil without typestates
+	Latency     *LatencyTime     `json:"latency,omitempty"`      // nil without a specification, and for a recorded run
 }
 
 // OpCount is the number of events of an operation.

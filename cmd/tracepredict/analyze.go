@@ -135,7 +135,9 @@ func (f *analyzeFlags) analyzeTrace(p *printer, name string) (fails bool, err er
 			Raced:   func(name string) bool { return f.specification.reportsRaces(name, nil) },
 			Explain: f.explain, Done: end.over, Asked: end.progress, Full: end.memory.shrink, Room: memoryForFindings(),
 		},
-		Bind:  func(names run.Namer) (*bind.Run, error) { return f.specification.bound(f.coneFlags, names, nil, nil) },
+		Bind: func(names run.Namer) (*bind.Run, error) {
+			return f.specification.bound(f.coneFlags, f.stats, names, nil, nil)
+		},
 		Stats: f.stats,
 	})
 	var unfit syntax.List

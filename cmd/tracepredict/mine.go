@@ -30,7 +30,7 @@ type mineFlags struct {
 	include           []string
 	k, s, tails       int
 	rule              string
-	dot               bool
+	dot, racingTypes  bool
 }
 
 func (a *app) mineCommand() *cobra.Command {
@@ -71,6 +71,7 @@ Exit status: 0; 125 if nothing could be learned or PROGRAM could not be observed
 	fs.StringVar(&f.rule, "rule", mine.Equal.String(), "which states are merged: those whose top strings are `strict|equal|and|or` (docs/typestates.md)")
 	fs.IntVar(&f.tails, "tails", 0, "merge states by k-tails instead: those that are followed by the same `K` calls at most")
 	fs.StringVar(&f.user, "user", "", "run PROGRAM as user `NAME`; under sudo, as the user who called it by default")
+	fs.BoolVar(&f.racingTypes, "racing-types", false, "learn only typestates of types with an object whose calls race in a run: by different threads, under no common lock, and ordered by no message")
 	fs.BoolVar(&f.dot, "dot", false, "write the automata for Graphviz instead")
 	return cmd
 }
@@ -98,7 +99,7 @@ func (a *app) mine(f *mineFlags, program bool, args []string) error {
 	if err != nil {
 		return usage("--rule: %w", err)
 	}
-	how := learn.Options{Options: mine.Options{K: f.k, S: f.s, Rule: rule}, Tails: f.tails}
+	how := learn.Options{Options: mine.Options{K: f.k, S: f.s, Rule: rule}, Tails: f.tails, RacingTypes: f.racingTypes}
 	if err := how.Check(); err != nil {
 		return usage("%w", err)
 	}
@@ -127,6 +128,9 @@ func (a *app) mine(f *mineFlags, program bool, args []string) error {
 	learned, err := l.Learn(how)
 	if err != nil {
 		return err
+	}
+	if left := l.WithoutRace(); f.racingTypes && len(left) > 0 {
+		fmt.Fprintf(a.stderr, "tracepredict: left out by --racing-types, since no two calls of an object by different threads race: %s\n", strings.Join(left, ", "))
 	}
 	return a.writeMined(f, learned)
 }

@@ -370,7 +370,7 @@ func newObservation(f *observeFlags, program string, stderr io.Writer, waits *pa
 	if r.actor, err = newActor(f.action, func() *loader.Session { return r.live.Session }, stderr); err != nil {
 		return nil, err
 	}
-	bound, err := f.specification.bound(f.coneFlags, r.live, r.violated, r.figures.verdicts())
+	bound, err := f.specification.bound(f.coneFlags, f.stats, r.live, r.violated, r.figures.verdicts())
 	if err != nil {
 		return nil, err
 	}
@@ -638,7 +638,7 @@ func (r *observation) againOptions(events uint64) replay.Options {
 	return replay.Options{
 		Engine: opts,
 		Bind: func(names run.Namer) (*bind.Run, error) {
-			return r.flags.specification.bound(r.flags.coneFlags, names, nil, nil)
+			return r.flags.specification.bound(r.flags.coneFlags, r.flags.stats, names, nil, nil)
 		},
 		Passed: func(n uint64) { r.end.progress(int(n), int(events)) },
 	}

@@ -54,11 +54,13 @@ const (
 type coneFlags struct {
 	window, queue int
 	causality     string
+	racingTypes   bool
 }
 
 func (f *coneFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringVar(&f.causality, "causality", "sync", "which order is kept by the runs on which properties are checked: `sync|exclusion|messages`; sync keeps that of all synchronisation, exclusion allows whole critical sections to be reordered, messages keeps only what is not of locks, so that some of these runs may be impossible")
+	fs.BoolVar(&f.racingTypes, "racing-types", false, "of typestates, report only those of types with an object whose calls race: by different threads, under no common lock, and ordered by no message; what locks hide is missed then (docs/typestates.md)")
 	fs.IntVar(&f.window, "window", defaultWindow, "most states `W` that a level of the lattice keeps, those nearest to the observed run; 0 is no limit")
 	fs.IntVar(&f.queue, "queue", defaultQueue, "events `L` that wait before a level is closed; 0 is no limit: levels narrower than the window are closed at the end")
 }
@@ -171,12 +173,12 @@ func (s *specification) reportsRaces(name string, asked []string) bool {
 	return !slices.ContainsFunc(s.Vars, func(v spec.Var) bool { return v.Used && spec.SameName(v.Path, name) })
 }
 
-// bound binds the specification to a run; it returns nil without one.
-func (s *specification) bound(cone coneFlags, names run.Namer, found func(*finding.Finding), latency *stats.Latency) (*bind.Run, error) {
+// bound binds the specification to a run; it returns nil without one. With count, races on objects are counted.
+func (s *specification) bound(cone coneFlags, count bool, names run.Namer, found func(*finding.Finding), latency *stats.Latency) (*bind.Run, error) {
 	if s == nil {
 		return nil, nil
 	}
-	r, err := bind.New(bind.Options{Spec: s.Spec, Monitors: s.monitors, Names: names, Window: cone.window, Queue: cone.queue, Order: finding.Order(cone.causality), Found: found, Latency: latency})
+	r, err := bind.New(bind.Options{Spec: s.Spec, Monitors: s.monitors, Names: names, Window: cone.window, Queue: cone.queue, Order: finding.Order(cone.causality), RacingTypes: cone.racingTypes, Races: count, Found: found, Latency: latency})
 	if err != nil {
 		return nil, usage("%w", err)
 	}

@@ -53,3 +53,14 @@ type Lattice struct {
 	Widest    int    `json:"widest_level"`   // states of the widest level
 	Queue     int    `json:"longest_queue"`  // largest number of events that waited at a time
 }
+
+// ObjectRaces counts what was compared to find the types with objects whose calls race.
+type ObjectRaces struct {
+	Calls       uint64 `json:"calls"`          // of objects of typestates
+	Tuples      uint64 `json:"tuples"`         // added to the database: object, thread, locks held and call, each once, until the object races
+	Evicted     uint64 `json:"tuples_evicted"` // to bound memory
+	Objects     uint64 `json:"objects"`
+	Racing      uint64 `json:"racing_objects"` // with two calls that race
+	Types       int    `json:"types"`          // of the typestates
+	RacingTypes int    `json:"racing_types"`   // with a racing object
+}

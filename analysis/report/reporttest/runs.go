@@ -80,12 +80,13 @@ func shopStats() *report.Stats {
 	return &report.Stats{
 		Events:    []report.OpCount{{Operation: "write", Events: 4}, {Operation: "acquire", Events: 600}, {Operation: "release", Events: 600}},
 		Variables: 1, Locks: 2,
-		Tool:       report.Usage{CPUTime: report.CPUTime{CPU: 310 * time.Millisecond}, Elapsed: 900 * time.Millisecond, Peak: 98 << 20},
-		Program:    &report.CPUTime{CPU: 640 * time.Millisecond},
-		RingBuffer: &report.RingBufferStats{Bytes: 64 << 20, HighWater: 33<<20 + 1<<19, Waits: 2, Waited: 12 * time.Millisecond},
-		Plans:      &report.PlanStats{Made: 2, Cached: 5, Time: 120 * time.Millisecond},
-		Lattice:    &run.Lattice{Levels: 4, States: 9, Edges: 12, Dropped: 1, CutLevels: 1, Late: 2, Widest: 3, Queue: 32},
-		Latency:    &report.LatencyTime{Events: 4, Median: 870 * time.Nanosecond, P99: 1234567 * time.Nanosecond, Max: 2 * time.Second},
+		Tool:        report.Usage{CPUTime: report.CPUTime{CPU: 310 * time.Millisecond}, Elapsed: 900 * time.Millisecond, Peak: 98 << 20},
+		Program:     &report.CPUTime{CPU: 640 * time.Millisecond},
+		RingBuffer:  &report.RingBufferStats{Bytes: 64 << 20, HighWater: 33<<20 + 1<<19, Waits: 2, Waited: 12 * time.Millisecond},
+		Plans:       &report.PlanStats{Made: 2, Cached: 5, Time: 120 * time.Millisecond},
+		Lattice:     &run.Lattice{Levels: 4, States: 9, Edges: 12, Dropped: 1, CutLevels: 1, Late: 2, Widest: 3, Queue: 32},
+		ObjectRaces: &run.ObjectRaces{Calls: 1200, Tuples: 9, Evicted: 2, Objects: 4, Racing: 1, Types: 2, RacingTypes: 1},
+		Latency:     &report.LatencyTime{Events: 4, Median: 870 * time.Nanosecond, P99: 1234567 * time.Nanosecond, Max: 2 * time.Second},
 	}
 }
 

@@ -41,10 +41,22 @@ func (p *printer) stats(r report.Report) {
 			plural.Counted(l.Dropped, "state", "states"), plural.Counted(l.CutLevels, "level", "levels"), plural.Counted(l.Late, "event", "events"),
 			plural.Counted(uint64(max(l.Queue, 0)), "event", "events"))
 	}
+	if o := s.ObjectRaces; o != nil {
+		write("object races: %s compared, %s kept, each once%s; %d of %s and %d of %s race",
+			plural.Counted(o.Calls, "call", "calls"), plural.Counted(o.Tuples, "tuple", "tuples"), evictedText(o.Evicted),
+			o.Racing, plural.Counted(o.Objects, "object", "objects"), o.RacingTypes, plural.Counted(uint64(max(o.Types, 0)), "type", "types"))
+	}
 	if t := s.Latency; t != nil {
 		write("latency from event to verdict, of %s: median %s, 99 %% at most %s, all at most %s",
 			plural.Counted(t.Events, "event", "events"), shortDuration(t.Median), shortDuration(t.P99), shortDuration(t.Max))
 	}
+}
+
+func evictedText(tuples uint64) string {
+	if tuples == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s of them forgotten to bound memory)", plural.Thousands(tuples))
 }
 
 func unseenText(refused uint64) string {
