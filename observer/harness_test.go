@@ -38,10 +38,11 @@ var testSites = []SiteInfo{
 	{Pointer: true, Flags: event.Atomic, Sync: &Sync{How: bpf.ValuesBoth, Width: 4}},
 	{Variable: "c", Bytes: 1}, {Variable: "s", Bytes: 2}, {Variable: "i", Bytes: 4}, {Variable: "l", Bytes: 8},
 	{Pointer: true, Loads: 8}, {Variable: "u", Bytes: 2, Loads: 2}, {Variable: "x", AtExit: true}, {Kind: event.KindSemaphore, Flags: event.Try},
+	{Variable: "x", OneWatchpoint: true},
 }
 
 var siteNames = map[string]uint32{
-	"mutex": 1, "rwlock": 2, "spin": 3, "cond": 4, "barrier": 5, "sem": 6, "once": 7, "try": 8, "var": 9, "checked": 10, "atomic": 11, "bits": 12, "made": 13, "robust": 14, "waits": 15, "marks": 16, "counts": 17, "field": 18, "pointer": 19, "half": 20, "char": 21, "short": 22, "int": 23, "long": 24, "loads8": 25, "loads2": 26, "exit": 27, "tries": 28, "none": 0,
+	"mutex": 1, "rwlock": 2, "spin": 3, "cond": 4, "barrier": 5, "sem": 6, "once": 7, "try": 8, "var": 9, "checked": 10, "atomic": 11, "bits": 12, "made": 13, "robust": 14, "waits": 15, "marks": 16, "counts": 17, "field": 18, "pointer": 19, "half": 20, "char": 21, "short": 22, "int": 23, "long": 24, "loads8": 25, "loads2": 26, "exit": 27, "tries": 28, "alone": 29, "none": 0,
 }
 
 var usualSite = map[bpf.Op]string{

@@ -92,6 +92,9 @@ type SiteInfo struct {
 	// Pointer reports that the site is of an access through a pointer: the record has the word and,
 	// in Extra, the bytes of it that are touched.
 	Pointer bool
+	// OneWatchpoint reports that one hardware watchpoint covers the variable, so that each of its traps
+	// is an access of its own, unless the instruction repeats or the kernel makes it.
+	OneWatchpoint bool
 	// Loads is the number of bytes that the instruction of the site loads, of which the source may not read all; 0 if
 	// it is no load, or of a variable of which is known what it is.
 	Loads uint8

@@ -12,9 +12,10 @@ import (
 // One operation may access a variable several times: the kernel copies into it or out of it
 // byte by byte in one system call, a string instruction does likewise, and a variable that
 // is not aligned has two watchpoints. These accesses are one event, with the last value.
-// Whether more records belong to an access is known only at the next record of its thread or
-// of its variable, so the access is pending until then. Only a system call accesses one
-// variable, then another, then the first again.
+// Whether more records belong to such an access is known only at the next record of its thread
+// or of its variable, so the access is pending until then. Only a system call accesses one
+// variable, then another, then the first again. All other accesses are sent at once, so that
+// their events stand where their records do.
 
 // Trap is an access that a hardware watchpoint saw.
 type Trap struct {
@@ -82,7 +83,11 @@ func (vs *variables) touched(t *thread, r *bpf.Record) {
 		vs.flushTouches(v.touching)
 	}
 	t.touches = append(t.touches, pendingTouch{record: *r, what: what, parts: touchPart(r)})
-	vs.variable(t, r, vs.site(r)).touching = t
+	info := vs.site(r)
+	vs.variable(t, r, info).touching = t
+	if info.OneWatchpoint && !what.Repeats && r.Flags&bpf.RecKernel == 0 {
+		vs.flushTouches(t)
+	}
 }
 
 // sameCall reports whether the kernel made two accesses in one system call of their
@@ -161,7 +166,7 @@ func (vs *variables) sendTouch(t *thread, p *pendingTouch) {
 	if what.Relocation {
 		return
 	}
-	flags := info.Flags
+	flags := info.Flags | event.Watched
 	if what.Atomic {
 		flags |= event.Atomic
 	}

@@ -46,6 +46,25 @@ func TestTouches(t *testing.T) {
 			T2 acquire A2
 			T3 write X1 =9
 			T3 acquire B3`},
+		{"at once, if no further record can belong to it", `
+			11 touch X entered=2 value=7 kind=alone
+			12 acquire A
+			11 acquire B`, `
+			T2 write X1 =7
+			T3 acquire A2
+			T2 acquire B3`},
+		{"not at once in a string, or in a system call", `
+			11 touch X entered=4 value=1 left=2 kind=alone
+			12 acquire A
+			11 touch X entered=5 value=2 left=0 kind=alone
+			11 touch X entered=2 value=3 call=1 kind=alone
+			12 release A
+			11 acquire B`, `
+			T3 acquire A2
+			T2 write X1 =2
+			T3 release A2
+			T2 write X1 =3 kernel
+			T2 acquire B3`},
 		{"a string is one event, with what it leaves", `
 			11 touch X entered=4 value=1 left=2
 			12 acquire A

@@ -264,6 +264,9 @@ const (
 	// the lock again, as the locks of CPython and OCaml do unless they are asked not to. So there is a Release of the lock
 	// before the attempt, and an Acquire with Try after it, each with MayWait. In this run the thread did neither.
 	MayWait
+	// Watched: a hardware watchpoint saw this access. It was made at some moment between the last event of its thread
+	// before it and Time. The event may have been recorded later than those of other threads with a later Time.
+	Watched
 
 	endFlags // the bit above those of all flags
 )

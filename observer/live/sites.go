@@ -39,6 +39,9 @@ func (l *Link) siteInfo(index uint32, site *probes.Site) *observer.SiteInfo {
 		info.Shift, info.Mask = uint8(v.Bits.Offset), ^uint64(0)>>(64-info.Form.Bits)
 		info.Elements = elements(s, &v)
 	}
+	if n := uint64(site.BPF.Access.Width); site.Program == probes.ProgramWatch && n > 0 {
+		info.OneWatchpoint = site.Addr%n == 0
+	}
 	if site.Try {
 		info.Flags |= event.Try
 	}
