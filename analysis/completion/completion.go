@@ -29,12 +29,18 @@ type History struct {
 	truncated bool // earlier events were discarded
 }
 
+// Due returns the number of events that the next Add drops.
+func (h *History) Due() int {
+	if n := len(h.Log) - h.Limit; n >= h.Limit {
+		return n
+	}
+	return 0
+}
+
 // Add adds the next event of the run. It returns the number of events that were dropped from the beginning for it.
 func (h *History) Add(e *event.Event) (dropped int) {
-	if dropped = len(h.Log) - h.Limit; dropped >= h.Limit {
+	if dropped = h.Due(); dropped > 0 {
 		h.Log, h.truncated = h.Log[:copy(h.Log, h.Log[dropped:])], true
-	} else {
-		dropped = 0
 	}
 	h.Log.Add(e, 2*h.Limit)
 	return dropped

@@ -32,21 +32,14 @@ func (a *Analysis) violation(property int, v *lattice.Violation) {
 		old.Count++
 		return
 	}
-	f, observed := a.finding(property, v)
-	if f == nil {
-		return
-	}
-	a.violated[property] = a.violated[property] || observed
+	f, w, observed := a.finding(property, v)
 	switch {
-	case old != nil:
-		f.Count += old.Count
-		*old = *f
+	case f == nil:
+	case observed && w != nil && ok && a.slices[property].uncertain:
+		a.violated[property] = true
+		a.await(waiting{property: property, key: k, found: f, witness: w}, e.Seq)
 	default:
-		a.findings[k] = f
-		a.order = append(a.order, k)
-	}
-	if a.o.Found != nil {
-		a.o.Found(f)
+		a.publish(k, f, observed)
 	}
 }
 
@@ -74,14 +67,14 @@ func (a *Analysis) countOf(property int) (n int) {
 
 // finding returns the finding of a violation, and whether the observed run itself shows it.
 // The finding is nil if an earlier state of its witness was bad already.
-func (a *Analysis) finding(property int, v *lattice.Violation) (f *finding.Finding, observed bool) {
+func (a *Analysis) finding(property int, v *lattice.Violation) (f *finding.Finding, w *lattice.Witness, observed bool) {
 	if _, ok := v.Event(); !ok {
-		return a.atStart(&a.o.Properties[property]), true
+		return a.atStart(&a.o.Properties[property]), nil, true
 	}
 	p, own := &a.o.Properties[property], a.slices[property]
 	w, err := v.Witness()
 	if errors.Is(err, lattice.ErrBadBefore) {
-		return nil, false
+		return nil, nil, false
 	}
 	observed = v.Observed || err == nil && own.isObserved(w)
 	f = &finding.Finding{Kind: finding.Property, Property: p.Name, Message: a.message(p, observed), Count: 1}
@@ -105,7 +98,7 @@ func (a *Analysis) finding(property int, v *lattice.Violation) (f *finding.Findi
 		a.downgrade(f, finding.Likely, why)
 	}
 	f.AddSides()
-	return f, observed
+	return f, w, observed
 }
 
 // atStart returns the finding of a property that the state before any event violates. All schedules begin in it, so that

@@ -101,9 +101,10 @@ type Analysis struct {
 	lostEvents   bool
 	allValued    bool // every write of a variable so far had its value
 	findings     map[key]*finding.Finding
-	order        []key  // of findings, as they were made
-	violated     []bool // by property: the observed run violates it
-	omitted      uint64 // number of violations beyond maxFindings
+	order        []key     // of findings, as they were made
+	violated     []bool    // by property: the observed run violates it
+	waits        []waiting // violations of which it is not known yet whether they are ones of this run
+	omitted      uint64    // number of violations beyond maxFindings
 }
 
 // key identifies a finding: violations with equal keys are one finding.
@@ -165,15 +166,24 @@ func (a *Analysis) Event(e *event.Event) {
 	}
 	relevant := r.Variable >= 0 || events != 0 || r.Locking != lattice.NoLock
 	slot, clock := a.clocks.Stamp(e, relevant)
+	if due := a.history.Due(); due > 0 {
+		for _, s := range a.slices {
+			s.dropping(due)
+		}
+	}
 	a.history.add(e, read{mask: events, variable: int32(r.Variable), locks: r.Locking != lattice.NoLock})
+	if len(a.waits) > 0 {
+		a.elapse(e)
+	}
 	if !relevant {
 		return
 	}
 	if a.slices == nil {
 		a.begin()
 	}
+	uncertain := isUncertain(e.Op, e.Flags, e.Time)
 	for _, s := range a.slices {
-		s.event(&r, slot, clock, e.Time)
+		s.event(&r, slot, clock, e.Time, uncertain)
 	}
 }
 
@@ -228,6 +238,10 @@ func (a *Analysis) Finish() []finding.Finding {
 	for _, s := range a.slices {
 		s.finish()
 	}
+	for i := range a.waits {
+		a.settle(&a.waits[i])
+	}
+	a.waits = nil
 	var out []finding.Finding
 	for _, k := range a.order {
 		out = append(out, *a.findings[k])

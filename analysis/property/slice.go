@@ -16,6 +16,12 @@ type slice struct {
 	part     causality.Slice
 	lattice  *lattice.Lattice
 	latency  *stats.Latency
+
+	// uncertain reports that an event of the slice may have happened at another moment than its record.
+	uncertain bool
+	// base is what the events before the kept part of the run led to; baseBad: they violate the property.
+	base    outcome
+	baseBad bool
 }
 
 // begin makes the lattice of the slice of the property with an index. The initial state may violate it already.
@@ -30,6 +36,8 @@ func (s *slice) begin(property int) {
 		Properties: []lattice.Property{{Monitor: p.Monitor, Labels: p.Labels, Variables: variables, Events: p.Events}},
 		Violation:  func(v *lattice.Violation) { a.violation(property, v) },
 	})
+	base, ok := s.start(a.initial)
+	s.base, s.baseBad = base, !ok
 }
 
 // reads reports whether an event is one of the slice.
@@ -38,10 +46,11 @@ func (s *slice) reads(variable int, events uint64, locks bool) bool {
 }
 
 // event handles the next relevant event of the run, with its slot and clock among all of them.
-func (s *slice) event(e *lattice.Event, slot uint32, v causality.Clock, time uint64) {
+func (s *slice) event(e *lattice.Event, slot uint32, v causality.Clock, time uint64, uncertain bool) {
 	if !s.reads(e.Variable, e.Events, e.Locking != lattice.NoLock) {
 		return
 	}
+	s.uncertain = s.uncertain || uncertain
 	own := *e
 	own.Events &= s.property.Events
 	own.Slot, own.Clock = s.part.Add(slot, v)

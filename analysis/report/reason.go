@@ -154,6 +154,7 @@ var sentences = map[reason.What]string{
 	reason.WriteMissing:    "$thread read a value of $object$at that no recorded write left, and what wrote it may order any two events",
 	reason.JoinedTwice:     "$thread was joined twice, the second time$at, so that what its end orders is not known",
 	reason.WentOnJoined:    "$thread went on$at after it had been joined, so that what its end orders is not known",
+	reason.OrderOpen:       "an access and its record are two moments, and the record does not show whether this run had that order",
 	reason.ValueMissing:    "a write of a watched variable did not tell its value",
 	reason.CreationUnseen:  "the object was not seen to be created, so that its state is not known",
 	reason.InitialMissing:  "what the variable '$words' held before its first write is not known",

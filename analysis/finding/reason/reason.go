@@ -155,6 +155,7 @@ const (
 	WriteMissing    What = "write-missing"    // Thread read a value of Object that nobody wrote
 	JoinedTwice     What = "joined-twice"     // Thread was joined twice
 	WentOnJoined    What = "went-on-joined"   // Thread went on after it had been joined
+	OrderOpen       What = "order-open"       // the record does not prove the order of accesses that the finding needs
 	ValueMissing    What = "value-missing"    // a write of a watched variable has no value
 	CreationUnseen  What = "creation-unseen"  // the object of a protocol was not seen to be created
 	InitialMissing  What = "initial-missing"  // the first value of a variable is not known: Words
