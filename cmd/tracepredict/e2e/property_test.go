@@ -110,6 +110,30 @@ func TestPropertyBesideLateAccesses(t *testing.T) {
 	}
 }
 
+// TestPropertyOfWatchedAccesses checks that a property is observed only where the record proves the order of two
+// accesses, one of which a hardware watchpoint sees: not where z is written before y, and the thread records its next
+// event long after y was written; and not where y is written first, but only memory that is not watched says so.
+func TestPropertyOfWatchedAccesses(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "xyz.c", "-O1", "-g", "-pthread")
+	spec := specFile(t, "var x : int = x\nvar y : int = y\nvar z : int = z\nproperty since = always (x > 0 -> interval(y == 0, y > z))\n")
+	for first, observed := range map[string]bool{"z": false, "y": false, "posted": true} {
+		for _, flags := range [][]string{{"--watch-hw", "z"}, {"--no-watch-hw"}} {
+			file := filepath.Join(t.TempDir(), "run.trace")
+			_, live := reported(t, slices.Concat([]string{"exec", "--spec", spec, "--record", file}, flags, []string{"--", program, first})...)
+			_, again := reported(t, "analyze", "--spec", spec, file)
+			if diff := cmp.Diff(live, again); diff != "" {
+				t.Errorf("%s first, %q: live (-), of the trace (+):\n%s", first, flags, diff)
+			}
+			found := slices.ContainsFunc(live.Findings, func(f jsonFinding) bool { return f.Kind == "property" && f.Confidence == "observed" })
+			if len(live.Findings) == 0 || found != observed {
+				t.Errorf("%s first, %q: observed %v, want %v: %v", first, flags, found, observed, live.Findings)
+			}
+		}
+	}
+}
+
 // TestPropertyHolds checks that a property that holds on all runs, of variables,
 // threads and synchronisation, is no finding, and that one that this run violates is
 // observed.
