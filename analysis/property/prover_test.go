@@ -46,9 +46,15 @@ func at(thread event.ThreadID, op event.Op, object event.ObjectID, value, time u
 // violations checks the property that bad never holds, of the variables 1, 2 and 3, on a run.
 func violations(t *testing.T, bad when, events []event.Event) []finding.Finding {
 	t.Helper()
+	return violationsOf(t, 0, bad, events)
+}
+
+// violationsOf is violations with a number of events that are kept.
+func violationsOf(t *testing.T, history int, bad when, events []event.Event) []finding.Finding {
+	t.Helper()
 	a, err := property.New(property.Options{
 		Properties: []property.Property{{Name: "p", Monitor: never{}, Labels: bad, Variables: []int{0, 1, 2}, Propositions: []string{"bad"}}},
-		Variables:  []string{"x", "y", "z"}, Initial: []uint64{0, 0, 0},
+		Variables:  []string{"x", "y", "z"}, Initial: []uint64{0, 0, 0}, History: history,
 		Variable: func(id event.ObjectID) int { return int(id) - 1 },
 	})
 	if err != nil {
@@ -112,39 +118,70 @@ func TestOrderOfRecords(t *testing.T) {
 	}
 }
 
-// TestViolationWaits checks that a violation is reported as soon as all threads have recorded events
-// after it, before the end of the run.
-func TestViolationWaits(t *testing.T) {
-	var found []string
-	a, err := property.New(property.Options{
-		Properties: []property.Property{{Name: "p", Monitor: never{}, Labels: when(func(v []uint64) bool { return v[0] == 1 }), Variables: []int{0}, Propositions: []string{"bad"}}},
-		Variables:  []string{"x"}, Initial: []uint64{0}, Queue: 1,
-		Variable: func(id event.ObjectID) int { return int(id) - 1 },
-		Found:    func(f *finding.Finding) { found = append(found, string(f.Confidence)) },
-	})
-	if err != nil {
-		t.Fatal(err)
+func isObserved(fs []finding.Finding) bool {
+	return slices.ContainsFunc(fs, func(f finding.Finding) bool { return f.Confidence == finding.Observed })
+}
+
+// TestOrderAfterDroppedEvents checks that a violation is proved although the events that made it
+// possible are not kept any more.
+func TestOrderAfterDroppedEvents(t *testing.T) {
+	events := []event.Event{at(1, event.Begin, 0, 0, 1, event.Inferred), at(2, event.Begin, 0, 0, 1, 0), at(1, event.Write, 2, 1, 2, 0)}
+	for i := range uint64(40) {
+		events = append(events, at(1, event.SemPost, 8, 0, (10+i)*ms, 0))
 	}
-	seq := uint64(0)
-	for _, step := range []struct {
-		e    event.Event
-		want int
-	}{
-		{at(1, event.Begin, 0, 0, 1, 0), 0},
-		{event.Event{Thread: 1, Op: event.Fork, Peer: 2, Time: 2}, 0},
-		{at(1, event.Write, 1, 1, 3, 0), 0},
-		{at(1, event.SemPost, 8, 0, 4, 0), 0},
-		{at(2, event.Begin, 0, 0, 5, 0), 1},
-	} {
-		seq++
-		step.e.Seq = seq
-		a.Event(&step.e)
-		if len(found) != step.want {
-			t.Fatalf("after event %d %s: found %q", seq, step.e.Op, found)
+	for value, want := range map[uint64]bool{1: true, 2: false} {
+		run := append(slices.Clone(events), at(2, event.Write, 3, value, 500*ms, event.Watched))
+		fs := violationsOf(t, 8, func(v []uint64) bool { return v[1] == 1 && v[2] == 1 }, run)
+		if isObserved(fs) != want {
+			t.Errorf("z = %d: findings %+v", value, fs)
 		}
 	}
-	if fs := a.Finish(); len(fs) != 1 || fs[0].Confidence != finding.Observed || len(found) != 1 {
-		t.Errorf("findings %+v, reported %q", fs, found)
+}
+
+// TestViolationWaits checks that a violation is reported as soon as all threads have recorded events
+// after it, before the end of the run; and after some time where there may be further threads.
+func TestViolationWaits(t *testing.T) {
+	type step struct {
+		e     event.Event
+		found int
+	}
+	fork := event.Event{Thread: 1, Op: event.Fork, Peer: 2, Time: 2}
+	for name, steps := range map[string][]step{
+		"all threads": {
+			{at(1, event.Begin, 0, 0, 1, event.Inferred), 0}, {fork, 0}, {at(1, event.Write, 1, 1, 3, 0), 0}, {at(1, event.SemPost, 8, 0, 4, 0), 0},
+			{at(2, event.SemPost, 8, 0, 5, 0), 1},
+		},
+		"others have ended": {
+			{at(1, event.Begin, 0, 0, 1, event.Inferred), 0}, {fork, 0}, {at(2, event.End, 0, 0, 3, 0), 0}, {at(1, event.Write, 1, 1, 4, 0), 0},
+			{at(1, event.SemPost, 8, 0, 5, 0), 1},
+		},
+		"by a watchpoint": {{at(1, event.Begin, 0, 0, 1, event.Inferred), 0}, {at(1, event.Write, 1, 1, 3, event.Watched), 1}},
+		"threads from before": {
+			{at(1, event.Begin, 0, 0, 1, event.Inferred), 0}, {at(2, event.Begin, 0, 0, 2, event.Inferred), 0}, {at(1, event.Write, 1, 1, 3, 0), 0},
+			{at(1, event.SemPost, 8, 0, 4, 0), 0}, {at(2, event.SemPost, 8, 0, 5, 0), 0}, {at(2, event.SemPost, 8, 0, 250*ms, 0), 1},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found := 0
+			a, err := property.New(property.Options{
+				Properties: []property.Property{{Name: "p", Monitor: never{}, Labels: when(func(v []uint64) bool { return v[0] == 1 }), Variables: []int{0}, Propositions: []string{"bad"}}},
+				Variables:  []string{"x"}, Initial: []uint64{0}, Queue: 1,
+				Variable: func(id event.ObjectID) int { return int(id) - 1 },
+				Found:    func(*finding.Finding) { found++ },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range steps {
+				steps[i].e.Seq = uint64(i + 1)
+				if a.Event(&steps[i].e); found != steps[i].found {
+					t.Fatalf("after event %d, %s: %d findings", i+1, steps[i].e.Op, found)
+				}
+			}
+			if fs := a.Finish(); len(fs) != 1 || fs[0].Confidence != finding.Observed || found != 1 {
+				t.Errorf("findings %+v, reported %d", fs, found)
+			}
+		})
 	}
 }
 
@@ -158,7 +195,7 @@ func TestOrdersLeftOpen(t *testing.T) {
 		events := randomRecords(r)
 		bad := randomState(r)
 		fs := violations(t, bad, events)
-		observed := slices.ContainsFunc(fs, func(f finding.Finding) bool { return f.Confidence == finding.Observed })
+		observed := isObserved(fs)
 		recorded, all := violates(bad, events, nil), true
 		eachOrder(events, func(order []int) { all = all && violates(bad, events, order) })
 		if want := recorded && all; observed != want {
@@ -287,7 +324,7 @@ func TestObservedIsTrue(t *testing.T) {
 		truth, trace := randomTruth(r)
 		bad := randomState(r)
 		fs := violations(t, bad, trace)
-		observed := slices.ContainsFunc(fs, func(f finding.Finding) bool { return f.Confidence == finding.Observed })
+		observed := isObserved(fs)
 		violated, recorded := violates(bad, truth, nil), violates(bad, trace, nil)
 		if observed && !violated {
 			t.Fatalf("seed %d: observed, but the run did not violate the property:\n%s", seed, listed(trace))

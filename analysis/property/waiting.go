@@ -53,9 +53,11 @@ func (w *waiting) record(thread event.ThreadID, seq uint64, flags event.Flags) {
 }
 
 // missesNone finds the threads that live and have recorded nothing since the record that bounds the
-// violation: what they record next may have happened before. It reports whether there are none.
+// violation: what they record next may have happened before. It reports whether there are none. If two
+// threads were there before the first record, there may be others that have recorded nothing so far.
 func (a *Analysis) missesNone(w *waiting) bool {
 	w.missing = map[event.ThreadID]bool{}
+	strangers := 0
 	for i := range a.history.Log {
 		x := &a.history.Log[i]
 		switch {
@@ -64,12 +66,21 @@ func (a *Analysis) missesNone(w *waiting) bool {
 		case bounds(x.Flags):
 			a.seen(w, x.Thread, x.Seq)
 		}
-		if x.Op == event.Fork {
+		switch {
+		case x.Op == event.Fork:
 			a.seen(w, x.Peer, x.Seq)
+		case x.Op == event.Begin && x.Flags&event.Inferred != 0:
+			strangers++
 		}
+	}
+	if strangers > 1 {
+		w.missing[noThread] = true
 	}
 	return len(w.missing) == 0
 }
+
+// noThread stands for threads that are not known: no event is by it.
+const noThread event.ThreadID = 0
 
 // seen handles an event by a thread, or the creation of it.
 func (a *Analysis) seen(w *waiting, thread event.ThreadID, seq uint64) {
