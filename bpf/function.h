@@ -70,6 +70,32 @@ static __noinline __u64 argument(struct pt_regs *ctx, struct signature *sig, __u
 	return cut(kept(ctx, sig->from[n], sig->reg[n], sig->disp[n], sp), sig->width[n]);
 }
 
+/* Replaces addresses by what the function has stored there. Returns how many parameters remain
+ * unknown: the first that cannot be read, and those after it. */
+static __noinline __u32 read_stored(struct signature *sig, struct pending_return *call, __u32 known)
+{
+	if (!sig || !call)
+		return MAX_ARGS;
+	for (__u32 i = 0; i < MAX_ARGS; i++) {
+		__s8 width = sig->stored[i];
+		__u32 bytes = width < 0 ? -width : width;
+		__u64 v = 0;
+
+		if (i >= sig->count)
+			break;
+		if (!width)
+			continue;
+		barrier_var(bytes); /* or the verifier does not see the bound */
+		bytes &= 15;
+		if (!known || bytes > sizeof(v) ||
+			bpf_probe_read_user(
+				&v, bytes, (void *)(call->args[i] + sig->element[i] * bytes)))
+			return sig->count - i;
+		call->args[i] = cut(v, width);
+	}
+	return 0;
+}
+
 /* Sends the record of a call or a return, with parameters if there are any. */
 static __always_inline void send_call(
 	__u64 thread, struct pending_return *call, __u8 count, struct record event)
@@ -153,6 +179,7 @@ __noinline int returned(__u64 sp, __u64 thread, __u32 level, __u64 result, __u32
 	struct site *site;
 	struct signature *sig;
 	__u8 flags = REC_LEAVE;
+	__u32 unknown;
 
 	call = bpf_map_lookup_elem(&pending_returns, &key);
 	if (!call)
@@ -171,9 +198,16 @@ __noinline int returned(__u64 sp, __u64 thread, __u32 level, __u64 result, __u32
 	}
 	copy = *call;
 	bpf_map_delete_elem(&pending_returns, &key);
+	/* An inlined copy has no result, but all that it stores. */
+	unknown = read_stored(sig, &copy, known || (sp & 1));
 	send_call(thread, &copy, sig->count,
 		(struct record){
-			.op = OP_RETURN, .flags = flags, .value = result, .sp = sp & ~1ULL});
+			.op = OP_RETURN,
+			.flags = flags,
+			.value = result,
+			.result = unknown,
+			.sp = sp & ~1ULL,
+		});
 	return 0;
 }
 

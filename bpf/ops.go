@@ -47,7 +47,9 @@ const (
 	OpHole         Op = 27 // so many records of this thread as value says were lost before its next one
 	OpTouch        Op = 28 // an access that a hardware watchpoint saw, after it; see touch_hint
 	OpCall         Op = 29 // a function was entered; object is its instance
-	OpReturn       Op = 30 // it returns value, with RecValue; the rest as at its entry
+	// OpReturn: It returns value, with RecValue; the rest as at its entry, but for what it has stored.
+	// Result is how many of its last parameters are unknown.
+	OpReturn Op = 30
 	// OpAlloc: After it returned: object is the block, value its size. With result 1 all that is known
 	// is that the memory holds nothing of before. With RecPast the thread made it at the time extra.
 	OpAlloc Op = 31

@@ -51,7 +51,9 @@ enum op {
 	OP_HOLE,  /* so many records of this thread as value says were lost before its next one */
 	OP_TOUCH, /* an access that a hardware watchpoint saw, after it; see touch_hint */
 	OP_CALL,  /* a function was entered; object is its instance */
-	OP_RETURN, /* it returns value, with REC_VALUE; the rest as at its entry */
+	/* It returns value, with REC_VALUE; the rest as at its entry, but for what it has stored. Result is
+	 * how many of its last parameters are unknown. */
+	OP_RETURN,
 	/* After it returned: object is the block, value its size. With result 1 all that is known is
 	 * that the memory holds nothing of before. With REC_PAST the thread made it at the time extra. */
 	OP_ALLOC,
@@ -239,7 +241,7 @@ struct record {
 /* A record of OP_CALL or OP_RETURN whose site has parameters. */
 struct call_record {
 	struct record head;
-	__u64 args[MAX_ARGS]; /* as at the entry; 0 beyond the signature's count */
+	__u64 args[MAX_ARGS]; /* as at the entry, or stored; 0 beyond the signature's count */
 };
 
 /* Registers, by their numbers in DWARF; on x86-64 number 16 is the instruction pointer, on

@@ -196,9 +196,13 @@ struct signature {
 		[MAX_ARGS]; /* FROM_REG: added to the register; FROM_STACK; FROM_IMM: the value; FROM_FIXED */
 	__u8 from[MAX_ARGS], reg[MAX_ARGS];
 	__s8 width[MAX_ARGS];
+	/* The width of what lies at the address that the parameter is, where that is recorded in its
+	 * place when the function returns; and which element of an array there, from 0. These
+	 * parameters come after the others. */
+	__s8 stored[MAX_ARGS];
+	__u8 element[MAX_ARGS];
 	__u8 count;  /* of parameters */
 	__s8 result; /* width */
-	__u8 pad[4];
 };
 
 #endif

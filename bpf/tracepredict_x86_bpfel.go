@@ -226,14 +226,15 @@ type TracepredictRecord struct {
 }
 
 type TracepredictSignature struct {
-	_      structs.HostLayout
-	Disp   [6]int64
-	From   [6]uint8
-	Reg    [6]uint8
-	Width  [6]int8
-	Count  uint8
-	Result int8
-	Pad    [4]uint8
+	_       structs.HostLayout
+	Disp    [6]int64
+	From    [6]uint8
+	Reg     [6]uint8
+	Width   [6]int8
+	Stored  [6]int8
+	Element [6]uint8
+	Count   uint8
+	Result  int8
 }
 
 type TracepredictSite struct {

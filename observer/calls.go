@@ -129,7 +129,11 @@ func (cl *calls) call(t *thread, r *bpf.Record, f *event.Func, x, made *instance
 	}
 	if args != nil {
 		cl.args = *args
-		e.Args = cl.args[:min(len(f.Params), len(cl.args))]
+		known := f.Entered()
+		if op == event.Return {
+			known = max(known, len(f.Params)-int(r.Result))
+		}
+		e.Args = cl.args[:min(known, len(cl.args))]
 	}
 	cl.send()
 }

@@ -19,6 +19,7 @@ const (
 	siteEnd
 	siteEndToo
 	siteNew
+	siteOpen
 )
 
 func methodSite(index uint32) *SiteInfo {
@@ -27,7 +28,8 @@ func methodSite(index uint32) *SiteInfo {
 		siteMake: {Name: "Q::Q", Life: event.LifeBegin, Patterns: both}, siteMakeToo: {Name: "Q::Q", Life: event.LifeBegin, Patterns: both},
 		siteMakeBase: {Name: "B::B", Life: event.LifeBegin, Patterns: both}, siteUse: {Name: "Q::use", Params: []event.Param{{Name: "n"}}, Patterns: both},
 		siteEnd: {Name: "Q::~Q", Life: event.LifeEnd, Patterns: both}, siteEndToo: {Name: "Q::~Q", Life: event.LifeEnd, Patterns: both},
-		siteNew: {Name: "queue_new", ReturnsAddress: true, Patterns: both[1:]},
+		siteNew:  {Name: "queue_new", ReturnsAddress: true, Patterns: both[1:]},
+		siteOpen: {Name: "open", Params: []event.Param{{Name: "flags"}, {Name: "db", Index: 1, Stored: true}}, Patterns: both},
 	}[index]
 	return &SiteInfo{Func: &f}
 }
@@ -38,6 +40,7 @@ type hit struct {
 	object, sp   uint64
 	returns      bool
 	value, first uint64
+	unknown      int32 // of the last parameters
 }
 
 // TestInstances checks that an instance is an address between a constructor and a destructor.
@@ -63,6 +66,8 @@ func TestInstances(t *testing.T) {
 			[]string{"call Q::use 1 [0]", "call Q::~Q 1", "call Q::use 1 [0]", "return Q::~Q 1", "destroy 1", "call Q::use 2 [0]"}},
 		{"ended, and not seen to return", []hit{{site: siteEnd, object: at, sp: 100}, {site: siteUse, object: at, sp: 200}, {site: siteEnd, object: at, sp: 100}, {site: siteMake, object: at, sp: 100}},
 			[]string{"call Q::~Q 1", "destroy 1", "call Q::use 2 [0]", "call Q::~Q 2", "destroy 2", "call Q::Q 3"}},
+		{"what is stored", []hit{{site: siteOpen, first: 7}, {site: siteOpen, first: 7, returns: true}, {site: siteOpen, first: 7, returns: true, unknown: 1}},
+			[]string{"call open 0 [7]", "return open 0 [7 0]", "return open 0 [7]"}},
 		{"returned", []hit{{site: siteNew, value: at, returns: true}, {site: siteUse, object: at}, {site: siteNew, value: 12, returns: true}},
 			[]string{"return queue_new 0 -> 1", "call Q::use 1 [0]", "return queue_new 0"}},
 	} {
@@ -88,6 +93,7 @@ func TestInstances(t *testing.T) {
 				r.Args[0] = h.first
 				if h.returns {
 					r.Head.Op, r.Head.Value, r.Head.Flags = uint8(bpf.OpReturn), h.value, bpf.RecLeave|bpf.RecValue
+					r.Head.Result = h.unknown
 				}
 				o.Call(&r)
 			}

@@ -174,6 +174,7 @@ func (m *methods) entry(fn *function.Function, action bpf.Action) (ok bool, err 
 	sig := bpf.Signature{Count: uint8(len(fn.Params)), Result: int8(fn.Result)}
 	for i, p := range fn.Params {
 		sig.From[i], sig.Reg[i], sig.Disp[i], sig.Width[i] = uint8(operandFrom[p.Kind]), uint8(p.Reg), p.Disp, int8(p.Width)
+		sig.Stored[i], sig.Element[i] = int8(p.Stored), uint8(p.Element)
 		want.Reads = reading(want.Reads, p.Operand)
 	}
 	want.Reads = reading(want.Reads, fn.Object)

@@ -10,6 +10,7 @@ package perfetto
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -208,10 +209,7 @@ func (w *Writer) callArgs(e *event.Event, f *event.Func) arguments {
 		args = append(args, argument{key: "object", text: w.objectName(e)})
 	}
 	for i, v := range e.Args {
-		key := fmt.Sprintf("argument %d", i+1)
-		if i < len(f.Params) && f.Params[i].Name != "" {
-			key = f.Params[i].Name
-		}
+		key := cmp.Or(f.Key(i), fmt.Sprintf("argument %d", i+1))
 		args = append(args, argument{key: key, text: strconv.FormatInt(int64(v), 10)})
 	}
 	if e.Flags&event.HasValue != 0 {

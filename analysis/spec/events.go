@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -154,7 +155,7 @@ func (e *Event) bind(p *syntax.Pattern) {
 		}
 		if n.Text != "_" {
 			e.Bound = append(e.Bound, n.Text)
-			e.params = append(e.params, i-this)
+			e.params = append(e.params, parameter{i - this, n.Stored, n.Element})
 		}
 	}
 	if p.Result != nil {
@@ -174,7 +175,7 @@ func onText(p *syntax.Pattern) string {
 	if len(p.Params) > 0 {
 		var names []string
 		for _, n := range p.Params {
-			names = append(names, n.Text)
+			names = append(names, paramText(n))
 		}
 		b.WriteString("(" + strings.Join(names, ", ") + ")")
 	}
@@ -182,6 +183,21 @@ func onText(p *syntax.Pattern) string {
 		b.WriteString(" -> " + p.Result.Text)
 	}
 	return b.String()
+}
+
+// paramText returns what a pattern binds to a parameter as --on takes it.
+func paramText(p syntax.Param) string {
+	text := p.Text
+	switch {
+	case p.Element > 0:
+		text = fmt.Sprintf("%s[%d]", text, p.Element)
+	case p.Stored:
+		text = "*" + text
+	}
+	if p.Int {
+		text += " : int"
+	}
+	return text
 }
 
 // Quoted returns the name of a function as a pattern takes it: in backquotes unless it has only characters of plain paths.

@@ -232,8 +232,8 @@ func (m *Matcher) callsOf(id event.FuncID) []call {
 			continue
 		}
 		c := call{event: i}
-		for _, index := range d.params {
-			c.args = append(c.args, slices.IndexFunc(f.Params, func(p event.Param) bool { return p.Index == index }))
+		for _, want := range d.params {
+			c.args = append(c.args, slices.IndexFunc(f.Params, func(p event.Param) bool { return want == parameter{p.Index, p.Stored, p.Element} }))
 		}
 		out = append(out, c)
 	}

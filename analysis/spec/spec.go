@@ -107,7 +107,14 @@ type Event struct {
 	At   syntax.Span // of the pattern's function, or of its object
 	Used bool        // a property, or the condition of a used event, needs it
 
-	params []int // by bound parameter: its position in the source; -1 for this
+	params []parameter // by bound parameter
+}
+
+// parameter is where what a pattern binds is: event.Param without its name.
+type parameter struct {
+	index   int // its position in the source; -1 for this
+	stored  bool
+	element int
 }
 
 // Local is a variable that the specification keeps for each thread.

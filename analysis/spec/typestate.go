@@ -29,8 +29,8 @@ type Use struct {
 	Name   string
 	Event  int // index in Spec.Events
 	Object int // index in Event.Bound of the value that stands for the object
-	// Creates: an object of that value begins with the call: its result is the object, or only objects in the first
-	// state have it, and they never come back to that state.
+	// Creates: an object of that value begins with the call: its result is the object, or what it has stored, or only
+	// objects in the first state have it, and they never come back to that state.
 	Creates bool
 }
 
@@ -93,7 +93,7 @@ func (r *resolver) use(u *Use, d *syntax.Typestate, e *syntax.Event) {
 	if u.Object < 0 {
 		r.mismatch(e.Name.Span, "the pattern of %q does not bind %q, which tells objects apart", e.Name.Text, d.Object.Text)
 	}
-	u.Creates = u.Object >= 0 && u.Object == at.Result
+	u.Creates = u.Object >= 0 && (u.Object == at.Result || u.Object < len(at.params) && at.params[u.Object].stored)
 }
 
 // protocolStates resolves the states of a typestate.

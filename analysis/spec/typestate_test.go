@@ -103,6 +103,43 @@ func TestUses(t *testing.T) {
 }
 
 // TestFirstOfTwoCalls: of two calls of an object that an event is, the first one that is declared counts; calls of two
+// TestStoredObject: the object of a call is what the function has stored at the address that the parameter is, which makes
+// it; a call of the same function has no such parameter.
+func TestStoredObject(t *testing.T) {
+	s := parse(t, "typestate t (o : int) {\n a = return pipe(*o)\n b = return pipe(o[1] : int) -> rc when rc == 0\n c = call pipe(o)\n d = return pipe(o)\n state z { a -> z; b -> z; c -> z; d -> z }\n}\n")
+	if d := cmp.Diff([]string{"return pipe(*o)", "return pipe(o[1] : int) -> rc", "call pipe(o)", "return pipe(o)"}, s.Plan().On); d != "" {
+		t.Error(d)
+	}
+	for i, want := range []bool{true, true, false, false} {
+		if s.Typestates[0].Calls[i].Creates != want {
+			t.Errorf("call %d creates its object: %v", i, !want)
+		}
+	}
+	m := s.NewMatcher(Names{
+		Func: func(event.FuncID) event.Func {
+			f := event.Func{Name: "pipe", Params: []event.Param{{Name: "fd"}, {Name: "fd", Stored: true}, {Name: "fd", Stored: true, Element: 1}}}
+			for i, on := range s.Plan().On {
+				f.Patterns = append(f.Patterns, event.Pattern{Pattern: on, Return: i != 2})
+			}
+			return f
+		},
+		Object: func(event.ObjectID) string { return "" },
+		Thread: func(event.ThreadID) (string, string, bool) { return "", "", false },
+	})
+	var got [][2]uint64
+	for _, e := range []event.Event{
+		{Op: event.Call, Func: 1, Thread: 1, Args: []uint64{0x1000}},
+		{Op: event.Return, Func: 1, Thread: 1, Args: []uint64{0x1000, 3, 4}, Flags: event.HasValue},
+		{Op: event.Return, Func: 1, Thread: 1, Args: []uint64{0x1000, 5}, Flags: event.HasValue}, // the second element could not be read
+	} {
+		m.Events(&e)
+		m.Uses(&e, func(_, call int, object uint64) { got = append(got, [2]uint64{uint64(call), object}) })
+	}
+	if d := cmp.Diff([][2]uint64{{2, 0x1000}, {0, 3}, {1, 4}, {3, 0x1000}, {0, 5}, {3, 0x1000}}, got); d != "" || m.Unknown() != 1 {
+		t.Errorf("-want +got, %d unknown:\n%s", m.Unknown(), d)
+	}
+}
+
 // objects both do.
 func TestFirstOfTwoCalls(t *testing.T) {
 	s := parse(t, "typestate t (o : int) {\n from = call dup(o, _)\n to = call dup(_, o)\n any = call dup(o)\n state a { from -> a; to -> a; any -> a }\n}\n")

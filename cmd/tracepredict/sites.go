@@ -237,7 +237,14 @@ func signature(fn *function.Function) string {
 	}
 	var params []string
 	for _, p := range fn.Params {
-		params = append(params, strings.TrimSpace(p.Name+" "+p.Type))
+		name := p.Name
+		switch {
+		case p.Element > 0:
+			name = fmt.Sprintf("%s[%d]", name, p.Element)
+		case p.Stored != 0:
+			name = "*" + name
+		}
+		params = append(params, strings.TrimSpace(name+" "+p.Type))
 	}
 	if len(params) > 0 {
 		text += "(" + strings.Join(params, ", ") + ")"

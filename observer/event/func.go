@@ -1,5 +1,7 @@
 package event
 
+import "fmt"
+
 // FuncID identifies a function whose calls are events: 1 for the first seen; 0 is none.
 // Functions of the same name in two files have two identifiers, and so have versions of a
 // function whose recorded parameters differ.
@@ -25,6 +27,33 @@ type Param struct {
 	Type string // as in the source; "" if unknown
 	// Index is the position of the parameter in the source, from 0; -1 is this.
 	Index int
+	// Stored: it is what the function had stored, when it returned, at the address that the parameter was at the entry.
+	// Element is which element of an array there, from 0 to 255. These parameters come after the others, and calls have
+	// none of them.
+	Stored  bool
+	Element int
+}
+
+// Entered returns how many of the parameters are recorded at the entry.
+func (f *Func) Entered() int {
+	n := 0
+	for n < len(f.Params) && !f.Params[n].Stored {
+		n++
+	}
+	return n
+}
+
+// Key returns the name of the i-th recorded parameter, as patterns write it: "q", "*db", "fd[1]"; "" if it has none.
+func (f *Func) Key(i int) string {
+	switch {
+	case i >= len(f.Params) || f.Params[i].Name == "":
+		return ""
+	case f.Params[i].Element > 0:
+		return fmt.Sprintf("%s[%d]", f.Params[i].Name, f.Params[i].Element)
+	case f.Params[i].Stored:
+		return "*" + f.Params[i].Name
+	}
+	return f.Params[i].Name
 }
 
 // Pattern is a pattern of --on that matches a function.

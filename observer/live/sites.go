@@ -155,7 +155,7 @@ func eventFunc(s *loader.Session, index uint32, site *probes.Site) *event.Func {
 	}
 	f := &event.Func{Name: fn.Name, Module: s.SiteModule(index), Result: fn.ResultType, ReturnsAddress: fn.ReturnsAddress, Life: lifeOf(fn)}
 	for _, p := range fn.Params {
-		f.Params = append(f.Params, event.Param{Name: p.Name, Type: p.Type, Index: p.Index})
+		f.Params = append(f.Params, event.Param{Name: p.Name, Type: p.Type, Index: p.Index, Stored: p.Stored != 0, Element: p.Element})
 	}
 	patterns := s.Patterns()
 	for _, i := range fn.Patterns {

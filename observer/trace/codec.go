@@ -145,8 +145,23 @@ func codeFunc(k *coder, f *event.Func) {
 func codeParam(k *coder, p *event.Param) {
 	k.text(&p.Name)
 	k.text(&p.Type)
-	k.signed(&p.Index)
+	number := p.Index
+	if p.Stored {
+		number = firstStored - p.Index - maxIndex*p.Element
+	}
+	k.signed(&number)
+	p.Index = number
+	if number <= firstStored {
+		p.Stored, p.Index, p.Element = true, (firstStored-number)%maxIndex, (firstStored-number)/maxIndex
+	}
 }
+
+// A parameter that is what a function has stored has a number up to firstStored, from which its index, below maxIndex,
+// and its element are subtracted: readers of earlier versions find no such parameter.
+const (
+	firstStored = -2
+	maxIndex    = 1 << 12
+)
 
 func codePattern(k *coder, o *event.Pattern) {
 	k.text(&o.Pattern)

@@ -107,7 +107,7 @@ func callsRun() sample {
 	r := smallRun()
 	r.summary.NoteKinds = []plural.Note{plural.About("/lib/z.so", "%d {call|calls} of %s", 3, "z.so")}
 	r.summary.Signal = &run.Signal{Number: 11, Name: "SIGSEGV"}
-	r.names.AddFunc(event.Func{Name: "queue_put", Module: "/opt/shop", Params: []event.Param{{Name: "this", Type: "Queue *", Index: -1}, {Name: "v", Type: "int"}},
+	r.names.AddFunc(event.Func{Name: "queue_put", Module: "/opt/shop", Params: []event.Param{{Name: "this", Type: "Queue *", Index: -1}, {Name: "v", Type: "int"}, {Name: "out", Index: 3, Stored: true}, {Name: "out", Index: 3, Stored: true, Element: 255}},
 		Result: "int", ReturnsAddress: true, Life: event.LifeEnd, Patterns: []event.Pattern{{Pattern: "call queue_put(this, v)"}, {Pattern: "return queue_put", Return: true}}})
 	r.names.AddFunc(event.Func{Name: "idle"})
 	call := event.Event{Op: event.Call, Thread: 2, Object: 2, Kind: event.KindInstance, Func: 1, Stack: 7, Args: []uint64{1 << 40, 1<<64 - 3}}
@@ -257,7 +257,8 @@ func randomRun(t *rapid.T) (sample, []int) {
 		r.events = append(r.events, e)
 	}
 	r.names.AddFunc(event.Func{Name: text.Draw(t, "name"), Module: text.Draw(t, "module")})
-	r.names.AddFunc(event.Func{Name: text.Draw(t, "name"), Result: text.Draw(t, "result"), ReturnsAddress: rapid.Bool().Draw(t, "makes"), Params: []event.Param{{Name: text.Draw(t, "param"), Index: int(rapid.Int32().Draw(t, "index"))}}})
+	r.names.AddFunc(event.Func{Name: text.Draw(t, "name"), Result: text.Draw(t, "result"), ReturnsAddress: rapid.Bool().Draw(t, "makes"), Params: []event.Param{{Name: text.Draw(t, "param"), Index: rapid.IntRange(-1, 1<<12-1).Draw(t, "index")},
+		{Index: rapid.IntRange(0, 1<<12-1).Draw(t, "stored"), Stored: true, Element: rapid.IntRange(0, 255).Draw(t, "element")}}})
 	r.summary = run.Summary{Program: text.Draw(t, "program"), Events: word.Draw(t, "recorded")}
 	return r, rapid.SliceOfN(rapid.IntRange(0, 30), 0, 5).Draw(t, "flushes")
 }

@@ -159,10 +159,10 @@ func (x *finder) describe(fn *Function, chain []*subprogram) {
 			if index >= 0 {
 				at = explicit[index]
 			}
-			x.addParam(fn, ps[at], where[at], index)
+			x.addParam(fn, ps[at], where[at], index, x.stored(i, n, ps[at].typ))
 		}
 	}
-	slices.SortFunc(fn.Params, func(a, b Param) int { return cmp.Compare(a.Index, b.Index) })
+	sortParams(fn.Params)
 	fn.Object = x.object(ps, where, this)
 	x.setResult(fn, x.debug.typeOf(result))
 }
@@ -219,9 +219,57 @@ func (x *finder) locations(fn *Function, chain []*subprogram, ps []param, result
 	return out
 }
 
+// storing is what a pattern binds of what lies at the address that a parameter is; width 0: nothing.
+type storing struct {
+	width, element int
+	typ, why       string // why it cannot be recorded
+}
+
+// width is the width of what is stored, as Operand.Width, where no debug information tells.
+func (s Stored) width() int {
+	if s.Int {
+		return -4
+	}
+	return 8
+}
+
+// stored returns what a pattern binds of what a function has stored at its n-th parameter.
+func (x *finder) stored(pattern, n int, off dwarf.Offset) storing {
+	s, ok := x.patterns[pattern].Stored[n]
+	if !ok {
+		return storing{}
+	}
+	out := storing{width: s.width(), element: s.Element}
+	t := x.debug.TypeAt(off).Unqualified()
+	if t == nil {
+		return out
+	}
+	if t.Tag != dwarf.TagPointerType && t.Tag != dwarf.TagReferenceType && t.Tag != dwarf.TagRvalueReferenceType {
+		out.why = "no pointer, so that nothing is stored there"
+		return out
+	}
+	to := x.debug.typeOf(t.Of)
+	out.typ = to.text
+	switch to.kind {
+	case integer:
+		out.width = int(min(max(to.size, 1), 8))
+		if to.signed {
+			out.width = -out.width
+		}
+	case floating, aggregate, inMemory, indirect:
+		out.why = "a pointer to a " + to.text
+	}
+	return out
+}
+
 // addParam records a parameter that a pattern binds.
-func (x *finder) addParam(fn *Function, p param, at location, index int) {
-	if slices.ContainsFunc(fn.Params, func(q Param) bool { return q.Index == index }) {
+func (x *finder) addParam(fn *Function, p param, at location, index int, s storing) {
+	recorded := Param{Name: p.name, Type: at.typ.text, Index: index, Operand: at.Operand, Stored: s.width, Element: s.element}
+	if s.width != 0 {
+		recorded.Type = s.typ
+		at.why = cmp.Or(at.why, s.why)
+	}
+	if slices.ContainsFunc(fn.Params, recorded.same) {
 		return
 	}
 	if at.why != "" && fn.Inlined {
@@ -236,7 +284,7 @@ func (x *finder) addParam(fn *Function, p param, at location, index int) {
 		x.note("parameter %s of %s is not recorded: at most %d are", p.name, fn.Name, MaxParams)
 		return
 	}
-	fn.Params = append(fn.Params, Param{Name: p.name, Type: at.typ.text, Index: index, Operand: at.Operand})
+	fn.Params = append(fn.Params, recorded)
 }
 
 // noteLacking adds notes on the parameters of inlined copies that are not recorded.

@@ -42,6 +42,27 @@ type Param struct {
 	// Index is the position among the parameters in the source, from 0; -1 is this.
 	Index int
 	Operand
+	// Stored is the width of what the function has stored at the address that the parameter is, as Operand.Width; 0: the
+	// parameter itself is recorded. Element is which element of an array there it is.
+	Stored, Element int
+}
+
+// same reports whether two parameters are recorded alike.
+func (p *Param) same(q Param) bool {
+	return p.Index == q.Index && (p.Stored != 0) == (q.Stored != 0) && p.Element == q.Element
+}
+
+// sortParams puts parameters in the order in which they are recorded: those at the entry first.
+func sortParams(ps []Param) {
+	slices.SortFunc(ps, func(a, b Param) int {
+		switch {
+		case a.Stored == 0 && b.Stored != 0:
+			return -1
+		case a.Stored != 0 && b.Stored == 0:
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.Index, b.Index), cmp.Compare(a.Element, b.Element))
+	})
 }
 
 // Function is one entry of a function that matches: its code, or an inlined copy.
@@ -50,7 +71,7 @@ type Function struct {
 	Addr    uint64
 	Inlined bool        // a copy inlined into another function: it has no return instruction
 	Ranges  []elf.Range // for an inlined copy: its code
-	Params  []Param     // the parameters that some pattern binds, at most MaxParams, by Index
+	Params  []Param     // the parameters that some pattern binds, at most MaxParams; see sortParams
 	Object  Operand     // the instance; Nowhere if there is none
 	// Result is the width of the result, as Operand.Width; 0: there is none, or it is not in a
 	// register that can be read.
@@ -414,25 +435,29 @@ func (x *finder) bindRegisters(fn *Function) {
 			switch {
 			case name == "_":
 			case x.withThis(i):
-				x.bind(fn, n, n-1)
+				x.bind(fn, i, n, n-1)
 			default:
-				x.bind(fn, n, n)
+				x.bind(fn, i, n, n)
 			}
 		}
 	}
-	slices.SortFunc(fn.Params, func(a, b Param) int { return cmp.Compare(a.Index, b.Index) })
+	sortParams(fn.Params)
 }
 
-// bind records argument n as the parameter with the given index.
-func (x *finder) bind(fn *Function, n, index int) {
-	if slices.ContainsFunc(fn.Params, func(p Param) bool { return p.Index == index }) {
+// bind records argument n of a pattern as the parameter with the given index.
+func (x *finder) bind(fn *Function, pattern, n, index int) {
+	p := Param{Name: fmt.Sprintf("arg%d", n+1), Index: index, Operand: x.argument(n)}
+	if s, ok := x.patterns[pattern].Stored[n]; ok {
+		p.Stored, p.Element = s.width(), s.Element
+	}
+	if slices.ContainsFunc(fn.Params, p.same) {
 		return
 	}
 	if len(fn.Params) == MaxParams {
 		x.note("%s: more than %d parameters are asked for: parameter %d is not recorded", fn.Name, MaxParams, n+1)
 		return
 	}
-	fn.Params = append(fn.Params, Param{Name: fmt.Sprintf("arg%d", n+1), Index: index, Operand: x.argument(n)})
+	fn.Params = append(fn.Params, p)
 }
 
 // argument returns the location of a function's integer argument n, counted from 0.

@@ -12,6 +12,7 @@ package function
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -25,10 +26,22 @@ type Pattern struct {
 	// Params are the names that bind parameters, in order; "_" binds none. If the first is "this",
 	// it binds the instance of a method.
 	Params []string
+	// Stored says, by index in Params, which of them stand for what the function has stored at the address that the
+	// parameter is.
+	Stored map[int]Stored
 	Result string // the name that binds the result; "" if none
 	// Group is the name of a group of patterns one of which must match, as std/stdio; "": this one must match.
 	Group string
 }
+
+// Stored is where a function has stored what a pattern of its return binds: *NAME, or NAME[N].
+type Stored struct {
+	Element int  // of the array to which the parameter points, from 0 to MaxElement
+	Int     bool // without debug information it is an int of 4 bytes, and not a pointer
+}
+
+// MaxElement is the greatest index of an element that a pattern can bind.
+const MaxElement = 255
 
 // MaxParams is the maximum number of parameters that one pattern can bind.
 const MaxParams = 6
@@ -68,7 +81,7 @@ func Parse(text string) (Pattern, error) {
 	if err = p.name(&out); err != nil {
 		return out, err
 	}
-	if out.Params, err = p.params(); err != nil {
+	if err = p.params(&out); err != nil {
 		return out, err
 	}
 	if out.Result, err = p.result(out.Return); err != nil {
@@ -182,44 +195,115 @@ func splitFile(text string) (file, name string) {
 	return "", text
 }
 
-func (p *parser) params() ([]string, error) {
-	if !p.take("(") {
-		return nil, nil
+func (p *parser) params(out *Pattern) error {
+	if !p.take("(") || p.take(")") {
+		return nil
 	}
-	if p.take(")") {
-		return nil, nil
-	}
-	var names []string
 	bound := 0
 	for {
-		p.blanks()
-		start := p.at
-		name := p.word(isName)
-		switch {
-		case name == "" || name[0] >= '0' && name[0] <= '9':
-			p.at = start
-			return nil, p.want("expected a parameter's name, or _ for one that is not wanted%s", p.instead())
-		case name == "this" && len(names) > 0:
-			p.at = start
-			return nil, p.want("this is the first parameter of a method")
-		case name != "_" && contains(names, name):
-			p.at = start
-			return nil, p.want("two parameters are called %s", name)
-		case name != "_":
+		name, err := p.param(out)
+		if err != nil {
+			return err
+		}
+		if name != "_" {
 			bound++
 		}
 		if bound > MaxParams {
-			p.at = start
-			return nil, p.want("at most %d parameters can be bound: write _ for the others", MaxParams)
+			p.at -= len(name)
+			return p.want("at most %d parameters can be bound: write _ for the others", MaxParams)
 		}
-		names = append(names, name)
+		if err := p.element(out, name); err != nil {
+			return err
+		}
+		out.Params = append(out.Params, name)
 		if p.take(")") {
-			return names, nil
+			return nil
 		}
 		if !p.take(",") {
-			return nil, p.want(`expected "," or ")"%s`, p.instead())
+			return p.want(`expected "," or ")"%s`, p.instead())
 		}
 	}
+}
+
+// param parses what comes before an element's index: NAME, _ or *NAME.
+func (p *parser) param(out *Pattern) (name string, err error) {
+	p.blanks()
+	start := p.at
+	if p.take("*") {
+		if err := p.stores(out, start, Stored{}); err != nil {
+			return "", err
+		}
+		p.blanks()
+		start = p.at
+	}
+	_, stored := out.Stored[len(out.Params)]
+	name = p.word(isName)
+	why := ""
+	switch {
+	case name == "" || name[0] >= '0' && name[0] <= '9':
+		p.at = start
+		why = "expected a parameter's name, or _ for one that is not wanted" + p.instead()
+	case stored && (name == "_" || name == "this"):
+		why = "expected a name for what the function has stored"
+	case name == "this" && len(out.Params) > 0:
+		why = "this is the first parameter of a method"
+	case name != "_" && contains(out.Params, name):
+		why = "two parameters are called " + name
+	default:
+		return name, nil
+	}
+	p.at = start
+	return "", p.want("%s", why)
+}
+
+// element parses what may follow the name of what a function has stored: the index of an element, and its type.
+func (p *parser) element(out *Pattern, name string) error {
+	at := len(out.Params)
+	start := p.at
+	if _, stored := out.Stored[at]; !stored && p.take("[") {
+		if name == "_" || name == "this" {
+			p.at = start
+			return p.want("expected a name for what the function has stored")
+		}
+		digits := p.at
+		n, err := strconv.Atoi(p.word(func(c byte) bool { return c >= '0' && c <= '9' }))
+		if err != nil || n > MaxElement {
+			p.at = digits
+			return p.want("expected the index of an element, from 0 to %d", MaxElement)
+		}
+		if err := p.stores(out, start, Stored{Element: n}); err != nil {
+			return err
+		}
+		if !p.take("]") {
+			return p.want(`expected "]"%s`, p.instead())
+		}
+	}
+	s, stored := out.Stored[at]
+	if !stored || !p.take(":") {
+		return nil
+	}
+	p.blanks()
+	start = p.at
+	if p.word(isName) != "int" {
+		p.at = start
+		return p.want("expected int, the type of what is stored")
+	}
+	s.Int = true
+	out.Stored[at] = s
+	return nil
+}
+
+// stores notes that the next parameter stands for what the function has stored.
+func (p *parser) stores(out *Pattern, start int, s Stored) error {
+	if !out.Return {
+		p.at = start
+		return p.want("a call has stored nothing yet: write return for it")
+	}
+	if out.Stored == nil {
+		out.Stored = map[int]Stored{}
+	}
+	out.Stored[len(out.Params)] = s
+	return nil
 }
 
 func contains(names []string, name string) bool {

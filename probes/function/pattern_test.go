@@ -27,6 +27,9 @@ func TestParse(t *testing.T) {
 		{"call src/shop.c:sell", Pattern{}},
 		{"call shop.c:sell(n)", Pattern{File: "shop.c", Name: "sell", Params: []string{"n"}}},
 		{"call `src/shop.cc:ns::sell`", Pattern{File: "src/shop.cc", Name: "ns::sell"}},
+		{"return open(_, *db)", Pattern{Return: true, Name: "open", Params: []string{"_", "db"}, Stored: map[int]Stored{1: {}}}},
+		{"return pipe( * r : int )", Pattern{Return: true, Name: "pipe", Params: []string{"r"}, Stored: map[int]Stored{0: {Int: true}}}},
+		{"return pipe(w [1] : int, x) -> rc", Pattern{Return: true, Name: "pipe", Params: []string{"w", "x"}, Result: "rc", Stored: map[int]Stored{0: {Element: 1, Int: true}}}},
 		{"call f(_, _, _, _, _, _, _, x)", Pattern{Name: "f", Params: []string{"_", "_", "_", "_", "_", "_", "_", "x"}}},
 	} {
 		got, err := Parse(c.text)
@@ -66,6 +69,17 @@ func TestParseErrors(t *testing.T) {
 		{"call f(x, x)", 11, "two parameters are called x"},
 		{"call f(x, this)", 11, "this is the first parameter of a method"},
 		{"call f(a,b,c,d,e,f,g)", 20, "at most 6 parameters can be bound: write _ for the others"},
+		{"call f(x, *p)", 11, "a call has stored nothing yet: write return for it"},
+		{"call f(p[1])", 9, "a call has stored nothing yet: write return for it"},
+		{"return f(*_)", 11, "expected a name for what the function has stored"},
+		{"return f(this[0])", 14, "expected a name for what the function has stored"},
+		{"return f(**p)", 11, "expected a parameter's name"},
+		{"return f(p[256])", 12, "expected the index of an element, from 0 to 255"},
+		{"return f(p[1)", 13, `expected "]", not ')'`},
+		{"return f(*p[1])", 12, `expected "," or ")", not '['`},
+		{"return f(p : int)", 12, `expected "," or ")", not ':'`},
+		{"return f(*p : long)", 15, "expected int, the type of what is stored"},
+		{"return f(*p, p)", 14, "two parameters are called p"},
 		{"call f -> r", 8, "a call has no result: write return for it"},
 		{"return f ->", 12, "expected a name for the result, and the pattern ends"},
 		{"return f -> r x", 15, "expected nothing more, not 'x'"},
@@ -89,7 +103,7 @@ func TestParseErrors(t *testing.T) {
 // FuzzParse checks that any text is a pattern or an error with a position in it, and that parsing
 // the pattern's Text again yields the same pattern.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"call f(x, _, y)", "return `operator<<`(s) -> r", "call a.c:f", "call Queue::*", "return f->\xff"} {
+	for _, s := range []string{"call f(x, _, y)", "return `operator<<`(s) -> r", "call a.c:f", "call Queue::*", "return f->\xff", "return f(*p, q[3] : int) -> r"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -135,11 +135,21 @@ func (o Op) String() string {
 type Pattern struct {
 	Op     Op
 	Span   Span
-	Func   Path   // for call and return
-	Params []Name // the names that the parameters bind, in order; "_" binds none
-	Result *Name  // the name that the result of a return, or the value of a write, binds
-	Any    bool   // for acquire and release: of any lock
-	Object Name   // for the others: the declared object or thread type
+	Func   Path    // for call and return
+	Params []Param // what the parameters bind, in order
+	Result *Name   // the name that the result of a return, or the value of a write, binds
+	Any    bool    // for acquire and release: of any lock
+	Object Name    // for the others: the declared object or thread type
+}
+
+// Param is what a pattern binds to a parameter.
+type Param struct {
+	Name // "_" binds none
+	// Stored: *NAME or NAME[N] binds what the function had stored, when it returned, at the address that the parameter is.
+	// Element is N, from 0 to 255.
+	Stored  bool
+	Element int
+	Int     bool // ": int" follows: it is an int if no debug information tells, and not a pointer
 }
 
 // Prop is a named proposition over the state.

@@ -229,6 +229,8 @@ func TestPatterns(t *testing.T) {
 		"arrive b":                             "arrive b",
 		"write v -> x":                         "write v -> x",
 		"read v by t":                          "read v by t",
+		"return open(_, *db) -> rc":            "return open _ *db[0] -> rc",
+		"return pipe(r[0], w [1] : int)":       "return pipe *r[0] *w[1]int",
 		"fork t":                               "fork t",
 		"call `Queue<int, long>::put`(q)":      "call Queue<int, long>::put q",
 		"call *_put // all":                    "call *_put",
@@ -245,7 +247,14 @@ func TestPatterns(t *testing.T) {
 			parts[1] = "any"
 		}
 		for _, n := range e.Pattern.Params {
-			parts = append(parts, n.Text)
+			text := n.Text
+			if n.Stored {
+				text = fmt.Sprintf("*%s[%d]", text, n.Element)
+			}
+			if n.Int {
+				text += "int"
+			}
+			parts = append(parts, text)
 		}
 		if e.Pattern.Result != nil {
 			parts = append(parts, "->", e.Pattern.Result.Text)

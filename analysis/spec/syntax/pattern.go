@@ -1,6 +1,9 @@
 package syntax
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // maxParams is the number of parameters that one pattern can bind.
 const maxParams = 6
@@ -66,13 +69,48 @@ func (p *parser) params(out *Pattern) {
 		return
 	}
 	p.list(func() {
-		n := p.name("a parameter's name, or _ for one that is not wanted")
+		n := Param{Stored: p.isOp("*")}
+		star := p.here()
+		if n.Stored {
+			p.advance()
+		}
+		n.Name = p.name("a parameter's name, or _ for one that is not wanted")
 		if n.Text == "this" && len(out.Params) > 0 {
 			p.failAt(n.Span, "this is the first parameter of a method")
 		}
-		p.checkBound(out, n)
+		if p.stored(&n); n.Stored && out.Op == OpCall {
+			p.failAt(star, "a call has stored nothing yet: write return for it")
+		}
+		if n.Stored && (n.Text == "_" || n.Text == "this") {
+			p.failAt(n.Span, "expected a name for what the function has stored")
+		}
+		p.checkBound(out, n.Name)
 		out.Params = append(out.Params, n)
 	})
+}
+
+// maxElement is the greatest index of an element that a pattern can bind.
+const maxElement = 255
+
+// stored reads what may follow a name: the index of an element, and the type of what the function has stored.
+func (p *parser) stored(n *Param) {
+	if !n.Stored && p.isOp("[") {
+		n.Stored = true
+		p.advance()
+		if p.tok.kind != tokNumber || p.tok.value > maxElement {
+			p.expected(fmt.Sprintf("the index of an element, from 0 to %d", maxElement))
+		}
+		n.Element = int(p.advance().value)
+		p.needOp("]")
+	}
+	if !n.Stored || !p.isOp(":") {
+		return
+	}
+	p.advance()
+	n.Int = true
+	if !p.takeWord("int") {
+		p.expected("int, the type of what is stored")
+	}
 }
 
 // checkBound fails if a pattern binds a name twice, or more than maxParams parameters.

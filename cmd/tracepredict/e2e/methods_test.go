@@ -223,6 +223,52 @@ func TestMethodsStripped(t *testing.T) {
 	}
 }
 
+// TestStored checks that a pattern can bind what a function has stored at an address, with the type of the debug
+// information, or without one as a pointer or an int.
+func TestStored(t *testing.T) {
+	t.Parallel()
+	for _, flags := range []string{"-O0 -g", "-O2 -g", "-O2 -s -rdynamic"} {
+		t.Run(flags, func(t *testing.T) {
+			program := build(t, "gcc", "stored.c", strings.Fields(flags)...)
+			on := []string{"return box_make(_, *b) -> rc", "return pair_make(*a : int)", "return pair_make(z[1] : int)", "call pair_make(_, n)"}
+			if !strings.Contains(flags, "-s ") {
+				on = append(on, "return small_make(*c)", "return small_make(*c, n)")
+			}
+			r := observe(t, program, options{On: on})
+			r.expectExit(t, 0)
+			var made, sum, first, second, small int64
+			r.readNumbers(t, "stored", &made, &sum, &first, &second, &small)
+			var got [5]int64
+			for i := range r.Events {
+				e := &r.Events[i]
+				if !e.Op.IsCall() {
+					continue
+				}
+				f, _ := r.Observer.FuncInfo(e.Func)
+				switch {
+				case e.Op == event.Call && (f.Name != "pair_make" || len(e.Args) != 1):
+					t.Errorf("%s is called with %d", f.Name, e.Args)
+				case e.Op == event.Call:
+				case f.Name == "box_make" && e.Value == 0:
+					got[0]++
+					got[1] += int64(e.Args[0])
+				case f.Name == "pair_make": // n comes before what is stored
+					got[2] += int64(e.Args[1])
+					got[3] += int64(e.Args[2])
+				case f.Name == "small_make":
+					got[4] += int64(e.Args[1])
+				}
+			}
+			if len(on) == 4 {
+				small = 0
+			}
+			if want := [5]int64{made, sum, first, second, small}; got != want {
+				t.Errorf("%d, want %d", got, want)
+			}
+		})
+	}
+}
+
 // TestMethodsChanged checks that the recorded parameters are those that are passed, if
 // the compiler removed some, that a note names what is not recorded, and that all
 // versions of a function that is selected at load time are observed.
