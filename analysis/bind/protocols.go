@@ -69,7 +69,7 @@ func (r *Run) objectRaces() *run.ObjectRaces {
 
 // ProtocolOf returns a typestate as a protocol.
 func ProtocolOf(t *spec.Typestate) typestate.Protocol {
-	p := typestate.Protocol{Name: t.Name, Type: t.Type, Mined: t.Mined, BornAtFirstUse: t.BornAtFirstUse}
+	p := typestate.Protocol{Name: t.Name, Type: t.Type, Mined: t.Mined, BornAtFirstUse: t.BornAtFirstUse, RebornAtNextUse: t.RebornAtNextUse}
 	for _, c := range t.Calls {
 		p.Calls = append(p.Calls, typestate.Call{Name: c.Name, Creates: c.Creates})
 	}

@@ -194,6 +194,9 @@ func (t *Typestate) WriteSpec(w io.Writer) error {
 	if t.BornAtFirstUse || !createsAny(t.Typestate) {
 		marks += " born at first use"
 	}
+	if t.RebornAtNextUse {
+		marks += " reborn at next use"
+	}
 	fmt.Fprintf(&b, "typestate %s (%s : %s)%s {\n", t.Name, t.Object, t.Type, marks)
 	width := 0
 	for _, c := range t.Calls {

@@ -13,10 +13,12 @@ type Typestate struct {
 	Calls  []Use  // its alphabet
 	States []ProtocolState
 	// Mined: the protocol was learned from runs. BornAtFirstUse: an object whose creation was not seen is in the first
-	// state, and not in all of them.
-	Mined, BornAtFirstUse bool
-	Object                string      // the name that stands for the object in the patterns
-	Span                  syntax.Span // of Name
+	// state, and not in all of them. RebornAtNextUse: a value that comes again after the end of its object, without a call
+	// that creates it, is another object, whose creation was not seen.
+	Mined, BornAtFirstUse, RebornAtNextUse bool
+
+	Object string      // the name that stands for the object in the patterns
+	Span   syntax.Span // of Name
 
 	good bool // an expression stands in place of the states
 }
@@ -43,7 +45,7 @@ type ProtocolState struct {
 
 // declareTypestate declares a typestate, with its events, which have no names outside of it.
 func (r *resolver) declareTypestate(d *syntax.Typestate) {
-	t := &Typestate{Name: d.Name.Text, Type: d.Type.Text, Object: d.Object.Text, Mined: d.Mined, BornAtFirstUse: d.BornAtFirstUse, Span: d.Name.Span, good: d.Good != nil}
+	t := &Typestate{Name: d.Name.Text, Type: d.Type.Text, Object: d.Object.Text, Mined: d.Mined, BornAtFirstUse: d.BornAtFirstUse, RebornAtNextUse: d.RebornAtNextUse, Span: d.Name.Span, good: d.Good != nil}
 	for i := range d.Events {
 		e := &d.Events[i]
 		t.Calls = append(t.Calls, Use{Name: e.Name.Text, Event: len(r.Events)})

@@ -62,6 +62,7 @@ func TestTypestateErrors(t *testing.T) {
 		strings.Replace(queue, "put -> open; free -> gone", "put -> open", 1):                  `8:9: warning: no sequence of events leads to state "gone"`,
 		strings.Replace(queue, "call queue_free(q)", "acquire any", 1):                         `5:3: "free" is no call: a typestate is about calls of functions and their returns`,
 		strings.Replace(queue, "struct queue *) {", "struct queue *) born at second use {", 1): `expected "first"`,
+		strings.Replace(queue, "struct queue *) {", "struct queue *) reborn at use {", 1):      `expected "next"`,
 	} {
 		_, problems := Parse("t.tps", text)
 		if all := problems.Error(); !strings.Contains(all, want) {
@@ -102,7 +103,6 @@ func TestUses(t *testing.T) {
 	}
 }
 
-// TestFirstOfTwoCalls: of two calls of an object that an event is, the first one that is declared counts; calls of two
 // TestStoredObject: the object of a call is what the function has stored at the address that the parameter is, which makes
 // it; a call of the same function has no such parameter.
 func TestStoredObject(t *testing.T) {
@@ -140,6 +140,7 @@ func TestStoredObject(t *testing.T) {
 	}
 }
 
+// TestFirstOfTwoCalls: of two calls of an object that an event is, the first one that is declared counts; calls of two
 // objects both do.
 func TestFirstOfTwoCalls(t *testing.T) {
 	s := parse(t, "typestate t (o : int) {\n from = call dup(o, _)\n to = call dup(_, o)\n any = call dup(o)\n state a { from -> a; to -> a; any -> a }\n}\n")

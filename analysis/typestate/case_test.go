@@ -326,3 +326,49 @@ func TestFreeIsACallOfTheObject(t *testing.T) {
 		})
 	}
 }
+
+// TestReborn: with RebornAtNextUse a call behind the end of an object is of another object, whether or not it is ordered
+// with the end; one before the end may come behind it.
+func TestReborn(t *testing.T) {
+	const make, use, shut, fork = 1, 2, 3, 4 // as event.Func
+	for _, c := range []struct {
+		name           string
+		steps          [][2]int // thread and call
+		reborn, always bool     // findings with the mark, and without
+	}{
+		{"used behind the end", [][2]int{{1, make}, {1, shut}, {1, use}, {1, shut}}, false, true},
+		{"by a thread that nothing orders", [][2]int{{1, make}, {1, fork}, {1, shut}, {2, use}}, false, true},
+		{"used before the end", [][2]int{{1, make}, {1, fork}, {2, use}, {1, shut}}, true, true},
+		{"and again behind it", [][2]int{{1, make}, {1, fork}, {2, use}, {1, shut}, {2, use}}, true, true},
+		{"of the other object", [][2]int{{1, make}, {1, fork}, {1, shut}, {1, use}, {2, use}, {1, shut}}, true, true},
+		{"ended twice", [][2]int{{1, make}, {1, shut}, {1, shut}}, false, true},
+		{"made twice", [][2]int{{1, make}, {1, shut}, {1, make}, {1, shut}}, false, false},
+	} {
+		for _, reborn := range []bool{false, true} {
+			p := typestate.Protocol{Name: "p", RebornAtNextUse: reborn, Calls: []typestate.Call{{Name: "make", Creates: true}, {Name: "use"}, {Name: "shut"}}, States: []typestate.State{
+				{Name: "fresh", Next: [][]int{{1}, nil, nil}}, {Name: "open", Next: [][]int{nil, {1}, {2}}}, {Name: "closed", Next: [][]int{nil, nil, nil}},
+			}}
+			var events []event.Event
+			for i, s := range c.steps {
+				e := event.Event{Seq: uint64(i + 1), Op: event.Call, Thread: event.ThreadID(s[0]), Func: event.FuncID(s[1]), Value: 7}
+				if s[1] == fork {
+					e.Op, e.Peer = event.Fork, 2
+				}
+				events = append(events, e)
+			}
+			want := c.always
+			if reborn {
+				want = c.reborn
+			}
+			_, found := check(p, events, false, false)
+			if (len(found) > 0) != want {
+				t.Errorf("%s, reborn %v: %d findings, want some: %v: %+v", c.name, reborn, len(found), want, found)
+			}
+			for _, f := range found {
+				if reborn && f.Confidence == finding.Observed {
+					t.Errorf("%s: this run breaks it: %+v", c.name, f)
+				}
+			}
+		}
+	}
+}

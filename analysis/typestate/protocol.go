@@ -3,6 +3,7 @@ package typestate
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 	"sync"
 
 	"github.com/tracepredict/tracepredict/observer/lattice"
@@ -16,8 +17,9 @@ type Protocol struct {
 	Calls  []Call // at most MaxCalls
 	States []State
 	// Mined: it was learned from runs. BornAtFirstUse: an object whose creation was not seen is in the first state, and not
-	// in all of them.
-	Mined, BornAtFirstUse bool
+	// in all of them. RebornAtNextUse: a call that breaks the protocol of an object at its end, of which no call leads out,
+	// is of another object, whose creation was not seen: other functions than those of the protocol create some.
+	Mined, BornAtFirstUse, RebornAtNextUse bool
 }
 
 // MaxCalls is the largest number of calls of a protocol.
@@ -128,6 +130,23 @@ func (a *automaton) names(n lattice.State) (names []string) {
 		}
 	}
 	return names
+}
+
+// ended reports whether no call leads out of a set of states, which is not empty.
+func (a *automaton) ended(n lattice.State) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for i := range a.p.States {
+		if !a.sets[n].has(i) {
+			continue
+		}
+		for _, next := range a.p.States[i].Next {
+			if slices.ContainsFunc(next, func(to int) bool { return to != i }) {
+				return false
+			}
+		}
+	}
+	return n != broken
 }
 
 // allowed returns the names of the calls that a set of states allows.

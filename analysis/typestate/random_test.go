@@ -114,23 +114,12 @@ func runs(threads [][]event.Event, yield func([]event.Event) bool) {
 
 // breaks reports whether an order of calls breaks the protocol.
 func breaks(p typestate.Protocol, order []event.Event) bool {
-	states := map[int]bool{}
-	for i := range p.States {
-		if i == 0 || !p.BornAtFirstUse {
-			states[i] = true
-		}
-	}
+	states := born(p)
 	for _, e := range order {
 		if e.Op != event.Call {
 			continue
 		}
-		next := map[int]bool{}
-		for s := range states {
-			for _, n := range p.States[s].Next[e.Func-1] {
-				next[n] = true
-			}
-		}
-		if states = next; len(states) == 0 {
+		if states = after(p, states, e); len(states) == 0 {
 			return true
 		}
 	}
@@ -205,16 +194,117 @@ func TestAgainstAllRuns(t *testing.T) {
 	}
 }
 
-func checkAgainst(t *rapid.T, p typestate.Protocol, observed []event.Event, exclusion, want bool) (predictions int) {
-	t.Helper()
+// TestRebornAgainstParts compares a protocol whose objects are reborn with one whose objects are not, on each of the
+// parts into which their ends cut the run.
+func TestRebornAgainstParts(t *testing.T) {
+	reborn, found := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		p, threads := drawProtocol(t), drawThreads(t)
+		p.States[randomStates-1].Next = make([][]int, randomCalls) // no call leads out of it
+		var observed []event.Event
+		runs(threads, func(order []event.Event) bool {
+			observed = slices.Clone(order)
+			return rapid.IntRange(0, 9).Draw(t, "another") > 0
+		})
+		parts := lives(p, observed)
+		want := false
+		for i := range parts {
+			_, alone := check(p, numbered(parts[i]), false, false)
+			want = want || len(alone) > 0
+		}
+		p.RebornAtNextUse = true
+		_, all := check(p, numbered(observed), false, false)
+		if (len(all) > 0) != want {
+			t.Fatalf("%d findings, want some: %v, in %d parts: %+v", len(all), want, len(parts), observed)
+		}
+		if len(parts) > 1 {
+			reborn++
+		}
+		found += len(all)
+	})
+	if reborn == 0 || found == 0 {
+		t.Errorf("%d runs with more than one object, %d findings", reborn, found)
+	}
+}
+
+// lives returns a run once for each object that it has one after the other, with the calls of that object alone.
+func lives(p typestate.Protocol, observed []event.Event) (parts [][]event.Event) {
+	at := map[int]int{} // by call: the number of its object
+	n, states := 0, born(p)
+	for i, e := range observed {
+		if e.Op != event.Call {
+			continue
+		}
+		if next := after(p, states, e); len(next) == 0 && ended(p, states) {
+			n++
+			states = after(p, born(p), e)
+		} else {
+			states = next
+		}
+		at[i] = n
+	}
+	for life := range n + 1 {
+		var part []event.Event
+		for i, e := range observed {
+			if e.Op != event.Call || at[i] == life {
+				part = append(part, e)
+			}
+		}
+		parts = append(parts, part)
+	}
+	return parts
+}
+
+// born returns the states of an object whose creation was not seen.
+func born(p typestate.Protocol) map[int]bool {
+	states := map[int]bool{}
+	for i := range p.States {
+		if i == 0 || !p.BornAtFirstUse {
+			states[i] = true
+		}
+	}
+	return states
+}
+
+// ended reports whether no call leads out of some states, of which there is one at least.
+func ended(p typestate.Protocol, states map[int]bool) bool {
+	for s := range states {
+		for _, next := range p.States[s].Next {
+			if slices.ContainsFunc(next, func(n int) bool { return n != s }) {
+				return false
+			}
+		}
+	}
+	return len(states) > 0
+}
+
+// after returns the states that follow by a call.
+func after(p typestate.Protocol, states map[int]bool, e event.Event) map[int]bool {
+	next := map[int]bool{}
+	for s := range states {
+		for _, n := range p.States[s].Next[e.Func-1] {
+			next[n] = true
+		}
+	}
+	return next
+}
+
+// numbered returns a run with what begins its threads.
+func numbered(run []event.Event) []event.Event {
 	events := []event.Event{{Op: event.Init, Thread: 1, Object: theSem, Kind: event.KindSemaphore, Flags: event.HasValue}}
 	for i := range 3 {
 		events = append(events, event.Event{Op: event.Begin, Thread: event.ThreadID(i + 1)})
 	}
-	events = append(events, observed...)
+	events = append(events, run...)
 	for i := range events {
 		events[i].Seq = uint64(i + 1)
 	}
+	return events
+}
+
+func checkAgainst(t *rapid.T, p typestate.Protocol, observed []event.Event, exclusion, want bool) (predictions int) {
+	t.Helper()
+	events := numbered(observed)
 	_, found := check(p, events, exclusion, false)
 	_, looked := check(p, events, exclusion, true)
 	if (len(looked) > 0) != (len(found) > 0) {

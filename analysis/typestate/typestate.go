@@ -12,6 +12,10 @@
 // object of the value, or to the end of its memory (Ended). One that was not seen to be created is in every state at
 // first, unless its protocol says otherwise.
 //
+// A protocol may say that objects are also created unseen (Protocol.RebornAtNextUse). Then a call that comes after the end
+// of an object, in this run, is one of another object: it may be unordered with the end, as the unseen creation need not
+// order it. Calls before the end are of the object that ends, and other schedules may have them behind the end.
+//
 // The slices, critical sections that change places, and what an object costs are those of package objects.
 package typestate
 
@@ -135,7 +139,7 @@ func (a *Analysis) used(protocol, call int, value uint64) {
 	a.stats.Calls++
 	id := a.objects.Identity(protocol, e.Thread, value)
 	x := a.objects.Of(id)
-	if x != nil && (a.o.Protocols[protocol].Calls[call].Creates || x.Ending() && a.automata[protocol].step(x.Object.Data.state, call) == broken) {
+	if x != nil && (a.o.Protocols[protocol].Calls[call].Creates || a.comesAgain(x, call)) {
 		a.objects.Finish(id)
 		x = nil
 	}
@@ -150,6 +154,13 @@ func (a *Analysis) used(protocol, call int, value uint64) {
 		a.observed(o, e, call, before)
 	}
 	a.slices.Trim(o)
+}
+
+// comesAgain reports whether a call that breaks the protocol of an object is one of another object, which has come into
+// its place unseen.
+func (a *Analysis) comesAgain(x *objects.Lifetime[*object], call int) bool {
+	m, s := a.automata[x.Kind], x.Object.Data.state
+	return m.step(s, call) == broken && (x.Ending() || m.p.RebornAtNextUse && m.ended(s))
 }
 
 // begin returns an object that begins with its first call.

@@ -238,7 +238,8 @@ type Typestate struct {
 	States []State
 	Good   Regex // an expression in place of States; nil: none
 	// Mined: the block was learned from runs. BornAtFirstUse: an object whose creation was not seen is in the first state.
-	Mined, BornAtFirstUse bool
+	// RebornAtNextUse: what comes again after its end is another object.
+	Mined, BornAtFirstUse, RebornAtNextUse bool
 }
 
 // MTTL is a formula on what threads know of one another.

@@ -131,7 +131,7 @@ func (p *parser) atLeastOneState(states []State, at Span) {
 	}
 }
 
-// typestate reads NAME (OBJECT : TYPE) [mined] [born at first use] { … }.
+// typestate reads NAME (OBJECT : TYPE) [mined] [born at first use] [reborn at next use] { … }.
 func (p *parser) typestate() Decl {
 	p.advance()
 	d := &Typestate{Name: p.name("the typestate's name")}
@@ -145,6 +145,9 @@ func (p *parser) typestate() Decl {
 	d.Mined = p.takeWord("mined")
 	if d.BornAtFirstUse = p.takeWord("born"); d.BornAtFirstUse {
 		p.needWords("at", "first", "use")
+	}
+	if d.RebornAtNextUse = p.takeWord("reborn"); d.RebornAtNextUse {
+		p.needWords("at", "next", "use")
 	}
 	p.block(func() { p.typestateItem(d) })
 	return d

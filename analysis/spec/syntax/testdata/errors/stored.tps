@@ -1,0 +1,11 @@
+event e = call f(*x)
+event e = call f(x[0])
+event e = return f(*_)
+event e = return f(this[0])
+event e = return f(x[256])
+event e = return f(x[y])
+event e = return f(x[1)
+event e = return f(*x : long)
+event e = return f(x : int)
+event e = return f(*x, x)
+typestate t (x : int) reborn at first use { }
