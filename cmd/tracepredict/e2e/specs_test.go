@@ -18,6 +18,7 @@ func TestInstalledSpecs(t *testing.T) {
 		{"std/dirent", "dirent.c", "TYPESTATE predicted (directory)"},
 		{"std/openssl", "openssl.c", "TYPESTATE predicted (connection)"},
 		{"std/pthread", "pthread.c", "TYPESTATE predicted (semaphore)"},
+		{"std/sqlite3", "sqlite3.c", "TYPESTATE predicted (connection)"},
 		{"std/stdio", "stdio.c", "TYPESTATE predicted (stream)"},
 		{"std/zlib", "zlib.c", "TYPESTATE predicted (deflating)"},
 	} {
