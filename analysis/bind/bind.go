@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tracepredict/tracepredict/analysis/completion"
+	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/property"
 	"github.com/tracepredict/tracepredict/analysis/spec"
@@ -53,7 +54,12 @@ type Run struct {
 	letters       []*letters            // by spec.Properties
 	protocols     *typestate.Analysis   // of spec.Typestates; nil if there are none
 	races         *typestate.Races      // of the same protocols; nil if races are not looked for
-	history       *completion.Completer // for protocols
+	ofObjects     *property.Parametric  // the properties of objects; nil if there are none
+	parametric    []int                 // by property of ofObjects: its index in spec.Properties
+	plain         uint64                // the events that other properties mention
+	events        uint64                // that the present event is
+	fieldSeen     []bool                // by spec.Vars: a field of an object was seen
+	history       *completion.Completer // for protocols and properties of objects
 	window, queue int
 }
 
@@ -62,16 +68,18 @@ func New(o Options) (*Run, error) {
 	r := &Run{
 		spec: o.Spec, monitors: o.Monitors, window: o.Window, queue: o.Queue, names: o.Names,
 		forms: make([]*event.Form, len(o.Spec.Vars)), objects: make([]event.ObjectID, len(o.Spec.Vars)), threads: NewThreads(o.Names),
+		fieldSeen: make([]bool, len(o.Spec.Vars)),
 	}
 	r.match = o.Spec.NewMatcher(spec.Names{
 		Func:   o.Names.Func,
 		Object: func(id event.ObjectID) string { return o.Names.Object(id).Name },
 		Thread: r.threads.Type, Variable: r.variable, Form: func(i int) *event.Form { return r.forms[i] },
 	})
-	opts := property.Options{Window: o.Window, Queue: o.Queue, Order: o.Order, Found: o.Found, Latency: o.Latency, Events: r.match.Events, Variable: r.match.Variable}
+	opts := property.Options{Window: o.Window, Queue: o.Queue, Order: o.Order, Found: o.Found, Latency: o.Latency, Events: r.matched, Variable: r.match.Variable}
 	for _, v := range o.Spec.Vars {
 		opts.Variables = append(opts.Variables, v.Name)
 	}
+	var ofObjects []property.ParametricProperty
 	for i, p := range o.Spec.Properties {
 		l := &letters{run: r, property: p}
 		r.letters = append(r.letters, l)
@@ -82,7 +90,21 @@ func New(o Options) (*Run, error) {
 		for _, prop := range p.Propositions {
 			bound.Propositions = append(bound.Propositions, prop.Name)
 		}
+		if p.Of != nil {
+			r.parametric = append(r.parametric, i)
+			ofObjects = append(ofObjects, ofEach(p, bound))
+			continue
+		}
+		r.plain |= bound.Events
 		opts.Properties = append(opts.Properties, bound)
+	}
+	if len(o.Spec.Typestates)+len(ofObjects) > 0 {
+		r.history = &completion.Completer{
+			History: &completion.History{Limit: objectHistory}, Order: o.Order, NewChecker: execution.DefaultChecker,
+		}
+	}
+	if len(ofObjects) > 0 {
+		r.checkObjects(&o, ofObjects, opts.Variables)
 	}
 	if len(o.Spec.Typestates) > 0 {
 		r.checkProtocols(&o)
@@ -115,14 +137,24 @@ func (r *Run) variable(id event.ObjectID) int {
 // Event processes the next event of the run.
 func (r *Run) Event(e *event.Event) {
 	r.Analysis.Event(e)
+	if r.history != nil {
+		r.history.Add(e)
+	}
+	look := r.history != nil && len(r.history.Log)%(objectHistory/2) == 0
 	if r.protocols != nil {
-		if r.history.Add(e); len(r.history.Log)%(protocolHistory/2) == 0 {
+		if look {
 			r.protocols.Look()
 		}
 		if r.races != nil {
 			r.races.Event(e)
 		}
 		r.protocols.Event(e)
+	}
+	if r.ofObjects != nil {
+		if look {
+			r.ofObjects.Look()
+		}
+		r.ofObjects.Event(e, r.events)
 	}
 	r.threads.Event(e)
 }
@@ -184,7 +216,7 @@ func (r *Run) checked() *run.Properties {
 		out.Notes = append(out.Notes, plural.Sprintf("%d {variable of another process has a name|variables of other processes have the names} of the specification's: {it was|they were} not checked", r.otherObjects))
 	}
 	for i, v := range r.spec.Vars {
-		if v.Used && r.objects[i] == 0 {
+		if v.Used && r.objects[i] == 0 && !r.fieldSeen[i] {
 			out.Notes = append(out.Notes, fmt.Sprintf("nothing was recorded of the variable %s, so that its value is not known: was it watched?", v.Path))
 		}
 	}

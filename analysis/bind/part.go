@@ -1,6 +1,7 @@
 package bind
 
 import (
+	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -24,15 +25,24 @@ func (p *Part) Event(e *event.Event) { p.run.Event(e) }
 // Remember implements part.Part.
 func (p *Part) Remember(n *event.Names) {
 	p.run.Remember(n)
-	if p.run.protocols != nil {
+	if p.run.history != nil {
 		p.run.history.Log.Remember(n)
+	}
+	if p.run.protocols != nil {
 		p.run.protocols.Remember(n)
+	}
+	if p.run.ofObjects != nil {
+		p.run.ofObjects.Remember(n)
 	}
 }
 
 // Finish implements part.Part.
 func (p *Part) Finish(out *part.Outcome) {
 	violated := p.run.Finish()
+	var ofObjects []finding.Finding
+	if p.run.ofObjects != nil {
+		ofObjects = p.run.ofObjects.Finish() // before it is known whether the types fit
+	}
 	if out.Err = p.run.unfit(); out.Err != nil {
 		return
 	}
@@ -44,8 +54,14 @@ func (p *Part) Finish(out *part.Outcome) {
 		out.Notes = append(out.Notes, p.run.protocols.Notes()...)
 		s := p.run.protocols.Stats()
 		out.Protocols = &run.Protocols{Objects: s.Objects, Calls: s.Calls, Shared: s.Shared, Unordered: s.Unordered}
-		out.Witnesses.Add(p.run.history.Witnesses)
 		out.ObjectRaces = p.run.objectRaces()
+	}
+	if p.run.ofObjects != nil {
+		out.Add(ofObjects...)
+		out.Notes = append(out.Notes, p.run.ofObjects.Notes()...)
+	}
+	if p.run.history != nil {
+		out.Witnesses.Add(p.run.history.Witnesses)
 	}
 	l := p.run.Stats()
 	out.Lattice = &run.Lattice{

@@ -53,6 +53,8 @@ type Slices[D any] struct {
 	clocks    *causality.Clocks
 	open      map[event.ThreadID][]*section[D]
 	lastClock map[event.ThreadID]*causality.Clock // stored with the last step of a thread
+	now       moment                              // of the last event that was passed to Add
+	stepping  []*Object[D]                        // that have a step at that event
 	stats     Stats
 }
 
@@ -123,43 +125,58 @@ func New[D any](o Options[D]) *Slices[D] {
 	}
 }
 
-// Event handles the next event of the run, which is no step of an object, or follows the calls of Add for it.
+// moment is where an event is in the order of the run, and what it does to a lock.
+type moment struct {
+	seq     uint64
+	clock   *causality.Clock
+	slot, n uint32
+	lock    event.ObjectID
+	locking lattice.Locking
+}
+
+// step returns a step at the moment.
+func (m *moment) step(x Step) step {
+	x.Seq = m.seq
+	return step{Step: x, clock: m.clock, slot: m.slot, n: m.n, lock: m.lock, locking: m.locking}
+}
+
+// at returns the moment of an event, which it stamps once.
+func (s *Slices[D]) at(e *event.Event) *moment {
+	if s.now.seq != e.Seq {
+		m := moment{seq: e.Seq, locking: completion.Locking(s.o.Order, e)}
+		if m.locking != lattice.NoLock {
+			m.lock = e.Object
+		}
+		var clock causality.Clock
+		m.slot, clock = s.clocks.Stamp(e, true)
+		m.clock, m.n = s.stored(e.Thread, m.slot, clock), clock.At(m.slot)
+		s.now = m
+		clear(s.stepping)
+		s.stepping = s.stepping[:0]
+	}
+	return &s.now
+}
+
+// Event handles the next event of the run, behind the calls of Add for it.
 func (s *Slices[D]) Event(e *event.Event) {
+	stamped := s.now.seq == e.Seq
 	if e.Op.IsCall() {
 		return
 	}
 	locking := completion.Locking(s.o.Order, e)
-	slot, clock := s.clocks.Stamp(e, locking != lattice.NoLock)
 	switch {
 	case locking == lattice.Releases:
-		s.release(e, slot, clock)
+		s.release(e)
 	case locking != lattice.NoLock:
-		s.open[e.Thread] = append(s.open[e.Thread], &section[D]{acquire: s.locks(e, slot, clock, locking)})
-	case e.Op == event.End:
+		m := s.at(e)
+		s.open[e.Thread] = append(s.open[e.Thread], &section[D]{acquire: m.step(Step{Variable: -1}), objects: slices.Clone(s.stepping)})
+	case !stamped:
+		s.clocks.Stamp(e, false)
+	}
+	if e.Op == event.End {
 		delete(s.open, e.Thread)
 		delete(s.lastClock, e.Thread)
 	}
-}
-
-// locks returns the step that an acquire or release is.
-func (s *Slices[D]) locks(e *event.Event, slot uint32, clock causality.Clock, locking lattice.Locking) step {
-	return step{
-		Step: Step{Seq: e.Seq, Variable: -1}, clock: s.stored(e.Thread, slot, clock), slot: slot, n: clock.At(slot), lock: e.Object, locking: locking,
-	}
-}
-
-// Stamp returns the clock of an event that is a step of objects, for Add. It must be called once for the event, in place of
-// Event.
-func (s *Slices[D]) Stamp(e *event.Event) (at Moment) {
-	slot, clock := s.clocks.Stamp(e, true)
-	return Moment{s.stored(e.Thread, slot, clock), slot, clock.At(slot), e.Thread}
-}
-
-// Moment is where an event is in the order of the run.
-type Moment struct {
-	clock   *causality.Clock
-	slot, n uint32
-	thread  event.ThreadID
 }
 
 // stored returns a copy of the clock of a thread, or the last one if that differs at the thread's own slot alone.
@@ -179,17 +196,22 @@ func (s *Slices[D]) stored(t event.ThreadID, slot uint32, v causality.Clock) *ca
 	return &own
 }
 
-// Add adds a step to an object.
-func (s *Slices[D]) Add(o *Object[D], at Moment, x Step) {
-	o.sees(at.thread, &s.stats)
-	for _, open := range s.open[at.thread] {
+// Add adds the present event of the run to an object as a step, at which the monitor reads a letter. Its Seq is that of the
+// event.
+func (s *Slices[D]) Add(o *Object[D], e *event.Event, x Step) {
+	m := s.at(e)
+	o.sees(e.Thread, &s.stats)
+	for _, open := range s.open[e.Thread] {
 		if !slices.Contains(open.objects, o) {
 			open.objects = append(open.objects, o)
 			o.insert(open.acquire)
 		}
 	}
+	if m.locking != lattice.NoLock {
+		s.stepping = append(s.stepping, o)
+	}
 	x.Reads = true
-	o.insert(step{Step: x, clock: at.clock, slot: at.slot, n: at.n})
+	o.insert(m.step(x))
 }
 
 // Trim checks or forgets steps of an object that has many. It is called behind Add, once the caller knows what the step
@@ -211,9 +233,13 @@ func (o *Object[D]) sees(t event.ThreadID, s *Stats) {
 	}
 }
 
-// insert adds a step at its place.
+// insert adds a step at its place, unless there is one of its event: an acquire or release may be an event that the monitor
+// reads.
 func (o *Object[D]) insert(x step) {
-	o.steps = slices.Insert(o.steps, before(o.steps, x.Seq), x)
+	i := before(o.steps, x.Seq)
+	if i == len(o.steps) || o.steps[i].Seq != x.Seq {
+		o.steps = slices.Insert(o.steps, i, x)
+	}
 }
 
 // before returns the number of steps before a Seq.
@@ -223,13 +249,14 @@ func before(steps []step, seq uint64) int {
 }
 
 // release ends a critical section, for all objects that had a step in it.
-func (s *Slices[D]) release(e *event.Event, slot uint32, clock causality.Clock) {
+func (s *Slices[D]) release(e *event.Event) {
+	m := s.at(e)
 	open := s.open[e.Thread]
 	for i := len(open) - 1; i >= 0; i-- {
 		if open[i].acquire.lock != e.Object {
 			continue
 		}
-		end := s.locks(e, slot, clock, lattice.Releases)
+		end := m.step(Step{Variable: -1})
 		for _, o := range open[i].objects {
 			o.insert(end)
 		}

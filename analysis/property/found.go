@@ -7,6 +7,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/completion"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/finding/reason"
+	"github.com/tracepredict/tracepredict/analysis/kept"
 	"github.com/tracepredict/tracepredict/observer/lattice"
 )
 
@@ -77,7 +78,7 @@ func (a *Analysis) finding(property int, v *lattice.Violation) (f *finding.Findi
 		return nil, nil, false
 	}
 	observed = v.Observed || err == nil && own.isObserved(w)
-	f = &finding.Finding{Kind: finding.Property, Property: p.Name, Message: a.message(p, observed), Count: 1}
+	f = &finding.Finding{Kind: finding.Property, Property: p.Name, Message: violates(p, observed), Count: 1}
 	if observed {
 		f.Confidence = finding.Observed
 	} else {
@@ -140,13 +141,12 @@ func (s *slice) isObserved(w *lattice.Witness) bool {
 	return next == len(w.Steps)
 }
 
-// message returns the message of a finding.
-func (a *Analysis) message(p *Property, observed bool) string {
-	what := "this run violates " + p.Name
-	if !observed {
-		what = "another schedule of this run violates " + p.Name
+// violates returns the message of a finding.
+func violates(p *Property, observed bool) string {
+	if observed {
+		return withMeaning("this run violates "+p.Name, p)
 	}
-	return withMeaning(what, p)
+	return withMeaning("another schedule of this run violates "+p.Name, p)
 }
 
 // withMeaning returns a message with what the violation of the property means, if the specification has that.
@@ -176,7 +176,7 @@ func (s *slice) explain(f *finding.Finding, w *lattice.Witness) {
 		return
 	}
 	f.Witness = steps
-	a.addTruth(f.Witness, p, w.Steps)
+	addTruth(f.Witness, p, w.Steps)
 }
 
 // observedSteps returns the events that the property reads, in the order of the observed run,
@@ -206,7 +206,11 @@ func (s *slice) observedSteps(w *lattice.Witness) []finding.Step {
 // evidence returns the events of a witness that are reordered, and the one that violates the
 // property, then the observed steps that the witness leaves out, since they come after it.
 func (a *Analysis) evidence(p *Property, w *lattice.Witness, observed []finding.Step) []finding.Step {
-	out := a.steps(p, reordered(w, a.keyOf))
+	return withOvertaken(a.steps(p, reordered(w, a.keyOf)), w, observed)
+}
+
+// withOvertaken returns evidence, and behind it the observed steps that the witness leaves out.
+func withOvertaken(out []finding.Step, w *lattice.Witness, observed []finding.Step) []finding.Step {
 	for _, s := range observed {
 		overtaken := !slices.ContainsFunc(w.Steps, func(w lattice.Step) bool { return w.Seq == s.Seq })
 		if overtaken && len(out) < maxEvidence {
@@ -286,18 +290,23 @@ func inverted(steps []lattice.Step, i int) bool {
 
 // steps returns the steps of a witness, with which propositions hold after each.
 func (a *Analysis) steps(p *Property, in []lattice.Step) []finding.Step {
+	return stepsOf(a.history.Log, p, in)
+}
+
+// stepsOf returns the steps of a witness that are kept, with which propositions hold after each.
+func stepsOf(log kept.Log, p *Property, in []lattice.Step) []finding.Step {
 	var out []finding.Step
 	for i := range in {
-		if e := a.history.Log.Find(in[i].Seq); e != nil {
+		if e := log.Find(in[i].Seq); e != nil {
 			out = append(out, e.Step())
 		}
 	}
-	a.addTruth(out, p, in)
+	addTruth(out, p, in)
 	return out
 }
 
 // addTruth adds to the steps that are steps of the witness w which propositions hold after them.
-func (a *Analysis) addTruth(steps []finding.Step, p *Property, w []lattice.Step) {
+func addTruth(steps []finding.Step, p *Property, w []lattice.Step) {
 	for i := range steps {
 		k := slices.IndexFunc(w, func(s lattice.Step) bool { return s.Seq == steps[i].Seq })
 		if k < 0 || !w[k].Reads {

@@ -129,7 +129,7 @@ func (a *Analysis) settle(w *waiting) {
 	}
 	a.violated[w.property] = false
 	p := own.property
-	f := &finding.Finding{Kind: finding.Property, Property: p.Name, Message: a.message(p, false), Count: 1}
+	f := &finding.Finding{Kind: finding.Property, Property: p.Name, Message: violates(p, false), Count: 1}
 	completion.Predict(f, a.o.Order)
 	f.Reason = reason.Reason{What: reason.OrderOpen}
 	own.explain(f, w.witness)

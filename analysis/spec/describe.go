@@ -28,6 +28,7 @@ type Description struct {
 // Described is the description of a property.
 type Described struct {
 	Name         string                 `json:"name"`
+	Of           *DescribedObject       `json:"of,omitempty"` // absent: it is a property of the whole program
 	Message      string                 `json:"message"`
 	Logic        string                 `json:"logic"`
 	Text         string                 `json:"text"`
@@ -40,6 +41,15 @@ type Described struct {
 	Values       []DescribedValues      `json:"values"`     // of the variables along the bad prefix; empty: none were found
 	Steps        []string               `json:"steps"`      // by state of the bad prefix: "", "write", or an event's name
 	Monitor      *Monitor               `json:"-"`
+}
+
+// DescribedObject is the object that a property is of.
+type DescribedObject struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+	// Fields are those that make letters of it alone, as --watch takes them; Events are such events.
+	Fields []string `json:"fields"`
+	Events []string `json:"events"`
 }
 
 // DescribedTypestate is the description of a typestate.
@@ -141,6 +151,7 @@ func (s *Spec) describePlan(d *Description) {
 func (s *Spec) describe(p *Property, m *Monitor) Described {
 	d := Described{Name: p.Name, Message: p.Message, Logic: p.Logic.String(), Text: p.Text, Monitor: m, States: m.States(),
 		Size: m.sizeText(), Moves: s.moves(p), Unreported: append([]string{}, m.Unreported...), Propositions: []DescribedProposition{}}
+	d.Of = s.describeObject(p.Of)
 	for _, q := range p.Propositions {
 		d.Propositions = append(d.Propositions, DescribedProposition{q.Name, q.Text, q.Event >= 0})
 	}
@@ -148,6 +159,20 @@ func (s *Spec) describe(p *Property, m *Monitor) Described {
 	if e, ok := s.example(p, m); ok {
 		d.BadPrefix = e.letters
 		s.describeValues(&d, p, e)
+	}
+	return d
+}
+
+func (s *Spec) describeObject(of *Parameter) *DescribedObject {
+	if of == nil {
+		return nil
+	}
+	d := &DescribedObject{Name: of.Name, Type: of.Type, Fields: []string{}, Events: []string{}}
+	for _, v := range of.Fields {
+		d.Fields = append(d.Fields, s.Vars[v].Path)
+	}
+	for _, e := range of.Events {
+		d.Events = append(d.Events, s.Events[e.Event].Name)
 	}
 	return d
 }

@@ -45,6 +45,7 @@ type Matcher struct {
 	hadEvent    []bool                      // by Spec.Syncs
 	uses        [][]useOf                   // by Spec.Events: the calls of typestates that the event is
 	used        []used                      // the objects of the present event
+	owners      [][]owner                   // by Spec.Events: the properties of whose objects the event is
 	unknown     uint64                      // conditions and assignments that could not be computed
 }
 
@@ -65,6 +66,12 @@ func (s *Spec) NewMatcher(names Names) *Matcher {
 	for t := range s.Typestates {
 		for c, u := range s.Typestates[t].Calls {
 			m.uses[u.Event] = append(m.uses[u.Event], useOf{t, c})
+		}
+	}
+	m.owners = make([][]owner, len(s.Events))
+	for i, p := range s.Properties {
+		for _, x := range p.own() {
+			m.owners[x.Event] = append(m.owners[x.Event], owner{i, x.Object})
 		}
 	}
 	for i := range s.Events {
@@ -143,6 +150,26 @@ func (m *Matcher) Uses(e *event.Event, yield func(typestate, call int, object ui
 			if x := (used{u.typestate, v}); !slices.Contains(m.used, x) {
 				m.used = append(m.used, x)
 				yield(u.typestate, u.call, v)
+			}
+		}
+	}
+}
+
+// owner is a property of whose objects a declared event is, and the index in Event.Bound of the object.
+type owner struct{ property, object int }
+
+// Own calls yield for each property of an object, by index in Spec.Properties, and each declared event of one object that
+// an event is, which must be the last that was passed to Events, with the value that stands for the object.
+func (m *Matcher) Own(e *event.Event, yield func(property, event int, object uint64)) {
+	if !e.Op.IsCall() {
+		return
+	}
+	for _, i := range m.matched {
+		for _, x := range m.owners[i] {
+			if v, ok := m.boundValue(e, i, x.object); ok {
+				yield(x.property, i, v)
+			} else {
+				m.unknown++
 			}
 		}
 	}

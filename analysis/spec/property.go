@@ -27,9 +27,12 @@ func (r *resolver) property(d *syntax.Property) {
 		p.Message = d.Message.Text
 	}
 	b := &body{resolver: r, p: p, index: map[string]int{}, earlier: len(r.problems)}
+	r.of = d.Of
+	defer func() { r.of = nil }()
 	switch d.Logic {
 	case syntax.LTL:
 		if x, ok := r.arrange(d.Formula); ok {
+			b.fieldsIn(x)
 			p.Formula = b.formula(x)
 		}
 	case syntax.EREBad, syntax.EREGood:
@@ -38,6 +41,7 @@ func (r *resolver) property(d *syntax.Property) {
 		b.automaton(d)
 	}
 	b.mentions()
+	b.parameter(d.Of)
 	r.Properties = append(r.Properties, p)
 }
 
@@ -81,6 +85,7 @@ func (b *body) proposition(text string, at syntax.Span, fill func(p *Proposition
 // named returns the index of the proposition that a name is: a declared one, an event, or a
 // variable that is true or false. It returns false after an error.
 func (b *body) named(n syntax.Name) (int, bool) {
+	b.field(&n)
 	e, ok := b.names.entries[n.Text]
 	if !ok {
 		b.unknown(n, kindProp, kindEvent, kindVar)

@@ -20,6 +20,7 @@ type resolver struct {
 	checks     []*syntax.Check
 	bodies     []*syntax.Property
 	typestates []*syntax.Typestate    // by Spec.Typestates
+	of         *syntax.Parameter      // of the property that is being resolved; nil: none
 	blockNames map[string]syntax.Span // of properties and of blocks for which there is no analysis yet
 }
 
@@ -312,6 +313,9 @@ func (r *resolver) renumber(newIndex []int) {
 			p.Events[i] = newIndex[p.Events[i]]
 		}
 		slices.Sort(p.Events)
+		for i := range p.own() {
+			p.Of.Events[i].Event = newIndex[p.Of.Events[i].Event]
+		}
 		for i := range p.Propositions {
 			if at := &p.Propositions[i].Event; *at >= 0 {
 				*at = newIndex[*at]

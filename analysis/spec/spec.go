@@ -63,6 +63,8 @@ type Var struct {
 	Span syntax.Span // of Name
 	At   syntax.Span // of Path
 	Used bool        // a property, a check or an mttl formula needs it
+	// Field: it is a field of each object of a type, as a property of an object names it.
+	Field bool
 }
 
 // Sync is a declared lock, condition, semaphore or barrier.
@@ -160,9 +162,28 @@ type Property struct {
 	Regexp       *ere.Regexp        // for EREBad and EREGood
 	Automaton    *monitor.Automaton // for Automaton
 	Span         syntax.Span        // of Name
+	// Of is the object that the property is of: each object of the type has a word of its own. nil: it is one of the whole
+	// program.
+	Of *Parameter
 
 	body  syntax.Span
 	parts map[any]syntax.Span // where the parts of Formula (*ltl.Formula) or Regexp (*ere.Regexp) are written
+}
+
+// Parameter is the object of a property.
+type Parameter struct {
+	Name string
+	Type string // as written
+	// Fields are the indices in Spec.Vars of the fields that the property reads, ascending.
+	Fields []int
+	// Events are the events of Property.Events whose patterns bind the object.
+	Events []OwnEvent
+}
+
+// OwnEvent is an event of one object.
+type OwnEvent struct {
+	Event  int // index in Spec.Events
+	Object int // index in Event.Bound of the object
 }
 
 // Proposition is an atomic proposition of a property: a declared event, or an expression over

@@ -109,7 +109,8 @@ func (s *state) missing(n syntax.Name) {
 func (r *resolver) isNumber(n syntax.Name) bool {
 	e, ok := r.names.entries[n.Text]
 	if !ok {
-		return n.Text == "tid"
+		_, field := r.fieldName(n)
+		return n.Text == "tid" || field
 	}
 	switch e.kind {
 	case kindVar:

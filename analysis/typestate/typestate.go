@@ -135,7 +135,6 @@ func (a *Analysis) Event(e *event.Event) {
 // used handles a call of an object by the present event.
 func (a *Analysis) used(protocol, call int, value uint64) {
 	e := a.now
-	at := a.slices.Stamp(e)
 	a.stats.Calls++
 	id := a.objects.Identity(protocol, e.Thread, value)
 	x := a.objects.Of(id)
@@ -147,7 +146,7 @@ func (a *Analysis) used(protocol, call int, value uint64) {
 		x = a.objects.Begin(id, a.begin(e, protocol, call, value))
 	}
 	o := x.Object
-	a.slices.Add(o, at, objects.Step{Seq: e.Seq, Events: 1 << call, Variable: -1})
+	a.slices.Add(o, e, objects.Step{Events: 1 << call, Variable: -1})
 	before := o.Data.state
 	if o.Data.state = a.automata[protocol].step(before, call); o.Data.state == broken && !o.Data.broken {
 		o.Data.broken = true

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -154,6 +155,11 @@ func writeTypestate(w io.Writer, t *spec.DescribedTypestate) {
 
 func writeProperty(w io.Writer, p *spec.Described) error {
 	fmt.Fprintf(w, "property %s\n", p.Name)
+	if of := p.Of; of != nil {
+		own := strings.Join(append(slices.Clone(of.Fields), of.Events...), ", ")
+		fmt.Fprintf(w, "  of each       %s : %s\n", of.Name, report.Sanitize(of.Type))
+		fmt.Fprintf(w, "  its own       %s\n", report.Sanitize(own))
+	}
 	if p.Message != "" {
 		fmt.Fprintf(w, "  message       %s\n", report.Sanitize(p.Message))
 	}

@@ -199,12 +199,19 @@ func (l Logic) String() string { return logicNames[l&3] }
 // reach.
 type Property struct {
 	Name    Name
+	Of      *Parameter // nil: it is one of the whole program
 	Message *Text
 	Logic   Logic
 	Formula Expr    // for LTL
 	Regex   Regex   // for EREBad and EREGood
 	States  []State // for Automaton
 	Span    Span    // the whole body
+}
+
+// Parameter is the object that a property is of.
+type Parameter struct {
+	Name Name
+	Type Text // as written
 }
 
 // State is a state of an automaton or a typestate.

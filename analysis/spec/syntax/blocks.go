@@ -5,10 +5,15 @@ import (
 	"strings"
 )
 
-// property reads property NAME [MESSAGE] = and a formula, a regular expression or an automaton.
+// property reads property NAME [(OBJECT : TYPE)] [MESSAGE] = and a formula, a regular expression or an automaton.
 func (p *parser) property() Decl {
 	p.advance()
-	d := &Property{Name: p.name("the property's name"), Message: p.message()}
+	d := &Property{Name: p.name("the property's name")}
+	if p.isOp("(") {
+		of := p.parameter("the name of the object that the property is of")
+		d.Of = &of
+	}
+	d.Message = p.message()
 	p.equals()
 	start := p.tok.off
 	next := p.peek()
@@ -30,6 +35,18 @@ func (p *parser) property() Decl {
 	}
 	d.Span = p.span(start, p.prev)
 	return d
+}
+
+// parameter reads (OBJECT : TYPE).
+func (p *parser) parameter(what string) (of Parameter) {
+	p.needOp("(")
+	of.Name = p.name(what)
+	if !p.isOp(":") {
+		p.expected(`":" and the object's type`)
+	}
+	of.Type = p.rawType()
+	p.needOp(")")
+	return of
 }
 
 // message reads the string that reports show, and returns nil if there is none.
@@ -135,13 +152,8 @@ func (p *parser) atLeastOneState(states []State, at Span) {
 func (p *parser) typestate() Decl {
 	p.advance()
 	d := &Typestate{Name: p.name("the typestate's name")}
-	p.needOp("(")
-	d.Object = p.name("the name that patterns bind the object to")
-	if !p.isOp(":") {
-		p.expected(`":" and the object's type`)
-	}
-	d.Type = p.rawType()
-	p.needOp(")")
+	of := p.parameter("the name that patterns bind the object to")
+	d.Object, d.Type = of.Name, of.Type
 	d.Mined = p.takeWord("mined")
 	if d.BornAtFirstUse = p.takeWord("born"); d.BornAtFirstUse {
 		p.needWords("at", "first", "use")

@@ -208,7 +208,22 @@ func (p *parser) word(in exprContext) Expr {
 		p.failAt(p.span(t.off, t.end), "%q is no function: start, end and interval are", t.text)
 	}
 	p.advance()
-	return &Ident{Name{t.text, p.span(t.off, t.end)}}
+	return &Ident{p.fieldOf(Name{t.text, p.span(t.off, t.end)})}
+}
+
+// fieldOf reads what follows the name of an object without a blank: .FIELD, or a path of fields. The field is then part of
+// the name.
+func (p *parser) fieldOf(n Name) Name {
+	for p.isOp(".") && !p.tok.blank {
+		next := p.peek()
+		if next.kind != tokName || next.blank {
+			break
+		}
+		p.advance()
+		n.Text += "." + next.text
+		n.Span.End = p.advance().end
+	}
+	return n
 }
 
 // intervalCall reads interval(f, g).

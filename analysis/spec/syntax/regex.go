@@ -200,5 +200,5 @@ func (p *parser) literal() Literal {
 		p.advance()
 		not = !not
 	}
-	return Literal{Not: not, Name: p.name("a proposition, or ! and one")}
+	return Literal{Not: not, Name: p.fieldOf(p.name("a proposition, or ! and one"))}
 }
