@@ -66,7 +66,9 @@ func (r *Run) objectRaces() *run.ObjectRaces {
 
 // ProtocolOf returns a typestate as a protocol.
 func ProtocolOf(t *spec.Typestate) typestate.Protocol {
-	p := typestate.Protocol{Name: t.Name, Type: t.Type, Mined: t.Mined, BornAtFirstUse: t.BornAtFirstUse, RebornAtNextUse: t.RebornAtNextUse}
+	p := typestate.Protocol{
+		Name: t.Name, Type: t.Type, Mined: t.Mined, BornAtFirstUse: t.BornAtFirstUse, RebornAtNextUse: t.RebornAtNextUse, Unnamed: t.ByExpression,
+	}
 	for _, c := range t.Calls {
 		p.Calls = append(p.Calls, typestate.Call{Name: c.Name, Creates: c.Creates})
 	}

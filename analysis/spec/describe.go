@@ -59,6 +59,9 @@ type DescribedTypestate struct {
 	Mined  bool            `json:"mined"`
 	Calls  []DescribedCall `json:"calls"`
 	States []string        `json:"states"`
+	// Expression stands in place of states; its automaton has those of States.
+	Expression string     `json:"expression,omitempty"`
+	Typestate  *Typestate `json:"-"`
 }
 
 // DescribedCall is a call of a typestate.
@@ -117,7 +120,7 @@ func Describe(s *Spec, problems syntax.List, o MonitorOptions) *Description {
 }
 
 func (s *Spec) describeTypestate(t *Typestate) DescribedTypestate {
-	d := DescribedTypestate{Name: t.Name, Type: t.Type, Mined: t.Mined, Calls: []DescribedCall{}, States: []string{}}
+	d := DescribedTypestate{Name: t.Name, Type: t.Type, Mined: t.Mined, Calls: []DescribedCall{}, States: []string{}, Expression: t.Text, Typestate: t}
 	for _, c := range t.Calls {
 		d.Calls = append(d.Calls, DescribedCall{c.Name, s.Events[c.Event].Text, c.Creates})
 	}

@@ -229,39 +229,49 @@ func (b *body) temporal(x syntax.Expr) syntax.Expr {
 
 // regexp makes a regular expression over letters, and records its span.
 func (b *body) regexp(x syntax.Regex) *ere.Regexp {
-	r := b.regexpOf(x)
-	b.p.parts[r] = x.Where()
+	return regexps{b.cube, b.p.parts}.of(x)
+}
+
+// regexps makes regular expressions of their text.
+type regexps struct {
+	cube  func(*syntax.Letter) ere.Cube
+	parts map[any]syntax.Span // gets where each part is written
+}
+
+func (m regexps) of(x syntax.Regex) *ere.Regexp {
+	r := m.make(x)
+	m.parts[r] = x.Where()
 	return r
 }
 
-func (b *body) regexpOf(x syntax.Regex) *ere.Regexp {
+func (m regexps) make(x syntax.Regex) *ere.Regexp {
 	switch x := x.(type) {
 	case *syntax.Letter:
-		return ere.One(b.cube(x))
+		return ere.One(m.cube(x))
 	case *syntax.Cat:
-		return ere.Sequence(b.regexps(x.Parts)...)
+		return ere.Sequence(m.all(x.Parts)...)
 	case *syntax.Alt:
-		return ere.Either(b.regexps(x.Parts)...)
+		return ere.Either(m.all(x.Parts)...)
 	case *syntax.And:
-		return ere.Both(b.regexps(x.Parts)...)
+		return ere.Both(m.all(x.Parts)...)
 	case *syntax.Not:
-		return ere.Not(b.regexp(x.X))
+		return ere.Not(m.of(x.X))
 	case *syntax.Repeat:
 		maximum := x.Max
 		if maximum < 0 {
 			maximum = ere.Unbounded
 		}
-		return ere.Times(b.regexp(x.X), x.Min, maximum)
+		return ere.Times(m.of(x.X), x.Min, maximum)
 	case *syntax.Epsilon:
 		return ere.EmptyWord()
 	}
 	return ere.None()
 }
 
-func (b *body) regexps(parts []syntax.Regex) []*ere.Regexp {
+func (m regexps) all(parts []syntax.Regex) []*ere.Regexp {
 	out := make([]*ere.Regexp, len(parts))
 	for i, p := range parts {
-		out[i] = b.regexp(p)
+		out[i] = m.of(p)
 	}
 	return out
 }

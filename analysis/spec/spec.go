@@ -229,12 +229,9 @@ func (s *Spec) notEvaluated() syntax.List {
 		}
 	}
 	for _, t := range s.Typestates {
-		if len(t.States) == 0 && !t.good {
+		if len(t.States) == 0 && !t.ByExpression {
 			out = append(out, &syntax.Diagnostic{Kind: syntax.NotEvaluated, Span: t.Span,
 				Message: "typestate " + t.Name + noStates + ": tracepredict mine --spec FILE learns them from a run"})
-		}
-		if t.good {
-			report(t.Span, "typestate "+t.Name+", by an expression,")
 		}
 	}
 	for _, d := range s.Formulas {

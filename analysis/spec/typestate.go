@@ -19,8 +19,10 @@ type Typestate struct {
 
 	Object string      // the name that stands for the object in the patterns
 	Span   syntax.Span // of Name
-
-	good bool // an expression stands in place of the states
+	// ByExpression: an expression stands in place of the states, which are those of its automaton, and have numbers for
+	// names: s0, s1, …. Text is the expression, with the words before it.
+	ByExpression bool
+	Text         string
 }
 
 // MaxUses is the largest number of calls of a typestate.
@@ -45,7 +47,10 @@ type ProtocolState struct {
 
 // declareTypestate declares a typestate, with its events, which have no names outside of it.
 func (r *resolver) declareTypestate(d *syntax.Typestate) {
-	t := &Typestate{Name: d.Name.Text, Type: d.Type.Text, Object: d.Object.Text, Mined: d.Mined, BornAtFirstUse: d.BornAtFirstUse, RebornAtNextUse: d.RebornAtNextUse, Span: d.Name.Span, good: d.Good != nil}
+	t := &Typestate{
+		Name: d.Name.Text, Type: d.Type.Text, Object: d.Object.Text, Mined: d.Mined, BornAtFirstUse: d.BornAtFirstUse,
+		RebornAtNextUse: d.RebornAtNextUse, Span: d.Name.Span, ByExpression: d.Regex != nil,
+	}
 	for i := range d.Events {
 		e := &d.Events[i]
 		t.Calls = append(t.Calls, Use{Name: e.Name.Text, Event: len(r.Events)})
@@ -71,12 +76,9 @@ func (r *resolver) typestate(t *Typestate, d *syntax.Typestate) {
 		r.tooLarge(d.Events[MaxUses].Name.Span, "the typestate has %d calls: at most %d", len(t.Calls), MaxUses)
 		return
 	}
-	if d.Good != nil {
-		walkRegex(d.Good, func(n syntax.Name) {
-			if _, ok := calls[n.Text]; !ok {
-				r.unknownAmong(n, "event", calls)
-			}
-		})
+	if d.Regex != nil {
+		r.protocolExpression(t, d, calls)
+		r.creations(t)
 		return
 	}
 	r.protocolStates(t, d, calls)
@@ -168,29 +170,4 @@ func reachable(states []syntax.State, index map[string]int) []bool {
 		}
 	}
 	return reached
-}
-
-// walkRegex calls see for each name in a regular expression.
-func walkRegex(x syntax.Regex, see func(syntax.Name)) {
-	all := func(parts []syntax.Regex) {
-		for _, p := range parts {
-			walkRegex(p, see)
-		}
-	}
-	switch x := x.(type) {
-	case *syntax.Letter:
-		for _, l := range x.Literals {
-			see(l.Name)
-		}
-	case *syntax.Cat:
-		all(x.Parts)
-	case *syntax.Alt:
-		all(x.Parts)
-	case *syntax.And:
-		all(x.Parts)
-	case *syntax.Not:
-		walkRegex(x.X, see)
-	case *syntax.Repeat:
-		walkRegex(x.X, see)
-	}
 }

@@ -71,6 +71,60 @@ func TestTypestateErrors(t *testing.T) {
 	}
 }
 
+// byExpression returns a block with an expression in place of the states of queue.
+func byExpression(text string) string {
+	return queue[:strings.Index(queue, "  state fresh")] + "  " + text + "\n}\n"
+}
+
+// TestExpression: an expression makes the automaton that states would, and the same calls create objects.
+func TestExpression(t *testing.T) {
+	want := parse(t, queue).Typestates[0]
+	for _, text := range []string{
+		"ere good ((create | init) put* free)",
+		"ere good (({!put, !free} & !free) { put }* free?)",
+		"ere bad ((put | free) { }* | { } put* (create | init) | { } put* free { })",
+	} {
+		s := parse(t, byExpression(text))
+		ts := s.Typestates[0]
+		for i := range ts.States {
+			ts.States[i].Name = want.States[i].Name
+		}
+		if d := cmp.Diff(want.States, ts.States); d != "" || !ts.ByExpression || ts.Text != text {
+			t.Errorf("%s (%s): -want +got:\n%s", text, ts.Text, d)
+		}
+		for i := range ts.Calls {
+			if ts.Calls[i].Creates != want.Calls[i].Creates {
+				t.Errorf("%s: %s creates: %v", text, ts.Calls[i].Name, ts.Calls[i].Creates)
+			}
+		}
+		if n := s.notEvaluated(); len(n) > 0 {
+			t.Errorf("%s: %v", text, n)
+		}
+	}
+}
+
+// TestExpressionErrors: what is wrong with an expression in place of states is said where it is.
+func TestExpressionErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"ere good (create putt*)":                `6:20: there is no event "putt" here; did you mean "put"?`,
+		"ere good (create":                       `expected ")" or more of the expression`,
+		"ere god (create)":                       `6:3: expected NAME = PATTERN, "state", "ere good" or "ere bad"`,
+		"ere good create\n  ere bad put":         `7:3: the typestate has an expression already`,
+		"ere good create\n  state a { }":         `7:9: state "a" beside an expression`,
+		"ere good empty":                         `6:3: the expression allows nothing`,
+		"ere good epsilon":                       `6:3: warning: typestate "queue" is broken by the first call of every object`,
+		"ere good { }*":                          `6:3: warning: typestate "queue" can never be broken`,
+		"ere good { create, put } | init":        `6:12: warning: no call is in this letter: a call has one name of the block`,
+		"ere good { create, !create } | init":    `6:12: warning: no call is in this letter`,
+		"ere good { }* create { }{900} { }{900}": `would have more than 4096 states`,
+	} {
+		_, problems := Parse("t.tps", byExpression(text))
+		if all := problems.Error(); !strings.Contains(all, want) {
+			t.Errorf("%s: want %s, got %s", text, want, all)
+		}
+	}
+}
+
 // TestUses: the object of a call is the parameter, or the result, that the pattern binds.
 func TestUses(t *testing.T) {
 	s := parse(t, "typestate t (o : int) {\n put = call put(_, o)\n get = return Queue::get(this, n) -> o\n state a { put -> a; get -> a }\n}\n")

@@ -57,11 +57,16 @@ func (a *Analysis) message(o *object, call int, before lattice.State, observed b
 	if !observed {
 		what = "another schedule of this run"
 	}
-	what += fmt.Sprintf(" breaks %s: %s in state %s", p.Name, p.Calls[call].Name, strings.Join(m.names(before), " or "))
-	if allowed := m.allowed(before); len(allowed) > 0 {
-		return what + ", where only " + strings.Join(allowed, ", ") + " may follow"
+	what += fmt.Sprintf(" breaks %s: %s ", p.Name, p.Calls[call].Name)
+	if p.Unnamed {
+		what += "comes"
+	} else {
+		what += "in state " + strings.Join(m.names(before), " or ") + ","
 	}
-	return what + ", where no call may follow"
+	if allowed := m.allowed(before); len(allowed) > 0 {
+		return what + " where only " + strings.Join(allowed, ", ") + " may follow"
+	}
+	return what + " where no call may follow"
 }
 
 // keep keeps a finding, or puts it in the place of one with the same key.

@@ -20,6 +20,7 @@ type Protocol struct {
 	// in all of them. RebornAtNextUse: a call that breaks the protocol of an object at its end, of which no call leads out,
 	// is of another object, whose creation was not seen: other functions than those of the protocol create some.
 	Mined, BornAtFirstUse, RebornAtNextUse bool
+	Unnamed                                bool // the names of its states tell a reader nothing
 }
 
 // MaxCalls is the largest number of calls of a protocol.

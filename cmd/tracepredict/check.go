@@ -114,6 +114,11 @@ func writeChecked(w io.Writer, d *spec.Description, dot bool) error {
 				return err
 			}
 		}
+		for _, t := range d.Typestates {
+			if err := t.Typestate.WriteDOT(w); err != nil {
+				return err
+			}
+		}
 		return nil
 	}
 	for _, p := range d.Properties {
@@ -150,8 +155,27 @@ func writeTypestate(w io.Writer, t *spec.DescribedTypestate) {
 		}
 		fmt.Fprintf(w, "  %-13s %s = %s%s\n", label, c.Name, report.Sanitize(c.Pattern), creates)
 	}
-	fmt.Fprintf(w, "  %-13s %s\n\n", "states", strings.Join(t.States, ", "))
+	if t.Expression == "" {
+		fmt.Fprintf(w, "  %-13s %s\n\n", "states", strings.Join(t.States, ", "))
+		return
+	}
+	fmt.Fprintf(w, "  %-13s %s\n", "expression", report.Sanitize(t.Expression))
+	for i := range t.States {
+		label := ""
+		if i == 0 {
+			label = "states"
+		}
+		if i == shownStates {
+			fmt.Fprintf(w, "  %-13s and %d more\n", label, len(t.States)-i)
+			break
+		}
+		fmt.Fprintf(w, "  %-13s %s\n", label, t.Typestate.StateText(i))
+	}
+	fmt.Fprintln(w)
 }
+
+// shownStates is the number of states of an expression that are shown.
+const shownStates = 20
 
 func writeProperty(w io.Writer, p *spec.Described) error {
 	fmt.Fprintf(w, "property %s\n", p.Name)

@@ -243,7 +243,9 @@ type Typestate struct {
 	Type   Text // the object's type, as written
 	Events []Event
 	States []State
-	Good   Regex // an expression in place of States; nil: none
+	Regex  Regex // an expression over the names of Events, in place of States; nil: none
+	Whole  Span  // of Regex, with the words before it
+	Bad    bool  // Regex matches what breaks the protocol, and not what keeps it
 	// Mined: the block was learned from runs. BornAtFirstUse: an object whose creation was not seen is in the first state.
 	// RebornAtNextUse: what comes again after its end is another object.
 	Mined, BornAtFirstUse, RebornAtNextUse bool

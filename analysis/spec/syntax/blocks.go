@@ -204,16 +204,20 @@ func (p *parser) rawType() Text {
 func (p *parser) typestateItem(d *Typestate) {
 	next := p.peek()
 	switch {
-	case p.isWord("ere") && next.kind == tokName && next.text == "good":
-		p.advance()
-		p.advance()
-		d.Good = p.wholeRegex()
+	case p.isWord("ere") && next.kind == tokName && (next.text == "good" || next.text == "bad"):
+		t := p.advance()
+		if d.Regex != nil {
+			p.failAt(p.span(t.off, p.tok.end), "the typestate has an expression already: join the two by &, which wants both, or by |")
+		}
+		d.Bad = p.advance().text == "bad"
+		d.Regex = p.wholeRegex()
+		d.Whole = p.span(t.off, p.prev)
 	case next.kind == tokOp && next.text == "=":
 		d.Events = append(d.Events, *p.event())
 	case p.isWord("state"), p.isWord("final"):
 		d.States = append(d.States, p.state(false))
 	default:
-		p.unexpected(`NAME = PATTERN, "state" or "ere good"`)
+		p.unexpected(`NAME = PATTERN, "state", "ere good" or "ere bad"`)
 	}
 }
 

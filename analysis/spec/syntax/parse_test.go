@@ -283,7 +283,10 @@ func TestBlocks(t *testing.T) {
 		t.Errorf("%+v", ts)
 	}
 	ts = declOf[*Typestate](t, "typestate a (q : void (*)(int)) { p = call f(q)\n ere good (p p*) }")
-	if ts.Type.Text != "void (*)(int)" || dumpRegex(ts.Good) != "({p} {p}<0,-1>)" {
+	if ts.Type.Text != "void (*)(int)" || dumpRegex(ts.Regex) != "({p} {p}<0,-1>)" {
+		t.Errorf("%+v", ts)
+	}
+	if ts = declOf[*Typestate](t, "typestate a (q : int) { p = call f(q)\n ere bad p p }"); !ts.Bad || dumpRegex(ts.Regex) != "({p} {p})" {
 		t.Errorf("%+v", ts)
 	}
 	m := declOf[*MTTL](t, `mttl isolated "seen" =

@@ -17,6 +17,15 @@ const boxSpec = `typestate box (b : struct box *) {
 }
 `
 
+const boxExpression = `typestate box (b : struct box *) {
+  open  = return box_open -> b
+  use   = call box_use(b)
+  other = call box_use_second(_, b)
+  close = call box_close(b)
+  ere good (open (use | other)* close)
+}
+`
+
 const handleSpec = `typestate handle (h : int) {
   open  = return handle_open -> h
   use   = call handle_use(h)
@@ -57,6 +66,9 @@ func TestTypestates(t *testing.T) {
 		{"method", tillSpec, "method", nil, "TYPESTATE predicted (till)", ""},
 		{"in the order of the lock", boxSpec, "locked", nil, "", ""},
 		{"in any order of the lock", boxSpec, "locked", []string{"--causality", "exclusion"}, "TYPESTATE likely (box)", ""},
+		{"by an expression", boxExpression, "", nil, "TYPESTATE predicted (box)", ""},
+		{"racing", boxSpec, "", []string{"--racing-types"}, "TYPESTATE predicted (box)", ""},
+		{"not racing under the lock", boxSpec, "locked", []string{"--causality", "exclusion", "--racing-types"}, "", ""},
 		{"memory used again", boxSpec, "reuse", nil, "", ""},
 		{"mined", strings.Replace(boxSpec, "*) {", "*) mined {", 1), "", []string{"--fail-on-mined"}, "TYPESTATE likely (box)", ""},
 	} {
