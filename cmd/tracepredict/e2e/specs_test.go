@@ -15,6 +15,7 @@ func TestInstalledSpecs(t *testing.T) {
 		want         string // the title of the finding
 	}{
 		{"std/curl", "curl.c", "TYPESTATE predicted (multi)"},
+		{"std/descriptor", "descriptor.c", "TYPESTATE predicted (descriptor)"},
 		{"std/dirent", "dirent.c", "TYPESTATE predicted (directory)"},
 		{"std/openssl", "openssl.c", "TYPESTATE predicted (connection)"},
 		{"std/pthread", "pthread.c", "TYPESTATE predicted (semaphore)"},
