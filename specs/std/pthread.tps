@@ -1,8 +1,7 @@
 // Barriers, spinlocks and semaphores: none is used after it was destroyed.
 //
-// Mutexes, conditions and read-write locks are not here: a static initialiser makes them, which no call shows, so that one
-// in memory in which another was destroyed would look like that one. What --misuse says of threads, locks and conditions
-// needs no specification.
+// Mutexes, conditions and read-write locks are in std/mutex. What --misuse says of threads, locks and conditions needs no
+// specification.
 typestate barrier (b : pthread_barrier_t *) {
   init    = call pthread_barrier_init(b)
   wait    = call pthread_barrier_wait(b)

@@ -17,6 +17,7 @@ func TestInstalledSpecs(t *testing.T) {
 		{"std/curl", "curl.c", "TYPESTATE predicted (multi)"},
 		{"std/descriptor", "descriptor.c", "TYPESTATE predicted (descriptor)"},
 		{"std/dirent", "dirent.c", "TYPESTATE predicted (directory)"},
+		{"std/mutex", "mutex.c", "TYPESTATE predicted (condition)"},
 		{"std/openssl", "openssl.c", "TYPESTATE predicted (connection)"},
 		{"std/pthread", "pthread.c", "TYPESTATE predicted (semaphore)"},
 		{"std/sqlite3", "sqlite3.c", "TYPESTATE predicted (connection)"},
