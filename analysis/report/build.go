@@ -112,6 +112,10 @@ func (b *builder) finding(f finding.Finding) Finding {
 		out.Sketch = sketch(&out)
 	}
 	out.Initial, out.InitialTruth = each(f.Initial, b.initial), cleanTruth(f.InitialTruth)
+	if f.Made != nil && f.Kind == finding.Property {
+		made := b.step(f.Made)
+		out.Made = &made
+	}
 	out.nameThreads()
 	out.roles = rolesOf(&out)
 	out.Explains = explaining(&out)
@@ -163,6 +167,9 @@ func sortedSet(s []string) []string {
 // mentioned returns the threads that the finding refers to, sorted.
 func (b *builder) mentioned(f *finding.Finding) []event.ThreadID {
 	ids := slices.Clone(f.Threads)
+	if f.Made != nil && f.Kind == finding.Property {
+		ids = append(ids, f.Made.Thread)
+	}
 	for _, id := range f.Objects {
 		if t := b.object(id).Block.Thread; t != 0 {
 			ids = append(ids, t)

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"fmt"
+
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -27,6 +29,14 @@ func (v Initial) String() string {
 		text += " (not recorded: 0 is assumed)"
 	}
 	return text
+}
+
+// SubjectText returns a sentence, without its full stop, on the object that a property is of; "" if it is of none.
+func (n Names) SubjectText(f *Finding) string {
+	if f.Made == nil {
+		return ""
+	}
+	return fmt.Sprintf("It is of the object %#x, first seen%s (T%d)", f.Subject, n.in(f.Made.Stack), f.Made.Thread)
 }
 
 // InitialText returns a sentence, without its full stop, for a finding of the state before any event.

@@ -14,6 +14,9 @@ func (r *Report) Stacks(visit func(Stack)) {
 		for _, t := range f.Mentioned {
 			visit(t.Created)
 		}
+		if f.Made != nil {
+			f.Made.stacks(visit)
+		}
 		for _, steps := range f.steps() {
 			for j := range steps {
 				steps[j].stacks(visit)

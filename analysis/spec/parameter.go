@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -17,6 +18,14 @@ func (r *resolver) fieldName(n syntax.Name) (field string, ok bool) {
 		return "", false
 	}
 	return strings.CutPrefix(n.Text, r.of.Name.Text+".")
+}
+
+// fieldHint returns where the name of a field may stand.
+func (r *resolver) fieldHint(object, field string) string {
+	if r.of != nil {
+		return fmt.Sprintf("a field of the property's object is %s.%s", r.of.Name.Text, field)
+	}
+	return fmt.Sprintf("a field is of the object of a property, and written in it: property NAME (%s : TYPE) = …", object)
 }
 
 // field replaces the name of a field by that of its variable, which it declares if need be.

@@ -206,6 +206,10 @@ func (r *resolver) find(n syntax.Name, kind nameKind) int {
 // so only with a suggestion, since the name may be declared there.
 func (r *resolver) unknown(n syntax.Name, kinds ...nameKind) {
 	text := fmt.Sprintf("unknown name %q", n.Text)
+	if object, field, dotted := strings.Cut(n.Text, "."); dotted {
+		r.problem(syntax.UnknownName, n.Span, "%s: %s", text, r.fieldHint(object, field))
+		return
+	}
 	if near := r.names.near(n.Text, kinds...); near != "" {
 		text += "; did you mean " + near + "?"
 	} else if r.damaged {

@@ -69,7 +69,9 @@ type jsonFinding struct {
 	Observed []jsonStep `json:"observed,omitempty"`
 	Lost     []jsonStep `json:"lost_signals,omitempty"`
 	// Initial is present if the state before any event violates the property.
-	Initial     *jsonInitial     `json:"initial_state,omitempty"`
+	Initial *jsonInitial `json:"initial_state,omitempty"`
+	// Of is present if the property is one of each object of a type.
+	Of          *jsonSubject     `json:"of,omitempty"`
 	Depends     []jsonDependency `json:"depends"`
 	ThreadCount int              `json:"thread_count"`
 	Others      []jsonInstance   `json:"others"`
@@ -82,6 +84,12 @@ type jsonFinding struct {
 	Names       []string     `json:"objects"`
 	ObjectInfo  []jsonObject `json:"object_info"`
 	ThreadInfo  []jsonThread `json:"thread_info"`
+}
+
+// jsonSubject is the object that violates a property.
+type jsonSubject struct {
+	Value string   `json:"object"` // a pointer or a descriptor, in hexadecimal digits
+	First jsonStep `json:"first_seen"`
 }
 
 // jsonInitial is the state before the first event, by the variables of a property.
@@ -267,6 +275,9 @@ func (e *encoder) finding(f report.Finding) jsonFinding {
 		return jsonInstance{o.Confidence, each(o.Objects, e.Describe), notNil(o.Threads)}
 	})
 	out.Initial = toJSONInitial(&f)
+	if f.Made != nil {
+		out.Of = &jsonSubject{fmt.Sprintf("%#x", f.Subject), e.step(f.Made, sideFrames)}
+	}
 	f.Threads, f.Assumes, out.Explains = notNil(f.Threads), notNil(f.Assumes), notNil(f.Explains)
 	out.Names, out.ObjectInfo, out.ThreadInfo = each(f.Objects, e.Describe), each(f.Objects, e.object), each(f.Mentioned, e.thread)
 	return out

@@ -212,6 +212,9 @@ func (p *printer) finding(number int, c *report.Cause) {
 	p.para(p.style.bad, 0, 3, title)
 	p.para(p.style.title, 3, 3, f.Message+".")
 	p.definition(f.Property)
+	if of := p.names.SubjectText(f); of != "" {
+		p.para(unchanged, 3, 3, of+".")
+	}
 	p.out.WriteByte('\n')
 	p.initial(f)
 	p.sides(f)

@@ -11,6 +11,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(scopeText)
 	f.Add("var v : int = `a b`\nprop p = v & 1 == 1 | ~v << 2 > -3\nproperty f \"m\" = always (p -> [p, !p)w since Y p)\n")
 	f.Add("property g = ere bad ({ }* {p, !q}{2,5} | ~(a b?)+ & eps)\nproperty h = automaton { state a { {p} -> b }\n bad state b }\n")
+	f.Add("property r (c : struct conn *) \"m\" = always (use -> c.refs > 0 && c.a.b & 4)\nproperty s (fd : int) = ere bad { c.open, !x }*\n")
 	f.Add("typestate t (q : struct queue *) {\n c = return f -> q\n state s { c -> s }\n ere good c* }")
 	f.Add("typestate t (p : int) born at first use reborn at next use {\n r = return pipe(*p : int)\n w = return pipe(p[1])\n}\n")
 	f.Add("mttl m = forall i : t, j : t, i != j . @i (a > 0 -> !(a = @j @i (a)))\nlocal a : int = 0 { on e : a := 1; on f : ; }")

@@ -1,0 +1,9 @@
+event use = call conn_use(c)
+event beat = call tick()
+var hits : int = hits
+prop held = c.refs > 0
+property plain = always (use -> c.refs > 0)
+property nothing (c : struct conn) = always (beat -> hits > 0)
+property twice (hits : struct conn) = always (use -> hits.refs > 0)
+property bad (c : struct conn) = always (d.refs > 0)
+property typed (c : struct conn) = always (c.name + 1)
