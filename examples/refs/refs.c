@@ -1,6 +1,7 @@
 // A connection is counted: who uses it holds a reference, and the last one to drop its reference ends it. The reader uses the
 // connection without a reference of its own, and only the speed of the threads makes that come before the owner's
 // drop. Each connection has its own count: the second one is right.
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 struct conn {
 	pthread_mutex_t lock;
 	int refs;
-	int sent;
+	int out;
 };
 
 // As if these were in a library: the compiler does not look into them where they are called.
@@ -23,15 +24,11 @@ KEEP struct conn *conn_new(void)
 		exit(1);
 	pthread_mutex_init(&c->lock, NULL);
 	c->refs = 1;
+	c->out = open("/dev/null", O_WRONLY);
 	return c;
 }
 
-KEEP void conn_use(struct conn *c)
-{
-	pthread_mutex_lock(&c->lock);
-	c->sent++;
-	pthread_mutex_unlock(&c->lock);
-}
+KEEP ssize_t conn_use(struct conn *c) { return write(c->out, "hello", 5); }
 
 KEEP void conn_drop(struct conn *c)
 {
@@ -58,6 +55,6 @@ int main(void)
 	usleep(200000);
 	conn_drop(first);
 	pthread_join(thread, NULL);
-	printf("%d and %d bytes sent\n", first->sent, second->sent);
+	puts("both connections are unused now");
 	return first->refs + second->refs;
 }
