@@ -107,14 +107,14 @@ func ofParametric(t *testing.T, m lattice.Monitor, events []event.Event) map[uin
 	}
 	out := map[uint64]verdict{}
 	for _, f := range a.Finish() {
-		v := out[f.Subject]
+		v := out[f.Subject.Value]
 		v.violated, v.observed = true, v.observed || f.Confidence == finding.Observed
-		if out[f.Subject] = v; !f.Confidence.AtLeast(finding.Predicted) {
+		if out[f.Subject.Value] = v; !f.Confidence.AtLeast(finding.Predicted) {
 			t.Errorf("%s: %s %s", f.Confidence, f.Reason.What, f.Reason.Words)
 		}
 		for _, s := range f.Evidence {
-			if !concerns(&events[s.Seq-1], f.Subject) {
-				t.Errorf("the finding on %d lists %+v", f.Subject, events[s.Seq-1])
+			if !concerns(&events[s.Seq-1], f.Subject.Value) {
+				t.Errorf("the finding on %d lists %+v", f.Subject.Value, events[s.Seq-1])
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -112,9 +113,9 @@ func (b *builder) finding(f finding.Finding) Finding {
 		out.Sketch = sketch(&out)
 	}
 	out.Initial, out.InitialTruth = each(f.Initial, b.initial), cleanTruth(f.InitialTruth)
-	if f.Made != nil && f.Kind == finding.Property {
-		made := b.step(f.Made)
-		out.Made = &made
+	if f.Subject != nil && f.Kind == finding.Property {
+		first := b.step(&f.Subject.First)
+		out.First = &first
 	}
 	out.nameThreads()
 	out.roles = rolesOf(&out)
@@ -126,25 +127,31 @@ func (b *builder) finding(f finding.Finding) Finding {
 // subject puts the object whose protocol is broken in the place of the instances that its calls were on.
 func (b *builder) subject(f *Finding) {
 	s := f.Finding.Subject
-	if s == nil {
+	if s == nil || f.Kind != finding.Typestate {
 		return
 	}
 	o := &Object{Object: run.Object{Kind: event.KindInstance, FirstThread: s.First.Thread}, First: b.stack(s.First.Stack), Anonymous: true, Protocol: Clean(f.Property)}
 	if s.Made {
 		o.Init = o.First
 	}
-	if s.Value < pageSize { // the lowest page is never mapped: a descriptor, an index
-		o.Name = fmt.Sprintf("%s %d", o.Protocol, s.Value)
-	} else {
+	if s.Value >= pageSize {
 		o.Addr = s.Value
-		o.Name = fmt.Sprintf("%s %#x", o.Protocol, s.Value)
 	}
+	o.Name = o.Protocol + " " + subjectValue(s)
 	f.subject, f.Objects = o, []Object{*o}
 	f.nameSubject(f.Evidence)
 	f.nameSubject(f.Observed)
 }
 
+// pageSize is in bytes. The lowest page is never mapped, so that smaller values are descriptors, indices and the like.
 const pageSize = 4096
+
+func subjectValue(s *finding.Subject) string {
+	if s.Value < pageSize {
+		return strconv.FormatUint(s.Value, 10)
+	}
+	return fmt.Sprintf("%#x", s.Value)
+}
 
 // nameSubject names the object of the calls on the subject.
 func (f *Finding) nameSubject(steps []Step) {
@@ -167,9 +174,6 @@ func sortedSet(s []string) []string {
 // mentioned returns the threads that the finding refers to, sorted.
 func (b *builder) mentioned(f *finding.Finding) []event.ThreadID {
 	ids := slices.Clone(f.Threads)
-	if f.Made != nil && f.Kind == finding.Property {
-		ids = append(ids, f.Made.Thread)
-	}
 	for _, id := range f.Objects {
 		if t := b.object(id).Block.Thread; t != 0 {
 			ids = append(ids, t)

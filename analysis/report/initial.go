@@ -33,10 +33,10 @@ func (v Initial) String() string {
 
 // SubjectText returns a sentence, without its full stop, on the object that a property is of; "" if it is of none.
 func (n Names) SubjectText(f *Finding) string {
-	if f.Made == nil {
+	if f.First == nil {
 		return ""
 	}
-	return fmt.Sprintf("It is of the object %#x, first seen%s (T%d)", f.Subject, n.in(f.Made.Stack), f.Made.Thread)
+	return fmt.Sprintf("It is of the object %s, first seen%s (T%d)", subjectValue(f.Subject), n.in(f.First.Stack), f.First.Thread)
 }
 
 // InitialText returns a sentence, without its full stop, for a finding of the state before any event.

@@ -114,7 +114,7 @@ type Finding struct {
 	// Observed has the steps of the run in place of Witness, for a property.
 	Observed []Step
 	Initial  []Initial    // of a property that the state before any event violates; see finding.Finding.AtStart
-	Made     *Step        // the first event that was seen of the object that a property is of; nil: it is of none
+	First    *Step        // the first event that was seen of the object that a property is of; nil: it is of none
 	Lost     []Step       // signals sent while no thread waited
 	Depends  []Dependency // nil if they were not requested
 	// ThreadCount is the number of threads that were sides of the instances merged into

@@ -14,8 +14,8 @@ func (r *Report) Stacks(visit func(Stack)) {
 		for _, t := range f.Mentioned {
 			visit(t.Created)
 		}
-		if f.Made != nil {
-			f.Made.stacks(visit)
+		if f.First != nil {
+			f.First.stacks(visit)
 		}
 		for _, steps := range f.steps() {
 			for j := range steps {

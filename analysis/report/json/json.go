@@ -275,8 +275,8 @@ func (e *encoder) finding(f report.Finding) jsonFinding {
 		return jsonInstance{o.Confidence, each(o.Objects, e.Describe), notNil(o.Threads)}
 	})
 	out.Initial = toJSONInitial(&f)
-	if f.Made != nil {
-		out.Of = &jsonSubject{fmt.Sprintf("%#x", f.Subject), e.step(f.Made, sideFrames)}
+	if f.First != nil {
+		out.Of = &jsonSubject{fmt.Sprintf("%#x", f.Subject.Value), e.step(f.First, sideFrames)}
 	}
 	f.Threads, f.Assumes, out.Explains = notNil(f.Threads), notNil(f.Assumes), notNil(f.Explains)
 	out.Names, out.ObjectInfo, out.ThreadInfo = each(f.Objects, e.Describe), each(f.Objects, e.object), each(f.Mentioned, e.thread)
