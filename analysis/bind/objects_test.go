@@ -59,6 +59,12 @@ func begun() []event.Event {
 	}
 }
 
+// timed returns an event of a live run, in which an access and its record are two moments.
+func timed(e event.Event) event.Event {
+	e.Time = 1000
+	return e
+}
+
 // ofConns runs a specification over events.
 func ofConns(t *testing.T, text string, events ...event.Event) (*Run, []finding.Finding) {
 	t.Helper()
@@ -111,6 +117,8 @@ func TestObjectProperties(t *testing.T) {
 		{"this run", alive, []event.Event{write(1, refs, 1), write(1, refs, 0), called(1, 2, 0x1000)}, []finding.Confidence{finding.Observed}, ""},
 		{"another connection", alive, []event.Event{write(1, refs, 1), write(1, refs+next, 1), write(1, refs, 0), called(1, 2, 0x2000)}, nil, ""},
 		{"a use that comes first only by speed", alive, []event.Event{write(1, refs, 1), called(3, 2, 0x1000), write(2, refs, 0)}, []finding.Confidence{finding.Predicted}, ""},
+		{"a use that comes last only by speed", alive, []event.Event{timed(write(1, refs, 1)), timed(write(2, refs, 0)), timed(called(3, 2, 0x1000))}, []finding.Confidence{finding.Likely}, reason.OrderOpen},
+		{"a use that comes last by its thread", alive, []event.Event{timed(write(1, refs, 1)), timed(write(1, refs, 0)), timed(called(1, 2, 0x1000))}, []finding.Confidence{finding.Observed}, ""},
 		{"two threads, two connections", alive, []event.Event{write(1, refs, 1), write(1, refs+next, 1), called(3, 2, 0x2000), write(2, refs, 0)}, nil, ""},
 		{"a field that was never accessed", alive, []event.Event{called(1, 2, 0x1000)}, nil, ""},
 		{"a use before the first access", alive, []event.Event{called(1, 2, 0x1000), write(1, refs, 0), called(1, 2, 0x1000)}, []finding.Confidence{finding.Likely}, reason.InitialMissing},

@@ -77,6 +77,9 @@ type Object[D any] struct {
 	check     *Check[D] // nil: there were few steps, or all are ordered
 }
 
+// Unordered reports whether two of the object's steps are known not to be ordered; after Slices.End, whether any are.
+func (o *Object[D]) Unordered() bool { return o.unordered }
+
 // Check is the lattice over steps of an object.
 type Check[D any] struct {
 	Object *Object[D]

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/completion"
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 	"github.com/tracepredict/tracepredict/analysis/objects"
 	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -69,6 +70,7 @@ type Parametric struct {
 	findings map[placed]*finding.Finding
 	last     map[placed]*object // the last object of each finding
 	tries    map[placed]int     // number of searches for a schedule
+	proven   map[placed]bool    // this run violates it in every order that the record leaves open
 	order    []placed           // of findings, as they were made
 	lost     bool               // events were lost
 	stats    ParametricStats
@@ -120,10 +122,12 @@ type instance struct {
 	start    uint32       // state before that step
 	last     uint64       // Seq of the last step
 	ended    bool
-	skipped  bool // an event that may matter came before the word began
-	unvalued bool // a write had no value
-	unknown  int  // 1 + the index of a variable whose value was not known when the word began; 0: none
-	broken   bool // this run violates the property
+	skipped  bool   // an event that may matter came before the word began
+	unvalued bool   // a write had no value
+	unknown  int    // 1 + the index of a variable whose value was not known when the word began; 0: none
+	broken   bool   // this run violates the property
+	by       placed // if broken: the finding
+	open     bool   // a step is an access, whose moment is not that of its record
 }
 
 // NewParametric returns the analysis of a run that has not begun.
@@ -131,7 +135,7 @@ func NewParametric(o ParametricOptions) *Parametric {
 	n := len(o.Variables)
 	a := &Parametric{
 		o: o, accessed: map[event.ObjectID]access{}, values: make([]uint64, n), known: make([]bool, n),
-		live: make([]living, len(o.Properties)), tries: map[placed]int{}, findings: map[placed]*finding.Finding{}, last: map[placed]*object{},
+		live: make([]living, len(o.Properties)), tries: map[placed]int{}, proven: map[placed]bool{}, findings: map[placed]*finding.Finding{}, last: map[placed]*object{},
 	}
 	a.slices = objects.New(objects.Options[instance]{
 		Window: o.Window, Queue: o.Queue, Order: o.Order, Begin: a.begins, Forget: a.forget, Violation: a.violation,
@@ -332,6 +336,7 @@ func (a *Parametric) step(o *object, events uint64, variable int) {
 		x.Value = e.Value
 		d.unvalued = d.unvalued || e.Flags&event.HasValue == 0
 	}
+	d.open = d.open || isUncertain(e.Op, e.Flags, e.Time)
 	a.slices.Add(o, e, x)
 	l := a.letter(d.property, d.values, &x)
 	var bad bool
@@ -369,6 +374,9 @@ func (a *Parametric) begins(o *object) (p lattice.Property, initial []uint64) {
 // end ends an object.
 func (a *Parametric) end(o *object) {
 	a.slices.End(o)
+	if o.Data.broken && !(o.Data.open && o.Unordered()) {
+		a.proven[o.Data.by] = true
+	}
 	if o.Data.ended = true; !o.Data.begun {
 		return
 	}
@@ -388,9 +396,20 @@ func (a *Parametric) Finish() []finding.Finding {
 	a.objects.FinishAll()
 	var out []finding.Finding
 	for _, k := range a.order {
-		out = append(out, *a.findings[k])
+		f := a.findings[k]
+		if f.Confidence == finding.Observed && !a.proven[k] {
+			a.unprove(k, f)
+		}
+		out = append(out, *f)
 	}
 	return out
+}
+
+// unprove makes a violation in the order of the trace one of another schedule, as the record does not prove that order: an
+// access and its record are two moments, and steps that nothing orders may have come in between (prover.go).
+func (a *Parametric) unprove(k placed, f *finding.Finding) {
+	f.Confidence, f.Reason = finding.Likely, reason.Reason{What: reason.OrderOpen}
+	f.Message = violates(&a.o.Properties[k.property].Property, false)
 }
 
 // Stats returns what was checked so far.

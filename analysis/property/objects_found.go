@@ -19,8 +19,8 @@ type placed struct {
 
 // observed makes a finding of the present event, by which this run violates the property of an object.
 func (a *Parametric) observed(o *object, l lattice.Letter) {
-	o.Data.broken = true
 	k := placed{o.Data.property, a.now.Stack}
+	o.Data.broken, o.Data.by = true, k
 	if old := a.findings[k]; old != nil && old.Confidence == finding.Observed {
 		a.again(k, o)
 		return
