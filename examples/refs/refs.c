@@ -1,5 +1,5 @@
-// A connection is counted: who uses it holds a reference, and the last one to drop its reference ends it. The reader uses the
-// connection without a reference of its own, and only the speed of the threads makes that come before the owner's
+// A connection is counted: who uses it holds a reference, and the last one to drop its reference ends it. The reader uses
+// the connection without a reference of its own, and only the speed of the threads makes that come before the owner's
 // drop. Each connection has its own count: the second one is right.
 #include <fcntl.h>
 #include <pthread.h>
