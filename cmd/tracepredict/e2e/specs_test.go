@@ -20,6 +20,7 @@ func TestInstalledSpecs(t *testing.T) {
 		{"std/mutex", "mutex.c", "TYPESTATE predicted (condition)"},
 		{"std/openssl", "openssl.c", "TYPESTATE predicted (connection)"},
 		{"std/pthread", "pthread.c", "TYPESTATE predicted (semaphore)"},
+		{"std/socket", "socket.c", "TYPESTATE predicted (socket)"},
 		{"std/sqlite3", "sqlite3.c", "TYPESTATE predicted (connection)"},
 		{"std/stdio", "stdio.c", "TYPESTATE predicted (stream)"},
 		{"std/zlib", "zlib.c", "TYPESTATE predicted (deflating)"},
