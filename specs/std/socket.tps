@@ -1,9 +1,8 @@
-// Internet and local sockets: accepted from once they listen, sent on between connect and shutdown, and not used once
-// closed.
+// Sockets: accepted from once they listen, sent on between connect and shutdown.
 //
-// Sockets of other kinds, as of netlink, send without being connected: of these nothing is said, but that they are not
-// used once closed; nor of those that have copies, or that sendto or sendmsg may connect. A shutdown for receiving alone
-// does not matter.
+// Sockets that are not of the internet or local, as of netlink, send without being connected: of these nothing is said,
+// but that they are not used once closed; nor of those that have copies, or that sendto or sendmsg may connect. A
+// shutdown for receiving alone does not matter.
 typestate socket (s : int) reborn at next use {
   make     = return socket(domain) -> s when s >= 0 && s < 1048576 && (domain == 1 || domain == 2 || domain == 10)
   other    = return socket -> s when s >= 0 && s < 1048576
