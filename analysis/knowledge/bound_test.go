@@ -189,3 +189,31 @@ func TestQuantifiersInside(t *testing.T) {
 		}
 	}
 }
+
+// TestKnownBeforeItBegan: a thread that begins later knows what its creator knew, and learns what others did before it began.
+func TestKnownBeforeItBegan(t *testing.T) {
+	for _, known := range []bool{false, true} {
+		w := newWorld([]string{"boss"}, nil)
+		w.locals = [][2]string{{"", "atomic"}}
+		w.add(parse("@c (atomic > 0 -> @boss (atomic > 0))"), []int{w.bind("c", "clerk")})
+		m := New(Options{
+			Formula: w.formula, Codes: w.codes, Locals: []uint64{0}, Is: func(id event.ThreadID, _ int) bool { return id == 2 },
+			Of: func(id event.ThreadID, _ int) bool { return id == 3 },
+		})
+		r := &tellers{Monitor: m, atomic: map[event.ThreadID]uint64{}, blocks: map[event.ThreadID]uint64{}}
+		r.fork(2)
+		r.enter(2)
+		entered := r.seq
+		r.do(2, event.Acquire, 9, 0)
+		r.do(2, event.Release, 9, 0)
+		r.fork(3)
+		if known {
+			r.do(3, event.Acquire, 9, 0)
+		}
+		r.enter(3)
+		found := r.Finish()
+		if known && len(found) != 0 || !known && (len(found) != 1 || len(found[0].Evidence) != 2 || found[0].Evidence[1].Seq != entered) {
+			t.Errorf("known %v: %+v", known, found)
+		}
+	}
+}

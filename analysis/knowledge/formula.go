@@ -1,5 +1,7 @@
 package knowledge
 
+import "math/bits"
+
 // MaxBound is the largest number of threads that the quantifiers of a formula bind.
 const MaxBound = 4
 
@@ -53,6 +55,10 @@ const (
 	Historically                  // X in all states up to this one
 	Since                         // Y in some state up to this one, and X in all after it
 	WeakSince                     // Since or Historically
+	Began                         // X now, and not in the state before; never in the first state
+	Ended                         // X in the state before, and not now
+	Interval                      // X in some state up to this one, and Y in none from then on
+	WeakInterval                  // Interval, or Y in no state up to this one
 	ForAll                        // X for all living threads of a type
 	Exists                        // X for some living thread of a type
 )
@@ -80,6 +86,7 @@ func (in *Input) parts() []*Body {
 type set uint64
 
 func (s set) has(n int) bool { return s>>n&1 != 0 }
+func (s set) size() int      { return bits.OnesCount64(uint64(s)) }
 
 // free returns the threads that a body names and does not bind itself, the thread of its states
 // among them.

@@ -41,12 +41,13 @@ func (m *Monitor) violation(t *thread, g *ground) {
 		m.found.omitted++
 		return
 	}
-	steps := m.chain(t, g)
+	unseen := m.unseen(t, g)
+	steps := m.chain(t, g, unseen)
 	f := &finding.Finding{
 		Kind: finding.Knowledge, Confidence: finding.Observed, Property: m.o.Formula.Name, Message: m.message(), Count: 1,
 		Evidence: []finding.Step{m.present.step()}, Witness: steps,
 	}
-	for _, s := range steps {
+	for _, s := range append(unseen, steps...) {
 		if s.Thread != m.present.thread && !slices.ContainsFunc(f.Evidence, func(x finding.Step) bool { return x.Thread == s.Thread }) {
 			f.Evidence = append(f.Evidence, s)
 		}
@@ -83,14 +84,19 @@ func (m *Monitor) doubt() (why reason.Reason) {
 	return why
 }
 
-// chain returns the events by which what a formula speaks of came to be known in the present state
-// of a thread, in the order of the run. The present one is the last.
-func (m *Monitor) chain(t *thread, g *ground) []finding.Step {
+// chain returns the events by which what a formula speaks of came to be known in the present
+// state of a thread, and more, in the order of the run. The present event is the last.
+func (m *Monitor) chain(t *thread, g *ground, more []finding.Step) []finding.Step {
 	seen := map[uint64]moment{m.present.seq: m.present}
 	m.collect(t, g, seen)
 	steps := make([]finding.Step, 0, len(seen))
 	for _, x := range seen {
 		steps = append(steps, x.step())
+	}
+	for _, s := range more {
+		if _, ok := seen[s.Seq]; !ok {
+			steps = append(steps, s)
+		}
 	}
 	slices.SortFunc(steps, func(a, b finding.Step) int { return cmp.Compare(a.Seq, b.Seq) })
 	return steps[max(0, len(steps)-maxSteps):]
@@ -132,6 +138,31 @@ func (m *Monitor) entries(t *thread, g *ground, see func(entry)) {
 			}
 		}
 	}
+}
+
+// unseen returns the events that gave what a ground speaks of its present value in other threads,
+// where the thread does not know of them: the latest of each thread.
+func (m *Monitor) unseen(t *thread, g *ground) (steps []finding.Step) {
+	latest := map[event.ThreadID]moment{}
+	for k := range g.body.Inputs {
+		if g.body.Inputs[k].Kind == Remote {
+			r := m.link(g, k)
+			of := r.ground.subject
+			if e := r.last; of != t && e.seq > t.vector.at(r.entry).seq && e.hop.to.seq > latest[of.id].seq {
+				latest[of.id] = e.hop.to
+			}
+		}
+		for _, x := range g.parts[k] {
+			if !x.dead {
+				steps = append(steps, m.unseen(t, x)...)
+			}
+		}
+	}
+	for _, x := range latest {
+		steps = append(steps, x.step())
+	}
+	slices.SortFunc(steps, func(a, b finding.Step) int { return cmp.Compare(a.Seq, b.Seq) })
+	return steps
 }
 
 // newestHop returns the newest hop by which a thread came to know what a ground speaks of; nil if

@@ -38,6 +38,7 @@ type remote struct {
 	initial uint64
 	known   bool // initial is valid
 	value   uint64
+	last    entry  // the one of its last change; seq 0: it has not changed
 	state   uint64 // Monitor.now when value was evaluated
 	dead    bool
 }
@@ -92,6 +93,7 @@ func (m *Monitor) enrol(t *thread) bool {
 	}
 	t.life = m.newEntry()
 	t.lifeFrom = m.newest[t.life]
+	m.addRemotes(t)
 	for i := range m.o.Formula.Tops {
 		if bound := m.o.Formula.Tops[i].Bound; len(bound) > 0 {
 			m.assign(i, m.environment(nil), 0, t, false)
@@ -227,6 +229,47 @@ func (m *Monitor) linkAll(g *ground) {
 	}
 }
 
+// collectBodies collects the remote expressions that name at most one bound thread.
+func (m *Monitor) collectBodies(b *Body) {
+	for i := range b.Inputs {
+		in := &b.Inputs[i]
+		if in.Kind == Remote && m.boundIn(in.X).size() <= 1 {
+			m.bodies = append(m.bodies, in.X)
+		}
+		for _, x := range []*Body{in.X, in.Y} {
+			if x != nil {
+				m.collectBodies(x)
+			}
+		}
+	}
+}
+
+// addRemotes adds the remote expressions that name no bound thread, or with t only that one. They
+// are there before a formula needs them: a thread that begins later may know what they were.
+func (m *Monitor) addRemotes(t *thread) {
+	for _, b := range m.bodies {
+		bound := m.boundIn(b)
+		if t == nil && bound == 0 {
+			m.remote(b, m.environment(nil))
+		}
+		for i, typ := range m.o.Formula.Bound {
+			if n := len(m.declared) + i; t != nil && bound.has(n) && t.types.has(typ) {
+				threads := m.environment(nil)
+				threads[n] = t
+				m.remote(b, threads)
+			}
+		}
+	}
+}
+
+// boundIn returns the bound threads that a body names and does not bind itself.
+func (m *Monitor) boundIn(b *Body) set {
+	if m.free[b.ID] == 0 {
+		m.free[b.ID] = b.free()
+	}
+	return m.free[b.ID] &^ (1<<len(m.declared) - 1)
+}
+
 // link returns the remote expression that the k-th input of a ground names.
 func (m *Monitor) link(g *ground, k int) *remote {
 	if r := g.links[k]; r != nil {
@@ -239,13 +282,10 @@ func (m *Monitor) link(g *ground, k int) *remote {
 
 // remote returns a remote expression with its threads, and makes it if there is none.
 func (m *Monitor) remote(b *Body, threads []*thread) *remote {
-	if m.free[b.ID] == 0 {
-		m.free[b.ID] = b.free()
-	}
-	key := remoteKey{body: b}
+	key, bound := remoteKey{body: b}, m.boundIn(b)
 	own := m.environment(nil)
 	for i := range m.o.Formula.Bound {
-		if n := len(m.declared) + i; m.free[b.ID].has(n) {
+		if n := len(m.declared) + i; bound.has(n) {
 			own[n] = threads[n]
 			key.threads[i] = threads[n].serial
 		}

@@ -28,6 +28,8 @@
 // end the thread at which the formula is evaluated did not know before. At most maxLingering
 // threads that have ended are kept since some thread does not know it; the oldest are left out
 // first.
+// What @ says of two bound threads at once is known from the first state of its thread in which
+// both have begun; until then it is what it was initially.
 //
 // # Vectors
 //
@@ -95,6 +97,7 @@ type Monitor struct {
 	remotes   map[remoteKey]*remote
 	overTypes [][]*ground // by type: the grounds that quantify over it
 	free      []set       // by Body.ID
+	bodies    []*Body     // of remote expressions that name at most one bound thread
 	newest    []uint64    // by entry: the sequence number given last
 	spare     []int       // entries that are not in use
 	serial    uint32      // of the thread made last
@@ -155,6 +158,10 @@ func New(o Options) *Monitor {
 			m.addTop(i, m.environment(nil))
 		}
 	}
+	for i := range f.Tops {
+		m.collectBodies(f.Tops[i].Body)
+	}
+	m.addRemotes(nil)
 	m.restart()
 	return m
 }
@@ -249,7 +256,8 @@ func (m *Monitor) current(t *thread, r *remote) uint64 {
 	if v != r.value {
 		r.value = v
 		m.newest[r.entry]++
-		m.vectors.put(&t.vector, r.entry, entry{m.newest[r.entry], v, newHop(moment{}, m.present, m.newestHop(t, r.ground))})
+		r.last = entry{m.newest[r.entry], v, newHop(moment{}, m.present, m.newestHop(t, r.ground))}
+		m.vectors.put(&t.vector, r.entry, r.last)
 		t.version++
 	}
 	return v
@@ -370,6 +378,16 @@ func (m *Monitor) past(g *ground, k int, fresh bool) uint64 {
 		keep = now
 	case WeakSince:
 		now = y || x && (before || fresh)
+		keep = now
+	case Began:
+		now, keep = x && !before && !fresh, x
+	case Ended:
+		now, keep = !x && before && !fresh, x
+	case Interval:
+		now = !y && (x || before && !fresh)
+		keep = now
+	case WeakInterval:
+		now = !y && (x || before || fresh)
 		keep = now
 	}
 	g.bits[k] = keep
