@@ -50,6 +50,7 @@ type Run struct {
 	letters       []*letters            // by spec.Properties
 	protocols     *typestate.Analysis   // of spec.Typestates; nil if there are none
 	history       *completion.Completer // for protocols
+	formulas      []*formula            // of spec.Formulas
 	window, queue int
 }
 
@@ -82,6 +83,9 @@ func New(o Options) (*Run, error) {
 	}
 	if len(o.Spec.Typestates) > 0 {
 		r.checkProtocols(&o)
+	}
+	if err := r.bindFormulas(o.Found); err != nil {
+		return nil, err
 	}
 	var err error
 	r.Analysis, err = property.New(opts)
@@ -116,6 +120,9 @@ func (r *Run) Event(e *event.Event) {
 			r.protocols.Look()
 		}
 		r.protocols.Event(e)
+	}
+	for _, f := range r.formulas {
+		f.event(e)
 	}
 	r.threads.Event(e)
 }
@@ -160,6 +167,11 @@ func (r *Run) unfit() error {
 			all = append(all, f.problems...)
 		}
 	}
+	for _, f := range r.formulas {
+		if f.problems.HasErrors() {
+			all = append(all, f.problems...)
+		}
+	}
 	if len(all) == 0 {
 		return nil
 	}
@@ -196,6 +208,10 @@ func (r *Run) checked() *run.Properties {
 		if f := r.letters[i].fitted.Load(); f != nil && f.code != nil && f.code.Faults() > 0 {
 			out.Notes = append(out.Notes, plural.Sprintf("property %s: a division by zero made a proposition false %d {time|times}", p.Name, f.code.Faults()))
 		}
+	}
+	for _, f := range r.formulas {
+		out.Names = append(out.Names, f.of.Name)
+		out.Definitions = append(out.Definitions, f.definition())
 	}
 	return out
 }

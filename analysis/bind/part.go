@@ -24,6 +24,9 @@ func (p *Part) Event(e *event.Event) { p.run.Event(e) }
 // Remember implements part.Part.
 func (p *Part) Remember(n *event.Names) {
 	p.run.Remember(n)
+	for _, f := range p.run.formulas {
+		f.monitor.Remember(n)
+	}
 	if p.run.protocols != nil {
 		p.run.history.Log.Remember(n)
 		p.run.protocols.Remember(n)
@@ -43,6 +46,11 @@ func (p *Part) Finish(out *part.Outcome) {
 		out.Add(p.run.protocols.Finish()...)
 		out.Notes = append(out.Notes, p.run.protocols.Notes()...)
 		out.Witnesses.Add(p.run.history.Witnesses)
+	}
+	for _, f := range p.run.formulas {
+		found, notes := f.finish()
+		out.Add(found...)
+		out.Notes = append(out.Notes, notes...)
 	}
 	l := p.run.Stats()
 	out.Lattice = &run.Lattice{

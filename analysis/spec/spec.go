@@ -47,7 +47,7 @@ type Spec struct {
 	Properties []*Property
 	Checks     []Check
 	Typestates []*Typestate
-	Formulas   []*syntax.MTTL
+	Formulas   []*Formula
 	Scopes     []*syntax.Scope
 
 	names     *table
@@ -208,9 +208,6 @@ func (s *Spec) notEvaluated() syntax.List {
 		if t.good {
 			report(t.Span, "typestate "+t.Name+", by an expression,")
 		}
-	}
-	for _, d := range s.Formulas {
-		report(d.Name.Span, "mttl "+d.Name.Text)
 	}
 	for _, d := range s.Scopes {
 		report(d.Name.Span, "scope "+d.Name.Text)
