@@ -117,6 +117,9 @@ func (f *formula) finish() (found []finding.Finding, notes []string) {
 	if n := m.LeftOut(); n > 0 {
 		say("%s", plural.Sprintf("%d {thread|threads} that had ended {was|were} left out, since others never came to know of the end", n))
 	}
+	if n := m.Unbound(); n > 0 {
+		say("%s", plural.Sprintf("%d {thread|threads} that began while too many others lived {was|were} left out", n))
+	}
 	return m.Finish(), notes
 }
 

@@ -217,3 +217,15 @@ func TestKnownBeforeItBegan(t *testing.T) {
 		}
 	}
 }
+
+// TestManyThreadsAtATime: a formula on pairs of threads leaves out those that are too many.
+func TestManyThreadsAtATime(t *testing.T) {
+	r := newTellers(isolated())
+	const threads = 200
+	for id := event.ThreadID(2); id < threads; id++ {
+		r.fork(id)
+	}
+	if n := r.Unbound(); n == 0 || n > threads-100 || len(r.newest) > maxEntries+threads*threads/8 {
+		t.Errorf("%d threads are left out, with %d entries", n, len(r.newest))
+	}
+}

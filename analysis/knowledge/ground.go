@@ -82,11 +82,17 @@ func (m *Monitor) enrol(t *thread) bool {
 			r.ground.fresh = true
 		}
 	}
+	full := len(m.newest)-len(m.spare) >= maxEntries
 	for n := range m.members {
-		if m.o.Of != nil && m.o.Of(t.id, n) {
-			t.types |= 1 << n
-			m.members[n] = append(m.members[n], t)
+		if m.o.Of == nil || !m.o.Of(t.id, n) {
+			continue
 		}
+		if full {
+			m.unbound++
+			break
+		}
+		t.types |= 1 << n
+		m.members[n] = append(m.members[n], t)
 	}
 	if t.types == 0 {
 		return t.forked

@@ -59,6 +59,9 @@ import (
 // maxLingering bounds the threads that have ended and are still in formulas.
 const maxLingering = 64
 
+// maxEntries bounds the entries of a vector. Threads that begin when there are as many are bound by no quantifier.
+const maxEntries = 1 << 14
+
 // Options configure a Monitor.
 type Options struct {
 	Formula *Formula
@@ -115,6 +118,7 @@ type Monitor struct {
 	lost, valueless bool
 	states, faults  uint64
 	leftOut         uint64
+	unbound         uint64
 	found           found
 }
 
@@ -409,6 +413,9 @@ func (m *Monitor) States() uint64 { return m.states }
 
 // LeftOut returns the number of ended threads that were left out since too many lingered.
 func (m *Monitor) LeftOut() uint64 { return m.leftOut }
+
+// Unbound returns the number of threads that no quantifier bound, since there were too many at a time.
+func (m *Monitor) Unbound() uint64 { return m.unbound }
 
 // Begun reports whether the declared thread of a number has begun.
 func (m *Monitor) Begun(number int) bool { return m.declared[number].id != 0 }
