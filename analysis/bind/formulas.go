@@ -127,6 +127,9 @@ func (f *formula) finish() (found []finding.Finding, notes []string) {
 func (f *formula) definition() run.Definition {
 	d := run.Definition{Name: f.of.Name, Text: f.of.Text}
 	s := f.run.spec
+	if f.of.Ready {
+		return d
+	}
 	say := func(name, text string) {
 		if text != "" && text != name {
 			d.Where = append(d.Where, run.Meaning{Name: name, Text: text})

@@ -28,8 +28,8 @@ func (bank) Thread(id event.ThreadID) run.Thread {
 }
 func (bank) Frames(event.StackID) []event.Frame { return nil }
 func (bank) Func(id event.FuncID) event.Func {
-	on := []string{"", "call approve", "call pay"}[id]
-	return event.Func{Patterns: []event.Pattern{{Pattern: on}}}
+	on := []string{"", "call approve", "call pay", "return approve"}[id]
+	return event.Func{Patterns: []event.Pattern{{Pattern: on, Return: id == 3}}}
 }
 
 const loans = `
@@ -130,5 +130,21 @@ func TestQuantifierInside(t *testing.T) {
 	join := event.Event{Thread: 1, Op: event.Join, Peer: 3}
 	if out := ofBank(t, text, append(slices.Clone(begin), join)...); len(out.Findings) != 1 || out.Findings[0].Evidence[0].Op != event.Join {
 		t.Errorf("the first thread knows it by the join: %+v", out.Findings)
+	}
+}
+
+// TestAtomicity: another thread that saw the inside of a call of approve, and showed it, violates check atomicity(approve).
+func TestAtomicity(t *testing.T) {
+	enter := func(id event.ThreadID) event.Event { return calls(id, 1) }
+	leave := func(id event.ThreadID) event.Event { return event.Event{Thread: id, Op: event.Return, Func: 3} }
+	begin := slices.Concat(fork(2), fork(3), []event.Event{enter(2)}, locks(2))
+	inside := slices.Concat(begin, locks(3), []event.Event{enter(2), leave(2)}, locks(2), []event.Event{leave(2)})
+	out := ofBank(t, "check atomicity(approve)\n", inside...)
+	if len(out.Findings) != 1 || out.Findings[0].Property != "atomicity(approve)" || out.Properties.Definitions[0].Text != "check atomicity(approve)" {
+		t.Errorf("%+v %+v", out.Findings, out.Properties.Definitions)
+	}
+	outside := slices.Concat(begin, []event.Event{leave(2)}, locks(3), []event.Event{enter(2)}, locks(2), []event.Event{leave(2)})
+	if out := ofBank(t, "check atomicity(approve)\n", outside...); len(out.Findings) != 0 {
+		t.Errorf("%+v", out.Findings)
 	}
 }

@@ -94,9 +94,6 @@ func Describe(s *Spec, problems syntax.List, o MonitorOptions) *Description {
 		d.Formulas = append(d.Formulas, s.describeFormula(f))
 	}
 	for _, c := range s.Checks {
-		if c.Analysis == atomicity {
-			continue
-		}
 		d.Checks = append(d.Checks, s.checkText(c))
 	}
 	for _, n := range s.notEvaluated() {

@@ -23,6 +23,8 @@ type Formula struct {
 	// Declared and Types have the indices in Spec.Threads of knowledge.Formula's declared
 	// threads, and of its types of threads.
 	Declared, Types []int
+	// Ready: it is that of a check, whose parts are declared in no file of the user.
+	Ready bool
 
 	x syntax.Expr // arranged
 }
@@ -51,6 +53,9 @@ func (r *resolver) formula(d *syntax.MTTL) {
 	f := &Formula{Name: d.Name.Text, Text: d.Formula.Where().Text(), Span: d.Name.Span, x: x}
 	if d.Message != nil {
 		f.Message = d.Message.Text
+	}
+	if source := d.Formula.Where().Src; source != d.Name.Span.Src {
+		f.Ready, f.Text = true, source.Name
 	}
 	before := len(r.problems)
 	k := r.knower(f, nil)

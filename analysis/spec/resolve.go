@@ -49,6 +49,7 @@ func (r *resolver) tooLarge(at syntax.Span, format string, args ...any) {
 // before its declaration.
 func (r *resolver) resolve(decls []syntax.Decl) {
 	r.blockNames = map[string]syntax.Span{}
+	decls = append(slices.Clip(decls), atomicBlocks(decls)...)
 	for _, d := range decls {
 		r.declare(d)
 	}

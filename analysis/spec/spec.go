@@ -190,11 +190,6 @@ func (s *Spec) notEvaluated() syntax.List {
 		out = append(out, &syntax.Diagnostic{Kind: syntax.NotEvaluated, Span: at,
 			Message: what + notEvaluated + ": a run with it would find nothing"})
 	}
-	for _, c := range s.Checks {
-		if c.Analysis == atomicity {
-			report(c.Span, "check atomicity")
-		}
-	}
 	for _, l := range s.Syncs {
 		if l.Used && l.Class != "" {
 			report(l.Span, "a lock by its class, "+l.Name)

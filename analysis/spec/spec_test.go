@@ -71,7 +71,7 @@ func TestExamples(t *testing.T) {
 				t.Errorf("%s\n%s", name, problems)
 			}
 		}
-		want := map[string]int{"blocks.tps": 2, "listing11.tps": 1}[filepath.Base(name)]
+		want := map[string]int{"blocks.tps": 1, "listing11.tps": 1}[filepath.Base(name)]
 		if got := len(s.notEvaluated()); got != want {
 			t.Errorf("%s: %d blocks are not evaluated", name, got)
 		}
