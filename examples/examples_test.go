@@ -95,10 +95,10 @@ func checkExpected(t *testing.T, dir string, e expected, source string) {
 	t.Helper()
 	names := slices.Clone(e.Watch)
 	for _, f := range slices.Concat(e.Findings, e.Sometimes) {
-		if f.Kind != "race" && f.Kind != "deadlock" && (f.Kind != "misuse" || f.Rule == "") && (f.Kind != "property" && f.Kind != "typestate" || f.Property == "" || e.Spec == "") {
+		if f.Kind != "race" && f.Kind != "deadlock" && (f.Kind != "misuse" || f.Rule == "") && (f.Kind != "property" && f.Kind != "typestate" && f.Kind != "knowledge" || f.Property == "" || e.Spec == "") {
 			t.Errorf("%s: kind %q", dir, f.Kind)
 		}
-		anonymous := f.Kind == "typestate" // objects on the heap
+		anonymous := f.Kind == "typestate" || f.Kind == "knowledge" // objects on the heap, or none
 		if len(f.Objects) == 0 && !anonymous || len(f.Functions) == 0 || !slices.IsSorted(f.Objects) || !slices.IsSorted(f.Functions) {
 			t.Errorf("%s: objects and functions must be there and sorted", dir)
 		}

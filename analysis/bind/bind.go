@@ -60,6 +60,7 @@ type Run struct {
 	events        uint64                // that the present event is
 	fieldSeen     []bool                // by spec.Vars: a field of an object was seen
 	history       *completion.Completer // for protocols and properties of objects
+	formulas      []*formula            // of spec.Formulas
 	window, queue int
 }
 
@@ -109,6 +110,9 @@ func New(o Options) (*Run, error) {
 	if len(o.Spec.Typestates) > 0 {
 		r.checkProtocols(&o)
 	}
+	if err := r.bindFormulas(o.Found); err != nil {
+		return nil, err
+	}
 	var err error
 	r.Analysis, err = property.New(opts)
 	return r, err
@@ -156,6 +160,9 @@ func (r *Run) Event(e *event.Event) {
 		}
 		r.ofObjects.Event(e, r.events)
 	}
+	for _, f := range r.formulas {
+		f.event(e)
+	}
 	r.threads.Event(e)
 }
 
@@ -199,6 +206,11 @@ func (r *Run) unfit() error {
 			all = append(all, f.problems...)
 		}
 	}
+	for _, f := range r.formulas {
+		if f.problems.HasErrors() {
+			all = append(all, f.problems...)
+		}
+	}
 	if len(all) == 0 {
 		return nil
 	}
@@ -235,6 +247,10 @@ func (r *Run) checked() *run.Properties {
 		if f := r.letters[i].fitted.Load(); f != nil && f.code != nil && f.code.Faults() > 0 {
 			out.Notes = append(out.Notes, plural.Sprintf("property %s: a division by zero made a proposition false %d {time|times}", p.Name, f.code.Faults()))
 		}
+	}
+	for _, f := range r.formulas {
+		out.Names = append(out.Names, f.of.Name)
+		out.Definitions = append(out.Definitions, f.definition())
 	}
 	return out
 }

@@ -25,6 +25,9 @@ func (p *Part) Event(e *event.Event) { p.run.Event(e) }
 // Remember implements part.Part.
 func (p *Part) Remember(n *event.Names) {
 	p.run.Remember(n)
+	for _, f := range p.run.formulas {
+		f.monitor.Remember(n)
+	}
 	if p.run.history != nil {
 		p.run.history.Log.Remember(n)
 	}
@@ -62,6 +65,11 @@ func (p *Part) Finish(out *part.Outcome) {
 	}
 	if p.run.history != nil {
 		out.Witnesses.Add(p.run.history.Witnesses)
+	}
+	for _, f := range p.run.formulas {
+		found, notes := f.finish()
+		out.Add(found...)
+		out.Notes = append(out.Notes, notes...)
 	}
 	l := p.run.Stats()
 	out.Lattice = &run.Lattice{

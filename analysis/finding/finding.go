@@ -31,10 +31,11 @@ const (
 	Misuse    Kind = "misuse"
 	Property  Kind = "property"
 	Typestate Kind = "typestate"
+	Knowledge Kind = "knowledge"
 )
 
 // Specified reports whether a finding of the kind breaks what the user's specification says.
-func (k Kind) Specified() bool { return k == Property || k == Typestate }
+func (k Kind) Specified() bool { return k == Property || k == Typestate || k == Knowledge }
 
 // Confidence is the kind of evidence for a finding.
 type Confidence string

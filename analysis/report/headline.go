@@ -90,9 +90,18 @@ func kindCounts(fs []Cause) string {
 	}
 	parts := make([]string, 0, len(order))
 	for _, k := range order {
-		parts = append(parts, plural.Counted(counts[k], string(k), kindPlural(string(k))))
+		noun := kindNoun(k)
+		parts = append(parts, plural.Counted(counts[k], noun, kindPlural(noun)))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// kindNoun returns what findings of a kind are called where they are counted.
+func kindNoun(k finding.Kind) string {
+	if k == finding.Knowledge {
+		return "knowledge formula"
+	}
+	return string(k)
 }
 
 func kindPlural(s string) string {

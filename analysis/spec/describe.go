@@ -17,6 +17,7 @@ type Description struct {
 	Problems     syntax.List          `json:"-"`
 	Properties   []Described          `json:"properties"`
 	Typestates   []DescribedTypestate `json:"typestates"`
+	Formulas     []DescribedFormula   `json:"formulas"`      // on what threads know
 	Checks       []string             `json:"checks"`        // the requested analyses
 	NotEvaluated []string             `json:"not_evaluated"` // declarations for which there is no analysis yet
 	Watch        []string             `json:"watch"`         // as --watch takes it
@@ -88,7 +89,7 @@ type DescribedValues struct {
 // Describe makes the monitors of a specification and describes it. The specification may be nil
 // if the problems have errors. The problems of monitors are added to the problems.
 func Describe(s *Spec, problems syntax.List, o MonitorOptions) *Description {
-	d := &Description{Problems: problems, Properties: []Described{}, Typestates: []DescribedTypestate{}, Checks: []string{}, NotEvaluated: []string{}, Watch: []string{}, On: []string{}, Syncs: []string{}, Threads: []string{}}
+	d := &Description{Problems: problems, Properties: []Described{}, Typestates: []DescribedTypestate{}, Formulas: []DescribedFormula{}, Checks: []string{}, NotEvaluated: []string{}, Watch: []string{}, On: []string{}, Syncs: []string{}, Threads: []string{}}
 	if s == nil {
 		return d
 	}
@@ -102,10 +103,10 @@ func Describe(s *Spec, problems syntax.List, o MonitorOptions) *Description {
 	for _, t := range s.Typestates {
 		d.Typestates = append(d.Typestates, s.describeTypestate(t))
 	}
+	for _, f := range s.Formulas {
+		d.Formulas = append(d.Formulas, s.describeFormula(f))
+	}
 	for _, c := range s.Checks {
-		if c.Analysis == atomicity {
-			continue
-		}
 		d.Checks = append(d.Checks, s.checkText(c))
 	}
 	for _, n := range s.notEvaluated() {

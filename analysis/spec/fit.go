@@ -43,6 +43,12 @@ func (s *Spec) Fit(found []Found) syntax.List {
 			r.problems = append(r.problems, problems...)
 		}
 	}
+	for _, f := range s.Formulas {
+		if !slices.ContainsFunc(f.Vars, func(i int) bool { return of[i] == nil }) {
+			_, _, problems := s.Knowledge(f, forms)
+			r.problems = append(r.problems, problems...)
+		}
+	}
 	for i := range s.Events {
 		r.checkBoundFloat(&s.Events[i], forms)
 	}

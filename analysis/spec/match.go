@@ -46,6 +46,9 @@ type Matcher struct {
 	uses        [][]useOf                   // by Spec.Events: the calls of typestates that the event is
 	used        []used                      // the objects of the present event
 	owners      [][]owner                   // by Spec.Events: the properties of whose objects the event is
+	first       []uint64                    // the initial values of Spec.Locals
+	ended       event.ThreadID              // the thread that the present event ends; 0: none
+	last        []uint64                    // its locals
 	unknown     uint64                      // conditions and assignments that could not be computed
 }
 
@@ -62,6 +65,9 @@ type object struct{ variable, sync int }
 func (s *Spec) NewMatcher(names Names) *Matcher {
 	m := &Matcher{s: s, names: names, funcs: map[event.FuncID][]call{}, objects: map[event.ObjectID]object{},
 		locals: map[event.ThreadID][]uint64{}, counts: make([]uint64, len(s.Threads)), nthThread: map[int]event.ThreadID{}, conversions: make([]conversion, len(s.Vars)), hadEvent: make([]bool, len(s.Syncs))}
+	for i := range s.Locals {
+		m.first = append(m.first, s.Locals[i].Value)
+	}
 	m.uses = make([][]useOf, len(s.Events))
 	for t := range s.Typestates {
 		for c, u := range s.Typestates[t].Calls {
@@ -99,6 +105,7 @@ var operationsOf = map[syntax.Op][]event.Op{
 // objects and threads that it has seen before.
 func (m *Matcher) Events(e *event.Event) uint64 {
 	m.numberThreads(max(e.Thread, e.Peer))
+	m.ended, m.last = 0, nil
 	var mask uint64
 	m.matched = m.matched[:0]
 	if len(m.byOp[e.Op]) > 0 {
@@ -116,12 +123,34 @@ func (m *Matcher) Events(e *event.Event) uint64 {
 	}
 	switch e.Op {
 	case event.End:
+		m.ended, m.last = e.Thread, m.locals[e.Thread]
 		delete(m.locals, e.Thread)
 	case event.Destroy:
 		delete(m.objects, e.Object)
 	}
 	return mask
 }
+
+// Matched returns the indices in Spec.Events of all declared events that the last event passed to Events matches. It is valid
+// until the next one.
+func (m *Matcher) Matched() []int { return m.matched }
+
+// Locals returns the values of Spec.Locals of a thread, after the last event passed to Events. The caller must not change them.
+func (m *Matcher) Locals(id event.ThreadID) []uint64 {
+	if l := m.locals[id]; l != nil {
+		return l
+	}
+	if id == m.ended && m.last != nil {
+		return m.last
+	}
+	return m.first
+}
+
+// FirstLocals returns the initial values of Spec.Locals.
+func (m *Matcher) FirstLocals() []uint64 { return m.first }
+
+// IsOfType reports whether a thread is of a declared type, by its index in Spec.Threads. Events must have seen the thread.
+func (m *Matcher) IsOfType(id event.ThreadID, of int) bool { return m.isOfType(id, of) }
 
 // useOf is a call of a typestate, by index.
 type useOf struct{ typestate, call int }
@@ -360,9 +389,7 @@ func (m *Matcher) localsOf(id event.ThreadID) []uint64 {
 	}
 	l, ok := m.locals[id]
 	if !ok {
-		for i := range m.s.Locals {
-			l = append(l, m.s.Locals[i].Value)
-		}
+		l = slices.Clone(m.first)
 		m.locals[id] = l
 	}
 	return l

@@ -19,8 +19,9 @@ type resolver struct {
 	locals     []*syntax.Local // by Spec.Locals
 	checks     []*syntax.Check
 	bodies     []*syntax.Property
-	typestates []*syntax.Typestate    // by Spec.Typestates
-	of         *syntax.Parameter      // of the property that is being resolved; nil: none
+	typestates []*syntax.Typestate // by Spec.Typestates
+	of         *syntax.Parameter   // of the property that is being resolved; nil: none
+	formulas   []*syntax.MTTL
 	blockNames map[string]syntax.Span // of properties and of blocks for which there is no analysis yet
 }
 
@@ -49,6 +50,7 @@ func (r *resolver) tooLarge(at syntax.Span, format string, args ...any) {
 // before its declaration.
 func (r *resolver) resolve(decls []syntax.Decl) {
 	r.blockNames = map[string]syntax.Span{}
+	decls = append(slices.Clip(decls), atomicBlocks(decls)...)
 	for _, d := range decls {
 		r.declare(d)
 	}
@@ -71,7 +73,7 @@ func (r *resolver) resolve(decls []syntax.Decl) {
 	for i, d := range r.typestates {
 		r.typestate(r.Typestates[i], d)
 	}
-	for _, d := range r.Formulas {
+	for _, d := range r.formulas {
 		r.formula(d)
 	}
 	for _, d := range r.Scopes {
@@ -140,7 +142,7 @@ func (r *resolver) declare(d syntax.Decl) {
 		r.declareTypestate(d)
 	case *syntax.MTTL:
 		r.block(d.Name)
-		r.Formulas = append(r.Formulas, d)
+		r.formulas = append(r.formulas, d)
 	case *syntax.Scope:
 		r.block(d.Name)
 		r.Scopes = append(r.Scopes, d)
@@ -330,6 +332,12 @@ func (r *resolver) renumber(newIndex []int) {
 		for j := range r.Locals[i].On {
 			r.Locals[i].On[j].Event = newIndex[r.Locals[i].On[j].Event]
 		}
+	}
+	for _, f := range r.Formulas {
+		for i := range f.Events {
+			f.Events[i] = newIndex[f.Events[i]]
+		}
+		slices.Sort(f.Events)
 	}
 	for _, t := range r.Typestates {
 		for i := range t.Calls {

@@ -47,7 +47,7 @@ type Spec struct {
 	Properties []*Property
 	Checks     []Check
 	Typestates []*Typestate
-	Formulas   []*syntax.MTTL
+	Formulas   []*Formula
 	Scopes     []*syntax.Scope
 
 	names     *table
@@ -218,11 +218,6 @@ func (s *Spec) notEvaluated() syntax.List {
 		out = append(out, &syntax.Diagnostic{Kind: syntax.NotEvaluated, Span: at,
 			Message: what + notEvaluated + ": a run with it would find nothing"})
 	}
-	for _, c := range s.Checks {
-		if c.Analysis == atomicity {
-			report(c.Span, "check atomicity")
-		}
-	}
 	for _, l := range s.Syncs {
 		if l.Used && l.Class != "" {
 			report(l.Span, "a lock by its class, "+l.Name)
@@ -233,9 +228,6 @@ func (s *Spec) notEvaluated() syntax.List {
 			out = append(out, &syntax.Diagnostic{Kind: syntax.NotEvaluated, Span: t.Span,
 				Message: "typestate " + t.Name + noStates + ": tracepredict mine --spec FILE learns them from a run"})
 		}
-	}
-	for _, d := range s.Formulas {
-		report(d.Name.Span, "mttl "+d.Name.Text)
 	}
 	for _, d := range s.Scopes {
 		report(d.Name.Span, "scope "+d.Name.Text)

@@ -145,7 +145,7 @@ func doubt(f *finding.Finding, reasonOf func(*finding.Finding) reason.Reason) {
 func mayChange(f *finding.Finding) bool {
 	switch f.Confidence {
 	case finding.Observed:
-		return f.Kind == finding.Race
+		return f.Kind == finding.Race || f.Kind == finding.Knowledge // They rest on what nothing orders.
 	case finding.Likely:
 		return len(f.Witness) > 0 && slices.Contains(f.Assumes, finding.GuardedData)
 	}

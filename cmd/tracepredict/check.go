@@ -129,6 +129,9 @@ func writeChecked(w io.Writer, d *spec.Description, dot bool) error {
 	for _, t := range d.Typestates {
 		writeTypestate(w, &t)
 	}
+	for _, f := range d.Formulas {
+		writeFormula(w, &f)
+	}
 	for _, c := range d.Checks {
 		fmt.Fprintf(w, "check %s\n", report.Sanitize(c))
 	}
@@ -176,6 +179,29 @@ func writeTypestate(w io.Writer, t *spec.DescribedTypestate) {
 
 // shownStates is the number of states of an expression that are shown.
 const shownStates = 20
+
+// writeFormula describes a formula on what threads know.
+func writeFormula(w io.Writer, f *spec.DescribedFormula) {
+	fmt.Fprintf(w, "mttl %s\n", f.Name)
+	if f.Message != "" {
+		fmt.Fprintf(w, "  message       %s\n", report.Sanitize(f.Message))
+	}
+	fmt.Fprintf(w, "  %-13s %s\n", "formula", report.Sanitize(f.Text))
+	fmt.Fprintf(w, "  %-13s after %s\n", "states", report.Sanitize(f.States))
+	for _, lines := range []struct {
+		label string
+		of    []string
+	}{{"threads", f.Threads}, {"known", f.Known}} {
+		for i, text := range lines.of {
+			label := lines.label
+			if i > 0 {
+				label = ""
+			}
+			fmt.Fprintf(w, "  %-13s %s\n", label, report.Sanitize(text))
+		}
+	}
+	fmt.Fprintln(w)
+}
 
 func writeProperty(w io.Writer, p *spec.Described) error {
 	fmt.Fprintf(w, "property %s\n", p.Name)

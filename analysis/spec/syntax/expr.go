@@ -146,10 +146,18 @@ func (p *parser) operand(in exprContext) Expr {
 	return nil
 }
 
+// enclosed reads the expression in parentheses, which may be quantified in a formula on what threads know.
+func (p *parser) enclosed(in exprContext) Expr {
+	if in == exprMTTL {
+		return p.quantified()
+	}
+	return p.expr(in)
+}
+
 func (p *parser) parens(in exprContext) Expr {
 	open := p.advance()
 	p.paren++
-	x := p.expr(in)
+	x := p.enclosed(in)
 	if !p.isOp(")") {
 		p.expected(`an operator or ")"`)
 	}

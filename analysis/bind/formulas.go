@@ -1,0 +1,145 @@
+package bind
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/knowledge"
+	"github.com/tracepredict/tracepredict/analysis/spec"
+	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+	"github.com/tracepredict/tracepredict/internal/plural"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
+)
+
+// formula is an mttl formula, bound to a run.
+type formula struct {
+	run       *Run
+	of        *spec.Formula
+	monitor   *knowledge.Monitor
+	variables []int  // by Spec.Vars: the index of the formula's variable; -1: it mentions none
+	mentioned []bool // by Spec.Events
+	hadThread []bool // by type of threads: some thread was of it
+	seen      int    // Run.seen when the codes were made
+	problems  syntax.List
+}
+
+// bindFormulas makes the monitors of the formulas of the specification.
+func (r *Run) bindFormulas(found func(*finding.Finding)) error {
+	for _, of := range r.spec.Formulas {
+		k, codes, problems := r.spec.Knowledge(of, nil)
+		if problems.HasErrors() {
+			return problems
+		}
+		f := &formula{
+			run: r, of: of, variables: make([]int, len(r.spec.Vars)), mentioned: make([]bool, len(r.spec.Events)),
+			hadThread: make([]bool, len(of.Types)),
+		}
+		for i := range f.variables {
+			f.variables[i] = slices.Index(of.Vars, i)
+		}
+		for _, i := range of.Events {
+			f.mentioned[i] = true
+		}
+		f.monitor = knowledge.New(knowledge.Options{
+			Formula: k, Codes: codes, Locals: r.match.FirstLocals(), Found: found,
+			Is: func(id event.ThreadID, number int) bool { return r.match.IsOfType(id, of.Declared[number]) },
+			Of: f.isOfType,
+		})
+		r.formulas = append(r.formulas, f)
+	}
+	return nil
+}
+
+func (f *formula) isOfType(id event.ThreadID, typ int) bool {
+	is := f.run.match.IsOfType(id, f.of.Types[typ])
+	f.hadThread[typ] = f.hadThread[typ] || is
+	return is
+}
+
+// event passes the next event of the run to the monitor. The matcher has seen it.
+func (f *formula) event(e *event.Event) {
+	matched := f.run.match.Matched()
+	s := knowledge.State{
+		Variable: -1, Happened: matched, Locals: f.run.match.Locals(e.Thread),
+		Mentioned: slices.ContainsFunc(matched, func(i int) bool { return f.mentioned[i] }),
+	}
+	if e.Op.IsCall() && !s.Mentioned {
+		return // It orders nothing.
+	}
+	if e.Object != 0 && (e.Kind == event.KindVariable || e.Kind == event.KindField) {
+		if v := f.run.match.Variable(e.Object); v >= 0 {
+			s.Variable = f.variables[v]
+			s.Mentioned = s.Mentioned || s.Variable >= 0 && e.Op.IsAccess()
+		}
+	}
+	if f.seen != f.run.seen {
+		f.recode()
+	}
+	f.monitor.Event(e, s)
+}
+
+// recode makes the codes again, once another variable was seen and its form is known.
+func (f *formula) recode() {
+	f.seen = f.run.seen
+	if slices.ContainsFunc(f.of.Vars, func(v int) bool { return f.run.objects[v] == 0 }) {
+		return
+	}
+	var codes []knowledge.Code
+	if _, codes, f.problems = f.run.spec.Knowledge(f.of, f.run.forms); !f.problems.HasErrors() {
+		f.monitor.Recode(codes)
+	}
+}
+
+// finish returns what the formula's monitor found, and what a reader should know about it.
+func (f *formula) finish() (found []finding.Finding, notes []string) {
+	m := f.monitor
+	say := func(format string, args ...any) {
+		notes = append(notes, "mttl "+f.of.Name+": "+fmt.Sprintf(format, args...))
+	}
+	for number, i := range f.of.Declared {
+		if !m.Begun(number) {
+			say("no thread of this run was the %s of the specification, so that its state is the initial one for all others", f.run.spec.Threads[i].Name)
+		}
+	}
+	for typ, i := range f.of.Types {
+		if t := &f.run.spec.Threads[i]; !f.hadThread[typ] {
+			say("no thread of this run was a %s (%s), so that the formula says nothing of it", t.Name, t)
+		}
+	}
+	if n := m.Faults(); n > 0 {
+		say("%s", plural.Sprintf("a division by zero made an expression 0 %d {time|times}", n))
+	}
+	if n := m.Omitted(); n > 0 {
+		say("%s", plural.Sprintf("%d more {violation is|violations are} not shown", n))
+	}
+	if n := m.LeftOut(); n > 0 {
+		say("%s", plural.Sprintf("%d {thread|threads} that had ended {was|were} left out, since others never came to know of the end", n))
+	}
+	if n := m.Unbound(); n > 0 {
+		say("%s", plural.Sprintf("%d {thread|threads} that began while too many others lived {was|were} left out", n))
+	}
+	return m.Finish(), notes
+}
+
+// definition returns the formula, for a report.
+func (f *formula) definition() run.Definition {
+	d := run.Definition{Name: f.of.Name, Text: f.of.Text}
+	s := f.run.spec
+	if f.of.Ready {
+		return d
+	}
+	say := func(name, text string) {
+		if text != "" && text != name {
+			d.Where = append(d.Where, run.Meaning{Name: name, Text: text})
+		}
+	}
+	for _, i := range f.of.Events {
+		say(s.Events[i].Name, s.Events[i].Text)
+	}
+	for _, i := range f.of.Vars {
+		say(s.Vars[i].Name, s.Vars[i].Path)
+	}
+	return d
+}

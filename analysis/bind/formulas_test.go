@@ -1,0 +1,150 @@
+package bind
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/part"
+	"github.com/tracepredict/tracepredict/analysis/spec"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
+)
+
+// bank names the objects, threads and functions of a test: the first thread is the main thread, the second executes manager,
+// the others clerk; function 1 is approve, 2 is pay; object 1 is the variable rate, of 8 bits with a sign, others are locks.
+type bank struct{}
+
+func (bank) Object(id event.ObjectID) run.Object {
+	if id == 1 {
+		return run.Object{Name: "rate", Kind: event.KindVariable, Form: &event.Form{Class: event.FormSigned, Bits: 8}}
+	}
+	return run.Object{Name: "ledger", Kind: event.KindMutex}
+}
+
+func (bank) Thread(id event.ThreadID) run.Thread {
+	return run.Thread{Main: id == 1, Start: []string{"", "", "manager", "clerk"}[min(int(id), 3)]}
+}
+func (bank) Frames(event.StackID) []event.Frame { return nil }
+func (bank) Func(id event.FuncID) event.Func {
+	on := []string{"", "call approve", "call pay", "return approve"}[id]
+	return event.Func{Patterns: []event.Pattern{{Pattern: on, Return: id == 3}}}
+}
+
+const loans = `
+thread managers = start manager
+thread boss = 1 of managers
+thread teller = start clerk
+event approved = call approve
+event pays = call pay
+local approvals : int = 0 { on approved : approvals := approvals + 1 }
+`
+
+// ofBank runs a specification over events of the bank, and returns the outcome.
+func ofBank(t *testing.T, text string, events ...event.Event) *part.Outcome {
+	t.Helper()
+	s, problems := spec.Parse("bank.tps", text)
+	if problems.HasErrors() {
+		t.Fatal(problems)
+	}
+	r, err := New(Options{Spec: s, Names: bank{}, Window: 8, Queue: 8})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := NewPart(r)
+	for i := range events {
+		events[i].Seq = uint64(i + 1)
+		p.Event(&events[i])
+	}
+	out := &part.Outcome{}
+	p.Finish(out)
+	if out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	return out
+}
+
+func fork(id event.ThreadID) []event.Event {
+	return []event.Event{{Thread: 1, Op: event.Fork, Peer: id}, {Thread: id, Op: event.Begin}}
+}
+
+func calls(id event.ThreadID, f event.FuncID) event.Event {
+	return event.Event{Thread: id, Op: event.Call, Func: f}
+}
+
+func locks(id event.ThreadID) []event.Event {
+	return []event.Event{{Thread: id, Op: event.Acquire, Object: 2, Kind: event.KindMutex}, {Thread: id, Op: event.Release, Object: 2, Kind: event.KindMutex}}
+}
+
+// TestFormula: a clerk who pays must know that the manager has approved, which a lock tells.
+func TestFormula(t *testing.T) {
+	const text = loans + "mttl told \"unknown\" = forall c : teller . @c (pays -> @boss (approvals > 0))\n"
+	begin := slices.Concat(fork(2), fork(3), []event.Event{calls(2, 1)}, locks(2))
+	out := ofBank(t, text, append(slices.Clone(begin), calls(3, 2))...)
+	if len(out.Findings) != 1 || out.Findings[0].Kind != finding.Knowledge || out.Findings[0].Property != "told" || out.Findings[0].Message != "this run violates told: unknown" {
+		t.Errorf("%+v", out.Findings)
+	}
+	if d := out.Properties.Definitions; len(d) != 1 || d[0].Name != "told" || len(d[0].Where) != 2 {
+		t.Errorf("%+v", d)
+	}
+	if out := ofBank(t, text, append(append(slices.Clone(begin), locks(3)...), calls(3, 2))...); len(out.Findings) != 0 || len(out.Notes) != 0 {
+		t.Errorf("%+v %q", out.Findings, out.Notes)
+	}
+}
+
+// TestFormulaOfVariables: the value of a variable is that of the last write that the thread knows of, in the form that the variable
+// has in the program.
+func TestFormulaOfVariables(t *testing.T) {
+	const text = loans + "var rate : int = rate\nmttl positive = forall c : teller . @c (pays -> rate >= 0)\n"
+	initial := event.Event{Thread: 1, Op: event.Init, Object: 1, Kind: event.KindVariable, Flags: event.HasValue | event.Inferred, Value: 1}
+	minus := event.Event{Thread: 2, Op: event.Write, Object: 1, Kind: event.KindVariable, Flags: event.HasValue, Value: 0xff}
+	reads := event.Event{Thread: 3, Op: event.Read, Object: 1, Kind: event.KindVariable, Flags: event.HasValue, Value: 0xff}
+	begin := slices.Concat([]event.Event{initial}, fork(2), fork(3), []event.Event{minus})
+	if out := ofBank(t, text, append(slices.Clone(begin), calls(3, 2))...); len(out.Findings) != 0 {
+		t.Errorf("the write is not known: %+v", out.Findings)
+	}
+	out := ofBank(t, text, append(slices.Clone(begin), reads, calls(3, 2))...)
+	if len(out.Findings) != 1 || out.Findings[0].Confidence != finding.Observed || len(out.Findings[0].Witness) != 3 {
+		t.Errorf("the write is known: %+v", out.Findings)
+	}
+}
+
+// TestThreadsThatNeverAre: there is a note on threads that a formula names and that the run did not have.
+func TestThreadsThatNeverAre(t *testing.T) {
+	const text = loans + "mttl told = forall c : teller . @c (pays -> @boss (approvals > 0))\n"
+	out := ofBank(t, text, event.Event{Thread: 1, Op: event.Begin})
+	notes := strings.Join(out.Notes, "\n")
+	if !strings.Contains(notes, "mttl told: no thread of this run was the boss") || !strings.Contains(notes, "no thread of this run was a teller (start clerk)") {
+		t.Errorf("%q", notes)
+	}
+}
+
+// TestQuantifierInside: a quantifier in parentheses is over the threads that live, up to the state in which their end is known.
+func TestQuantifierInside(t *testing.T) {
+	const text = loans + "thread first = main\nmttl none = @first (forall c : teller . @c (approvals == 0))\n"
+	begin := slices.Concat(fork(3), []event.Event{calls(3, 1), {Thread: 3, Op: event.End}})
+	if out := ofBank(t, text, slices.Clone(begin)...); len(out.Findings) != 0 {
+		t.Errorf("the first thread does not know it: %+v", out.Findings)
+	}
+	join := event.Event{Thread: 1, Op: event.Join, Peer: 3}
+	if out := ofBank(t, text, append(slices.Clone(begin), join)...); len(out.Findings) != 1 || out.Findings[0].Evidence[0].Op != event.Join {
+		t.Errorf("the first thread knows it by the join: %+v", out.Findings)
+	}
+}
+
+// TestAtomicity: another thread that saw the inside of a call of approve, and showed it, violates check atomicity(approve).
+func TestAtomicity(t *testing.T) {
+	enter := func(id event.ThreadID) event.Event { return calls(id, 1) }
+	leave := func(id event.ThreadID) event.Event { return event.Event{Thread: id, Op: event.Return, Func: 3} }
+	begin := slices.Concat(fork(2), fork(3), []event.Event{enter(2)}, locks(2))
+	inside := slices.Concat(begin, locks(3), []event.Event{enter(2), leave(2)}, locks(2), []event.Event{leave(2)})
+	out := ofBank(t, "check atomicity(approve)\n", inside...)
+	if len(out.Findings) != 1 || out.Findings[0].Property != "atomicity(approve)" || out.Properties.Definitions[0].Text != "check atomicity(approve)" {
+		t.Errorf("%+v %+v", out.Findings, out.Properties.Definitions)
+	}
+	outside := slices.Concat(begin, []event.Event{leave(2)}, locks(3), []event.Event{enter(2)}, locks(2), []event.Event{leave(2)})
+	if out := ofBank(t, "check atomicity(approve)\n", outside...); len(out.Findings) != 0 {
+		t.Errorf("%+v", out.Findings)
+	}
+}

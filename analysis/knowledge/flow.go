@@ -1,0 +1,234 @@
+package knowledge
+
+import (
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/order"
+)
+
+// object is the shared variable that stands for an object.
+type object struct {
+	access pool // what is known from all accesses, to those that write
+	write  pool // what is known from writes, to all
+	// The last access: its thread, the version of what that knew, and whether it wrote.
+	last        *thread
+	lastVersion uint64
+	lastWrote   bool
+
+	exclusive bool // of a lock: its last acquire was exclusive
+	order     order.Object
+}
+
+// object returns the state of e's object; nil if e has none that passes knowledge on.
+func (m *Monitor) object(e *event.Event) *object {
+	if e.Object == 0 || e.Kind == event.KindInstance || e.Op.IsCall() || e.Op.IsMisuse() {
+		return nil
+	}
+	o := m.objects[e.Object]
+	if o == nil {
+		o = &object{}
+		m.objects[e.Object] = o
+	}
+	return o
+}
+
+// use is how an operation accesses the variable that stands for its object.
+type use uint8
+
+// The uses.
+const (
+	useNone use = iota
+	useRead
+	useWrite
+	useMatched // a read, with further edges from package order
+)
+
+// useOf returns how e uses the object: the order of this run, as package observer/causality draws
+// it.
+func (o *object) useOf(e *event.Event) use {
+	switch e.Op {
+	case event.Read, event.AcquireRead, event.Wait:
+		return useRead
+	case event.Write, event.Update, event.Acquire, event.Signal, event.Broadcast,
+		event.Send, event.Sent, event.Receive, event.Receiving, event.ReceiveFailed:
+		return useWrite
+	case event.Release:
+		return either(o.exclusive, useWrite, useRead)
+	case event.AcquireFailed:
+		return either(o.exclusive, useRead, useWrite)
+	case event.Wake:
+		return either(e.Flags&event.TimedOut != 0, useNone, useWrite)
+	case event.SemPost, event.SemWait, event.SemFailed:
+		return either(o.order.Counted(), useMatched, useWrite)
+	case event.Holds, event.Blocked, event.AcquireAgain:
+		return useNone
+	case event.Init, event.Destroy:
+		return either(e.Flags&event.Inferred != 0, useNone, useWrite)
+	}
+	return useMatched
+}
+
+func either(cond bool, a, b use) use {
+	if cond {
+		return a
+	}
+	return b
+}
+
+// repeats reports whether an access by t passes on nothing new.
+func (o *object) repeats(t *thread, u use) bool {
+	return o.last == t && o.lastVersion == t.version && (u != useWrite || o.lastWrote)
+}
+
+// receive lets t know what its event e brings. It returns the match of package order, nil if e
+// needs none.
+func (m *Monitor) receive(t *thread, o *object, e *event.Event) *order.Match {
+	now := momentOf(e)
+	if p := m.threads[e.Peer]; e.Op == event.Join && p != nil && p != t {
+		m.take(t, &pool{p.vector, p.last}, now)
+	}
+	if o == nil {
+		return nil
+	}
+	u := o.useOf(e)
+	if u == useNone || u != useMatched && o.repeats(t, u) {
+		return nil
+	}
+	if u == useWrite || e.Flags&event.Late != 0 {
+		m.take(t, &o.access, now)
+	} else {
+		m.take(t, &o.write, now)
+	}
+	if u != useMatched || !order.Synchronises(e.Op) {
+		return nil
+	}
+	x := m.matcher.Match(&o.order, e)
+	for _, edge := range x.Edges {
+		if int(edge.From) < len(m.sets) {
+			m.take(t, &m.sets[edge.From], now)
+		}
+	}
+	return x
+}
+
+// take lets t know what a pool holds.
+func (m *Monitor) take(t *thread, p *pool, now moment) {
+	news := m.vectors.join(&t.vector, p.vector, func(h *hop) *hop {
+		if h != nil && h.to.seq == 0 {
+			return newHop(h.from, now, h.before)
+		}
+		return newHop(p.by, now, h)
+	})
+	if news {
+		t.version++
+		m.learned = true
+	}
+}
+
+// leave passes on what t knows after its event e, to those who will access its object.
+func (m *Monitor) leave(t *thread, o *object, e *event.Event, x *order.Match) {
+	now := momentOf(e)
+	t.last = now
+	m.lives(t, e, now)
+	if o == nil {
+		return
+	}
+	if e.Op == event.Destroy {
+		m.forget(e.Object, o)
+		return
+	}
+	m.record(t, o, o.useOf(e), now)
+	if x != nil {
+		m.change(t, o, x, now)
+	}
+	switch e.Op {
+	case event.Init:
+		m.matcher.Match(&o.order, e)
+	case event.Acquire:
+		o.exclusive = true
+	case event.AcquireRead:
+		o.exclusive = false
+	}
+}
+
+// lives passes on knowledge to threads that begin, and drops threads that nobody can join.
+func (m *Monitor) lives(t *thread, e *event.Event, now moment) {
+	switch e.Op {
+	case event.Fork:
+		p := m.thread(e.Peer)
+		p.forked = true
+		m.take(p, &pool{t.vector, now}, now)
+	case event.Join:
+		m.leaveThread(e.Peer)
+	case event.Detach:
+		if p := m.threads[e.Peer]; p != nil {
+			if p.detached = true; p.ended {
+				m.leaveThread(e.Peer)
+			}
+		}
+	case event.End:
+		if m.end(t); t.detached {
+			m.leaveThread(e.Thread)
+		}
+	}
+}
+
+// leaveThread drops what a thread knew, since nobody can come to know it any more.
+func (m *Monitor) leaveThread(id event.ThreadID) {
+	if t := m.threads[id]; t != nil {
+		delete(m.threads, id)
+		m.vectors.share(&t.vector, nil)
+	}
+}
+
+// forget drops an object that no later event names.
+func (m *Monitor) forget(id event.ObjectID, o *object) {
+	delete(m.objects, id)
+	m.vectors.share(&o.access.vector, nil)
+	m.vectors.share(&o.write.vector, nil)
+	m.matcher.Drop(&o.order)
+}
+
+// record adds what t knows to what an object passes on.
+func (m *Monitor) record(t *thread, o *object, u use, now moment) {
+	switch {
+	case u == useNone || o.repeats(t, u):
+		return
+	case u == useWrite:
+		m.set(&o.access, t, now)
+		m.set(&o.write, t, now)
+	default:
+		m.add(&o.access.vector, t, now)
+	}
+	o.last, o.lastVersion, o.lastWrote = t, t.version, u == useWrite
+}
+
+// set makes a pool what t knows.
+func (m *Monitor) set(p *pool, t *thread, now moment) {
+	m.vectors.share(&p.vector, t.vector)
+	p.by = now
+}
+
+// add adds to a vector what t knows.
+func (m *Monitor) add(v **vector, t *thread, now moment) {
+	if *v == nil && t.vector == nil {
+		return
+	}
+	m.vectors.join(v, t.vector, func(h *hop) *hop { return newHop(now, moment{}, h) })
+}
+
+// change makes the changes to sets that a match lists.
+func (m *Monitor) change(t *thread, o *object, x *order.Match, now moment) {
+	for _, d := range x.Changes {
+		for int(d.Set) >= len(m.sets) {
+			m.sets = append(m.sets, pool{})
+		}
+		if p := &m.sets[d.Set]; d.Fresh {
+			m.set(p, t, now)
+		} else {
+			m.add(&p.vector, t, now)
+		}
+	}
+	if x.Unexplained {
+		o.order.Uncount()
+	}
+}

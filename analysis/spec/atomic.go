@@ -1,0 +1,43 @@
+package spec
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+)
+
+// atomicText declares what `check atomicity(FUNCTION)` stands for. # is a prefix of its own, and $ the
+// function. Only the outermost call of a function that calls itself is a block.
+const atomicText = `thread #any = name "*"
+event #call = call $
+event #return = return $
+event #enter = call $ when #depth == 0
+event #leave = return $ when #depth == 1
+local #depth : int = 0 { on #call : #depth := #depth + 1; on #return : #depth := #depth - 1 }
+local #blocks : int = 0 { on #enter : #blocks := #blocks + 1 }
+local #atomic : int = 0 { on #enter : #atomic := #blocks; on #leave : #atomic := 0 }
+mttl #isolated = forall #i : #any, #j : #any, #i != #j . @#i (#atomic > 0 -> !(#atomic == @#j @#i (#atomic)))
+`
+
+// atomicBlocks returns the declarations that the requests for atomicity stand for: the counter form of DAME's
+// formula, for all pairs of threads.
+func atomicBlocks(decls []syntax.Decl) (more []syntax.Decl) {
+	for i, d := range decls {
+		c, ok := d.(*syntax.Check)
+		if !ok || c.Analysis.Text != atomicity || c.Func == nil {
+			continue
+		}
+		name := atomicity + "(" + c.Func.Text + ")"
+		text := strings.NewReplacer("#", fmt.Sprintf("atomicity_%d_", i), "$", "`"+c.Func.Text+"`").Replace(atomicText)
+		f, _ := syntax.Parse(syntax.NewSource("check "+name, text))
+		for _, d := range f.Decls {
+			if m, ok := d.(*syntax.MTTL); ok {
+				m.Name = syntax.Name{Text: name, Span: c.Analysis.Span}
+				m.Message = &syntax.Text{Text: "another thread saw the inside of a call of " + c.Func.Text}
+			}
+		}
+		more = append(more, f.Decls...)
+	}
+	return more
+}
