@@ -94,6 +94,7 @@ var floors = []floor{
 	{"analysis/monitor/*", []string{"analysis/monitor/decision"}, "formulas, expressions and decision diagrams know propositions by number"},
 	{"analysis/monitor", []string{"analysis/monitor/*"}, "a monitor reads letters and knows no events"},
 	{"analysis/typestate", []string{"analysis/completion", "analysis/finding", "analysis/finding/reason", "observer/event", "observer/causality", "observer/lattice"}, "protocols are checked on the lattices of objects; who calls it completes witnesses"},
+	{"analysis/scope", []string{"analysis/finding", "analysis/monitor", "observer/causality", "observer/event"}, "scopes are monitored on events, and know no specification"},
 	{"analysis/completion", []string{"analysis/execution", "analysis/finding", "analysis/kept", "observer/event", "observer/causality", "observer/lattice"}, "witnesses of a lattice become schedules that the checker accepts"},
 	{"analysis/property", []string{"analysis/completion", "analysis/execution", "analysis/finding", "analysis/finding/reason", "analysis/stats", "observer/event", "observer/causality", "observer/lattice"}, "properties are checked on the lattice, their witnesses by the checker of executions"},
 	{"analysis/deadlock/*", []string{"analysis/finding", "analysis/finding/reason", "analysis/locks", "observer/event", "observer/run", "observer/order"}, "what a part is made of takes events: no BPF, no ring buffer, no ELF file"},

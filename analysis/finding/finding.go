@@ -31,10 +31,11 @@ const (
 	Misuse    Kind = "misuse"
 	Property  Kind = "property"
 	Typestate Kind = "typestate"
+	Scoped    Kind = "scope"
 )
 
 // Specified reports whether a finding of the kind breaks what the user's specification says.
-func (k Kind) Specified() bool { return k == Property || k == Typestate }
+func (k Kind) Specified() bool { return k == Property || k == Typestate || k == Scoped }
 
 // Confidence is the kind of evidence for a finding.
 type Confidence string
@@ -203,7 +204,9 @@ type Finding struct {
 	// which it was created, or the first that was seen of it; nil if that is in Evidence.
 	Subject uint64 `json:"-"`
 	Made    *Step  `json:"-"`
-	Count   int    `json:"count"` // number of instances merged into this one, at least 1
+	// Scope is, of a violated check of a scope, the region and its scope state; else nil.
+	Scope *Scope `json:"-"`
+	Count int    `json:"count"` // number of instances merged into this one, at least 1
 	// MorePairs is the number of further pairs of locks of the same Nest that are not findings of their own.
 	MorePairs int `json:"more_pairs,omitempty"`
 	// AllThreads are the threads of all these instances, if there may be more than in Threads.
@@ -230,6 +233,9 @@ func (f *Finding) Remember(n *event.Names) {
 		for i := range steps {
 			steps[i].Remember(n)
 		}
+	}
+	if f.Scope != nil {
+		f.Scope.Remember(n)
 	}
 	f.Reason.Remember(n)
 }
