@@ -73,7 +73,7 @@ var floors = []floor{
 	{"analysis/suppress", []string{"analysis/finding", "analysis/report", "observer/event", "probes/spelling"}, "what is suppressed is found by the names of the report"},
 	{"analysis/perfetto", []string{"observer/event", "observer/run"}, "a timeline has the names of a run"},
 	{"analysis/progress", []string{"analysis/finding", "analysis/report", "observer/run"}, "what is told while a program runs has the names of reports"},
-	{"analysis/bind", []string{"analysis/completion", "analysis/execution", "analysis/finding", "analysis/part", "analysis/property", "analysis/spec", "analysis/spec/syntax", "analysis/stats", "analysis/typestate", "observer/event", "observer/lattice", "observer/run"}, "a specification is bound to a run by names"},
+	{"analysis/bind", []string{"analysis/completion", "analysis/execution", "analysis/finding", "analysis/monitor", "analysis/part", "analysis/property", "analysis/scope", "analysis/spec", "analysis/spec/syntax", "analysis/stats", "analysis/typestate", "observer/event", "observer/lattice", "observer/run"}, "a specification is bound to a run by names"},
 	{"analysis/replay", []string{"analysis/bind", "analysis/engine", "analysis/report", "analysis/verdict", "observer/event", "observer/run", "observer/clock", "observer/trace"}, "replay reads a trace into the engine"},
 	{"analysis/spec/syntax", []string{"probes/spelling"}, "the text of a specification is read without knowing what it means"},
 	{"analysis/spec/ir", nil, "the code of an expression knows no names and no events"},

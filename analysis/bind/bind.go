@@ -12,6 +12,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/completion"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/property"
+	"github.com/tracepredict/tracepredict/analysis/scope"
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/analysis/stats"
@@ -50,6 +51,8 @@ type Run struct {
 	letters       []*letters            // by spec.Properties
 	protocols     *typestate.Analysis   // of spec.Typestates; nil if there are none
 	history       *completion.Completer // for protocols
+	scopes        []*scope.Monitor      // by spec.Scopes
+	declared      uint64                // the declared events that the present event is
 	window, queue int
 }
 
@@ -64,7 +67,8 @@ func New(o Options) (*Run, error) {
 		Object: func(id event.ObjectID) string { return o.Names.Object(id).Name },
 		Thread: r.threads.Type, Variable: r.variable, Form: func(i int) *event.Form { return r.forms[i] },
 	})
-	opts := property.Options{Window: o.Window, Queue: o.Queue, Order: o.Order, Found: o.Found, Latency: o.Latency, Events: r.match.Events, Variable: r.match.Variable}
+	opts := property.Options{Window: o.Window, Queue: o.Queue, Order: o.Order, Found: o.Found, Latency: o.Latency, Variable: r.match.Variable}
+	var mentioned uint64 // by properties
 	for _, v := range o.Spec.Vars {
 		opts.Variables = append(opts.Variables, v.Name)
 	}
@@ -75,6 +79,7 @@ func New(o Options) (*Run, error) {
 		for _, e := range p.Events {
 			bound.Events |= 1 << e
 		}
+		mentioned |= bound.Events
 		for _, prop := range p.Propositions {
 			bound.Propositions = append(bound.Propositions, prop.Name)
 		}
@@ -82,6 +87,13 @@ func New(o Options) (*Run, error) {
 	}
 	if len(o.Spec.Typestates) > 0 {
 		r.checkProtocols(&o)
+	}
+	opts.Events = func(e *event.Event) uint64 {
+		r.declared = r.match.Events(e)
+		return r.declared & mentioned
+	}
+	if err := r.monitorScopes(&o); err != nil {
+		return nil, err
 	}
 	var err error
 	r.Analysis, err = property.New(opts)
@@ -116,6 +128,9 @@ func (r *Run) Event(e *event.Event) {
 			r.protocols.Look()
 		}
 		r.protocols.Event(e)
+	}
+	for _, m := range r.scopes {
+		m.Event(e, r.declared)
 	}
 	r.threads.Event(e)
 }

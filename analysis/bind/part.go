@@ -24,6 +24,9 @@ func (p *Part) Event(e *event.Event) { p.run.Event(e) }
 // Remember implements part.Part.
 func (p *Part) Remember(n *event.Names) {
 	p.run.Remember(n)
+	for _, m := range p.run.scopes {
+		m.Remember(n)
+	}
 	if p.run.protocols != nil {
 		p.run.history.Log.Remember(n)
 		p.run.protocols.Remember(n)
@@ -44,6 +47,7 @@ func (p *Part) Finish(out *part.Outcome) {
 		out.Notes = append(out.Notes, p.run.protocols.Notes()...)
 		out.Witnesses.Add(p.run.history.Witnesses)
 	}
+	p.run.finishScopes(out)
 	l := p.run.Stats()
 	out.Lattice = &run.Lattice{
 		Levels: l.Levels, States: l.Cuts, Edges: l.Edges, Dropped: l.Dropped, CutLevels: l.Cut, Late: l.Late, Widest: l.Widest, Queue: l.Queue,

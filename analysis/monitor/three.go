@@ -59,5 +59,11 @@ func (m *ThreeValued) Verdict(at Pair) Verdict {
 	return Unknown
 }
 
+// CanBeFalse reports whether some word has the verdict False.
+func (m *ThreeValued) CanBeFalse() bool {
+	_, ok := m.violated.ShortestBad()
+	return ok
+}
+
 // States returns the number of states of both monitors.
 func (m *ThreeValued) States() int { return m.violated.States() + m.satisfied.States() }

@@ -105,6 +105,10 @@ func (b *builder) finding(f finding.Finding) Finding {
 		Evidence: b.steps(f.Evidence), Observed: b.steps(f.Observed), Lost: b.steps(f.Lost), Depends: b.dependencies(f.Depends),
 	}
 	out.Reason, out.Property, out.Rule, out.Message = b.reason(&f.Reason), Clean(f.Property), finding.Rule(Clean(string(f.Rule))), Clean(f.Message)
+	if f.Scope != nil {
+		out.Scope = new(finding.Scope)
+		*out.Scope = cleaned(*f.Scope)
+	}
 	out.Classes, out.Assumes, out.Count = cleanAll(f.Classes), sortedSet(cleanAll(f.Assumes)), max(f.Count, 1)
 	if len(f.Witness) == 0 {
 		out.Sketch = sketch(&out)
@@ -143,6 +147,13 @@ func (b *builder) mentioned(f *finding.Finding) []event.ThreadID {
 	}
 	for _, d := range f.Depends {
 		ids = append(ids, d.Thread)
+	}
+	if f.Scope != nil {
+		for i := range f.Scope.Locals {
+			for _, t := range f.Scope.Locals[i].Threads {
+				ids = append(ids, t.Thread)
+			}
+		}
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)

@@ -359,6 +359,9 @@ func (m *Monitor) Unordered() (pair [2]finding.Step, ok bool) {
 // Stats returns figures of the run. The last region is counted once Finish was called.
 func (m *Monitor) Stats() Stats { return m.stats }
 
+// ClockMemory returns the memory that the clocks need at most, in bytes.
+func (m *Monitor) ClockMemory() uint64 { return m.clocks.Memory() }
+
 // Verdict returns the verdict of a check on the regions that have ended.
 func (m *Monitor) Verdict(i int) monitor.Verdict { return m.checks[i].verdict }
 

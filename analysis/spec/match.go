@@ -88,7 +88,7 @@ var operationsOf = map[syntax.Op][]event.Op{
 }
 
 // Events processes the next event of the run, and returns the declared events that it matches:
-// bit i is set for s.Events[i] if a property mentions that. It allocates nothing for functions,
+// bit i is set for s.Events[i] if a property or a scope mentions that. It allocates nothing for functions,
 // objects and threads that it has seen before.
 func (m *Matcher) Events(e *event.Event) uint64 {
 	m.numberThreads(max(e.Thread, e.Peer))
@@ -395,6 +395,9 @@ func (m *Matcher) numberThreads(upTo event.ThreadID) {
 		}
 	}
 }
+
+// IsOfType reports whether a thread, which must have had an event, is of a declared type, by its index in Spec.Threads.
+func (m *Matcher) IsOfType(id event.ThreadID, of int) bool { return m.isOfType(id, of) }
 
 // isOfType reports whether a thread is of a declared type; -1 is none.
 func (m *Matcher) isOfType(id event.ThreadID, of int) bool {

@@ -19,7 +19,8 @@ type resolver struct {
 	locals     []*syntax.Local // by Spec.Locals
 	checks     []*syntax.Check
 	bodies     []*syntax.Property
-	typestates []*syntax.Typestate    // by Spec.Typestates
+	typestates []*syntax.Typestate // by Spec.Typestates
+	scopes     []*syntax.Scope
 	blockNames map[string]syntax.Span // of properties and of blocks for which there is no analysis yet
 }
 
@@ -73,7 +74,7 @@ func (r *resolver) resolve(decls []syntax.Decl) {
 	for _, d := range r.Formulas {
 		r.formula(d)
 	}
-	for _, d := range r.Scopes {
+	for _, d := range r.scopes {
 		r.scope(d)
 	}
 	r.unused()
@@ -142,7 +143,7 @@ func (r *resolver) declare(d syntax.Decl) {
 		r.Formulas = append(r.Formulas, d)
 	case *syntax.Scope:
 		r.block(d.Name)
-		r.Scopes = append(r.Scopes, d)
+		r.scopes = append(r.scopes, d)
 	}
 }
 
@@ -269,13 +270,18 @@ func (r *resolver) unused() {
 	}
 }
 
-// orderEvents moves the events that properties mention to the front, so that each has a bit in
+// orderEvents moves the events that properties and scopes mention to the front, so that each has a bit in
 // a mask of events.
 func (r *resolver) orderEvents() {
 	mentioned := make([]bool, len(r.Events))
 	for _, p := range r.Properties {
 		for _, i := range p.Events {
 			mentioned[i] = true
+		}
+	}
+	for _, s := range r.Scopes {
+		for i := range s.events() {
+			mentioned[*i] = true
 		}
 	}
 	var order []int
@@ -286,7 +292,7 @@ func (r *resolver) orderEvents() {
 			}
 		}
 		if first && len(order) > MaxEvents {
-			r.problem(syntax.TooLarge, r.Events[order[MaxEvents]].Span, "properties mention %d events: at most %d", len(order), MaxEvents)
+			r.problem(syntax.TooLarge, r.Events[order[MaxEvents]].Span, "properties and scopes mention %d events: at most %d", len(order), MaxEvents)
 			return
 		}
 	}
@@ -321,6 +327,11 @@ func (r *resolver) renumber(newIndex []int) {
 	for i := range r.Locals {
 		for j := range r.Locals[i].On {
 			r.Locals[i].On[j].Event = newIndex[r.Locals[i].On[j].Event]
+		}
+	}
+	for _, s := range r.Scopes {
+		for i := range s.events() {
+			*i = newIndex[*i]
 		}
 	}
 	for _, t := range r.Typestates {

@@ -28,7 +28,7 @@ import (
 )
 
 // MaxPropositions is the largest number of propositions of a property, and MaxEvents the
-// largest number of declared events that the properties of a specification mention.
+// largest number of declared events that the properties and scopes of a specification mention.
 const (
 	MaxPropositions = ltl.Atoms
 	MaxEvents       = 64
@@ -40,7 +40,7 @@ type Spec struct {
 	Vars    []Var
 	Syncs   []Sync
 	Threads []Thread
-	// Events begin with those that properties mention, at most MaxEvents.
+	// Events begin with those that properties and scopes mention, at most MaxEvents.
 	Events     []Event
 	Locals     []Local
 	Props      []Prop
@@ -48,7 +48,7 @@ type Spec struct {
 	Checks     []Check
 	Typestates []*Typestate
 	Formulas   []*syntax.MTTL
-	Scopes     []*syntax.Scope
+	Scopes     []*Scope
 
 	names     *table
 	sources   []*syntax.Source
@@ -211,9 +211,6 @@ func (s *Spec) notEvaluated() syntax.List {
 	}
 	for _, d := range s.Formulas {
 		report(d.Name.Span, "mttl "+d.Name.Text)
-	}
-	for _, d := range s.Scopes {
-		report(d.Name.Span, "scope "+d.Name.Text)
 	}
 	return out
 }

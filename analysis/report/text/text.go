@@ -214,6 +214,7 @@ func (p *printer) finding(number int, c *report.Cause) {
 	p.definition(f.Property)
 	p.out.WriteByte('\n')
 	p.sides(f)
+	p.region(f)
 	p.otherPairs(c)
 	if p.brief {
 		p.briefBasis(number, f)

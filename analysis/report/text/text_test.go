@@ -43,6 +43,7 @@ func TestTextGolden(t *testing.T) {
 		"deadlock": report.Build(reporttest.ShopRun(), []finding.Finding{reporttest.Deadlock(reporttest.Ledger, reporttest.Till)}, reporttest.ShopTable()),
 		"race":     report.Build(reporttest.ShopRun(), []finding.Finding{reporttest.Race()}, reporttest.ShopTable()),
 		"all":      report.Build(holes, reporttest.All(), reporttest.ShopTable()),
+		"scope":    report.Build(reporttest.ShopRun(), []finding.Finding{reporttest.Scope()}, reporttest.ShopTable()),
 		"none":     report.Build(reporttest.ShopRun(), nil, reporttest.ShopTable()),
 		"block":    report.Build(reporttest.ShopRun(), []finding.Finding{reporttest.Race()}, reporttest.BlockTable(run.Object{})),
 	}
