@@ -98,8 +98,12 @@ func (r *Run) finishScopes(out *part.Outcome) {
 		pair, unordered := m.Unordered()
 		switch {
 		case unordered:
-			out.First = append(out.First, fmt.Sprintf("scope %s has no verdict: %s of %s and of %s are concurrent, and regions are between actions of which each comes after the one before",
-				s.Name, action, r.place(&pair[0]), r.place(&pair[1])))
+			lost := ""
+			if m.Lost() {
+				lost = "; events were lost, which may have ordered them"
+			}
+			out.First = append(out.First, fmt.Sprintf("scope %s has no verdict: %s of %s and of %s are concurrent, and regions are between actions of which each comes after the one before%s",
+				s.Name, action, r.place(&pair[0]), r.place(&pair[1]), lost))
 			continue
 		case stats.Actions == 0:
 			out.First = append(out.First, fmt.Sprintf("scope %s has no verdict: there was no event %s", s.Name, action))

@@ -14,9 +14,11 @@ type Monitor struct {
 	o       Options
 	s       *Scope
 	events  []uint64 // by type: the declared events of its local properties
+	all     uint64   // all these events
 	clocks  *causality.Clocks
 	threads map[event.ThreadID]*thread
-	latest  *thread // the thread of the last event
+	latest  *thread   // the thread of the last event
+	untyped []*thread // those that began in the region; some of them may have types by now
 	touched []*thread
 	ended   []*thread
 	spare   []*thread
@@ -28,6 +30,7 @@ type Monitor struct {
 	last      finding.Step
 	lastAt    position
 	unordered *[2]finding.Step // synchronising actions that are concurrent; nil: there are none
+	lost      bool             // events were lost
 	stats     Stats
 	found     []*finding.Finding
 }
@@ -42,7 +45,7 @@ type thread struct {
 	// position of the last one.
 	count, early uint64
 	last         position
-	ended        bool
+	typed, ended bool
 }
 
 // slot is the state of a local property on a thread: its slot in the scope channel.
@@ -88,6 +91,7 @@ func New(o Options) *Monitor {
 	for i := range s.Locals {
 		for _, e := range s.Locals[i].Events {
 			m.events[s.Locals[i].Type] |= e
+			m.all |= e
 		}
 	}
 	for i := range s.Checks {
@@ -104,10 +108,14 @@ func (m *Monitor) Event(e *event.Event, declared uint64) {
 		return
 	}
 	t := m.thread(e.Thread)
+	if !t.typed && (declared&m.all != 0 || e.Op == event.End) {
+		m.setTypes(t)
+	}
 	sync, local := declared&m.s.Sync != 0, declared&t.events != 0
 	if e.Op.IsCall() && !sync && !local {
 		return
 	}
+	m.lost = m.lost || e.Op == event.Hole || e.Flags&event.AfterHole != 0
 	number, clock := m.stamp(e, sync || local)
 	switch {
 	case sync:
@@ -163,8 +171,17 @@ func (m *Monitor) add(id event.ThreadID) *thread {
 		t, m.spare = m.spare[n-1], m.spare[:n-1]
 	}
 	*t = thread{id: id, types: t.types, locals: t.locals}
+	m.threads[id] = t
+	m.untyped = append(m.untyped, t)
+	return t
+}
+
+// setTypes asks for the types of a thread, and counts it. That is at its first event of a local property or when the region
+// ends, and not at its first event, when it may not have its name yet.
+func (m *Monitor) setTypes(t *thread) {
+	t.typed = true
 	for i := range m.s.Types {
-		if t.types[i] = m.s.Types[i].Has(id); t.types[i] {
+		if t.types[i] = m.s.Types[i].Has(t.id); t.types[i] {
 			m.counts.sizes[i]++
 			t.events |= m.events[i]
 		}
@@ -174,8 +191,6 @@ func (m *Monitor) add(id event.ThreadID) *thread {
 		t.locals[i] = slot{at: l.Formula.Start(), verdict: m.initial(l, t)}
 		m.counts.verdicts[i][t.locals[i].verdict]++
 	}
-	m.threads[id] = t
-	return t
 }
 
 // initial returns the verdict of a local property on a thread without events in the region.
@@ -264,6 +279,12 @@ func (m *Monitor) action(e *event.Event, t *thread, at position, clock causality
 // close ends the present region: the checks read its scope state, and local properties begin anew. The step is the
 // synchronising action that ends it, and clock that action's; both are nil at the end of the run.
 func (m *Monitor) close(next *finding.Step, clock causality.Clock) {
+	for _, t := range m.untyped {
+		if !t.typed {
+			m.setTypes(t)
+		}
+	}
+	m.untyped = m.untyped[:0]
 	m.state.Region, m.state.Concurrent = m.region, m.concurrent(clock)
 	letter := monitor.Letter(0)
 	for i := range m.s.Atoms {
@@ -355,6 +376,9 @@ func (m *Monitor) Unordered() (pair [2]finding.Step, ok bool) {
 	}
 	return *m.unordered, true
 }
+
+// Lost reports whether events were lost, so that synchronising actions that seem concurrent may have been ordered.
+func (m *Monitor) Lost() bool { return m.lost }
 
 // Stats returns figures of the run. The last region is counted once Finish was called.
 func (m *Monitor) Stats() Stats { return m.stats }

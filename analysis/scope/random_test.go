@@ -366,3 +366,38 @@ func TestEndedThreads(t *testing.T) {
 		t.Errorf("%d threads and %d states to be used again are kept", len(m.threads), len(m.spare))
 	}
 }
+
+// TestLateNames: a thread whose type is known only after its first events is of that type in its first region.
+func TestLateNames(t *testing.T) {
+	named := map[event.ThreadID]bool{}
+	s := &Scope{
+		Name: "s", Sync: isAction, Types: []Type{{Name: "named", Has: func(id event.ThreadID) bool { return named[id] }}},
+		Locals: []Local{{Name: "p", Events: []uint64{isA}, Formula: formula(t, "F a", []string{"a"})}},
+	}
+	var got []uint64
+	m := New(Options{Scope: s, Closed: func(s *State) { got = append(got, s.Counts.Size(0), s.Counts.Of(0, True)) }})
+	m.Event(&event.Event{Thread: 2, Op: event.Begin}, 0)
+	m.Event(&event.Event{Thread: 3, Op: event.Begin}, 0)
+	named[2], named[3] = true, true
+	m.Event(&event.Event{Thread: 2, Op: event.Call}, isA)
+	m.Event(&event.Event{Thread: 1, Op: event.Acquire, Object: 1}, isAction)
+	m.Finish()
+	if !slices.Equal(got, []uint64{2, 1, 2, 0}) {
+		t.Errorf("sizes and counts %v", got)
+	}
+}
+
+// TestLost: a monitor knows that events were lost before actions that seem concurrent.
+func TestLost(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		m := New(Options{Scope: &Scope{Name: "s", Sync: isAction}})
+		m.Event(&event.Event{Thread: 1, Op: event.Acquire, Object: 1}, isAction)
+		if lost {
+			m.Event(&event.Event{Thread: 2, Op: event.Hole, Value: 3}, 0)
+		}
+		m.Event(&event.Event{Thread: 2, Op: event.Acquire, Object: 2}, isAction)
+		if _, ok := m.Unordered(); !ok || m.Lost() != lost {
+			t.Errorf("unordered %v, lost %v", ok, m.Lost())
+		}
+	}
+}
