@@ -164,6 +164,12 @@ func (c *scopeCase) pool(s *caseScope) map[event.ThreadID][]string {
 // formula returns the monitor of a formula over names, by their index as propositions.
 func formula(t *testing.T, text string, names []string) *monitor.ThreeValued {
 	t.Helper()
+	return formulaOf(t, text, names)
+}
+
+// formulaOf is formula for tests and benchmarks.
+func formulaOf(t testing.TB, text string, names []string) *monitor.ThreeValued {
+	t.Helper()
 	var b strings.Builder
 	for _, n := range names {
 		fmt.Fprintf(&b, "event %s = call %s\n", n, n)
