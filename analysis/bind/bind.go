@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tracepredict/tracepredict/analysis/completion"
+	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/property"
 	"github.com/tracepredict/tracepredict/analysis/scope"
@@ -50,8 +51,9 @@ type Run struct {
 	threads       Threads
 	letters       []*letters            // by spec.Properties
 	protocols     *typestate.Analysis   // of spec.Typestates; nil if there are none
-	history       *completion.Completer // for protocols
+	history       *completion.Completer // for protocols and scopes; nil if there are none
 	scopes        []*scope.Monitor      // by spec.Scopes
+	schedules     *completion.Completer // for scopes; of the same history
 	declared      uint64                // the declared events that the present event is
 	window, queue int
 }
@@ -84,6 +86,11 @@ func New(o Options) (*Run, error) {
 			bound.Propositions = append(bound.Propositions, prop.Name)
 		}
 		opts.Properties = append(opts.Properties, bound)
+	}
+	if len(o.Spec.Typestates) > 0 || len(o.Spec.Scopes) > 0 {
+		r.history = &completion.Completer{
+			History: &completion.History{Limit: historyEvents}, Order: o.Order, NewChecker: execution.DefaultChecker,
+		}
 	}
 	if len(o.Spec.Typestates) > 0 {
 		r.checkProtocols(&o)
@@ -123,8 +130,11 @@ func (r *Run) variable(id event.ObjectID) int {
 // Event processes the next event of the run.
 func (r *Run) Event(e *event.Event) {
 	r.Analysis.Event(e)
+	if r.history != nil {
+		r.history.Add(e)
+	}
 	if r.protocols != nil {
-		if r.history.Add(e); len(r.history.Log)%(protocolHistory/2) == 0 {
+		if len(r.history.Log)%(historyEvents/2) == 0 {
 			r.protocols.Look()
 		}
 		r.protocols.Event(e)

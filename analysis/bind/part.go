@@ -27,8 +27,10 @@ func (p *Part) Remember(n *event.Names) {
 	for _, m := range p.run.scopes {
 		m.Remember(n)
 	}
-	if p.run.protocols != nil {
+	if p.run.history != nil {
 		p.run.history.Log.Remember(n)
+	}
+	if p.run.protocols != nil {
 		p.run.protocols.Remember(n)
 	}
 }
@@ -48,6 +50,9 @@ func (p *Part) Finish(out *part.Outcome) {
 		out.Witnesses.Add(p.run.history.Witnesses)
 	}
 	p.run.finishScopes(out)
+	if p.run.schedules != nil {
+		out.Witnesses.Add(p.run.schedules.Witnesses)
+	}
 	l := p.run.Stats()
 	out.Lattice = &run.Lattice{
 		Levels: l.Levels, States: l.Cuts, Edges: l.Edges, Dropped: l.Dropped, CutLevels: l.Cut, Late: l.Late, Widest: l.Widest, Queue: l.Queue,

@@ -2,7 +2,6 @@ package bind
 
 import (
 	"github.com/tracepredict/tracepredict/analysis/completion"
-	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/analysis/typestate"
@@ -11,14 +10,11 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// protocolHistory is the number of events of the run that are kept for schedules that break protocols.
-const protocolHistory = 1 << 16
+// historyEvents is the number of events of the run that are kept for schedules that break protocols, or violate scopes.
+const historyEvents = 1 << 16
 
 // checkProtocols begins to check the typestates of the specification.
 func (r *Run) checkProtocols(o *Options) {
-	r.history = &completion.Completer{
-		History: &completion.History{Limit: protocolHistory}, Order: o.Order, NewChecker: execution.DefaultChecker,
-	}
 	all := make([]typestate.Protocol, len(o.Spec.Typestates))
 	for i, t := range o.Spec.Typestates {
 		all[i] = ProtocolOf(t)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tracepredict/tracepredict/analysis/completion"
+	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/monitor"
 	"github.com/tracepredict/tracepredict/analysis/part"
@@ -11,6 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/lattice"
 )
 
 // monitorScopes begins to monitor the scopes of the specification. It returns an error if a formula has no monitor.
@@ -20,14 +23,34 @@ func (r *Run) monitorScopes(o *Options) error {
 		if problems.HasErrors() {
 			return fmt.Errorf("make the monitors of scope %s: %w", s.Name, problems)
 		}
-		r.scopes = append(r.scopes, scope.New(scope.Options{Scope: r.scopeOf(s, monitors), Found: o.Found}))
+		r.scopes = append(r.scopes, scope.New(scope.Options{Scope: r.scopeOf(s, monitors), Found: o.Found, History: r}))
+	}
+	if len(r.spec.Scopes) > 0 {
+		r.schedules = &completion.Completer{History: r.history.History, Order: finding.OrderSync, NewChecker: execution.DefaultChecker}
 	}
 	return nil
+}
+
+// Schedule implements scope.History. The order of the run's synchronisation is kept: regions are between actions in that
+// order.
+func (r *Run) Schedule(from uint64, seqs []uint64, relevant func(seq uint64) bool) ([]finding.Step, error) {
+	w := &lattice.Witness{From: from}
+	for _, seq := range seqs {
+		w.Steps = append(w.Steps, lattice.Step{Seq: seq})
+	}
+	steps, err := r.schedules.Complete(w, func(i int) bool { return relevant(r.schedules.Log[i].Seq) })
+	if err != nil {
+		return nil, fmt.Errorf("find a schedule for another region: %w", err)
+	}
+	return steps, nil
 }
 
 // scopeOf returns a scope of the specification as one of this run.
 func (r *Run) scopeOf(s *spec.Scope, m *spec.ScopeMonitors) *scope.Scope {
 	out := &scope.Scope{Name: s.Name, SyncName: r.spec.Events[s.Sync].Name, Sync: 1 << s.Sync}
+	for i := range min(len(r.spec.Events), spec.MaxEvents) {
+		out.Events = append(out.Events, r.spec.Events[i].Name)
+	}
 	types := map[int]int{}
 	typeOf := func(i int) int {
 		at, ok := types[i]
@@ -110,6 +133,9 @@ func (r *Run) finishScopes(out *part.Outcome) {
 			continue
 		}
 		out.Notes = append(out.Notes, r.judged(s, m))
+		if n := m.Searched().Left; n > 0 {
+			out.Notes = append(out.Notes, plural.Sprintf("scope %s: at %d of its actions other runs were not all examined ({it has|they have} too many events, or threads that had just begun)", s.Name, n))
+		}
 		if stats.Concurrent > 0 {
 			out.Notes = append(out.Notes, plural.Sprintf("scope %s: %d {event is|events are} concurrent with %s: another run may have {it|them} in another region (of %d in all)",
 				s.Name, stats.Concurrent, action, stats.Events))

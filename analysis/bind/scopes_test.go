@@ -247,6 +247,53 @@ func TestScopeConcurrent(t *testing.T) {
 	}
 }
 
+// TestScopePredicted: the second reader reads before the writer's next turn, but nothing makes it: another schedule, which
+// the checker accepts, lets the writer come first. The twin, in which the writer waits, has no other schedule.
+func TestScopePredicted(t *testing.T) {
+	for _, waits := range []bool{false, true} {
+		var r boardRun
+		r.begin(2, 3, 4)
+		r.writes()
+		r.acquire(3, 1)
+		r.call(3, 1)
+		r.acquire(3, 2)
+		r.release(3, 2)
+		r.release(3, 1)
+		r.acquire(4, 2) // after the first reader has its turn
+		r.release(4, 2)
+		r.call(4, 1)
+		if waits {
+			r.acquire(4, 2)
+			r.release(4, 2)
+			r.acquire(2, 2)
+			r.release(2, 2)
+		}
+		r.writes()
+		r.reads(true)
+		out, b := monitored(t, boardScope, r.events)
+		if waits {
+			if len(out.Findings) != 0 {
+				t.Errorf("findings %+v", out.Findings)
+			}
+			continue
+		}
+		if len(out.Findings) != 1 {
+			t.Fatalf("findings %+v, notes %q", out.Findings, out.Notes)
+		}
+		f := &out.Findings[0]
+		if f.Confidence != finding.Predicted || f.Order != finding.OrderSync || f.Scope.Region != 2 || f.Scope.Moved != 1 || f.Message != "a notice was missed" {
+			t.Errorf("%+v, %+v", f, f.Scope)
+		}
+		last := f.Witness[len(f.Witness)-1]
+		if last.Thread != 2 || last.Op != event.Acquire || len(f.Evidence) != 1 || f.Evidence[0].Seq != last.Seq {
+			t.Errorf("witness %+v", f.Witness)
+		}
+		if out.Witnesses.Checked == 0 || b.schedules.Witnesses.Refused != 0 {
+			t.Errorf("witnesses %+v", out.Witnesses)
+		}
+	}
+}
+
 // TestScopeBesideProperty: the events of a scope make no letters of a property, and both see theirs.
 func TestScopeBesideProperty(t *testing.T) {
 	text := boardScope + "lock other = other_lock\nevent taken = acquire other\nproperty p = always !taken\n"

@@ -11,6 +11,9 @@ type Scope struct {
 	Last   bool            `json:"last,omitempty"`
 	Atoms  []Truth         `json:"-"`
 	Locals []LocalVerdicts `json:"local_properties"`
+	// Moved is, of a predicted finding, the number of events that are on the other side of the synchronising action than in
+	// the run. The local properties then have the threads with events at it alone.
+	Moved uint64 `json:"moved,omitempty"`
 	// Concurrent is the number of events that count in the region and are concurrent with a synchronising action next to it:
 	// another run may have them in another region.
 	Concurrent uint64 `json:"concurrent,omitempty"`

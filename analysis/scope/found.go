@@ -9,18 +9,8 @@ import (
 // violation makes the finding of a check that became false at the end of the present region. The step is the synchronising
 // action that ends it, nil at the end of the run.
 func (m *Monitor) violation(check int, next *finding.Step) {
-	f := &finding.Finding{
-		Kind: finding.Scoped, Confidence: finding.Observed, Property: m.s.Name, Message: m.s.Checks[check].Message, Count: 1,
-		Scope: &finding.Scope{
-			Check: m.s.Checks[check].Text, Sync: m.s.SyncName, Region: m.region, Last: next == nil, Concurrent: m.state.Concurrent,
-		},
-	}
-	if f.Message == "" {
-		f.Message = fmt.Sprintf("this run violates %s in region %d", m.s.Name, m.region)
-	}
-	for i := range m.s.Atoms {
-		f.Scope.Atoms = append(f.Scope.Atoms, finding.Truth{Name: m.s.Atoms[i].Name, Holds: m.state.Atoms[i]})
-	}
+	f := m.finding(check, m.state.Atoms)
+	f.Confidence, f.Scope.Last, f.Scope.Concurrent = finding.Observed, next == nil, m.state.Concurrent
 	for i := range m.s.Locals {
 		f.Scope.Locals = append(f.Scope.Locals, m.verdictsOf(i))
 	}
@@ -35,6 +25,21 @@ func (m *Monitor) violation(check int, next *finding.Step) {
 	if m.o.Found != nil {
 		m.o.Found(f)
 	}
+}
+
+// finding returns a finding of a check in the present region, without evidence.
+func (m *Monitor) finding(check int, atoms []bool) *finding.Finding {
+	f := &finding.Finding{
+		Kind: finding.Scoped, Property: m.s.Name, Message: m.s.Checks[check].Message, Count: 1,
+		Scope: &finding.Scope{Check: m.s.Checks[check].Text, Sync: m.s.SyncName, Region: m.region},
+	}
+	if f.Message == "" {
+		f.Message = fmt.Sprintf("this run violates %s in region %d", m.s.Name, m.region)
+	}
+	for i := range m.s.Atoms {
+		f.Scope.Atoms = append(f.Scope.Atoms, finding.Truth{Name: m.s.Atoms[i].Name, Holds: atoms[i]})
+	}
+	return f
 }
 
 // verdictsOf returns the verdicts of a local property in the present region.

@@ -31,6 +31,7 @@ type Monitor struct {
 	lastAt    position
 	unordered *[2]finding.Step // synchronising actions that are concurrent; nil: there are none
 	lost      bool             // events were lost
+	ahead     ahead
 	stats     Stats
 	found     []*finding.Finding
 }
@@ -45,6 +46,7 @@ type thread struct {
 	// position of the last one.
 	count, early uint64
 	last         position
+	born         uint64 // the region in which it was first seen
 	typed, ended bool
 }
 
@@ -58,8 +60,9 @@ type slot struct {
 
 // check is the state of a check.
 type check struct {
-	at      monitor.Pair
-	verdict monitor.Verdict
+	at        monitor.Pair
+	verdict   monitor.Verdict
+	predicted bool // another run violates it
 }
 
 // State is the state of a scope at the end of a region.
@@ -96,7 +99,7 @@ func New(o Options) *Monitor {
 	}
 	for i := range s.Checks {
 		f := s.Checks[i].Formula
-		m.checks[i] = check{f.Start(), f.Verdict(f.Start())}
+		m.checks[i] = check{at: f.Start(), verdict: f.Verdict(f.Start())}
 	}
 	return m
 }
@@ -121,7 +124,7 @@ func (m *Monitor) Event(e *event.Event, declared uint64) {
 	case sync:
 		m.action(e, t, number, clock)
 	case local:
-		m.local(t, declared, number, clock)
+		m.local(e.Seq, t, declared, number, clock)
 	}
 	if e.Op == event.End && !t.ended {
 		t.ended = true
@@ -167,10 +170,10 @@ func (m *Monitor) thread(id event.ThreadID) *thread {
 // add adds a thread to the present region.
 func (m *Monitor) add(id event.ThreadID) *thread {
 	t := &thread{types: make([]bool, len(m.s.Types)), locals: make([]slot, len(m.s.Locals))}
-	if n := len(m.spare); n > 0 {
+	if n := len(m.spare); n > 0 && m.o.History == nil { // What is kept of a region names its threads.
 		t, m.spare = m.spare[n-1], m.spare[:n-1]
 	}
-	*t = thread{id: id, types: t.types, locals: t.locals}
+	*t = thread{id: id, types: t.types, locals: t.locals, born: m.region}
 	m.threads[id] = t
 	m.untyped = append(m.untyped, t)
 	return t
@@ -202,19 +205,13 @@ func (m *Monitor) initial(l *Local, t *thread) Verdict {
 }
 
 // local processes an event of local properties.
-func (m *Monitor) local(t *thread, declared uint64, at position, clock causality.Clock) {
+func (m *Monitor) local(seq uint64, t *thread, declared uint64, at position, clock causality.Clock) {
 	for i := range m.s.Locals {
 		l := &m.s.Locals[i]
 		if !t.types[l.Type] {
 			continue
 		}
-		letter := monitor.Letter(0)
-		for j, e := range l.Events {
-			if declared&e != 0 {
-				letter |= 1 << j
-			}
-		}
-		if letter != 0 {
+		if letter := l.letterOf(declared); letter != 0 {
 			m.step(i, t, letter)
 		}
 	}
@@ -223,9 +220,11 @@ func (m *Monitor) local(t *thread, declared uint64, at position, clock causality
 	}
 	t.count++
 	t.last = at
-	if m.escapes(clock) {
+	late := m.escapes(clock)
+	if late {
 		t.early++
 	}
+	m.keep(seq, t, declared, at, late)
 }
 
 // step lets a local property read an event of a thread.
@@ -268,7 +267,7 @@ func (m *Monitor) action(e *event.Event, t *thread, at position, clock causality
 	step := finding.StepOf(e)
 	if m.escapes(clock) {
 		m.unordered = &[2]finding.Step{m.last, step}
-		m.found = nil
+		m.found, m.ahead = nil, ahead{}
 		return
 	}
 	m.close(&step, clock)
@@ -286,11 +285,10 @@ func (m *Monitor) close(next *finding.Step, clock causality.Clock) {
 	}
 	m.untyped = m.untyped[:0]
 	m.state.Region, m.state.Concurrent = m.region, m.concurrent(clock)
-	letter := monitor.Letter(0)
-	for i := range m.s.Atoms {
-		if m.state.Atoms[i] = m.s.Atoms[i].Holds(&m.counts); m.state.Atoms[i] {
-			letter |= 1 << i
-		}
+	letter := m.letter(&m.counts, m.state.Atoms)
+	var before []check
+	if m.o.History != nil {
+		before = slices.Clone(m.checks)
 	}
 	for i := range m.checks {
 		c, f := &m.checks[i], m.s.Checks[i].Formula
@@ -304,8 +302,19 @@ func (m *Monitor) close(next *finding.Step, clock causality.Clock) {
 	if m.o.Closed != nil {
 		m.o.Closed(&m.state)
 	}
+	m.look(next, clock, before)
 	m.reset()
 	m.region++
+}
+
+// letter sets the atoms to what they are for counts, and returns them as a letter.
+func (m *Monitor) letter(c *Counts, atoms []bool) (letter monitor.Letter) {
+	for i := range m.s.Atoms {
+		if atoms[i] = m.s.Atoms[i].Holds(c); atoms[i] {
+			letter |= 1 << i
+		}
+	}
+	return letter
 }
 
 // concurrent counts the events of the region that are concurrent with a synchronising action next to it.
@@ -365,6 +374,11 @@ func (m *Monitor) Finish() []finding.Finding {
 	for _, f := range m.found {
 		out = append(out, *f)
 	}
+	for _, f := range m.ahead.found {
+		if !slices.ContainsFunc(m.found, func(o *finding.Finding) bool { return o.Scope.Check == f.Scope.Check }) {
+			out = append(out, *f)
+		}
+	}
 	return out
 }
 
@@ -391,7 +405,7 @@ func (m *Monitor) Verdict(i int) monitor.Verdict { return m.checks[i].verdict }
 
 // Remember adds the threads and objects to n that findings may still name.
 func (m *Monitor) Remember(n *event.Names) {
-	for _, f := range m.found {
+	for _, f := range slices.Concat(m.found, m.ahead.found) {
 		f.Remember(n)
 	}
 	if m.stats.Actions > 0 {

@@ -125,12 +125,12 @@ func naive(s *Scope, run []event.Event, declared []uint64) (atoms [][]bool, conc
 
 // counts reports whether declared events of a thread are some of a local property.
 func (s *Scope) counts(id event.ThreadID, declared uint64) bool {
-	return slices.ContainsFunc(s.Locals, func(l Local) bool { return s.Types[l.Type].Has(id) && l.letter(declared) != 0 })
+	return slices.ContainsFunc(s.Locals, func(l Local) bool { return s.Types[l.Type].Has(id) && l.naiveLetter(declared) != 0 })
 }
 
-func (l *Local) letter(declared uint64) (out monitor.Letter) {
-	for j, e := range l.Events {
-		if declared&e != 0 {
+func (l *Local) naiveLetter(declared uint64) (out monitor.Letter) {
+	for j := range l.Events {
+		if declared&l.Events[j] != 0 {
 			out |= 1 << j
 		}
 	}
@@ -172,7 +172,7 @@ func (l *Local) naive(s *Scope, run []event.Event, declared []uint64, from int, 
 		first = 0
 	}
 	for i := first; i < len(run); i++ {
-		switch letter := l.letter(declared[i]); {
+		switch letter := l.naiveLetter(declared[i]); {
 		case declared[i]&s.Sync != 0:
 			if l.Across && i+1 < len(run) {
 				at = l.Formula.Next(at, 1<<len(l.Events))

@@ -25,6 +25,11 @@
 // The regions are only defined if the synchronising actions are totally ordered. What orders events is package causality,
 // without the order of plain accesses of variables, which order nothing. At the first two synchronising actions that are
 // concurrent the Monitor gives up, and has no findings.
+//
+// # Other runs
+//
+// With Options.History the Monitor also looks for runs in which events that are concurrent with an action lie on its other
+// side (predict.go). It then keeps the events of two regions, up to a bound.
 package scope
 
 import (
@@ -36,8 +41,9 @@ import (
 // Scope is a scope of a specification.
 type Scope struct {
 	Name     string
-	SyncName string // as declared
-	Sync     uint64 // the declared events that are its synchronising actions; bit i is event i
+	SyncName string   // as declared
+	Events   []string // the names of the declared events, by bit, for schedules; may be nil
+	Sync     uint64   // the declared events that are its synchronising actions; bit i is event i
 	Types    []Type
 	Locals   []Local
 	Atoms    []Atom
@@ -114,6 +120,8 @@ type Options struct {
 	// Found, if not nil, is called for each finding as soon as it is made. If synchronising actions turn out to be
 	// concurrent later, Findings does not return it.
 	Found func(*finding.Finding)
+	// History, if not nil, makes schedules, and the Monitor looks for other runs.
+	History History
 	// Closed, if not nil, is called at the end of each region. Its argument is reused.
 	Closed func(*State)
 }

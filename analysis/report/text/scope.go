@@ -36,6 +36,8 @@ func (p *printer) region(f *report.Finding) {
 // regionText says between which synchronising actions a region is.
 func regionText(s *finding.Scope) string {
 	switch {
+	case s.Moved > 0:
+		return fmt.Sprintf("Region %d, before this %s, with %s on its other side", s.Region, s.Sync, plural.Counted(s.Moved, "event", "events"))
 	case s.Region == 0:
 		return fmt.Sprintf("Region 0, before the first %s", s.Sync)
 	case s.Last:

@@ -223,3 +223,13 @@ func TestRuleInText(t *testing.T) {
 		t.Errorf("the text does not name the rule:\n%s", got)
 	}
 }
+
+// TestMovedEvents: a predicted violation of a scope says how many events are on the other side of its action.
+func TestMovedEvents(t *testing.T) {
+	f := reporttest.Scope()
+	f.Confidence, f.Order, f.Evidence, f.Scope.Moved = finding.Predicted, finding.OrderSync, f.Evidence[1:], 2
+	got := text(t, report.Build(reporttest.ShopRun(), []finding.Finding{f}, reporttest.ShopTable()), report.Options{Width: 80})
+	if !strings.Contains(got, "Region 7, before this turn, with 2 events on its other side:") {
+		t.Errorf("%s", got)
+	}
+}
