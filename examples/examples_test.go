@@ -95,7 +95,7 @@ func checkExpected(t *testing.T, dir string, e expected, source string) {
 	t.Helper()
 	names := slices.Clone(e.Watch)
 	for _, f := range slices.Concat(e.Findings, e.Sometimes) {
-		if f.Kind != "race" && f.Kind != "deadlock" && (f.Kind != "misuse" || f.Rule == "") && (f.Kind != "property" && f.Kind != "typestate" && f.Kind != "knowledge" || f.Property == "" || e.Spec == "") {
+		if f.Kind != "race" && f.Kind != "deadlock" && (f.Kind != "misuse" || f.Rule == "") && (f.Kind != "property" && f.Kind != "typestate" && f.Kind != "knowledge" && f.Kind != "scope" || f.Property == "" || e.Spec == "") {
 			t.Errorf("%s: kind %q", dir, f.Kind)
 		}
 		anonymous := f.Kind == "typestate" || f.Kind == "knowledge" // objects on the heap, or none

@@ -13,6 +13,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/property"
+	"github.com/tracepredict/tracepredict/analysis/scope"
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/analysis/stats"
@@ -59,8 +60,10 @@ type Run struct {
 	plain         uint64                // the events that other properties mention
 	events        uint64                // that the present event is
 	fieldSeen     []bool                // by spec.Vars: a field of an object was seen
-	history       *completion.Completer // for protocols and properties of objects
+	history       *completion.Completer // for protocols, properties of objects, and scopes
 	formulas      []*formula            // of spec.Formulas
+	scopes        []*scope.Monitor      // by spec.Scopes
+	schedules     *completion.Completer // for scopes; of the same history
 	window, queue int
 }
 
@@ -99,7 +102,7 @@ func New(o Options) (*Run, error) {
 		r.plain |= bound.Events
 		opts.Properties = append(opts.Properties, bound)
 	}
-	if len(o.Spec.Typestates)+len(ofObjects) > 0 {
+	if len(o.Spec.Typestates)+len(ofObjects)+len(o.Spec.Scopes) > 0 {
 		r.history = &completion.Completer{
 			History: &completion.History{Limit: objectHistory}, Order: o.Order, NewChecker: execution.DefaultChecker,
 		}
@@ -111,6 +114,9 @@ func New(o Options) (*Run, error) {
 		r.checkProtocols(&o)
 	}
 	if err := r.bindFormulas(o.Found); err != nil {
+		return nil, err
+	}
+	if err := r.monitorScopes(&o); err != nil {
 		return nil, err
 	}
 	var err error
@@ -162,6 +168,9 @@ func (r *Run) Event(e *event.Event) {
 	}
 	for _, f := range r.formulas {
 		f.event(e)
+	}
+	for _, m := range r.scopes {
+		m.Event(e, r.events)
 	}
 	r.threads.Event(e)
 }

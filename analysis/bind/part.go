@@ -28,6 +28,9 @@ func (p *Part) Remember(n *event.Names) {
 	for _, f := range p.run.formulas {
 		f.monitor.Remember(n)
 	}
+	for _, m := range p.run.scopes {
+		m.Remember(n)
+	}
 	if p.run.history != nil {
 		p.run.history.Log.Remember(n)
 	}
@@ -70,6 +73,10 @@ func (p *Part) Finish(out *part.Outcome) {
 		found, notes := f.finish()
 		out.Add(found...)
 		out.Notes = append(out.Notes, notes...)
+	}
+	p.run.finishScopes(out)
+	if p.run.schedules != nil {
+		out.Witnesses.Add(p.run.schedules.Witnesses)
 	}
 	l := p.run.Stats()
 	out.Lattice = &run.Lattice{

@@ -10,8 +10,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// objectHistory is the number of events of the run that are kept for schedules that break protocols, or properties of
-// objects.
+// objectHistory is the number of events of the run that are kept for schedules that break protocols, properties of
+// objects, or scopes.
 const objectHistory = 1 << 16
 
 // checkProtocols begins to check the typestates of the specification.

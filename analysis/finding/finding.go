@@ -32,10 +32,13 @@ const (
 	Property  Kind = "property"
 	Typestate Kind = "typestate"
 	Knowledge Kind = "knowledge"
+	Scoped    Kind = "scope"
 )
 
 // Specified reports whether a finding of the kind breaks what the user's specification says.
-func (k Kind) Specified() bool { return k == Property || k == Typestate || k == Knowledge }
+func (k Kind) Specified() bool {
+	return k == Property || k == Typestate || k == Knowledge || k == Scoped
+}
 
 // Confidence is the kind of evidence for a finding.
 type Confidence string
@@ -218,7 +221,9 @@ type Finding struct {
 	AtStart      bool      `json:"before_any_event,omitempty"`
 	Initial      []Initial `json:"-"`
 	InitialTruth []Truth   `json:"-"`
-	Count        int       `json:"count"` // number of instances merged into this one, at least 1
+	// Scope is, of a violated check of a scope, the region and its scope state; else nil.
+	Scope *Scope `json:"-"`
+	Count int    `json:"count"` // number of instances merged into this one, at least 1
 	// MorePairs is the number of further pairs of locks of the same Nest that are not findings of their own.
 	MorePairs int `json:"more_pairs,omitempty"`
 	// AllThreads are the threads of all these instances, if there may be more than in Threads.
@@ -255,6 +260,9 @@ func (f *Finding) Remember(n *event.Names) {
 	}
 	for _, v := range f.Initial {
 		n.AddObject(v.Object)
+	}
+	if f.Scope != nil {
+		f.Scope.Remember(n)
 	}
 	f.Reason.Remember(n)
 }

@@ -108,6 +108,10 @@ func (b *builder) finding(f finding.Finding) Finding {
 	}
 	b.subject(&out)
 	out.Reason, out.Property, out.Rule, out.Message = b.reason(&f.Reason), Clean(f.Property), finding.Rule(Clean(string(f.Rule))), Clean(f.Message)
+	if f.Scope != nil {
+		out.Scope = new(finding.Scope)
+		*out.Scope = cleaned(*f.Scope)
+	}
 	out.Classes, out.Assumes, out.Count = cleanAll(f.Classes), sortedSet(cleanAll(f.Assumes)), max(f.Count, 1)
 	if len(f.Witness) == 0 {
 		out.Sketch = sketch(&out)
@@ -192,6 +196,13 @@ func (b *builder) mentioned(f *finding.Finding) []event.ThreadID {
 	}
 	if f.Subject != nil {
 		ids = append(ids, f.Subject.First.Thread)
+	}
+	if f.Scope != nil {
+		for i := range f.Scope.Locals {
+			for _, t := range f.Scope.Locals[i].Threads {
+				ids = append(ids, t.Thread)
+			}
+		}
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)

@@ -31,6 +31,9 @@ func fingerprint(f *Finding) string {
 	if len(f.Evidence) > 0 {
 		message = "" // it may contain addresses, and the sides identify the defect
 	}
+	if f.Scope != nil {
+		message = f.Scope.Check // others may be violated in the same region
+	}
 	whole := fmt.Appendf(nil, "2 %q %q %q %q %q %q", f.Kind, f.Property, f.Rule, message, sortedSet(objects), sortedSet(slices.Clone(f.roles)))
 	sum := sha256.Sum256(whole)
 	return hex.EncodeToString(sum[:])

@@ -119,7 +119,7 @@ func witnessCost(f finding.Finding) int {
 
 var (
 	confidences = finding.Confidences()
-	kinds       = []finding.Kind{finding.Property, finding.Typestate, finding.Knowledge, finding.Deadlock, finding.Race, finding.Misuse}
+	kinds       = []finding.Kind{finding.Property, finding.Scoped, finding.Typestate, finding.Knowledge, finding.Deadlock, finding.Race, finding.Misuse}
 )
 
 // AtLeast returns the report without the findings that are weaker than least; Hidden counts

@@ -17,7 +17,8 @@ type Description struct {
 	Problems     syntax.List          `json:"-"`
 	Properties   []Described          `json:"properties"`
 	Typestates   []DescribedTypestate `json:"typestates"`
-	Formulas     []DescribedFormula   `json:"formulas"`      // on what threads know
+	Formulas     []DescribedFormula   `json:"formulas"` // on what threads know
+	Scopes       []DescribedScope     `json:"scopes"`
 	Checks       []string             `json:"checks"`        // the requested analyses
 	NotEvaluated []string             `json:"not_evaluated"` // declarations for which there is no analysis yet
 	Watch        []string             `json:"watch"`         // as --watch takes it
@@ -72,6 +73,44 @@ type DescribedCall struct {
 	Creates bool   `json:"creates"` // an object begins with it
 }
 
+// DescribedScope is the description of a scope. Numbers of states are of the monitors in LTL₃.
+type DescribedScope struct {
+	Name   string           `json:"name"`
+	Sync   DescribedMeaning `json:"synchronising_action"`
+	Locals []DescribedLocal `json:"local_properties"`
+	Atoms  []DescribedAtom  `json:"atoms"`
+	Checks []DescribedCheck `json:"checks"`
+}
+
+// DescribedMeaning is a declared name with what it stands for.
+type DescribedMeaning struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// DescribedLocal is the description of a local property of a scope.
+type DescribedLocal struct {
+	Name   string             `json:"name"`
+	Type   DescribedMeaning   `json:"threads"`
+	Text   string             `json:"text"`
+	Across bool               `json:"across_scopes"`
+	Events []DescribedMeaning `json:"events"`
+	States int                `json:"states"`
+}
+
+// DescribedAtom is the description of an atom of a scope.
+type DescribedAtom struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// DescribedCheck is the description of a check of a scope.
+type DescribedCheck struct {
+	Text    string `json:"text"`
+	Message string `json:"message"`
+	States  int    `json:"states"`
+}
+
 // DescribedProposition describes the proposition that is a bit of the letters. Its text is ""
 // for an event.
 type DescribedProposition struct {
@@ -89,7 +128,7 @@ type DescribedValues struct {
 // Describe makes the monitors of a specification and describes it. The specification may be nil
 // if the problems have errors. The problems of monitors are added to the problems.
 func Describe(s *Spec, problems syntax.List, o MonitorOptions) *Description {
-	d := &Description{Problems: problems, Properties: []Described{}, Typestates: []DescribedTypestate{}, Formulas: []DescribedFormula{}, Checks: []string{}, NotEvaluated: []string{}, Watch: []string{}, On: []string{}, Syncs: []string{}, Threads: []string{}}
+	d := &Description{Problems: problems, Properties: []Described{}, Typestates: []DescribedTypestate{}, Formulas: []DescribedFormula{}, Scopes: []DescribedScope{}, Checks: []string{}, NotEvaluated: []string{}, Watch: []string{}, On: []string{}, Syncs: []string{}, Threads: []string{}}
 	if s == nil {
 		return d
 	}
@@ -105,6 +144,13 @@ func Describe(s *Spec, problems syntax.List, o MonitorOptions) *Description {
 	}
 	for _, f := range s.Formulas {
 		d.Formulas = append(d.Formulas, s.describeFormula(f))
+	}
+	for _, sc := range s.Scopes {
+		m, more := s.ScopeMonitors(sc, o)
+		d.Problems = append(d.Problems, more...)
+		if m != nil {
+			d.Scopes = append(d.Scopes, s.describeScope(sc, m))
+		}
 	}
 	for _, c := range s.Checks {
 		d.Checks = append(d.Checks, s.checkText(c))
@@ -129,6 +175,30 @@ func (s *Spec) describeTypestate(t *Typestate) DescribedTypestate {
 		d.States = append(d.States, st.Name)
 	}
 	return d
+}
+
+func (s *Spec) describeScope(sc *Scope, m *ScopeMonitors) DescribedScope {
+	d := DescribedScope{Name: sc.Name, Sync: s.meaning(sc.Sync), Locals: []DescribedLocal{}, Atoms: []DescribedAtom{}, Checks: []DescribedCheck{}}
+	for i := range sc.Locals {
+		l, t := &sc.Locals[i], &s.Threads[sc.Locals[i].Type]
+		out := DescribedLocal{Name: l.Name, Type: DescribedMeaning{t.Name, t.String()}, Text: l.Text, Across: l.Across, Events: []DescribedMeaning{}, States: m.Locals[i].States()}
+		for _, e := range l.Events {
+			out.Events = append(out.Events, s.meaning(e))
+		}
+		d.Locals = append(d.Locals, out)
+	}
+	for i := range sc.Atoms {
+		d.Atoms = append(d.Atoms, DescribedAtom{sc.Atoms[i].Name, sc.Atoms[i].Text})
+	}
+	for i := range sc.Checks {
+		d.Checks = append(d.Checks, DescribedCheck{sc.Checks[i].Text, sc.Checks[i].Message, m.Checks[i].States()})
+	}
+	return d
+}
+
+// meaning returns a declared event with its pattern.
+func (s *Spec) meaning(event int) DescribedMeaning {
+	return DescribedMeaning{s.Events[event].Name, s.Events[event].Text}
 }
 
 // describePlan adds to the description what has to be probed.
@@ -352,6 +422,10 @@ func ForRun(name string, o Options, mo MonitorOptions) (*Spec, []*Monitor, synta
 		m, more := s.Monitor(p, mo)
 		problems = append(problems, more...)
 		monitors = append(monitors, m)
+	}
+	for _, sc := range s.Scopes {
+		_, more := s.ScopeMonitors(sc, mo)
+		problems = append(problems, more...)
 	}
 	if problems.HasErrors() {
 		return nil, nil, problems

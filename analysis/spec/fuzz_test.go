@@ -49,5 +49,29 @@ func FuzzSpec(f *testing.F) {
 				}
 			}
 		}
+		for _, sc := range s.Scopes {
+			fuzzScope(t, s, sc, v)
+		}
 	})
+}
+
+// fuzzScope makes the monitors of a scope that has few propositions, and computes its atoms.
+func fuzzScope(t *testing.T, s *Spec, sc *Scope, v uint64) {
+	t.Helper()
+	few := len(sc.Atoms) <= 6
+	for i := range sc.Locals {
+		few = few && len(sc.Locals[i].Events) <= 5
+	}
+	if few {
+		if m, problems := s.ScopeMonitors(sc, MonitorOptions{Limit: 50}); (m == nil) != problems.HasErrors() {
+			t.Fatalf("monitors and %v", problems)
+		}
+	}
+	counts := make([]uint64, sc.Inputs())
+	for i := range counts {
+		counts[i] = v >> (i % 64)
+	}
+	for i := range sc.Atoms {
+		sc.Atoms[i].Holds(counts)
+	}
 }

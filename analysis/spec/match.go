@@ -101,7 +101,7 @@ var operationsOf = map[syntax.Op][]event.Op{
 }
 
 // Events processes the next event of the run, and returns the declared events that it matches:
-// bit i is set for s.Events[i] if a property mentions that. It allocates nothing for functions,
+// bit i is set for s.Events[i] if a property or a scope mentions that. It allocates nothing for functions,
 // objects and threads that it has seen before.
 func (m *Matcher) Events(e *event.Event) uint64 {
 	m.numberThreads(max(e.Thread, e.Peer))

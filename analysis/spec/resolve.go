@@ -22,6 +22,7 @@ type resolver struct {
 	typestates []*syntax.Typestate // by Spec.Typestates
 	of         *syntax.Parameter   // of the property that is being resolved; nil: none
 	formulas   []*syntax.MTTL
+	scopes     []*syntax.Scope
 	blockNames map[string]syntax.Span // of properties and of blocks for which there is no analysis yet
 }
 
@@ -76,7 +77,7 @@ func (r *resolver) resolve(decls []syntax.Decl) {
 	for _, d := range r.formulas {
 		r.formula(d)
 	}
-	for _, d := range r.Scopes {
+	for _, d := range r.scopes {
 		r.scope(d)
 	}
 	r.unused()
@@ -145,7 +146,7 @@ func (r *resolver) declare(d syntax.Decl) {
 		r.formulas = append(r.formulas, d)
 	case *syntax.Scope:
 		r.block(d.Name)
-		r.Scopes = append(r.Scopes, d)
+		r.scopes = append(r.scopes, d)
 	}
 }
 
@@ -276,13 +277,18 @@ func (r *resolver) unused() {
 	}
 }
 
-// orderEvents moves the events that properties mention to the front, so that each has a bit in
+// orderEvents moves the events that properties and scopes mention to the front, so that each has a bit in
 // a mask of events.
 func (r *resolver) orderEvents() {
 	mentioned := make([]bool, len(r.Events))
 	for _, p := range r.Properties {
 		for _, i := range p.Events {
 			mentioned[i] = true
+		}
+	}
+	for _, s := range r.Scopes {
+		for i := range s.events() {
+			mentioned[*i] = true
 		}
 	}
 	var order []int
@@ -293,7 +299,7 @@ func (r *resolver) orderEvents() {
 			}
 		}
 		if first && len(order) > MaxEvents {
-			r.problem(syntax.TooLarge, r.Events[order[MaxEvents]].Span, "properties mention %d events: at most %d", len(order), MaxEvents)
+			r.problem(syntax.TooLarge, r.Events[order[MaxEvents]].Span, "properties and scopes mention %d events: at most %d", len(order), MaxEvents)
 			return
 		}
 	}
@@ -338,6 +344,11 @@ func (r *resolver) renumber(newIndex []int) {
 			f.Events[i] = newIndex[f.Events[i]]
 		}
 		slices.Sort(f.Events)
+	}
+	for _, s := range r.Scopes {
+		for i := range s.events() {
+			*i = newIndex[*i]
+		}
 	}
 	for _, t := range r.Typestates {
 		for i := range t.Calls {

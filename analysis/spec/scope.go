@@ -1,13 +1,112 @@
 package spec
 
 import (
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/analysis/monitor"
+	"github.com/tracepredict/tracepredict/analysis/monitor/ltl"
 	"github.com/tracepredict/tracepredict/analysis/spec/ir"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
 
-// scope checks the names of a scope, which declares its own local properties and atoms.
+// Scope is a scope: checks of the regions of a run between synchronising actions.
+type Scope struct {
+	Name   string
+	Sync   int // the index in Spec.Events of its synchronising actions
+	Locals []LocalProperty
+	// Sizes are the indices in Spec.Threads of the types of which an atom reads the number of threads.
+	Sizes  []int
+	Atoms  []ScopeAtom
+	Checks []ScopeCheck
+	Span   syntax.Span // of Name
+}
+
+// LocalProperty is a formula in LTL₃ over events of one thread.
+type LocalProperty struct {
+	Name   string
+	Text   string // the formula, as written
+	Type   int    // the index in Spec.Threads of its threads
+	Events []int  // the indices in Spec.Events of its propositions
+	// Across: the property continues after a synchronising action, which is its proposition len(Events).
+	Across bool
+
+	judged *Property
+}
+
+// ScopeAtom is a proposition over numbers of threads.
+type ScopeAtom struct {
+	Name string
+	Text string // as written
+
+	code *ir.Code
+}
+
+// ScopeCheck is a formula in LTL₃ over the atoms of a scope.
+type ScopeCheck struct {
+	Text    string // the formula, as written
+	Message string // what its violation means; "" if the specification says nothing
+
+	judged *Property
+}
+
+// Verdicts are the verdicts of local properties, as count takes them, in the order of the inputs of atoms.
+var Verdicts = []string{"?", "T", "F", "na"}
+
+// Holds computes an atom. Counts has, for each local property, the number of threads with each of Verdicts, and then for
+// each of Scope.Sizes the number of threads. An atom that divides by zero does not hold. Holds allocates nothing.
+func (a *ScopeAtom) Holds(counts []uint64) bool {
+	v, ok := a.code.Eval(counts)
+	return ok && v != 0
+}
+
+// Inputs returns the number of counts that atoms read.
+func (s *Scope) Inputs() int { return len(s.Locals)*len(Verdicts) + len(s.Sizes) }
+
+// ScopeMonitors are the monitors of a scope's formulas.
+type ScopeMonitors struct {
+	Locals, Checks []*monitor.ThreeValued
+}
+
+// ScopeMonitors returns the monitors of a scope. If the problems have errors, they are nil.
+func (s *Spec) ScopeMonitors(sc *Scope, o MonitorOptions) (*ScopeMonitors, syntax.List) {
+	m := &ScopeMonitors{}
+	var problems syntax.List
+	three := func(p *Property) *monitor.ThreeValued {
+		t, err := monitor.FromLTL3(p.Formula, monitor.Options{Limit: o.Limit})
+		if err != nil {
+			problems = append(problems, p.monitorError(err))
+		}
+		return t
+	}
+	for i := range sc.Locals {
+		m.Locals = append(m.Locals, three(sc.Locals[i].judged))
+	}
+	for i := range sc.Checks {
+		p := sc.Checks[i].judged
+		t := three(p)
+		m.Checks = append(m.Checks, t)
+		if t != nil && !t.CanBeFalse() {
+			problems = append(problems, &syntax.Diagnostic{Kind: syntax.NeverViolated, Warning: true, Span: p.body,
+				Message: "this check of scope \"" + sc.Name + "\" can never be violated: no sequence of regions refutes it"})
+		}
+	}
+	if problems.HasErrors() {
+		return nil, problems
+	}
+	return m, problems
+}
+
+// scope resolves a scope, which declares its own local properties and atoms.
 func (r *resolver) scope(d *syntax.Scope) {
-	r.find(d.Sync, kindEvent)
+	s := &Scope{Name: d.Name.Text, Sync: r.find(d.Sync, kindEvent), Span: d.Name.Span}
+	if s.Sync >= 0 {
+		r.useEvent(s.Sync)
+		if e := &r.Events[s.Sync]; (e.Op == syntax.OpAcquire || e.Op == syntax.OpRelease) && e.Sync < 0 {
+			r.warn(syntax.Doubtful, d.Sync.Span, "%q is of any lock, so that two threads can do it at once: a scope wants actions of which each comes after the one before", d.Sync.Text)
+		}
+	}
 	locals, atoms := map[string]int{}, map[string]int{}
 	for i := range d.Locals {
 		l := &d.Locals[i]
@@ -15,7 +114,7 @@ func (r *resolver) scope(d *syntax.Scope) {
 			r.twice(l.Name, d.Locals[before].Name.Span)
 		}
 		locals[l.Name.Text] = i
-		r.localProperty(l)
+		s.Locals = append(s.Locals, r.localProperty(l))
 	}
 	for i := range d.Atoms {
 		a := &d.Atoms[i]
@@ -23,36 +122,150 @@ func (r *resolver) scope(d *syntax.Scope) {
 			r.twice(a.Name, d.Atoms[before].Name.Span)
 		}
 		atoms[a.Name.Text] = i
-		if x, ok := r.arrange(a.Expr); ok {
-			a.Expr = x
-			newCompiler(&counts{r, locals}).truth(x)
-		}
+		s.Atoms = append(s.Atoms, r.scopeAtom(s, a, locals))
+	}
+	if len(d.Atoms) > MaxPropositions {
+		r.tooLarge(d.Atoms[MaxPropositions].Name.Span, "the scope has %d atoms: at most %d", len(d.Atoms), MaxPropositions)
+		return
 	}
 	for i := range d.Checks {
 		c := &d.Checks[i]
-		if x, ok := r.arrange(c.Formula); ok {
-			c.Formula = x
-			newCompiler(&declared{r, "atom", atoms}).truth(x)
+		judged := r.judged(d.Name.Text, &c.Formula, "atom", atoms)
+		check := ScopeCheck{Text: oneLine(c.Formula), judged: judged}
+		if c.Message != nil {
+			check.Message = c.Message.Text
+		}
+		s.Checks = append(s.Checks, check)
+	}
+	if len(d.Checks) == 0 {
+		r.warn(syntax.Doubtful, d.Name.Span, "scope %q has no check: it can never be violated", d.Name.Text)
+	}
+	r.Scopes = append(r.Scopes, s)
+}
+
+// events yields the indices in Spec.Events that a scope mentions.
+func (s *Scope) events() iter.Seq[*int] {
+	return func(yield func(*int) bool) {
+		if s.Sync >= 0 && !yield(&s.Sync) {
+			return
+		}
+		for i := range s.Locals {
+			for j := range s.Locals[i].Events {
+				if s.Locals[i].Events[j] >= 0 && !yield(&s.Locals[i].Events[j]) {
+					return
+				}
+			}
 		}
 	}
 }
 
-// localProperty checks that the formula of a local property mentions only the property's own
-// events and, if it continues across scopes, sync.
-func (r *resolver) localProperty(l *syntax.LocalProperty) {
-	r.find(l.Type, kindThread)
+// oneLine returns the text of an expression without line breaks.
+func oneLine(x syntax.Expr) string { return strings.Join(strings.Fields(syntax.SourceText(x)), " ") }
+
+// localProperty resolves a local property, whose formula mentions only the property's own events and, if it continues across
+// scopes, sync.
+func (r *resolver) localProperty(l *syntax.LocalProperty) LocalProperty {
+	out := LocalProperty{Name: l.Name.Text, Type: r.find(l.Type, kindThread), Across: l.Across}
+	r.useThread(out.Type)
 	events := map[string]int{}
 	for i, n := range l.Events {
 		events[n.Text] = i
-		r.find(n, kindEvent)
+		e := r.find(n, kindEvent)
+		out.Events = append(out.Events, e)
+		if e < 0 {
+			continue
+		}
+		r.useEvent(e)
+		if by := r.Events[e].By; by >= 0 && out.Type >= 0 && by != out.Type {
+			r.warn(syntax.Doubtful, n.Span, "%q is of threads of type %q: those of %q have none, unless they are of both types", n.Text, r.Threads[by].Name, l.Type.Text)
+		}
 	}
 	if l.Across {
-		events["sync"] = len(events)
+		events["sync"] = len(l.Events)
 	}
-	if x, ok := r.arrange(l.Formula); ok {
-		l.Formula = x
-		newCompiler(&declared{r, "event", events}).truth(x)
+	if len(events) > MaxPropositions {
+		r.tooLarge(l.Name.Span, "the property has %d events: at most %d", len(events), MaxPropositions)
+		return out
 	}
+	out.judged = r.judged(l.Name.Text, &l.Formula, "event", events)
+	out.Text = oneLine(l.Formula)
+	return out
+}
+
+// judged resolves a formula over names that the scope declares. The result has the formula alone, with its places in the
+// text.
+func (r *resolver) judged(name string, x *syntax.Expr, what string, names map[string]int) *Property {
+	p := &Property{Name: name, Logic: syntax.LTL, Formula: ltl.Constant(true), body: (*x).Where(), parts: map[any]syntax.Span{}, Propositions: make([]Proposition, len(names))}
+	for n, i := range names {
+		p.Propositions[i] = Proposition{Name: n, Event: -1}
+	}
+	arranged, ok := r.arrange(*x)
+	if !ok {
+		return p
+	}
+	*x = arranged
+	before := len(r.problems)
+	newCompiler(&declared{r, what, names}).truth(arranged)
+	if !r.problems[before:].HasErrors() {
+		f := words{r, p, names}
+		p.Formula = f.formula(arranged)
+	}
+	return p
+}
+
+// words makes formulas over names that stand for propositions.
+type words struct {
+	*resolver
+	p     *Property
+	names map[string]int
+}
+
+// formula makes a formula of an arranged expression that declared has accepted, and records its span.
+func (w *words) formula(x syntax.Expr) *ltl.Formula {
+	f := w.formulaOf(x)
+	if _, ok := w.p.parts[f]; !ok {
+		w.p.parts[f] = x.Where()
+	}
+	return f
+}
+
+func (w *words) formulaOf(x syntax.Expr) *ltl.Formula {
+	switch x := x.(type) {
+	case *syntax.Paren:
+		return w.formula(x.X)
+	case *syntax.Bool:
+		return ltl.Constant(x.Value)
+	case *syntax.Ident:
+		return ltl.Proposition(w.names[x.Name.Text])
+	case *syntax.Interval:
+		op := ltl.Interval
+		if x.Weak {
+			op = ltl.WeakInterval
+		}
+		return ltl.Binary(op, w.formula(x.F), w.formula(x.G))
+	case *syntax.Unary:
+		if op, ok := ltlOps[x.Op]; ok {
+			return ltl.Unary(op, w.formula(x.X))
+		}
+	case *syntax.Binary:
+		if op, ok := ltlOps[x.Op]; ok {
+			left := w.formula(x.X)
+			return ltl.Binary(op, left, w.formula(x.Y))
+		}
+	}
+	w.mismatch(x.Where(), "%q is no formula: names, joined by operators of logic and of time, are", syntax.SourceText(x))
+	return ltl.Constant(true)
+}
+
+// scopeAtom resolves an atom of a scope, whose local properties are by name in locals.
+func (r *resolver) scopeAtom(s *Scope, a *syntax.Prop, locals map[string]int) ScopeAtom {
+	out := ScopeAtom{Name: a.Name.Text}
+	if x, ok := r.arrange(a.Expr); ok {
+		a.Expr = x
+		out.code = newCompiler(&counts{r, s, locals}).code(x, true)
+	}
+	out.Text = oneLine(a.Expr)
+	return out
 }
 
 // declared resolves the names in a formula of a scope: those that the scope declares itself, which
@@ -77,9 +290,10 @@ func (d *declared) missing(n syntax.Name) { d.unknownAmong(n, d.what, d.names) }
 func (d *declared) other(c *compiler, x syntax.Expr) (node, bool) { return c.temporal(x) }
 
 // counts resolves the expression of an atom, which compares numbers of threads. No name has a value
-// in it. The expression is checked and not run.
+// in it.
 type counts struct {
 	*resolver
+	scope  *Scope
 	locals map[string]int // the local properties of the scope
 }
 
@@ -100,12 +314,40 @@ func (k *counts) other(_ *compiler, x syntax.Expr) (node, bool) {
 		return node{}, false
 	}
 	if n.Func.Text == "size" {
-		k.find(n.Of, kindThread)
-	} else if _, ok := k.locals[n.Of.Text]; !ok {
+		return node{class: Int, x: k.size(k.find(n.Of, kindThread))}, true
+	}
+	local, ok := k.locals[n.Of.Text]
+	if !ok {
 		k.unknownAmong(n.Of, "local property", k.locals)
+		local = 0
 	}
-	if n.Func.Text == "any" || n.Func.Text == "all" {
-		return node{class: Bool, x: ir.Truth(true)}, true
+	number := input(local*len(Verdicts) + slices.Index(Verdicts, n.Verdict))
+	switch {
+	case n.Func.Text == "any":
+		return node{class: Bool, x: ir.Ne(number, ir.Const(ir.Int, 0))}, true
+	case n.Func.Text == "all":
+		of := -1
+		if local < len(k.scope.Locals) {
+			of = k.scope.Locals[local].Type
+		}
+		return node{class: Bool, x: ir.Eq(number, k.size(of))}, true
 	}
-	return constant(Int, 0), true
+	return node{class: Int, x: number}, true
 }
+
+// size returns the number of threads of a type; of -1, which is an error, some number.
+func (k *counts) size(typ int) *ir.Expr {
+	if typ < 0 {
+		return bad.x
+	}
+	k.useThread(typ)
+	at := slices.Index(k.scope.Sizes, typ)
+	if at < 0 {
+		at = len(k.scope.Sizes)
+		k.scope.Sizes = append(k.scope.Sizes, typ)
+	}
+	return input(len(k.scope.Locals)*len(Verdicts) + at)
+}
+
+// input returns a count that an atom reads.
+func input(at int) *ir.Expr { return ir.Input(at, ir.Form{Type: ir.Int, Bits: 64, Sign: true}) }

@@ -28,7 +28,7 @@ import (
 )
 
 // MaxPropositions is the largest number of propositions of a property, and MaxEvents the
-// largest number of declared events that the properties of a specification mention.
+// largest number of declared events that the properties and scopes of a specification mention.
 const (
 	MaxPropositions = ltl.Atoms
 	MaxEvents       = 64
@@ -40,7 +40,7 @@ type Spec struct {
 	Vars    []Var
 	Syncs   []Sync
 	Threads []Thread
-	// Events begin with those that properties mention, at most MaxEvents.
+	// Events begin with those that properties and scopes mention, at most MaxEvents.
 	Events     []Event
 	Locals     []Local
 	Props      []Prop
@@ -48,7 +48,7 @@ type Spec struct {
 	Checks     []Check
 	Typestates []*Typestate
 	Formulas   []*Formula
-	Scopes     []*syntax.Scope
+	Scopes     []*Scope
 
 	names     *table
 	sources   []*syntax.Source
@@ -228,9 +228,6 @@ func (s *Spec) notEvaluated() syntax.List {
 			out = append(out, &syntax.Diagnostic{Kind: syntax.NotEvaluated, Span: t.Span,
 				Message: "typestate " + t.Name + noStates + ": tracepredict mine --spec FILE learns them from a run"})
 		}
-	}
-	for _, d := range s.Scopes {
-		report(d.Name.Span, "scope "+d.Name.Text)
 	}
 	return out
 }

@@ -71,8 +71,7 @@ func TestExamples(t *testing.T) {
 				t.Errorf("%s\n%s", name, problems)
 			}
 		}
-		want := map[string]int{"blocks.tps": 1, "listing11.tps": 1}[filepath.Base(name)]
-		if got := len(s.notEvaluated()); got != want {
+		if got := len(s.notEvaluated()); got > 0 {
 			t.Errorf("%s: %d blocks are not evaluated", name, got)
 		}
 	}
@@ -98,7 +97,7 @@ scope s (e) {
   check always (one xor some) && [one, some)
 }
 `)
-	if got := len(s.notEvaluated()); got != 1 {
+	if got := len(s.notEvaluated()); got > 0 {
 		t.Errorf("%d blocks are not evaluated", got)
 	}
 	if got := fmt.Sprint(s.Paths()); got != "[v mode other f]" {

@@ -192,7 +192,7 @@ func (p *parser) isForOtherTools() bool {
 func maybeMisspelled(tool string) bool { return strings.HasPrefix(strings.ToLower(tool), "trace") }
 
 func known(kind string) bool {
-	return kind == "*" || slices.Contains([]finding.Kind{finding.Race, finding.Deadlock, finding.Misuse, finding.Property, finding.Typestate, finding.Knowledge}, finding.Kind(kind))
+	return kind == "*" || slices.Contains([]finding.Kind{finding.Race, finding.Deadlock, finding.Misuse, finding.Property, finding.Typestate, finding.Knowledge, finding.Scoped}, finding.Kind(kind))
 }
 
 // kinds reads "tracepredict:race,deadlock".
@@ -206,9 +206,9 @@ func (p *parser) kinds(r *rule) {
 		kind := strings.ToLower(text)
 		switch {
 		case !known(kind):
-			p.fail(at, "%s is no kind of finding: it is race, deadlock, misuse, property, typestate, knowledge or *", quote(text))
+			p.fail(at, "%s is no kind of finding: it is race, deadlock, misuse, property, typestate, knowledge, scope or *", quote(text))
 		case qualified && !finding.Kind(kind).Specified() && kind != string(finding.Misuse):
-			p.fail(at, "%s: only misuse, property, typestate and knowledge have a name after the kind", quote(part))
+			p.fail(at, "%s: only misuse, property, typestate, knowledge and scope have a name after the kind", quote(part))
 		case qualified && qualifier == "":
 			p.fail(at+len(part), "after %s: a name or a glob is expected", quote(part))
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+	"github.com/tracepredict/tracepredict/internal/plural"
 )
 
 type checkFlags struct {
@@ -132,6 +133,9 @@ func writeChecked(w io.Writer, d *spec.Description, dot bool) error {
 	for _, f := range d.Formulas {
 		writeFormula(w, &f)
 	}
+	for _, sc := range d.Scopes {
+		writeScope(w, &sc)
+	}
 	for _, c := range d.Checks {
 		fmt.Fprintf(w, "check %s\n", report.Sanitize(c))
 	}
@@ -198,6 +202,38 @@ func writeFormula(w io.Writer, f *spec.DescribedFormula) {
 				label = ""
 			}
 			fmt.Fprintf(w, "  %-13s %s\n", label, report.Sanitize(text))
+		}
+	}
+	fmt.Fprintln(w)
+}
+
+func writeScope(w io.Writer, s *spec.DescribedScope) {
+	line := func(label, format string, args ...any) {
+		fmt.Fprintf(w, "  %-13s %s\n", label, report.Sanitize(fmt.Sprintf(format, args...)))
+	}
+	fmt.Fprintf(w, "scope %s\n", s.Name)
+	line("regions", "between successive events %s: %s", s.Sync.Name, s.Sync.Text)
+	label := "threads"
+	for _, l := range s.Locals {
+		across := ""
+		if l.Across {
+			across = ", across scopes"
+		}
+		line(label, "%s on %s (%s) = %s%s; %s", l.Name, l.Type.Name, l.Type.Text, l.Text, across, plural.Counted(uint64(l.States), "state", "states"))
+		label = ""
+		for _, e := range l.Events {
+			line("", "  %s: %s", e.Name, e.Text)
+		}
+	}
+	label = "atoms"
+	for _, a := range s.Atoms {
+		line(label, "%s = %s", a.Name, a.Text)
+		label = ""
+	}
+	for _, c := range s.Checks {
+		line("check", "%s; %s", c.Text, plural.Counted(uint64(c.States), "state", "states"))
+		if c.Message != "" {
+			line("  message", "%s", c.Message)
 		}
 	}
 	fmt.Fprintln(w)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/report/reporttest"
 	_ "github.com/tracepredict/tracepredict/internal/fixedseed"
@@ -105,7 +106,8 @@ func TestWritingChangesNothing(t *testing.T) {
 	for name, r := range map[string]report.Report{
 		"findings": report.Build(reporttest.ShopRun(), reporttest.All(), reporttest.ShopTable()),
 		"causes":   reporttest.ItemRaces(), "candidates": reporttest.Explained(reporttest.Dropped()), "watched": report.Build(reporttest.WatchedRun(), nil, nil),
-		"coverage": reporttest.CoveredReport(), "property": reporttest.HighWater(), "figures": reporttest.RecordedStats(),
+		"coverage": reporttest.CoveredReport(), "property": reporttest.HighWater(), "scope": report.Build(reporttest.ShopRun(), []finding.Finding{reporttest.Scope()}, reporttest.ShopTable()),
+		"figures": reporttest.RecordedStats(),
 	} {
 		first := map[string]string{}
 		for _, f := range All() {

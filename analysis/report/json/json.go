@@ -73,6 +73,7 @@ type jsonFinding struct {
 	// Of is present if the property is one of each object of a type.
 	Of          *jsonSubject     `json:"of,omitempty"`
 	Depends     []jsonDependency `json:"depends"`
+	Scope       *jsonScope       `json:"scope,omitempty"` // of a violated check of a scope
 	ThreadCount int              `json:"thread_count"`
 	Others      []jsonInstance   `json:"others"`
 	Explains    []int            `json:"explains"`
@@ -114,6 +115,12 @@ type jsonInstance struct {
 type jsonDependency struct {
 	finding.Dependency
 	Step jsonStep `json:"step"`
+}
+
+// jsonScope is a finding.Scope, with its atoms by name.
+type jsonScope struct {
+	*finding.Scope
+	Atoms map[string]bool `json:"atoms"`
 }
 
 type jsonPruned struct {
@@ -271,6 +278,12 @@ func (e *encoder) finding(f report.Finding) jsonFinding {
 	out.Depends = each(f.Depends, func(d report.Dependency) jsonDependency {
 		return jsonDependency{d.Dependency, e.step(&d.Step, 1)}
 	})
+	if f.Scope != nil {
+		out.Scope = &jsonScope{f.Scope, make(map[string]bool, len(f.Scope.Atoms))}
+		for _, a := range f.Scope.Atoms {
+			out.Scope.Atoms[a.Name] = a.Holds
+		}
+	}
 	out.Others = each(f.Others, func(o report.Instance) jsonInstance {
 		return jsonInstance{o.Confidence, each(o.Objects, e.Describe), notNil(o.Threads)}
 	})

@@ -88,6 +88,7 @@ func writeJSON(t testing.TB, r report.Report) []byte {
 
 func TestJSONGolden(t *testing.T) {
 	goldenJSON(t, "all.json", report.Build(reporttest.ShopRun(), reporttest.All(), reporttest.ShopTable()))
+	goldenJSON(t, "scope.json", report.Build(reporttest.ShopRun(), []finding.Finding{reporttest.Scope()}, reporttest.ShopTable()))
 	goldenJSON(t, "none.json", report.Build(reporttest.ShopRun(), nil, nil))
 }
 

@@ -27,7 +27,7 @@ func DrawFinding(t *rapid.T) finding.Finding {
 		return s
 	})
 	return finding.Finding{
-		Kind:       rapid.SampledFrom([]finding.Kind{finding.Race, finding.Deadlock, finding.Misuse, finding.Property, finding.Typestate, finding.Knowledge}).Draw(t, "kind"),
+		Kind:       rapid.SampledFrom([]finding.Kind{finding.Race, finding.Deadlock, finding.Misuse, finding.Property, finding.Typestate, finding.Knowledge, finding.Scoped}).Draw(t, "kind"),
 		Confidence: rapid.SampledFrom(finding.Confidences()).Draw(t, "confidence"),
 		Reason:     rapid.SampledFrom([]reason.Reason{{}, reason.Noted("a reason")}).Draw(t, "reason"),
 		Objects:    []event.ObjectID{event.ObjectID(rapid.IntRange(1, 6).Draw(t, "object"))},

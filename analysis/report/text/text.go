@@ -218,6 +218,7 @@ func (p *printer) finding(number int, c *report.Cause) {
 	p.out.WriteByte('\n')
 	p.initial(f)
 	p.sides(f)
+	p.region(f)
 	p.otherPairs(c)
 	if p.brief {
 		p.briefBasis(number, f)

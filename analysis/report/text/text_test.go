@@ -43,6 +43,7 @@ func TestTextGolden(t *testing.T) {
 		"deadlock": report.Build(reporttest.ShopRun(), []finding.Finding{reporttest.Deadlock(reporttest.Ledger, reporttest.Till)}, reporttest.ShopTable()),
 		"race":     report.Build(reporttest.ShopRun(), []finding.Finding{reporttest.Race()}, reporttest.ShopTable()),
 		"all":      report.Build(holes, reporttest.All(), reporttest.ShopTable()),
+		"scope":    report.Build(reporttest.ShopRun(), []finding.Finding{reporttest.Scope()}, reporttest.ShopTable()),
 		"none":     report.Build(reporttest.ShopRun(), nil, reporttest.ShopTable()),
 		"at-start": reporttest.AtStart(),
 		"block":    report.Build(reporttest.ShopRun(), []finding.Finding{reporttest.Race()}, reporttest.BlockTable(run.Object{})),
@@ -221,5 +222,15 @@ func TestRuleInText(t *testing.T) {
 	got := text(t, report.Build(report.Run{}, []finding.Finding{reporttest.Misuse(finding.UnlockByOther)}, nil), report.Options{})
 	if !strings.Contains(got, "MISUSE observed (unlock-by-other)") {
 		t.Errorf("the text does not name the rule:\n%s", got)
+	}
+}
+
+// TestMovedEvents: a predicted violation of a scope says how many events are on the other side of its action.
+func TestMovedEvents(t *testing.T) {
+	f := reporttest.Scope()
+	f.Confidence, f.Order, f.Evidence, f.Scope.Moved = finding.Predicted, finding.OrderSync, f.Evidence[1:], 2
+	got := text(t, report.Build(reporttest.ShopRun(), []finding.Finding{f}, reporttest.ShopTable()), report.Options{Width: 80})
+	if !strings.Contains(got, "Region 7, before this turn, with 2 events on its other side:") {
+		t.Errorf("%s", got)
 	}
 }

@@ -1,0 +1,165 @@
+package bind
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tracepredict/tracepredict/analysis/completion"
+	"github.com/tracepredict/tracepredict/analysis/execution"
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/monitor"
+	"github.com/tracepredict/tracepredict/analysis/part"
+	"github.com/tracepredict/tracepredict/analysis/scope"
+	"github.com/tracepredict/tracepredict/analysis/spec"
+	"github.com/tracepredict/tracepredict/internal/plural"
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/lattice"
+)
+
+// monitorScopes begins to monitor the scopes of the specification. It returns an error if a formula has no monitor.
+func (r *Run) monitorScopes(o *Options) error {
+	for _, s := range r.spec.Scopes {
+		monitors, problems := r.spec.ScopeMonitors(s, spec.MonitorOptions{})
+		if problems.HasErrors() {
+			return fmt.Errorf("make the monitors of scope %s: %w", s.Name, problems)
+		}
+		r.scopes = append(r.scopes, scope.New(scope.Options{Scope: r.scopeOf(s, monitors), Found: o.Found, History: r}))
+	}
+	if len(r.spec.Scopes) > 0 {
+		r.schedules = &completion.Completer{History: r.history.History, Order: finding.OrderSync, NewChecker: execution.DefaultChecker}
+	}
+	return nil
+}
+
+// Schedule implements scope.History. The order of the run's synchronisation is kept: regions are between actions in that
+// order.
+func (r *Run) Schedule(from uint64, seqs []uint64, relevant func(seq uint64) bool) ([]finding.Step, error) {
+	w := &lattice.Witness{From: from}
+	for _, seq := range seqs {
+		w.Steps = append(w.Steps, lattice.Step{Seq: seq})
+	}
+	steps, err := r.schedules.Complete(w, func(i int) bool { return relevant(r.schedules.Log[i].Seq) })
+	if err != nil {
+		return nil, fmt.Errorf("find a schedule for another region: %w", err)
+	}
+	return steps, nil
+}
+
+// scopeOf returns a scope of the specification as one of this run.
+func (r *Run) scopeOf(s *spec.Scope, m *spec.ScopeMonitors) *scope.Scope {
+	out := &scope.Scope{Name: s.Name, SyncName: r.spec.Events[s.Sync].Name, Sync: 1 << s.Sync}
+	for i := range min(len(r.spec.Events), spec.MaxEvents) {
+		out.Events = append(out.Events, r.spec.Events[i].Name)
+	}
+	types := map[int]int{}
+	typeOf := func(i int) int {
+		at, ok := types[i]
+		if !ok {
+			at = len(out.Types)
+			types[i] = at
+			out.Types = append(out.Types, scope.Type{Name: r.spec.Threads[i].Name, Has: func(id event.ThreadID) bool { return r.match.IsOfType(id, i) }})
+		}
+		return at
+	}
+	for i := range s.Locals {
+		l := &s.Locals[i]
+		local := scope.Local{Name: l.Name, Type: typeOf(l.Type), Formula: m.Locals[i], Across: l.Across}
+		for _, e := range l.Events {
+			local.Events = append(local.Events, 1<<e)
+		}
+		out.Locals = append(out.Locals, local)
+	}
+	sizes := make([]int, len(s.Sizes))
+	for i, t := range s.Sizes {
+		sizes[i] = typeOf(t)
+	}
+	counts := make([]uint64, s.Inputs())
+	for i := range s.Atoms {
+		a := &s.Atoms[i]
+		out.Atoms = append(out.Atoms, scope.Atom{Name: a.Name, Holds: func(c *scope.Counts) bool {
+			fill(counts, c, len(s.Locals), sizes)
+			return a.Holds(counts)
+		}})
+	}
+	for i := range s.Checks {
+		out.Checks = append(out.Checks, scope.Check{Text: s.Checks[i].Text, Message: s.Checks[i].Message, Formula: m.Checks[i]})
+	}
+	return out
+}
+
+// fill sets the counts that atoms read.
+func fill(counts []uint64, c *scope.Counts, locals int, sizes []int) {
+	for i := range locals {
+		for j, v := range verdicts {
+			counts[i*len(verdicts)+j] = c.Of(i, v)
+		}
+	}
+	for i, t := range sizes {
+		counts[locals*len(verdicts)+i] = c.Size(t)
+	}
+}
+
+// verdicts has the verdicts in the order of spec.Verdicts.
+var verdicts = [...]scope.Verdict{scope.Unknown, scope.True, scope.False, scope.NotApplicable}
+
+// ClockMemory returns the memory that the clocks of relevant events need at most, in bytes.
+func (r *Run) ClockMemory() uint64 {
+	n := r.Analysis.ClockMemory()
+	for _, m := range r.scopes {
+		n += m.ClockMemory()
+	}
+	return n
+}
+
+// finishScopes adds to the outcome what the scopes found, and which regions they judged.
+func (r *Run) finishScopes(out *part.Outcome) {
+	for i, m := range r.scopes {
+		out.Add(m.Finish()...)
+		s := r.spec.Scopes[i]
+		action := r.spec.Events[s.Sync].Name
+		stats := m.Stats()
+		pair, unordered := m.Unordered()
+		switch {
+		case unordered:
+			lost := ""
+			if m.Lost() {
+				lost = "; events were lost, which may have ordered them"
+			}
+			out.First = append(out.First, fmt.Sprintf("scope %s has no verdict: %s of %s and of %s are concurrent, and regions are between actions of which each comes after the one before%s",
+				s.Name, action, r.place(&pair[0]), r.place(&pair[1]), lost))
+			continue
+		case stats.Actions == 0:
+			out.First = append(out.First, fmt.Sprintf("scope %s has no verdict: there was no event %s", s.Name, action))
+			continue
+		}
+		out.Notes = append(out.Notes, r.judged(s, m))
+		if n := m.Searched().Left; n > 0 {
+			out.Notes = append(out.Notes, plural.Sprintf("scope %s: at %d of its actions other runs were not all examined ({it has|they have} too many events, or threads that had just begun)", s.Name, n))
+		}
+		if stats.Concurrent > 0 {
+			out.Notes = append(out.Notes, plural.Sprintf("scope %s: %d {event is|events are} concurrent with %s: another run may have {it|them} in another region (of %d in all)",
+				s.Name, stats.Concurrent, action, stats.Events))
+		}
+	}
+}
+
+// judged says how many regions of a scope were judged, and the verdicts.
+func (r *Run) judged(s *spec.Scope, m *scope.Monitor) string {
+	var words []string
+	for i := range s.Checks {
+		verdict := map[monitor.Verdict]string{monitor.True: "holds", monitor.False: "is violated", monitor.Unknown: "is not violated so far"}[m.Verdict(i)]
+		words = append(words, fmt.Sprintf("%q %s", s.Checks[i].Text, verdict))
+	}
+	return plural.Sprintf("scope %s: %d {region was|regions were} judged: %s", s.Name, m.Stats().Actions+1, strings.Join(words, ", "))
+}
+
+// place says which thread did a step, and where.
+func (r *Run) place(s *finding.Step) string {
+	text := fmt.Sprintf("T%d", s.Thread)
+	for _, f := range r.names.Frames(s.Stack) {
+		if f.Line > 0 {
+			return fmt.Sprintf("%s in %s at %s:%d", text, f.Function, f.File, f.Line)
+		}
+	}
+	return text
+}

@@ -1,0 +1,341 @@
+package scope
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/monitor"
+	"github.com/tracepredict/tracepredict/observer/causality"
+)
+
+// This file looks for other runs. What is concurrent with a synchronising action may come on its other side: an event that
+// was observed before it after it, or the other way round. For each action, when the next one has come, it is tried
+// whether the state of the region before the action, with some such events on the other side, violates a check. All that
+// comes before that region stays as it was observed. Where events of a thread lie is a cut of its sequence; all cuts are
+// tried up to maxCuts of them, the extreme ones first. A schedule for the cut must be found and accepted by others
+// (History): that decides what is feasible, and here it is only guessed.
+
+// History makes schedules.
+type History interface {
+	// Schedule returns a schedule that a checker has accepted: the observed run up to the event from, and then the events
+	// seqs in this order, each after all that must come before it. Relevant says which events must not come in between.
+	Schedule(from uint64, seqs []uint64, relevant func(seq uint64) bool) ([]finding.Step, error)
+}
+
+// The bounds of the search: events that are kept of two regions, and cuts that are tried at an action.
+const (
+	maxEvents = 4096
+	maxCuts   = 64
+)
+
+// ahead is what is kept to look for other runs.
+type ahead struct {
+	events []counted // of the present region
+	full   bool      // it has more
+	before *past     // the region before it; nil: there is none, or it had too many events
+	found  []*finding.Finding
+	stats  Searched
+}
+
+// Searched are figures of the search for other runs.
+type Searched struct {
+	Actions uint64 // with which events were concurrent
+	Left    uint64 // of these, not examined or not with all cuts
+	Refused uint64 // violations of which no schedule was accepted
+}
+
+// counted is an event of local properties.
+type counted struct {
+	seq      uint64
+	t        *thread
+	declared uint64
+	at       position
+	late     bool // it does not come after the action before its region
+}
+
+// past is a region that has ended, with the action that ended it.
+type past struct {
+	region uint64
+	events []counted
+	counts Counts
+	checks []check // before the region
+	from   uint64  // Seq of the action before it
+	action finding.Step
+	clock  causality.Clock
+	young  bool // a thread began in the region: in another run it may begin after the action
+}
+
+// keep keeps an event of local properties.
+func (m *Monitor) keep(seq uint64, t *thread, declared uint64, at position, late bool) {
+	if m.o.History == nil || m.ahead.full {
+		return
+	}
+	if m.ahead.full = len(m.ahead.events) == maxEvents; !m.ahead.full {
+		m.ahead.events = append(m.ahead.events, counted{seq, t, declared, at, late})
+	}
+}
+
+// look looks for other runs about the action before the present region, which ends, and keeps the present one. The step
+// is the action that ends it; nil at the end of the run.
+func (m *Monitor) look(next *finding.Step, clock causality.Clock, checks []check) {
+	if m.o.History == nil {
+		return
+	}
+	if b := m.ahead.before; b != nil {
+		m.search(b)
+	}
+	m.ahead.before = nil
+	if next != nil && m.stats.Actions > 0 && !m.ahead.full { // Before the first action, threads begin.
+		m.ahead.before = &past{
+			region: m.region, events: m.ahead.events, counts: m.counts.clone(), checks: checks, from: m.last.Seq, action: *next,
+			clock: slices.Clone(clock),
+		}
+		for _, t := range m.threads {
+			m.ahead.before.young = m.ahead.before.young || t.born == m.region
+		}
+		m.ahead.events = nil
+	}
+	m.ahead.events, m.ahead.full = m.ahead.events[:0], false
+}
+
+func (c *Counts) clone() Counts { return Counts{slices.Clone(c.verdicts), slices.Clone(c.sizes)} }
+
+// cuts are the events of a thread that may lie before an action.
+type cuts struct {
+	t        *thread
+	events   []counted
+	least    int // those that come before the action
+	observed int
+	chosen   int
+}
+
+// search looks for a cut by which the region before an action violates a check.
+func (m *Monitor) search(b *past) {
+	all, free := m.cutsOf(b)
+	if !free {
+		return
+	}
+	m.ahead.stats.Actions++
+	young := func(c *cuts) bool { return c.t.born > b.region }
+	if b.young || slices.ContainsFunc(all, young) || m.ahead.full || slices.ContainsFunc(m.s.Locals, func(l Local) bool { return l.Across }) {
+		m.ahead.stats.Left++
+		return
+	}
+	if !eachCut(all, func() bool { m.judge(b, all); return m.undecided() }) {
+		m.ahead.stats.Left++
+	}
+}
+
+// undecided reports whether there is a check that may still be found violated.
+func (m *Monitor) undecided() bool {
+	return slices.ContainsFunc(m.checks, func(c check) bool { return !c.predicted && c.verdict == monitor.Unknown })
+}
+
+// cutsOf returns the threads with events at an action. Free reports that one of these may lie on the other side of it.
+func (m *Monitor) cutsOf(b *past) (all []*cuts, free bool) {
+	of := func(e *counted) *cuts {
+		i := slices.IndexFunc(all, func(c *cuts) bool { return c.t == e.t })
+		if i < 0 {
+			i = len(all)
+			all = append(all, &cuts{t: e.t})
+		}
+		return all[i]
+	}
+	for i := range b.events {
+		e := &b.events[i]
+		c := of(e)
+		c.events = append(c.events, *e)
+		c.observed++
+		if b.clock.At(e.at.slot) >= e.at.number {
+			c.least = c.observed
+		}
+	}
+	for i := range m.ahead.events {
+		if e := &m.ahead.events[i]; e.late {
+			c := of(e)
+			c.events = append(c.events, *e)
+		}
+	}
+	for _, c := range all {
+		c.chosen = c.observed
+		free = free || c.least < len(c.events)
+	}
+	return all, free
+}
+
+// eachCut calls try for cuts until it returns false: for those in which all threads, or one, have as few or as many events
+// before the action as may be, and then for all. It returns false if not all were tried, being more than maxCuts.
+func eachCut(all []*cuts, try func() bool) bool {
+	for _, c := range all {
+		c.chosen = c.least
+	}
+	if !try() {
+		return true
+	}
+	for _, c := range all {
+		c.chosen = len(c.events)
+	}
+	if !try() {
+		return true
+	}
+	number := 1
+	for _, c := range all {
+		c.chosen = c.observed
+		if number <= maxCuts {
+			number *= len(c.events) - c.least + 1
+		}
+	}
+	for _, c := range all {
+		for _, at := range []int{c.least, len(c.events)} {
+			if c.chosen = at; at != c.observed && !try() {
+				return true
+			}
+		}
+		c.chosen = c.observed
+	}
+	if number > maxCuts {
+		return false
+	}
+	for _, c := range all {
+		c.chosen = c.least
+	}
+	for {
+		if !try() {
+			return true
+		}
+		i := 0
+		for ; i < len(all) && all[i].chosen == len(all[i].events); i++ {
+			all[i].chosen = all[i].least
+		}
+		if i == len(all) {
+			return true
+		}
+		all[i].chosen++
+	}
+}
+
+// judge judges the region before an action with the chosen cuts, and makes findings of the checks that are violated.
+func (m *Monitor) judge(b *past, all []*cuts) {
+	if !slices.ContainsFunc(all, func(c *cuts) bool { return c.chosen != c.observed }) {
+		return
+	}
+	counts := b.counts.clone()
+	for _, c := range all {
+		for i := range m.s.Locals {
+			counts.verdicts[i][m.read(i, c.t, c.events[:c.observed])]--
+			counts.verdicts[i][m.read(i, c.t, c.events[:c.chosen])]++
+		}
+	}
+	atoms := make([]bool, len(m.s.Atoms))
+	letter := m.letter(&counts, atoms)
+	for i := range m.checks {
+		c, f := &m.checks[i], m.s.Checks[i].Formula
+		if !c.predicted && c.verdict == monitor.Unknown && f.Verdict(f.Next(b.checks[i].at, letter)) == monitor.False {
+			c.predicted = m.predict(b, all, i, atoms)
+		}
+	}
+}
+
+// read returns the verdict of a local property on a thread that has had events in a region.
+func (m *Monitor) read(i int, t *thread, events []counted) Verdict {
+	l := &m.s.Locals[i]
+	if !t.types[l.Type] {
+		return NotApplicable
+	}
+	at := l.Formula.Start()
+	for j := range events {
+		if letter := l.letterOf(events[j].declared); letter != 0 {
+			at = l.Formula.Next(at, letter)
+		}
+	}
+	return Verdict(l.Formula.Verdict(at))
+}
+
+// predict makes the finding of a violated check if there is a schedule.
+func (m *Monitor) predict(b *past, all []*cuts, check int, atoms []bool) bool {
+	var seqs, moved []uint64
+	relevant := map[uint64]bool{b.action.Seq: true, m.last.Seq: true}
+	for _, c := range all {
+		for j := range c.events {
+			if j < c.chosen {
+				seqs = append(seqs, c.events[j].seq)
+			}
+			if (j < c.chosen) != (j < c.observed) {
+				moved = append(moved, c.events[j].seq)
+			}
+		}
+	}
+	for _, list := range [][]counted{b.events, m.ahead.events} {
+		for i := range list {
+			relevant[list[i].seq] = true
+		}
+	}
+	slices.Sort(seqs)
+	slices.Sort(moved)
+	steps, err := m.o.History.Schedule(b.from, append(seqs, b.action.Seq), func(seq uint64) bool { return relevant[seq] })
+	if err != nil {
+		m.ahead.stats.Refused++
+		return false
+	}
+	m.ahead.found = append(m.ahead.found, m.predicted(b, all, check, atoms, steps, len(moved)))
+	if m.o.Found != nil {
+		m.o.Found(m.ahead.found[len(m.ahead.found)-1])
+	}
+	return true
+}
+
+// predicted returns the finding of a schedule.
+func (m *Monitor) predicted(b *past, all []*cuts, check int, atoms []bool, steps []finding.Step, moved int) *finding.Finding {
+	f := m.finding(check, atoms)
+	f.Confidence, f.Order, f.Assumes = finding.Predicted, finding.OrderSync, []string{finding.RaceFree}
+	f.Scope.Region, f.Scope.Moved = b.region, uint64(moved)
+	if m.s.Checks[check].Message == "" {
+		f.Message = fmt.Sprintf("another schedule of this run violates %s in region %d", m.s.Name, b.region)
+	}
+	f.Evidence, f.Witness = []finding.Step{b.action}, steps
+	m.mark(steps, all)
+	for i := range m.s.Locals {
+		l := &m.s.Locals[i]
+		out := finding.LocalVerdicts{Name: l.Name, Type: m.s.Types[l.Type].Name, Threads: []finding.ThreadVerdict{}}
+		for _, c := range all {
+			if v := m.read(i, c.t, c.events[:c.chosen]); v != NotApplicable && len(out.Threads) < finding.MaxVerdicts {
+				out.Threads = append(out.Threads, finding.ThreadVerdict{Thread: c.t.id, Verdict: v.String()})
+			}
+		}
+		slices.SortFunc(out.Threads, func(a, b finding.ThreadVerdict) int { return int(a.Thread) - int(b.Thread) })
+		f.Scope.Locals = append(f.Scope.Locals, out)
+	}
+	f.AddSides()
+	return f
+}
+
+// mark adds to the steps of a schedule which events of local properties they are.
+func (m *Monitor) mark(steps []finding.Step, all []*cuts) {
+	declared := map[uint64]uint64{}
+	for _, c := range all {
+		for _, e := range c.events[:c.chosen] {
+			declared[e.seq] = e.declared & e.t.events
+		}
+	}
+	for i := range steps {
+		for bit, name := range m.s.Events {
+			if declared[steps[i].Seq]>>bit&1 != 0 {
+				steps[i].Truth = append(steps[i].Truth, finding.Truth{Name: name, Holds: true})
+			}
+		}
+	}
+}
+
+// Searched returns figures of the search for other runs.
+func (m *Monitor) Searched() Searched { return m.ahead.stats }
+
+// letterOf returns the letter of declared events.
+func (l *Local) letterOf(declared uint64) (letter monitor.Letter) {
+	for j, e := range l.Events {
+		if declared&e != 0 {
+			letter |= 1 << j
+		}
+	}
+	return letter
+}

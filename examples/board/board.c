@@ -1,0 +1,77 @@
+// Readers and a writer of a notice board, as in Soueidi, El-Hokayem and Falcone (2023). The lock of the board is taken by the
+// writer, or for all readers by the first of them. The second reader reads only every other notice: no data race, no
+// deadlock, and no wrong order of two events shows that.
+#include <pthread.h>
+#include <stdio.h>
+
+#define NOTICES 4
+
+static pthread_mutex_t board_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t begun, open_board, all_read, next_notice;
+static int notice;
+static int sum[2];
+
+// As if these were in a library: the compiler does not look into them where they are called.
+#define KEEP __attribute__((noipa))
+
+KEEP void board_write(int n) { notice = n; }
+
+KEEP int board_read(void) { return notice; }
+
+static void *writer(void *arg)
+{
+	pthread_barrier_wait(&begun);
+	for (int n = 1; n <= NOTICES; n++) {
+		pthread_mutex_lock(&board_lock);
+		board_write(n);
+		pthread_mutex_unlock(&board_lock);
+		pthread_barrier_wait(&next_notice); // the readers may read
+		pthread_barrier_wait(&next_notice); // they have read
+	}
+	return arg;
+}
+
+static void *first_reader(void *arg)
+{
+	pthread_barrier_wait(&begun);
+	for (int n = 1; n <= NOTICES; n++) {
+		pthread_barrier_wait(&next_notice);
+		pthread_mutex_lock(&board_lock);
+		pthread_barrier_wait(&open_board); // the other reader may read
+		sum[0] += board_read();
+		pthread_barrier_wait(&all_read);
+		pthread_mutex_unlock(&board_lock);
+		pthread_barrier_wait(&next_notice);
+	}
+	return arg;
+}
+
+static void *second_reader(void *arg)
+{
+	pthread_barrier_wait(&begun);
+	for (int n = 1; n <= NOTICES; n++) {
+		pthread_barrier_wait(&open_board);
+		if (n % 2 == 1)
+			sum[1] += board_read();
+		pthread_barrier_wait(&all_read);
+	}
+	return arg;
+}
+
+int main(void)
+{
+	void *(*const work[])(void *) = { writer, first_reader, second_reader };
+	pthread_t threads[3];
+
+	pthread_barrier_init(&begun, NULL, 3);
+	pthread_barrier_init(&open_board, NULL, 2);
+	pthread_barrier_init(&all_read, NULL, 2);
+	pthread_barrier_init(&next_notice, NULL, 2);
+	for (int i = 0; i < 3; i++)
+		if (pthread_create(&threads[i], NULL, work[i], NULL))
+			return 1;
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	printf("read %d and %d\n", sum[0], sum[1]);
+	return 0;
+}
