@@ -23,10 +23,12 @@ type History interface {
 	Schedule(from uint64, seqs []uint64, relevant func(seq uint64) bool) ([]finding.Step, error)
 }
 
-// The bounds of the search: events that are kept of two regions, and cuts that are tried at an action.
+// The bounds of the search: events that are kept of a region, cuts that are tried at an action, and violations of which no
+// schedule is accepted, since each asks for a search in the kept part of the run.
 const (
-	maxEvents = 4096
-	maxCuts   = 64
+	maxEvents  = 4096
+	maxCuts    = 64
+	maxRefused = 64
 )
 
 // ahead is what is kept to look for other runs.
@@ -118,7 +120,7 @@ func (m *Monitor) search(b *past) {
 	}
 	m.ahead.stats.Actions++
 	young := func(c *cuts) bool { return c.t.born > b.region }
-	if b.young || slices.ContainsFunc(all, young) || m.ahead.full || slices.ContainsFunc(m.s.Locals, func(l Local) bool { return l.Across }) {
+	if m.ahead.stats.Refused >= maxRefused || b.young || slices.ContainsFunc(all, young) || m.ahead.full || slices.ContainsFunc(m.s.Locals, func(l Local) bool { return l.Across }) {
 		m.ahead.stats.Left++
 		return
 	}
@@ -129,7 +131,7 @@ func (m *Monitor) search(b *past) {
 
 // undecided reports whether there is a check that may still be found violated.
 func (m *Monitor) undecided() bool {
-	return slices.ContainsFunc(m.checks, func(c check) bool { return !c.predicted && c.verdict == monitor.Unknown })
+	return m.ahead.stats.Refused < maxRefused && slices.ContainsFunc(m.checks, func(c check) bool { return !c.predicted && c.verdict == monitor.Unknown })
 }
 
 // cutsOf returns the threads with events at an action. Free reports that one of these may lie on the other side of it.

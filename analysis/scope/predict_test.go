@@ -50,7 +50,7 @@ func (o ordered) Schedule(from uint64, seqs []uint64, relevant func(uint64) bool
 // events that were observed in the regions next to it, that is predicted, or the search says that it was not complete.
 func TestPredictedRuns(t *testing.T) {
 	predicted := 0
-	for seed := range uint64(1500) {
+	for seed := range uint64(600) {
 		r := rand.New(rand.NewPCG(seed, 46))
 		s := randomScope(t, r)
 		s.Locals = slices.DeleteFunc(s.Locals, func(l Local) bool { return l.Across })
@@ -81,6 +81,35 @@ func TestPredictedRuns(t *testing.T) {
 	}
 	if predicted < 20 {
 		t.Errorf("%d runs were predicted: too few to tell", predicted)
+	}
+}
+
+// never makes no schedule.
+type never struct{ asked *int }
+
+func (n never) Schedule(uint64, []uint64, func(uint64) bool) ([]finding.Step, error) {
+	*n.asked++
+	return nil, errImpossible
+}
+
+// TestSearchEnds: the search for schedules ends when too many were refused, and says at how many actions.
+func TestSearchEnds(t *testing.T) {
+	s := &Scope{
+		Name: "s", Sync: isAction, Types: []Type{{Name: "all", Has: func(event.ThreadID) bool { return true }}},
+		Locals: []Local{{Name: "p", Events: []uint64{isA}, Formula: formula(t, "F a", []string{"a"})}},
+		Atoms:  []Atom{{Name: "some", Holds: func(c *Counts) bool { return c.Of(0, True) > 0 }}},
+		Checks: []Check{{Text: "some", Formula: formula(t, "next always some", []string{"some"})}},
+	}
+	asked := 0
+	m := New(Options{Scope: s, History: never{&asked}})
+	m.Event(&event.Event{Thread: 2, Op: event.Begin}, 0)
+	for i := range uint64(1000) {
+		m.Event(&event.Event{Seq: 2*i + 1, Thread: 1, Op: event.Acquire, Object: 1}, isAction)
+		m.Event(&event.Event{Seq: 2*i + 2, Thread: 2, Op: event.Call}, isA)
+	}
+	found := m.Finish()
+	if len(found) != 0 || asked != maxRefused || m.Searched().Refused != maxRefused || m.Searched().Left < 900 {
+		t.Errorf("%d findings, asked %d times, %+v", len(found), asked, m.Searched())
 	}
 }
 

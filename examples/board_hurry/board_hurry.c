@@ -27,7 +27,7 @@ static void *writer(void *arg)
 		pthread_mutex_unlock(&board_lock);
 		pthread_barrier_wait(&next_notice); // the readers may read
 		pthread_barrier_wait(&next_notice); // the first one has read
-		usleep(50000);
+		usleep(300000);
 	}
 	return arg;
 }
