@@ -86,6 +86,9 @@ func asExpected(r jsonReport, source string) []expectedFinding {
 	for _, f := range r.Findings {
 		e := expectedFinding{Kind: f.Kind, Rule: f.Rule, Property: f.Property, Confidence: f.confidence(), Objects: []string{}}
 		for _, o := range f.Objects {
+			if f.Kind == "typestate" { // a protocol, and a value
+				o, _, _ = strings.Cut(o, " 0x")
+			}
 			if !strings.HasPrefix(o, "0x") { // it has a name
 				e.Objects = append(e.Objects, o)
 			}
