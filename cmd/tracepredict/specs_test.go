@@ -64,3 +64,11 @@ func TestSpecsCommand(t *testing.T) {
 		t.Errorf("the error does not list what there is: %s", errs)
 	}
 }
+
+// TestMineInstalledSpecification: mine takes the calls of a specification that comes with tracepredict.
+func TestMineInstalledSpecification(t *testing.T) {
+	s, err := (&mineFlags{spec: "std/stdio"}).alphabet("")
+	if err != nil || len(s.Typestates) == 0 {
+		t.Errorf("%v, %v", s, err)
+	}
+}
