@@ -27,13 +27,13 @@ func protocolPrograms() ([]program, map[string]string) {
 		all = append(all, p)
 		specs[p.name()] = spec
 	}
-	add(&redis{}, own+"descriptor.tps")
-	add(&nginx{}, own+"descriptor.tps")
-	add(&mariadb{}, own+"descriptor.tps")
-	add(&sqlite{}, own+"descriptor.tps")
+	add(&redis{}, "std/descriptor")
+	add(&nginx{}, "std/descriptor")
+	add(&mariadb{}, "std/descriptor")
+	add(&sqlite{}, "std/sqlite3")
 	add(&curl{}, "std/curl")
 	add(&gstreamer{}, own+"glib.tps")
-	add(&povray{}, own+"mutex.tps")
+	add(&povray{}, "std/mutex")
 	return all, specs
 }
 
