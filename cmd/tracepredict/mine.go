@@ -18,6 +18,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/mine"
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/internal/plural"
+	"github.com/tracepredict/tracepredict/loader/target"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/function"
@@ -108,7 +109,7 @@ func (a *app) mine(f *mineFlags, program bool, args []string) error {
 		return err
 	}
 	if program {
-		folder, err := os.MkdirTemp("", "tracepredict-mine-")
+		folder, err := folderFor(f.user)
 		if err != nil {
 			return fmt.Errorf("record a run to learn from: %w", err)
 		}
@@ -221,6 +222,23 @@ func identifier(name string, taken []string) string {
 		out = fmt.Sprintf("%s_%d", clean, n)
 	}
 	return out
+}
+
+// folderFor returns a new folder for the recorded run of a program. It belongs to the user that the program runs as, whose
+// rights exec has by the time that it writes.
+func folderFor(name string) (string, error) {
+	user, err := target.LookupUser(name)
+	if err != nil {
+		return "", err
+	}
+	folder, err := os.MkdirTemp("", "tracepredict-mine-")
+	if err != nil || user == nil {
+		return folder, err
+	}
+	if err := os.Chown(folder, user.UID, user.GID); err != nil {
+		return "", errors.Join(err, os.Remove(folder))
+	}
+	return folder, nil
 }
 
 // recordFor runs a program under exec, as a user unless that is "", which records the calls of typestates.

@@ -67,7 +67,7 @@ var coreCommands = map[string][]string{
 	"hang":         {"TestHangCommand", "TestHangCommandJSON"},
 	"analyze":      {"TestTraceReplaysAsLive", "TestTraceDamaged"},
 	"convert":      {"TestScripts"},
-	"mine":         {"TestMine"},
+	"mine":         {"TestMine", "TestMineAsAnotherUser"},
 	"check":        {"TestScripts", "TestUnfitSpecification"},
 	"sites":        {"TestScripts", "TestSitesOfNamesakes"},
 	"suppressions": {"TestScripts", "TestLibraryInStaticProgram"},

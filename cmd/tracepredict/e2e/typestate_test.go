@@ -125,6 +125,29 @@ func TestMine(t *testing.T) {
 	}
 }
 
+// TestMineAsAnotherUser: the recorded run can be read although exec has the rights of the program's user in the end.
+func TestMineAsAnotherUser(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		env   []string
+		flags []string
+	}{
+		{"--user", nil, []string{"--user", "nobody"}},
+		{"sudo", []string{"SUDO_UID=65534", "SUDO_GID=65534", "SUDO_USER=nobody"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			args := append([]string{"mine", "--type", "struct conn"}, c.flags...)
+			tool := startTool(t, childOptions{Env: c.env}, append(args, "--", example(t, "socket_joined"))...)
+			tool.want(0)
+			if text := tool.err.String(); !strings.Contains(text, "learned from 1 object") {
+				t.Errorf("mine says %s", text)
+			}
+		})
+	}
+}
+
 // TestMineTraces: what several recorded runs did is learned together, as text and as a drawing.
 func TestMineTraces(t *testing.T) {
 	needBPF(t)
