@@ -78,7 +78,7 @@ func returned(s sample) float64 {
 // renderProtocols is the table of -protocols.
 func renderProtocols(c config, results []result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Measured with `make real`, %d rounds, on %s. *Returns* is the share of calls seen as the function returns, which costs more.\n\n", c.rounds, figures.Machine())
+	fmt.Fprintf(&b, "Measured with `make real` (rounds: %d, load: %g) on %s. *Returns* is the share of calls seen as the function returns, which costs more.\n\n", c.rounds, c.scale, figures.Machine())
 	b.WriteString("| | calls | a second, plain | returns, % | objects | by two threads | plain, s | mined, s | checked, s | times | findings |\n" +
 		"| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n")
 	for _, r := range results {
