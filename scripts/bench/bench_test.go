@@ -234,3 +234,18 @@ func TestParseTold(t *testing.T) {
 		t.Error("what was not measured is met")
 	}
 }
+
+func TestParseProtocols(t *testing.T) {
+	got, err := parseProtocols(`BenchmarkObjects/at_once_false-2  1  300000000 ns/op  40.00 MiB
+BenchmarkObjects/at_once_true-2   1  2300000000 ns/op  73.00 MiB
+`, `BenchmarkMillionCalls/random/equal/k=1/s=50-2  1  1200000000 ns/op  1.100 cpu-s/op  210.0 peak-MiB
+BenchmarkMillionCalls/loops/and/k=4/s=80-2  1  4900000000 ns/op  4.800 cpu-s/op  150.0 peak-MiB
+`)
+	want := protocolCost{objects: 2.3, objectsMiB: 73, mining: 4.8, miningMiB: 210, rule: "loops/and/k=4/s=80"}
+	if err != nil || got != want {
+		t.Errorf("%+v, %v, want %+v", got, err, want)
+	}
+	if _, err := parseProtocols("", ""); err == nil {
+		t.Error("no benchmark ran, and that is no error")
+	}
+}

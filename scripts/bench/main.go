@@ -125,6 +125,9 @@ func (p *page) withoutKernel() (err error) {
 	if p.ordered, err = orderBenchmark(p.config); err != nil {
 		return err
 	}
+	if p.protocols, err = protocolBenchmarks(); err != nil {
+		return err
+	}
 	p.chains, err = chainsBenchmark()
 	return err
 }

@@ -31,6 +31,7 @@ type page struct {
 	reports   []written
 	chains    named
 	hang      told
+	protocols protocolCost
 	lockGraph float64 // seconds
 	ordered   float64 // events a second through happens-before
 }
@@ -127,6 +128,7 @@ func (p *page) requirements() []requirement {
 	rs = append(rs, unboundedRequirements(p.unbounded)...)
 	rs = append(rs, writtenRequirements(p.reports)...)
 	rs = append(rs, lockRequirement(p.lockGraph))
+	rs = append(rs, p.protocols.requirements()...)
 	rs = append(rs, chainsRequirement(p.chains), hangRequirement(p.hang))
 	two, ok := p.find(cheap, 2)
 	if !ok {
@@ -240,6 +242,7 @@ func (p *page) renderStages(b *strings.Builder) {
 		fmt.Fprintf(b, "| %s | %.1f | %.0f | %.1f | %.4f |\n", strings.ReplaceAll(r.name, ",", ", "), r.perSecond/1e6, r.ns, r.bytes, r.allocs)
 	}
 	renderReach(b, p.reach)
+	p.protocols.render(b)
 }
 
 var marks = figures.Marks{Begin: "<!-- measured: written by make bench -->", End: "<!-- end of measured -->"}
