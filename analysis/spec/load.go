@@ -27,6 +27,8 @@ type Options struct {
 	// Installed has the specifications that come with the program, as std/stdio.tps, which are searched last, and where
 	// the extension may be left out; nil is none.
 	Installed fs.FS
+	// More is the text of further declarations, which errors say to be of MoreName; "" is none.
+	More, MoreName string
 }
 
 // extension is that of specifications. The names of installed ones begin with installedFolder.
@@ -35,14 +37,19 @@ const (
 	installedFolder = "std/"
 )
 
-// Load reads a specification and the files that it includes. The problems are in the order of
-// the text. If some are errors, the Spec is nil.
+// Load reads a specification, the files that it includes, and Options.More. The name is "" if there is nothing but the
+// latter. The problems are in the order of the text. If some are errors, the Spec is nil.
 func Load(name string, o Options) (*Spec, syntax.List) {
 	l := &loader{opts: o, rank: map[*syntax.Source]int{}, seen: map[string]bool{}, installed: map[*syntax.Source]bool{}}
 	if l.opts.Open == nil {
 		l.opts.Open = openRegular
 	}
-	l.load(name, syntax.Span{})
+	if name != "" {
+		l.load(name, syntax.Span{})
+	}
+	if o.More != "" {
+		l.add(syntax.NewSource(o.MoreName, o.More))
+	}
 	r := &resolver{Spec: &Spec{File: name, names: newTable(), sources: l.sources, installed: l.installed}}
 	if len(l.decls) > 0 || !l.problems.HasErrors() {
 		r.damaged = l.problems.HasErrors()
@@ -117,10 +124,15 @@ func (l *loader) load(name string, at syntax.Span) {
 		return
 	}
 	src := syntax.NewSource(name, text)
-	l.rank[src] = len(l.rank)
 	if installed {
 		l.installed[src] = true
 	}
+	l.add(src)
+}
+
+// add adds the declarations of a source.
+func (l *loader) add(src *syntax.Source) {
+	l.rank[src] = len(l.rank)
 	l.sources = append(l.sources, src)
 	file, problems := syntax.Parse(src)
 	l.problems = append(l.problems, problems...)

@@ -92,7 +92,7 @@ const (
 func (f *planFlags) chooseShared() {
 	ownLibraries := os.Getenv("LD_LIBRARY_PATH")
 	switch {
-	case f.watchShared != sharedAuto || len(f.watch)+len(f.hw) > 0 || f.spec.file != "":
+	case f.watchShared != sharedAuto || len(f.watch)+len(f.hw) > 0 || f.spec.given():
 	case runtime.GOARCH == "amd64":
 		f.watchShared, f.onlyThreaded, f.onlyDebugged = sharedAll, ownLibraries == "", true
 	default:
@@ -270,7 +270,7 @@ func (f *observeFlags) check() error {
 	if err := errors.Join(f.coneFlags.check(), f.lockFlags.check(), f.misuseFlags.check()); err != nil {
 		return err
 	}
-	if len(f.action) > 0 && f.spec.file == "" {
+	if len(f.action) > 0 && !f.spec.given() {
 		return usage("--on-violation is about the properties of --spec")
 	}
 	if err := oneOf("on-hang", f.onHang, hangReport, hangKill, hangCore); err != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,10 +29,15 @@ type specFlags struct {
 	file    string
 	partial bool
 	include []string
+	checks  []string
 }
+
+// given reports whether there is a specification.
+func (f *specFlags) given() bool { return f.file != "" || len(f.checks) > 0 }
 
 func (f *specFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
+	fs.StringArrayVar(&f.checks, "check", nil, "also check what a specification would say as check races(VARIABLE) or check atomicity(FUNCTION): `races=VARIABLE|atomicity=FUNCTION`; repeatable (docs/knowledge.md)")
 	fs.StringVar(&f.file, "spec", "", "check the properties of a specification, `FILE`.tps or the name of one that tracepredict specs lists, on all runs that the observed causality allows; what it names is observed (docs/specification.md)")
 	f.registerReading(cmd)
 }
@@ -83,10 +89,16 @@ func (f *specFlags) reading() spec.Options {
 
 // load reads the specification; it returns nil without one. An error in it is wrong usage.
 func (f *specFlags) load() (*specification, error) {
-	if f.file == "" {
+	if !f.given() {
 		return nil, nil
 	}
-	s, monitors, problems := spec.ForRun(f.file, f.reading(), spec.MonitorOptions{Partial: f.partial})
+	from := f.reading()
+	var err error
+	if from.More, err = checksText(f.checks); err != nil {
+		return nil, err
+	}
+	from.MoreName = "--check"
+	s, monitors, problems := spec.ForRun(f.file, from, spec.MonitorOptions{Partial: f.partial})
 	if problems.HasErrors() {
 		return nil, usage("%w", problems)
 	}
@@ -95,6 +107,23 @@ func (f *specFlags) load() (*specification, error) {
 		out.warnings = problems.Error()
 	}
 	return out, nil
+}
+
+// checksText returns what --check asks for as a specification.
+func checksText(checks []string) (string, error) {
+	var b strings.Builder
+	for i, c := range checks {
+		what, of, ok := strings.Cut(c, "=")
+		switch {
+		case ok && of != "" && what == "races":
+			fmt.Fprintf(&b, "var check_%d = %s\ncheck races(check_%d)\n", i+1, spec.Quoted(of), i+1)
+		case ok && of != "" && what == "atomicity":
+			fmt.Fprintf(&b, "check atomicity(%s)\n", spec.Quoted(of))
+		default:
+			return "", usage("--check %s: it is races=VARIABLE or atomicity=FUNCTION", c)
+		}
+	}
+	return b.String(), nil
 }
 
 // accept checks the specification against the variables that were found, and returns its errors.

@@ -72,3 +72,20 @@ func TestMineInstalledSpecification(t *testing.T) {
 		t.Errorf("%v, %v", s, err)
 	}
 }
+
+// TestChecksText: what --check asks for is a specification without errors, also for names with characters of C++.
+func TestChecksText(t *testing.T) {
+	text, err := checksText([]string{"races=server.hits", "atomicity=shop::Till::sell(int)", "atomicity=f"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, problems := spec.Parse("--check", text)
+	if problems.HasErrors() || len(s.Formulas) != 2 || len(s.Vars) != 1 {
+		t.Errorf("%v, of %s", problems, text)
+	}
+	for _, bad := range []string{"", "races", "races=", "deadlocks=x", "atomicity"} {
+		if _, err := checksText([]string{bad}); err == nil {
+			t.Errorf("--check %q is accepted", bad)
+		}
+	}
+}
