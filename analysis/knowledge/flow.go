@@ -31,52 +31,18 @@ func (m *Monitor) object(e *event.Event) *object {
 	return o
 }
 
-// use is how an operation accesses the variable that stands for its object.
-type use uint8
-
-// The uses.
-const (
-	useNone use = iota
-	useRead
-	useWrite
-	useMatched // a read, with further edges from package order
-)
-
 // useOf returns how e uses the object: the order of this run, as package observer/causality draws
 // it.
-func (o *object) useOf(e *event.Event) use {
-	switch e.Op {
-	case event.Read, event.AcquireRead, event.Wait:
-		return useRead
-	case event.Write, event.Update, event.Acquire, event.Signal, event.Broadcast,
-		event.Send, event.Sent, event.Receive, event.Receiving, event.ReceiveFailed:
-		return useWrite
-	case event.Release:
-		return either(o.exclusive, useWrite, useRead)
-	case event.AcquireFailed:
-		return either(o.exclusive, useRead, useWrite)
-	case event.Wake:
-		return either(e.Flags&event.TimedOut != 0, useNone, useWrite)
-	case event.SemPost, event.SemWait, event.SemFailed:
-		return either(o.order.Counted(), useMatched, useWrite)
-	case event.Holds, event.Blocked, event.AcquireAgain:
-		return useNone
-	case event.Init, event.Destroy:
-		return either(e.Flags&event.Inferred != 0, useNone, useWrite)
+func (o *object) useOf(e *event.Event) order.Use {
+	if e.Op == event.AcquireAgain {
+		return order.UseNone // the thread holds the lock, which has nothing new for it
 	}
-	return useMatched
-}
-
-func either(cond bool, a, b use) use {
-	if cond {
-		return a
-	}
-	return b
+	return o.order.UseOf(e, o.exclusive)
 }
 
 // repeats reports whether an access by t passes on nothing new.
-func (o *object) repeats(t *thread, u use) bool {
-	return o.last == t && o.lastVersion == t.version && (u != useWrite || o.lastWrote)
+func (o *object) repeats(t *thread, u order.Use) bool {
+	return o.last == t && o.lastVersion == t.version && (u != order.UseWrite || o.lastWrote)
 }
 
 // receive lets t know what its event e brings. It returns the match of package order, nil if e
@@ -90,15 +56,15 @@ func (m *Monitor) receive(t *thread, o *object, e *event.Event) *order.Match {
 		return nil
 	}
 	u := o.useOf(e)
-	if u == useNone || u != useMatched && o.repeats(t, u) {
+	if u == order.UseNone || u != order.UseMatched && o.repeats(t, u) {
 		return nil
 	}
-	if u == useWrite || e.Flags&event.Late != 0 {
+	if u == order.UseWrite || e.Flags&event.Late != 0 {
 		m.take(t, &o.access, now)
 	} else {
 		m.take(t, &o.write, now)
 	}
-	if u != useMatched || !order.Synchronises(e.Op) {
+	if u != order.UseMatched || !order.Synchronises(e.Op) {
 		return nil
 	}
 	x := m.matcher.Match(&o.order, e)
@@ -189,17 +155,17 @@ func (m *Monitor) forget(id event.ObjectID, o *object) {
 }
 
 // record adds what t knows to what an object passes on.
-func (m *Monitor) record(t *thread, o *object, u use, now moment) {
+func (m *Monitor) record(t *thread, o *object, u order.Use, now moment) {
 	switch {
-	case u == useNone || o.repeats(t, u):
+	case u == order.UseNone || o.repeats(t, u):
 		return
-	case u == useWrite:
+	case u == order.UseWrite:
 		m.set(&o.access, t, now)
 		m.set(&o.write, t, now)
 	default:
 		m.add(&o.access.vector, t, now)
 	}
-	o.last, o.lastVersion, o.lastWrote = t, t.version, u == useWrite
+	o.last, o.lastVersion, o.lastWrote = t, t.version, u == order.UseWrite
 }
 
 // set makes a pool what t knows.

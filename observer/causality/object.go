@@ -56,51 +56,15 @@ func (c *Clocks) drop(id event.ObjectID) {
 	}
 }
 
-// use is how an operation accesses the variable that stands for its object.
-type use uint8
-
-// The uses.
-const (
-	useRead use = iota
-	useWrite
-	useLock    // an operation of a lock without edges (NewExclusion), except those of failed attempts
-	useMatched // a read, with further edges from package order
-	useNone    // no access
-)
+// useLock is an operation of a lock without edges (NewExclusion), except those of failed attempts.
+const useLock = order.UseNone + 1
 
 // useOf returns how e uses the object, as the comment of the package describes.
-func (o *object) useOf(e *event.Event) use {
+func (o *object) useOf(e *event.Event) order.Use {
 	if o.exclusion && e.Op >= event.Acquire && e.Op <= event.Release {
 		return useLock
 	}
-	switch e.Op {
-	case event.Read, event.AcquireRead, event.Wait:
-		return useRead
-	case event.Write, event.Update, event.Acquire, event.Signal, event.Broadcast,
-		event.Send, event.Sent, event.Receive, event.Receiving, event.ReceiveFailed:
-		return useWrite
-	case event.Release:
-		return either(o.exclusive, useWrite, useRead)
-	case event.AcquireFailed:
-		return either(o.exclusive, useRead, useWrite)
-	case event.Wake:
-		return either(e.Flags&event.TimedOut != 0, useNone, useWrite)
-	case event.SemPost, event.SemWait, event.SemFailed:
-		return either(o.order.Counted(), useMatched, useWrite)
-	case event.Holds, event.Blocked:
-		return useNone // they repeat an earlier acquire, or did not happen
-	case event.Init, event.Destroy:
-		return either(e.Flags&event.Inferred != 0, useNone, useWrite)
-	}
-	return useMatched
-}
-
-// either returns a if the condition holds, else b.
-func either(cond bool, a, b use) use {
-	if cond {
-		return a
-	}
-	return b
+	return o.order.UseOf(e, o.exclusive)
 }
 
 // before draws the edges into e. It returns the match of package order, or nil if e needs none.
@@ -114,17 +78,17 @@ func (c *Clocks) before(t *thread, o *object, e *event.Event) *order.Match {
 		return nil
 	}
 	u := o.useOf(e)
-	if u == useNone || (u == useRead || u == useWrite) && o.repeats(t, u) {
+	if u == order.UseNone || (u == order.UseRead || u == order.UseWrite) && o.repeats(t, u) {
 		return nil
 	}
 	// A late read comes after all recorded accesses.
-	if u == useWrite || e.Flags&event.Late != 0 {
+	if u == order.UseWrite || e.Flags&event.Late != 0 {
 		t.join(o.access)
 	} else {
 		t.join(o.write)
 	}
 	switch {
-	case u == useMatched && order.Synchronises(e.Op):
+	case u == order.UseMatched && order.Synchronises(e.Op):
 		x := c.matcher.Match(&o.order, e)
 		for _, edge := range x.Edges {
 			t.join(c.sets[edge.From])
@@ -203,22 +167,22 @@ func (c *Clocks) detach(peer event.ThreadID) {
 
 // repeats reports whether an access by t changes nothing and needs no edge: t made the last access
 // too, its clock has not changed since, and if this one is a write, that one was.
-func (o *object) repeats(t *thread, u use) bool {
-	return o.last == t && o.lastVersion == t.version && (u != useWrite || o.lastWrote)
+func (o *object) repeats(t *thread, u order.Use) bool {
+	return o.last == t && o.lastVersion == t.version && (u != order.UseWrite || o.lastWrote)
 }
 
 // recordAccess adds the last event of t, an access, to the clocks of the variable.
-func (o *object) recordAccess(t *thread, u use) {
+func (o *object) recordAccess(t *thread, u order.Use) {
 	switch {
-	case u == useNone || o.repeats(t, u):
+	case u == order.UseNone || o.repeats(t, u):
 		return
-	case u == useWrite:
+	case u == order.UseWrite:
 		o.access.Copy(t.clock)
 		o.write.Copy(t.clock)
 	default:
 		o.access.Join(t.clock)
 	}
-	o.last, o.lastVersion, o.lastWrote = t, t.version, u == useWrite
+	o.last, o.lastVersion, o.lastWrote = t, t.version, u == order.UseWrite
 }
 
 // recordLock records, for an operation of a lock, the acquires of its open critical sections and
