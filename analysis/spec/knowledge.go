@@ -172,29 +172,18 @@ func (k *knower) declare(x syntax.Expr) {
 	})
 }
 
-// walkThreads calls see for each thread that @ names.
+// walkThreads calls see for each thread that an arranged expression names.
 func walkThreads(x syntax.Expr, see func(syntax.Name)) {
 	switch x := x.(type) {
-	case *syntax.Paren:
-		walkThreads(x.X, see)
-	case *syntax.Unary:
-		walkThreads(x.X, see)
-	case *syntax.Binary:
-		walkThreads(x.X, see)
-		walkThreads(x.Y, see)
-	case *syntax.Interval:
-		walkThreads(x.F, see)
-		walkThreads(x.G, see)
 	case *syntax.At:
 		see(x.Thread)
-		walkThreads(x.X, see)
 	case *syntax.Quantified:
 		for _, pair := range x.Differ {
 			see(pair[0])
 			see(pair[1])
 		}
-		walkThreads(x.X, see)
 	}
+	parts(x, func(y syntax.Expr) { walkThreads(y, see) })
 }
 
 // top adds the formulas @t F that an expression consists of.

@@ -143,28 +143,13 @@ func (b *body) formula(x syntax.Expr) *ltl.Formula {
 }
 
 func (b *body) formulaOf(x syntax.Expr) *ltl.Formula {
+	if f := operation(x, b.formula); f != nil {
+		return f
+	}
 	switch x := x.(type) {
-	case *syntax.Paren:
-		return b.formula(x.X)
-	case *syntax.Bool:
-		return ltl.Constant(x.Value)
 	case *syntax.Ident:
 		return atom(b.named(x.Name))
-	case *syntax.Interval:
-		op := ltl.Interval
-		if x.Weak {
-			op = ltl.WeakInterval
-		}
-		return ltl.Binary(op, b.formula(x.F), b.formula(x.G))
-	case *syntax.Unary:
-		if op, ok := ltlOps[x.Op]; ok {
-			return ltl.Unary(op, b.formula(x.X))
-		}
 	case *syntax.Binary:
-		if op, ok := ltlOps[x.Op]; ok {
-			left := b.formula(x.X)
-			return ltl.Binary(op, left, b.formula(x.Y))
-		}
 		if inner := b.temporal(x); inner != nil {
 			b.problem(syntax.TypeMismatch, inner.Where(), "%s compares values, and %q is a formula", x.Op, syntax.SourceText(inner))
 			return ltl.Constant(true)
@@ -175,6 +160,33 @@ func (b *body) formulaOf(x syntax.Expr) *ltl.Formula {
 		return ltl.Constant(value)
 	}
 	return atom(b.expression(x))
+}
+
+// operation makes a formula of an arranged expression that is an operation of logic or time, parenthesised, or a constant,
+// and nil of others. Of makes formulas of its operands.
+func operation(x syntax.Expr, of func(syntax.Expr) *ltl.Formula) *ltl.Formula {
+	switch x := x.(type) {
+	case *syntax.Paren:
+		return of(x.X)
+	case *syntax.Bool:
+		return ltl.Constant(x.Value)
+	case *syntax.Interval:
+		op := ltl.Interval
+		if x.Weak {
+			op = ltl.WeakInterval
+		}
+		return ltl.Binary(op, of(x.F), of(x.G))
+	case *syntax.Unary:
+		if op, ok := ltlOps[x.Op]; ok {
+			return ltl.Unary(op, of(x.X))
+		}
+	case *syntax.Binary:
+		if op, ok := ltlOps[x.Op]; ok {
+			left := of(x.X)
+			return ltl.Binary(op, left, of(x.Y))
+		}
+	}
+	return nil
 }
 
 // constant returns the value of an expression without names; false if it has names, or no

@@ -230,28 +230,11 @@ func (w *words) formula(x syntax.Expr) *ltl.Formula {
 }
 
 func (w *words) formulaOf(x syntax.Expr) *ltl.Formula {
-	switch x := x.(type) {
-	case *syntax.Paren:
-		return w.formula(x.X)
-	case *syntax.Bool:
-		return ltl.Constant(x.Value)
-	case *syntax.Ident:
+	if f := operation(x, w.formula); f != nil {
+		return f
+	}
+	if x, ok := x.(*syntax.Ident); ok {
 		return ltl.Proposition(w.names[x.Name.Text])
-	case *syntax.Interval:
-		op := ltl.Interval
-		if x.Weak {
-			op = ltl.WeakInterval
-		}
-		return ltl.Binary(op, w.formula(x.F), w.formula(x.G))
-	case *syntax.Unary:
-		if op, ok := ltlOps[x.Op]; ok {
-			return ltl.Unary(op, w.formula(x.X))
-		}
-	case *syntax.Binary:
-		if op, ok := ltlOps[x.Op]; ok {
-			left := w.formula(x.X)
-			return ltl.Binary(op, left, w.formula(x.Y))
-		}
 	}
 	w.mismatch(x.Where(), "%q is no formula: names, joined by operators of logic and of time, are", syntax.SourceText(x))
 	return ltl.Constant(true)
@@ -269,7 +252,7 @@ func (r *resolver) scopeAtom(s *Scope, a *syntax.Prop, locals map[string]int) Sc
 }
 
 // declared resolves the names in a formula of a scope: those that the scope declares itself, which
-// are true or false. The formula is checked and not run.
+// are true or false. It only checks the formula; words makes the one that is run.
 type declared struct {
 	*resolver
 	what  string // what the names are, for messages

@@ -180,23 +180,29 @@ func (r *resolver) circular(i int, above, sound map[int]bool) bool {
 
 // walk calls see for each name in an arranged expression.
 func walk(x syntax.Expr, see func(syntax.Name)) {
-	switch x := x.(type) {
-	case *syntax.Ident:
+	if x, ok := x.(*syntax.Ident); ok {
 		see(x.Name)
+	}
+	parts(x, func(y syntax.Expr) { walk(y, see) })
+}
+
+// parts calls see for each expression of which an arranged expression consists.
+func parts(x syntax.Expr, see func(syntax.Expr)) {
+	switch x := x.(type) {
 	case *syntax.Paren:
-		walk(x.X, see)
+		see(x.X)
 	case *syntax.Unary:
-		walk(x.X, see)
+		see(x.X)
 	case *syntax.Binary:
-		walk(x.X, see)
-		walk(x.Y, see)
+		see(x.X)
+		see(x.Y)
 	case *syntax.Interval:
-		walk(x.F, see)
-		walk(x.G, see)
+		see(x.F)
+		see(x.G)
 	case *syntax.At:
-		walk(x.X, see)
+		see(x.X)
 	case *syntax.Quantified:
-		walk(x.X, see)
+		see(x.X)
 	}
 }
 
