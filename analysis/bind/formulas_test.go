@@ -77,7 +77,8 @@ func locks(id event.ThreadID) []event.Event {
 	return []event.Event{{Thread: id, Op: event.Acquire, Object: 2, Kind: event.KindMutex}, {Thread: id, Op: event.Release, Object: 2, Kind: event.KindMutex}}
 }
 
-// TestFormula: a clerk who pays must know that the manager has approved, which a lock tells.
+// TestFormula: a clerk who pays must know that the manager has approved; the acquire of a lock that the manager has
+// released lets the clerk know.
 func TestFormula(t *testing.T) {
 	const text = loans + "mttl told \"unknown\" = forall c : teller . @c (pays -> @boss (approvals > 0))\n"
 	begin := slices.Concat(fork(2), fork(3), []event.Event{calls(2, 1)}, locks(2))

@@ -249,8 +249,8 @@ func (m *Monitor) verdict(t *thread, g *ground) {
 	}
 }
 
-// current evaluates a remote expression in the present state of its thread, once, and tells the
-// thread's vector if the value has changed.
+// current evaluates a remote expression in the present state of its thread, once for each state. A
+// value that has changed becomes an entry of the thread's vector.
 func (m *Monitor) current(t *thread, r *remote) uint64 {
 	if r.state == m.now {
 		return r.value

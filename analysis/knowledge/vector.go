@@ -80,7 +80,7 @@ type vectors struct{ spare []*vector }
 // maxSpare bounds the vectors that are kept for reuse.
 const maxSpare = 256
 
-// drop gives up one use of a vector.
+// drop decrements the number of threads and objects that share a vector; after the last its memory is kept for reuse.
 func (p *vectors) drop(v *vector) {
 	if v == nil {
 		return

@@ -95,8 +95,8 @@ func (x *singles) bad(d *ere.Derivatives, reading Reading) []bool {
 	return bad
 }
 
-// minimal returns the minimal automaton: states are told apart by their badness, then by the classes that follow them, until
-// that tells no more of them apart (Moore, "Gedanken-experiments on Sequential Machines").
+// minimal returns the minimal automaton by refining a partition of its states: first into bad ones and others, then by the
+// classes of their successors, until the number of classes stays the same (Moore, "Gedanken-experiments on Sequential Machines").
 func (x *singles) minimal(bad []bool) *Single {
 	class, classes := make([]int, len(x.next)), 1
 	for i := range bad {

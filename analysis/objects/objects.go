@@ -1,5 +1,5 @@
-// Package objects gives each object of a run a slice of the run of its own: its steps, their threads, and a lattice over
-// them, on the clocks that all share (observer/causality).
+// Package objects divides a run into slices, one for each object: the steps of the object, their threads, and a lattice
+// over them. The vector clocks are those of the whole run (observer/causality).
 //
 // The input is every event of the run and, for each that is a step of an object, that object. The output is violations of
 // the lattices. The package knows neither protocols nor properties: what a step means, and where a lattice begins, the caller

@@ -23,8 +23,8 @@
 // the number. Without such events the two readings agree.
 //
 // The regions are only defined if the synchronising actions are totally ordered. What orders events is package causality,
-// without the order of plain accesses of variables, which order nothing. At the first two synchronising actions that are
-// concurrent the Monitor gives up, and has no findings.
+// without the order of plain accesses of variables, which order nothing. If two synchronising actions are concurrent, the
+// Monitor stops there and returns no findings.
 //
 // # Other runs
 //

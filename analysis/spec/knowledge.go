@@ -410,7 +410,7 @@ func (k *knower) thread(n syntax.Name) (int, bool) {
 	return k.declared[n.Text], true
 }
 
-// bind gives a thread that forall or exists binds a number.
+// bind returns the number of a thread that forall or exists binds; ok is false, with an error reported, if it cannot be bound.
 func (k *knower) bind(v syntax.ThreadVar) (int, bool) {
 	of := k.find(v.Type, kindThread)
 	if _, ok := k.bound[v.Name.Text]; ok {

@@ -123,7 +123,7 @@ func New(o Options) *Analysis {
 // Event processes the next event of the run.
 func (a *Analysis) Event(e *event.Event) {
 	a.lost = a.lost || e.Op == event.Hole || e.Flags&event.AfterHole != 0
-	a.tellHeld()
+	a.publishHeld()
 	if e.Op.IsCall() {
 		a.now = e
 		a.o.Uses(e, a.uses)
@@ -203,8 +203,8 @@ func (a *Analysis) Finish() []finding.Finding {
 // checks reports whether there are findings of a protocol.
 func (a *Analysis) checks(protocol int) bool { return a.o.Races == nil || a.o.Races.Racing(protocol) }
 
-// tellHeld tells of the findings that waited until their type is seen to race.
-func (a *Analysis) tellHeld() {
+// publishHeld passes on the findings that waited, of types that are now known to race.
+func (a *Analysis) publishHeld() {
 	if a.o.Races == nil || a.o.Races.goOn == a.racing {
 		return
 	}

@@ -225,7 +225,7 @@ type storing struct {
 	typ, why       string // why it cannot be recorded
 }
 
-// width is the width of what is stored, as Operand.Width, where no debug information tells.
+// width returns the width of what is stored, as Operand.Width, for code without debug information.
 func (s Stored) width() int {
 	if s.Int {
 		return -4

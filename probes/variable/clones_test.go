@@ -212,8 +212,8 @@ func TestCodeOfClonesARM64(t *testing.T) {
 	}
 }
 
-// bounds has loops whose bound is the address of the next variable, and a test against the bounds
-// that the linker gives to all data.
+// bounds has loops whose bound is the address of the next variable, and comparisons with the symbols
+// that the linker defines at the ends of sections.
 const bounds = `
 struct { int a[7]; int next; } s, t;
 extern char __bss_start[], _edata[], _end[];

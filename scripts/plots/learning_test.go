@@ -2,7 +2,7 @@ package main
 
 import "testing"
 
-// TestLearning: a longer k tells more states apart, so that less is allowed that the protocol forbids.
+// TestLearning: with a longer k fewer states are merged, so that less is allowed that the protocol forbids.
 func TestLearning(t *testing.T) {
 	got, err := measureLearning(1)
 	if err != nil {

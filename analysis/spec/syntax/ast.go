@@ -149,7 +149,7 @@ type Param struct {
 	// Element is N, from 0 to 255.
 	Stored  bool
 	Element int
-	Int     bool // ": int" follows: it is an int if no debug information tells, and not a pointer
+	Int     bool // ": int" follows: without debug information it is an int instead of a pointer
 }
 
 // Prop is a named proposition over the state.
