@@ -72,11 +72,10 @@ type Options struct {
 	// Follow: the processes that the program forks, and the programs that these execute, are
 	// observed too, until the first process ends.
 	Follow bool
-	// Accept checks the variables that were found, by the names that the user gave. It is called
-	// once, when the libraries are mapped and a started program has not run yet. An error is wrong
-	// usage: it ends a started program, while an attached process runs on. Nil accepts all
-	// variables.
-	Accept func(map[string]variable.Variable) error
+	// Accept checks the variables and the functions that were found for what the user named. It is
+	// called once, when the libraries are mapped and a started program has not run yet. An error is
+	// wrong usage: it ends a started program, while an attached process runs on. Nil accepts all.
+	Accept func(*probes.Planner) error
 	// RemovalLimits determine when the probes of variables that the user did not name are
 	// removed. Default: never.
 	RemovalLimits RemovalLimits

@@ -217,7 +217,7 @@ func (s *Session) ready() error {
 		missing = s.first.planner.Unresolved()
 	}
 	if s.opts.Accept != nil {
-		unfit = s.opts.Accept(s.first.planner.Found())
+		unfit = s.opts.Accept(s.first.planner)
 	}
 	if err := errors.Join(missing, unfit); err != nil {
 		return &UsageError{Err: err}

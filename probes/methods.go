@@ -45,6 +45,7 @@ func (b *builder) methods(p *Planner) error {
 		}
 	}
 	b.plan.Methods = len(found.Functions)
+	p.functions = append(p.functions, found.Functions...)
 	for _, name := range slices.Sorted(maps.Keys(m.unobservedReturns)) {
 		b.note("%s is inlined at %d {place|places} of %s where its end cannot be told: its return there is not seen", name, m.unobservedReturns[name], b.plan.File.Name())
 	}

@@ -11,6 +11,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"path"
 	"slices"
@@ -319,6 +320,8 @@ type Planner struct {
 
 	matched []bool   // by index in Options.On
 	misfits []string // by index in Options.On; see function.NotFound
+
+	functions []function.Function // that these have matched
 }
 
 // NewPlanner returns a planner.
@@ -354,6 +357,18 @@ func (p *Planner) Unresolved() error {
 // Found returns the variables that have been found so far, by the names in Options.Watch and
 // Options.Hardware. Fields of types are not included.
 func (p *Planner) Found() map[string]variable.Variable { return maps.Clone(p.found) }
+
+// Matching calls yield for each function that the pattern of Options.On with a text has matched so far.
+func (p *Planner) Matching(pattern string) iter.Seq[*function.Function] {
+	return func(yield func(*function.Function) bool) {
+		on := slices.IndexFunc(p.opts.On, func(o function.Pattern) bool { return o.Text == pattern })
+		for i := range p.functions {
+			if slices.Contains(p.functions[i].Patterns, on) && !yield(&p.functions[i]) {
+				return
+			}
+		}
+	}
+}
 
 // Plan returns the plan of one more file.
 func (p *Planner) Plan(f *elf.File) (*Plan, error) {

@@ -75,7 +75,7 @@ func (b *body) parameter(d *syntax.Parameter) {
 	if before, ok := b.names.entries[d.Name.Text]; ok {
 		b.twice(d.Name, before.span)
 	}
-	of := &Parameter{Name: d.Name.Text, Type: d.Type.Text}
+	of := &Parameter{Name: d.Name.Text, Type: d.Type.Text, At: d.Type.Span}
 	for _, v := range b.p.Vars {
 		if b.Vars[v].Field {
 			of.Fields = append(of.Fields, v)

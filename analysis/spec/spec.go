@@ -173,7 +173,8 @@ type Property struct {
 // Parameter is the object of a property.
 type Parameter struct {
 	Name string
-	Type string // as written
+	Type string      // as written
+	At   syntax.Span // of Type
 	// Fields are the indices in Spec.Vars of the fields that the property reads, ascending.
 	Fields []int
 	// Events are the events of Property.Events whose patterns bind the object.

@@ -19,6 +19,7 @@ type Typestate struct {
 
 	Object string      // the name that stands for the object in the patterns
 	Span   syntax.Span // of Name
+	At     syntax.Span // of Type
 	// ByExpression: an expression stands in place of the states, which are those of its automaton, and have numbers for
 	// names: s0, s1, …. Text is the expression, with the words before it.
 	ByExpression bool
@@ -49,7 +50,7 @@ type ProtocolState struct {
 func (r *resolver) declareTypestate(d *syntax.Typestate) {
 	t := &Typestate{
 		Name: d.Name.Text, Type: d.Type.Text, Object: d.Object.Text, Mined: d.Mined, BornAtFirstUse: d.BornAtFirstUse,
-		RebornAtNextUse: d.RebornAtNextUse, Span: d.Name.Span, ByExpression: d.Regex != nil,
+		RebornAtNextUse: d.RebornAtNextUse, Span: d.Name.Span, At: d.Type.Span, ByExpression: d.Regex != nil,
 	}
 	for i := range d.Events {
 		e := &d.Events[i]

@@ -64,7 +64,7 @@ func (a *app) sites(f *planFlags, locks bool, name string) error {
 	planner := probes.NewPlanner(opts)
 	plan, err := planner.Plan(bin)
 	if err == nil {
-		err = errors.Join(planner.Unresolved(), f.specification.accept(planner.Found()))
+		err = errors.Join(planner.Unresolved(), f.specification.accept(planner, a.stderr))
 	}
 	if err != nil {
 		return f.specification.withLocations(usage("%w", err))

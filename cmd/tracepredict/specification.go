@@ -19,6 +19,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/stats"
 	"github.com/tracepredict/tracepredict/observer/live"
 	"github.com/tracepredict/tracepredict/observer/run"
+	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/function"
 	"github.com/tracepredict/tracepredict/probes/variable"
 	"github.com/tracepredict/tracepredict/specs"
@@ -126,11 +127,13 @@ func checksText(checks []string) (string, error) {
 	return b.String(), nil
 }
 
-// accept checks the specification against the variables that were found, and returns its errors.
-func (s *specification) accept(found map[string]variable.Variable) error {
+// accept checks the specification against the variables and functions that were found. It returns its errors, and writes
+// its warnings.
+func (s *specification) accept(p *probes.Planner, warnings io.Writer) error {
 	if s == nil {
 		return nil
 	}
+	found := p.Found()
 	var all []spec.Found
 	for _, path := range slices.Sorted(maps.Keys(found)) {
 		v := found[path]
@@ -139,7 +142,43 @@ func (s *specification) accept(found map[string]variable.Variable) error {
 	if problems := s.Fit(all); problems.HasErrors() {
 		return problems
 	}
+	if w := s.mistyped(p); len(w) > 0 {
+		fmt.Fprintln(warnings, report.Sanitize(w.Error()))
+	}
 	return nil
+}
+
+// mistyped returns a warning for each block of whose objects no function in the program has the type, with the first
+// function that has another.
+func (s *specification) mistyped(p *probes.Planner) syntax.List {
+	first, fits := map[syntax.Span]*syntax.Diagnostic{}, map[syntax.Span]bool{}
+	for _, h := range s.Handles() {
+		for f := range p.Matching(h.On) {
+			at, text, names := handled(f, h.Param)
+			switch {
+			case len(names) == 0:
+			case function.IsNamed(names, h.Type):
+				fits[h.Span] = true
+			case first[h.Span] == nil:
+				first[h.Span] = h.Mistyped(fmt.Sprintf("%s of %s", at, f.Name), text)
+			}
+		}
+	}
+	maps.DeleteFunc(first, func(at syntax.Span, _ *syntax.Diagnostic) bool { return fits[at] })
+	return s.Sorted(slices.Collect(maps.Values(first)))
+}
+
+// handled returns what the parameter, or the result, of a function is called, its type, and the names of what it points to.
+func handled(f *function.Function, param int) (what, text string, names []string) {
+	if param == spec.OfResult {
+		return "the result", f.ResultType, f.ResultOf
+	}
+	for i := range f.Params {
+		if p := &f.Params[i]; p.Index == param && p.Stored == 0 {
+			return "parameter " + p.Name, p.Type, p.Of
+		}
+	}
+	return "", "", nil
 }
 
 // withLocations adds source locations in the specification to an error about something that the

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
 
@@ -85,4 +86,39 @@ func (d *debug) handles(chain []*subprogram, name, want string) (h Handled, ok b
 func (d *debug) isAddressOf(off dwarf.Offset, want string) bool {
 	text := d.textOf(off, 0)
 	return strings.Count(text, "*")+strings.Count(text, "&") == 1 && pointee(text) == want
+}
+
+// pointed returns the names of the type to which a pointer or a reference leads: typedefs, and what they stand for. There
+// are none if the type is unknown, void, or has no name.
+func (d *debug) pointed(off dwarf.Offset) (names []string) {
+	at := func() *dw.Type { return d.TypeAt(off) }
+	for t, depth := at(), 0; t != nil && t.IsName() && depth < maxTypeDepth; t, depth = at(), depth+1 {
+		off = t.Of
+	}
+	t := at()
+	if t == nil || t.Tag != dwarf.TagPointerType && t.Tag != dwarf.TagReferenceType && t.Tag != dwarf.TagRvalueReferenceType {
+		return nil
+	}
+	off = t.Of
+	for depth := 0; depth < maxTypeDepth; depth++ {
+		switch t = at(); {
+		case t == nil:
+			return nil
+		case t.IsStructure():
+			return append(names, structureText(t))
+		case !t.IsName():
+			return names
+		case t.Tag == dwarf.TagTypedef:
+			names = append(names, t.Name)
+		}
+		off = t.Of
+	}
+	return names
+}
+
+// IsNamed reports whether one of the names of a type is that of the text of a type, a pointer to it, or a reference, but
+// for qualifiers, tags, which C++ leaves out, and namespaces.
+func IsNamed(names []string, text string) bool {
+	want := pointee(text)
+	return slices.ContainsFunc(names, func(n string) bool { return pointee(n) == want })
 }

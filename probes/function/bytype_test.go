@@ -36,8 +36,8 @@ KEEP int look(const shop::Till &t) { return t.n; }
 int main() { shop::Till t; t.sell(3); struct conn *c = conn_new(1); conn_copy(1, c, c); return look(t) + conn_typedef(c) + conn_value(*c) + conn_pointers(&c) + other((struct other *)c); }
 `
 
-// TestHandling: functions that get or return the address of an object of a type, however the type is written.
-func TestHandling(t *testing.T) {
+// openHandling returns the binary of handling.
+func openHandling(t *testing.T) *elf.File {
 	testtool.Need(t, "g++")
 	path := filepath.Join(t.TempDir(), "handling")
 	gcc := exec.Command("g++", "-O1", "-g", "-o", path, "-x", "c++", "-")
@@ -49,7 +49,13 @@ func TestHandling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	t.Cleanup(func() { file.Close() })
+	return file
+}
+
+// TestHandling: functions that get or return the address of an object of a type, however the type is written.
+func TestHandling(t *testing.T) {
+	file := openHandling(t)
 	conn := []Handled{{"conn_copy", []string{"n", "from", "to"}, 1}, {"conn_new", []string{"n"}, -1}}
 	for typ, want := range map[string][]Handled{
 		"struct conn": conn, "struct conn *": conn, "conn": conn, "struct nothing": nil, "int": nil,
@@ -59,6 +65,43 @@ func TestHandling(t *testing.T) {
 		got, err := Handling(file, typ)
 		if d := cmp.Diff(want, got); err != nil || d != "" {
 			t.Errorf("%s: %v\n-want +got:\n%s", typ, err, d)
+		}
+	}
+}
+
+// TestPointed: the names of what parameters and results point to, by which a type is known.
+func TestPointed(t *testing.T) {
+	file := openHandling(t)
+	for text, want := range map[string][]string{
+		"call conn_copy(_, from)":  {"struct conn"},
+		"call conn_typedef(c)":     {"conn_t", "struct conn"},
+		"return conn_new -> c":     {"struct conn"},
+		"call look(t)":             {"struct Till"},
+		"call conn_pointers(c)":    nil,
+		"call conn_copy(n)":        nil,
+		"call shop::Till::sell(k)": nil,
+	} {
+		p, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := Find(file, []Pattern{p})
+		if err != nil || len(found.Functions) != 1 {
+			t.Fatalf("%s: %d functions, %v", text, len(found.Functions), err)
+		}
+		f := &found.Functions[0]
+		got := f.ResultOf
+		if len(f.Params) > 0 {
+			got = f.Params[0].Of
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", text, d)
+		}
+	}
+	names := []string{"conn_t", "struct conn"}
+	for text, want := range map[string]bool{"struct conn *": true, "conn_t *": true, "const struct conn &": true, "conn": true, "struct con *": false, "conn_t2": false} {
+		if IsNamed(names, text) != want {
+			t.Errorf("%s: want %v", text, want)
 		}
 	}
 }

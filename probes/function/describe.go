@@ -165,6 +165,7 @@ func (x *finder) describe(fn *Function, chain []*subprogram) {
 	sortParams(fn.Params)
 	fn.Object = x.object(ps, where, this)
 	x.setResult(fn, x.debug.typeOf(result))
+	fn.ResultOf = x.debug.pointed(result)
 }
 
 func (x *finder) withThis(i int) bool {
@@ -264,9 +265,9 @@ func (x *finder) stored(pattern, n int, off dwarf.Offset) storing {
 
 // addParam records a parameter that a pattern binds.
 func (x *finder) addParam(fn *Function, p param, at location, index int, s storing) {
-	recorded := Param{Name: p.name, Type: at.typ.text, Index: index, Operand: at.Operand, Stored: s.width, Element: s.element}
+	recorded := Param{Name: p.name, Type: at.typ.text, Index: index, Operand: at.Operand, Of: x.debug.pointed(p.typ), Stored: s.width, Element: s.element}
 	if s.width != 0 {
-		recorded.Type = s.typ
+		recorded.Type, recorded.Of = s.typ, nil
 		at.why = cmp.Or(at.why, s.why)
 	}
 	if slices.ContainsFunc(fn.Params, recorded.same) {

@@ -42,6 +42,9 @@ type Param struct {
 	// Index is the position among the parameters in the source, from 0; -1 is this.
 	Index int
 	Operand
+	// Of has the names of the type to which it points: typedefs, and what they stand for. It has none if that is unknown,
+	// void, or no type with a name.
+	Of []string
 	// Stored is the width of what the function has stored at the address that the parameter is, as Operand.Width; 0: the
 	// parameter itself is recorded. Element is which element of an array there it is.
 	Stored, Element int
@@ -76,8 +79,9 @@ type Function struct {
 	// Result is the width of the result, as Operand.Width; 0: there is none, or it is not in a
 	// register that can be read.
 	Result         int
-	ResultType     string // as in the source; "" if unknown
-	ReturnsAddress bool   // the result may be an address
+	ResultType     string   // as in the source; "" if unknown
+	ResultOf       []string // as Param.Of
+	ReturnsAddress bool     // the result may be an address
 	// Constructor and Destructor report whether the function begins or ends the lifetime of its instance, by its name.
 	Constructor, Destructor bool
 	Patterns                []int // indices of the patterns that match

@@ -190,11 +190,13 @@ func (p *parser) rawType() Text {
 		}
 		end++
 	}
-	text := strings.TrimSpace(p.src.Text[colon.end:end])
+	written := p.src.Text[colon.end:end]
+	text := strings.TrimSpace(written)
 	if text == "" {
 		p.failAt(p.span(colon.off, colon.end), "expected a type behind the colon")
 	}
-	at := p.span(colon.end, end)
+	begin := colon.end + strings.Index(written, text)
+	at := p.span(begin, begin+len(text))
 	p.tok = token{end: end}
 	p.lexer.at = end
 	p.advance()
