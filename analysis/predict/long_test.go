@@ -64,6 +64,29 @@ func TestEarlyAndLate(t *testing.T) {
 	}
 }
 
+// TestEvictedWhileHeld: that the other instances of a pattern are ordered refutes nothing if the lock of an instance was held
+// when that was evicted: it is kept, but nothing can come before it any more. The twin evicts nothing.
+func TestEvictedWhileHeld(t *testing.T) {
+	for events, want := range map[int]Verdict{32: Unknown, 4096: Predicted} {
+		f := newFeed(Options{Sections: 2, Events: events})
+		f.add(event.Event{Thread: 1, Op: event.Fork, Peer: 2})
+		f.add(event.Event{Thread: 1, Op: event.Acquire, Object: lockA})
+		early := f.add(event.Event{Thread: 1, Op: event.Acquire, Object: lockB})
+		f.add(event.Event{Thread: 1, Op: event.Release, Object: lockA})
+		for range 100 {
+			f.add(event.Event{Thread: 1, Op: event.Read, Object: varX})
+		}
+		f.add(event.Event{Thread: 1, Op: event.Release, Object: lockB})
+		other := f.nest(2, lockB, lockA)
+		f.add(event.Event{Thread: 2, Op: event.End})
+		f.add(event.Event{Thread: 1, Op: event.Join, Peer: 2})
+		late := f.nest(1, lockA, lockB)
+		if r := f.h.Deadlock(Pattern{{early, late}, {other}}); r.Verdict != want {
+			t.Errorf("%d events: %v (%v), want %v", events, r.Verdict, r.Reason.What, want)
+		}
+	}
+}
+
 // TestRareInTheMiddle: the one iteration of a loop that acquired a second lock is kept, although
 // it is among the sections that are discarded.
 func TestRareInTheMiddle(t *testing.T) {

@@ -89,7 +89,7 @@ func (q *question) ordered() bool {
 	for {
 		for i := range o.sides {
 			if !o.pick(i) {
-				return !o.missed && o.tries[i] == 0 && !o.c.inexact && !o.evicted(i)
+				return !o.missed && o.tries[i] == 0 && !o.c.inexact && !o.evicted()
 			}
 			o.c.before(o.chosen[i])
 		}
@@ -99,13 +99,14 @@ func (q *question) ordered() bool {
 	}
 }
 
-// evicted reports whether some instance of a side is of the evicted part of the run: an acquire of a lock
-// that was held at its end is kept all the same.
-func (q *question) evicted(side int) bool {
-	return slices.ContainsFunc(q.sides[side], func(seq uint64) bool {
+// evicted reports whether some instance is of the evicted part of the run: an acquire of a lock that was held at its end
+// is kept all the same. It is in every closure, so that the instances of the other sides are compared with later ones.
+func (q *question) evicted() bool {
+	old := func(seq uint64) bool {
 		e := q.h.find(seq)
 		return e != nil && e.Epoch <= q.h.cut[e.Slot]
-	})
+	}
+	return slices.ContainsFunc(q.sides, func(side []uint64) bool { return slices.ContainsFunc(side, old) })
 }
 
 // settleable reports whether a schedule with reversals may lead to the error, when that is the
