@@ -69,6 +69,8 @@ var floors = []floor{
 	{"analysis/report", []string{"analysis/finding", "analysis/finding/reason", "observer/event", "observer/run", "probes/libname"}, "the report of a run is data, and knows no format"},
 	{"analysis/report/reporttest", []string{"analysis/finding", "analysis/finding/reason", "analysis/report", "observer/event", "observer/run"}, "findings for tests of all formats"},
 	{"analysis/report/format", []string{"analysis/report", "analysis/report/*"}, "the table of formats knows them all, and nothing else of a run"},
+	{"analysis/report/junit", []string{"analysis/report", "analysis/report/text"}, "where a format has a place for text, it is that for people"},
+	{"analysis/report/markdown", []string{"analysis/report", "analysis/report/text"}, "where a format has a place for text, it is that for people"},
 	{"analysis/report/*", []string{"analysis/finding", "analysis/finding/reason", "analysis/report", "observer/event", "observer/run"}, "a format writes the data of a report, decides nothing, and knows no other format"},
 	{"analysis/suppress", []string{"analysis/finding", "analysis/report", "observer/event", "probes/spelling"}, "what is suppressed is found by the names of the report"},
 	{"analysis/perfetto", []string{"observer/event", "observer/run"}, "a timeline has the names of a run"},

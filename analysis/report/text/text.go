@@ -53,6 +53,14 @@ func Write(w io.Writer, r report.Report, o report.Options) error {
 	return nil
 }
 
+// Details returns what Write writes of one cause of a report, which has been cleaned, for formats that have a place for
+// such a text.
+func Details(r report.Report, c *report.Cause, o report.Options) string {
+	p := newPrinter(r, o)
+	p.finding(0, c)
+	return strings.TrimSpace(p.out.String())
+}
+
 // printer formats a report as text.
 type printer struct {
 	out   strings.Builder
@@ -192,11 +200,14 @@ func callCount(c run.Calls) string {
 	return text
 }
 
-// finding prints the finding that is shown for a cause.
+// finding prints the finding that is shown for a cause, with a number if that is not 0.
 func (p *printer) finding(number int, c *report.Cause) {
 	f := c.Lead
 	p.out.WriteByte('\n')
-	title := fmt.Sprintf("%d. %s %s", number, strings.ToUpper(string(f.Kind)), f.Confidence)
+	title := fmt.Sprintf("%s %s", strings.ToUpper(string(f.Kind)), f.Confidence)
+	if number > 0 {
+		title = fmt.Sprintf("%d. %s", number, title)
+	}
 	if f.Property != "" {
 		title += " (" + f.Property + ")"
 	}
