@@ -72,6 +72,7 @@ var floors = []floor{
 	{"analysis/report/junit", []string{"analysis/report", "analysis/report/text"}, "where a format has a place for text, it is that for people"},
 	{"analysis/report/markdown", []string{"analysis/report", "analysis/report/text"}, "where a format has a place for text, it is that for people"},
 	{"analysis/report/*", []string{"analysis/finding", "analysis/finding/reason", "analysis/report", "observer/event", "observer/run"}, "a format writes the data of a report, decides nothing, and knows no other format"},
+	{"analysis/baseline", []string{"analysis/finding", "analysis/report"}, "an earlier report is compared by fingerprints"},
 	{"analysis/suppress", []string{"analysis/finding", "analysis/report", "observer/event", "probes/spelling"}, "what is suppressed is found by the names of the report"},
 	{"analysis/perfetto", []string{"observer/event", "observer/run"}, "a timeline has the names of a run"},
 	{"analysis/progress", []string{"analysis/finding", "analysis/report", "observer/run"}, "what is told while a program runs has the names of reports"},

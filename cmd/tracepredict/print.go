@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/tracepredict/tracepredict/analysis/baseline"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/analysis/report"
@@ -43,6 +44,9 @@ type reportFlags struct {
 	// failOn is the weakest confidence of findings that determine the exit status, whether they
 	// are shown or not; failOnNever: none does.
 	failOn string
+	// baseline is a file with an earlier report, "" for none; its findings do not fail a run.
+	baseline string
+	earlier  *baseline.Set // what it holds
 	// failOnMined: findings on protocols that were learned from runs do so too.
 	failOnMined bool
 }
@@ -54,6 +58,7 @@ func (f *reportFlags) register(cmd *cobra.Command, analysisTime string) {
 	fs.IntVar(&f.findings, "findings-exit", exitFindings, "exit status `N` that says there are findings")
 	fs.StringVar(&f.confidence, "confidence", string(finding.Likely), "show findings of this confidence or a stronger one, and count the others: `observed|predicted|likely|potential`")
 	fs.StringVar(&f.failOn, "fail-on", string(finding.Likely), "end with the status of --findings-exit if there are findings of this confidence or a stronger one, shown or not: `observed|predicted|likely|potential|never`")
+	fs.StringVar(&f.baseline, "baseline", "", "compare with the report in `FILE`, which --format json or sarif wrote: only findings that it does not have are shown, and determine the exit status; the others are named in one line")
 	fs.BoolVar(&f.failOnMined, "fail-on-mined", false, "let findings on typestates that are marked as mined determine the exit status as others do; without it, somebody must have read the typestate and removed the mark")
 	fs.BoolVar(&f.verbose, "verbose", false, "list in a text report every variable that --watch-shared watched and what became of it, every suppression and what it left out, the details of all findings if they are more than ten, each note by itself, and long call stacks in full")
 	fs.BoolVar(&f.stats, "stats", false, "report statistics too: events by kind, CPU time and memory of the tool, CPU time of the program, how full the ring buffer was and, with --spec, how much of the lattice was built and how long verdicts took")
@@ -65,7 +70,7 @@ func (f *reportFlags) register(cmd *cobra.Command, analysisTime string) {
 
 // files returns the files that the flags name.
 func (f *reportFlags) files(spec string) []userFile {
-	all := []userFile{{flag: "--spec", name: spec}}
+	all := []userFile{{flag: "--spec", name: spec}, {flag: "--baseline", name: f.baseline}}
 	for _, d := range f.to.list() {
 		all = append(all, userFile{flag: "--output", name: d.output, written: true})
 	}
@@ -112,6 +117,12 @@ type output struct {
 func newPrinter(f *reportFlags, std io.Writer) (*printer, error) {
 	if err := f.suppressFlags.load(); err != nil {
 		return nil, err
+	}
+	if f.baseline != "" {
+		var err error
+		if f.earlier, err = baseline.Open(f.baseline); err != nil {
+			return nil, fmt.Errorf("--baseline: %w", err)
+		}
 	}
 	p := &printer{flags: f, std: std, sources: newSources(f.to.root)}
 	for _, d := range f.to.list() {
@@ -165,7 +176,7 @@ func (p *printer) discard() {
 // print writes the whole report at once, so that the program's output to the same terminal does
 // not come between its lines. It reports whether there are findings that --fail-on names.
 func (p *printer) print(rep report.Report) (fails bool, err error) {
-	rep = p.flags.apply(rep)
+	rep = p.flags.earlier.Apply(p.flags.apply(rep))
 	fails = p.flags.fails(rep)
 	rep = rep.AtLeast(finding.Confidence(p.flags.confidence))
 	if p.flags.generate {

@@ -62,6 +62,7 @@ type result struct {
 	RuleIndex    int               `json:"ruleIndex"`
 	Level        string            `json:"level"`
 	Rank         float64           `json:"rank"`
+	Baseline     string            `json:"baselineState,omitempty"`
 	Message      message           `json:"message"`
 	Locations    []location        `json:"locations"`
 	Related      []location        `json:"relatedLocations,omitempty"`

@@ -50,11 +50,32 @@ func Write(w io.Writer, r report.Report, o report.Options) error {
 			break
 		}
 		out.Results = append(out.Results, e.result(&r.Findings[i]))
+		if r.Baseline != nil {
+			out.Results[i].Baseline = "new"
+		}
 	}
+	out.Results = append(out.Results, e.known(r.Baseline, maxResults-len(out.Results))...)
 	out.Invocations[0].Notifications = append(e.runNotes(&r), e.notes...)
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(log{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []sRun{out}})
+}
+
+// known returns the results that an earlier report has too, at most most of them: to GitHub, a result that is missing was
+// fixed.
+func (e *encoder) known(b *report.Baseline, most int) (out []result) {
+	if b == nil {
+		return nil
+	}
+	for i := range b.Known {
+		if len(out) == most {
+			e.note("warning", plural.Sprintf("%d known {finding is|findings are} left out: a file has at most %d", len(b.Known)-i, maxResults))
+			break
+		}
+		out = append(out, e.result(&b.Known[i]))
+		out[i].Baseline = "unchanged"
+	}
+	return out
 }
 
 // encoder makes the results of a run.

@@ -158,6 +158,7 @@ func (p *printer) head(r report.Report) {
 	}
 	p.coverage(r)
 	p.suppressions(r)
+	p.baseline(r.Baseline)
 	for _, c := range r.Run.Calls {
 		p.para(unchanged, 2, 4, callCount(c))
 	}
