@@ -18,7 +18,6 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/report/format"
-	"github.com/tracepredict/tracepredict/analysis/suppress"
 	"github.com/tracepredict/tracepredict/internal/printable"
 )
 
@@ -179,8 +178,8 @@ func (p *printer) print(rep report.Report) (fails bool, err error) {
 	rep = p.flags.earlier.Apply(p.flags.apply(rep))
 	fails = p.flags.fails(rep)
 	rep = rep.AtLeast(finding.Confidence(p.flags.confidence))
-	if p.flags.generate {
-		rep = suppress.Generate(rep)
+	if rep, err = p.flags.generated(rep); err != nil {
+		return fails, errors.Join(err, p.write(rep))
 	}
 	err = p.write(rep)
 	if err != nil || p.shown() {
