@@ -26,7 +26,6 @@ const (
 	minColumn    = 22 // least columns of a thread in a schedule
 	gap          = 3  // columns between two blocks
 	maxCallers   = 6  // frames of a stack that the text shows
-	maxSteps     = 40 // lines of a schedule that the text shows
 )
 
 // Write writes the report for people: a verdict in the first line, its limits, then each
