@@ -173,7 +173,7 @@ func partOfReport(head []byte) bool {
 }
 
 // reportBeginnings are the beginnings of reports in all formats.
-var reportBeginnings = []string{"tracepredict: ", `{"run":`, "{\n \"run\": {\n", `{"$schema":"https://json.schemastore.org/sarif`, `<?xml version="1.0" encoding="UTF-8"?>` + "\n<testsuites name=\"tracepredict\"", "### tracepredict: ", "::error ", "::warning ", "::notice ", `[{"description":`}
+var reportBeginnings = []string{"tracepredict: ", `{"run":`, "{\n \"run\": {\n", `{"$schema":"https://json.schemastore.org/sarif`, `<?xml version="1.0" encoding="UTF-8"?>` + "\n<testsuites name=\"tracepredict\"", "<!DOCTYPE html>\n<html lang=\"en\">\n<head>", "### tracepredict: ", "::error ", "::warning ", "::notice ", `[{"description":`}
 
 // finish closes the part, and has it take its place. If that fails, the part stays.
 func (p *part) finish() error {

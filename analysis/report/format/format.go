@@ -11,6 +11,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/report/github"
 	"github.com/tracepredict/tracepredict/analysis/report/gitlab"
+	"github.com/tracepredict/tracepredict/analysis/report/html"
 	jsonreport "github.com/tracepredict/tracepredict/analysis/report/json"
 	"github.com/tracepredict/tracepredict/analysis/report/junit"
 	"github.com/tracepredict/tracepredict/analysis/report/markdown"
@@ -38,6 +39,7 @@ func All() []Format {
 		{"junit", "JUnit XML, for test reports", junit.Write, true},
 		{"gitlab", "Code Quality JSON, for merge requests on GitLab", gitlab.Write, true},
 		{"github", "annotations of GitHub Actions", github.Write, false},
+		{"html", "one page for a browser", html.Write, true},
 		{"markdown", "for comments and step summaries", markdown.Write, false},
 	}
 }
