@@ -63,6 +63,9 @@ func verdict(r Report) string {
 		return "no findings on the part of the runs that was checked,"
 	}
 	if len(fs) == 0 {
+		if r.Baseline != nil {
+			return "no new findings"
+		}
 		return "no findings"
 	}
 	var groups []string

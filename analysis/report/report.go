@@ -91,6 +91,8 @@ type Report struct {
 	// requested. See Explain.
 	Pruned    []Pruned
 	Explained bool
+	// Baseline compares the findings with those of an earlier report; nil if that was not requested.
+	Baseline *Baseline
 	// ThreadStates are what the threads of a running program do at one moment; nil in the report
 	// of a run. See AddThreadStates.
 	ThreadStates []ThreadState

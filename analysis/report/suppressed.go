@@ -22,6 +22,7 @@ type Suppression struct {
 	// instances.
 	Findings map[finding.Confidence]int
 	Count    int
+	Expired  bool // its last day is over, so that it left out nothing
 }
 
 // ObjectNames returns the names of the objects of the finding, each once, without objects that

@@ -68,7 +68,7 @@ func namesOf(f event.Frame) names {
 }
 
 func (r *rule) matches(c *subject) bool {
-	return slices.ContainsFunc(r.kinds, func(k kindPattern) bool { return k.matches(c.finding) }) &&
+	return strings.HasPrefix(c.finding.Fingerprint, r.fingerprint) && slices.ContainsFunc(r.kinds, func(k kindPattern) bool { return k.matches(c.finding) }) &&
 		r.matchesObjects(c) && r.matchesSides(c, 0, make([]bool, len(c.sides)))
 }
 

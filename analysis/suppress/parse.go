@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 )
@@ -223,7 +224,7 @@ func (p *parser) patterns(r *rule) {
 	side := []frames{nil}
 	anyPattern := false
 	for p.next() && p.text != "}" {
-		anyPattern = true
+		anyPattern = anyPattern || !strings.HasPrefix(p.text, "until:")
 		switch {
 		case p.n-firstLine > maxLines:
 			p.fail(0, "more than %d lines in a suppression", maxLines)
@@ -248,7 +249,7 @@ func (p *parser) patterns(r *rule) {
 		return
 	}
 	if !anyPattern {
-		p.fail(0, "a suppression needs a line of what it matches: object:, fun:, obj:, src: or ...")
+		p.fail(0, "a suppression needs a line of what it matches: object:, fun:, obj:, src:, fingerprint: or ...")
 	}
 	r.addSide(side)
 }
@@ -261,6 +262,10 @@ func (p *parser) pattern(r *rule, side []frames) {
 	switch {
 	case found && pattern == "":
 		p.fail(len(key)+1, "after %s: a name or a glob is expected", key)
+	case found && key == "fingerprint":
+		p.fingerprint(r, len(key)+1, pattern)
+	case found && key == "until":
+		p.until(r, len(key)+1, pattern)
 	case found && key == "object":
 		r.object = append(r.object, pattern)
 	case found && key == "fun":
@@ -270,8 +275,33 @@ func (p *parser) pattern(r *rule, side []frames) {
 	case found && key == "src":
 		*run = append(*run, framePattern{source, pattern})
 	default:
-		p.fail(0, "%s: object:, fun:, obj:, src:, ..., and or } is expected", quote(p.text))
+		p.fail(0, "%s: object:, fun:, obj:, src:, fingerprint:, until:, ..., and or } is expected", quote(p.text))
 	}
+}
+
+// minFingerprint is how many digits of a fingerprint tell findings apart.
+const minFingerprint = 8
+
+func (p *parser) fingerprint(r *rule, at int, text string) {
+	switch {
+	case r.fingerprint != "":
+		p.fail(0, "a suppression has one fingerprint: write a block for each finding")
+	case len(text) < minFingerprint || strings.Trim(text, "0123456789abcdef") != "":
+		p.fail(at, "%s is no fingerprint: at least %d of its digits are expected, 0 to 9 and a to f", quote(text), minFingerprint)
+	}
+	r.fingerprint = text
+}
+
+// until reads the last day on which a suppression applies.
+func (p *parser) until(r *rule, at int, text string) {
+	day, err := time.Parse(time.DateOnly, text)
+	switch {
+	case err != nil:
+		p.fail(at, "%s is no day: it is written as 2027-01-31", quote(text))
+	case !r.until.IsZero():
+		p.fail(0, "a suppression has one day on which it ends")
+	}
+	r.until = day.AddDate(0, 0, 1)
 }
 
 // addSide adds the patterns that one side must match, unless there are none.

@@ -11,6 +11,7 @@ package suppress
 
 import (
 	"slices"
+	"time"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
@@ -25,6 +26,15 @@ type Set struct {
 	literal       map[string][]int
 	rest          []int // the indices of the rules without such a pattern
 	forOtherTools int   // number of blocks for other tools
+	now           time.Time
+}
+
+// At makes suppressions that have expired by a time match nothing. Without it none has.
+func (s *Set) At(now time.Time) { s.now = now }
+
+// expired reports whether a rule does not apply any more.
+func (s *Set) expired(r *rule) bool {
+	return !r.until.IsZero() && !s.now.IsZero() && !s.now.Before(r.until)
 }
 
 // rule is one suppression.
@@ -36,6 +46,8 @@ type rule struct {
 	kinds       []kindPattern
 	object      []string   // patterns, each of which must match an object of the finding
 	sides       [][]frames // groups of patterns, each of which must match a different side
+	fingerprint string     // its beginning; "": any
+	until       time.Time  // the day after the last one on which it applies; zero: it always does
 }
 
 // kindPattern is a kind with a pattern for the name of a rule or property; the kind "*"
@@ -149,7 +161,7 @@ func (s *Set) Apply(rep report.Report) report.Report {
 	rep.Run.Suppressions = &report.Suppressions{ForOtherTools: s.forOtherTools}
 	for i, r := range s.rules {
 		if r.userDefined || used[i].Count > 0 {
-			used[i].Name, used[i].File, used[i].Line = r.name, r.file, r.line
+			used[i].Name, used[i].File, used[i].Line, used[i].Expired = r.name, r.file, r.line, s.expired(r)
 			rep.Run.Suppressions.Each = append(rep.Run.Suppressions.Each, used[i])
 		}
 	}
@@ -163,7 +175,7 @@ func (s *Set) match(f *report.Finding) int {
 	}
 	c := subjectOf(f)
 	for _, i := range s.candidates(c) {
-		if s.rules[i].matches(c) {
+		if r := s.rules[i]; !s.expired(r) && r.matches(c) {
 			return i
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/bind"
 	"github.com/tracepredict/tracepredict/analysis/engine"
 	"github.com/tracepredict/tracepredict/analysis/replay"
+	"github.com/tracepredict/tracepredict/analysis/report/format"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -87,6 +88,11 @@ func (a *app) analyze(f *analyzeFlags, names []string) error {
 	}
 	if err := refuseSame(files...); err != nil {
 		return err
+	}
+	for _, d := range f.to.list() {
+		if len(names) > 1 && format.IsSingle(d.format) {
+			return usage("--format %s: a file in it has the report of one trace, and %d are given: analyze them one by one", d.format, len(names))
+		}
 	}
 	p, err := newPrinter(&f.reportFlags, a.stderr)
 	if err != nil {

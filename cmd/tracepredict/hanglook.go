@@ -11,7 +11,6 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
-	"github.com/tracepredict/tracepredict/analysis/report/format"
 	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/loader/procfs"
@@ -46,8 +45,7 @@ Exit status: 0 if no hang was found, 66 if one was, 125 if tracepredict failed, 
 	}
 	fs := cmd.Flags()
 	f.suppressFlags.register(cmd)
-	fs.StringVar(&f.format, "format", format.Default(), format.Help())
-	fs.StringVar(&f.output, "output", "", "write the report to `FILE` instead of standard error")
+	f.to.register(fs)
 	fs.IntVar(&f.findings, "findings-exit", exitFindings, "exit status `N` that says there is a hang")
 	return cmd
 }

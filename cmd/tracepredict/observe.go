@@ -258,7 +258,7 @@ func (f *observeFlags) check() error {
 	if err := f.reportFlags.check(); err != nil {
 		return err
 	}
-	if f.record == standard && f.output == standard {
+	if f.record == standard && f.to.writes(standard) {
 		return usage("--record - and --output -: only one of them can go to standard output")
 	}
 	if err := oneOf("order", f.order, orderAuto, orderIO, orderNone); err != nil {
@@ -692,9 +692,7 @@ func (f *observeFlags) refuseSameFiles(program string) error {
 // discard closes the files of a run that did not come about, which hold what they held. It says where the trace is of
 // a run that did not end well.
 func (r *observation) discard() {
-	if r.printer.out != nil {
-		r.printer.out.Close()
-	}
+	r.printer.discard()
 	if r.record == nil || r.record.file == nil {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -168,8 +169,11 @@ func (d *folder) clear(name string, leftOver func([]byte) bool) {
 func partOfTrace(head []byte) bool { return trace.IsTrace(head) }
 func partOfNothing([]byte) bool    { return false }
 func partOfReport(head []byte) bool {
-	return bytes.HasPrefix(head, []byte("tracepredict: ")) || bytes.HasPrefix(head, []byte("{\n \"run\": {\n"))
+	return slices.ContainsFunc(reportBeginnings, func(b string) bool { return bytes.HasPrefix(head, []byte(b)) })
 }
+
+// reportBeginnings are the beginnings of reports in all formats.
+var reportBeginnings = []string{"tracepredict: ", `{"run":`, "{\n \"run\": {\n", `{"$schema":"https://json.schemastore.org/sarif`, `<?xml version="1.0" encoding="UTF-8"?>` + "\n<testsuites name=\"tracepredict\"", "<!DOCTYPE html>\n<html lang=\"en\">\n<head>", "### tracepredict: ", "::error ", "::warning ", "::notice ", `[{"description":`}
 
 // finish closes the part, and has it take its place. If that fails, the part stays.
 func (p *part) finish() error {

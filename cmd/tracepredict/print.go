@@ -3,19 +3,21 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/tracepredict/tracepredict/analysis/baseline"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/report/format"
-	"github.com/tracepredict/tracepredict/analysis/suppress"
 	"github.com/tracepredict/tracepredict/internal/printable"
 )
 
@@ -25,8 +27,7 @@ const failOnNever = "never"
 // reportFlags are the flags of all commands that print reports.
 type reportFlags struct {
 	suppressFlags
-	format   string
-	output   string
+	to       destinations
 	findings int
 	history  int
 	// reversals is the budget of the search for schedules, in steps; negative: no search.
@@ -42,6 +43,9 @@ type reportFlags struct {
 	// failOn is the weakest confidence of findings that determine the exit status, whether they
 	// are shown or not; failOnNever: none does.
 	failOn string
+	// baseline is a file with an earlier report, "" for none; its findings do not fail a run.
+	baseline string
+	earlier  *baseline.Set // what it holds
 	// failOnMined: findings on protocols that were learned from runs do so too.
 	failOnMined bool
 }
@@ -49,11 +53,11 @@ type reportFlags struct {
 func (f *reportFlags) register(cmd *cobra.Command, analysisTime string) {
 	f.suppressFlags.register(cmd)
 	fs := cmd.Flags()
-	fs.StringVar(&f.format, "format", format.Default(), format.Help())
-	fs.StringVar(&f.output, "output", "", "write the report to `FILE` instead of standard error, in place of an older one when it is complete; - is standard output")
+	f.to.register(fs)
 	fs.IntVar(&f.findings, "findings-exit", exitFindings, "exit status `N` that says there are findings")
 	fs.StringVar(&f.confidence, "confidence", string(finding.Likely), "show findings of this confidence or a stronger one, and count the others: `observed|predicted|likely|potential`")
 	fs.StringVar(&f.failOn, "fail-on", string(finding.Likely), "end with the status of --findings-exit if there are findings of this confidence or a stronger one, shown or not: `observed|predicted|likely|potential|never`")
+	fs.StringVar(&f.baseline, "baseline", "", "compare with the report in `FILE`, which --format json or sarif wrote: only findings that it does not have are shown, and determine the exit status; the others are named in one line")
 	fs.BoolVar(&f.failOnMined, "fail-on-mined", false, "let findings on typestates that are marked as mined determine the exit status as others do; without it, somebody must have read the typestate and removed the mark")
 	fs.BoolVar(&f.verbose, "verbose", false, "list in a text report every variable that --watch-shared watched and what became of it, every suppression and what it left out, the details of all findings if they are more than ten, each note by itself, and long call stacks in full")
 	fs.BoolVar(&f.stats, "stats", false, "report statistics too: events by kind, CPU time and memory of the tool, CPU time of the program, how full the ring buffer was and, with --spec, how much of the lattice was built and how long verdicts took")
@@ -65,7 +69,10 @@ func (f *reportFlags) register(cmd *cobra.Command, analysisTime string) {
 
 // files returns the files that the flags name.
 func (f *reportFlags) files(spec string) []userFile {
-	all := []userFile{{flag: "--output", name: f.output, written: true}, {flag: "--spec", name: spec}}
+	all := []userFile{{flag: "--spec", name: spec}, {flag: "--baseline", name: f.baseline}}
+	for _, d := range f.to.list() {
+		all = append(all, userFile{flag: "--output", name: d.output, written: true})
+	}
 	for _, name := range f.suppressFlags.files {
 		all = append(all, userFile{flag: "--suppressions", name: name})
 	}
@@ -73,8 +80,7 @@ func (f *reportFlags) files(spec string) []userFile {
 }
 
 func (f *reportFlags) check() error {
-	if err := cmp.Or(oneOf("format", f.format, format.Names()...),
-		oneOf("confidence", f.confidence, finding.Confidences()...),
+	if err := cmp.Or(f.to.check(), oneOf("confidence", f.confidence, finding.Confidences()...),
 		oneOf("fail-on", f.failOn, append(finding.Confidences(), failOnNever)...)); err != nil {
 		return err
 	}
@@ -91,70 +97,136 @@ func (f *reportFlags) check() error {
 	return notNegative("history", f.history)
 }
 
-// printer writes reports to the destination that the flags name.
+// printer writes reports to the destinations that the flags name.
 type printer struct {
-	flags *reportFlags
-	std   io.Writer   // the destination without --output
-	out   *outputFile // the destination of --output; nil without
+	flags   *reportFlags
+	std     io.Writer // the destination without --output
+	outs    []*output
+	sources *sources
+	hub     *actions // nil: this is no step of GitHub Actions, or it has annotations already
+}
 
-	printed bool // a report was written to out
+// output is a destination of reports.
+type output struct {
+	destination
+	file    *outputFile // nil: standard error
+	printed bool        // a report was written to file
 }
 
 func newPrinter(f *reportFlags, std io.Writer) (*printer, error) {
 	if err := f.suppressFlags.load(); err != nil {
 		return nil, err
 	}
-	p := &printer{flags: f, std: std}
-	var err error
-	switch f.output {
-	case "":
-	case standard:
-		p.out, err = standardOutput()
-	default:
-		p.out, err = openOutput("--output", f.output, partOfReport)
+	if f.baseline != "" {
+		var err error
+		if f.earlier, err = baseline.Open(f.baseline); err != nil {
+			return nil, fmt.Errorf("--baseline: %w", err)
+		}
 	}
-	return p, err
+	p := &printer{flags: f, std: std, sources: newSources(f.to.root)}
+	for _, d := range f.to.list() {
+		o := &output{destination: d}
+		var err error
+		switch d.output {
+		case "":
+		case standard:
+			o.file, err = standardOutput()
+		default:
+			o.file, err = openOutput("--output", d.output, partOfReport)
+		}
+		if err != nil {
+			p.discard()
+			return p, err
+		}
+		p.outs = append(p.outs, o)
+	}
+	if !f.to.has("github") {
+		p.hub = newActions(os.Getenv)
+	}
+	return p, nil
+}
+
+// named returns the names of the files of --output.
+func (p *printer) named() []string {
+	var names []string
+	for _, o := range p.outs {
+		if o.output != "" && o.output != standard {
+			names = append(names, o.output)
+		}
+	}
+	return names
+}
+
+// shown reports whether some report is where a person reads it: on standard error or standard output.
+func (p *printer) shown() bool {
+	return len(p.named()) < len(p.outs)
+}
+
+// discard closes the files of --output, which hold what they held.
+func (p *printer) discard() {
+	for _, o := range p.outs {
+		if o.file != nil {
+			o.file.Close()
+		}
+	}
+	p.hub.close()
 }
 
 // print writes the whole report at once, so that the program's output to the same terminal does
 // not come between its lines. It reports whether there are findings that --fail-on names.
 func (p *printer) print(rep report.Report) (fails bool, err error) {
-	rep = p.flags.apply(rep)
+	rep = p.flags.earlier.Apply(p.flags.apply(rep))
 	fails = p.flags.fails(rep)
 	rep = rep.AtLeast(finding.Confidence(p.flags.confidence))
-	if p.flags.generate {
-		rep = suppress.Generate(rep)
+	if rep, err = p.flags.generated(rep); err != nil {
+		return fails, errors.Join(err, p.write(rep))
 	}
 	err = p.write(rep)
-	if ended := report.EndedBySignal(rep.Run); err == nil && ended != "" && p.out != nil && p.flags.output != standard {
+	if err != nil || p.shown() {
+		return fails, err
+	}
+	if ended := report.EndedBySignal(rep.Run); ended != "" {
 		fmt.Fprintln(p.std, ended)
 	}
-	if err == nil && len(rep.Findings) > 0 && p.out != nil && p.flags.output != standard {
+	if len(rep.Findings) > 0 {
 		// Without this line the log of a job that fails because of the findings would not show
 		// why.
-		fmt.Fprintf(p.std, "%s; the report is in %s\n", report.Headline(rep), report.Sanitize(p.flags.output))
+		fmt.Fprintf(p.std, "%s; the report is in %s\n", report.Headline(rep), report.Sanitize(strings.Join(p.named(), ", ")))
 	}
 	return fails, err
 }
 
 // fails reports whether a report has findings that --fail-on names.
 func (f *reportFlags) fails(rep report.Report) bool {
-	counts := func(x report.Finding) bool { return f.failOnMined || !x.Mined }
-	return f.failOn != failOnNever && slices.ContainsFunc(rep.AtLeast(finding.Confidence(f.failOn)).Findings, counts)
+	return slices.ContainsFunc(rep.Findings, func(x report.Finding) bool { return f.failsBy(&x) })
 }
 
+// failsBy reports whether --fail-on names a finding.
+func (f *reportFlags) failsBy(x *report.Finding) bool {
+	return f.failOn != failOnNever && x.Confidence.AtLeast(finding.Confidence(f.failOn)) && (f.failOnMined || !x.Mined)
+}
+
+// write writes a report to each destination.
 func (p *printer) write(rep report.Report) error {
+	var errs []error
+	for _, o := range p.outs {
+		errs = append(errs, p.writeTo(o, rep))
+	}
+	return errors.Join(append(errs, p.hub.write(p.std, rep, p.layoutOf(nil)))...)
+}
+
+func (p *printer) writeTo(o *output, rep report.Report) error {
 	var text bytes.Buffer
-	err := format.Write(&text, p.flags.format, rep, p.layout())
+	err := format.Write(&text, o.format, rep, p.layout(o))
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
 	}
-	if p.out == nil {
+	if o.file == nil {
 		_, err = p.std.Write(text.Bytes())
-	} else if _, err = printable.NewWriter(p.out).Write(text.Bytes()); err == nil {
-		p.printed, p.out.keeps = true, true // where another report fails, this one stays
+	} else if _, err = printable.NewWriter(o.file).Write(text.Bytes()); err == nil {
+		o.printed, o.file.keeps = true, true // where another report fails, this one stays
 	}
-	if err != nil && p.out != nil {
+	if err != nil && o.file != nil {
 		// The run may not be repeatable, so the report is written to the other destination.
 		if _, again := p.std.Write(text.Bytes()); again == nil {
 			return fmt.Errorf("write the report: %w; it is here instead, above", err)
@@ -166,41 +238,46 @@ func (p *printer) write(rep report.Report) error {
 	return nil
 }
 
-// close ends the file of --output, which holds what it held if no report was written to it.
+// close ends the files of --output. One to which no report was written holds what it held.
 func (p *printer) close() error {
-	if p.out == nil {
-		return nil
+	var errs []error
+	for _, o := range p.outs {
+		switch {
+		case o.file == nil:
+		case !o.printed:
+			o.file.Close()
+		default:
+			if err := o.file.commit(); err != nil {
+				errs = append(errs, fmt.Errorf("write the report: %w", err))
+			}
+		}
 	}
-	if !p.printed {
-		p.out.Close()
-		return nil
-	}
-	if err := p.out.commit(); err != nil {
-		return fmt.Errorf("write the report: %w", err)
-	}
-	return nil
+	p.hub.close()
+	return errors.Join(errs...)
 }
 
 // layout returns the layout for the terminal. A report that goes elsewhere is wide enough for
 // two call stacks side by side. One in a file has the details of all findings.
-func (p *printer) layout() report.Options {
-	if p.out == nil {
+func (p *printer) layout(o *output) report.Options {
+	if o.file == nil {
 		return p.layoutOf(p.std)
 	}
-	o := p.layoutOf(nil)
-	o.Complete = p.flags.output != standard
-	return o
+	l := p.layoutOf(nil)
+	l.Complete = o.output != standard
+	return l
 }
 
 // layoutOf returns the layout of what is written to w.
 func (p *printer) layoutOf(w io.Writer) report.Options {
+	o := report.Options{Width: 120, Verbose: p.flags.verbose, SourceRoot: p.sources.root, Locate: p.sources.locate, Version: version(), Fails: p.flags.failsBy}
 	f, ok := printable.File(w)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return report.Options{Width: 120, Verbose: p.flags.verbose}
+		return o
 	}
-	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		width = 80
+	var err error
+	if o.Width, _, err = term.GetSize(int(f.Fd())); err != nil {
+		o.Width = 80
 	}
-	return report.Options{Width: width, Verbose: p.flags.verbose, Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	o.Color = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return o
 }

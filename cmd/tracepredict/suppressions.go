@@ -3,6 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,16 +17,19 @@ import (
 // suppressFlags select the findings that reports leave out.
 type suppressFlags struct {
 	files      []string
-	noDefaults bool // --no-default-suppressions
-	generate   bool
+	noDefaults bool          // --no-default-suppressions
+	generate   string        // a file, - for the end of the report, "" for none
 	set        *suppress.Set // the suppressions, set by load
+	// generatedFile is that of --gen-suppressions, opened by load, since the tool has fewer rights later; nil: there is none.
+	generatedFile *os.File
 }
 
 func (f *suppressFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.StringArrayVar(&f.files, "suppressions", nil, "leave out of the report, and of the exit status, the findings that a suppression in `FILE` matches (docs/suppressions.md); repeatable")
 	fs.BoolVar(&f.noDefaults, "no-default-suppressions", false, "do not use the suppressions that come with tracepredict, which 'tracepredict suppressions' prints")
-	fs.BoolVar(&f.generate, "gen-suppressions", false, "print, after the report, a suppression for each finding that is shown")
+	fs.StringVar(&f.generate, "gen-suppressions", "", "print, after the report, a suppression for each finding that is shown; with =`FILE` add them to that file instead")
+	fs.Lookup("gen-suppressions").NoOptDefVal = standard
 }
 
 // load reads the files, and adds the built-in suppressions unless the flags forbid them.
@@ -40,6 +46,15 @@ func (f *suppressFlags) load() error {
 		sets = append(sets, builtin)
 	}
 	f.set = suppress.New(sets...)
+	f.set.At(time.Now())
+	if f.generate != "" && f.generate != standard {
+		if err := refuseForeignLink(f.generate); err != nil {
+			return fmt.Errorf("--gen-suppressions: %w", err)
+		}
+		if f.generatedFile, err = os.OpenFile(f.generate, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o644); err != nil {
+			return fmt.Errorf("--gen-suppressions: %w", err)
+		}
+	}
 	return nil
 }
 
@@ -58,6 +73,29 @@ func openSuppressions(names []string) ([]*suppress.Set, error) {
 
 // apply returns the report without the findings that are suppressed.
 func (f *suppressFlags) apply(rep report.Report) report.Report { return f.set.Apply(rep) }
+
+// generated returns a report with suppressions for what is shown, or adds these to the file of --gen-suppressions.
+func (f *suppressFlags) generated(rep report.Report) (report.Report, error) {
+	if f.generate == "" {
+		return rep, nil
+	}
+	with := suppress.Generate(rep)
+	if f.generate == standard {
+		return with, nil
+	}
+	var text strings.Builder
+	for i := range with.Findings {
+		text.WriteString(with.Findings[i].Suppression)
+	}
+	if text.Len() == 0 {
+		return rep, nil
+	}
+	_, err := f.generatedFile.WriteString(text.String())
+	if err != nil {
+		return rep, fmt.Errorf("write the suppressions: %w", err)
+	}
+	return rep, nil
+}
 
 func (a *app) suppressionsCommand() *cobra.Command {
 	return &cobra.Command{

@@ -5,10 +5,17 @@ package format
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/report/github"
+	"github.com/tracepredict/tracepredict/analysis/report/gitlab"
+	"github.com/tracepredict/tracepredict/analysis/report/html"
 	jsonreport "github.com/tracepredict/tracepredict/analysis/report/json"
+	"github.com/tracepredict/tracepredict/analysis/report/junit"
+	"github.com/tracepredict/tracepredict/analysis/report/markdown"
+	"github.com/tracepredict/tracepredict/analysis/report/sarif"
 	textreport "github.com/tracepredict/tracepredict/analysis/report/text"
 )
 
@@ -19,18 +26,31 @@ type Format struct {
 	// Write writes a report. Equal reports and options are equal bytes. Of the options it uses those that mean something
 	// for the format.
 	Write func(io.Writer, report.Report, report.Options) error
+	// Single: a file has one report, since a second one behind it would not be read.
+	Single bool
 }
 
 // All returns the formats, the default first.
 func All() []Format {
 	return []Format{
-		{"text", "for people", textreport.Write},
-		{"json", "one JSON object, for scripts", jsonreport.Write},
+		{"text", "for people", textreport.Write, false},
+		{"json", "one JSON object, for scripts", jsonreport.Write, false},
+		{"sarif", "SARIF 2.1.0, for code scanning and editors", sarif.Write, true},
+		{"junit", "JUnit XML, for test reports", junit.Write, true},
+		{"gitlab", "Code Quality JSON, for merge requests on GitLab", gitlab.Write, true},
+		{"github", "annotations of GitHub Actions", github.Write, false},
+		{"html", "one page for a browser", html.Write, true},
+		{"markdown", "for comments and step summaries", markdown.Write, false},
 	}
 }
 
 // Default returns the name of the format of a report if none is chosen.
 func Default() string { return All()[0].Name }
+
+// IsSingle reports whether a file in the format of a name has one report.
+func IsSingle(name string) bool {
+	return slices.ContainsFunc(All(), func(f Format) bool { return f.Name == name && f.Single })
+}
 
 // Names returns the names of the formats, the default first.
 func Names() []string {

@@ -203,6 +203,9 @@ func Write(w io.Writer, r report.Report, _ report.Options) error {
 	out := newJSONWriter(w)
 	out.member("run", toJSONRun(r.Run))
 	out.member("confidence", toJSONConfidence(r))
+	if r.Baseline != nil {
+		out.member("baseline", toJSONBaseline(r.Baseline))
+	}
 	list(out, "findings", r.Findings, e.finding)
 	if r.ThreadStates != nil {
 		list(out, "threads", r.ThreadStates, e.threadState)

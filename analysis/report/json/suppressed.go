@@ -22,6 +22,7 @@ type jsonSuppression struct {
 	Likely    int    `json:"likely"`
 	Potential int    `json:"potential"`
 	Count     int    `json:"count"`
+	Expired   bool   `json:"expired,omitempty"`
 }
 
 func toJSONSuppressions(s *report.Suppressions) *jsonSuppressions {
@@ -30,7 +31,7 @@ func toJSONSuppressions(s *report.Suppressions) *jsonSuppressions {
 	}
 	out := &jsonSuppressions{ForOtherTools: s.ForOtherTools, By: []jsonSuppression{}}
 	for _, e := range s.Each {
-		j := jsonSuppression{Name: report.Clean(e.Name), File: report.Clean(e.File), Line: e.Line, Count: e.Count,
+		j := jsonSuppression{Name: report.Clean(e.Name), File: report.Clean(e.File), Line: e.Line, Count: e.Count, Expired: e.Expired,
 			Observed: e.Findings[finding.Observed], Predicted: e.Findings[finding.Predicted],
 			Likely: e.Findings[finding.Likely], Potential: e.Findings[finding.Potential]}
 		j.Findings = j.Observed + j.Predicted + j.Likely + j.Potential

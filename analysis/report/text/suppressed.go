@@ -15,6 +15,13 @@ func (p *printer) suppressions(r report.Report) {
 		p.para(p.style.warn, 2, 4, fmt.Sprintf("suppressed: %s, by %s",
 			plural.Counted(uint64(n), "finding", "findings"), plural.Counted(uint64(by), "suppression", "suppressions")))
 	}
+	if r.Run.Suppressions != nil {
+		for i := range r.Run.Suppressions.Each {
+			if s := &r.Run.Suppressions.Each[i]; s.Expired && !p.all {
+				p.para(p.style.warn, 2, 4, fmt.Sprintf("%s:%d: %s: the suppression has expired", report.Clean(s.File), s.Line, report.Clean(s.Name)))
+			}
+		}
+	}
 	if !p.all || r.Run.Suppressions == nil {
 		return
 	}
@@ -35,7 +42,10 @@ func suppressionText(s *report.Suppression) string {
 		}
 	}
 	what := "unused"
-	if len(parts) > 0 {
+	switch {
+	case s.Expired:
+		what = "expired"
+	case len(parts) > 0:
 		what = strings.Join(parts, ", ")
 	}
 	return fmt.Sprintf("%s:%d: %s: %s", report.Clean(s.File), s.Line, report.Clean(s.Name), what)

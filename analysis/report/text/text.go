@@ -26,7 +26,6 @@ const (
 	minColumn    = 22 // least columns of a thread in a schedule
 	gap          = 3  // columns between two blocks
 	maxCallers   = 6  // frames of a stack that the text shows
-	maxSteps     = 40 // lines of a schedule that the text shows
 )
 
 // Write writes the report for people: a verdict in the first line, its limits, then each
@@ -51,6 +50,14 @@ func Write(w io.Writer, r report.Report, o report.Options) error {
 		return fmt.Errorf("write the text report: %w", err)
 	}
 	return nil
+}
+
+// Details returns what Write writes of one cause of a report, which has been cleaned, for formats that have a place for
+// such a text.
+func Details(r report.Report, c *report.Cause, o report.Options) string {
+	p := newPrinter(r, o)
+	p.finding(0, c)
+	return strings.TrimSpace(p.out.String())
 }
 
 // printer formats a report as text.
@@ -150,6 +157,7 @@ func (p *printer) head(r report.Report) {
 	}
 	p.coverage(r)
 	p.suppressions(r)
+	p.baseline(r.Baseline)
 	for _, c := range r.Run.Calls {
 		p.para(unchanged, 2, 4, callCount(c))
 	}
@@ -192,11 +200,14 @@ func callCount(c run.Calls) string {
 	return text
 }
 
-// finding prints the finding that is shown for a cause.
+// finding prints the finding that is shown for a cause, with a number if that is not 0.
 func (p *printer) finding(number int, c *report.Cause) {
 	f := c.Lead
 	p.out.WriteByte('\n')
-	title := fmt.Sprintf("%d. %s %s", number, strings.ToUpper(string(f.Kind)), f.Confidence)
+	title := fmt.Sprintf("%s %s", strings.ToUpper(string(f.Kind)), f.Confidence)
+	if number > 0 {
+		title = fmt.Sprintf("%d. %s", number, title)
+	}
 	if f.Property != "" {
 		title += " (" + f.Property + ")"
 	}

@@ -70,6 +70,7 @@ var coreCommands = map[string][]string{
 	"mine":         {"TestMine", "TestMineAsAnotherUser"},
 	"check":        {"TestScripts", "TestUnfitSpecification"},
 	"sites":        {"TestScripts", "TestSitesOfNamesakes"},
+	"diff":         {"TestScripts"},
 	"suppressions": {"TestScripts", "TestLibraryInStaticProgram"},
 	"specs":        {"TestScripts", "TestInstalledSpecs"},
 	"repair":       {"TestScripts", "TestRepair"},
