@@ -150,7 +150,7 @@ var coreReadme = []struct {
 	{line: "sudo ./tracepredict attach --duration 30s -p $(pidof -s server)", statuses: []int{0}, running: true},
 	{line: "sudo ./tracepredict hang $(pidof -s server)", statuses: []int{0}, running: true},
 	{line: "sudo ./tracepredict exec --on-hang=kill -- ./run-tests", statuses: []int{0}},
-	{line: "sudo ./tracepredict exec --format json --output report.json -- ./run-tests", statuses: []int{0}},
+	{line: "sudo ./tracepredict exec --format sarif --output tracepredict.sarif --format junit --output tracepredict.xml -- ./run-tests", statuses: []int{0}},
 	{line: "sudo ./tracepredict exec --record shop.trace --watch tickets -- ./shop", statuses: []int{66}},
 	{line: "./tracepredict analyze shop.trace", statuses: []int{66}},
 	{line: "./tracepredict convert --to perfetto shop.trace shop.pftrace", statuses: []int{0}},
@@ -378,7 +378,7 @@ func TestReadme(t *testing.T) {
 			t.Errorf("%s: exit status %d, want one of %v\n%s%s", c.line, got, c.statuses, shell.out.String(), shell.err.String())
 		}
 	}
-	for _, name := range []string{"report.json", "shop.trace", "shop.pftrace"} {
+	for _, name := range []string{"tracepredict.sarif", "tracepredict.xml", "shop.trace", "shop.pftrace"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s is empty, or %v", name, err)
 		}
