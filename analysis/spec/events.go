@@ -162,12 +162,12 @@ func (e *Event) bind(p *syntax.Pattern) {
 		e.Result = len(e.Bound)
 		e.Bound = append(e.Bound, p.Result.Text)
 	}
-	if p.Op == syntax.OpCall || p.Op == syntax.OpReturn {
+	if p.Op.OfCode() {
 		e.On = onText(p)
 	}
 }
 
-// onText returns a pattern of calls or returns as --on takes it.
+// onText returns a pattern of calls, of returns or of lines as --on takes it.
 func onText(p *syntax.Pattern) string {
 	var b strings.Builder
 	b.WriteString(p.Op.String())
