@@ -171,7 +171,11 @@ func (e *Event) bind(p *syntax.Pattern) {
 func onText(p *syntax.Pattern) string {
 	var b strings.Builder
 	b.WriteString(p.Op.String())
-	b.WriteString(" " + Quoted(p.Func.Text))
+	if name := p.Func.Text; (p.Op == syntax.OpEnter || p.Op == syntax.OpLeave) && syntax.IsPlainFile(name) {
+		b.WriteString(" " + name)
+	} else {
+		b.WriteString(" " + Quoted(name))
+	}
 	if len(p.Params) > 0 {
 		var names []string
 		for _, n := range p.Params {

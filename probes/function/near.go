@@ -27,10 +27,10 @@ func (e *NotFound) Error() string {
 		return fmt.Sprintf("neither the program nor its libraries have any of the functions that %s names", e.Pattern.Group)
 	}
 	if e.Refused != "" {
-		return fmt.Sprintf("%q: %s", e.Pattern.Text, e.Refused)
+		return fmt.Sprintf("%s:%d-%d: %s", e.Pattern.File, e.Pattern.First, e.Pattern.Last, e.Refused)
 	}
 	if e.Pattern.OfLines() {
-		return fmt.Sprintf("%q: neither the program nor its libraries have debug information of code in %s: compile it with -g, or check the name", e.Pattern.Text, e.Pattern.File)
+		return fmt.Sprintf("%s:%d-%d: neither the program nor its libraries have debug information of code in that file: compile it with -g, or check the name", e.Pattern.File, e.Pattern.First, e.Pattern.Last)
 	}
 	if e.Misfit != "" {
 		return fmt.Sprintf("%q names more parameters than there are: %s", e.Pattern.Text, e.Misfit)

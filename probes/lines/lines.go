@@ -188,9 +188,9 @@ func (x *finder) function(at []uint64) (parts []elf.Range, err error) {
 	}
 	switch {
 	case len(first) > 1 && len(names) == 1:
-		return nil, x.refuse(fmt.Sprintf("%s has been compiled %d times, as a template, a constructor or a copy for known arguments is", x.name, len(first)), "compile with -O0 or -Og, or name the function")
+		return nil, x.refuse(fmt.Sprintf("%s has been compiled more than once, as a template, a constructor or a copy for known arguments is", x.name), "compile with -O0 or -Og, or name the function")
 	case len(first) > 1:
-		return nil, x.refuse(fmt.Sprintf("their code is in %d functions: %s", len(first), listed(names)), "take lines of one function, without lambdas")
+		return nil, x.refuse(fmt.Sprintf("their code is in several functions: %s", listed(names)), "take lines of one function, without lambdas")
 	case len(first) == 0:
 		return nil, x.refuse("the debug information does not say of which function their code is", "name a function")
 	}
@@ -243,7 +243,30 @@ func (x *finder) read(parts []elf.Range) error {
 			x.inside[i] = x.inside[i-1]
 		}
 	}
+	for _, r := range parts {
+		for _, at := range x.Image.Landings().Marks(r) {
+			x.smooth(at)
+		}
+	}
 	return nil
+}
+
+// smooth puts inside what lies between code of the lines where an exception lands: clang gives the instructions that save
+// the exception the line on which the function ends.
+func (x *finder) smooth(pad uint64) {
+	first, ok := x.at[pad]
+	if !ok || !x.inside[first] {
+		return
+	}
+	last := first
+	for i := first; i < len(x.insts) && x.insts[i].Kind.Straight(); i++ {
+		if x.inside[i] {
+			last = i
+		}
+	}
+	for i := first; i <= last; i++ {
+		x.inside[i] = true
+	}
 }
 
 // region returns what was found.

@@ -182,7 +182,7 @@ func TestRefused(t *testing.T) {
 	for name, want := range map[string]string{
 		"cut":      "control goes out of the lines and comes back without a loop",
 		"inlined":  "code of the lines is inlined into calls",
-		"two":      "their code is in 2 functions: more, two",
+		"two":      "their code is in several functions: more, two",
 		"computed": "computed has an indirect jump whose targets are not known",
 		"nowhere":  "the lines have no code, the first line of program.c that has is",
 	} {

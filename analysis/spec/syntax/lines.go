@@ -19,6 +19,11 @@ func isFileByte(c byte) bool {
 	return isNameByte(c) || strings.IndexByte("./:+-~$", c) >= 0 || c >= 0x80
 }
 
+// IsPlainFile reports whether the name of a file, with its lines, needs no backquotes.
+func IsPlainFile(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r < 0x80 && !isFileByte(byte(r)) }) < 0
+}
+
 // fileText returns the text at the present token that may name lines of a file: in backquotes, or up to what no name of a
 // file has without them.
 func (p *parser) fileText() Path {
