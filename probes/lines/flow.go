@@ -13,7 +13,7 @@ var returnsTwice = map[string]bool{"setjmp": true, "_setjmp": true, "sigsetjmp":
 // follow finds all edges: those between instructions of the function, those by which control leaves it, and those by
 // which it arrives from elsewhere.
 func (x *finder) follow() error {
-	x.next = make([][]int, len(x.insts))
+	x.next, x.stubs = make([][]int, len(x.insts)), x.File.PLTTargets()
 	again := x.calledAgain()
 	x.arrive(x.parts[x.entryPart()].Lo)
 	for i := range x.insts {
@@ -117,7 +117,7 @@ func (x *finder) jumpsOut(i int, to uint64) error {
 	in := &x.insts[i]
 	e := x.Image.ExtentAt(to)
 	switch {
-	case in.Kind == insn.IndirectJump || e != nil && e.Lo != to:
+	case in.Kind == insn.IndirectJump || e != nil && e.Lo != to && x.stubs[to] == "":
 		return x.refuse(fmt.Sprintf("%s goes on in another part of the code, at 0x%x", x.name, to), "compile with -fno-reorder-blocks-and-partition or -Og, or name the function")
 	case in.Kind == insn.CondJump && in.Cond == 0 && x.inside[i]:
 		return x.refuse(fmt.Sprintf("whether the jump at 0x%x to another function is made cannot be told", in.Addr), "compile with -fno-optimize-sibling-calls, or name the function")
@@ -128,7 +128,7 @@ func (x *finder) jumpsOut(i int, to uint64) error {
 
 // calledAgain returns a function that reports whether an instruction calls one that may return twice.
 func (x *finder) calledAgain() func(*insn.Inst) bool {
-	stubs, slots := x.File.PLTTargets(), x.File.GOTSlots()
+	slots := x.File.GOTSlots()
 	own := map[uint64]bool{}
 	for name := range returnsTwice {
 		for _, s := range x.File.Lookup(name) {
@@ -138,7 +138,7 @@ func (x *finder) calledAgain() func(*insn.Inst) bool {
 	return func(in *insn.Inst) bool {
 		switch {
 		case in.Kind == insn.Call:
-			return own[in.Target] || returnsTwice[stubs[in.Target]]
+			return own[in.Target] || returnsTwice[x.stubs[in.Target]]
 		case in.Kind == insn.IndirectCall && in.NMem > 0 && in.Mem[0].Fixed:
 			return returnsTwice[slots[in.Mem[0].Addr]]
 		}

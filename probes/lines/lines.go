@@ -137,6 +137,7 @@ type finder struct {
 	next   [][]int        // by insts: where control may go on in the function
 	starts []int          // indices of insts at which control may arrive from elsewhere; the function's first comes first
 	edges  map[Edge]bool
+	stubs  map[uint64]string // of the procedure linkage table, by address
 }
 
 func (x *finder) refuse(why, remedy string) error {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tracepredict/tracepredict/observer/event"
 )
 
 // markedLines returns the lines of a test program that its comments mark, "NAME: first" and "NAME: last", as patterns take
@@ -70,6 +72,35 @@ func TestLines(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLinesOrder: an access before the lines comes before their entry, one behind them after the departure, also where the
+// probe of an access sits behind it.
+func TestLinesOrder(t *testing.T) {
+	t.Parallel()
+	program := build(t, "gcc", "lines.c", "-O0", "-g", "-pthread")
+	at := markedLines(t, "lines.c")["ordered"]
+	eachSites(t, func(t *testing.T, opts options) {
+		opts.On, opts.Watch = []string{"enter " + at, "leave " + at}, []string{"early", "middle", "late"}
+		r := observe(t, program, opts)
+		r.expectExit(t, 0)
+		var got []string
+		for i := range r.Events {
+			switch e := &r.Events[i]; e.Op {
+			case event.Call, event.Return:
+				got = append(got, e.Op.String())
+			case event.Read, event.Write:
+				got = append(got, fmt.Sprint(e.Op, " ", e.Value))
+			}
+		}
+		var want []string
+		for n := 1; n < 4; n++ {
+			want = append(want, strings.Split(fmt.Sprintf("write %d,call,read %d,write %d,read %d,write %d,return,read %d,write %d", n, n, n, n, 2*n, 2*n, 2*n), ",")...)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the run is %v, want %v", got, want)
+		}
+	})
 }
 
 // TestLinesRefused: lines whose entries and departures are not all known are refused, with the place in the specification,

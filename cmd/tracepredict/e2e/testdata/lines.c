@@ -110,6 +110,19 @@ __attribute__((noinline)) static int choose(int n)
 	return r;
 }
 
+int early, middle, late;
+
+/* What is accessed before the lines is recorded before their entry, and what behind them after their departure. */
+__attribute__((noinline)) static void ordered(int n)
+{
+	early = n;
+	IN();
+	middle = early; // ordered: first
+	middle = middle + n; // ordered: last
+	late = middle;
+	OUT();
+}
+
 static void *ends(void *unused)
 {
 	IN();
@@ -130,6 +143,8 @@ int main(void)
 		s += work(100);
 	s += recurse(5) + recurse(70);
 	s += again(4);
+	for (int n = 1; n < 4; n++)
+		ordered(n);
 	pthread_create(&t, NULL, ends, NULL);
 	pthread_join(t, NULL);
 	printf("counts %ld %ld\nsum %ld\n", entries, departures, s);
