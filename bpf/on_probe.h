@@ -7,6 +7,7 @@
 #define TRACEPREDICT_ON_PROBE_H
 
 #include "access.h"
+#include "lines.h"
 #include "monitor.h"
 #include "sync.h"
 
@@ -21,6 +22,10 @@ __noinline __u32 one_site(struct pt_regs *ctx, __u32 index, __u64 thread)
 		return 0;
 	if (site->when && !condition(ctx, site->when - 1))
 		return site->next;
+	if (site->action >= ACTION_ENTER_LINES) {
+		at_lines(ctx, index, thread);
+		return site->next;
+	}
 	if (monitored)
 		on_local(ctx, index, thread);
 	if (is_access(site)) {

@@ -266,13 +266,16 @@ type Action uint8
 
 // The constants of enum action of site.h.
 const (
-	ActionEmit    Action = 0 // sends a record now
-	ActionSave    Action = 1 // remembers operands, and sends a record at the return
-	ActionBoth    Action = 2 // sends a record now and one at the return
-	ActionReturn  Action = 3 // the return of something saved by tid and stack pointer
-	ActionCaller  Action = 4 // a wrapper is entered: the call just below counts as made here
-	ActionOutcome Action = 5 // within a function, after its operation: sends the record of its return
-	ActionTail    Action = 6 // the last jump of a function, to one whose return is seen too
+	ActionEmit       Action = 0 // sends a record now
+	ActionSave       Action = 1 // remembers operands, and sends a record at the return
+	ActionBoth       Action = 2 // sends a record now and one at the return
+	ActionReturn     Action = 3 // the return of something saved by tid and stack pointer
+	ActionCaller     Action = 4 // a wrapper is entered: the call just below counts as made here
+	ActionOutcome    Action = 5 // within a function, after its operation: sends the record of its return
+	ActionTail       Action = 6 // the last jump of a function, to one whose return is seen too
+	ActionEnterLines Action = 7 // Of lines: the thread is inside of them, or outside; object is the frame.
+	ActionLeaveLines Action = 8
+	ActionUnwind     Action = 9 // the stack below the stack pointer is given back, without returns
 )
 
 // Operand is enum operand of site.h. Where an operand is.

@@ -7,6 +7,7 @@
 #define TRACEPREDICT_SCHED_H
 
 #include "forget.h"
+#include "lines.h"
 #include "ringbuf.h"
 #include "thread.h"
 
@@ -92,6 +93,8 @@ int on_exit(__u64 *ctx)
 		event.flags = REC_PROCESS;
 		event.value = task->signal->group_exit_code;
 	}
+	if (any_lines)
+		unwound(thread, ~0ULL);
 	send_now(thread, event, true, true);
 	if (any_lost)
 		end_losses(thread);
@@ -114,6 +117,8 @@ int on_exec(__u64 *ctx)
 	if (!executed)
 		return 0;
 	*executed = bpf_ktime_get_ns();
+	if (any_lines)
+		unwound(thread, ~0ULL);
 	send_now(thread, (struct record){.op = OP_EXEC, .object = old}, true, true);
 	forget_process(tgid);
 	if (any_lost)

@@ -17,6 +17,10 @@ enum action {
 	ACTION_CALLER,  /* a wrapper is entered: the call just below counts as made here */
 	ACTION_OUTCOME, /* within a function, after its operation: sends the record of its return */
 	ACTION_TAIL,    /* the last jump of a function, to one whose return is seen too */
+	/* Of lines: the thread is inside of them, or outside; object is the frame. */
+	ACTION_ENTER_LINES,
+	ACTION_LEAVE_LINES,
+	ACTION_UNWIND, /* the stack below the stack pointer is given back, without returns */
 };
 
 /* Where an operand is. */
@@ -148,6 +152,7 @@ struct heap_site {
 /* A function that the user asked for. */
 struct function_site {
 	__u32 signature; /* index into signatures */
+	__u32 lines;     /* of lines: their number */
 	__u8 result;     /* OP_RETURN: 1 if the result register holds the result, else 0 */
 	__u8 pad[3];
 };

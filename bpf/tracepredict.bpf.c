@@ -23,6 +23,7 @@
  *   monitor.h              what monitors in the kernel replace
  *   cost.h, spin.h         what probes cost a thread; loops that wait for a value
  *   on_probe.h             on_probe, on_return: synchronisation calls (sync.h), variables by name (access.h)
+ *   lines.h                lines that the user chose: entries and departures
  *   shared.h               on_shared: variables that nobody named
  *   pointer.h              on_pointer: memory that is reached through pointers, by words (one_word.h)
  *                          and ranges (range.h)

@@ -89,6 +89,7 @@ type TracepredictFrameKey struct {
 type TracepredictFunctionSite struct {
 	_         structs.HostLayout
 	Signature uint32
+	Lines     uint32
 	Result    uint8
 	Pad       [3]uint8
 }
@@ -160,6 +161,22 @@ type TracepredictLargeBlock struct {
 	Size uint64
 	Tgid uint32
 	Pad  uint32
+}
+
+type TracepredictLinesInside struct {
+	_     structs.HostLayout
+	Outer TracepredictLinesKey
+	Site  uint32
+	Stack uint32
+	Left  uint32
+	Pad   uint32
+}
+
+type TracepredictLinesKey struct {
+	_     structs.HostLayout
+	Frame uint64
+	Tgid  uint32
+	Lines uint32
 }
 
 type TracepredictLockedFile struct {
@@ -427,6 +444,8 @@ const (
 	TracepredictMapFarCalls          = "far_calls"
 	TracepredictMapFreedNumbers      = "freed_numbers"
 	TracepredictMapHeapCosts         = "heap_costs"
+	TracepredictMapInnermostLines    = "innermost_lines"
+	TracepredictMapInsideLines       = "inside_lines"
 	TracepredictMapIoCalls           = "io_calls"
 	TracepredictMapKernelCalls       = "kernel_calls"
 	TracepredictMapKernelCodes       = "kernel_codes"
@@ -480,6 +499,7 @@ const (
 	TracepredictVarAnyAllocations    = "any_allocations"
 	TracepredictVarAnyFar            = "any_far"
 	TracepredictVarAnyKin            = "any_kin"
+	TracepredictVarAnyLines          = "any_lines"
 	TracepredictVarAnyLost           = "any_lost"
 	TracepredictVarAsking            = "asking"
 	TracepredictVarCrowded           = "crowded"
@@ -605,6 +625,8 @@ type TracepredictMapSpecs struct {
 	FarCalls       *ebpf.MapSpec `ebpf:"far_calls"`
 	FreedNumbers   *ebpf.MapSpec `ebpf:"freed_numbers"`
 	HeapCosts      *ebpf.MapSpec `ebpf:"heap_costs"`
+	InnermostLines *ebpf.MapSpec `ebpf:"innermost_lines"`
+	InsideLines    *ebpf.MapSpec `ebpf:"inside_lines"`
 	IoCalls        *ebpf.MapSpec `ebpf:"io_calls"`
 	KernelCalls    *ebpf.MapSpec `ebpf:"kernel_calls"`
 	KernelCodes    *ebpf.MapSpec `ebpf:"kernel_codes"`
@@ -641,6 +663,7 @@ type TracepredictVariableSpecs struct {
 	AnyAllocations    *ebpf.VariableSpec `ebpf:"any_allocations"`
 	AnyFar            *ebpf.VariableSpec `ebpf:"any_far"`
 	AnyKin            *ebpf.VariableSpec `ebpf:"any_kin"`
+	AnyLines          *ebpf.VariableSpec `ebpf:"any_lines"`
 	AnyLost           *ebpf.VariableSpec `ebpf:"any_lost"`
 	Asking            *ebpf.VariableSpec `ebpf:"asking"`
 	Crowded           *ebpf.VariableSpec `ebpf:"crowded"`
@@ -715,6 +738,8 @@ type TracepredictMaps struct {
 	FarCalls       *ebpf.Map `ebpf:"far_calls"`
 	FreedNumbers   *ebpf.Map `ebpf:"freed_numbers"`
 	HeapCosts      *ebpf.Map `ebpf:"heap_costs"`
+	InnermostLines *ebpf.Map `ebpf:"innermost_lines"`
+	InsideLines    *ebpf.Map `ebpf:"inside_lines"`
 	IoCalls        *ebpf.Map `ebpf:"io_calls"`
 	KernelCalls    *ebpf.Map `ebpf:"kernel_calls"`
 	KernelCodes    *ebpf.Map `ebpf:"kernel_codes"`
@@ -753,6 +778,8 @@ func (m *TracepredictMaps) Close() error {
 		m.FarCalls,
 		m.FreedNumbers,
 		m.HeapCosts,
+		m.InnermostLines,
+		m.InsideLines,
 		m.IoCalls,
 		m.KernelCalls,
 		m.KernelCodes,
@@ -790,6 +817,7 @@ type TracepredictVariables struct {
 	AnyAllocations    *ebpf.Variable `ebpf:"any_allocations"`
 	AnyFar            *ebpf.Variable `ebpf:"any_far"`
 	AnyKin            *ebpf.Variable `ebpf:"any_kin"`
+	AnyLines          *ebpf.Variable `ebpf:"any_lines"`
 	AnyLost           *ebpf.Variable `ebpf:"any_lost"`
 	Asking            *ebpf.Variable `ebpf:"asking"`
 	Crowded           *ebpf.Variable `ebpf:"crowded"`

@@ -37,6 +37,7 @@ type builder struct {
 	cpp              func(addr uint64) bool // cppLibrary; nil before the first use of ofRuntime
 	stubs            map[uint64]string
 	names            *symbolize.Table // computed at first use
+	ranges           []lineRange      // the lines of Options.On that the file has
 	marks            marks
 	table            slotAddress    // of the variable whose accesses are being planned
 	cover            *Coverage      // of the atomic array that is being planned; nil while there is none

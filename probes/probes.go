@@ -322,11 +322,12 @@ type Planner struct {
 	misfits []string // by index in Options.On; see function.NotFound
 
 	functions []function.Function // that these have matched
+	refused   []string            // likewise
 }
 
 // NewPlanner returns a planner.
 func NewPlanner(opts Options) *Planner {
-	p := &Planner{opts: opts, found: map[string]variable.Variable{}, located: map[string]variable.Variable{}, failed: map[string]error{}, chosenForHardware: map[string]bool{}, matched: make([]bool, len(opts.On)), misfits: make([]string, len(opts.On))}
+	p := &Planner{opts: opts, found: map[string]variable.Variable{}, located: map[string]variable.Variable{}, failed: map[string]error{}, chosenForHardware: map[string]bool{}, matched: make([]bool, len(opts.On)), misfits: make([]string, len(opts.On)), refused: make([]string, len(opts.On))}
 	p.fields, p.opts.Watch, p.namesErr = fieldsOf(opts.Watch)
 	return p
 }
@@ -341,6 +342,11 @@ func (p *Planner) Unresolved() error {
 			errs = append(errs, p.failed[name])
 		}
 	}
+	for i, why := range p.refused {
+		if why != "" && !p.matched[i] {
+			errs = append(errs, &function.NotFound{Pattern: p.opts.On[i], Refused: why})
+		}
+	}
 	if !p.mayLoad() {
 		for _, name := range p.opts.Objects {
 			if _, ok := p.located[name]; !ok {
@@ -348,6 +354,9 @@ func (p *Planner) Unresolved() error {
 			}
 		}
 		for _, i := range p.Unmatched() {
+			if p.refused[i] != "" {
+				continue
+			}
 			errs = append(errs, &function.NotFound{Pattern: p.opts.On[i], Near: function.Near(p.files, p.opts.On[i]), Misfit: p.misfits[i]})
 		}
 	}
@@ -403,6 +412,7 @@ func (p *Planner) make(f *elf.File) (*Plan, error) {
 	image.Terse = p.opts.Terse
 	own := p.isOwn(f)
 	b := &builder{opts: p.opts, room: p.room(), plan: &Plan{File: f}, image: image, code: variable.NewCode(f, image.Arrivals), arch: f.Arch()}
+	b.findLines(p)
 	if err := b.calls(); err != nil {
 		return nil, fmt.Errorf("find the synchronisation calls of %s: %w", f.Name(), err)
 	}
@@ -573,15 +583,15 @@ func inOrder(sites []Site) {
 		}
 		here := sites[:n]
 		sites = sites[n:]
-		if access := slices.IndexFunc(here, func(s Site) bool { return s.ObservesAccess() }); access < 0 || !slices.ContainsFunc(here[access:], func(s Site) bool {
-			return s.ObservesAccess() && s.Program != here[access].Program
+		if access := slices.IndexFunc(here, Site.isOrdered); access < 0 || !slices.ContainsFunc(here[access:], func(s Site) bool {
+			return s.isOrdered() && s.Program != here[access].Program
 		}) {
 			continue
 		}
 		slices.SortStableFunc(here, func(a, b Site) int {
-			switch x, y := a.ObservesAccess(), b.ObservesAccess(); {
+			switch x, y := a.isOrdered(), b.isOrdered(); {
 			case x && y:
-				return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Program, b.Program))
+				return cmp.Or(cmp.Compare(a.At, b.At), a.edgeFirst(&b), cmp.Compare(a.Program, b.Program))
 			case x:
 				return 1
 			case y:
@@ -630,7 +640,7 @@ func (b *builder) onlyCode() {
 func (b *builder) finish() error {
 	sites := b.plan.Sites
 	slices.SortStableFunc(sites, func(a, b Site) int {
-		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Program, b.Program), cmp.Compare(a.At, b.At))
+		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Program, b.Program), cmp.Compare(a.At, b.At), a.edgeFirst(&b))
 	})
 	inOrder(sites)
 	run := 0

@@ -7,13 +7,14 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 )
 
-// atomicText declares what `check atomicity(FUNCTION)` stands for. # is a prefix of its own, and $ the
-// function. Only the outermost call of a function that calls itself is a block.
+// atomicText declares what `check atomicity(FUNCTION)` stands for, and `check atomicity(FILE:FIRST-LAST)`. # is a prefix
+// of its own, $ the function or the lines, BEGIN and FINISH the patterns' operations. Only the outermost call of a
+// function that calls itself is a block.
 const atomicText = `thread #any = name "*"
-event #call = call $
-event #return = return $
-event #enter = call $ when #depth == 0
-event #leave = return $ when #depth == 1
+event #call = BEGIN $
+event #return = FINISH $
+event #enter = BEGIN $ when #depth == 0
+event #leave = FINISH $ when #depth == 1
 local #depth : int = 0 { on #call : #depth := #depth + 1; on #return : #depth := #depth - 1 }
 local #blocks : int = 0 { on #enter : #blocks := #blocks + 1 }
 local #atomic : int = 0 { on #enter : #atomic := #blocks; on #leave : #atomic := 0 }
@@ -29,12 +30,19 @@ func atomicBlocks(decls []syntax.Decl) (more []syntax.Decl) {
 			continue
 		}
 		name := atomicity + "(" + c.Func.Text + ")"
-		text := strings.NewReplacer("#", fmt.Sprintf("atomicity_%d_", i), "$", "`"+c.Func.Text+"`").Replace(atomicText)
+		begin, finish, of := syntax.OpCall, syntax.OpReturn, "a call of "
+		if c.Lines {
+			begin, finish, of = syntax.OpEnter, syntax.OpLeave, ""
+		}
+		text := strings.NewReplacer("#", fmt.Sprintf("atomicity_%d_", i), "$", "`"+c.Func.Text+"`", "BEGIN", begin.String(), "FINISH", finish.String()).Replace(atomicText)
 		f, _ := syntax.Parse(syntax.NewSource("check "+name, text))
 		for _, d := range f.Decls {
+			if e, ok := d.(*syntax.Event); ok { // what is wrong with it is wrong where the user wrote it
+				e.Pattern.Func.Span = c.Func.Span
+			}
 			if m, ok := d.(*syntax.MTTL); ok {
 				m.Name = syntax.Name{Text: name, Span: c.Analysis.Span}
-				m.Message = &syntax.Text{Text: "another thread saw the inside of a call of " + c.Func.Text}
+				m.Message = &syntax.Text{Text: "another thread saw the inside of " + of + c.Func.Text}
 			}
 		}
 		more = append(more, f.Decls...)

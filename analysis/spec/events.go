@@ -162,16 +162,20 @@ func (e *Event) bind(p *syntax.Pattern) {
 		e.Result = len(e.Bound)
 		e.Bound = append(e.Bound, p.Result.Text)
 	}
-	if p.Op == syntax.OpCall || p.Op == syntax.OpReturn {
+	if p.Op.OfCode() {
 		e.On = onText(p)
 	}
 }
 
-// onText returns a pattern of calls or returns as --on takes it.
+// onText returns a pattern of calls, of returns or of lines as --on takes it.
 func onText(p *syntax.Pattern) string {
 	var b strings.Builder
 	b.WriteString(p.Op.String())
-	b.WriteString(" " + Quoted(p.Func.Text))
+	if name := p.Func.Text; (p.Op == syntax.OpEnter || p.Op == syntax.OpLeave) && syntax.IsPlainFile(name) {
+		b.WriteString(" " + name)
+	} else {
+		b.WriteString(" " + Quoted(name))
+	}
 	if len(p.Params) > 0 {
 		var names []string
 		for _, n := range p.Params {

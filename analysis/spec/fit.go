@@ -109,6 +109,9 @@ func (s *Spec) Sorted(problems syntax.List) syntax.List {
 func (s *Spec) Missing(what, why string) syntax.List {
 	var out syntax.List
 	report := func(at syntax.Span, text string) {
+		if slices.ContainsFunc(out, func(d *syntax.Diagnostic) bool { return d.Span == at && d.Message == text }) {
+			return // several events of one request
+		}
 		out = append(out, &syntax.Diagnostic{Kind: syntax.UnknownName, Span: at, Message: text})
 	}
 	for _, v := range s.Vars {

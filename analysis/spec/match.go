@@ -92,7 +92,7 @@ func (s *Spec) NewMatcher(names Names) *Matcher {
 
 // operationsOf has the operations of a run that each operation of a pattern matches.
 var operationsOf = map[syntax.Op][]event.Op{
-	syntax.OpCall: {event.Call}, syntax.OpReturn: {event.Return},
+	syntax.OpCall: {event.Call}, syntax.OpReturn: {event.Return}, syntax.OpEnter: {event.Call}, syntax.OpLeave: {event.Return},
 	syntax.OpAcquire: {event.Acquire, event.AcquireRead}, syntax.OpRelease: {event.Release},
 	syntax.OpWait: {event.Wait}, syntax.OpSignal: {event.Signal}, syntax.OpBroadcast: {event.Broadcast},
 	syntax.OpPost: {event.SemPost}, syntax.OpArrive: {event.BarrierArrive},
@@ -268,7 +268,7 @@ func (m *Matcher) calls(e *event.Event) {
 	}
 	for i := range cs {
 		d := &m.s.Events[cs[i].event]
-		if (d.Op == syntax.OpReturn) == (e.Op == event.Return) && m.holds(d, e, &cs[i]) {
+		if d.Op.Ends() == (e.Op == event.Return) && m.holds(d, e, &cs[i]) {
 			m.matched = append(m.matched, cs[i].event)
 		}
 	}
@@ -282,7 +282,7 @@ func (m *Matcher) callsOf(id event.FuncID) []call {
 	for i := range m.s.Events {
 		d := &m.s.Events[i]
 		requested := slices.ContainsFunc(f.Patterns, func(on event.Pattern) bool {
-			return on.Pattern == d.On && on.Return == (d.Op == syntax.OpReturn)
+			return on.Pattern == d.On && on.Return == d.Op.Ends()
 		})
 		if !requested || !d.Used {
 			continue

@@ -201,7 +201,7 @@ type Proposition struct {
 type Check struct {
 	Analysis string      // races, deadlocks, misuse or atomicity
 	Vars     []int       // for races: indices in Spec.Vars
-	Func     string      // for atomicity: the function
+	Func     string      // for atomicity: the function, or the lines as FILE:FIRST-LAST
 	Span     syntax.Span // of Analysis
 }
 

@@ -182,6 +182,8 @@ func probeKind(s probes.Site) string {
 		return "outcome"
 	case bpf.Action(s.BPF.Action) == bpf.ActionTail:
 		return "jump"
+	case bpf.Action(s.BPF.Action) >= bpf.ActionEnterLines:
+		return "edge"
 	case s.Program == probes.ProgramCall && s.Method == nil:
 		return "return"
 	case s.Variable != "" && !s.Allocates():
@@ -200,6 +202,14 @@ func observes(s probes.Site) string {
 	}
 	if bpf.Action(s.BPF.Action) == bpf.ActionTail {
 		return "its last jump, to a function that returns for it"
+	}
+	switch bpf.Action(s.BPF.Action) {
+	case bpf.ActionEnterLines:
+		return "enter " + s.Method.Name
+	case bpf.ActionLeaveLines:
+		return "leave the lines of " + s.Function
+	case bpf.ActionUnwind:
+		return "frames that it removes"
 	}
 	text := bpf.Op(s.BPF.Op).String()
 	if s.Method != nil {

@@ -38,7 +38,7 @@ func (f *specFlags) given() bool { return f.file != "" || len(f.checks) > 0 }
 
 func (f *specFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringArrayVar(&f.checks, "check", nil, "also check what a specification would say as check races(VARIABLE) or check atomicity(FUNCTION): `races=VARIABLE|atomicity=FUNCTION`; repeatable (docs/knowledge.md)")
+	fs.StringArrayVar(&f.checks, "check", nil, "also check what a specification would say as check races(VARIABLE) or check atomicity(FUNCTION): `races=VARIABLE|atomicity=FUNCTION|atomicity=FILE:N-M`; repeatable (docs/knowledge.md)")
 	fs.StringVar(&f.file, "spec", "", "check the properties of a specification, `FILE`.tps or the name of one that tracepredict specs lists, on all runs that the observed causality allows; what it names is observed (docs/specification.md)")
 	f.registerReading(cmd)
 }
@@ -121,7 +121,7 @@ func checksText(checks []string) (string, error) {
 		case ok && of != "" && what == "atomicity":
 			fmt.Fprintf(&b, "check atomicity(%s)\n", spec.Quoted(of))
 		default:
-			return "", usage("--check %s: it is races=VARIABLE or atomicity=FUNCTION", c)
+			return "", usage("--check %s: it is races=VARIABLE, atomicity=FUNCTION or atomicity=FILE:N-M", c)
 		}
 	}
 	return b.String(), nil

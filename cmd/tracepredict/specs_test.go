@@ -75,12 +75,12 @@ func TestMineInstalledSpecification(t *testing.T) {
 
 // TestChecksText: what --check asks for is a specification without errors, also for names with characters of C++.
 func TestChecksText(t *testing.T) {
-	text, err := checksText([]string{"races=server.hits", "atomicity=shop::Till::sell(int)", "atomicity=f"})
+	text, err := checksText([]string{"races=server.hits", "atomicity=shop::Till::sell(int)", "atomicity=f", "atomicity=src/my-bank.c:1-20"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s, problems := spec.Parse("--check", text)
-	if problems.HasErrors() || len(s.Formulas) != 2 || len(s.Vars) != 1 {
+	if problems.HasErrors() || len(s.Formulas) != 3 || len(s.Vars) != 1 {
 		t.Errorf("%v, of %s", problems, text)
 	}
 	for _, bad := range []string{"", "races", "races=", "deadlocks=x", "atomicity"} {

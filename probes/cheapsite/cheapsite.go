@@ -25,7 +25,10 @@ type Image struct {
 	*code.Image
 	// Terse leaves Site.Why empty, except where the probe is Refused or does not find the flags. To put
 	// reasons into words takes as long as to find the sites.
-	Terse    bool
+	Terse bool
+	// Edges are addresses to which a probe may move, and which it may not pass: what is before one is to be recorded
+	// before what is behind it.
+	Edges    map[uint64]bool
 	noReturn map[uint64]bool // results of neverReturns, by function entry
 }
 
@@ -37,7 +40,7 @@ func NewImage(s code.Source) *Image {
 // Fork returns an Image of the same code for another goroutine: each has a budget of its own. The landings must
 // have been computed.
 func (im *Image) Fork() *Image {
-	return &Image{Image: im.Image.Fork(), Terse: im.Terse, noReturn: map[uint64]bool{}}
+	return &Image{Image: im.Image.Fork(), Terse: im.Terse, Edges: im.Edges, noReturn: map[uint64]bool{}}
 }
 
 // Class is the cost class of a probe's hits.

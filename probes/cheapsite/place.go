@@ -160,6 +160,9 @@ func (s *slide) search(at *insn.Inst, any bool) (Site, reason) {
 	}
 	in := *at
 	for range maxSlide {
+		if in.Addr != at.Addr && s.im.Edges[in.Addr] {
+			return fallback, reason{reasonAt, "lines that are observed begin or end at", in.Addr}
+		}
 		if why := s.obstacle(&in); why.kind != reasonNone {
 			return fallback, why
 		}

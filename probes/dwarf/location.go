@@ -61,9 +61,9 @@ const (
 var registersAMD64 = [...]insn.Reg{insn.RAX, insn.RDX, insn.RCX, insn.RBX, insn.RSI, insn.RDI, insn.RBP, insn.RSP,
 	insn.R8, insn.R9, insn.R10, insn.R11, insn.R12, insn.R13, insn.R14, insn.R15}
 
-// register returns the register with the DWARF number n; NoReg if it is not an integer register.
+// Register returns the register with the DWARF number n; NoReg if it is not an integer register.
 // For arm64: DWARF for the Arm 64-bit architecture, section 4.1.
-func register(arch insn.Arch, n uint64) insn.Reg {
+func Register(arch insn.Arch, n uint64) insn.Reg {
 	switch {
 	case arch == insn.AMD64 && n < uint64(len(registersAMD64)):
 		return registersAMD64[n]
@@ -190,13 +190,13 @@ func (l *Locations) operation(r *elf.Cursor, b Base) Location {
 			return Location{Kind: InMemory, Addr: addr}
 		}
 	case op >= opReg0 && op < opReg0+32:
-		return Location{Kind: InRegister, Reg: register(l.arch, uint64(op-opReg0))}
+		return Location{Kind: InRegister, Reg: Register(l.arch, uint64(op-opReg0))}
 	case op == opRegx:
-		return Location{Kind: InRegister, Reg: register(l.arch, r.LEB(false))}
+		return Location{Kind: InRegister, Reg: Register(l.arch, r.LEB(false))}
 	case op >= opBreg0 && op < opBreg0+32:
-		return Location{Kind: AtRegister, Reg: register(l.arch, uint64(op-opBreg0)), Off: int64(r.LEB(true))}
+		return Location{Kind: AtRegister, Reg: Register(l.arch, uint64(op-opBreg0)), Off: int64(r.LEB(true))}
 	case op == opBregx:
-		return Location{Kind: AtRegister, Reg: register(l.arch, r.LEB(false)), Off: int64(r.LEB(true))}
+		return Location{Kind: AtRegister, Reg: Register(l.arch, r.LEB(false)), Off: int64(r.LEB(true))}
 	case op == opFbreg:
 		return Location{Kind: InFrame, Off: int64(r.LEB(true))}
 	case op >= opLit0 && op < opLit0+32:

@@ -113,8 +113,11 @@ func protect(err *error) {
 	}
 }
 
-// Unit returns the unit with a number that At returned.
+// Unit returns the unit with a number that At returned, or with any below Units.
 func (s *Spans) Unit(n int) Unit { return s.units[n] }
+
+// Units returns the number of units.
+func (s *Spans) Units() int { return len(s.units) }
 
 // Any reports whether the ranges of any unit are known.
 func (s *Spans) Any() bool { return s != nil && len(s.spans) > 0 }

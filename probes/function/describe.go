@@ -25,7 +25,7 @@ func (x *finder) described() (err error) {
 	}
 	if x.debug == nil {
 		for i, p := range x.patterns {
-			if p.File != "" {
+			if p.File != "" && !p.OfLines() {
 				x.note("%q: %s has no debug information that says which file its functions are from", x.patterns[i].Text, x.file.Name())
 			}
 		}
@@ -80,7 +80,7 @@ func (x *finder) matchEntry(s *subprogram) {
 	var on []int
 	best := 0
 	for i, p := range x.patterns {
-		if r := rank(p.Name, names); r > 0 && (p.File == "" || x.debug.inFile(chain, p.File)) {
+		if r := rank(p.Name, names); r > 0 && !p.OfLines() && (p.File == "" || x.debug.inFile(chain, p.File)) {
 			on, best = append(on, i), max(best, r)
 		}
 	}

@@ -102,7 +102,7 @@ type finder struct {
 	file     *elf.File
 	patterns []Pattern
 	text     []elf.Range
-	words    [][]string // by pattern: the words that a mangled name must contain to match
+	words    [][]string // of each pattern of functions: the words that a mangled name must contain to match
 	out      Found
 	byAddr   map[uint64]*Function
 	typed    bool                     // some pattern distinguishes overloads
@@ -131,6 +131,9 @@ func Find(f *elf.File, patterns []Pattern) (Found, error) {
 		return x.out, nil
 	}
 	for _, p := range patterns {
+		if p.OfLines() {
+			continue
+		}
 		x.words = append(x.words, words(p.Name))
 		x.typed = x.typed || strings.Contains(p.Name, "(")
 	}
@@ -264,7 +267,7 @@ func (x *finder) symbol(s elf.Symbol) {
 	var on []int
 	best := 0
 	for i, p := range x.patterns {
-		if p.File != "" { // symbols do not record the source file
+		if p.File != "" { // symbols do not record the source file; nor do they have lines
 			continue
 		}
 		if r := rank(p.Name, names); r > 0 {

@@ -17,12 +17,20 @@ type NotFound struct {
 	// Misfit describes a function that would match if the pattern did not name more parameters than
 	// it has; "" if there is none.
 	Misfit string
+	// Refused says why lines of the source cannot be observed, and what to do; "" if no file has them.
+	Refused string
 }
 
 // Error returns the pattern and the names that the user may have meant.
 func (e *NotFound) Error() string {
 	if e.Pattern.Group != "" {
 		return fmt.Sprintf("neither the program nor its libraries have any of the functions that %s names", e.Pattern.Group)
+	}
+	if e.Refused != "" {
+		return fmt.Sprintf("%s:%d-%d: %s", e.Pattern.File, e.Pattern.First, e.Pattern.Last, e.Refused)
+	}
+	if e.Pattern.OfLines() {
+		return fmt.Sprintf("%s:%d-%d: neither the program nor its libraries have debug information of code in that file: compile it with -g, or check the name", e.Pattern.File, e.Pattern.First, e.Pattern.Last)
 	}
 	if e.Misfit != "" {
 		return fmt.Sprintf("%q names more parameters than there are: %s", e.Pattern.Text, e.Misfit)
@@ -40,6 +48,9 @@ const maxNear = 5
 // Near returns the function names most similar to that of a pattern, from the first file that has
 // any.
 func Near(files []*elf.File, p Pattern) []string {
+	if p.OfLines() {
+		return nil
+	}
 	for _, f := range files {
 		near := spelling.Nearest(functionNames(f), maxNear, func(name string) int { return nameDistance(p.Name, name) })
 		if len(near) > 0 {

@@ -17,12 +17,15 @@ import (
 	"unicode/utf8"
 )
 
-// Pattern is one event to observe: `call F(x, _)` or `return F(x) -> r`.
+// Pattern is one event to observe: `call F(x, _)` or `return F(x) -> r`, or of lines of the source `enter FILE:FIRST-LAST`
+// or `leave FILE:FIRST-LAST`.
 type Pattern struct {
 	Text   string // as written
-	Return bool   // the return of the function; else the call
-	File   string // the source file in file.c:name; "" for any
-	Name   string // qualified name or glob: * is any text, ? any character
+	Return bool   // the return of the function, or the departure from lines; else the call or the entry
+	File   string // the source file in file.c:name; "" for any; of lines, theirs
+	Name   string // qualified name or glob: * is any text, ? any character; "" of lines
+	// First and Last are the first and last line, from 1; 0: the pattern is of functions.
+	First, Last int
 	// Params are the names that bind parameters, in order; "_" binds none. If the first is "this",
 	// it binds the instance of a method.
 	Params []string
@@ -74,9 +77,12 @@ func Parse(text string) (Pattern, error) {
 	if len(text) > maxPattern {
 		return out, p.want("a pattern of at most %d bytes", maxPattern)
 	}
-	var err error
-	if out.Return, err = p.verb(); err != nil {
+	ofLines, err := p.verb(&out)
+	if err != nil {
 		return out, err
+	}
+	if ofLines {
+		return out, p.lines(&out)
 	}
 	if err = p.name(&out); err != nil {
 		return out, err
@@ -123,22 +129,60 @@ func (p *parser) take(s string) bool {
 	return true
 }
 
-func (p *parser) verb() (returns bool, err error) {
+// verb parses the first word. ofLines means that lines follow it.
+func (p *parser) verb(out *Pattern) (ofLines bool, err error) {
 	p.blanks()
 	start := p.at
 	switch word := p.word(isName); word {
-	case "call":
-	case "return":
-		returns = true
+	case "call", "enter":
+		ofLines = word == "enter"
+	case "return", "leave":
+		out.Return, ofLines = true, word == "leave"
 	default:
 		p.at = start
-		return false, p.want(`expected "call" or "return"`)
+		return false, p.want(`expected "call", "return", "enter" or "leave"`)
 	}
 	if p.at < len(p.text) && p.text[p.at] != ' ' && p.text[p.at] != '\t' && p.text[p.at] != '`' {
 		return false, p.want("expected a blank%s", p.instead())
 	}
-	return returns, nil
+	return ofLines, nil
 }
+
+// maxLine is the greatest number of a line that a pattern can name.
+const maxLine = 1 << 24
+
+// lines parses FILE:FIRST-LAST, which may be in backquotes.
+func (p *parser) lines(out *Pattern) error {
+	p.blanks()
+	start := p.at
+	text := strings.TrimSpace(p.text[p.at:])
+	if inner, ok := strings.CutPrefix(text, "`"); ok {
+		if text, ok = strings.CutSuffix(inner, "`"); !ok {
+			p.at = len(p.text)
+			return p.want("expected the closing ` of the lines")
+		}
+	}
+	file, numbers := text, ""
+	if i := strings.LastIndexByte(text, ':'); i > 0 {
+		file, numbers = text[:i], text[i+1:]
+	}
+	from, to, _ := strings.Cut(numbers, "-")
+	first, err1 := strconv.ParseUint(from, 10, 32)
+	last, err2 := strconv.ParseUint(to, 10, 32)
+	p.at = start
+	switch {
+	case err1 != nil || err2 != nil || strings.Contains(text, "`"):
+		return p.want("expected lines of a file, such as bank.c:12-20")
+	case first == 0 || last < first || last > maxLine:
+		return p.want("expected a first line from 1 on, and a last one from there to %d", maxLine)
+	}
+	p.at = len(p.text)
+	out.File, out.First, out.Last = file, int(first), int(last)
+	return nil
+}
+
+// OfLines reports whether the pattern is of lines of the source.
+func (p *Pattern) OfLines() bool { return p.First > 0 }
 
 func (p *parser) word(of func(c byte) bool) string {
 	start := p.at

@@ -50,15 +50,37 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestParseLines: patterns of lines have a file and two numbers, and no name.
+func TestParseLines(t *testing.T) {
+	for text, want := range map[string]Pattern{
+		"enter bank.c:12-20":        {File: "bank.c", First: 12, Last: 20},
+		" leave  src/a-b.c:7-7 ":    {Return: true, File: "src/a-b.c", First: 7, Last: 7},
+		"enter `my bank.c:1-2`":     {File: "my bank.c", First: 1, Last: 2},
+		"leave `C:/src/bank.c:1-2`": {Return: true, File: "C:/src/bank.c", First: 1, Last: 2},
+	} {
+		want.Text = strings.TrimSpace(text)
+		got, err := Parse(text)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" || !got.OfLines() {
+			t.Errorf("%q: %v, %s", text, err, diff)
+		}
+	}
+}
+
 func TestParseErrors(t *testing.T) {
 	for _, c := range []struct {
 		text   string
 		column int
 		want   string
 	}{
-		{"", 1, `expected "call" or "return"`},
-		{"cal f", 1, `expected "call" or "return"`},
-		{"callf", 1, `expected "call" or "return"`},
+		{"", 1, `expected "call", "return", "enter" or "leave"`},
+		{"cal f", 1, `expected "call", "return", "enter" or "leave"`},
+		{"callf", 1, `expected "call", "return", "enter" or "leave"`},
+		{"enter bank.c", 7, "expected lines of a file, such as bank.c:12-20"},
+		{"leave bank.c:3", 7, "expected lines of a file"},
+		{"enter `bank.c:1-2", 18, "expected the closing ` of the lines"},
+		{"enter bank.c:0-2", 7, "expected a first line from 1 on"},
+		{"enter bank.c:3-2", 7, "expected a first line from 1 on"},
+		{"enter bank.c:1-99999999999", 7, "expected lines of a file"},
 		{"call(f)", 5, "expected a blank, not '('"},
 		{"call", 5, "expected the name of a function, and the pattern ends"},
 		{"call (x)", 6, "expected the name of a function, not '('"},

@@ -98,6 +98,23 @@ func (d *debugInfo) frames(addr uint64) ([]debugFrame, error) {
 	return lineOnly, errs
 }
 
+// function returns the parts of the function at addr; nil if no unit has one there.
+func (d *debugInfo) function(addr uint64) (parts []elffile.Range) {
+	for _, i := range d.spans.At(addr) {
+		p, _ := d.parse(i) // of a damaged unit: what could be read
+		chain, _ := p.chain(addr)
+		if len(chain) == 0 {
+			continue
+		}
+		c := &p.calls[chain[0]]
+		for _, r := range p.ranges[c.first:c.last] {
+			parts = append(parts, elffile.Range{Lo: r[0], Hi: r[1]})
+		}
+		return parts
+	}
+	return nil
+}
+
 // maxKept bounds the size of the parsed units, in bytes: a program of 100 MB takes some 60 MB if
 // all of its units are parsed. Units can share one long table.
 const maxKept = 128 << 20

@@ -116,6 +116,18 @@ func (t *Table) Frames(addr uint64) []Frame {
 	return t.complete(frames, base, addr)
 }
 
+// Function returns the code of the function at addr, whose parts may lie apart; nil if no debug information describes it. The
+// function is the outermost of Frames.
+func (t *Table) Function(addr uint64) []elf.Range {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.load()
+	if t.debug == nil {
+		return nil
+	}
+	return t.debug.function(addr)
+}
+
 func (t *Table) load() {
 	if t.loaded {
 		return

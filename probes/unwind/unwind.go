@@ -56,6 +56,16 @@ func (t *Table) row(addr uint64) *row {
 	return row
 }
 
+// Frame returns how the canonical address of the frame that executes the code at addr is found, where that is a register, by
+// its DWARF number, plus an offset: the stack pointer at the call, before it pushed anything.
+func (t *Table) Frame(addr uint64) (register int, offset int64, ok bool) {
+	r := t.row(addr)
+	if r == nil || r.cfa.kind != atOffset {
+		return 0, 0, false
+	}
+	return r.base, r.cfa.n, true
+}
+
 func (t *Table) find(addr uint64) *row {
 	if !t.loaded {
 		t.loaded = true

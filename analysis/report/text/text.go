@@ -189,9 +189,14 @@ func (p *printer) hidden(r report.Report) {
 // callCount returns "on call queue_put: 9,118 calls on 214 objects".
 func callCount(c run.Calls) string {
 	text := fmt.Sprintf("on %s: ", c.Pattern)
-	if c.Return {
+	switch {
+	case strings.HasPrefix(c.Pattern, "enter "):
+		text += plural.Counted(c.Events, "entry", "entries")
+	case strings.HasPrefix(c.Pattern, "leave "):
+		text += plural.Counted(c.Events, "departure", "departures")
+	case c.Return:
 		text += plural.Counted(c.Events, "return", "returns")
-	} else {
+	default:
 		text += plural.Counted(c.Events, "call", "calls")
 	}
 	if c.Objects > 0 {

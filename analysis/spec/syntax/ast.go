@@ -104,6 +104,8 @@ type Op uint8
 const (
 	OpCall Op = iota
 	OpReturn
+	OpEnter
+	OpLeave
 	OpAcquire
 	OpRelease
 	OpWait
@@ -120,7 +122,7 @@ const (
 )
 
 var opNames = [...]string{
-	"call", "return", "acquire", "release", "wait", "signal", "broadcast", "post", "arrive", "read", "write", "start", "end", "fork", "join",
+	"call", "return", "enter", "leave", "acquire", "release", "wait", "signal", "broadcast", "post", "arrive", "read", "write", "start", "end", "fork", "join",
 }
 
 // String returns the word that begins the pattern.
@@ -131,11 +133,18 @@ func (o Op) String() string {
 	return "event"
 }
 
+// OfCode reports whether the operation is a call of a function or its return, or the entry into lines of the source or the
+// departure from them.
+func (o Op) OfCode() bool { return o <= OpLeave }
+
+// Ends reports whether the operation is the end of one that OfCode has: a return or a departure.
+func (o Op) Ends() bool { return o == OpReturn || o == OpLeave }
+
 // Pattern selects events of a run.
 type Pattern struct {
 	Op     Op
 	Span   Span
-	Func   Path    // for call and return
+	Func   Path    // for call and return; for enter and leave the lines, FILE:FIRST-LAST
 	Params []Param // what the parameters bind, in order
 	Result *Name   // the name that the result of a return, or the value of a write, binds
 	Any    bool    // for acquire and release: of any lock
@@ -233,7 +242,8 @@ type Edge struct {
 type Check struct {
 	Analysis Name
 	Vars     []Name // for races
-	Func     *Path  // for atomicity
+	Func     *Path  // for atomicity; with Lines, lines of the source: FILE:FIRST-LAST
+	Lines    bool
 }
 
 // Typestate is a protocol of the use of objects.

@@ -587,7 +587,12 @@ func (p *parser) check() Decl {
 	case "deadlocks", "misuse":
 	case "atomicity":
 		p.needOp("(")
-		f := p.pathName("a function", true)
+		var f Path
+		if d.Lines = p.atLines(); d.Lines {
+			f = p.lines()
+		} else {
+			f = p.pathName("a function, or lines such as bank.c:12-20", true)
+		}
 		d.Func = &f
 		p.needOp(")")
 	default:

@@ -36,6 +36,8 @@ func (p *parser) pattern() Pattern {
 	switch op {
 	case OpCall, OpReturn:
 		p.function(&out)
+	case OpEnter, OpLeave:
+		out.Func = p.lines()
 	default:
 		p.operation(&out)
 	}
