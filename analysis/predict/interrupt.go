@@ -153,11 +153,17 @@ func (i *interruption) necessary(r *reversal, base []event.Epoch, free, open boo
 // tell that one from others.
 func (i *interruption) before(c *closure, l *slotLog, e *event.Event) {
 	at := int(l.count(int(e.Slot), e.Epoch)) - 1
-	if e.Flags&event.Atomic == 0 || at == 0 {
+	if e.Flags&event.Atomic == 0 {
 		c.before(e)
 		return
 	}
 	c.raise(e.Slot, e.Epoch-1)
+	if at == 0 {
+		if fork := i.h.find(i.h.forkOf(e.Thread).Seq); fork != nil {
+			c.raise(fork.Slot, fork.Epoch)
+		}
+		return
+	}
 	if last := l.of[e.Slot][at-1]; i.h.log[last].Op == event.Read && l.source[last] >= 0 {
 		w := &i.h.log[l.source[last]] // of a read, that edge leads to the event after it
 		c.raise(w.Slot, w.Epoch)
