@@ -7,8 +7,10 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/part"
+	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
@@ -44,6 +46,12 @@ local approvals : int = 0 { on approved : approvals := approvals + 1 }
 // ofBank runs a specification over events of the bank, and returns the outcome.
 func ofBank(t *testing.T, text string, events ...event.Event) *part.Outcome {
 	t.Helper()
+	return ofShared(t, nil, text, events...)
+}
+
+// ofShared is ofBank with what parts share; nil: nothing.
+func ofShared(t *testing.T, shared *part.Shared, text string, events ...event.Event) *part.Outcome {
+	t.Helper()
 	s, problems := spec.Parse("bank.tps", text)
 	if problems.HasErrors() {
 		t.Fatal(problems)
@@ -52,12 +60,19 @@ func ofBank(t *testing.T, text string, events ...event.Event) *part.Outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := NewPart(r)
+	p := NewPart(r, shared)
+	if shared != nil {
+		eventtest.Stamp(events)
+	}
 	for i := range events {
 		events[i].Seq = uint64(i + 1)
 		p.Event(&events[i])
+		if shared != nil && !events[i].Op.IsCall() {
+			shared.History.Event(&events[i])
+		}
 	}
 	out := &part.Outcome{}
+	p.Settle(out)
 	p.Finish(out)
 	if out.Err != nil {
 		t.Fatal(out.Err)
@@ -147,5 +162,41 @@ func TestAtomicity(t *testing.T) {
 	outside := slices.Concat(begin, []event.Event{leave(2)}, locks(3), []event.Event{enter(2)}, locks(2), []event.Event{leave(2)})
 	if out := ofBank(t, "check atomicity(approve)\n", outside...); len(out.Findings) != 0 {
 		t.Errorf("%+v", out.Findings)
+	}
+}
+
+// TestAtomicityOfAnotherSchedule: the critical section of a thread that came after a call of approve comes between its two
+// critical sections in another schedule, which is predicted; with one critical section in the call nothing is.
+func TestAtomicityOfAnotherSchedule(t *testing.T) {
+	leave := event.Event{Thread: 2, Op: event.Return, Func: 3}
+	begin := slices.Concat(fork(2), fork(3), []event.Event{calls(2, 1)}, locks(2))
+	twice := slices.Concat(begin, locks(2), []event.Event{leave}, locks(3))
+	shared := &part.Shared{History: predict.New(predict.Options{})}
+	out := ofShared(t, shared, "check atomicity(approve)\n", twice...)
+	if len(out.Findings) != 1 || len(out.Notes) != 0 {
+		t.Fatalf("%+v %q", out.Findings, out.Notes)
+	}
+	f := out.Findings[0]
+	if f.Kind != finding.Knowledge || f.Confidence != finding.Predicted || f.Property != "atomicity(approve)" || !slices.Equal(f.Threads, []event.ThreadID{2, 3, 2}) {
+		t.Errorf("%+v", f)
+	}
+	if last := f.Witness[len(f.Witness)-1]; last.Thread != 2 || last.Op != event.Acquire {
+		t.Errorf("the schedule ends with %+v", last)
+	}
+	once := slices.Concat(begin, []event.Event{leave}, locks(3), locks(2))
+	shared = &part.Shared{History: predict.New(predict.Options{})}
+	if out := ofShared(t, shared, "check atomicity(approve)\n", once...); len(out.Findings) != 0 || len(out.Notes) != 0 {
+		t.Errorf("%+v %q", out.Findings, out.Notes)
+	}
+}
+
+// TestAtomicityWithoutSearch: a note says that other schedules were not searched.
+func TestAtomicityWithoutSearch(t *testing.T) {
+	leave := event.Event{Thread: 2, Op: event.Return, Func: 3}
+	events := slices.Concat(fork(2), fork(3), []event.Event{calls(2, 1)}, locks(2), locks(2), []event.Event{leave}, locks(3))
+	shared := &part.Shared{History: predict.New(predict.Options{Reversals: -1})}
+	out := ofShared(t, shared, "check atomicity(approve)\n", events...)
+	if len(out.Findings) != 0 || len(out.Notes) != 1 || !strings.Contains(out.Notes[0], "atomicity(approve): not all other schedules were searched") {
+		t.Errorf("%+v %q", out.Findings, out.Notes)
 	}
 }

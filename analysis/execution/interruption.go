@@ -63,13 +63,17 @@ func (s *state) nextIs(want int32, seq uint64) *Refusal {
 	return nil
 }
 
-// cannotSwap returns nil if two events conflict: two accesses of a variable, one of which writes, or two acquires of a
-// lock, one of which excludes the other.
+// cannotSwap returns nil if two events, in this order, conflict: two accesses of a variable, one of which writes, or an acquire
+// or release of a lock and a later acquire that it excludes, or that excludes it.
 func (s *state) cannotSwap(a, b int32) *Refusal {
 	x, y := &s.events[a], &s.events[b]
+	mode := x.Op
+	if x.Op == event.Release && s.source[a] != noSource {
+		mode = s.events[s.source[a]].Op
+	}
 	accesses := x.Op.IsAccess() && y.Op.IsAccess() && (x.Op.IsWrite() || y.Op.IsWrite())
-	acquires := x.Op.IsAcquire() && y.Op.IsAcquire() && (x.Op == event.Acquire || y.Op == event.Acquire)
-	if x.Object != y.Object || x.Thread == y.Thread || !accesses && !acquires {
+	locks := mode.IsAcquire() && y.Op.IsAcquire() && (mode == event.Acquire || y.Op == event.Acquire)
+	if x.Object != y.Object || x.Thread == y.Thread || !accesses && !locks {
 		return refuse(Goal, "events %d and %d do not conflict", x.Seq, y.Seq)
 	}
 	return nil

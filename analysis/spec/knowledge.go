@@ -25,6 +25,9 @@ type Formula struct {
 	Declared, Types []int
 	// Ready: it is that of a check, whose parts are declared in no file of the user.
 	Ready bool
+	// Block has the indices in Spec.Events of entering and leaving the block that the formula of `check atomicity` is about;
+	// nil: it is another formula.
+	Block *[2]int
 
 	x syntax.Expr // arranged
 }
@@ -65,6 +68,7 @@ func (r *resolver) formula(d *syntax.MTTL) {
 	}
 	f.Vars = k.f.Vars
 	r.mentions(f)
+	f.Block = r.blockOf(f)
 	for i := range r.Vars { // What the threads know passes through all of them.
 		r.Vars[i].Used = true
 	}
