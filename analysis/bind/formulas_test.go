@@ -98,7 +98,8 @@ func TestFormula(t *testing.T) {
 	const text = loans + "mttl told \"unknown\" = forall c : teller . @c (pays -> @boss (approvals > 0))\n"
 	begin := slices.Concat(fork(2), fork(3), []event.Event{calls(2, 1)}, locks(2))
 	out := ofBank(t, text, append(slices.Clone(begin), calls(3, 2))...)
-	if len(out.Findings) != 1 || out.Findings[0].Kind != finding.Knowledge || out.Findings[0].Property != "told" || out.Findings[0].Message != "this run violates told: unknown" {
+	if len(out.Findings) != 1 || out.Findings[0].Kind != finding.Knowledge || out.Findings[0].Property != "told" ||
+		out.Findings[0].Message != "this run violates told: unknown (not by causality alone: it depends on which thread boss is, by the order in which threads begin)" {
 		t.Errorf("%+v", out.Findings)
 	}
 	if d := out.Properties.Definitions; len(d) != 1 || d[0].Name != "told" || len(d[0].Where) != 2 {
@@ -198,5 +199,29 @@ func TestAtomicityWithoutSearch(t *testing.T) {
 	out := ofShared(t, shared, "check atomicity(approve)\n", events...)
 	if len(out.Findings) != 0 || len(out.Notes) != 1 || !strings.Contains(out.Notes[0], "atomicity(approve): not all other schedules were searched") {
 		t.Errorf("%+v %q", out.Findings, out.Notes)
+	}
+}
+
+// TestBeyondCausality: which thread is the first of its type depends on the order in which threads begin: two runs of one
+// causal order have different verdicts, and the finding says so.
+func TestBeyondCausality(t *testing.T) {
+	const text = `
+thread clerks = start clerk
+thread first = 1 of clerks
+event pays = call pay
+mttl none = @first (!pays)
+`
+	// The main thread creates one that pays, and the manager one that does not; nothing orders the two.
+	run := func(pays, other event.ThreadID) []event.Event {
+		by := map[event.ThreadID]event.ThreadID{pays: 1, other: 2}
+		create := []event.Event{{Thread: by[3], Op: event.Fork, Peer: 3}, {Thread: by[4], Op: event.Fork, Peer: 4}}
+		return slices.Concat(fork(2), create, []event.Event{{Thread: pays, Op: event.Begin}, calls(pays, 2), {Thread: other, Op: event.Begin}})
+	}
+	out := ofBank(t, text, run(3, 4)...)
+	if len(out.Findings) != 1 || !strings.Contains(out.Findings[0].Message, "not by causality alone: it depends on which thread first is") {
+		t.Errorf("%+v", out.Findings)
+	}
+	if out := ofBank(t, text, run(4, 3)...); len(out.Findings) != 0 {
+		t.Errorf("%+v", out.Findings)
 	}
 }
