@@ -1,3 +1,3 @@
 // As till, but the seller holds the lock of the stock from the look to the entry.
 #define HOLD
-#include "../till/till.c"
+#include "../sale/sale.c"
