@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/atomicity"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/knowledge"
+	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
 	"github.com/tracepredict/tracepredict/internal/plural"
@@ -18,10 +20,11 @@ type formula struct {
 	run       *Run
 	of        *spec.Formula
 	monitor   *knowledge.Monitor
-	variables []int  // by Spec.Vars: the index of the formula's variable; -1: it mentions none
-	mentioned []bool // by Spec.Events
-	hadThread []bool // by type of threads: some thread was of it
-	seen      int    // Run.seen when the codes were made
+	variables []int               // by Spec.Vars: the index of the formula's variable; -1: it mentions none
+	mentioned []bool              // by Spec.Events
+	hadThread []bool              // by type of threads: some thread was of it
+	seen      int                 // Run.seen when the codes were made
+	block     *atomicity.Analysis // of a request for atomicity; else nil
 	problems  syntax.List
 }
 
@@ -47,9 +50,47 @@ func (r *Run) bindFormulas(found func(*finding.Finding)) error {
 			Is: func(id event.ThreadID, number int) bool { return r.match.IsOfType(id, of.Declared[number]) },
 			Of: f.isOfType,
 		})
+		if of.Block != nil {
+			f.block = atomicity.New(atomicity.Options{Property: of.Name, Message: interrupted(of)})
+		}
 		r.formulas = append(r.formulas, f)
 	}
 	return nil
+}
+
+// interrupted returns the message of a predicted violation of atomicity.
+func interrupted(of *spec.Formula) string {
+	return fmt.Sprintf("another schedule of this run violates %s: another thread comes between two conflicting steps of one call", of.Name)
+}
+
+// bounds tells the analysis of the block when a thread enters and leaves it.
+func (f *formula) bounds(e *event.Event, matched []int) {
+	switch {
+	case f.block == nil || !e.Op.IsCall():
+	case slices.Contains(matched, f.of.Block[0]):
+		f.block.Enter(e.Thread, e.Seq)
+	case slices.Contains(matched, f.of.Block[1]):
+		f.block.Leave(e.Thread, e.Seq)
+	}
+}
+
+// settle searches for schedules that violate atomicity.
+func (f *formula) settle(shared *part.Shared) {
+	if f.block != nil && shared != nil {
+		f.block.Settle(shared.History, shared.Search.Over)
+	}
+}
+
+// predicted returns the violations of atomicity by other schedules, and a note on what was not searched.
+func (f *formula) predicted() (found []finding.Finding, notes []string) {
+	if f.block == nil {
+		return nil, nil
+	}
+	if s := f.block.Stats(); s.Left > 0 || s.Unsettled > 0 {
+		notes = append(notes, f.of.Name+": not all other schedules were searched: "+plural.Sprintf("%d of %d {call was|calls were} not examined", s.Left, s.Blocks)+
+			", and "+plural.Sprintf("%d {question was|questions were} left", s.Unsettled))
+	}
+	return f.block.Finish(), notes
 }
 
 func (f *formula) isOfType(id event.ThreadID, typ int) bool {
@@ -61,6 +102,7 @@ func (f *formula) isOfType(id event.ThreadID, typ int) bool {
 // event passes the next event of the run to the monitor. The matcher has seen it.
 func (f *formula) event(e *event.Event) {
 	matched := f.run.match.Matched()
+	f.bounds(e, matched)
 	s := knowledge.State{
 		Variable: -1, Happened: matched, Locals: f.run.match.Locals(e.Thread),
 		Mentioned: slices.ContainsFunc(matched, func(i int) bool { return f.mentioned[i] }),
@@ -120,7 +162,8 @@ func (f *formula) finish() (found []finding.Finding, notes []string) {
 	if n := m.Unbound(); n > 0 {
 		say("%s", plural.Sprintf("%d {thread|threads} that began while too many others lived {was|were} left out", n))
 	}
-	return m.Finish(), notes
+	found, more := f.predicted()
+	return append(m.Finish(), found...), append(notes, more...)
 }
 
 // definition returns the formula, for a report.

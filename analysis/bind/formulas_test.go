@@ -7,8 +7,10 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/part"
+	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/event/eventtest"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
@@ -44,6 +46,12 @@ local approvals : int = 0 { on approved : approvals := approvals + 1 }
 // ofBank runs a specification over events of the bank, and returns the outcome.
 func ofBank(t *testing.T, text string, events ...event.Event) *part.Outcome {
 	t.Helper()
+	return ofShared(t, nil, text, events...)
+}
+
+// ofShared is ofBank with what parts share; nil: nothing.
+func ofShared(t *testing.T, shared *part.Shared, text string, events ...event.Event) *part.Outcome {
+	t.Helper()
 	s, problems := spec.Parse("bank.tps", text)
 	if problems.HasErrors() {
 		t.Fatal(problems)
@@ -52,12 +60,19 @@ func ofBank(t *testing.T, text string, events ...event.Event) *part.Outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := NewPart(r)
+	p := NewPart(r, shared)
+	if shared != nil {
+		eventtest.Stamp(events)
+	}
 	for i := range events {
 		events[i].Seq = uint64(i + 1)
 		p.Event(&events[i])
+		if shared != nil && !events[i].Op.IsCall() {
+			shared.History.Event(&events[i])
+		}
 	}
 	out := &part.Outcome{}
+	p.Settle(out)
 	p.Finish(out)
 	if out.Err != nil {
 		t.Fatal(out.Err)
@@ -83,7 +98,8 @@ func TestFormula(t *testing.T) {
 	const text = loans + "mttl told \"unknown\" = forall c : teller . @c (pays -> @boss (approvals > 0))\n"
 	begin := slices.Concat(fork(2), fork(3), []event.Event{calls(2, 1)}, locks(2))
 	out := ofBank(t, text, append(slices.Clone(begin), calls(3, 2))...)
-	if len(out.Findings) != 1 || out.Findings[0].Kind != finding.Knowledge || out.Findings[0].Property != "told" || out.Findings[0].Message != "this run violates told: unknown" {
+	if len(out.Findings) != 1 || out.Findings[0].Kind != finding.Knowledge || out.Findings[0].Property != "told" ||
+		out.Findings[0].Message != "this run violates told: unknown (not by causality alone: it depends on which thread boss is, by the order in which threads begin)" {
 		t.Errorf("%+v", out.Findings)
 	}
 	if d := out.Properties.Definitions; len(d) != 1 || d[0].Name != "told" || len(d[0].Where) != 2 {
@@ -146,6 +162,66 @@ func TestAtomicity(t *testing.T) {
 	}
 	outside := slices.Concat(begin, []event.Event{leave(2)}, locks(3), []event.Event{enter(2)}, locks(2), []event.Event{leave(2)})
 	if out := ofBank(t, "check atomicity(approve)\n", outside...); len(out.Findings) != 0 {
+		t.Errorf("%+v", out.Findings)
+	}
+}
+
+// TestAtomicityOfAnotherSchedule: the critical section of a thread that came after a call of approve comes between its two
+// critical sections in another schedule, which is predicted; with one critical section in the call nothing is.
+func TestAtomicityOfAnotherSchedule(t *testing.T) {
+	leave := event.Event{Thread: 2, Op: event.Return, Func: 3}
+	begin := slices.Concat(fork(2), fork(3), []event.Event{calls(2, 1)}, locks(2))
+	twice := slices.Concat(begin, locks(2), []event.Event{leave}, locks(3))
+	shared := &part.Shared{History: predict.New(predict.Options{})}
+	out := ofShared(t, shared, "check atomicity(approve)\n", twice...)
+	if len(out.Findings) != 1 || len(out.Notes) != 0 {
+		t.Fatalf("%+v %q", out.Findings, out.Notes)
+	}
+	f := out.Findings[0]
+	if f.Kind != finding.Knowledge || f.Confidence != finding.Predicted || f.Property != "atomicity(approve)" || !slices.Equal(f.Threads, []event.ThreadID{2, 3, 2}) {
+		t.Errorf("%+v", f)
+	}
+	if last := f.Witness[len(f.Witness)-1]; last.Thread != 2 || last.Op != event.Acquire {
+		t.Errorf("the schedule ends with %+v", last)
+	}
+	once := slices.Concat(begin, []event.Event{leave}, locks(3), locks(2))
+	shared = &part.Shared{History: predict.New(predict.Options{})}
+	if out := ofShared(t, shared, "check atomicity(approve)\n", once...); len(out.Findings) != 0 || len(out.Notes) != 0 {
+		t.Errorf("%+v %q", out.Findings, out.Notes)
+	}
+}
+
+// TestAtomicityWithoutSearch: a note says that other schedules were not searched.
+func TestAtomicityWithoutSearch(t *testing.T) {
+	leave := event.Event{Thread: 2, Op: event.Return, Func: 3}
+	events := slices.Concat(fork(2), fork(3), []event.Event{calls(2, 1)}, locks(2), locks(2), []event.Event{leave}, locks(3))
+	shared := &part.Shared{History: predict.New(predict.Options{Reversals: -1})}
+	out := ofShared(t, shared, "check atomicity(approve)\n", events...)
+	if len(out.Findings) != 0 || len(out.Notes) != 1 || !strings.Contains(out.Notes[0], "atomicity(approve): not all other schedules were searched") {
+		t.Errorf("%+v %q", out.Findings, out.Notes)
+	}
+}
+
+// TestBeyondCausality: which thread is the first of its type depends on the order in which threads begin: two runs of one
+// causal order have different verdicts, and the finding says so.
+func TestBeyondCausality(t *testing.T) {
+	const text = `
+thread clerks = start clerk
+thread first = 1 of clerks
+event pays = call pay
+mttl none = @first (!pays)
+`
+	// The main thread creates one that pays, and the manager one that does not; nothing orders the two.
+	run := func(pays, other event.ThreadID) []event.Event {
+		by := map[event.ThreadID]event.ThreadID{pays: 1, other: 2}
+		create := []event.Event{{Thread: by[3], Op: event.Fork, Peer: 3}, {Thread: by[4], Op: event.Fork, Peer: 4}}
+		return slices.Concat(fork(2), create, []event.Event{{Thread: pays, Op: event.Begin}, calls(pays, 2), {Thread: other, Op: event.Begin}})
+	}
+	out := ofBank(t, text, run(3, 4)...)
+	if len(out.Findings) != 1 || !strings.Contains(out.Findings[0].Message, "not by causality alone: it depends on which thread first is") {
+		t.Errorf("%+v", out.Findings)
+	}
+	if out := ofBank(t, text, run(4, 3)...); len(out.Findings) != 0 {
 		t.Errorf("%+v", out.Findings)
 	}
 }

@@ -10,11 +10,12 @@ import (
 // Part is a Run as a part.Part.
 type Part struct {
 	part.Base
-	run *Run
+	run    *Run
+	shared *part.Shared // nil: schedules are not searched
 }
 
-// NewPart returns a Run as a part.
-func NewPart(r *Run) *Part { return &Part{run: r} }
+// NewPart returns a Run as a part. Without shared, no violation of atomicity is predicted.
+func NewPart(r *Run, shared *part.Shared) *Part { return &Part{run: r, shared: shared} }
 
 // Needs implements part.Part.
 func (p *Part) Needs() part.Needs { return part.Calls | part.Misuses | part.Again }
@@ -39,6 +40,13 @@ func (p *Part) Remember(n *event.Names) {
 	}
 	if p.run.ofObjects != nil {
 		p.run.ofObjects.Remember(n)
+	}
+}
+
+// Settle implements part.Part.
+func (p *Part) Settle(*part.Outcome) {
+	for _, f := range p.run.formulas {
+		f.settle(p.shared)
 	}
 }
 

@@ -145,7 +145,7 @@ func monitored(t *testing.T, text string, events []event.Event) (part.Outcome, *
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := NewPart(r)
+	p := NewPart(r, nil)
 	for i := range events {
 		p.Event(&events[i])
 	}
@@ -315,7 +315,7 @@ func TestScopeBesideProperty(t *testing.T) {
 		b.Event(&r.events[i])
 	}
 	var out part.Outcome
-	NewPart(b).Finish(&out)
+	NewPart(b, nil).Finish(&out)
 	if len(out.Findings) == 0 || out.Findings[0].Kind != finding.Property {
 		t.Errorf("findings %+v", out.Findings)
 	}

@@ -30,7 +30,7 @@ func newParts(shared *part.Shared, o *Options) (p parts) {
 		misuse.NewPart(shared, o.Misuse),
 	}
 	if o.Specification != nil {
-		p.all = append(p.all, bind.NewPart(o.Specification))
+		p.all = append(p.all, bind.NewPart(o.Specification, shared))
 	}
 	for _, one := range p.all {
 		p.by.add(one.Needs(), one)

@@ -8,8 +8,13 @@ import (
 )
 
 // executedSteps returns how many of the steps are executed. The error is at the steps after them.
-func executedSteps(steps []finding.Step, kind finding.Kind) int {
-	switch kind {
+func executedSteps(steps []finding.Step, claim *Claim) int {
+	if x := claim.Interruption; x != nil && x.Open {
+		return max(0, len(steps)-2)
+	} else if x != nil {
+		return max(0, len(steps)-1)
+	}
+	switch claim.Kind {
 	case finding.Race:
 		return max(0, len(steps)-2)
 	case finding.Deadlock:
@@ -23,8 +28,11 @@ func executedSteps(steps []finding.Step, kind finding.Kind) int {
 }
 
 // checkEnd returns nil if the error can occur next, at the last steps.
-func (s *state) checkEnd(last []finding.Step, kind finding.Kind) *Refusal {
-	switch kind {
+func (s *state) checkEnd(last []finding.Step, claim *Claim) *Refusal {
+	if claim.Interruption != nil {
+		return s.interruption(last, claim.Interruption)
+	}
+	switch claim.Kind {
 	case finding.Property, finding.Typestate:
 		return nil
 	case finding.Deadlock:
@@ -32,7 +40,7 @@ func (s *state) checkEnd(last []finding.Step, kind finding.Kind) *Refusal {
 	case finding.Race:
 		return s.race(last)
 	}
-	return refuse(Goal, "nothing is known of a witness for %q", kind)
+	return refuse(Goal, "nothing is known of a witness for %q", claim.Kind)
 }
 
 // deadlock checks that the threads wait for each other in a cycle of locks, or that none of them can

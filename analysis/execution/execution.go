@@ -82,7 +82,7 @@ func refuse(r Rule, format string, args ...any) *Refusal {
 type Claim struct {
 	// Kind of the error. For finding.Race the last two steps must be conflicting accesses. For finding.Deadlock there must
 	// be two or more last steps marked Blocked: acquires that wait for each other in a cycle, each the next event of its
-	// thread. For a kind that is Specified only the steps are checked.
+	// thread. For a kind that is Specified only the steps are checked, unless there is an Interruption.
 	Kind finding.Kind
 	// Unexplained allows reads whose values no recorded write left, and semaphore waits for which there was no recorded
 	// post: something that was not recorded wrote or posted, and may do so at another time in the witness.
@@ -90,6 +90,18 @@ type Claim struct {
 	// Taken, if not 0, is the Seq of a signal that may have woken another thread than in the run: one that waited on the
 	// same condition when the signal was executed, and waits again until the notification that woke it in the run.
 	Taken uint64
+	// Interruption, if not nil, is what the witness of a block of a thread shows. The steps end with its Last.
+	Interruption *Interruption
+}
+
+// Interruption has events of two threads, by Seq. First and Last are events of a block of one thread, in their order; From
+// and To are events of another thread, in their order, or one event. From comes after First and conflicts with it, To
+// comes before Last and conflicts with it. So no order of the same conflicts has the block's events next to each other.
+type Interruption struct {
+	First, From, To, Last uint64
+	// Open: To is the last event of its thread. It is an access, and may see another value than in the run. The last two
+	// steps are To and Last. Otherwise To is executed, and only Last may see another value.
+	Open bool
 }
 
 // Checker checks witnesses of one run. A *Run is one.
@@ -140,9 +152,9 @@ func (r *Run) Check(steps []finding.Step, kind finding.Kind) error {
 // CheckClaim implements Checker: it executes a witness from the beginning of the run, and then checks that the error can
 // occur. A non-nil error is a *Refusal.
 func (r *Run) CheckClaim(steps []finding.Step, claim Claim) (unexplained []uint64, err error) {
-	end := executedSteps(steps, claim.Kind)
+	end := executedSteps(steps, &claim)
 	s, done := r.beginClaim(steps[:end], claim)
-	if refusal := s.checkFrom(done, steps, end, claim.Kind); refusal != nil {
+	if refusal := s.checkFrom(done, steps, end, &claim); refusal != nil {
 		return nil, refusal
 	}
 	return s.unexplained, nil
@@ -159,14 +171,14 @@ func (r *Run) beginClaim(steps []finding.Step, claim Claim) (s *state, done int)
 }
 
 // checkFrom executes the steps of a witness from one on, up to end, and checks that the error can occur.
-func (s *state) checkFrom(from int, steps []finding.Step, end int, kind finding.Kind) *Refusal {
+func (s *state) checkFrom(from int, steps []finding.Step, end int, claim *Claim) *Refusal {
 	for k := from; k < end; k++ {
 		if refusal := s.step(&steps[k]); refusal != nil {
 			refusal.Step, refusal.step = k+1, steps[k]
 			return refusal
 		}
 	}
-	if refusal := s.checkEnd(steps[end:], kind); refusal != nil {
+	if refusal := s.checkEnd(steps[end:], claim); refusal != nil {
 		refusal.Step = len(steps)
 		if refusal.Step > 0 {
 			refusal.step = steps[refusal.Step-1]

@@ -9,6 +9,7 @@ const MaxBound = 4
 // quantifiers bind, each with a number of its own.
 type Formula struct {
 	Name, Message string
+	Beyond        []string // what its verdict depends on besides causality, in words; for messages
 	Variables     []string // the names of the shared variables that it mentions
 	Locals        int      // number of local variables of a thread
 	Declared      int      // number of declared threads

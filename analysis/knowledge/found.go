@@ -3,6 +3,7 @@ package knowledge
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/finding/reason"
@@ -67,6 +68,9 @@ func (m *Monitor) message() string {
 	what := "this run violates " + m.o.Formula.Name
 	if m.o.Formula.Message != "" {
 		what += ": " + m.o.Formula.Message
+	}
+	if b := m.o.Formula.Beyond; len(b) > 0 {
+		what += " (not by causality alone: it depends on " + strings.Join(b, ", and on ") + ")"
 	}
 	return what
 }

@@ -82,7 +82,8 @@ type question struct {
 	// read stood in the way.
 	lenient     bool
 	unexplained bool
-	taken       uint64 // the Seq of a signal that another thread than in the run may have taken; 0: none
+	taken       uint64                  // the Seq of a signal that another thread than in the run may have taken; 0: none
+	between     *execution.Interruption // what the schedule of a block shows; nil: it is of no block
 }
 
 func (q *question) search() Result {
@@ -271,7 +272,7 @@ func (q *question) checked(w *witness, by finding.Order, assumes []string) Resul
 	q.h.witnesses.Count(err)
 	if err != nil {
 		q.unexplained = q.unexplained || execution.Unseen(err)
-		if by == finding.OrderSyncPreserving {
+		if by == finding.OrderSyncPreserving && q.c != nil {
 			q.remember(err, w.steps)
 		}
 		return refusal(err)
@@ -288,7 +289,7 @@ func (q *question) checked(w *witness, by finding.Order, assumes []string) Resul
 
 // check has a witness checked, and sets r.Unexplained.
 func (q *question) check(steps []finding.Step, r *Result) (err error) {
-	r.Unexplained, err = q.h.checker().CheckClaim(steps, execution.Claim{Kind: q.kind, Unexplained: q.lenient, Taken: q.taken})
+	r.Unexplained, err = q.h.checker().CheckClaim(steps, execution.Claim{Kind: q.kind, Unexplained: q.lenient, Taken: q.taken, Interruption: q.between})
 	return err
 }
 

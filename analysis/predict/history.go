@@ -45,6 +45,8 @@ type History struct {
 	rearranged int
 	// reversals is the number of steps of Options.Reversals that are spent.
 	reversals int
+	// interruptions is the number of steps that Interrupt has taken.
+	interruptions int
 	// stuckSteps is the number of steps that Stuck has taken.
 	stuckSteps int
 	witnesses  execution.Tally

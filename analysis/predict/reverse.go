@@ -28,14 +28,15 @@ const budgetShare = 16
 type reversal struct {
 	*question
 	bySlot     *slotLog
-	base       []event.Epoch // by slot: all events up to this epoch happen as observed
-	steps      int           // of the budget, left
-	tried      int           // choices of instances, one a side, that could be unordered
-	incomplete bool          // a choice that might have led to a schedule was not fully tried
-	free       bool          // for some choice, no instance must come before another
-	found      *scheduler    // the one that found a schedule; nil: none did
-	index      []int         // by side: which instance is chosen
-	needs      [2][]prefixes // by side, what each of its instances needs after base: [1] in every schedule
+	base       []event.Epoch   // by slot: all events up to this epoch happen as observed
+	steps      int             // of the budget, left
+	tried      int             // choices of instances, one a side, that could be unordered
+	incomplete bool            // a choice that might have led to a schedule was not fully tried
+	free       bool            // for some choice, no instance must come before another
+	found      *scheduler      // the one that found a schedule; nil: none did
+	index      []int           // by side: which instance is chosen
+	later      map[int32]int32 // for scheduler.later
+	needs      [2][]prefixes   // by side, what each of its instances needs after base: [1] in every schedule
 }
 
 // reverse searches for a schedule with reversals. Before is the result of the search for a
@@ -211,6 +212,11 @@ func (r *reversal) beyondGaps(c *closure, base []event.Epoch) []event.Epoch {
 // (or several shared ones): that of a candidate's thread, or else the last in the run. It
 // returns false if the run lacks a release, or the set then contains a chosen instance.
 func (r *reversal) complete(c *closure) bool {
+	return r.closeSections(c) && !slices.ContainsFunc(r.chosen, c.has)
+}
+
+// closeSections is complete, whatever the set then contains.
+func (r *reversal) closeSections(c *closure) bool {
 	for again := true; again; {
 		again = false
 		for slot := range c.at {
@@ -227,7 +233,7 @@ func (r *reversal) complete(c *closure) bool {
 			}
 		}
 	}
-	return !slices.ContainsFunc(r.chosen, c.has)
+	return true
 }
 
 // isCandidate reports whether the slot is that of a chosen instance: its sections stay open.
@@ -275,7 +281,7 @@ func (r *reversal) schedule(base, must, limit []event.Epoch) bool {
 		return out
 	}
 	s := r.bySlot.newScheduler(counts(base), counts(must), counts(limit), r.steps)
-	s.lenient = r.lenient
+	s.lenient, s.later = r.lenient, r.later
 	ok := s.find()
 	r.steps, r.unexplained = s.steps, r.unexplained || s.unexplained
 	if ok {

@@ -40,6 +40,7 @@ type scheduler struct {
 	seen         map[uint64]struct{} // hashes of the states that were branched from
 	state        uint64              // hash of the present state
 	steps        int                 // of the budget, left
+	later        map[int32]int32     // by event: one that must run before it, in addition to what it needs
 	lenient      bool                // reads whose source is not known can run
 	unexplained  bool                // without lenient, such a read was not run
 }
@@ -307,6 +308,9 @@ func (s *scheduler) needed(slot uint32, i int32) bool {
 		if at := s.at[n.slot]; int(at) < len(s.of[n.slot]) && s.h.log[s.of[n.slot][at]].Epoch <= n.upto {
 			return false
 		}
+	}
+	if j, also := s.later[i]; also && !s.hasRun(j) {
+		return false
 	}
 	return s.sent(i)
 }

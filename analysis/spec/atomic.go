@@ -49,3 +49,24 @@ func atomicBlocks(decls []syntax.Decl) (more []syntax.Decl) {
 	}
 	return more
 }
+
+// blockOf returns the events of entering and leaving the block of a formula that is of a request for atomicity; nil if it is
+// another formula.
+func (r *resolver) blockOf(f *Formula) *[2]int {
+	if !f.Ready {
+		return nil
+	}
+	block := [2]int{-1, -1}
+	for _, i := range f.Events {
+		switch name := r.Events[i].Name; {
+		case strings.HasSuffix(name, "_enter"):
+			block[0] = i
+		case strings.HasSuffix(name, "_leave"):
+			block[1] = i
+		}
+	}
+	if block[0] < 0 || block[1] < 0 {
+		return nil
+	}
+	return &block
+}

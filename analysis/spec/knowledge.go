@@ -25,6 +25,11 @@ type Formula struct {
 	Declared, Types []int
 	// Ready: it is that of a check, whose parts are declared in no file of the user.
 	Ready bool
+	// Beyond has, in words, what the verdict depends on besides causality: runs of the same causal order may differ in it.
+	Beyond []string
+	// Block has the indices in Spec.Events of entering and leaving the block that the formula of `check atomicity` is about;
+	// nil: it is another formula.
+	Block *[2]int
 
 	x syntax.Expr // arranged
 }
@@ -65,6 +70,8 @@ func (r *resolver) formula(d *syntax.MTTL) {
 	}
 	f.Vars = k.f.Vars
 	r.mentions(f)
+	f.Block = r.blockOf(f)
+	f.Beyond = r.beyond(f)
 	for i := range r.Vars { // What the threads know passes through all of them.
 		r.Vars[i].Used = true
 	}
@@ -72,6 +79,38 @@ func (r *resolver) formula(d *syntax.MTTL) {
 		r.useThread(i)
 	}
 	r.Formulas = append(r.Formulas, f)
+}
+
+// beyond returns what a formula depends on besides causality: the order in which threads begin that nothing orders. The ready
+// formulas have the same verdicts all the same, since a thread that has not begun knows of no block.
+func (r *resolver) beyond(f *Formula) (out []string) {
+	if f.Ready {
+		return nil
+	}
+	for _, i := range f.Declared {
+		if t := &r.Threads[i]; t.Kind == syntax.NthOf {
+			out = append(out, fmt.Sprintf("which thread %s is, by the order in which threads begin", t.Name))
+		}
+	}
+	numbered, bound := false, 0
+	walk(f.x, func(n syntax.Name) {
+		_, declared := r.names.entries[n.Text]
+		numbered = numbered || n.Text == "tid" && !declared
+	})
+	var count func(x syntax.Expr)
+	count = func(x syntax.Expr) {
+		if q, ok := x.(*syntax.Quantified); ok {
+			bound += len(q.Vars)
+		}
+		parts(x, count)
+	}
+	if count(f.x); numbered {
+		out = append(out, "tid, by which threads are numbered in the order in which they begin")
+	}
+	if bound > 1 {
+		out = append(out, "whether both of two bound threads have begun, as earlier states are not looked at")
+	}
+	return out
 }
 
 // Knowledge returns a formula with its codes. Forms has, for each of s.Vars, the form of its
@@ -92,7 +131,7 @@ func (s *Spec) Knowledge(f *Formula, forms []*event.Form) (*knowledge.Formula, [
 func (r *resolver) knower(f *Formula, forms []*event.Form) *knower {
 	return &knower{
 		state: state{resolver: r, forms: forms, formsKnown: forms != nil}, f: f,
-		out:      &knowledge.Formula{Name: f.Name, Message: f.Message, Locals: len(r.Locals)},
+		out:      &knowledge.Formula{Name: f.Name, Message: f.Message, Beyond: f.Beyond, Locals: len(r.Locals)},
 		declared: map[string]int{}, bound: map[string]int{},
 	}
 }
@@ -492,11 +531,12 @@ type DescribedFormula struct {
 	States  string   `json:"states"`  // which events make states
 	Threads []string `json:"threads"` // that it names, as declared
 	Known   []string `json:"known"`   // what the vectors have entries for
+	Beyond  []string `json:"beyond_causality"`
 }
 
 // describeFormula returns the description of a formula.
 func (s *Spec) describeFormula(f *Formula) DescribedFormula {
-	d := DescribedFormula{Name: f.Name, Message: f.Message, Text: f.Text, Threads: []string{}, Known: []string{}}
+	d := DescribedFormula{Name: f.Name, Message: f.Message, Text: f.Text, Threads: []string{}, Known: []string{}, Beyond: append([]string{}, f.Beyond...)}
 	var parts, names []string
 	for _, v := range f.Vars {
 		names = append(names, s.Vars[v].Name)

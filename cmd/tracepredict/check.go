@@ -195,7 +195,7 @@ func writeFormula(w io.Writer, f *spec.DescribedFormula) {
 	for _, lines := range []struct {
 		label string
 		of    []string
-	}{{"threads", f.Threads}, {"known", f.Known}} {
+	}{{"threads", f.Threads}, {"known", f.Known}, {"depends on", f.Beyond}} {
 		for i, text := range lines.of {
 			label := lines.label
 			if i > 0 {
