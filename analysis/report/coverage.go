@@ -43,12 +43,15 @@ func (r *Run) AddCoverage(c Coverage) {
 	if c.Misuse && len(c.Objects) > 0 {
 		c.LookedFor = append(c.LookedFor, "misuse of these")
 	}
-	if p := r.Properties; p != nil && len(p.Names) > 0 {
-		c.LookedFor = append(c.LookedFor, fmt.Sprintf("violations of %s", strings.Join(p.Names, ", ")))
+	if r.specified() {
+		c.LookedFor = append(c.LookedFor, fmt.Sprintf("violations of %s", strings.Join(r.Properties.Names, ", ")))
 	}
 	c.NotPredicted = r.notPredicted(&c)
 	r.Coverage = &c
 }
+
+// specified reports whether a specification was checked, whose variables are not among those in which races are looked for.
+func (r *Run) specified() bool { return r.Properties != nil && len(r.Properties.Names) > 0 }
 
 // coverRaces adds the sentence on races.
 func (r *Run) coverRaces(c *Coverage) {
@@ -70,6 +73,8 @@ func (r *Run) coverRaces(c *Coverage) {
 		c.LookedFor = append(c.LookedFor, "races in memory that threads reach through pointers: no two of them reached the same")
 	case r.Untouched+len(r.Watched) > 0:
 		c.NotLookedFor = append(c.NotLookedFor, "races, since no access of a watched variable was seen")
+	case len(r.NeverAccessed) == 0 && r.specified():
+		c.NotLookedFor = append(c.NotLookedFor, "races, since neither a specification (check races) nor --watch asked for those of a variable")
 	case len(r.NeverAccessed) == 0:
 		c.NotLookedFor = append(c.NotLookedFor, "races, since no variable was watched (--watch NAME; --watch-shared finds those that threads share)")
 	}
@@ -120,6 +125,8 @@ func (r *Run) notPredicted(c *Coverage) string {
 		return "only one thread ran: observe a run in which several threads work"
 	case r.Threads <= len(r.Processes) && (r.Locks == nil || r.Locks.Edges == 0):
 		return "each process ran one thread only, and variables are not followed from one process to another: observe a run in which a process has several threads"
+	case r.specified(): // what a specification mentions was observed
+		return ""
 	case len(c.Objects) == 0 && c.Variables+c.Fields == 0 && r.Pointers != nil:
 		return "nothing that threads share was seen"
 	case len(c.Objects) == 0 && c.Variables+c.Fields == 0:

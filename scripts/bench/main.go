@@ -91,6 +91,9 @@ func run(c config) (met bool, err error) {
 		return false, err
 	}
 	p := page{config: c, machine: figures.Machine(), results: results, stores: stores}
+	if p.knowledge, err = knowledgeBenchmarks(&c); err != nil {
+		return false, err
+	}
 	if err := p.withoutKernel(); err != nil {
 		return false, err
 	}

@@ -32,6 +32,7 @@ type page struct {
 	chains    named
 	hang      told
 	protocols protocolCost
+	knowledge knowledgeCost
 	lockGraph float64 // seconds
 	ordered   float64 // events a second through happens-before
 }
@@ -129,6 +130,7 @@ func (p *page) requirements() []requirement {
 	rs = append(rs, writtenRequirements(p.reports)...)
 	rs = append(rs, lockRequirement(p.lockGraph))
 	rs = append(rs, p.protocols.requirements()...)
+	rs = append(rs, p.knowledge.requirements()...)
 	rs = append(rs, chainsRequirement(p.chains), hangRequirement(p.hang))
 	two, ok := p.find(cheap, 2)
 	if !ok {
@@ -243,6 +245,7 @@ func (p *page) renderStages(b *strings.Builder) {
 	}
 	renderReach(b, p.reach)
 	p.protocols.render(b)
+	p.knowledge.render(b)
 }
 
 var marks = figures.Marks{Begin: "<!-- measured: written by make bench -->", End: "<!-- end of measured -->"}

@@ -74,7 +74,13 @@ func TestCoverage(t *testing.T) {
 			name: "properties", coverage: report.Coverage{Objects: locks}, change: func(r *report.Run) {
 				r.Properties = &run.Properties{Names: []string{"landing", "radio"}, Complete: true}
 			},
-			want: []string{"violations of landing, radio"},
+			want: []string{"violations of landing, radio", "races, since neither a specification (check races) nor --watch asked"}, not: "no variable was watched",
+		},
+		{
+			name: "properties of variables alone", change: func(r *report.Run) {
+				r.Properties = &run.Properties{Names: []string{"landing"}, Complete: true}
+			},
+			want: []string{"violations of landing"}, not: "nothing could be predicted",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// fakeKnowledge is a bank that is slowed down so much, and so much memory, in MiB, with many threads.
+func fakeKnowledge(slowdown, many float64) knowledgeCost {
+	one := func(name string, ns float64) result {
+		return result{&variant{name: name, threads: bankThreads}, []sample{{Pairs: 2000, NsPerPair: ns, CPU: 3.9, toolCPU: 0.4}}}
+	}
+	return knowledgeCost{[]result{one(plain, 1e6), one(observedBank, slowdown*1e6)}, 75, many}
+}
+
+func TestKnowledgeRows(t *testing.T) {
+	for _, c := range []struct {
+		what    string
+		k       knowledgeCost
+		bank    bool
+		memory  bool
+		texts   []string
+		without string
+	}{
+		{"both met", fakeKnowledge(1.1, 76), true, true, []string{"1.10", "1.01: 75 MiB and 76 MiB", "| plain | 2.00 | 2.00 | 2.00 | 3.90 | 0.40 |"}, "not measured"},
+		{"slow", fakeKnowledge(1.4, 76), false, true, []string{"1.40"}, "not measured"},
+		{"memory that grows", fakeKnowledge(1.1, 750), true, false, []string{"10.00: 75 MiB and 750 MiB"}, "not measured"},
+		{"not measured", knowledgeCost{}, false, false, []string{"not measured"}, "###"},
+	} {
+		rs := c.k.requirements()
+		if rs[0].met != c.bank || rs[1].met != c.memory {
+			t.Errorf("%s: %+v", c.what, rs)
+		}
+		var b strings.Builder
+		c.k.render(&b)
+		text := rs[0].measured + rs[1].measured + b.String()
+		for _, want := range c.texts {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: %q is not in %s", c.what, want, text)
+			}
+		}
+		if strings.Contains(text, c.without) {
+			t.Errorf("%s: %q is in %s", c.what, c.without, text)
+		}
+	}
+}
