@@ -82,7 +82,7 @@ var floors = []floor{
 	{"analysis/replay", []string{"analysis/bind", "analysis/engine", "analysis/report", "analysis/verdict", "observer/event", "observer/run", "observer/clock", "observer/trace"}, "replay reads a trace into the engine"},
 	{"analysis/spec/syntax", []string{"probes/spelling"}, "the text of a specification is read without knowing what it means"},
 	{"analysis/spec/ir", nil, "the code of an expression knows no names and no events"},
-	{"analysis/spec", []string{"analysis/knowledge", "analysis/spec/ir", "analysis/spec/syntax", "analysis/monitor", "analysis/monitor/*", "observer/event", "probes/spelling"}, "a specification becomes monitors and letters, whatever gives the values"},
+	{"analysis/spec", []string{"bpf", "analysis/knowledge", "analysis/spec/ir", "analysis/spec/syntax", "analysis/monitor", "analysis/monitor/*", "observer/event", "probes/spelling"}, "a specification becomes monitors and letters, whatever gives the values"},
 	{"analysis/execution", []string{"analysis/finding", "observer/event"}, "the checker of witnesses knows the rules of an execution, and nothing of who found them"},
 	{"analysis/kept", []string{"analysis/finding", "observer/event"}, "a log of events knows nothing of what is asked of it"},
 	{"analysis/predict", []string{"analysis/execution", "analysis/finding", "analysis/finding/reason", "analysis/kept", "observer/event", "observer/order"}, "what is predicted is checked by others"},

@@ -5,6 +5,7 @@
 #ifndef TRACEPREDICT_ACCESS_H
 #define TRACEPREDICT_ACCESS_H
 
+#include "knowledge.h"
 #include "operand.h"
 #include "probe.h"
 #include "ringbuf.h"
@@ -42,6 +43,11 @@ static __always_inline void send_access(struct pt_regs *ctx, struct site *site, 
 	if (!(access.flags & REC_ORDERS))
 		named_words(thread, access.object, site->access.width);
 	send(thread, access);
+	if (knows)
+		knows_access(thread,
+			&(struct known_cause){access.object, index, access.stack, access.op,
+				access.flags | (site->flags & SITE_ORDERS ? REC_ORDERS : 0)},
+			access.value);
 }
 
 /* Handles an access of the variable that the object operand is. */

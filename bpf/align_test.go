@@ -22,6 +22,7 @@ var shared = map[string]any{
 	"site": Site{}, "access_site": AccessSite{}, "sync_site": SyncSite{}, "heap_site": HeapSite{}, "function_site": FunctionSite{},
 	"signature": Signature{}, "task_line": TaskLine{}, "sleeper": Sleeper{}, "lost_line": LostLine{},
 	"watch_key": WatchKey{}, "watch": Watch{}, "watched_line": WatchedLine{}, "kernel_code": KernelCode{}, "tally": Tally{}, "thread_cost": ThreadCost{},
+	"formula": Formula{}, "formula_body": FormulaBody{}, "formula_input": FormulaInput{}, "known_thread": KnownThread{},
 }
 
 // TestAlignment compares the size and the offsets of each Go type with those of the C type in the

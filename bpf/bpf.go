@@ -11,7 +11,7 @@ import "unsafe"
 // The types that the programs share with Go.
 //
 //go:generate go run ./genops
-//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type call_record -type stack_record -type stack_part -type site -type access_site -type sync_site -type heap_site -type function_site -type task_line -type sleeper -type lost_line -type watch_key -type watch -type watched_line -type kernel_code -type signature -type tally -type thread_cost Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
+//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type call_record -type stack_record -type stack_part -type site -type access_site -type sync_site -type heap_site -type function_site -type task_line -type sleeper -type lost_line -type watch_key -type watch -type watched_line -type kernel_code -type signature -type tally -type thread_cost -type formula_body -type formula_input Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
 type (
 	// Record is one event; struct record of record.h.
 	Record = TracepredictRecord
@@ -54,6 +54,14 @@ type (
 	// Tally is the state that the programs keep of a variable that the user did not name; struct
 	// tally.
 	Tally = TracepredictTally
+	// Formula is what the programs evaluate of a formula on what threads know; struct formula of site.h.
+	Formula = TracepredictFormula
+	// FormulaBody is one expression of a Formula; struct formula_body.
+	FormulaBody = TracepredictFormulaBody
+	// FormulaInput is an input of a FormulaBody; struct formula_input.
+	FormulaInput = TracepredictFormulaInput
+	// KnownThread is what the code of expressions reads of a thread; struct known_thread of monitor.h.
+	KnownThread = TracepredictKnownThread
 )
 
 // A Site ends in a union by operation. Its Access is the first member and the largest, and the

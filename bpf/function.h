@@ -6,6 +6,7 @@
 #ifndef TRACEPREDICT_FUNCTION_H
 #define TRACEPREDICT_FUNCTION_H
 
+#include "knowledge.h"
 #include "operand.h"
 #include "probe.h"
 #include "ringbuf.h"
@@ -168,6 +169,9 @@ static __always_inline void called(
 	}
 	if (site->action != ACTION_SAVE)
 		send_call(thread, &call, sig->count, (struct record){.op = OP_CALL, .sp = sp});
+	if (knows)
+		knows_event(thread, &(struct known_cause){call.object, index, call.stack, OP_CALL},
+			site->function.calls);
 }
 
 /* Handles the return of the call at one level of a stack pointer; known: with its result. Not
@@ -208,6 +212,10 @@ __noinline int returned(__u64 sp, __u64 thread, __u32 level, __u64 result, __u32
 			.result = unknown,
 			.sp = sp & ~1ULL,
 		});
+	if (knows)
+		knows_event(thread,
+			&(struct known_cause){copy.object, copy.site, copy.stack, OP_RETURN},
+			site->function.returns);
 	return 0;
 }
 

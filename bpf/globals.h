@@ -23,6 +23,13 @@ __u32 tight;        /* more than ring_limit may be unread */
 __u64 unseen_alone; /* hits of on_unseen before there was a second thread */
 __u32 crowded;      /* some observed process has had a second thread; set by user space too */
 
+/* Of a formula that is evaluated here. */
+__u32 given_up;         /* enum given_up: why no verdict falls any more */
+__u32 given_up_op;      /* GIVEN_UP_OPERATION: the operation */
+__u32 known_threads;    /* how many there have been */
+__u64 known_states;     /* of threads, that were evaluated */
+__u64 known_violations; /* verdicts that were sent */
+
 /* Set before loading, and not changed after. Tests of the rules set them in an ordinary process. */
 #ifndef SETTING
 #define SETTING const volatile
@@ -43,6 +50,8 @@ SETTING bool through_pointers;        /* accesses through pointers are observed 
 SETTING bool all_pointers;            /* not only those of atomic code */
 SETTING __u32 word_bits = 20;         /* there are so many words, as a power of two */
 SETTING bool monitored;               /* the functions of monitor.h do something */
+SETTING bool knows;                   /* a formula is evaluated here (knowledge.h) */
+SETTING __u32 violation_signal;       /* to the thread that violates it; 0: none */
 SETTING __u64 enough; /* so many accesses of the elements of an array are recorded; 0: all */
 
 #endif

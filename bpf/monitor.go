@@ -22,6 +22,17 @@ const (
 // ends with asm.Return, whose value nobody looks at; the labels of its jumps must be those of no other body. SetMonitor
 // fails if no program has the function.
 func SetMonitor(spec *ebpf.CollectionSpec, m Monitor, body asm.Instructions) error {
+	if err := replace(spec, m, body); err != nil {
+		return err
+	}
+	if err := spec.Variables["monitored"].Set(true); err != nil {
+		return fmt.Errorf("have the BPF programs call the monitor %s: %w", m, err)
+	}
+	return nil
+}
+
+// replace puts a body in place of a function, in all programs that have it.
+func replace(spec *ebpf.CollectionSpec, m Monitor, body asm.Instructions) error {
 	found := false
 	for _, p := range spec.Programs {
 		if replaced, ok := replaceFunction(p.Instructions, string(m), body); ok {
@@ -30,9 +41,6 @@ func SetMonitor(spec *ebpf.CollectionSpec, m Monitor, body asm.Instructions) err
 	}
 	if !found {
 		return fmt.Errorf("put a monitor into the BPF programs: none has the function %s", m)
-	}
-	if err := spec.Variables["monitored"].Set(true); err != nil {
-		return fmt.Errorf("have the BPF programs call the monitor %s: %w", m, err)
 	}
 	return nil
 }

@@ -7,6 +7,22 @@
 #define TRACEPREDICT_MONITOR_H
 
 #include "globals.h"
+#include "regs.h"
+#include "site.h"
+
+/* A thread, as the code of expressions sees it. */
+struct known_thread {
+	__u64 thread;   /* process and thread ID; 0: none */
+	__u64 pointer;  /* its thread pointer; 0: not known */
+	__u64 version;  /* rises with each change of what it knows */
+	__u64 violated; /* formulas that are false in its present state */
+	__u64 matched;  /* the events that its present state comes after, a bit for each */
+	__u64 tid;      /* of reports; conditions of events find it here, and the locals after it */
+	__u64 locals[KNOWN_LOCALS];
+	__u64 in[FORMULA_INPUTS], out; /* of an expression */
+	__u32 verdict;                 /* one more than the number of the body that became false */
+	__u32 verdict_other;           /* the slot of the other thread that it is bound to */
+};
 
 /* A thread is at the site of an index, before what the site observes has been done. */
 __noinline int on_local(struct pt_regs *ctx, __u32 index, __u64 thread)
@@ -19,6 +35,20 @@ __noinline int on_local(struct pt_regs *ctx, __u32 index, __u64 thread)
 __noinline int on_sync(__u64 thread, __u32 op, __u64 object)
 {
 	asm volatile("" ::"r"(thread), "r"(op), "r"(object));
+	return 0;
+}
+
+/* Of the events in matched, the conditions are checked, and the assignments of those that are left are made. */
+__noinline int on_matched(struct known_thread *t)
+{
+	asm volatile("" ::"r"(t));
+	return 0;
+}
+
+/* Computes a body from in, into out. */
+__noinline int on_body(struct known_thread *t, __u32 body)
+{
+	asm volatile("" ::"r"(t), "r"(body));
 	return 0;
 }
 

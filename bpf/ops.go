@@ -94,8 +94,11 @@ const (
 	OpKeyCreate          Op = 52 // pthread_key_create has returned: value is 1 + the key, 0 if that cannot be read
 	OpKeyDelete          Op = 53 // pthread_key_delete was entered: object is the key
 	OpInterpreterRelease Op = 54 // entry and RecLeave of what releases the lock of an interpreter
+	// OpVerdict: A formula that is evaluated in the kernel became false: value is the number of its
+	// body, extra the other thread that is bound to it; 0: none is.
+	OpVerdict Op = 55
 
-	numOps Op = 55
+	numOps Op = 56
 )
 
 // opNames has the names of operations.
@@ -155,6 +158,7 @@ var opNames = [numOps]string{
 	"key-create",
 	"key-delete",
 	"interpreter-release",
+	"verdict",
 }
 
 // ChannelKind is enum channel_kind of record.h. What threads hand each other messages through.
@@ -259,6 +263,20 @@ const (
 	TouchPart   = 4   // times 4: by which of the watchpoints of its variable, 0 to 3
 	TouchCall   = 16  // TouchCount counts the thread's system calls that touched a variable
 	TouchCount  = 256 // times 256: the low bits of rcx, or with TouchCall of that count
+)
+
+// GivenUp is enum given_up of record.h. Why a formula was given up.
+type GivenUp uint32
+
+// The constants of enum given_up of record.h.
+const (
+	GivenUpNot       GivenUp = 0
+	GivenUpThreads   GivenUp = 1 // there were more threads
+	GivenUpObjects   GivenUp = 2 // there were more objects than the table has room for
+	GivenUpClaim     GivenUp = 3 // two threads used an object at the same time
+	GivenUpValues    GivenUp = 4 // a value was not the one that was written last
+	GivenUpOperation GivenUp = 5 // an operation orders threads in a way that is not known here
+	GivenUpJoin      GivenUp = 6 // it is not known which thread was joined
 )
 
 // Action is enum action of site.h. What a probe does when it fires.
@@ -366,4 +384,14 @@ const (
 const (
 	ScaleBits32 = 254 // in its low 32 bits
 	ScaleBits   = 255
+)
+
+// InputKind is enum input_kind of site.h. Where an input of an expression is.
+type InputKind uint8
+
+// The constants of enum input_kind of site.h.
+const (
+	InputLocal    InputKind = 0 // the local variable index of the thread
+	InputHappened InputKind = 1 // whether the event index led to this state
+	InputRemote   InputKind = 2 // body index, in the latest state of its thread that is known
 )

@@ -96,6 +96,9 @@ enum op {
 	OP_KEY_CREATE, /* pthread_key_create has returned: value is 1 + the key, 0 if that cannot be read */
 	OP_KEY_DELETE,          /* pthread_key_delete was entered: object is the key */
 	OP_INTERPRETER_RELEASE, /* entry and REC_LEAVE of what releases the lock of an interpreter */
+	/* A formula that is evaluated in the kernel became false: value is the number of its body, extra the other
+	 * thread that is bound to it; 0: none is. */
+	OP_VERDICT,
 };
 
 /* What threads hand each other messages through. */
@@ -233,6 +236,17 @@ struct record {
 		__u64 asked; /* OP_UNSEEN: a key of what a loop asked for; the other one is sp */
 	};
 	__u64 sp; /* user stack pointer at function entry, or at the access */
+};
+
+/* Why a formula was given up. */
+enum given_up {
+	GIVEN_UP_NOT,
+	GIVEN_UP_THREADS,   /* there were more threads */
+	GIVEN_UP_OBJECTS,   /* there were more objects than the table has room for */
+	GIVEN_UP_CLAIM,     /* two threads used an object at the same time */
+	GIVEN_UP_VALUES,    /* a value was not the one that was written last */
+	GIVEN_UP_OPERATION, /* an operation orders threads in a way that is not known here */
+	GIVEN_UP_JOIN,      /* it is not known which thread was joined */
 };
 
 /* The parameters of a call that a record has at most. */

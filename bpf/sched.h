@@ -7,6 +7,7 @@
 #define TRACEPREDICT_SCHED_H
 
 #include "forget.h"
+#include "knowledge.h"
 #include "lines.h"
 #include "ringbuf.h"
 #include "thread.h"
@@ -73,6 +74,8 @@ int on_fork(__u64 *ctx)
 			.object = tid,
 			.value = THREAD_POINTER(child)},
 		true, false);
+	if (knows && !flags && !given_up)
+		known_fork(thread, (thread >> 32) << 32 | tid, THREAD_POINTER(child));
 	return 0;
 }
 
@@ -120,6 +123,8 @@ int on_exec(__u64 *ctx)
 	if (any_lines)
 		unwound(thread, ~0ULL);
 	send_now(thread, (struct record){.op = OP_EXEC, .object = old}, true, true);
+	if (knows && known_threads)
+		give_up(GIVEN_UP_OPERATION, OP_EXEC);
 	forget_process(tgid);
 	if (any_lost)
 		move_losses(old, thread);

@@ -155,6 +155,8 @@ struct function_site {
 	__u32 lines;     /* of lines: their number */
 	__u8 result;     /* OP_RETURN: 1 if the result register holds the result, else 0 */
 	__u8 pad[3];
+	/* The events of a formula in the kernel that the function's calls and its returns may be, a bit for each. */
+	__u64 calls, returns;
 };
 
 /* One thing that one probe observes. Sites at one address are chained by next, in program
@@ -208,6 +210,45 @@ struct signature {
 	__u8 element[MAX_ARGS];
 	__u8 count;  /* of parameters */
 	__s8 result; /* width */
+};
+
+/* How much a formula may need that is evaluated here (knowledge.h). */
+#define KNOWN_THREADS 8
+#define KNOWN_NUMBERS 4 /* threads that it names: declared, or bound */
+#define KNOWN_ENTRIES 128
+#define KNOWN_LOCALS 8
+#define FORMULA_BODIES 8
+#define FORMULA_INPUTS 8
+
+/* Where an input of an expression is. */
+enum input_kind {
+	INPUT_LOCAL,    /* the local variable index of the thread */
+	INPUT_HAPPENED, /* whether the event index led to this state */
+	INPUT_REMOTE,   /* body index, in the latest state of its thread that is known */
+};
+struct formula_input {
+	__u8 kind, index;
+};
+
+/* An expression that is evaluated in the states of one thread. */
+struct formula_body {
+	__u64 initial; /* its value in the initial state */
+	__u8 thread;   /* number of the thread */
+	__u8 names;    /* numbers of the bound threads that it names, a bit for each */
+	__u8 top;      /* it is a formula of which verdicts fall */
+	__u8 inputs;
+	__u32 base; /* index of its first entry, by which threads know it */
+	struct formula_input input[FORMULA_INPUTS];
+};
+
+struct formula {
+	__u64 mentioned;                          /* events that make a state, a bit for each */
+	__u64 locals[KNOWN_LOCALS];               /* their initial values */
+	struct formula_body body[FORMULA_BODIES]; /* each after those that it names */
+	__u32 bodies;
+	__u32 entries; /* of a vector */
+	__u32 differ;  /* the threads that are bound are not the same */
+	__u32 pad;
 };
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "cost.h"
 #include "held.h"
+#include "knowledge.h"
 #include "monitor.h"
 #include "operand.h"
 #include "pending.h"
@@ -78,6 +79,10 @@ static __always_inline void leave(struct pt_regs *ctx, __u64 thread, struct slot
 			     .entered = call.entered,
 			     .sp = sp,
 			     .result = result});
+	if (knows)
+		knows_sync(thread,
+			&(struct known_cause){call.object, call.site, call.stack, site->op, flags},
+			call.second);
 }
 
 /* Returns whether a call is part of another that is under way: the C library calls its own
@@ -172,6 +177,9 @@ static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 
 			.extra = extra,
 			.sp = sp},
 		library, library);
+	if (knows)
+		knows_sync(
+			thread, &(struct known_cause){object, index, stack, site->op, 0}, second);
 }
 
 /* Returns whether the call whose frame begins at sp is the last part of another one that is
@@ -205,6 +213,7 @@ static __always_inline void outcome(struct pt_regs *ctx, struct site *site, __u3
 	__u64 object = kept(ctx, site->object_from, site->object_reg, site->object_disp, sp);
 	__u64 second = kept(ctx, sync->second_from, sync->second_reg, sync->second_disp, sp);
 	__s64 result = sync->result_from == FROM_IMM ? sync->result : REG_RESULT(ctx);
+	__u32 stack;
 	__u8 flags = REC_LEAVE;
 
 	if (continues(slot, sp, object, sync->function) || nested(slot, sp, object))
@@ -215,14 +224,18 @@ static __always_inline void outcome(struct pt_regs *ctx, struct site *site, __u3
 		succeeds(slot, site, thread, object, result);
 	else
 		flags |= REC_FAILED;
+	stack = stack_of(ctx, site, index, sp, thread, slot);
 	send(thread, (struct record){.op = site->op,
 			     .flags = flags,
 			     .site = index,
-			     .stack = stack_of(ctx, site, index, sp, thread, slot),
+			     .stack = stack,
 			     .object = object,
 			     .value = second,
 			     .sp = sp,
 			     .result = result});
+	if (knows)
+		knows_sync(thread, &(struct known_cause){object, index, stack, site->op, flags},
+			second);
 }
 
 #endif

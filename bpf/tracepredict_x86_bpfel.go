@@ -79,6 +79,47 @@ type TracepredictFarKey struct {
 	Pad uint32
 }
 
+type TracepredictFormula struct {
+	_         structs.HostLayout
+	Mentioned uint64
+	Locals    [8]uint64
+	Body      [8]struct {
+		_       structs.HostLayout
+		Initial uint64
+		Thread  uint8
+		Names   uint8
+		Top     uint8
+		Inputs  uint8
+		Base    uint32
+		Input   [8]struct {
+			_     structs.HostLayout
+			Kind  uint8
+			Index uint8
+		}
+	}
+	Bodies  uint32
+	Entries uint32
+	Differ  uint32
+	Pad     uint32
+}
+
+type TracepredictFormulaBody struct {
+	_       structs.HostLayout
+	Initial uint64
+	Thread  uint8
+	Names   uint8
+	Top     uint8
+	Inputs  uint8
+	Base    uint32
+	Input   [8]TracepredictFormulaInput
+}
+
+type TracepredictFormulaInput struct {
+	_     structs.HostLayout
+	Kind  uint8
+	Index uint8
+}
+
 type TracepredictFrameKey struct {
 	_     structs.HostLayout
 	Sp    uint64
@@ -92,6 +133,9 @@ type TracepredictFunctionSite struct {
 	Lines     uint32
 	Result    uint8
 	Pad       [3]uint8
+	_         [4]byte
+	Calls     uint64
+	Returns   uint64
 }
 
 type TracepredictHeapSite struct {
@@ -143,6 +187,20 @@ type TracepredictKernelCode struct {
 	Bytes [48]uint8
 }
 
+type TracepredictKnownObject struct {
+	_         structs.HostLayout
+	Claim     uint64
+	Last      uint64
+	Version   uint64
+	Wrote     uint32
+	Exclusive uint32
+	Value     uint64
+	Valued    uint32
+	Pad       uint32
+	Access    TracepredictKnownVector
+	Write     TracepredictKnownVector
+}
+
 type TracepredictKnownStack struct {
 	_      structs.HostLayout
 	Stack  uint32
@@ -153,6 +211,30 @@ type TracepredictKnownStack struct {
 	At     [8]uint16
 	_      [4]byte
 	Word   [8]uint64
+}
+
+type TracepredictKnownThread struct {
+	_            structs.HostLayout
+	Thread       uint64
+	Pointer      uint64
+	Version      uint64
+	Violated     uint64
+	Matched      uint64
+	Tid          uint64
+	Locals       [8]uint64
+	In           [8]uint64
+	Out          uint64
+	Verdict      uint32
+	VerdictOther uint32
+}
+
+type TracepredictKnownVector struct {
+	_  structs.HostLayout
+	At [128]struct {
+		_     structs.HostLayout
+		Seq   uint64
+		Value uint64
+	}
 }
 
 type TracepredictLargeBlock struct {
@@ -450,9 +532,14 @@ const (
 	TracepredictMapKernelCalls       = "kernel_calls"
 	TracepredictMapKernelCodes       = "kernel_codes"
 	TracepredictMapKin               = "kin"
+	TracepredictMapKnown             = "known"
+	TracepredictMapKnownObjects      = "known_objects"
+	TracepredictMapKnownSlots        = "known_slots"
+	TracepredictMapKnownVectors      = "known_vectors"
 	TracepredictMapLargeBlocks       = "large_blocks"
 	TracepredictMapLockedFiles       = "locked_files"
 	TracepredictMapLost              = "lost"
+	TracepredictMapNewObject         = "new_object"
 	TracepredictMapPendingReturns    = "pending_returns"
 	TracepredictMapPointerHits       = "pointer_hits"
 	TracepredictMapReadings          = "readings"
@@ -489,6 +576,7 @@ const (
 	TracepredictProgOnShared         = "on_shared"
 	TracepredictProgOnSignalCame     = "on_signal_came"
 	TracepredictProgOnSignalSent     = "on_signal_sent"
+	TracepredictProgOnStep           = "on_step"
 	TracepredictProgOnUnseen         = "on_unseen"
 	TracepredictProgOnWaking         = "on_waking"
 	TracepredictProgOnWatch          = "on_watch"
@@ -506,9 +594,16 @@ const (
 	TracepredictVarCutRanges         = "cut_ranges"
 	TracepredictVarCutStacks         = "cut_stacks"
 	TracepredictVarEnough            = "enough"
+	TracepredictVarEvaluated         = "evaluated"
 	TracepredictVarFollow            = "follow"
 	TracepredictVarFullWords         = "full_words"
+	TracepredictVarGivenUp           = "given_up"
+	TracepredictVarGivenUpOp         = "given_up_op"
 	TracepredictVarJoinedWords       = "joined_words"
+	TracepredictVarKnownStates       = "known_states"
+	TracepredictVarKnownThreads      = "known_threads"
+	TracepredictVarKnownViolations   = "known_violations"
+	TracepredictVarKnows             = "knows"
 	TracepredictVarLastOwner         = "last_owner"
 	TracepredictVarLastStack         = "last_stack"
 	TracepredictVarLastWake          = "last_wake"
@@ -540,6 +635,7 @@ const (
 	TracepredictVarUnusedTally       = "unused_tally"
 	TracepredictVarUnusedTaskLine    = "unused_task_line"
 	TracepredictVarUnusedWatchedLine = "unused_watched_line"
+	TracepredictVarViolationSignal   = "violation_signal"
 	TracepredictVarWakeBytes         = "wake_bytes"
 	TracepredictVarWantStacks        = "want_stacks"
 	TracepredictVarWordBits          = "word_bits"
@@ -605,6 +701,7 @@ type TracepredictProgramSpecs struct {
 	OnShared      *ebpf.ProgramSpec `ebpf:"on_shared"`
 	OnSignalCame  *ebpf.ProgramSpec `ebpf:"on_signal_came"`
 	OnSignalSent  *ebpf.ProgramSpec `ebpf:"on_signal_sent"`
+	OnStep        *ebpf.ProgramSpec `ebpf:"on_step"`
 	OnUnseen      *ebpf.ProgramSpec `ebpf:"on_unseen"`
 	OnWaking      *ebpf.ProgramSpec `ebpf:"on_waking"`
 	OnWatch       *ebpf.ProgramSpec `ebpf:"on_watch"`
@@ -631,9 +728,14 @@ type TracepredictMapSpecs struct {
 	KernelCalls    *ebpf.MapSpec `ebpf:"kernel_calls"`
 	KernelCodes    *ebpf.MapSpec `ebpf:"kernel_codes"`
 	Kin            *ebpf.MapSpec `ebpf:"kin"`
+	Known          *ebpf.MapSpec `ebpf:"known"`
+	KnownObjects   *ebpf.MapSpec `ebpf:"known_objects"`
+	KnownSlots     *ebpf.MapSpec `ebpf:"known_slots"`
+	KnownVectors   *ebpf.MapSpec `ebpf:"known_vectors"`
 	LargeBlocks    *ebpf.MapSpec `ebpf:"large_blocks"`
 	LockedFiles    *ebpf.MapSpec `ebpf:"locked_files"`
 	Lost           *ebpf.MapSpec `ebpf:"lost"`
+	NewObject      *ebpf.MapSpec `ebpf:"new_object"`
 	PendingReturns *ebpf.MapSpec `ebpf:"pending_returns"`
 	PointerHits    *ebpf.MapSpec `ebpf:"pointer_hits"`
 	Readings       *ebpf.MapSpec `ebpf:"readings"`
@@ -670,9 +772,16 @@ type TracepredictVariableSpecs struct {
 	CutRanges         *ebpf.VariableSpec `ebpf:"cut_ranges"`
 	CutStacks         *ebpf.VariableSpec `ebpf:"cut_stacks"`
 	Enough            *ebpf.VariableSpec `ebpf:"enough"`
+	Evaluated         *ebpf.VariableSpec `ebpf:"evaluated"`
 	Follow            *ebpf.VariableSpec `ebpf:"follow"`
 	FullWords         *ebpf.VariableSpec `ebpf:"full_words"`
+	GivenUp           *ebpf.VariableSpec `ebpf:"given_up"`
+	GivenUpOp         *ebpf.VariableSpec `ebpf:"given_up_op"`
 	JoinedWords       *ebpf.VariableSpec `ebpf:"joined_words"`
+	KnownStates       *ebpf.VariableSpec `ebpf:"known_states"`
+	KnownThreads      *ebpf.VariableSpec `ebpf:"known_threads"`
+	KnownViolations   *ebpf.VariableSpec `ebpf:"known_violations"`
+	Knows             *ebpf.VariableSpec `ebpf:"knows"`
 	LastOwner         *ebpf.VariableSpec `ebpf:"last_owner"`
 	LastStack         *ebpf.VariableSpec `ebpf:"last_stack"`
 	LastWake          *ebpf.VariableSpec `ebpf:"last_wake"`
@@ -704,6 +813,7 @@ type TracepredictVariableSpecs struct {
 	UnusedTally       *ebpf.VariableSpec `ebpf:"unused_tally"`
 	UnusedTaskLine    *ebpf.VariableSpec `ebpf:"unused_task_line"`
 	UnusedWatchedLine *ebpf.VariableSpec `ebpf:"unused_watched_line"`
+	ViolationSignal   *ebpf.VariableSpec `ebpf:"violation_signal"`
 	WakeBytes         *ebpf.VariableSpec `ebpf:"wake_bytes"`
 	WantStacks        *ebpf.VariableSpec `ebpf:"want_stacks"`
 	WordBits          *ebpf.VariableSpec `ebpf:"word_bits"`
@@ -744,9 +854,14 @@ type TracepredictMaps struct {
 	KernelCalls    *ebpf.Map `ebpf:"kernel_calls"`
 	KernelCodes    *ebpf.Map `ebpf:"kernel_codes"`
 	Kin            *ebpf.Map `ebpf:"kin"`
+	Known          *ebpf.Map `ebpf:"known"`
+	KnownObjects   *ebpf.Map `ebpf:"known_objects"`
+	KnownSlots     *ebpf.Map `ebpf:"known_slots"`
+	KnownVectors   *ebpf.Map `ebpf:"known_vectors"`
 	LargeBlocks    *ebpf.Map `ebpf:"large_blocks"`
 	LockedFiles    *ebpf.Map `ebpf:"locked_files"`
 	Lost           *ebpf.Map `ebpf:"lost"`
+	NewObject      *ebpf.Map `ebpf:"new_object"`
 	PendingReturns *ebpf.Map `ebpf:"pending_returns"`
 	PointerHits    *ebpf.Map `ebpf:"pointer_hits"`
 	Readings       *ebpf.Map `ebpf:"readings"`
@@ -784,9 +899,14 @@ func (m *TracepredictMaps) Close() error {
 		m.KernelCalls,
 		m.KernelCodes,
 		m.Kin,
+		m.Known,
+		m.KnownObjects,
+		m.KnownSlots,
+		m.KnownVectors,
 		m.LargeBlocks,
 		m.LockedFiles,
 		m.Lost,
+		m.NewObject,
 		m.PendingReturns,
 		m.PointerHits,
 		m.Readings,
@@ -824,9 +944,16 @@ type TracepredictVariables struct {
 	CutRanges         *ebpf.Variable `ebpf:"cut_ranges"`
 	CutStacks         *ebpf.Variable `ebpf:"cut_stacks"`
 	Enough            *ebpf.Variable `ebpf:"enough"`
+	Evaluated         *ebpf.Variable `ebpf:"evaluated"`
 	Follow            *ebpf.Variable `ebpf:"follow"`
 	FullWords         *ebpf.Variable `ebpf:"full_words"`
+	GivenUp           *ebpf.Variable `ebpf:"given_up"`
+	GivenUpOp         *ebpf.Variable `ebpf:"given_up_op"`
 	JoinedWords       *ebpf.Variable `ebpf:"joined_words"`
+	KnownStates       *ebpf.Variable `ebpf:"known_states"`
+	KnownThreads      *ebpf.Variable `ebpf:"known_threads"`
+	KnownViolations   *ebpf.Variable `ebpf:"known_violations"`
+	Knows             *ebpf.Variable `ebpf:"knows"`
 	LastOwner         *ebpf.Variable `ebpf:"last_owner"`
 	LastStack         *ebpf.Variable `ebpf:"last_stack"`
 	LastWake          *ebpf.Variable `ebpf:"last_wake"`
@@ -858,6 +985,7 @@ type TracepredictVariables struct {
 	UnusedTally       *ebpf.Variable `ebpf:"unused_tally"`
 	UnusedTaskLine    *ebpf.Variable `ebpf:"unused_task_line"`
 	UnusedWatchedLine *ebpf.Variable `ebpf:"unused_watched_line"`
+	ViolationSignal   *ebpf.Variable `ebpf:"violation_signal"`
 	WakeBytes         *ebpf.Variable `ebpf:"wake_bytes"`
 	WantStacks        *ebpf.Variable `ebpf:"want_stacks"`
 	WordBits          *ebpf.Variable `ebpf:"word_bits"`
@@ -885,6 +1013,7 @@ type TracepredictPrograms struct {
 	OnShared      *ebpf.Program `ebpf:"on_shared"`
 	OnSignalCame  *ebpf.Program `ebpf:"on_signal_came"`
 	OnSignalSent  *ebpf.Program `ebpf:"on_signal_sent"`
+	OnStep        *ebpf.Program `ebpf:"on_step"`
 	OnUnseen      *ebpf.Program `ebpf:"on_unseen"`
 	OnWaking      *ebpf.Program `ebpf:"on_waking"`
 	OnWatch       *ebpf.Program `ebpf:"on_watch"`
@@ -912,6 +1041,7 @@ func (p *TracepredictPrograms) Close() error {
 		p.OnShared,
 		p.OnSignalCame,
 		p.OnSignalSent,
+		p.OnStep,
 		p.OnUnseen,
 		p.OnWaking,
 		p.OnWatch,

@@ -31,6 +31,20 @@ func (s *Session) Signal(sig unix.Signal) error {
 	return fmt.Errorf("send %s to process %d: %w", unix.SignalName(sig), s.PID(), err)
 }
 
+// SignalThread sends a signal to a thread of the first process, by the kernel's ID. It returns target.ErrEnded if there is
+// none any more.
+func (s *Session) SignalThread(tid uint32, sig unix.Signal) error {
+	err := unix.Tgkill(s.PID(), int(tid), sig)
+	switch {
+	case err == nil:
+		s.sentSignals.Or(1 << sig)
+		return nil
+	case errors.Is(err, unix.ESRCH):
+		return target.ErrEnded
+	}
+	return fmt.Errorf("send %s to thread %d of process %d: %w", unix.SignalName(sig), tid, s.PID(), err)
+}
+
 // sent reports whether Signal has sent a signal to the first process.
 func (s *Session) sent(sig unix.Signal) bool {
 	return sig != 0 && s.sentSignals.Load()>>sig&1 != 0

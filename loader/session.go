@@ -98,11 +98,21 @@ type Options struct {
 	Parent *parent.Link
 	// Journal is the folder of the journals of where probes are, see package journal; "": none is kept.
 	Journal string
+	// Knowledge is a formula that is evaluated in the observed threads. The zero value is none.
+	Knowledge Knowledge
 	// Verbose: notes say, too, what does not concern the observation itself.
 	Verbose bool
 	// Budget is how many times as long as without observation the program may take, because of the probes of
 	// accesses through pointers (Options.Plan.Pointers), in processor time: more than 1; 0: there is no bound.
 	Budget float64
+}
+
+// Knowledge is a formula for the programs in the kernel.
+type Knowledge struct {
+	*bpf.Knowledge
+	// Events returns the events of the formula that calls or returns of functions that match a pattern of
+	// Options.Plan.On may be, a bit for each.
+	Events func(pattern string, returns bool) uint64
 }
 
 // Messages says when messages through the kernel are recorded.
@@ -168,13 +178,15 @@ type Session struct {
 	anchored uint32         // kernel's ID of the thread that probes are tied to, see tieTo; 0: none
 	job      job            // job control of a started program
 
-	sentSignals atomic.Uint64                    // bit n: signal n was sent by Signal
-	abandoned   atomic.Pointer[target.ExitError] // why the planning of probes is to end; nil: it goes on
-	failed      atomic.Pointer[safely.Panic]     // the first panic of a goroutine; nil: there was none
-	cancel      context.CancelFunc               // ends the observation; that of endsWith
-	end         atomic.Uint64                    // when the observation ended, on the clock of the records, ns; 0: not yet
-	undetached  atomic.Bool                      // the kernel has not removed all probes
-	closing     safely.Group                     // goroutines that close links of processes that have ended
+	sentSignals  atomic.Uint64                    // bit n: signal n was sent by Signal
+	abandoned    atomic.Pointer[target.ExitError] // why the planning of probes is to end; nil: it goes on
+	failed       atomic.Pointer[safely.Panic]     // the first panic of a goroutine; nil: there was none
+	cancel       context.CancelFunc               // ends the observation; that of endsWith
+	end          atomic.Uint64                    // when the observation ended, on the clock of the records, ns; 0: not yet
+	knowledge    attach.Knowledge                 // valid after the observation
+	knowledgeErr error
+	undetached   atomic.Bool  // the kernel has not removed all probes
+	closing      safely.Group // goroutines that close links of processes that have ended
 
 	finder   *stacks.Finder
 	stop     chan struct{} // closed: the reader reads what is left and returns
@@ -208,7 +220,7 @@ func newSession(opts Options, drop func() error) (s *Session, err error) {
 	plan := opts.Plan
 	tracer, err := attach.NewTracer(attach.TracerOptions{
 		RingBytes: opts.RingBytes, Stacks: opts.Stacks, Shared: plan.Shared, Pointers: plan.Pointers, PointerAtomics: plan.Atomics, ArrayAccesses: opts.RemovalLimits.ArrayAccesses,
-		Follow: opts.Follow, NoProbes: opts.NoProbes, Messages: opts.Messages != MessagesNever,
+		Follow: opts.Follow, NoProbes: opts.NoProbes, Messages: opts.Messages != MessagesNever, Knowledge: opts.Knowledge.Knowledge,
 	})
 	if err != nil {
 		return nil, err
@@ -563,6 +575,7 @@ func (s *Session) enterSites(mod *Module) error {
 	if err != nil {
 		return err
 	}
+	s.markEvents(mod, sites)
 	if mod.Base, err = s.tracer.AddSites(sites); err != nil {
 		return err
 	}
@@ -570,6 +583,30 @@ func (s *Session) enterSites(mod *Module) error {
 	s.atomics.add(mod)
 	return nil
 }
+
+// markEvents marks the sites of a module that are events of the formula in the kernel.
+func (s *Session) markEvents(mod *Module, sites []bpf.Site) {
+	if s.opts.Knowledge.Knowledge == nil {
+		return
+	}
+	for i := range mod.Plan.Sites {
+		fn := mod.Plan.Sites[i].Method
+		if fn == nil {
+			continue
+		}
+		to := sites[i].Function()
+		for _, n := range fn.Patterns {
+			if p := &s.opts.Plan.On[n]; p.Return {
+				to.Returns |= s.opts.Knowledge.Events(p.Text, true)
+			} else {
+				to.Calls |= s.opts.Knowledge.Events(p.Text, false)
+			}
+		}
+	}
+}
+
+// Knowledge returns how far the formula of Options.Knowledge was evaluated, after the observation.
+func (s *Session) Knowledge() (attach.Knowledge, error) { return s.knowledge, s.knowledgeErr }
 
 // startCalls has system calls recorded, if the plan of a module shows that they order threads and that is wanted.
 func (s *Session) startCalls(m *Module) error {
@@ -656,6 +693,7 @@ func (s *Session) stopObserving() error {
 	if err != nil {
 		s.undetached.Store(true)
 	}
+	s.knowledge, s.knowledgeErr = s.tracer.Knowledge()
 	return err
 }
 

@@ -302,6 +302,9 @@ func (o *Observer) handle(r *bpf.Record, args *[event.MaxArgs]uint64) {
 		o.recordExecuted(o.threads.of(r), r)
 		return
 	}
+	if bpf.Op(r.Op) == bpf.OpVerdict {
+		return // the monitor in user space comes to it by the events
+	}
 	if bpf.Op(r.Op) == bpf.OpHeapCost {
 		o.variables.stopsLives(r)
 		return

@@ -17,6 +17,7 @@ type Stats struct {
 	Program     *CPUTime         `json:"program,omitempty"`      // of the live program; nil for a recorded run
 	RingBuffer  *RingBufferStats `json:"ring,omitempty"`         // nil for a recorded run
 	Plans       *PlanStats       `json:"plans,omitempty"`        // nil for a recorded run
+	Monitor     *MonitorStats    `json:"monitor,omitempty"`      // nil without a formula, and for a recorded run
 	Lattice     *run.Lattice     `json:"lattice,omitempty"`      // nil without a specification
 	ObjectRaces *run.ObjectRaces `json:"object_races,omitempty"` // nil without typestates
 	Latency     *LatencyTime     `json:"latency,omitempty"`      // nil without a specification, and for a recorded run
@@ -60,6 +61,16 @@ type PlanStats struct {
 	Made   int           `json:"made"`
 	Cached int           `json:"cached"` // taken from earlier runs
 	Time   time.Duration `json:"time_ns"`
+}
+
+// MonitorStats says where a formula on what threads know was evaluated.
+type MonitorStats struct {
+	Formula    string `json:"formula"`
+	Where      string `json:"where"` // kernel or user
+	Why        string `json:"why"`
+	States     uint64 `json:"states"`             // of threads, that the kernel evaluated
+	Violations uint64 `json:"violations"`         // that it found, and sent
+	GivenUp    string `json:"given_up,omitempty"` // why no verdict fell there any more; "": it went on to the end
 }
 
 // LatencyTime is the distribution of the time from an event to its verdict, which is known

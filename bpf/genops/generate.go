@@ -25,6 +25,8 @@ var kinds = []struct{ prefix, goType, base string }{
 	{"CHANNEL_", "ChannelKind", "int32"},
 	{"ANY_", "", ""},
 	{"DOUBT_", "Doubt", "uint64"},
+	{"GIVEN_", "GivenUp", "uint32"},
+	{"INPUT_", "InputKind", "uint8"},
 }
 
 // longestBehind is the length in bytes of the longest comment that stands behind its constant.

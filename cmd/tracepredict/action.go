@@ -18,6 +18,7 @@ import (
 	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/loader/target"
+	"github.com/tracepredict/tracepredict/observer/event"
 )
 
 // action is an --on-violation: what is done, while the program runs, when a property is
@@ -25,11 +26,18 @@ import (
 type action struct {
 	command string      // shell command to run; "": none
 	signal  unix.Signal // signal to send; 0: none
+	thread  bool        // the signal goes to the thread that violated a formula
 	core    bool        // end the program with a core dump
 }
 
-// parseAction reads "run COMMAND", "signal NAME" or "core".
+// parseAction reads "run COMMAND", "signal NAME", "signal:NAME" or "core".
 func parseAction(text string) (action, error) {
+	if name, ok := strings.CutPrefix(strings.TrimSpace(text), "signal:"); ok {
+		if sig := signalNamed(name); sig != 0 {
+			return action{signal: sig, thread: true}, nil
+		}
+		return action{}, usage("--on-violation %s: there is no signal %s", text, name)
+	}
 	verb, rest, _ := strings.Cut(strings.TrimSpace(text), " ")
 	rest = strings.TrimSpace(rest)
 	switch {
@@ -43,7 +51,7 @@ func parseAction(text string) (action, error) {
 		}
 		return action{}, usage("--on-violation %s: there is no signal %s", text, rest)
 	}
-	return action{}, usage("--on-violation %s: it is 'run COMMAND', 'signal NAME' or 'core'", text)
+	return action{}, usage("--on-violation %s: it is 'run COMMAND', 'signal NAME', signal:NAME or 'core'", text)
 }
 
 func signalNamed(name string) unix.Signal {
@@ -63,6 +71,9 @@ type actor struct {
 	actions []action
 	session func() *loader.Session
 	stderr  io.Writer
+	tid     func(event.ThreadID) uint32 // the kernel's ID of a thread
+	// inKernel: signals to threads are sent there.
+	inKernel bool
 
 	mu          sync.Mutex      // guards stderr and commandTime
 	commandTime time.Duration   // processor time of commands that have ended
@@ -90,6 +101,9 @@ func (a *actor) violated(property, message string) {
 	}
 	a.done[property] = true
 	for _, act := range a.actions {
+		if act.thread {
+			continue
+		}
 		a.running.Go(func() {
 			err := a.do(act, property, message)
 			if errors.Is(err, target.ErrEnded) {
@@ -145,7 +159,25 @@ func (a *actor) cpu() time.Duration {
 
 // found handles a finding of a property when it is first known.
 func (a *actor) found(f *finding.Finding) {
-	if f.Confidence != finding.Potential {
-		a.violated(f.Property, f.Message)
+	if f.Confidence == finding.Potential {
+		return
+	}
+	if f.Kind == finding.Knowledge && !a.inKernel && len(f.Evidence) > 0 {
+		a.signalThread(f.Evidence[0].Thread)
+	}
+	a.violated(f.Property, f.Message)
+}
+
+// signalThread sends the signals of signal:NAME to the thread that violated a formula.
+func (a *actor) signalThread(id event.ThreadID) {
+	for _, act := range a.actions {
+		if !act.thread {
+			continue
+		}
+		if err := a.session().SignalThread(a.tid(id), act.signal); err != nil {
+			a.mu.Lock()
+			fmt.Fprintf(a.stderr, "tracepredict: --on-violation: %s\n", report.Sanitize(err.Error()))
+			a.mu.Unlock()
+		}
 	}
 }

@@ -210,6 +210,7 @@ type observeFlags struct {
 	lockFlags
 	misuseFlags
 	action      []string
+	monitor     string // --monitor
 	record      string
 	duration    time.Duration
 	ring        int
@@ -234,7 +235,8 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	f.lockFlags.register(cmd)
 	f.misuseFlags.register(cmd)
 	fs := cmd.Flags()
-	fs.StringArrayVar(&f.action, "on-violation", nil, "do this when a property is first known to be violated, while the program runs: `ACTION` is 'run COMMAND', 'signal NAME' or 'core'; repeatable")
+	fs.StringArrayVar(&f.action, "on-violation", nil, "do this when a property is first known to be violated, while the program runs: `ACTION` is 'run COMMAND', 'signal NAME' or 'core'; of an mttl formula also signal:NAME, to the very thread, right after the instruction (docs/knowledge.md); repeatable")
+	fs.StringVar(&f.monitor, "monitor", monitorAuto, "where an mttl formula, or --check atomicity, is evaluated: `auto|kernel|user`; in the kernel a thread gets the signal of --on-violation signal:NAME at once; auto is user space, but for that action (docs/knowledge.md)")
 	fs.StringVar(&f.record, "record", "", "also write the trace of the run to `FILE`, for tracepredict analyze; it is FILE.part until it is complete; - is standard output")
 	fs.DurationVar(&f.duration, "duration", 0, "stop observing after this time (30s, 5m); the program goes on")
 	fs.IntVar(&f.ring, "ring", attach.DefaultRingBytes>>20, fmt.Sprintf("size of the ring buffer in `MiB`, a power of two; at least %d without --lossy", attach.MinRingBytes>>20))
@@ -272,6 +274,9 @@ func (f *observeFlags) check() error {
 	}
 	if len(f.action) > 0 && !f.spec.given() {
 		return usage("--on-violation is about the properties of --spec")
+	}
+	if err := oneOf("monitor", f.monitor, monitorAuto, monitorKernel, monitorUser); err != nil {
+		return err
 	}
 	if err := oneOf("on-hang", f.onHang, hangReport, hangKill, hangCore); err != nil {
 		return err
@@ -335,6 +340,7 @@ type observation struct {
 	words   lockword.Finder
 	end     *ending
 	failure failure
+	monitor *formulaMonitor    // nil: there is no formula
 	cancel  context.CancelFunc // ends the observation
 	printed bool               // the report was written, or tried to be
 	began   time.Time          // when the observation began
@@ -370,6 +376,11 @@ func newObservation(f *observeFlags, program string, stderr io.Writer, waits *pa
 	if r.actor, err = newActor(f.action, func() *loader.Session { return r.live.Session }, stderr); err != nil {
 		return nil, err
 	}
+	if r.monitor, err = f.chooseMonitor(); err != nil {
+		return nil, err
+	}
+	r.actor.tid = func(id event.ThreadID) uint32 { return r.live.Thread(id).TID }
+	r.actor.inKernel = r.monitor != nil && r.monitor.kernel != nil
 	bound, err := f.specification.bound(f.coneFlags, f.stats, r.live, r.violated, r.figures.verdicts())
 	if err != nil {
 		return nil, err
@@ -452,7 +463,7 @@ func (r *observation) options() loader.Options {
 	if line := newPlanningLine(r.stderr); line != nil {
 		planning = line.show
 	}
-	return loader.Options{Plan: r.plan, Planning: planning, Ended: r.ended, Failed: r.failure.add, Parent: r.end.parent, Journal: journal.DefaultFolder(), Verbose: r.flags.verbose, Budget: budget, Accept: r.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, TouchOthers: r.flags.touchOthers, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
+	return loader.Options{Plan: r.plan, Planning: planning, Ended: r.ended, Failed: r.failure.add, Parent: r.end.parent, Journal: journal.DefaultFolder(), Verbose: r.flags.verbose, Budget: budget, Accept: r.accept, Knowledge: r.monitor.options(), Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, TouchOthers: r.flags.touchOthers, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
 }
 
 // eventPatterns returns the patterns as events describe them, without those of groups, of which many match nothing.
@@ -578,7 +589,16 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	if p := r.failure.panicked(); p != nil {
 		rep.Run.Failed = p.Error()
 	}
-	rep.Stats = r.stats()
+	monitor, note, err := r.monitor.outcome(r.live.Session)
+	if err != nil {
+		return false, errors.Join(err, r.finishRecord(summary), r.printer.close())
+	}
+	if note != "" {
+		rep.Run.Notes = append(rep.Run.Notes, note)
+	}
+	if rep.Stats = r.stats(); rep.Stats != nil {
+		rep.Stats.Monitor = monitor
+	}
 	remedies := r.debugNotes(rep)
 	summary.Remedies, summary.NoteKinds = plural.Texts(remedies), append(summary.NoteKinds, remedies...)
 	rep.Run.Notes, rep.Run.NoteKinds = append(rep.Run.Notes, summary.Remedies...), append(rep.Run.NoteKinds, remedies...)

@@ -45,6 +45,8 @@ type TracerOptions struct {
 	Follow bool
 	// Monitors is code that runs in the observed threads; see bpf.SetMonitor.
 	Monitors map[bpf.Monitor]asm.Instructions
+	// Knowledge is a formula that is evaluated in the observed threads; nil: there is none.
+	Knowledge *bpf.Knowledge
 	// NoProbes means that threads, and what they are doing, are listed only.
 	NoProbes bool
 	// Messages makes room for the system calls by which threads pass each other messages; see StartMessages.
@@ -190,6 +192,11 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	}
 	for m, body := range opts.Monitors {
 		if err := bpf.SetMonitor(spec, m, body); err != nil {
+			return err
+		}
+	}
+	if opts.Knowledge != nil {
+		if err := bpf.SetKnowledge(spec, opts.Knowledge); err != nil {
 			return err
 		}
 	}

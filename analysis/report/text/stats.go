@@ -35,6 +35,9 @@ func (p *printer) stats(r report.Report) {
 	if p := s.Plans; p != nil {
 		write("plans of where probes are put: %d made, %d of earlier runs, in %.3f s", p.Made, p.Cached, p.Time.Seconds())
 	}
+	if m := s.Monitor; m != nil {
+		write("monitor of %s: %s", m.Formula, monitorText(m))
+	}
 	if l := s.Lattice; l != nil {
 		write("lattice: %s, %s (at most %d on a level), %s; left out: %s on %s, %s too late; at most %s waited",
 			plural.Counted(l.Levels, "level", "levels"), plural.Counted(l.States, "state", "states"), l.Widest, plural.Counted(l.Edges, "step", "steps"),
@@ -115,4 +118,16 @@ func shortDuration(d time.Duration) string {
 		return fmt.Sprintf("%.3g ms", float64(d.Nanoseconds())/1e6)
 	}
 	return fmt.Sprintf("%.2f s", d.Seconds())
+}
+
+// monitorText says where a formula was evaluated.
+func monitorText(m *report.MonitorStats) string {
+	if m.Where != "kernel" {
+		return fmt.Sprintf("in user space, since %s", m.Why)
+	}
+	text := fmt.Sprintf("in the kernel (%s), %s, %s", m.Why, plural.Counted(m.States, "state", "states"), plural.Counted(m.Violations, "violation", "violations"))
+	if m.GivenUp != "" {
+		text += "; given up: " + m.GivenUp
+	}
+	return text
 }

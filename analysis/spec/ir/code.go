@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -39,6 +40,11 @@ type Code struct {
 // Inputs returns the number of inputs that Eval needs: one more than the largest index of an
 // input.
 func (c *Code) Inputs() int { return c.inputs }
+
+// Reads reports whether the code reads an input.
+func (c *Code) Reads(input int) bool {
+	return slices.ContainsFunc(c.code, func(i instruction) bool { return i.op.isLoad() && int(i.n) == input })
+}
 
 // SizeError is the error that an expression is too large.
 type SizeError struct{}

@@ -154,6 +154,7 @@ static inline long bpf_loop(__u32 n, int (*each)(__u32, void *), void *context, 
 static __u64 now, current, cookie;
 
 #define bpf_ktime_get_ns() now
+#define bpf_send_signal_thread(signal) ((void)(signal))
 #define bpf_get_current_pid_tgid() current
 #define bpf_get_ns_current_pid_tgid(dev, ino, ids, size) abort()
 static inline __u64 bpf_get_attach_cookie(void *context)

@@ -1,0 +1,354 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"unsafe"
+
+	"github.com/cilium/ebpf/asm"
+
+	"github.com/tracepredict/tracepredict/analysis/knowledge"
+	"github.com/tracepredict/tracepredict/analysis/spec/ir"
+	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
+	"github.com/tracepredict/tracepredict/bpf"
+)
+
+// Kernel is a formula for the programs in the kernel.
+type Kernel struct {
+	bpf.Knowledge
+	spec   *Spec
+	events []int // the indices in Spec.Events of those that it looks at
+}
+
+// UserOnly is the error that a formula cannot be evaluated in the kernel. Its text is the reason.
+type UserOnly struct{ Why string }
+
+// Error returns the reason.
+func (e *UserOnly) Error() string { return e.Why }
+
+func userOnly(format string, args ...any) error { return &UserOnly{fmt.Sprintf(format, args...)} }
+
+// Kernel returns a formula for the programs in the kernel. The error is a *UserOnly if it is not made for them.
+func (s *Spec) Kernel(f *Formula) (*Kernel, error) {
+	of, codes, problems := s.Knowledge(f, nil)
+	if problems.HasErrors() {
+		return nil, problems
+	}
+	k := &kernel{Kernel: Kernel{spec: s}, s: s, f: f, of: of, codes: codes, numbers: map[*knowledge.Body]int{}}
+	if err := k.check(); err != nil {
+		return nil, err
+	}
+	if err := k.locals(); err != nil {
+		return nil, err
+	}
+	for i := range of.Tops {
+		n, err := k.body(of.Tops[i].Body)
+		if err != nil {
+			return nil, err
+		}
+		k.Formula.Body[n].Top = 1
+	}
+	k.Formula.Bodies, k.Formula.Entries = uint32(len(k.bodies)), uint32(k.entries)
+	if err := k.generate(); err != nil {
+		return nil, err
+	}
+	return &k.Kernel, nil
+}
+
+// Events returns the events that calls or returns of functions that match a pattern may be, a bit for each.
+func (k *Kernel) Events(pattern string, returns bool) (mask uint64) {
+	for _, i := range k.events {
+		if d := &k.spec.Events[i]; d.On == pattern && (d.Op == syntax.OpReturn) == returns {
+			mask |= 1 << i
+		}
+	}
+	return mask
+}
+
+// kernel makes a Kernel.
+type kernel struct {
+	Kernel
+	s       *Spec
+	f       *Formula
+	of      *knowledge.Formula
+	codes   []knowledge.Code
+	bodies  []*knowledge.Body // by their number in Formula
+	numbers map[*knowledge.Body]int
+	entries int
+}
+
+// check returns an error for what formulas of the kernel have not.
+func (k *kernel) check() error {
+	switch {
+	case len(k.f.Vars) > 0:
+		return userOnly("it reads the variable %s", k.s.Vars[k.f.Vars[0]].Name)
+	case len(k.f.Declared) > 0:
+		return userOnly("it names the thread %s, which is not bound by forall", k.s.Threads[k.f.Declared[0]].Name)
+	case len(k.of.Bound) > 2:
+		return userOnly("it binds %d threads: at most 2 in the kernel", len(k.of.Bound))
+	case len(k.s.Locals) > bpf.KnownLocals:
+		return userOnly("the specification has %d local variables: at most %d in the kernel", len(k.s.Locals), bpf.KnownLocals)
+	}
+	for _, i := range k.f.Types {
+		if t := &k.s.Threads[i]; t.Kind != syntax.ByName || t.Text != "*" {
+			return userOnly("its threads are of the type %s: in the kernel they are all threads", t.Name)
+		}
+	}
+	for i := range k.of.Tops {
+		t := &k.of.Tops[i]
+		switch {
+		case len(t.Bound) != len(k.of.Bound):
+			return userOnly("its parts bind different threads")
+		case len(t.Differ) > 0:
+			k.Formula.Differ = 1
+		case i > 0 && k.Formula.Differ != 0:
+			return userOnly("some of its parts are about one thread, others about two")
+		}
+	}
+	return nil
+}
+
+// locals collects the events that set locals, or that the formula mentions, and the initial values.
+func (k *kernel) locals() error {
+	for i := range k.s.Locals {
+		k.Formula.Locals[i] = k.s.Locals[i].Value
+		for _, c := range k.s.Locals[i].On {
+			k.events = append(k.events, c.Event)
+		}
+	}
+	for _, i := range k.f.Events {
+		k.events = append(k.events, i)
+	}
+	slices.Sort(k.events)
+	k.events = slices.Compact(k.events)
+	for _, i := range k.events {
+		d := &k.s.Events[i]
+		switch {
+		case i >= MaxEvents:
+			return userOnly("the specification has more than %d events", MaxEvents)
+		case d.Op != syntax.OpCall && d.Op != syntax.OpReturn:
+			return userOnly("the event %s is neither a call nor a return", d.Name)
+		case len(d.Bound) > 0:
+			return userOnly("the event %s binds %s", d.Name, d.Bound[0])
+		case d.By >= 0:
+			return userOnly("the event %s is one of the threads %s alone", d.Name, k.s.Threads[d.By].Name)
+		case d.When != nil && d.When.code.Reads(0):
+			return userOnly("the event %s reads tid", d.Name)
+		}
+	}
+	for _, i := range k.f.Events {
+		k.Formula.Mentioned |= 1 << i
+	}
+	return nil
+}
+
+// body adds a body, after those that it names, and returns its number.
+func (k *kernel) body(b *knowledge.Body) (int, error) {
+	if n, ok := k.numbers[b]; ok {
+		return n, nil
+	}
+	var inputs []bpf.FormulaInput
+	for i := range b.Inputs {
+		in := &b.Inputs[i]
+		x := bpf.FormulaInput{Index: uint8(in.Index)}
+		switch in.Kind {
+		case knowledge.Local:
+			x.Kind = uint8(bpf.InputLocal)
+		case knowledge.Happened:
+			x.Kind = uint8(bpf.InputHappened)
+		case knowledge.Remote:
+			n, err := k.body(in.X)
+			if err != nil {
+				return 0, err
+			}
+			x = bpf.FormulaInput{Kind: uint8(bpf.InputRemote), Index: uint8(n)}
+		default:
+			return 0, userOnly("%s", outside[in.Kind])
+		}
+		inputs = append(inputs, x)
+	}
+	n := len(k.bodies)
+	switch {
+	case n == bpf.FormulaBodies:
+		return 0, userOnly("it has more than %d parts with @", bpf.FormulaBodies)
+	case len(inputs) > bpf.FormulaInputs:
+		return 0, userOnly("one of its parts reads %d values: at most %d in the kernel", len(inputs), bpf.FormulaInputs)
+	}
+	k.bodies, k.numbers[b] = append(k.bodies, b), n
+	to := &k.Formula.Body[n]
+	to.Thread, to.Names, to.Inputs, to.Base = uint8(b.Thread), names(b), uint8(len(inputs)), uint32(k.entries)
+	for i, in := range inputs {
+		to.Input[i].Kind, to.Input[i].Index = in.Kind, in.Index
+	}
+	to.Initial = k.initial(b)
+	if !slices.ContainsFunc(k.of.Tops, func(t knowledge.Top) bool { return t.Body == b }) {
+		size := 1
+		for rest := to.Names; rest != 0; rest &= rest - 1 {
+			size *= bpf.KnownThreads
+		}
+		if k.entries += size; k.entries > bpf.KnownEntries {
+			return 0, userOnly("threads would know %d values: at most %d in the kernel", k.entries, bpf.KnownEntries)
+		}
+	}
+	return n, nil
+}
+
+// outside says what the kernel does not compute.
+var outside = map[knowledge.InputKind]string{
+	knowledge.Variable: "it reads a variable", knowledge.Thread: "it reads tid",
+	knowledge.ForAll: "it has forall inside of a formula", knowledge.Exists: "it has exists inside of a formula",
+	knowledge.Prev: opsOfPast, knowledge.StrongPrev: opsOfPast, knowledge.WeakPrev: opsOfPast, knowledge.Once: opsOfPast,
+	knowledge.Historically: opsOfPast, knowledge.Since: opsOfPast, knowledge.WeakSince: opsOfPast, knowledge.Began: opsOfPast,
+	knowledge.Ended: opsOfPast, knowledge.Interval: opsOfPast, knowledge.WeakInterval: opsOfPast,
+}
+
+const opsOfPast = "it has an operator that looks at the past"
+
+// names returns the numbers of the threads that a body names, a bit for each.
+func names(b *knowledge.Body) uint8 {
+	mask := uint8(1) << b.Thread
+	for i := range b.Inputs {
+		if b.Inputs[i].Kind == knowledge.Remote {
+			mask |= names(b.Inputs[i].X)
+		}
+	}
+	return mask
+}
+
+// initial returns the value of a body in the initial state.
+func (k *kernel) initial(b *knowledge.Body) uint64 {
+	inputs := make([]uint64, len(b.Inputs))
+	for i := range b.Inputs {
+		switch in := &b.Inputs[i]; in.Kind {
+		case knowledge.Local:
+			inputs[i] = k.s.Locals[in.Index].Value
+		case knowledge.Remote:
+			inputs[i] = k.initial(in.X)
+		}
+	}
+	v, _ := k.codes[b.ID].Eval(inputs)
+	return v
+}
+
+// Where bpf.KnownThread has what the code of expressions reads and writes.
+const (
+	matchedAt = int16(unsafe.Offsetof(bpf.KnownThread{}.Matched))
+	tidAt     = int32(unsafe.Offsetof(bpf.KnownThread{}.Tid))
+	localsAt  = int16(unsafe.Offsetof(bpf.KnownThread{}.Locals))
+	inAt      = int32(unsafe.Offsetof(bpf.KnownThread{}.In))
+	outAt     = int16(unsafe.Offsetof(bpf.KnownThread{}.Out))
+)
+
+// generate makes the code for the kernel.
+func (k *kernel) generate() (err error) {
+	if k.OnMatched, err = k.onMatched(); err == nil {
+		k.OnBody, err = k.onBody()
+	}
+	return err
+}
+
+// expression returns the code of an expression over the inputs at R7.
+func expression(c *ir.Code, label string) (asm.Instructions, error) {
+	if why := c.UserOnly(); why != "" {
+		return nil, userOnly("of one of its expressions, %s", why)
+	}
+	return c.BPF(ir.BPFOptions{Inputs: asm.R7, Label: label})
+}
+
+// part is code that is labelled, so that others can jump to it.
+type part struct {
+	code asm.Instructions
+	next string // label of what is added next
+}
+
+func (p *part) add(all ...asm.Instruction) {
+	for _, i := range all {
+		if p.next != "" {
+			i, p.next = i.WithSymbol(p.next), ""
+		}
+		p.code = append(p.code, i)
+	}
+}
+
+// end adds the end of a function. What does not find a thread jumps there.
+func (p *part) end(label string) asm.Instructions {
+	if p.next != "" {
+		p.add(asm.Ja.Label(label))
+	}
+	return append(p.code, asm.Mov.Imm(asm.R0, 0).WithSymbol(label), asm.Return())
+}
+
+// onMatched returns the code that takes the events out of matched whose conditions do not hold, and makes the
+// assignments of the others, in the order written.
+func (k *kernel) onMatched() (asm.Instructions, error) {
+	p := &part{}
+	p.add(
+		asm.JEq.Imm(asm.R1, 0, "matched_end"),
+		asm.Mov.Reg(asm.R6, asm.R1),
+		asm.Mov.Reg(asm.R7, asm.R1), asm.Add.Imm(asm.R7, tidAt),
+		asm.LoadMem(asm.R8, asm.R6, matchedAt, asm.DWord),
+	)
+	for _, i := range k.events {
+		if c := k.s.Events[i].When; c != nil {
+			label := "when_" + strconv.Itoa(i)
+			code, err := expression(c.code, label)
+			if err != nil {
+				return nil, err
+			}
+			p.unless(i, label+"_not")
+			p.add(code...)
+			p.add(asm.JNE.Imm(asm.R0, 0, label+"_not"), asm.LoadImm(asm.R1, int64(^(uint64(1)<<i)), asm.DWord), asm.And.Reg(asm.R8, asm.R1))
+			p.next = label + "_not"
+		}
+	}
+	p.add(asm.StoreMem(asm.R6, matchedAt, asm.R8, asm.DWord))
+	for i := range k.s.Locals {
+		for j, c := range k.s.Locals[i].On {
+			for n, set := range c.Sets {
+				label := fmt.Sprintf("set_%d_%d_%d", i, j, n)
+				code, err := expression(set.Value.code, label)
+				if err != nil {
+					return nil, err
+				}
+				if set.Value.code.Reads(0) {
+					return nil, userOnly("an assignment to %s reads tid", k.s.Locals[set.Local].Name)
+				}
+				p.unless(c.Event, label+"_not")
+				p.add(code...)
+				p.add(asm.JEq.Imm(asm.R1, 0, label+"_not"), asm.StoreMem(asm.R6, localsAt+int16(8*set.Local), asm.R0, asm.DWord))
+				p.next = label + "_not"
+			}
+		}
+	}
+	return p.end("matched_end"), nil
+}
+
+// unless adds a jump to a label that is made unless the bit of an event is set in R8.
+func (p *part) unless(event int, label string) {
+	p.add(asm.Mov.Reg(asm.R1, asm.R8), asm.RSh.Imm(asm.R1, int32(event)), asm.And.Imm(asm.R1, 1), asm.JEq.Imm(asm.R1, 0, label))
+}
+
+// onBody returns the code that computes the body of a number.
+func (k *kernel) onBody() (asm.Instructions, error) {
+	p := &part{}
+	p.add(
+		asm.JEq.Imm(asm.R1, 0, "body_end"),
+		asm.Mov.Reg(asm.R6, asm.R1),
+		asm.Mov.Reg(asm.R7, asm.R1), asm.Add.Imm(asm.R7, inAt),
+	)
+	for n := range k.bodies {
+		p.add(asm.JEq.Imm(asm.R2, int32(n), "body_"+strconv.Itoa(n)))
+	}
+	p.add(asm.Ja.Label("body_end"))
+	for n, b := range k.bodies {
+		code, err := expression(k.codes[b.ID].(*ir.Code), "of_body_"+strconv.Itoa(n))
+		if err != nil {
+			return nil, err
+		}
+		p.next = "body_" + strconv.Itoa(n)
+		p.add(code...)
+		p.add(asm.StoreMem(asm.R6, outAt, asm.R0, asm.DWord), asm.Ja.Label("body_end"))
+	}
+	return p.end("body_end"), nil
+}

@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
+/*
+ * A formula on what threads know of one another, evaluated in the thread that is observed. It is the algorithm of
+ * analysis/knowledge, with vectors in maps, for a few threads. What the formula means is data (struct formula), but for
+ * its expressions, whose code user space puts in place of on_matched and on_body (monitor.h).
+ *
+ * Two threads that use an object at the same time have no order here. So one claims it, and if the other does not get
+ * it, or something happens that is not known here, the formula is given up: no verdict falls any more, and user space
+ * goes on.
+ */
+#ifndef TRACEPREDICT_KNOWLEDGE_H
+#define TRACEPREDICT_KNOWLEDGE_H
+
+#include "globals.h"
+#include "monitor.h"
+#include "record.h"
+#include "ringbuf.h"
+
+SETTING struct formula evaluated;
+
+struct known_entry {
+	__u64 seq, value;
+};
+/* What a thread or an object knows. Entries with seq 0 are those of the initial state. */
+struct known_vector {
+	struct known_entry at[KNOWN_ENTRIES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KNOWN_THREADS);
+	__type(key, __u32);
+	__type(value, struct known_thread);
+} known SEC(".maps");
+
+/* What is behind struct known_thread, which the generated code sees too. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, KNOWN_THREADS);
+	__type(key, __u32);
+	__type(value, struct known_vector);
+} known_vectors SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4 * KNOWN_THREADS);
+	__type(key, __u64);
+	__type(value, __u32);
+} known_slots SEC(".maps");
+
+struct known_object {
+	__u64 claim; /* the thread that uses it now; 0: none does */
+	/* The last thread that used it, the version of what that knew, and how. */
+	__u64 last, version;
+	__u32 wrote, exclusive;
+	__u64 value; /* that was written last */
+	__u32 valued, pad;
+	struct known_vector access, write;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, struct known_object);
+} known_objects SEC(".maps");
+
+/* What a new object is made of: the stack has no room for it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct known_object);
+} new_object SEC(".maps");
+
+/* Returns a thread's slot, KNOWN_THREADS for none. */
+static __noinline __u32 known_slot(__u64 thread, bool make)
+{
+	__u32 *slot = bpf_map_lookup_elem(&known_slots, &thread), n;
+	struct known_thread *t;
+
+	if (slot)
+		return *slot;
+	if (!make)
+		return KNOWN_THREADS;
+	n = __sync_fetch_and_add(&known_threads, 1);
+	t = bpf_map_lookup_elem(&known, &n);
+	if (!t || bpf_map_update_elem(&known_slots, &thread, &n, BPF_ANY)) {
+		give_up(GIVEN_UP_THREADS, 0);
+		return KNOWN_THREADS;
+	}
+	for (int i = 0; i < KNOWN_LOCALS; i++)
+		t->locals[i] = evaluated.locals[i];
+	t->thread = thread;
+	return n;
+}
+
+/* Takes into a vector what another one knows that is newer. Returns whether there was any. */
+static __noinline int take(struct known_vector *to, struct known_vector *from)
+{
+	int news = 0;
+
+	if (!to || !from)
+		return 0;
+	for (int i = 0; i < KNOWN_ENTRIES; i++) {
+		if (i >= evaluated.entries)
+			break;
+		if (from->at[i].seq > to->at[i].seq) {
+			to->at[i] = from->at[i];
+			news = 1;
+		}
+	}
+	return news;
+}
+
+static __noinline int copy(struct known_vector *to, struct known_vector *from)
+{
+	if (!to || !from)
+		return 0;
+	for (int i = 0; i < KNOWN_ENTRIES; i++) {
+		if (i >= evaluated.entries)
+			break;
+		to->at[i] = from->at[i];
+	}
+	return 0;
+}
+
+/* The slots of the threads of a formula, by number, four bits each. */
+#define NOBODY 15
+static __always_inline __u32 slot_in(__u32 env, __u32 number)
+{
+	return env >> (4 * (number & 3)) & NOBODY;
+}
+
+static __always_inline __u32 with_slot(__u32 env, __u32 number, __u32 slot)
+{
+	__u32 shift = 4 * (number & 3);
+
+	return (env & ~(NOBODY << shift)) | slot << shift;
+}
+
+/* Returns a body. The numbers are those of the formula; the verifier does not know that. */
+static __always_inline const volatile struct formula_body *body_of(__u32 number)
+{
+	return &evaluated.body[number & (FORMULA_BODIES - 1)];
+}
+
+/* Returns the index of the entry of a remote expression with threads in place of those that it names. */
+static __always_inline __u32 entry_index(const volatile struct formula_body *b, __u32 env)
+{
+	__u32 at = 0;
+
+	for (__u32 n = 0; n < KNOWN_NUMBERS; n++)
+		if (b->names & 1 << n)
+			at = at * KNOWN_THREADS + slot_in(env, n);
+	return (b->base + at) & (KNOWN_ENTRIES - 1);
+}
+
+/* Computes a body in the present state of the thread in a slot, into the thread's out. */
+__noinline int known_value(__u32 slot, __u32 number, __u32 env)
+{
+	struct known_vector *v = bpf_map_lookup_elem(&known_vectors, &slot);
+	struct known_thread *t = bpf_map_lookup_elem(&known, &slot);
+	const volatile struct formula_body *b, *of;
+
+	if (!t || !v)
+		return 0;
+	b = body_of(number);
+	for (__u32 k = 0; k < FORMULA_INPUTS; k++) {
+		__u64 x = 0;
+		__u32 index, at;
+
+		if (k >= b->inputs)
+			break;
+		index = b->input[k].index;
+		switch (b->input[k].kind) {
+		case INPUT_LOCAL:
+			x = t->locals[index & (KNOWN_LOCALS - 1)];
+			break;
+		case INPUT_HAPPENED:
+			x = t->matched >> (index & 63) & 1;
+			break;
+		case INPUT_REMOTE:
+			of = body_of(index);
+			at = entry_index(of, env);
+			x = v->at[at].seq ? v->at[at].value : of->initial;
+			break;
+		}
+		t->in[k] = x;
+	}
+	on_body(t, number);
+	return 0;
+}
+
+/* Evaluates a remote expression in the present state of its thread. */
+static __always_inline int known_remote(__u32 slot, __u32 number, __u32 env)
+{
+	struct known_vector *v = bpf_map_lookup_elem(&known_vectors, &slot);
+	struct known_thread *t = bpf_map_lookup_elem(&known, &slot);
+	const volatile struct formula_body *b;
+	__u64 was;
+	__u32 at;
+
+	if (!t || !v)
+		return 0;
+	b = body_of(number);
+	known_value(slot, number, env);
+	at = entry_index(b, env);
+	was = v->at[at].seq ? v->at[at].value : b->initial;
+	if (t->out != was) {
+		v->at[at].seq++;
+		v->at[at].value = t->out;
+		t->version++;
+	}
+	return 0;
+}
+
+/* Evaluates a formula in the present state of its thread. It becomes false at most once until it is true again. */
+static __always_inline int known_verdict(__u32 slot, __u32 number, __u32 env, __u32 other)
+{
+	struct known_thread *t = bpf_map_lookup_elem(&known, &slot);
+	__u64 bit = 1ULL << ((number * KNOWN_THREADS + other) & 63);
+
+	if (!t)
+		return 0;
+	known_value(slot, number, env);
+	if (t->out) {
+		t->violated &= ~bit;
+	} else if (!(t->violated & bit)) {
+		t->violated |= bit;
+		t->verdict = 1 + number;
+		t->verdict_other = other;
+	}
+	return 0;
+}
+
+/* Evaluates a body for all threads in place of those that it names besides its own. */
+__noinline int known_body(__u32 slot, __u32 number)
+{
+	const volatile struct formula_body *b;
+	__u32 env, others = 0, other = 0;
+
+	b = body_of(number);
+	env = with_slot(0xffff, b->thread, slot);
+	for (__u32 n = 0; n < KNOWN_NUMBERS; n++) {
+		if (b->names & 1 << n && n != b->thread) {
+			others++;
+			other = n;
+		}
+	}
+	for (__u32 s = 0; s < KNOWN_THREADS; s++) {
+		__u32 with = env;
+
+		if (others) {
+			if (s >= known_threads || (s == slot && evaluated.differ))
+				continue;
+			with = with_slot(env, other, s);
+		}
+		if (b->top)
+			known_verdict(slot, number, with, others ? s : 0);
+		else
+			known_remote(slot, number, with);
+		if (!others)
+			break;
+	}
+	return 0;
+}
+
+/* Evaluates all that the formula says of the present state of a thread. Bodies come after those that name them. */
+__noinline int known_state(__u32 slot)
+{
+	__sync_fetch_and_add(&known_states, 1);
+	for (__u32 i = 0; i < FORMULA_BODIES; i++) {
+		if (i >= evaluated.bodies)
+			break;
+		known_body(slot, i);
+	}
+	return 0;
+}
+
+#define CLAIM_TRIES 64
+
+/* Finds an object, or makes it, and claims it for a thread. */
+static __noinline struct known_object *claim(__u64 at, __u64 thread)
+{
+	struct known_object *o = bpf_map_lookup_elem(&known_objects, &at), *fresh;
+	__u32 zero = 0;
+
+	if (!o) {
+		fresh = bpf_map_lookup_elem(&new_object, &zero);
+		if (!fresh)
+			return 0;
+		bpf_map_update_elem(&known_objects, &at, fresh, BPF_NOEXIST);
+		o = bpf_map_lookup_elem(&known_objects, &at);
+	}
+	if (!o) {
+		give_up(GIVEN_UP_OBJECTS, 0);
+		return 0;
+	}
+	for (int i = 0; i < CLAIM_TRIES; i++)
+		if (!__sync_val_compare_and_swap(&o->claim, 0, thread))
+			return o;
+	give_up(GIVEN_UP_CLAIM, 0);
+	return 0;
+}
+
+/* How a thread uses an object, and the value that it accesses. */
+enum {
+	KNOWN_READ = 1,
+	KNOWN_WRITE = 2,
+	KNOWN_VALUED = 4,
+	KNOWN_CHECKED = 8,
+	KNOWN_ACQUIRED = 16,
+	KNOWN_SHARED = 32,
+	KNOWN_RELEASED = 64,
+	KNOWN_FAILED = 128
+};
+
+/* Compares the value that a thread is about to read or replace with what was written last, and keeps what it writes.
+ * Returns false if they contradict each other: between an access and its probe another one has come. */
+static __always_inline bool agrees(struct known_object *o, __u32 use, __u64 value)
+{
+	if (use & KNOWN_CHECKED && o->valued && o->value != value)
+		return false;
+	if (use & KNOWN_VALUED) {
+		o->value = value;
+		o->valued = 1;
+	} else if (use & KNOWN_WRITE) {
+		o->valued = 0;
+	}
+	return true;
+}
+
+/* Lets a thread know what an object passes on, and the object what the thread knows then. */
+__noinline int known_use(__u64 thread, __u64 at, __u32 use, __u64 value)
+{
+	__u32 slot = known_slot(thread, true);
+	struct known_vector *v = bpf_map_lookup_elem(&known_vectors, &slot);
+	struct known_thread *t = bpf_map_lookup_elem(&known, &slot);
+	struct known_object *o;
+	bool repeats;
+
+	if (!t || !v || given_up)
+		return 0;
+	o = claim(at, thread);
+	if (!o)
+		return 0;
+	if (use & KNOWN_FAILED)
+		use |= o->exclusive ? KNOWN_READ : KNOWN_WRITE;
+	if (use & KNOWN_RELEASED)
+		use |= o->exclusive ? KNOWN_WRITE : KNOWN_READ;
+	if (!agrees(o, use, value)) {
+		give_up(GIVEN_UP_VALUES, 0);
+		goto end;
+	}
+	repeats =
+		o->last == thread && o->version == t->version && (!(use & KNOWN_WRITE) || o->wrote);
+	if (!repeats) {
+		if (take(v, use & KNOWN_WRITE ? &o->access : &o->write)) {
+			t->version++;
+			t->matched = 0;
+			known_state(slot);
+		}
+		if (use & KNOWN_WRITE) {
+			copy(&o->access, v);
+			copy(&o->write, v);
+		} else {
+			take(&o->access, v);
+		}
+		o->last = thread;
+		o->version = t->version;
+		o->wrote = !!(use & KNOWN_WRITE);
+	}
+	if (use & (KNOWN_ACQUIRED | KNOWN_SHARED))
+		o->exclusive = !!(use & KNOWN_ACQUIRED);
+end:
+	__sync_lock_test_and_set(&o->claim, 0);
+	return t->verdict;
+}
+
+/* Handles an event of a thread that the formula may mention: a bit for each of its events. */
+__noinline int known_event(__u64 thread, __u64 events)
+{
+	__u32 slot = known_slot(thread, true);
+	struct known_thread *t = bpf_map_lookup_elem(&known, &slot);
+
+	if (!t || given_up)
+		return 0;
+	t->matched = events;
+	on_matched(t);
+	if (t->matched & evaluated.mentioned)
+		known_state(slot);
+	return t->verdict;
+}
+
+/* Lets a thread that begins know what its creator does. */
+static __noinline int known_fork(__u64 thread, __u64 child, __u64 pointer)
+{
+	__u32 slot = known_slot(thread, true), begins = known_slot(child, true);
+	struct known_vector *from = bpf_map_lookup_elem(&known_vectors, &slot);
+	struct known_vector *to = bpf_map_lookup_elem(&known_vectors, &begins);
+	struct known_thread *t = bpf_map_lookup_elem(&known, &begins);
+
+	if (!t || !from || !to || given_up)
+		return 0;
+	t->pointer = pointer;
+	take(to, from);
+	return 0;
+}
+
+/* Lets a thread know what one knew that it has joined, by the thread pointer of that. */
+__noinline int known_join(__u64 thread, __u64 pointer)
+{
+	__u32 slot = known_slot(thread, true), found = KNOWN_THREADS;
+	struct known_vector *to = bpf_map_lookup_elem(&known_vectors, &slot), *from;
+	struct known_thread *t = bpf_map_lookup_elem(&known, &slot);
+
+	for (__u32 i = 0; i < KNOWN_THREADS; i++) {
+		__u32 key = i;
+		struct known_thread *ended = bpf_map_lookup_elem(&known, &key);
+
+		if (ended && ended->thread && ended->pointer == pointer)
+			found = i;
+	}
+	from = bpf_map_lookup_elem(&known_vectors, &found);
+	if (!t || !to || given_up)
+		return 0;
+	if (!from) {
+		give_up(GIVEN_UP_JOIN, 0);
+		return 0;
+	}
+	if (take(to, from)) {
+		t->version++;
+		t->matched = 0;
+		known_state(slot);
+	}
+	return t->verdict;
+}
+
+/* Handles an operation that orders threads. */
+__noinline int known_sync(__u64 thread, __u32 op, __u32 flags, __u64 object, __u64 second)
+{
+	int verdict = 0;
+
+	switch (op) {
+	case OP_ACQUIRE:
+		return known_use(thread, object,
+			flags & REC_FAILED ? KNOWN_FAILED : KNOWN_WRITE | KNOWN_ACQUIRED, 0);
+	case OP_ACQUIRE_READ:
+		return known_use(thread, object,
+			flags & REC_FAILED ? KNOWN_FAILED : KNOWN_READ | KNOWN_SHARED, 0);
+	case OP_RELEASE:
+		return known_use(thread, object, KNOWN_RELEASED, 0);
+	case OP_SIGNAL:
+	case OP_BROADCAST:
+	case OP_INIT:
+	case OP_DESTROY:
+		return known_use(thread, object, KNOWN_WRITE, 0);
+	case OP_WAIT:
+		if (!(flags & REC_LEAVE)) {
+			verdict = known_use(thread, second, KNOWN_RELEASED, 0);
+			return known_use(thread, object, KNOWN_READ, 0) ?: verdict;
+		}
+		if (!(flags & REC_FAILED))
+			verdict = known_use(thread, object, KNOWN_WRITE, 0);
+		return known_use(thread, second, KNOWN_WRITE | KNOWN_ACQUIRED, 0) ?: verdict;
+	case OP_JOIN:
+		return flags & REC_FAILED ? 0 : known_join(thread, object);
+	}
+	return 0;
+}
+
+/* An event that may make a formula false. */
+struct known_cause {
+	__u64 object;
+	__u32 site, stack;
+	__u32 op, flags;
+};
+
+/* Sends a verdict, with the call stack of the event that has caused it. */
+static __noinline int send_verdict(__u64 thread, struct known_cause *by)
+{
+	__u32 slot = known_slot(thread, false), other;
+	struct known_thread *t = bpf_map_lookup_elem(&known, &slot), *of;
+
+	if (!t || !t->verdict)
+		return 0;
+	other = t->verdict_other;
+	of = bpf_map_lookup_elem(&known, &other);
+	__sync_fetch_and_add(&known_violations, 1);
+	if (violation_signal)
+		bpf_send_signal_thread(violation_signal);
+	send_unordered(thread, (struct record){.op = OP_VERDICT,
+				       .site = by->site,
+				       .stack = by->stack,
+				       .object = by->object,
+				       .value = t->verdict - 1,
+				       .extra = of ? (__u32)of->thread : 0});
+	t->verdict = 0;
+	return 0;
+}
+
+/* Handles an operation that orders threads, and sends the verdict that it causes. */
+static __always_inline int knows_sync(__u64 thread, struct known_cause *by, __u64 second)
+{
+	if (!given_up && known_sync(thread, by->op, by->flags, by->object, second))
+		send_verdict(thread, by);
+	return 0;
+}
+
+/* Likewise an access of a variable that is observed. */
+static __always_inline int knows_access(__u64 thread, struct known_cause *by, __u64 value)
+{
+	__u32 use = by->op == OP_READ ? KNOWN_READ : KNOWN_WRITE;
+
+	if (given_up)
+		return 0;
+	if (by->flags & REC_ORDERS) {
+		give_up(GIVEN_UP_OPERATION, by->op);
+		return 0;
+	}
+	if (by->flags & REC_VALUE)
+		use |= by->op == OP_READ ? KNOWN_CHECKED : KNOWN_VALUED;
+	if (known_use(thread, by->object, use, value))
+		send_verdict(thread, by);
+	return 0;
+}
+
+/* Likewise an event that the formula mentions, a bit for each. */
+static __always_inline int knows_event(__u64 thread, struct known_cause *by, __u64 events)
+{
+	if (events && !given_up && known_event(thread, events))
+		send_verdict(thread, by);
+	return 0;
+}
+
+/* An event for known_step. */
+struct known_step {
+	__u64 thread;
+	__u64 object; /* or the thread that begins, or the thread pointer of the one that is joined */
+	__u64 second;
+	__u64 events; /* of the formula, a bit for each */
+	__u32 op, flags;
+};
+
+/* Evaluates the formula after one event, for tests. Returns one more than the number of the body that became false; 0: none
+ * did. */
+SEC("syscall")
+int on_step(struct known_step *s)
+{
+	__u64 thread = s->thread;
+	__u32 slot = known_slot(thread, true);
+	struct known_thread *t;
+	int verdict;
+
+	switch (s->op) {
+	case OP_FORK:
+		known_fork(thread, s->object, s->object);
+		break;
+	case OP_CALL:
+	case OP_RETURN:
+		known_event(thread, s->events);
+		break;
+	case OP_READ:
+	case OP_WRITE:
+		known_use(thread, s->object, s->op == OP_READ ? KNOWN_READ : KNOWN_WRITE, 0);
+		break;
+	default:
+		known_sync(thread, s->op, s->flags, s->object, s->second);
+	}
+	t = bpf_map_lookup_elem(&known, &slot);
+	if (!t)
+		return 0;
+	verdict = t->verdict;
+	t->verdict = 0;
+	return verdict;
+}
+
+#endif

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/spec"
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/plural"
+	"github.com/tracepredict/tracepredict/loader"
+)
+
+// The values of --monitor.
+const (
+	monitorAuto   = "auto"
+	monitorKernel = "kernel"
+	monitorUser   = "user"
+)
+
+// formulaMonitor is where the formulas of a specification are evaluated.
+type formulaMonitor struct {
+	kernel  *spec.Kernel // nil: in user space alone
+	formula *spec.Formula
+	why     string // the reason
+}
+
+// chooseMonitor returns where the formulas are evaluated. The kernel does so if it is asked to, or a thread is to get a
+// signal.
+func (f *observeFlags) chooseMonitor() (*formulaMonitor, error) {
+	s := f.specification
+	if s == nil || len(s.Formulas) == 0 {
+		if f.monitor == monitorKernel {
+			return nil, usage("--monitor=kernel is about the mttl formulas of --spec, and the blocks of --check atomicity: there are none")
+		}
+		return nil, nil
+	}
+	signal, err := threadSignal(f.action)
+	if err != nil {
+		return nil, err
+	}
+	m := &formulaMonitor{formula: s.Formulas[0]}
+	switch {
+	case f.monitor == monitorUser:
+		m.why = "--monitor=user says so"
+		return m, nil
+	case f.monitor == monitorAuto && signal == 0:
+		m.why = "neither --monitor=kernel nor --on-violation signal:NAME asks for the kernel"
+		return m, nil
+	}
+	k, err := f.kernelMonitor(s.Spec)
+	var not *spec.UserOnly
+	switch {
+	case errors.As(err, &not) && f.monitor == monitorKernel:
+		return nil, usage("--monitor=kernel: %s cannot be evaluated in the kernel: %s", m.formula.Name, not.Why)
+	case errors.As(err, &not):
+		m.why = not.Why
+		return m, nil
+	case err != nil:
+		return nil, err
+	}
+	k.Signal, m.kernel = uint32(signal), k
+	m.why = "--monitor=kernel says so"
+	if f.monitor == monitorAuto {
+		m.why = "--on-violation signal:NAME asks for it"
+	}
+	return m, nil
+}
+
+// kernelMonitor returns the one formula for the kernel. The error is a *spec.UserOnly where the kernel lacks what it needs.
+func (f *observeFlags) kernelMonitor(s *spec.Spec) (*spec.Kernel, error) {
+	switch {
+	case len(s.Formulas) > 1:
+		return nil, &spec.UserOnly{Why: "there are several formulas"}
+	case f.shared():
+		return nil, &spec.UserOnly{Why: "--watch-shared lets knowledge pass through variables that have no names here"}
+	case len(f.hw) > 0:
+		return nil, &spec.UserOnly{Why: "--watch-hw sees an access when it is over"}
+	case f.follow:
+		return nil, &spec.UserOnly{Why: "--follow observes several processes"}
+	}
+	return s.Kernel(s.Formulas[0])
+}
+
+// threadSignal returns the signal that a thread gets which violates a formula; 0: none.
+func threadSignal(actions []string) (unix.Signal, error) {
+	for _, text := range actions {
+		a, err := parseAction(text)
+		if err != nil {
+			return 0, err
+		}
+		if a.thread {
+			return a.signal, nil
+		}
+	}
+	return 0, nil
+}
+
+// options returns what the session needs to know.
+func (m *formulaMonitor) options() loader.Knowledge {
+	if m == nil || m.kernel == nil {
+		return loader.Knowledge{}
+	}
+	return loader.Knowledge{Knowledge: &m.kernel.Knowledge, Events: m.kernel.Events}
+}
+
+// givenUp says why the kernel gave a formula up.
+var givenUp = map[bpf.GivenUp]string{
+	bpf.GivenUpThreads: fmt.Sprintf("there were more than %d threads", bpf.KnownThreads),
+	bpf.GivenUpObjects: fmt.Sprintf("there were more than %d objects through which threads learn of each other", bpf.KnownObjects),
+	bpf.GivenUpClaim:   "two threads used an object at the same time",
+	bpf.GivenUpValues:  "a variable had another value than was written last: between an access and its probe came another one",
+	bpf.GivenUpJoin:    "it is not known which thread was joined",
+}
+
+// outcome returns the figures of the monitor, and a note if the kernel gave the formula up.
+func (m *formulaMonitor) outcome(s *loader.Session) (out *report.MonitorStats, note string, err error) {
+	if m == nil {
+		return nil, "", nil
+	}
+	out = &report.MonitorStats{Formula: m.formula.Name, Where: monitorUser, Why: m.why}
+	if m.kernel == nil {
+		return out, "", nil
+	}
+	k, err := s.Knowledge()
+	if err != nil {
+		return out, "", err
+	}
+	out.Where, out.States, out.Violations = monitorKernel, k.States, k.Violations
+	if k.GivenUp == bpf.GivenUpNot {
+		return out, "", nil
+	}
+	if out.GivenUp = givenUp[k.GivenUp]; out.GivenUp == "" {
+		out.GivenUp = fmt.Sprintf("threads were ordered by %s", k.Op)
+	}
+	note = plural.Sprintf("mttl %s: the kernel gave it up after %d {state|states}: %s; from then on no thread got a signal", m.formula.Name, k.States, out.GivenUp)
+	return out, note, nil
+}
