@@ -50,6 +50,8 @@ var floors = []floor{
 	{"loader/target", []string{"loader/need", "loader/procfs", "probes/elf"}, "what is to be observed is judged before anything is done to it"},
 	{"loader/journal", []string{"loader/procfs", "loader/target"}, "where probes are is written down without knowing what they are"},
 	{"loader/parent", []string{"loader/target"}, "who waits for the tool knows nothing of what it does"},
+	{"loader/steer", []string{"loader/procfs", "probes/code", "probes/elf", "probes/insn"}, "who is held, and when, is known without a process that is observed"},
+	{"loader/tries", []string{"loader/procfs", "loader/target"}, "who runs the tool again knows nothing of what is tried"},
 	{"loader/ring", []string{"bpf"}, "the ring buffer is read without knowing what records mean"},
 	{"loader/stacks", []string{"bpf", "probes", "probes/elf", "probes/insn", "probes/unwind"}, "call chains are found from copies, without a process"},
 	{"loader/ptrace", []string{"loader/procfs", "loader/ring", "loader/target"}, "who holds threads knows no probe"},

@@ -34,6 +34,7 @@ import (
 	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/loader/ptrace"
 	"github.com/tracepredict/tracepredict/loader/stacks"
+	"github.com/tracepredict/tracepredict/loader/steer"
 	"github.com/tracepredict/tracepredict/loader/target"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/function"
@@ -100,6 +101,9 @@ type Options struct {
 	Journal string
 	// Knowledge is a formula that is evaluated in the observed threads. The zero value is none.
 	Knowledge Knowledge
+	// Steer is a schedule that the threads of the first process are to follow, if the session has started it. Nil: they
+	// run as they would. See Session.Steered.
+	Steer *steer.Plan
 	// Verbose: notes say, too, what does not concern the observation itself.
 	Verbose bool
 	// Budget is how many times as long as without observation the program may take, because of the probes of
@@ -159,6 +163,8 @@ type Session struct {
 	atomics *atomicProbes // see busy.go
 	heap    *heapProbes   // see lives.go
 	unseen  *unseenProbes // see unseen.go
+
+	steered *steered // nil without Options.Steer
 
 	mu       sync.Mutex                  // guards the fields below
 	target   *os.Process                 // the first process, to signal; nil if it had ended before
@@ -342,6 +348,9 @@ func (s *Session) Notes() []string {
 // sync reads what a process maps now, and plans and attaches the probes of new files.
 func (s *Session) sync(pid int) error {
 	_, err := s.attachNew(pid)
+	if err == nil && s.steered != nil && pid == s.PID() {
+		err = s.attachSteering()
+	}
 	return err
 }
 

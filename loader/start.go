@@ -58,6 +58,12 @@ func start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 	defer cancel()
 	s.begin(held.PID)
 	s.traced = true
+	if opts.Steer != nil {
+		if s.steered, err = newSteered(s, opts.Steer); err != nil {
+			held.Abandon()
+			return Result{}, errors.Join(err, s.unload())
+		}
+	}
 	if started != nil {
 		started(s)
 	}
@@ -120,6 +126,7 @@ func (s *Session) trace(held *ptrace.Held, endObservation func()) traceResult {
 	t.OnStop, t.OnContinue = s.job.stopped, s.job.continued
 	t.OnFork, t.OnEnd, t.OnTrap, t.OnCopied = s.child, s.processEnded, s.unexplainedTrap, s.copied
 	t.OnAsk = s.asked
+	s.steer(t)
 	t.OnReady = func(pid int) error {
 		if !first || pid != s.PID() {
 			return nil
@@ -160,6 +167,9 @@ func (s *Session) newProgram(pid int) error {
 	if err := s.discardProgram(pid); err != nil {
 		return err
 	}
+	if pid == s.PID() {
+		s.steered.begin(pid)
+	}
 	// The process becomes a target only at its first execve, because before it the waiting
 	// process has threads of its own.
 	if err := s.tracer.AddTarget(pid); err != nil {
@@ -184,6 +194,8 @@ func (s *Session) traceHeld(t *ptrace.Tracee, held *ptrace.Held) (ptrace.Exit, e
 	if err != nil {
 		return ptrace.Exit{}, err
 	}
+	stop := s.steered.tick(waker.Wake, s.fail)
+	defer stop()
 	if err := s.ring.watch(waking(waker.Wake)); err != nil {
 		return ptrace.Exit{}, err
 	}

@@ -131,6 +131,8 @@ type Finding struct {
 	roles       []string // roles of the sides; equal for sides that do the same
 	Fingerprint string   // the same in every run of the same binary; see Build
 	Suppression string   // a block that suppresses it; "" if it was not requested
+	// Confirmation is what came of running the program again; nil if that was not requested.
+	Confirmation *Confirmation
 }
 
 // Instance is an instance with other threads or objects that was merged into a finding.

@@ -151,6 +151,34 @@ func (e *ending) signal(sig os.Signal) {
 	}
 }
 
+// interruption returns a channel that is closed when a signal asks for the report, and a function that ends waiting for
+// one.
+func (e *ending) interruption() (asked <-chan struct{}, end func()) {
+	closed, done := make(chan struct{}), make(chan struct{})
+	safely.Go(func() {
+		ticker := time.NewTicker(interruptionEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+			}
+			e.mu.Lock()
+			signalled := e.signalled
+			e.mu.Unlock()
+			if signalled {
+				close(closed)
+				return
+			}
+		}
+	}, e.failed)
+	return closed, func() { close(done) }
+}
+
+// interruptionEvery is how often interruption looks for a signal.
+const interruptionEvery = 50 * time.Millisecond
+
 // over returns why the time for the analysis is over, "" as long as it is not; engine.Options.Done.
 func (e *ending) over() string { return e.overAfter(1) }
 

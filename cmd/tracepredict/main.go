@@ -20,6 +20,7 @@ import (
 	"github.com/tracepredict/tracepredict/loader/parent"
 	"github.com/tracepredict/tracepredict/loader/ptrace"
 	"github.com/tracepredict/tracepredict/loader/target"
+	"github.com/tracepredict/tracepredict/loader/tries"
 )
 
 // The exit statuses of docs/cli.md.
@@ -30,10 +31,20 @@ const (
 
 func main() {
 	ptrace.MainIfHeld()
+	tries.MainIfServer()
 	a := &app{stdout: printable.NewWriter(os.Stdout), stderr: printable.NewWriter(os.Stderr), parent: parent.Inherited()}
-	a.again = a.parent == nil
+	args := os.Args[1:]
+	var err error
+	if a.try, err = tries.Inherited(); err != nil {
+		fmt.Fprintf(a.stderr, "tracepredict: %s\n", report.Sanitize(err.Error()))
+		os.Exit(target.ExitFailed)
+	}
+	if a.try != nil {
+		args = a.try.Args
+	}
+	a.again = a.parent == nil && a.try == nil
 	limitMemory(0)
-	status := a.execute(os.Args[1:])
+	status := a.execute(args)
 	a.parent.Ending()
 	os.Exit(status)
 }
@@ -67,6 +78,7 @@ type app struct {
 	status         int          // exit status of a command that did not fail
 	parent         *parent.Link // nil: this process was started by somebody else
 	again          bool         // exec starts this program again and waits for it
+	try            *tries.Try   // nil: this process is no try
 }
 
 func statusOf(err error) int {

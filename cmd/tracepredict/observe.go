@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/analysis/bind"
+	"github.com/tracepredict/tracepredict/analysis/confirm"
 	"github.com/tracepredict/tracepredict/analysis/engine"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/progress"
@@ -32,7 +33,9 @@ import (
 	"github.com/tracepredict/tracepredict/loader/journal"
 	"github.com/tracepredict/tracepredict/loader/parent"
 	"github.com/tracepredict/tracepredict/loader/procfs"
+	"github.com/tracepredict/tracepredict/loader/steer"
 	"github.com/tracepredict/tracepredict/loader/target"
+	"github.com/tracepredict/tracepredict/loader/tries"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/live"
@@ -209,23 +212,24 @@ type observeFlags struct {
 	coneFlags
 	lockFlags
 	misuseFlags
-	action      []string
-	monitor     string // --monitor
-	record      string
-	duration    time.Duration
-	ring        int
-	lossy       bool
-	touchOthers bool // --touch-other-processes
-	follow      bool
-	order       string
-	stacks      string
-	removal     loader.RemovalLimits
-	budget      string
-	guarded     uint64
-	progress    bool
-	onHang      string
-	noPlanCache bool
-	settle      time.Duration // only attach has this flag
+	confirmFlags // only exec has these
+	action       []string
+	monitor      string // --monitor
+	record       string
+	duration     time.Duration
+	ring         int
+	lossy        bool
+	touchOthers  bool // --touch-other-processes
+	follow       bool
+	order        string
+	stacks       string
+	removal      loader.RemovalLimits
+	budget       string
+	guarded      uint64
+	progress     bool
+	onHang       string
+	noPlanCache  bool
+	settle       time.Duration // only attach has this flag
 }
 
 func (f *observeFlags) register(cmd *cobra.Command) {
@@ -347,6 +351,12 @@ type observation struct {
 	pasts   int                // accesses that were recorded after others that they come before
 	// divided reports that loads of one variable turned out to be of several (event.Wider).
 	divided bool
+	steer   *steer.Plan               // the schedule of a try; nil: the run is none
+	counter *confirm.Counter          // nil without --confirm
+	number  func(seq uint64) uint64   // the number of an event in the second analysis; nil: there was none
+	runner  *tries.Runner             // nil: nothing is tried
+	untried string                    // why --confirm tries nothing; "" if it does
+	answer  func(report.Report) error // what a try does in place of printing; nil: the run is none
 }
 
 func newObservation(f *observeFlags, program string, stderr io.Writer, waits *parent.Link, attached bool) (*observation, error) {
@@ -419,6 +429,10 @@ func newObservation(f *observeFlags, program string, stderr io.Writer, waits *pa
 			r.words.Event(e)
 		}
 	}
+	if f.confirm {
+		r.counter = confirm.NewCounter()
+		sinks = append(sinks, r.counter)
+	}
 	r.live.Observe(observer.Options{Sinks: sinks, Attached: attached, Follow: f.follow, Past: past}, r.keepsValues())
 	r.hangs = newHangWatcher(r, attached, stderr)
 	r.hangs.watching.Failed = r.failed
@@ -463,7 +477,7 @@ func (r *observation) options() loader.Options {
 	if line := newPlanningLine(r.stderr); line != nil {
 		planning = line.show
 	}
-	return loader.Options{Plan: r.plan, Planning: planning, Ended: r.ended, Failed: r.failure.add, Parent: r.end.parent, Journal: journal.DefaultFolder(), Verbose: r.flags.verbose, Budget: budget, Accept: r.accept, Knowledge: r.monitor.options(), Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, TouchOthers: r.flags.touchOthers, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
+	return loader.Options{Plan: r.plan, Steer: r.steer, Planning: planning, Ended: r.ended, Failed: r.failure.add, Parent: r.end.parent, Journal: journal.DefaultFolder(), Verbose: r.flags.verbose, Budget: budget, Accept: r.accept, Knowledge: r.monitor.options(), Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, TouchOthers: r.flags.touchOthers, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
 }
 
 // eventPatterns returns the patterns as events describe them, without those of groups, of which many match nothing.
@@ -589,6 +603,9 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	if p := r.failure.panicked(); p != nil {
 		rep.Run.Failed = p.Error()
 	}
+	if r.answer != nil {
+		return false, errors.Join(r.answer(rep), r.finishRecord(summary))
+	}
 	monitor, note, err := r.monitor.outcome(r.live.Session)
 	if err != nil {
 		return false, errors.Join(err, r.finishRecord(summary), r.printer.close())
@@ -596,6 +613,7 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	if note != "" {
 		rep.Run.Notes = append(rep.Run.Notes, note)
 	}
+	r.confirm(&rep)
 	if rep.Stats = r.stats(); rep.Stats != nil {
 		rep.Stats.Monitor = monitor
 	}
@@ -647,7 +665,7 @@ func (r *observation) analyseAgain(summary *run.Summary) (_ engine.LockWords, cu
 		r.noteOnce(summary, "the second analysis was cut short", errors.New(cut))
 		return nil, cut, nil
 	}
-	r.engine = again.Engine
+	r.engine, r.number = again.Engine, src.Number
 	r.live.TakeForLocks(src.LockStacks())
 	if !r.flags.follow {
 		r.live.DischargePointers(summary, lockAddresses(src))
@@ -724,6 +742,7 @@ func (r *observation) discard() {
 func (a *app) execCommand() *cobra.Command {
 	var f observeFlags
 	var user string
+	var again confirmFlags
 	cmd := &cobra.Command{
 		Use:   "exec [flags] -- PROGRAM [ARG...]",
 		Short: "Run a program and observe it from its first instruction",
@@ -748,10 +767,15 @@ Exit status: the program's own (128 + n if signal n ended it); 66 if there are f
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := again.check(); err != nil {
+				return err
+			}
+			f.confirmFlags = again
 			return a.underParent(func() error { return a.exec(cmd.Context(), &f, user, args) })
 		},
 	}
 	f.register(cmd)
+	again.register(cmd)
 	cmd.Flags().StringVar(&user, "user", "", "run the program as user `NAME`; under sudo, as the user who called it by default")
 	cmd.Flags().SetInterspersed(false)
 	return cmd
@@ -771,6 +795,9 @@ func (a *app) underParent(exec func() error) error {
 }
 
 func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []string) error {
+	if a.try != nil {
+		f.becomeTry()
+	}
 	path, notFound := target.ResolveProgram(args[0])
 	var script []string
 	if shell := target.Interpreter(path); notFound == nil && shell != "" && !f.follow {
@@ -783,6 +810,10 @@ func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []str
 	}
 	defer r.discard()
 	r.notes = script
+	if err := r.prepareTries(a.try); err != nil {
+		return err
+	}
+	defer r.endTries()
 	opts := r.options()
 	if notFound != nil {
 		return notFound

@@ -52,6 +52,7 @@ type Tracee struct {
 	// returns the bytes to be put back; none if it is the program's own.
 	OnCopied     func(tid int, at uint64) []Original
 	OnAsk        func(Ask)              // a thread asks to trace, or to be traced, which the tool's tracing forbids
+	Steer        Steerer                // nil: threads are not steered
 	waiting      map[int][]asker        // by thread ID: the threads that wait until it is not traced any more
 	loading      map[int]procfs.Mapping // by process ID: the dynamic loader's code, while it runs
 	forked       map[int]bool           // processes that were forked and have not ended
@@ -162,6 +163,9 @@ func (t *Tracee) Run() (Exit, error) {
 	for !t.released.Load() {
 		if err := t.updateHold(); err != nil {
 			return Exit{}, err
+		}
+		if t.Steer != nil {
+			t.Steer.Tick()
 		}
 		tid, ws, err := nextStop(!t.holding)
 		switch {
@@ -319,9 +323,17 @@ func (t *Tracee) handleStop(tid int, ws unix.WaitStatus) error {
 		}
 		t.OnContinue()
 		t.firstStop(tid)
+		if t.Steer != nil && t.Steer.Begins(tid) {
+			return nil
+		}
+		return t.resume(tid, 0)
+	case event == unix.PTRACE_EVENT_CLONE && t.Steer != nil:
+		t.created(tid)
 		return t.resume(tid, 0)
 	case event != 0:
 		return t.resume(tid, 0)
+	case t.Steer != nil && t.Steer.Came(tid, sig):
+		return nil
 	case sig == unix.SIGTRAP && (unexplainedTrap(tid) && t.OnTrap(tid) || t.restored(tid)):
 		return t.resume(tid, 0)
 	case sig == unix.SIGURG:
@@ -415,6 +427,9 @@ func (t *Tracee) threadEnded(tid int) error {
 	if t.forked[tid] {
 		delete(t.forked, tid)
 		t.OnEnd(tid)
+	}
+	if t.Steer != nil {
+		t.Steer.Ended(tid)
 	}
 	t.forgetAsker(tid)
 	return t.answer(tid)

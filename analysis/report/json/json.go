@@ -80,11 +80,13 @@ type jsonFinding struct {
 	Fingerprint string           `json:"fingerprint"`
 	// Cause is the fingerprint of the finding that the text shows for all findings with the same
 	// cause.
-	Cause       string       `json:"cause"`
-	Suppression string       `json:"suppression,omitempty"`
-	Names       []string     `json:"objects"`
-	ObjectInfo  []jsonObject `json:"object_info"`
-	ThreadInfo  []jsonThread `json:"thread_info"`
+	Cause       string `json:"cause"`
+	Suppression string `json:"suppression,omitempty"`
+	// Confirmation is present if the program was to be run again.
+	Confirmation *report.Confirmation `json:"confirmation,omitempty"`
+	Names        []string             `json:"objects"`
+	ObjectInfo   []jsonObject         `json:"object_info"`
+	ThreadInfo   []jsonThread         `json:"thread_info"`
 }
 
 // jsonSubject is the object that violates a property.
@@ -275,7 +277,7 @@ func guarded(w run.Watched) run.Watched {
 
 // finding returns the form of a finding. The order of the stacks' numbers is that in which they are met here.
 func (e *encoder) finding(f report.Finding) jsonFinding {
-	out := jsonFinding{Kind: f.Kind, Confidence: f.Confidence, Reason: f.Reason, Finding: &f.Finding, ThreadCount: f.ThreadCount, Fingerprint: f.Fingerprint, Cause: e.causes[f.Fingerprint], Suppression: f.Suppression}
+	out := jsonFinding{Kind: f.Kind, Confidence: f.Confidence, Reason: f.Reason, Finding: &f.Finding, ThreadCount: f.ThreadCount, Fingerprint: f.Fingerprint, Cause: e.causes[f.Fingerprint], Suppression: f.Suppression, Confirmation: f.Confirmation}
 	out.Evidence, out.Lost = e.steps(f.Evidence, sideFrames), e.steps(f.Lost, sideFrames)
 	out.Witness, out.Sketch, out.Observed = e.steps(f.Witness, 1), e.steps(f.Sketch, 1), e.steps(f.Observed, 1)
 	out.Depends = each(f.Depends, func(d report.Dependency) jsonDependency {

@@ -496,6 +496,7 @@ func (p *printer) basis(number int, f *report.Finding) {
 	for _, a := range f.Assumes {
 		p.para(unchanged, 3, 5, "it assumes "+report.AssumptionText(a))
 	}
+	p.confirmation(f)
 	p.depends(f)
 	p.line(p.style.dim, "   fingerprint "+f.Fingerprint)
 }
@@ -508,7 +509,15 @@ func (p *printer) briefBasis(number int, f *report.Finding) {
 		text = string(f.Confidence) + "." + p.reason(number, f)
 	}
 	p.para(unchanged, 3, 5, text)
+	p.confirmation(f)
 	p.line(p.style.dim, "   fingerprint "+f.Fingerprint)
+}
+
+// confirmation prints what came of running the program again.
+func (p *printer) confirmation(f *report.Finding) {
+	if f.Confirmation != nil {
+		p.para(unchanged, 3, 5, report.ConfirmationText(f.Confirmation)+".")
+	}
 }
 
 // reason returns the finding's reason as a sentence that begins with a blank; "" if there is none. A

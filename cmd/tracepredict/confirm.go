@@ -1,0 +1,300 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tracepredict/tracepredict/analysis/confirm"
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/internal/plural"
+	"github.com/tracepredict/tracepredict/loader/steer"
+	"github.com/tracepredict/tracepredict/loader/tries"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// confirmFlags say whether, and how often, the program is run again to confirm findings.
+type confirmFlags struct {
+	confirm     bool
+	tries       int
+	confirmTime time.Duration
+}
+
+// The defaults of the flags, and the time that one finding may take.
+const (
+	defaultTries       = 5
+	defaultConfirmTime = 2 * time.Minute
+	maxFindingTime     = 30 * time.Second
+)
+
+func (f *confirmFlags) register(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.BoolVar(&f.confirm, "confirm", false, "run the program again to confirm deadlocks that are predicted: its threads are held so that the run follows the schedule that shows the deadlock, until it happens (docs/confirm.md)")
+	fs.IntVar(&f.tries, "tries", defaultTries, "with --confirm, run the program at most `N` times for a finding")
+	fs.DurationVar(&f.confirmTime, "confirm-time", defaultConfirmTime, "with --confirm, how long all tries may take together; one finding takes 30s at most")
+}
+
+func (f *confirmFlags) check() error {
+	if f.tries < 1 {
+		return usage("--tries %d: it is at least 1", f.tries)
+	}
+	return notNegative("confirm-time", f.confirmTime)
+}
+
+// becomeTry makes the flags those of a try: it observes locks alone, ends a program that hangs, and writes nothing.
+func (f *observeFlags) becomeTry() {
+	f.confirm, f.watchShared, f.onHang, f.analysisTime = false, sharedOff, hangKill, "1s"
+	f.watch, f.hw, f.on, f.modules, f.spec, f.action = nil, nil, nil, nil, specFlags{}, nil
+	f.record, f.to, f.baseline, f.generate, f.monitor = "", destinations{}, "", "", monitorAuto
+	f.duration, f.stats, f.progress = 0, false, false
+}
+
+// tryAnswer is what a try says of its run.
+type tryAnswer struct {
+	Outcome steer.Outcome `json:"outcome"`
+	Failed  string        `json:"failed,omitempty"` // why threads could not be steered
+	Hangs   []string      `json:"hangs"`            // the fingerprints of the deadlocks that happened
+}
+
+// prepareTries makes the run a try, if it is one, and otherwise starts what makes tries, if they are asked for. The
+// tool has all its privileges then, and the program has not run.
+func (r *observation) prepareTries(try *tries.Try) (err error) {
+	if try != nil {
+		r.steer = &steer.Plan{}
+		r.answer = func(rep report.Report) error { return r.answerTry(try, rep) }
+		if err := json.Unmarshal(try.Order, r.steer); err != nil {
+			return fmt.Errorf("read the schedule of a try: %w", err)
+		}
+		return nil
+	}
+	if !r.flags.confirm {
+		return nil
+	}
+	if r.runner, err = tries.Start(); err != nil {
+		r.untried = err.Error()
+	}
+	return nil
+}
+
+func (r *observation) endTries() {
+	if r.runner != nil {
+		r.runner.Close()
+	}
+}
+
+// answerTry says what happened in a try.
+func (r *observation) answerTry(try *tries.Try, rep report.Report) error {
+	out, err := r.live.Session.Steered()
+	answer := tryAnswer{Outcome: out, Hangs: []string{}}
+	if err != nil {
+		answer.Failed = err.Error()
+	}
+	for i := range rep.Findings {
+		if f := &rep.Findings[i]; f.Kind == finding.Deadlock && f.Confidence == finding.Observed {
+			answer.Hangs = append(answer.Hangs, f.Fingerprint)
+		}
+	}
+	b, err := json.Marshal(answer)
+	if err != nil {
+		return fmt.Errorf("say what came of the try: %w", err)
+	}
+	return try.Answer(b)
+}
+
+// confirm tries to confirm the findings of a report, the predicted ones first, and enters what came of it.
+func (r *observation) confirm(rep *report.Report) {
+	if !r.flags.confirm {
+		return
+	}
+	chosen := r.candidates(rep)
+	if r.untried != "" || len(chosen) == 0 {
+		for _, f := range chosen {
+			f.Confirmation = &report.Confirmation{Reason: r.untried}
+		}
+		return
+	}
+	fmt.Fprintf(r.stderr, "tracepredict: %s, for %v at most; Ctrl-C reports at once\n", plural.Sprintf("running the program again to confirm %d {finding|findings}", len(chosen)), r.flags.confirmTime)
+	stop, end := r.end.interruption()
+	defer end()
+	t := trying{run: r, stop: stop, end: time.Now().Add(r.flags.confirmTime)}
+	for _, f := range chosen {
+		f.Confirmation = t.finding(f)
+	}
+}
+
+// candidates returns the findings that are tried, in this order.
+func (r *observation) candidates(rep *report.Report) (chosen []*report.Finding) {
+	for _, c := range []finding.Confidence{finding.Predicted, finding.Likely} {
+		for i := range rep.Findings {
+			if f := &rep.Findings[i]; f.Kind == finding.Deadlock && f.Confidence == c && !r.flags.set.Suppresses(f) {
+				chosen = append(chosen, f)
+			}
+		}
+	}
+	return chosen
+}
+
+// trying is the work of confirming the findings of a run.
+type trying struct {
+	run  *observation
+	stop <-chan struct{} // closed by a signal
+	end  time.Time
+}
+
+// finding tries to confirm a finding.
+func (t *trying) finding(f *report.Finding) *report.Confirmation {
+	begun := time.Now()
+	end := begun.Add(min(maxFindingTime, time.Until(t.end)))
+	out := &report.Confirmation{Tries: t.run.flags.tries}
+	plans, err := t.plans(f)
+	if err != nil {
+		out.Reason = err.Error()
+		return out
+	}
+	for n := range t.run.flags.tries {
+		left := time.Until(end)
+		switch {
+		case t.stopped():
+			out.Reason = cmp.Or(out.Reason, "it was ended by a signal")
+			return out
+		case left <= 0:
+			out.Reason = cmp.Or(out.Reason, "there was no time left")
+			return out
+		}
+		tryBegun := time.Now()
+		why := t.try(f, plans[n%len(plans)], left)
+		out.Try, out.Time = n+1, time.Since(tryBegun)
+		if why == "" {
+			out.Confirmed, out.Reason = true, ""
+			return out
+		}
+		out.Reason = why
+	}
+	return out
+}
+
+func (t *trying) stopped() bool {
+	select {
+	case <-t.stop:
+		return true
+	default:
+		return false
+	}
+}
+
+// try runs the program once. It returns why the finding is not confirmed; "" if it is.
+func (t *trying) try(f *report.Finding, plan []byte, limit time.Duration) string {
+	b, err := t.run.runner.Run(plan, limit, t.stop)
+	var a tryAnswer
+	switch {
+	case errors.Is(err, tries.ErrLate):
+		return fmt.Sprintf("the run had not ended after %.1f s", limit.Seconds())
+	case err != nil:
+		return err.Error()
+	}
+	if err := json.Unmarshal(b, &a); err != nil {
+		return fmt.Sprintf("what the try says is not understood: %v", err)
+	}
+	switch {
+	case a.Outcome.Held == 0 && slices.Contains(a.Hangs, f.Fingerprint):
+		return ""
+	case a.Failed != "":
+		return a.Failed
+	case a.Outcome.Diverged > 0:
+		return fmt.Sprintf("diverged at step %d: %s", a.Outcome.Diverged, a.Outcome.Reason)
+	case len(a.Hangs) > 0:
+		return "another deadlock happened"
+	}
+	return "the threads were at their requests at the same time, and went on"
+}
+
+// plans returns the schedules of the tries of a finding, which take turns: with the numbers that the calls had in the
+// run, and without.
+func (t *trying) plans(f *report.Finding) (out [][]byte, err error) {
+	holds, err := confirm.Schedule(&f.Finding)
+	if err != nil {
+		return nil, err
+	}
+	for _, counted := range []bool{true, false} {
+		plan, err := t.plan(f, holds, counted)
+		if err != nil {
+			return nil, err
+		}
+		b, err := json.Marshal(plan)
+		if err != nil {
+			return nil, fmt.Errorf("write the schedule: %w", err)
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+// plan returns a schedule for the loader. With counted, calls have the numbers that they had in the run.
+func (t *trying) plan(f *report.Finding, holds []confirm.Hold, counted bool) (*steer.Plan, error) {
+	plan := &steer.Plan{}
+	for _, h := range holds {
+		site, caller, err := t.site(h.Step.Stack)
+		if err != nil {
+			return nil, err
+		}
+		path, known := t.run.counter.Path(h.Step.Thread)
+		if !known {
+			return nil, fmt.Errorf("it is not known which thread of another run T%d is", h.Step.Thread)
+		}
+		g := steer.Gate{Thread: path, After: h.After, What: t.what(f, &h.Step)}
+		if g.Site = slices.Index(plan.Sites, site); g.Site < 0 {
+			g.Site = len(plan.Sites)
+			plan.Sites = append(plan.Sites, site)
+		}
+		if counted {
+			g.Count, _ = t.run.counter.Number(h.Step.Thread, h.Step.Seq, t.run.number, func(s event.StackID) bool {
+				_, other, err := t.site(s)
+				return err == nil && other == caller
+			})
+		}
+		plan.Gates = append(plan.Gates, g)
+	}
+	return plan, nil
+}
+
+// site returns the call by which a lock was requested, and the address behind it in the process.
+func (t *trying) site(stack event.StackID) (s steer.Site, behind uint64, err error) {
+	frames := t.run.live.Frames(stack)
+	i := slices.IndexFunc(frames, func(f event.Frame) bool { return f.Addr != frames[0].Addr })
+	if i < 0 {
+		return s, 0, errors.New("the call that requests a lock is not known, as where it is in the code itself")
+	}
+	behind = frames[i].Addr
+	session := t.run.live.Session
+	seg, ok := session.Segment(session.PID(), behind)
+	if !ok {
+		return s, 0, fmt.Errorf("the file of the call at %#x is not known", behind)
+	}
+	return steer.Site{Module: seg.Module.Path, Return: behind - seg.Bias}, behind, nil
+}
+
+// what returns a step for people: "T2 requests b at gate.c:17".
+func (t *trying) what(f *report.Finding, s *finding.Step) string {
+	name := "a lock"
+	for i := range f.Evidence {
+		e := &f.Evidence[i]
+		if e.Object != nil && e.Step.Object == s.Object {
+			name = e.Object.Name
+		}
+	}
+	at := ""
+	for _, frame := range t.run.live.Frames(s.Stack)[1:] {
+		if frame.File != "" {
+			at = fmt.Sprintf(" at %s:%d", path.Base(frame.File), frame.Line)
+			break
+		}
+	}
+	return fmt.Sprintf("T%d requests %s%s", s.Thread, name, at)
+}

@@ -1,0 +1,226 @@
+package e2e
+
+import (
+	"debug/elf"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/loader/steer"
+	"github.com/tracepredict/tracepredict/probes/insn"
+)
+
+// confirmed is what a report says of the finding that was tried.
+type confirmed struct {
+	Kind         string `json:"kind"`
+	Confirmation *struct {
+		Confirmed  bool
+		Try, Tries int
+		Reason     string
+	} `json:"confirmation"`
+}
+
+// confirm runs the tool with --confirm and returns the deadlocks of its report.
+func confirm(t *testing.T, program string, args ...string) (found []confirmed) {
+	t.Helper()
+	report := filepath.Join(t.TempDir(), "report.json")
+	all := append([]string{"exec", "--confirm", "--analysis-time=none", "--fail-on=never", "--format", "json", "--output", report, "--", program}, args...)
+	startTool(t, childOptions{Stdin: nothing(t)}, all...).want(0)
+	text, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r struct{ Findings []confirmed }
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range r.Findings {
+		if f.Kind == "deadlock" {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// nothing returns /dev/null, which a try can have again.
+func nothing(t *testing.T) *os.File {
+	t.Helper()
+	f, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// TestConfirm: what happened in no run is made to happen, each time; what cannot happen is neither found nor confirmed.
+func TestConfirm(t *testing.T) {
+	needBPF(t)
+	for _, name := range []string{"shop", "errand", "bank"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			program := example(t, name)
+			for i := range 10 { // each has a time of its own
+				t.Run(strconv.Itoa(i), func(t *testing.T) {
+					found := confirm(t, program)
+					if len(found) != 1 || found[0].Confirmation == nil || !found[0].Confirmation.Confirmed || found[0].Confirmation.Try > 5 {
+						t.Fatalf("deadlocks: %s", printed(t, found))
+					}
+				})
+			}
+		})
+	}
+	t.Run("gate", func(t *testing.T) {
+		t.Parallel()
+		if found := confirm(t, example(t, "gate")); len(found) != 0 {
+			t.Errorf("deadlocks: %s", printed(t, found))
+		}
+	})
+}
+
+func printed(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestConfirmNeedsInput: with a pipe as standard input nothing is tried, and the report says why.
+func TestConfirmNeedsInput(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	tool := startTool(t, childOptions{}, "exec", "--confirm", "--analysis-time=none", "--fail-on=never", "--", example(t, "shop"))
+	tool.want(0)
+	if text := strings.Join(strings.Fields(tool.err.String()), " "); !strings.Contains(text, "not confirmed: standard input is neither /dev/null nor a file") {
+		t.Errorf("printed: %s", text)
+	}
+}
+
+// TestKilledWhileTrying: when the tool is killed, nothing of its tries is left.
+func TestKilledWhileTrying(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := copied(t, example(t, "shop"))
+	tool := startTool(t, childOptions{Stdin: nothing(t)}, "exec", "--confirm", "--analysis-time=none", "--", program)
+	poll(t, "a try of "+program, func() bool {
+		return tool.err.has("tracepredict: running the program again") && len(runs(program)) > 0 || tool.hasEnded()
+	})
+	if tool.hasEnded() {
+		t.Fatal("it ended before it could be killed")
+	}
+	if err := unix.Kill(tool.observer(), unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	poll(t, "the end of all tries", func() bool { return len(runs(program)) == 0 })
+}
+
+// copied returns a copy of a program, which nobody else runs.
+func copied(t *testing.T, program string) string {
+	t.Helper()
+	text, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "copied")
+	if err := os.WriteFile(name, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// runs returns the processes that run a program.
+func runs(program string) (found []string) {
+	links, _ := filepath.Glob("/proc/[0-9]*/exe")
+	for _, link := range links {
+		if to, err := os.Readlink(link); err == nil && to == program {
+			found = append(found, link)
+		}
+	}
+	return found
+}
+
+// TestSteeredProgramOutlivesTheTool: a program whose thread is held goes on when the tool is killed, and ends well.
+func TestSteeredProgramOutlivesTheTool(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := copied(t, example(t, "errand"))
+	site := steer.Site{Module: program, Return: behindFirstCall(t, program, "main")}
+	never := steer.Gate{Thread: []int{99}, What: "a thread that is never created"}
+	plan, err := json.Marshal(steer.Plan{Sites: []steer.Site{site}, Gates: []steer.Gate{{Thread: []int{}, Count: 1, After: []int{1}}, never}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	order := filepath.Join(t.TempDir(), "order")
+	if err := os.WriteFile(order, plan, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	in, err := os.Open(order)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := os.Create(order + ".answer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool := startChild(t, childOptions{Stdin: nothing(t), Files: []*os.File{in, answer}}, toolPath(t), "__tracepredict-try", "3", "4", "exec", "--", program)
+	poll(t, "a thread that is held", func() bool { return heldAt(program) || tool.hasEnded() })
+	tool.signal(unix.SIGKILL)
+	poll(t, "the end of the program", func() bool { return len(runs(program)) == 0 && tool.hasEnded() })
+	if tool.out.String() != "done\n" {
+		t.Errorf("the program printed %q", tool.out.String())
+	}
+}
+
+// heldAt reports whether a process that runs a program is in a stop outside of system calls.
+func heldAt(program string) bool {
+	for _, exe := range runs(program) {
+		stat, _ := os.ReadFile(filepath.Join(filepath.Dir(exe), "stat"))
+		call, _ := os.ReadFile(filepath.Join(filepath.Dir(exe), "syscall"))
+		if strings.Contains(string(stat), ") t ") && strings.HasPrefix(string(call), "-1 ") {
+			return true
+		}
+	}
+	return false
+}
+
+// behindFirstCall returns the address behind the first call in a function, as linked.
+func behindFirstCall(t *testing.T, program, function string) uint64 {
+	t.Helper()
+	f, err := elf.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range symbols {
+		if s.Name != function {
+			continue
+		}
+		section := f.Sections[s.Section]
+		code := make([]byte, s.Size)
+		if _, err := section.ReadAt(code, int64(s.Value-section.Addr)); err != nil {
+			t.Fatal(err)
+		}
+		for at := 0; at < len(code); {
+			in, err := insn.Decode(insn.AMD64, code[at:], s.Value+uint64(at))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at += in.Len; in.Kind == insn.Call {
+				return s.Value + uint64(at)
+			}
+		}
+	}
+	t.Fatalf("%s has no function %s with a call", program, function)
+	return 0
+}

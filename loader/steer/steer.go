@@ -1,0 +1,296 @@
+// Package steer holds threads of a program before chosen calls, so that a run follows a schedule. A Plan says at which
+// hit of which call which thread waits (a Gate), and which other threads must have come to theirs before it goes on.
+// Steering is the plan's state, without any process: the caller tells it what happens and what time it is, and it
+// returns which threads go on. Probes is the part in the kernel: a uprobe at the call, whose BPF program counts a
+// thread's hits and sends that thread alone a signal. Its tracer takes the signal and leaves the thread in the stop.
+//
+// Nothing is written into the program. When the tracer dies, the kernel lets the thread go, removes the probes, and
+// ignores the signal. A thread that is not in the plan pays for the probe alone.
+//
+// Steering gives way: what is held while nothing else goes on, or for too long, is let go, and so is all that is held
+// then. From then on the run is free, and the outcome says where it left the plan. So no thread waits for ever because
+// of a plan.
+package steer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Plan is a schedule that threads of a program are to follow.
+type Plan struct {
+	Sites []Site `json:"sites"`
+	Gates []Gate `json:"gates"` // in the order of the schedule
+}
+
+// Site is a call in a file.
+type Site struct {
+	Module string `json:"module"` // path of the file, as the process names it
+	Return uint64 `json:"return"` // the address behind the call, as linked
+}
+
+// Gate is a point before which a thread waits.
+type Gate struct {
+	// Thread is the thread by its creation: how many threads had been created before it by the same thread, from the
+	// first thread of the program on. An empty path is the first thread.
+	Thread []int  `json:"thread"`
+	Site   int    `json:"site"`            // index in Plan.Sites
+	Count  uint32 `json:"count"`           // the thread's hit of the site, from 1; 0: the first after its gate before
+	After  []int  `json:"after,omitempty"` // gates that must have been come to before the thread goes on
+	What   string `json:"what"`            // for people: "T2 requests b at gate.c:17"
+}
+
+// Check returns an error if the plan is none that a Steering can follow.
+func (p *Plan) Check() error {
+	for i, g := range p.Gates {
+		if g.Site < 0 || g.Site >= len(p.Sites) {
+			return fmt.Errorf("gate %d of the plan is at site %d, and there are %d", i, g.Site, len(p.Sites))
+		}
+		for _, a := range g.After {
+			if a < 0 || a >= len(p.Gates) {
+				return fmt.Errorf("gate %d of the plan waits for gate %d, and there are %d", i, a, len(p.Gates))
+			}
+		}
+	}
+	return nil
+}
+
+// The bounds after which what is held is let go.
+const (
+	idleBound = 500 * time.Millisecond // while no thread runs or waits for a time to pass
+	heldBound = 5 * time.Second        // in any case
+)
+
+// Outcome is what became of a plan.
+type Outcome struct {
+	// Complete reports that all gates were come to, and each thread went on when it was its turn.
+	Complete bool `json:"complete"`
+	// Diverged is the number of the gate, from 1, at which the run left the plan; 0: at none.
+	Diverged int    `json:"diverged,omitempty"`
+	Reason   string `json:"reason,omitempty"` // why it did; "" if it did not
+	// Held is the number of threads that are held.
+	Held int `json:"held,omitempty"`
+}
+
+// state is what has become of a gate.
+type state uint8
+
+const (
+	ahead  state = iota // its thread has not come to it
+	held                // its thread is held there
+	passed              // its thread has gone on, or will never come
+)
+
+// thread is a thread of the plan that exists.
+type thread struct {
+	tid   int
+	gates []int // in the order of the schedule
+	hits  map[int]uint32
+}
+
+// Steering is the state of a plan in one run. The zero time is no time of it. It is not for concurrent use.
+type Steering struct {
+	plan    Plan
+	state   []state
+	since   map[int]time.Time // by gate: when its thread came
+	paths   map[int][]int     // by thread ID
+	created map[int]int       // by thread ID: how many threads it has created
+	threads map[int]*thread   // by thread ID: those of the plan
+	idle    time.Time         // since when nothing goes on; zero: something does
+	free    bool              // the run has left the plan
+	outcome Outcome
+}
+
+// New returns the state of a plan, which Check has accepted, at the beginning of a run.
+func New(plan Plan) *Steering {
+	return &Steering{
+		plan: plan, state: make([]state, len(plan.Gates)), since: map[int]time.Time{}, paths: map[int][]int{},
+		created: map[int]int{}, threads: map[int]*thread{},
+	}
+}
+
+// First says which thread is the program's first.
+func (s *Steering) First(tid int) { s.add(tid, []int{}) }
+
+// Created says that a thread has created another one. Those of threads that are not known are not known either.
+func (s *Steering) Created(parent, tid int) {
+	path, known := s.paths[parent]
+	if !known {
+		return
+	}
+	s.add(tid, append(slices.Clone(path), s.created[parent]))
+	s.created[parent]++
+}
+
+func (s *Steering) add(tid int, path []int) {
+	s.paths[tid] = path
+	t := &thread{tid: tid, hits: map[int]uint32{}}
+	for i, g := range s.plan.Gates {
+		if slices.Equal(g.Thread, path) {
+			t.gates = append(t.gates, i)
+		}
+	}
+	if len(t.gates) > 0 {
+		s.threads[tid] = t
+	}
+}
+
+// Known reports whether First or Created has named the thread.
+func (s *Steering) Known(tid int) bool { return s.paths[tid] != nil }
+
+// Armed is a site at which a thread is to be stopped.
+type Armed struct {
+	Site int    // index in Plan.Sites
+	In   uint32 // at which of its next hits, from 1
+}
+
+// Arm returns where a thread is to be stopped next: for each site the first gate ahead.
+func (s *Steering) Arm(tid int) []Armed {
+	t := s.threads[tid]
+	if t == nil || s.free {
+		return nil
+	}
+	var out []Armed
+	for _, i := range t.gates {
+		g := s.plan.Gates[i]
+		if s.state[i] != ahead || slices.ContainsFunc(out, func(a Armed) bool { return a.Site == g.Site }) {
+			continue
+		}
+		in := uint32(1)
+		if g.Count > t.hits[g.Site] {
+			in = g.Count - t.hits[g.Site]
+		}
+		out = append(out, Armed{Site: g.Site, In: in})
+	}
+	return out
+}
+
+// Came says that a thread has come to a site at which it was to be stopped, and returns the threads that go on, this
+// one perhaps among them. A thread that is not returned is held until Came, Tick or Ended returns it.
+func (s *Steering) Came(tid, site int, now time.Time) (goOn []int) {
+	t := s.threads[tid]
+	if t == nil || s.free {
+		return []int{tid}
+	}
+	at := slices.IndexFunc(t.gates, func(i int) bool { return s.state[i] == ahead && s.plan.Gates[i].Site == site })
+	if at < 0 {
+		return []int{tid}
+	}
+	for _, i := range t.gates[:at] {
+		if s.state[i] == ahead {
+			s.state[i] = passed // the thread went another way
+			s.diverge(i, "the thread came to a later step without it")
+		}
+	}
+	gate := t.gates[at]
+	t.hits[site] = cmp.Or(s.plan.Gates[gate].Count, t.hits[site]+1)
+	s.state[gate], s.since[gate], s.idle = held, now, time.Time{}
+	return s.turns()
+}
+
+// turns returns the threads that are held and whose turn has come.
+func (s *Steering) turns() (goOn []int) {
+	for _, t := range s.threads {
+		for _, i := range t.gates {
+			if s.state[i] == held && !slices.ContainsFunc(s.plan.Gates[i].After, func(a int) bool { return s.state[a] == ahead }) {
+				s.state[i] = passed
+				goOn = append(goOn, t.tid)
+			}
+		}
+	}
+	slices.Sort(goOn)
+	return goOn
+}
+
+// Ended says that a thread has ended, and returns the threads that go on.
+func (s *Steering) Ended(tid int) (goOn []int) {
+	t := s.threads[tid]
+	delete(s.threads, tid)
+	delete(s.paths, tid)
+	if t == nil || s.free {
+		return nil
+	}
+	for _, i := range t.gates {
+		if s.state[i] == ahead {
+			s.diverge(i, "the thread ended without it")
+			return s.letGo()
+		}
+	}
+	return nil
+}
+
+// Tick says what time it is, and whether some thread runs or waits for a time to pass. It returns the threads that are
+// let go: all that are held, if that has lasted too long.
+func (s *Steering) Tick(now time.Time, going bool) (goOn []int) {
+	if s.Held() == 0 {
+		s.idle = time.Time{}
+		return nil
+	}
+	switch {
+	case going:
+		s.idle = time.Time{}
+	case s.idle.IsZero():
+		s.idle = now
+	case now.Sub(s.idle) >= idleBound:
+		return s.giveWay(fmt.Sprintf("nothing else went on for %v", idleBound))
+	}
+	for i, since := range s.since {
+		if s.state[i] == held && now.Sub(since) >= heldBound {
+			return s.giveWay(fmt.Sprintf("a thread had been held for %v", heldBound))
+		}
+	}
+	return nil
+}
+
+// giveWay lets go what is held, since the first gate ahead was not come to.
+func (s *Steering) giveWay(why string) []int {
+	if i := slices.Index(s.state, ahead); i >= 0 {
+		s.diverge(i, why)
+	}
+	return s.letGo()
+}
+
+// diverge records where the run has left the plan, unless it has before.
+func (s *Steering) diverge(gate int, why string) {
+	if s.outcome.Diverged == 0 {
+		s.outcome.Diverged, s.outcome.Reason = gate+1, fmt.Sprintf("%s: %s", s.plan.Gates[gate].What, why)
+	}
+}
+
+// letGo returns all threads that are held, and ends the steering.
+func (s *Steering) letGo() (goOn []int) {
+	s.free = true
+	for tid, t := range s.threads {
+		for _, i := range t.gates {
+			if s.state[i] == held {
+				s.state[i] = passed
+				goOn = append(goOn, tid)
+			}
+		}
+	}
+	slices.Sort(goOn)
+	return goOn
+}
+
+// Held returns the number of threads that are held.
+func (s *Steering) Held() (n int) {
+	for _, st := range s.state {
+		if st == held {
+			n++
+		}
+	}
+	return n
+}
+
+// Outcome returns what has become of the plan so far.
+func (s *Steering) Outcome() Outcome {
+	out := s.outcome
+	out.Held = s.Held()
+	if i := slices.Index(s.state, ahead); i >= 0 && out.Diverged == 0 {
+		out.Diverged, out.Reason = i+1, s.plan.Gates[i].What+": the run ended without it"
+	}
+	out.Complete = out.Diverged == 0 && out.Held == 0
+	return out
+}

@@ -1,0 +1,204 @@
+package steer
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// crossing is the plan of two threads, created by the first one, that wait for each other before a call.
+func crossing() Plan {
+	return Plan{Sites: make([]Site, 2), Gates: []Gate{
+		{Thread: []int{0}, Site: 0, Count: 3, After: []int{1}, What: "T2 requests b"},
+		{Thread: []int{1}, Site: 1, Count: 1, After: []int{0}, What: "T3 requests a"},
+	}}
+}
+
+var start = time.Unix(1000, 0)
+
+func begun(p Plan) *Steering {
+	s := New(p)
+	s.First(10)
+	s.Created(10, 11)
+	s.Created(10, 12)
+	s.Created(12, 13)
+	return s
+}
+
+func TestThreadsMeet(t *testing.T) {
+	s := begun(crossing())
+	if got := s.Arm(11); !slices.Equal(got, []Armed{{Site: 0, In: 3}}) {
+		t.Errorf("T2 is stopped at %v", got)
+	}
+	for _, other := range []int{10, 13} {
+		if got := s.Arm(other); got != nil {
+			t.Errorf("thread %d, which is not in the plan, is stopped at %v", other, got)
+		}
+	}
+	if on := s.Came(11, 0, start); on != nil || s.Held() != 1 {
+		t.Fatalf("the first thread does not wait: %v", on)
+	}
+	if on := s.Came(12, 1, start); !slices.Equal(on, []int{11, 12}) {
+		t.Errorf("%v go on", on)
+	}
+	if out := s.Outcome(); !out.Complete || out.Held != 0 || out.Diverged != 0 {
+		t.Errorf("outcome %+v", out)
+	}
+}
+
+// TestGivesWay: what is held is let go when nothing else goes on, or after a time, and the outcome says why.
+func TestGivesWay(t *testing.T) {
+	for _, c := range []struct {
+		going bool
+		after time.Duration
+		why   string
+	}{
+		{false, idleBound, "T3 requests a: nothing else went on for 500ms"},
+		{true, heldBound, "T3 requests a: a thread had been held for 5s"},
+	} {
+		s := begun(crossing())
+		s.Came(11, 0, start)
+		if on := s.Tick(start, c.going); on != nil {
+			t.Errorf("let go at once: %v", on)
+		}
+		if on := s.Tick(start.Add(c.after-1), c.going); on != nil {
+			t.Errorf("let go too early: %v", on)
+		}
+		if on := s.Tick(start.Add(c.after), c.going); !slices.Equal(on, []int{11}) {
+			t.Errorf("%v let go", on)
+		}
+		if out := s.Outcome(); out.Complete || out.Diverged != 2 || out.Reason != c.why {
+			t.Errorf("outcome %+v, want %s", out, c.why)
+		}
+		if s.Arm(12) != nil || !slices.Equal(s.Came(12, 1, start), []int{12}) {
+			t.Error("it is still held")
+		}
+	}
+}
+
+// TestProgressKeepsHeld: a thread that waits for a time to pass is progress.
+func TestProgressKeepsHeld(t *testing.T) {
+	s := begun(crossing())
+	s.Came(11, 0, start)
+	s.Tick(start, false)
+	s.Tick(start.Add(idleBound-1), true)
+	if on := s.Tick(start.Add(idleBound), false); on != nil {
+		t.Errorf("%v let go although something went on", on)
+	}
+}
+
+func TestThreadEndsWithoutItsGate(t *testing.T) {
+	s := begun(crossing())
+	s.Came(11, 0, start)
+	if on := s.Ended(12); !slices.Equal(on, []int{11}) {
+		t.Errorf("%v go on", on)
+	}
+	if out := s.Outcome(); out.Diverged != 2 || out.Reason != "T3 requests a: the thread ended without it" {
+		t.Errorf("outcome %+v", out)
+	}
+}
+
+func TestRunEndsWithoutAGate(t *testing.T) {
+	if out := begun(crossing()).Outcome(); out.Complete || out.Diverged != 1 {
+		t.Errorf("outcome %+v", out)
+	}
+}
+
+// TestSeveralGatesAtASite: a thread is stopped at the hits that the plan counts from the beginning of the thread.
+func TestSeveralGatesAtASite(t *testing.T) {
+	s := begun(Plan{Sites: make([]Site, 1), Gates: []Gate{{Site: 0, Count: 2}, {Site: 0, Count: 5}, {Site: 0}}})
+	for _, in := range []uint32{2, 3, 1} {
+		if got := s.Arm(10); !slices.Equal(got, []Armed{{Site: 0, In: in}}) {
+			t.Errorf("stopped at %v, want hit %d", got, in)
+		}
+		if on := s.Came(10, 0, start); !slices.Equal(on, []int{10}) {
+			t.Errorf("%v go on", on)
+		}
+	}
+	if s.Arm(10) != nil || !s.Outcome().Complete {
+		t.Error("the plan is not complete")
+	}
+}
+
+// TestRandomPlans: whatever threads do, each that comes is returned exactly once, not before those that it waits for
+// have come unless the steering has given way, and nothing is held once time has passed.
+func TestRandomPlans(t *testing.T) {
+	random := rand.New(rand.NewPCG(45, 1))
+	for range 5000 {
+		plan := randomPlan(random)
+		s := New(plan)
+		s.First(0)
+		for tid := 1; tid < 4; tid++ {
+			s.Created(0, tid)
+		}
+		held, come := map[int]int{}, map[int]bool{} // by thread the gate; the gates
+		now := start
+		for range 30 {
+			tid := random.IntN(4)
+			var on []int
+			switch armed := s.Arm(tid); {
+			case random.IntN(8) == 0:
+				now = now.Add(idleBound / 2)
+				on = s.Tick(now, random.IntN(2) == 0)
+			case held[tid] > 0 || len(armed) == 0:
+				continue
+			default:
+				site := armed[random.IntN(len(armed))].Site
+				gate := slices.IndexFunc(plan.Gates, func(g Gate) bool { return g.Site == site }) // each has its own
+				come[gate], held[tid] = true, gate+1
+				on = s.Came(tid, site, now)
+			}
+			for _, tid := range on {
+				if held[tid] == 0 {
+					t.Fatalf("%+v: thread %d goes on, and is not held", plan, tid)
+				}
+				for _, a := range plan.Gates[held[tid]-1].After {
+					if !come[a] && s.outcome.Diverged == 0 {
+						t.Fatalf("%+v: thread %d goes on from gate %d before gate %d", plan, tid, held[tid]-1, a)
+					}
+				}
+				held[tid] = 0
+			}
+		}
+		for _, tid := range append(s.Tick(now, false), s.Tick(now.Add(idleBound), false)...) {
+			held[tid] = 0
+		}
+		for tid, gate := range held {
+			if gate > 0 || s.Held() > 0 {
+				t.Fatalf("%+v: thread %d is held for ever", plan, tid)
+			}
+		}
+	}
+}
+
+// randomPlan returns a plan of up to five gates, each of another site, of the first thread and three that it creates.
+func randomPlan(random *rand.Rand) Plan {
+	var p Plan
+	for i := range 1 + random.IntN(5) {
+		g := Gate{Thread: [][]int{{}, {0}, {1}, {2}}[random.IntN(4)], Site: i, Count: random.Uint32N(3)}
+		for a := range 5 {
+			if a != i && random.IntN(4) == 0 {
+				g.After = append(g.After, a)
+			}
+		}
+		p.Sites, p.Gates = append(p.Sites, Site{}), append(p.Gates, g)
+	}
+	for i := range p.Gates {
+		p.Gates[i].After = slices.DeleteFunc(p.Gates[i].After, func(a int) bool { return a >= len(p.Gates) })
+	}
+	return p
+}
+
+func TestCheck(t *testing.T) {
+	for _, p := range []Plan{
+		{Gates: []Gate{{}}}, {Sites: make([]Site, 1), Gates: []Gate{{Site: -1}}}, {Sites: make([]Site, 1), Gates: []Gate{{After: []int{1}}}},
+	} {
+		if p.Check() == nil {
+			t.Errorf("%+v is accepted", p)
+		}
+	}
+	if p := crossing(); p.Check() != nil {
+		t.Errorf("%+v is refused: %v", p, p.Check())
+	}
+}

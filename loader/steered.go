@@ -1,0 +1,221 @@
+package loader
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/internal/safely"
+	"github.com/tracepredict/tracepredict/loader/attach"
+	"github.com/tracepredict/tracepredict/loader/procfs"
+	"github.com/tracepredict/tracepredict/loader/ptrace"
+	"github.com/tracepredict/tracepredict/loader/steer"
+)
+
+// steered has the threads of a started program follow a plan: it connects the plan's state with the stops of ptrace
+// and the probes. The thread that traces the program uses it alone, until that has ended. All methods of a nil steered
+// do nothing.
+type steered struct {
+	plan     *steer.Plan
+	probes   *steer.Probes
+	state    *steer.Steering
+	tracee   *ptrace.Tracee
+	pid      int
+	signal   unix.Signal
+	attached []bool       // by site
+	early    map[int]bool // threads at their first stop whose creation has not been reported
+	looked   time.Time    // when it was looked last who runs
+	failed   error        // why threads could not be steered; nil: they could
+}
+
+// tickEvery is the time between two looks at what goes on while threads are held.
+const tickEvery = 20 * time.Millisecond
+
+func newSteered(s *Session, plan *steer.Plan) (*steered, error) {
+	if err := plan.Check(); err != nil {
+		return nil, err
+	}
+	probes, err := steer.NewProbes()
+	if err != nil {
+		return nil, err
+	}
+	return &steered{plan: plan, probes: probes, attached: make([]bool, len(plan.Sites)), early: map[int]bool{}}, nil
+}
+
+// steer makes a tracee's threads follow the plan, if there is one.
+func (s *Session) steer(t *ptrace.Tracee) {
+	if s.steered != nil {
+		s.steered.tracee, t.Steer = t, s.steered
+	}
+}
+
+// tick has the tracing thread woken regularly until stop is called.
+func (d *steered) tick(wake func(), failed func(*safely.Panic)) (stop func()) {
+	if d == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	safely.Go(func() {
+		ticker := time.NewTicker(tickEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				wake()
+			case <-done:
+				return
+			}
+		}
+	}, failed)
+	return func() { close(done) }
+}
+
+// begin starts the plan anew: the process has executed a program.
+func (d *steered) begin(pid int) {
+	if d == nil {
+		return
+	}
+	d.pid, d.state = pid, steer.New(*d.plan)
+	clear(d.attached)
+	d.signal, d.failed = steer.Signal(pid)
+	d.state.First(pid)
+	d.arm(pid)
+}
+
+// attachSteering puts probes at the calls of the plan in the files that have been mapped since.
+func (s *Session) attachSteering() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.first.modules {
+		if err := s.steered.attach(s, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *steered) attach(s *Session, m *Module) error {
+	var offsets, cookies []uint64
+	for i, site := range d.plan.Sites {
+		if d.attached[i] || site.Module != m.Path {
+			continue
+		}
+		at, err := steer.CallBefore(m.Bin, site.Return)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Path, err)
+		}
+		offset, err := m.Bin.Offset(at)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Path, err)
+		}
+		d.attached[i] = true
+		offsets, cookies = append(offsets, offset), append(cookies, uint64(i))
+	}
+	if len(offsets) == 0 {
+		return nil
+	}
+	to, err := s.linkTarget(s.first, m)
+	if err != nil {
+		return err
+	}
+	l, err := attach.LinkProgram(to, d.probes.Program(), offsets, cookies)
+	if err != nil {
+		return err
+	}
+	s.tracer.SetOwner(to.Owner, l)
+	return nil
+}
+
+// arm has a thread stopped at its next gates.
+func (d *steered) arm(tid int) {
+	if all := d.state.Arm(tid); len(all) > 0 && d.failed == nil {
+		d.failed = d.probes.Arm(tid, d.signal, all)
+	}
+}
+
+// Created implements ptrace.Steerer.
+func (d *steered) Created(parent, tid int) {
+	if d.state == nil {
+		return
+	}
+	d.state.Created(parent, tid)
+	d.arm(tid)
+	if d.early[tid] {
+		delete(d.early, tid)
+		d.goOn(tid)
+	}
+}
+
+// Begins implements ptrace.Steerer. A thread whose creation is yet to be reported waits for that, so that it does not
+// run past its gates.
+func (d *steered) Begins(tid int) (stays bool) {
+	if d.state == nil || d.state.Known(tid) || procfs.HasEnded(d.pid, tid) {
+		return false
+	}
+	d.early[tid] = true
+	return true
+}
+
+// Came implements ptrace.Steerer.
+func (d *steered) Came(tid int, sig unix.Signal) (taken bool) {
+	if d.state == nil || sig != d.signal {
+		return false
+	}
+	site, ok := d.probes.Fired(tid, len(d.plan.Sites))
+	if !ok {
+		return false
+	}
+	on := d.state.Came(tid, site, time.Now())
+	d.arm(tid)
+	d.goOn(on...)
+	return true
+}
+
+// Ended implements ptrace.Steerer.
+func (d *steered) Ended(tid int) {
+	if d.state == nil {
+		return
+	}
+	delete(d.early, tid)
+	d.probes.Forget(tid, len(d.plan.Sites))
+	d.goOn(d.state.Ended(tid)...)
+}
+
+// Tick implements ptrace.Steerer.
+func (d *steered) Tick() {
+	now := time.Now()
+	if d.state == nil || d.state.Held() == 0 || now.Sub(d.looked) < tickEvery {
+		return
+	}
+	d.looked = now
+	d.goOn(d.state.Tick(now, d.going())...)
+}
+
+// going reports whether a thread of the process runs, or waits for a time to pass.
+func (d *steered) going() bool {
+	going := false
+	procfs.EachRunning(d.pid, func(int) { going = true })
+	if going {
+		return true
+	}
+	tids, err := procfs.Threads(d.pid)
+	return err == nil && slices.ContainsFunc(tids, func(tid int) bool { return procfs.Sleeps(d.pid, tid) })
+}
+
+// goOn lets threads go.
+func (d *steered) goOn(tids ...int) {
+	for _, tid := range tids {
+		d.failed = errors.Join(d.failed, d.tracee.Continue(tid))
+	}
+}
+
+// Steered returns what became of Options.Steer. It is valid once the program has ended.
+func (s *Session) Steered() (steer.Outcome, error) {
+	if s.steered == nil || s.steered.state == nil {
+		return steer.Outcome{}, errors.New("the program was not steered")
+	}
+	return s.steered.state.Outcome(), s.steered.failed
+}
