@@ -43,6 +43,7 @@ SETTING bool through_pointers;        /* accesses through pointers are observed 
 SETTING bool all_pointers;            /* not only those of atomic code */
 SETTING __u32 word_bits = 20;         /* there are so many words, as a power of two */
 SETTING bool monitored;               /* the functions of monitor.h do something */
+SETTING bool scoped;                  /* scope.h monitors a scope */
 SETTING __u64 enough; /* so many accesses of the elements of an array are recorded; 0: all */
 
 #endif

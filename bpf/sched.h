@@ -8,6 +8,7 @@
 
 #include "forget.h"
 #include "ringbuf.h"
+#include "scope.h"
 #include "thread.h"
 
 /* Removes the line of an ended thread whose losses have all been reported. */
@@ -93,6 +94,8 @@ int on_exit(__u64 *ctx)
 		event.value = task->signal->group_exit_code;
 	}
 	send_now(thread, event, true, true);
+	if (scoped)
+		scope_leave(thread);
 	if (any_lost)
 		end_losses(thread);
 	slot = slot_of(thread);

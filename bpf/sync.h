@@ -13,6 +13,7 @@
 #include "pending.h"
 #include "probe.h"
 #include "ringbuf.h"
+#include "scope.h"
 
 static __always_inline bool succeeded(__u8 rule, __s64 result)
 {
@@ -69,7 +70,7 @@ static __always_inline void leave(struct pt_regs *ctx, __u64 thread, struct slot
 		flags |= REC_FAILED;
 	if (site->op == OP_KEY_CREATE) /* which the call has stored only now */
 		call.second = kind_of(site, call.object);
-	send(thread, (struct record){.op = site->op,
+	send_acting(thread, (struct record){.op = site->op,
 			     .flags = flags,
 			     .site = call.site,
 			     .stack = call.stack,
@@ -163,6 +164,14 @@ static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 
 	mark_used(object);
 	if (monitored)
 		on_sync(thread, site->op, object);
+	if (scoped && is_action(thread, site->op, object)) {
+		struct record event = {.op = site->op, .site = index, .stack = stack, .object = object, .sp = sp};
+
+		event.value = second;
+		event.extra = extra;
+		scope_action(&event, thread);
+		return;
+	}
 	send_now(thread,
 		(struct record){.op = site->op,
 			.site = index,
@@ -215,7 +224,7 @@ static __always_inline void outcome(struct pt_regs *ctx, struct site *site, __u3
 		succeeds(slot, site, thread, object, result);
 	else
 		flags |= REC_FAILED;
-	send(thread, (struct record){.op = site->op,
+	send_acting(thread, (struct record){.op = site->op,
 			     .flags = flags,
 			     .site = index,
 			     .stack = stack_of(ctx, site, index, sp, thread, slot),

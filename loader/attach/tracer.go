@@ -45,6 +45,8 @@ type TracerOptions struct {
 	Follow bool
 	// Monitors is code that runs in the observed threads; see bpf.SetMonitor.
 	Monitors map[bpf.Monitor]asm.Instructions
+	// Scope has the automata of a scope that is monitored in the observed threads; nil: none is.
+	Scope *bpf.ScopeAutomata
 	// NoProbes means that threads, and what they are doing, are listed only.
 	NoProbes bool
 	// Messages makes room for the system calls by which threads pass each other messages; see StartMessages.
@@ -115,6 +117,10 @@ func NewTracer(opts TracerOptions) (*Tracer, error) {
 	if t.programs, err = newPrograms(spec, &t.objs); err != nil {
 		return nil, err
 	}
+	if err := t.writeScope(opts.Scope); err != nil {
+		t.Close()
+		return nil, err
+	}
 	if err := t.start(); err != nil {
 		t.Close()
 		return nil, err
@@ -163,6 +169,9 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	if opts.Pointers {
 		spec.Maps[bpf.TracepredictMapAllocations].MaxEntries = bpf.MaxAllocations
 	}
+	if opts.Scope != nil {
+		sizeScope(spec)
+	}
 	if !opts.Messages {
 		spec.Maps[bpf.TracepredictMapIoCalls].MaxEntries = 1
 	}
@@ -185,6 +194,7 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	set("all_pointers", opts.Pointers)
 	set("word_bits", opts.wordBits())
 	set("enough", opts.ArrayAccesses)
+	set("scoped", opts.Scope != nil)
 	if err != nil {
 		return fmt.Errorf("set a constant of the BPF object: %w", err)
 	}
