@@ -18,6 +18,7 @@ type Stats struct {
 	RingBuffer  *RingBufferStats `json:"ring,omitempty"`         // nil for a recorded run
 	Plans       *PlanStats       `json:"plans,omitempty"`        // nil for a recorded run
 	Lattice     *run.Lattice     `json:"lattice,omitempty"`      // nil without a specification
+	Monitors    []string         `json:"monitors,omitempty"`     // where scopes are monitored and why, a sentence each; nil for a recorded run
 	ObjectRaces *run.ObjectRaces `json:"object_races,omitempty"` // nil without typestates
 	Latency     *LatencyTime     `json:"latency,omitempty"`      // nil without a specification, and for a recorded run
 }
