@@ -209,6 +209,7 @@ type observeFlags struct {
 	coneFlags
 	lockFlags
 	misuseFlags
+	monitor     monitorFlags
 	action      []string
 	record      string
 	duration    time.Duration
@@ -233,6 +234,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	f.coneFlags.register(cmd)
 	f.lockFlags.register(cmd)
 	f.misuseFlags.register(cmd)
+	f.monitor.register(cmd)
 	fs := cmd.Flags()
 	fs.StringArrayVar(&f.action, "on-violation", nil, "do this when a property is first known to be violated, while the program runs: `ACTION` is 'run COMMAND', 'signal NAME' or 'core'; repeatable")
 	fs.StringVar(&f.record, "record", "", "also write the trace of the run to `FILE`, for tracepredict analyze; it is FILE.part until it is complete; - is standard output")
@@ -267,7 +269,7 @@ func (f *observeFlags) check() error {
 	if err := oneOf("stacks", f.stacks, "full", "caller", "none"); err != nil {
 		return err
 	}
-	if err := errors.Join(f.coneFlags.check(), f.lockFlags.check(), f.misuseFlags.check()); err != nil {
+	if err := errors.Join(f.coneFlags.check(), f.lockFlags.check(), f.misuseFlags.check(), f.monitor.check(&f.spec)); err != nil {
 		return err
 	}
 	if len(f.action) > 0 && !f.spec.given() {
@@ -330,7 +332,8 @@ type observation struct {
 	quiet   *progress.Quiet // nil without --settle
 	figures *liveStats      // nil without --stats
 	hangs   *hangWatcher
-	notes   []string // sentences for the report
+	scope   *loader.Scope // nil: no scope is monitored in the kernel
+	notes   []string      // sentences for the report
 	stderr  io.Writer
 	words   lockword.Finder
 	end     *ending
@@ -361,6 +364,12 @@ func newObservation(f *observeFlags, program string, stderr io.Writer, waits *pa
 	}
 	plan, err := f.options()
 	if err != nil {
+		return nil, err
+	}
+	if err := f.chooseMonitor(); err != nil {
+		return nil, err
+	}
+	if r.scope, err = f.specification.kernelScope(plan.On); err != nil {
 		return nil, err
 	}
 	if !f.noPlanCache {
@@ -428,7 +437,7 @@ func (r *observation) engineOptions() engine.Options {
 	f := r.flags
 	return engine.Options{
 		History: f.history, Reversals: f.reversals, Uses: f.shared(), Locks: r.locks(r.stderr), LockClasses: f.classes, Explain: f.explain,
-		Patterns: eventPatterns(r.plan.On), Raced: f.reportsRaces,
+		Patterns: f.specification.recorded(eventPatterns(r.plan.On)), Raced: f.reportsRaces,
 		OnDeadlock: r.deadlocks(r.stderr), OnHangOver: func(f *finding.Finding) { r.hangs.over(f) }, Misuse: f.checked,
 		Done: r.end.over, Asked: r.end.progress, Full: r.end.memory.shrink, Room: memoryForFindings(),
 	}
@@ -447,7 +456,7 @@ func (r *observation) options() loader.Options {
 	if line := newPlanningLine(r.stderr); line != nil {
 		planning = line.show
 	}
-	return loader.Options{Plan: r.plan, Planning: planning, Ended: r.ended, Failed: r.failure.add, Parent: r.end.parent, Journal: journal.DefaultFolder(), Verbose: r.flags.verbose, Budget: budget, Accept: r.flags.specification.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, TouchOthers: r.flags.touchOthers, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
+	return loader.Options{Plan: r.plan, Scope: r.scope, Planning: planning, Ended: r.ended, Failed: r.failure.add, Parent: r.end.parent, Journal: journal.DefaultFolder(), Verbose: r.flags.verbose, Budget: budget, Accept: r.flags.specification.accept, Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, TouchOthers: r.flags.touchOthers, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
 }
 
 // eventPatterns returns the patterns as events describe them, without those of groups, of which many match nothing.
