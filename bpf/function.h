@@ -177,7 +177,8 @@ static __always_inline void called(
 		expect_return(&call, site->at_entry ? sp : sp | 1, thread >> 32);
 	}
 	if (site->action != ACTION_SAVE && scope != SCOPE_LOCAL)
-		send_call(thread, &call, sig->count, (struct record){.op = OP_CALL, .sp = sp}, scope);
+		send_call(
+			thread, &call, sig->count, (struct record){.op = OP_CALL, .sp = sp}, scope);
 }
 
 /* Handles the return of the call at one level of a stack pointer; known: with its result. Not

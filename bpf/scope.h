@@ -83,11 +83,11 @@ struct {
 	__type(value, __u32);
 } scope_places SEC(".maps");
 
-__u64 scope_region;  /* number of the present one */
-__u64 scope_missed;  /* events that have no place in a state */
-__u64 scope_events;  /* of threads that are no longer in scope_threads */
-__u64 scope_records; /* of actions */
-__u32 scope_used;    /* so many of scope_threads have been in use */
+__u64 scope_region;    /* number of the present one */
+__u64 scope_missed;    /* events that have no place in a state */
+__u64 scope_events;    /* of threads that are no longer in scope_threads */
+__u64 scope_records;   /* of actions */
+__u32 scope_used;      /* so many of scope_threads have been in use */
 __u32 scope_under_way; /* actions that are */
 
 /* What a region brings of a thread whose state has changed in it. */
@@ -106,9 +106,9 @@ struct scope_record {
 	__u32 together; /* not 0: another action was under way, or a thread too many began */
 };
 
-#define SCOPE_RECORD(n)                        \
-	struct scope_record_##n {              \
-		struct scope_record action;    \
+#define SCOPE_RECORD(n)                       \
+	struct scope_record_##n {             \
+		struct scope_record action;   \
 		struct scope_state states[n]; \
 	}
 SCOPE_RECORD(8);
@@ -116,7 +116,10 @@ SCOPE_RECORD(64);
 SCOPE_RECORD(1024);
 
 /* Returns the number of a region as a word has it. */
-static __always_inline __u64 in_word(__u64 region) { return region << SCOPE_REGION; }
+static __always_inline __u64 in_word(__u64 region)
+{
+	return region << SCOPE_REGION;
+}
 
 static __always_inline struct scope_thread *scope_place(__u32 i)
 {
@@ -128,8 +131,9 @@ struct scope_newcomer {
 	__u64 thread;
 	__u32 place;
 };
-static long scope_try_place(__u32 i, struct scope_newcomer *c)
+static int scope_try_place(__u32 i, void *context)
 {
+	struct scope_newcomer *c = context;
 	struct scope_thread *t = scope_place(i);
 
 	c->place = i;
@@ -172,7 +176,8 @@ static __always_inline struct scope_thread *scope_thread_of(__u64 thread)
 }
 
 /* Returns the states after an event. */
-static __always_inline __u64 scope_next(struct scope_automata *a, struct scope_site *s, __u64 states)
+static __always_inline __u64 scope_next(
+	struct scope_automata *a, struct scope_site *s, __u64 states)
 {
 	__u64 out = 0;
 
@@ -182,7 +187,7 @@ static __always_inline __u64 scope_next(struct scope_automata *a, struct scope_s
 
 		if (s->letter[i]) {
 			at = a->local[i].from + (state << (a->local[i].shift & 7)) + s->letter[i];
-			barrier_var(at);
+			asm volatile("" : "+r"(at)); /* or the verifier does not see the bound */
 			state = a->next[at & (SCOPE_TABLE - 1)];
 		}
 		out |= state << (8 * i);
@@ -243,7 +248,7 @@ static __always_inline bool scope_has(__u64 word, __u64 region)
 }
 
 /* Closes a region for the thread in a place, and adds the thread to the record if its state has changed. */
-static __always_inline long scope_close_one(
+static __always_inline int scope_close_one(
 	__u32 i, struct scope_record *r, struct scope_state *states, __u32 room)
 {
 	struct scope_thread *t = scope_place(i);
@@ -270,12 +275,13 @@ static __always_inline long scope_close_one(
 struct scope_closing {
 	void *record;
 };
-#define SCOPE_CLOSE(n)                                                                 \
-	static long scope_close_##n(__u32 i, struct scope_closing *c)                  \
-	{                                                                              \
-		struct scope_record_##n *r = c->record;                                \
-                                                                                       \
-		return scope_close_one(i, &r->action, r->states, n);                   \
+#define SCOPE_CLOSE(n)                                               \
+	static int scope_close_##n(__u32 i, void *context)           \
+	{                                                            \
+		struct scope_closing *c = context;                   \
+		struct scope_record_##n *r = c->record;              \
+                                                                     \
+		return scope_close_one(i, &r->action, r->states, n); \
 	}
 SCOPE_CLOSE(8)
 SCOPE_CLOSE(64)
@@ -283,24 +289,24 @@ SCOPE_CLOSE(1024)
 
 /* Closes the region for all threads. The record has its place among the others already: what a thread does in the next
  * region comes after it. */
-#define SCOPE_SEND(n)                                                                            \
-	do {                                                                                     \
-		struct scope_record_##n *r = reserve(thread, sizeof(*r), false, 1);              \
-		struct scope_closing c = {.record = r};                                          \
-                                                                                                 \
-		if (!r)                                                                          \
-			break;                                                                   \
-		r->action.count = 0;                                                             \
-		r->action.together = __sync_fetch_and_add(&scope_under_way, 1);                  \
-		r->action.region = __sync_fetch_and_add(&scope_region, 1);                       \
-		bpf_loop(scope_used < n ? scope_used : n, scope_close_##n, &c, 0);               \
-		r->action.missed = scope_missed;                                                 \
-		r->action.together |= scope_used > n;                                            \
-		__sync_fetch_and_add(&scope_records, 1);                                         \
-		__sync_fetch_and_add(&scope_under_way, -1);                                      \
-		event->time = bpf_ktime_get_ns();                                                \
-		r->action.head = *event;                                                         \
-		bpf_ringbuf_submit(r, wake_flags(false, sizeof(*r)));                            \
+#define SCOPE_SEND(n)                                                               \
+	do {                                                                        \
+		struct scope_record_##n *r = reserve(thread, sizeof(*r), false, 1); \
+		struct scope_closing c = {.record = r};                             \
+                                                                                    \
+		if (!r)                                                             \
+			break;                                                      \
+		r->action.count = 0;                                                \
+		r->action.together = __sync_fetch_and_add(&scope_under_way, 1);     \
+		r->action.region = __sync_fetch_and_add(&scope_region, 1);          \
+		bpf_loop(scope_used < n ? scope_used : n, scope_close_##n, &c, 0);  \
+		r->action.missed = scope_missed;                                    \
+		r->action.together |= scope_used > n;                               \
+		__sync_fetch_and_add(&scope_records, 1);                            \
+		__sync_fetch_and_add(&scope_under_way, -1);                         \
+		event->time = bpf_ktime_get_ns();                                   \
+		r->action.head = *event;                                            \
+		bpf_ringbuf_submit(r, wake_flags(false, sizeof(*r)));               \
 	} while (0)
 
 /* Ends the region by an action, and sends the action's record. If that is lost, the region goes on. */

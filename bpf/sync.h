@@ -71,14 +71,14 @@ static __always_inline void leave(struct pt_regs *ctx, __u64 thread, struct slot
 	if (site->op == OP_KEY_CREATE) /* which the call has stored only now */
 		call.second = kind_of(site, call.object);
 	send_acting(thread, (struct record){.op = site->op,
-			     .flags = flags,
-			     .site = call.site,
-			     .stack = call.stack,
-			     .object = call.object,
-			     .value = call.second,
-			     .entered = call.entered,
-			     .sp = sp,
-			     .result = result});
+				    .flags = flags,
+				    .site = call.site,
+				    .stack = call.stack,
+				    .object = call.object,
+				    .value = call.second,
+				    .entered = call.entered,
+				    .sp = sp,
+				    .result = result});
 }
 
 /* Returns whether a call is part of another that is under way: the C library calls its own
@@ -165,7 +165,8 @@ static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 
 	if (monitored)
 		on_sync(thread, site->op, object);
 	if (scoped && is_action(thread, site->op, object)) {
-		struct record event = {.op = site->op, .site = index, .stack = stack, .object = object, .sp = sp};
+		struct record event = {
+			.op = site->op, .site = index, .stack = stack, .object = object, .sp = sp};
 
 		event.value = second;
 		event.extra = extra;
@@ -225,13 +226,13 @@ static __always_inline void outcome(struct pt_regs *ctx, struct site *site, __u3
 	else
 		flags |= REC_FAILED;
 	send_acting(thread, (struct record){.op = site->op,
-			     .flags = flags,
-			     .site = index,
-			     .stack = stack_of(ctx, site, index, sp, thread, slot),
-			     .object = object,
-			     .value = second,
-			     .sp = sp,
-			     .result = result});
+				    .flags = flags,
+				    .site = index,
+				    .stack = stack_of(ctx, site, index, sp, thread, slot),
+				    .object = object,
+				    .value = second,
+				    .sp = sp,
+				    .result = result});
 }
 
 #endif

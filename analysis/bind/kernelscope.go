@@ -194,9 +194,9 @@ func (k *KernelScope) see(e *event.Event, threads Threads) {
 }
 
 // results implements scope.Outside.
-func (k *KernelScope) results(action *event.Event) (*scope.Results, error) {
+func (k *KernelScope) results(action scope.Action) (*scope.Results, error) {
 	c := k.end
-	if action != nil {
+	if action != (scope.Action{}) {
 		if len(k.closed) == 0 {
 			return nil, errors.New("an action was not seen in the kernel")
 		}

@@ -274,7 +274,7 @@ func (m *Monitor) action(e *event.Event, t *thread, at position, clock causality
 		m.found, m.ahead = nil, ahead{}
 		return
 	}
-	results, ok := m.ask(e)
+	results, ok := m.ask(Action{e.Time, e.Thread})
 	if !ok {
 		return
 	}
@@ -382,7 +382,7 @@ func (m *Monitor) Finish() []finding.Finding {
 		return nil
 	}
 	if m.stopped == nil {
-		if results, ok := m.ask(nil); ok {
+		if results, ok := m.ask(Action{}); ok {
 			m.close(nil, nil, results)
 		}
 	}

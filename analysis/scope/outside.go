@@ -1,6 +1,7 @@
 package scope
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -10,9 +11,15 @@ import (
 // This file has local properties that are monitored elsewhere, in the threads themselves: their events are no events of
 // the run, and each action brings what the threads have done in the region that it ends.
 
-// Outside returns the results of the region that an action ends; of the last region with nil. An error says why they are
-// not known: then the scope is judged no further.
-type Outside func(action *event.Event) (*Results, error)
+// Outside returns the results of the region that an action ends; of the last region with the zero Action. An error says
+// why they are not known: then the scope is judged no further.
+type Outside func(Action) (*Results, error)
+
+// Action says which event a synchronising action is.
+type Action struct {
+	Time   uint64 // as of the event
+	Thread event.ThreadID
+}
 
 // Results are the verdicts of one region. The threads that are left out have had no event that changed a verdict.
 type Results struct {
@@ -33,7 +40,7 @@ func (m *Monitor) Stopped() (region uint64, why error, ok bool) {
 }
 
 // ask returns the results of the present region, nil if its events are events of the run. Ok is false if they are not known.
-func (m *Monitor) ask(action *event.Event) (r *Results, ok bool) {
+func (m *Monitor) ask(action Action) (r *Results, ok bool) {
 	if m.o.Outside == nil {
 		return nil, true
 	}
@@ -43,7 +50,7 @@ func (m *Monitor) ask(action *event.Event) (r *Results, ok bool) {
 	case r.Region != m.region:
 		err = fmt.Errorf("the results are those of region %d", r.Region)
 	case slices.ContainsFunc(r.Threads, func(t ThreadResult) bool { return m.threads[t.Thread] == nil }):
-		err = fmt.Errorf("they name a thread that is not known")
+		err = errors.New("they name a thread that is not known")
 	}
 	m.stopped = err
 	return r, err == nil

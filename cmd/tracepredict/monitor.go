@@ -9,6 +9,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/bind"
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/probes/function"
@@ -147,7 +148,7 @@ func (f *observeFlags) monitored() []string {
 		return nil
 	}
 	if k := s.kernel; k != nil {
-		return []string{fmt.Sprintf("scope %s in the kernel: %d events of local properties, %d records", k.Name(), k.Counted.Events, k.Counted.Records)}
+		return []string{plural.Sprintf("scope %s in the kernel: %d {event|events} of local properties, %d {record|records} of actions", k.Name(), k.Counted.Events, k.Counted.Records)}
 	}
 	why := "--monitor=user"
 	if f.monitor.where == monitorAuto {

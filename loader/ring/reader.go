@@ -84,7 +84,7 @@ func dispatchScope(raw []byte, h Handler) error {
 	r := (*bpf.ScopeRecord)(unsafe.Pointer(&raw[0]))
 	room := (uintptr(len(raw)) - unsafe.Sizeof(*r)) / unsafe.Sizeof(bpf.ScopeState{})
 	if uintptr(r.Count) > room {
-		return fmt.Errorf("the ring buffer brought a record of a scope with %d threads and room for %d", r.Count, room)
+		return fmt.Errorf("the ring buffer brought a record of a scope whose count, %d, is more than its room, %d", r.Count, room)
 	}
 	var states []bpf.ScopeState
 	if r.Count > 0 {
