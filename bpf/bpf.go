@@ -11,7 +11,7 @@ import "unsafe"
 // The types that the programs share with Go.
 //
 //go:generate go run ./genops
-//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type call_record -type stack_record -type stack_part -type site -type access_site -type sync_site -type heap_site -type function_site -type task_line -type sleeper -type lost_line -type watch_key -type watch -type watched_line -type kernel_code -type signature -type tally -type thread_cost -type formula_body -type formula_input Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
+//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type call_record -type stack_record -type stack_part -type site -type access_site -type sync_site -type heap_site -type function_site -type task_line -type sleeper -type lost_line -type watch_key -type watch -type watched_line -type kernel_code -type signature -type tally -type thread_cost -type formula_body -type formula_input -type scope_automata -type scope_site -type scope_lock -type scope_thread -type scope_record -type scope_state Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
 type (
 	// Record is one event; struct record of record.h.
 	Record = TracepredictRecord
@@ -51,6 +51,18 @@ type (
 	KernelCode = TracepredictKernelCode
 	// ThreadCost is what accesses that nobody named have cost a thread; struct thread_cost of record.h.
 	ThreadCost = TracepredictThreadCost
+	// ScopeAutomata are the automata of local properties; struct scope_automata of scope.h.
+	ScopeAutomata = TracepredictScopeAutomata
+	// ScopeSite is what a call or a return is to a scope; struct scope_site.
+	ScopeSite = TracepredictScopeSite
+	// ScopeLock is an operation on a lock that is a synchronising action; struct scope_lock.
+	ScopeLock = TracepredictScopeLock
+	// ScopeThread is the state of a thread; struct scope_thread.
+	ScopeThread = TracepredictScopeThread
+	// ScopeRecord is the record of a synchronising action, which ScopeStates follow; struct scope_record.
+	ScopeRecord = TracepredictScopeRecord
+	// ScopeState is what a region brings of a thread; struct scope_state.
+	ScopeState = TracepredictScopeState
 	// Tally is the state that the programs keep of a variable that the user did not name; struct
 	// tally.
 	Tally = TracepredictTally

@@ -10,6 +10,7 @@
 #include "operand.h"
 #include "probe.h"
 #include "ringbuf.h"
+#include "scope.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -97,15 +98,19 @@ static __noinline __u32 read_stored(struct signature *sig, struct pending_return
 	return 0;
 }
 
-/* Sends the record of a call or a return, with parameters if there are any. */
+/* Sends the record of a call or a return, with parameters if there are any and it ends no region. */
 static __always_inline void send_call(
-	__u64 thread, struct pending_return *call, __u8 count, struct record event)
+	__u64 thread, struct pending_return *call, __u8 count, struct record event, __u32 scope)
 {
 	struct call_record *c;
 
 	event.object = call->object;
 	event.site = call->site;
 	event.stack = call->stack;
+	if (scope == SCOPE_ACTION) {
+		scope_action(&event, thread);
+		return;
+	}
 	if (!count) {
 		send(thread, event);
 		return;
@@ -149,8 +154,13 @@ static __always_inline void called(
 {
 	struct pending_return call = {};
 	struct signature *sig = signature_of(site);
+	__u32 scope = SCOPE_NOTHING;
 
 	if (!sig)
+		return;
+	if (scoped && site->action != ACTION_SAVE)
+		scope = scope_event(thread, index, 0);
+	if (scope == SCOPE_LOCAL && site->action == ACTION_EMIT)
 		return;
 	call.object = kept(ctx, site->object_from, site->object_reg, site->object_disp, sp);
 #pragma unroll
@@ -167,8 +177,9 @@ static __always_inline void called(
 		call.caller = site->at_entry ? return_address(ctx, sp) : 0;
 		expect_return(&call, site->at_entry ? sp : sp | 1, thread >> 32);
 	}
-	if (site->action != ACTION_SAVE)
-		send_call(thread, &call, sig->count, (struct record){.op = OP_CALL, .sp = sp});
+	if (site->action != ACTION_SAVE && scope != SCOPE_LOCAL)
+		send_call(
+			thread, &call, sig->count, (struct record){.op = OP_CALL, .sp = sp}, scope);
 	if (knows)
 		knows_event(thread, &(struct known_cause){call.object, index, call.stack, OP_CALL},
 			site->function.calls);
@@ -183,7 +194,7 @@ __noinline int returned(__u64 sp, __u64 thread, __u32 level, __u64 result, __u32
 	struct site *site;
 	struct signature *sig;
 	__u8 flags = REC_LEAVE;
-	__u32 unknown;
+	__u32 unknown, scope = SCOPE_NOTHING;
 
 	call = bpf_map_lookup_elem(&pending_returns, &key);
 	if (!call)
@@ -202,6 +213,10 @@ __noinline int returned(__u64 sp, __u64 thread, __u32 level, __u64 result, __u32
 	}
 	copy = *call;
 	bpf_map_delete_elem(&pending_returns, &key);
+	if (scoped)
+		scope = scope_event(thread, copy.site, 1);
+	if (scope == SCOPE_LOCAL)
+		return 0;
 	/* An inlined copy has no result, but all that it stores. */
 	unknown = read_stored(sig, &copy, known || (sp & 1));
 	send_call(thread, &copy, sig->count,
@@ -211,7 +226,8 @@ __noinline int returned(__u64 sp, __u64 thread, __u32 level, __u64 result, __u32
 			.value = result,
 			.result = unknown,
 			.sp = sp & ~1ULL,
-		});
+		},
+		scope);
 	if (knows)
 		knows_event(thread,
 			&(struct known_cause){copy.object, copy.site, copy.stack, OP_RETURN},

@@ -8,6 +8,7 @@ const (
 	RecordCall      = 2 // struct call_record
 	RecordStack     = 3 // struct stack_record
 	RecordStackPart = 4 // struct stack_part
+	RecordScope     = 5 // struct scope_record
 )
 
 // Op is enum op of record.h. What a record says its thread did. Order and values are part of the

@@ -15,6 +15,7 @@ enum record_kind {
 	RECORD_CALL,       /* struct call_record */
 	RECORD_STACK,      /* struct stack_record */
 	RECORD_STACK_PART, /* struct stack_part */
+	RECORD_SCOPE,      /* struct scope_record */
 };
 
 /* What a record says its thread did. Order and values are part of the contract with Go

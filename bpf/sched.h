@@ -10,6 +10,7 @@
 #include "knowledge.h"
 #include "lines.h"
 #include "ringbuf.h"
+#include "scope.h"
 #include "thread.h"
 
 /* Removes the line of an ended thread whose losses have all been reported. */
@@ -99,6 +100,8 @@ int on_exit(__u64 *ctx)
 	if (any_lines)
 		unwound(thread, ~0ULL);
 	send_now(thread, event, true, true);
+	if (scoped)
+		scope_leave(thread);
 	if (any_lost)
 		end_losses(thread);
 	slot = slot_of(thread);

@@ -14,6 +14,7 @@
 #include "pending.h"
 #include "probe.h"
 #include "ringbuf.h"
+#include "scope.h"
 
 static __always_inline bool succeeded(__u8 rule, __s64 result)
 {
@@ -70,15 +71,15 @@ static __always_inline void leave(struct pt_regs *ctx, __u64 thread, struct slot
 		flags |= REC_FAILED;
 	if (site->op == OP_KEY_CREATE) /* which the call has stored only now */
 		call.second = kind_of(site, call.object);
-	send(thread, (struct record){.op = site->op,
-			     .flags = flags,
-			     .site = call.site,
-			     .stack = call.stack,
-			     .object = call.object,
-			     .value = call.second,
-			     .entered = call.entered,
-			     .sp = sp,
-			     .result = result});
+	send_acting(thread, (struct record){.op = site->op,
+				    .flags = flags,
+				    .site = call.site,
+				    .stack = call.stack,
+				    .object = call.object,
+				    .value = call.second,
+				    .entered = call.entered,
+				    .sp = sp,
+				    .result = result});
 	if (knows)
 		knows_sync(thread,
 			&(struct known_cause){call.object, call.site, call.stack, site->op, flags},
@@ -168,6 +169,15 @@ static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 
 	mark_used(object);
 	if (monitored)
 		on_sync(thread, site->op, object);
+	if (scoped && is_action(thread, site->op, object)) {
+		struct record event = {
+			.op = site->op, .site = index, .stack = stack, .object = object, .sp = sp};
+
+		event.value = second;
+		event.extra = extra;
+		scope_action(&event, thread);
+		return;
+	}
 	send_now(thread,
 		(struct record){.op = site->op,
 			.site = index,
@@ -225,14 +235,14 @@ static __always_inline void outcome(struct pt_regs *ctx, struct site *site, __u3
 	else
 		flags |= REC_FAILED;
 	stack = stack_of(ctx, site, index, sp, thread, slot);
-	send(thread, (struct record){.op = site->op,
-			     .flags = flags,
-			     .site = index,
-			     .stack = stack,
-			     .object = object,
-			     .value = second,
-			     .sp = sp,
-			     .result = result});
+	send_acting(thread, (struct record){.op = site->op,
+				    .flags = flags,
+				    .site = index,
+				    .stack = stack,
+				    .object = object,
+				    .value = second,
+				    .sp = sp,
+				    .result = result});
 	if (knows)
 		knows_sync(thread, &(struct known_cause){object, index, stack, site->op, flags},
 			second);

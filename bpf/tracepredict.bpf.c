@@ -22,6 +22,7 @@
  *   probe.h, operand.h     what the programs of probes share; where operands are
  *   monitor.h              what monitors in the kernel replace
  *   knowledge.h            formulas on what threads know, evaluated here
+ *   scope.h                scopes of which threads keep the states of their properties
  *   cost.h, spin.h         what probes cost a thread; loops that wait for a value
  *   on_probe.h             on_probe, on_return: synchronisation calls (sync.h), variables by name (access.h)
  *   lines.h                lines that the user chose: entries and departures
@@ -70,4 +71,6 @@ struct task_line *unused_task_line __attribute__((unused));
 struct lost_line *unused_lost_line __attribute__((unused));
 struct call_record *unused_call_record __attribute__((unused));
 struct sleeper *unused_sleeper __attribute__((unused));
+struct scope_record *unused_scope_record __attribute__((unused));
+struct scope_state *unused_scope_state __attribute__((unused));
 struct tally *unused_tally __attribute__((unused));

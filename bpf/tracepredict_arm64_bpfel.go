@@ -324,6 +324,54 @@ type TracepredictRecord struct {
 	Sp     uint64
 }
 
+type TracepredictScopeAutomata struct {
+	_     structs.HostLayout
+	Local [6]struct {
+		_     structs.HostLayout
+		From  uint32
+		Shift uint32
+	}
+	Next [65536]uint8
+}
+
+type TracepredictScopeLock struct {
+	_      structs.HostLayout
+	Object uint64
+	Tgid   uint32
+	Op     uint32
+}
+
+type TracepredictScopeRecord struct {
+	_        structs.HostLayout
+	Head     TracepredictRecord
+	Region   uint64
+	Missed   uint64
+	Count    uint32
+	Together uint32
+}
+
+type TracepredictScopeSite struct {
+	_      structs.HostLayout
+	Letter [6]uint8
+	Local  uint8
+	Action uint8
+}
+
+type TracepredictScopeState struct {
+	_     structs.HostLayout
+	Tid   uint32
+	Ended uint32
+	Word  uint64
+}
+
+type TracepredictScopeThread struct {
+	_      structs.HostLayout
+	Thread uint64
+	Word   [2]uint64
+	Events uint64
+	Ended  uint64
+}
+
 type TracepredictSignature struct {
 	_       structs.HostLayout
 	Disp    [6]int64
@@ -544,6 +592,11 @@ const (
 	TracepredictMapPointerHits       = "pointer_hits"
 	TracepredictMapReadings          = "readings"
 	TracepredictMapRingBuffer        = "ring_buffer"
+	TracepredictMapScopeLocks        = "scope_locks"
+	TracepredictMapScopePlaces       = "scope_places"
+	TracepredictMapScopeSites        = "scope_sites"
+	TracepredictMapScopeTables       = "scope_tables"
+	TracepredictMapScopeThreads      = "scope_threads"
 	TracepredictMapSentBy            = "sent_by"
 	TracepredictMapSignatures        = "signatures"
 	TracepredictMapSites             = "sites"
@@ -618,6 +671,13 @@ const (
 	TracepredictVarPidnsDev          = "pidns_dev"
 	TracepredictVarPidnsIno          = "pidns_ino"
 	TracepredictVarRingLimit         = "ring_limit"
+	TracepredictVarScopeEvents       = "scope_events"
+	TracepredictVarScopeMissed       = "scope_missed"
+	TracepredictVarScopeRecords      = "scope_records"
+	TracepredictVarScopeRegion       = "scope_region"
+	TracepredictVarScopeUnderWay     = "scope_under_way"
+	TracepredictVarScopeUsed         = "scope_used"
+	TracepredictVarScoped            = "scoped"
 	TracepredictVarStackBytes        = "stack_bytes"
 	TracepredictVarStackLimit        = "stack_limit"
 	TracepredictVarThroughPointers   = "through_pointers"
@@ -629,6 +689,8 @@ const (
 	TracepredictVarUnusedCallRecord  = "unused_call_record"
 	TracepredictVarUnusedLostLine    = "unused_lost_line"
 	TracepredictVarUnusedRecord      = "unused_record"
+	TracepredictVarUnusedScopeRecord = "unused_scope_record"
+	TracepredictVarUnusedScopeState  = "unused_scope_state"
 	TracepredictVarUnusedSleeper     = "unused_sleeper"
 	TracepredictVarUnusedStackPart   = "unused_stack_part"
 	TracepredictVarUnusedStackRecord = "unused_stack_record"
@@ -740,6 +802,11 @@ type TracepredictMapSpecs struct {
 	PointerHits    *ebpf.MapSpec `ebpf:"pointer_hits"`
 	Readings       *ebpf.MapSpec `ebpf:"readings"`
 	RingBuffer     *ebpf.MapSpec `ebpf:"ring_buffer"`
+	ScopeLocks     *ebpf.MapSpec `ebpf:"scope_locks"`
+	ScopePlaces    *ebpf.MapSpec `ebpf:"scope_places"`
+	ScopeSites     *ebpf.MapSpec `ebpf:"scope_sites"`
+	ScopeTables    *ebpf.MapSpec `ebpf:"scope_tables"`
+	ScopeThreads   *ebpf.MapSpec `ebpf:"scope_threads"`
 	SentBy         *ebpf.MapSpec `ebpf:"sent_by"`
 	Signatures     *ebpf.MapSpec `ebpf:"signatures"`
 	Sites          *ebpf.MapSpec `ebpf:"sites"`
@@ -796,6 +863,13 @@ type TracepredictVariableSpecs struct {
 	PidnsDev          *ebpf.VariableSpec `ebpf:"pidns_dev"`
 	PidnsIno          *ebpf.VariableSpec `ebpf:"pidns_ino"`
 	RingLimit         *ebpf.VariableSpec `ebpf:"ring_limit"`
+	ScopeEvents       *ebpf.VariableSpec `ebpf:"scope_events"`
+	ScopeMissed       *ebpf.VariableSpec `ebpf:"scope_missed"`
+	ScopeRecords      *ebpf.VariableSpec `ebpf:"scope_records"`
+	ScopeRegion       *ebpf.VariableSpec `ebpf:"scope_region"`
+	ScopeUnderWay     *ebpf.VariableSpec `ebpf:"scope_under_way"`
+	ScopeUsed         *ebpf.VariableSpec `ebpf:"scope_used"`
+	Scoped            *ebpf.VariableSpec `ebpf:"scoped"`
 	StackBytes        *ebpf.VariableSpec `ebpf:"stack_bytes"`
 	StackLimit        *ebpf.VariableSpec `ebpf:"stack_limit"`
 	ThroughPointers   *ebpf.VariableSpec `ebpf:"through_pointers"`
@@ -807,6 +881,8 @@ type TracepredictVariableSpecs struct {
 	UnusedCallRecord  *ebpf.VariableSpec `ebpf:"unused_call_record"`
 	UnusedLostLine    *ebpf.VariableSpec `ebpf:"unused_lost_line"`
 	UnusedRecord      *ebpf.VariableSpec `ebpf:"unused_record"`
+	UnusedScopeRecord *ebpf.VariableSpec `ebpf:"unused_scope_record"`
+	UnusedScopeState  *ebpf.VariableSpec `ebpf:"unused_scope_state"`
 	UnusedSleeper     *ebpf.VariableSpec `ebpf:"unused_sleeper"`
 	UnusedStackPart   *ebpf.VariableSpec `ebpf:"unused_stack_part"`
 	UnusedStackRecord *ebpf.VariableSpec `ebpf:"unused_stack_record"`
@@ -866,6 +942,11 @@ type TracepredictMaps struct {
 	PointerHits    *ebpf.Map `ebpf:"pointer_hits"`
 	Readings       *ebpf.Map `ebpf:"readings"`
 	RingBuffer     *ebpf.Map `ebpf:"ring_buffer"`
+	ScopeLocks     *ebpf.Map `ebpf:"scope_locks"`
+	ScopePlaces    *ebpf.Map `ebpf:"scope_places"`
+	ScopeSites     *ebpf.Map `ebpf:"scope_sites"`
+	ScopeTables    *ebpf.Map `ebpf:"scope_tables"`
+	ScopeThreads   *ebpf.Map `ebpf:"scope_threads"`
 	SentBy         *ebpf.Map `ebpf:"sent_by"`
 	Signatures     *ebpf.Map `ebpf:"signatures"`
 	Sites          *ebpf.Map `ebpf:"sites"`
@@ -911,6 +992,11 @@ func (m *TracepredictMaps) Close() error {
 		m.PointerHits,
 		m.Readings,
 		m.RingBuffer,
+		m.ScopeLocks,
+		m.ScopePlaces,
+		m.ScopeSites,
+		m.ScopeTables,
+		m.ScopeThreads,
 		m.SentBy,
 		m.Signatures,
 		m.Sites,
@@ -968,6 +1054,13 @@ type TracepredictVariables struct {
 	PidnsDev          *ebpf.Variable `ebpf:"pidns_dev"`
 	PidnsIno          *ebpf.Variable `ebpf:"pidns_ino"`
 	RingLimit         *ebpf.Variable `ebpf:"ring_limit"`
+	ScopeEvents       *ebpf.Variable `ebpf:"scope_events"`
+	ScopeMissed       *ebpf.Variable `ebpf:"scope_missed"`
+	ScopeRecords      *ebpf.Variable `ebpf:"scope_records"`
+	ScopeRegion       *ebpf.Variable `ebpf:"scope_region"`
+	ScopeUnderWay     *ebpf.Variable `ebpf:"scope_under_way"`
+	ScopeUsed         *ebpf.Variable `ebpf:"scope_used"`
+	Scoped            *ebpf.Variable `ebpf:"scoped"`
 	StackBytes        *ebpf.Variable `ebpf:"stack_bytes"`
 	StackLimit        *ebpf.Variable `ebpf:"stack_limit"`
 	ThroughPointers   *ebpf.Variable `ebpf:"through_pointers"`
@@ -979,6 +1072,8 @@ type TracepredictVariables struct {
 	UnusedCallRecord  *ebpf.Variable `ebpf:"unused_call_record"`
 	UnusedLostLine    *ebpf.Variable `ebpf:"unused_lost_line"`
 	UnusedRecord      *ebpf.Variable `ebpf:"unused_record"`
+	UnusedScopeRecord *ebpf.Variable `ebpf:"unused_scope_record"`
+	UnusedScopeState  *ebpf.Variable `ebpf:"unused_scope_state"`
 	UnusedSleeper     *ebpf.Variable `ebpf:"unused_sleeper"`
 	UnusedStackPart   *ebpf.Variable `ebpf:"unused_stack_part"`
 	UnusedStackRecord *ebpf.Variable `ebpf:"unused_stack_record"`

@@ -106,6 +106,8 @@ type Options struct {
 	Steer *steer.Plan
 	// Verbose: notes say, too, what does not concern the observation itself.
 	Verbose bool
+	// Scope is what is monitored in the observed threads instead of being recorded; nil: nothing is.
+	Scope *Scope
 	// Budget is how many times as long as without observation the program may take, because of the probes of
 	// accesses through pointers (Options.Plan.Pointers), in processor time: more than 1; 0: there is no bound.
 	Budget float64
@@ -226,7 +228,7 @@ func newSession(opts Options, drop func() error) (s *Session, err error) {
 	plan := opts.Plan
 	tracer, err := attach.NewTracer(attach.TracerOptions{
 		RingBytes: opts.RingBytes, Stacks: opts.Stacks, Shared: plan.Shared, Pointers: plan.Pointers, PointerAtomics: plan.Atomics, ArrayAccesses: opts.RemovalLimits.ArrayAccesses,
-		Follow: opts.Follow, NoProbes: opts.NoProbes, Messages: opts.Messages != MessagesNever, Knowledge: opts.Knowledge.Knowledge,
+		Follow: opts.Follow, NoProbes: opts.NoProbes, Messages: opts.Messages != MessagesNever, Knowledge: opts.Knowledge.Knowledge, Scope: opts.Scope.automata(),
 	})
 	if err != nil {
 		return nil, err
@@ -420,6 +422,9 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 // to access variables without locking.
 func (s *Session) attachAllOf(p *process, fresh []*Module) error {
 	s.record(p, fresh)
+	if err := s.findActions(p, fresh); err != nil {
+		return err
+	}
 	slices.SortStableFunc(fresh, func(a, b *Module) int { return boolToInt(a.Path == p.program) - boolToInt(b.Path == p.program) })
 	for _, mod := range fresh { // unseen first: an execution before its probe is in would be missed
 		if err := s.attachUnseen(p, mod); err != nil {
@@ -588,6 +593,9 @@ func (s *Session) enterSites(mod *Module) error {
 	if mod.Base, err = s.tracer.AddSites(sites); err != nil {
 		return err
 	}
+	if err := s.enterScope(mod); err != nil {
+		return err
+	}
 	s.Sites.add(mod.Plan)
 	s.atomics.add(mod)
 	return nil
@@ -742,6 +750,7 @@ func (s *Session) finish() (Lost, error) {
 	s.collectWatched()
 	s.collectSampled()
 	lost, lostErr := s.tracer.Lost()
+	lostErr = errors.Join(lostErr, s.lastRegion())
 	lost.Records += s.hardware.unexplained.Load()
 	if lost.Records > 0 {
 		lostErr = errors.Join(lostErr, s.reportLost())

@@ -36,6 +36,8 @@ type Options struct {
 	// RacingTypes: of typestates, there are only findings of types with an object whose calls race (typestate.Races).
 	// Races: such objects are looked for and counted, even so.
 	RacingTypes, Races bool
+	// Kernel, if not nil, is the specification's scope, monitored in the observed threads.
+	Kernel *KernelScope
 	// Latency is that of property.Options.
 	Latency *stats.Latency
 }
@@ -64,6 +66,7 @@ type Run struct {
 	formulas      []*formula            // of spec.Formulas
 	scopes        []*scope.Monitor      // by spec.Scopes
 	schedules     *completion.Completer // for scopes; of the same history
+	kernel        *KernelScope          // Options.Kernel
 	window, queue int
 }
 
@@ -168,6 +171,9 @@ func (r *Run) Event(e *event.Event) {
 	}
 	for _, f := range r.formulas {
 		f.event(e)
+	}
+	if r.kernel != nil {
+		r.kernel.see(e, r.threads)
 	}
 	for _, m := range r.scopes {
 		m.Event(e, r.events)

@@ -23,7 +23,11 @@ func (r *Run) monitorScopes(o *Options) error {
 		if problems.HasErrors() {
 			return fmt.Errorf("make the monitors of scope %s: %w", s.Name, problems)
 		}
-		r.scopes = append(r.scopes, scope.New(scope.Options{Scope: r.scopeOf(s, monitors), Found: o.Found, History: r}))
+		opts := scope.Options{Scope: r.scopeOf(s, monitors), Found: o.Found, History: r}
+		if r.kernel = o.Kernel; r.kernel != nil {
+			opts.History, opts.Outside = nil, r.kernel.results
+		}
+		r.scopes = append(r.scopes, scope.New(opts))
 	}
 	if len(r.spec.Scopes) > 0 {
 		r.schedules = &completion.Completer{History: r.history.History, Order: finding.OrderSync, NewChecker: execution.DefaultChecker}
@@ -133,6 +137,9 @@ func (r *Run) finishScopes(out *part.Outcome) {
 			continue
 		}
 		out.Notes = append(out.Notes, r.judged(s, m))
+		if r.kernel != nil {
+			out.Notes = append(out.Notes, fmt.Sprintf("scope %s was monitored in the kernel, which does not look at other runs: --monitor=user does", s.Name))
+		}
 		if n := m.Searched().Left; n > 0 {
 			out.Notes = append(out.Notes, plural.Sprintf("scope %s: at %d of its actions other runs were not all examined (too many events or schedules, a thread that had just begun, or a property across scopes)", s.Name, n))
 		}
@@ -150,7 +157,12 @@ func (r *Run) judged(s *spec.Scope, m *scope.Monitor) string {
 		verdict := map[monitor.Verdict]string{monitor.True: "holds", monitor.False: "is violated", monitor.Unknown: "is not violated so far"}[m.Verdict(i)]
 		words = append(words, fmt.Sprintf("%q %s", s.Checks[i].Text, verdict))
 	}
-	return plural.Sprintf("scope %s: %d {region was|regions were} judged: %s", s.Name, m.Stats().Actions+1, strings.Join(words, ", "))
+	regions := m.Stats().Actions + 1
+	if at, why, stopped := m.Stopped(); stopped {
+		regions = at
+		words = append(words, fmt.Sprintf("and those from region %d on were not, for what its threads did is not known: %v", at, why))
+	}
+	return plural.Sprintf("scope %s: %d {region was|regions were} judged: %s", s.Name, regions, strings.Join(words, ", "))
 }
 
 // place says which thread did a step, and where.

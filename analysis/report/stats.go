@@ -19,6 +19,7 @@ type Stats struct {
 	Plans       *PlanStats       `json:"plans,omitempty"`        // nil for a recorded run
 	Monitor     *MonitorStats    `json:"monitor,omitempty"`      // nil without a formula, and for a recorded run
 	Lattice     *run.Lattice     `json:"lattice,omitempty"`      // nil without a specification
+	Monitors    []string         `json:"monitors,omitempty"`     // where scopes are monitored and why, a sentence each; nil for a recorded run
 	ObjectRaces *run.ObjectRaces `json:"object_races,omitempty"` // nil without typestates
 	Latency     *LatencyTime     `json:"latency,omitempty"`      // nil without a specification, and for a recorded run
 }

@@ -373,7 +373,7 @@ func (c *scopeCase) checkVerdicts(t *testing.T, scope *Scope, declared []uint64,
 	m.run(c.run, inside)
 	found := m.Finish()
 	if len(want.Actions) == 0 {
-		m.close(nil, nil) // The monitor has no verdict without synchronising actions; the definitions have one.
+		m.close(nil, nil, nil) // The monitor has no verdict without synchronising actions; the definitions have one.
 	} else if violated := want.After[len(want.After)-1] == "false"; violated != (len(found) == 1) {
 		t.Errorf("%d findings, verdict %s", len(found), want.After[len(want.After)-1])
 	}

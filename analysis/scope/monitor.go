@@ -1,6 +1,7 @@
 package scope
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
@@ -31,6 +32,7 @@ type Monitor struct {
 	lastAt    position
 	unordered *[2]finding.Step // synchronising actions that are concurrent; nil: there are none
 	lost      bool             // events were lost
+	stopped   error            // why the present region and those after it are not judged; nil: they are
 	ahead     ahead
 	stats     Stats
 	found     []*finding.Finding
@@ -107,7 +109,7 @@ func New(o Options) *Monitor {
 // Event processes the next event of the run, which is each declared event whose bit is set in declared. It allocates nothing
 // for threads and objects that it has seen before.
 func (m *Monitor) Event(e *event.Event, declared uint64) {
-	if m.unordered != nil {
+	if m.unordered != nil || m.stopped != nil {
 		return
 	}
 	t := m.thread(e.Thread)
@@ -123,6 +125,8 @@ func (m *Monitor) Event(e *event.Event, declared uint64) {
 	switch {
 	case sync:
 		m.action(e, t, number, clock)
+	case local && m.o.Outside != nil:
+		m.stopped = errors.New("an event of a local property came as a record")
 	case local:
 		m.local(e.Seq, t, declared, number, clock)
 	}
@@ -270,20 +274,28 @@ func (m *Monitor) action(e *event.Event, t *thread, at position, clock causality
 		m.found, m.ahead = nil, ahead{}
 		return
 	}
-	m.close(&step, clock)
+	results, ok := m.ask(Action{e.Time, e.Thread})
+	if !ok {
+		return
+	}
+	m.close(&step, clock, results)
 	m.stats.Actions++
 	m.last, m.lastAt = step, at
 }
 
 // close ends the present region: the checks read its scope state, and local properties begin anew. The step is the
-// synchronising action that ends it, and clock that action's; both are nil at the end of the run.
-func (m *Monitor) close(next *finding.Step, clock causality.Clock) {
+// synchronising action that ends it, and clock that action's; both are nil at the end of the run. Results are nil if
+// the events of local properties are events of the run.
+func (m *Monitor) close(next *finding.Step, clock causality.Clock, results *Results) {
 	for _, t := range m.untyped {
 		if !t.typed {
 			m.setTypes(t)
 		}
 	}
 	m.untyped = m.untyped[:0]
+	if results != nil {
+		m.apply(results)
+	}
 	m.state.Region, m.state.Concurrent = m.region, m.concurrent(clock)
 	letter := m.letter(&m.counts, m.state.Atoms)
 	var before []check
@@ -364,12 +376,16 @@ func (m *Monitor) reset() {
 }
 
 // Finish ends the last region and returns the findings, in the order in which they were made. A scope without synchronising
-// actions, or with some that are concurrent, has none.
+// actions, or with some that are concurrent, has none; one that is Stopped has those of the regions before.
 func (m *Monitor) Finish() []finding.Finding {
 	if m.unordered != nil || m.stats.Actions == 0 {
 		return nil
 	}
-	m.close(nil, nil)
+	if m.stopped == nil {
+		if results, ok := m.ask(Action{}); ok {
+			m.close(nil, nil, results)
+		}
+	}
 	out := make([]finding.Finding, 0, len(m.found))
 	for _, f := range m.found {
 		out = append(out, *f)

@@ -203,7 +203,7 @@ func monitored(t *testing.T, s *Scope, run []event.Event, declared []uint64, kno
 		t.Fatal("acquires of a lock are unordered")
 	}
 	if m.Finish(); m.stats.Actions == 0 {
-		m.close(nil, nil)
+		m.close(nil, nil, nil)
 	}
 	return atoms, concurrent
 }

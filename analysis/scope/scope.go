@@ -122,6 +122,9 @@ type Options struct {
 	Found func(*finding.Finding)
 	// History, if not nil, makes schedules, and the Monitor looks for other runs.
 	History History
+	// Outside, if not nil, has the results of the local properties, of which no event is an event of the run. The number
+	// of events that are concurrent with an action is then not known, and History has no use.
+	Outside Outside
 	// Closed, if not nil, is called at the end of each region. Its argument is reused.
 	Closed func(*State)
 }

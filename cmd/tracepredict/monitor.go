@@ -32,8 +32,8 @@ type formulaMonitor struct {
 func (f *observeFlags) chooseMonitor() (*formulaMonitor, error) {
 	s := f.specification
 	if s == nil || len(s.Formulas) == 0 {
-		if f.monitor == monitorKernel {
-			return nil, usage("--monitor=kernel is about the mttl formulas of --spec, and the blocks of --check atomicity: there are none")
+		if f.monitor == monitorKernel && (s == nil || len(s.Scopes) == 0) {
+			return nil, usage("--monitor=kernel is about the mttl formulas and the scopes of --spec, and the blocks of --check atomicity: there are none")
 		}
 		return nil, nil
 	}

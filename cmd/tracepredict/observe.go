@@ -240,7 +240,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	f.misuseFlags.register(cmd)
 	fs := cmd.Flags()
 	fs.StringArrayVar(&f.action, "on-violation", nil, "do this when a property is first known to be violated, while the program runs: `ACTION` is 'run COMMAND', 'signal NAME' or 'core'; of an mttl formula also signal:NAME, to the very thread, right after the instruction (docs/knowledge.md); repeatable")
-	fs.StringVar(&f.monitor, "monitor", monitorAuto, "where an mttl formula, or --check atomicity, is evaluated: `auto|kernel|user`; in the kernel a thread gets the signal of --on-violation signal:NAME at once; auto is user space, but for that action (docs/knowledge.md)")
+	fs.StringVar(&f.monitor, "monitor", monitorAuto, "where an mttl formula, or --check atomicity, and the local properties of a scope are evaluated: `auto|kernel|user`. In the kernel a thread gets the signal of --on-violation signal:NAME at once (docs/knowledge.md), and the local events of a scope are no records (docs/scopes.md); auto is user space, but for that action")
 	fs.StringVar(&f.record, "record", "", "also write the trace of the run to `FILE`, for tracepredict analyze; it is FILE.part until it is complete; - is standard output")
 	fs.DurationVar(&f.duration, "duration", 0, "stop observing after this time (30s, 5m); the program goes on")
 	fs.IntVar(&f.ring, "ring", attach.DefaultRingBytes>>20, fmt.Sprintf("size of the ring buffer in `MiB`, a power of two; at least %d without --lossy", attach.MinRingBytes>>20))
@@ -339,7 +339,8 @@ type observation struct {
 	quiet   *progress.Quiet // nil without --settle
 	figures *liveStats      // nil without --stats
 	hangs   *hangWatcher
-	notes   []string // sentences for the report
+	scope   *loader.Scope // nil: no scope is monitored in the kernel
+	notes   []string      // sentences for the report
 	stderr  io.Writer
 	words   lockword.Finder
 	end     *ending
@@ -377,6 +378,12 @@ func newObservation(f *observeFlags, program string, stderr io.Writer, waits *pa
 	}
 	plan, err := f.options()
 	if err != nil {
+		return nil, err
+	}
+	if err := f.chooseScope(); err != nil {
+		return nil, err
+	}
+	if r.scope, err = f.specification.kernelScope(plan.On); err != nil {
 		return nil, err
 	}
 	if !f.noPlanCache {
@@ -453,7 +460,7 @@ func (r *observation) engineOptions() engine.Options {
 	f := r.flags
 	return engine.Options{
 		History: f.history, Reversals: f.reversals, Uses: f.shared(), Locks: r.locks(r.stderr), LockClasses: f.classes, Explain: f.explain,
-		Patterns: eventPatterns(r.plan.On), Raced: f.reportsRaces,
+		Patterns: f.specification.recorded(eventPatterns(r.plan.On)), Raced: f.reportsRaces,
 		OnDeadlock: r.deadlocks(r.stderr), OnHangOver: func(f *finding.Finding) { r.hangs.over(f) }, Misuse: f.checked,
 		Done: r.end.over, Asked: r.end.progress, Full: r.end.memory.shrink, Room: memoryForFindings(),
 	}
@@ -477,7 +484,7 @@ func (r *observation) options() loader.Options {
 	if line := newPlanningLine(r.stderr); line != nil {
 		planning = line.show
 	}
-	return loader.Options{Plan: r.plan, Steer: r.steer, Planning: planning, Ended: r.ended, Failed: r.failure.add, Parent: r.end.parent, Journal: journal.DefaultFolder(), Verbose: r.flags.verbose, Budget: budget, Accept: r.accept, Knowledge: r.monitor.options(), Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, TouchOthers: r.flags.touchOthers, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
+	return loader.Options{Plan: r.plan, Scope: r.scope, Steer: r.steer, Planning: planning, Ended: r.ended, Failed: r.failure.add, Parent: r.end.parent, Journal: journal.DefaultFolder(), Verbose: r.flags.verbose, Budget: budget, Accept: r.accept, Knowledge: r.monitor.options(), Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, TouchOthers: r.flags.touchOthers, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
 }
 
 // eventPatterns returns the patterns as events describe them, without those of groups, of which many match nothing.

@@ -123,6 +123,7 @@ func (r *observation) stats() *report.Stats {
 	s.RingBuffer = &report.RingBufferStats{Bytes: ring.Bytes, HighWater: ring.HighWater, Waits: ring.Waits, Waited: ring.Waited}
 	plans := r.live.Session.Plans()
 	s.Plans = &report.PlanStats{Made: plans.Made, Cached: plans.Cached, Time: plans.Time}
+	s.Monitors = r.flags.monitored()
 	s.Program, s.Tool = &program, l.own.since()
 	return s
 }

@@ -47,6 +47,8 @@ type TracerOptions struct {
 	Monitors map[bpf.Monitor]asm.Instructions
 	// Knowledge is a formula that is evaluated in the observed threads; nil: there is none.
 	Knowledge *bpf.Knowledge
+	// Scope has the automata of a scope that is monitored in the observed threads; nil: none is.
+	Scope *bpf.ScopeAutomata
 	// NoProbes means that threads, and what they are doing, are listed only.
 	NoProbes bool
 	// Messages makes room for the system calls by which threads pass each other messages; see StartMessages.
@@ -117,6 +119,10 @@ func NewTracer(opts TracerOptions) (*Tracer, error) {
 	if t.programs, err = newPrograms(spec, &t.objs); err != nil {
 		return nil, err
 	}
+	if err := t.writeScope(opts.Scope); err != nil {
+		t.Close()
+		return nil, err
+	}
 	if err := t.start(); err != nil {
 		t.Close()
 		return nil, err
@@ -165,6 +171,9 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	if opts.Pointers {
 		spec.Maps[bpf.TracepredictMapAllocations].MaxEntries = bpf.MaxAllocations
 	}
+	if opts.Scope != nil {
+		sizeScope(spec)
+	}
 	if !opts.Messages {
 		spec.Maps[bpf.TracepredictMapIoCalls].MaxEntries = 1
 	}
@@ -187,6 +196,7 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	set("all_pointers", opts.Pointers)
 	set("word_bits", opts.wordBits())
 	set("enough", opts.ArrayAccesses)
+	set("scoped", opts.Scope != nil)
 	if err != nil {
 		return fmt.Errorf("set a constant of the BPF object: %w", err)
 	}

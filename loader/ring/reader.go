@@ -22,6 +22,8 @@ type Handler interface {
 	Stack(*bpf.StackRecord)
 	// Part receives a part of a copied stack. The StackRecord follows.
 	Part(*bpf.StackPart)
+	// Scope receives the record of a synchronising action, with the states of threads in the region that it ends.
+	Scope(*bpf.ScopeRecord, []bpf.ScopeState)
 	// Idle is called when nothing is left to read at the moment.
 	Idle()
 }
@@ -69,9 +71,26 @@ func dispatch(raw []byte, h Handler) error {
 		h.Stack((*bpf.StackRecord)(at))
 	case kind == bpf.RecordStackPart && size == unsafe.Sizeof(bpf.StackPart{}):
 		h.Part((*bpf.StackPart)(at))
+	case kind == bpf.RecordScope && size >= unsafe.Sizeof(bpf.ScopeRecord{}):
+		return dispatchScope(raw, h)
 	default:
 		return fmt.Errorf("the ring buffer brought a record of kind %d with the length %d", kind, size)
 	}
+	return nil
+}
+
+// dispatchScope passes the record of a synchronising action to h. It has room for more states than it has.
+func dispatchScope(raw []byte, h Handler) error {
+	r := (*bpf.ScopeRecord)(unsafe.Pointer(&raw[0]))
+	room := (uintptr(len(raw)) - unsafe.Sizeof(*r)) / unsafe.Sizeof(bpf.ScopeState{})
+	if uintptr(r.Count) > room {
+		return fmt.Errorf("the ring buffer brought a record of a scope whose count, %d, is more than its room, %d", r.Count, room)
+	}
+	var states []bpf.ScopeState
+	if r.Count > 0 {
+		states = unsafe.Slice((*bpf.ScopeState)(unsafe.Pointer(&raw[unsafe.Sizeof(*r)])), r.Count)
+	}
+	h.Scope(r, states)
 	return nil
 }
 

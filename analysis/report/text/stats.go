@@ -44,6 +44,9 @@ func (p *printer) stats(r report.Report) {
 			plural.Counted(l.Dropped, "state", "states"), plural.Counted(l.CutLevels, "level", "levels"), plural.Counted(l.Late, "event", "events"),
 			plural.Counted(uint64(max(l.Queue, 0)), "event", "events"))
 	}
+	for _, m := range s.Monitors {
+		write("%s", m)
+	}
 	if o := s.ObjectRaces; o != nil {
 		write("object races: %s compared, %s kept, each once%s; %d of %s and %d of %s race",
 			plural.Counted(o.Calls, "call", "calls"), plural.Counted(o.Tuples, "tuple", "tuples"), evictedText(o.Evicted),

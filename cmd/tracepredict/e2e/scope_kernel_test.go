@@ -1,0 +1,58 @@
+package e2e
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// judged is what a report says of the regions of a scope and of what violates it.
+var judged = regexp.MustCompile(`(?s)scope \w+: \d+ regions were judged.*?(?:note:|\n\n)|SCOPE observed.*?fingerprint \w+`)
+
+// verdictsOf returns the text of a report that judged matches, without what the kernel form adds.
+func verdictsOf(report string) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(strings.Join(judged.FindAllString(report, -1), " "), "note:", "")), " ")
+}
+
+// TestScopeInKernel: the kernel form judges as the user form, and seven events with three actions are three records.
+func TestScopeInKernel(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	for _, c := range []struct {
+		source, spec string
+		status       int
+		counts       string
+	}{
+		{"figure1/figure1.c", "testdata/figure1/figure1.tps", 0, "7 events of local properties, 3 records"},
+		{"../../../../examples/board/board.c", "../../../examples/board/board.tps", 66, "10 events of local properties, 8 records"},
+		{"../../../../examples/board_read/board_read.c", "../../../examples/board/board.tps", 0, "12 events of local properties, 8 records"},
+	} {
+		t.Run(c.spec, func(t *testing.T) {
+			program := build(t, "gcc", c.source, "-O1", "-g", "-pthread")
+			var texts []string
+			for _, where := range []string{"user", "kernel"} {
+				tool := startTool(t, childOptions{}, "exec", "--stats", "--monitor="+where, "--spec", c.spec, "--", program)
+				tool.want(c.status)
+				texts = append(texts, tool.err.String())
+			}
+			if user, kernel := verdictsOf(texts[0]), verdictsOf(texts[1]); user == "" || user != kernel {
+				t.Errorf("in user space:\n%s\nin the kernel:\n%s", user, kernel)
+			}
+			if !strings.Contains(texts[1], c.counts) {
+				t.Errorf("want %q, report: %s", c.counts, texts[1])
+			}
+		})
+	}
+}
+
+// TestScopeNotInKernel: where the kernel form cannot be, it is refused with the reason.
+func TestScopeNotInKernel(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "figure1/figure1.c", "-O1", "-g", "-pthread")
+	tool := startTool(t, childOptions{}, "exec", "--monitor=kernel", "--follow", "--spec", "testdata/figure1/figure1.tps", "--", program)
+	tool.want(2)
+	if text := tool.err.String(); !strings.Contains(text, "--monitor=kernel: --follow observes several processes") {
+		t.Errorf("report: %s", text)
+	}
+}
