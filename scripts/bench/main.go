@@ -23,6 +23,8 @@ type config struct {
 	pairs     int // a thread, in the cheap variant
 	benchtime string
 	dir       string // of what is built and written meanwhile
+	scopes    bool   // measure monitors of scopes alone
+	scale     float64
 }
 
 func main() {
@@ -32,12 +34,18 @@ func main() {
 	flag.IntVar(&c.rounds, "rounds", 7, "`N` rounds, an odd number")
 	flag.IntVar(&c.pairs, "pairs", 1_000_000, "lock/unlock pairs of a thread where probes are cheap; a twentieth where they are dear")
 	flag.StringVar(&c.benchtime, "benchtime", "1s", "time of each Go benchmark")
+	flag.BoolVar(&c.scopes, "scopes", false, "measure monitors of scopes alone, and write their part of the page")
+	flag.Float64Var(&c.scale, "scale", 1, "with -scopes: times the usual size of the runs")
 	flag.Parse()
-	if c.rounds < 1 || c.pairs < 1000 || flag.NArg() > 0 {
+	if c.rounds < 1 || c.pairs < 1000 || c.scale <= 0 || flag.NArg() > 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	met, err := run(c)
+	measured := run
+	if c.scopes {
+		measured = runScopes
+	}
+	met, err := measured(c)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

@@ -1,7 +1,7 @@
 // Command plots measures the lattice and draws what it measured: what share of the
 // violations that can be predicted a window finds, on random programs; how well protocols are
-// learned; and the time of an event over threads, window and states of the monitor. Pictures (SVG) and their
-// data (CSV) go to a folder of the documentation.
+// learned; and the time of an event over threads, window and states of the monitor. It also draws what bench
+// -scopes measured. Pictures (SVG) and their data (CSV) go to a folder of the documentation.
 //
 // The recall is the same on every machine; times are not, and want an idle one.
 package main
@@ -35,7 +35,7 @@ func main() {
 	flag.IntVar(&c.rounds, "rounds", 5, "measurements of time at each value")
 	flag.StringVar(&c.form, "form", "svg", "of the pictures: svg, png or pdf")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: plots [flags] recall|learning|times ...")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: plots [flags] recall|learning|times|scopes ...")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -62,8 +62,10 @@ func (c *config) draw(what string) error {
 		return c.learning()
 	case "times":
 		return c.times()
+	case "scopes":
+		return c.scopes()
 	}
-	return fmt.Errorf("%s: it is recall, learning or times", what)
+	return fmt.Errorf("%s: it is recall, learning, times or scopes", what)
 }
 
 func (c *config) recall() error {

@@ -36,10 +36,15 @@ type config struct {
 	pointers bool
 	// protocols measures what it costs to learn and check protocols, of other programs, and writes a third part.
 	protocols bool
+	// scopes does so for properties of scopes.
+	scopes bool
 }
 
-// all returns the programs that can be measured, and for -protocols the specification of each.
+// all returns the programs that can be measured, and for -protocols and -scopes the specification of each.
 func (c *config) all() ([]program, map[string]string) {
+	if c.scopes {
+		return scopePrograms()
+	}
 	if c.protocols {
 		return protocolPrograms()
 	}
@@ -65,6 +70,7 @@ func parseFlags() (c config, err error) {
 	flag.BoolVar(&quick, "quick", false, "one round of a quarter of the load, and no page written: to see that all works")
 	flag.BoolVar(&c.pointers, "pointers", false, "measure exec --watch-shared=all with several budgets instead")
 	flag.BoolVar(&c.protocols, "protocols", false, "measure mine, and exec --spec with protocols, instead")
+	flag.BoolVar(&c.scopes, "scopes", false, "measure exec --spec with scopes instead")
 	flag.Parse()
 	if quick {
 		c.rounds, c.scale, c.output = 1, c.scale/4, ""
@@ -81,12 +87,18 @@ func parseFlags() (c config, err error) {
 	}
 	if c.protocols {
 		c.modes = protocolModes
-		if c.output == performance {
-			c.output = protocolPage
-		}
+	}
+	if c.scopes {
+		c.modes = scopeModes
+	}
+	if c.specified() && c.output == performance {
+		c.output = protocolPage
 	}
 	return c, c.check()
 }
+
+// specified reports whether each program has a specification.
+func (c *config) specified() bool { return c.protocols || c.scopes }
 
 func (c *config) check() error {
 	if flag.NArg() > 0 || c.rounds < 1 || c.scale <= 0 {
@@ -98,11 +110,11 @@ func (c *config) check() error {
 		}
 	}
 	for _, m := range c.modes {
-		if !slices.Contains(allModes, m) && !c.pointers && !c.protocols {
+		if !slices.Contains(allModes, m) && !c.pointers && !c.specified() {
 			return fmt.Errorf("-modes %s: the modes are %v", m, allModes)
 		}
 	}
-	if c.output != "" && (len(c.only) != len(c.names()) || len(c.modes) != len(allModes) && !c.pointers && !c.protocols) {
+	if c.output != "" && (len(c.only) != len(c.names()) || len(c.modes) != len(allModes) && !c.pointers && !c.specified()) {
 		fmt.Fprintln(os.Stderr, "real: not all programs and modes: the page is left alone")
 		c.output = ""
 	}
@@ -141,6 +153,9 @@ func run(ctx context.Context, c config) error {
 	}
 	if c.protocols {
 		text, part = renderProtocols(c, results), protocolMarks
+	}
+	if c.scopes {
+		text, part = renderScopes(c, results), scopeMarks
 	}
 	fmt.Print(text)
 	if len(failed) > 0 {

@@ -131,6 +131,7 @@ type toolReport struct {
 			Pattern string
 			Events  uint64
 		}
+		Notes     []string
 		Protocols *struct{ Objects, Calls, Shared, Unordered uint64 }
 		Pointers  *struct {
 			Sampled   []string
