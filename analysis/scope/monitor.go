@@ -15,7 +15,7 @@ type Monitor struct {
 	s       *Scope
 	events  []uint64 // by type: the declared events of its local properties
 	all     uint64   // all these events
-	clocks  *causality.Clocks
+	clocks  stamps
 	threads map[event.ThreadID]*thread
 	latest  *thread   // the thread of the last event
 	untyped []*thread // those that began in the region; some of them may have types by now
@@ -87,7 +87,7 @@ func (s *State) Local(local int, id event.ThreadID) (v Verdict, written bool) {
 // New returns the monitor of a scope on a run that has not begun.
 func New(o Options) *Monitor {
 	s := o.Scope
-	m := &Monitor{o: o, s: s, clocks: causality.New(), threads: map[event.ThreadID]*thread{}, checks: make([]check, len(s.Checks))}
+	m := &Monitor{o: o, s: s, clocks: stamps{causality.New()}, threads: map[event.ThreadID]*thread{}, checks: make([]check, len(s.Checks))}
 	m.counts = Counts{make([][verdicts]uint64, len(s.Locals)), make([]uint64, len(s.Types))}
 	m.state = State{Atoms: make([]bool, len(s.Atoms)), Verdicts: make([]monitor.Verdict, len(s.Checks)), Counts: &m.counts, m: m}
 	m.events = make([]uint64, len(s.Types))
@@ -119,7 +119,7 @@ func (m *Monitor) Event(e *event.Event, declared uint64) {
 		return
 	}
 	m.lost = m.lost || e.Op == event.Hole || e.Flags&event.AfterHole != 0
-	number, clock := m.stamp(e, sync || local)
+	number, clock := m.clocks.of(e, sync || local)
 	switch {
 	case sync:
 		m.action(e, t, number, clock)
@@ -135,17 +135,20 @@ func (m *Monitor) Event(e *event.Event, declared uint64) {
 // position is the slot of an event and its number there.
 type position struct{ slot, number uint32 }
 
-// stamp returns the clock after an event, and the position of one that is relevant.
-func (m *Monitor) stamp(e *event.Event, relevant bool) (position, causality.Clock) {
+// stamps are the clocks of the relevant events, without the order of plain accesses.
+type stamps struct{ *causality.Clocks }
+
+// of returns the clock after an event, and the position of one that is relevant.
+func (s stamps) of(e *event.Event, relevant bool) (position, causality.Clock) {
 	if orders(e) {
-		at, clock := m.clocks.Stamp(e, relevant)
+		at, clock := s.Stamp(e, relevant)
 		return position{at, clock.At(at)}, clock
 	}
 	if !relevant {
 		return position{}, nil
 	}
 	only := event.Event{Thread: e.Thread, Op: event.Call}
-	at, clock := m.clocks.Stamp(&only, true)
+	at, clock := s.Stamp(&only, true)
 	return position{at, clock.At(at)}, clock
 }
 
