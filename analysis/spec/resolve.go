@@ -23,6 +23,7 @@ type resolver struct {
 	of         *syntax.Parameter   // of the property that is being resolved; nil: none
 	formulas   []*syntax.MTTL
 	scopes     []*syntax.Scope
+	allEvents  bool                   // Options.AllEvents
 	blockNames map[string]syntax.Span // of properties and of blocks for which there is no analysis yet
 }
 
@@ -79,6 +80,11 @@ func (r *resolver) resolve(decls []syntax.Decl) {
 	}
 	for _, d := range r.scopes {
 		r.scope(d)
+	}
+	for i := range r.Events {
+		if r.allEvents {
+			r.useEvent(i)
+		}
 	}
 	r.unused()
 	r.orderEvents()
