@@ -26,6 +26,9 @@ type Monitor struct {
 	checks  []check
 	state   State
 	region  uint64
+	// Of an inner scope: the region of the outer one, and the number of its own regions before that.
+	outer, began uint64
+	verdicts     []monitor.Verdict // for Options.Judged, reused
 	// The last synchronising action, and its position.
 	last      finding.Step
 	lastAt    position
@@ -63,6 +66,9 @@ type check struct {
 	at        monitor.Pair
 	verdict   monitor.Verdict
 	predicted bool // another run violates it
+	found     bool // a region of the outer scope violated it before
+	// Of an inner scope: the regions of the outer one by its verdict.
+	tally [3]uint64
 }
 
 // State is the state of a scope at the end of a region.
@@ -114,7 +120,7 @@ func (m *Monitor) Event(e *event.Event, declared uint64) {
 	if !t.typed && (declared&m.all != 0 || e.Op == event.End) {
 		m.setTypes(t)
 	}
-	sync, local := declared&m.s.Sync != 0, declared&t.events != 0
+	sync, local := declared&(m.s.Sync|m.s.Outer) != 0, declared&t.events != 0
 	if e.Op.IsCall() && !sync && !local {
 		return
 	}
@@ -122,7 +128,7 @@ func (m *Monitor) Event(e *event.Event, declared uint64) {
 	number, clock := m.clocks.of(e, sync || local)
 	switch {
 	case sync:
-		m.action(e, t, number, clock)
+		m.action(e, declared, number, clock)
 	case local:
 		m.local(e.Seq, t, declared, number, clock)
 	}
@@ -266,7 +272,7 @@ func (m *Monitor) escapes(clock causality.Clock) bool {
 }
 
 // action processes a synchronising action.
-func (m *Monitor) action(e *event.Event, t *thread, at position, clock causality.Clock) {
+func (m *Monitor) action(e *event.Event, declared uint64, at position, clock causality.Clock) {
 	step := finding.StepOf(e)
 	if m.escapes(clock) {
 		m.unordered = &[2]finding.Step{m.last, step}
@@ -275,7 +281,30 @@ func (m *Monitor) action(e *event.Event, t *thread, at position, clock causality
 	}
 	m.close(&step, clock)
 	m.stats.Actions++
+	if declared&m.s.Outer != 0 {
+		m.restart()
+	} else {
+		m.stats.Own++
+	}
 	m.last, m.lastAt = step, at
+}
+
+// restart ends a region of the outer scope: the checks of an inner one begin anew.
+func (m *Monitor) restart() {
+	m.verdicts = m.verdicts[:0]
+	for i := range m.checks {
+		c, f := &m.checks[i], m.s.Checks[i].Formula
+		m.verdicts = append(m.verdicts, c.verdict)
+		c.tally[c.verdict]++
+		c.found = c.found || c.verdict == monitor.False
+		c.at = f.Start()
+		c.verdict = f.Verdict(c.at)
+	}
+	if m.o.Judged != nil {
+		m.o.Judged(m.verdicts)
+	}
+	m.outer++
+	m.began = m.region
 }
 
 // close ends the present region: the checks read its scope state, and local properties begin anew. The step is the
@@ -298,7 +327,7 @@ func (m *Monitor) close(next *finding.Step, clock causality.Clock) {
 		before := c.verdict
 		c.at = f.Next(c.at, letter)
 		c.verdict = f.Verdict(c.at)
-		if m.state.Verdicts[i] = c.verdict; c.verdict == monitor.False && before != monitor.False {
+		if m.state.Verdicts[i] = c.verdict; c.verdict == monitor.False && before != monitor.False && !m.checks[i].found && !m.s.Counted {
 			m.violation(i, next)
 		}
 	}
@@ -373,6 +402,9 @@ func (m *Monitor) Finish() []finding.Finding {
 		return nil
 	}
 	m.close(nil, nil)
+	if m.s.Outer != 0 {
+		m.restart()
+	}
 	out := make([]finding.Finding, 0, len(m.found))
 	for _, f := range m.found {
 		out = append(out, *f)
@@ -402,6 +434,10 @@ func (m *Monitor) Stats() Stats { return m.stats }
 
 // ClockMemory returns the memory that the clocks need at most, in bytes.
 func (m *Monitor) ClockMemory() uint64 { return m.clocks.Memory() }
+
+// Tally returns, of a check of an inner scope, the number of regions of the outer scope in which it has each verdict. The last
+// region is counted once Finish was called.
+func (m *Monitor) Tally(i int) [3]uint64 { return m.checks[i].tally }
 
 // Verdict returns the verdict of a check on the regions that have ended.
 func (m *Monitor) Verdict(i int) monitor.Verdict { return m.checks[i].verdict }

@@ -79,7 +79,7 @@ func (r *resolver) resolve(decls []syntax.Decl) {
 		r.formula(d)
 	}
 	for _, d := range r.scopes {
-		r.scope(d)
+		r.scope(d, nil)
 	}
 	for i := range r.Events {
 		if r.allEvents {
@@ -152,6 +152,9 @@ func (r *resolver) declare(d syntax.Decl) {
 		r.formulas = append(r.formulas, d)
 	case *syntax.Scope:
 		r.block(d.Name)
+		for _, in := range d.Inner {
+			r.block(in.Name)
+		}
 		r.scopes = append(r.scopes, d)
 	}
 }

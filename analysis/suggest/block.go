@@ -38,6 +38,9 @@ type check struct {
 // local property for each event and type of threads that did it, and checks of which Try finds those that the run satisfies.
 func (r *Result) Block(i int) (*Block, error) {
 	s := &r.Suggestions[i]
+	if of := r.run.of; of != nil && (of.Outer != nil || len(of.Inner) > 0) {
+		return nil, fmt.Errorf("write a scope: %s is in another scope, or has one in it: write the action by hand", of.Name)
+	}
 	b, t := &Block{}, newTaken(r.run.spec)
 	b.comment = append(b.comment, plural.Sprintf("Suggested by tracepredict suggest-scope: the run has %d {action|actions} %s, each after the one before, with", s.Actions, s.Action),
 		plural.Sprintf("%d {event|events} in %d of the regions between them.", s.Events, len(s.Regions)))

@@ -39,3 +39,17 @@ func TestSuggestScope(t *testing.T) {
 		t.Errorf("exec says %s", text)
 	}
 }
+
+// TestScopeInAScope: the notice that one reader skips is found by the verdict of the inner scope; its twin reads all.
+func TestScopeInAScope(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	for program, status := range map[string]int{"board": 66, "board_read": 0} {
+		tool := startTool(t, childOptions{}, "exec", "--watch-shared=off", "--spec", "../../../examples/board/notices.tps", "--", example(t, program))
+		tool.want(status)
+		text := strings.Join(strings.Fields(tool.err.String()), " ")
+		if found := strings.Contains(text, "a notice was not read by all"); found != (status != 0) {
+			t.Errorf("%s: exec says %s", program, text)
+		}
+	}
+}
