@@ -360,7 +360,7 @@ func TestInnerScope(t *testing.T) {
 	r.writes()
 	r.reads(false)
 	r.writes()
-	for counted, want := range map[string]string{"any(board, F)": "a bad day in region 1", "!written && size(reader) == 9": "a notice was missed in region 2 of region 1 of day"} {
+	for counted, want := range map[string]string{"any(board, F)": "a bad day in region 1", "size(reader) == 9": "a notice was missed in region 2 of region 1 of day"} {
 		out, _ := monitored(t, strings.Replace(innerBoard, "COUNTED", counted, 1), r.events)
 		if len(out.Findings) != 1 || len(out.First) != 0 {
 			t.Fatalf("%s: %d findings, %q", counted, len(out.Findings), out.First)
