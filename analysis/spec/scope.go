@@ -97,7 +97,7 @@ func (s *Spec) ScopeMonitors(sc *Scope, o MonitorOptions) (*ScopeMonitors, synta
 		p := sc.Checks[i].judged
 		t := three(p)
 		m.Checks = append(m.Checks, t)
-		if t != nil && !t.CanBeFalse() {
+		if t != nil && !sc.Counted && !t.CanBeFalse() { // An outer scope may count the verdict true.
 			problems = append(problems, &syntax.Diagnostic{Kind: syntax.NeverViolated, Warning: true, Span: p.body,
 				Message: "this check of scope \"" + sc.Name + "\" can never be violated: no sequence of regions refutes it"})
 		}

@@ -141,6 +141,9 @@ scope other (sync_l) {
 	if hour.Outer != day || !hour.Counted || s.Scopes[2].Counted || day.Inner[0] != hour || s.Events[hour.Sync].Name != "batch" {
 		t.Errorf("%+v in %+v", hour, day)
 	}
+	if _, problems := s.ScopeMonitors(hour, MonitorOptions{}); len(problems) != 0 {
+		t.Errorf("a counted check that cannot be false: %v", problems)
+	}
 	// w: 0 undecided, 1 true; hour: its checks by verdict; the size of writer.
 	for _, c := range []struct {
 		hour         [4]uint64
