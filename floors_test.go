@@ -90,6 +90,7 @@ var floors = []floor{
 	{"analysis/predict", []string{"analysis/execution", "analysis/finding", "analysis/finding/reason", "analysis/kept", "observer/event", "observer/order"}, "what is predicted is checked by others"},
 	{"analysis/verdict", []string{"analysis/finding", "analysis/finding/reason", "observer/event", "observer/run"}, "verdicts know findings and what is known of a run, not who found them"},
 	{"analysis/learn", []string{"analysis/bind", "analysis/mine", "analysis/spec", "analysis/typestate", "observer/event", "observer/run"}, "protocols are learned from events, and become text of a specification"},
+	{"analysis/suggest", []string{"analysis/bind", "analysis/finding", "analysis/part", "analysis/scope", "analysis/spec", "analysis/spec/syntax", "observer/event", "observer/run"}, "what a scope can be cut at is found in events, and becomes text of a specification"},
 	{"analysis/mine", nil, "what is learned of calls knows them by number, and no events"},
 	{"analysis/golden", nil, "files that tests compare with have no meaning"},
 	{"analysis/part", []string{"analysis/execution", "analysis/finding", "analysis/finding/reason", "analysis/happensbefore", "analysis/locks", "analysis/predict", "analysis/verdict", "observer/event", "observer/run"}, "what an analysis is, and what all share, is known without any of them"},

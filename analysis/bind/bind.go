@@ -54,19 +54,20 @@ type Run struct {
 	seen          int              // number of variables whose object was seen
 	otherObjects  int              // number of further objects with these names, in forked processes
 	threads       Threads
-	letters       []*letters            // by spec.Properties
-	protocols     *typestate.Analysis   // of spec.Typestates; nil if there are none
-	races         *typestate.Races      // of the same protocols; nil if races are not looked for
-	ofObjects     *property.Parametric  // the properties of objects; nil if there are none
-	parametric    []int                 // by property of ofObjects: its index in spec.Properties
-	plain         uint64                // the events that other properties mention
-	events        uint64                // that the present event is
-	fieldSeen     []bool                // by spec.Vars: a field of an object was seen
-	history       *completion.Completer // for protocols, properties of objects, and scopes
-	formulas      []*formula            // of spec.Formulas
-	scopes        []*scope.Monitor      // by spec.Scopes
-	schedules     *completion.Completer // for scopes; of the same history
-	kernel        *KernelScope          // Options.Kernel
+	letters       []*letters               // by spec.Properties
+	protocols     *typestate.Analysis      // of spec.Typestates; nil if there are none
+	races         *typestate.Races         // of the same protocols; nil if races are not looked for
+	ofObjects     *property.Parametric     // the properties of objects; nil if there are none
+	parametric    []int                    // by property of ofObjects: its index in spec.Properties
+	plain         uint64                   // the events that other properties mention
+	events        uint64                   // that the present event is
+	fieldSeen     []bool                   // by spec.Vars: a field of an object was seen
+	history       *completion.Completer    // for protocols, properties of objects, and scopes
+	formulas      []*formula               // of spec.Formulas
+	scopes        []*scope.Monitor         // by spec.Scopes
+	judgedInner   map[*spec.Scope][]uint64 // of inner scopes: how many checks have each of spec.Verdicts in the last outer region
+	schedules     *completion.Completer    // for scopes; of the same history
+	kernel        *KernelScope             // Options.Kernel
 	window, queue int
 }
 

@@ -2,6 +2,7 @@ package bind
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/completion"
@@ -18,21 +19,38 @@ import (
 
 // monitorScopes begins to monitor the scopes of the specification. It returns an error if a formula has no monitor.
 func (r *Run) monitorScopes(o *Options) error {
+	r.judgedInner = map[*spec.Scope][]uint64{}
 	for _, s := range r.spec.Scopes {
 		monitors, problems := r.spec.ScopeMonitors(s, spec.MonitorOptions{})
 		if problems.HasErrors() {
 			return fmt.Errorf("make the monitors of scope %s: %w", s.Name, problems)
 		}
-		opts := scope.Options{Scope: r.scopeOf(s, monitors), Found: o.Found, History: r}
-		if r.kernel = o.Kernel; r.kernel != nil {
-			opts.History, opts.Outside = nil, r.kernel.results
+		options := scope.Options{Scope: r.scopeOf(s, monitors), Found: o.Found}
+		if s.Outer == nil && !slices.ContainsFunc(s.Inner, func(in *spec.Scope) bool { return in.Counted }) {
+			options.History = r
 		}
-		r.scopes = append(r.scopes, scope.New(opts))
+		if s.Outer != nil {
+			numbers := make([]uint64, len(verdicts))
+			r.judgedInner[s] = numbers
+			options.Judged = func(of []monitor.Verdict) { count(numbers, of) }
+		}
+		if r.kernel = o.Kernel; r.kernel != nil {
+			options.History, options.Outside = nil, r.kernel.results
+		}
+		r.scopes = append(r.scopes, scope.New(options))
 	}
 	if len(r.spec.Scopes) > 0 {
 		r.schedules = &completion.Completer{History: r.history.History, Order: finding.OrderSync, NewChecker: execution.DefaultChecker}
 	}
 	return nil
+}
+
+// count sets numbers to how often each verdict occurs, in the order of spec.Verdicts.
+func count(numbers []uint64, of []monitor.Verdict) {
+	clear(numbers)
+	for _, v := range of {
+		numbers[slices.Index(verdicts[:], scope.Verdict(v))]++
+	}
 }
 
 // Schedule implements scope.History. The order of the run's synchronisation is kept: regions are between actions in that
@@ -52,6 +70,9 @@ func (r *Run) Schedule(from uint64, seqs []uint64, relevant func(seq uint64) boo
 // scopeOf returns a scope of the specification as one of this run.
 func (r *Run) scopeOf(s *spec.Scope, m *spec.ScopeMonitors) *scope.Scope {
 	out := &scope.Scope{Name: s.Name, SyncName: r.spec.Events[s.Sync].Name, Sync: 1 << s.Sync}
+	if s.Outer != nil {
+		out.Outer, out.OuterName, out.Counted = 1<<s.Outer.Sync, s.Outer.Name, s.Counted
+	}
 	for i := range min(len(r.spec.Events), spec.MaxEvents) {
 		out.Events = append(out.Events, r.spec.Events[i].Name)
 	}
@@ -82,6 +103,9 @@ func (r *Run) scopeOf(s *spec.Scope, m *spec.ScopeMonitors) *scope.Scope {
 		a := &s.Atoms[i]
 		out.Atoms = append(out.Atoms, scope.Atom{Name: a.Name, Holds: func(c *scope.Counts) bool {
 			fill(counts, c, len(s.Locals), sizes)
+			for j, in := range s.Inner { // These are before this one in Spec.Scopes, and have read the event.
+				copy(counts[(len(s.Locals)+j)*len(verdicts):], r.judgedInner[in])
+			}
 			return a.Holds(counts)
 		}})
 	}
@@ -99,7 +123,7 @@ func fill(counts []uint64, c *scope.Counts, locals int, sizes []int) {
 		}
 	}
 	for i, t := range sizes {
-		counts[locals*len(verdicts)+i] = c.Size(t)
+		counts[len(counts)-len(sizes)+i] = c.Size(t)
 	}
 }
 
@@ -117,25 +141,18 @@ func (r *Run) ClockMemory() uint64 {
 
 // finishScopes adds to the outcome what the scopes found, and which regions they judged.
 func (r *Run) finishScopes(out *part.Outcome) {
+	given := map[*spec.Scope]bool{} // those that are given up
 	for i, m := range r.scopes {
-		out.Add(m.Finish()...)
+		found := m.Finish()
 		s := r.spec.Scopes[i]
-		action := r.spec.Events[s.Sync].Name
-		stats := m.Stats()
-		pair, unordered := m.Unordered()
-		switch {
-		case unordered:
-			lost := ""
-			if m.Lost() {
-				lost = "; events were lost, which may have ordered them"
-			}
-			out.First = append(out.First, fmt.Sprintf("scope %s has no verdict: %s of %s and of %s are concurrent, and regions are between actions of which each comes after the one before%s",
-				s.Name, action, r.place(&pair[0]), r.place(&pair[1]), lost))
-			continue
-		case stats.Actions == 0:
-			out.First = append(out.First, fmt.Sprintf("scope %s has no verdict: there was no event %s", s.Name, action))
+		if why := r.noVerdict(s, m, given); why != "" {
+			given[s] = true
+			out.First = append(out.First, why)
 			continue
 		}
+		out.Add(found...)
+		action := r.spec.Events[s.Sync].Name
+		stats := m.Stats()
 		out.Notes = append(out.Notes, r.judged(s, m))
 		if r.kernel != nil {
 			out.Notes = append(out.Notes, fmt.Sprintf("scope %s was monitored in the kernel, which does not look at other runs: --monitor=user does", s.Name))
@@ -150,9 +167,38 @@ func (r *Run) finishScopes(out *part.Outcome) {
 	}
 }
 
+// noVerdict says where and why a scope has no verdict; "" if it has one.
+func (r *Run) noVerdict(s *spec.Scope, m *scope.Monitor, given map[*spec.Scope]bool) string {
+	action := r.spec.Events[s.Sync].Name
+	head := fmt.Sprintf("%s: scope %s has no verdict: ", s.At.Pos, s.Name)
+	if pair, unordered := m.Unordered(); unordered {
+		lost := ""
+		if m.Lost() {
+			lost = "; events were lost, which may have ordered them"
+		}
+		if s.Outer != nil {
+			action = fmt.Sprintf("%s or %s", action, r.spec.Events[s.Outer.Sync].Name)
+		}
+		return fmt.Sprintf("%s%s of %s and of %s are concurrent, and regions are between actions of which each comes after the one before%s",
+			head, action, r.place(&pair[0]), r.place(&pair[1]), lost)
+	}
+	if m.Stats().Own == 0 {
+		return fmt.Sprintf("%sthere was no event %s, and its regions are between two of these", head, action)
+	}
+	for _, in := range s.Inner {
+		if in.Counted && given[in] {
+			return fmt.Sprintf("%sit counts the verdicts of scope %s, which has none", head, in.Name)
+		}
+	}
+	return ""
+}
+
 // judged says how many regions of a scope were judged, and the verdicts.
 func (r *Run) judged(s *spec.Scope, m *scope.Monitor) string {
 	var words []string
+	if s.Outer != nil {
+		return r.judgedIn(s, m)
+	}
 	for i := range s.Checks {
 		verdict := map[monitor.Verdict]string{monitor.True: "holds", monitor.False: "is violated", monitor.Unknown: "is not violated so far"}[m.Verdict(i)]
 		words = append(words, fmt.Sprintf("%q %s", s.Checks[i].Text, verdict))
@@ -163,6 +209,16 @@ func (r *Run) judged(s *spec.Scope, m *scope.Monitor) string {
 		words = append(words, fmt.Sprintf("and those from region %d on were not, for what its threads did is not known: %v", at, why))
 	}
 	return plural.Sprintf("scope %s: %d {region was|regions were} judged: %s", s.Name, regions, strings.Join(words, ", "))
+}
+
+// judgedIn says of an inner scope how many regions were judged, and the verdicts in the regions of the outer one.
+func (r *Run) judgedIn(s *spec.Scope, m *scope.Monitor) string {
+	var words []string
+	for i := range s.Checks {
+		n := m.Tally(i)
+		words = append(words, fmt.Sprintf("%q holds in %d, is violated in %d, and not so far in %d", s.Checks[i].Text, n[monitor.True], n[monitor.False], n[monitor.Unknown]))
+	}
+	return plural.Sprintf("scope %s: %d {region was|regions were} judged; of the regions of %s around them, %s", s.Name, m.Stats().Actions+1, s.Outer.Name, strings.Join(words, "; "))
 }
 
 // place says which thread did a step, and where.

@@ -1,6 +1,8 @@
 package bind
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +17,7 @@ import (
 type board struct{}
 
 func (board) Object(id event.ObjectID) run.Object {
-	return run.Object{Name: map[event.ObjectID]string{1: "board_lock", 2: "other_lock"}[id], Kind: event.KindMutex}
+	return run.Object{Name: map[event.ObjectID]string{1: "board_lock", 2: "other_lock", 3: "day_lock"}[id], Kind: event.KindMutex}
 }
 
 func (board) Thread(id event.ThreadID) run.Thread {
@@ -215,8 +217,8 @@ func TestScopeWithoutVerdict(t *testing.T) {
 		run   func(*boardRun)
 		first string
 	}{
-		"no action":  {boardScope, func(r *boardRun) { r.call(3, 1) }, "scope board has no verdict: there was no event turn"},
-		"concurrent": {anyTurn, func(r *boardRun) { r.acquire(3, 1); r.call(3, 1); r.acquire(2, 2) }, "scope board has no verdict: any_turn of T3 in f at board.c:"},
+		"no action":  {boardScope, func(r *boardRun) { r.call(3, 1) }, "board.tps:9:14: scope board has no verdict: there was no event turn, and its regions are between two of these"},
+		"concurrent": {anyTurn, func(r *boardRun) { r.acquire(3, 1); r.call(3, 1); r.acquire(2, 2) }, "board.tps:9:14: scope board has no verdict: any_turn of T3 in f at board.c:"},
 		"ordered":    {anyTurn, func(r *boardRun) { r.acquire(3, 1); r.call(3, 1); r.acquire(3, 2) }, ""},
 	} {
 		var r boardRun
@@ -324,5 +326,70 @@ func TestScopeBesideProperty(t *testing.T) {
 	}
 	if b.ClockMemory() == 0 || b.scopes[0].Stats().Actions != 3 {
 		t.Errorf("%+v", b.scopes[0].Stats())
+	}
+}
+
+// innerBoard is the board within days, each of which begins when the first reader takes the day's lock.
+const innerBoard = boardDeclarations + `lock day_lock = day_lock
+event dusk = acquire day_lock
+scope day (dusk) {
+  scope board (turn) {
+    property reads on reader(read) is F(read)
+    atom reading = any(reads)
+    atom all_read = all(reads)
+    check "a notice was missed" always (reading -> all_read)
+  }
+  property writes on writer(write) is F(write)
+  atom written = any(writes)
+  atom missed = COUNTED
+  check "a bad day" always !missed
+}
+`
+
+// TestInnerScope: the first reader's turn in the second day misses the second reader. That is a finding of the inner scope, or,
+// if the outer one counts its verdicts, of the outer one.
+func TestInnerScope(t *testing.T) {
+	var r boardRun
+	r.begin(2, 3, 4)
+	r.writes()
+	r.reads(true)
+	r.acquire(3, 1)
+	r.acquire(3, 3)
+	r.release(3, 3)
+	r.release(3, 1)
+	r.writes()
+	r.reads(false)
+	r.writes()
+	for counted, want := range map[string]string{"any(board, F)": "a bad day in region 1", "size(reader) == 9": "a notice was missed in region 2 of region 1 of day"} {
+		out, _ := monitored(t, strings.Replace(innerBoard, "COUNTED", counted, 1), r.events)
+		if len(out.Findings) != 1 || len(out.First) != 0 {
+			t.Fatalf("%s: %d findings, %q", counted, len(out.Findings), out.First)
+		}
+		f := &out.Findings[0]
+		got := fmt.Sprintf("%s in region %d", f.Message, f.Scope.Region)
+		if f.Scope.Outer != "" {
+			got += fmt.Sprintf(" of region %d of %s", f.Scope.OuterRegion, f.Scope.Outer)
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", counted, got, want)
+		}
+		const note = `scope board: 8 regions were judged; of the regions of day around them, "always (reading -> all_read)" holds in 0, is violated in 1, and not so far in 1`
+		if !slices.Contains(out.Notes, note) {
+			t.Errorf("notes %q", out.Notes)
+		}
+	}
+}
+
+// TestInnerWithoutVerdict: an outer scope that counts the verdicts of an inner one has none if that has none.
+func TestInnerWithoutVerdict(t *testing.T) {
+	var r boardRun
+	r.begin(2, 3, 4)
+	r.acquire(3, 3)
+	r.release(3, 3)
+	r.call(3, 1)
+	out, _ := monitored(t, strings.Replace(innerBoard, "COUNTED", "any(board, F)", 1), r.events)
+	if len(out.Findings) != 0 || len(out.First) != 2 || !strings.Contains(out.First[0], "scope board has no verdict: there was no event turn") ||
+		!strings.Contains(out.First[1], "scope day has no verdict: it counts the verdicts of scope board, which has none") {
+		t.Errorf("%q, findings %+v", out.First, out.Findings)
 	}
 }

@@ -7,6 +7,9 @@ type Scope struct {
 	Check  string `json:"check"`  // the formula, as written
 	Sync   string `json:"sync"`   // the event that is the scope's synchronising action
 	Region uint64 `json:"region"` // from 0: the region before the first synchronising action
+	// Outer is, of a scope in another one, the name of that, and OuterRegion the number of its region, in which Region is counted.
+	Outer       string `json:"outer,omitempty"`
+	OuterRegion uint64 `json:"outer_region,omitempty"`
 	// Last reports that no synchronising action came after the region: it ends with the run.
 	Last   bool            `json:"last,omitempty"`
 	Atoms  []Truth         `json:"-"`

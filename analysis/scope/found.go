@@ -31,10 +31,13 @@ func (m *Monitor) violation(check int, next *finding.Step) {
 func (m *Monitor) finding(check int, atoms []bool) *finding.Finding {
 	f := &finding.Finding{
 		Kind: finding.Scoped, Property: m.s.Name, Message: m.s.Checks[check].Message, Count: 1,
-		Scope: &finding.Scope{Check: m.s.Checks[check].Text, Sync: m.s.SyncName, Region: m.region},
+		Scope: &finding.Scope{Check: m.s.Checks[check].Text, Sync: m.s.SyncName, Region: m.region - m.began},
+	}
+	if m.s.Outer != 0 {
+		f.Scope.Outer, f.Scope.OuterRegion = m.s.OuterName, m.outer
 	}
 	if f.Message == "" {
-		f.Message = fmt.Sprintf("this run violates %s in region %d", m.s.Name, m.region)
+		f.Message = fmt.Sprintf("this run violates %s in region %d", m.s.Name, f.Scope.Region)
 	}
 	for i := range m.s.Atoms {
 		f.Scope.Atoms = append(f.Scope.Atoms, finding.Truth{Name: m.s.Atoms[i].Name, Holds: atoms[i]})

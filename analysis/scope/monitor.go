@@ -16,7 +16,7 @@ type Monitor struct {
 	s       *Scope
 	events  []uint64 // by type: the declared events of its local properties
 	all     uint64   // all these events
-	clocks  *causality.Clocks
+	clocks  stamps
 	threads map[event.ThreadID]*thread
 	latest  *thread   // the thread of the last event
 	untyped []*thread // those that began in the region; some of them may have types by now
@@ -27,6 +27,9 @@ type Monitor struct {
 	checks  []check
 	state   State
 	region  uint64
+	// Of an inner scope: the region of the outer one, and the number of its own regions before that.
+	outer, began uint64
+	verdicts     []monitor.Verdict // for Options.Judged, reused
 	// The last synchronising action, and its position.
 	last      finding.Step
 	lastAt    position
@@ -65,6 +68,9 @@ type check struct {
 	at        monitor.Pair
 	verdict   monitor.Verdict
 	predicted bool // another run violates it
+	found     bool // a region of the outer scope violated it before
+	// Of an inner scope: the regions of the outer one by its verdict.
+	tally [3]uint64
 }
 
 // State is the state of a scope at the end of a region.
@@ -89,7 +95,7 @@ func (s *State) Local(local int, id event.ThreadID) (v Verdict, written bool) {
 // New returns the monitor of a scope on a run that has not begun.
 func New(o Options) *Monitor {
 	s := o.Scope
-	m := &Monitor{o: o, s: s, clocks: causality.New(), threads: map[event.ThreadID]*thread{}, checks: make([]check, len(s.Checks))}
+	m := &Monitor{o: o, s: s, clocks: stamps{causality.New()}, threads: map[event.ThreadID]*thread{}, checks: make([]check, len(s.Checks))}
 	m.counts = Counts{make([][verdicts]uint64, len(s.Locals)), make([]uint64, len(s.Types))}
 	m.state = State{Atoms: make([]bool, len(s.Atoms)), Verdicts: make([]monitor.Verdict, len(s.Checks)), Counts: &m.counts, m: m}
 	m.events = make([]uint64, len(s.Types))
@@ -116,15 +122,15 @@ func (m *Monitor) Event(e *event.Event, declared uint64) {
 	if !t.typed && (declared&m.all != 0 || e.Op == event.End) {
 		m.setTypes(t)
 	}
-	sync, local := declared&m.s.Sync != 0, declared&t.events != 0
+	sync, local := declared&(m.s.Sync|m.s.Outer) != 0, declared&t.events != 0
 	if e.Op.IsCall() && !sync && !local {
 		return
 	}
 	m.lost = m.lost || e.Op == event.Hole || e.Flags&event.AfterHole != 0
-	number, clock := m.stamp(e, sync || local)
+	number, clock := m.clocks.of(e, sync || local)
 	switch {
 	case sync:
-		m.action(e, t, number, clock)
+		m.action(e, declared, number, clock)
 	case local && m.o.Outside != nil:
 		m.stopped = errors.New("an event of a local property came as a record")
 	case local:
@@ -139,17 +145,20 @@ func (m *Monitor) Event(e *event.Event, declared uint64) {
 // position is the slot of an event and its number there.
 type position struct{ slot, number uint32 }
 
-// stamp returns the clock after an event, and the position of one that is relevant.
-func (m *Monitor) stamp(e *event.Event, relevant bool) (position, causality.Clock) {
+// stamps are the clocks of the relevant events, without the order of plain accesses.
+type stamps struct{ *causality.Clocks }
+
+// of returns the clock after an event, and the position of one that is relevant.
+func (s stamps) of(e *event.Event, relevant bool) (position, causality.Clock) {
 	if orders(e) {
-		at, clock := m.clocks.Stamp(e, relevant)
+		at, clock := s.Stamp(e, relevant)
 		return position{at, clock.At(at)}, clock
 	}
 	if !relevant {
 		return position{}, nil
 	}
 	only := event.Event{Thread: e.Thread, Op: event.Call}
-	at, clock := m.clocks.Stamp(&only, true)
+	at, clock := s.Stamp(&only, true)
 	return position{at, clock.At(at)}, clock
 }
 
@@ -267,7 +276,7 @@ func (m *Monitor) escapes(clock causality.Clock) bool {
 }
 
 // action processes a synchronising action.
-func (m *Monitor) action(e *event.Event, t *thread, at position, clock causality.Clock) {
+func (m *Monitor) action(e *event.Event, declared uint64, at position, clock causality.Clock) {
 	step := finding.StepOf(e)
 	if m.escapes(clock) {
 		m.unordered = &[2]finding.Step{m.last, step}
@@ -280,7 +289,30 @@ func (m *Monitor) action(e *event.Event, t *thread, at position, clock causality
 	}
 	m.close(&step, clock, results)
 	m.stats.Actions++
+	if declared&m.s.Outer != 0 {
+		m.restart()
+	} else {
+		m.stats.Own++
+	}
 	m.last, m.lastAt = step, at
+}
+
+// restart ends a region of the outer scope: the checks of an inner one begin anew.
+func (m *Monitor) restart() {
+	m.verdicts = m.verdicts[:0]
+	for i := range m.checks {
+		c, f := &m.checks[i], m.s.Checks[i].Formula
+		m.verdicts = append(m.verdicts, c.verdict)
+		c.tally[c.verdict]++
+		c.found = c.found || c.verdict == monitor.False
+		c.at = f.Start()
+		c.verdict = f.Verdict(c.at)
+	}
+	if m.o.Judged != nil {
+		m.o.Judged(m.verdicts)
+	}
+	m.outer++
+	m.began = m.region
 }
 
 // close ends the present region: the checks read its scope state, and local properties begin anew. The step is the
@@ -307,7 +339,7 @@ func (m *Monitor) close(next *finding.Step, clock causality.Clock, results *Resu
 		before := c.verdict
 		c.at = f.Next(c.at, letter)
 		c.verdict = f.Verdict(c.at)
-		if m.state.Verdicts[i] = c.verdict; c.verdict == monitor.False && before != monitor.False {
+		if m.state.Verdicts[i] = c.verdict; c.verdict == monitor.False && before != monitor.False && !m.checks[i].found && !m.s.Counted {
 			m.violation(i, next)
 		}
 	}
@@ -386,6 +418,9 @@ func (m *Monitor) Finish() []finding.Finding {
 			m.close(nil, nil, results)
 		}
 	}
+	if m.s.Outer != 0 {
+		m.restart()
+	}
 	out := make([]finding.Finding, 0, len(m.found))
 	for _, f := range m.found {
 		out = append(out, *f)
@@ -415,6 +450,10 @@ func (m *Monitor) Stats() Stats { return m.stats }
 
 // ClockMemory returns the memory that the clocks need at most, in bytes.
 func (m *Monitor) ClockMemory() uint64 { return m.clocks.Memory() }
+
+// Tally returns, of a check of an inner scope, the number of regions of the outer scope in which it has each verdict. The last
+// region is counted once Finish was called.
+func (m *Monitor) Tally(i int) [3]uint64 { return m.checks[i].tally }
 
 // Verdict returns the verdict of a check on the regions that have ended.
 func (m *Monitor) Verdict(i int) monitor.Verdict { return m.checks[i].verdict }

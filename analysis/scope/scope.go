@@ -15,6 +15,13 @@
 // word continues with the letter sync for each synchronising action, and it is na in a region in which the thread has none
 // of its events.
 //
+// # Inner scopes
+//
+// The actions of an inner scope cut the regions of another scope, the outer one: its regions are between successive actions of
+// the two together, which must be totally ordered. Its checks judge the regions within one outer region, and begin anew after
+// each action of the outer scope. So there is a verdict for each check and outer region, which the outer scope may count in its
+// own scope state. Nothing is predicted of an inner scope.
+//
 // # Which region
 //
 // An event counts in the region that is current when it is observed. Definition 5 has a narrower region: of what happens
@@ -48,6 +55,13 @@ type Scope struct {
 	Locals   []Local
 	Atoms    []Atom
 	Checks   []Check
+	// Outer makes it an inner scope, whose regions are those of its own actions within the regions of another scope: the
+	// declared events that are the other one's actions. They cut its regions too, and its checks begin anew after each.
+	// 0: it is of the whole run.
+	Outer     uint64
+	OuterName string // of the other scope
+	// Counted: the other scope judges the verdicts, so that violated checks are no findings.
+	Counted bool
 }
 
 // Type is a type of threads.
@@ -127,11 +141,15 @@ type Options struct {
 	Outside Outside
 	// Closed, if not nil, is called at the end of each region. Its argument is reused.
 	Closed func(*State)
+	// Judged, if not nil, is called at the end of each region of the scope around an inner one, also at the end of the run,
+	// with the verdicts of the checks. Its argument is reused.
+	Judged func([]monitor.Verdict)
 }
 
 // Stats are figures of a run.
 type Stats struct {
-	Actions    uint64 // synchronising actions
+	Actions    uint64 // synchronising actions, with those of the outer scope
+	Own        uint64 // without these
 	Events     uint64 // of local properties, in regions
 	Concurrent uint64 // of these, concurrent with a synchronising action next to their region
 }

@@ -80,6 +80,7 @@ type DescribedScope struct {
 	Locals []DescribedLocal `json:"local_properties"`
 	Atoms  []DescribedAtom  `json:"atoms"`
 	Checks []DescribedCheck `json:"checks"`
+	Outer  string           `json:"outer_scope,omitempty"` // the scope whose regions its own are in
 }
 
 // DescribedMeaning is a declared name with what it stands for.
@@ -192,6 +193,9 @@ func (s *Spec) describeScope(sc *Scope, m *ScopeMonitors) DescribedScope {
 	}
 	for i := range sc.Checks {
 		d.Checks = append(d.Checks, DescribedCheck{sc.Checks[i].Text, sc.Checks[i].Message, m.Checks[i].States()})
+	}
+	if sc.Outer != nil {
+		d.Outer = sc.Outer.Name
 	}
 	return d
 }

@@ -29,6 +29,8 @@ type Options struct {
 	Installed fs.FS
 	// More is the text of further declarations, which errors say to be of MoreName; "" is none.
 	More, MoreName string
+	// AllEvents makes a Matcher match all declared events, also those that nothing mentions.
+	AllEvents bool
 }
 
 // extension is that of specifications. The names of installed ones begin with installedFolder.
@@ -52,7 +54,7 @@ func Load(name string, o Options) (*Spec, syntax.List) {
 	}
 	r := &resolver{Spec: &Spec{File: name, names: newTable(), sources: l.sources, installed: l.installed}}
 	if len(l.decls) > 0 || !l.problems.HasErrors() {
-		r.damaged = l.problems.HasErrors()
+		r.damaged, r.allEvents = l.problems.HasErrors(), o.AllEvents
 		r.resolve(l.decls)
 	}
 	return l.result(r)

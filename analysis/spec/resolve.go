@@ -23,6 +23,7 @@ type resolver struct {
 	of         *syntax.Parameter   // of the property that is being resolved; nil: none
 	formulas   []*syntax.MTTL
 	scopes     []*syntax.Scope
+	allEvents  bool                   // Options.AllEvents
 	blockNames map[string]syntax.Span // of properties and of blocks for which there is no analysis yet
 }
 
@@ -78,7 +79,12 @@ func (r *resolver) resolve(decls []syntax.Decl) {
 		r.formula(d)
 	}
 	for _, d := range r.scopes {
-		r.scope(d)
+		r.scope(d, nil)
+	}
+	for i := range r.Events {
+		if r.allEvents {
+			r.useEvent(i)
+		}
 	}
 	r.unused()
 	r.orderEvents()
@@ -146,6 +152,9 @@ func (r *resolver) declare(d syntax.Decl) {
 		r.formulas = append(r.formulas, d)
 	case *syntax.Scope:
 		r.block(d.Name)
+		for _, in := range d.Inner {
+			r.block(in.Name)
+		}
 		r.scopes = append(r.scopes, d)
 	}
 }

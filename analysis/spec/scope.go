@@ -21,6 +21,13 @@ type Scope struct {
 	Atoms  []ScopeAtom
 	Checks []ScopeCheck
 	Span   syntax.Span // of Name
+	At     syntax.Span // where the synchronising event is named
+	// Outer is the scope whose regions this one is of; nil: it is of the whole run. Inner are those of its own regions, which
+	// come before it in Spec.Scopes.
+	Outer *Scope
+	Inner []*Scope
+	// Counted: an atom of Outer reads its verdicts.
+	Counted bool
 }
 
 // LocalProperty is a formula in LTL₃ over events of one thread.
@@ -54,15 +61,18 @@ type ScopeCheck struct {
 // Verdicts are the verdicts of local properties, as count takes them, in the order of the inputs of atoms.
 var Verdicts = []string{"?", "T", "F", "na"}
 
-// Holds computes an atom. Counts has, for each local property, the number of threads with each of Verdicts, and then for
-// each of Scope.Sizes the number of threads. An atom that divides by zero does not hold. Holds allocates nothing.
+// Holds computes an atom. Counts has, for each local property, the number of threads with each of Verdicts, for each inner
+// scope the number of its checks with each of these, and then for each of Scope.Sizes the number of threads. An atom that divides by zero does not hold. Holds allocates nothing.
 func (a *ScopeAtom) Holds(counts []uint64) bool {
 	v, ok := a.code.Eval(counts)
 	return ok && v != 0
 }
 
 // Inputs returns the number of counts that atoms read.
-func (s *Scope) Inputs() int { return len(s.Locals)*len(Verdicts) + len(s.Sizes) }
+func (s *Scope) Inputs() int { return s.sizesAt() + len(s.Sizes) }
+
+// sizesAt returns the index among the counts of the first size.
+func (s *Scope) sizesAt() int { return (len(s.Locals) + len(s.Inner)) * len(Verdicts) }
 
 // ScopeMonitors are the monitors of a scope's formulas.
 type ScopeMonitors struct {
@@ -87,7 +97,7 @@ func (s *Spec) ScopeMonitors(sc *Scope, o MonitorOptions) (*ScopeMonitors, synta
 		p := sc.Checks[i].judged
 		t := three(p)
 		m.Checks = append(m.Checks, t)
-		if t != nil && !t.CanBeFalse() {
+		if t != nil && !sc.Counted && !t.CanBeFalse() { // An outer scope may count the verdict true.
 			problems = append(problems, &syntax.Diagnostic{Kind: syntax.NeverViolated, Warning: true, Span: p.body,
 				Message: "this check of scope \"" + sc.Name + "\" can never be violated: no sequence of regions refutes it"})
 		}
@@ -98,15 +108,10 @@ func (s *Spec) ScopeMonitors(sc *Scope, o MonitorOptions) (*ScopeMonitors, synta
 	return m, problems
 }
 
-// scope resolves a scope, which declares its own local properties and atoms.
-func (r *resolver) scope(d *syntax.Scope) {
-	s := &Scope{Name: d.Name.Text, Sync: r.find(d.Sync, kindEvent), Span: d.Name.Span}
-	if s.Sync >= 0 {
-		r.useEvent(s.Sync)
-		if e := &r.Events[s.Sync]; (e.Op == syntax.OpAcquire || e.Op == syntax.OpRelease) && e.Sync < 0 {
-			r.warn(syntax.Doubtful, d.Sync.Span, "%q is of any lock, so that two threads can do it at once: a scope wants actions of which each comes after the one before", d.Sync.Text)
-		}
-	}
+// scope resolves a scope, which declares its own local properties and atoms, after the scopes in it.
+func (r *resolver) scope(d *syntax.Scope, outer *Scope) *Scope {
+	s := &Scope{Name: d.Name.Text, Sync: r.find(d.Sync, kindEvent), Span: d.Name.Span, At: d.Sync.Span, Outer: outer}
+	r.action(d, s)
 	locals, atoms := map[string]int{}, map[string]int{}
 	for i := range d.Locals {
 		l := &d.Locals[i]
@@ -114,7 +119,14 @@ func (r *resolver) scope(d *syntax.Scope) {
 			r.twice(l.Name, d.Locals[before].Name.Span)
 		}
 		locals[l.Name.Text] = i
-		s.Locals = append(s.Locals, r.localProperty(l))
+		s.Locals = append(s.Locals, r.localProperty(d, l))
+	}
+	for _, in := range d.Inner {
+		if at, ok := locals[in.Name.Text]; ok && at < len(d.Locals) {
+			r.twice(in.Name, d.Locals[at].Name.Span)
+		}
+		locals[in.Name.Text] = len(d.Locals) + len(s.Inner)
+		s.Inner = append(s.Inner, r.scope(in, s))
 	}
 	for i := range d.Atoms {
 		a := &d.Atoms[i]
@@ -126,7 +138,7 @@ func (r *resolver) scope(d *syntax.Scope) {
 	}
 	if len(d.Atoms) > MaxPropositions {
 		r.tooLarge(d.Atoms[MaxPropositions].Name.Span, "the scope has %d atoms: at most %d", len(d.Atoms), MaxPropositions)
-		return
+		return s
 	}
 	for i := range d.Checks {
 		c := &d.Checks[i]
@@ -141,6 +153,41 @@ func (r *resolver) scope(d *syntax.Scope) {
 		r.warn(syntax.Doubtful, d.Name.Span, "scope %q has no check: it can never be violated", d.Name.Text)
 	}
 	r.Scopes = append(r.Scopes, s)
+	return s
+}
+
+// ordered says what regions need of the synchronising actions: Definition 5 of the paper.
+const ordered = "regions are between actions of which each comes after the one before"
+
+// action checks the synchronising action of a scope, as far as that is known before a run.
+func (r *resolver) action(d *syntax.Scope, s *Scope) {
+	if s.Sync < 0 {
+		return
+	}
+	r.useEvent(s.Sync)
+	if s.Outer != nil && s.Outer.Sync == s.Sync {
+		r.problem(syntax.TypeMismatch, d.Sync.Span, "%q cuts the scope %q already: a scope in it has actions of its own, within one region", d.Sync.Text, s.Outer.Name)
+	}
+	if why := r.concurrent(&r.Events[s.Sync]); why != "" {
+		r.warn(syntax.Doubtful, d.Sync.Span, "%q is %s, so that two threads can do it at once: a scope wants actions of which each comes after the one before", d.Sync.Text, why)
+	}
+}
+
+// concurrent returns what lets the events of a declaration be concurrent; "" if nothing is known to.
+func (r *resolver) concurrent(e *Event) string {
+	switch e.Op {
+	case syntax.OpAcquire, syntax.OpRelease:
+		if e.Sync < 0 {
+			return "of any lock"
+		}
+	case syntax.OpArrive:
+		return "an arrival at a barrier, for which others do not wait"
+	case syntax.OpStart, syntax.OpEnd:
+		if e.Thread >= 0 && (r.Threads[e.Thread].Kind == syntax.ByStart || r.Threads[e.Thread].Kind == syntax.ByName) {
+			return "the " + e.Op.String() + " of each thread of a type"
+		}
+	}
+	return ""
 }
 
 // events yields the indices in Spec.Events that a scope mentions.
@@ -164,7 +211,7 @@ func oneLine(x syntax.Expr) string { return strings.Join(strings.Fields(syntax.S
 
 // localProperty resolves a local property, whose formula mentions only the property's own events and, if it continues across
 // scopes, sync.
-func (r *resolver) localProperty(l *syntax.LocalProperty) LocalProperty {
+func (r *resolver) localProperty(d *syntax.Scope, l *syntax.LocalProperty) LocalProperty {
 	out := LocalProperty{Name: l.Name.Text, Type: r.find(l.Type, kindThread), Across: l.Across}
 	r.useThread(out.Type)
 	events := map[string]int{}
@@ -176,7 +223,15 @@ func (r *resolver) localProperty(l *syntax.LocalProperty) LocalProperty {
 			continue
 		}
 		r.useEvent(e)
-		if by := r.Events[e].By; by >= 0 && out.Type >= 0 && by != out.Type {
+		if n.Text == d.Sync.Text {
+			r.warn(syntax.Doubtful, n.Span, "%q cuts the scope: a synchronising action is in no region, so that the property never has the event", n.Text)
+		}
+		by := r.Events[e].By
+		switch {
+		case by < 0 || out.Type < 0 || by == out.Type:
+		case r.disjoint(by, out.Type):
+			r.problem(syntax.TypeMismatch, n.Span, "%q is of threads of type %q, and a property on %q reads what its own threads do: no thread has both types", n.Text, r.Threads[by].Name, l.Type.Text)
+		default:
 			r.warn(syntax.Doubtful, n.Span, "%q is of threads of type %q: those of %q have none, unless they are of both types", n.Text, r.Threads[by].Name, l.Type.Text)
 		}
 	}
@@ -190,6 +245,13 @@ func (r *resolver) localProperty(l *syntax.LocalProperty) LocalProperty {
 	out.judged = r.judged(l.Name.Text, &l.Formula, "event", events)
 	out.Text = oneLine(l.Formula)
 	return out
+}
+
+// disjoint reports whether no thread can have both of two types: their start routines have different names.
+func (r *resolver) disjoint(a, b int) bool {
+	x, y := &r.Threads[a], &r.Threads[b]
+	fixed := func(t *Thread) bool { return t.Kind == syntax.ByStart && !strings.ContainsAny(t.Text, "*?[") }
+	return fixed(x) && fixed(y) && x.Text != y.Text
 }
 
 // judged resolves a formula over names that the scope declares. The result has the formula alone, with its places in the
@@ -268,7 +330,14 @@ func (d *declared) proposition(syntax.Name) (syntax.Expr, bool) { return nil, fa
 
 func (d *declared) constant(syntax.Name, syntax.Expr) (uint64, bool) { return 0, false }
 
-func (d *declared) missing(n syntax.Name) { d.unknownAmong(n, d.what, d.names) }
+func (d *declared) missing(n syntax.Name) {
+	e, ok := d.resolver.names.entries[n.Text]
+	if ok && d.what == "event" && (e.kind == kindVar || e.kind == kindProp) {
+		d.problem(syntax.TypeMismatch, n.Span, "%q is not an event of one thread: other threads may change it. A local property reads what its own thread does, such as event e = write %s", n.Text, n.Text)
+		return
+	}
+	d.unknownAmong(n, d.what, d.names)
+}
 
 func (d *declared) other(c *compiler, x syntax.Expr) (node, bool) { return c.temporal(x) }
 
@@ -277,7 +346,7 @@ func (d *declared) other(c *compiler, x syntax.Expr) (node, bool) { return c.tem
 type counts struct {
 	*resolver
 	scope  *Scope
-	locals map[string]int // the local properties of the scope
+	locals map[string]int // its local properties, then its inner scopes
 }
 
 func (k *counts) lookup(syntax.Name) (int, value, bool) { return 0, value{}, false }
@@ -304,10 +373,16 @@ func (k *counts) other(_ *compiler, x syntax.Expr) (node, bool) {
 		k.unknownAmong(n.Of, "local property", k.locals)
 		local = 0
 	}
+	in := k.inner(local)
+	if in != nil {
+		in.Counted = true
+	}
 	number := input(local*len(Verdicts) + slices.Index(Verdicts, n.Verdict))
 	switch {
 	case n.Func.Text == "any":
 		return node{class: Bool, x: ir.Ne(number, ir.Const(ir.Int, 0))}, true
+	case n.Func.Text == "all" && in != nil:
+		return node{class: Bool, x: ir.Eq(number, ir.Const(ir.Int, uint64(len(in.Checks))))}, true
 	case n.Func.Text == "all":
 		of := -1
 		if local < len(k.scope.Locals) {
@@ -316,6 +391,14 @@ func (k *counts) other(_ *compiler, x syntax.Expr) (node, bool) {
 		return node{class: Bool, x: ir.Eq(number, k.size(of))}, true
 	}
 	return node{class: Int, x: number}, true
+}
+
+// inner returns the inner scope whose verdicts are counted; nil if those of a local property are.
+func (k *counts) inner(local int) *Scope {
+	if i := local - len(k.scope.Locals); i >= 0 && i < len(k.scope.Inner) {
+		return k.scope.Inner[i]
+	}
+	return nil
 }
 
 // size returns the number of threads of a type; of -1, which is an error, some number.
@@ -329,7 +412,7 @@ func (k *counts) size(typ int) *ir.Expr {
 		at = len(k.scope.Sizes)
 		k.scope.Sizes = append(k.scope.Sizes, typ)
 	}
-	return input(len(k.scope.Locals)*len(Verdicts) + at)
+	return input(k.scope.sizesAt() + at)
 }
 
 // input returns a count that an atom reads.

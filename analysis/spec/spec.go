@@ -21,6 +21,8 @@
 package spec
 
 import (
+	"slices"
+
 	"github.com/tracepredict/tracepredict/analysis/monitor"
 	"github.com/tracepredict/tracepredict/analysis/monitor/ere"
 	"github.com/tracepredict/tracepredict/analysis/monitor/ltl"
@@ -53,6 +55,24 @@ type Spec struct {
 	names     *table
 	sources   []*syntax.Source
 	installed map[*syntax.Source]bool // those that come with the program
+}
+
+// Declared returns the names that the specification declares, those of its blocks included.
+func (s *Spec) Declared() []string {
+	out := slices.Clone(s.names.order)
+	for _, p := range s.Properties {
+		out = append(out, p.Name)
+	}
+	for _, t := range s.Typestates {
+		out = append(out, t.Name)
+	}
+	for _, f := range s.Formulas {
+		out = append(out, f.Name)
+	}
+	for _, c := range s.Scopes {
+		out = append(out, c.Name)
+	}
+	return out
 }
 
 // Var is a declared variable.

@@ -212,7 +212,11 @@ func writeScope(w io.Writer, s *spec.DescribedScope) {
 		fmt.Fprintf(w, "  %-13s %s\n", label, report.Sanitize(fmt.Sprintf(format, args...)))
 	}
 	fmt.Fprintf(w, "scope %s\n", s.Name)
-	line("regions", "between successive events %s: %s", s.Sync.Name, s.Sync.Text)
+	in := ""
+	if s.Outer != "" {
+		in = ", in each region of scope " + s.Outer
+	}
+	line("regions", "between successive events %s: %s%s", s.Sync.Name, s.Sync.Text, in)
 	label := "threads"
 	for _, l := range s.Locals {
 		across := ""

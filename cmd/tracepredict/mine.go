@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +19,7 @@ import (
 	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/loader/target"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/function"
 	"github.com/tracepredict/tracepredict/specs"
@@ -267,17 +267,11 @@ func (a *app) recordFor(s *spec.Spec, file, user string, args []string) error {
 
 // learnFrom passes the events of a trace to a learner.
 func learnFrom(l *learn.Learner, name string) error {
-	src, closeTrace, err := openTrace(name, false, false)
-	if err != nil {
-		return err
-	}
-	defer closeTrace()
-	r := l.Run(src.Names())
-	var e event.Event
-	for err = src.Next(&e); err == nil; err = src.Next(&e) {
-		r.Event(&e)
-	}
-	if err != io.EOF {
+	var r *learn.Run
+	if err := eachEvent(name, func(names run.Namer) (func(*event.Event), error) {
+		r = l.Run(names)
+		return r.Event, nil
+	}); err != nil {
 		return err
 	}
 	r.Finish()

@@ -35,6 +35,9 @@ func (p *printer) region(f *report.Finding) {
 
 // regionText says between which synchronising actions a region is.
 func regionText(s *finding.Scope) string {
+	if s.Outer != "" {
+		return fmt.Sprintf("Region %d of those in region %d of %s", s.Region, s.OuterRegion, s.Outer)
+	}
 	switch {
 	case s.Moved > 0:
 		return fmt.Sprintf("Region %d, before this %s, with %s on its other side", s.Region, s.Sync, plural.Counted(s.Moved, "event", "events"))

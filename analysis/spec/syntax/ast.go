@@ -273,6 +273,7 @@ type Scope struct {
 	Name   Name
 	Sync   Name
 	Locals []LocalProperty
+	Inner  []*Scope // scopes of its regions, which have none themselves
 	Atoms  []Prop
 	Checks []ScopeCheck
 }
@@ -386,7 +387,7 @@ type At struct {
 	Span   Span
 }
 
-// Count is count(p, V), size(t), any(p, V) or all(p, V) of a scope.
+// Count is count(p, V), size(t), any(p, V) or all(p, V) of a scope, where p is a local property or an inner scope.
 type Count struct {
 	Func    Name
 	Of      Name

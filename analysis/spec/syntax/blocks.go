@@ -278,8 +278,21 @@ func (p *parser) scope() Decl {
 	return d
 }
 
+// innerScope reads a scope of the regions of a scope.
+func (p *parser) innerScope() *Scope {
+	p.enter()
+	defer func() { p.depth-- }()
+	d := p.scope().(*Scope)
+	for _, deeper := range d.Inner {
+		p.failAt(deeper.Name.Span, "a scope may be in a scope, but not in one that is in another itself")
+	}
+	return d
+}
+
 func (p *parser) scopeItem(d *Scope) {
 	switch {
+	case p.isWord("scope"):
+		d.Inner = append(d.Inner, p.innerScope())
 	case p.takeWord("property"):
 		d.Locals = append(d.Locals, p.localProperty())
 	case p.takeWord("atom"):
@@ -294,7 +307,7 @@ func (p *parser) scopeItem(d *Scope) {
 		c.Span = p.span(start, p.prev)
 		d.Checks = append(d.Checks, c)
 	default:
-		p.unexpected(`"property", "atom" or "check"`)
+		p.unexpected(`"property", "scope", "atom" or "check"`)
 	}
 	p.takeOp(",")
 }

@@ -2,6 +2,8 @@ package syntax
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -273,6 +275,9 @@ var declarations = map[string]bool{
 	"include": true, "var": true, "lock": true, "cond": true, "sem": true, "barrier": true, "thread": true, "event": true, "prop": true, "local": true,
 	"property": true, "check": true, "typestate": true, "mttl": true, "scope": true, "selectors": true, "types": true,
 }
+
+// Declarations returns the words that begin a declaration, in no order.
+func Declarations() []string { return slices.Collect(maps.Keys(declarations)) }
 
 const declarationWords = "include, var, lock, cond, sem, barrier, thread, event, prop, local, property, check, typestate, mttl or scope"
 

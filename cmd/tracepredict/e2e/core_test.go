@@ -62,19 +62,20 @@ type coreRun struct {
 
 // coreCommands has, for each command at the top of docs/cli.md, tests of it.
 var coreCommands = map[string][]string{
-	"exec":         {"TestExecPassesStreamsArgumentsAndEnvironment", "TestExecStatus", "TestExecStatusWithFindings", "TestConfidence"},
-	"attach":       {"TestAttachUntilInterrupted", "TestAttachUntilTheProgramEnds", "TestAttachDuration"},
-	"hang":         {"TestHangCommand", "TestHangCommandJSON"},
-	"analyze":      {"TestTraceReplaysAsLive", "TestTraceDamaged"},
-	"convert":      {"TestScripts"},
-	"mine":         {"TestMine", "TestMineAsAnotherUser"},
-	"check":        {"TestScripts", "TestUnfitSpecification"},
-	"sites":        {"TestScripts", "TestSitesOfNamesakes"},
-	"diff":         {"TestScripts"},
-	"suppressions": {"TestScripts", "TestLibraryInStaticProgram"},
-	"specs":        {"TestScripts", "TestInstalledSpecs"},
-	"repair":       {"TestScripts", "TestRepair"},
-	"doctor":       {"TestScripts"},
+	"exec":          {"TestExecPassesStreamsArgumentsAndEnvironment", "TestExecStatus", "TestExecStatusWithFindings", "TestConfidence"},
+	"attach":        {"TestAttachUntilInterrupted", "TestAttachUntilTheProgramEnds", "TestAttachDuration"},
+	"hang":          {"TestHangCommand", "TestHangCommandJSON"},
+	"analyze":       {"TestTraceReplaysAsLive", "TestTraceDamaged"},
+	"convert":       {"TestScripts"},
+	"mine":          {"TestMine", "TestMineAsAnotherUser"},
+	"suggest-scope": {"TestScripts", "TestSuggestScope"},
+	"check":         {"TestScripts", "TestUnfitSpecification"},
+	"sites":         {"TestScripts", "TestSitesOfNamesakes"},
+	"diff":          {"TestScripts"},
+	"suppressions":  {"TestScripts", "TestLibraryInStaticProgram"},
+	"specs":         {"TestScripts", "TestInstalledSpecs"},
+	"repair":        {"TestScripts", "TestRepair"},
+	"doctor":        {"TestScripts"},
 }
 
 // coreStarts has, for each way in which a program comes under observation, tests of it.
