@@ -246,7 +246,7 @@ func (b *Block) Try(s *spec.Spec, names run.Namer) (*Trial, error) {
 // Finish ends the run. The block then knows which of its checks the run violates.
 func (t *Trial) Finish() error {
 	var out part.Outcome
-	bind.NewPart(t.Run).Finish(&out)
+	bind.NewPart(t.Run, nil).Finish(&out)
 	for _, f := range out.Findings {
 		for i := range t.block.checks {
 			if c := &t.block.checks[i]; f.Scope != nil && c.text == f.Scope.Check {
