@@ -117,9 +117,7 @@ func (k *kernel) locals() error {
 			k.events = append(k.events, c.Event)
 		}
 	}
-	for _, i := range k.f.Events {
-		k.events = append(k.events, i)
-	}
+	k.events = append(k.events, k.f.Events...)
 	slices.Sort(k.events)
 	k.events = slices.Compact(k.events)
 	for _, i := range k.events {

@@ -156,9 +156,6 @@ func (r *resolver) scope(d *syntax.Scope, outer *Scope) *Scope {
 	return s
 }
 
-// ordered says what regions need of the synchronising actions: Definition 5 of the paper.
-const ordered = "regions are between actions of which each comes after the one before"
-
 // action checks the synchronising action of a scope, as far as that is known before a run.
 func (r *resolver) action(d *syntax.Scope, s *Scope) {
 	if s.Sync < 0 {
