@@ -129,6 +129,9 @@ func properties(f *report.Finding) map[string]any {
 			out[name] = v
 		}
 	}
+	if f.Confirmation != nil {
+		out["confirmed"] = f.Confirmation.Confirmed
+	}
 	if len(f.Assumes) > 0 {
 		out["assumes"] = f.Assumes
 	}
@@ -144,6 +147,9 @@ func text(f *report.Finding, related []location, more, cut int) string {
 		fmt.Fprintf(&b, ", %s", f.Reason)
 	}
 	b.WriteString(".")
+	if f.Confirmation != nil {
+		fmt.Fprintf(&b, "\n\n%s.", report.ConfirmationText(f.Confirmation))
+	}
 	for _, l := range related {
 		fmt.Fprintf(&b, "\n- [%s](%d)", linkText(l.Message.Text), l.ID)
 	}

@@ -189,3 +189,13 @@ func TestArtifacts(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 }
+
+// TestConfirmation: what came of running the program again is in the message, and a property to filter by.
+func TestConfirmation(t *testing.T) {
+	r := report.Build(reporttest.ShopRun(), reporttest.All()[:1], reporttest.ShopTable())
+	r.Findings[0].Confirmation = &report.Confirmation{Confirmed: true, Try: 2, Tries: 5}
+	_, got := writeSARIF(t, published(t), r)
+	if x := got.Runs[0].Results[0]; !strings.Contains(x.Message.Text, "confirmed (try 2 of 5") || x.Properties["confirmed"] != true {
+		t.Errorf("%s %v", x.Message.Text, x.Properties)
+	}
+}
