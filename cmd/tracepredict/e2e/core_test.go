@@ -151,6 +151,7 @@ var coreReadme = []struct {
 	{line: "sudo ./tracepredict attach --duration 30s -p $(pidof -s server)", statuses: []int{0}, running: true},
 	{line: "sudo ./tracepredict hang $(pidof -s server)", statuses: []int{0}, running: true},
 	{line: "sudo ./tracepredict exec --on-hang=kill -- ./run-tests", statuses: []int{0}},
+	{line: "sudo ./tracepredict exec --confirm -- build/examples/shop </dev/null", statuses: []int{66}},
 	{line: "sudo ./tracepredict exec --format sarif --output tracepredict.sarif --format junit --output tracepredict.xml -- ./run-tests", statuses: []int{0}},
 	{line: "sudo ./tracepredict exec --record shop.trace --watch tickets -- ./shop", statuses: []int{66}},
 	{line: "./tracepredict analyze shop.trace", statuses: []int{66}},
@@ -345,7 +346,7 @@ func readmeCommands(t *testing.T) []string {
 // TestReadme runs each command of the README as a newcomer does.
 func TestReadme(t *testing.T) {
 	t.Parallel()
-	atMost(t, 3*time.Minute, "18 commands, one after the other")
+	atMost(t, 3*time.Minute, "19 commands, one after the other")
 	var lines []string
 	for _, c := range coreReadme {
 		lines = append(lines, c.line)
