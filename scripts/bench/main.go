@@ -24,6 +24,7 @@ type config struct {
 	benchtime string
 	dir       string // of what is built and written meanwhile
 	scopes    bool   // measure monitors of scopes alone
+	knowledge bool   // measure formulas on knowledge alone
 	scale     float64
 }
 
@@ -35,6 +36,7 @@ func main() {
 	flag.IntVar(&c.pairs, "pairs", 1_000_000, "lock/unlock pairs of a thread where probes are cheap; a twentieth where they are dear")
 	flag.StringVar(&c.benchtime, "benchtime", "1s", "time of each Go benchmark")
 	flag.BoolVar(&c.scopes, "scopes", false, "measure monitors of scopes alone, and write their part of the page")
+	flag.BoolVar(&c.knowledge, "knowledge", false, "measure formulas on what threads know alone, and print their rows")
 	flag.Float64Var(&c.scale, "scale", 1, "with -scopes: times the usual size of the runs")
 	flag.Parse()
 	if c.rounds < 1 || c.pairs < 1000 || c.scale <= 0 || flag.NArg() > 0 {
@@ -42,8 +44,11 @@ func main() {
 		os.Exit(2)
 	}
 	measured := run
-	if c.scopes {
+	switch {
+	case c.scopes:
 		measured = runScopes
+	case c.knowledge:
+		measured = runKnowledge
 	}
 	met, err := measured(c)
 	if err != nil {
