@@ -104,6 +104,8 @@ func TestUsedIsDocumented(t *testing.T) {
 		switch kind := programKinds[p.Type]; {
 		case kind != "":
 			used[kind] = true
+		case p.Name == "on_step": // which tests alone load
+			continue
 		case p.AttachType == ebpf.AttachTraceUprobeMulti:
 			used["BPF_TRACE_UPROBE_MULTI"] = true
 		case p.Type != ebpf.Tracing: // those are what doctor checks: tracepoints, the iterator
