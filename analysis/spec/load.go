@@ -29,6 +29,8 @@ type Options struct {
 	Installed fs.FS
 	// More is the text of further declarations, which errors say to be of MoreName; "" is none.
 	More, MoreName string
+	// PaperRaces: requests for races are formulas on what threads know, as DAME, Section 3, has them.
+	PaperRaces bool
 }
 
 // extension is that of specifications. The names of installed ones begin with installedFolder.
@@ -50,7 +52,7 @@ func Load(name string, o Options) (*Spec, syntax.List) {
 	if o.More != "" {
 		l.add(syntax.NewSource(o.MoreName, o.More))
 	}
-	r := &resolver{Spec: &Spec{File: name, names: newTable(), sources: l.sources, installed: l.installed}}
+	r := &resolver{Spec: &Spec{File: name, names: newTable(), sources: l.sources, installed: l.installed}, paperRaces: o.PaperRaces}
 	if len(l.decls) > 0 || !l.problems.HasErrors() {
 		r.damaged = l.problems.HasErrors()
 		r.resolve(l.decls)
