@@ -105,9 +105,9 @@ func (f *formula) event(e *event.Event) {
 	f.bounds(e, matched)
 	s := knowledge.State{
 		Variable: -1, Happened: matched, Locals: f.run.match.Locals(e.Thread),
-		Mentioned: slices.ContainsFunc(matched, func(i int) bool { return f.mentioned[i] }),
+		Mentioned: f.of.EachEvent || slices.ContainsFunc(matched, func(i int) bool { return f.mentioned[i] }),
 	}
-	if e.Op.IsCall() && !s.Mentioned {
+	if e.Op.IsCall() && (!s.Mentioned || f.of.EachEvent) {
 		return // It orders nothing.
 	}
 	if e.Object != 0 && (e.Kind == event.KindVariable || e.Kind == event.KindField) {

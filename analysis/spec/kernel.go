@@ -81,6 +81,8 @@ type kernel struct {
 // check returns an error for what formulas of the kernel have not.
 func (k *kernel) check() error {
 	switch {
+	case k.f.EachEvent:
+		return userOnly("its threads have a state after each of their events")
 	case len(k.f.Vars) > 0:
 		return userOnly("it reads the variable %s", k.s.Vars[k.f.Vars[0]].Name)
 	case len(k.f.Declared) > 0:

@@ -25,6 +25,8 @@ type Formula struct {
 	Declared, Types []int
 	// Ready: it is that of a check, whose parts are declared in no file of the user.
 	Ready bool
+	// EachEvent: a thread has a new state after each of its events, whatever the formula mentions.
+	EachEvent bool
 	// Beyond has, in words, what the verdict depends on besides causality: runs of the same causal order may differ in it.
 	Beyond []string
 	// Block has the indices in Spec.Events of entering and leaving the block that the formula of `check atomicity` is about;
@@ -55,7 +57,7 @@ func (r *resolver) formula(d *syntax.MTTL) {
 	if !ok {
 		return
 	}
-	f := &Formula{Name: d.Name.Text, Text: d.Formula.Where().Text(), Span: d.Name.Span, x: x}
+	f := &Formula{Name: d.Name.Text, Text: d.Formula.Where().Text(), Span: d.Name.Span, EachEvent: d.EachEvent, x: x}
 	if d.Message != nil {
 		f.Message = d.Message.Text
 	}
@@ -552,6 +554,9 @@ func (s *Spec) describeFormula(f *Formula) DescribedFormula {
 		parts = append(parts, "each event "+strings.Join(names, ", "))
 	}
 	d.States = strings.Join(append(parts, "what brings news"), "; ")
+	if f.EachEvent {
+		d.States = "each event of the thread"
+	}
 	for _, i := range append(slices.Clone(f.Declared), f.Types...) {
 		t := &s.Threads[i]
 		text := fmt.Sprintf("%s = %s", t.Name, t)

@@ -31,6 +31,8 @@ type Options struct {
 	More, MoreName string
 	// AllEvents makes a Matcher match all declared events, also those that nothing mentions.
 	AllEvents bool
+	// PaperRaces: requests for races are formulas on what threads know, as DAME, Section 3, has them.
+	PaperRaces bool
 }
 
 // extension is that of specifications. The names of installed ones begin with installedFolder.
@@ -52,7 +54,7 @@ func Load(name string, o Options) (*Spec, syntax.List) {
 	if o.More != "" {
 		l.add(syntax.NewSource(o.MoreName, o.More))
 	}
-	r := &resolver{Spec: &Spec{File: name, names: newTable(), sources: l.sources, installed: l.installed}}
+	r := &resolver{Spec: &Spec{File: name, names: newTable(), sources: l.sources, installed: l.installed}, paperRaces: o.PaperRaces}
 	if len(l.decls) > 0 || !l.problems.HasErrors() {
 		r.damaged, r.allEvents = l.problems.HasErrors(), o.AllEvents
 		r.resolve(l.decls)

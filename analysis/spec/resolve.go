@@ -24,6 +24,7 @@ type resolver struct {
 	formulas   []*syntax.MTTL
 	scopes     []*syntax.Scope
 	allEvents  bool                   // Options.AllEvents
+	paperRaces bool                   // Options.PaperRaces
 	blockNames map[string]syntax.Span // of properties and of blocks for which there is no analysis yet
 }
 
@@ -53,6 +54,9 @@ func (r *resolver) tooLarge(at syntax.Span, format string, args ...any) {
 func (r *resolver) resolve(decls []syntax.Decl) {
 	r.blockNames = map[string]syntax.Span{}
 	decls = append(slices.Clip(decls), atomicBlocks(decls)...)
+	if r.paperRaces {
+		decls = append(decls, paperRaces(decls)...)
+	}
 	for _, d := range decls {
 		r.declare(d)
 	}
@@ -260,7 +264,7 @@ func (r *resolver) check(d *syntax.Check) {
 			c.Vars = append(c.Vars, i)
 		}
 	}
-	if d.Analysis.Text == "races" && len(d.Vars) == 0 {
+	if d.Analysis.Text == races && len(d.Vars) == 0 {
 		for i := range r.Vars {
 			c.Vars = append(c.Vars, i)
 		}
@@ -270,6 +274,9 @@ func (r *resolver) check(d *syntax.Check) {
 	}
 	if d.Func != nil {
 		c.Func = d.Func.Text
+	}
+	if r.paperRaces && c.Analysis == races {
+		return // The formulas are in its place.
 	}
 	r.Checks = append(r.Checks, c)
 }

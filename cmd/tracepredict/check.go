@@ -54,6 +54,9 @@ func (a *app) check(f *checkFlags, name string) error {
 	if f.format != "text" && f.format != "json" {
 		return usage("--format %q: it is text or json", f.format)
 	}
+	if err := f.checkFormula(); err != nil {
+		return err
+	}
 	s, problems := spec.Load(name, f.reading())
 	d := spec.Describe(s, problems, spec.MonitorOptions{Partial: f.partial})
 	if f.format == "json" && !f.dot {

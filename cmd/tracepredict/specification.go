@@ -31,7 +31,14 @@ type specFlags struct {
 	partial bool
 	include []string
 	checks  []string
+	formula string
 }
+
+// The formulas of --formula.
+const (
+	formulaOrder = "happens-before"
+	formulaPaper = "paper"
+)
 
 // given reports whether there is a specification.
 func (f *specFlags) given() bool { return f.file != "" || len(f.checks) > 0 }
@@ -47,6 +54,7 @@ func (f *specFlags) register(cmd *cobra.Command) {
 func (f *specFlags) registerReading(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.BoolVar(&f.partial, "partial", false, "accept properties that are not safety properties: violations that no finite run can show are named, and never reported")
+	fs.StringVar(&f.formula, "formula", formulaOrder, "what check races and --check races look for: `happens-before|paper`, races by the order of events, or violations of the formula of knowledge that a paper has for them, which misses races and finds others (docs/knowledge.md)")
 	fs.StringArrayVar(&f.include, "include", nil, "look in this `FOLDER` for files that the specification includes; repeatable")
 }
 
@@ -86,16 +94,19 @@ type specification struct {
 
 // reading returns where specifications are read from.
 func (f *specFlags) reading() spec.Options {
-	return spec.Options{Path: f.include, Installed: specs.Files()}
+	return spec.Options{Path: f.include, Installed: specs.Files(), PaperRaces: f.formula == formulaPaper}
 }
 
 // load reads the specification; it returns nil without one. An error in it is wrong usage.
 func (f *specFlags) load() (*specification, error) {
-	if !f.given() {
-		return nil, nil
+	if !f.given() && f.formula != formulaPaper {
+		return nil, f.checkFormula()
+	}
+	err := f.checkFormula()
+	if err != nil {
+		return nil, err
 	}
 	from := f.reading()
-	var err error
 	if from.More, err = checksText(f.checks); err != nil {
 		return nil, err
 	}
@@ -104,11 +115,19 @@ func (f *specFlags) load() (*specification, error) {
 	if problems.HasErrors() {
 		return nil, usage("%w", problems)
 	}
+	if from.PaperRaces && !slices.ContainsFunc(s.Formulas, func(f *spec.Formula) bool { return f.EachEvent }) {
+		return nil, usage("--formula=paper is about check races in a specification, and --check races=VARIABLE: there is neither")
+	}
 	out := &specification{Spec: s, monitors: monitors}
 	if len(problems) > 0 {
 		out.warnings = problems.Error()
 	}
 	return out, nil
+}
+
+// checkFormula checks --formula.
+func (f *specFlags) checkFormula() error {
+	return oneOf("formula", f.formula, formulaOrder, formulaPaper)
 }
 
 // checksText returns what --check asks for as a specification.

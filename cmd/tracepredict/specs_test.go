@@ -73,6 +73,23 @@ func TestMineInstalledSpecification(t *testing.T) {
 	}
 }
 
+// TestFormulaFlag: --formula=paper makes a formula of the races that are asked for, in place of the order of events, and is
+// refused where none are.
+func TestFormulaFlag(t *testing.T) {
+	for formula, formulas := range map[string]int{formulaOrder: 0, formulaPaper: 1} {
+		f := &specFlags{checks: []string{"races=server.hits"}, formula: formula}
+		s, err := f.load()
+		if err != nil || len(s.Formulas) != formulas || s.Requests("races") != (formulas == 0) || s.reportsRaces("server.hits", nil) != (formulas == 0) {
+			t.Errorf("--formula=%s: %v", formula, err)
+		}
+	}
+	for _, f := range []specFlags{{formula: "other"}, {formula: formulaPaper}, {formula: formulaPaper, checks: []string{"atomicity=f"}}} {
+		if _, err := f.load(); err == nil {
+			t.Errorf("%+v is accepted", f)
+		}
+	}
+}
+
 // TestChecksText: what --check asks for is a specification without errors, also for names with characters of C++.
 func TestChecksText(t *testing.T) {
 	text, err := checksText([]string{"races=server.hits", "atomicity=shop::Till::sell(int)", "atomicity=f", "atomicity=src/my-bank.c:1-20"})

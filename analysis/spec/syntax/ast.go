@@ -266,6 +266,8 @@ type MTTL struct {
 	Name    Name
 	Message *Text
 	Formula Expr
+	// EachEvent: a thread has a state after each of its events. No text says so: it is of ready formulas.
+	EachEvent bool
 }
 
 // Scope is a monitor of the global states between synchronising actions.
