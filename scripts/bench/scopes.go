@@ -164,6 +164,10 @@ func (s *scopes) measure(c *config, p scopePoint, w scopeWay, program string) er
 			w.flags, []string{"--"}, args)
 	}
 	seconds, events, err := runScope(args)
+	if refused := new(exec.ExitError); w.key == kernelWay && errors.As(err, &refused) && refused.ExitCode() == 2 {
+		fmt.Fprintf(os.Stderr, "%-28s %-30s refused\n", p.name(), w.name)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -256,6 +260,9 @@ func (s *scopes) write(name string) (err error) {
 	for _, p := range s.points {
 		for _, w := range s.ways {
 			t := s.times[p.name()][w.key]
+			if t == nil {
+				continue // --monitor=kernel does not take this scope
+			}
 			rows = append(rows, []string{p.figure, p.x, w.name, fmt.Sprintf("%.4f", figures.Median(t.micros)),
 				fmt.Sprintf("%.4f", slices.Min(t.micros)), fmt.Sprintf("%.4f", slices.Max(t.micros)), fmt.Sprintf("%.3f", t.records)})
 		}
@@ -298,7 +305,7 @@ var scopeFigures = []struct{ key, axis, caption string }{
 func (s *scopes) render(rounds int) (text string, met bool) {
 	var b strings.Builder
 	met = true
-	fmt.Fprintf(&b, "Measured with `make bench`, medians of %d rounds in µs an event, on %s. Data: [scopes.csv](figures/scopes.csv).\n", rounds, figures.Machine())
+	fmt.Fprintf(&b, "Measured with `make bench`, medians of %d rounds in µs an event, on %s. Where there is a dash, `--monitor=kernel` does not take the scope. Data: [scopes.csv](figures/scopes.csv).\n", rounds, figures.Machine())
 	if q, ok := s.opportunistic(); ok {
 		yes := "yes"
 		if met = q.met; !met {
@@ -318,7 +325,11 @@ func (s *scopes) render(rounds int) (text string, met bool) {
 			}
 			fmt.Fprintf(&b, "| %s |", p.x)
 			for _, w := range s.ways {
-				fmt.Fprintf(&b, " %.2f |", figures.Median(s.times[p.name()][w.key].micros))
+				if t := s.times[p.name()][w.key]; t != nil {
+					fmt.Fprintf(&b, " %.2f |", figures.Median(t.micros))
+				} else {
+					b.WriteString(" – |")
+				}
 			}
 			b.WriteString("\n")
 		}

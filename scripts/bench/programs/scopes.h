@@ -116,11 +116,12 @@ static void start_monitor(void)
 		abort();
 	while (judging == 0) {
 		sem_wait(&held->asked);
+		enum kind kind = held->kind; // the next question may come as soon as this one is answered
 		used = held->used;
-		judge(held->kind, held->thread, held->what);
+		judge(kind, held->thread, held->what);
 		held->violations = violations;
 		sem_post(&held->answered);
-		if (held->kind == RESULT)
+		if (kind == RESULT)
 			_exit(0);
 	}
 }
