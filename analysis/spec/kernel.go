@@ -35,7 +35,7 @@ func (s *Spec) Kernel(f *Formula) (*Kernel, error) {
 	if problems.HasErrors() {
 		return nil, problems
 	}
-	k := &kernel{Kernel: Kernel{spec: s}, s: s, f: f, of: of, codes: codes, numbers: map[*knowledge.Body]int{}}
+	k := &kernel{Kernel: Kernel{spec: s}, f: f, of: of, codes: codes}
 	if err := k.check(); err != nil {
 		return nil, err
 	}
@@ -69,12 +69,10 @@ func (k *Kernel) Events(pattern string, returns bool) (mask uint64) {
 // kernel makes a Kernel.
 type kernel struct {
 	Kernel
-	s       *Spec
 	f       *Formula
 	of      *knowledge.Formula
 	codes   []knowledge.Code
 	bodies  []*knowledge.Body // by their number in Formula
-	numbers map[*knowledge.Body]int
 	entries int
 }
 
@@ -84,16 +82,16 @@ func (k *kernel) check() error {
 	case k.f.EachEvent:
 		return userOnly("its threads have a state after each of their events")
 	case len(k.f.Vars) > 0:
-		return userOnly("it reads the variable %s", k.s.Vars[k.f.Vars[0]].Name)
+		return userOnly("it reads the variable %s", k.spec.Vars[k.f.Vars[0]].Name)
 	case len(k.f.Declared) > 0:
-		return userOnly("it names the thread %s, which is not bound by forall", k.s.Threads[k.f.Declared[0]].Name)
+		return userOnly("it names the thread %s, which is not bound by forall", k.spec.Threads[k.f.Declared[0]].Name)
 	case len(k.of.Bound) > 2:
 		return userOnly("it binds %d threads: at most 2 in the kernel", len(k.of.Bound))
-	case len(k.s.Locals) > bpf.KnownLocals:
-		return userOnly("the specification has %d local variables: at most %d in the kernel", len(k.s.Locals), bpf.KnownLocals)
+	case len(k.spec.Locals) > bpf.KnownLocals:
+		return userOnly("the specification has %d local variables: at most %d in the kernel", len(k.spec.Locals), bpf.KnownLocals)
 	}
 	for _, i := range k.f.Types {
-		if t := &k.s.Threads[i]; t.Kind != syntax.ByName || t.Text != "*" {
+		if t := &k.spec.Threads[i]; t.Kind != syntax.ByName || t.Text != "*" {
 			return userOnly("its threads are of the type %s: in the kernel they are all threads", t.Name)
 		}
 	}
@@ -104,8 +102,6 @@ func (k *kernel) check() error {
 			return userOnly("its parts bind different threads")
 		case len(t.Differ) > 0:
 			k.Formula.Differ = 1
-		case i > 0 && k.Formula.Differ != 0:
-			return userOnly("some of its parts are about one thread, others about two")
 		}
 	}
 	return nil
@@ -113,9 +109,9 @@ func (k *kernel) check() error {
 
 // locals collects the events that set locals, or that the formula mentions, and the initial values.
 func (k *kernel) locals() error {
-	for i := range k.s.Locals {
-		k.Formula.Locals[i] = k.s.Locals[i].Value
-		for _, c := range k.s.Locals[i].On {
+	for i := range k.spec.Locals {
+		k.Formula.Locals[i] = k.spec.Locals[i].Value
+		for _, c := range k.spec.Locals[i].On {
 			k.events = append(k.events, c.Event)
 		}
 	}
@@ -123,7 +119,7 @@ func (k *kernel) locals() error {
 	slices.Sort(k.events)
 	k.events = slices.Compact(k.events)
 	for _, i := range k.events {
-		d := &k.s.Events[i]
+		d := &k.spec.Events[i]
 		switch {
 		case i >= MaxEvents:
 			return userOnly("the specification has more than %d events", MaxEvents)
@@ -132,7 +128,7 @@ func (k *kernel) locals() error {
 		case len(d.Bound) > 0:
 			return userOnly("the event %s binds %s", d.Name, d.Bound[0])
 		case d.By >= 0:
-			return userOnly("the event %s is one of the threads %s alone", d.Name, k.s.Threads[d.By].Name)
+			return userOnly("the event %s is one of the threads %s alone", d.Name, k.spec.Threads[d.By].Name)
 		case d.When != nil && d.When.code.Reads(0):
 			return userOnly("the event %s reads tid", d.Name)
 		}
@@ -145,7 +141,7 @@ func (k *kernel) locals() error {
 
 // body adds a body, after those that it names, and returns its number.
 func (k *kernel) body(b *knowledge.Body) (int, error) {
-	if n, ok := k.numbers[b]; ok {
+	if n := slices.Index(k.bodies, b); n >= 0 {
 		return n, nil
 	}
 	var inputs []bpf.FormulaInput
@@ -175,7 +171,7 @@ func (k *kernel) body(b *knowledge.Body) (int, error) {
 	case len(inputs) > bpf.FormulaInputs:
 		return 0, userOnly("one of its parts reads %d values: at most %d in the kernel", len(inputs), bpf.FormulaInputs)
 	}
-	k.bodies, k.numbers[b] = append(k.bodies, b), n
+	k.bodies = append(k.bodies, b)
 	to := &k.Formula.Body[n]
 	to.Thread, to.Names, to.Inputs, to.Base = uint8(b.Thread), names(b), uint8(len(inputs)), uint32(k.entries)
 	for i, in := range inputs {
@@ -222,7 +218,7 @@ func (k *kernel) initial(b *knowledge.Body) uint64 {
 	for i := range b.Inputs {
 		switch in := &b.Inputs[i]; in.Kind {
 		case knowledge.Local:
-			inputs[i] = k.s.Locals[in.Index].Value
+			inputs[i] = k.spec.Locals[in.Index].Value
 		case knowledge.Remote:
 			inputs[i] = k.initial(in.X)
 		}
@@ -290,7 +286,7 @@ func (k *kernel) onMatched() (asm.Instructions, error) {
 		asm.LoadMem(asm.R8, asm.R6, matchedAt, asm.DWord),
 	)
 	for _, i := range k.events {
-		if c := k.s.Events[i].When; c != nil {
+		if c := k.spec.Events[i].When; c != nil {
 			label := "when_" + strconv.Itoa(i)
 			code, err := expression(c.code, label)
 			if err != nil {
@@ -303,8 +299,8 @@ func (k *kernel) onMatched() (asm.Instructions, error) {
 		}
 	}
 	p.add(asm.StoreMem(asm.R6, matchedAt, asm.R8, asm.DWord))
-	for i := range k.s.Locals {
-		for j, c := range k.s.Locals[i].On {
+	for i := range k.spec.Locals {
+		for j, c := range k.spec.Locals[i].On {
 			for n, set := range c.Sets {
 				label := fmt.Sprintf("set_%d_%d_%d", i, j, n)
 				code, err := expression(set.Value.code, label)
@@ -312,7 +308,7 @@ func (k *kernel) onMatched() (asm.Instructions, error) {
 					return nil, err
 				}
 				if set.Value.code.Reads(0) {
-					return nil, userOnly("an assignment to %s reads tid", k.s.Locals[set.Local].Name)
+					return nil, userOnly("an assignment to %s reads tid", k.spec.Locals[set.Local].Name)
 				}
 				p.unless(c.Event, label+"_not")
 				p.add(code...)

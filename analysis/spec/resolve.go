@@ -85,8 +85,8 @@ func (r *resolver) resolve(decls []syntax.Decl) {
 	for _, d := range r.scopes {
 		r.scope(d, nil)
 	}
-	for i := range r.Events {
-		if r.allEvents {
+	if r.allEvents {
+		for i := range r.Events {
 			r.useEvent(i)
 		}
 	}

@@ -246,6 +246,9 @@ func (p *parser) quantified() Expr {
 			break
 		}
 	}
+	if len(q.Vars) == 0 {
+		p.failAt(q.Differ[0][0].Span, "%s binds no thread: expected i : T", t.text)
+	}
 	if !p.takeOp(".") {
 		p.expected(`"," or "." before the formula`)
 	}

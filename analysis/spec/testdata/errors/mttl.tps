@@ -7,3 +7,4 @@ mttl loose = forall i : teller . n > 0
 mttl many = forall a : teller, b : teller, c : teller, d : teller, x : teller . @a (n > 0)
 mttl outer = exists i : teller . @i (n > 0)
 mttl inner = @first (forall i : teller, i != first . @i (n > 0) && interval(n > 1, e))
+mttl unbound = forall i : teller . @i ((forall i != first . n > 0))
