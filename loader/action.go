@@ -45,7 +45,7 @@ func (s *Session) SignalThread(tid uint32, sig unix.Signal) error {
 	return fmt.Errorf("send %s to thread %d of process %d: %w", unix.SignalName(sig), tid, s.PID(), err)
 }
 
-// sent reports whether Signal has sent a signal to the first process.
+// sent reports whether Signal or SignalThread has sent a signal to the first process.
 func (s *Session) sent(sig unix.Signal) bool {
 	return sig != 0 && s.sentSignals.Load()>>sig&1 != 0
 }

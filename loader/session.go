@@ -710,7 +710,9 @@ func (s *Session) stopObserving() error {
 	if err != nil {
 		s.undetached.Store(true)
 	}
-	s.knowledge, s.knowledgeErr = s.tracer.Knowledge()
+	if s.opts.Knowledge.Knowledge != nil {
+		s.knowledge, s.knowledgeErr = s.tracer.Knowledge()
+	}
 	return err
 }
 
@@ -721,6 +723,9 @@ func (s *Session) unload() error {
 		s.journals.closeOthers()
 	} else {
 		s.journals.close()
+	}
+	if s.steered != nil {
+		err = errors.Join(err, s.steered.probes.Close())
 	}
 	return err
 }

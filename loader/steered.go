@@ -150,7 +150,7 @@ func (d *steered) Created(parent, tid int) {
 }
 
 // Begins implements ptrace.Steerer. A thread whose creation is yet to be reported waits for that, so that it does not
-// run past its gates.
+// run past its gates. One of another process, of which this process has no files, does not.
 func (d *steered) Begins(tid int) (stays bool) {
 	if d.state == nil || d.state.Known(tid) || procfs.HasEnded(d.pid, tid) {
 		return false

@@ -1,14 +1,14 @@
 // Package steer holds threads of a program before chosen calls, so that a run follows a schedule. A Plan says at which
 // hit of which call which thread waits (a Gate), and which other threads must have come to theirs before it goes on.
-// Steering is the plan's state, without any process: the caller tells it what happens and what time it is, and it
+// Steering is the state of a plan, and knows no process: the caller passes to it what happens, with the time, and it
 // returns which threads go on. Probes is the part in the kernel: a uprobe at the call, whose BPF program counts a
 // thread's hits and sends that thread alone a signal. Its tracer takes the signal and leaves the thread in the stop.
 //
 // Nothing is written into the program. When the tracer dies, the kernel lets the thread go, removes the probes, and
 // ignores the signal. A thread that is not in the plan pays for the probe alone.
 //
-// Steering gives way: what is held while nothing else goes on, or for too long, is let go, and so is all that is held
-// then. From then on the run is free, and the outcome says where it left the plan. So no thread waits for ever because
+// Steering makes no deadlock: if nothing but held threads is left to run, or a thread is held for too long, all held
+// threads are let go. From then on the run is free, and the outcome says where it left the plan. So no thread waits for ever because
 // of a plan.
 package steer
 
@@ -209,6 +209,7 @@ func (s *Steering) Ended(tid int) (goOn []int) {
 	t := s.threads[tid]
 	delete(s.threads, tid)
 	delete(s.paths, tid)
+	delete(s.created, tid)
 	if t == nil || s.free {
 		return nil
 	}
@@ -244,7 +245,7 @@ func (s *Steering) Tick(now time.Time, going bool) (goOn []int) {
 	return nil
 }
 
-// giveWay lets go what is held, since the first gate ahead was not come to.
+// giveWay ends steering, for a reason, at the first gate to which no thread has come, and returns the held threads.
 func (s *Steering) giveWay(why string) []int {
 	if i := slices.Index(s.state, ahead); i >= 0 {
 		s.diverge(i, why)

@@ -99,6 +99,20 @@ func TestThreadEndsWithoutItsGate(t *testing.T) {
 	}
 }
 
+// TestIDAgain: the children of a thread that has the ID of one that ended are counted from the first again.
+func TestIDAgain(t *testing.T) {
+	s := New(crossing())
+	s.First(10)
+	s.Created(10, 20)
+	s.Created(20, 21)
+	s.Ended(20)
+	s.Created(10, 20)
+	s.Created(20, 22)
+	if got, want := s.paths[22], []int{1, 0}; !slices.Equal(got, want) {
+		t.Errorf("the child has the path %v, want %v", got, want)
+	}
+}
+
 func TestRunEndsWithoutAGate(t *testing.T) {
 	if out := begun(crossing()).Outcome(); out.Complete || out.Diverged != 1 {
 		t.Errorf("outcome %+v", out)

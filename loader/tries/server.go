@@ -156,10 +156,12 @@ func memory(b []byte) (*os.File, error) {
 // endDescendants kills all descendants of this process, and waits for their ends.
 func endDescendants() {
 	for {
+		foreign := false
 		for _, pid := range descendants() {
-			if errors.Is(kill(pid), unix.EPERM) {
-				return // it is another user's, and would be waited for in vain
-			}
+			foreign = errors.Is(kill(pid), unix.EPERM) || foreign
+		}
+		if foreign {
+			return // one is another user's, and would be waited for in vain
 		}
 		var ws unix.WaitStatus
 		if _, err := unix.Wait4(-1, &ws, 0, nil); errors.Is(err, unix.ECHILD) {

@@ -1,8 +1,8 @@
 // Package tries runs the tool's own command line again, for tries: runs of the same program in which something is done
 // that the first run has suggested. What is done, and what came of it, are bytes that the package does not know.
 //
-// A server, which is started before the tool gives up privileges, starts each try, so that the program has the
-// privileges, environment and working directory of the first run. Standard input is /dev/null, or a file that is opened
+// A process, the server, starts each try. It begins before the tool gives up its privileges, so that the program of a try
+// has the privileges, environment and working directory of the first run. Standard input is /dev/null, or a file that is opened
 // again where the first run began to read it. What a try prints is discarded. The server ends a try with all its
 // descendants when its time is over, when it has ended itself, and when the tool ends, in whatever way.
 package tries
