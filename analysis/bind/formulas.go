@@ -63,7 +63,7 @@ func interrupted(of *spec.Formula) string {
 	return fmt.Sprintf("another schedule of this run violates %s: another thread comes between two conflicting steps of one call", of.Name)
 }
 
-// bounds tells the analysis of the block when a thread enters and leaves it.
+// bounds passes the events by which a thread enters and leaves the block to the analysis of that.
 func (f *formula) bounds(e *event.Event, matched []int) {
 	switch {
 	case f.block == nil || !e.Op.IsCall():

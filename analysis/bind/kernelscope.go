@@ -21,11 +21,10 @@ type KernelScope struct {
 	scope   *spec.Scope
 	ids     map[uint64]event.ThreadID // by process and thread ID: the latest thread
 	last    event.ThreadID            // the thread of the last event, which is in ids
-	ended   []uint64                  // of ids, the threads that have ended in the present region
+	ended   []endedThread             // in the present region
 	closed  []Closed                  // of actions whose events have not come
 	end     *Closed                   // the last region
-	missed  uint64
-	out     scope.Results // reused
+	out     scope.Results             // reused
 	Counted KernelCounts
 }
 
@@ -47,13 +46,19 @@ type Closed struct {
 	States []ThreadState
 }
 
+// endedThread is a thread that has ended, and its key in KernelScope.ids.
+type endedThread struct {
+	id     uint64
+	thread event.ThreadID
+}
+
 // ThreadState has the states of a thread, by local property.
 type ThreadState struct {
 	TID    uint32
 	States [maxKernelLocals]uint8
 }
 
-// maxKernelLocals is the most local properties of a scope in the kernel.
+// maxKernelLocals is the most local properties of a scope in the kernel: SCOPE_LOCALS of bpf/scope.h.
 const maxKernelLocals = 6
 
 // SiteIs is what an event at a site is to a scope.
@@ -189,7 +194,7 @@ func (k *KernelScope) see(e *event.Event, threads Threads) {
 	id := idOf(x.TGID, x.TID)
 	k.ids[id] = e.Thread
 	if e.Op == event.End {
-		k.ended = append(k.ended, id)
+		k.ended = append(k.ended, endedThread{id, e.Thread})
 	}
 }
 
@@ -209,8 +214,8 @@ func (k *KernelScope) results(action scope.Action) (*scope.Results, error) {
 	switch {
 	case c == nil:
 		return nil, errors.New("the state of the last region could not be read")
-	case c.Missed > k.missed:
-		return nil, errors.New(plural.Sprintf("%d {event was|events were} not counted; more than 1,024 threads are too many", c.Missed-k.missed))
+	case c.Missed > 0:
+		return nil, errors.New(plural.Sprintf("%d {event was|events were} not counted; more than 1,024 threads are too many", c.Missed))
 	case c.Together:
 		return nil, errors.New("two actions were made at once")
 	}
@@ -234,8 +239,10 @@ func (k *KernelScope) translate(c *Closed) (*scope.Results, error) {
 		}
 		k.out.Threads = append(k.out.Threads, r)
 	}
-	for _, id := range k.ended {
-		delete(k.ids, id)
+	for _, x := range k.ended {
+		if k.ids[x.id] == x.thread { // else another thread has the ID by now
+			delete(k.ids, x.id)
+		}
 	}
 	k.ended = k.ended[:0]
 	return &k.out, nil

@@ -15,11 +15,12 @@ import (
 	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/lattice"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // monitorScopes begins to monitor the scopes of the specification. It returns an error if a formula has no monitor.
 func (r *Run) monitorScopes(o *Options) error {
-	r.judgedInner = map[*spec.Scope][]uint64{}
+	r.judgedInner, r.kernel = map[*spec.Scope][]uint64{}, o.Kernel
 	for _, s := range r.spec.Scopes {
 		monitors, problems := r.spec.ScopeMonitors(s, spec.MonitorOptions{})
 		if problems.HasErrors() {
@@ -34,7 +35,7 @@ func (r *Run) monitorScopes(o *Options) error {
 			r.judgedInner[s] = numbers
 			options.Judged = func(of []monitor.Verdict) { count(numbers, of) }
 		}
-		if r.kernel = o.Kernel; r.kernel != nil {
+		if r.kernel != nil {
 			options.History, options.Outside = nil, r.kernel.results
 		}
 		r.scopes = append(r.scopes, scope.New(options))
@@ -180,7 +181,7 @@ func (r *Run) noVerdict(s *spec.Scope, m *scope.Monitor, given map[*spec.Scope]b
 			action = fmt.Sprintf("%s or %s", action, r.spec.Events[s.Outer.Sync].Name)
 		}
 		return fmt.Sprintf("%s%s of %s and of %s are concurrent, and regions are between actions of which each comes after the one before%s",
-			head, action, r.place(&pair[0]), r.place(&pair[1]), lost)
+			head, action, Place(r.names, &pair[0]), Place(r.names, &pair[1]), lost)
 	}
 	if m.Stats().Own == 0 {
 		return fmt.Sprintf("%sthere was no event %s, and its regions are between two of these", head, action)
@@ -221,10 +222,10 @@ func (r *Run) judgedIn(s *spec.Scope, m *scope.Monitor) string {
 	return plural.Sprintf("scope %s: %d {region was|regions were} judged; of the regions of %s around them, %s", s.Name, m.Stats().Actions+1, s.Outer.Name, strings.Join(words, "; "))
 }
 
-// place says which thread did a step, and where.
-func (r *Run) place(s *finding.Step) string {
+// Place says which thread did a step, and where.
+func Place(names run.Namer, s *finding.Step) string {
 	text := fmt.Sprintf("T%d", s.Thread)
-	for _, f := range r.names.Frames(s.Stack) {
+	for _, f := range names.Frames(s.Stack) {
 		if f.Line > 0 {
 			return fmt.Sprintf("%s in %s at %s:%d", text, f.Function, f.File, f.Line)
 		}

@@ -108,13 +108,14 @@ func (b *Block) copyBody(s *spec.Spec, of *spec.Scope) {
 func (b *Block) properties(r *Run, t *taken) {
 	var some, events, all []string
 	var atoms []string
+judged:
 	for i := range r.judged {
 		j := &r.judged[i]
 		name := r.spec.Events[j.event].Name
 		for _, of := range b.typesOf(r, j, t) {
 			if len(some) == maxProperties {
 				b.comment = append(b.comment, fmt.Sprintf("It has properties of the first %d kinds of events.", maxProperties))
-				break
+				break judged
 			}
 			label := name
 			if slices.Contains(events, name) {

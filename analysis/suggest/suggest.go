@@ -19,7 +19,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/tracepredict/tracepredict/analysis/bind"
-	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/scope"
 	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
@@ -128,10 +127,11 @@ func (r *Run) judge() {
 			add(e, -1)
 		}
 	}
+	if len(r.judged) > 0 {
+		return
+	}
 	for i := range r.spec.Events {
-		if len(r.spec.Properties) == 0 || len(r.judged) == 0 {
-			add(i, -1)
-		}
+		add(i, -1)
 	}
 }
 
@@ -329,20 +329,9 @@ func (r *Result) notes() (out []string) {
 // why says why an action is not suggested.
 func (r *Result) why(s *Suggestion) string {
 	if p := s.Unordered; p != nil {
-		return fmt.Sprintf("that of %s and that of %s are concurrent", r.run.place(&p[0]), r.run.place(&p[1]))
+		return fmt.Sprintf("that of %s and that of %s are concurrent", bind.Place(r.run.names, &p[0]), bind.Place(r.run.names, &p[1]))
 	}
 	return "all events are in one region"
-}
-
-// place says which thread did a step, and where.
-func (r *Run) place(s *finding.Step) string {
-	text := fmt.Sprintf("T%d", s.Thread)
-	for _, f := range r.names.Frames(s.Stack) {
-		if f.Line > 0 {
-			return fmt.Sprintf("%s in %s at %s:%d", text, f.Function, f.File, f.Line)
-		}
-	}
-	return text
 }
 
 // doers returns the threads that did a judged event, ascending.

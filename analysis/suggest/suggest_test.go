@@ -263,6 +263,24 @@ func TestUnordered(t *testing.T) {
 	}
 }
 
+// TestPropertyOfVariables: where properties mention no event, all declared events are separated.
+func TestPropertyOfVariables(t *testing.T) {
+	text := declarations + "var x : int = x\nproperty p = always (x > 0)\n"
+	r := search(t, load(t, text, ""), board(), boardRun())
+	if len(r.Suggestions) == 0 {
+		t.Fatal("nothing is suggested")
+	}
+	b, err := r.Block(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, event := range []string{"F(read)", "F(write)"} {
+		if !strings.Contains(b.Text(), event) {
+			t.Errorf("the block lacks %s:\n%s", event, b.Text())
+		}
+	}
+}
+
 // TestNothingToSeparate: a specification without events is refused.
 func TestNothingToSeparate(t *testing.T) {
 	if _, err := suggest.New(load(t, "thread reader = start r\n", ""), nil, board()); err == nil {
