@@ -53,7 +53,7 @@ type block struct {
 // Stats are figures of the search.
 type Stats struct {
 	Blocks    uint64 // executions of the block
-	Left      uint64 // of these, not examined: there were too many, or their beginning is not in the kept part of the run
+	Left      uint64 // of these, not examined, since there were too many
 	Questions uint64 // searches for a schedule
 	Unsettled uint64 // classes of candidates that were not, or not wholly, searched
 }

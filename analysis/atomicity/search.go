@@ -61,13 +61,12 @@ type group struct {
 // search is the search for schedules about one block.
 type search struct {
 	*Analysis
-	history  *predict.History
-	over     func() bool
-	threads  map[event.ThreadID][]access // of objects that blocks access
-	groups   map[class]*group
-	gaps     map[gap]int // the index in found; -1: the run shows it
-	number   int         // of candidates
-	overfull bool
+	history *predict.History
+	over    func() bool
+	threads map[event.ThreadID][]access // of objects that blocks access
+	groups  map[class]*group
+	gaps    map[gap]int // the index in found; -1: the run shows it
+	number  int         // of candidates
 }
 
 func newSearch(a *Analysis, h *predict.History, over func() bool) *search {
@@ -119,6 +118,9 @@ func (s *search) classes() []*group {
 				s.consider(b, near(s.threads[thread], b))
 			}
 		}
+	}
+	if s.number > maxCandidates {
+		s.stats.Unsettled++ // the classes of those that were not added are not known
 	}
 	all := slices.Collect(maps.Values(s.groups))
 	for _, g := range all {
@@ -236,8 +238,7 @@ func (s *search) consider(b, others []access) {
 					continue
 				}
 				if s.number++; s.number > maxCandidates {
-					s.overfull = true
-					return
+					return // classes says so
 				}
 				s.add(b, first, &others[i], &others[j], last)
 			}

@@ -67,7 +67,7 @@ func (c *Cuts) Event(e *event.Event, counted bool, actions []int) {
 		case slices.Contains(actions, i):
 			x.from = extended(x.from, at.slot)
 			x.from[at.slot] = len(c.counted[at.slot])
-		case x.Actions > 0 && clock.At(x.lastAt.slot) < x.lastAt.number:
+		case x.Actions > 0 && !x.lastAt.before(clock):
 			x.early = extended(x.early, at.slot)
 			x.early[at.slot]++
 		}
@@ -88,7 +88,7 @@ func (x *candidate) action(c *Cuts, e *event.Event, at position, clock causality
 		return
 	}
 	step := finding.StepOf(e)
-	if x.Actions > 0 && clock.At(x.lastAt.slot) < x.lastAt.number {
+	if x.Actions > 0 && !x.lastAt.before(clock) {
 		x.Unordered = &[2]finding.Step{x.last, step}
 		return
 	}

@@ -145,6 +145,9 @@ func (m *Monitor) Event(e *event.Event, declared uint64) {
 // position is the slot of an event and its number there.
 type position struct{ slot, number uint32 }
 
+// before reports whether the event at a position comes before, or is, the one with a clock.
+func (p position) before(clock causality.Clock) bool { return clock.At(p.slot) >= p.number }
+
 // stamps are the clocks of the relevant events, without the order of plain accesses.
 type stamps struct{ *causality.Clocks }
 
@@ -272,7 +275,7 @@ func (m *Monitor) set(i int, s *slot, v Verdict) {
 
 // escapes reports whether an event with a clock does not come after the last synchronising action.
 func (m *Monitor) escapes(clock causality.Clock) bool {
-	return m.stats.Actions > 0 && clock.At(m.lastAt.slot) < m.lastAt.number
+	return m.stats.Actions > 0 && !m.lastAt.before(clock)
 }
 
 // action processes a synchronising action.

@@ -149,7 +149,7 @@ func (m *Monitor) cutsOf(b *past) (all []*cuts, free bool) {
 		c := of(e)
 		c.events = append(c.events, *e)
 		c.observed++
-		if b.clock.At(e.at.slot) >= e.at.number {
+		if e.at.before(b.clock) {
 			c.least = c.observed
 		}
 	}
