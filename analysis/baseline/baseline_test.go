@@ -7,15 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/report/format"
 	"github.com/tracepredict/tracepredict/analysis/report/reporttest"
 )
-
-func build(all ...finding.Finding) report.Report {
-	return report.Build(reporttest.ShopRun(), all, reporttest.ShopTable())
-}
 
 // written returns the findings of a report as a file in a format has them.
 func written(t *testing.T, name string, r report.Report) *Set {
@@ -33,7 +28,7 @@ func written(t *testing.T, name string, r report.Report) *Set {
 
 // TestApply: what an earlier report has, in either format, is known; the rest is new; what only that one has is gone.
 func TestApply(t *testing.T) {
-	earlier, later := build(reporttest.All()[1:]...), build(reporttest.All()[:3]...)
+	earlier, later := reporttest.Shop(reporttest.All()[1:]...), reporttest.Shop(reporttest.All()[:3]...)
 	want := map[string]bool{}
 	for _, f := range earlier.Findings {
 		want[f.Fingerprint] = true
@@ -72,7 +67,7 @@ func TestApply(t *testing.T) {
 
 // TestKeepsKnown: what is known stays known when the report with it is the next baseline.
 func TestKeepsKnown(t *testing.T) {
-	all := build(reporttest.All()...)
+	all := reporttest.Shop(reporttest.All()...)
 	s := written(t, "json", all)
 	for _, name := range []string{"json", "sarif"} {
 		again := written(t, name, s.Apply(all))
@@ -105,7 +100,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"runs":[{"tool":{"driver":{"name":"tracepredict"}},"results":[{"ruleId":"race","partialFingerprints":{"tracepredict/v1":"a"}}]}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if s, err := Read(bytes.NewReader(text), "x"); err == nil {
-			s.Apply(build(reporttest.All()...))
+			s.Apply(reporttest.Shop(reporttest.All()...))
 		}
 	})
 }

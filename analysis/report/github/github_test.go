@@ -1,7 +1,6 @@
 package github
 
 import (
-	"bytes"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -17,24 +16,13 @@ import (
 	_ "github.com/tracepredict/tracepredict/internal/fixedseed"
 )
 
-// options say that potential findings do not make the run fail.
-var options = report.Options{SourceRoot: "/home/u/shop", Fails: func(f *report.Finding) bool { return f.Confidence.AtLeast(finding.Predicted) }}
-
 func write(t interface{ Fatalf(string, ...any) }, r report.Report) string {
-	var b bytes.Buffer
-	if err := Write(&b, r, options); err != nil {
-		t.Fatalf("%v", err)
-	}
-	return b.String()
-}
-
-func build(all ...finding.Finding) report.Report {
-	return report.Build(reporttest.ShopRun(), all, reporttest.ShopTable())
+	return reporttest.Written(t, Write, r, reporttest.ForCI())
 }
 
 func TestGolden(t *testing.T) {
-	golden.Compare(t, filepath.Join("testdata", "all.txt"), write(t, build(reporttest.All()...)))
-	if got := write(t, build()); got != "" {
+	golden.Compare(t, filepath.Join("testdata", "all.txt"), write(t, reporttest.Shop(reporttest.All()...)))
+	if got := write(t, reporttest.Shop()); got != "" {
 		t.Errorf("no finding is %q", got)
 	}
 }
@@ -43,7 +31,7 @@ func TestGolden(t *testing.T) {
 func TestCommands(t *testing.T) {
 	command := regexp.MustCompile(`^::(error|warning|notice) (file=[^,:]+,line=\d+,)?title=[^,:]+::[^\r]*$`)
 	rapid.Check(t, func(t *rapid.T) {
-		r := build(rapid.SliceOfN(rapid.Custom(reporttest.DrawFinding), 0, 4).Draw(t, "findings")...)
+		r := reporttest.Shop(rapid.SliceOfN(rapid.Custom(reporttest.DrawFinding), 0, 4).Draw(t, "findings")...)
 		r.Run.Failed = rapid.SampledFrom([]string{"", "100 %\nof it\r::error::x"}).Draw(t, "failed")
 		for line := range strings.Lines(write(t, r)) {
 			if !command.MatchString(strings.TrimSuffix(line, "\n")) {

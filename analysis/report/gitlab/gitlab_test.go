@@ -9,7 +9,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/golden"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/report/reporttest"
@@ -17,28 +16,17 @@ import (
 	_ "github.com/tracepredict/tracepredict/internal/fixedseed"
 )
 
-// options say that potential findings do not make the run fail.
-var options = report.Options{SourceRoot: "/home/u/shop", Fails: func(f *report.Finding) bool { return f.Confidence.AtLeast(finding.Predicted) }}
-
 func write(t interface{ Fatalf(string, ...any) }, r report.Report) string {
-	var b bytes.Buffer
-	if err := Write(&b, r, options); err != nil {
-		t.Fatalf("%v", err)
-	}
-	return b.String()
-}
-
-func build(all ...finding.Finding) report.Report {
-	return report.Build(reporttest.ShopRun(), all, reporttest.ShopTable())
+	return reporttest.Written(t, Write, r, reporttest.ForCI())
 }
 
 func TestGolden(t *testing.T) {
 	var indented bytes.Buffer
-	if err := json.Indent(&indented, []byte(write(t, build(reporttest.All()...))), "", " "); err != nil {
+	if err := json.Indent(&indented, []byte(write(t, reporttest.Shop(reporttest.All()...))), "", " "); err != nil {
 		t.Fatal(err)
 	}
 	golden.Compare(t, filepath.Join("testdata", "all.json"), indented.String())
-	if got := write(t, build()); got != "[]\n" {
+	if got := write(t, reporttest.Shop()); got != "[]\n" {
 		t.Errorf("no finding is %q", got)
 	}
 }
@@ -46,7 +34,7 @@ func TestGolden(t *testing.T) {
 // TestFields: what GitLab requires is there, and paths below the source root are relative without ./, as it wants them.
 func TestFields(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := build(rapid.SliceOfN(rapid.Custom(reporttest.DrawFinding), 0, 4).Draw(t, "findings")...)
+		r := reporttest.Shop(rapid.SliceOfN(rapid.Custom(reporttest.DrawFinding), 0, 4).Draw(t, "findings")...)
 		var got []issue
 		if err := json.Unmarshal([]byte(write(t, r)), &got); err != nil {
 			t.Fatalf("%v", err)

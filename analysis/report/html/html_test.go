@@ -1,7 +1,6 @@
 package html
 
 import (
-	"bytes"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,19 +13,11 @@ import (
 
 func write(t *testing.T, r report.Report) string {
 	t.Helper()
-	var b bytes.Buffer
-	if err := Write(&b, r, report.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	return b.String()
-}
-
-func build(all ...finding.Finding) report.Report {
-	return report.Build(reporttest.ShopRun(), all, reporttest.ShopTable())
+	return reporttest.Written(t, Write, r, report.Options{})
 }
 
 func TestGolden(t *testing.T) {
-	for name, r := range map[string]report.Report{"all.html": build(reporttest.All()...), "none.html": build()} {
+	for name, r := range map[string]report.Report{"all.html": reporttest.Shop(reporttest.All()...), "none.html": reporttest.Shop()} {
 		_, body, _ := strings.Cut(write(t, r), "<body>\n")
 		golden.Compare(t, filepath.Join("testdata", name), body)
 	}
@@ -57,14 +48,14 @@ func TestCycles(t *testing.T) {
 	if strings.Contains(write(t, many), "<svg") {
 		t.Error("40 philosophers are drawn")
 	}
-	if strings.Contains(write(t, build(reporttest.Race())), "<svg") {
+	if strings.Contains(write(t, reporttest.Shop(reporttest.Race())), "<svg") {
 		t.Error("a race is drawn as a cycle")
 	}
 }
 
 // TestFailed: a report of a tool that failed says so.
 func TestFailed(t *testing.T) {
-	r := build()
+	r := reporttest.Shop()
 	r.Run.Failed, r.Run.Summary.Lost = "it broke", 3
 	r.Run.Notes = []string{"a note"}
 	text := write(t, r)

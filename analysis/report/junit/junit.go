@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/report"
@@ -69,7 +70,7 @@ func Write(w io.Writer, r report.Report, o report.Options) error {
 	r = r.Cleaned()
 	o.Color = false
 	seconds := fmt.Sprintf("%.3f", r.Run.Duration.Seconds())
-	program := report.Clean(path.Base(r.Run.Program))
+	program := path.Base(r.Run.Program)
 	s := suite{Name: "tracepredict " + program, Time: seconds, Properties: properties(&r)}
 	observed := testCase{Class: "tracepredict.run", Name: "observe " + program, Time: seconds, Output: &output{characters(report.Summary(r))}}
 	if r.Run.Failed != "" {
@@ -102,7 +103,7 @@ func Write(w io.Writer, r report.Report, o report.Options) error {
 // number for one.
 func properties(r *report.Report) []property {
 	out := []property{
-		{"program", report.Clean(r.Run.Program)},
+		{"program", r.Run.Program},
 		{"events", plural.Sprintf("%d {event|events}", r.Run.Events)},
 		{"threads", plural.Sprintf("%d {thread|threads}", r.Run.Threads)},
 		{"lost", plural.Sprintf("%d {event|events}", r.Run.Lost)},
@@ -132,15 +133,7 @@ func caseOf(r report.Report, c *report.Cause, o report.Options) testCase {
 
 // failing reports whether a finding of a cause makes the run fail.
 func failing(c *report.Cause, o *report.Options) bool {
-	if o.Failing(c.Lead) {
-		return true
-	}
-	for _, f := range c.Others {
-		if o.Failing(f) {
-			return true
-		}
-	}
-	return false
+	return o.Failing(c.Lead) || slices.ContainsFunc(c.Others, o.Failing)
 }
 
 // characters returns text without the characters that XML cannot have.
@@ -153,7 +146,7 @@ func characters(s string) string {
 	}, s)
 }
 
-// shortFingerprint is how much of a fingerprint tells the findings of a run apart.
+// shortFingerprint is the number of digits of a fingerprint in a name, so many that those of two findings differ.
 const shortFingerprint = 12
 
 // name returns a name for a finding that is the same in each run: with the names of its objects but for addresses, and the

@@ -1,7 +1,6 @@
 package junit
 
 import (
-	"bytes"
 	"encoding/xml"
 	"path/filepath"
 	"strconv"
@@ -18,31 +17,20 @@ import (
 	_ "github.com/tracepredict/tracepredict/internal/fixedseed"
 )
 
-// options say that potential findings do not make the run fail.
-var options = report.Options{SourceRoot: "/home/u/shop", Fails: func(f *report.Finding) bool { return f.Confidence.AtLeast(finding.Predicted) }}
-
 func write(t interface{ Fatalf(string, ...any) }, r report.Report) string {
-	var b bytes.Buffer
-	if err := Write(&b, r, options); err != nil {
-		t.Fatalf("%v", err)
-	}
-	return b.String()
-}
-
-func build(all ...finding.Finding) report.Report {
-	return report.Build(reporttest.ShopRun(), all, reporttest.ShopTable())
+	return reporttest.Written(t, Write, r, reporttest.ForCI())
 }
 
 func TestGolden(t *testing.T) {
-	golden.Compare(t, filepath.Join("testdata", "all.xml"), write(t, build(reporttest.All()...)))
-	golden.Compare(t, filepath.Join("testdata", "none.xml"), write(t, build()))
+	golden.Compare(t, filepath.Join("testdata", "all.xml"), write(t, reporttest.Shop(reporttest.All()...)))
+	golden.Compare(t, filepath.Join("testdata", "none.xml"), write(t, reporttest.Shop()))
 }
 
 // TestReadBack: any report is XML with the counts of what is in it; no name looks like a number, and what fails says why
 // in both places.
 func TestReadBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := build(rapid.SliceOfN(rapid.Custom(reporttest.DrawFinding), 0, 4).Draw(t, "findings")...)
+		r := reporttest.Shop(rapid.SliceOfN(rapid.Custom(reporttest.DrawFinding), 0, 4).Draw(t, "findings")...)
 		if rapid.Bool().Draw(t, "failed") {
 			r.Run.Failed = "it \x1b failed \xff\ufffe <&>"
 		}
@@ -77,7 +65,7 @@ func TestReadBack(t *testing.T) {
 func TestSeverity(t *testing.T) {
 	f := reporttest.Race()
 	f.Confidence = finding.Potential
-	if text := write(t, build(f)); !strings.Contains(text, `failures="0"`) || !strings.Contains(text, "RACE potential") {
+	if text := write(t, reporttest.Shop(f)); !strings.Contains(text, `failures="0"`) || !strings.Contains(text, "RACE potential") {
 		t.Errorf("%s", text)
 	}
 }

@@ -1,7 +1,6 @@
 package markdown
 
 import (
-	"bytes"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -9,7 +8,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/golden"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/report/reporttest"
@@ -17,31 +15,20 @@ import (
 	_ "github.com/tracepredict/tracepredict/internal/fixedseed"
 )
 
-// options say that potential findings do not make the run fail.
-var options = report.Options{SourceRoot: "/home/u/shop", Fails: func(f *report.Finding) bool { return f.Confidence.AtLeast(finding.Predicted) }}
-
 func write(t interface{ Fatalf(string, ...any) }, r report.Report) string {
-	var b bytes.Buffer
-	if err := Write(&b, r, options); err != nil {
-		t.Fatalf("%v", err)
-	}
-	return b.String()
-}
-
-func build(all ...finding.Finding) report.Report {
-	return report.Build(reporttest.ShopRun(), all, reporttest.ShopTable())
+	return reporttest.Written(t, Write, r, reporttest.ForCI())
 }
 
 func TestGolden(t *testing.T) {
-	golden.Compare(t, filepath.Join("testdata", "all.md"), write(t, build(reporttest.All()...)))
-	golden.Compare(t, filepath.Join("testdata", "none.md"), write(t, build()))
+	golden.Compare(t, filepath.Join("testdata", "all.md"), write(t, reporttest.Shop(reporttest.All()...)))
+	golden.Compare(t, filepath.Join("testdata", "none.md"), write(t, reporttest.Shop()))
 }
 
 // TestRows: nothing in a name ends a cell of the table, opens an element of HTML, or mentions a person.
 func TestRows(t *testing.T) {
 	row := regexp.MustCompile(`^\| [^|]* \| \*\*\w+\*\*[^|<@]* \| [^|<@]* \| \w+ \|$`)
 	rapid.Check(t, func(t *rapid.T) {
-		text := write(t, build(rapid.SliceOfN(rapid.Custom(reporttest.DrawFinding), 1, 4).Draw(t, "findings")...))
+		text := write(t, reporttest.Shop(rapid.SliceOfN(rapid.Custom(reporttest.DrawFinding), 1, 4).Draw(t, "findings")...))
 		_, table, _ := strings.Cut(text, "| --- | --- | --- | --- |\n")
 		table, _, _ = strings.Cut(table, "\n\n")
 		for line := range strings.Lines(table + "\n") {

@@ -3,6 +3,8 @@
 package reporttest
 
 import (
+	"bytes"
+	"io"
 	"slices"
 	"time"
 
@@ -203,4 +205,21 @@ func AtStart() report.Report {
 			Initial: []finding.Initial{{Name: "is_open"}}, InitialTruth: []finding.Truth{{Name: "is_open"}},
 		},
 	}, ShopTable())
+}
+
+// Shop returns a report of the shop with findings.
+func Shop(all ...finding.Finding) report.Report { return report.Build(ShopRun(), all, ShopTable()) }
+
+// ForCI returns options by which the run fails by what is predicted, and the sources are those of the shop.
+func ForCI() report.Options {
+	return report.Options{SourceRoot: "/home/u/shop", Fails: func(f *report.Finding) bool { return f.Confidence.AtLeast(finding.Predicted) }}
+}
+
+// Written returns what a format writes of a report.
+func Written(t interface{ Fatalf(string, ...any) }, write func(io.Writer, report.Report, report.Options) error, r report.Report, o report.Options) string {
+	var b bytes.Buffer
+	if err := write(&b, r, o); err != nil {
+		t.Fatalf("%v", err)
+	}
+	return b.String()
 }

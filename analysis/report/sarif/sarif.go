@@ -39,7 +39,7 @@ func Write(w io.Writer, r report.Report, o report.Options) error {
 		Tool:        tool{driver{Name: "tracepredict", Version: o.Version, InformationURI: home, Rules: rules()}},
 		Invocations: []invocation{{Successful: r.Run.Failed == ""}},
 		Results:     []result{},
-		Properties:  map[string]any{"program": report.Clean(cmp.Or(r.Run.LastProgram, r.Run.Program)), "events": r.Run.Events, "threads": r.Run.Threads, "lost": r.Run.Lost},
+		Properties:  map[string]any{"program": cmp.Or(r.Run.LastProgram, r.Run.Program), "events": r.Run.Events, "threads": r.Run.Threads, "lost": r.Run.Lost},
 	}
 	if o.SourceRoot != "" {
 		out.BaseIDs = map[string]artifact{sourceRoot: {URI: fileURI(strings.TrimSuffix(o.SourceRoot, "/")) + "/"}}
@@ -92,7 +92,7 @@ func (e *encoder) note(level, text string) {
 func (e *encoder) runNotes(r *report.Report) []notification {
 	out := []notification{{"note", message{Text: report.Headline(*r)}}}
 	if r.Run.Failed != "" {
-		out = append(out, notification{"error", message{Text: report.Clean(r.Run.Failed)}})
+		out = append(out, notification{"error", message{Text: r.Run.Failed}})
 	}
 	for i, n := range r.Run.Notes {
 		if i == maxNotes {
