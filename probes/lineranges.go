@@ -69,6 +69,9 @@ func (b *builder) findLines(p *Planner) {
 
 // lines plans the probes of the lines that were found.
 func (m *methods) lines(p *Planner) error {
+	if len(m.ranges) == 0 {
+		return nil
+	}
 	in := m.lineCode()
 	for i := range m.ranges {
 		sites, err := m.edges(in, &m.ranges[i])
@@ -83,6 +86,7 @@ func (m *methods) lines(p *Planner) error {
 			return err
 		}
 		m.plan.Sites = append(m.plan.Sites, sites...)
+		m.plan.Methods++
 		for _, on := range m.ranges[i].patterns {
 			p.matched[on] = true
 		}

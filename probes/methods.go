@@ -45,10 +45,10 @@ func (b *builder) methods(p *Planner) error {
 			return fmt.Errorf("%s at 0x%x: %w", found.Functions[i].Name, found.Functions[i].Addr, err)
 		}
 	}
+	b.plan.Methods = len(found.Functions)
 	if err := m.lines(p); err != nil {
 		return err
 	}
-	b.plan.Methods = len(found.Functions) + len(b.ranges)
 	p.functions = append(p.functions, found.Functions...)
 	for _, name := range slices.Sorted(maps.Keys(m.unobservedReturns)) {
 		b.note("%s is inlined at %d {place|places} of %s where its end cannot be told: its return there is not seen", name, m.unobservedReturns[name], b.plan.File.Name())

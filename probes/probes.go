@@ -320,9 +320,9 @@ type Planner struct {
 
 	matched []bool   // by index in Options.On
 	misfits []string // by index in Options.On; see function.NotFound
+	refused []string // by index in Options.On: why lines cannot be observed; "" if they can
 
-	functions []function.Function // that these have matched
-	refused   []string            // likewise
+	functions []function.Function // that patterns of Options.On have matched
 }
 
 // NewPlanner returns a planner.

@@ -65,7 +65,7 @@ var snippets = []snippet{
 	{"mov $5,%eax", "mov %fs:0,%rdx", "cmp %rdx,%fs:0; sete %al", false},
 	{"mov $5,%eax", ".byte 0x2e,0x90", "", false},
 	{"", "xgetbv", "", false},
-	{"mov $39,%eax; xor %edx,%edx", "syscall", "test %eax,%eax; setg %al", false},
+	{"mov $39,%eax; xor %edx,%edx", "syscall", "test %eax,%eax; setg %al; movzbl %al,%eax", false},
 	{"mov $5,%eax", "mov %eax,%eax", "", false},
 	{"pushf; pop %rax; push %rax", "popf", "", false},
 	{"", "pushf", "pop %rax", false},

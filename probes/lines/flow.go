@@ -2,6 +2,7 @@ package lines
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -59,10 +60,8 @@ func (x *finder) entryPart() int {
 		}
 	}
 	for i, r := range x.parts {
-		for _, s := range x.File.Symbols() {
-			if s.Addr == r.Lo && s.Name == x.name {
-				return i
-			}
+		if slices.ContainsFunc(x.File.Lookup(x.name), func(s elf.Symbol) bool { return s.Addr == r.Lo }) {
+			return i
 		}
 	}
 	return 0

@@ -15,6 +15,7 @@ package lines
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -200,11 +201,7 @@ func (x *finder) function(at []uint64) (parts []elf.Range, err error) {
 
 // listed returns at most three of some names.
 func listed(names map[string]bool) string {
-	var all []string
-	for n := range names {
-		all = append(all, n)
-	}
-	slices.Sort(all)
+	all := slices.Sorted(maps.Keys(names))
 	if len(all) > 3 {
 		return strings.Join(all[:3], ", ") + fmt.Sprintf(" and %d more", len(all)-3)
 	}
@@ -252,8 +249,8 @@ func (x *finder) read(parts []elf.Range) error {
 	return nil
 }
 
-// smooth puts inside what lies between code of the lines where an exception lands: clang gives the instructions that save
-// the exception the line on which the function ends.
+// smooth takes code at a landing pad, between instructions of the lines, for code of the lines too: clang gives the
+// instructions that save the exception the last line of the function.
 func (x *finder) smooth(pad uint64) {
 	first, ok := x.at[pad]
 	if !ok || !x.inside[first] {
