@@ -50,7 +50,7 @@ bench: ## measure, and write docs/performance.md
 	$(GO) -C scripts build -buildvcs=false -o ../build/bench/bench ./bench
 	$(GO) -C scripts build -buildvcs=false -o ../build/bench/plots ./plots
 	scripts/as-root build/bench/bench $(BENCHFLAGS)
-	scripts/as-root build/bench/bench -scopes -rounds 3
+	scripts/as-root build/bench/bench -scopes -rounds 3 $(BENCHFLAGS)
 	build/bench/plots scopes
 
 plots: ## draw what windows find, how well protocols are learned, and what the lattice takes over threads, window and monitor
@@ -66,7 +66,7 @@ real: ## try real programs plain and observed, also under load, and write docs/r
 	scripts/as-root build/real/survey $(SURVEYFLAGS)
 	scripts/as-root build/real/real $(REALFLAGS)
 	scripts/as-root build/real/real -protocols $(PROTOCOLFLAGS)
-	scripts/as-root build/real/real -scopes $(PROTOCOLFLAGS)
+	scripts/as-root build/real/real -scopes $(SCOPEFLAGS)
 
 compare: ## run defective and innocent programs under Helgrind, DRD, ThreadSanitizer and this, and write docs/comparison.md
 	scripts/setup compare

@@ -58,23 +58,12 @@ func knowledgeBenchmarks(c *config) (k knowledgeCost, err error) {
 
 // runKnowledge prints the part of the page on knowledge.
 func runKnowledge(c config) (met bool, err error) {
-	if c.dir, err = os.MkdirTemp("", "tracepredict-knowledge"); err != nil {
-		return false, err
-	}
-	defer os.RemoveAll(c.dir)
-	if err := os.Chmod(c.dir, 0o755); err != nil { // as in run
-		return false, err
-	}
 	k, err := knowledgeBenchmarks(&c)
 	if err != nil {
 		return false, err
 	}
 	var b strings.Builder
-	met = true
-	for _, r := range k.requirements() {
-		fmt.Fprintf(&b, "%s: %s, %s\n", r.text, r.limit, r.measured)
-		met = met && r.met
-	}
+	met = renderRequirements(&b, k.requirements())
 	k.render(&b)
 	fmt.Print(b.String())
 	return met, nil

@@ -168,16 +168,8 @@ func part(r float64) string {
 
 func (p *page) render() (text string, met bool) {
 	var b strings.Builder
-	met = true
 	fmt.Fprintf(&b, "Measured with `make bench`, %d rounds, on %s. Ratios are comparable between machines, nanoseconds are not.\n\n", p.config.rounds, p.machine)
-	b.WriteString("| requirement | limit | measured | met |\n| --- | --- | --- | --- |\n")
-	for _, q := range p.requirements() {
-		yes := "yes"
-		if !q.met {
-			yes, met = "**no**", false
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", q.text, q.limit, q.measured, yes)
-	}
+	met = renderRequirements(&b, p.requirements())
 	for _, threads := range []int{1, 2} {
 		p.renderPairs(&b, threads)
 	}
@@ -185,6 +177,20 @@ func (p *page) render() (text string, met bool) {
 	p.renderReader(&b)
 	p.renderStages(&b)
 	return b.String(), met
+}
+
+// renderRequirements writes a table of requirements, and returns whether all are met.
+func renderRequirements(b *strings.Builder, rs []requirement) (met bool) {
+	b.WriteString("| requirement | limit | measured | met |\n| --- | --- | --- | --- |\n")
+	met = true
+	for _, q := range rs {
+		yes := "yes"
+		if !q.met {
+			yes, met = "**no**", false
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s |\n", q.text, q.limit, q.measured, yes)
+	}
+	return met
 }
 
 func (p *page) renderPairs(b *strings.Builder, threads int) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -34,19 +35,15 @@ const (
 	kernelWay = "kernel"
 )
 
-func scopeWays(kernel bool) []scopeWay {
-	ways := []scopeWay{
+func scopeWays() []scopeWay {
+	return []scopeWay{
 		{"plain", "plain", "", nil, longer},
 		{"global", "global", "GLOBAL", nil, longer},
 		{"local", "opportunistic, in the program", "LOCAL", nil, longer},
 		{heldWay, "global, held", "HELD", nil, 1},
-		{"user", "global, asynchronous", "", []string{}, 1},
+		{"user", "global, asynchronous", "", []string{"--monitor=user"}, 1},
+		{kernelWay, "opportunistic", "", []string{"--monitor=kernel"}, 1},
 	}
-	if kernel {
-		ways[len(ways)-1].flags = []string{"--monitor=user"}
-		ways = append(ways, scopeWay{kernelWay, "opportunistic", "", []string{"--monitor=kernel"}, 1})
-	}
-	return ways
 }
 
 // scopePoint is what is measured of a program at one value of a figure's axis.
@@ -107,11 +104,7 @@ const scopeLimit = 2 * time.Minute
 
 // measureScopes measures all points in all ways in each round; the order turns, so that none always runs after the same other.
 func measureScopes(c *config) (*scopes, error) {
-	help, err := exec.Command(c.tool, "exec", "--help").CombinedOutput()
-	if err != nil {
-		return nil, fmt.Errorf("ask %s for its flags: %w", c.tool, err)
-	}
-	s := &scopes{ways: scopeWays(bytes.Contains(help, []byte("--monitor "))), points: scopePoints(1), times: map[string]map[string]*scopeTimes{}}
+	s := &scopes{ways: scopeWays(), points: scopePoints(1), times: map[string]map[string]*scopeTimes{}}
 	programs, err := compileScopes(c.dir, s)
 	if err != nil {
 		return nil, err
@@ -200,15 +193,13 @@ func (s *scopes) measure(c *config, p scopePoint, w scopeWay, program string) er
 // of them.
 func runScope(args []string) (seconds, events float64, err error) {
 	what := strings.Join(args, " ")
-	cmd := exec.Command(args[0], args[1:]...)
+	ctx, cancel := context.WithTimeout(context.Background(), scopeLimit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &stdout, &stderr, time.Second
-	timer := time.AfterFunc(scopeLimit, func() {
-		if cmd.Process != nil {
-			_ = cmd.Process.Signal(os.Interrupt) // it may have ended just now
-		}
-	})
-	defer timer.Stop()
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 5 * time.Second // until it is killed
 	if err := cmd.Run(); err != nil {
 		return 0, 0, fmt.Errorf("%s: %w\n%s%s", what, err, &stdout, &stderr)
 	}
@@ -229,13 +220,6 @@ var scopeMarks = figures.Marks{Begin: "<!-- scopes: written by make bench -->", 
 
 // runScopes measures the scopes and writes their table beside the page, and their part of the page.
 func runScopes(c config) (met bool, err error) {
-	if c.dir, err = os.MkdirTemp("", "tracepredict-scopes"); err != nil {
-		return false, err
-	}
-	defer os.RemoveAll(c.dir)
-	if err := os.Chmod(c.dir, 0o755); err != nil { // as in run
-		return false, err
-	}
 	s, err := measureScopes(&c)
 	if err != nil {
 		return false, err
@@ -279,7 +263,7 @@ const (
 	minTimesWider = 3.0 // as fast as global monitoring from there on
 )
 
-// opportunistic is the requirement; ok is false if the tool has no monitors in the kernel.
+// opportunistic is the requirement; ok is false if no run under both monitors was measured.
 func (s *scopes) opportunistic() (q requirement, ok bool) {
 	least := 0.0
 	for _, p := range s.points {
@@ -307,11 +291,8 @@ func (s *scopes) render(rounds int) (text string, met bool) {
 	met = true
 	fmt.Fprintf(&b, "Measured with `make bench`, medians of %d rounds in µs an event, on %s. Where there is a dash, `--monitor=kernel` does not take the scope. Data: [scopes.csv](figures/scopes.csv).\n", rounds, figures.Machine())
 	if q, ok := s.opportunistic(); ok {
-		yes := "yes"
-		if met = q.met; !met {
-			yes = "**no**"
-		}
-		fmt.Fprintf(&b, "\n| requirement | limit | measured | met |\n| --- | --- | --- | --- |\n| %s | %s | %s | %s |\n", q.text, q.limit, q.measured, yes)
+		b.WriteString("\n")
+		met = renderRequirements(&b, []requirement{q})
 	}
 	for _, f := range scopeFigures {
 		fmt.Fprintf(&b, "\n![%s](figures/scopes-%s.svg)\n\n| %s |", f.caption, f.key, f.axis)

@@ -16,7 +16,7 @@ func TestMonitorsOfScopes(t *testing.T) {
 	for program, args := range map[string][]string{
 		"readers_writers": {"3", "2", "12", "48"}, "ping_pong": {"20"}, "bakery": {"3", "5"}, "producer_consumer": {"2", "20"}, "mergesort": {"64", "3"},
 	} {
-		for _, w := range scopeWays(false) {
+		for _, w := range scopeWays() {
 			if w.define == "" {
 				continue
 			}
@@ -47,7 +47,7 @@ func TestMonitorsOfScopes(t *testing.T) {
 
 // TestScopeRequirement: the width that the requirement speaks of counts, and without monitors in the kernel there is none.
 func TestScopeRequirement(t *testing.T) {
-	s := &scopes{ways: scopeWays(true), times: map[string]map[string]*scopeTimes{}}
+	s := &scopes{ways: scopeWays(), times: map[string]map[string]*scopeTimes{}}
 	for _, c := range []struct {
 		figure, x    string
 		held, kernel float64
