@@ -168,6 +168,16 @@ func (a *actor) found(f *finding.Finding) {
 	a.violated(f.Property, f.Message)
 }
 
+// threadSignal returns the first signal that a thread gets which violates a formula; 0: none.
+func (a *actor) threadSignal() unix.Signal {
+	for _, act := range a.actions {
+		if act.thread {
+			return act.signal
+		}
+	}
+	return 0
+}
+
 // signalThread sends the signals of signal:NAME to the thread that violated a formula.
 func (a *actor) signalThread(id event.ThreadID) {
 	for _, act := range a.actions {

@@ -51,7 +51,7 @@ func (f *confirmFlags) check() error {
 // becomeTry makes the flags those of a try: it observes locks alone, ends a program that hangs, and writes nothing.
 func (f *observeFlags) becomeTry() {
 	f.confirm, f.watchShared, f.onHang, f.analysisTime = false, sharedOff, hangKill, "1s"
-	f.watch, f.hw, f.on, f.modules, f.spec, f.action = nil, nil, nil, nil, specFlags{}, nil
+	f.watch, f.hw, f.on, f.modules, f.spec, f.action = nil, nil, nil, nil, specFlags{formula: formulaOrder}, nil
 	f.record, f.to, f.baseline, f.generate, f.monitor = "", destinations{}, "", "", monitorAuto
 	f.duration, f.stats, f.progress = 0, false, false
 }
@@ -121,9 +121,7 @@ func (r *observation) confirm(rep *report.Report) {
 		return
 	}
 	fmt.Fprintf(r.stderr, "tracepredict: %s, for %v at most; Ctrl-C reports at once\n", plural.Sprintf("running the program again to confirm %d {finding|findings}", len(chosen)), r.flags.confirmTime)
-	stop, end := r.end.interruption()
-	defer end()
-	t := trying{run: r, stop: stop, end: time.Now().Add(r.flags.confirmTime)}
+	t := trying{run: r, stop: r.end.signalled, end: time.Now().Add(r.flags.confirmTime)}
 	for _, f := range chosen {
 		f.Confirmation = t.finding(f)
 	}
@@ -161,7 +159,7 @@ func (t *trying) finding(f *report.Finding) *report.Confirmation {
 	for n := range t.run.flags.tries {
 		left := time.Until(end)
 		switch {
-		case t.stopped():
+		case isClosed(t.stop):
 			out.Reason = cmp.Or(out.Reason, "it was ended by a signal")
 			return out
 		case left <= 0:
@@ -178,15 +176,6 @@ func (t *trying) finding(f *report.Finding) *report.Confirmation {
 		out.Reason = why
 	}
 	return out
-}
-
-func (t *trying) stopped() bool {
-	select {
-	case <-t.stop:
-		return true
-	default:
-		return false
-	}
 }
 
 // try runs the program once. It returns why the finding is not confirmed; "" if it is.

@@ -55,18 +55,18 @@ type ending struct {
 	calls     int        // of overAfter
 	observing func()     // ends the observation; nil: it is over, or a signal does not end it
 	limit     time.Duration
-	auto      bool      // limit is to be set when the length of the run is known
-	began     time.Time // when the analysis began; zero: the run goes on
-	by        string    // what ends the analysis besides its time: a signal, or memory; "": nothing
-	signalled bool      // a signal asked for the report
-	stop      func()    // of watch; nil: no signals are watched
+	auto      bool          // limit is to be set when the length of the run is known
+	began     time.Time     // when the analysis began; zero: the run goes on
+	by        string        // what ends the analysis besides its time: a signal, or memory; "": nothing
+	signalled chan struct{} // closed once a signal asks for the report
+	stop      func()        // of watch; nil: no signals are watched
 }
 
 // newEnding returns an ending for the value of --analysis-time, which is valid.
 // failed is called if a signal cannot be handled.
 func newEnding(text string, stderr io.Writer, failed func(*safely.Panic)) *ending {
 	limit, auto, _ := parseAnalysisTime(text)
-	return &ending{failed: failed, memory: newMemoryWatch(), now: time.Now, limit: limit, auto: auto, line: newPlanningLine(stderr), exit: func(sig os.Signal) {
+	return &ending{signalled: make(chan struct{}), failed: failed, memory: newMemoryWatch(), now: time.Now, limit: limit, auto: auto, line: newPlanningLine(stderr), exit: func(sig os.Signal) {
 		fmt.Fprintf(stderr, "\ntracepredict: ended by %s before there was a report\n", signalName(sig))
 		os.Exit(target.ExitFailed)
 	}}
@@ -138,9 +138,10 @@ func (e *ending) unwatch() {
 // signal handles a signal.
 func (e *ending) signal(sig os.Signal) {
 	e.mu.Lock()
-	observing, again := e.observing, e.signalled
-	if e.observing = nil; observing == nil {
-		e.by, e.signalled = cmp.Or(e.by, signalName(sig)), true
+	observing, again := e.observing, isClosed(e.signalled)
+	if e.observing = nil; observing == nil && !again {
+		e.by = cmp.Or(e.by, signalName(sig))
+		close(e.signalled)
 	}
 	e.mu.Unlock()
 	switch {
@@ -151,33 +152,14 @@ func (e *ending) signal(sig os.Signal) {
 	}
 }
 
-// interruption returns a channel that is closed when a signal asks for the report, and a function that ends waiting for
-// one.
-func (e *ending) interruption() (asked <-chan struct{}, end func()) {
-	closed, done := make(chan struct{}), make(chan struct{})
-	safely.Go(func() {
-		ticker := time.NewTicker(interruptionEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-			}
-			e.mu.Lock()
-			signalled := e.signalled
-			e.mu.Unlock()
-			if signalled {
-				close(closed)
-				return
-			}
-		}
-	}, e.failed)
-	return closed, func() { close(done) }
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
-
-// interruptionEvery is how often interruption looks for a signal.
-const interruptionEvery = 50 * time.Millisecond
 
 // over returns why the time for the analysis is over, "" as long as it is not; engine.Options.Done.
 func (e *ending) over() string { return e.overAfter(1) }

@@ -27,19 +27,15 @@ type formulaMonitor struct {
 	why     string // the reason
 }
 
-// chooseMonitor returns where the formulas are evaluated. The kernel does so if it is asked to, or a thread is to get a
-// signal.
-func (f *observeFlags) chooseMonitor() (*formulaMonitor, error) {
+// chooseMonitor returns where the formulas are evaluated. The kernel does so if it is asked to, or a thread that violates
+// one is to get a signal, which is not 0 then.
+func (f *observeFlags) chooseMonitor(signal unix.Signal) (*formulaMonitor, error) {
 	s := f.specification
 	if s == nil || len(s.Formulas) == 0 {
 		if f.monitor == monitorKernel && (s == nil || len(s.Scopes) == 0) {
 			return nil, usage("--monitor=kernel is about the mttl formulas and the scopes of --spec, and the blocks of --check atomicity: there are none")
 		}
 		return nil, nil
-	}
-	signal, err := threadSignal(f.action)
-	if err != nil {
-		return nil, err
 	}
 	m := &formulaMonitor{formula: s.Formulas[0]}
 	switch {
@@ -82,20 +78,6 @@ func (f *observeFlags) kernelMonitor(s *spec.Spec) (*spec.Kernel, error) {
 		return nil, &spec.UserOnly{Why: "--follow observes several processes"}
 	}
 	return s.Kernel(s.Formulas[0])
-}
-
-// threadSignal returns the signal that a thread gets which violates a formula; 0: none.
-func threadSignal(actions []string) (unix.Signal, error) {
-	for _, text := range actions {
-		a, err := parseAction(text)
-		if err != nil {
-			return 0, err
-		}
-		if a.thread {
-			return a.signal, nil
-		}
-	}
-	return 0, nil
 }
 
 // options returns what the session needs to know.

@@ -380,12 +380,6 @@ func newObservation(f *observeFlags, program string, stderr io.Writer, waits *pa
 	if err != nil {
 		return nil, err
 	}
-	if err := f.chooseScope(); err != nil {
-		return nil, err
-	}
-	if r.scope, err = f.specification.kernelScope(plan.On); err != nil {
-		return nil, err
-	}
 	if !f.noPlanCache {
 		openPlanCache(&plan)
 	}
@@ -393,11 +387,9 @@ func newObservation(f *observeFlags, program string, stderr io.Writer, waits *pa
 	if r.actor, err = newActor(f.action, func() *loader.Session { return r.live.Session }, stderr); err != nil {
 		return nil, err
 	}
-	if r.monitor, err = f.chooseMonitor(); err != nil {
+	if err := r.chooseMonitors(); err != nil {
 		return nil, err
 	}
-	r.actor.tid = func(id event.ThreadID) uint32 { return r.live.Thread(id).TID }
-	r.actor.inKernel = r.monitor != nil && r.monitor.kernel != nil
 	bound, err := f.specification.bound(f.coneFlags, f.stats, r.live, r.violated, r.figures.verdicts())
 	if err != nil {
 		return nil, err
@@ -409,47 +401,72 @@ func newObservation(f *observeFlags, program string, stderr io.Writer, waits *pa
 	opts.Names, opts.Specification = r.live, bound
 	r.engine = engine.New(opts)
 	r.engine.ShrinkBy(func(unused uint64) bool { return r.live.Observer != nil && r.live.Observer.Shrink(unused) })
-	sinks := []observer.Sink{r.engine}
-	if err := f.refuseSameFiles(program); err != nil {
+	if err := r.openFiles(program); err != nil {
 		return nil, err
 	}
-	// The files are opened before the run: a run whose report or trace cannot be written is
-	// wasted.
-	if r.printer, err = newPrinter(&f.reportFlags, stderr); err != nil {
-		return nil, err
-	}
-	if r.record, err = newRecording(f.record, f.pointers() || f.record != ""); err != nil {
-		return nil, err
-	}
-	if r.record != nil {
-		sinks = append(sinks, r.record)
-	}
-	if r.record != nil && r.record.copy != nil {
-		sinks = append(sinks, &r.words)
-	}
-	var past func(*event.Event)
-	if r.record != nil {
-		past = func(e *event.Event) {
-			r.pasts++
-			r.divided = r.divided || e.Flags&event.Wider != 0
-			r.record.Event(e)
-			r.words.Event(e)
-		}
-	}
-	if f.confirm {
-		r.counter = confirm.NewCounter()
-		sinks = append(sinks, r.counter)
-	}
-	r.live.Observe(observer.Options{Sinks: sinks, Attached: attached, Follow: f.follow, Past: past}, r.keepsValues())
+	r.live.Observe(r.sinks(attached), r.keepsValues())
 	r.hangs = newHangWatcher(r, attached, stderr)
 	r.hangs.watching.Failed = r.failed
-	if r.actor != nil {
-		r.actor.running.Failed = r.failed
-	}
+	r.actor.running.Failed = r.failed
 	if r.record != nil {
 		r.record.Observe(r.live.Observer)
 	}
 	return r, nil
+}
+
+// chooseMonitors decides where the scope and the formulas of the specification are monitored.
+func (r *observation) chooseMonitors() (err error) {
+	if err := r.flags.chooseScope(); err != nil {
+		return err
+	}
+	if r.scope, err = r.flags.specification.kernelScope(r.plan.On); err != nil {
+		return err
+	}
+	if r.monitor, err = r.flags.chooseMonitor(r.actor.threadSignal()); err != nil {
+		return err
+	}
+	r.actor.tid = func(id event.ThreadID) uint32 { return r.live.Thread(id).TID }
+	r.actor.inKernel = r.monitor != nil && r.monitor.kernel != nil
+	return nil
+}
+
+// openFiles opens the files of the report and of the trace, before the run: one whose report or trace cannot be written
+// is wasted.
+func (r *observation) openFiles(program string) (err error) {
+	f := r.flags
+	if err := f.refuseSameFiles(program); err != nil {
+		return err
+	}
+	if r.printer, err = newPrinter(&f.reportFlags, r.stderr); err != nil {
+		return err
+	}
+	r.record, err = newRecording(f.record, f.pointers() || f.record != "")
+	return err
+}
+
+// sinks returns what takes the events of the run.
+func (r *observation) sinks(attached bool) observer.Options {
+	o := observer.Options{Sinks: []observer.Sink{r.engine}, Attached: attached, Follow: r.flags.follow}
+	if r.record != nil {
+		o.Sinks = append(o.Sinks, r.record)
+		o.Past = r.past
+	}
+	if r.record != nil && r.record.copy != nil {
+		o.Sinks = append(o.Sinks, &r.words)
+	}
+	if r.flags.confirm {
+		r.counter = confirm.NewCounter()
+		o.Sinks = append(o.Sinks, r.counter)
+	}
+	return o
+}
+
+// past takes an access that was recorded after others that it comes before.
+func (r *observation) past(e *event.Event) {
+	r.pasts++
+	r.divided = r.divided || e.Flags&event.Wider != 0
+	r.record.Event(e)
+	r.words.Event(e)
 }
 
 // keepsValues reports whether the values of variables are wanted: by properties, or for a trace.

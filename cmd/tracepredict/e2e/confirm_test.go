@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -90,6 +91,27 @@ func printed(t *testing.T, v any) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// TestConfirmed: as the user sees it, also beside the other flags of a run, which are not those of a try.
+func TestConfirmed(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	for _, more := range [][]string{nil, {"--check", "races=tickets", "--format", "sarif", "--output", filepath.Join(t.TempDir(), "found.sarif"), "--stats"}} {
+		tool := startTool(t, childOptions{Stdin: nothing(t)}, slices.Concat([]string{"exec", "--confirm", "--analysis-time=none"}, more, []string{"--", example(t, "shop")})...)
+		tool.want(66)
+		text := tool.err.String()
+		if more != nil {
+			report, err := os.ReadFile(more[5])
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(report)
+		}
+		if !strings.Contains(text, "confirmed (try ") {
+			t.Errorf("%q: %s", more, text)
+		}
+	}
 }
 
 // TestConfirmNeedsInput: with a pipe as standard input nothing is tried, and the report says why.

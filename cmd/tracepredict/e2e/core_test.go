@@ -62,7 +62,7 @@ type coreRun struct {
 
 // coreCommands has, for each command at the top of docs/cli.md, tests of it.
 var coreCommands = map[string][]string{
-	"exec":          {"TestExecPassesStreamsArgumentsAndEnvironment", "TestExecStatus", "TestExecStatusWithFindings", "TestConfidence"},
+	"exec":          {"TestExecPassesStreamsArgumentsAndEnvironment", "TestExecStatus", "TestExecStatusWithFindings", "TestConfidence", "TestConfirmed"},
 	"attach":        {"TestAttachUntilInterrupted", "TestAttachUntilTheProgramEnds", "TestAttachDuration"},
 	"hang":          {"TestHangCommand", "TestHangCommandJSON"},
 	"analyze":       {"TestTraceReplaysAsLive", "TestTraceDamaged"},
@@ -152,7 +152,7 @@ var coreReadme = []struct {
 	{line: "sudo ./tracepredict hang $(pidof -s server)", statuses: []int{0}, running: true},
 	{line: "sudo ./tracepredict exec --on-hang=kill -- ./run-tests", statuses: []int{0}},
 	{line: "sudo ./tracepredict exec --confirm -- build/examples/shop </dev/null", statuses: []int{66}},
-	{line: "sudo ./tracepredict exec --format sarif --output tracepredict.sarif --format junit --output tracepredict.xml -- ./run-tests", statuses: []int{0}},
+	{line: "sudo ./tracepredict exec --format sarif --output found.sarif --format junit --output found.xml -- ./run-tests", statuses: []int{0}},
 	{line: "sudo ./tracepredict exec --record shop.trace --watch tickets -- ./shop", statuses: []int{66}},
 	{line: "./tracepredict analyze shop.trace", statuses: []int{66}},
 	{line: "./tracepredict convert --to perfetto shop.trace shop.pftrace", statuses: []int{0}},
@@ -380,7 +380,7 @@ func TestReadme(t *testing.T) {
 			t.Errorf("%s: exit status %d, want one of %v\n%s%s", c.line, got, c.statuses, shell.out.String(), shell.err.String())
 		}
 	}
-	for _, name := range []string{"tracepredict.sarif", "tracepredict.xml", "shop.trace", "shop.pftrace"} {
+	for _, name := range []string{"found.sarif", "found.xml", "shop.trace", "shop.pftrace"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s is empty, or %v", name, err)
 		}
