@@ -86,6 +86,9 @@ func (s *Session) endThreads() {
 	s.tracing.End()
 }
 
+// Holding reports whether the program is made to wait for the reader now.
+func (s *Session) Holding() bool { return s.ring.throttle.Holding() }
+
 // RingUse is how full the ring buffer became, and how long the program waited because of it.
 type RingUse struct {
 	Bytes     uint64        // size of the ring buffer

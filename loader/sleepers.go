@@ -18,9 +18,9 @@ func (s *Session) Sleepers() ([]bpf.Sleeper, error) {
 	if s.ended {
 		return nil, target.ErrEnded
 	}
-	held := s.ring.throttle.Holding()
+	held := s.Holding()
 	lines, err := s.tracer.Sleepers()
-	if held || s.ring.throttle.Holding() {
+	if held || s.Holding() {
 		markRunning(lines)
 	}
 	return lines, err

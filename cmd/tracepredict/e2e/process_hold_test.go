@@ -199,7 +199,8 @@ func TestAccounting(t *testing.T) {
 			if c.lossy {
 				poll(t, "the end of the threads", func() bool { return len(threadStates(r.pid, "State")) == 1 })
 			} else {
-				poll(t, "the program's wait", func() bool { return isHeld(r.pid) })
+				// A thread that begins is in a stop, too.
+				poll(t, "the program's wait", func() bool { return r.session.Holding() && isHeld(r.pid) })
 			}
 			close(y.unblock)
 			out := r.end(t)
