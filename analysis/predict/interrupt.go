@@ -6,7 +6,6 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/finding/reason"
-	"github.com/tracepredict/tracepredict/analysis/kept"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -196,32 +195,14 @@ func (i *interruption) farthest(r *reversal, base []event.Epoch, need *closure, 
 	return upto
 }
 
-// interrupted returns the result whose witness is the scheduler's base and trail, up to Last.
+// interrupted returns the result whose witness is what the scheduler executed before Last.
 func (q *question) interrupted(s *scheduler) Result {
-	last := q.chosen[len(q.chosen)-1]
-	var w witness
-	add := func(x *kept.Event) {
-		e := x.Event()
-		w.add(&e)
-	}
-	for i := range q.h.log {
-		x := &q.h.log[i]
-		if b := s.base[x.Slot]; b > 0 && s.of[x.Slot][b-1] >= int32(i) && !q.h.discarded(x) {
-			add(x)
-		}
-	}
-	for _, m := range s.trail {
-		x := &q.h.log[m.event]
-		if x.Seq == last.Seq {
-			break
-		}
-		add(x)
-	}
+	w := q.executed(s, q.chosen[len(q.chosen)-1].Seq)
 	by, assumes := finding.OrderReversal, []string{finding.GuardedData, finding.RaceFree}
 	if q.h.keepsSections(w.steps) {
 		by, assumes = finding.OrderSyncPreserving, assumes[1:]
 	}
-	return q.checked(&w, by, assumes)
+	return q.checked(w, by, assumes)
 }
 
 // keepsSections reports whether a schedule has, of each lock and semaphore, the first critical sections and operations of the

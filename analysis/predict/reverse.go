@@ -292,20 +292,26 @@ func (r *reversal) schedule(base, must, limit []event.Epoch) bool {
 
 // scheduled returns the result whose witness is the scheduler's base and trail.
 func (q *question) scheduled(s *scheduler) Result {
-	order := make([]int32, 0, len(s.trail))
+	return q.checked(q.executed(s, 0), finding.OrderReversal, []string{finding.GuardedData, finding.RaceFree})
+}
+
+// executed returns the steps of the scheduler's base and trail, of the trail those before the event with the number end; 0
+// is no event's.
+func (q *question) executed(s *scheduler, end uint64) *witness {
+	w := &witness{steps: make([]finding.Step, 0, len(s.trail)+len(q.chosen))}
 	for i := range q.h.log {
 		x := &q.h.log[i]
 		if b := s.base[x.Slot]; b > 0 && s.of[x.Slot][b-1] >= int32(i) && !q.h.discarded(x) {
-			order = append(order, int32(i))
+			e := x.Event()
+			w.add(&e)
 		}
 	}
 	for _, m := range s.trail {
-		order = append(order, m.event)
-	}
-	w := witness{steps: make([]finding.Step, 0, len(order)+len(q.chosen))}
-	for _, i := range order {
-		e := q.h.log[i].Event()
+		e := q.h.log[m.event].Event()
+		if e.Seq == end {
+			break
+		}
 		w.add(&e)
 	}
-	return q.checked(&w, finding.OrderReversal, []string{finding.GuardedData, finding.RaceFree})
+	return w
 }
