@@ -42,7 +42,7 @@ var floors = []floor{
 	{"probes/synctab", []string{"bpf", "probes/spelling"}, "the table names what the BPF programs do"},
 	{"probes/code", []string{"probes/elf", "probes/insn"}, "control flow is of instructions in a binary, whatever is sought there"},
 	{"probes/elftest", []string{"internal/testtool"}, "files for tests are made by tools"},
-	{"probes/lines", []string{"probes/code", "probes/dwarf", "probes/elf", "probes/insn", "probes/symbolize", "probes/unwind"}, "which code lines of the source have is in the debug information, whatever is done with it"},
+	{"probes/lines", []string{"probes/code", "probes/dwarf", "probes/elf", "probes/insn", "probes/spelling", "probes/symbolize", "probes/unwind"}, "which code lines of the source have is in the debug information, whatever is done with it"},
 	{"probes/*", []string{"probes/clib", "probes/code", "probes/dwarf", "probes/elf", "probes/insn", "probes/libname", "probes/spelling"}, "the parts of probes read binaries; probes itself joins them"},
 	{"probes", []string{"bpf", "probes/*"}, "what to probe is below who probes it"},
 	{"loader/procfs", nil, "what /proc tells is text"},

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path"
 	"slices"
 	"strings"
 
 	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
 // The functions that the debug information of a file describes: their names, their addresses, with
@@ -177,16 +177,11 @@ func withoutArguments(name string) string {
 // pattern names. The pattern has the whole path or its last components.
 func (d *debug) inFile(chain []*subprogram, want string) bool {
 	for _, s := range chain {
-		if s.unit != nil && s.file != 0 && fits(s.unit.Source(s.file), want) {
+		if s.unit != nil && s.file != 0 && spelling.File(s.unit.Source(s.file), want) {
 			return true
 		}
 	}
-	return chain[0].unit != nil && fits(chain[0].unit.Name, want) && !chain[0].inlined
-}
-
-func fits(have, want string) bool {
-	have, want = path.Clean(have), path.Clean(want)
-	return have == want || strings.HasSuffix(have, "/"+want)
+	return chain[0].unit != nil && spelling.File(chain[0].unit.Name, want) && !chain[0].inlined
 }
 
 // entry returns the entry at an offset, and resets the budget of entries to read; nil if there is

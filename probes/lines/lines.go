@@ -16,13 +16,13 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/probes/code"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/spelling"
 	"github.com/tracepredict/tracepredict/probes/symbolize"
 	"github.com/tracepredict/tracepredict/probes/unwind"
 )
@@ -38,12 +38,7 @@ func (l Lines) String() string { return fmt.Sprintf("%s:%d-%d", l.File, l.First,
 
 // has reports whether a line of the source is one of them.
 func (l Lines) has(file string, line int) bool {
-	return l.First <= line && line <= l.Last && l.isFile(file)
-}
-
-func (l Lines) isFile(have string) bool {
-	have, want := path.Clean(have), path.Clean(l.File)
-	return have == want || strings.HasSuffix(have, "/"+want)
+	return l.First <= line && line <= l.Last && spelling.File(file, l.File)
 }
 
 // Region is the code of lines.

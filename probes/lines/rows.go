@@ -10,6 +10,7 @@ import (
 	dw "github.com/tracepredict/tracepredict/probes/dwarf"
 	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
+	"github.com/tracepredict/tracepredict/probes/spelling"
 )
 
 // rows are what the line tables of a file say of lines.
@@ -59,7 +60,7 @@ func (c *Code) rows(l Lines) (out rows, err error) {
 			continue // of damaged debug information: what can be read
 		}
 		r, err := info.LineReader(root)
-		if err != nil || r == nil || !slices.ContainsFunc(r.Files(), func(f *dwarf.LineFile) bool { return f != nil && l.isFile(f.Name) }) {
+		if err != nil || r == nil || !slices.ContainsFunc(r.Files(), func(f *dwarf.LineFile) bool { return f != nil && spelling.File(f.Name, l.File) }) {
 			continue
 		}
 		if err := out.read(r, l, spans.InText, &left); err != nil {
@@ -104,7 +105,7 @@ func (r *rows) add(sequence []dwarf.LineEntry, end uint64, l Lines) {
 		if i+1 < len(sequence) {
 			next = sequence[i+1].Address
 		}
-		if row.File == nil || !l.isFile(row.File.Name) || row.Line <= 0 || row.Address >= next {
+		if row.File == nil || !spelling.File(row.File.Name, l.File) || row.Line <= 0 || row.Address >= next {
 			continue
 		}
 		r.known = true

@@ -382,11 +382,7 @@ func sameComponent(want, have string) bool {
 // matchFile reports whether the query's file part matches a source file: the whole path or its last
 // components.
 func (q query) matchFile(source string) bool {
-	if q.file == "" {
-		return true
-	}
-	want, have := path.Clean(q.file), path.Clean(source)
-	return source != "" && (want == have || strings.HasSuffix(have, "/"+want))
+	return q.file == "" || source != "" && spelling.File(source, q.file)
 }
 
 // matchBinary reports whether the query's file part names a binary.
