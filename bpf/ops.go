@@ -98,8 +98,10 @@ const (
 	// OpVerdict: A formula that is evaluated in the kernel became false: value is the number of its
 	// body, extra the other thread that is bound to it; 0: none is.
 	OpVerdict Op = 55
+	// OpName: the thread gets another name: its bytes are object and value. Any thread may have done it
+	OpName Op = 56
 
-	numOps Op = 56
+	numOps Op = 57
 )
 
 // opNames has the names of operations.
@@ -160,6 +162,7 @@ var opNames = [numOps]string{
 	"key-delete",
 	"interpreter-release",
 	"verdict",
+	"name",
 }
 
 // ChannelKind is enum channel_kind of record.h. What threads hand each other messages through.

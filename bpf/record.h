@@ -100,6 +100,7 @@ enum op {
 	/* A formula that is evaluated in the kernel became false: value is the number of its body, extra the other
 	 * thread that is bound to it; 0: none is. */
 	OP_VERDICT,
+	OP_NAME, /* the thread gets another name: its bytes are object and value. Any thread may have done it */
 };
 
 /* What threads hand each other messages through. */

@@ -134,6 +134,26 @@ int on_exec(__u64 *ctx)
 	return 0;
 }
 
+/* Runs in the thread that names, which need not be observed: another one may have the name. */
+SEC("tp_btf/task_rename")
+int on_rename(__u64 *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	__u64 thread = (__u64)target_of(task) << 32;
+	__u64 name[2] = {};
+	struct record *r;
+
+	if (!thread)
+		return 0;
+	thread |= task_id(task);
+	bpf_probe_read_kernel_str(name, sizeof(name), (void *)ctx[1]);
+	r = reserve(thread, sizeof(*r), true, 1);
+	if (r)
+		submit(r, thread,
+			(struct record){.op = OP_NAME, .object = name[0], .value = name[1]}, false);
+	return 0;
+}
+
 SEC("iter/task")
 int list_tasks(struct bpf_iter__task *ctx)
 {

@@ -625,6 +625,7 @@ const (
 	TracepredictProgOnPointer        = "on_pointer"
 	TracepredictProgOnProbe          = "on_probe"
 	TracepredictProgOnPtrace         = "on_ptrace"
+	TracepredictProgOnRename         = "on_rename"
 	TracepredictProgOnReturn         = "on_return"
 	TracepredictProgOnShared         = "on_shared"
 	TracepredictProgOnSignalCame     = "on_signal_came"
@@ -759,6 +760,7 @@ type TracepredictProgramSpecs struct {
 	OnPointer     *ebpf.ProgramSpec `ebpf:"on_pointer"`
 	OnProbe       *ebpf.ProgramSpec `ebpf:"on_probe"`
 	OnPtrace      *ebpf.ProgramSpec `ebpf:"on_ptrace"`
+	OnRename      *ebpf.ProgramSpec `ebpf:"on_rename"`
 	OnReturn      *ebpf.ProgramSpec `ebpf:"on_return"`
 	OnShared      *ebpf.ProgramSpec `ebpf:"on_shared"`
 	OnSignalCame  *ebpf.ProgramSpec `ebpf:"on_signal_came"`
@@ -1104,6 +1106,7 @@ type TracepredictPrograms struct {
 	OnPointer     *ebpf.Program `ebpf:"on_pointer"`
 	OnProbe       *ebpf.Program `ebpf:"on_probe"`
 	OnPtrace      *ebpf.Program `ebpf:"on_ptrace"`
+	OnRename      *ebpf.Program `ebpf:"on_rename"`
 	OnReturn      *ebpf.Program `ebpf:"on_return"`
 	OnShared      *ebpf.Program `ebpf:"on_shared"`
 	OnSignalCame  *ebpf.Program `ebpf:"on_signal_came"`
@@ -1132,6 +1135,7 @@ func (p *TracepredictPrograms) Close() error {
 		p.OnPointer,
 		p.OnProbe,
 		p.OnPtrace,
+		p.OnRename,
 		p.OnReturn,
 		p.OnShared,
 		p.OnSignalCame,

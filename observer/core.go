@@ -21,8 +21,9 @@ type core struct {
 	unknown  SiteInfo                     // returned by site for an unknown index
 	executed map[uint64]*run.Executed     // instructions that synchronise unobserved, by their numbers in records
 
-	attached  bool   // Options.Attached
-	startTime uint64 // calls and accesses before this time are ignored; see StartAt
+	nameOf    func(tgid, tid uint32) string // Options.NameOf
+	attached  bool                          // Options.Attached
+	startTime uint64                        // calls and accesses before this time are ignored; see StartAt
 }
 
 func newCore(opts *Options) core {
@@ -33,6 +34,7 @@ func newCore(opts *Options) core {
 		sites:    opts.Sites,
 		executed: map[uint64]*run.Executed{},
 		attached: opts.Attached,
+		nameOf:   opts.NameOf,
 	}
 }
 

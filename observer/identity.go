@@ -56,7 +56,10 @@ func (tt *threadTable) of(r *bpf.Record) *thread {
 // add adds a thread that begins to live.
 func (tt *threadTable) add(info run.Thread) *thread {
 	info.Main = info.TID == info.TGID
-	t := &thread{process: tt.process(info.TGID), id: tt.names.addThread(info), tid: info.TID, lastEvent: tt.stats.Events}
+	if info.Name == "" && tt.nameOf != nil {
+		info.Name = tt.nameOf(info.TGID, info.TID)
+	}
+	t := &thread{process: tt.process(info.TGID), id: tt.names.addThread(info), tid: info.TID, lastEvent: tt.stats.Events, name: info.Name}
 	tt.live[info.TID] = t
 	if info.Main {
 		t.process.leader = t

@@ -154,6 +154,8 @@ type Options struct {
 	// OpenMP reports whether a start routine of a thread is libgomp's, so that the thread belongs to the team
 	// of who creates it. Nil: none is.
 	OpenMP func(tgid uint32, start uint64) bool
+	// NameOf returns the name of a living thread. Nil: it is not known.
+	NameOf func(tgid, tid uint32) string
 	// Touch classifies an access that a hardware watchpoint saw. Nil: no access can be
 	// classified.
 	Touch func(Trap) Touch
@@ -208,7 +210,8 @@ type Observer struct {
 	interpreters interpreters
 	variables    variables
 	heaps        heaps
-	follow       bool // Options.Follow
+	follow       bool      // Options.Follow
+	nameWords    [2]uint64 // Args of the last Named
 }
 
 // New returns an observer without any threads, objects or events.
@@ -304,6 +307,10 @@ func (o *Observer) handle(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	}
 	if bpf.Op(r.Op) == bpf.OpVerdict {
 		return // the monitor in user space comes to it by the events
+	}
+	if bpf.Op(r.Op) == bpf.OpName {
+		o.named(r)
+		return
 	}
 	if bpf.Op(r.Op) == bpf.OpHeapCost {
 		o.variables.stopsLives(r)

@@ -43,6 +43,7 @@ type thread struct {
 
 	created  event.StackID // stack of its current call of pthread_create; 0: none
 	start    uint64        // start routine passed to that call
+	name     string        // "" if it is not known
 	joinable bool          // that call certainly makes a joinable thread
 }
 
@@ -128,7 +129,7 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 	if tgid != r.Tgid {
 		delete(o.threads.processes, tgid) // an earlier process with that id
 	}
-	u := o.threads.add(run.Thread{TID: tid, TGID: tgid, Parent: t.id, Created: t.created, StartAddr: t.start})
+	u := o.threads.add(run.Thread{TID: tid, TGID: tgid, Parent: t.id, Created: t.created, StartAddr: t.start, Name: t.name})
 	u.createdAt = r.Time
 	unjoinable := o.threads.setPointer(u, r.Value)
 	e := o.begin(t, r, event.Fork)
@@ -156,6 +157,21 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 		o.ev.Flags = event.Inferred
 		o.send()
 	}
+}
+
+// named handles a new name of a thread. It says nothing about what the thread does, since another one may have
+// given the name.
+func (o *Observer) named(r *bpf.Record) {
+	t := o.threads.live[r.Tid]
+	if t == nil {
+		return // it lived before, and will be asked for its name
+	}
+	o.nameWords = [...]uint64{r.Object, r.Value}
+	e := o.begin(t, nil, event.Named)
+	e.Args = o.nameWords[:]
+	t.name = e.ThreadName()
+	o.send()
+	e.Args = nil
 }
 
 // end ends a thread, which releases all locks. R is the record of its end, nil if that is

@@ -150,6 +150,7 @@ func (r *Run) variable(id event.ObjectID) int {
 
 // Event processes the next event of the run.
 func (r *Run) Event(e *event.Event) {
+	r.threads.Named(e)
 	r.Analysis.Event(e)
 	if r.history != nil {
 		r.history.Add(e)

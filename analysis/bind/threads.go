@@ -6,7 +6,7 @@ import (
 )
 
 // Threads are the live threads of a run, by their names. It asks for each thread once, since it may be asked at each
-// event. Make it with NewThreads, and pass it all events once they have been handled.
+// event. Make it with NewThreads, and pass it all events: to Named before they are handled, to Event once they have been.
 type Threads struct {
 	names run.Namer
 	known map[event.ThreadID]run.Thread
@@ -34,6 +34,15 @@ func (t Threads) Type(id event.ThreadID) (start, name string, first bool) {
 
 // Process returns the number of a thread's process.
 func (t Threads) Process(id event.ThreadID) uint32 { return t.of(id).TGID }
+
+// Named gives a thread the name that an event says. It is called before the event is handled.
+func (t Threads) Named(e *event.Event) {
+	if e.Op == event.Named {
+		x := t.of(e.Thread)
+		x.Name = e.ThreadName()
+		t.known[e.Thread] = x
+	}
+}
 
 // Event forgets a thread that ends.
 func (t Threads) Event(e *event.Event) {

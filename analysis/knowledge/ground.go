@@ -82,35 +82,109 @@ func (m *Monitor) enrol(t *thread) bool {
 			r.ground.fresh = true
 		}
 	}
+	m.admit(t)
+	return t.forked
+}
+
+// named adds a thread that has got another name to the formulas of what that makes it. It returns whether the thread has a
+// state for that.
+func (m *Monitor) named(t *thread) bool {
+	became := false
+	for n, d := range m.declared {
+		if d.id == 0 && m.o.Is != nil && m.o.Is(t.id, n) {
+			m.become(n, t)
+			became = true
+		}
+	}
+	return m.admit(t) || became
+}
+
+// admit adds a thread to the formulas of the types that it has by now. It returns whether there are more of them.
+func (m *Monitor) admit(t *thread) bool {
+	var fresh set
 	full := len(m.newest)-len(m.spare) >= maxEntries
 	for n := range m.members {
-		if m.o.Of == nil || !m.o.Of(t.id, n) {
+		if t.types.has(n) || m.o.Of == nil || !m.o.Of(t.id, n) {
 			continue
 		}
 		if full {
 			m.unbound++
 			break
 		}
-		t.types |= 1 << n
+		fresh |= 1 << n
 		m.members[n] = append(m.members[n], t)
 	}
-	if t.types == 0 {
-		return t.forked
+	if fresh == 0 {
+		return false
 	}
-	t.life = m.newEntry()
-	t.lifeFrom = m.newest[t.life]
+	if t.types == 0 {
+		t.life = m.newEntry()
+		t.lifeFrom = m.newest[t.life]
+	}
+	t.types |= fresh
 	m.addRemotes(t)
 	for i := range m.o.Formula.Tops {
 		if bound := m.o.Formula.Tops[i].Bound; len(bound) > 0 {
-			m.assign(i, m.environment(nil), 0, t, false)
+			m.assign(i, m.environment(nil), 0, admitted{t, fresh}, false)
 		}
 	}
 	for n := range m.overTypes {
-		if t.types.has(n) {
+		if fresh.has(n) {
 			m.addToQuantifiers(n, t)
 		}
 	}
-	return t.forked
+	return true
+}
+
+// admitted is a thread with the types that it has got.
+type admitted struct {
+	*thread
+	fresh set
+}
+
+// become makes a thread that has had events a declared one, whose past begins here.
+func (m *Monitor) become(number int, t *thread) {
+	d := m.declared[number]
+	m.declared[number] = t
+	for _, r := range m.remotes {
+		r.ground.replace(d, t)
+	}
+	for _, x := range m.threads {
+		for _, g := range x.tops {
+			g.replace(d, t)
+		}
+	}
+	for _, x := range m.declared {
+		for _, g := range x.tops {
+			g.replace(d, t)
+		}
+	}
+	for _, g := range d.tops {
+		g.replace(d, t)
+		g.fresh = true
+		t.tops = appendLive(t.tops, g, groundIsDead)
+	}
+	for _, r := range d.remotes {
+		r.ground.fresh = true
+		t.remotes = appendLive(t.remotes, r, remoteIsDead)
+	}
+}
+
+// replace puts a thread in the place of another one.
+func (g *ground) replace(old, by *thread) {
+	for i, x := range g.threads {
+		if x == old {
+			g.threads[i] = by
+		}
+	}
+	if g.subject == old {
+		g.subject = by
+	}
+	for _, parts := range g.parts {
+		for _, x := range parts {
+			x.replace(old, by)
+		}
+	}
 }
 
 // environment returns the declared threads by number, or a copy of an environment.
@@ -128,8 +202,8 @@ func (m *Monitor) environment(of []*thread) []*thread {
 func (m *Monitor) typeOf(number int) int { return m.o.Formula.Bound[number-len(m.declared)] }
 
 // assign adds a formula for each assignment of living threads to its bound threads, from the
-// next-th on, in which t is one of them.
-func (m *Monitor) assign(top int, threads []*thread, next int, t *thread, has bool) {
+// next-th on, in which t is one of them by a type that it has got.
+func (m *Monitor) assign(top int, threads []*thread, next int, t admitted, has bool) {
 	f := &m.o.Formula.Tops[top]
 	if next == len(f.Bound) {
 		if has && differ(f.Differ, threads) {
@@ -139,11 +213,11 @@ func (m *Monitor) assign(top int, threads []*thread, next int, t *thread, has bo
 	}
 	number := f.Bound[next]
 	for _, x := range m.members[m.typeOf(number)] {
-		if next == len(f.Bound)-1 && !has && x != t {
+		if next == len(f.Bound)-1 && !has && x != t.thread {
 			continue
 		}
 		threads[number] = x
-		m.assign(top, threads, next+1, t, has || x == t)
+		m.assign(top, threads, next+1, t, has || x == t.thread && t.fresh.has(m.typeOf(number)))
 	}
 	threads[number] = nil
 }

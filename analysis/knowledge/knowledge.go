@@ -28,6 +28,7 @@
 // end the thread at which the formula is evaluated did not know before. At most maxLingering
 // threads that have ended are kept since some thread does not know it; the oldest are left out
 // first.
+// A thread that a name makes one of the type begins, for the formula, with the event that gives it the name.
 // What @ says of two bound threads at once is known from the first state of its thread in which
 // both have begun; until then it is what it was initially.
 //
@@ -68,7 +69,8 @@ type Options struct {
 	Codes   []Code   // by Body.ID
 	Locals  []uint64 // their initial values
 	// Is reports whether a thread is the declared one of a number, and Of whether it is of a type.
-	// Either is called before the thread's first event is evaluated; nil: no thread is.
+	// Either is called before the thread's first event is evaluated, and before each Named of it: a name may make the
+	// thread one, and none makes it one no more. Nil: no thread is.
 	Is, Of func(id event.ThreadID, number int) bool
 	// Verdict, if not nil, is called for each state of a thread and each formula of it, with the
 	// index in Formula.Tops.
@@ -188,6 +190,9 @@ func (m *Monitor) Event(e *event.Event, s State) {
 	o := m.object(e)
 	m.learned, m.present = false, momentOf(e)
 	first := m.enrol(t)
+	if e.Op == event.Named {
+		first = m.named(t) || first
+	}
 	x := m.receive(t, o, e)
 	if s.Variable >= 0 {
 		m.access(t, e, s.Variable)

@@ -32,6 +32,9 @@ func (r *Report) AddThreadStates(states []run.ThreadState, names run.Namer) {
 			Thread: b.thread(s.Thread), Stopped: s.Stopped, Call: Clean(s.Call), By: s.By, Ended: s.Ended,
 			Step: Step{Step: finding.Step{Thread: s.Thread, Op: s.Op, Peer: s.Peer, Readers: s.Readers}, Stack: b.stack(s.Stack)},
 		}
+		if s.Name != "" {
+			d.Thread.Name = Clean(s.Name)
+		}
 		if s.Object != 0 {
 			d.Step.Object = b.object(s.Object)
 		}

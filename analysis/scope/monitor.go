@@ -122,6 +122,9 @@ func (m *Monitor) Event(e *event.Event, declared uint64) {
 	if !t.typed && (declared&m.all != 0 || e.Op == event.End) {
 		m.setTypes(t)
 	}
+	if t.typed && e.Op == event.Named {
+		m.named(t)
+	}
 	sync, local := declared&(m.s.Sync|m.s.Outer) != 0, declared&t.events != 0
 	if e.Op.IsCall() && !sync && !local {
 		return
@@ -209,6 +212,25 @@ func (m *Monitor) setTypes(t *thread) {
 		l := &m.s.Locals[i]
 		t.locals[i] = slot{at: l.Formula.Start(), verdict: m.initial(l, t)}
 		m.counts.verdicts[i][t.locals[i].verdict]++
+	}
+}
+
+// named gives a thread the types that another name makes it one of, from here on. Other runs about the two regions are not
+// looked at, since the name may come in another one there.
+func (m *Monitor) named(t *thread) {
+	for i := range m.s.Types {
+		if t.types[i] || !m.s.Types[i].Has(t.id) {
+			continue
+		}
+		t.types[i] = true
+		m.counts.sizes[i]++
+		t.events |= m.events[i]
+		m.ahead.full = true
+		for j := range m.s.Locals {
+			if l := &m.s.Locals[j]; l.Type == i {
+				m.set(j, &t.locals[j], m.initial(l, t))
+			}
+		}
 	}
 }
 

@@ -67,8 +67,8 @@ type Scope struct {
 // Type is a type of threads.
 type Type struct {
 	Name string
-	// Has reports whether a thread is of the type. It is asked once, at the thread's first event of a
-	// local property, or at the end of its first region.
+	// Has reports whether a thread is of the type. It is asked at the thread's first event of a local property, or at the end
+	// of its first region, and, until it says so, at each later Named of the thread.
 	Has func(event.ThreadID) bool
 }
 

@@ -39,6 +39,7 @@ type Matcher struct {
 	numbered    event.ThreadID              // threads up to this one are counted
 	counts      []uint64                    // by Spec.Threads: for NthOf, the threads of the type so far
 	nthThread   map[int]event.ThreadID      // by Spec.Threads: for NthOf, the thread
+	counted     map[numberedThread]bool     // the living threads that counts has, of types by name
 	matched     []int                       // the indices in Spec.Events that the present event matches
 	inputs      []uint64                    // for Condition.value, reused
 	conversions []conversion                // by Spec.Vars
@@ -50,6 +51,12 @@ type Matcher struct {
 	ended       event.ThreadID              // the thread that the present event ends; 0: none
 	last        []uint64                    // its locals
 	unknown     uint64                      // conditions and assignments that could not be computed
+}
+
+// numberedThread is a thread that was counted for a thread that is declared as the Nth of a type, by its index in Spec.Threads.
+type numberedThread struct {
+	thread   event.ThreadID
+	declared int
 }
 
 // call is a declared event that the calls or returns of a function may match.
@@ -64,7 +71,7 @@ type object struct{ variable, sync int }
 // NewMatcher returns a matcher for a run that has not begun.
 func (s *Spec) NewMatcher(names Names) *Matcher {
 	m := &Matcher{s: s, names: names, funcs: map[event.FuncID][]call{}, objects: map[event.ObjectID]object{},
-		locals: map[event.ThreadID][]uint64{}, counts: make([]uint64, len(s.Threads)), nthThread: map[int]event.ThreadID{}, conversions: make([]conversion, len(s.Vars)), hadEvent: make([]bool, len(s.Syncs))}
+		locals: map[event.ThreadID][]uint64{}, counts: make([]uint64, len(s.Threads)), nthThread: map[int]event.ThreadID{}, counted: map[numberedThread]bool{}, conversions: make([]conversion, len(s.Vars)), hadEvent: make([]bool, len(s.Syncs))}
 	for i := range s.Locals {
 		m.first = append(m.first, s.Locals[i].Value)
 	}
@@ -105,6 +112,9 @@ var operationsOf = map[syntax.Op][]event.Op{
 // objects and threads that it has seen before.
 func (m *Matcher) Events(e *event.Event) uint64 {
 	m.numberThreads(max(e.Thread, e.Peer))
+	if e.Op == event.Named {
+		m.number(e.Thread)
+	}
 	m.ended, m.last = 0, nil
 	var mask uint64
 	m.matched = m.matched[:0]
@@ -125,6 +135,9 @@ func (m *Matcher) Events(e *event.Event) uint64 {
 	case event.End:
 		m.ended, m.last = e.Thread, m.locals[e.Thread]
 		delete(m.locals, e.Thread)
+		for i := range m.s.Threads {
+			delete(m.counted, numberedThread{e.Thread, i})
+		}
 	case event.Destroy:
 		delete(m.objects, e.Object)
 	}
@@ -438,14 +451,27 @@ func (m *Matcher) callOf(e *event.Event, i int) *call {
 func (m *Matcher) numberThreads(upTo event.ThreadID) {
 	for m.numbered < upTo {
 		m.numbered++
-		for i := range m.s.Threads {
-			t := &m.s.Threads[i]
-			if t.Kind != syntax.NthOf || m.counts[i] >= t.Nth || !m.isOfType(m.numbered, t.Of) {
+		m.number(m.numbered)
+	}
+}
+
+// number counts a thread for the declared threads that are the Nth of a type that it is of. It does so when the thread is
+// created and, where a name makes the type, whenever the thread gets another one.
+func (m *Matcher) number(id event.ThreadID) {
+	for i := range m.s.Threads {
+		t := &m.s.Threads[i]
+		if t.Kind != syntax.NthOf || m.counts[i] >= t.Nth || !m.isOfType(id, t.Of) {
+			continue
+		}
+		if m.s.Threads[t.Of].Kind == syntax.ByName {
+			n := numberedThread{id, i}
+			if m.counted[n] {
 				continue
 			}
-			if m.counts[i]++; m.counts[i] == t.Nth {
-				m.nthThread[i] = m.numbered
-			}
+			m.counted[n] = true
+		}
+		if m.counts[i]++; m.counts[i] == t.Nth {
+			m.nthThread[i] = id
 		}
 	}
 }

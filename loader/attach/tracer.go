@@ -230,7 +230,7 @@ func (t *Tracer) start() error {
 	// The kernel takes long to verify these, and each program has probes for them, while it is planned which.
 	t.programs.ahead(bpf.TracepredictProgOnProbe)
 	t.programs.ahead(bpf.TracepredictProgOnHeap, bpf.TracepredictProgOnHeapReturn)
-	for _, name := range []string{bpf.TracepredictProgOnFork, bpf.TracepredictProgOnExit, bpf.TracepredictProgOnExec} {
+	for _, name := range []string{bpf.TracepredictProgOnFork, bpf.TracepredictProgOnExit, bpf.TracepredictProgOnExec, bpf.TracepredictProgOnRename} {
 		if err := t.attachTracing(name); err != nil {
 			return fmt.Errorf("attach a tracepoint of the life of threads: %w", err)
 		}

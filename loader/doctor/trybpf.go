@@ -31,6 +31,7 @@ func bpfFeatures() []feature {
 	}
 	for _, point := range []struct{ name, why string }{
 		{"task_newtask", "see threads start"}, {"sched_process_exit", "see threads end"}, {"sched_process_exec", "see programs replaced"},
+		{"task_rename", "see threads named"},
 	} {
 		list = append(list, feature{name: "tracepoint " + point.name, why: point.why, since: "5.5", needed: true, probe: func() error {
 			return probeTracepoint(point.name)

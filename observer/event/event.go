@@ -141,6 +141,10 @@ const (
 	// process ends while the thread holds Object, which thread Peer has held too.
 	QuitHolding
 
+	// Named: the thread, or another one for it, has set its name, as pthread_setname_np does. Args are
+	// the name (ThreadName). It orders nothing.
+	Named
+
 	NumOps
 )
 
@@ -333,7 +337,8 @@ type Event struct {
 	Func    FuncID // of Call and Return
 
 	// Args are the arguments of Call and Return, one for each of the Params of
-	// Func, cut to the width of its type and sign-extended where that is signed.
+	// Func, cut to the width of its type and sign-extended where that is signed. Of Named they are
+	// the bytes of the name, eight in each, the first ones lowest.
 	// Valid only until the analysis returns.
 	Args []uint64
 
@@ -383,6 +388,9 @@ func (o Op) IsWrite() bool { return o == Write || o == Update }
 // IsCall reports whether the event is a call or a return of a function.
 func (o Op) IsCall() bool { return o == Call || o == Return }
 
+// HasArgs reports whether the event has arguments.
+func (o Op) HasArgs() bool { return o.IsCall() || o == Named }
+
 // IsAcquire reports whether the event acquires a lock, in either mode.
 func (o Op) IsAcquire() bool { return o == Acquire || o == AcquireRead }
 
@@ -395,7 +403,7 @@ var opNames = [NumOps]string{
 	"once-enter", "once-done", "once-leave", "init", "destroy", "hole", "call", "return",
 	"send", "sent", "receive", "receiving", "receive-failed", "holds", "blocked",
 	"release-unheld", "join-failed", "use-destroyed", "detach-again", "acquire-again", "release-inconsistent",
-	"destroy-again", "quit-holding",
+	"destroy-again", "quit-holding", "named",
 }
 
 // String returns the operation's name as the reports and traces spell it.

@@ -59,7 +59,7 @@ func (h *Hangs) blockedThread(d threadState) observer.BlockedThread {
 }
 
 func (d *threadState) runState(b *observer.BlockedThread, at observer.BlockedIDs, ids map[uint32]event.ThreadID) run.ThreadState {
-	s := run.ThreadState{Thread: at.Thread, Stopped: d.line.State&stateStopped != 0, Stack: at.Stack}
+	s := run.ThreadState{Thread: at.Thread, Name: nameOf(b.TGID, b.TID), Stopped: d.line.State&stateStopped != 0, Stack: at.Stack}
 	if d.line.State&stateAsleep != 0 && d.line.Call >= 0 {
 		s.Call = callName(uint32(d.line.Call))
 	}

@@ -33,7 +33,7 @@ func NewLink() *Link { return &Link{names: newNames(nil, nil)} }
 // Observe makes the observer. Opts are its options; Observe sets the callbacks that need the
 // session. With declare, the sinks receive the initial values of watched variables.
 func (l *Link) Observe(opts observer.Options, declare bool) {
-	opts.Sites, opts.CheckIn, opts.Touch = l.site, l.checkIn, l.Touch
+	opts.Sites, opts.CheckIn, opts.Touch, opts.NameOf = l.site, l.checkIn, l.Touch, nameOf
 	opts.SharedMemory = l.sharedMemory
 	opts.SeesFrees = func(tgid uint32) bool { return l.Session.SeesFrees(int(tgid)) }
 	opts.SiteAddr = func(tgid, index uint32) uint64 { return l.Session.SiteAddr(int(tgid), index) }

@@ -164,11 +164,16 @@ func (r *names) Thread(id event.ThreadID) run.Thread {
 			t.Start = run.FrameName(f[len(f)-1])
 		}
 	}
-	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", t.TGID, t.TID))
-	if err == nil {
-		t.Name = strings.TrimSpace(string(comm))
-	}
 	return t
+}
+
+// nameOf returns the name of a living thread, "" if that cannot be read.
+func nameOf(tgid, tid uint32) string {
+	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/comm", tgid, tid))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(string(comm), "\n")
 }
 
 // Func returns what is known of a function; run.Namer.

@@ -68,7 +68,7 @@ type Block struct {
 type Thread struct {
 	TID     uint32         `json:"tid"`              // the kernel's id, which may have been used again since; 0 in imported traces
 	TGID    uint32         `json:"pid"`              // the kernel's id of its process
-	Name    string         `json:"name"`             // the kernel's name of it, or that of an imported trace
+	Name    string         `json:"name"`             // the kernel's name of it when it began (see event.Named), or that of an imported trace
 	Start   string         `json:"start"`            // the name of its start routine
 	Main    bool           `json:"main"`             // it is the first thread of its process
 	Parent  event.ThreadID `json:"parent,omitempty"` // 0 if it lived when the observation began
@@ -427,6 +427,7 @@ type Bounds struct {
 // ThreadState is the state of a thread of a live process at one moment.
 type ThreadState struct {
 	Thread event.ThreadID
+	Name   string // the kernel's name of it at that moment; "" if it could not be read
 	// Stopped reports that a signal or a debugger has stopped the thread. Otherwise a thread
 	// without Op and Call runs.
 	Stopped bool

@@ -97,7 +97,7 @@ func (c *columns) define(k *eventKind) {
 	b = binary.AppendUvarint(b, zigzag(uint64(k.object)-c.object))
 	b = binary.AppendUvarint(b, uint64(k.object2))
 	b = binary.AppendUvarint(b, zigzag(uint64(k.stack)-c.stack))
-	if k.op.IsCall() {
+	if k.op.HasArgs() {
 		b = append(binary.AppendUvarint(b, uint64(k.fn)), k.args)
 		c.maxFunc = max(c.maxFunc, k.fn)
 	}

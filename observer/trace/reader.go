@@ -231,7 +231,7 @@ func (r *Reader) define() error {
 	k.object, k.object2 = event.ObjectID(r.object), event.ObjectID(c.number())
 	r.stack += unzigzag(c.uvarint())
 	k.stack = event.StackID(r.stack)
-	if k.op.IsCall() {
+	if k.op.HasArgs() {
 		k.fn, k.args = event.FuncID(c.number()), c.byte()
 	}
 	threads, objects := event.ThreadID(r.names.Threads()), uint64(r.names.Objects())

@@ -1,8 +1,11 @@
 package e2e
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // TestCheckAtomicity: --check finds a thread that saw the inside of a call, and none that came before it.
@@ -82,5 +85,54 @@ func TestKernelMonitorRefuses(t *testing.T) {
 	tool.want(2)
 	if text := tool.err.String(); !strings.Contains(text, "cannot be evaluated in the kernel: --watch-shared") {
 		t.Errorf("exec says %s", text)
+	}
+}
+
+// TestNamedThreads: a thread is of a type by name from the event on at which it, or another thread, gives it the name; also
+// in a trace.
+func TestNamedThreads(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "named.c", "-O1", "-g", "-pthread")
+	file := specFile(t, `
+thread managers = name "manager"
+thread boss = 1 of managers
+thread teller = name "clerk-*"
+event approved = call approve
+event pays = call pay
+local approvals : int = 0 { on approved : approvals := approvals + 1 }
+mttl told = forall c : teller . @c (pays -> @boss (approvals > 0))
+`)
+	for _, c := range []struct {
+		how, told string
+		violated  []string
+		notes     int
+	}{
+		{"self", "", []string{"told"}, 0}, {"self", "told", nil, 0},
+		{"creator", "", []string{"told"}, 0}, {"creator", "told", nil, 0},
+		{"renamed", "", []string{"told"}, 0}, {"renamed", "told", nil, 0},
+		{"none", "", nil, 2},
+	} {
+		t.Run(c.how+" "+c.told, func(t *testing.T) {
+			t.Parallel()
+			record := filepath.Join(t.TempDir(), "trace")
+			start := func(args ...string) *child { return startTool(t, childOptions{}, args...) }
+			_, r := reportedBy(t, start, "exec", "--watch-shared=off", "--spec", file, "--record", record, "--", program, c.how, c.told)
+			_, again := reportedBy(t, start, "analyze", "--spec", file, record)
+			for what, r := range map[string]jsonReport{"live": r, "trace": again} {
+				if diff := cmp.Diff(c.violated, observedKnowledge(r)); diff != "" {
+					t.Errorf("%s: expected (-), found (+):\n%s", what, diff)
+				}
+				said := 0
+				for _, n := range r.Run.Notes {
+					if strings.Contains(n, "no thread of this run was") {
+						said++
+					}
+				}
+				if said != c.notes {
+					t.Errorf("%s: notes %q", what, r.Run.Notes)
+				}
+			}
+		})
 	}
 }

@@ -143,6 +143,8 @@ static inline long bpf_probe_read_kernel(void *to, __u32 size, const void *from)
 	return 0;
 }
 
+#define bpf_probe_read_kernel_str(to, size, from) abort()
+
 static inline long bpf_loop(__u32 n, int (*each)(__u32, void *), void *context, __u64 flags)
 {
 	for (__u32 i = 0; i < n; i++)
