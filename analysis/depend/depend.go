@@ -77,7 +77,7 @@ const (
 // thread has the uses of a thread.
 type thread struct {
 	id      event.ThreadID
-	created finding.Step // the fork by its parent; Op is None if it was not recorded
+	created step // the fork by its parent; op is None if it was not recorded
 	uses    map[event.ObjectID]*use
 	cache   []cachedUse // direct-mapped cache of uses, by object; its length is a power of two; nil after the thread's end
 }
@@ -109,8 +109,22 @@ type use struct {
 	object event.ObjectID
 	roles  role
 	// supply is the event that first showed the role writes or signals, the later one if both;
-	// without these roles the first acquire. Op is None if there was none.
-	supply finding.Step
+	// without these roles the first acquire; op is None if there was none.
+	supply step
+}
+
+// step is the part of a finding.Step that dependencies have. There are many of them.
+type step struct {
+	seq, time    uint64
+	thread, peer event.ThreadID
+	object       event.ObjectID
+	stack        event.StackID
+	flags        event.Flags
+	op           event.Op
+}
+
+func (s *step) full() finding.Step {
+	return finding.Step{Seq: s.seq, Time: s.time, Thread: s.thread, Op: s.op, Flags: s.flags, Object: s.object, Peer: s.peer, Stack: s.stack}
 }
 
 // New returns an empty graph.
@@ -140,8 +154,8 @@ func (g *Graph) Event(e *event.Event) {
 // fork records which thread created another.
 func (g *Graph) fork(e *event.Event) {
 	g.thread(e.Thread)
-	if c := g.thread(e.Peer); c != nil && c.created.Op == event.None {
-		c.created = finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Peer: e.Peer, Stack: e.Stack}
+	if c := g.thread(e.Peer); c != nil && c.created.op == event.None {
+		c.created = step{seq: e.Seq, time: e.Time, thread: e.Thread, op: e.Op, peer: e.Peer, stack: e.Stack}
 	}
 }
 
@@ -167,8 +181,8 @@ func (g *Graph) recordUse(t *thread, e *event.Event) {
 // add adds the new roles fresh, which event e shows.
 func (u *use) add(fresh role, e *event.Event) {
 	const supplies = writes | signals
-	if fresh&supplies != 0 || fresh&locks != 0 && u.supply.Op == event.None {
-		u.supply = finding.Step{Seq: e.Seq, Time: e.Time, Thread: e.Thread, Op: e.Op, Flags: e.Flags & (event.Atomic | event.Kernel), Object: e.Object, Stack: e.Stack}
+	if fresh&supplies != 0 || fresh&locks != 0 && u.supply.op == event.None {
+		u.supply = step{seq: e.Seq, time: e.Time, thread: e.Thread, op: e.Op, flags: e.Flags & (event.Atomic | event.Kernel), object: e.Object, stack: e.Stack}
 	}
 	u.roles |= fresh
 }
@@ -326,8 +340,8 @@ type supplyKey struct {
 
 // addNeeded adds the threads without which t would not have reached its events.
 func (x *extension) addNeeded(t *thread) {
-	if t.created.Op != event.None {
-		x.add(finding.Creates, t.created, t.id)
+	if t.created.op != event.None {
+		x.add(finding.Creates, &t.created, t.id)
 	}
 	for _, u := range t.sorted() {
 		if u.roles&reads != 0 {
@@ -349,7 +363,7 @@ func (x *extension) addSuppliers(how finding.Influence, u *use, by role) {
 	x.objects[key] = true
 	for _, v := range x.g.usersOf(u.object) {
 		if v.roles&by != 0 {
-			x.add(how, v.supply, u.thread)
+			x.add(how, &v.supply, u.thread)
 		}
 	}
 }
@@ -363,20 +377,20 @@ func (x *extension) addContending(t *thread) {
 		for _, v := range x.g.usersOf(u.object) {
 			if v.roles&locks != 0 && !x.reached[v.thread] {
 				x.reached[v.thread] = true
-				x.found = append(x.found, finding.Dependency{How: finding.Contends, Thread: v.thread, On: t.id, Step: v.supply})
+				x.found = append(x.found, finding.Dependency{How: finding.Contends, Thread: v.thread, On: t.id, Step: v.supply.full()})
 			}
 		}
 	}
 }
 
 // add adds the thread of the step by, on which the thread on depends.
-func (x *extension) add(how finding.Influence, by finding.Step, on event.ThreadID) {
-	if x.reached[by.Thread] {
+func (x *extension) add(how finding.Influence, by *step, on event.ThreadID) {
+	if x.reached[by.thread] {
 		return
 	}
-	x.reached[by.Thread] = true
-	x.queue = append(x.queue, by.Thread)
-	x.found = append(x.found, finding.Dependency{How: how, Thread: by.Thread, On: on, Step: by})
+	x.reached[by.thread] = true
+	x.queue = append(x.queue, by.thread)
+	x.found = append(x.found, finding.Dependency{How: how, Thread: by.thread, On: on, Step: by.full()})
 }
 
 // sorted returns the uses of a thread in the order of objects.

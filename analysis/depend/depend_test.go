@@ -113,8 +113,8 @@ func TestFigure11(t *testing.T) {
 
 func describe(g *Graph, th *thread, objects map[event.ObjectID]string, names *eventtest.Names) wantThread {
 	w := wantThread{Ancestor: "topmost", Reads: []string{}, Writes: []string{}}
-	if th.created.Op == event.Fork {
-		w.Ancestor = names.Threads[th.created.Thread]
+	if th.created.op == event.Fork {
+		w.Ancestor = names.Threads[th.created.thread]
 	}
 	for object, u := range th.uses {
 		if u.roles&reads != 0 {
