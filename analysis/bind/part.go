@@ -43,6 +43,14 @@ func (p *Part) Remember(n *event.Names) {
 	}
 }
 
+// Shrink implements part.Part.
+func (p *Part) Shrink() (variables int, some bool) {
+	for _, f := range p.run.formulas {
+		some = f.monitor.Shrink() || some
+	}
+	return 0, some
+}
+
 // Settle implements part.Part.
 func (p *Part) Settle(*part.Outcome) {
 	for _, f := range p.run.formulas {

@@ -229,3 +229,62 @@ func TestManyThreadsAtATime(t *testing.T) {
 		t.Errorf("%d threads are left out, with %d entries", n, len(r.newest))
 	}
 }
+
+// TestForgotten: where memory is short, the objects that were not used for the longest time are forgotten, but no lock that is
+// held. What was passed on by the others is still known, and violations are likely at most.
+func TestForgotten(t *testing.T) {
+	const objects = 4 * leastObjects
+	for _, c := range []struct {
+		what       string
+		lock       event.ObjectID // by which the first thread learns of the block of the second
+		forget     bool
+		confidence finding.Confidence // of the violation; "": there is none
+	}{
+		{"nothing is forgotten", 1, false, finding.Observed},
+		{"the object is forgotten", 1, true, ""},
+		{"another one is", objects, true, finding.Likely},
+	} {
+		r := newTellers(isolated())
+		r.fork(2)
+		r.fork(3)
+		r.enter(2)
+		r.do(2, event.Write, c.lock, 0)
+		r.do(3, event.Read, c.lock, 0)
+		r.do(3, event.Write, c.lock, 0)
+		for id := event.ObjectID(1); id <= objects; id++ {
+			if id != c.lock {
+				r.do(1, event.Write, id, 0)
+			}
+			if id == objects-1 && c.lock == objects {
+				r.do(3, event.Write, objects, 0)
+			}
+		}
+		held := &object{passesOn: true, holders: 1}
+		r.objects[objects+1] = held
+		if c.forget && (!r.Shrink() || len(r.objects) > objects/2+1) {
+			t.Errorf("%s: %d objects are kept", c.what, len(r.objects))
+		}
+		if r.objects[objects+1] != held {
+			t.Errorf("%s: a lock that is held is forgotten", c.what)
+		}
+		r.do(2, event.Read, c.lock, 0)
+		found := r.Finish()
+		if c.confidence == "" && len(found) != 0 || c.confidence != "" && (len(found) != 1 || found[0].Confidence != c.confidence) {
+			t.Errorf("%s: %+v", c.what, found)
+		}
+	}
+}
+
+// TestForgettingEnds: there is a number of objects below which none is forgotten.
+func TestForgettingEnds(t *testing.T) {
+	r := newTellers(isolated())
+	for id := event.ObjectID(1); id <= 8*leastObjects; id++ {
+		r.do(1, event.Write, id, 0)
+	}
+	shrunk := 0
+	for ; r.Shrink(); shrunk++ {
+	}
+	if shrunk != 4 || len(r.objects) != leastObjects/2 {
+		t.Errorf("%d objects after %d times", len(r.objects), shrunk)
+	}
+}

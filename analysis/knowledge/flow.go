@@ -1,6 +1,9 @@
 package knowledge
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/order"
 )
@@ -14,7 +17,10 @@ type object struct {
 	lastVersion uint64
 	lastWrote   bool
 
-	exclusive bool // of a lock: its last acquire was exclusive
+	used      uint64 // Seq of its last event
+	passesOn  bool   // it is a variable or a lock: the order of its events needs no matching
+	holders   int    // of a lock
+	exclusive bool   // of a lock: its last acquire was exclusive
 	order     order.Object
 }
 
@@ -25,9 +31,10 @@ func (m *Monitor) object(e *event.Event) *object {
 	}
 	o := m.objects[e.Object]
 	if o == nil {
-		o = &object{}
+		o = &object{passesOn: e.Kind >= event.KindVariable && e.Kind <= event.KindSpin || e.Kind == event.KindField}
 		m.objects[e.Object] = o
 	}
+	o.used = e.Seq
 	return o
 }
 
@@ -111,10 +118,47 @@ func (m *Monitor) leave(t *thread, o *object, e *event.Event, x *order.Match) {
 		m.matcher.Match(&o.order, e)
 	case event.Acquire:
 		o.exclusive = true
+		o.holders++
 	case event.AcquireRead:
 		o.exclusive = false
+		o.holders++
+	case event.Release:
+		o.holders = max(0, o.holders-1)
 	}
 }
+
+// leastObjects is the number of objects below which Shrink forgets none.
+const leastObjects = 1 << 10
+
+// Shrink forgets what half of the variables and locks pass on, those that were not used for the longest time, but for locks
+// that are held. It reports whether there were any. A thread that uses one again learns nothing of what came before, so
+// that findings are likely at most from then on.
+func (m *Monitor) Shrink() bool {
+	if len(m.objects) < leastObjects {
+		return false
+	}
+	var used []uint64
+	for _, o := range m.objects {
+		if o.forgettable() {
+			used = append(used, o.used)
+		}
+	}
+	if len(used) == 0 {
+		return false
+	}
+	slices.Sort(used)
+	last := used[(len(used)-1)/2]
+	for id, o := range m.objects {
+		if o.forgettable() && o.used <= last {
+			m.forget(id, o)
+		}
+	}
+	m.objects = maps.Collect(maps.All(m.objects)) // which has less memory
+	m.vectors.spare, m.forgot = nil, true
+	return true
+}
+
+func (o *object) forgettable() bool { return o.passesOn && o.holders == 0 }
 
 // lives passes on knowledge to threads that begin, and drops threads that nobody can join.
 func (m *Monitor) lives(t *thread, e *event.Event, now moment) {

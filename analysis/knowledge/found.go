@@ -80,6 +80,8 @@ func (m *Monitor) doubt() (why reason.Reason) {
 	switch i := slices.Index(m.initialKnown, false); {
 	case m.lost:
 		why.What = reason.RunLost
+	case m.forgot:
+		why.What = reason.KnowledgeForgotten
 	case m.valueless:
 		why.What = reason.ValueMissing
 	case i >= 0:

@@ -118,6 +118,7 @@ type Monitor struct {
 	stack        []uint64 // inputs of the bodies being evaluated
 
 	lost, valueless bool
+	forgot          bool // Shrink has forgotten objects
 	states, faults  uint64
 	leftOut         uint64
 	unbound         uint64

@@ -140,30 +140,32 @@ const (
 
 // What is wrong with the record of the run.
 const (
-	InSummary       What = "in-summary"       // the summary of the run says it: Words
-	HeldBefore      What = "held-before"      // Thread may hold a lock from before the observation
-	EventsLost      What = "events-lost"      // events of Thread were lost
-	RunLost         What = "run-lost"         // events of the run were lost
-	WriteForgotten  What = "write-forgotten"  // Thread reads what may not have been recorded
-	UseForgotten    What = "use-forgotten"    // Thread waits for what may not have been recorded
-	HeldByTwo       What = "held-by-two"      // Thread acquired a lock while Other held it
-	HeldInFreed     What = "held-in-freed"    // a lock became another object while Thread held it
-	ManyHeldByTwo   What = "many-held-by-two" // too many locks were acquired while others held them
-	PostMissing     What = "post-missing"     // Thread got past its wait for the semaphore Object
-	NotifyMissing   What = "notify-missing"   // Thread woke from its wait on the condition Object
-	ArrivalMissing  What = "arrival-missing"  // Thread left the barrier Object too early
-	WriteMissing    What = "write-missing"    // Thread read a value of Object that nobody wrote
-	JoinedTwice     What = "joined-twice"     // Thread was joined twice
-	WentOnJoined    What = "went-on-joined"   // Thread went on after it had been joined
-	OrderOpen       What = "order-open"       // the record does not prove the order of accesses that the finding needs
-	ValueMissing    What = "value-missing"    // a write of a watched variable has no value
-	CreationUnseen  What = "creation-unseen"  // the object of a protocol was not seen to be created
-	InitialMissing  What = "initial-missing"  // the first value of a variable is not known: Words
-	LibraryUnloaded What = "library-unloaded" // Object lies where another library may have been
-	MemoryFreed     What = "memory-freed"     // the memory of Object may have been freed in between
-	FieldFreed      What = "field-freed"      // so of the field that the finding is about
-	MemoryReused    What = "memory-reused"    // the memory of Object may have been used again
-	LifeUnknown     What = "life-unknown"     // it is not known when the memory was freed
+	InSummary      What = "in-summary"      // the summary of the run says it: Words
+	HeldBefore     What = "held-before"     // Thread may hold a lock from before the observation
+	EventsLost     What = "events-lost"     // events of Thread were lost
+	RunLost        What = "run-lost"        // events of the run were lost
+	WriteForgotten What = "write-forgotten" // Thread reads what may not have been recorded
+	UseForgotten   What = "use-forgotten"   // Thread waits for what may not have been recorded
+	// What threads could learn from variables and locks was forgotten.
+	KnowledgeForgotten What = "knowledge-forgotten"
+	HeldByTwo          What = "held-by-two"      // Thread acquired a lock while Other held it
+	HeldInFreed        What = "held-in-freed"    // a lock became another object while Thread held it
+	ManyHeldByTwo      What = "many-held-by-two" // too many locks were acquired while others held them
+	PostMissing        What = "post-missing"     // Thread got past its wait for the semaphore Object
+	NotifyMissing      What = "notify-missing"   // Thread woke from its wait on the condition Object
+	ArrivalMissing     What = "arrival-missing"  // Thread left the barrier Object too early
+	WriteMissing       What = "write-missing"    // Thread read a value of Object that nobody wrote
+	JoinedTwice        What = "joined-twice"     // Thread was joined twice
+	WentOnJoined       What = "went-on-joined"   // Thread went on after it had been joined
+	OrderOpen          What = "order-open"       // the record does not prove the order of accesses that the finding needs
+	ValueMissing       What = "value-missing"    // a write of a watched variable has no value
+	CreationUnseen     What = "creation-unseen"  // the object of a protocol was not seen to be created
+	InitialMissing     What = "initial-missing"  // the first value of a variable is not known: Words
+	LibraryUnloaded    What = "library-unloaded" // Object lies where another library may have been
+	MemoryFreed        What = "memory-freed"     // the memory of Object may have been freed in between
+	FieldFreed         What = "field-freed"      // so of the field that the finding is about
+	MemoryReused       What = "memory-reused"    // the memory of Object may have been used again
+	LifeUnknown        What = "life-unknown"     // it is not known when the memory was freed
 )
 
 // What accesses, locks and misuses may be besides an error.
