@@ -38,12 +38,17 @@ type config struct {
 	protocols bool
 	// scopes does so for properties of scopes.
 	scopes bool
+	// formulas does so for atomicity.
+	formulas bool
 }
 
-// all returns the programs that can be measured, and for -protocols and -scopes the specification of each.
+// all returns the programs that can be measured, and for -protocols, -scopes and -formulas the specification of each.
 func (c *config) all() ([]program, map[string]string) {
 	if c.scopes {
 		return scopePrograms()
+	}
+	if c.formulas {
+		return formulaPrograms()
 	}
 	if c.protocols {
 		return protocolPrograms()
@@ -71,6 +76,7 @@ func parseFlags() (c config, err error) {
 	flag.BoolVar(&c.pointers, "pointers", false, "measure exec --watch-shared=all with several budgets instead")
 	flag.BoolVar(&c.protocols, "protocols", false, "measure mine, and exec --spec with protocols, instead")
 	flag.BoolVar(&c.scopes, "scopes", false, "measure exec --spec with scopes instead")
+	flag.BoolVar(&c.formulas, "formulas", false, "measure exec --spec with formulas of atomicity instead")
 	flag.Parse()
 	if quick {
 		c.rounds, c.scale, c.output = 1, c.scale/4, ""
@@ -88,7 +94,7 @@ func parseFlags() (c config, err error) {
 	if c.protocols {
 		c.modes = protocolModes
 	}
-	if c.scopes {
+	if c.scopes || c.formulas {
 		c.modes = scopeModes
 	}
 	if c.specified() && c.output == performance {
@@ -98,7 +104,7 @@ func parseFlags() (c config, err error) {
 }
 
 // specified reports whether each program has a specification.
-func (c *config) specified() bool { return c.protocols || c.scopes }
+func (c *config) specified() bool { return c.protocols || c.scopes || c.formulas }
 
 func (c *config) check() error {
 	if flag.NArg() > 0 || c.rounds < 1 || c.scale <= 0 {
@@ -156,6 +162,9 @@ func run(ctx context.Context, c config) error {
 	}
 	if c.scopes {
 		text, part = renderScopes(c, results), scopeMarks
+	}
+	if c.formulas {
+		text, part = renderFormulas(c, results), formulaMarks
 	}
 	fmt.Print(text)
 	if len(failed) > 0 {

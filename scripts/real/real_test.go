@@ -18,7 +18,7 @@ func ran(seconds float64, events uint64, findings ...string) sample {
 	lost := uint64(0)
 	s.report.Run.Events, s.report.Run.Lost, s.report.Run.Duration = &events, &lost, int64(s.load)
 	for _, f := range findings {
-		s.report.Findings = append(s.report.Findings, struct{ Kind, Confidence, Message string }{"deadlock", f, ""})
+		s.report.Findings = append(s.report.Findings, struct{ Kind, Confidence, Property, Message string }{"deadlock", f, "", ""})
 	}
 	return s
 }

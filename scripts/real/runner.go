@@ -138,7 +138,7 @@ type toolReport struct {
 			Functions int
 		}
 	}
-	Findings []struct{ Kind, Confidence, Message string }
+	Findings []struct{ Kind, Confidence, Property, Message string }
 }
 
 type result struct {
