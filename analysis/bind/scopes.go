@@ -154,7 +154,7 @@ func (r *Run) finishScopes(out *part.Outcome) {
 		out.Add(found...)
 		action := r.spec.Events[s.Sync].Name
 		stats := m.Stats()
-		out.Notes = append(out.Notes, r.judged(s, m))
+		out.First = append(out.First, r.judged(s, m))
 		if r.kernel != nil {
 			out.Notes = append(out.Notes, fmt.Sprintf("scope %s was monitored in the kernel, which does not look at other runs: --monitor=user does", s.Name))
 		}

@@ -54,7 +54,7 @@ const (
 // Outcome is what came of a run.
 type Outcome struct {
 	Findings []finding.Finding
-	// First are notes for the reader that say what may be missed, and Notes are others.
+	// First are notes for the reader that say what was judged and what may be missed, and Notes are others.
 	First, Notes []string
 	Locks        *run.Locks       // nil: lock orders were not looked at
 	Properties   *run.Properties  // nil: there are none

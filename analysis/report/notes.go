@@ -28,14 +28,14 @@ func (r *Run) DistinctNotes() []string {
 	return out
 }
 
-// JoinedNotes returns the notes on what the run means for findings, then the others that are about the
+// JoinedNotes returns the notes on what the run means for findings, and then the others: first those that are about the
 // whole run, which are of no kind, and then a line for each kind.
-func (r *Run) JoinedNotes() []string {
+func (r *Run) JoinedNotes() (first, lines []string) {
 	known := make(map[string]plural.Note, len(r.NoteKinds))
 	for _, n := range r.NoteKinds {
 		known[n.Text] = n
 	}
-	var first, lines, order []string
+	var order []string
 	groups := map[string][]plural.Note{}
 	for _, text := range r.DistinctNotes() {
 		n := known[text]
@@ -52,11 +52,10 @@ func (r *Run) JoinedNotes() []string {
 		}
 		groups[n.Kind] = append(groups[n.Kind], n)
 	}
-	lines = append(first, lines...)
 	for _, kind := range order {
 		lines = append(lines, joinKind(groups[kind]))
 	}
-	return lines
+	return first, lines
 }
 
 // ofFile is how many things a file has that notes of one kind count.

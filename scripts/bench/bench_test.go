@@ -5,11 +5,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tracepredict/tracepredict/scripts/figures"
 )
 
 func TestNewPageHasItsMarks(t *testing.T) {
-	if _, err := marks.Replace(newPage, "figures\n"); err != nil {
-		t.Error(err)
+	for _, m := range []figures.Marks{marks, scopeMarks} {
+		if _, err := m.Replace(newPage, "figures\n"); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

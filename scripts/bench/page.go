@@ -262,7 +262,7 @@ var newPage = `# What observing costs
 A program that is observed is slowed at its synchronisation calls and at its accesses of watched variables, and nowhere else. How much depends on
 where in a function the probe sits: see [how it works](how-it-works.md).
 
-` + marks.Begin + "\n" + marks.End + `
+` + marks.Begin + "\n" + marks.End + "\n\n" + scopeMarks.Begin + "\n" + scopeMarks.End + `
 
 What the rows mean: *tracepredict* is ` + "`tracepredict exec`" + ` with its defaults, both records of each pair delivered and analysed; *--sites=entry* puts every
 probe where other tools put it, at the function's entry and its return; *empty programs* is the kernel's own part of the cost, with

@@ -7,16 +7,17 @@ import (
 	"github.com/tracepredict/tracepredict/internal/plural"
 )
 
-// maxNotes is the number of lines of notes, unless all were requested.
+// maxNotes is the number of lines of notes, unless all were requested or there are more on what the run means for findings.
 const maxNotes = 10
 
 // notes prints the notes of a run: with Verbose all, each once, and otherwise joined by kind.
 func (p *printer) notes(r *report.Run) {
 	lines, all := r.DistinctNotes(), len(r.DistinctNotes())
 	if !p.all {
-		lines = r.JoinedNotes()
+		first, others := r.JoinedNotes()
+		lines = append(first, others...)
 		if len(lines) > maxNotes && !p.complete {
-			lines = lines[:maxNotes-1]
+			lines = lines[:max(len(first), maxNotes-1)]
 		}
 	}
 	for _, text := range lines {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/report/reporttest"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // TestNotesAreFew checks the number of notes that a text shows: at most ten lines, all that it joined
@@ -29,6 +30,19 @@ func TestNotesAreFew(t *testing.T) {
 		if n := strings.Count(got, "  note: "); n != c.notes || strings.Contains(got, "--verbose lists all 132 notes") != c.says {
 			t.Errorf("%+v: %d notes, want %d:\n%s", c.options, n, c.notes, got)
 		}
+	}
+}
+
+// TestConsequencesAreAllShown: notes on what the run means for findings are not among those that are left out.
+func TestConsequencesAreAllShown(t *testing.T) {
+	var first []string
+	for i := range 2 * maxNotes {
+		first = append(first, fmt.Sprintf("scope s%d: 3 regions were judged", i))
+	}
+	r := reporttest.NotesRun(40)
+	r.AddBounds(&run.Bounds{}, first)
+	if got := text(t, report.Build(r, nil, nil), report.Options{Width: 400}); strings.Count(got, "regions were judged") != 2*maxNotes || strings.Count(got, "  note: ") != 2*maxNotes {
+		t.Errorf("not all notes on what was judged are shown, or others are:\n%s", got)
 	}
 }
 
