@@ -55,6 +55,7 @@ type Run struct {
 	otherObjects  int              // number of further objects with these names, in forked processes
 	threads       Threads
 	letters       []*letters               // by spec.Properties
+	verdicts      []*verdict               // of properties that are no safety properties
 	protocols     *typestate.Analysis      // of spec.Typestates; nil if there are none
 	races         *typestate.Races         // of the same protocols; nil if races are not looked for
 	ofObjects     *property.Parametric     // the properties of objects; nil if there are none
@@ -104,6 +105,14 @@ func New(o Options) (*Run, error) {
 			continue
 		}
 		r.plain |= bound.Events
+		if len(o.Monitors[i].Unreported) > 0 {
+			v, err := newVerdict(p, len(opts.Properties))
+			if err != nil {
+				return nil, err
+			}
+			bound.Observed = v.read
+			r.verdicts = append(r.verdicts, v)
+		}
 		opts.Properties = append(opts.Properties, bound)
 	}
 	if len(o.Spec.Typestates)+len(ofObjects)+len(o.Spec.Scopes) > 0 {

@@ -71,6 +71,9 @@ func (p *Part) Finish(out *part.Outcome) {
 	out.Add(violated...)
 	out.Witnesses.Add(p.run.Witnesses())
 	out.Properties = p.run.checked()
+	for _, v := range p.run.verdicts {
+		out.First = append(out.First, v.note(p.run.Recorded(v.index)))
+	}
 	if p.run.protocols != nil {
 		out.Add(p.run.protocols.Finish()...)
 		out.Notes = append(out.Notes, p.run.protocols.Notes()...)

@@ -84,6 +84,8 @@ type Property struct {
 	Events    uint64
 	// Propositions are the names of the bits of a letter, for witnesses.
 	Propositions []string
+	// Observed, if not nil, is called for each letter of the observed run, that of the initial state first.
+	Observed func(lattice.Letter)
 }
 
 const defaultHistory = 1 << 16
@@ -185,6 +187,17 @@ func (a *Analysis) Event(e *event.Event) {
 	for _, s := range a.slices {
 		s.event(&r, slot, clock, e.Time, uncertain)
 	}
+}
+
+// Recorded reports whether all events, values and initial values that the letters of a property depend on were recorded, by its
+// index in Options.Properties, so that those of Property.Observed are the run's.
+func (a *Analysis) Recorded(property int) bool {
+	for _, v := range a.o.Properties[property].Variables {
+		if !a.initialKnown[v] {
+			return false
+		}
+	}
+	return !a.lostEvents && a.allValued
 }
 
 // ClockMemory returns the memory that the clocks of relevant events need at most, in bytes.

@@ -22,6 +22,8 @@ type slice struct {
 	// base is what the events before the kept part of the run led to; baseBad: they violate the property.
 	base    outcome
 	baseBad bool
+
+	values []uint64 // of all variables in the observed run; nil without Property.Observed
 }
 
 // begin makes the lattice of the slice of the property with an index. The initial state may violate it already.
@@ -38,6 +40,24 @@ func (s *slice) begin(property int) {
 	})
 	base, ok := s.start(a.initial)
 	s.base, s.baseBad = base, !ok
+	if p.Observed != nil {
+		s.values = slices.Clone(a.initial)
+		p.Observed(p.Labels.Letter(s.values, 0))
+	}
+}
+
+// observe passes on the letter of an event, if that makes one.
+func (s *slice) observe(e *lattice.Event) {
+	if s.values == nil {
+		return
+	}
+	written := e.Variable >= 0 && slices.Contains(s.property.Variables, e.Variable)
+	if written {
+		s.values[e.Variable] = e.Value
+	}
+	if own := e.Events & s.property.Events; written || own != 0 {
+		s.property.Observed(s.property.Labels.Letter(s.values, own))
+	}
 }
 
 // reads reports whether an event is one of the slice.
@@ -50,6 +70,7 @@ func (s *slice) event(e *lattice.Event, slot uint32, v causality.Clock, time uin
 	if !s.reads(e.Variable, e.Events, e.Locking != lattice.NoLock) {
 		return
 	}
+	s.observe(e)
 	s.uncertain = s.uncertain || uncertain
 	own := *e
 	own.Events &= s.property.Events

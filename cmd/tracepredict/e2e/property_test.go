@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -273,5 +274,32 @@ func TestLockOfStructure(t *testing.T) {
 	c.want(2)
 	if text := c.err.String(); !strings.Contains(text, `test.tps:1:10: the lock "table.lok" cannot be found: `) || !strings.Contains(text, "did you mean table.lock?") {
 		t.Errorf("the error:\n%s", text)
+	}
+}
+
+// TestPartialVerdicts: what is no safety property has a verdict in three values, and is a finding only where it is false.
+func TestPartialVerdicts(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "named.c", "-O1", "-g", "-pthread")
+	file := specFile(t, `
+event approved = call approve
+event pays = call pay
+property done = eventually pays
+property answered = always (approved -> eventually pays)
+property first = !pays until approved
+`)
+	for how, first := range map[string]string{"told": "true", "": "true|false"} {
+		tool := startTool(t, childOptions{}, "exec", "--watch-shared=off", "--partial", "--spec", file, "--", program, "self", how)
+		tool.wait()
+		text := strings.Join(strings.Fields(tool.err.String()), " ")
+		for _, want := range []string{"property done: of this run it is true", "property answered: of this run it is unknown", "property first: of this run it is (" + first + ")"} {
+			if !regexp.MustCompile(want).MatchString(text) {
+				t.Errorf("%q: %s", want, text)
+			}
+		}
+		if violated := strings.Contains(text, "PROPERTY observed (first)"); violated != strings.Contains(text, "of this run it is false") {
+			t.Errorf("observed %v: %s", violated, text)
+		}
 	}
 }
