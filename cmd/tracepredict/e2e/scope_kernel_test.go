@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -50,9 +51,52 @@ func TestScopeNotInKernel(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
 	program := build(t, "gcc", "figure1/figure1.c", "-O1", "-g", "-pthread")
-	tool := startTool(t, childOptions{}, "exec", "--monitor=kernel", "--follow", "--spec", "testdata/figure1/figure1.tps", "--", program)
-	tool.want(2)
-	if text := tool.err.String(); !strings.Contains(text, "--monitor=kernel: --follow observes several processes") {
+	figure, err := os.ReadFile("testdata/figure1/figure1.tps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := specFile(t, strings.Replace(string(figure), "call do_write by writer", "call do_write(n) by writer when n == 1", 1))
+	for _, c := range []struct {
+		args   []string
+		reason string
+	}{
+		{[]string{"--follow", "--spec", "testdata/figure1/figure1.tps"}, "--monitor=kernel: --follow observes several processes"},
+		{[]string{"--spec", first}, "the local property writes is over write, which has a condition"},
+	} {
+		tool := startTool(t, childOptions{}, append(append([]string{"exec", "--monitor=kernel"}, c.args...), "--", program)...)
+		tool.want(2)
+		if text := strings.Join(strings.Fields(tool.err.String()), " "); !strings.Contains(text, c.reason) {
+			t.Errorf("want %q, report: %s", c.reason, text)
+		}
+	}
+	// The user form takes the condition: in the last region the writer writes 2, and so nothing of the scope.
+	tool := startTool(t, childOptions{}, "exec", "--spec", first, "--", program)
+	tool.want(66)
+	if text := strings.Join(strings.Fields(tool.err.String()), " "); !strings.Contains(text, "SCOPE observed (figure)") {
 		t.Errorf("report: %s", text)
+	}
+}
+
+// TestReleasesInKernel: the kernel form takes releases of a lock for the actions, and judges as the user form.
+func TestReleasesInKernel(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "figure1/figure1.c", "-O1", "-g", "-pthread")
+	figure, err := os.ReadFile("testdata/figure1/figure1.tps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	released := specFile(t, strings.NewReplacer("acquire room", "release room", "check next always", "check always").Replace(string(figure)))
+	var texts []string
+	for _, where := range []string{"user", "kernel"} {
+		tool := startTool(t, childOptions{}, "exec", "--stats", "--monitor="+where, "--spec", released, "--", program)
+		tool.wait()
+		texts = append(texts, tool.err.String())
+	}
+	if user, kernel := verdictsOf(texts[0]), verdictsOf(texts[1]); user == "" || user != kernel {
+		t.Errorf("in user space:\n%s\nin the kernel:\n%s", user, kernel)
+	}
+	if !strings.Contains(texts[1], "7 events of local properties, 3 records") {
+		t.Errorf("report: %s", texts[1])
 	}
 }
