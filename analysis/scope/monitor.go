@@ -33,6 +33,7 @@ type Monitor struct {
 	// The last synchronising action, and its position.
 	last      finding.Step
 	lastAt    position
+	recent    []position       // of the last maxAhead+1 of them, with History
 	unordered *[2]finding.Step // synchronising actions that are concurrent; nil: there are none
 	lost      bool             // events were lost
 	stopped   error            // why the present region and those after it are not judged; nil: they are
@@ -53,6 +54,7 @@ type thread struct {
 	last         position
 	born         uint64 // the region in which it was first seen
 	typed, ended bool
+	begins       bool // its Begin was seen
 }
 
 // slot is the state of a local property on a thread: its slot in the scope channel.
@@ -122,7 +124,7 @@ func (m *Monitor) Event(e *event.Event, declared uint64) {
 	if !t.typed && (declared&m.all != 0 || e.Op == event.End) {
 		m.setTypes(t)
 	}
-	if t.typed && e.Op == event.Named {
+	if e.Op == event.Named {
 		m.named(t)
 	}
 	sync, local := declared&(m.s.Sync|m.s.Outer) != 0, declared&t.events != 0
@@ -130,7 +132,9 @@ func (m *Monitor) Event(e *event.Event, declared uint64) {
 		return
 	}
 	m.lost = m.lost || e.Op == event.Hole || e.Flags&event.AfterHole != 0
-	number, clock := m.clocks.of(e, sync || local)
+	begins := e.Op == event.Begin && m.o.History != nil
+	t.begins = t.begins || begins
+	number, clock := m.clocks.of(e, sync || local || begins)
 	switch {
 	case sync:
 		m.action(e, declared, number, clock)
@@ -138,6 +142,8 @@ func (m *Monitor) Event(e *event.Event, declared uint64) {
 		m.stopped = errors.New("an event of a local property came as a record")
 	case local:
 		m.local(e.Seq, t, declared, number, clock)
+	case begins:
+		m.keep(e.Seq, t, 0, number, clock)
 	}
 	if e.Op == event.End && !t.ended {
 		t.ended = true
@@ -215,9 +221,13 @@ func (m *Monitor) setTypes(t *thread) {
 	}
 }
 
-// named gives a thread the types that another name makes it one of, from here on. Other runs about the two regions are not
+// named gives a thread the types that another name makes it one of, from here on. Other runs about the region are not
 // looked at, since the name may come in another one there.
 func (m *Monitor) named(t *thread) {
+	m.ahead.full = true
+	if !t.typed {
+		return
+	}
 	for i := range m.s.Types {
 		if t.types[i] || !m.s.Types[i].Has(t.id) {
 			continue
@@ -225,7 +235,6 @@ func (m *Monitor) named(t *thread) {
 		t.types[i] = true
 		m.counts.sizes[i]++
 		t.events |= m.events[i]
-		m.ahead.full = true
 		for j := range m.s.Locals {
 			if l := &m.s.Locals[j]; l.Type == i {
 				m.set(j, &t.locals[j], m.initial(l, t))
@@ -258,11 +267,10 @@ func (m *Monitor) local(seq uint64, t *thread, declared uint64, at position, clo
 	}
 	t.count++
 	t.last = at
-	late := m.escapes(clock)
-	if late {
+	if m.escapes(clock) {
 		t.early++
 	}
-	m.keep(seq, t, declared, at, late)
+	m.keep(seq, t, declared, at, clock)
 }
 
 // step lets a local property read an event of a thread.
@@ -320,6 +328,12 @@ func (m *Monitor) action(e *event.Event, declared uint64, at position, clock cau
 		m.stats.Own++
 	}
 	m.last, m.lastAt = step, at
+	if m.o.History != nil {
+		if len(m.recent) > maxAhead {
+			m.recent = slices.Delete(m.recent, 0, 1)
+		}
+		m.recent = append(m.recent, at)
+	}
 }
 
 // restart ends a region of the outer scope: the checks of an inner one begin anew.

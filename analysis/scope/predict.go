@@ -10,10 +10,11 @@ import (
 )
 
 // This file looks for other runs. What is concurrent with a synchronising action may come on its other side: an event that
-// was observed before it after it, or the other way round. For each action, when the next one has come, it is tried
-// whether the state of the region before the action, with some such events on the other side, violates a check. All that
+// was observed before it after it, or the other way round. For each action, when maxAhead regions after it have ended, it is
+// tried whether the state of the region before the action, with some such events on the other side, violates a check. All that
 // comes before that region stays as it was observed. Where events of a thread lie is a cut of its sequence; all cuts are
-// tried up to maxCuts of them, the extreme ones first. A schedule for the cut must be found and accepted by others
+// tried up to maxCuts of them, the extreme ones first. The begin of a thread is the first of its events: with none of them
+// before the action, the thread is in no region yet. A schedule for the cut must be found and accepted by others
 // (History): that decides what is feasible, and here it is only guessed.
 
 // History makes schedules.
@@ -23,10 +24,12 @@ type History interface {
 	Schedule(from uint64, seqs []uint64, relevant func(seq uint64) bool) ([]finding.Step, error)
 }
 
-// The bounds of the search: events that are kept of a region, cuts that are tried at an action, and violations of which no
-// schedule is accepted, since each asks for a search in the kept part of the run.
+// The bounds of the search: events that are kept of a region, regions after an action whose events may come before it, cuts
+// that are tried at an action, and violations of which no schedule is accepted, since each asks for a search in the kept part
+// of the run.
 const (
 	maxEvents  = 4096
+	maxAhead   = 3
 	maxCuts    = 64
 	maxRefused = 64
 )
@@ -34,8 +37,8 @@ const (
 // ahead is what is kept to look for other runs.
 type ahead struct {
 	events []counted // of the present region
-	full   bool      // it has more
-	before *past     // the region before it; nil: there is none, or it had too many events
+	full   bool      // it has more, or what it has is not known well enough
+	before []*past   // the regions before it, at most maxAhead, oldest first
 	found  []*finding.Finding
 	stats  Searched
 }
@@ -53,52 +56,63 @@ type counted struct {
 	t        *thread
 	declared uint64
 	at       position
-	late     bool // it does not come after the action before its region
+	after    uint64 // the number of the last action that comes before it, from 1, if that is one of the recent ones
 }
 
 // past is a region that has ended, with the action that ended it.
 type past struct {
 	region uint64
+	number uint64 // of the action, from 1
 	events []counted
+	full   bool // the events are not known
 	counts Counts
 	checks []check // before the region
 	from   uint64  // Seq of the action before it
 	action finding.Step
 	clock  causality.Clock
-	young  bool // a thread began in the region: in another run it may begin after the action
+	young  bool // a thread was first seen in the region, and it is not known when it began
 }
 
-// keep keeps an event of local properties.
-func (m *Monitor) keep(seq uint64, t *thread, declared uint64, at position, late bool) {
+// keep keeps an event of local properties, or the begin of a thread.
+func (m *Monitor) keep(seq uint64, t *thread, declared uint64, at position, clock causality.Clock) {
 	if m.o.History == nil || m.ahead.full {
 		return
 	}
-	if m.ahead.full = len(m.ahead.events) == maxEvents; !m.ahead.full {
-		m.ahead.events = append(m.ahead.events, counted{seq, t, declared, at, late})
+	if m.ahead.full = len(m.ahead.events) == maxEvents; m.ahead.full {
+		return
 	}
+	after := m.stats.Actions
+	for i := len(m.recent) - 1; i >= 0 && !m.recent[i].before(clock); i-- {
+		after--
+	}
+	m.ahead.events = append(m.ahead.events, counted{seq, t, declared, at, after})
 }
 
-// look looks for other runs about the action before the present region, which ends, and keeps the present one. The step
-// is the action that ends it; nil at the end of the run.
+// look looks for other runs about the action maxAhead regions before the present one, which ends, and keeps the present one.
+// The step is the action that ends it; nil at the end of the run: then it looks at all that are left.
 func (m *Monitor) look(next *finding.Step, clock causality.Clock, checks []check) {
 	if m.o.History == nil {
 		return
 	}
-	if b := m.ahead.before; b != nil {
-		m.search(b)
+	p := &past{
+		region: m.region, number: m.stats.Actions + 1, events: m.ahead.events, full: m.ahead.full, counts: m.counts.clone(), checks: checks, from: m.last.Seq,
+		clock: slices.Clone(clock),
 	}
-	m.ahead.before = nil
-	if next != nil && m.stats.Actions > 0 && !m.ahead.full { // Before the first action, threads begin.
-		m.ahead.before = &past{
-			region: m.region, events: m.ahead.events, counts: m.counts.clone(), checks: checks, from: m.last.Seq, action: *next,
-			clock: slices.Clone(clock),
-		}
-		for _, t := range m.threads {
-			m.ahead.before.young = m.ahead.before.young || t.born == m.region
-		}
-		m.ahead.events = nil
+	if next != nil {
+		p.action = *next
 	}
-	m.ahead.events, m.ahead.full = m.ahead.events[:0], false
+	for _, t := range m.threads {
+		p.young = p.young || t.born == m.region && !t.begins
+	}
+	m.ahead.events, m.ahead.full = nil, false
+	if m.stats.Actions == 0 { // Threads begin, and nothing stays as it was observed.
+		return
+	}
+	m.ahead.before = append(m.ahead.before, p)
+	for len(m.ahead.before) > maxAhead || next == nil && len(m.ahead.before) > 1 {
+		m.search(m.ahead.before[0], m.ahead.before[1:])
+		m.ahead.before = slices.Delete(m.ahead.before, 0, 1)
+	}
 }
 
 func (c *Counts) clone() Counts { return Counts{slices.Clone(c.verdicts), slices.Clone(c.sizes)} }
@@ -107,26 +121,38 @@ func (c *Counts) clone() Counts { return Counts{slices.Clone(c.verdicts), slices
 type cuts struct {
 	t        *thread
 	events   []counted
-	least    int // those that come before the action
+	begins   bool // the first event is its begin
+	least    int  // those that come before the action
 	observed int
 	chosen   int
 }
 
-// search looks for a cut by which the region before an action violates a check.
-func (m *Monitor) search(b *past) {
-	all, free := m.cutsOf(b)
-	if !free {
+// search looks for a cut by which the region before an action violates a check, with events of the regions after it.
+func (m *Monitor) search(b *past, later []*past) {
+	q := &question{past: b, later: later}
+	if i := slices.IndexFunc(later, func(p *past) bool { return p.full }); i >= 0 {
+		q.later, q.short = later[:i], true
+	}
+	if !q.cut() {
 		return
 	}
 	m.ahead.stats.Actions++
-	young := func(c *cuts) bool { return c.t.born > b.region }
-	if m.ahead.stats.Refused >= maxRefused || b.young || slices.ContainsFunc(all, young) || m.ahead.full || slices.ContainsFunc(m.s.Locals, func(l Local) bool { return l.Across }) {
+	young := func(c *cuts) bool { return c.t.born > b.region && !c.t.begins }
+	if m.ahead.stats.Refused >= maxRefused || b.young || b.full || slices.ContainsFunc(q.all, young) || slices.ContainsFunc(m.s.Locals, func(l Local) bool { return l.Across }) {
 		m.ahead.stats.Left++
 		return
 	}
-	if !eachCut(all, func() bool { m.judge(b, all); return m.undecided() }) {
+	if complete := eachCut(q.all, func() bool { m.judge(q); return m.undecided() }); !complete || q.short {
 		m.ahead.stats.Left++
 	}
+}
+
+// question is whether an action may come earlier or later.
+type question struct {
+	*past
+	later []*past // the regions after the action
+	short bool    // there were more, of which the events are not known
+	all   []*cuts
 }
 
 // undecided reports whether there is a check that may still be found violated.
@@ -134,36 +160,39 @@ func (m *Monitor) undecided() bool {
 	return m.ahead.stats.Refused < maxRefused && slices.ContainsFunc(m.checks, func(c check) bool { return !c.predicted && c.verdict == monitor.Unknown })
 }
 
-// cutsOf returns the threads with events at an action. Free reports that one of these may lie on the other side of it.
-func (m *Monitor) cutsOf(b *past) (all []*cuts, free bool) {
+// cut finds the threads with events at the action. It reports whether one of the events may lie on the other side of it.
+func (q *question) cut() (free bool) {
 	of := func(e *counted) *cuts {
-		i := slices.IndexFunc(all, func(c *cuts) bool { return c.t == e.t })
+		i := slices.IndexFunc(q.all, func(c *cuts) bool { return c.t == e.t })
 		if i < 0 {
-			i = len(all)
-			all = append(all, &cuts{t: e.t})
+			i = len(q.all)
+			q.all = append(q.all, &cuts{t: e.t})
 		}
-		return all[i]
+		return q.all[i]
 	}
-	for i := range b.events {
-		e := &b.events[i]
+	for i := range q.events {
+		e := &q.events[i]
 		c := of(e)
 		c.events = append(c.events, *e)
 		c.observed++
-		if e.at.before(b.clock) {
+		if e.at.before(q.clock) {
 			c.least = c.observed
 		}
 	}
-	for i := range m.ahead.events {
-		if e := &m.ahead.events[i]; e.late {
-			c := of(e)
-			c.events = append(c.events, *e)
+	for _, p := range q.later {
+		for i := range p.events {
+			if e := &p.events[i]; e.after < q.number {
+				c := of(e)
+				c.events = append(c.events, *e)
+			}
 		}
 	}
-	for _, c := range all {
+	for _, c := range q.all {
+		c.begins = c.t.begins && c.t.born >= q.region
 		c.chosen = c.observed
 		free = free || c.least < len(c.events)
 	}
-	return all, free
+	return free
 }
 
 // eachCut calls try for cuts until it returns false: for those in which all threads, or one, have as few or as many events
@@ -218,26 +247,42 @@ func eachCut(all []*cuts, try func() bool) bool {
 }
 
 // judge judges the region before an action with the chosen cuts, and makes findings of the checks that are violated.
-func (m *Monitor) judge(b *past, all []*cuts) {
-	if !slices.ContainsFunc(all, func(c *cuts) bool { return c.chosen != c.observed }) {
+func (m *Monitor) judge(q *question) {
+	if !slices.ContainsFunc(q.all, func(c *cuts) bool { return c.chosen != c.observed }) {
 		return
 	}
-	counts := b.counts.clone()
-	for _, c := range all {
-		for i := range m.s.Locals {
-			counts.verdicts[i][m.read(i, c.t, c.events[:c.observed])]--
-			counts.verdicts[i][m.read(i, c.t, c.events[:c.chosen])]++
-		}
+	counts := q.counts.clone()
+	for _, c := range q.all {
+		m.count(&counts, c, c.observed, ^uint64(0))
+		m.count(&counts, c, c.chosen, 1)
 	}
 	atoms := make([]bool, len(m.s.Atoms))
 	letter := m.letter(&counts, atoms)
 	for i := range m.checks {
 		c, f := &m.checks[i], m.s.Checks[i].Formula
-		if !c.predicted && c.verdict == monitor.Unknown && f.Verdict(f.Next(b.checks[i].at, letter)) == monitor.False {
-			c.predicted = m.predict(b, all, i, atoms)
+		if !c.predicted && c.verdict == monitor.Unknown && f.Verdict(f.Next(q.checks[i].at, letter)) == monitor.False {
+			c.predicted = m.predict(q, i, atoms)
 		}
 	}
 }
+
+// count adds a thread with its first n events, so many times, unless it has not begun with these.
+func (m *Monitor) count(counts *Counts, c *cuts, n int, times uint64) {
+	if !c.has(n) {
+		return
+	}
+	for i, is := range c.t.types {
+		if is {
+			counts.sizes[i] += times
+		}
+	}
+	for i := range m.s.Locals {
+		counts.verdicts[i][m.read(i, c.t, c.events[:n])] += times
+	}
+}
+
+// has reports whether the thread has begun with its first n events.
+func (c *cuts) has(n int) bool { return n > 0 || !c.begins }
 
 // read returns the verdict of a local property on a thread that has had events in a region.
 func (m *Monitor) read(i int, t *thread, events []counted) Verdict {
@@ -255,10 +300,10 @@ func (m *Monitor) read(i int, t *thread, events []counted) Verdict {
 }
 
 // predict makes the finding of a violated check if there is a schedule.
-func (m *Monitor) predict(b *past, all []*cuts, check int, atoms []bool) bool {
+func (m *Monitor) predict(q *question, check int, atoms []bool) bool {
 	var seqs, moved []uint64
-	relevant := map[uint64]bool{b.action.Seq: true, m.last.Seq: true}
-	for _, c := range all {
+	relevant := map[uint64]bool{q.action.Seq: true, m.last.Seq: true}
+	for _, c := range q.all {
 		for j := range c.events {
 			if j < c.chosen {
 				seqs = append(seqs, c.events[j].seq)
@@ -268,19 +313,20 @@ func (m *Monitor) predict(b *past, all []*cuts, check int, atoms []bool) bool {
 			}
 		}
 	}
-	for _, list := range [][]counted{b.events, m.ahead.events} {
-		for i := range list {
-			relevant[list[i].seq] = true
+	for _, p := range append([]*past{q.past}, q.later...) {
+		relevant[p.action.Seq] = true
+		for i := range p.events {
+			relevant[p.events[i].seq] = true
 		}
 	}
 	slices.Sort(seqs)
 	slices.Sort(moved)
-	steps, err := m.o.History.Schedule(b.from, append(seqs, b.action.Seq), func(seq uint64) bool { return relevant[seq] })
+	steps, err := m.o.History.Schedule(q.from, append(seqs, q.action.Seq), func(seq uint64) bool { return relevant[seq] })
 	if err != nil {
 		m.ahead.stats.Refused++
 		return false
 	}
-	m.ahead.found = append(m.ahead.found, m.predicted(b, all, check, atoms, steps, len(moved)))
+	m.ahead.found = append(m.ahead.found, m.predicted(q, check, atoms, steps, len(moved)))
 	if m.o.Found != nil {
 		m.o.Found(m.ahead.found[len(m.ahead.found)-1])
 	}
@@ -288,20 +334,20 @@ func (m *Monitor) predict(b *past, all []*cuts, check int, atoms []bool) bool {
 }
 
 // predicted returns the finding of a schedule.
-func (m *Monitor) predicted(b *past, all []*cuts, check int, atoms []bool, steps []finding.Step, moved int) *finding.Finding {
+func (m *Monitor) predicted(q *question, check int, atoms []bool, steps []finding.Step, moved int) *finding.Finding {
 	f := m.finding(check, atoms)
 	f.Confidence, f.Order, f.Assumes = finding.Predicted, finding.OrderSync, []string{finding.RaceFree}
-	f.Scope.Region, f.Scope.Moved = b.region, uint64(moved)
+	f.Scope.Region, f.Scope.Moved = q.region, uint64(moved)
 	if m.s.Checks[check].Message == "" {
-		f.Message = fmt.Sprintf("another schedule of this run violates %s in region %d", m.s.Name, b.region)
+		f.Message = fmt.Sprintf("another schedule of this run violates %s in region %d", m.s.Name, q.region)
 	}
-	f.Evidence, f.Witness = []finding.Step{b.action}, steps
-	m.mark(steps, all)
+	f.Evidence, f.Witness = []finding.Step{q.action}, steps
+	m.mark(steps, q.all)
 	for i := range m.s.Locals {
 		l := &m.s.Locals[i]
 		out := finding.LocalVerdicts{Name: l.Name, Type: m.s.Types[l.Type].Name, Threads: []finding.ThreadVerdict{}}
-		for _, c := range all {
-			if v := m.read(i, c.t, c.events[:c.chosen]); v != NotApplicable && len(out.Threads) < finding.MaxVerdicts {
+		for _, c := range q.all {
+			if v := m.read(i, c.t, c.events[:c.chosen]); c.has(c.chosen) && v != NotApplicable && len(out.Threads) < finding.MaxVerdicts {
 				out.Threads = append(out.Threads, finding.ThreadVerdict{Thread: c.t.id, Verdict: v.String()})
 			}
 		}

@@ -12,8 +12,9 @@ import (
 
 // ordered makes schedules by the order of the oracle.
 type ordered struct {
-	run   []event.Event
-	order order
+	run    []event.Event
+	order  order
+	begins int // the number of events of which each run has the first ones first
 }
 
 var errImpossible = errors.New("an event must come before another one")
@@ -61,8 +62,12 @@ func TestPredictedRuns(t *testing.T) {
 		text := []string{"always (x -> y)", "always !(x && y)", "always (y -> next !x)"}[r.IntN(3)]
 		s.Checks = []Check{{Text: text, Formula: formula(t, text, []string{"x", "y"})}}
 		run, declared := randomRun(r, 12+r.IntN(12))
-		run, declared = withBegins(run, declared)
-		o := ordered{run, orderOf(run, edges{locks: true, forks: true})}
+		begins := 8
+		if seed%2 == 1 {
+			begins = 6
+		}
+		run, declared = withBegins(run, declared, begins)
+		o := ordered{run, orderOf(run, edges{locks: true, forks: true}), begins}
 		m := New(Options{Scope: s, History: o})
 		m.run(run, declared)
 		found := m.Finish()
@@ -113,23 +118,28 @@ func TestSearchEnds(t *testing.T) {
 	}
 }
 
-// begins is the number of events that withBegins adds.
-const begins = 8
-
 // withBegins adds a first event of each thread, and an action, so that all threads are there before the first region that
-// the search examines.
-func withBegins(run []event.Event, declared []uint64) (events []event.Event, masks []uint64) {
+// the search examines. With 6 begins, the last thread is created then, and begins just before its first event.
+func withBegins(run []event.Event, declared []uint64, begins int) (events []event.Event, masks []uint64) {
 	add := func(e event.Event, d uint64) {
 		e.Seq = uint64(len(events) + 1)
 		events, masks = append(events, e), append(masks, d)
 	}
-	for id := event.ThreadID(2); id <= 4; id++ {
+	first := event.ThreadID(begins / 2)
+	for id := event.ThreadID(2); id <= first; id++ {
 		add(event.Event{Thread: 1, Op: event.Fork, Peer: id}, 0)
 		add(event.Event{Thread: id, Op: event.Begin, Peer: 1}, 0)
 	}
 	add(event.Event{Thread: 1, Op: event.Acquire, Object: 1}, isAction)
 	add(event.Event{Thread: 1, Op: event.Release, Object: 1}, 0)
+	if first < 4 {
+		add(event.Event{Thread: 1, Op: event.Fork, Peer: 4}, 0)
+	}
 	for i := range run {
+		if run[i].Thread > first {
+			first = run[i].Thread
+			add(event.Event{Thread: first, Op: event.Begin, Peer: 1}, 0)
+		}
 		if op := run[i].Op; op != event.Fork && op != event.Join && op != event.End {
 			add(run[i], declared[i])
 		}
@@ -187,7 +197,7 @@ func (o ordered) violated(t *testing.T, r *rand.Rand, s *Scope, declared []uint6
 	for i := range o.run {
 		threadsFirst[i] = slices.Clone(o.order[i])
 		for j := range o.run {
-			threadsFirst[i][j] = threadsFirst[i][j] || i < begins && i < j
+			threadsFirst[i][j] = threadsFirst[i][j] || i < o.begins && i < j
 		}
 	}
 	for range 30 {
@@ -205,7 +215,7 @@ func (o ordered) violated(t *testing.T, r *rand.Rand, s *Scope, declared []uint6
 		}
 		k := found[0].Scope.Region
 		early := o.before(s, run, masks, k+1)
-		seen := o.before(s, o.run, declared, k+2)
+		seen := o.before(s, o.run, declared, k+1+maxAhead)
 		far := slices.ContainsFunc(early, func(seq uint64) bool { return !slices.Contains(seen, seq) })
 		if same && !far && slices.Equal(o.before(s, run, masks, k), o.before(s, o.run, declared, k)) {
 			return true
@@ -214,14 +224,14 @@ func (o ordered) violated(t *testing.T, r *rand.Rand, s *Scope, declared []uint6
 	return false
 }
 
-// before returns the numbers of the events of local properties before the n-th action, ascending.
+// before returns the numbers of the events of local properties, and of late begins, before the n-th action, ascending.
 func (o ordered) before(s *Scope, events []event.Event, declared []uint64, n uint64) (out []uint64) {
 	for i := range events {
 		if declared[i]&isAction != 0 {
 			if n--; n == 0 {
 				break
 			}
-		} else if s.counts(events[i].Thread, declared[i]) {
+		} else if s.counts(events[i].Thread, declared[i]) || events[i].Op == event.Begin && events[i].Seq > uint64(o.begins) {
 			out = append(out, events[i].Seq)
 		}
 	}

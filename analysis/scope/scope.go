@@ -36,7 +36,7 @@
 // # Other runs
 //
 // With Options.History the Monitor also looks for runs in which events that are concurrent with an action lie on its other
-// side (predict.go). It then keeps the events of two regions, up to a bound.
+// side (predict.go). It then keeps the events of four regions, up to a bound.
 package scope
 
 import (
