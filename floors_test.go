@@ -78,6 +78,7 @@ var floors = []floor{
 	{"analysis/baseline", []string{"analysis/finding", "analysis/report"}, "an earlier report is compared by fingerprints"},
 	{"analysis/suppress", []string{"analysis/finding", "analysis/report", "observer/event", "probes/spelling"}, "what is suppressed is found by the names of the report"},
 	{"analysis/perfetto", []string{"observer/event", "observer/run"}, "a timeline has the names of a run"},
+	{"analysis/profile", []string{"observer/event", "observer/run"}, "a profile has the names of a run"},
 	{"analysis/progress", []string{"analysis/finding", "analysis/report", "observer/run"}, "what is told while a program runs has the names of reports"},
 	{"analysis/atomicity", []string{"analysis/execution", "analysis/finding", "analysis/finding/reason", "analysis/predict", "observer/event"}, "what may come between the events of a block, whatever names the block"},
 	{"analysis/bind", []string{"analysis/atomicity", "analysis/completion", "analysis/execution", "analysis/finding", "analysis/knowledge", "analysis/locks", "analysis/monitor", "analysis/part", "analysis/property", "analysis/scope", "analysis/spec", "analysis/spec/syntax", "analysis/stats", "analysis/typestate", "observer/event", "observer/lattice", "observer/run"}, "a specification is bound to a run by names"},

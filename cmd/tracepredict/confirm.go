@@ -52,7 +52,7 @@ func (f *confirmFlags) check() error {
 func (f *observeFlags) becomeTry() {
 	f.confirm, f.watchShared, f.onHang, f.analysisTime = false, sharedOff, hangKill, "1s"
 	f.watch, f.hw, f.on, f.modules, f.spec, f.action = nil, nil, nil, nil, specFlags{formula: formulaOrder}, nil
-	f.record, f.to, f.baseline, f.generate, f.monitor = "", destinations{}, "", "", monitorAuto
+	f.record, f.profile, f.to, f.baseline, f.generate, f.monitor = "", "", destinations{}, "", "", monitorAuto
 	f.duration, f.stats, f.progress = 0, false, false
 }
 

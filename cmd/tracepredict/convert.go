@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/tracepredict/tracepredict/analysis/perfetto"
+	"github.com/tracepredict/tracepredict/analysis/profile"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/observer/trace"
@@ -26,34 +27,36 @@ type convertFlags struct {
 func (a *app) convertCommand() *cobra.Command {
 	var f convertFlags
 	cmd := &cobra.Command{
-		Use:   "convert --to std|trace|perfetto [flags] TRACE OUT",
+		Use:   "convert --to std|trace|perfetto|pprof [flags] TRACE OUT",
 		Short: "Write a trace in another format",
 		Long: `convert reads a trace, in tracepredict's format or in STD text (the content decides which), and writes it as
 
   std       STD text, for the RAPID and related tools; what it cannot represent is counted and reported
   trace     tracepredict's own format
   perfetto  a timeline of threads, critical sections and waits, as a Perfetto trace for ui.perfetto.dev
+  pprof     a profile of critical sections and waits by call stack, for go tool pprof and other readers of profile.proto
 
 - is standard input, or output. Exit status: 0, 125 if the trace cannot be read to its end or OUT cannot be written, 2 for wrong usage.`,
 		Example: `  tracepredict convert --to std shop.trace shop.std
   tracepredict convert --to std --dialect spd shop.trace - | less
   tracepredict convert --to trace avrora.std avrora.trace
-  tracepredict convert --to perfetto shop.trace shop.pftrace`,
+  tracepredict convert --to perfetto shop.trace shop.pftrace
+  tracepredict convert --to pprof shop.trace shop.pb.gz`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return a.convert(&f, args[0], args[1])
 		},
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.to, "to", "", "format of OUT: `std|trace|perfetto`")
+	fs.StringVar(&f.to, "to", "", "format of OUT: `std|trace|perfetto|pprof`")
 	fs.StringVar(&f.dialect, "dialect", string(std.Rapid), "dialect of --to std, `rapid|spd|sunhang`: pure; with requests; with requests and condition waits")
 	fs.BoolVar(&f.strict, "strict", false, "accept only STD text that RAPID itself reads")
 	return cmd
 }
 
 func (a *app) convert(f *convertFlags, from, to string) error {
-	if !slices.Contains([]string{"std", "trace", "perfetto"}, f.to) {
-		return usage("--to %q: it is std, trace or perfetto", f.to)
+	if !slices.Contains([]string{"std", "trace", "perfetto", "pprof"}, f.to) {
+		return usage("--to %q: it is std, trace, perfetto or pprof", f.to)
 	}
 	if err := oneOf("dialect", f.dialect, std.Dialects()...); err != nil {
 		return err
@@ -131,6 +134,8 @@ func newEventWriter(f *convertFlags, src trace.Source, out io.Writer) (eventWrit
 		return stdWriter{std.NewWriter(out, std.WriterOptions{Dialect: std.Dialect(f.dialect), Names: src.Names(), Location: location})}, nil
 	case "perfetto":
 		return timeline{perfetto.New(out, perfetto.Options{Names: src.Names(), Program: s.Program, PID: s.PID, Funcs: src.Names().Func})}, nil
+	case "pprof":
+		return profileWriter{profile.New(out, profile.Options{Names: src.Names(), Program: s.Program})}, nil
 	}
 	start := run.Summary{Program: s.Program, PID: s.PID}
 	w, err := trace.NewWriter(out, trace.WriterOptions{Names: src.Names(), Start: func() run.Summary { return start }, FlushEvery: -1})
@@ -154,6 +159,10 @@ func location(frames []event.Frame) string {
 type timeline struct{ *perfetto.Writer }
 
 func (w timeline) finish(bool) (string, error) { return "", w.Close() }
+
+type profileWriter struct{ *profile.Writer }
+
+func (w profileWriter) finish(bool) (string, error) { return "", w.Close() }
 
 type nativeWriter struct {
 	*trace.Writer

@@ -216,6 +216,7 @@ type observeFlags struct {
 	action       []string
 	monitor      string // --monitor
 	record       string
+	profile      string
 	duration     time.Duration
 	ring         int
 	lossy        bool
@@ -242,6 +243,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.StringArrayVar(&f.action, "on-violation", nil, "do this when a property is first known to be violated, while the program runs: `ACTION` is 'run COMMAND', 'signal NAME' or 'core'; of an mttl formula also signal:NAME, to the very thread, right after the instruction (docs/knowledge.md); repeatable")
 	fs.StringVar(&f.monitor, "monitor", monitorAuto, "where an mttl formula, or --check atomicity, and the local properties of a scope are evaluated: `auto|kernel|user`. In the kernel a thread gets the signal of --on-violation signal:NAME at once (docs/knowledge.md), and the local events of a scope are no records (docs/scopes.md); auto is user space, but for that action")
 	fs.StringVar(&f.record, "record", "", "also write the trace of the run to `FILE`, for tracepredict analyze; it is FILE.part until it is complete; - is standard output")
+	fs.StringVar(&f.profile, "profile", "", "also write where the program held locks and waited to `FILE`, for go tool pprof (docs/profiles.md)")
 	fs.DurationVar(&f.duration, "duration", 0, "stop observing after this time (30s, 5m); the program goes on")
 	fs.IntVar(&f.ring, "ring", attach.DefaultRingBytes>>20, fmt.Sprintf("size of the ring buffer in `MiB`, a power of two; at least %d without --lossy", attach.MinRingBytes>>20))
 	fs.BoolVar(&f.follow, "follow", false, "observe the processes that the program forks too, and what they execute, until the first process ends")
@@ -266,6 +268,9 @@ func (f *observeFlags) check() error {
 	}
 	if f.record == standard && f.to.writes(standard) {
 		return usage("--record - and --output -: only one of them can go to standard output")
+	}
+	if f.profile == standard {
+		return usage("--profile -: a profile is written to a file")
 	}
 	if err := oneOf("order", f.order, orderAuto, orderIO, orderNone); err != nil {
 		return err
@@ -334,6 +339,7 @@ type observation struct {
 	engine  *engine.Engine
 	live    *live.Link
 	record  *recording // nil without --record
+	profile *profiling // nil without --profile
 	plan    probes.Options
 	actor   *actor
 	quiet   *progress.Quiet // nil without --settle
@@ -440,7 +446,10 @@ func (r *observation) openFiles(program string) (err error) {
 	if r.printer, err = newPrinter(&f.reportFlags, r.stderr); err != nil {
 		return err
 	}
-	r.record, err = newRecording(f.record, f.pointers() || f.record != "")
+	if r.record, err = newRecording(f.record, f.pointers() || f.record != ""); err != nil {
+		return err
+	}
+	r.profile, err = newProfiling(f.profile, program, r.live)
 	return err
 }
 
@@ -453,6 +462,9 @@ func (r *observation) sinks(attached bool) observer.Options {
 	}
 	if r.record != nil && r.record.copy != nil {
 		o.Sinks = append(o.Sinks, &r.words)
+	}
+	if r.profile != nil {
+		o.Sinks = append(o.Sinks, r.profile)
 	}
 	if r.flags.confirm {
 		r.counter = confirm.NewCounter()
@@ -611,14 +623,14 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	}
 	locks, cut, err := r.analyseAgain(&summary)
 	if err != nil {
-		return false, errors.Join(err, r.finishRecord(summary), r.printer.close())
+		return false, errors.Join(err, r.finishFiles(summary), r.printer.close())
 	}
 	names = engine.NamesOf(names, locks)
 	r.live.AddWatched(&summary, r.engine.Uses(), names)
 	ended := engine.Ended{Summary: summary, Names: names, Code: r.live, Locks: locks, Notes: slices.Concat(r.settleNotes(), r.notes)}
 	findings, err := r.engine.Findings(&ended)
 	if err != nil {
-		return false, errors.Join(err, r.finishRecord(summary), r.printer.close())
+		return false, errors.Join(err, r.finishFiles(summary), r.printer.close())
 	}
 	summary.Readings = r.live.Readings()
 	ended.Summary = summary
@@ -628,11 +640,11 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 		rep.Run.Failed = p.Error()
 	}
 	if r.answer != nil {
-		return false, errors.Join(r.answer(rep), r.finishRecord(summary))
+		return false, errors.Join(r.answer(rep), r.finishFiles(summary))
 	}
 	monitor, note, err := r.monitor.outcome(r.live.Session)
 	if err != nil {
-		return false, errors.Join(err, r.finishRecord(summary), r.printer.close())
+		return false, errors.Join(err, r.finishFiles(summary), r.printer.close())
 	}
 	if note != "" {
 		rep.Run.Notes = append(rep.Run.Notes, note)
@@ -647,7 +659,7 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	r.end.unwatch()
 	r.printed = true
 	fails, err = r.printer.print(rep)
-	err = errors.Join(err, r.finishRecord(summary), r.printer.close())
+	err = errors.Join(err, r.finishFiles(summary), r.printer.close())
 	r.actor.wait()
 	return fails, err
 }
@@ -734,17 +746,21 @@ func lockAddresses(src *trace.Settled) map[uint64]bool {
 	return at
 }
 
-// finishRecord writes the end of the trace, if the run is recorded.
-func (r *observation) finishRecord(summary run.Summary) error {
-	if r.record == nil {
-		return nil
+// finishFiles writes the profile, and the end of the trace, if these are wanted.
+func (r *observation) finishFiles(summary run.Summary) error {
+	var err error
+	if r.profile != nil {
+		err = r.profile.finish()
 	}
-	return r.record.finish(summary)
+	if r.record == nil {
+		return err
+	}
+	return errors.Join(err, r.record.finish(summary))
 }
 
 // refuseSameFiles returns an error if a file is to be written that is read, is the program, or is written twice.
 func (f *observeFlags) refuseSameFiles(program string) error {
-	all := append(f.reportFlags.files(f.spec.file), userFile{flag: "--record", name: f.record, written: true}, userFile{flag: "the program", name: program})
+	all := append(f.reportFlags.files(f.spec.file), userFile{flag: "--record", name: f.record, written: true}, userFile{flag: "--profile", name: f.profile, written: true}, userFile{flag: "the program", name: program})
 	for _, name := range f.sync {
 		all = append(all, userFile{flag: "--sync", name: name})
 	}
@@ -755,6 +771,9 @@ func (f *observeFlags) refuseSameFiles(program string) error {
 // a run that did not end well.
 func (r *observation) discard() {
 	r.printer.discard()
+	if r.profile != nil {
+		r.profile.file.Close()
+	}
 	if r.record == nil || r.record.file == nil {
 		return
 	}

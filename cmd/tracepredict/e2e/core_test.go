@@ -62,7 +62,7 @@ type coreRun struct {
 
 // coreCommands has, for each command at the top of docs/cli.md, tests of it.
 var coreCommands = map[string][]string{
-	"exec":          {"TestExecPassesStreamsArgumentsAndEnvironment", "TestExecStatus", "TestExecStatusWithFindings", "TestConfidence", "TestConfirmed"},
+	"exec":          {"TestExecPassesStreamsArgumentsAndEnvironment", "TestExecStatus", "TestExecStatusWithFindings", "TestConfidence", "TestConfirmed", "TestProfile"},
 	"attach":        {"TestAttachUntilInterrupted", "TestAttachUntilTheProgramEnds", "TestAttachDuration"},
 	"hang":          {"TestHangCommand", "TestHangCommandJSON"},
 	"analyze":       {"TestTraceReplaysAsLive", "TestTraceDamaged"},
@@ -156,6 +156,7 @@ var coreReadme = []struct {
 	{line: "sudo ./tracepredict exec --record shop.trace --watch tickets -- ./shop", statuses: []int{66}},
 	{line: "./tracepredict analyze shop.trace", statuses: []int{66}},
 	{line: "./tracepredict convert --to perfetto shop.trace shop.pftrace", statuses: []int{0}},
+	{line: "./tracepredict convert --to pprof shop.trace shop.pb.gz", statuses: []int{0}},
 }
 
 // coreTests returns the names of all tests of the core, sorted.

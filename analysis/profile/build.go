@@ -1,0 +1,195 @@
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
+)
+
+// builder makes the tables of a profile, whose entries samples share.
+type builder struct {
+	names     run.Namer
+	profile   *profile.Profile
+	mappings  map[string]*profile.Mapping
+	functions map[profile.Function]*profile.Function // by all but the identifier
+	locations map[string]*profile.Location
+	stacks    map[event.StackID][]*profile.Location
+}
+
+// sampleTypes returns the type of each value of a sample.
+func sampleTypes() []*profile.ValueType {
+	var types []*profile.ValueType
+	for _, name := range []string{"condition_wait", "barrier_wait", "possible_semaphore_wait", "possible_lock_wait", "lock_hold"} {
+		types = append(types, &profile.ValueType{Type: name + "s", Unit: "count"}, &profile.ValueType{Type: name, Unit: "nanoseconds"})
+	}
+	return types
+}
+
+// dropped are the functions, with all that they call, that pprof leaves out, so that the innermost function is the one that
+// locks or waits. They call no code of the program.
+const dropped = `(__)?pthread_(mutex|rwlock|spin|cond|barrier)_\w+|(mtx|cnd|sem)_\w+`
+
+// build returns the profile of what was added up.
+func (w *Writer) build() *profile.Profile {
+	types := sampleTypes()
+	b := builder{
+		names:     w.opts.Names,
+		profile:   &profile.Profile{SampleType: types, DefaultSampleType: types[hold].Type, DurationNanos: int64(w.now - w.first), DropFrames: dropped},
+		mappings:  map[string]*profile.Mapping{},
+		functions: map[profile.Function]*profile.Function{},
+		locations: map[string]*profile.Location{},
+		stacks:    map[event.StackID][]*profile.Location{},
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(w.sums), compareKeys) {
+		b.profile.Sample = append(b.profile.Sample, &profile.Sample{Location: b.stack(k.stack), Value: w.sums[k][:], Label: b.labels(k)})
+	}
+	b.putFirst(w.opts.Program)
+	return b.profile
+}
+
+// putFirst puts the mapping of the program first, which readers take for its. Where the program was called by the name of
+// a link, it is the first file that is not named as a library.
+func (b *builder) putFirst(program string) {
+	m := b.profile.Mapping
+	i := slices.IndexFunc(m, func(m *profile.Mapping) bool { return path.Base(m.File) == path.Base(program) })
+	if i < 0 {
+		i = slices.IndexFunc(m, func(m *profile.Mapping) bool {
+			return !strings.Contains(path.Base(m.File), ".so") && !strings.HasPrefix(m.File, "[")
+		})
+	}
+	if i > 0 {
+		m[0], m[i] = m[i], m[0]
+	}
+}
+
+// compareKeys orders samples, so that a trace has one profile.
+func compareKeys(a, b key) int {
+	return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.object, b.object), cmp.Compare(a.stack, b.stack), cmp.Compare(a.kind, b.kind))
+}
+
+// stack returns the locations of a call stack, innermost first. A stack that is unknown has one location, since readers
+// leave out what has none.
+func (b *builder) stack(id event.StackID) []*profile.Location {
+	if known, ok := b.stacks[id]; ok {
+		return known
+	}
+	var frames []event.Frame
+	if b.names != nil {
+		frames = b.names.Frames(id)
+	}
+	if len(frames) == 0 {
+		frames = []event.Frame{{}}
+	}
+	var at []*profile.Location
+	for len(frames) > 0 {
+		n := 1 // frames of the inlined functions, and the one of the function that they are inlined into
+		for n < len(frames) && frames[n-1].Inlined {
+			n++
+		}
+		at = append(at, b.location(frames[:n]))
+		frames = frames[n:]
+	}
+	b.stacks[id] = at
+	return at
+}
+
+// location returns the location of the frames of one place in the code, the innermost function first.
+func (b *builder) location(frames []event.Frame) *profile.Location {
+	var text strings.Builder
+	for _, f := range frames {
+		fmt.Fprintf(&text, "%q %q %q %d %#x\n", f.Module, frameName(f), f.File, f.Line, f.Offset)
+	}
+	if known := b.locations[text.String()]; known != nil {
+		return known
+	}
+	l := &profile.Location{ID: uint64(len(b.profile.Location)) + 1}
+	if module := frames[len(frames)-1].Module; module != "" {
+		l.Mapping = b.mapping(module)
+	}
+	for _, f := range frames {
+		l.Line = append(l.Line, profile.Line{Function: b.function(f), Line: int64(f.Line)})
+	}
+	b.locations[text.String()] = l
+	b.profile.Location = append(b.profile.Location, l)
+	return l
+}
+
+// frameName returns the name of a frame's function. One that is not known is in brackets, which readers that shorten
+// names leave whole.
+func frameName(f event.Frame) string {
+	if f.Function != "" {
+		return valid(f.Function)
+	}
+	return "[" + valid(run.FrameName(f)) + "]"
+}
+
+// function returns the function of a frame. Its system name is left empty: where it is the name, readers take that for a
+// mangled one, and cut out what they take for parameters.
+func (b *builder) function(f event.Frame) *profile.Function {
+	fn := profile.Function{Name: frameName(f), Filename: valid(f.File), StartLine: int64(f.Start)}
+	if known := b.functions[fn]; known != nil {
+		return known
+	}
+	added := &profile.Function{ID: uint64(len(b.profile.Function)) + 1, Name: fn.Name, Filename: fn.Filename, StartLine: fn.StartLine}
+	b.functions[fn] = added
+	b.profile.Function = append(b.profile.Function, added)
+	return added
+}
+
+// mapping returns the mapping of a module. All that readers could look up in its file is in the profile already.
+func (b *builder) mapping(module string) *profile.Mapping {
+	if known := b.mappings[module]; known != nil {
+		return known
+	}
+	m := &profile.Mapping{
+		ID: uint64(len(b.profile.Mapping)) + 1, File: valid(module),
+		HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true,
+	}
+	b.mappings[module] = m
+	b.profile.Mapping = append(b.profile.Mapping, m)
+	return m
+}
+
+// labels returns the labels of a sample: its object, the kind of that, and its thread. None is a number or empty, since
+// filters do not find those.
+func (b *builder) labels(k key) map[string][]string {
+	kind := k.kind.String()
+	name := "lock"
+	if k.kind == event.KindCond || k.kind == event.KindBarrier || k.kind == event.KindSemaphore {
+		name = kind
+	}
+	labels := map[string][]string{name: {b.objectName(k)}, "kind": {kind}, "thread": {fmt.Sprintf("T%d", k.thread)}}
+	if b.names == nil {
+		return labels
+	}
+	t := b.names.Thread(k.thread)
+	if called := valid(cmp.Or(t.Start, t.Name)); called != "" {
+		labels["thread_name"] = []string{called}
+	}
+	return labels
+}
+
+// objectName returns what distinguishes an object for people.
+func (b *builder) objectName(k key) string {
+	if b.names == nil {
+		return fmt.Sprintf("%s#%d", k.kind, k.object)
+	}
+	switch o := b.names.Object(k.object); {
+	case o.Name != "":
+		return valid(o.Name)
+	case o.Addr != 0:
+		return fmt.Sprintf("%s@%#x", valid(cmp.Or(o.Member, k.kind.String())), o.Addr)
+	}
+	return fmt.Sprintf("%s#%d", k.kind, k.object)
+}
+
+// valid returns a name of the observed program as UTF-8, which the format wants.
+func valid(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }

@@ -1,0 +1,258 @@
+// Package profile sums up where a run held locks and waited: it makes of events a profile in the format of pprof
+// (profile.proto), one sample for each call stack, object and thread.
+//
+// The input is events, in order; the output is written at the end, when the names of all of them are known. Memory is
+// bounded by the number of different samples and, for each lock in use, by maxKept of its critical sections. build.go makes
+// functions, locations and labels.
+package profile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
+)
+
+// The values of a sample, in the order of the sample types of every profile: pprof's merging keeps only the types that
+// all files have. The last type is the one that readers show first, so it is what people ask for most.
+const (
+	conditionWaits = iota
+	conditionWait
+	barrierWaits
+	barrierWait
+	semaphoreWaits
+	semaphoreWait
+	lockWaits
+	lockWait
+	holds
+	hold
+	numValues
+)
+
+// maxKept bounds the critical sections of a lock that are kept to find for how long others held it.
+const maxKept = 64
+
+// Options configure a Writer.
+type Options struct {
+	Names   run.Namer // default nil: only identifiers are shown
+	Program string    // its path; "" if unknown
+}
+
+// Writer makes a profile. New makes it, and Close writes the profile.
+type Writer struct {
+	out     io.Writer
+	opts    Options
+	threads map[event.ThreadID]*thread
+	locks   map[event.ObjectID]*lock
+	posts   map[event.ObjectID]uint64 // when a semaphore was posted last, ns
+	sums    map[key]*[numValues]int64
+	first   uint64 // time of the first event that has one, ns
+	now     uint64 // the latest time so far, ns
+	untimed bool   // an event had no time
+}
+
+// key is what makes a sample: all with the same key are added up.
+type key struct {
+	stack  event.StackID
+	object event.ObjectID
+	kind   event.Kind
+	thread event.ThreadID
+}
+
+// span is an operation that has begun and not ended.
+type span struct {
+	key   key
+	since uint64 // ns
+	read  bool   // of a critical section: the lock is shared
+}
+
+type thread struct {
+	last  uint64 // time of its last event, ns
+	holds []span
+	wait  span // since is 0 if it does not wait for a condition or barrier
+}
+
+// section is a critical section that has ended.
+type section struct {
+	since, until uint64 // ns
+	read         bool
+}
+
+type lock struct {
+	sections []section // the last maxKept ones, in the order in which they ended
+	dropped  uint64    // when the last of those that are not kept ended, ns
+}
+
+// New returns a writer of a profile to out.
+func New(out io.Writer, opts Options) *Writer {
+	return &Writer{
+		out: out, opts: opts, threads: map[event.ThreadID]*thread{}, locks: map[event.ObjectID]*lock{},
+		posts: map[event.ObjectID]uint64{}, sums: map[key]*[numValues]int64{},
+	}
+}
+
+// Event adds the next event of the run. Events without a time are left out.
+func (w *Writer) Event(e *event.Event) {
+	if e.Time == 0 {
+		w.untimed = true
+		return
+	}
+	w.now = max(w.now, e.Time)
+	if w.first == 0 {
+		w.first = e.Time
+	}
+	t := w.threads[e.Thread]
+	if t == nil {
+		t = &thread{last: e.Time}
+		w.threads[e.Thread] = t
+	}
+	before := t.last
+	t.last = max(before, e.Time)
+	at := span{key: key{stack: e.Stack, object: e.Object, kind: e.Kind, thread: e.Thread}, since: t.last, read: e.Op == event.AcquireRead}
+	switch e.Op {
+	case event.Acquire, event.AcquireRead:
+		w.mayHaveWaited(e, at, before)
+		t.holds = append(t.holds, at)
+	case event.Release:
+		w.released(t, e.Object)
+	case event.Wait, event.BarrierArrive:
+		t.wait = at
+	case event.Wake, event.BarrierDepart:
+		w.waited(t, t.last)
+	case event.SemPost:
+		w.posts[e.Object] = t.last
+	case event.SemWait:
+		w.mayHaveWaitedForPost(e, at, before)
+	case event.End:
+		w.endThread(e.Thread, t, t.last)
+	case event.Destroy:
+		delete(w.locks, e.Object)
+		delete(w.posts, e.Object)
+	}
+}
+
+// mayHaveWaitedForPost adds the time from the last event of a thread, at before, to the last post of the semaphore that
+// it has taken: a thread that waits does so until a post.
+func (w *Writer) mayHaveWaitedForPost(e *event.Event, at span, before uint64) {
+	if post := min(w.posts[e.Object], at.since); post > before && e.Flags&(event.Try|event.MayWait|event.Inferred) == 0 {
+		w.add(at.key, semaphoreWaits, post-before)
+	}
+}
+
+// mayHaveWaited adds the time for which others held a lock between the last event of a thread, at before, and its
+// acquire. The time of the request is not recorded: the thread waited for no holder for longer. A thread that only tries
+// does not wait, and what it waits within a wait for a condition belongs to that.
+func (w *Writer) mayHaveWaited(e *event.Event, at span, before uint64) {
+	l := w.locks[e.Object]
+	if l == nil || e.Flags&(event.Try|event.MayWait|event.InCondWait|event.Inferred) != 0 {
+		return
+	}
+	if d := l.heldBetween(before, at.since, at.read); d > 0 {
+		w.add(at.key, lockWaits, d)
+	}
+}
+
+// heldBetween returns for how many of the nanoseconds between two times the lock was held in a mode that a request must
+// wait for; read says that it is a request to share the lock.
+func (l *lock) heldBetween(from, to uint64, read bool) (held uint64) {
+	for _, s := range slices.Backward(l.sections) {
+		if s.until <= from {
+			return held
+		}
+		low, high := max(s.since, from), min(s.until, to)
+		if (!read || !s.read) && low < high {
+			held += high - low
+			to = low // readers overlap: what several held counts once
+		}
+	}
+	if high := min(l.dropped, to); high > from {
+		held += high - from // for all that is known
+	}
+	return held
+}
+
+// released ends the critical section of a thread in which it holds an object.
+func (w *Writer) released(t *thread, object event.ObjectID) {
+	i := slices.IndexFunc(t.holds, func(s span) bool { return s.key.object == object })
+	if i < 0 {
+		return
+	}
+	s := t.holds[i]
+	t.holds = slices.Delete(t.holds, i, i+1)
+	w.add(s.key, holds, t.last-s.since)
+	l := w.locks[object]
+	if l == nil {
+		l = &lock{}
+		w.locks[object] = l
+	}
+	if len(l.sections) == maxKept {
+		l.dropped = max(l.dropped, l.sections[0].until)
+		l.sections = slices.Delete(l.sections, 0, 1)
+	}
+	l.insert(section{since: s.since, until: t.last, read: s.read})
+}
+
+// insert adds a section; the times of two processors may differ a little from the order of the run.
+func (l *lock) insert(s section) {
+	i, _ := slices.BinarySearchFunc(l.sections, s, func(a, b section) int { return cmp.Compare(a.until, b.until) })
+	l.sections = slices.Insert(l.sections, i, s)
+}
+
+// waited ends the wait of a thread for a condition or a barrier, if it is in one.
+func (w *Writer) waited(t *thread, now uint64) {
+	if t.wait.since == 0 {
+		return
+	}
+	what := conditionWaits
+	if t.wait.key.kind == event.KindBarrier {
+		what = barrierWaits
+	}
+	w.add(t.wait.key, what, now-t.wait.since)
+	t.wait = span{}
+}
+
+// endThread ends all that a thread has begun.
+func (w *Writer) endThread(id event.ThreadID, t *thread, now uint64) {
+	w.waited(t, now)
+	for _, s := range t.holds {
+		w.add(s.key, holds, now-s.since)
+	}
+	delete(w.threads, id)
+}
+
+// add adds one operation of d ns to a sample. count is the value that counts such operations, and the next value is
+// the one that has their time.
+func (w *Writer) add(k key, count int, d uint64) {
+	sum := w.sums[k]
+	if sum == nil {
+		sum = &[numValues]int64{}
+		w.sums[k] = sum
+	}
+	sum[count]++
+	sum[count+1] += int64(d)
+}
+
+// errNoTimes is why there is no profile of STD text.
+var errNoTimes = errors.New("the trace has no times, and so no profile: STD text has none")
+
+// Close writes the profile. What has not ended is taken to end with the trace.
+func (w *Writer) Close() error {
+	if w.first == 0 && w.untimed {
+		return errNoTimes
+	}
+	for id, t := range w.threads {
+		w.endThread(id, t, w.now)
+	}
+	p := w.build()
+	if err := p.CheckValid(); err != nil {
+		return fmt.Errorf("make the profile: %w", err)
+	}
+	if err := p.Write(w.out); err != nil {
+		return fmt.Errorf("write the profile: %w", err)
+	}
+	return nil
+}
