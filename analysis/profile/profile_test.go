@@ -286,3 +286,23 @@ func TestNoTimes(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestNoAllocation checks that events whose call stacks and objects are known allocate nothing.
+func TestNoAllocation(t *testing.T) {
+	w := New(io.Discard, Options{})
+	now := uint64(1)
+	round := func() {
+		for _, op := range []event.Op{event.Acquire, event.Release, event.SemPost, event.SemWait, event.Wait, event.Wake} {
+			for id := range event.ThreadID(4) {
+				now++
+				w.Event(&event.Event{Op: op, Thread: id + 1, Object: 1, Kind: event.KindMutex, Time: now})
+			}
+		}
+	}
+	for range maxKept + 1 {
+		round()
+	}
+	if n := testing.AllocsPerRun(100, round); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
