@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -29,6 +30,7 @@ type steered struct {
 	early    map[int]bool // threads at their first stop whose creation has not been reported
 	looked   time.Time    // when it was looked last who runs
 	failed   error        // why threads could not be steered; nil: they could
+	holding  atomic.Bool  // a thread is held
 }
 
 // tickEvery is the time between two looks at what goes on while threads are held.
@@ -52,7 +54,8 @@ func (s *Session) steer(t *ptrace.Tracee) {
 	}
 }
 
-// tick has the tracing thread woken regularly until stop is called.
+// tick has the tracing thread woken regularly, while threads are held, until stop is called. At other times it must not
+// be: a signal ends the kernel's verification of a BPF program that the thread loads, which then begins anew.
 func (d *steered) tick(wake func(), failed func(*safely.Panic)) (stop func()) {
 	if d == nil {
 		return func() {}
@@ -64,7 +67,9 @@ func (d *steered) tick(wake func(), failed func(*safely.Panic)) (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-				wake()
+				if d.holding.Load() {
+					wake()
+				}
 			case <-done:
 				return
 			}
@@ -164,6 +169,7 @@ func (d *steered) Came(tid int, sig unix.Signal) (taken bool) {
 	if d.state == nil || sig != d.signal {
 		return false
 	}
+	defer d.noteHeld()
 	site, ok := d.probes.Fired(tid, len(d.plan.Sites))
 	if !ok {
 		return false
@@ -174,11 +180,15 @@ func (d *steered) Came(tid int, sig unix.Signal) (taken bool) {
 	return true
 }
 
+// noteHeld records whether a thread is held.
+func (d *steered) noteHeld() { d.holding.Store(d.state.Held() > 0) }
+
 // Ended implements ptrace.Steerer.
 func (d *steered) Ended(tid int) {
 	if d.state == nil {
 		return
 	}
+	defer d.noteHeld()
 	delete(d.early, tid)
 	d.probes.Forget(tid, len(d.plan.Sites))
 	d.goOn(d.state.Ended(tid)...)
@@ -187,9 +197,10 @@ func (d *steered) Ended(tid int) {
 // Tick implements ptrace.Steerer.
 func (d *steered) Tick() {
 	now := time.Now()
-	if d.state == nil || d.state.Held() == 0 || now.Sub(d.looked) < tickEvery {
+	if !d.holding.Load() || now.Sub(d.looked) < tickEvery {
 		return
 	}
+	defer d.noteHeld()
 	d.looked = now
 	d.goOn(d.state.Tick(now, d.going())...)
 }
