@@ -725,7 +725,7 @@ func (s *Session) unload() error {
 		s.journals.close()
 	}
 	if s.steered != nil {
-		err = errors.Join(err, s.steered.probes.Close())
+		err = errors.Join(err, s.steered.close())
 	}
 	return err
 }

@@ -30,6 +30,7 @@ type steered struct {
 	early    map[int]bool // threads at their first stop whose creation has not been reported
 	looked   time.Time    // when it was looked last who runs
 	failed   error        // why threads could not be steered; nil: they could
+	meeting  *meeting     // nil: the plan has no pair
 	holding  atomic.Bool  // a thread is held
 }
 
@@ -44,7 +45,19 @@ func newSteered(s *Session, plan *steer.Plan) (*steered, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &steered{plan: plan, probes: probes, attached: make([]bool, len(plan.Sites)), early: map[int]bool{}}, nil
+	d := &steered{plan: plan, probes: probes, attached: make([]bool, len(plan.Sites)), early: map[int]bool{}}
+	if plan.Pair != nil {
+		d.meeting = &meeting{pair: plan.Pair, session: s, points: map[int][]int{}, tracee: func() *ptrace.Tracee { return d.tracee }}
+	}
+	return d, nil
+}
+
+// close removes what was put in for the plan. The program is not traced any more.
+func (d *steered) close() error {
+	if d.meeting != nil {
+		d.meeting.close()
+	}
+	return d.probes.Close()
 }
 
 // steer makes a tracee's threads follow the plan, if there is one.
@@ -87,6 +100,10 @@ func (d *steered) begin(pid int) {
 	clear(d.attached)
 	d.signal, d.failed = steer.Signal(pid)
 	d.state.First(pid)
+	if m := d.meeting; m != nil {
+		m.close()
+		m.state, m.sides, m.order, m.stepped = steer.NewMeeting(*m.pair), [2]accessSite{}, nil, 0
+	}
 	d.arm(pid)
 }
 
@@ -98,6 +115,12 @@ func (s *Session) attachSteering() error {
 		if err := s.steered.attach(s, m); err != nil {
 			return err
 		}
+	}
+	if m := s.steered.meeting; m != nil {
+		if err := m.locate(s.Segments(s.PID())); err != nil {
+			return err
+		}
+		s.steered.arm(s.PID())
 	}
 	return nil
 }
@@ -139,6 +162,14 @@ func (d *steered) arm(tid int) {
 	if all := d.state.Arm(tid); len(all) > 0 && d.failed == nil {
 		d.failed = d.probes.Arm(tid, d.signal, all)
 	}
+	if d.meeting != nil && d.failed == nil {
+		d.failed = d.meeting.arm(tid, d.is(tid))
+	}
+}
+
+// is returns a function that reports whether a thread is the one of a path.
+func (d *steered) is(tid int) func(path []int) bool {
+	return func(path []int) bool { return d.state.Is(tid, path) }
 }
 
 // Created implements ptrace.Steerer.
@@ -166,10 +197,16 @@ func (d *steered) Begins(tid int) (stays bool) {
 
 // Came implements ptrace.Steerer.
 func (d *steered) Came(tid int, sig unix.Signal) (taken bool) {
-	if d.state == nil || sig != d.signal {
+	if d.state == nil {
 		return false
 	}
 	defer d.noteHeld()
+	if d.meeting != nil {
+		return d.cameToAccess(tid, sig)
+	}
+	if sig != d.signal {
+		return false
+	}
 	site, ok := d.probes.Fired(tid, len(d.plan.Sites))
 	if !ok {
 		return false
@@ -181,7 +218,22 @@ func (d *steered) Came(tid int, sig unix.Signal) (taken bool) {
 }
 
 // noteHeld records whether a thread is held.
-func (d *steered) noteHeld() { d.holding.Store(d.state.Held() > 0) }
+func (d *steered) noteHeld() {
+	d.holding.Store(d.state.Held() > 0 || d.meeting != nil && d.meeting.holds())
+}
+
+// cameToAccess handles the stop of a thread that may be one of a pair.
+func (d *steered) cameToAccess(tid int, sig unix.Signal) (taken bool) {
+	var err error
+	if sig == unix.SIGTRAP {
+		taken, err = d.meeting.trapped(tid, d.is(tid))
+	}
+	if !taken {
+		err = errors.Join(err, d.meeting.interrupted(tid))
+	}
+	d.failed = errors.Join(d.failed, err)
+	return taken
+}
 
 // Ended implements ptrace.Steerer.
 func (d *steered) Ended(tid int) {
@@ -191,6 +243,11 @@ func (d *steered) Ended(tid int) {
 	defer d.noteHeld()
 	delete(d.early, tid)
 	d.probes.Forget(tid, len(d.plan.Sites))
+	if m := d.meeting; m != nil {
+		m.disarm(tid)
+		m.state.Ended(tid)
+		d.failed = errors.Join(d.failed, m.interrupted(tid))
+	}
 	d.goOn(d.state.Ended(tid)...)
 }
 
@@ -202,6 +259,12 @@ func (d *steered) Tick() {
 	}
 	defer d.noteHeld()
 	d.looked = now
+	if d.meeting != nil {
+		d.failed = errors.Join(d.failed, d.meeting.tick(now, d.going))
+	}
+	if d.state.Held() == 0 {
+		return
+	}
 	d.goOn(d.state.Tick(now, d.going())...)
 }
 
@@ -228,5 +291,11 @@ func (s *Session) Steered() (steer.Outcome, error) {
 	if s.steered == nil || s.steered.state == nil {
 		return steer.Outcome{}, errors.New("the program was not steered")
 	}
-	return s.steered.state.Outcome(), s.steered.failed
+	out := s.steered.state.Outcome()
+	if m := s.steered.meeting; m != nil {
+		if out.Met = m.state.Met(); out.Met == nil {
+			out.Reason = m.state.Reason()
+		}
+	}
+	return out, s.steered.failed
 }

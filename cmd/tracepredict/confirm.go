@@ -36,7 +36,7 @@ const (
 
 func (f *confirmFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.BoolVar(&f.confirm, "confirm", false, "run the program again to confirm deadlocks that are predicted: its threads are held so that the run follows the schedule that shows the deadlock, until it happens (docs/confirm.md)")
+	fs.BoolVar(&f.confirm, "confirm", false, "run the program again to confirm deadlocks and races: its threads are held so that the run follows the schedule that shows the deadlock, until it happens, or so that both stand before their accesses at the same time (docs/confirm.md)")
 	fs.IntVar(&f.tries, "tries", defaultTries, "with --confirm, run the program at most `N` times for a finding")
 	fs.DurationVar(&f.confirmTime, "confirm-time", defaultConfirmTime, "with --confirm, how long all tries may take together; one finding takes 30s at most")
 }
@@ -127,11 +127,14 @@ func (r *observation) confirm(rep *report.Report) {
 	}
 }
 
-// candidates returns the findings that are tried, in this order.
+// candidates returns the findings that are tried, in this order: also races that were observed, since that says that
+// nothing ordered the accesses, and not that they came together.
 func (r *observation) candidates(rep *report.Report) (chosen []*report.Finding) {
-	for _, c := range []finding.Confidence{finding.Predicted, finding.Likely} {
+	for _, c := range []finding.Confidence{finding.Predicted, finding.Likely, finding.Observed} {
 		for i := range rep.Findings {
-			if f := &rep.Findings[i]; f.Kind == finding.Deadlock && f.Confidence == c && !r.flags.set.Suppresses(f) {
+			f := &rep.Findings[i]
+			tried := f.Kind == finding.Race || f.Kind == finding.Deadlock && c != finding.Observed
+			if tried && f.Confidence == c && !r.flags.set.Suppresses(f) {
 				chosen = append(chosen, f)
 			}
 		}
@@ -151,7 +154,7 @@ func (t *trying) finding(f *report.Finding) *report.Confirmation {
 	begun := time.Now()
 	end := begun.Add(min(maxFindingTime, time.Until(t.end)))
 	out := &report.Confirmation{Tries: t.run.flags.tries}
-	plans, err := t.plans(f)
+	plan, err := t.planner(f)
 	if err != nil {
 		out.Reason = err.Error()
 		return out
@@ -167,10 +170,13 @@ func (t *trying) finding(f *report.Finding) *report.Confirmation {
 			return out
 		}
 		tryBegun := time.Now()
-		why := t.try(f, plans[n%len(plans)], left)
+		answer, why := t.try(f, plan(n), left)
 		out.Try, out.Time = n+1, time.Since(tryBegun)
 		if why == "" {
 			out.Confirmed, out.Reason = true, ""
+			if f.Kind == finding.Race {
+				out.How = t.met(f, plan(n), answer.Outcome.Met, time.Until(end))
+			}
 			return out
 		}
 		out.Reason = why
@@ -178,24 +184,52 @@ func (t *trying) finding(f *report.Finding) *report.Confirmation {
 	return out
 }
 
+// planner returns the schedule of each try of a finding, from 0.
+func (t *trying) planner(f *report.Finding) (plan func(n int) *steer.Plan, err error) {
+	if f.Kind == finding.Race {
+		pair, err := t.pair(f)
+		if err != nil {
+			return nil, err
+		}
+		return func(n int) *steer.Plan {
+			p := *pair
+			p.Skip = uint32(n)
+			return &steer.Plan{Pair: &p}
+		}, nil
+	}
+	plans, err := t.plans(f)
+	return func(n int) *steer.Plan { return plans[n%len(plans)] }, err
+}
+
 // try runs the program once. It returns why the finding is not confirmed; "" if it is.
-func (t *trying) try(f *report.Finding, plan []byte, limit time.Duration) string {
-	b, err := t.run.runner.Run(plan, limit, t.stop)
-	var a tryAnswer
+func (t *trying) try(f *report.Finding, plan *steer.Plan, limit time.Duration) (a tryAnswer, why string) {
+	text, err := json.Marshal(plan)
+	if err != nil {
+		return a, fmt.Sprintf("write the schedule: %v", err)
+	}
+	b, err := t.run.runner.Run(text, limit, t.stop)
 	switch {
 	case errors.Is(err, tries.ErrLate):
-		return fmt.Sprintf("the run had not ended after %.1f s", limit.Seconds())
+		return a, fmt.Sprintf("the run had not ended after %.1f s", limit.Seconds())
 	case err != nil:
-		return err.Error()
+		return a, err.Error()
 	}
 	if err := json.Unmarshal(b, &a); err != nil {
-		return fmt.Sprintf("what the try says is not understood: %v", err)
+		return a, fmt.Sprintf("what the try says is not understood: %v", err)
 	}
+	return a, a.unconfirmed(f)
+}
+
+// unconfirmed returns why a try has not confirmed a finding; "" if it has.
+func (a *tryAnswer) unconfirmed(f *report.Finding) string {
+	race := f.Kind == finding.Race
 	switch {
-	case a.Outcome.Held == 0 && slices.Contains(a.Hangs, f.Fingerprint):
+	case race && a.Outcome.Met != nil, !race && a.Outcome.Held == 0 && slices.Contains(a.Hangs, f.Fingerprint):
 		return ""
 	case a.Failed != "":
 		return a.Failed
+	case race:
+		return a.Outcome.Reason
 	case a.Outcome.Diverged > 0:
 		return fmt.Sprintf("diverged at step %d: %s", a.Outcome.Diverged, a.Outcome.Reason)
 	case len(a.Hangs) > 0:
@@ -206,7 +240,7 @@ func (t *trying) try(f *report.Finding, plan []byte, limit time.Duration) string
 
 // plans returns the schedules of the tries of a finding, which take turns: with the numbers that the calls had in the
 // run, and without.
-func (t *trying) plans(f *report.Finding) (out [][]byte, err error) {
+func (t *trying) plans(f *report.Finding) (out []*steer.Plan, err error) {
 	holds, err := confirm.Schedule(&f.Finding)
 	if err != nil {
 		return nil, err
@@ -216,11 +250,7 @@ func (t *trying) plans(f *report.Finding) (out [][]byte, err error) {
 		if err != nil {
 			return nil, err
 		}
-		b, err := json.Marshal(plan)
-		if err != nil {
-			return nil, fmt.Errorf("write the schedule: %w", err)
-		}
-		out = append(out, b)
+		out = append(out, plan)
 	}
 	return out, nil
 }
@@ -233,9 +263,9 @@ func (t *trying) plan(f *report.Finding, holds []confirm.Hold, counted bool) (*s
 		if err != nil {
 			return nil, err
 		}
-		path, known := t.run.counter.Path(h.Step.Thread)
-		if !known {
-			return nil, fmt.Errorf("it is not known which thread of another run T%d is", h.Step.Thread)
+		path, err := t.path(h.Step.Thread)
+		if err != nil {
+			return nil, err
 		}
 		g := steer.Gate{Thread: path, After: h.After, What: t.what(f, &h.Step)}
 		if g.Site = slices.Index(plan.Sites, site); g.Site < 0 {
@@ -269,6 +299,15 @@ func (t *trying) site(stack event.StackID) (s steer.Site, behind uint64, err err
 	return steer.Site{Module: seg.Module.Path, Return: behind - seg.Bias}, behind, nil
 }
 
+// path returns which thread of another run a thread is.
+func (t *trying) path(thread event.ThreadID) ([]int, error) {
+	path, known := t.run.counter.Path(thread)
+	if !known {
+		return nil, fmt.Errorf("it is not known which thread of another run T%d is", thread)
+	}
+	return path, nil
+}
+
 // what returns a step for people: "T2 requests b at gate.c:17".
 func (t *trying) what(f *report.Finding, s *finding.Step) string {
 	name := "a lock"
@@ -279,11 +318,18 @@ func (t *trying) what(f *report.Finding, s *finding.Step) string {
 		}
 	}
 	at := ""
-	for _, frame := range t.run.live.Frames(s.Stack)[1:] {
-		if frame.File != "" {
-			at = fmt.Sprintf(" at %s:%d", path.Base(frame.File), frame.Line)
-			break
-		}
+	if where := t.where(t.run.live.Frames(s.Stack)[1:]); where != "" {
+		at = " at " + where
 	}
 	return fmt.Sprintf("T%d requests %s%s", s.Thread, name, at)
+}
+
+// where returns the source location of the innermost frame that has one; "" if none has.
+func (t *trying) where(frames []event.Frame) string {
+	for _, frame := range frames {
+		if frame.File != "" {
+			return fmt.Sprintf("%s:%d", path.Base(frame.File), frame.Line)
+		}
+	}
+	return ""
 }

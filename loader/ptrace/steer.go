@@ -26,6 +26,12 @@ type Steerer interface {
 // Continue lets a thread go that a Steerer has kept in a stop.
 func (t *Tracee) Continue(tid int) error { return t.resume(tid, 0) }
 
+// Step lets a thread that a Steerer has kept in a stop execute one instruction. It is in a stop for SIGTRAP then, unless
+// something else comes first.
+func (t *Tracee) Step(tid int) error {
+	return ignoreEnded(ptrace(unix.PTRACE_SINGLESTEP, tid, 0, 0))
+}
+
 // created handles the stop of a thread that has created another.
 func (t *Tracee) created(tid int) {
 	var other uint64

@@ -1,4 +1,5 @@
-// Package steer holds threads of a program before chosen calls, so that a run follows a schedule. A Plan says at which
+// Package steer holds threads of a program before chosen calls, so that a run follows a schedule, or before two accesses
+// of the same memory (Pair, Meeting). A Plan says at which
 // hit of which call which thread waits (a Gate), and which other threads must have come to theirs before it goes on.
 // Steering is the state of a plan, and knows no process: the caller passes to it what happens, with the time, and it
 // returns which threads go on. Probes is the part in the kernel: a uprobe at the call, whose BPF program counts a
@@ -22,7 +23,8 @@ import (
 // Plan is a schedule that threads of a program are to follow.
 type Plan struct {
 	Sites []Site `json:"sites"`
-	Gates []Gate `json:"gates"` // in the order of the schedule
+	Gates []Gate `json:"gates"`          // in the order of the schedule
+	Pair  *Pair  `json:"pair,omitempty"` // nil: no accesses are to meet
 }
 
 // Site is a call in a file.
@@ -54,6 +56,9 @@ func (p *Plan) Check() error {
 			}
 		}
 	}
+	if p.Pair != nil {
+		return p.Pair.Check()
+	}
 	return nil
 }
 
@@ -72,6 +77,8 @@ type Outcome struct {
 	Reason   string `json:"reason,omitempty"` // why it did; "" if it did not
 	// Held is the number of threads that are held.
 	Held int `json:"held,omitempty"`
+	// Met is what became of Plan.Pair; nil: the threads did not meet, and Reason says why.
+	Met *Met `json:"met,omitempty"`
 }
 
 // state is what has become of a gate.
@@ -139,6 +146,12 @@ func (s *Steering) add(tid int, path []int) {
 
 // Known reports whether First or Created has named the thread.
 func (s *Steering) Known(tid int) bool { return s.paths[tid] != nil }
+
+// Is reports whether a thread is the one of a path, as in a Gate.
+func (s *Steering) Is(tid int, path []int) bool {
+	own, known := s.paths[tid]
+	return known && slices.Equal(own, path)
+}
 
 // Armed is a site at which a thread is to be stopped.
 type Armed struct {

@@ -19,19 +19,21 @@ import (
 // confirmed is what a report says of the finding that was tried.
 type confirmed struct {
 	Kind         string `json:"kind"`
+	Objects      []string
 	Confirmation *struct {
 		Confirmed  bool
 		Try, Tries int
 		Reason     string
+		How        string
 	} `json:"confirmation"`
 }
 
-// confirm runs the tool with --confirm and returns the deadlocks of its report.
-func confirm(t *testing.T, program string, args ...string) (found []confirmed) {
+// confirm runs the tool with --confirm, and other flags, and returns the findings of a kind in its report.
+func confirm(t *testing.T, kind, program string, flags ...string) (found []confirmed) {
 	t.Helper()
 	report := filepath.Join(t.TempDir(), "report.json")
-	all := append([]string{"exec", "--confirm", "--analysis-time=none", "--fail-on=never", "--format", "json", "--output", report, "--", program}, args...)
-	startTool(t, childOptions{Stdin: nothing(t)}, all...).want(0)
+	all := []string{"exec", "--confirm", "--analysis-time=none", "--fail-on=never", "--format", "json", "--output", report}
+	startTool(t, childOptions{Stdin: nothing(t)}, slices.Concat(all, flags, []string{"--", program})...).want(0)
 	text, err := os.ReadFile(report)
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +43,7 @@ func confirm(t *testing.T, program string, args ...string) (found []confirmed) {
 		t.Fatal(err)
 	}
 	for _, f := range r.Findings {
-		if f.Kind == "deadlock" {
+		if f.Kind == kind {
 			found = append(found, f)
 		}
 	}
@@ -68,7 +70,7 @@ func TestConfirm(t *testing.T) {
 			program := example(t, name)
 			for i := range 10 { // each has a time of its own
 				t.Run(strconv.Itoa(i), func(t *testing.T) {
-					found := confirm(t, program)
+					found := confirm(t, "deadlock", program, "--watch-shared=off")
 					if len(found) != 1 || found[0].Confirmation == nil || !found[0].Confirmation.Confirmed || found[0].Confirmation.Try > 5 {
 						t.Fatalf("deadlocks: %s", printed(t, found))
 					}
@@ -78,10 +80,58 @@ func TestConfirm(t *testing.T) {
 	}
 	t.Run("gate", func(t *testing.T) {
 		t.Parallel()
-		if found := confirm(t, example(t, "gate")); len(found) != 0 {
+		if found := confirm(t, "deadlock", example(t, "gate")); len(found) != 0 {
 			t.Errorf("deadlocks: %s", printed(t, found))
 		}
 	})
+}
+
+// TestConfirmRaces: both threads stand before their accesses at once, each time.
+func TestConfirmRaces(t *testing.T) {
+	needBPF(t)
+	for _, c := range []struct{ example, variable string }{{"shop", "tickets"}, {"rwlock_race", "hits"}} {
+		t.Run(c.example, func(t *testing.T) {
+			t.Parallel()
+			for i := range 3 {
+				t.Run(strconv.Itoa(i), func(t *testing.T) {
+					found := confirm(t, "race", example(t, c.example), "--watch", c.variable)
+					if len(found) != 1 || found[0].Confirmation == nil || !found[0].Confirmation.Confirmed {
+						t.Fatalf("races: %s", printed(t, found))
+					}
+					if how := found[0].Confirmation.How; !strings.HasPrefix(how, "both threads stood before their accesses of "+c.variable+" at "+c.example+".c:") {
+						t.Errorf("confirmed: %s", how)
+					}
+				})
+			}
+		})
+	}
+}
+
+// TestConfirmOrders: both orders of the accesses are shown, with what the memory held.
+func TestConfirmOrders(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	found := confirm(t, "race", example(t, "shop"), "--watch", "tickets")
+	want := "; its memory had the values 100, 99, 100 with T2 first, and 100, 101, 100 with T3 first"
+	if len(found) != 1 || found[0].Confirmation == nil || !strings.HasSuffix(found[0].Confirmation.How, want) {
+		t.Errorf("races: %s", printed(t, found))
+	}
+}
+
+// TestFalseRaceIsNotConfirmed: where the tool is not told what orders two accesses, it takes them for a race, which no
+// run can show; the race beside it is one.
+func TestFalseRaceIsNotConfirmed(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	found := confirm(t, "race", example(t, "pipe"), "--order=none", "--tries=2", "--watch", "letter", "--watch", "stamp")
+	if len(found) != 2 {
+		t.Fatalf("races: %s", printed(t, found))
+	}
+	for _, f := range found {
+		if f.Confirmation == nil || len(f.Objects) != 1 || f.Confirmation.Confirmed != strings.Contains(f.Objects[0], "stamp") {
+			t.Errorf("race: %s", printed(t, f))
+		}
+	}
 }
 
 func printed(t *testing.T, v any) string {

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/loader/steer"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// pair returns the accesses of a race, before which the threads of another run are to stand.
+func (t *trying) pair(f *report.Finding) (*steer.Pair, error) {
+	if len(f.Evidence) != 2 {
+		return nil, errors.New("only races between two accesses are tried")
+	}
+	var pair steer.Pair
+	for i := range f.Evidence {
+		step := &f.Evidence[i].Step
+		path, err := t.path(step.Thread)
+		if err != nil {
+			return nil, err
+		}
+		side := steer.Side{Thread: path, What: fmt.Sprintf("T%d accesses %s", step.Thread, objectName(f))}
+		frames := t.run.live.Frames(step.Stack)
+		if len(frames) == 0 || frames[0].Module == event.LibraryModule || frames[0].Module == event.KernelModule {
+			return nil, errors.New("one access is not an instruction of the program's, but made by a library function or the kernel")
+		}
+		session := t.run.live.Session
+		seg, ok := session.Segment(session.PID(), frames[0].Addr)
+		if !ok {
+			return nil, fmt.Errorf("the file of the access at %#x is not known", frames[0].Addr)
+		}
+		side.Module, side.At = seg.Module.Path, frames[0].Addr-seg.Bias
+		if at := t.where(frames); at != "" {
+			side.What += " at " + at
+		}
+		pair.Sides[i] = side
+	}
+	return &pair, pair.Check()
+}
+
+// met says how a race was confirmed by a plan, and lets another run go on in the other order, to compare the values.
+func (t *trying) met(f *report.Finding, plan *steer.Plan, first *steer.Met, left time.Duration) string {
+	places := make([]string, len(f.Evidence))
+	for i := range f.Evidence {
+		places[i] = cmp.Or(t.where(t.run.live.Frames(f.Evidence[i].Step.Stack)), "a place without a line")
+	}
+	how := "both threads stood before their accesses of " + objectName(f) + " at " + strings.Join(slices.Compact(places), " and ") + " at the same time"
+	if left <= 0 || isClosed(t.stop) {
+		return how
+	}
+	other := *plan.Pair
+	other.First = 1 - other.First
+	answer, why := t.try(f, &steer.Plan{Pair: &other}, left)
+	second := answer.Outcome.Met
+	if why != "" || len(first.Values) < 3 || len(second.Values) < 3 || slices.Equal(first.Values, second.Values) {
+		return how
+	}
+	return fmt.Sprintf("%s; its memory had the values %s with T%d first, and %s with T%d first", how,
+		values(first), f.Evidence[first.First].Thread, values(second), f.Evidence[second.First].Thread)
+}
+
+// values returns what memory held, as unsigned numbers.
+func values(m *steer.Met) string {
+	all := make([]string, len(m.Values))
+	for i, v := range m.Values {
+		all[i] = fmt.Sprint(v)
+	}
+	return strings.Join(all, ", ")
+}
+
+// objectName returns the name of the memory that a race is on.
+func objectName(f *report.Finding) string {
+	if len(f.Objects) == 0 {
+		return "memory"
+	}
+	return f.Objects[0].Name
+}
