@@ -163,6 +163,9 @@ func (c config) once(ctx context.Context, p *program, folder, path string, slot 
 	}
 	_ = os.Remove(output)
 	_, flags := c.watched(p)
+	if c.confirm {
+		flags = append(flags, "--confirm", "--tries", "2")
+	}
 	args := slices.Concat([]string{"exec"}, flags, []string{"--format", "json", "--output", output,
 		"--confidence", "potential", "--findings-exit", "66", "--", binary})
 	status, err := c.command(ctx, c.tool, args...)

@@ -36,11 +36,11 @@ func (v verdict) misled() bool {
 	return false
 }
 
-// wrong returns the findings that the tool vouches for and no interleaving shows.
+// wrong returns the findings that the tool vouches for, or has confirmed, and no interleaving shows.
 func (v verdict) wrong() []found {
 	var out []found
 	for _, f := range v.findings {
-		if f.level >= predicted && !v.truth.holds(f.fault) && !v.misled() {
+		if !v.truth.holds(f.fault) && (f.confirmed || f.level >= predicted && !v.misled()) {
 			out = append(out, f)
 		}
 	}
@@ -114,6 +114,8 @@ type counts struct {
 	reachable map[int]int // those that reorderings of the runs reach, by the tool's level
 	beyond    map[int]int // the other true errors, by the tool's level
 	wrong     map[int]int // findings that are no errors, by level
+	// Of the findings that were tried: those that are errors, how many of them were confirmed, and how many others were.
+	tried, confirmed, falsely int
 }
 
 func newTotals() *totals {
@@ -155,6 +157,21 @@ func (t *totals) add(v verdict) {
 		if !v.truth.holds(f.fault) && !v.misled() {
 			t.of(f.fault).wrong[int(f.level)]++
 		}
+		t.of(f.fault).addTried(f, v.truth.holds(f.fault))
+	}
+}
+
+// addTried counts what came of running the program again for a finding.
+func (c *counts) addTried(f found, holds bool) {
+	switch {
+	case !f.tried:
+	case !holds && f.confirmed:
+		c.falsely++
+	case holds:
+		c.tried++
+		if f.confirmed {
+			c.confirmed++
+		}
 	}
 }
 
@@ -189,7 +206,16 @@ func (t *totals) print(w io.Writer) error {
 		fmt.Fprintf(w, " (%.1f %%)", 100*float64(shown)/float64(all))
 	}
 	fmt.Fprintln(w)
+	falsely := 0
+	for _, kind := range []string{"race", "deadlock"} {
+		if c := t.kinds[kind]; c.tried+c.falsely > 0 {
+			fmt.Fprintf(w, "%ss that were tried: %d of %d confirmed, and %d that are false\n", kind, c.confirmed, c.tried, c.falsely)
+			falsely += c.falsely
+		}
+	}
 	switch {
+	case falsely > 0:
+		return fmt.Errorf("%d findings were confirmed and are false", falsely)
 	case t.programs == 0:
 		return fmt.Errorf("no program could be judged")
 	case wrong > 0:

@@ -12,6 +12,9 @@
 // programs that have races on such variables are not judged, since predictions assume that there
 // are none, and races on them are not asked for.
 //
+// With -confirm the tool runs the programs again to confirm its findings. None that no interleaving shows may be confirmed,
+// whatever is watched.
+//
 // The command runs from the top of the tree, as root, with ./tracepredict built (make randomc does
 // all that). The source and the report of each program are kept. It fails if a finding is false or
 // too many are missed.
@@ -37,6 +40,7 @@ type config struct {
 	slot     time.Duration
 	limit    time.Duration
 	watch    string // which variables are watched: a key of watches
+	confirm  bool
 	quiet    bool
 }
 
@@ -49,6 +53,7 @@ func parseFlags() (c config, err error) {
 	flag.DurationVar(&c.slot, "slot", time.Millisecond, "the time of an operation; it is doubled for a program that does not keep to it")
 	flag.DurationVar(&c.limit, "limit", 20*time.Second, "the time that a program gets under the tool")
 	flag.StringVar(&c.watch, "watch", "all", "which plain variables are watched: all, half or none of them, each by its name, or shared (--watch-shared)")
+	flag.BoolVar(&c.confirm, "confirm", false, "run each program again to confirm what is found (--confirm): nothing that is false may be confirmed; -limit has to be longer")
 	flag.BoolVar(&c.quiet, "quiet", false, "print the totals alone")
 	flag.Parse()
 	if flag.NArg() > 0 || c.programs < 1 || c.jobs < 1 || c.slot < time.Microsecond || c.limit <= 0 || watches[c.watch] == nil {

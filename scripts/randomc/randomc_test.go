@@ -369,6 +369,23 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// A confirmed finding that is no error is false at every level, and whatever is watched.
+func TestJudgeConfirmed(t *testing.T) {
+	for _, f := range []found{
+		{fault: "race x 1 2", level: likely, tried: true, confirmed: true}, {fault: "race x 1 3", level: likely, tried: true},
+		{fault: "race x 1 3", level: likely, tried: true, confirmed: true},
+	} {
+		v := verdict{watched: []string{"x"}, truth: truth{faults: faults{"race x 1 2": true, "race y 1 2": true}}, findings: []found{f}}
+		all := newTotals()
+		all.add(v)
+		var text strings.Builder
+		err := all.print(&text)
+		if want := f.confirmed && f.fault == "race x 1 3"; len(v.wrong()) > 0 != want || (err != nil) != want {
+			t.Errorf("%+v: %v, %v after\n%s", f, v.wrong(), err, &text)
+		}
+	}
+}
+
 // Of a program with a race on a variable that is not watched, false findings are not judged, and
 // that race is not missed.
 func TestJudgeUnwatched(t *testing.T) {

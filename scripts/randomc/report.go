@@ -27,6 +27,8 @@ type found struct {
 	level   level
 	message string
 	reason  string
+	// confirmed reports that another run showed it, and tried that there was one.
+	confirmed, tried bool
 }
 
 // step is a step of the tool's evidence.
@@ -59,6 +61,11 @@ func parseReport(text []byte) (list []found, others int, err error) {
 			Reason     string   `json:"reason"`
 			Objects    []string `json:"objects"`
 			Evidence   []step   `json:"evidence"`
+
+			Confirmation struct {
+				Confirmed bool `json:"confirmed"`
+				Try       int  `json:"try"`
+			} `json:"confirmation"`
 		} `json:"findings"`
 	}
 	if err := json.Unmarshal(text, &report); err != nil {
@@ -72,7 +79,7 @@ func parseReport(text []byte) (list []found, others int, err error) {
 		if at < 0 {
 			return nil, 0, fmt.Errorf("a finding has the confidence %q", f.Confidence)
 		}
-		one := found{level: at, message: f.Message, reason: f.Reason}
+		one := found{level: at, message: f.Message, reason: f.Reason, confirmed: f.Confirmation.Confirmed, tried: f.Confirmation.Try > 0}
 		switch {
 		case f.Kind == "race" && len(f.Evidence) == 2 && len(f.Objects) > 0:
 			one.fault = race(f.Objects[0], f.Evidence[0].line(), f.Evidence[1].line())
