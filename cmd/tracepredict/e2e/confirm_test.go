@@ -221,11 +221,38 @@ func runs(program string) (found []string) {
 // TestSteeredProgramOutlivesTheTool: a program whose thread is held goes on when the tool is killed, and ends well.
 func TestSteeredProgramOutlivesTheTool(t *testing.T) {
 	needBPF(t)
-	t.Parallel()
-	program := copied(t, example(t, "errand"))
-	site := steer.Site{Module: program, Return: behindFirstCall(t, program, "main")}
-	never := steer.Gate{Thread: []int{99}, What: "a thread that is never created"}
-	plan, err := json.Marshal(steer.Plan{Sites: []steer.Site{site}, Gates: []steer.Gate{{Thread: []int{}, Count: 1, After: []int{1}}, never}})
+	for _, c := range []struct {
+		name, example, output string
+		plan                  func(program string) steer.Plan
+	}{
+		{"call", "errand", "done\n", func(program string) steer.Plan {
+			call := instruction(t, program, "main", func(in *insn.Inst) bool { return in.Kind == insn.Call })
+			never := steer.Gate{Thread: []int{99}, What: "a thread that is never created"}
+			return steer.Plan{
+				Sites: []steer.Site{{Module: program, Return: call.End()}},
+				Gates: []steer.Gate{{Thread: []int{}, Count: 1, After: []int{1}}, never},
+			}
+		}},
+		{"access", "shop", "85 tickets left, 25 entries\n", func(program string) steer.Plan {
+			access := instruction(t, program, "main", func(in *insn.Inst) bool { return in.NMem == 1 && in.Mem[0].Fixed && in.Mem[0].Read })
+			side := func(thread ...int) steer.Side { return steer.Side{Thread: thread, Module: program, At: access.Addr} }
+			return steer.Plan{Pair: &steer.Pair{Sides: [2]steer.Side{side([]int{}...), side(99)}}}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			program := copied(t, example(t, c.example))
+			if got := killedWhileHeld(t, program, c.plan(program)); got != c.output {
+				t.Errorf("the program printed %q", got)
+			}
+		})
+	}
+}
+
+// killedWhileHeld runs a program along a plan, kills the tool while a thread is held, and returns what the program prints.
+func killedWhileHeld(t *testing.T, program string, along steer.Plan) string {
+	t.Helper()
+	plan, err := json.Marshal(along)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,11 +270,12 @@ func TestSteeredProgramOutlivesTheTool(t *testing.T) {
 	}
 	tool := startChild(t, childOptions{Stdin: nothing(t), Files: []*os.File{in, answer}}, toolPath(t), "__tracepredict-try", "3", "4", "exec", "--", program)
 	poll(t, "a thread that is held", func() bool { return heldAt(program) || tool.hasEnded() })
+	if tool.hasEnded() {
+		t.Fatal("it ended before it could be killed")
+	}
 	tool.signal(unix.SIGKILL)
 	poll(t, "the end of the program", func() bool { return len(runs(program)) == 0 && tool.hasEnded() })
-	if tool.out.String() != "done\n" {
-		t.Errorf("the program printed %q", tool.out.String())
-	}
+	return tool.out.String()
 }
 
 // heldAt reports whether a process that runs a program is in a stop outside of system calls.
@@ -262,8 +290,8 @@ func heldAt(program string) bool {
 	return false
 }
 
-// behindFirstCall returns the address behind the first call in a function, as linked.
-func behindFirstCall(t *testing.T, program, function string) uint64 {
+// instruction returns the first instruction of a function that has a property, as linked.
+func instruction(t *testing.T, program, function string, has func(*insn.Inst) bool) insn.Inst {
 	t.Helper()
 	f, err := elf.Open(program)
 	if err != nil {
@@ -288,11 +316,11 @@ func behindFirstCall(t *testing.T, program, function string) uint64 {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if at += in.Len; in.Kind == insn.Call {
-				return s.Value + uint64(at)
+			if at += in.Len; has(&in) {
+				return in
 			}
 		}
 	}
-	t.Fatalf("%s has no function %s with a call", program, function)
-	return 0
+	t.Fatalf("%s has no such instruction in %s", program, function)
+	return insn.Inst{}
 }
