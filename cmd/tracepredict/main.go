@@ -119,7 +119,7 @@ sides and, where one was found, the schedule that leads to it.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%w; see %s --help", err, cmd.CommandPath())
 	})
-	root.AddCommand(a.execCommand(), a.attachCommand(), a.hangCommand(), a.analyzeCommand(), a.checkCommand(), a.convertCommand(), a.mineCommand(), a.sitesCommand(), a.suggestCommand(), a.diffCommand(), a.suppressionsCommand(), a.specsCommand(), a.repairCommand(), a.doctorCommand())
+	root.AddCommand(a.execCommand(), a.attachCommand(), a.hangCommand(), a.analyzeCommand(), a.checkCommand(), a.convertCommand(), a.mineCommand(), a.sitesCommand(), a.suggestCommand(), a.diffCommand(), a.suppressionsCommand(), a.specsCommand(), a.schemaCommand(), a.repairCommand(), a.doctorCommand())
 	root.CompletionOptions.HiddenDefaultCmd = true
 	groupFlags(root)
 	for _, c := range root.Commands() {

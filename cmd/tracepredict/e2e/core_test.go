@@ -74,6 +74,7 @@ var coreCommands = map[string][]string{
 	"diff":          {"TestScripts"},
 	"suppressions":  {"TestScripts", "TestLibraryInStaticProgram"},
 	"specs":         {"TestScripts", "TestInstalledSpecs"},
+	"schema":        {"TestScripts"},
 	"repair":        {"TestScripts", "TestRepair"},
 	"doctor":        {"TestScripts"},
 }
