@@ -43,11 +43,26 @@ static __always_inline void send_access(struct pt_regs *ctx, struct site *site, 
 	if (!(access.flags & REC_ORDERS))
 		named_words(thread, access.object, site->access.width);
 	send(thread, access);
-	if (knows)
-		knows_access(thread,
-			&(struct known_cause){access.object, index, access.stack, access.op,
-				access.flags | (site->flags & SITE_ORDERS ? REC_ORDERS : 0)},
-			access.value);
+}
+
+/* Lets the formula know of an access of a variable that was asked for, and sends its record. */
+static __always_inline void named_access(struct pt_regs *ctx, struct site *site, __u32 index,
+	__u64 thread, struct slot *slot, struct record access)
+{
+	bool orders = access.flags & REC_ORDERS || site->flags & SITE_ORDERS, verdict = false;
+
+	if (knows && orders)
+		give_up(GIVEN_UP_OPERATION, site->op);
+	else if (knows)
+		verdict = knows_access(thread, site->op, &access);
+	if (alone && !orders) {
+		if (!verdict)
+			return;
+		access.flags &= ~REC_VALUE; /* what was written before may be no record */
+	}
+	send_access(ctx, site, index, thread, slot, access);
+	if (verdict)
+		send_verdict(thread);
 }
 
 /* Handles an access of the variable that the object operand is. */
@@ -59,7 +74,7 @@ static __noinline int accessed(struct pt_regs *ctx, struct site *site, __u32 ind
 
 	if (spins(slot, site, index, second, extra))
 		return 0;
-	send_access(ctx, site, index, thread, slot,
+	named_access(ctx, site, index, thread, slot,
 		(struct record){.object = object, .value = second, .extra = extra, .flags = flags});
 	return 0;
 }
@@ -95,7 +110,7 @@ static __noinline int checked(struct pt_regs *ctx, struct site *site, __u32 inde
 	slot = slot_of(thread);
 	if (slot)
 		slot->spun = 0;
-	send_access(ctx, site, index, thread, slot,
+	named_access(ctx, site, index, thread, slot,
 		(struct record){.object = variable, .value = second, .flags = flags});
 	return 0;
 }
@@ -122,7 +137,7 @@ static __noinline int element(struct pt_regs *ctx, struct site *site, __u32 inde
 	} else if (slot) {
 		slot->spun = 0;
 	}
-	send_access(ctx, site, index, thread, slot,
+	named_access(ctx, site, index, thread, slot,
 		(struct record){.object = variable,
 			.value = second,
 			.extra = extra_of(ctx, a),

@@ -155,6 +155,7 @@ static __always_inline void called(
 	struct pending_return call = {};
 	struct signature *sig = signature_of(site);
 	__u32 scope = SCOPE_NOTHING;
+	bool verdict = false;
 
 	if (!sig)
 		return;
@@ -177,12 +178,14 @@ static __always_inline void called(
 		call.caller = site->at_entry ? return_address(ctx, sp) : 0;
 		expect_return(&call, site->at_entry ? sp : sp | 1, thread >> 32);
 	}
-	if (site->action != ACTION_SAVE && scope != SCOPE_LOCAL)
+	if (knows)
+		verdict = knows_event(thread, site->function.calls);
+	if (site->action != ACTION_SAVE && scope != SCOPE_LOCAL &&
+		!(alone && site->function.calls && !verdict))
 		send_call(
 			thread, &call, sig->count, (struct record){.op = OP_CALL, .sp = sp}, scope);
-	if (knows)
-		knows_event(thread, &(struct known_cause){call.object, index, call.stack, OP_CALL},
-			site->function.calls);
+	if (verdict)
+		send_verdict(thread);
 }
 
 /* Handles the return of the call at one level of a stack pointer; known: with its result. Not
@@ -195,6 +198,7 @@ __noinline int returned(__u64 sp, __u64 thread, __u32 level, __u64 result, __u32
 	struct signature *sig;
 	__u8 flags = REC_LEAVE;
 	__u32 unknown, scope = SCOPE_NOTHING;
+	bool verdict = false;
 
 	call = bpf_map_lookup_elem(&pending_returns, &key);
 	if (!call)
@@ -217,6 +221,10 @@ __noinline int returned(__u64 sp, __u64 thread, __u32 level, __u64 result, __u32
 		scope = scope_event(thread, copy.site, 1);
 	if (scope == SCOPE_LOCAL)
 		return 0;
+	if (knows)
+		verdict = knows_event(thread, site->function.returns);
+	if (alone && site->function.returns && !verdict)
+		return 0;
 	/* An inlined copy has no result, but all that it stores. */
 	unknown = read_stored(sig, &copy, known || (sp & 1));
 	send_call(thread, &copy, sig->count,
@@ -228,10 +236,8 @@ __noinline int returned(__u64 sp, __u64 thread, __u32 level, __u64 result, __u32
 			.sp = sp & ~1ULL,
 		},
 		scope);
-	if (knows)
-		knows_event(thread,
-			&(struct known_cause){copy.object, copy.site, copy.stack, OP_RETURN},
-			site->function.returns);
+	if (verdict)
+		send_verdict(thread);
 	return 0;
 }
 

@@ -51,8 +51,9 @@ SETTING bool all_pointers;            /* not only those of atomic code */
 SETTING __u32 word_bits = 20;         /* there are so many words, as a power of two */
 SETTING bool monitored;               /* the functions of monitor.h do something */
 SETTING bool knows;                   /* a formula is evaluated here (knowledge.h) */
-SETTING __u32 violation_signal;       /* to the thread that violates it; 0: none */
-SETTING bool scoped;                  /* scope.h monitors a scope */
+SETTING bool alone;             /* what only the formula needs is no record, but for violations */
+SETTING __u32 violation_signal; /* to the thread that violates it; 0: none */
+SETTING bool scoped;            /* scope.h monitors a scope */
 SETTING __u64 enough; /* so many accesses of the elements of an array are recorded; 0: all */
 
 #endif

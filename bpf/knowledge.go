@@ -26,6 +26,9 @@ type Knowledge struct {
 	// OnMatched is code that checks the conditions of events and sets locals, and OnBody computes a body of the
 	// formula. Of both R1 is the address of a KnownThread, or 0, and of OnBody R2 is the number of the body.
 	OnMatched, OnBody asm.Instructions
+	// Alone means that nothing else needs the calls, returns and accesses of the formula: they are records only where they
+	// violate it, and an OpVerdict follows then.
+	Alone bool
 	// Signal is the number of the signal that a thread gets when it violates the formula; 0: none.
 	Signal uint32
 }
@@ -39,7 +42,7 @@ func SetKnowledge(spec *ebpf.CollectionSpec, k *Knowledge) error {
 		}
 	}
 	spec.Maps[TracepredictMapKnownObjects].MaxEntries = KnownObjects
-	for name, value := range map[string]any{"evaluated": k.Formula, "knows": true, "violation_signal": k.Signal} {
+	for name, value := range map[string]any{"evaluated": k.Formula, "knows": true, "alone": k.Alone, "violation_signal": k.Signal} {
 		if err := spec.Variables[name].Set(value); err != nil {
 			return fmt.Errorf("have the BPF programs evaluate a formula: set %s: %w", name, err)
 		}

@@ -469,15 +469,8 @@ __noinline int known_sync(__u64 thread, __u32 op, __u32 flags, __u64 object, __u
 	return 0;
 }
 
-/* An event that may make a formula false. */
-struct known_cause {
-	__u64 object;
-	__u32 site, stack;
-	__u32 op, flags;
-};
-
-/* Sends a verdict, with the call stack of the event that has caused it. */
-static __noinline int send_verdict(__u64 thread, struct known_cause *by)
+/* Delivers the verdict that the last event of a thread has caused. The record of that event comes before. */
+static __noinline int send_verdict(__u64 thread)
 {
 	__u32 slot = known_slot(thread, false), other;
 	struct known_thread *t = bpf_map_lookup_elem(&known, &slot), *of;
@@ -489,51 +482,41 @@ static __noinline int send_verdict(__u64 thread, struct known_cause *by)
 	__sync_fetch_and_add(&known_violations, 1);
 	if (violation_signal)
 		bpf_send_signal_thread(violation_signal);
-	send_unordered(thread, (struct record){.op = OP_VERDICT,
-				       .site = by->site,
-				       .stack = by->stack,
-				       .object = by->object,
-				       .value = t->verdict - 1,
-				       .extra = of ? (__u32)of->thread : 0});
+	if (alone)
+		send_unordered(thread, (struct record){.op = OP_VERDICT,
+					       .value = t->verdict - 1,
+					       .extra = of ? (__u32)of->thread : 0});
 	t->verdict = 0;
 	return 0;
 }
 
-/* Handles an operation that orders threads, and sends the verdict that it causes. */
-static __always_inline int knows_sync(__u64 thread, struct known_cause *by, __u64 second)
+/* Handles an operation that orders threads, and delivers the verdict that it causes. */
+static __always_inline void knows_sync(
+	__u64 thread, __u32 op, __u32 flags, __u64 object, __u64 second)
 {
-	if (!given_up && known_sync(thread, by->op, by->flags, by->object, second))
-		send_verdict(thread, by);
-	return 0;
+	if (!given_up && known_sync(thread, op, flags, object, second))
+		send_verdict(thread);
 }
 
-/* Likewise an access of a variable that is observed. */
-static __always_inline int knows_access(__u64 thread, struct known_cause *by, __u64 value)
+/* Handles an access of a variable that is observed. Returns whether it causes a verdict. */
+static __always_inline bool knows_access(__u64 thread, __u32 op, struct record *access)
 {
-	__u32 use = by->op == OP_READ ? KNOWN_READ : KNOWN_WRITE;
+	__u32 use = op == OP_READ ? KNOWN_READ : KNOWN_WRITE;
 
 	if (given_up)
-		return 0;
-	if (by->flags & REC_ORDERS) {
-		give_up(GIVEN_UP_OPERATION, by->op);
-		return 0;
-	}
-	if (by->flags & REC_VALUE)
-		use |= by->op == OP_READ ? KNOWN_CHECKED : KNOWN_VALUED;
-	if (known_use(thread, by->object, use, value))
-		send_verdict(thread, by);
-	return 0;
+		return false;
+	if (access->flags & REC_VALUE)
+		use |= op == OP_READ ? KNOWN_CHECKED : KNOWN_VALUED;
+	return known_use(thread, access->object, use, access->value);
 }
 
 /* Likewise an event that the formula mentions, a bit for each. */
-static __always_inline int knows_event(__u64 thread, struct known_cause *by, __u64 events)
+static __always_inline bool knows_event(__u64 thread, __u64 events)
 {
-	if (events && !given_up && known_event(thread, events))
-		send_verdict(thread, by);
-	return 0;
+	return events && !given_up && known_event(thread, events);
 }
 
-/* An event for known_step. */
+/* An event for on_step. */
 struct known_step {
 	__u64 thread;
 	__u64 object; /* or the thread that begins, or the thread pointer of the one that is joined */

@@ -17,7 +17,7 @@ struct known_thread {
 	__u64 version;  /* rises with each change of what it knows */
 	__u64 violated; /* formulas that are false in its present state */
 	__u64 matched;  /* the events that its present state comes after, a bit for each */
-	__u64 tid;      /* of reports; conditions of events find it here, and the locals after it */
+	__u64 tid; /* 0: the number in reports is not known here. Conditions read from here on: it, then the locals */
 	__u64 locals[KNOWN_LOCALS];
 	__u64 in[FORMULA_INPUTS], out; /* of an expression */
 	__u32 verdict;                 /* one more than the number of the body that became false */

@@ -95,8 +95,8 @@ const (
 	OpKeyCreate          Op = 52 // pthread_key_create has returned: value is 1 + the key, 0 if that cannot be read
 	OpKeyDelete          Op = 53 // pthread_key_delete was entered: object is the key
 	OpInterpreterRelease Op = 54 // entry and RecLeave of what releases the lock of an interpreter
-	// OpVerdict: A formula that is evaluated in the kernel became false: value is the number of its
-	// body, extra the other thread that is bound to it; 0: none is.
+	// OpVerdict: A formula that is evaluated in the kernel alone became false by the last event of the
+	// thread: value is the number of its body, extra the other thread that is bound to it; 0: none is.
 	OpVerdict Op = 55
 	// OpName: the thread gets another name: its bytes are object and value. Any thread may have done it
 	OpName Op = 56

@@ -97,8 +97,8 @@ enum op {
 	OP_KEY_CREATE, /* pthread_key_create has returned: value is 1 + the key, 0 if that cannot be read */
 	OP_KEY_DELETE,          /* pthread_key_delete was entered: object is the key */
 	OP_INTERPRETER_RELEASE, /* entry and REC_LEAVE of what releases the lock of an interpreter */
-	/* A formula that is evaluated in the kernel became false: value is the number of its body, extra the other
-	 * thread that is bound to it; 0: none is. */
+	/* A formula that is evaluated in the kernel alone became false by the last event of the thread: value is the number
+	 * of its body, extra the other thread that is bound to it; 0: none is. */
 	OP_VERDICT,
 	OP_NAME, /* the thread gets another name: its bytes are object and value. Any thread may have done it */
 };

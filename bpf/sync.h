@@ -81,9 +81,7 @@ static __always_inline void leave(struct pt_regs *ctx, __u64 thread, struct slot
 				    .sp = sp,
 				    .result = result});
 	if (knows)
-		knows_sync(thread,
-			&(struct known_cause){call.object, call.site, call.stack, site->op, flags},
-			call.second);
+		knows_sync(thread, site->op, flags, call.object, call.second);
 }
 
 /* Returns whether a call is part of another that is under way: the C library calls its own
@@ -188,8 +186,7 @@ static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 
 			.sp = sp},
 		library, library);
 	if (knows)
-		knows_sync(
-			thread, &(struct known_cause){object, index, stack, site->op, 0}, second);
+		knows_sync(thread, site->op, 0, object, second);
 }
 
 /* Returns whether the call whose frame begins at sp is the last part of another one that is
@@ -244,8 +241,7 @@ static __always_inline void outcome(struct pt_regs *ctx, struct site *site, __u3
 				    .sp = sp,
 				    .result = result});
 	if (knows)
-		knows_sync(thread, &(struct known_cause){object, index, stack, site->op, flags},
-			second);
+		knows_sync(thread, site->op, flags, object, second);
 }
 
 #endif

@@ -638,6 +638,7 @@ const (
 	TracepredictProgOnWatchedExit    = "on_watched_exit"
 	TracepredictVarAllPointers       = "all_pointers"
 	TracepredictVarAllocationStacks  = "allocation_stacks"
+	TracepredictVarAlone             = "alone"
 	TracepredictVarAnyAllocations    = "any_allocations"
 	TracepredictVarAnyFar            = "any_far"
 	TracepredictVarAnyKin            = "any_kin"
@@ -831,6 +832,7 @@ type TracepredictMapSpecs struct {
 type TracepredictVariableSpecs struct {
 	AllPointers       *ebpf.VariableSpec `ebpf:"all_pointers"`
 	AllocationStacks  *ebpf.VariableSpec `ebpf:"allocation_stacks"`
+	Alone             *ebpf.VariableSpec `ebpf:"alone"`
 	AnyAllocations    *ebpf.VariableSpec `ebpf:"any_allocations"`
 	AnyFar            *ebpf.VariableSpec `ebpf:"any_far"`
 	AnyKin            *ebpf.VariableSpec `ebpf:"any_kin"`
@@ -1022,6 +1024,7 @@ func (m *TracepredictMaps) Close() error {
 type TracepredictVariables struct {
 	AllPointers       *ebpf.Variable `ebpf:"all_pointers"`
 	AllocationStacks  *ebpf.Variable `ebpf:"allocation_stacks"`
+	Alone             *ebpf.Variable `ebpf:"alone"`
 	AnyAllocations    *ebpf.Variable `ebpf:"any_allocations"`
 	AnyFar            *ebpf.Variable `ebpf:"any_far"`
 	AnyKin            *ebpf.Variable `ebpf:"any_kin"`

@@ -146,6 +146,8 @@ type Options struct {
 	// Past receives accesses that were made before the last event, and are recorded only now, with flag
 	// Past. Nil: they are lost.
 	Past func(*event.Event)
+	// Verdicts means that a formula is evaluated in the observed threads alone, and its verdicts are records.
+	Verdicts bool
 	// SiteAddr returns the address, in a process, of the instruction that a site observes; 0 if it is
 	// not known. Nil: none is.
 	SiteAddr func(tgid, index uint32) uint64
@@ -217,7 +219,7 @@ type Observer struct {
 // New returns an observer without any threads, objects or events.
 func New(opts Options) *Observer {
 	o := &Observer{core: newCore(&opts), stacks: newStacks(&opts), follow: opts.Follow}
-	o.threads = newThreadTable(&o.core, opts.Past != nil)
+	o.threads = newThreadTable(&o.core, opts.Past != nil || opts.Verdicts)
 	o.messages = newMessages(&o.core, &opts, o.threads.observes)
 	o.causes = causes{core: &o.core, threads: &o.threads}
 	o.teams = teams{core: &o.core, threads: &o.threads, starts: opts.OpenMP}
@@ -306,7 +308,8 @@ func (o *Observer) handle(r *bpf.Record, args *[event.MaxArgs]uint64) {
 		return
 	}
 	if bpf.Op(r.Op) == bpf.OpVerdict {
-		return // the monitor in user space comes to it by the events
+		o.violated(r)
+		return
 	}
 	if bpf.Op(r.Op) == bpf.OpName {
 		o.named(r)

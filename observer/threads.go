@@ -174,6 +174,16 @@ func (o *Observer) named(r *bpf.Record) {
 	e.Args = nil
 }
 
+// violated handles a verdict of a formula.
+func (o *Observer) violated(r *bpf.Record) {
+	other := o.threads.threadAt(uint32(r.Extra), r.Time)
+	e := o.begin(o.threads.of(r), nil, event.Violated)
+	if other != nil {
+		e.Peer = other.id
+	}
+	o.send()
+}
+
 // end ends a thread, which releases all locks. R is the record of its end, nil if that is
 // inferred. The thread stays known by its thread pointer, since a join may follow.
 func (o *Observer) end(t *thread, r *bpf.Record) {

@@ -38,6 +38,8 @@ type Options struct {
 	RacingTypes, Races bool
 	// Kernel, if not nil, is the specification's scope, monitored in the observed threads.
 	Kernel *KernelScope
+	// Outside means that the specification's formulas are evaluated in the observed threads alone.
+	Outside bool
 	// Latency is that of property.Options.
 	Latency *stats.Latency
 }
@@ -126,7 +128,7 @@ func New(o Options) (*Run, error) {
 	if len(o.Spec.Typestates) > 0 {
 		r.checkProtocols(&o)
 	}
-	if err := r.bindFormulas(o.Found); err != nil {
+	if err := r.bindFormulas(o.Found, o.Outside); err != nil {
 		return nil, err
 	}
 	if err := r.monitorScopes(&o); err != nil {

@@ -24,19 +24,20 @@ type formula struct {
 	mentioned []bool              // by Spec.Events
 	hadThread []bool              // by type of threads: some thread was of it
 	seen      int                 // Run.seen when the codes were made
-	block     *atomicity.Analysis // of a request for atomicity; else nil
+	block     *atomicity.Analysis // of a request for atomicity, unless outside; else nil
+	outside   bool                // it is evaluated in the observed threads
 	problems  syntax.List
 }
 
 // bindFormulas makes the monitors of the formulas of the specification.
-func (r *Run) bindFormulas(found func(*finding.Finding)) error {
+func (r *Run) bindFormulas(found func(*finding.Finding), outside bool) error {
 	for _, of := range r.spec.Formulas {
 		k, codes, problems := r.spec.Knowledge(of, nil)
 		if problems.HasErrors() {
 			return problems
 		}
 		f := &formula{
-			run: r, of: of, variables: make([]int, len(r.spec.Vars)), mentioned: make([]bool, len(r.spec.Events)),
+			run: r, of: of, outside: outside, variables: make([]int, len(r.spec.Vars)), mentioned: make([]bool, len(r.spec.Events)),
 			hadThread: make([]bool, len(of.Types)),
 		}
 		for i := range f.variables {
@@ -46,11 +47,11 @@ func (r *Run) bindFormulas(found func(*finding.Finding)) error {
 			f.mentioned[i] = true
 		}
 		f.monitor = knowledge.New(knowledge.Options{
-			Formula: k, Codes: codes, Locals: r.match.FirstLocals(), Found: found,
+			Formula: k, Codes: codes, Locals: r.match.FirstLocals(), Found: found, Outside: outside,
 			Is: func(id event.ThreadID, number int) bool { return r.match.IsOfType(id, of.Declared[number]) },
 			Of: f.isOfType,
 		})
-		if of.Block != nil {
+		if of.Block != nil && !outside {
 			f.block = atomicity.New(atomicity.Options{Property: of.Name, Message: interrupted(of)})
 		}
 		r.formulas = append(r.formulas, f)
@@ -140,13 +141,17 @@ func (f *formula) finish() (found []finding.Finding, notes []string) {
 	say := func(format string, args ...any) {
 		notes = append(notes, "mttl "+f.of.Name+": "+fmt.Sprintf(format, args...))
 	}
+	if f.outside {
+		say("it was evaluated in the kernel alone, which does not look at other schedules, and looks for no races on what is watched: --monitor=user does")
+		f.hadThread = nil
+	}
 	for number, i := range f.of.Declared {
 		if !m.Begun(number) {
 			say("no thread of this run was the %s of the specification, so that its state is the initial one for all others", f.run.spec.Threads[i].Name)
 		}
 	}
-	for typ, i := range f.of.Types {
-		if t := &f.run.spec.Threads[i]; !f.hadThread[typ] {
+	for typ, had := range f.hadThread {
+		if t := &f.run.spec.Threads[f.of.Types[typ]]; !had {
 			say("no thread of this run was a %s (%s), so that the formula says nothing of it", t.Name, t)
 		}
 	}

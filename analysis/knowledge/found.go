@@ -29,6 +29,11 @@ type found struct {
 	omitted uint64
 }
 
+func (f *found) add(k key, x *finding.Finding) {
+	f.by[k] = x
+	f.all = append(f.all, x)
+}
+
 func newFound() found { return found{by: map[key]*finding.Finding{}} }
 
 // violation makes a finding of a formula that has become false in the present state of a thread.
@@ -57,8 +62,7 @@ func (m *Monitor) violation(t *thread, g *ground) {
 		f.Confidence, f.Reason = finding.Likely, why
 	}
 	f.AddSides()
-	m.found.by[k] = f
-	m.found.all = append(m.found.all, f)
+	m.found.add(k, f)
 	if m.o.Found != nil {
 		m.o.Found(f)
 	}

@@ -77,6 +77,8 @@ type Options struct {
 	Verdict func(top int, thread event.ThreadID, holds bool)
 	// Found, if not nil, is called for each finding as soon as it is made.
 	Found func(*finding.Finding)
+	// Outside means that the formula is evaluated elsewhere: each Violated of the run is a verdict.
+	Outside bool
 }
 
 // State is what an event means for the formula.
@@ -123,6 +125,7 @@ type Monitor struct {
 	leftOut         uint64
 	unbound         uint64
 	found           found
+	causes          map[event.ThreadID]finding.Step // with Outside: the last event of each living thread
 }
 
 // thread is a thread of the run, or a declared one that has not begun.
@@ -155,7 +158,7 @@ func New(o Options) *Monitor {
 		o: o, threads: map[event.ThreadID]*thread{}, objects: map[event.ObjectID]*object{}, matcher: order.New(order.Must | order.Observed),
 		remotes: map[remoteKey]*remote{}, members: make([][]*thread, f.Types), overTypes: make([][]*ground, f.Types),
 		initial: make([]uint64, len(f.Variables)), initialKnown: make([]bool, len(f.Variables)),
-		newest: make([]uint64, len(f.Variables)), free: make([]set, f.Bodies), found: newFound(),
+		newest: make([]uint64, len(f.Variables)), free: make([]set, f.Bodies), found: newFound(), causes: map[event.ThreadID]finding.Step{},
 	}
 	for range f.Declared {
 		m.declared = append(m.declared, m.newThread())
@@ -187,6 +190,10 @@ func (m *Monitor) Initial(variable int, value uint64) {
 
 // Event handles the next event of the run.
 func (m *Monitor) Event(e *event.Event, s State) {
+	if m.o.Outside {
+		m.outside(e)
+		return
+	}
 	t := m.thread(e.Thread)
 	o := m.object(e)
 	m.learned, m.present = false, momentOf(e)

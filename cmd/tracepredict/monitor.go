@@ -58,11 +58,32 @@ func (f *observeFlags) chooseMonitor(signal unix.Signal) (*formulaMonitor, error
 		return nil, err
 	}
 	k.Signal, m.kernel = uint32(signal), k
-	m.why = "--monitor=kernel says so"
 	if f.monitor == monitorAuto {
 		m.why = "--on-violation signal:NAME asks for it"
+		return m, nil
+	}
+	m.why = "--monitor=kernel says so"
+	if shared := f.needsFormulaEvents(); shared != nil {
+		m.why += ", and user space evaluates it too, since " + shared.Error()
+	} else {
+		k.Alone, s.outside = true, true
 	}
 	return m, nil
+}
+
+// alone reports whether only the kernel evaluates the formula.
+func (m *formulaMonitor) alone() bool { return m != nil && m.kernel != nil && m.kernel.Alone }
+
+// needsFormulaEvents returns an error if something besides the formula needs the events of it.
+func (f *observeFlags) needsFormulaEvents() error {
+	s := f.specification
+	switch {
+	case len(s.Properties)+len(s.Typestates)+len(s.Scopes) > 0:
+		return errors.New("the specification has more than the formula")
+	case s.Requests("races"):
+		return errors.New("races on a variable are to be found")
+	}
+	return f.needsEvents()
 }
 
 // kernelMonitor returns the one formula for the kernel. The error is a *spec.UserOnly where the kernel lacks what it needs.
@@ -117,6 +138,10 @@ func (m *formulaMonitor) outcome(s *loader.Session) (out *report.MonitorStats, n
 	if out.GivenUp = givenUp[k.GivenUp]; out.GivenUp == "" {
 		out.GivenUp = fmt.Sprintf("threads were ordered by %s", k.Op)
 	}
-	note = plural.Sprintf("mttl %s: the kernel gave it up after %d {state|states}: %s; from then on no thread got a signal", m.formula.Name, k.States, out.GivenUp)
+	then := "no thread got a signal"
+	if m.alone() {
+		then = "it was not evaluated: --monitor=user has no such limit"
+	}
+	note = plural.Sprintf("mttl %s: the kernel gave it up after %d {state|states}: %s; from then on %s", m.formula.Name, k.States, out.GivenUp, then)
 	return out, note, nil
 }

@@ -241,7 +241,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	f.misuseFlags.register(cmd)
 	fs := cmd.Flags()
 	fs.StringArrayVar(&f.action, "on-violation", nil, "do this when a property is first known to be violated, while the program runs: `ACTION` is 'run COMMAND', 'signal NAME' or 'core'; of an mttl formula also signal:NAME, to the very thread, right after the instruction (docs/knowledge.md); repeatable")
-	fs.StringVar(&f.monitor, "monitor", monitorAuto, "where an mttl formula, or --check atomicity, and the local properties of a scope are evaluated: `auto|kernel|user`. In the kernel a thread gets the signal of --on-violation signal:NAME at once (docs/knowledge.md), and the local events of a scope are no records (docs/scopes.md); auto is user space, but for that action")
+	fs.StringVar(&f.monitor, "monitor", monitorAuto, "where an mttl formula, or --check atomicity, and the local properties of a scope are evaluated: `auto|kernel|user`. In the kernel a thread gets the signal of --on-violation signal:NAME at once. With kernel, the events that only the formula (docs/knowledge.md) or the scope (docs/scopes.md) needs are no records; auto is user space, but for that action")
 	fs.StringVar(&f.record, "record", "", "also write the trace of the run to `FILE`, for tracepredict analyze; it is FILE.part until it is complete; - is standard output")
 	fs.StringVar(&f.profile, "profile", "", "also write where the program held locks and waited to `FILE`, for go tool pprof (docs/profiles.md)")
 	fs.DurationVar(&f.duration, "duration", 0, "stop observing after this time (30s, 5m); the program goes on")
@@ -455,7 +455,7 @@ func (r *observation) openFiles(program string) (err error) {
 
 // sinks returns what takes the events of the run.
 func (r *observation) sinks(attached bool) observer.Options {
-	o := observer.Options{Sinks: []observer.Sink{r.engine}, Attached: attached, Follow: r.flags.follow}
+	o := observer.Options{Sinks: []observer.Sink{r.engine}, Attached: attached, Follow: r.flags.follow, Verdicts: r.monitor.alone()}
 	if r.record != nil {
 		o.Sinks = append(o.Sinks, r.record)
 		o.Past = r.past

@@ -87,7 +87,12 @@ func (s *specification) kernelScope(patterns []function.Pattern) (*loader.Scope,
 
 // recorded returns the patterns of which matching calls and returns are recorded.
 func (s *specification) recorded(patterns []event.Pattern) []event.Pattern {
-	if s == nil || s.kernel == nil {
+	switch {
+	case s == nil:
+		return patterns
+	case s.outside:
+		return nil // all are the formula's
+	case s.kernel == nil:
 		return patterns
 	}
 	return slices.DeleteFunc(patterns, func(p event.Pattern) bool { return s.kernel.Monitors(p.Pattern, p.Return) })

@@ -88,7 +88,8 @@ func (f *coneFlags) check() error {
 type specification struct {
 	*spec.Spec
 	monitors []*spec.Monitor
-	kernel   *bind.KernelScope // nil: all is monitored in user space
+	kernel   *bind.KernelScope // nil: scopes are monitored in user space
+	outside  bool              // formulas are evaluated in the kernel alone
 	warnings string
 }
 
@@ -266,7 +267,7 @@ func (s *specification) bound(cone coneFlags, count bool, names run.Namer, found
 	if s == nil {
 		return nil, nil
 	}
-	r, err := bind.New(bind.Options{Spec: s.Spec, Monitors: s.monitors, Kernel: s.kernel, Names: names, Window: cone.window, Queue: cone.queue, Order: finding.Order(cone.causality), RacingTypes: cone.racingTypes, Races: count, Found: found, Latency: latency})
+	r, err := bind.New(bind.Options{Spec: s.Spec, Monitors: s.monitors, Kernel: s.kernel, Outside: s.outside, Names: names, Window: cone.window, Queue: cone.queue, Order: finding.Order(cone.causality), RacingTypes: cone.racingTypes, Races: count, Found: found, Latency: latency})
 	if err != nil {
 		return nil, usage("%w", err)
 	}

@@ -145,6 +145,10 @@ const (
 	// the name (ThreadName). It orders nothing.
 	Named
 
+	// Violated: a formula that is evaluated in the observed threads alone became false in the state of the thread after its
+	// last event. Peer is the other thread that it is bound to; 0: none is. It orders nothing.
+	Violated
+
 	NumOps
 )
 
@@ -403,7 +407,7 @@ var opNames = [NumOps]string{
 	"once-enter", "once-done", "once-leave", "init", "destroy", "hole", "call", "return",
 	"send", "sent", "receive", "receiving", "receive-failed", "holds", "blocked",
 	"release-unheld", "join-failed", "use-destroyed", "detach-again", "acquire-again", "release-inconsistent",
-	"destroy-again", "quit-holding", "named",
+	"destroy-again", "quit-holding", "named", "violated",
 }
 
 // String returns the operation's name as the reports and traces spell it.

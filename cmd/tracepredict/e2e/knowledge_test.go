@@ -58,16 +58,50 @@ func TestKernelMonitor(t *testing.T) {
 	}
 }
 
-// TestKernelMonitorGivesUp: where a semaphore orders the threads the kernel sends no signal, and user space finds the violation.
+// TestKernelMonitorAlone: with --monitor=kernel the verdicts of the kernel are the findings, and what only the formula needs
+// is no record.
+func TestKernelMonitorAlone(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	seen, steps := build(t, "gcc", "seen.c", "-O1", "-g", "-pthread"), build(t, "gcc", "steps.c", "-O1", "-g", "-pthread")
+	start := func(args ...string) *child { return startTool(t, childOptions{}, args...) }
+	events := map[string]int{}
+	for _, where := range []string{"user", "kernel"} {
+		for what, want := range map[string][]string{"inside": {"atomicity(transfer)"}, "outside": nil} {
+			_, r := reportedBy(t, start, "exec", "--watch-shared=off", "--check", "atomicity=transfer", "--monitor="+where, "--", seen, what)
+			if diff := cmp.Diff(want, observedKnowledge(r)); diff != "" {
+				t.Errorf("%s, %s: expected (-), found (+):\n%s", where, what, diff)
+			}
+		}
+		_, r := reportedBy(t, start, "exec", "--watch-shared=off", "--watch", "here", "--watch", "there", "--check", "atomicity=step", "--monitor="+where, "--", steps, "500")
+		if events[where] = r.Run.Events; len(r.Findings) > 0 {
+			t.Errorf("%s: %+v", where, r.Findings)
+		}
+	}
+	if events["user"] < 2000 || events["kernel"] > events["user"]/10 {
+		t.Errorf("records: %v", events)
+	}
+}
+
+// TestKernelMonitorGivesUp: where a semaphore orders the threads the kernel sends no signal, and user space finds the violation
+// unless it was told to keep out.
 func TestKernelMonitorGivesUp(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
 	program := build(t, "gcc", "transfer.c", "-O1", "-g", "-pthread")
-	tool := startTool(t, childOptions{}, "exec", "--watch-shared=off", "--check", "atomicity=transfer", "--monitor=kernel", "--on-violation", "signal:USR1", "--", program, "inside")
-	tool.want(66)
-	text := strings.Join(strings.Fields(tool.err.String()), " ")
-	if !strings.Contains(text, "KNOWLEDGE observed") || !strings.Contains(text, "the kernel gave it up after") || !strings.Contains(text, "threads were ordered by sem-") {
-		t.Errorf("exec says %s", text)
+	for _, c := range []struct {
+		where, says string
+		status      int
+	}{
+		{"auto", "from then on no thread got a signal", 66},
+		{"kernel", "from then on it was not evaluated: --monitor=user has no such limit", 0},
+	} {
+		tool := startTool(t, childOptions{}, "exec", "--watch-shared=off", "--check", "atomicity=transfer", "--monitor="+c.where, "--on-violation", "signal:USR1", "--", program, "inside")
+		tool.want(c.status)
+		text := strings.Join(strings.Fields(tool.err.String()), " ")
+		if strings.Contains(text, "KNOWLEDGE observed") != (c.status == 66) || !strings.Contains(text, c.says) || !strings.Contains(text, "threads were ordered by sem-") {
+			t.Errorf("%s: exec says %s", c.where, text)
+		}
 	}
 }
 
