@@ -49,9 +49,9 @@ bench: ## measure, and write docs/performance.md
 	$(MAKE) --no-print-directory build
 	$(GO) -C scripts build -buildvcs=false -o ../build/bench/bench ./bench
 	$(GO) -C scripts build -buildvcs=false -o ../build/bench/plots ./plots
-	scripts/as-root build/bench/bench $(BENCHFLAGS)
-	scripts/as-root build/bench/bench -scopes -rounds 3 $(BENCHFLAGS)
-	build/bench/plots scopes
+	met=0; scripts/as-root build/bench/bench $(BENCHFLAGS) || met=1; \
+	scripts/as-root build/bench/bench -scopes -rounds 3 $(BENCHFLAGS) || met=1; \
+	build/bench/plots scopes && exit $$met
 
 plots: ## draw what windows find, how well protocols are learned, and what the lattice takes over threads, window and monitor
 	scripts/setup build

@@ -224,7 +224,7 @@ func runScopes(c config) (met bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	text, met := s.render(c.rounds)
+	text, met := s.render(c.rounds, c.scale)
 	fmt.Print(text)
 	table := filepath.Join(filepath.Dir(c.output), "figures", "scopes.csv")
 	if err := s.write(table); err != nil {
@@ -286,10 +286,10 @@ var scopeFigures = []struct{ key, axis, caption string }{
 	{"programs", "program", "The time of the other programs"},
 }
 
-func (s *scopes) render(rounds int) (text string, met bool) {
+func (s *scopes) render(rounds int, scale float64) (text string, met bool) {
 	var b strings.Builder
 	met = true
-	fmt.Fprintf(&b, "Measured with `make bench`, medians of %d rounds in µs an event, on %s. Where there is a dash, `--monitor=kernel` does not take the scope. Data: [scopes.csv](figures/scopes.csv).\n", rounds, figures.Machine())
+	fmt.Fprintf(&b, "Measured with `make bench`, medians of %d rounds in µs an event, runs of %g times the size, on %s. Where there is a dash, `--monitor=kernel` does not take the scope. Data: [scopes.csv](figures/scopes.csv).\n", rounds, scale, figures.Machine())
 	if q, ok := s.opportunistic(); ok {
 		b.WriteString("\n")
 		met = renderRequirements(&b, []requirement{q})
