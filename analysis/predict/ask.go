@@ -284,6 +284,9 @@ func (q *question) checked(w *witness, by finding.Order, assumes []string) Resul
 	extra := max(len(w.steps)-max(q.h.opt.Witness, 4*len(q.chosen)), 0)
 	w.setHeld(extra, len(q.chosen))
 	r.Witness, r.Elided = slices.Clone(w.steps[extra:]), q.h.evicted+uint64(extra)
+	if q.h.byValue {
+		r.OtherValues = q.h.otherValues(r.Witness[:len(r.Witness)-len(r.Chosen)])
+	}
 	return r
 }
 

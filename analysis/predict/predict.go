@@ -165,6 +165,8 @@ type Result struct {
 	MovedUnknown reason.Reason
 	// Unexplained holds the Seq of the reads for finding.Finding.Unexplained.
 	Unexplained []uint64
+	// OtherValues is for finding.Finding.OtherValues.
+	OtherValues []finding.Step
 }
 
 func unknown(what reason.What) Result {

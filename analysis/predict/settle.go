@@ -235,10 +235,7 @@ func (h *History) setPredicted(f *finding.Finding, r *Result) {
 			f.Unexplained = append(f.Unexplained, x.Step())
 		}
 	}
-	f.OtherValues = nil
-	if h.byValue {
-		f.OtherValues = h.otherValues(r.Witness[:len(r.Witness)-len(r.Chosen)])
-	}
+	f.OtherValues = r.OtherValues
 	f.Evidence, f.Threads = nil, nil
 	if f.Kind == finding.Deadlock {
 		f.Objects = nil
