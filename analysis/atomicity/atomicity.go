@@ -15,6 +15,12 @@
 // threads is no candidate. Candidates at the same call stacks are a class, of which few are tried. A schedule shows all
 // classes whose events it has in that order; findings with the same gap in the block are one.
 //
+// # Values
+//
+// What has no schedule in which each read sees what it saw in the run is searched for once more in schedules in which reads
+// of data see other values (part.Shared.ByAnyValue): the thread that looks into a block often reads what the block has not
+// written yet. Such findings have OtherValues, which make them likely.
+//
 // # Cost
 //
 // An execution of the block is a few words, up to maxBlocks. The search at the end is bounded by maxBlocks, maxNear,
@@ -22,8 +28,10 @@
 package atomicity
 
 import (
+	"slices"
+
 	"github.com/tracepredict/tracepredict/analysis/finding"
-	"github.com/tracepredict/tracepredict/analysis/predict"
+	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -100,13 +108,21 @@ func (a *Analysis) discard() {
 	}
 }
 
-// Settle searches for schedules in the kept part of the run, which has ended. Over reports whether the time for that is
-// over.
-func (a *Analysis) Settle(h *predict.History, over func() bool) {
-	s := newSearch(a, h, over)
-	for _, c := range s.classes() {
-		s.ask(c)
+// Settle searches for schedules in the kept part of the run, which has ended.
+func (a *Analysis) Settle(shared *part.Shared) {
+	s := newSearch(a, shared.Search.Over)
+	s.collect(shared.History)
+	classes := s.classes()
+	s.ask(shared.History, classes)
+	if slices.ContainsFunc(classes, func(g *group) bool { return !g.shown }) {
+		s.askAnyValue(shared, classes)
 	}
+	for _, g := range classes {
+		if g.unsettled && !g.shown {
+			a.stats.Unsettled++
+		}
+	}
+	a.found = s.found
 }
 
 // Finish returns the findings.

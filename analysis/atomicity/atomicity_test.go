@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/event/eventtest"
@@ -30,7 +31,7 @@ func TestSidesAreAccesses(t *testing.T) {
 	a.Enter(2, 2)
 	a.Leave(2, 9)
 	a.blocks[0] = block{thread: 2, from: 2, to: 9}
-	a.Settle(h, func() bool { return false })
+	a.Settle(&part.Shared{History: h})
 	if len(a.found) != 1 {
 		t.Fatalf("%+v", a.found)
 	}

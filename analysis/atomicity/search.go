@@ -9,6 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/execution"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/finding/reason"
+	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/analysis/predict"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
@@ -54,38 +55,39 @@ type class struct {
 // group has the candidates of a class.
 type group struct {
 	class
-	all   []candidate
-	shown bool // by the run, or by a schedule that was found
+	all       []candidate
+	shown     bool // by the run, or by a schedule that was found
+	unsettled bool // not, or not wholly, searched
 }
 
 // search is the search for schedules about one block.
 type search struct {
 	*Analysis
-	history *predict.History
-	over    func() bool
-	threads map[event.ThreadID][]access // of objects that blocks access
-	groups  map[class]*group
-	gaps    map[gap]int // the index in found; -1: the run shows it
-	number  int         // of candidates
+	over      func() bool
+	threads   map[event.ThreadID][]access // of objects that blocks access
+	groups    map[class]*group
+	gaps      map[gap]int // the index in found; -1: the run shows it
+	number    int         // of candidates
+	questions int         // asked
+	found     []finding.Finding
 }
 
-func newSearch(a *Analysis, h *predict.History, over func() bool) *search {
-	s := &search{Analysis: a, history: h, over: over, threads: map[event.ThreadID][]access{}, groups: map[class]*group{}, gaps: map[gap]int{}}
-	if len(a.blocks) > 0 {
-		s.collect()
-	}
-	return s
+func newSearch(a *Analysis, over func() bool) *search {
+	return &search{Analysis: a, over: over, threads: map[event.ThreadID][]access{}, groups: map[class]*group{}, gaps: map[gap]int{}}
 }
 
 // collect collects the events of the kept part of the run that may conflict with one of a block.
-func (s *search) collect() {
+func (s *search) collect(h *predict.History) {
+	if len(s.blocks) == 0 {
+		return
+	}
 	within := map[event.ThreadID]*block{} // the present block
 	of := map[event.ThreadID][]*block{}
 	for i := range s.blocks {
 		of[s.blocks[i].thread] = append(of[s.blocks[i].thread], &s.blocks[i])
 	}
 	objects := map[event.ObjectID]bool{}
-	for e := range s.history.Kept {
+	for e := range h.Kept {
 		for rest := of[e.Thread]; len(rest) > 0 && rest[0].from < e.Seq; rest = of[e.Thread] {
 			within[e.Thread], of[e.Thread] = rest[0], rest[1:]
 		}
@@ -98,7 +100,7 @@ func (s *search) collect() {
 		object event.ObjectID
 	}
 	shared := map[hold]bool{}
-	for e := range s.history.Kept {
+	for e := range h.Kept {
 		if !counts(e.Op) || !objects[e.Object] {
 			continue
 		}
@@ -285,27 +287,65 @@ func gapAt(b []access, n int) (g gap) {
 	return g
 }
 
-// ask searches for a schedule that shows a class.
-func (s *search) ask(g *group) {
-	for i := range g.all {
-		if g.shown {
-			return
-		}
-		if s.stats.Questions == maxQuestions || s.over() || len(s.found) == maxFindings {
-			s.stats.Unsettled++
-			return
-		}
-		s.stats.Questions++
-		c := &g.all[i]
-		r := s.history.Interrupt(c.Interruption)
-		switch {
-		case r.Verdict == predict.Predicted:
-			s.predicted(c, &r)
-			g.shown = true
-		case r.Reason.What == reason.Exhausted && i == len(g.all)-1:
-			s.stats.Unsettled++
+// ask searches for schedules of a history that show classes.
+func (s *search) ask(h *predict.History, classes []*group) {
+	s.questions = 0
+	for _, g := range classes {
+		if !g.shown {
+			s.askAbout(h, g)
 		}
 	}
+}
+
+// askAbout searches for a schedule that shows a class.
+func (s *search) askAbout(h *predict.History, g *group) {
+	for i := range g.all {
+		if s.questions == maxQuestions || s.over() || len(s.found) == maxFindings {
+			g.unsettled = true
+			return
+		}
+		s.questions++
+		s.stats.Questions++
+		c := &g.all[i]
+		r := h.Interrupt(c.Interruption)
+		if r.Verdict == predict.Predicted {
+			s.predicted(c, &r)
+			g.shown = true
+			return
+		}
+		g.unsettled = g.unsettled || r.Reason.What == reason.Exhausted && i == len(g.all)-1
+	}
+}
+
+// askAnyValue searches for schedules in which reads see other values than in the run.
+func (s *search) askAnyValue(shared *part.Shared, classes []*group) {
+	var last *search
+	_, some := shared.ByAnyValue(func() func(*event.Event) { return func(*event.Event) {} }, func(h *predict.History) []finding.Finding {
+		last = s.clone()
+		again := make([]*group, len(classes))
+		for i, g := range classes {
+			again[i] = last.groups[g.class]
+		}
+		last.ask(h, again)
+		return last.found[len(s.found):]
+	})
+	if some {
+		for k, g := range last.groups {
+			*s.groups[k] = *g
+		}
+		s.found, s.gaps = last.found, last.gaps
+	}
+}
+
+// clone returns a search whose results so far are its own.
+func (s *search) clone() *search {
+	c := *s
+	c.gaps, c.found, c.groups = maps.Clone(s.gaps), slices.Clone(s.found), make(map[class]*group, len(s.groups))
+	for k, g := range s.groups {
+		of := *g
+		c.groups[k] = &of
+	}
+	return &c
 }
 
 // predicted adds a finding, unless there is one of the same gap, and marks the classes that the schedule shows.
@@ -340,6 +380,7 @@ func (s *search) finding(c *candidate, r *predict.Result, at map[uint64]int, n i
 	f := finding.Finding{
 		Kind: finding.Knowledge, Confidence: finding.Predicted, Property: s.o.Property, Message: s.o.Message, Count: 1,
 		Order: r.Order, Assumes: r.Assumes, Witness: r.Witness, Spans: r.Spans, Moved: r.Moved, MovedUnknown: r.MovedUnknown,
+		OtherValues: r.OtherValues,
 	}
 	first, last := c.First, c.Last
 	from, to := s.event(c.From), s.event(c.To)

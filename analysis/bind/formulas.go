@@ -78,7 +78,7 @@ func (f *formula) bounds(e *event.Event, matched []int) {
 // settle searches for schedules that violate atomicity.
 func (f *formula) settle(shared *part.Shared) {
 	if f.block != nil && shared != nil {
-		f.block.Settle(shared.History, shared.Search.Over)
+		f.block.Settle(shared)
 	}
 }
 

@@ -54,7 +54,9 @@ func (a *Analysis) byAnyValue(deadlocks []finding.Finding) []finding.Finding {
 			held.Event(e)
 			cycles.Event(e)
 		}
-	}, func(history *predict.History) []finding.Finding { return byValue(history, cycles, slices.Clone(deadlocks)) })
+	}, func(history *predict.History) []finding.Finding {
+		return byValue(history, cycles, slices.Clone(deadlocks))
+	})
 	if !some {
 		return deadlocks
 	}
