@@ -7,6 +7,7 @@
 #define TRACEPREDICT_FUNCTION_H
 
 #include "knowledge.h"
+#include "lines.h"
 #include "operand.h"
 #include "probe.h"
 #include "ringbuf.h"
@@ -177,6 +178,8 @@ static __always_inline void called(
 		 * around it, which may be under way too. */
 		call.caller = site->at_entry ? return_address(ctx, sp) : 0;
 		expect_return(&call, site->at_entry ? sp : sp | 1, thread >> 32);
+		if (site->function.left && site->at_entry)
+			enter_call(sp, thread, index);
 	}
 	if (knows)
 		verdict = knows_event(thread, site->function.calls);
@@ -198,6 +201,7 @@ __noinline int returned(__u64 sp, __u64 thread, __u32 level, __u64 result, __u32
 	struct signature *sig;
 	__u8 flags = REC_LEAVE;
 	__u32 unknown, scope = SCOPE_NOTHING;
+	__u64 events;
 	bool verdict = false;
 
 	call = bpf_map_lookup_elem(&pending_returns, &key);
@@ -217,13 +221,16 @@ __noinline int returned(__u64 sp, __u64 thread, __u32 level, __u64 result, __u32
 	}
 	copy = *call;
 	bpf_map_delete_elem(&pending_returns, &key);
+	events = site->function.leaves | site->function.returns;
+	if (site->function.left)
+		leave_call(sp, thread, copy.site);
 	if (scoped)
 		scope = scope_event(thread, copy.site, 1);
 	if (scope == SCOPE_LOCAL)
 		return 0;
 	if (knows)
-		verdict = knows_event(thread, site->function.returns);
-	if (alone && site->function.returns && !verdict)
+		verdict = knows_event(thread, events);
+	if (alone && events && !verdict)
 		return 0;
 	/* An inlined copy has no result, but all that it stores. */
 	unknown = read_stored(sig, &copy, known || (sp & 1));
@@ -238,6 +245,50 @@ __noinline int returned(__u64 sp, __u64 thread, __u32 level, __u64 result, __u32
 		scope);
 	if (verdict)
 		send_verdict(thread);
+	return 0;
+}
+
+/* Handles a call at one level of a stack pointer that ends without a return. Not static, as above. */
+__noinline int call_unwound(__u64 sp, __u64 thread, __u32 level)
+{
+	struct frame_key key = {.sp = sp, .tgid = thread >> 32, .level = level};
+	struct pending_return *call = bpf_map_lookup_elem(&pending_returns, &key), copy;
+	struct signature *sig;
+	struct site *site;
+
+	site = call ? bpf_map_lookup_elem(&sites, &call->site) : 0;
+	sig = site ? signature_of(site) : 0;
+	if (!sig)
+		return 0;
+	copy = *call;
+	bpf_map_delete_elem(&pending_returns, &key);
+	if (site->function.left)
+		leave_call(sp, thread, copy.site);
+	send_call(thread, &copy, sig->count,
+		(struct record){
+			.op = OP_RETURN,
+			.flags = REC_LEAVE | REC_FAILED,
+			.result = sig->count, /* it has stored nothing */
+			.sp = sp,
+		},
+		SCOPE_NOTHING);
+	return 0;
+}
+
+__noinline int calls_unwound(__u64 sp, __u64 thread)
+{
+	struct frame_key key = {.sp = sp, .tgid = thread >> 32};
+	struct pending_return *first = bpf_map_lookup_elem(&pending_returns, &key);
+	__u32 top;
+
+	if (!first)
+		return 0;
+	top = first->top;
+	for (__u32 i = 0; i < MAX_LEVELS; i++) {
+		if (i > top)
+			break;
+		call_unwound(sp, thread, top - i);
+	}
 	return 0;
 }
 

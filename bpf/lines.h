@@ -8,16 +8,22 @@
 #ifndef TRACEPREDICT_LINES_H
 #define TRACEPREDICT_LINES_H
 
+#include "monitor.h"
 #include "operand.h"
 #include "probe.h"
 #include "ringbuf.h"
 
-/* Lines in one frame. A frame is known by its canonical address: that of the stack at the call. */
+/* Lines in one frame, or a call that an exception may end. A frame is known by its canonical address: that of the stack at
+ * the call. */
 struct lines_key {
 	__u64 frame; /* 0: none */
 	__u32 tgid;
-	__u32 lines; /* site.function.lines */
+	__u32 lines; /* site.function.lines; of a call LINES_CALL and its site */
 };
+#define LINES_CALL (1U << 31)
+
+/* Ends the calls at a stack pointer without a return (function.h). */
+__noinline int calls_unwound(__u64 sp, __u64 thread);
 struct lines_inside {
 	struct lines_key outer; /* the next frame out that is inside */
 	__u32 site;             /* of the entry */
@@ -71,11 +77,33 @@ static __always_inline void pop_lines(
 		bpf_map_delete_elem(&innermost_lines, &thread);
 }
 
+/* Adds a frame to a thread's list. */
+static __noinline int push_lines(__u64 thread, struct lines_key *key, struct lines_inside *inside)
+{
+	struct lines_key *outer;
+
+	if (!key || !inside)
+		return 0;
+	outer = bpf_map_lookup_elem(&innermost_lines, &thread);
+	if (outer)
+		inside->outer = *outer;
+	any_lines = 1;
+	if (bpf_map_update_elem(&inside_lines, key, inside, BPF_ANY)) {
+		__sync_fetch_and_add(&lost_pending, 1);
+		return 0;
+	}
+	if (bpf_map_update_elem(&innermost_lines, &thread, key, BPF_ANY)) {
+		__sync_fetch_and_add(&lost_pending, 1);
+		bpf_map_delete_elem(&inside_lines, key);
+		return 0;
+	}
+	return 1;
+}
+
 static __always_inline void enter_lines(
 	struct pt_regs *ctx, struct site *site, __u32 index, __u64 thread, struct lines_key *key)
 {
 	struct lines_inside *known = bpf_map_lookup_elem(&inside_lines, key), inside = {};
-	struct lines_key *outer;
 	__u64 sp = REG_SP(ctx);
 
 	if (known && !known->left)
@@ -86,45 +114,74 @@ static __always_inline void enter_lines(
 		known->site = inside.site;
 		known->stack = inside.stack;
 		known->left = 0;
-	} else {
-		outer = bpf_map_lookup_elem(&innermost_lines, &thread);
-		if (outer)
-			inside.outer = *outer;
-		any_lines = 1;
-		if (bpf_map_update_elem(&inside_lines, key, &inside, BPF_ANY)) {
-			__sync_fetch_and_add(&lost_pending, 1);
-			return;
-		}
-		if (bpf_map_update_elem(&innermost_lines, &thread, key, BPF_ANY)) {
-			__sync_fetch_and_add(&lost_pending, 1);
-			bpf_map_delete_elem(&inside_lines, key);
-			return;
-		}
+	} else if (!push_lines(thread, key, &inside)) {
+		return;
 	}
 	send(thread,
 		(struct record){
 			.op = OP_CALL, .site = index, .stack = inside.stack, .sp = key->frame});
 }
 
+/* Removes the innermost frames of a thread's list that were left. Not static, so that the verifier judges it by itself, once. */
+__noinline int pop_left(__u64 thread)
+{
+	struct lines_inside *inside;
+	struct lines_key *first, last;
+
+	for (int i = 0; i < MAX_IN_FRAME; i++) {
+		first = bpf_map_lookup_elem(&innermost_lines, &thread);
+		if (!first)
+			break;
+		last = *first;
+		inside = bpf_map_lookup_elem(&inside_lines, &last);
+		if (!inside || !inside->left)
+			break;
+		pop_lines(thread, &last, inside);
+	}
+	return 0;
+}
+
 static __always_inline void leave_lines(__u64 thread, struct lines_key *key)
 {
 	struct lines_inside *inside = bpf_map_lookup_elem(&inside_lines, key);
-	struct lines_key *first, last;
 
 	if (!inside || inside->left)
 		return;
 	send_left(thread, key, inside);
 	inside->left = 1;
-	for (int i = 0; i < MAX_IN_FRAME; i++) {
-		first = bpf_map_lookup_elem(&innermost_lines, &thread);
-		if (!first)
-			return;
-		last = *first;
-		inside = bpf_map_lookup_elem(&inside_lines, &last);
-		if (!inside || !inside->left)
-			return;
-		pop_lines(thread, &last, inside);
-	}
+	pop_left(thread);
+}
+
+/* Remembers a call that an exception may end, and forgets one that has ended otherwise. */
+static __always_inline struct lines_key call_key(__u64 sp, __u64 thread, __u32 site)
+{
+	return (struct lines_key){.frame = sp + RETURN_ADDRESS_BYTES,
+		.tgid = thread >> 32,
+		.lines = LINES_CALL | site};
+}
+
+static __always_inline void enter_call(__u64 sp, __u64 thread, __u32 site)
+{
+	struct lines_key key = call_key(sp, thread, site);
+	struct lines_inside inside = {.site = site},
+			    *known = bpf_map_lookup_elem(&inside_lines, &key);
+
+	/* The end of the one before was not seen: its part of the stack is used again. */
+	if (known)
+		known->left = 0;
+	else
+		push_lines(thread, &key, &inside);
+}
+
+static __always_inline void leave_call(__u64 sp, __u64 thread, __u32 site)
+{
+	struct lines_key key = call_key(sp, thread, site);
+	struct lines_inside *inside = bpf_map_lookup_elem(&inside_lines, &key);
+
+	if (!inside)
+		return;
+	inside->left = 1;
+	pop_left(thread);
 }
 
 /* Frames that are removed: those of a thread whose stack is below sp. */
@@ -146,10 +203,26 @@ static int unwind_one(__u32 n, void *data)
 		bpf_map_delete_elem(&innermost_lines, &u->thread);
 		return 1;
 	}
+	if (key.lines & LINES_CALL) {
+		/* This may be several calls, of which the others are in the list too. */
+		inside->left = 1;
+		calls_unwound(key.frame - RETURN_ADDRESS_BYTES, u->thread);
+		pop_left(u->thread);
+		return 0;
+	}
 	if (!inside->left)
 		send_left(u->thread, &key, inside);
 	pop_lines(u->thread, &key, inside);
 	return 0;
+}
+
+/* Gives the formula in the kernel up if frames below sp are removed, one of which may be a call that it mentions. */
+static __always_inline void unwinds_unseen(__u64 thread, __u64 sp)
+{
+	struct lines_key *first = bpf_map_lookup_elem(&innermost_lines, &thread);
+
+	if (first && first->lines & LINES_CALL && first->frame <= sp)
+		give_up(GIVEN_UP_UNWOUND, 0);
 }
 
 /* A thread removes all frames below sp. Not static, so that the verifier judges it by itself, once. */
@@ -171,6 +244,8 @@ __noinline int at_lines(struct pt_regs *ctx, __u32 index, __u64 thread)
 	if (!site)
 		return 0;
 	if (site->action == ACTION_UNWIND) {
+		if (knows && !given_up)
+			unwinds_unseen(thread, REG_SP(ctx) + site->sp_delta);
 		unwound(thread, REG_SP(ctx) + site->sp_delta);
 		return 0;
 	}

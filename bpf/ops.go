@@ -49,7 +49,8 @@ const (
 	OpTouch        Op = 28 // an access that a hardware watchpoint saw, after it; see touch_hint
 	OpCall         Op = 29 // a function was entered; object is its instance
 	// OpReturn: It returns value, with RecValue; the rest as at its entry, but for what it has stored.
-	// Result is how many of its last parameters are unknown.
+	// Result is how many of its last parameters are unknown. RecFailed: an exception, longjmp or the
+	// thread's end removed its frame.
 	OpReturn Op = 30
 	// OpAlloc: After it returned: object is the block, value its size. With result 1 all that is known
 	// is that the memory holds nothing of before. With RecPast the thread made it at the time extra.
@@ -281,6 +282,7 @@ const (
 	GivenUpValues    GivenUp = 4 // a value was not the one that was written last
 	GivenUpOperation GivenUp = 5 // an operation orders threads in a way that is not known here
 	GivenUpJoin      GivenUp = 6 // it is not known which thread was joined
+	GivenUpUnwound   GivenUp = 7 // an exception or longjmp ended a call without a return
 )
 
 // Action is enum action of site.h. What a probe does when it fires.

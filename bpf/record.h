@@ -53,7 +53,8 @@ enum op {
 	OP_TOUCH, /* an access that a hardware watchpoint saw, after it; see touch_hint */
 	OP_CALL,  /* a function was entered; object is its instance */
 	/* It returns value, with REC_VALUE; the rest as at its entry, but for what it has stored. Result is
-	 * how many of its last parameters are unknown. */
+	 * how many of its last parameters are unknown. REC_FAILED: an exception, longjmp or the thread's end removed
+	 * its frame. */
 	OP_RETURN,
 	/* After it returned: object is the block, value its size. With result 1 all that is known is
 	 * that the memory holds nothing of before. With REC_PAST the thread made it at the time extra. */
@@ -249,6 +250,7 @@ enum given_up {
 	GIVEN_UP_VALUES,    /* a value was not the one that was written last */
 	GIVEN_UP_OPERATION, /* an operation orders threads in a way that is not known here */
 	GIVEN_UP_JOIN,      /* it is not known which thread was joined */
+	GIVEN_UP_UNWOUND,   /* an exception or longjmp ended a call without a return */
 };
 
 /* The parameters of a call that a record has at most. */

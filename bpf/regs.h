@@ -50,6 +50,9 @@ static __always_inline __u64 reg(struct pt_regs *ctx, __u8 number)
 	return v;
 }
 
+/* What a call pushes: a frame begins that much above the stack pointer at the entry of a function. */
+#define RETURN_ADDRESS_BYTES 8
+
 static __always_inline __u64 return_address(struct pt_regs *ctx, __u64 sp)
 {
 	__u64 address = 0;
@@ -117,6 +120,8 @@ static __always_inline __u64 reg(struct pt_regs *ctx, __u8 number)
 	bpf_probe_read_kernel(&v, sizeof(v), &ctx->regs[number & 31]);
 	return v;
 }
+
+#define RETURN_ADDRESS_BYTES 0
 
 static __always_inline __u64 return_address(struct pt_regs *ctx, __u64 sp)
 {

@@ -154,9 +154,11 @@ struct function_site {
 	__u32 signature; /* index into signatures */
 	__u32 lines;     /* of lines: their number */
 	__u8 result;     /* OP_RETURN: 1 if the result register holds the result, else 0 */
-	__u8 pad[3];
-	/* The events of a formula in the kernel that the function's calls and its returns may be, a bit for each. */
-	__u64 calls, returns;
+	__u8 left; /* OP_CALL: an exception, longjmp or the thread's end that removes the call is recorded too */
+	__u8 pad[2];
+	/* The events of a formula in the kernel that the function's calls may be, its returns, and whatever ends a call: a
+	 * bit for each. */
+	__u64 calls, returns, leaves;
 };
 
 /* One thing that one probe observes. Sites at one address are chained by next, in program

@@ -132,10 +132,12 @@ type TracepredictFunctionSite struct {
 	Signature uint32
 	Lines     uint32
 	Result    uint8
-	Pad       [3]uint8
+	Left      uint8
+	Pad       [2]uint8
 	_         [4]byte
 	Calls     uint64
 	Returns   uint64
+	Leaves    uint64
 }
 
 type TracepredictHeapSite struct {

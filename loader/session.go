@@ -613,9 +613,12 @@ func (s *Session) markEvents(mod *Module, sites []bpf.Site) {
 		}
 		to := sites[i].Function()
 		for _, n := range fn.Patterns {
-			if p := &s.opts.Plan.On[n]; p.Return {
+			switch p := &s.opts.Plan.On[n]; {
+			case p.Left:
+				to.Leaves |= s.opts.Knowledge.Events(p.Text, true)
+			case p.Return:
 				to.Returns |= s.opts.Knowledge.Events(p.Text, true)
-			} else {
+			default:
 				to.Calls |= s.opts.Knowledge.Events(p.Text, false)
 			}
 		}

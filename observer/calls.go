@@ -127,6 +127,9 @@ func (cl *calls) call(t *thread, r *bpf.Record, f *event.Func, x, made *instance
 	if r.Flags&bpf.RecValue != 0 {
 		e.Value, e.Flags = r.Value, event.HasValue
 	}
+	if op == event.Return && r.Flags&bpf.RecFailed != 0 {
+		e.Flags |= event.Unwound
+	}
 	if args != nil {
 		cl.args = *args
 		known := f.Entered()

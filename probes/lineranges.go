@@ -130,13 +130,13 @@ func (m *methods) placeEdge(in *lines.Code, r *lineRange, e lines.Edge) (cheapsi
 
 // unwinders plans the probes at which the unwinder and longjmp remove frames.
 func (b *builder) unwinders() {
-	if !b.observesLines() {
+	if !b.observesLines() && !slices.ContainsFunc(b.opts.On, func(p function.Pattern) bool { return p.Left }) {
 		return
 	}
 	for _, r := range b.lineCode().Resets() {
 		where, err := b.image.Place(cheapsite.Want{At: r.At, Sense: cheapsite.Before, Stop: func(addr uint64) bool { return addr != r.At }})
 		if err != nil || where.Class == cheapsite.Refused {
-			b.note("%s cannot be probed at 0x%x: lines that it leaves seem to go on", r.Function, r.At)
+			b.note("%s cannot be probed at 0x%x: lines and calls that it leaves seem to go on", r.Function, r.At)
 			continue
 		}
 		s := newSite(r.At, where, r.Function)

@@ -197,6 +197,9 @@ func (m *methods) entry(fn *function.Function, action bpf.Action) (ok bool, err 
 		ObjectFrom: uint8(operandFrom[fn.Object.Kind]), ObjectReg: uint8(fn.Object.Reg), ObjectDisp: fn.Object.Disp}
 	if !fn.Inlined {
 		s.BPF.AtEntry = 1
+		if slices.ContainsFunc(fn.Patterns, func(i int) bool { return m.opts.On[i].Left }) {
+			s.BPF.Function().Left = 1
+		}
 	}
 	m.plan.Sites = append(m.plan.Sites, s)
 	return true, nil

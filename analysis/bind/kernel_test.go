@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/cilium/ebpf"
@@ -116,6 +117,9 @@ func (k *inKernel) event(t *rapid.T, e *event.Event) bool {
 	if e.Op.IsCall() {
 		p := bank{}.Func(e.Func).Patterns[0]
 		step.Events = k.spec.Events(p.Pattern, p.Return)
+		if name, returns := strings.CutPrefix(p.Pattern, "return "); returns {
+			step.Events |= k.spec.Events("leave "+name, true)
+		}
 	}
 	var in bytes.Buffer
 	if err := binary.Write(&in, binary.NativeEndian, step); err != nil {

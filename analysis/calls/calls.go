@@ -52,7 +52,7 @@ func (c *Counter) Event(e *event.Event) {
 	switch {
 	case e.Op.IsCall():
 		for _, i := range c.of(e.Func) {
-			if c.counts[i].Return == (e.Op == event.Return) {
+			if c.wants(i, e) {
 				c.add(i, e.Object)
 			}
 		}
@@ -61,6 +61,15 @@ func (c *Counter) Event(e *event.Event) {
 			delete(c.seen, pair{e.Object, i})
 		}
 	}
+}
+
+// wants reports whether a call or return is of a pattern's kind.
+func (c *Counter) wants(i int, e *event.Event) bool {
+	p := event.Pattern{Pattern: c.counts[i].Pattern, Return: c.counts[i].Return}
+	if e.Op == event.Return {
+		return p.Ends(e.Flags)
+	}
+	return !p.Return
 }
 
 // add counts an event on an instance, 0 for none.

@@ -86,6 +86,8 @@ type Analysis struct {
 	Events uint64 // their number
 	Forced uint64 // run.Summary.Forced
 	Cut    string // why the others were not read; "" if all were
+
+	specification *bind.Run // nil if there is none
 }
 
 // Analyse passes the events of a source to the analyses. If the time is over, or the clocks of its threads and objects
@@ -99,7 +101,7 @@ func Analyse(src trace.Source, o Options) (*Analysis, error) {
 			return nil, err
 		}
 	}
-	a := &Analysis{Engine: engine.New(opts)}
+	a := &Analysis{Engine: engine.New(opts), specification: opts.Specification}
 	bounded := &clocks{must: clock.New(), limit: maxClocks}
 	if opts.Specification != nil {
 		bounded.others = opts.Specification.ClockMemory
@@ -175,6 +177,9 @@ func (a *Analysis) summary(src trace.Source) run.Summary {
 		s.Notes = append(s.Notes, fmt.Sprintf("the analysis was cut short by %s: the trace was read up to event %d", a.Cut, a.Events))
 	}
 	s.Forced = a.Forced
+	if _, whole := src.Summary(); whole && a.specification != nil {
+		s.Notes = append(s.Notes, a.specification.Unrecorded(s.Calls)...)
+	}
 	if len(s.Calls) == 0 { // The trace may have been cut before its counts.
 		s.Calls = a.Calls()
 	}

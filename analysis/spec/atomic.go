@@ -30,7 +30,7 @@ func atomicBlocks(decls []syntax.Decl) (more []syntax.Decl) {
 			continue
 		}
 		name := atomicity + "(" + c.Func.Text + ")"
-		begin, finish, of := syntax.OpCall, syntax.OpReturn, "a call of "
+		begin, finish, of := syntax.OpCall, syntax.OpLeave, "a call of "
 		if c.Lines {
 			begin, finish, of = syntax.OpEnter, syntax.OpLeave, ""
 		}

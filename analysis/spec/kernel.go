@@ -59,7 +59,7 @@ func (s *Spec) Kernel(f *Formula) (*Kernel, error) {
 // Events returns the events that calls or returns of functions that match a pattern may be, a bit for each.
 func (k *Kernel) Events(pattern string, returns bool) (mask uint64) {
 	for _, i := range k.events {
-		if d := &k.spec.Events[i]; d.On == pattern && (d.Op == syntax.OpReturn) == returns {
+		if d := &k.spec.Events[i]; d.On == pattern && d.Op.Ends() == returns {
 			mask |= 1 << i
 		}
 	}
@@ -123,7 +123,7 @@ func (k *kernel) locals() error {
 		switch {
 		case i >= MaxEvents:
 			return userOnly("the specification has more than %d events", MaxEvents)
-		case d.Op != syntax.OpCall && d.Op != syntax.OpReturn:
+		case d.Op != syntax.OpCall && d.Op != syntax.OpReturn && !d.leavesFunction():
 			return userOnly("the event %s is neither a call nor a return", d.Name)
 		case len(d.Bound) > 0:
 			return userOnly("the event %s binds %s", d.Name, d.Bound[0])

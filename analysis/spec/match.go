@@ -2,6 +2,7 @@ package spec
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/spec/ir"
 	"github.com/tracepredict/tracepredict/analysis/spec/syntax"
@@ -281,6 +282,9 @@ func (m *Matcher) calls(e *event.Event) {
 	}
 	for i := range cs {
 		d := &m.s.Events[cs[i].event]
+		if e.Flags&event.Unwound != 0 && d.Op != syntax.OpLeave {
+			continue
+		}
 		if d.Op.Ends() == (e.Op == event.Return) && m.holds(d, e, &cs[i]) {
 			m.matched = append(m.matched, cs[i].event)
 		}
@@ -294,10 +298,7 @@ func (m *Matcher) callsOf(id event.FuncID) []call {
 	var out []call
 	for i := range m.s.Events {
 		d := &m.s.Events[i]
-		requested := slices.ContainsFunc(f.Patterns, func(on event.Pattern) bool {
-			return on.Pattern == d.On && on.Return == d.Op.Ends()
-		})
-		if !requested || !d.Used {
+		if !d.Used || !requested(&f, d) {
 			continue
 		}
 		c := call{event: i}
@@ -307,6 +308,16 @@ func (m *Matcher) callsOf(id event.FuncID) []call {
 		out = append(out, c)
 	}
 	return out
+}
+
+// requested reports whether a function is one of an event's pattern. Where a trace has only the returns of a function, the
+// other ends of its calls are not known.
+func requested(f *event.Func, d *Event) bool {
+	has := func(pattern string) bool {
+		return slices.Contains(f.Patterns, event.Pattern{Pattern: pattern, Return: d.Op.Ends()})
+	}
+	name, leaves := strings.CutPrefix(d.On, "leave ")
+	return has(d.On) || leaves && has("return "+name)
 }
 
 // operations adds to matched the declared events that an event other than a call or return

@@ -114,7 +114,7 @@ type Event struct {
 	Name  string
 	Text  string // its pattern and conditions, as written
 	Op    syntax.Op
-	On    string   // for call and return: the pattern as --on takes it
+	On    string   // for calls, returns and lines: the pattern as --on takes it
 	Bound []string // the names that it binds, parameters first
 	// Result is the index in Bound of the result of a return, or of the value of a write; -1
 	// for none.
@@ -131,6 +131,9 @@ type Event struct {
 
 	params []parameter // by bound parameter
 }
+
+// leavesFunction reports whether the event is the end of a call, by whatever ends it, and no departure from lines.
+func (e *Event) leavesFunction() bool { return e.Op == syntax.OpLeave && !syntax.OfLines(e.On) }
 
 // parameter is where what a pattern binds is: event.Param without its name.
 type parameter struct {

@@ -116,6 +116,7 @@ var givenUp = map[bpf.GivenUp]string{
 	bpf.GivenUpClaim:   "two threads used an object at the same time",
 	bpf.GivenUpValues:  "a variable had another value than was written last: between an access and its probe came another one",
 	bpf.GivenUpJoin:    "it is not known which thread was joined",
+	bpf.GivenUpUnwound: "an exception or longjmp ended a call that the formula may mention",
 }
 
 // outcome returns the figures of the monitor, and a note if the kernel gave the formula up.

@@ -275,6 +275,8 @@ const (
 	// Watched: a hardware watchpoint saw this access. It was made at some moment between the last event of its thread
 	// before it and Time. The event may have been recorded later than those of other threads with a later Time.
 	Watched
+	// Unwound: this Return is none: an exception, longjmp or the end of the thread removed the call.
+	Unwound
 
 	endFlags // the bit above those of all flags
 )

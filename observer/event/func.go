@@ -1,6 +1,9 @@
 package event
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // FuncID identifies a function whose calls are events: 1 for the first seen; 0 is none.
 // Functions of the same name in two files have two identifiers, and so have versions of a
@@ -60,6 +63,12 @@ func (f *Func) Key(i int) string {
 type Pattern struct {
 	Pattern string // as written
 	Return  bool   // it requests Return events, else Call events
+}
+
+// Ends reports whether the pattern requests a Return event, by its flags: one that is Unwound only if the pattern asks for
+// whatever ends a call, or leaves lines.
+func (p *Pattern) Ends(of Flags) bool {
+	return p.Return && (of&Unwound == 0 || strings.HasPrefix(p.Pattern, "leave"))
 }
 
 // Life is the effect of a function on the lifetime of its instance.

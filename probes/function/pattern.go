@@ -12,6 +12,7 @@ package function
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -33,6 +34,8 @@ type Pattern struct {
 	// parameter is.
 	Stored map[int]Stored
 	Result string // the name that binds the result; "" if none
+	// Left says that Return includes what is no return: an exception, longjmp or the end of the thread ends the call.
+	Left bool
 	// Group is the name of a group of patterns one of which must match, as std/stdio; "": this one must match.
 	Group string
 }
@@ -81,16 +84,17 @@ func Parse(text string) (Pattern, error) {
 	if err != nil {
 		return out, err
 	}
-	if ofLines {
+	if ofLines && (!out.Return || !p.atFunction()) {
 		return out, p.lines(&out)
 	}
+	out.Left = ofLines
 	if err = p.name(&out); err != nil {
 		return out, err
 	}
 	if err = p.params(&out); err != nil {
 		return out, err
 	}
-	if out.Result, err = p.result(out.Return); err != nil {
+	if out.Result, err = p.result(&out); err != nil {
 		return out, err
 	}
 	p.blanks()
@@ -146,6 +150,15 @@ func (p *parser) verb(out *Pattern) (ofLines bool, err error) {
 		return false, p.want("expected a blank%s", p.instead())
 	}
 	return ofLines, nil
+}
+
+// functionForm is what may name a function where lines of a file may come too: a file has a dot.
+var functionForm = regexp.MustCompile("^`?[^./:(]+(::[^./:(]+)*(\\(|`|$)")
+
+// atFunction reports whether a name of a function comes next, and not one of a file.
+func (p *parser) atFunction() bool {
+	p.blanks()
+	return functionForm.MatchString(strings.TrimSpace(p.text[p.at:]))
 }
 
 // maxLine is the greatest number of a line that a pattern can name.
@@ -343,6 +356,10 @@ func (p *parser) stores(out *Pattern, start int, s Stored) error {
 		p.at = start
 		return p.want("a call has stored nothing yet: write return for it")
 	}
+	if out.Left {
+		p.at = start
+		return p.want("a call that an exception ends need not have stored anything: write return for it")
+	}
 	if out.Stored == nil {
 		out.Stored = map[int]Stored{}
 	}
@@ -359,12 +376,15 @@ func contains(names []string, name string) bool {
 	return false
 }
 
-func (p *parser) result(returns bool) (string, error) {
+func (p *parser) result(of *Pattern) (string, error) {
 	if !p.take("->") {
 		return "", nil
 	}
-	if !returns {
+	if !of.Return || of.Left {
 		p.at -= 2
+		if of.Left {
+			return "", p.want("a call that an exception ends has no result: write return for it")
+		}
 		return "", p.want("a call has no result: write return for it")
 	}
 	p.blanks()

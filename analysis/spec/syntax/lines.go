@@ -12,6 +12,8 @@ const MaxLine = 1 << 24
 var (
 	linesForm = regexp.MustCompile(`^(.+):([0-9]+)-([0-9]+)$`)
 	lineForm  = regexp.MustCompile(`^.+:[0-9]+$`)
+	// functionForm is what may name a function where lines of a file may come too: a file has a dot.
+	functionForm = regexp.MustCompile(`^[^./:]+(::[^./:]+)*$`)
 )
 
 // isFileByte reports whether a byte may be part of the name of a file without backquotes.
@@ -39,6 +41,12 @@ func (p *parser) fileText() Path {
 
 // atLines reports whether lines of a file come next.
 func (p *parser) atLines() bool { return linesForm.MatchString(p.fileText().Text) }
+
+// atFunction reports whether a name of a function comes next, and not one of a file.
+func (p *parser) atFunction() bool { return functionForm.MatchString(p.fileText().Text) }
+
+// OfLines reports whether a pattern as --on takes it is of lines.
+func OfLines(pattern string) bool { return linesForm.MatchString(strings.Trim(pattern, "`")) }
 
 // lines reads FILE:FIRST-LAST.
 func (p *parser) lines() Path {

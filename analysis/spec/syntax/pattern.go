@@ -37,7 +37,11 @@ func (p *parser) pattern() Pattern {
 	case OpCall, OpReturn:
 		p.function(&out)
 	case OpEnter, OpLeave:
-		out.Func = p.lines()
+		if op == OpLeave && p.atFunction() {
+			p.function(&out)
+		} else {
+			out.Func = p.lines()
+		}
 	default:
 		p.operation(&out)
 	}
@@ -54,8 +58,11 @@ func (p *parser) function(out *Pattern) {
 	if !p.isOp("->") {
 		return
 	}
-	if out.Op == OpCall {
+	switch out.Op {
+	case OpCall:
 		p.failAt(p.here(), "a call has no result: write return for it")
+	case OpLeave:
+		p.failAt(p.here(), "a call that an exception ends has no result: write return for it")
 	}
 	p.advance()
 	r := p.name("a name for the result")
@@ -82,6 +89,9 @@ func (p *parser) params(out *Pattern) {
 		}
 		if p.stored(&n); n.Stored && out.Op == OpCall {
 			p.failAt(star, "a call has stored nothing yet: write return for it")
+		}
+		if n.Stored && out.Op == OpLeave {
+			p.failAt(star, "a call that an exception ends need not have stored anything: write return for it")
 		}
 		if n.Stored && (n.Text == "_" || n.Text == "this") {
 			p.failAt(n.Span, "expected a name for what the function has stored")

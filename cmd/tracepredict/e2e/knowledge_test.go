@@ -22,6 +22,31 @@ func TestCheckAtomicity(t *testing.T) {
 	}
 }
 
+// TestCheckAtomicityPredicted: what another thread can do between the halves of a call is told, also where it then reads
+// something else than in the run. What an exception, longjmp or the thread's end leaves has ended.
+func TestCheckAtomicityPredicted(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	audit, left := build(t, "gcc", "audit.c", "-O1", "-g", "-pthread"), build(t, "g++", "left.cc", "-O1", "-g", "-pthread")
+	for _, c := range []struct {
+		program, how, block string
+		want                int
+	}{
+		{audit, "split", "transfer", 66}, {audit, "whole", "transfer", 0}, {audit, "told", "transfer", 0},
+		{left, "split", "sell", 66}, {left, "return", "sell", 0}, {left, "throw", "sell", 0}, {left, "jump", "sell", 0}, {left, "end", "sell", 0},
+	} {
+		t.Run(c.block+" "+c.how, func(t *testing.T) {
+			t.Parallel()
+			tool := startTool(t, childOptions{}, "exec", "--watch-shared=static", "--check", "atomicity="+c.block, "--on", "leave "+c.block, "--", c.program, c.how)
+			tool.want(c.want)
+			text := tool.err.String()
+			if got := strings.Contains(text, "violates atomicity("+c.block+")"); got != (c.want != 0) || !strings.Contains(text, "on leave "+c.block+": 1 departure") {
+				t.Errorf("the report is\n%s", text)
+			}
+		})
+	}
+}
+
 // TestCheckRaces: --check watches the variable whose races it asks for.
 func TestCheckRaces(t *testing.T) {
 	needBPF(t)
