@@ -54,7 +54,7 @@ static __always_inline void named_access(struct pt_regs *ctx, struct site *site,
 	if (knows && orders)
 		give_up(GIVEN_UP_OPERATION, site->op);
 	else if (knows)
-		verdict = knows_access(thread, site->op, &access);
+		verdict = known_access(thread, site->op, access.flags, access.object, access.value);
 	if (alone && !orders) {
 		if (!verdict)
 			return;

@@ -24,8 +24,11 @@ __u64 unseen_alone; /* hits of on_unseen before there was a second thread */
 __u32 crowded;      /* some observed process has had a second thread; set by user space too */
 
 /* Of a formula that is evaluated here. */
-__u32 given_up;         /* enum given_up: why no verdict falls any more */
-__u32 given_up_op;      /* GIVEN_UP_OPERATION: the operation */
+__u32 given_up;    /* enum given_up: why no verdict falls any more */
+__u32 given_up_op; /* GIVEN_UP_OPERATION: the operation */
+/* By enum given_up: how many objects were given up, and how often threads became unsure without one. */
+#define GIVEN_UP_REASONS 8
+__u32 doubts[GIVEN_UP_REASONS];
 __u32 known_threads;    /* how many there have been */
 __u64 known_states;     /* of threads, that were evaluated */
 __u64 known_violations; /* verdicts that were sent */

@@ -15,6 +15,8 @@ const (
 	KnownLocals   = 8
 	FormulaBodies = 8
 	FormulaInputs = 8
+	// GivenUpReasons is more than the largest GivenUp.
+	GivenUpReasons = 8
 	// KnownObjects is the largest number of objects through which threads learn of each other.
 	KnownObjects = 4096
 )

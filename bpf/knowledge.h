@@ -5,8 +5,9 @@
  * its expressions, whose code user space puts in place of on_matched and on_body (monitor.h).
  *
  * Two threads that use an object at the same time have no order here. So one claims it, and if the other does not get
- * it, or something happens that is not known here, the formula is given up: no verdict falls any more, and user space
- * goes on.
+ * it, the object is given up. Whoever has used it, uses it later, or learns something from these threads is unsure, and
+ * no verdict falls in its states: the mark goes where knowledge goes, and stays. If something happens of which it is not
+ * known whom it concerns, the formula is given up: no verdict falls any more. User space goes on.
  */
 #ifndef TRACEPREDICT_KNOWLEDGE_H
 #define TRACEPREDICT_KNOWLEDGE_H
@@ -24,6 +25,8 @@ struct known_entry {
 /* What a thread or an object knows. Entries with seq 0 are those of the initial state. */
 struct known_vector {
 	struct known_entry at[KNOWN_ENTRIES];
+	__u32 unsure; /* there may be more, which is not known here; it stays so */
+	__u32 pad;
 };
 
 struct {
@@ -54,7 +57,9 @@ struct known_object {
 	__u64 last, version;
 	__u32 wrote, exclusive;
 	__u64 value; /* that was written last */
-	__u32 valued, pad;
+	__u32 valued;
+	__u32 given_up;
+	__u64 users; /* the slots of the threads that have used it, a bit for each */
 	struct known_vector access, write;
 };
 struct {
@@ -94,6 +99,14 @@ static __noinline __u32 known_slot(__u64 thread, bool make)
 	return n;
 }
 
+/* Makes what learns from a vector unsure if that is. No mark is ever taken back, so that two threads can do so at the same
+ * time. */
+static __always_inline void pass_mark(struct known_vector *to, struct known_vector *from)
+{
+	if (from->unsure)
+		to->unsure = 1;
+}
+
 /* Takes into a vector what another one knows that is newer. Returns whether there was any. */
 static __noinline int take(struct known_vector *to, struct known_vector *from)
 {
@@ -101,6 +114,7 @@ static __noinline int take(struct known_vector *to, struct known_vector *from)
 
 	if (!to || !from)
 		return 0;
+	pass_mark(to, from);
 	for (int i = 0; i < KNOWN_ENTRIES; i++) {
 		if (i >= evaluated.entries)
 			break;
@@ -116,6 +130,7 @@ static __noinline int copy(struct known_vector *to, struct known_vector *from)
 {
 	if (!to || !from)
 		return 0;
+	pass_mark(to, from);
 	for (int i = 0; i < KNOWN_ENTRIES; i++) {
 		if (i >= evaluated.entries)
 			break;
@@ -268,6 +283,10 @@ __noinline int known_body(__u32 slot, __u32 number)
 /* Evaluates all that the formula says of the present state of a thread. Bodies come after those that name them. */
 __noinline int known_state(__u32 slot)
 {
+	struct known_vector *v = bpf_map_lookup_elem(&known_vectors, &slot);
+
+	if (!v || v->unsure)
+		return 0;
 	__sync_fetch_and_add(&known_states, 1);
 	for (__u32 i = 0; i < FORMULA_BODIES; i++) {
 		if (i >= evaluated.bodies)
@@ -277,29 +296,53 @@ __noinline int known_state(__u32 slot)
 	return 0;
 }
 
-#define CLAIM_TRIES 64
-
-/* Finds an object, or makes it, and claims it for a thread. */
-static __noinline struct known_object *claim(__u64 at, __u64 thread)
+/* Returns an object, which is made if there is none; 0 if there is no room. */
+static __noinline struct known_object *object_at(__u64 at)
 {
 	struct known_object *o = bpf_map_lookup_elem(&known_objects, &at), *fresh;
 	__u32 zero = 0;
 
-	if (!o) {
-		fresh = bpf_map_lookup_elem(&new_object, &zero);
-		if (!fresh)
-			return 0;
-		bpf_map_update_elem(&known_objects, &at, fresh, BPF_NOEXIST);
-		o = bpf_map_lookup_elem(&known_objects, &at);
-	}
-	if (!o) {
-		give_up(GIVEN_UP_OBJECTS, 0);
+	if (o)
+		return o;
+	fresh = bpf_map_lookup_elem(&new_object, &zero);
+	if (!fresh)
 		return 0;
-	}
+	bpf_map_update_elem(&known_objects, &at, fresh, BPF_NOEXIST);
+	return bpf_map_lookup_elem(&known_objects, &at);
+}
+
+#define CLAIM_TRIES 64
+
+static __always_inline bool claim(struct known_object *o, __u64 thread)
+{
 	for (int i = 0; i < CLAIM_TRIES; i++)
 		if (!__sync_val_compare_and_swap(&o->claim, 0, thread))
-			return o;
-	give_up(GIVEN_UP_CLAIM, 0);
+			return true;
+	return false;
+}
+
+/* Counts a reason for which threads are unsure. */
+static __always_inline void count_doubt(__u32 why)
+{
+	__sync_fetch_and_add(&doubts[why & (GIVEN_UP_REASONS - 1)], 1);
+}
+
+/* Gives an object up. What its users know was perhaps not all that it had to pass on. */
+static __noinline int give_up_object(struct known_object *o, __u32 why)
+{
+	if (!o)
+		return 0;
+	o->access.unsure = o->write.unsure = 1;
+	if (__sync_lock_test_and_set(&o->given_up, 1))
+		return 0;
+	count_doubt(why);
+	for (__u32 i = 0; i < KNOWN_THREADS; i++) {
+		__u32 key = i;
+		struct known_vector *v = bpf_map_lookup_elem(&known_vectors, &key);
+
+		if (v && o->users & 1ULL << i)
+			v->unsure = 1;
+	}
 	return 0;
 }
 
@@ -330,6 +373,40 @@ static __always_inline bool agrees(struct known_object *o, __u32 use, __u64 valu
 	return true;
 }
 
+/* Returns whether a thread is or becomes unsure when it uses an object. The object is so for others then. */
+static __always_inline bool uses_unsure(struct known_vector *v, struct known_object *o, __u32 use)
+{
+	pass_mark(v, use & KNOWN_WRITE ? &o->access : &o->write);
+	if (!v->unsure)
+		return false;
+	o->access.unsure = 1;
+	if (use & KNOWN_WRITE)
+		o->write.unsure = 1;
+	return true;
+}
+
+/* Lets a thread know what an object passes on that it has claimed, and the object what the thread knows then. */
+static __always_inline void exchange(struct known_object *o, struct known_thread *t,
+	struct known_vector *v, __u32 slot, __u32 use)
+{
+	if (o->last == t->thread && o->version == t->version && (!(use & KNOWN_WRITE) || o->wrote))
+		return;
+	if (take(v, use & KNOWN_WRITE ? &o->access : &o->write)) {
+		t->version++;
+		t->matched = 0;
+		known_state(slot);
+	}
+	if (use & KNOWN_WRITE) {
+		copy(&o->access, v);
+		copy(&o->write, v);
+	} else {
+		take(&o->access, v);
+	}
+	o->last = t->thread;
+	o->version = t->version;
+	o->wrote = !!(use & KNOWN_WRITE);
+}
+
 /* Lets a thread know what an object passes on, and the object what the thread knows then. */
 __noinline int known_use(__u64 thread, __u64 at, __u32 use, __u64 value)
 {
@@ -337,42 +414,33 @@ __noinline int known_use(__u64 thread, __u64 at, __u32 use, __u64 value)
 	struct known_vector *v = bpf_map_lookup_elem(&known_vectors, &slot);
 	struct known_thread *t = bpf_map_lookup_elem(&known, &slot);
 	struct known_object *o;
-	bool repeats;
 
 	if (!t || !v || given_up)
 		return 0;
-	o = claim(at, thread);
-	if (!o)
+	o = object_at(at);
+	if (!o) {
+		v->unsure = 1;
+		count_doubt(GIVEN_UP_OBJECTS);
 		return 0;
+	}
 	if (use & KNOWN_FAILED)
 		use |= o->exclusive ? KNOWN_READ : KNOWN_WRITE;
 	if (use & KNOWN_RELEASED)
 		use |= o->exclusive ? KNOWN_WRITE : KNOWN_READ;
-	if (!agrees(o, use, value)) {
-		give_up(GIVEN_UP_VALUES, 0);
-		goto end;
-	}
-	repeats =
-		o->last == thread && o->version == t->version && (!(use & KNOWN_WRITE) || o->wrote);
-	if (!repeats) {
-		if (take(v, use & KNOWN_WRITE ? &o->access : &o->write)) {
-			t->version++;
-			t->matched = 0;
-			known_state(slot);
-		}
-		if (use & KNOWN_WRITE) {
-			copy(&o->access, v);
-			copy(&o->write, v);
-		} else {
-			take(&o->access, v);
-		}
-		o->last = thread;
-		o->version = t->version;
-		o->wrote = !!(use & KNOWN_WRITE);
-	}
 	if (use & (KNOWN_ACQUIRED | KNOWN_SHARED))
 		o->exclusive = !!(use & KNOWN_ACQUIRED);
-end:
+	if (uses_unsure(v, o, use))
+		return 0;
+	if (!claim(o, thread)) {
+		give_up_object(o, GIVEN_UP_CLAIM);
+		v->unsure = 1;
+		return 0;
+	}
+	o->users |= 1ULL << (slot & 63);
+	if (agrees(o, use, value))
+		exchange(o, t, v, slot, use);
+	else
+		give_up_object(o, GIVEN_UP_VALUES);
 	__sync_lock_test_and_set(&o->claim, 0);
 	return t->verdict;
 }
@@ -381,9 +449,10 @@ end:
 __noinline int known_event(__u64 thread, __u64 events)
 {
 	__u32 slot = known_slot(thread, true);
+	struct known_vector *v = bpf_map_lookup_elem(&known_vectors, &slot);
 	struct known_thread *t = bpf_map_lookup_elem(&known, &slot);
 
-	if (!t || given_up)
+	if (!t || !v || v->unsure || given_up)
 		return 0;
 	t->matched = events;
 	on_matched(t);
@@ -425,7 +494,8 @@ __noinline int known_join(__u64 thread, __u64 pointer)
 	if (!t || !to || given_up)
 		return 0;
 	if (!from) {
-		give_up(GIVEN_UP_JOIN, 0);
+		to->unsure = 1;
+		count_doubt(GIVEN_UP_JOIN);
 		return 0;
 	}
 	if (take(to, from)) {
@@ -480,6 +550,7 @@ static __noinline int send_verdict(__u64 thread)
 	other = t->verdict_other;
 	of = bpf_map_lookup_elem(&known, &other);
 	__sync_fetch_and_add(&known_violations, 1);
+	t->told = bpf_ktime_get_ns();
 	if (violation_signal)
 		bpf_send_signal_thread(violation_signal);
 	if (alone)
@@ -499,15 +570,16 @@ static __always_inline void knows_sync(
 }
 
 /* Handles an access of a variable that is observed. Returns whether it causes a verdict. */
-static __always_inline bool knows_access(__u64 thread, __u32 op, struct record *access)
+static __always_inline bool known_access(
+	__u64 thread, __u32 op, __u32 flags, __u64 object, __u64 value)
 {
 	__u32 use = op == OP_READ ? KNOWN_READ : KNOWN_WRITE;
 
 	if (given_up)
 		return false;
-	if (access->flags & REC_VALUE)
+	if (flags & REC_VALUE)
 		use |= op == OP_READ ? KNOWN_CHECKED : KNOWN_VALUED;
-	return known_use(thread, access->object, use, access->value);
+	return known_use(thread, object, use, value);
 }
 
 /* Likewise an event that the formula mentions, a bit for each. */
@@ -522,6 +594,7 @@ struct known_step {
 	__u64 object; /* or the thread that begins, or the thread pointer of the one that is joined */
 	__u64 second;
 	__u64 events; /* of the formula, a bit for each */
+	__u64 value;  /* that is read or written, with REC_VALUE */
 	__u32 op, flags;
 };
 
@@ -545,7 +618,7 @@ int on_step(struct known_step *s)
 		break;
 	case OP_READ:
 	case OP_WRITE:
-		known_use(thread, s->object, s->op == OP_READ ? KNOWN_READ : KNOWN_WRITE, 0);
+		known_access(thread, s->op, s->flags, s->object, s->value);
 		break;
 	default:
 		known_sync(thread, s->op, s->flags, s->object, s->second);

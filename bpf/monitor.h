@@ -22,6 +22,7 @@ struct known_thread {
 	__u64 in[FORMULA_INPUTS], out; /* of an expression */
 	__u32 verdict;                 /* one more than the number of the body that became false */
 	__u32 verdict_other;           /* the slot of the other thread that it is bound to */
+	__u64 told;                    /* when its last verdict was delivered; 0: none was */
 };
 
 /* A thread is at the site of an index, before what the site observes has been done. */

@@ -270,7 +270,7 @@ const (
 	TouchCount  = 256 // times 256: the low bits of rcx, or with TouchCall of that count
 )
 
-// GivenUp is enum given_up of record.h. Why a formula was given up.
+// GivenUp is enum given_up of record.h. Why a formula was given up, or an object of it.
 type GivenUp uint32
 
 // The constants of enum given_up of record.h.

@@ -241,7 +241,7 @@ struct record {
 	__u64 sp; /* user stack pointer at function entry, or at the access */
 };
 
-/* Why a formula was given up. */
+/* Why a formula was given up, or an object of it. */
 enum given_up {
 	GIVEN_UP_NOT,
 	GIVEN_UP_THREADS,   /* there were more threads */

@@ -198,7 +198,8 @@ type TracepredictKnownObject struct {
 	Exclusive uint32
 	Value     uint64
 	Valued    uint32
-	Pad       uint32
+	GivenUp   uint32
+	Users     uint64
 	Access    TracepredictKnownVector
 	Write     TracepredictKnownVector
 }
@@ -228,6 +229,7 @@ type TracepredictKnownThread struct {
 	Out          uint64
 	Verdict      uint32
 	VerdictOther uint32
+	Told         uint64
 }
 
 type TracepredictKnownVector struct {
@@ -237,6 +239,8 @@ type TracepredictKnownVector struct {
 		Seq   uint64
 		Value uint64
 	}
+	Unsure uint32
+	Pad    uint32
 }
 
 type TracepredictLargeBlock struct {
@@ -650,6 +654,7 @@ const (
 	TracepredictVarCrowded           = "crowded"
 	TracepredictVarCutRanges         = "cut_ranges"
 	TracepredictVarCutStacks         = "cut_stacks"
+	TracepredictVarDoubts            = "doubts"
 	TracepredictVarEnough            = "enough"
 	TracepredictVarEvaluated         = "evaluated"
 	TracepredictVarFollow            = "follow"
@@ -844,6 +849,7 @@ type TracepredictVariableSpecs struct {
 	Crowded           *ebpf.VariableSpec `ebpf:"crowded"`
 	CutRanges         *ebpf.VariableSpec `ebpf:"cut_ranges"`
 	CutStacks         *ebpf.VariableSpec `ebpf:"cut_stacks"`
+	Doubts            *ebpf.VariableSpec `ebpf:"doubts"`
 	Enough            *ebpf.VariableSpec `ebpf:"enough"`
 	Evaluated         *ebpf.VariableSpec `ebpf:"evaluated"`
 	Follow            *ebpf.VariableSpec `ebpf:"follow"`
@@ -1036,6 +1042,7 @@ type TracepredictVariables struct {
 	Crowded           *ebpf.Variable `ebpf:"crowded"`
 	CutRanges         *ebpf.Variable `ebpf:"cut_ranges"`
 	CutStacks         *ebpf.Variable `ebpf:"cut_stacks"`
+	Doubts            *ebpf.Variable `ebpf:"doubts"`
 	Enough            *ebpf.Variable `ebpf:"enough"`
 	Evaluated         *ebpf.Variable `ebpf:"evaluated"`
 	Follow            *ebpf.Variable `ebpf:"follow"`

@@ -628,6 +628,12 @@ func (s *Session) markEvents(mod *Module, sites []bpf.Site) {
 // Knowledge returns how far the formula of Options.Knowledge was evaluated, after the observation.
 func (s *Session) Knowledge() (attach.Knowledge, error) { return s.knowledge, s.knowledgeErr }
 
+// Told reports whether the kernel delivers the verdict on the formula of Options.Knowledge that an event of a thread of the
+// first process causes, by the kernel's ID and the time of the event.
+func (s *Session) Told(tid uint32, at uint64) (bool, error) {
+	return s.tracer.Told(uint32(s.PID()), tid, at)
+}
+
 // startCalls has system calls recorded, if the plan of a module shows that they order threads and that is wanted.
 func (s *Session) startCalls(m *Module) error {
 	switch {

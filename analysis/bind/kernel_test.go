@@ -81,6 +81,7 @@ func (k *inKernel) reset(t *rapid.T) {
 	for _, name := range []string{"known_threads", "given_up"} {
 		err = errors.Join(err, k.Variables[name].Set(uint32(0)))
 	}
+	err = errors.Join(err, k.Variables["doubts"].Set([bpf.GivenUpReasons]uint32{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,9 +109,12 @@ func (k *inKernel) event(t *rapid.T, e *event.Event) bool {
 	}
 	thread := func(id event.ThreadID) uint64 { return 1<<32 | uint64(id) }
 	step := struct {
-		Thread, Object, Second, Events uint64
-		Op, Flags                      uint32
-	}{Thread: thread(e.Thread), Object: uint64(e.Object), Op: uint32(op)}
+		Thread, Object, Second, Events, Value uint64
+		Op, Flags                             uint32
+	}{Thread: thread(e.Thread), Object: uint64(e.Object), Op: uint32(op), Value: e.Value}
+	if e.Flags&event.HasValue != 0 {
+		step.Flags = bpf.RecValue
+	}
 	if e.Peer != 0 {
 		step.Object = thread(e.Peer)
 	}
@@ -195,7 +199,7 @@ func violations(t *rapid.T, text string, events []event.Event) (at []uint64) {
 	return at
 }
 
-// randomRun returns the events of two to four threads, which call functions and acquire locks. Each event has a call stack
+// randomRun returns the events of two to four threads, which call functions, acquire locks, and access variables. Each event has a call stack
 // of its own, so that each violation is a finding.
 func randomRun(t *rapid.T) (events []event.Event) {
 	threads := event.ThreadID(rapid.IntRange(2, 4).Draw(t, "threads"))
@@ -211,10 +215,11 @@ func randomRun(t *rapid.T) (events []event.Event) {
 	}
 	holder := map[event.ObjectID]event.ThreadID{}
 	depth := map[event.ThreadID]int{}
+	values := map[event.ObjectID]uint64{}
 	for range rapid.IntRange(1, 30).Draw(t, "events") {
 		id := event.ThreadID(rapid.IntRange(1, int(threads)).Draw(t, "thread"))
 		lock := event.ObjectID(rapid.IntRange(2, 3).Draw(t, "lock"))
-		switch what := rapid.IntRange(0, 5).Draw(t, "what"); {
+		switch what := rapid.IntRange(0, 7).Draw(t, "what"); {
 		case what == 0:
 			add(calls(id, 1))
 			depth[id]++
@@ -223,6 +228,11 @@ func randomRun(t *rapid.T) (events []event.Event) {
 		case what == 2 && depth[id] > 0:
 			add(event.Event{Thread: id, Op: event.Return, Func: 3})
 			depth[id]--
+		case what == 6:
+			add(event.Event{Thread: id, Op: event.Read, Object: lock + 2, Kind: event.KindVariable, Flags: event.HasValue, Value: values[lock]})
+		case what == 7:
+			values[lock]++
+			add(event.Event{Thread: id, Op: event.Write, Object: lock + 2, Kind: event.KindVariable, Flags: event.HasValue, Value: values[lock]})
 		case holder[lock] == 0:
 			add(event.Event{Thread: id, Op: event.Acquire, Object: lock, Kind: event.KindMutex})
 			holder[lock] = id

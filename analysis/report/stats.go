@@ -72,6 +72,10 @@ type MonitorStats struct {
 	States     uint64 `json:"states"`             // of threads, that the kernel evaluated
 	Violations uint64 `json:"violations"`         // that it found, and sent
 	GivenUp    string `json:"given_up,omitempty"` // why no verdict fell there any more; "": it went on to the end
+	// Threads took part in the kernel, of which Unsure were not judged to the end, because of Doubts.
+	Threads uint32   `json:"threads"`
+	Unsure  uint32   `json:"unsure"`
+	Doubts  []string `json:"doubts,omitempty"`
 }
 
 // LatencyTime is the distribution of the time from an event to its verdict, which is known

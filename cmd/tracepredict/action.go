@@ -72,8 +72,8 @@ type actor struct {
 	session func() *loader.Session
 	stderr  io.Writer
 	tid     func(event.ThreadID) uint32 // the kernel's ID of a thread
-	// inKernel: signals to threads are sent there.
-	inKernel bool
+	// told reports whether the kernel sends the signal for an event of a thread; nil: it sends none.
+	told func(tid uint32, at uint64) (bool, error)
 
 	mu          sync.Mutex      // guards stderr and commandTime
 	commandTime time.Duration   // processor time of commands that have ended
@@ -109,11 +109,7 @@ func (a *actor) violated(property, message string) {
 			if errors.Is(err, target.ErrEnded) {
 				err = fmt.Errorf("too late: %w; that %s is violated was known only then, and is known earlier with a smaller --queue", err, property)
 			}
-			if err != nil {
-				a.mu.Lock()
-				defer a.mu.Unlock()
-				fmt.Fprintf(a.stderr, "tracepredict: --on-violation: %s\n", report.Sanitize(err.Error()))
-			}
+			a.report(err)
 		})
 	}
 }
@@ -162,8 +158,8 @@ func (a *actor) found(f *finding.Finding) {
 	if f.Confidence == finding.Potential {
 		return
 	}
-	if f.Kind == finding.Knowledge && !a.inKernel && len(f.Evidence) > 0 {
-		a.signalThread(f.Evidence[0].Thread)
+	if f.Kind == finding.Knowledge && len(f.Evidence) > 0 {
+		a.signalThread(&f.Evidence[0])
 	}
 	a.violated(f.Property, f.Message)
 }
@@ -178,16 +174,31 @@ func (a *actor) threadSignal() unix.Signal {
 	return 0
 }
 
-// signalThread sends the signals of signal:NAME to the thread that violated a formula.
-func (a *actor) signalThread(id event.ThreadID) {
-	for _, act := range a.actions {
-		if !act.thread {
-			continue
-		}
-		if err := a.session().SignalThread(a.tid(id), act.signal); err != nil {
-			a.mu.Lock()
-			fmt.Fprintf(a.stderr, "tracepredict: --on-violation: %s\n", report.Sanitize(err.Error()))
-			a.mu.Unlock()
+// signalThread sends the signals of signal:NAME to the thread whose event violated a formula, unless the kernel does.
+func (a *actor) signalThread(cause *finding.Step) {
+	if a.threadSignal() == 0 {
+		return
+	}
+	tid := a.tid(cause.Thread)
+	if a.told != nil {
+		told, err := a.told(tid, cause.Time)
+		if a.report(err); told || err != nil {
+			return
 		}
 	}
+	for _, act := range a.actions {
+		if act.thread {
+			a.report(a.session().SignalThread(tid, act.signal))
+		}
+	}
+}
+
+// report prints an error, if it is one.
+func (a *actor) report(err error) {
+	if err == nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	fmt.Fprintf(a.stderr, "tracepredict: --on-violation: %s\n", report.Sanitize(err.Error()))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/loader"
+	"github.com/tracepredict/tracepredict/loader/attach"
 )
 
 // The values of --monitor.
@@ -112,37 +113,54 @@ func (m *formulaMonitor) options() loader.Knowledge {
 // givenUp says why the kernel gave a formula up.
 var givenUp = map[bpf.GivenUp]string{
 	bpf.GivenUpThreads: fmt.Sprintf("there were more than %d threads", bpf.KnownThreads),
-	bpf.GivenUpObjects: fmt.Sprintf("there were more than %d objects through which threads learn of each other", bpf.KnownObjects),
-	bpf.GivenUpClaim:   "two threads used an object at the same time",
-	bpf.GivenUpValues:  "a variable had another value than was written last: between an access and its probe came another one",
-	bpf.GivenUpJoin:    "it is not known which thread was joined",
 	bpf.GivenUpUnwound: "an exception or longjmp ended a call that the formula may mention",
 }
 
-// outcome returns the figures of the monitor, and a note if the kernel gave the formula up.
-func (m *formulaMonitor) outcome(s *loader.Session) (out *report.MonitorStats, note string, err error) {
+// doubts says, with their number, what made threads unsure.
+var doubts = map[bpf.GivenUp]string{
+	bpf.GivenUpObjects: fmt.Sprintf("%%d {use|uses} of objects beyond the first %d", bpf.KnownObjects),
+	bpf.GivenUpClaim:   "%d {object|objects} that two threads used at the same time",
+	bpf.GivenUpValues:  "%d {variable that had another value than was written last: another access came between an access and its probe|variables that had other values than were written last: other accesses came between an access and its probe}",
+	bpf.GivenUpJoin:    "%d {join of a thread that is|joins of threads that are} not known",
+}
+
+// doubtsOf returns what made threads unsure.
+func doubtsOf(k *attach.Knowledge) (all []string) {
+	for why, n := range k.Doubts {
+		if text := doubts[bpf.GivenUp(why)]; n > 0 && text != "" {
+			all = append(all, plural.Sprintf(text, n))
+		}
+	}
+	return all
+}
+
+// outcome returns the figures of the monitor, and notes on what the kernel did not judge.
+func (m *formulaMonitor) outcome(s *loader.Session) (out *report.MonitorStats, notes []string, err error) {
 	if m == nil {
-		return nil, "", nil
+		return nil, nil, nil
 	}
 	out = &report.MonitorStats{Formula: m.formula.Name, Where: monitorUser, Why: m.why}
 	if m.kernel == nil {
-		return out, "", nil
+		return out, nil, nil
 	}
 	k, err := s.Knowledge()
 	if err != nil {
-		return out, "", err
+		return out, nil, err
 	}
-	out.Where, out.States, out.Violations = monitorKernel, k.States, k.Violations
+	out.Where, out.States, out.Violations, out.Threads, out.Unsure, out.Doubts = monitorKernel, k.States, k.Violations, k.Threads, k.Unsure, doubtsOf(&k)
+	then := "from then on user space judged it, so that signals came later"
+	if m.alone() {
+		then = "from then on it was not evaluated: --monitor=user has no such limit"
+	}
+	if k.Unsure > 0 {
+		notes = append(notes, plural.Sprintf("mttl %s: the kernel did not judge %d of %d {thread|threads} to the end, since it does not know all that they know after ", m.formula.Name, k.Unsure, k.Threads)+
+			plural.Enumerated(out.Doubts)+"; "+then)
+	}
 	if k.GivenUp == bpf.GivenUpNot {
-		return out, "", nil
+		return out, notes, nil
 	}
 	if out.GivenUp = givenUp[k.GivenUp]; out.GivenUp == "" {
 		out.GivenUp = fmt.Sprintf("threads were ordered by %s", k.Op)
 	}
-	then := "no thread got a signal"
-	if m.alone() {
-		then = "it was not evaluated: --monitor=user has no such limit"
-	}
-	note = plural.Sprintf("mttl %s: the kernel gave it up after %d {state|states}: %s; from then on %s", m.formula.Name, k.States, out.GivenUp, then)
-	return out, note, nil
+	return out, append(notes, plural.Sprintf("mttl %s: the kernel gave it up after %d {state|states}: %s; %s", m.formula.Name, k.States, out.GivenUp, then)), nil
 }

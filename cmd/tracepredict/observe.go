@@ -432,7 +432,9 @@ func (r *observation) chooseMonitors() (err error) {
 		return err
 	}
 	r.actor.tid = func(id event.ThreadID) uint32 { return r.live.Thread(id).TID }
-	r.actor.inKernel = r.monitor != nil && r.monitor.kernel != nil
+	if r.monitor != nil && r.monitor.kernel != nil {
+		r.actor.told = func(tid uint32, at uint64) (bool, error) { return r.live.Session.Told(tid, at) }
+	}
 	return nil
 }
 
@@ -642,13 +644,11 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	if r.answer != nil {
 		return false, errors.Join(r.answer(rep), r.finishFiles(summary))
 	}
-	monitor, note, err := r.monitor.outcome(r.live.Session)
+	monitor, notes, err := r.monitor.outcome(r.live.Session)
 	if err != nil {
 		return false, errors.Join(err, r.finishFiles(summary), r.printer.close())
 	}
-	if note != "" {
-		rep.Run.Notes = append(rep.Run.Notes, note)
-	}
+	rep.Run.Notes = append(rep.Run.Notes, notes...)
 	r.confirm(&rep)
 	if rep.Stats = r.stats(); rep.Stats != nil {
 		rep.Stats.Monitor = monitor

@@ -129,6 +129,9 @@ func monitorText(m *report.MonitorStats) string {
 		return fmt.Sprintf("in user space, since %s", m.Why)
 	}
 	text := fmt.Sprintf("in the kernel (%s), %s, %s", m.Why, plural.Counted(m.States, "state", "states"), plural.Counted(m.Violations, "violation", "violations"))
+	if m.Unsure > 0 {
+		text += plural.Sprintf("; %d of %d {thread|threads} not judged to the end: ", m.Unsure, m.Threads) + strings.Join(m.Doubts, ", ")
+	}
 	if m.GivenUp != "" {
 		text += "; given up: " + m.GivenUp
 	}

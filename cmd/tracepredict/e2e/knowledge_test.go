@@ -118,7 +118,7 @@ func TestKernelMonitorGivesUp(t *testing.T) {
 		where, says string
 		status      int
 	}{
-		{"auto", "from then on no thread got a signal", 66},
+		{"auto", "from then on user space judged it, so that signals came later", 66},
 		{"kernel", "from then on it was not evaluated: --monitor=user has no such limit", 0},
 	} {
 		tool := startTool(t, childOptions{}, "exec", "--watch-shared=off", "--check", "atomicity=transfer", "--monitor="+c.where, "--on-violation", "signal:USR1", "--", program, "inside")
@@ -126,6 +126,39 @@ func TestKernelMonitorGivesUp(t *testing.T) {
 		text := strings.Join(strings.Fields(tool.err.String()), " ")
 		if strings.Contains(text, "KNOWLEDGE observed") != (c.status == 66) || !strings.Contains(text, c.says) || !strings.Contains(text, "threads were ordered by sem-") {
 			t.Errorf("%s: exec says %s", c.where, text)
+		}
+	}
+}
+
+// TestKernelMonitorUnsure: where a variable has another value than was written last the kernel does not judge the thread that
+// read it, nor those that learn from it: user space does, and its signal reaches the thread, unless it was told to keep out.
+// Other threads are judged as before.
+func TestKernelMonitorUnsure(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "seen.c", "-O1", "-g", "-pthread")
+	const signalled, judged = "90\nsignal in teller\n", "1 variable that had another value than was written last"
+	for _, c := range []struct {
+		where, unsure string
+		waits         []string
+		out, says     string
+		status        int
+	}{
+		{"kernel", "bystander", nil, signalled, "did not judge 2 of 4 threads to the end", 66}, // main joins it
+		{"auto", "bystander", nil, signalled, "did not judge 2 of 4 threads to the end", 66},
+		{"kernel", "teller", nil, "90\n", "from then on it was not evaluated", 0},
+		{"auto", "teller", []string{"waits"}, signalled, "from then on user space judged it", 66},
+	} {
+		args := []string{"exec", "--stats", "--watch-shared=off", "--no-watch-hw", "--watch", "drawn", "--check", "atomicity=transfer", "--monitor=" + c.where,
+			"--on-violation", "signal:USR1", "--", program, "inside", c.unsure}
+		tool := startTool(t, childOptions{}, append(args, c.waits...)...)
+		tool.want(c.status)
+		if got := tool.out.String(); got != c.out {
+			t.Errorf("%s, %s: the program prints %q, want %q", c.where, c.unsure, got, c.out)
+		}
+		text := strings.Join(strings.Fields(tool.err.String()), " ")
+		if !strings.Contains(text, c.says) || !strings.Contains(text, "threads not judged to the end: "+judged) || !strings.Contains(text, "know after "+judged) {
+			t.Errorf("%s, %s: exec says %s", c.where, c.unsure, text)
 		}
 	}
 }

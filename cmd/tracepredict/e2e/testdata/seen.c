@@ -1,6 +1,9 @@
-/* An auditor looks between the two steps of a transfer ("inside"), or before them. The threads meet by a condition. */
+/* An auditor looks between the two steps of a transfer ("inside"), or before them. The threads meet by a condition. With a
+ * second argument, "teller" or "bystander", such a thread lets the kernel write a variable, which no probe sees. The teller
+ * waits for its signal at the end if there is a third argument. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,16 +18,33 @@ static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int whose;
 static int here = 100, there;
 static int inside;
+static int waits;
+static const char *drawer = "";
+long drawn;
+static sigjmp_buf signalled;
+static volatile sig_atomic_t ready, early;
 static __thread const char *me = "main";
-static volatile sig_atomic_t signals;
 
 static void got(int sig)
 {
 	(void)sig;
 	char line[64];
-	signals++;
 	int n = snprintf(line, sizeof line, "signal in %s\n", me);
 	(void)!write(1, line, n);
+	early = 1;
+	if (ready)
+		siglongjmp(signalled, 1);
+}
+
+/* Returns after the signal, without a call or a loop by which others could order the thread. */
+static void await_signal(void)
+{
+	if (sigsetjmp(signalled, 1))
+		return;
+	ready = 1;
+	if (!early)
+		for (;;)
+			;
 }
 
 static void wait_for(int n)
@@ -41,6 +61,17 @@ static void give(int n)
 	whose = n;
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&turn);
+}
+
+/* Lets the thread, if it is the one, read what it did not write. */
+KEEP void draw(const char *who)
+{
+	if (strcmp(who, drawer))
+		return;
+	drawn = 1;
+	syscall(SYS_getrandom, &drawn, sizeof drawn, 0);
+	if (drawn == 1)
+		printf("a draw of 2^64\n");
 }
 
 KEEP void step(int *account, int by)
@@ -67,9 +98,12 @@ KEEP void transfer(int by)
 static void *teller(void *arg)
 {
 	me = "teller";
+	draw("teller");
 	if (!inside)
 		audited();
 	transfer(10);
+	if (waits)
+		await_signal();
 	return arg;
 }
 
@@ -85,15 +119,28 @@ static void *auditor(void *arg)
 	return arg;
 }
 
+static void *bystander(void *arg)
+{
+	draw("bystander");
+	return arg;
+}
+
 int main(int argc, char **argv)
 {
-	pthread_t threads[2];
+	pthread_t threads[3];
 
 	signal(SIGUSR1, got);
 	inside = argc > 1 && !strcmp(argv[1], "inside");
+	waits = argc > 3;
+	if (argc > 2)
+		drawer = argv[2];
 	pthread_create(&threads[0], NULL, teller, NULL);
 	pthread_create(&threads[1], NULL, auditor, NULL);
+	if (*drawer)
+		pthread_create(&threads[2], NULL, bystander, NULL);
 	pthread_join(threads[0], NULL);
 	pthread_join(threads[1], NULL);
+	if (*drawer)
+		pthread_join(threads[2], NULL);
 	return 0;
 }
