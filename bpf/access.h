@@ -52,7 +52,7 @@ static __always_inline void named_access(struct pt_regs *ctx, struct site *site,
 	bool orders = access.flags & REC_ORDERS || site->flags & SITE_ORDERS, verdict = false;
 
 	if (knows && orders)
-		give_up(GIVEN_UP_OPERATION, site->op);
+		known_atomic(thread, site->op, access.object);
 	else if (knows)
 		verdict = known_access(thread, site->op, access.flags, access.object, access.value);
 	if (alone && !orders) {

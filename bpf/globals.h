@@ -29,6 +29,7 @@ __u32 given_up_op; /* GIVEN_UP_OPERATION: the operation */
 /* By enum given_up: how many objects were given up, and how often threads became unsure without one. */
 #define GIVEN_UP_REASONS 8
 __u32 doubts[GIVEN_UP_REASONS];
+__u32 doubt_op;         /* GIVEN_UP_OPERATION: the first operation that made a thread unsure */
 __u32 known_threads;    /* how many there have been */
 __u64 known_states;     /* of threads, that were evaluated */
 __u64 known_violations; /* verdicts that were sent */

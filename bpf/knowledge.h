@@ -12,44 +12,11 @@
 #ifndef TRACEPREDICT_KNOWLEDGE_H
 #define TRACEPREDICT_KNOWLEDGE_H
 
+#include "doubt.h"
 #include "globals.h"
 #include "monitor.h"
 #include "record.h"
 #include "ringbuf.h"
-
-SETTING struct formula evaluated;
-
-struct known_entry {
-	__u64 seq, value;
-};
-/* What a thread or an object knows. Entries with seq 0 are those of the initial state. */
-struct known_vector {
-	struct known_entry at[KNOWN_ENTRIES];
-	__u32 unsure; /* there may be more, which is not known here; it stays so */
-	__u32 pad;
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, KNOWN_THREADS);
-	__type(key, __u32);
-	__type(value, struct known_thread);
-} known SEC(".maps");
-
-/* What is behind struct known_thread, which the generated code sees too. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, KNOWN_THREADS);
-	__type(key, __u32);
-	__type(value, struct known_vector);
-} known_vectors SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4 * KNOWN_THREADS);
-	__type(key, __u64);
-	__type(value, __u32);
-} known_slots SEC(".maps");
 
 struct known_object {
 	__u64 claim; /* the thread that uses it now; 0: none does */
@@ -76,28 +43,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct known_object);
 } new_object SEC(".maps");
-
-/* Returns a thread's slot, KNOWN_THREADS for none. */
-static __noinline __u32 known_slot(__u64 thread, bool make)
-{
-	__u32 *slot = bpf_map_lookup_elem(&known_slots, &thread), n;
-	struct known_thread *t;
-
-	if (slot)
-		return *slot;
-	if (!make)
-		return KNOWN_THREADS;
-	n = __sync_fetch_and_add(&known_threads, 1);
-	t = bpf_map_lookup_elem(&known, &n);
-	if (!t || bpf_map_update_elem(&known_slots, &thread, &n, BPF_ANY)) {
-		give_up(GIVEN_UP_THREADS, 0);
-		return KNOWN_THREADS;
-	}
-	for (int i = 0; i < KNOWN_LOCALS; i++)
-		t->locals[i] = evaluated.locals[i];
-	t->thread = thread;
-	return n;
-}
 
 /* Makes what learns from a vector unsure if that is. No mark is ever taken back, so that two threads can do so at the same
  * time. */
@@ -321,12 +266,6 @@ static __always_inline bool claim(struct known_object *o, __u64 thread)
 	return false;
 }
 
-/* Counts a reason for which threads are unsure. */
-static __always_inline void count_doubt(__u32 why)
-{
-	__sync_fetch_and_add(&doubts[why & (GIVEN_UP_REASONS - 1)], 1);
-}
-
 /* Gives an object up. What its users know was perhaps not all that it had to pass on. */
 static __noinline int give_up_object(struct known_object *o, __u32 why)
 {
@@ -443,6 +382,19 @@ __noinline int known_use(__u64 thread, __u64 at, __u32 use, __u64 value)
 		give_up_object(o, GIVEN_UP_VALUES);
 	__sync_lock_test_and_set(&o->claim, 0);
 	return t->verdict;
+}
+
+/* Handles an access of a variable by which threads order themselves, in ways that are not known here. */
+static __noinline int known_atomic(__u64 thread, __u32 op, __u64 object)
+{
+	struct known_object *o;
+
+	if (given_up)
+		return 0;
+	o = object_at(object);
+	if (o)
+		o->access.unsure = o->write.unsure = 1;
+	return doubt_thread(thread, GIVEN_UP_OPERATION, op);
 }
 
 /* Handles an event of a thread that the formula may mention: a bit for each of its events. */
@@ -608,6 +560,7 @@ int on_step(struct known_step *s)
 	struct known_thread *t;
 	int verdict;
 
+	doubt_operation(thread, s->op);
 	switch (s->op) {
 	case OP_FORK:
 		known_fork(thread, s->object, s->object);

@@ -6,6 +6,7 @@
 #ifndef TRACEPREDICT_RINGBUF_H
 #define TRACEPREDICT_RINGBUF_H
 
+#include "doubt.h"
 #include "globals.h"
 #include "record.h"
 #include "slot.h"
@@ -149,25 +150,6 @@ static __always_inline void *reserve(__u64 thread, __u64 size, bool life, int tr
 	return r;
 }
 
-/* Gives up a formula that is evaluated here. The first reason counts. */
-static __noinline int give_up(__u32 why, __u32 op)
-{
-	if (!__sync_val_compare_and_swap(&given_up, 0, why))
-		given_up_op = op;
-	return 0;
-}
-
-/* The operations that order threads in ways that knowledge.h does not know. */
-#define OP_BIT(op) (1ULL << (op))
-#define OTHER_ORDERS                                                                              \
-	(OP_BIT(OP_BARRIER) | OP_BIT(OP_SEM_POST) | OP_BIT(OP_SEM_WAIT) | OP_BIT(OP_ONCE) |       \
-		OP_BIT(OP_GUARD_ACQUIRE) | OP_BIT(OP_GUARD_RELEASE) | OP_BIT(OP_GUARD_ABORT) |    \
-		OP_BIT(OP_TOUCH) | OP_BIT(OP_SEND) | OP_BIT(OP_RECEIVE) | OP_BIT(OP_CONSISTENT) | \
-		OP_BIT(OP_CANCEL) | OP_BIT(OP_PARALLEL) | OP_BIT(OP_TEAM_BARRIER) |               \
-		OP_BIT(OP_ORDERED_LOOP) | OP_BIT(OP_ORDERED_NEXT) | OP_BIT(OP_ORDERED_BEGIN) |    \
-		OP_BIT(OP_ORDERED_END) | OP_BIT(OP_COPY_BEGIN) | OP_BIT(OP_COPY_END) |            \
-		OP_BIT(OP_INTERPRETER_RELEASE))
-
 /* Sends an event that cannot order the thread's accesses. */
 static __always_inline void send_unordered(__u64 thread, struct record event)
 {
@@ -194,8 +176,8 @@ static __always_inline void send_now(__u64 thread, struct record event, bool lif
 {
 	struct record *r;
 
-	if (knows && event.op < 64 && OTHER_ORDERS & OP_BIT(event.op))
-		give_up(GIVEN_UP_OPERATION, event.op);
+	if (knows)
+		doubt_operation(thread, event.op);
 	count_order(thread);
 	r = reserve(thread, sizeof(*r), life, 1);
 	if (r)

@@ -174,6 +174,8 @@ static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 
 		event.value = second;
 		event.extra = extra;
 		scope_action(&event, thread);
+		if (knows)
+			knows_sync(thread, site->op, 0, object, second);
 		return;
 	}
 	send_now(thread,

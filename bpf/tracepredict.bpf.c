@@ -21,7 +21,7 @@
  *   stackcopy.h, stackid.h call stacks: what they are found from, which one a hit has
  *   probe.h, operand.h     what the programs of probes share; where operands are
  *   monitor.h              what monitors in the kernel replace
- *   knowledge.h            formulas on what threads know, evaluated here
+ *   knowledge.h, doubt.h   formulas on what threads know, evaluated here; of which threads that is not certain
  *   scope.h                scopes of which threads keep the states of their properties
  *   cost.h, spin.h         what probes cost a thread; loops that wait for a value
  *   on_probe.h             on_probe, on_return: synchronisation calls (sync.h), variables by name (access.h)

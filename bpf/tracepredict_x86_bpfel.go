@@ -654,6 +654,7 @@ const (
 	TracepredictVarCrowded           = "crowded"
 	TracepredictVarCutRanges         = "cut_ranges"
 	TracepredictVarCutStacks         = "cut_stacks"
+	TracepredictVarDoubtOp           = "doubt_op"
 	TracepredictVarDoubts            = "doubts"
 	TracepredictVarEnough            = "enough"
 	TracepredictVarEvaluated         = "evaluated"
@@ -849,6 +850,7 @@ type TracepredictVariableSpecs struct {
 	Crowded           *ebpf.VariableSpec `ebpf:"crowded"`
 	CutRanges         *ebpf.VariableSpec `ebpf:"cut_ranges"`
 	CutStacks         *ebpf.VariableSpec `ebpf:"cut_stacks"`
+	DoubtOp           *ebpf.VariableSpec `ebpf:"doubt_op"`
 	Doubts            *ebpf.VariableSpec `ebpf:"doubts"`
 	Enough            *ebpf.VariableSpec `ebpf:"enough"`
 	Evaluated         *ebpf.VariableSpec `ebpf:"evaluated"`
@@ -1042,6 +1044,7 @@ type TracepredictVariables struct {
 	Crowded           *ebpf.Variable `ebpf:"crowded"`
 	CutRanges         *ebpf.Variable `ebpf:"cut_ranges"`
 	CutStacks         *ebpf.Variable `ebpf:"cut_stacks"`
+	DoubtOp           *ebpf.Variable `ebpf:"doubt_op"`
 	Doubts            *ebpf.Variable `ebpf:"doubts"`
 	Enough            *ebpf.Variable `ebpf:"enough"`
 	Evaluated         *ebpf.Variable `ebpf:"evaluated"`

@@ -213,6 +213,8 @@ int on_watch(struct bpf_perf_event_data *data)
 		event.result = (COUNT(ctx) & TOUCH_BITS) * TOUCH_COUNT;
 	event.result |= hints(ctx, watch->object, watch->width);
 	event.result |= (watch->part & 3) * TOUCH_PART;
+	if (knows)
+		doubt_operation(thread, OP_TOUCH);
 	r = reserve(thread, sizeof(*r), false, FIRM_TRIES);
 	if (r)
 		submit(r, thread, event, false);

@@ -99,6 +99,7 @@ func (k *inKernel) wantGoing(t *rapid.T) {
 var operations = map[event.Op]bpf.Op{
 	event.Fork: bpf.OpFork, event.Join: bpf.OpJoin, event.Call: bpf.OpCall, event.Return: bpf.OpReturn, event.Acquire: bpf.OpAcquire,
 	event.AcquireRead: bpf.OpAcquireRead, event.Release: bpf.OpRelease, event.Signal: bpf.OpSignal, event.Read: bpf.OpRead, event.Write: bpf.OpWrite,
+	event.SemPost: bpf.OpSemPost, event.SemWait: bpf.OpSemWait,
 }
 
 // event handles an event, and reports whether it makes the formula false.
@@ -155,7 +156,7 @@ func TestKernelAgrees(t *testing.T) {
 			violated := 0
 			k := newInKernel(t, text)
 			rapid.Check(t, func(rt *rapid.T) {
-				events := randomRun(rt)
+				events := randomRun(rt, false)
 				want := violations(rt, text, events)
 				k.reset(rt)
 				var got []uint64
@@ -200,8 +201,8 @@ func violations(t *rapid.T, text string, events []event.Event) (at []uint64) {
 }
 
 // randomRun returns the events of two to four threads, which call functions, acquire locks, and access variables. Each event has a call stack
-// of its own, so that each violation is a finding.
-func randomRun(t *rapid.T) (events []event.Event) {
+// of its own, so that each violation is a finding. There may be a semaphore.
+func randomRun(t *rapid.T, semaphore bool) (events []event.Event) {
 	threads := event.ThreadID(rapid.IntRange(2, 4).Draw(t, "threads"))
 	add := func(e event.Event) {
 		e.Seq = uint64(len(events) + 1)
@@ -216,10 +217,14 @@ func randomRun(t *rapid.T) (events []event.Event) {
 	holder := map[event.ObjectID]event.ThreadID{}
 	depth := map[event.ThreadID]int{}
 	values := map[event.ObjectID]uint64{}
+	posted, most := 0, 7
+	if semaphore {
+		most = 9
+	}
 	for range rapid.IntRange(1, 30).Draw(t, "events") {
 		id := event.ThreadID(rapid.IntRange(1, int(threads)).Draw(t, "thread"))
 		lock := event.ObjectID(rapid.IntRange(2, 3).Draw(t, "lock"))
-		switch what := rapid.IntRange(0, 7).Draw(t, "what"); {
+		switch what := rapid.IntRange(0, most).Draw(t, "what"); {
 		case what == 0:
 			add(calls(id, 1))
 			depth[id]++
@@ -233,6 +238,12 @@ func randomRun(t *rapid.T) (events []event.Event) {
 		case what == 7:
 			values[lock]++
 			add(event.Event{Thread: id, Op: event.Write, Object: lock + 2, Kind: event.KindVariable, Flags: event.HasValue, Value: values[lock]})
+		case what == 8 && posted > 0:
+			posted--
+			add(event.Event{Thread: id, Op: event.SemWait, Object: 6, Kind: event.KindSemaphore})
+		case what >= 8:
+			posted++
+			add(event.Event{Thread: id, Op: event.SemPost, Object: 6, Kind: event.KindSemaphore})
 		case holder[lock] == 0:
 			add(event.Event{Thread: id, Op: event.Acquire, Object: lock, Kind: event.KindMutex})
 			holder[lock] = id

@@ -131,6 +131,9 @@ func doubtsOf(k *attach.Knowledge) (all []string) {
 			all = append(all, plural.Sprintf(text, n))
 		}
 	}
+	if k.Doubts[bpf.GivenUpOperation] > 0 {
+		all = append(all, fmt.Sprintf("other synchronisation (%s first)", k.DoubtOp))
+	}
 	return all
 }
 

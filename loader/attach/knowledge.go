@@ -19,14 +19,16 @@ type Knowledge struct {
 	// GivenUp is why no verdict falls any more; Op is the operation of a bpf.GivenUpOperation.
 	GivenUp bpf.GivenUp
 	Op      bpf.Op
+	// DoubtOp is the first operation of a bpf.GivenUpOperation in Doubts.
+	DoubtOp bpf.Op
 }
 
 // Knowledge returns how far the formula of TracerOptions was evaluated.
 func (t *Tracer) Knowledge() (k Knowledge, err error) {
-	var op uint32
+	var op, doubted uint32
 	err = errors.Join(
 		t.objs.KnownThreads.Get(&k.Threads), t.objs.KnownStates.Get(&k.States), t.objs.KnownViolations.Get(&k.Violations),
-		t.objs.GivenUp.Get(&k.GivenUp), t.objs.GivenUpOp.Get(&op), t.objs.Doubts.Get(&k.Doubts),
+		t.objs.GivenUp.Get(&k.GivenUp), t.objs.GivenUpOp.Get(&op), t.objs.Doubts.Get(&k.Doubts), t.objs.DoubtOp.Get(&doubted),
 	)
 	for slot := uint32(0); slot < min(k.Threads, bpf.KnownThreads) && err == nil; slot++ {
 		var v bpf.TracepredictKnownVector
@@ -36,7 +38,7 @@ func (t *Tracer) Knowledge() (k Knowledge, err error) {
 	if err != nil {
 		return k, fmt.Errorf("read how far the formula was evaluated: %w", err)
 	}
-	k.Op = bpf.Op(op)
+	k.Op, k.DoubtOp = bpf.Op(op), bpf.Op(doubted)
 	return k, nil
 }
 

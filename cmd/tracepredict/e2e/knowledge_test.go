@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -108,7 +109,7 @@ func TestKernelMonitorAlone(t *testing.T) {
 	}
 }
 
-// TestKernelMonitorGivesUp: where a semaphore orders the threads the kernel sends no signal, and user space finds the violation
+// TestKernelMonitorGivesUp: of threads that a semaphore orders the kernel sends no signal, and user space finds the violation
 // unless it was told to keep out.
 func TestKernelMonitorGivesUp(t *testing.T) {
 	needBPF(t)
@@ -124,7 +125,7 @@ func TestKernelMonitorGivesUp(t *testing.T) {
 		tool := startTool(t, childOptions{}, "exec", "--watch-shared=off", "--check", "atomicity=transfer", "--monitor="+c.where, "--on-violation", "signal:USR1", "--", program, "inside")
 		tool.want(c.status)
 		text := strings.Join(strings.Fields(tool.err.String()), " ")
-		if strings.Contains(text, "KNOWLEDGE observed") != (c.status == 66) || !strings.Contains(text, c.says) || !strings.Contains(text, "threads were ordered by sem-") {
+		if strings.Contains(text, "KNOWLEDGE observed") != (c.status == 66) || !strings.Contains(text, c.says) || !strings.Contains(text, "know after other synchronisation (sem-") {
 			t.Errorf("%s: exec says %s", c.where, text)
 		}
 	}
@@ -137,19 +138,26 @@ func TestKernelMonitorUnsure(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
 	program := build(t, "gcc", "seen.c", "-O1", "-g", "-pthread")
-	const signalled, judged = "90\nsignal in teller\n", "1 variable that had another value than was written last"
+	const (
+		signalled = "90\nsignal in teller\n"
+		value     = "1 variable that had another value than was written last"
+		semaphore = "other synchronisation (sem-post first)"
+		touched   = "other synchronisation (touch first)"
+	)
 	for _, c := range []struct {
-		where, unsure string
-		waits         []string
-		out, says     string
-		status        int
+		where, unsure, why string
+		waits              []string
+		out, says          string
+		status             int
 	}{
-		{"kernel", "bystander", nil, signalled, "did not judge 2 of 4 threads to the end", 66}, // main joins it
-		{"auto", "bystander", nil, signalled, "did not judge 2 of 4 threads to the end", 66},
-		{"kernel", "teller", nil, "90\n", "from then on it was not evaluated", 0},
-		{"auto", "teller", []string{"waits"}, signalled, "from then on user space judged it", 66},
+		{"kernel", "bystander", value, nil, signalled, "did not judge 2 of 4 threads to the end", 66}, // main joins it
+		{"auto", "bystander", value, nil, signalled, "did not judge 2 of 4 threads to the end", 66},
+		{"kernel", "poster", semaphore, nil, signalled, "did not judge 2 of 4 threads to the end", 66},
+		{"kernel", "teller", value, nil, "90\n", "from then on it was not evaluated", 0},
+		{"kernel", "teller", touched, nil, "90\n", "from then on it was not evaluated", 0},
+		{"auto", "teller", value, []string{"waits"}, signalled, "from then on user space judged it", 66},
 	} {
-		args := []string{"exec", "--stats", "--watch-shared=off", "--no-watch-hw", "--watch", "drawn", "--check", "atomicity=transfer", "--monitor=" + c.where,
+		args := []string{"exec", "--stats", "--watch-shared=off", fmt.Sprintf("--no-watch-hw=%v", c.why != touched), "--watch", "drawn", "--check", "atomicity=transfer", "--monitor=" + c.where,
 			"--on-violation", "signal:USR1", "--", program, "inside", c.unsure}
 		tool := startTool(t, childOptions{}, append(args, c.waits...)...)
 		tool.want(c.status)
@@ -157,7 +165,7 @@ func TestKernelMonitorUnsure(t *testing.T) {
 			t.Errorf("%s, %s: the program prints %q, want %q", c.where, c.unsure, got, c.out)
 		}
 		text := strings.Join(strings.Fields(tool.err.String()), " ")
-		if !strings.Contains(text, c.says) || !strings.Contains(text, "threads not judged to the end: "+judged) || !strings.Contains(text, "know after "+judged) {
+		if !strings.Contains(text, c.says) || !strings.Contains(text, "threads not judged to the end: "+c.why) || !strings.Contains(text, "know after "+c.why) {
 			t.Errorf("%s, %s: exec says %s", c.where, c.unsure, text)
 		}
 	}

@@ -1,8 +1,9 @@
 /* An auditor looks between the two steps of a transfer ("inside"), or before them. The threads meet by a condition. With a
- * second argument, "teller" or "bystander", such a thread lets the kernel write a variable, which no probe sees. The teller
- * waits for its signal at the end if there is a third argument. */
+ * second argument, "teller" or "bystander", such a thread lets the kernel write a variable, which no probe sees; a "poster"
+ * uses a semaphore. The teller waits for its signal at the end if there is a third argument. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@ static int whose;
 static int here = 100, there;
 static int inside;
 static int waits;
+static sem_t own;
 static const char *drawer = "";
 long drawn;
 static sigjmp_buf signalled;
@@ -122,6 +124,10 @@ static void *auditor(void *arg)
 static void *bystander(void *arg)
 {
 	draw("bystander");
+	if (!strcmp(drawer, "poster")) {
+		sem_post(&own);
+		sem_wait(&own);
+	}
 	return arg;
 }
 
