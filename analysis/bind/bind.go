@@ -58,6 +58,7 @@ type Run struct {
 	threads       Threads
 	letters       []*letters               // by spec.Properties
 	verdicts      []*verdict               // of properties that are no safety properties
+	tallies       []tally                  // by property of ofObjects
 	protocols     *typestate.Analysis      // of spec.Typestates; nil if there are none
 	races         *typestate.Races         // of the same protocols; nil if races are not looked for
 	ofObjects     *property.Parametric     // the properties of objects; nil if there are none
@@ -103,7 +104,15 @@ func New(o Options) (*Run, error) {
 		}
 		if p.Of != nil {
 			r.parametric = append(r.parametric, i)
-			ofObjects = append(ofObjects, ofEach(p, bound))
+			each := ofEach(p, bound)
+			if len(o.Monitors[i].Unreported) > 0 {
+				var err error
+				if each.Verdicts, err = threeValued(p); err != nil {
+					return nil, err
+				}
+			}
+			ofObjects = append(ofObjects, each)
+			r.tallies = append(r.tallies, tally{property: p})
 			continue
 		}
 		r.plain |= bound.Events

@@ -28,6 +28,7 @@ func (r *Run) checkObjects(o *Options, all []property.ParametricProperty, variab
 			r.match.Own(e, func(property, event int, object uint64) { yield(index[property], event, object) })
 		},
 		Window: o.Window, Queue: o.Queue, Order: o.Order, History: r.history, Found: o.Found,
+		Judged: func(j *property.Judged) { r.tallies[j.Property].add(j) },
 	})
 }
 

@@ -40,6 +40,9 @@ func (p *Part) Remember(n *event.Names) {
 	}
 	if p.run.ofObjects != nil {
 		p.run.ofObjects.Remember(n)
+		for i := range p.run.tallies {
+			p.run.tallies[i].remember(n)
+		}
 	}
 }
 
@@ -72,7 +75,10 @@ func (p *Part) Finish(out *part.Outcome) {
 	out.Witnesses.Add(p.run.Witnesses())
 	out.Properties = p.run.checked()
 	for _, v := range p.run.verdicts {
-		out.First = append(out.First, v.note(p.run.Recorded(v.index)))
+		out.First = append(out.First, v.note(p.run.Recorded(v.index), p.run.Open(v.index)))
+	}
+	for i := range p.run.tallies {
+		out.First = append(out.First, p.run.tallies[i].notes(p.run.names)...)
 	}
 	if p.run.protocols != nil {
 		out.Add(p.run.protocols.Finish()...)

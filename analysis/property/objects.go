@@ -6,6 +6,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/completion"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/finding/reason"
+	"github.com/tracepredict/tracepredict/analysis/monitor"
 	"github.com/tracepredict/tracepredict/analysis/objects"
 	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -42,6 +43,8 @@ type ParametricOptions struct {
 	History *completion.Completer
 	// Found, if not nil, is called for each finding as soon as it is made.
 	Found func(*finding.Finding)
+	// Judged is called for each object of a property with Verdicts, at its end or that of the run.
+	Judged func(*Judged)
 }
 
 // ParametricProperty is a property of each object of a type.
@@ -50,6 +53,8 @@ type ParametricProperty struct {
 	// Fields are those of Variables that each object has of its own; OwnEvents are those of Events.
 	Fields    []int
 	OwnEvents uint64
+	// Verdicts, if not nil, judges the word of each object.
+	Verdicts *monitor.ThreeValued
 }
 
 // Parametric checks properties of each object of a type. It implements finding.Analysis, but for Event.
@@ -73,6 +78,7 @@ type Parametric struct {
 	proven   map[placed]bool    // this run violates it in every order that the record leaves open
 	order    []placed           // of findings, as they were made
 	lost     bool               // events were lost
+	over     bool               // the run has ended
 	stats    ParametricStats
 }
 
@@ -122,12 +128,13 @@ type instance struct {
 	start    uint32       // state before that step
 	last     uint64       // Seq of the last step
 	ended    bool
-	skipped  bool   // an event that may matter came before the word began
-	unvalued bool   // a write had no value
-	unknown  int    // 1 + the index of a variable whose value was not known when the word began; 0: none
-	broken   bool   // this run violates the property
-	by       placed // if broken: the finding
-	open     bool   // a step is an access, whose moment is not that of its record
+	skipped  bool         // an event that may matter came before the word began
+	unvalued bool         // a write had no value
+	unknown  int          // 1 + the index of a variable whose value was not known when the word began; 0: none
+	broken   bool         // this run violates the property
+	by       placed       // if broken: the finding
+	open     bool         // a step is an access, whose moment is not that of its record
+	at       monitor.Pair // of Verdicts
 }
 
 // NewParametric returns the analysis of a run that has not begun.
@@ -318,6 +325,7 @@ func (a *Parametric) beginWord(o *object) {
 	d.begun, d.known, d.first = true, nil, slices.Clone(d.values)
 	var bad bool
 	l := p.Labels.Letter(d.values, 0)
+	a.judge(d, l)
 	d.state, bad = a.words[d.property].step(a.words[d.property].start, l)
 	if d.start = d.state; bad {
 		a.observed(o, l)
@@ -339,6 +347,7 @@ func (a *Parametric) step(o *object, events uint64, variable int) {
 	d.open = d.open || isUncertain(e.Op, e.Flags, e.Time)
 	a.slices.Add(o, e, x)
 	l := a.letter(d.property, d.values, &x)
+	a.judge(d, l)
 	var bad bool
 	if d.state, bad = a.words[d.property].step(d.state, l); bad && !d.broken {
 		a.observed(o, l)
@@ -377,6 +386,7 @@ func (a *Parametric) end(o *object) {
 	if o.Data.broken && !(o.Data.open && o.Unordered()) {
 		a.proven[o.Data.by] = true
 	}
+	a.judged(o)
 	if o.Data.ended = true; !o.Data.begun {
 		return
 	}
@@ -393,6 +403,7 @@ func (a *Parametric) Look() { a.slices.Look(a.objects.Sorted()) }
 
 // Finish checks what is left, and returns the findings in the order in which they were made.
 func (a *Parametric) Finish() []finding.Finding {
+	a.over = true
 	a.objects.FinishAll()
 	var out []finding.Finding
 	for _, k := range a.order {

@@ -200,6 +200,13 @@ func (a *Analysis) Recorded(property int) bool {
 	return !a.lostEvents && a.allValued
 }
 
+// Open reports whether the order of the letters of a property may not be that of the run: nothing orders some of them, and
+// some are accesses, which happen at another moment than their records.
+func (a *Analysis) Open(property int) bool {
+	s := a.slices[property]
+	return s.uncertain && s.lattice.Stats().Widest > 1
+}
+
 // ClockMemory returns the memory that the clocks of relevant events need at most, in bytes.
 func (a *Analysis) ClockMemory() uint64 { return a.clocks.Memory() }
 

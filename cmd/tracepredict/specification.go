@@ -53,7 +53,7 @@ func (f *specFlags) register(cmd *cobra.Command) {
 // registerReading registers the flags for reading a specification. check has them too.
 func (f *specFlags) registerReading(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.BoolVar(&f.partial, "partial", false, "accept properties that are not safety properties: violations that no finite run can show are named, and never reported; what the run says of each is true, false or unknown")
+	fs.BoolVar(&f.partial, "partial", false, "accept properties that are not safety properties: violations that no finite run can show are named, and never reported; what the run says of each, or of each object, is true, false or unknown")
 	fs.StringVar(&f.formula, "formula", formulaOrder, "what check races and --check races look for: `happens-before|paper`, races by the order of events, or violations of the formula of knowledge that a paper has for them, which misses races and finds others (docs/knowledge.md)")
 	fs.StringArrayVar(&f.include, "include", nil, "look in this `FOLDER` for files that the specification includes; repeatable")
 }

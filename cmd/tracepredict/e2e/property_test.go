@@ -303,3 +303,42 @@ property first = !pays until approved
 		}
 	}
 }
+
+// TestPartialVerdictsOfObjects: of what is no safety property of each object, the objects are counted for which it is true,
+// false and unknown, and the first ones are named; live and in the recorded run.
+func TestPartialVerdictsOfObjects(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "requests.c", "-O1", "-g", "-pthread")
+	file := specFile(t, `
+event take   = call request_take(r)
+event answer = call request_answer(r)
+property answered (r : struct request *) = always (take -> eventually answer)
+property done (r : struct request *) = (take || !take) && eventually answer
+property in_turn (r : struct request *) = !answer until take
+`)
+	const decides = "unknown, as what would follow decides, of "
+	for how, want := range map[string][]string{
+		"all":   {"answered: " + decides + "8 objects, of which 4 have ended (0x", "done: true, whatever would follow, of 8 objects", "in_turn: true, whatever would follow, of 8 objects"},
+		"most":  {"done: true, whatever would follow, of 6 objects, of which 3 have ended (0x", "done: " + decides + "2 objects, of which 1 has ended (0x", "in_turn: true, whatever would follow, of 8 objects"},
+		"early": {"done: true, whatever would follow, of 8 objects", "in_turn: true, whatever would follow, of 7 objects", "in_turn: false, whatever would follow, of 1 object, of which 1 has ended (0x", "in request_answer at requests.c:"},
+	} {
+		trace := filepath.Join(t.TempDir(), "trace")
+		live := startTool(t, childOptions{}, "exec", "--watch-shared=off", "--partial", "--spec", file, "--record", trace, "--", program, how)
+		live.wait()
+		again := startTool(t, childOptions{}, "analyze", "--partial", "--spec", file, trace)
+		again.wait()
+		for _, tool := range []*child{live, again} {
+			text := strings.Join(strings.Fields(tool.err.String()), " ")
+			for _, w := range want {
+				if !strings.Contains(text, w) {
+					t.Errorf("%s: not %q: %s", how, w, text)
+				}
+			}
+			verdicts := strings.Count(text, ", whatever would follow, of ") + strings.Count(text, decides)
+			if n := map[string]int{"all": 3, "most": 4, "early": 4}[how]; verdicts != n || strings.Contains(text, "PROPERTY observed (in_turn)") != (how == "early") {
+				t.Errorf("%s: %d verdicts, want %d: %s", how, verdicts, n, text)
+			}
+		}
+	}
+}
