@@ -99,7 +99,8 @@ const (
 	// OpVerdict: A formula that is evaluated in the kernel alone became false by the last event of the
 	// thread: value is the number of its body, extra the other thread that is bound to it; 0: none is.
 	OpVerdict Op = 55
-	// OpName: the thread gets another name: its bytes are object and value. Any thread may have done it
+	// OpName: the thread gets another name: its bytes are object and value. By_itself is 0 if another
+	// one gave it
 	OpName Op = 56
 
 	numOps Op = 57

@@ -101,7 +101,7 @@ enum op {
 	/* A formula that is evaluated in the kernel alone became false by the last event of the thread: value is the number
 	 * of its body, extra the other thread that is bound to it; 0: none is. */
 	OP_VERDICT,
-	OP_NAME, /* the thread gets another name: its bytes are object and value. Any thread may have done it */
+	OP_NAME, /* the thread gets another name: its bytes are object and value. By_itself is 0 if another one gave it */
 };
 
 /* What threads hand each other messages through. */
@@ -236,6 +236,7 @@ struct record {
 		__u64 ended; /* of a descriptor that is ready: those of its events that say that it has ended */
 		__u64 channel; /* OP_SEND to an epoll set: the channel of the descriptor */
 		__u64 woken; /* OP_SEND of a CHANNEL_WAKE: the observed thread that is woken; 0: another */
+		__u64 by_itself; /* OP_NAME */
 		__u64 asked; /* OP_UNSEEN: a key of what a loop asked for; the other one is sp */
 	};
 	__u64 sp; /* user stack pointer at function entry, or at the access */

@@ -150,7 +150,11 @@ int on_rename(__u64 *ctx)
 	r = reserve(thread, sizeof(*r), true, 1);
 	if (r)
 		submit(r, thread,
-			(struct record){.op = OP_NAME, .object = name[0], .value = name[1]}, false);
+			(struct record){.op = OP_NAME,
+				.object = name[0],
+				.value = name[1],
+				.by_itself = bpf_get_current_task() == (__u64)task},
+			false);
 	return 0;
 }
 

@@ -159,8 +159,7 @@ func (o *Observer) forked(t *thread, r *bpf.Record) {
 	}
 }
 
-// named handles a new name of a thread. It says nothing about what the thread does, since another one may have
-// given the name.
+// named handles a new name of a thread. If another one may have given it, it says nothing about what the thread does.
 func (o *Observer) named(r *bpf.Record) {
 	t := o.threads.live[r.Tid]
 	if t == nil {
@@ -170,8 +169,11 @@ func (o *Observer) named(r *bpf.Record) {
 	e := o.begin(t, nil, event.Named)
 	e.Args = o.nameWords[:]
 	t.name = e.ThreadName()
+	if r.Extra != 0 {
+		e.Peer = t.id
+	}
 	o.send()
-	e.Args = nil
+	e.Args, e.Peer = nil, 0
 }
 
 // violated handles a verdict of a formula.

@@ -159,7 +159,7 @@ func (r *Run) finishScopes(out *part.Outcome) {
 			out.Notes = append(out.Notes, fmt.Sprintf("scope %s was monitored in the kernel, which does not look at other runs: --monitor=user does", s.Name))
 		}
 		if n := m.Searched().Left; n > 0 {
-			out.Notes = append(out.Notes, plural.Sprintf("scope %s: at %d of its actions other runs were not all examined (too many events or schedules, a thread that was first seen or named there, or a property across scopes)", s.Name, n))
+			out.Notes = append(out.Notes, plural.Sprintf("scope %s: at %d of its actions other runs were not all examined (too many events or schedules, a thread that was first seen there or that another one may have named, or a property across scopes)", s.Name, n))
 		}
 		if stats.Concurrent > 0 {
 			out.Notes = append(out.Notes, plural.Sprintf("scope %s: %d {event is|events are} concurrent with %s: another run may have {it|them} in another region (of %d in all)",

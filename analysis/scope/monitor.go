@@ -45,7 +45,7 @@ type Monitor struct {
 // thread is a thread of the present region.
 type thread struct {
 	id     event.ThreadID
-	types  []bool // by Scope.Types
+	types  []bool // by Scope.Types; with History never changed in place
 	events uint64 // the declared events of its local properties
 	locals []slot // by Scope.Locals
 	// Of its events in the region: their number, how many do not come after the synchronising action before it, and the
@@ -55,6 +55,11 @@ type thread struct {
 	born         uint64 // the region in which it was first seen
 	typed, ended bool
 	begins       bool // its Begin was seen
+	in           bool // touched has it
+	// With History: the types that its present name makes it one of, as its last Begin or Named told, and the numbers of the
+	// positions of those Named that count in the present region.
+	has    []bool
+	naming []uint32
 }
 
 // slot is the state of a local property on a thread: its slot in the scope channel.
@@ -124,17 +129,18 @@ func (m *Monitor) Event(e *event.Event, declared uint64) {
 	if !t.typed && (declared&m.all != 0 || e.Op == event.End) {
 		m.setTypes(t)
 	}
-	if e.Op == event.Named {
-		m.named(t)
-	}
+	before := t.types
+	gains := e.Op == event.Named && m.named(t, e.Peer == e.Thread)
 	sync, local := declared&(m.s.Sync|m.s.Outer) != 0, declared&t.events != 0
 	if e.Op.IsCall() && !sync && !local {
 		return
 	}
 	m.lost = m.lost || e.Op == event.Hole || e.Flags&event.AfterHole != 0
 	begins := e.Op == event.Begin && m.o.History != nil
-	t.begins = t.begins || begins
-	number, clock := m.clocks.of(e, sync || local || begins)
+	if begins {
+		t.begins, t.has = true, m.typesOf(t)
+	}
+	number, clock := m.clocks.of(e, sync || local || begins || gains)
 	switch {
 	case sync:
 		m.action(e, declared, number, clock)
@@ -142,8 +148,12 @@ func (m *Monitor) Event(e *event.Event, declared uint64) {
 		m.stopped = errors.New("an event of a local property came as a record")
 	case local:
 		m.local(e.Seq, t, declared, number, clock)
+	case gains:
+		m.touch(t)
+		t.naming = append(t.naming, number.number)
+		m.keep(e.Seq, t, before, 0, number, clock)
 	case begins:
-		m.keep(e.Seq, t, 0, number, clock)
+		m.keep(e.Seq, t, before, 0, number, clock)
 	}
 	if e.Op == event.End && !t.ended {
 		t.ended = true
@@ -208,6 +218,9 @@ func (m *Monitor) add(id event.ThreadID) *thread {
 // ends, and not at its first event, when it may not have its name yet.
 func (m *Monitor) setTypes(t *thread) {
 	t.typed = true
+	if m.o.History != nil { // What is kept may have the slice.
+		t.types = make([]bool, len(m.s.Types))
+	}
 	for i := range m.s.Types {
 		if t.types[i] = m.s.Types[i].Has(t.id); t.types[i] {
 			m.counts.sizes[i]++
@@ -221,15 +234,34 @@ func (m *Monitor) setTypes(t *thread) {
 	}
 }
 
-// named gives a thread the types that another name makes it one of, from here on. Other runs about the region are not
-// looked at, since the name may come in another one there.
-func (m *Monitor) named(t *thread) {
-	m.ahead.full = true
-	if !t.typed {
-		return
-	}
+// typesOf returns the types that the present name of a thread makes it one of.
+func (m *Monitor) typesOf(t *thread) []bool {
+	has := make([]bool, len(m.s.Types))
 	for i := range m.s.Types {
-		if t.types[i] || !m.s.Types[i].Has(t.id) {
+		has[i] = m.s.Types[i].Has(t.id)
+	}
+	return has
+}
+
+// named gives a thread the types that another name makes it one of, from here on. It reports whether that is an event to keep
+// for other runs: one of the thread itself that changes its types. Where another thread may have given the name, it is not
+// known what comes before that, and other runs about the region are not looked at.
+func (m *Monitor) named(t *thread, itself bool) (keep bool) {
+	has := m.typesOf(t)
+	changes := !t.typed && !slices.Equal(has, t.has)
+	for i, is := range has {
+		changes = changes || t.typed && is && !t.types[i]
+	}
+	if m.o.History != nil && changes {
+		keep, t.has = itself, has
+		m.ahead.full = m.ahead.full || !itself
+	}
+	if !t.typed || !changes {
+		return keep
+	}
+	t.types = slices.Clone(t.types)
+	for i, is := range has {
+		if t.types[i] || !is {
 			continue
 		}
 		t.types[i] = true
@@ -240,6 +272,15 @@ func (m *Monitor) named(t *thread) {
 				m.set(j, &t.locals[j], m.initial(l, t))
 			}
 		}
+	}
+	return keep
+}
+
+// touch notes that a thread has events in the region.
+func (m *Monitor) touch(t *thread) {
+	if !t.in {
+		t.in = true
+		m.touched = append(m.touched, t)
 	}
 }
 
@@ -262,15 +303,13 @@ func (m *Monitor) local(seq uint64, t *thread, declared uint64, at position, clo
 			m.step(i, t, letter)
 		}
 	}
-	if t.count == 0 {
-		m.touched = append(m.touched, t)
-	}
+	m.touch(t)
 	t.count++
 	t.last = at
 	if m.escapes(clock) {
 		t.early++
 	}
-	m.keep(seq, t, declared, at, clock)
+	m.keep(seq, t, t.types, declared, at, clock)
 }
 
 // step lets a local property read an event of a thread.
@@ -403,9 +442,9 @@ func (m *Monitor) letter(c *Counts, atoms []bool) (letter monitor.Letter) {
 // concurrent counts the events of the region that are concurrent with a synchronising action next to it.
 func (m *Monitor) concurrent(clock causality.Clock) (all uint64) {
 	for _, t := range m.touched {
-		late := uint64(0) // The counted events of a thread in one region have successive numbers.
-		if known := clock.At(t.last.slot); clock != nil && known < t.last.number {
-			late = min(t.count, uint64(t.last.number-known))
+		late := uint64(0) // Those of a thread in one region, and what names it between them, have successive numbers.
+		if known := clock.At(t.last.slot); clock != nil && t.count > 0 && known < t.last.number {
+			late = min(t.count, uint64(t.last.number-known)-t.namings(known))
 		}
 		all += min(t.count, t.early+late)
 		m.stats.Events += t.count
@@ -414,10 +453,20 @@ func (m *Monitor) concurrent(clock causality.Clock) (all uint64) {
 	return all
 }
 
+// namings returns how many of the Named that count lie between a number and the last event of the thread in the region.
+func (t *thread) namings(after uint32) (n uint64) {
+	for _, x := range t.naming {
+		if x > after && x < t.last.number {
+			n++
+		}
+	}
+	return n
+}
+
 // reset prepares the local properties for the next region, and forgets the threads that have ended.
 func (m *Monitor) reset() {
 	for _, t := range m.touched {
-		t.count, t.early = 0, 0
+		t.count, t.early, t.in, t.naming = 0, 0, false, t.naming[:0]
 		for i := range m.s.Locals {
 			l, s := &m.s.Locals[i], &t.locals[i]
 			m.set(i, s, m.initial(l, t))

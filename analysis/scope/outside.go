@@ -66,6 +66,6 @@ func (m *Monitor) apply(r *Results) {
 				m.set(i, &t.locals[i], x.Verdicts[i])
 			}
 		}
-		m.touched = append(m.touched, t)
+		m.touch(t)
 	}
 }

@@ -14,7 +14,8 @@ import (
 // tried whether the state of the region before the action, with some such events on the other side, violates a check. All that
 // comes before that region stays as it was observed. Where events of a thread lie is a cut of its sequence; all cuts are
 // tried up to maxCuts of them, the extreme ones first. The begin of a thread is the first of its events: with none of them
-// before the action, the thread is in no region yet. A schedule for the cut must be found and accepted by others
+// before the action, the thread is in no region yet. What gives a thread a name by which it has other types is one of its events
+// too, if the thread itself does so: which types it has depends on the cut (typed). A schedule for the cut must be found and accepted by others
 // (History): that decides what is feasible, and here it is only guessed.
 
 // History makes schedules.
@@ -50,11 +51,13 @@ type Searched struct {
 	Refused uint64 // violations of which no schedule was accepted
 }
 
-// counted is an event of local properties.
+// counted is an event of local properties, the begin of a thread, or what names it.
 type counted struct {
 	seq      uint64
 	t        *thread
 	declared uint64
+	before   []bool // the types that the thread had before it
+	has      []bool // of a begin or a Named: the types that its name makes it one of
 	at       position
 	after    uint64 // the number of the last action that comes before it, from 1, if that is one of the recent ones
 }
@@ -70,11 +73,13 @@ type past struct {
 	from   uint64  // Seq of the action before it
 	action finding.Step
 	clock  causality.Clock
-	young  bool // a thread was first seen in the region, and it is not known when it began
+	young  bool               // a thread was first seen in the region, and it is not known when it began
+	types  map[*thread][]bool // in the end, of threads with events
 }
 
-// keep keeps an event of local properties, or the begin of a thread.
-func (m *Monitor) keep(seq uint64, t *thread, declared uint64, at position, clock causality.Clock) {
+// keep keeps an event of local properties, the begin of a thread, or what names it; these two have no declared events.
+// Before is the types that the thread had.
+func (m *Monitor) keep(seq uint64, t *thread, before []bool, declared uint64, at position, clock causality.Clock) {
 	if m.o.History == nil || m.ahead.full {
 		return
 	}
@@ -85,7 +90,11 @@ func (m *Monitor) keep(seq uint64, t *thread, declared uint64, at position, cloc
 	for i := len(m.recent) - 1; i >= 0 && !m.recent[i].before(clock); i-- {
 		after--
 	}
-	m.ahead.events = append(m.ahead.events, counted{seq, t, declared, at, after})
+	e := counted{seq: seq, t: t, declared: declared & t.events, before: before, at: at, after: after}
+	if declared == 0 {
+		e.has = t.has
+	}
+	m.ahead.events = append(m.ahead.events, e)
 }
 
 // look looks for other runs about the action maxAhead regions before the present one, which ends, and keeps the present one.
@@ -96,7 +105,10 @@ func (m *Monitor) look(next *finding.Step, clock causality.Clock, checks []check
 	}
 	p := &past{
 		region: m.region, number: m.stats.Actions + 1, events: m.ahead.events, full: m.ahead.full, counts: m.counts.clone(), checks: checks, from: m.last.Seq,
-		clock: slices.Clone(clock),
+		clock: slices.Clone(clock), types: map[*thread][]bool{},
+	}
+	for i := range p.events {
+		p.types[p.events[i].t] = p.events[i].t.types
 	}
 	if next != nil {
 		p.action = *next
@@ -133,12 +145,13 @@ func (m *Monitor) search(b *past, later []*past) {
 	if i := slices.IndexFunc(later, func(p *past) bool { return p.full }); i >= 0 {
 		q.later, q.short = later[:i], true
 	}
-	if !q.cut() {
+	if free := q.cut(); !free && !q.short && !b.full {
 		return
 	}
 	m.ahead.stats.Actions++
 	young := func(c *cuts) bool { return c.t.born > b.region && !c.t.begins }
-	if m.ahead.stats.Refused >= maxRefused || b.young || b.full || slices.ContainsFunc(q.all, young) || slices.ContainsFunc(m.s.Locals, func(l Local) bool { return l.Across }) {
+	other := func(c *cuts) bool { return c.observed > 0 && !slices.Equal(c.typed(c.observed, nil), b.types[c.t]) }
+	if m.ahead.stats.Refused >= maxRefused || b.young || b.full || slices.ContainsFunc(q.all, young) || slices.ContainsFunc(q.all, other) || slices.ContainsFunc(m.s.Locals, func(l Local) bool { return l.Across }) {
 		m.ahead.stats.Left++
 		return
 	}
@@ -271,30 +284,61 @@ func (m *Monitor) count(counts *Counts, c *cuts, n int, times uint64) {
 	if !c.has(n) {
 		return
 	}
-	for i, is := range c.t.types {
+	for i, is := range c.typed(n, nil) {
 		if is {
 			counts.sizes[i] += times
 		}
 	}
 	for i := range m.s.Locals {
-		counts.verdicts[i][m.read(i, c.t, c.events[:n])] += times
+		counts.verdicts[i][m.read(i, c, n)] += times
 	}
+}
+
+// typed returns the types that the thread has after its first n events, of which there is one, and passes each event of local
+// properties to read, if that is not nil, with the types that it has there. A thread that begins with them has those of its
+// last name until it has such an event, as setTypes gives them, and keeps them from then on.
+func (c *cuts) typed(n int, read func(e *counted, types []bool)) []bool {
+	types, typed := c.events[0].before, !c.begins
+	for i := range c.events[:n] {
+		e := &c.events[i]
+		switch {
+		case e.has == nil:
+			typed = true
+			if read != nil {
+				read(e, types)
+			}
+		case typed:
+			types = union(types, e.has)
+		default:
+			types = e.has
+		}
+	}
+	return types
+}
+
+// union returns the types of both.
+func union(a, b []bool) []bool {
+	out := slices.Clone(a)
+	for i := range b {
+		out[i] = out[i] || b[i]
+	}
+	return out
 }
 
 // has reports whether the thread has begun with its first n events.
 func (c *cuts) has(n int) bool { return n > 0 || !c.begins }
 
-// read returns the verdict of a local property on a thread that has had events in a region.
-func (m *Monitor) read(i int, t *thread, events []counted) Verdict {
+// read returns the verdict of a local property on a thread that has had its first n events in a region.
+func (m *Monitor) read(i int, c *cuts, n int) Verdict {
 	l := &m.s.Locals[i]
-	if !t.types[l.Type] {
-		return NotApplicable
-	}
 	at := l.Formula.Start()
-	for j := range events {
-		if letter := l.letterOf(events[j].declared); letter != 0 {
+	types := c.typed(n, func(e *counted, types []bool) {
+		if letter := l.letterOf(e.declared); letter != 0 && types[l.Type] {
 			at = l.Formula.Next(at, letter)
 		}
+	})
+	if !types[l.Type] {
+		return NotApplicable
 	}
 	return Verdict(l.Formula.Verdict(at))
 }
@@ -347,7 +391,7 @@ func (m *Monitor) predicted(q *question, check int, atoms []bool, steps []findin
 		l := &m.s.Locals[i]
 		out := finding.LocalVerdicts{Name: l.Name, Type: m.s.Types[l.Type].Name, Threads: []finding.ThreadVerdict{}}
 		for _, c := range q.all {
-			if v := m.read(i, c.t, c.events[:c.chosen]); c.has(c.chosen) && v != NotApplicable && len(out.Threads) < finding.MaxVerdicts {
+			if v := m.read(i, c, c.chosen); c.has(c.chosen) && v != NotApplicable && len(out.Threads) < finding.MaxVerdicts {
 				out.Threads = append(out.Threads, finding.ThreadVerdict{Thread: c.t.id, Verdict: v.String()})
 			}
 		}
@@ -363,7 +407,7 @@ func (m *Monitor) mark(steps []finding.Step, all []*cuts) {
 	declared := map[uint64]uint64{}
 	for _, c := range all {
 		for _, e := range c.events[:c.chosen] {
-			declared[e.seq] = e.declared & e.t.events
+			declared[e.seq] = e.declared
 		}
 	}
 	for i := range steps {

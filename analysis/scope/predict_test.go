@@ -15,6 +15,26 @@ type ordered struct {
 	run    []event.Event
 	order  order
 	begins int // the number of events of which each run has the first ones first
+	names  named
+	change bool // the types of threads do
+}
+
+// named has the threads that have got another name in the run that is passed on.
+type named map[event.ThreadID]bool
+
+// of returns a type that threads change with their names.
+func (n named) of(is func(event.ThreadID) bool) func(event.ThreadID) bool {
+	return func(id event.ThreadID) bool { return is(id) != n[id] }
+}
+
+// pass passes events of a run to a monitor.
+func (n named) pass(m *Monitor, run []event.Event, declared []uint64) {
+	for i := range run {
+		if run[i].Op == event.Named {
+			n[run[i].Thread] = !n[run[i].Thread]
+		}
+		m.Event(&run[i], declared[i])
+	}
 }
 
 var errImpossible = errors.New("an event must come before another one")
@@ -50,14 +70,20 @@ func (o ordered) Schedule(from uint64, seqs []uint64, relevant func(uint64) bool
 // there; and where another run violates the check first at an action of which the regions before are as observed, with
 // events that were observed in the regions next to it, that is predicted, or the search says that it was not complete.
 func TestPredictedRuns(t *testing.T) {
-	predicted := 0
-	for seed := range uint64(600) {
+	predicted, names := 0, 0
+	for seed := range uint64(900) {
 		r := rand.New(rand.NewPCG(seed, 46))
 		s := randomScope(t, r)
 		s.Locals = slices.DeleteFunc(s.Locals, func(l Local) bool { return l.Across })
 		s.Atoms = []Atom{
 			{Name: "x", Holds: func(c *Counts) bool { return c.Of(0, True) > c.Of(1, True) }},
 			{Name: "y", Holds: func(c *Counts) bool { return c.Of(0, True)+c.Of(1, False) == c.Size(0) }},
+		}
+		o := ordered{names: named{}, change: seed%3 == 2}
+		if o.change {
+			for i := range s.Types[:2] {
+				s.Types[i].Has = o.names.of(s.Types[i].Has)
+			}
 		}
 		text := []string{"always (x -> y)", "always !(x && y)", "always (y -> next !x)"}[r.IntN(3)]
 		s.Checks = []Check{{Text: text, Formula: formula(t, text, []string{"x", "y"})}}
@@ -67,13 +93,19 @@ func TestPredictedRuns(t *testing.T) {
 			begins = 6
 		}
 		run, declared = withBegins(run, declared, begins)
-		o := ordered{run, orderOf(run, edges{locks: true, forks: true}), begins}
+		if o.change {
+			run, declared = withNames(r, run, declared, begins)
+		}
+		o.run, o.order, o.begins = run, orderOf(run, edges{locks: true, forks: true}), begins
 		m := New(Options{Scope: s, History: o})
-		m.run(run, declared)
+		o.names.pass(m, run, declared)
 		found := m.Finish()
 		for i := range found {
 			if f := &found[i]; f.Confidence == finding.Predicted {
 				predicted++
+				if slices.ContainsFunc(f.Witness, func(x finding.Step) bool { return x.Op == event.Named }) {
+					names++
+				}
 				checkPredicted(t, seed, s, o, declared, f)
 			}
 		}
@@ -84,8 +116,8 @@ func TestPredictedRuns(t *testing.T) {
 			t.Errorf("seed %d: another run violates the check, and none was predicted", seed)
 		}
 	}
-	if predicted < 20 {
-		t.Errorf("%d runs were predicted: too few to tell", predicted)
+	if predicted < 40 || names < 10 {
+		t.Errorf("%d runs were predicted, %d with a name: too few to tell", predicted, names)
 	}
 }
 
@@ -147,6 +179,24 @@ func withBegins(run []event.Event, declared []uint64, begins int) (events []even
 	return events, masks
 }
 
+// withNames adds names that threads give themselves, behind the begins.
+func withNames(r *rand.Rand, run []event.Event, declared []uint64, begins int) (events []event.Event, masks []uint64) {
+	begun := map[event.ThreadID]bool{1: true}
+	for i := range run {
+		e := run[i]
+		if e.Op == event.Begin {
+			begun[e.Thread] = true
+		}
+		e.Seq = uint64(len(events) + 1)
+		events, masks = append(events, e), append(masks, declared[i])
+		if id := event.ThreadID(1 + r.IntN(4)); i >= begins && begun[id] && r.IntN(4) == 0 {
+			events = append(events, event.Event{Seq: e.Seq + 1, Thread: id, Peer: id, Op: event.Named})
+			masks = append(masks, 0)
+		}
+	}
+	return events, masks
+}
+
 // checkPredicted runs the monitor on a predicted run.
 func checkPredicted(t *testing.T, seed uint64, s *Scope, o ordered, declared []uint64, f *finding.Finding) {
 	t.Helper()
@@ -165,19 +215,20 @@ func checkPredicted(t *testing.T, seed uint64, s *Scope, o ordered, declared []u
 	for _, x := range f.Witness {
 		first = min(first, x.Seq)
 	}
+	clear(o.names)
 	// The run up to the action before the region, then the witness.
 	actions := uint64(0)
 	for i := range o.run {
 		if actions == f.Scope.Region {
 			break
 		}
-		m.Event(&o.run[i], declared[i])
+		o.names.pass(m, o.run[i:i+1], declared[i:])
 		if declared[i]&isAction != 0 {
 			actions++
 		}
 	}
 	for _, x := range f.Witness {
-		m.Event(&o.run[x.Seq-1], declared[x.Seq-1])
+		o.names.pass(m, o.run[x.Seq-1:x.Seq], declared[x.Seq-1:])
 	}
 	if len(m.found) != 1 || m.found[0].Scope.Region != f.Scope.Region || m.last.Seq != last {
 		t.Fatalf("seed %d: the predicted run has the findings %+v, want one in region %d", seed, m.found, f.Scope.Region)
@@ -192,7 +243,11 @@ func checkPredicted(t *testing.T, seed uint64, s *Scope, o ordered, declared []u
 // violated reports whether one of some random runs of the order violates the check, the regions before being as observed.
 func (o ordered) violated(t *testing.T, r *rand.Rand, s *Scope, declared []uint64) bool {
 	t.Helper()
-	observed, _ := monitored(t, s, o.run, declared)
+	var observed [][]bool
+	clear(o.names)
+	whole := New(Options{Scope: s, Closed: func(s *State) { observed = append(observed, slices.Clone(s.Atoms)) }})
+	o.names.pass(whole, o.run, declared)
+	whole.Finish()
 	threadsFirst := make(order, len(o.run))
 	for i := range o.run {
 		threadsFirst[i] = slices.Clone(o.order[i])
@@ -204,7 +259,8 @@ func (o ordered) violated(t *testing.T, r *rand.Rand, s *Scope, declared []uint6
 		run, masks := linearisation(r, threadsFirst, o.run, declared)
 		var states [][]bool
 		m := New(Options{Scope: s, Closed: func(s *State) { states = append(states, slices.Clone(s.Atoms)) }})
-		m.run(run, masks)
+		clear(o.names)
+		o.names.pass(m, run, masks)
 		found := m.Finish()
 		if len(found) == 0 || found[0].Scope.Last || found[0].Scope.Region == 0 {
 			continue
@@ -231,7 +287,7 @@ func (o ordered) before(s *Scope, events []event.Event, declared []uint64, n uin
 			if n--; n == 0 {
 				break
 			}
-		} else if s.counts(events[i].Thread, declared[i]) || events[i].Op == event.Begin && events[i].Seq > uint64(o.begins) {
+		} else if s.counts(events[i].Thread, declared[i]) || o.change && declared[i] != 0 || events[i].Op == event.Named || events[i].Op == event.Begin && events[i].Seq > uint64(o.begins) {
 			out = append(out, events[i].Seq)
 		}
 	}

@@ -142,7 +142,7 @@ const (
 	QuitHolding
 
 	// Named: the thread, or another one for it, has set its name, as pthread_setname_np does. Args are
-	// the name (ThreadName). It orders nothing.
+	// the name (ThreadName). Peer is the thread if it did so itself; 0: another one may have. It orders nothing.
 	Named
 
 	// Violated: a formula that is evaluated in the observed threads alone became false in the state of the thread after its
@@ -335,7 +335,7 @@ type Event struct {
 	Thread  ThreadID
 	Object  ObjectID
 	Object2 ObjectID // the mutex of Wait and Wake; the condition of a ReleaseUnheld in a wait; the object that an Init initialises again; the object that the result of a Return points to
-	Peer    ThreadID // of Fork, Join, JoinFailed, Detach, DetachAgain, QuitHolding
+	Peer    ThreadID // of Fork, Join, JoinFailed, Detach, DetachAgain, QuitHolding, Named
 	Stack   StackID
 	Op      Op
 	Kind    Kind // of Object

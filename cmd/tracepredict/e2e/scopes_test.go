@@ -48,3 +48,39 @@ func TestScopePrograms(t *testing.T) {
 		})
 	}
 }
+
+// TestScopeOfNamedThread: a thread that gives itself its name, and so its type, in one region may have done so in another one,
+// unless it waited; where another thread gives the name, the report says that it did not look.
+func TestScopeOfNamedThread(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "named_region.c", "-O1", "-g", "-pthread")
+	file := specFile(t, `
+lock turn_lock = turn_lock
+thread poster = main
+thread worker = name "worker"
+event turn  = acquire turn_lock
+event posts = call post by poster
+event works = call work by worker
+
+scope turns (turn) {
+  property posted on poster(posts) is F(posts)
+  property worked on worker(works) is F(works)
+  atom posting = any(posted)
+  atom working = any(worked)
+  check "one works while the other posts" always !(posting && working)
+}
+`)
+	for how, found := range map[string]int{"self": 1, "waits": 0, "creator": 0} {
+		trace := filepath.Join(t.TempDir(), "trace")
+		_, live := reported(t, "exec", "--watch-shared=off", "--spec", file, "--record", trace, "--", program, how)
+		_, again := reported(t, "analyze", "--spec", file, trace)
+		for _, r := range []jsonReport{live, again} {
+			notes := strings.Join(r.Run.Notes, "\n")
+			left := strings.Contains(notes, "other runs were not all examined")
+			if len(r.Findings) != found || found > 0 && (r.Findings[0].Confidence != "predicted" || r.Findings[0].Kind != "scope") || left != (how == "creator") {
+				t.Errorf("%s: %+v\n%s", how, r.Findings, notes)
+			}
+		}
+	}
+}
