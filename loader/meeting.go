@@ -63,7 +63,7 @@ func (m *meeting) arm(tid int, is func(path []int) bool) error {
 		if !side.found || len(m.points[tid]) > 0 || !is(m.pair.Sides[i].Thread) {
 			continue
 		}
-		fd, err := ptrace.Breakpoint(tid, side.in.Addr+side.bias)
+		fd, err := ptrace.Breakpoint(tid, side.in.Addr+side.bias, 1)
 		if err != nil {
 			return err
 		}

@@ -31,6 +31,7 @@ type steered struct {
 	looked   time.Time    // when it was looked last who runs
 	failed   error        // why threads could not be steered; nil: they could
 	meeting  *meeting     // nil: the plan has no pair
+	exact    *exact       // nil: the plan is not exact
 	holding  atomic.Bool  // a thread is held
 }
 
@@ -46,6 +47,9 @@ func newSteered(s *Session, plan *steer.Plan) (*steered, error) {
 		return nil, err
 	}
 	d := &steered{plan: plan, probes: probes, attached: make([]bool, len(plan.Sites)), early: map[int]bool{}}
+	if plan.Exact {
+		d.exact = newExact(d, func(addr uint64, b []byte) bool { return s.ReadMemory(s.PID(), addr, b) })
+	}
 	if plan.Pair != nil {
 		d.meeting = &meeting{pair: plan.Pair, session: s, points: map[int][]int{}, tracee: func() *ptrace.Tracee { return d.tracee }}
 	}
@@ -57,6 +61,7 @@ func (d *steered) close() error {
 	if d.meeting != nil {
 		d.meeting.close()
 	}
+	d.exact.close()
 	return d.probes.Close()
 }
 
@@ -100,6 +105,7 @@ func (d *steered) begin(pid int) {
 	clear(d.attached)
 	d.signal, d.failed = steer.Signal(pid)
 	d.state.First(pid)
+	d.exact.begin()
 	if m := d.meeting; m != nil {
 		m.close()
 		m.state, m.sides, m.order, m.stepped = steer.NewMeeting(*m.pair), [2]accessSite{}, nil, 0
@@ -111,6 +117,12 @@ func (d *steered) begin(pid int) {
 func (s *Session) attachSteering() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.steered.exact != nil {
+		if err := s.steered.exact.locate(s.Segments(s.PID())); err != nil {
+			return err
+		}
+		s.steered.arm(s.PID())
+	}
 	for _, m := range s.first.modules {
 		if err := s.steered.attach(s, m); err != nil {
 			return err
@@ -128,7 +140,7 @@ func (s *Session) attachSteering() error {
 func (d *steered) attach(s *Session, m *Module) error {
 	var offsets, cookies []uint64
 	for i, site := range d.plan.Sites {
-		if d.attached[i] || site.Module != m.Path {
+		if d.attached[i] || d.plan.Exact || site.Module != m.Path {
 			continue
 		}
 		at, err := steer.CallBefore(m.Bin, site.Return)
@@ -161,6 +173,9 @@ func (d *steered) attach(s *Session, m *Module) error {
 func (d *steered) arm(tid int) {
 	if all := d.state.Arm(tid); len(all) > 0 && d.failed == nil {
 		d.failed = d.probes.Arm(tid, d.signal, all)
+	}
+	if d.exact != nil && d.failed == nil {
+		d.failed = d.exact.arm(tid)
 	}
 	if d.meeting != nil && d.failed == nil {
 		d.failed = d.meeting.arm(tid, d.is(tid))
@@ -201,6 +216,9 @@ func (d *steered) Came(tid int, sig unix.Signal) (taken bool) {
 		return false
 	}
 	defer d.noteHeld()
+	if d.exact != nil && d.exact.came(tid, sig) {
+		return true
+	}
 	if d.meeting != nil {
 		return d.cameToAccess(tid, sig)
 	}
@@ -243,12 +261,13 @@ func (d *steered) Ended(tid int) {
 	defer d.noteHeld()
 	delete(d.early, tid)
 	d.probes.Forget(tid, len(d.plan.Sites))
+	d.exact.ended(tid)
 	if m := d.meeting; m != nil {
 		m.disarm(tid)
 		m.state.Ended(tid)
 		d.failed = errors.Join(d.failed, m.interrupted(tid))
 	}
-	d.goOn(d.state.Ended(tid)...)
+	d.goOn(d.state.Ended(tid, time.Now())...)
 }
 
 // Tick implements ptrace.Steerer.
@@ -282,6 +301,10 @@ func (d *steered) going() bool {
 // goOn lets threads go.
 func (d *steered) goOn(tids ...int) {
 	for _, tid := range tids {
+		if gate, ok := d.state.Executes(tid); ok {
+			d.failed = errors.Join(d.failed, d.exact.turn(tid, gate))
+			continue
+		}
 		d.failed = errors.Join(d.failed, d.tracee.Continue(tid))
 	}
 }

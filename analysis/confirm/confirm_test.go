@@ -2,6 +2,7 @@ package confirm
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -114,8 +115,69 @@ func TestCounter(t *testing.T) {
 		number func(uint64) uint64
 		want   uint32
 	}{{9, seven, nil, 2}, {9, any, nil, 3}, {5, seven, nil, 1}, {109, seven, func(n uint64) uint64 { return n + 100 }, 2}, {7, seven, nil, 0}} {
-		if got, ok := counter.Number(2, tt.seq, tt.number, tt.same); got != tt.want || ok != (tt.want > 0) {
+		counter.Renumbered = tt.number
+		if got, ok := counter.Number(2, tt.seq, tt.same); got != tt.want || ok != (tt.want > 0) {
 			t.Errorf("event %d: %d, %v, want %d", tt.seq, got, ok, tt.want)
 		}
+	}
+}
+
+// TestRoute: a thread waits where the witness goes on with another one, and what it leaves out comes after it.
+func TestRoute(t *testing.T) {
+	counter := NewCounter()
+	var run []finding.Step
+	for i, s := range []finding.Step{
+		{Thread: 2, Op: event.Write, Object: a}, {Thread: 2, Op: event.Write, Object: b}, {Thread: 3, Op: event.Read, Object: a},
+		{Thread: 2, Op: event.Write, Object: a}, {Thread: 2, Op: event.Write, Object: c}, {Thread: 3, Op: event.Acquire, Object: b},
+		{Thread: 4, Op: event.Call}, {Thread: 3, Op: event.Wait, Object: b}, {Thread: 3, Op: event.Write, Object: c},
+	} {
+		s.Seq, s.Stack = uint64(i+1), event.StackID(s.Object)
+		counter.Event(&event.Event{Seq: s.Seq, Thread: s.Thread, Op: s.Op, Object: s.Object, Stack: s.Stack})
+		run = append(run, s)
+	}
+	for _, tt := range []struct {
+		name     string
+		witness  []int // of run
+		observed []int
+		stops    func(*finding.Step) bool
+		want     []string // thread, event, the stop before, and what the stop is behind
+	}{
+		{"T2 in a row", []int{0, 1, 3, 2}, nil, nil, []string{"T2 1 0 []", "T2 4 1 []", "T3 3 0 [1]", "T2 5 4 [2] after", "T4 7 0 [2] after"}},
+		{"of T2 nothing", []int{2, 5, 8}, []int{0}, nil, []string{"T3 3 0 []", "T3 9 3 []", "T2 1 0 [1] after", "T4 7 0 [1] after"}},
+		{"T3 alone can be stopped", []int{0, 2}, nil, func(s *finding.Step) bool { return s.Thread == 3 }, []string{"T3 3 0 []"}},
+	} {
+		f := finding.Finding{Kind: finding.Property}
+		for _, i := range tt.witness {
+			f.Witness = append(f.Witness, run[i])
+		}
+		for _, i := range tt.observed {
+			f.Observed = append(f.Observed, run[i])
+		}
+		stops := tt.stops
+		if stops == nil {
+			stops = func(*finding.Step) bool { return true }
+		}
+		route, err := counter.Route(&f, stops)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.name, err)
+		}
+		var got []string
+		for _, s := range route {
+			text := fmt.Sprintf("T%d %d %d %v", s.Step.Thread, s.Step.Seq, s.Since, s.Behind)
+			if s.After {
+				text += " after"
+			}
+			got = append(got, text)
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+	if _, err := counter.Route(&finding.Finding{Kind: finding.Property}, nil); !errors.Is(err, ErrNoWitness) {
+		t.Errorf("without a witness: %v", err)
+	}
+	same := func(_ event.Op, s event.StackID) bool { return s == event.StackID(a) }
+	if n, ok := counter.Since(2, 1, 4, same); n != 1 || !ok {
+		t.Errorf("the second write of a is number %d behind the first, %v", n, ok)
 	}
 }

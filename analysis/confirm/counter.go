@@ -3,29 +3,39 @@ package confirm
 import (
 	"slices"
 
+	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
 // The bounds of a Counter. What exceeds them has no number.
 const (
-	maxHits    = 1 << 20 // acquires, 16 bytes each
+	maxHits    = 1 << 20 // acquires, and as many other events, 24 bytes each
 	maxThreads = 1 << 16
 )
 
-// Counter numbers the threads of a run, and the acquires of each, so that they can be recognised in another run. It is a
-// Sink of the observer. Memory is bounded.
+// Counter numbers the threads of a run, and the events of each before which it could be stopped, so that they can be
+// recognised in another run. It is a Sink of the observer. Memory is bounded.
 type Counter struct {
+	// Renumbered, if not nil, returns the number that an event of the run has now.
+	Renumbered func(seq uint64) uint64
+
 	hits    map[event.ThreadID][]hit
-	kept    int // hits of all threads
+	kept    [2]int // hits of all threads: acquires, and others
 	paths   map[event.ThreadID][]int
 	created map[event.ThreadID]int
 }
 
-// hit is an acquire, or one that failed.
+// hit is an event before which its thread could be stopped.
 type hit struct {
-	seq   uint64
-	stack event.StackID
+	seq    uint64
+	stack  event.StackID
+	object event.ObjectID
+	flags  event.Flags
+	op     event.Op
 }
+
+// acquires reports whether the hit is an acquire, or one that failed.
+func (h *hit) acquires() bool { return h.op.IsAcquire() || h.op == event.AcquireFailed }
 
 // NewCounter returns a Counter for a run that has not begun, which the first thread begins.
 func NewCounter() *Counter {
@@ -34,17 +44,24 @@ func NewCounter() *Counter {
 
 // Event implements observer.Sink.
 func (c *Counter) Event(e *event.Event) {
-	switch {
-	case e.Op == event.Fork:
+	if e.Op == event.Fork {
 		if path, known := c.paths[e.Thread]; known && len(c.paths) < maxThreads {
 			c.paths[e.Peer] = append(slices.Clip(path), c.created[e.Thread])
 		}
 		c.created[e.Thread]++
-	case !e.Op.IsAcquire() && e.Op != event.AcquireFailed:
-	case c.kept == maxHits:
-	default:
-		c.kept++
-		c.hits[e.Thread] = append(c.hits[e.Thread], hit{e.Seq, e.Stack})
+		return
+	}
+	h := hit{e.Seq, e.Stack, e.Object, e.Flags, e.Op}
+	sort := 1
+	switch {
+	case h.acquires():
+		sort = 0
+	case !Stops(e.Op, e.Flags):
+		return
+	}
+	if c.kept[sort] < maxHits {
+		c.kept[sort]++
+		c.hits[e.Thread] = append(c.hits[e.Thread], h)
 	}
 }
 
@@ -64,20 +81,60 @@ func (c *Counter) Path(t event.ThreadID) (path []int, ok bool) {
 	return path, ok
 }
 
-// Number returns which acquire of its thread at calls that same accepts an event is, from 1. number, if not nil, returns
-// the number that an event of the run has now. ok is false if it is not known.
-func (c *Counter) Number(t event.ThreadID, seq uint64, number func(uint64) uint64, same func(event.StackID) bool) (n uint32, ok bool) {
-	for _, h := range c.hits[t] {
-		now := h.seq
-		if number != nil {
-			now = number(now)
+// Number returns which acquire of its thread at calls that same accepts an event is, from 1. ok is
+// false if it is not known.
+func (c *Counter) Number(t event.ThreadID, seq uint64, same func(event.StackID) bool) (n uint32, ok bool) {
+	for i := range c.hits[t] {
+		h := &c.hits[t][i]
+		if !h.acquires() {
+			continue
 		}
 		if same(h.stack) {
 			n++
 		}
-		if now == seq {
+		if c.now(h) == seq {
 			return n, n > 0
 		}
 	}
 	return 0, false
+}
+
+// Since returns which event of its thread, of those that same accepts, an event is, from 1, counted behind another one
+// of the thread. ok is false if it is not known.
+func (c *Counter) Since(t event.ThreadID, behind, seq uint64, same func(event.Op, event.StackID) bool) (n uint32, ok bool) {
+	for i := range c.hits[t] {
+		h := &c.hits[t][i]
+		at := c.now(h)
+		if at > behind && at <= seq && Stops(h.op, h.flags) && same(h.op, h.stack) {
+			n++
+		}
+		if at == seq {
+			return n, n > 0
+		}
+	}
+	return 0, false
+}
+
+// next returns the first event of a thread behind a number, of those that stops accepts.
+func (c *Counter) next(t event.ThreadID, behind uint64, stops func(*finding.Step) bool) (s finding.Step, ok bool) {
+	for i := range c.hits[t] {
+		h := &c.hits[t][i]
+		at := c.now(h)
+		if at <= behind || !Stops(h.op, h.flags) {
+			continue
+		}
+		s = finding.Step{Seq: at, Thread: t, Op: h.op, Flags: h.flags, Object: h.object, Stack: h.stack}
+		if stops(&s) {
+			return s, true
+		}
+	}
+	return finding.Step{}, false
+}
+
+// now returns the number that a hit has now.
+func (c *Counter) now(h *hit) uint64 {
+	if c.Renumbered == nil {
+		return h.seq
+	}
+	return c.Renumbered(h.seq)
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/lattice"
@@ -14,13 +15,13 @@ import (
 // recorded first. So the order of the records of accesses is not always that of the run. What a
 // record proves is that its access was made after the event of its thread before it and before the
 // next one, or, if a hardware watchpoint saw it, before the record itself. Moreover an access and its
-// record are at most maxDelay apart. Two accesses whose times overlap by these bounds may have been
+// record are at most MaxDelay apart. Two accesses whose times overlap by these bounds may have been
 // made in either order. The prover steps the monitor on all orders that are left. The run violates
 // the property for certain if no order is left that does not.
 
-// maxDelay is the longest time, in ns, between an access and its record: a thread may be preempted
+// MaxDelay is the longest time between an access and its record: a thread may be preempted
 // in between. It is that for which the observer waits for the record of a store that a load saw.
-const maxDelay = 100_000_000
+const MaxDelay = 100 * time.Millisecond
 
 // Bounds of the search. A run whose order is open in more ways proves nothing.
 const (
@@ -83,9 +84,9 @@ func (s *slice) moments() []moment {
 			m := moment{thread: x.Thread, exact: true, after: x.Seq, until: x.Seq, from: x.Time, to: x.Time, events: r.mask, variable: r.variable, value: x.Value}
 			if isUncertain(x.Op, x.Flags, x.Time) {
 				l := last[x.Thread]
-				m.exact, m.after, m.from = false, max(l.seq, h.Log[0].Seq-1), max(l.time, x.Time-min(x.Time, maxDelay))
+				m.exact, m.after, m.from = false, max(l.seq, h.Log[0].Seq-1), max(l.time, x.Time-min(x.Time, uint64(MaxDelay)))
 				if x.Flags&event.Watched == 0 {
-					m.until, m.to = math.MaxUint64, x.Time+maxDelay
+					m.until, m.to = math.MaxUint64, x.Time+uint64(MaxDelay)
 					open[x.Thread] = append(open[x.Thread], len(out))
 				}
 			}

@@ -10,7 +10,7 @@ import (
 
 // A violation in the order of the trace is one of this run only if the record proves it; see
 // prover.go. Which events may have come before it is known once each thread has recorded another
-// one, or after twice maxDelay, or at the end of the run. Until then the violation waits.
+// one, or after twice MaxDelay, or at the end of the run. Until then the violation waits.
 
 // waiting is a violation in the order of the trace.
 type waiting struct {
@@ -31,7 +31,7 @@ func (a *Analysis) await(w waiting, seq uint64) {
 		a.settle(&w)
 		return
 	}
-	w.thread, w.until = x.Thread, x.Time+2*maxDelay
+	w.thread, w.until = x.Thread, x.Time+2*uint64(MaxDelay)
 	if x.Flags&event.Watched != 0 || !isUncertain(x.Op, x.Flags, x.Time) {
 		w.bound = seq
 	}

@@ -36,7 +36,7 @@ const (
 
 func (f *confirmFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.BoolVar(&f.confirm, "confirm", false, "run the program again to confirm deadlocks and races: its threads are held so that the run follows the schedule that shows the deadlock, until it happens, or so that both stand before their accesses at the same time (docs/confirm.md)")
+	fs.BoolVar(&f.confirm, "confirm", false, "run the program again to confirm findings: its threads are held so that the run follows the schedule that shows the deadlock or violation, until it happens, or, of a race, so that both stand before their accesses at the same time (docs/confirm.md)")
 	fs.IntVar(&f.tries, "tries", defaultTries, "with --confirm, run the program at most `N` times for a finding")
 	fs.DurationVar(&f.confirmTime, "confirm-time", defaultConfirmTime, "with --confirm, how long all tries may take together; one finding takes 30s at most")
 }
@@ -48,10 +48,21 @@ func (f *confirmFlags) check() error {
 	return notNegative("confirm-time", f.confirmTime)
 }
 
-// becomeTry makes the flags those of a try: it observes locks alone, ends a program that hangs, and writes nothing.
-func (f *observeFlags) becomeTry() {
+// tryOrder is what a try is to do.
+type tryOrder struct {
+	Plan steer.Plan `json:"plan"`
+	// Specified: it observes what the specification speaks of, and says what is violated.
+	Specified bool `json:"specified,omitempty"`
+}
+
+// becomeTry makes the flags those of a try: it observes locks alone, or what the specification says too, ends a program
+// that hangs, and writes nothing.
+func (f *observeFlags) becomeTry(order *tryOrder) {
 	f.confirm, f.watchShared, f.onHang, f.analysisTime = false, sharedOff, hangKill, "1s"
-	f.watch, f.hw, f.on, f.modules, f.spec, f.action = nil, nil, nil, nil, specFlags{formula: formulaOrder}, nil
+	f.on, f.modules, f.action = nil, nil, nil
+	if f.sites = "entry"; !order.Specified {
+		f.watch, f.hw, f.spec = nil, nil, specFlags{formula: formulaOrder}
+	}
 	f.record, f.profile, f.to, f.baseline, f.generate, f.monitor = "", "", destinations{}, "", "", monitorAuto
 	f.duration, f.stats, f.progress = 0, false, false
 }
@@ -61,17 +72,16 @@ type tryAnswer struct {
 	Outcome steer.Outcome `json:"outcome"`
 	Failed  string        `json:"failed,omitempty"` // why threads could not be steered
 	Hangs   []string      `json:"hangs"`            // the fingerprints of the deadlocks that happened
+	// Violations are what the run has violated of the specification.
+	Violations []violation `json:"violations,omitempty"`
 }
 
 // prepareTries makes the run a try, if it is one, and otherwise starts what makes tries, if they are asked for. The
 // tool has all its privileges then, and the program has not run.
-func (r *observation) prepareTries(try *tries.Try) (err error) {
+func (r *observation) prepareTries(try *tries.Try, order *tryOrder) (err error) {
 	if try != nil {
-		r.steer = &steer.Plan{}
+		r.steer = &order.Plan
 		r.answer = func(rep report.Report) error { return r.answerTry(try, rep) }
-		if err := json.Unmarshal(try.Order, r.steer); err != nil {
-			return fmt.Errorf("read the schedule of a try: %w", err)
-		}
 		return nil
 	}
 	if !r.flags.confirm {
@@ -89,6 +99,18 @@ func (r *observation) endTries() {
 	}
 }
 
+// readOrder returns what a try is to do; nil if the run is no try.
+func readOrder(try *tries.Try) (*tryOrder, error) {
+	if try == nil {
+		return nil, nil
+	}
+	order := &tryOrder{}
+	if err := json.Unmarshal(try.Order, order); err != nil {
+		return nil, fmt.Errorf("read the schedule of a try: %w", err)
+	}
+	return order, nil
+}
+
 // answerTry says what happened in a try.
 func (r *observation) answerTry(try *tries.Try, rep report.Report) error {
 	out, err := r.live.Session.Steered()
@@ -97,8 +119,12 @@ func (r *observation) answerTry(try *tries.Try, rep report.Report) error {
 		answer.Failed = err.Error()
 	}
 	for i := range rep.Findings {
-		if f := &rep.Findings[i]; f.Kind == finding.Deadlock && f.Confidence == finding.Observed {
+		switch f := &rep.Findings[i]; {
+		case f.Confidence != finding.Observed:
+		case f.Kind == finding.Deadlock:
 			answer.Hangs = append(answer.Hangs, f.Fingerprint)
+		case f.Kind.Specified():
+			answer.Violations = append(answer.Violations, r.violationOf(f))
 		}
 	}
 	b, err := json.Marshal(answer)
@@ -133,7 +159,7 @@ func (r *observation) candidates(rep *report.Report) (chosen []*report.Finding) 
 	for _, c := range []finding.Confidence{finding.Predicted, finding.Likely, finding.Observed} {
 		for i := range rep.Findings {
 			f := &rep.Findings[i]
-			tried := f.Kind == finding.Race || f.Kind == finding.Deadlock && c != finding.Observed
+			tried := f.Kind == finding.Race || c != finding.Observed && (f.Kind == finding.Deadlock || f.Kind.Specified())
 			if tried && f.Confidence == c && !r.flags.set.Suppresses(f) {
 				chosen = append(chosen, f)
 			}
@@ -174,8 +200,11 @@ func (t *trying) finding(f *report.Finding) *report.Confirmation {
 		out.Try, out.Time = n+1, time.Since(tryBegun)
 		if why == "" {
 			out.Confirmed, out.Reason = true, ""
-			if f.Kind == finding.Race {
+			switch {
+			case f.Kind == finding.Race:
 				out.How = t.met(f, plan(n), answer.Outcome.Met, time.Until(end))
+			case f.Kind.Specified():
+				out.How = "the program was run again along the schedule, and violated " + f.Property
 			}
 			return out
 		}
@@ -198,12 +227,15 @@ func (t *trying) planner(f *report.Finding) (plan func(n int) *steer.Plan, err e
 		}, nil
 	}
 	plans, err := t.plans(f)
+	if errors.Is(err, confirm.ErrKind) {
+		plans, err = t.routes(f)
+	}
 	return func(n int) *steer.Plan { return plans[n%len(plans)] }, err
 }
 
 // try runs the program once. It returns why the finding is not confirmed; "" if it is.
 func (t *trying) try(f *report.Finding, plan *steer.Plan, limit time.Duration) (a tryAnswer, why string) {
-	text, err := json.Marshal(plan)
+	text, err := json.Marshal(tryOrder{*plan, f.Kind.Specified()})
 	if err != nil {
 		return a, fmt.Sprintf("write the schedule: %v", err)
 	}
@@ -216,6 +248,9 @@ func (t *trying) try(f *report.Finding, plan *steer.Plan, limit time.Duration) (
 	}
 	if err := json.Unmarshal(b, &a); err != nil {
 		return a, fmt.Sprintf("what the try says is not understood: %v", err)
+	}
+	if f.Kind.Specified() {
+		return a, a.unviolated(t.run.violationOf(f))
 	}
 	return a, a.unconfirmed(f)
 }
@@ -273,7 +308,7 @@ func (t *trying) plan(f *report.Finding, holds []confirm.Hold, counted bool) (*s
 			plan.Sites = append(plan.Sites, site)
 		}
 		if counted {
-			g.Count, _ = t.run.counter.Number(h.Step.Thread, h.Step.Seq, t.run.number, func(s event.StackID) bool {
+			g.Count, _ = t.run.counter.Number(h.Step.Thread, h.Step.Seq, func(s event.StackID) bool {
 				_, other, err := t.site(s)
 				return err == nil && other == caller
 			})
@@ -308,20 +343,46 @@ func (t *trying) path(thread event.ThreadID) ([]int, error) {
 	return path, nil
 }
 
+// does are the operations before which threads are stopped, as a report says them.
+var does = map[event.Op]string{
+	event.Read: "reads", event.Write: "writes", event.Update: "changes", event.Call: "calls", event.Return: "returns from",
+	event.Acquire: "requests", event.AcquireRead: "requests", event.AcquireFailed: "tries", event.Release: "releases",
+	event.Join: "joins", event.Signal: "signals", event.Broadcast: "wakes all of", event.BarrierArrive: "comes to",
+	event.SemPost: "posts", event.SemWait: "takes", event.SemFailed: "tries to take", event.OnceEnter: "initialises",
+}
+
 // what returns a step for people: "T2 requests b at gate.c:17".
 func (t *trying) what(f *report.Finding, s *finding.Step) string {
-	name := "a lock"
-	for i := range f.Evidence {
-		e := &f.Evidence[i]
-		if e.Object != nil && e.Step.Object == s.Object {
-			name = e.Object.Name
-		}
+	frames, name := t.run.live.Frames(s.Stack), nameIn(f, s)
+	switch {
+	case s.Op == event.Call || s.Op == event.Return:
+		name = frames[0].Function
+	case s.Op >= event.Acquire:
+		frames = frames[1:]
 	}
 	at := ""
-	if where := t.where(t.run.live.Frames(s.Stack)[1:]); where != "" {
+	if where := t.where(frames); where != "" {
 		at = " at " + where
 	}
-	return fmt.Sprintf("T%d requests %s%s", s.Thread, name, at)
+	return fmt.Sprintf("T%d %s %s%s", s.Thread, does[s.Op], name, at)
+}
+
+// nameIn returns the name of the object of a step, as a finding has it.
+func nameIn(f *report.Finding, s *finding.Step) string {
+	for i := range f.Evidence {
+		if e := &f.Evidence[i]; e.Object != nil && e.Step.Object == s.Object {
+			return e.Object.Name
+		}
+	}
+	switch {
+	case s.Op == event.Join && s.Peer == 0:
+		return "a thread"
+	case s.Op == event.Join:
+		return fmt.Sprintf("T%d", s.Peer)
+	case s.Op.IsAcquire() || s.Op == event.AcquireFailed || s.Op == event.Release:
+		return "a lock"
+	}
+	return "an object"
 }
 
 // where returns the source location of the innermost frame that has one; "" if none has.

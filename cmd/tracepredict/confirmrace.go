@@ -10,7 +10,6 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/loader/steer"
-	"github.com/tracepredict/tracepredict/observer/event"
 )
 
 // pair returns the accesses of a race, before which the threads of another run are to stand.
@@ -26,17 +25,12 @@ func (t *trying) pair(f *report.Finding) (*steer.Pair, error) {
 			return nil, err
 		}
 		side := steer.Side{Thread: path, What: fmt.Sprintf("T%d accesses %s", step.Thread, objectName(f))}
-		frames := t.run.live.Frames(step.Stack)
-		if len(frames) == 0 || frames[0].Module == event.LibraryModule || frames[0].Module == event.KernelModule {
-			return nil, errors.New("one access is not an instruction of the program's, but made by a library function or the kernel")
+		site, err := t.instruction(step.Stack)
+		if err != nil {
+			return nil, err
 		}
-		session := t.run.live.Session
-		seg, ok := session.Segment(session.PID(), frames[0].Addr)
-		if !ok {
-			return nil, fmt.Errorf("the file of the access at %#x is not known", frames[0].Addr)
-		}
-		side.Module, side.At = seg.Module.Path, frames[0].Addr-seg.Bias
-		if at := t.where(frames); at != "" {
+		side.Module, side.At = site.Module, site.At
+		if at := t.where(t.run.live.Frames(step.Stack)); at != "" {
 			side.What += " at " + at
 		}
 		pair.Sides[i] = side

@@ -360,7 +360,6 @@ type observation struct {
 	divided bool
 	steer   *steer.Plan               // the schedule of a try; nil: the run is none
 	counter *confirm.Counter          // nil without --confirm
-	number  func(seq uint64) uint64   // the number of an event in the second analysis; nil: there was none
 	runner  *tries.Runner             // nil: nothing is tried
 	untried string                    // why --confirm tries nothing; "" if it does
 	answer  func(report.Report) error // what a try does in place of printing; nil: the run is none
@@ -701,7 +700,9 @@ func (r *observation) analyseAgain(summary *run.Summary) (_ engine.LockWords, cu
 		r.noteOnce(summary, "the second analysis was cut short", errors.New(cut))
 		return nil, cut, nil
 	}
-	r.engine, r.number = again.Engine, src.Number
+	if r.engine = again.Engine; r.counter != nil {
+		r.counter.Renumbered = src.Number
+	}
 	r.live.TakeForLocks(src.LockStacks())
 	if !r.flags.follow {
 		r.live.DischargePointers(summary, lockAddresses(src))
@@ -838,8 +839,12 @@ func (a *app) underParent(exec func() error) error {
 }
 
 func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []string) error {
-	if a.try != nil {
-		f.becomeTry()
+	order, err := readOrder(a.try)
+	if err != nil {
+		return err
+	}
+	if order != nil {
+		f.becomeTry(order)
 	}
 	path, notFound := target.ResolveProgram(args[0])
 	var script []string
@@ -853,7 +858,7 @@ func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []str
 	}
 	defer r.discard()
 	r.notes = script
-	if err := r.prepareTries(a.try); err != nil {
+	if err := r.prepareTries(a.try, order); err != nil {
 		return err
 	}
 	defer r.endTries()

@@ -16,19 +16,19 @@ const (
 	perfSigtrap      = 1 << 37
 )
 
-// Breakpoint has a thread of a tracee get a SIGTRAP before it executes the instruction at an address. It is a hardware
+// Breakpoint has a thread of a tracee get a SIGTRAP before it executes the instruction at an address for the nth time. It is a hardware
 // breakpoint of the kernel's perf events: nothing is written into the program, and the kernel removes it when the
 // descriptor is closed or the tool dies. It needs Linux 5.13. A thread has four, watchpoints among them.
-func Breakpoint(tid int, addr uint64) (fd int, err error) {
+func Breakpoint(tid int, addr, nth uint64) (fd int, err error) {
 	const executed = 4 // HW_BREAKPOINT_X
 	attr := unix.PerfEventAttr{
-		Type: unix.PERF_TYPE_BREAKPOINT, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Sample: 1,
+		Type: unix.PERF_TYPE_BREAKPOINT, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Sample: nth,
 		Bp_type: executed, Ext1: addr, Ext2: uint64(unsafe.Sizeof(uintptr(0))),
 		Bits: unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv | perfRemoveOnExec | perfSigtrap,
 	}
 	fd, err = unix.PerfEventOpen(&attr, tid, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
-		return -1, fmt.Errorf("have thread %d stopped before an access by a hardware breakpoint: %w", tid, err)
+		return -1, fmt.Errorf("have thread %d stopped before an instruction by a hardware breakpoint: %w", tid, err)
 	}
 	return fd, nil
 }

@@ -4,9 +4,9 @@ package ptrace
 
 import "errors"
 
-// Breakpoint returns an error: threads are stopped before accesses on x86-64 alone.
-func Breakpoint(int, uint64) (fd int, err error) {
-	return -1, errors.New("threads can be stopped before accesses on x86-64 alone")
+// Breakpoint returns an error: threads are stopped before instructions on x86-64 alone.
+func Breakpoint(int, uint64, uint64) (fd int, err error) {
+	return -1, errors.New("threads can be stopped before chosen instructions on x86-64 alone")
 }
 
 // Trap is why a thread is in a stop for SIGTRAP.

@@ -120,6 +120,14 @@ func (p *Probes) Forget(tid, sites int) {
 // Close unloads the program.
 func (p *Probes) Close() error { return errors.Join(p.program.Close(), p.armed.Close()) }
 
+// Instruction returns the address of a site's instruction in its file.
+func (s *Site) Instruction(f code.Source) (uint64, error) {
+	if s.At != 0 {
+		return s.At, nil
+	}
+	return CallBefore(f, s.Return)
+}
+
 // CallBefore returns the address of the call that ends at an address of a file. The kernel stops a thread behind the
 // probed instruction: that is the entry of what is called.
 func CallBefore(f code.Source, behind uint64) (uint64, error) {

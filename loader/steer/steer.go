@@ -25,23 +25,37 @@ type Plan struct {
 	Sites []Site `json:"sites"`
 	Gates []Gate `json:"gates"`          // in the order of the schedule
 	Pair  *Pair  `json:"pair,omitempty"` // nil: no accesses are to meet
+	// Exact: threads stop before the very instructions, by hardware breakpoints, and a Gate can wait for what is executed
+	// there. Otherwise all sites are calls, and threads stop at the entry of what is called.
+	Exact bool `json:"exact,omitempty"`
 }
 
-// Site is a call in a file.
+// Site is an instruction in a file.
 type Site struct {
-	Module string `json:"module"` // path of the file, as the process names it
-	Return uint64 `json:"return"` // the address behind the call, as linked
+	Module string `json:"module"`           // path of the file, as the process names it
+	Return uint64 `json:"return,omitempty"` // of a call: the address behind it, as linked
+	At     uint64 `json:"at,omitempty"`     // the address of the instruction, as linked; 0: it is the call before Return
 }
 
 // Gate is a point before which a thread waits.
 type Gate struct {
 	// Thread is the thread by its creation: how many threads had been created before it by the same thread, from the
 	// first thread of the program on. An empty path is the first thread.
-	Thread []int  `json:"thread"`
-	Site   int    `json:"site"`            // index in Plan.Sites
-	Count  uint32 `json:"count"`           // the thread's hit of the site, from 1; 0: the first after its gate before
-	After  []int  `json:"after,omitempty"` // gates that must have been come to before the thread goes on
-	What   string `json:"what"`            // for people: "T2 requests b at gate.c:17"
+	Thread []int `json:"thread"`
+	Site   int   `json:"site"` // index in Plan.Sites
+	// Count is the thread's hit of the site, from 1, of an Exact plan since its gate before; 0: the first after that.
+	Count uint32 `json:"count"`
+	After []int  `json:"after,omitempty"` // gates that must have been come to before the thread goes on
+	// Behind are the gates of an Exact plan whose instructions must have been executed before the thread goes on.
+	Behind []int `json:"behind,omitempty"`
+	// Returns: the instruction is a call, or the first one of what is called, and has been executed when that has returned.
+	Returns bool `json:"returns,omitempty"`
+	// Pause is the time that passes after the gate's instruction has been executed, before others that wait for that go
+	// on.
+	Pause time.Duration `json:"pause_ns,omitempty"`
+	// Optional: the schedule is complete without it.
+	Optional bool   `json:"optional,omitempty"`
+	What     string `json:"what"` // for people: "T2 requests b at gate.c:17"
 }
 
 // Check returns an error if the plan is none that a Steering can follow.
@@ -50,10 +64,13 @@ func (p *Plan) Check() error {
 		if g.Site < 0 || g.Site >= len(p.Sites) {
 			return fmt.Errorf("gate %d of the plan is at site %d, and there are %d", i, g.Site, len(p.Sites))
 		}
-		for _, a := range g.After {
+		for _, a := range slices.Concat(g.After, g.Behind) {
 			if a < 0 || a >= len(p.Gates) {
 				return fmt.Errorf("gate %d of the plan waits for gate %d, and there are %d", i, a, len(p.Gates))
 			}
+		}
+		if !p.Exact && (len(g.Behind) > 0 || p.Sites[g.Site].At > 0) || g.Returns && !p.Exact {
+			return fmt.Errorf("gate %d of the plan is none that such a plan has", i)
 		}
 	}
 	if p.Pair != nil {
@@ -87,6 +104,7 @@ type state uint8
 const (
 	ahead  state = iota // its thread has not come to it
 	held                // its thread is held there
+	going               // of an Exact plan: its thread executes the instruction
 	passed              // its thread has gone on, or will never come
 )
 
@@ -101,7 +119,7 @@ type thread struct {
 type Steering struct {
 	plan    Plan
 	state   []state
-	since   map[int]time.Time // by gate: when its thread came
+	since   map[int]time.Time // by gate: when its thread came, and then when it had executed the instruction
 	paths   map[int][]int     // by thread ID
 	created map[int]int       // by thread ID: how many threads it has created
 	threads map[int]*thread   // by thread ID: those of the plan
@@ -159,10 +177,24 @@ type Armed struct {
 	In   uint32 // at which of its next hits, from 1
 }
 
-// Arm returns where a thread is to be stopped next: for each site the first gate ahead.
+// Next returns the gate of an Exact plan at which a thread is to be stopped next.
+func (s *Steering) Next(tid int) (gate int, ok bool) {
+	t := s.threads[tid]
+	if t == nil || s.free || !s.plan.Exact {
+		return 0, false
+	}
+	for _, i := range t.gates {
+		if s.state[i] == ahead {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// Arm returns where a thread is to be stopped next, unless the plan is Exact: for each site the first gate ahead.
 func (s *Steering) Arm(tid int) []Armed {
 	t := s.threads[tid]
-	if t == nil || s.free {
+	if t == nil || s.free || s.plan.Exact {
 		return nil
 	}
 	var out []Armed
@@ -200,16 +232,18 @@ func (s *Steering) Came(tid, site int, now time.Time) (goOn []int) {
 	gate := t.gates[at]
 	t.hits[site] = cmp.Or(s.plan.Gates[gate].Count, t.hits[site]+1)
 	s.state[gate], s.since[gate], s.idle = held, now, time.Time{}
-	return s.turns()
+	return s.turns(now)
 }
 
 // turns returns the threads that are held and whose turn has come.
-func (s *Steering) turns() (goOn []int) {
+func (s *Steering) turns(now time.Time) (goOn []int) {
 	for _, t := range s.threads {
 		for _, i := range t.gates {
-			if s.state[i] == held && !slices.ContainsFunc(s.plan.Gates[i].After, func(a int) bool { return s.state[a] == ahead }) {
-				s.state[i] = passed
+			if s.state[i] == held && s.turn(&s.plan.Gates[i], now) {
 				goOn = append(goOn, t.tid)
+				if s.state[i] = passed; s.plan.Exact {
+					s.state[i] = going
+				}
 			}
 		}
 	}
@@ -217,8 +251,43 @@ func (s *Steering) turns() (goOn []int) {
 	return goOn
 }
 
+// turn reports whether nothing is left for which a gate waits.
+func (s *Steering) turn(g *Gate, now time.Time) bool {
+	return !slices.ContainsFunc(g.After, func(a int) bool { return s.state[a] == ahead }) &&
+		!slices.ContainsFunc(g.Behind, func(a int) bool {
+			return s.state[a] != passed || now.Sub(s.since[a]) < s.plan.Gates[a].Pause
+		})
+}
+
+// Executes returns the gate whose instruction a thread is to execute that goes on, after which the caller calls Executed.
+func (s *Steering) Executes(tid int) (gate int, ok bool) {
+	t := s.threads[tid]
+	if t == nil {
+		return 0, false
+	}
+	at := slices.IndexFunc(t.gates, func(i int) bool { return s.state[i] == going })
+	if at < 0 {
+		return 0, false
+	}
+	return t.gates[at], true
+}
+
+// Executed says that a thread has executed the instruction of its gate, and returns the other threads that go on.
+func (s *Steering) Executed(tid int, now time.Time) (goOn []int) {
+	t := s.threads[tid]
+	if t == nil {
+		return nil
+	}
+	for _, i := range t.gates {
+		if s.state[i] == going {
+			s.state[i], s.since[i] = passed, now
+		}
+	}
+	return s.turns(now)
+}
+
 // Ended says that a thread has ended, and returns the threads that go on.
-func (s *Steering) Ended(tid int) (goOn []int) {
+func (s *Steering) Ended(tid int, now time.Time) (goOn []int) {
 	t := s.threads[tid]
 	delete(s.threads, tid)
 	delete(s.paths, tid)
@@ -227,12 +296,15 @@ func (s *Steering) Ended(tid int) (goOn []int) {
 		return nil
 	}
 	for _, i := range t.gates {
-		if s.state[i] == ahead {
+		switch {
+		case s.state[i] == going:
+			s.state[i], s.since[i] = passed, now
+		case s.state[i] == ahead && !s.plan.Gates[i].Optional:
 			s.diverge(i, "the thread ended without it")
 			return s.letGo()
 		}
 	}
-	return nil
+	return s.turns(now)
 }
 
 // Tick says what time it is, and whether some thread runs or waits for a time to pass. It returns the threads that are
@@ -241,6 +313,10 @@ func (s *Steering) Tick(now time.Time, going bool) (goOn []int) {
 	if s.Held() == 0 {
 		s.idle = time.Time{}
 		return nil
+	}
+	if goOn = s.turns(now); len(goOn) > 0 {
+		s.idle = time.Time{}
+		return goOn
 	}
 	switch {
 	case going:
@@ -258,12 +334,29 @@ func (s *Steering) Tick(now time.Time, going bool) (goOn []int) {
 	return nil
 }
 
-// giveWay ends steering, for a reason, at the first gate to which no thread has come, and returns the held threads.
+// giveWay returns the threads that are held without need, if there are some. Otherwise it ends steering, for a reason, at
+// the first gate to which no thread has come, and returns the held threads.
 func (s *Steering) giveWay(why string) []int {
-	if i := slices.Index(s.state, ahead); i >= 0 {
+	if goOn := s.pass(func(i int) bool { return s.plan.Gates[i].Optional }); len(goOn) > 0 {
+		s.idle = time.Time{}
+		return goOn
+	}
+	if i := slices.Index(s.state, going); i >= 0 {
+		s.diverge(i, "it did not return: "+why)
+	} else if i := s.missing(); i >= 0 {
 		s.diverge(i, why)
 	}
 	return s.letGo()
+}
+
+// missing returns the first gate to which no thread has come; -1 if there is none but optional ones.
+func (s *Steering) missing() int {
+	for i := range s.state {
+		if s.state[i] == ahead && !s.plan.Gates[i].Optional {
+			return i
+		}
+	}
+	return -1
 }
 
 // diverge records where the run has left the plan, unless it has before.
@@ -276,9 +369,14 @@ func (s *Steering) diverge(gate int, why string) {
 // letGo returns all threads that are held, and ends the steering.
 func (s *Steering) letGo() (goOn []int) {
 	s.free = true
+	return s.pass(func(int) bool { return true })
+}
+
+// pass returns the threads that are held at some gates, which they pass.
+func (s *Steering) pass(which func(gate int) bool) (goOn []int) {
 	for tid, t := range s.threads {
 		for _, i := range t.gates {
-			if s.state[i] == held {
+			if s.state[i] == held && which(i) {
 				s.state[i] = passed
 				goOn = append(goOn, tid)
 			}
@@ -302,7 +400,7 @@ func (s *Steering) Held() (n int) {
 func (s *Steering) Outcome() Outcome {
 	out := s.outcome
 	out.Held = s.Held()
-	if i := slices.Index(s.state, ahead); i >= 0 && out.Diverged == 0 {
+	if i := s.missing(); i >= 0 && out.Diverged == 0 {
 		out.Diverged, out.Reason = i+1, s.plan.Gates[i].What+": the run ended without it"
 	}
 	out.Complete = out.Diverged == 0 && out.Held == 0

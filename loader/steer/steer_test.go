@@ -91,7 +91,7 @@ func TestProgressKeepsHeld(t *testing.T) {
 func TestThreadEndsWithoutItsGate(t *testing.T) {
 	s := begun(crossing())
 	s.Came(11, 0, start)
-	if on := s.Ended(12); !slices.Equal(on, []int{11}) {
+	if on := s.Ended(12, start); !slices.Equal(on, []int{11}) {
 		t.Errorf("%v go on", on)
 	}
 	if out := s.Outcome(); out.Diverged != 2 || out.Reason != "T3 requests a: the thread ended without it" {
@@ -105,7 +105,7 @@ func TestIDAgain(t *testing.T) {
 	s.First(10)
 	s.Created(10, 20)
 	s.Created(20, 21)
-	s.Ended(20)
+	s.Ended(20, start)
 	s.Created(10, 20)
 	s.Created(20, 22)
 	if got, want := s.paths[22], []int{1, 0}; !slices.Equal(got, want) {
@@ -214,5 +214,97 @@ func TestCheck(t *testing.T) {
 	}
 	if p := crossing(); p.Check() != nil {
 		t.Errorf("%+v is refused: %v", p, p.Check())
+	}
+}
+
+// inTurn is an exact plan: T3 waits until T2 has executed its instruction, and for a time after that; T2 goes on after
+// T3, though the plan is complete without that.
+func inTurn() Plan {
+	return Plan{Exact: true, Sites: make([]Site, 3), Gates: []Gate{
+		{Thread: []int{0}, Site: 0, Count: 2, Pause: time.Second, What: "T2 writes level"},
+		{Thread: []int{1}, Site: 1, Behind: []int{0}, What: "T3 closes valve"},
+		{Thread: []int{0}, Site: 2, Behind: []int{1}, Optional: true, What: "T2 opens valve"},
+	}}
+}
+
+// TestExact: threads execute their instructions one by one, in the order of the plan.
+func TestExact(t *testing.T) {
+	s := begun(inTurn())
+	if gate, ok := s.Next(11); gate != 0 || !ok || s.Arm(11) != nil {
+		t.Errorf("T2 is stopped at gate %d, %v", gate, ok)
+	}
+	if _, ok := s.Next(10); ok {
+		t.Error("the first thread, which is not in the plan, is stopped")
+	}
+	if on := s.Came(12, 1, start); on != nil {
+		t.Fatalf("T3 does not wait: %v", on)
+	}
+	if on := s.Came(11, 0, start); !slices.Equal(on, []int{11}) {
+		t.Fatalf("T2 waits, %v go on", on)
+	}
+	if gate, ok := s.Executes(11); gate != 0 || !ok {
+		t.Errorf("T2 executes gate %d, %v", gate, ok)
+	}
+	if on := s.Executed(11, start); on != nil {
+		t.Errorf("T3 does not wait for a time: %v", on)
+	}
+	if gate, ok := s.Next(11); gate != 2 || !ok {
+		t.Errorf("T2 is stopped at gate %d, %v", gate, ok)
+	}
+	if on := s.Came(11, 2, start); on != nil {
+		t.Errorf("T2 does not wait for T3: %v", on)
+	}
+	if on := s.Tick(start.Add(time.Second-1), true); on != nil {
+		t.Errorf("too early: %v", on)
+	}
+	if on := s.Tick(start.Add(time.Second), true); !slices.Equal(on, []int{12}) {
+		t.Errorf("%v go on, not T3", on)
+	}
+	if on := s.Executed(12, start.Add(time.Second)); !slices.Equal(on, []int{11}) {
+		t.Errorf("%v go on, not T2", on)
+	}
+	if s.Executed(11, start.Add(time.Second)); !s.Outcome().Complete {
+		t.Errorf("outcome %+v", s.Outcome())
+	}
+}
+
+// TestExactGivesWay: what is held without need is let go first; a call that does not return is where the run diverges.
+func TestExactGivesWay(t *testing.T) {
+	s := begun(inTurn())
+	s.Came(11, 0, start)
+	s.Came(12, 1, start)
+	s.Tick(start, false)
+	if on := s.Tick(start.Add(idleBound), false); !slices.Equal(on, []int{12}) {
+		t.Errorf("%v let go", on)
+	}
+	if out := s.Outcome(); out.Diverged != 1 || out.Reason != "T2 writes level: it did not return: nothing else went on for 500ms" {
+		t.Errorf("outcome %+v", out)
+	}
+
+	p := inTurn()
+	p.Gates[0].Thread, p.Gates[2].Site = []int{1}, 0
+	p.Gates[0].Site, p.Gates[1].Site = 2, 1
+	s = begun(p) // T3 has both steps of the witness, and T2 is held until these are done
+	s.Came(11, 0, start)
+	s.Tick(start, false)
+	if on := s.Tick(start.Add(idleBound), false); !slices.Equal(on, []int{11}) || s.Outcome().Reason != "T2 writes level: the run ended without it" {
+		t.Errorf("%v let go, outcome %+v", on, s.Outcome())
+	}
+	if _, ok := s.Next(12); !ok {
+		t.Error("the run does not follow the plan any more")
+	}
+}
+
+// TestOptional: a thread that ends without an optional gate does not diverge; one that ends in its call lets others go on.
+func TestOptional(t *testing.T) {
+	s := begun(inTurn())
+	s.Came(12, 1, start)
+	s.Came(11, 0, start)
+	s.Ended(11, start)
+	if on := s.Tick(start.Add(time.Second), true); !slices.Equal(on, []int{12}) {
+		t.Errorf("%v go on, not T3", on)
+	}
+	if s.Executed(12, start); !s.Outcome().Complete {
+		t.Errorf("outcome %+v", s.Outcome())
 	}
 }

@@ -134,6 +134,73 @@ func TestFalseRaceIsNotConfirmed(t *testing.T) {
 	}
 }
 
+// TestConfirmSpecified: the plain monitor sees in a run that follows the witness what was predicted of it, whatever kind
+// of specification it is.
+func TestConfirmSpecified(t *testing.T) {
+	needBPF(t)
+	for _, c := range []struct {
+		example, spec, kind string
+		properties          int
+	}{
+		{"valve", "valve", "property", 2},
+		{"socket", "socket", "typestate", 1},
+		{"crawler", "crawler", "typestate", 1},
+		{"sale", "sale", "knowledge", 1},
+		{"board_hurry", "board", "scope", 1},
+	} {
+		t.Run(c.example, func(t *testing.T) {
+			t.Parallel()
+			spec := filepath.Join("..", "..", "..", "examples", c.spec, c.spec+".tps")
+			found := confirm(t, c.kind, example(t, c.example), "--spec", spec)
+			if len(found) != c.properties {
+				t.Fatalf("found: %s", printed(t, found))
+			}
+			for _, f := range found {
+				if f.Confirmation == nil || !f.Confirmation.Confirmed || !strings.HasPrefix(f.Confirmation.How, "the program was run again along the schedule, and violated ") {
+					t.Errorf("not confirmed: %s", printed(t, f))
+				}
+			}
+		})
+	}
+}
+
+const toldSpec = `typestate conn (c : struct conn *) {
+  make  = return conn_new -> c
+  write = call conn_write(c)
+  close = call conn_close(c)
+
+  state fresh  { make -> made }
+  state made   { write -> made; close -> closed }
+  state closed { }
+}
+
+event use = call conn_write(_)
+var c : int = closed
+property early "a connection is used after it was closed" = always (use -> c == 0)
+`
+
+// TestFalseViolationIsNotConfirmed: where the tool is not told what orders two operations, it predicts what no run can
+// show. The try says where the run left the schedule.
+func TestFalseViolationIsNotConfirmed(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "told.c", "-O2", "-g", "-pthread")
+	spec := filepath.Join(t.TempDir(), "told.tps")
+	if err := os.WriteFile(spec, []byte(toldSpec), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"typestate", "property"} {
+		found := confirm(t, kind, program, "--order=none", "--tries=2", "--spec", spec)
+		if len(found) != 1 || found[0].Confirmation == nil || found[0].Confirmation.Confirmed || found[0].Confirmation.Try != 2 ||
+			!strings.HasPrefix(found[0].Confirmation.Reason, "diverged at step 2: T1 ") {
+			t.Errorf("%s: %s", kind, printed(t, found))
+		}
+	}
+	if found := confirm(t, "typestate", program, "--order=io", "--spec", spec); len(found) != 0 {
+		t.Errorf("with the order: %s", printed(t, found))
+	}
+}
+
 func printed(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)

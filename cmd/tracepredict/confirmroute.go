@@ -1,0 +1,161 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tracepredict/tracepredict/analysis/confirm"
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/property"
+	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/loader/steer"
+	"github.com/tracepredict/tracepredict/observer/event"
+)
+
+// violation is a violation of a specification that a try has seen.
+type violation struct {
+	Kind     finding.Kind `json:"kind"`
+	Property string       `json:"property"`
+	At       string       `json:"at"` // the check of a scope, or where in the code; "" if the property says that
+}
+
+// violationOf returns what a finding of this run violates.
+func (r *observation) violationOf(f *report.Finding) violation {
+	v := violation{Kind: f.Kind, Property: f.Property}
+	var step *finding.Step
+	switch steps, evidence := f.Finding.Witness, f.Finding.Evidence; {
+	case f.Scope != nil:
+		v.At = f.Scope.Check
+		return v
+	case f.Kind == finding.Property && len(steps) > 0:
+		step = &steps[len(steps)-1]
+	case f.Kind == finding.Typestate && len(evidence) > 0:
+		step = &evidence[0]
+	default:
+		return v
+	}
+	if frames := r.live.Frames(step.Stack); len(frames) > 0 {
+		v.At = fmt.Sprintf("%s %s+%#x", frames[0].Module, frames[0].Function, frames[0].Offset)
+	}
+	return v
+}
+
+// unviolated returns why a try has not confirmed a finding about a specification; "" if it has.
+func (a *tryAnswer) unviolated(want violation) string {
+	elsewhere := slices.ContainsFunc(a.Violations, func(v violation) bool { return v.Kind == want.Kind && v.Property == want.Property })
+	switch {
+	case slices.Contains(a.Violations, want):
+		return ""
+	case a.Failed != "":
+		return a.Failed
+	case a.Outcome.Diverged > 0:
+		return fmt.Sprintf("diverged at step %d: %s", a.Outcome.Diverged, a.Outcome.Reason)
+	case elsewhere:
+		return want.Property + " was violated, but at another place"
+	}
+	return "the run followed the schedule, and did not violate " + want.Property
+}
+
+// routes returns the schedules of the tries of a finding, which take turns: with the numbers that the operations had in
+// the run, and without.
+func (t *trying) routes(f *report.Finding) (out []*steer.Plan, err error) {
+	r := router{trying: t, places: map[operation]steer.Site{}}
+	route, err := t.run.counter.Route(&f.Finding, r.stops)
+	if err != nil {
+		return nil, err
+	}
+	for _, counted := range []bool{true, false} {
+		plan, err := r.plan(f, route, counted)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, plan)
+	}
+	return out, nil
+}
+
+// router makes schedules for the loader of routes.
+type router struct {
+	*trying
+	places map[operation]steer.Site // the zero Site: threads cannot be stopped there
+}
+
+// operation is what is done at a call stack: by an instruction itself, or by a call.
+type operation struct {
+	stack event.StackID
+	own   bool
+}
+
+// place returns the instruction before which a thread stops that is to do an operation; false if there is none.
+func (r *router) place(op event.Op, stack event.StackID) (steer.Site, bool) {
+	own := op == event.Read || op == event.Write || op == event.Update || op == event.Call || op == event.Return
+	key := operation{stack, own}
+	site, known := r.places[key]
+	if !known {
+		if own {
+			site, _ = r.instruction(stack) // the zero Site where it is not known
+		} else {
+			site, _, _ = r.site(stack)
+		}
+		r.places[key] = site
+	}
+	return site, site != steer.Site{}
+}
+
+func (r *router) stops(s *finding.Step) bool {
+	_, ok := r.place(s.Op, s.Stack)
+	return ok
+}
+
+// plan returns a schedule for the loader. With counted, operations have the numbers that they had in the run.
+func (r *router) plan(f *report.Finding, route []confirm.Stop, counted bool) (*steer.Plan, error) {
+	plan := &steer.Plan{Exact: true}
+	for i := range route {
+		s := &route[i]
+		path, err := r.path(s.Step.Thread)
+		if err != nil {
+			return nil, err
+		}
+		site, _ := r.place(s.Step.Op, s.Step.Stack)
+		g := steer.Gate{Thread: path, Behind: s.Behind, Optional: s.After, What: r.what(f, &s.Step)}
+		g.Returns = site.At == 0 && confirm.Returns(s.Step.Op, s.Step.Flags) || s.Step.Op == event.Return && r.atEntry(s.Step.Stack)
+		if f.Kind.Specified() && s.Step.Op < event.Acquire {
+			g.Pause = property.MaxDelay + time.Millisecond // the record proves the order then
+		}
+		if g.Site = slices.Index(plan.Sites, site); g.Site < 0 {
+			g.Site = len(plan.Sites)
+			plan.Sites = append(plan.Sites, site)
+		}
+		if counted {
+			g.Count, _ = r.run.counter.Since(s.Step.Thread, s.Since, s.Step.Seq, func(op event.Op, stack event.StackID) bool {
+				other, ok := r.place(op, stack)
+				return ok && other == site
+			})
+		}
+		plan.Gates = append(plan.Gates, g)
+	}
+	return plan, plan.Check()
+}
+
+// atEntry reports whether a call stack ends at the first instruction of a function.
+func (r *router) atEntry(stack event.StackID) bool {
+	frames := r.run.live.Frames(stack)
+	outer := slices.IndexFunc(frames, func(f event.Frame) bool { return !f.Inlined })
+	return outer >= 0 && frames[outer].Addr == frames[0].Addr && frames[outer].Offset == 0
+}
+
+// instruction returns the instruction that does an operation itself.
+func (t *trying) instruction(stack event.StackID) (s steer.Site, err error) {
+	frames := t.run.live.Frames(stack)
+	if len(frames) == 0 || frames[0].Module == event.LibraryModule || frames[0].Module == event.KernelModule {
+		return s, errors.New("one access is not an instruction of the program's, but made by a library function or the kernel")
+	}
+	session := t.run.live.Session
+	seg, ok := session.Segment(session.PID(), frames[0].Addr)
+	if !ok {
+		return s, fmt.Errorf("the file of the instruction at %#x is not known", frames[0].Addr)
+	}
+	return steer.Site{Module: seg.Module.Path, At: frames[0].Addr - seg.Bias}, nil
+}
