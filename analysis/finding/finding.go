@@ -47,6 +47,8 @@ type Confidence string
 const (
 	// Observed: the error happened in this run.
 	Observed Confidence = "observed"
+	// Confirmed: it was predicted, and another run, which was led there, did it.
+	Confirmed Confidence = "confirmed"
 	// Predicted: the checker accepts a witness.
 	Predicted Confidence = "predicted"
 	// Likely: the checker accepts a witness, but something that was not observed could forbid
@@ -58,7 +60,9 @@ const (
 )
 
 // Confidences returns all confidences, from strongest.
-func Confidences() []Confidence { return []Confidence{Observed, Predicted, Likely, Potential} }
+func Confidences() []Confidence {
+	return []Confidence{Observed, Confirmed, Predicted, Likely, Potential}
+}
 
 // AtLeast reports whether a confidence is as strong as another one, or stronger.
 func (c Confidence) AtLeast(other Confidence) bool {

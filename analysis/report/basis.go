@@ -19,6 +19,8 @@ func ConfidenceText(f *Finding) string {
 		return "every schedule begins with that state, but not all of it was recorded"
 	case f.Confidence == finding.Observed:
 		return "this run did it"
+	case f.Confidence == finding.Confirmed:
+		return "another run, which was led there, did it"
 	case f.Confidence == finding.Predicted:
 		return "a checked schedule leads to it" + orderText(f.Order)
 	case f.Confidence == finding.Likely && f.Kind == finding.Misuse:

@@ -3,7 +3,11 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/finding/reason"
 )
 
 // Confirmation is what came of running the program again to confirm a finding.
@@ -14,6 +18,19 @@ type Confirmation struct {
 	Time      time.Duration `json:"time_ns"`          // that the last try took
 	Reason    string        `json:"reason,omitempty"` // why the finding is not confirmed
 	How       string        `json:"how,omitempty"`    // what happened; "": what the finding says
+}
+
+// TakeConfirmations makes the findings that were confirmed Confirmed, unless they were observed, and sorts all findings
+// again. What was predicted assumed something, or could have been forbidden by something that was not recorded; what was
+// confirmed happened.
+func (r *Report) TakeConfirmations() {
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if f.Confirmation != nil && f.Confirmation.Confirmed && !f.Confidence.AtLeast(finding.Confirmed) {
+			f.Confidence, f.Reason, f.Finding.Reason, f.Assumes = finding.Confirmed, "", reason.Reason{}, nil
+		}
+	}
+	slices.SortStableFunc(r.Findings, r.names.compare)
 }
 
 // ConfirmationText returns "confirmed (try 2 of 5, 0.8 s)", or "not confirmed: " and the reason.

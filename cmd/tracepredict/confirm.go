@@ -151,6 +151,7 @@ func (r *observation) confirm(rep *report.Report) {
 	for _, f := range chosen {
 		f.Confirmation = t.finding(f)
 	}
+	rep.TakeConfirmations()
 }
 
 // candidates returns the findings that are tried, in this order: also races that were observed, since that says that

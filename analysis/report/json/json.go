@@ -22,6 +22,7 @@ import (
 type jsonConfidence struct {
 	Least     finding.Confidence `json:"least"`
 	Observed  int                `json:"observed"`
+	Confirmed int                `json:"confirmed"`
 	Predicted int                `json:"predicted"`
 	Likely    int                `json:"likely"`
 	Potential int                `json:"potential"`
@@ -245,7 +246,7 @@ type encoder struct {
 func toJSONConfidence(r report.Report) jsonConfidence {
 	return jsonConfidence{
 		Least:    cmp.Or(r.Least, finding.Potential),
-		Observed: r.Count(finding.Observed), Predicted: r.Count(finding.Predicted),
+		Observed: r.Count(finding.Observed), Confirmed: r.Count(finding.Confirmed), Predicted: r.Count(finding.Predicted),
 		Likely: r.Count(finding.Likely), Potential: r.Count(finding.Potential),
 	}
 }

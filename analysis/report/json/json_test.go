@@ -117,7 +117,7 @@ func TestConfidenceInJSON(t *testing.T) {
 		if err := json.Unmarshal(writeJSON(t, reporttest.AtLeast(least)), &got); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(jsonConfidence{least, 1, 2, 0, 1}, got.Confidence); diff != "" || len(got.Findings) != shown {
+		if diff := cmp.Diff(jsonConfidence{Least: least, Observed: 1, Predicted: 2, Potential: 1}, got.Confidence); diff != "" || len(got.Findings) != shown {
 			t.Errorf("%s: %d findings in JSON; (-want +got)\n%s", least, len(got.Findings), diff)
 		}
 	}

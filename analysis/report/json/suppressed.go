@@ -18,6 +18,7 @@ type jsonSuppression struct {
 	Line      int    `json:"line"`
 	Findings  int    `json:"findings"`
 	Observed  int    `json:"observed"`
+	Confirmed int    `json:"confirmed"`
 	Predicted int    `json:"predicted"`
 	Likely    int    `json:"likely"`
 	Potential int    `json:"potential"`
@@ -32,9 +33,9 @@ func toJSONSuppressions(s *report.Suppressions) *jsonSuppressions {
 	out := &jsonSuppressions{ForOtherTools: s.ForOtherTools, By: []jsonSuppression{}}
 	for _, e := range s.Each {
 		j := jsonSuppression{Name: report.Clean(e.Name), File: report.Clean(e.File), Line: e.Line, Count: e.Count, Expired: e.Expired,
-			Observed: e.Findings[finding.Observed], Predicted: e.Findings[finding.Predicted],
+			Observed: e.Findings[finding.Observed], Confirmed: e.Findings[finding.Confirmed], Predicted: e.Findings[finding.Predicted],
 			Likely: e.Findings[finding.Likely], Potential: e.Findings[finding.Potential]}
-		j.Findings = j.Observed + j.Predicted + j.Likely + j.Potential
+		j.Findings = j.Observed + j.Confirmed + j.Predicted + j.Likely + j.Potential
 		out.By, out.Findings, out.Count = append(out.By, j), out.Findings+j.Findings, out.Count+j.Count
 	}
 	return out

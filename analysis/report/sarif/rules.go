@@ -68,6 +68,8 @@ func weight(c finding.Confidence) (level string, rank float64) {
 	switch c {
 	case finding.Observed:
 		return "error", 100
+	case finding.Confirmed:
+		return "error", 95
 	case finding.Predicted:
 		return "error", 90
 	case finding.Likely:

@@ -492,7 +492,9 @@ func (p *printer) anonymous(f *report.Finding) {
 // basis prints the confidence of the finding and its assumptions.
 func (p *printer) basis(number int, f *report.Finding) {
 	p.out.WriteByte('\n')
-	p.para(unchanged, 3, 5, string(f.Confidence)+": "+report.ConfidenceText(f)+"."+p.reason(number, f))
+	if f.Confidence != finding.Confirmed { // what came of the tries says it
+		p.para(unchanged, 3, 5, string(f.Confidence)+": "+report.ConfidenceText(f)+"."+p.reason(number, f))
+	}
 	for _, a := range f.Assumes {
 		p.para(unchanged, 3, 5, "it assumes "+report.AssumptionText(a))
 	}
@@ -508,7 +510,9 @@ func (p *printer) briefBasis(number int, f *report.Finding) {
 	if f.Reason != "" {
 		text = string(f.Confidence) + "." + p.reason(number, f)
 	}
-	p.para(unchanged, 3, 5, text)
+	if f.Confidence != finding.Confirmed {
+		p.para(unchanged, 3, 5, text)
+	}
 	p.confirmation(f)
 	p.line(p.style.dim, "   fingerprint "+f.Fingerprint)
 }

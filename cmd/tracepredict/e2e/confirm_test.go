@@ -19,6 +19,7 @@ import (
 // confirmed is what a report says of the finding that was tried.
 type confirmed struct {
 	Kind         string `json:"kind"`
+	Confidence   string `json:"confidence"`
 	Objects      []string
 	Confirmation *struct {
 		Confirmed  bool
@@ -156,7 +157,7 @@ func TestConfirmSpecified(t *testing.T) {
 				t.Fatalf("found: %s", printed(t, found))
 			}
 			for _, f := range found {
-				if f.Confirmation == nil || !f.Confirmation.Confirmed || !strings.HasPrefix(f.Confirmation.How, "the program was run again along the schedule, and violated ") {
+				if f.Confidence != "confirmed" || f.Confirmation == nil || !f.Confirmation.Confirmed || !strings.HasPrefix(f.Confirmation.How, "the program was run again along the schedule, and violated ") {
 					t.Errorf("not confirmed: %s", printed(t, f))
 				}
 			}
@@ -191,7 +192,8 @@ func TestFalseViolationIsNotConfirmed(t *testing.T) {
 	}
 	for _, kind := range []string{"typestate", "property"} {
 		found := confirm(t, kind, program, "--order=none", "--tries=2", "--spec", spec)
-		if len(found) != 1 || found[0].Confirmation == nil || found[0].Confirmation.Confirmed || found[0].Confirmation.Try != 2 ||
+		if len(found) != 1 || found[0].Confidence != "likely" && found[0].Confidence != "predicted" ||
+			found[0].Confirmation == nil || found[0].Confirmation.Confirmed || found[0].Confirmation.Try != 2 ||
 			!strings.HasPrefix(found[0].Confirmation.Reason, "diverged at step 2: T1 ") {
 			t.Errorf("%s: %s", kind, printed(t, found))
 		}

@@ -48,6 +48,7 @@ var coreFindings = []struct {
 		coreRun{example: "loan_told", flags: []string{"--spec", "../../../examples/loan/loan.tps"}},
 		"observed knowledge of"},
 	{"observed", coreRun{example: "hang", args: []string{"busy"}, flags: []string{"--on-hang=kill"}}, coreRun{example: "gate"}, "observed deadlock of struct account.mu, struct account.mu"},
+	{"confirmed", coreRun{example: "errand", flags: []string{"--confirm", "--watch-shared=off"}}, coreRun{example: "gate", flags: []string{"--confirm"}}, "confirmed deadlock of a, b"},
 	{"predicted", coreRun{example: "c11"}, coreRun{example: "joined"}, "predicted deadlock of board, knife"},
 	{"likely", coreRun{example: "jobs", flags: []string{"--watch-shared=all", "--watch", "done of struct job"}}, coreRun{example: "recycle", flags: []string{"--watch", "length of struct message"}}, "likely race of done of struct job"},
 	{"potential", coreRun{example: "classes", flags: []string{"--lock-classes"}}, coreRun{example: "selfinvert", flags: []string{"--lock-classes"}}, "potential deadlock"},
@@ -208,7 +209,8 @@ func (c coreRun) report(t *testing.T) (int, jsonReport) {
 	if c.example == "the reservoir" {
 		status, r = reportedBy(t, func(args ...string) *child { return startReservoir(t, args...) }, args...)
 	} else {
-		status, r = reported(t, append(append(args, "--", example(t, c.example)), c.args...)...)
+		start := func(args ...string) *child { return startTool(t, childOptions{Stdin: nothing(t)}, args...) } // as a try needs
+		status, r = reportedBy(t, start, append(append(args, "--", example(t, c.example)), c.args...)...)
 	}
 	for i, f := range r.Findings {
 		for j, o := range f.Objects {
