@@ -35,7 +35,10 @@ type analyzeFlags struct {
 func (a *app) analyzeCommand() *cobra.Command {
 	var f analyzeFlags
 	cmd := &cobra.Command{
-		Use:   "analyze [flags] TRACE...",
+		Use: "analyze [flags] TRACE...",
+
+		SuggestFor: []string{"replay", "report"},
+
 		Short: "Analyse recorded traces",
 		Long: `analyze prints for a recorded run the report that the live run printed. TRACE is a file that --record wrote, or one
 in the STD text format of the RAPID tools (T1|acq(L2)|17); the content decides which. - is standard input. Each trace is analysed

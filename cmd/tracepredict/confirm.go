@@ -38,7 +38,7 @@ func (f *confirmFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.BoolVar(&f.confirm, "confirm", false, "run the program again to confirm findings: its threads are held so that the run follows the schedule that shows the deadlock or violation, until it happens, or, of a race, so that both stand before their accesses at the same time (docs/confirm.md)")
 	fs.IntVar(&f.tries, "tries", defaultTries, "with --confirm, run the program at most `N` times for a finding")
-	fs.DurationVar(&f.confirmTime, "confirm-time", defaultConfirmTime, "with --confirm, how long all tries may take together; one finding takes 30s at most")
+	durationVar(fs, &f.confirmTime, "confirm-time", defaultConfirmTime, "with --confirm, how long all tries may take together, a time `D`; one finding takes 30s at most")
 }
 
 func (f *confirmFlags) check() error {

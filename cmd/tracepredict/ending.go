@@ -32,9 +32,9 @@ func parseAnalysisTime(text string) (limit time.Duration, auto bool, err error) 
 	case analysisNone, "0":
 		return 0, false, nil
 	}
-	limit, err = time.ParseDuration(text)
+	limit, err = parseDuration(text)
 	if err != nil || limit < 0 {
-		return 0, false, usage("--analysis-time %s: it is a time such as 30s or 5m, %s or %s", text, analysisAuto, analysisNone)
+		return 0, false, usage("--analysis-time %s: it is a time such as 30s or 5m, a number of seconds, %s or %s", text, analysisAuto, analysisNone)
 	}
 	return limit, false, nil
 }

@@ -20,7 +20,7 @@ func TestParseAnalysisTime(t *testing.T) {
 		fails bool
 	}{
 		{"auto", 0, true, false}, {"", 0, true, false}, {"none", 0, false, false}, {"0", 0, false, false}, {"0s", 0, false, false},
-		{"30s", 30 * time.Second, false, false}, {"-1s", 0, false, true}, {"soon", 0, false, true}, {"10", 0, false, true},
+		{"30s", 30 * time.Second, false, false}, {"-1s", 0, false, true}, {"soon", 0, false, true}, {"10", 10 * time.Second, false, false},
 	} {
 		limit, auto, err := parseAnalysisTime(c.text)
 		if limit != c.limit || auto != c.auto || (err != nil) != c.fails {

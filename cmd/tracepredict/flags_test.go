@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"os"
 	"regexp"
 	"slices"
@@ -10,8 +9,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
 	"github.com/tracepredict/tracepredict/analysis/deadlock/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/predict"
+	"github.com/tracepredict/tracepredict/cmd/tracepredict/manual"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/observer/live"
@@ -37,39 +39,34 @@ func documentedFlags(t *testing.T) map[string][]string {
 			out[m[1]] = commands
 		}
 	}
-	delete(out, "version") // a flag of no command
+	for _, name := range about {
+		delete(out, name)
+	}
 	return out
 }
 
-// TestFlagsAreDocumented: docs/cli.md has each flag that the --help of a command lists, and no
-// other.
+// about are the flags that each command has.
+var about = []string{"help", "help-all", "version"}
+
+// pageOf returns all that is said about a command.
+func pageOf(t *testing.T, command string) manual.Page {
+	t.Helper()
+	cmd, _, err := (&app{}).rootCommand().Find([]string{command})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return manual.Of(cmd, flagGroups(), true)
+}
+
+// TestFlagsAreDocumented: docs/cli.md has each flag that a command has, and no other.
 func TestFlagsAreDocumented(t *testing.T) {
-	flag := regexp.MustCompile(`(?m)^ +(?:-[a-z], )?--([a-z-]+)`)
-	a := &app{}
 	got := map[string][]string{}
-	for _, c := range a.rootCommand().Commands() {
-		var help strings.Builder
-		if status := execute([]string{c.Name(), "--help"}, &help, io.Discard); status != 0 {
-			t.Fatalf("%s --help: status %d", c.Name(), status)
-		}
-		_, list, _ := strings.Cut(help.String(), "\nFlags:\n")
-		ordinary, group, grouped := strings.Cut(list, "\nAdvanced:\n")
-		if bounded := c.Flags().Lookup("history") != nil; grouped != bounded {
-			t.Errorf("%s --help has a group of advanced flags: %v, want %v", c.Name(), grouped, bounded)
-		}
-		for _, m := range flag.FindAllStringSubmatch(ordinary, -1) {
-			if slices.Contains(advanced, m[1]) {
-				t.Errorf("%s --help lists --%s among the ordinary flags", c.Name(), m[1])
-			}
-		}
-		for _, m := range flag.FindAllStringSubmatch(group, -1) {
-			if !slices.Contains(advanced, m[1]) {
-				t.Errorf("%s --help lists --%s among the advanced flags", c.Name(), m[1])
-			}
-		}
-		for _, m := range flag.FindAllStringSubmatch(list, -1) {
-			if m[1] != "help" {
-				got[m[1]] = append(got[m[1]], c.Name())
+	for _, c := range (&app{}).rootCommand().Commands() {
+		for _, g := range pageOf(t, c.Name()).Flags {
+			for _, f := range g.Rows {
+				if !slices.Contains(about, f.Name) {
+					got[f.Name] = append(got[f.Name], c.Name())
+				}
 			}
 		}
 	}
@@ -78,6 +75,52 @@ func TestFlagsAreDocumented(t *testing.T) {
 	}
 	if d := cmp.Diff(got, documentedFlags(t)); d != "" {
 		t.Errorf("flags (-the commands' +docs/cli.md's):\n%s", d)
+	}
+}
+
+// TestFlagsHaveGroups: each flag belongs to one group, and each flag of a group to some command.
+func TestFlagsHaveGroups(t *testing.T) {
+	groups := map[string]string{}
+	for _, g := range flagGroups() {
+		for _, name := range g.Names {
+			if other := groups[name]; other != "" {
+				t.Errorf("--%s is in two groups, %s and %s", name, other, g.Title)
+			}
+			groups[name] = g.Title
+		}
+	}
+	used := map[string]bool{}
+	for _, c := range (&app{}).rootCommand().Commands() {
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			used[f.Name] = true
+			if groups[f.Name] == "" && !slices.Contains(about, f.Name) {
+				t.Errorf("--%s of %s is in no group of flaggroups.go", f.Name, c.Name())
+			}
+		})
+	}
+	for name := range groups {
+		if !used[name] {
+			t.Errorf("no command has --%s, which is in a group", name)
+		}
+	}
+}
+
+// TestCommonFlags: the help of a command with many flags has at most twelve of them, and says how many it leaves out.
+func TestCommonFlags(t *testing.T) {
+	for command, common := range map[string]int{"exec": 12, "attach": 12, "analyze": 6} {
+		cmd, _, err := (&app{}).rootCommand().Find([]string{command})
+		if err != nil {
+			t.Fatal(err)
+		}
+		short, all := manual.Of(cmd, flagGroups(), false), manual.Of(cmd, flagGroups(), true)
+		n := 0
+		for _, g := range all.Flags {
+			n += len(g.Rows)
+		}
+		rows := short.Flags[0].Rows
+		if got := len(rows) - 2; len(short.Flags) != 1 || got != common || short.Hidden != n-len(rows) {
+			t.Errorf("%s --help: %d common flags, %d hidden of %d, in %d groups", command, got, short.Hidden, n, len(short.Flags))
+		}
 	}
 }
 
@@ -103,10 +146,8 @@ func TestDefaultsAreQuoted(t *testing.T) {
 		{"elements-after", of.ArrayAccesses, "exec", []string{"cli", "watch-shared"}},
 		{"guarded-after", live.DefaultGuarded, "exec", []string{"cli", "watch-shared"}},
 	} {
-		var help strings.Builder
-		execute([]string{c.command, "--help"}, &help, io.Discard)
 		digits := strconv.FormatUint(c.value, 10)
-		if !quotes(help.String(), c.flag, digits) {
+		if !quotes(flagText(t, c.command, c.flag), c.flag, digits) {
 			t.Errorf("%s --help does not say that the default of --%s is %s", c.command, c.flag, digits)
 		}
 		for _, page := range c.pages {
@@ -119,6 +160,20 @@ func TestDefaultsAreQuoted(t *testing.T) {
 			}
 		}
 	}
+}
+
+// flagText returns what the help of a command says of a flag.
+func flagText(t *testing.T, command, name string) string {
+	t.Helper()
+	for _, g := range pageOf(t, command).Flags {
+		for _, f := range g.Rows {
+			if f.Name == name {
+				return f.Spelling() + " " + f.Text
+			}
+		}
+	}
+	t.Fatalf("%s has no --%s", command, name)
+	return ""
 }
 
 // quotes reports whether some line of a text contains both a flag and a number, neither as part

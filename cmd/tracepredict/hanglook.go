@@ -4,7 +4,6 @@ import (
 	"context"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,10 +20,11 @@ import (
 
 func (a *app) hangCommand() *cobra.Command {
 	var f observeFlags
+	var process processFlag
 	f.register(&cobra.Command{}) // sets the defaults of flags that this command does not have
 	f.confidence, f.failOn = string(finding.Potential), string(finding.Potential)
 	cmd := &cobra.Command{
-		Use:   "hang [flags] PID",
+		Use:   "hang [flags] -p PID",
 		Short: "Say at once whether a running program hangs, and what each thread waits for",
 		Long: `hang looks at a running process, says whether its threads block each other for ever, and lists what each
 thread is doing: which lock it waits for and which thread holds that, or in which system call it sleeps, with its call stack.
@@ -33,16 +33,12 @@ It inserts no probe, stops no thread, and ends within about a second. The report
 Exit status: 0 if no hang was found, 66 if one was, 125 if tracepredict failed, 2 for wrong usage.`,
 		Example: `  sudo tracepredict hang $(pidof server)
   sudo tracepredict hang --format json 4711`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			pid, err := strconv.Atoi(args[0])
-			if err != nil || pid <= 0 {
-				return usage("%s is no process id", args[0])
-			}
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.noPlanCache = true // there are no plans
-			return a.hang(cmd.Context(), &f, pid)
+			return a.hang(cmd.Context(), &f, process.pid)
 		},
 	}
+	process.register(cmd, "the process to look at; -p may be left out")
 	fs := cmd.Flags()
 	f.suppressFlags.register(cmd)
 	f.to.register(fs)

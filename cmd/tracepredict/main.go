@@ -105,9 +105,9 @@ sides and, where one was found, the schedule that leads to it.`,
   tracepredict sites --watch tickets ./shop`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("there is no command %q; see tracepredict --help", args[0])
+				return mistypedCommand(cmd, args[0])
 			}
 			return nil
 		},
@@ -116,12 +116,13 @@ sides and, where one was found, the schedule that leads to it.`,
 		},
 	}
 	root.Version = version()
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("%w; see %s --help", err, cmd.CommandPath())
-	})
-	root.AddCommand(a.execCommand(), a.attachCommand(), a.hangCommand(), a.analyzeCommand(), a.checkCommand(), a.convertCommand(), a.mineCommand(), a.sitesCommand(), a.suggestCommand(), a.diffCommand(), a.suppressionsCommand(), a.specsCommand(), a.schemaCommand(), a.repairCommand(), a.doctorCommand())
+	root.SetFlagErrorFunc(mistypedFlag)
+	addCommands(root, "Observe a program", a.execCommand(), a.attachCommand(), a.hangCommand())
+	addCommands(root, "Read what was recorded and reported", a.analyzeCommand(), a.diffCommand(), a.convertCommand(), a.suppressionsCommand(), a.schemaCommand())
+	addCommands(root, "Write specifications", a.checkCommand(), a.specsCommand(), a.mineCommand(), a.suggestCommand())
+	addCommands(root, "Look at what can be observed", a.doctorCommand(), a.sitesCommand(), a.repairCommand())
 	root.CompletionOptions.HiddenDefaultCmd = true
-	groupFlags(root)
+	explain(root)
 	for _, c := range root.Commands() {
 		args := c.Args
 		c.Args = func(cmd *cobra.Command, given []string) error {
@@ -132,6 +133,15 @@ sides and, where one was found, the schedule that leads to it.`,
 		}
 	}
 	return root
+}
+
+// addCommands adds commands that belong together.
+func addCommands(root *cobra.Command, title string, all ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, c := range all {
+		c.GroupID = title
+		root.AddCommand(c)
+	}
 }
 
 // version returns the version of the tree that the tool was built from, as Go's tools recorded

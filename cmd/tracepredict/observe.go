@@ -244,7 +244,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.monitor, "monitor", monitorAuto, "where an mttl formula, or --check atomicity, and the local properties of a scope are evaluated: `auto|kernel|user`. In the kernel a thread gets the signal of --on-violation signal:NAME at once. With kernel, the events that only the formula (docs/knowledge.md) or the scope (docs/scopes.md) needs are no records; auto is user space, but for that action")
 	fs.StringVar(&f.record, "record", "", "also write the trace of the run to `FILE`, for tracepredict analyze; it is FILE.part until it is complete; - is standard output")
 	fs.StringVar(&f.profile, "profile", "", "also write where the program held locks and waited to `FILE`, for go tool pprof (docs/profiles.md)")
-	fs.DurationVar(&f.duration, "duration", 0, "stop observing after this time (30s, 5m); the program goes on")
+	durationVar(fs, &f.duration, "duration", 0, "stop observing after the time `D` (30, 30s, 5m); the program goes on")
 	fs.IntVar(&f.ring, "ring", attach.DefaultRingBytes>>20, fmt.Sprintf("size of the ring buffer in `MiB`, a power of two; at least %d without --lossy", attach.MinRingBytes>>20))
 	fs.BoolVar(&f.follow, "follow", false, "observe the processes that the program forks too, and what they execute, until the first process ends")
 	fs.StringVar(&f.order, "order", orderAuto, "observe messages between threads through pipes, sockets, eventfds and futexes, and how they order the threads: `auto|io|none`; auto does so once the program, or a library that it loads, can make such channels, or be given the number of a descriptor that another thread closed (docs/order-io.md)")
@@ -788,7 +788,10 @@ func (a *app) execCommand() *cobra.Command {
 	var user string
 	var again confirmFlags
 	cmd := &cobra.Command{
-		Use:   "exec [flags] -- PROGRAM [ARG...]",
+		Use: "exec [flags] -- PROGRAM [ARG...]",
+
+		SuggestFor: []string{"run", "start", "record"},
+
 		Short: "Run a program and observe it from its first instruction",
 		Long: `exec runs PROGRAM with tracepredict's own standard streams, working directory and environment, observes it
 from its first instruction, and when it has ended writes a report to standard error. Each deadlock of two threads is reported
@@ -896,7 +899,7 @@ func monotonic() uint64 {
 
 func (a *app) attachCommand() *cobra.Command {
 	var f observeFlags
-	var pid int
+	var process processFlag
 	cmd := &cobra.Command{
 		Use:   "attach [flags] -p PID",
 		Short: "Observe a running program until Ctrl-C, --duration or its end",
@@ -915,26 +918,14 @@ Exit status: 0 without findings (of the confidence that --fail-on names), 66 wit
 		Example: `  sudo tracepredict attach -p $(pidof memcached) --duration 30s
   sudo tracepredict attach -p 4711 --watch server.c:connections
   sudo tracepredict attach -p 4711 --progress --settle 30s`,
-		Args: processByFlag,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if pid <= 0 {
-				return usage("which process? give -p PID")
-			}
-			return a.attach(cmd.Context(), &f, pid)
+			return a.attach(cmd.Context(), &f, process.pid)
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().IntVarP(&pid, "pid", "p", 0, "the process to observe")
-	cmd.Flags().DurationVar(&f.settle, "settle", 0, "stop observing when there has been no new lock order for this time (30s); the program goes on")
+	process.register(cmd, "the process to observe; -p may be left out")
+	durationVar(cmd.Flags(), &f.settle, "settle", 0, "stop observing when there has been no new lock order for the time `D` (30, 30s); the program goes on")
 	return cmd
-}
-
-// processByFlag returns an error if there are arguments: "attach 4711" is written -p 4711.
-func processByFlag(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("unexpected %q: the process is given as -p PID", args[0])
-	}
-	return nil
 }
 
 // calledAs returns a process's name for people: its file, and before it the kernel's name of the

@@ -18,7 +18,7 @@ import (
 )
 
 func (a *app) repairCommand() *cobra.Command {
-	var pid int
+	var process processFlag
 	opts := loader.RepairOptions{Journal: journal.DefaultFolder(), DropPrivileges: true}
 	cmd := &cobra.Command{
 		Use:   "repair [flags] -p PID",
@@ -32,18 +32,14 @@ stay. attach does the same before it begins.
 Exit status: 0 if no such breakpoint is left, 125 if one is or tracepredict failed, 2 for wrong usage.`,
 		Example: `  sudo tracepredict repair --dry-run -p $(pidof server)
   sudo tracepredict repair -p 4711`,
-		Args: processByFlag,
 		RunE: func(*cobra.Command, []string) error {
-			if pid <= 0 {
-				return usage("which process? give -p PID")
-			}
-			if err := target.CheckPID(pid); err != nil {
+			if err := target.CheckPID(process.pid); err != nil {
 				return err
 			}
-			return runRepair(a.stdout, pid, opts)
+			return runRepair(a.stdout, process.pid, opts)
 		},
 	}
-	cmd.Flags().IntVarP(&pid, "pid", "p", 0, "the process to repair")
+	process.register(cmd, "the process to repair; -p may be left out")
 	cmd.Flags().BoolVar(&opts.DryRun, "dry-run", false, "say what would be removed, and change nothing")
 	return cmd
 }

@@ -29,14 +29,19 @@ func (a *app) sitesCommand() *cobra.Command {
 
 Columns: the address of the probe, its distance from the instruction that it observes, what it costs (emulated: one
 exception; stepped: two, about 20 times as expensive), the kind of probe, what it observes, the function, and why it sits there.
+
 A watchpoint (cost: trapped) is set in the processor: the address is the variable's, and each access costs two exceptions, some microseconds.
+
 Kinds: call is a probe at a call, return one at a return; call+return observes both, and its return goes through the kernel once more.
 outcome sits where the effect of a call is certain, and replaces both: each call passes exactly one of these probes, or one
 of the others. one-shot records whether, and by which threads, an instruction is executed that synchronises in a way that is not
 observed; it is soon removed.
+
 After the table, each watched variable is listed with its instructions and their source lines, whether each touches the variable
 always or only if a comparison says so when the probe is hit (elements of arrays), and where its address goes so that accesses may not be seen.
+
 Functions that only have the names of the C library's calls are listed with the reason: they are not observed, unless --sync says what they do.
+
 A program's lock calls are in its C library: see tracepredict sites /lib/x86_64-linux-gnu/libc.so.6.`,
 		Example: `  tracepredict sites /lib/x86_64-linux-gnu/libc.so.6
   tracepredict sites --watch tickets ./shop

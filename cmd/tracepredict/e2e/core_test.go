@@ -64,7 +64,7 @@ type coreRun struct {
 // coreCommands has, for each command at the top of docs/cli.md, tests of it.
 var coreCommands = map[string][]string{
 	"exec":          {"TestExecPassesStreamsArgumentsAndEnvironment", "TestExecStatus", "TestExecStatusWithFindings", "TestConfidence", "TestConfirmed", "TestProfile"},
-	"attach":        {"TestAttachUntilInterrupted", "TestAttachUntilTheProgramEnds", "TestAttachDuration"},
+	"attach":        {"TestAttachUntilInterrupted", "TestAttachUntilTheProgramEnds", "TestAttachDuration", "TestProcessAsArgument"},
 	"hang":          {"TestHangCommand", "TestHangCommandJSON"},
 	"analyze":       {"TestTraceReplaysAsLive", "TestTraceDamaged"},
 	"convert":       {"TestScripts"},
