@@ -134,7 +134,11 @@ fuzz: ## run each fuzz target for FUZZTIME
 install: build ## install into PREFIX/bin
 	install -D -m 0755 tracepredict $(DESTDIR)$(PREFIX)/bin/tracepredict
 
-clean: ## remove what was built
-	rm -rf tracepredict build/bench build/real build/compare build/verdicts build/randomc build/chaos build/pgo build/examples build/staticcheck
+release: ## make static binaries for amd64 and arm64, .deb, .rpm, bills of materials and checksums, in build/release
+	scripts/setup build
+	scripts/make-release
 
-.PHONY: help build examples demo test test-all repeat check bench plots real compare verdicts randomc othercalls soak chaos long-trace pgo generate fmt lint fuzz install clean
+clean: ## remove what was built
+	rm -rf tracepredict build/bench build/real build/compare build/verdicts build/randomc build/chaos build/pgo build/examples build/staticcheck build/release build/release-tools build/release-tree
+
+.PHONY: help build examples demo test test-all repeat check bench plots real compare verdicts randomc othercalls soak chaos long-trace pgo generate fmt lint fuzz install release clean

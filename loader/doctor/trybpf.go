@@ -25,7 +25,7 @@ func bpfFeatures() []feature {
 		{name: "BTF", why: "know the layout of the kernel's structures", since: "5.4", needed: true, probe: probeBTF,
 			detail: func() string { return need.BTFPath }},
 		{name: "ring buffer", why: "get events in their order", since: "5.8", needed: true, probe: probeRingBuffer},
-		{name: "uprobe_multi", why: "place thousands of probes at once", since: need.MinimumKernel, needed: true, probe: features.HaveBPFLinkUprobeMulti},
+		{name: "uprobe_multi", why: "place thousands of probes at once", since: need.MinimumKernel, needed: true, probe: probeUprobeMulti},
 		{name: "uprobe hit", why: "see a function of a program called", since: need.MinimumKernel, needed: true, probe: probeUprobe},
 		{name: "cookies", why: "tell probes apart", since: need.MinimumKernel, needed: true, probe: probeCookie},
 	}
@@ -42,8 +42,23 @@ func bpfFeatures() []feature {
 
 var returnZero = asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}
 
+// anyVersion is a kernel's version for programs of probes. Without one the library reads the kernel's own from
+// /proc/self/mem, which a process whose file gives it capabilities cannot open. The kernel ignores it, unless it is 0.
+const anyVersion = 1
+
 func probeBPF() error {
-	return features.HaveProgramType(ebpf.Kprobe)
+	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "probe_bpf", Type: ebpf.Kprobe, Instructions: returnZero, License: "GPL", KernelVersion: anyVersion})
+	if err != nil {
+		return features.HaveProgramType(ebpf.Kprobe)
+	}
+	return p.Close()
+}
+
+func probeUprobeMulti() error {
+	if _, err := hitOwnProbe(); err != nil {
+		return features.HaveBPFLinkUprobeMulti()
+	}
+	return nil
 }
 
 func probeBTF() error {
@@ -177,7 +192,7 @@ func attachOwnProbe(seen *ebpf.Map) (link.Link, func() error, error) {
 		return nil, nil, fmt.Errorf("open the tool's own binary: %w", err)
 	}
 	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{
-		Name: "probe_uprobe", Type: ebpf.Kprobe, AttachType: ebpf.AttachTraceUprobeMulti, Instructions: storeCookie(seen), License: "GPL",
+		Name: "probe_uprobe", Type: ebpf.Kprobe, AttachType: ebpf.AttachTraceUprobeMulti, Instructions: storeCookie(seen), License: "GPL", KernelVersion: anyVersion,
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("load a program for probes: %w", err)

@@ -119,6 +119,18 @@ func TestThreeCapabilitiesSuffice(t *testing.T) {
 	}
 }
 
+// TestDoctorWithFileCapabilities: with the capabilities of its file alone, doctor can try all that it is asked about.
+func TestDoctorWithFileCapabilities(t *testing.T) {
+	t.Parallel()
+	needRoot(t)
+	needBPF(t)
+	d := startChild(t, childOptions{}, append(asNobody(""), toolWithFileCapabilities(t, "cap_bpf,cap_perfmon,cap_sys_ptrace+ep"), "doctor")...)
+	d.want(0)
+	if out := d.out.String(); strings.Contains(out, "not permitted to try") {
+		t.Error(out)
+	}
+}
+
 func TestMissingCapabilityIsNamed(t *testing.T) {
 	t.Parallel()
 	needRoot(t)

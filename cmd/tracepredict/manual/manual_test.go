@@ -73,3 +73,53 @@ func TestManyFlags(t *testing.T) {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }
+
+func TestWriteMan(t *testing.T) {
+	cmd := command()
+	cmd.Long += "\n\n.leading 'quotes' and \\ ^ ~ `ticks`"
+	var out strings.Builder
+	if err := WriteMan(&out, Of(cmd, nil, true), "v1", []string{"tool exec", "tool hang"}); err != nil {
+		t.Fatal(err)
+	}
+	want := `.TH "TOOL" 1 "" "tracepredict v1" "User Commands"
+.SH NAME
+tool \- Do it
+.SH SYNOPSIS
+.B tool [flags]
+.SH DESCRIPTION
+tool does what it does.
+.PP
+Forms are
+.TP
+.B long
+a form that takes more words than fit
+.TP
+.B short
+one that takes fewer
+.PP
+and no other.
+.PP
+\&.leading \(aqquotes\(aq and \e \(ha \(ti \(gaticks\(ga
+.SH OPTIONS
+.TP
+.B \-a, \-\-all
+take all
+.TP
+.B \-\-count N
+take N at most (default 3)
+.TP
+.B \-\-form[=long|short]
+long|short, the form
+.SH EXAMPLES
+.nf
+tool here
+tool there
+.fi
+.SH SEE ALSO
+.BR tool\-exec (1),
+.BR tool\-hang (1)
+`
+	if got := out.String(); got != want {
+		t.Errorf("%s\nwant:\n%s", got, want)
+	}
+}
