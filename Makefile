@@ -139,6 +139,6 @@ release: ## make static binaries for amd64 and arm64, .deb, .rpm, bills of mater
 	scripts/make-release
 
 clean: ## remove what was built
-	rm -rf tracepredict build/bench build/real build/compare build/verdicts build/randomc build/chaos build/pgo build/examples build/staticcheck build/release build/release-tools build/release-tree
+	rm -rf tracepredict build/bench build/real build/compare build/verdicts build/randomc build/chaos build/pgo build/examples build/staticcheck build/release build/release-tools build/release-source
 
 .PHONY: help build examples demo test test-all repeat check bench plots real compare verdicts randomc othercalls soak chaos long-trace pgo generate fmt lint fuzz install release clean
