@@ -14,11 +14,12 @@ import (
 const privilegedCopy = "/usr/lib/tracepredict/tracepredict"
 
 // handsOver makes a command that needs privileges continue in the privileged copy of the tool, if this process has
-// none and may execute it. Its error is not told: then the command itself says what is missing.
+// none and may execute it. Its error is not told: then the command itself says what is missing. Root gets nothing from
+// a file that it could not have.
 func handsOver(cmds ...*cobra.Command) []*cobra.Command {
 	for _, c := range cmds {
 		c.PreRun = func(*cobra.Command, []string) {
-			if prefersCopy(need.Read(), privilegedCopy, executable()) {
+			if os.Geteuid() != 0 && prefersCopy(need.Read(), privilegedCopy, executable()) {
 				_ = unix.Exec(privilegedCopy, os.Args, os.Environ())
 			}
 		}
