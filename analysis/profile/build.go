@@ -35,7 +35,9 @@ func sampleTypes() []*profile.ValueType {
 
 // dropped are the functions, with all that they call, that pprof leaves out, so that the innermost function is the one that
 // locks or waits. They call no code of the program.
-const dropped = `(__)?pthread_(mutex|rwlock|spin|cond|barrier)_\w+|(mtx|cnd|sem)_\w+`
+const dropped = `(__)?pthread_(mutex|rwlock|spin|cond|barrier)_\w+|(mtx|cnd|sem)_\w+|__gthread_\w+` +
+	`|std::((recursive_|timed_|recursive_timed_)?mutex|__shared_mutex_pthread|shared_(timed_)?mutex)::\w+` +
+	`|std::(unique|shared)_lock<.*>::(lock|unlock|\w+_lock)|std::(lock_guard|scoped_lock)<.*>::\w+`
 
 // build returns the profile of what was added up.
 func (w *Writer) build() *profile.Profile {
@@ -72,7 +74,8 @@ func (b *builder) putFirst(program string) {
 
 // compareKeys orders samples, so that a trace has one profile.
 func compareKeys(a, b key) int {
-	return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.object, b.object), cmp.Compare(a.stack, b.stack), cmp.Compare(a.kind, b.kind))
+	return cmp.Or(cmp.Compare(a.thread, b.thread), cmp.Compare(a.object, b.object), cmp.Compare(a.stack, b.stack), cmp.Compare(a.kind, b.kind),
+		cmp.Compare(a.by.thread, b.by.thread), cmp.Compare(a.by.stack, b.by.stack))
 }
 
 // stack returns the locations of a call stack, innermost first. A stack that is unknown has one location, since readers
@@ -81,13 +84,7 @@ func (b *builder) stack(id event.StackID) []*profile.Location {
 	if known, ok := b.stacks[id]; ok {
 		return known
 	}
-	var frames []event.Frame
-	if b.names != nil {
-		frames = b.names.Frames(id)
-	}
-	if len(frames) == 0 {
-		frames = []event.Frame{{}}
-	}
+	frames := b.stackFrames(id)
 	var at []*profile.Location
 	for len(frames) > 0 {
 		n := 1 // frames of the inlined functions, and the one of the function that they are inlined into
@@ -99,6 +96,16 @@ func (b *builder) stack(id event.StackID) []*profile.Location {
 	}
 	b.stacks[id] = at
 	return at
+}
+
+// stackFrames returns the frames of a call stack, at least one.
+func (b *builder) stackFrames(id event.StackID) []event.Frame {
+	if b.names != nil {
+		if frames := b.names.Frames(id); len(frames) > 0 {
+			return frames
+		}
+	}
+	return []event.Frame{{}}
 }
 
 // location returns the location of the frames of one place in the code, the innermost function first.
@@ -166,7 +173,10 @@ func (b *builder) labels(k key) map[string][]string {
 	if k.kind == event.KindCond || k.kind == event.KindBarrier || k.kind == event.KindSemaphore {
 		name = kind
 	}
-	labels := map[string][]string{name: {b.objectName(k)}, "kind": {kind}, "thread": {fmt.Sprintf("T%d", k.thread)}}
+	labels := map[string][]string{name: {b.objectName(k)}, "kind": {kind}, "thread": {threadName(k.thread)}}
+	if k.by.thread != 0 {
+		labels[blockerLabel], labels[blockedByLabel] = []string{threadName(k.by.thread)}, []string{b.functionOf(k.by.stack)}
+	}
 	if b.names == nil {
 		return labels
 	}
@@ -175,6 +185,28 @@ func (b *builder) labels(k key) map[string][]string {
 		labels["thread_name"] = []string{called}
 	}
 	return labels
+}
+
+// Labels of waits: the thread that is to blame for it, and the function in which that acquired the lock or posted.
+const (
+	blockerLabel   = "blocker"
+	blockedByLabel = "blocked_by"
+)
+
+func threadName(id event.ThreadID) string { return fmt.Sprintf("T%d", id) }
+
+// functionOf returns the function of the program in which a stack ends, with its file and line.
+func (b *builder) functionOf(id event.StackID) string {
+	f := run.OwnFrame(b.stackFrames(id))
+	return placed(frameName(f), valid(f.File), int64(f.Line))
+}
+
+// placed returns a function with the name of its file and the line there, if these are known.
+func placed(function, file string, line int64) string {
+	if file == "" || line == 0 {
+		return function
+	}
+	return fmt.Sprintf("%s (%s:%d)", function, path.Base(file), line)
 }
 
 // objectName returns what distinguishes an object for people.

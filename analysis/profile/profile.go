@@ -3,7 +3,7 @@
 //
 // The input is events, in order; the output is written at the end, when the names of all of them are known. Memory is
 // bounded by the number of different samples and, for each lock in use, by maxKept of its critical sections. build.go makes
-// functions, locations and labels.
+// functions, locations and labels; top.go makes tables for people.
 package profile
 
 import (
@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/google/pprof/profile"
 
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -48,7 +50,8 @@ type Writer struct {
 	opts    Options
 	threads map[event.ThreadID]*thread
 	locks   map[event.ObjectID]*lock
-	posts   map[event.ObjectID]uint64 // when a semaphore was posted last, ns
+	posts   map[event.ObjectID]section // the last post of each semaphore
+	parts   []part                     // of the wait that is added
 	sums    map[key]*[numValues]int64
 	first   uint64 // time of the first event that has one, ns
 	now     uint64 // the latest time so far, ns
@@ -61,6 +64,20 @@ type key struct {
 	object event.ObjectID
 	kind   event.Kind
 	thread event.ThreadID
+	by     blocker // of a wait
+}
+
+// blocker is who made a thread wait: the holder of a lock, where it acquired it, or who posted a semaphore. The zero value
+// is unknown.
+type blocker struct {
+	thread event.ThreadID
+	stack  event.StackID
+}
+
+// part is the part of a wait for which one thread is to blame.
+type part struct {
+	by blocker
+	d  uint64 // ns
 }
 
 // span is an operation that has begun and not ended.
@@ -76,8 +93,9 @@ type thread struct {
 	wait  span // since is 0 if it does not wait for a condition or barrier
 }
 
-// section is a critical section that has ended.
+// section is a critical section that has ended, or the post of a semaphore at until.
 type section struct {
+	by           blocker
 	since, until uint64 // ns
 	read         bool
 }
@@ -91,7 +109,7 @@ type lock struct {
 func New(out io.Writer, opts Options) *Writer {
 	return &Writer{
 		out: out, opts: opts, threads: map[event.ThreadID]*thread{}, locks: map[event.ObjectID]*lock{},
-		posts: map[event.ObjectID]uint64{}, sums: map[key]*[numValues]int64{},
+		posts: map[event.ObjectID]section{}, sums: map[key]*[numValues]int64{},
 	}
 }
 
@@ -124,7 +142,7 @@ func (w *Writer) Event(e *event.Event) {
 	case event.Wake, event.BarrierDepart:
 		w.waited(t, t.last)
 	case event.SemPost:
-		w.posts[e.Object] = t.last
+		w.posts[e.Object] = section{by: blocker{e.Thread, e.Stack}, until: t.last}
 	case event.SemWait:
 		w.mayHaveWaitedForPost(e, at, before)
 	case event.End:
@@ -138,39 +156,46 @@ func (w *Writer) Event(e *event.Event) {
 // mayHaveWaitedForPost adds the time from the last event of a thread, at before, to the last post of the semaphore that
 // it has taken: a thread that waits does so until a post.
 func (w *Writer) mayHaveWaitedForPost(e *event.Event, at span, before uint64) {
-	if post := min(w.posts[e.Object], at.since); post > before && e.Flags&(event.Try|event.MayWait|event.Inferred) == 0 {
-		w.add(at.key, semaphoreWaits, post-before)
+	post := w.posts[e.Object]
+	if until := min(post.until, at.since); until > before && e.Flags&(event.Try|event.MayWait|event.Inferred) == 0 {
+		at.key.by = post.by
+		w.add(at.key, semaphoreWaits, 1, until-before)
 	}
 }
 
 // mayHaveWaited adds the time for which others held a lock between the last event of a thread, at before, and its
 // acquire. The time of the request is not recorded: the thread waited for no holder for longer. A thread that only tries
-// does not wait, and what it waits within a wait for a condition belongs to that.
+// does not wait, and what it waits within a wait for a condition belongs to that. Each holder has its part of the time,
+// and the last one the wait itself.
 func (w *Writer) mayHaveWaited(e *event.Event, at span, before uint64) {
 	l := w.locks[e.Object]
 	if l == nil || e.Flags&(event.Try|event.MayWait|event.InCondWait|event.Inferred) != 0 {
 		return
 	}
-	if d := l.heldBetween(before, at.since, at.read); d > 0 {
-		w.add(at.key, lockWaits, d)
+	w.parts = l.heldBetween(w.parts[:0], before, at.since, at.read)
+	count := int64(1)
+	for _, p := range w.parts {
+		at.key.by = p.by
+		w.add(at.key, lockWaits, count, p.d)
+		count = 0
 	}
 }
 
-// heldBetween returns for how many of the nanoseconds between two times the lock was held in a mode that a request must
-// wait for; read says that it is a request to share the lock.
-func (l *lock) heldBetween(from, to uint64, read bool) (held uint64) {
+// heldBetween appends for how many of the nanoseconds between two times threads held the lock in a mode that a request must
+// wait for, the last one first; read says that it is a request to share the lock.
+func (l *lock) heldBetween(held []part, from, to uint64, read bool) []part {
 	for _, s := range slices.Backward(l.sections) {
 		if s.until <= from {
 			return held
 		}
 		low, high := max(s.since, from), min(s.until, to)
 		if (!read || !s.read) && low < high {
-			held += high - low
+			held = append(held, part{s.by, high - low})
 			to = low // readers overlap: what several held counts once
 		}
 	}
 	if high := min(l.dropped, to); high > from {
-		held += high - from // for all that is known
+		held = append(held, part{d: high - from}) // for all that is known
 	}
 	return held
 }
@@ -183,7 +208,7 @@ func (w *Writer) released(t *thread, object event.ObjectID) {
 	}
 	s := t.holds[i]
 	t.holds = slices.Delete(t.holds, i, i+1)
-	w.add(s.key, holds, t.last-s.since)
+	w.add(s.key, holds, 1, t.last-s.since)
 	l := w.locks[object]
 	if l == nil {
 		l = &lock{}
@@ -193,7 +218,7 @@ func (w *Writer) released(t *thread, object event.ObjectID) {
 		l.dropped = max(l.dropped, l.sections[0].until)
 		l.sections = slices.Delete(l.sections, 0, 1)
 	}
-	l.insert(section{since: s.since, until: t.last, read: s.read})
+	l.insert(section{by: blocker{s.key.thread, s.key.stack}, since: s.since, until: t.last, read: s.read})
 }
 
 // insert adds a section; the times of two processors may differ a little from the order of the run.
@@ -211,7 +236,7 @@ func (w *Writer) waited(t *thread, now uint64) {
 	if t.wait.key.kind == event.KindBarrier {
 		what = barrierWaits
 	}
-	w.add(t.wait.key, what, now-t.wait.since)
+	w.add(t.wait.key, what, 1, now-t.wait.since)
 	t.wait = span{}
 }
 
@@ -219,37 +244,65 @@ func (w *Writer) waited(t *thread, now uint64) {
 func (w *Writer) endThread(id event.ThreadID, t *thread, now uint64) {
 	w.waited(t, now)
 	for _, s := range t.holds {
-		w.add(s.key, holds, now-s.since)
+		w.add(s.key, holds, 1, now-s.since)
 	}
 	delete(w.threads, id)
 }
 
-// add adds one operation of d ns to a sample. count is the value that counts such operations, and the next value is
-// the one that has their time.
-func (w *Writer) add(k key, count int, d uint64) {
+// add adds n operations of d ns together to a sample. count is the value that counts such operations, and the next value
+// is the one that has their time.
+func (w *Writer) add(k key, count int, n int64, d uint64) {
 	sum := w.sums[k]
 	if sum == nil {
 		sum = &[numValues]int64{}
 		w.sums[k] = sum
 	}
-	sum[count]++
+	sum[count] += n
 	sum[count+1] += int64(d)
 }
 
 // errNoTimes is why there is no profile of STD text.
 var errNoTimes = errors.New("the trace has no times, and so no profile: STD text has none")
 
-// Close writes the profile. What has not ended is taken to end with the trace.
-func (w *Writer) Close() error {
+// Remember adds the threads and objects that the profile names; observer.Rememberer.
+func (w *Writer) Remember(n *event.Names) {
+	for k := range w.sums {
+		n.AddThread(k.thread)
+		n.AddThread(k.by.thread)
+		n.AddObject(k.object)
+	}
+	for id, l := range w.locks {
+		n.AddObject(id)
+		for _, s := range l.sections {
+			n.AddThread(s.by.thread)
+		}
+	}
+	for id, s := range w.posts {
+		n.AddObject(id)
+		n.AddThread(s.by.thread)
+	}
+}
+
+// Profile returns the profile of the events so far, which are all: what has not ended is taken to end with the last one.
+func (w *Writer) Profile() (*profile.Profile, error) {
 	if w.first == 0 && w.untimed {
-		return errNoTimes
+		return nil, errNoTimes
 	}
 	for id, t := range w.threads {
 		w.endThread(id, t, w.now)
 	}
 	p := w.build()
 	if err := p.CheckValid(); err != nil {
-		return fmt.Errorf("make the profile: %w", err)
+		return nil, fmt.Errorf("make the profile: %w", err)
+	}
+	return p, nil
+}
+
+// Close writes the profile.
+func (w *Writer) Close() error {
+	p, err := w.Profile()
+	if err != nil {
+		return err
 	}
 	if err := p.Write(w.out); err != nil {
 		return fmt.Errorf("write the profile: %w", err)

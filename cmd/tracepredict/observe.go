@@ -450,7 +450,7 @@ func (r *observation) openFiles(program string) (err error) {
 	if r.record, err = newRecording(f.record, f.pointers() || f.record != ""); err != nil {
 		return err
 	}
-	r.profile, err = newProfiling(f.profile, program, r.live)
+	r.profile, err = newProfiling("--profile", f.profile, program, r.live)
 	return err
 }
 

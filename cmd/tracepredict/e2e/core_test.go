@@ -66,6 +66,7 @@ var coreCommands = map[string][]string{
 	"exec":          {"TestExecPassesStreamsArgumentsAndEnvironment", "TestExecStatus", "TestExecStatusWithFindings", "TestConfidence", "TestConfirmed", "TestProfile"},
 	"attach":        {"TestAttachUntilInterrupted", "TestAttachUntilTheProgramEnds", "TestAttachDuration", "TestProcessAsArgument"},
 	"hang":          {"TestHangCommand", "TestHangCommandJSON"},
+	"profile":       {"TestProfileOfAProgram", "TestProfileOfAProcess", "TestScripts"},
 	"analyze":       {"TestTraceReplaysAsLive", "TestTraceDamaged"},
 	"convert":       {"TestScripts"},
 	"mine":          {"TestMine", "TestMineAsAnotherUser"},

@@ -3,12 +3,14 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/pprof/profile"
+	"golang.org/x/sys/unix"
 )
 
 // readProfile returns the profile in a file.
@@ -88,4 +90,69 @@ func TestProfile(t *testing.T) {
 			t.Errorf("the recorded run has another profile: -live +recorded:\n%s", d)
 		}
 	}
+}
+
+// titled returns the tables of the command profile by their titles.
+func titled(text string) map[string]string {
+	all := map[string]string{}
+	for part := range strings.SplitSeq(text, "\n\n") {
+		if title, rows, ok := strings.Cut(part, ": "); ok {
+			all[title] = rows
+		}
+	}
+	return all
+}
+
+// TestProfileOfAProgram checks that the command profile shows who waited for which lock because of whom, and no table of waits of
+// a program in which nobody waits; that the program keeps its output and status; and that a file has the same instead.
+func TestProfileOfAProgram(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "profile.c", "-O1", "-g", "-fno-omit-frame-pointer", "-pthread")
+	c := startTool(t, childOptions{}, "profile", "--", program)
+	c.want(0)
+	if _, err := strconv.ParseInt(strings.TrimSpace(c.out.String()), 10, 64); err != nil {
+		t.Errorf("the program's output is %q", c.out.String())
+	}
+	row := regexp.MustCompile(`(?m)^ +[0-9.]+ms +1  desk  clerk \(profile\.c:\d+\) +T2 clerk +main \(profile\.c:\d+\)$`)
+	if waits := titled(c.err.String())["waits for locks"]; !row.MatchString(waits) {
+		t.Errorf("the clerk does not wait for the desk because of main:\n%s", c.err.String())
+	}
+	c = startTool(t, childOptions{}, "profile", "--", program, "apart")
+	c.want(0)
+	if all := titled(c.err.String()); all["waits for locks"] != "" || !regexp.MustCompile(`  other_desk +clerk \(`).MatchString(all["locks held"]) {
+		t.Errorf("nobody waited:\n%s", c.err.String())
+	}
+	file := filepath.Join(t.TempDir(), "locks.pb.gz")
+	c = startTool(t, childOptions{}, "profile", "-o", file, "--", program)
+	c.want(0)
+	if strings.Contains(c.err.String(), "desk") {
+		t.Errorf("with --output it shows tables:\n%s", c.err.String())
+	}
+	if waits, in := profiled(t, readProfile(t, file), "desk", "possible_lock_waits"); waits != 1 || in != "clerk" {
+		t.Errorf("%d waits, in %q", waits, in)
+	}
+	startTool(t, childOptions{}, "profile", "--", "/bin/sh", "-c", "exit 7").want(7)
+}
+
+// TestProfileOfAProcess checks that the command profile observes a running process, and leaves it alone.
+func TestProfileOfAProcess(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	server, pid := startServer(t)
+	file := filepath.Join(t.TempDir(), "locks.pb.gz")
+	tool := startTool(t, childOptions{}, "profile", "--top=3", "-o", file, "-p", strconv.Itoa(pid))
+	waitObserving(t, tool)
+	server.ask("twist")
+	tool.signal(unix.SIGINT)
+	tool.want(0)
+	if held := titled(tool.err.String())["locks held"]; !strings.Contains(held, " left_lock ") {
+		t.Errorf("the table does not have the lock:\n%s", tool.err.String())
+	}
+	if n, _ := profiled(t, readProfile(t, file), "left_lock", "lock_holds"); n == 0 {
+		t.Error("the file does not have the lock")
+	}
+	wantLeftAlone(t, pid)
+	server.ask("twist")
+	server.want(0)
 }
